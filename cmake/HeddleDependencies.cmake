@@ -1,0 +1,36 @@
+# Everything Heddle takes from outside, all of it Debian packages.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(FFI REQUIRED IMPORTED_TARGET libffi)
+pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
+
+set(HEDDLE_LLVM_ROOT /usr/lib/llvm-22 CACHE PATH "Where LLVM 22 is installed")
+find_program(HEDDLE_LLVM_CONFIG NAMES llvm-config-22 llvm-config
+             HINTS ${HEDDLE_LLVM_ROOT}/bin NO_DEFAULT_PATH REQUIRED)
+find_program(HEDDLE_LLVM_TBLGEN NAMES llvm-tblgen HINTS ${HEDDLE_LLVM_ROOT}/bin
+             NO_DEFAULT_PATH REQUIRED)
+find_program(HEDDLE_FILECHECK NAMES FileCheck HINTS ${HEDDLE_LLVM_ROOT}/bin NO_DEFAULT_PATH)
+find_program(HEDDLE_LIT NAMES lit HINTS ${HEDDLE_LLVM_ROOT}/bin NO_DEFAULT_PATH)
+find_program(HEDDLE_PTXAS ptxas HINTS /usr/local/cuda/bin)
+
+execute_process(COMMAND ${HEDDLE_LLVM_CONFIG} --includedir OUTPUT_VARIABLE llvm_includes
+                OUTPUT_STRIP_TRAILING_WHITESPACE)
+if(HEDDLE_STATIC_LLVM)
+  set(llvm_mode --link-static)
+else()
+  set(llvm_mode --link-shared)
+endif()
+execute_process(COMMAND ${HEDDLE_LLVM_CONFIG} ${llvm_mode} --ldflags --libs nvptx passes irreader
+                        linker bitreader
+                OUTPUT_VARIABLE llvm_libs OUTPUT_STRIP_TRAILING_WHITESPACE)
+string(REPLACE "\n" " " llvm_libs "${llvm_libs}")
+separate_arguments(llvm_libs)
+if(HEDDLE_STATIC_LLVM)
+  enable_language(CXX)
+  list(APPEND llvm_libs -lz -lzstd -ldl -lm -lstdc++)
+endif()
+add_library(heddle_llvm INTERFACE)
+target_include_directories(heddle_llvm SYSTEM INTERFACE ${llvm_includes})
+target_link_libraries(heddle_llvm INTERFACE ${llvm_libs})

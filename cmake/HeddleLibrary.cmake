@@ -1,0 +1,52 @@
+# heddle_library(NAME SOURCES file.c ... [USES Folder ...] [LINK lib ...])
+#
+# One static library a folder, named hd<NAME>. USES names the folders below it that it may include;
+# includes are written "Folder/header.h" and resolve from lib/. LINK names outside libraries.
+function(heddle_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LINK" ${ARGN})
+  add_library(hd${name} STATIC ${ARG_SOURCES})
+  heddle_compile_options(hd${name})
+  foreach(used IN LISTS ARG_USES)
+    target_link_libraries(hd${name} PUBLIC hd${used})
+  endforeach()
+  target_link_libraries(hd${name} PUBLIC ${ARG_LINK})
+endfunction()
+
+# heddle_tool(NAME SOURCES file.c ... USES Folder ... [LINK lib ...])
+function(heddle_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LINK" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  heddle_compile_options(${name})
+  foreach(used IN LISTS ARG_USES)
+    target_link_libraries(${name} PRIVATE hd${used})
+  endforeach()
+  target_link_libraries(${name} PRIVATE ${ARG_LINK})
+endfunction()
+
+# heddle_unit_test(NAME SOURCES file.c ... USES Folder ... [LINK lib ...]): one cmocka binary, one
+# ctest case named unit.NAME.
+function(heddle_unit_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;LINK" ${ARGN})
+  heddle_tool(unit-${name} SOURCES ${ARG_SOURCES} USES ${ARG_USES} LINK cmocka ${ARG_LINK})
+  add_test(NAME unit.${name} COMMAND unit-${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+endfunction()
+
+function(heddle_compile_options target)
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/lib
+                                               ${CMAKE_SOURCE_DIR}/include
+                                               ${CMAKE_BINARY_DIR}/generated)
+  target_compile_definitions(${target} PRIVATE _GNU_SOURCE HD_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                                               HEDDLE_VERSION="${PROJECT_VERSION}")
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wstrict-prototypes
+                                           -Wmissing-prototypes -Wpointer-arith -Wvla
+                                           -fno-strict-aliasing
+                                           -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+  if(HEDDLE_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(HEDDLE_ASAN)
+    target_compile_options(${target} PRIVATE -fsanitize=address,undefined
+                                             -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE -fsanitize=address,undefined)
+  endif()
+endfunction()

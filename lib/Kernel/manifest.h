@@ -1,0 +1,186 @@
+/* Kernel/manifest.h: what a compiled kernel is, without its code: arguments, launch geometry,
+ * tensor-map recipes, resources. Written by Compile, read by Runtime, Sim and the generated C
+ * launcher; as JSON beside the PTX (NAME.json). Uses Support only. */
+#ifndef HD_MANIFEST_H
+#define HD_MANIFEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "Support/arena.h"
+#include "heddle/context.h"
+#include "heddle/types.h"
+
+enum {
+  HD_MANIFEST_VERSION = 1,
+  HD_MAX_ARGS = 24,
+  HD_MAX_PARAMS = 32,
+  HD_MAX_TMAPS = 4,
+  HD_MAX_VARIANTS = 4,
+  HD_MAX_REQUIREMENTS = 12
+};
+
+/* A problem's arguments, in the order of the typed function. Pointers are device pointers. Sizes are
+ * in elements, i32; strides in elements, i64 (row pitch of the stored matrix); scalars f32. */
+typedef enum hd_arg_kind {
+  HD_ARG_NONE = 0, /* in an expression: the constant 1 */
+  HD_ARG_A,        /* packed A (docs/format.md), payload pointer, 128-byte aligned */
+  HD_ARG_B,
+  HD_ARG_C,
+  HD_ARG_D,
+  HD_ARG_BIAS,
+  HD_ARG_SCALE_A,
+  HD_ARG_SCALE_B,
+  HD_ARG_USER, /* opaque pointer of a user epilogue */
+  HD_ARG_WORKSPACE,
+  HD_ARG_M,
+  HD_ARG_N,
+  HD_ARG_K,
+  HD_ARG_LDB,
+  HD_ARG_LDC,
+  HD_ARG_LDD,
+  HD_ARG_ALPHA,
+  HD_ARG_BETA,
+  HD_N_ARG_KINDS
+} hd_arg_kind;
+
+typedef enum hd_arg_class { HD_CLASS_PTR, HD_CLASS_I32, HD_CLASS_I64, HD_CLASS_F32 } hd_arg_class;
+
+/* "a", "ldb", …; the class of a kind. */
+const char *hd_arg_name(hd_arg_kind kind);
+hd_arg_class hd_arg_class_of(hd_arg_kind kind);
+
+/* ceil((arg * mul + add) / div); arg NONE stands for 1. */
+typedef struct hd_expr {
+  hd_arg_kind arg;
+  int64_t mul, add, div;
+} hd_expr;
+
+/* A public argument. For a size: fixed value (0: known at launch), and what the launch checks.
+ * For a pointer: alignment in bytes. For a stride: least value as an expression. */
+typedef struct hd_arg {
+  hd_arg_kind kind;
+  int64_t fixed;        /* > 0: the size or stride is this constant and not passed by the caller */
+  int64_t divisible_by; /* 1 = anything */
+  int64_t max;          /* 0 = no bound */
+  hd_expr at_least;     /* strides: the shortest legal row; div 0 = unchecked */
+  int32_t align;        /* pointers: bytes */
+  heddle_elem elem;     /* pointers: what they point to */
+} hd_arg;
+
+/* Tiled tensor maps (CUDA Driver API cuTensorMapEncodeTiled); dimension 0 is contiguous. */
+typedef enum hd_swizzle { HD_SWIZZLE_NONE, HD_SWIZZLE_32, HD_SWIZZLE_64, HD_SWIZZLE_128 } hd_swizzle;
+
+typedef struct hd_tmap_recipe {
+  hd_arg_kind base;
+  heddle_elem elem; /* f16, bf16, tf32 (as f32 type), f32, 8-bit as bytes */
+  int32_t rank;     /* 2..5 */
+  hd_expr dim[5];    /* elements */
+  hd_expr stride[5]; /* bytes; [0] unused */
+  int32_t box[5];
+  hd_swizzle swizzle;
+} hd_tmap_recipe;
+
+/* A tensor map with the launch's values filled in. */
+typedef struct hd_tmap {
+  uint64_t base; /* device address */
+  heddle_elem elem;
+  int32_t rank;
+  uint64_t dim[5], stride[5];
+  uint32_t box[5];
+  hd_swizzle swizzle;
+} hd_tmap;
+
+/* One parameter of the PTX entry: an argument's value, or the 128-byte tensor map number `tmap`. */
+typedef struct hd_param {
+  hd_arg_kind arg; /* NONE: a tensor map */
+  int32_t tmap;
+} hd_param;
+
+/* What a variant needs of the launch values: value(expr) % modulo == 0. Pointers count as their
+ * address. Example: LDB * 2 bytes, modulo 16 (TMA). */
+typedef struct hd_requirement {
+  hd_expr value;
+  int64_t modulo;
+} hd_requirement;
+
+/* One entry point. A launch takes the first variant whose requirements hold. */
+typedef struct hd_variant {
+  const char *entry; /* name in the PTX */
+  const char *path;  /* "tma", "gather", "cp.async": how B comes */
+  int32_t n_threads; /* block size */
+  int32_t cluster;   /* CTAs a cluster along x; 1 = none */
+  int32_t shared_bytes; /* dynamic */
+  int32_t n_registers;  /* 0 = unknown */
+  int32_t tile_m, tile_n;
+  int32_t split_k;
+  /* persistent: grid = min(tiles rounded up to the cluster, what is resident at once);
+   * otherwise grid = tiles rounded up to the cluster. tiles = ceil(M/tile_m)*ceil(N/tile_n)*split_k */
+  bool persistent;
+  bool dependent_launch; /* may be launched with programmatic stream serialization */
+  int32_t n_params, n_tmaps, n_requirements;
+  hd_param param[HD_MAX_PARAMS];
+  hd_tmap_recipe tmap[HD_MAX_TMAPS];
+  hd_requirement requirement[HD_MAX_REQUIREMENTS];
+  hd_expr workspace_bytes_per_tile; /* bytes = value * tiles; div 0: none */
+} hd_variant;
+
+typedef enum hd_order { HD_ROW_MAJOR, HD_COL_MAJOR } hd_order;
+
+typedef struct hd_manifest {
+  const char *name;    /* of the kernel; a C identifier */
+  const char *target;  /* "sm_90a" */
+  int32_t ptx_version; /* 86 */
+  /* The problem: D[M,N] = epilogue(A[M,K] sparse * B[K,N]). */
+  heddle_elem a_elem, b_elem, c_elem, d_elem, acc_elem, bias_elem;
+  bool b_mn_major;    /* false: B stored N x K, row pitch ldb; true: stored K x N */
+  bool d_col_major;   /* false: D stored M x N, row pitch ldd; true: stored N x M */
+  bool c_col_major;
+  bool bias_along_n;  /* false: bias[M]; true: bias[N] */
+  const char *act;    /* "none", "relu", … or "user" */
+  const char *user_function; /* name, or NULL */
+  const char *family; /* metadata plane of packed A: "mma", "wgmma" */
+  int32_t n_args, n_variants;
+  hd_arg arg[HD_MAX_ARGS];
+  hd_variant variant[HD_MAX_VARIANTS];
+  char hash[33]; /* of the kernel; names the cache entry */
+} hd_manifest;
+
+/* Values of one launch, indexed by hd_arg_kind: pointers and integers as they are, floats as their
+ * 32 bits. */
+typedef struct hd_values {
+  uint64_t v[HD_N_ARG_KINDS];
+} hd_values;
+
+static inline int64_t hd_expr_eval(const hd_expr *e, const hd_values *values) {
+  int64_t x = (e->arg == HD_ARG_NONE ? 1 : (int64_t)values->v[e->arg]) * e->mul + e->add;
+  return e->div <= 1 ? x : (x + e->div - 1) / e->div;
+}
+
+/* What a launch will do. */
+typedef struct hd_launch_plan {
+  const hd_variant *variant; /* borrowed from the manifest */
+  uint32_t grid_x, n_tiles;
+  uint64_t workspace_bytes;
+  hd_tmap tmap[HD_MAX_TMAPS];
+} hd_launch_plan;
+
+/* The argument of that kind, or NULL. */
+const hd_arg *hd_manifest_arg(const hd_manifest *manifest, hd_arg_kind kind);
+
+/* Fills in the fixed sizes, checks values (divisible_by, max, alignment, shortest stride, null
+ * pointers), picks the variant, computes grid and tensor maps. max_resident: CTAs that the device
+ * holds at once per variant index (0: unlimited). HEDDLE_INVALID names argument, value and rule;
+ * ctx may be NULL (no text; nothing allocated: this is the launch path). */
+heddle_status hd_manifest_plan(heddle_context *ctx, const hd_manifest *manifest, hd_values *values,
+                               const uint32_t max_resident[HD_MAX_VARIANTS],
+                               hd_launch_plan *plan);
+
+/* JSON text of a manifest (owned, free()); byte-reproducible, keys in a fixed order. */
+heddle_status hd_manifest_write(heddle_context *ctx, const hd_manifest *manifest, char **json);
+/* Reads it back; strings live in the arena. HEDDLE_INVALID with the offending key. */
+heddle_status hd_manifest_read(heddle_context *ctx, const char *json, size_t n_bytes,
+                               hd_arena *arena, hd_manifest *manifest);
+
+#endif

@@ -1,0 +1,100 @@
+#include "Support/diag.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "Support/arena.h"
+
+struct heddle_context {
+  hd_arena arena;
+  heddle_diagnostic *list; /* owned; its strings live in the arena */
+  size_t count, cap;
+};
+
+heddle_context *heddle_context_create(void) { return calloc(1, sizeof(heddle_context)); }
+
+void heddle_context_free(heddle_context *ctx) {
+  if (!ctx)
+    return;
+  heddle_context_clear(ctx);
+  free(ctx);
+}
+
+void heddle_context_clear(heddle_context *ctx) {
+  free(ctx->list);
+  ctx->list = NULL;
+  ctx->count = ctx->cap = 0;
+  hd_arena_free(&ctx->arena);
+}
+
+size_t heddle_context_count(const heddle_context *ctx) { return ctx->count; }
+
+const heddle_diagnostic *heddle_context_get(const heddle_context *ctx, size_t i) {
+  return i < ctx->count ? &ctx->list[i] : NULL;
+}
+
+static void add(heddle_context *ctx, heddle_severity severity, hd_loc loc, const char *rule,
+                const char *format, va_list args) {
+  if (!ctx)
+    return;
+  va_list again;
+  va_copy(again, args);
+  int n = vsnprintf(NULL, 0, format, again);
+  va_end(again);
+  char *text = hd_arena_alloc(&ctx->arena, (size_t)n + 1);
+  vsnprintf(text, (size_t)n + 1, format, args);
+  heddle_diagnostic d = {
+      .severity = severity,
+      .rule = hd_arena_strdup(&ctx->arena, rule),
+      .text = text,
+      .file = loc.file ? hd_arena_strdup(&ctx->arena, loc.file) : NULL,
+      .line = loc.line,
+      .col = loc.col,
+  };
+  HD_PUSH(ctx->list, ctx->count, ctx->cap, d);
+}
+
+heddle_status hd_error(heddle_context *ctx, heddle_status status, hd_loc loc, const char *rule,
+                       const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  add(ctx, HEDDLE_ERROR, loc, rule, format, args);
+  va_end(args);
+  return status;
+}
+
+void hd_note(heddle_context *ctx, hd_loc loc, const char *rule, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  add(ctx, HEDDLE_NOTE, loc, rule, format, args);
+  va_end(args);
+}
+
+void hd_warning(heddle_context *ctx, hd_loc loc, const char *rule, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  add(ctx, HEDDLE_WARNING, loc, rule, format, args);
+  va_end(args);
+}
+
+heddle_status hd_bug(heddle_context *ctx, const char *file, int line, const char *what) {
+#ifndef NDEBUG
+  fprintf(stderr, "heddle: bug at %s:%d: %s\n", file, line, what);
+  (void)ctx;
+  abort();
+#else
+  return hd_error(ctx, HEDDLE_INTERNAL, HD_NOWHERE, "internal", "%s:%d: %s", file, line, what);
+#endif
+}
+
+size_t heddle_diagnostic_format(const heddle_diagnostic *d, char *out, size_t out_bytes) {
+  static const char *const severities[] = {"note", "warning", "error"};
+  char where[32] = "";
+  if (d->line)
+    snprintf(where, sizeof where, "%u:%u: ", d->line, d->col);
+  int n = snprintf(out, out_bytes, "%s%s%s%s[%s]: %s", d->file ? d->file : "",
+                   d->file ? (d->line ? ":" : ": ") : "", where, severities[d->severity], d->rule,
+                   d->text);
+  return n < 0 ? 0 : (size_t)n;
+}

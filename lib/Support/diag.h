@@ -1,0 +1,38 @@
+/* Support/diag.h: reporting what is wrong, and with whom. */
+#ifndef HD_DIAG_H
+#define HD_DIAG_H
+
+#include <stdint.h>
+
+#include "heddle/context.h"
+
+/* A place in an input text; file is borrowed for the call; line 0 = unknown. */
+typedef struct hd_loc {
+  const char *file;
+  uint32_t line, col;
+} hd_loc;
+
+#define HD_NOWHERE ((hd_loc){0})
+
+/* Adds an error and returns `status`, so that a refusal is one line:
+ *   return hd_error(ctx, HEDDLE_UNSUPPORTED, loc, "tile.n", "got %d, expected ...", n); */
+heddle_status hd_error(heddle_context *ctx, heddle_status status, hd_loc loc, const char *rule,
+                       const char *format, ...) __attribute__((format(printf, 5, 6)));
+void hd_note(heddle_context *ctx, hd_loc loc, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void hd_warning(heddle_context *ctx, hd_loc loc, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* We are wrong: aborts in debug builds (no NDEBUG), else reports and returns HEDDLE_INTERNAL. */
+heddle_status hd_bug(heddle_context *ctx, const char *file, int line, const char *what);
+#define HD_BUG(ctx, what) hd_bug((ctx), __FILE__, __LINE__, (what))
+
+/* Returns from the enclosing function when the call fails. */
+#define HD_TRY(call)                                                                               \
+  do {                                                                                             \
+    heddle_status hd_try_status = (call);                                                          \
+    if (hd_try_status != HEDDLE_OK)                                                                \
+      return hd_try_status;                                                                        \
+  } while (0)
+
+#endif

@@ -1,0 +1,37 @@
+/* Support/file.h: the only calls that touch files, processes and the clock. */
+#ifndef HD_FILE_H
+#define HD_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/context.h"
+#include "Support/strbuf.h"
+
+/* Reads a whole file ("-" = standard input). *data is owned (free()), one NUL follows its n_bytes.
+ * HEDDLE_NOT_FOUND or HEDDLE_ENVIRONMENT with a diagnostic. */
+heddle_status hd_file_read(heddle_context *ctx, const char *path, char **data, size_t *n_bytes);
+
+/* Writes atomically: temporary file beside it, fsync, rename ("-" = standard output). */
+heddle_status hd_file_write(heddle_context *ctx, const char *path, const void *data,
+                            size_t n_bytes);
+
+/* Makes a folder and its parents; fine when it exists. */
+heddle_status hd_file_mkdirs(heddle_context *ctx, const char *path);
+
+/* A fresh temporary folder under $TMPDIR or /tmp given by `base` (NULL: /tmp); path owned. */
+heddle_status hd_file_tempdir(heddle_context *ctx, const char *base, char **path);
+/* Removes a file, or a folder with all in it; absent is fine. */
+heddle_status hd_file_remove(heddle_context *ctx, const char *path);
+
+/* Runs argv[0] (found on PATH), standard output and error captured together in *output (may be
+ * NULL). *exit_code is 128 + signal when one ended it; timeout_s 0 = none; HEDDLE_ENVIRONMENT when
+ * it cannot be started or timed out. No shell. */
+heddle_status hd_process_run(heddle_context *ctx, const char *const *argv, double timeout_s,
+                             hd_strbuf *output, int *exit_code);
+
+/* Monotonic seconds. */
+double hd_clock_seconds(void);
+
+#endif

@@ -1,0 +1,19 @@
+/* Support/hash.h: content hashes (xxHash, XXH3 128 bits). */
+#ifndef HD_HASH_H
+#define HD_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct hd_hash {
+  uint64_t lo, hi;
+} hd_hash;
+
+/* The hash of a byte string; stable across machines and versions of Heddle. */
+hd_hash hd_hash_bytes(const void *data, size_t n_bytes);
+/* Folds a string into a hash (order matters); keys are made of these. */
+hd_hash hd_hash_combine(hd_hash a, hd_hash b);
+/* 32 hexadecimal digits and a NUL. */
+void hd_hash_format(hd_hash hash, char out[33]);
+
+#endif

@@ -1,0 +1,52 @@
+#include "Support/strbuf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/arena.h"
+
+static void reserve(hd_strbuf *buf, size_t n) {
+  if (buf->len + n + 1 <= buf->cap)
+    return;
+  while (buf->cap < buf->len + n + 1)
+    buf->cap = buf->cap ? buf->cap * 2 : 256;
+  buf->text = hd_xrealloc(buf->text, buf->cap);
+}
+
+void hd_strbuf_addn(hd_strbuf *buf, const char *text, size_t n) {
+  reserve(buf, n);
+  memcpy(buf->text + buf->len, text, n);
+  buf->len += n;
+  buf->text[buf->len] = '\0';
+}
+
+void hd_strbuf_add(hd_strbuf *buf, const char *text) { hd_strbuf_addn(buf, text, strlen(text)); }
+
+void hd_strbuf_printf(hd_strbuf *buf, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int n = vsnprintf(NULL, 0, format, args);
+  reserve(buf, (size_t)n);
+  vsnprintf(buf->text + buf->len, (size_t)n + 1, format, again);
+  buf->len += (size_t)n;
+  va_end(again);
+  va_end(args);
+}
+
+const char *hd_strbuf_text(const hd_strbuf *buf) { return buf->text ? buf->text : ""; }
+
+char *hd_strbuf_take(hd_strbuf *buf) {
+  if (!buf->text)
+    hd_strbuf_add(buf, "");
+  char *text = buf->text;
+  *buf = (hd_strbuf){0};
+  return text;
+}
+
+void hd_strbuf_free(hd_strbuf *buf) {
+  free(buf->text);
+  *buf = (hd_strbuf){0};
+}
