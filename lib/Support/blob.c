@@ -1,0 +1,82 @@
+#include "Support/blob.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+
+/* An entry is FOLDER/xx/KEY: this header, then the bytes. The key is in the header, so that a file
+ * under a wrong name is a miss. The machine's byte order: a store is never carried elsewhere. */
+struct entry_header {
+  char magic[8];
+  hd_hash key, checksum;
+  uint64_t n_bytes;
+};
+
+static const char magic[8] = "HDBLOB1";
+
+static char *entry_path(const char *folder, hd_hash key, bool only_folder) {
+  char digits[33];
+  hd_hash_format(key, digits);
+  hd_strbuf path = {0};
+  hd_strbuf_printf(&path, "%s/%.2s", folder, digits);
+  if (!only_folder)
+    hd_strbuf_printf(&path, "/%s", digits + 2);
+  return hd_strbuf_take(&path);
+}
+
+static bool same_hash(hd_hash a, hd_hash b) {
+  return a.lo == b.lo && a.hi == b.hi;
+}
+
+heddle_status hd_blob_put(heddle_context *ctx, const char *folder, hd_hash key, const void *data,
+                          size_t n_bytes) {
+  struct entry_header header = {
+      .key = key, .checksum = hd_hash_bytes(data, n_bytes), .n_bytes = n_bytes};
+  memcpy(header.magic, magic, sizeof magic);
+  char *entry = hd_xmalloc(sizeof header + n_bytes);
+  memcpy(entry, &header, sizeof header);
+  if (n_bytes)
+    memcpy(entry + sizeof header, data, n_bytes);
+  char *parent = entry_path(folder, key, true), *path = entry_path(folder, key, false);
+  heddle_status status = hd_file_mkdirs(ctx, parent);
+  if (status == HEDDLE_OK)
+    status = hd_file_write(ctx, path, entry, sizeof header + n_bytes);
+  free(path);
+  free(parent);
+  free(entry);
+  return status;
+}
+
+static bool entry_is_good(hd_hash key, const char *entry, size_t entry_bytes) {
+  struct entry_header header;
+  if (entry_bytes < sizeof header)
+    return false;
+  memcpy(&header, entry, sizeof header);
+  return memcmp(header.magic, magic, sizeof magic) == 0 && same_hash(header.key, key) &&
+         header.n_bytes == entry_bytes - sizeof header &&
+         same_hash(header.checksum, hd_hash_bytes(entry + sizeof header, header.n_bytes));
+}
+
+heddle_status hd_blob_get(heddle_context *ctx, const char *folder, hd_hash key, void **data,
+                          size_t *n_bytes) {
+  char *path = entry_path(folder, key, false), *entry = NULL;
+  size_t entry_bytes = 0;
+  /* Why an entry cannot be read does not matter to the caller: it is a miss. */
+  heddle_status status = hd_file_read(NULL, path, &entry, &entry_bytes);
+  if (status == HEDDLE_OK && !entry_is_good(key, entry, entry_bytes)) {
+    free(entry);
+    (void)hd_file_remove(NULL, path);
+    status = HEDDLE_NOT_FOUND;
+  }
+  free(path);
+  (void)ctx;
+  if (status != HEDDLE_OK)
+    return HEDDLE_NOT_FOUND;
+  *n_bytes = entry_bytes - sizeof(struct entry_header);
+  memmove(entry, entry + sizeof(struct entry_header), *n_bytes);
+  *data = entry;
+  return HEDDLE_OK;
+}

@@ -1,0 +1,226 @@
+#include "Support/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "Support/arena.h"
+#include "Support/diag.h"
+
+enum { READ_STEP = 64 * 1024, MAX_OPEN_DIRS = 16 };
+
+static heddle_status io_error(heddle_context *ctx, const char *path, const char *what) {
+  int code = errno;
+  heddle_status status = code == ENOENT ? HEDDLE_NOT_FOUND : HEDDLE_ENVIRONMENT;
+  hd_loc loc = {.file = path};
+  return hd_error(ctx, status, loc, "file.io", "cannot %s: %s", what, strerror(code));
+}
+
+/* Reads to the end: the size that stat gives is only a first guess (pipes have none). */
+static bool read_all(int fd, char **data, size_t *n_bytes) {
+  size_t cap = READ_STEP, len = 0;
+  struct stat st;
+  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+    cap = (size_t)st.st_size + 2;
+  char *buf = malloc(cap);
+  while (buf) {
+    if (cap - len < 2) {
+      char *larger = realloc(buf, cap *= 2);
+      if (!larger)
+        break;
+      buf = larger;
+    }
+    ssize_t n = read(fd, buf + len, cap - len - 1);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      break;
+    if (n == 0) {
+      buf[len] = 0;
+      *data = buf;
+      *n_bytes = len;
+      return true;
+    }
+    len += (size_t)n;
+  }
+  int code = errno;
+  free(buf);
+  errno = code;
+  return false;
+}
+
+heddle_status hd_file_read(heddle_context *ctx, const char *path, char **data, size_t *n_bytes) {
+  bool standard = strcmp(path, "-") == 0;
+  int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return io_error(ctx, path, "open for reading");
+  heddle_status status = HEDDLE_OK;
+  if (!read_all(fd, data, n_bytes))
+    status = io_error(ctx, path, "read");
+  if (!standard)
+    close(fd);
+  return status;
+}
+
+static bool write_all(int fd, const char *data, size_t n_bytes) {
+  while (n_bytes) {
+    ssize_t n = write(fd, data, n_bytes);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return false;
+    data += n;
+    n_bytes -= (size_t)n;
+  }
+  return true;
+}
+
+/* The rename itself must survive a crash too, so the folder is synced; a file system that cannot
+ * sync a folder is no error. */
+static void sync_folder_of(const char *path) {
+  char *folder = strdup(path);
+  if (!folder)
+    return;
+  char *slash = strrchr(folder, '/');
+  if (slash)
+    slash[slash == folder ? 1 : 0] = 0;
+  int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0) {
+    (void)fsync(fd);
+    close(fd);
+  }
+  free(folder);
+}
+
+/* mkstemp would give 0600; a result file gets the permissions that open(2) gives. */
+static int create_beside(const char *path, hd_strbuf *temporary) {
+  for (int attempt = 0; attempt < 100; attempt++) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    temporary->len = 0;
+    hd_strbuf_printf(temporary, "%s.%d-%lx.tmp", path, (int)getpid(),
+                     (unsigned long)now.tv_nsec + (unsigned long)attempt);
+    int fd = open(temporary->text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 || errno != EEXIST)
+      return fd;
+  }
+  return -1;
+}
+
+static heddle_status write_beside(heddle_context *ctx, const char *path, hd_strbuf *name,
+                                  const void *data, size_t n_bytes) {
+  int fd = create_beside(path, name);
+  if (fd < 0)
+    return io_error(ctx, path, "create a temporary file beside it");
+  const char *temporary = name->text;
+  bool ok = write_all(fd, data, n_bytes) && fsync(fd) == 0;
+  int code = errno;
+  if (close(fd) != 0 && ok) {
+    ok = false;
+    code = errno;
+  }
+  if (ok && rename(temporary, path) != 0) {
+    ok = false;
+    code = errno;
+  }
+  if (ok) {
+    sync_folder_of(path);
+    return HEDDLE_OK;
+  }
+  unlink(temporary);
+  errno = code;
+  return io_error(ctx, path, "write");
+}
+
+/* A device or a pipe (/dev/stdout, /dev/null) cannot be replaced by a rename. */
+static heddle_status write_in_place(heddle_context *ctx, const char *path, const void *data,
+                                    size_t n_bytes) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0)
+    return io_error(ctx, path, "open for writing");
+  bool ok = write_all(fd, data, n_bytes);
+  int code = errno;
+  if (close(fd) != 0 && ok) {
+    ok = false;
+    code = errno;
+  }
+  errno = code;
+  return ok ? HEDDLE_OK : io_error(ctx, path, "write");
+}
+
+heddle_status hd_file_write(heddle_context *ctx, const char *path, const void *data,
+                            size_t n_bytes) {
+  if (strcmp(path, "-") == 0)
+    return write_all(STDOUT_FILENO, data, n_bytes) ? HEDDLE_OK : io_error(ctx, path, "write");
+  struct stat st;
+  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+    return write_in_place(ctx, path, data, n_bytes);
+  hd_strbuf temporary = {0};
+  heddle_status status = write_beside(ctx, path, &temporary, data, n_bytes);
+  hd_strbuf_free(&temporary);
+  return status;
+}
+
+static bool make_one(const char *path) {
+  struct stat st;
+  if (mkdir(path, 0777) == 0)
+    return true;
+  if (errno != EEXIST)
+    return false;
+  if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    return true;
+  errno = ENOTDIR;
+  return false;
+}
+
+heddle_status hd_file_mkdirs(heddle_context *ctx, const char *path) {
+  char *copy = hd_xmalloc(strlen(path) + 1);
+  strcpy(copy, path);
+  bool ok = true;
+  for (char *slash = strchr(copy + (copy[0] == '/'), '/'); ok && slash;
+       slash = strchr(slash + 1, '/')) {
+    *slash = 0;
+    ok = make_one(copy);
+    *slash = '/';
+  }
+  ok = ok && make_one(copy);
+  free(copy);
+  return ok ? HEDDLE_OK : io_error(ctx, path, "make the folder");
+}
+
+heddle_status hd_file_tempdir(heddle_context *ctx, const char *base, char **path) {
+  hd_strbuf name = {0};
+  hd_strbuf_printf(&name, "%s/heddle-XXXXXX", base ? base : "/tmp");
+  if (!mkdtemp(name.text)) {
+    hd_strbuf_free(&name);
+    return io_error(ctx, base ? base : "/tmp", "make a temporary folder in it");
+  }
+  *path = hd_strbuf_take(&name);
+  return HEDDLE_OK;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *walk) {
+  (void)st, (void)type, (void)walk;
+  return remove(path);
+}
+
+heddle_status hd_file_remove(heddle_context *ctx, const char *path) {
+  struct stat st;
+  if (lstat(path, &st) != 0)
+    return errno == ENOENT ? HEDDLE_OK : io_error(ctx, path, "look at it");
+  if (nftw(path, remove_entry, MAX_OPEN_DIRS, FTW_DEPTH | FTW_PHYS) != 0)
+    return io_error(ctx, path, "remove");
+  return HEDDLE_OK;
+}
+
+double hd_clock_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}

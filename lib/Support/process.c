@@ -1,0 +1,113 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "Support/diag.h"
+#include "Support/file.h"
+
+extern char **environ; /* the child inherits it; heddle itself reads nothing from it */
+
+enum { POLL_MS = 20, DRAIN_CHUNKS = 64, TIMED_OUT = -1, LOST = -2 };
+
+/* Standard input of the child is empty, output and error go into the pipe; its own process group,
+ * so that a time-out ends what it started, too. */
+static int spawn(const char *const *argv, int out, pid_t *pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, out, STDERR_FILENO);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  int code = posix_spawnp(pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return code;
+}
+
+/* Reads what is there without waiting, within bounds: a child that never stops talking must not
+ * outlive its time. False at the end of the output. */
+static bool drain(int fd, hd_strbuf *output) {
+  char chunk[4096];
+  for (int i = 0; i < DRAIN_CHUNKS; i++) {
+    ssize_t n = read(fd, chunk, sizeof chunk);
+    if (n > 0) {
+      if (output)
+        hd_strbuf_addn(output, chunk, (size_t)n);
+      continue;
+    }
+    if (n < 0 && errno == EINTR)
+      continue;
+    return n < 0 && errno == EAGAIN;
+  }
+  return true;
+}
+
+static void wait_for_output(int fd, bool open) {
+  struct pollfd wanted = {.fd = fd, .events = POLLIN};
+  (void)poll(&wanted, open ? 1 : 0, POLL_MS);
+}
+
+/* The wait status; LOST when the host program ignores SIGCHLD; TIMED_OUT after killing the child's process group. A grandchild that keeps
+ * the pipe open does not hold us: the child's own end decides. */
+static int collect(pid_t pid, int fd, double timeout_s, hd_strbuf *output) {
+  double deadline = hd_clock_seconds() + timeout_s;
+  bool open = true;
+  int status = 0;
+  for (;;) {
+    wait_for_output(fd, open);
+    open = open && drain(fd, output);
+    pid_t ended = waitpid(pid, &status, open || timeout_s > 0 ? WNOHANG : 0);
+    if (ended == pid)
+      break;
+    if (ended < 0 && errno != EINTR)
+      return LOST;
+    if (timeout_s > 0 && hd_clock_seconds() > deadline) {
+      kill(-pid, SIGKILL);
+      while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+      return TIMED_OUT;
+    }
+  }
+  if (open)
+    drain(fd, output);
+  return status;
+}
+
+heddle_status hd_process_run(heddle_context *ctx, const char *const *argv, double timeout_s,
+                             hd_strbuf *output, int *exit_code) {
+  int ends[2];
+  pid_t pid;
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.start", "cannot make a pipe: %s",
+                    strerror(errno));
+  int code = spawn(argv, ends[1], &pid);
+  close(ends[1]);
+  if (code != 0) {
+    close(ends[0]);
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.start", "cannot start '%s': %s",
+                    argv[0], strerror(code));
+  }
+  (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  int status = collect(pid, ends[0], timeout_s, output);
+  close(ends[0]);
+  if (status == TIMED_OUT)
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.timeout",
+                    "'%s' did not end within %g s and was killed", argv[0], timeout_s);
+  if (status == LOST)
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.wait",
+                    "the exit code of '%s' is lost: this program ignores SIGCHLD", argv[0]);
+  *exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return HEDDLE_OK;
+}
