@@ -1,0 +1,270 @@
+/* IR/ir.h: the IR: SSA values in structured regions, three levels, ops from ops.def. */
+#ifndef HD_IR_H
+#define HD_IR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "Support/hash.h"
+#include "Support/strbuf.h"
+#include "heddle/types.h"
+
+typedef enum hd_level { HD_LEVEL_PROBLEM, HD_LEVEL_TILE, HD_LEVEL_ROLE } hd_level;
+
+/* Types of values. elem and n count only where a kind says so. */
+typedef enum hd_type_kind {
+  HD_TYPE_NONE,
+  HD_TYPE_I1,
+  HD_TYPE_I32,
+  HD_TYPE_I64,
+  HD_TYPE_F32,
+  HD_TYPE_PTR,     /* ptr<bf16>: global memory; elem */
+  HD_TYPE_TMAP,    /* tmap */
+  HD_TYPE_MATRIX,  /* matrix<bf16>: problem and tile level; elem */
+  HD_TYPE_BUFFER,  /* buffer */
+  HD_TYPE_BARRIER, /* barrier */
+  HD_TYPE_CURSOR,  /* cursor: (slot, phase) in a ring */
+  HD_TYPE_FRAG     /* frag<f32 x 128>: n elements of elem a thread, packed into 32-bit registers;
+                      raw 32-bit words (metadata) are s32 */
+} hd_type_kind;
+
+typedef struct hd_type {
+  hd_type_kind kind;
+  heddle_elem elem;
+  int32_t n;
+} hd_type;
+
+#define HD_I1 ((hd_type){.kind = HD_TYPE_I1})
+#define HD_I32 ((hd_type){.kind = HD_TYPE_I32})
+#define HD_I64 ((hd_type){.kind = HD_TYPE_I64})
+#define HD_F32 ((hd_type){.kind = HD_TYPE_F32})
+#define HD_TMAP ((hd_type){.kind = HD_TYPE_TMAP})
+#define HD_BUFFER ((hd_type){.kind = HD_TYPE_BUFFER})
+#define HD_BARRIER ((hd_type){.kind = HD_TYPE_BARRIER})
+#define HD_CURSOR ((hd_type){.kind = HD_TYPE_CURSOR})
+static inline hd_type hd_type_ptr(heddle_elem elem) {
+  return (hd_type){HD_TYPE_PTR, elem, 0};
+}
+static inline hd_type hd_type_matrix(heddle_elem elem) {
+  return (hd_type){HD_TYPE_MATRIX, elem, 0};
+}
+static inline hd_type hd_type_frag(heddle_elem elem, int32_t n) {
+  return (hd_type){HD_TYPE_FRAG, elem, n};
+}
+bool hd_type_equal(hd_type a, hd_type b);
+/* Registers of 32 bits a thread needs for a fragment. */
+int32_t hd_type_registers(hd_type frag);
+
+typedef enum hd_op_kind {
+#define HD_OP(name, ...) HD_OP_##name,
+#include "IR/ops.def"
+#undef HD_OP
+  HD_N_OPS
+} hd_op_kind;
+
+typedef enum hd_attr_key {
+#define HD_ATTR(name, ...) HD_ATTR_##name,
+#include "IR/attrs.def"
+#undef HD_ATTR
+  HD_N_ATTRS
+} hd_attr_key;
+
+typedef enum hd_attr_kind {
+  HD_ATTR_KIND_INT,
+  HD_ATTR_KIND_STRING,
+  HD_ATTR_KIND_SYMBOL,
+  HD_ATTR_KIND_ELEM,
+  HD_ATTR_KIND_INTS,
+  HD_ATTR_KIND_STRINGS,
+  HD_ATTR_KIND_FLAG
+} hd_attr_kind;
+
+typedef enum hd_issuer {
+  HD_ISSUER_NONE,
+  HD_ISSUER_THREAD,
+  HD_ISSUER_WARP,
+  HD_ISSUER_WARPGROUP,
+  HD_ISSUER_ROLE,
+  HD_ISSUER_CTA,
+  HD_ISSUER_CLUSTER
+} hd_issuer;
+
+/* Effects of ops.def as bits. */
+enum {
+  HD_EFFECT_PURE = 1 << 0,
+  HD_EFFECT_RD_GLOBAL = 1 << 1,
+  HD_EFFECT_WR_GLOBAL = 1 << 2,
+  HD_EFFECT_RD_SHARED = 1 << 3,
+  HD_EFFECT_WR_SHARED = 1 << 4,
+  HD_EFFECT_RD_TMEM = 1 << 5,
+  HD_EFFECT_WR_TMEM = 1 << 6,
+  HD_EFFECT_ASYNC = 1 << 7,
+  HD_EFFECT_GENERIC = 1 << 8,
+  HD_EFFECT_ASYNCP = 1 << 9,
+  HD_EFFECT_SYNC = 1 << 10
+};
+
+/* The row of ops.def. */
+typedef struct hd_op_info {
+  const char *text, *levels, *operands, *results;
+  int n_regions;
+  hd_issuer issuer;
+  const char *issuer_text, *effects_text, *attributes, *doc;
+} hd_op_info;
+const hd_op_info *hd_op_get_info(hd_op_kind kind);
+uint32_t hd_op_effects(hd_op_kind kind); /* HD_EFFECT_* */
+
+typedef struct hd_value hd_value;
+typedef struct hd_op hd_op;
+typedef struct hd_region hd_region;
+typedef struct hd_module hd_module;
+
+typedef struct hd_attr {
+  hd_attr_key key;
+  int64_t i;             /* INT; ELEM as heddle_elem; FLAG 1 */
+  const char *s;         /* STRING, SYMBOL */
+  const int64_t *ints;   /* INTS */
+  const char **strings;  /* STRINGS */
+  int32_t n;             /* INTS, STRINGS */
+} hd_attr;
+
+struct hd_value {
+  hd_type type;
+  hd_op *op;         /* defines it; NULL for a region argument */
+  hd_region *region; /* for a region argument */
+  int32_t index;     /* among op's results or region's arguments */
+  const char *name;  /* without %; NULL: printed as a number */
+};
+
+struct hd_region {
+  hd_op *parent; /* NULL: the module's own region */
+  hd_value **args;
+  int32_t n_args;
+  hd_op *first, *last;
+};
+
+struct hd_op {
+  hd_op_kind kind;
+  hd_loc loc;
+  hd_region *region; /* holds the op */
+  hd_op *prev, *next;
+  hd_value **operands, **results;
+  int32_t n_operands, n_results, n_attrs, n_regions;
+  hd_attr *attrs; /* sorted by key */
+  hd_region **regions;
+};
+
+/* A module owns everything in it (one arena). */
+struct hd_module {
+  hd_arena arena;
+  hd_level level;
+  bool sync_placed;
+  const char *file; /* of the text, or NULL */
+  hd_region *body;  /* kernels */
+};
+
+hd_module *hd_module_create(hd_level level);
+void hd_module_free(hd_module *module); /* accepts NULL */
+hd_module *hd_module_clone(const hd_module *module); /* owned */
+
+/* --- attributes (absent: the given default, NULL or false) ---------------------------------------- */
+const hd_attr *hd_op_attr(const hd_op *op, hd_attr_key key); /* NULL when absent */
+bool hd_op_has(const hd_op *op, hd_attr_key key);
+int64_t hd_op_int(const hd_op *op, hd_attr_key key, int64_t otherwise);
+const char *hd_op_str(const hd_op *op, hd_attr_key key); /* STRING or SYMBOL; NULL when absent */
+bool hd_op_is(const hd_op *op, hd_attr_key key, const char *symbol);
+heddle_elem hd_op_elem(const hd_op *op, hd_attr_key key);
+void hd_op_set_int(hd_module *m, hd_op *op, hd_attr_key key, int64_t value);
+void hd_op_set_str(hd_module *m, hd_op *op, hd_attr_key key, const char *text);
+void hd_op_set_elem(hd_module *m, hd_op *op, hd_attr_key key, heddle_elem elem);
+void hd_op_set_flag(hd_module *m, hd_op *op, hd_attr_key key);
+void hd_op_set_ints(hd_module *m, hd_op *op, hd_attr_key key, const int64_t *values, int32_t n);
+void hd_op_set_strings(hd_module *m, hd_op *op, hd_attr_key key, const char *const *texts,
+                       int32_t n);
+void hd_op_remove_attr(hd_op *op, hd_attr_key key);
+const char *hd_attr_name(hd_attr_key key);
+hd_attr_kind hd_attr_get_kind(hd_attr_key key);
+
+/* --- building: a builder stands at a place in a region and puts ops there ---------------------------- */
+typedef struct hd_builder {
+  hd_module *module;
+  hd_region *region;
+  hd_op *before; /* NULL: at the end */
+  hd_loc loc;    /* given to every op built */
+} hd_builder;
+
+hd_builder hd_builder_at_end(hd_module *module, hd_region *region);
+hd_builder hd_builder_before(hd_module *module, hd_op *op);
+hd_builder hd_builder_after(hd_module *module, hd_op *op);
+
+/* An op with the given operands and result types; its regions (info.n_regions) start empty. Attributes
+ * are set afterwards. */
+hd_op *hd_build(hd_builder *b, hd_op_kind kind, hd_value *const *operands, int32_t n_operands,
+                const hd_type *results, int32_t n_results);
+/* hd_build with the operands listed, at most one result. NULL operands are skipped. */
+hd_op *hd_build_op(hd_builder *b, hd_op_kind kind, hd_type result, int32_t n_operands, ...);
+/* The same, giving the result. */
+hd_value *hd_build_value(hd_builder *b, hd_op_kind kind, hd_type result, int32_t n_operands, ...);
+hd_value *hd_build_i32(hd_builder *b, int64_t value);
+hd_value *hd_build_i64(hd_builder *b, int64_t value);
+hd_value *hd_build_i1(hd_builder *b, bool value);
+hd_value *hd_build_cmp(hd_builder *b, const char *pred, hd_value *x, hd_value *y);
+/* for: makes the region with arguments (i, carried...); end the body with hd_build_yield. */
+hd_op *hd_build_for(hd_builder *b, hd_value *lo, hd_value *hi, hd_value *step,
+                    hd_value *const *carried, int32_t n_carried);
+hd_op *hd_build_if(hd_builder *b, hd_value *condition, const hd_type *results, int32_t n_results);
+hd_op *hd_build_yield(hd_builder *b, hd_value *const *values, int32_t n);
+hd_value *hd_region_add_arg(hd_module *m, hd_region *region, hd_type type, const char *name);
+
+/* --- changing ----------------------------------------------------------------------------------------- */
+void hd_op_erase(hd_op *op); /* unlinks it, with its regions */
+void hd_op_move_before(hd_op *op, hd_op *before);
+void hd_op_move_to_end(hd_op *op, hd_region *region);
+void hd_op_add_operand(hd_module *m, hd_op *op, hd_value *value);
+hd_value *hd_op_add_result(hd_module *m, hd_op *op, hd_type type);
+/* Every use of `old` inside `region` (nested regions included) that comes after `from` in program
+ * order (NULL: every use) becomes `with`. */
+void hd_replace_uses(hd_region *region, const hd_value *old, hd_value *with, const hd_op *from);
+/* A deep copy of an op at the builder's place. map: pairs old → new, extended by what is copied. */
+typedef struct hd_value_map {
+  const hd_value **from; /* owned (malloc) */
+  hd_value **to;
+  int32_t n, cap;
+} hd_value_map;
+void hd_value_map_set(hd_value_map *map, const hd_value *from, hd_value *to);
+hd_value *hd_value_map_get(const hd_value_map *map, const hd_value *from); /* NULL when absent */
+void hd_value_map_free(hd_value_map *map);
+hd_op *hd_op_clone(hd_builder *b, const hd_op *op, hd_value_map *map);
+
+/* --- walking -------------------------------------------------------------------------------------------- */
+#define HD_FOR_OPS(op, region_)                                                                    \
+  for (hd_op *op = (region_)->first, *op##_next = op ? op->next : NULL; op;                        \
+       op = op##_next, op##_next = op ? op->next : NULL)
+typedef heddle_status hd_visit(void *user, hd_op *op);
+/* Calls visit for every op, outer before inner, in program order; stops at the first failure. */
+heddle_status hd_walk(hd_region *region, hd_visit *visit, void *user);
+/* The first op of that kind, in program order; NULL when there is none. */
+hd_op *hd_find_op(hd_region *region, hd_op_kind kind);
+/* The kernel that an op stands in. */
+hd_op *hd_op_kernel(hd_op *op);
+
+/* --- text ------------------------------------------------------------------------------------------------ */
+/* Parses a text; diagnostics carry file (borrowed for the call), line and column. *module is owned. */
+heddle_status hd_parse(heddle_context *ctx, const char *file, const char *text, size_t n_bytes,
+                       hd_module **module);
+/* Prints it; hd_parse of the result gives the same module, and printing again the same bytes. */
+void hd_print(const hd_module *module, hd_strbuf *out);
+void hd_print_op(const hd_op *op, hd_strbuf *out); /* one op, with its regions */
+
+/* --- verifying, hashing ------------------------------------------------------------------------------------ */
+/* Structure (levels, operand and result types, attributes, dominance, yields, sync only when placed)
+ * and the rules of each op. blame NULL: the input is wrong (HEDDLE_INVALID, or HEDDLE_UNSUPPORTED);
+ * else the name of the pass that just ran: HEDDLE_INTERNAL naming it. */
+heddle_status hd_verify(heddle_context *ctx, const hd_module *module, const char *blame);
+/* The hash of the printed text, names of values and locations left out. */
+hd_hash hd_module_hash(const hd_module *module);
+
+#endif
