@@ -1,0 +1,284 @@
+/* Spec/spec.h: what the machine can do. Queries over the tables that heddle-tblgen makes of
+ * specs/*.td. All tables are constant; every function here is thread-safe and allocates nothing. */
+#ifndef HD_SPEC_H
+#define HD_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "Layout/layout.h"
+#include "Support/hash.h"
+#include "heddle/types.h"
+
+/* ORDER FAMILY: same words in specs/schema.td and tools/heddle-tblgen. */
+typedef enum hd_family {
+  HD_FAMILY_MMA_SP,
+  HD_FAMILY_WGMMA_SP,
+  HD_FAMILY_TCGEN05_SP,
+  HD_FAMILY_LDMATRIX,
+  HD_FAMILY_STMATRIX,
+  HD_FAMILY_COPY,    /* cp.async, cp.async.bulk, cp.async.bulk.tensor and their groups */
+  HD_FAMILY_SYNC,    /* mbarrier, fences, wgmma.fence/commit_group/wait_group, cluster barriers */
+  HD_FAMILY_TCGEN05, /* alloc, cp, ld, st, commit, wait, fence */
+  HD_N_FAMILIES
+} hd_family;
+
+/* Who must execute it together. */
+typedef enum hd_issuer {
+  HD_ISSUER_THREAD,
+  HD_ISSUER_WARP,
+  HD_ISSUER_WARPGROUP,
+  HD_ISSUER_CTA_PAIR /* one thread, for both CTAs of a pair */
+} hd_issuer;
+
+/* How a later instruction knows that it is done. */
+typedef enum hd_completion {
+  HD_COMPLETION_NONE,        /* nothing asynchronous, no result */
+  HD_COMPLETION_REGISTER,    /* register dependence */
+  HD_COMPLETION_WGMMA_GROUP, /* wgmma.commit_group, wait_group */
+  HD_COMPLETION_MBARRIER,    /* a phase of an mbarrier */
+  HD_COMPLETION_ASYNC_GROUP, /* cp.async.commit_group, wait_group */
+  HD_COMPLETION_BULK_GROUP,  /* cp.async.bulk.commit_group, wait_group */
+  HD_COMPLETION_TCGEN05_WAIT /* tcgen05.wait::ld / ::st */
+} hd_completion;
+
+/* Where an operand lives. Of `shared`, an mma reads through a 64-bit descriptor. */
+typedef enum hd_space {
+  HD_SPACE_NONE,
+  HD_SPACE_REGISTER,
+  HD_SPACE_SHARED,
+  HD_SPACE_TENSOR,
+  HD_SPACE_GLOBAL,
+  HD_SPACE_CLUSTER, /* shared memory of any CTA of the cluster */
+  HD_N_SPACES
+} hd_space;
+
+typedef enum hd_proxy { HD_PROXY_GENERIC, HD_PROXY_ASYNC, HD_PROXY_TENSOR } hd_proxy;
+typedef enum hd_access { HD_ACCESS_READ = 1, HD_ACCESS_WRITE = 2, HD_ACCESS_ORDER = 4 } hd_access;
+
+/* One effect: what is read or written, through which proxy, and what shows that it happened. An
+ * ORDER effect orders accesses of that space and proxy instead of making one. */
+typedef struct hd_effect {
+  hd_space space;
+  hd_access access;
+  hd_proxy proxy;
+  hd_completion done; /* REGISTER: done when the instruction is */
+  const char *what;   /* "A", "accumulators", "destination", … */
+} hd_effect;
+
+typedef enum hd_operand_id {
+  HD_OPERAND_A,
+  HD_OPERAND_B,
+  HD_OPERAND_C,
+  HD_OPERAND_D, /* wgmma and tcgen05: also the accumulator input; ldmatrix: the destination */
+  HD_OPERAND_META,
+  HD_OPERAND_SCALE_A,
+  HD_OPERAND_SCALE_B,
+  HD_N_OPERANDS
+} hd_operand_id;
+
+/* Layout of an operand: map has inputs (lane, reg, field), outputs (row, col). A lane contributes
+ * when (lane & lane_mask) == lane_value; the map ignores the masked lane bits. Field f of register r
+ * is bits [f*field_bits, (f+1)*field_bits). A: row m, col compressed k. B: row k, col n. C, D: m, n.
+ * Metadata: row m and the first logical k of the group that the 4-bit field describes. Scale: row m
+ * (or n for B as col) and the index of the k block. In shared memory there are no lanes: see
+ * hd_canonical_layout. In tensor memory lane is the datapath lane and reg the 32-bit column. */
+typedef struct hd_fragment {
+  hd_space space;
+  uint8_t field_bits;
+  uint16_t n_regs; /* 32-bit registers a lane */
+  uint16_t rows, cols;
+  uint16_t n_lanes; /* 32, or 128 for a warpgroup and tensor memory */
+  uint16_t lane_mask, lane_value;
+  hd_layout map;
+} hd_fragment;
+
+typedef struct hd_operand {
+  hd_space space;
+  heddle_elem elem; /* HEDDLE_N_ELEMS: not typed (metadata) */
+  char reg;         /* 'r' b32, 'f' f32, 'l' b64 descriptor, 0 none: as in inline asm */
+  uint16_t n_regs;  /* registers a thread */
+} hd_operand;
+
+typedef enum hd_judge { HD_JUDGE_NONE, HD_JUDGE_PTXAS, HD_JUDGE_H200, HD_JUDGE_TWO_TRANSCRIPTIONS } hd_judge;
+
+/* Immediates and qualifiers that a row admits beside its text. */
+typedef enum hd_modifier {
+  HD_MOD_SATFINITE = 1 << 0,
+  HD_MOD_SCALE_D = 1 << 1,    /* predicate: 0 ignores the accumulator input */
+  HD_MOD_NEGATE_A = 1 << 2,   /* imm-scale-a: 1 or -1 */
+  HD_MOD_NEGATE_B = 1 << 3,
+  HD_MOD_TRANS_A = 1 << 4,    /* imm-trans-a: 0 K-major, 1 M-major (descriptor only) */
+  HD_MOD_TRANS_B = 1 << 5,
+  HD_MOD_SCALE_VEC = 1 << 6,  /* .scale_vec may be left out */
+  HD_MOD_COLLECTOR = 1 << 7,
+  HD_MOD_ASHIFT = 1 << 8,
+  HD_MOD_DISABLE_LANE = 1 << 9,
+  HD_MOD_SCALE_INPUT_D = 1 << 10
+} hd_modifier;
+
+/* A target predicate and the PTX version from which it holds. */
+typedef enum hd_avail_kind {
+  HD_AVAIL_SINCE,  /* this sm number or a later one, any suffix */
+  HD_AVAIL_ARCH,   /* exactly this sm number with suffix a */
+  HD_AVAIL_FAMILY  /* suffix f or a, same family, this sm number or later */
+} hd_avail_kind;
+
+typedef struct hd_avail {
+  hd_avail_kind kind;
+  uint16_t sm, ptx; /* 90, 82 */
+} hd_avail;
+
+typedef struct hd_spec_row {
+  const char *name;           /* "mma_sp_ordered_m16n8k32_f32_f16_f16" */
+  const char *ptx;            /* the instruction with every mandatory qualifier */
+  const char *operands;       /* "d, a, b, c, e, f" */
+  const char *llvm_intrinsic; /* NULL: inline asm */
+  const char *source;         /* "PTX ISA 9.7.14.6.3" */
+  hd_family family;
+  hd_issuer issuer;
+  hd_completion completion;
+  uint16_t m, n, k;
+  bool ordered;              /* mma.sp::ordered_metadata */
+  bool a_in_registers;       /* of an mma: A comes from registers (tcgen05: from tensor memory) */
+  uint8_t cta_group;         /* tcgen05: 1 or 2 */
+  const char *kind;          /* "", "f8f6f4", "mxf8f6f4", "mxf4", "mxf4nvf4", "f16", "tf32", "i8" */
+  uint8_t scale_vec;         /* 0, 1, 2, 4 */
+  hd_operand operand[HD_N_OPERANDS];
+  uint8_t n_selectors;       /* sparsity selectors 0..n-1 are defined by the ISA */
+  uint8_t n_selectors_taken; /* ptxas takes 0..n-1 (a larger number is undefined, not legal) */
+  uint32_t modifiers;
+  uint8_t n_avail, n_effects;
+  const hd_avail *avail;
+  const hd_effect *effect;
+  const hd_fragment *fragment[HD_N_OPERANDS]; /* NULL: shared memory, or none */
+  hd_judge syntax_judge, layout_judge;
+} hd_spec_row;
+
+/* ---- rows ---- */
+size_t hd_spec_count(void);
+/* The i-th row, grouped by family, in the order of specs/. NULL when out of range. */
+const hd_spec_row *hd_spec_get(size_t i);
+/* By name, or by PTX instruction text (satfinite may be present); NULL when there is none. Where two
+ * rows share a text (wgmma A by descriptor or registers), the descriptor one. */
+const hd_spec_row *hd_spec_find(const char *name_or_ptx);
+/* A row without layout judge is listed, never generated. */
+bool hd_spec_can_generate(const hd_spec_row *row);
+/* Hash of all tables: part of every cache key. */
+hd_hash hd_spec_hash(void);
+
+/* ---- targets ---- */
+typedef struct hd_target {
+  const char *name;         /* "sm_90a" */
+  uint16_t sm;              /* 90 */
+  char suffix;              /* 'a', 'f' or 0 */
+  uint16_t family;          /* sm number of the family's head: 100 for sm_103 */
+  uint16_t min_ptx;         /* 80 */
+  const char *llvm_feature; /* PTX feature to pass to LLVM 22: "+ptx86" */
+  uint16_t llvm_ptx;        /* 86 */
+  uint32_t shared_per_block, shared_per_sm; /* bytes; per_block = the opt-in limit */
+  uint32_t registers_per_sm;
+  uint16_t max_registers_per_thread, max_threads_per_sm, max_ctas_per_sm;
+  bool has_tma, has_cluster;
+  uint32_t tensor_columns;  /* of tensor memory; 0 none */
+} hd_target;
+
+size_t hd_target_count(void);
+const hd_target *hd_target_get(size_t i);
+/* HEDDLE_UNSUPPORTED when unknown; *target borrowed, static. */
+heddle_status hd_target_parse(const char *name, const hd_target **target);
+/* The supported name nearest to a wrong one. Never NULL. */
+const char *hd_target_nearest(const char *name);
+
+/* ---- legality ---- */
+typedef enum hd_legality { HD_LEGAL, HD_ILLEGAL, HD_UNDEFINED /* ptxas takes it, the ISA does not define it */ } hd_legality;
+
+/* What is asked beside the row. Zero-initialise: {.selector = -1} = no selector asked. */
+typedef struct hd_legal_query {
+  const hd_target *target;
+  uint16_t ptx; /* 85 */
+  int selector; /* -1: not asked */
+} hd_legal_query;
+
+/* On anything but HD_LEGAL, reason (may be NULL) gets one sentence: rule, value, what would be legal. */
+hd_legality hd_spec_legal(const hd_spec_row *row, const hd_legal_query *query, char *reason,
+                          size_t reason_bytes);
+/* The least PTX version (as 85) at which the row is legal on the target; 0: never. */
+unsigned hd_spec_min_ptx(const hd_spec_row *row, const hd_target *target);
+/* The same for an instruction text, qualifiers and selector checked: answers even when no row has it. */
+hd_legality hd_spec_legal_text(const char *instruction, const hd_legal_query *query, char *reason,
+                               size_t reason_bytes);
+
+/* ---- finding an instruction for a tile ---- */
+/* Zero-initialise, then set what matters; a field at its "any" value matches all rows. */
+typedef struct hd_mma_query {
+  int family;        /* hd_family, or -1 any */
+  int m, n, k;       /* 0 any */
+  int a, b, d;       /* heddle_elem, or -1 any (d is also the accumulator type) */
+  int ordered;       /* 1, 0, -1 any; wgmma and tcgen05 rows count as ordered */
+  int a_in_registers;/* 1, 0, -1 any */
+  int cta_group;     /* 0 any */
+  const char *kind;  /* NULL any */
+  const hd_target *target; /* NULL any */
+  unsigned ptx;      /* 0: the version that the target's llvm_ptx gives */
+} hd_mma_query;
+
+#define HD_MMA_ANY                                                                                 \
+  ((hd_mma_query){.family = -1, .a = -1, .b = -1, .d = -1, .ordered = -1, .a_in_registers = -1})
+
+/* The first row at or after *cursor (start at 0) that matches; NULL at the end. */
+const hd_spec_row *hd_spec_next_mma(const hd_mma_query *query, size_t *cursor);
+/* The only or first match; NULL when there is none. */
+const hd_spec_row *hd_spec_find_mma(const hd_mma_query *query);
+
+/* ---- layouts ---- */
+/* Layout of an operand for a sparsity selector (0 where there is none). HEDDLE_UNSUPPORTED when the
+ * operand has no fragment (shared memory) or the selector is undefined. */
+heddle_status hd_spec_fragment(const hd_spec_row *row, hd_operand_id operand, unsigned selector,
+                               hd_fragment *fragment);
+/* Where field (lane, reg, field) lies; false when that lane does not contribute. */
+bool hd_fragment_at(const hd_fragment *fragment, unsigned lane, unsigned reg, unsigned field,
+                    uint32_t *row, uint32_t *col);
+const char *hd_operand_name(hd_operand_id operand);
+
+/* ---- shared memory: canonical layouts and descriptors ---- */
+typedef enum hd_smem_swizzle { HD_SMEM_NONE, HD_SMEM_32B, HD_SMEM_64B, HD_SMEM_128B } hd_smem_swizzle;
+
+/* A matrix tile in shared memory as wgmma and tcgen05 read it. Extents in elements. */
+typedef struct hd_canonical {
+  bool mn_major;
+  hd_smem_swizzle swizzle;
+  uint32_t lbo_bytes, sbo_bytes; /* leading and stride dimension byte offsets */
+} hd_canonical;
+
+/* Byte address of element (mn, k): inputs (mn, k), output (byte). elem_bits 8, 16 or 32; extents must
+ * fill whole atoms (8 rows x swizzle bytes). False when they do not. */
+bool hd_canonical_layout(const hd_canonical *form, unsigned elem_bits, uint32_t mn, uint32_t k,
+                         hd_layout *layout);
+/* Which canonical form describes a buffer layout (inputs mn, k; output byte). HD_NO: none does. */
+hd_answer hd_canonical_match(const hd_layout *buffer, unsigned elem_bits, hd_canonical *form);
+/* CuTe text of the canonical form, as in the ISA's table. */
+void hd_canonical_print(const hd_canonical *form, unsigned elem_bits, hd_strbuf *out);
+
+/* 64-bit wgmma descriptor: what the immediate part of it is, to be OR-ed with address >> 4. */
+uint64_t hd_wgmma_descriptor(const hd_canonical *form);
+
+/* Descriptor tables: one entry a bit field. */
+typedef struct hd_field {
+  const char *name, *text;
+  uint8_t lo, hi;     /* bits, inclusive */
+  uint8_t shift;      /* encoded value = value >> shift */
+  uint64_t fixed;     /* value that the ISA demands; UINT64_MAX: free */
+} hd_field;
+typedef struct hd_descriptor {
+  const char *name, *source;
+  uint8_t bits;
+  uint8_t n_fields;
+  const hd_field *field;
+} hd_descriptor;
+size_t hd_descriptor_count(void);
+const hd_descriptor *hd_descriptor_get(size_t i);
+const hd_descriptor *hd_descriptor_find(const char *name);
+
+#endif
