@@ -25,23 +25,9 @@ enum {
  * in elements, i32; strides in elements, i64 (row pitch of the stored matrix); scalars f32. */
 typedef enum hd_arg_kind {
   HD_ARG_NONE = 0, /* in an expression: the constant 1 */
-  HD_ARG_A,        /* packed A (docs/format.md), payload pointer, 128-byte aligned */
-  HD_ARG_B,
-  HD_ARG_C,
-  HD_ARG_D,
-  HD_ARG_BIAS,
-  HD_ARG_SCALE_A,
-  HD_ARG_SCALE_B,
-  HD_ARG_USER, /* opaque pointer of a user epilogue */
-  HD_ARG_WORKSPACE,
-  HD_ARG_M,
-  HD_ARG_N,
-  HD_ARG_K,
-  HD_ARG_LDB,
-  HD_ARG_LDC,
-  HD_ARG_LDD,
-  HD_ARG_ALPHA,
-  HD_ARG_BETA,
+#define HD_ARG(kind, name, class) HD_ARG_##kind,
+#include "Kernel/args.def"
+#undef HD_ARG
   HD_N_ARG_KINDS
 } hd_arg_kind;
 
@@ -50,6 +36,8 @@ typedef enum hd_arg_class { HD_CLASS_PTR, HD_CLASS_I32, HD_CLASS_I64, HD_CLASS_F
 /* "a", "ldb", …; the class of a kind. */
 const char *hd_arg_name(hd_arg_kind kind);
 hd_arg_class hd_arg_class_of(hd_arg_kind kind);
+/* The kind of that name ("none" included). HEDDLE_NOT_FOUND when there is none. */
+heddle_status hd_arg_parse(const char *name, hd_arg_kind *kind);
 
 /* ceil((arg * mul + add) / div); arg NONE stands for 1. */
 typedef struct hd_expr {
@@ -153,12 +141,15 @@ typedef struct hd_values {
   uint64_t v[HD_N_ARG_KINDS];
 } hd_values;
 
+/* Unsigned inside, so that it wraps rather than breaks; hd_manifest_plan bounds the values and
+ * hd_manifest_check the factors so that nothing wraps. */
 static inline int64_t hd_expr_eval(const hd_expr *e, const hd_values *values) {
-  int64_t x = (e->arg == HD_ARG_NONE ? 1 : (int64_t)values->v[e->arg]) * e->mul + e->add;
+  uint64_t arg = e->arg == HD_ARG_NONE ? 1 : values->v[e->arg];
+  int64_t x = (int64_t)(arg * (uint64_t)e->mul + (uint64_t)e->add);
   return e->div <= 1 ? x : (x + e->div - 1) / e->div;
 }
 
-/* What a launch will do. */
+/* What a launch will do. grid_x 0 (M or N is 0): nothing, the launch is done at once. */
 typedef struct hd_launch_plan {
   const hd_variant *variant; /* borrowed from the manifest */
   uint32_t grid_x, n_tiles;
@@ -169,13 +160,26 @@ typedef struct hd_launch_plan {
 /* The argument of that kind, or NULL. */
 const hd_arg *hd_manifest_arg(const hd_manifest *manifest, hd_arg_kind kind);
 
+/* True when the caller passes it: every argument that is not fixed. */
+static inline bool hd_arg_is_passed(const hd_arg *arg) { return arg->fixed <= 0; }
+
 /* Fills in the fixed sizes, checks values (divisible_by, max, alignment, shortest stride, null
- * pointers), picks the variant, computes grid and tensor maps. max_resident: CTAs that the device
- * holds at once per variant index (0: unlimited). HEDDLE_INVALID names argument, value and rule;
- * ctx may be NULL (no text; nothing allocated: this is the launch path). */
+ * pointers: only the user pointer, and a workspace of 0 bytes, may be null), picks the variant,
+ * computes grid and tensor maps. max_resident: CTAs that the device holds at once per variant index
+ * (0: unlimited; NULL: all unlimited). HEDDLE_INVALID names argument, value and rule,
+ * HEDDLE_UNSUPPORTED when no variant's requirements hold or the grid is too large; ctx may be NULL
+ * (no text). Nothing is allocated on success: this is the launch path. */
 heddle_status hd_manifest_plan(heddle_context *ctx, const hd_manifest *manifest, hd_values *values,
-                               const uint32_t max_resident[HD_MAX_VARIANTS],
-                               hd_launch_plan *plan);
+                               const uint32_t *max_resident, hd_launch_plan *plan);
+
+/* Bytes of workspace that a launch with these sizes and strides may need, whichever variant its
+ * pointers choose. Pointers in values are not looked at. */
+heddle_status hd_manifest_workspace(heddle_context *ctx, const hd_manifest *manifest,
+                                    hd_values *values, uint64_t *n_bytes);
+
+/* Is it whole: identifiers, ranges, references between arguments, parameters and maps.
+ * hd_manifest_write and _read call it. */
+heddle_status hd_manifest_check(heddle_context *ctx, const hd_manifest *manifest);
 
 /* JSON text of a manifest (owned, free()); byte-reproducible, keys in a fixed order. */
 heddle_status hd_manifest_write(heddle_context *ctx, const hd_manifest *manifest, char **json);

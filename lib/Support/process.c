@@ -13,7 +13,7 @@
 
 extern char **environ; /* the child inherits it; heddle itself reads nothing from it */
 
-enum { POLL_MS = 20, DRAIN_CHUNKS = 64, TIMED_OUT = -1, LOST = -2 };
+enum { POLL_MS = 2, DRAIN_CHUNKS = 64, TIMED_OUT = -1, LOST = -2 };
 
 /* Standard input of the child is empty, output and error go into the pipe; its own process group,
  * so that a time-out ends what it started, too. */

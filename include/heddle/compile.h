@@ -1,0 +1,45 @@
+/* heddle/compile.h: a problem text to a compiled kernel. Needs no GPU and no driver. */
+#ifndef HEDDLE_COMPILE_H
+#define HEDDLE_COMPILE_H
+
+#include <stddef.h>
+
+#include "heddle/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All strings are borrowed for the call. Zero-initialise; every field may stay 0. */
+typedef struct heddle_compile_options {
+  const char *target;   /* "sm_90a"; NULL: what the text says */
+  const char *schedule; /* over the default schedule, "tile=128x256x64 stages=4"; NULL: the default */
+  const char *user_epilogue; /* LLVM IR text or bitcode that defines the epilogue's user function */
+  size_t user_epilogue_bytes;
+  const char *ptxas; /* path of ptxas: assembles to a cubin and applies the gate; NULL: PTX only */
+  const char *cache; /* folder of compiled kernels; NULL: no cache */
+} heddle_compile_options;
+
+typedef struct heddle_compiled heddle_compiled;
+
+/* Compiles the kernel of a problem-level text. file names the text in diagnostics (may be NULL). ptxas'
+ * findings (spills, stack, serialised wgmma) fail the compile. *compiled is owned by the caller.
+ * HEDDLE_INVALID, HEDDLE_UNSUPPORTED, HEDDLE_ENVIRONMENT (ptxas cannot run), HEDDLE_INTERNAL. Any
+ * number of threads may compile at once, each with its own context. */
+HEDDLE_API heddle_status heddle_compile(heddle_context *ctx, const char *file, const char *text,
+                                        size_t text_bytes, const heddle_compile_options *options,
+                                        heddle_compiled **compiled);
+/* Accepts NULL. */
+HEDDLE_API void heddle_compiled_free(heddle_compiled *compiled);
+
+/* All borrowed: valid until heddle_compiled_free. The cubin is NULL without ptxas. */
+HEDDLE_API const char *heddle_compiled_name(const heddle_compiled *compiled);
+HEDDLE_API const char *heddle_compiled_ptx(const heddle_compiled *compiled, size_t *n_bytes);
+HEDDLE_API const void *heddle_compiled_cubin(const heddle_compiled *compiled, size_t *n_bytes);
+HEDDLE_API const char *heddle_compiled_manifest(const heddle_compiled *compiled, size_t *n_bytes);
+HEDDLE_API const char *heddle_compiled_schedule(const heddle_compiled *compiled);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

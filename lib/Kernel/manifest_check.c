@@ -1,0 +1,178 @@
+/* Is a manifest whole? Ranges of single fields stand in manifest_fields.c; here is what relates
+ * them, and what the generated C launcher relies on (identifiers, references in range). */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "Kernel/manifest_fields.h"
+#include "Support/diag.h"
+
+enum { MAX_NAME = 200 };
+
+static heddle_status refuse(heddle_context *ctx, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static heddle_status refuse(heddle_context *ctx, const char *rule, const char *format, ...) {
+  char text[320];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, rule, "%s", text);
+}
+
+static bool is_identifier(const char *text) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+  static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  return text && text[0] && strchr(letters, text[0]) && text[strspn(text, all)] == '\0' &&
+         strlen(text) <= MAX_NAME;
+}
+
+static heddle_status check_identifier(heddle_context *ctx, const char *key, const char *text) {
+  if (is_identifier(text))
+    return HEDDLE_OK;
+  return refuse(ctx, "manifest.identifier", "%s: got \"%.40s\", expected a C identifier", key,
+                text ? text : "");
+}
+
+static heddle_status check_number(heddle_context *ctx, const hd_field *field, const char *at) {
+  int64_t value = field->kind == HD_FIELD_I32 ? *(const int32_t *)at : *(const int64_t *)at;
+  if (value >= field->least && value <= field->most)
+    return HEDDLE_OK;
+  return refuse(ctx, "manifest.range", "%s: got %" PRId64 ", expected %" PRId64 " to %" PRId64,
+                field->key, value, field->least, field->most);
+}
+
+/* The ranges of manifest_fields, for a manifest that was built rather than read. */
+static heddle_status check_ranges(heddle_context *ctx, const hd_field *fields, const char *base) {
+  for (const hd_field *field = fields; field->key; field++) {
+    const char *at = base + field->offset;
+    bool is_list = field->kind == HD_FIELD_LIST || field->kind == HD_FIELD_MATCH;
+    int32_t count = is_list ? *(const int32_t *)(base + field->count_offset) : 0;
+    if (field->kind == HD_FIELD_I32 || field->kind == HD_FIELD_I64)
+      HD_TRY(check_number(ctx, field, at));
+    if (field->kind == HD_FIELD_STRING && !*(const char *const *)at)
+      return refuse(ctx, "manifest.missing", "%s: missing", field->key);
+    if (field->kind == HD_FIELD_NAME && !field->names->name((int)*(const unsigned *)at))
+      return refuse(ctx, "manifest.name", "%s: got %u, expected %s", field->key,
+                    *(const unsigned *)at, field->names->what);
+    if (field->kind == HD_FIELD_RECORD)
+      HD_TRY(check_ranges(ctx, field->record, at));
+    if (count < 0 || (is_list && count > field->cap))
+      return refuse(ctx, "manifest.length", "%s: got %d elements, expected at most %d", field->key,
+                    count, field->cap);
+    for (int32_t i = 0; i < count; i++)
+      HD_TRY(check_ranges(ctx, field->record, at + (size_t)i * field->size));
+  }
+  return HEDDLE_OK;
+}
+
+/* Expressions speak of arguments that exist; pointers only where addresses count. */
+static heddle_status check_expr(heddle_context *ctx, const hd_manifest *manifest,
+                                const char *where, const hd_expr *expr, bool pointers) {
+  if (expr->div == 0 || expr->arg == HD_ARG_NONE)
+    return HEDDLE_OK;
+  hd_arg_class class = hd_arg_class_of(expr->arg);
+  if (!hd_manifest_arg(manifest, expr->arg))
+    return refuse(ctx, "manifest.expr", "%s speaks of %s, which is no argument", where,
+                  hd_arg_name(expr->arg));
+  if (class == HD_CLASS_F32 || (class == HD_CLASS_PTR && !pointers))
+    return refuse(ctx, "manifest.expr", "%s speaks of %s, expected a size or a stride", where,
+                  hd_arg_name(expr->arg));
+  return HEDDLE_OK;
+}
+
+static heddle_status check_arg(heddle_context *ctx, const hd_manifest *manifest, int index) {
+  const hd_arg *arg = &manifest->arg[index];
+  const char *name = hd_arg_name(arg->kind);
+  hd_arg_class class = hd_arg_class_of(arg->kind);
+  bool is_number = class == HD_CLASS_I32 || class == HD_CLASS_I64;
+  if (arg->kind == HD_ARG_NONE)
+    return refuse(ctx, "manifest.arg", "argument %d has no kind", index);
+  if (hd_manifest_arg(manifest, arg->kind) != arg)
+    return refuse(ctx, "manifest.arg", "argument %s stands twice", name);
+  if (arg->fixed > 0 && !is_number)
+    return refuse(ctx, "manifest.arg", "argument %s: only sizes and strides can be fixed", name);
+  if (class == HD_CLASS_I32 && (arg->fixed > INT32_MAX || arg->max > INT32_MAX))
+    return refuse(ctx, "manifest.arg", "argument %s: a size is at most %d", name, INT32_MAX);
+  if (arg->fixed > 0 && arg->divisible_by > 1 && arg->fixed % arg->divisible_by != 0)
+    return refuse(ctx, "manifest.arg", "argument %s: fixed at %" PRId64 ", not a multiple of %" PRId64,
+                  name, arg->fixed, arg->divisible_by);
+  if (arg->align & (arg->align - 1))
+    return refuse(ctx, "manifest.arg", "argument %s: alignment %d is not a power of two", name,
+                  arg->align);
+  return check_expr(ctx, manifest, "at_least", &arg->at_least, false);
+}
+
+static heddle_status check_args(heddle_context *ctx, const hd_manifest *manifest) {
+  static const hd_arg_kind needed[] = {HD_ARG_A, HD_ARG_B, HD_ARG_D, HD_ARG_M, HD_ARG_N, HD_ARG_K};
+  for (int i = 0; i < manifest->n_args; i++)
+    HD_TRY(check_arg(ctx, manifest, i));
+  for (size_t i = 0; i < HD_COUNT(needed); i++) {
+    if (!hd_manifest_arg(manifest, needed[i]))
+      return refuse(ctx, "manifest.arg", "argument %s is missing", hd_arg_name(needed[i]));
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status check_tmap(heddle_context *ctx, const hd_manifest *manifest,
+                                const hd_tmap_recipe *tmap) {
+  if (hd_arg_class_of(tmap->base) != HD_CLASS_PTR || !hd_manifest_arg(manifest, tmap->base))
+    return refuse(ctx, "manifest.tmap", "base %s is not a pointer argument",
+                  hd_arg_name(tmap->base));
+  for (int i = 0; i < tmap->rank; i++) {
+    HD_TRY(check_expr(ctx, manifest, "a tensor map's dim", &tmap->dim[i], false));
+    HD_TRY(check_expr(ctx, manifest, "a tensor map's stride", &tmap->stride[i], false));
+    if (tmap->dim[i].div == 0 || (i > 0 && tmap->stride[i].div == 0))
+      return refuse(ctx, "manifest.tmap", "tensor map of %s: dimension %d has no size or stride",
+                    hd_arg_name(tmap->base), i);
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status check_params(heddle_context *ctx, const hd_manifest *manifest,
+                                  const hd_variant *variant) {
+  for (int i = 0; i < variant->n_params; i++) {
+    const hd_param *param = &variant->param[i];
+    if (param->arg == HD_ARG_NONE && param->tmap >= variant->n_tmaps)
+      return refuse(ctx, "manifest.param", "entry %s, parameter %d: no tensor map %d",
+                    variant->entry, i, param->tmap);
+    if (param->arg != HD_ARG_NONE && !hd_manifest_arg(manifest, param->arg))
+      return refuse(ctx, "manifest.param", "entry %s, parameter %d: %s is no argument",
+                    variant->entry, i, hd_arg_name(param->arg));
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status check_variant(heddle_context *ctx, const hd_manifest *manifest,
+                                   const hd_variant *variant) {
+  HD_TRY(check_identifier(ctx, "variant.entry", variant->entry));
+  HD_TRY(check_params(ctx, manifest, variant));
+  for (int i = 0; i < variant->n_tmaps; i++)
+    HD_TRY(check_tmap(ctx, manifest, &variant->tmap[i]));
+  for (int i = 0; i < variant->n_requirements; i++) {
+    if (variant->requirement[i].value.div == 0)
+      return refuse(ctx, "manifest.requirement", "entry %s, requirement %d: div is 0",
+                    variant->entry, i);
+    HD_TRY(check_expr(ctx, manifest, "a requirement", &variant->requirement[i].value, true));
+  }
+  const hd_expr *workspace = &variant->workspace_bytes_per_tile;
+  if (workspace->div > 0 && !hd_manifest_arg(manifest, HD_ARG_WORKSPACE))
+    return refuse(ctx, "manifest.workspace", "entry %s takes workspace, which is no argument",
+                  variant->entry);
+  return check_expr(ctx, manifest, "the workspace", workspace, false);
+}
+
+heddle_status hd_manifest_check(heddle_context *ctx, const hd_manifest *manifest) {
+  HD_TRY(check_ranges(ctx, hd_manifest_fields, (const char *)manifest));
+  HD_TRY(check_identifier(ctx, "name", manifest->name));
+  if (manifest->user_function)
+    HD_TRY(check_identifier(ctx, "user_function", manifest->user_function));
+  HD_TRY(check_args(ctx, manifest));
+  if (manifest->n_variants < 1)
+    return refuse(ctx, "manifest.variant", "no variant, expected at least one");
+  for (int i = 0; i < manifest->n_variants; i++)
+    HD_TRY(check_variant(ctx, manifest, &manifest->variant[i]));
+  return HEDDLE_OK;
+}

@@ -1,0 +1,224 @@
+/* The launch path's arithmetic: checks, variant, grid, tensor maps. Allocates nothing. */
+#include <inttypes.h>
+
+#include "Kernel/manifest.h"
+#include "Support/diag.h"
+
+/* Bounds that keep every expression of a checked manifest inside 64 bits (hd_manifest_check limits
+ * factors to 2^20). cuTensorMapEncodeTiled asks for strides below 2^40 bytes itself. */
+#define MAX_STRIDE (INT64_C(1) << 40)
+#define MAX_TMAP_DIM (UINT64_C(1) << 32)
+#define MAX_TMAP_STRIDE (UINT64_C(1) << 40)
+#define TMAP_ALIGN 16
+
+static heddle_status refuse(heddle_context *ctx, const hd_arg *arg, const char *rule, int64_t got,
+                            const char *what, int64_t legal) {
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, rule,
+                  "argument %s: got %" PRId64 ", expected %s %" PRId64, hd_arg_name(arg->kind), got,
+                  what, legal);
+}
+
+static void fill_fixed(const hd_manifest *manifest, hd_values *values) {
+  for (int i = 0; i < manifest->n_args; i++) {
+    if (manifest->arg[i].fixed > 0)
+      values->v[manifest->arg[i].kind] = (uint64_t)manifest->arg[i].fixed;
+  }
+}
+
+static heddle_status check_size(heddle_context *ctx, const hd_arg *arg, int64_t value) {
+  int64_t least = arg->kind == HD_ARG_K ? 1 : 0;
+  int64_t most = arg->max > 0 ? arg->max : INT32_MAX;
+  if (value < least)
+    return refuse(ctx, arg, "launch.size", value, "at least", least);
+  if (value > most)
+    return refuse(ctx, arg, "launch.max", value, "at most", most);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_stride(heddle_context *ctx, const hd_arg *arg, int64_t value,
+                                  const hd_values *values) {
+  int64_t least = arg->at_least.div > 0 ? hd_expr_eval(&arg->at_least, values) : 1;
+  int64_t most = arg->max > 0 && arg->max < MAX_STRIDE ? arg->max : MAX_STRIDE;
+  if (value < least)
+    return refuse(ctx, arg, "launch.stride", value, "at least the row, that is", least);
+  if (value > most)
+    return refuse(ctx, arg, "launch.max", value, "at most", most);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_divisible(heddle_context *ctx, const hd_arg *arg, int64_t value) {
+  int64_t by = arg->divisible_by;
+  if (by <= 1 || value % by == 0)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.divisible",
+                  "argument %s: got %" PRId64 ", expected a multiple of %" PRId64
+                  "; nearest %" PRId64,
+                  hd_arg_name(arg->kind), value, by, (value + by - 1) / by * by);
+}
+
+/* Sizes first: the least strides are expressions of them. */
+static heddle_status check_numbers(heddle_context *ctx, const hd_manifest *manifest,
+                                   const hd_values *values) {
+  for (int pass = 0; pass < 2; pass++) {
+    hd_arg_class class = pass == 0 ? HD_CLASS_I32 : HD_CLASS_I64;
+    for (int i = 0; i < manifest->n_args; i++) {
+      const hd_arg *arg = &manifest->arg[i];
+      int64_t value = (int64_t)values->v[arg->kind];
+      if (hd_arg_class_of(arg->kind) != class)
+        continue;
+      HD_TRY(pass == 0 ? check_size(ctx, arg, value) : check_stride(ctx, arg, value, values));
+      HD_TRY(check_divisible(ctx, arg, value));
+    }
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status check_pointers(heddle_context *ctx, const hd_manifest *manifest,
+                                    const hd_values *values, uint64_t workspace_bytes) {
+  for (int i = 0; i < manifest->n_args; i++) {
+    const hd_arg *arg = &manifest->arg[i];
+    if (hd_arg_class_of(arg->kind) != HD_CLASS_PTR)
+      continue;
+    uint64_t value = values->v[arg->kind];
+    bool may_be_null =
+        arg->kind == HD_ARG_USER || (arg->kind == HD_ARG_WORKSPACE && workspace_bytes == 0);
+    if (value == 0 && !may_be_null)
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.null",
+                      "argument %s: got a null pointer, expected device memory",
+                      hd_arg_name(arg->kind));
+    if (arg->align > 1 && value % (uint64_t)arg->align != 0)
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.align",
+                      "argument %s: got address 0x%" PRIx64 ", expected a multiple of %d bytes",
+                      hd_arg_name(arg->kind), value, arg->align);
+  }
+  return HEDDLE_OK;
+}
+
+static const hd_requirement *unmet(const hd_variant *variant, const hd_values *values) {
+  for (int i = 0; i < variant->n_requirements; i++) {
+    const hd_requirement *r = &variant->requirement[i];
+    if (hd_expr_eval(&r->value, values) % r->modulo != 0)
+      return r;
+  }
+  return NULL;
+}
+
+static heddle_status pick_variant(heddle_context *ctx, const hd_manifest *manifest,
+                                  const hd_values *values, const hd_variant **variant) {
+  const hd_requirement *missing = NULL;
+  for (int i = 0; i < manifest->n_variants; i++) {
+    missing = unmet(&manifest->variant[i], values);
+    if (!missing) {
+      *variant = &manifest->variant[i];
+      return HEDDLE_OK;
+    }
+  }
+  if (!missing)
+    return HD_BUG(ctx, "a manifest without variants");
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.variant",
+                  "no variant of %s fits: argument %s times %" PRId64 " plus %" PRId64
+                  " gives %" PRId64 ", expected a multiple of %" PRId64,
+                  manifest->name, hd_arg_name(missing->value.arg), missing->value.mul,
+                  missing->value.add, hd_expr_eval(&missing->value, values), missing->modulo);
+}
+
+static uint64_t ceil_div(uint64_t x, uint64_t by) { return (x + by - 1) / by; }
+
+static heddle_status count_tiles(heddle_context *ctx, const hd_variant *variant,
+                                 const hd_values *values, uint32_t *n_tiles) {
+  uint64_t tiles = ceil_div(values->v[HD_ARG_M], (uint64_t)variant->tile_m) *
+                   ceil_div(values->v[HD_ARG_N], (uint64_t)variant->tile_n);
+  uint64_t most = (uint64_t)(INT32_MAX - variant->cluster) / (uint64_t)variant->split_k;
+  if (tiles > most)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.grid",
+                    "m %" PRIu64 " by n %" PRIu64 " makes %" PRIu64 " tiles of %dx%d, at most %" PRIu64
+                    " fit a grid",
+                    values->v[HD_ARG_M], values->v[HD_ARG_N], tiles, variant->tile_m,
+                    variant->tile_n, most);
+  *n_tiles = (uint32_t)tiles * (uint32_t)variant->split_k;
+  return HEDDLE_OK;
+}
+
+static uint32_t grid_of(const hd_variant *variant, uint32_t n_tiles, uint32_t resident) {
+  uint32_t cluster = (uint32_t)variant->cluster;
+  uint32_t grid = (n_tiles + cluster - 1) / cluster * cluster;
+  uint32_t fit = resident / cluster * cluster;
+  if (variant->persistent && resident > 0 && grid > fit)
+    grid = fit > 0 ? fit : cluster;
+  return grid;
+}
+
+static heddle_status workspace_of(heddle_context *ctx, const hd_variant *variant,
+                                  const hd_values *values, uint32_t n_tiles, uint64_t *n_bytes) {
+  *n_bytes = 0;
+  if (variant->workspace_bytes_per_tile.div <= 0)
+    return HEDDLE_OK;
+  int64_t each = hd_expr_eval(&variant->workspace_bytes_per_tile, values);
+  if (each < 0 || (n_tiles > 0 && (uint64_t)each > MAX_TMAP_STRIDE / n_tiles))
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.workspace",
+                    "%" PRId64 " bytes of workspace for each of %u tiles, at most 2^40 in all", each,
+                    n_tiles);
+  *n_bytes = (uint64_t)each * n_tiles;
+  return HEDDLE_OK;
+}
+
+static heddle_status fill_tmap(heddle_context *ctx, const hd_tmap_recipe *recipe,
+                               const hd_values *values, hd_tmap *tmap) {
+  const char *name = hd_arg_name(recipe->base);
+  *tmap = (hd_tmap){.base = values->v[recipe->base], .elem = recipe->elem, .rank = recipe->rank,
+                    .swizzle = recipe->swizzle};
+  if (tmap->base % TMAP_ALIGN != 0)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.tmap",
+                    "tensor map of %s: address 0x%" PRIx64 " is not a multiple of 16 bytes", name,
+                    tmap->base);
+  for (int i = 0; i < recipe->rank; i++) {
+    tmap->dim[i] = (uint64_t)hd_expr_eval(&recipe->dim[i], values);
+    tmap->stride[i] = i == 0 ? 0 : (uint64_t)hd_expr_eval(&recipe->stride[i], values);
+    tmap->box[i] = (uint32_t)recipe->box[i];
+    if (tmap->dim[i] < 1 || tmap->dim[i] > MAX_TMAP_DIM)
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.tmap",
+                      "tensor map of %s: dimension %d is %" PRIu64 ", expected 1 to 2^32", name, i,
+                      tmap->dim[i]);
+    if (tmap->stride[i] % TMAP_ALIGN != 0 || tmap->stride[i] >= MAX_TMAP_STRIDE)
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.tmap",
+                      "tensor map of %s: stride %d is %" PRIu64
+                      " bytes, expected a multiple of 16 below 2^40",
+                      name, i, tmap->stride[i]);
+  }
+  return HEDDLE_OK;
+}
+
+heddle_status hd_manifest_plan(heddle_context *ctx, const hd_manifest *manifest, hd_values *values,
+                               const uint32_t *max_resident, hd_launch_plan *plan) {
+  hd_launch_plan made = {.variant = &manifest->variant[0]};
+  fill_fixed(manifest, values);
+  HD_TRY(check_numbers(ctx, manifest, values));
+  if (values->v[HD_ARG_M] > 0 && values->v[HD_ARG_N] > 0) {
+    HD_TRY(pick_variant(ctx, manifest, values, &made.variant));
+    HD_TRY(count_tiles(ctx, made.variant, values, &made.n_tiles));
+    HD_TRY(workspace_of(ctx, made.variant, values, made.n_tiles, &made.workspace_bytes));
+    HD_TRY(check_pointers(ctx, manifest, values, made.workspace_bytes));
+    ptrdiff_t index = made.variant - manifest->variant;
+    made.grid_x = grid_of(made.variant, made.n_tiles, max_resident ? max_resident[index] : 0);
+    for (int i = 0; i < made.variant->n_tmaps; i++)
+      HD_TRY(fill_tmap(ctx, &made.variant->tmap[i], values, &made.tmap[i]));
+  }
+  *plan = made;
+  return HEDDLE_OK;
+}
+
+heddle_status hd_manifest_workspace(heddle_context *ctx, const hd_manifest *manifest,
+                                    hd_values *values, uint64_t *n_bytes) {
+  uint64_t most = 0;
+  fill_fixed(manifest, values);
+  HD_TRY(check_numbers(ctx, manifest, values));
+  for (int i = 0; i < manifest->n_variants; i++) {
+    uint32_t n_tiles;
+    uint64_t each;
+    HD_TRY(count_tiles(ctx, &manifest->variant[i], values, &n_tiles));
+    HD_TRY(workspace_of(ctx, &manifest->variant[i], values, n_tiles, &each));
+    most = each > most ? each : most;
+  }
+  *n_bytes = most;
+  return HEDDLE_OK;
+}

@@ -1,0 +1,38 @@
+/* Passes/passes.h: the pipeline, problem level to a checked role level. */
+#ifndef HD_PASSES_H
+#define HD_PASSES_H
+
+#include "IR/ir.h"
+#include "Passes/schedule.h"
+
+/* What passes share. ctx is borrowed; schedule NULL text = each kernel's default. */
+typedef struct hd_pass_context {
+  heddle_context *ctx;
+  const char *target;        /* overrides the kernel's; NULL: the kernel's own */
+  const char *schedule_text; /* over the default schedule; NULL or "" = the default */
+} hd_pass_context;
+
+typedef heddle_status hd_pass_fn(hd_pass_context *pass, hd_module *module);
+
+typedef struct hd_pass {
+  const char *name; /* "legalize", … */
+  hd_pass_fn *run;
+  const char *doc; /* one line */
+} hd_pass;
+
+/* The pipeline in order: legalize, select_shape, tile, assign_fragments, select_operand_path,
+ * pipeline, split_roles, lower_epilogue, place_barriers, place_fences, check. */
+const hd_pass *hd_pipeline(size_t *n);
+
+/* Observes the module after each pass (printing, timing). */
+typedef struct hd_pipeline_options {
+  bool verify_each;       /* always on in debug builds */
+  const char *stop_after; /* NULL: run all */
+  void (*after)(void *user, const hd_pass *pass, const hd_module *module, double seconds);
+  void *user;
+} hd_pipeline_options;
+
+heddle_status hd_run_pipeline(hd_pass_context *pass, hd_module *module,
+                              const hd_pipeline_options *options);
+
+#endif

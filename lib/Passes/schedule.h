@@ -1,0 +1,40 @@
+/* Passes/schedule.h: how a problem is to be computed: a small printable record. */
+#ifndef HD_SCHEDULE_H
+#define HD_SCHEDULE_H
+
+#include "IR/ir.h"
+
+/* Text form: "family=wgmma tile=128x256x64 stages=4 cluster=2 a=desc b=tma group=8 persistent=1
+ * store=quad"; any order, absent keys take the default of the problem and target. */
+typedef struct hd_schedule {
+  char family[8];       /* "mma" or "wgmma" */
+  int32_t tile_m;       /* rows of the CTA tile, a multiple of 64 */
+  int32_t tile_n;       /* columns, a multiple of 8 */
+  int32_t tile_k;       /* logical k of a stage, a whole number of granules */
+  int32_t warps_m, warps_n; /* mma: warps over the tile; wgmma: warps_m / 4 consumer warpgroups */
+  int32_t stages;
+  int32_t cluster;      /* CTAs along M that share B by multicast; 1 = none */
+  char a_path[8];       /* "desc" (wgmma), "reg" (ldmatrix, both families) */
+  char b_path[12];      /* "tma", "gather" (wgmma) · "cp_async", "ld_st" (mma) · "auto": variants */
+  int32_t group;        /* tile order: bands of that many tile rows */
+  int32_t persistent;   /* 0 or 1 */
+  int32_t split_k;      /* 1 = none */
+  char store[8];        /* "direct", "quad" */
+} hd_schedule;
+
+/* The default for a kernel at problem level; never fails for a legal problem. */
+heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel, hd_schedule *schedule);
+/* Parses text over the given schedule (only the keys that it names change). HEDDLE_INVALID names the
+ * key, the value and the nearest legal one. */
+heddle_status hd_schedule_parse(heddle_context *ctx, const char *text, hd_schedule *schedule);
+/* The canonical text, at most 200 bytes. */
+void hd_schedule_print(const hd_schedule *schedule, char out[200]);
+/* HEDDLE_UNSUPPORTED or HEDDLE_INVALID when the schedule cannot serve the kernel: rule, value, nearest
+ * legal value (tile too large for shared memory or registers, n not a legal one of the instruction…). */
+heddle_status hd_schedule_check(heddle_context *ctx, const hd_op *kernel,
+                                const hd_schedule *schedule);
+/* All legal schedules of a kernel, best guess first; *list is owned (free()). */
+heddle_status hd_schedule_enumerate(heddle_context *ctx, const hd_op *kernel, hd_schedule **list,
+                                    size_t *n);
+
+#endif
