@@ -82,15 +82,15 @@ typedef enum hd_attr_kind {
   HD_ATTR_KIND_FLAG
 } hd_attr_kind;
 
-typedef enum hd_issuer {
-  HD_ISSUER_NONE,
-  HD_ISSUER_THREAD,
-  HD_ISSUER_WARP,
-  HD_ISSUER_WARPGROUP,
-  HD_ISSUER_ROLE,
-  HD_ISSUER_CTA,
-  HD_ISSUER_CLUSTER
-} hd_issuer;
+typedef enum hd_op_issuer {
+  HD_BY_NONE,
+  HD_BY_THREAD,
+  HD_BY_WARP,
+  HD_BY_WARPGROUP,
+  HD_BY_ROLE,
+  HD_BY_CTA,
+  HD_BY_CLUSTER
+} hd_op_issuer;
 
 /* Effects of ops.def as bits. */
 enum {
@@ -111,7 +111,7 @@ enum {
 typedef struct hd_op_info {
   const char *text, *levels, *operands, *results;
   int n_regions;
-  hd_issuer issuer;
+  hd_op_issuer issuer; /* "by": lib/Spec has the hardware's own hd_issuer */
   const char *issuer_text, *effects_text, *attributes, *doc;
 } hd_op_info;
 const hd_op_info *hd_op_get_info(hd_op_kind kind);

@@ -7,6 +7,7 @@
 
 #include "Kernel/manifest_fields.h"
 #include "Support/diag.h"
+#include "Support/strbuf.h"
 
 /* First and second key of the file. */
 #define VERSION_KEY "heddle_manifest"

@@ -50,6 +50,8 @@ static double decode_float(const float_format *f, uint32_t bits) {
 /* The code of a finite magnitude. Scaling by a power of two is exact, so rint rounds once. */
 static uint32_t encode_magnitude(const float_format *f, double magnitude) {
   int exponent;
+  if (magnitude == 0)
+    return 0;
   frexp(magnitude, &exponent); /* magnitude = [0.5, 1) * 2^exponent */
   int least = 1 - f->bias;
   int e = exponent - 1 < least ? least : exponent - 1;
