@@ -1,0 +1,16 @@
+/* A manifest with everything in it, for tests: two variants (tma with a persistent grid in clusters
+ * of two, gather), sizes known at launch, a workspace, an epilogue with scalars. */
+#ifndef SAMPLE_MANIFEST_H
+#define SAMPLE_MANIFEST_H
+
+#include "Kernel/manifest.h"
+
+enum { SAMPLE_TMA, SAMPLE_GATHER };
+
+/* Strings are literals. */
+hd_manifest sample_manifest(void);
+
+/* Values that fit the sample: M 256, N 128, K 64, pointers at 0x10000·n. */
+hd_values sample_values(void);
+
+#endif

@@ -1,0 +1,157 @@
+/* Manifest JSON: lossless, byte-reproducible, strict. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "Support/strbuf.h"
+#include "sample_manifest.h"
+
+static char *written(const hd_manifest *m) {
+  char *json = NULL;
+  assert_int_equal(hd_manifest_write(NULL, m, &json), HEDDLE_OK);
+  return json;
+}
+
+static void round_trip_keeps_every_byte(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest(), back;
+  hd_arena arena = {0};
+  char *json = written(&m);
+  assert_int_equal(hd_manifest_read(NULL, json, strlen(json), &arena, &back), HEDDLE_OK);
+  char *again = written(&back);
+  assert_string_equal(json, again);
+  assert_int_equal(back.variant[0].tmap[0].stride[1].mul, 2);
+  assert_int_equal(back.variant[1].workspace_bytes_per_tile.add, 4);
+  assert_int_equal(back.variant[0].tmap[0].swizzle, HD_SWIZZLE_128);
+  assert_true(back.variant[0].persistent);
+  assert_int_equal(back.arg[5].max, 100000);
+  assert_string_equal(back.user_function, "my_act");
+  free(json);
+  free(again);
+  hd_arena_free(&arena);
+}
+
+/* Each cut of the text is refused, and none crashes. */
+static void truncated_text_is_refused(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest(), back;
+  char *json = written(&m);
+  size_t n = strlen(json);
+  for (size_t cut = 0; cut < n; cut += 7) {
+    hd_arena arena = {0};
+    assert_int_equal(hd_manifest_read(NULL, json, cut, &arena, &back), HEDDLE_INVALID);
+    hd_arena_free(&arena);
+  }
+  free(json);
+}
+
+/* Each byte in turn becomes noise: refused, or read as a manifest that is whole. */
+static void noise_never_crashes(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest(), back;
+  char *json = written(&m);
+  size_t n = strlen(json);
+  for (size_t i = 0; i < n; i += 3) {
+    char saved = json[i];
+    json[i] = (char)(i * 37 % 256);
+    hd_arena arena = {0};
+    if (hd_manifest_read(NULL, json, n, &arena, &back) == HEDDLE_OK)
+      assert_int_equal(hd_manifest_check(NULL, &back), HEDDLE_OK);
+    hd_arena_free(&arena);
+    json[i] = saved;
+  }
+  free(json);
+}
+
+/* Replaces the first `from` by `to`; the reader must name `rule` and say `text`. */
+static void refused(const char *from, const char *to, const char *rule, const char *text) {
+  hd_manifest m = sample_manifest(), back;
+  char *json = written(&m);
+  char *at = strstr(json, from);
+  assert_non_null(at);
+  hd_strbuf edited = {0};
+  hd_strbuf_addn(&edited, json, (size_t)(at - json));
+  hd_strbuf_add(&edited, to);
+  hd_strbuf_add(&edited, at + strlen(from));
+  heddle_context *ctx = heddle_context_create();
+  hd_arena arena = {0};
+  heddle_status status = hd_manifest_read(ctx, edited.text, edited.len, &arena, &back);
+  assert_int_not_equal(status, HEDDLE_OK);
+  assert_int_equal(heddle_context_count(ctx), 1);
+  const heddle_diagnostic *d = heddle_context_get(ctx, 0);
+  assert_string_equal(d->rule, rule);
+  if (!strstr(d->text, text))
+    fail_msg("expected \"%s\" in \"%s\"", text, d->text);
+  heddle_context_free(ctx);
+  hd_arena_free(&arena);
+  hd_strbuf_free(&edited);
+  free(json);
+}
+
+static void errors_name_key_value_and_range(void **state) {
+  (void)state;
+  refused("\"heddle_manifest\": 1", "\"heddle_manifest\": 9", "manifest.version", "version 9");
+  refused("\"heddle_manifest\"", "\"other\"", "manifest.version", "not a heddle manifest");
+  refused("\"family\"", "\"famly\"", "manifest.missing-key", "family");
+  refused("\"family\"", "\"famly\": 1, \"family\"", "manifest.unknown-key", "famly");
+  refused("\"family\"", "\"act\": \"none\", \"family\"", "manifest.json", "duplicate");
+  refused("\"n_threads\": 384", "\"n_threads\": 2048", "manifest.range",
+          "variant[0].n_threads: got 2048, expected 1 to 1024; nearest 1024");
+  refused("\"n_threads\": 384", "\"n_threads\": \"x\"", "manifest.type", "got a string");
+  refused("\"a_elem\": \"bf16\"", "\"a_elem\": \"bf17\"", "manifest.name", "bf17");
+  refused("\"name\": \"sample\"", "\"name\": \"sam*/ple\"", "manifest.identifier", "sam*/ple");
+  refused("\"entry\": \"sample_tma\"", "\"entry\": \"\"", "manifest.identifier", "entry");
+  refused("\"rank\": 2", "\"rank\": 3", "manifest.length", "variant[0].tmap[0].dim: got 2");
+  refused("\"modulo\": 16", "\"modulo\": 0", "manifest.range", "requirement[0].modulo");
+  refused("\"kind\": \"ldd\"", "\"kind\": \"ldc\"", "manifest.arg", "ldc stands twice");
+  refused("\"hash\": \"0", "\"hash\": \"", "manifest.hash", "32");
+}
+
+static void built_manifests_are_checked_too(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  char *json = NULL;
+  m.variant[0].param[1].tmap = 1;
+  assert_int_equal(hd_manifest_write(NULL, &m, &json), HEDDLE_INVALID);
+  m = sample_manifest();
+  m.n_args--; /* the workspace */
+  assert_int_equal(hd_manifest_check(NULL, &m), HEDDLE_INVALID);
+  m = sample_manifest();
+  m.n_variants = 0;
+  assert_int_equal(hd_manifest_check(NULL, &m), HEDDLE_INVALID);
+  m = sample_manifest();
+  m.variant[0].requirement[0].value.arg = HD_ARG_BIAS;
+  assert_int_equal(hd_manifest_check(NULL, &m), HEDDLE_INVALID);
+  m = sample_manifest();
+  m.variant[1].n_tmaps = 99;
+  assert_int_equal(hd_manifest_check(NULL, &m), HEDDLE_INVALID);
+  assert_null(json);
+}
+
+static void argument_names_are_a_bijection(void **state) {
+  (void)state;
+  for (int i = 0; i < HD_N_ARG_KINDS; i++) {
+    hd_arg_kind kind;
+    assert_int_equal(hd_arg_parse(hd_arg_name((hd_arg_kind)i), &kind), HEDDLE_OK);
+    assert_int_equal(kind, i);
+  }
+  assert_int_equal(hd_arg_class_of(HD_ARG_LDB), HD_CLASS_I64);
+  assert_int_equal(hd_arg_class_of(HD_ARG_BETA), HD_CLASS_F32);
+  assert_string_equal(hd_arg_name((hd_arg_kind)99), "?");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(round_trip_keeps_every_byte),
+      cmocka_unit_test(truncated_text_is_refused),
+      cmocka_unit_test(noise_never_crashes),
+      cmocka_unit_test(errors_name_key_value_and_range),
+      cmocka_unit_test(built_manifests_are_checked_too),
+      cmocka_unit_test(argument_names_are_a_bijection),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,187 @@
+/* The launch path's arithmetic: every check, the choice of the variant, grids, maps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "sample_manifest.h"
+
+static hd_launch_plan planned(hd_values values, const uint32_t *resident) {
+  hd_manifest *m = test_malloc(sizeof *m);
+  hd_launch_plan plan;
+  *m = sample_manifest();
+  assert_int_equal(hd_manifest_plan(NULL, m, &values, resident, &plan), HEDDLE_OK);
+  static hd_variant kept; /* outlives m for the caller's look */
+  kept = *plan.variant;
+  plan.variant = &kept;
+  test_free(m);
+  return plan;
+}
+
+static void aligned_values_take_the_first_variant(void **state) {
+  (void)state;
+  hd_launch_plan p = planned(sample_values(), NULL);
+  assert_string_equal(p.variant->path, "tma");
+  assert_int_equal(p.n_tiles, 4);
+  assert_int_equal(p.grid_x, 4);
+  assert_int_equal(p.workspace_bytes, 0);
+  assert_int_equal(p.tmap[0].base, 0x20000);
+  assert_int_equal(p.tmap[0].dim[0], 64);
+  assert_int_equal(p.tmap[0].dim[1], 128);
+  assert_int_equal(p.tmap[0].stride[1], 128);
+  assert_int_equal(p.tmap[0].box[1], 64);
+}
+
+static void unaligned_values_fall_to_the_next_variant(void **state) {
+  (void)state;
+  hd_values by_stride = sample_values(), by_pointer = sample_values();
+  by_stride.v[HD_ARG_LDB] = 66;
+  by_pointer.v[HD_ARG_B] += 2;
+  hd_launch_plan p = planned(by_stride, NULL);
+  assert_string_equal(p.variant->path, "gather");
+  assert_int_equal(p.n_tiles, 12);
+  assert_int_equal(p.workspace_bytes, 12 * 4100);
+  assert_string_equal(planned(by_pointer, NULL).variant->path, "gather");
+}
+
+static void persistent_grids_stay_resident_and_whole_clusters(void **state) {
+  (void)state;
+  hd_values v = sample_values();
+  v.v[HD_ARG_M] = 128 * 99; /* 198 tiles */
+  assert_int_equal(planned(v, (uint32_t[]){132, 0, 0, 0}).grid_x, 132);
+  assert_int_equal(planned(v, (uint32_t[]){131, 0, 0, 0}).grid_x, 130);
+  assert_int_equal(planned(v, (uint32_t[]){1, 0, 0, 0}).grid_x, 2);
+  assert_int_equal(planned(v, (uint32_t[]){500, 0, 0, 0}).grid_x, 198);
+  v.v[HD_ARG_M] = 1;
+  v.v[HD_ARG_N] = 1;
+  v.v[HD_ARG_LDD] = v.v[HD_ARG_LDC] = 1;
+  assert_int_equal(planned(v, NULL).n_tiles, 1);
+  assert_int_equal(planned(v, NULL).grid_x, 2);
+}
+
+static void nothing_to_do_is_a_grid_of_zero(void **state) {
+  (void)state;
+  hd_values v = sample_values();
+  v.v[HD_ARG_M] = 0;
+  v.v[HD_ARG_A] = v.v[HD_ARG_D] = 0;
+  assert_int_equal(planned(v, NULL).grid_x, 0);
+}
+
+static void fixed_sizes_fill_themselves_in(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  hd_values v = sample_values();
+  hd_launch_plan p;
+  m.arg[5].fixed = 512;
+  v.v[HD_ARG_M] = 77;
+  assert_false(hd_arg_is_passed(hd_manifest_arg(&m, HD_ARG_M)));
+  assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &p), HEDDLE_OK);
+  assert_int_equal(v.v[HD_ARG_M], 512);
+  assert_int_equal(p.n_tiles, 8);
+}
+
+static void refused(hd_arg_kind kind, int64_t value, heddle_status status, const char *rule,
+                    const char *text) {
+  hd_manifest m = sample_manifest();
+  hd_values v = sample_values();
+  hd_launch_plan plan;
+  heddle_context *ctx = heddle_context_create();
+  v.v[kind] = (uint64_t)value;
+  memset(&plan, 0x55, sizeof plan);
+  hd_launch_plan before = plan;
+  assert_int_equal(hd_manifest_plan(ctx, &m, &v, NULL, &plan), status);
+  assert_memory_equal(&plan, &before, sizeof plan);
+  const heddle_diagnostic *d = heddle_context_get(ctx, 0);
+  assert_string_equal(d->rule, rule);
+  if (!strstr(d->text, text))
+    fail_msg("expected \"%s\" in \"%s\"", text, d->text);
+  v = sample_values();
+  v.v[kind] = (uint64_t)value;
+  assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &plan), status);
+  heddle_context_free(ctx);
+}
+
+static void bad_values_are_named(void **state) {
+  (void)state;
+  const heddle_status invalid = HEDDLE_INVALID;
+  refused(HD_ARG_M, -1, invalid, "launch.size", "argument m: got -1, expected at least 0");
+  refused(HD_ARG_M, 100001, invalid, "launch.max", "at most 100000");
+  refused(HD_ARG_K, 0, invalid, "launch.size", "argument k: got 0, expected at least 1");
+  refused(HD_ARG_K, 62, invalid, "launch.divisible", "a multiple of 4; nearest 64");
+  refused(HD_ARG_N, (int64_t)1 << 31, invalid, "launch.max", "at most 2147483647");
+  refused(HD_ARG_LDB, 63, invalid, "launch.stride", "ldb: got 63, expected at least the row");
+  refused(HD_ARG_LDD, -128, invalid, "launch.stride", "ldd: got -128");
+  refused(HD_ARG_LDB, INT64_MAX, invalid, "launch.max", "ldb");
+  refused(HD_ARG_A, 0, invalid, "launch.null", "argument a");
+  refused(HD_ARG_A, 0x10040, invalid, "launch.align", "a multiple of 128");
+  refused(HD_ARG_D, 0x10001, invalid, "launch.align", "argument d: got address 0x10001");
+  refused(HD_ARG_LDB, 65, HEDDLE_UNSUPPORTED, "launch.variant", "gives 130");
+}
+
+static void the_workspace_must_be_there_when_needed(void **state) {
+  (void)state;
+  hd_values v = sample_values();
+  hd_manifest m = sample_manifest();
+  hd_launch_plan plan;
+  uint64_t bytes = 0;
+  v.v[HD_ARG_WORKSPACE] = 0;
+  assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &plan), HEDDLE_OK);
+  v.v[HD_ARG_LDB] = 66;
+  assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &plan), HEDDLE_INVALID);
+  for (int i = HD_ARG_A; i <= HD_ARG_WORKSPACE; i++)
+    v.v[i] = 0;
+  assert_int_equal(hd_manifest_workspace(NULL, &m, &v, &bytes), HEDDLE_OK);
+  assert_int_equal(bytes, 12 * 4100);
+}
+
+static void huge_grids_are_refused(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  hd_values v = sample_values();
+  hd_launch_plan plan;
+  v.v[HD_ARG_M] = 100000;
+  v.v[HD_ARG_N] = v.v[HD_ARG_LDC] = v.v[HD_ARG_LDD] = INT32_MAX;
+  assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &plan), HEDDLE_UNSUPPORTED);
+}
+
+static void maps_the_driver_would_refuse_are_refused_here(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  hd_values v = sample_values();
+  hd_launch_plan plan;
+  m.variant[0].n_requirements = 0;
+  v.v[HD_ARG_LDB] = 68;
+  assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &plan), HEDDLE_INVALID);
+  v.v[HD_ARG_LDB] = 72;
+  assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &plan), HEDDLE_OK);
+  v.v[HD_ARG_B] += 8;
+  assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &plan), HEDDLE_INVALID);
+}
+
+static void expressions_round_up(void **state) {
+  (void)state;
+  hd_values v = {{0}};
+  v.v[HD_ARG_K] = 65;
+  for (int64_t div = 1; div <= 64; div++) {
+    hd_expr e = {HD_ARG_K, 3, 1, div};
+    assert_int_equal(hd_expr_eval(&e, &v), (196 + div - 1) / div);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(aligned_values_take_the_first_variant),
+      cmocka_unit_test(unaligned_values_fall_to_the_next_variant),
+      cmocka_unit_test(persistent_grids_stay_resident_and_whole_clusters),
+      cmocka_unit_test(nothing_to_do_is_a_grid_of_zero),
+      cmocka_unit_test(fixed_sizes_fill_themselves_in),
+      cmocka_unit_test(bad_values_are_named),
+      cmocka_unit_test(the_workspace_must_be_there_when_needed),
+      cmocka_unit_test(huge_grids_are_refused),
+      cmocka_unit_test(maps_the_driver_would_refuse_are_refused_here),
+      cmocka_unit_test(expressions_round_up),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
