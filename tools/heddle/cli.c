@@ -1,0 +1,259 @@
+#include "cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- nearest name ------------------------------------------------------------------------------ */
+
+enum { LONGEST_NAME = 63 };
+
+static unsigned least(unsigned a, unsigned b, unsigned c) {
+  unsigned ab = a < b ? a : b;
+  return ab < c ? ab : c;
+}
+
+/* Levenshtein distance, of the first LONGEST_NAME characters. */
+static unsigned edit_distance(const char *a, const char *b) {
+  size_t na = strnlen(a, LONGEST_NAME), nb = strnlen(b, LONGEST_NAME);
+  unsigned row[LONGEST_NAME + 1];
+  for (size_t j = 0; j <= nb; j++)
+    row[j] = (unsigned)j;
+  for (size_t i = 1; i <= na; i++) {
+    unsigned diagonal = row[0];
+    row[0] = (unsigned)i;
+    for (size_t j = 1; j <= nb; j++) {
+      unsigned above = row[j];
+      row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+      diagonal = above;
+    }
+  }
+  return row[nb];
+}
+
+const char *cli_nearest(const char *word, const char *const *names, size_t n) {
+  const char *best = NULL;
+  unsigned best_distance = 0;
+  for (size_t i = 0; i < n; i++) {
+    unsigned distance = edit_distance(word, names[i]);
+    if (!best || distance < best_distance) {
+      best = names[i];
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+/* --- diagnostics --------------------------------------------------------------------------------- */
+
+int cli_usage_error(const char *rule, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fprintf(stderr, "error[%s]: ", rule);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  return 2;
+}
+
+static void print_diagnostic(const heddle_diagnostic *diagnostic) {
+  size_t n_bytes = heddle_diagnostic_format(diagnostic, NULL, 0) + 1;
+  char *text = malloc(n_bytes);
+  if (!text)
+    return;
+  heddle_diagnostic_format(diagnostic, text, n_bytes);
+  fprintf(stderr, "%s\n", text);
+  free(text);
+}
+
+void cli_print_diagnostics(heddle_context *ctx) {
+  if (!ctx)
+    return;
+  for (size_t i = 0; i < heddle_context_count(ctx); i++)
+    print_diagnostic(heddle_context_get(ctx, i));
+  heddle_context_clear(ctx);
+}
+
+static bool has_error(const heddle_context *ctx) {
+  for (size_t i = 0; ctx && i < heddle_context_count(ctx); i++)
+    if (heddle_context_get(ctx, i)->severity == HEDDLE_ERROR)
+      return true;
+  return false;
+}
+
+int cli_finish(heddle_context *ctx, heddle_status status) {
+  /* Results before what is said about them, when both go to one terminal. */
+  fflush(stdout);
+  bool reported = has_error(ctx);
+  cli_print_diagnostics(ctx);
+  if (status != HEDDLE_OK && !reported)
+    fprintf(stderr, "error[status]: %s\n", heddle_status_text(status));
+  heddle_context_free(ctx);
+  return heddle_status_exit_code(status);
+}
+
+/* --- options --------------------------------------------------------------------------------------- */
+
+bool cli_parse_int(const char *text, int64_t *value) {
+  char *end;
+  errno = 0;
+  long long parsed = strtoll(text, &end, 0);
+  if (errno || end == text || *end)
+    return false;
+  *value = parsed;
+  return true;
+}
+
+static size_t count_options(const cli_option *options) {
+  size_t n = 0;
+  while (options && options[n].name)
+    n++;
+  return n;
+}
+
+static const char *dashes(const cli_option *option) { return option->name[1] ? "--" : "-"; }
+
+static void print_help(const cli_command *command) {
+  printf("usage: heddle %s\n\n%s\n", command->usage, command->about);
+  size_t n = count_options(command->options);
+  if (n)
+    printf("\nOptions:\n");
+  for (size_t i = 0; i < n; i++) {
+    const cli_option *o = &command->options[i];
+    char left[64];
+    snprintf(left, sizeof left, "%s%s%s%s", dashes(o), o->name, o->metavar ? " " : "",
+             o->metavar ? o->metavar : "");
+    printf("  %-26s %s\n", left, o->about);
+  }
+  printf("\nExamples:\n");
+  for (const char *line = command->examples; line && *line;) {
+    size_t len = strcspn(line, "\n");
+    printf("  %.*s\n", (int)len, line);
+    line += len + (line[len] == '\n');
+  }
+}
+
+/* The option that `word` (dashes stripped, up to '=') names; NULL when there is none. */
+static const cli_option *find_option(const cli_command *command, const char *word, size_t len) {
+  for (size_t i = 0; i < count_options(command->options); i++) {
+    const char *name = command->options[i].name;
+    if (strlen(name) == len && !memcmp(name, word, len))
+      return &command->options[i];
+  }
+  return NULL;
+}
+
+static int unknown_option(const cli_command *command, const char *given, const char *word) {
+  const char *names[64];
+  size_t n = count_options(command->options);
+  n = n < 63 ? n : 63;
+  for (size_t i = 0; i < n; i++)
+    names[i] = command->options[i].name;
+  names[n] = "help";
+  const char *nearest = cli_nearest(word, names, n + 1);
+  return cli_usage_error("cli.option", "unknown option '%s'; did you mean '%s%s'?", given,
+                         nearest[1] ? "--" : "-", nearest);
+}
+
+static int set_elem(const cli_option *option, const char *text) {
+  if (heddle_elem_parse(text, option->value) == HEDDLE_OK)
+    return CLI_GO;
+  const char *names[HEDDLE_N_ELEMS];
+  for (int i = 0; i < HEDDLE_N_ELEMS; i++)
+    names[i] = heddle_elem_get((heddle_elem)i)->name;
+  return cli_usage_error("cli.type", "'%s' is not an element type; the nearest is '%s'", text,
+                         cli_nearest(text, names, HEDDLE_N_ELEMS));
+}
+
+static int set_more(const cli_option *option, const char *text) {
+  cli_texts *texts = option->value;
+  if (texts->n == CLI_MAX_TEXTS)
+    return cli_usage_error("cli.repeated", "%s%s is given more than %d times", dashes(option),
+                           option->name, CLI_MAX_TEXTS);
+  texts->text[texts->n++] = text;
+  return CLI_GO;
+}
+
+static int set_value(const cli_option *option, const char *text) {
+  switch (option->kind) {
+  case CLI_FLAG:
+    *(bool *)option->value = true;
+    return CLI_GO;
+  case CLI_TEXT:
+    *(const char **)option->value = text;
+    return CLI_GO;
+  case CLI_INT:
+    if (cli_parse_int(text, option->value))
+      return CLI_GO;
+    return cli_usage_error("cli.integer", "%s%s takes an integer, got '%s'", dashes(option),
+                           option->name, text);
+  case CLI_ELEM:
+    return set_elem(option, text);
+  case CLI_MORE:
+    return set_more(option, text);
+  }
+  return 5;
+}
+
+/* One word that starts with a dash; *i moves on when its value is the next word. */
+static int take_option(const cli_command *command, int argc, char **argv, int *i) {
+  const char *given = argv[*i];
+  const char *word = given + (given[1] == '-' ? 2 : 1);
+  const char *equals = strchr(word, '=');
+  const cli_option *option =
+      find_option(command, word, equals ? (size_t)(equals - word) : strlen(word));
+  if (!option || (given[1] != '-' && option->name[1]))
+    return unknown_option(command, given, word);
+  if (option->kind == CLI_FLAG)
+    return equals ? cli_usage_error("cli.flag", "--%s takes no value", option->name)
+                  : set_value(option, NULL);
+  if (equals)
+    return set_value(option, equals + 1);
+  if (*i + 1 == argc)
+    return cli_usage_error("cli.value", "%s needs a value: %s", given, option->metavar);
+  return set_value(option, argv[++*i]);
+}
+
+static bool is_help(const char *word) { return !strcmp(word, "--help") || !strcmp(word, "-h"); }
+
+static int take_all(const cli_command *command, int argc, char **argv, const char **args,
+                    int *n_args) {
+  bool options_end = false;
+  for (int i = 1; i < argc; i++) {
+    const char *word = argv[i];
+    if (!options_end && !strcmp(word, "--")) {
+      options_end = true;
+    } else if (!options_end && word[0] == '-' && word[1]) {
+      int code = take_option(command, argc, argv, &i);
+      if (code != CLI_GO)
+        return code;
+    } else if (*n_args == command->max_args) {
+      return cli_usage_error("cli.arguments", "unexpected argument '%s'; usage: heddle %s", word,
+                             command->usage);
+    } else {
+      args[(*n_args)++] = word;
+    }
+  }
+  return CLI_GO;
+}
+
+int cli_parse(const cli_command *command, int argc, char **argv, const char **args, int *n_args) {
+  for (int i = 1; i < argc; i++)
+    if (is_help(argv[i])) {
+      print_help(command);
+      return 0;
+    }
+  int n = 0;
+  int code = take_all(command, argc, argv, args, &n);
+  if (code != CLI_GO)
+    return code;
+  if (n < command->min_args)
+    return cli_usage_error("cli.arguments", "%s needs %d argument%s, got %d; usage: heddle %s",
+                           argv[0], command->min_args, command->min_args == 1 ? "" : "s", n,
+                           command->usage);
+  if (n_args)
+    *n_args = n;
+  return CLI_GO;
+}

@@ -1,0 +1,27 @@
+/* heddle/commands.h: the subcommands: one line each, name and what `heddle --help` says of it.
+ * cmd_NAME gets argv[0] = its own name and returns the exit code of the process. */
+#ifndef HD_COMMANDS_H
+#define HD_COMMANDS_H
+
+#define HD_COMMANDS(X)                                                                             \
+  X(gen, "compile a problem to PTX, cubin, C launcher, header and manifest")                       \
+  X(run, "compile a problem, run it and compare with the double-precision reference")              \
+  X(explain, "show how a problem will be computed, and why")                                       \
+  X(bench, "time a problem on the device")                                                         \
+  X(tune, "search for the fastest schedule of a problem")                                          \
+  X(prune, "make a dense matrix 2:4 sparse")                                                       \
+  X(compress, "turn a 2:4 sparse matrix into the canonical format")                                \
+  X(pack, "turn a canonical or dense matrix into the packed format of a chip family")              \
+  X(unpack, "turn a packed matrix back into the canonical format")                                 \
+  X(decompress, "turn a canonical or packed matrix back into a dense one")                         \
+  X(check, "say whether a matrix or a file is sound")                                              \
+  X(list, "list the sparse tensor-core instructions and their targets")                            \
+  X(legal, "judge lines of TARGET PTX_VERSION INSTRUCTION from standard input")                    \
+  X(layout, "print which thread holds which element of an instruction's operand")                  \
+  X(descriptor, "encode and decode matrix and instruction descriptors")
+
+#define HD_COMMAND_DECLARE(name, about) int cmd_##name(int argc, char **argv);
+HD_COMMANDS(HD_COMMAND_DECLARE)
+#undef HD_COMMAND_DECLARE
+
+#endif
