@@ -226,9 +226,10 @@ void hd_op_move_to_end(hd_op *op, hd_region *region);
 void hd_op_add_operand(hd_module *m, hd_op *op, hd_value *value);
 hd_value *hd_op_add_result(hd_module *m, hd_op *op, hd_type type);
 /* Every use of `old` inside `region` (nested regions included) that comes after `from` in program
- * order (NULL: every use) becomes `with`. */
+ * order (NULL: every use) becomes `with`; uses by `from` and inside its own regions stay. */
 void hd_replace_uses(hd_region *region, const hd_value *old, hd_value *with, const hd_op *from);
-/* A deep copy of an op at the builder's place. map: pairs old → new, extended by what is copied. */
+/* A deep copy of an op at the builder's place. map: old → new, extended by what is copied; a hash
+ * table, zero-initialise to start. */
 typedef struct hd_value_map {
   const hd_value **from; /* owned (malloc) */
   hd_value **to;

@@ -1,0 +1,114 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "IR/ir.h"
+
+/* The place of a key in the open-addressed table: its own, or the free one where it would stand. */
+static int32_t place_of(const hd_value_map *map, const hd_value *from) {
+  uint64_t mixed = (uint64_t)(uintptr_t)from * UINT64_C(0x9e3779b97f4a7c15);
+  int32_t i = (int32_t)(mixed >> 33) & (map->cap - 1);
+  while (map->from[i] && map->from[i] != from)
+    i = (i + 1) & (map->cap - 1);
+  return i;
+}
+
+static void widen(hd_value_map *map) {
+  hd_value_map old = *map;
+  map->cap = old.cap ? 2 * old.cap : 64;
+  map->from = hd_xmalloc(sizeof *map->from * (size_t)map->cap);
+  map->to = hd_xmalloc(sizeof *map->to * (size_t)map->cap);
+  memset(map->from, 0, sizeof *map->from * (size_t)map->cap);
+  memset(map->to, 0, sizeof *map->to * (size_t)map->cap);
+  map->n = 0;
+  for (int32_t i = 0; i < old.cap; i++)
+    if (old.from[i])
+      hd_value_map_set(map, old.from[i], old.to[i]);
+  hd_value_map_free(&old);
+}
+
+void hd_value_map_set(hd_value_map *map, const hd_value *from, hd_value *to) {
+  if (2 * map->n >= map->cap)
+    widen(map);
+  int32_t i = place_of(map, from);
+  map->n += map->from[i] == NULL;
+  map->from[i] = from;
+  map->to[i] = to;
+}
+
+hd_value *hd_value_map_get(const hd_value_map *map, const hd_value *from) {
+  return map->cap ? map->to[place_of(map, from)] : NULL;
+}
+
+void hd_value_map_free(hd_value_map *map) {
+  free(map->from);
+  free(map->to);
+  *map = (hd_value_map){0};
+}
+
+static void copy_attr(hd_module *m, hd_op *op, const hd_attr *attr) {
+  switch (hd_attr_get_kind(attr->key)) {
+  case HD_ATTR_KIND_STRING:
+  case HD_ATTR_KIND_SYMBOL:
+    hd_op_set_str(m, op, attr->key, attr->s);
+    break;
+  case HD_ATTR_KIND_INTS:
+    hd_op_set_ints(m, op, attr->key, attr->ints, attr->n);
+    break;
+  case HD_ATTR_KIND_STRINGS:
+    hd_op_set_strings(m, op, attr->key, attr->strings, attr->n);
+    break;
+  default:
+    hd_op_set_int(m, op, attr->key, attr->i);
+  }
+}
+
+static const char *copy_name(hd_module *m, const char *name) {
+  return name ? hd_arena_strdup(&m->arena, name) : NULL;
+}
+
+static void copy_region(hd_module *m, hd_region *to, const hd_region *from, hd_value_map *map) {
+  for (int32_t i = 0; i < from->n_args; i++) {
+    hd_value *arg = hd_region_add_arg(m, to, from->args[i]->type, from->args[i]->name);
+    hd_value_map_set(map, from->args[i], arg);
+  }
+  hd_builder b = hd_builder_at_end(m, to);
+  for (const hd_op *op = from->first; op; op = op->next)
+    hd_op_clone(&b, op, map);
+}
+
+hd_op *hd_op_clone(hd_builder *b, const hd_op *op, hd_value_map *map) {
+  hd_op *copy = hd_build(b, op->kind, NULL, 0, NULL, 0);
+  copy->loc = op->loc;
+  for (int32_t i = 0; i < op->n_operands; i++) {
+    hd_value *mapped = hd_value_map_get(map, op->operands[i]);
+    hd_op_add_operand(b->module, copy, mapped ? mapped : op->operands[i]);
+  }
+  for (int32_t i = 0; i < op->n_attrs; i++)
+    copy_attr(b->module, copy, &op->attrs[i]);
+  for (int32_t i = 0; i < op->n_results; i++) {
+    hd_value *result = hd_op_add_result(b->module, copy, op->results[i]->type);
+    result->name = copy_name(b->module, op->results[i]->name);
+    hd_value_map_set(map, op->results[i], result);
+  }
+  for (int32_t i = 0; i < op->n_regions; i++)
+    copy_region(b->module, copy->regions[i], op->regions[i], map);
+  return copy;
+}
+
+static heddle_status set_file(void *user, hd_op *op) {
+  op->loc.file = user;
+  return HEDDLE_OK;
+}
+
+hd_module *hd_module_clone(const hd_module *module) {
+  hd_module *copy = hd_module_create(module->level);
+  copy->sync_placed = module->sync_placed;
+  hd_value_map map = {0};
+  copy_region(copy, copy->body, module->body, &map);
+  hd_value_map_free(&map);
+  if (module->file) {
+    copy->file = hd_arena_strdup(&copy->arena, module->file);
+    hd_walk(copy->body, set_file, (void *)copy->file);
+  }
+  return copy;
+}

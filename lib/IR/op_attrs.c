@@ -1,0 +1,86 @@
+#include <string.h>
+
+#include "IR/grow.h"
+#include "IR/ir.h"
+
+/* The place of a key in the sorted list: of its attribute, or where it would stand. */
+static int32_t place_of(const hd_op *op, hd_attr_key key) {
+  int32_t i = 0;
+  while (i < op->n_attrs && op->attrs[i].key < key)
+    i++;
+  return i;
+}
+
+const hd_attr *hd_op_attr(const hd_op *op, hd_attr_key key) {
+  int32_t i = place_of(op, key);
+  return i < op->n_attrs && op->attrs[i].key == key ? &op->attrs[i] : NULL;
+}
+
+bool hd_op_has(const hd_op *op, hd_attr_key key) { return hd_op_attr(op, key) != NULL; }
+
+int64_t hd_op_int(const hd_op *op, hd_attr_key key, int64_t otherwise) {
+  const hd_attr *attr = hd_op_attr(op, key);
+  return attr ? attr->i : otherwise;
+}
+
+const char *hd_op_str(const hd_op *op, hd_attr_key key) {
+  const hd_attr *attr = hd_op_attr(op, key);
+  return attr ? attr->s : NULL;
+}
+
+bool hd_op_is(const hd_op *op, hd_attr_key key, const char *symbol) {
+  const char *text = hd_op_str(op, key);
+  return text && strcmp(text, symbol) == 0;
+}
+
+heddle_elem hd_op_elem(const hd_op *op, hd_attr_key key) {
+  return (heddle_elem)hd_op_int(op, key, HEDDLE_N_ELEMS);
+}
+
+static void set(hd_module *m, hd_op *op, hd_attr attr) {
+  int32_t at = place_of(op, attr.key);
+  if (at == op->n_attrs || op->attrs[at].key != attr.key) {
+    op->attrs = hd_grow(&m->arena, op->attrs, op->n_attrs, sizeof attr);
+    memmove(op->attrs + at + 1, op->attrs + at, sizeof attr * (size_t)(op->n_attrs - at));
+    op->n_attrs++;
+  }
+  op->attrs[at] = attr;
+}
+
+void hd_op_set_int(hd_module *m, hd_op *op, hd_attr_key key, int64_t value) {
+  set(m, op, (hd_attr){.key = key, .i = value});
+}
+
+void hd_op_set_str(hd_module *m, hd_op *op, hd_attr_key key, const char *text) {
+  set(m, op, (hd_attr){.key = key, .s = hd_arena_strdup(&m->arena, text)});
+}
+
+void hd_op_set_elem(hd_module *m, hd_op *op, hd_attr_key key, heddle_elem elem) {
+  set(m, op, (hd_attr){.key = key, .i = elem});
+}
+
+void hd_op_set_flag(hd_module *m, hd_op *op, hd_attr_key key) {
+  set(m, op, (hd_attr){.key = key, .i = 1});
+}
+
+void hd_op_set_ints(hd_module *m, hd_op *op, hd_attr_key key, const int64_t *values, int32_t n) {
+  const int64_t *copy = hd_arena_copy(&m->arena, values, sizeof *values * (size_t)n);
+  set(m, op, (hd_attr){.key = key, .ints = copy, .n = n});
+}
+
+void hd_op_set_strings(hd_module *m, hd_op *op, hd_attr_key key, const char *const *texts,
+                       int32_t n) {
+  const char **copy = HD_NEW_ARRAY(&m->arena, const char *, n);
+  for (int32_t i = 0; i < n; i++)
+    copy[i] = hd_arena_strdup(&m->arena, texts[i]);
+  set(m, op, (hd_attr){.key = key, .strings = copy, .n = n});
+}
+
+void hd_op_remove_attr(hd_op *op, hd_attr_key key) {
+  int32_t at = place_of(op, key);
+  if (at == op->n_attrs || op->attrs[at].key != key)
+    return;
+  memmove(op->attrs + at, op->attrs + at + 1,
+          sizeof *op->attrs * (size_t)(op->n_attrs - at - 1));
+  op->n_attrs--;
+}

@@ -1,0 +1,37 @@
+/* IR/op_info.h: lookups in ops.def and attrs.def that the parser, the printer and the verifier share. */
+#ifndef HD_OP_INFO_H
+#define HD_OP_INFO_H
+
+#include "IR/ir.h"
+
+/* The op or attribute of that name; HD_N_OPS and HD_N_ATTRS when there is none. */
+hd_op_kind hd_op_find_kind(const char *text);
+hd_attr_key hd_attr_find_key(const char *text);
+/* The nearest name to a wrong one, by edit distance; NULL when none is near. `next` yields the
+ * candidates one by one and NULL at the end. */
+typedef const char *hd_next_name(void *user);
+const char *hd_nearest_name(const char *wrong, hd_next_name *next, void *user);
+const char *hd_op_nearest(const char *wrong);
+/* Among the attributes that the op takes. */
+const char *hd_attr_nearest(hd_op_kind kind, const char *wrong);
+/* Whether the op takes the attribute (HD_ATTR_REFUSED: no), and whether it must have it. */
+typedef enum hd_attr_use { HD_ATTR_REFUSED, HD_ATTR_OPTIONAL, HD_ATTR_REQUIRED } hd_attr_use;
+hd_attr_use hd_attr_get_use(hd_op_kind kind, hd_attr_key key);
+/* "an integer", "a list of strings", … */
+const char *hd_attr_kind_text(hd_attr_kind kind);
+
+/* One letter of an operand or result list of ops.def. */
+typedef struct hd_slot {
+  char letter;
+  bool optional, repeated;
+} hd_slot;
+/* Reads the letter at *cursor and moves on; false at the end. */
+bool hd_slot_next(const char **cursor, hd_slot *slot);
+/* "i32", "a fragment", …; whether a type fits the letter. */
+const char *hd_slot_text(char letter);
+bool hd_slot_takes(char letter, hd_type type);
+
+/* Text of a type ("ptr<bf16>"), and a type from such text's parts. */
+void hd_type_print(hd_type type, hd_strbuf *out);
+
+#endif
