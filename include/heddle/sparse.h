@@ -1,0 +1,139 @@
+/* heddle/sparse.h: 2:4 sparse matrices: prune, compress, pack, and back (docs/format.md).
+ *
+ * A matrix is M rows of K elements. Dense rows stand row_bytes apart; 4-bit elements are two a byte,
+ * low nibble first. K is a multiple of the type's sparse group (heddle_elem_info.group: 4, or 2 for
+ * tf32, or 8 for 4-bit types), M and K at least 1. Neither N nor the other operand is needed.
+ *
+ * A group's `unit` is what one 2-bit index selects: an element, or a pair of 4-bit elements. Of 4
+ * units 2 stay (tf32: of 2 units 1). A unit is zero when all its value bits but the signs are: -0.0
+ * is a zero, NaN is not. The low 13 bits of tf32 are ignored.
+ *
+ * All memory is the caller's; ask heddle_sparse_plan for sizes first. Data is little-endian.
+ * Common errors: HEDDLE_INVALID (K not a multiple of the group, an empty matrix, a row stride
+ * shorter than a row, a size past SIZE_MAX) and HEDDLE_UNSUPPORTED (a type that is never a sparse
+ * operand, or not in that family), each with a diagnostic in ctx (may be NULL). Thread-safe for
+ * distinct contexts and buffers. Outputs are untouched on failure unless a function says otherwise.
+ */
+#ifndef HEDDLE_SPARSE_H
+#define HEDDLE_SPARSE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/context.h"
+#include "heddle/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Which instructions read a packed matrix. Numbers are pinned: files hold them. */
+typedef enum heddle_family {
+  HEDDLE_FAMILY_NONE = 0,  /* canonical: no instruction's */
+  HEDDLE_FAMILY_MMA = 1,   /* mma.sp, sm_80 and up */
+  HEDDLE_FAMILY_WGMMA = 2, /* wgmma.mma_async.sp, sm_90a */
+} heddle_family;
+
+/* "none", "mma", "wgmma"; NULL when it is not one. */
+HEDDLE_API const char *heddle_family_name(heddle_family family);
+/* The family of a name; HEDDLE_NOT_FOUND when there is none. */
+HEDDLE_API heddle_status heddle_family_parse(const char *name, heddle_family *family);
+
+/* The two forms. Numbers are pinned: files hold them. */
+typedef enum heddle_sparse_form {
+  HEDDLE_SPARSE_CANONICAL = 1,
+  HEDDLE_SPARSE_PACKED = 2,
+} heddle_sparse_form;
+
+enum {
+  HEDDLE_SPARSE_HEADER_BYTES = 128, /* of a file; what follows it is the payload */
+  HEDDLE_SPARSE_BLOCK_ROWS = 64,    /* packed: rows of a block */
+  HEDDLE_SPARSE_GRANULE_BYTES = 128 /* packed: bytes of a row of B that a block covers */
+};
+
+/* Where everything stands in a file of either form. Offsets are from the start of the file. */
+typedef struct heddle_sparse_info {
+  heddle_sparse_form form;
+  heddle_elem elem;
+  heddle_family family; /* NONE for canonical */
+  uint64_t m, k;        /* true sizes, without padding */
+  size_t file_bytes;    /* header and payload */
+  size_t payload_offset, payload_bytes;
+  /* Canonical. Values: [m][k/2] row-major. Codes: a nibble a group, low first, rows whole bytes. */
+  size_t values_offset, values_bytes, values_row_bytes;
+  size_t codes_offset, codes_bytes, codes_row_bytes;
+  /* Packed. Block (i, j), at (i * n_granules + j) * block_bytes of the payload, holds rows
+   * 64i..64i+63 and columns granule_k*j..; its metadata words start at block_meta_offset. */
+  uint32_t granule_k, block_bytes, block_meta_offset;
+  uint64_t n_slabs, n_granules;
+} heddle_sparse_info;
+
+/* All sizes of a matrix in a form; family is ignored for canonical. Touches no data. */
+HEDDLE_API heddle_status heddle_sparse_plan(heddle_context *ctx, heddle_sparse_form form,
+                                            heddle_elem elem, heddle_family family, uint64_t m,
+                                            uint64_t k, heddle_sparse_info *info);
+
+/* Bytes of a packed payload (a multiple of 128; what a kernel reads as A). */
+HEDDLE_API heddle_status heddle_sparse_packed_bytes(heddle_context *ctx, heddle_elem elem,
+                                                    heddle_family family, uint64_t m, uint64_t k,
+                                                    size_t *payload_bytes);
+
+/* Bytes of a dense row of k elements. */
+HEDDLE_API heddle_status heddle_sparse_dense_row_bytes(heddle_context *ctx, heddle_elem elem,
+                                                       uint64_t k, size_t *row_bytes);
+
+/* Keeps, in each group of a dense matrix and in place, the units of largest magnitude: ties to the
+ * lower index, NaN above Inf, a pair counts as the sum of its two magnitudes. The others become +0;
+ * what stays keeps its bits. */
+HEDDLE_API heddle_status heddle_sparse_prune(heddle_context *ctx, heddle_elem elem, uint64_t m,
+                                             uint64_t k, void *dense, size_t row_bytes);
+
+/* Dense to canonical. HEDDLE_INVALID names the first row and group with too many non-zeros, and its
+ * values; then values and codes hold an unspecified part of the result. */
+HEDDLE_API heddle_status heddle_sparse_compress(heddle_context *ctx, heddle_elem elem, uint64_t m,
+                                                uint64_t k, const void *dense, size_t row_bytes,
+                                                void *values, void *codes);
+
+/* Canonical to dense. HEDDLE_INVALID names the first code that is not legal (dense: as above).
+ * Bytes of a dense row past its k elements are left alone. */
+HEDDLE_API heddle_status heddle_sparse_decompress(heddle_context *ctx, heddle_elem elem,
+                                                  uint64_t m, uint64_t k, const void *values,
+                                                  const void *codes, void *dense,
+                                                  size_t row_bytes);
+
+/* Canonical to packed: heddle_sparse_packed_bytes of payload, padding included. */
+HEDDLE_API heddle_status heddle_sparse_pack(heddle_context *ctx, heddle_elem elem,
+                                            heddle_family family, uint64_t m, uint64_t k,
+                                            const void *values, const void *codes, void *payload);
+
+/* Dense to packed in one go: compress, then pack. The same errors; on one the payload holds an
+ * unspecified part of the result. */
+HEDDLE_API heddle_status heddle_sparse_pack_dense(heddle_context *ctx, heddle_elem elem,
+                                                  heddle_family family, uint64_t m, uint64_t k,
+                                                  const void *dense, size_t row_bytes,
+                                                  void *payload);
+
+/* Packed to canonical; padding is dropped. Codes are not judged: heddle_sparse_check does that. */
+HEDDLE_API heddle_status heddle_sparse_unpack(heddle_context *ctx, heddle_elem elem,
+                                              heddle_family family, uint64_t m, uint64_t k,
+                                              const void *payload, void *values, void *codes);
+
+/* Files. An image is a whole file in memory: info->file_bytes, its payload already in place at
+ * info's offsets. Seal writes the header with the checksum, and zeroes the gap between values and
+ * codes. info must come from heddle_sparse_plan. */
+HEDDLE_API heddle_status heddle_sparse_seal(heddle_context *ctx, const heddle_sparse_info *info,
+                                            void *image);
+
+/* Reads and validates a header and all sizes (not the payload). HEDDLE_INVALID: empty, truncated,
+ * not a heddle file, wrong version, contradictory fields. */
+HEDDLE_API heddle_status heddle_sparse_open(heddle_context *ctx, const void *image, size_t n_bytes,
+                                            heddle_sparse_info *info);
+
+/* Validates everything: the header, the checksum, every code, the padding. */
+HEDDLE_API heddle_status heddle_sparse_check(heddle_context *ctx, const void *image,
+                                             size_t n_bytes, heddle_sparse_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

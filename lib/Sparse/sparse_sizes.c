@@ -1,0 +1,152 @@
+#include "Sparse/sparse_sizes.h"
+
+#include "Support/diag.h"
+
+enum { PAYLOAD_ALIGN = 128 };
+
+static const char *const family_names[] = {"none", "mma", "wgmma"};
+
+const char *heddle_family_name(heddle_family family) {
+  return (unsigned)family <= HEDDLE_FAMILY_WGMMA ? family_names[family] : NULL;
+}
+
+heddle_status heddle_family_parse(const char *name, heddle_family *family) {
+  for (int i = HEDDLE_FAMILY_NONE; i <= HEDDLE_FAMILY_WGMMA; i++) {
+    if (strcmp(name, family_names[i]) == 0) {
+      *family = (heddle_family)i;
+      return HEDDLE_OK;
+    }
+  }
+  return HEDDLE_NOT_FOUND;
+}
+
+/* *product *= factor, or false when it does not fit. */
+static bool multiply(size_t *product, uint64_t factor) {
+  if (factor > SIZE_MAX)
+    return false;
+  return !__builtin_mul_overflow(*product, (size_t)factor, product);
+}
+
+static heddle_status too_large(heddle_context *ctx, uint64_t m, uint64_t k) {
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.size",
+                  "a matrix of %llu x %llu does not fit this machine's %d-bit sizes",
+                  (unsigned long long)m, (unsigned long long)k, (int)(8 * sizeof(size_t)));
+}
+
+static heddle_status wrong_k(heddle_context *ctx, const heddle_elem_info *info, uint64_t k) {
+  uint64_t below = k - k % info->group, above = below + info->group;
+  uint64_t nearest = below && k - below <= above - k ? below : above;
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.k-group",
+                  "K = %llu is not a multiple of the sparse group of %s, which is %d; nearest: %llu",
+                  (unsigned long long)k, info->name, info->group, (unsigned long long)nearest);
+}
+
+heddle_status hd_sparse_shape_check(heddle_context *ctx, heddle_elem elem, uint64_t m, uint64_t k,
+                                    const hd_sparse_rule **rule) {
+  const hd_sparse_rule *found;
+  HD_TRY(hd_sparse_rule_find(ctx, elem, &found));
+  const heddle_elem_info *info = heddle_elem_get(elem);
+  if (m == 0 || k == 0)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.empty",
+                    "a matrix of %llu x %llu is empty; nearest: 1 x %d", (unsigned long long)m,
+                    (unsigned long long)k, info->group);
+  if (k % info->group != 0)
+    return wrong_k(ctx, info, k);
+  /* Leaves room for the padding of both forms, so that nothing after this can overflow. */
+  size_t bound = 16;
+  if (m > SIZE_MAX - 64 || k > SIZE_MAX - 256 || !multiply(&bound, m + 64) ||
+      !multiply(&bound, k + 256))
+    return too_large(ctx, m, k);
+  *rule = found;
+  return HEDDLE_OK;
+}
+
+heddle_status hd_sparse_stride_check(heddle_context *ctx, heddle_elem elem, uint64_t m, uint64_t k,
+                                     size_t row_bytes, const hd_sparse_rule **rule) {
+  HD_TRY(hd_sparse_shape_check(ctx, elem, m, k, rule));
+  size_t least = (size_t)k * heddle_elem_get(elem)->container_bits / 8, total = row_bytes;
+  if (row_bytes < least)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.stride",
+                    "a row stride of %zu bytes is shorter than a row of %llu %s; nearest: %zu",
+                    row_bytes, (unsigned long long)k, heddle_elem_get(elem)->name, least);
+  return multiply(&total, m) ? HEDDLE_OK : too_large(ctx, m, k);
+}
+
+static size_t align_up(size_t n) {
+  return (n + PAYLOAD_ALIGN - 1) / PAYLOAD_ALIGN * PAYLOAD_ALIGN;
+}
+
+static void plan_canonical(heddle_sparse_info *info) {
+  const heddle_elem_info *elem = heddle_elem_get(info->elem);
+  size_t m = (size_t)info->m, k = (size_t)info->k;
+  info->values_row_bytes = k / 2 * elem->container_bits / 8;
+  info->values_offset = info->payload_offset;
+  info->values_bytes = m * info->values_row_bytes;
+  info->codes_row_bytes = (k / elem->group + 1) / 2;
+  info->codes_offset = align_up(info->values_offset + info->values_bytes);
+  info->codes_bytes = m * info->codes_row_bytes;
+  info->payload_bytes = info->codes_offset + info->codes_bytes - info->payload_offset;
+}
+
+static void plan_packed(heddle_sparse_info *info, const hd_sparse_rule *rule) {
+  info->granule_k = HEDDLE_SPARSE_GRANULE_BYTES * 8 / heddle_elem_get(info->elem)->container_bits;
+  info->block_meta_offset = HD_BLOCK_VALUE_BYTES;
+  info->block_bytes =
+      HD_BLOCK_VALUE_BYTES + HEDDLE_SPARSE_BLOCK_ROWS * hd_granule_code_bytes(rule);
+  info->n_slabs = (info->m + HEDDLE_SPARSE_BLOCK_ROWS - 1) / HEDDLE_SPARSE_BLOCK_ROWS;
+  info->n_granules = (info->k + info->granule_k - 1) / info->granule_k;
+  info->payload_bytes = (size_t)(info->n_slabs * info->n_granules) * info->block_bytes;
+}
+
+static heddle_status check_family(heddle_context *ctx, heddle_elem elem, heddle_family family,
+                                  const hd_sparse_rule *rule) {
+  if (family != HEDDLE_FAMILY_MMA && family != HEDDLE_FAMILY_WGMMA)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.family",
+                    "%d is no family of a packed matrix, expected mma (1) or wgmma (2)",
+                    (int)family);
+  if (family == HEDDLE_FAMILY_WGMMA && !rule->in_wgmma)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "sparse.family",
+                    "wgmma.mma_async.sp takes no %s, expected f16, bf16, tf32, e4m3, e5m2, s8 or "
+                    "u8; nearest: family mma",
+                    heddle_elem_get(elem)->name);
+  return HEDDLE_OK;
+}
+
+heddle_status heddle_sparse_plan(heddle_context *ctx, heddle_sparse_form form, heddle_elem elem,
+                                 heddle_family family, uint64_t m, uint64_t k,
+                                 heddle_sparse_info *info) {
+  const hd_sparse_rule *rule;
+  HD_TRY(hd_sparse_shape_check(ctx, elem, m, k, &rule));
+  heddle_sparse_info plan = {.form = form, .elem = elem, .m = m, .k = k};
+  plan.payload_offset = HEDDLE_SPARSE_HEADER_BYTES;
+  if (form == HEDDLE_SPARSE_PACKED) {
+    HD_TRY(check_family(ctx, elem, family, rule));
+    plan.family = family;
+    plan_packed(&plan, rule);
+  } else if (form == HEDDLE_SPARSE_CANONICAL) {
+    plan_canonical(&plan);
+  } else {
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.form",
+                    "%d is no form, expected canonical (1) or packed (2)", (int)form);
+  }
+  plan.file_bytes = plan.payload_offset + plan.payload_bytes;
+  *info = plan;
+  return HEDDLE_OK;
+}
+
+heddle_status heddle_sparse_packed_bytes(heddle_context *ctx, heddle_elem elem,
+                                         heddle_family family, uint64_t m, uint64_t k,
+                                         size_t *payload_bytes) {
+  heddle_sparse_info info;
+  HD_TRY(heddle_sparse_plan(ctx, HEDDLE_SPARSE_PACKED, elem, family, m, k, &info));
+  *payload_bytes = info.payload_bytes;
+  return HEDDLE_OK;
+}
+
+heddle_status heddle_sparse_dense_row_bytes(heddle_context *ctx, heddle_elem elem, uint64_t k,
+                                            size_t *row_bytes) {
+  const hd_sparse_rule *rule;
+  HD_TRY(hd_sparse_shape_check(ctx, elem, 1, k, &rule));
+  *row_bytes = (size_t)k * heddle_elem_get(elem)->container_bits / 8;
+  return HEDDLE_OK;
+}
