@@ -1,0 +1,43 @@
+"""check_planted.py ROOT: each rule of check_rules.py finds the breach planted for it."""
+import os
+import sys
+import tempfile
+
+import check_rules
+
+PLANTED = {  # file: (content, what the finding says)
+    "lib/Sim/up.c": ('#include "Spec/spec.h"\n', "include: Sim may use"),
+    "lib/Layout/up2.c": ('#include "Support/arena.h"\n#include "Compile/compile.h"\n',
+                         "up2.c:2: include"),
+    "lib/IR/up3.c": ('#include "Emit/emit.h"\n', "include: Emit stands above IR"),
+    "lib/Passes/llvm.c": ("#include <llvm-c/Core.h>\n", "llvm: only lib/Emit"),
+    "lib/IR/says.c": ('/* printf( */\nvoid f(void) { printf("x"); }\n', "says.c:2: calls"),
+    "lib/Check/env.c": ("char *f(void) { return getenv(NAME); }\n", "reads the environment"),
+    "lib/Spec/reads.c": ("void f(void) { fopen(a, b); }\n", "calls the system: fopen"),
+    "lib/Bare/x.c": ("\n", "lib/Bare: readme"),
+    "lib/Wordy/README.md": ("line\n" * 41, "41 lines"),
+    "lib/Wordy/long.c": ("\n" * 601, "length: 601"),
+    "tools/other/says.c": ("\n", "unique: lib/IR/says.c"),
+}
+
+
+def plant(root, source):
+    with open(os.path.join(root, "CMakeLists.txt"), "w") as out:
+        out.write(open(os.path.join(source, "CMakeLists.txt")).read())
+    os.makedirs(os.path.join(root, "test"))
+    for path, (content, _) in PLANTED.items():
+        os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+        with open(os.path.join(root, path), "w") as out:
+            out.write(content)
+
+
+with tempfile.TemporaryDirectory() as root:
+    plant(root, sys.argv[1])
+    found = "\n".join(check_rules.breaches(root))
+    missed = [what for _, what in PLANTED.values() if what not in found]
+    if "says.c:1: calls" in found:
+        missed.append("(a comment was taken for code)")
+for what in missed:
+    print("not found:", what)
+print(f"planted={len(PLANTED)} missed={len(missed)}")
+sys.exit(1 if missed else 0)
