@@ -37,3 +37,33 @@ const hd_arg *hd_manifest_arg(const hd_manifest *manifest, hd_arg_kind kind) {
   }
   return NULL;
 }
+
+int32_t hd_tmap_data_type(heddle_elem elem) {
+  switch (elem) {
+  case HEDDLE_F16:
+    return 6;
+  case HEDDLE_BF16:
+    return 9;
+  case HEDDLE_F32:
+  case HEDDLE_TF32:
+    return 7;
+  case HEDDLE_S32:
+    return 3;
+  default:
+    return 0;
+  }
+}
+
+void hd_manifest_copy(hd_arena *arena, const hd_manifest *from, hd_manifest *to) {
+  *to = *from;
+  to->name = hd_arena_strdup(arena, from->name);
+  to->target = hd_arena_strdup(arena, from->target);
+  to->act = hd_arena_strdup(arena, from->act);
+  to->family = hd_arena_strdup(arena, from->family);
+  if (from->user_function)
+    to->user_function = hd_arena_strdup(arena, from->user_function);
+  for (int i = 0; i < from->n_variants; i++) {
+    to->variant[i].entry = hd_arena_strdup(arena, from->variant[i].entry);
+    to->variant[i].path = hd_arena_strdup(arena, from->variant[i].path);
+  }
+}

@@ -149,6 +149,10 @@ static inline int64_t hd_expr_eval(const hd_expr *e, const hd_values *values) {
   return e->div <= 1 ? x : (x + e->div - 1) / e->div;
 }
 
+/* CUtensorMapDataType of an element (cuTensorMapEncodeTiled): tf32 moves as f32, everything of 8 bits
+ * or less as bytes. */
+int32_t hd_tmap_data_type(heddle_elem elem);
+
 /* What a launch will do. grid_x 0 (M or N is 0): nothing, the launch is done at once. */
 typedef struct hd_launch_plan {
   const hd_variant *variant; /* borrowed from the manifest */
@@ -180,6 +184,9 @@ heddle_status hd_manifest_workspace(heddle_context *ctx, const hd_manifest *mani
 /* Is it whole: identifiers, ranges, references between arguments, parameters and maps.
  * hd_manifest_write and _read call it. */
 heddle_status hd_manifest_check(heddle_context *ctx, const hd_manifest *manifest);
+
+/* A copy whose strings live in the arena. */
+void hd_manifest_copy(hd_arena *arena, const hd_manifest *from, hd_manifest *to);
 
 /* JSON text of a manifest (owned, free()); byte-reproducible, keys in a fixed order. */
 heddle_status hd_manifest_write(heddle_context *ctx, const hd_manifest *manifest, char **json);

@@ -1,0 +1,121 @@
+/* heddle/kernel.h: load a compiled kernel and launch it. Needs no CUDA header and links no libcuda:
+ * the driver is opened at run time. Everything here works without the generator (and LLVM). */
+#ifndef HEDDLE_KERNEL_H
+#define HEDDLE_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The CUDA driver, opened. Immutable: any number of threads may use one. */
+typedef struct heddle_runtime heddle_runtime;
+
+typedef struct heddle_runtime_config {
+  const char *driver_path; /* NULL: "libcuda.so.1", found as the dynamic linker finds libraries */
+} heddle_runtime_config;
+
+/* Opens the driver and initialises it (owned; config may be NULL). HEDDLE_ENVIRONMENT with a
+ * sentence when there is no driver, one of its entry points is missing, or it has no device. */
+HEDDLE_API heddle_status heddle_runtime_create(heddle_context *ctx,
+                                               const heddle_runtime_config *config,
+                                               heddle_runtime **runtime);
+/* Accepts NULL. Kernels loaded with it must be gone. */
+HEDDLE_API void heddle_runtime_free(heddle_runtime *runtime);
+
+/* A kernel, loaded: its manifest and its code in one or more CUDA contexts. */
+typedef struct heddle_kernel heddle_kernel;
+
+/* The code of a kernel: a cubin, PTX text, or both (then the PTX is what a device that the cubin
+ * does not fit gets, through the driver's JIT). Borrowed for the call; PTX needs no final NUL. */
+typedef struct heddle_image {
+  const void *cubin;
+  size_t cubin_bytes;
+  const char *ptx;
+  size_t ptx_bytes;
+} heddle_image;
+
+/* Loads a kernel into the calling thread's current CUDA context (owned). manifest_json is the text
+ * of NAME.json. HEDDLE_INVALID for a bad manifest or when no context is current;
+ * HEDDLE_ENVIRONMENT with the driver's error and log; HEDDLE_UNSUPPORTED when the code does not fit
+ * the device, or the driver's compiler spilled registers or serialised wgmma. */
+HEDDLE_API heddle_status heddle_kernel_load(heddle_context *ctx, const heddle_runtime *runtime,
+                                            const char *manifest_json, size_t json_bytes,
+                                            const heddle_image *image, heddle_kernel **kernel);
+
+/* Loads it into the now current context as well (another device); done already: nothing happens.
+ * Not while another thread launches this kernel. */
+HEDDLE_API heddle_status heddle_kernel_attach(heddle_context *ctx, heddle_kernel *kernel);
+
+/* Unloads it everywhere; accepts NULL. No launch may be in flight. */
+HEDDLE_API void heddle_kernel_free(heddle_kernel *kernel);
+
+/* One argument's value: the member of its class. Pointers are device addresses. */
+typedef union heddle_arg {
+  const void *ptr;
+  int32_t i32;
+  int64_t i64;
+  float f32;
+} heddle_arg;
+
+typedef enum heddle_arg_class {
+  HEDDLE_CLASS_PTR,
+  HEDDLE_CLASS_I32,
+  HEDDLE_CLASS_I64,
+  HEDDLE_CLASS_F32
+} heddle_arg_class;
+
+/* How many arguments a launch takes (fixed sizes are not passed), and the i-th: "a", "m", "ldb", …
+ * with its class. NULL when i is out of range. Strings live as long as the kernel. */
+HEDDLE_API size_t heddle_kernel_arg_count(const heddle_kernel *kernel);
+HEDDLE_API const char *heddle_kernel_arg_name(const heddle_kernel *kernel, size_t i);
+HEDDLE_API heddle_arg_class heddle_kernel_arg_class(const heddle_kernel *kernel, size_t i);
+
+/* Bytes of workspace that a launch with these sizes and strides needs (pointers are not looked at);
+ * 0: none, pass NULL. The caller owns it, zeroes it once and gives each concurrent launch its own;
+ * every launch leaves its counters at zero. */
+HEDDLE_API heddle_status heddle_kernel_workspace(heddle_context *ctx, const heddle_kernel *kernel,
+                                                 const heddle_arg *args, size_t n_args,
+                                                 uint64_t *n_bytes);
+
+/* Launches into a stream (a CUstream or cudaStream_t; NULL: the default stream) of the current
+ * context. args in the order of heddle_kernel_arg_name. Allocates, loads and waits for nothing, so
+ * a stream being captured into a graph works. HEDDLE_INVALID for values that break a rule or a
+ * context without this kernel, HEDDLE_UNSUPPORTED when no variant takes them, HEDDLE_ENVIRONMENT
+ * when the driver refuses. ctx gets the sentence; NULL: none. Thread-safe with a ctx a thread. */
+HEDDLE_API heddle_status heddle_kernel_launch(heddle_context *ctx, const heddle_kernel *kernel,
+                                              const heddle_arg *args, size_t n_args, void *stream);
+
+/* A plain C function for this kernel: cast it to the type that heddle_kernel_prototype shows. Its
+ * parameters are the arguments, then the stream (void *); it returns a heddle_status. Made once;
+ * lives as long as the kernel. Calls are as thread-safe as heddle_kernel_launch; making it is not. */
+typedef void (*heddle_function)(void);
+HEDDLE_API heddle_status heddle_kernel_function(heddle_context *ctx, heddle_kernel *kernel,
+                                                heddle_function *function);
+/* "int NAME(const void *a, …, void *stream)". Lives as long as the kernel. */
+HEDDLE_API const char *heddle_kernel_prototype(const heddle_kernel *kernel);
+
+/* What the driver says of one entry point, in the context that loaded the kernel first. */
+typedef struct heddle_kernel_info {
+  const char *entry, *path; /* path: how B comes: "tma", "gather", "cp.async" */
+  int32_t n_threads, cluster;
+  int32_t n_registers;  /* a thread */
+  int32_t shared_bytes; /* static and dynamic, a CTA */
+  int32_t local_bytes;  /* a thread; 0 in a kernel that passed the gate */
+  uint32_t n_resident;  /* CTAs that the device holds at once */
+} heddle_kernel_info;
+
+HEDDLE_API const char *heddle_kernel_name(const heddle_kernel *kernel);
+HEDDLE_API size_t heddle_kernel_variant_count(const heddle_kernel *kernel);
+/* HEDDLE_INVALID when index is out of range. */
+HEDDLE_API heddle_status heddle_kernel_get_info(const heddle_kernel *kernel, size_t index,
+                                                heddle_kernel_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,107 @@
+/* Runtime/driver.h: the CUDA driver as a table of functions, opened at run time. The types are our
+ * own statements of the driver's ABI (source: CUDA Driver API reference; test_driver_abi compares
+ * them with cuda.h where that is installed). Handles are void *. */
+#ifndef HD_DRIVER_H
+#define HD_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/memory.h"
+
+typedef struct hd_cu_attribute {
+  int id;
+  char pad[4];
+  union {
+    char bytes[64];
+    struct {
+      unsigned x, y, z;
+    } cluster;
+    int number;
+  } value;
+} hd_cu_attribute;
+
+typedef struct hd_cu_config {
+  unsigned grid_x, grid_y, grid_z;
+  unsigned block_x, block_y, block_z;
+  unsigned shared_bytes;
+  void *stream;
+  hd_cu_attribute *attributes;
+  unsigned n_attributes;
+} hd_cu_config;
+
+typedef struct hd_cu_tmap {
+  _Alignas(128) uint64_t words[16];
+} hd_cu_tmap;
+
+enum { /* CUresult */
+  HD_CU_SUCCESS = 0,
+  HD_CU_NO_DEVICE = 100,
+  HD_CU_INVALID_IMAGE = 200,
+  HD_CU_NO_BINARY = 209,
+  HD_CU_INVALID_PTX = 218,
+  HD_CU_UNSUPPORTED_PTX = 222
+};
+
+enum { /* CUlaunchAttributeID */
+  HD_CU_CLUSTER_DIMENSION = 4,
+  HD_CU_PROGRAMMATIC_SERIALIZATION = 6
+};
+
+enum { /* CUfunction_attribute */
+  HD_CU_FUNC_SHARED_BYTES = 1,
+  HD_CU_FUNC_LOCAL_BYTES = 3,
+  HD_CU_FUNC_REGISTERS = 4,
+  HD_CU_FUNC_MAX_DYNAMIC_SHARED = 8,
+  HD_CU_FUNC_NON_PORTABLE_CLUSTER = 14
+};
+
+enum { /* CUjit_option */
+  HD_CU_JIT_INFO_LOG = 3,
+  HD_CU_JIT_INFO_LOG_BYTES = 4,
+  HD_CU_JIT_ERROR_LOG = 5,
+  HD_CU_JIT_ERROR_LOG_BYTES = 6,
+  HD_CU_JIT_LOG_VERBOSE = 12
+};
+
+enum { /* CUdevice_attribute */
+  HD_CU_DEV_CLOCK_KHZ = 13,
+  HD_CU_DEV_SMS = 16,
+  HD_CU_DEV_L2_BYTES = 38,
+  HD_CU_DEV_CC_MAJOR = 75,
+  HD_CU_DEV_CC_MINOR = 76,
+  HD_CU_DEV_SHARED_PER_SM = 81,
+  HD_CU_DEV_REGISTERS_PER_SM = 82,
+  HD_CU_DEV_SHARED_PER_BLOCK = 97
+};
+
+enum { HD_CU_STREAM_NON_BLOCKING = 1, HD_CU_CAPTURE_THREAD_LOCAL = 1 };
+
+/* cuTensorMapEncodeTiled: interleave and fill none (zeros outside), sectors promoted to 256 B. */
+enum { HD_CU_TMAP_INTERLEAVE = 0, HD_CU_TMAP_FILL = 0, HD_CU_TMAP_PROMOTION = 3 };
+
+typedef struct hd_driver {
+#define HD_CU(member, symbol, params) int(*member) params;
+#include "Runtime/driver.def"
+#undef HD_CU
+} hd_driver;
+
+enum { HD_MAX_DEVICES = 64 };
+
+struct heddle_runtime {
+  void *library; /* dlopen handle */
+  hd_driver cu;
+  int version; /* 12080 = 12.8 */
+  unsigned char used[HD_MAX_DEVICES]; /* primary contexts retained, to release */
+};
+
+/* HEDDLE_OK for success; else HEDDLE_ENVIRONMENT (or NO_MEMORY) with the call and the driver's own
+ * words. */
+heddle_status hd_driver_check(heddle_context *ctx, const hd_driver *cu, int result,
+                              const char *call);
+
+/* HD_CU_TRY(ctx, runtime, member, args…): calls and returns from the function when it fails. */
+#define HD_CU_TRY(ctx, runtime, member, ...)                                                       \
+  HD_TRY(hd_driver_check((ctx), &(runtime)->cu, (runtime)->cu.member(__VA_ARGS__), #member))
+
+#endif

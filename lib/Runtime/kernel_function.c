@@ -1,0 +1,112 @@
+/* The typed C function of a kernel: a libffi closure over the launch path. */
+#include <ffi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Runtime/loaded_kernel.h"
+#include "Support/diag.h"
+#include "Support/strbuf.h"
+
+struct hd_closure {
+  ffi_closure *writable;
+  void *code; /* the same memory, executable */
+  ffi_cif cif;
+  ffi_type *types[HD_MAX_ARGS + 1];
+};
+
+static ffi_type *ffi_type_of(hd_arg_class class) {
+  switch (class) {
+  case HD_CLASS_PTR:
+    return &ffi_type_pointer;
+  case HD_CLASS_I32:
+    return &ffi_type_sint32;
+  case HD_CLASS_I64:
+    return &ffi_type_sint64;
+  case HD_CLASS_F32:
+    return &ffi_type_float;
+  }
+  return &ffi_type_pointer;
+}
+
+/* libffi hands over the address of each argument; each class reads its own width. */
+static heddle_arg read_arg(hd_arg_class class, const void *at) {
+  heddle_arg arg = {.i64 = 0};
+  bool is_wide = class == HD_CLASS_PTR || class == HD_CLASS_I64;
+  memcpy(&arg, at, is_wide ? 8 : 4);
+  return arg;
+}
+
+static void called(ffi_cif *cif, void *result, void **args, void *user) {
+  const heddle_kernel *kernel = user;
+  hd_values values = {{0}};
+  (void)cif;
+  for (int i = 0; i < kernel->n_passed; i++) {
+    hd_arg_class class = hd_arg_class_of(kernel->passed[i]);
+    values.v[kernel->passed[i]] = hd_arg_bits(class, read_arg(class, args[i]));
+  }
+  void *stream = *(void **)args[kernel->n_passed];
+  *(ffi_sarg *)result = hd_kernel_launch_values(NULL, kernel, &values, stream);
+}
+
+static bool prepare(heddle_kernel *kernel, struct hd_closure *closure) {
+  unsigned n = 0;
+  for (int i = 0; i < kernel->n_passed; i++)
+    closure->types[n++] = ffi_type_of(hd_arg_class_of(kernel->passed[i]));
+  closure->types[n++] = &ffi_type_pointer;
+  return closure->writable &&
+         ffi_prep_cif(&closure->cif, FFI_DEFAULT_ABI, n, &ffi_type_sint, closure->types) ==
+             FFI_OK &&
+         ffi_prep_closure_loc(closure->writable, &closure->cif, called, kernel, closure->code) ==
+             FFI_OK;
+}
+
+heddle_status heddle_kernel_function(heddle_context *ctx, heddle_kernel *kernel,
+                                     heddle_function *function) {
+  if (!kernel->closure) {
+    struct hd_closure *made = calloc(1, sizeof *made);
+    if (made)
+      made->writable = ffi_closure_alloc(sizeof *made->writable, &made->code);
+    if (!made || !prepare(kernel, made)) {
+      hd_closure_free(made);
+      return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "kernel.function",
+                      "no executable memory for a typed function (libffi)");
+    }
+    kernel->closure = made;
+  }
+  memcpy(function, &kernel->closure->code, sizeof *function);
+  return HEDDLE_OK;
+}
+
+void hd_closure_free(struct hd_closure *closure) {
+  if (closure && closure->writable)
+    ffi_closure_free(closure->writable);
+  free(closure);
+}
+
+static const char *c_type(hd_arg_kind kind) {
+  switch (hd_arg_class_of(kind)) {
+  case HD_CLASS_PTR:
+    return kind == HD_ARG_D || kind == HD_ARG_WORKSPACE ? "void *" : "const void *";
+  case HD_CLASS_I32:
+    return "int32_t ";
+  case HD_CLASS_I64:
+    return "int64_t ";
+  case HD_CLASS_F32:
+    return "float ";
+  }
+  return "";
+}
+
+const char *hd_prototype_text(hd_arena *arena, const hd_manifest *manifest) {
+  hd_strbuf text = {0};
+  hd_strbuf_printf(&text, "int %s(", manifest->name);
+  for (int i = 0; i < manifest->n_args; i++) {
+    hd_arg_kind kind = manifest->arg[i].kind;
+    if (hd_arg_is_passed(&manifest->arg[i]))
+      hd_strbuf_printf(&text, "%s%s, ", c_type(kind), hd_arg_name(kind));
+  }
+  hd_strbuf_add(&text, "void *stream)");
+  const char *copy = hd_arena_strdup(arena, hd_strbuf_text(&text));
+  hd_strbuf_free(&text);
+  return copy;
+}

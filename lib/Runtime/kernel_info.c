@@ -1,0 +1,37 @@
+/* What a loaded kernel is: the queries of heddle/kernel.h. */
+#include "Runtime/loaded_kernel.h"
+
+_Static_assert((int)HEDDLE_CLASS_PTR == (int)HD_CLASS_PTR &&
+                   (int)HEDDLE_CLASS_I32 == (int)HD_CLASS_I32 &&
+                   (int)HEDDLE_CLASS_I64 == (int)HD_CLASS_I64 &&
+                   (int)HEDDLE_CLASS_F32 == (int)HD_CLASS_F32,
+               "the public argument classes are the manifest's");
+
+const hd_manifest *hd_kernel_manifest(const heddle_kernel *kernel) { return &kernel->manifest; }
+
+const char *heddle_kernel_name(const heddle_kernel *kernel) { return kernel->manifest.name; }
+
+const char *heddle_kernel_prototype(const heddle_kernel *kernel) { return kernel->prototype; }
+
+size_t heddle_kernel_arg_count(const heddle_kernel *kernel) { return (size_t)kernel->n_passed; }
+
+const char *heddle_kernel_arg_name(const heddle_kernel *kernel, size_t i) {
+  return i < (size_t)kernel->n_passed ? hd_arg_name(kernel->passed[i]) : NULL;
+}
+
+heddle_arg_class heddle_kernel_arg_class(const heddle_kernel *kernel, size_t i) {
+  hd_arg_kind kind = i < (size_t)kernel->n_passed ? kernel->passed[i] : HD_ARG_NONE;
+  return (heddle_arg_class)hd_arg_class_of(kind);
+}
+
+size_t heddle_kernel_variant_count(const heddle_kernel *kernel) {
+  return (size_t)kernel->manifest.n_variants;
+}
+
+heddle_status heddle_kernel_get_info(const heddle_kernel *kernel, size_t index,
+                                     heddle_kernel_info *info) {
+  if (index >= (size_t)kernel->manifest.n_variants)
+    return HEDDLE_INVALID;
+  *info = kernel->loaded[0].info[index];
+  return HEDDLE_OK;
+}

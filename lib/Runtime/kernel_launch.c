@@ -1,0 +1,117 @@
+/* The launch path: nothing here allocates, loads or waits when a launch succeeds. */
+#include <string.h>
+
+#include "Runtime/loaded_kernel.h"
+#include "Support/diag.h"
+
+uint64_t hd_arg_bits(hd_arg_class class, heddle_arg arg) {
+  uint32_t bits;
+  switch (class) {
+  case HD_CLASS_PTR:
+    return (uint64_t)(uintptr_t)arg.ptr;
+  case HD_CLASS_I32:
+    return (uint64_t)(int64_t)arg.i32;
+  case HD_CLASS_I64:
+    return (uint64_t)arg.i64;
+  case HD_CLASS_F32:
+    memcpy(&bits, &arg.f32, sizeof bits);
+    return bits;
+  }
+  return 0;
+}
+
+static heddle_status gather(heddle_context *ctx, const heddle_kernel *kernel,
+                            const heddle_arg *args, size_t n_args, hd_values *values) {
+  if (n_args != (size_t)kernel->n_passed)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.args",
+                    "got %zu arguments, kernel %s takes %d: %s", n_args, kernel->manifest.name,
+                    kernel->n_passed, kernel->prototype);
+  memset(values, 0, sizeof *values);
+  for (size_t i = 0; i < n_args; i++)
+    values->v[kernel->passed[i]] = hd_arg_bits(hd_arg_class_of(kernel->passed[i]), args[i]);
+  return HEDDLE_OK;
+}
+
+static heddle_status find_loaded(heddle_context *ctx, const heddle_kernel *kernel,
+                                 const hd_loaded **loaded) {
+  void *context = NULL;
+  HD_CU_TRY(ctx, kernel->runtime, context_get, &context);
+  for (int i = 0; i < kernel->n_loaded; i++) {
+    if (kernel->loaded[i].context == context) {
+      *loaded = &kernel->loaded[i];
+      return HEDDLE_OK;
+    }
+  }
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.context",
+                  "kernel %s is not loaded in the current CUDA context; call heddle_kernel_attach",
+                  kernel->manifest.name);
+}
+
+/* Tensor maps from their filled-in recipes; box elements are taken one by one (strides 1). */
+static heddle_status encode(heddle_context *ctx, const heddle_runtime *runtime,
+                            const hd_tmap *tmap, hd_cu_tmap *out) {
+  static const uint32_t ones[5] = {1, 1, 1, 1, 1};
+  HD_CU_TRY(ctx, runtime, tmap_encode, out, hd_tmap_data_type(tmap->elem), (uint32_t)tmap->rank,
+            (void *)(uintptr_t)tmap->base, tmap->dim, &tmap->stride[1], tmap->box, ones,
+            HD_CU_TMAP_INTERLEAVE, (int)tmap->swizzle, HD_CU_TMAP_PROMOTION, HD_CU_TMAP_FILL);
+  return HEDDLE_OK;
+}
+
+static unsigned fill_attributes(const hd_variant *variant, hd_cu_attribute attributes[2]) {
+  unsigned n = 0;
+  if (variant->cluster > 1)
+    attributes[n++] = (hd_cu_attribute){.id = HD_CU_CLUSTER_DIMENSION,
+                                        .value.cluster = {(unsigned)variant->cluster, 1, 1}};
+  if (variant->dependent_launch)
+    attributes[n++] =
+        (hd_cu_attribute){.id = HD_CU_PROGRAMMATIC_SERIALIZATION, .value.number = 1};
+  return n;
+}
+
+static heddle_status submit(heddle_context *ctx, const heddle_kernel *kernel,
+                            const hd_loaded *loaded, const hd_launch_plan *plan,
+                            hd_values *values, void *stream) {
+  const hd_variant *variant = plan->variant;
+  hd_cu_tmap maps[HD_MAX_TMAPS];
+  void *params[HD_MAX_PARAMS];
+  hd_cu_attribute attributes[2];
+  for (int i = 0; i < variant->n_tmaps; i++)
+    HD_TRY(encode(ctx, kernel->runtime, &plan->tmap[i], &maps[i]));
+  for (int i = 0; i < variant->n_params; i++) {
+    const hd_param *param = &variant->param[i]; /* 4-byte values lie at the low end: x86, Arm */
+    params[i] = param->arg == HD_ARG_NONE ? (void *)&maps[param->tmap] : &values->v[param->arg];
+  }
+  hd_cu_config config = {.grid_x = plan->grid_x, .grid_y = 1, .grid_z = 1,
+                         .block_x = (unsigned)variant->n_threads, .block_y = 1, .block_z = 1,
+                         .shared_bytes = (unsigned)variant->shared_bytes, .stream = stream,
+                         .attributes = attributes,
+                         .n_attributes = fill_attributes(variant, attributes)};
+  ptrdiff_t index = variant - kernel->manifest.variant;
+  HD_CU_TRY(ctx, kernel->runtime, launch, &config, loaded->function[index], params, NULL);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_kernel_launch_values(heddle_context *ctx, const heddle_kernel *kernel,
+                                      hd_values *values, void *stream) {
+  const hd_loaded *loaded = NULL;
+  hd_launch_plan plan;
+  HD_TRY(find_loaded(ctx, kernel, &loaded));
+  HD_TRY(hd_manifest_plan(ctx, &kernel->manifest, values, loaded->resident, &plan));
+  if (plan.grid_x == 0)
+    return HEDDLE_OK;
+  return submit(ctx, kernel, loaded, &plan, values, stream);
+}
+
+heddle_status heddle_kernel_launch(heddle_context *ctx, const heddle_kernel *kernel,
+                                   const heddle_arg *args, size_t n_args, void *stream) {
+  hd_values values;
+  HD_TRY(gather(ctx, kernel, args, n_args, &values));
+  return hd_kernel_launch_values(ctx, kernel, &values, stream);
+}
+
+heddle_status heddle_kernel_workspace(heddle_context *ctx, const heddle_kernel *kernel,
+                                      const heddle_arg *args, size_t n_args, uint64_t *n_bytes) {
+  hd_values values;
+  HD_TRY(gather(ctx, kernel, args, n_args, &values));
+  return hd_manifest_workspace(ctx, &kernel->manifest, &values, n_bytes);
+}

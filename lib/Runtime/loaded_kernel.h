@@ -1,0 +1,54 @@
+/* Runtime/loaded_kernel.h: a loaded kernel from inside; what Compile and the tools call besides
+ * heddle/kernel.h. */
+#ifndef HD_LOADED_KERNEL_H
+#define HD_LOADED_KERNEL_H
+
+#include "Kernel/manifest.h"
+#include "Runtime/driver.h"
+#include "heddle/kernel.h"
+
+enum { HD_MAX_LOADED = 16 };
+
+/* The kernel in one CUDA context. */
+typedef struct hd_loaded {
+  void *context, *module;
+  void *function[HD_MAX_VARIANTS];
+  uint32_t resident[HD_MAX_VARIANTS]; /* CTAs the device holds at once */
+  heddle_kernel_info info[HD_MAX_VARIANTS];
+} hd_loaded;
+
+struct heddle_kernel {
+  const heddle_runtime *runtime;
+  hd_arena arena; /* manifest strings, image, prototype */
+  hd_manifest manifest;
+  heddle_image image; /* copies, for heddle_kernel_attach; the PTX with a final NUL */
+  bool gate;
+  int32_t n_passed;
+  hd_arg_kind passed[HD_MAX_ARGS]; /* what a launch takes, in order */
+  int32_t n_loaded;
+  hd_loaded loaded[HD_MAX_LOADED];
+  const char *prototype;
+  struct hd_closure *closure; /* kernel_function.c; NULL until asked for */
+};
+
+/* heddle_kernel_load from a manifest. gate: refuse spills, stack frames and serialised wgmma (false
+ * only for kernels that are broken on purpose). */
+heddle_status hd_kernel_load(heddle_context *ctx, const heddle_runtime *runtime,
+                             const hd_manifest *manifest, const heddle_image *image, bool gate,
+                             heddle_kernel **kernel);
+
+/* Borrowed: lives as long as the kernel. */
+const hd_manifest *hd_kernel_manifest(const heddle_kernel *kernel);
+
+/* heddle_kernel_launch with values by kind. Writes the fixed sizes into values. */
+heddle_status hd_kernel_launch_values(heddle_context *ctx, const heddle_kernel *kernel,
+                                      hd_values *values, void *stream);
+
+/* One argument's value as hd_values holds it. */
+uint64_t hd_arg_bits(hd_arg_class class, heddle_arg arg);
+
+/* kernel_function.c: the C prototype (in the arena), and the end of a closure (accepts NULL). */
+const char *hd_prototype_text(hd_arena *arena, const hd_manifest *manifest);
+void hd_closure_free(struct hd_closure *closure);
+
+#endif
