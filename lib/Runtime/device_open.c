@@ -1,0 +1,110 @@
+/* A device and what the driver says of it. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "Runtime/device.h"
+#include "Support/diag.h"
+
+/* Spins until the global timer has moved on by `ns`. */
+static const char spin_ptx[] = ".version 7.0\n"
+                               ".target sm_70\n"
+                               ".address_size 64\n"
+                               ".visible .entry hd_spin(.param .u64 ns)\n"
+                               "{\n"
+                               "  .reg .pred %more;\n"
+                               "  .reg .u64 %ns, %start, %now;\n"
+                               "  ld.param.u64 %ns, [ns];\n"
+                               "  mov.u64 %start, %globaltimer;\n"
+                               "again:\n"
+                               "  mov.u64 %now, %globaltimer;\n"
+                               "  sub.u64 %now, %now, %start;\n"
+                               "  setp.lt.u64 %more, %now, %ns;\n"
+                               "  @%more bra again;\n"
+                               "  ret;\n"
+                               "}\n";
+
+static heddle_status ask_numbers(heddle_context *ctx, const heddle_runtime *runtime, int device,
+                                 hd_device_info *info) {
+  int l2 = 0, khz = 0;
+  const struct {
+    int attribute, *value;
+  } wanted[] = {
+      {HD_CU_DEV_CC_MAJOR, &info->cc_major},
+      {HD_CU_DEV_CC_MINOR, &info->cc_minor},
+      {HD_CU_DEV_SMS, &info->n_sms},
+      {HD_CU_DEV_SHARED_PER_BLOCK, &info->shared_per_block_bytes},
+      {HD_CU_DEV_SHARED_PER_SM, &info->shared_per_sm_bytes},
+      {HD_CU_DEV_REGISTERS_PER_SM, &info->registers_per_sm},
+      {HD_CU_DEV_L2_BYTES, &l2},
+      {HD_CU_DEV_CLOCK_KHZ, &khz},
+  };
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    HD_CU_TRY(ctx, runtime, device_attribute, wanted[i].value, wanted[i].attribute, device);
+  info->l2_bytes = l2;
+  info->clock_mhz = khz / 1000;
+  return HEDDLE_OK;
+}
+
+static heddle_status ask_info(heddle_context *ctx, const heddle_runtime *runtime,
+                              hd_device_info *info) {
+  int device;
+  size_t memory_bytes;
+  HD_CU_TRY(ctx, runtime, context_device, &device);
+  HD_CU_TRY(ctx, runtime, device_name, info->name, (int)sizeof info->name, device);
+  HD_CU_TRY(ctx, runtime, device_pci, info->pci_id, (int)sizeof info->pci_id, device);
+  HD_CU_TRY(ctx, runtime, device_memory, &memory_bytes, device);
+  info->memory_bytes = (int64_t)memory_bytes;
+  info->driver_version = runtime->version;
+  HD_TRY(heddle_device_target(ctx, runtime, info->target));
+  return ask_numbers(ctx, runtime, device, info);
+}
+
+static heddle_status load_spin(heddle_context *ctx, hd_device *device) {
+  HD_CU_TRY(ctx, device->runtime, module_load, &device->spin_module, spin_ptx, 0, NULL, NULL);
+  HD_CU_TRY(ctx, device->runtime, module_function, &device->spin, device->spin_module, "hd_spin");
+  return HEDDLE_OK;
+}
+
+heddle_status hd_device_open(heddle_context *ctx, heddle_runtime *runtime, int ordinal,
+                             hd_device **device) {
+  HD_TRY(heddle_device_use(ctx, runtime, ordinal));
+  hd_device *made = calloc(1, sizeof *made);
+  if (!made)
+    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "device.open", "no memory for a device");
+  made->runtime = runtime;
+  heddle_status status = ask_info(ctx, runtime, &made->info);
+  if (status == HEDDLE_OK)
+    status = hd_driver_check(ctx, &runtime->cu,
+                             runtime->cu.stream_create(&made->stream, HD_CU_STREAM_NON_BLOCKING),
+                             "stream_create");
+  if (status == HEDDLE_OK)
+    status = load_spin(ctx, made);
+  if (status != HEDDLE_OK) {
+    hd_device_close(made);
+    return status;
+  }
+  *device = made;
+  return HEDDLE_OK;
+}
+
+void hd_device_close(hd_device *device) {
+  if (!device)
+    return;
+  if (device->spin_module)
+    device->runtime->cu.module_unload(device->spin_module);
+  if (device->stream)
+    device->runtime->cu.stream_destroy(device->stream);
+  free(device);
+}
+
+heddle_status hd_device_sync(heddle_context *ctx, const hd_device *device) {
+  HD_CU_TRY(ctx, device->runtime, stream_sync, device->stream);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_device_spin(heddle_context *ctx, const hd_device *device, uint64_t nanoseconds) {
+  hd_cu_config config = {1, 1, 1, 1, 1, 1, 0, device->stream, NULL, 0};
+  void *params[] = {&nanoseconds};
+  HD_CU_TRY(ctx, device->runtime, launch, &config, device->spin, params, NULL);
+  return HEDDLE_OK;
+}

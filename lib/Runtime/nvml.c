@@ -1,0 +1,96 @@
+#include "Runtime/nvml.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "Support/arena.h"
+#include "Support/diag.h"
+
+enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 }; /* nvmlClockType_t, nvmlTemperatureSensors_t */
+
+struct hd_nvml {
+  void *library, *device;
+#define HD_NVML(member, symbol, params) int(*member) params;
+#include "Runtime/nvml.def"
+#undef HD_NVML
+};
+
+static const struct {
+  const char *symbol;
+  size_t offset;
+} entries[] = {
+#define HD_NVML(member, symbol, params) {symbol, offsetof(hd_nvml, member)},
+#include "Runtime/nvml.def"
+#undef HD_NVML
+};
+
+static heddle_status check(heddle_context *ctx, int result, const char *what) {
+  if (result == 0)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "nvml.call", "NVML: %s failed with %d", what,
+                  result);
+}
+
+static heddle_status find_entries(heddle_context *ctx, hd_nvml *nvml) {
+  for (size_t i = 0; i < HD_COUNT(entries); i++) {
+    void *symbol = dlsym(nvml->library, entries[i].symbol);
+    if (!symbol)
+      return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "nvml.symbol", "NVML has no %s",
+                      entries[i].symbol);
+    *(void **)((char *)nvml + entries[i].offset) = symbol;
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status start(heddle_context *ctx, hd_nvml *nvml, const char *pci_id) {
+  HD_TRY(find_entries(ctx, nvml));
+  HD_TRY(check(ctx, nvml->init(), "nvmlInit"));
+  heddle_status status = check(ctx, nvml->by_pci(pci_id, &nvml->device), "finding the device");
+  if (status != HEDDLE_OK)
+    nvml->shutdown();
+  return status;
+}
+
+heddle_status hd_nvml_open(heddle_context *ctx, const char *path, const char *pci_id,
+                           hd_nvml **nvml) {
+  hd_nvml *made = calloc(1, sizeof *made);
+  if (!made)
+    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "nvml.open", "no memory");
+  made->library = dlopen(path ? path : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  heddle_status status = made->library
+                             ? start(ctx, made, pci_id)
+                             : hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "nvml.open",
+                                        "no NVML: %s", dlerror());
+  if (status != HEDDLE_OK) {
+    if (made->library)
+      dlclose(made->library);
+    free(made);
+    return status;
+  }
+  *nvml = made;
+  return HEDDLE_OK;
+}
+
+heddle_status hd_nvml_read(heddle_context *ctx, const hd_nvml *nvml, hd_nvml_sample *sample) {
+  unsigned power, limit;
+  hd_nvml_sample read;
+  HD_TRY(check(ctx, nvml->power(nvml->device, &power), "reading the power"));
+  HD_TRY(check(ctx, nvml->power_limit(nvml->device, &limit), "reading the power limit"));
+  HD_TRY(check(ctx, nvml->clock(nvml->device, CLOCK_SM, &read.sm_mhz), "reading a clock"));
+  HD_TRY(check(ctx, nvml->clock(nvml->device, CLOCK_MEMORY, &read.memory_mhz), "reading a clock"));
+  HD_TRY(check(ctx, nvml->temperature(nvml->device, SENSOR_GPU, &read.temperature_c),
+               "reading the temperature"));
+  read.power_w = power * 1e-3;
+  read.power_limit_w = limit * 1e-3;
+  *sample = read;
+  return HEDDLE_OK;
+}
+
+void hd_nvml_close(hd_nvml *nvml) {
+  if (!nvml)
+    return;
+  nvml->shutdown();
+  dlclose(nvml->library);
+  free(nvml);
+}
