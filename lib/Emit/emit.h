@@ -1,0 +1,50 @@
+/* Emit/emit.h: role level (sync placed, checked) to an LLVM module to PTX. The only user of LLVM-C;
+ * no LLVM type is seen from outside. Adds no memory access and no synchronisation to what the
+ * kernel says. */
+#ifndef HD_EMIT_H
+#define HD_EMIT_H
+
+#include "IR/ir.h"
+#include "Support/arena.h"
+
+/* Zero-initialise; every field may stay 0. All borrowed for the call. */
+typedef struct hd_emit_options {
+  int32_t ptx_version;       /* 86; 0: what the target's spec row says */
+  const char *header;        /* text of the comment above the PTX; lines are split at \n */
+  const char *user_ir;       /* LLVM IR text or bitcode that defines the user epilogue */
+  size_t user_ir_bytes;
+  bool keep_llvm;            /* also give the LLVM IR before codegen */
+} hd_emit_options;
+
+/* One entry point of the PTX. */
+typedef struct hd_emit_kernel {
+  const char *entry;
+  int32_t n_threads;    /* of a CTA */
+  int32_t cluster;      /* CTAs along x; 1 = none */
+  int32_t shared_bytes; /* dynamic */
+  int32_t n_params;
+  const hd_op **param;  /* the `arg` and `tmap` ops of the kernel, in program order: the parameters */
+} hd_emit_kernel;
+
+typedef struct hd_emit_result {
+  char *ptx; /* owned, NUL-terminated */
+  size_t n_bytes;
+  char *llvm_ir; /* owned; NULL unless keep_llvm */
+  int32_t n_kernels;
+  hd_emit_kernel *kernel; /* in the order of the module */
+  hd_arena arena;         /* holds the kernels; param points into the module */
+} hd_emit_result;
+
+/* Lowers all kernels of a module (one target) into one PTX text. Same module and options, same bytes.
+ * HEDDLE_INVALID or HEDDLE_UNSUPPORTED for what the kernel or the user's function asks and cannot
+ * have; HEDDLE_INTERNAL when LLVM refuses what we made. Thread-safe: a context of LLVM a call.
+ * *result is owned: hd_emit_result_free. */
+heddle_status hd_emit_ptx(heddle_context *ctx, const hd_module *module,
+                          const hd_emit_options *options, hd_emit_result *result);
+void hd_emit_result_free(hd_emit_result *result); /* accepts NULL */
+
+/* The parameters of a kernel without emitting it: its `arg` and `tmap` ops in program order, in the
+ * arena. */
+const hd_op **hd_emit_params(const hd_op *kernel, hd_arena *arena, int32_t *n);
+
+#endif

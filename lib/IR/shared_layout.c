@@ -1,0 +1,50 @@
+#include "IR/shared_layout.h"
+
+/* No device has more; keeps the arithmetic far from overflow. */
+enum { MOST_BYTES = 1 << 20 };
+
+static bool in_shared(const hd_op *op) {
+  return op->kind == HD_OP_BARRIER || (op->kind == HD_OP_BUFFER && !hd_op_is(op, HD_ATTR_SPACE, "tmem"));
+}
+
+static heddle_status place(heddle_context *ctx, const hd_op *op, hd_shared_layout *layout) {
+  bool barrier = op->kind == HD_OP_BARRIER;
+  int64_t bytes = barrier ? HD_BARRIER_BYTES : hd_op_int(op, HD_ATTR_BYTES, 0);
+  int64_t align = barrier ? HD_BARRIER_BYTES : hd_op_int(op, HD_ATTR_ALIGN, 0);
+  int64_t stages = hd_op_int(op, HD_ATTR_STAGES, 0);
+  if (bytes <= 0 || bytes > MOST_BYTES || stages <= 0 || stages > 1024)
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "shared.size",
+                    "%lld bytes in %lld stages; expected 1 to %d bytes, 1 to 1024 stages",
+                    (long long)bytes, (long long)stages, MOST_BYTES);
+  if (align <= 0 || align > HD_SHARED_ALIGN || (align & (align - 1)) || bytes % align)
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "shared.align",
+                    "alignment %lld of slots of %lld bytes; expected a power of two up to %d that "
+                    "divides the slot",
+                    (long long)align, (long long)bytes, HD_SHARED_ALIGN);
+  int64_t offset = (layout->n_bytes + align - 1) / align * align;
+  layout->item[layout->n_items++] = (hd_shared_item){op, offset, bytes, stages};
+  layout->n_bytes = offset + bytes * stages;
+  return HEDDLE_OK;
+}
+
+heddle_status hd_shared_layout_make(heddle_context *ctx, const hd_op *kernel, hd_arena *arena,
+                                    hd_shared_layout *layout) {
+  int32_t n = 0;
+  HD_FOR_OPS(op, kernel->regions[0])
+    n += in_shared(op);
+  hd_shared_layout made = {.item = HD_NEW_ARRAY(arena, hd_shared_item, n + 1)};
+  static const hd_op_kind order[] = {HD_OP_BUFFER, HD_OP_BARRIER};
+  for (size_t i = 0; i < HD_COUNT(order); i++)
+    HD_FOR_OPS(op, kernel->regions[0])
+      if (op->kind == order[i] && in_shared(op))
+        HD_TRY(place(ctx, op, &made));
+  *layout = made;
+  return HEDDLE_OK;
+}
+
+const hd_shared_item *hd_shared_layout_find(const hd_shared_layout *layout, const hd_op *op) {
+  for (int32_t i = 0; i < layout->n_items; i++)
+    if (layout->item[i].op == op)
+      return &layout->item[i];
+  return NULL;
+}
