@@ -14,6 +14,7 @@ const char *hd_nearest_name(const char *wrong, hd_next_name *next, void *user);
 const char *hd_op_nearest(const char *wrong);
 /* Among the attributes that the op takes. */
 const char *hd_attr_nearest(hd_op_kind kind, const char *wrong);
+const char *hd_elem_nearest(const char *wrong);
 /* Whether the op takes the attribute (HD_ATTR_REFUSED: no), and whether it must have it. */
 typedef enum hd_attr_use { HD_ATTR_REFUSED, HD_ATTR_OPTIONAL, HD_ATTR_REQUIRED } hd_attr_use;
 hd_attr_use hd_attr_get_use(hd_op_kind kind, hd_attr_key key);

@@ -1,0 +1,34 @@
+/* IR/lexer.h: the words of the IR's text. */
+#ifndef HD_LEXER_H
+#define HD_LEXER_H
+
+#include "IR/ir.h"
+
+typedef enum hd_token_kind {
+  HD_TOKEN_END,
+  HD_TOKEN_WORD,   /* letters, digits, _ and . ; or - and digits */
+  HD_TOKEN_VALUE,  /* %word */
+  HD_TOKEN_STRING, /* "…" */
+  HD_TOKEN_MARK    /* one of { } [ ] ( ) < > = , : */
+} hd_token_kind;
+
+typedef struct hd_token {
+  hd_token_kind kind;
+  char mark;
+  bool starts_line; /* nothing but blanks stands before it on its line */
+  const char *text; /* of WORD, VALUE (without %) and STRING (unescaped); in the arena */
+  hd_loc loc;
+} hd_token;
+
+/* ctx, arena and the text are borrowed. Set ctx, arena, at, end and loc {file, 1, 1}; fresh_line true. */
+typedef struct hd_lexer {
+  heddle_context *ctx;
+  hd_arena *arena;
+  const char *at, *end;
+  hd_loc loc;
+  bool fresh_line;
+} hd_lexer;
+
+heddle_status hd_lex(hd_lexer *lexer, hd_token *token);
+
+#endif

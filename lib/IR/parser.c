@@ -1,0 +1,255 @@
+/* The grammar, [] optional, … repeated:
+ *
+ *   text       module version=1 level=LEVEL sync=SYNC  statement …
+ *   statement  [%name: type, … =] op [%name, …] [{attribute, …}] [region [else region]]
+ *   region     [(%name: type, …)] { statement … }
+ *   attribute  key = value, or the key of a flag
+ *
+ * A statement starts its line or its region; operands stand on the line of their op. An op that takes
+ * attributes and has regions always shows its attributes, if only as {}. `else { yield }` may be left
+ * out when the if has no results. */
+#include "IR/parser.h"
+
+#include <string.h>
+
+#include "IR/grow.h"
+#include "IR/op_info.h"
+
+enum { MAX_DEPTH = 64, MAX_TEXT_BYTES = 64 << 20 };
+
+/* Results of a statement, before its op is known. */
+struct results {
+  hd_type *types;
+  const hd_token *names;
+  int32_t n;
+};
+
+static bool is_number(const char *text) { return text[strspn(text, "0123456789")] == '\0'; }
+
+/* Makes a value visible; a number is a place holder, not a name to keep. */
+static heddle_status define(hd_parser *p, const hd_token *name, hd_value *value) {
+  if (hd_scope_find(&p->scope, name->text))
+    return hd_error(p->ctx, HEDDLE_INVALID, name->loc, "text.value-twice",
+                    "%%%.60s is already defined here; values are assigned once", name->text);
+  if (!is_number(name->text))
+    value->name = name->text;
+  hd_scope_add(&p->scope, name->text, value);
+  return HEDDLE_OK;
+}
+
+static heddle_status parse_typed_name(hd_parser *p, hd_token *name, hd_type *type) {
+  if (p->token.kind != HD_TOKEN_VALUE)
+    return hd_parser_unexpected(p, "a value (%name)");
+  *name = p->token;
+  HD_TRY(hd_parser_advance(p));
+  HD_TRY(hd_parser_expect(p, ':', "and a type after the name of a result"));
+  return hd_parser_type(p, type);
+}
+
+static heddle_status parse_results(hd_parser *p, struct results *r) {
+  hd_token *names = NULL;
+  for (bool on = true; on;) {
+    names = hd_grow(&p->module->arena, names, r->n, sizeof *names);
+    r->types = hd_grow(&p->module->arena, r->types, r->n, sizeof *r->types);
+    HD_TRY(parse_typed_name(p, &names[r->n], &r->types[r->n]));
+    r->n++;
+    on = hd_parser_at_mark(p, ',');
+    if (on)
+      HD_TRY(hd_parser_advance(p));
+  }
+  r->names = names;
+  return hd_parser_expect(p, '=', "after the results");
+}
+
+struct name_cursor {
+  const hd_scope *scope;
+  int32_t i;
+};
+
+static const char *next_visible(void *user) {
+  struct name_cursor *c = user;
+  return c->i < c->scope->n ? c->scope->entries[c->i++].name : NULL;
+}
+
+static heddle_status undefined_value(hd_parser *p) {
+  struct name_cursor c = {&p->scope, 0};
+  const char *near = hd_nearest_name(p->token.text, next_visible, &c);
+  return hd_error(p->ctx, HEDDLE_INVALID, p->token.loc, "text.undefined",
+                  "%%%.60s is not defined before this line, or not visible here%s%s",
+                  p->token.text, near ? "; the nearest is %" : "", near ? near : "");
+}
+
+static heddle_status parse_operands(hd_parser *p, hd_op *op) {
+  bool on = p->token.kind == HD_TOKEN_VALUE && !p->token.starts_line;
+  while (on) {
+    if (p->token.kind != HD_TOKEN_VALUE)
+      return hd_parser_unexpected(p, "a value (%name)");
+    const hd_scope_entry *entry = hd_scope_find(&p->scope, p->token.text);
+    if (!entry)
+      return undefined_value(p);
+    hd_op_add_operand(p->module, op, entry->value);
+    HD_TRY(hd_parser_advance(p));
+    on = hd_parser_at_mark(p, ',');
+    if (on)
+      HD_TRY(hd_parser_advance(p));
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status parse_region_args(hd_parser *p, hd_region *region) {
+  HD_TRY(hd_parser_advance(p));
+  for (bool on = true; on;) {
+    hd_token name;
+    hd_type type;
+    HD_TRY(parse_typed_name(p, &name, &type));
+    HD_TRY(define(p, &name, hd_region_add_arg(p->module, region, type, NULL)));
+    on = hd_parser_at_mark(p, ',');
+    if (on)
+      HD_TRY(hd_parser_advance(p));
+  }
+  return hd_parser_expect(p, ')', "after the arguments of a region");
+}
+
+static heddle_status parse_statements(hd_parser *p, hd_region *region);
+
+static heddle_status parse_region(hd_parser *p, hd_region *region) {
+  if (p->depth == MAX_DEPTH)
+    return hd_error(p->ctx, HEDDLE_INVALID, p->token.loc, "text.nesting",
+                    "regions nest deeper than %d", MAX_DEPTH);
+  p->depth++;
+  int32_t mark = hd_scope_enter(&p->scope);
+  if (hd_parser_at_mark(p, '('))
+    HD_TRY(parse_region_args(p, region));
+  HD_TRY(hd_parser_expect(p, '{', "of a region"));
+  HD_TRY(parse_statements(p, region));
+  hd_scope_leave(&p->scope, mark);
+  p->depth--;
+  return hd_parser_expect(p, '}', "at the end of a region");
+}
+
+static heddle_status parse_else(hd_parser *p, hd_op *op) {
+  bool written = p->token.kind == HD_TOKEN_WORD && strcmp(p->token.text, "else") == 0;
+  if (written) {
+    HD_TRY(hd_parser_advance(p));
+    return parse_region(p, op->regions[1]);
+  }
+  hd_builder b = hd_builder_at_end(p->module, op->regions[1]);
+  b.loc = op->loc;
+  hd_build_yield(&b, NULL, 0);
+  return HEDDLE_OK;
+}
+
+static heddle_status parse_op_name(hd_parser *p, hd_op_kind *kind) {
+  const hd_token name = p->token;
+  if (name.kind != HD_TOKEN_WORD)
+    return hd_parser_unexpected(p, "an op, or '}'");
+  *kind = hd_op_find_kind(name.text);
+  if (*kind == HD_N_OPS) {
+    const char *near = hd_op_nearest(name.text);
+    return hd_error(p->ctx, HEDDLE_INVALID, name.loc, "text.op", "unknown op '%.60s'%s%s%s",
+                    name.text, near ? "; the nearest is '" : "", near ? near : "",
+                    near ? "'" : "");
+  }
+  return hd_parser_advance(p);
+}
+
+static heddle_status parse_rest(hd_parser *p, hd_op *op) {
+  const hd_op_info *info = hd_op_get_info(op->kind);
+  HD_TRY(parse_operands(p, op));
+  /* With regions to come, a brace opens attributes only where the op takes some. */
+  bool attrs = info->n_regions == 0 || *info->attributes;
+  if (attrs && hd_parser_at_mark(p, '{'))
+    HD_TRY(hd_parser_attrs(p, op));
+  if (info->n_regions > 0)
+    HD_TRY(parse_region(p, op->regions[0]));
+  return info->n_regions > 1 ? parse_else(p, op) : HEDDLE_OK;
+}
+
+static heddle_status parse_statement(hd_parser *p, hd_region *region) {
+  struct results results = {0};
+  hd_loc loc = p->token.loc;
+  hd_op_kind kind = HD_N_OPS;
+  if (p->token.kind == HD_TOKEN_VALUE)
+    HD_TRY(parse_results(p, &results));
+  HD_TRY(parse_op_name(p, &kind));
+  hd_builder b = hd_builder_at_end(p->module, region);
+  b.loc = loc;
+  hd_op *op = hd_build(&b, kind, NULL, 0, results.types, results.n);
+  HD_TRY(parse_rest(p, op));
+  for (int32_t i = 0; i < results.n; i++)
+    HD_TRY(define(p, &results.names[i], op->results[i]));
+  return HEDDLE_OK;
+}
+
+static heddle_status parse_statements(hd_parser *p, hd_region *region) {
+  while (p->token.kind != HD_TOKEN_END && !hd_parser_at_mark(p, '}')) {
+    if (region->last && !p->token.starts_line)
+      return hd_parser_unexpected(p, "the end of the line after an op");
+    HD_TRY(parse_statement(p, region));
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status parse_level(hd_parser *p, hd_level *level) {
+  static const char *const names[] = {"problem", "tile", "role"};
+  HD_TRY(hd_parser_expect_word(p, "level"));
+  HD_TRY(hd_parser_expect(p, '=', "after level"));
+  for (size_t i = 0; p->token.kind == HD_TOKEN_WORD && i < HD_COUNT(names); i++) {
+    if (strcmp(p->token.text, names[i]) == 0) {
+      *level = (hd_level)i;
+      return hd_parser_advance(p);
+    }
+  }
+  return hd_parser_unexpected(p, "a level: problem, tile or role");
+}
+
+static heddle_status parse_sync(hd_parser *p, bool *placed) {
+  HD_TRY(hd_parser_expect_word(p, "sync"));
+  HD_TRY(hd_parser_expect(p, '=', "after sync"));
+  *placed = p->token.kind == HD_TOKEN_WORD && strcmp(p->token.text, "placed") == 0;
+  return *placed ? hd_parser_advance(p) : hd_parser_expect_word(p, "none");
+}
+
+static heddle_status parse_header(hd_parser *p) {
+  int64_t version;
+  HD_TRY(hd_parser_expect_word(p, "module"));
+  HD_TRY(hd_parser_expect_word(p, "version"));
+  HD_TRY(hd_parser_expect(p, '=', "after version"));
+  hd_loc loc = p->token.loc;
+  HD_TRY(hd_parser_int(p, "a version", &version));
+  if (version != 1)
+    return hd_error(p->ctx, HEDDLE_UNSUPPORTED, loc, "text.version",
+                    "version %lld of the text; this Heddle reads version 1", (long long)version);
+  HD_TRY(parse_level(p, &p->module->level));
+  return parse_sync(p, &p->module->sync_placed);
+}
+
+static heddle_status parse_text(hd_parser *p) {
+  HD_TRY(hd_parser_advance(p));
+  HD_TRY(parse_header(p));
+  if (p->token.kind != HD_TOKEN_END && !p->token.starts_line)
+    return hd_parser_unexpected(p, "the end of the line");
+  HD_TRY(parse_statements(p, p->module->body));
+  return p->token.kind == HD_TOKEN_END ? HEDDLE_OK : hd_parser_unexpected(p, "an op");
+}
+
+heddle_status hd_parse(heddle_context *ctx, const char *file, const char *text, size_t n_bytes,
+                       hd_module **module) {
+  hd_loc start = {file, 1, 1};
+  if (n_bytes > MAX_TEXT_BYTES)
+    return hd_error(ctx, HEDDLE_INVALID, start, "text.size",
+                    "a text of %zu bytes: expected at most %d", n_bytes, MAX_TEXT_BYTES);
+  hd_module *parsed = hd_module_create(HD_LEVEL_PROBLEM);
+  if (file)
+    parsed->file = start.file = hd_arena_strdup(&parsed->arena, file);
+  hd_parser p = {.ctx = ctx, .module = parsed};
+  p.lexer = (hd_lexer){.ctx = ctx, .arena = &parsed->arena, .at = text,
+                       .end = n_bytes ? text + n_bytes : text, .loc = start, .fresh_line = true};
+  heddle_status status = parse_text(&p);
+  hd_scope_free(&p.scope);
+  if (status == HEDDLE_OK)
+    *module = parsed;
+  else
+    hd_module_free(parsed);
+  return status;
+}

@@ -1,0 +1,232 @@
+#include <string.h>
+
+#include "IR/op_info.h"
+#include "IR/scope.h"
+
+/* Every value's printed name is given in program order: its own where that is a word and free, else its
+ * own and a number, else a number. */
+struct printer {
+  hd_strbuf *out;
+  hd_facts names; /* const char * as a number */
+  hd_scope visible;
+  hd_arena arena;
+  int64_t next_number, next_suffix;
+  bool anonymous;
+  int32_t indent;
+};
+
+static bool is_word_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.';
+}
+
+/* Fit to be printed as a name: a word that does not look like one of our numbers. */
+static bool is_name(const char *text) {
+  size_t n = text ? strlen(text) : 0, n_digits = n ? strspn(text, "0123456789") : 0;
+  if (n == 0 || n > 1000 || n == n_digits)
+    return false;
+  for (size_t i = 0; i < n; i++)
+    if (!is_word_char(text[i]))
+      return false;
+  return true;
+}
+
+static const char *free_name(struct printer *p, const hd_value *value) {
+  if (p->anonymous || !is_name(value->name))
+    return hd_arena_printf(&p->arena, "%lld", (long long)p->next_number++);
+  const char *name = value->name;
+  while (hd_scope_find(&p->visible, name))
+    name = hd_arena_printf(&p->arena, "%s_%lld", value->name, (long long)++p->next_suffix);
+  return name;
+}
+
+static void name_value(struct printer *p, hd_value *value) {
+  const char *name = free_name(p, value);
+  hd_scope_add(&p->visible, name, value);
+  hd_facts_set(&p->names, value, (int64_t)(intptr_t)name);
+}
+
+static void name_region(struct printer *p, const hd_region *region);
+
+/* Results come last, as in the text: a region inside may use their names. */
+static void name_op(struct printer *p, const hd_op *op) {
+  for (int32_t i = 0; i < op->n_regions; i++)
+    name_region(p, op->regions[i]);
+  for (int32_t i = 0; i < op->n_results; i++)
+    name_value(p, op->results[i]);
+}
+
+static void name_region(struct printer *p, const hd_region *region) {
+  int32_t mark = hd_scope_enter(&p->visible);
+  for (int32_t i = 0; i < region->n_args; i++)
+    name_value(p, region->args[i]);
+  for (const hd_op *op = region->first; op; op = op->next)
+    name_op(p, op);
+  hd_scope_leave(&p->visible, mark);
+}
+
+static void print_value(struct printer *p, const hd_value *value) {
+  int64_t name = hd_facts_get(&p->names, value);
+  hd_strbuf_printf(p->out, "%%%s", name == HD_NO_FACT ? "?" : (const char *)(intptr_t)name);
+}
+
+static void print_typed(struct printer *p, hd_value *const *values, int32_t n) {
+  for (int32_t i = 0; i < n; i++) {
+    hd_strbuf_add(p->out, i ? ", " : "");
+    print_value(p, values[i]);
+    hd_strbuf_add(p->out, ": ");
+    hd_type_print(values[i]->type, p->out);
+  }
+}
+
+static void print_string(hd_strbuf *out, const char *text) {
+  hd_strbuf_add(out, "\"");
+  for (const char *c = text; *c; c++) {
+    if (*c == '"' || *c == '\\')
+      hd_strbuf_printf(out, "\\%c", *c);
+    else if ((unsigned char)*c < ' ' || *c == 0x7f)
+      hd_strbuf_printf(out, "\\x%02x", (unsigned char)*c);
+    else
+      hd_strbuf_addn(out, c, 1);
+  }
+  hd_strbuf_add(out, "\"");
+}
+
+static void print_list(hd_strbuf *out, const hd_attr *attr) {
+  hd_strbuf_add(out, "[");
+  for (int32_t i = 0; i < attr->n; i++) {
+    hd_strbuf_add(out, i ? ", " : "");
+    if (attr->ints)
+      hd_strbuf_printf(out, "%lld", (long long)attr->ints[i]);
+    else
+      print_string(out, attr->strings[i]);
+  }
+  hd_strbuf_add(out, "]");
+}
+
+static void print_attr_value(hd_strbuf *out, const hd_attr *attr) {
+  const heddle_elem_info *elem;
+  switch (hd_attr_get_kind(attr->key)) {
+  case HD_ATTR_KIND_INT:
+    hd_strbuf_printf(out, "%lld", (long long)attr->i);
+    break;
+  case HD_ATTR_KIND_STRING:
+    print_string(out, attr->s);
+    break;
+  case HD_ATTR_KIND_SYMBOL:
+    hd_strbuf_add(out, attr->s);
+    break;
+  case HD_ATTR_KIND_ELEM:
+    elem = heddle_elem_get((heddle_elem)attr->i);
+    hd_strbuf_add(out, elem ? elem->name : "?");
+    break;
+  default:
+    print_list(out, attr);
+  }
+}
+
+static void print_attrs(hd_strbuf *out, const hd_op *op) {
+  hd_strbuf_add(out, " {");
+  for (int32_t i = 0; i < op->n_attrs; i++) {
+    const hd_attr *attr = &op->attrs[i];
+    hd_strbuf_printf(out, "%s%s", i ? ", " : "", hd_attr_name(attr->key));
+    if (hd_attr_get_kind(attr->key) == HD_ATTR_KIND_FLAG)
+      continue;
+    hd_strbuf_add(out, " = ");
+    print_attr_value(out, attr);
+  }
+  hd_strbuf_add(out, "}");
+}
+
+static void print_indent(struct printer *p) { hd_strbuf_printf(p->out, "%*s", 2 * p->indent, ""); }
+
+static void print_one(struct printer *p, const hd_op *op);
+
+static void print_region(struct printer *p, const hd_region *region) {
+  if (region->n_args) {
+    hd_strbuf_add(p->out, " (");
+    print_typed(p, region->args, region->n_args);
+    hd_strbuf_add(p->out, ")");
+  }
+  hd_strbuf_add(p->out, " {\n");
+  p->indent++;
+  for (const hd_op *op = region->first; op; op = op->next)
+    print_one(p, op);
+  p->indent--;
+  print_indent(p);
+  hd_strbuf_add(p->out, "}");
+}
+
+/* `else { yield }` says nothing. */
+static bool is_bare_yield(const hd_region *region) {
+  const hd_op *op = region->first;
+  return op && op == region->last && op->kind == HD_OP_YIELD && region->n_args == 0 &&
+         op->n_operands == 0 && op->n_attrs == 0 && op->n_results == 0;
+}
+
+static void print_regions(struct printer *p, const hd_op *op) {
+  if (op->n_regions > 0)
+    print_region(p, op->regions[0]);
+  if (op->n_regions > 1 && !is_bare_yield(op->regions[1])) {
+    hd_strbuf_add(p->out, " else");
+    print_region(p, op->regions[1]);
+  }
+}
+
+static void print_one(struct printer *p, const hd_op *op) {
+  const hd_op_info *info = hd_op_get_info(op->kind);
+  print_indent(p);
+  print_typed(p, op->results, op->n_results);
+  hd_strbuf_printf(p->out, "%s%s", op->n_results ? " = " : "", info->text);
+  for (int32_t i = 0; i < op->n_operands; i++) {
+    hd_strbuf_add(p->out, i ? ", " : " ");
+    print_value(p, op->operands[i]);
+  }
+  if (op->n_attrs || (op->n_regions && *info->attributes))
+    print_attrs(p->out, op);
+  print_regions(p, op);
+  hd_strbuf_add(p->out, "\n");
+}
+
+static void free_printer(struct printer *p) {
+  hd_facts_free(&p->names);
+  hd_scope_free(&p->visible);
+  hd_arena_free(&p->arena);
+}
+
+static void print_module(const hd_module *module, hd_strbuf *out, bool anonymous) {
+  static const char *const levels[] = {"problem", "tile", "role"};
+  struct printer p = {.out = out, .anonymous = anonymous};
+  name_region(&p, module->body);
+  hd_strbuf_printf(out, "module version=1 level=%s sync=%s\n", levels[module->level],
+                   module->sync_placed ? "placed" : "none");
+  for (const hd_op *op = module->body->first; op; op = op->next) {
+    hd_strbuf_add(out, "\n");
+    print_one(&p, op);
+  }
+  free_printer(&p);
+}
+
+void hd_print(const hd_module *module, hd_strbuf *out) { print_module(module, out, false); }
+
+/* Names come from the whole module, so that they are those of hd_print. */
+void hd_print_op(const hd_op *op, hd_strbuf *out) {
+  struct printer p = {.out = out};
+  const hd_region *root = op->region;
+  while (root && root->parent && root->parent->region)
+    root = root->parent->region;
+  if (root)
+    name_region(&p, root);
+  else
+    name_op(&p, op);
+  print_one(&p, op);
+  free_printer(&p);
+}
+
+hd_hash hd_module_hash(const hd_module *module) {
+  hd_strbuf text = {0};
+  print_module(module, &text, true);
+  hd_hash hash = hd_hash_bytes(text.text, text.len);
+  hd_strbuf_free(&text);
+  return hash;
+}

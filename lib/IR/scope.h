@@ -1,0 +1,42 @@
+/* IR/scope.h: tables that the parser, the printer and the verifier share: names that are visible, and
+ * facts about values. */
+#ifndef HD_SCOPE_H
+#define HD_SCOPE_H
+
+#include "IR/ir.h"
+
+/* Names of values, visible until hd_scope_leave of the mark that hd_scope_enter gave. Strings are
+ * borrowed for the life of the scope. Zero-initialise to start. */
+typedef struct hd_scope_entry {
+  const char *name;
+  hd_value *value;
+  uint64_t hash;
+  int32_t older; /* the next entry of the same bucket, -1: none */
+} hd_scope_entry;
+
+typedef struct hd_scope {
+  hd_scope_entry *entries; /* owned */
+  int32_t *buckets;        /* owned; newest entry, -1: none */
+  int32_t n, cap, n_buckets;
+} hd_scope;
+
+int32_t hd_scope_enter(const hd_scope *scope);
+void hd_scope_leave(hd_scope *scope, int32_t mark);
+void hd_scope_add(hd_scope *scope, const char *name, hd_value *value);
+/* The visible entry of that name, NULL when there is none; valid until the next add. */
+const hd_scope_entry *hd_scope_find(const hd_scope *scope, const char *name);
+void hd_scope_free(hd_scope *scope);
+
+/* A fact (any number but INT64_MIN) about each value. Zero-initialise to start. */
+typedef struct hd_facts {
+  const hd_value **keys; /* owned */
+  int64_t *facts;        /* owned */
+  int32_t n, cap;
+} hd_facts;
+
+#define HD_NO_FACT INT64_MIN
+void hd_facts_set(hd_facts *facts, const hd_value *value, int64_t fact);
+int64_t hd_facts_get(const hd_facts *facts, const hd_value *value); /* HD_NO_FACT when absent */
+void hd_facts_free(hd_facts *facts);
+
+#endif
