@@ -1,5 +1,5 @@
 /* Spec/spec.h: what the machine can do. Queries over the tables that heddle-tblgen makes of
- * specs/*.td. All tables are constant; every function here is thread-safe and allocates nothing. */
+ * specs/. All tables are constant; every function here is thread-safe and allocates nothing. */
 #ifndef HD_SPEC_H
 #define HD_SPEC_H
 
@@ -80,7 +80,7 @@ typedef enum hd_operand_id {
 
 /* Layout of an operand: map has inputs (lane, reg, field), outputs (row, col). A lane contributes
  * when (lane & lane_mask) == lane_value; the map ignores the masked lane bits. Field f of register r
- * is bits [f*field_bits, (f+1)*field_bits). A: row m, col compressed k. B: row k, col n. C, D: m, n.
+ * is field_bits bits from (field_base + f) * field_bits up. A: row m, col compressed k. B: row k, col n. C, D: m, n.
  * Metadata: row m and the first logical k of the group that the 4-bit field describes. Scale: row m
  * (or n for B as col) and the index of the k block. In shared memory there are no lanes: see
  * hd_canonical_layout. In tensor memory lane is the datapath lane and reg the 32-bit column. */
@@ -89,8 +89,11 @@ typedef struct hd_fragment {
   uint8_t field_bits;
   uint16_t n_regs; /* 32-bit registers a lane */
   uint16_t rows, cols;
+  uint16_t col_step; /* columns that one field stands for: the group, for metadata; else 1 */
   uint16_t n_lanes; /* 32, or 128 for a warpgroup and tensor memory */
   uint16_t lane_mask, lane_value;
+  uint8_t field_base; /* block scales: first byte in use, chosen by the selector; else 0 */
+  bool broadcast;     /* several lanes hold the same element */
   hd_layout map;
 } hd_fragment;
 

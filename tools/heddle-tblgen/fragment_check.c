@@ -78,11 +78,23 @@ bool fragment_read(const record *r, fragment *f) {
                   .rows = record_int(r, "Rows"),
                   .cols = record_int(r, "Cols"),
                   .mask = record_int(r, "Mask"),
+                  .unit = record_int(r, "Unit"),
                   .broadcast = record_int(r, "Broadcast") != 0};
+  if (f->unit < 1 || f->unit & (f->unit - 1)) {
+    record_error(r, "Unit %ld is not a power of two", f->unit);
+    return false;
+  }
   return read_map(r, &f->map);
 }
 
-/* The map over contributing lanes only: masked lane bits dropped. */
+/* Columns counted in units: the column field of a word, shifted down. */
+static uint32_t in_units(const fragment *f, uint32_t word) {
+  unsigned row_bits = f->map.out[0].bits;
+  uint32_t row_mask = (1u << row_bits) - 1;
+  return (word & row_mask) | (word >> row_bits) / (uint32_t)f->unit << row_bits;
+}
+
+/* The map over contributing lanes only (masked lane bits dropped), columns in units. */
 static hd_layout contributing(const fragment *f) {
   hd_layout only = f->map;
   unsigned kept = 0, n = 0;
@@ -90,14 +102,14 @@ static hd_layout contributing(const fragment *f) {
     n += f->map.in[d].bits;
   for (unsigned i = 0; i < n; i++)
     if (i >= f->map.in[0].bits || !(f->mask >> i & 1))
-      only.column[kept++] = f->map.column[i];
+      only.column[kept++] = in_units(f, f->map.column[i]);
   only.in[0].bits = (uint8_t)(only.in[0].bits - (n - kept));
   return only;
 }
 
 bool fragment_prove(const record *r, const fragment *f) {
   hd_layout map = contributing(f);
-  uint64_t extent[HD_LAYOUT_DIMS] = {(uint64_t)f->rows, (uint64_t)f->cols};
+  uint64_t extent[HD_LAYOUT_DIMS] = {(uint64_t)f->rows, (uint64_t)(f->cols / f->unit)};
   uint64_t points = hd_layout_points(&map);
   if (hd_layout_in_size(&f->map, 0) != (uint64_t)f->lanes ||
       hd_layout_in_size(&f->map, 1) != (uint64_t)f->regs) {

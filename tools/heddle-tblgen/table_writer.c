@@ -125,8 +125,8 @@ static char *fragment_text(const record *r) {
     return NULL;
   hd_strbuf_printf(&b,
                    "{.space = %s, .field_bits = %ld, .n_regs = %ld, .rows = %ld, .cols = %ld,\n"
-                   "  .n_lanes = %ld, .lane_mask = %ld, .broadcast = %d,\n  .map = ",
-                   word_space(f.space), f.bits, f.regs, f.rows, f.cols, f.lanes, f.mask,
+                   "  .col_step = %ld, .n_lanes = %ld, .lane_mask = %ld, .broadcast = %d,\n  .map = ",
+                   word_space(f.space), f.bits, f.regs, f.rows, f.cols, f.unit, f.lanes, f.mask,
                    f.broadcast);
   write_layout(&f.map, &b);
   hd_strbuf_add(&b, "}");

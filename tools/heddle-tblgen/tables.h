@@ -8,7 +8,7 @@
 /* A Fragment record, read. */
 typedef struct fragment {
   const char *space;
-  long lanes, regs, bits, rows, cols, mask;
+  long lanes, regs, bits, rows, cols, mask, unit;
   bool broadcast;
   hd_layout map; /* (lane, reg, field) -> (row, col); masked lane bits have the image 0 */
 } fragment;

@@ -1,0 +1,54 @@
+/* Layouts of operands, for a selector. */
+#include <string.h>
+
+#include "Spec/spec.h"
+
+const char *hd_operand_name(hd_operand_id operand) {
+  static const char *const names[HD_N_OPERANDS] = {"a", "b", "c", "d", "meta", "scale_a", "scale_b"};
+  return names[operand];
+}
+
+/* Selector s names the lanes whose masked bits spell s. */
+static uint16_t lane_value(unsigned mask, unsigned selector) {
+  return (uint16_t)(mask ? selector * (mask & -mask) : 0);
+}
+
+/* Block scales are selected by byte-id (0..3) + 4 * thread-id. The ISA's table of selectors: 1X any
+ * byte, 2X bytes 0 and 2, 4X byte 0. */
+static heddle_status select_scale(const hd_spec_row *row, unsigned selector, hd_fragment *f) {
+  unsigned byte = selector % 4, thread = selector / 4, n_threads = f->lane_mask == 3 ? 4 : 2;
+  if (thread >= n_threads || byte % row->scale_vec != 0)
+    return HEDDLE_UNSUPPORTED;
+  f->field_base = (uint8_t)byte;
+  f->lane_value = lane_value(f->lane_mask, thread);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_spec_fragment(const hd_spec_row *row, hd_operand_id operand, unsigned selector,
+                               hd_fragment *fragment) {
+  if (!row->fragment[operand])
+    return HEDDLE_UNSUPPORTED;
+  hd_fragment f = *row->fragment[operand];
+  heddle_status status = HEDDLE_OK;
+  if (operand == HD_OPERAND_SCALE_A || operand == HD_OPERAND_SCALE_B)
+    status = select_scale(row, selector, &f);
+  else if (operand == HD_OPERAND_META && selector < (row->n_selectors ? row->n_selectors : 1))
+    f.lane_value = lane_value(f.lane_mask, selector);
+  else if (operand == HD_OPERAND_META)
+    status = HEDDLE_UNSUPPORTED;
+  if (status == HEDDLE_OK)
+    *fragment = f;
+  return status;
+}
+
+bool hd_fragment_at(const hd_fragment *fragment, unsigned lane, unsigned reg, unsigned field,
+                    uint32_t *row, uint32_t *col) {
+  uint32_t in[HD_LAYOUT_DIMS] = {lane, reg, field};
+  int64_t out[HD_LAYOUT_DIMS];
+  if (lane >= fragment->n_lanes || (lane & fragment->lane_mask) != fragment->lane_value)
+    return false;
+  hd_layout_apply(&fragment->map, in, out);
+  *row = (uint32_t)out[0];
+  *col = (uint32_t)out[1];
+  return true;
+}

@@ -1,0 +1,88 @@
+/* Rows: iterating, finding by name or text, finding by properties. */
+#include "Spec/spec.h"
+
+#include <string.h>
+
+#include "Spec/tables.h"
+#include "Spec/text.h"
+
+size_t hd_spec_count(void) {
+  return hd_spec_n_rows;
+}
+
+const hd_spec_row *hd_spec_get(size_t i) {
+  return i < hd_spec_n_rows ? &hd_spec_rows[i] : NULL;
+}
+
+const hd_spec_row *hd_spec_find(const char *name_or_ptx) {
+  char text[HD_INSTRUCTION_BYTES];
+  if (!strchr(name_or_ptx, '.')) {
+    for (size_t i = 0; i < hd_spec_n_rows; i++)
+      if (!strcmp(hd_spec_rows[i].name, name_or_ptx))
+        return &hd_spec_rows[i];
+    return NULL;
+  }
+  uint32_t modifiers;
+  if (!hd_instruction_normalize(name_or_ptx, text, &modifiers))
+    return NULL;
+  return hd_instruction_row(text, modifiers);
+}
+
+bool hd_spec_can_generate(const hd_spec_row *row) {
+  bool moves_matrix = row->family <= HD_FAMILY_STMATRIX;
+  return row->syntax_judge != HD_JUDGE_NONE &&
+         (!moves_matrix || row->layout_judge != HD_JUDGE_NONE);
+}
+
+hd_hash hd_spec_hash(void) {
+  return (hd_hash){hd_spec_tables_hash[0], hd_spec_tables_hash[1]};
+}
+
+/* ---- by properties ---- */
+
+static bool any_or_equal(int wanted, int got, int any) {
+  return wanted == any || wanted == got;
+}
+
+static bool shape_matches(const hd_mma_query *q, const hd_spec_row *row) {
+  return any_or_equal(q->m, row->m, 0) && any_or_equal(q->n, row->n, 0) &&
+         any_or_equal(q->k, row->k, 0);
+}
+
+static bool elems_match(const hd_mma_query *q, const hd_spec_row *row) {
+  return any_or_equal(q->a, (int)row->operand[HD_OPERAND_A].elem, -1) &&
+         any_or_equal(q->b, (int)row->operand[HD_OPERAND_B].elem, -1) &&
+         any_or_equal(q->d, (int)row->operand[HD_OPERAND_D].elem, -1);
+}
+
+static bool form_matches(const hd_mma_query *q, const hd_spec_row *row) {
+  return any_or_equal(q->family, (int)row->family, -1) &&
+         any_or_equal(q->ordered, row->ordered, -1) &&
+         any_or_equal(q->a_in_registers, row->a_in_registers, -1) &&
+         any_or_equal(q->cta_group, row->cta_group, 0) &&
+         (!q->kind || !strcmp(q->kind, row->kind));
+}
+
+static bool target_matches(const hd_mma_query *q, const hd_spec_row *row) {
+  if (!q->target)
+    return true;
+  hd_legal_query legal = {.target = q->target,
+                          .ptx = (uint16_t)(q->ptx ? q->ptx : q->target->llvm_ptx),
+                          .selector = -1};
+  return hd_spec_legal(row, &legal, NULL, 0) == HD_LEGAL;
+}
+
+const hd_spec_row *hd_spec_next_mma(const hd_mma_query *query, size_t *cursor) {
+  while (*cursor < hd_spec_n_rows) {
+    const hd_spec_row *row = &hd_spec_rows[(*cursor)++];
+    if (row->family <= HD_FAMILY_TCGEN05_SP && shape_matches(query, row) &&
+        elems_match(query, row) && form_matches(query, row) && target_matches(query, row))
+      return row;
+  }
+  return NULL;
+}
+
+const hd_spec_row *hd_spec_find_mma(const hd_mma_query *query) {
+  size_t cursor = 0;
+  return hd_spec_next_mma(query, &cursor);
+}
