@@ -224,3 +224,10 @@ double hd_clock_seconds(void) {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
+
+void hd_file_stamp(const char *path, uint64_t stamp[2]) {
+  struct stat st;
+  bool there = stat(path, &st) == 0;
+  stamp[0] = there ? (uint64_t)st.st_size : 0;
+  stamp[1] = there ? (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec : 0;
+}

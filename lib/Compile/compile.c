@@ -1,0 +1,187 @@
+/* The façade: text in, PTX, cubin and manifest out. */
+#include "heddle/compile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "Compile/cache_key.h"
+#include "Compile/manifest_make.h"
+#include "Emit/emit.h"
+#include "Emit/ptxas.h"
+#include "Passes/passes.h"
+#include "Passes/schedule_fit.h"
+#include "Runtime/kernel_cache.h"
+
+struct heddle_compiled {
+  hd_arena arena;
+  hd_cache_entry entry; /* manifest, PTX, cubin; owned by its storage when it came from the cache */
+  char *ptx, *json;     /* owned, when it was compiled here */
+  void *cubin;          /* owned */
+  const char *name, *schedule;
+};
+
+/* What the compile knows before any pass has chosen memory or sync: the cache key's material. */
+typedef struct front {
+  hd_module *module; /* legalized, with schedule and row; owned */
+  hd_problem problem;
+  hd_schedule schedule;
+  hd_hash key;
+} front;
+
+static heddle_status one_kernel(heddle_context *ctx, const hd_module *module, hd_op **kernel) {
+  *kernel = module->body->first;
+  if (*kernel && !(*kernel)->next)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, *kernel ? (*kernel)->next->loc : HD_NOWHERE,
+                  "compile.one-kernel", "a text to compile holds one kernel; got %s",
+                  *kernel ? "more" : "none");
+}
+
+static heddle_status read_front(heddle_context *ctx, const hd_module *module,
+                                const heddle_compile_options *options, front *f) {
+  f->module = hd_module_clone(module);
+  hd_pass_context pass = {ctx, options->target, options->schedule};
+  HD_TRY(hd_run_pipeline(&pass, f->module, &(hd_pipeline_options){.stop_after = "select_shape"}));
+  hd_op *kernel = f->module->body->first;
+  HD_TRY(hd_problem_read(ctx, kernel, &f->problem));
+  HD_TRY(hd_schedule_parse(ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &f->schedule));
+  f->key = hd_cache_key(f->module, options);
+  return HEDDLE_OK;
+}
+
+static char *header_text(const front *f, hd_arena *arena) {
+  hd_strbuf problem = {0};
+  hd_print_op(f->problem.kernel, &problem);
+  char *text = hd_arena_printf(
+      arena, "Heddle %s. D = epilogue(A_sparse x B).\nschedule: %s\ninstruction: %s\n%s",
+      HEDDLE_VERSION, hd_op_str(f->problem.kernel, HD_ATTR_SCHEDULE),
+      hd_op_str(f->problem.matmul, HD_ATTR_ROW), hd_strbuf_text(&problem));
+  hd_strbuf_free(&problem);
+  return text;
+}
+
+static heddle_status assemble(heddle_context *ctx, const heddle_compile_options *options,
+                              const front *f, hd_manifest *manifest, heddle_compiled *c) {
+  if (!options->ptxas)
+    return HEDDLE_OK;
+  hd_ptxas_report report = {0};
+  heddle_status status = hd_ptxas_assemble(ctx, options->ptxas, c->ptx, f->problem.target->name,
+                                           &c->cubin, &c->entry.cubin_bytes, &report);
+  for (int32_t v = 0; v < manifest->n_variants; v++)
+    for (int32_t e = 0; e < report.n_entries; e++)
+      if (strcmp(report.entry[e].name, manifest->variant[v].entry) == 0)
+        manifest->variant[v].n_registers = report.entry[e].registers;
+  hd_ptxas_report_free(&report);
+  c->entry.cubin = c->cubin;
+  return status;
+}
+
+static heddle_status build(heddle_context *ctx, hd_module *module, const front *f,
+                           const heddle_compile_options *options, heddle_compiled *c) {
+  hd_pass_context pass = {ctx, options->target, options->schedule};
+  HD_TRY(hd_run_pipeline(&pass, module, NULL));
+  hd_emit_options emit = {.ptx_version = f->problem.target->llvm_ptx,
+                          .header = header_text(f, &c->arena),
+                          .user_ir = options->user_epilogue,
+                          .user_ir_bytes = options->user_epilogue_bytes};
+  hd_emit_result emitted = {0};
+  HD_TRY(hd_emit_ptx(ctx, module, &emit, &emitted));
+  hd_manifest manifest;
+  heddle_status status = hd_manifest_make(ctx, &f->problem, &f->schedule, module, &emitted, f->key,
+                                          &c->arena, &manifest);
+  c->ptx = emitted.ptx;
+  c->entry.ptx = c->ptx;
+  c->entry.ptx_bytes = emitted.n_bytes;
+  emitted.ptx = NULL;
+  hd_emit_result_free(&emitted);
+  HD_TRY(status);
+  HD_TRY(assemble(ctx, options, f, &manifest, c));
+  HD_TRY(hd_manifest_write(ctx, &manifest, &c->json));
+  c->entry.manifest_json = c->json;
+  c->entry.manifest_bytes = strlen(c->json);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_user(heddle_context *ctx, const front *f,
+                                const heddle_compile_options *options) {
+  if (f->problem.user && !options->user_epilogue)
+    return hd_error(ctx, HEDDLE_INVALID, f->problem.epilogue->loc, "epilogue.user",
+                    "the epilogue calls @%s, and no LLVM IR or bitcode that defines it was given",
+                    f->problem.user);
+  return HEDDLE_OK;
+}
+
+static heddle_status compile_module(heddle_context *ctx, hd_module *module,
+                                    const heddle_compile_options *options, heddle_compiled *c) {
+  hd_op *kernel;
+  HD_TRY(hd_verify(ctx, module, NULL));
+  HD_TRY(one_kernel(ctx, module, &kernel));
+  front f = {0};
+  heddle_status status = read_front(ctx, module, options, &f);
+  if (status == HEDDLE_OK)
+    status = check_user(ctx, &f, options);
+  bool cached = false;
+  if (status == HEDDLE_OK) {
+    c->name = hd_arena_strdup(&c->arena, hd_op_str(f.problem.kernel, HD_ATTR_NAME));
+    c->schedule = hd_arena_strdup(&c->arena, hd_op_str(f.problem.kernel, HD_ATTR_SCHEDULE));
+    cached = options->cache && hd_cache_get(NULL, options->cache, f.key, &c->entry) == HEDDLE_OK;
+    if (!cached)
+      status = build(ctx, module, &f, options, c);
+  }
+  if (status == HEDDLE_OK && options->cache && !cached &&
+      hd_cache_put(ctx, options->cache, f.key, &c->entry) != HEDDLE_OK)
+    hd_note(ctx, HD_NOWHERE, "cache.write", "the kernel is compiled, but could not be cached");
+  hd_module_free(f.module);
+  return status;
+}
+
+heddle_status heddle_compile(heddle_context *ctx, const char *file, const char *text,
+                             size_t text_bytes, const heddle_compile_options *options,
+                             heddle_compiled **compiled) {
+  static const heddle_compile_options defaults = {0};
+  hd_module *module = NULL;
+  HD_TRY(hd_parse(ctx, file, text, text_bytes, &module));
+  heddle_compiled *c = calloc(1, sizeof *c);
+  heddle_status status =
+      c ? compile_module(ctx, module, options ? options : &defaults, c) : HEDDLE_NO_MEMORY;
+  hd_module_free(module);
+  if (status != HEDDLE_OK) {
+    heddle_compiled_free(c);
+    return status;
+  }
+  *compiled = c;
+  return HEDDLE_OK;
+}
+
+void heddle_compiled_free(heddle_compiled *c) {
+  if (!c)
+    return;
+  hd_cache_entry_free(&c->entry);
+  free(c->ptx);
+  free(c->json);
+  free(c->cubin);
+  hd_arena_free(&c->arena);
+  free(c);
+}
+
+const char *heddle_compiled_name(const heddle_compiled *c) { return c->name; }
+
+const char *heddle_compiled_schedule(const heddle_compiled *c) { return c->schedule; }
+
+const char *heddle_compiled_ptx(const heddle_compiled *c, size_t *n_bytes) {
+  if (n_bytes)
+    *n_bytes = c->entry.ptx_bytes;
+  return c->entry.ptx;
+}
+
+const void *heddle_compiled_cubin(const heddle_compiled *c, size_t *n_bytes) {
+  if (n_bytes)
+    *n_bytes = c->entry.cubin_bytes;
+  return c->entry.cubin;
+}
+
+const char *heddle_compiled_manifest(const heddle_compiled *c, size_t *n_bytes) {
+  if (n_bytes)
+    *n_bytes = c->entry.manifest_bytes;
+  return c->entry.manifest_json;
+}

@@ -1,0 +1,17 @@
+/* Compile/manifest_make.h: the manifest of what was emitted. */
+#ifndef HD_MANIFEST_MAKE_H
+#define HD_MANIFEST_MAKE_H
+
+#include "Emit/emit.h"
+#include "Kernel/manifest.h"
+#include "Passes/problem.h"
+#include "Passes/schedule.h"
+
+/* problem: of the legalized kernel, with its name; schedule: the resolved one; module: role level;
+ * emitted: its entry points in the same order. Strings live in the arena. */
+heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *problem,
+                               const hd_schedule *schedule, const hd_module *module,
+                               const hd_emit_result *emitted, hd_hash key, hd_arena *arena,
+                               hd_manifest *manifest);
+
+#endif

@@ -1,0 +1,51 @@
+#include "Passes/accesses.h"
+
+#include <stdlib.h>
+
+bool hd_is_copy(const hd_op *op) {
+  uint32_t effects = hd_op_effects(op->kind);
+  return (effects & HD_EFFECT_RD_GLOBAL) && (effects & HD_EFFECT_WR_SHARED);
+}
+
+bool hd_is_read(const hd_op *op) {
+  return (hd_op_effects(op->kind) & (HD_EFFECT_RD_SHARED | HD_EFFECT_WR_SHARED)) ==
+         HD_EFFECT_RD_SHARED;
+}
+
+bool hd_is_wgmma(const hd_op *op) {
+  return op->kind == HD_OP_WGMMA_SS || op->kind == HD_OP_WGMMA_RS;
+}
+
+void hd_accesses_find(hd_region *region, bool (*want)(const hd_op *op), hd_accesses *out) {
+  HD_FOR_OPS(op, region) {
+    if (want(op))
+      HD_PUSH(out->op, out->n, out->cap, op);
+    for (int32_t r = 0; r < op->n_regions; r++)
+      hd_accesses_find(op->regions[r], want, out);
+  }
+}
+
+void hd_accesses_free(hd_accesses *list) {
+  free(list->op);
+  *list = (hd_accesses){0};
+}
+
+hd_op *hd_loop_of(const hd_op *op) {
+  for (hd_op *up = op->region->parent; up; up = up->region->parent)
+    if (up->kind == HD_OP_FOR)
+      return up;
+  return NULL;
+}
+
+hd_op *hd_op_in_region(hd_op *op, const hd_region *region) {
+  while (op && op->region != region)
+    op = op->region->parent;
+  return op;
+}
+
+hd_value *hd_cursor_of(const hd_op *op) {
+  for (int32_t i = 0; i < op->n_operands; i++)
+    if (op->operands[i]->type.kind == HD_TYPE_CURSOR)
+      return op->operands[i];
+  return NULL;
+}

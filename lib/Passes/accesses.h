@@ -1,0 +1,26 @@
+/* Passes/accesses.h: which loops of a role fill and read the ring buffers. */
+#ifndef HD_ACCESSES_H
+#define HD_ACCESSES_H
+
+#include "IR/ir.h"
+
+
+/* The copies into buffers, or the reads of buffers, in a region, in program order. */
+typedef struct hd_accesses {
+  hd_op **op; /* owned (malloc) */
+  int32_t n, cap;
+} hd_accesses;
+
+bool hd_is_copy(const hd_op *op);  /* fills a slot of a shared buffer */
+bool hd_is_read(const hd_op *op);  /* reads one */
+bool hd_is_wgmma(const hd_op *op);
+void hd_accesses_find(hd_region *region, bool (*want)(const hd_op *op), hd_accesses *out);
+void hd_accesses_free(hd_accesses *list);
+/* The innermost `for` around an op; NULL when there is none. */
+hd_op *hd_loop_of(const hd_op *op);
+/* The op of `region` itself that an op of it stands in. */
+hd_op *hd_op_in_region(hd_op *op, const hd_region *region);
+/* The cursor operand of a copy or read. */
+hd_value *hd_cursor_of(const hd_op *op);
+
+#endif

@@ -1,0 +1,17 @@
+/* check: the proof that the sync is enough.
+ *
+ * Requires   place_fences.
+ * Ensures    every access of the kernel is ordered as R1-R8 ask, decided by lib/Check, which shares no
+ *            code with the passes above. What it cannot decide is refused.
+ * Why here   last: after it only lane-local arithmetic is lowered.
+ * Does not   change the module.
+ */
+#include "Check/check.h"
+#include "Passes/pass_list.h"
+
+heddle_status hd_pass_check(hd_pass_context *pass, hd_module *module) {
+  hd_check_report report = {0};
+  heddle_status status = hd_check(pass->ctx, module, NULL, &report);
+  hd_check_report_free(&report);
+  return status;
+}

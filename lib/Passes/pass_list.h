@@ -1,0 +1,19 @@
+/* Passes/pass_list.h: the passes, each in the file of its name. */
+#ifndef HD_PASS_LIST_H
+#define HD_PASS_LIST_H
+
+#include "Passes/passes.h"
+
+heddle_status hd_pass_legalize(hd_pass_context *pass, hd_module *module);
+heddle_status hd_pass_select_shape(hd_pass_context *pass, hd_module *module);
+heddle_status hd_pass_tile(hd_pass_context *pass, hd_module *module);
+heddle_status hd_pass_assign_fragments(hd_pass_context *pass, hd_module *module);
+heddle_status hd_pass_select_operand_path(hd_pass_context *pass, hd_module *module);
+heddle_status hd_pass_pipeline(hd_pass_context *pass, hd_module *module);
+heddle_status hd_pass_split_roles(hd_pass_context *pass, hd_module *module);
+heddle_status hd_pass_lower_epilogue(hd_pass_context *pass, hd_module *module);
+heddle_status hd_pass_place_barriers(hd_pass_context *pass, hd_module *module);
+heddle_status hd_pass_place_fences(hd_pass_context *pass, hd_module *module);
+heddle_status hd_pass_check(hd_pass_context *pass, hd_module *module);
+
+#endif

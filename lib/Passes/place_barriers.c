@@ -1,0 +1,187 @@
+/* place_barriers: who waits for whom.
+ *
+ * Requires   lower_epilogue; no sync in the module.
+ * Ensures    every slot is waited for before it is read and before it is filled again: a ring of full
+ *            and empty mbarriers between a producer and a consumer role (R1, R3), or cp.async groups and
+ *            CTA barriers inside a lone role. Barriers are initialised before the roles start, and a
+ *            cluster leaves together (R4).
+ * Why here   roles and accesses are final; fences depend on where the waits are.
+ * Does not   place fences, wgmma groups, or cp.async fences (place_fences).
+ */
+#include "Passes/accesses.h"
+#include "Passes/keep_only.h"
+#include "Passes/pass_list.h"
+
+typedef struct ring {
+  hd_module *module;
+  hd_op *kernel, *producer, *consumer;
+  hd_accesses copies, reads;
+  hd_value *full, *empty;
+  int64_t cluster, stages;
+} ring;
+
+static hd_op *build_on(hd_builder *b, hd_op_kind kind, hd_value *barrier, hd_value *cursor) {
+  return hd_build_op(b, kind, (hd_type){0}, 2, barrier, cursor);
+}
+
+static hd_value *declare(ring *r, hd_builder *b, const char *name, int64_t count) {
+  hd_op *op = hd_build_op(b, HD_OP_BARRIER, HD_BARRIER, 0);
+  hd_op_set_str(r->module, op, HD_ATTR_NAME, name);
+  hd_op_set_int(r->module, op, HD_ATTR_STAGES, r->stages);
+  hd_op_set_int(r->module, op, HD_ATTR_COUNT, count);
+  return op->results[0];
+}
+
+static bool is_generic(const hd_op *op) {
+  return !(hd_op_effects(op->kind) & HD_EFFECT_ASYNCP);
+}
+
+static int64_t generic_writers(const ring *r) {
+  for (int32_t i = 0; i < r->copies.n; i++)
+    if (is_generic(r->copies.op[i]))
+      return 32 * hd_op_int(r->producer, HD_ATTR_N_WARPS, 0);
+  return 0;
+}
+
+/* Barriers before the roles, all of the cluster behind them; the cluster leaves together. */
+static void place_around_roles(ring *r) {
+  hd_builder b = hd_builder_before(r->module, r->producer);
+  int64_t readers = hd_op_int(r->consumer, HD_ATTR_N_WARPS, 0) * r->cluster;
+  r->full = declare(r, &b, "full", 1 + generic_writers(r));
+  r->empty = declare(r, &b, "empty", readers);
+  hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, r->full);
+  hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, r->empty);
+  hd_build_op(&b, r->cluster > 1 ? HD_OP_CLUSTER_SYNC : HD_OP_CTA_SYNC, (hd_type){0}, 0);
+  if (r->cluster > 1) {
+    hd_builder end = hd_builder_after(r->module, r->consumer);
+    hd_build_op(&end, HD_OP_CLUSTER_SYNC, (hd_type){0}, 0);
+  }
+}
+
+/* What lands in one slot of one CTA: own copies, and everyone's shares of a multicast one. */
+static int64_t landing_bytes(const ring *r) {
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < r->copies.n; i++)
+    if (!is_generic(r->copies.op[i]))
+      bytes += hd_op_int(r->copies.op[i], HD_ATTR_BYTES, 0);
+  return bytes;
+}
+
+static void place_producer(ring *r) {
+  hd_op *loop = hd_loop_of(r->copies.op[0]);
+  hd_region *body = loop->regions[0];
+  hd_value *cursor = hd_cursor_of(r->copies.op[0]);
+  hd_builder b = hd_builder_before(r->module, body->first);
+  hd_op *wait = build_on(&b, HD_OP_BARRIER_WAIT, r->empty, cursor);
+  hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 1);
+  hd_op *expect = build_on(&b, HD_OP_BARRIER_EXPECT, r->full, cursor);
+  hd_op_set_int(r->module, expect, HD_ATTR_BYTES, landing_bytes(r));
+  hd_op *last_generic = NULL;
+  for (int32_t i = 0; i < r->copies.n; i++) {
+    if (is_generic(r->copies.op[i]))
+      last_generic = hd_op_in_region(r->copies.op[i], body);
+    else
+      hd_op_add_operand(r->module, r->copies.op[i], r->full);
+  }
+  if (last_generic) {
+    hd_builder after = hd_builder_after(r->module, last_generic);
+    hd_op *arrive = build_on(&after, HD_OP_BARRIER_ARRIVE, r->full, cursor);
+    hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, "thread");
+  }
+}
+
+static void release(ring *r, hd_builder *b, hd_value *cursor) {
+  hd_op *arrive = build_on(b, HD_OP_BARRIER_ARRIVE, r->empty, cursor);
+  hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, "warp");
+  if (r->cluster > 1)
+    hd_op_set_int(r->module, arrive, HD_ATTR_RANK, (1 << r->cluster) - 1);
+}
+
+/* A slot is read asynchronously, so it is released a turn later, when its batch is known to be done;
+ * the last one behind the loop. */
+static void place_consumer(ring *r) {
+  hd_op *loop = hd_loop_of(r->reads.op[0]);
+  hd_region *body = loop->regions[0];
+  hd_value *cursor = hd_cursor_of(r->reads.op[0]);
+  hd_builder b = hd_builder_before(r->module, body->first);
+  hd_op *wait = build_on(&b, HD_OP_BARRIER_WAIT, r->full, cursor);
+  hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 0);
+  hd_value *last = hd_loop_carry(r->module, loop, loop->operands[3 + cursor->index - 1]);
+  hd_loop_set_next(loop, last, cursor);
+  hd_builder end = hd_builder_before(r->module, body->last);
+  hd_value *later = hd_build_cmp(&end, "gt", body->args[0], loop->operands[0]);
+  hd_op *some = hd_build_if(&end, later, NULL, 0);
+  hd_builder yes = hd_builder_at_end(r->module, some->regions[0]);
+  hd_builder no = hd_builder_at_end(r->module, some->regions[1]);
+  release(r, &yes, last);
+  hd_build_yield(&yes, NULL, 0);
+  hd_build_yield(&no, NULL, 0);
+  hd_builder after = hd_builder_after(r->module, loop);
+  release(r, &after, loop->results[loop->n_results - 1]);
+}
+
+static hd_op *role_with(hd_op *kernel, bool (*want)(const hd_op *op), hd_accesses *found) {
+  HD_FOR_OPS(op, kernel->regions[0]) {
+    if (op->kind != HD_OP_ROLE)
+      continue;
+    hd_accesses_find(op->regions[0], want, found);
+    if (found->n)
+      return op;
+  }
+  return NULL;
+}
+
+static void place_ring(ring *r) {
+  hd_value *buffer = NULL;
+  for (int32_t i = 0; !buffer && i < r->copies.op[0]->n_operands; i++)
+    if (r->copies.op[0]->operands[i]->type.kind == HD_TYPE_BUFFER)
+      buffer = r->copies.op[0]->operands[i];
+  r->stages = hd_op_int(buffer->op, HD_ATTR_STAGES, 0);
+  place_around_roles(r);
+  place_producer(r);
+  place_consumer(r);
+}
+
+/* A lone role: a group a stage; a CTA barrier where the stage becomes readable by all (and where the
+ * slot of the turn before becomes free), another one behind the loop, before the next tile fills. */
+static void place_groups(ring *r) {
+  hd_module *m = r->module;
+  hd_op *loop = hd_loop_of(r->reads.op[0]);
+  hd_op *first_fill = hd_loop_of(r->copies.op[0]);
+  hd_builder head = hd_builder_before(m, loop->regions[0]->first);
+  hd_op *wait = hd_build_op(&head, HD_OP_CP_ASYNC_WAIT, (hd_type){0}, 0);
+  hd_op_set_int(m, wait, HD_ATTR_PENDING,
+                hd_op_int(hd_find_op(r->kernel->regions[0], HD_OP_BUFFER), HD_ATTR_STAGES, 2) - 2);
+  hd_build_op(&head, HD_OP_CTA_SYNC, (hd_type){0}, 0);
+  hd_op *fills[] = {first_fill, loop};
+  for (int i = 0; i < 2; i++) {
+    hd_op *last = NULL;
+    for (int32_t c = 0; c < r->copies.n; c++) {
+      hd_op *in = hd_op_in_region(r->copies.op[c], fills[i]->regions[0]);
+      last = in ? in : last;
+    }
+    hd_builder after = hd_builder_after(m, last);
+    hd_build_op(&after, HD_OP_CP_ASYNC_COMMIT, (hd_type){0}, 0);
+  }
+  hd_builder behind = hd_builder_after(m, loop);
+  hd_build_op(&behind, HD_OP_CTA_SYNC, (hd_type){0}, 0);
+}
+
+heddle_status hd_pass_place_barriers(hd_pass_context *pass, hd_module *module) {
+  (void)pass;
+  module->sync_placed = true;
+  HD_FOR_OPS(kernel, module->body) {
+    ring r = {.module = module,
+              .kernel = kernel,
+              .cluster = hd_op_int(kernel, HD_ATTR_CLUSTER, 1)};
+    r.producer = role_with(kernel, hd_is_copy, &r.copies);
+    r.consumer = role_with(kernel, hd_is_read, &r.reads);
+    if (r.producer != r.consumer)
+      place_ring(&r);
+    else
+      place_groups(&r);
+    hd_accesses_free(&r.copies);
+    hd_accesses_free(&r.reads);
+  }
+  return HEDDLE_OK;
+}

@@ -1,0 +1,123 @@
+/* place_fences: what the hardware may not reorder.
+ *
+ * Requires   place_barriers.
+ * Ensures    wgmma batches are fenced from the generic accesses of their registers, committed, and
+ *            waited for before their slots are released and their accumulators read (R1, R3, R5);
+ *            generic writes that wgmma reads are fenced by each writing thread before it arrives (R2);
+ *            barrier initialisation is fenced (R4).
+ * Why here   a fence stands between an access and the barrier that publishes it: both exist now.
+ * Does not   move or add barriers.
+ */
+#include "Passes/accesses.h"
+#include "Passes/pass_list.h"
+
+enum { MAX_FRAGMENTS = 32 };
+
+/* Passes fragments through a sync op built at b; later uses take what comes out. */
+static hd_op *pass_through(hd_module *m, hd_builder *b, hd_op_kind kind, hd_value *const *in,
+                           int32_t n) {
+  hd_type types[MAX_FRAGMENTS] = {{0}};
+  for (int32_t i = 0; i < n; i++)
+    types[i] = in[i]->type;
+  hd_op *op = hd_build(b, kind, in, n, types, n);
+  for (int32_t i = 0; i < n; i++)
+    hd_replace_uses(op->region, in[i], op->results[i], op);
+  (void)m;
+  return op;
+}
+
+static int32_t add_once(hd_value **list, int32_t n, hd_value *value) {
+  for (int32_t i = 0; i < n; i++)
+    if (list[i] == value)
+      return n;
+  list[n] = value;
+  return n + 1;
+}
+
+/* Accumulators that enter the batch, and A's registers: what the fence must cover. */
+static int32_t batch_inputs(const hd_accesses *batch, hd_value **list) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < batch->n; i++) {
+    const hd_op *op = batch->op[i];
+    if (!op->operands[0]->op || !hd_is_wgmma(op->operands[0]->op))
+      n = add_once(list, n, op->operands[0]);
+    if (op->kind == HD_OP_WGMMA_RS)
+      n = add_once(list, n, op->operands[1]);
+  }
+  return n;
+}
+
+/* Accumulators that leave it: results that no wgmma of the batch takes on. */
+static int32_t batch_outputs(const hd_accesses *batch, hd_value **list) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < batch->n; i++) {
+    bool last = true;
+    for (int32_t j = i + 1; j < batch->n; j++)
+      last &= batch->op[j]->operands[0] != batch->op[i]->results[0];
+    if (last)
+      list[n++] = batch->op[i]->results[0];
+  }
+  return n;
+}
+
+/* One batch in one loop: fence, batch, commit, wait for all but it; wait for it behind the loop. */
+static void place_batch(hd_module *m, const hd_accesses *batch) {
+  hd_value *list[MAX_FRAGMENTS];
+  hd_op *loop = hd_loop_of(batch->op[0]);
+  hd_builder b = hd_builder_before(m, batch->op[0]);
+  pass_through(m, &b, HD_OP_WGMMA_FENCE, list, batch_inputs(batch, list));
+  hd_builder after = hd_builder_after(m, batch->op[batch->n - 1]);
+  hd_build_op(&after, HD_OP_WGMMA_COMMIT, (hd_type){0}, 0);
+  hd_op *wait = pass_through(m, &after, HD_OP_WGMMA_WAIT, list, batch_outputs(batch, list));
+  hd_op_set_int(m, wait, HD_ATTR_PENDING, 1);
+  int32_t n = 0;
+  for (int32_t i = 0; i < loop->n_results; i++)
+    if (loop->results[i]->type.kind == HD_TYPE_FRAG)
+      list[n++] = loop->results[i];
+  hd_builder behind = hd_builder_after(m, loop);
+  hd_op *drain = pass_through(m, &behind, HD_OP_WGMMA_WAIT, list, n);
+  hd_op_set_int(m, drain, HD_ATTR_PENDING, 0);
+}
+
+static void place_wgmma(hd_module *m, hd_op *kernel) {
+  hd_accesses batch = {0};
+  hd_accesses_find(kernel->regions[0], hd_is_wgmma, &batch);
+  if (batch.n)
+    place_batch(m, &batch);
+  hd_accesses_free(&batch);
+}
+
+static bool is_thread_arrival(const hd_op *op) {
+  return op->kind == HD_OP_BARRIER_ARRIVE && hd_op_is(op, HD_ATTR_SCOPE, "thread");
+}
+
+/* An arrival of every thread publishes what each of them wrote. */
+static void place_proxy_fences(hd_module *m, hd_op *kernel) {
+  hd_accesses arrivals = {0};
+  hd_accesses_find(kernel->regions[0], is_thread_arrival, &arrivals);
+  for (int32_t i = 0; i < arrivals.n; i++) {
+    hd_builder b = hd_builder_before(m, arrivals.op[i]);
+    hd_build_op(&b, HD_OP_FENCE_PROXY, (hd_type){0}, 0);
+  }
+  hd_accesses_free(&arrivals);
+}
+
+static void place_init_fence(hd_module *m, hd_op *kernel) {
+  hd_op *last = NULL;
+  HD_FOR_OPS(op, kernel->regions[0])
+    last = op->kind == HD_OP_BARRIER_INIT ? op : last;
+  if (!last)
+    return;
+  hd_builder b = hd_builder_after(m, last);
+  hd_build_op(&b, HD_OP_FENCE_BARRIER_INIT, (hd_type){0}, 0);
+}
+
+heddle_status hd_pass_place_fences(hd_pass_context *pass, hd_module *module) {
+  (void)pass;
+  HD_FOR_OPS(kernel, module->body) {
+    place_init_fence(module, kernel);
+    place_proxy_fences(module, kernel);
+    place_wgmma(module, kernel);
+  }
+  return HEDDLE_OK;
+}

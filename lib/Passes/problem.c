@@ -1,0 +1,261 @@
+#include "Passes/problem.h"
+
+#include <string.h>
+
+static heddle_status read_size(heddle_context *ctx, hd_op *op, hd_problem *p) {
+  hd_size size = {.op = op,
+                  .value = hd_op_int(op, HD_ATTR_VALUE, 0),
+                  .max = hd_op_int(op, HD_ATTR_MAX, 0),
+                  .divisible_by = hd_op_int(op, HD_ATTR_DIVISIBLE_BY, 1)};
+  hd_size *slot = hd_op_is(op, HD_ATTR_DIM, "m")   ? &p->m
+                  : hd_op_is(op, HD_ATTR_DIM, "n") ? &p->n
+                  : hd_op_is(op, HD_ATTR_DIM, "k") ? &p->k
+                                                   : NULL;
+  if (!slot)
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.dim",
+                    "got dim = %s; legal: m, n, k", hd_op_str(op, HD_ATTR_DIM));
+  if (slot->op)
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.dim", "dim = %s is given twice",
+                    hd_op_str(op, HD_ATTR_DIM));
+  if (hd_op_has(op, HD_ATTR_VALUE) && (size.value < 1 || size.value > INT32_MAX))
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.size",
+                    "got %s = %lld; legal: 1 to 2147483647", hd_op_str(op, HD_ATTR_DIM),
+                    (long long)size.value);
+  *slot = size;
+  return HEDDLE_OK;
+}
+
+static hd_dense *dense_slot(hd_problem *p, const hd_op *op) {
+  static const char *const names[] = {"b", "c", "bias", "scale_a", "scale_b"};
+  hd_dense *slots[] = {&p->b, &p->c, &p->bias, &p->scale_a, &p->scale_b};
+  for (size_t i = 0; i < HD_COUNT(names); i++)
+    if (hd_op_is(op, HD_ATTR_OPERAND, names[i]))
+      return slots[i];
+  return NULL;
+}
+
+static heddle_status read_dense(heddle_context *ctx, hd_op *op, hd_problem *p) {
+  hd_dense *slot = dense_slot(p, op);
+  if (!slot)
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand",
+                    "got operand = %s; legal: b, c, bias, scale_a, scale_b",
+                    hd_op_str(op, HD_ATTR_OPERAND));
+  *slot = (hd_dense){.op = op,
+                     .elem = hd_op_elem(op, HD_ATTR_TYPE),
+                     .transposed = hd_op_is(op, HD_ATTR_ORDER, "mn_major") ||
+                                   hd_op_is(op, HD_ATTR_ORDER, "col_major"),
+                     .ld = hd_op_int(op, HD_ATTR_LD, 0),
+                     .divisible_by = hd_op_int(op, HD_ATTR_DIVISIBLE_BY, 1)};
+  return HEDDLE_OK;
+}
+
+static void read_epilogue(hd_op *op, hd_problem *p) {
+  p->epilogue = op;
+  p->alpha = hd_op_has(op, HD_ATTR_ALPHA);
+  p->beta = hd_op_has(op, HD_ATTR_BETA);
+  p->act = hd_op_str(op, HD_ATTR_ACT);
+  p->user = hd_op_str(op, HD_ATTR_USER);
+}
+
+static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
+  switch (op->kind) {
+  case HD_OP_SIZE:
+    return read_size(ctx, op, p);
+  case HD_OP_SPARSE:
+    p->sparse = op;
+    p->a_elem = hd_op_elem(op, HD_ATTR_TYPE);
+    return HEDDLE_OK;
+  case HD_OP_DENSE:
+  case HD_OP_VECTOR:
+    return read_dense(ctx, op, p);
+  case HD_OP_MATMUL:
+    if (p->matmul)
+      return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-matmul",
+                      "a kernel holds one matmul; got a second");
+    p->matmul = op;
+    p->acc_elem = hd_op_elem(op, HD_ATTR_ACC);
+    return HEDDLE_OK;
+  case HD_OP_EPILOGUE:
+    if (p->epilogue)
+      return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-epilogue",
+                      "a kernel holds one epilogue; got a second");
+    read_epilogue(op, p);
+    return HEDDLE_OK;
+  case HD_OP_STORE:
+    if (p->store)
+      return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-store",
+                      "a kernel holds one store; got a second");
+    p->store = op;
+    p->d = (hd_dense){.op = op,
+                      .elem = hd_op_elem(op, HD_ATTR_TYPE),
+                      .transposed = hd_op_is(op, HD_ATTR_ORDER, "col_major"),
+                      .ld = hd_op_int(op, HD_ATTR_LD, 0),
+                      .divisible_by = hd_op_int(op, HD_ATTR_DIVISIBLE_BY, 1)};
+    return HEDDLE_OK;
+  default:
+    return HEDDLE_OK;
+  }
+}
+
+static heddle_status read_region(heddle_context *ctx, hd_region *region, hd_problem *p) {
+  HD_FOR_OPS(op, region) {
+    HD_TRY(read_op(ctx, op, p));
+    if (op->kind == HD_OP_WORK)
+      HD_TRY(read_region(ctx, op->regions[0], p));
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status check_complete(heddle_context *ctx, const hd_problem *p) {
+  const struct {
+    const void *there;
+    const char *what;
+  } needed[] = {{p->m.op, "size {dim = m}"},   {p->n.op, "size {dim = n}"},
+                {p->k.op, "size {dim = k}"},   {p->sparse, "sparse"},
+                {p->b.op, "dense {operand = b}"}, {p->matmul, "matmul"},
+                {p->store, "store"}};
+  for (size_t i = 0; i < HD_COUNT(needed); i++)
+    if (!needed[i].there)
+      return hd_error(ctx, HEDDLE_INVALID, p->kernel->loc, "problem.complete",
+                      "the kernel has no `%s`", needed[i].what);
+  return HEDDLE_OK;
+}
+
+static bool defines(const hd_value *value, const hd_op *op) { return value->op == op; }
+
+static heddle_status check_flow(heddle_context *ctx, const hd_problem *p) {
+  if (!defines(p->sparse->operands[0], p->m.op) || !defines(p->sparse->operands[1], p->k.op))
+    return hd_error(ctx, HEDDLE_INVALID, p->sparse->loc, "problem.shape",
+                    "sparse takes (m, k)");
+  if (!defines(p->b.op->operands[0], p->k.op) || !defines(p->b.op->operands[1], p->n.op))
+    return hd_error(ctx, HEDDLE_INVALID, p->b.op->loc, "problem.shape", "B takes (k, n)");
+  if (!defines(p->matmul->operands[0], p->sparse) || !defines(p->matmul->operands[1], p->b.op))
+    return hd_error(ctx, HEDDLE_INVALID, p->matmul->loc, "problem.shape",
+                    "matmul takes (sparse A, dense B)");
+  const hd_op *last = p->epilogue ? p->epilogue : p->matmul;
+  if (!defines(p->store->operands[0], last))
+    return hd_error(ctx, HEDDLE_INVALID, p->store->loc, "problem.shape",
+                    "store takes the result of %s", p->epilogue ? "the epilogue" : "the matmul");
+  if (p->c.op && (!defines(p->c.op->operands[0], p->m.op) ||
+                  !defines(p->c.op->operands[1], p->n.op)))
+    return hd_error(ctx, HEDDLE_INVALID, p->c.op->loc, "problem.shape", "C takes (m, n)");
+  return HEDDLE_OK;
+}
+
+static heddle_status check_epilogue(heddle_context *ctx, hd_problem *p) {
+  if (!p->epilogue) {
+    p->act = "none";
+    return HEDDLE_OK;
+  }
+  hd_op *op = p->epilogue;
+  static const char *const acts[] = {"none", "relu", "gelu", "gelu_tanh", "silu", "user"};
+  bool known = false;
+  for (size_t i = 0; i < HD_COUNT(acts); i++)
+    known |= strcmp(p->act, acts[i]) == 0;
+  if (!known)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "epilogue.act",
+                    "got act = %s; legal: none, relu, gelu, gelu_tanh, silu, user", p->act);
+  if ((strcmp(p->act, "user") == 0) != (p->user != NULL))
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "epilogue.user",
+                    "act = user and user = \"FUNCTION\" go together");
+  const struct {
+    bool flag;
+    const hd_dense *operand;
+    const char *name;
+  } inputs[] = {{hd_op_has(op, HD_ATTR_C), &p->c, "c"},
+                {hd_op_has(op, HD_ATTR_BIAS), &p->bias, "bias"},
+                {hd_op_has(op, HD_ATTR_SCALE_A), &p->scale_a, "scale_a"},
+                {hd_op_has(op, HD_ATTR_SCALE_B), &p->scale_b, "scale_b"}};
+  int next = 1;
+  for (size_t i = 0; i < HD_COUNT(inputs); i++) {
+    bool wired = next < op->n_operands && inputs[i].operand->op &&
+                 defines(op->operands[next], inputs[i].operand->op);
+    if (inputs[i].flag != wired)
+      return hd_error(ctx, HEDDLE_INVALID, op->loc, "epilogue.inputs",
+                      "the flag `%s` and operand number %d do not agree", inputs[i].name, next);
+    next += wired;
+  }
+  if (p->beta && !p->c.op)
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "epilogue.beta", "beta needs the operand C");
+  if (p->bias.op) {
+    p->bias_along_n = defines(p->bias.op->operands[0], p->n.op);
+    if (!p->bias_along_n && !defines(p->bias.op->operands[0], p->m.op))
+      return hd_error(ctx, HEDDLE_INVALID, p->bias.op->loc, "epilogue.bias",
+                      "the bias is a vector of m or of n");
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status check_group(heddle_context *ctx, const hd_problem *p) {
+  const heddle_elem_info *info = heddle_elem_get(p->a_elem);
+  if (!info->group)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->sparse->loc, "problem.type",
+                    "%s is never a sparse operand; nearest: bf16", info->name);
+  if (p->k.value % info->group)
+    return hd_error(ctx, HEDDLE_INVALID, p->k.op->loc, "problem.k-group",
+                    "got k = %lld, not a multiple of the group of %d (%s is %d:%d sparse); nearest "
+                    "legal: %lld",
+                    (long long)p->k.value, info->group, info->name, info->kept, info->group,
+                    (long long)((p->k.value + info->group - 1) / info->group * info->group));
+  return HEDDLE_OK;
+}
+
+/* A fixed pitch must hold a row of a fixed size. */
+static heddle_status check_pitch(heddle_context *ctx, const hd_dense *x, const hd_size *row,
+                                 const char *name) {
+  if (!x->op || !x->ld)
+    return HEDDLE_OK;
+  if (x->ld < 1 || (row->value && x->ld < row->value))
+    return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
+                    "got ld = %lld of %s, shorter than its row of %lld elements; nearest legal: %lld",
+                    (long long)x->ld, name, (long long)row->value, (long long)row->value);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *problem) {
+  hd_problem p = {.kernel = kernel};
+  const char *target = hd_op_str(kernel, HD_ATTR_TARGET);
+  if (hd_target_parse(target, &p.target) != HEDDLE_OK)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, kernel->loc, "target.unknown",
+                    "got target \"%s\"; nearest: %s", target, hd_target_nearest(target));
+  HD_TRY(read_region(ctx, kernel->regions[0], &p));
+  HD_TRY(check_complete(ctx, &p));
+  HD_TRY(check_flow(ctx, &p));
+  HD_TRY(check_epilogue(ctx, &p));
+  HD_TRY(check_group(ctx, &p));
+  HD_TRY(check_pitch(ctx, &p.b, p.b.transposed ? &p.n : &p.k, "B"));
+  HD_TRY(check_pitch(ctx, &p.c, p.c.transposed ? &p.m : &p.n, "C"));
+  HD_TRY(check_pitch(ctx, &p.d, p.d.transposed ? &p.m : &p.n, "D"));
+  *problem = p;
+  return HEDDLE_OK;
+}
+
+int32_t hd_granule_k(heddle_elem elem) {
+  return HD_GRANULE_BYTES * 8 / heddle_elem_get(elem)->container_bits;
+}
+
+int32_t hd_block_meta_bytes(heddle_elem elem) {
+  return heddle_elem_get(elem)->container_bits >= 16 ? 512 : 1024;
+}
+
+int32_t hd_block_bytes(heddle_elem elem) {
+  return HD_BLOCK_VALUE_BYTES + hd_block_meta_bytes(elem);
+}
+
+const hd_spec_row *hd_problem_row(const hd_problem *p, const char *family, int n,
+                                  bool a_in_registers) {
+  hd_mma_query query = HD_MMA_ANY;
+  bool wgmma = strcmp(family, "wgmma") == 0;
+  query.family = wgmma ? HD_FAMILY_WGMMA_SP : HD_FAMILY_MMA_SP;
+  query.a = p->a_elem;
+  query.b = p->b.elem;
+  query.d = p->acc_elem;
+  query.n = n;
+  query.ordered = 1;
+  query.target = p->target;
+  query.a_in_registers = a_in_registers || !wgmma;
+  query.kind = "";
+  query.k = hd_granule_k(p->a_elem) / 2; /* the packed order holds two k-steps a granule */
+  query.k = hd_granule_k(p->a_elem) / 2;
+  return hd_spec_find_mma(&query);
+}

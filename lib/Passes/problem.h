@@ -1,0 +1,49 @@
+/* Passes/problem.h: a kernel of problem or tile level read into one record. */
+#ifndef HD_PROBLEM_H
+#define HD_PROBLEM_H
+
+#include "IR/ir.h"
+#include "Spec/spec.h"
+
+/* A size: fixed (value > 0) or known at launch. */
+typedef struct hd_size {
+  hd_op *op;
+  int64_t value, max, divisible_by;
+} hd_size;
+
+/* A dense matrix operand, or D. ld 0: an argument of the kernel. */
+typedef struct hd_dense {
+  hd_op *op; /* `dense`, `vector` or `store`; NULL: not there */
+  heddle_elem elem;
+  bool transposed; /* b: mn_major; c, d: col_major */
+  int64_t ld, divisible_by;
+} hd_dense;
+
+typedef struct hd_problem {
+  hd_op *kernel;
+  const hd_target *target;
+  hd_size m, n, k;
+  heddle_elem a_elem, acc_elem;
+  hd_op *sparse, *matmul, *epilogue, *store;
+  hd_dense b, c, d, bias, scale_a, scale_b;
+  bool alpha, beta, bias_along_n;
+  const char *act, *user;
+} hd_problem;
+
+/* Reads the kernel (region of the problem's ops, or the `work` region's kernel at tile level) and checks
+ * the rules that hold for every target: one matmul, its operands, K a multiple of the group, strides no
+ * shorter than a row. HEDDLE_INVALID with rule, value and nearest legal value. */
+heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *problem);
+
+/* Logical elements of k in a granule (128 bytes of a row of B), bytes of a packed block of 64 rows by
+ * one granule, of its values and of its metadata (docs/format.md). */
+int32_t hd_granule_k(heddle_elem elem);
+int32_t hd_block_bytes(heddle_elem elem);
+int32_t hd_block_meta_bytes(heddle_elem elem);
+enum { HD_SLAB_ROWS = 64, HD_GRANULE_BYTES = 128, HD_BLOCK_VALUE_BYTES = 4096 };
+
+/* The instruction of a family ("mma", "wgmma") for the problem; n 0: any. NULL when there is none. */
+const hd_spec_row *hd_problem_row(const hd_problem *problem, const char *family, int n,
+                                  bool a_in_registers);
+
+#endif

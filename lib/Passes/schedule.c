@@ -1,0 +1,235 @@
+#include "Passes/schedule.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Passes/problem.h"
+#include "Passes/schedule_fit.h"
+
+/* ORDER KEYS: the printed order. */
+typedef enum key_kind { KEY_INT, KEY_WORD, KEY_TILE, KEY_WARPS } key_kind;
+static const struct key {
+  const char *name;
+  key_kind kind;
+  size_t at, bytes;
+  const char *words; /* KEY_WORD: the legal ones */
+} keys[] = {
+    {"family", KEY_WORD, offsetof(hd_schedule, family), sizeof((hd_schedule *)0)->family,
+     "mma wgmma"},
+    {"tile", KEY_TILE, offsetof(hd_schedule, tile_m), 0, NULL},
+    {"warps", KEY_WARPS, offsetof(hd_schedule, warps_m), 0, NULL},
+    {"stages", KEY_INT, offsetof(hd_schedule, stages), 0, NULL},
+    {"cluster", KEY_INT, offsetof(hd_schedule, cluster), 0, NULL},
+    {"a", KEY_WORD, offsetof(hd_schedule, a_path), sizeof((hd_schedule *)0)->a_path, "desc reg"},
+    {"b", KEY_WORD, offsetof(hd_schedule, b_path), sizeof((hd_schedule *)0)->b_path,
+     "auto tma gather cp_async ld_st"},
+    {"group", KEY_INT, offsetof(hd_schedule, group), 0, NULL},
+    {"persistent", KEY_INT, offsetof(hd_schedule, persistent), 0, NULL},
+    {"split_k", KEY_INT, offsetof(hd_schedule, split_k), 0, NULL},
+    {"store", KEY_WORD, offsetof(hd_schedule, store), sizeof((hd_schedule *)0)->store,
+     "direct quad"},
+};
+
+void hd_schedule_print(const hd_schedule *s, char out[200]) {
+  snprintf(out, 200,
+           "family=%s tile=%dx%dx%d warps=%dx%d stages=%d cluster=%d a=%s b=%s group=%d "
+           "persistent=%d split_k=%d store=%s",
+           s->family, s->tile_m, s->tile_n, s->tile_k, s->warps_m, s->warps_n, s->stages,
+           s->cluster, s->a_path, s->b_path, s->group, s->persistent, s->split_k, s->store);
+}
+
+static heddle_status bad_value(heddle_context *ctx, const struct key *key, const char *value,
+                               const char *legal) {
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "schedule.value",
+                  "got %s=%s; legal: %s", key->name, value, legal);
+}
+
+/* Up to three positive integers separated by x. */
+static bool read_ints(const char *text, int32_t *out, int n) {
+  for (int i = 0; i < n; i++) {
+    char *end;
+    errno = 0;
+    long v = strtol(text, &end, 10);
+    if (end == text || errno || v < 0 || v > 1 << 20)
+      return false;
+    out[i] = (int32_t)v;
+    if (i + 1 < n && *end != 'x')
+      return false;
+    text = end + (i + 1 < n);
+  }
+  return *text == '\0';
+}
+
+static bool has_word(const char *words, const char *word) {
+  size_t n = strlen(word);
+  for (const char *w = words; n && w; w = strchr(w, ' '), w = w ? w + 1 : NULL)
+    if (strncmp(w, word, n) == 0 && (w[n] == ' ' || w[n] == '\0'))
+      return true;
+  return false;
+}
+
+static heddle_status set_key(heddle_context *ctx, const struct key *key, const char *value,
+                             hd_schedule *s) {
+  char *at = (char *)s + key->at;
+  int32_t v[3];
+  switch (key->kind) {
+  case KEY_WORD:
+    if (!has_word(key->words, value))
+      return bad_value(ctx, key, value, key->words);
+    snprintf(at, key->bytes, "%s", value);
+    return HEDDLE_OK;
+  case KEY_INT:
+    if (!read_ints(value, v, 1))
+      return bad_value(ctx, key, value, "a whole number");
+    memcpy(at, v, sizeof *v);
+    return HEDDLE_OK;
+  case KEY_WARPS:
+    if (!read_ints(value, v, 2))
+      return bad_value(ctx, key, value, "MxN, for example 2x4");
+    memcpy(at, v, 2 * sizeof *v);
+    return HEDDLE_OK;
+  case KEY_TILE:
+    if (!read_ints(value, v, 3))
+      return bad_value(ctx, key, value, "MxNxK, for example 128x256x64");
+    memcpy(at, v, 3 * sizeof *v);
+    return HEDDLE_OK;
+  }
+  return HD_BUG(ctx, "schedule key kind");
+}
+
+static heddle_status set_pair(heddle_context *ctx, char *pair, hd_schedule *s) {
+  char *eq = strchr(pair, '=');
+  if (!eq)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "schedule.syntax",
+                    "got \"%s\"; a schedule is KEY=VALUE pairs", pair);
+  *eq = '\0';
+  for (size_t i = 0; i < HD_COUNT(keys); i++)
+    if (strcmp(keys[i].name, pair) == 0)
+      return set_key(ctx, &keys[i], eq + 1, s);
+  hd_strbuf names = {0};
+  for (size_t i = 0; i < HD_COUNT(keys); i++)
+    hd_strbuf_printf(&names, "%s%s", i ? ", " : "", keys[i].name);
+  heddle_status status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "schedule.key",
+                                  "got key \"%s\"; legal: %s", pair, hd_strbuf_text(&names));
+  hd_strbuf_free(&names);
+  return status;
+}
+
+heddle_status hd_schedule_parse(heddle_context *ctx, const char *text, hd_schedule *schedule) {
+  hd_schedule s = *schedule;
+  char *copy = strdup(text), *save = NULL;
+  if (!copy)
+    return HEDDLE_NO_MEMORY;
+  heddle_status status = HEDDLE_OK;
+  for (char *pair = strtok_r(copy, " ,\t\n", &save); pair && status == HEDDLE_OK;
+       pair = strtok_r(NULL, " ,\t\n", &save))
+    status = set_pair(ctx, pair, &s);
+  free(copy);
+  if (status == HEDDLE_OK)
+    *schedule = s;
+  return status;
+}
+
+/* ---- the default ---- */
+
+static int64_t extent(const hd_size *size) { return size->value ? size->value : size->max; }
+
+static int32_t round_up(int64_t x, int32_t unit) { return (int32_t)((x + unit - 1) / unit * unit); }
+
+/* The tile's n: no wider than the problem when that is known. */
+static int32_t default_tile_n(const hd_problem *p, int32_t widest, int32_t unit) {
+  int64_t n = extent(&p->n);
+  return n && n < widest ? round_up(n, unit) : widest;
+}
+
+static void default_wgmma(const hd_problem *p, hd_schedule *s) {
+  int32_t unit = p->b.transposed ? 64 : heddle_elem_get(p->a_elem)->kind == HEDDLE_FLOAT ? 8 : 16;
+  s->tile_n = default_tile_n(p, 256, unit);
+  s->tile_m = p->m.value && p->m.value <= 64 ? 64 : 128;
+  s->warps_m = s->tile_m / 16;
+  s->warps_n = 1;
+  int64_t tiles = (extent(&p->m) + s->tile_m - 1) / s->tile_m *
+                  ((extent(&p->n) + s->tile_n - 1) / s->tile_n);
+  /* Multicast pays with many tiles (FACTS: over about four waves of 132 SMs). */
+  s->cluster = s->tile_n == 256 && tiles >= 4 * 132 ? 2 : 1;
+  s->group = 8;
+  s->persistent = 1;
+  snprintf(s->family, sizeof s->family, "wgmma");
+  snprintf(s->a_path, sizeof s->a_path, "desc");
+}
+
+static void default_mma(const hd_problem *p, hd_schedule *s) {
+  int32_t unit = p->b.transposed ? 64 : 32;
+  s->tile_n = default_tile_n(p, 128, unit);
+  s->tile_m = p->m.value && p->m.value <= 64 ? 64 : 128;
+  s->warps_m = s->tile_m / 64;
+  s->warps_n = s->tile_n / 32 ? s->tile_n / 32 : 1;
+  s->cluster = 1;
+  s->group = 8;
+  s->persistent = 0;
+  snprintf(s->family, sizeof s->family, "mma");
+  snprintf(s->a_path, sizeof s->a_path, "reg");
+}
+
+static void default_of(const hd_problem *p, const char *family, hd_schedule *s) {
+  *s = (hd_schedule){.tile_k = hd_granule_k(p->a_elem), .split_k = 1};
+  if (strcmp(family, "wgmma") == 0)
+    default_wgmma(p, s);
+  else
+    default_mma(p, s);
+  snprintf(s->b_path, sizeof s->b_path, "auto");
+  snprintf(s->store, sizeof s->store, "quad");
+  s->stages = hd_schedule_most_stages(p, s, strcmp(family, "wgmma") == 0 ? 8 : 4);
+}
+
+heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel,
+                                  hd_schedule *schedule) {
+  hd_problem p;
+  HD_TRY(hd_problem_read(ctx, (hd_op *)kernel, &p));
+  default_of(&p, hd_problem_row(&p, "wgmma", 0, false) ? "wgmma" : "mma", schedule);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, const char *text,
+                                  hd_schedule *schedule) {
+  hd_problem p;
+  HD_TRY(hd_problem_read(ctx, (hd_op *)kernel, &p));
+  hd_schedule s, probe;
+  HD_TRY(hd_schedule_default(ctx, kernel, &s));
+  if (!text)
+    text = "";
+  /* The family decides the other defaults, the tile the warps and stages: so in that order. */
+  probe = s;
+  HD_TRY(hd_schedule_parse(ctx, text, &probe));
+  if (strcmp(probe.family, s.family) != 0)
+    default_of(&p, probe.family, &s);
+  bool own_tile = strstr(text, "tile=") != NULL;
+  probe = s;
+  HD_TRY(hd_schedule_parse(ctx, text, &probe));
+  if (own_tile && !strstr(text, "warps="))
+    hd_schedule_spread_warps(&probe);
+  if (own_tile && !strstr(text, "cluster=") && probe.tile_n % 16)
+    probe.cluster = 1;
+  if (!strstr(text, "stages="))
+    probe.stages = hd_schedule_most_stages(&p, &probe, strcmp(probe.family, "mma") == 0 ? 4 : 8);
+  *schedule = probe;
+  return HEDDLE_OK;
+}
+
+heddle_status hd_schedule_enumerate(heddle_context *ctx, const hd_op *kernel, hd_schedule **list,
+                                    size_t *n) {
+  hd_problem p;
+  HD_TRY(hd_problem_read(ctx, (hd_op *)kernel, &p));
+  hd_schedule first;
+  HD_TRY(hd_schedule_default(ctx, kernel, &first));
+  hd_schedule *out = NULL;
+  size_t count = 0, cap = 0;
+  HD_PUSH(out, count, cap, first);
+  hd_schedule_each(&p, &first, &out, &count, &cap);
+  *list = out;
+  *n = count;
+  return HEDDLE_OK;
+}

@@ -1,0 +1,206 @@
+#include "Passes/schedule_fit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+  BARRIER_BYTES = 16, /* full and empty of a stage */
+  ALIGN_SLACK = 1024, /* the dynamic part starts at any 1024-byte boundary: B's swizzle atom */
+  WARPGROUP_ACCUMULATORS = 192, /* 255 registers less addresses, metadata, scalars */
+  WARP_ACCUMULATORS = 128
+};
+
+static bool is_wgmma(const hd_schedule *s) { return strcmp(s->family, "wgmma") == 0; }
+
+int32_t hd_schedule_stage_bytes(const hd_problem *p, const hd_schedule *s) {
+  int32_t granules = s->tile_k / hd_granule_k(p->a_elem);
+  return granules * (s->tile_m / HD_SLAB_ROWS * hd_block_bytes(p->a_elem) +
+                     s->tile_n * HD_GRANULE_BYTES);
+}
+
+int32_t hd_schedule_shared_bytes(const hd_problem *p, const hd_schedule *s) {
+  return s->stages * (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES) + ALIGN_SLACK;
+}
+
+int32_t hd_schedule_most_stages(const hd_problem *p, const hd_schedule *s, int32_t most) {
+  int32_t stages = ((int32_t)p->target->shared_per_block - ALIGN_SLACK) /
+                   (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES);
+  return stages < 2 ? 2 : stages > most ? most : stages;
+}
+
+void hd_schedule_spread_warps(hd_schedule *s) {
+  if (is_wgmma(s)) {
+    s->warps_m = s->tile_m >= 128 ? 8 : 4;
+    s->warps_n = 1;
+    return;
+  }
+  s->warps_m = s->tile_m / 64 ? s->tile_m / 64 : 1;
+  s->warps_n = s->tile_n / 32 ? s->tile_n / 32 : 1;
+  while (s->warps_m * s->warps_n > 8 && s->warps_n > 1 && s->warps_n % 2 == 0)
+    s->warps_n /= 2;
+}
+
+int32_t hd_schedule_accumulators(const hd_problem *p, const hd_schedule *s) {
+  int32_t threads = s->warps_m * s->warps_n * 32;
+  int32_t bits = heddle_elem_get(p->acc_elem)->container_bits;
+  return threads ? s->tile_m * s->tile_n / threads * bits / 32 : 0;
+}
+
+#define REFUSE(status, rule, ...) return hd_error(ctx, status, p->matmul->loc, rule, __VA_ARGS__)
+
+static heddle_status check_tile(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  int32_t granule = hd_granule_k(p->a_elem);
+  if (s->tile_m < 64 || s->tile_m > 512 || s->tile_m % 64)
+    REFUSE(HEDDLE_INVALID, "schedule.tile-m", "got tile m %d; legal: multiples of 64 to 512, "
+           "nearest %d", s->tile_m, s->tile_m < 64 ? 64 : s->tile_m > 512 ? 512
+                                                   : (s->tile_m + 32) / 64 * 64);
+  if (s->tile_n < 8 || s->tile_n > 256 || s->tile_n % 8)
+    REFUSE(HEDDLE_INVALID, "schedule.tile-n", "got tile n %d; legal: multiples of 8 to 256, "
+           "nearest %d", s->tile_n, s->tile_n < 8 ? 8 : s->tile_n > 256 ? 256
+                                                  : (s->tile_n + 4) / 8 * 8);
+  if (p->b.transposed && s->tile_n % 64)
+    REFUSE(HEDDLE_INVALID, "schedule.tile-n-panel", "got tile n %d with an mn_major B; legal: "
+           "multiples of 64 (a 128-byte panel), nearest %d", s->tile_n,
+           s->tile_n < 64 ? 64 : (s->tile_n + 32) / 64 * 64);
+  if (s->tile_k != granule)
+    REFUSE(HEDDLE_INVALID, "schedule.tile-k", "got tile k %d; legal: %d, one granule of %s",
+           s->tile_k, granule, heddle_elem_get(p->a_elem)->name);
+  if (s->stages < 2 || s->stages > 16)
+    REFUSE(HEDDLE_INVALID, "schedule.stages", "got %d stages; legal: 2 to 16", s->stages);
+  if (s->split_k != 1)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.split-k", "got split_k %d; legal: 1", s->split_k);
+  if (s->group < 1 || s->group > 1024)
+    REFUSE(HEDDLE_INVALID, "schedule.group", "got group %d; legal: 1 to 1024", s->group);
+  if (s->persistent != 0 && s->persistent != 1)
+    REFUSE(HEDDLE_INVALID, "schedule.persistent", "got persistent %d; legal: 0, 1", s->persistent);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_shared(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  int32_t bytes = hd_schedule_shared_bytes(p, s), limit = (int32_t)p->target->shared_per_block;
+  if (bytes > limit) {
+    int32_t fit = (limit - ALIGN_SLACK) / (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES);
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.shared-memory",
+           "tile %dx%dx%d with %d stages takes %d bytes of shared memory, %s has %d; nearest legal: "
+           "%s%d stages", s->tile_m, s->tile_n, s->tile_k, s->stages, bytes, p->target->name,
+           limit, fit < 2 ? "a smaller tile, " : "", fit < 2 ? 2 : fit);
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (!hd_problem_row(p, "wgmma", s->tile_n, strcmp(s->a_path, "reg") == 0))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction",
+           "no wgmma.mma_async.sp of n %d for %s x %s -> %s on %s; nearest legal n: %d", s->tile_n,
+           heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
+           heddle_elem_get(p->acc_elem)->name, p->target->name, (s->tile_n + 15) / 16 * 16);
+  if (s->warps_n != 1 || s->warps_m % 4 || s->warps_m < 4 || s->warps_m > 8 ||
+      s->tile_m % (s->warps_m * 16))
+    REFUSE(HEDDLE_INVALID, "schedule.warps", "got warps %dx%d; legal for wgmma: 4x1 or 8x1, with "
+           "tile m a multiple of 16 rows a warp", s->warps_m, s->warps_n);
+  if (s->cluster != 1 && s->cluster != 2)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.cluster", "got cluster %d; legal: 1, 2", s->cluster);
+  if (s->cluster == 2 && strcmp(s->b_path, "gather") == 0)
+    REFUSE(HEDDLE_INVALID, "schedule.cluster-gather",
+           "got cluster 2 with b=gather; gathered rows cannot be multicast; nearest legal: 1");
+  if (s->cluster == 2 && s->tile_n % (p->b.transposed ? 128 : 16))
+    REFUSE(HEDDLE_INVALID, "schedule.cluster-half",
+           "got tile n %d with cluster 2; legal: multiples of %d (each CTA brings half of B)",
+           s->tile_n, p->b.transposed ? 128 : 16);
+  int32_t acc = hd_schedule_accumulators(p, s);
+  int32_t limit = strcmp(s->a_path, "reg") == 0 ? 128 : WARPGROUP_ACCUMULATORS;
+  if (acc > limit)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
+           "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d (a=%s)",
+           s->tile_m, s->tile_n, s->warps_m, acc, limit, s->a_path);
+  if (!strcmp(s->b_path, "cp_async") || !strcmp(s->b_path, "ld_st"))
+    REFUSE(HEDDLE_INVALID, "schedule.b-path", "got b=%s; legal for wgmma: auto, tma, gather",
+           s->b_path);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (!hd_problem_row(p, "mma", 0, true))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction", "no mma.sp for %s x %s -> %s on %s",
+           heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
+           heddle_elem_get(p->acc_elem)->name, p->target->name);
+  int32_t warps = s->warps_m * s->warps_n;
+  if (s->warps_m < 1 || s->warps_n < 1 || warps > 16 || s->tile_m % (16 * s->warps_m) ||
+      s->tile_n % (8 * s->warps_n))
+    REFUSE(HEDDLE_INVALID, "schedule.warps", "got warps %dx%d for tile %dx%d; legal: at most 16, "
+           "each with a multiple of 16 rows and 8 columns", s->warps_m, s->warps_n, s->tile_m,
+           s->tile_n);
+  if (s->cluster != 1)
+    REFUSE(HEDDLE_INVALID, "schedule.cluster", "got cluster %d; legal for mma: 1", s->cluster);
+  int32_t acc = hd_schedule_accumulators(p, s);
+  if (acc > WARP_ACCUMULATORS)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
+           "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d", s->tile_m,
+           s->tile_n, warps, acc, WARP_ACCUMULATORS);
+  if (strcmp(s->a_path, "reg") != 0)
+    REFUSE(HEDDLE_INVALID, "schedule.a-path", "got a=%s; legal for mma: reg", s->a_path);
+  if (!strcmp(s->b_path, "tma") || !strcmp(s->b_path, "gather"))
+    REFUSE(HEDDLE_INVALID, "schedule.b-path", "got b=%s; legal for mma: auto, cp_async, ld_st",
+           s->b_path);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_problem_schedule(heddle_context *ctx, const hd_problem *p,
+                                            const hd_schedule *s) {
+  HD_TRY(check_tile(ctx, p, s));
+  HD_TRY(is_wgmma(s) ? check_wgmma(ctx, p, s) : check_mma(ctx, p, s));
+  return check_shared(ctx, p, s);
+}
+
+heddle_status hd_schedule_check(heddle_context *ctx, const hd_op *kernel,
+                                const hd_schedule *schedule) {
+  hd_problem p;
+  HD_TRY(hd_problem_read(ctx, (hd_op *)kernel, &p));
+  return check_problem_schedule(ctx, &p, schedule);
+}
+
+/* ---- enumeration ---- */
+
+static const struct shape {
+  int32_t m, n, warps_m, warps_n; /* wgmma: warps_n 1 */
+} wgmma_shapes[] = {{64, 0, 4, 1}, {128, 0, 8, 1}, {128, 0, 4, 1}, {256, 0, 8, 1}},
+  mma_shapes[] = {{64, 0, 1, 4},  {64, 0, 2, 2}, {128, 0, 2, 2}, {128, 0, 2, 4},
+                  {128, 0, 4, 2}, {256, 0, 4, 2}};
+
+static void each_depth(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
+                       size_t *cap) {
+  int32_t most = hd_schedule_most_stages(p, &s, 10);
+  for (s.stages = most; s.stages >= 2 && s.stages >= most - 2; s.stages--)
+    for (s.group = 4; s.group <= 16; s.group *= 2)
+      if (check_problem_schedule(NULL, p, &s) == HEDDLE_OK)
+        HD_PUSH(*list, *n, *cap, s);
+}
+
+static void each_shape(const hd_problem *p, const hd_schedule *first, const struct shape *shape,
+                       bool wgmma, hd_schedule **list, size_t *n, size_t *cap) {
+  static const int32_t widths[] = {8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 224, 256};
+  hd_schedule s = *first;
+  snprintf(s.family, sizeof s.family, wgmma ? "wgmma" : "mma");
+  snprintf(s.b_path, sizeof s.b_path, "auto");
+  s.tile_m = shape->m;
+  s.warps_m = shape->warps_m;
+  s.warps_n = shape->warps_n;
+  s.persistent = wgmma;
+  for (size_t w = 0; w < HD_COUNT(widths); w++)
+    for (int reg = !wgmma; reg < 2; reg++)
+      for (s.cluster = 1; s.cluster <= (wgmma ? 2 : 1); s.cluster++) {
+        s.tile_n = widths[w];
+        snprintf(s.a_path, sizeof s.a_path, reg ? "reg" : "desc");
+        each_depth(p, s, list, n, cap);
+      }
+}
+
+void hd_schedule_each(const hd_problem *p, const hd_schedule *first, hd_schedule **list, size_t *n,
+                      size_t *cap) {
+  if (hd_problem_row(p, "wgmma", 0, false))
+    for (size_t i = 0; i < HD_COUNT(wgmma_shapes); i++)
+      each_shape(p, first, &wgmma_shapes[i], true, list, n, cap);
+  if (hd_problem_row(p, "mma", 0, true))
+    for (size_t i = 0; i < HD_COUNT(mma_shapes); i++)
+      each_shape(p, first, &mma_shapes[i], false, list, n, cap);
+}

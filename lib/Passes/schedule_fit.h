@@ -1,0 +1,26 @@
+/* Passes/schedule_fit.h: what fits a target. */
+#ifndef HD_SCHEDULE_FIT_H
+#define HD_SCHEDULE_FIT_H
+
+#include "Passes/problem.h"
+#include "Passes/schedule.h"
+
+/* Bytes of shared memory of one stage, and of all with barriers and alignment. */
+int32_t hd_schedule_stage_bytes(const hd_problem *problem, const hd_schedule *schedule);
+int32_t hd_schedule_shared_bytes(const hd_problem *problem, const hd_schedule *schedule);
+/* The most stages that fit, at most `most`, at least 2 (hd_schedule_check refuses what does not fit). */
+int32_t hd_schedule_most_stages(const hd_problem *problem, const hd_schedule *schedule,
+                                int32_t most);
+/* Warps for a tile that the user gave without them. */
+void hd_schedule_spread_warps(hd_schedule *schedule);
+/* Default, then text; stages and warps follow the tile unless the text names them. */
+heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, const char *text,
+                                  hd_schedule *schedule);
+/* Appends every legal schedule but `first`. */
+void hd_schedule_each(const hd_problem *problem, const hd_schedule *first, hd_schedule **list,
+                      size_t *n, size_t *cap);
+
+/* Accumulator registers a thread holds. */
+int32_t hd_schedule_accumulators(const hd_problem *problem, const hd_schedule *schedule);
+
+#endif

@@ -1,0 +1,67 @@
+/* select_operand_path: how A and B reach the instruction.
+ *
+ * Requires   assign_fragments.
+ * Ensures    `a_path`, `b_path`, `stages` and B's `swizzle` on each matmul: the smallest swizzle under
+ *            which rows of a granule are read without bank conflicts; for wgmma, one that a canonical
+ *            descriptor describes (decided by layout algebra, refused when undecided).
+ * Why here   pipeline makes buffers of exactly these layouts.
+ * Does not   create buffers.
+ */
+#include "Passes/pass_list.h"
+
+#include <string.h>
+
+#include "Passes/problem.h"
+#include "Passes/variants.h"
+
+/* The slot of B: rows of 128 bytes in swizzle atoms of 8 rows. Inputs (mn, k) in elements. */
+static hd_layout slot_layout(const hd_problem *p, const hd_schedule *s, int swizzle_bits) {
+  int32_t elem_bytes = heddle_elem_get(p->b.elem)->container_bits / 8;
+  int32_t along[7][HD_LAYOUT_DIMS] = {{0}}, across[3][HD_LAYOUT_DIMS] = {{128}, {256}, {512}};
+  unsigned n_along = 0;
+  for (int32_t byte = elem_bytes; byte < HD_GRANULE_BYTES; byte *= 2)
+    along[n_along++][0] = byte;
+  int32_t atom[HD_LAYOUT_DIMS] = {1024}, panel[HD_LAYOUT_DIMS] = {s->tile_k * HD_GRANULE_BYTES};
+  hd_layout layout = hd_layout_empty();
+  hd_layout_add_out(&layout, "byte", 10);
+  if (p->b.transposed) {
+    hd_layout_add_in(&layout, "mn", n_along, along);
+    hd_layout_add_in(&layout, "k", 3, across);
+    hd_layout_add_repeat(&layout, 0, (uint32_t)(s->tile_n * elem_bytes / HD_GRANULE_BYTES), panel);
+    hd_layout_add_repeat(&layout, 1, (uint32_t)(s->tile_k / 8), atom);
+  } else {
+    hd_layout_add_in(&layout, "mn", 3, across);
+    hd_layout_add_in(&layout, "k", n_along, along);
+    hd_layout_add_repeat(&layout, 0, (uint32_t)(s->tile_n / 8), atom);
+  }
+  hd_layout_swizzle(&layout, 0, (unsigned)swizzle_bits, 4, 3);
+  return layout;
+}
+
+static heddle_status select_paths(hd_pass_context *pass, hd_module *m, hd_op *kernel) {
+  hd_problem p;
+  hd_schedule s = {0};
+  HD_TRY(hd_problem_read(pass->ctx, kernel, &p));
+  HD_TRY(hd_schedule_parse(pass->ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &s));
+  int swizzle_bits = hd_swizzle_for_rows(HD_GRANULE_BYTES);
+  if (swizzle_bits < 0)
+    return HD_BUG(pass->ctx, "rows of a granule always have a swizzle");
+  hd_layout slot = slot_layout(&p, &s, swizzle_bits);
+  hd_canonical form;
+  unsigned elem_bits = heddle_elem_get(p.b.elem)->container_bits;
+  if (!strcmp(s.family, "wgmma") && hd_canonical_match(&slot, elem_bits, &form) != HD_YES)
+    return hd_error(pass->ctx, HEDDLE_UNSUPPORTED, p.matmul->loc, "path.descriptor",
+                    "no canonical descriptor describes B's slot of tile n %d", s.tile_n);
+  hd_op_set_int(m, p.matmul, HD_ATTR_SWIZZLE, swizzle_bits ? 16 << swizzle_bits : 0);
+  hd_op_set_int(m, p.matmul, HD_ATTR_STAGES, s.stages);
+  hd_op_set_str(m, p.matmul, HD_ATTR_A_PATH, s.a_path);
+  hd_op_set_str(m, p.matmul, HD_ATTR_B_PATH,
+                hd_b_variant_find(hd_op_str(kernel, HD_ATTR_VARIANT))->path);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_pass_select_operand_path(hd_pass_context *pass, hd_module *module) {
+  HD_FOR_OPS(kernel, module->body)
+    HD_TRY(select_paths(pass, module, kernel));
+  return HEDDLE_OK;
+}

@@ -1,0 +1,35 @@
+/* select_shape: the schedule and the instruction.
+ *
+ * Requires   legalize.
+ * Ensures    `schedule` on each kernel (the whole record, legal for problem and target) and `row` on
+ *            its matmul.
+ * Why here   every later choice (tile, fragments, paths) follows from the instruction.
+ * Does not   change the problem.
+ */
+#include "Passes/pass_list.h"
+
+#include <string.h>
+
+#include "Passes/problem.h"
+#include "Passes/schedule_fit.h"
+
+heddle_status hd_pass_select_shape(hd_pass_context *pass, hd_module *module) {
+  HD_FOR_OPS(kernel, module->body) {
+    hd_problem p;
+    hd_schedule s;
+    HD_TRY(hd_problem_read(pass->ctx, kernel, &p));
+    HD_TRY(hd_schedule_resolve(pass->ctx, kernel, pass->schedule_text, &s));
+    HD_TRY(hd_schedule_check(pass->ctx, kernel, &s));
+    bool wgmma = strcmp(s.family, "wgmma") == 0;
+    const hd_spec_row *row =
+        hd_problem_row(&p, s.family, wgmma ? s.tile_n : 0, strcmp(s.a_path, "reg") == 0);
+    if (!hd_spec_can_generate(row))
+      return hd_error(pass->ctx, HEDDLE_UNSUPPORTED, p.matmul->loc, "spec.unjudged",
+                      "the layout of %s has no judge, so no kernel is generated with it", row->name);
+    char text[200];
+    hd_schedule_print(&s, text);
+    hd_op_set_str(module, kernel, HD_ATTR_SCHEDULE, text);
+    hd_op_set_str(module, p.matmul, HD_ATTR_ROW, row->name);
+  }
+  return HEDDLE_OK;
+}

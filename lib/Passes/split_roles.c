@@ -1,0 +1,76 @@
+/* split_roles: who brings and who computes.
+ *
+ * Requires   pipeline.
+ * Ensures    a kernel whose copies can be issued by threads that do not compute (wgmma) has a producer
+ *            and a consumer role, each with the loops and values that its own ops need; their warps and
+ *            registers are set. Other kernels keep their one role.
+ * Why here   before sync: who waits for whom follows from the roles.
+ * Does not   reorder anything inside a role.
+ */
+#include <string.h>
+
+#include "Passes/keep_only.h"
+#include "Passes/pass_list.h"
+#include "Passes/variants.h"
+
+enum { PRODUCER_WARPS = 4 }; /* setmaxnreg acts on whole warpgroups */
+
+/* Registers at entry and after setmaxnreg, by threads of the CTA: multiples of 8 that fill the 65536 of
+ * an SM. A gathering producer needs more than one that only issues copies. No row: no setmaxnreg. */
+static const struct register_plan {
+  int32_t threads;
+  bool gathers;
+  int32_t entry, producer, consumer;
+} register_plans[] = {
+    {384, false, 168, 40, 232},
+    {384, true, 168, 56, 224},
+};
+
+static bool is_copy(const hd_op *op) {
+  return op->kind == HD_OP_COPY_BULK || op->kind == HD_OP_COPY_TMA ||
+         op->kind == HD_OP_COPY_CP_ASYNC || op->kind == HD_OP_COPY_LD_ST;
+}
+
+static bool is_store(const hd_op *op) { return op->kind == HD_OP_STORE_TILE; }
+
+static void set_registers(hd_module *m, hd_op *kernel, hd_op *producer, hd_op *consumer,
+                          int32_t threads, bool gathers) {
+  for (size_t i = 0; i < HD_COUNT(register_plans); i++) {
+    const struct register_plan *plan = &register_plans[i];
+    if (plan->threads != threads || plan->gathers != gathers)
+      continue;
+    hd_op_set_int(m, kernel, HD_ATTR_MAX_REGISTERS, plan->entry);
+    hd_op_set_int(m, producer, HD_ATTR_REGISTERS, plan->producer);
+    hd_op_set_int(m, consumer, HD_ATTR_REGISTERS, plan->consumer);
+  }
+}
+
+static void split(hd_module *m, hd_op *kernel, hd_op *consumer) {
+  hd_builder b = hd_builder_before(m, consumer);
+  hd_value_map map = {0};
+  hd_op *producer = hd_op_clone(&b, consumer, &map);
+  hd_value_map_free(&map);
+  hd_keep_only(producer->regions[0], is_copy);
+  hd_keep_only(consumer->regions[0], is_store);
+  bool gathers = hd_find_op(producer->regions[0], HD_OP_COPY_LD_ST) != NULL;
+  int64_t warps = hd_op_int(consumer, HD_ATTR_N_WARPS, 0);
+  int32_t threads = (int32_t)(32 * (warps + PRODUCER_WARPS));
+  hd_op_set_str(m, producer, HD_ATTR_NAME, "producer");
+  hd_op_set_str(m, consumer, HD_ATTR_NAME, "consumer");
+  hd_op_set_int(m, producer, HD_ATTR_N_WARPS, PRODUCER_WARPS);
+  hd_op_set_int(m, consumer, HD_ATTR_WARP_LO, PRODUCER_WARPS);
+  if (!gathers)
+    hd_op_set_flag(m, producer, HD_ATTR_SINGLE);
+  set_registers(m, kernel, producer, consumer, threads, gathers);
+  hd_op_set_int(m, kernel, HD_ATTR_THREADS, threads);
+}
+
+heddle_status hd_pass_split_roles(hd_pass_context *pass, hd_module *module) {
+  (void)pass;
+  HD_FOR_OPS(kernel, module->body) {
+    hd_op *role = hd_find_op(kernel->regions[0], HD_OP_ROLE);
+    if (hd_find_op(role->regions[0], HD_OP_COPY_BULK))
+      split(module, kernel, role);
+  }
+  return HEDDLE_OK;
+}

@@ -1,0 +1,74 @@
+/* Passes/stage.h: what `pipeline` shares between the two families. */
+#ifndef HD_STAGE_H
+#define HD_STAGE_H
+
+#include "Passes/passes.h"
+#include "Passes/problem.h"
+#include "Passes/variants.h"
+
+/* A kernel on its way from tile to role level. Values are of the kernel's region, seen by every role. */
+typedef struct hd_stage {
+  heddle_context *ctx;
+  hd_module *module;
+  hd_problem p;
+  hd_schedule s;
+  const hd_spec_row *row;
+  const hd_b_variant *variant;
+  int32_t cluster, steps; /* k-steps of the instruction in a stage */
+  int32_t swizzle;
+  hd_builder b; /* at the end of the kernel's new region */
+  hd_value *arg[32]; /* by hd_stage_arg */
+  hd_value *zero, *one;
+  hd_value *n_granules, *last_slab; /* i32 */
+  hd_value *units_m, *tiles_n, *n_units; /* tile rows in clusters, tile columns, their product */
+  hd_value *sa, *sb; /* buffers */
+} hd_stage;
+
+/* The values a kernel may take, in parameter order. ORDER ARGS. */
+typedef enum hd_stage_arg {
+  HD_STAGE_A,
+  HD_STAGE_B,
+  HD_STAGE_TMAP_B,
+  HD_STAGE_D,
+  HD_STAGE_C,
+  HD_STAGE_BIAS,
+  HD_STAGE_USER,
+  HD_STAGE_M,
+  HD_STAGE_N,
+  HD_STAGE_K,
+  HD_STAGE_LDB,
+  HD_STAGE_LDC,
+  HD_STAGE_LDD,
+  HD_STAGE_ALPHA,
+  HD_STAGE_BETA
+} hd_stage_arg;
+
+/* Where a CTA's tile lies. */
+typedef struct hd_tile_place {
+  hd_value *row0, *col0, *slab0, *rank; /* rank NULL without a cluster */
+} hd_tile_place;
+
+/* Declarations: arguments, sizes, tile counts, buffers. */
+void hd_stage_declare(hd_stage *st);
+/* The loop over this CTA's tiles with carried values; gives the place of the tile, leaves the builder
+ * `in` inside the loop. */
+hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int32_t n_carried,
+                      hd_builder *in, hd_tile_place *place);
+/* Copies granule `kg` of A (and B) into slot `cursor`. */
+void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
+                   hd_value *cursor);
+/* Writes strip `strip` of the tile from accumulator fragments, from column `col` on. */
+void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
+                    hd_value *col, hd_value *const *acc, int32_t n_acc);
+/* Word of the metadata and selector of a k-step. */
+int32_t hd_stage_word(const hd_stage *st, int32_t step);
+int32_t hd_stage_selector(const hd_stage *st, int32_t step);
+
+/* Fragment types of the instruction. */
+hd_type hd_stage_fragment(const hd_stage *st, hd_operand_id operand);
+
+/* The body of the one role that both families build before roles are split. */
+void hd_stage_wgmma(hd_stage *st);
+void hd_stage_mma(hd_stage *st);
+
+#endif

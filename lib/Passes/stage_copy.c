@@ -1,0 +1,160 @@
+#include <string.h>
+
+#include "Passes/stage.h"
+
+static hd_value *i32_op(hd_builder *b, hd_op_kind kind, hd_value *x, hd_value *y) {
+  return hd_build_value(b, kind, HD_I32, 2, x, y);
+}
+
+static hd_value *i64_op(hd_builder *b, hd_op_kind kind, hd_value *x, hd_value *y) {
+  return hd_build_value(b, kind, HD_I64, 2, x, y);
+}
+
+static hd_value *extend(hd_builder *b, hd_value *x) {
+  return hd_build_value(b, HD_OP_EXTEND, HD_I64, 1, x);
+}
+
+hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int32_t n_carried,
+                      hd_builder *in, hd_tile_place *place) {
+  hd_value *first = hd_build_value(b, HD_OP_BLOCK_INDEX, HD_I32, 0);
+  hd_value *stride = hd_build_value(b, HD_OP_GRID_SIZE, HD_I32, 0);
+  place->rank = NULL;
+  if (st->cluster > 1) {
+    hd_value *n = hd_build_i32(b, st->cluster);
+    first = i32_op(b, HD_OP_DIV, first, n);
+    stride = i32_op(b, HD_OP_DIV, stride, n);
+    place->rank = hd_build_value(b, HD_OP_CTA_RANK, HD_I32, 0);
+  }
+  hd_op *loop = hd_build_for(b, first, st->n_units, stride, carried, n_carried);
+  *in = hd_builder_at_end(st->module, loop->regions[0]);
+  hd_value *operands[] = {loop->regions[0]->args[0], st->units_m, st->tiles_n};
+  hd_type types[] = {HD_I32, HD_I32};
+  hd_op *coord = hd_build(in, HD_OP_TILE_COORD, operands, 3, types, 2);
+  hd_op_set_str(st->module, coord, HD_ATTR_ORDER, "grouped");
+  hd_op_set_int(st->module, coord, HD_ATTR_GROUP, st->s.group);
+  hd_value *tm = coord->results[0];
+  if (place->rank)
+    tm = i32_op(in, HD_OP_ADD, i32_op(in, HD_OP_MUL, tm, hd_build_i32(in, st->cluster)),
+                place->rank);
+  place->row0 = i32_op(in, HD_OP_MUL, tm, hd_build_i32(in, st->s.tile_m));
+  place->slab0 = i32_op(in, HD_OP_MUL, tm, hd_build_i32(in, st->s.tile_m / HD_SLAB_ROWS));
+  place->col0 = i32_op(in, HD_OP_MUL, coord->results[1], hd_build_i32(in, st->s.tile_n));
+  return loop;
+}
+
+/* One bulk copy a slab: values and metadata of (slab, granule) lie together. */
+static void copy_a_bulk(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
+                        hd_value *cursor) {
+  int32_t block = hd_block_bytes(st->p.a_elem);
+  for (int32_t i = 0; i < st->s.tile_m / HD_SLAB_ROWS; i++) {
+    hd_value *slab = i32_op(b, HD_OP_ADD, place->slab0, hd_build_i32(b, i));
+    slab = i32_op(b, HD_OP_MIN, slab, st->last_slab);
+    hd_value *index = i64_op(b, HD_OP_MUL, extend(b, slab), extend(b, st->n_granules));
+    index = i64_op(b, HD_OP_ADD, index, extend(b, kg));
+    hd_value *offset = i64_op(b, HD_OP_MUL, index, hd_build_i64(b, block));
+    hd_op *op = hd_build_op(b, HD_OP_COPY_BULK, (hd_type){0}, 4, st->arg[HD_STAGE_A], offset,
+                            st->sa, cursor);
+    hd_op_set_int(st->module, op, HD_ATTR_OFFSET, (int64_t)i * block);
+    hd_op_set_int(st->module, op, HD_ATTR_BYTES, block);
+  }
+}
+
+/* Boxes of B; with a cluster each CTA brings its share of rows (or panels) to all of them. */
+static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
+                       hd_value *cursor) {
+  int32_t granule = hd_granule_k(st->p.b.elem);
+  int32_t panel_bytes = st->s.tile_k * HD_GRANULE_BYTES;
+  int32_t boxes = st->p.b.transposed ? st->s.tile_n / granule / st->cluster : 1;
+  int32_t share = st->s.tile_n / st->cluster;
+  int32_t bytes = st->p.b.transposed ? panel_bytes : share * HD_GRANULE_BYTES;
+  hd_value *k0 = i32_op(b, HD_OP_MUL, kg, hd_build_i32(b, granule));
+  for (int32_t rank = 0; rank < st->cluster; rank++) {
+    hd_builder at = *b;
+    if (place->rank) {
+      hd_op *mine = hd_build_if(
+          b, hd_build_cmp(b, "eq", place->rank, hd_build_i32(b, rank)), NULL, 0);
+      at = hd_builder_at_end(st->module, mine->regions[0]);
+      hd_builder other = hd_builder_at_end(st->module, mine->regions[1]);
+      hd_build_yield(&other, NULL, 0);
+    }
+    for (int32_t i = 0; i < boxes; i++) {
+      int32_t first = rank * share + i * granule;
+      hd_value *n0 = i32_op(&at, HD_OP_ADD, place->col0, hd_build_i32(&at, first));
+      hd_op *op = hd_build_op(&at, HD_OP_COPY_TMA, (hd_type){0}, 5, st->arg[HD_STAGE_TMAP_B],
+                              st->sb, cursor, st->p.b.transposed ? n0 : k0,
+                              st->p.b.transposed ? k0 : n0);
+      hd_op_set_int(st->module, op, HD_ATTR_OFFSET,
+                    st->p.b.transposed ? (int64_t)first / granule * panel_bytes
+                                       : (int64_t)first * HD_GRANULE_BYTES);
+      hd_op_set_int(st->module, op, HD_ATTR_BYTES, bytes);
+      if (st->cluster > 1)
+        hd_op_set_int(st->module, op, HD_ATTR_MULTICAST, (1 << st->cluster) - 1);
+    }
+    if (place->rank)
+      hd_build_yield(&at, NULL, 0);
+  }
+}
+
+static hd_op *copy_rows(hd_stage *st, hd_builder *b, bool async, hd_value *const operands[8],
+                        int64_t rows, int64_t row_bytes, int64_t vec) {
+  hd_op *op = hd_build(b, async ? HD_OP_COPY_CP_ASYNC : HD_OP_COPY_LD_ST, operands, 8, NULL, 0);
+  hd_op_set_int(st->module, op, HD_ATTR_OFFSET, 0);
+  hd_op_set_int(st->module, op, HD_ATTR_ROWS, rows);
+  hd_op_set_int(st->module, op, HD_ATTR_ROW_BYTES, row_bytes);
+  hd_op_set_int(st->module, op, HD_ATTR_VEC, vec);
+  return op;
+}
+
+/* B by all threads of the role: rows of n (or of k when transposed), zeros outside. */
+static void copy_b_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
+                        hd_value *cursor, bool async) {
+  bool t = st->p.b.transposed;
+  int32_t bytes = heddle_elem_get(st->p.b.elem)->container_bits / 8;
+  hd_value *k0 = i32_op(b, HD_OP_MUL, kg, hd_build_i32(b, hd_granule_k(st->p.b.elem)));
+  hd_value *elem_bytes = hd_build_i64(b, bytes);
+  hd_value *along = t ? place->col0 : k0, *limit = st->arg[t ? HD_STAGE_N : HD_STAGE_K];
+  hd_value *operands[] = {
+      st->arg[HD_STAGE_B],
+      i64_op(b, HD_OP_MUL, st->arg[HD_STAGE_LDB], elem_bytes),
+      st->sb,
+      cursor,
+      t ? k0 : place->col0,
+      i64_op(b, HD_OP_MUL, extend(b, along), elem_bytes),
+      i64_op(b, HD_OP_MUL, extend(b, limit), elem_bytes),
+      st->arg[t ? HD_STAGE_K : HD_STAGE_N],
+  };
+  copy_rows(st, b, async, operands, t ? st->s.tile_k : st->s.tile_n,
+            t ? (int64_t)st->s.tile_n * bytes : HD_GRANULE_BYTES,
+            hd_b_variant_align(st->variant, st->p.b.elem));
+}
+
+/* A by cp.async: a row of the copy is a block of the packed order. */
+static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
+                            hd_value *cursor) {
+  int64_t block = hd_block_bytes(st->p.a_elem);
+  hd_value *bytes = hd_build_i64(b, block);
+  hd_value *pitch = i64_op(b, HD_OP_MUL, extend(b, st->n_granules), bytes);
+  hd_value *slabs = i32_op(b, HD_OP_ADD, st->last_slab, st->one);
+  hd_value *operands[] = {st->arg[HD_STAGE_A],
+                          pitch,
+                          st->sa,
+                          cursor,
+                          place->slab0,
+                          i64_op(b, HD_OP_MUL, extend(b, kg), bytes),
+                          pitch,
+                          slabs};
+  copy_rows(st, b, true, operands, st->s.tile_m / HD_SLAB_ROWS, block, 16);
+}
+
+void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
+                   hd_value *cursor) {
+  const char *path = st->variant->path;
+  if (strcmp(st->s.family, "wgmma") == 0)
+    copy_a_bulk(st, b, place, kg, cursor);
+  else
+    copy_a_cp_async(st, b, place, kg, cursor);
+  if (strcmp(path, "tma") == 0)
+    copy_b_tma(st, b, place, kg, cursor);
+  else
+    copy_b_rows(st, b, place, kg, cursor, strcmp(path, "cp_async") == 0);
+}

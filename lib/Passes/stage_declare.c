@@ -1,0 +1,161 @@
+#include <string.h>
+
+#include "Passes/stage.h"
+
+/* ORDER ARGS: by hd_stage_arg. */
+static const struct stage_arg {
+  const char *name;
+  hd_type_kind kind;
+} stage_args[] = {
+    {"a", HD_TYPE_PTR},    {"b", HD_TYPE_PTR},   {"b", HD_TYPE_TMAP},   {"d", HD_TYPE_PTR},
+    {"c", HD_TYPE_PTR},    {"bias", HD_TYPE_PTR}, {"user", HD_TYPE_PTR}, {"m", HD_TYPE_I32},
+    {"n", HD_TYPE_I32},    {"k", HD_TYPE_I32},   {"ldb", HD_TYPE_I64},  {"ldc", HD_TYPE_I64},
+    {"ldd", HD_TYPE_I64},  {"alpha", HD_TYPE_F32}, {"beta", HD_TYPE_F32},
+};
+
+/* Constants stand for what the problem fixes. */
+static int64_t fixed_value(const hd_problem *p, hd_stage_arg which) {
+  switch (which) {
+  case HD_STAGE_M:
+    return p->m.value;
+  case HD_STAGE_N:
+    return p->n.value;
+  case HD_STAGE_K:
+    return p->k.value;
+  case HD_STAGE_LDB:
+    return p->b.ld;
+  case HD_STAGE_LDC:
+    return p->c.ld;
+  case HD_STAGE_LDD:
+    return p->d.ld;
+  default:
+    return 0;
+  }
+}
+
+static bool is_needed(const hd_stage *st, hd_stage_arg which) {
+  bool tma = strcmp(st->variant->path, "tma") == 0;
+  switch (which) {
+  case HD_STAGE_B:
+  case HD_STAGE_LDB:
+    return !tma;
+  case HD_STAGE_TMAP_B:
+    return tma;
+  case HD_STAGE_C:
+  case HD_STAGE_LDC:
+    return st->p.c.op != NULL;
+  case HD_STAGE_BIAS:
+    return st->p.bias.op != NULL;
+  case HD_STAGE_USER:
+    return st->p.user != NULL;
+  case HD_STAGE_ALPHA:
+    return st->p.alpha;
+  case HD_STAGE_BETA:
+    return st->p.beta;
+  default:
+    return true;
+  }
+}
+
+static heddle_elem pointee(const hd_stage *st, hd_stage_arg which) {
+  switch (which) {
+  case HD_STAGE_A:
+    return st->p.a_elem;
+  case HD_STAGE_B:
+    return st->p.b.elem;
+  case HD_STAGE_C:
+    return st->p.c.elem;
+  case HD_STAGE_BIAS:
+    return st->p.bias.elem;
+  case HD_STAGE_D:
+    return st->p.d.elem;
+  default:
+    return HEDDLE_U8;
+  }
+}
+
+/* Rows of B's box: what one CTA of the cluster brings, at most one panel when transposed. */
+static hd_value *declare_tmap(hd_stage *st) {
+  const hd_problem *p = &st->p;
+  int32_t bytes = heddle_elem_get(p->b.elem)->container_bits / 8;
+  hd_op *op = hd_build_op(&st->b, HD_OP_TMAP, HD_TMAP, 0);
+  const char *k_major[] = {"k", "n"}, *mn_major[] = {"n", "k"};
+  const char *strides[] = {"", hd_arena_printf(&st->module->arena, "ldb*%d", bytes)};
+  int64_t wide[] = {HD_GRANULE_BYTES / bytes, st->s.tile_n / st->cluster};
+  int64_t tall[] = {HD_GRANULE_BYTES / bytes, st->s.tile_k};
+  hd_op_set_str(st->module, op, HD_ATTR_ARG, "b");
+  hd_op_set_elem(st->module, op, HD_ATTR_TYPE, p->b.elem);
+  hd_op_set_strings(st->module, op, HD_ATTR_DIMS, p->b.transposed ? mn_major : k_major, 2);
+  hd_op_set_strings(st->module, op, HD_ATTR_STRIDES, strides, 2);
+  hd_op_set_ints(st->module, op, HD_ATTR_BOX, p->b.transposed ? tall : wide, 2);
+  hd_op_set_int(st->module, op, HD_ATTR_SWIZZLE, st->swizzle);
+  return op->results[0];
+}
+
+static hd_value *declare_arg(hd_stage *st, hd_stage_arg which) {
+  const struct stage_arg *row = &stage_args[which];
+  int64_t value = fixed_value(&st->p, which);
+  if (row->kind == HD_TYPE_TMAP)
+    return declare_tmap(st);
+  if (value)
+    return row->kind == HD_TYPE_I32 ? hd_build_i32(&st->b, value) : hd_build_i64(&st->b, value);
+  hd_type type = {.kind = row->kind};
+  if (row->kind == HD_TYPE_PTR)
+    type = hd_type_ptr(pointee(st, which));
+  hd_op *op = hd_build_op(&st->b, HD_OP_ARG, type, 0);
+  hd_op_set_str(st->module, op, HD_ATTR_ARG, row->name);
+  if (row->kind == HD_TYPE_PTR)
+    hd_op_set_elem(st->module, op, HD_ATTR_TYPE, type.elem);
+  return op->results[0];
+}
+
+static hd_op *declare_buffer(hd_stage *st, const char *name, int64_t bytes, int64_t align,
+                             const char *layout, heddle_elem elem) {
+  hd_op *op = hd_build_op(&st->b, HD_OP_BUFFER, HD_BUFFER, 0);
+  hd_op_set_str(st->module, op, HD_ATTR_NAME, name);
+  hd_op_set_str(st->module, op, HD_ATTR_SPACE, "shared");
+  hd_op_set_int(st->module, op, HD_ATTR_BYTES, bytes);
+  hd_op_set_int(st->module, op, HD_ATTR_STAGES, st->s.stages);
+  hd_op_set_int(st->module, op, HD_ATTR_ALIGN, align);
+  hd_op_set_str(st->module, op, HD_ATTR_LAYOUT, layout);
+  hd_op_set_elem(st->module, op, HD_ATTR_TYPE, elem);
+  return op;
+}
+
+static void declare_buffers(hd_stage *st) {
+  int64_t block = hd_block_bytes(st->p.a_elem);
+  int64_t rows = st->p.b.transposed ? st->s.tile_k : st->s.tile_n;
+  /* B first: its atoms need the larger alignment. */
+  hd_op *b = declare_buffer(st, "b", (int64_t)st->s.tile_n * HD_GRANULE_BYTES, 1024, "rows",
+                            st->p.b.elem);
+  hd_op_set_int(st->module, b, HD_ATTR_ROWS, rows);
+  hd_op_set_int(st->module, b, HD_ATTR_PANEL, HD_GRANULE_BYTES);
+  hd_op_set_int(st->module, b, HD_ATTR_SWIZZLE, st->swizzle);
+  hd_op *a = declare_buffer(st, "a", st->s.tile_m / HD_SLAB_ROWS * block, 128, "packed_a",
+                            st->p.a_elem);
+  hd_op_set_int(st->module, a, HD_ATTR_SLAB_BYTES, block);
+  hd_op_set_int(st->module, a, HD_ATTR_META_OFFSET, HD_BLOCK_VALUE_BYTES);
+  st->sa = a->results[0];
+  st->sb = b->results[0];
+}
+
+/* ceil(x / unit) */
+static hd_value *ceil_div(hd_builder *b, hd_value *x, int64_t unit) {
+  hd_value *up = hd_build_value(b, HD_OP_ADD, HD_I32, 2, x, hd_build_i32(b, unit - 1));
+  return hd_build_value(b, HD_OP_DIV, HD_I32, 2, up, hd_build_i32(b, unit));
+}
+
+void hd_stage_declare(hd_stage *st) {
+  hd_builder *b = &st->b;
+  for (size_t i = 0; i < HD_COUNT(stage_args); i++)
+    st->arg[i] = is_needed(st, (hd_stage_arg)i) ? declare_arg(st, (hd_stage_arg)i) : NULL;
+  declare_buffers(st);
+  st->zero = hd_build_i32(b, 0);
+  st->one = hd_build_i32(b, 1);
+  st->n_granules = ceil_div(b, st->arg[HD_STAGE_K], hd_granule_k(st->p.a_elem));
+  hd_value *slabs = ceil_div(b, st->arg[HD_STAGE_M], HD_SLAB_ROWS);
+  st->last_slab = hd_build_value(b, HD_OP_SUB, HD_I32, 2, slabs, st->one);
+  st->units_m = ceil_div(b, st->arg[HD_STAGE_M], (int64_t)st->s.tile_m * st->cluster);
+  st->tiles_n = ceil_div(b, st->arg[HD_STAGE_N], st->s.tile_n);
+  st->n_units = hd_build_value(b, HD_OP_MUL, HD_I32, 2, st->units_m, st->tiles_n);
+}

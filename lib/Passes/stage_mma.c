@@ -1,0 +1,150 @@
+#include <string.h>
+
+#include "Passes/stage.h"
+
+enum { MAX_STRIPS = 16, MAX_BLOCKS = 32 };
+
+/* What one warp owns of the tile: strips of 16 rows, blocks of 8 columns. */
+typedef struct warp_tile {
+  int32_t n_strips, n_blocks;
+  hd_value *strip[MAX_STRIPS], *block[MAX_BLOCKS]; /* strip index; first column in the tile */
+} warp_tile;
+
+static hd_value *offset(hd_builder *b, hd_value *index, int32_t unit, int32_t plus, int32_t scale) {
+  hd_value *first = hd_build_value(b, HD_OP_MUL, HD_I32, 2, index, hd_build_i32(b, unit * scale));
+  return hd_build_value(b, HD_OP_ADD, HD_I32, 2, first, hd_build_i32(b, plus * scale));
+}
+
+static void find_tile(hd_stage *st, hd_builder *b, warp_tile *t) {
+  t->n_strips = st->s.tile_m / 16 / st->s.warps_m;
+  t->n_blocks = st->s.tile_n / 8 / st->s.warps_n;
+  hd_value *warp = hd_build_value(b, HD_OP_WARP_INDEX, HD_I32, 0);
+  hd_value *across = hd_build_i32(b, st->s.warps_n);
+  hd_value *wm = hd_build_value(b, HD_OP_DIV, HD_I32, 2, warp, across);
+  hd_value *wn = hd_build_value(b, HD_OP_REM, HD_I32, 2, warp, across);
+  for (int32_t i = 0; i < t->n_strips; i++)
+    t->strip[i] = offset(b, wm, t->n_strips, i, 1);
+  for (int32_t j = 0; j < t->n_blocks; j++)
+    t->block[j] = offset(b, wn, t->n_blocks, j, 8);
+}
+
+static hd_value *load(hd_stage *st, hd_builder *b, hd_op_kind kind, hd_operand_id operand,
+                      hd_value *cursor, hd_value *where, int32_t index) {
+  hd_op *op = hd_build_op(b, kind, hd_stage_fragment(st, operand), 3,
+                          kind == HD_OP_LOAD_B ? st->sb : st->sa, cursor, where);
+  if (kind == HD_OP_LOAD_META) {
+    hd_op_set_int(st->module, op, HD_ATTR_WORD, index);
+    return op->results[0];
+  }
+  hd_op_set_str(st->module, op, HD_ATTR_ROW, st->row->name);
+  hd_op_set_int(st->module, op, HD_ATTR_STEP, index);
+  if (kind == HD_OP_LOAD_B && st->p.b.transposed)
+    hd_op_set_flag(st->module, op, HD_ATTR_TRANS);
+  return op->results[0];
+}
+
+static hd_value *mma(hd_stage *st, hd_builder *b, hd_value *c, hd_value *a, hd_value *bf,
+                     hd_value *meta, int32_t step) {
+  hd_op *op = hd_build_op(b, HD_OP_MMA_SP, c->type, 4, c, a, bf, meta);
+  hd_op_set_str(st->module, op, HD_ATTR_ROW, st->row->name);
+  hd_op_set_int(st->module, op, HD_ATTR_SELECTOR, hd_stage_selector(st, step));
+  return op->results[0];
+}
+
+static void compute(hd_stage *st, hd_builder *b, const warp_tile *t, hd_value *cursor,
+                    hd_value **acc) {
+  hd_value *a[MAX_STRIPS], *word[MAX_STRIPS];
+  for (int32_t step = 0; step < st->steps; step++) {
+    bool fresh = step == 0 || hd_stage_word(st, step) != hd_stage_word(st, step - 1);
+    for (int32_t i = 0; i < t->n_strips; i++) {
+      if (fresh)
+        word[i] = load(st, b, HD_OP_LOAD_META, HD_OPERAND_META, cursor, t->strip[i],
+                       hd_stage_word(st, step));
+      a[i] = load(st, b, HD_OP_LOAD_A, HD_OPERAND_A, cursor, t->strip[i], step);
+    }
+    for (int32_t j = 0; j < t->n_blocks; j++) {
+      hd_value *bf = load(st, b, HD_OP_LOAD_B, HD_OPERAND_B, cursor, t->block[j], step);
+      for (int32_t i = 0; i < t->n_strips; i++) {
+        hd_value **c = &acc[i * t->n_blocks + j];
+        *c = mma(st, b, *c, a[i], bf, word[i], step);
+      }
+    }
+  }
+}
+
+static hd_value *next(hd_stage *st, hd_builder *b, hd_value *cursor) {
+  hd_op *op = hd_build_op(b, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, cursor);
+  hd_op_set_int(st->module, op, HD_ATTR_STAGES, st->s.stages);
+  return op->results[0];
+}
+
+/* if kg < n_granules: copy the stage. */
+static void copy_if_any(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
+                        hd_value *cursor) {
+  hd_op *some = hd_build_if(b, hd_build_cmp(b, "lt", kg, st->n_granules), NULL, 0);
+  hd_builder yes = hd_builder_at_end(st->module, some->regions[0]);
+  hd_builder no = hd_builder_at_end(st->module, some->regions[1]);
+  hd_stage_copy(st, &yes, place, kg, cursor);
+  hd_build_yield(&yes, NULL, 0);
+  hd_build_yield(&no, NULL, 0);
+}
+
+/* The stages in flight before the first computation: all but one. Gives the cursor to write next. */
+static hd_value *prologue(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                          hd_value *cursor) {
+  hd_value *ahead = hd_build_i32(b, st->s.stages - 1);
+  hd_op *loop = hd_build_for(b, st->zero, ahead, st->one, &cursor, 1);
+  hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
+  hd_value **args = loop->regions[0]->args;
+  copy_if_any(st, &in, place, args[0], args[1]);
+  hd_value *after = next(st, &in, args[1]);
+  hd_build_yield(&in, &after, 1);
+  return loop->results[0];
+}
+
+/* for k: copy stage k + stages - 1, compute stage k. Carries both cursors and the accumulators. */
+static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                         const warp_tile *t, hd_value *write, hd_value *read) {
+  int32_t n_acc = t->n_strips * t->n_blocks;
+  hd_value *carried[MAX_STRIPS * MAX_BLOCKS + 2] = {write, read}, *acc[MAX_STRIPS * MAX_BLOCKS];
+  for (int32_t i = 0; i < n_acc; i++)
+    carried[i + 2] = hd_build_value(b, HD_OP_FRAG_ZERO, hd_stage_fragment(st, HD_OPERAND_D), 0);
+  hd_op *loop = hd_build_for(b, st->zero, st->n_granules, st->one, carried, n_acc + 2);
+  hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
+  hd_value **args = loop->regions[0]->args;
+  memcpy(acc, args + 3, sizeof *acc * (size_t)n_acc);
+  hd_value *ahead = hd_build_value(&in, HD_OP_ADD, HD_I32, 2, args[0],
+                                   hd_build_i32(&in, st->s.stages - 1));
+  copy_if_any(st, &in, place, ahead, args[1]);
+  compute(st, &in, t, args[2], acc);
+  carried[0] = next(st, &in, args[1]);
+  carried[1] = next(st, &in, args[2]);
+  memcpy(carried + 2, acc, sizeof *acc * (size_t)n_acc);
+  hd_build_yield(&in, carried, n_acc + 2);
+  return loop;
+}
+
+static void store(hd_stage *st, hd_builder *b, const hd_tile_place *place, const warp_tile *t,
+                  hd_value *const *acc) {
+  hd_value *col = hd_build_value(b, HD_OP_ADD, HD_I32, 2, place->col0, t->block[0]);
+  for (int32_t i = 0; i < t->n_strips; i++)
+    hd_stage_store(st, b, place, t->strip[i], col, acc + i * t->n_blocks, t->n_blocks);
+}
+
+void hd_stage_mma(hd_stage *st) {
+  hd_op *role = hd_build_op(&st->b, HD_OP_ROLE, (hd_type){0}, 0);
+  hd_op_set_str(st->module, role, HD_ATTR_NAME, "main");
+  hd_op_set_int(st->module, role, HD_ATTR_WARP_LO, 0);
+  hd_op_set_int(st->module, role, HD_ATTR_N_WARPS, st->s.warps_m * st->s.warps_n);
+  hd_builder b = hd_builder_at_end(st->module, role->regions[0]), in;
+  warp_tile tile;
+  find_tile(st, &b, &tile);
+  hd_tile_place place;
+  hd_stage_tiles(st, &b, NULL, 0, &in, &place);
+  hd_op *start = hd_build_op(&in, HD_OP_CURSOR, HD_CURSOR, 0);
+  hd_op_set_int(st->module, start, HD_ATTR_STAGES, st->s.stages);
+  hd_value *write = prologue(st, &in, &place, start->results[0]);
+  hd_op *loop = stage_loop(st, &in, &place, &tile, write, start->results[0]);
+  store(st, &in, &place, &tile, loop->results + 2);
+  hd_build_yield(&in, NULL, 0);
+}

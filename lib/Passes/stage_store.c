@@ -1,0 +1,61 @@
+#include <string.h>
+
+#include "Passes/stage.h"
+
+int32_t hd_stage_word(const hd_stage *st, int32_t step) {
+  return st->row->n_selectors > 1 ? 0 : step;
+}
+
+int32_t hd_stage_selector(const hd_stage *st, int32_t step) {
+  return st->row->n_selectors > 1 ? step : 0;
+}
+
+hd_type hd_stage_fragment(const hd_stage *st, hd_operand_id operand) {
+  const hd_operand *o = &st->row->operand[operand];
+  if (operand == HD_OPERAND_META)
+    return hd_type_frag(HEDDLE_S32, 1);
+  return hd_type_frag(o->elem, o->n_regs * 32 / heddle_elem_get(o->elem)->container_bits);
+}
+
+static void set_epilogue(hd_stage *st, hd_op *op) {
+  const hd_problem *p = &st->p;
+  hd_module *m = st->module;
+  hd_op_set_str(m, op, HD_ATTR_ACT, p->act);
+  const struct {
+    bool there;
+    hd_attr_key key;
+  } flags[] = {{p->alpha, HD_ATTR_ALPHA},
+               {p->beta, HD_ATTR_BETA},
+               {p->c.op != NULL, HD_ATTR_C},
+               {p->bias.op != NULL, HD_ATTR_BIAS},
+               {p->scale_a.op != NULL, HD_ATTR_SCALE_A},
+               {p->scale_b.op != NULL, HD_ATTR_SCALE_B}};
+  for (size_t i = 0; i < HD_COUNT(flags); i++)
+    if (flags[i].there)
+      hd_op_set_flag(m, op, flags[i].key);
+  if (p->user)
+    hd_op_set_str(m, op, HD_ATTR_USER, p->user);
+  if (p->c.op) {
+    hd_op_set_elem(m, op, HD_ATTR_C_TYPE, p->c.elem);
+    hd_op_set_str(m, op, HD_ATTR_C_ORDER, p->c.transposed ? "col_major" : "row_major");
+  }
+  if (p->bias.op) {
+    hd_op_set_elem(m, op, HD_ATTR_BIAS_TYPE, p->bias.elem);
+    hd_op_set_str(m, op, HD_ATTR_BIAS_ALONG, p->bias_along_n ? "n" : "m");
+  }
+}
+
+void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
+                    hd_value *col, hd_value *const *acc, int32_t n_acc) {
+  hd_value *rows = hd_build_value(b, HD_OP_MUL, HD_I32, 2, strip, hd_build_i32(b, 16));
+  hd_value *row = hd_build_value(b, HD_OP_ADD, HD_I32, 2, place->row0, rows);
+  hd_op *op = hd_build_op(b, HD_OP_STORE_TILE, (hd_type){0}, 6, st->arg[HD_STAGE_D],
+                          st->arg[HD_STAGE_LDD], row, col, st->arg[HD_STAGE_M],
+                          st->arg[HD_STAGE_N]);
+  for (int32_t i = 0; i < n_acc; i++)
+    hd_op_add_operand(st->module, op, acc[i]);
+  hd_op_set_elem(st->module, op, HD_ATTR_TYPE, st->p.d.elem);
+  hd_op_set_str(st->module, op, HD_ATTR_ORDER, st->p.d.transposed ? "col_major" : "row_major");
+  hd_op_set_str(st->module, op, HD_ATTR_PATH, "direct"); /* lower_epilogue decides */
+  set_epilogue(st, op);
+}

@@ -1,0 +1,116 @@
+#include <string.h>
+
+#include "Passes/stage.h"
+
+enum { MAX_SLABS = 8 };
+
+/* Strips of 16 rows that this warp owns: slab (warpgroup * slabs_each + i), quarter warp % 4. */
+typedef struct warp_rows {
+  int32_t slabs_each;
+  hd_value *slab[MAX_SLABS], *strip[MAX_SLABS];
+} warp_rows;
+
+static void find_rows(hd_stage *st, hd_builder *b, warp_rows *rows) {
+  int32_t groups = st->s.warps_m / 4;
+  rows->slabs_each = st->s.tile_m / HD_SLAB_ROWS / groups;
+  hd_value *warp = hd_build_value(b, HD_OP_WARP_INDEX, HD_I32, 0), *four = hd_build_i32(b, 4);
+  hd_value *group = hd_build_value(b, HD_OP_DIV, HD_I32, 2, warp, four);
+  hd_value *quarter = hd_build_value(b, HD_OP_REM, HD_I32, 2, warp, four);
+  hd_value *first =
+      hd_build_value(b, HD_OP_MUL, HD_I32, 2, group, hd_build_i32(b, rows->slabs_each));
+  for (int32_t i = 0; i < rows->slabs_each; i++) {
+    rows->slab[i] = hd_build_value(b, HD_OP_ADD, HD_I32, 2, first, hd_build_i32(b, i));
+    hd_value *strip = hd_build_value(b, HD_OP_MUL, HD_I32, 2, rows->slab[i], four);
+    rows->strip[i] = hd_build_value(b, HD_OP_ADD, HD_I32, 2, strip, quarter);
+  }
+}
+
+static void set_mma(hd_stage *st, hd_op *op, int32_t step) {
+  hd_op_set_str(st->module, op, HD_ATTR_ROW, st->row->name);
+  hd_op_set_int(st->module, op, HD_ATTR_SELECTOR, hd_stage_selector(st, step));
+  hd_op_set_int(st->module, op, HD_ATTR_STEP, step);
+  if (st->p.b.transposed)
+    hd_op_set_flag(st->module, op, HD_ATTR_TRANS);
+}
+
+static hd_value *load(hd_stage *st, hd_builder *b, hd_op_kind kind, hd_type type,
+                      hd_value *cursor, hd_value *strip, int32_t index) {
+  hd_op *op = hd_build_op(b, kind, type, 3, st->sa, cursor, strip);
+  if (kind == HD_OP_LOAD_A)
+    hd_op_set_str(st->module, op, HD_ATTR_ROW, st->row->name);
+  hd_op_set_int(st->module, op, kind == HD_OP_LOAD_A ? HD_ATTR_STEP : HD_ATTR_WORD, index);
+  return op->results[0];
+}
+
+static hd_value *mma(hd_stage *st, hd_builder *b, hd_value *acc, hd_value *a, hd_value *slab,
+                     hd_value *cursor, hd_value *meta, hd_value *scale_d, int32_t step) {
+  hd_value *registers[] = {acc, a, st->sb, cursor, meta, scale_d};
+  hd_value *descriptor[] = {acc, st->sa, cursor, slab, st->sb, meta, scale_d};
+  hd_op *op = a ? hd_build(b, HD_OP_WGMMA_RS, registers, 6, &acc->type, 1)
+                : hd_build(b, HD_OP_WGMMA_SS, descriptor, 7, &acc->type, 1);
+  set_mma(st, op, step);
+  return op->results[0];
+}
+
+/* All that one stage computes: metadata (and A's fragments) first, then the batch. acc in, acc out. */
+static void compute(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value *k,
+                    hd_value *cursor, hd_value **acc) {
+  hd_value *word[MAX_SLABS][4], *a[MAX_SLABS][4];
+  bool from_registers = st->row->a_in_registers;
+  for (int32_t i = 0; i < rows->slabs_each; i++)
+    for (int32_t step = 0; step < st->steps; step++) {
+      int32_t w = hd_stage_word(st, step);
+      word[i][step] = step && w == hd_stage_word(st, step - 1)
+                          ? word[i][step - 1]
+                          : load(st, b, HD_OP_LOAD_META, hd_stage_fragment(st, HD_OPERAND_META),
+                                 cursor, rows->strip[i], w);
+      a[i][step] = from_registers ? load(st, b, HD_OP_LOAD_A, hd_stage_fragment(st, HD_OPERAND_A),
+                                         cursor, rows->strip[i], step)
+                                  : NULL;
+    }
+  hd_value *more = hd_build_cmp(b, "ne", k, st->zero);
+  hd_value *yes = hd_build_i1(b, true);
+  for (int32_t step = 0; step < st->steps; step++)
+    for (int32_t i = 0; i < rows->slabs_each; i++)
+      acc[i] = mma(st, b, acc[i], a[i][step], rows->slab[i], cursor, word[i][step],
+                   step ? yes : more, step);
+}
+
+/* for k: copy the stage, compute the stage. Carries the cursor and the accumulators. */
+static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                         const warp_rows *rows, hd_value *cursor) {
+  hd_value *carried[MAX_SLABS + 1] = {cursor};
+  for (int32_t i = 0; i < rows->slabs_each; i++)
+    carried[i + 1] = hd_build_value(b, HD_OP_FRAG_UNDEF, hd_stage_fragment(st, HD_OPERAND_D), 0);
+  hd_op *loop =
+      hd_build_for(b, st->zero, st->n_granules, st->one, carried, rows->slabs_each + 1);
+  hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
+  hd_value **args = loop->regions[0]->args, *acc[MAX_SLABS];
+  memcpy(acc, args + 2, sizeof *acc * (size_t)rows->slabs_each);
+  hd_stage_copy(st, &in, place, args[0], args[1]);
+  compute(st, &in, rows, args[0], args[1], acc);
+  hd_op *next = hd_build_op(&in, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, args[1]);
+  hd_op_set_int(st->module, next, HD_ATTR_STAGES, st->s.stages);
+  carried[0] = next->results[0];
+  memcpy(carried + 1, acc, sizeof *acc * (size_t)rows->slabs_each);
+  hd_build_yield(&in, carried, rows->slabs_each + 1);
+  return loop;
+}
+
+void hd_stage_wgmma(hd_stage *st) {
+  hd_op *role = hd_build_op(&st->b, HD_OP_ROLE, (hd_type){0}, 0);
+  hd_op_set_str(st->module, role, HD_ATTR_NAME, "main");
+  hd_op_set_int(st->module, role, HD_ATTR_WARP_LO, 0);
+  hd_op_set_int(st->module, role, HD_ATTR_N_WARPS, st->s.warps_m);
+  hd_builder b = hd_builder_at_end(st->module, role->regions[0]), in;
+  warp_rows rows;
+  find_rows(st, &b, &rows);
+  hd_op *start = hd_build_op(&b, HD_OP_CURSOR, HD_CURSOR, 0);
+  hd_op_set_int(st->module, start, HD_ATTR_STAGES, st->s.stages);
+  hd_tile_place place;
+  hd_op *tiles = hd_stage_tiles(st, &b, &start->results[0], 1, &in, &place);
+  hd_op *loop = stage_loop(st, &in, &place, &rows, tiles->regions[0]->args[1]);
+  for (int32_t i = 0; i < rows.slabs_each; i++)
+    hd_stage_store(st, &in, &place, rows.strip[i], place.col0, &loop->results[i + 1], 1);
+  hd_build_yield(&in, &loop->results[0], 1);
+}

@@ -1,0 +1,57 @@
+/* pipeline: the kernel's loops, its buffers and every access, in the order of one thread of thought.
+ *
+ * Requires   select_operand_path.
+ * Ensures    role level; one role "main" in each kernel, in which each k-step of the loop names the slot
+ *            it fills and the slot it reads; arguments, tensor maps and ring buffers declared.
+ * Why here   a ring is the same for both families; who works on which side of it comes next.
+ * Does not   split roles, place sync, or choose how D is stored.
+ */
+#include <string.h>
+
+#include "Passes/pass_list.h"
+#include "Passes/stage.h"
+
+static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, hd_stage *st) {
+  *st = (hd_stage){.ctx = pass->ctx, .module = m};
+  HD_TRY(hd_problem_read(pass->ctx, kernel, &st->p));
+  HD_TRY(hd_schedule_parse(pass->ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &st->s));
+  st->row = hd_spec_find(hd_op_str(st->p.matmul, HD_ATTR_ROW));
+  st->variant = hd_b_variant_find(hd_op_str(kernel, HD_ATTR_VARIANT));
+  st->steps = st->s.tile_k / st->row->k;
+  st->swizzle = (int32_t)hd_op_int(st->p.matmul, HD_ATTR_SWIZZLE, 0);
+  hd_op *work = hd_find_op(kernel->regions[0], HD_OP_WORK);
+  st->cluster = (int32_t)hd_op_int(work, HD_ATTR_CLUSTER, 1);
+  hd_op_set_int(m, kernel, HD_ATTR_CLUSTER, st->cluster);
+  if (hd_op_has(work, HD_ATTR_PERSISTENT))
+    hd_op_set_flag(m, kernel, HD_ATTR_PERSISTENT);
+  return HEDDLE_OK;
+}
+
+/* Builds the role level behind the ops of the tile level, then drops those. */
+static heddle_status stage_kernel(hd_pass_context *pass, hd_module *m, hd_op *kernel) {
+  hd_stage st;
+  HD_TRY(begin(pass, m, kernel, &st));
+  hd_op *last_old = kernel->regions[0]->last;
+  st.b = hd_builder_at_end(m, kernel->regions[0]);
+  st.b.loc = st.p.matmul->loc;
+  hd_stage_declare(&st);
+  if (strcmp(st.s.family, "wgmma") == 0)
+    hd_stage_wgmma(&st);
+  else
+    hd_stage_mma(&st);
+  for (hd_op *op = kernel->regions[0]->first; op;) {
+    hd_op *next = op == last_old ? NULL : op->next;
+    hd_op_erase(op);
+    op = next;
+  }
+  hd_op_set_int(m, kernel, HD_ATTR_THREADS,
+                32 * hd_op_int(hd_find_op(kernel->regions[0], HD_OP_ROLE), HD_ATTR_N_WARPS, 0));
+  return HEDDLE_OK;
+}
+
+heddle_status hd_pass_pipeline(hd_pass_context *pass, hd_module *module) {
+  HD_FOR_OPS(kernel, module->body)
+    HD_TRY(stage_kernel(pass, module, kernel));
+  module->level = HD_LEVEL_ROLE;
+  return HEDDLE_OK;
+}

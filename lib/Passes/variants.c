@@ -1,0 +1,43 @@
+#include "Passes/variants.h"
+
+#include <string.h>
+
+/* Fastest first: ORDER VARIANTS. */
+static const hd_b_variant variants[] = {
+    {"tma", "wgmma", "tma", 16},
+    {"gather8", "wgmma", "gather", 8},
+    {"gather", "wgmma", "gather", 0},
+    {"cp_async16", "mma", "cp_async", 16},
+    {"cp_async4", "mma", "cp_async", 4},
+    {"ld_st", "mma", "ld_st", 0},
+};
+
+int32_t hd_b_variant_align(const hd_b_variant *v, heddle_elem elem) {
+  int32_t bytes = heddle_elem_get(elem)->container_bits / 8;
+  return v->align > bytes ? v->align : bytes ? bytes : 1;
+}
+
+static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
+  if (strcmp(v->family, s->family) != 0)
+    return false;
+  bool named = strcmp(s->b_path, v->path) == 0;
+  if (!named && strcmp(s->b_path, "auto") != 0)
+    return false;
+  int32_t bits = heddle_elem_get(p->b.elem)->container_bits;
+  int64_t pitch_bytes = p->b.ld * bits / 8;
+  return pitch_bytes % hd_b_variant_align(v, p->b.elem) == 0;
+}
+
+const hd_b_variant *hd_b_variant_get(const hd_problem *p, const hd_schedule *s, int i) {
+  for (size_t v = 0; v < HD_COUNT(variants); v++)
+    if (wanted(&variants[v], p, s) && i-- == 0)
+      return &variants[v];
+  return NULL;
+}
+
+const hd_b_variant *hd_b_variant_find(const char *name) {
+  for (size_t v = 0; name && v < HD_COUNT(variants); v++)
+    if (strcmp(variants[v].name, name) == 0)
+      return &variants[v];
+  return NULL;
+}

@@ -1,0 +1,22 @@
+/* Passes/variants.h: the ways B can come, one kernel each. */
+#ifndef HD_VARIANTS_H
+#define HD_VARIANTS_H
+
+#include "Passes/problem.h"
+#include "Passes/schedule.h"
+
+/* How a variant brings B. The launcher takes the first whose alignment holds. */
+typedef struct hd_b_variant {
+  const char *name;   /* symbol of the kernel's `variant` */
+  const char *family; /* "mma", "wgmma" */
+  const char *path;   /* of the schedule: "tma", "gather", "cp_async", "ld_st" */
+  int32_t align;      /* bytes that B's base and row pitch must be multiples of; 0: its element */
+} hd_b_variant;
+
+/* The i-th variant that a schedule and a problem ask for; NULL at the end. */
+const hd_b_variant *hd_b_variant_get(const hd_problem *problem, const hd_schedule *schedule, int i);
+const hd_b_variant *hd_b_variant_find(const char *name);
+/* Its alignment in bytes, the element's size standing for 0. */
+int32_t hd_b_variant_align(const hd_b_variant *variant, heddle_elem elem);
+
+#endif
