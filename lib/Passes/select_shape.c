@@ -18,7 +18,11 @@ heddle_status hd_pass_select_shape(hd_pass_context *pass, hd_module *module) {
     hd_problem p;
     hd_schedule s;
     HD_TRY(hd_problem_read(pass->ctx, kernel, &p));
-    HD_TRY(hd_schedule_resolve(pass->ctx, kernel, pass->schedule_text, &s));
+    /* The kernel's own words first, those of the run over them. */
+    const char *own = hd_op_str(kernel, HD_ATTR_SCHEDULE);
+    const char *wish = hd_arena_printf(&module->arena, "%s %s", own ? own : "",
+                                       pass->schedule_text ? pass->schedule_text : "");
+    HD_TRY(hd_schedule_resolve(pass->ctx, kernel, wish, &s));
     HD_TRY(hd_schedule_check(pass->ctx, kernel, &s));
     bool wgmma = strcmp(s.family, "wgmma") == 0;
     const hd_spec_row *row =
