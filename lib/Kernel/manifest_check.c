@@ -44,6 +44,15 @@ static heddle_status check_number(heddle_context *ctx, const hd_field *field, co
                 field->key, value, field->least, field->most);
 }
 
+/* Words that generated files quote in comments. */
+static heddle_status check_word(heddle_context *ctx, const char *key, const char *text) {
+  static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.+-";
+  if (text[0] && text[strspn(text, all)] == '\0' && strlen(text) <= MAX_NAME)
+    return HEDDLE_OK;
+  return refuse(ctx, "manifest.word", "%s: got \"%.40s\", expected letters, digits and _ . + -", key,
+                text);
+}
+
 /* The ranges of manifest_fields, for a manifest that was built rather than read. */
 static heddle_status check_ranges(heddle_context *ctx, const hd_field *fields, const char *base) {
   for (const hd_field *field = fields; field->key; field++) {
@@ -148,6 +157,7 @@ static heddle_status check_params(heddle_context *ctx, const hd_manifest *manife
 static heddle_status check_variant(heddle_context *ctx, const hd_manifest *manifest,
                                    const hd_variant *variant) {
   HD_TRY(check_identifier(ctx, "variant.entry", variant->entry));
+  HD_TRY(check_word(ctx, "variant.path", variant->path));
   HD_TRY(check_params(ctx, manifest, variant));
   for (int i = 0; i < variant->n_tmaps; i++)
     HD_TRY(check_tmap(ctx, manifest, &variant->tmap[i]));
@@ -167,6 +177,9 @@ static heddle_status check_variant(heddle_context *ctx, const hd_manifest *manif
 heddle_status hd_manifest_check(heddle_context *ctx, const hd_manifest *manifest) {
   HD_TRY(check_ranges(ctx, hd_manifest_fields, (const char *)manifest));
   HD_TRY(check_identifier(ctx, "name", manifest->name));
+  HD_TRY(check_word(ctx, "target", manifest->target));
+  HD_TRY(check_word(ctx, "act", manifest->act));
+  HD_TRY(check_word(ctx, "family", manifest->family));
   if (manifest->user_function)
     HD_TRY(check_identifier(ctx, "user_function", manifest->user_function));
   HD_TRY(check_args(ctx, manifest));

@@ -1,0 +1,458 @@
+/* The generated C launcher: compiles without warnings, loads, and does in every case what
+ * hd_manifest_plan says: the same refusal or the same launch, over a fake driver. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "Kernel/launcher_c.h"
+#include "Support/file.h"
+#include "sample_manifest.h"
+
+/* What NAME.h declares, for any kernel; the kernel struct is opaque bytes here. */
+typedef void (*driver_fn)(void);
+typedef struct driver_table {
+  driver_fn module_load, module_unload, module_function, function_set, blocks_per_sm,
+      active_clusters, context_device, device_attribute, launch, tmap_encode;
+} driver_table;
+
+typedef struct config {
+  unsigned grid[3], block[3], shared_bytes;
+  void *stream;
+  struct {
+    int id;
+    char pad[4];
+    unsigned value[16];
+  } *attributes;
+  unsigned n_attributes;
+} config;
+
+/* The fake driver and what it saw. */
+static struct {
+  int image_code[2], n_loads, n_unloads; /* what each load answers */
+  const void *image[2];
+  int set_attribute[8], set_value[8], n_sets;
+  int resident;
+  int n_maps, map_type, map_swizzle;
+  uint32_t map_rank, map_box[5];
+  uint64_t map_base, map_dim[5], map_stride[5];
+  int n_launches, launch_code;
+  unsigned grid, block, shared_bytes, cluster, dependent;
+  const char *function;
+  void *stream;
+  void *params[HD_MAX_PARAMS];
+  uint64_t b_param, ldb, alpha_bits, m;
+} seen;
+
+static int fake_load(void **module, const void *image, unsigned n, int *options, void **values) {
+  (void)n, (void)options, (void)values;
+  seen.image[seen.n_loads] = image;
+  *module = &seen;
+  return seen.image_code[seen.n_loads++];
+}
+static int fake_unload(void *module) {
+  assert_ptr_equal(module, &seen);
+  seen.n_unloads++;
+  return 0;
+}
+static int fake_function(void **function, void *module, const char *name) {
+  (void)module;
+  *function = (void *)(uintptr_t)name;
+  return 0;
+}
+static int fake_set(void *function, int attribute, int value) {
+  (void)function;
+  seen.set_attribute[seen.n_sets] = attribute;
+  seen.set_value[seen.n_sets++] = value;
+  return 0;
+}
+static int fake_blocks(int *n, void *function, int n_threads, size_t shared_bytes) {
+  (void)function, (void)n_threads, (void)shared_bytes;
+  *n = seen.resident;
+  return 0;
+}
+static int fake_clusters(int *n, void *function, const config *c) {
+  (void)function;
+  assert_int_equal(c->attributes[0].id, 4);
+  *n = seen.resident;
+  return 0;
+}
+static int fake_device(int *device) {
+  *device = 0;
+  return 0;
+}
+static int fake_attribute(int *value, int attribute, int device) {
+  (void)device;
+  assert_int_equal(attribute, 16);
+  *value = 10;
+  return 0;
+}
+static int fake_encode(void *map, int type, uint32_t rank, void *base, const uint64_t *dims,
+                       const uint64_t *strides, const uint32_t *box, const uint32_t *ones,
+                       int interleave, int swizzle, int promotion, int fill) {
+  assert_int_equal((uintptr_t)map % 64, 0);
+  assert_int_equal(interleave + fill, 0);
+  assert_int_equal(promotion, 3);
+  seen.n_maps++;
+  seen.map_type = type;
+  seen.map_swizzle = swizzle;
+  seen.map_rank = rank;
+  seen.map_base = (uint64_t)(uintptr_t)base;
+  for (uint32_t i = 0; i < rank; i++) {
+    seen.map_dim[i] = dims[i];
+    seen.map_box[i] = box[i];
+    assert_int_equal(ones[i], 1);
+    if (i > 0)
+      seen.map_stride[i] = strides[i - 1];
+  }
+  memset(map, 0xab, 128);
+  return 0;
+}
+static int fake_launch(const config *c, void *function, void **params, void **extra) {
+  assert_null(extra);
+  seen.n_launches++;
+  seen.grid = c->grid[0];
+  seen.block = c->block[0];
+  assert_int_equal(c->grid[1] * c->grid[2] * c->block[1] * c->block[2], 1);
+  seen.shared_bytes = c->shared_bytes;
+  seen.stream = c->stream;
+  seen.function = function;
+  for (unsigned i = 0; i < c->n_attributes; i++) {
+    if (c->attributes[i].id == 4)
+      seen.cluster = c->attributes[i].value[0];
+    if (c->attributes[i].id == 6)
+      seen.dependent = c->attributes[i].value[0];
+  }
+  memcpy(&seen.b_param, params[1], 8);
+  memcpy(&seen.m, params[5], 4);
+  memcpy(&seen.ldb, params[8], 8);
+  memcpy(&seen.alpha_bits, params[11], 4);
+  return seen.launch_code;
+}
+
+static const driver_table table = {
+    (driver_fn)fake_load,   (driver_fn)fake_unload,   (driver_fn)fake_function,
+    (driver_fn)fake_set,    (driver_fn)fake_blocks,   (driver_fn)fake_clusters,
+    (driver_fn)fake_device, (driver_fn)fake_attribute, (driver_fn)fake_launch,
+    (driver_fn)fake_encode};
+
+static const hd_launcher_code both = {"\x7f" "ELF", 4, ".version 8.6\n", 13};
+
+/* Writes NAME.h and NAME.c into a folder. */
+static void write_launcher(const hd_manifest *m, const hd_launcher_code *code, const char *dir) {
+  char *header = NULL, *source = NULL, path[512];
+  assert_int_equal(hd_launcher_write(NULL, m, code, &header, &source), HEDDLE_OK);
+  snprintf(path, sizeof path, "%s/%s.h", dir, m->name);
+  assert_int_equal(hd_file_write(NULL, path, header, strlen(header)), HEDDLE_OK);
+  snprintf(path, sizeof path, "%s/%s.c", dir, m->name);
+  assert_int_equal(hd_file_write(NULL, path, source, strlen(source)), HEDDLE_OK);
+  free(header);
+  free(source);
+}
+
+static void compiles(const char *const *argv) {
+  hd_strbuf output = {0};
+  int code = -1;
+  assert_int_equal(hd_process_run(NULL, argv, 60, &output, &code), HEDDLE_OK);
+  if (code != 0)
+    fail_msg("%s", hd_strbuf_text(&output));
+  hd_strbuf_free(&output);
+}
+
+/* Compiles it into a shared object with the strictest flags and opens that. */
+static void *open_launcher(const hd_manifest *m, const hd_launcher_code *code) {
+  char *dir = NULL, source[512], object[512];
+  assert_int_equal(hd_file_tempdir(NULL, NULL, &dir), HEDDLE_OK);
+  write_launcher(m, code, dir);
+  snprintf(source, sizeof source, "%s/%s.c", dir, m->name);
+  snprintf(object, sizeof object, "%s/launcher.so", dir);
+  compiles((const char *[]){"cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared",
+                            "-fPIC", "-o", object, source, NULL});
+  void *library = dlopen(object, RTLD_NOW | RTLD_LOCAL);
+  assert_non_null(library);
+  hd_file_remove(NULL, dir);
+  free(dir);
+  return library;
+}
+
+static int setup(void **state) {
+  hd_manifest m = sample_manifest();
+  *state = open_launcher(&m, &both);
+  return 0;
+}
+
+static int teardown(void **state) { return dlclose(*state); }
+
+typedef int (*load_fn)(const driver_table *, void *kernel);
+typedef void (*unload_fn)(void *kernel);
+typedef const char *(*error_fn)(int code);
+typedef int (*launch_fn)(const void *kernel, const void *a, const void *b, const void *c, void *d,
+                         const void *user, int32_t m, int32_t n, int32_t k, int64_t ldb,
+                         int64_t ldc, int64_t ldd, float alpha, float beta, void *workspace,
+                         void *stream);
+typedef int (*workspace_fn)(int32_t m, int32_t n, int32_t k, int64_t ldb, int64_t ldc, int64_t ldd,
+                            uint64_t *n_bytes);
+
+static _Alignas(16) char kernel[1024]; /* more than any sample_kernel takes */
+
+static void *find(void *library, const char *name) {
+  void *symbol = dlsym(library, name);
+  assert_non_null(symbol);
+  return symbol;
+}
+
+static void load(void *library, int resident) {
+  memset(&seen, 0, sizeof seen);
+  seen.resident = resident;
+  load_fn sample_load = (load_fn)find(library, "sample_load");
+  assert_int_equal(sample_load(&table, kernel), 0);
+}
+
+static void loading_tries_cubin_then_ptx(void **state) {
+  load_fn sample_load = (load_fn)find(*state, "sample_load");
+  load(*state, 66);
+  assert_int_equal(seen.n_loads, 1);
+  assert_memory_equal(seen.image[0], "\x7f" "ELF", 4);
+  assert_int_equal(seen.set_attribute[0], 8);
+  assert_int_equal(seen.set_value[0], 200 * 1024);
+  memset(&seen, 0, sizeof seen);
+  seen.resident = 1;
+  seen.image_code[0] = 209;
+  assert_int_equal(sample_load(&table, kernel), 0);
+  assert_string_equal(seen.image[1], ".version 8.6\n");
+  memset(&seen, 0, sizeof seen);
+  seen.image_code[0] = 209;
+  seen.image_code[1] = 218;
+  assert_int_equal(sample_load(&table, kernel), 218);
+  assert_int_equal(seen.n_unloads, 0);
+}
+
+static void nothing_resident_is_an_error_that_unloads(void **state) {
+  load_fn sample_load = (load_fn)find(*state, "sample_load");
+  error_fn sample_error = (error_fn)find(*state, "sample_error");
+  memset(&seen, 0, sizeof seen);
+  int code = sample_load(&table, kernel);
+  assert_string_equal(sample_error(code), "no CTA of this kernel fits the device");
+  assert_int_equal(seen.n_unloads, 1);
+  assert_string_equal(sample_error(0), "done");
+  assert_string_equal(sample_error(-99), "unknown code");
+}
+
+static int call(void *library, const hd_values *v) {
+  float alpha, beta;
+  memcpy(&alpha, &v->v[HD_ARG_ALPHA], 4);
+  memcpy(&beta, &v->v[HD_ARG_BETA], 4);
+  launch_fn sample = (launch_fn)find(library, "sample");
+#define P(kind) ((void *)(uintptr_t)v->v[HD_ARG_##kind])
+#define I(kind) ((int32_t)v->v[HD_ARG_##kind])
+#define L(kind) ((int64_t)v->v[HD_ARG_##kind])
+  return sample(kernel, P(A), P(B), P(C), P(D), P(USER), I(M), I(N), I(K), L(LDB), L(LDC), L(LDD),
+                alpha, beta, P(WORKSPACE), (void *)0x77);
+#undef P
+#undef I
+#undef L
+}
+
+/* The launcher's code for a rule of hd_manifest_plan. */
+static int code_of(const char *rule) {
+  static const char *const rules[] = {"",           "launch.size",  "launch.max",
+                                      "launch.stride", "launch.divisible", "launch.null",
+                                      "launch.align", "launch.variant", "launch.grid",
+                                      "launch.workspace", "launch.tmap"};
+  for (int i = 1; i < (int)HD_COUNT(rules); i++) {
+    if (strcmp(rule, rules[i]) == 0)
+      return -i;
+  }
+  fail_msg("no code for %s", rule);
+  return 1;
+}
+
+static void expect_launch(const hd_launch_plan *plan, const hd_values *v, bool tma) {
+  assert_int_equal(seen.n_launches, plan->grid_x > 0);
+  if (plan->grid_x == 0)
+    return;
+  assert_string_equal(seen.function, plan->variant->entry);
+  assert_int_equal(seen.grid, plan->grid_x);
+  assert_int_equal(seen.block, plan->variant->n_threads);
+  assert_int_equal(seen.shared_bytes, plan->variant->shared_bytes);
+  assert_int_equal(seen.cluster, tma ? 2 : 0);
+  assert_int_equal(seen.dependent, tma);
+  assert_ptr_equal(seen.stream, (void *)0x77);
+  assert_int_equal(seen.m, v->v[HD_ARG_M]);
+  assert_int_equal(seen.ldb, v->v[HD_ARG_LDB]);
+  assert_int_equal(seen.alpha_bits, v->v[HD_ARG_ALPHA]);
+  assert_int_equal(seen.n_maps, tma);
+  assert_int_equal(seen.b_param, tma ? UINT64_C(0xabababababababab) : v->v[HD_ARG_B]);
+  if (!tma)
+    return;
+  const hd_tmap *t = &plan->tmap[0];
+  assert_int_equal(seen.map_type, 9);
+  assert_int_equal(seen.map_swizzle, t->swizzle);
+  assert_int_equal(seen.map_rank, t->rank);
+  assert_int_equal(seen.map_base, t->base);
+  for (int i = 0; i < t->rank; i++) {
+    assert_int_equal(seen.map_dim[i], t->dim[i]);
+    assert_int_equal(seen.map_box[i], t->box[i]);
+    assert_int_equal(seen.map_stride[i], t->stride[i]);
+  }
+}
+
+static uint64_t next(uint64_t *seed) {
+  *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return *seed >> 33;
+}
+
+/* Sizes near the edges of every rule; now and then something hostile. */
+static hd_values random_values(uint64_t *seed) {
+  static const int64_t odd[] = {-1, 0, 1, 2, 3, 100001, INT32_MAX, INT32_MIN};
+  hd_values v = sample_values();
+  v.v[HD_ARG_M] = next(seed) % 1000;
+  v.v[HD_ARG_N] = next(seed) % 300;
+  v.v[HD_ARG_K] = 4 * (next(seed) % 64) + (next(seed) % 16 == 0);
+  v.v[HD_ARG_LDB] = v.v[HD_ARG_K] + next(seed) % 20;
+  v.v[HD_ARG_LDC] = v.v[HD_ARG_N] + next(seed) % 3 - (next(seed) % 16 == 0);
+  v.v[HD_ARG_LDD] = v.v[HD_ARG_N] + next(seed) % 3;
+  v.v[HD_ARG_B] += next(seed) % 4 ? 0 : next(seed) % 20;
+  if (next(seed) % 8 == 0)
+    v.v[HD_ARG_A + next(seed) % (HD_ARG_WORKSPACE - HD_ARG_A + 1)] = next(seed) % 2 * 0x40;
+  if (next(seed) % 8 == 0)
+    v.v[HD_ARG_M + next(seed) % 3] = (uint64_t)odd[next(seed) % HD_COUNT(odd)];
+  if (next(seed) % 16 == 0)
+    v.v[HD_ARG_LDB + next(seed) % 3] = (uint64_t)(odd[next(seed) % HD_COUNT(odd)] * (INT64_C(1) << 20));
+  if (next(seed) % 64 == 0) { /* more tiles than a grid takes */
+    v.v[HD_ARG_M] = 100000;
+    v.v[HD_ARG_N] = v.v[HD_ARG_LDC] = v.v[HD_ARG_LDD] = INT32_MAX;
+  }
+  return v;
+}
+
+static void launcher_and_plan_agree_everywhere(void **state) {
+  hd_manifest m = sample_manifest();
+  heddle_context *ctx = heddle_context_create();
+  uint64_t seed = 1;
+  int n_launched = 0, n_refused[16] = {0};
+  for (int i = 0; i < 20000; i++) {
+    int resident = (int)(next(&seed) % 9) + 1;
+    hd_values v = random_values(&seed), planned = v;
+    uint32_t residents[HD_MAX_VARIANTS] = {(uint32_t)resident * 2, (uint32_t)resident * 10};
+    hd_launch_plan plan;
+    load(*state, resident);
+    int code = call(*state, &v);
+    heddle_context_clear(ctx);
+    if (hd_manifest_plan(ctx, &m, &planned, residents, &plan) != HEDDLE_OK) {
+      assert_int_equal(code, code_of(heddle_context_get(ctx, 0)->rule));
+      assert_int_equal(seen.n_launches, 0);
+      n_refused[-code]++;
+      continue;
+    }
+    assert_int_equal(code, 0);
+    expect_launch(&plan, &v, strcmp(plan.variant->path, "tma") == 0);
+    n_launched += seen.n_launches;
+  }
+  heddle_context_free(ctx);
+  assert_in_range(n_launched, 3000, 20000);
+  for (int i = 1; i <= 8; i++)
+    if (n_refused[i] == 0)
+      fail_msg("no case with code %d", -i);
+}
+
+static void workspace_and_plan_agree(void **state) {
+  hd_manifest m = sample_manifest();
+  hd_values v = sample_values();
+  uint64_t bytes = 0, planned = 0;
+  workspace_fn sample_workspace = (workspace_fn)find(*state, "sample_workspace");
+  assert_int_equal(sample_workspace(256, 128, 64, 64, 128, 128, &bytes), 0);
+  assert_int_equal(hd_manifest_workspace(NULL, &m, &v, &planned), HEDDLE_OK);
+  assert_int_equal(bytes, planned);
+  assert_int_equal(sample_workspace(256, 128, 63, 64, 128, 128, &bytes), -4);
+}
+
+static void the_drivers_code_comes_back(void **state) {
+  hd_values v = sample_values();
+  load(*state, 4);
+  seen.launch_code = 719;
+  assert_int_equal(call(*state, &v), 719);
+}
+
+/* Fixed sizes, no maps, no workspace, cubin alone: other branches of the generator. */
+static void fixed_sizes_compile_too(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  hd_launcher_code cubin = both, ptx = both;
+  m.variant[0] = m.variant[1];
+  m.n_variants = 1;
+  m.variant[0].workspace_bytes_per_tile = (hd_expr){0};
+  m.variant[0].n_requirements = 0;
+  for (int i = 0; i < m.n_args; i++) {
+    if (hd_arg_class_of(m.arg[i].kind) == HD_CLASS_I32 ||
+        hd_arg_class_of(m.arg[i].kind) == HD_CLASS_I64)
+      m.arg[i].fixed = 4096;
+  }
+  cubin.ptx_bytes = 0;
+  dlclose(open_launcher(&m, &cubin));
+  m.variant[0].n_params = 0;
+  ptx.cubin_bytes = 0;
+  dlclose(open_launcher(&m, &ptx));
+}
+
+static void the_header_is_cpp_too(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  char *dir = NULL, header[512];
+  assert_int_equal(hd_file_tempdir(NULL, NULL, &dir), HEDDLE_OK);
+  write_launcher(&m, &both, dir);
+  snprintf(header, sizeof header, "%s/sample.h", dir);
+  compiles((const char *[]){"c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                            "-x", "c++", header, NULL});
+  hd_file_remove(NULL, dir);
+  free(dir);
+}
+
+static void same_input_same_bytes(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  char *h1, *s1, *h2, *s2;
+  assert_int_equal(hd_launcher_write(NULL, &m, &both, &h1, &s1), HEDDLE_OK);
+  assert_int_equal(hd_launcher_write(NULL, &m, &both, &h2, &s2), HEDDLE_OK);
+  assert_string_equal(h1, h2);
+  assert_string_equal(s1, s2);
+  free(h1), free(s1), free(h2), free(s2);
+}
+
+static void bad_names_and_no_code_are_refused(void **state) {
+  (void)state;
+  static const char *const names[] = {"or", "int", "main", "hd_values", "heddle_x", "_x", "a*/b"};
+  char *header = NULL, *source = NULL;
+  hd_manifest m = sample_manifest();
+  for (size_t i = 0; i < HD_COUNT(names); i++) {
+    m.name = names[i];
+    assert_int_equal(hd_launcher_write(NULL, &m, &both, &header, &source), HEDDLE_INVALID);
+  }
+  m = sample_manifest();
+  m.act = "*/";
+  assert_int_equal(hd_launcher_write(NULL, &m, &both, &header, &source), HEDDLE_INVALID);
+  m = sample_manifest();
+  hd_launcher_code none = {0};
+  assert_int_equal(hd_launcher_write(NULL, &m, &none, &header, &source), HEDDLE_INVALID);
+  assert_null(header);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(loading_tries_cubin_then_ptx),
+      cmocka_unit_test(nothing_resident_is_an_error_that_unloads),
+      cmocka_unit_test(launcher_and_plan_agree_everywhere),
+      cmocka_unit_test(workspace_and_plan_agree),
+      cmocka_unit_test(the_drivers_code_comes_back),
+      cmocka_unit_test(fixed_sizes_compile_too),
+      cmocka_unit_test(the_header_is_cpp_too),
+      cmocka_unit_test(same_input_same_bytes),
+      cmocka_unit_test(bad_names_and_no_code_are_refused),
+  };
+  return cmocka_run_group_tests(tests, setup, teardown);
+}
