@@ -47,31 +47,40 @@ static double decode_float(const float_format *f, uint32_t bits) {
   return negative ? -value : value;
 }
 
-/* The code of a finite magnitude. Scaling by a power of two is exact, so rint rounds once. */
-static uint32_t encode_magnitude(const float_format *f, double magnitude) {
-  int exponent;
-  if (magnitude == 0)
-    return 0;
-  frexp(magnitude, &exponent); /* magnitude = [0.5, 1) * 2^exponent */
-  int least = 1 - f->bias;
-  int e = exponent - 1 < least ? least : exponent - 1;
-  if (e > f->bias + 1)
-    return f->max + 1;
-  double units = rint(ldexp(magnitude, f->man_bits - e));
-  uint32_t base = (uint32_t)(e - least) << f->man_bits;
-  return base + (uint32_t)units; /* a carry out of the mantissa lands in the exponent by itself */
+enum { DOUBLE_MAN_BITS = 52, DOUBLE_BIAS = 1023 };
+
+/* Of a magnitude below the smallest normal. Scaling by a power of two is exact: rint rounds once. A
+ * carry out of the mantissa lands in the exponent by itself. */
+static uint32_t encode_subnormal(const float_format *f, double magnitude) {
+  return (uint32_t)rint(ldexp(magnitude, f->man_bits + f->bias - 1));
 }
 
+/* The code of a magnitude, rounded to nearest even on the bits of the double; above `max` when it is
+ * too large or Inf. */
+static uint32_t encode_magnitude(const float_format *f, double magnitude) {
+  uint64_t bits;
+  memcpy(&bits, &magnitude, sizeof bits);
+  int exponent = (int)(bits >> DOUBLE_MAN_BITS) - DOUBLE_BIAS, dropped = DOUBLE_MAN_BITS - f->man_bits;
+  if (exponent < 1 - f->bias)
+    return encode_subnormal(f, magnitude);
+  if (exponent > f->bias + 1)
+    return f->max + 1;
+  uint64_t odd = bits >> dropped & 1, half = (uint64_t)1 << (dropped - 1);
+  uint64_t rounded = (bits + half - 1 + odd) >> dropped;
+  return (uint32_t)(rounded - ((uint64_t)(DOUBLE_BIAS - f->bias) << f->man_bits));
+}
+
+/* The sign goes through without a branch: of random values half are negative. */
 static uint32_t encode_float(const float_format *f, double value) {
-  uint32_t sign_bit = 1u << (f->exp_bits + f->man_bits), code;
+  uint32_t negative = signbit(value) != 0;
   if (isnan(value))
     return (f->nan ? f->nan : f->max) << f->shift;
-  if (signbit(value) && !f->has_sign)
+  if (negative && !f->has_sign)
     return 0;
-  code = isinf(value) ? f->max + 1 : encode_magnitude(f, fabs(value));
+  uint32_t code = encode_magnitude(f, fabs(value));
   if (code > f->max)
     code = f->saturates ? f->max : f->inf;
-  return (signbit(value) ? code | sign_bit : code) << f->shift;
+  return (code | negative << (f->exp_bits + f->man_bits)) << f->shift;
 }
 
 static uint32_t encode_scale(double value) {
@@ -164,6 +173,11 @@ uint32_t hd_elem_value_mask(heddle_elem elem) {
   const heddle_elem_info *info = heddle_elem_get(elem);
   uint32_t mask = info->value_bits == 32 ? UINT32_MAX : (1u << info->value_bits) - 1;
   return mask << formats[elem].shift;
+}
+
+bool hd_elem_has_sign(heddle_elem elem) {
+  const heddle_elem_info *info = heddle_elem_get(elem);
+  return info->kind == HEDDLE_FLOAT ? formats[elem].has_sign : info->kind == HEDDLE_SIGNED;
 }
 
 size_t hd_elem_bytes(heddle_elem elem, size_t n_elems) {

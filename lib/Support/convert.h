@@ -19,6 +19,7 @@
 #ifndef HD_CONVERT_H
 #define HD_CONVERT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,9 @@ uint32_t hd_elem_from_double(heddle_elem elem, double value);
 
 /* The container bits that carry the value: 0xffffe000 for tf32, 0x3c for e2m1. */
 uint32_t hd_elem_value_mask(heddle_elem elem);
+
+/* Whether the type has negative values. */
+bool hd_elem_has_sign(heddle_elem elem);
 
 /* Bytes of n elements that lie together; 4-bit types round up to a byte. n must be small enough. */
 size_t hd_elem_bytes(heddle_elem elem, size_t n_elems);

@@ -1,0 +1,116 @@
+#include "Reference/operands.h"
+
+#include <math.h>
+
+#include "Sparse/sparse_rule.h"
+#include "Support/convert.h"
+#include "Support/diag.h"
+
+static uint64_t mix(uint64_t x) {
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+static uint64_t row_hash(uint64_t seed, uint64_t i) {
+  return mix(seed + 0x9e3779b97f4a7c15u * (i + 1));
+}
+
+static uint64_t element_hash(uint64_t row, uint64_t j) {
+  return mix(row + 0xd1b54a32d192ed03u * (j + 1));
+}
+
+static double exact_value(heddle_elem elem, unsigned limit, uint64_t h) {
+  double magnitude = 1.0 + (double)(h % limit);
+  return h >> 63 && hd_elem_has_sign(elem) ? -magnitude : magnitude;
+}
+
+/* Four uniforms on 0..65535 have mean 131070 and variance 4 (2^32 - 1) / 12. */
+static double random_value(heddle_elem elem, uint64_t h) {
+  const heddle_elem_info *info = heddle_elem_get(elem);
+  const double scale = 1 / 37837.22;
+  double sum = (double)((h & 0xffff) + (h >> 16 & 0xffff) + (h >> 32 & 0xffff) + (h >> 48));
+  double x = (sum - 131070.0) * scale;
+  int bits = info->value_bits < 8 ? info->value_bits : 8;
+  if (info->kind != HEDDLE_FLOAT)
+    x *= ldexp(1, bits - (info->kind == HEDDLE_SIGNED)) / 3;
+  return hd_elem_has_sign(elem) ? x : fabs(x);
+}
+
+static double value_of(const hd_fill *fill, heddle_elem elem, uint64_t h) {
+  return fill->limit ? exact_value(elem, fill->limit, h) : random_value(elem, h);
+}
+
+void hd_fill_dense(const hd_fill *fill, heddle_elem elem, uint64_t n_rows, uint64_t n_cols,
+                   void *data, uint64_t row_stride) {
+  for (uint64_t i = 0; i < n_rows; i++) {
+    uint64_t row = row_hash(fill->seed, i);
+    for (uint64_t j = 0; j < n_cols; j++)
+      hd_elem_store(elem, data, (size_t)(i * row_stride + j),
+                    value_of(fill, elem, element_hash(row, j)));
+  }
+}
+
+/* Bit u: unit u of the group is not zero. */
+static unsigned group_places(const hd_sparse_rule *rule, uint64_t g) {
+  static const uint8_t of_four[6] = {0x3, 0x5, 0x6, 0x9, 0xa, 0xc};
+  unsigned places = rule->n_units == 2 ? 1u << (g & 1) : of_four[g % 6];
+  if ((g >> 8 & 0x3f) == 0)
+    return 0;
+  if ((g >> 8 & 7) == 0)
+    places = places & (places - 1) ? places & (~places + 1) : 0;
+  return places;
+}
+
+void hd_fill_sparse(const hd_fill *fill, heddle_elem elem, uint64_t m, uint64_t k, void *data,
+                    uint64_t row_stride) {
+  const heddle_elem_info *info = heddle_elem_get(elem);
+  const hd_sparse_rule *rule = hd_sparse_rule_get(elem);
+  unsigned per_unit = info->group / rule->n_units;
+  for (uint64_t i = 0; i < m; i++) {
+    uint64_t row = row_hash(fill->seed, i);
+    unsigned places = 0;
+    for (uint64_t j = 0; j < k; j++) {
+      if (j % info->group == 0)
+        places = group_places(rule, element_hash(row, ~(j / info->group)));
+      bool kept = places >> (j % info->group / per_unit) & 1;
+      double value = kept ? value_of(fill, elem, element_hash(row, j)) : 0.0;
+      hd_elem_store(elem, data, (size_t)(i * row_stride + j), value);
+    }
+  }
+}
+
+int hd_exact_bits(heddle_elem a, heddle_elem b, heddle_elem accumulator) {
+  const heddle_elem_info *ia = heddle_elem_get(a), *ib = heddle_elem_get(b);
+  bool narrow = ia->kind == HEDDLE_FLOAT && ia->container_bits <= 8 && ib->container_bits <= 8;
+  if (accumulator == HEDDLE_S32)
+    return 31;
+  if (accumulator == HEDDLE_F16)
+    return 11;
+  return narrow ? 13 : 24;
+}
+
+static unsigned largest_limit(heddle_elem elem) {
+  double most = hd_elem_exact_integers(elem);
+  return most < 8 ? (unsigned)most : 8;
+}
+
+heddle_status hd_exact_limits(heddle_context *ctx, heddle_elem a, heddle_elem b,
+                              heddle_elem accumulator, uint64_t k, unsigned *limit_a,
+                              unsigned *limit_b) {
+  const uint64_t room = 64;
+  int bits = hd_exact_bits(a, b, accumulator);
+  uint64_t most = ((uint64_t)1 << bits) - room;
+  unsigned most_a = largest_limit(a), most_b = largest_limit(b);
+  for (unsigned limit = 8; limit > 0 && k <= 2 * most; limit--) {
+    unsigned la = limit < most_a ? limit : most_a, lb = limit < most_b ? limit : most_b;
+    if ((k + 1) / 2 * la * lb > most)
+      continue;
+    *limit_a = la;
+    *limit_b = lb;
+    return HEDDLE_OK;
+  }
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "reference.exact",
+                  "K = %llu: sums over %d exact bits do not stay exact; nearest: %llu",
+                  (unsigned long long)k, bits, (unsigned long long)(2 * most));
+}

@@ -1,0 +1,54 @@
+/* Reference/reference.h: D = act(alpha * A * B + beta * C + bias) in double precision. */
+#ifndef HD_REFERENCE_H
+#define HD_REFERENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/context.h"
+#include "heddle/types.h"
+
+/* Element (i, j) is at index i * row_stride + j * col_stride of the array; strides in elements.
+ * 4-bit elements are two a byte, low nibble first: an index is then of nibbles. */
+typedef struct hd_matrix {
+  const void *data; /* borrowed; NULL: there is none */
+  heddle_elem elem;
+  uint64_t row_stride, col_stride;
+} hd_matrix;
+
+typedef enum hd_act { HD_ACT_NONE, HD_ACT_RELU, HD_ACT_GELU, HD_ACT_GELU_TANH, HD_ACT_SILU } hd_act;
+
+/* "none", "relu", "gelu", "gelu_tanh", "silu". HEDDLE_NOT_FOUND when it is none of them. */
+heddle_status hd_act_parse(const char *name, hd_act *act);
+/* gelu is x * (1 + erf(x / sqrt 2)) / 2; gelu_tanh its tanh form; silu x / (1 + exp(-x)). NaN stays
+ * NaN in all of them. */
+double hd_act_apply(hd_act act, double x);
+
+/* A problem. A is M x K, dense (a.data) or canonical (values and codes as in heddle/sparse.h, with
+ * a.elem their type). B is K x N: K-major means row_stride 1. A zero of a dense A is not multiplied
+ * (0 * Inf gives no NaN); a canonical A multiplies all its values, fillers too, as the hardware
+ * does. Integer sums do not wrap: keep them within 32 bits. */
+typedef struct hd_reference {
+  uint64_t m, n, k;
+  hd_matrix a;
+  const void *values, *codes; /* used when a.data is NULL */
+  hd_matrix b;
+  hd_matrix c;       /* M x N; data NULL: no beta * C */
+  hd_matrix bias;    /* one element a row (or column), row_stride apart; data NULL: none */
+  bool bias_along_n; /* false: bias[M]; true: bias[N] */
+  double alpha, beta;
+  hd_act act;
+} hd_reference;
+
+/* The rows of D that `rows` names, each 0..m-1: out[n_rows][n]. rows NULL: rows 0..n_rows-1.
+ * HEDDLE_NO_MEMORY, or HEDDLE_INVALID for a row past m. About 0.2 s for 1024 x 1024 x 1024; time is
+ * K * N for reading B plus n_rows * K/2 * N. Thread-safe. */
+heddle_status hd_reference_rows(heddle_context *ctx, const hd_reference *reference,
+                                const uint64_t *rows, size_t n_rows, double *out);
+
+/* Chooses min(n_rows, m) distinct rows by seed, ascending, always with the first and the last;
+ * returns how many. For problems too large to check whole. */
+size_t hd_reference_sample_rows(uint64_t seed, uint64_t m, size_t n_rows, uint64_t *rows);
+
+#endif

@@ -1,0 +1,122 @@
+#include "Reference/reference_compare.h"
+
+#include <math.h>
+
+#include "Support/convert.h"
+
+double hd_error_bound(heddle_elem d, heddle_elem a, heddle_elem accumulator, uint64_t k,
+                      unsigned k_instr) {
+  const heddle_elem_info *info = heddle_elem_get(a);
+  bool narrow = info->kind == HEDDLE_FLOAT && info->container_bits <= 8;
+  double out = 0, u = narrow ? 4e-5 : 0x1p-22;
+  if (d == HEDDLE_F16)
+    out = 4e-4;
+  else if (d == HEDDLE_BF16)
+    out = 3e-3;
+  else if (d == HEDDLE_E4M3)
+    out = 0x1p-4;
+  else if (d == HEDDLE_E5M2)
+    out = 0x1p-3;
+  if (accumulator == HEDDLE_F16)
+    u = 0x1p-11;
+  else if (accumulator == HEDDLE_S32)
+    u = 0;
+  return out + ceil((double)k / k_instr) * u;
+}
+
+/* One element at a time, the same walk for both kinds of comparison. */
+typedef struct walk {
+  const hd_matrix *d;
+  uint64_t n;
+  const uint64_t *rows;
+  size_t n_rows;
+  const double *expected;
+} walk;
+
+static uint64_t row_of(const walk *w, size_t i) {
+  return w->rows ? w->rows[i] : i;
+}
+
+static uint32_t bits_of(const walk *w, size_t i, uint64_t j) {
+  return hd_elem_get_bits(w->d->elem, w->d->data,
+                          (size_t)(row_of(w, i) * w->d->row_stride + j * w->d->col_stride));
+}
+
+static void blame(hd_comparison *c, const walk *w, size_t i, uint64_t j, double got) {
+  c->row = row_of(w, i);
+  c->col = j;
+  c->got = got;
+  c->expected = w->expected[i * w->n + j];
+}
+
+static bool same_bits(heddle_elem elem, uint32_t got, double expected) {
+  return isnan(expected) ? isnan(hd_elem_to_double(elem, got))
+                         : got == hd_elem_from_double(elem, expected);
+}
+
+hd_comparison hd_compare_exact(const hd_matrix *d, uint64_t n, const uint64_t *rows,
+                               size_t n_rows, const double *expected) {
+  walk w = {d, n, rows, n_rows, expected};
+  hd_comparison c = {.n_compared = n * n_rows};
+  for (size_t i = 0; i < n_rows; i++)
+    for (uint64_t j = 0; j < n; j++) {
+      uint32_t bits = bits_of(&w, i, j);
+      double got = hd_elem_to_double(d->elem, bits), right = expected[i * n + j];
+      double off = fabs(got - hd_elem_to_double(d->elem, hd_elem_from_double(d->elem, right)));
+      if (isfinite(off) && off > c.max_error)
+        c.max_error = off;
+      if (same_bits(d->elem, bits, right))
+        continue;
+      if (c.n_wrong++ == 0)
+        blame(&c, &w, i, j, got);
+    }
+  c.error = (double)c.n_wrong;
+  c.ok = c.n_wrong == 0;
+  return c;
+}
+
+/* The root mean square of the finite part of the reference. */
+static double mean_size(const walk *w) {
+  double sum = 0, n = 0;
+  for (size_t i = 0; i < w->n_rows * (size_t)w->n; i++)
+    if (isfinite(w->expected[i])) {
+      sum += w->expected[i] * w->expected[i];
+      n++;
+    }
+  return n ? sqrt(sum / n) : 0;
+}
+
+/* An overflow of the output type is no error of the kernel: both must have it. */
+static bool is_special(heddle_elem elem, double got, double expected) {
+  return !isfinite(got) || !isfinite(hd_elem_to_double(elem, hd_elem_from_double(elem, expected)));
+}
+
+hd_comparison hd_compare_bounded(const hd_matrix *d, uint64_t n, const uint64_t *rows,
+                                 size_t n_rows, const double *expected, double bound) {
+  walk w = {d, n, rows, n_rows, expected};
+  double size = mean_size(&w), errors = 0, sizes = 0, farthest = -1;
+  if (size == 0 || bound == 0)
+    return hd_compare_exact(d, n, rows, n_rows, expected);
+  hd_comparison c = {.n_compared = n * n_rows, .bound = bound};
+  for (size_t i = 0; i < n_rows; i++)
+    for (uint64_t j = 0; j < n; j++) {
+      uint32_t bits = bits_of(&w, i, j);
+      double got = hd_elem_to_double(d->elem, bits), right = expected[i * n + j];
+      double off = fabs(got - right), score = off / (16 * bound * (fabs(right) + size));
+      if (is_special(d->elem, got, right))
+        score = same_bits(d->elem, bits, right) ? 0 : INFINITY;
+      else {
+        errors += off * off;
+        sizes += right * right;
+        c.max_error = fmax(c.max_error, off);
+      }
+      c.n_wrong += !(score <= 1);
+      if (score > farthest) {
+        farthest = score;
+        blame(&c, &w, i, j, got);
+      }
+    }
+  c.error = sizes > 0 ? sqrt(errors / sizes) : 0;
+  c.ok = c.n_wrong == 0 && c.error <= bound;
+  return c;
+}

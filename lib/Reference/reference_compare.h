@@ -1,0 +1,39 @@
+/* Reference/reference_compare.h: is a result right? */
+#ifndef HD_REFERENCE_COMPARE_H
+#define HD_REFERENCE_COMPARE_H
+
+#include "Reference/reference.h"
+
+/* ||D - R|| / ||R|| that rounding explains: out(d) + (K / k_instr) * u.
+ *   out, the output's rounding:   0 for f32 and integers, 4e-4 f16, 3e-3 bf16, 2^-4 e4m3, 2^-3 e5m2
+ *   u, a step of accumulation:    2^-22 in f32, 2^-11 in f16, 0 in s32, and 4e-5 in f32 over 8-bit
+ *                                 floats (their products are truncated before they are added)
+ * k_instr: the k of one instruction (16 for tf32 m64nNk16, 32 for 16-bit, 64 for 8-bit). */
+double hd_error_bound(heddle_elem d, heddle_elem a, heddle_elem accumulator, uint64_t k,
+                      unsigned k_instr);
+
+typedef struct hd_comparison {
+  bool ok;
+  uint64_t n_compared, n_wrong;
+  /* The first wrong element (exact) or the one farthest off (bounded); row is a row of D. */
+  uint64_t row, col;
+  double got, expected;
+  double max_error; /* largest |got - expected| among finite elements */
+  double error;     /* bounded: ||D - R|| / ||R||; exact: n_wrong */
+  double bound;     /* exact: 0 */
+} hd_comparison;
+
+/* Compares rows of D (M x N) with the reference's rows: `rows` and `expected` as in
+ * hd_reference_rows. Exact: the bits of D equal those of the reference rounded once to D's type; all
+ * NaNs are equal. */
+hd_comparison hd_compare_exact(const hd_matrix *d, uint64_t n, const uint64_t *rows,
+                               size_t n_rows, const double *expected);
+
+/* Bounded: the norm of the whole error, and no element farther off than 16 * bound * (|R| + the
+ * root mean square of R): a norm alone would not see one wrong element among millions. What is not
+ * finite in either must be the same in both (rounded once). An all-zero reference and
+ * a bound of 0 are compared exactly. */
+hd_comparison hd_compare_bounded(const hd_matrix *d, uint64_t n, const uint64_t *rows,
+                                 size_t n_rows, const double *expected, double bound);
+
+#endif

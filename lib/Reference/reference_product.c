@@ -1,0 +1,170 @@
+/* The product in panels of B: PANEL_K x PANEL_N elements are widened to double once, then every
+ * wanted row of A runs over them. Only A's values that stay are multiplied. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "Reference/reference.h"
+#include "Sparse/sparse_rule.h"
+#include "Support/convert.h"
+#include "Support/diag.h"
+
+enum { PANEL_K = 128, PANEL_N = 128, STRIP = 16, N_STRIPS = PANEL_N / STRIP };
+
+/* B's panel as strips of STRIP columns: [strip][k][column]; past N it holds zeros. */
+typedef double panel[N_STRIPS][PANEL_K][STRIP];
+
+/* The values of a row of A within a panel. */
+typedef struct row_slice {
+  int n;
+  int k[PANEL_K]; /* within the panel */
+  double value[PANEL_K];
+} row_slice;
+
+typedef struct extent {
+  uint64_t start;
+  unsigned n;
+} extent;
+
+static extent panel_extent(uint64_t start, uint64_t total, unsigned most) {
+  uint64_t left = total - start;
+  return (extent){start, left < most ? (unsigned)left : most};
+}
+
+static void widen_panel(const hd_matrix *b, extent k, extent n, panel out) {
+  memset(out, 0, sizeof(panel));
+  for (unsigned j = 0; j < n.n; j++)
+    for (unsigned i = 0; i < k.n; i++) {
+      uint64_t index = (k.start + i) * b->row_stride + (n.start + j) * b->col_stride;
+      out[j / STRIP][i][j % STRIP] = hd_elem_load(b->elem, b->data, (size_t)index);
+    }
+}
+
+static void slice_dense(const hd_matrix *a, uint64_t row, extent k, row_slice *slice) {
+  slice->n = 0;
+  for (unsigned i = 0; i < k.n; i++) {
+    uint64_t index = row * a->row_stride + (k.start + i) * a->col_stride;
+    double value = hd_elem_load(a->elem, a->data, (size_t)index);
+    if (value == 0)
+      continue;
+    slice->k[slice->n] = (int)i;
+    slice->value[slice->n++] = value;
+  }
+}
+
+/* A panel of K starts and ends between groups: PANEL_K is a multiple of every group. */
+static void slice_canonical(const hd_reference *r, uint64_t row, extent k, row_slice *slice) {
+  const hd_sparse_rule *rule = hd_sparse_rule_get(r->a.elem);
+  unsigned group = heddle_elem_get(r->a.elem)->group, per_unit = group / rule->n_units;
+  uint64_t codes_row_bytes = (r->k / group + 1) / 2;
+  const uint8_t *codes = (const uint8_t *)r->codes + row * codes_row_bytes;
+  slice->n = 0;
+  for (unsigned first = 0; first < k.n; first += group) {
+    unsigned code = hd_nibble(codes, (k.start + first) / group);
+    for (unsigned i = 0; i < group / 2u; i++) {
+      uint64_t index = row * (r->k / 2) + (k.start + first) / 2 + i;
+      unsigned unit = hd_sparse_unit(rule, code, i / per_unit);
+      slice->k[slice->n] = (int)(first + unit * per_unit + i % per_unit);
+      slice->value[slice->n++] = hd_elem_load(r->a.elem, r->values, (size_t)index);
+    }
+  }
+}
+
+static void multiply_strip(const row_slice *slice, const double strip[PANEL_K][STRIP],
+                           double *sums) {
+  double acc[STRIP];
+  memcpy(acc, sums, sizeof acc);
+  for (int i = 0; i < slice->n; i++) {
+    const double *b = strip[slice->k[i]], a = slice->value[i];
+    for (int j = 0; j < STRIP; j++)
+      acc[j] += a * b[j];
+  }
+  memcpy(sums, acc, sizeof acc);
+}
+
+static void multiply_row(const row_slice *slice, panel b, unsigned n, double *sums) {
+  for (unsigned s = 0; s * STRIP < n; s++) {
+    double strip[STRIP] = {0};
+    unsigned width = n - s * STRIP < STRIP ? n - s * STRIP : STRIP;
+    memcpy(strip, sums + s * STRIP, width * sizeof(double));
+    multiply_strip(slice, (const double(*)[STRIP])b[s], strip);
+    memcpy(sums + s * STRIP, strip, width * sizeof(double));
+  }
+}
+
+static uint64_t row_at(const uint64_t *rows, size_t i) {
+  return rows ? rows[i] : i;
+}
+
+static void multiply_all(const hd_reference *r, const uint64_t *rows, size_t n_rows, panel b,
+                         double *out) {
+  row_slice slice;
+  for (uint64_t k0 = 0; k0 < r->k; k0 += PANEL_K) {
+    extent k = panel_extent(k0, r->k, PANEL_K);
+    for (uint64_t n0 = 0; n0 < r->n; n0 += PANEL_N) {
+      extent n = panel_extent(n0, r->n, PANEL_N);
+      widen_panel(&r->b, k, n, b);
+      for (size_t i = 0; i < n_rows; i++) {
+        if (r->a.data)
+          slice_dense(&r->a, row_at(rows, i), k, &slice);
+        else
+          slice_canonical(r, row_at(rows, i), k, &slice);
+        multiply_row(&slice, b, n.n, out + i * r->n + n0);
+      }
+    }
+  }
+}
+
+static double element(const hd_matrix *x, uint64_t i, uint64_t j) {
+  return hd_elem_load(x->elem, x->data, (size_t)(i * x->row_stride + j * x->col_stride));
+}
+
+static void finish_row(const hd_reference *r, uint64_t row, double *out) {
+  for (uint64_t j = 0; j < r->n; j++) {
+    double x = r->alpha * out[j];
+    if (r->c.data)
+      x += r->beta * element(&r->c, row, j);
+    if (r->bias.data)
+      x += element(&r->bias, r->bias_along_n ? j : row, 0);
+    out[j] = hd_act_apply(r->act, x);
+  }
+}
+
+heddle_status hd_reference_rows(heddle_context *ctx, const hd_reference *reference,
+                                const uint64_t *rows, size_t n_rows, double *out) {
+  for (size_t i = 0; i < n_rows; i++)
+    if (row_at(rows, i) >= reference->m)
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "reference.row",
+                      "row %llu of a matrix of %llu rows",
+                      (unsigned long long)row_at(rows, i), (unsigned long long)reference->m);
+  double(*b)[PANEL_K][STRIP] = malloc(sizeof(panel));
+  if (!b)
+    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "reference.memory", "no memory");
+  memset(out, 0, n_rows * (size_t)reference->n * sizeof *out);
+  multiply_all(reference, rows, n_rows, b, out);
+  for (size_t i = 0; i < n_rows; i++)
+    finish_row(reference, row_at(rows, i), out + i * reference->n);
+  free(b);
+  return HEDDLE_OK;
+}
+
+static uint64_t next_random(uint64_t *state) {
+  uint64_t x = *state += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+/* One row from each of n_rows equal stretches: distinct and ascending without a search. */
+size_t hd_reference_sample_rows(uint64_t seed, uint64_t m, size_t n_rows, uint64_t *rows) {
+  size_t n = n_rows < m ? n_rows : (size_t)m;
+  for (size_t i = 0; i < n; i++) {
+    uint64_t start = (uint64_t)((unsigned __int128)m * i / n);
+    uint64_t end = (uint64_t)((unsigned __int128)m * (i + 1) / n);
+    rows[i] = start + next_random(&seed) % (end - start);
+  }
+  if (n > 0)
+    rows[0] = 0;
+  if (n > 1)
+    rows[n - 1] = m - 1;
+  return n;
+}

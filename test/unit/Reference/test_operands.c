@@ -1,0 +1,117 @@
+/* The operand generator: exactness, reach, reproducibility. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Reference/operands.h"
+#include "Support/arena.h"
+#include "Support/convert.h"
+#include "heddle/sparse.h"
+
+enum { ROWS = 32, COLS = 64 };
+
+static void exact_values_are_small_integers(void **state) {
+  (void)state;
+  for (heddle_elem elem = 0; elem < HEDDLE_N_ELEMS; elem++) {
+    unsigned limit = (unsigned)fmin(8, hd_elem_exact_integers(elem));
+    if (!limit)
+      continue;
+    uint8_t data[ROWS * COLS * 4];
+    unsigned seen = 0, negative = 0;
+    hd_fill fill = {.seed = 1, .limit = limit};
+    hd_fill_dense(&fill, elem, ROWS, COLS, data, COLS);
+    for (size_t i = 0; i < ROWS * COLS; i++) {
+      double x = hd_elem_load(elem, data, i);
+      assert_true(x == floor(x) && x != 0 && fabs(x) <= limit);
+      seen |= 1u << (unsigned)fabs(x);
+      negative += x < 0;
+    }
+    assert_int_equal(seen, (2u << limit) - 2);
+    assert_true(!hd_elem_has_sign(elem) || (negative > ROWS * COLS / 3 && negative < ROWS * COLS * 2 / 3));
+  }
+}
+
+static void random_values_have_mean_0_and_variance_1(void **state) {
+  (void)state;
+  enum { N = 1 << 16 };
+  hd_fill fill = {.seed = 2};
+  float *data = hd_xmalloc(N * sizeof *data);
+  double sum = 0, squares = 0;
+  hd_fill_dense(&fill, HEDDLE_F32, 1, N, data, N);
+  for (int i = 0; i < N; i++) {
+    sum += data[i];
+    squares += data[i] * data[i];
+  }
+  assert_true(fabs(sum / N) < 0.02 && fabs(squares / N - 1) < 0.02);
+  free(data);
+}
+
+/* All patterns occur, and groups with none, one and two non-zeros; the matrix compresses. */
+static void sparse_operands_reach_every_pattern(void **state) {
+  (void)state;
+  for (heddle_elem elem = 0; elem < HEDDLE_N_ELEMS; elem++) {
+    if (!heddle_elem_get(elem)->group)
+      continue;
+    uint8_t dense[ROWS * COLS * 4], values[ROWS * COLS * 2], codes[ROWS * COLS / 4];
+    hd_fill fill = {.seed = 3, .limit = 1};
+    hd_fill_sparse(&fill, elem, ROWS, COLS, dense, COLS);
+    assert_int_equal(heddle_sparse_compress(NULL, elem, ROWS, COLS, dense,
+                                            hd_elem_bytes(elem, COLS), values, codes),
+                     HEDDLE_OK);
+    unsigned seen = 0, zeros = 0;
+    for (size_t i = 0; i < (size_t)ROWS * COLS / heddle_elem_get(elem)->group / 2; i++)
+      seen |= 1u << (codes[i] & 15) | 1u << (codes[i] >> 4);
+    for (size_t i = 0; i < ROWS * COLS / 2; i++)
+      zeros += hd_elem_load(elem, values, i) == 0;
+    assert_int_equal(seen, elem == HEDDLE_TF32 ? 0x4010 : 0x7310);
+    assert_true(zeros > 0 && zeros < ROWS * COLS / 4);
+  }
+}
+
+static void a_larger_matrix_begins_with_the_smaller(void **state) {
+  (void)state;
+  hd_fill fill = {.seed = 4};
+  uint16_t small[4 * 8], large[6 * 16];
+  hd_fill_sparse(&fill, HEDDLE_BF16, 4, 8, small, 8);
+  hd_fill_sparse(&fill, HEDDLE_BF16, 6, 16, large, 16);
+  for (int i = 0; i < 4; i++)
+    assert_memory_equal(small + 8 * i, large + 16 * i, 16);
+  fill.seed = 5;
+  hd_fill_sparse(&fill, HEDDLE_BF16, 4, 8, small, 8);
+  assert_memory_not_equal(small, large, 16);
+}
+
+static void limits_keep_every_sum_exact(void **state) {
+  (void)state;
+  unsigned a = 0, b = 0;
+  for (uint64_t k = 4; k <= 3968; k += 4) {
+    assert_int_equal(hd_exact_limits(NULL, HEDDLE_F16, HEDDLE_F16, HEDDLE_F16, k, &a, &b),
+                     HEDDLE_OK);
+    assert_true(k / 2 * a * b + 64 <= 2048);
+  }
+  assert_int_equal(hd_exact_limits(NULL, HEDDLE_F16, HEDDLE_F16, HEDDLE_F16, 3972, &a, &b),
+                   HEDDLE_UNSUPPORTED);
+  assert_int_equal(hd_exact_limits(NULL, HEDDLE_BF16, HEDDLE_BF16, HEDDLE_F32, 8192, &a, &b),
+                   HEDDLE_OK);
+  assert_true(a == 8 && b == 8);
+  assert_int_equal(hd_exact_limits(NULL, HEDDLE_E2M1, HEDDLE_S4, HEDDLE_F32, 64, &a, &b),
+                   HEDDLE_OK);
+  assert_true(a == 4 && b == 7);
+  assert_int_equal(hd_exact_limits(NULL, HEDDLE_S8, HEDDLE_S8, HEDDLE_S32, UINT64_MAX, &a, &b),
+                   HEDDLE_UNSUPPORTED);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(exact_values_are_small_integers),
+      cmocka_unit_test(random_values_have_mean_0_and_variance_1),
+      cmocka_unit_test(sparse_operands_reach_every_pattern),
+      cmocka_unit_test(a_larger_matrix_begins_with_the_smaller),
+      cmocka_unit_test(limits_keep_every_sum_exact),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

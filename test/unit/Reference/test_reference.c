@@ -1,0 +1,295 @@
+/* The product against a plain triple loop, and the comparison against planted errors. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Reference/operands.h"
+#include "Reference/reference_compare.h"
+#include "Support/arena.h"
+#include "Support/convert.h"
+#include "heddle/sparse.h"
+
+typedef struct problem {
+  hd_reference r;
+  void *a, *b, *c, *bias, *values, *codes;
+} problem;
+
+static void *filled(uint64_t seed, heddle_elem elem, uint64_t rows, uint64_t cols, uint64_t stride) {
+  hd_fill fill = {.seed = seed, .limit = 3};
+  void *data = hd_xmalloc(hd_elem_bytes(elem, (size_t)(rows * stride)));
+  hd_fill_dense(&fill, elem, rows, cols, data, stride);
+  return data;
+}
+
+static problem make(heddle_elem elem, uint64_t m, uint64_t n, uint64_t k, bool mn_major) {
+  problem p = {.r = {.m = m, .n = n, .k = k, .alpha = 2, .beta = -1}};
+  hd_fill fill = {.seed = 11 + elem, .limit = 3};
+  heddle_sparse_info info;
+  size_t row_bytes = hd_elem_bytes(elem, (size_t)k);
+  uint64_t ldb = (mn_major ? n : k) + 6 + (mn_major ? n % 2 : 0);
+  p.a = hd_xmalloc(m * row_bytes);
+  hd_fill_sparse(&fill, elem, m, k, p.a, k);
+  p.b = mn_major ? filled(3, elem, k, n, ldb) : filled(3, elem, n, k, ldb);
+  p.c = filled(5, HEDDLE_F32, m, n, n + 1);
+  p.bias = filled(7, HEDDLE_F16, 1, m + n, m + n);
+  heddle_sparse_plan(NULL, HEDDLE_SPARSE_CANONICAL, elem, 0, m, k, &info);
+  p.values = hd_xmalloc(info.values_bytes);
+  p.codes = hd_xmalloc(info.codes_bytes);
+  assert_int_equal(heddle_sparse_compress(NULL, elem, m, k, p.a, row_bytes, p.values, p.codes),
+                   HEDDLE_OK);
+  p.r.a = (hd_matrix){p.a, elem, k, 1};
+  p.r.b = mn_major ? (hd_matrix){p.b, elem, ldb, 1} : (hd_matrix){p.b, elem, 1, ldb};
+  p.r.c = (hd_matrix){p.c, HEDDLE_F32, n + 1, 1};
+  p.r.bias = (hd_matrix){p.bias, HEDDLE_F16, 1, 1};
+  return p;
+}
+
+static void release(problem *p) {
+  free(p->a);
+  free(p->b);
+  free(p->c);
+  free(p->bias);
+  free(p->values);
+  free(p->codes);
+}
+
+static double at(const hd_matrix *x, uint64_t i, uint64_t j) {
+  return hd_elem_load(x->elem, x->data, (size_t)(i * x->row_stride + j * x->col_stride));
+}
+
+static double naive(const hd_reference *r, uint64_t i, uint64_t j) {
+  double sum = 0;
+  for (uint64_t k = 0; k < r->k; k++)
+    sum += at(&r->a, i, k) * at(&r->b, k, j);
+  sum *= r->alpha;
+  if (r->c.data)
+    sum += r->beta * at(&r->c, i, j);
+  if (r->bias.data)
+    sum += at(&r->bias, r->bias_along_n ? j : i, 0);
+  return hd_act_apply(r->act, sum);
+}
+
+static void compare_with_naive(const hd_reference *r) {
+  double *out = hd_xmalloc(r->m * r->n * sizeof *out);
+  assert_int_equal(hd_reference_rows(NULL, r, NULL, r->m, out), HEDDLE_OK);
+  for (uint64_t i = 0; i < r->m; i++)
+    for (uint64_t j = 0; j < r->n; j++)
+      assert_true(out[i * r->n + j] == naive(r, i, j));
+  uint64_t rows[3];
+  size_t n_rows = hd_reference_sample_rows(1, r->m, 3, rows);
+  double *some = hd_xmalloc(n_rows * r->n * sizeof *some);
+  assert_int_equal(hd_reference_rows(NULL, r, rows, n_rows, some), HEDDLE_OK);
+  for (size_t i = 0; i < n_rows; i++)
+    assert_memory_equal(some + i * r->n, out + rows[i] * r->n, r->n * sizeof *some);
+  free(some);
+  free(out);
+}
+
+static void product_equals_a_plain_loop(void **state) {
+  (void)state;
+  static const uint64_t sizes[][3] = {{1, 1, 8}, {5, 17, 136}, {3, 130, 264}, {9, 257, 24}};
+  for (heddle_elem elem = 0; elem < HEDDLE_N_ELEMS; elem++) {
+    if (!heddle_elem_get(elem)->group)
+      continue;
+    for (size_t s = 0; s < HD_COUNT(sizes); s++)
+      for (int form = 0; form < 4; form++) {
+        problem p = make(elem, sizes[s][0], sizes[s][1], sizes[s][2], form & 1);
+        p.r.bias_along_n = form >> 1;
+        p.r.act = form == 3 ? HD_ACT_RELU : HD_ACT_NONE;
+        compare_with_naive(&p.r);
+        p.r.values = p.values;
+        p.r.codes = p.codes;
+        double *dense = hd_xmalloc(p.r.m * p.r.n * 8), *canonical = hd_xmalloc(p.r.m * p.r.n * 8);
+        hd_reference_rows(NULL, &p.r, NULL, p.r.m, dense);
+        p.r.a.data = NULL;
+        hd_reference_rows(NULL, &p.r, NULL, p.r.m, canonical);
+        for (uint64_t i = 0; i < p.r.m * p.r.n; i++)
+          assert_true(dense[i] == canonical[i]);
+        free(canonical);
+        free(dense);
+        release(&p);
+      }
+  }
+}
+
+static void product_without_c_and_bias(void **state) {
+  (void)state;
+  problem p = make(HEDDLE_BF16, 4, 5, 16, false);
+  p.r.c.data = NULL;
+  p.r.bias.data = NULL;
+  compare_with_naive(&p.r);
+  release(&p);
+}
+
+static void row_past_the_end_is_refused(void **state) {
+  (void)state;
+  problem p = make(HEDDLE_BF16, 4, 5, 16, false);
+  uint64_t row = 4;
+  double out[5];
+  assert_int_equal(hd_reference_rows(NULL, &p.r, &row, 1, out), HEDDLE_INVALID);
+  release(&p);
+}
+
+static void sampled_rows_are_distinct(void **state) {
+  (void)state;
+  uint64_t rows[64];
+  for (uint64_t m = 1; m < 200; m += 3)
+    for (size_t wanted = 1; wanted <= 64; wanted *= 2) {
+      size_t n = hd_reference_sample_rows(m, m, wanted, rows);
+      assert_int_equal(n, wanted < m ? wanted : m);
+      assert_int_equal(rows[0], 0);
+      if (n > 1)
+        assert_int_equal(rows[n - 1], m - 1);
+      for (size_t i = 1; i < n; i++)
+        assert_true(rows[i] > rows[i - 1]);
+    }
+}
+
+static void near(double got, double expected) {
+  assert_true(fabs(got - expected) <= 1e-12 * (1 + fabs(expected)));
+}
+
+/* Values computed from the definitions with 30 digits elsewhere. */
+static void activations(void **state) {
+  (void)state;
+  hd_act act;
+  near(hd_act_apply(HD_ACT_GELU, 1), 0.841344746068542948585);
+  near(hd_act_apply(HD_ACT_GELU, -3), -0.00404969409489031);
+  near(hd_act_apply(HD_ACT_GELU_TANH, 1), 0.841191990607477);
+  near(hd_act_apply(HD_ACT_SILU, 2), 1.76159415595576488812);
+  near(hd_act_apply(HD_ACT_SILU, -800), 0);
+  assert_true(hd_act_apply(HD_ACT_RELU, -2) == 0 && hd_act_apply(HD_ACT_RELU, 2) == 2);
+  for (act = HD_ACT_NONE; act <= HD_ACT_SILU; act++)
+    assert_true(isnan(hd_act_apply(act, NAN)));
+  assert_int_equal(hd_act_parse("gelu_tanh", &act), HEDDLE_OK);
+  assert_int_equal(act, HD_ACT_GELU_TANH);
+  assert_int_equal(hd_act_parse("swish", &act), HEDDLE_NOT_FOUND);
+}
+
+/* ---- comparison ---- */
+
+enum { M = 6, N = 40 };
+
+static void round_all(const double *expected, heddle_elem elem, void *d) {
+  for (size_t i = 0; i < M * N; i++)
+    hd_elem_store(elem, d, i, expected[i]);
+}
+
+static void exact_sees_one_bit(void **state) {
+  (void)state;
+  double expected[M * N];
+  uint16_t d[M * N];
+  hd_matrix dm = {d, HEDDLE_BF16, N, 1};
+  for (int i = 0; i < M * N; i++)
+    expected[i] = 1000.25 * (i - 100);
+  expected[9] = NAN;
+  expected[10] = 1e300;
+  round_all(expected, HEDDLE_BF16, d);
+  d[9] = 0xffc1; /* another NaN */
+  assert_true(hd_compare_exact(&dm, N, NULL, M, expected).ok);
+  d[3 * N + 7] ^= 1;
+  d[4 * N] ^= 1;
+  hd_comparison c = hd_compare_exact(&dm, N, NULL, M, expected);
+  assert_false(c.ok);
+  assert_int_equal(c.n_wrong, 2);
+  assert_int_equal(c.row, 3);
+  assert_int_equal(c.col, 7);
+  assert_true(c.max_error > 0);
+}
+
+static void exact_tells_zeros_apart(void **state) {
+  (void)state;
+  double expected[1] = {0.0};
+  uint16_t d[1] = {0x8000};
+  hd_matrix dm = {d, HEDDLE_F16, 1, 1};
+  assert_false(hd_compare_exact(&dm, 1, NULL, 1, expected).ok);
+}
+
+static void exact_reads_rows_and_strides(void **state) {
+  (void)state;
+  const uint64_t rows[2] = {1, 4};
+  double expected[2 * 3] = {11, 12, 13, 41, 42, 43};
+  float d[3][8] = {{0}};
+  hd_matrix dm = {d, HEDDLE_F32, 1, 8}; /* column-major */
+  for (int i = 0; i < 2; i++)
+    for (int j = 0; j < 3; j++)
+      d[j][rows[i]] = (float)expected[i * 3 + j];
+  assert_true(hd_compare_exact(&dm, 3, rows, 2, expected).ok);
+  d[2][4] = 0;
+  hd_comparison c = hd_compare_exact(&dm, 3, rows, 2, expected);
+  assert_false(c.ok);
+  assert_int_equal(c.row, 4);
+  assert_int_equal(c.col, 2);
+}
+
+static void random_expected(double *expected) {
+  hd_fill fill = {.seed = 9};
+  float values[M * N];
+  hd_fill_dense(&fill, HEDDLE_F32, M, N, values, N);
+  for (int i = 0; i < M * N; i++)
+    expected[i] = 30.0 * values[i];
+}
+
+static void bounded_accepts_rounding_and_sees_one_wrong_element(void **state) {
+  (void)state;
+  double expected[M * N], bound = hd_error_bound(HEDDLE_BF16, HEDDLE_BF16, HEDDLE_F32, 4096, 32);
+  uint16_t d[M * N];
+  hd_matrix dm = {d, HEDDLE_BF16, N, 1};
+  random_expected(expected);
+  round_all(expected, HEDDLE_BF16, d);
+  hd_comparison c = hd_compare_bounded(&dm, N, NULL, M, expected, bound);
+  assert_true(c.ok && c.error > 0 && c.error <= bound);
+  uint16_t saved = d[50];
+  d[50] = (uint16_t)hd_elem_from_double(HEDDLE_BF16, expected[50] + 30);
+  c = hd_compare_bounded(&dm, N, NULL, M, expected, bound);
+  assert_false(c.ok);
+  assert_int_equal(c.row * N + c.col, 50);
+  d[50] = 0x7fc0;
+  assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, bound).ok);
+  d[50] = 0x7f80;
+  assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, bound).ok);
+  d[50] = saved;
+  for (int i = 0; i < M * N; i++) /* everything 1 % too large */
+    d[i] = (uint16_t)hd_elem_from_double(HEDDLE_BF16, expected[i] * 1.01);
+  assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, bound).ok);
+}
+
+static void bounded_never_trusts_zeros(void **state) {
+  (void)state;
+  double expected[M * N] = {0};
+  float d[M * N] = {0};
+  hd_matrix dm = {d, HEDDLE_F32, N, 1};
+  assert_true(hd_compare_bounded(&dm, N, NULL, M, expected, 1e-6).ok);
+  d[3] = 1e-30f;
+  assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, 1e-6).ok);
+}
+
+static void bounds_are_those_of_the_contract(void **state) {
+  (void)state;
+  near(hd_error_bound(HEDDLE_F32, HEDDLE_BF16, HEDDLE_F32, 64, 32), 2 * 0x1p-22);
+  near(hd_error_bound(HEDDLE_F16, HEDDLE_F16, HEDDLE_F32, 64, 32), 4e-4 + 2 * 0x1p-22);
+  near(hd_error_bound(HEDDLE_BF16, HEDDLE_BF16, HEDDLE_F32, 36, 32), 3e-3 + 2 * 0x1p-22);
+  near(hd_error_bound(HEDDLE_F16, HEDDLE_F16, HEDDLE_F16, 64, 32), 4e-4 + 2 * 0x1p-11);
+  near(hd_error_bound(HEDDLE_S32, HEDDLE_S8, HEDDLE_S32, 64, 64), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(product_equals_a_plain_loop),
+      cmocka_unit_test(product_without_c_and_bias),
+      cmocka_unit_test(row_past_the_end_is_refused),
+      cmocka_unit_test(sampled_rows_are_distinct),
+      cmocka_unit_test(activations),
+      cmocka_unit_test(exact_sees_one_bit),
+      cmocka_unit_test(exact_tells_zeros_apart),
+      cmocka_unit_test(exact_reads_rows_and_strides),
+      cmocka_unit_test(bounded_accepts_rounding_and_sees_one_wrong_element),
+      cmocka_unit_test(bounded_never_trusts_zeros),
+      cmocka_unit_test(bounds_are_those_of_the_contract),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

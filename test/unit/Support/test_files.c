@@ -1,0 +1,229 @@
+/* Files, processes and the blob store. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "Support/blob.h"
+#include "Support/file.h"
+
+static char *folder; /* of one test */
+
+static int make_folder(void **state) {
+  (void)state;
+  return hd_file_tempdir(NULL, NULL, &folder) == HEDDLE_OK ? 0 : -1;
+}
+
+static int remove_folder(void **state) {
+  (void)state;
+  int failed = hd_file_remove(NULL, folder) != HEDDLE_OK || access(folder, F_OK) == 0;
+  free(folder);
+  return failed ? -1 : 0;
+}
+
+static char *in_folder(const char *name) {
+  hd_strbuf path = {0};
+  hd_strbuf_printf(&path, "%s/%s", folder, name);
+  return hd_strbuf_take(&path);
+}
+
+static void write_then_read(void **state) {
+  (void)state;
+  char *path = in_folder("f"), *data;
+  size_t n;
+  for (size_t size = 0; size < 300000; size = size * 3 + 1) {
+    char *bytes = calloc(size + 1, 1);
+    memset(bytes, 'x', size);
+    assert_int_equal(hd_file_write(NULL, path, bytes, size), HEDDLE_OK);
+    assert_int_equal(hd_file_read(NULL, path, &data, &n), HEDDLE_OK);
+    assert_int_equal(n, size);
+    assert_memory_equal(data, bytes, size + 1);
+    free(data);
+    free(bytes);
+  }
+  struct stat st;
+  assert_int_equal(stat(path, &st), 0);
+  mode_t mask = umask(0);
+  umask(mask);
+  assert_int_equal(st.st_mode & 0777, 0666 & ~mask);
+  free(path);
+}
+
+static void errors_name_the_file(void **state) {
+  (void)state;
+  char *missing = in_folder("none/f"), *data;
+  size_t n;
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(hd_file_read(ctx, missing, &data, &n), HEDDLE_NOT_FOUND);
+  assert_string_equal(heddle_context_get(ctx, 0)->file, missing);
+  assert_int_equal(hd_file_write(ctx, missing, "x", 1), HEDDLE_NOT_FOUND);
+  assert_int_equal(hd_file_read(ctx, folder, &data, &n), HEDDLE_ENVIRONMENT);
+  heddle_context_free(ctx);
+  free(missing);
+}
+
+static void folders_are_made_with_parents(void **state) {
+  (void)state;
+  char *deep = in_folder("a/b/c"), *file = in_folder("f"), *under = in_folder("f/g");
+  assert_int_equal(hd_file_mkdirs(NULL, deep), HEDDLE_OK);
+  assert_int_equal(hd_file_mkdirs(NULL, deep), HEDDLE_OK);
+  assert_int_equal(access(deep, W_OK), 0);
+  assert_int_equal(hd_file_write(NULL, file, "x", 1), HEDDLE_OK);
+  assert_int_equal(hd_file_mkdirs(NULL, under), HEDDLE_ENVIRONMENT);
+  assert_int_equal(hd_file_mkdirs(NULL, file), HEDDLE_ENVIRONMENT);
+  assert_int_equal(hd_file_remove(NULL, deep), HEDDLE_OK);
+  assert_int_equal(hd_file_remove(NULL, deep), HEDDLE_OK);
+  free(under);
+  free(file);
+  free(deep);
+}
+
+/* ---- processes ---- */
+
+static heddle_status run(const char *script, double timeout_s, hd_strbuf *output, int *code) {
+  const char *const argv[] = {"sh", "-c", script, NULL};
+  return hd_process_run(NULL, argv, timeout_s, output, code);
+}
+
+static void output_and_exit_code(void **state) {
+  (void)state;
+  hd_strbuf output = {0};
+  int code = -1;
+  assert_int_equal(run("echo out; echo err >&2; exit 7", 10, &output, &code), HEDDLE_OK);
+  assert_int_equal(code, 7);
+  assert_string_equal(hd_strbuf_text(&output), "out\nerr\n");
+  hd_strbuf_free(&output);
+  assert_int_equal(run("cat", 10, NULL, &code), HEDDLE_OK); /* standard input is empty */
+  assert_int_equal(code, 0);
+}
+
+static void long_output_arrives_whole(void **state) {
+  (void)state;
+  hd_strbuf output = {0};
+  int code = -1;
+  assert_int_equal(run("head -c 3000000 /dev/zero", 0, &output, &code), HEDDLE_OK);
+  assert_int_equal(output.len, 3000000);
+  assert_int_equal(code, 0);
+  hd_strbuf_free(&output);
+}
+
+static void signals_are_codes_above_128(void **state) {
+  (void)state;
+  int code = -1;
+  assert_int_equal(run("kill -9 $$", 10, NULL, &code), HEDDLE_OK);
+  assert_int_equal(code, 128 + SIGKILL);
+}
+
+static void time_runs_out(void **state) {
+  (void)state;
+  int code = 55;
+  double start = hd_clock_seconds();
+  assert_int_equal(run("sleep 30", 0.2, NULL, &code), HEDDLE_ENVIRONMENT);
+  assert_int_equal(run("yes", 0.2, NULL, &code), HEDDLE_ENVIRONMENT);
+  assert_int_equal(run("exec >&- 2>&-; sleep 30", 0.2, NULL, &code), HEDDLE_ENVIRONMENT);
+  assert_int_equal(code, 55);
+  assert_true(hd_clock_seconds() - start < 15);
+}
+
+static void a_child_left_behind_does_not_hold_us(void **state) {
+  (void)state;
+  int code = -1;
+  double start = hd_clock_seconds();
+  assert_int_equal(run("sleep 20 & exit 3", 0, NULL, &code), HEDDLE_OK);
+  assert_int_equal(code, 3);
+  assert_true(hd_clock_seconds() - start < 10);
+}
+
+static void what_cannot_start_is_an_error(void **state) {
+  (void)state;
+  const char *const argv[] = {"heddle-no-such-program", NULL};
+  int code;
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(hd_process_run(ctx, argv, 1, NULL, &code), HEDDLE_ENVIRONMENT);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "process.start");
+  heddle_context_free(ctx);
+}
+
+/* ---- blobs ---- */
+
+static char *find_entry(hd_hash key) {
+  char digits[33];
+  hd_hash_format(key, digits);
+  hd_strbuf path = {0};
+  hd_strbuf_printf(&path, "%s/store/%.2s/%s", folder, digits, digits + 2);
+  return hd_strbuf_take(&path);
+}
+
+static heddle_status fetch(hd_hash key, size_t *n) {
+  char *store = in_folder("store");
+  void *data = NULL;
+  heddle_status status = hd_blob_get(NULL, store, key, &data, n);
+  free(data);
+  free(store);
+  return status;
+}
+
+static void keep(hd_hash key, const void *data, size_t n) {
+  char *store = in_folder("store");
+  assert_int_equal(hd_blob_put(NULL, store, key, data, n), HEDDLE_OK);
+  free(store);
+}
+
+static void blobs_come_back(void **state) {
+  (void)state;
+  hd_hash key = hd_hash_bytes("key", 3);
+  size_t n = 99;
+  assert_int_equal(fetch(key, &n), HEDDLE_NOT_FOUND);
+  keep(key, "hello", 5);
+  assert_int_equal(fetch(key, &n), HEDDLE_OK);
+  assert_int_equal(n, 5);
+  keep(key, "", 0);
+  assert_int_equal(fetch(key, &n), HEDDLE_OK);
+  assert_int_equal(n, 0);
+}
+
+/* Every byte flipped, every length cut: always a miss, and the entry is gone. */
+static void a_bad_entry_is_a_miss(void **state) {
+  (void)state;
+  hd_hash key = hd_hash_bytes("key", 3);
+  char *path = find_entry(key), *good;
+  size_t n_bytes, n;
+  keep(key, "hello", 5);
+  assert_int_equal(hd_file_read(NULL, path, &good, &n_bytes), HEDDLE_OK);
+  for (size_t i = 0; i < 2 * n_bytes; i++) {
+    bool flip = i < n_bytes;
+    if (flip)
+      good[i] ^= 0x10;
+    assert_int_equal(hd_file_write(NULL, path, good, flip ? n_bytes : i - n_bytes), HEDDLE_OK);
+    assert_int_equal(fetch(key, &n), HEDDLE_NOT_FOUND);
+    assert_int_not_equal(access(path, F_OK), 0);
+    if (flip)
+      good[i] ^= 0x10;
+  }
+  free(good);
+  free(path);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      IN_FOLDER(write_then_read),
+      IN_FOLDER(errors_name_the_file),
+      IN_FOLDER(folders_are_made_with_parents),
+      cmocka_unit_test(output_and_exit_code),
+      cmocka_unit_test(long_output_arrives_whole),
+      cmocka_unit_test(signals_are_codes_above_128),
+      cmocka_unit_test(time_runs_out),
+      cmocka_unit_test(a_child_left_behind_does_not_hold_us),
+      cmocka_unit_test(what_cannot_start_is_an_error),
+      IN_FOLDER(blobs_come_back),
+      IN_FOLDER(a_bad_entry_is_a_miss),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
