@@ -1,0 +1,319 @@
+/* The verifier's walk. What it checks, in this order, for each op in program order:
+ *   1. the op may stand at this level, with sync placed or not, and inside its parent
+ *   2. every operand is defined before, in this region or one around it
+ *   3. operands and results have the types of ops.def
+ *   4. attributes (verify_attrs.c)
+ *   5. the op's own rules (verify_rules.c, verify_slots.c), when 1 to 4 hold
+ *   6. after its regions: they end with the yield that the op wants
+ * and for each kernel what holds over it (verify_kernel.c).
+ * It does not check that a problem makes sense (legalize), that sync suffices (lib/Check), or that
+ * names differ: names are for readers. */
+#include "IR/verify.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_ERRORS = 20, MAX_DEPTH = 64 };
+
+static void report(hd_verifier *v, heddle_status status, const hd_op *op, const char *rule,
+                   const char *format, va_list args) {
+  v->status = v->blame                         ? HEDDLE_INTERNAL
+              : v->status == HEDDLE_INVALID    ? HEDDLE_INVALID
+                                               : status;
+  if (v->n_errors++ >= MAX_ERRORS)
+    return;
+  char text[600];
+  vsnprintf(text, sizeof text, format, args);
+  if (v->blame)
+    hd_error(v->ctx, v->status, op->loc, rule, "after pass %s: %s: %s", v->blame,
+             hd_op_get_info(op->kind)->text, text);
+  else
+    hd_error(v->ctx, v->status, op->loc, rule, "%s: %s", hd_op_get_info(op->kind)->text, text);
+}
+
+void hd_verify_fail(hd_verifier *v, const hd_op *op, const char *rule, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  report(v, HEDDLE_INVALID, op, rule, format, args);
+  va_end(args);
+}
+
+void hd_verify_unsupported(hd_verifier *v, const hd_op *op, const char *rule, const char *format,
+                           ...) {
+  va_list args;
+  va_start(args, format);
+  report(v, HEDDLE_UNSUPPORTED, op, rule, format, args);
+  va_end(args);
+}
+
+static void check_level(hd_verifier *v, const hd_op *op) {
+  static const char letters[] = {'P', 'T', 'R'};
+  static const char *const names[] = {"problem", "tile", "role"};
+  const char *levels = hd_op_get_info(op->kind)->levels;
+  bool is_sync = *levels == 'S';
+  if (is_sync && v->module->level == HD_LEVEL_ROLE && !v->module->sync_placed)
+    hd_verify_fail(v, op, "ir.sync", "a sync op in a module that says sync=none");
+  else if (is_sync ? v->module->level != HD_LEVEL_ROLE
+                   : !strchr(levels, letters[v->module->level]))
+    hd_verify_fail(v, op, "ir.level", "does not exist at %s level", names[v->module->level]);
+}
+
+/* What may stand where. KERNEL_ONLY: in the kernel's region itself; ROLE_ONLY: inside a role. */
+typedef enum place { ANYWHERE, MODULE_ONLY, KERNEL_ONLY, ROLE_ONLY, WORK_ONLY, BLOCK_END } place;
+
+static place place_of_kind(const hd_verifier *v, const hd_op *op) {
+  const hd_op_info *info = hd_op_get_info(op->kind);
+  switch (op->kind) {
+  case HD_OP_KERNEL:
+    return MODULE_ONLY;
+  case HD_OP_SIZE:
+  case HD_OP_SPARSE:
+  case HD_OP_DENSE:
+  case HD_OP_VECTOR:
+  case HD_OP_WORK:
+  case HD_OP_ROLE:
+  case HD_OP_ARG:
+  case HD_OP_TMAP:
+  case HD_OP_BUFFER:
+  case HD_OP_BARRIER:
+  case HD_OP_BARRIER_INIT:
+  case HD_OP_FENCE_BARRIER_INIT:
+    return KERNEL_ONLY;
+  case HD_OP_MATMUL:
+  case HD_OP_EPILOGUE:
+  case HD_OP_STORE:
+    return v->module->level == HD_LEVEL_TILE ? WORK_ONLY : KERNEL_ONLY;
+  case HD_OP_YIELD:
+    return BLOCK_END;
+  case HD_OP_FOR:
+  case HD_OP_IF:
+  case HD_OP_WARP_INDEX:
+    return ROLE_ONLY;
+  default:
+    return info->issuer == HD_BY_NONE || info->issuer == HD_BY_CTA || info->issuer == HD_BY_CLUSTER
+               ? ANYWHERE
+               : ROLE_ONLY;
+  }
+}
+
+static void check_place(hd_verifier *v, const hd_op *op) {
+  const hd_op *parent = op->region->parent;
+  hd_op_kind in = parent ? parent->kind : HD_N_OPS;
+  switch (place_of_kind(v, op)) {
+  case MODULE_ONLY:
+    if (parent)
+      hd_verify_fail(v, op, "ir.place", "kernels do not nest");
+    return;
+  case KERNEL_ONLY:
+    if (in != HD_OP_KERNEL)
+      hd_verify_fail(v, op, "ir.place", "stands in the region of a kernel itself");
+    return;
+  case WORK_ONLY:
+    if (in != HD_OP_WORK)
+      hd_verify_fail(v, op, "ir.place", "stands in the region of a work at tile level");
+    return;
+  case ROLE_ONLY:
+    if (!v->role)
+      hd_verify_fail(v, op, "ir.place", "stands inside a role");
+    return;
+  case BLOCK_END:
+    if ((in != HD_OP_FOR && in != HD_OP_IF && in != HD_OP_WORK) || op->next)
+      hd_verify_fail(v, op, "ir.yield", "ends the region of a for, an if or a work");
+    return;
+  case ANYWHERE:
+    if (!v->kernel)
+      hd_verify_fail(v, op, "ir.place", "stands in a kernel");
+    return;
+  }
+}
+
+/* CTA- and cluster-wide ops need every thread: outside of roles, or in the only one, not guarded to
+ * a single lane. */
+static void check_wide(hd_verifier *v, const hd_op *op) {
+  hd_op_issuer issuer = hd_op_get_info(op->kind)->issuer;
+  if (!v->role || (issuer != HD_BY_CTA && issuer != HD_BY_CLUSTER))
+    return;
+  int n_roles = 0;
+  for (const hd_op *other = v->kernel->regions[0]->first; other; other = other->next)
+    n_roles += other->kind == HD_OP_ROLE;
+  if (n_roles > 1)
+    hd_verify_fail(v, op, "ir.wide",
+                   "needs all threads of the CTA; it stands in one of %d roles", n_roles);
+}
+
+/* One lane alone runs a `single` role: nothing there may need its whole warp. */
+static void check_single(hd_verifier *v, const hd_op *op) {
+  const hd_op_info *info = hd_op_get_info(op->kind);
+  if (!v->role || !hd_op_has(v->role, HD_ATTR_SINGLE))
+    return;
+  bool is_sync = *info->levels == 'S';
+  bool wide = info->issuer >= HD_BY_WARPGROUP && op->kind != HD_OP_FENCE_PROXY &&
+              op->kind != HD_OP_CP_ASYNC_COMMIT && op->kind != HD_OP_CP_ASYNC_WAIT;
+  if (wide || (info->issuer == HD_BY_WARP && !is_sync))
+    hd_verify_fail(v, op, "ir.single", "needs more than the one lane of a `single` role");
+}
+
+static bool is_inside(const hd_region *region, const hd_region *outer) {
+  while (region != outer && region->parent && region->parent->region)
+    region = region->parent->region;
+  return region == outer;
+}
+
+static void check_links(hd_verifier *v, const hd_op *op) {
+  for (int32_t i = 0; i < op->n_operands; i++) {
+    const hd_value *value = op->operands[i];
+    const hd_region *home = value->op ? value->op->region : value->region;
+    if (hd_facts_get(&v->defined, value) == HD_NO_FACT)
+      hd_verify_fail(v, op, "ir.dominance", "operand %d (%%%s) is not defined before", (int)i,
+                     value->name ? value->name : "?");
+    else if (!home || !is_inside(op->region, home))
+      hd_verify_fail(v, op, "ir.dominance", "operand %d (%%%s) is defined in a region not around",
+                     (int)i, value->name ? value->name : "?");
+  }
+}
+
+static void type_error(hd_verifier *v, const hd_op *op, const char *what, int32_t i, hd_type got,
+                       char letter) {
+  hd_strbuf text = {0};
+  hd_type_print(got, &text);
+  hd_verify_fail(v, op, "ir.type", "%s %d is %s, expected %s", what, (int)i,
+                 hd_strbuf_text(&text), hd_slot_text(letter));
+  hd_strbuf_free(&text);
+}
+
+/* Values against the letters of ops.def. Optional letters are only dropped from the end. */
+static void check_types(hd_verifier *v, const hd_op *op, hd_value *const *values, int32_t n,
+                        const char *letters, const char *what) {
+  const char *cursor = letters;
+  hd_slot slot;
+  int32_t i = 0;
+  while (hd_slot_next(&cursor, &slot)) {
+    do {
+      if (i == n) {
+        if (!slot.optional && !slot.repeated)
+          hd_verify_fail(v, op, "ir.count", "%d %ss, expected %s", (int)n, what, letters);
+        if (!slot.repeated && !slot.optional)
+          return;
+        break;
+      }
+      if (!hd_slot_takes(slot.letter, values[i]->type))
+        type_error(v, op, what, i, values[i]->type, slot.letter);
+      i++;
+    } while (slot.repeated);
+  }
+  if (i < n)
+    hd_verify_fail(v, op, "ir.count", "%d %ss, expected %s", (int)n, what, letters);
+}
+
+static void check_yielded(hd_verifier *v, const hd_op *op, const hd_region *region) {
+  const hd_op *last = region->last;
+  if (!last || last->kind != HD_OP_YIELD) {
+    hd_verify_fail(v, last ? last : op, "ir.yield", "the region of %s ends with a yield",
+                   hd_op_get_info(op->kind)->text);
+    return;
+  }
+  if (last->n_operands != op->n_results) {
+    hd_verify_fail(v, last, "ir.yield", "hands on %d values, expected %d", (int)last->n_operands,
+                   (int)op->n_results);
+    return;
+  }
+  for (int32_t i = 0; i < op->n_results; i++)
+    if (!hd_type_equal(last->operands[i]->type, op->results[i]->type))
+      hd_verify_fail(v, last, "ir.yield", "value %d has not the type of the result", (int)i);
+}
+
+static void check_yields(hd_verifier *v, const hd_op *op) {
+  const hd_op *last = op->n_regions ? op->regions[0]->last : NULL;
+  if (op->kind == HD_OP_FOR || op->kind == HD_OP_IF)
+    for (int32_t i = 0; i < op->n_regions; i++)
+      check_yielded(v, op, op->regions[i]);
+  else if (op->kind == HD_OP_WORK && last && last->kind == HD_OP_YIELD && last->n_operands)
+    hd_verify_fail(v, last, "ir.yield", "a work has no results");
+}
+
+static void define(hd_verifier *v, hd_value *const *values, int32_t n, int64_t fact) {
+  for (int32_t i = 0; i < n; i++)
+    hd_facts_set(&v->defined, values[i], fact);
+}
+
+/* Only a loop hands values to its region. */
+static void check_args(hd_verifier *v, const hd_op *op) {
+  for (int32_t i = 0; i < op->n_regions; i++)
+    if (op->kind != HD_OP_FOR && op->regions[i]->n_args)
+      hd_verify_fail(v, op, "ir.region", "its region takes no arguments");
+}
+
+static void check_op(hd_verifier *v, const hd_op *op, int32_t depth);
+
+static void check_region(hd_verifier *v, const hd_region *region, int32_t depth) {
+  define(v, region->args, region->n_args, HD_DEFINED);
+  for (const hd_op *op = region->first; op; op = op->next)
+    check_op(v, op, depth);
+}
+
+static void check_one(hd_verifier *v, const hd_op *op) {
+  const hd_op_info *info = hd_op_get_info(op->kind);
+  int32_t before = v->n_errors;
+  check_level(v, op);
+  check_place(v, op);
+  check_wide(v, op);
+  check_single(v, op);
+  check_args(v, op);
+  check_links(v, op);
+  check_types(v, op, op->operands, op->n_operands, info->operands, "operand");
+  check_types(v, op, op->results, op->n_results, info->results, "result");
+  hd_verify_attrs(v, op);
+  if (v->n_errors == before)
+    hd_verify_op_rules(v, op);
+  if (v->n_errors == before)
+    hd_verify_slots(v, op);
+}
+
+/* An op and its regions, with the kernel and role that they stand in. */
+static void check_op(hd_verifier *v, const hd_op *op, int32_t depth) {
+  const hd_op *kernel = v->kernel, *role = v->role;
+  int32_t before = v->n_errors;
+  check_one(v, op);
+  if (depth == MAX_DEPTH) {
+    hd_verify_fail(v, op, "ir.nesting", "regions nest deeper than %d", MAX_DEPTH);
+    return;
+  }
+  v->kernel = op->kind == HD_OP_KERNEL ? op : kernel;
+  v->role = op->kind == HD_OP_ROLE ? op : role;
+  for (int32_t i = 0; i < op->n_regions; i++)
+    check_region(v, op->regions[i], depth + 1);
+  check_yields(v, op);
+  define(v, op->results, op->n_results, v->n_errors == before ? HD_DEFINED : HD_DEFINED_BADLY);
+  if (v->n_errors == before)
+    hd_verify_result_cursors(v, op);
+  if (v->n_errors == before && op->kind == HD_OP_KERNEL)
+    hd_verify_kernel(v, op);
+  v->kernel = kernel;
+  v->role = role;
+}
+
+static void check_names(hd_verifier *v) {
+  for (const hd_op *x = v->module->body->first; x; x = x->next)
+    for (const hd_op *y = v->module->body->first; y != x; y = y->next)
+      if (strcmp(hd_op_str(x, HD_ATTR_NAME), hd_op_str(y, HD_ATTR_NAME)) == 0)
+        hd_verify_fail(v, x, "ir.kernel-name", "two kernels are named \"%s\"",
+                       hd_op_str(x, HD_ATTR_NAME));
+}
+
+heddle_status hd_verify(heddle_context *ctx, const hd_module *module, const char *blame) {
+  hd_verifier v = {.ctx = ctx, .module = module, .blame = blame, .status = HEDDLE_OK};
+  if (module->sync_placed && module->level != HD_LEVEL_ROLE) {
+    v.n_errors++;
+    v.status = hd_error(ctx, blame ? HEDDLE_INTERNAL : HEDDLE_INVALID, (hd_loc){module->file, 1, 1},
+                        "ir.sync", "sync=placed exists at role level only");
+  }
+  check_region(&v, module->body, 0);
+  if (!v.n_errors)
+    check_names(&v);
+  hd_facts_free(&v.defined);
+  hd_facts_free(&v.stages);
+  if (v.n_errors > MAX_ERRORS)
+    hd_note(ctx, HD_NOWHERE, "ir.more", "%d more errors", (int)v.n_errors - MAX_ERRORS);
+  return v.status;
+}

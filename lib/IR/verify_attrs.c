@@ -1,0 +1,205 @@
+/* Attributes: presence and kinds from ops.def and attrs.def; words and ranges from the tables below. */
+#include <string.h>
+
+#include "IR/verify.h"
+
+/* Legal words. An op's own row stands before the row of all ops (HD_N_OPS). */
+static const struct word_rule {
+  hd_attr_key key;
+  hd_op_kind op;
+  const char *words;
+} word_rules[] = {
+    {HD_ATTR_DIM, HD_N_OPS, "m n k"},
+    {HD_ATTR_OPERAND, HD_OP_DENSE, "b c"},
+    {HD_ATTR_OPERAND, HD_OP_VECTOR, "bias scale_a scale_b"},
+    {HD_ATTR_OPERAND, HD_OP_LOAD_SCALE, "scale_a scale_b"},
+    {HD_ATTR_ORDER, HD_OP_DENSE, "k_major mn_major row_major col_major"},
+    {HD_ATTR_ORDER, HD_OP_STORE, "row_major col_major"},
+    {HD_ATTR_ORDER, HD_OP_STORE_TILE, "row_major col_major"},
+    {HD_ATTR_ORDER, HD_N_OPS, "grouped"},
+    {HD_ATTR_A_PATH, HD_N_OPS, "desc reg"},
+    {HD_ATTR_B_PATH, HD_N_OPS, "tma gather cp_async ld_st auto"},
+    {HD_ATTR_ACT, HD_N_OPS, "none relu gelu gelu_tanh silu user"},
+    {HD_ATTR_PATH, HD_N_OPS, "direct quad"},
+    {HD_ATTR_SPACE, HD_N_OPS, "shared cluster_shared tmem"},
+    {HD_ATTR_LAYOUT, HD_N_OPS, "rows packed_a linear"},
+    {HD_ATTR_PRED, HD_N_OPS, "eq ne lt le gt ge"},
+    {HD_ATTR_KIND, HD_N_OPS, "f16 tf32 f8f6f4 i8 mxf8f6f4 mxf4 mxf4nvf4"},
+    {HD_ATTR_C_ORDER, HD_N_OPS, "row_major col_major"},
+    {HD_ATTR_BIAS_ALONG, HD_N_OPS, "m n"},
+    {HD_ATTR_SCOPE, HD_N_OPS, "warp thread"},
+};
+
+/* Bounds of integers (both inclusive) and of the elements of lists. A number without a row may be
+ * anything; every count and size has one. */
+enum { MAX_TX = (1 << 20) - 1 }; /* mbarrier: pending counts and tx-counts have 20 bits */
+static const struct range_rule {
+  hd_attr_key key;
+  int64_t lo, hi, multiple;
+} range_rules[] = {
+    {HD_ATTR_CLUSTER, 1, 16, 1},           {HD_ATTR_THREADS, 32, 1024, 32},
+    {HD_ATTR_MAX_REGISTERS, 24, 255, 1},   {HD_ATTR_MIN_CTAS, 1, 32, 1},
+    {HD_ATTR_WARP_LO, 0, 31, 1},           {HD_ATTR_N_WARPS, 1, 32, 1},
+    {HD_ATTR_REGISTERS, 24, 256, 8},       {HD_ATTR_MAX, 1, INT32_MAX, 1},
+    {HD_ATTR_DIVISIBLE_BY, 1, INT32_MAX, 1}, {HD_ATTR_LD, 1, INT64_C(1) << 40, 1},
+    {HD_ATTR_STAGES, 1, 64, 1},            {HD_ATTR_GROUP, 1, INT32_MAX, 1},
+    {HD_ATTR_SPLIT_K, 1, 1024, 1},         {HD_ATTR_GRANULES, 1, 64, 1},
+    {HD_ATTR_TILE, 1, 65536, 1},           {HD_ATTR_WARPS, 1, 32, 1},
+    {HD_ATTR_BOX, 1, 256, 1},              {HD_ATTR_BYTES, 1, 1 << 24, 1},
+    {HD_ATTR_ALIGN, 16, 1024, 16},         {HD_ATTR_ROWS, 1, 65536, 1},
+    {HD_ATTR_PANEL, 16, 65536, 16},        {HD_ATTR_SLAB_BYTES, 16, 1 << 20, 16},
+    {HD_ATTR_META_OFFSET, 0, 1 << 20, 16}, {HD_ATTR_COUNT, 1, MAX_TX, 1},
+    {HD_ATTR_OFFSET, 0, 1 << 24, 1},       {HD_ATTR_MULTICAST, 1, 65535, 1},
+    {HD_ATTR_ROW_BYTES, 1, 1 << 20, 1},    {HD_ATTR_WORD, 0, 255, 1},
+    {HD_ATTR_STEP, 0, 255, 1},             {HD_ATTR_SELECTOR, 0, 3, 1},
+    {HD_ATTR_CTA_GROUP, 1, 2, 1},          {HD_ATTR_SCALE_IDS, 0, 3, 1},
+    {HD_ATTR_RANK, 1, 65535, 1},           {HD_ATTR_PARITY, 0, 1, 1},
+    {HD_ATTR_ID, 1, 15, 1},                {HD_ATTR_PENDING, 0, 63, 1},
+};
+
+/* Legal choices among few numbers. */
+static const struct choice_rule {
+  hd_attr_key key;
+  int64_t choices[6];
+  int32_t n;
+} choice_rules[] = {
+    {HD_ATTR_SWIZZLE, {0, 32, 64, 128}, 4},
+    {HD_ATTR_VEC, {1, 2, 4, 8, 16}, 5},
+};
+
+static const char *words_of(const hd_op *op, hd_attr_key key) {
+  for (size_t i = 0; i < HD_COUNT(word_rules); i++)
+    if (word_rules[i].key == key && (word_rules[i].op == op->kind || word_rules[i].op == HD_N_OPS))
+      return word_rules[i].words;
+  return NULL;
+}
+
+static bool has_word(const char *words, const char *word) {
+  size_t n = strlen(word);
+  for (const char *p = words; *p; p += strcspn(p, " "), p += *p == ' ')
+    if (strcspn(p, " ") == n && strncmp(p, word, n) == 0)
+      return true;
+  return false;
+}
+
+/* A symbol must print as one word. */
+static bool is_symbol(const char *text) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+  size_t n = strspn(text, letters);
+  return n > 0 && n <= 4096 && text[n] == '\0';
+}
+
+static void check_symbol(hd_verifier *v, const hd_op *op, const hd_attr *attr) {
+  const char *words = words_of(op, attr->key);
+  if (!attr->s || !is_symbol(attr->s))
+    hd_verify_fail(v, op, "ir.attribute", "%s is no word", hd_attr_name(attr->key));
+  else if (words && !has_word(words, attr->s))
+    hd_verify_fail(v, op, "ir.attribute", "%s = %.60s; legal: %s", hd_attr_name(attr->key),
+                   attr->s, words);
+}
+
+static int64_t nearest_in_range(const struct range_rule *rule, int64_t value) {
+  if (value < rule->lo)
+    return rule->lo + (rule->multiple - rule->lo % rule->multiple) % rule->multiple;
+  if (value > rule->hi)
+    return rule->hi - rule->hi % rule->multiple;
+  return value - value % rule->multiple >= rule->lo ? value - value % rule->multiple
+                                                    : value - value % rule->multiple + rule->multiple;
+}
+
+static void check_range(hd_verifier *v, const hd_op *op, hd_attr_key key, int64_t value) {
+  for (size_t i = 0; i < HD_COUNT(range_rules); i++) {
+    const struct range_rule *rule = &range_rules[i];
+    if (rule->key != key)
+      continue;
+    int64_t nearest = nearest_in_range(rule, value);
+    if (nearest != value)
+      hd_verify_fail(v, op, "ir.attribute", "%s = %lld; legal: %lld to %lld%s%.0lld; nearest: %lld",
+                     hd_attr_name(key), (long long)value, (long long)rule->lo, (long long)rule->hi,
+                     rule->multiple > 1 ? " in steps of " : "",
+                     rule->multiple > 1 ? (long long)rule->multiple : 0LL, (long long)nearest);
+  }
+}
+
+static void check_choice(hd_verifier *v, const hd_op *op, hd_attr_key key, int64_t value) {
+  for (size_t i = 0; i < HD_COUNT(choice_rules); i++) {
+    const struct choice_rule *rule = &choice_rules[i];
+    if (rule->key != key)
+      continue;
+    hd_strbuf legal = {0};
+    for (int32_t c = 0; c < rule->n; c++) {
+      if (rule->choices[c] == value) {
+        hd_strbuf_free(&legal);
+        return;
+      }
+      hd_strbuf_printf(&legal, " %lld", (long long)rule->choices[c]);
+    }
+    hd_verify_fail(v, op, "ir.attribute", "%s = %lld; legal:%s", hd_attr_name(key),
+                   (long long)value, hd_strbuf_text(&legal));
+    hd_strbuf_free(&legal);
+  }
+}
+
+static void check_list(hd_verifier *v, const hd_op *op, const hd_attr *attr) {
+  bool is_ints = hd_attr_get_kind(attr->key) == HD_ATTR_KIND_INTS;
+  if (attr->n < 1 || (is_ints ? attr->ints == NULL : attr->strings == NULL))
+    hd_verify_fail(v, op, "ir.attribute", "%s is an empty list", hd_attr_name(attr->key));
+  else if (is_ints)
+    for (int32_t i = 0; i < attr->n; i++)
+      check_range(v, op, attr->key, attr->ints[i]);
+}
+
+static void check_attr(hd_verifier *v, const hd_op *op, const hd_attr *attr) {
+  switch (hd_attr_get_kind(attr->key)) {
+  case HD_ATTR_KIND_INT:
+    check_range(v, op, attr->key, attr->i);
+    check_choice(v, op, attr->key, attr->i);
+    break;
+  case HD_ATTR_KIND_STRING:
+    if (!attr->s || !*attr->s)
+      hd_verify_fail(v, op, "ir.attribute", "%s is an empty string", hd_attr_name(attr->key));
+    break;
+  case HD_ATTR_KIND_SYMBOL:
+    check_symbol(v, op, attr);
+    break;
+  case HD_ATTR_KIND_ELEM:
+    if (attr->i < 0 || attr->i >= HEDDLE_N_ELEMS)
+      hd_verify_fail(v, op, "ir.attribute", "%s is no element type", hd_attr_name(attr->key));
+    break;
+  case HD_ATTR_KIND_INTS:
+  case HD_ATTR_KIND_STRINGS:
+    check_list(v, op, attr);
+    break;
+  case HD_ATTR_KIND_FLAG:
+    break;
+  }
+}
+
+/* Attributes marked ! in ops.def. */
+static void check_required(hd_verifier *v, const hd_op *op) {
+  const char *p = hd_op_get_info(op->kind)->attributes;
+  for (; *p; p += strcspn(p, " "), p += *p == ' ') {
+    size_t n = strcspn(p, " ");
+    if (p[n - 1] != '!')
+      continue;
+    char name[64] = {0};
+    memcpy(name, p, n - 1 < sizeof name - 1 ? n - 1 : sizeof name - 1);
+    if (!hd_op_has(op, hd_attr_find_key(name)))
+      hd_verify_fail(v, op, "ir.attribute", "the attribute %s is missing", name);
+  }
+}
+
+void hd_verify_attrs(hd_verifier *v, const hd_op *op) {
+  for (int32_t i = 0; i < op->n_attrs; i++) {
+    hd_attr_key key = op->attrs[i].key;
+    const char *near;
+    if (hd_attr_get_use(op->kind, key) != HD_ATTR_REFUSED)
+      check_attr(v, op, &op->attrs[i]);
+    else if ((near = hd_attr_nearest(op->kind, hd_attr_name(key))))
+      hd_verify_fail(v, op, "ir.attribute", "does not take %s; the nearest that it takes is %s",
+                     hd_attr_name(key), near);
+    else
+      hd_verify_fail(v, op, "ir.attribute", "does not take %s", hd_attr_name(key));
+  }
+  check_required(v, op);
+}

@@ -1,0 +1,123 @@
+/* Rules over a kernel: its name, names of storage, arguments, roles, registers, named barriers. */
+#include <string.h>
+
+#include "IR/verify.h"
+
+/* Runs for every pair of equal kind in a region; n is small. */
+static void check_unique(hd_verifier *v, const hd_op *kernel, hd_op_kind kind, hd_attr_key key) {
+  for (const hd_op *x = kernel->regions[0]->first; x; x = x->next)
+    for (const hd_op *y = kernel->regions[0]->first; y != x; y = y->next)
+      if (x->kind == kind && y->kind == kind &&
+          strcmp(hd_op_str(x, key), hd_op_str(y, key)) == 0)
+        hd_verify_fail(v, x, "ir.twice", "%s = \"%s\" is given twice", hd_attr_name(key),
+                       hd_op_str(x, key));
+}
+
+/* The name becomes a PTX entry and a C function. */
+static void check_name(hd_verifier *v, const hd_op *kernel) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  const char *name = hd_op_str(kernel, HD_ATTR_NAME);
+  size_t n = strspn(name, letters);
+  if (name[n] || n > 200 || strchr("0123456789", name[0]))
+    hd_verify_fail(v, kernel, "ir.kernel-name",
+                   "name = \"%.60s\"; expected a C identifier of at most 200 characters", name);
+}
+
+static const hd_op *role_at(const hd_op *kernel, int64_t warp) {
+  for (const hd_op *op = kernel->regions[0]->first; op; op = op->next)
+    if (op->kind == HD_OP_ROLE && hd_op_int(op, HD_ATTR_WARP_LO, 0) <= warp &&
+        warp < hd_op_int(op, HD_ATTR_WARP_LO, 0) + hd_op_int(op, HD_ATTR_N_WARPS, 0))
+      return op;
+  return NULL;
+}
+
+static int64_t count_role_warps(const hd_op *kernel) {
+  int64_t n = 0;
+  for (const hd_op *op = kernel->regions[0]->first; op; op = op->next)
+    if (op->kind == HD_OP_ROLE)
+      n += hd_op_int(op, HD_ATTR_N_WARPS, 0);
+  return n;
+}
+
+/* Every warp below the total has a role: with as many places as warps, none has two. */
+static int64_t check_partition(hd_verifier *v, const hd_op *kernel) {
+  int64_t warps = count_role_warps(kernel);
+  int64_t threads = hd_op_int(kernel, HD_ATTR_THREADS, 32 * warps);
+  if (warps == 0)
+    hd_verify_fail(v, kernel, "ir.roles", "has no role");
+  else if (warps > 32)
+    hd_verify_fail(v, kernel, "ir.roles", "roles of %lld warps; a CTA has at most 32",
+                   (long long)warps);
+  else if (threads != 32 * warps)
+    hd_verify_fail(v, kernel, "ir.roles", "threads = %lld, but the roles have %lld",
+                   (long long)threads, (long long)(32 * warps));
+  for (int64_t warp = 0; warp < warps && warps <= 32; warp++)
+    if (!role_at(kernel, warp)) {
+      hd_verify_fail(v, kernel, "ir.roles", "warp %lld has no role, or another has two: roles "
+                     "partition the warps", (long long)warp);
+      break;
+    }
+  return warps;
+}
+
+/* setmaxnreg takes from a pool of max_registers a thread; more would wait forever. */
+static void check_registers(hd_verifier *v, const hd_op *kernel, int64_t warps) {
+  int64_t entry = hd_op_int(kernel, HD_ATTR_MAX_REGISTERS, 0), wanted = 0;
+  bool any = false;
+  for (const hd_op *op = kernel->regions[0]->first; op; op = op->next) {
+    if (op->kind != HD_OP_ROLE)
+      continue;
+    bool sets = hd_op_has(op, HD_ATTR_REGISTERS);
+    any = any || sets;
+    wanted += hd_op_int(op, HD_ATTR_N_WARPS, 0) * hd_op_int(op, HD_ATTR_REGISTERS, entry);
+    if (sets && (hd_op_int(op, HD_ATTR_WARP_LO, 0) % 4 || hd_op_int(op, HD_ATTR_N_WARPS, 0) % 4))
+      hd_verify_fail(v, op, "ir.registers", "setmaxnreg acts on whole groups of 4 warps");
+  }
+  if (any && !entry)
+    hd_verify_fail(v, kernel, "ir.registers", "roles set registers: max_registers is needed");
+  else if (any && wanted > entry * warps)
+    hd_verify_fail(v, kernel, "ir.registers",
+                   "roles want %lld registers a lane in all, max_registers = %lld gives %lld",
+                   (long long)wanted, (long long)entry, (long long)(entry * warps));
+}
+
+struct id_user {
+  hd_verifier *v;
+  const hd_op *role, *owner[16];
+};
+
+static heddle_status note_id(void *user, hd_op *op) {
+  struct id_user *ids = user;
+  if (op->kind != HD_OP_ROLE_SYNC)
+    return HEDDLE_OK;
+  int64_t id = hd_op_int(op, HD_ATTR_ID, 0);
+  if (ids->owner[id] && ids->owner[id] != ids->role)
+    hd_verify_fail(ids->v, op, "ir.barrier-id", "id = %lld belongs to role \"%s\"", (long long)id,
+                   hd_op_str(ids->owner[id], HD_ATTR_NAME));
+  ids->owner[id] = ids->role;
+  return HEDDLE_OK;
+}
+
+/* A named barrier counts the threads of one role. */
+static void check_ids(hd_verifier *v, const hd_op *kernel) {
+  struct id_user ids = {.v = v};
+  for (const hd_op *op = kernel->regions[0]->first; op; op = op->next) {
+    ids.role = op;
+    if (op->kind == HD_OP_ROLE)
+      hd_walk(op->regions[0], note_id, &ids);
+  }
+}
+
+void hd_verify_kernel(hd_verifier *v, const hd_op *kernel) {
+  check_name(v, kernel);
+  check_unique(v, kernel, HD_OP_SIZE, HD_ATTR_DIM);
+  if (v->module->level != HD_LEVEL_ROLE)
+    return;
+  check_unique(v, kernel, HD_OP_ARG, HD_ATTR_ARG);
+  check_unique(v, kernel, HD_OP_BUFFER, HD_ATTR_NAME);
+  check_unique(v, kernel, HD_OP_BARRIER, HD_ATTR_NAME);
+  check_unique(v, kernel, HD_OP_ROLE, HD_ATTR_NAME);
+  int64_t warps = check_partition(v, kernel);
+  check_registers(v, kernel, warps);
+  check_ids(v, kernel);
+}

@@ -1,0 +1,345 @@
+/* Rules of single ops that need more than ops.def and the tables of attributes say. */
+#include <string.h>
+
+#include "IR/verify.h"
+
+static void check_const(hd_verifier *v, const hd_op *op) {
+  hd_type_kind kind = op->results[0]->type.kind;
+  int64_t value = hd_op_int(op, HD_ATTR_VALUE, 0);
+  if (kind != HD_TYPE_I1 && kind != HD_TYPE_I32 && kind != HD_TYPE_I64)
+    hd_verify_fail(v, op, "ir.type", "a constant is i1, i32 or i64");
+  else if (kind == HD_TYPE_I1 && value != 0 && value != 1)
+    hd_verify_fail(v, op, "ir.const", "value = %lld; legal for i1: 0, 1", (long long)value);
+  else if (kind == HD_TYPE_I32 && (value < INT32_MIN || value > INT32_MAX))
+    hd_verify_fail(v, op, "ir.const", "value = %lld does not fit i32", (long long)value);
+}
+
+/* Both operands and the result (if any) are the same integer type. */
+static void check_arithmetic(hd_verifier *v, const hd_op *op) {
+  hd_type_kind kind = op->operands[0]->type.kind;
+  bool same = op->operands[1]->type.kind == kind;
+  if (op->kind != HD_OP_CMP)
+    same = same && op->results[0]->type.kind == kind;
+  if (!same || (kind != HD_TYPE_I32 && kind != HD_TYPE_I64))
+    hd_verify_fail(v, op, "ir.type", "operands and result are all i32 or all i64");
+}
+
+static void check_select(hd_verifier *v, const hd_op *op) {
+  hd_type type = op->results[0]->type;
+  if (type.kind > HD_TYPE_PTR)
+    hd_verify_fail(v, op, "ir.type", "chooses between scalars only");
+  else if (!hd_type_equal(op->operands[1]->type, type) ||
+           !hd_type_equal(op->operands[2]->type, type))
+    hd_verify_fail(v, op, "ir.type", "both choices have the type of the result");
+}
+
+/* Results repeat the operands' types one by one: fragments pass through. */
+static void check_pass_through(hd_verifier *v, const hd_op *op) {
+  bool same = op->n_results == op->n_operands;
+  for (int32_t i = 0; same && i < op->n_results; i++)
+    same = hd_type_equal(op->results[i]->type, op->operands[i]->type);
+  if (!same)
+    hd_verify_fail(v, op, "ir.type", "one result for each operand, of its type");
+}
+
+static void check_accumulates(hd_verifier *v, const hd_op *op) {
+  if (!hd_type_equal(op->results[0]->type, op->operands[0]->type))
+    hd_verify_fail(v, op, "ir.type", "the result has the type of the accumulators (operand 0)");
+}
+
+/* What may pass through a loop or an if: buffers and barriers are named where they are used, so that
+ * every access says which storage it touches. */
+static bool can_be_carried(hd_type type) {
+  return type.kind <= HD_TYPE_PTR || type.kind == HD_TYPE_CURSOR || type.kind == HD_TYPE_FRAG;
+}
+
+static void check_carried(hd_verifier *v, const hd_op *op) {
+  for (int32_t i = 0; i < op->n_results; i++)
+    if (!can_be_carried(op->results[i]->type))
+      hd_verify_fail(v, op, "ir.type",
+                     "result %d: buffers, barriers, tensor maps and matrices are not carried",
+                     (int)i);
+}
+
+static void check_for(hd_verifier *v, const hd_op *op) {
+  const hd_region *body = op->regions[0];
+  int32_t n = op->n_operands - 3;
+  const hd_op *step = op->operands[2]->op;
+  if (step && step->kind == HD_OP_CONST && hd_op_int(step, HD_ATTR_VALUE, 0) < 1)
+    hd_verify_fail(v, op, "ir.for", "step = %lld; legal: 1 or more",
+                   (long long)hd_op_int(step, HD_ATTR_VALUE, 0));
+  bool fits = body->n_args == n + 1 && op->n_results == n &&
+              body->args[0]->type.kind == HD_TYPE_I32;
+  for (int32_t i = 0; fits && i < n; i++)
+    fits = hd_type_equal(op->operands[i + 3]->type, body->args[i + 1]->type) &&
+           hd_type_equal(op->operands[i + 3]->type, op->results[i]->type);
+  if (!fits) {
+    hd_verify_fail(v, op, "ir.for",
+                   "region arguments are (i32, the %d carried values), results the carried values",
+                   (int)n);
+    return;
+  }
+  for (int32_t i = 0; i < n; i++)
+    if (hd_verify_stages(v, op->operands[i + 3]) != HD_NO_FACT)
+      hd_facts_set(&v->stages, body->args[i + 1], hd_verify_stages(v, op->operands[i + 3]));
+  check_carried(v, op);
+}
+
+static void check_size(hd_verifier *v, const hd_op *op) {
+  const hd_attr *fixed = hd_op_attr(op, HD_ATTR_VALUE), *max = hd_op_attr(op, HD_ATTR_MAX);
+  int64_t unit = hd_op_int(op, HD_ATTR_DIVISIBLE_BY, 1);
+  const char *dim = hd_op_str(op, HD_ATTR_DIM);
+  if (!fixed)
+    return;
+  if (fixed->i < 1 || fixed->i > INT32_MAX)
+    hd_verify_fail(v, op, "ir.size", "%s = %lld; legal: 1 to %d", dim, (long long)fixed->i,
+                   INT32_MAX);
+  else if (fixed->i % unit)
+    hd_verify_fail(v, op, "ir.size", "%s = %lld is not divisible by %lld; nearest: %lld", dim,
+                   (long long)fixed->i, (long long)unit,
+                   (long long)(fixed->i / unit ? fixed->i / unit * unit : unit));
+  else if (max && fixed->i > max->i)
+    hd_verify_fail(v, op, "ir.size", "%s = %lld is above its own max = %lld", dim,
+                   (long long)fixed->i, (long long)max->i);
+}
+
+/* The type that a matrix says is its `type`. */
+static void check_elem(hd_verifier *v, const hd_op *op, hd_attr_key key) {
+  if (op->results[0]->type.elem != hd_op_elem(op, key))
+    hd_verify_fail(v, op, "ir.type", "the result is not of %s = %s", hd_attr_name(key),
+                   heddle_elem_get(hd_op_elem(op, key))->name);
+}
+
+static void check_sparse(hd_verifier *v, const hd_op *op) {
+  check_elem(v, op, HD_ATTR_TYPE);
+  if (heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->group == 0)
+    hd_verify_unsupported(v, op, "ir.sparse-type", "no sparse form of %s exists",
+                          heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->name);
+}
+
+static void check_dense(hd_verifier *v, const hd_op *op) {
+  check_elem(v, op, HD_ATTR_TYPE);
+  bool is_b = hd_op_is(op, HD_ATTR_OPERAND, "b");
+  bool b_order = hd_op_is(op, HD_ATTR_ORDER, "k_major") || hd_op_is(op, HD_ATTR_ORDER, "mn_major");
+  if (is_b != b_order)
+    hd_verify_fail(v, op, "ir.order", "order = %s of operand %s; legal: %s",
+                   hd_op_str(op, HD_ATTR_ORDER), hd_op_str(op, HD_ATTR_OPERAND),
+                   is_b ? "k_major mn_major" : "row_major col_major");
+}
+
+static void check_user(hd_verifier *v, const hd_op *op) {
+  if (hd_op_is(op, HD_ATTR_ACT, "user") != hd_op_has(op, HD_ATTR_USER))
+    hd_verify_fail(v, op, "ir.epilogue", "act = user and user = \"NAME\" go together");
+}
+
+static void check_epilogue(hd_verifier *v, const hd_op *op) {
+  static const hd_attr_key flags[] = {HD_ATTR_C, HD_ATTR_BIAS, HD_ATTR_SCALE_A, HD_ATTR_SCALE_B};
+  int32_t n = 1;
+  for (size_t i = 0; i < HD_COUNT(flags); i++)
+    n += hd_op_has(op, flags[i]);
+  if (op->n_operands != n)
+    hd_verify_fail(v, op, "ir.epilogue",
+                   "%d operands, but the flags c, bias, scale_a, scale_b ask for %d",
+                   (int)op->n_operands, (int)n);
+  if (hd_op_has(op, HD_ATTR_BETA) && !hd_op_has(op, HD_ATTR_C))
+    hd_verify_fail(v, op, "ir.epilogue", "beta scales C: it needs the flag c");
+  check_user(v, op);
+}
+
+static void check_store_tile(hd_verifier *v, const hd_op *op) {
+  static const struct {
+    hd_attr_key flag, needs;
+  } pairs[] = {{HD_ATTR_C, HD_ATTR_C_TYPE},
+               {HD_ATTR_C, HD_ATTR_C_ORDER},
+               {HD_ATTR_BIAS, HD_ATTR_BIAS_TYPE},
+               {HD_ATTR_BIAS, HD_ATTR_BIAS_ALONG}};
+  for (size_t i = 0; i < HD_COUNT(pairs); i++)
+    if (hd_op_has(op, pairs[i].flag) != hd_op_has(op, pairs[i].needs))
+      hd_verify_fail(v, op, "ir.epilogue", "%s and %s go together", hd_attr_name(pairs[i].flag),
+                     hd_attr_name(pairs[i].needs));
+  if (hd_op_has(op, HD_ATTR_BETA) && !hd_op_has(op, HD_ATTR_C))
+    hd_verify_fail(v, op, "ir.epilogue", "beta scales C: it needs the flag c");
+  check_user(v, op);
+  if (op->n_operands < 7)
+    hd_verify_fail(v, op, "ir.count", "stores at least one fragment");
+  for (int32_t i = 6; i < op->n_operands; i++) {
+    hd_type type = op->operands[i]->type;
+    if (type.elem != op->operands[6]->type.elem || type.n % 4)
+      hd_verify_fail(v, op, "ir.type",
+                     "operand %d: fragments are of one type, 4 elements an 8-column block", (int)i);
+  }
+  if (op->operands[0]->type.elem != hd_op_elem(op, HD_ATTR_TYPE))
+    hd_verify_fail(v, op, "ir.type", "type is not what D (operand 0) points to");
+}
+
+/* ORDER ARGS: the arguments of Kernel/args.def and the type of each. */
+static const struct arg_rule {
+  const char *name;
+  hd_type_kind kind;
+} arg_rules[] = {
+#define PTR HD_TYPE_PTR
+#define I32 HD_TYPE_I32
+#define I64 HD_TYPE_I64
+#define F32 HD_TYPE_F32
+#define HD_ARG(kind, name, class) {name, class},
+#include "Kernel/args.def"
+#undef HD_ARG
+#undef PTR
+#undef I32
+#undef I64
+#undef F32
+};
+
+static const struct arg_rule *find_arg(const char *name, size_t n) {
+  for (size_t i = 0; i < HD_COUNT(arg_rules); i++)
+    if (strlen(arg_rules[i].name) == n && strncmp(arg_rules[i].name, name, n) == 0)
+      return &arg_rules[i];
+  return NULL;
+}
+
+static void check_arg(hd_verifier *v, const hd_op *op) {
+  const char *name = hd_op_str(op, HD_ATTR_ARG);
+  const struct arg_rule *rule = find_arg(name, strlen(name));
+  hd_type type = op->results[0]->type;
+  if (!rule)
+    hd_verify_fail(v, op, "ir.arg", "arg = %.60s; legal: a b c d bias scale_a scale_b user "
+                   "workspace m n k ldb ldc ldd alpha beta", name);
+  else if (rule->kind != type.kind)
+    hd_verify_fail(v, op, "ir.arg", "argument %s has another type", name);
+  else if ((type.kind == HD_TYPE_PTR) != hd_op_has(op, HD_ATTR_TYPE))
+    hd_verify_fail(v, op, "ir.arg", "type goes with a ptr, and only with one");
+  else if (type.kind == HD_TYPE_PTR)
+    check_elem(v, op, HD_ATTR_TYPE);
+}
+
+/* Moves past digits; false when there is none, or more than fit. */
+static bool skip_number(const char **p) {
+  size_t n = strspn(*p, "0123456789");
+  *p += n;
+  return n > 0 && n <= 15;
+}
+
+/* ARG*MUL+ADD/DIV, each part but the first optional; ARG a size or stride, or a number. */
+static bool is_expression(const char *p) {
+  size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyz_");
+  const struct arg_rule *rule = find_arg(p, n);
+  if (n ? !rule || (rule->kind != HD_TYPE_I32 && rule->kind != HD_TYPE_I64) : !skip_number(&p))
+    return false;
+  p += n;
+  for (const char *mark = "*+/"; *mark; mark++) {
+    if (*p != *mark)
+      continue;
+    p++;
+    if (!skip_number(&p))
+      return false;
+  }
+  return *p == '\0';
+}
+
+static void check_expressions(hd_verifier *v, const hd_op *op, hd_attr_key key) {
+  const hd_attr *list = hd_op_attr(op, key);
+  for (int32_t i = 0; i < list->n; i++) {
+    bool unused = key == HD_ATTR_STRIDES && i == 0 && !*list->strings[i];
+    if (!unused && !is_expression(list->strings[i]))
+      hd_verify_fail(v, op, "ir.tmap", "%s[%d] = \"%.60s\"; expected ARG*MUL+ADD/DIV, e.g. \"ldb*2\"",
+                     hd_attr_name(key), (int)i, list->strings[i]);
+  }
+}
+
+/* CUDA Driver API, cuTensorMapEncodeTiled: box rows are multiples of 16 bytes, at most the swizzle. */
+static void check_tmap(hd_verifier *v, const hd_op *op) {
+  int32_t rank = hd_op_attr(op, HD_ATTR_BOX)->n;
+  int64_t bits = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits;
+  int64_t row = hd_op_attr(op, HD_ATTR_BOX)->ints[0] * bits / 8;
+  int64_t swizzle = hd_op_int(op, HD_ATTR_SWIZZLE, 0);
+  if (rank < 2 || rank > 5 || hd_op_attr(op, HD_ATTR_DIMS)->n != rank ||
+      hd_op_attr(op, HD_ATTR_STRIDES)->n != rank)
+    hd_verify_fail(v, op, "ir.tmap", "dims, strides and box have one length, 2 to 5");
+  if (row % 16)
+    hd_verify_fail(v, op, "ir.tmap", "a box row of %lld bytes; legal: multiples of 16",
+                   (long long)row);
+  else if (swizzle && row > swizzle)
+    hd_verify_fail(v, op, "ir.tmap", "a box row of %lld bytes; at most swizzle = %lld",
+                   (long long)row, (long long)swizzle);
+  check_expressions(v, op, HD_ATTR_DIMS);
+  check_expressions(v, op, HD_ATTR_STRIDES);
+}
+
+static void check_list_length(hd_verifier *v, const hd_op *op, hd_attr_key key, int32_t n) {
+  if (hd_op_attr(op, key)->n != n)
+    hd_verify_fail(v, op, "ir.attribute", "%s has %d elements, expected %d", hd_attr_name(key),
+                   (int)hd_op_attr(op, key)->n, (int)n);
+}
+
+void hd_verify_op_rules(hd_verifier *v, const hd_op *op) {
+  switch (op->kind) {
+  case HD_OP_FOR:
+    check_for(v, op);
+    break;
+  case HD_OP_IF:
+    check_carried(v, op);
+    break;
+  case HD_OP_SIZE:
+    check_size(v, op);
+    break;
+  case HD_OP_SPARSE:
+    check_sparse(v, op);
+    break;
+  case HD_OP_DENSE:
+    check_dense(v, op);
+    break;
+  case HD_OP_VECTOR:
+    check_elem(v, op, HD_ATTR_TYPE);
+    break;
+  case HD_OP_MATMUL:
+    check_elem(v, op, HD_ATTR_ACC);
+    break;
+  case HD_OP_EPILOGUE:
+    check_epilogue(v, op);
+    break;
+  case HD_OP_WORK:
+    check_list_length(v, op, HD_ATTR_TILE, 3);
+    break;
+  case HD_OP_ARG:
+    check_arg(v, op);
+    break;
+  case HD_OP_TMAP:
+    check_tmap(v, op);
+    break;
+  case HD_OP_CONST:
+    check_const(v, op);
+    break;
+  case HD_OP_ADD:
+  case HD_OP_SUB:
+  case HD_OP_MUL:
+  case HD_OP_DIV:
+  case HD_OP_REM:
+  case HD_OP_MIN:
+  case HD_OP_MAX:
+  case HD_OP_CMP:
+    check_arithmetic(v, op);
+    break;
+  case HD_OP_SELECT:
+    check_select(v, op);
+    break;
+  case HD_OP_MMA_SP:
+  case HD_OP_WGMMA_SS:
+  case HD_OP_WGMMA_RS:
+    check_accumulates(v, op);
+    break;
+  case HD_OP_MMA_SP_SCALED:
+    check_accumulates(v, op);
+    check_list_length(v, op, HD_ATTR_SCALE_IDS, 4);
+    break;
+  case HD_OP_STORE_TILE:
+    check_store_tile(v, op);
+    break;
+  case HD_OP_WGMMA_FENCE:
+  case HD_OP_WGMMA_WAIT:
+  case HD_OP_TCGEN05_WAIT_LD:
+    check_pass_through(v, op);
+    break;
+  default:
+    break;
+  }
+}

@@ -1,0 +1,365 @@
+/* Rules of ops that touch buffers and barriers: rings have one length, accesses stay in their slot,
+ * storage has the layout that the op reads. */
+#include <string.h>
+
+#include "IR/verify.h"
+
+enum { K_STEP_VALUE_BYTES = 2048, META_WORD_BYTES = 512 }; /* of a packed block: docs/format.md */
+enum { MAX_TX = (1 << 20) - 1 };
+
+int64_t hd_verify_stages(const hd_verifier *v, const hd_value *cursor) {
+  return hd_facts_get(&v->stages, cursor);
+}
+
+static void set_stages(hd_verifier *v, const hd_value *value, int64_t stages) {
+  if (value->type.kind == HD_TYPE_CURSOR && stages != HD_NO_FACT)
+    hd_facts_set(&v->stages, value, stages);
+}
+
+/* What an op gives for a cursor that all its ways in and out agree on. */
+static void join_cursors(hd_verifier *v, const hd_op *op, int32_t i, const hd_op *last) {
+  int64_t old = hd_verify_stages(v, op->results[i]);
+  int64_t stages = hd_verify_stages(v, last->operands[i]);
+  if (old != HD_NO_FACT && stages != HD_NO_FACT && stages != old)
+    hd_verify_fail(v, last, "ir.stages", "value %d is a cursor of %lld stages, before of %lld",
+                   (int)i, (long long)stages, (long long)old);
+  set_stages(v, op->results[i], stages);
+}
+
+void hd_verify_result_cursors(hd_verifier *v, const hd_op *op) {
+  if (op->kind == HD_OP_CURSOR || op->kind == HD_OP_CURSOR_NEXT)
+    set_stages(v, op->results[0], hd_op_int(op, HD_ATTR_STAGES, HD_NO_FACT));
+  for (int32_t i = 0; op->kind == HD_OP_FOR && i < op->n_results; i++)
+    set_stages(v, op->results[i], hd_verify_stages(v, op->operands[i + 3]));
+  if (op->kind != HD_OP_FOR && op->kind != HD_OP_IF)
+    return;
+  for (int32_t r = 0; r < op->n_regions; r++)
+    for (int32_t i = 0; i < op->n_results; i++)
+      if (op->results[i]->type.kind == HD_TYPE_CURSOR)
+        join_cursors(v, op, i, op->regions[r]->last);
+}
+
+/* Where an op names a ring (buffer or barrier) and the cursor into it: operand indices. */
+static const struct ring_rule {
+  hd_op_kind op;
+  int8_t holder, cursor;
+} ring_rules[] = {
+    {HD_OP_COPY_BULK, 2, 3},      {HD_OP_COPY_BULK, 4, 3},      {HD_OP_COPY_TMA, 1, 2},
+    {HD_OP_COPY_TMA, 5, 2},       {HD_OP_COPY_CP_ASYNC, 2, 3},  {HD_OP_COPY_LD_ST, 2, 3},
+    {HD_OP_LOAD_META, 0, 1},      {HD_OP_LOAD_A, 0, 1},         {HD_OP_LOAD_B, 0, 1},
+    {HD_OP_WGMMA_SS, 1, 2},       {HD_OP_WGMMA_SS, 4, 2},       {HD_OP_WGMMA_RS, 2, 3},
+    {HD_OP_TCGEN05_MMA_SP, 1, 2}, {HD_OP_TCGEN05_MMA_SP, 3, 4}, {HD_OP_TCGEN05_MMA_SP, 5, 6},
+    {HD_OP_TCGEN05_CP, 1, 2},     {HD_OP_BARRIER_EXPECT, 0, 1}, {HD_OP_BARRIER_ARRIVE, 0, 1},
+    {HD_OP_BARRIER_WAIT, 0, 1},   {HD_OP_TCGEN05_COMMIT, 0, 1},
+};
+
+static void check_rings(hd_verifier *v, const hd_op *op) {
+  for (size_t i = 0; i < HD_COUNT(ring_rules); i++) {
+    const struct ring_rule *rule = &ring_rules[i];
+    if (rule->op != op->kind || rule->holder >= op->n_operands)
+      continue;
+    const hd_op *holder = op->operands[rule->holder]->op;
+    int64_t stages = hd_verify_stages(v, op->operands[rule->cursor]);
+    int64_t held = hd_op_int(holder, HD_ATTR_STAGES, 0);
+    if (stages != HD_NO_FACT && stages != held)
+      hd_verify_fail(v, op, "ir.stages", "a cursor of %lld stages in \"%s\", which has %lld",
+                     (long long)stages, hd_op_str(holder, HD_ATTR_NAME), (long long)held);
+  }
+}
+
+/* What an op wants of a buffer operand; NULL: anything. */
+static const struct storage_rule {
+  hd_op_kind op;
+  int8_t operand;
+  bool tmem;
+  const char *layout;
+} storage_rules[] = {
+    {HD_OP_COPY_BULK, 2, false, NULL},
+    {HD_OP_COPY_TMA, 1, false, NULL},
+    {HD_OP_COPY_CP_ASYNC, 2, false, NULL},
+    {HD_OP_COPY_LD_ST, 2, false, NULL},
+    {HD_OP_LOAD_META, 0, false, "packed_a"},
+    {HD_OP_LOAD_A, 0, false, "packed_a"},
+    {HD_OP_LOAD_B, 0, false, "rows"},
+    {HD_OP_WGMMA_SS, 1, false, "packed_a"},
+    {HD_OP_WGMMA_SS, 4, false, "rows"},
+    {HD_OP_WGMMA_RS, 2, false, "rows"},
+    {HD_OP_TCGEN05_MMA_SP, 0, true, NULL},
+    {HD_OP_TCGEN05_MMA_SP, 3, false, "rows"},
+    {HD_OP_TCGEN05_MMA_SP, 5, true, NULL},
+    {HD_OP_TCGEN05_MMA_SP, 7, true, NULL},
+    {HD_OP_TCGEN05_CP, 0, true, NULL},
+    {HD_OP_TCGEN05_CP, 1, false, NULL},
+    {HD_OP_TCGEN05_LD, 0, true, NULL},
+};
+
+static void check_storage(hd_verifier *v, const hd_op *op) {
+  for (size_t i = 0; i < HD_COUNT(storage_rules); i++) {
+    const struct storage_rule *rule = &storage_rules[i];
+    if (rule->op != op->kind)
+      continue;
+    const hd_op *buffer = op->operands[rule->operand]->op;
+    if (rule->tmem != hd_op_is(buffer, HD_ATTR_SPACE, "tmem"))
+      hd_verify_fail(v, op, "ir.space", "operand %d, buffer \"%s\", lies in %s; expected %s",
+                     (int)rule->operand, hd_op_str(buffer, HD_ATTR_NAME),
+                     hd_op_str(buffer, HD_ATTR_SPACE), rule->tmem ? "tmem" : "shared memory");
+    else if (rule->layout && !hd_op_is(buffer, HD_ATTR_LAYOUT, rule->layout))
+      hd_verify_fail(v, op, "ir.layout", "operand %d, buffer \"%s\", has layout %s; expected %s",
+                     (int)rule->operand, hd_op_str(buffer, HD_ATTR_NAME),
+                     hd_op_str(buffer, HD_ATTR_LAYOUT), rule->layout);
+  }
+}
+
+static void check_extent(hd_verifier *v, const hd_op *op, const hd_op *buffer, int64_t lo,
+                         int64_t hi) {
+  if (lo < 0 || hi > hd_op_int(buffer, HD_ATTR_BYTES, 0))
+    hd_verify_fail(v, op, "ir.slot", "bytes [%lld, %lld) of a slot of \"%s\", which has %lld",
+                   (long long)lo, (long long)hi, hd_op_str(buffer, HD_ATTR_NAME),
+                   (long long)hd_op_int(buffer, HD_ATTR_BYTES, 0));
+}
+
+static void check_rows_layout(hd_verifier *v, const hd_op *op) {
+  int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 0), panel = hd_op_int(op, HD_ATTR_PANEL, 0);
+  int64_t swizzle = hd_op_int(op, HD_ATTR_SWIZZLE, 0);
+  int64_t bytes = hd_op_int(op, HD_ATTR_BYTES, 0), align = hd_op_int(op, HD_ATTR_ALIGN, 0);
+  if (!rows || !panel || !hd_op_has(op, HD_ATTR_SWIZZLE))
+    hd_verify_fail(v, op, "ir.layout", "layout = rows needs rows, panel and swizzle");
+  else if (bytes % (rows * panel))
+    hd_verify_fail(v, op, "ir.layout", "bytes = %lld is no whole number of panels of %lld x %lld",
+                   (long long)bytes, (long long)rows, (long long)panel);
+  else if (swizzle && panel % swizzle)
+    hd_verify_fail(v, op, "ir.layout", "panel = %lld; legal: multiples of swizzle = %lld",
+                   (long long)panel, (long long)swizzle);
+  else if (align < 8 * swizzle)
+    hd_verify_fail(v, op, "ir.align", "align = %lld; swizzle = %lld repeats every %lld bytes",
+                   (long long)align, (long long)swizzle, (long long)(8 * swizzle));
+}
+
+static void check_packed_layout(hd_verifier *v, const hd_op *op) {
+  int64_t slab = hd_op_int(op, HD_ATTR_SLAB_BYTES, 0), bytes = hd_op_int(op, HD_ATTR_BYTES, 0);
+  int64_t meta = hd_op_int(op, HD_ATTR_META_OFFSET, -1);
+  if (!slab || meta < 0 || !hd_op_has(op, HD_ATTR_TYPE))
+    hd_verify_fail(v, op, "ir.layout", "layout = packed_a needs slab_bytes, meta_offset and type");
+  else if (bytes % slab)
+    hd_verify_fail(v, op, "ir.layout", "bytes = %lld is no whole number of slabs of %lld",
+                   (long long)bytes, (long long)slab);
+  else if (meta + META_WORD_BYTES > slab || meta < K_STEP_VALUE_BYTES)
+    hd_verify_fail(v, op, "ir.layout", "meta_offset = %lld; legal: %d to %lld", (long long)meta,
+                   (int)K_STEP_VALUE_BYTES, (long long)(slab - META_WORD_BYTES));
+}
+
+static void check_buffer(hd_verifier *v, const hd_op *op) {
+  int64_t align = hd_op_int(op, HD_ATTR_ALIGN, 0), bytes = hd_op_int(op, HD_ATTR_BYTES, 0);
+  if (align & (align - 1))
+    hd_verify_fail(v, op, "ir.align", "align = %lld; legal: powers of two", (long long)align);
+  else if (bytes % align)
+    hd_verify_fail(v, op, "ir.align",
+                   "bytes = %lld would misalign the next slot; nearest multiple of align: %lld",
+                   (long long)bytes, (long long)((bytes + align - 1) / align * align));
+  if (hd_op_is(op, HD_ATTR_SPACE, "tmem") && !hd_op_is(op, HD_ATTR_LAYOUT, "linear"))
+    hd_verify_fail(v, op, "ir.layout", "tensor memory has layout linear");
+  else if (hd_op_is(op, HD_ATTR_LAYOUT, "rows"))
+    check_rows_layout(v, op);
+  else if (hd_op_is(op, HD_ATTR_LAYOUT, "packed_a"))
+    check_packed_layout(v, op);
+}
+
+/* Masks of CTAs name CTAs of the cluster. */
+static void check_mask(hd_verifier *v, const hd_op *op, hd_attr_key key) {
+  int64_t cluster = hd_op_int(v->kernel, HD_ATTR_CLUSTER, 1), mask = hd_op_int(op, key, 1);
+  if (mask >> cluster)
+    hd_verify_fail(v, op, "ir.cluster", "%s = %lld names CTAs outside of a cluster of %lld",
+                   hd_attr_name(key), (long long)mask, (long long)cluster);
+}
+
+static void check_barrier_operand(hd_verifier *v, const hd_op *op, int32_t index) {
+  if (v->module->sync_placed && op->n_operands <= index)
+    hd_verify_fail(v, op, "ir.sync", "sync=placed, but no barrier tells when the copy is done");
+}
+
+static void check_copy_bulk(hd_verifier *v, const hd_op *op) {
+  int64_t offset = hd_op_int(op, HD_ATTR_OFFSET, 0), bytes = hd_op_int(op, HD_ATTR_BYTES, 0);
+  if (offset % 16 || bytes % 16)
+    hd_verify_fail(v, op, "ir.align", "offset = %lld, bytes = %lld; legal: multiples of 16",
+                   (long long)offset, (long long)bytes);
+  check_extent(v, op, op->operands[2]->op, offset, offset + bytes);
+  check_mask(v, op, HD_ATTR_MULTICAST);
+  check_barrier_operand(v, op, 4);
+}
+
+static void check_copy_tma(hd_verifier *v, const hd_op *op) {
+  const hd_op *map = op->operands[0]->op, *buffer = op->operands[1]->op;
+  const hd_attr *box = hd_op_attr(map, HD_ATTR_BOX);
+  int64_t offset = hd_op_int(op, HD_ATTR_OFFSET, 0), bytes = hd_op_int(op, HD_ATTR_BYTES, 0);
+  int64_t bits = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits;
+  if (box->n != 2)
+    hd_verify_fail(v, op, "ir.tmap", "two coordinates, but the tensor map has rank %d", (int)box->n);
+  else if (bytes != box->ints[0] * box->ints[1] * bits / 8)
+    hd_verify_fail(v, op, "ir.tmap", "bytes = %lld, but a box has %lld", (long long)bytes,
+                   (long long)(box->ints[0] * box->ints[1] * bits / 8));
+  if (offset % 128)
+    hd_verify_fail(v, op, "ir.align", "offset = %lld; legal: multiples of 128", (long long)offset);
+  if (hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") &&
+      hd_op_int(buffer, HD_ATTR_SWIZZLE, 0) != hd_op_int(map, HD_ATTR_SWIZZLE, 0))
+    hd_verify_fail(v, op, "ir.tmap", "the tensor map swizzles %lld bytes, buffer \"%s\" %lld",
+                   (long long)hd_op_int(map, HD_ATTR_SWIZZLE, 0), hd_op_str(buffer, HD_ATTR_NAME),
+                   (long long)hd_op_int(buffer, HD_ATTR_SWIZZLE, 0));
+  check_extent(v, op, buffer, offset, offset + bytes);
+  check_mask(v, op, HD_ATTR_MULTICAST);
+  check_barrier_operand(v, op, 5);
+}
+
+/* The end of what rows of a copy cover in a slot, counted from its offset. */
+static int64_t rows_end(const hd_op *buffer, int64_t rows, int64_t row_bytes) {
+  int64_t panel = hd_op_int(buffer, HD_ATTR_PANEL, 0);
+  int64_t whole = hd_op_int(buffer, HD_ATTR_ROWS, 0) * panel;
+  if (hd_op_is(buffer, HD_ATTR_LAYOUT, "rows"))
+    return (row_bytes - 1) / panel * whole + rows * panel;
+  if (hd_op_is(buffer, HD_ATTR_LAYOUT, "packed_a"))
+    return (rows - 1) * hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0) + row_bytes;
+  return rows * row_bytes;
+}
+
+static void check_copy_rows(hd_verifier *v, const hd_op *op) {
+  const hd_op *buffer = op->operands[2]->op;
+  int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 0), offset = hd_op_int(op, HD_ATTR_OFFSET, 0);
+  int64_t row_bytes = hd_op_int(op, HD_ATTR_ROW_BYTES, 0), vec = hd_op_int(op, HD_ATTR_VEC, 0);
+  if (op->kind == HD_OP_COPY_CP_ASYNC && vec < 4)
+    hd_verify_fail(v, op, "ir.vec", "vec = %lld; cp.async takes 4, 8, 16", (long long)vec);
+  if (row_bytes % vec || offset % vec)
+    hd_verify_fail(v, op, "ir.align", "row_bytes = %lld, offset = %lld; legal: multiples of vec = %lld",
+                   (long long)row_bytes, (long long)offset, (long long)vec);
+  if (hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") && rows > hd_op_int(buffer, HD_ATTR_ROWS, 0))
+    hd_verify_fail(v, op, "ir.slot", "rows = %lld into \"%s\", which has %lld", (long long)rows,
+                   hd_op_str(buffer, HD_ATTR_NAME), (long long)hd_op_int(buffer, HD_ATTR_ROWS, 0));
+  else if (hd_op_is(buffer, HD_ATTR_LAYOUT, "packed_a") &&
+           row_bytes > hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0))
+    hd_verify_fail(v, op, "ir.slot", "row_bytes = %lld into slabs of %lld", (long long)row_bytes,
+                   (long long)hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0));
+  else
+    check_extent(v, op, buffer, offset, offset + rows_end(buffer, rows, row_bytes));
+}
+
+static void check_a_step(hd_verifier *v, const hd_op *op, const hd_op *buffer) {
+  int64_t step = hd_op_int(op, HD_ATTR_STEP, 0), meta = hd_op_int(buffer, HD_ATTR_META_OFFSET, 0);
+  if ((step + 1) * K_STEP_VALUE_BYTES > meta)
+    hd_verify_fail(v, op, "ir.step", "step = %lld of A; legal: 0 to %lld", (long long)step,
+                   (long long)(meta / K_STEP_VALUE_BYTES - 1));
+}
+
+/* A step is 64 bytes of a row of B stored n x k; stored k x n it is whole rows, counted elsewhere. */
+static void check_b_step(hd_verifier *v, const hd_op *op, const hd_op *buffer) {
+  int64_t step = hd_op_int(op, HD_ATTR_STEP, 0);
+  int64_t row = hd_op_int(buffer, HD_ATTR_BYTES, 0) / hd_op_int(buffer, HD_ATTR_ROWS, 1);
+  if (!hd_op_has(op, HD_ATTR_TRANS) && (step + 1) * 64 > row)
+    hd_verify_fail(v, op, "ir.step", "step = %lld of B; legal: 0 to %lld", (long long)step,
+                   (long long)(row / 64 - 1));
+}
+
+static void check_load_meta(hd_verifier *v, const hd_op *op) {
+  const hd_op *buffer = op->operands[0]->op;
+  int64_t word = hd_op_int(op, HD_ATTR_WORD, 0);
+  int64_t room = hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0) - hd_op_int(buffer, HD_ATTR_META_OFFSET, 0);
+  if ((word + 1) * META_WORD_BYTES > room)
+    hd_verify_fail(v, op, "ir.step", "word = %lld of the metadata; legal: 0 to %lld",
+                   (long long)word, (long long)(room / META_WORD_BYTES - 1));
+  if (!hd_type_equal(op->results[0]->type, hd_type_frag(HEDDLE_S32, 1)))
+    hd_verify_fail(v, op, "ir.type", "gives frag<s32 x 1>");
+}
+
+/* wgmma acts on whole warpgroups: warps 4i to 4i + 3 of the CTA. */
+static void check_warpgroups(hd_verifier *v, const hd_op *op) {
+  if (hd_op_get_info(op->kind)->issuer != HD_BY_WARPGROUP || !v->role)
+    return;
+  if (hd_op_int(v->role, HD_ATTR_N_WARPS, 0) % 4 || hd_op_int(v->role, HD_ATTR_WARP_LO, 0) % 4)
+    hd_verify_fail(v, op, "ir.warpgroup",
+                   "role \"%s\" has warps %lld to %lld; expected whole groups of 4",
+                   hd_op_str(v->role, HD_ATTR_NAME),
+                   (long long)hd_op_int(v->role, HD_ATTR_WARP_LO, 0),
+                   (long long)(hd_op_int(v->role, HD_ATTR_WARP_LO, 0) +
+                               hd_op_int(v->role, HD_ATTR_N_WARPS, 0) - 1));
+}
+
+static void check_next(hd_verifier *v, const hd_op *op) {
+  int64_t from = hd_verify_stages(v, op->operands[0]), stages = hd_op_int(op, HD_ATTR_STAGES, 0);
+  if (from != HD_NO_FACT && from != stages)
+    hd_verify_fail(v, op, "ir.stages", "stages = %lld, but the cursor has %lld", (long long)stages,
+                   (long long)from);
+}
+
+static void check_expect(hd_verifier *v, const hd_op *op) {
+  if (hd_op_int(op, HD_ATTR_BYTES, 0) > MAX_TX)
+    hd_verify_fail(v, op, "ir.tx", "bytes = %lld; an mbarrier counts to %d",
+                   (long long)hd_op_int(op, HD_ATTR_BYTES, 0), (int)MAX_TX);
+}
+
+/* Storage is named where it is used: each such operand is the result of its declaration, and that
+ * declaration is in order. */
+static bool is_declared(const hd_verifier *v, const hd_op *op) {
+  for (int32_t i = 0; i < op->n_operands; i++) {
+    const hd_value *value = op->operands[i];
+    hd_type_kind kind = value->type.kind;
+    if (kind != HD_TYPE_BUFFER && kind != HD_TYPE_BARRIER && kind != HD_TYPE_TMAP)
+      continue;
+    hd_op_kind want = kind == HD_TYPE_BUFFER    ? HD_OP_BUFFER
+                      : kind == HD_TYPE_BARRIER ? HD_OP_BARRIER
+                                                : HD_OP_TMAP;
+    if (!value->op || value->op->kind != want ||
+        hd_facts_get(&v->defined, value) != HD_DEFINED)
+      return false;
+  }
+  return true;
+}
+
+void hd_verify_slots(hd_verifier *v, const hd_op *op) {
+  int32_t before = v->n_errors;
+  if (!is_declared(v, op))
+    return;
+  check_rings(v, op);
+  check_storage(v, op);
+  check_warpgroups(v, op);
+  if (v->n_errors != before)
+    return;
+  switch (op->kind) {
+  case HD_OP_BUFFER:
+    check_buffer(v, op);
+    break;
+  case HD_OP_COPY_BULK:
+    check_copy_bulk(v, op);
+    break;
+  case HD_OP_COPY_TMA:
+    check_copy_tma(v, op);
+    break;
+  case HD_OP_COPY_CP_ASYNC:
+  case HD_OP_COPY_LD_ST:
+    check_copy_rows(v, op);
+    break;
+  case HD_OP_LOAD_META:
+    check_load_meta(v, op);
+    break;
+  case HD_OP_LOAD_A:
+    check_a_step(v, op, op->operands[0]->op);
+    break;
+  case HD_OP_LOAD_B:
+    check_b_step(v, op, op->operands[0]->op);
+    break;
+  case HD_OP_WGMMA_SS:
+    check_a_step(v, op, op->operands[1]->op);
+    check_b_step(v, op, op->operands[4]->op);
+    break;
+  case HD_OP_WGMMA_RS:
+    check_b_step(v, op, op->operands[2]->op);
+    break;
+  case HD_OP_CURSOR_NEXT:
+    check_next(v, op);
+    break;
+  case HD_OP_BARRIER_EXPECT:
+    check_expect(v, op);
+    break;
+  case HD_OP_BARRIER_ARRIVE:
+    check_mask(v, op, HD_ATTR_RANK);
+    break;
+  default:
+    break;
+  }
+}
