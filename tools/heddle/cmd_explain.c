@@ -1,0 +1,250 @@
+/* heddle explain: how a problem will be computed, what it costs, and what was not possible. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Passes/passes.h"
+#include "Passes/schedule_fit.h"
+#include "Support/diag.h"
+#include "commands.h"
+#include "compile_input.h"
+
+static const char about[] =
+    "Prints the schedule that is chosen, its instruction, tile, stages and memory, the entry points\n"
+    "and what each needs of the launch's values, the arguments and the C prototype, the bytes of\n"
+    "packed A, and why the other families and paths are not taken.";
+
+static const char examples[] =
+    "heddle explain examples/linear_bf16.heddle\n"
+    "heddle explain examples/odd_sizes.heddle\n"
+    "heddle explain examples/linear_bf16.heddle --target sm_80\n"
+    "heddle explain examples/linear_bf16.heddle --schedule \"tile=512x256x64\"\n";
+
+/* --- the problem ---------------------------------------------------------------------------------------- */
+
+static void print_size(const char *name, const hd_size *size) {
+  if (size->value)
+    printf(" %s=%" PRId64, name, size->value);
+  else if (size->max)
+    printf(" %s<=%" PRId64, name, size->max);
+  else
+    printf(" %s", name);
+}
+
+static const char *elem_name(heddle_elem elem) { return heddle_elem_get(elem)->name; }
+
+static void print_problem(const hd_problem *p) {
+  printf("problem   %s: D = epilogue(A x B),", hd_op_str(p->kernel, HD_ATTR_NAME));
+  print_size("M", &p->m);
+  print_size("N", &p->n);
+  print_size("K", &p->k);
+  const heddle_elem_info *a = heddle_elem_get(p->a_elem);
+  printf("\n          A %s %d:%d sparse, B %s %s, accumulate %s, D %s %s\n", a->name, a->kept,
+         a->group, elem_name(p->b.elem), p->b.transposed ? "mn_major" : "k_major",
+         elem_name(p->acc_elem), elem_name(p->d.elem),
+         p->d.transposed ? "col_major" : "row_major");
+  printf("epilogue  %s%s%s%s%s%s\n", p->act, p->alpha ? ", alpha" : "", p->beta ? ", beta" : "",
+         p->c.op ? ", C" : "", p->bias.op ? ", bias along " : "",
+         !p->bias.op ? "" : p->bias_along_n ? "n" : "m");
+}
+
+/* --- the schedule ---------------------------------------------------------------------------------------- */
+
+static const char *judge_name(hd_judge judge) {
+  static const char *const names[] = {"none", "ptxas", "H200", "two transcriptions"};
+  return names[judge];
+}
+
+static void print_schedule(const hd_problem *p, const hd_schedule *s) {
+  char text[200];
+  hd_schedule_print(s, text);
+  printf("target    %s\nschedule  %s\n", p->target->name, text);
+  const hd_spec_row *row = hd_spec_find(hd_op_str(p->matmul, HD_ATTR_ROW));
+  if (row)
+    printf("row       %s\n          %s\n          judges: syntax %s, layout %s; source %s\n",
+           row->name, row->ptx, judge_name(row->syntax_judge), judge_name(row->layout_judge),
+           row->source);
+  printf("tile      %d x %d, k %d a stage, %d stages of %d bytes, %d bytes of shared memory of %u\n",
+         s->tile_m, s->tile_n, s->tile_k, s->stages, hd_schedule_stage_bytes(p, s),
+         hd_schedule_shared_bytes(p, s), p->target->shared_per_block);
+  printf("registers %d accumulators a thread over %d warps\n", hd_schedule_accumulators(p, s),
+         s->warps_m * s->warps_n);
+  if (p->m.value && p->n.value) {
+    int64_t tiles = ((p->m.value + s->tile_m - 1) / s->tile_m) *
+                    ((p->n.value + s->tile_n - 1) / s->tile_n);
+    printf("work      %" PRId64 " tiles%s%s\n", tiles, s->persistent ? ", persistent" : "",
+           s->cluster > 1 ? ", B multicast to 2 CTAs" : "");
+  }
+}
+
+/* --- the kernel ----------------------------------------------------------------------------------------- */
+
+static const char *path_cost(const char *path) {
+  if (!strncmp(path, "tma", 3))
+    return "one thread issues tensor-map copies; no address arithmetic";
+  if (!strcmp(path, "gather8"))
+    return "producer warps copy 8 bytes a thread at a time, then a proxy fence: half the issue rate "
+           "of 16-byte copies, no multicast";
+  if (!strncmp(path, "gather", 6))
+    return "producer warps load and store every element, then a proxy fence: many instructions a "
+           "byte, no multicast; expect a fraction of the TMA path's speed";
+  if (!strcmp(path, "cp_async16"))
+    return "cp.async of 16 bytes: full speed";
+  if (!strcmp(path, "cp_async4"))
+    return "cp.async of 4 bytes: four times the copy instructions";
+  return "element loads and shared stores: through registers, two instructions an element";
+}
+
+static void print_expr(const hd_expr *e) {
+  printf("%s", hd_arg_name(e->arg));
+  if (e->mul != 1)
+    printf(" * %" PRId64, e->mul);
+  if (e->add)
+    printf(" + %" PRId64, e->add);
+}
+
+static void print_variants(const hd_manifest *m) {
+  for (int i = 0; i < m->n_variants; i++) {
+    const hd_variant *v = &m->variant[i];
+    printf("variant   %s: B by %s, %d threads, %d registers, %d bytes of shared memory\n", v->entry,
+           v->path, v->n_threads, v->n_registers, v->shared_bytes);
+    printf("          taken when");
+    for (int r = 0; r < v->n_requirements; r++) {
+      printf("%s ", r ? " and" : "");
+      print_expr(&v->requirement[r].value);
+      printf(" is a multiple of %" PRId64, v->requirement[r].modulo);
+    }
+    printf("%s\n          cost: %s\n", v->n_requirements ? "" : " nothing before it fits",
+           path_cost(v->path));
+  }
+}
+
+static void print_argument(const hd_arg *arg) {
+  printf("argument  %s", hd_arg_name(arg->kind));
+  if (arg->fixed > 0)
+    printf(" = %" PRId64 " (fixed)", arg->fixed);
+  else if (hd_arg_class_of(arg->kind) == HD_CLASS_PTR)
+    printf(": %s, aligned to %d bytes", elem_name(arg->elem), arg->align);
+  if (arg->divisible_by > 1)
+    printf(", a multiple of %" PRId64, arg->divisible_by);
+  if (arg->max)
+    printf(", at most %" PRId64, arg->max);
+  if (arg->at_least.div && !arg->fixed) {
+    printf(", at least ");
+    print_expr(&arg->at_least);
+  }
+  printf("\n");
+}
+
+static void print_prototype(const hd_manifest *m) {
+  static const char *const types[] = {"const void *", "int32_t ", "int64_t ", "float "};
+  printf("prototype int %s(", m->name);
+  for (int i = 0; i < m->n_args; i++) {
+    const hd_arg *arg = &m->arg[i];
+    if (!hd_arg_is_passed(arg))
+      continue;
+    bool written = arg->kind == HD_ARG_D || arg->kind == HD_ARG_WORKSPACE;
+    printf("%s%s, ", written ? "void *" : types[hd_arg_class_of(arg->kind)],
+           hd_arg_name(arg->kind));
+  }
+  printf("void *stream)\n");
+}
+
+static heddle_status print_kernel(heddle_context *ctx, const compile_input *in,
+                                  const hd_problem *p) {
+  trial_kernel kernel = {0};
+  heddle_status status = compile_input_compile(ctx, in, NULL, NULL, &kernel);
+  if (status == HEDDLE_OK) {
+    print_variants(&kernel.manifest);
+    for (int i = 0; i < kernel.manifest.n_args; i++)
+      print_argument(&kernel.manifest.arg[i]);
+    print_prototype(&kernel.manifest);
+  }
+  size_t packed;
+  if (status == HEDDLE_OK && p->m.value && p->k.value &&
+      compile_packed_bytes(ctx, &kernel.manifest, p->m.value, p->k.value, &packed) == HEDDLE_OK)
+    printf("packed A  %zu bytes (dense %" PRId64 "): heddle pack --type %s --family %s\n", packed,
+           p->m.value * p->k.value * heddle_elem_get(p->a_elem)->container_bits / 8,
+           elem_name(p->a_elem), kernel.manifest.family);
+  trial_kernel_free(&kernel);
+  return status;
+}
+
+/* --- what is not taken ------------------------------------------------------------------------------------ */
+
+static void print_reason(heddle_context *quiet) {
+  const heddle_diagnostic *d = heddle_context_get(quiet, 0);
+  printf("%s%s%s%s\n", d ? "refused[" : "refused", d ? d->rule : "", d ? "]: " : "",
+         d ? d->text : "");
+}
+
+static void print_alternative(const hd_op *kernel, const char *text) {
+  heddle_context *quiet = heddle_context_create();
+  hd_schedule s;
+  heddle_status status = hd_schedule_resolve(quiet, kernel, text, &s);
+  if (status == HEDDLE_OK)
+    status = hd_schedule_check(quiet, kernel, &s);
+  printf("could     %-22s ", text);
+  if (status == HEDDLE_OK)
+    printf("legal: --schedule \"%s\"\n", text);
+  else
+    print_reason(quiet);
+  heddle_context_free(quiet);
+}
+
+static void print_alternatives(const hd_op *kernel, const hd_schedule *chosen) {
+  static const char *const words[] = {"family=mma", "family=wgmma", "a=reg",      "a=desc",
+                                      "cluster=2",  "b=tma",        "b=gather", "b=cp_async",
+                                      "b=ld_st",    "split_k=2"};
+  char text[200];
+  hd_schedule_print(chosen, text);
+  for (size_t i = 0; i < HD_COUNT(words); i++)
+    if (!strstr(text, words[i]))
+      print_alternative(kernel, words[i]);
+}
+
+/* --- all --------------------------------------------------------------------------------------------------- */
+
+static heddle_status explain_module(heddle_context *ctx, const compile_input *in,
+                                    hd_module *module) {
+  hd_pass_context pass = {ctx, in->target, in->schedule};
+  HD_TRY(hd_run_pipeline(&pass, module, &(hd_pipeline_options){.stop_after = "select_shape"}));
+  hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
+  hd_problem p;
+  HD_TRY(hd_problem_read(ctx, kernel, &p));
+  hd_schedule s = {0};
+  HD_TRY(hd_schedule_parse(ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &s));
+  print_problem(&p);
+  print_schedule(&p, &s);
+  heddle_status status = print_kernel(ctx, in, &p);
+  print_alternatives(kernel, &s);
+  return status;
+}
+
+static heddle_status explain(heddle_context *ctx, compile_input *in) {
+  HD_TRY(compile_input_read(ctx, in));
+  hd_module *module;
+  HD_TRY(hd_parse(ctx, in->path, in->text, in->text_bytes, &module));
+  heddle_status status = hd_verify(ctx, module, NULL);
+  if (status == HEDDLE_OK && !hd_find_op(module->body, HD_OP_KERNEL))
+    status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = in->path}, "compile.one-kernel",
+                      "the text holds no kernel");
+  if (status == HEDDLE_OK)
+    status = explain_module(ctx, in, module);
+  hd_module_free(module);
+  return status;
+}
+
+int cmd_explain(int argc, char **argv) {
+  compile_input in = {0};
+  const cli_option options[] = {COMPILE_INPUT_OPTIONS(in), {0}};
+  const cli_command command = {"explain FILE [OPTIONS]", about, examples, options, 1, 1};
+  int code = cli_parse(&command, argc, argv, &in.path, NULL);
+  if (code != CLI_GO)
+    return code;
+  heddle_context *ctx = heddle_context_create();
+  heddle_status status = explain(ctx, &in);
+  compile_input_free(&in);
+  return cli_finish(ctx, status);
+}

@@ -1,0 +1,92 @@
+/* heddle gen: a problem to PTX, cubin, C launcher, header and manifest. Needs no GPU and no driver. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Kernel/launcher_c.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "commands.h"
+#include "compile_input.h"
+
+static const char about[] =
+    "Writes NAME.ptx, NAME.cubin (when ptxas is found), NAME.h and NAME.c (a launcher in C11 that\n"
+    "links no libcuda) and NAME.json (the manifest) into DIR, NAME being the kernel's. Needs no GPU\n"
+    "and no driver; the same input gives the same bytes. ptxas' findings (spills, stack frames,\n"
+    "serialised wgmma) fail the command.";
+
+static const char examples[] =
+    "heddle gen examples/linear_bf16.heddle -o out\n"
+    "heddle gen examples/bias_gelu.heddle --target sm_80 -o out\n"
+    "heddle gen examples/linear_bf16.heddle --schedule \"tile=128x128x64 stages=6\" -o out\n"
+    "heddle gen examples/user_epilogue.heddle --epilogue examples/user_epilogue.ll -o out\n";
+
+static heddle_status write_one(heddle_context *ctx, const char *dir, const char *name,
+                               const char *extension, const void *data, size_t n_bytes) {
+  hd_strbuf path = {0};
+  hd_strbuf_printf(&path, "%s/%s.%s", dir, name, extension);
+  heddle_status status = hd_file_write(ctx, hd_strbuf_text(&path), data, n_bytes);
+  if (status == HEDDLE_OK)
+    printf("wrote %s (%zu bytes)\n", hd_strbuf_text(&path), n_bytes);
+  hd_strbuf_free(&path);
+  return status;
+}
+
+static heddle_status write_launcher(heddle_context *ctx, const char *dir,
+                                    const trial_kernel *kernel) {
+  hd_launcher_code code = {0};
+  code.cubin = heddle_compiled_cubin(kernel->compiled, &code.cubin_bytes);
+  code.ptx = heddle_compiled_ptx(kernel->compiled, &code.ptx_bytes);
+  const char *name = heddle_compiled_name(kernel->compiled);
+  char *header = NULL, *source = NULL;
+  HD_TRY(hd_launcher_write(ctx, &kernel->manifest, &code, &header, &source));
+  heddle_status status = write_one(ctx, dir, name, "h", header, strlen(header));
+  if (status == HEDDLE_OK)
+    status = write_one(ctx, dir, name, "c", source, strlen(source));
+  free(header);
+  free(source);
+  return status;
+}
+
+static heddle_status write_all(heddle_context *ctx, const char *dir, const trial_kernel *kernel) {
+  const char *name = heddle_compiled_name(kernel->compiled);
+  size_t ptx_bytes, cubin_bytes, json_bytes;
+  const char *ptx = heddle_compiled_ptx(kernel->compiled, &ptx_bytes);
+  const void *cubin = heddle_compiled_cubin(kernel->compiled, &cubin_bytes);
+  const char *json = heddle_compiled_manifest(kernel->compiled, &json_bytes);
+  HD_TRY(hd_file_mkdirs(ctx, dir));
+  HD_TRY(write_one(ctx, dir, name, "ptx", ptx, ptx_bytes));
+  if (cubin)
+    HD_TRY(write_one(ctx, dir, name, "cubin", cubin, cubin_bytes));
+  else
+    hd_warning(ctx, HD_NOWHERE, "gen.ptxas",
+               "ptxas was not found: no cubin, and its gate was not applied; give --ptxas PATH");
+  HD_TRY(write_launcher(ctx, dir, kernel));
+  return write_one(ctx, dir, name, "json", json, json_bytes);
+}
+
+static heddle_status generate(heddle_context *ctx, compile_input *in, const char *dir) {
+  HD_TRY(compile_input_read(ctx, in));
+  trial_kernel kernel = {0};
+  heddle_status status = compile_input_compile(ctx, in, NULL, NULL, &kernel);
+  if (status == HEDDLE_OK)
+    status = write_all(ctx, dir, &kernel);
+  trial_kernel_free(&kernel);
+  return status;
+}
+
+int cmd_gen(int argc, char **argv) {
+  compile_input in = {0};
+  const char *dir = ".";
+  const cli_option options[] = {{"o", CLI_TEXT, &dir, "DIR", "where the files go (default: here)"},
+                                COMPILE_INPUT_OPTIONS(in),
+                                {0}};
+  const cli_command command = {"gen FILE [OPTIONS] -o DIR", about, examples, options, 1, 1};
+  int code = cli_parse(&command, argc, argv, &in.path, NULL);
+  if (code != CLI_GO)
+    return code;
+  heddle_context *ctx = heddle_context_create();
+  heddle_status status = generate(ctx, &in, dir);
+  compile_input_free(&in);
+  return cli_finish(ctx, status);
+}

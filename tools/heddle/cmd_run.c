@@ -1,0 +1,265 @@
+/* heddle run: compile a problem, run it, compare with the double-precision reference. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "IR/ir.h"
+#include "Support/diag.h"
+#include "commands.h"
+#include "compile_input.h"
+
+typedef struct run_options {
+  compile_input input;
+  trial_request request;
+  const char *sizes, *backend, *sim_mode;
+  int64_t seed;
+  bool exact, small;
+} run_options;
+
+static const char about[] =
+    "Compiles the problem, makes operands by seed (or reads them), prunes and packs A, runs the kernel\n"
+    "with a poisoned D and guards around every buffer, and compares D with the product in double\n"
+    "precision. The last line is `verify=ok|fail max_err=E bound=B backend=gpu|sim`: E is\n"
+    "|D - R| / |R|, or with --exact the number of wrong elements. Without a device the simulator runs\n"
+    "the same PTX, large problems as a small instance with the same schedule and tails.\n"
+    "Operands are .npy files as the problem stores them; --a also takes canonical or packed files.";
+
+static const char examples[] =
+    "heddle run examples/linear_bf16.heddle\n"
+    "heddle run examples/dynamic_tokens.heddle --size N=77,LDB=1032 --exact\n"
+    "heddle run examples/ampere_f16.heddle --backend sim --small\n"
+    "heddle run layer.heddle --a weights.npy --b tokens.npy -o out.npy\n";
+
+/* --- sizes --------------------------------------------------------------------------------------------- */
+
+static const hd_arg_kind size_kinds[] = {HD_ARG_M,   HD_ARG_N,   HD_ARG_K,
+                                         HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD};
+
+static heddle_status set_size(heddle_context *ctx, const char *name, const char *value,
+                              int64_t *size) {
+  const char *names[HD_COUNT(size_kinds)];
+  for (size_t i = 0; i < HD_COUNT(size_kinds); i++)
+    names[i] = hd_arg_name(size_kinds[i]);
+  for (size_t i = 0; i < HD_COUNT(size_kinds); i++) {
+    if (strcasecmp(name, names[i]))
+      continue;
+    int64_t v;
+    if (!cli_parse_int(value, &v) || v < 1 || v > INT32_MAX)
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
+                      "got %s = %s; legal: 1 to 2147483647", name, value);
+    size[size_kinds[i]] = v;
+    return HEDDLE_OK;
+  }
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size", "got '%s'; did you mean '%s'?", name,
+                  cli_nearest(name, names, HD_COUNT(names)));
+}
+
+/* "N=512,LDB=1032". */
+static heddle_status read_sizes(heddle_context *ctx, const char *text, int64_t *size) {
+  char *copy = strdup(text), *rest = NULL;
+  heddle_status status = copy ? HEDDLE_OK : HEDDLE_NO_MEMORY;
+  for (char *pair = copy ? strtok_r(copy, ",", &rest) : NULL; pair && status == HEDDLE_OK;
+       pair = strtok_r(NULL, ",", &rest)) {
+    char *equals = strchr(pair, '=');
+    if (!equals) {
+      status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
+                        "got '%s'; a size is NAME=VALUE, as in N=512", pair);
+      break;
+    }
+    *equals = '\0';
+    status = set_size(ctx, pair, equals + 1, size);
+  }
+  free(copy);
+  return status;
+}
+
+/* --- a small instance -------------------------------------------------------------------------------- */
+
+enum {
+  SMALL_PRODUCTS_LOG2 = 26, /* what the simulator does in seconds */
+  SMALL_K = 512,
+  TAIL_OF_K = 64
+};
+
+static int64_t smaller(int64_t size, int64_t whole, int64_t unit) {
+  int64_t small = whole + size % unit;
+  return size > small ? small : size;
+}
+
+/* Two tiles of rows, one of columns, eight stages: each with the tail that the problem has. */
+static void shrink(const hd_manifest *manifest, int64_t *size) {
+  const hd_variant *v = &manifest->variant[0];
+  size[HD_ARG_M] = smaller(size[HD_ARG_M], 2 * v->tile_m, v->tile_m);
+  size[HD_ARG_N] = smaller(size[HD_ARG_N], v->tile_n, v->tile_n);
+  size[HD_ARG_K] = smaller(size[HD_ARG_K], SMALL_K, TAIL_OF_K);
+}
+
+static int64_t size_of(const hd_manifest *manifest, const trial_request *request,
+                       hd_arg_kind kind) {
+  const hd_arg *arg = hd_manifest_arg(manifest, kind);
+  if (arg && arg->fixed > 0)
+    return arg->fixed;
+  return request->size[kind] ? request->size[kind] : 512;
+}
+
+static bool is_large(const hd_manifest *manifest, const trial_request *request) {
+  double products = 0.5;
+  for (int i = 0; i < 3; i++)
+    products *= (double)size_of(manifest, request, size_kinds[i]);
+  return products > (double)(1 << SMALL_PRODUCTS_LOG2);
+}
+
+/* The problem's text with its fixed sizes replaced (owned by the buffer). */
+static heddle_status rewrite_sizes(heddle_context *ctx, const compile_input *in,
+                                   const int64_t *size, hd_strbuf *text) {
+  hd_module *module;
+  HD_TRY(hd_parse(ctx, in->path, in->text, in->text_bytes, &module));
+  hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
+  if (kernel)
+    HD_FOR_OPS(op, kernel->regions[0]) {
+      for (int i = 0; i < 3; i++)
+        if (op->kind == HD_OP_SIZE && hd_op_has(op, HD_ATTR_VALUE) &&
+            hd_op_is(op, HD_ATTR_DIM, hd_arg_name(size_kinds[i])))
+          hd_op_set_int(module, op, HD_ATTR_VALUE, size[size_kinds[i]]);
+    }
+  hd_print(module, text);
+  hd_module_free(module);
+  return HEDDLE_OK;
+}
+
+/* Compiles the small instance in place of the kernel, with the schedule of the whole one. */
+static heddle_status compile_small(heddle_context *ctx, run_options *o, trial_kernel *kernel) {
+  int64_t size[HD_N_ARG_KINDS] = {0}, whole[3];
+  for (int i = 0; i < 3; i++)
+    whole[i] = size[size_kinds[i]] = size_of(&kernel->manifest, &o->request, size_kinds[i]);
+  shrink(&kernel->manifest, size);
+  hd_strbuf text = {0};
+  trial_kernel small = {0};
+  heddle_status status = rewrite_sizes(ctx, &o->input, size, &text);
+  if (status == HEDDLE_OK)
+    status = compile_input_compile(ctx, &o->input, hd_strbuf_text(&text),
+                                   heddle_compiled_schedule(kernel->compiled), &small);
+  hd_strbuf_free(&text);
+  if (status != HEDDLE_OK) {
+    trial_kernel_free(&small);
+    return status;
+  }
+  trial_kernel_free(kernel);
+  *kernel = small;
+  for (int i = 0; i < 3; i++)
+    o->request.size[size_kinds[i]] = size[size_kinds[i]];
+  printf("instance: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " stands for M=%" PRId64 " N=%" PRId64
+         " K=%" PRId64 " in the simulator\n",
+         size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K], whole[0], whole[1], whole[2]);
+  return HEDDLE_OK;
+}
+
+/* --- backend ------------------------------------------------------------------------------------------- */
+
+/* *device stays NULL for the simulator. */
+static heddle_status choose_backend(heddle_context *ctx, const char *backend, const char *target,
+                                    trial_device **device) {
+  static const char *const names[] = {"gpu", "sim", "auto"};
+  if (!strcmp(backend, "sim"))
+    return HEDDLE_OK;
+  if (!strcmp(backend, "gpu"))
+    return trial_device_open(ctx, device);
+  if (strcmp(backend, "auto"))
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.backend",
+                    "got '%s'; legal: gpu, sim, auto; the nearest is '%s'", backend,
+                    cli_nearest(backend, names, HD_COUNT(names)));
+  heddle_context *quiet = heddle_context_create();
+  heddle_status status = trial_device_open(quiet, device);
+  heddle_context_free(quiet);
+  if (status != HEDDLE_OK) {
+    hd_note(ctx, HD_NOWHERE, "run.backend", "there is no device here: the simulator runs the PTX");
+  } else if (!trial_device_runs(*device, target)) {
+    hd_note(ctx, HD_NOWHERE, "run.backend",
+            "the device is %s, the kernel is for %s: the simulator runs the PTX",
+            trial_device_target(*device), target);
+    trial_device_close(*device);
+    *device = NULL;
+  }
+  return HEDDLE_OK;
+}
+
+/* --- the run -------------------------------------------------------------------------------------------- */
+
+static heddle_status report(heddle_context *ctx, const run_options *o, const trial_kernel *kernel,
+                            const trial_result *r, bool gpu) {
+  printf("kernel: %s for %s, path %s\nschedule: %s\n", kernel->manifest.name,
+         kernel->manifest.target, r->path, heddle_compiled_schedule(kernel->compiled));
+  printf("problem: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " seed=%" PRIu64 " operands=%s\n", r->m,
+         r->n, r->k, o->request.seed, o->request.exact ? "exact" : "random");
+  if (r->comparison.n_compared < (uint64_t)r->m * (uint64_t)r->n)
+    printf("compared: %" PRIu64 " of %" PRIu64 " elements, whole rows\n",
+           r->comparison.n_compared, (uint64_t)r->m * (uint64_t)r->n);
+  if (!r->ok)
+    hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "run.verify", "%s", r->why);
+  printf("verify=%s max_err=%.3g bound=%.3g backend=%s\n", r->ok ? "ok" : "fail",
+         r->comparison.error, r->bound, gpu ? "gpu" : "sim");
+  return r->ok ? HEDDLE_OK : HEDDLE_MISMATCH;
+}
+
+static bool has_files(const trial_request *r) {
+  return r->a_file || r->b_file || r->c_file || r->bias_file;
+}
+
+static heddle_status run_on(heddle_context *ctx, run_options *o, trial_kernel *kernel,
+                            trial_device *device, bool asked_for_sim) {
+  bool may_shrink = !device && !has_files(&o->request) && (o->small || !asked_for_sim);
+  if (may_shrink && is_large(&kernel->manifest, &o->request))
+    HD_TRY(compile_small(ctx, o, kernel));
+  trial_result result;
+  HD_TRY(trial_run(ctx, kernel, &o->request, device, &result));
+  return report(ctx, o, kernel, &result, device != NULL);
+}
+
+static heddle_status run_problem(heddle_context *ctx, run_options *o) {
+  if (o->sizes)
+    HD_TRY(read_sizes(ctx, o->sizes, o->request.size));
+  if (o->sim_mode && hd_sim_mode_parse(o->sim_mode, &o->request.sim_mode) != HEDDLE_OK)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.sim-mode",
+                    "got '%s'; legal: late, early, random", o->sim_mode);
+  HD_TRY(compile_input_read(ctx, &o->input));
+  trial_kernel kernel = {0};
+  trial_device *device = NULL;
+  heddle_status status = compile_input_compile(ctx, &o->input, NULL, NULL, &kernel);
+  if (status == HEDDLE_OK)
+    status = choose_backend(ctx, o->backend, kernel.manifest.target, &device);
+  if (status == HEDDLE_OK)
+    status = run_on(ctx, o, &kernel, device, !strcmp(o->backend, "sim"));
+  trial_kernel_free(&kernel);
+  trial_device_close(device);
+  return status;
+}
+
+int cmd_run(int argc, char **argv) {
+  run_options o = {.backend = "auto", .seed = 1};
+  const cli_option options[] = {
+      {"size", CLI_TEXT, &o.sizes, "N=512,…", "sizes and pitches known at launch: M N K LDB LDC LDD"},
+      {"a", CLI_TEXT, &o.request.a_file, "FILE", "A instead of a made one (M x K, 2:4)"},
+      {"b", CLI_TEXT, &o.request.b_file, "FILE", "B as stored: N x K, or K x N when mn_major"},
+      {"c", CLI_TEXT, &o.request.c_file, "FILE", "C as stored"},
+      {"bias", CLI_TEXT, &o.request.bias_file, "FILE", "the bias"},
+      {"o", CLI_TEXT, &o.request.d_file, "FILE", "write D as .npy"},
+      {"seed", CLI_INT, &o.seed, "S", "of the operands (default 1)"},
+      {"exact", CLI_FLAG, &o.exact, NULL, "small integers, compared bit for bit"},
+      {"backend", CLI_TEXT, &o.backend, "B", "gpu, sim or auto (default)"},
+      {"small", CLI_FLAG, &o.small, NULL, "simulate a small instance of a large problem"},
+      {"sim-mode", CLI_TEXT, &o.sim_mode, "MODE", "asynchronous work: late (default), early, random"},
+      COMPILE_INPUT_OPTIONS(o.input),
+      {0}};
+  const cli_command command = {"run FILE [OPTIONS]", about, examples, options, 1, 1};
+  int code = cli_parse(&command, argc, argv, &o.input.path, NULL);
+  if (code != CLI_GO)
+    return code;
+  o.request.seed = (uint64_t)o.seed;
+  o.request.exact = o.exact;
+  heddle_context *ctx = heddle_context_create();
+  heddle_status status = run_problem(ctx, &o);
+  compile_input_free(&o.input);
+  return cli_finish(ctx, status);
+}

@@ -1,0 +1,88 @@
+#include "compile_input.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "heddle/sparse.h"
+
+/* --- ptxas ----------------------------------------------------------------------------------------- */
+
+/* FOLDER/ptxas when it can be run (owned). */
+static char *ptxas_in(const char *folder, size_t len) {
+  char *path = hd_xmalloc(len + sizeof "/ptxas");
+  sprintf(path, "%.*s/ptxas", (int)len, folder);
+  if (len && access(path, X_OK) == 0)
+    return path;
+  free(path);
+  return NULL;
+}
+
+static char *find_ptxas(void) {
+  const char *folders = getenv("PATH");
+  while (folders && *folders) {
+    size_t len = strcspn(folders, ":");
+    char *found = ptxas_in(folders, len);
+    if (found)
+      return found;
+    folders += len + (folders[len] == ':');
+  }
+  static const char usual[] = "/usr/local/cuda/bin";
+  return ptxas_in(usual, sizeof usual - 1);
+}
+
+static heddle_status choose_ptxas(heddle_context *ctx, compile_input *in) {
+  if (in->ptxas && !strcmp(in->ptxas, "none"))
+    return HEDDLE_OK;
+  if (!in->ptxas) {
+    in->ptxas_path = find_ptxas();
+    return HEDDLE_OK;
+  }
+  if (access(in->ptxas, X_OK) != 0)
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "tool.ptxas",
+                    "'%s' cannot be run; leave --ptxas out to search PATH", in->ptxas);
+  in->ptxas_path = strdup(in->ptxas);
+  return HEDDLE_OK;
+}
+
+/* --- reading ----------------------------------------------------------------------------------------- */
+
+heddle_status compile_input_read(heddle_context *ctx, compile_input *in) {
+  HD_TRY(hd_file_read(ctx, in->path, &in->text, &in->text_bytes));
+  if (in->epilogue)
+    HD_TRY(hd_file_read(ctx, in->epilogue, &in->epilogue_text, &in->epilogue_bytes));
+  if (!in->cache)
+    in->cache = getenv("HEDDLE_CACHE");
+  if (in->cache && !*in->cache)
+    in->cache = NULL;
+  return choose_ptxas(ctx, in);
+}
+
+void compile_input_free(compile_input *in) {
+  free(in->text);
+  free(in->epilogue_text);
+  free(in->ptxas_path);
+}
+
+/* --- compiling ----------------------------------------------------------------------------------------- */
+
+heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in, const char *text,
+                                    const char *schedule, trial_kernel *kernel) {
+  heddle_compile_options options = {.target = in->target,
+                                    .schedule = schedule ? schedule : in->schedule,
+                                    .user_epilogue = in->epilogue_text,
+                                    .user_epilogue_bytes = in->epilogue_bytes,
+                                    .ptxas = in->ptxas_path,
+                                    .cache = in->cache};
+  return trial_kernel_compile(ctx, in->path, text ? text : in->text,
+                              text ? strlen(text) : in->text_bytes, &options, kernel);
+}
+
+heddle_status compile_packed_bytes(heddle_context *ctx, const hd_manifest *manifest, int64_t m,
+                                   int64_t k, size_t *n_bytes) {
+  return heddle_sparse_packed_bytes(ctx, manifest->a_elem, trial_kernel_family(manifest),
+                                    (uint64_t)m, (uint64_t)k, n_bytes);
+}

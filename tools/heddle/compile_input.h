@@ -1,0 +1,42 @@
+/* heddle/compile_input.h: what gen, run and explain share: the problem's file, options that go with
+ * it, and the kernel they make. */
+#ifndef HD_COMPILE_INPUT_H
+#define HD_COMPILE_INPUT_H
+
+#include "cli.h"
+#include "trial/trial.h"
+
+typedef struct compile_input {
+  const char *path;   /* of the problem's text; "-" = standard input */
+  const char *target, *schedule, *epilogue, *ptxas, *cache; /* options; NULL: not given */
+  char *text;         /* owned */
+  size_t text_bytes;
+  char *epilogue_text; /* owned; NULL: none */
+  size_t epilogue_bytes;
+  char *ptxas_path; /* owned; NULL: none found, or --ptxas none */
+} compile_input;
+
+/* Rows of a command's option table for the input in variable `in`. */
+#define COMPILE_INPUT_OPTIONS(in)                                                                  \
+  {"target", CLI_TEXT, &(in).target, "T", "over the text's target: sm_80 … sm_90a"},               \
+      {"schedule", CLI_TEXT, &(in).schedule, "S",                                                  \
+       "over the default schedule: \"tile=128x256x64 stages=4\""},                                 \
+      {"epilogue", CLI_TEXT, &(in).epilogue, "FILE",                                               \
+       "LLVM IR or bitcode of the user's epilogue function"},                                      \
+      {"ptxas", CLI_TEXT, &(in).ptxas, "PATH",                                                     \
+       "the assembler (default: on PATH, then /usr/local/cuda/bin); none: do without"},            \
+      {"cache", CLI_TEXT, &(in).cache, "DIR", "keep and reuse compiled kernels (or $HEDDLE_CACHE)"}
+
+/* Reads the files and finds ptxas. HEDDLE_ENVIRONMENT when --ptxas names nothing that runs. */
+heddle_status compile_input_read(heddle_context *ctx, compile_input *in);
+void compile_input_free(compile_input *in);
+
+/* Compiles `text` (NULL: the input's own) with `schedule` (NULL: the input's own). */
+heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in, const char *text,
+                                    const char *schedule, trial_kernel *kernel);
+
+/* Bytes of packed A for the manifest's type and family. */
+heddle_status compile_packed_bytes(heddle_context *ctx, const hd_manifest *manifest, int64_t m,
+                                   int64_t k, size_t *n_bytes);
+
+#endif

@@ -1,0 +1,39 @@
+#include "Sparse/npy.h"
+#include "Support/convert.h"
+#include "Support/diag.h"
+#include "trial/trial_parts.h"
+
+static heddle_status write_d(heddle_context *ctx, const hd_manifest *manifest, const char *path,
+                             const trial_data *data) {
+  const trial_block *d = trial_data_block(data, HD_ARG_D);
+  trial_stored s = trial_stored_d(manifest, &data->shape);
+  return hd_npy_write(ctx, path, d->elem, (uint64_t)s.rows, (uint64_t)s.cols, d->data,
+                      hd_elem_bytes(d->elem, (size_t)s.pitch));
+}
+
+static heddle_status run(heddle_context *ctx, const trial_kernel *kernel,
+                         const trial_request *request, trial_device *device, trial_data *data,
+                         trial_result *result) {
+  const hd_manifest *manifest = &kernel->manifest;
+  HD_TRY(trial_data_make(ctx, manifest, request, data));
+  result->m = data->shape.m;
+  result->n = data->shape.n;
+  result->k = data->shape.k;
+  if (device)
+    HD_TRY(trial_launch_device(ctx, device, kernel, data, result));
+  else
+    HD_TRY(trial_launch_sim(ctx, kernel, request->sim_mode, request->seed, data, result));
+  if (request->d_file)
+    HD_TRY(write_d(ctx, manifest, request->d_file, data));
+  return trial_judge(ctx, manifest, request, data, result);
+}
+
+heddle_status trial_run(heddle_context *ctx, const trial_kernel *kernel,
+                        const trial_request *request, trial_device *device,
+                        trial_result *result) {
+  *result = (trial_result){.path = "none"};
+  trial_data data = {0};
+  heddle_status status = run(ctx, kernel, request, device, &data, result);
+  trial_data_free(&data);
+  return status;
+}

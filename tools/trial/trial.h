@@ -1,0 +1,89 @@
+/* trial/trial.h: one verified run of a kernel: operands, guards, launch, comparison. `heddle run` and
+ * the GPU suite are made of these. */
+#ifndef TRIAL_H
+#define TRIAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "Kernel/manifest.h"
+#include "Reference/reference_compare.h"
+#include "Sim/sim.h"
+#include "Support/arena.h"
+#include "heddle/compile.h"
+#include "heddle/memory.h"
+#include "heddle/sparse.h"
+
+/* --- the kernel ------------------------------------------------------------------------------------ */
+
+/* A compiled kernel and its manifest, parsed. Zero-initialise. */
+typedef struct trial_kernel {
+  heddle_compiled *compiled;
+  hd_arena arena;
+  hd_manifest manifest;
+} trial_kernel;
+
+heddle_status trial_kernel_compile(heddle_context *ctx, const char *file, const char *text,
+                                   size_t text_bytes, const heddle_compile_options *options,
+                                   trial_kernel *kernel);
+void trial_kernel_free(trial_kernel *kernel);
+
+/* The family of packed A that the kernel reads. */
+heddle_family trial_kernel_family(const hd_manifest *manifest);
+
+/* --- what is asked --------------------------------------------------------------------------------- */
+
+/* An error planted in A as the kernel gets it, to see the comparison fail. */
+typedef enum trial_plant {
+  TRIAL_PLANT_NONE,
+  TRIAL_PLANT_METADATA, /* one code of one group */
+  TRIAL_PLANT_K_STEP,   /* one k-step of one slab is left out */
+  TRIAL_PLANT_ROWS      /* two neighbouring rows swapped */
+} trial_plant;
+
+/* The epilogue function of the user, for the reference. */
+typedef double trial_user(double acc, int64_t row, int64_t col);
+
+/* Zero-initialise; every field may stay 0. */
+typedef struct trial_request {
+  int64_t size[HD_N_ARG_KINDS]; /* m n k ldb ldc ldd by kind, in elements; 0: fixed or the default */
+  uint64_t seed;
+  bool exact;                   /* small integers, compared bit for bit */
+  float alpha, beta;            /* 0: 1 (0.5 and 2 when exact, so that a wrong one is seen) */
+  uint32_t offset_b, offset_d;  /* bytes by which the pointers miss a multiple of 256 */
+  trial_plant plant;
+  const char *a_file, *b_file, *c_file, *bias_file; /* .npy (A: also canonical or packed); NULL: made */
+  const char *d_file;           /* written as .npy when not NULL */
+  trial_user *user;             /* of a kernel with act = user */
+  hd_sim_mode sim_mode;
+} trial_request;
+
+/* --- what comes out ---------------------------------------------------------------------------------- */
+
+typedef struct trial_result {
+  bool ok;
+  const char *path; /* of B: "tma", "gather", …; borrowed from the kernel's manifest */
+  int64_t m, n, k;
+  hd_comparison comparison;
+  double bound;
+  uint64_t n_instructions; /* simulator */
+  double launch_seconds;   /* wall clock of launch and wait, or of the simulation */
+  char why[400];           /* when not ok: the first thing that is wrong */
+} trial_result;
+
+/* The device, opened: shared by all threads (launches take turns). */
+typedef struct trial_device trial_device;
+/* HEDDLE_ENVIRONMENT with a sentence when there is none. */
+heddle_status trial_device_open(heddle_context *ctx, trial_device **device);
+void trial_device_close(trial_device *device); /* accepts NULL */
+const char *trial_device_target(const trial_device *device); /* "sm_90a" */
+/* Whether it runs code of that target: its own, or a plain older one. */
+bool trial_device_runs(const trial_device *device, const char *target);
+
+/* One trial on the device, or in the simulator when device is NULL. A wrong result is HEDDLE_OK with
+ * result->ok false; any other status is a failure to try. Thread-safe with a ctx a thread. */
+heddle_status trial_run(heddle_context *ctx, const trial_kernel *kernel,
+                        const trial_request *request, trial_device *device, trial_result *result);
+
+#endif

@@ -1,0 +1,205 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "Reference/operands.h"
+#include "Sparse/npy.h"
+#include "Support/convert.h"
+#include "Support/diag.h"
+#include "trial/trial_parts.h"
+
+/* --- blocks ------------------------------------------------------------------------------------------ */
+
+trial_block *trial_data_block(const trial_data *data, hd_arg_kind kind) {
+  for (int i = 0; i < data->n_blocks; i++)
+    if (data->block[i].kind == kind)
+      return (trial_block *)&data->block[i];
+  return NULL;
+}
+
+static trial_block *add_block(trial_data *data, hd_arg_kind kind, heddle_elem elem, size_t n_bytes,
+                              size_t offset) {
+  trial_block *block = &data->block[data->n_blocks++];
+  size_t all = 2 * TRIAL_GUARD_BYTES + offset + n_bytes;
+  *block = (trial_block){.kind = kind,
+                         .elem = elem,
+                         .n_bytes = n_bytes,
+                         .offset = offset,
+                         .all_bytes = all,
+                         .all = hd_xmalloc(all)};
+  memset(block->all, TRIAL_POISON, all);
+  block->data = block->all + TRIAL_GUARD_BYTES + offset;
+  return block;
+}
+
+void trial_data_free(trial_data *data) {
+  for (int i = 0; i < data->n_blocks; i++) {
+    free(data->block[i].all);
+    free(data->block[i].before);
+  }
+  free(data->a_dense);
+}
+
+/* --- dense operands -------------------------------------------------------------------------------- */
+
+/* The last row ends with its last element: what lies behind is guard already. */
+static size_t stored_bytes(heddle_elem elem, const trial_stored *s) {
+  return hd_elem_bytes(elem, (size_t)((s->rows - 1) * s->pitch + s->cols));
+}
+
+static heddle_status read_rows(heddle_context *ctx, const char *path, heddle_elem elem,
+                               const trial_stored *s, uint8_t *to) {
+  void *rows = NULL;
+  uint64_t n_rows, n_cols;
+  HD_TRY(hd_npy_read(ctx, path, elem, &rows, &n_rows, &n_cols));
+  bool fits = n_rows == (uint64_t)s->rows && n_cols == (uint64_t)s->cols;
+  size_t row = hd_elem_bytes(elem, (size_t)s->cols), pitch = hd_elem_bytes(elem, (size_t)s->pitch);
+  for (int64_t i = 0; fits && i < s->rows; i++)
+    memcpy(to + (size_t)i * pitch, (uint8_t *)rows + (size_t)i * row, row);
+  free(rows);
+  if (fits)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "run.shape",
+                  "the matrix is %llu x %llu; the problem stores %lld x %lld",
+                  (unsigned long long)n_rows, (unsigned long long)n_cols, (long long)s->rows,
+                  (long long)s->cols);
+}
+
+typedef struct dense_operand {
+  hd_arg_kind kind;
+  heddle_elem elem;
+  trial_stored stored;
+  const char *file;
+  size_t offset;
+  unsigned limit;
+} dense_operand;
+
+static heddle_status add_dense(heddle_context *ctx, uint64_t seed, const dense_operand *o,
+                               trial_data *data) {
+  if (o->stored.pitch < o->stored.cols)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.stride",
+                    "got a pitch of %lld elements for %s, shorter than its row; nearest legal: %lld",
+                    (long long)o->stored.pitch, hd_arg_name(o->kind), (long long)o->stored.cols);
+  trial_block *block =
+      add_block(data, o->kind, o->elem, stored_bytes(o->elem, &o->stored), o->offset);
+  if (o->file)
+    return read_rows(ctx, o->file, o->elem, &o->stored, block->data);
+  /* Each operand its own stream of numbers. */
+  hd_fill fill = {seed * HD_N_ARG_KINDS + (uint64_t)o->kind, o->limit};
+  hd_fill_dense(&fill, o->elem, (uint64_t)o->stored.rows, (uint64_t)o->stored.cols, block->data,
+                (uint64_t)o->stored.pitch);
+  return HEDDLE_OK;
+}
+
+/* --- all --------------------------------------------------------------------------------------------- */
+
+typedef struct limits {
+  unsigned a, b, other; /* 0: random */
+} limits;
+
+static heddle_status choose_limits(heddle_context *ctx, const hd_manifest *manifest,
+                                   const trial_request *request, const trial_shape *shape,
+                                   limits *out) {
+  if (!request->exact)
+    return HEDDLE_OK;
+  out->other = 4;
+  return hd_exact_limits(ctx, manifest->a_elem, manifest->b_elem, manifest->acc_elem,
+                         (uint64_t)shape->k, &out->a, &out->b);
+}
+
+/* A as the kernel reads it, with the planted error. */
+static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest,
+                                trial_plant plant, trial_data *data) {
+  heddle_family family = trial_kernel_family(manifest);
+  uint64_t m = (uint64_t)data->shape.m, k = (uint64_t)data->shape.k;
+  size_t n_bytes;
+  HD_TRY(heddle_sparse_packed_bytes(ctx, manifest->a_elem, family, m, k, &n_bytes));
+  trial_block *block = add_block(data, HD_ARG_A, manifest->a_elem, n_bytes, 0);
+  if (plant == TRIAL_PLANT_NONE)
+    return heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, data->a_dense,
+                                    data->a_row_bytes, block->data);
+  uint8_t *copy = hd_xmalloc(data->a_row_bytes * m);
+  memcpy(copy, data->a_dense, data->a_row_bytes * m);
+  heddle_status status =
+      trial_plant_error(ctx, plant, manifest->a_elem, &data->shape, copy, data->a_row_bytes);
+  if (status == HEDDLE_OK)
+    status = heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, copy,
+                                      data->a_row_bytes, block->data);
+  free(copy);
+  return status;
+}
+
+static uint64_t float_bits(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+/* A scalar that the kernel takes; the constant 1 otherwise. */
+static float scalar(const hd_manifest *manifest, hd_arg_kind kind, float asked, float otherwise) {
+  if (!hd_manifest_arg(manifest, kind))
+    return 1.0f;
+  return asked != 0 ? asked : otherwise;
+}
+
+static void set_values(const hd_manifest *manifest, const trial_request *request,
+                       trial_data *data) {
+  const trial_shape *s = &data->shape;
+  data->alpha = scalar(manifest, HD_ARG_ALPHA, request->alpha, request->exact ? 0.5f : 1.0f);
+  data->beta = scalar(manifest, HD_ARG_BETA, request->beta, request->exact ? 2.0f : 1.0f);
+  uint64_t *v = data->values.v;
+  v[HD_ARG_M] = (uint64_t)s->m;
+  v[HD_ARG_N] = (uint64_t)s->n;
+  v[HD_ARG_K] = (uint64_t)s->k;
+  v[HD_ARG_LDB] = (uint64_t)s->ldb;
+  v[HD_ARG_LDC] = (uint64_t)s->ldc;
+  v[HD_ARG_LDD] = (uint64_t)s->ldd;
+  v[HD_ARG_ALPHA] = float_bits(data->alpha);
+  v[HD_ARG_BETA] = float_bits(data->beta);
+}
+
+static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manifest,
+                                  const trial_request *r, const limits *limit, trial_data *data) {
+  const trial_shape *s = &data->shape;
+  HD_TRY(trial_operand_a(ctx, manifest, r, s, limit->a, &data->a_dense, &data->a_row_bytes));
+  HD_TRY(add_packed(ctx, manifest, r->plant, data));
+  dense_operand b = {HD_ARG_B,    manifest->b_elem, trial_stored_b(manifest, s),
+                     r->b_file,   r->offset_b,      limit->b};
+  HD_TRY(add_dense(ctx, r->seed, &b, data));
+  if (hd_manifest_arg(manifest, HD_ARG_C)) {
+    dense_operand c = {HD_ARG_C,  manifest->c_elem, trial_stored_c(manifest, s),
+                       r->c_file, 0,                limit->other};
+    HD_TRY(add_dense(ctx, r->seed, &c, data));
+  }
+  if (hd_manifest_arg(manifest, HD_ARG_BIAS)) {
+    int64_t n = manifest->bias_along_n ? s->n : s->m;
+    dense_operand bias = {HD_ARG_BIAS,  manifest->bias_elem, {1, n, n},
+                          r->bias_file, 0,                   limit->other};
+    HD_TRY(add_dense(ctx, r->seed, &bias, data));
+  }
+  trial_stored d = trial_stored_d(manifest, s);
+  add_block(data, HD_ARG_D, manifest->d_elem, stored_bytes(manifest->d_elem, &d), r->offset_d);
+  return HEDDLE_OK;
+}
+
+heddle_status trial_data_make(heddle_context *ctx, const hd_manifest *manifest,
+                              const trial_request *request, trial_data *data) {
+  *data = (trial_data){0};
+  int64_t asked[HD_N_ARG_KINDS];
+  memcpy(asked, request->size, sizeof asked);
+  HD_TRY(trial_operand_sizes(ctx, manifest, request, asked));
+  HD_TRY(trial_shape_resolve(ctx, manifest, asked, &data->shape));
+  set_values(manifest, request, data);
+  /* Refuses sizes and pitches before anything of their size is allocated. */
+  uint64_t unused;
+  hd_values probe = data->values;
+  HD_TRY(hd_manifest_workspace(ctx, manifest, &probe, &unused));
+  limits limit = {0};
+  HD_TRY(choose_limits(ctx, manifest, request, &data->shape, &limit));
+  HD_TRY(add_operands(ctx, manifest, request, &limit, data));
+  for (int i = 0; i < data->n_blocks; i++) {
+    trial_block *block = &data->block[i];
+    block->before = hd_xmalloc(block->all_bytes);
+    memcpy(block->before, block->all, block->all_bytes);
+  }
+  return HEDDLE_OK;
+}

@@ -1,0 +1,167 @@
+/* The launch on a device: every block goes up with its guards, and comes back whole. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "trial/trial_parts.h"
+
+struct trial_device {
+  heddle_runtime *runtime;
+  char target[16];
+  pthread_mutex_t turn;
+};
+
+heddle_status trial_device_open(heddle_context *ctx, trial_device **device) {
+  trial_device *d = calloc(1, sizeof *d);
+  if (!d)
+    return HEDDLE_NO_MEMORY;
+  pthread_mutex_init(&d->turn, NULL);
+  heddle_status status = heddle_runtime_create(ctx, NULL, &d->runtime);
+  if (status == HEDDLE_OK)
+    status = heddle_device_use(ctx, d->runtime, 0);
+  if (status == HEDDLE_OK)
+    status = heddle_device_target(ctx, d->runtime, d->target);
+  if (status == HEDDLE_OK)
+    *device = d;
+  else
+    trial_device_close(d);
+  return status;
+}
+
+void trial_device_close(trial_device *device) {
+  if (!device)
+    return;
+  heddle_runtime_free(device->runtime);
+  pthread_mutex_destroy(&device->turn);
+  free(device);
+}
+
+const char *trial_device_target(const trial_device *device) { return device->target; }
+
+bool trial_device_runs(const trial_device *device, const char *target) {
+  char *end;
+  long wanted = strtol(target + 3, &end, 10), has = strtol(device->target + 3, NULL, 10);
+  return *end ? !strcmp(target, device->target) : has >= wanted;
+}
+
+/* --- one launch ------------------------------------------------------------------------------------- */
+
+typedef struct launch {
+  heddle_context *ctx;
+  const trial_device *device;
+  heddle_kernel *kernel;
+  trial_data *data;
+  void *memory[TRIAL_MAX_BLOCKS], *workspace;
+  heddle_arg args[HD_N_ARG_KINDS];
+  size_t n_args;
+} launch;
+
+static heddle_status upload(launch *l) {
+  for (int i = 0; i < l->data->n_blocks; i++) {
+    trial_block *block = &l->data->block[i];
+    HD_TRY(heddle_device_alloc(l->ctx, l->device->runtime, block->all_bytes, &l->memory[i]));
+    HD_TRY(heddle_device_upload(l->ctx, l->device->runtime, l->memory[i], block->all,
+                                block->all_bytes));
+    l->data->values.v[block->kind] =
+        (uint64_t)(uintptr_t)l->memory[i] + TRIAL_GUARD_BYTES + block->offset;
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status download(launch *l) {
+  for (int i = 0; i < l->data->n_blocks; i++)
+    HD_TRY(heddle_device_download(l->ctx, l->device->runtime, l->data->block[i].all, l->memory[i],
+                                  l->data->block[i].all_bytes));
+  return HEDDLE_OK;
+}
+
+static heddle_status fill_args(launch *l) {
+  l->n_args = heddle_kernel_arg_count(l->kernel);
+  if (l->n_args > HD_N_ARG_KINDS)
+    return hd_error(l->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "trial.arguments", "%zu arguments",
+                    l->n_args);
+  for (size_t i = 0; i < l->n_args; i++) {
+    hd_arg_kind kind;
+    HD_TRY(hd_arg_parse(heddle_kernel_arg_name(l->kernel, i), &kind));
+    uint64_t value = l->data->values.v[kind];
+    uint32_t low = (uint32_t)value;
+    switch (heddle_kernel_arg_class(l->kernel, i)) {
+    case HEDDLE_CLASS_PTR:
+      l->args[i].ptr = (const void *)(uintptr_t)value;
+      break;
+    case HEDDLE_CLASS_I32:
+      l->args[i].i32 = (int32_t)low;
+      break;
+    case HEDDLE_CLASS_I64:
+      l->args[i].i64 = (int64_t)value;
+      break;
+    case HEDDLE_CLASS_F32:
+      memcpy(&l->args[i].f32, &low, sizeof low);
+      break;
+    }
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status add_workspace(launch *l, uint64_t *n_bytes) {
+  HD_TRY(fill_args(l));
+  HD_TRY(heddle_kernel_workspace(l->ctx, l->kernel, l->args, l->n_args, n_bytes));
+  if (!*n_bytes)
+    return HEDDLE_OK;
+  HD_TRY(heddle_device_alloc(l->ctx, l->device->runtime, *n_bytes, &l->workspace));
+  l->data->values.v[HD_ARG_WORKSPACE] = (uint64_t)(uintptr_t)l->workspace;
+  return fill_args(l);
+}
+
+/* Which variant the launch takes: by the same plan. */
+static const char *launched_path(launch *l, const hd_manifest *manifest) {
+  hd_launch_plan plan;
+  hd_values values = l->data->values;
+  if (hd_manifest_plan(NULL, manifest, &values, NULL, &plan) != HEDDLE_OK || !plan.variant)
+    return "none";
+  return plan.variant->path;
+}
+
+static heddle_status launch_and_wait(launch *l, const hd_manifest *manifest,
+                                     trial_result *result) {
+  uint64_t workspace_bytes;
+  HD_TRY(upload(l));
+  HD_TRY(add_workspace(l, &workspace_bytes));
+  result->path = launched_path(l, manifest);
+  double start = hd_clock_seconds();
+  HD_TRY(heddle_kernel_launch(l->ctx, l->kernel, l->args, l->n_args, NULL));
+  HD_TRY(download(l));
+  result->launch_seconds = hd_clock_seconds() - start;
+  return HEDDLE_OK;
+}
+
+static heddle_status run_turn(heddle_context *ctx, trial_device *device,
+                              const trial_kernel *kernel, trial_data *data,
+                              trial_result *result) {
+  launch l = {.ctx = ctx, .device = device, .data = data};
+  size_t json_bytes;
+  const char *json = heddle_compiled_manifest(kernel->compiled, &json_bytes);
+  heddle_image image = {0};
+  image.cubin = heddle_compiled_cubin(kernel->compiled, &image.cubin_bytes);
+  image.ptx = heddle_compiled_ptx(kernel->compiled, &image.ptx_bytes);
+  HD_TRY(heddle_device_use(ctx, device->runtime, 0));
+  HD_TRY(heddle_kernel_load(ctx, device->runtime, json, json_bytes, &image, &l.kernel));
+  heddle_status status = launch_and_wait(&l, &kernel->manifest, result);
+  for (int i = 0; i < TRIAL_MAX_BLOCKS; i++)
+    heddle_device_free(device->runtime, l.memory[i]);
+  heddle_device_free(device->runtime, l.workspace);
+  heddle_kernel_free(l.kernel);
+  return status;
+}
+
+heddle_status trial_launch_device(heddle_context *ctx, trial_device *device,
+                                  const trial_kernel *kernel, trial_data *data,
+                                  trial_result *result) {
+  pthread_mutex_lock(&device->turn);
+  heddle_status status = run_turn(ctx, device, kernel, data, result);
+  pthread_mutex_unlock(&device->turn);
+  return status;
+}

@@ -1,0 +1,182 @@
+/* The verdict: nothing outside D was written, nothing of D was left out, and the numbers are right. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/convert.h"
+#include "Support/diag.h"
+#include "trial/trial_parts.h"
+
+enum {
+  SAMPLE_ROWS = 256,            /* of a problem too large to check whole */
+  WHOLE_PRODUCTS_LOG2 = 31      /* up to this many multiplications are checked whole */
+};
+
+/* The error of a smooth activation's polynomial, relative to its result. */
+static const double activation_error = 1e-6;
+
+/* --- memory ------------------------------------------------------------------------------------------ */
+
+static void memory_wrong(trial_result *result, const trial_block *block, size_t i) {
+  long long from = (long long)i - (long long)(block->data - block->all);
+  snprintf(result->why, sizeof result->why,
+           "%s was written at byte %lld of its %zu: %02x became %02x", hd_arg_name(block->kind),
+           from, block->n_bytes, block->before[i], block->all[i]);
+}
+
+/* The first byte of [from, to) that changed. */
+static bool unchanged(trial_result *result, const trial_block *block, size_t from, size_t to) {
+  if (!memcmp(block->all + from, block->before + from, to - from))
+    return true;
+  for (size_t i = from; i < to; i++)
+    if (block->all[i] != block->before[i]) {
+      memory_wrong(result, block, i);
+      break;
+    }
+  return false;
+}
+
+/* Guards, and what lies between the rows of D. */
+static bool around_d_unchanged(trial_result *result, const trial_block *d, const trial_stored *s) {
+  size_t first = (size_t)(d->data - d->all), row = hd_elem_bytes(d->elem, (size_t)s->cols),
+         pitch = hd_elem_bytes(d->elem, (size_t)s->pitch);
+  if (!unchanged(result, d, 0, first) ||
+      !unchanged(result, d, first + d->n_bytes, d->all_bytes))
+    return false;
+  for (int64_t i = 0; i + 1 < s->rows; i++) {
+    size_t end = first + (size_t)i * pitch + row;
+    if (!unchanged(result, d, end, end + pitch - row))
+      return false;
+  }
+  return true;
+}
+
+static bool memory_right(const hd_manifest *manifest, const trial_data *data,
+                         trial_result *result) {
+  trial_stored d = trial_stored_d(manifest, &data->shape);
+  for (int i = 0; i < data->n_blocks; i++) {
+    const trial_block *block = &data->block[i];
+    bool right = block->kind == HD_ARG_D ? around_d_unchanged(result, block, &d)
+                                         : unchanged(result, block, 0, block->all_bytes);
+    if (!right)
+      return false;
+  }
+  return true;
+}
+
+/* --- numbers ----------------------------------------------------------------------------------------- */
+
+static hd_matrix matrix(const void *data, heddle_elem elem, int64_t pitch, bool transposed) {
+  uint64_t p = (uint64_t)pitch;
+  return (hd_matrix){data, elem, transposed ? 1 : p, transposed ? p : 1};
+}
+
+static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
+                              const trial_data *data, hd_reference *r) {
+  const trial_shape *s = &data->shape;
+  const trial_block *c = trial_data_block(data, HD_ARG_C),
+                    *bias = trial_data_block(data, HD_ARG_BIAS);
+  *r = (hd_reference){
+      .m = (uint64_t)s->m,
+      .n = (uint64_t)s->n,
+      .k = (uint64_t)s->k,
+      .a = {data->a_dense, manifest->a_elem, (uint64_t)s->k, 1},
+      .b = matrix(trial_data_block(data, HD_ARG_B)->data, manifest->b_elem, s->ldb,
+                  !manifest->b_mn_major),
+      .bias_along_n = manifest->bias_along_n,
+      .alpha = data->alpha,
+      .beta = data->beta,
+  };
+  if (c)
+    r->c = matrix(c->data, manifest->c_elem, s->ldc, manifest->c_col_major);
+  if (bias)
+    r->bias = (hd_matrix){bias->data, manifest->bias_elem, 1, 1};
+  if (!strcmp(manifest->act, "user"))
+    return HEDDLE_OK;
+  heddle_status status = hd_act_parse(manifest->act, &r->act);
+  return status == HEDDLE_OK ? status
+                             : hd_error(ctx, HEDDLE_INTERNAL, HD_NOWHERE, "manifest.act",
+                                        "got \"%s\"", manifest->act);
+}
+
+static void apply_user(trial_user *user, const uint64_t *rows, size_t n_rows, uint64_t n,
+                       double *expected) {
+  for (size_t i = 0; i < n_rows; i++)
+    for (uint64_t j = 0; j < n; j++)
+      expected[i * n + j] =
+          user(expected[i * n + j], (int64_t)(rows ? rows[i] : i), (int64_t)j);
+}
+
+static bool is_smooth(const hd_reference *r) {
+  return r->act != HD_ACT_NONE && r->act != HD_ACT_RELU;
+}
+
+static double bound_of(const hd_manifest *manifest, const hd_reference *r) {
+  unsigned k_instr = 512u / heddle_elem_get(manifest->a_elem)->container_bits;
+  double bound =
+      hd_error_bound(manifest->d_elem, manifest->a_elem, manifest->acc_elem, r->k, k_instr);
+  return is_smooth(r) ? bound + activation_error : bound;
+}
+
+static void keep_numbers(const trial_request *request, trial_result *result) {
+  const hd_comparison *c = &result->comparison;
+  result->bound = c->bound;
+  if (c->ok)
+    return;
+  snprintf(result->why, sizeof result->why,
+           "D[%" PRIu64 ", %" PRIu64 "] is %.9g, expected %.9g (%s%" PRIu64 " of %" PRIu64
+           " wrong)",
+           c->row, c->col, c->got, c->expected, request->exact ? "" : "at least ", c->n_wrong,
+           c->n_compared);
+}
+
+static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
+                             const trial_request *request, const trial_data *data,
+                             const hd_reference *r, const uint64_t *rows, size_t n_rows,
+                             trial_result *result) {
+  double *expected = hd_xmalloc(sizeof *expected * n_rows * r->n);
+  heddle_status status = hd_reference_rows(ctx, r, rows, n_rows, expected);
+  if (status == HEDDLE_OK) {
+    if (!strcmp(manifest->act, "user"))
+      apply_user(request->user, rows, n_rows, r->n, expected);
+    hd_matrix d = matrix(trial_data_block(data, HD_ARG_D)->data, manifest->d_elem,
+                         data->shape.ldd, manifest->d_col_major);
+    result->comparison =
+        request->exact && !is_smooth(r)
+            ? hd_compare_exact(&d, r->n, rows, n_rows, expected)
+            : hd_compare_bounded(&d, r->n, rows, n_rows, expected, bound_of(manifest, r));
+    keep_numbers(request, result);
+  }
+  free(expected);
+  return status;
+}
+
+static heddle_status judge_numbers(heddle_context *ctx, const hd_manifest *manifest,
+                                   const trial_request *request, const trial_data *data,
+                                   trial_result *result) {
+  hd_reference r;
+  HD_TRY(describe(ctx, manifest, data, &r));
+  double products = (double)r.m * (double)r.n * (double)r.k / 2;
+  if (products <= (double)(UINT64_C(1) << WHOLE_PRODUCTS_LOG2))
+    return compare(ctx, manifest, request, data, &r, NULL, (size_t)r.m, result);
+  uint64_t rows[SAMPLE_ROWS];
+  size_t n_rows = hd_reference_sample_rows(request->seed, r.m, SAMPLE_ROWS, rows);
+  return compare(ctx, manifest, request, data, &r, rows, n_rows, result);
+}
+
+heddle_status trial_judge(heddle_context *ctx, const hd_manifest *manifest,
+                          const trial_request *request, const trial_data *data,
+                          trial_result *result) {
+  if (!strcmp(manifest->act, "user") && !request->user)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "run.user-epilogue",
+                    "the user's function \"%s\" has no reference here", manifest->user_function);
+  bool memory = memory_right(manifest, data, result);
+  char first[sizeof result->why];
+  memcpy(first, result->why, sizeof first);
+  HD_TRY(judge_numbers(ctx, manifest, request, data, result));
+  if (first[0])
+    memcpy(result->why, first, sizeof first);
+  result->ok = memory && result->comparison.ok && !first[0];
+  return HEDDLE_OK;
+}

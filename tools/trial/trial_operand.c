@@ -1,0 +1,168 @@
+/* A: made by seed, or read from a file of any form, and the errors planted in it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "Reference/operands.h"
+#include "Sparse/npy.h"
+#include "Support/convert.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "trial/trial_parts.h"
+
+/* --- files ------------------------------------------------------------------------------------------- */
+
+static bool is_npy(const char *image, size_t n_bytes) {
+  return n_bytes >= 6 && !memcmp(image, "\x93NUMPY", 6);
+}
+
+/* Canonical or packed to dense. */
+static heddle_status expand(heddle_context *ctx, const heddle_sparse_info *info,
+                            const uint8_t *image, void *dense, size_t row_bytes) {
+  if (info->form == HEDDLE_SPARSE_CANONICAL)
+    return heddle_sparse_decompress(ctx, info->elem, info->m, info->k, image + info->values_offset,
+                                    image + info->codes_offset, dense, row_bytes);
+  heddle_sparse_info canonical;
+  HD_TRY(heddle_sparse_plan(ctx, HEDDLE_SPARSE_CANONICAL, info->elem, HEDDLE_FAMILY_NONE, info->m,
+                            info->k, &canonical));
+  uint8_t *values = hd_xmalloc(canonical.values_bytes), *codes = hd_xmalloc(canonical.codes_bytes);
+  heddle_status status = heddle_sparse_unpack(ctx, info->elem, info->family, info->m, info->k,
+                                              image + info->payload_offset, values, codes);
+  if (status == HEDDLE_OK)
+    status = heddle_sparse_decompress(ctx, info->elem, info->m, info->k, values, codes, dense,
+                                      row_bytes);
+  free(values);
+  free(codes);
+  return status;
+}
+
+static heddle_status read_sparse_image(heddle_context *ctx, const char *path, const char *image,
+                                       size_t n_bytes, heddle_elem elem, void **dense,
+                                       uint64_t *m, uint64_t *k) {
+  heddle_sparse_info info;
+  HD_TRY(heddle_sparse_check(ctx, image, n_bytes, &info));
+  if (info.elem != elem)
+    return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "run.type",
+                    "the file holds %s; the problem's A is %s", heddle_elem_get(info.elem)->name,
+                    heddle_elem_get(elem)->name);
+  size_t row_bytes;
+  HD_TRY(heddle_sparse_dense_row_bytes(ctx, elem, info.k, &row_bytes));
+  *dense = hd_xmalloc(row_bytes * info.m);
+  *m = info.m;
+  *k = info.k;
+  return expand(ctx, &info, (const uint8_t *)image, *dense, row_bytes);
+}
+
+static heddle_status read_a(heddle_context *ctx, const char *path, heddle_elem elem, void **dense,
+                            uint64_t *m, uint64_t *k) {
+  char *image;
+  size_t n_bytes;
+  HD_TRY(hd_file_read(ctx, path, &image, &n_bytes));
+  heddle_status status;
+  if (is_npy(image, n_bytes))
+    status = hd_npy_read(ctx, path, elem, dense, m, k);
+  else
+    status = read_sparse_image(ctx, path, image, n_bytes, elem, dense, m, k);
+  free(image);
+  return status;
+}
+
+static heddle_status npy_sizes(heddle_context *ctx, const char *path, heddle_elem elem,
+                               uint64_t *rows, uint64_t *cols) {
+  void *unused = NULL;
+  heddle_status status = hd_npy_read(ctx, path, elem, &unused, rows, cols);
+  free(unused);
+  return status;
+}
+
+heddle_status trial_operand_sizes(heddle_context *ctx, const hd_manifest *manifest,
+                                  const trial_request *request, int64_t *asked) {
+  uint64_t rows, cols;
+  if (request->a_file) {
+    void *unused = NULL;
+    heddle_status status = read_a(ctx, request->a_file, manifest->a_elem, &unused, &rows, &cols);
+    free(unused);
+    HD_TRY(status);
+    asked[HD_ARG_M] = (int64_t)rows;
+    asked[HD_ARG_K] = (int64_t)cols;
+  }
+  if (request->b_file) {
+    HD_TRY(npy_sizes(ctx, request->b_file, manifest->b_elem, &rows, &cols));
+    asked[HD_ARG_N] = (int64_t)(manifest->b_mn_major ? cols : rows);
+  }
+  return HEDDLE_OK;
+}
+
+heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,
+                              const trial_request *request, const trial_shape *shape,
+                              unsigned limit, void **dense, size_t *row_bytes) {
+  uint64_t m = (uint64_t)shape->m, k = (uint64_t)shape->k, file_m = m, file_k = k;
+  HD_TRY(heddle_sparse_dense_row_bytes(ctx, manifest->a_elem, k, row_bytes));
+  if (!request->a_file) {
+    *dense = hd_xmalloc(*row_bytes * m);
+    hd_fill fill = {request->seed, limit};
+    hd_fill_sparse(&fill, manifest->a_elem, m, k, *dense, k);
+    return HEDDLE_OK;
+  }
+  HD_TRY(read_a(ctx, request->a_file, manifest->a_elem, dense, &file_m, &file_k));
+  if (file_m == m && file_k == k)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = request->a_file}, "run.shape",
+                  "A is %llu x %llu; the problem wants %llu x %llu", (unsigned long long)file_m,
+                  (unsigned long long)file_k, (unsigned long long)m, (unsigned long long)k);
+}
+
+/* --- planted errors -------------------------------------------------------------------------------- */
+
+enum { SLAB_ROWS = 64 };
+
+static size_t at(const trial_shape *s, int64_t row, int64_t col) {
+  return (size_t)(row * s->k + col);
+}
+
+/* Moves one non-zero to a free place of its group: the values stay, one code changes. */
+static bool plant_metadata(heddle_elem elem, const trial_shape *s, void *dense) {
+  int64_t group = heddle_elem_get(elem)->group;
+  for (int64_t row = s->m - 1; row >= 0; row--)
+    for (int64_t first = (s->k / group - 1) * group; first >= 0; first -= group)
+      for (int64_t i = first; i + 1 < first + group; i++) {
+        uint32_t here = hd_elem_get_bits(elem, dense, at(s, row, i));
+        if (!here || hd_elem_get_bits(elem, dense, at(s, row, i + 1)))
+          continue;
+        hd_elem_set_bits(elem, dense, at(s, row, i + 1), here);
+        hd_elem_set_bits(elem, dense, at(s, row, i), 0);
+        return true;
+      }
+  return false;
+}
+
+static bool plant_k_step(heddle_elem elem, const trial_shape *s, void *dense) {
+  int64_t step = 512 / heddle_elem_get(elem)->container_bits;
+  int64_t first = (s->k - 1) / step * step;
+  for (int64_t row = 0; row < s->m && row < SLAB_ROWS; row++)
+    for (int64_t col = first; col < s->k; col++)
+      hd_elem_set_bits(elem, dense, at(s, row, col), 0);
+  return true;
+}
+
+static bool plant_rows(const trial_shape *s, uint8_t *dense, size_t row_bytes) {
+  if (s->m < 2)
+    return false;
+  uint8_t *last = dense + (size_t)(s->m - 1) * row_bytes, *kept = hd_xmalloc(row_bytes);
+  memcpy(kept, last, row_bytes);
+  memcpy(last, last - row_bytes, row_bytes);
+  memcpy(last - row_bytes, kept, row_bytes);
+  free(kept);
+  return true;
+}
+
+heddle_status trial_plant_error(heddle_context *ctx, trial_plant plant, heddle_elem elem,
+                                const trial_shape *shape, void *dense, size_t row_bytes) {
+  bool planted = plant == TRIAL_PLANT_METADATA ? plant_metadata(elem, shape, dense)
+                 : plant == TRIAL_PLANT_K_STEP ? plant_k_step(elem, shape, dense)
+                                               : plant_rows(shape, dense, row_bytes);
+  if (planted)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.plant",
+                  "a matrix of %lld x %lld has no place for that error", (long long)shape->m,
+                  (long long)shape->k);
+}

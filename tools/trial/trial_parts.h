@@ -1,0 +1,77 @@
+/* trial/trial_parts.h: what the files of the trial share. */
+#ifndef TRIAL_PARTS_H
+#define TRIAL_PARTS_H
+
+#include "trial/trial.h"
+
+/* Sizes and pitches of one launch, in elements. */
+typedef struct trial_shape {
+  int64_t m, n, k, ldb, ldc, ldd;
+} trial_shape;
+
+/* Asked, fixed, or default sizes; sizes of given files count as asked. */
+heddle_status trial_shape_resolve(heddle_context *ctx, const hd_manifest *manifest,
+                                  const int64_t *asked, trial_shape *shape);
+
+/* Rows and columns of an operand as it is stored. */
+typedef struct trial_stored {
+  int64_t rows, cols, pitch;
+} trial_stored;
+trial_stored trial_stored_b(const hd_manifest *manifest, const trial_shape *shape);
+trial_stored trial_stored_c(const hd_manifest *manifest, const trial_shape *shape);
+trial_stored trial_stored_d(const hd_manifest *manifest, const trial_shape *shape);
+
+/* Host memory of one operand between two guards, all poisoned with TRIAL_POISON to start with (NaN in
+ * every floating-point type of 16 bits and more). */
+enum { TRIAL_GUARD_BYTES = 1024, TRIAL_POISON = 0xff };
+typedef struct trial_block {
+  hd_arg_kind kind;
+  heddle_elem elem;
+  uint8_t *all;   /* owned: guard, offset, data, guard */
+  uint8_t *data;
+  uint8_t *before; /* owned: a copy of `all` as the launch finds it */
+  size_t n_bytes, offset, all_bytes;
+} trial_block;
+
+enum { TRIAL_MAX_BLOCKS = 6 };
+typedef struct trial_data {
+  trial_shape shape;
+  trial_block block[TRIAL_MAX_BLOCKS];
+  int n_blocks;
+  void *a_dense; /* owned: m x k */
+  size_t a_row_bytes;
+  hd_values values; /* sizes, pitches, scalars; the backend sets the pointers */
+  float alpha, beta;
+} trial_data;
+
+/* Makes or reads all operands, packs A, poisons D. Free with trial_data_free, also after a failure. */
+heddle_status trial_data_make(heddle_context *ctx, const hd_manifest *manifest,
+                              const trial_request *request, trial_data *data);
+void trial_data_free(trial_data *data);
+/* The block of an argument, NULL when the kernel does not take it. */
+trial_block *trial_data_block(const trial_data *data, hd_arg_kind kind);
+
+/* A as a dense m x k matrix: made, or read from a file (owned by the caller). */
+heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,
+                              const trial_request *request, const trial_shape *shape,
+                              unsigned limit, void **dense, size_t *row_bytes);
+/* Sizes that the request's files give, over `asked`. */
+heddle_status trial_operand_sizes(heddle_context *ctx, const hd_manifest *manifest,
+                                  const trial_request *request, int64_t *asked);
+/* The planted error, in a copy of A. */
+heddle_status trial_plant_error(heddle_context *ctx, trial_plant plant, heddle_elem elem,
+                                const trial_shape *shape, void *dense, size_t row_bytes);
+
+/* The launch: fills the blocks with what memory holds afterwards. */
+heddle_status trial_launch_device(heddle_context *ctx, trial_device *device,
+                                  const trial_kernel *kernel, trial_data *data,
+                                  trial_result *result);
+heddle_status trial_launch_sim(heddle_context *ctx, const trial_kernel *kernel, hd_sim_mode mode,
+                               uint64_t seed, trial_data *data, trial_result *result);
+
+/* Judges guards, gaps between rows, untouched inputs and numbers into the result. */
+heddle_status trial_judge(heddle_context *ctx, const hd_manifest *manifest,
+                          const trial_request *request, const trial_data *data,
+                          trial_result *result);
+
+#endif

@@ -1,0 +1,62 @@
+#include "trial/trial_parts.h"
+
+#include "Support/diag.h"
+#include "Support/convert.h"
+
+enum { DEFAULT_SIZE = 512 };
+
+static int64_t round_up(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
+
+static heddle_status choose_size(heddle_context *ctx, const hd_manifest *manifest,
+                                 hd_arg_kind kind, const int64_t *asked, int64_t *size) {
+  const hd_arg *arg = hd_manifest_arg(manifest, kind);
+  const char *name = hd_arg_name(kind);
+  int64_t fixed = arg && arg->fixed > 0 ? arg->fixed : 0;
+  if (fixed && asked[kind] && asked[kind] != fixed)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
+                    "got %s = %lld, but the problem fixes it; nearest legal: %lld", name,
+                    (long long)asked[kind], (long long)fixed);
+  if (fixed || asked[kind]) {
+    *size = fixed ? fixed : asked[kind];
+    return HEDDLE_OK;
+  }
+  int64_t unit = arg && arg->divisible_by > 1 ? arg->divisible_by : 1;
+  *size = round_up(DEFAULT_SIZE, unit);
+  if (arg && arg->max && *size > arg->max)
+    *size = arg->max / unit * unit;
+  return HEDDLE_OK;
+}
+
+static void choose_pitch(const hd_manifest *manifest, hd_arg_kind kind, const int64_t *asked,
+                         int64_t row, int64_t *pitch) {
+  const hd_arg *arg = hd_manifest_arg(manifest, kind);
+  int64_t unit = arg && arg->divisible_by > 1 ? arg->divisible_by : 1;
+  *pitch = arg && arg->fixed > 0 ? arg->fixed : asked[kind] ? asked[kind] : round_up(row, unit);
+}
+
+heddle_status trial_shape_resolve(heddle_context *ctx, const hd_manifest *manifest,
+                                  const int64_t *asked, trial_shape *s) {
+  HD_TRY(choose_size(ctx, manifest, HD_ARG_M, asked, &s->m));
+  HD_TRY(choose_size(ctx, manifest, HD_ARG_N, asked, &s->n));
+  HD_TRY(choose_size(ctx, manifest, HD_ARG_K, asked, &s->k));
+  choose_pitch(manifest, HD_ARG_LDB, asked, trial_stored_b(manifest, s).cols, &s->ldb);
+  choose_pitch(manifest, HD_ARG_LDC, asked, trial_stored_c(manifest, s).cols, &s->ldc);
+  choose_pitch(manifest, HD_ARG_LDD, asked, trial_stored_d(manifest, s).cols, &s->ldd);
+  return HEDDLE_OK;
+}
+
+static trial_stored stored(bool transposed, int64_t rows, int64_t cols, int64_t pitch) {
+  return transposed ? (trial_stored){cols, rows, pitch} : (trial_stored){rows, cols, pitch};
+}
+
+trial_stored trial_stored_b(const hd_manifest *manifest, const trial_shape *s) {
+  return stored(!manifest->b_mn_major, s->k, s->n, s->ldb);
+}
+
+trial_stored trial_stored_c(const hd_manifest *manifest, const trial_shape *s) {
+  return stored(manifest->c_col_major, s->m, s->n, s->ldc);
+}
+
+trial_stored trial_stored_d(const hd_manifest *manifest, const trial_shape *s) {
+  return stored(manifest->d_col_major, s->m, s->n, s->ldd);
+}

@@ -1,0 +1,105 @@
+/* The launch in the simulator. Guards stay outside: an access past an end is a finding there. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "trial/trial_parts.h"
+
+enum {
+  ADDRESS_STEP_LOG2 = 32, /* a buffer a 4 GiB window: nothing reaches its neighbour */
+  RESIDENT = 4            /* CTAs of a persistent grid, so that each runs several tiles */
+};
+
+static uint64_t address_of(int i) { return (uint64_t)(i + 1) << ADDRESS_STEP_LOG2; }
+
+static hd_sim_buffer buffer_of(trial_data *data, int i) {
+  trial_block *block = &data->block[i];
+  data->values.v[block->kind] = address_of(i) + block->offset;
+  bool is_d = block->kind == HD_ARG_D;
+  return (hd_sim_buffer){.name = hd_arg_name(block->kind),
+                         .address = address_of(i),
+                         .n_bytes = block->offset + block->n_bytes,
+                         .data = block->data - block->offset,
+                         .writable = is_d,
+                         .undefined = is_d};
+}
+
+static void keep_finding(const hd_sim_report *report, trial_result *result) {
+  const hd_sim_finding *f = &report->finding[0];
+  snprintf(result->why, sizeof result->why, "simulator: %s at PTX line %u: %s", f->rule, f->line,
+           f->text);
+}
+
+typedef struct workspace {
+  uint8_t *data; /* owned */
+  uint64_t n_bytes;
+} workspace;
+
+static bool all_zero(const workspace *w) {
+  for (uint64_t i = 0; i < w->n_bytes; i++)
+    if (w->data[i])
+      return false;
+  return true;
+}
+
+static heddle_status plan_launch(heddle_context *ctx, const hd_manifest *manifest, int n_buffers,
+                                 trial_data *data, workspace *w, hd_launch_plan *plan) {
+  uint32_t resident[HD_MAX_VARIANTS];
+  for (int i = 0; i < manifest->n_variants; i++)
+    resident[i] = RESIDENT;
+  HD_TRY(hd_manifest_workspace(ctx, manifest, &data->values, &w->n_bytes));
+  if (w->n_bytes) {
+    w->data = calloc(w->n_bytes, 1);
+    if (!w->data)
+      return HEDDLE_NO_MEMORY;
+    data->values.v[HD_ARG_WORKSPACE] = address_of(n_buffers);
+  }
+  return hd_manifest_plan(ctx, manifest, &data->values, resident, plan);
+}
+
+static heddle_status simulate(heddle_context *ctx, const trial_kernel *kernel, hd_sim_mode mode,
+                              uint64_t seed, trial_data *data, workspace *w,
+                              trial_result *result) {
+  hd_sim_buffer buffers[TRIAL_MAX_BLOCKS + 1];
+  uint32_t n = 0;
+  for (; n < (uint32_t)data->n_blocks; n++)
+    buffers[n] = buffer_of(data, (int)n);
+  hd_launch_plan plan;
+  HD_TRY(plan_launch(ctx, &kernel->manifest, (int)n, data, w, &plan));
+  result->path = plan.variant ? plan.variant->path : "none";
+  if (!plan.grid_x)
+    return HEDDLE_OK;
+  if (w->n_bytes) {
+    buffers[n] = (hd_sim_buffer){"workspace", address_of((int)n), w->n_bytes, w->data, true,
+                                 false, false};
+    n++;
+  }
+  size_t ptx_bytes;
+  const char *ptx = heddle_compiled_ptx(kernel->compiled, &ptx_bytes);
+  hd_sim_options options = {.seed = seed, .mode = mode};
+  hd_arena arena = {0};
+  hd_sim_report report = {0};
+  heddle_status status = hd_sim_run(ctx, kernel->manifest.name, ptx, ptx_bytes, &plan,
+                                    &data->values, buffers, n, &options, &arena, &report);
+  result->n_instructions = report.n_instructions;
+  if (status == HEDDLE_MISMATCH && report.n_findings) {
+    keep_finding(&report, result);
+    status = HEDDLE_OK;
+  }
+  hd_arena_free(&arena);
+  return status;
+}
+
+heddle_status trial_launch_sim(heddle_context *ctx, const trial_kernel *kernel, hd_sim_mode mode,
+                               uint64_t seed, trial_data *data, trial_result *result) {
+  workspace w = {0};
+  double start = hd_clock_seconds();
+  heddle_status status = simulate(ctx, kernel, mode, seed, data, &w, result);
+  result->launch_seconds = hd_clock_seconds() - start;
+  if (status == HEDDLE_OK && !result->why[0] && !all_zero(&w))
+    snprintf(result->why, sizeof result->why, "the workspace was not left at zero");
+  free(w.data);
+  return status;
+}
