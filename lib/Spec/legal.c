@@ -94,77 +94,27 @@ hd_legality hd_spec_legal(const hd_spec_row *row, const hd_legal_query *query, c
 
 /* ---- texts ---- */
 
-bool hd_instruction_normalize(const char *instruction, char out[HD_INSTRUCTION_BYTES],
-                              uint32_t *modifiers) {
-  size_t length = strlen(instruction);
-  *modifiers = 0;
-  if (length >= HD_INSTRUCTION_BYTES)
-    return false;
-  memcpy(out, instruction, length + 1);
-  char *satfinite = strstr(out, ".satfinite.s32.");
-  if (satfinite) {
-    memmove(satfinite, satfinite + 10, strlen(satfinite + 10) + 1);
-    *modifiers |= HD_MOD_SATFINITE;
-  }
-  return true;
-}
-
-/* Equal, or equal but for a .scale_vec that the row lets out. */
-static bool same_text(const char *text, const hd_spec_row *row) {
-  if (!strcmp(text, row->ptx))
-    return true;
-  if (!(row->modifiers & HD_MOD_SCALE_VEC))
-    return false;
-  const char *vec = strstr(row->ptx, ".scale_vec::");
-  size_t head = (size_t)(vec - row->ptx), vec_bytes = strlen(".scale_vec::1X");
-  return !strncmp(text, row->ptx, head) && !strcmp(text + head, vec + vec_bytes);
-}
-
-const hd_spec_row *hd_instruction_row(const char *normalized, uint32_t modifiers) {
-  const hd_spec_row *from_registers = NULL; /* same text as the row with a descriptor */
-  for (size_t i = 0; i < hd_spec_n_rows; i++) {
-    const hd_spec_row *row = &hd_spec_rows[i];
-    if ((modifiers & ~row->modifiers) || !same_text(normalized, row))
-      continue;
-    if (row->family == HD_FAMILY_MMA_SP || !row->a_in_registers)
-      return row;
-    from_registers = row;
-  }
-  return from_registers;
-}
-
-/* Length of the common beginning plus the common end. */
-static size_t likeness(const char *a, const char *b) {
-  size_t n_a = strlen(a), n_b = strlen(b), head = 0, tail = 0, least = n_a < n_b ? n_a : n_b;
-  while (head < least && a[head] == b[head])
-    head++;
-  while (tail < least - head && a[n_a - 1 - tail] == b[n_b - 1 - tail])
-    tail++;
-  return head + tail;
-}
-
-static const hd_spec_row *nearest_row(const char *text) {
-  const hd_spec_row *best = &hd_spec_rows[0];
-  size_t best_likeness = 0;
-  for (size_t i = 0; i < hd_spec_n_rows; i++) {
-    size_t here = likeness(text, hd_spec_rows[i].ptx);
-    if (here > best_likeness) {
-      best_likeness = here;
-      best = &hd_spec_rows[i];
-    }
-  }
-  return best;
+/* A collector that keeps A, and .ashift, exclude each other. */
+static bool collector_clash(const hd_instruction *in) {
+  return in->keeps_collector && (in->modifiers & HD_MOD_ASHIFT);
 }
 
 hd_legality hd_spec_legal_text(const char *instruction, const hd_legal_query *query, char *reason,
                                size_t reason_bytes) {
-  char text[HD_INSTRUCTION_BYTES];
-  uint32_t modifiers;
-  if (!hd_instruction_normalize(instruction, text, &modifiers))
+  hd_instruction in;
+  if (!hd_instruction_parse(instruction, &in))
     return refuse(HD_ILLEGAL, reason, reason_bytes, "spec.instruction: malformed instruction");
-  const hd_spec_row *row = hd_instruction_row(text, modifiers);
-  if (row)
-    return hd_spec_legal(row, query, reason, reason_bytes);
-  return refuse(HD_ILLEGAL, reason, reason_bytes, "spec.instruction: no such instruction; nearest: %s",
-                nearest_row(text)->ptx);
+  const hd_spec_row *row = hd_instruction_row(&in);
+  if (!row)
+    return refuse(HD_ILLEGAL, reason, reason_bytes,
+                  "spec.instruction: no such instruction; nearest: %s",
+                  hd_instruction_nearest(&in)->ptx);
+  if (collector_clash(&in))
+    return refuse(HD_ILLEGAL, reason, reason_bytes,
+                  "spec.collector: .ashift with ::use or ::fill; legal: ::lastuse, ::discard");
+  if (query->ptx < in.min_ptx)
+    return refuse(HD_ILLEGAL, reason, reason_bytes,
+                  "spec.ptx-version: this spelling needs PTX %u.%u, got %u.%u", in.min_ptx / 10,
+                  in.min_ptx % 10, query->ptx / 10, query->ptx % 10);
+  return hd_spec_legal(row, query, reason, reason_bytes);
 }

@@ -15,17 +15,14 @@ const hd_spec_row *hd_spec_get(size_t i) {
 }
 
 const hd_spec_row *hd_spec_find(const char *name_or_ptx) {
-  char text[HD_INSTRUCTION_BYTES];
+  hd_instruction in;
   if (!strchr(name_or_ptx, '.')) {
     for (size_t i = 0; i < hd_spec_n_rows; i++)
       if (!strcmp(hd_spec_rows[i].name, name_or_ptx))
         return &hd_spec_rows[i];
     return NULL;
   }
-  uint32_t modifiers;
-  if (!hd_instruction_normalize(name_or_ptx, text, &modifiers))
-    return NULL;
-  return hd_instruction_row(text, modifiers);
+  return hd_instruction_parse(name_or_ptx, &in) ? hd_instruction_row(&in) : NULL;
 }
 
 bool hd_spec_can_generate(const hd_spec_row *row) {

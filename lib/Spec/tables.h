@@ -6,6 +6,7 @@
 
 extern const size_t hd_spec_n_rows, hd_spec_n_targets, hd_spec_n_descriptors;
 extern const hd_spec_row hd_spec_rows[];
+extern const uint16_t hd_spec_by_ptx[]; /* rows in the order of their texts */
 extern const hd_target hd_spec_targets[];
 extern const hd_descriptor hd_spec_descriptors[];
 extern const uint64_t hd_spec_tables_hash[2];

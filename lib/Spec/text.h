@@ -6,11 +6,20 @@
 
 enum { HD_INSTRUCTION_BYTES = 256 };
 
-/* Strips what a row leaves optional (.satfinite, collector, ashift) and reports it as hd_modifier
- * bits. False when the text is too long or a modifier stands where it may not. */
-bool hd_instruction_normalize(const char *instruction, char out[HD_INSTRUCTION_BYTES],
-                              uint32_t *modifiers);
-/* The row of a normalised text that admits the modifiers; NULL. */
-const hd_spec_row *hd_instruction_row(const char *normalized, uint32_t modifiers);
+/* An instruction in the spelling of its row. */
+typedef struct hd_instruction {
+  char text[HD_INSTRUCTION_BYTES];
+  uint32_t modifiers;   /* hd_modifier bits of what was stripped or put in */
+  uint16_t min_ptx;     /* what the stripped spelling needs by itself; 0 nothing */
+  bool keeps_collector; /* .collector::a::use or ::fill, which .ashift excludes */
+} hd_instruction;
+
+/* Strips what rows leave optional (.satfinite, collector, .ashift, state space of ldmatrix) and puts
+ * in a default .scale_vec. False when the text is too long. */
+bool hd_instruction_parse(const char *text, hd_instruction *out);
+/* The row that has the text and admits the modifiers; NULL. */
+const hd_spec_row *hd_instruction_row(const hd_instruction *instruction);
+/* The row whose text is most like it. Never NULL. */
+const hd_spec_row *hd_instruction_nearest(const hd_instruction *instruction);
 
 #endif

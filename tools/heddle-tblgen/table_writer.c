@@ -70,7 +70,8 @@ typedef struct pool {
   size_t n, cap;
 } pool;
 
-/* The index of a text in the pool; writes its definition when new. Consumes text. */
+/* The index of a text in the pool; writes its definition when new. Consumes text, which starts with
+ * '[' when it initialises an array. */
 static size_t intern(pool *p, char *text, hd_strbuf *out) {
   for (size_t i = 0; i < p->n; i++)
     if (!strcmp(p->text[i], text)) {
@@ -260,6 +261,37 @@ static void write_row(writer *w, const record *row) {
                    json_array_size(record_list(row, "Effects")), effects);
 }
 
+/* ---- the index by text ---- */
+
+/* A row's text, and its place in hd_spec_rows. */
+typedef struct text_entry {
+  const char *text;
+  long from_registers; /* rows with A by descriptor come first among equals */
+  size_t at;
+} text_entry;
+
+static int compare_texts(const void *a, const void *b) {
+  const text_entry *x = a, *y = b;
+  int by_text = strcmp(x->text, y->text);
+  if (by_text)
+    return by_text;
+  if (x->from_registers != y->from_registers)
+    return x->from_registers < y->from_registers ? -1 : 1;
+  return (x->at > y->at) - (x->at < y->at);
+}
+
+static void write_index(const record *rows, size_t n, hd_strbuf *out) {
+  text_entry *entry = hd_xmalloc((n + 1) * sizeof *entry);
+  for (size_t i = 0; i < n; i++)
+    entry[i] = (text_entry){record_string(&rows[i], "Ptx"), record_int(&rows[i], "ARegisters"), i};
+  qsort(entry, n, sizeof *entry, compare_texts);
+  hd_strbuf_add(out, "const uint16_t hd_spec_by_ptx[] = {");
+  for (size_t i = 0; i < n; i++)
+    hd_strbuf_printf(out, "%s%zu", i == 0 ? "" : i % 16 ? ", " : ",\n  ", entry[i].at);
+  hd_strbuf_add(out, "};\n\n");
+  free(entry);
+}
+
 static void write_rows(dump *d, hd_strbuf *out) {
   writer w = {.fragments = {.prefix = "fragment", .type = "hd_fragment"},
               .avails = {.prefix = "avail", .type = "hd_avail"},
@@ -273,6 +305,7 @@ static void write_rows(dump *d, hd_strbuf *out) {
                    n);
   hd_strbuf_add(out, hd_strbuf_text(&w.rows));
   hd_strbuf_add(out, "};\n\n");
+  write_index(rows, n, out);
   hd_strbuf_free(&w.rows);
   pool_free(&w.fragments);
   pool_free(&w.avails);

@@ -1,0 +1,145 @@
+/* Instruction texts: spelling, lookup, likeness. */
+#include "Spec/text.h"
+
+#include <string.h>
+
+#include "Spec/tables.h"
+
+/* Removes the first occurrence of word; true when there was one. */
+static bool strip(char *text, const char *word) {
+  char *at = strstr(text, word);
+  if (!at)
+    return false;
+  memmove(at, at + strlen(word), strlen(at + strlen(word)) + 1);
+  return true;
+}
+
+/* Puts word in before the first occurrence of `before`; false when absent or too long. */
+static bool insert(char *text, const char *before, const char *word) {
+  char *at = strstr(text, before);
+  size_t n = strlen(word);
+  if (!at || strlen(text) + n >= HD_INSTRUCTION_BYTES)
+    return false;
+  memmove(at + n, at, strlen(at) + 1);
+  memcpy(at, word, n);
+  return true;
+}
+
+static bool starts_with(const char *text, const char *head) {
+  return !strncmp(text, head, strlen(head));
+}
+
+/* ".satfinite" stands right before the destination type, which is s32. */
+static void parse_satfinite(hd_instruction *in) {
+  char *at = strstr(in->text, ".satfinite.s32.");
+  if (at && strip(at, ".satfinite"))
+    in->modifiers |= HD_MOD_SATFINITE;
+}
+
+static void parse_collector(hd_instruction *in) {
+  static const char *const words[] = {".collector::a::fill", ".collector::a::use",
+                                      ".collector::a::lastuse", ".collector::a::discard"};
+  if (strip(in->text, ".ashift"))
+    in->modifiers |= HD_MOD_ASHIFT;
+  for (unsigned i = 0; i < 4; i++)
+    if (strip(in->text, words[i])) {
+      in->modifiers |= HD_MOD_COLLECTOR;
+      in->keeps_collector = i < 2;
+      return;
+    }
+}
+
+/* ldmatrix and stmatrix: no state space is generic addressing; ".shared::cta" came with PTX 7.8. */
+static void parse_space(hd_instruction *in) {
+  static const char *const types[] = {".b16", ".b8x16", ".b8"};
+  if (strip(in->text, ".shared::cta"))
+    in->min_ptx = 78;
+  else if (strstr(in->text, ".shared"))
+    return;
+  for (unsigned i = 0; i < 3; i++)
+    if (insert(in->text, types[i], ".shared"))
+      return;
+}
+
+/* mma.sp: mxf8f6f4 defaults to 1X, mxf4 to 2X. */
+static void parse_scale_vec(hd_instruction *in) {
+  if (!strstr(in->text, ".block_scale.f32."))
+    return;
+  const char *vec = strstr(in->text, "kind::mxf8f6f4.") ? ".scale_vec::1X"
+                    : strstr(in->text, "kind::mxf4.")   ? ".scale_vec::2X"
+                                                        : NULL;
+  if (vec && insert(in->text, ".f32.", vec))
+    in->modifiers |= HD_MOD_SCALE_VEC;
+}
+
+bool hd_instruction_parse(const char *text, hd_instruction *out) {
+  size_t length = strlen(text);
+  *out = (hd_instruction){.modifiers = 0};
+  if (length == 0 || length >= HD_INSTRUCTION_BYTES)
+    return false;
+  memcpy(out->text, text, length + 1);
+  if (starts_with(text, "mma.sp") || starts_with(text, "wgmma.mma_async.sp"))
+    parse_satfinite(out);
+  if (starts_with(text, "mma.sp"))
+    parse_scale_vec(out);
+  if (starts_with(text, "tcgen05.mma.sp"))
+    parse_collector(out);
+  if (starts_with(text, "ldmatrix") || starts_with(text, "stmatrix"))
+    parse_space(out);
+  return true;
+}
+
+/* ---- lookup ---- */
+
+static const hd_spec_row *row_at(size_t i) {
+  return &hd_spec_rows[hd_spec_by_ptx[i]];
+}
+
+/* The first place in the index whose text is not less. */
+static size_t lower_bound(const char *text) {
+  size_t lo = 0, hi = hd_spec_n_rows;
+  while (lo < hi) {
+    size_t mid = lo + (hi - lo) / 2;
+    if (strcmp(row_at(mid)->ptx, text) < 0)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return lo;
+}
+
+const hd_spec_row *hd_instruction_row(const hd_instruction *in) {
+  for (size_t i = lower_bound(in->text); i < hd_spec_n_rows; i++) {
+    const hd_spec_row *row = row_at(i);
+    if (strcmp(row->ptx, in->text))
+      return NULL;
+    if ((in->modifiers & ~row->modifiers) == 0)
+      return row;
+  }
+  return NULL;
+}
+
+/* Length of the common beginning plus the common end. */
+static size_t likeness(const char *a, const char *b) {
+  size_t n_a = strlen(a), n_b = strlen(b), head = 0, tail = 0, least = n_a < n_b ? n_a : n_b;
+  while (head < least && a[head] == b[head])
+    head++;
+  while (tail < least - head && a[n_a - 1 - tail] == b[n_b - 1 - tail])
+    tail++;
+  return head + tail;
+}
+
+const hd_spec_row *hd_instruction_nearest(const hd_instruction *in) {
+  enum { WINDOW = 64 }; /* texts that share a long beginning lie together */
+  size_t at = lower_bound(in->text), first = at > WINDOW ? at - WINDOW : 0;
+  const hd_spec_row *best = row_at(first < hd_spec_n_rows ? first : hd_spec_n_rows - 1);
+  size_t best_likeness = 0;
+  for (size_t i = first; i < hd_spec_n_rows && i < at + WINDOW; i++) {
+    size_t here = likeness(in->text, row_at(i)->ptx);
+    if (here > best_likeness) {
+      best_likeness = here;
+      best = row_at(i);
+    }
+  }
+  return best;
+}

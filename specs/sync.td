@@ -1,0 +1,204 @@
+// Copies, groups, barriers and fences: what each reads and writes, through which proxy, and what
+// shows that it happened (DESIGN.md 11 turns these effects into rules R1..R8).
+
+class Op<string family, string text, string operands, string llvm, string source, string issuer,
+         string completion, list<Avail> where, list<Effect> effects> : Row<family> {
+  let Ptx = text;
+  let Operands = operands;
+  let Llvm = llvm;
+  let Source = source;
+  let Issuer = issuer;
+  let Completion = completion;
+  let Where = where;
+  let Effects = effects;
+}
+
+// ---- cp.async: generic proxy, completes by group or mbarrier -------------------------------------
+defvar CpAsyncEffects = [Effect<"global", "read", "generic", "async_group", "source">,
+                         Effect<"shared", "write", "generic", "async_group", "destination">];
+class CpAsync<string cache, int n>
+    : Op<"COPY", "cp.async." # cache # ".shared.global", "[dst], [src], " # n,
+         "llvm.nvvm.cp.async." # cache # ".shared.global." # n, "PTX ISA 9.7.9.25 (cp.async)",
+         "thread", "async_group", [Since<80, 70>], CpAsyncEffects>;
+foreach n = [4, 8, 16] in def cp_async_ca_ # n : CpAsync<"ca", n>;
+def cp_async_cg_16 : CpAsync<"cg", 16>;
+class CpAsyncGroup<string name, string operands, string llvm, string what>
+    : Op<"COPY", "cp.async." # name, operands, llvm, "PTX ISA 9.7.9.25 (cp.async groups)", "thread",
+         "none", [Since<80, 70>], [Effect<"shared", "order", "generic", "async_group", what>]>;
+def cp_async_commit_group : CpAsyncGroup<"commit_group", "", "llvm.nvvm.cp.async.commit.group",
+    "closes a group of the thread's earlier cp.async">;
+def cp_async_wait_group : CpAsyncGroup<"wait_group", "N", "llvm.nvvm.cp.async.wait.group",
+    "all but the N latest groups are done, for this thread">;
+def cp_async_wait_all : CpAsyncGroup<"wait_all", "", "llvm.nvvm.cp.async.wait.all",
+    "every cp.async of this thread is done">;
+def cp_async_mbarrier_arrive_noinc
+    : Op<"COPY", "cp.async.mbarrier.arrive.noinc.shared.b64", "[mbar]",
+         "llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared", "PTX ISA 9.7.13.15 (mbarrier)",
+         "thread", "mbarrier", [Since<80, 70>],
+         [Effect<"shared", "order", "generic", "mbarrier",
+                 "arrives when the thread's earlier cp.async are done">]>;
+
+// ---- cp.async.bulk: async proxy ------------------------------------------------------------------
+defvar BulkSource = "PTX ISA 9.7.9.25.4 (cp.async.bulk)";
+defvar Hopper90 = [Since<90, 80>];
+defvar BulkIn = [Effect<"global", "read", "async", "mbarrier", "source">,
+                 Effect<"cluster", "write", "async", "mbarrier", "destination">];
+defvar BulkInCta = [Effect<"global", "read", "async", "mbarrier", "source">,
+                    Effect<"shared", "write", "async", "mbarrier", "destination">];
+defvar BulkOut = [Effect<"shared", "read", "async", "bulk_group", "source (wait_group.read)">,
+                  Effect<"global", "write", "async", "bulk_group", "destination (wait_group)">];
+defvar Cluster = ".shared::cluster.global.mbarrier::complete_tx::bytes";
+defvar CtaOnly = ".shared::cta.global.mbarrier::complete_tx::bytes";
+def cp_async_bulk_g2s_cluster
+    : Op<"COPY", "cp.async.bulk" # Cluster, "[dst], [src], size, [mbar]",
+         "llvm.nvvm.cp.async.bulk.global.to.shared.cluster", BulkSource, "thread", "mbarrier",
+         Hopper90, BulkIn>;
+def cp_async_bulk_g2s_cluster_multicast
+    : Op<"COPY", "cp.async.bulk" # Cluster # ".multicast::cluster",
+         "[dst], [src], size, [mbar], mask", "llvm.nvvm.cp.async.bulk.global.to.shared.cluster",
+         BulkSource, "thread", "mbarrier", Hopper90, BulkIn>;
+def cp_async_bulk_g2s_cta
+    : Op<"COPY", "cp.async.bulk" # CtaOnly, "[dst], [src], size, [mbar]",
+         "llvm.nvvm.cp.async.bulk.global.to.shared.cta", BulkSource, "thread", "mbarrier",
+         [Since<90, 86>], BulkInCta>;
+def cp_async_bulk_s2s
+    : Op<"COPY", "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes",
+         "[dst], [src], size, [mbar]", "llvm.nvvm.cp.async.bulk.shared.cta.to.cluster", BulkSource,
+         "thread", "mbarrier", Hopper90,
+         [Effect<"shared", "read", "async", "mbarrier", "source">,
+          Effect<"cluster", "write", "async", "mbarrier", "destination">]>;
+def cp_async_bulk_s2g
+    : Op<"COPY", "cp.async.bulk.global.shared::cta.bulk_group", "[dst], [src], size",
+         "llvm.nvvm.cp.async.bulk.shared.cta.to.global", BulkSource, "thread", "bulk_group",
+         Hopper90, BulkOut>;
+def cp_async_bulk_prefetch_L2
+    : Op<"COPY", "cp.async.bulk.prefetch.L2.global", "[src], size",
+         "llvm.nvvm.cp.async.bulk.prefetch.L2", BulkSource, "thread", "none", Hopper90,
+         [Effect<"global", "read", "async", "none", "prefetched lines; no result">]>;
+
+foreach rank = [1, 2, 3, 4, 5] in {
+  defvar Dim = rank # "d";
+  defvar TensorSource = "PTX ISA 9.7.9.27 (cp.async.bulk.tensor)";
+  def cp_async_bulk_tensor_ # Dim # _g2s_cluster
+      : Op<"COPY", "cp.async.bulk.tensor." # Dim
+               # ".shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+           "[dst], [map, coords], [mbar]", "llvm.nvvm.cp.async.bulk.tensor.g2s.tile." # Dim,
+           TensorSource, "thread", "mbarrier", Hopper90, BulkIn>;
+  def cp_async_bulk_tensor_ # Dim # _g2s_cluster_multicast
+      : Op<"COPY", "cp.async.bulk.tensor." # Dim
+               # ".shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster",
+           "[dst], [map, coords], [mbar], mask", "llvm.nvvm.cp.async.bulk.tensor.g2s.tile." # Dim,
+           TensorSource, "thread", "mbarrier", Hopper90, BulkIn>;
+  def cp_async_bulk_tensor_ # Dim # _g2s_cta
+      : Op<"COPY", "cp.async.bulk.tensor." # Dim
+               # ".shared::cta.global.tile.mbarrier::complete_tx::bytes",
+           "[dst], [map, coords], [mbar]", "llvm.nvvm.cp.async.bulk.tensor.g2s.cta.tile." # Dim,
+           TensorSource, "thread", "mbarrier", [Since<90, 86>], BulkInCta>;
+  def cp_async_bulk_tensor_ # Dim # _s2g
+      : Op<"COPY", "cp.async.bulk.tensor." # Dim # ".global.shared::cta.tile.bulk_group",
+           "[map, coords], [src]", "llvm.nvvm.cp.async.bulk.tensor.s2g.tile." # Dim, TensorSource,
+           "thread", "bulk_group", Hopper90, BulkOut>;
+}
+class BulkGroup<string name, string operands, string llvm, string what>
+    : Op<"COPY", "cp.async.bulk." # name, operands, llvm, "PTX ISA 9.7.9.25.4 (bulk groups)",
+         "thread", "none", Hopper90, [Effect<"shared", "order", "async", "bulk_group", what>]>;
+def cp_async_bulk_commit_group : BulkGroup<"commit_group", "",
+    "llvm.nvvm.cp.async.bulk.commit.group", "closes a group of the thread's earlier bulk stores">;
+def cp_async_bulk_wait_group : BulkGroup<"wait_group", "N", "llvm.nvvm.cp.async.bulk.wait.group",
+    "all but the N latest groups are done: writes visible to this thread">;
+def cp_async_bulk_wait_group_read : BulkGroup<"wait_group.read", "N",
+    "llvm.nvvm.cp.async.bulk.wait.group.read",
+    "all but the N latest groups have read their source">;
+
+// ---- wgmma ---------------------------------------------------------------------------------------
+class WgmmaSync<string name, string operands, string what>
+    : Op<"SYNC", "wgmma." # name # ".sync.aligned", operands, "llvm.nvvm.wgmma." # name
+         # ".sync.aligned", "PTX ISA 9.7.15.7 (wgmma." # name # ")", "warpgroup", "none",
+         [Arch<90, 80>], [Effect<"register", "order", "async", "wgmma_group", what>]>;
+def wgmma_fence : WgmmaSync<"fence", "",
+    "earlier register accesses come before later wgmma accesses of the same registers">;
+def wgmma_commit_group : WgmmaSync<"commit_group", "", "closes a group of the warp's wgmma">;
+def wgmma_wait_group : WgmmaSync<"wait_group", "N",
+    "all but the N latest groups are done: registers and shared reads free, results visible">;
+
+// ---- mbarrier ------------------------------------------------------------------------------------
+class Mbarrier<string text, string operands, string llvm, list<Avail> where, list<Effect> effects>
+    : Op<"SYNC", "mbarrier." # text, operands, llvm, "PTX ISA 9.7.13.15 (mbarrier)", "thread",
+         "none", where, effects>;
+defvar MbarArrive = [Effect<"shared", "order", "generic", "mbarrier",
+    "release at CTA scope: the thread's earlier accesses come before the phase completes">];
+defvar MbarWait = [Effect<"shared", "order", "generic", "mbarrier",
+    "acquire at CTA scope: what was released, or completed by complete_tx, is visible">];
+def mbarrier_init : Mbarrier<"init.shared.b64", "[mbar], count", "llvm.nvvm.mbarrier.init.shared",
+    [Since<80, 70>], [Effect<"shared", "write", "generic", "register", "the barrier object">]>;
+def mbarrier_inval : Mbarrier<"inval.shared.b64", "[mbar]", "llvm.nvvm.mbarrier.inval.shared",
+    [Since<80, 70>], [Effect<"shared", "write", "generic", "register", "the barrier object">]>;
+def mbarrier_arrive : Mbarrier<"arrive.shared.b64", "state, [mbar]",
+    "llvm.nvvm.mbarrier.arrive.shared", [Since<80, 70>], MbarArrive>;
+def mbarrier_arrive_expect_tx : Mbarrier<"arrive.expect_tx.shared.b64", "state, [mbar], bytes", "",
+    Hopper90, MbarArrive>;
+def mbarrier_arrive_remote : Mbarrier<"arrive.shared::cluster.b64", "_, [mbar]", "", Hopper90,
+    [Effect<"cluster", "order", "generic", "mbarrier",
+     "default scope is CTA: frees a buffer, publishes nothing to another CTA (R3)">]>;
+def mbarrier_arrive_remote_release
+    : Mbarrier<"arrive.release.cluster.shared::cluster.b64", "_, [mbar]", "", Hopper90,
+      [Effect<"cluster", "order", "generic", "mbarrier", "release at cluster scope">]>;
+def mbarrier_try_wait_parity : Mbarrier<"try_wait.parity.shared.b64", "done, [mbar], parity", "",
+    [Since<90, 78>], MbarWait>;
+def mbarrier_try_wait_parity_cluster
+    : Mbarrier<"try_wait.parity.acquire.cluster.shared.b64", "done, [mbar], parity", "", Hopper90,
+      [Effect<"cluster", "order", "generic", "mbarrier", "acquire at cluster scope">]>;
+def mbarrier_test_wait_parity : Mbarrier<"test_wait.parity.shared.b64", "done, [mbar], parity", "",
+    [Since<80, 71>], MbarWait>;
+
+// ---- fences and barriers -------------------------------------------------------------------------
+class Fence<string text, string llvm, string source, string space, list<Avail> where, string what>
+    : Op<"SYNC", "fence." # text, "", llvm, source, "thread", "none", where,
+         [Effect<space, "order", "async", "none", what>]>;
+defvar ProxyWhat = "the thread's earlier generic accesses come before later async-proxy accesses "
+                   "that follow through a barrier, and the other way";
+defvar ProxySource = "PTX ISA 9.7.13.4 (fence.proxy.async)";
+def fence_proxy_async : Fence<"proxy.async", "llvm.nvvm.fence.proxy.async", ProxySource, "global",
+    Hopper90, ProxyWhat>;
+def fence_proxy_async_shared_cta : Fence<"proxy.async.shared::cta",
+    "llvm.nvvm.fence.proxy.async.shared_cta", ProxySource, "shared", Hopper90, ProxyWhat>;
+def fence_proxy_async_shared_cluster : Fence<"proxy.async.shared::cluster",
+    "llvm.nvvm.fence.proxy.async.shared_cluster", ProxySource, "cluster", Hopper90, ProxyWhat>;
+def fence_proxy_async_global : Fence<"proxy.async.global", "llvm.nvvm.fence.proxy.async.global",
+    ProxySource, "global", Hopper90, ProxyWhat>;
+def fence_mbarrier_init : Fence<"mbarrier_init.release.cluster",
+    "llvm.nvvm.fence.mbarrier_init.release.cluster", "PTX ISA 9.7.13.4 (fence.mbarrier_init)",
+    "cluster", Hopper90, "earlier mbarrier.init come before what follows a cluster barrier">;
+def fence_acq_rel_gpu : Fence<"acq_rel.gpu", "", "PTX ISA 9.7.13.4 (fence)", "global",
+    [Since<75, 63>], "orders the thread's generic accesses at gpu scope">;
+
+class Barrier<string text, string operands, string llvm, string source, string issuer,
+              string space, list<Avail> where, string what>
+    : Op<"SYNC", text, operands, llvm, source, issuer, "none", where,
+         [Effect<space, "order", "generic", "none", what>]>;
+def bar_sync : Barrier<"bar.sync", "id, threads", "llvm.nvvm.barrier.cta.sync.aligned.count",
+    "PTX ISA 9.7.13.1 (bar)", "warp", "shared", [Since<75, 63>],
+    "all named threads arrive; their earlier accesses are visible to each other after">;
+foreach order = ["arrive.release", "arrive.relaxed"] in
+  def !subst(".", "_", "barrier_cluster_" # order) : Barrier<"barrier.cluster." # order # ".aligned",
+      "", !if(!eq(order, "arrive.release"), "llvm.nvvm.barrier.cluster.arrive.aligned",
+              "llvm.nvvm.barrier.cluster.arrive.relaxed.aligned"),
+      "PTX ISA 9.7.13.3 (barrier.cluster)", "warp", "cluster", Hopper90,
+      !if(!eq(order, "arrive.release"), "arrives, releasing at cluster scope",
+          "arrives, orders nothing")>;
+def barrier_cluster_wait : Barrier<"barrier.cluster.wait.acquire.aligned", "",
+    "llvm.nvvm.barrier.cluster.wait.aligned", "PTX ISA 9.7.13.3 (barrier.cluster)", "warp",
+    "cluster", Hopper90, "waits for every thread of the cluster, acquiring at cluster scope">;
+def griddepcontrol_wait : Barrier<"griddepcontrol.wait", "", "llvm.nvvm.griddepcontrol.wait",
+    "PTX ISA 9.7.13.12 (griddepcontrol)", "thread", "global", [Since<90, 78>],
+    "the grids that this one depends on are done, their writes visible">;
+def griddepcontrol_launch_dependents : Barrier<"griddepcontrol.launch_dependents", "",
+    "llvm.nvvm.griddepcontrol.launch.dependents", "PTX ISA 9.7.13.12 (griddepcontrol)", "thread",
+    "global", [Since<90, 78>], "lets the dependent grid start; publishes nothing">;
+foreach way = ["inc", "dec"] in
+  def setmaxnreg_ # way : Op<"SYNC", "setmaxnreg." # way # ".sync.aligned.u32", "n",
+      "llvm.nvvm.setmaxnreg." # way # ".sync.aligned.u32", "PTX ISA 9.7.20.5 (setmaxnreg)",
+      "warpgroup", "none", [Arch<90, 80>, Arch<100, 86>, Family<100, 88>, Arch<110, 90>,
+      Family<110, 90>, Arch<120, 87>, Family<120, 88>],
+      [Effect<"register", "order", "generic", "none",
+       !if(!eq(way, "inc"), "waits until the registers are there", "gives registers back")>]>;

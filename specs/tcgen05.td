@@ -1,0 +1,181 @@
+// tcgen05.mma.sp and what surrounds it: PTX ISA 9.7.16. Element types, M and N stand in the
+// instruction descriptor (descriptors.td), so many rows share one text. Layouts in tensor memory
+// have no judge yet: these rows are listed, never generated.
+
+// D in tensor memory: lane = datapath lane, register = 32-bit column.
+// 4x1 (128 rows a CTA): lane = row. Half (64 rows a CTA): 16 rows in each 32 lanes, at lane 0 or 16.
+class FragTensorD<int n>
+    : Fragment<"tensor", 128, n, 32, 128, n,
+               [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0], [64, 0]], [], []> {
+  let Repeat = [[n, 0, 1]];
+}
+class FragTensorHalf<int n>
+    : Fragment<"tensor", 128, n, 32, 64, n,
+               [[1, 0], [2, 0], [4, 0], [8, 0], [0, 0], [16, 0], [32, 0]], [], []> {
+  let Repeat = [[n, 0, 1]];
+  let Mask = 16;
+}
+
+defvar Tc05 = [Arch<100, 86>, Family<100, 88>, Arch<110, 90>, Family<110, 90>];
+defvar Tc05ArchOnly = [Arch<100, 86>, Arch<110, 90>];
+defvar Tc05Fp4 = [Arch<100, 86>, Arch<103, 88>, Arch<110, 90>];
+defvar Tc05NvFp4 = [Arch<100, 87>, Arch<103, 88>, Arch<110, 90>];
+
+class TcMmaEffects<bit tmemA, bit scaled> {
+  list<Effect> List = !listconcat(
+    !if(tmemA, [Effect<"tensor", "read", "tensor", "mbarrier", "A">,
+                Effect<"shared", "read", "async", "mbarrier", "B through its descriptor">],
+        [Effect<"shared", "read", "async", "mbarrier", "A and B through descriptors">]),
+    [Effect<"tensor", "read", "tensor", "mbarrier", "metadata">],
+    !if(scaled, [Effect<"tensor", "read", "tensor", "mbarrier", "scale_A and scale_B">], []),
+    [Effect<"tensor", "read", "tensor", "mbarrier", "D, when enable-input-d is true">,
+     Effect<"tensor", "write", "tensor", "mbarrier", "D (tcgen05.commit)">]);
+}
+
+class TcMma<int cta, int m, bit tmemA, string kind, int k, string suffix, string d, string a,
+            string b, list<Avail> where> : Row<"TCGEN05_SP"> {
+  bit Scaled = !ne(suffix, "");
+  let Ptx = "tcgen05.mma.sp.cta_group::" # cta # ".kind::" # kind # suffix;
+  let Operands = "[d-tmem], " # !if(tmemA, "[a-tmem]", "a-desc") # ", b-desc, [sp-meta-tmem], idesc"
+                 # !if(Scaled, ", [scale-A-tmem], [scale-B-tmem]", "") # ", enable-input-d";
+  let Source = "PTX ISA 9.7.16.10.9.2 (tcgen05.mma.sp)";
+  let Issuer = !if(!eq(cta, 1), "thread", "cta_pair");
+  let Completion = "mbarrier";
+  let Ordered = 1;
+  let ARegisters = tmemA;
+  let CtaGroup = cta;
+  let Kind = kind;
+  let M = m;
+  let N = 256;
+  let K = k;
+  let A = Operand<!if(tmemA, "tensor", "shared"), a, !if(tmemA, "r", "l"), 1>;
+  let B = Operand<"shared", b, "l", 1>;
+  let D = Operand<"tensor", d, "r", 1,
+                  !if(!eq(m, !mul(cta, 128)), FragTensorD<256>, FragTensorHalf<256>)>;
+  let Meta = Operand<"tensor", "", "r", 1>;
+  let Effects = TcMmaEffects<tmemA, Scaled>.List;
+  let Modifiers = !listconcat(["SCALE_D", "COLLECTOR"], !if(tmemA, ["ASHIFT"], []<string>),
+      !if(Scaled, []<string>, ["DISABLE_LANE"]),
+      !if(!or(!eq(kind, "f16"), !eq(kind, "tf32")), ["SCALE_INPUT_D"], []<string>));
+  let Where = where;
+}
+
+// Every placement of one kind and type pair. Llvm intrinsics take kind, group and collector as
+// arguments; scaled ones carry the block size in their name.
+multiclass TcPlaces<string kind, int k, string suffix, string llvm, string d, string a, string b,
+                    string s, int vec, list<Avail> where> {
+  foreach place = [[1, 64], [1, 128], [2, 128], [2, 256]] in foreach tmemA = [0, 1] in
+    def "tcgen05_mma_sp_cg" # place[0] # !if(tmemA, "_ts", "_ss") # "_m" # place[1] # "k" # k # "_"
+        # kind # !if(vec, "_" # vec # "x", "") # "_" # d # "_" # a # "_" # b
+        # !if(!eq(s, ""), "", "_" # s)
+        : TcMma<place[0], place[1], tmemA, kind, k, suffix, d, a, b, where> {
+      let Llvm = "llvm.nvvm.tcgen05.mma.sp." # !if(tmemA, "tensor", "shared") # llvm;
+      let ScaleVec = vec;
+      defvar elem = !if(!eq(s, "ue4m3"), "ue4m3", "ue8m0");
+      let ScaleA = !if(vec, Operand<"tensor", elem, "r", 1>, NoOperand);
+      let ScaleB = !if(vec, Operand<"tensor", elem, "r", 1>, NoOperand);
+    }
+}
+foreach d = ["f16", "f32"] in
+  defm "" : TcPlaces<"f16", 32, "", "", d, "f16", "f16", "", 0, Tc05>;
+defm "" : TcPlaces<"f16", 32, "", "", "f32", "bf16", "bf16", "", 0, Tc05>;
+defm "" : TcPlaces<"tf32", 16, "", "", "f32", "tf32", "tf32", "", 0, Tc05>;
+foreach a = F8F6F4 in foreach b = F8F6F4 in {
+  foreach d = ["f16", "f32"] in
+    defm "" : TcPlaces<"f8f6f4", 64, "", "", d, a, b, "", 0, Tc05>;
+  defm "" : TcPlaces<"mxf8f6f4", 64, ".block_scale", ".mxf8f6f4.block_scale", "f32", a, b, "ue8m0",
+                     1, Tc05>;
+}
+foreach a = ["s8", "u8"] in foreach b = ["s8", "u8"] in
+  defm "" : TcPlaces<"i8", 64, "", "", "s32", a, b, "", 0, Tc05ArchOnly>;
+defm "" : TcPlaces<"mxf4", 128, ".block_scale", ".mxf4.block_scale", "f32", "e2m1p", "e2m1p",
+                   "ue8m0", 2, Tc05Fp4>;
+defm "" : TcPlaces<"mxf4nvf4", 128, ".block_scale.block32", ".mxf4nvf4.block_scale.block32", "f32",
+                   "e2m1p", "e2m1p", "ue8m0", 2, [Arch<100, 88>, Arch<103, 88>, Arch<110, 90>]>;
+foreach s = ["ue8m0", "ue4m3"] in
+  defm "" : TcPlaces<"mxf4nvf4", 128, ".block_scale.block16", ".mxf4nvf4.block_scale.block16",
+                     "f32", "e2m1p", "e2m1p", s, 4, [Arch<100, 88>, Arch<103, 88>, Arch<110, 90>]>;
+
+// Other spellings of the block size: one row each stands for every type pair.
+foreach form = ["scale_vec::1X", "block32"] in
+  defm "" : TcPlaces<"mxf8f6f4", 64, ".block_scale." # form, ".mxf8f6f4.block_scale"
+                     # !if(!eq(form, "block32"), ".block32", ""), "f32", "e4m3", "e4m3",
+                     "ue8m0_" # !subst("::", "_", form), 1,
+                     !if(!eq(form, "block32"), [Family<100, 88>, Family<110, 90>], Tc05ArchOnly)>;
+foreach form = ["scale_vec::2X", "block32"] in
+  defm "" : TcPlaces<"mxf4", 128, ".block_scale." # form, ".mxf4.block_scale"
+                     # !if(!eq(form, "block32"), ".block32", ""), "f32", "e2m1p", "e2m1p",
+                     "ue8m0_" # !subst("::", "_", form), 2,
+                     !if(!eq(form, "block32"), [Arch<100, 88>, Arch<103, 88>, Arch<110, 90>],
+                         Tc05Fp4)>;
+foreach form = ["2X", "4X"] in
+  defm "" : TcPlaces<"mxf4nvf4", 128, ".block_scale.scale_vec::" # form,
+                     ".mxf4nvf4.block_scale" # !if(!eq(form, "2X"), ".block32", ".block16"), "f32",
+                     "e2m1p", "e2m1p", "ue8m0_scale_vec_" # form, !if(!eq(form, "2X"), 2, 4),
+                     Tc05NvFp4>;
+
+// ---- around it -----------------------------------------------------------------------------------
+class Tc<string text, string operands, string llvm, string section, string issuer,
+         string completion, list<Effect> effects>
+    : Op<"TCGEN05", "tcgen05." # text, operands, llvm, "PTX ISA 9.7.16 (tcgen05." # section # ")",
+         issuer, completion, Tc05, effects>;
+foreach cg = [1, 2] in {
+  defvar G = ".cta_group::" # cg;
+  defvar L = ".cg" # cg;
+  def tcgen05_alloc_cg # cg : Tc<"alloc" # G # ".sync.aligned.shared::cta.b32", "[dst], columns",
+      "llvm.nvvm.tcgen05.alloc.shared" # L, "alloc", "warp", "register",
+      [Effect<"tensor", "order", "tensor", "none", "takes columns; blocks until they are free">,
+       Effect<"shared", "write", "async", "register", "the address of the columns">]>;
+  def tcgen05_dealloc_cg # cg : Tc<"dealloc" # G # ".sync.aligned.b32", "taddr, columns",
+      "llvm.nvvm.tcgen05.dealloc" # L, "dealloc", "warp", "none",
+      [Effect<"tensor", "order", "tensor", "none", "gives columns back">]>;
+  def tcgen05_relinquish_alloc_permit_cg # cg : Tc<"relinquish_alloc_permit" # G # ".sync.aligned",
+      "", "llvm.nvvm.tcgen05.relinq.alloc.permit" # L, "alloc", "warp", "none",
+      [Effect<"tensor", "order", "tensor", "none", "this CTA allocates no more">]>;
+  def tcgen05_commit_cg # cg : Tc<"commit" # G # ".mbarrier::arrive::one.shared::cluster.b64",
+      "[mbar]", "llvm.nvvm.tcgen05.commit.shared" # L, "commit", "thread", "mbarrier",
+      [Effect<"tensor", "order", "tensor", "mbarrier",
+              "arrives when the thread's earlier tcgen05.mma, cp and shift are done">]>;
+  def tcgen05_commit_multicast_cg # cg
+      : Tc<"commit" # G # ".mbarrier::arrive::one.shared::cluster.multicast::cluster.b64",
+      "[mbar], mask", "llvm.nvvm.tcgen05.commit.mc.shared" # L, "commit", "thread", "mbarrier",
+      [Effect<"tensor", "order", "tensor", "mbarrier",
+              "arrives in every CTA of the mask when the earlier tcgen05 work is done">]>;
+  def tcgen05_shift_cg # cg : Tc<"shift" # G # ".down", "[taddr]",
+      "llvm.nvvm.tcgen05.shift.down" # L, "shift", "thread", "mbarrier",
+      [Effect<"tensor", "write", "tensor", "mbarrier", "rows moved down by one">]>;
+  foreach shape = ["128x256b", "4x256b", "128x128b", "64x128b.warpx2::02_13",
+                   "64x128b.warpx2::01_23", "32x128b.warpx4"] in
+    foreach fmt = ["", ".b8x16.b6x16_p32", ".b8x16.b4x16_p64"] in {
+      defvar ShapeName = !subst(".", "_", !subst("::", "_", shape));
+      defvar FmtName = !subst(".b8x16", "", fmt);
+      def "tcgen05_cp_cg" # cg # "_" # ShapeName # !subst(".", "_", FmtName)
+          : Tc<"cp" # G # "." # shape # fmt, "[taddr], s-desc",
+               "llvm.nvvm.tcgen05.cp." # ShapeName # FmtName # L, "cp", "thread", "mbarrier",
+          [Effect<"shared", "read", "async", "mbarrier", "source through its descriptor">,
+           Effect<"tensor", "write", "tensor", "mbarrier", "destination">]>;
+    }
+}
+foreach shape = ["16x64b", "16x128b", "16x256b", "32x32b"] in
+  foreach num = !cond(!eq(shape, "16x128b") : [1, 2, 4, 8, 16, 32, 64],
+                      !eq(shape, "16x256b") : [1, 2, 4, 8, 16, 32],
+                      true : [1, 2, 4, 8, 16, 32, 64, 128]) in {
+    def tcgen05_ld_ # shape # _x # num : Tc<"ld.sync.aligned." # shape # ".x" # num # ".b32",
+        "r, [taddr]", "llvm.nvvm.tcgen05.ld." # shape # ".x" # num, "ld", "warp", "tcgen05_wait",
+        [Effect<"tensor", "read", "tensor", "tcgen05_wait", "source">,
+         Effect<"register", "write", "tensor", "tcgen05_wait", "destination (tcgen05.wait::ld)">]>;
+    def tcgen05_st_ # shape # _x # num : Tc<"st.sync.aligned." # shape # ".x" # num # ".b32",
+        "[taddr], r", "llvm.nvvm.tcgen05.st." # shape # ".x" # num, "st", "warp", "tcgen05_wait",
+        [Effect<"register", "read", "tensor", "register", "source">,
+         Effect<"tensor", "write", "tensor", "tcgen05_wait", "destination (tcgen05.wait::st)">]>;
+  }
+foreach what = ["ld", "st"] in
+  def tcgen05_wait_ # what : Tc<"wait::" # what # ".sync.aligned", "",
+      "llvm.nvvm.tcgen05.wait." # what, "wait", "warp", "none",
+      [Effect<"tensor", "order", "tensor", "tcgen05_wait",
+              "the thread's earlier tcgen05." # what # " are done">]>;
+foreach side = ["before", "after"] in
+  def tcgen05_fence_ # side : Tc<"fence::" # side # "_thread_sync", "",
+      "llvm.nvvm.tcgen05.fence." # side # ".thread.sync", "fence", "thread", "none",
+      [Effect<"tensor", "order", "tensor", "none",
+              "tcgen05 work on this side of a thread barrier stays on it">]>;
