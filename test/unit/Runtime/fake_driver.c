@@ -1,0 +1,38 @@
+/* The test's side of the fake: its state, and a count of allocations (linked with --wrap). */
+#include "fake_cuda.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+int fake_n_allocations;
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+
+void *__wrap_malloc(size_t n) {
+  fake_n_allocations++;
+  return __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size) {
+  fake_n_allocations++;
+  return __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n) {
+  fake_n_allocations++;
+  return __real_realloc(p, n);
+}
+
+fake_cuda *fake_reset(const char *path) {
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  fake_cuda *fake = library ? dlsym(library, "fake_state") : NULL;
+  if (!fake)
+    abort();
+  *fake = (fake_cuda){.n_devices = 2, .resident = 1, .n_sms = 10};
+  return fake;
+}
