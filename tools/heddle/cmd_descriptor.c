@@ -1,0 +1,153 @@
+/* heddle descriptor: shared-memory and instruction descriptors, field by field. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Spec/spec.h"
+#include "cli.h"
+#include "commands.h"
+
+static uint64_t field_mask(const hd_field *field) {
+  unsigned width = (unsigned)(field->hi - field->lo + 1);
+  return width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
+}
+
+static const hd_field *find_field(const hd_descriptor *d, const char *name, size_t n) {
+  for (unsigned i = 0; i < d->n_fields; i++)
+    if (strlen(d->field[i].name) == n && !strncmp(d->field[i].name, name, n))
+      return &d->field[i];
+  return NULL;
+}
+
+static const char *nearest_field(const hd_descriptor *d, const char *word) {
+  const char *names[32];
+  for (unsigned i = 0; i < d->n_fields; i++)
+    names[i] = d->field[i].name;
+  return cli_nearest(word, names, d->n_fields);
+}
+
+/* "name=value" into the word; CLI_GO or the exit code. */
+static int encode_field(const hd_descriptor *d, const char *text, uint64_t *word) {
+  const char *equals = strchr(text, '=');
+  int64_t value;
+  if (!equals || !cli_parse_int(equals + 1, &value) || value < 0)
+    return cli_usage_error("descriptor.field", "'%s' is not FIELD=NUMBER", text);
+  const hd_field *field = find_field(d, text, (size_t)(equals - text));
+  if (!field)
+    return cli_usage_error("descriptor.field", "%s has no field '%.*s'; nearest: %s", d->name,
+                           (int)(equals - text), text, nearest_field(d, text));
+  uint64_t encoded = (uint64_t)value >> field->shift;
+  if ((encoded << field->shift) != (uint64_t)value)
+    return cli_usage_error("descriptor.align", "%s=%" PRId64 " is not a multiple of %u; nearest: %" PRIu64,
+                           field->name, value, 1u << field->shift, encoded << field->shift);
+  if (encoded > field_mask(field))
+    return cli_usage_error("descriptor.range", "%s=%" PRId64 "; at most %" PRIu64, field->name, value,
+                           field_mask(field) << field->shift);
+  if (field->fixed != UINT64_MAX && encoded != field->fixed)
+    return cli_usage_error("descriptor.fixed", "%s is fixed at %" PRIu64, field->name, field->fixed);
+  *word = (*word & ~(field_mask(field) << field->lo)) | encoded << field->lo;
+  return CLI_GO;
+}
+
+static void print_word(const hd_descriptor *d, uint64_t word) {
+  printf("%s = 0x%0*" PRIx64 "  (%s)\n", d->name, d->bits / 4, word, d->source);
+  for (unsigned i = 0; i < d->n_fields; i++) {
+    const hd_field *f = &d->field[i];
+    uint64_t encoded = word >> f->lo & field_mask(f);
+    char bits[16];
+    snprintf(bits, sizeof bits, "%u..%u", f->lo, f->hi);
+    printf("  %-7s %-18s %6" PRIu64 "  encoded 0x%-4" PRIx64 " %s\n", bits, f->name,
+           encoded << f->shift, encoded, f->text);
+  }
+}
+
+/* Bits outside every field, and fixed fields that differ. */
+static int check_word(const hd_descriptor *d, uint64_t word) {
+  uint64_t known = 0;
+  int code = 0;
+  for (unsigned i = 0; i < d->n_fields; i++) {
+    const hd_field *f = &d->field[i];
+    uint64_t got = word >> f->lo & field_mask(f);
+    known |= field_mask(f) << f->lo;
+    if (f->fixed != UINT64_MAX && got != f->fixed)
+      code = cli_usage_error("descriptor.fixed", "%s is %" PRIu64 "; the ISA fixes it at %" PRIu64,
+                             f->name, got, f->fixed);
+  }
+  if (word & ~known)
+    code = cli_usage_error("descriptor.reserved", "reserved bits 0x%" PRIx64 " are set; legal: 0",
+                           word & ~known);
+  return code;
+}
+
+static int encode(const hd_descriptor *d, const char *const *fields, int n) {
+  uint64_t word = 0;
+  for (unsigned i = 0; i < d->n_fields; i++)
+    if (d->field[i].fixed != UINT64_MAX)
+      word |= d->field[i].fixed << d->field[i].lo;
+  for (int i = 0; i < n; i++) {
+    int code = encode_field(d, fields[i], &word);
+    if (code != CLI_GO)
+      return code;
+  }
+  print_word(d, word);
+  return 0;
+}
+
+static int decode(const hd_descriptor *d, const char *text) {
+  char *end;
+  uint64_t word = strtoull(text, &end, 0);
+  if (*end || end == text || text[0] == '-')
+    return cli_usage_error("descriptor.word", "'%s' is not a number", text);
+  if (d->bits < 64 && word >> d->bits)
+    return cli_usage_error("descriptor.word", "%s has %u bits", d->name, d->bits);
+  print_word(d, word);
+  return check_word(d, word);
+}
+
+static int list_descriptors(void) {
+  for (size_t i = 0; i < hd_descriptor_count(); i++) {
+    const hd_descriptor *d = hd_descriptor_get(i);
+    printf("%-22s %2u bits  %s\n", d->name, d->bits, d->source);
+    for (unsigned f = 0; f < d->n_fields; f++)
+      printf("  %2u..%-2u %-18s %s\n", d->field[f].lo, d->field[f].hi, d->field[f].name,
+             d->field[f].text);
+  }
+  return 0;
+}
+
+static int unknown_descriptor(const char *name) {
+  const char *names[16];
+  size_t n = hd_descriptor_count() < 16 ? hd_descriptor_count() : 16;
+  for (size_t i = 0; i < n; i++)
+    names[i] = hd_descriptor_get(i)->name;
+  return cli_usage_error("descriptor.name", "no descriptor '%s'; nearest: %s", name,
+                         cli_nearest(name, names, n));
+}
+
+int cmd_descriptor(int argc, char **argv) {
+  static const cli_command command = {
+      .usage = "descriptor [NAME decode WORD | NAME encode FIELD=VALUE …]",
+      .about = "Without arguments: every descriptor and its fields. encode: fields are given in their\n"
+               "own units (bytes, rows); those not named are 0 or what the ISA fixes.",
+      .examples = "  heddle descriptor wgmma_smem encode start_address=0x400 stride_offset=1024 "
+                  "swizzle=1\n"
+                  "  heddle descriptor wgmma_smem decode 0x4000004000010040\n"
+                  "  heddle descriptor tcgen05_idesc encode sparse=1 d_type=1 a_type=1 b_type=1 n=256 "
+                  "m=128\n",
+      .max_args = CLI_MAX_ARGS};
+  const char *args[CLI_MAX_ARGS];
+  int n, code = cli_parse(&command, argc, argv, args, &n);
+  if (code != CLI_GO)
+    return code;
+  if (n == 0)
+    return list_descriptors();
+  const hd_descriptor *d = hd_descriptor_find(args[0]);
+  if (!d)
+    return unknown_descriptor(args[0]);
+  if (n == 3 && !strcmp(args[1], "decode"))
+    return decode(d, args[2]);
+  if (n >= 2 && !strcmp(args[1], "encode"))
+    return encode(d, args + 2, n - 2);
+  return cli_usage_error("cli.usage", "expected: descriptor NAME decode WORD, or encode FIELD=VALUE …");
+}

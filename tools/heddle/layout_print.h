@@ -1,0 +1,26 @@
+/* heddle/layout_print.h: a collected layout as JSON, as a table, as a picture. */
+#ifndef HD_LAYOUT_PRINT_H
+#define HD_LAYOUT_PRINT_H
+
+#include "Spec/spec.h"
+
+/* Bits bit_lo..bit_hi of register `reg` of `lane` hold element (row, col). */
+typedef struct layout_entry {
+  uint32_t lane, reg, bit_lo, bit_hi, row, col;
+} layout_entry;
+
+typedef struct layout_picture {
+  const hd_spec_row *row;
+  const char *operand, *space;
+  unsigned selector;
+  uint32_t rows, cols, col_step; /* the tile; columns that one entry stands for */
+  layout_entry *entry;           /* owned, sorted by lane, register, bit */
+  size_t n, cap;
+} layout_picture;
+
+void layout_print_json(const layout_picture *p);
+void layout_print_table(const layout_picture *p);
+/* One cell an entry: T = thread, r = register, bits below; one colour a thread of four. */
+void layout_print_svg(const layout_picture *p);
+
+#endif
