@@ -1,0 +1,48 @@
+/* heddle check: is a matrix or a file sound? */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli.h"
+#include "commands.h"
+#include "sparse_io.h"
+
+#include "Support/diag.h"
+
+/* Compressing is the test. */
+static heddle_status check_dense(sparse_job *job) {
+  heddle_sparse_info info;
+  uint8_t *image;
+  HD_TRY(sparse_image(job, HEDDLE_SPARSE_CANONICAL, HEDDLE_FAMILY_NONE, &info, &image));
+  heddle_status status =
+      heddle_sparse_compress(job->ctx, job->elem, job->m, job->k, job->dense, job->row_bytes,
+                             image + info.values_offset, image + info.codes_offset);
+  free(image);
+  return status;
+}
+
+/* Reading a file of heddle's checks all of it. */
+static heddle_status check(sparse_job *job) {
+  char text[128];
+  HD_TRY(sparse_read(job, ~0u, ""));
+  if (job->kind == SPARSE_DENSE)
+    HD_TRY(check_dense(job));
+  sparse_describe(job, text, sizeof text);
+  printf("sound: %s\n", text);
+  return HEDDLE_OK;
+}
+
+int cmd_check(int argc, char **argv) {
+  sparse_job job = {.type = SPARSE_TYPE_NONE};
+  const cli_option options[] = {{"type", CLI_ELEM, &job.type, "T", SPARSE_TYPE_ABOUT}, {0}};
+  const cli_command command = {
+      .usage = "check IN [--type T]",
+      .about = "Says whether a dense .npy matrix is 2:4 sparse, or whether a canonical or packed\n"
+               "file is whole: header, sizes, checksum, every code, the padding. Exit code 2 and a\n"
+               "diagnostic when it is not.",
+      .examples = "heddle check w.packed\nheddle check w24.npy --type bf16\n",
+      .options = options,
+      .min_args = 1,
+      .max_args = 1};
+  int code = cli_parse(&command, argc, argv, &job.in, &(int){0});
+  return code == CLI_GO ? sparse_finish(&job, check(&job)) : code;
+}

@@ -1,0 +1,40 @@
+/* heddle compress: dense 2:4 to canonical. */
+#include <stdlib.h>
+
+#include "cli.h"
+#include "commands.h"
+#include "sparse_io.h"
+
+#include "Support/diag.h"
+
+static heddle_status compress(sparse_job *job) {
+  heddle_sparse_info info;
+  uint8_t *image;
+  HD_TRY(sparse_read(job, 1u << SPARSE_DENSE, "`heddle unpack` makes a packed file canonical"));
+  HD_TRY(sparse_image(job, HEDDLE_SPARSE_CANONICAL, HEDDLE_FAMILY_NONE, &info, &image));
+  heddle_status status =
+      heddle_sparse_compress(job->ctx, job->elem, job->m, job->k, job->dense, job->row_bytes,
+                             image + info.values_offset, image + info.codes_offset);
+  if (status == HEDDLE_OK)
+    return sparse_write_image(job, &info, image);
+  free(image);
+  return status;
+}
+
+int cmd_compress(int argc, char **argv) {
+  sparse_job job = {.type = SPARSE_TYPE_NONE};
+  const cli_option options[] = {{"type", CLI_ELEM, &job.type, "T", SPARSE_TYPE_ABOUT},
+                                {"o", CLI_TEXT, &job.out, "OUT", SPARSE_OUT_ABOUT},
+                                {0}};
+  const cli_command command = {
+      .usage = "compress IN.npy [--type T] [-o OUT]",
+      .about = "Turns a dense matrix that is 2:4 sparse into the canonical format: half the values\n"
+               "and one 4-bit code a group, for any chip and any kernel (docs/format.md). A matrix\n"
+               "that is not 2:4 is refused with its first offending group.",
+      .examples = "heddle compress w24.npy --type bf16 -o w.canonical\n",
+      .options = options,
+      .min_args = 1,
+      .max_args = 1};
+  int code = cli_parse(&command, argc, argv, &job.in, &(int){0});
+  return code == CLI_GO ? sparse_finish(&job, compress(&job)) : code;
+}

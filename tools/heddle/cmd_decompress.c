@@ -1,0 +1,62 @@
+/* heddle decompress: canonical or packed to dense. */
+#include <stdlib.h>
+
+#include "cli.h"
+#include "commands.h"
+#include "sparse_io.h"
+
+#include "Support/diag.h"
+
+/* Values and codes of a packed file in `scratch`, of a canonical one where they stand. */
+static heddle_status find_canonical(sparse_job *job, const heddle_sparse_info *canonical,
+                                    uint8_t *scratch, const void **values, const void **codes) {
+  uint8_t *base = job->kind == SPARSE_PACKED_FILE ? scratch : (uint8_t *)job->image;
+  *values = base + canonical->values_offset;
+  *codes = base + canonical->codes_offset;
+  if (job->kind == SPARSE_CANONICAL_FILE)
+    return HEDDLE_OK;
+  return heddle_sparse_unpack(job->ctx, job->elem, job->info.family, job->m, job->k,
+                              job->image + job->info.payload_offset,
+                              base + canonical->values_offset, base + canonical->codes_offset);
+}
+
+static heddle_status expand(sparse_job *job, const heddle_sparse_info *canonical,
+                            uint8_t *scratch) {
+  const void *values, *codes;
+  HD_TRY(find_canonical(job, canonical, scratch, &values, &codes));
+  HD_TRY(heddle_sparse_dense_row_bytes(job->ctx, job->elem, job->k, &job->row_bytes));
+  job->dense = malloc((size_t)job->m * job->row_bytes);
+  if (!job->dense)
+    return hd_error(job->ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "sparse.memory",
+                    "no memory for the dense matrix");
+  return heddle_sparse_decompress(job->ctx, job->elem, job->m, job->k, values, codes, job->dense,
+                                  job->row_bytes);
+}
+
+static heddle_status decompress(sparse_job *job) {
+  heddle_sparse_info canonical;
+  uint8_t *scratch;
+  HD_TRY(sparse_read(job, 1u << SPARSE_CANONICAL_FILE | 1u << SPARSE_PACKED_FILE,
+                     "it is not compressed"));
+  HD_TRY(sparse_image(job, HEDDLE_SPARSE_CANONICAL, HEDDLE_FAMILY_NONE, &canonical, &scratch));
+  heddle_status status = expand(job, &canonical, scratch);
+  free(scratch);
+  return status == HEDDLE_OK ? sparse_write_dense(job) : status;
+}
+
+int cmd_decompress(int argc, char **argv) {
+  sparse_job job = {.type = SPARSE_TYPE_NONE};
+  const cli_option options[] = {{"type", CLI_ELEM, &job.type, "T", "refuse another type"},
+                                {"o", CLI_TEXT, &job.out, "OUT", SPARSE_OUT_ABOUT},
+                                {0}};
+  const cli_command command = {
+      .usage = "decompress IN [--type T] [-o OUT.npy]",
+      .about = "Turns a canonical or packed file back into a dense .npy matrix, bit for bit what was\n"
+               "compressed (a -0.0 that was dropped comes back as +0).",
+      .examples = "heddle decompress w.packed -o w24.npy\n",
+      .options = options,
+      .min_args = 1,
+      .max_args = 1};
+  int code = cli_parse(&command, argc, argv, &job.in, &(int){0});
+  return code == CLI_GO ? sparse_finish(&job, decompress(&job)) : code;
+}

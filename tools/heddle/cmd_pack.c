@@ -1,0 +1,74 @@
+/* heddle pack: dense 2:4 or canonical to packed. */
+#include <stdlib.h>
+
+#include "cli.h"
+#include "commands.h"
+#include "sparse_io.h"
+
+#include "Support/diag.h"
+
+static heddle_status pack_into(sparse_job *job, heddle_family family, void *payload) {
+  if (job->kind == SPARSE_DENSE)
+    return heddle_sparse_pack_dense(job->ctx, job->elem, family, job->m, job->k, job->dense,
+                                    job->row_bytes, payload);
+  return heddle_sparse_pack(job->ctx, job->elem, family, job->m, job->k,
+                            job->image + job->info.values_offset,
+                            job->image + job->info.codes_offset, payload);
+}
+
+/* Without --family: wgmma for the types that it takes. */
+static heddle_family default_family(const sparse_job *job) {
+  heddle_sparse_info info;
+  heddle_status status = heddle_sparse_plan(NULL, HEDDLE_SPARSE_PACKED, job->elem,
+                                            HEDDLE_FAMILY_WGMMA, job->m, job->k, &info);
+  return status == HEDDLE_UNSUPPORTED ? HEDDLE_FAMILY_MMA : HEDDLE_FAMILY_WGMMA;
+}
+
+static heddle_status pack(sparse_job *job, heddle_family family) {
+  heddle_sparse_info info;
+  uint8_t *image;
+  HD_TRY(sparse_read(job, 1u << SPARSE_DENSE | 1u << SPARSE_CANONICAL_FILE,
+                     "it is packed already"));
+  if (family == HEDDLE_FAMILY_NONE)
+    family = default_family(job);
+  HD_TRY(sparse_image(job, HEDDLE_SPARSE_PACKED, family, &info, &image));
+  heddle_status status = pack_into(job, family, image + info.payload_offset);
+  if (status == HEDDLE_OK)
+    return sparse_write_image(job, &info, image);
+  free(image);
+  return status;
+}
+
+static int parse_family(const char *name, heddle_family *family) {
+  static const char *const names[] = {"mma", "wgmma"};
+  if (!name ||
+      (heddle_family_parse(name, family) == HEDDLE_OK && *family != HEDDLE_FAMILY_NONE))
+    return CLI_GO;
+  return cli_usage_error("sparse.family", "'%s' is no family, expected mma or wgmma; nearest: %s",
+                         name, cli_nearest(name, names, 2));
+}
+
+int cmd_pack(int argc, char **argv) {
+  sparse_job job = {.type = SPARSE_TYPE_NONE};
+  const char *family_name = NULL;
+  heddle_family family = HEDDLE_FAMILY_NONE;
+  const cli_option options[] = {
+      {"type", CLI_ELEM, &job.type, "T", SPARSE_TYPE_ABOUT},
+      {"family", CLI_TEXT, &family_name, "F", "mma or wgmma; wgmma where it takes the type"},
+      {"o", CLI_TEXT, &job.out, "OUT", SPARSE_OUT_ABOUT},
+      {0}};
+  const cli_command command = {
+      .usage = "pack IN [--type T] [--family mma|wgmma] [-o OUT]",
+      .about = "Turns a canonical file, or a dense .npy matrix that is 2:4 sparse, into the packed\n"
+               "format: the bytes that a kernel reads as A, the same for every schedule, tile and N\n"
+               "(docs/format.md).",
+      .examples = "heddle pack w24.npy --type bf16 -o w.packed\n"
+                  "heddle pack w.canonical --family mma -o w.packed\n",
+      .options = options,
+      .min_args = 1,
+      .max_args = 1};
+  int code = cli_parse(&command, argc, argv, &job.in, &(int){0});
+  if (code == CLI_GO)
+    code = parse_family(family_name, &family);
+  return code == CLI_GO ? sparse_finish(&job, pack(&job, family)) : code;
+}

@@ -1,0 +1,31 @@
+/* heddle prune: keeps the largest magnitudes of every group. */
+#include "cli.h"
+#include "commands.h"
+#include "sparse_io.h"
+
+#include "Support/diag.h"
+
+static heddle_status prune(sparse_job *job) {
+  HD_TRY(sparse_read(job, 1u << SPARSE_DENSE, "it is sparse already"));
+  HD_TRY(heddle_sparse_prune(job->ctx, job->elem, job->m, job->k, job->dense, job->row_bytes));
+  return sparse_write_dense(job);
+}
+
+int cmd_prune(int argc, char **argv) {
+  sparse_job job = {.type = SPARSE_TYPE_NONE};
+  const cli_option options[] = {{"type", CLI_ELEM, &job.type, "T", SPARSE_TYPE_ABOUT},
+                                {"o", CLI_TEXT, &job.out, "OUT", SPARSE_OUT_ABOUT},
+                                {0}};
+  const cli_command command = {
+      .usage = "prune IN.npy [--type T] [-o OUT.npy]",
+      .about = "Keeps the two largest magnitudes of every four elements of a row (tf32: one of two;\n"
+               "4-bit types: two pairs of four) and sets the others to zero. Ties go to the lower\n"
+               "index, NaN stands above Inf.",
+      .examples = "heddle prune w.npy --type bf16 -o w24.npy\n"
+                  "heddle prune w.npy --type e4m3 | heddle pack - --type e4m3 -o w.packed\n",
+      .options = options,
+      .min_args = 1,
+      .max_args = 1};
+  int code = cli_parse(&command, argc, argv, &job.in, &(int){0});
+  return code == CLI_GO ? sparse_finish(&job, prune(&job)) : code;
+}

@@ -1,0 +1,40 @@
+/* heddle unpack: packed to canonical. */
+#include <stdlib.h>
+
+#include "cli.h"
+#include "commands.h"
+#include "sparse_io.h"
+
+#include "Support/diag.h"
+
+static heddle_status unpack(sparse_job *job) {
+  heddle_sparse_info info;
+  uint8_t *image;
+  HD_TRY(sparse_read(job, 1u << SPARSE_PACKED_FILE,
+                     "only a packed file can be unpacked (a dense one: `heddle compress`)"));
+  HD_TRY(sparse_image(job, HEDDLE_SPARSE_CANONICAL, HEDDLE_FAMILY_NONE, &info, &image));
+  heddle_status status =
+      heddle_sparse_unpack(job->ctx, job->elem, job->info.family, job->m, job->k,
+                           job->image + job->info.payload_offset, image + info.values_offset,
+                           image + info.codes_offset);
+  if (status == HEDDLE_OK)
+    return sparse_write_image(job, &info, image);
+  free(image);
+  return status;
+}
+
+int cmd_unpack(int argc, char **argv) {
+  sparse_job job = {.type = SPARSE_TYPE_NONE};
+  const cli_option options[] = {{"type", CLI_ELEM, &job.type, "T", "refuse another type"},
+                                {"o", CLI_TEXT, &job.out, "OUT", SPARSE_OUT_ABOUT},
+                                {0}};
+  const cli_command command = {
+      .usage = "unpack IN [--type T] [-o OUT]",
+      .about = "Turns a packed file back into the canonical format; the padding goes.",
+      .examples = "heddle unpack w.packed -o w.canonical\n",
+      .options = options,
+      .min_args = 1,
+      .max_args = 1};
+  int code = cli_parse(&command, argc, argv, &job.in, &(int){0});
+  return code == CLI_GO ? sparse_finish(&job, unpack(&job)) : code;
+}

@@ -1,0 +1,155 @@
+#include "sparse_io.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "Sparse/npy.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "cli.h"
+
+static const char *const kind_names[] = {"a dense .npy matrix", "a canonical file",
+                                         "a packed file"};
+
+static hd_loc here(const sparse_job *job) {
+  return (hd_loc){.file = job->in};
+}
+
+/* The type that a dtype tells by itself. */
+static heddle_elem implied_type(const hd_npy *npy) {
+  if (npy->kind == 'f' && npy->item_bytes == 2)
+    return HEDDLE_F16;
+  if (npy->kind == 'f' && npy->item_bytes == 4)
+    return HEDDLE_TF32;
+  if (npy->kind == 'i' && npy->item_bytes == 1)
+    return HEDDLE_S8;
+  return SPARSE_TYPE_NONE;
+}
+
+static heddle_status read_dense(sparse_job *job) {
+  hd_npy npy;
+  HD_TRY(hd_npy_open(job->ctx, job->in, job->image, job->image_bytes, &npy));
+  job->elem = job->type != SPARSE_TYPE_NONE ? job->type : implied_type(&npy);
+  if (job->elem == SPARSE_TYPE_NONE)
+    return hd_error(job->ctx, HEDDLE_INVALID, here(job), "sparse.type",
+                    "dtype '%c%u' does not tell the element type, expected --type, such as "
+                    "--type %s",
+                    npy.kind, npy.item_bytes, npy.item_bytes == 2 ? "bf16" : "e4m3");
+  HD_TRY(hd_npy_check_elem(job->ctx, job->in, &npy, job->elem, &job->m, &job->k));
+  HD_TRY(heddle_sparse_dense_row_bytes(job->ctx, job->elem, job->k, &job->row_bytes));
+  job->kind = SPARSE_DENSE;
+  return hd_npy_copy_rows(job->ctx, &npy, &job->dense);
+}
+
+static heddle_status read_heddle_file(sparse_job *job) {
+  HD_TRY(heddle_sparse_check(job->ctx, job->image, job->image_bytes, &job->info));
+  job->kind = job->info.form == HEDDLE_SPARSE_PACKED ? SPARSE_PACKED_FILE : SPARSE_CANONICAL_FILE;
+  job->elem = job->info.elem;
+  job->m = job->info.m;
+  job->k = job->info.k;
+  if (job->type != SPARSE_TYPE_NONE && job->type != job->elem)
+    return hd_error(job->ctx, HEDDLE_INVALID, here(job), "sparse.type",
+                    "--type %s, but the file holds %s", heddle_elem_get(job->type)->name,
+                    heddle_elem_get(job->elem)->name);
+  return HEDDLE_OK;
+}
+
+heddle_status sparse_read(sparse_job *job, unsigned kinds, const char *instead) {
+  job->ctx = heddle_context_create();
+  if (!job->ctx)
+    return HEDDLE_NO_MEMORY;
+  HD_TRY(hd_file_read(job->ctx, job->in, &job->image, &job->image_bytes));
+  bool npy = job->image_bytes > 0 && (uint8_t)job->image[0] == 0x93;
+  HD_TRY(npy ? read_dense(job) : read_heddle_file(job));
+  if (!(kinds >> job->kind & 1))
+    return hd_error(job->ctx, HEDDLE_INVALID, here(job), "sparse.form", "the input is %s; %s",
+                    kind_names[job->kind], instead);
+  return HEDDLE_OK;
+}
+
+heddle_status sparse_image(sparse_job *job, heddle_sparse_form form, heddle_family family,
+                           heddle_sparse_info *info, uint8_t **image) {
+  HD_TRY(heddle_sparse_plan(job->ctx, form, job->elem, family, job->m, job->k, info));
+  *image = malloc(info->file_bytes);
+  return *image ? HEDDLE_OK
+                : hd_error(job->ctx, HEDDLE_NO_MEMORY, here(job), "sparse.memory",
+                           "no memory for %zu bytes", info->file_bytes);
+}
+
+/* Binary data on a terminal helps nobody. */
+static heddle_status check_output(const sparse_job *job) {
+  if (job->out || !isatty(STDOUT_FILENO))
+    return HEDDLE_OK;
+  return hd_error(job->ctx, HEDDLE_INVALID, HD_NOWHERE, "cli.terminal",
+                  "standard output is a terminal and the result is binary, expected -o OUT");
+}
+
+static void say_written(const sparse_job *job, const char *what) {
+  if (job->out && strcmp(job->out, "-") != 0)
+    printf("wrote %s: %s\n", job->out, what);
+}
+
+heddle_status sparse_write_image(sparse_job *job, const heddle_sparse_info *info, uint8_t *image) {
+  heddle_status status = heddle_sparse_seal(job->ctx, info, image);
+  if (status == HEDDLE_OK)
+    status = check_output(job);
+  if (status == HEDDLE_OK)
+    status = hd_file_write(job->ctx, job->out ? job->out : "-", image, info->file_bytes);
+  free(image);
+  sparse_job made = {.kind = info->form == HEDDLE_SPARSE_PACKED ? SPARSE_PACKED_FILE
+                                                                : SPARSE_CANONICAL_FILE,
+                     .elem = info->elem,
+                     .m = info->m,
+                     .k = info->k,
+                     .info = *info};
+  char text[128];
+  sparse_describe(&made, text, sizeof text);
+  if (status == HEDDLE_OK)
+    say_written(job, text);
+  return status;
+}
+
+heddle_status sparse_write_dense(sparse_job *job) {
+  HD_TRY(check_output(job));
+  HD_TRY(hd_npy_write(job->ctx, job->out ? job->out : "-", job->elem, job->m, job->k, job->dense,
+                      job->row_bytes));
+  job->kind = SPARSE_DENSE;
+  char text[128];
+  sparse_describe(job, text, sizeof text);
+  say_written(job, text);
+  return HEDDLE_OK;
+}
+
+void sparse_describe(const sparse_job *job, char *out, size_t out_bytes) {
+  const char *name = heddle_elem_get(job->elem)->name;
+  unsigned long long m = job->m, k = job->k;
+  if (job->kind == SPARSE_DENSE)
+    snprintf(out, out_bytes, "%llu x %llu %s, dense", m, k, name);
+  else if (job->kind == SPARSE_CANONICAL_FILE)
+    snprintf(out, out_bytes, "%llu x %llu %s, canonical, %zu bytes", m, k, name,
+             job->info.file_bytes);
+  else
+    snprintf(out, out_bytes, "%llu x %llu %s, packed for %s, %zu bytes", m, k, name,
+             heddle_family_name(job->info.family), job->info.file_bytes);
+}
+
+/* The library's calls on memory know no file: their refusals are about the input. */
+static heddle_context *name_the_input(sparse_job *job) {
+  heddle_context *named = heddle_context_create();
+  for (size_t i = 0; named && i < heddle_context_count(job->ctx); i++) {
+    const heddle_diagnostic *d = heddle_context_get(job->ctx, i);
+    hd_loc loc = {.file = d->file ? d->file : job->in, .line = d->line, .col = d->col};
+    (void)hd_error(named, HEDDLE_INVALID, loc, d->rule, "%s", d->text);
+  }
+  return named;
+}
+
+int sparse_finish(sparse_job *job, heddle_status status) {
+  heddle_context *named = job->ctx ? name_the_input(job) : NULL;
+  heddle_context_free(job->ctx);
+  free(job->image);
+  free(job->dense);
+  return cli_finish(named, status);
+}

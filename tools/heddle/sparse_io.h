@@ -1,0 +1,50 @@
+/* heddle/sparse_io.h: what prune, compress, pack, unpack, decompress and check share: reading a
+ * matrix in any of its three forms, and writing one. */
+#ifndef HD_SPARSE_IO_H
+#define HD_SPARSE_IO_H
+
+#include "heddle/sparse.h"
+
+#define SPARSE_TYPE_ABOUT "element type; needed where the .npy dtype does not tell"
+#define SPARSE_OUT_ABOUT "the file to write; without it, standard output"
+#define SPARSE_TYPE_NONE HEDDLE_N_ELEMS
+
+typedef enum sparse_kind { SPARSE_DENSE, SPARSE_CANONICAL_FILE, SPARSE_PACKED_FILE } sparse_kind;
+
+/* One run of a command: its input, and what it makes of it. */
+typedef struct sparse_job {
+  const char *in, *out; /* paths; out NULL: standard output */
+  heddle_elem type;     /* --type, or SPARSE_TYPE_NONE */
+  heddle_context *ctx;
+  /* The input. */
+  sparse_kind kind;
+  heddle_elem elem;
+  uint64_t m, k;
+  char *image;             /* owned: a whole file of heddle's */
+  size_t image_bytes;
+  heddle_sparse_info info; /* of a file of heddle's, fully checked */
+  void *dense;             /* owned: rows without gaps, row_bytes each */
+  size_t row_bytes;
+} sparse_job;
+
+/* Reads and checks the input, whatever it is; kinds is a set of 1 << sparse_kind that the command
+ * takes, and `instead` what to use for the others. */
+heddle_status sparse_read(sparse_job *job, unsigned kinds, const char *instead);
+
+/* An owned image for a matrix of the job's sizes; *info says where its payload goes. */
+heddle_status sparse_image(sparse_job *job, heddle_sparse_form form, heddle_family family,
+                           heddle_sparse_info *info, uint8_t **image);
+
+/* Seals and writes an image (consumed), or writes job->dense as .npy; says so on standard output
+ * when that is free. */
+heddle_status sparse_write_image(sparse_job *job, const heddle_sparse_info *info, uint8_t *image);
+heddle_status sparse_write_dense(sparse_job *job);
+
+/* "3 x 20 bf16, packed for mma, 4736 bytes" of a file; "3 x 20 bf16, dense" of a dense matrix. */
+void sparse_describe(const sparse_job *job, char *out, size_t out_bytes);
+
+/* Prints diagnostics (naming the input where they name no file), frees the job, returns the exit
+ * code. */
+int sparse_finish(sparse_job *job, heddle_status status);
+
+#endif
