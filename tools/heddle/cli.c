@@ -115,8 +115,13 @@ static size_t count_options(const cli_option *options) {
 
 static const char *dashes(const cli_option *option) { return option->name[1] ? "--" : "-"; }
 
+/* What stands before the usage: nothing when it names its own tool. */
+static const char *program(const cli_command *command) {
+  return strncmp(command->usage, "heddle-", 7) == 0 ? "" : "heddle ";
+}
+
 static void print_help(const cli_command *command) {
-  printf("usage: heddle %s\n\n%s\n", command->usage, command->about);
+  printf("usage: %s%s\n\n%s\n", program(command), command->usage, command->about);
   size_t n = count_options(command->options);
   if (n)
     printf("\nOptions:\n");
@@ -230,8 +235,8 @@ static int take_all(const cli_command *command, int argc, char **argv, const cha
       if (code != CLI_GO)
         return code;
     } else if (*n_args == command->max_args) {
-      return cli_usage_error("cli.arguments", "unexpected argument '%s'; usage: heddle %s", word,
-                             command->usage);
+      return cli_usage_error("cli.arguments", "unexpected argument '%s'; usage: %s%s", word,
+                             program(command), command->usage);
     } else {
       args[(*n_args)++] = word;
     }
@@ -250,9 +255,9 @@ int cli_parse(const cli_command *command, int argc, char **argv, const char **ar
   if (code != CLI_GO)
     return code;
   if (n < command->min_args)
-    return cli_usage_error("cli.arguments", "%s needs %d argument%s, got %d; usage: heddle %s",
+    return cli_usage_error("cli.arguments", "%s needs %d argument%s, got %d; usage: %s%s",
                            argv[0], command->min_args, command->min_args == 1 ? "" : "s", n,
-                           command->usage);
+                           program(command), command->usage);
   if (n_args)
     *n_args = n;
   return CLI_GO;

@@ -1,0 +1,24 @@
+/* heddle-opt/opt.h: what the files of heddle-opt share. */
+#ifndef HD_OPT_H
+#define HD_OPT_H
+
+#include "Passes/passes.h"
+#include "cli.h"
+
+typedef struct opt_options {
+  cli_texts passes; /* --pass */
+  cli_texts print_after;
+  const char *pass_list, *stop_after, *target, *schedule, *out, *intro;
+  bool verify_only, no_verify, print_after_all, verify_each, time_passes, list_passes, check,
+      print_ops_md;
+} opt_options;
+
+/* Runs the passes that the options name, printing and timing as they say. */
+heddle_status opt_run_passes(heddle_context *ctx, const opt_options *options, hd_module *module);
+void opt_list_passes(void);
+/* True when the options name a module to print after some pass. */
+bool opt_prints_after(const opt_options *options);
+/* The text of docs/ir.md that follows from ops.def. */
+void opt_ops_markdown(hd_strbuf *out);
+
+#endif

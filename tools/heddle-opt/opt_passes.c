@@ -1,0 +1,118 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "Support/file.h"
+#include "opt.h"
+
+enum { MAX_RUN = 64 };
+
+/* The passes to run, in order. */
+typedef struct plan {
+  const hd_pass *pass[MAX_RUN];
+  int n;
+} plan;
+
+void opt_list_passes(void) {
+  size_t n;
+  const hd_pass *passes = hd_pipeline(&n);
+  for (size_t i = 0; i < n; i++)
+    printf("%-20s %s\n", passes[i].name, passes[i].doc);
+}
+
+bool opt_prints_after(const opt_options *options) {
+  return options->print_after_all || options->print_after.n;
+}
+
+static heddle_status find_pass(heddle_context *ctx, const char *name, const hd_pass **found) {
+  size_t n;
+  const hd_pass *passes = hd_pipeline(&n);
+  const char *names[MAX_RUN];
+  for (size_t i = 0; i < n; i++) {
+    names[i] = passes[i].name;
+    if (strcmp(passes[i].name, name) == 0) {
+      *found = &passes[i];
+      return HEDDLE_OK;
+    }
+  }
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "opt.pass",
+                  "there is no pass '%s'; the nearest is '%s'", name, cli_nearest(name, names, n));
+}
+
+static heddle_status add_pass(heddle_context *ctx, plan *p, const char *name) {
+  if (p->n == MAX_RUN)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "opt.pass", "more than %d passes", MAX_RUN);
+  HD_TRY(find_pass(ctx, name, &p->pass[p->n]));
+  p->n++;
+  return HEDDLE_OK;
+}
+
+static heddle_status add_list(heddle_context *ctx, plan *p, const char *list) {
+  char name[64];
+  for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
+    HD_TRY(add_pass(ctx, p, name));
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status add_pipeline(heddle_context *ctx, plan *p) {
+  size_t n;
+  const hd_pass *passes = hd_pipeline(&n);
+  for (size_t i = 0; i < n; i++)
+    HD_TRY(add_pass(ctx, p, passes[i].name));
+  return HEDDLE_OK;
+}
+
+/* --stop-after alone means the pipeline up to there. */
+static heddle_status make_plan(heddle_context *ctx, const opt_options *o, plan *p) {
+  bool all = o->pass_list && strcmp(o->pass_list, "all") == 0;
+  bool none = !o->pass_list && !o->passes.n;
+  const hd_pass *last = NULL;
+  if (o->stop_after)
+    HD_TRY(find_pass(ctx, o->stop_after, &last));
+  for (int i = 0; i < o->print_after.n; i++) {
+    const hd_pass *known;
+    HD_TRY(find_pass(ctx, o->print_after.text[i], &known));
+  }
+  if (all || (none && o->stop_after))
+    HD_TRY(add_pipeline(ctx, p));
+  else if (o->pass_list)
+    HD_TRY(add_list(ctx, p, o->pass_list));
+  for (int i = 0; i < o->passes.n; i++)
+    HD_TRY(add_pass(ctx, p, o->passes.text[i]));
+  for (int i = 0; last && i < p->n; i++)
+    if (p->pass[i] == last)
+      p->n = i + 1;
+  return HEDDLE_OK;
+}
+
+static bool is_printed(const opt_options *o, const char *name) {
+  bool printed = o->print_after_all;
+  for (int i = 0; i < o->print_after.n; i++)
+    printed = printed || strcmp(o->print_after.text[i], name) == 0;
+  return printed;
+}
+
+static void print_after(const char *name, const hd_module *module) {
+  hd_strbuf text = {0};
+  hd_print(module, &text);
+  printf("# after %s\n%s\n", name, hd_strbuf_text(&text));
+  hd_strbuf_free(&text);
+}
+
+heddle_status opt_run_passes(heddle_context *ctx, const opt_options *o, hd_module *module) {
+  hd_pass_context context = {.ctx = ctx, .target = o->target, .schedule_text = o->schedule};
+  plan p = {.n = 0};
+  HD_TRY(make_plan(ctx, o, &p));
+  for (int i = 0; i < p.n; i++) {
+    double start = hd_clock_seconds();
+    HD_TRY(p.pass[i]->run(&context, module));
+    if (o->time_passes)
+      fprintf(stderr, "%10.3f ms  %s\n", 1e3 * (hd_clock_seconds() - start), p.pass[i]->name);
+    if (is_printed(o, p.pass[i]->name))
+      print_after(p.pass[i]->name, module);
+    if (o->verify_each || i + 1 == p.n)
+      HD_TRY(hd_verify(ctx, module, p.pass[i]->name));
+  }
+  return HEDDLE_OK;
+}
