@@ -3,8 +3,9 @@
 #include "IR/op_info.h"
 #include "IR/scope.h"
 
-/* Every value's printed name is given in program order: its own where that is a word and free, else its
- * own and a number, else a number. */
+/* Every value's printed name is given in program order: its own where that is a word, else one that
+ * tells what it is (an argument, a buffer, a constant), else a number; where that name is taken, a
+ * number behind it. */
 struct printer {
   hd_strbuf *out;
   hd_facts names; /* const char * as a number */
@@ -31,12 +32,30 @@ static bool is_name(const char *text) {
   return true;
 }
 
+/* A name for a value that nobody named; NULL: nothing tells what it is. */
+static const char *telling_name(struct printer *p, const hd_value *value) {
+  const hd_op *op = value->op;
+  const hd_attr *attr;
+  if (!op)
+    return NULL;
+  if ((attr = hd_op_attr(op, HD_ATTR_ARG)) && attr->s)
+    return op->kind == HD_OP_TMAP ? hd_arena_printf(&p->arena, "map_%s", attr->s) : attr->s;
+  if ((attr = hd_op_attr(op, HD_ATTR_NAME)) && attr->s)
+    return op->kind == HD_OP_BUFFER ? hd_arena_printf(&p->arena, "s%s", attr->s) : attr->s;
+  if (op->kind == HD_OP_CONST && (attr = hd_op_attr(op, HD_ATTR_VALUE)) && attr->i >= 0)
+    return hd_arena_printf(&p->arena, "c%lld", (long long)attr->i);
+  return NULL;
+}
+
 static const char *free_name(struct printer *p, const hd_value *value) {
-  if (p->anonymous || !is_name(value->name))
+  const char *own = p->anonymous           ? NULL
+                    : is_name(value->name) ? value->name
+                                           : telling_name(p, value);
+  if (!is_name(own))
     return hd_arena_printf(&p->arena, "%lld", (long long)p->next_number++);
-  const char *name = value->name;
+  const char *name = own;
   while (hd_scope_find(&p->visible, name))
-    name = hd_arena_printf(&p->arena, "%s_%lld", value->name, (long long)++p->next_suffix);
+    name = hd_arena_printf(&p->arena, "%s_%lld", own, (long long)++p->next_suffix);
   return name;
 }
 
