@@ -35,6 +35,55 @@ static void round_trip_keeps_every_byte(void **state) {
   hd_arena_free(&arena);
 }
 
+/* A field that neither writer nor reader knows would be lost on the way: every one is compared. */
+static void no_field_is_forgotten(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest(), back;
+  hd_arena arena = {0};
+  m.b_mn_major = m.d_col_major = m.c_col_major = m.bias_along_n = true;
+  char *json = written(&m);
+  assert_int_equal(hd_manifest_read(NULL, json, strlen(json), &arena, &back), HEDDLE_OK);
+#define SAME(member) assert_int_equal(m.member, back.member)
+#define SAME_EXPR(member) SAME(member.arg), SAME(member.mul), SAME(member.add), SAME(member.div)
+  SAME(ptx_version), SAME(a_elem), SAME(b_elem), SAME(c_elem), SAME(d_elem), SAME(acc_elem);
+  SAME(bias_elem), SAME(b_mn_major), SAME(d_col_major), SAME(c_col_major), SAME(bias_along_n);
+  SAME(n_args), SAME(n_variants);
+  for (int i = 0; i < m.n_args; i++) {
+    SAME(arg[i].kind), SAME(arg[i].fixed), SAME(arg[i].divisible_by), SAME(arg[i].max);
+    SAME_EXPR(arg[i].at_least), SAME(arg[i].align), SAME(arg[i].elem);
+  }
+  for (int i = 0; i < m.n_variants; i++) {
+    SAME(variant[i].n_threads), SAME(variant[i].cluster), SAME(variant[i].shared_bytes);
+    SAME(variant[i].n_registers), SAME(variant[i].tile_m), SAME(variant[i].tile_n);
+    SAME(variant[i].split_k), SAME(variant[i].persistent), SAME(variant[i].dependent_launch);
+    SAME(variant[i].n_params), SAME(variant[i].n_tmaps), SAME(variant[i].n_requirements);
+    SAME_EXPR(variant[i].workspace_bytes_per_tile);
+    for (int j = 0; j < m.variant[i].n_params; j++)
+      SAME(variant[i].param[j].arg), SAME(variant[i].param[j].tmap);
+    for (int j = 0; j < m.variant[i].n_requirements; j++)
+      SAME_EXPR(variant[i].requirement[j].value), SAME(variant[i].requirement[j].modulo);
+  }
+  SAME(variant[0].tmap[0].base), SAME(variant[0].tmap[0].elem), SAME(variant[0].tmap[0].rank);
+  SAME(variant[0].tmap[0].swizzle), SAME(variant[0].tmap[0].box[1]);
+  SAME_EXPR(variant[0].tmap[0].dim[1]), SAME_EXPR(variant[0].tmap[0].stride[1]);
+  assert_string_equal(m.hash, back.hash);
+  free(json);
+  hd_arena_free(&arena);
+}
+
+/* The strings of a copy are its own. */
+static void copies_share_no_string(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest(), copy;
+  hd_arena arena = {0};
+  hd_manifest_copy(&arena, &m, &copy);
+#define OWN(member)                                                                                  assert_string_equal(m.member, copy.member), assert_ptr_not_equal(m.member, copy.member)
+  OWN(name), OWN(target), OWN(act), OWN(family), OWN(user_function);
+  for (int i = 0; i < m.n_variants; i++)
+    OWN(variant[i].entry), OWN(variant[i].path);
+  hd_arena_free(&arena);
+}
+
 /* Each cut of the text is refused, and none crashes. */
 static void truncated_text_is_refused(void **state) {
   (void)state;
@@ -148,6 +197,8 @@ static void argument_names_are_a_bijection(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(round_trip_keeps_every_byte),
+      cmocka_unit_test(no_field_is_forgotten),
+      cmocka_unit_test(copies_share_no_string),
       cmocka_unit_test(truncated_text_is_refused),
       cmocka_unit_test(noise_never_crashes),
       cmocka_unit_test(errors_name_key_value_and_range),

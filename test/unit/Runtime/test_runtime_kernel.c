@@ -260,19 +260,19 @@ static void typed_functions_launch(void **state) {
   assert_int_equal(heddle_kernel_function(f->ctx, kernel, &again), HEDDLE_OK);
   assert_true(function == again);
   sample_fn sample = (sample_fn)function;
-#define P(n) ((void *)(uintptr_t)(0x10000u * (n)))
-  assert_int_equal(sample(P(1), P(2), P(3), P(4), NULL, 256, 128, 64, 64, 130, 131, 1.5f, -2.5f,
+#define P(n) ((void *)(uintptr_t)(UINT64_C(0x700000010000) * (n)))
+  assert_int_equal(sample(P(1), P(2), P(3), P(4), NULL, 256, 128, 64, 64, (INT64_C(1) << 35) + 1, 131, 1.5f, -2.5f,
                           P(5), &here), HEDDLE_OK);
-  assert_int_equal(sample(P(1), P(2), P(3), P(4), NULL, -1, 128, 64, 64, 130, 131, 1.5f, -2.5f,
+  assert_int_equal(sample(P(1), P(2), P(3), P(4), NULL, -1, 128, 64, 64, (INT64_C(1) << 35) + 1, 131, 1.5f, -2.5f,
                           P(5), &here), HEDDLE_INVALID);
 #undef P
   const fake_launch *l = &f->fake->launch[0];
   assert_int_equal(f->fake->n_launches, 1);
   assert_ptr_equal(l->config.stream, &here);
-  assert_int_equal(l->params[3], 0x40000);
+  assert_int_equal(l->params[3], UINT64_C(0x1c00000040000));
   assert_int_equal(l->params[4], 0);
   assert_int_equal((uint32_t)l->params[6], 128);
-  assert_int_equal(l->params[9], 130);
+  assert_int_equal(l->params[9], (INT64_C(1) << 35) + 1);
   assert_int_equal(l->params[10], 131);
   memcpy(&beta, &l->params[12], sizeof beta);
   assert_true(beta == -2.5f);
@@ -315,6 +315,10 @@ static void launches_are_refused_in_words(void **state) {
   assert_int_equal(heddle_kernel_launch(f->ctx, kernel, args, 14, NULL), HEDDLE_INVALID);
   said(f, "launch.divisible", "argument k: got 62");
   args[7].i32 = 64;
+  args[5].i32 = -1;
+  assert_int_equal(heddle_kernel_launch(f->ctx, kernel, args, 14, NULL), HEDDLE_INVALID);
+  said(f, "launch.size", "argument m: got -1");
+  args[5].i32 = 256;
   f->fake->fail = "cuLaunchKernelEx";
   f->fake->fail_result = 719;
   assert_int_equal(heddle_kernel_launch(f->ctx, kernel, args, 14, NULL), HEDDLE_ENVIRONMENT);
@@ -338,6 +342,7 @@ static void contexts_need_the_kernel_attached(void **state) {
   assert_int_equal(heddle_kernel_attach(f->ctx, kernel), HEDDLE_OK);
   assert_int_equal(f->fake->n_live_modules, 2);
   assert_int_equal(heddle_kernel_launch(f->ctx, kernel, args, 14, NULL), HEDDLE_OK);
+  assert_int_equal(heddle_device_use(f->ctx, f->runtime, 0), HEDDLE_OK);
   void *current = f->fake->current;
   heddle_kernel_free(kernel);
   assert_ptr_equal(f->fake->current, current);
