@@ -21,7 +21,7 @@ static char *ptxas_in(const char *folder, size_t len) {
   return NULL;
 }
 
-static char *find_ptxas(void) {
+char *compile_find_ptxas(void) {
   const char *folders = getenv("PATH");
   while (folders && *folders) {
     size_t len = strcspn(folders, ":");
@@ -38,7 +38,7 @@ static heddle_status choose_ptxas(heddle_context *ctx, compile_input *in) {
   if (in->ptxas && !strcmp(in->ptxas, "none"))
     return HEDDLE_OK;
   if (!in->ptxas) {
-    in->ptxas_path = find_ptxas();
+    in->ptxas_path = compile_find_ptxas();
     return HEDDLE_OK;
   }
   if (access(in->ptxas, X_OK) != 0)

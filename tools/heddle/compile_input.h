@@ -27,6 +27,8 @@ typedef struct compile_input {
        "the assembler (default: on PATH, then /usr/local/cuda/bin); none: do without"},            \
       {"cache", CLI_TEXT, &(in).cache, "DIR", "keep and reuse compiled kernels (or $HEDDLE_CACHE)"}
 
+/* ptxas where the CUDA toolkit or PATH has it (owned); NULL: nowhere. */
+char *compile_find_ptxas(void);
 /* Reads the files and finds ptxas. HEDDLE_ENVIRONMENT when --ptxas names nothing that runs. */
 heddle_status compile_input_read(heddle_context *ctx, compile_input *in);
 void compile_input_free(compile_input *in);

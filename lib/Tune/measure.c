@@ -1,0 +1,118 @@
+#include "Tune/measure.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "Support/arena.h"
+#include "Support/diag.h"
+
+enum { MOST_LAUNCHES = 4096 }; /* in one graph */
+
+hd_rounds hd_rounds_for(int64_t n) {
+  return n >= 1024 ? (hd_rounds){5, 12e-3, 12e-3} : (hd_rounds){9, 3e-3, 0.3e-3};
+}
+
+static int ascending(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static hd_timing summary(double *samples, int32_t n) {
+  qsort(samples, (size_t)n, sizeof *samples, ascending);
+  return (hd_timing){samples[n / 2], samples[0], samples[n - 1]};
+}
+
+/* A graph of whole rotations that lasts about `seconds`, and how often to replay it for that. */
+static heddle_status capture(heddle_context *ctx, const hd_device *device,
+                             const hd_contender *contender, size_t n_sets, double seconds,
+                             hd_graph *graph, size_t *n_replays) {
+  double once;
+  HD_TRY(hd_time_stream(ctx, device, contender->launch, contender->user, n_sets, &once));
+  HD_TRY(hd_time_stream(ctx, device, contender->launch, contender->user, n_sets, &once));
+  double turns = seconds / (once * (double)n_sets);
+  size_t most = MOST_LAUNCHES / n_sets ? MOST_LAUNCHES / n_sets : 1;
+  size_t rotations = turns < 1 ? 1 : turns > (double)most ? most : (size_t)turns;
+  HD_TRY(hd_graph_capture(ctx, device, contender->launch, contender->user, rotations * n_sets,
+                          graph));
+  double replays = turns / (double)rotations;
+  *n_replays = replays < 1 ? 1 : (size_t)(replays + 0.5);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_measure_quick(heddle_context *ctx, const hd_device *device,
+                               const hd_contender *contender, size_t n_sets, double seconds,
+                               double *seconds_a_launch) {
+  hd_graph graph;
+  size_t n_replays;
+  HD_TRY(capture(ctx, device, contender, n_sets, seconds, &graph, &n_replays));
+  heddle_status status = hd_graph_time(ctx, device, &graph, n_replays, seconds_a_launch);
+  hd_graph_free(device, &graph);
+  return status;
+}
+
+static heddle_status take_turn(heddle_context *ctx, const hd_device *device, const hd_graph *graph,
+                               size_t n_replays, const hd_rounds *rounds, double *sample) {
+  double warm;
+  size_t n_warm = (size_t)((double)n_replays * rounds->warm_seconds / rounds->seconds);
+  HD_TRY(hd_graph_time(ctx, device, graph, n_warm ? n_warm : 1, &warm));
+  return hd_graph_time(ctx, device, graph, n_replays, sample);
+}
+
+heddle_status hd_measure_rounds(heddle_context *ctx, const hd_device *device,
+                                const hd_contender *list, int32_t n, size_t n_sets,
+                                const hd_rounds *rounds, hd_timing *timings) {
+  hd_arena arena = {0};
+  hd_graph *graph = HD_NEW_ARRAY(&arena, hd_graph, n);
+  size_t *n_replays = HD_NEW_ARRAY(&arena, size_t, n);
+  double *samples = HD_NEW_ARRAY(&arena, double, n * rounds->n_rounds);
+  heddle_status status = HEDDLE_OK;
+  int32_t n_captured = 0;
+  for (; n_captured < n && status == HEDDLE_OK; n_captured++)
+    status = capture(ctx, device, &list[n_captured], n_sets, rounds->seconds, &graph[n_captured],
+                     &n_replays[n_captured]);
+  if (status != HEDDLE_OK)
+    n_captured--;
+  for (int32_t r = 0; r < rounds->n_rounds && status == HEDDLE_OK; r++)
+    for (int32_t i = 0; i < n && status == HEDDLE_OK; i++)
+      status = take_turn(ctx, device, &graph[i], n_replays[i], rounds,
+                         &samples[i * rounds->n_rounds + r]);
+  for (int32_t i = 0; i < n && status == HEDDLE_OK; i++)
+    timings[i] = summary(&samples[i * rounds->n_rounds], rounds->n_rounds);
+  for (int32_t i = 0; i < n_captured; i++)
+    hd_graph_free(device, &graph[i]);
+  hd_arena_free(&arena);
+  return status;
+}
+
+static void idle(double seconds) {
+  struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+  nanosleep(&t, NULL);
+}
+
+heddle_status hd_measure_alone(heddle_context *ctx, const hd_device *device,
+                               const hd_contender *contender, size_t n_sets, const hd_nvml *nvml,
+                               hd_alone *alone) {
+  enum { SLICES = 4 };
+  hd_graph graph;
+  size_t n_replays;
+  hd_alone result = {0};
+  HD_TRY(capture(ctx, device, contender, n_sets, 4e-3, &graph, &n_replays));
+  idle(0.2);
+  heddle_status status = hd_graph_time(ctx, device, &graph, n_replays, &result.burst);
+  double total = 0;
+  for (int i = 0; i < SLICES && status == HEDDLE_OK; i++) {
+    double slice;
+    status = hd_graph_time(ctx, device, &graph, n_replays * 250 / SLICES, &slice);
+    total += slice;
+  }
+  result.sustained = total / SLICES;
+  hd_nvml_sample sample = {0};
+  if (status == HEDDLE_OK && nvml && hd_nvml_read(NULL, nvml, &sample) == HEDDLE_OK) {
+    result.power_w = sample.power_w;
+    result.sm_mhz = sample.sm_mhz;
+  }
+  hd_graph_free(device, &graph);
+  if (status == HEDDLE_OK)
+    *alone = result;
+  return status;
+}

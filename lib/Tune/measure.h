@@ -1,0 +1,51 @@
+/* Tune/measure.h: the measuring protocol. Launches are captured in a graph and hidden behind a spin
+ * kernel; buffer sets rotate so that operands are cold; contenders take turns in rounds, or run alone
+ * (burst, sustained) with power and clocks read meanwhile. */
+#ifndef HD_MEASURE_H
+#define HD_MEASURE_H
+
+#include "Runtime/device.h"
+#include "Runtime/nvml.h"
+
+/* One way to compute the case. launch(index) works on buffer set index % n_sets. */
+typedef struct hd_contender {
+  char name[64];
+  hd_launch_fn launch;
+  void *user;
+} hd_contender;
+
+/* Seconds a launch. */
+typedef struct hd_timing {
+  double median, min, max;
+} hd_timing;
+
+typedef struct hd_rounds {
+  int32_t n_rounds;
+  double seconds;      /* of launches in a turn */
+  double warm_seconds; /* untimed launches before each turn */
+} hd_rounds;
+
+/* The protocol's rounds: 9 of 3 ms; from n = 1024 on 5 of 12 ms after 12 ms untimed. */
+hd_rounds hd_rounds_for(int64_t n);
+
+/* Interleaved: every contender once a round, in turn. */
+heddle_status hd_measure_rounds(heddle_context *ctx, const hd_device *device,
+                                const hd_contender *list, int32_t n, size_t n_sets,
+                                const hd_rounds *rounds, hd_timing *timings);
+
+/* A quick look, to pick finalists: one turn of `seconds` after one untimed launch of each set. */
+heddle_status hd_measure_quick(heddle_context *ctx, const hd_device *device,
+                               const hd_contender *contender, size_t n_sets, double seconds,
+                               double *seconds_a_launch);
+
+/* Alone: burst (4 ms of launches after 200 ms idle) and sustained (1 s). nvml may be NULL: zeros. */
+typedef struct hd_alone {
+  double burst, sustained; /* seconds a launch */
+  double power_w;          /* at the end of the sustained second */
+  unsigned sm_mhz;
+} hd_alone;
+heddle_status hd_measure_alone(heddle_context *ctx, const hd_device *device,
+                               const hd_contender *contender, size_t n_sets, const hd_nvml *nvml,
+                               hd_alone *alone);
+
+#endif
