@@ -53,6 +53,7 @@ typedef struct trial_request {
   float alpha, beta;            /* 0: 1 (0.5 and 2 when exact, so that a wrong one is seen) */
   uint32_t offset_b, offset_d;  /* bytes by which the pointers miss a multiple of 256 */
   trial_plant plant;
+  bool bare;                    /* no guards: for a checker that knows each allocation's end */
   const char *a_file, *b_file, *c_file, *bias_file; /* .npy (A: also canonical or packed); NULL: made */
   const char *d_file;           /* written as .npy when not NULL */
   trial_user *user;             /* of a kernel with act = user */

@@ -19,15 +19,16 @@ trial_block *trial_data_block(const trial_data *data, hd_arg_kind kind) {
 static trial_block *add_block(trial_data *data, hd_arg_kind kind, heddle_elem elem, size_t n_bytes,
                               size_t offset) {
   trial_block *block = &data->block[data->n_blocks++];
-  size_t all = 2 * TRIAL_GUARD_BYTES + offset + n_bytes;
+  size_t all = 2 * data->guard_bytes + offset + n_bytes;
   *block = (trial_block){.kind = kind,
                          .elem = elem,
                          .n_bytes = n_bytes,
                          .offset = offset,
+                         .lead_bytes = data->guard_bytes + offset,
                          .all_bytes = all,
                          .all = hd_xmalloc(all)};
   memset(block->all, TRIAL_POISON, all);
-  block->data = block->all + TRIAL_GUARD_BYTES + offset;
+  block->data = block->all + block->lead_bytes;
   return block;
 }
 
@@ -183,7 +184,7 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
 
 heddle_status trial_data_make(heddle_context *ctx, const hd_manifest *manifest,
                               const trial_request *request, trial_data *data) {
-  *data = (trial_data){0};
+  *data = (trial_data){.guard_bytes = request->bare ? 0 : TRIAL_GUARD_BYTES};
   int64_t asked[HD_N_ARG_KINDS];
   memcpy(asked, request->size, sizeof asked);
   HD_TRY(trial_operand_sizes(ctx, manifest, request, asked));

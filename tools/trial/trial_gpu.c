@@ -65,8 +65,7 @@ static heddle_status upload(launch *l) {
     HD_TRY(heddle_device_alloc(l->ctx, l->device->runtime, block->all_bytes, &l->memory[i]));
     HD_TRY(heddle_device_upload(l->ctx, l->device->runtime, l->memory[i], block->all,
                                 block->all_bytes));
-    l->data->values.v[block->kind] =
-        (uint64_t)(uintptr_t)l->memory[i] + TRIAL_GUARD_BYTES + block->offset;
+    l->data->values.v[block->kind] = (uint64_t)(uintptr_t)l->memory[i] + block->lead_bytes;
   }
   return HEDDLE_OK;
 }

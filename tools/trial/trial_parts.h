@@ -21,7 +21,7 @@ trial_stored trial_stored_b(const hd_manifest *manifest, const trial_shape *shap
 trial_stored trial_stored_c(const hd_manifest *manifest, const trial_shape *shape);
 trial_stored trial_stored_d(const hd_manifest *manifest, const trial_shape *shape);
 
-/* Host memory of one operand between two guards, all poisoned with TRIAL_POISON to start with (NaN in
+/* Host memory of one operand between two guards (none when bare), all poisoned with TRIAL_POISON to start with (NaN in
  * every floating-point type of 16 bits and more). */
 enum { TRIAL_GUARD_BYTES = 1024, TRIAL_POISON = 0xff };
 typedef struct trial_block {
@@ -30,7 +30,9 @@ typedef struct trial_block {
   uint8_t *all;   /* owned: guard, offset, data, guard */
   uint8_t *data;
   uint8_t *before; /* owned: a copy of `all` as the launch finds it */
-  size_t n_bytes, offset, all_bytes;
+  size_t n_bytes, all_bytes;
+  size_t lead_bytes; /* from all to data: guard and offset */
+  size_t offset;
 } trial_block;
 
 enum { TRIAL_MAX_BLOCKS = 6 };
@@ -40,6 +42,7 @@ typedef struct trial_data {
   int n_blocks;
   void *a_dense; /* owned: m x k */
   size_t a_row_bytes;
+  size_t guard_bytes;
   hd_values values; /* sizes, pitches, scalars; the backend sets the pointers */
   float alpha, beta;
 } trial_data;

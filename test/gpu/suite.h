@@ -1,0 +1,37 @@
+/* suite.h: the suite's options and its parts. */
+#ifndef SUITE_H
+#define SUITE_H
+
+#include "suite_case.h"
+
+typedef enum suite_word { SUITE_PASSED, SUITE_FAILED, SUITE_SKIPPED } suite_word;
+
+typedef struct suite_options {
+  const char *backend; /* as given: for the reproducing line */
+  int64_t seed;
+  int n_threads;
+  bool bare, verbose;
+  heddle_compile_options compile;
+} suite_options;
+
+/* What came of one case. */
+typedef struct suite_outcome {
+  suite_word word;
+  char path[16];
+  char why[640]; /* failed, skipped */
+  double exact_seconds, random_seconds, random_error, random_bound;
+} suite_outcome;
+
+/* One case: compiled once, run exact and random. Thread-safe. */
+void suite_run_case(const suite_options *options, const suite_case *c, trial_device *device,
+                    suite_outcome *outcome);
+
+/* All of them on n_threads threads; outcomes in order. Ends the process with a sentence when a launch
+ * hangs. */
+void suite_run_all(const suite_options *options, const suite_case *cases, size_t n,
+                   trial_device *device, suite_outcome *outcomes);
+
+/* The three planted errors, each of which an exact run of the case must see: how many were missed. */
+int suite_run_planted(const suite_options *options, const suite_case *c, trial_device *device);
+
+#endif

@@ -1,0 +1,237 @@
+#include "suite_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/diag.h"
+
+static const char *const names[N_CASE_KEYS] = {
+#define CASE_KEY(name, otherwise, about) #name,
+#include "suite_case.def"
+#undef CASE_KEY
+};
+
+static const char *const defaults[N_CASE_KEYS] = {
+#define CASE_KEY(name, otherwise, about) otherwise,
+#include "suite_case.def"
+#undef CASE_KEY
+};
+
+int64_t suite_case_int(const suite_case *c, case_key key) {
+  return strtoll(c->value[key], NULL, 10);
+}
+
+bool suite_case_is(const suite_case *c, case_key key, const char *value) {
+  return !strcmp(c->value[key], value);
+}
+
+void suite_list_free(suite_list *list) {
+  free(list->cases);
+  hd_arena_free(&list->arena);
+}
+
+/* --- reading --------------------------------------------------------------------------------------------- */
+
+enum { MAX_ALTERNATIVES = 16 };
+
+/* A line: for each key its alternatives. */
+typedef struct line {
+  const char *alternative[N_CASE_KEYS][MAX_ALTERNATIVES];
+  int n[N_CASE_KEYS];
+} line;
+
+static int find_key(const char *word, size_t len) {
+  for (int i = 0; i < N_CASE_KEYS; i++)
+    if (strlen(names[i]) == len && !memcmp(names[i], word, len))
+      return i;
+  return -1;
+}
+
+static heddle_status read_word(heddle_context *ctx, hd_loc loc, hd_arena *arena, const char *word,
+                               line *l) {
+  size_t len = strcspn(word, "=");
+  int key = find_key(word, len);
+  if (key < 0 || word[len] != '=')
+    return hd_error(ctx, HEDDLE_INVALID, loc, "case.key", "got '%s', no KEY=VALUE of a case", word);
+  l->n[key] = 0;
+  for (const char *at = word + len; *at;) {
+    size_t n = strcspn(++at, ",");
+    if (l->n[key] == MAX_ALTERNATIVES)
+      return hd_error(ctx, HEDDLE_INVALID, loc, "case.list", "more than %d values of '%s'",
+                      MAX_ALTERNATIVES, names[key]);
+    l->alternative[key][l->n[key]++] = hd_arena_strndup(arena, at, n);
+    at += n;
+  }
+  return HEDDLE_OK;
+}
+
+/* Every combination, the last key fastest. */
+static void expand(const line *l, suite_list *list) {
+  int at[N_CASE_KEYS] = {0};
+  for (int key = 0; key >= 0;) {
+    suite_case c;
+    for (int i = 0; i < N_CASE_KEYS; i++)
+      c.value[i] = l->alternative[i][at[i]];
+    HD_PUSH(list->cases, list->n, list->cap, c);
+    for (key = N_CASE_KEYS - 1; key >= 0 && ++at[key] == l->n[key]; key--)
+      at[key] = 0;
+  }
+}
+
+static heddle_status read_line(heddle_context *ctx, hd_loc loc, char *text, suite_list *list) {
+  line l;
+  for (int i = 0; i < N_CASE_KEYS; i++) {
+    l.alternative[i][0] = defaults[i];
+    l.n[i] = 1;
+  }
+  char *rest = NULL, *word = strtok_r(text, " \t", &rest);
+  if (!word)
+    return HEDDLE_OK;
+  for (; word; word = strtok_r(NULL, " \t", &rest))
+    HD_TRY(read_word(ctx, loc, &list->arena, word, &l));
+  expand(&l, list);
+  return HEDDLE_OK;
+}
+
+heddle_status suite_list_read(heddle_context *ctx, const char *file, const char *text,
+                              suite_list *list) {
+  hd_loc loc = {.file = file, .line = 1};
+  for (const char *at = text; *at; loc.line++) {
+    size_t len = strcspn(at, "\n"), used = strcspn(at, "#\n");
+    HD_TRY(read_line(ctx, loc, hd_arena_strndup(&list->arena, at, used), list));
+    at += len + (at[len] == '\n');
+  }
+  return HEDDLE_OK;
+}
+
+/* --- writing --------------------------------------------------------------------------------------------- */
+
+void suite_case_print(const suite_case *c, hd_strbuf *out) {
+  for (int i = 0; i < N_CASE_KEYS; i++)
+    if (strcmp(c->value[i], defaults[i]))
+      hd_strbuf_printf(out, "%s%s=%s", out->len ? " " : "", names[i], c->value[i]);
+}
+
+static int64_t smaller(int64_t size, int64_t most) {
+  return size <= most ? size : most - 64 + size % 64;
+}
+
+void suite_case_shrink(suite_list *list, suite_case *c) {
+  static const struct {
+    case_key key;
+    int64_t most;
+  } sizes[] = {{CASE_m, 192}, {CASE_n, 192}, {CASE_k, 256}};
+  for (size_t i = 0; i < HD_COUNT(sizes); i++)
+    c->value[sizes[i].key] =
+        hd_arena_printf(&list->arena, "%lld",
+                        (long long)smaller(suite_case_int(c, sizes[i].key), sizes[i].most));
+}
+
+void suite_case_schedule(const suite_case *c, hd_strbuf *text) {
+  hd_strbuf_add(text, c->value[CASE_s]);
+  for (size_t i = 0; i < text->len; i++)
+    if (text->text[i] == ';')
+      text->text[i] = ' ';
+}
+
+/* --- the problem ------------------------------------------------------------------------------------------ */
+
+static void print_size(const suite_case *c, case_key key, hd_strbuf *out) {
+  bool dynamic = strchr(c->value[CASE_dyn], names[key][0]) && !suite_case_is(c, CASE_dyn, "none");
+  hd_strbuf_printf(out, "  %%%s: i32 = size {dim = %s, ", names[key], names[key]);
+  if (dynamic)
+    hd_strbuf_printf(out, "max = 65536%s}\n", key == CASE_k ? ", divisible_by = 4" : "");
+  else
+    hd_strbuf_printf(out, "value = %s}\n", c->value[key]);
+}
+
+/* ", ld = N" of an operand with rows of `row` elements, when the text fixes the pitch. */
+static void print_pitch(const suite_case *c, case_key pad, int64_t row, hd_strbuf *out) {
+  if (suite_case_is(c, CASE_pitch, "text"))
+    hd_strbuf_printf(out, ", ld = %lld", (long long)(row + suite_case_int(c, pad)));
+}
+
+static int64_t row_b(const suite_case *c) {
+  return suite_case_int(c, suite_case_is(c, CASE_b, "mn") ? CASE_n : CASE_k);
+}
+static int64_t row_c(const suite_case *c) {
+  return suite_case_int(c, suite_case_is(c, CASE_c, "col") ? CASE_m : CASE_n);
+}
+static int64_t row_d(const suite_case *c) {
+  return suite_case_int(c, suite_case_is(c, CASE_d, "col") ? CASE_m : CASE_n);
+}
+
+static void print_operands(const suite_case *c, hd_strbuf *out) {
+  const char *type = c->value[CASE_type];
+  hd_strbuf_printf(out, "  %%a: matrix<%s> = sparse %%m, %%k {type = %s}\n", type, type);
+  hd_strbuf_printf(out, "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s",
+                   type, type, suite_case_is(c, CASE_b, "mn") ? "mn_major" : "k_major");
+  print_pitch(c, CASE_ldb, row_b(c), out);
+  hd_strbuf_add(out, "}\n");
+  if (!suite_case_is(c, CASE_c, "none")) {
+    hd_strbuf_printf(out,
+                     "  %%c: matrix<%s> = dense %%m, %%n {type = %s, operand = c, order = %s_major",
+                     c->value[CASE_ctype], c->value[CASE_ctype], c->value[CASE_c]);
+    print_pitch(c, CASE_ldc, row_c(c), out);
+    hd_strbuf_add(out, "}\n");
+  }
+  if (!suite_case_is(c, CASE_bias, "none"))
+    hd_strbuf_printf(out, "  %%bias: matrix<%s> = vector %%%s {type = %s, operand = bias}\n",
+                     c->value[CASE_biastype], c->value[CASE_bias], c->value[CASE_biastype]);
+}
+
+static bool has_epilogue(const suite_case *c) {
+  return !suite_case_is(c, CASE_act, "none") || !suite_case_is(c, CASE_c, "none") ||
+         !suite_case_is(c, CASE_bias, "none") || suite_case_is(c, CASE_alpha, "1");
+}
+
+static void print_epilogue(const suite_case *c, hd_strbuf *out) {
+  bool has_c = !suite_case_is(c, CASE_c, "none"), has_bias = !suite_case_is(c, CASE_bias, "none");
+  hd_strbuf_printf(out, "  %%y: matrix<%s> = epilogue %%x%s%s {act = %s", c->value[CASE_acc],
+                   has_c ? ", %c" : "", has_bias ? ", %bias" : "", c->value[CASE_act]);
+  if (suite_case_is(c, CASE_alpha, "1"))
+    hd_strbuf_add(out, ", alpha");
+  if (suite_case_is(c, CASE_beta, "1"))
+    hd_strbuf_add(out, ", beta");
+  hd_strbuf_printf(out, "%s%s%s}\n", has_c ? ", c" : "", has_bias ? ", bias" : "",
+                   suite_case_is(c, CASE_act, "user") ? ", user = \"hard_swish\"" : "");
+}
+
+void suite_case_problem(const suite_case *c, hd_strbuf *out) {
+  hd_strbuf_printf(out,
+                   "module version=1 level=problem sync=none\n\n"
+                   "kernel {name = \"suite\", target = \"%s\"} {\n",
+                   c->value[CASE_target]);
+  print_size(c, CASE_m, out);
+  print_size(c, CASE_n, out);
+  print_size(c, CASE_k, out);
+  print_operands(c, out);
+  hd_strbuf_printf(out, "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n", c->value[CASE_acc],
+                   c->value[CASE_acc]);
+  if (has_epilogue(c))
+    print_epilogue(c, out);
+  hd_strbuf_printf(out, "  store %%%s {type = %s, order = %s_major", has_epilogue(c) ? "y" : "x",
+                   c->value[CASE_out], c->value[CASE_d]);
+  print_pitch(c, CASE_ldd, row_d(c), out);
+  hd_strbuf_add(out, "}\n}\n");
+}
+
+/* examples/user_epilogue.ll, in double precision but for its own constant. */
+static double hard_swish(double x, int64_t row, int64_t col) {
+  (void)row, (void)col;
+  double shifted = x + 3.0, clamped = shifted < 0 ? 0 : shifted > 6 ? 6 : shifted;
+  return x * (clamped * (double)(float)(1.0 / 6.0));
+}
+
+void suite_case_request(const suite_case *c, trial_request *r) {
+  r->size[HD_ARG_M] = suite_case_int(c, CASE_m);
+  r->size[HD_ARG_N] = suite_case_int(c, CASE_n);
+  r->size[HD_ARG_K] = suite_case_int(c, CASE_k);
+  r->size[HD_ARG_LDB] = row_b(c) + suite_case_int(c, CASE_ldb);
+  r->size[HD_ARG_LDC] = row_c(c) + suite_case_int(c, CASE_ldc);
+  r->size[HD_ARG_LDD] = row_d(c) + suite_case_int(c, CASE_ldd);
+  r->offset_b = (uint32_t)suite_case_int(c, CASE_boff);
+  r->offset_d = (uint32_t)suite_case_int(c, CASE_doff);
+  r->user = suite_case_is(c, CASE_act, "user") ? hard_swish : NULL;
+}

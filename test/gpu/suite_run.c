@@ -1,0 +1,197 @@
+/* Running cases: one at a time, on threads, and with planted errors. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "Support/file.h"
+#include "suite.h"
+
+enum { HANG_SECONDS_GPU = 60, HANG_SECONDS_SIM = 600 };
+
+/* --- one case --------------------------------------------------------------------------------------------- */
+
+static void fail(suite_outcome *outcome, const char *what, const char *why) {
+  outcome->word = SUITE_FAILED;
+  snprintf(outcome->why, sizeof outcome->why, "%s: %s", what, why);
+}
+
+static void fail_with_diagnostics(suite_outcome *outcome, const char *what, heddle_context *ctx,
+                                  heddle_status status) {
+  const heddle_diagnostic *d =
+      heddle_context_count(ctx) ? heddle_context_get(ctx, heddle_context_count(ctx) - 1) : NULL;
+  char text[512];
+  snprintf(text, sizeof text, "%s%s%s%s", d ? d->rule : heddle_status_text(status), d ? ": " : "",
+           d ? d->text : "", "");
+  fail(outcome, what, text);
+}
+
+static heddle_status compile_case(heddle_context *ctx, const suite_options *o, const suite_case *c,
+                                  trial_kernel *kernel) {
+  hd_strbuf text = {0}, schedule = {0};
+  suite_case_problem(c, &text);
+  suite_case_schedule(c, &schedule);
+  heddle_compile_options options = o->compile;
+  options.schedule = hd_strbuf_text(&schedule);
+  if (!suite_case_is(c, CASE_act, "user")) {
+    options.user_epilogue = NULL;
+    options.user_epilogue_bytes = 0;
+  }
+  heddle_status status =
+      trial_kernel_compile(ctx, NULL, hd_strbuf_text(&text), text.len, &options, kernel);
+  hd_strbuf_free(&text);
+  hd_strbuf_free(&schedule);
+  return status;
+}
+
+static trial_request request_of(const suite_options *o, const suite_case *c, bool exact) {
+  trial_request r = {.seed = (uint64_t)o->seed, .exact = exact, .bare = o->bare};
+  suite_case_request(c, &r);
+  return r;
+}
+
+static bool run_one(heddle_context *ctx, const suite_options *o, const suite_case *c, bool exact,
+                    const trial_kernel *kernel, trial_device *device, suite_outcome *outcome) {
+  const char *what = exact ? "exact" : "random";
+  trial_request request = request_of(o, c, exact);
+  trial_result result;
+  heddle_status status = trial_run(ctx, kernel, &request, device, &result);
+  if (status != HEDDLE_OK) {
+    fail_with_diagnostics(outcome, what, ctx, status);
+    return false;
+  }
+  snprintf(outcome->path, sizeof outcome->path, "%s", result.path);
+  if (exact) {
+    outcome->exact_seconds = result.launch_seconds;
+  } else {
+    outcome->random_seconds = result.launch_seconds;
+    outcome->random_error = result.comparison.error;
+    outcome->random_bound = result.bound;
+  }
+  const char *wanted = c->value[CASE_path];
+  if (!result.ok)
+    fail(outcome, what, result.why);
+  else if (strcmp(wanted, "any") && strcmp(wanted, result.path))
+    fail(outcome, "path", result.path);
+  return outcome->word == SUITE_PASSED;
+}
+
+void suite_run_case(const suite_options *o, const suite_case *c, trial_device *device,
+                    suite_outcome *outcome) {
+  *outcome = (suite_outcome){.path = "-"};
+  if (device && !trial_device_runs(device, c->value[CASE_target])) {
+    outcome->word = SUITE_SKIPPED;
+    snprintf(outcome->why, sizeof outcome->why, "the device is %s", trial_device_target(device));
+    return;
+  }
+  heddle_context *ctx = heddle_context_create();
+  trial_kernel kernel = {0};
+  heddle_status status = compile_case(ctx, o, c, &kernel);
+  if (status != HEDDLE_OK)
+    fail_with_diagnostics(outcome, "compile", ctx, status);
+  else if (run_one(ctx, o, c, true, &kernel, device, outcome))
+    run_one(ctx, o, c, false, &kernel, device, outcome);
+  trial_kernel_free(&kernel);
+  heddle_context_free(ctx);
+}
+
+/* --- threads ------------------------------------------------------------------------------------------------ */
+
+typedef struct pool {
+  const suite_options *options;
+  const suite_case *cases;
+  size_t n;
+  trial_device *device;
+  suite_outcome *outcomes;
+  atomic_size_t next, done;
+  _Atomic double *started; /* when each case began; 0: not running */
+} pool;
+
+static void *work(void *user) {
+  pool *p = user;
+  for (size_t i; (i = atomic_fetch_add(&p->next, 1)) < p->n;) {
+    atomic_store(&p->started[i], hd_clock_seconds());
+    if (p->options->verbose) {
+      hd_strbuf text = {0};
+      suite_case_print(&p->cases[i], &text);
+      fprintf(stderr, "begin %s\n", hd_strbuf_text(&text));
+      hd_strbuf_free(&text);
+    }
+    suite_run_case(p->options, &p->cases[i], p->device, &p->outcomes[i]);
+    atomic_store(&p->started[i], 0.0);
+    atomic_fetch_add(&p->done, 1);
+  }
+  return NULL;
+}
+
+/* A kernel that never ends cannot be stopped from here: say which, and leave. */
+static void end_hung(const pool *p, size_t i) {
+  hd_strbuf text = {0};
+  suite_case_print(&p->cases[i], &text);
+  printf("timeout: %s\n  heddle-gpu-suite --backend %s --seed %lld --case '%s'\n"
+         "0 passed, 1 failed, 0 skipped (ended by the time-out)\n",
+         hd_strbuf_text(&text), p->options->backend, (long long)p->options->seed,
+         hd_strbuf_text(&text));
+  fflush(stdout);
+  _exit(1);
+}
+
+static void watch(pool *p) {
+  double limit = p->device ? HANG_SECONDS_GPU * p->options->n_threads : HANG_SECONDS_SIM;
+  while (atomic_load(&p->done) < p->n) {
+    usleep(20000);
+    double now = hd_clock_seconds();
+    for (size_t i = 0; i < p->n; i++) {
+      double start = atomic_load(&p->started[i]);
+      if (start > 0 && now - start > limit)
+        end_hung(p, i);
+    }
+  }
+}
+
+void suite_run_all(const suite_options *o, const suite_case *cases, size_t n,
+                   trial_device *device, suite_outcome *outcomes) {
+  pool p = {.options = o, .cases = cases, .n = n, .device = device, .outcomes = outcomes};
+  p.started = calloc(n ? n : 1, sizeof *p.started);
+  pthread_t *threads = hd_xmalloc(sizeof *threads * (size_t)o->n_threads);
+  for (int t = 0; t < o->n_threads; t++)
+    pthread_create(&threads[t], NULL, work, &p);
+  watch(&p);
+  for (int t = 0; t < o->n_threads; t++)
+    pthread_join(threads[t], NULL);
+  free(threads);
+  free((void *)p.started);
+}
+
+/* --- planted errors ------------------------------------------------------------------------------------------- */
+
+static bool plant_is_seen(const suite_options *o, const suite_case *c, const trial_kernel *kernel,
+                          trial_device *device, trial_plant plant, const char *name) {
+  heddle_context *ctx = heddle_context_create();
+  trial_request request = request_of(o, c, true);
+  request.plant = plant;
+  trial_result result;
+  heddle_status status = trial_run(ctx, kernel, &request, device, &result);
+  bool seen = status == HEDDLE_OK && !result.ok && result.comparison.n_wrong > 0;
+  printf("planted %-9s %s: %s\n", name, seen ? "seen" : "MISSED",
+         status == HEDDLE_OK ? result.why : heddle_status_text(status));
+  heddle_context_free(ctx);
+  return seen;
+}
+
+int suite_run_planted(const suite_options *o, const suite_case *c, trial_device *device) {
+  static const char *const names[] = {"none", "metadata", "k-step", "rows"};
+  heddle_context *ctx = heddle_context_create();
+  trial_kernel kernel = {0};
+  int missed = 0;
+  heddle_status status = compile_case(ctx, o, c, &kernel);
+  if (status != HEDDLE_OK)
+    missed = 3;
+  for (int plant = TRIAL_PLANT_METADATA; status == HEDDLE_OK && plant <= TRIAL_PLANT_ROWS; plant++)
+    missed += !plant_is_seen(o, c, &kernel, device, (trial_plant)plant, names[plant]);
+  trial_kernel_free(&kernel);
+  heddle_context_free(ctx);
+  return missed;
+}
