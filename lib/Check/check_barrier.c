@@ -1,0 +1,269 @@
+#include <stdlib.h>
+
+#include "Check/check_machine.h"
+
+uint32_t hd_ck_barrier_component(const hd_ck_machine *m, int32_t cta, int32_t slot) {
+  return (uint32_t)(m->n_warps * HD_CK_N_PARTS + cta * m->program->n_barrier_slots + slot);
+}
+
+hd_ck_mbarrier *hd_ck_mbarrier_at(hd_ck_machine *m, int32_t cta, int32_t slot) {
+  return &m->mbarriers[cta * m->program->n_barrier_slots + slot];
+}
+
+static uint32_t known_phases(const hd_ck_machine *m, const hd_ck_warp *w, int32_t cta,
+                             int32_t slot) {
+  return w->clock[hd_ck_barrier_component(m, cta, slot)];
+}
+
+/* The slot (of all barriers' slots) that operands name; -1 after a finding. */
+static int32_t slot_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                       int32_t barrier, int64_t cursor) {
+  const hd_ck_ring *ring = hd_ck_barrier(m->program, step->op->operands[barrier]);
+  if (!ring) {
+    hd_ck_undecided(m, step->op, "a barrier that is not named by its declaration");
+    return -1;
+  }
+  if (hd_ck_stages(cursor) == ring->stages && hd_ck_slot(cursor) < ring->stages)
+    return ring->first + hd_ck_slot(cursor);
+  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, hd_ck_slot(cursor)),
+             "use a cursor of the barrier's own ring",
+             "slot %d of a ring of %d stages at a barrier of %d", hd_ck_slot(cursor),
+             hd_ck_stages(cursor), ring->stages);
+  return -1;
+}
+
+/* --- R4 ------------------------------------------------------------------------------------------- */
+
+void hd_ck_barrier_init(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  const hd_ck_ring *ring = hd_ck_barrier(m->program, step->op->operands[0]);
+  if (!ring)
+    return hd_ck_undecided(m, step->op, "a barrier that is not named by its declaration");
+  for (int32_t i = 0; i < ring->stages; i++) {
+    hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, w->cta, ring->first + i);
+    if (b->init)
+      hd_ck_find(m, "R4", hd_ck_here(m, w, b->init, i), hd_ck_here(m, w, step->op, i),
+                 "initialise it once", "a barrier is initialised twice");
+    b->init = step->op;
+    b->init_warp = w->id;
+    b->init_time = w->now;
+    b->init_fenced = 0;
+  }
+}
+
+void hd_ck_barrier_fence_inits(hd_ck_machine *m, hd_ck_warp *w) {
+  for (int32_t i = 0; i < m->program->n_barrier_slots; i++) {
+    hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, w->cta, i);
+    if (b->init && b->init_warp == w->id && !b->init_fenced)
+      b->init_fenced = w->now;
+  }
+}
+
+/* far: the barrier is used by the async proxy or from another CTA. */
+static bool check_init(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
+                       const hd_ck_mbarrier *b, int32_t slot, bool far) {
+  hd_check_access here = hd_ck_here(m, w, step->op, slot);
+  if (!b->init) {
+    hd_ck_find(m, "R4", (hd_check_access){0}, here, "barrier.init before the roles",
+               "%s uses a barrier that nothing has initialised", here.text);
+    m->stop = true; /* every later finding would follow from it */
+    return false;
+  }
+  uint32_t known = w->clock[hd_ck_component(b->init_warp, HD_CK_TIME)];
+  if (w->id == b->init_warp)
+    known = w->now;
+  hd_check_access init = hd_ck_here(m, &m->warps[b->init_warp], b->init, slot);
+  if (known < b->init_time)
+    hd_ck_find(m, "R4", init, here, "cta.sync (cluster.sync in a cluster) between the two",
+               "%s may come before the barrier's initialisation", here.text);
+  else if (far && (!b->init_fenced || known < b->init_fenced))
+    hd_ck_find(m, "R4", init, here,
+               "fence.barrier_init in the initialising thread, before the CTA's or cluster's sync",
+               "%s may not see the barrier's initialisation", here.text);
+  return true;
+}
+
+/* --- arrivals ------------------------------------------------------------------------------------- */
+
+/* An arrival (or copy) belongs to the running phase in every schedule only when its warp knows that the
+ * phase before is complete. */
+static void check_phase(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
+                        int32_t slot) {
+  const hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, cta, slot);
+  if (known_phases(m, w, cta, slot) >= b->completed)
+    return;
+  hd_check_access here = hd_ck_here(m, w, step->op, slot);
+  hd_ck_find(m, "phase", (hd_check_access){0}, here,
+             "barrier.wait on the phase before, or on what follows from it",
+             "%s may count for an earlier phase of the barrier than phase %u", here.text,
+             b->completed);
+}
+
+static void arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t barrier,
+                   int32_t cta, int32_t slot, hd_ck_release how, uint32_t n) {
+  hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, cta, slot);
+  const hd_ck_ring *ring = hd_ck_barrier(m->program, step->op->operands[barrier]);
+  if (!check_init(m, w, step, b, slot - ring->first, cta != w->cta))
+    return;
+  check_phase(m, w, step, cta, slot);
+  hd_ck_release_to(m, w, how, b->arriving);
+  b->arrived += n;
+  b->last = step->op;
+  if ((int64_t)b->arrived <= ring->count)
+    return;
+  hd_check_access here = hd_ck_here(m, w, step->op, slot - ring->first);
+  hd_ck_find(m, "arrivals", (hd_check_access){0}, here,
+             "make the barrier's count the number of arrivals of a phase",
+             "%s is arrival %u in a phase of a barrier of count %lld", here.text, b->arrived,
+             (long long)ring->count);
+}
+
+/* Reaches into another CTA, on R3's assumption when it is an arrival. */
+static void reach(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  m->report->n_assumed_r3 += step->op->kind == HD_OP_BARRIER_ARRIVE;
+  w->remote_op = step->op;
+  w->remote_time = w->now;
+}
+
+void hd_ck_barrier_expect(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int32_t slot = slot_of(m, w, step, 0, w->env[step->args[1]].i);
+  if (slot < 0)
+    return;
+  hd_ck_mbarrier_at(m, w->cta, slot)->expected += hd_op_int(step->op, HD_ATTR_BYTES, 0);
+  arrive(m, w, step, 0, w->cta, slot, HD_CK_ELECTED, 1);
+}
+
+void hd_ck_barrier_arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int32_t slot = slot_of(m, w, step, 0, w->env[step->args[1]].i);
+  int64_t ranks = hd_op_int(step->op, HD_ATTR_RANK, 0);
+  bool thread = hd_op_is(step->op, HD_ATTR_SCOPE, "thread");
+  if (slot < 0)
+    return;
+  if (!hd_op_has(step->op, HD_ATTR_RANK))
+    ranks = (int64_t)1 << w->cta;
+  if (ranks <= 0 || ranks >> m->program->cluster)
+    return hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+                      "name CTAs of the cluster", "ranks %lld of a cluster of %d CTAs",
+                      (long long)ranks, m->program->cluster);
+  for (int32_t cta = 0; cta < m->program->cluster; cta++) {
+    if (!(ranks >> cta & 1))
+      continue;
+    hd_ck_release how = thread ? HD_CK_PUBLISH : HD_CK_ELECTED;
+    if (cta != w->cta)
+      reach(m, w, step);
+    arrive(m, w, step, 0, cta, slot, cta == w->cta ? how : HD_CK_REMOTE, thread ? 32 : 1);
+  }
+}
+
+uint32_t hd_ck_barrier_land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
+                            int32_t operand, int32_t cta, int32_t slot, int64_t bytes) {
+  const hd_ck_ring *ring = hd_ck_barrier(m->program, step->op->operands[operand]);
+  hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, cta, ring->first + slot);
+  if (!check_init(m, w, step, b, slot, true))
+    return 0;
+  check_phase(m, w, step, cta, ring->first + slot);
+  if (cta != w->cta)
+    reach(m, w, step);
+  b->landed += bytes;
+  b->landing = b->completed + 1;
+  b->last = step->op;
+  return b->completed;
+}
+
+/* --- waiting -------------------------------------------------------------------------------------- */
+
+/* The wait for phase p may pass only when p is complete and p + 1 is not: its warp knows that p - 1 is
+ * complete (else it could pass two phases early), and p + 1 cannot complete before it has passed. */
+bool hd_ck_barrier_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t cursor = w->env[step->args[1]].i, parity = hd_op_int(step->op, HD_ATTR_PARITY, 0) & 1;
+  int32_t slot = slot_of(m, w, step, 0, cursor);
+  if (slot < 0)
+    return true;
+  hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, w->cta, slot);
+  if (!check_init(m, w, step, b, hd_ck_slot(cursor), false))
+    return true;
+  if ((int64_t)(b->completed & 1) == (hd_ck_phase(cursor) ^ parity))
+    return false;
+  if (b->completed > known_phases(m, w, w->cta, slot) + 1) {
+    hd_check_access here = hd_ck_here(m, w, step->op, hd_ck_slot(cursor));
+    hd_ck_find(m, "phase", (hd_check_access){0}, here, "wait for every phase in turn",
+               "%s may pass on an earlier phase than phase %u", here.text, b->completed - 1);
+  }
+  hd_ck_wait wait = {.warp = w->id, .time = w->now, .op = step->op};
+  HD_PUSH(b->waits, b->n_waits, b->cap_waits, wait);
+  if (b->completed)
+    hd_ck_join(w->clock, b->released, m->n_components);
+  return true;
+}
+
+/* --- phases --------------------------------------------------------------------------------------- */
+
+static void check_waits(hd_ck_machine *m, hd_ck_mbarrier *b) {
+  for (int32_t i = 0; i < b->n_waits; i++) {
+    const hd_ck_wait *x = &b->waits[i];
+    if (b->arriving[hd_ck_component(x->warp, HD_CK_TIME)] >= x->time)
+      continue;
+    hd_check_access at = hd_ck_here(m, &m->warps[x->warp], x->op, -1);
+    hd_ck_find(m, "phase", at, (hd_check_access){.op = b->last, .text = "the next phase",
+                                                 .role = "kernel", .slot = -1, .iteration = -1},
+               "an arrival that follows from the wait, in the next phase of its barrier",
+               "%s can be overtaken: the phase after the one it waits for may complete first",
+               at.text);
+  }
+  b->n_waits = 0;
+}
+
+static bool complete(hd_ck_machine *m, int32_t cta, const hd_ck_ring *ring, int32_t i) {
+  hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, cta, ring->first + i);
+  if (!b->init || b->arrived < (uint64_t)ring->count)
+    return false;
+  if (b->expected != b->landed) {
+    hd_check_access at = {.op = b->last, .text = hd_op_get_info(b->last->kind)->text,
+                          .role = "kernel", .cta = cta, .slot = i, .iteration = -1};
+    hd_ck_find(m, "tx-bytes", (hd_check_access){0}, at, "expect the bytes that land",
+               "phase %u of barrier \"%s\" expects %lld bytes and %lld land", b->completed,
+               hd_op_str(ring->op, HD_ATTR_NAME), (long long)b->expected, (long long)b->landed);
+    m->stop = true; /* the phase cannot complete as meant */
+    return false;
+  }
+  check_waits(m, b);
+  b->completed++;
+  b->arrived = 0;
+  b->expected = b->landed = 0;
+  b->arriving[hd_ck_barrier_component(m, cta, ring->first + i)] = b->completed;
+  for (int32_t c = 0; c < m->n_components; c++) {
+    b->released[c] = b->arriving[c];
+    b->arriving[c] = 0;
+  }
+  return true;
+}
+
+bool hd_ck_barriers_advance(hd_ck_machine *m) {
+  bool any = false;
+  for (int32_t cta = 0; cta < m->program->cluster; cta++)
+    for (int32_t r = 0; r < m->program->n_barriers; r++)
+      for (int32_t i = 0; i < m->program->barriers[r].stages && !m->stop; i++)
+        any = complete(m, cta, &m->program->barriers[r], i) || any;
+  return any;
+}
+
+/* What is left in a phase when all warps have ended can never complete; bytes that land then land in
+ * memory that another CTA may own. */
+void hd_ck_barriers_finish(hd_ck_machine *m) {
+  while (hd_ck_barriers_advance(m))
+    ;
+  for (int32_t cta = 0; cta < m->program->cluster && !m->stop; cta++)
+    for (int32_t r = 0; r < m->program->n_barriers; r++)
+      for (int32_t i = 0; i < m->program->barriers[r].stages; i++) {
+        const hd_ck_ring *ring = &m->program->barriers[r];
+        const hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, cta, ring->first + i);
+        if (!b->arrived && !b->expected && !b->landed)
+          continue;
+        hd_check_access at = {.op = b->last, .text = hd_op_get_info(b->last->kind)->text,
+                              .role = "kernel", .cta = cta, .slot = i, .iteration = -1};
+        hd_ck_find(m, "arrivals", (hd_check_access){0}, at,
+                   "as many arrivals in a phase as the barrier counts",
+                   "the kernel ends with %u of %lld arrivals in phase %u of barrier \"%s\"",
+                   b->arrived, (long long)ring->count, b->completed,
+                   hd_op_str(ring->op, HD_ATTR_NAME));
+      }
+}

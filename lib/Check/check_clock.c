@@ -1,0 +1,37 @@
+#include "Check/check_machine.h"
+
+void hd_ck_join(uint32_t *into, const uint32_t *from, int32_t n) {
+  for (int32_t i = 0; i < n; i++)
+    into[i] = from[i] > into[i] ? from[i] : into[i];
+}
+
+static void raise(uint32_t *into, int32_t warp, int32_t part, uint32_t value) {
+  uint32_t *at = &into[hd_ck_component(warp, part)];
+  *at = value > *at ? value : *at;
+}
+
+/* Writes of any warp stay behind on a remote arrive of default scope (R3): it orders reads only. */
+static void join_reads(const hd_ck_machine *m, const uint32_t *from, uint32_t *into) {
+  for (int32_t i = 0; i < m->n_warps * HD_CK_N_PARTS; i++) {
+    int32_t part = i % HD_CK_N_PARTS;
+    if ((part == HD_CK_TIME || part == HD_CK_WGMMA) && from[i] > into[i])
+      into[i] = from[i];
+  }
+  int32_t warps = m->n_warps * HD_CK_N_PARTS;
+  hd_ck_join(into + warps, from + warps, m->n_components - warps);
+}
+
+void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release how,
+                      uint32_t *into) {
+  if (how == HD_CK_REMOTE)
+    join_reads(m, w->clock, into);
+  else
+    hd_ck_join(into, w->clock, m->n_components);
+  raise(into, w->id, HD_CK_TIME, w->now);
+  if (how != HD_CK_PUBLISH)
+    return;
+  raise(into, w->id, HD_CK_LANES, w->now);
+  raise(into, w->id, HD_CK_FENCED, w->fenced);
+  raise(into, w->id, HD_CK_COPIED, w->copies_done);
+  raise(into, w->id, HD_CK_FENCED_COPIES, w->copies_fenced);
+}

@@ -1,0 +1,226 @@
+/* Copies into shared memory. The tag of a cell says what it holds: of A the source offset in cells, of
+ * B (byte of the row) << 32 | row. */
+#include <string.h>
+
+#include "Check/check_machine.h"
+
+static uint64_t b_tag(int64_t byte, int64_t row) {
+  return (uint64_t)byte << 32 | (uint64_t)(row & UINT32_MAX);
+}
+
+/* CTAs that receive a copy; 0 after a finding. */
+static int64_t receivers(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t mask = hd_op_int(step->op, HD_ATTR_MULTICAST, (int64_t)1 << w->cta);
+  if (mask > 0 && !(mask >> m->program->cluster))
+    return mask;
+  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+             "name CTAs of the cluster", "multicast to %lld in a cluster of %d CTAs",
+             (long long)mask, m->program->cluster);
+  return 0;
+}
+
+/* The ring of the barrier must be the buffer's. False after a finding. */
+static bool same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                      int32_t operand, const hd_ck_place *place) {
+  if (step->n_args <= operand) {
+    hd_ck_find(m, "R1", (hd_check_access){0}, hd_ck_here(m, w, step->op, place->slot),
+               "a barrier operand", "the copy completes on no barrier");
+    return false;
+  }
+  const hd_ck_ring *ring = hd_ck_barrier(m->program, step->op->operands[operand]);
+  if (!ring) {
+    hd_ck_undecided(m, step->op, "a barrier that is not named by its declaration");
+    return false;
+  }
+  if (ring->stages == place->buffer->stages)
+    return true;
+  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, place->slot),
+             "one mbarrier a slot", "a barrier of %d stages for a buffer of %d", ring->stages,
+             place->buffer->stages);
+  return false;
+}
+
+/* The copy to every CTA that receives it: bytes on its barrier, a write to its slot. */
+static void land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand,
+                 hd_ck_place place, uint64_t tag) {
+  const hd_ck_ring *ring = hd_ck_barrier(m->program, step->op->operands[operand]);
+  int64_t mask = receivers(m, w, step), bytes = place.range.hi - place.range.lo;
+  for (int32_t cta = 0; cta < m->program->cluster && !m->stop; cta++) {
+    if (!(mask >> cta & 1))
+      continue;
+    uint32_t phase = hd_ck_barrier_land(m, w, step, operand, cta, place.slot, bytes);
+    hd_ck_access x = {.op = step->op, .kind = HD_CK_BULK, .slot = place.slot, .value = phase + 1};
+    x.component = hd_ck_barrier_component(m, cta, ring->first + place.slot);
+    place.cta = cta;
+    hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), place, tag);
+  }
+}
+
+static bool is_aligned(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                       const char *what, int64_t value, int64_t unit) {
+  if (value >= 0 && value % unit == 0)
+    return true;
+  hd_ck_find(m, "alignment", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+             "a multiple of the unit", "%s %lld is not a multiple of %lld", what,
+             (long long)value, (long long)unit);
+  return false;
+}
+
+static void note_a(hd_ck_machine *m, const hd_op *op, const hd_ck_ring *buffer, int64_t end) {
+  hd_ck_extents *x = m->extents;
+  x->block_bytes = hd_op_int(buffer->op, HD_ATTR_SLAB_BYTES, 0);
+  if (end > x->a_end) {
+    x->a_end = end;
+    x->a_op = op;
+  }
+}
+
+void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t from = w->env[step->args[1]].i, bytes = hd_op_int(step->op, HD_ATTR_BYTES, 0);
+  int64_t offset = hd_op_int(step->op, HD_ATTR_OFFSET, 0);
+  hd_ck_place place;
+  if (!hd_ck_place_of(m, w, step, 2, 3, &place) || !same_ring(m, w, step, 4, &place) ||
+      !is_aligned(m, w, step, "the source offset", from, 16) ||
+      !is_aligned(m, w, step, "the size in bytes", bytes, 16) ||
+      !is_aligned(m, w, step, "the destination", offset, 16))
+    return;
+  if (!hd_op_is(place.buffer->op, HD_ATTR_LAYOUT, "packed_a") || from % HD_CK_CELL)
+    return hd_ck_undecided(m, step->op, "a bulk copy of something else than packed A");
+  place.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
+  note_a(m, step->op, place.buffer, from + bytes);
+  land(m, w, step, 4, place, (uint64_t)(from / HD_CK_CELL));
+}
+
+/* --- tensor maps ---------------------------------------------------------------------------------- */
+
+static bool box_fits(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                     const hd_op *map, int64_t bytes) {
+  const hd_attr *box = hd_op_attr(map, HD_ATTR_BOX);
+  int64_t elem = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8;
+  int64_t lands = box->n == 2 ? box->ints[0] * box->ints[1] * elem : -1;
+  if (lands == bytes && box->ints[0] * elem == HD_CK_CELL)
+    return true;
+  hd_ck_find(m, "tx-bytes", hd_ck_here(m, w, map, -1), hd_ck_here(m, w, step->op, -1),
+             "the bytes of the box, of rows of 128 bytes",
+             "a box lands %lld bytes, the copy says %lld", (long long)lands, (long long)bytes);
+  return false;
+}
+
+void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  const hd_op *map = step->op->operands[0]->op;
+  int64_t bytes = hd_op_int(step->op, HD_ATTR_BYTES, 0);
+  int64_t offset = hd_op_int(step->op, HD_ATTR_OFFSET, 0);
+  int64_t x = w->env[step->args[3]].i, y = w->env[step->args[4]].i;
+  hd_ck_place place;
+  if (!map || map->kind != HD_OP_TMAP)
+    return hd_ck_undecided(m, step->op, "a tensor map that is not named by its declaration");
+  int64_t swizzle = hd_op_int(map, HD_ATTR_SWIZZLE, 0), atom = swizzle ? 8 * swizzle : 128;
+  if (!hd_ck_place_of(m, w, step, 1, 2, &place) || !same_ring(m, w, step, 5, &place) ||
+      !box_fits(m, w, step, map, bytes) ||
+      !is_aligned(m, w, step, "the destination", offset, atom) ||
+      !is_aligned(m, w, step, "the slot's alignment",
+                  hd_op_int(place.buffer->op, HD_ATTR_ALIGN, 1), atom))
+    return;
+  if (swizzle != hd_op_int(place.buffer->op, HD_ATTR_SWIZZLE, 0))
+    return hd_ck_find(m, "data", hd_ck_here(m, w, map, -1), hd_ck_here(m, w, step->op, -1),
+                      "the buffer's swizzle", "the tensor map's swizzle is not the buffer's");
+  int64_t elem = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8;
+  place.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
+  land(m, w, step, 5, place, b_tag(x * elem, y));
+}
+
+/* --- copies by all threads of a role ---------------------------------------------------------------- */
+
+typedef struct row_copy {
+  int64_t pitch, first_row, first_byte, row_bytes_exist, rows_exist;
+  int64_t rows, row_bytes, offset, vec;
+} row_copy;
+
+static row_copy read_row_copy(const hd_ck_warp *w, const hd_ck_step *step) {
+  return (row_copy){.pitch = w->env[step->args[1]].i,
+                    .first_row = w->env[step->args[4]].i,
+                    .first_byte = w->env[step->args[5]].i,
+                    .row_bytes_exist = w->env[step->args[6]].i,
+                    .rows_exist = w->env[step->args[7]].i,
+                    .rows = hd_op_int(step->op, HD_ATTR_ROWS, 0),
+                    .row_bytes = hd_op_int(step->op, HD_ATTR_ROW_BYTES, 0),
+                    .offset = hd_op_int(step->op, HD_ATTR_OFFSET, 0),
+                    .vec = hd_op_int(step->op, HD_ATTR_VEC, 0)};
+}
+
+static void note_b(hd_ck_machine *m, const hd_op *op, const row_copy *c) {
+  hd_ck_extents *x = m->extents;
+  bool same = x->b_rows < 0 || (x->b_rows == c->rows_exist && x->b_row_bytes == c->row_bytes_exist);
+  x->b_rows = c->rows_exist;
+  x->b_row_bytes = c->row_bytes_exist;
+  x->b_op = op;
+  if (!same)
+    hd_ck_undecided(m, op, "row copies of B that do not agree on B's size");
+}
+
+static bool row_copy_fits(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                          const row_copy *c) {
+  if (c->first_row < 0 || c->first_byte < 0 || c->row_bytes_exist > c->pitch) {
+    hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+               "rows inside the matrix, no longer than its pitch",
+               "copies from row %lld, byte %lld of rows of %lld bytes at a pitch of %lld",
+               (long long)c->first_row, (long long)c->first_byte, (long long)c->row_bytes_exist,
+               (long long)c->pitch);
+    return false;
+  }
+  return c->vec > 0 && is_aligned(m, w, step, "the first byte", c->first_byte, c->vec) &&
+         is_aligned(m, w, step, "a row in bytes", c->row_bytes, c->vec);
+}
+
+/* Rows of a packed A slot are slabs; rows of a `rows` slot lie in panels. */
+static void write_rows(hd_ck_machine *m, hd_ck_warp *w, uint32_t id, hd_ck_place place,
+                       const row_copy *c) {
+  const hd_op *buffer = place.buffer->op;
+  if (hd_op_is(buffer, HD_ATTR_LAYOUT, "packed_a")) {
+    int64_t slab = hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0);
+    for (int64_t r = 0; r < c->rows && !m->stop; r++) {
+      int64_t lo = c->offset + r * slab, from = (c->first_row + r) * c->pitch + c->first_byte;
+      place.range = (hd_ck_range){.lo = lo, .hi = lo + c->row_bytes, .n = 1};
+      hd_ck_access_write(m, w, id, place, (uint64_t)(from / HD_CK_CELL));
+    }
+    int64_t last = c->first_row + c->rows < c->rows_exist ? c->first_row + c->rows : c->rows_exist;
+    note_a(m, m->accesses[id].op, place.buffer, last * c->pitch);
+    return;
+  }
+  int64_t panel = hd_op_int(buffer, HD_ATTR_PANEL, 0), rows = hd_op_int(buffer, HD_ATTR_ROWS, 0);
+  for (int64_t at = 0; at * panel < c->row_bytes && !m->stop; at++) {
+    int64_t lo = c->offset + at * rows * panel;
+    place.range = (hd_ck_range){.lo = lo, .hi = lo + c->rows * panel, .n = 1};
+    hd_ck_access_write(m, w, id, place, b_tag(c->first_byte + at * panel, c->first_row));
+  }
+}
+
+static bool known_layout(const hd_op *buffer, const row_copy *c) {
+  if (hd_op_is(buffer, HD_ATTR_LAYOUT, "packed_a"))
+    return hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0) == c->row_bytes && !(c->pitch % HD_CK_CELL) &&
+           !(c->first_byte % HD_CK_CELL);
+  return hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") &&
+         hd_op_int(buffer, HD_ATTR_PANEL, 0) == HD_CK_CELL && !(c->row_bytes % HD_CK_CELL);
+}
+
+void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  row_copy c = read_row_copy(w, step);
+  hd_ck_place place;
+  if (!hd_ck_place_of(m, w, step, 2, 3, &place) || !row_copy_fits(m, w, step, &c))
+    return;
+  if (!known_layout(place.buffer->op, &c))
+    return hd_ck_undecided(m, step->op, "a copy of rows into a layout that is not known");
+  if (hd_op_is(place.buffer->op, HD_ATTR_LAYOUT, "rows"))
+    note_b(m, step->op, &c);
+  hd_ck_access x = {.op = step->op, .slot = place.slot, .occurrence = ++w->n_shared_work};
+  if (step->op->kind == HD_OP_COPY_CP_ASYNC) {
+    x.kind = HD_CK_COPY;
+    x.component = hd_ck_component(w->id, HD_CK_COPIED);
+    x.value = w->copies_committed + 1;
+  } else {
+    x.kind = HD_CK_WRITE;
+    x.component = hd_ck_component(w->id, HD_CK_LANES);
+    x.value = w->now;
+  }
+  write_rows(m, w, hd_ck_access_add(m, w, x), place, &c);
+}

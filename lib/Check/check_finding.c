@@ -1,0 +1,87 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "Check/check_machine.h"
+
+static hd_check_access describe(hd_ck_machine *m, const hd_ck_warp *w, const hd_op *op,
+                                int32_t slot, int64_t iteration) {
+  hd_arena *arena = &m->report->arena;
+  hd_check_access at = {.op = op, .cta = w->cta, .warp = w->index, .slot = slot};
+  at.role = w->role < 0 ? "kernel" : m->program->roles[w->role].name;
+  at.iteration = iteration;
+  at.text = hd_arena_printf(arena, "%s (%u:%u)", hd_op_get_info(op->kind)->text, op->loc.line,
+                            op->loc.col);
+  return at;
+}
+
+hd_check_access hd_ck_here(hd_ck_machine *m, const hd_ck_warp *w, const hd_op *op, int32_t slot) {
+  return describe(m, w, op, slot, w->depth ? w->loop[w->depth - 1] : -1);
+}
+
+hd_check_access hd_ck_there(hd_ck_machine *m, const hd_ck_access *x) {
+  return describe(m, &m->warps[x->warp], x->op, x->slot, x->iteration);
+}
+
+static bool is_known(const hd_check_report *r, const char *rule, const hd_op *a, const hd_op *b) {
+  for (int32_t i = 0; i < r->n_findings; i++) {
+    const hd_check_finding *f = &r->findings[i];
+    if (!strcmp(f->rule, rule) && f->first.op == a && f->second.op == b)
+      return true;
+  }
+  return false;
+}
+
+static void witness(hd_arena *arena, char *out, size_t n, const hd_check_access *at) {
+  (void)arena;
+  if (!at->op) {
+    out[0] = 0;
+    return;
+  }
+  int used = snprintf(out, n, "; %s: role %s, cta %d, warp %d", at->text, at->role, at->cta,
+                      at->warp);
+  if (at->slot >= 0 && used >= 0 && (size_t)used < n)
+    used += snprintf(out + used, n - (size_t)used, ", stage %d", at->slot);
+  if (at->iteration >= 0 && used >= 0 && (size_t)used < n)
+    snprintf(out + used, n - (size_t)used, ", iteration %lld", (long long)at->iteration);
+}
+
+static void add(hd_ck_machine *m, hd_check_finding finding) {
+  hd_check_report *r = m->report;
+  enum { MOST = 64 }; /* findings of all kernels that a report holds */
+  if (!r->findings)
+    r->findings = HD_NEW_ARRAY(&r->arena, hd_check_finding, MOST);
+  if (r->n_findings < MOST)
+    r->findings[r->n_findings++] = finding;
+  int32_t most = m->options->max_findings > 0 ? m->options->max_findings : 8;
+  m->stop = m->stop || r->n_findings >= most || r->n_findings == MOST;
+}
+
+void hd_ck_find(hd_ck_machine *m, const char *rule, hd_check_access first, hd_check_access second,
+                const char *remedy, const char *format, ...) {
+  if (is_known(m->report, rule, first.op, second.op))
+    return;
+  char sentence[512], a[256], b[256], at[128];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(sentence, sizeof sentence, format, args);
+  va_end(args);
+  witness(&m->report->arena, a, sizeof a, &first);
+  witness(&m->report->arena, b, sizeof b, &second);
+  snprintf(at, sizeof at, " (m %lld, n %lld, k %lld, %d CTAs)", (long long)m->at.m,
+           (long long)m->at.n, (long long)m->at.k, m->at.grid);
+  hd_check_finding finding = {.rule = rule, .first = first, .second = second, .remedy = remedy};
+  finding.text = hd_arena_printf(&m->report->arena, "%s%s%s%s", sentence, a, b, at);
+  add(m, finding);
+}
+
+void hd_ck_undecided(hd_ck_machine *m, const hd_op *op, const char *why) {
+  hd_check_access at = {.op = op, .text = hd_op_get_info(op->kind)->text, .role = "kernel",
+                        .slot = -1, .iteration = -1};
+  m->stop = true;
+  if (is_known(m->report, "undecided", NULL, op))
+    return;
+  m->report->n_undecided++;
+  add(m, (hd_check_finding){.rule = "undecided", .text = why, .remedy = "a form that is known",
+                            .second = at});
+}

@@ -1,0 +1,223 @@
+/* Fragments in registers: what they hold, and who may touch them (R5). */
+#include <string.h>
+
+#include "Check/check_machine.h"
+
+enum { K_STEPS = 2, STEP_BYTES = 2048, STRIP_BYTES = 512, META_STRIP_BYTES = 128 };
+
+/* --- R5 ------------------------------------------------------------------------------------------- */
+
+void hd_ck_frag_use(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand) {
+  hd_ck_frag *f = &w->env[step->args[operand]].frag;
+  hd_check_access here = hd_ck_here(m, w, step->op, -1);
+  hd_check_access made = f->made ? hd_ck_here(m, w, f->made, -1) : (hd_check_access){0};
+  f->touched = w->now;
+  if (f->spent)
+    hd_ck_find(m, "R5", made, here, "use the result of the wgmma that took the registers over",
+               "%s uses a fragment whose registers a wgmma has taken over", here.text);
+  else if (f->state == HD_CK_FLYING)
+    hd_ck_find(m, "R5", made, here, "wgmma.wait {pending = 0} through which the fragment passes",
+               "%s uses a fragment that a wgmma may not have finished", here.text);
+  else if (f->state == HD_CK_UNDEFINED || f->state == HD_CK_NOTHING)
+    hd_ck_find(m, "R5", made, here, "an mma that starts from zero",
+               "%s uses a fragment without a value", here.text);
+}
+
+void hd_ck_frag_define(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_frag frag) {
+  hd_ck_frag *f = &w->env[step->results[0]].frag;
+  uint32_t done = w->clock[hd_ck_component(w->id, HD_CK_WGMMA)];
+  if (f->read_by > done) {
+    hd_check_access here = hd_ck_here(m, w, step->op, -1);
+    hd_ck_find(m, "R5", (hd_check_access){0}, here, "wgmma.wait that covers the reading group",
+               "%s overwrites A registers that a wgmma may still read", here.text);
+  }
+  frag.made = step->op;
+  frag.touched = w->now;
+  *f = frag;
+}
+
+static const hd_ck_content empty = {.block = -1, .granule = -1, .strip = -1, .col = -1};
+
+void hd_ck_frag_constant(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  bool zero = step->op->kind == HD_OP_FRAG_ZERO;
+  hd_ck_frag frag = {.state = zero ? HD_CK_READY : HD_CK_UNDEFINED, .root = -1, .content = empty};
+  w->env[step->results[0]].frag.read_by = 0; /* not a register that A was in */
+  hd_ck_frag_define(m, w, step, frag);
+}
+
+/* --- loads ---------------------------------------------------------------------------------------- */
+
+/* 64-row slabs; strip 4 * slab + i is 16 rows. */
+static bool strip_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                        hd_ck_place *place, int64_t *lo) {
+  int64_t strip = w->env[step->args[2]].i;
+  if (!hd_ck_place_of(m, w, step, 0, 1, place))
+    return false;
+  if (!hd_op_is(place->buffer->op, HD_ATTR_LAYOUT, "packed_a")) {
+    hd_ck_undecided(m, step->op, "A in a buffer that is not packed_a");
+    return false;
+  }
+  int64_t slab = hd_op_int(place->buffer->op, HD_ATTR_SLAB_BYTES, 0);
+  *lo = strip / 4 * slab;
+  if (step->op->kind == HD_OP_LOAD_META)
+    *lo += hd_op_int(place->buffer->op, HD_ATTR_META_OFFSET, 0) +
+           (hd_op_int(step->op, HD_ATTR_WORD, 0) * 4 + strip % 4) * META_STRIP_BYTES;
+  else
+    *lo += hd_op_int(step->op, HD_ATTR_STEP, 0) * STEP_BYTES + strip % 4 * STRIP_BYTES;
+  int64_t bytes = step->op->kind == HD_OP_LOAD_META ? META_STRIP_BYTES : STRIP_BYTES;
+  place->range = (hd_ck_range){.lo = lo[0], .hi = lo[0] + bytes, .n = 1};
+  if (strip >= 0 && lo[0] % slab + bytes <= slab)
+    return true;
+  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, place->slot),
+             "a strip, word and step of the slab", "strip %lld lies outside of a slab",
+             (long long)strip);
+  return false;
+}
+
+/* Columns [col, col + 8) of one k-step. */
+static bool column_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                         hd_ck_place *place) {
+  int64_t col = w->env[step->args[2]].i, k = hd_op_int(step->op, HD_ATTR_STEP, 0);
+  if (!hd_ck_place_of(m, w, step, 0, 1, place))
+    return false;
+  const hd_op *buffer = place->buffer->op;
+  int64_t rows = hd_op_int(buffer, HD_ATTR_ROWS, 0), panel = hd_op_int(buffer, HD_ATTR_PANEL, 0);
+  if (!hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") || panel != HD_CK_CELL || k >= K_STEPS ||
+      col < 0 || col % 8) {
+    hd_ck_undecided(m, step->op, "B in a buffer that is not of rows of 128 bytes");
+    return false;
+  }
+  if (!hd_op_has(step->op, HD_ATTR_TRANS)) {
+    place->range = (hd_ck_range){.lo = col * panel, .hi = (col + 8) * panel, .n = 1};
+    return true;
+  }
+  int64_t elem = heddle_elem_get(hd_op_elem(buffer, HD_ATTR_TYPE))->container_bits / 8;
+  int64_t lo = col * elem / panel * rows * panel + k * rows / K_STEPS * panel;
+  place->range = (hd_ck_range){.lo = lo, .hi = lo + rows / K_STEPS * panel, .n = 1};
+  return true;
+}
+
+static uint32_t enter_read(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                           const hd_ck_place *place) {
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = place->slot, .value = w->now};
+  x.component = hd_ck_component(w->id, HD_CK_TIME);
+  return hd_ck_access_add(m, w, x);
+}
+
+/* The block that a tag of A names, when what was read is at its right place in the block. */
+int64_t hd_ck_block_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                       const hd_ck_place *place, uint64_t tag) {
+  int64_t slab = hd_op_int(place->buffer->op, HD_ATTR_SLAB_BYTES, 0);
+  int64_t byte = (int64_t)tag * HD_CK_CELL;
+  if (slab > 0 && byte % slab == place->range.lo % slab)
+    return byte / slab;
+  if (!m->stop)
+    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, place->slot),
+               "copy whole blocks to whole slabs", "byte %lld of A lies at byte %lld of the slot",
+               (long long)byte, (long long)place->range.lo);
+  return -1;
+}
+
+/* Granule and first column that a tag of B names. */
+void hd_ck_columns_of(const hd_ck_place *place, uint64_t tag, bool trans, int64_t k_step,
+                      hd_ck_content *content) {
+  const hd_op *buffer = place->buffer->op;
+  int64_t elem = heddle_elem_get(hd_op_elem(buffer, HD_ATTR_TYPE))->container_bits / 8;
+  int64_t byte = (int64_t)(tag >> 32), row = (int64_t)(tag & UINT32_MAX);
+  int64_t rows = hd_op_int(buffer, HD_ATTR_ROWS, 0);
+  content->step = (int32_t)k_step;
+  content->granule = trans ? (row - k_step * rows / K_STEPS) / (HD_CK_CELL / elem)
+                           : byte / HD_CK_CELL;
+  content->col = trans ? byte / elem : row;
+}
+
+static void load_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  hd_ck_place place;
+  int64_t lo;
+  if (!strip_place(m, w, step, &place, &lo))
+    return;
+  hd_ck_frag f = {.state = HD_CK_READY, .root = step->results[0], .content = empty};
+  uint64_t tag = hd_ck_access_read(m, w, enter_read(m, w, step, &place), place);
+  f.content.block = hd_ck_block_of(m, w, step, &place, tag);
+  f.content.strip = w->env[step->args[2]].i % 4;
+  f.content.step = step->op->kind == HD_OP_LOAD_META ? -1
+                                                     : (int32_t)hd_op_int(step->op, HD_ATTR_STEP, 0);
+  hd_ck_frag_define(m, w, step, f);
+}
+
+void hd_ck_load(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  hd_ck_place place;
+  if (step->op->kind != HD_OP_LOAD_B)
+    return load_a(m, w, step);
+  if (!column_place(m, w, step, &place))
+    return;
+  bool trans = hd_op_has(step->op, HD_ATTR_TRANS);
+  hd_ck_frag f = {.state = HD_CK_READY, .root = step->results[0], .content = empty};
+  uint64_t tag = hd_ck_access_read(m, w, enter_read(m, w, step, &place), place);
+  hd_ck_columns_of(&place, tag, trans, hd_op_int(step->op, HD_ATTR_STEP, 0), &f.content);
+  if (trans) {
+    int64_t elem = heddle_elem_get(hd_op_elem(place.buffer->op, HD_ATTR_TYPE))->container_bits / 8;
+    f.content.col += w->env[step->args[2]].i % (HD_CK_CELL / elem);
+  }
+  hd_ck_frag_define(m, w, step, f);
+}
+
+/* --- multiply ------------------------------------------------------------------------------------- */
+
+static uint64_t hash_step(int64_t granule, int32_t k_step) {
+  uint64_t x = (uint64_t)(granule * K_STEPS + k_step + 1) * 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 31) * 0xbf58476d1ce4e5b9u;
+  return x ^ x >> 27;
+}
+
+static const char *mismatch(const hd_ck_content *acc, const hd_ck_content *a,
+                            const hd_ck_content *meta, const hd_ck_content *b) {
+  if (a->block != meta->block || a->strip != meta->strip)
+    return "A and metadata come from different blocks or strips";
+  if (a->step != b->step)
+    return "A and B are of different k-steps";
+  if (acc->block >= 0 && acc->block != a->block - b->granule)
+    return "A and B are of different granules, or of another slab than before";
+  if (acc->strip >= 0 && (acc->strip != a->strip || acc->col != b->col))
+    return "the accumulators belong to another strip or column";
+  return NULL;
+}
+
+/* One k-step more in the accumulators. */
+hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                               const hd_ck_content *acc, const hd_ck_content *a,
+                               const hd_ck_content *meta, const hd_ck_content *b) {
+  const char *why = mismatch(acc, a, meta, b);
+  if (why && !m->stop)
+    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+               "operands of one granule, step, strip and column", "%s", why);
+  hd_ck_content sum = *acc;
+  sum.block = a->block - b->granule;
+  sum.strip = a->strip;
+  sum.col = b->col;
+  sum.n_steps++;
+  sum.sum += hash_step(b->granule, b->step);
+  return sum;
+}
+
+uint64_t hd_ck_full_sum(int64_t n_granules) {
+  uint64_t sum = 0;
+  for (int64_t g = 0; g < n_granules; g++)
+    for (int32_t s = 0; s < K_STEPS; s++)
+      sum += hash_step(g, s);
+  return sum;
+}
+
+/* Operands c, a, b, metadata. */
+void hd_ck_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  for (int32_t i = 0; i < 4; i++)
+    hd_ck_frag_use(m, w, step, i);
+  const hd_ck_content *c = &w->env[step->args[0]].frag.content;
+  const hd_ck_content *a = &w->env[step->args[1]].frag.content;
+  const hd_ck_content *b = &w->env[step->args[2]].frag.content;
+  const hd_ck_content *meta = &w->env[step->args[3]].frag.content;
+  hd_ck_frag d = {.state = HD_CK_READY, .root = -1};
+  d.content = hd_ck_accumulate(m, w, step, c, a, meta, b);
+  w->env[step->results[0]].frag.read_by = 0;
+  hd_ck_frag_define(m, w, step, d);
+}

@@ -1,0 +1,214 @@
+/* Which instances decide a kernel.
+ *
+ * What a kernel does depends on: granules of k in a tile (the trips of its main loop), tiles of a CTA,
+ * the CTA's place in its cluster, and masks at the edges. The sync is a ring of S slots with a phase
+ * bit, so that the whole state of the pipeline repeats after 2S stages up to a renaming of time: a main
+ * loop of 1 to 2S + 2 trips shows prologue, every (slot, phase) and drain, each after the other; two and
+ * three tiles a CTA let the next tile start at every slot and phase. What does not repeat would have to
+ * compare its index with a constant: constants past the trips that were run are refused (far_constant).
+ * That an instance had the trips it was meant to have is checked, never assumed. Sizes that the kernel
+ * fixes are run as they are: the first clusters, the last, and one without a tile. */
+#include "Check/check_instances.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANY = 1 << 20 };
+
+/* What the buffers say about the tile; only used to choose sizes that cross its edges. */
+typedef struct shape {
+  int64_t tile_m, tile_n, granule;
+  int32_t stages;
+  bool any_m, any_n, any_k; /* left to the launch */
+} shape;
+
+static heddle_status note_arg(void *user, hd_op *op) {
+  shape *s = user;
+  if (op->kind != HD_OP_ARG)
+    return HEDDLE_OK;
+  s->any_m = s->any_m || hd_op_is(op, HD_ATTR_ARG, "m");
+  s->any_n = s->any_n || hd_op_is(op, HD_ATTR_ARG, "n");
+  s->any_k = s->any_k || hd_op_is(op, HD_ATTR_ARG, "k");
+  return HEDDLE_OK;
+}
+
+static heddle_status find_trans(void *user, hd_op *op) {
+  *(bool *)user = *(bool *)user || hd_op_has(op, HD_ATTR_TRANS);
+  return HEDDLE_OK;
+}
+
+static bool is_transposed(const hd_op *kernel) {
+  bool trans = false;
+  hd_walk(kernel->regions[0], find_trans, &trans);
+  return trans;
+}
+
+static shape shape_of(const hd_ck_program *p) {
+  shape s = {.tile_m = 64, .tile_n = 64, .granule = 64, .stages = 1};
+  for (int32_t i = 0; i < p->n_buffers; i++) {
+    const hd_op *op = p->buffers[i].op;
+    int64_t slab = hd_op_int(op, HD_ATTR_SLAB_BYTES, 0), rows = hd_op_int(op, HD_ATTR_ROWS, 0);
+    int64_t elem = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8;
+    s.stages = p->buffers[i].stages > s.stages ? p->buffers[i].stages : s.stages;
+    if (slab > 0)
+      s.tile_m = p->buffers[i].bytes / slab * 64;
+    else if (rows > 0 && elem > 0) {
+      s.granule = HD_CK_CELL / elem;
+      s.tile_n = is_transposed(p->kernel) ? p->buffers[i].bytes / rows / elem : rows;
+    }
+  }
+  hd_walk(p->kernel->regions[0], note_arg, &s);
+  return s;
+}
+
+/* --- refusals that no instance shows -------------------------------------------------------------- */
+
+static bool is_index(const hd_value *v) {
+  return v->region && v->index == 0 && v->region->parent &&
+         v->region->parent->kind == HD_OP_FOR;
+}
+
+typedef struct constants {
+  hd_ck_kernel *k;
+  int64_t most;
+} constants;
+
+static heddle_status far_constant(void *user, hd_op *op) {
+  constants *c = user;
+  for (int32_t i = 0; op->kind == HD_OP_CMP && i < 2; i++) {
+    const hd_value *x = op->operands[i], *y = op->operands[1 - i];
+    if (is_index(x) && y->op && y->op->kind == HD_OP_CONST &&
+        hd_op_int(y->op, HD_ATTR_VALUE, 0) > c->most)
+      hd_ck_static_find(c->k, "undecided", op, "a loop bound instead of a condition",
+                        "a condition on a loop's index past the %lld trips that are checked",
+                        (long long)c->most);
+  }
+  return HEDDLE_OK;
+}
+
+/* --- one launch ------------------------------------------------------------------------------------- */
+
+static void run_cluster(hd_ck_kernel *k, const hd_ck_instance *at, hd_ck_extents *extents) {
+  hd_ck_machine m = {.program = &k->program, .options = k->options, .report = k->report,
+                     .at = *at, .steps_left = k->steps_left, .extents = extents};
+  m.dependent = hd_op_has(k->program.kernel, HD_ATTR_DEPENDENT);
+  k->report->n_instances++;
+  hd_ck_run(&m);
+  k->steps_left = m.steps_left;
+  hd_ck_machine_free(&m);
+}
+
+static bool is_clean(const hd_ck_kernel *k) { return k->report->n_findings == 0; }
+
+static void wrong_extent(hd_ck_kernel *k, const hd_op *op, const char *what, int64_t got,
+                         int64_t expected) {
+  hd_ck_static_find(k, "bounds", op, "the extents of the problem",
+                    "%s: the kernel says %lld, the problem has %lld", what, (long long)got,
+                    (long long)expected);
+}
+
+/* A ends with its last block; B's rows are k or n long. */
+static void check_extents(hd_ck_kernel *k, const shape *s, const hd_ck_instance *at,
+                          const hd_ck_extents *x) {
+  if (x->m < 0 || x->n_granules < 0)
+    return; /* nothing was stored: a cluster without a tile */
+  int64_t a_bytes = (x->m + 63) / 64 * x->n_granules * x->block_bytes;
+  int64_t granules = at->k >= 0 ? (at->k + s->granule - 1) / s->granule : x->n_granules;
+  if (x->n_granules != granules)
+    return wrong_extent(k, x->store_op, "granules of k summed up", x->n_granules, granules);
+  if (x->a_end > a_bytes)
+    return wrong_extent(k, x->a_op, "bytes of A", x->a_end, a_bytes);
+  if (x->b_rows < 0)
+    return;
+  bool trans = is_transposed(k->program.kernel);
+  int64_t elem = HD_CK_CELL / s->granule, k_elems = trans ? x->b_rows : x->b_row_bytes / elem;
+  int64_t n_elems = trans ? x->b_row_bytes / elem : x->b_rows;
+  if (n_elems != x->n)
+    return wrong_extent(k, x->b_op, "columns of B", n_elems, x->n);
+  if (at->k >= 0 ? k_elems != at->k : (k_elems + s->granule - 1) / s->granule != granules)
+    wrong_extent(k, x->b_op, "rows (k) of B", k_elems, at->k >= 0 ? at->k : granules * s->granule);
+}
+
+static void check_coverage(hd_ck_kernel *k, const hd_ck_extents *x) {
+  for (int64_t i = 0; x->stored && i < x->stored_rows * x->stored_cols && is_clean(k); i++)
+    if (!x->stored[i])
+      hd_ck_static_find(k, "coverage", x->store_op, "a tile for every strip and column",
+                        "row %lld, column %lld of D are never written",
+                        (long long)(i / x->stored_cols * 16), (long long)(i % x->stored_cols * 8));
+}
+
+/* Clusters [first, last] of a grid of n; all of them: D must be whole. Gives the tiles (in clusters) that
+ * the kernel says there are. */
+static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int32_t n,
+                        int32_t first, int32_t last) {
+  hd_ck_extents x = {.m = -1, .n = -1, .n_granules = -1, .b_rows = -1, .units = -1};
+  at.grid = n * k->program.cluster;
+  for (int32_t i = first; i <= last && is_clean(k); i++) {
+    at.block = i * k->program.cluster;
+    run_cluster(k, &at, &x);
+  }
+  if (is_clean(k))
+    check_extents(k, s, &at, &x);
+  if (is_clean(k) && first == 0 && last == n - 1)
+    check_coverage(k, &x);
+  free(x.stored);
+  return x.units;
+}
+
+/* --- launches of a problem -------------------------------------------------------------------------- */
+
+/* First and last cluster, and the ones between when they are few. */
+static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t n) {
+  if (n > MANY)
+    return hd_ck_static_find(k, "undecided", k->program.kernel, "a smaller problem",
+                             "%lld clusters", (long long)n);
+  if (n <= 8) {
+    run_grid(k, s, at, (int32_t)n, 0, (int32_t)n - 1);
+    return;
+  }
+  run_grid(k, s, at, (int32_t)n, 0, 1);
+  if (is_clean(k))
+    run_grid(k, s, at, (int32_t)n, (int32_t)n - 1, (int32_t)n - 1);
+}
+
+/* One tile; several tiles a CTA; a tile for each; none. */
+static void run_problem(hd_ck_kernel *k, const shape *s, hd_ck_instance at) {
+  int64_t units = run_grid(k, s, at, MANY, 0, 0);
+  if (!is_clean(k))
+    return;
+  if (units < 1) { /* no loop over tiles: the grid is the tiles */
+    int64_t rows = at.m < 0 ? 1 : (at.m + s->tile_m * k->program.cluster - 1) /
+                                      (s->tile_m * k->program.cluster);
+    return run_ends(k, s, at, rows * (at.n < 0 ? 1 : (at.n + s->tile_n - 1) / s->tile_n));
+  }
+  run_ends(k, s, at, units);
+  if (is_clean(k) && hd_op_has(k->program.kernel, HD_ATTR_PERSISTENT) && units > 1)
+    run_ends(k, s, at, (units + 2) / 3);
+  if (is_clean(k))
+    run_grid(k, s, at, (int32_t)units + 1, (int32_t)units, (int32_t)units);
+}
+
+static hd_ck_instance sizes(const shape *s, int64_t m, int64_t n, int64_t k) {
+  hd_ck_instance at = {.m = s->any_m ? m : -1, .n = s->any_n ? n : -1, .k = s->any_k ? k : -1};
+  at.ld = m > n ? m : n;
+  at.ld = ((k > at.ld ? k : at.ld) + 127) / 128 * 128;
+  return at;
+}
+
+/* Odd numbers of tiles, ragged edges. The pairs of a cluster get a tile that is not there. */
+void hd_ck_run_instances(hd_ck_kernel *k) {
+  shape s = shape_of(&k->program);
+  int64_t trips = 2 * s.stages + 2, tall = s.tile_m * k->program.cluster;
+  constants c = {k, trips};
+  if (s.any_k)
+    hd_walk(k->program.kernel->regions[0], far_constant, &c);
+  for (int64_t g = s.any_k ? trips : 1; g > 0 && is_clean(k); g--) {
+    run_problem(k, &s, sizes(&s, tall + 1, s.tile_n + 8, g * s.granule));
+    if (is_clean(k) && s.any_k)
+      run_problem(k, &s, sizes(&s, tall, s.tile_n, g * s.granule - s.granule / 2));
+  }
+  if (is_clean(k) && (s.any_m || s.any_n || s.any_k))
+    run_problem(k, &s, sizes(&s, 1, 1, 4));
+  if (is_clean(k) && (s.any_m || s.any_n))
+    run_problem(k, &s, sizes(&s, 2 * tall + 17, 2 * s.tile_n + 1, 3 * s.granule));
+}

@@ -1,0 +1,475 @@
+#include "Check/check_machine.h"
+
+#include <stdlib.h>
+
+/* --- setting up --------------------------------------------------------------------------------- */
+
+static void create_warps(hd_ck_machine *m) {
+  const hd_ck_program *p = m->program;
+  m->n_warps = p->n_warps * p->cluster;
+  m->n_components = m->n_warps * HD_CK_N_PARTS + p->cluster * p->n_barrier_slots;
+  m->warps = HD_NEW_ARRAY(&m->arena, hd_ck_warp, m->n_warps);
+  m->held = HD_NEW_ARRAY(&m->arena, hd_ck_value, p->n_values);
+  for (int32_t i = 0; i < m->n_warps; i++) {
+    hd_ck_warp *w = &m->warps[i];
+    *w = (hd_ck_warp){.id = i, .cta = i / p->n_warps, .index = i % p->n_warps, .role = -1};
+    w->env = HD_NEW_ARRAY(&m->arena, hd_ck_value, p->n_values);
+    w->clock = HD_NEW_ARRAY(&m->arena, uint32_t, m->n_components);
+    for (int32_t r = 0; r < p->n_roles; r++)
+      if (w->index >= p->roles[r].warp_lo &&
+          w->index < p->roles[r].warp_lo + p->roles[r].n_warps)
+        w->role = r;
+  }
+}
+
+static void create_shared(hd_ck_machine *m) {
+  const hd_ck_program *p = m->program;
+  int32_t n = 0;
+  for (int32_t i = 0; i < p->n_buffers; i++) {
+    m->cell_start[i] = n;
+    n += p->buffers[i].stages * (int32_t)((p->buffers[i].bytes + HD_CK_CELL - 1) / HD_CK_CELL);
+  }
+  m->cell_start[p->n_buffers] = n;
+  m->cells = HD_NEW_ARRAY(&m->arena, hd_ck_cell, n * p->cluster);
+  m->mbarriers = HD_NEW_ARRAY(&m->arena, hd_ck_mbarrier, p->n_barrier_slots * p->cluster);
+  for (int32_t i = 0; i < p->n_barrier_slots * p->cluster; i++) {
+    m->mbarriers[i].arriving = HD_NEW_ARRAY(&m->arena, uint32_t, m->n_components);
+    m->mbarriers[i].released = HD_NEW_ARRAY(&m->arena, uint32_t, m->n_components);
+  }
+}
+
+void hd_ck_machine_free(hd_ck_machine *m) {
+  const hd_ck_program *p = m->program;
+  for (int32_t i = 0; m->cells && i < m->cell_start[p->n_buffers] * p->cluster; i++)
+    free(m->cells[i].ids);
+  for (int32_t i = 0; m->mbarriers && i < p->n_barrier_slots * p->cluster; i++)
+    free(m->mbarriers[i].waits);
+  free(m->accesses);
+  hd_arena_free(&m->arena);
+}
+
+/* --- control flow ------------------------------------------------------------------------------- */
+
+static void mix_path(hd_ck_warp *w, uint64_t what) {
+  w->path = (w->path ^ what) * 0x9e3779b97f4a7c15u + 0x1234567;
+  w->path ^= w->path >> 29;
+}
+
+/* All at once: a value may move to where another one comes from. */
+static void copy_values(hd_ck_machine *m, hd_ck_warp *w, const int32_t *from, const int32_t *to,
+                        int32_t n) {
+  for (int32_t i = 0; i < n; i++)
+    m->held[i] = w->env[from[i]];
+  for (int32_t i = 0; i < n; i++)
+    w->env[to[i]] = m->held[i];
+}
+
+static void leave_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *loop) {
+  copy_values(m, w, loop->outs + 1, loop->results, loop->n_results);
+  w->at = loop->target;
+}
+
+/* The loop over tiles starts at the CTA's (or cluster's) index. */
+static void note_units(hd_ck_machine *m, const hd_ck_step *step, int64_t hi) {
+  const hd_op *lo = step->op->operands[0]->op;
+  if (lo && lo->kind == HD_OP_DIV)
+    lo = lo->operands[0]->op;
+  if (lo && lo->kind == HD_OP_BLOCK_INDEX)
+    m->extents->units = hi;
+}
+
+static void enter_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t lo = w->env[step->args[0]].i, hi = w->env[step->args[1]].i;
+  if (w->env[step->args[2]].i < 1)
+    return hd_ck_undecided(m, step->op, "a loop whose step is not positive");
+  if (w->depth == HD_CK_MAX_DEPTH)
+    return hd_ck_undecided(m, step->op, "loops nested more than 8 deep");
+  note_units(m, step, hi);
+  copy_values(m, w, step->args + 3, step->outs + 1, step->n_outs - 1);
+  mix_path(w, lo < hi);
+  if (lo >= hi)
+    return leave_loop(m, w, step);
+  w->env[step->outs[0]].i = lo;
+  w->loop[w->depth++] = lo;
+  w->at++;
+}
+
+static void next_iteration(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  const hd_ck_step *loop = &m->program->steps[step->target];
+  int64_t i = w->env[loop->outs[0]].i + w->env[loop->args[2]].i;
+  bool again = i < w->env[loop->args[1]].i;
+  copy_values(m, w, step->args, loop->outs + 1, step->n_args);
+  mix_path(w, again);
+  if (!again) {
+    w->depth--;
+    return leave_loop(m, w, loop);
+  }
+  w->env[loop->outs[0]].i = w->loop[w->depth - 1] = i;
+  w->at = step->target + 1;
+}
+
+static void branch(hd_ck_warp *w, const hd_ck_step *step) {
+  bool taken = w->env[step->args[0]].i != 0;
+  mix_path(w, taken ? 3 : 5);
+  w->at = taken ? w->at + 1 : step->target;
+}
+
+/* A role of thread-issued work is its first warp's alone. */
+static void enter_role(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  const hd_ck_role *role = &m->program->roles[step->role];
+  bool mine = w->role == step->role && (!role->single || w->index == role->warp_lo);
+  w->at = mine ? w->at + 1 : step->target;
+}
+
+/* --- ops ---------------------------------------------------------------------------------------- */
+
+/* Thread-issued ops run in one lane of the role's first warp. */
+static bool is_mine(const hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
+  if (hd_op_get_info(step->op->kind)->issuer != HD_BY_THREAD)
+    return true;
+  return w->index == (step->role < 0 ? 0 : m->program->roles[step->role].warp_lo);
+}
+
+static void commit_copies(hd_ck_warp *w) { w->copies_committed++; }
+
+static void wait_copies(hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t pending = hd_op_int(step->op, HD_ATTR_PENDING, 0);
+  if (pending >= w->copies_committed)
+    return;
+  uint32_t done = w->copies_committed - (uint32_t)pending;
+  w->copies_done = done > w->copies_done ? done : w->copies_done;
+}
+
+static void fence_proxy(hd_ck_warp *w) {
+  w->fenced = w->now;
+  w->copies_fenced = w->copies_done;
+}
+
+/* R8: nothing of the previous kernel's may be touched before grid.wait. */
+static void check_dependence(hd_ck_machine *m, hd_ck_warp *w, const hd_op *op) {
+  uint32_t effects = op->kind < HD_N_OPS ? hd_op_effects(op->kind) : 0;
+  bool global = effects & (HD_EFFECT_RD_GLOBAL | HD_EFFECT_WR_GLOBAL);
+  if (!m->dependent || w->grid_waited || !(global || op == m->program->kernel))
+    return;
+  hd_check_access at = hd_ck_here(m, w, op, -1);
+  hd_ck_find(m, "R8", (hd_check_access){0}, at, "grid.wait before the roles",
+             op == m->program->kernel ? "%s: the kernel ends without grid.wait"
+                                      : "%s touches global memory before grid.wait",
+             at.text);
+}
+
+/* The operands that a warpgroup's four warps must agree on: scalars and cursors. */
+static void mix_group(hd_ck_warp *w, const hd_ck_step *step) {
+  w->group_path = w->group_path * 31 + (uint64_t)w->at;
+  for (int32_t i = 0; i < step->n_args; i++)
+    if (step->op->operands[i]->type.kind != HD_TYPE_FRAG)
+      w->group_path = (w->group_path ^ (uint64_t)w->env[step->args[i]].i) * 0x9e3779b97f4a7c15u;
+}
+
+typedef void run_op(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+
+static run_op *memory_op(hd_op_kind kind) {
+  switch (kind) {
+  case HD_OP_COPY_BULK:
+    return hd_ck_copy_bulk;
+  case HD_OP_COPY_TMA:
+    return hd_ck_copy_tma;
+  case HD_OP_COPY_CP_ASYNC:
+  case HD_OP_COPY_LD_ST:
+    return hd_ck_copy_rows;
+  case HD_OP_LOAD_META:
+  case HD_OP_LOAD_A:
+  case HD_OP_LOAD_B:
+    return hd_ck_load;
+  case HD_OP_FRAG_ZERO:
+  case HD_OP_FRAG_UNDEF:
+    return hd_ck_frag_constant;
+  case HD_OP_MMA_SP:
+    return hd_ck_mma;
+  case HD_OP_WGMMA_SS:
+  case HD_OP_WGMMA_RS:
+    return hd_ck_wgmma;
+  case HD_OP_STORE_TILE:
+    return hd_ck_store;
+  default:
+    return NULL;
+  }
+}
+
+static run_op *sync_op(hd_op_kind kind) {
+  switch (kind) {
+  case HD_OP_BARRIER_INIT:
+    return hd_ck_barrier_init;
+  case HD_OP_BARRIER_EXPECT:
+    return hd_ck_barrier_expect;
+  case HD_OP_BARRIER_ARRIVE:
+    return hd_ck_barrier_arrive;
+  case HD_OP_WGMMA_FENCE:
+    return hd_ck_wgmma_fence;
+  case HD_OP_WGMMA_WAIT:
+    return hd_ck_wgmma_wait;
+  default:
+    return NULL;
+  }
+}
+
+/* Sync ops that touch nothing but the warp. False: not one. */
+static bool own_op(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  switch (step->op->kind) {
+  case HD_OP_FENCE_BARRIER_INIT:
+    return hd_ck_barrier_fence_inits(m, w), true;
+  case HD_OP_FENCE_PROXY:
+    return fence_proxy(w), true;
+  case HD_OP_CP_ASYNC_COMMIT:
+    return commit_copies(w), true;
+  case HD_OP_CP_ASYNC_WAIT:
+    return wait_copies(w, step), true;
+  case HD_OP_WGMMA_COMMIT:
+    return w->wgmma_committed++, true;
+  case HD_OP_GRID_WAIT:
+    return w->grid_waited = true, true;
+  case HD_OP_GRID_LAUNCH:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static void run_one(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  hd_op_kind kind = step->op->kind;
+  if (kind == HD_OP_SELECT && step->op->results[0]->type.kind == HD_TYPE_FRAG)
+    return hd_ck_undecided(m, step->op, "a fragment chosen by select");
+  if (hd_ck_scalar(m, w, step))
+    return;
+  mix_path(w, (uint64_t)w->at << 4);
+  if (hd_op_get_info(kind)->issuer == HD_BY_WARPGROUP)
+    mix_group(w, step);
+  if (!is_mine(m, w, step))
+    return;
+  check_dependence(m, w, step->op);
+  run_op *run = memory_op(kind) ? memory_op(kind) : sync_op(kind);
+  if (run)
+    run(m, w, step);
+  else if (!own_op(m, w, step))
+    hd_ck_undecided(m, step->op, "an op whose effects the checker does not know yet");
+}
+
+static bool is_meeting(hd_op_kind kind) {
+  return kind == HD_OP_CTA_SYNC || kind == HD_OP_ROLE_SYNC || kind == HD_OP_CLUSTER_SYNC;
+}
+
+/* Executes an op; the warp stays at it when it has to stop. */
+static void run_or_stop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  hd_op_kind kind = step->op->kind;
+  if (is_meeting(kind))
+    w->state = HD_CK_AT_SYNC;
+  else if (kind == HD_OP_BARRIER_WAIT && !hd_ck_barrier_wait(m, w, step))
+    w->state = HD_CK_AT_BARRIER;
+  else {
+    if (kind == HD_OP_BARRIER_WAIT)
+      mix_path(w, (uint64_t)w->at << 4);
+    else
+      run_one(m, w, step);
+    w->at++;
+  }
+}
+
+static void advance(hd_ck_machine *m, hd_ck_warp *w) {
+  const hd_ck_step *step = &m->program->steps[w->at];
+  w->now++;
+  w->clock[hd_ck_component(w->id, HD_CK_TIME)] = w->now;
+  switch (step->code) {
+  case HD_CK_OP:
+    return run_or_stop(m, w, step);
+  case HD_CK_FOR:
+    return enter_loop(m, w, step);
+  case HD_CK_NEXT:
+    return next_iteration(m, w, step);
+  case HD_CK_IF:
+    return branch(w, step);
+  case HD_CK_JOIN:
+    copy_values(m, w, step->args, step->outs, step->n_args);
+    w->at = step->target;
+    return;
+  case HD_CK_ROLE:
+    return enter_role(m, w, step);
+  default:
+    w->state = HD_CK_DONE;
+    check_dependence(m, w, m->program->kernel);
+  }
+}
+
+/* --- meeting points ------------------------------------------------------------------------------- */
+
+typedef struct group { /* of warps that meet */
+  int32_t cta, role;   /* -1: all */
+} group;
+
+static bool is_in(const hd_ck_machine *m, const hd_ck_warp *w, group g) {
+  (void)m;
+  return (g.cta < 0 || w->cta == g.cta) && (g.role < 0 || w->role == g.role);
+}
+
+/* The step at which all warps of the group stand; -1 when they do not. */
+static int32_t standing_at(const hd_ck_machine *m, group g) {
+  int32_t at = -1;
+  for (int32_t i = 0; i < m->n_warps; i++) {
+    const hd_ck_warp *w = &m->warps[i];
+    if (!is_in(m, w, g))
+      continue;
+    if (w->state != HD_CK_AT_SYNC || (at >= 0 && w->at != at))
+      return -1;
+    at = w->at;
+  }
+  return at;
+}
+
+static void meet(hd_ck_machine *m, group g) {
+  hd_arena scratch = {0};
+  uint32_t *all = HD_NEW_ARRAY(&scratch, uint32_t, m->n_components);
+  for (int32_t i = 0; i < m->n_warps; i++)
+    if (is_in(m, &m->warps[i], g))
+      hd_ck_release_to(m, &m->warps[i], HD_CK_PUBLISH, all);
+  for (int32_t i = 0; i < m->n_warps; i++) {
+    hd_ck_warp *w = &m->warps[i];
+    if (!is_in(m, w, g))
+      continue;
+    hd_ck_join(w->clock, all, m->n_components);
+    mix_path(w, (uint64_t)w->at << 4);
+    w->state = HD_CK_RUNNING;
+    w->at++;
+  }
+  hd_arena_free(&scratch);
+}
+
+static bool try_meeting(hd_ck_machine *m, group g, hd_op_kind kind) {
+  int32_t at = standing_at(m, g);
+  if (at < 0 || m->program->steps[at].op->kind != kind)
+    return false;
+  meet(m, g);
+  return true;
+}
+
+static bool advance_meetings(hd_ck_machine *m) {
+  bool any = try_meeting(m, (group){-1, -1}, HD_OP_CLUSTER_SYNC);
+  for (int32_t cta = 0; cta < m->program->cluster; cta++) {
+    any = try_meeting(m, (group){cta, -1}, HD_OP_CTA_SYNC) || any;
+    for (int32_t role = 0; role < m->program->n_roles; role++)
+      any = try_meeting(m, (group){cta, role}, HD_OP_ROLE_SYNC) || any;
+  }
+  return any;
+}
+
+/* --- the end -------------------------------------------------------------------------------------- */
+
+static const hd_ck_warp *first_stuck(const hd_ck_machine *m) {
+  for (int32_t i = 0; i < m->n_warps; i++)
+    if (m->warps[i].state != HD_CK_DONE)
+      return &m->warps[i];
+  return NULL;
+}
+
+static void report_deadlock(hd_ck_machine *m) {
+  for (int32_t i = 0; i < m->n_warps && !m->stop; i++) {
+    const hd_ck_warp *w = &m->warps[i];
+    if (w->state == HD_CK_DONE)
+      continue;
+    const hd_ck_step *step = &m->program->steps[w->at];
+    int64_t cursor = step->n_args == 2 ? w->env[step->args[1]].i : -1;
+    int32_t slot = w->state == HD_CK_AT_BARRIER ? hd_ck_slot(cursor) : -1;
+    hd_check_access at = hd_ck_here(m, w, step->op, slot);
+    hd_ck_find(m, "deadlock", (hd_check_access){0}, at,
+               "the arrivals (or the other warps' sync) that it waits for",
+               "%s waits for ever", at.text);
+  }
+}
+
+static void check_agreement(hd_ck_machine *m) {
+  for (int32_t i = 0; i < m->n_warps; i++) {
+    const hd_ck_warp *w = &m->warps[i];
+    const hd_ck_role *role = w->role < 0 ? NULL : &m->program->roles[w->role];
+    if (!role || role->single)
+      continue;
+    int32_t inside = w->index - role->warp_lo;
+    const hd_ck_warp *lead = w - inside, *quad = w - inside % 4;
+    hd_check_access at = hd_ck_here(m, w, role->op, -1);
+    if (w->path != lead->path)
+      hd_ck_find(m, "uniform", (hd_check_access){0}, at, "conditions that do not depend on the warp",
+                 "warp %d takes another way through role \"%s\" than its first warp", w->index,
+                 role->name);
+    else if (w->group_path != quad->group_path)
+      hd_ck_find(m, "uniform", (hd_check_access){0}, at, "operands that the warpgroup agrees on",
+                 "warp %d gives a warpgroup's op other operands than warp %d", w->index,
+                 quad->index);
+  }
+}
+
+/* R4: a CTA of a cluster may not end while another may still reach into it. */
+static void check_reached(hd_ck_machine *m, int32_t cta, const uint32_t *known) {
+  for (int32_t i = 0; i < m->n_warps && !m->stop; i++) {
+    const hd_ck_warp *w = &m->warps[i];
+    if (w->cta == cta || !w->remote_op || known[hd_ck_component(i, HD_CK_TIME)] >= w->remote_time)
+      continue;
+    hd_check_access at = hd_ck_here(m, w, w->remote_op, -1);
+    hd_ck_find(m, "R4", (hd_check_access){0}, at, "cluster.sync at the end of the kernel",
+               "%s reaches into a CTA that may have ended", at.text);
+  }
+}
+
+static void check_landed(hd_ck_machine *m, int32_t cta, const uint32_t *known) {
+  for (int32_t i = 0; i < m->program->n_barrier_slots && !m->stop; i++) {
+    const hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, cta, i);
+    if (known[hd_ck_barrier_component(m, cta, i)] >= b->landing)
+      continue;
+    hd_check_access at = {.op = b->last, .text = hd_op_get_info(b->last->kind)->text,
+                          .role = "kernel", .cta = cta, .slot = i, .iteration = -1};
+    hd_ck_find(m, "R1", (hd_check_access){0}, at, "barrier.wait for the last copy",
+               "the kernel may end before a copy has landed");
+  }
+}
+
+static void check_leaving(hd_ck_machine *m) {
+  hd_arena scratch = {0};
+  for (int32_t cta = 0; cta < m->program->cluster && !m->stop; cta++) {
+    uint32_t *known = HD_NEW_ARRAY(&scratch, uint32_t, m->n_components);
+    for (int32_t i = 0; i < m->n_warps; i++)
+      if (m->warps[i].cta == cta)
+        hd_ck_join(known, m->warps[i].clock, m->n_components);
+    check_reached(m, cta, known);
+    check_landed(m, cta, known);
+  }
+  hd_arena_free(&scratch);
+}
+
+static void finish(hd_ck_machine *m) {
+  if (m->stop)
+    return;
+  if (first_stuck(m))
+    return report_deadlock(m);
+  hd_ck_barriers_finish(m);
+  check_agreement(m);
+  check_leaving(m);
+}
+
+static void run_warp(hd_ck_machine *m, hd_ck_warp *w) {
+  if (w->state == HD_CK_AT_BARRIER)
+    w->state = HD_CK_RUNNING;
+  while (w->state == HD_CK_RUNNING && !m->stop) {
+    if (m->steps_left-- == 0)
+      return hd_ck_undecided(m, m->program->kernel, "more work than the checker's budget of steps");
+    m->report->n_steps++;
+    advance(m, w);
+  }
+}
+
+void hd_ck_run(hd_ck_machine *m) {
+  create_warps(m);
+  create_shared(m);
+  bool again = true;
+  while (again && !m->stop) {
+    for (int32_t i = 0; i < m->n_warps; i++)
+      run_warp(m, &m->warps[i]);
+    again = !m->stop && first_stuck(m) && (advance_meetings(m) | hd_ck_barriers_advance(m));
+  }
+  finish(m);
+}

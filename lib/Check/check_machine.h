@@ -1,0 +1,275 @@
+/* Check/check_machine.h: executes a kernel's roles on one cluster, warp by warp, and compares every
+ * access with the history of its place.
+ *
+ * Time is a vector clock. Its components:
+ *
+ *   6 a warp   TIME    operations of the warp: reads by generic code, arrivals
+ *              LANES   its generic writes; a warp knows of its own ones only after a barrier, because
+ *                      the lanes (and warps) of a role share a copy in an order nobody fixes
+ *              FENCED  its generic writes that a fence.proxy_async followed
+ *              COPIED  its cp.async groups that are complete, FENCED_COPIES those fenced afterwards
+ *              WGMMA   its wgmma groups that are complete
+ *   1 a slot of an mbarrier: phases that are complete
+ *
+ * An access is over, for a warp, when the warp's clock holds its component at its value. That is a
+ * property of the sync alone, so that one run decides for every schedule: provided that no arrival or
+ * wait can meet another phase than here, which hd_ck_barrier_... check as rule `phase`. */
+#ifndef HD_CHECK_MACHINE_H
+#define HD_CHECK_MACHINE_H
+
+#include "Check/check.h"
+#include "Check/check_program.h"
+
+enum { HD_CK_CELL = 128, HD_CK_MAX_CLUSTER = 4, HD_CK_MAX_DEPTH = 8 };
+
+/* Components of a warp. ORDER CLOCK. */
+enum {
+  HD_CK_TIME,
+  HD_CK_LANES,
+  HD_CK_FENCED,
+  HD_CK_COPIED,
+  HD_CK_FENCED_COPIES,
+  HD_CK_WGMMA,
+  HD_CK_N_PARTS
+};
+
+/* Values of an instance. -1: not decided by the launch. */
+typedef struct hd_ck_instance {
+  int64_t m, n, k, ld;
+  int32_t grid, block; /* CTAs of the grid; first block of the cluster that runs */
+} hd_ck_instance;
+
+typedef enum hd_ck_frag_state {
+  HD_CK_NOTHING,
+  HD_CK_UNDEFINED, /* frag.undef: registers without a value */
+  HD_CK_READY,     /* may be used by generic code */
+  HD_CK_SEALED,    /* passed through wgmma.fence */
+  HD_CK_FLYING     /* result of a wgmma that is not waited for */
+} hd_ck_frag_state;
+
+/* What a fragment holds. A and metadata: block of the packed order and 16-row strip in it. B: granule
+ * and column. Accumulators: strip and column, block minus granule (the same for all that may be summed
+ * up), and the k-steps so far. -1: nothing yet. */
+typedef struct hd_ck_content {
+  int64_t block, granule, strip, col;
+  int32_t step, n_steps;
+  uint64_t sum; /* of a hash of every k-step */
+} hd_ck_content;
+
+typedef struct hd_ck_frag {
+  hd_ck_frag_state state;
+  bool spent;        /* a wgmma took its registers over */
+  bool undefined;    /* SEALED without a value */
+  uint32_t group;    /* FLYING: the wgmma group that makes it */
+  uint32_t touched;  /* clock of the last access by generic code */
+  uint32_t read_by;  /* last wgmma group that reads it as A, plus 1; 0 = none */
+  int32_t root;      /* number of the value that was loaded; -1 = none */
+  const hd_op *made; /* the op that made the value */
+  hd_ck_content content;
+} hd_ck_frag;
+
+/* A scalar; a cursor is slot | phase << 16 | stages << 32. */
+typedef struct hd_ck_value {
+  int64_t i;
+  hd_ck_frag frag;
+} hd_ck_value;
+
+typedef enum hd_ck_warp_state {
+  HD_CK_RUNNING,
+  HD_CK_AT_BARRIER, /* barrier.wait not satisfied */
+  HD_CK_AT_SYNC,    /* cta.sync, role.sync, cluster.sync */
+  HD_CK_DONE
+} hd_ck_warp_state;
+
+typedef struct hd_ck_warp {
+  int32_t id, cta, index, role; /* id: in the cluster; index: in the CTA; role: -1 none */
+  int32_t at;                   /* next step */
+  hd_ck_warp_state state;
+  hd_ck_value *env;
+  uint32_t *clock;
+  uint32_t now, fenced, copies_fenced;
+  uint32_t copies_done, copies_committed;
+  uint32_t wgmma_committed, wgmma_fence;
+  bool grid_waited;
+  const hd_op *remote_op; /* last op that reached into another CTA, and when */
+  uint32_t remote_time;
+  uint32_t n_shared_work; /* role-issued copies so far: their number names the occurrence */
+  int64_t loop[HD_CK_MAX_DEPTH];
+  int32_t depth;
+  uint64_t path; /* hash of what was executed: warps of a role must agree */
+  uint64_t group_path; /* the same with operands: warps of a warpgroup must agree */
+} hd_ck_warp;
+
+typedef enum hd_ck_access_kind {
+  HD_CK_READ,       /* by generic code: over when issued (value in a register) */
+  HD_CK_WRITE,      /* st.shared */
+  HD_CK_COPY,       /* cp.async */
+  HD_CK_BULK,       /* bulk copy or TMA: over with a phase */
+  HD_CK_WGMMA_READ, /* over with a wgmma group */
+} hd_ck_access_kind;
+
+typedef struct hd_ck_access {
+  const hd_op *op;
+  hd_ck_access_kind kind;
+  int32_t warp, slot;
+  uint32_t component, value; /* over for who has clock[component] >= value */
+  uint32_t occurrence;       /* role-issued work; 0 = other */
+  int64_t iteration;
+} hd_ck_access;
+
+/* 128 bytes of a slot: who wrote them last, and who has read them since. */
+typedef struct hd_ck_cell {
+  uint32_t *ids; /* accesses; the writes first; owned */
+  uint16_t n_writes, n, cap;
+  uint64_t tag; /* what the writes brought: consecutive cells hold consecutive tags */
+} hd_ck_cell;
+
+typedef struct hd_ck_wait {
+  int32_t warp;
+  uint32_t time;
+  const hd_op *op;
+} hd_ck_wait;
+
+/* One slot of an mbarrier of one CTA. */
+typedef struct hd_ck_mbarrier {
+  uint32_t *arriving, *released; /* clocks: of the running phase's arrivals, of the last phase */
+  uint32_t completed, arrived, landing; /* landing: the last phase that bytes land in, plus 1 */
+  int64_t expected, landed;
+  const hd_op *init, *last; /* last arrival or copy */
+  int32_t init_warp;
+  uint32_t init_time, init_fenced; /* 0: not yet */
+  hd_ck_wait *waits; /* owned */
+  int32_t n_waits, cap_waits;
+} hd_ck_mbarrier;
+
+/* What the kernel says about its operands, over all clusters of a launch; compared with each other, and
+ * with the sizes that the instance gave. -1 (or 0 for ends): not said yet. */
+typedef struct hd_ck_extents {
+  int64_t m, n;       /* as store.tile says */
+  int64_t units;      /* tiles (in clusters) of the loop over tiles */
+  int64_t n_granules; /* that accumulators held when they were stored */
+  int64_t a_end, block_bytes;
+  int64_t b_rows, b_row_bytes; /* as the row copies of B say */
+  bool b_transposed;
+  const hd_op *a_op, *b_op, *store_op;
+  uint8_t *stored; /* 16 x 8 blocks of D that were written; owned */
+  int64_t stored_rows, stored_cols;
+} hd_ck_extents;
+
+typedef struct hd_ck_machine {
+  const hd_ck_program *program;
+  const hd_check_options *options;
+  hd_check_report *report;
+  hd_ck_instance at;
+  hd_arena arena;
+  hd_ck_warp *warps;
+  hd_ck_value *held; /* scratch: as many values as the program has */
+  int32_t n_warps, n_components, cell_start[HD_CK_MAX_RINGS + 1]; /* cells of a CTA by buffer */
+  hd_ck_cell *cells;
+  hd_ck_mbarrier *mbarriers;
+  hd_ck_access *accesses; /* owned */
+  uint32_t n_accesses, cap_accesses;
+  uint64_t steps_left;
+  bool stop;     /* a finding ended the run */
+  bool dependent;
+  hd_ck_extents *extents;
+} hd_ck_machine;
+
+/* --- check_machine.c --- */
+/* Runs one cluster. */
+void hd_ck_run(hd_ck_machine *machine);
+void hd_ck_machine_free(hd_ck_machine *machine);
+/* Numbers of components. */
+static inline uint32_t hd_ck_component(int32_t warp, int32_t part) {
+  return (uint32_t)(warp * HD_CK_N_PARTS + part);
+}
+uint32_t hd_ck_barrier_component(const hd_ck_machine *m, int32_t cta, int32_t slot);
+hd_ck_mbarrier *hd_ck_mbarrier_at(hd_ck_machine *m, int32_t cta, int32_t slot);
+static inline int32_t hd_ck_slot(int64_t cursor) { return (int32_t)(cursor & 0xffff); }
+static inline int32_t hd_ck_phase(int64_t cursor) { return (int32_t)(cursor >> 16 & 1); }
+static inline int32_t hd_ck_stages(int64_t cursor) { return (int32_t)(cursor >> 32); }
+
+/* --- check_scalar.c --- */
+/* Executes a scalar op; false when the op is not one. */
+bool hd_ck_scalar(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+
+/* --- check_clock.c --- */
+void hd_ck_join(uint32_t *into, const uint32_t *from, int32_t n);
+/* What the warp makes known: everything (publish: all threads synchronise), or through one elected
+ * lane (its writes as far as other lanes know them), or to another CTA under R3 (no writes). */
+typedef enum hd_ck_release { HD_CK_PUBLISH, HD_CK_ELECTED, HD_CK_REMOTE } hd_ck_release;
+void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release how,
+                      uint32_t *into);
+
+/* --- check_shared.c --- */
+/* Bytes [lo, hi) of a slot, and the same again every `pitch` bytes, n times in all; when read, the tag
+ * grows by tag_step from one to the next. */
+typedef struct hd_ck_range {
+  int64_t lo, hi, pitch;
+  int32_t n;
+  uint64_t tag_step;
+} hd_ck_range;
+typedef struct hd_ck_place {
+  const hd_ck_ring *buffer;
+  int32_t cta, slot;
+  hd_ck_range range;
+} hd_ck_place;
+uint32_t hd_ck_access_add(hd_ck_machine *m, const hd_ck_warp *w, hd_ck_access access);
+/* Checks the access against the history of the place and enters it. tag: of the first cell. */
+void hd_ck_access_write(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place,
+                        uint64_t tag);
+/* Gives the tag of the first cell; the others must follow it (else finding `data`). */
+uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place);
+/* Slot and buffer of operands; false after a finding. */
+bool hd_ck_place_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
+                    int32_t cursor, hd_ck_place *place);
+
+/* --- check_barrier.c --- */
+/* Each executes a sync op. barrier_wait gives false when the warp must stop. */
+void hd_ck_barrier_init(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_barrier_fence_inits(hd_ck_machine *m, hd_ck_warp *w);
+void hd_ck_barrier_expect(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_barrier_arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+bool hd_ck_barrier_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+/* Bytes of a copy that will land at the slot of a CTA's barrier; gives the phase. */
+uint32_t hd_ck_barrier_land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
+                            int32_t operand, int32_t cta, int32_t slot, int64_t bytes);
+/* All warps have stopped: completes what is complete. False: nothing is. */
+bool hd_ck_barriers_advance(hd_ck_machine *m);
+/* The cluster has ended: nothing may still be on its way. */
+void hd_ck_barriers_finish(hd_ck_machine *m);
+
+/* --- check_copy.c, check_fragment.c, check_wgmma.c, check_store.c --- */
+void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_load(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_frag_constant(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_wgmma_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_wgmma_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+/* Generic code uses the fragment: it must not be on its way. */
+void hd_ck_frag_use(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand);
+void hd_ck_frag_define(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_frag frag);
+int64_t hd_ck_block_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                       const hd_ck_place *place, uint64_t tag);
+void hd_ck_columns_of(const hd_ck_place *place, uint64_t tag, bool trans, int64_t k_step,
+                      hd_ck_content *content);
+hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                               const hd_ck_content *acc, const hd_ck_content *a,
+                               const hd_ck_content *meta, const hd_ck_content *b);
+uint64_t hd_ck_full_sum(int64_t n_granules);
+
+/* --- check_finding.c --- */
+/* Describes an occurrence of the step that the warp executes, or of an earlier access. */
+hd_check_access hd_ck_here(hd_ck_machine *m, const hd_ck_warp *w, const hd_op *op, int32_t slot);
+hd_check_access hd_ck_there(hd_ck_machine *m, const hd_ck_access *access);
+/* Adds a finding (once for the same rule and ops) and ends the run when there are enough. */
+void hd_ck_find(hd_ck_machine *m, const char *rule, hd_check_access first, hd_check_access second,
+                const char *remedy, const char *format, ...) __attribute__((format(printf, 6, 7)));
+/* A finding of rule "undecided". */
+void hd_ck_undecided(hd_ck_machine *m, const hd_op *op, const char *why);
+
+#endif

@@ -1,0 +1,241 @@
+#include "Check/check_program.h"
+
+#include <stdlib.h>
+
+/* --- numbering of values ------------------------------------------------------------------- */
+
+static int32_t place_of(const hd_ck_program *p, const hd_value *value) {
+  uint64_t hash = (uint64_t)(uintptr_t)value * 0x9e3779b97f4a7c15u;
+  int32_t at = (int32_t)(hash >> 40) & (p->cap_values - 1);
+  while (p->values[at] && p->values[at] != value)
+    at = (at + 1) & (p->cap_values - 1);
+  return at;
+}
+
+int32_t hd_ck_number(const hd_ck_program *p, const hd_value *value) {
+  int32_t at = place_of(p, value);
+  return p->values[at] ? p->numbers[at] : -1;
+}
+
+static void grow_values(hd_ck_program *p) {
+  hd_ck_program old = *p;
+  p->cap_values = old.cap_values ? 2 * old.cap_values : 1024;
+  p->values = calloc((size_t)p->cap_values, sizeof *p->values);
+  p->numbers = calloc((size_t)p->cap_values, sizeof *p->numbers);
+  if (!p->values || !p->numbers)
+    abort(); /* as hd_xmalloc */
+  for (int32_t i = 0; i < old.cap_values; i++)
+    if (old.values[i]) {
+      int32_t at = place_of(p, old.values[i]);
+      p->values[at] = old.values[i];
+      p->numbers[at] = old.numbers[i];
+    }
+  free(old.values);
+  free(old.numbers);
+}
+
+static int32_t number_of(hd_ck_program *p, const hd_value *value) {
+  if (2 * p->n_values >= p->cap_values)
+    grow_values(p);
+  int32_t at = place_of(p, value);
+  if (!p->values[at]) {
+    p->values[at] = value;
+    p->numbers[at] = p->n_values++;
+  }
+  return p->numbers[at];
+}
+
+static int32_t *numbers_of(hd_ck_program *p, hd_value *const *values, int32_t n) {
+  int32_t *numbers = HD_NEW_ARRAY(&p->arena, int32_t, n > 0 ? n : 1);
+  for (int32_t i = 0; i < n; i++)
+    numbers[i] = number_of(p, values[i]);
+  return numbers;
+}
+
+/* --- declarations -------------------------------------------------------------------------- */
+
+static void refuse(hd_ck_program *p, const hd_op *op, const char *why) {
+  if (p->refusal)
+    return;
+  p->refusal = why;
+  p->refused = op;
+}
+
+static void add_ring(hd_ck_program *p, const hd_op *op, hd_ck_ring *rings, int32_t *n,
+                     int32_t *n_slots) {
+  int64_t stages = hd_op_int(op, HD_ATTR_STAGES, 0);
+  if (*n == HD_CK_MAX_RINGS || stages < 1 || stages > 64)
+    return refuse(p, op, "more than 16 buffers or barriers, or not 1 to 64 stages");
+  rings[(*n)++] = (hd_ck_ring){.op = op,
+                               .stages = (int32_t)stages,
+                               .first = *n_slots,
+                               .bytes = hd_op_int(op, HD_ATTR_BYTES, 0),
+                               .count = hd_op_int(op, HD_ATTR_COUNT, 0)};
+  *n_slots += (int32_t)stages;
+}
+
+static const hd_ck_ring *ring_of(const hd_ck_ring *rings, int32_t n, const hd_value *value) {
+  for (int32_t i = 0; i < n; i++)
+    if (rings[i].op == value->op)
+      return &rings[i];
+  return NULL;
+}
+
+const hd_ck_ring *hd_ck_buffer(const hd_ck_program *p, const hd_value *value) {
+  return ring_of(p->buffers, p->n_buffers, value);
+}
+
+const hd_ck_ring *hd_ck_barrier(const hd_ck_program *p, const hd_value *value) {
+  return ring_of(p->barriers, p->n_barriers, value);
+}
+
+/* Work that needs more than one thread. barrier.wait alone does not: a warp that only waits has no
+ * business in the role. */
+static heddle_status find_wide(void *user, hd_op *op) {
+  hd_op_issuer by = hd_op_get_info(op->kind)->issuer;
+  bool wide = by != HD_BY_NONE && by != HD_BY_THREAD && op->kind != HD_OP_BARRIER_WAIT;
+  return wide ? (*(bool *)user = true, HEDDLE_MISMATCH) : HEDDLE_OK;
+}
+
+static void add_role(hd_ck_program *p, const hd_op *op) {
+  if (p->n_roles == HD_CK_MAX_ROLES)
+    return refuse(p, op, "more than 8 roles");
+  bool wide = false;
+  hd_walk(op->regions[0], find_wide, &wide);
+  p->roles[p->n_roles++] = (hd_ck_role){.op = op,
+                                        .name = hd_op_str(op, HD_ATTR_NAME),
+                                        .warp_lo = (int32_t)hd_op_int(op, HD_ATTR_WARP_LO, 0),
+                                        .n_warps = (int32_t)hd_op_int(op, HD_ATTR_N_WARPS, 0),
+                                        .single = !wide};
+}
+
+/* --- steps --------------------------------------------------------------------------------- */
+
+static int32_t push(hd_ck_program *p, hd_ck_code code, const hd_op *op, int32_t role) {
+  hd_ck_step step = {.code = code, .op = op, .role = role, .target = -1};
+  HD_PUSH(p->steps, p->n_steps, p->cap_steps, step);
+  return p->n_steps - 1;
+}
+
+static void set_args(hd_ck_program *p, int32_t at, const hd_op *op) {
+  p->steps[at].args = numbers_of(p, op->operands, op->n_operands);
+  p->steps[at].n_args = op->n_operands;
+}
+
+static void set_results(hd_ck_program *p, int32_t at, const hd_op *op) {
+  p->steps[at].results = numbers_of(p, op->results, op->n_results);
+  p->steps[at].n_results = op->n_results;
+}
+
+static void flatten(hd_ck_program *p, const hd_region *region, int32_t role);
+
+static const hd_op *end_of(hd_ck_program *p, const hd_region *region, const hd_op *op, int32_t n) {
+  const hd_op *yield = region->last;
+  if (yield && yield->kind == HD_OP_YIELD && yield->n_operands == n)
+    return yield;
+  refuse(p, op, "a region that does not end with the yield of its values");
+  return NULL;
+}
+
+static void flatten_for(hd_ck_program *p, const hd_op *op, int32_t role) {
+  const hd_region *body = op->regions[0];
+  const hd_op *yield = end_of(p, body, op, op->n_results);
+  if (!yield)
+    return;
+  int32_t at = push(p, HD_CK_FOR, op, role);
+  set_args(p, at, op);
+  set_results(p, at, op);
+  p->steps[at].outs = numbers_of(p, body->args, body->n_args);
+  p->steps[at].n_outs = body->n_args;
+  flatten(p, body, role);
+  int32_t next = push(p, HD_CK_NEXT, yield, role);
+  set_args(p, next, yield);
+  p->steps[next].target = at;
+  p->steps[at].target = p->n_steps;
+}
+
+static void flatten_branch(hd_ck_program *p, const hd_op *op, int which, int32_t role) {
+  const hd_op *yield = end_of(p, op->regions[which], op, op->n_results);
+  if (!yield)
+    return;
+  flatten(p, op->regions[which], role);
+  int32_t join = push(p, HD_CK_JOIN, yield, role);
+  set_args(p, join, yield);
+  p->steps[join].outs = numbers_of(p, op->results, op->n_results);
+  p->steps[join].n_outs = op->n_results;
+}
+
+static void flatten_if(hd_ck_program *p, const hd_op *op, int32_t role) {
+  int32_t at = push(p, HD_CK_IF, op, role);
+  set_args(p, at, op);
+  flatten_branch(p, op, 0, role);
+  int32_t join = p->n_steps - 1;
+  p->steps[at].target = p->n_steps;
+  flatten_branch(p, op, 1, role);
+  if (p->refusal)
+    return;
+  p->steps[join].target = p->n_steps;
+  p->steps[p->n_steps - 1].target = p->n_steps;
+}
+
+static void flatten_role(hd_ck_program *p, const hd_op *op, int32_t role) {
+  if (role >= 0)
+    return refuse(p, op, "a role inside a role");
+  int32_t at = push(p, HD_CK_ROLE, op, p->n_roles);
+  add_role(p, op);
+  if (p->refusal)
+    return;
+  flatten(p, op->regions[0], p->n_roles - 1);
+  p->steps[at].target = p->n_steps;
+}
+
+static void flatten_op(hd_ck_program *p, const hd_op *op, int32_t role) {
+  int32_t at = push(p, HD_CK_OP, op, role);
+  set_args(p, at, op);
+  set_results(p, at, op);
+  if (op->kind == HD_OP_BUFFER)
+    add_ring(p, op, p->buffers, &p->n_buffers, &p->n_buffer_slots);
+  if (op->kind == HD_OP_BARRIER)
+    add_ring(p, op, p->barriers, &p->n_barriers, &p->n_barrier_slots);
+}
+
+static void flatten(hd_ck_program *p, const hd_region *region, int32_t role) {
+  for (const hd_op *op = region->first; op && !p->refusal; op = op->next)
+    switch (op->kind) {
+    case HD_OP_FOR:
+      flatten_for(p, op, role);
+      break;
+    case HD_OP_IF:
+      flatten_if(p, op, role);
+      break;
+    case HD_OP_ROLE:
+      flatten_role(p, op, role);
+      break;
+    case HD_OP_YIELD:
+      break;
+    default:
+      flatten_op(p, op, role);
+    }
+}
+
+void hd_ck_program_build(hd_ck_program *p, const hd_op *kernel) {
+  *p = (hd_ck_program){.kernel = kernel};
+  grow_values(p);
+  p->cluster = (int32_t)hd_op_int(kernel, HD_ATTR_CLUSTER, 1);
+  if (p->cluster < 1 || p->cluster > 4)
+    return refuse(p, kernel, "a cluster of more than 4 CTAs");
+  flatten(p, kernel->regions[0], -1);
+  push(p, HD_CK_END, kernel, -1);
+  for (int32_t i = 0; i < p->n_roles; i++) /* a partition of the warps, says the verifier */
+    p->n_warps += p->roles[i].n_warps;
+  if (p->n_warps < 1 || p->n_warps > 32)
+    refuse(p, kernel, "not 1 to 32 warps");
+}
+
+void hd_ck_program_free(hd_ck_program *p) {
+  hd_arena_free(&p->arena);
+  free(p->steps);
+  free(p->values);
+  free(p->numbers);
+  *p = (hd_ck_program){0};
+}

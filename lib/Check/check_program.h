@@ -1,0 +1,65 @@
+/* Check/check_program.h: a kernel flattened to a list of steps that a warp can be stopped in. */
+#ifndef HD_CHECK_PROGRAM_H
+#define HD_CHECK_PROGRAM_H
+
+#include "IR/ir.h"
+
+typedef enum hd_ck_code {
+  HD_CK_OP,   /* execute op */
+  HD_CK_FOR,  /* args lo, hi, step, carried...; outs index, carried...; results the op's */
+  HD_CK_NEXT, /* end of a loop's body: args next carried values; target the FOR */
+  HD_CK_IF,   /* args condition; target the else part */
+  HD_CK_JOIN, /* end of a branch: args to outs; target behind the if */
+  HD_CK_ROLE, /* warps of other roles go to target */
+  HD_CK_END
+} hd_ck_code;
+
+typedef struct hd_ck_step {
+  hd_ck_code code;
+  const hd_op *op;
+  int32_t *args, *outs, *results; /* indices of values */
+  int32_t n_args, n_outs, n_results;
+  int32_t target;
+  int32_t role; /* -1 outside of roles */
+} hd_ck_step;
+
+typedef struct hd_ck_role {
+  const hd_op *op;
+  const char *name;
+  int32_t warp_lo, n_warps;
+  bool single; /* only thread-issued work: the warps past the first leave at once */
+} hd_ck_role;
+
+typedef struct hd_ck_ring { /* a buffer or a barrier */
+  const hd_op *op;
+  int32_t stages, first; /* first: index of slot 0 among all slots of its kind in a CTA */
+  int64_t bytes, count;
+} hd_ck_ring;
+
+enum { HD_CK_MAX_ROLES = 8, HD_CK_MAX_RINGS = 16 };
+
+typedef struct hd_ck_program {
+  hd_arena arena;
+  const hd_op *kernel;
+  hd_ck_step *steps; /* owned (malloc) */
+  int32_t n_steps, cap_steps;
+  const hd_value **values; /* open addressing, by pointer; owned */
+  int32_t *numbers, cap_values, n_values;
+  hd_ck_role roles[HD_CK_MAX_ROLES];
+  hd_ck_ring buffers[HD_CK_MAX_RINGS], barriers[HD_CK_MAX_RINGS];
+  int32_t n_roles, n_buffers, n_barriers, n_buffer_slots, n_barrier_slots;
+  int32_t n_warps, cluster; /* warps of a CTA, CTAs of a cluster */
+  const char *refusal; /* NULL, or why the kernel cannot be flattened */
+  const hd_op *refused;
+} hd_ck_program;
+
+/* Flattens a verified kernel; program->refusal tells what does not fit. Free it in any case. */
+void hd_ck_program_build(hd_ck_program *program, const hd_op *kernel);
+void hd_ck_program_free(hd_ck_program *program);
+/* The number of a value of the kernel; -1 for a stranger. */
+int32_t hd_ck_number(const hd_ck_program *program, const hd_value *value);
+/* The ring that a value names; NULL when the value is not made by a declaration. */
+const hd_ck_ring *hd_ck_buffer(const hd_ck_program *program, const hd_value *value);
+const hd_ck_ring *hd_ck_barrier(const hd_ck_program *program, const hd_value *value);
+
+#endif

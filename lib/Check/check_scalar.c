@@ -1,0 +1,157 @@
+#include <string.h>
+
+#include "Check/check_machine.h"
+
+static bool compare(const char *pred, int64_t x, int64_t y) {
+  static const char *const names[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+  bool results[] = {x == y, x != y, x < y, x <= y, x > y, x >= y};
+  for (size_t i = 0; i < HD_COUNT(names); i++)
+    if (!strcmp(pred, names[i]))
+      return results[i];
+  return false; /* the verifier admits no other */
+}
+
+/* False on overflow, or a division that the contract forbids. */
+static bool arithmetic(hd_op_kind kind, int64_t x, int64_t y, int64_t *r) {
+  bool divides = x >= 0 && y > 0;
+  switch (kind) {
+  case HD_OP_ADD:
+    return !__builtin_add_overflow(x, y, r);
+  case HD_OP_SUB:
+    return !__builtin_sub_overflow(x, y, r);
+  case HD_OP_MUL:
+    return !__builtin_mul_overflow(x, y, r);
+  case HD_OP_DIV:
+    *r = divides ? x / y : 0;
+    return divides;
+  case HD_OP_REM:
+    *r = divides ? x % y : 0;
+    return divides;
+  case HD_OP_MIN:
+    *r = x < y ? x : y;
+    return true;
+  default: /* HD_OP_MAX */
+    *r = x > y ? x : y;
+    return true;
+  }
+}
+
+static void calculate(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t x = w->env[step->args[0]].i, y = w->env[step->args[1]].i, r = 0;
+  bool fits = arithmetic(step->op->kind, x, y, &r);
+  if (step->op->results[0]->type.kind == HD_TYPE_I32)
+    fits = fits && r >= INT32_MIN && r <= INT32_MAX;
+  if (!fits)
+    hd_ck_find(m, "overflow", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+               "compute it as i64, or keep its operands in range",
+               "the result does not fit: operands %lld and %lld", (long long)x, (long long)y);
+  w->env[step->results[0]].i = r;
+}
+
+/* Bands of `group` tile rows, column by column inside a band. */
+static void tile_coord(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t index = w->env[step->args[0]].i, rows = w->env[step->args[1]].i;
+  int64_t cols = w->env[step->args[2]].i, group = hd_op_int(step->op, HD_ATTR_GROUP, 1);
+  if (!hd_op_is(step->op, HD_ATTR_ORDER, "grouped") || group < 1 || rows < 1 || cols < 1 ||
+      index < 0)
+    return hd_ck_undecided(m, step->op, "a tile order or index that the checker does not know");
+  int64_t band = index / (group * cols), in_band = index % (group * cols);
+  int64_t height = rows - band * group < group ? rows - band * group : group;
+  if (height < 1)
+    return hd_ck_undecided(m, step->op, "a tile index past the last tile");
+  w->env[step->results[0]].i = band * group + in_band % height;
+  w->env[step->results[1]].i = in_band / height;
+}
+
+static int64_t cursor_next(int64_t cursor) {
+  int64_t slot = hd_ck_slot(cursor) + 1, phase = hd_ck_phase(cursor);
+  bool wraps = slot >= hd_ck_stages(cursor);
+  return (wraps ? 0 : slot) | (wraps ? !phase : phase) << 16 | (int64_t)hd_ck_stages(cursor) << 32;
+}
+
+static int64_t argument(const hd_ck_machine *m, const hd_op *op) {
+  const char *arg = hd_op_str(op, HD_ATTR_ARG);
+  const hd_ck_instance *at = &m->at;
+  if (!strcmp(arg, "m"))
+    return at->m;
+  if (!strcmp(arg, "n"))
+    return at->n;
+  if (!strcmp(arg, "k"))
+    return at->k;
+  return !strncmp(arg, "ld", 2) ? at->ld : 0;
+}
+
+static int64_t special(const hd_ck_machine *m, const hd_ck_warp *w, hd_op_kind kind) {
+  int32_t lo = w->role < 0 ? 0 : m->program->roles[w->role].warp_lo;
+  switch (kind) {
+  case HD_OP_WARP_INDEX:
+    return w->index - lo;
+  case HD_OP_BLOCK_INDEX:
+    return m->at.block + w->cta;
+  case HD_OP_GRID_SIZE:
+    return m->at.grid;
+  default: /* HD_OP_CTA_RANK */
+    return w->cta;
+  }
+}
+
+bool hd_ck_scalar(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  const hd_op *op = step->op;
+  hd_ck_value *env = w->env, *result = step->n_results ? &env[step->results[0]] : NULL;
+  switch (op->kind) {
+  case HD_OP_CONST:
+    result->i = hd_op_int(op, HD_ATTR_VALUE, 0);
+    return true;
+  case HD_OP_ADD:
+  case HD_OP_SUB:
+  case HD_OP_MUL:
+  case HD_OP_DIV:
+  case HD_OP_REM:
+  case HD_OP_MIN:
+  case HD_OP_MAX:
+    calculate(m, w, step);
+    return true;
+  case HD_OP_CMP:
+    result->i = compare(hd_op_str(op, HD_ATTR_PRED), env[step->args[0]].i, env[step->args[1]].i);
+    return true;
+  case HD_OP_AND:
+    result->i = env[step->args[0]].i & env[step->args[1]].i;
+    return true;
+  case HD_OP_SELECT:
+    *result = env[step->args[env[step->args[0]].i ? 1 : 2]];
+    return true;
+  case HD_OP_EXTEND:
+    result->i = env[step->args[0]].i;
+    return true;
+  case HD_OP_WARP_INDEX:
+  case HD_OP_BLOCK_INDEX:
+  case HD_OP_GRID_SIZE:
+  case HD_OP_CTA_RANK:
+    result->i = special(m, w, op->kind);
+    return true;
+  case HD_OP_TILE_COORD:
+    tile_coord(m, w, step);
+    return true;
+  case HD_OP_CURSOR:
+    result->i = hd_op_int(op, HD_ATTR_STAGES, 0) << 32;
+    return true;
+  case HD_OP_CURSOR_NEXT:
+    if (hd_ck_stages(env[step->args[0]].i) != hd_op_int(op, HD_ATTR_STAGES, 0))
+      hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, op, -1),
+                 "give the cursor and its next the ring's own number of stages",
+                 "a cursor of %d stages steps through a ring of %lld",
+                 hd_ck_stages(env[step->args[0]].i),
+                 (long long)hd_op_int(op, HD_ATTR_STAGES, 0));
+    result->i = cursor_next(env[step->args[0]].i);
+    return true;
+  case HD_OP_ARG:
+    result->i = argument(m, op);
+    return true;
+  case HD_OP_TMAP:
+  case HD_OP_BUFFER:
+  case HD_OP_BARRIER:
+    return true;
+  default:
+    return false;
+  }
+}

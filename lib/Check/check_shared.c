@@ -1,0 +1,230 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "Check/check_machine.h"
+
+/* --- rules -------------------------------------------------------------------------------------- */
+
+static bool is_write(hd_ck_access_kind kind) {
+  return kind == HD_CK_WRITE || kind == HD_CK_COPY || kind == HD_CK_BULK;
+}
+
+static bool is_async(hd_ck_access_kind kind) {
+  return kind == HD_CK_BULK || kind == HD_CK_WGMMA_READ;
+}
+
+/* A generic write before an async access needs the writer's proxy fence too (R2). */
+static bool is_over(const hd_ck_access *x, const uint32_t *clock, bool before_async) {
+  uint32_t component = x->component;
+  if (before_async && x->kind == HD_CK_WRITE)
+    component += HD_CK_FENCED - HD_CK_LANES;
+  if (before_async && x->kind == HD_CK_COPY)
+    component += HD_CK_FENCED_COPIES - HD_CK_COPIED;
+  return clock[component] >= x->value;
+}
+
+typedef struct hazard {
+  const char *rule, *verb, *remedy;
+} hazard;
+
+static hazard hazard_after_write(const hd_ck_access *x, const hd_ck_access *y,
+                                 const uint32_t *clock) {
+  if (x->kind == HD_CK_BULK)
+    return (hazard){"R1", is_write(y->kind) ? "overwrites what has not landed yet from"
+                                            : "reads what may not have landed yet from",
+                    "barrier.wait of that phase before the second access"};
+  if (is_async(y->kind) && is_over(x, clock, false))
+    return (hazard){"R2", "goes through the async proxy after the generic write of",
+                    "fence.proxy_async in every writing thread, after the write (and its "
+                    "cp_async.wait) and before the barrier"};
+  if (is_async(y->kind))
+    return (hazard){"R2", "is not ordered after the write of",
+                    "fence.proxy_async in every writing thread, then a barrier that the second "
+                    "access waits for"};
+  return (hazard){"R1", is_write(y->kind) ? "overwrites without order what was written by"
+                                          : "reads without order what was written by",
+                  x->kind == HD_CK_COPY ? "cp_async.wait that covers the group, then cta.sync"
+                                        : "a barrier between the two, by all writing threads"};
+}
+
+static hazard hazard_of(const hd_ck_access *x, const hd_ck_access *y, const uint32_t *clock) {
+  if (is_write(x->kind))
+    return hazard_after_write(x, y, clock);
+  return (hazard){"R3", "overwrites what may still be read by",
+                  x->kind == HD_CK_WGMMA_READ
+                      ? "wgmma.wait that covers the reading group, then an arrive that the second "
+                        "access waits for"
+                      : "an arrive or barrier after the read that the second access waits for"};
+}
+
+static void compare(hd_ck_machine *m, const hd_ck_warp *w, uint32_t first, uint32_t second) {
+  const hd_ck_access *x = &m->accesses[first], *y = &m->accesses[second];
+  m->report->n_pairs++;
+  if (is_over(x, w->clock, is_async(y->kind)))
+    return;
+  hazard h = hazard_of(x, y, w->clock);
+  hd_check_access a = hd_ck_there(m, x), b = hd_ck_there(m, y);
+  hd_ck_find(m, h.rule, a, b, h.remedy, "%s %s %s", b.text, h.verb, a.text);
+}
+
+/* --- cells -------------------------------------------------------------------------------------- */
+
+/* A finished compare is not repeated for the next cells of the same access. */
+typedef struct pass {
+  hd_ck_machine *m;
+  const hd_ck_warp *w;
+  uint32_t id, seen[4];
+  int32_t at;
+} pass;
+
+static void compare_once(pass *p, uint32_t first) {
+  for (int32_t i = 0; i < 4; i++)
+    if (p->seen[i] == first)
+      return;
+  p->seen[p->at++ & 3] = first;
+  compare(p->m, p->w, first, p->id);
+}
+
+static void insert(hd_ck_cell *cell, int32_t at, uint32_t id) {
+  if (cell->n == cell->cap) {
+    cell->cap = (uint16_t)(cell->cap ? 2 * cell->cap : 4);
+    cell->ids = hd_xrealloc(cell->ids, sizeof *cell->ids * cell->cap);
+  }
+  memmove(cell->ids + at + 1, cell->ids + at, sizeof *cell->ids * (size_t)(cell->n - at));
+  cell->ids[at] = id;
+  cell->n++;
+}
+
+/* The later read of a warp of the same kind is over no sooner than its earlier one. */
+static void enter_read(pass *p, hd_ck_cell *cell) {
+  const hd_ck_access *mine = &p->m->accesses[p->id];
+  for (int32_t i = cell->n_writes; i < cell->n; i++) {
+    const hd_ck_access *x = &p->m->accesses[cell->ids[i]];
+    if (x->warp == mine->warp && x->kind == mine->kind) {
+      cell->ids[i] = p->id;
+      return;
+    }
+  }
+  insert(cell, cell->n, p->id);
+}
+
+static bool same_work(const hd_ck_access *x, const hd_ck_access *y) {
+  return x->op == y->op && x->occurrence == y->occurrence && x->occurrence;
+}
+
+static void write_cell(pass *p, hd_ck_cell *cell, uint64_t tag) {
+  const hd_ck_access *mine = &p->m->accesses[p->id];
+  bool joins = cell->n_writes > 0 && same_work(&p->m->accesses[cell->ids[0]], mine);
+  for (int32_t i = joins ? cell->n_writes : 0; i < cell->n; i++)
+    compare_once(p, cell->ids[i]);
+  if (joins) {
+    insert(cell, cell->n_writes++, p->id);
+    return;
+  }
+  cell->n = cell->n_writes = 0;
+  insert(cell, 0, p->id);
+  cell->n_writes = 1;
+  cell->tag = tag;
+}
+
+static void read_cell(pass *p, hd_ck_cell *cell) {
+  for (int32_t i = 0; i < cell->n_writes; i++)
+    compare_once(p, cell->ids[i]);
+  enter_read(p, cell);
+}
+
+/* --- places ------------------------------------------------------------------------------------- */
+
+bool hd_ck_place_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
+                    int32_t cursor, hd_ck_place *place) {
+  const hd_ck_ring *ring = hd_ck_buffer(m->program, step->op->operands[buffer]);
+  int64_t at = w->env[step->args[cursor]].i;
+  if (!ring) {
+    hd_ck_undecided(m, step->op, "a buffer that is not named by its declaration");
+    return false;
+  }
+  *place = (hd_ck_place){.buffer = ring, .cta = w->cta, .slot = hd_ck_slot(at)};
+  if (hd_ck_stages(at) == ring->stages && hd_ck_slot(at) < ring->stages)
+    return true;
+  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, hd_ck_slot(at)),
+             "use a cursor of the buffer's own ring",
+             "slot %d of a ring of %d stages in a buffer of %d", hd_ck_slot(at),
+             hd_ck_stages(at), ring->stages);
+  return false;
+}
+
+static hd_ck_cell *cells_of(hd_ck_machine *m, const hd_ck_place *place) {
+  int64_t buffer = place->buffer - m->program->buffers;
+  int64_t per_slot = (place->buffer->bytes + HD_CK_CELL - 1) / HD_CK_CELL;
+  int64_t all = m->cell_start[m->program->n_buffers];
+  return m->cells + place->cta * all + m->cell_start[buffer] + place->slot * per_slot;
+}
+
+static bool in_bounds(hd_ck_machine *m, const hd_ck_access *access, const hd_ck_place *place) {
+  const hd_ck_range *r = &place->range;
+  int64_t end = r->hi + (r->n - 1) * r->pitch;
+  if (r->n < 1 || r->lo >= r->hi)
+    return false;
+  if (r->lo >= 0 && r->pitch >= 0 && end <= place->buffer->bytes)
+    return true;
+  hd_check_access at = hd_ck_there(m, access);
+  hd_ck_find(m, "bounds", (hd_check_access){0}, at, "keep it inside the slot",
+             "%s touches bytes [%lld, %lld) of a slot of %lld", at.text, (long long)r->lo,
+             (long long)end, (long long)place->buffer->bytes);
+  return false;
+}
+
+uint32_t hd_ck_access_add(hd_ck_machine *m, const hd_ck_warp *w, hd_ck_access access) {
+  access.warp = w->id;
+  access.iteration = w->depth ? w->loop[w->depth - 1] : -1;
+  m->report->n_accesses++;
+  HD_PUSH(m->accesses, m->n_accesses, m->cap_accesses, access);
+  return m->n_accesses - 1;
+}
+
+/* A cell that a write covers in part is written for conflicts, but its tag does not count. */
+void hd_ck_access_write(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place,
+                        uint64_t tag) {
+  if (!in_bounds(m, &m->accesses[id], &place))
+    return;
+  pass p = {.m = m, .w = w, .id = id, .seen = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}};
+  hd_ck_cell *cells = cells_of(m, &place);
+  for (int32_t i = 0; i < place.range.n && !m->stop; i++) {
+    int64_t lo = place.range.lo + i * place.range.pitch, hi = lo + place.range.hi - place.range.lo;
+    for (int64_t at = lo / HD_CK_CELL; at * HD_CK_CELL < hi; at++)
+      write_cell(&p, &cells[at], tag + (uint64_t)(at - lo / HD_CK_CELL));
+  }
+}
+
+static void unwritten(hd_ck_machine *m, uint32_t id, int64_t byte) {
+  hd_check_access at = hd_ck_there(m, &m->accesses[id]);
+  hd_ck_find(m, "R1", (hd_check_access){0}, at, "a copy that fills these bytes, and a wait for it",
+             "%s reads byte %lld of a slot that nothing has written", at.text, (long long)byte);
+}
+
+static void mixed(hd_ck_machine *m, uint32_t id, int64_t byte) {
+  hd_check_access at = hd_ck_there(m, &m->accesses[id]);
+  hd_ck_find(m, "data", (hd_check_access){0}, at, "copy the whole of it from one place",
+             "%s reads a piece of the operand that another one is mixed into, at byte %lld",
+             at.text, (long long)byte);
+}
+
+uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place) {
+  if (!in_bounds(m, &m->accesses[id], &place))
+    return 0;
+  pass p = {.m = m, .w = w, .id = id, .seen = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}};
+  hd_ck_cell *cells = cells_of(m, &place);
+  uint64_t tag = cells[place.range.lo / HD_CK_CELL].tag;
+  for (int32_t i = 0; i < place.range.n && !m->stop; i++) {
+    int64_t lo = place.range.lo + i * place.range.pitch, hi = lo + place.range.hi - place.range.lo;
+    uint64_t base = tag + (uint64_t)i * place.range.tag_step;
+    for (int64_t at = lo / HD_CK_CELL; at * HD_CK_CELL < hi && !m->stop; at++) {
+      if (!cells[at].n_writes)
+        unwritten(m, id, at * HD_CK_CELL);
+      else if (cells[at].tag != base + (uint64_t)(at - lo / HD_CK_CELL))
+        mixed(m, id, at * HD_CK_CELL);
+      read_cell(&p, &cells[at]);
+    }
+  }
+  return tag;
+}

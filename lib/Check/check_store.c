@@ -1,0 +1,103 @@
+/* store.tile: what is written to D is a whole sum, at its own place, inside D, once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "Check/check_machine.h"
+
+enum { STRIP = 16, BLOCK = 8, SLAB = 64, K_STEPS = 2 };
+
+static void wrong_data(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                       const char *what, int64_t got, int64_t expected) {
+  hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+             "the accumulators of this strip and column, over all of k",
+             "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
+}
+
+/* The sum over all granules of a slab row: A's blocks lie row by row, so that block minus granule is
+ * the slab times their number. */
+static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                      const hd_ck_content *c, int64_t row) {
+  hd_ck_extents *x = m->extents;
+  int64_t n_granules = c->n_steps / K_STEPS;
+  if (x->n_granules < 0)
+    x->n_granules = n_granules;
+  if (c->n_steps != x->n_granules * K_STEPS)
+    return wrong_data(m, w, step, "k-steps summed up", c->n_steps, x->n_granules * K_STEPS);
+  if (c->sum != hd_ck_full_sum(n_granules))
+    return wrong_data(m, w, step, "a granule is missing or comes twice; granules", n_granules,
+                      n_granules);
+  if (c->block != row / SLAB * n_granules)
+    wrong_data(m, w, step, "first block of the slab", c->block, row / SLAB * n_granules);
+  if (c->strip != row % SLAB / STRIP)
+    wrong_data(m, w, step, "strip of the slab", c->strip, row % SLAB / STRIP);
+}
+
+static void allocate_blocks(hd_ck_extents *x) {
+  x->stored_rows = (x->m + STRIP - 1) / STRIP;
+  x->stored_cols = (x->n + BLOCK - 1) / BLOCK;
+  if (x->stored_rows * x->stored_cols > (int64_t)1 << 24)
+    return; /* too large to remember: its pattern is seen on smaller ones */
+  x->stored = calloc((size_t)(x->stored_rows * x->stored_cols), 1);
+}
+
+/* The problem's m and n, as every store.tile must say it. */
+static bool check_mask(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int64_t rows,
+                       int64_t cols) {
+  hd_ck_extents *x = m->extents;
+  if (x->m < 0) {
+    x->m = m->at.m >= 0 ? m->at.m : rows;
+    x->n = m->at.n >= 0 ? m->at.n : cols;
+    x->store_op = step->op;
+    allocate_blocks(x);
+  }
+  if (rows == x->m && cols == x->n)
+    return true;
+  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+             "mask with the problem's own m and n", "D is %lld x %lld, the mask %lld x %lld",
+             (long long)x->m, (long long)x->n, (long long)rows, (long long)cols);
+  return false;
+}
+
+static void mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int64_t row,
+                 int64_t col) {
+  hd_ck_extents *x = m->extents;
+  if (!x->stored || row >= x->m || col >= x->n)
+    return;
+  uint8_t *times = &x->stored[row / STRIP * x->stored_cols + col / BLOCK];
+  if ((*times)++)
+    hd_ck_find(m, "coverage", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+               "one warp a strip and column", "row %lld, column %lld of D are written twice",
+               (long long)row, (long long)col);
+}
+
+static void check_pitch(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t ldd = w->env[step->args[1]].i;
+  bool col_major = hd_op_is(step->op, HD_ATTR_ORDER, "col_major");
+  int64_t shortest = col_major ? m->extents->m : m->extents->n;
+  if (ldd < shortest)
+    hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+               "a pitch no shorter than a row", "D's pitch is %lld, a row has %lld elements",
+               (long long)ldd, (long long)shortest);
+}
+
+/* Operands: D, ldd, row, column, m, n, fragments of consecutive 8-column blocks. */
+void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t row = w->env[step->args[2]].i, col = w->env[step->args[3]].i;
+  if (!check_mask(m, w, step, w->env[step->args[4]].i, w->env[step->args[5]].i))
+    return;
+  if (row < 0 || col < 0 || row % STRIP || col % BLOCK)
+    return hd_ck_undecided(m, step->op, "a strip of D that is not 16 rows by blocks of 8 columns");
+  check_pitch(m, w, step);
+  for (int32_t i = 6; i < step->n_args && !m->stop; i++) {
+    const hd_ck_frag *f = &w->env[step->args[i]].frag;
+    int32_t blocks = step->op->operands[i]->type.n / 4;
+    hd_ck_frag_use(m, w, step, i);
+    if (row < m->extents->m && col < m->extents->n) {
+      check_sum(m, w, step, &f->content, row);
+      if (f->content.col != col)
+        wrong_data(m, w, step, "first column", f->content.col, col);
+    }
+    for (int32_t b = 0; b < blocks; b++, col += BLOCK)
+      mark(m, w, step, row, col);
+  }
+}

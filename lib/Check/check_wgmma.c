@@ -1,0 +1,162 @@
+/* wgmma: reads of shared memory that end with a group, registers that nobody may touch (R5). Each warp
+ * of a warpgroup is taken to read all that the warpgroup reads. */
+#include "Check/check_machine.h"
+
+enum { K_STEPS = 2, STEP_BYTES = 2048 };
+
+static bool group_done(const hd_ck_warp *w, uint32_t group) {
+  return group < w->clock[hd_ck_component(w->id, HD_CK_WGMMA)];
+}
+
+void hd_ck_wgmma_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  (void)m;
+  w->wgmma_fence = w->now;
+  for (int32_t i = 0; i < step->n_args; i++) {
+    hd_ck_frag f = w->env[step->args[i]].frag;
+    if (f.state == HD_CK_READY || f.state == HD_CK_UNDEFINED) {
+      f.touched = w->now;
+      f.undefined = f.state == HD_CK_UNDEFINED;
+      f.state = HD_CK_SEALED;
+    }
+    w->env[step->results[i]].frag = f;
+  }
+}
+
+void hd_ck_wgmma_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  (void)m;
+  int64_t pending = hd_op_int(step->op, HD_ATTR_PENDING, 0);
+  uint32_t *done = &w->clock[hd_ck_component(w->id, HD_CK_WGMMA)];
+  if (pending < w->wgmma_committed && w->wgmma_committed - (uint32_t)pending > *done)
+    *done = w->wgmma_committed - (uint32_t)pending;
+  for (int32_t i = 0; i < step->n_args; i++) {
+    hd_ck_frag f = w->env[step->args[i]].frag;
+    if (f.state == HD_CK_FLYING && group_done(w, f.group)) {
+      f.state = HD_CK_READY;
+      f.touched = w->now;
+      f.made = step->op;
+    }
+    w->env[step->results[i]].frag = f;
+  }
+}
+
+/* A register operand of a wgmma: the last access by generic code lies before the fence. */
+static void check_sealed(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand,
+                         const char *what, bool passes) {
+  const hd_ck_frag *f = &w->env[step->args[operand]].frag;
+  hd_check_access here = hd_ck_here(m, w, step->op, -1);
+  hd_check_access made = f->made ? hd_ck_here(m, w, f->made, -1) : (hd_check_access){0};
+  if (f->spent)
+    hd_ck_find(m, "R5", made, here, "the result of the last wgmma on these registers",
+               "%s takes %s whose registers another wgmma has taken over", here.text, what);
+  else if (f->state != HD_CK_FLYING && f->touched > w->wgmma_fence)
+    hd_ck_find(m, "R5", made, here, "wgmma.fence after the last access and before the batch",
+               "%s takes %s that no wgmma.fence separates from generic code", here.text, what);
+  else if (passes && f->state != HD_CK_FLYING && f->state != HD_CK_SEALED)
+    hd_ck_find(m, "R5", made, here, "pass the fragment through the wgmma.fence",
+               "%s takes %s that did not pass through a wgmma.fence", here.text, what);
+}
+
+static void check_value(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, bool accumulates) {
+  const hd_ck_frag *f = &w->env[step->args[0]].frag;
+  bool undefined = f->undefined || f->state == HD_CK_UNDEFINED || f->state == HD_CK_NOTHING;
+  if (accumulates && undefined)
+    hd_ck_find(m, "R5", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+               "scale_d false in the first wgmma of a tile",
+               "the accumulators are added to before they have a value");
+}
+
+/* --- operands in shared memory ---------------------------------------------------------------------- */
+
+static uint64_t read_shared(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
+                            const hd_ck_place *place) {
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_WGMMA_READ, .slot = place->slot};
+  x.component = hd_ck_component(w->id, HD_CK_WGMMA);
+  x.value = w->wgmma_committed + 1;
+  return hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), *place);
+}
+
+/* Slab `slab` of a packed_a slot, one k-step. */
+static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_content *a) {
+  int64_t slab = w->env[step->args[3]].i, k = hd_op_int(step->op, HD_ATTR_STEP, 0);
+  hd_ck_place place;
+  if (!hd_ck_place_of(m, w, step, 1, 2, &place))
+    return false;
+  int64_t bytes = hd_op_int(place.buffer->op, HD_ATTR_SLAB_BYTES, 0);
+  if (!hd_op_is(place.buffer->op, HD_ATTR_LAYOUT, "packed_a") || slab < 0 || k >= K_STEPS) {
+    hd_ck_undecided(m, step->op, "A in a buffer that is not packed_a, or more than two k-steps");
+    return false;
+  }
+  int64_t lo = slab * bytes + k * STEP_BYTES;
+  place.range = (hd_ck_range){.lo = lo, .hi = lo + STEP_BYTES, .n = 1};
+  uint64_t tag = read_shared(m, w, step, &place);
+  a->block = hd_ck_block_of(m, w, step, &place, tag);
+  a->step = (int32_t)k;
+  a->strip = w->index % 4;
+  return true;
+}
+
+static bool read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
+                   int32_t cursor, hd_ck_content *b) {
+  int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0);
+  bool trans = hd_op_has(step->op, HD_ATTR_TRANS);
+  hd_ck_place place;
+  if (!hd_ck_place_of(m, w, step, buffer, cursor, &place))
+    return false;
+  const hd_op *op = place.buffer->op;
+  int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 0), panel = hd_op_int(op, HD_ATTR_PANEL, 0);
+  if (!hd_op_is(op, HD_ATTR_LAYOUT, "rows") || panel != HD_CK_CELL || rows < 1 || k >= K_STEPS) {
+    hd_ck_undecided(m, step->op, "B in a buffer that is not of rows of 128 bytes");
+    return false;
+  }
+  place.range = (hd_ck_range){.lo = 0, .hi = place.buffer->bytes, .n = 1};
+  if (trans) {
+    int64_t lo = k * rows / K_STEPS * panel, hi = lo + rows / K_STEPS * panel;
+    place.range = (hd_ck_range){.lo = lo, .hi = hi, .pitch = rows * panel};
+    place.range.n = (int32_t)(place.buffer->bytes / (rows * panel));
+    place.range.tag_step = (uint64_t)panel << 32;
+  }
+  hd_ck_columns_of(&place, read_shared(m, w, step, &place), trans, k, b);
+  return true;
+}
+
+/* --- the instruction -------------------------------------------------------------------------------- */
+
+static void define(hd_ck_warp *w, const hd_ck_step *step, hd_ck_content content) {
+  w->env[step->args[0]].frag.spent = true;
+  w->env[step->results[0]].frag = (hd_ck_frag){.state = HD_CK_FLYING,
+                                               .group = w->wgmma_committed,
+                                               .root = -1,
+                                               .made = step->op,
+                                               .content = content};
+}
+
+/* A's registers are read until the group is over: neither they nor what was loaded into them may be
+ * written again before. */
+static void hold_a(hd_ck_warp *w, int32_t number) {
+  hd_ck_frag *f = &w->env[number].frag;
+  f->read_by = w->wgmma_committed + 1;
+  if (f->root >= 0)
+    w->env[f->root].frag.read_by = f->read_by;
+}
+
+/* ss: acc, A, cursor, slab, B, metadata, scale_d. rs: acc, A's fragment, B, cursor, metadata, scale_d. */
+void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  bool ss = step->op->kind == HD_OP_WGMMA_SS;
+  int32_t meta = ss ? 5 : 4, scale = ss ? 6 : 5;
+  hd_ck_content a = {.block = -1, .strip = -1}, b = {.granule = -1, .col = -1};
+  check_sealed(m, w, step, 0, "accumulators", true);
+  check_sealed(m, w, step, meta, "metadata", false);
+  check_value(m, w, step, w->env[step->args[scale]].i != 0);
+  if (!ss) {
+    check_sealed(m, w, step, 1, "A registers", true);
+    a = w->env[step->args[1]].frag.content;
+    hold_a(w, step->args[1]);
+  }
+  if ((ss && !read_a(m, w, step, &a)) || !read_b(m, w, step, ss ? 4 : 2, ss ? 2 : 3, &b))
+    return;
+  hd_ck_content acc = w->env[step->args[0]].frag.content;
+  if (!w->env[step->args[scale]].i)
+    acc = (hd_ck_content){.block = -1, .granule = -1, .strip = -1, .col = -1};
+  define(w, step,
+         hd_ck_accumulate(m, w, step, &acc, &a, &w->env[step->args[meta]].frag.content, &b));
+}
