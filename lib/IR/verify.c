@@ -3,7 +3,7 @@
  *   2. every operand is defined before, in this region or one around it
  *   3. operands and results have the types of ops.def
  *   4. attributes (verify_attrs.c)
- *   5. the op's own rules (verify_rules.c, verify_slots.c), when 1 to 4 hold
+ *   5. the op's own rules (verify_rules.c, verify_slots.c, verify_spec.c), when 1 to 4 hold
  *   6. after its regions: they end with the yield that the op wants
  * and for each kernel what holds over it (verify_kernel.c).
  * It does not check that a problem makes sense (legalize), that sync suffices (lib/Check), or that
@@ -268,6 +268,8 @@ static void check_one(hd_verifier *v, const hd_op *op) {
     hd_verify_op_rules(v, op);
   if (v->n_errors == before)
     hd_verify_slots(v, op);
+  if (v->n_errors == before)
+    hd_verify_spec(v, op);
 }
 
 /* An op and its regions, with the kernel and role that they stand in. */

@@ -4,6 +4,7 @@
  * verify_attrs.c  presence, kinds, words and ranges of attributes, from tables
  * verify_rules.c  rules of single ops
  * verify_slots.c  rules of ops that touch buffers and barriers: cursors, slots, sizes
+ * verify_spec.c   targets and instruction rows, as lib/Spec has them
  * verify_kernel.c rules over a kernel: names, roles, registers, arguments
  *
  * A later file may rely on what an earlier one checked: rules run for an op only when its operands,
@@ -40,6 +41,7 @@ void hd_verify_unsupported(hd_verifier *v, const hd_op *op, const char *rule, co
 void hd_verify_attrs(hd_verifier *v, const hd_op *op);
 void hd_verify_op_rules(hd_verifier *v, const hd_op *op);
 void hd_verify_slots(hd_verifier *v, const hd_op *op);
+void hd_verify_spec(hd_verifier *v, const hd_op *op);
 /* Once for a kernel, after its ops. */
 void hd_verify_kernel(hd_verifier *v, const hd_op *kernel);
 

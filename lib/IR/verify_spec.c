@@ -1,0 +1,117 @@
+/* Rules that lib/Spec decides: the target exists, each row exists, is what its op issues, is legal on the
+ * target with that selector, and takes the fragments that it is given. A row without a judge of its
+ * layout is fit for the IR; lib/Passes and lib/Emit refuse to generate it. */
+#include <string.h>
+
+#include "IR/verify.h"
+#include "Spec/spec.h"
+
+/* Which rows an op names, and which fragments it hands to them: operand index, -1 none. */
+static const struct row_rule {
+  hd_op_kind op;
+  uint32_t families; /* bits of hd_family */
+  int8_t in_registers, scaled; /* what the row must be; -1 either */
+  int8_t a, b, d, meta;
+  bool takes_selector;
+} row_rules[] = {
+    {HD_OP_LOAD_A, 1u << HD_FAMILY_MMA_SP | 1u << HD_FAMILY_WGMMA_SP, 1, -1, -1, -1, -1, -1, false},
+    {HD_OP_LOAD_B, 1u << HD_FAMILY_MMA_SP, -1, -1, -1, -1, -1, -1, false},
+    {HD_OP_LOAD_SCALE, 1u << HD_FAMILY_MMA_SP, -1, 1, -1, -1, -1, -1, false},
+    {HD_OP_MMA_SP, 1u << HD_FAMILY_MMA_SP, -1, 0, 1, 2, 0, 3, true},
+    {HD_OP_MMA_SP_SCALED, 1u << HD_FAMILY_MMA_SP, -1, 1, 1, 2, 0, 3, true},
+    {HD_OP_WGMMA_SS, 1u << HD_FAMILY_WGMMA_SP, 0, 0, -1, -1, 0, 5, true},
+    {HD_OP_WGMMA_RS, 1u << HD_FAMILY_WGMMA_SP, 1, 0, 1, -1, 0, 4, true},
+    {HD_OP_TCGEN05_MMA_SP, 1u << HD_FAMILY_TCGEN05_SP, -1, -1, -1, -1, -1, -1, true},
+};
+
+static const struct row_rule *rule_of(hd_op_kind kind) {
+  for (size_t i = 0; i < HD_COUNT(row_rules); i++)
+    if (row_rules[i].op == kind)
+      return &row_rules[i];
+  return NULL;
+}
+
+static bool fits_op(const struct row_rule *rule, const hd_spec_row *row) {
+  return (rule->families >> row->family & 1) &&
+         (rule->in_registers < 0 || row->family == HD_FAMILY_MMA_SP ||
+          rule->in_registers == row->a_in_registers) &&
+         (rule->scaled < 0 || row->family != HD_FAMILY_MMA_SP ||
+          rule->scaled == (row->operand[HD_OPERAND_SCALE_A].space != HD_SPACE_NONE));
+}
+
+static void check_fragment(hd_verifier *v, const hd_op *op, const hd_spec_row *row, int8_t index,
+                           hd_operand_id operand) {
+  if (index < 0)
+    return;
+  const hd_operand *want = &row->operand[operand];
+  hd_type type = op->operands[index]->type;
+  bool typed = operand != HD_OPERAND_META;
+  if (hd_type_registers(type) != want->n_regs || (typed && type.elem != want->elem))
+    hd_verify_fail(v, op, "ir.fragment",
+                   "operand %d is %d registers of %s; %s of the row takes %d of %s", (int)index,
+                   (int)hd_type_registers(type), heddle_elem_get(type.elem)->name,
+                   hd_operand_name(operand), (int)want->n_regs,
+                   typed ? heddle_elem_get(want->elem)->name : "s32");
+}
+
+static void check_result(hd_verifier *v, const hd_op *op, const hd_spec_row *row,
+                         hd_operand_id operand) {
+  const hd_operand *want = &row->operand[operand];
+  hd_type type = op->results[0]->type;
+  if (hd_type_registers(type) != want->n_regs || type.elem != want->elem)
+    hd_verify_fail(v, op, "ir.fragment", "gives %d registers of %s; %s of the row has %d of %s",
+                   (int)hd_type_registers(type), heddle_elem_get(type.elem)->name,
+                   hd_operand_name(operand), (int)want->n_regs,
+                   heddle_elem_get(want->elem)->name);
+}
+
+static void check_legal(hd_verifier *v, const hd_op *op, const struct row_rule *rule,
+                        const hd_spec_row *row) {
+  const hd_target *target;
+  if (hd_target_parse(hd_op_str(v->kernel, HD_ATTR_TARGET), &target) != HEDDLE_OK)
+    return; /* reported at the kernel */
+  char reason[300];
+  hd_legal_query query = {.target = target, .ptx = target->llvm_ptx, .selector = -1};
+  if (rule->takes_selector)
+    query.selector = (int)hd_op_int(op, HD_ATTR_SELECTOR, 0);
+  if (hd_spec_legal(row, &query, reason, sizeof reason) != HD_LEGAL)
+    hd_verify_unsupported(v, op, "ir.row", "row %s: %s", row->name, reason);
+}
+
+static void check_fragments(hd_verifier *v, const hd_op *op, const struct row_rule *rule,
+                            const hd_spec_row *row) {
+  check_fragment(v, op, row, rule->a, HD_OPERAND_A);
+  check_fragment(v, op, row, rule->b, HD_OPERAND_B);
+  check_fragment(v, op, row, rule->d, HD_OPERAND_D);
+  check_fragment(v, op, row, rule->meta, HD_OPERAND_META);
+  if (op->kind == HD_OP_LOAD_A)
+    check_result(v, op, row, HD_OPERAND_A);
+  else if (op->kind == HD_OP_LOAD_B)
+    check_result(v, op, row, HD_OPERAND_B);
+}
+
+static void check_row(hd_verifier *v, const hd_op *op) {
+  const struct row_rule *rule = rule_of(op->kind);
+  const char *name = hd_op_str(op, HD_ATTR_ROW);
+  const hd_spec_row *row = name ? hd_spec_find(name) : NULL;
+  if (!name)
+    return;
+  if (!row || strcmp(row->name, name) != 0)
+    hd_verify_fail(v, op, "ir.row", "there is no spec row \"%.100s\"; `heddle list` names them",
+                   name);
+  else if (rule && !fits_op(rule, row))
+    hd_verify_fail(v, op, "ir.row", "row %s is not what the op issues", name);
+  else if (rule) {
+    check_legal(v, op, rule, row);
+    check_fragments(v, op, rule, row);
+  }
+}
+
+void hd_verify_spec(hd_verifier *v, const hd_op *op) {
+  const hd_target *target;
+  const char *name = op->kind == HD_OP_KERNEL ? hd_op_str(op, HD_ATTR_TARGET) : NULL;
+  if (name && hd_target_parse(name, &target) != HEDDLE_OK)
+    hd_verify_unsupported(v, op, "ir.target", "target \"%.40s\"; the nearest is %s", name,
+                          hd_target_nearest(name));
+  check_row(v, op);
+}
