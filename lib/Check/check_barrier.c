@@ -163,6 +163,7 @@ uint32_t hd_ck_barrier_land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *s
   check_phase(m, w, step, cta, ring->first + slot);
   if (cta != w->cta)
     reach(m, w, step);
+  hd_ck_join_phases(m, w->clock, b->arriving);
   b->landed += bytes;
   b->landing = b->completed + 1;
   b->last = step->op;

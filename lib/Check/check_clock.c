@@ -10,6 +10,13 @@ static void raise(uint32_t *into, int32_t warp, int32_t part, uint32_t value) {
   *at = value > *at ? value : *at;
 }
 
+/* A copy lands after it was issued, hence after the phases that its issuer had seen; it says nothing of
+ * the issuer's own accesses. */
+void hd_ck_join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *into) {
+  int32_t warps = m->n_warps * HD_CK_N_PARTS;
+  hd_ck_join(into + warps, from + warps, m->n_components - warps);
+}
+
 /* Writes of any warp stay behind on a remote arrive of default scope (R3): it orders reads only. */
 static void join_reads(const hd_ck_machine *m, const uint32_t *from, uint32_t *into) {
   for (int32_t i = 0; i < m->n_warps * HD_CK_N_PARTS; i++) {
@@ -17,8 +24,7 @@ static void join_reads(const hd_ck_machine *m, const uint32_t *from, uint32_t *i
     if ((part == HD_CK_TIME || part == HD_CK_WGMMA) && from[i] > into[i])
       into[i] = from[i];
   }
-  int32_t warps = m->n_warps * HD_CK_N_PARTS;
-  hd_ck_join(into + warps, from + warps, m->n_components - warps);
+  hd_ck_join_phases(m, from, into);
 }
 
 void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release how,

@@ -32,8 +32,20 @@ static bool is_known(const hd_check_report *r, const char *rule, const hd_op *a,
   return false;
 }
 
-static void witness(hd_arena *arena, char *out, size_t n, const hd_check_access *at) {
-  (void)arena;
+/* The launch that shows it: sizes that the launch decides, and the grid. */
+static void where(char *out, size_t n, const hd_ck_instance *at) {
+  const char *names[] = {"m", "n", "k"};
+  int64_t values[] = {at->m, at->n, at->k};
+  int used = snprintf(out, n, "; in a grid of %d", at->grid);
+  for (int i = 0; i < 3 && used >= 0 && (size_t)used < n; i++)
+    if (values[i] >= 0)
+      used += snprintf(out + used, n - (size_t)used, ", %s = %lld", names[i],
+                       (long long)values[i]);
+  if (at->grid == 0)
+    out[0] = 0; /* no launch is needed to see it */
+}
+
+static void witness(char *out, size_t n, const hd_check_access *at) {
   if (!at->op) {
     out[0] = 0;
     return;
@@ -66,10 +78,9 @@ void hd_ck_find(hd_ck_machine *m, const char *rule, hd_check_access first, hd_ch
   va_start(args, format);
   vsnprintf(sentence, sizeof sentence, format, args);
   va_end(args);
-  witness(&m->report->arena, a, sizeof a, &first);
-  witness(&m->report->arena, b, sizeof b, &second);
-  snprintf(at, sizeof at, " (m %lld, n %lld, k %lld, %d CTAs)", (long long)m->at.m,
-           (long long)m->at.n, (long long)m->at.k, m->at.grid);
+  witness(a, sizeof a, &first);
+  witness(b, sizeof b, &second);
+  where(at, sizeof at, &m->at);
   hd_check_finding finding = {.rule = rule, .first = first, .second = second, .remedy = remedy};
   finding.text = hd_arena_printf(&m->report->arena, "%s%s%s%s", sentence, a, b, at);
   add(m, finding);

@@ -195,6 +195,7 @@ bool hd_ck_scalar(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 
 /* --- check_clock.c --- */
 void hd_ck_join(uint32_t *into, const uint32_t *from, int32_t n);
+void hd_ck_join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *into);
 /* What the warp makes known: everything (publish: all threads synchronise), or through one elected
  * lane (its writes as far as other lanes know them), or to another CTA under R3 (no writes). */
 typedef enum hd_ck_release { HD_CK_PUBLISH, HD_CK_ELECTED, HD_CK_REMOTE } hd_ck_release;
