@@ -11,6 +11,8 @@ const hd_manifest *hd_kernel_manifest(const heddle_kernel *kernel) { return &ker
 
 const char *heddle_kernel_name(const heddle_kernel *kernel) { return kernel->manifest.name; }
 
+const char *heddle_kernel_family(const heddle_kernel *kernel) { return kernel->manifest.family; }
+
 const char *heddle_kernel_prototype(const heddle_kernel *kernel) { return kernel->prototype; }
 
 size_t heddle_kernel_arg_count(const heddle_kernel *kernel) { return (size_t)kernel->n_passed; }
