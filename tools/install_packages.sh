@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Installs, on Debian 12, what Heddle is built from and is missing. Arguments: further packages
+# (zlib1g-dev libzstd-dev for the static-llvm preset).
+set -euo pipefail
+packages=(gcc g++ cmake ninja-build pkg-config python3
+          llvm-22 llvm-22-dev llvm-22-tools libffi-dev libjansson-dev libxxhash-dev libsqlite3-dev
+          libcmocka-dev "$@")
+missing=()
+for package in "${packages[@]}"; do
+  if ! dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q "install ok installed"; then
+    missing+=("$package")
+  fi
+done
+if [ ${#missing[@]} -eq 0 ]; then
+  exit 0
+fi
+echo "installing ${missing[*]}"
+root=()
+if [ "$(id -u)" != 0 ]; then
+  root=(sudo)
+fi
+export DEBIAN_FRONTEND=noninteractive
+"${root[@]}" apt-get -q update
+"${root[@]}" apt-get -q install -y --no-install-recommends "${missing[@]}"
