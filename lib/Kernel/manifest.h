@@ -158,7 +158,7 @@ typedef struct hd_launch_plan {
   const hd_variant *variant; /* borrowed from the manifest */
   uint32_t grid_x, n_tiles;
   uint64_t workspace_bytes;
-  hd_tmap tmap[HD_MAX_TMAPS];
+  hd_tmap tmap[HD_MAX_TMAPS]; /* variant->n_tmaps of them are set, none when grid_x is 0 */
 } hd_launch_plan;
 
 /* The argument of that kind, or NULL. */
