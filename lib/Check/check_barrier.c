@@ -61,21 +61,23 @@ void hd_ck_barrier_fence_inits(hd_ck_machine *m, hd_ck_warp *w) {
 /* far: the barrier is used by the async proxy or from another CTA. */
 static bool check_init(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                        const hd_ck_mbarrier *b, int32_t slot, bool far) {
-  hd_check_access here = hd_ck_here(m, w, step->op, slot);
   if (!b->init) {
+    hd_check_access here = hd_ck_here(m, w, step->op, slot);
     hd_ck_find(m, "R4", (hd_check_access){0}, here, "barrier.init before the roles",
                "%s uses a barrier that nothing has initialised", here.text);
     m->stop = true; /* every later finding would follow from it */
     return false;
   }
   uint32_t known = w->clock[hd_ck_component(b->init_warp, HD_CK_TIME)];
-  if (w->id == b->init_warp)
-    known = w->now;
+  bool visible = known >= b->init_time;
+  if (visible && (!far || (b->init_fenced && known >= b->init_fenced)))
+    return true;
+  hd_check_access here = hd_ck_here(m, w, step->op, slot);
   hd_check_access init = hd_ck_here(m, &m->warps[b->init_warp], b->init, slot);
-  if (known < b->init_time)
+  if (!visible)
     hd_ck_find(m, "R4", init, here, "cta.sync (cluster.sync in a cluster) between the two",
                "%s may come before the barrier's initialisation", here.text);
-  else if (far && (!b->init_fenced || known < b->init_fenced))
+  else
     hd_ck_find(m, "R4", init, here,
                "fence.barrier_init in the initialising thread, before the CTA's or cluster's sync",
                "%s may not see the barrier's initialisation", here.text);

@@ -9,9 +9,11 @@ enum { K_STEPS = 2, STEP_BYTES = 2048, STRIP_BYTES = 512, META_STRIP_BYTES = 128
 
 void hd_ck_frag_use(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand) {
   hd_ck_frag *f = &w->env[step->args[operand]].frag;
+  f->touched = w->now;
+  if (f->state == HD_CK_READY && !f->spent)
+    return;
   hd_check_access here = hd_ck_here(m, w, step->op, -1);
   hd_check_access made = f->made ? hd_ck_here(m, w, f->made, -1) : (hd_check_access){0};
-  f->touched = w->now;
   if (f->spent)
     hd_ck_find(m, "R5", made, here, "use the result of the wgmma that took the registers over",
                "%s uses a fragment whose registers a wgmma has taken over", here.text);

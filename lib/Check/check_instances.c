@@ -171,19 +171,29 @@ static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t
     run_grid(k, s, at, (int32_t)n, (int32_t)n - 1, (int32_t)n - 1);
 }
 
-/* One tile; several tiles a CTA; a tile for each; none. */
-static void run_problem(hd_ck_kernel *k, const shape *s, hd_ck_instance at) {
-  int64_t units = run_grid(k, s, at, MANY, 0, 0);
-  if (!is_clean(k))
+/* Tiles (in clusters) of the problem, from the loop over tiles, else from the buffers. */
+static int64_t count_units(hd_ck_kernel *k, const shape *s, hd_ck_instance at) {
+  int64_t units = run_grid(k, s, at, MANY, 0, 0), tall = s->tile_m * k->program.cluster;
+  if (units > 0)
+    return units;
+  int64_t rows = at.m < 0 ? 1 : (at.m + tall - 1) / tall;
+  return rows * (at.n < 0 ? 1 : (at.n + s->tile_n - 1) / s->tile_n);
+}
+
+/* A grid as small as the kernel allows: three tiles a CTA, or one. */
+static int64_t fewest(const hd_ck_kernel *k, int64_t units) {
+  return hd_op_has(k->program.kernel, HD_ATTR_PERSISTENT) ? (units + 2) / 3 : units;
+}
+
+/* all: also a tile for each CTA, and CTAs without one. */
+static void run_problem(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool all) {
+  int64_t units = count_units(k, s, at);
+  if (is_clean(k))
+    run_ends(k, s, at, fewest(k, units));
+  if (!all || !is_clean(k))
     return;
-  if (units < 1) { /* no loop over tiles: the grid is the tiles */
-    int64_t rows = at.m < 0 ? 1 : (at.m + s->tile_m * k->program.cluster - 1) /
-                                      (s->tile_m * k->program.cluster);
-    return run_ends(k, s, at, rows * (at.n < 0 ? 1 : (at.n + s->tile_n - 1) / s->tile_n));
-  }
-  run_ends(k, s, at, units);
-  if (is_clean(k) && hd_op_has(k->program.kernel, HD_ATTR_PERSISTENT) && units > 1)
-    run_ends(k, s, at, (units + 2) / 3);
+  if (fewest(k, units) < units)
+    run_ends(k, s, at, units);
   if (is_clean(k))
     run_grid(k, s, at, (int32_t)units + 1, (int32_t)units, (int32_t)units);
 }
@@ -201,13 +211,12 @@ void hd_ck_run_instances(hd_ck_kernel *k) {
   constants c = {k, trips};
   if (s.any_k)
     hd_walk(k->program.kernel->regions[0], far_constant, &c);
-  for (int64_t g = s.any_k ? trips : 1; g > 0 && is_clean(k); g--) {
-    run_problem(k, &s, sizes(&s, tall + 1, s.tile_n + 8, g * s.granule));
-    if (is_clean(k) && s.any_k)
-      run_problem(k, &s, sizes(&s, tall, s.tile_n, g * s.granule - s.granule / 2));
-  }
+  for (int64_t g = s.any_k ? trips : 1; g > 0 && is_clean(k); g--)
+    run_problem(k, &s, sizes(&s, tall + 1, s.tile_n + 8, g * s.granule), g == 1);
+  for (int64_t g = 1; g <= trips && s.any_k && is_clean(k); g += s.stages)
+    run_problem(k, &s, sizes(&s, tall, s.tile_n, g * s.granule - s.granule / 2), false);
   if (is_clean(k) && (s.any_m || s.any_n || s.any_k))
-    run_problem(k, &s, sizes(&s, 1, 1, 4));
+    run_problem(k, &s, sizes(&s, 1, 1, 4), true);
   if (is_clean(k) && (s.any_m || s.any_n))
-    run_problem(k, &s, sizes(&s, 2 * tall + 17, 2 * s.tile_n + 1, 3 * s.granule));
+    run_problem(k, &s, sizes(&s, 2 * tall + 17, 2 * s.tile_n + 1, 3 * s.granule), true);
 }

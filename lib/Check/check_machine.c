@@ -41,7 +41,7 @@ static void create_shared(hd_ck_machine *m) {
 void hd_ck_machine_free(hd_ck_machine *m) {
   const hd_ck_program *p = m->program;
   for (int32_t i = 0; m->cells && i < m->cell_start[p->n_buffers] * p->cluster; i++)
-    free(m->cells[i].ids);
+    free(m->cells[i].far);
   for (int32_t i = 0; m->mbarriers && i < p->n_barrier_slots * p->cluster; i++)
     free(m->mbarriers[i].waits);
   free(m->accesses);
@@ -147,9 +147,10 @@ static void fence_proxy(hd_ck_warp *w) {
 
 /* R8: nothing of the previous kernel's may be touched before grid.wait. */
 static void check_dependence(hd_ck_machine *m, hd_ck_warp *w, const hd_op *op) {
-  uint32_t effects = op->kind < HD_N_OPS ? hd_op_effects(op->kind) : 0;
-  bool global = effects & (HD_EFFECT_RD_GLOBAL | HD_EFFECT_WR_GLOBAL);
-  if (!m->dependent || w->grid_waited || !(global || op == m->program->kernel))
+  if (!m->dependent || w->grid_waited)
+    return;
+  bool global = hd_op_effects(op->kind) & (HD_EFFECT_RD_GLOBAL | HD_EFFECT_WR_GLOBAL);
+  if (!global && op != m->program->kernel)
     return;
   hd_check_access at = hd_ck_here(m, w, op, -1);
   hd_ck_find(m, "R8", (hd_check_access){0}, at, "grid.wait before the roles",

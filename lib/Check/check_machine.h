@@ -20,7 +20,7 @@
 #include "Check/check.h"
 #include "Check/check_program.h"
 
-enum { HD_CK_CELL = 128, HD_CK_MAX_CLUSTER = 4, HD_CK_MAX_DEPTH = 8 };
+enum { HD_CK_CELL = 128, HD_CK_NEAR = 12, HD_CK_MAX_CLUSTER = 4, HD_CK_MAX_DEPTH = 8 };
 
 /* Components of a warp. ORDER CLOCK. */
 enum {
@@ -119,8 +119,9 @@ typedef struct hd_ck_access {
 
 /* 128 bytes of a slot: who wrote them last, and who has read them since. */
 typedef struct hd_ck_cell {
-  uint32_t *ids; /* accesses; the writes first; owned */
-  uint16_t n_writes, n, cap;
+  uint32_t near[HD_CK_NEAR]; /* accesses, the writes first: here while they are few, */
+  uint32_t *far;             /* else here; owned */
+  uint16_t n_writes, n, cap; /* cap: of far; 0 = near counts */
   uint64_t tag; /* what the writes brought: consecutive cells hold consecutive tags */
 } hd_ck_cell;
 

@@ -85,23 +85,30 @@ static void compare_once(pass *p, uint32_t first) {
   compare(p->m, p->w, first, p->id);
 }
 
+static uint32_t *ids_of(hd_ck_cell *cell) { return cell->cap ? cell->far : cell->near; }
+
 static void insert(hd_ck_cell *cell, int32_t at, uint32_t id) {
-  if (cell->n == cell->cap) {
-    cell->cap = (uint16_t)(cell->cap ? 2 * cell->cap : 4);
-    cell->ids = hd_xrealloc(cell->ids, sizeof *cell->ids * cell->cap);
+  if (cell->n == (cell->cap ? cell->cap : HD_CK_NEAR)) {
+    uint32_t *far = hd_xmalloc(sizeof *far * 2 * cell->n);
+    memcpy(far, ids_of(cell), sizeof *far * cell->n);
+    free(cell->far);
+    cell->far = far;
+    cell->cap = (uint16_t)(2 * cell->n);
   }
-  memmove(cell->ids + at + 1, cell->ids + at, sizeof *cell->ids * (size_t)(cell->n - at));
-  cell->ids[at] = id;
+  uint32_t *ids = ids_of(cell);
+  memmove(ids + at + 1, ids + at, sizeof *ids * (size_t)(cell->n - at));
+  ids[at] = id;
   cell->n++;
 }
 
 /* The later read of a warp of the same kind is over no sooner than its earlier one. */
 static void enter_read(pass *p, hd_ck_cell *cell) {
   const hd_ck_access *mine = &p->m->accesses[p->id];
+  uint32_t *ids = ids_of(cell);
   for (int32_t i = cell->n_writes; i < cell->n; i++) {
-    const hd_ck_access *x = &p->m->accesses[cell->ids[i]];
+    const hd_ck_access *x = &p->m->accesses[ids[i]];
     if (x->warp == mine->warp && x->kind == mine->kind) {
-      cell->ids[i] = p->id;
+      ids[i] = p->id;
       return;
     }
   }
@@ -114,9 +121,9 @@ static bool same_work(const hd_ck_access *x, const hd_ck_access *y) {
 
 static void write_cell(pass *p, hd_ck_cell *cell, uint64_t tag) {
   const hd_ck_access *mine = &p->m->accesses[p->id];
-  bool joins = cell->n_writes > 0 && same_work(&p->m->accesses[cell->ids[0]], mine);
+  bool joins = cell->n_writes > 0 && same_work(&p->m->accesses[ids_of(cell)[0]], mine);
   for (int32_t i = joins ? cell->n_writes : 0; i < cell->n; i++)
-    compare_once(p, cell->ids[i]);
+    compare_once(p, ids_of(cell)[i]);
   if (joins) {
     insert(cell, cell->n_writes++, p->id);
     return;
@@ -129,7 +136,7 @@ static void write_cell(pass *p, hd_ck_cell *cell, uint64_t tag) {
 
 static void read_cell(pass *p, hd_ck_cell *cell) {
   for (int32_t i = 0; i < cell->n_writes; i++)
-    compare_once(p, cell->ids[i]);
+    compare_once(p, ids_of(cell)[i]);
   enter_read(p, cell);
 }
 

@@ -43,15 +43,19 @@ void hd_ck_wgmma_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 static void check_sealed(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand,
                          const char *what, bool passes) {
   const hd_ck_frag *f = &w->env[step->args[operand]].frag;
+  bool flies = f->state == HD_CK_FLYING, fresh = !flies && f->touched > w->wgmma_fence;
+  bool bypasses = passes && !flies && f->state != HD_CK_SEALED;
+  if (!f->spent && !fresh && !bypasses)
+    return;
   hd_check_access here = hd_ck_here(m, w, step->op, -1);
   hd_check_access made = f->made ? hd_ck_here(m, w, f->made, -1) : (hd_check_access){0};
   if (f->spent)
     hd_ck_find(m, "R5", made, here, "the result of the last wgmma on these registers",
                "%s takes %s whose registers another wgmma has taken over", here.text, what);
-  else if (f->state != HD_CK_FLYING && f->touched > w->wgmma_fence)
+  else if (fresh)
     hd_ck_find(m, "R5", made, here, "wgmma.fence after the last access and before the batch",
                "%s takes %s that no wgmma.fence separates from generic code", here.text, what);
-  else if (passes && f->state != HD_CK_FLYING && f->state != HD_CK_SEALED)
+  else
     hd_ck_find(m, "R5", made, here, "pass the fragment through the wgmma.fence",
                "%s takes %s that did not pass through a wgmma.fence", here.text, what);
 }
