@@ -60,7 +60,16 @@ static int32_t batch_outputs(const hd_accesses *batch, hd_value **list) {
   return n;
 }
 
-/* One batch in one loop: fence, batch, commit, wait for all but it; wait for it behind the loop. */
+/* A loop's next turn loads A's fragments into the registers that this turn's batch reads: then no batch
+ * may be left pending (the other warpgroup keeps the tensor cores busy meanwhile). */
+static int64_t most_pending(const hd_accesses *batch) {
+  for (int32_t i = 0; i < batch->n; i++)
+    if (batch->op[i]->kind == HD_OP_WGMMA_RS)
+      return 0;
+  return 1;
+}
+
+/* One batch in one loop: fence, batch, commit, wait for the one before; wait for it behind the loop. */
 static void place_batch(hd_module *m, const hd_accesses *batch) {
   hd_value *list[MAX_FRAGMENTS];
   hd_op *loop = hd_loop_of(batch->op[0]);
@@ -69,7 +78,7 @@ static void place_batch(hd_module *m, const hd_accesses *batch) {
   hd_builder after = hd_builder_after(m, batch->op[batch->n - 1]);
   hd_build_op(&after, HD_OP_WGMMA_COMMIT, (hd_type){0}, 0);
   hd_op *wait = pass_through(m, &after, HD_OP_WGMMA_WAIT, list, batch_outputs(batch, list));
-  hd_op_set_int(m, wait, HD_ATTR_PENDING, 1);
+  hd_op_set_int(m, wait, HD_ATTR_PENDING, most_pending(batch));
   int32_t n = 0;
   for (int32_t i = 0; i < loop->n_results; i++)
     if (loop->results[i]->type.kind == HD_TYPE_FRAG)
