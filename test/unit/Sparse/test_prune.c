@@ -90,6 +90,10 @@ static void nan_payloads_tie(void **state) {
   const uint16_t expected[4] = {0x7c01, 0x7fff, 0, 0};
   assert_int_equal(heddle_sparse_prune(NULL, HEDDLE_F16, 1, 4, row, 8), HEDDLE_OK);
   assert_memory_equal(row, expected, 8);
+  uint8_t narrow[4] = {0x7d, 0xfe, 0x7f, 0x7c};
+  const uint8_t narrow_expected[4] = {0x7d, 0xfe, 0, 0};
+  assert_int_equal(heddle_sparse_prune(NULL, HEDDLE_E5M2, 1, 4, narrow, 4), HEDDLE_OK);
+  assert_memory_equal(narrow, narrow_expected, 4);
 }
 
 static void what_is_sparse_stays(void **state) {

@@ -155,6 +155,22 @@ static void bad_codes_and_padding_are_found(void **state) {
   free(p.bytes);
 }
 
+/* A foreign writer's file: its checksum is right, the gap between values and codes is not. */
+static void the_gap_must_be_zero(void **state) {
+  (void)state;
+  const char *rule = NULL;
+  image x = make_image(HEDDLE_SPARSE_CANONICAL, HEDDLE_BF16, 3, 20);
+  x.bytes[x.info.codes_offset - 1] = 1;
+  memset(x.bytes + 112, 0, 16);
+  hd_hash sum = hd_hash_combine(hd_hash_bytes(x.bytes, 128),
+                                hd_hash_bytes(x.bytes + 128, x.info.payload_bytes));
+  memcpy(x.bytes + 112, &sum.lo, 8);
+  memcpy(x.bytes + 120, &sum.hi, 8);
+  assert_int_equal(check_copy(x.bytes, x.info.file_bytes, &rule), HEDDLE_INVALID);
+  assert_string_equal(rule, "sparse.padding");
+  free(x.bytes);
+}
+
 static void the_version_and_the_magic_have_their_own_rules(void **state) {
   (void)state;
   const char *rule = NULL;
@@ -252,7 +268,8 @@ static void npy_headers(void **state) {
        HEDDLE_UNSUPPORTED},
       {1, "{'descr': '<f2', 'fortran_order': Maybe, 'shape': (2, 4), }", 16, HEDDLE_INVALID},
       {1, "{'descr': '<f2', 'shape': (2, 4), }", 16, HEDDLE_INVALID},
-      {1, "{'descr': '<f2', 'descr': '<f2', 'shape': (2, 4), }", 16, HEDDLE_INVALID},
+      {1, "{'descr': '<f2', 'descr': '<f2', 'fortran_order': False, 'shape': (2, 4)}", 16,
+       HEDDLE_INVALID},
       {1, "{'descr': '<f2', 'other': False, 'shape': (2, 4), }", 16, HEDDLE_INVALID},
       {1, "{'descr': '<f2', 'fortran_order': False, 'shape': (2 4), }", 16, HEDDLE_INVALID},
       {1, "{'descr': '<f2', 'fortran_order': False, 'shape': (-2, 4), }", 16, HEDDLE_INVALID},
@@ -336,6 +353,7 @@ int main(void) {
       cmocka_unit_test(every_flipped_byte_is_found),
       cmocka_unit_test(every_truncation_is_found),
       cmocka_unit_test(bad_codes_and_padding_are_found),
+      cmocka_unit_test(the_gap_must_be_zero),
       cmocka_unit_test(the_version_and_the_magic_have_their_own_rules),
       cmocka_unit_test(fuzz),
       cmocka_unit_test(npy_headers),

@@ -130,6 +130,20 @@ static void time_runs_out(void **state) {
   assert_true(hd_clock_seconds() - start < 15);
 }
 
+/* What the child started ends with it. */
+static void a_time_out_ends_the_whole_group(void **state) {
+  (void)state;
+  char *mark = in_folder("mark");
+  hd_strbuf script = {0};
+  int code;
+  hd_strbuf_printf(&script, "(sleep 0.5; touch %s) & sleep 30", mark);
+  assert_int_equal(run(script.text, 0.1, NULL, &code), HEDDLE_ENVIRONMENT);
+  usleep(900 * 1000);
+  assert_int_not_equal(access(mark, F_OK), 0);
+  hd_strbuf_free(&script);
+  free(mark);
+}
+
 static void a_child_left_behind_does_not_hold_us(void **state) {
   (void)state;
   int code = -1;
@@ -220,6 +234,7 @@ int main(void) {
       cmocka_unit_test(long_output_arrives_whole),
       cmocka_unit_test(signals_are_codes_above_128),
       cmocka_unit_test(time_runs_out),
+      IN_FOLDER(a_time_out_ends_the_whole_group),
       cmocka_unit_test(a_child_left_behind_does_not_hold_us),
       cmocka_unit_test(what_cannot_start_is_an_error),
       IN_FOLDER(blobs_come_back),
