@@ -21,7 +21,8 @@ static const struct row_rule {
     {HD_OP_MMA_SP_SCALED, 1u << HD_FAMILY_MMA_SP, -1, 1, 1, 2, 0, 3, true},
     {HD_OP_WGMMA_SS, 1u << HD_FAMILY_WGMMA_SP, 0, 0, -1, -1, 0, 5, true},
     {HD_OP_WGMMA_RS, 1u << HD_FAMILY_WGMMA_SP, 1, 0, 1, -1, 0, 4, true},
-    {HD_OP_TCGEN05_MMA_SP, 1u << HD_FAMILY_TCGEN05_SP, -1, -1, -1, -1, -1, -1, true},
+    /* its selector goes into the instruction descriptor */
+    {HD_OP_TCGEN05_MMA_SP, 1u << HD_FAMILY_TCGEN05_SP, -1, -1, -1, -1, -1, -1, false},
 };
 
 static const struct row_rule *rule_of(hd_op_kind kind) {
