@@ -1,18 +1,7 @@
 #include <string.h>
 
+#include "Passes/arith.h"
 #include "Passes/stage.h"
-
-static hd_value *i32_op(hd_builder *b, hd_op_kind kind, hd_value *x, hd_value *y) {
-  return hd_build_value(b, kind, HD_I32, 2, x, y);
-}
-
-static hd_value *i64_op(hd_builder *b, hd_op_kind kind, hd_value *x, hd_value *y) {
-  return hd_build_value(b, kind, HD_I64, 2, x, y);
-}
-
-static hd_value *extend(hd_builder *b, hd_value *x) {
-  return hd_build_value(b, HD_OP_EXTEND, HD_I64, 1, x);
-}
 
 hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int32_t n_carried,
                       hd_builder *in, hd_tile_place *place) {
@@ -20,9 +9,9 @@ hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int
   hd_value *stride = hd_build_value(b, HD_OP_GRID_SIZE, HD_I32, 0);
   place->rank = NULL;
   if (st->cluster > 1) {
-    hd_value *n = hd_build_i32(b, st->cluster);
-    first = i32_op(b, HD_OP_DIV, first, n);
-    stride = i32_op(b, HD_OP_DIV, stride, n);
+    hd_value *n = hd_i32(b, st->cluster);
+    first = hd_arith(b, HD_OP_DIV, first, n);
+    stride = hd_arith(b, HD_OP_DIV, stride, n);
     place->rank = hd_build_value(b, HD_OP_CTA_RANK, HD_I32, 0);
   }
   hd_op *loop = hd_build_for(b, first, st->n_units, stride, carried, n_carried);
@@ -34,11 +23,11 @@ hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int
   hd_op_set_int(st->module, coord, HD_ATTR_GROUP, st->s.group);
   hd_value *tm = coord->results[0];
   if (place->rank)
-    tm = i32_op(in, HD_OP_ADD, i32_op(in, HD_OP_MUL, tm, hd_build_i32(in, st->cluster)),
+    tm = hd_arith(in, HD_OP_ADD, hd_arith_const(in, HD_OP_MUL, tm, st->cluster),
                 place->rank);
-  place->row0 = i32_op(in, HD_OP_MUL, tm, hd_build_i32(in, st->s.tile_m));
-  place->slab0 = i32_op(in, HD_OP_MUL, tm, hd_build_i32(in, st->s.tile_m / HD_SLAB_ROWS));
-  place->col0 = i32_op(in, HD_OP_MUL, coord->results[1], hd_build_i32(in, st->s.tile_n));
+  place->row0 = hd_arith_const(in, HD_OP_MUL, tm, st->s.tile_m);
+  place->slab0 = hd_arith_const(in, HD_OP_MUL, tm, st->s.tile_m / HD_SLAB_ROWS);
+  place->col0 = hd_arith_const(in, HD_OP_MUL, coord->results[1], st->s.tile_n);
   return loop;
 }
 
@@ -47,11 +36,11 @@ static void copy_a_bulk(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                         hd_value *cursor) {
   int32_t block = hd_block_bytes(st->p.a_elem);
   for (int32_t i = 0; i < st->s.tile_m / HD_SLAB_ROWS; i++) {
-    hd_value *slab = i32_op(b, HD_OP_ADD, place->slab0, hd_build_i32(b, i));
-    slab = i32_op(b, HD_OP_MIN, slab, st->last_slab);
-    hd_value *index = i64_op(b, HD_OP_MUL, extend(b, slab), extend(b, st->n_granules));
-    index = i64_op(b, HD_OP_ADD, index, extend(b, kg));
-    hd_value *offset = i64_op(b, HD_OP_MUL, index, hd_build_i64(b, block));
+    hd_value *slab = hd_arith_const(b, HD_OP_ADD, place->slab0, i);
+    slab = hd_arith(b, HD_OP_MIN, slab, st->last_slab);
+    hd_value *index = hd_arith(b, HD_OP_MUL, hd_widen(b, slab), hd_widen(b, st->n_granules));
+    index = hd_arith(b, HD_OP_ADD, index, hd_widen(b, kg));
+    hd_value *offset = hd_arith_const(b, HD_OP_MUL, index, block);
     hd_op *op = hd_build_op(b, HD_OP_COPY_BULK, (hd_type){0}, 4, st->arg[HD_STAGE_A], offset,
                             st->sa, cursor);
     hd_op_set_int(st->module, op, HD_ATTR_OFFSET, (int64_t)i * block);
@@ -67,19 +56,19 @@ static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
   int32_t boxes = st->p.b.transposed ? st->s.tile_n / granule / st->cluster : 1;
   int32_t share = st->s.tile_n / st->cluster;
   int32_t bytes = st->p.b.transposed ? panel_bytes : share * HD_GRANULE_BYTES;
-  hd_value *k0 = i32_op(b, HD_OP_MUL, kg, hd_build_i32(b, granule));
+  hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, granule);
   for (int32_t rank = 0; rank < st->cluster; rank++) {
     hd_builder at = *b;
     if (place->rank) {
       hd_op *mine = hd_build_if(
-          b, hd_build_cmp(b, "eq", place->rank, hd_build_i32(b, rank)), NULL, 0);
+          b, hd_build_cmp(b, "eq", place->rank, hd_i32(b, rank)), NULL, 0);
       at = hd_builder_at_end(st->module, mine->regions[0]);
       hd_builder other = hd_builder_at_end(st->module, mine->regions[1]);
       hd_build_yield(&other, NULL, 0);
     }
     for (int32_t i = 0; i < boxes; i++) {
       int32_t first = rank * share + i * granule;
-      hd_value *n0 = i32_op(&at, HD_OP_ADD, place->col0, hd_build_i32(&at, first));
+      hd_value *n0 = hd_arith_const(&at, HD_OP_ADD, place->col0, first);
       hd_op *op = hd_build_op(&at, HD_OP_COPY_TMA, (hd_type){0}, 5, st->arg[HD_STAGE_TMAP_B],
                               st->sb, cursor, st->p.b.transposed ? n0 : k0,
                               st->p.b.transposed ? k0 : n0);
@@ -110,17 +99,17 @@ static void copy_b_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                         hd_value *cursor, bool async) {
   bool t = st->p.b.transposed;
   int32_t bytes = heddle_elem_get(st->p.b.elem)->container_bits / 8;
-  hd_value *k0 = i32_op(b, HD_OP_MUL, kg, hd_build_i32(b, hd_granule_k(st->p.b.elem)));
-  hd_value *elem_bytes = hd_build_i64(b, bytes);
+  hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, hd_granule_k(st->p.b.elem));
+  hd_value *elem_bytes = hd_i64(b, bytes);
   hd_value *along = t ? place->col0 : k0, *limit = st->arg[t ? HD_STAGE_N : HD_STAGE_K];
   hd_value *operands[] = {
       st->arg[HD_STAGE_B],
-      i64_op(b, HD_OP_MUL, st->arg[HD_STAGE_LDB], elem_bytes),
+      hd_arith(b, HD_OP_MUL, st->arg[HD_STAGE_LDB], elem_bytes),
       st->sb,
       cursor,
       t ? k0 : place->col0,
-      i64_op(b, HD_OP_MUL, extend(b, along), elem_bytes),
-      i64_op(b, HD_OP_MUL, extend(b, limit), elem_bytes),
+      hd_arith(b, HD_OP_MUL, hd_widen(b, along), elem_bytes),
+      hd_arith(b, HD_OP_MUL, hd_widen(b, limit), elem_bytes),
       st->arg[t ? HD_STAGE_K : HD_STAGE_N],
   };
   copy_rows(st, b, async, operands, t ? st->s.tile_k : st->s.tile_n,
@@ -132,15 +121,15 @@ static void copy_b_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place,
 static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                             hd_value *cursor) {
   int64_t block = hd_block_bytes(st->p.a_elem);
-  hd_value *bytes = hd_build_i64(b, block);
-  hd_value *pitch = i64_op(b, HD_OP_MUL, extend(b, st->n_granules), bytes);
-  hd_value *slabs = i32_op(b, HD_OP_ADD, st->last_slab, st->one);
+  hd_value *bytes = hd_i64(b, block);
+  hd_value *pitch = hd_arith(b, HD_OP_MUL, hd_widen(b, st->n_granules), bytes);
+  hd_value *slabs = hd_arith(b, HD_OP_ADD, st->last_slab, st->one);
   hd_value *operands[] = {st->arg[HD_STAGE_A],
                           pitch,
                           st->sa,
                           cursor,
                           place->slab0,
-                          i64_op(b, HD_OP_MUL, extend(b, kg), bytes),
+                          hd_arith(b, HD_OP_MUL, hd_widen(b, kg), bytes),
                           pitch,
                           slabs};
   copy_rows(st, b, true, operands, st->s.tile_m / HD_SLAB_ROWS, block, 16);

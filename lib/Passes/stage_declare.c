@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "Passes/arith.h"
 #include "Passes/stage.h"
 
 /* ORDER ARGS: by hd_stage_arg. */
@@ -98,7 +99,7 @@ static hd_value *declare_arg(hd_stage *st, hd_stage_arg which) {
   if (row->kind == HD_TYPE_TMAP)
     return declare_tmap(st);
   if (value)
-    return row->kind == HD_TYPE_I32 ? hd_build_i32(&st->b, value) : hd_build_i64(&st->b, value);
+    return row->kind == HD_TYPE_I32 ? hd_i32(&st->b, value) : hd_i64(&st->b, value);
   hd_type type = {.kind = row->kind};
   if (row->kind == HD_TYPE_PTR)
     type = hd_type_ptr(pointee(st, which));
@@ -141,8 +142,8 @@ static void declare_buffers(hd_stage *st) {
 
 /* ceil(x / unit) */
 static hd_value *ceil_div(hd_builder *b, hd_value *x, int64_t unit) {
-  hd_value *up = hd_build_value(b, HD_OP_ADD, HD_I32, 2, x, hd_build_i32(b, unit - 1));
-  return hd_build_value(b, HD_OP_DIV, HD_I32, 2, up, hd_build_i32(b, unit));
+  hd_value *up = hd_arith_const(b, HD_OP_ADD, x, unit - 1);
+  return hd_arith_const(b, HD_OP_DIV, up, unit);
 }
 
 void hd_stage_declare(hd_stage *st) {
@@ -150,12 +151,12 @@ void hd_stage_declare(hd_stage *st) {
   for (size_t i = 0; i < HD_COUNT(stage_args); i++)
     st->arg[i] = is_needed(st, (hd_stage_arg)i) ? declare_arg(st, (hd_stage_arg)i) : NULL;
   declare_buffers(st);
-  st->zero = hd_build_i32(b, 0);
-  st->one = hd_build_i32(b, 1);
+  st->zero = hd_i32(b, 0);
+  st->one = hd_i32(b, 1);
   st->n_granules = ceil_div(b, st->arg[HD_STAGE_K], hd_granule_k(st->p.a_elem));
   hd_value *slabs = ceil_div(b, st->arg[HD_STAGE_M], HD_SLAB_ROWS);
-  st->last_slab = hd_build_value(b, HD_OP_SUB, HD_I32, 2, slabs, st->one);
+  st->last_slab = hd_arith(b, HD_OP_SUB, slabs, st->one);
   st->units_m = ceil_div(b, st->arg[HD_STAGE_M], (int64_t)st->s.tile_m * st->cluster);
   st->tiles_n = ceil_div(b, st->arg[HD_STAGE_N], st->s.tile_n);
-  st->n_units = hd_build_value(b, HD_OP_MUL, HD_I32, 2, st->units_m, st->tiles_n);
+  st->n_units = hd_arith(b, HD_OP_MUL, st->units_m, st->tiles_n);
 }

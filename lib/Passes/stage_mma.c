@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "Passes/arith.h"
 #include "Passes/stage.h"
 
 enum { MAX_STRIPS = 16, MAX_BLOCKS = 32 };
@@ -11,17 +12,17 @@ typedef struct warp_tile {
 } warp_tile;
 
 static hd_value *offset(hd_builder *b, hd_value *index, int32_t unit, int32_t plus, int32_t scale) {
-  hd_value *first = hd_build_value(b, HD_OP_MUL, HD_I32, 2, index, hd_build_i32(b, unit * scale));
-  return hd_build_value(b, HD_OP_ADD, HD_I32, 2, first, hd_build_i32(b, plus * scale));
+  hd_value *first = hd_arith_const(b, HD_OP_MUL, index, unit * scale);
+  return hd_arith_const(b, HD_OP_ADD, first, plus * scale);
 }
 
 static void find_tile(hd_stage *st, hd_builder *b, warp_tile *t) {
   t->n_strips = st->s.tile_m / 16 / st->s.warps_m;
   t->n_blocks = st->s.tile_n / 8 / st->s.warps_n;
   hd_value *warp = hd_build_value(b, HD_OP_WARP_INDEX, HD_I32, 0);
-  hd_value *across = hd_build_i32(b, st->s.warps_n);
-  hd_value *wm = hd_build_value(b, HD_OP_DIV, HD_I32, 2, warp, across);
-  hd_value *wn = hd_build_value(b, HD_OP_REM, HD_I32, 2, warp, across);
+  hd_value *across = hd_i32(b, st->s.warps_n);
+  hd_value *wm = hd_arith(b, HD_OP_DIV, warp, across);
+  hd_value *wn = hd_arith(b, HD_OP_REM, warp, across);
   for (int32_t i = 0; i < t->n_strips; i++)
     t->strip[i] = offset(b, wm, t->n_strips, i, 1);
   for (int32_t j = 0; j < t->n_blocks; j++)
@@ -92,7 +93,7 @@ static void copy_if_any(hd_stage *st, hd_builder *b, const hd_tile_place *place,
 /* The stages in flight before the first computation: all but one. Gives the cursor to write next. */
 static hd_value *prologue(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                           hd_value *cursor) {
-  hd_value *ahead = hd_build_i32(b, st->s.stages - 1);
+  hd_value *ahead = hd_i32(b, st->s.stages - 1);
   hd_op *loop = hd_build_for(b, st->zero, ahead, st->one, &cursor, 1);
   hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
   hd_value **args = loop->regions[0]->args;
@@ -113,8 +114,8 @@ static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place
   hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
   hd_value **args = loop->regions[0]->args;
   memcpy(acc, args + 3, sizeof *acc * (size_t)n_acc);
-  hd_value *ahead = hd_build_value(&in, HD_OP_ADD, HD_I32, 2, args[0],
-                                   hd_build_i32(&in, st->s.stages - 1));
+  hd_value *ahead = hd_arith(&in, HD_OP_ADD, args[0],
+                                   hd_i32(&in, st->s.stages - 1));
   copy_if_any(st, &in, place, ahead, args[1]);
   compute(st, &in, t, args[2], acc);
   carried[0] = next(st, &in, args[1]);
@@ -126,7 +127,7 @@ static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place
 
 static void store(hd_stage *st, hd_builder *b, const hd_tile_place *place, const warp_tile *t,
                   hd_value *const *acc) {
-  hd_value *col = hd_build_value(b, HD_OP_ADD, HD_I32, 2, place->col0, t->block[0]);
+  hd_value *col = hd_arith(b, HD_OP_ADD, place->col0, t->block[0]);
   for (int32_t i = 0; i < t->n_strips; i++)
     hd_stage_store(st, b, place, t->strip[i], col, acc + i * t->n_blocks, t->n_blocks);
 }

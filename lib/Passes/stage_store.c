@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "Passes/arith.h"
 #include "Passes/stage.h"
 
 int32_t hd_stage_word(const hd_stage *st, int32_t step) {
@@ -47,8 +48,8 @@ static void set_epilogue(hd_stage *st, hd_op *op) {
 
 void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
                     hd_value *col, hd_value *const *acc, int32_t n_acc) {
-  hd_value *rows = hd_build_value(b, HD_OP_MUL, HD_I32, 2, strip, hd_build_i32(b, 16));
-  hd_value *row = hd_build_value(b, HD_OP_ADD, HD_I32, 2, place->row0, rows);
+  hd_value *rows = hd_arith_const(b, HD_OP_MUL, strip, 16);
+  hd_value *row = hd_arith(b, HD_OP_ADD, place->row0, rows);
   hd_op *op = hd_build_op(b, HD_OP_STORE_TILE, (hd_type){0}, 6, st->arg[HD_STAGE_D],
                           st->arg[HD_STAGE_LDD], row, col, st->arg[HD_STAGE_M],
                           st->arg[HD_STAGE_N]);

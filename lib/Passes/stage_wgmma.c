@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "Passes/arith.h"
 #include "Passes/stage.h"
 
 enum { MAX_SLABS = 8 };
@@ -13,15 +14,15 @@ typedef struct warp_rows {
 static void find_rows(hd_stage *st, hd_builder *b, warp_rows *rows) {
   int32_t groups = st->s.warps_m / 4;
   rows->slabs_each = st->s.tile_m / HD_SLAB_ROWS / groups;
-  hd_value *warp = hd_build_value(b, HD_OP_WARP_INDEX, HD_I32, 0), *four = hd_build_i32(b, 4);
-  hd_value *group = hd_build_value(b, HD_OP_DIV, HD_I32, 2, warp, four);
-  hd_value *quarter = hd_build_value(b, HD_OP_REM, HD_I32, 2, warp, four);
+  hd_value *warp = hd_build_value(b, HD_OP_WARP_INDEX, HD_I32, 0), *four = hd_i32(b, 4);
+  hd_value *group = hd_arith(b, HD_OP_DIV, warp, four);
+  hd_value *quarter = hd_arith(b, HD_OP_REM, warp, four);
   hd_value *first =
-      hd_build_value(b, HD_OP_MUL, HD_I32, 2, group, hd_build_i32(b, rows->slabs_each));
+      hd_arith_const(b, HD_OP_MUL, group, rows->slabs_each);
   for (int32_t i = 0; i < rows->slabs_each; i++) {
-    rows->slab[i] = hd_build_value(b, HD_OP_ADD, HD_I32, 2, first, hd_build_i32(b, i));
-    hd_value *strip = hd_build_value(b, HD_OP_MUL, HD_I32, 2, rows->slab[i], four);
-    rows->strip[i] = hd_build_value(b, HD_OP_ADD, HD_I32, 2, strip, quarter);
+    rows->slab[i] = hd_arith_const(b, HD_OP_ADD, first, i);
+    hd_value *strip = hd_arith(b, HD_OP_MUL, rows->slab[i], four);
+    rows->strip[i] = hd_arith(b, HD_OP_ADD, strip, quarter);
   }
 }
 

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "Passes/keep_only.h"
 #include "Passes/pass_list.h"
 #include "Passes/stage.h"
 
@@ -27,6 +28,12 @@ static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, h
   return HEDDLE_OK;
 }
 
+/* What a kernel is for; constants that folding left over are not. */
+static bool is_needed(const hd_op *op) {
+  bool parameter = op->kind == HD_OP_ARG || op->kind == HD_OP_TMAP || op->kind == HD_OP_BUFFER;
+  return parameter || !(hd_op_effects(op->kind) & HD_EFFECT_PURE);
+}
+
 /* Builds the role level behind the ops of the tile level, then drops those. */
 static heddle_status stage_kernel(hd_pass_context *pass, hd_module *m, hd_op *kernel) {
   hd_stage st;
@@ -44,6 +51,7 @@ static heddle_status stage_kernel(hd_pass_context *pass, hd_module *m, hd_op *ke
     hd_op_erase(op);
     op = next;
   }
+  hd_keep_only(kernel->regions[0], is_needed);
   hd_op_set_int(m, kernel, HD_ATTR_THREADS,
                 32 * hd_op_int(hd_find_op(kernel->regions[0], HD_OP_ROLE), HD_ATTR_N_WARPS, 0));
   return HEDDLE_OK;
