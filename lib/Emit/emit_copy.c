@@ -1,0 +1,61 @@
+/* Copies by the async proxy: bulk copies and tensor-map boxes. */
+#include "Emit/emit_state.h"
+
+static LLVMValueRef i1_const(hd_emitter *e, bool value) { return LLVMConstInt(e->i1, value, false); }
+
+/* Where it lands: slot `cursor` of the buffer and `offset`; the barrier's slot is the same cursor. */
+static LLVMValueRef destination(hd_emitter *e, const hd_op *op, const hd_value *buffer,
+                                const hd_value *cursor) {
+  const hd_op *def = hd_emit_def(buffer);
+  LLVMValueRef slot = hd_emit_slot(e, buffer, cursor, hd_op_int(def, HD_ATTR_BYTES, 0));
+  LLVMValueRef at = hd_emit_addi(e, slot, hd_op_int(op, HD_ATTR_OFFSET, 0));
+  return hd_emit_shared_ptr(e, at, HD_AS_CLUSTER);
+}
+
+static heddle_status barrier_slot(hd_emitter *e, const hd_op *op, int32_t index,
+                                  const hd_value *cursor, LLVMValueRef *barrier) {
+  if (op->n_operands <= index)
+    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.copy",
+                    "%s needs the barrier that it completes on", hd_op_get_info(op->kind)->text);
+  LLVMValueRef at = hd_emit_slot(e, op->operands[index], cursor, HD_BARRIER_BYTES);
+  *barrier = hd_emit_shared_ptr(e, at, HD_AS_SHARED);
+  return HEDDLE_OK;
+}
+
+/* Operands: ptr, byte offset, buffer, cursor, barrier. */
+heddle_status hd_emit_op_copy_bulk(hd_emitter *e, const hd_op *op) {
+  int64_t mask = hd_op_int(op, HD_ATTR_MULTICAST, 0);
+  LLVMValueRef source = hd_emit_global_at(e, hd_emit_get1(e, op->operands[0]),
+                                          hd_emit_get1(e, op->operands[1]));
+  LLVMValueRef barrier;
+  HD_TRY(barrier_slot(e, op, 4, op->operands[3], &barrier));
+  LLVMValueRef args[] = {destination(e, op, op->operands[2], op->operands[3]),
+                         barrier,
+                         source,
+                         hd_emit_i32(e, hd_op_int(op, HD_ATTR_BYTES, 0)),
+                         LLVMConstInt(LLVMInt16TypeInContext(e->llvm), (uint64_t)mask, false),
+                         hd_emit_i64(e, 0),
+                         i1_const(e, mask != 0),
+                         i1_const(e, false)};
+  hd_emit_intrinsic(e, "llvm.nvvm.cp.async.bulk.global.to.shared.cluster", args, 8);
+  return HEDDLE_OK;
+}
+
+/* Operands: tensor map, buffer, cursor, coordinate of dimension 0, of dimension 1, barrier. */
+heddle_status hd_emit_op_copy_tma(hd_emitter *e, const hd_op *op) {
+  int64_t mask = hd_op_int(op, HD_ATTR_MULTICAST, 0);
+  LLVMValueRef barrier;
+  HD_TRY(barrier_slot(e, op, 5, op->operands[2], &barrier));
+  LLVMValueRef args[] = {destination(e, op, op->operands[1], op->operands[2]),
+                         barrier,
+                         hd_emit_get1(e, op->operands[0]),
+                         hd_emit_get1(e, op->operands[3]),
+                         hd_emit_get1(e, op->operands[4]),
+                         LLVMConstInt(LLVMInt16TypeInContext(e->llvm), (uint64_t)mask, false),
+                         hd_emit_i64(e, 0),
+                         i1_const(e, mask != 0),
+                         i1_const(e, false),
+                         hd_emit_i32(e, 0)};
+  hd_emit_intrinsic(e, "llvm.nvvm.cp.async.bulk.tensor.g2s.tile.2d", args, 10);
+  return HEDDLE_OK;
+}

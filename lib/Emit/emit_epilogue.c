@@ -1,0 +1,242 @@
+/* The epilogue of one element: D = act(alpha * scale_a * scale_b * acc + beta * C + bias). */
+#include <string.h>
+
+#include "Emit/emit_llvm.h"
+#include "Emit/emit_strip.h"
+
+/* --- addresses and bounds -------------------------------------------------------------------------------- */
+
+LLVMValueRef hd_emit_inside(hd_emitter *e, const hd_strip *s, int32_t b, int h, int j) {
+  return hd_emit_lt(e, hd_emit_i32(e, 8 * b + j), s->cols_left[h]);
+}
+
+LLVMValueRef hd_emit_element(hd_emitter *e, const hd_view *view, int32_t b, int h, int j) {
+  int64_t along = view->col_major ? 8 * h : 8 * b + j, across = view->col_major ? 8 * b + j : 8 * h;
+  LLVMValueRef at = view->base;
+  if (across)
+    at = hd_emit_global_at(e, at, hd_emit_muli(e, view->ld_bytes, across));
+  return along ? hd_emit_global_at(e, at, hd_emit_i64(e, along * view->bytes)) : at;
+}
+
+/* --- loads ------------------------------------------------------------------------------------------------- */
+
+static LLVMTypeRef bits_type(hd_emitter *e, int64_t bytes) {
+  return bytes == 1 ? e->i8 : bytes == 2 ? e->i16 : e->i32;
+}
+
+/* Predicated, since what lies outside must not be touched; 0 there. */
+static LLVMValueRef load_if(hd_emitter *e, LLVMValueRef at, int64_t bytes, LLVMValueRef inside) {
+  const char *text = bytes == 4   ? "mov.b32 $0, 0;\n\t@$2 ld.global.b32 $0, [$1];"
+                     : bytes == 2 ? "mov.b16 $0, 0;\n\t@$2 ld.global.b16 $0, [$1];"
+                                  : "mov.b16 $0, 0;\n\t@$2 ld.global.b8 $0, [$1];";
+  LLVMValueRef bits = hd_emit_asm(e, bytes == 4 ? e->i32 : e->i16, text,
+                                  bytes == 4 ? "=&r,l,b" : "=&h,l,b",
+                                  (LLVMValueRef[]){at, inside}, 2, HD_ASM_MEMORY);
+  return bytes == 1 ? LLVMBuildTrunc(e->b, bits, e->i8, "") : bits;
+}
+
+/* inside NULL: it is known to be. */
+static LLVMValueRef load_element(hd_emitter *e, LLVMValueRef at, heddle_elem elem, bool integer,
+                                 LLVMValueRef inside) {
+  int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
+  LLVMValueRef bits;
+  if (inside) {
+    bits = load_if(e, at, bytes, inside);
+  } else {
+    bits = LLVMBuildLoad2(e->b, bits_type(e, bytes), at, "");
+    LLVMSetAlignment(bits, (unsigned)bytes);
+  }
+  return hd_emit_from_bits(e, elem, bits, integer);
+}
+
+/* Element `index` (i32) of a vector. */
+static LLVMValueRef load_vector(hd_emitter *e, LLVMValueRef base, heddle_elem elem, bool integer,
+                                LLVMValueRef index, LLVMValueRef inside) {
+  int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
+  LLVMValueRef at = hd_emit_global_at(e, base, hd_emit_muli(e, hd_emit_widen(e, index), bytes));
+  return load_element(e, at, elem, integer, inside);
+}
+
+hd_inputs hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool checked) {
+  hd_inputs in = {0};
+  for (int j = 0; j < 2; j++) {
+    LLVMValueRef column = hd_emit_addi(e, s->col, 8 * b + j);
+    LLVMValueRef inside = checked ? hd_emit_lt(e, column, s->n) : NULL;
+    if (s->has_bias_n)
+      in.bias[j] = load_vector(e, s->bias, s->bias_elem, s->integer, column, inside);
+    if (s->has_scale_b)
+      in.scale_b[j] = load_vector(e, s->scale_b, HEDDLE_F32, false, column, inside);
+    for (int h = 0; h < 2 && s->has_c; h++)
+      in.c[h][j] = load_element(e, hd_emit_element(e, &s->c, b, h, j), s->c.elem, s->integer,
+                                checked ? hd_emit_inside(e, s, b, h, j) : NULL);
+  }
+  return in;
+}
+
+/* --- arithmetic ---------------------------------------------------------------------------------------------- */
+
+static LLVMValueRef call_user(hd_emitter *e, const hd_strip *s, LLVMValueRef x, int32_t b, int h,
+                              int j) {
+  LLVMValueRef args[] = {x, hd_emit_addi(e, s->row, 8 * h), hd_emit_addi(e, s->col, 8 * b + j),
+                         s->user_ptr};
+  return LLVMBuildCall2(e->b, LLVMGlobalGetValueType(s->user), s->user, args, 4, "");
+}
+
+static LLVMValueRef finish_integer(hd_emitter *e, const hd_strip *s, const hd_inputs *in,
+                                   LLVMValueRef x, int h, int j) {
+  if (in->c[h][j])
+    x = hd_emit_add(e, x, in->c[h][j]);
+  if (s->has_bias)
+    x = hd_emit_add(e, x, s->has_bias_n ? in->bias[j] : s->bias_m[h]);
+  return strcmp(s->act, "relu") == 0 ? hd_emit_max(e, x, hd_emit_i32(e, 0)) : x;
+}
+
+static LLVMValueRef fma32(hd_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
+  return hd_emit_intrinsic_of(e, "llvm.fma", e->f32, (LLVMValueRef[]){a, b, c}, 3);
+}
+
+/* One rounding a term: C and bias are added by fma where they are scaled. */
+static LLVMValueRef finish_float(hd_emitter *e, const hd_strip *s, const hd_inputs *in,
+                                 LLVMValueRef x, int h, int j) {
+  if (LLVMTypeOf(x) == e->i32)
+    x = LLVMBuildSIToFP(e->b, x, e->f32, "");
+  if (s->has_scale_a)
+    x = LLVMBuildFMul(e->b, x, s->scale_a[h], "");
+  if (in->scale_b[j])
+    x = LLVMBuildFMul(e->b, x, in->scale_b[j], "");
+  if (s->alpha)
+    x = LLVMBuildFMul(e->b, x, s->alpha, "");
+  if (in->c[h][j])
+    x = s->beta ? fma32(e, s->beta, in->c[h][j], x) : LLVMBuildFAdd(e->b, x, in->c[h][j], "");
+  if (s->has_bias)
+    x = LLVMBuildFAdd(e->b, x, s->has_bias_n ? in->bias[j] : s->bias_m[h], "");
+  return s->user ? x : hd_emit_activation(e, s->act, x);
+}
+
+LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h,
+                            int j) {
+  LLVMValueRef x = s->acc[4 * b + 2 * h + j];
+  x = s->integer ? finish_integer(e, s, in, x, h, j) : finish_float(e, s, in, x, h, j);
+  return s->user ? call_user(e, s, x, b, h, j) : x;
+}
+
+/* --- what the op asks for -------------------------------------------------------------------------------------- */
+
+/* A view of matrix `name` with pitch `ld` (elements, i64) from this lane's first element on. */
+static hd_view make_view(hd_emitter *e, const hd_strip *s, LLVMValueRef base, LLVMValueRef ld,
+                         heddle_elem elem, bool col_major) {
+  hd_view v = {.elem = elem, .bytes = heddle_elem_get(elem)->container_bits / 8,
+               .col_major = col_major};
+  v.ld_bytes = hd_emit_muli(e, ld, v.bytes);
+  LLVMValueRef at[2];
+  for (int lane = 0; lane < 2; lane++) {
+    LLVMValueRef row = hd_emit_widen(e, lane ? s->row : s->row0);
+    LLVMValueRef col = hd_emit_widen(e, lane ? s->col : s->col0);
+    LLVMValueRef across = hd_emit_mul(e, col_major ? col : row, v.ld_bytes);
+    LLVMValueRef along = hd_emit_muli(e, col_major ? row : col, v.bytes);
+    at[lane] = hd_emit_global_at(e, base, hd_emit_add(e, across, along));
+  }
+  v.origin = at[0];
+  v.base = at[1];
+  return v;
+}
+
+static heddle_status open_c(hd_emitter *e, hd_strip *s) {
+  LLVMValueRef c, ldc;
+  heddle_elem elem = hd_op_elem(s->op, HD_ATTR_C_TYPE);
+  if (!hd_emit_can_load(elem))
+    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, s->op->loc, "emit.c",
+                    "C cannot be read as this type; expected f16, bf16, f32, s32, s8 or u8");
+  HD_TRY(hd_emit_arg(e, s->op, "c", &c));
+  HD_TRY(hd_emit_arg(e, s->op, "ldc", &ldc));
+  s->c = make_view(e, s, c, ldc, elem, hd_op_is(s->op, HD_ATTR_C_ORDER, "col_major"));
+  return HEDDLE_OK;
+}
+
+static heddle_status open_bias(hd_emitter *e, hd_strip *s) {
+  s->bias_elem = hd_op_elem(s->op, HD_ATTR_BIAS_TYPE);
+  if (!hd_emit_can_load(s->bias_elem))
+    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, s->op->loc, "emit.bias",
+                    "bias cannot be read as this type; expected f16, bf16, f32, s32, s8 or u8");
+  HD_TRY(hd_emit_arg(e, s->op, "bias", &s->bias));
+  for (int h = 0; h < 2 && !s->has_bias_n; h++)
+    s->bias_m[h] = load_vector(e, s->bias, s->bias_elem, s->integer,
+                               hd_emit_addi(e, s->row, 8 * h), s->row_ok[h]);
+  return HEDDLE_OK;
+}
+
+static heddle_status open_scales(hd_emitter *e, hd_strip *s) {
+  LLVMValueRef scale_a = NULL;
+  if (s->has_scale_a)
+    HD_TRY(hd_emit_arg(e, s->op, "scale_a", &scale_a));
+  if (s->has_scale_b)
+    HD_TRY(hd_emit_arg(e, s->op, "scale_b", &s->scale_b));
+  for (int h = 0; h < 2 && scale_a; h++)
+    s->scale_a[h] = load_vector(e, scale_a, HEDDLE_F32, false, hd_emit_addi(e, s->row, 8 * h),
+                                s->row_ok[h]);
+  if (hd_op_has(s->op, HD_ATTR_ALPHA))
+    HD_TRY(hd_emit_arg(e, s->op, "alpha", &s->alpha));
+  if (hd_op_has(s->op, HD_ATTR_BETA))
+    HD_TRY(hd_emit_arg(e, s->op, "beta", &s->beta));
+  return HEDDLE_OK;
+}
+
+/* The user's function sees the f32 result, or the bare i32 accumulator of an integer product. */
+static heddle_status open_user(hd_emitter *e, hd_strip *s) {
+  const char *name = hd_op_str(s->op, HD_ATTR_USER);
+  if (!name)
+    return hd_error(e->ctx, HEDDLE_INVALID, s->op->loc, "emit.user",
+                    "act = user needs the name of the function");
+  if (s->acc_elem == HEDDLE_S32 && !s->integer)
+    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, s->op->loc, "emit.user",
+                    "a user function of an integer product takes the i32 sum itself: no alpha, beta, "
+                    "scales, and only integer C and bias");
+  HD_TRY(hd_emit_find_user(e, s->op, name, s->integer ? e->i32 : e->f32, &s->user));
+  LLVMValueRef user;
+  HD_TRY(hd_emit_arg(e, s->op, "user", &user));
+  s->user_ptr = LLVMBuildAddrSpaceCast(e->b, user, e->generic_ptr, "");
+  return HEDDLE_OK;
+}
+
+static bool is_integer(heddle_elem elem) {
+  return elem == HEDDLE_S32 || elem == HEDDLE_S8 || elem == HEDDLE_U8;
+}
+
+/* An integer product stays integer when nothing in the epilogue asks for more. */
+static bool stays_integer(const hd_strip *s) {
+  bool user = strcmp(s->act, "user") == 0;
+  bool act = user || strcmp(s->act, "none") == 0 || strcmp(s->act, "relu") == 0;
+  return s->acc_elem == HEDDLE_S32 && act && !s->has_scale_a && !s->has_scale_b &&
+         !hd_op_has(s->op, HD_ATTR_ALPHA) && !hd_op_has(s->op, HD_ATTR_BETA) &&
+         (!s->has_c || is_integer(hd_op_elem(s->op, HD_ATTR_C_TYPE))) &&
+         (!s->has_bias || is_integer(hd_op_elem(s->op, HD_ATTR_BIAS_TYPE))) &&
+         (user || is_integer(s->d.elem));
+}
+
+heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
+  const hd_op *op = s->op;
+  heddle_elem elem = hd_op_elem(op, HD_ATTR_TYPE);
+  s->act = hd_op_str(op, HD_ATTR_ACT);
+  s->has_c = hd_op_has(op, HD_ATTR_C);
+  s->has_bias = hd_op_has(op, HD_ATTR_BIAS);
+  s->has_bias_n = s->has_bias && hd_op_is(op, HD_ATTR_BIAS_ALONG, "n");
+  s->has_scale_a = hd_op_has(op, HD_ATTR_SCALE_A);
+  s->has_scale_b = hd_op_has(op, HD_ATTR_SCALE_B);
+  if (!hd_emit_can_store(e, elem))
+    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.type",
+                    "D cannot be written in this type on %s", e->target->name);
+  bool user = s->act && strcmp(s->act, "user") == 0;
+  if (!user && !hd_emit_is_activation(s->act))
+    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.act",
+                    "no activation %s; expected none, relu, gelu, gelu_tanh, silu or user",
+                    s->act ? s->act : "");
+  s->d = make_view(e, s, hd_emit_get1(e, op->operands[0]), hd_emit_get1(e, op->operands[1]), elem,
+                   hd_op_is(op, HD_ATTR_ORDER, "col_major"));
+  s->integer = stays_integer(s);
+  HD_TRY(open_scales(e, s));
+  if (s->has_c)
+    HD_TRY(open_c(e, s));
+  if (s->has_bias)
+    HD_TRY(open_bias(e, s));
+  return user ? open_user(e, s) : HEDDLE_OK;
+}

@@ -1,0 +1,41 @@
+/* Registers that change lanes, so that stores become wide. */
+#include "Emit/emit_strip.h"
+
+/* i1: bit `bit` of the lane; once, at the role's entry. */
+static LLVMValueRef lane_bit(hd_emitter *e, int bit) {
+  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
+  LLVMValueRef shifted = LLVMBuildLShr(e->b, e->lane, hd_emit_i32(e, bit), "");
+  LLVMValueRef set = LLVMBuildTrunc(e->b, shifted, e->i1, "");
+  hd_emit_return_from_entry(e, here);
+  return set;
+}
+
+/* Lanes that differ in `mask` trade: the one whose bit is set keeps y and gives x, the other keeps x and
+ * gives y. After it *x holds the word of the lane without the bit, *y of the lane with it. */
+static void trade(hd_emitter *e, LLVMValueRef set, int32_t mask, LLVMValueRef *x, LLVMValueRef *y) {
+  LLVMValueRef given = hd_emit_select(e, set, *x, *y);
+  LLVMValueRef taken = hd_emit_shfl_xor(e, given, mask);
+  LLVMValueRef kept_y = *y;
+  *y = hd_emit_select(e, set, kept_y, taken);
+  *x = hd_emit_select(e, set, taken, *x);
+}
+
+/* Two rounds of a 4x4 transpose: 2x2 blocks inside lane pairs, then between them. */
+void hd_emit_transpose_quad(hd_emitter *e, LLVMValueRef w[4]) {
+  LLVMValueRef odd = lane_bit(e, 0), high = lane_bit(e, 1);
+  trade(e, odd, 1, &w[0], &w[1]);
+  trade(e, odd, 1, &w[2], &w[3]);
+  trade(e, high, 2, &w[0], &w[2]);
+  trade(e, high, 2, &w[1], &w[3]);
+}
+
+void hd_emit_trade_pairs(hd_emitter *e, LLVMValueRef w[4]) {
+  LLVMValueRef odd = lane_bit(e, 0);
+  trade(e, odd, 1, &w[0], &w[2]);
+  trade(e, odd, 1, &w[1], &w[3]);
+}
+
+LLVMValueRef hd_emit_movmatrix(hd_emitter *e, LLVMValueRef word) {
+  return hd_emit_asm(e, e->i32, "movmatrix.sync.aligned.m8n8.trans.b16 $0, $1;", "=r,r", &word, 1,
+                     HD_ASM_VOLATILE);
+}

@@ -1,0 +1,130 @@
+/* Fragments: what a warp loads from shared memory, and accumulators at the start. */
+#include "Emit/emit_buffer.h"
+
+/* Packed A (docs/format.md): a slab of 64 rows holds k-steps of 2048 bytes of values,
+ *   byte (row/8)*256 + (byte/16)*128 + (row%8)*16 + byte%16,
+ * so a 16-row strip of a step is 512 contiguous bytes: four 8x16-byte matrices of 128 bytes. */
+enum { STRIPS = 4, STEP_BYTES = 2048, STRIP_BYTES = 512, MATRIX_BYTES = 128, MATRIX_ROW = 16 };
+/* Bytes of a row of B that one k-step of a sparse mma reads, whatever the type. */
+enum { B_STEP_BYTES = 64, B_STEP_K16 = 32 };
+
+static heddle_status packed_a(hd_emitter *e, const hd_op *op, const hd_value *buffer) {
+  const hd_op *def = hd_emit_def(buffer);
+  if (hd_op_is(def, HD_ATTR_LAYOUT, "packed_a") && hd_op_int(def, HD_ATTR_SLAB_BYTES, 0) > 0)
+    return HEDDLE_OK;
+  return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.layout",
+                  "%s needs a buffer of layout packed_a with slab_bytes",
+                  hd_op_get_info(op->kind)->text);
+}
+
+/* The slab of a strip: slot + strip / 4 * slab_bytes. */
+static LLVMValueRef slab_of(hd_emitter *e, const hd_op *op) {
+  const hd_op *def = hd_emit_def(op->operands[0]);
+  LLVMValueRef slot =
+      hd_emit_slot(e, op->operands[0], op->operands[1], hd_op_int(def, HD_ATTR_BYTES, 0));
+  LLVMValueRef slab = hd_emit_divi(e, hd_emit_get1(e, op->operands[2]), STRIPS);
+  return hd_emit_add(e, slot, hd_emit_muli(e, slab, hd_op_int(def, HD_ATTR_SLAB_BYTES, 0)));
+}
+
+static LLVMValueRef strip_in_slab(hd_emitter *e, const hd_op *op) {
+  return hd_emit_remi(e, hd_emit_get1(e, op->operands[2]), STRIPS);
+}
+
+/* Words thread-major: (word * 4 + strip % 4) * 32 + lane. */
+heddle_status hd_emit_op_load_meta(hd_emitter *e, const hd_op *op) {
+  HD_TRY(packed_a(e, op, op->operands[0]));
+  int64_t first = hd_op_int(hd_emit_def(op->operands[0]), HD_ATTR_META_OFFSET, 0) +
+                  hd_op_int(op, HD_ATTR_WORD, 0) * STRIPS * HD_LANES * 4;
+  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
+  LLVMValueRef lane = hd_emit_muli(e, e->lane, 4);
+  hd_emit_return_from_entry(e, here);
+  LLVMValueRef strip = hd_emit_muli(e, strip_in_slab(e, op), HD_LANES * 4);
+  LLVMValueRef at = hd_emit_add(e, slab_of(e, op), hd_emit_add(e, strip, lane));
+  LLVMValueRef ptr = hd_emit_shared_ptr(e, hd_emit_addi(e, at, first), HD_AS_SHARED);
+  hd_emit_set1(e, op->results[0], LLVMBuildLoad2(e->b, e->i32, ptr, ""));
+  return HEDDLE_OK;
+}
+
+static void load_matrices(hd_emitter *e, const hd_op *op, LLVMValueRef at, bool trans) {
+  LLVMValueRef ptr = hd_emit_shared_ptr(e, at, HD_AS_SHARED);
+  /* ldmatrix.x4 is overloaded on the pointer's address space. */
+  LLVMValueRef four = hd_emit_intrinsic_of(
+      e, trans ? "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16"
+               : "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16", e->shared_ptr, &ptr, 1);
+  LLVMValueRef v[4];
+  for (unsigned i = 0; i < 4; i++)
+    v[i] = hd_emit_bitcast(e, LLVMBuildExtractValue(e->b, four, i, ""),
+                           hd_emit_type_of(e, op->results[0]->type));
+  hd_emit_set(e, op->results[0], v, 4);
+}
+
+static heddle_status four_registers(hd_emitter *e, const hd_op *op) {
+  int32_t n = hd_emit_type_count(op->results[0]->type);
+  if (n == 4)
+    return HEDDLE_OK;
+  return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.fragment",
+                  "%s gives 4 registers, the fragment has %d", hd_op_get_info(op->kind)->text, n);
+}
+
+/* Lane l gives the address of row l % 8 of matrix l / 8. Matrices in register order: rows 0-7 and 8-15
+ * of the first 16 bytes, then of the second: lane -> ((l/8)&1) * 256 + (l/16) * 128 + (l%8) * 16. */
+heddle_status hd_emit_op_load_a(hd_emitter *e, const hd_op *op) {
+  HD_TRY(packed_a(e, op, op->operands[0]));
+  HD_TRY(four_registers(e, op));
+  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
+  LLVMValueRef group = hd_emit_divi(e, e->lane, 8);
+  LLVMValueRef lane = hd_emit_muli(e, hd_emit_remi(e, group, 2), 2 * MATRIX_BYTES);
+  lane = hd_emit_add(e, lane, hd_emit_muli(e, hd_emit_divi(e, group, 2), MATRIX_BYTES));
+  lane = hd_emit_add(e, lane, hd_emit_muli(e, hd_emit_remi(e, e->lane, 8), MATRIX_ROW));
+  hd_emit_return_from_entry(e, here);
+  LLVMValueRef strip = hd_emit_muli(e, strip_in_slab(e, op), STRIP_BYTES);
+  LLVMValueRef at = hd_emit_add(e, slab_of(e, op), hd_emit_add(e, strip, lane));
+  at = hd_emit_addi(e, at, hd_op_int(op, HD_ATTR_STEP, 0) * STEP_BYTES);
+  load_matrices(e, op, at, false);
+  return HEDDLE_OK;
+}
+
+/* Rows of n: matrix j holds columns 16j..16j+15 (bytes) of the step; lane l gives row l % 8 of it. The
+ * column is a multiple of 8, so the swizzle sees the lane alone. */
+static LLVMValueRef b_along_k(hd_emitter *e, const hd_op *op, const hd_rows *rows) {
+  int64_t first = hd_op_int(op, HD_ATTR_STEP, 0) * B_STEP_BYTES;
+  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
+  LLVMValueRef c = hd_emit_addi(e, hd_emit_muli(e, hd_emit_divi(e, e->lane, 8), MATRIX_ROW), first);
+  LLVMValueRef byte = hd_emit_rows_byte(e, rows, hd_emit_remi(e, e->lane, 8), c);
+  hd_emit_return_from_entry(e, here);
+  LLVMValueRef column = hd_emit_get1(e, op->operands[2]);
+  return hd_emit_add(e, hd_emit_muli(e, column, rows->panel), byte);
+}
+
+/* Rows of k: matrix j holds k rows 8j..8j+7 of the step, so lane l gives row 32 * step + l; ldmatrix
+ * transposes. 16-bit types. */
+static LLVMValueRef b_along_n(hd_emitter *e, const hd_op *op, const hd_rows *rows) {
+  int64_t first = hd_op_int(op, HD_ATTR_STEP, 0) * B_STEP_K16;
+  LLVMValueRef byte = hd_emit_muli(e, hd_emit_get1(e, op->operands[2]), 2);
+  return hd_emit_rows_byte(e, rows, hd_emit_addi(e, e->lane, first), byte);
+}
+
+heddle_status hd_emit_op_load_b(hd_emitter *e, const hd_op *op) {
+  hd_rows rows;
+  HD_TRY(hd_emit_rows(e, op, op->operands[0], &rows));
+  HD_TRY(four_registers(e, op));
+  bool trans = hd_op_has(op, HD_ATTR_TRANS);
+  LLVMValueRef byte = trans ? b_along_n(e, op, &rows) : b_along_k(e, op, &rows);
+  LLVMValueRef slot = hd_emit_slot(e, op->operands[0], op->operands[1], rows.slot_bytes);
+  load_matrices(e, op, hd_emit_add(e, slot, byte), trans);
+  return HEDDLE_OK;
+}
+
+static heddle_status fill(hd_emitter *e, const hd_op *op, bool zero) {
+  int32_t n = hd_emit_type_count(op->results[0]->type);
+  LLVMTypeRef type = hd_emit_type_of(e, op->results[0]->type);
+  LLVMValueRef *v = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n);
+  for (int32_t i = 0; i < n; i++)
+    v[i] = zero ? LLVMConstNull(type) : LLVMGetUndef(type);
+  hd_emit_set(e, op->results[0], v, n);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_emit_op_frag_zero(hd_emitter *e, const hd_op *op) { return fill(e, op, true); }
+
+heddle_status hd_emit_op_frag_undef(hd_emitter *e, const hd_op *op) { return fill(e, op, false); }

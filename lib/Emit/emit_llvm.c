@@ -1,0 +1,164 @@
+#include "Emit/emit_llvm.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+
+static const char triple[] = "nvptx64-nvidia-cuda";
+/* Little is left to gain: loops are unrolled by us, and heavier passes move wgmma's registers. */
+static const char passes[] = "always-inline,function(early-cse,instcombine,simplifycfg),globaldce";
+
+/* Registering the backend is global in LLVM and must happen once. */
+static pthread_once_t registered = PTHREAD_ONCE_INIT;
+
+static void register_backend(void) {
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
+}
+
+/* Without a handler LLVM exits the process on some errors, and codegen may report success after one. */
+static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
+  hd_emitter *e = user;
+  if (LLVMGetDiagInfoSeverity(info) != LLVMDSError)
+    return;
+  char *text = LLVMGetDiagInfoDescription(info);
+  hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.llvm", "%s", text);
+  LLVMDisposeMessage(text);
+  e->failed = true;
+}
+
+static void make_types(hd_emitter *e) {
+  e->none = LLVMVoidTypeInContext(e->llvm);
+  e->i1 = LLVMInt1TypeInContext(e->llvm);
+  e->i8 = LLVMInt8TypeInContext(e->llvm);
+  e->i16 = LLVMInt16TypeInContext(e->llvm);
+  e->i32 = LLVMInt32TypeInContext(e->llvm);
+  e->i64 = LLVMInt64TypeInContext(e->llvm);
+  e->f16 = LLVMHalfTypeInContext(e->llvm);
+  e->bf16 = LLVMBFloatTypeInContext(e->llvm);
+  e->f32 = LLVMFloatTypeInContext(e->llvm);
+  e->generic_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_GENERIC);
+  e->global_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_GLOBAL);
+  e->shared_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_SHARED);
+  e->cluster_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_CLUSTER);
+}
+
+heddle_status hd_emit_open(hd_emitter *e) {
+  pthread_once(&registered, register_backend);
+  e->llvm = LLVMContextCreate();
+  LLVMContextSetDiagnosticHandler(e->llvm, on_diagnostic, e);
+  e->module = LLVMModuleCreateWithNameInContext("heddle", e->llvm);
+  e->b = LLVMCreateBuilderInContext(e->llvm);
+  make_types(e);
+  e->shared = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType2(e->i8, 0), "shared_memory",
+                                          HD_AS_SHARED);
+  LLVMSetAlignment(e->shared, HD_SHARED_ALIGN);
+  return HEDDLE_OK;
+}
+
+void hd_emit_close(hd_emitter *e) {
+  LLVMDisposeBuilder(e->b);
+  LLVMDisposeModule(e->module);
+  LLVMContextDispose(e->llvm);
+}
+
+/* The PTX versions that LLVM 22 knows: it ignores what it does not know, and then emits an old one. */
+static const uint16_t known_ptx[] = {80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
+
+heddle_status hd_emit_pick_ptx(hd_emitter *e) {
+  int32_t asked = e->options->ptx_version;
+  e->ptx_version = asked ? asked : e->target->llvm_ptx;
+  for (size_t i = 0; i < HD_COUNT(known_ptx); i++)
+    if (known_ptx[i] == e->ptx_version && e->ptx_version >= e->target->min_ptx)
+      return HEDDLE_OK;
+  return hd_error(e->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "emit.ptx",
+                  "PTX version %d.%d; expected one of 8.0 to 8.8 or 9.0, at least %d.%d for %s",
+                  e->ptx_version / 10, e->ptx_version % 10, e->target->min_ptx / 10,
+                  e->target->min_ptx % 10, e->target->name);
+}
+
+static heddle_status make_machine(hd_emitter *e, LLVMTargetMachineRef *machine) {
+  LLVMTargetRef target;
+  char *message = NULL, feature[16];
+  if (LLVMGetTargetFromTriple(triple, &target, &message)) {
+    heddle_status status = hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.llvm", "%s", message);
+    LLVMDisposeMessage(message);
+    return status;
+  }
+  snprintf(feature, sizeof feature, "+ptx%d", (int)e->ptx_version);
+  *machine = LLVMCreateTargetMachine(target, triple, e->target->name, feature,
+                                     LLVMCodeGenLevelDefault, LLVMRelocDefault,
+                                     LLVMCodeModelDefault);
+  return *machine ? HEDDLE_OK : HD_BUG(e->ctx, "no target machine for NVPTX");
+}
+
+static heddle_status verify(hd_emitter *e) {
+  char *message = NULL;
+  heddle_status status = HEDDLE_OK;
+  if (LLVMVerifyModule(e->module, LLVMReturnStatusAction, &message))
+    status = hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.verify", "%s", message);
+  LLVMDisposeMessage(message);
+  return status;
+}
+
+static heddle_status run_passes(hd_emitter *e, LLVMTargetMachineRef machine) {
+  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+  LLVMErrorRef error = LLVMRunPasses(e->module, passes, machine, options);
+  LLVMDisposePassBuilderOptions(options);
+  if (!error)
+    return HEDDLE_OK;
+  char *message = LLVMGetErrorMessage(error);
+  heddle_status status = hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.llvm", "%s", message);
+  LLVMDisposeErrorMessage(message);
+  return status;
+}
+
+static heddle_status generate(hd_emitter *e, LLVMTargetMachineRef machine, char **ptx,
+                              size_t *n_bytes) {
+  LLVMMemoryBufferRef buffer = NULL;
+  char *message = NULL;
+  if (LLVMTargetMachineEmitToMemoryBuffer(machine, e->module, LLVMAssemblyFile, &message,
+                                          &buffer)) {
+    heddle_status status = hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.llvm", "%s",
+                                    message ? message : "no code");
+    LLVMDisposeMessage(message);
+    return status;
+  }
+  if (!e->failed) {
+    *n_bytes = LLVMGetBufferSize(buffer);
+    *ptx = hd_xmalloc(*n_bytes + 1);
+    memcpy(*ptx, LLVMGetBufferStart(buffer), *n_bytes);
+    (*ptx)[*n_bytes] = 0;
+  }
+  LLVMDisposeMemoryBuffer(buffer);
+  return e->failed ? HEDDLE_INTERNAL : HEDDLE_OK;
+}
+
+void hd_emit_set_target(hd_emitter *e, LLVMModuleRef module) {
+  LLVMTargetMachineRef machine;
+  if (make_machine(e, &machine) != HEDDLE_OK)
+    return;
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+  LLVMSetModuleDataLayout(module, layout);
+  LLVMSetTarget(module, triple);
+  LLVMDisposeTargetData(layout);
+  LLVMDisposeTargetMachine(machine);
+}
+
+heddle_status hd_emit_codegen(hd_emitter *e, char **ptx, size_t *n_bytes) {
+  LLVMTargetMachineRef machine;
+  HD_TRY(verify(e));
+  HD_TRY(make_machine(e, &machine));
+  heddle_status status = run_passes(e, machine);
+  if (status == HEDDLE_OK && !e->failed)
+    status = generate(e, machine, ptx, n_bytes);
+  LLVMDisposeTargetMachine(machine);
+  return e->failed && status == HEDDLE_OK ? HEDDLE_INTERNAL : status;
+}

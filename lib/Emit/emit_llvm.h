@@ -1,0 +1,22 @@
+/* Emit/emit_llvm.h: LLVM around a module: context, target machine, passes, code. */
+#ifndef HD_EMIT_LLVM_H
+#define HD_EMIT_LLVM_H
+
+#include "Emit/emit_state.h"
+
+/* Opens context, module and builder; errors that LLVM reports become diagnostics of e->ctx. */
+heddle_status hd_emit_open(hd_emitter *e);
+void hd_emit_close(hd_emitter *e);
+/* Which PTX version: the one asked for, or the target's; checked. */
+heddle_status hd_emit_pick_ptx(hd_emitter *e);
+/* The data layout and triple of NVPTX for a module. */
+void hd_emit_set_target(hd_emitter *e, LLVMModuleRef module);
+/* Verifies, optimises lightly, generates code: *ptx owned (free()). */
+heddle_status hd_emit_codegen(hd_emitter *e, char **ptx, size_t *n_bytes);
+/* Links the user's function into the module (emit_user.c); refused by name when it is not allowed. */
+heddle_status hd_emit_link_user(hd_emitter *e);
+/* The function `name`, checked to be float (acc, i32, i32, ptr). */
+heddle_status hd_emit_find_user(hd_emitter *e, const hd_op *op, const char *name, LLVMTypeRef acc,
+                                LLVMValueRef *function);
+
+#endif

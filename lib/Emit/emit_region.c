@@ -1,0 +1,266 @@
+/* Regions: blocks, loops, branches, and who executes an op. The table of lowerings. */
+#include "Emit/emit_state.h"
+
+/* --- blocks ------------------------------------------------------------------------------------------ */
+
+LLVMBasicBlockRef hd_emit_block(hd_emitter *e, const char *name) {
+  LLVMBasicBlockRef next = LLVMGetNextBasicBlock(LLVMGetInsertBlock(e->b));
+  return next ? LLVMInsertBasicBlockInContext(e->llvm, next, name)
+              : LLVMAppendBasicBlockInContext(e->llvm, e->function, name);
+}
+
+void hd_emit_at(hd_emitter *e, LLVMBasicBlockRef block) {
+  LLVMPositionBuilderAtEnd(e->b, block);
+}
+
+void hd_emit_jump(hd_emitter *e, LLVMBasicBlockRef to) { LLVMBuildBr(e->b, to); }
+
+LLVMBasicBlockRef hd_emit_if(hd_emitter *e, LLVMValueRef condition, const char *name) {
+  LLVMBasicBlockRef join = hd_emit_block(e, "join"), then = hd_emit_block(e, name);
+  LLVMBuildCondBr(e->b, condition, then, join);
+  hd_emit_at(e, then);
+  return join;
+}
+
+void hd_emit_endif(hd_emitter *e, LLVMBasicBlockRef join) {
+  hd_emit_jump(e, join);
+  hd_emit_at(e, join);
+}
+
+LLVMBasicBlockRef hd_emit_go_to_entry(hd_emitter *e) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
+  LLVMPositionBuilderBefore(e->b, e->role.entry_end);
+  return here;
+}
+
+void hd_emit_return_from_entry(hd_emitter *e, LLVMBasicBlockRef block) { hd_emit_at(e, block); }
+
+/* --- runs of one-thread ops ----------------------------------------------------------------------------
+ * Consecutive ops of one thread share a branch. A pure op between them goes before the branch, so that
+ * what follows the run may use it. */
+
+static void open_run(hd_emitter *e) {
+  if (e->elected_branch || e->role.one_thread)
+    return;
+  LLVMBasicBlockRef join = hd_emit_block(e, "everyone"), then = hd_emit_block(e, "elected");
+  e->elected_branch = LLVMBuildCondBr(e->b, e->role.elected, then, join);
+  e->elected_join = join;
+  hd_emit_at(e, then);
+}
+
+static void close_run(hd_emitter *e) {
+  if (e->elected_branch)
+    hd_emit_endif(e, e->elected_join);
+  e->elected_branch = NULL;
+}
+
+static bool is_pure(const hd_op *op) {
+  return op->n_regions == 0 && op->kind != HD_OP_YIELD && hd_op_effects(op->kind) == HD_EFFECT_PURE &&
+         hd_op_get_info(op->kind)->issuer == HD_BY_NONE;
+}
+
+static heddle_status emit_pure_before_run(hd_emitter *e, hd_emit_fn *lower, const hd_op *op) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(e->b);
+  LLVMPositionBuilderBefore(e->b, e->elected_branch);
+  heddle_status status = lower(e, op);
+  hd_emit_at(e, here);
+  return status;
+}
+
+/* --- the table: one line an op that has a lowering -------------------------------------------------------- */
+
+static const struct lowering {
+  hd_emit_fn *fn = NULL;
+  uint16_t sm; /* the first sm that has what it lowers to: LLVM aborts on less */
+} lowerings[HD_N_OPS] = {
+    [HD_OP_ROLE] = {hd_emit_op_role, 0},
+    [HD_OP_FOR] = {hd_emit_op_for, 0},
+    [HD_OP_IF] = {hd_emit_op_if, 0},
+    [HD_OP_ARG] = {hd_emit_op_declared, 0},
+    [HD_OP_TMAP] = {hd_emit_op_declared, 90},
+    [HD_OP_BUFFER] = {hd_emit_op_buffer, 0},
+    [HD_OP_BARRIER] = {hd_emit_op_buffer, 80},
+    [HD_OP_CONST] = {hd_emit_op_const, 0},
+    [HD_OP_ADD] = {hd_emit_op_binary, 0},
+    [HD_OP_SUB] = {hd_emit_op_binary, 0},
+    [HD_OP_MUL] = {hd_emit_op_binary, 0},
+    [HD_OP_DIV] = {hd_emit_op_binary, 0},
+    [HD_OP_REM] = {hd_emit_op_binary, 0},
+    [HD_OP_MIN] = {hd_emit_op_binary, 0},
+    [HD_OP_MAX] = {hd_emit_op_binary, 0},
+    [HD_OP_AND] = {hd_emit_op_binary, 0},
+    [HD_OP_CMP] = {hd_emit_op_cmp, 0},
+    [HD_OP_SELECT] = {hd_emit_op_select, 0},
+    [HD_OP_EXTEND] = {hd_emit_op_extend, 0},
+    [HD_OP_WARP_INDEX] = {hd_emit_op_warp_index, 0},
+    [HD_OP_BLOCK_INDEX] = {hd_emit_op_register, 0},
+    [HD_OP_GRID_SIZE] = {hd_emit_op_register, 0},
+    [HD_OP_CTA_RANK] = {hd_emit_op_register, 90},
+    [HD_OP_TILE_COORD] = {hd_emit_op_tile_coord, 0},
+    [HD_OP_CURSOR] = {hd_emit_op_cursor, 0},
+    [HD_OP_CURSOR_NEXT] = {hd_emit_op_cursor_next, 0},
+    [HD_OP_COPY_BULK] = {hd_emit_op_copy_bulk, 90},
+    [HD_OP_COPY_TMA] = {hd_emit_op_copy_tma, 90},
+    [HD_OP_COPY_CP_ASYNC] = {hd_emit_op_copy_cp_async, 80},
+    [HD_OP_COPY_LD_ST] = {hd_emit_op_copy_ld_st, 0},
+    [HD_OP_LOAD_META] = {hd_emit_op_load_meta, 0},
+    [HD_OP_LOAD_A] = {hd_emit_op_load_a, 75},
+    [HD_OP_LOAD_B] = {hd_emit_op_load_b, 75},
+    [HD_OP_FRAG_ZERO] = {hd_emit_op_frag_zero, 0},
+    [HD_OP_FRAG_UNDEF] = {hd_emit_op_frag_undef, 0},
+    [HD_OP_MMA_SP] = {hd_emit_op_mma_sp, 80},
+    [HD_OP_WGMMA_SS] = {hd_emit_op_wgmma, 90},
+    [HD_OP_WGMMA_RS] = {hd_emit_op_wgmma, 90},
+    [HD_OP_STORE_TILE] = {hd_emit_op_store_tile, 80},
+    [HD_OP_BARRIER_INIT] = {hd_emit_op_barrier_init, 90},
+    [HD_OP_FENCE_BARRIER_INIT] = {hd_emit_op_plain_sync, 90},
+    [HD_OP_BARRIER_EXPECT] = {hd_emit_op_barrier_expect, 90},
+    [HD_OP_BARRIER_ARRIVE] = {hd_emit_op_barrier_arrive, 90},
+    [HD_OP_BARRIER_WAIT] = {hd_emit_op_barrier_wait, 90},
+    [HD_OP_CTA_SYNC] = {hd_emit_op_plain_sync, 0},
+    [HD_OP_ROLE_SYNC] = {hd_emit_op_role_sync, 0},
+    [HD_OP_CLUSTER_SYNC] = {hd_emit_op_cluster_sync, 90},
+    [HD_OP_FENCE_PROXY] = {hd_emit_op_plain_sync, 90},
+    [HD_OP_CP_ASYNC_COMMIT] = {hd_emit_op_plain_sync, 80},
+    [HD_OP_CP_ASYNC_WAIT] = {hd_emit_op_cp_async_wait, 80},
+    [HD_OP_WGMMA_FENCE] = {hd_emit_op_wgmma_fence, 90},
+    [HD_OP_WGMMA_COMMIT] = {hd_emit_op_plain_sync, 90},
+    [HD_OP_WGMMA_WAIT] = {hd_emit_op_wgmma_wait, 90},
+    [HD_OP_GRID_WAIT] = {hd_emit_op_plain_sync, 90},
+    [HD_OP_GRID_LAUNCH] = {hd_emit_op_plain_sync, 90},
+};
+
+static heddle_status find_lowering(hd_emitter *e, const hd_op *op, hd_emit_fn **fn) {
+  const struct lowering *row = &lowerings[op->kind];
+  const char *text = hd_op_get_info(op->kind)->text;
+  if (!row->fn)
+    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.op", "%s has no lowering", text);
+  if (e->target->sm < row->sm)
+    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.target",
+                    "%s needs sm_%d or later; the target is %s", text, row->sm, e->target->name);
+  *fn = row->fn;
+  return HEDDLE_OK;
+}
+
+static heddle_status emit_op(hd_emitter *e, const hd_op *op) {
+  hd_emit_fn *fn = NULL;
+  HD_TRY(find_lowering(e, op, &fn));
+  if (e->elected_branch && is_pure(op))
+    return emit_pure_before_run(e, fn, op);
+  if (hd_op_get_info(op->kind)->issuer == HD_BY_THREAD)
+    open_run(e);
+  else
+    close_run(e);
+  return fn(e, op);
+}
+
+heddle_status hd_emit_region(hd_emitter *e, const hd_region *region) {
+  HD_FOR_OPS(op, region)
+    if (op->kind != HD_OP_YIELD)
+      HD_TRY(emit_op(e, op));
+  close_run(e);
+  return HEDDLE_OK;
+}
+
+/* --- values across blocks ----------------------------------------------------------------------------------- */
+
+/* A list of IR values as one flat list of LLVM values. */
+typedef struct flat {
+  LLVMValueRef *v;
+  int32_t n;
+} flat;
+
+static flat flatten(hd_emitter *e, hd_value *const *values, int32_t n) {
+  flat all = {NULL, 0};
+  for (int32_t i = 0; i < n; i++)
+    all.n += hd_emit_type_count(values[i]->type);
+  all.v = HD_NEW_ARRAY(&e->arena, LLVMValueRef, all.n + 1);
+  int32_t at = 0;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t count;
+    LLVMValueRef *v = hd_emit_get(e, values[i], &count);
+    for (int32_t j = 0; j < count && at < all.n; j++)
+      all.v[at++] = v[j];
+  }
+  return all;
+}
+
+static flat make_phis(hd_emitter *e, flat like, const char *name) {
+  flat phis = {HD_NEW_ARRAY(&e->arena, LLVMValueRef, like.n + 1), like.n};
+  for (int32_t i = 0; i < like.n; i++)
+    phis.v[i] = LLVMBuildPhi(e->b, LLVMTypeOf(like.v[i]), name);
+  return phis;
+}
+
+static void add_incoming(flat phis, flat values, LLVMBasicBlockRef from) {
+  for (int32_t i = 0; i < phis.n; i++)
+    LLVMAddIncoming(phis.v[i], &values.v[i], &from, 1);
+}
+
+static void define(hd_emitter *e, hd_value *const *values, int32_t n, flat from) {
+  int32_t at = 0;
+  for (int32_t i = 0; i < n; i++) {
+    int32_t count = hd_emit_type_count(values[i]->type);
+    hd_emit_set(e, values[i], from.v + at, count);
+    at += count;
+  }
+}
+
+/* --- for, if --------------------------------------------------------------------------------------------------- */
+
+/* Rotated: a guard before it, the test at the end, so that the loop body is one piece. */
+heddle_status hd_emit_op_for(hd_emitter *e, const hd_op *op) {
+  const hd_region *region = op->regions[0];
+  int32_t n = op->n_operands - 3;
+  LLVMValueRef lo = hd_emit_get1(e, op->operands[0]), hi = hd_emit_get1(e, op->operands[1]);
+  LLVMValueRef step = hd_emit_get1(e, op->operands[2]);
+  flat init = flatten(e, op->operands + 3, n);
+  LLVMBasicBlockRef exit = hd_emit_block(e, "done"), body = hd_emit_block(e, "loop");
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
+  LLVMBuildCondBr(e->b, hd_emit_lt(e, lo, hi), body, exit);
+
+  hd_emit_at(e, body);
+  LLVMValueRef i = LLVMBuildPhi(e->b, e->i32, "i");
+  flat phis = make_phis(e, init, "");
+  hd_emit_set1(e, region->args[0], i);
+  define(e, region->args + 1, n, phis);
+  HD_TRY(hd_emit_region(e, region));
+  flat last = flatten(e, region->last->operands, n);
+  LLVMValueRef next = hd_emit_add(e, i, step);
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->b);
+  LLVMBuildCondBr(e->b, hd_emit_lt(e, next, hi), body, exit);
+  LLVMAddIncoming(i, (LLVMValueRef[]){lo, next}, (LLVMBasicBlockRef[]){before, latch}, 2);
+  add_incoming(phis, init, before);
+  add_incoming(phis, last, latch);
+
+  LLVMMoveBasicBlockAfter(exit, latch);
+  hd_emit_at(e, exit);
+  flat results = make_phis(e, init, "");
+  add_incoming(results, init, before);
+  add_incoming(results, last, latch);
+  define(e, op->results, n, results);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_emit_op_if(hd_emitter *e, const hd_op *op) {
+  LLVMBasicBlockRef join = hd_emit_block(e, "endif"), block[2];
+  block[1] = hd_emit_block(e, "else");
+  block[0] = hd_emit_block(e, "then");
+  LLVMBuildCondBr(e->b, hd_emit_get1(e, op->operands[0]), block[0], block[1]);
+  flat values[2];
+  for (int i = 0; i < 2; i++) {
+    const hd_op *yield = op->regions[i]->last;
+    hd_emit_at(e, block[i]);
+    HD_TRY(hd_emit_region(e, op->regions[i]));
+    values[i] = flatten(e, yield ? yield->operands : NULL, op->n_results);
+    block[i] = LLVMGetInsertBlock(e->b);
+    hd_emit_jump(e, join);
+  }
+  LLVMMoveBasicBlockAfter(join, block[1]);
+  hd_emit_at(e, join);
+  flat results = make_phis(e, values[0], "");
+  add_incoming(results, values[0], block[0]);
+  add_incoming(results, values[1], block[1]);
+  define(e, op->results, op->n_results, results);
+  return HEDDLE_OK;
+}

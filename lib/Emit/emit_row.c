@@ -1,0 +1,24 @@
+/* Spec rows as emission needs them: found, and legal on the target. */
+#include "Emit/emit_state.h"
+
+static const char *family_name(hd_family family) {
+  return family == HD_FAMILY_WGMMA_SP ? "wgmma.sp" : "mma.sp";
+}
+
+heddle_status hd_emit_row(hd_emitter *e, const hd_op *op, hd_family family, int64_t selector,
+                          const hd_spec_row **row) {
+  const char *name = hd_op_str(op, HD_ATTR_ROW);
+  const hd_spec_row *found = name ? hd_spec_find(name) : NULL;
+  if (!found || found->family != family)
+    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.row", "\"%s\" is no spec row of %s",
+                    name ? name : "", family_name(family));
+  if (!hd_spec_can_generate(found))
+    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.row",
+                    "the layout of %s has no judge: it is listed, not generated", name);
+  char reason[256] = "";
+  hd_legal_query query = {e->target, (uint16_t)e->ptx_version, (int)selector};
+  if (hd_spec_legal(found, &query, reason, sizeof reason) != HD_LEGAL)
+    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.row", "%s: %s", name, reason);
+  *row = found;
+  return HEDDLE_OK;
+}

@@ -1,0 +1,168 @@
+/* Emit/emit_state.h: what the files of lib/Emit share: the emitter, its values, its small words. */
+#ifndef HD_EMIT_STATE_H
+#define HD_EMIT_STATE_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+
+#include "Emit/emit.h"
+#include "IR/shared_layout.h"
+#include "Spec/spec.h"
+
+/* Address spaces of NVPTX. */
+enum { HD_AS_GENERIC = 0, HD_AS_GLOBAL = 1, HD_AS_SHARED = 3, HD_AS_CLUSTER = 7 };
+
+enum {
+  HD_LANES = 32,
+  HD_MAX_EMIT_ARGS = 300 /* operands of one inline asm: 256 accumulators and a few more */
+};
+
+/* IR value -> LLVM values: one for a scalar, (slot, phase) for a cursor, one a register for a
+ * fragment, the i32 shared address for a buffer or a barrier. */
+typedef struct hd_emit_value {
+  const hd_value *key;
+  LLVMValueRef *v;
+  int32_t n;
+} hd_emit_value;
+
+typedef struct hd_emit_map {
+  hd_emit_value *slot; /* open addressing; owned (malloc) */
+  size_t n, cap;
+} hd_emit_map;
+
+/* Who executes what is being emitted: a role, or (op NULL) all threads of the CTA. */
+typedef struct hd_emit_role {
+  const hd_op *op;
+  int32_t n_warps;
+  LLVMValueRef warp;   /* i32, warp-uniform, 0 <= warp < n_warps */
+  LLVMValueRef thread; /* i32 in the role */
+  LLVMValueRef elected; /* i1: first lane of the role's first warp */
+  LLVMValueRef entry_end; /* terminator of the entry block: code that depends only on the thread goes
+                             before it, so that loops do not repeat it */
+  bool one_thread; /* only the elected thread runs the region */
+} hd_emit_role;
+
+typedef struct hd_emitter {
+  heddle_context *ctx;
+  const hd_emit_options *options;
+  const hd_target *target;
+  int32_t ptx_version;
+  hd_arena arena;
+
+  LLVMContextRef llvm;
+  LLVMModuleRef module;
+  LLVMBuilderRef b;
+  LLVMTypeRef none, i1, i8, i16, i32, i64, f32, f16, bf16;
+  LLVMTypeRef generic_ptr, global_ptr, shared_ptr, cluster_ptr;
+  LLVMValueRef shared; /* the dynamic shared memory */
+  bool failed;         /* LLVM reported an error */
+
+  hd_emit_map values;
+  const hd_op *kernel;
+  LLVMValueRef function;
+  hd_shared_layout layout;
+  LLVMValueRef thread, warp, lane; /* of the CTA; i32 */
+  hd_emit_role role;
+  LLVMValueRef elected_branch; /* open run of one-thread ops: the branch around it; NULL: none */
+  LLVMBasicBlockRef elected_join;
+} hd_emitter;
+
+typedef heddle_status hd_emit_fn(hd_emitter *e, const hd_op *op);
+
+/* --- values (emit_value.c) ---------------------------------------------------------------------- */
+void hd_emit_set(hd_emitter *e, const hd_value *value, LLVMValueRef const *v, int32_t n);
+void hd_emit_set1(hd_emitter *e, const hd_value *value, LLVMValueRef v);
+/* The LLVM values; n may be NULL. The verifier has shown that they exist. */
+LLVMValueRef *hd_emit_get(hd_emitter *e, const hd_value *value, int32_t *n);
+LLVMValueRef hd_emit_get1(hd_emitter *e, const hd_value *value);
+void hd_emit_map_free(hd_emit_map *map);
+/* How many LLVM values a type takes, and the type of each of them. */
+int32_t hd_emit_type_count(hd_type type);
+LLVMTypeRef hd_emit_type_of(hd_emitter *e, hd_type type);
+
+/* --- small words (emit_build.c); every name ends up in the PTX only as a comment ------------------ */
+LLVMValueRef hd_emit_i32(hd_emitter *e, int64_t value);
+LLVMValueRef hd_emit_i64(hd_emitter *e, int64_t value);
+LLVMValueRef hd_emit_add(hd_emitter *e, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef hd_emit_sub(hd_emitter *e, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef hd_emit_mul(hd_emitter *e, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef hd_emit_addi(hd_emitter *e, LLVMValueRef a, int64_t b); /* type of a */
+LLVMValueRef hd_emit_muli(hd_emitter *e, LLVMValueRef a, int64_t b);
+LLVMValueRef hd_emit_divi(hd_emitter *e, LLVMValueRef a, int64_t b); /* a >= 0 */
+LLVMValueRef hd_emit_remi(hd_emitter *e, LLVMValueRef a, int64_t b); /* a >= 0 */
+LLVMValueRef hd_emit_xor(hd_emitter *e, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef hd_emit_and(hd_emitter *e, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef hd_emit_lt(hd_emitter *e, LLVMValueRef a, LLVMValueRef b); /* signed */
+LLVMValueRef hd_emit_eqi(hd_emitter *e, LLVMValueRef a, int64_t b);
+LLVMValueRef hd_emit_select(hd_emitter *e, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef hd_emit_min(hd_emitter *e, LLVMValueRef a, LLVMValueRef b); /* signed */
+LLVMValueRef hd_emit_max(hd_emitter *e, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef hd_emit_widen(hd_emitter *e, LLVMValueRef a); /* i32 to i64, signed */
+/* A shared address (i32) as a pointer of an address space. */
+LLVMValueRef hd_emit_shared_ptr(hd_emitter *e, LLVMValueRef address, unsigned space);
+/* ptr + i64 bytes, in global memory. */
+LLVMValueRef hd_emit_global_at(hd_emitter *e, LLVMValueRef ptr, LLVMValueRef bytes);
+/* Address of slot `cursor` of a buffer or barrier, slots `bytes` apart; i32. */
+LLVMValueRef hd_emit_slot(hd_emitter *e, const hd_value *item, const hd_value *cursor,
+                          int64_t bytes);
+/* The buffer's op. */
+const hd_op *hd_emit_def(const hd_value *value);
+
+/* Calls an intrinsic without overloaded types. Names are vetted by our tests: an unknown one is a bug
+ * (the call then gives undef and the compile fails). Arguments are bit-cast to its parameter types. */
+LLVMValueRef hd_emit_intrinsic(hd_emitter *e, const char *name, LLVMValueRef const *args, int32_t n);
+/* The same for an intrinsic overloaded on one type. */
+LLVMValueRef hd_emit_intrinsic_of(hd_emitter *e, const char *name, LLVMTypeRef type,
+                                  LLVMValueRef const *args, int32_t n);
+/* Inline asm. PURE: may be moved and merged, reads no memory; else it has side effects, and those of
+ * HD_ASM_MEMORY clobber memory. All are convergent. */
+typedef enum hd_asm_kind { HD_ASM_PURE, HD_ASM_VOLATILE, HD_ASM_MEMORY } hd_asm_kind;
+LLVMValueRef hd_emit_asm(hd_emitter *e, LLVMTypeRef result, const char *text,
+                         const char *constraints, LLVMValueRef const *args, int32_t n,
+                         hd_asm_kind kind);
+LLVMValueRef hd_emit_bitcast(hd_emitter *e, LLVMValueRef value, LLVMTypeRef type);
+/* shfl.sync of an i32 in all lanes: from lane `from`, or (xor) from lane ^ mask. */
+LLVMValueRef hd_emit_shfl_idx(hd_emitter *e, LLVMValueRef value, int32_t from);
+LLVMValueRef hd_emit_shfl_xor(hd_emitter *e, LLVMValueRef value, int32_t mask);
+
+/* --- blocks (emit_region.c) ------------------------------------------------------------------------ */
+LLVMBasicBlockRef hd_emit_block(hd_emitter *e, const char *name); /* after the current one */
+void hd_emit_at(hd_emitter *e, LLVMBasicBlockRef block);
+void hd_emit_jump(hd_emitter *e, LLVMBasicBlockRef to);
+/* if (condition): gives the block to join; the builder stands in the branch. */
+LLVMBasicBlockRef hd_emit_if(hd_emitter *e, LLVMValueRef condition, const char *name);
+void hd_emit_endif(hd_emitter *e, LLVMBasicBlockRef join);
+/* The builder moves to the end of the role's entry block; hd_emit_return_from_entry takes it back. */
+LLVMBasicBlockRef hd_emit_go_to_entry(hd_emitter *e);
+void hd_emit_return_from_entry(hd_emitter *e, LLVMBasicBlockRef block);
+heddle_status hd_emit_region(hd_emitter *e, const hd_region *region);
+/* The row of ops.def that lowers a kind; NULL: no lowering. */
+hd_emit_fn *hd_emit_lowering(hd_op_kind kind);
+
+/* --- kernel (emit_kernel.c) ------------------------------------------------------------------------ */
+heddle_status hd_emit_one_kernel(hd_emitter *e, const hd_op *kernel);
+/* A parameter of the kernel by its argument's name ("bias"); INVALID when it has none. */
+heddle_status hd_emit_arg(hd_emitter *e, const hd_op *user, const char *name, LLVMValueRef *v);
+
+/* --- spec rows (emit_row.c) ------------------------------------------------------------------------ */
+/* The row of an op's `row` attribute, legal on the target with this selector. */
+heddle_status hd_emit_row(hd_emitter *e, const hd_op *op, hd_family family, int64_t selector,
+                          const hd_spec_row **row);
+
+/* --- lowerings, one an op ---------------------------------------------------------------------------- */
+hd_emit_fn hd_emit_op_role, hd_emit_op_for, hd_emit_op_if;
+hd_emit_fn hd_emit_op_declared, hd_emit_op_buffer;
+hd_emit_fn hd_emit_op_const, hd_emit_op_binary, hd_emit_op_cmp, hd_emit_op_select, hd_emit_op_extend,
+    hd_emit_op_register, hd_emit_op_warp_index, hd_emit_op_tile_coord, hd_emit_op_cursor,
+    hd_emit_op_cursor_next;
+hd_emit_fn hd_emit_op_copy_bulk, hd_emit_op_copy_tma, hd_emit_op_copy_cp_async,
+    hd_emit_op_copy_ld_st;
+hd_emit_fn hd_emit_op_load_meta, hd_emit_op_load_a, hd_emit_op_load_b, hd_emit_op_frag_zero,
+    hd_emit_op_frag_undef;
+hd_emit_fn hd_emit_op_mma_sp, hd_emit_op_wgmma;
+hd_emit_fn hd_emit_op_store_tile;
+hd_emit_fn hd_emit_op_barrier_init, hd_emit_op_barrier_expect, hd_emit_op_barrier_arrive,
+    hd_emit_op_barrier_wait, hd_emit_op_plain_sync, hd_emit_op_role_sync, hd_emit_op_cluster_sync,
+    hd_emit_op_cp_async_wait, hd_emit_op_wgmma_fence, hd_emit_op_wgmma_wait;
+
+#endif

@@ -1,0 +1,273 @@
+/* store.tile: a 16-row strip of D through the epilogue. Two ways through the code: a fast one for strips
+ * that lie inside D and at aligned addresses, with wide stores; and one that asks for every element. */
+#include "Emit/emit_strip.h"
+
+enum { STRIP_ROWS = 16, BLOCK = 8, WIDE = 16, AHEAD = 4 /* blocks whose inputs are read together */ };
+
+/* --- the general way ---------------------------------------------------------------------------------------- */
+
+static void store_bits_if(hd_emitter *e, LLVMValueRef at, LLVMValueRef bits, LLVMValueRef inside) {
+  LLVMTypeRef type = LLVMTypeOf(bits);
+  const char *text = type == e->i32   ? "@$2 st.global.b32 [$0], $1;"
+                     : type == e->i16 ? "@$2 st.global.b16 [$0], $1;"
+                                      : "@$2 st.global.b8 [$0], $1;";
+  if (type == e->i8)
+    bits = LLVMBuildZExt(e->b, bits, e->i16, "");
+  LLVMValueRef args[] = {at, bits, inside};
+  hd_emit_asm(e, e->none, text, type == e->i32 ? "l,r,b" : "l,h,b", args, 3, HD_ASM_MEMORY);
+}
+
+static void store_checked_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
+                               int h) {
+  LLVMValueRef x = hd_emit_finish(e, s, in, b, h, 0), y = hd_emit_finish(e, s, in, b, h, 1);
+  hd_pair pair = hd_emit_pack(e, s->d.elem, x, y);
+  for (int j = 0; j < 2; j++)
+    store_bits_if(e, hd_emit_element(e, &s->d, b, h, j), hd_emit_unpack(e, s->d.elem, pair, j),
+                  hd_emit_inside(e, s, b, h, j));
+}
+
+/* A user's function may load: it is called for elements that exist, and for no others. */
+static void store_checked_user(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
+                               int h, int j) {
+  LLVMValueRef inside = hd_emit_inside(e, s, b, h, j);
+  LLVMBasicBlockRef join = hd_emit_if(e, inside, "element");
+  LLVMValueRef x = hd_emit_finish(e, s, in, b, h, j);
+  hd_pair pair = hd_emit_pack(e, s->d.elem, x, x);
+  LLVMValueRef bits = hd_emit_unpack(e, s->d.elem, pair, 0);
+  LLVMValueRef made = LLVMBuildStore(e->b, bits, hd_emit_element(e, &s->d, b, h, j));
+  LLVMSetAlignment(made, (unsigned)s->d.bytes);
+  hd_emit_endif(e, join);
+}
+
+static void store_checked(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
+  for (int h = 0; h < 2; h++) {
+    if (!s->user) {
+      store_checked_pair(e, s, in, b, h);
+      continue;
+    }
+    for (int j = 0; j < 2; j++)
+      store_checked_user(e, s, in, b, h, j);
+  }
+}
+
+/* --- the fast way --------------------------------------------------------------------------------------------- */
+
+static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h) {
+  LLVMValueRef x = hd_emit_finish(e, s, in, b, h, 0), y = hd_emit_finish(e, s, in, b, h, 1);
+  return hd_emit_pack(e, s->d.elem, x, y);
+}
+
+/* n words (i32; or one i16) to consecutive addresses. */
+static void store_words(hd_emitter *e, LLVMValueRef at, LLVMValueRef const *w, unsigned n) {
+  LLVMValueRef value = w[0];
+  unsigned bytes = LLVMTypeOf(value) == e->i32 ? 4 * n : LLVMTypeOf(value) == e->i16 ? 2 : 1;
+  if (n > 1) {
+    value = LLVMGetUndef(LLVMVectorType(e->i32, n));
+    for (unsigned i = 0; i < n; i++)
+      value = LLVMBuildInsertElement(e->b, value, w[i], hd_emit_i32(e, i), "");
+  }
+  LLVMSetAlignment(LLVMBuildStore(e->b, value, at), bytes);
+}
+
+/* How many blocks go through the registers together, and how their stores look. */
+typedef struct store_form {
+  int32_t n_blocks;
+  int64_t align; /* of addresses and pitch, bytes */
+  void (*store)(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in);
+} store_form;
+
+static void rows_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
+  for (int h = 0; h < 2; h++) {
+    hd_pair pair = finish_pair(e, s, in, b, h);
+    store_words(e, hd_emit_element(e, &s->d, b, h, 0), pair.v, (unsigned)pair.n);
+  }
+}
+
+/* The lane's quarter q as an offset in bytes: base is at column 2q; quarter i of something `bytes` long
+ * starts at base + q * (bytes - 2 * element). */
+static LLVMValueRef from_quarter(hd_emitter *e, const hd_strip *s, LLVMValueRef at, int64_t bytes) {
+  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
+  LLVMValueRef q = hd_emit_remi(e, e->lane, 4);
+  LLVMValueRef shift = hd_emit_widen(e, hd_emit_muli(e, q, bytes - 2 * s->d.bytes));
+  hd_emit_return_from_entry(e, here);
+  return hd_emit_global_at(e, at, shift);
+}
+
+/* 16-bit types, 4 blocks: after the transpose lane q holds all 8 columns of block b + q. */
+static void rows_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
+  for (int h = 0; h < 2; h++) {
+    LLVMValueRef w[4];
+    for (int i = 0; i < 4; i++)
+      w[i] = finish_pair(e, s, &in[i], b + i, h).v[0];
+    hd_emit_transpose_quad(e, w);
+    store_words(e, from_quarter(e, s, hd_emit_element(e, &s->d, b, h, 0), WIDE), w, 4);
+  }
+}
+
+/* 32-bit types, 2 blocks: lanes 2i, 2i + 1 trade, so that each holds 4 columns, the even lane of block b,
+ * the odd one of block b + 1. Lane q's columns start at (q & 1) * 8 + (q & 2) * 2; base stands at 2q. */
+static void rows_quad_32(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
+  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
+  LLVMValueRef odd = hd_emit_and(e, e->lane, hd_emit_i32(e, 1));
+  LLVMValueRef shift = hd_emit_widen(e, hd_emit_muli(e, odd, 6 * s->d.bytes));
+  hd_emit_return_from_entry(e, here);
+  for (int h = 0; h < 2; h++) {
+    hd_pair first = finish_pair(e, s, &in[0], b, h), second = finish_pair(e, s, &in[1], b + 1, h);
+    LLVMValueRef w[4] = {first.v[0], first.v[1], second.v[0], second.v[1]};
+    hd_emit_trade_pairs(e, w);
+    store_words(e, hd_emit_global_at(e, hd_emit_element(e, &s->d, b, h, 0), shift), w, 4);
+  }
+}
+
+/* Column-major, 16-bit types. movmatrix gives lane (g, q) of half h the elements (8h + 2q, 8h + 2q + 1) of
+ * column g; the address of the block's column g, row 0 is the same for all q. */
+static LLVMValueRef column_of_lane(hd_emitter *e, const hd_strip *s, LLVMValueRef block) {
+  LLVMValueRef g = hd_emit_widen(e, hd_emit_divi(e, e->lane, 4));
+  LLVMValueRef column = hd_emit_add(e, hd_emit_widen(e, block), g);
+  return hd_emit_global_at(e, s->d.origin, hd_emit_mul(e, column, s->d.ld_bytes));
+}
+
+static void cols_direct_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
+  LLVMValueRef column = column_of_lane(e, s, hd_emit_i32(e, BLOCK * b));
+  LLVMValueRef q = hd_emit_widen(e, hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), 4));
+  LLVMValueRef at = hd_emit_global_at(e, column, q);
+  for (int h = 0; h < 2; h++) {
+    LLVMValueRef w = hd_emit_movmatrix(e, finish_pair(e, s, in, b, h).v[0]);
+    store_words(e, h ? hd_emit_global_at(e, at, hd_emit_i64(e, WIDE)) : at, &w, 1);
+  }
+}
+
+/* 2 blocks: after the transpose lane q holds the 8 rows of half q & 1 of block b + q / 2. */
+static void cols_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
+  LLVMValueRef w[4];
+  for (int i = 0; i < 4; i++)
+    w[i] = hd_emit_movmatrix(e, finish_pair(e, s, &in[i / 2], b + i / 2, i % 2).v[0]);
+  hd_emit_transpose_quad(e, w);
+  LLVMValueRef q = hd_emit_remi(e, e->lane, 4);
+  LLVMValueRef block = hd_emit_addi(e, hd_emit_muli(e, hd_emit_divi(e, q, 2), BLOCK), BLOCK * b);
+  LLVMValueRef half = hd_emit_widen(e, hd_emit_muli(e, hd_emit_remi(e, q, 2), WIDE));
+  store_words(e, hd_emit_global_at(e, column_of_lane(e, s, block), half), w, 4);
+}
+
+/* 8- and 32-bit types: the lanes of a column's 8 rows lie side by side in memory already. */
+static void cols_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
+  for (int h = 0; h < 2; h++) {
+    hd_pair pair = finish_pair(e, s, in, b, h);
+    for (int j = 0; j < 2; j++) {
+      LLVMValueRef bits = hd_emit_unpack(e, s->d.elem, pair, j);
+      store_words(e, hd_emit_element(e, &s->d, b, h, j), &bits, 1);
+    }
+  }
+}
+
+/* By order, path and bytes of an element; a block left over by a quad form goes the direct way. */
+static const struct form_row {
+  bool col_major, quad;
+  int64_t bytes;
+  store_form form;
+} forms[] = {
+    {false, false, 1, {1, 2, rows_direct}}, {false, false, 2, {1, 4, rows_direct}},
+    {false, false, 4, {1, 8, rows_direct}}, {false, true, 2, {4, WIDE, rows_quad_16}},
+    {false, true, 4, {2, WIDE, rows_quad_32}}, {true, false, 1, {1, 1, cols_direct}},
+    {true, false, 2, {1, 4, cols_direct_16}}, {true, false, 4, {1, 4, cols_direct}},
+    {true, true, 2, {2, WIDE, cols_quad_16}},
+};
+
+static const store_form *find_form(const hd_strip *s, bool quad) {
+  for (size_t i = 0; i < HD_COUNT(forms); i++)
+    if (forms[i].col_major == s->d.col_major && forms[i].quad == quad &&
+        forms[i].bytes == s->d.bytes)
+      return &forms[i].form;
+  return quad ? find_form(s, false) : NULL;
+}
+
+/* --- both ways -------------------------------------------------------------------------------------------------- */
+
+/* Inputs of the next blocks are read before the stores of these: D may lie over C, so the compiler cannot
+ * move a load above a store. */
+static void store_blocks(hd_emitter *e, const hd_strip *s, const store_form *form,
+                         const store_form *rest, bool checked) {
+  hd_inputs *in = HD_NEW_ARRAY(&e->arena, hd_inputs, s->n_blocks + AHEAD);
+  int32_t read = 0, b = 0;
+  while (b < s->n_blocks) {
+    const store_form *f = b + form->n_blocks <= s->n_blocks ? form : rest;
+    for (; read < s->n_blocks && read < b + f->n_blocks + AHEAD; read++)
+      in[read] = hd_emit_read_inputs(e, s, read, checked);
+    f->store(e, s, b, &in[b]);
+    b += f->n_blocks;
+  }
+}
+
+/* i1: origin and pitch of D are multiples of `align`, and the strip lies inside m x n. All lanes agree. */
+static LLVMValueRef can_go_fast(hd_emitter *e, const hd_strip *s, int64_t align) {
+  LLVMValueRef address = LLVMBuildPtrToInt(e->b, s->d.origin, e->i64, "");
+  LLVMValueRef low = LLVMBuildOr(e->b, address, s->d.ld_bytes, "");
+  low = hd_emit_and(e, low, hd_emit_i64(e, align - 1));
+  LLVMValueRef rows = hd_emit_lt(e, hd_emit_addi(e, s->row0, STRIP_ROWS - 1), s->m);
+  LLVMValueRef cols = hd_emit_lt(e, hd_emit_addi(e, s->col0, BLOCK * s->n_blocks - 1), s->n);
+  return hd_emit_and(e, hd_emit_eqi(e, low, 0), hd_emit_and(e, rows, cols));
+}
+
+static heddle_status read_operands(hd_emitter *e, hd_strip *s) {
+  const hd_op *op = s->op;
+  int32_t n = 0;
+  for (int32_t i = 6; i < op->n_operands; i++)
+    n += op->operands[i]->type.n;
+  s->acc_elem = op->n_operands > 6 ? op->operands[6]->type.elem : HEDDLE_N_ELEMS;
+  bool known = s->acc_elem == HEDDLE_F32 || s->acc_elem == HEDDLE_F16 || s->acc_elem == HEDDLE_S32;
+  if (!known || n % 4)
+    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.store",
+                    "expected accumulators of f32, f16 or s32, 4 a block of 8 columns; got %d", n);
+  s->n_blocks = n / 4;
+  s->acc = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n + 1);
+  int32_t at = 0;
+  for (int32_t i = 6; i < op->n_operands; i++) {
+    int32_t regs;
+    LLVMValueRef *v = hd_emit_get(e, op->operands[i], &regs);
+    hd_emit_accumulators(e, s->acc_elem, v, regs, s->acc + at);
+    at += op->operands[i]->type.n;
+  }
+  return HEDDLE_OK;
+}
+
+/* Operands: D, ldd, first row, first column, m, n, fragments. */
+static void find_place(hd_emitter *e, hd_strip *s) {
+  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
+  LLVMValueRef g = hd_emit_divi(e, e->lane, 4);
+  LLVMValueRef q2 = hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), 2);
+  hd_emit_return_from_entry(e, here);
+  s->row0 = hd_emit_get1(e, s->op->operands[2]);
+  s->col0 = hd_emit_get1(e, s->op->operands[3]);
+  s->m = hd_emit_get1(e, s->op->operands[4]);
+  s->n = hd_emit_get1(e, s->op->operands[5]);
+  s->row = hd_emit_add(e, s->row0, g);
+  s->col = hd_emit_add(e, s->col0, q2);
+  for (int h = 0; h < 2; h++) {
+    s->row_ok[h] = hd_emit_lt(e, hd_emit_addi(e, s->row, 8 * h), s->m);
+    s->cols_left[h] =
+        hd_emit_select(e, s->row_ok[h], hd_emit_sub(e, s->n, s->col), hd_emit_i32(e, 0));
+  }
+}
+
+heddle_status hd_emit_op_store_tile(hd_emitter *e, const hd_op *op) {
+  static const store_form checked = {1, 1, store_checked};
+  hd_strip s = {.op = op};
+  HD_TRY(read_operands(e, &s));
+  find_place(e, &s);
+  HD_TRY(hd_emit_epilogue_open(e, &s));
+  const store_form *form = find_form(&s, hd_op_is(op, HD_ATTR_PATH, "quad"));
+  const store_form *rest = find_form(&s, false);
+  LLVMBasicBlockRef done = hd_emit_block(e, "stored"), slow = hd_emit_block(e, "edge");
+  LLVMBasicBlockRef fast = hd_emit_block(e, "inside");
+  LLVMBuildCondBr(e->b, can_go_fast(e, &s, form->align), fast, slow);
+  hd_emit_at(e, fast);
+  store_blocks(e, &s, form, rest, false);
+  hd_emit_jump(e, done);
+  LLVMMoveBasicBlockAfter(slow, LLVMGetInsertBlock(e->b));
+  hd_emit_at(e, slow);
+  store_blocks(e, &s, &checked, &checked, true);
+  hd_emit_jump(e, done);
+  LLVMMoveBasicBlockAfter(done, LLVMGetInsertBlock(e->b));
+  hd_emit_at(e, done);
+  return HEDDLE_OK;
+}

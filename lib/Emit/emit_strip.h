@@ -1,0 +1,92 @@
+/* Emit/emit_strip.h: one 16-row strip of D on its way through the epilogue.
+ *
+ * A lane (g = lane / 4, q = lane % 4) holds of block b (8 columns) the elements
+ *   register 4b + 2h + j  ->  (row g + 8h, column 8b + 2q + j)        h, j = 0, 1
+ * so two registers are a pair of neighbouring columns. */
+#ifndef HD_EMIT_STRIP_H
+#define HD_EMIT_STRIP_H
+
+#include "Emit/emit_state.h"
+
+/* A matrix in global memory seen from this lane. */
+typedef struct hd_view {
+  LLVMValueRef base;     /* pointer to element (row0 + g, col0 + 2q) */
+  LLVMValueRef origin;   /* pointer to element (row0, col0): the same in all lanes */
+  LLVMValueRef ld_bytes; /* i64, between rows (col_major: columns) */
+  heddle_elem elem;
+  int64_t bytes; /* of an element */
+  bool col_major;
+} hd_view;
+
+typedef struct hd_strip {
+  const hd_op *op;
+  heddle_elem acc_elem;
+  int32_t n_blocks;
+  LLVMValueRef *acc;                 /* 4 * n_blocks elements, f32 or i32 */
+  LLVMValueRef row0, col0, row, col; /* i32; row, col: of this lane's first element */
+  LLVMValueRef m, n;
+  LLVMValueRef row_ok[2];   /* row + 8h < m */
+  LLVMValueRef cols_left[2]; /* of row h from this lane's first column on; 0 when the row is outside */
+  hd_view d, c;
+  bool integer; /* the whole epilogue is in i32 */
+  bool has_c, has_bias, has_bias_n, has_scale_a, has_scale_b;
+  heddle_elem bias_elem;
+  LLVMValueRef alpha, beta, bias, scale_b; /* NULL: absent */
+  LLVMValueRef bias_m[2], scale_a[2];      /* by h; NULL: absent */
+  const char *act;
+  LLVMValueRef user, user_ptr; /* function and its pointer */
+} hd_strip;
+
+/* What the epilogue reads beside the accumulators for the four elements of a block: by h, j, in f32
+ * (integer epilogues: i32). NULL: absent. */
+typedef struct hd_inputs {
+  LLVMValueRef c[2][2], bias[2], scale_b[2];
+} hd_inputs;
+
+/* A pair of neighbouring columns converted to D's type: one i16 or i32 of both (n 1), or two i32. */
+typedef struct hd_pair {
+  LLVMValueRef v[2];
+  int32_t n;
+} hd_pair;
+
+/* --- emit_convert.c --- */
+/* Can D, or an input, be of this type? */
+bool hd_emit_can_store(const hd_emitter *e, heddle_elem elem);
+bool hd_emit_can_load(heddle_elem elem);
+hd_pair hd_emit_pack(hd_emitter *e, heddle_elem elem, LLVMValueRef x, LLVMValueRef y);
+/* Element j of a pair as bits: i8, i16 or i32. */
+LLVMValueRef hd_emit_unpack(hd_emitter *e, heddle_elem elem, hd_pair pair, int j);
+/* Bits as loaded (i8, i16, i32) to f32, or (integer) to i32. */
+LLVMValueRef hd_emit_from_bits(hd_emitter *e, heddle_elem elem, LLVMValueRef bits, bool integer);
+/* An accumulator register as its elements, one or two, in f32 or i32. */
+void hd_emit_accumulators(hd_emitter *e, heddle_elem elem, LLVMValueRef const *regs, int32_t n_regs,
+                          LLVMValueRef *out);
+
+/* --- emit_epilogue.c --- */
+/* The op's flags and arguments: everything that does not depend on the block. */
+heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s);
+/* Reads block b's inputs. checked: only what lies inside m x n is touched. */
+hd_inputs hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool checked);
+/* The finished element (h, j) of block b, in f32 or i32. */
+LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h,
+                            int j);
+/* Element (h, j) of block b lies inside m x n (i1). */
+LLVMValueRef hd_emit_inside(hd_emitter *e, const hd_strip *s, int32_t b, int h, int j);
+/* Its address in a view. */
+LLVMValueRef hd_emit_element(hd_emitter *e, const hd_view *view, int32_t b, int h, int j);
+
+/* --- emit_activation.c --- */
+/* act of an f32; act is none, relu, gelu, gelu_tanh or silu. */
+LLVMValueRef hd_emit_activation(hd_emitter *e, const char *act, LLVMValueRef x);
+bool hd_emit_is_activation(const char *act);
+
+/* --- emit_exchange.c --- */
+/* Four words a lane, transposed among the four lanes of a quad: lane q gets word q of lanes 0 to 3. */
+void hd_emit_transpose_quad(hd_emitter *e, LLVMValueRef w[4]);
+/* Two words pairs a lane: lanes 2i and 2i + 1 trade, so that the even lane holds pair x of both, the odd
+ * lane pair y of both: w[0..1] and w[2..3] become four words in lane order. */
+void hd_emit_trade_pairs(hd_emitter *e, LLVMValueRef w[4]);
+/* movmatrix: an 8x8 matrix of 16-bit elements transposed in a warp. */
+LLVMValueRef hd_emit_movmatrix(hd_emitter *e, LLVMValueRef word);
+
+#endif

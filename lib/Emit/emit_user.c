@@ -1,0 +1,302 @@
+/* The user's epilogue function: parsed, held against an allow-list, linked, inlined. It may load, never
+ * store; anything not on the lists is refused by name, since LLVM turns what the GPU lacks into calls to
+ * functions that do not exist. */
+#include <stdio.h>
+#include <string.h>
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/DebugInfo.h>
+#include <llvm-c/IRReader.h>
+#include <llvm-c/Linker.h>
+
+#include "Emit/emit_llvm.h"
+
+/* User functions are renamed, so that they meet no name of ours. */
+#define USER_PREFIX "user."
+
+enum { WIDEST_INTEGER = 64, MOST_FUNCTIONS = 256 };
+
+static heddle_status refuse(hd_emitter *e, const char *rule, const char *what, const char *why) {
+  return hd_error(e->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, rule, "user function: %s %s", what, why);
+}
+
+/* --- the lists ------------------------------------------------------------------------------------------- */
+
+static bool is_allowed_opcode(LLVMOpcode opcode) {
+  switch (opcode) {
+  case LLVMRet: case LLVMBr: case LLVMSwitch: case LLVMUnreachable: case LLVMPHI: case LLVMSelect:
+  case LLVMFNeg: case LLVMAdd: case LLVMFAdd: case LLVMSub: case LLVMFSub: case LLVMMul:
+  case LLVMFMul: case LLVMUDiv: case LLVMSDiv: case LLVMFDiv: case LLVMURem: case LLVMSRem:
+  case LLVMShl: case LLVMLShr: case LLVMAShr: case LLVMAnd: case LLVMOr: case LLVMXor:
+  case LLVMICmp: case LLVMFCmp: case LLVMTrunc: case LLVMZExt: case LLVMSExt: case LLVMFPToUI:
+  case LLVMFPToSI: case LLVMUIToFP: case LLVMSIToFP: case LLVMFPTrunc: case LLVMFPExt:
+  case LLVMBitCast: case LLVMPtrToInt: case LLVMIntToPtr: case LLVMAddrSpaceCast:
+  case LLVMGetElementPtr: case LLVMLoad: case LLVMCall: case LLVMFreeze: case LLVMExtractElement:
+  case LLVMInsertElement: case LLVMShuffleVector: case LLVMExtractValue: case LLVMInsertValue:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* How instructions that are refused are called. */
+static const char *opcode_name(LLVMOpcode opcode) {
+  switch (opcode) {
+  case LLVMStore: return "store";
+  case LLVMAlloca: return "alloca (compile it with optimisation)";
+  case LLVMFence: return "fence";
+  case LLVMAtomicCmpXchg: return "cmpxchg";
+  case LLVMAtomicRMW: return "atomicrmw";
+  case LLVMFRem: return "frem";
+  case LLVMInvoke: return "invoke";
+  case LLVMIndirectBr: return "indirectbr";
+  default: return "an instruction";
+  }
+}
+
+/* Prefixes of intrinsics that NVPTX lowers to instructions in f32. */
+static const char *const allowed_calls[] = {
+    "llvm.fma.", "llvm.fmuladd.", "llvm.fabs.", "llvm.minnum.f32", "llvm.maxnum.f32",
+    "llvm.minimum.f32", "llvm.maximum.f32", "llvm.sqrt.f32", "llvm.floor.f32", "llvm.ceil.f32",
+    "llvm.trunc.f32", "llvm.rint.f32", "llvm.nearbyint.f32", "llvm.roundeven.f32",
+    "llvm.copysign.f32", "llvm.exp2.f32", "llvm.smin.", "llvm.smax.", "llvm.umin.", "llvm.umax.",
+    "llvm.abs.", "llvm.lifetime.", "llvm.assume", "llvm.nvvm.ex2.approx", "llvm.nvvm.lg2.approx",
+    "llvm.nvvm.rcp.approx", "llvm.nvvm.sqrt.approx", "llvm.nvvm.rsqrt.approx",
+    "llvm.nvvm.tanh.approx", "llvm.nvvm.sin.approx", "llvm.nvvm.cos.approx",
+};
+
+static bool is_allowed_call(const char *name, LLVMValueRef call) {
+  if (strcmp(name, "llvm.tanh.f32") == 0) /* tanh.approx; the exact one does not exist */
+    return LLVMGetFastMathFlags(call) & LLVMFastMathApproxFunc;
+  for (size_t i = 0; i < HD_COUNT(allowed_calls); i++)
+    if (strncmp(name, allowed_calls[i], strlen(allowed_calls[i])) == 0)
+      return true;
+  return false;
+}
+
+static bool is_allowed_type(LLVMTypeRef type) {
+  switch (LLVMGetTypeKind(type)) {
+  case LLVMIntegerTypeKind:
+    return LLVMGetIntTypeWidth(type) <= WIDEST_INTEGER;
+  case LLVMVectorTypeKind:
+  case LLVMArrayTypeKind:
+    return is_allowed_type(LLVMGetElementType(type));
+  case LLVMStructTypeKind:
+    for (unsigned i = 0; i < LLVMCountStructElementTypes(type); i++)
+      if (!is_allowed_type(LLVMStructGetTypeAtIndex(type, i)))
+        return false;
+    return true;
+  case LLVMVoidTypeKind: case LLVMLabelTypeKind: case LLVMMetadataTypeKind:
+  case LLVMPointerTypeKind: case LLVMHalfTypeKind: case LLVMBFloatTypeKind:
+  case LLVMFloatTypeKind: case LLVMDoubleTypeKind:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* --- one instruction ----------------------------------------------------------------------------------------- */
+
+static heddle_status check_load(hd_emitter *e, LLVMValueRef load) {
+  unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(load, 0)));
+  if (LLVMGetVolatile(load) || LLVMIsAtomic(load))
+    return refuse(e, "user.load", "a volatile or atomic load", "is not allowed");
+  if (space != HD_AS_GENERIC && space != HD_AS_GLOBAL && space != 4)
+    return refuse(e, "user.load", "a load from shared or local memory", "is not allowed");
+  return HEDDLE_OK;
+}
+
+static heddle_status check_call(hd_emitter *e, LLVMValueRef call) {
+  LLVMValueRef callee = LLVMGetCalledValue(call);
+  if (LLVMIsAInlineAsm(callee))
+    return refuse(e, "user.call", "inline asm", "is not allowed");
+  if (!LLVMIsAFunction(callee))
+    return refuse(e, "user.call", "a call through a pointer", "is not allowed");
+  size_t n;
+  const char *name = LLVMGetValueName2(callee, &n);
+  if (!LLVMIsDeclaration(callee) || is_allowed_call(name, call))
+    return HEDDLE_OK;
+  return hd_error(e->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "user.call",
+                  "user function: a call of %s is not allowed; allowed are its own functions, fma, "
+                  "minnum, maxnum, fabs, sqrt, exp2, rounding, afn tanh and llvm.nvvm.*.approx",
+                  name);
+}
+
+static heddle_status check_instruction(hd_emitter *e, LLVMValueRef instruction) {
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
+  if (!is_allowed_opcode(opcode))
+    return refuse(e, "user.instruction", opcode_name(opcode), "is not allowed");
+  if (!is_allowed_type(LLVMTypeOf(instruction)))
+    return refuse(e, "user.type", "a type wider than 64 bits", "is not allowed");
+  for (int i = 0; i < LLVMGetNumOperands(instruction); i++)
+    if (!is_allowed_type(LLVMTypeOf(LLVMGetOperand(instruction, (unsigned)i))))
+      return refuse(e, "user.type", "an operand wider than 64 bits", "is not allowed");
+  if (opcode == LLVMLoad)
+    return check_load(e, instruction);
+  return opcode == LLVMCall ? check_call(e, instruction) : HEDDLE_OK;
+}
+
+/* --- functions and the module ----------------------------------------------------------------------------------- */
+
+static heddle_status check_body(hd_emitter *e, LLVMValueRef function) {
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
+    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i))
+      HD_TRY(check_instruction(e, i));
+  return HEDDLE_OK;
+}
+
+/* The path of calls that leads to a function. */
+typedef struct call_path {
+  const struct call_path *up;
+  LLVMValueRef function;
+  int depth;
+} call_path;
+
+/* Recursion cannot be inlined. */
+static heddle_status check_recursion(hd_emitter *e, const call_path *path) {
+  for (const call_path *p = path->up; p; p = p->up)
+    if (p->function == path->function || path->depth > 32)
+      return refuse(e, "user.call", "recursion", "is not allowed");
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(path->function); b; b = LLVMGetNextBasicBlock(b))
+    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
+      LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
+      if (callee && LLVMIsAFunction(callee) && !LLVMIsDeclaration(callee))
+        HD_TRY(check_recursion(e, &(call_path){path, callee, path->depth + 1}));
+    }
+  return HEDDLE_OK;
+}
+
+static heddle_status check_globals(hd_emitter *e, LLVMModuleRef user) {
+  size_t n;
+  if (*LLVMGetModuleInlineAsm(user, &n))
+    return refuse(e, "user.module", "module asm", "is not allowed");
+  if (LLVMGetFirstGlobalAlias(user) || LLVMGetFirstGlobalIFunc(user))
+    return refuse(e, "user.module", "an alias", "is not allowed");
+  for (LLVMValueRef g = LLVMGetFirstGlobal(user); g; g = LLVMGetNextGlobal(g)) {
+    if (!LLVMIsGlobalConstant(g) || LLVMIsDeclaration(g) || LLVMIsThreadLocal(g) ||
+        strncmp(LLVMGetValueName2(g, &n), "llvm.", 5) == 0)
+      return refuse(e, "user.global", LLVMGetValueName2(g, &n),
+                    "is not a constant with a value: only such globals are allowed");
+    LLVMSetLinkage(g, LLVMInternalLinkage);
+  }
+  return HEDDLE_OK;
+}
+
+static void drop_attribute(LLVMValueRef function, const char *name) {
+  unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+  LLVMRemoveEnumAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, kind);
+}
+
+/* Whatever it was compiled for, it is inlined here. */
+static void make_inline(hd_emitter *e, LLVMValueRef function) {
+  static const char *const words[] = {"target-cpu", "target-features", "tune-cpu"};
+  unsigned always = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
+  size_t n;
+  char *name = hd_arena_printf(&e->arena, USER_PREFIX "%s", LLVMGetValueName2(function, &n));
+  drop_attribute(function, "noinline");
+  drop_attribute(function, "optnone");
+  for (size_t i = 0; i < HD_COUNT(words); i++)
+    LLVMRemoveStringAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                     words[i], (unsigned)strlen(words[i]));
+  LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                          LLVMCreateEnumAttribute(e->llvm, always, 0));
+  LLVMSetFunctionCallConv(function, LLVMCCallConv);
+  LLVMSetSection(function, "");
+  LLVMSetValueName2(function, name, strlen(name));
+}
+
+static heddle_status check_function(hd_emitter *e, LLVMValueRef function) {
+  size_t n;
+  if (LLVMHasPersonalityFn(function) || LLVMIsFunctionVarArg(LLVMGlobalGetValueType(function)))
+    return refuse(e, "user.function", LLVMGetValueName2(function, &n),
+                  "has variable arguments or an exception handler");
+  HD_TRY(check_body(e, function));
+  return check_recursion(e, &(call_path){NULL, function, 0});
+}
+
+static heddle_status check_module(hd_emitter *e, LLVMModuleRef user) {
+  int n_functions = 0;
+  HD_TRY(check_globals(e, user));
+  for (LLVMValueRef f = LLVMGetFirstFunction(user); f; f = LLVMGetNextFunction(f)) {
+    if (LLVMIsDeclaration(f))
+      continue;
+    if (++n_functions > MOST_FUNCTIONS)
+      return refuse(e, "user.module", "more than 256 functions", "are not allowed");
+    HD_TRY(check_function(e, f));
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status parse(hd_emitter *e, LLVMModuleRef *user) {
+  char *message = NULL;
+  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
+      e->options->user_ir, e->options->user_ir_bytes, "user function");
+  LLVMBool bad = LLVMParseIRInContext2(e->llvm, buffer, user, &message);
+  LLVMDisposeMemoryBuffer(buffer);
+  if (!bad)
+    return HEDDLE_OK;
+  heddle_status status = hd_error(e->ctx, HEDDLE_INVALID, HD_NOWHERE, "user.parse", "%s",
+                                  message ? message : "neither LLVM IR nor bitcode");
+  LLVMDisposeMessage(message);
+  return status;
+}
+
+static heddle_status verify_user(hd_emitter *e, LLVMModuleRef user) {
+  char *message = NULL;
+  heddle_status status = HEDDLE_OK;
+  if (LLVMVerifyModule(user, LLVMReturnStatusAction, &message))
+    status = hd_error(e->ctx, HEDDLE_INVALID, HD_NOWHERE, "user.parse", "%s", message);
+  LLVMDisposeMessage(message);
+  return status;
+}
+
+static heddle_status prepare(hd_emitter *e, LLVMModuleRef user) {
+  HD_TRY(verify_user(e, user));
+  HD_TRY(check_module(e, user));
+  LLVMStripModuleDebugInfo(user);
+  hd_emit_set_target(e, user);
+  for (LLVMValueRef f = LLVMGetFirstFunction(user); f; f = LLVMGetNextFunction(f))
+    if (!LLVMIsDeclaration(f))
+      make_inline(e, f);
+  return HEDDLE_OK;
+}
+
+static void internalise(hd_emitter *e) {
+  size_t n;
+  for (LLVMValueRef f = LLVMGetFirstFunction(e->module); f; f = LLVMGetNextFunction(f))
+    if (strncmp(LLVMGetValueName2(f, &n), USER_PREFIX, strlen(USER_PREFIX)) == 0)
+      LLVMSetLinkage(f, LLVMInternalLinkage);
+}
+
+heddle_status hd_emit_link_user(hd_emitter *e) {
+  LLVMModuleRef user = NULL;
+  if (!e->options->user_ir)
+    return HEDDLE_OK;
+  HD_TRY(parse(e, &user));
+  heddle_status status = prepare(e, user);
+  if (status != HEDDLE_OK || e->failed) {
+    LLVMDisposeModule(user);
+    return e->failed ? HEDDLE_INVALID : status;
+  }
+  if (LLVMLinkModules2(e->module, user) || e->failed) /* consumes it */
+    return hd_error(e->ctx, HEDDLE_INVALID, HD_NOWHERE, "user.link", "cannot be linked");
+  internalise(e);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_emit_find_user(hd_emitter *e, const hd_op *op, const char *name, LLVMTypeRef acc,
+                                LLVMValueRef *function) {
+  char *full = hd_arena_printf(&e->arena, USER_PREFIX "%s", name);
+  LLVMValueRef found = LLVMGetNamedFunction(e->module, full);
+  LLVMTypeRef params[] = {acc, e->i32, e->i32, e->generic_ptr};
+  if (!found || LLVMIsDeclaration(found))
+    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "user.function",
+                    "%s defines no function %s",
+                    e->options->user_ir ? "the user's IR" : "no user IR was given, which", name);
+  if (LLVMGlobalGetValueType(found) != LLVMFunctionType(e->f32, params, 4, false))
+    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "user.function",
+                    "%s must be float (%s acc, i32 row, i32 col, ptr user)", name,
+                    acc == e->f32 ? "float" : "i32");
+  *function = found;
+  return HEDDLE_OK;
+}

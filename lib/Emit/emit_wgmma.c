@@ -1,0 +1,231 @@
+/* wgmma.mma_async.sp of a warpgroup: inline asm, since LLVM has no intrinsic. Accumulators are tied
+ * operands, so that they stay in one set of registers over the whole loop. */
+#include <stdio.h>
+
+#include "Emit/emit_buffer.h"
+
+/* Packed A as a canonical K-major layout without swizzle: 8-row groups 256 bytes apart (SBO), 16-byte
+ * halves 128 bytes apart (LBO), k-steps of 2048 bytes (docs/format.md). */
+enum { A_STEP_BYTES = 2048, A_LBO = 128, A_SBO = 256 };
+/* B K-major, 128-byte swizzle: groups of 8 rows 1024 bytes apart, 64 bytes a k-step. B MN-major: panels
+ * of 64 n (LBO apart), 8 rows of k 1024 bytes apart (SBO), 32 rows of k a step. */
+enum { B_STEP_BYTES = 64, B_STEP_K16 = 32, B_SBO = 1024, B_PANEL = 128, B_SWIZZLE_MASK = 0x70 };
+
+/* A descriptor: the constant fields and address >> 4. The address field never carries out, since
+ * shared memory ends below 2^18 bytes.
+ *
+ *   63 62 | 45 .. 32 | 29 .. 16 | 13 .. 0
+ *   swizzle  SBO>>4     LBO>>4    address>>4
+ */
+static LLVMValueRef descriptor(hd_emitter *e, LLVMValueRef address, const hd_canonical *form) {
+  uint64_t fields = hd_wgmma_descriptor(form);
+  LLVMValueRef low = LLVMBuildLShr(e->b, address, hd_emit_i32(e, 4), "");
+  low = LLVMBuildOr(e->b, low, hd_emit_i32(e, (int32_t)(uint32_t)fields), "");
+  LLVMValueRef high = hd_emit_i64(e, (int64_t)(fields & 0xffffffff00000000u));
+  return LLVMBuildOr(e->b, LLVMBuildZExt(e->b, low, e->i64, ""), high, "");
+}
+
+/* Operands of SS: accumulators, A's buffer, cursor, slab, B's buffer, metadata, scale-d. */
+static heddle_status descriptor_a(hd_emitter *e, const hd_op *op, LLVMValueRef *result) {
+  static const hd_canonical form = {false, HD_SMEM_NONE, A_LBO, A_SBO};
+  const hd_op *def = hd_emit_def(op->operands[1]);
+  int64_t slab_bytes = hd_op_int(def, HD_ATTR_SLAB_BYTES, 0);
+  if (!hd_op_is(def, HD_ATTR_LAYOUT, "packed_a") || slab_bytes <= 0)
+    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.layout",
+                    "A by descriptor needs a buffer of layout packed_a with slab_bytes");
+  LLVMValueRef at =
+      hd_emit_slot(e, op->operands[1], op->operands[2], hd_op_int(def, HD_ATTR_BYTES, 0));
+  at = hd_emit_add(e, at, hd_emit_muli(e, hd_emit_get1(e, op->operands[3]), slab_bytes));
+  at = hd_emit_addi(e, at, hd_op_int(op, HD_ATTR_STEP, 0) * A_STEP_BYTES);
+  *result = descriptor(e, at, &form);
+  return HEDDLE_OK;
+}
+
+static heddle_status descriptor_b(hd_emitter *e, const hd_op *op, const hd_value *buffer,
+                                  const hd_value *cursor, LLVMValueRef *result) {
+  hd_rows rows;
+  HD_TRY(hd_emit_rows(e, op, buffer, &rows));
+  if (rows.panel != B_PANEL || rows.mask != B_SWIZZLE_MASK)
+    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.layout",
+                    "B by descriptor needs panels and a swizzle of 128 bytes");
+  bool trans = hd_op_has(op, HD_ATTR_TRANS);
+  int64_t step = hd_op_int(op, HD_ATTR_STEP, 0);
+  hd_canonical form = {trans, HD_SMEM_128B, trans ? (uint32_t)(rows.rows * B_PANEL) : 0, B_SBO};
+  LLVMValueRef at = hd_emit_slot(e, buffer, cursor, rows.slot_bytes);
+  at = hd_emit_addi(e, at, step * (trans ? B_STEP_K16 * B_PANEL : B_STEP_BYTES));
+  *result = descriptor(e, at, &form);
+  return HEDDLE_OK;
+}
+
+/* Everything of one instruction. */
+typedef struct wgmma_call {
+  const hd_spec_row *row;
+  LLVMValueRef *acc, *a_regs; /* a_regs NULL: by descriptor */
+  LLVMValueRef a_desc, b_desc, meta, scale_d;
+  int32_t n_acc;
+  int64_t selector;
+  bool trans_b;
+} wgmma_call;
+
+static void add_registers(hd_strbuf *text, int first, int n) {
+  hd_strbuf_add(text, "{");
+  for (int i = 0; i < n; i++)
+    hd_strbuf_printf(text, "%s$%d", i ? ", " : "", first + i);
+  hd_strbuf_add(text, "}, ");
+}
+
+/* scale-d, then the immediates that the row admits: imm-scale-a, imm-scale-b, imm-trans-a (descriptor
+ * only), imm-trans-b. */
+static void add_immediates(hd_strbuf *text, const wgmma_call *w) {
+  if (w->row->modifiers & HD_MOD_NEGATE_A)
+    hd_strbuf_add(text, ", 1, 1");
+  if ((w->row->modifiers & HD_MOD_TRANS_A) && !w->a_regs)
+    hd_strbuf_add(text, ", 0");
+  if (w->row->modifiers & HD_MOD_TRANS_B)
+    hd_strbuf_printf(text, ", %d", w->trans_b);
+}
+
+static void write_text(hd_strbuf *text, const wgmma_call *w, int n_a) {
+  int next = 2 * w->n_acc; /* the tied inputs take numbers too */
+  hd_strbuf_printf(text, "%s ", w->row->ptx);
+  add_registers(text, 0, w->n_acc);
+  if (w->a_regs)
+    add_registers(text, next, n_a);
+  else
+    hd_strbuf_printf(text, "$%d, ", next);
+  next += n_a;
+  hd_strbuf_printf(text, "$%d, $%d, %d, $%d", next, next + 1, (int)w->selector, next + 2);
+  add_immediates(text, w);
+  hd_strbuf_add(text, ";");
+}
+
+static void write_constraints(hd_strbuf *out, const wgmma_call *w, int n_a) {
+  char reg = w->row->operand[HD_OPERAND_D].reg;
+  for (int i = 0; i < w->n_acc; i++)
+    hd_strbuf_printf(out, "%s=%c", i ? "," : "", reg);
+  for (int i = 0; i < w->n_acc; i++)
+    hd_strbuf_printf(out, ",%d", i);
+  for (int i = 0; i < n_a; i++)
+    hd_strbuf_add(out, w->a_regs ? ",r" : ",l");
+  hd_strbuf_add(out, ",l,r,b");
+}
+
+static LLVMTypeRef registers_type(hd_emitter *e, LLVMValueRef const *v, int32_t n) {
+  LLVMTypeRef *types = HD_NEW_ARRAY(&e->arena, LLVMTypeRef, n + 1);
+  for (int32_t i = 0; i < n; i++)
+    types[i] = LLVMTypeOf(v[i]);
+  return n == 1 ? types[0] : LLVMStructTypeInContext(e->llvm, types, (unsigned)n, false);
+}
+
+static void take_results(hd_emitter *e, LLVMValueRef all, LLVMValueRef *v, int32_t n) {
+  for (int32_t i = 0; i < n; i++)
+    v[i] = n == 1 ? all : LLVMBuildExtractValue(e->b, all, (unsigned)i, "");
+}
+
+static void call_wgmma(hd_emitter *e, const wgmma_call *w, LLVMValueRef *result) {
+  int n_a = w->a_regs ? w->row->operand[HD_OPERAND_A].n_regs : 1, n = 0;
+  hd_strbuf text = {0}, constraints = {0};
+  LLVMValueRef args[HD_MAX_EMIT_ARGS];
+  write_text(&text, w, n_a);
+  write_constraints(&constraints, w, n_a);
+  for (int i = 0; i < w->n_acc; i++)
+    args[n++] = w->acc[i];
+  for (int i = 0; i < n_a; i++)
+    args[n++] = w->a_regs ? w->a_regs[i] : w->a_desc;
+  args[n++] = w->b_desc;
+  args[n++] = w->meta;
+  args[n++] = w->scale_d;
+  LLVMValueRef all =
+      hd_emit_asm(e, registers_type(e, w->acc, w->n_acc), hd_strbuf_text(&text),
+                  hd_strbuf_text(&constraints), args, n, HD_ASM_MEMORY);
+  take_results(e, all, result, w->n_acc);
+  hd_strbuf_free(&text);
+  hd_strbuf_free(&constraints);
+}
+
+static heddle_status check_call(hd_emitter *e, const hd_op *op, const wgmma_call *w, bool ss) {
+  if (w->row->a_in_registers == ss)
+    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.row", "%s takes A from %s",
+                    w->row->name, ss ? "registers" : "shared memory");
+  if (w->n_acc != w->row->operand[HD_OPERAND_D].n_regs || w->n_acc > 256)
+    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.registers",
+                    "the accumulators have %d registers; %s takes %d", w->n_acc, w->row->name,
+                    w->row->operand[HD_OPERAND_D].n_regs);
+  if (w->trans_b && !(w->row->modifiers & HD_MOD_TRANS_B))
+    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.trans",
+                    "%s reads B K-major only", w->row->name);
+  return HEDDLE_OK;
+}
+
+/* SS: acc, A buffer, cursor, slab, B buffer, metadata, scale-d. RS: acc, a, B buffer, cursor, metadata,
+ * scale-d. */
+heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
+  bool ss = op->kind == HD_OP_WGMMA_SS;
+  wgmma_call w = {.selector = hd_op_int(op, HD_ATTR_SELECTOR, 0),
+                  .trans_b = hd_op_has(op, HD_ATTR_TRANS)};
+  HD_TRY(hd_emit_row(e, op, HD_FAMILY_WGMMA_SP, w.selector, &w.row));
+  w.acc = hd_emit_get(e, op->operands[0], &w.n_acc);
+  HD_TRY(check_call(e, op, &w, ss));
+  if (ss)
+    HD_TRY(descriptor_a(e, op, &w.a_desc));
+  else
+    w.a_regs = hd_emit_get(e, op->operands[1], NULL);
+  HD_TRY(descriptor_b(e, op, op->operands[ss ? 4 : 2], op->operands[ss ? 2 : 3], &w.b_desc));
+  w.meta = hd_emit_get1(e, op->operands[ss ? 5 : 4]);
+  w.scale_d = hd_emit_get1(e, op->operands[ss ? 6 : 5]);
+  LLVMValueRef *d = HD_NEW_ARRAY(&e->arena, LLVMValueRef, w.n_acc);
+  call_wgmma(e, &w, d);
+  hd_emit_set(e, op->results[0], d, w.n_acc);
+  return HEDDLE_OK;
+}
+
+/* --- fence and wait ------------------------------------------------------------------------------------ */
+
+/* One fragment through the text. */
+static void tie(hd_emitter *e, const char *text, const hd_value *from, const hd_value *to) {
+  int32_t n;
+  LLVMValueRef *v = hd_emit_get(e, from, &n);
+  LLVMValueRef *tied = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n);
+  hd_strbuf constraints = {0};
+  for (int32_t i = 0; i < n; i++)
+    hd_strbuf_printf(&constraints, "%s=%c", i ? "," : "", LLVMTypeOf(v[i]) == e->f32 ? 'f' : 'r');
+  for (int32_t i = 0; i < n; i++)
+    hd_strbuf_printf(&constraints, ",%d", i);
+  LLVMValueRef all = hd_emit_asm(e, registers_type(e, v, n), text, hd_strbuf_text(&constraints), v,
+                                 n, HD_ASM_MEMORY);
+  take_results(e, all, tied, n);
+  hd_emit_set(e, to, tied, n);
+  hd_strbuf_free(&constraints);
+}
+
+static void pass_on(hd_emitter *e, const hd_op *op) {
+  for (int32_t i = 0; i < op->n_operands; i++) {
+    int32_t n;
+    LLVMValueRef *v = hd_emit_get(e, op->operands[i], &n);
+    hd_emit_set(e, op->results[i], v, n);
+  }
+}
+
+/* The fence stands where it is: asm with side effects keeps its place among loads and other asm, and
+ * the wgmma that follow read only values that exist before it. */
+heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
+  hd_emit_asm(e, e->none, "wgmma.fence.sync.aligned;", "", NULL, 0, HD_ASM_MEMORY);
+  pass_on(e, op);
+  return HEDDLE_OK;
+}
+
+/* With pending 0 the accumulators are read next by ordinary code, which LLVM would move above a wait
+ * that it does not depend on: they pass through the asm. Only the first text waits; the others tie. */
+heddle_status hd_emit_op_wgmma_wait(hd_emitter *e, const hd_op *op) {
+  int64_t pending = hd_op_int(op, HD_ATTR_PENDING, 0);
+  const char *wait =
+      hd_arena_printf(&e->arena, "wgmma.wait_group.sync.aligned %d;", (int)pending);
+  if (pending > 0 || op->n_operands == 0) {
+    hd_emit_asm(e, e->none, wait, "", NULL, 0, HD_ASM_MEMORY);
+    pass_on(e, op);
+    return HEDDLE_OK;
+  }
+  for (int32_t i = 0; i < op->n_operands; i++)
+    tie(e, i ? "" : wait, op->operands[i], op->results[i]);
+  return HEDDLE_OK;
+}

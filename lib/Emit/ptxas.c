@@ -1,0 +1,148 @@
+#include "Emit/ptxas.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+
+static const double timeout_s = 300;
+
+/* --- reading what it says --------------------------------------------------------------------------------- */
+
+static hd_ptxas_entry *current(hd_ptxas_report *report) {
+  return report->n_entries ? &report->entry[report->n_entries - 1] : NULL;
+}
+
+/* "ptxas info    : Compiling entry function 'NAME' for 'sm_90a'" */
+static void read_entry(const char *line, hd_ptxas_report *report) {
+  const char *at = strstr(line, "Compiling entry function '");
+  if (!at || report->n_entries == HD_PTXAS_ENTRIES)
+    return;
+  hd_ptxas_entry *entry = &report->entry[report->n_entries++];
+  sscanf(at, "Compiling entry function '%127[^']'", entry->name);
+}
+
+/* "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" */
+static void read_stack(const char *line, hd_ptxas_report *report) {
+  hd_ptxas_entry *entry = current(report);
+  int stack, stores, loads;
+  if (entry && sscanf(line, " %d bytes stack frame, %d bytes spill stores, %d bytes spill loads",
+                      &stack, &stores, &loads) == 3) {
+    entry->stack_bytes = stack;
+    entry->spill_store_bytes = stores;
+    entry->spill_load_bytes = loads;
+  }
+}
+
+/* "ptxas info    : Used 168 registers, used 1 barriers, 1024 bytes smem" */
+static void read_used(const char *line, hd_ptxas_report *report) {
+  hd_ptxas_entry *entry = current(report);
+  const char *used = strstr(line, "Used "), *barriers = strstr(line, ", used ");
+  const char *smem = strstr(line, " bytes smem");
+  if (!entry || !used)
+    return;
+  entry->registers = atoi(used + 5);
+  entry->barriers = barriers ? atoi(barriers + 7) : 0;
+  while (smem && smem > line && smem[-1] >= '0' && smem[-1] <= '9')
+    smem--;
+  entry->shared_bytes = smem ? atoi(smem) : 0;
+}
+
+/* The gate: C75xx in parentheses, as ptxas prints its numbered remarks. */
+static bool is_serialised(const char *line) { return strstr(line, "(C75") != NULL; }
+
+static heddle_status check_line(heddle_context *ctx, const char *line, hd_ptxas_report *report) {
+  read_entry(line, report);
+  read_stack(line, report);
+  read_used(line, report);
+  const hd_ptxas_entry *entry = current(report);
+  if (is_serialised(line))
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "ptxas.remark", "ptxas says: %s", line);
+  if (entry && strstr(line, "bytes stack frame") &&
+      (entry->stack_bytes || entry->spill_store_bytes || entry->spill_load_bytes))
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "ptxas.spill",
+                    "%s does not fit into registers: %s", entry->name, line + strspn(line, " "));
+  return HEDDLE_OK;
+}
+
+/* Every line is looked at; the first failure decides. */
+static heddle_status check_log(heddle_context *ctx, const char *log, hd_ptxas_report *report) {
+  heddle_status first = HEDDLE_OK;
+  while (*log) {
+    size_t n = strcspn(log, "\n");
+    char line[1024];
+    snprintf(line, sizeof line, "%.*s", (int)(n < sizeof line ? n : sizeof line - 1), log);
+    heddle_status status = check_line(ctx, line, report);
+    first = first == HEDDLE_OK ? status : first;
+    log += n + (log[n] != 0);
+  }
+  return first;
+}
+
+/* --- running it ------------------------------------------------------------------------------------------------ */
+
+static heddle_status refused(heddle_context *ctx, const char *log, int code) {
+  const char *at = strstr(log, "error");
+  while (at && at > log && at[-1] != '\n')
+    at--;
+  at = at ? at : log;
+  return hd_error(ctx, HEDDLE_INTERNAL, HD_NOWHERE, "ptxas.error", "ptxas ended with %d: %.*s", code,
+                  (int)strcspn(at, "\n"), at);
+}
+
+static heddle_status run(heddle_context *ctx, const char *const *argv, hd_ptxas_report *report) {
+  hd_strbuf log = {0};
+  int code = 0;
+  heddle_status status = hd_process_run(ctx, argv, timeout_s, &log, &code);
+  if (status == HEDDLE_OK && code != 0)
+    status = code >= 126 ? hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "ptxas.run",
+                                    "%s ended with %d", argv[0], code)
+                         : refused(ctx, hd_strbuf_text(&log), code);
+  if (status == HEDDLE_OK)
+    status = check_log(ctx, hd_strbuf_text(&log), report);
+  report->log = hd_strbuf_take(&log);
+  return status;
+}
+
+static heddle_status assemble_in(heddle_context *ctx, const char *folder, hd_arena *arena,
+                                 const char *ptxas, const char *ptx, const char *target,
+                                 void **cubin, size_t *cubin_bytes, hd_ptxas_report *report) {
+  char *in = hd_arena_printf(arena, "%s/kernel.ptx", folder);
+  char *out = hd_arena_printf(arena, "%s/kernel.cubin", folder);
+  const char *argv[] = {ptxas, "-v", "-arch", target, "-o", out, in, NULL};
+  char *data = NULL;
+  HD_TRY(hd_file_write(ctx, in, ptx, strlen(ptx)));
+  HD_TRY(run(ctx, argv, report));
+  if (!cubin)
+    return HEDDLE_OK;
+  HD_TRY(hd_file_read(ctx, out, &data, cubin_bytes));
+  *cubin = data;
+  return HEDDLE_OK;
+}
+
+heddle_status hd_ptxas_assemble(heddle_context *ctx, const char *ptxas, const char *ptx,
+                                const char *target, void **cubin, size_t *cubin_bytes,
+                                hd_ptxas_report *report) {
+  hd_ptxas_report made = {0};
+  hd_arena arena = {0};
+  char *folder = NULL;
+  HD_TRY(hd_file_tempdir(ctx, NULL, &folder));
+  heddle_status status = assemble_in(ctx, folder, &arena, ptxas, ptx, target, cubin, cubin_bytes,
+                                     &made);
+  hd_file_remove(ctx, folder);
+  free(folder);
+  hd_arena_free(&arena);
+  if (report)
+    *report = made;
+  else
+    hd_ptxas_report_free(&made);
+  return status;
+}
+
+void hd_ptxas_report_free(hd_ptxas_report *report) {
+  if (report)
+    free(report->log);
+}
