@@ -26,7 +26,6 @@ class MmaSp<bit ordered, string shape, int k, string d, string a, string b, Oper
   let C = Operand<"register", d, AccReg<d>.Reg, !div(4, ElemInfo<d>.PerReg), FragD<d, 8>>;
   let D = C;
   let Meta = meta;
-  let SelectorsTaken = 4;
   let LayoutJudge = "two";
   string Head = !if(ordered, "mma.sp::ordered_metadata", "mma.sp") # ".sync.aligned." # shape
                 # ".row.col";
@@ -49,6 +48,8 @@ class MetaFor<string a, int k> {
 class MmaSpPlain<bit ordered, int k, string d, string a, string b>
     : MmaSp<ordered, "m16n8k" # k, k, d, a, b, MetaFor<a, k>.Op> {
   let Selectors = MetaFor<a, k>.Selectors;
+  // ptxas lets selectors 2 and 3 pass in one case only.
+  let SelectorsTaken = !if(!and(!eq(k, 32), !eq(d, "f32"), !eq(a, "f16")), 4, Selectors);
   let Ptx = Head # "." # d # "." # a # "." # b # "." # d;
 }
 
@@ -100,11 +101,24 @@ defvar F8F6F4 = ["e4m3", "e5m2", "e3m2", "e2m3", "e2m1"];
 foreach d = ["f16", "f32"] in foreach a = F8F6F4 in foreach b = F8F6F4 in
   def "mma_sp_ordered_m16n8k64_f8f6f4_" # d # "_" # a # "_" # b
       : MmaSp<1, "m16n8k64", 64, d, a, b, MetaFor<a, 64>.Op> {
+    defvar fp8 = !and(!or(!eq(a, "e4m3"), !eq(a, "e5m2")), !or(!eq(b, "e4m3"), !eq(b, "e5m2")));
     let Kind = "f8f6f4";
     let Selectors = 1;
+    let SelectorsTaken = 1;
     let Ptx = Head # ".kind::f8f6f4." # d # "." # a # "." # b # "." # d;
     let Llvm = LlvmHead # "kind.f8f6f4." # d # "." # a # "." # b # "." # d;
-    let Where = [Arch<120, 87>, Family<120, 88>];
+    let Where = !listconcat([Arch<120, 87>, Family<120, 88>],
+        // ptxas takes fp8 with f32 accumulators on sm_10x and sm_110 too.
+        !if(!and(fp8, !eq(d, "f32")),
+            [UndefinedArch<100, 86>, UndefinedFamily<100, 88>, UndefinedArch<110, 90>,
+             UndefinedFamily<110, 90>], []<Avail>));
+  }
+
+// fp8 with f16 accumulators and no .kind: the ISA's target notes name it, its syntax does not.
+foreach a = ["e4m3", "e5m2"] in foreach b = ["e4m3", "e5m2"] in
+  def "mma_sp_ordered_m16n8k64_f16_" # a # "_" # b : MmaSpPlain<1, 64, "f16", a, b> {
+    let Where = [UndefinedArch<120, 87>, UndefinedFamily<120, 88>];
+    let LayoutJudge = "none";
   }
 
 // Block scaling: D = (A * scale_A) * (B * scale_B) + C.
@@ -113,6 +127,7 @@ class MmaSpScaled<string kind, int k, int vec, string a, string b, string s>
   let Kind = kind;
   let ScaleVec = vec;
   let Selectors = 1;
+  let SelectorsTaken = 1;
   let Operands = "d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, "
                  "scale-b-data, {byte-id-b, thread-id-b}";
   let Source = "PTX ISA 9.7.14.6.3 (mma.sp), scales 9.7.14.3";

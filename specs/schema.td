@@ -22,14 +22,18 @@ class Target<int sm, string suffix, int family, int minPtx, int llvmPtx> {
 
 // Where a row is legal: Since = this sm or later; Arch = sm_<n>a alone; Family = sm_<n>f and a/f
 // members of its family from <n> up. Ptx: from this version (the target's own minimum also holds).
-class Avail<string kind, int sm, int ptx> {
+// Undefined: ptxas takes the row there, the ISA does not define it; never legal.
+class Avail<string kind, int sm, int ptx, bit undefined = 0> {
   string Kind = kind;
   int Sm = sm;
   int Ptx = ptx;
+  bit Undefined = undefined;
 }
 class Since<int sm, int ptx> : Avail<"SINCE", sm, ptx>;
 class Arch<int sm, int ptx> : Avail<"ARCH", sm, ptx>;
 class Family<int sm, int ptx> : Avail<"FAMILY", sm, ptx>;
+class UndefinedArch<int sm, int ptx> : Avail<"ARCH", sm, ptx, 1>;
+class UndefinedFamily<int sm, int ptx> : Avail<"FAMILY", sm, ptx, 1>;
 
 // ---- layouts -------------------------------------------------------------------------------------
 // (lane, reg, field) -> (row, col). Entry i of Lane, Reg and Field is where bit i of that coordinate

@@ -50,15 +50,15 @@ defvar BulkOut = [Effect<"shared", "read", "async", "bulk_group", "source (wait_
 defvar Cluster = ".shared::cluster.global.mbarrier::complete_tx::bytes";
 defvar CtaOnly = ".shared::cta.global.mbarrier::complete_tx::bytes";
 def cp_async_bulk_g2s_cluster
-    : Op<"COPY", "cp.async.bulk" # Cluster, "[dst], [src], size, [mbar]",
+    : Op<"COPY", !strconcat("cp.async.bulk", Cluster), "[dst], [src], size, [mbar]",
          "llvm.nvvm.cp.async.bulk.global.to.shared.cluster", BulkSource, "thread", "mbarrier",
          Hopper90, BulkIn>;
 def cp_async_bulk_g2s_cluster_multicast
-    : Op<"COPY", "cp.async.bulk" # Cluster # ".multicast::cluster",
+    : Op<"COPY", !strconcat("cp.async.bulk", Cluster, ".multicast::cluster"),
          "[dst], [src], size, [mbar], mask", "llvm.nvvm.cp.async.bulk.global.to.shared.cluster",
          BulkSource, "thread", "mbarrier", Hopper90, BulkIn>;
 def cp_async_bulk_g2s_cta
-    : Op<"COPY", "cp.async.bulk" # CtaOnly, "[dst], [src], size, [mbar]",
+    : Op<"COPY", !strconcat("cp.async.bulk", CtaOnly), "[dst], [src], size, [mbar]",
          "llvm.nvvm.cp.async.bulk.global.to.shared.cta", BulkSource, "thread", "mbarrier",
          [Since<90, 86>], BulkInCta>;
 def cp_async_bulk_s2s

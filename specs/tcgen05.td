@@ -18,6 +18,9 @@ class FragTensorHalf<int n>
 
 defvar Tc05 = [Arch<100, 86>, Family<100, 88>, Arch<110, 90>, Family<110, 90>];
 defvar Tc05ArchOnly = [Arch<100, 86>, Arch<110, 90>];
+// The ISA says PTX 8.6; ptxas wants 8.8 where the block size is left out.
+defvar Tc05DefaultBlock = [Arch<100, 88>, Family<100, 88>, Arch<110, 90>, Family<110, 90>];
+defvar Tc05Scale1X = [Arch<100, 86>, Arch<103, 88>, Arch<110, 90>];
 defvar Tc05Fp4 = [Arch<100, 86>, Arch<103, 88>, Arch<110, 90>];
 defvar Tc05NvFp4 = [Arch<100, 87>, Arch<103, 88>, Arch<110, 90>];
 
@@ -84,12 +87,12 @@ foreach a = F8F6F4 in foreach b = F8F6F4 in {
   foreach d = ["f16", "f32"] in
     defm "" : TcPlaces<"f8f6f4", 64, "", "", d, a, b, "", 0, Tc05>;
   defm "" : TcPlaces<"mxf8f6f4", 64, ".block_scale", ".mxf8f6f4.block_scale", "f32", a, b, "ue8m0",
-                     1, Tc05>;
+                     1, Tc05DefaultBlock>;
 }
 foreach a = ["s8", "u8"] in foreach b = ["s8", "u8"] in
   defm "" : TcPlaces<"i8", 64, "", "", "s32", a, b, "", 0, Tc05ArchOnly>;
 defm "" : TcPlaces<"mxf4", 128, ".block_scale", ".mxf4.block_scale", "f32", "e2m1p", "e2m1p",
-                   "ue8m0", 2, Tc05Fp4>;
+                   "ue8m0", 2, [Arch<100, 88>, Arch<103, 88>, Arch<110, 90>]>;
 defm "" : TcPlaces<"mxf4nvf4", 128, ".block_scale.block32", ".mxf4nvf4.block_scale.block32", "f32",
                    "e2m1p", "e2m1p", "ue8m0", 2, [Arch<100, 88>, Arch<103, 88>, Arch<110, 90>]>;
 foreach s = ["ue8m0", "ue4m3"] in
@@ -101,7 +104,7 @@ foreach form = ["scale_vec::1X", "block32"] in
   defm "" : TcPlaces<"mxf8f6f4", 64, ".block_scale." # form, ".mxf8f6f4.block_scale"
                      # !if(!eq(form, "block32"), ".block32", ""), "f32", "e4m3", "e4m3",
                      "ue8m0_" # !subst("::", "_", form), 1,
-                     !if(!eq(form, "block32"), [Family<100, 88>, Family<110, 90>], Tc05ArchOnly)>;
+                     !if(!eq(form, "block32"), [Family<100, 88>, Family<110, 90>], Tc05Scale1X)>;
 foreach form = ["scale_vec::2X", "block32"] in
   defm "" : TcPlaces<"mxf4", 128, ".block_scale." # form, ".mxf4.block_scale"
                      # !if(!eq(form, "block32"), ".block32", ""), "f32", "e2m1p", "e2m1p",
@@ -143,7 +146,9 @@ foreach cg = [1, 2] in {
               "arrives in every CTA of the mask when the earlier tcgen05 work is done">]>;
   def tcgen05_shift_cg # cg : Tc<"shift" # G # ".down", "[taddr]",
       "llvm.nvvm.tcgen05.shift.down" # L, "shift", "thread", "mbarrier",
-      [Effect<"tensor", "write", "tensor", "mbarrier", "rows moved down by one">]>;
+      [Effect<"tensor", "write", "tensor", "mbarrier", "rows moved down by one">]> {
+    let Where = Tc05Fp4;
+  }
   foreach shape = ["128x256b", "4x256b", "128x128b", "64x128b.warpx2::02_13",
                    "64x128b.warpx2::01_23", "32x128b.warpx4"] in
     foreach fmt = ["", ".b8x16.b6x16_p32", ".b8x16.b4x16_p64"] in {

@@ -39,10 +39,10 @@ static bool avail_covers(const hd_avail *avail, const hd_target *target) {
   return false;
 }
 
-unsigned hd_spec_min_ptx(const hd_spec_row *row, const hd_target *target) {
+static unsigned least_ptx(const hd_spec_row *row, const hd_target *target, bool undefined) {
   unsigned least = 0;
   for (unsigned i = 0; i < row->n_avail; i++) {
-    if (!avail_covers(&row->avail[i], target))
+    if (row->avail[i].undefined != undefined || !avail_covers(&row->avail[i], target))
       continue;
     unsigned ptx = row->avail[i].ptx > target->min_ptx ? row->avail[i].ptx : target->min_ptx;
     if (!least || ptx < least)
@@ -51,45 +51,67 @@ unsigned hd_spec_min_ptx(const hd_spec_row *row, const hd_target *target) {
   return least;
 }
 
+unsigned hd_spec_min_ptx(const hd_spec_row *row, const hd_target *target) {
+  return least_ptx(row, target, false);
+}
+
 /* "sm_90a" or "sm_80 or later" or "sm_120f family": where the row is legal. */
 static void describe_avail(const hd_spec_row *row, char *out, size_t n_bytes) {
   size_t used = 0;
   for (unsigned i = 0; i < row->n_avail && used < n_bytes; i++) {
+    if (row->avail[i].undefined)
+      continue;
     static const char *const form[] = {"sm_%u or later", "sm_%ua", "sm_%uf and its family"};
     char one[64];
     snprintf(one, sizeof one, form[row->avail[i].kind], row->avail[i].sm);
-    int n = snprintf(out + used, n_bytes - used, "%s%s (PTX %u.%u)", i ? ", " : "", one,
+    int n = snprintf(out + used, n_bytes - used, "%s%s (PTX %u.%u)", used ? ", " : "", one,
                      row->avail[i].ptx / 10, row->avail[i].ptx % 10);
     used += n > 0 ? (size_t)n : 0;
   }
 }
 
+static hd_legality refuse_target(const hd_spec_row *row, const hd_target *target, char *reason,
+                                 size_t reason_bytes) {
+  char where[256] = "";
+  describe_avail(row, where, sizeof where);
+  if (!*where)
+    snprintf(where, sizeof where, "no target");
+  return refuse(HD_ILLEGAL, reason, reason_bytes, "spec.target: not on %s; legal on %s",
+                target->name, where);
+}
+
+/* Neither the ISA nor ptxas knows the selector, or ptxas alone does. */
+static hd_legality judge_selector(const hd_spec_row *row, int selector, char *reason,
+                                  size_t reason_bytes) {
+  if (selector < 0 || !row->n_selectors || selector < row->n_selectors)
+    return HD_LEGAL;
+  if (selector < row->n_selectors_taken)
+    return refuse(HD_UNDEFINED, reason, reason_bytes, "undefined (ptxas accepts)");
+  return refuse(HD_ILLEGAL, reason, reason_bytes, "spec.selector: sparsity selector %d; legal: 0..%d",
+                selector, row->n_selectors - 1);
+}
+
 hd_legality hd_spec_legal(const hd_spec_row *row, const hd_legal_query *query, char *reason,
                           size_t reason_bytes) {
-  char where[256] = "";
   const hd_target *target = query->target;
   if (query->ptx < target->min_ptx)
     return refuse(HD_ILLEGAL, reason, reason_bytes,
                   "spec.ptx-version: %s needs PTX %u.%u, got %u.%u", target->name,
                   target->min_ptx / 10, target->min_ptx % 10, query->ptx / 10, query->ptx % 10);
-  unsigned least = hd_spec_min_ptx(row, target);
-  if (!least) {
-    describe_avail(row, where, sizeof where);
-    return refuse(HD_ILLEGAL, reason, reason_bytes, "spec.target: not on %s; legal on %s",
-                  target->name, where);
+  unsigned least = least_ptx(row, target, false), undefined = least_ptx(row, target, true);
+  if (!least && undefined && query->ptx >= undefined) {
+    hd_legality selector = judge_selector(row, query->selector, reason, reason_bytes);
+    return selector != HD_LEGAL
+               ? selector
+               : refuse(HD_UNDEFINED, reason, reason_bytes, "undefined (ptxas accepts)");
   }
+  if (!least)
+    return refuse_target(row, target, reason, reason_bytes);
   if (query->ptx < least)
     return refuse(HD_ILLEGAL, reason, reason_bytes,
                   "spec.ptx-version: needs PTX %u.%u on %s, got %u.%u", least / 10, least % 10,
                   target->name, query->ptx / 10, query->ptx % 10);
-  if (query->selector >= 0 && row->n_selectors && query->selector >= row->n_selectors) {
-    if (query->selector < row->n_selectors_taken)
-      return refuse(HD_UNDEFINED, reason, reason_bytes, "undefined (ptxas accepts)");
-    return refuse(HD_ILLEGAL, reason, reason_bytes,
-                  "spec.selector: sparsity selector %d; legal: 0..%d", query->selector,
-                  row->n_selectors - 1);
-  }
-  return HD_LEGAL;
+  return judge_selector(row, query->selector, reason, reason_bytes);
 }
 
 /* ---- texts ---- */

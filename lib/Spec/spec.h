@@ -131,6 +131,7 @@ typedef enum hd_avail_kind {
 typedef struct hd_avail {
   hd_avail_kind kind;
   uint16_t sm, ptx; /* 90, 82 */
+  bool undefined;   /* ptxas takes the row there, the ISA does not define it: never legal */
 } hd_avail;
 
 typedef struct hd_spec_row {

@@ -140,8 +140,9 @@ static char *avail_text(const record *row) {
   hd_strbuf_add(&b, "[{");
   for (size_t i = 0; i < json_array_size(list); i++) {
     record a = record_ref(row, json_array_get(list, i));
-    hd_strbuf_printf(&b, "%s{HD_AVAIL_%s, %ld, %ld}", i ? ", " : "", record_string(&a, "Kind"),
-                     record_int(&a, "Sm"), record_int(&a, "Ptx"));
+    hd_strbuf_printf(&b, "%s{HD_AVAIL_%s, %ld, %ld, %ld}", i ? ", " : "",
+                     record_string(&a, "Kind"), record_int(&a, "Sm"), record_int(&a, "Ptx"),
+                     record_int(&a, "Undefined"));
   }
   hd_strbuf_add(&b, "}");
   return hd_strbuf_take(&b);

@@ -1,0 +1,191 @@
+"""Candidate instructions for the ptxas product: legal ones and near misses, enumerated from shapes,
+types and modifiers, not from specs/. Each is (text, selector or None, operands)."""
+import itertools
+
+F8F6F4 = ["e4m3", "e5m2", "e3m2", "e2m3", "e2m1"]
+FLOAT_PAIRS = [("f16", "f16"), ("bf16", "bf16"), ("f16", "bf16"), ("tf32", "tf32")]
+INT_PAIRS = [(a, b) for t in ("8", "4") for a in ("s" + t, "u" + t) for b in ("s" + t, "u" + t)]
+FP8_PAIRS = list(itertools.product(F8F6F4, F8F6F4))
+BITS = {"f16": 16, "bf16": 16, "tf32": 32, "s8": 8, "u8": 8, "s4": 4, "u4": 4}
+
+
+def regs(letter, n):
+    return "{" + ",".join(letter + str(i) for i in range(max(1, n))) + "}"
+
+
+def accumulators(dtype, n_f32):
+    return regs("f", n_f32) if dtype == "f32" else regs("r", n_f32 // (2 if dtype == "f16" else 1))
+
+
+def mma_operands(k, d, a, b, selector, packed=False):
+    a_regs = k * (4 if packed else BITS.get(a, 8)) // 128
+    b_regs = k * (4 if packed else BITS.get(b, 8)) // 128
+    acc = accumulators(d, 4)
+    return f"{acc},{regs('r', a_regs)},{regs('r', b_regs)},{acc},r0,{selector}"
+
+
+def mma_sp():
+    pairs = FLOAT_PAIRS + INT_PAIRS + [("s8", "s4")] + FP8_PAIRS
+    for variant, k, d, (a, b) in itertools.product(("mma.sp", "mma.sp::ordered_metadata"),
+                                                   (8, 16, 32, 64, 128), ("f16", "f32", "s32"),
+                                                   pairs):
+        head = f"{variant}.sync.aligned.m16n8k{k}.row.col"
+        likely = (d == "s32") == (a[0] in "su")
+        fits = k * BITS.get(a, 8) in (256, 512)
+        # Selectors where the types fit, one elsewhere; satfinite on integers and one float.
+        for sel in (range(5) if likely and fits else (0,)):
+            yield (f"{head}.{d}.{a}.{b}.{d}", sel, mma_operands(k, d, a, b, sel))
+        if a[0] in "su" or (a, b) == ("f16", "f16"):
+            yield (f"{head}.satfinite.{d}.{a}.{b}.{d}", 0, mma_operands(k, d, a, b, 0))
+        if a in F8F6F4 and k in (32, 64, 128) and d != "s32":
+            yield (f"{head}.kind::f8f6f4.{d}.{a}.{b}.{d}", 0, mma_operands(k, d, a, b, 0))
+        if (a, b) == ("f16", "f16") and d != "s32":  # D and C of different types
+            c = "f32" if d == "f16" else "f16"
+            text = f"{head}.{d}.f16.f16.{c}"
+            ops = f"{accumulators(d, 4)},{regs('r', k // 8)},{regs('r', k // 8)},{accumulators(c, 4)},r0,0"
+            yield (text, 0, ops)
+
+
+def mma_sp_scaled():
+    vecs = ("", ".scale_vec::1X", ".scale_vec::2X", ".scale_vec::4X")
+    for variant, kind, vec, stype in itertools.product(
+            ("mma.sp", "mma.sp::ordered_metadata"), ("f8f6f4", "mxf8f6f4", "mxf4", "mxf4nvf4"),
+            vecs, ("ue8m0", "ue4m3")):
+        for k, (a, b) in itertools.product((64, 128), FP8_PAIRS):
+            if kind.startswith("mxf4") and (a, b) not in (("e2m1", "e2m1"), ("e4m3", "e4m3")):
+                continue
+            text = (f"{variant}.sync.aligned.m16n8k{k}.row.col.kind::{kind}.block_scale{vec}"
+                    f".f32.{a}.{b}.f32.{stype}")
+            for sel in (0, 1) if (a, b) == ("e2m1", "e2m1") else (0,):
+                ops = mma_operands(k, "f32", a, b, sel, kind.startswith("mxf4"))
+                yield (text, sel, ops + ",r0,{0,0},r1,{0,0}")
+
+
+def wgmma_immediates(a):
+    if a[0] in "su":
+        return ""
+    return ",1,1,0,0" if a in ("f16", "bf16") else ",1,1"
+
+
+def wgmma_sp():
+    pairs = FLOAT_PAIRS + INT_PAIRS[:4] + [("s4", "s4")] + list(
+        itertools.product(F8F6F4[:2], F8F6F4[:2])) + [("e2m1", "e2m1")]
+    for d, (a, b), k in itertools.product(("f16", "f32", "s32"), pairs, (16, 32, 64, 128)):
+        near = k * BITS.get(a, 8) == 512
+        for n in ([4, 12] + list(range(8, 273, 8)) if near else (8, 64, 256)):
+            acc = accumulators(d, max(n // 2, 2))
+            text = f"wgmma.mma_async.sp.sync.aligned.m64n{n}k{k}"
+            for sel in (range(4) if near and n in (8, 64) else (0,)):
+                yield (f"{text}.{d}.{a}.{b}", sel,
+                       f"{acc},l0,l1,r0,{sel},p0{wgmma_immediates(a)}")
+            if n in (8, 40, 64) and (a[0] in "su" or near):
+                yield (f"{text}.satfinite.{d}.{a}.{b}", 0, f"{acc},l0,l1,r0,0,p0{wgmma_immediates(a)}")
+
+
+def matrix_moves():
+    types = ("b16", "b8", "b8x16.b6x16_p32", "b8x16.b4x16_p64")
+    for op, shape, num, trans, space, typ in itertools.product(
+            ("ldmatrix", "stmatrix"), ("m8n8", "m8n16", "m16n16", "m16n8"), (1, 2, 4),
+            ("", ".trans"), ("", ".shared", ".shared::cta"), types):
+        n = 2 * num if shape == "m16n16" else num
+        address = "[l0]" if space == "" else "[r9]"
+        data = regs("r", n)
+        text = f"{op}.sync.aligned.{shape}.x{num}{trans}{space}.{typ}"
+        yield (text, None, f"{data},{address}" if op == "ldmatrix" else f"{address},{data}")
+
+
+def tcgen05_mma_sp():
+    kinds = ("f16", "tf32", "f8f6f4", "i8", "mxf8f6f4", "mxf4", "mxf4nvf4")
+    scales = ("", ".block_scale", ".block_scale.scale_vec::1X", ".block_scale.scale_vec::2X",
+              ".block_scale.scale_vec::4X", ".block_scale.block16", ".block_scale.block32")
+    collectors = ("", ".collector::a::fill", ".collector::a::use", ".collector::a::lastuse",
+                  ".collector::a::discard")
+    for cta, kind, scale, shift, collector in itertools.product((1, 2), kinds, scales,
+                                                                ("", ".ashift"), collectors):
+        if shift and scale:
+            continue  # .ashift is in no scaled form; one near miss below
+        scaled = ",[r3],[r4]" if scale else ""
+        a = "[r1]" if shift else "l0"
+        text = f"tcgen05.mma.sp.cta_group::{cta}.kind::{kind}{scale}{shift}{collector}"
+        yield (text, None, f"[r0],{a},l1,[r2],r5{scaled},p0")
+
+
+def others():
+    """Copies, groups, barriers, tensor memory: one line each and a near miss of each family."""
+    fixed = {
+        "cp.async.ca.shared.global": "[r0],[l0],4",
+        "cp.async.cg.shared.global": "[r0],[l0],16",
+        "cp.async.commit_group": "", "cp.async.wait_group": "0", "cp.async.wait_all": "",
+        "cp.async.mbarrier.arrive.noinc.shared.b64": "[r0]",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes": "[r0],[l0],r1,[r2]",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster":
+            "[r0],[l0],r1,[r2],h0",
+        "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes": "[r0],[l0],r1,[r2]",
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes":
+            "[r0],[r3],r1,[r2]",
+        "cp.async.bulk.global.shared::cta.bulk_group": "[l0],[r0],r1",
+        "cp.async.bulk.prefetch.L2.global": "[l0],r1",
+        "cp.async.bulk.commit_group": "", "cp.async.bulk.wait_group": "0",
+        "cp.async.bulk.wait_group.read": "0",
+        "wgmma.fence.sync.aligned": "", "wgmma.commit_group.sync.aligned": "",
+        "wgmma.wait_group.sync.aligned": "0",
+        "mbarrier.init.shared.b64": "[r0],r1", "mbarrier.inval.shared.b64": "[r0]",
+        "mbarrier.arrive.shared.b64": "l0,[r0]",
+        "mbarrier.arrive.expect_tx.shared.b64": "l0,[r0],r1",
+        "mbarrier.arrive.shared::cluster.b64": "_,[r0]",
+        "mbarrier.arrive.release.cluster.shared::cluster.b64": "_,[r0]",
+        "mbarrier.try_wait.parity.shared.b64": "p0,[r0],r1",
+        "mbarrier.try_wait.parity.acquire.cluster.shared.b64": "p0,[r0],r1",
+        "mbarrier.test_wait.parity.shared.b64": "p0,[r0],r1",
+        "fence.proxy.async": "", "fence.proxy.async.shared::cta": "",
+        "fence.proxy.async.shared::cluster": "", "fence.proxy.async.global": "",
+        "fence.mbarrier_init.release.cluster": "", "fence.acq_rel.gpu": "",
+        "bar.sync": "1,128", "barrier.cluster.arrive.release.aligned": "",
+        "barrier.cluster.arrive.relaxed.aligned": "", "barrier.cluster.wait.acquire.aligned": "",
+        "griddepcontrol.wait": "", "griddepcontrol.launch_dependents": "",
+        "setmaxnreg.inc.sync.aligned.u32": "240", "setmaxnreg.dec.sync.aligned.u32": "40",
+        "tcgen05.wait::ld.sync.aligned": "", "tcgen05.wait::st.sync.aligned": "",
+        "tcgen05.fence::before_thread_sync": "", "tcgen05.fence::after_thread_sync": "",
+        # near misses
+        "cp.async.cb.shared.global": "[r0],[l0],16", "wgmma.fence.sync": None,
+        "fence.proxy.sync": "", "mbarrier.init.global.b64": "[l0],r1",
+        "cp.async.bulk.wait_group.write": "0", "barrier.cluster.wait.release.aligned": "",
+        "griddepcontrol.arrive": "", "setmaxnreg.set.sync.aligned.u32": "240",
+        "tcgen05.wait::mma.sync.aligned": "",
+    }
+    for text, ops in fixed.items():
+        if ops is not None:
+            yield (text, None, ops)
+    for rank in range(1, 7):
+        coords = "{" + ",".join(["r1"] * rank) + "}"
+        head = f"cp.async.bulk.tensor.{rank}d"
+        done = ".tile.mbarrier::complete_tx::bytes"
+        yield (f"{head}.shared::cluster.global{done}", None, f"[r0],[l0,{coords}],[r2]")
+        yield (f"{head}.shared::cluster.global{done}.multicast::cluster", None,
+               f"[r0],[l0,{coords}],[r2],h0")
+        yield (f"{head}.shared::cta.global{done}", None, f"[r0],[l0,{coords}],[r2]")
+        yield (f"{head}.global.shared::cta.tile.bulk_group", None, f"[l0,{coords}],[r0]")
+    for cg in (1, 2, 3):
+        g = f".cta_group::{cg}"
+        yield (f"tcgen05.alloc{g}.sync.aligned.shared::cta.b32", None, "[r0],32")
+        yield (f"tcgen05.dealloc{g}.sync.aligned.b32", None, "r0,32")
+        yield (f"tcgen05.relinquish_alloc_permit{g}.sync.aligned", None, "")
+        commit = f"tcgen05.commit{g}.mbarrier::arrive::one.shared::cluster"
+        yield (f"{commit}.b64", None, "[r0]")
+        yield (f"{commit}.multicast::cluster.b64", None, "[r0],h0")
+        yield (f"tcgen05.shift{g}.down", None, "[r0]")
+        for shape, fmt in itertools.product(
+                ("128x256b", "4x256b", "128x128b", "64x128b.warpx2::02_13", "64x128b.warpx2::01_23",
+                 "32x128b.warpx4", "64x128b", "32x128b.warpx2::02_13"),
+                ("", ".b8x16.b6x16_p32", ".b8x16.b4x16_p64", ".b6x16_p32")):
+            yield (f"tcgen05.cp{g}.{shape}{fmt}", None, "[r0],l0")
+    per_num = {"16x64b": 1, "16x128b": 2, "16x256b": 4, "32x32b": 1, "64x32b": 1}
+    for shape, num in itertools.product(per_num, (1, 2, 3, 4, 8, 16, 32, 64, 128, 256)):
+        data = regs("r", per_num[shape] * num)
+        yield (f"tcgen05.ld.sync.aligned.{shape}.x{num}.b32", None, f"{data},[r0]")
+        yield (f"tcgen05.st.sync.aligned.{shape}.x{num}.b32", None, f"[r0],{data}")
+
+
+FAMILIES = {"mma.sp": mma_sp, "mma.sp scaled": mma_sp_scaled, "wgmma.sp": wgmma_sp,
+            "ldmatrix, stmatrix": matrix_moves, "tcgen05.mma.sp": tcgen05_mma_sp,
+            "copies, sync, tcgen05": others}
