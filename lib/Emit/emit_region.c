@@ -70,7 +70,7 @@ static heddle_status emit_pure_before_run(hd_emitter *e, hd_emit_fn *lower, cons
 /* --- the table: one line an op that has a lowering -------------------------------------------------------- */
 
 static const struct lowering {
-  hd_emit_fn *fn = NULL;
+  hd_emit_fn *fn;
   uint16_t sm; /* the first sm that has what it lowers to: LLVM aborts on less */
 } lowerings[HD_N_OPS] = {
     [HD_OP_ROLE] = {hd_emit_op_role, 0},
