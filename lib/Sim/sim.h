@@ -1,0 +1,78 @@
+/* Sim/sim.h: executes the PTX that ships, under the worst schedule that the sync rules R1-R8 allow.
+ *
+ * The caller places its buffers at simulated device addresses and says what the launch will do (the
+ * plan of Kernel/manifest.h). Every access is checked: bounds, alignment, initialisation, ordering
+ * (vector clocks a thread and an asynchronous agent) and proxies. Rules: README.md. */
+#ifndef HD_SIM_H
+#define HD_SIM_H
+
+#include "Kernel/manifest.h"
+#include "Support/arena.h"
+#include "heddle/context.h"
+
+/* When asynchronous work completes: at the last moment, at once, or at random (by seed). */
+typedef enum hd_sim_mode { HD_SIM_LATE, HD_SIM_EARLY, HD_SIM_RANDOM } hd_sim_mode;
+
+/* Parts of the model that can be switched off, to show that the tests need them. */
+enum {
+  HD_SIM_NO_PROXIES = 1,  /* no fence.proxy.async is ever needed (R2, R4) */
+  HD_SIM_NO_RACES = 2,    /* accesses are not compared at all (R1-R3, R6, R7) */
+  HD_SIM_NO_POISON = 4,   /* registers of an unfinished wgmma may be touched (R5) */
+  HD_SIM_NO_UNDEFINED = 8 /* uninitialised shared memory and registers may be used */
+};
+
+/* One allocation of the caller. address: multiple of 256; leave a gap between buffers, so that an
+ * access past an end is seen. data (borrowed) holds n_bytes and is read and written in place. */
+typedef struct hd_sim_buffer {
+  const char *name;
+  uint64_t address, n_bytes;
+  void *data;
+  bool writable;
+  bool undefined; /* reading a byte that the kernel did not write is an error */
+  bool early;     /* may be read before griddepcontrol.wait (R8): the previous kernel leaves it be */
+} hd_sim_buffer;
+
+typedef struct hd_sim_options {
+  uint64_t seed;
+  hd_sim_mode mode;
+  uint64_t max_steps;    /* warp instructions; 0 = 200 million */
+  uint32_t max_resident; /* CTAs in flight at once; 0 = 8. Persistent grids are resident whole. */
+  uint32_t max_findings; /* stop after so many different ones; 0 = 8 */
+  uint32_t off;          /* HD_SIM_NO_... */
+  void (*trace)(void *user, const char *line); /* one line an executed warp instruction; or NULL */
+  void *user;
+} hd_sim_options;
+
+/* One thing that is wrong. line counts the PTX text from 1; other_line is the second access of a
+ * conflict (0: none). */
+typedef struct hd_sim_finding {
+  const char *rule; /* "R2", "bounds", "deadlock" ... */
+  const char *text;
+  uint32_t line, other_line;
+} hd_sim_finding;
+
+typedef struct hd_sim_report {
+  const hd_sim_finding *finding; /* in the arena given to hd_sim_run */
+  uint32_t n_findings;
+  uint64_t n_instructions; /* warp instructions */
+  uint64_t n_async;        /* asynchronous operations completed */
+  uint64_t n_mma;          /* tensor-core instructions */
+  uint64_t n_checked;      /* memory cells compared with their history */
+  uint64_t n_conflicts;    /* conflicting pairs found ordered */
+  uint64_t order_hash; /* of the set of conflicting pairs (agents, accesses, place) and their order:
+                          equal for two texts whose happens-before relations agree */
+} hd_sim_report;
+
+/* Runs a launch. plan->variant->entry names the entry. Returns HEDDLE_OK when nothing was found,
+ * HEDDLE_MISMATCH with findings in the report, HEDDLE_INVALID for malformed PTX, HEDDLE_UNSUPPORTED
+ * naming an instruction outside the subset. file names the text in diagnostics. Reentrant. */
+heddle_status hd_sim_run(heddle_context *ctx, const char *file, const char *ptx, size_t n_bytes,
+                         const hd_launch_plan *plan, const hd_values *values,
+                         const hd_sim_buffer *buffers, uint32_t n_buffers,
+                         const hd_sim_options *options, hd_arena *arena, hd_sim_report *report);
+
+/* Name of a mode and back ("late", "early", "random"). */
+const char *hd_sim_mode_name(hd_sim_mode mode);
+heddle_status hd_sim_mode_parse(const char *name, hd_sim_mode *mode);
+
+#endif

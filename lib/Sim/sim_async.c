@@ -1,0 +1,49 @@
+/* Sim/sim_async.c: the list of asynchronous operations that have been issued and not completed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "Sim/sim_machine.h"
+
+sim_async *hd_sim_async_new(sim_warp *w, uint32_t lane, const sim_insn *insn,
+                            sim_complete *complete) {
+  sim_machine *m = w->machine;
+  sim_thread *t = hd_sim_thread(w, lane);
+  sim_async *op = hd_xmalloc(sizeof *op);
+  memset(op, 0, sizeof *op);
+  op->complete = complete;
+  op->insn = insn;
+  op->warp = w;
+  op->lane = lane;
+  op->mask = 1u << lane;
+  hd_sim_clock_init(m, &op->know);
+  hd_sim_join_know(m, &op->know, &t->know);
+  op->self = hd_sim_thread_agent(w, lane);
+  op->self_clock = t->clock++; /* what the thread does next comes after the issue */
+  op->target = w->cta;
+  w->dirty = true;
+  return op;
+}
+
+void hd_sim_async_free(sim_machine *m, sim_async *op) {
+  hd_sim_clock_free(m, &op->know);
+  free(op);
+}
+
+sim_step hd_sim_async_run(sim_machine *m, uint32_t index) {
+  sim_async *op = m->pending[index];
+  sim_step step = op->complete(m, op);
+  if (step == SIM_WAIT)
+    return step;
+  m->pending[index] = m->pending[--m->n_pending];
+  m->report->n_async++;
+  hd_sim_async_free(m, op);
+  hd_sim_progress(m);
+  return step;
+}
+
+sim_step hd_sim_async_push(sim_machine *m, sim_async *op) {
+  HD_PUSH(m->pending, m->n_pending, m->pending_cap, op);
+  if (m->options.mode != HD_SIM_EARLY)
+    return SIM_NEXT;
+  return hd_sim_async_run(m, m->n_pending - 1) == SIM_STOP ? SIM_STOP : SIM_NEXT;
+}

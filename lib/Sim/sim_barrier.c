@@ -1,0 +1,256 @@
+/* Sim/sim_barrier.c: CTA, cluster and warp barriers; fences; the dependence on the previous grid. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "Sim/sim_machine.h"
+
+/* ---- bar.sync, barrier.sync, bar.arrive ---- */
+
+static void reset_know(sim_machine *m, sim_know *know) {
+  hd_sim_clock_free(m, know);
+  hd_sim_clock_init(m, know);
+}
+
+/* All have come: every waiting lane learns what the others did. */
+static void release_barrier(sim_machine *m, sim_cta *cta, uint32_t id) {
+  sim_barrier *b = &cta->barrier[id];
+  for (uint32_t i = 0; i < cta->n_warps; i++) {
+    sim_warp *w = &cta->warp[i];
+    for (uint32_t j = 0; j < w->n_groups; j++) {
+      sim_group *g = &w->group[j];
+      if (g->wait != SIM_WAIT_BARRIER || g->address != id || !g->entered)
+        continue;
+      SIM_LANES(l, g->mask) hd_sim_acquire(m, w, l, &b->arriving);
+      w->dirty = g->mask != (w->lanes & ~w->exited);
+    }
+  }
+  reset_know(m, &b->arriving);
+  b->arrived = 0;
+  b->expected = 0;
+  b->generation++;
+  hd_sim_progress(m);
+}
+
+static sim_step arrive_barrier(sim_warp *w, const sim_insn *in, uint32_t mask, uint32_t id) {
+  sim_machine *m = w->machine;
+  sim_barrier *b = &w->cta->barrier[id];
+  uint32_t first = (uint32_t)__builtin_ctz(mask), expected = m->n_threads;
+  if (in->n_opnds > 1)
+    expected = (uint32_t)hd_sim_read_lane(w, &in->opnd[1], first);
+  if (expected == 0 || expected % 32 || expected > m->n_threads)
+    return hd_sim_fault(m, "barrier", w, first, in,
+                        "barrier %u for %u threads: expected a multiple of 32, at most %u", id,
+                        expected, m->n_threads);
+  if (b->arrived && b->expected != expected)
+    return hd_sim_fault(m, "barrier", w, first, in,
+                        "barrier %u for %u threads, but others came for %u", id, expected,
+                        b->expected);
+  b->expected = expected;
+  b->arrived += (uint32_t)__builtin_popcount(mask);
+  SIM_LANES(l, mask) hd_sim_publish(m, &b->arriving, w, l);
+  if (b->arrived > expected)
+    return hd_sim_fault(m, "barrier", w, first, in, "%u threads came to barrier %u for %u",
+                        b->arrived, id, expected);
+  return SIM_NEXT;
+}
+
+static sim_step exec_bar(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  sim_machine *m = w->machine;
+  sim_group *g = &w->group[w->current];
+  uint32_t id = (uint32_t)hd_sim_read_lane(w, &in->opnd[0], (uint32_t)__builtin_ctz(mask));
+  if (id >= SIM_N_BARRIERS)
+    return hd_sim_fault(m, "barrier", w, 0, in, "barrier %u: expected 0 to 15", id);
+  sim_barrier *b = &w->cta->barrier[id];
+  bool waits = in->op != 0;
+  if (!g->entered) {
+    if (arrive_barrier(w, in, mask, id) == SIM_STOP)
+      return SIM_STOP;
+    g->entered = waits;
+    g->generation = b->generation;
+    hd_sim_block(w, SIM_WAIT_BARRIER, id, b->expected);
+    if (b->arrived == b->expected)
+      release_barrier(m, w->cta, id);
+  }
+  if (waits && g->generation == b->generation)
+    return SIM_WAIT;
+  g->entered = false;
+  g->wait = SIM_WAIT_NONE;
+  return SIM_NEXT;
+}
+
+static sim_step exec_bar_warp(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  uint32_t member = (uint32_t)hd_sim_read_lane(w, &in->opnd[0], (uint32_t)__builtin_ctz(mask));
+  if (!hd_sim_gathered(w, member, mask))
+    return SIM_WAIT;
+  hd_sim_lanesync(w, mask & member);
+  return SIM_NEXT;
+}
+
+/* ---- barrier.cluster ---- */
+
+void hd_sim_cluster_advance(sim_machine *m, uint32_t cluster) {
+  sim_barrier *b = &m->cluster[cluster].barrier;
+  if (b->expected == 0 || b->arrived < b->expected)
+    return;
+  b->arrived = 0;
+  b->generation++;
+  hd_sim_join_know(m, &b->done, &b->arriving);
+  hd_sim_progress(m);
+}
+
+static sim_step exec_cluster_arrive(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  sim_machine *m = w->machine;
+  uint32_t cluster = w->cta->index / m->cluster_size;
+  sim_barrier *b = &m->cluster[cluster].barrier;
+  SIM_LANES(l, mask) {
+    sim_thread *t = hd_sim_thread(w, l);
+    if (t->cluster_arrived)
+      return hd_sim_fault(m, "barrier", w, l, in, "arrives twice without barrier.cluster.wait");
+    t->cluster_arrived = true;
+    t->cluster_generation = b->generation;
+    b->arrived++;
+    if (in->sem != SIM_SEM_RELAXED)
+      hd_sim_publish(m, &b->arriving, w, l);
+  }
+  hd_sim_cluster_advance(m, cluster);
+  return SIM_NEXT;
+}
+
+static sim_step exec_cluster_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  sim_machine *m = w->machine;
+  sim_barrier *b = &m->cluster[w->cta->index / m->cluster_size].barrier;
+  SIM_LANES(l, mask) {
+    const sim_thread *t = hd_sim_thread(w, l);
+    if (!t->cluster_arrived)
+      return hd_sim_fault(m, "barrier", w, l, in, "waits without barrier.cluster.arrive");
+    if (t->cluster_generation == b->generation) {
+      hd_sim_block(w, SIM_WAIT_CLUSTER, 0, b->expected - b->arrived);
+      return SIM_WAIT;
+    }
+  }
+  SIM_LANES(l, mask) {
+    hd_sim_thread(w, l)->cluster_arrived = false;
+    hd_sim_acquire(m, w, l, &b->done);
+  }
+  return SIM_NEXT;
+}
+
+/* ---- fences ---- */
+
+static sim_step exec_proxy_fence(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  SIM_LANES(l, mask) {
+    sim_thread *t = hd_sim_thread(w, l);
+    sim_fence f = {t->clock++, t->cp_waited, in->op};
+    HD_PUSH(t->fence, t->n_fences, t->fence_cap, f);
+  }
+  w->dirty = true;
+  return SIM_NEXT;
+}
+
+static void release_fence(sim_machine *m, sim_warp *w, uint32_t lane) {
+  sim_thread *t = hd_sim_thread(w, lane);
+  if (!t->released) {
+    t->released = hd_xmalloc(sizeof *t->released);
+    hd_sim_clock_init(m, t->released);
+  }
+  hd_sim_publish(m, t->released, w, lane);
+}
+
+static sim_step exec_fence(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  sim_machine *m = w->machine;
+  if (in->scope != SIM_SCOPE_GPU && in->scope != SIM_SCOPE_SYS)
+    return SIM_NEXT; /* inside a CTA, barriers carry the order */
+  SIM_LANES(l, mask) {
+    sim_thread *t = hd_sim_thread(w, l);
+    if (t->pending)
+      hd_sim_acquire(m, w, l, t->pending);
+    release_fence(m, w, l);
+  }
+  return SIM_NEXT;
+}
+
+static sim_step exec_griddep_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  sim_machine *m = w->machine;
+  (void)in;
+  SIM_LANES(l, mask) hd_sim_learn_know(m, &hd_sim_thread(w, l)->know, m->agent_grid, 1);
+  w->dirty = true;
+  return SIM_NEXT;
+}
+
+static sim_step exec_nothing(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  (void)w;
+  (void)in;
+  (void)mask;
+  return SIM_NEXT;
+}
+
+/* ---- decoding ---- */
+
+static heddle_status decode_cluster(sim_decode *d, sim_insn *in) {
+  bool arrive = hd_sim_take(d, "arrive");
+  in->exec = arrive ? exec_cluster_arrive : exec_cluster_wait;
+  in->aligned = hd_sim_take(d, "aligned");
+  hd_sim_take_order(d, in);
+  return arrive || hd_sim_take(d, "wait") ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
+}
+
+static heddle_status decode_bar(sim_decode *d, sim_insn *in) {
+  bool old = strcmp(d->mod[0], "bar") == 0;
+  if (hd_sim_take(d, "cluster"))
+    return decode_cluster(d, in);
+  if (hd_sim_take(d, "warp")) {
+    in->exec = exec_bar_warp;
+    return hd_sim_take(d, "sync") && in->n_opnds == 1 ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
+  }
+  hd_sim_take(d, "cta");
+  in->op = hd_sim_take(d, "sync");
+  if (!in->op && !hd_sim_take(d, "arrive"))
+    return HEDDLE_UNSUPPORTED;
+  in->exec = exec_bar;
+  in->aligned = hd_sim_take(d, "aligned") || old;
+  bool fits = in->n_opnds == 2 || (in->op && in->n_opnds == 1);
+  return fits ? HEDDLE_OK : HEDDLE_INVALID;
+}
+
+static heddle_status decode_fence(sim_decode *d, sim_insn *in) {
+  in->exec = exec_fence;
+  if (hd_sim_take(d, "proxy")) {
+    in->exec = exec_proxy_fence;
+    in->op = SIM_FENCE_SHARED | SIM_FENCE_GLOBAL | SIM_FENCE_INIT;
+    if (hd_sim_take(d, "global"))
+      in->op = SIM_FENCE_GLOBAL;
+    else if (hd_sim_take(d, "shared::cta") || hd_sim_take(d, "shared::cluster"))
+      in->op = SIM_FENCE_SHARED | SIM_FENCE_INIT;
+    return hd_sim_take(d, "async") ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
+  }
+  if (hd_sim_take(d, "mbarrier_init")) {
+    in->exec = exec_proxy_fence;
+    in->op = SIM_FENCE_INIT;
+    hd_sim_take_order(d, in);
+    return HEDDLE_OK;
+  }
+  hd_sim_take(d, "sc");
+  hd_sim_take_order(d, in);
+  return in->scope ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
+}
+
+static heddle_status decode_membar(sim_decode *d, sim_insn *in) {
+  in->exec = exec_fence;
+  in->scope = hd_sim_take(d, "gl") || hd_sim_take(d, "sys") ? SIM_SCOPE_GPU : SIM_SCOPE_CTA;
+  hd_sim_take(d, "cta");
+  return HEDDLE_OK;
+}
+
+heddle_status hd_sim_decode_sync(sim_decode *d, sim_insn *in) {
+  const char *name = d->mod[0];
+  if (strcmp(name, "fence") == 0)
+    return decode_fence(d, in);
+  if (strcmp(name, "membar") == 0)
+    return decode_membar(d, in);
+  if (strcmp(name, "griddepcontrol") == 0) {
+    bool wait = hd_sim_take(d, "wait");
+    in->exec = wait ? exec_griddep_wait : exec_nothing;
+    return wait || hd_sim_take(d, "launch_dependents") ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
+  }
+  return decode_bar(d, in);
+}

@@ -1,0 +1,379 @@
+/* Sim/sim_ldst.c: loads, stores, atomics, address conversion. */
+#include <math.h>
+#include <string.h>
+
+#include "Sim/sim_machine.h"
+
+static uint64_t lane_address(sim_warp *w, const sim_opnd *o, uint32_t lane) {
+  return hd_sim_read_lane(w, &o->vec[0], lane) + (uint64_t)o->imm;
+}
+
+/* ---- parameters and local memory: private, so only bounds matter ---- */
+
+static sim_step private_bytes(sim_warp *w, const sim_insn *in, uint32_t lane, uint8_t *base,
+                              uint64_t limit, uint64_t address, uint32_t n, uint8_t **at) {
+  if (address >= limit || n > limit - address || address % n)
+    return hd_sim_fault(w->machine, "bounds", w, lane, in,
+                        "bytes [%llu, +%u) of a space of %llu bytes, or misaligned",
+                        (unsigned long long)address, n, (unsigned long long)limit);
+  *at = base + address;
+  return SIM_NEXT;
+}
+
+static uint8_t space_of(const sim_insn *in, uint64_t *address) {
+  if (in->space != SIM_GENERIC)
+    return in->space;
+  if (*address >= SIM_LOCAL_WINDOW && *address < SIM_LOCAL_WINDOW + (1ull << 32)) {
+    *address -= SIM_LOCAL_WINDOW;
+    return SIM_LOCAL;
+  }
+  if (*address >= SIM_PARAM_WINDOW && *address < SIM_PARAM_WINDOW + (1ull << 32)) {
+    *address -= SIM_PARAM_WINDOW;
+    return SIM_PARAM;
+  }
+  return SIM_GENERIC;
+}
+
+/* Where the n bytes are, after all checks. */
+static sim_step locate(sim_warp *w, const sim_insn *in, uint32_t lane, uint64_t address, uint32_t n,
+                       uint8_t kind, uint8_t **at) {
+  const sim_program *g = w->machine->program;
+  uint8_t space = space_of(in, &address);
+  if (space == SIM_PARAM)
+    return private_bytes(w, in, lane, w->machine->param, g->param_bytes, address, n, at);
+  if (space == SIM_LOCAL)
+    return private_bytes(w, in, lane,
+                         w->cta->local + (size_t)(w->index * 32 + lane) * g->local_bytes,
+                         g->local_bytes, address, n, at);
+  sim_access a = hd_sim_access(w, lane, in, kind);
+  sim_memory *memory;
+  uint64_t offset;
+  a.strong = in->sem != SIM_SEM_NONE || kind == SIM_ATOMIC;
+  if (hd_sim_resolve(&a, space, address, n, n, &memory, &offset) == SIM_STOP ||
+      hd_sim_check(&a, memory, offset, n) == SIM_STOP)
+    return SIM_STOP;
+  if ((in->flags & SIM_F_NC) && memory->buffer && memory->buffer->writable)
+    return hd_sim_find(w->machine, "R7", w, lane, in, NULL,
+                       "ld.global.nc of %s, which the kernel may write", memory->buffer->name);
+  *at = memory->data + offset;
+  return SIM_NEXT;
+}
+
+/* ---- order of strong accesses (R7) ---- */
+
+static void publish_word(sim_warp *w, const sim_insn *in, uint32_t lane, sim_sync_word *word) {
+  sim_machine *m = w->machine;
+  sim_thread *t = hd_sim_thread(w, lane);
+  bool narrow = in->scope == SIM_SCOPE_CTA || in->scope == SIM_SCOPE_CLUSTER;
+  if (in->sem == SIM_SEM_RELEASE || in->sem == SIM_SEM_ACQ_REL) {
+    word->local_cta = w->cta->index;
+    hd_sim_publish(m, narrow ? &word->local : &word->gpu, w, lane);
+  } else if (t->released && !narrow) {
+    hd_sim_join_know(m, &word->gpu, t->released);
+  }
+}
+
+static void acquire_word(sim_warp *w, const sim_insn *in, uint32_t lane, sim_sync_word *word) {
+  sim_machine *m = w->machine;
+  sim_thread *t = hd_sim_thread(w, lane);
+  if (in->sem == SIM_SEM_ACQUIRE || in->sem == SIM_SEM_ACQ_REL) {
+    if (in->scope != SIM_SCOPE_CTA && in->scope != SIM_SCOPE_CLUSTER)
+      hd_sim_acquire(m, w, lane, &word->gpu);
+    if (word->local_cta == w->cta->index)
+      hd_sim_acquire(m, w, lane, &word->local);
+    return;
+  }
+  if (!t->pending) {
+    t->pending = hd_xmalloc(sizeof *t->pending);
+    hd_sim_clock_init(m, t->pending);
+  }
+  hd_sim_join_know(m, t->pending, &word->gpu);
+}
+
+static sim_sync_word *word_of(sim_warp *w, const sim_insn *in, uint32_t lane, uint64_t address) {
+  if (in->space == SIM_SHARED_CTA && address >> SIM_RANK_SHIFT == 0)
+    address |= (uint64_t)w->cta->rank << SIM_RANK_SHIFT;
+  if (in->space == SIM_SHARED_CTA || in->space == SIM_SHARED_CLUSTER)
+    address |= 1ull << 63 | (uint64_t)w->cta->cluster_first << 40;
+  (void)lane;
+  return hd_sim_word(w->machine, address);
+}
+
+/* ---- ld ---- */
+
+static uint64_t extend_loaded(const sim_insn *in, uint64_t raw) {
+  const sim_type_info *t = hd_sim_type(in->type[0]);
+  return t->cls == 's' && t->bits < 64 ? (uint64_t)((int64_t)(raw << (64 - t->bits)) >>
+                                                    (64 - t->bits)) : raw;
+}
+
+static sim_step load_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
+  const sim_opnd *d = &in->opnd[0];
+  uint32_t each = hd_sim_type(in->type[0])->bits / 8, n = in->vec;
+  uint64_t address = lane_address(w, &in->opnd[1], lane), scratch[32];
+  uint8_t *at;
+  if (in->sem == SIM_SEM_ACQUIRE || in->sem == SIM_SEM_RELAXED || in->sem == SIM_SEM_VOLATILE)
+    acquire_word(w, in, lane, word_of(w, in, lane, address));
+  if (locate(w, in, lane, address, each * n, SIM_READ, &at) == SIM_STOP)
+    return SIM_STOP;
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t raw = 0;
+    memcpy(&raw, at + i * each, each);
+    hd_sim_dst(w, d->kind == SIM_VEC ? &d->vec[i] : d, scratch)[lane] = extend_loaded(in, raw);
+  }
+  return SIM_NEXT;
+}
+
+static sim_step exec_ld(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  SIM_LANES(l, mask)
+  if (load_lane(w, in, l) == SIM_STOP)
+    return SIM_STOP;
+  return SIM_NEXT;
+}
+
+/* A load that another CTA may answer: others run before it is tried again and again. */
+static sim_step exec_ld_strong(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  sim_group *g = &w->group[w->current];
+  if (!g->entered) {
+    g->entered = true;
+    hd_sim_block(w, SIM_WAIT_MEMORY, 0, 0);
+    return SIM_WAIT;
+  }
+  g->entered = false;
+  return exec_ld(w, in, mask);
+}
+
+/* ---- st ---- */
+
+static sim_step store_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
+  const sim_opnd *s = &in->opnd[1];
+  uint32_t each = hd_sim_type(in->type[0])->bits / 8, n = in->vec;
+  uint64_t address = lane_address(w, &in->opnd[0], lane);
+  uint8_t *at;
+  if (locate(w, in, lane, address, each * n, SIM_WRITE, &at) == SIM_STOP)
+    return SIM_STOP;
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t raw = hd_sim_read_lane(w, s->kind == SIM_VEC ? &s->vec[i] : s, lane);
+    memcpy(at + i * each, &raw, each);
+  }
+  if (in->sem != SIM_SEM_NONE) {
+    publish_word(w, in, lane, word_of(w, in, lane, address));
+    hd_sim_progress(w->machine);
+  }
+  return SIM_NEXT;
+}
+
+static sim_step exec_st(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  SIM_LANES(l, mask)
+  if (store_lane(w, in, l) == SIM_STOP)
+    return SIM_STOP;
+  return SIM_NEXT;
+}
+
+/* ---- atom, red ---- */
+
+enum { A_ADD, A_MIN, A_MAX, A_AND, A_OR, A_XOR, A_EXCH, A_CAS, A_INC, A_DEC };
+static const char *const atom_names[] = {"add", "min",  "max", "and", "or",
+                                         "xor", "exch", "cas", "inc", "dec"};
+
+static uint64_t float_atom(const sim_insn *in, uint64_t old, uint64_t b) {
+  const sim_type_info *t = hd_sim_type(in->type[0]);
+  uint32_t bits = hd_sim_type(t->elem)->bits;
+  uint64_t r = 0, mask = bits == 64 ? ~0ull : (1ull << bits) - 1;
+  for (uint32_t i = 0; i < t->lanes; i++) {
+    double x = hd_sim_decode_bits(t->elem, old >> (bits * i) & mask);
+    double y = hd_sim_decode_bits(t->elem, b >> (bits * i) & mask);
+    double v = in->atom == A_ADD ? x + y : in->atom == A_MIN ? fmin(x, y) : fmax(x, y);
+    if (t->elem == SIM_T_F32 && in->atom == A_ADD)
+      v = (double)((float)x + (float)y);
+    r |= hd_sim_encode_bits(t->elem, v, SIM_RN, false) << (bits * i);
+  }
+  return r;
+}
+
+static uint64_t integer_atom(const sim_insn *in, uint64_t old, uint64_t b, uint64_t c) {
+  const sim_type_info *t = hd_sim_type(in->type[0]);
+  uint32_t up = 64 - t->bits;
+  uint64_t mask = ~0ull >> up;
+  bool less = t->cls == 's' ? (int64_t)(old << up) < (int64_t)(b << up) : (old & mask) < (b & mask);
+  old &= mask;
+  b &= mask;
+  switch (in->atom) {
+  case A_ADD: return old + b;
+  case A_MIN: return less ? old : b;
+  case A_MAX: return less ? b : old;
+  case A_AND: return old & b;
+  case A_OR: return old | b;
+  case A_XOR: return old ^ b;
+  case A_EXCH: return b;
+  case A_CAS: return old == b ? c : old;
+  case A_INC: return old >= b ? 0 : old + 1;
+  default: return old == 0 || old > b ? b : old - 1;
+  }
+}
+
+static sim_step atom_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
+  const sim_opnd *o = &in->opnd[in->n_dst]; /* address, then b, then c */
+  uint32_t n = hd_sim_type(in->type[0])->bits / 8;
+  uint64_t address = lane_address(w, o, lane), old = 0, scratch[32];
+  uint64_t b = hd_sim_read_lane(w, &o[1], lane);
+  uint64_t c = in->atom == A_CAS ? hd_sim_read_lane(w, &o[2], lane) : 0;
+  uint8_t *at;
+  sim_sync_word *word = word_of(w, in, lane, address);
+  if (in->n_dst)
+    acquire_word(w, in, lane, word);
+  if (locate(w, in, lane, address, n, SIM_ATOMIC, &at) == SIM_STOP)
+    return SIM_STOP;
+  memcpy(&old, at, n);
+  bool is_float = hd_sim_type(in->type[0])->cls == 'f';
+  uint64_t value = is_float ? float_atom(in, old, b) : integer_atom(in, old, b, c);
+  memcpy(at, &value, n);
+  publish_word(w, in, lane, word);
+  hd_sim_progress(w->machine);
+  if (in->n_dst)
+    hd_sim_dst(w, &in->opnd[0], scratch)[lane] = extend_loaded(in, old);
+  return SIM_NEXT;
+}
+
+static sim_step exec_atom(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  SIM_LANES(l, mask)
+  if (atom_lane(w, in, l) == SIM_STOP)
+    return SIM_STOP;
+  return SIM_NEXT;
+}
+
+/* ---- addresses ---- */
+
+static uint64_t window(uint8_t space) {
+  return space == SIM_SHARED_CTA || space == SIM_SHARED_CLUSTER ? SIM_SHARED_WINDOW
+         : space == SIM_PARAM                                   ? SIM_PARAM_WINDOW
+         : space == SIM_LOCAL                                   ? SIM_LOCAL_WINDOW : 0;
+}
+
+static sim_step exec_cvta(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  uint64_t buf[2][32];
+  const uint64_t *a = hd_sim_read(w, &in->opnd[1], buf[0]);
+  uint64_t *dst = hd_sim_dst(w, &in->opnd[0], buf[1]), base = window(in->space);
+  SIM_LANES(l, mask) dst[l] = in->op ? a[l] - base : a[l] + base;
+  return SIM_NEXT;
+}
+
+static sim_step exec_isspacep(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  uint64_t buf[2][32];
+  const uint64_t *a = hd_sim_read(w, &in->opnd[1], buf[0]);
+  uint64_t *dst = hd_sim_dst(w, &in->opnd[0], buf[1]), base = window(in->space);
+  SIM_LANES(l, mask)
+  dst[l] = base ? a[l] >= base && a[l] < base + (1ull << 32) : a[l] < SIM_SHARED_WINDOW;
+  return SIM_NEXT;
+}
+
+/* mapa: the same offset in another CTA of the cluster. */
+static sim_step exec_mapa(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  uint64_t buf[3][32];
+  const uint64_t *a = hd_sim_read(w, &in->opnd[1], buf[0]), *r = hd_sim_read(w, &in->opnd[2], buf[1]);
+  uint64_t *dst = hd_sim_dst(w, &in->opnd[0], buf[2]);
+  SIM_LANES(l, mask) {
+    uint32_t rank = (uint32_t)r[l];
+    if (rank >= w->machine->cluster_size)
+      return hd_sim_fault(w->machine, "bounds", w, l, in, "CTA rank %u of a cluster of %u", rank,
+                          w->machine->cluster_size);
+    uint64_t high = in->space == SIM_GENERIC ? SIM_SHARED_WINDOW : 0;
+    dst[l] = high | (a[l] & ((1u << SIM_RANK_SHIFT) - 1)) | (uint64_t)rank << SIM_RANK_SHIFT;
+  }
+  return SIM_NEXT;
+}
+
+static sim_step exec_nothing(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  (void)w;
+  (void)in;
+  (void)mask;
+  return SIM_NEXT;
+}
+
+static sim_step exec_policy(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  uint64_t scratch[32], *dst = hd_sim_dst(w, &in->opnd[0], scratch);
+  SIM_LANES(l, mask) dst[l] = 0;
+  return SIM_NEXT;
+}
+
+/* ---- decoding ---- */
+
+static heddle_status decode_ld_st(sim_decode *d, sim_insn *in, bool load) {
+  hd_sim_take_order(d, in);
+  hd_sim_take_space(d, in);
+  hd_sim_take_hints(d, in);
+  if (load && hd_sim_take(d, "nc"))
+    in->flags |= SIM_F_NC;
+  in->vec = hd_sim_take(d, "v2") ? 2 : hd_sim_take(d, "v4") ? 4 : hd_sim_take(d, "v8") ? 8 : 1;
+  hd_sim_take_types(d, in);
+  if (in->n_types != 1 || hd_sim_type(in->type[0])->bits < 8 ||
+      hd_sim_type(in->type[0])->bits > 64 || in->space == SIM_CONST)
+    return HEDDLE_UNSUPPORTED;
+  bool strong = in->sem == SIM_SEM_ACQUIRE || in->sem == SIM_SEM_RELAXED ||
+                in->sem == SIM_SEM_VOLATILE;
+  in->exec = !load ? exec_st : strong ? exec_ld_strong : exec_ld;
+  in->n_dst = load;
+  in->accesses = in->space != SIM_PARAM && in->space != SIM_LOCAL;
+  const sim_opnd *address = &in->opnd[load ? 1 : 0], *value = &in->opnd[load ? 0 : 1];
+  uint32_t want = load ? 2 : 2;
+  if (in->n_opnds < want || in->n_opnds > want + ((in->flags & SIM_F_CACHE_HINT) != 0) ||
+      address->kind != SIM_ADDR || address->n != 1 ||
+      (value->kind == SIM_VEC ? value->n != in->vec : in->vec != 1))
+    return HEDDLE_INVALID;
+  return HEDDLE_OK;
+}
+
+static heddle_status decode_atom(sim_decode *d, sim_insn *in, bool returns) {
+  bool found = false;
+  hd_sim_take_order(d, in);
+  hd_sim_take_space(d, in);
+  hd_sim_take_hints(d, in);
+  hd_sim_take(d, "noftz");
+  for (uint8_t i = 0; i < HD_COUNT(atom_names) && !found; i++)
+    if ((found = hd_sim_take(d, atom_names[i])))
+      in->atom = i;
+  hd_sim_take_types(d, in);
+  if (!found || in->n_types != 1 || hd_sim_type(in->type[0])->bits > 64 ||
+      hd_sim_type(in->type[0])->bits < 16 ||
+      (hd_sim_type(in->type[0])->cls == 'f' && in->atom > A_MAX))
+    return HEDDLE_UNSUPPORTED;
+  in->exec = exec_atom;
+  in->n_dst = returns;
+  in->accesses = true;
+  if (in->sem == SIM_SEM_NONE)
+    in->sem = SIM_SEM_RELAXED;
+  uint32_t want = 2 + returns + (in->atom == A_CAS);
+  if (in->n_opnds != want || in->opnd[in->n_dst].kind != SIM_ADDR || in->opnd[in->n_dst].n != 1)
+    return HEDDLE_INVALID;
+  return HEDDLE_OK;
+}
+
+static heddle_status decode_address(sim_decode *d, sim_insn *in) {
+  bool map = strcmp(d->mod[0], "mapa") == 0, is = strcmp(d->mod[0], "isspacep") == 0;
+  in->n_dst = 1;
+  in->pure = true;
+  in->op = hd_sim_take(d, "to");
+  hd_sim_take_space(d, in);
+  hd_sim_take_types(d, in);
+  in->exec = map ? exec_mapa : is ? exec_isspacep : exec_cvta;
+  return in->n_opnds == (map ? 3 : 2) ? HEDDLE_OK : HEDDLE_INVALID;
+}
+
+heddle_status hd_sim_decode_memory(sim_decode *d, sim_insn *in) {
+  const char *name = d->mod[0];
+  if (strcmp(name, "ld") == 0 || strcmp(name, "ldu") == 0)
+    return decode_ld_st(d, in, true);
+  if (strcmp(name, "st") == 0)
+    return hd_sim_take(d, "async") ? HEDDLE_UNSUPPORTED : decode_ld_st(d, in, false);
+  if (strcmp(name, "atom") == 0 || strcmp(name, "red") == 0)
+    return decode_atom(d, in, name[0] == 'a');
+  if (strcmp(name, "cvta") == 0 || strcmp(name, "mapa") == 0 || strcmp(name, "isspacep") == 0)
+    return decode_address(d, in);
+  /* prefetch, applypriority, discard, createpolicy: hints */
+  for (uint32_t i = 1; i < d->n_mods; i++)
+    d->taken[i] = true;
+  bool policy = strcmp(name, "createpolicy") == 0;
+  in->exec = policy ? exec_policy : exec_nothing;
+  in->n_dst = policy;
+  return HEDDLE_OK;
+}

@@ -1,0 +1,424 @@
+/* Sim/sim_machine.h: the state of a running launch (private to the folder). */
+#ifndef HD_SIM_MACHINE_H
+#define HD_SIM_MACHINE_H
+
+#include <stddef.h>
+
+#include "Sim/sim.h"
+#include "Sim/sim_program.h"
+
+/* Where each space begins in the generic address space. Shared: + (CTA rank << 24 | offset). */
+#define SIM_SHARED_WINDOW 0x7f1000000000ull
+#define SIM_PARAM_WINDOW 0x7f2000000000ull
+#define SIM_LOCAL_WINDOW 0x7f3000000000ull
+
+enum {
+  SIM_SHARED_BASE = 1024,  /* the first kilobyte of shared memory belongs to the system */
+  SIM_RANK_SHIFT = 24,
+  SIM_N_BARRIERS = 16,
+  SIM_MAX_MBARRIERS = 256,
+  SIM_SHARED_LIMIT = 233472 /* 228 KB, the reserved kilobyte included */
+};
+
+/* ---- knowledge: vector clocks (sim_clock.c) ---- */
+
+/* An agent is what makes accesses in order: a thread, its cp.async groups, its bulk groups (reads
+ * of the source; writes of the destination), a warpgroup's wgmma groups, a phase of an mbarrier.
+ *
+ *    31            13 12             0
+ *   +----------------+----------------+
+ *   | CTA            | agent of it    |
+ *   +----------------+----------------+
+ */
+typedef uint32_t sim_agent;
+enum { SIM_AGENT_SHIFT = 13, SIM_NO_AGENT = 0xffffffffu };
+
+typedef struct sim_block {
+  uint32_t n_refs;
+  uint32_t clock[];
+} sim_block;
+
+/* One block a CTA, NULL where nothing is known; copied on write. */
+typedef struct sim_clock {
+  sim_block **block;
+} sim_clock;
+
+/* What a thread or barrier knows has happened. reads >= full: the weak remote arrive of R3 tells
+ * only of reads. */
+typedef struct sim_know {
+  sim_clock full, reads;
+} sim_know;
+
+/* Knowledge plus the holder's own clock. */
+typedef struct sim_view {
+  const sim_know *know;
+  sim_agent self;
+  uint32_t self_clock;
+} sim_view;
+
+struct sim_machine;
+struct sim_cta;
+
+void hd_sim_clock_init(const struct sim_machine *m, sim_know *know);
+void hd_sim_clock_free(const struct sim_machine *m, sim_know *know);
+void hd_sim_join(const struct sim_machine *m, sim_clock *into, const sim_clock *from);
+void hd_sim_join_know(const struct sim_machine *m, sim_know *into, const sim_know *from);
+/* into becomes what both know. */
+void hd_sim_meet_know(const struct sim_machine *m, sim_know *into, const sim_know *other);
+void hd_sim_learn(const struct sim_machine *m, sim_clock *into, sim_agent agent, uint32_t clock);
+void hd_sim_learn_know(const struct sim_machine *m, sim_know *into, sim_agent agent,
+                       uint32_t clock);
+bool hd_sim_knows(const sim_clock *clock, sim_agent agent, uint32_t at);
+
+/* ---- memory ---- */
+
+typedef struct sim_readers {
+  sim_agent agent;
+  uint32_t clock, site;
+  uint32_t next; /* index + 1 in the machine's pool; 0 = end */
+} sim_readers;
+
+enum { SIM_CELL_WRITTEN = 1, SIM_CELL_ASYNC = 2, SIM_CELL_ATOMIC = 4, SIM_CELL_MBARRIER = 8 };
+
+/* The history of one grain of memory: its last write, and the reads since that no other known read
+ * follows. */
+typedef struct sim_cell {
+  sim_agent writer;
+  uint32_t write_clock, write_site, flags;
+  sim_agent reader;
+  uint32_t read_clock, read_site, more; /* more: list of further readers */
+} sim_cell;
+
+typedef struct sim_memory {
+  uint8_t *data;
+  uint64_t n_bytes;
+  sim_cell *cell; /* NULL: not followed (read-only buffers) */
+  uint8_t shift;
+  const hd_sim_buffer *buffer; /* NULL: shared memory of cta */
+  struct sim_cta *cta;
+} sim_memory;
+
+/* ---- synchronisation objects ---- */
+
+typedef struct sim_mbarrier {
+  uint32_t offset;
+  bool live;
+  uint32_t count, pending, phase; /* phase: how many have completed */
+  int64_t tx;                     /* bytes expected and not yet arrived */
+  uint32_t in_flight;             /* asynchronous operations that will signal it */
+  sim_agent init_agent;
+  uint32_t init_clock;
+  sim_know arriving, done; /* local and cluster-scope releases; done: of completed phases */
+  sim_know arriving_cluster, done_cluster; /* full: those that need acquire.cluster */
+  uint32_t site; /* of the init */
+} sim_mbarrier;
+
+typedef struct sim_barrier {
+  uint32_t expected, arrived, generation;
+  sim_know arriving, done;
+} sim_barrier;
+
+/* ---- threads, warps, CTAs ---- */
+
+typedef struct sim_fence {
+  uint32_t clock;  /* of the thread, when it fenced */
+  uint32_t cp_known; /* cp.async groups that it had waited for */
+  uint8_t what;    /* SIM_FENCE_... */
+} sim_fence;
+enum { SIM_FENCE_SHARED = 1, SIM_FENCE_GLOBAL = 2, SIM_FENCE_INIT = 4 };
+
+typedef struct sim_thread {
+  sim_know know;
+  uint32_t clock;
+  sim_fence *fence;
+  uint32_t n_fences, fence_cap;
+  uint32_t cp_issued, cp_waited; /* cp.async operations, counted from 1 */
+  uint32_t *cp_group;            /* how many had been issued at each commit */
+  uint32_t n_cp_groups, cp_group_cap;
+  uint32_t bulk_issued, bulk_committed; /* operations of the open group; groups */
+  uint32_t cluster_generation; /* of its last barrier.cluster.arrive */
+  bool cluster_arrived;
+  sim_know *released; /* snapshot of the last release fence at gpu scope, or NULL */
+  sim_know *pending;  /* what relaxed reads brought, for the next acquire fence, or NULL */
+} sim_thread;
+
+/* What a blocked group of lanes waits for. */
+typedef enum sim_wait_kind {
+  SIM_WAIT_NONE,
+  SIM_WAIT_MBARRIER,
+  SIM_WAIT_BARRIER,
+  SIM_WAIT_CLUSTER,
+  SIM_WAIT_WGMMA,
+  SIM_WAIT_CP_ASYNC,
+  SIM_WAIT_BULK,
+  SIM_WAIT_LANES,
+  SIM_WAIT_MEMORY
+} sim_wait_kind;
+
+/* Lanes of a warp at one place. */
+typedef struct sim_group {
+  uint32_t pc, mask;
+  sim_wait_kind wait;
+  uint64_t stamp; /* the machine's progress when it blocked */
+  bool entered;   /* its arrival at the barrier is counted */
+  bool give_up;   /* the scheduler lets its try_wait return false once */
+  uint32_t generation;
+  uint64_t address;
+  uint32_t detail;
+} sim_group;
+
+typedef struct sim_warp {
+  struct sim_machine *machine;
+  struct sim_cta *cta;
+  uint32_t index, lanes, exited; /* lanes: those that exist */
+  sim_group group[32];
+  uint32_t n_groups, current;
+  uint64_t *reg;      /* [n_regs][32] */
+  uint32_t *undefined; /* [n_regs] lanes without a value */
+  uint32_t *busy;     /* [n_regs] last wgmma group that uses it; 0 none */
+  uint32_t *touched;  /* [n_regs] fence epoch of the last generic access */
+  uint8_t *busy_as;   /* [n_regs] 'd', 'a' or 'm' */
+  uint32_t fence_epoch, wgmma_issued, wgmma_committed, wgmma_waited;
+  uint32_t busy_shape;
+  bool dirty; /* lanes have made accesses or learnt since they were last synchronised */
+  uint64_t steps;
+} sim_warp;
+
+typedef struct sim_cta {
+  struct sim_machine *machine;
+  uint32_t index, rank, cluster_first; /* rank in its cluster */
+  uint32_t n_threads, n_warps, n_live, n_exited;
+  sim_warp *warp;
+  sim_thread *thread;
+  sim_memory shared;
+  uint8_t *local; /* n_threads * local_bytes */
+  sim_barrier barrier[SIM_N_BARRIERS];
+  sim_mbarrier *mbarrier;
+  uint32_t n_mbarriers;
+  struct sim_wgmma *wgmma; /* one a warpgroup */
+  uint32_t *remote;        /* [agents of the cluster]: last access from outside, for the exit */
+  bool done;
+} sim_cta;
+
+typedef struct sim_cluster {
+  sim_barrier barrier;
+  uint32_t *arrived_epoch;
+} sim_cluster;
+
+/* ---- asynchronous operations ---- */
+
+struct sim_async;
+typedef sim_step sim_complete(struct sim_machine *m, struct sim_async *op);
+
+typedef struct sim_async {
+  sim_complete *complete;
+  const sim_insn *insn;
+  sim_warp *warp;
+  uint32_t lane, mask;
+  sim_know know; /* of the issuer, when it was issued */
+  sim_agent self;
+  uint32_t self_clock;
+  sim_cta *target; /* whose shared memory */
+  sim_mbarrier *mbarrier;
+  uint32_t shared, n_bytes;
+  uint64_t global;
+  const hd_tmap *tmap;
+  int32_t coord[5];
+  uint32_t group; /* of a bulk store */
+  /* cp.async: what each lane copies, its number, and its clock when it was issued */
+  uint32_t lane_shared[32], lane_bytes[32], lane_number[32], lane_clock[32];
+  uint64_t lane_global[32];
+} sim_async;
+
+typedef struct sim_sync_word {
+  uint64_t address;
+  sim_know gpu, local; /* local: released at cta scope by local_cta */
+  uint32_t local_cta;
+} sim_sync_word;
+
+typedef struct sim_machine {
+  heddle_context *ctx;
+  const sim_program *program;
+  const hd_launch_plan *plan;
+  const hd_values *values;
+  hd_sim_options options;
+  hd_arena *arena;
+  hd_sim_report *report;
+  hd_sim_finding *finding;
+  uint32_t n_findings, finding_cap;
+  bool stop;
+  uint64_t random;
+
+  uint32_t n_ctas, cluster_size, n_threads, n_warps, n_warpgroups;
+  uint32_t agents_per_cta, agent_cp, agent_bulk_read, agent_bulk_write, agent_wgmma,
+      agent_mbarrier, agent_grid;
+  sim_cta **cta; /* NULL: not started, or gone */
+  bool *gone;
+  sim_cluster *cluster;
+
+  sim_memory *buffer;
+  uint32_t n_buffers;
+  uint8_t *param;
+
+  sim_async **pending;
+  uint32_t n_pending, pending_cap;
+  uint64_t progress;
+
+  sim_readers *readers;
+  uint32_t n_readers, reader_cap, free_readers;
+  sim_sync_word *word;
+  uint32_t n_words, word_cap;
+  struct sim_tile *tile; /* scratch of the tensor-core arithmetic */
+} sim_machine;
+
+/* ---- findings (sim_report.c) ---- */
+
+/* Records a finding with "thread (cta, warp, lane)" and the instruction; same rule and lines only
+ * once. Returns SIM_STOP when the run must end. */
+sim_step hd_sim_find(sim_machine *m, const char *rule, const sim_warp *warp, uint32_t lane,
+                     const sim_insn *insn, const sim_insn *other, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
+/* The same, and nothing can go on. */
+sim_step hd_sim_fault(sim_machine *m, const char *rule, const sim_warp *warp, uint32_t lane,
+                      const sim_insn *insn, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+/* "cta 0 warp 3 lane 5", "wgmma of cta 0 warpgroup 1", ... into out. */
+const char *hd_sim_agent_name(const sim_machine *m, sim_agent agent, char out[96]);
+
+uint64_t hd_sim_random(sim_machine *m);
+
+/* ---- registers ---- */
+
+#define SIM_LANES(l, mask)                                                                         \
+  for (uint32_t l##_left = (mask), l = l##_left ? (uint32_t)__builtin_ctz(l##_left) : 0; l##_left; \
+       l##_left &= l##_left - 1, l = l##_left ? (uint32_t)__builtin_ctz(l##_left) : 0)
+
+/* The 32 values of an operand: the register itself, or buf filled in. */
+const uint64_t *hd_sim_read(sim_warp *w, const sim_opnd *o, uint64_t buf[32]);
+/* One lane's value. */
+uint64_t hd_sim_read_lane(sim_warp *w, const sim_opnd *o, uint32_t lane);
+/* Where an operand's lanes are written; scratch for a sink. */
+uint64_t *hd_sim_dst(sim_warp *w, const sim_opnd *o, uint64_t scratch[32]);
+/* Lanes of an operand (vectors and addresses included) without a value. */
+uint32_t hd_sim_undefined(const sim_warp *w, const sim_opnd *o);
+void hd_sim_define(sim_warp *w, const sim_opnd *o, uint32_t lanes, uint32_t undefined);
+/* Poison and fence book-keeping of a generic access to all registers of an operand (R5). */
+sim_step hd_sim_touch(sim_warp *w, const sim_insn *insn, const sim_opnd *o);
+
+static inline sim_thread *hd_sim_thread(const sim_warp *w, uint32_t lane) {
+  return &w->cta->thread[w->index * 32 + lane];
+}
+static inline sim_agent hd_sim_agent(const sim_cta *cta, uint32_t local) {
+  return cta->index << SIM_AGENT_SHIFT | local;
+}
+static inline sim_agent hd_sim_thread_agent(const sim_warp *w, uint32_t lane) {
+  return hd_sim_agent(w->cta, w->index * 32 + lane);
+}
+static inline sim_view hd_sim_view(const sim_warp *w, uint32_t lane) {
+  const sim_thread *t = hd_sim_thread(w, lane);
+  return (sim_view){&t->know, hd_sim_thread_agent(w, lane), t->clock};
+}
+
+/* Synchronises the lanes of a warp: each knows what all know. */
+void hd_sim_lanesync(sim_warp *w, uint32_t mask);
+/* Adds what thread knows, its own accesses included, to `into`; its clock ticks. */
+void hd_sim_publish(sim_machine *m, sim_know *into, sim_warp *w, uint32_t lane);
+void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t lane, const sim_know *from);
+
+/* ---- memory accesses (sim_memory.c, sim_shadow.c) ---- */
+
+enum { SIM_READ, SIM_WRITE, SIM_ATOMIC };
+
+/* One access: who, with which knowledge, through which proxy. */
+typedef struct sim_access {
+  sim_machine *m;
+  const sim_warp *warp;
+  uint32_t lane;
+  const sim_insn *insn;
+  sim_view view;
+  sim_agent agent; /* recorded */
+  uint32_t clock;
+  uint8_t kind;
+  bool async;  /* through the async proxy */
+  bool strong; /* relaxed or stronger: does not race with other strong ones */
+} sim_access;
+
+sim_access hd_sim_access(sim_warp *w, uint32_t lane, const sim_insn *insn, uint8_t kind);
+
+/* Finds the memory of [address, address + n): checks bounds and alignment, or faults. */
+sim_step hd_sim_resolve(const sim_access *a, uint8_t space, uint64_t address, uint32_t n_bytes,
+                        uint32_t align, sim_memory **memory, uint64_t *offset);
+/* Global memory only. */
+sim_step hd_sim_resolve_global(const sim_access *a, uint64_t address, uint64_t n_bytes,
+                               uint32_t align, sim_memory **memory, uint64_t *offset);
+/* Compares with the history, and becomes part of it. */
+sim_step hd_sim_check(const sim_access *a, sim_memory *memory, uint64_t offset, uint64_t n_bytes);
+/* Splits a shared-memory address: rank and offset. The CTA, or a fault. */
+sim_step hd_sim_shared(const sim_access *a, uint64_t address, sim_cta **cta, uint32_t *offset);
+/* A release or acquire by a thread on a word of global memory. */
+sim_sync_word *hd_sim_word(sim_machine *m, uint64_t address);
+
+/* ---- synchronisation (sim_mbarrier.c, sim_barrier.c) ---- */
+
+sim_mbarrier *hd_sim_mbarrier_at(sim_cta *cta, uint32_t offset);
+/* Finds a live mbarrier that is visible to the accessor (R4), or faults. */
+sim_step hd_sim_mbarrier_use(const sim_access *a, sim_cta *cta, uint32_t offset,
+                             sim_mbarrier **out);
+void hd_sim_mbarrier_advance(sim_machine *m, sim_cta *cta, sim_mbarrier *b);
+/* n_bytes have arrived. */
+sim_step hd_sim_mbarrier_complete_tx(sim_machine *m, const sim_async *op, uint32_t n_bytes);
+static inline sim_agent hd_sim_mbarrier_agent(const sim_machine *m, const sim_cta *cta,
+                                              const sim_mbarrier *b) {
+  return hd_sim_agent(cta, m->agent_mbarrier + (uint32_t)(b - cta->mbarrier));
+}
+
+sim_async *hd_sim_async_new(sim_warp *w, uint32_t lane, const sim_insn *insn,
+                            sim_complete *complete);
+sim_step hd_sim_async_push(sim_machine *m, sim_async *op);
+/* Completes one; SIM_WAIT when it cannot yet. */
+sim_step hd_sim_async_run(sim_machine *m, uint32_t index);
+void hd_sim_async_free(sim_machine *m, sim_async *op);
+/* Decoder and execution of tensor copies (sim_tensor.c). */
+sim_complete hd_sim_tensor_load, hd_sim_tensor_store;
+uint32_t hd_sim_box_bytes(const hd_tmap *map);
+
+/* ---- wgmma (sim_wgmma.c) ---- */
+
+typedef struct sim_wgmma_op {
+  const sim_insn *insn;
+  uint64_t desc_a, desc_b;
+  bool scale_d;
+  uint32_t warps, group; /* bit a warp that has issued it */
+  sim_know know;
+} sim_wgmma_op;
+
+typedef struct sim_wgmma {
+  sim_cta *cta;
+  uint32_t index, n_done, n_ops, cap; /* ops[0..n_done) are complete */
+  sim_wgmma_op *op;
+} sim_wgmma;
+
+/* Completes the oldest operation that all four warps have issued; false: there is none. */
+bool hd_sim_wgmma_step(sim_machine *m, sim_wgmma *queue, sim_step *step);
+bool hd_sim_wgmma_ready(const sim_wgmma *queue);
+
+/* A barrier may be complete now: an arrival, or a thread that left. */
+void hd_sim_cluster_advance(sim_machine *m, uint32_t cluster);
+/* All of `need` must be in `mask`, or the group waits for them. */
+bool hd_sim_gathered(sim_warp *w, uint32_t need, uint32_t mask);
+
+/* ---- the run (sim_run.c, sim_schedule.c) ---- */
+
+void hd_sim_block(sim_warp *w, sim_wait_kind wait, uint64_t address, uint32_t detail);
+static inline void hd_sim_progress(sim_machine *m) { m->progress++; }
+/* Starts a CTA; frees one. */
+sim_cta *hd_sim_cta_new(sim_machine *m, uint32_t index);
+void hd_sim_cta_free(sim_machine *m, sim_cta *cta);
+/* Frees what a finished CTA no longer needs. */
+void hd_sim_cta_retire(sim_machine *m, sim_cta *cta);
+/* Lanes leave. */
+sim_step hd_sim_exit(sim_warp *w, const sim_insn *insn, uint32_t mask);
+/* Runs all CTAs to their end. */
+void hd_sim_schedule(sim_machine *m);
+
+#endif

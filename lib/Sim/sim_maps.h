@@ -1,0 +1,83 @@
+/* Sim/sim_maps.h: where every element of an operand lies: fragments, metadata, descriptors, swizzles.
+ *
+ * Index arithmetic from the PTX ISA's formulas, written without lib/Spec: a test compares the two.
+ * g = lane / 4, q = lane % 4 throughout; for wgmma add 16 rows a warp. */
+#ifndef HD_SIM_MAPS_H
+#define HD_SIM_MAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "Kernel/manifest.h"
+
+/* A and B are k-wide rows of bytes: `bits` an element; A in compressed columns when sparse. D of mma
+ * is the n = 8 case of wgmma's. */
+typedef struct hd_sim_place {
+  uint32_t row, col;
+} hd_sim_place;
+
+/* Element `index` (0 = lowest bits) of 32-bit register `reg` of A:  (lane, reg, index) -> (m, k). */
+static inline hd_sim_place hd_sim_place_a(uint32_t bits, uint32_t lane, uint32_t reg,
+                                          uint32_t index) {
+  return (hd_sim_place){lane / 4 + 8 * (reg & 1),
+                        (16 * (reg >> 1) + 4 * (lane % 4)) * 8 / bits + index};
+}
+
+/* Element of B of mma:  (lane, reg, index) -> (k, n). */
+static inline hd_sim_place hd_sim_place_b(uint32_t bits, uint32_t lane, uint32_t reg,
+                                          uint32_t index) {
+  return (hd_sim_place){(16 * reg + 4 * (lane % 4)) * 8 / bits + index, lane / 4};
+}
+
+/* Element of C and D, 32-bit (bits 32, index 0) or pairs of 16-bit (bits 16, index 0, 1). */
+static inline hd_sim_place hd_sim_place_d(uint32_t bits, uint32_t lane, uint32_t reg,
+                                          uint32_t index) {
+  uint32_t i = bits == 32 ? reg : 2 * reg + index; /* running number of the element */
+  return (hd_sim_place){lane / 4 + 8 * (i >> 1 & 1), 8 * (i >> 2) + 2 * (lane % 4) + (i & 1)};
+}
+
+/* The metadata nibble of a row (0-15) and a group of the row: which lane holds it, from which bit.
+ * bits: of an element of A; n_groups: in a row of the instruction. 16-bit and tf32 keep rows g and
+ * g + 8 in one word; 8- and 4-bit types keep one row a word. */
+typedef struct hd_sim_meta_place {
+  uint32_t lane, bit;
+} hd_sim_meta_place;
+
+static inline hd_sim_meta_place hd_sim_place_meta(uint32_t bits, uint32_t n_groups,
+                                                  uint32_t selector, uint32_t row,
+                                                  uint32_t group) {
+  uint32_t high = row / 8;
+  if (bits >= 16)
+    return (hd_sim_meta_place){4 * (row % 8) + selector * (n_groups / 4) + group / 4,
+                               4 * (group % 4) + 16 * high};
+  return (hd_sim_meta_place){4 * (row % 8) + 2 * selector + high + 2 * (group / 8),
+                             4 * (group % 8)};
+}
+
+/* Swizzles of shared memory: bits 4.. of the address change with bits 7...
+ *
+ *    9  7 6  4 3  0
+ *   +----+----+----+
+ *   | y  | x  |    |   x ^= y, in the lowest 1 (32 B), 2 (64 B) or 3 (128 B) bits
+ *   +----+----+----+
+ */
+static inline uint32_t hd_sim_swizzle_address(uint32_t address, hd_swizzle swizzle) {
+  return address ^ (address >> 7 & ((1u << swizzle) - 1)) << 4;
+}
+
+/* Fields of a wgmma shared-memory descriptor, in bytes. */
+typedef struct hd_sim_descriptor {
+  uint32_t start, leading, stride, base_offset;
+  hd_swizzle swizzle;
+} hd_sim_descriptor;
+
+hd_sim_descriptor hd_sim_descriptor_read(uint64_t bits);
+/* Shared byte address (18 bits) of element (mn, k) of `bytes` bytes. */
+uint32_t hd_sim_descriptor_address(const hd_sim_descriptor *d, bool mn_major, uint32_t mn,
+                                   uint32_t k, uint32_t bytes);
+
+/* What one metadata nibble keeps: positions in its group of 2, 4 or 8 elements. false: a nibble that
+ * means nothing. kept: 1 (tf32), 2, or 4 (pairs). */
+bool hd_sim_meta_decode(uint32_t group_elems, uint32_t nibble, bool ordered, uint32_t kept[4]);
+
+#endif

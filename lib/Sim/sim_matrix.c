@@ -1,0 +1,160 @@
+/* Sim/sim_matrix.c: ldmatrix, stmatrix, movmatrix. */
+#include <string.h>
+
+#include "Sim/sim_product.h"
+
+enum { MAT_M8N8, MAT_M16N16, MAT_M8N16 };
+enum { FMT_B16, FMT_B8, FMT_B6, FMT_B4 };
+
+/* 16 bytes of a matrix row, as they are in memory or decompressed. */
+static void expand_row(uint8_t format, const uint8_t source[16], uint8_t row[16]) {
+  if (format <= FMT_B8) {
+    memcpy(row, source, 16);
+    return;
+  }
+  uint32_t bits = format == FMT_B6 ? 6 : 4;
+  for (uint32_t i = 0; i < 16; i++) {
+    uint32_t at = i * bits;
+    uint32_t two = source[at / 8] | (uint32_t)source[at / 8 + 1] << 8;
+    row[i] = (uint8_t)(two >> at % 8 & ((1u << bits) - 1));
+  }
+}
+
+static sim_step row_memory(sim_warp *w, const sim_insn *in, uint32_t lane, const sim_opnd *o,
+                           uint8_t kind, uint8_t **at) {
+  sim_access a = hd_sim_access(w, lane, in, kind);
+  sim_memory *memory;
+  uint64_t offset, address = hd_sim_read_lane(w, &o->vec[0], lane) + (uint64_t)o->imm;
+  if (hd_sim_resolve(&a, in->space, address, 16, 16, &memory, &offset) == SIM_STOP ||
+      hd_sim_check(&a, memory, offset, 16) == SIM_STOP)
+    return SIM_STOP;
+  if (memory->buffer)
+    return hd_sim_fault(w->machine, "bounds", w, lane, in, "the address is not in shared memory");
+  *at = memory->data + offset;
+  return SIM_NEXT;
+}
+
+/* Register `reg` of a lane from the rows of all matrices. m16n16 has two registers a matrix. */
+static uint32_t gather(const sim_insn *in, uint8_t rows[32][16], uint32_t lane, uint32_t reg) {
+  bool tall = in->op == MAT_M16N16, trans = in->flags & SIM_F_TRANS;
+  uint32_t matrix = tall ? reg / 2 : reg, n_rows = tall ? 16 : 8;
+  uint32_t i = lane / 4 + (tall ? 8 * (reg & 1) : 0), value = 0;
+  uint8_t (*m)[16] = rows + matrix * n_rows;
+  for (uint32_t b = 0; b < 4; b++) {
+    uint32_t byte;
+    if (in->cmp == FMT_B16) {
+      uint32_t j = 2 * (lane % 4) + b / 2;
+      byte = trans ? m[j][2 * i + b % 2] : m[i][2 * j + b % 2];
+    } else {
+      uint32_t j = 4 * (lane % 4) + b;
+      byte = trans ? m[j][i] : m[i][j];
+    }
+    value |= byte << 8 * b;
+  }
+  return value;
+}
+
+static uint32_t n_rows_of(const sim_insn *in) {
+  return in->vec * (in->op == MAT_M16N16 ? 16 : 8);
+}
+
+static sim_step exec_ldmatrix(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  uint8_t rows[32][16] = {{0}};
+  const sim_opnd *d = &in->opnd[0];
+  for (uint32_t l = 0; l < n_rows_of(in); l++) {
+    uint8_t *at;
+    if (row_memory(w, in, l, &in->opnd[1], SIM_READ, &at) == SIM_STOP)
+      return SIM_STOP;
+    expand_row(in->cmp, at, rows[l]);
+  }
+  for (uint32_t r = 0; r < d->n; r++) {
+    uint64_t scratch[32], *dst = hd_sim_dst(w, &d->vec[r], scratch);
+    SIM_LANES(l, mask) dst[l] = gather(in, rows, l, r);
+  }
+  return SIM_NEXT;
+}
+
+static sim_step exec_stmatrix(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  bool trans = in->flags & SIM_F_TRANS;
+  uint8_t rows[32][16];
+  const sim_opnd *s = &in->opnd[1];
+  for (uint32_t r = 0; r < s->n; r++) {
+    SIM_LANES(l, mask) {
+      uint32_t value = (uint32_t)hd_sim_read_lane(w, &s->vec[r], l);
+      for (uint32_t e = 0; e < 2; e++) {
+        uint32_t i = l / 4, j = 2 * (l % 4) + e;
+        uint16_t half = (uint16_t)(value >> 16 * e);
+        memcpy(&rows[8 * r + (trans ? j : i)][2 * (trans ? i : j)], &half, 2);
+      }
+    }
+  }
+  for (uint32_t l = 0; l < 8 * in->vec; l++) {
+    uint8_t *at;
+    if (row_memory(w, in, l, &in->opnd[0], SIM_WRITE, &at) == SIM_STOP)
+      return SIM_STOP;
+    memcpy(at, rows[l], 16);
+  }
+  return SIM_NEXT;
+}
+
+static sim_step exec_movmatrix(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  uint16_t m[8][8];
+  uint64_t scratch[32], *dst = hd_sim_dst(w, &in->opnd[0], scratch);
+  SIM_LANES(l, mask) {
+    uint32_t value = (uint32_t)hd_sim_read_lane(w, &in->opnd[1], l);
+    m[l / 4][2 * (l % 4)] = (uint16_t)value;
+    m[l / 4][2 * (l % 4) + 1] = (uint16_t)(value >> 16);
+  }
+  SIM_LANES(l, mask)
+  dst[l] = m[2 * (l % 4)][l / 4] | (uint32_t)m[2 * (l % 4) + 1][l / 4] << 16;
+  return SIM_NEXT;
+}
+
+/* ---- decoding ---- */
+
+static heddle_status decode_movmatrix(sim_decode *d, sim_insn *in) {
+  in->exec = exec_movmatrix;
+  in->n_dst = 1;
+  return hd_sim_take(d, "m8n8") && hd_sim_take(d, "trans") && hd_sim_take(d, "b16") &&
+                 in->n_opnds == 2 ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
+}
+
+static bool take_format(sim_decode *d, sim_insn *in) {
+  in->cmp = hd_sim_take(d, "b6x16_p32") ? FMT_B6 : hd_sim_take(d, "b4x16_p64") ? FMT_B4 : FMT_B16;
+  if (in->cmp != FMT_B16)
+    return hd_sim_take(d, "b8x16");
+  if (hd_sim_take(d, "b8"))
+    in->cmp = FMT_B8;
+  else if (!hd_sim_take(d, "b16"))
+    return false;
+  return true;
+}
+
+heddle_status hd_sim_decode_matrix(sim_decode *d, sim_insn *in) {
+  bool load = d->mod[0][0] == 'l';
+  in->aligned = hd_sim_take(d, "aligned");
+  in->lanesync = true;
+  if (!hd_sim_take(d, "sync"))
+    return HEDDLE_UNSUPPORTED;
+  if (strcmp(d->mod[0], "movmatrix") == 0)
+    return decode_movmatrix(d, in);
+  in->exec = load ? exec_ldmatrix : exec_stmatrix;
+  in->accesses = true;
+  in->n_dst = load;
+  hd_sim_take_space(d, in);
+  in->op = hd_sim_take(d, "m16n16") ? MAT_M16N16 : hd_sim_take(d, "m8n16") ? MAT_M8N16 : MAT_M8N8;
+  if (in->op == MAT_M8N8 && !hd_sim_take(d, "m8n8"))
+    return HEDDLE_UNSUPPORTED;
+  in->vec = hd_sim_take(d, "x1") ? 1 : hd_sim_take(d, "x2") ? 2 : hd_sim_take(d, "x4") ? 4 : 0;
+  if (hd_sim_take(d, "trans"))
+    in->flags |= SIM_F_TRANS;
+  if (!in->vec || !take_format(d, in) || (in->op == MAT_M16N16 && in->vec == 4) ||
+      (!load && (in->op != MAT_M8N8 || in->cmp != FMT_B16)) ||
+      (in->op == MAT_M8N8) != (in->cmp == FMT_B16))
+    return HEDDLE_UNSUPPORTED;
+  if (in->n_opnds != 2 || in->opnd[load ? 1 : 0].kind != SIM_ADDR ||
+      in->opnd[load ? 0 : 1].kind != SIM_VEC)
+    return HEDDLE_INVALID;
+  uint32_t n_regs = in->vec * (in->op == MAT_M16N16 ? 2u : 1u);
+  return in->opnd[load ? 0 : 1].n == n_regs ? HEDDLE_OK : HEDDLE_INVALID;
+}

@@ -1,0 +1,334 @@
+/* Sim/sim_mbarrier.c: mbarriers: phases, arrivals, transaction bytes, and what a wait tells. */
+#include <string.h>
+
+#include "Sim/sim_machine.h"
+
+sim_mbarrier *hd_sim_mbarrier_at(sim_cta *cta, uint32_t offset) {
+  for (uint32_t i = 0; i < cta->n_mbarriers; i++)
+    if (cta->mbarrier[i].live && cta->mbarrier[i].offset == offset)
+      return &cta->mbarrier[i];
+  return NULL;
+}
+
+static void mark_cells(sim_cta *cta, uint32_t offset, uint32_t flags, const sim_access *a) {
+  sim_memory *s = &cta->shared;
+  for (uint32_t i = offset >> s->shift; i <= (offset + 7) >> s->shift; i++) {
+    s->cell[i].flags = flags;
+    s->cell[i].writer = a->agent;
+    s->cell[i].write_clock = a->clock;
+    s->cell[i].write_site = a->insn->site;
+  }
+}
+
+/* R4: the init happened before, and a TMA or a remote arrive needs its fence too. */
+static sim_step check_init(const sim_access *a, const sim_cta *cta, const sim_mbarrier *b) {
+  const sim_machine *m = a->m;
+  const sim_clock *known = &a->view.know->full;
+  if (m->options.off & HD_SIM_NO_RACES)
+    return SIM_NEXT;
+  const sim_insn *init = &m->program->insn[b->site];
+  bool own = b->init_agent == a->view.self;
+  if (!own && !hd_sim_knows(known, b->init_agent, b->init_clock))
+    return hd_sim_find(a->m, "R4", a->warp, a->lane, a->insn, init,
+                       "uses the mbarrier at shared byte %u of cta %u, whose init at line %u is not "
+                       "ordered before: a CTA or cluster barrier is missing", b->offset,
+                       cta->index, init->line);
+  bool remote = a->warp->cta != cta;
+  if ((!a->async && !remote) || (m->options.off & HD_SIM_NO_PROXIES))
+    return SIM_NEXT;
+  const sim_thread *t = &cta->thread[b->init_agent & ((1u << SIM_AGENT_SHIFT) - 1)];
+  for (uint32_t i = 0; i < t->n_fences; i++)
+    if ((t->fence[i].what & SIM_FENCE_INIT) && t->fence[i].clock >= b->init_clock &&
+        (own || hd_sim_knows(known, b->init_agent, t->fence[i].clock + 1)))
+      return SIM_NEXT;
+  return hd_sim_find(a->m, "R4", a->warp, a->lane, a->insn, init,
+                     "%s the mbarrier at shared byte %u of cta %u without fence.mbarrier_init after "
+                     "its init at line %u", remote ? "arrives from another CTA at"
+                                                   : "lets a copy signal", b->offset, cta->index,
+                     init->line);
+}
+
+sim_step hd_sim_mbarrier_use(const sim_access *a, sim_cta *cta, uint32_t offset,
+                             sim_mbarrier **out) {
+  sim_mbarrier *b = hd_sim_mbarrier_at(cta, offset);
+  if (!b)
+    return hd_sim_fault(a->m, "mbarrier", a->warp, a->lane, a->insn,
+                        "no mbarrier was initialised at shared byte %u of cta %u", offset,
+                        cta->index);
+  *out = b;
+  return check_init(a, cta, b);
+}
+
+void hd_sim_mbarrier_advance(sim_machine *m, sim_cta *cta, sim_mbarrier *b) {
+  if (b->pending != 0 || b->tx != 0)
+    return;
+  b->phase++;
+  b->pending = b->count;
+  hd_sim_learn_know(m, &b->arriving, hd_sim_mbarrier_agent(m, cta, b), b->phase);
+  hd_sim_join_know(m, &b->done, &b->arriving);
+  hd_sim_join_know(m, &b->done_cluster, &b->arriving_cluster);
+  hd_sim_progress(m);
+}
+
+/* The phase would complete although copies that signal it are on their way. */
+static sim_step check_early(sim_machine *m, const sim_warp *w, uint32_t lane, const sim_insn *in,
+                            const sim_mbarrier *b) {
+  if (b->pending != 0 || b->tx != 0 || b->in_flight == 0)
+    return SIM_NEXT;
+  return hd_sim_find(m, "tx", w, lane, in, NULL,
+                     "phase %u of the mbarrier at shared byte %u completes while %u copies that "
+                     "signal it are in flight: fewer bytes are expected than will arrive",
+                     b->phase, b->offset, b->in_flight);
+}
+
+sim_step hd_sim_mbarrier_complete_tx(sim_machine *m, const sim_async *op, uint32_t n_bytes) {
+  sim_mbarrier *b = op->mbarrier;
+  b->tx -= n_bytes;
+  b->in_flight--;
+  if (b->pending == 0 && b->tx < 0)
+    return hd_sim_fault(m, "tx", op->warp, op->lane, op->insn,
+                        "%lld bytes more arrive at the mbarrier at shared byte %u in phase %u than "
+                        "were expected", (long long)-b->tx, b->offset, b->phase);
+  if (check_early(m, op->warp, op->lane, op->insn, b) == SIM_STOP)
+    return SIM_STOP;
+  hd_sim_mbarrier_advance(m, op->target, b);
+  return SIM_NEXT;
+}
+
+/* ---- instructions ---- */
+
+static sim_step find(sim_warp *w, const sim_insn *in, uint32_t lane, const sim_opnd *o,
+                     sim_access *a, sim_cta **cta, uint32_t *offset) {
+  uint64_t address = hd_sim_read_lane(w, &o->vec[0], lane) + (uint64_t)o->imm;
+  *a = hd_sim_access(w, lane, in, SIM_READ);
+  if (in->space == SIM_GENERIC)
+    address -= SIM_SHARED_WINDOW;
+  if (hd_sim_shared(a, address, cta, offset) == SIM_STOP)
+    return SIM_STOP;
+  if (*offset % 8 || *offset < SIM_SHARED_BASE || *offset + 8ull > (*cta)->shared.n_bytes)
+    return hd_sim_fault(w->machine, *offset % 8 ? "alignment" : "bounds", w, lane, in,
+                        "mbarrier at shared byte %u", *offset);
+  return SIM_NEXT;
+}
+
+static sim_step init_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
+  sim_machine *m = w->machine;
+  sim_access a;
+  sim_cta *cta;
+  uint32_t offset, count = (uint32_t)hd_sim_read_lane(w, &in->opnd[1], lane);
+  if (find(w, in, lane, &in->opnd[0], &a, &cta, &offset) == SIM_STOP)
+    return SIM_STOP;
+  if (count == 0 || count > 0xfffff || cta != w->cta || hd_sim_mbarrier_at(cta, offset) ||
+      cta->n_mbarriers == SIM_MAX_MBARRIERS)
+    return hd_sim_fault(m, "mbarrier", w, lane, in,
+                        "count %u at shared byte %u: expected 1 to 1048575, in the own CTA, not "
+                        "already initialised, at most 256", count, offset);
+  a.kind = SIM_WRITE;
+  if (hd_sim_check(&a, &cta->shared, offset, 8) == SIM_STOP)
+    return SIM_STOP;
+  mark_cells(cta, offset, SIM_CELL_WRITTEN | SIM_CELL_MBARRIER, &a);
+  sim_mbarrier *b = &cta->mbarrier[cta->n_mbarriers++];
+  *b = (sim_mbarrier){.offset = offset, .live = true, .count = count, .pending = count,
+                      .init_agent = a.agent, .init_clock = a.clock, .site = in->site};
+  hd_sim_clock_init(m, &b->arriving);
+  hd_sim_clock_init(m, &b->done);
+  hd_sim_clock_init(m, &b->arriving_cluster);
+  hd_sim_clock_init(m, &b->done_cluster);
+  return SIM_NEXT;
+}
+
+static sim_step inval_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
+  sim_access a;
+  sim_cta *cta;
+  uint32_t offset;
+  sim_mbarrier *b;
+  if (find(w, in, lane, &in->opnd[0], &a, &cta, &offset) == SIM_STOP ||
+      hd_sim_mbarrier_use(&a, cta, offset, &b) == SIM_STOP)
+    return SIM_STOP;
+  b->live = false;
+  mark_cells(cta, offset, 0, &a);
+  return SIM_NEXT;
+}
+
+/* What an arrival tells: a local one, or one at cluster scope, everything; a remote one at the
+ * default scope only that reads are over (R3). */
+static void tell(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b, bool remote) {
+  sim_machine *m = w->machine;
+  sim_thread *t = hd_sim_thread(w, lane);
+  bool wide = in->scope >= SIM_SCOPE_CLUSTER;
+  sim_agent self = hd_sim_thread_agent(w, lane);
+  if (in->sem == SIM_SEM_RELAXED)
+    return;
+  if (wide) {
+    hd_sim_join_know(m, &b->arriving_cluster, &t->know);
+    hd_sim_learn_know(m, &b->arriving_cluster, self, t->clock);
+  }
+  hd_sim_join(m, &b->arriving.reads, &t->know.reads);
+  hd_sim_learn(m, &b->arriving.reads, self, t->clock);
+  if (!remote) {
+    hd_sim_join(m, &b->arriving.full, &t->know.full);
+    hd_sim_learn(m, &b->arriving.full, self, t->clock);
+  }
+  t->clock++;
+}
+
+static sim_step expect(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b,
+                       uint32_t n_bytes) {
+  b->tx += n_bytes;
+  if (b->tx > 0xfffff)
+    return hd_sim_fault(w->machine, "tx", w, lane, in,
+                        "the mbarrier at shared byte %u expects %lld bytes, at most 1048575",
+                        b->offset, (long long)b->tx);
+  return SIM_NEXT;
+}
+
+static sim_step arrive_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
+  sim_machine *m = w->machine;
+  const sim_opnd *o = &in->opnd[in->n_dst];
+  sim_access a;
+  sim_cta *cta;
+  uint32_t offset, count = 1;
+  sim_mbarrier *b;
+  if (find(w, in, lane, o, &a, &cta, &offset) == SIM_STOP ||
+      hd_sim_mbarrier_use(&a, cta, offset, &b) == SIM_STOP)
+    return SIM_STOP;
+  uint32_t value = in->n_opnds > in->n_dst + 1u ? (uint32_t)hd_sim_read_lane(w, &o[1], lane) : 1;
+  if (in->flags & SIM_F_EXPECT) {
+    if (expect(w, in, lane, b, value) == SIM_STOP)
+      return SIM_STOP;
+  } else {
+    count = value;
+  }
+  if (count == 0 || count > b->pending)
+    return hd_sim_fault(m, "arrivals", w, lane, in,
+                        "%u arrivals at the mbarrier at shared byte %u of cta %u, which waits for "
+                        "%u more in phase %u", count, offset, cta->index, b->pending, b->phase);
+  uint64_t scratch[32];
+  if (in->n_dst)
+    hd_sim_dst(w, &in->opnd[0], scratch)[lane] = b->phase;
+  tell(w, in, lane, b, cta != w->cta);
+  b->pending -= count;
+  if (check_early(m, w, lane, in, b) == SIM_STOP)
+    return SIM_STOP;
+  hd_sim_mbarrier_advance(m, cta, b);
+  return SIM_NEXT;
+}
+
+static sim_step expect_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
+  sim_access a;
+  sim_cta *cta;
+  uint32_t offset;
+  sim_mbarrier *b;
+  if (find(w, in, lane, &in->opnd[0], &a, &cta, &offset) == SIM_STOP ||
+      hd_sim_mbarrier_use(&a, cta, offset, &b) == SIM_STOP)
+    return SIM_STOP;
+  return expect(w, in, lane, b, (uint32_t)hd_sim_read_lane(w, &in->opnd[1], lane));
+}
+
+static sim_step each_lane(sim_warp *w, const sim_insn *in, uint32_t mask,
+                          sim_step (*lane)(sim_warp *, const sim_insn *, uint32_t)) {
+  SIM_LANES(l, mask)
+  if (lane(w, in, l) == SIM_STOP)
+    return SIM_STOP;
+  return SIM_NEXT;
+}
+
+static sim_step exec_init(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  return each_lane(w, in, mask, init_lane);
+}
+static sim_step exec_inval(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  return each_lane(w, in, mask, inval_lane);
+}
+static sim_step exec_arrive(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  return each_lane(w, in, mask, arrive_lane);
+}
+static sim_step exec_expect(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  return each_lane(w, in, mask, expect_lane);
+}
+
+static void learn_phase(sim_warp *w, const sim_insn *in, uint32_t lane, const sim_mbarrier *b) {
+  sim_machine *m = w->machine;
+  if (in->sem == SIM_SEM_RELAXED)
+    return;
+  hd_sim_acquire(m, w, lane, &b->done);
+  if (in->scope >= SIM_SCOPE_CLUSTER)
+    hd_sim_acquire(m, w, lane, &b->done_cluster);
+}
+
+/* test_wait answers; try_wait blocks until the phase is over, or the scheduler lets its time run
+ * out. */
+static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  sim_machine *m = w->machine;
+  sim_group *g = &w->group[w->current];
+  uint32_t over = 0;
+  sim_mbarrier *b = NULL, *waits = NULL;
+  sim_cta *cta;
+  SIM_LANES(l, mask) {
+    sim_access a;
+    uint32_t offset, value = (uint32_t)hd_sim_read_lane(w, &in->opnd[2], l);
+    if (find(w, in, l, &in->opnd[1], &a, &cta, &offset) == SIM_STOP ||
+        hd_sim_mbarrier_use(&a, cta, offset, &b) == SIM_STOP)
+      return SIM_STOP;
+    bool done = in->flags & SIM_F_PARITY ? (b->phase & 1) != (value & 1) : b->phase != value;
+    over |= (uint32_t)done << l;
+    waits = done ? waits : b;
+  }
+  bool impatient = m->options.mode == HD_SIM_RANDOM && hd_sim_random(m) % 4 == 0;
+  if (waits && !g->give_up && !(impatient && !g->entered)) {
+    g->entered = true; /* has been waiting: answers `no` at most once without progress */
+    hd_sim_block(w, SIM_WAIT_MBARRIER, waits->offset, waits->phase);
+    return SIM_WAIT;
+  }
+  g->give_up = false;
+  g->entered = false;
+  uint64_t scratch[32], *dst = hd_sim_dst(w, &in->opnd[0], scratch);
+  SIM_LANES(l, mask) {
+    dst[l] = over >> l & 1;
+    const sim_opnd *o = &in->opnd[1];
+    uint64_t address = hd_sim_read_lane(w, &o->vec[0], l) + (uint64_t)o->imm;
+    b = hd_sim_mbarrier_at(w->cta, (uint32_t)address & ((1u << SIM_RANK_SHIFT) - 1));
+    if (b && (over >> l & 1))
+      learn_phase(w, in, l, b);
+  }
+  return SIM_NEXT;
+}
+
+/* ---- decoding ---- */
+
+static heddle_status decode_wait(sim_decode *d, sim_insn *in) {
+  in->exec = exec_wait;
+  in->n_dst = 1;
+  if (hd_sim_take(d, "parity"))
+    in->flags |= SIM_F_PARITY;
+  if (in->n_opnds < 3 || in->n_opnds > 4 || in->opnd[1].kind != SIM_ADDR)
+    return HEDDLE_INVALID;
+  return HEDDLE_OK;
+}
+
+static heddle_status decode_arrive(sim_decode *d, sim_insn *in) {
+  in->exec = exec_arrive;
+  if (hd_sim_take(d, "expect_tx"))
+    in->flags |= SIM_F_EXPECT;
+  in->n_dst = in->n_opnds > 0 && in->opnd[0].kind != SIM_ADDR;
+  uint32_t least = in->n_dst + 1u + ((in->flags & SIM_F_EXPECT) != 0);
+  if (in->n_opnds < least || in->n_opnds > in->n_dst + 2u || in->opnd[in->n_dst].kind != SIM_ADDR)
+    return HEDDLE_INVALID;
+  return HEDDLE_OK;
+}
+
+heddle_status hd_sim_decode_mbarrier(sim_decode *d, sim_insn *in) {
+  hd_sim_take_order(d, in);
+  hd_sim_take_space(d, in);
+  if (!hd_sim_take(d, "b64"))
+    return HEDDLE_UNSUPPORTED;
+  if (hd_sim_take(d, "test_wait") || hd_sim_take(d, "try_wait"))
+    return decode_wait(d, in);
+  if (hd_sim_take(d, "arrive"))
+    return decode_arrive(d, in);
+  bool init = hd_sim_take(d, "init"), inval = !init && hd_sim_take(d, "inval");
+  if (!init && !inval && !hd_sim_take(d, "expect_tx"))
+    return HEDDLE_UNSUPPORTED;
+  in->exec = init ? exec_init : inval ? exec_inval : exec_expect;
+  return in->n_opnds == (inval ? 1 : 2) && in->opnd[0].kind == SIM_ADDR ? HEDDLE_OK
+                                                                       : HEDDLE_INVALID;
+}

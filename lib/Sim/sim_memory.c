@@ -1,0 +1,111 @@
+/* Sim/sim_memory.c: addresses to memory; bounds and alignment. */
+#include "Sim/sim_machine.h"
+
+sim_access hd_sim_access(sim_warp *w, uint32_t lane, const sim_insn *insn, uint8_t kind) {
+  const sim_thread *t = hd_sim_thread(w, lane);
+  w->dirty = true;
+  return (sim_access){.m = w->machine, .warp = w, .lane = lane, .insn = insn,
+                      .view = hd_sim_view(w, lane), .agent = hd_sim_thread_agent(w, lane),
+                      .clock = t->clock, .kind = kind};
+}
+
+sim_step hd_sim_shared(const sim_access *a, uint64_t address, sim_cta **cta, uint32_t *offset) {
+  sim_machine *m = a->m;
+  uint64_t rank = address >> SIM_RANK_SHIFT;
+  *offset = (uint32_t)address & ((1u << SIM_RANK_SHIFT) - 1);
+  if (rank >= m->cluster_size)
+    return hd_sim_fault(m, "bounds", a->warp, a->lane, a->insn,
+                        "shared address 0x%llx is of CTA rank %llu; the cluster has %u",
+                        (unsigned long long)address, (unsigned long long)rank, m->cluster_size);
+  uint32_t index = a->warp->cta->cluster_first + (uint32_t)rank;
+  *cta = m->cta[index];
+  if (!*cta || (*cta)->done)
+    return hd_sim_fault(m, "R4", a->warp, a->lane, a->insn,
+                        "accesses shared memory of cta %u, which has left: a cluster leaves "
+                        "together (barrier.cluster before exit)", index);
+  return SIM_NEXT;
+}
+
+/* Accesses from another CTA must be over before the owner leaves. */
+static void note_remote(const sim_access *a, sim_cta *cta) {
+  uint32_t from = a->agent >> SIM_AGENT_SHIFT;
+  if (from == cta->index || !cta->remote)
+    return;
+  uint32_t slot = (from - cta->cluster_first) * a->m->agents_per_cta +
+                  (a->agent & ((1u << SIM_AGENT_SHIFT) - 1));
+  if (cta->remote[slot] < a->clock)
+    cta->remote[slot] = a->clock;
+}
+
+static sim_step misaligned(const sim_access *a, uint64_t address, uint32_t align) {
+  return hd_sim_fault(a->m, "alignment", a->warp, a->lane, a->insn,
+                      "address 0x%llx is not a multiple of %u", (unsigned long long)address,
+                      align);
+}
+
+static sim_step resolve_shared(const sim_access *a, uint64_t address, uint32_t n_bytes,
+                               uint32_t align, sim_memory **memory, uint64_t *offset) {
+  sim_cta *cta;
+  uint32_t at;
+  if (hd_sim_shared(a, address, &cta, &at) == SIM_STOP)
+    return SIM_STOP;
+  if (at % align)
+    return misaligned(a, address, align);
+  if (at < SIM_SHARED_BASE || at + (uint64_t)n_bytes > cta->shared.n_bytes)
+    return hd_sim_fault(a->m, "bounds", a->warp, a->lane, a->insn,
+                        "shared bytes [%u, %u) are outside [%u, %llu)", at, at + n_bytes,
+                        SIM_SHARED_BASE, (unsigned long long)cta->shared.n_bytes);
+  note_remote(a, cta);
+  *memory = &cta->shared;
+  *offset = at;
+  return SIM_NEXT;
+}
+
+sim_step hd_sim_resolve_global(const sim_access *a, uint64_t address, uint64_t n_bytes,
+                               uint32_t align, sim_memory **memory, uint64_t *offset) {
+  sim_machine *m = a->m;
+  if (address % align)
+    return misaligned(a, address, align);
+  const char *near = "no buffer";
+  int64_t past = 0;
+  for (uint32_t i = 0; i < m->n_buffers; i++) {
+    const hd_sim_buffer *b = m->buffer[i].buffer;
+    if (address >= b->address && address < b->address + b->n_bytes) {
+      if (n_bytes <= b->n_bytes - (address - b->address)) {
+        *memory = &m->buffer[i];
+        *offset = address - b->address;
+        return SIM_NEXT;
+      }
+      near = b->name;
+      past = (int64_t)(address + n_bytes - b->address - b->n_bytes);
+    } else if (address >= b->address && address - b->address - b->n_bytes < 4096) {
+      near = b->name;
+      past = (int64_t)(address + n_bytes - b->address - b->n_bytes);
+    }
+  }
+  return hd_sim_fault(m, "bounds", a->warp, a->lane, a->insn,
+                      "global bytes [0x%llx, +%llu) are outside every buffer (nearest before: %s, "
+                      "%lld bytes past its end)", (unsigned long long)address,
+                      (unsigned long long)n_bytes, near, (long long)past);
+}
+
+sim_step hd_sim_resolve(const sim_access *a, uint8_t space, uint64_t address, uint32_t n_bytes,
+                        uint32_t align, sim_memory **memory, uint64_t *offset) {
+  if (space == SIM_SHARED_CTA || space == SIM_SHARED_CLUSTER)
+    return resolve_shared(a, address, n_bytes, align, memory, offset);
+  if (space == SIM_GENERIC && address >= SIM_SHARED_WINDOW &&
+      address < SIM_SHARED_WINDOW + (1ull << 32))
+    return resolve_shared(a, address - SIM_SHARED_WINDOW, n_bytes, align, memory, offset);
+  return hd_sim_resolve_global(a, address, n_bytes, align, memory, offset);
+}
+
+sim_sync_word *hd_sim_word(sim_machine *m, uint64_t address) {
+  for (uint32_t i = 0; i < m->n_words; i++)
+    if (m->word[i].address == address)
+      return &m->word[i];
+  sim_sync_word w = {.address = address};
+  hd_sim_clock_init(m, &w.gpu);
+  hd_sim_clock_init(m, &w.local);
+  HD_PUSH(m->word, m->n_words, m->word_cap, w);
+  return &m->word[m->n_words - 1];
+}

@@ -1,0 +1,184 @@
+/* Sim/sim_mma.c: mma and mma.sp of a warp. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "Sim/sim_maps.h"
+#include "Sim/sim_product.h"
+#include "Support/diag.h"
+
+static void read_a(sim_warp *w, const sim_mma *s, const sim_opnd *o, sim_tile *tile) {
+  uint32_t each = 32 / s->a_bits;
+  for (uint32_t r = 0; r < o->n; r++) {
+    uint64_t buf[32];
+    const uint64_t *v = hd_sim_read(w, &o->vec[r], buf);
+    for (uint32_t l = 0; l < 32; l++) {
+      for (uint32_t e = 0; e < each; e++) {
+        hd_sim_place p = hd_sim_place_a(s->a_bits, l, r, e);
+        tile->a[p.row][p.col] = hd_sim_element(s, s->a, s->a_bits, v[l] >> (e * s->a_bits));
+      }
+    }
+  }
+}
+
+static void read_b(sim_warp *w, const sim_mma *s, const sim_opnd *o, sim_tile *tile) {
+  uint32_t each = 32 / s->b_bits;
+  for (uint32_t r = 0; r < o->n; r++) {
+    uint64_t buf[32];
+    const uint64_t *v = hd_sim_read(w, &o->vec[r], buf);
+    for (uint32_t l = 0; l < 32; l++) {
+      for (uint32_t e = 0; e < each; e++) {
+        hd_sim_place p = hd_sim_place_b(s->b_bits, l, r, e);
+        tile->b[p.row][p.col] = hd_sim_element(s, s->b, s->b_bits, v[l] >> (e * s->b_bits));
+      }
+    }
+  }
+}
+
+/* C in, or D out. */
+static void transfer_d(sim_warp *w, const sim_mma *s, const sim_opnd *o, sim_tile *tile, bool out) {
+  uint32_t bits = hd_sim_type(s->d)->bits, each = 32 / bits;
+  uint64_t mask = bits == 32 ? 0xffffffff : 0xffff;
+  for (uint32_t r = 0; r < o->n; r++) {
+    uint64_t buf[32], *v = out ? hd_sim_dst(w, &o->vec[r], buf) : buf;
+    if (!out)
+      memcpy(buf, hd_sim_read(w, &o->vec[r], buf), sizeof buf);
+    for (uint32_t l = 0; l < 32; l++) {
+      uint64_t word = 0;
+      for (uint32_t e = 0; e < each; e++) {
+        hd_sim_place p = hd_sim_place_d(bits, l, r, e);
+        if (out)
+          word |= hd_sim_round_d(s, tile->d[p.row][p.col]) << (e * bits);
+        else
+          tile->d[p.row][p.col] = hd_sim_read_c(s, v[l] >> (e * bits) & mask);
+      }
+      if (out)
+        v[l] = word;
+    }
+  }
+}
+
+/* ---- block scales (PTX ISA, "Block Scaling") ---- */
+
+/* The scale of row or column `i` and block `j`: A's rows g and g + 8 come from the first and second
+ * lane of the pair that thread-id selects, B's column g from lane thread-id. */
+static double scale_of(sim_warp *w, const sim_mma *s, const sim_opnd *data, const sim_opnd *ids,
+                       bool of_a, uint32_t i, uint32_t j) {
+  uint32_t byte = (uint32_t)hd_sim_read_lane(w, &ids->vec[0], 0) & 3;
+  uint32_t thread = (uint32_t)hd_sim_read_lane(w, &ids->vec[1], 0) & 3;
+  uint32_t lane = of_a ? 4 * (i % 8) + 2 * thread + i / 8 : 4 * i + thread;
+  uint64_t word = hd_sim_read_lane(w, data, lane & 31);
+  return hd_sim_decode_bits(s->scale_type, word >> (8 * ((byte + j) & 3)) & 0xff);
+}
+
+static void apply_scales(sim_warp *w, const sim_insn *in, const sim_mma *s, sim_tile *tile) {
+  const sim_opnd *o = &in->opnd[in->n_opnds - 4];
+  uint32_t block = s->k / s->n_scales;
+  for (uint32_t i = 0; i < s->m; i++)
+    for (uint32_t t = 0; t < hd_sim_a_columns(s); t++)
+      tile->a[i][t] *= scale_of(w, s, &o[0], &o[1], true, i, tile->at[i][t] / block);
+  for (uint32_t k = 0; k < s->k; k++)
+    for (uint32_t j = 0; j < s->n; j++)
+      tile->b[k][j] *= scale_of(w, s, &o[2], &o[3], false, j, k / block);
+}
+
+static sim_step exec_mma(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  const sim_mma *s = in->mma;
+  sim_tile *tile = w->machine->tile;
+  (void)mask;
+  read_a(w, s, &in->opnd[1], tile);
+  read_b(w, s, &in->opnd[2], tile);
+  transfer_d(w, s, &in->opnd[3], tile, false);
+  if (s->sparse) {
+    uint64_t buf[32];
+    const uint64_t *meta = hd_sim_read(w, &in->opnd[4], buf);
+    if (hd_sim_apply_metadata(w, in, s, tile, 0, meta, (uint32_t)in->opnd[5].imm) == SIM_STOP)
+      return SIM_STOP;
+  } else {
+    hd_sim_dense_columns(s, tile);
+  }
+  if (s->n_scales)
+    apply_scales(w, in, s, tile);
+  hd_sim_multiply(s, tile);
+  transfer_d(w, s, &in->opnd[0], tile, true);
+  w->machine->report->n_mma++;
+  return SIM_NEXT;
+}
+
+/* ---- decoding ---- */
+
+static void take_kind(sim_decode *d, sim_mma *s) {
+  static const struct {
+    const char *name;
+    uint8_t kind;
+    uint32_t n_scales;
+  } kinds[] = {{"kind::f8f6f4", SIM_KIND_F8F6F4, 0},
+               {"kind::mxf8f6f4", SIM_KIND_MXF8F6F4, 1},
+               {"kind::mxf4", SIM_KIND_MXF4, 2},
+               {"kind::mxf4nvf4", SIM_KIND_MXF4NVF4, 2}};
+  for (size_t i = 0; i < HD_COUNT(kinds); i++) {
+    if (hd_sim_take(d, kinds[i].name)) {
+      s->kind = kinds[i].kind;
+      s->n_scales = kinds[i].n_scales;
+    }
+  }
+  bool scaled = hd_sim_take(d, "block_scale");
+  for (uint32_t n = 1; n <= 4; n *= 2) {
+    static const char *const names[] = {"", "scale_vec::1X", "scale_vec::2X", "", "scale_vec::4X"};
+    if (hd_sim_take(d, names[n]))
+      s->n_scales = n;
+  }
+  if (!scaled)
+    s->n_scales = 0;
+}
+
+static uint32_t registers(uint32_t rows, uint32_t cols, uint32_t bits) {
+  return rows * cols * bits / (32 * 32);
+}
+
+/* The selector must name lanes that exist in a group of four. */
+static bool selector_fits(const sim_mma *s, const sim_opnd *o) {
+  uint32_t n_groups = s->k / s->group;
+  uint32_t lanes = s->a_bits >= 16 ? n_groups / 4 : 2 * ((n_groups + 7) / 8);
+  return o->kind == SIM_IMM && lanes > 0 && (uint64_t)o->imm < 4 / lanes;
+}
+
+static bool operands_fit(const sim_insn *in, const sim_mma *s) {
+  uint32_t want = 4 + 2 * s->sparse + (s->n_scales ? 4 : 0);
+  const sim_opnd *o = in->opnd;
+  if (in->n_opnds != want)
+    return false;
+  uint32_t d_bits = hd_sim_type(s->d)->bits;
+  uint32_t n_d = registers(s->m, s->n, d_bits), n_b = registers(s->k, s->n, s->b_bits);
+  return o[0].n == n_d && o[3].n == n_d && o[2].n == n_b &&
+         o[1].n == registers(s->m, hd_sim_a_columns(s), s->a_bits) &&
+         (!s->sparse || selector_fits(s, &o[5])) &&
+         (!s->n_scales || (o[want - 3].n == 2 && o[want - 1].n == 2));
+}
+
+heddle_status hd_sim_decode_mma(sim_decode *d, sim_insn *in) {
+  sim_mma *s = HD_NEW(d->arena, sim_mma);
+  in->mma = s;
+  in->exec = exec_mma;
+  in->lanesync = true;
+  in->n_dst = 1;
+  s->ordered = hd_sim_take(d, "sp::ordered_metadata");
+  s->sparse = s->ordered || hd_sim_take(d, "sp");
+  s->satfinite = hd_sim_take(d, "satfinite");
+  in->aligned = hd_sim_take(d, "aligned");
+  take_kind(d, s);
+  if (!hd_sim_take(d, "sync") || !hd_sim_take(d, "row") || !hd_sim_take(d, "col") ||
+      !hd_sim_parse_shape(d, s))
+    return HEDDLE_UNSUPPORTED;
+  hd_sim_take_types(d, in);
+  s->scale_type = hd_sim_take_type(d);
+  if (in->n_types != 4)
+    return HEDDLE_UNSUPPORTED;
+  s->d = in->type[0];
+  s->a = in->type[1];
+  s->b = in->type[2];
+  s->c = in->type[3];
+  if (s->c != s->d || !hd_sim_mma_finish(s) || s->m != 16 || s->n != 8 ||
+      (s->n_scales != 0) != (s->scale_type != SIM_T_NONE))
+    return HEDDLE_UNSUPPORTED;
+  return operands_fit(in, s) ? HEDDLE_OK : HEDDLE_INVALID;
+}

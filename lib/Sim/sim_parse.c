@@ -1,0 +1,789 @@
+/* Sim/sim_parse.c: PTX text to instructions with resolved operands; the families' decoders
+ * (sim_decode.c) then say what each one does. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Sim/sim_program.h"
+#include "Support/diag.h"
+
+typedef struct family {
+  const char *name;
+  uint32_t count, base; /* count 0: a single register of exactly that name */
+} family;
+
+typedef struct label {
+  const char *name;
+  uint32_t scope, insn;
+} label;
+
+typedef struct fixup {
+  const char *name;
+  uint32_t insn, slot, line; /* slot 0: target; else targets[slot - 1] */
+  uint32_t scope;
+} fixup;
+
+typedef struct table {
+  const char *name;
+  uint32_t *target;
+  uint32_t n;
+} table;
+
+typedef struct symbol {
+  const char *name;
+  uint32_t offset;
+} symbol;
+
+enum { MAX_SCOPES = 65536, MAX_SHARED = 1 << 18, MAX_REGS = 1 << 18, MAX_PARAMS = 256 };
+
+typedef struct parser {
+  heddle_context *ctx;
+  const char *file, *at, *end;
+  uint32_t line;
+  hd_arena *arena;
+  sim_program *program;
+  family *family;
+  uint32_t n_families, family_cap;
+  label *label;
+  uint32_t n_labels, label_cap;
+  fixup *fixup;
+  uint32_t n_fixups, fixup_cap;
+  table *table;
+  uint32_t n_tables, table_cap;
+  symbol *shared, *local;
+  uint32_t n_shared, shared_cap, n_local, local_cap, n_extern;
+  uint32_t *scope_parent, *scope_family; /* parent scope, families when it was opened */
+  uint32_t n_scopes, scope_cap, parent_cap, scope;
+  uint32_t insn_cap, param_cap, shared_end, dynamic_align, n_accesses;
+  bool placed; /* shared symbols have their offsets: the second look ignores them */
+} parser;
+
+static heddle_status fail(parser *p, const char *rule, const char *what, const char *got) {
+  return hd_error(p->ctx, HEDDLE_INVALID, (hd_loc){p->file, p->line, 1}, rule, "%s, got `%s`", what,
+                  got);
+}
+
+/* ---- characters ---- */
+
+static void skip_line(parser *p) {
+  while (p->at < p->end && *p->at != '\n')
+    p->at++;
+}
+
+static void skip_block_comment(parser *p) {
+  p->at += 2;
+  while (p->at < p->end && !(p->at[0] == '*' && p->at + 1 < p->end && p->at[1] == '/'))
+    p->line += *p->at++ == '\n';
+  p->at = p->at + 2 <= p->end ? p->at + 2 : p->end;
+}
+
+static void skip_space(parser *p) {
+  while (p->at < p->end) {
+    char c = *p->at;
+    if (c == '\n')
+      p->line++;
+    if (isspace((unsigned char)c))
+      p->at++;
+    else if (c == '/' && p->at + 1 < p->end && p->at[1] == '/')
+      skip_line(p);
+    else if (c == '/' && p->at + 1 < p->end && p->at[1] == '*')
+      skip_block_comment(p);
+    else
+      return;
+  }
+}
+
+static char peek(parser *p) {
+  skip_space(p);
+  return p->at < p->end ? *p->at : 0;
+}
+
+static bool accept(parser *p, char c) {
+  if (peek(p) != c)
+    return false;
+  p->at++;
+  return true;
+}
+
+static heddle_status expect(parser *p, char c) {
+  if (accept(p, c))
+    return HEDDLE_OK;
+  char want[32] = "expected `?`", got[2] = {peek(p), 0};
+  want[10] = c;
+  return fail(p, "ptx.syntax", want, got);
+}
+
+static bool is_word(char c) {
+  return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%' || c == '.';
+}
+
+/* A word: identifier, opcode with its modifiers (dots and ::), or number. NULL at none. */
+static const char *word(parser *p) {
+  skip_space(p);
+  const char *start = p->at;
+  while (p->at < p->end &&
+         (is_word(*p->at) || (p->at[0] == ':' && p->at + 1 < p->end && p->at[1] == ':'))) {
+    p->at += *p->at == ':' ? 2 : 1;
+  }
+  return p->at == start ? NULL : hd_arena_strndup(p->arena, start, (size_t)(p->at - start));
+}
+
+static void skip_braces(parser *p) {
+  int depth = 0;
+  do {
+    char c = peek(p);
+    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+    p->at += c != 0;
+  } while (depth > 0 && p->at < p->end);
+}
+
+static void skip_statement(parser *p) {
+  while (p->at < p->end && peek(p) != ';' && peek(p) != '{')
+    p->at++;
+  if (!accept(p, ';'))
+    skip_braces(p);
+}
+
+static int64_t number(const char *text, uint8_t *fp) {
+  *fp = 0;
+  if (text[0] == '0' && (text[1] == 'f' || text[1] == 'F')) {
+    *fp = 1;
+    return (int64_t)strtoull(text + 2, NULL, 16);
+  }
+  if (text[0] == '0' && (text[1] == 'd' || text[1] == 'D')) {
+    *fp = 2;
+    return (int64_t)strtoull(text + 2, NULL, 16);
+  }
+  if (strchr(text, '.')) {
+    *fp = 2;
+    return (int64_t)hd_sim_f64_bits(strtod(text, NULL));
+  }
+  if (text[0] == '0' && (text[1] == 'b' || text[1] == 'B'))
+    return (int64_t)strtoull(text + 2, NULL, 2);
+  return (int64_t)strtoull(text, NULL, 0);
+}
+
+/* ---- names ---- */
+
+static uint32_t find_register(const parser *p, const char *name) {
+  size_t digits = strlen(name);
+  while (digits > 0 && isdigit((unsigned char)name[digits - 1]))
+    digits--;
+  for (uint32_t i = p->n_families; i-- > 0;) {
+    const family *f = &p->family[i];
+    if (f->count == 0) {
+      if (strcmp(f->name, name) == 0)
+        return f->base;
+    } else if (strlen(f->name) == digits && strncmp(f->name, name, digits) == 0 && name[digits]) {
+      unsigned long index = strtoul(name + digits, NULL, 10);
+      if (index < f->count)
+        return f->base + (uint32_t)index;
+    }
+  }
+  return SIM_NO_REG;
+}
+
+static int find_sreg(const char *name) {
+  static const char *const names[] = {
+#define X(id, text) text,
+      SIM_SREGS(X)
+#undef X
+  };
+  for (int i = 0; i < SIM_N_SREGS; i++)
+    if (strcmp(names[i], name) == 0)
+      return i;
+  return -1;
+}
+
+static const symbol *find_symbol(const symbol *list, uint32_t n, const char *name) {
+  for (uint32_t i = n; i-- > 0;)
+    if (strcmp(list[i].name, name) == 0)
+      return &list[i];
+  return NULL;
+}
+
+static heddle_status name_operand(parser *p, const char *name, sim_opnd *o) {
+  uint32_t reg = find_register(p, name);
+  if (reg != SIM_NO_REG) {
+    *o = (sim_opnd){.kind = SIM_REG, .reg = reg};
+    return HEDDLE_OK;
+  }
+  if (strcmp(name, "_") == 0) {
+    o->kind = SIM_SINK;
+    return HEDDLE_OK;
+  }
+  if (strcmp(name, "WARP_SZ") == 0) {
+    *o = (sim_opnd){.kind = SIM_IMM, .imm = 32};
+    return HEDDLE_OK;
+  }
+  int sreg = find_sreg(name);
+  if (sreg >= 0) {
+    *o = (sim_opnd){.kind = SIM_SREG, .imm = sreg};
+    return HEDDLE_OK;
+  }
+  const symbol *s = find_symbol(p->shared, p->n_shared, name);
+  if (s) {
+    *o = (sim_opnd){.kind = SIM_SHARED, .imm = s->offset};
+    return HEDDLE_OK;
+  }
+  s = find_symbol(p->local, p->n_local, name);
+  if (s) {
+    *o = (sim_opnd){.kind = SIM_IMM, .imm = s->offset};
+    return HEDDLE_OK;
+  }
+  for (uint32_t i = 0; i < p->program->n_params; i++) {
+    if (strcmp(p->program->param[i].name, name) == 0) {
+      *o = (sim_opnd){.kind = SIM_IMM, .imm = p->program->param[i].offset};
+      return HEDDLE_OK;
+    }
+  }
+  return fail(p, "ptx.name", "expected a declared register, symbol or parameter", name);
+}
+
+static heddle_status operand(parser *p, sim_opnd *o);
+
+static heddle_status vector_operand(parser *p, sim_opnd *o) {
+  sim_opnd items[256];
+  uint32_t n = 0;
+  while (!accept(p, '}')) {
+    if (n == HD_COUNT(items))
+      return fail(p, "ptx.vector", "expected at most 256 elements", "more");
+    HD_TRY(operand(p, &items[n++]));
+    if (peek(p) != '}')
+      HD_TRY(expect(p, ','));
+  }
+  *o = (sim_opnd){.kind = SIM_VEC, .n = (uint16_t)n,
+                  .vec = hd_arena_copy(p->arena, items, sizeof *items * (n + 1))};
+  return HEDDLE_OK;
+}
+
+static heddle_status address_operand(parser *p, sim_opnd *o) {
+  sim_opnd base = {0}, extra = {0};
+  int64_t offset = 0;
+  HD_TRY(operand(p, &base));
+  while (peek(p) == '+' || peek(p) == '-') {
+    bool minus = *p->at++ == '-';
+    minus ^= accept(p, '-');
+    const char *text = word(p);
+    if (!text || !isdigit((unsigned char)text[0]))
+      return fail(p, "ptx.address", "expected a number after + or -", text ? text : "nothing");
+    uint8_t fp;
+    int64_t value = number(text, &fp);
+    offset += minus ? -value : value;
+  }
+  if (accept(p, ',')) {
+    HD_TRY(operand(p, &extra));
+    if (extra.kind != SIM_VEC)
+      return fail(p, "ptx.address", "expected {coordinates} in an address", "something else");
+  }
+  HD_TRY(expect(p, ']'));
+  sim_opnd *vec = HD_NEW_ARRAY(p->arena, sim_opnd, 1 + extra.n);
+  vec[0] = base;
+  for (uint32_t i = 0; i < extra.n; i++)
+    vec[1 + i] = extra.vec[i];
+  *o = (sim_opnd){.kind = SIM_ADDR, .imm = offset, .n = (uint16_t)(1 + extra.n), .vec = vec};
+  return HEDDLE_OK;
+}
+
+static heddle_status operand(parser *p, sim_opnd *o) {
+  if (accept(p, '{'))
+    return vector_operand(p, o);
+  if (accept(p, '['))
+    return address_operand(p, o);
+  bool invert = accept(p, '!'), minus = !invert && accept(p, '-');
+  const char *text = word(p);
+  if (!text) {
+    char got[2] = {peek(p), 0};
+    return fail(p, "ptx.syntax", "expected an operand", got);
+  }
+  if (!isdigit((unsigned char)text[0])) {
+    HD_TRY(name_operand(p, text, o));
+    o->neg = invert || minus;
+    return HEDDLE_OK;
+  }
+  uint8_t fp;
+  int64_t value = number(text, &fp);
+  if (minus)
+    value = fp == 2 ? (int64_t)((uint64_t)value ^ 1ull << 63)
+                    : fp == 1 ? value ^ 0x80000000ll : (int64_t)(0 - (uint64_t)value);
+  *o = (sim_opnd){.kind = SIM_IMM, .fp = fp, .imm = value};
+  return HEDDLE_OK;
+}
+
+/* ---- declarations ---- */
+
+static heddle_status reg_directive(parser *p) {
+  word(p); /* the type: every register holds 64 bits */
+  do {
+    const char *name = word(p);
+    if (!name)
+      return fail(p, "ptx.reg", "expected a register name", "nothing");
+    family f = {.name = name, .base = p->program->n_regs};
+    if (accept(p, '<')) {
+      const char *count = word(p);
+      f.count = count ? (uint32_t)strtoul(count, NULL, 10) : 0;
+      if (f.count == 0 || f.count > MAX_REGS)
+        return fail(p, "ptx.reg", "expected a count of registers", count ? count : "nothing");
+      HD_TRY(expect(p, '>'));
+    }
+    p->program->n_regs += f.count ? f.count : 1;
+    if (p->program->n_regs > MAX_REGS)
+      return fail(p, "ptx.reg", "expected at most 262144 registers", name);
+    HD_PUSH(p->family, p->n_families, p->family_cap, f);
+  } while (accept(p, ','));
+  return expect(p, ';');
+}
+
+/* `.align A .type NAME[BYTES]`: returns what is needed to place it. */
+static heddle_status variable(parser *p, uint32_t *align, const char **name, uint32_t *n_bytes,
+                              bool *open) {
+  const char *text = word(p);
+  uint32_t element = 1;
+  *align = 0;
+  for (; text && text[0] == '.'; text = word(p)) {
+    if (strcmp(text, ".align") == 0) {
+      const char *value = word(p);
+      *align = value ? (uint32_t)strtoul(value, NULL, 10) : 0;
+    } else if (hd_sim_type_find(text + 1)) {
+      element = hd_sim_type(hd_sim_type_find(text + 1))->bits / 8;
+    }
+  }
+  if (*align == 0)
+    *align = element ? element : 1;
+  if (!text || (*align & (*align - 1)) || *align > 65536)
+    return fail(p, "ptx.variable", "expected a name and a power-of-two alignment",
+                text ? text : "nothing");
+  *name = text;
+  *n_bytes = element;
+  *open = false;
+  if (accept(p, '[')) {
+    const char *count = word(p);
+    *open = count == NULL;
+    unsigned long n = count ? strtoul(count, NULL, 0) : 0;
+    if (n > MAX_SHARED)
+      return fail(p, "ptx.variable", "expected at most 262144 elements", count);
+    *n_bytes = (uint32_t)n * element;
+    HD_TRY(expect(p, ']'));
+  }
+  return HEDDLE_OK;
+}
+
+static uint32_t align_up(uint32_t x, uint32_t to) { return (x + to - 1) & ~(to - 1); }
+
+static heddle_status shared_directive(parser *p, bool is_extern) {
+  uint32_t align, n_bytes;
+  const char *name;
+  bool open;
+  if (p->placed) {
+    skip_statement(p);
+    return HEDDLE_OK;
+  }
+  HD_TRY(variable(p, &align, &name, &n_bytes, &open));
+  symbol s = {name, align_up(p->shared_end, align)};
+  if (open || is_extern) {
+    s.offset = SIM_NO_REG; /* placed after the static ones */
+    p->n_extern++;
+    p->dynamic_align = p->dynamic_align > align ? p->dynamic_align : align;
+  } else {
+    p->shared_end = s.offset + n_bytes;
+    if (p->shared_end > MAX_SHARED)
+      return fail(p, "ptx.shared", "expected at most 262144 bytes of shared memory", name);
+  }
+  HD_PUSH(p->shared, p->n_shared, p->shared_cap, s);
+  return expect(p, ';');
+}
+
+static heddle_status local_directive(parser *p) {
+  uint32_t align, n_bytes;
+  const char *name;
+  bool open;
+  HD_TRY(variable(p, &align, &name, &n_bytes, &open));
+  symbol s = {name, align_up(p->program->local_bytes, align)};
+  p->program->local_bytes = s.offset + n_bytes;
+  if (p->program->local_bytes > 65536)
+    return fail(p, "ptx.local", "expected at most 65536 bytes of local memory", name);
+  HD_PUSH(p->local, p->n_local, p->local_cap, s);
+  return expect(p, ';');
+}
+
+static heddle_status params(parser *p) {
+  sim_program *g = p->program;
+  HD_TRY(expect(p, '('));
+  if (accept(p, ')'))
+    return HEDDLE_OK;
+  do {
+    const char *first = word(p);
+    if (!first || strcmp(first, ".param") != 0)
+      return fail(p, "ptx.param", "expected .param", first ? first : "nothing");
+    uint32_t align = 0, size = 0;
+    const char *text;
+    for (text = word(p); text && text[0] == '.'; text = word(p)) {
+      if (strcmp(text, ".align") == 0) {
+        const char *value = word(p);
+        uint32_t a = value ? (uint32_t)strtoul(value, NULL, 10) : 1;
+        align = align ? align : a; /* the second one speaks of the pointee */
+      } else if (hd_sim_type_find(text + 1)) {
+        size = hd_sim_type(hd_sim_type_find(text + 1))->bits / 8;
+      } else if (strcmp(text, ".ptr") == 0) {
+        align = align ? align : size;
+      }
+    }
+    if (!text || !size)
+      return fail(p, "ptx.param", "expected a type and a name", text ? text : "nothing");
+    align = align ? align : size;
+    if (accept(p, '[')) {
+      const char *count = word(p);
+      size *= count ? (uint32_t)strtoul(count, NULL, 10) : 0;
+      HD_TRY(expect(p, ']'));
+    }
+    if (size > 4096 || align > 4096 || (align & (align - 1)) || g->n_params == MAX_PARAMS)
+      return fail(p, "ptx.param", "expected at most 256 parameters of at most 4096 bytes", text);
+    sim_param param = {text, align_up(g->param_bytes, align), size};
+    g->param_bytes = param.offset + size;
+    HD_PUSH(g->param, g->n_params, p->param_cap, param);
+  } while (accept(p, ','));
+  return expect(p, ')');
+}
+
+/* ---- statements ---- */
+
+static void open_scope(parser *p) {
+  uint32_t parent = p->scope;
+  p->scope = p->n_scopes;
+  HD_PUSH(p->scope_parent, p->n_scopes, p->parent_cap, parent);
+  p->scope_family = hd_xrealloc(p->scope_family, sizeof *p->scope_family * (p->n_scopes + 1));
+  p->scope_family[p->scope] = p->n_families;
+}
+
+static void close_scope(parser *p) {
+  p->n_families = p->scope_family[p->scope];
+  p->scope = p->scope_parent[p->scope];
+}
+
+static void split_opcode(parser *p, const char *opcode, sim_decode *d) {
+  char *copy = hd_arena_strdup(p->arena, opcode);
+  for (char *at = copy; at && d->n_mods < SIM_MAX_MODS;) {
+    char *dot = strchr(at, '.');
+    if (dot)
+      *dot++ = 0;
+    d->mod[d->n_mods++] = at;
+    at = dot;
+  }
+}
+
+static void want_label(parser *p, const char *name, uint32_t slot) {
+  fixup f = {name, p->program->n_insns, slot, p->line, p->scope};
+  HD_PUSH(p->fixup, p->n_fixups, p->fixup_cap, f);
+}
+
+static heddle_status operands(parser *p, sim_insn *in) {
+  sim_opnd list[SIM_MAX_OPNDS];
+  bool branch = strncmp(in->text, "bra", 3) == 0, indexed = strncmp(in->text, "brx", 3) == 0;
+  while (!accept(p, ';')) {
+    if (in->n_opnds == SIM_MAX_OPNDS)
+      return fail(p, "ptx.syntax", "expected at most 12 operands", in->text);
+    if (branch || (indexed && in->n_opnds == 1)) {
+      const char *name = word(p);
+      if (!name)
+        return fail(p, "ptx.branch", "expected a label", in->text);
+      want_label(p, name, indexed ? SIM_NO_REG : 0);
+      HD_TRY(expect(p, ';'));
+      break;
+    }
+    HD_TRY(operand(p, &list[in->n_opnds]));
+    in->n_opnds++;
+    if (accept(p, '|')) {
+      if (in->n_opnds != 1)
+        return fail(p, "ptx.syntax", "expected d|p first", in->text);
+      HD_TRY(operand(p, &in->dst2));
+    }
+    if (peek(p) != ';')
+      HD_TRY(expect(p, ','));
+  }
+  in->opnd = hd_arena_copy(p->arena, list, sizeof *list * (in->n_opnds + 1u));
+  return HEDDLE_OK;
+}
+
+static heddle_status instruction(parser *p, const char *opcode, sim_insn *in) {
+  in->text = opcode;
+  in->line = p->line;
+  in->site = p->program->n_insns;
+  HD_TRY(operands(p, in));
+  sim_decode d = {.ctx = p->ctx, .program = p->program, .arena = p->arena};
+  split_opcode(p, opcode, &d);
+  HD_TRY(hd_sim_decode(&d, in));
+  in->order = in->accesses ? ++p->n_accesses : 0;
+  HD_PUSH(p->program->insn, p->program->n_insns, p->insn_cap, *in);
+  return HEDDLE_OK;
+}
+
+static heddle_status predicated(parser *p) {
+  sim_insn in = {.pred_neg = accept(p, '!')};
+  const char *name = word(p);
+  in.pred = name ? find_register(p, name) : SIM_NO_REG;
+  if (in.pred == SIM_NO_REG)
+    return fail(p, "ptx.name", "expected a declared predicate after @", name ? name : "nothing");
+  const char *opcode = word(p);
+  if (!opcode)
+    return fail(p, "ptx.syntax", "expected an instruction after its predicate", "nothing");
+  return instruction(p, opcode, &in);
+}
+
+static heddle_status branch_targets(parser *p, const char *name) {
+  table t = {.name = name};
+  uint32_t cap = 0;
+  do {
+    const char *target = word(p);
+    if (!target || t.n == 4096)
+      return fail(p, "ptx.branchtargets", "expected labels", target ? target : "nothing");
+    /* Resolved at the end: the slot is a running number of table entries. */
+    fixup f = {target, SIM_NO_REG, p->n_tables * 4096u + t.n, p->line, p->scope};
+    HD_PUSH(p->fixup, p->n_fixups, p->fixup_cap, f);
+    HD_PUSH(t.target, t.n, cap, 0u);
+  } while (accept(p, ','));
+  HD_PUSH(p->table, p->n_tables, p->table_cap, t);
+  return expect(p, ';');
+}
+
+static heddle_status body_directive(parser *p, const char *name) {
+  if (strcmp(name, ".reg") == 0)
+    return reg_directive(p);
+  if (strcmp(name, ".shared") == 0)
+    return shared_directive(p, false);
+  if (strcmp(name, ".local") == 0)
+    return local_directive(p);
+  if (strcmp(name, ".loc") == 0 || strcmp(name, ".file") == 0) {
+    skip_line(p);
+    return HEDDLE_OK;
+  }
+  if (strcmp(name, ".pragma") == 0) {
+    skip_statement(p);
+    return HEDDLE_OK;
+  }
+  return hd_error(p->ctx, HEDDLE_UNSUPPORTED, (hd_loc){p->file, p->line, 1}, "ptx.directive",
+                  "directive %s in a body is not simulated; known are .reg .shared .local .loc "
+                  ".pragma", name);
+}
+
+static heddle_status labelled(parser *p, const char *name) {
+  const char *mark = p->at;
+  uint32_t line = p->line;
+  const char *next = peek(p) == '.' ? word(p) : NULL;
+  if (next && strcmp(next, ".branchtargets") == 0)
+    return branch_targets(p, name);
+  p->at = mark;
+  p->line = line;
+  label l = {name, p->scope, p->program->n_insns};
+  HD_PUSH(p->label, p->n_labels, p->label_cap, l);
+  return HEDDLE_OK;
+}
+
+static heddle_status statement(parser *p) {
+  if (accept(p, '{')) {
+    if (p->n_scopes == MAX_SCOPES)
+      return fail(p, "ptx.scope", "expected at most 65536 scopes", "more");
+    open_scope(p);
+    return HEDDLE_OK;
+  }
+  if (accept(p, '@'))
+    return predicated(p);
+  const char *text = word(p);
+  if (!text) {
+    char got[2] = {peek(p), 0};
+    return fail(p, "ptx.syntax", "expected a statement", got);
+  }
+  if (text[0] == '.')
+    return body_directive(p, text);
+  if (accept(p, ':'))
+    return labelled(p, text);
+  sim_insn in = {.pred = SIM_NO_REG};
+  return instruction(p, text, &in);
+}
+
+/* A label seen from a scope: the innermost one that declares it. */
+static const label *find_label(const parser *p, const char *name, uint32_t scope) {
+  for (;; scope = p->scope_parent[scope]) {
+    for (uint32_t i = 0; i < p->n_labels; i++)
+      if (p->label[i].scope == scope && strcmp(p->label[i].name, name) == 0)
+        return &p->label[i];
+    if (scope == 0)
+      return NULL;
+  }
+}
+
+static heddle_status resolve_one(parser *p, const fixup *f) {
+  p->line = f->line;
+  if (f->slot == SIM_NO_REG) {
+    for (uint32_t i = 0; i < p->n_tables; i++) {
+      if (strcmp(p->table[i].name, f->name) == 0) {
+        p->program->insn[f->insn].targets =
+            hd_arena_copy(p->arena, p->table[i].target, sizeof(uint32_t) * p->table[i].n);
+        p->program->insn[f->insn].target = p->table[i].n;
+        return HEDDLE_OK;
+      }
+    }
+    return fail(p, "ptx.branchtargets", "expected a table of branch targets", f->name);
+  }
+  const label *l = find_label(p, f->name, f->scope);
+  if (!l)
+    return fail(p, "ptx.label", "expected a label in scope", f->name);
+  if (f->insn == SIM_NO_REG)
+    p->table[f->slot / 4096].target[f->slot % 4096] = l->insn;
+  else
+    p->program->insn[f->insn].target = l->insn;
+  return HEDDLE_OK;
+}
+
+/* Table entries first: a brx copies its table. */
+static heddle_status resolve(parser *p) {
+  for (int tables = 1; tables >= 0; tables--)
+    for (uint32_t i = 0; i < p->n_fixups; i++)
+      if ((p->fixup[i].insn == SIM_NO_REG) == (tables == 1))
+        HD_TRY(resolve_one(p, &p->fixup[i]));
+  return HEDDLE_OK;
+}
+
+static heddle_status body(parser *p) {
+  HD_TRY(expect(p, '{'));
+  p->scope = 0;
+  p->n_scopes = 0;
+  open_scope(p);
+  p->scope_parent[0] = 0;
+  uint32_t depth = 1;
+  while (depth > 0) {
+    char c = peek(p);
+    if (c == 0)
+      return fail(p, "ptx.syntax", "expected } before the end of the text", "the end");
+    if (c == '}') {
+      p->at++;
+      depth--;
+      if (depth > 0)
+        close_scope(p);
+      continue;
+    }
+    depth += c == '{';
+    HD_TRY(statement(p));
+  }
+  return resolve(p);
+}
+
+/* Dynamic shared memory starts right after the static part, at the declared alignment. */
+static void place_dynamic(parser *p) {
+  uint32_t align = p->dynamic_align ? p->dynamic_align : 16;
+  uint32_t at = align_up(p->shared_end, align);
+  p->program->static_shared = p->shared_end;
+  p->program->dynamic_shared_at = at;
+  for (uint32_t i = 0; i < p->n_shared; i++)
+    if (p->shared[i].offset == SIM_NO_REG)
+      p->shared[i].offset = at;
+}
+
+static heddle_status entry_directive(parser *p, const char *entry, bool *found) {
+  const char *name = word(p);
+  if (!name)
+    return fail(p, "ptx.entry", "expected the entry's name", "nothing");
+  if (strcmp(name, entry) != 0) {
+    skip_statement(p);
+    return HEDDLE_OK;
+  }
+  *found = true;
+  HD_TRY(params(p));
+  while (p->at < p->end && peek(p) != '{')
+    p->at++; /* .maxntid and the like: the plan says what is launched */
+  return body(p);
+}
+
+static heddle_status module(parser *p, const char *entry, bool *found) {
+  bool is_extern = false;
+  while (peek(p)) {
+    const char *text = word(p);
+    if (!text)
+      return fail(p, "ptx.syntax", "expected a directive", (char[]){*p->at, 0});
+    if (strcmp(text, ".extern") == 0) {
+      is_extern = true;
+      continue;
+    }
+    if (strcmp(text, ".visible") == 0 || strcmp(text, ".weak") == 0)
+      continue;
+    if (strcmp(text, ".entry") == 0) {
+      HD_TRY(entry_directive(p, entry, found));
+    } else if (strcmp(text, ".shared") == 0) {
+      HD_TRY(shared_directive(p, is_extern));
+    } else if (strcmp(text, ".version") == 0 || strcmp(text, ".target") == 0 ||
+               strcmp(text, ".address_size") == 0 || strcmp(text, ".file") == 0) {
+      skip_line(p);
+    } else {
+      skip_statement(p);
+    }
+    is_extern = false;
+  }
+  return HEDDLE_OK;
+}
+
+/* Shared symbols of the whole text are placed before operands are read: a light first look that
+ * only reads `.shared` declarations. */
+static heddle_status place_shared(parser *p) {
+  bool is_extern = false;
+  while (peek(p)) {
+    const char *text = word(p);
+    if (!text) {
+      p->at++;
+      is_extern = false;
+      continue;
+    }
+    if (strcmp(text, ".shared") == 0)
+      HD_TRY(shared_directive(p, is_extern));
+    is_extern = strcmp(text, ".extern") == 0 || (is_extern && strcmp(text, ".visible") == 0);
+  }
+  place_dynamic(p);
+  return HEDDLE_OK;
+}
+
+static void free_parser(parser *p) {
+  for (uint32_t i = 0; i < p->n_tables; i++)
+    free(p->table[i].target);
+  free(p->family);
+  free(p->label);
+  free(p->fixup);
+  free(p->table);
+  free(p->shared);
+  free(p->local);
+  free(p->scope_parent);
+  free(p->scope_family);
+}
+
+/* Moves what grew by HD_PUSH into the arena. */
+static void settle(parser *p) {
+  sim_program *g = p->program;
+  sim_insn *insn = g->insn;
+  sim_param *param = g->param;
+  g->insn = hd_arena_copy(p->arena, insn, sizeof *insn * (g->n_insns + 1u));
+  g->param = hd_arena_copy(p->arena, param, sizeof *param * (g->n_params + 1u));
+  free(insn);
+  free(param);
+}
+
+heddle_status hd_sim_parse(heddle_context *ctx, const char *file, const char *text, size_t n_bytes,
+                           const char *entry, uint32_t shared_base, hd_arena *arena,
+                           sim_program *program) {
+  *program = (sim_program){.file = file, .shared_shift = 2, .global_shift = 2};
+  parser p = {.ctx = ctx, .file = file, .at = text, .end = text + n_bytes, .line = 1,
+              .arena = arena, .program = program, .shared_end = shared_base};
+  heddle_status status = place_shared(&p);
+  if (status == HEDDLE_OK) {
+    bool found = false;
+    p.at = text;
+    p.line = 1;
+    p.placed = true;
+    status = module(&p, entry, &found);
+    if (status == HEDDLE_OK && !found)
+      status = fail(&p, "ptx.entry", "expected an entry of the manifest's name", entry);
+  }
+  HD_PUSH(program->insn, program->n_insns, p.insn_cap, (sim_insn){0});
+  program->n_insns--;
+  HD_PUSH(program->param, program->n_params, p.param_cap, (sim_param){0});
+  program->n_params--;
+  settle(&p);
+  free_parser(&p);
+  return status;
+}

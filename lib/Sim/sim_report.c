@@ -1,0 +1,109 @@
+/* Sim/sim_report.c: findings, and names for what makes accesses. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "Sim/sim_machine.h"
+#include "Support/strbuf.h"
+
+const char *hd_sim_mode_name(hd_sim_mode mode) {
+  return mode == HD_SIM_LATE ? "late" : mode == HD_SIM_EARLY ? "early" : "random";
+}
+
+heddle_status hd_sim_mode_parse(const char *name, hd_sim_mode *mode) {
+  for (int i = HD_SIM_LATE; i <= HD_SIM_RANDOM; i++) {
+    if (strcmp(name, hd_sim_mode_name((hd_sim_mode)i)) == 0) {
+      *mode = (hd_sim_mode)i;
+      return HEDDLE_OK;
+    }
+  }
+  return HEDDLE_NOT_FOUND;
+}
+
+/* splitmix64 */
+uint64_t hd_sim_random(sim_machine *m) {
+  uint64_t z = m->random += 0x9e3779b97f4a7c15ull;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  return z ^ z >> 31;
+}
+
+const char *hd_sim_agent_name(const sim_machine *m, sim_agent agent, char out[96]) {
+  uint32_t cta = agent >> SIM_AGENT_SHIFT, local = agent & ((1u << SIM_AGENT_SHIFT) - 1);
+  const char *what = NULL;
+  uint32_t index = local;
+  if (agent == SIM_NO_AGENT)
+    return "the launch";
+  if (local >= m->agent_grid)
+    return "the previous grid";
+  if (local >= m->agent_mbarrier) {
+    index -= m->agent_mbarrier;
+    what = "copy signalling mbarrier";
+  } else if (local >= m->agent_wgmma) {
+    index -= m->agent_wgmma;
+    what = "wgmma of warpgroup";
+  }
+  if (what) {
+    snprintf(out, 96, "%s %u of cta %u", what, index, cta);
+    return out;
+  }
+  uint32_t n = m->n_threads;
+  const char *kind = "";
+  if (m->agent_cp && local >= m->agent_cp && local < m->agent_cp + n) {
+    kind = "cp.async of ";
+    index -= m->agent_cp;
+  } else if (m->agent_bulk_read && local >= m->agent_bulk_read) {
+    kind = "bulk store of ";
+    index = (local - m->agent_bulk_read) % n;
+  }
+  snprintf(out, 96, "%scta %u warp %u lane %u", kind, cta, index / 32, index % 32);
+  return out;
+}
+
+static bool seen(const sim_machine *m, const char *rule, uint32_t line, uint32_t other) {
+  for (uint32_t i = 0; i < m->n_findings; i++) {
+    const hd_sim_finding *f = &m->finding[i];
+    if (f->line == line && f->other_line == other && strcmp(f->rule, rule) == 0)
+      return true;
+  }
+  return false;
+}
+
+static void record(sim_machine *m, const char *rule, const sim_warp *warp, uint32_t lane,
+                   const sim_insn *insn, uint32_t other, const char *format, va_list args) {
+  uint32_t line = insn ? insn->line : 0;
+  if (seen(m, rule, line, other))
+    return;
+  hd_strbuf text = {0};
+  char what[2048];
+  vsnprintf(what, sizeof what, format, args);
+  if (warp)
+    hd_strbuf_printf(&text, "cta %u warp %u lane %u: ", warp->cta->index, warp->index, lane);
+  if (insn)
+    hd_strbuf_printf(&text, "`%s`: ", insn->text);
+  hd_strbuf_add(&text, what);
+  hd_sim_finding f = {rule, hd_arena_strdup(m->arena, hd_strbuf_text(&text)), line, other};
+  hd_strbuf_free(&text);
+  HD_PUSH(m->finding, m->n_findings, m->finding_cap, f);
+  if (m->n_findings >= m->options.max_findings)
+    m->stop = true;
+}
+
+sim_step hd_sim_find(sim_machine *m, const char *rule, const sim_warp *warp, uint32_t lane,
+                     const sim_insn *insn, const sim_insn *other, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  record(m, rule, warp, lane, insn, other ? other->line : 0, format, args);
+  va_end(args);
+  return m->stop ? SIM_STOP : SIM_NEXT;
+}
+
+sim_step hd_sim_fault(sim_machine *m, const char *rule, const sim_warp *warp, uint32_t lane,
+                      const sim_insn *insn, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  record(m, rule, warp, lane, insn, 0, format, args);
+  va_end(args);
+  m->stop = true;
+  return SIM_STOP;
+}

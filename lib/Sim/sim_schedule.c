@@ -1,0 +1,361 @@
+/* Sim/sim_schedule.c: which warp runs, which lanes of it, and when asynchronous work completes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Sim/sim_machine.h"
+#include "Support/strbuf.h"
+
+enum { MAX_ROUNDS = 4 }; /* of try_wait answering `no` without any progress: then it is a deadlock */
+
+void hd_sim_block(sim_warp *w, sim_wait_kind wait, uint64_t address, uint32_t detail) {
+  sim_group *g = &w->group[w->current];
+  g->wait = wait;
+  g->address = address;
+  g->detail = detail;
+  g->stamp = w->machine->progress;
+}
+
+/* ---- one instruction ---- */
+
+static uint32_t active_lanes(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  if (in->pred == SIM_NO_REG)
+    return mask;
+  uint32_t on = 0;
+  const uint64_t *p = &w->reg[(size_t)in->pred * 32];
+  SIM_LANES(l, mask) on |= (uint32_t)((p[l] & 1) != in->pred_neg) << l;
+  return on;
+}
+
+static uint32_t undefined_sources(sim_warp *w, const sim_insn *in) {
+  uint32_t lanes = 0;
+  if (in->selects) {
+    uint64_t buf[32];
+    const uint64_t *p = hd_sim_read(w, &in->opnd[3], buf);
+    uint32_t first = 0;
+    for (uint32_t l = 0; l < 32; l++)
+      first |= (uint32_t)(p[l] & 1) << l;
+    return hd_sim_undefined(w, &in->opnd[3]) | (hd_sim_undefined(w, &in->opnd[1]) & first) |
+           (hd_sim_undefined(w, &in->opnd[2]) & ~first);
+  }
+  for (uint32_t i = in->n_dst; i < in->n_opnds; i++)
+    lanes |= hd_sim_undefined(w, &in->opnd[i]);
+  return lanes;
+}
+
+static sim_step touch_all(sim_warp *w, const sim_insn *in) {
+  for (uint32_t i = 0; i < in->n_opnds; i++)
+    if (hd_sim_touch(w, in, &in->opnd[i]) == SIM_STOP)
+      return SIM_STOP;
+  return in->dst2.kind == SIM_REG ? hd_sim_touch(w, in, &in->dst2) : SIM_NEXT;
+}
+
+static sim_step complain_undefined(sim_warp *w, const sim_insn *in, uint32_t lanes,
+                                   const char *what) {
+  if (!lanes || (w->machine->options.off & HD_SIM_NO_UNDEFINED))
+    return SIM_NEXT;
+  return hd_sim_find(w->machine, "undefined", w, (uint32_t)__builtin_ctz(lanes), in, NULL,
+                     "%s has no value", what);
+}
+
+/* Registers around the instruction itself: poison, definedness. */
+static sim_step execute(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  if (in->lanesync)
+    hd_sim_lanesync(w, mask);
+  if (in->owns_registers)
+    return in->exec(w, in, mask);
+  if (touch_all(w, in) == SIM_STOP)
+    return SIM_STOP;
+  uint32_t undefined = undefined_sources(w, in) & mask;
+  if (!in->pure && complain_undefined(w, in, undefined, "a source register") == SIM_STOP)
+    return SIM_STOP;
+  sim_step step = in->exec(w, in, mask);
+  if (step != SIM_NEXT || w->reg == NULL)
+    return step;
+  for (uint32_t i = 0; i < in->n_dst; i++)
+    hd_sim_define(w, &in->opnd[i], mask, in->pure ? undefined : 0);
+  hd_sim_define(w, &in->dst2, mask, in->pure ? undefined : 0);
+  return step;
+}
+
+static void trace(const sim_warp *w, const sim_insn *in, uint32_t mask) {
+  char line[256];
+  const sim_machine *m = w->machine;
+  if (!m->options.trace)
+    return;
+  snprintf(line, sizeof line, "cta %u warp %u lanes %08x line %u %s", w->cta->index, w->index,
+           mask, in->line, in->text);
+  m->options.trace(m->options.user, line);
+}
+
+/* Aligned instructions need the whole warp: true when they have it. */
+static bool is_whole(sim_warp *w, const sim_insn *in, uint32_t mask, sim_step *step) {
+  uint32_t live = w->lanes & ~w->exited;
+  sim_group *g = &w->group[w->current];
+  if (mask == live)
+    return true;
+  if (g->mask != live) {
+    hd_sim_block(w, SIM_WAIT_LANES, 0, live & ~g->mask);
+    *step = SIM_WAIT;
+  } else {
+    *step = hd_sim_fault(w->machine, "aligned", w, (uint32_t)__builtin_ctz(live & ~mask), in,
+                         "executed by lanes 0x%08x of 0x%08x only", mask, live);
+  }
+  return false;
+}
+
+static sim_step step_group(sim_warp *w) {
+  sim_machine *m = w->machine;
+  sim_group *g = &w->group[w->current];
+  if (g->pc >= m->program->n_insns)
+    return hd_sim_exit(w, &m->program->insn[m->program->n_insns - 1], g->mask);
+  const sim_insn *in = &m->program->insn[g->pc];
+  sim_step step = SIM_NEXT;
+  if (in->pred != SIM_NO_REG) {
+    w->touched[in->pred] = w->fence_epoch;
+    if (complain_undefined(w, in, w->undefined[in->pred] & g->mask, "the predicate") == SIM_STOP)
+      return SIM_STOP;
+  }
+  uint32_t mask = active_lanes(w, in, g->mask);
+  if (mask && (!in->aligned || is_whole(w, in, mask, &step))) {
+    trace(w, in, mask);
+    step = execute(w, in, mask);
+    m->report->n_instructions++;
+    w->steps++;
+  }
+  g = &w->group[w->current];
+  if (step == SIM_NEXT)
+    g->pc++;
+  if (step != SIM_WAIT) {
+    g->wait = SIM_WAIT_NONE;
+    g->entered = false;
+  }
+  return step;
+}
+
+/* ---- groups of a warp ---- */
+
+static bool can_run(const sim_machine *m, const sim_group *g) {
+  return g->mask && (g->wait == SIM_WAIT_NONE || g->stamp != m->progress || g->give_up);
+}
+
+static bool counted(const sim_group *g) { return g->entered && g->wait == SIM_WAIT_BARRIER; }
+
+/* Groups that meet become one again. */
+static void merge_groups(sim_warp *w) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < w->n_groups; i++) {
+    sim_group *g = &w->group[i];
+    bool merged = g->mask == 0;
+    for (uint32_t j = 0; j < n && !merged; j++) {
+      sim_group *into = &w->group[j];
+      if (into->pc == g->pc && !counted(g) && !counted(into)) {
+        into->mask |= g->mask;
+        into->wait = SIM_WAIT_NONE;
+        into->entered = false;
+        into->give_up = false;
+        merged = true;
+      }
+    }
+    if (!merged)
+      w->group[n++] = *g;
+  }
+  w->n_groups = n;
+}
+
+/* The lanes that are furthest behind run first: they catch up and the warp is whole again. */
+static bool choose_group(sim_warp *w) {
+  bool found = false;
+  for (uint32_t i = 0; i < w->n_groups; i++) {
+    const sim_group *g = &w->group[i];
+    if (can_run(w->machine, g) && (!found || g->pc < w->group[w->current].pc)) {
+      w->current = i;
+      found = true;
+    }
+  }
+  return found;
+}
+
+static void run_warp(sim_warp *w, uint32_t quantum) {
+  sim_machine *m = w->machine;
+  while (quantum-- && !m->stop && choose_group(w)) {
+    if (step_group(w) == SIM_STOP && !m->stop)
+      m->stop = true;
+    if (w->n_groups > 1 || w->group[0].mask == 0)
+      merge_groups(w);
+  }
+}
+
+/* ---- asynchronous work ---- */
+
+static uint32_t ready_queues(sim_machine *m, sim_wgmma **queue, uint32_t max) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < m->n_ctas; i++) {
+    sim_cta *cta = m->cta[i];
+    for (uint32_t j = 0; cta && !cta->done && j < m->n_warpgroups && n < max; j++)
+      if (hd_sim_wgmma_ready(&cta->wgmma[j]))
+        queue[n++] = &cta->wgmma[j];
+  }
+  return n;
+}
+
+/* Completes one operation; false: none can. */
+static bool complete_one(sim_machine *m) {
+  sim_wgmma *queue[64];
+  uint32_t n = ready_queues(m, queue, 64), all = n + m->n_pending;
+  if (all == 0)
+    return false;
+  uint32_t first = (uint32_t)(hd_sim_random(m) % all);
+  for (uint32_t i = 0; i < all; i++) {
+    uint32_t pick = (first + i) % all;
+    sim_step step = SIM_NEXT;
+    if (pick < n) {
+      hd_sim_wgmma_step(m, queue[pick], &step);
+    } else {
+      step = hd_sim_async_run(m, pick - n);
+      if (step == SIM_WAIT)
+        continue;
+    }
+    m->stop |= step == SIM_STOP;
+    return true;
+  }
+  return false;
+}
+
+/* ---- deadlock ---- */
+
+static void describe_mbarrier(hd_strbuf *out, const sim_cta *cta, const sim_group *g) {
+  const sim_mbarrier *b = hd_sim_mbarrier_at((sim_cta *)cta, (uint32_t)g->address);
+  hd_strbuf_printf(out, "the mbarrier at shared byte %u", (uint32_t)g->address);
+  if (b)
+    hd_strbuf_printf(out, " (phase %u: %u of %u arrivals and %lld bytes missing)", b->phase,
+                     b->pending, b->count, (long long)b->tx);
+}
+
+static void describe_wait(hd_strbuf *out, const sim_warp *w, const sim_group *g) {
+  switch (g->wait) {
+  case SIM_WAIT_MBARRIER: describe_mbarrier(out, w->cta, g); break;
+  case SIM_WAIT_BARRIER:
+    hd_strbuf_printf(out, "barrier %u (%u of %u threads came)", (uint32_t)g->address,
+                     w->cta->barrier[g->address].arrived, w->cta->barrier[g->address].expected);
+    break;
+  case SIM_WAIT_CLUSTER: hd_strbuf_add(out, "the cluster barrier"); break;
+  case SIM_WAIT_WGMMA: hd_strbuf_printf(out, "wgmma group %u", g->detail); break;
+  case SIM_WAIT_CP_ASYNC: hd_strbuf_add(out, "its cp.async"); break;
+  case SIM_WAIT_BULK: hd_strbuf_add(out, "its bulk stores"); break;
+  case SIM_WAIT_LANES: hd_strbuf_printf(out, "lanes 0x%08x of its warp", g->detail); break;
+  default: hd_strbuf_add(out, "a value in memory"); break;
+  }
+}
+
+static void report_deadlock(sim_machine *m, const char *rule, const char *what) {
+  hd_strbuf text = {0};
+  const sim_warp *first = NULL;
+  const sim_insn *at = NULL;
+  uint32_t n = 0;
+  hd_strbuf_add(&text, what);
+  for (uint32_t i = 0; i < m->n_ctas; i++) {
+    const sim_cta *cta = m->cta[i];
+    for (uint32_t j = 0; cta && !cta->done && j < cta->n_warps; j++) {
+      const sim_warp *w = &cta->warp[j];
+      for (uint32_t k = 0; k < w->n_groups; k++) {
+        const sim_group *g = &w->group[k];
+        if (!g->mask || n++ > 12)
+          continue;
+        const sim_insn *in = &m->program->insn[g->pc];
+        if (!first) {
+          first = w;
+          at = in;
+        }
+        hd_strbuf_printf(&text, "\n    cta %u warp %u lanes 0x%08x at line %u waits for ", i, j,
+                         g->mask, in->line);
+        describe_wait(&text, w, g);
+      }
+    }
+  }
+  hd_sim_fault(m, rule, first, 0, at, "%s", hd_strbuf_text(&text));
+  hd_strbuf_free(&text);
+}
+
+/* ---- the main loop ---- */
+
+typedef struct schedule {
+  uint32_t next, resident, limit; /* next CTA to start */
+  uint64_t round_at;
+  uint32_t rounds;
+} schedule;
+
+static void admit(sim_machine *m, schedule *s) {
+  while (s->next < m->n_ctas && s->resident + m->cluster_size <= s->limit) {
+    for (uint32_t i = 0; i < m->cluster_size; i++)
+      hd_sim_cta_new(m, s->next++);
+    s->resident += m->cluster_size;
+    hd_sim_progress(m);
+  }
+}
+
+static void retire(sim_machine *m, schedule *s, sim_cta *cta) {
+  if (!cta->done || !cta->shared.data)
+    return;
+  hd_sim_cta_retire(m, cta);
+  s->resident--;
+}
+
+static sim_warp *choose_warp(sim_machine *m) {
+  sim_warp *chosen = NULL;
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < m->n_ctas; i++) {
+    sim_cta *cta = m->cta[i];
+    for (uint32_t j = 0; cta && !cta->done && j < cta->n_warps; j++) {
+      const sim_warp *w = &cta->warp[j];
+      bool runs = false;
+      for (uint32_t k = 0; k < w->n_groups && !runs; k++)
+        runs = can_run(m, &w->group[k]);
+      if (runs && hd_sim_random(m) % ++n == 0)
+        chosen = &cta->warp[j];
+    }
+  }
+  return chosen;
+}
+
+/* Nothing runs and nothing is in flight: let waits that have a time limit answer `no`. */
+static bool give_up_waits(sim_machine *m, schedule *s) {
+  bool any = false;
+  s->rounds = s->round_at == m->progress ? s->rounds + 1 : 1;
+  s->round_at = m->progress;
+  if (s->rounds > MAX_ROUNDS)
+    return false;
+  for (uint32_t i = 0; i < m->n_ctas; i++) {
+    sim_cta *cta = m->cta[i];
+    for (uint32_t j = 0; cta && !cta->done && j < cta->n_warps; j++) {
+      for (uint32_t k = 0; k < cta->warp[j].n_groups; k++) {
+        sim_group *g = &cta->warp[j].group[k];
+        if (g->mask && (g->wait == SIM_WAIT_MBARRIER || g->wait == SIM_WAIT_MEMORY))
+          g->give_up = any = true;
+      }
+    }
+  }
+  return any;
+}
+
+void hd_sim_schedule(sim_machine *m) {
+  schedule s = {.limit = m->plan->variant->persistent ? m->n_ctas : m->options.max_resident};
+  if (s.limit < m->cluster_size)
+    s.limit = m->cluster_size;
+  while (!m->stop) {
+    admit(m, &s);
+    if (s.resident == 0)
+      return;
+    if (m->options.mode == HD_SIM_RANDOM && hd_sim_random(m) % 4 == 0)
+      complete_one(m);
+    sim_warp *w = choose_warp(m);
+    if (w) {
+      run_warp(w, 1 + (uint32_t)(hd_sim_random(m) % 64));
+      retire(m, &s, w->cta);
+    } else if (!complete_one(m) && !give_up_waits(m, &s)) {
+      report_deadlock(m, "deadlock", "nothing can go on:");
+    }
+    if (m->report->n_instructions > m->options.max_steps)
+      report_deadlock(m, "steps", "the limit of instructions is reached:");
+  }
+}

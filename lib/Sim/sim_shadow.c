@@ -1,0 +1,260 @@
+/* Sim/sim_shadow.c: every access against the history of its memory: order (R1, R3, R7), proxies (R2),
+ * initialisation, and the dependence on the previous grid (R8). */
+#include "Sim/sim_machine.h"
+
+static uint32_t local_of(sim_agent agent) { return agent & ((1u << SIM_AGENT_SHIFT) - 1); }
+
+static bool view_knows(const sim_access *a, const sim_clock *clock, sim_agent agent, uint32_t at) {
+  return agent == SIM_NO_AGENT || (agent == a->view.self && at <= a->view.self_clock) ||
+         hd_sim_knows(clock, agent, at);
+}
+
+/* Did the writer fence its write for the async proxy, and does the reader know of that? A write of
+ * cp.async must have been waited for before. */
+static bool is_fenced(const sim_access *a, const sim_memory *memory, const sim_cell *cell) {
+  const sim_machine *m = a->m;
+  const sim_cta *cta = m->cta[cell->writer >> SIM_AGENT_SHIFT];
+  uint32_t local = local_of(cell->writer);
+  bool copied = m->agent_cp && local >= m->agent_cp && local < m->agent_cp + m->n_threads;
+  uint32_t thread = copied ? local - m->agent_cp : local;
+  uint8_t want = memory->buffer ? SIM_FENCE_GLOBAL : SIM_FENCE_SHARED;
+  if (!cta || thread >= m->n_threads)
+    return true;
+  const sim_thread *t = &cta->thread[thread];
+  for (uint32_t i = t->n_fences; i-- > 0;) {
+    const sim_fence *f = &t->fence[i];
+    if (copied ? f->cp_known < cell->write_clock : f->clock < cell->write_clock)
+      return false;
+    if ((f->what & want) &&
+        view_knows(a, &a->view.know->full, hd_sim_agent(cta, thread), f->clock + 1))
+      return true;
+  }
+  return false;
+}
+
+static const sim_insn *site(const sim_machine *m, uint32_t index) {
+  return &m->program->insn[index];
+}
+
+static const char *what(uint8_t kind) { return kind == SIM_READ ? "read" : "write"; }
+
+/* Names the rule that two unordered accesses break. */
+static const char *broken_rule(const sim_access *a, const sim_memory *memory, uint8_t before,
+                               sim_agent agent, bool before_async) {
+  uint32_t mine = a->agent >> SIM_AGENT_SHIFT, other = agent >> SIM_AGENT_SHIFT;
+  if (memory->buffer && mine / a->m->cluster_size != other / a->m->cluster_size)
+    return "R7";
+  if (before == SIM_READ)
+    return a->async ? "R3" : before_async ? (memory->buffer ? "R6" : "R3") : "race";
+  if (before_async)
+    return a->kind == SIM_READ ? "R1" : "R3";
+  return a->async ? "R2" : "race";
+}
+
+static sim_step race(const sim_access *a, const sim_memory *memory, uint64_t index, uint8_t before,
+                     sim_agent agent, uint32_t before_site, bool before_async) {
+  char name[96], mine[96];
+  const sim_insn *other = site(a->m, before_site);
+  return hd_sim_find(
+      a->m, broken_rule(a, memory, before, agent, before_async), a->warp, a->lane, a->insn, other,
+      "%s of %s byte %llu by %s is not ordered after its %s by %s at line %u (`%s`)",
+      what(a->kind), memory->buffer ? memory->buffer->name : "shared",
+      (unsigned long long)(index << memory->shift), hd_sim_agent_name(a->m, a->agent, mine),
+      what(before), hd_sim_agent_name(a->m, agent, name), other->line, other->text);
+}
+
+static void note_pair(const sim_access *a, uint64_t place, sim_agent agent, uint32_t before_site,
+                      uint8_t before) {
+  uint64_t h = (uint64_t)agent << 32 | a->agent;
+  h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9ull;
+  h ^= (uint64_t)site(a->m, before_site)->order << 32 | a->insn->order;
+  h = (h ^ h >> 32) * 0x94d049bb133111ebull;
+  h ^= place << 4 | (uint64_t)before << 2 | a->kind;
+  h = (h ^ h >> 31) * 0x9e3779b97f4a7c15ull;
+  a->m->report->order_hash += h ^ h >> 32;
+  a->m->report->n_conflicts++;
+}
+
+/* ---- readers ---- */
+
+static void drop_readers(sim_machine *m, sim_cell *c) {
+  for (uint32_t i = c->more; i;) {
+    uint32_t next = m->readers[i - 1].next;
+    m->readers[i - 1].next = m->free_readers;
+    m->free_readers = i;
+    i = next;
+  }
+  c->more = 0;
+  c->reader = SIM_NO_AGENT;
+}
+
+static uint32_t new_reader(sim_machine *m) {
+  if (m->free_readers) {
+    uint32_t i = m->free_readers;
+    m->free_readers = m->readers[i - 1].next;
+    return i;
+  }
+  HD_PUSH(m->readers, m->n_readers, m->reader_cap, (sim_readers){0});
+  return m->n_readers;
+}
+
+/* Forgets readers that this one follows: who is ordered after this read is ordered after them. */
+static void prune_readers(const sim_access *a, sim_cell *c) {
+  sim_machine *m = a->m;
+  for (uint32_t *link = &c->more; *link;) {
+    sim_readers *r = &m->readers[*link - 1];
+    if (view_knows(a, &a->view.know->full, r->agent, r->clock)) {
+      uint32_t gone = *link;
+      *link = r->next;
+      r->next = m->free_readers;
+      m->free_readers = gone;
+    } else {
+      link = &r->next;
+    }
+  }
+}
+
+static bool same_agent_reader(const sim_access *a, sim_cell *c) {
+  if (c->reader == a->agent) {
+    c->read_clock = a->clock;
+    c->read_site = a->insn->site;
+    return true;
+  }
+  for (uint32_t i = c->more; i; i = a->m->readers[i - 1].next) {
+    if (a->m->readers[i - 1].agent == a->agent) {
+      a->m->readers[i - 1].clock = a->clock;
+      a->m->readers[i - 1].site = a->insn->site;
+      return true;
+    }
+  }
+  return false;
+}
+
+static void add_reader(const sim_access *a, sim_cell *c) {
+  if (same_agent_reader(a, c))
+    return;
+  if (c->more)
+    prune_readers(a, c);
+  if (c->reader != SIM_NO_AGENT &&
+      !view_knows(a, &a->view.know->full, c->reader, c->read_clock)) {
+    uint32_t i = new_reader(a->m);
+    a->m->readers[i - 1] =
+        (sim_readers){c->reader, c->read_clock, c->read_site, c->more};
+    c->more = i;
+  }
+  c->reader = a->agent;
+  c->read_clock = a->clock;
+  c->read_site = a->insn->site;
+}
+
+/* ---- cells ---- */
+
+static sim_step check_writer(const sim_access *a, const sim_memory *memory, const sim_cell *c,
+                             uint64_t index) {
+  bool was_async = c->flags & SIM_CELL_ASYNC;
+  if (c->writer == SIM_NO_AGENT || ((c->flags & SIM_CELL_ATOMIC) && a->strong))
+    return SIM_NEXT;
+  if (!view_knows(a, &a->view.know->full, c->writer, c->write_clock))
+    return race(a, memory, index, SIM_WRITE, c->writer, c->write_site, was_async);
+  note_pair(a, index, c->writer, c->write_site, SIM_WRITE);
+  if (!a->async || was_async || (a->m->options.off & HD_SIM_NO_PROXIES) ||
+      is_fenced(a, memory, c))
+    return SIM_NEXT;
+  char name[96];
+  const sim_insn *other = site(a->m, c->write_site);
+  return hd_sim_find(a->m, "R2", a->warp, a->lane, a->insn, other,
+                     "%s of %s byte %llu through the async proxy after a generic write by %s at "
+                     "line %u (`%s`): fence.proxy.async is missing in the writing thread, between "
+                     "its write and the barrier", what(a->kind),
+                     memory->buffer ? memory->buffer->name : "shared",
+                     (unsigned long long)(index << memory->shift),
+                     hd_sim_agent_name(a->m, c->writer, name), other->line, other->text);
+}
+
+static sim_step check_reader(const sim_access *a, const sim_memory *memory, uint64_t index,
+                             sim_agent agent, uint32_t clock, uint32_t read_site) {
+  const sim_clock *known = a->async ? &a->view.know->reads : &a->view.know->full;
+  bool was_async = local_of(agent) >= (a->m->agent_bulk_read ? a->m->agent_bulk_read
+                                                              : a->m->agent_wgmma);
+  if (!view_knows(a, known, agent, clock))
+    return race(a, memory, index, SIM_READ, agent, read_site, was_async);
+  note_pair(a, index, agent, read_site, SIM_READ);
+  return SIM_NEXT;
+}
+
+static sim_step check_readers(const sim_access *a, const sim_memory *memory, const sim_cell *c,
+                              uint64_t index) {
+  if (c->reader != SIM_NO_AGENT &&
+      check_reader(a, memory, index, c->reader, c->read_clock, c->read_site) == SIM_STOP)
+    return SIM_STOP;
+  for (uint32_t i = c->more; i; i = a->m->readers[i - 1].next) {
+    const sim_readers *r = &a->m->readers[i - 1];
+    if (check_reader(a, memory, index, r->agent, r->clock, r->site) == SIM_STOP)
+      return SIM_STOP;
+  }
+  return SIM_NEXT;
+}
+
+static sim_step uninitialised(const sim_access *a, const sim_memory *memory, uint64_t index) {
+  if (a->m->options.off & HD_SIM_NO_UNDEFINED)
+    return SIM_NEXT;
+  return hd_sim_find(a->m, "uninitialised", a->warp, a->lane, a->insn, NULL,
+                     "reads %s byte %llu, which was never written",
+                     memory->buffer ? memory->buffer->name : "shared",
+                     (unsigned long long)(index << memory->shift));
+}
+
+static sim_step check_cell(const sim_access *a, sim_memory *memory, sim_cell *c, uint64_t index) {
+  if (c->flags & SIM_CELL_MBARRIER)
+    return hd_sim_find(a->m, "mbarrier", a->warp, a->lane, a->insn, NULL,
+                       "%s shared byte %llu, which is part of a live mbarrier",
+                       a->kind == SIM_READ ? "reads" : "overwrites",
+                       (unsigned long long)(index << memory->shift));
+  if (a->kind != SIM_WRITE && !(c->flags & SIM_CELL_WRITTEN) &&
+      (!memory->buffer || memory->buffer->undefined) &&
+      uninitialised(a, memory, index) == SIM_STOP)
+    return SIM_STOP;
+  bool races = !(a->m->options.off & HD_SIM_NO_RACES);
+  if (races && check_writer(a, memory, c, index) == SIM_STOP)
+    return SIM_STOP;
+  if (a->kind == SIM_READ) {
+    add_reader(a, c);
+    return SIM_NEXT;
+  }
+  if (races && check_readers(a, memory, c, index) == SIM_STOP)
+    return SIM_STOP;
+  drop_readers(a->m, c);
+  c->writer = a->agent;
+  c->write_clock = a->clock;
+  c->write_site = a->insn->site;
+  c->flags = SIM_CELL_WRITTEN | (a->async ? SIM_CELL_ASYNC : 0) | (a->strong ? SIM_CELL_ATOMIC : 0);
+  return SIM_NEXT;
+}
+
+/* R8: nothing that the previous grid may still write is read, and nothing is written, before
+ * griddepcontrol.wait. */
+static sim_step check_grid(const sim_access *a, const sim_memory *memory) {
+  if (!a->m->plan->variant->dependent_launch || (a->kind == SIM_READ && memory->buffer->early) ||
+      view_knows(a, &a->view.know->full, a->m->agent_grid, 1))
+    return SIM_NEXT;
+  return hd_sim_find(a->m, "R8", a->warp, a->lane, a->insn, NULL,
+                     "%ss %s before griddepcontrol.wait", what(a->kind), memory->buffer->name);
+}
+
+sim_step hd_sim_check(const sim_access *a, sim_memory *memory, uint64_t offset, uint64_t n_bytes) {
+  if (memory->buffer) {
+    if (a->kind != SIM_READ && !memory->buffer->writable)
+      return hd_sim_fault(a->m, "bounds", a->warp, a->lane, a->insn,
+                          "writes %s, which is read-only", memory->buffer->name);
+    if (check_grid(a, memory) == SIM_STOP)
+      return SIM_STOP;
+  }
+  if (!memory->cell || n_bytes == 0)
+    return SIM_NEXT;
+  uint64_t last = (offset + n_bytes - 1) >> memory->shift;
+  for (uint64_t i = offset >> memory->shift; i <= last; i++)
+    if (check_cell(a, memory, &memory->cell[i], i) == SIM_STOP)
+      return SIM_STOP;
+  a->m->report->n_checked += last - (offset >> memory->shift) + 1;
+  return SIM_NEXT;
+}
