@@ -1,0 +1,270 @@
+/* Planted errors: sound kernels of test/check/Inputs with one thing taken away or moved by one. Each must
+ * be found, by the rule that it breaks; the kernels themselves must be found sound. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "Check/check.h"
+#include "Support/file.h"
+
+#define CLUSTER "hopper_cluster"
+#define GATHER "hopper_gather"
+#define AMPERE "ampere_cp_async"
+
+typedef struct edit {
+  const char *from, *to;
+} edit;
+
+typedef struct planted {
+  const char *name, *file, *rules; /* rules: any of these words */
+  edit edits[3];
+} planted;
+
+static const planted table[] = {
+    /* R1: completion observed before the data is used */
+    {"full wait removed", CLUSTER, "R1", {{"        barrier.wait %full, %d1 {parity = 0}\n", ""}}},
+    {"full wait of the other parity", CLUSTER, "R1 deadlock phase",
+     {{"barrier.wait %full, %d1 {parity = 0}", "barrier.wait %full, %d1 {parity = 1}"}}},
+    {"full wait on the slot before", CLUSTER, "R1 deadlock phase",
+     {{"barrier.wait %full, %d1", "barrier.wait %full, %prev"}}},
+    {"metadata of the slot before", CLUSTER, "R1 R3 data",
+     {{"load.meta %sa, %d1, %w", "load.meta %sa, %prev, %w"}}},
+    {"one cp.async group too many pending", AMPERE, "R1",
+     {{"cp_async.wait {pending = 1}", "cp_async.wait {pending = 2}"}}},
+    {"cp.async wait removed", AMPERE, "R1", {{"        cp_async.wait {pending = 1}\n", ""}}},
+    {"no barrier behind the cp.async wait", AMPERE, "R1 R3",
+     {{"        cta.sync\n        %ahead", "        %ahead"}}},
+    {"barrier in front of the cp.async wait", AMPERE, "R1",
+     {{"        cp_async.wait {pending = 1}\n        cta.sync\n",
+       "        cta.sync\n        cp_async.wait {pending = 1}\n"}}},
+    {"commit of the prologue removed", AMPERE, "R1",
+     {{"        cp_async.commit\n        %cn", "        %cn"}}},
+    {"commit of the loop removed", AMPERE, "R1",
+     {{"        cp_async.commit\n        %m0", "        %m0"}}},
+    {"read of the next slot", AMPERE, "R1 data",
+     {{"        %m0: frag<s32 x 1> = load.meta %sa, %rc",
+       "        %rn: cursor = cursor.next %rc {stages = 3}\n"
+       "        %m0: frag<s32 x 1> = load.meta %sa, %rn"},
+      {"        %rn: cursor = cursor.next %rc {stages = 3}\n        yield", "        yield"}}},
+    /* R2: generic writes that wgmma reads */
+    {"proxy fence removed", GATHER, "R2", {{"        fence.proxy_async\n", ""}}},
+    {"proxy fence in front of the writes", GATHER, "R2",
+     {{"        fence.proxy_async\n", ""},
+      {"        copy.ld_st", "        fence.proxy_async\n        copy.ld_st"}}},
+    {"proxy fence behind the arrival", GATHER, "R2",
+     {{"        fence.proxy_async\n        barrier.arrive %full, %c {scope = thread}\n",
+       "        barrier.arrive %full, %c {scope = thread}\n        fence.proxy_async\n"}}},
+    {"writes of other lanes not published", GATHER, "R2",
+     {{"barrier.arrive %full, %c {scope = thread}", "barrier.arrive %full, %c {scope = warp}"},
+      {"count = 129", "count = 5"}}},
+    {"cp.async not waited for before the fence", GATHER, "R2",
+     {{"copy.ld_st %b", "copy.cp_async %b"}, {"vec = 2}", "vec = 16}"}}},
+    /* R3: nothing is overwritten while it may be read */
+    {"empty wait removed", CLUSTER, "R3 R1",
+     {{"        barrier.wait %empty, %c {parity = 1}\n", ""}}},
+    {"empty arrival on the own slot", CLUSTER, "R3 deadlock",
+     {{"barrier.arrive %empty, %prev", "barrier.arrive %empty, %d1"}}},
+    {"wgmma wait removed", CLUSTER, "R3 R5",
+     {{"        %x3: frag<f32 x 32> = wgmma.wait %x2 {pending = 1}\n", ""},
+      {"yield %dn, %x3, %d1", "yield %dn, %x2, %d1"}}},
+    {"one wgmma group too many pending", CLUSTER, "R3",
+     {{"%x2 {pending = 1}", "%x2 {pending = 2}"}}},
+    {"arrival in front of the wait", CLUSTER, "R3",
+     {{"      %accd: frag<f32 x 32> = wgmma.wait %accl {pending = 0}\n"
+       "      barrier.arrive %empty, %lastc {scope = warp, rank = 3}\n",
+       "      barrier.arrive %empty, %lastc {scope = warp, rank = 3}\n"
+       "      %accd: frag<f32 x 32> = wgmma.wait %accl {pending = 0}\n"}}},
+    {"the group is never committed", CLUSTER, "R3 R5", {{"        wgmma.commit\n", ""}}},
+    {"no barrier between tiles", AMPERE, "R3 R1", {{"      cta.sync\n      %cold", "      %cold"}}},
+    {"copies in front of the barrier", AMPERE, "R3 R1",
+     {{"        cta.sync\n        %ahead", "        %ahead"},
+      {"        cp_async.commit\n        %m0", "        cp_async.commit\n        cta.sync\n        %m0"}}},
+    {"gather in front of the empty wait", GATHER, "R3 R1 phase",
+     {{"        barrier.wait %empty, %c {parity = 1}\n", ""},
+      {"        fence.proxy_async\n",
+       "        fence.proxy_async\n        barrier.wait %empty, %c {parity = 1}\n"}}},
+    /* R4: initialisation, leaving */
+    {"init fence removed", CLUSTER, "R4", {{"  fence.barrier_init\n", ""}}},
+    {"init fence behind the sync", CLUSTER, "R4",
+     {{"  fence.barrier_init\n  cluster.sync\n", "  cluster.sync\n  fence.barrier_init\n"}}},
+    {"only the CTA is in step", CLUSTER, "R4",
+     {{"  fence.barrier_init\n  cluster.sync\n", "  fence.barrier_init\n  cta.sync\n"}}},
+    {"no sync behind the init", GATHER, "R4",
+     {{"  fence.barrier_init\n  cta.sync\n", "  fence.barrier_init\n"}}},
+    {"a barrier without init", CLUSTER, "R4", {{"  barrier.init %empty\n", ""}}},
+    {"the cluster does not leave together", CLUSTER, "R4", {{"  }\n  cluster.sync\n}", "  }\n}"}}},
+    /* R5: registers of wgmma */
+    {"wgmma fence removed", CLUSTER, "R5",
+     {{"        %accf: frag<f32 x 32> = wgmma.fence %acc\n", ""}, {"%accf, %sa", "%acc, %sa"}}},
+    {"fence in front of the metadata", CLUSTER, "R5",
+     {{"        %accf: frag<f32 x 32> = wgmma.fence %acc\n", ""},
+      {"        %meta: frag", "        %accf: frag<f32 x 32> = wgmma.fence %acc\n        %meta: frag"}}},
+    {"accumulators beside the fence", CLUSTER, "R5", {{"wgmma.sp.ss %accf", "wgmma.sp.ss %acc"}}},
+    {"A registers beside the fence", GATHER, "R5", {{"%fb2, %sb, %d1", "%rb, %sb, %d1"}}},
+    {"accumulators stored before the wait", CLUSTER, "R5",
+     {{"%m, %n, %accd", "%m, %n, %accl"}}},
+    {"the last group still pending", CLUSTER, "R5",
+     {{"wgmma.wait %accl {pending = 0}", "wgmma.wait %accl {pending = 1}"}}},
+    {"A registers loaded while they are read", GATHER, "R5 R3",
+     {{"%x2, %y2 {pending = 0}", "%x2, %y2 {pending = 1}"}}},
+    {"stale accumulators", CLUSTER, "R5", {{"wgmma.sp.ss %x1", "wgmma.sp.ss %accf"}}},
+    {"sum started from nothing", CLUSTER, "R5",
+     {{"%meta, %some {row", "%meta, %yes {row"}}},
+    /* R8 */
+    {"grid.wait removed", CLUSTER, "R8", {{"  grid.wait\n", ""}}},
+    /* barriers: bytes, counts, phases, deadlock */
+    {"too few bytes expected", CLUSTER, "tx-bytes", {{"bytes = 12800", "bytes = 12784"}}},
+    {"too many bytes expected", CLUSTER, "tx-bytes", {{"bytes = 12800", "bytes = 12816"}}},
+    {"a box not expected", CLUSTER, "tx-bytes", {{"bytes = 12800", "bytes = 8704"}}},
+    {"expect removed", CLUSTER, "deadlock tx-bytes arrivals R1",
+     {{"        barrier.expect %full, %c {bytes = 12800}\n", ""}}},
+    {"empty count one too few", CLUSTER, "arrivals", {{"count = 8", "count = 7"}}},
+    {"empty count one too many", CLUSTER, "deadlock arrivals", {{"count = 8", "count = 9"}}},
+    {"full count one too many", CLUSTER, "deadlock arrivals", {{"count = 1}", "count = 2}"}}},
+    {"gather count one too few", GATHER, "arrivals", {{"count = 129", "count = 128"}}},
+    {"empty wait of the other parity", CLUSTER, "deadlock",
+     {{"barrier.wait %empty, %c {parity = 1}", "barrier.wait %empty, %c {parity = 0}"}}},
+    {"arrival only at the own CTA", CLUSTER, "deadlock",
+     {{"%prev {scope = warp, rank = 3}", "%prev {scope = warp}"}}},
+    {"arrival removed", CLUSTER, "deadlock arrivals",
+     {{"          barrier.arrive %empty, %prev {scope = warp, rank = 3}\n", ""}}},
+    {"last arrival removed", CLUSTER, "deadlock arrivals",
+     {{"      barrier.arrive %empty, %lastc {scope = warp, rank = 3}\n", ""}}},
+    {"arrival in every turn", CLUSTER, "R3 arrivals phase",
+     {{"%later: i1 = cmp %j, %c0 {pred = gt}", "%later: i1 = cmp %j, %c0 {pred = ge}"}}},
+    {"the producer stops a granule early", CLUSTER, "deadlock",
+     {{"%te: cursor = for %c0, %nk, %c1", "%te: cursor = for %c1, %nk, %c1"}}},
+    {"warps that only wait fall behind", GATHER, "phase",
+     {{"        barrier.arrive %full, %c {scope = thread}\n", ""},
+      {"count = 129", "count = 1"},
+      {"        copy.ld_st", "        role.sync {id = 1}\n        copy.ld_st"}}},
+    /* what is computed */
+    {"half of B twice", CLUSTER, "data R1", {{"{offset = 4096, bytes = 4096", "{offset = 0, bytes = 4096"}}},
+    {"A of another granule", CLUSTER, "data bounds",
+     {{"%index: i64 = add %block0, %i64v", "%index: i64 = add %block0, %slab64"}}},
+    {"B of another column", CLUSTER, "data", {{"%nh: i32 = add %n0, %half", "%nh: i32 = add %half, %half"}}},
+    {"a step left out", AMPERE, "data", {{"yield %wn2, %rn, %y2, %y3", "yield %wn2, %rn, %y0, %y3"}}},
+    {"strips swapped", AMPERE, "data",
+     {{"%d0, %cold", "%D, %cold"}, {"%d1, %cold", "%d0, %cold"}, {"%D,", "%d1,"}}},
+    {"metadata of another strip", GATHER, "data", {{"load.meta %sa, %d1, %w4", "load.meta %sa, %d1, %w"}}},
+    {"the warpgroup disagrees on its slab", CLUSTER, "bounds uniform",
+     {{"%wg: i32 = div %w, %c4", "%wg: i32 = div %w, %c2"}}},
+    {"a condition that depends on the warp", CLUSTER, "uniform deadlock arrivals",
+     {{"%later: i1 = cmp %j, %c0 {pred = gt}", "%later: i1 = cmp %j, %w {pred = gt}"}}},
+    /* bounds */
+    {"slabs past the end not clamped", CLUSTER, "bounds",
+     {{"%slab64: i64 = extend %slab\n", "%slab64: i64 = extend %slab0\n"}}},
+    {"D not masked", CLUSTER, "bounds", {{"%cold, %m, %n, %accd", "%cold, %mu, %n, %accd"}}},
+    {"B's rows too long", AMPERE, "bounds", {{"%k64: i64 = extend %k\n", "%k64: i64 = extend %kk\n"}}},
+    {"a tile that nobody writes", CLUSTER, "coverage bounds",
+     {{"%um: i32 = div %mu, %c128", "%um: i32 = div %m, %c128"}}},
+    {"a strip written twice", CLUSTER, "data coverage",
+     {{"%strip0: i32 = mul %w, %c16", "%strip0: i32 = mul %wg, %c16"}}},
+    /* budgets */
+    {"too much shared memory", CLUSTER, "shared",
+     {{"bytes = 8192, stages = 3", "bytes = 81920, stages = 3"}}},
+    {"fragments that do not fit the role", CLUSTER, "registers",
+     {{"registers = 232", "registers = 32"}}},
+};
+
+/* --- editing ------------------------------------------------------------------------------------- */
+
+static char *replace(char *text, const edit *e) {
+  char *at = strstr(text, e->from);
+  if (!at)
+    fail_msg("the kernel does not hold \"%s\"", e->from);
+  hd_strbuf out = {0};
+  hd_strbuf_addn(&out, text, (size_t)(at - text));
+  hd_strbuf_add(&out, e->to);
+  hd_strbuf_add(&out, at + strlen(e->from));
+  free(text);
+  return hd_strbuf_take(&out);
+}
+
+static char *kernel_text(const char *file) {
+  hd_strbuf path = {0}, text = {0};
+  hd_strbuf_printf(&path, "%s/test/check/Inputs/%s.heddle", HD_SOURCE_DIR, file);
+  heddle_context *ctx = heddle_context_create();
+  char *bytes = NULL;
+  size_t n = 0;
+  assert_int_equal(hd_file_read(ctx, path.text, &bytes, &n), HEDDLE_OK);
+  hd_strbuf_addn(&text, bytes, n);
+  free(bytes);
+  heddle_context_free(ctx);
+  hd_strbuf_free(&path);
+  return hd_strbuf_take(&text);
+}
+
+static heddle_status check_text(const char *text, hd_check_report *report) {
+  heddle_context *ctx = heddle_context_create();
+  hd_module *module = NULL;
+  heddle_status status = hd_parse(ctx, "planted", text, strlen(text), &module);
+  if (status == HEDDLE_OK)
+    status = hd_check(ctx, module, NULL, report);
+  for (size_t i = 0; status == HEDDLE_INVALID && i < heddle_context_count(ctx); i++)
+    print_message("%s\n", heddle_context_get(ctx, i)->text);
+  hd_module_free(module);
+  heddle_context_free(ctx);
+  return status;
+}
+
+/* --- tests --------------------------------------------------------------------------------------- */
+
+static bool names_one_of(const char *rules, const hd_check_report *report) {
+  for (int32_t i = 0; i < report->n_findings; i++) {
+    const char *at = strstr(rules, report->findings[i].rule);
+    size_t n = strlen(report->findings[i].rule);
+    if (at && (at == rules || at[-1] == ' ') && (at[n] == ' ' || !at[n]))
+      return true;
+  }
+  return false;
+}
+
+static void find_planted(void **state) {
+  (void)state;
+  int n_failed = 0;
+  for (size_t i = 0; i < HD_COUNT(table); i++) {
+    const planted *p = &table[i];
+    char *text = kernel_text(p->file);
+    for (int e = 0; e < 3 && p->edits[e].from; e++)
+      text = replace(text, &p->edits[e]);
+    hd_check_report report = {0};
+    heddle_status status = check_text(text, &report);
+    if (status != HEDDLE_MISMATCH || !names_one_of(p->rules, &report)) {
+      print_message("%s in %s: status %d, rule %s, expected %s\n", p->name, p->file, status,
+                    report.n_findings ? report.findings[0].rule : "none", p->rules);
+      n_failed++;
+    }
+    hd_check_report_free(&report);
+    free(text);
+  }
+  assert_int_equal(n_failed, 0);
+}
+
+static void accept_sound(void **state) {
+  (void)state;
+  static const char *const files[] = {CLUSTER, GATHER, AMPERE};
+  for (size_t i = 0; i < HD_COUNT(files); i++) {
+    char *text = kernel_text(files[i]);
+    hd_check_report report = {0};
+    assert_int_equal(check_text(text, &report), HEDDLE_OK);
+    assert_true(report.n_accesses > 1000 && report.n_pairs > report.n_accesses);
+    assert_int_equal(report.n_findings, 0);
+    hd_check_report_free(&report);
+    free(text);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(accept_sound),
+      cmocka_unit_test(find_planted),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
