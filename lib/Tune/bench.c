@@ -7,6 +7,7 @@
 
 #include "Reference/operands.h"
 #include "Reference/reference_compare.h"
+#include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/strbuf.h"
 #include "heddle/kernel.h"
