@@ -1,7 +1,7 @@
 /* heddle/sparse.h: 2:4 sparse matrices: prune, compress, pack, and back (docs/format.md).
  *
- * A matrix is M rows of K elements. Dense rows stand row_bytes apart; 4-bit elements are two a byte,
- * low nibble first. K is a multiple of the type's sparse group (heddle_elem_info.group: 4, or 2 for
+ * A matrix is M rows of K elements. Dense rows stand row_bytes apart; 4-bit elements are two a
+ * byte, low nibble first. K is a multiple of the type's sparse group (heddle_elem_info.group: 4, or 2 for
  * tf32, or 8 for 4-bit types), M and K at least 1. Neither N nor the other operand is needed.
  *
  * A group's `unit` is what one 2-bit index selects: an element, or a pair of 4-bit elements. Of 4

@@ -24,8 +24,8 @@ typedef struct hd_comparison {
 } hd_comparison;
 
 /* Compares rows of D (M x N) with the reference's rows: `rows` and `expected` as in
- * hd_reference_rows. Exact: the bits of D equal those of the reference rounded once to D's type; all
- * NaNs are equal. */
+ * hd_reference_rows. Exact: the bits of D equal those of the reference rounded once to D's type;
+ * all NaNs are equal. */
 hd_comparison hd_compare_exact(const hd_matrix *d, uint64_t n, const uint64_t *rows,
                                size_t n_rows, const double *expected);
 

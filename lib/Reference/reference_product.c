@@ -8,7 +8,7 @@
 #include "Support/convert.h"
 #include "Support/diag.h"
 
-enum { PANEL_K = 128, PANEL_N = 128, STRIP = 16, N_STRIPS = PANEL_N / STRIP };
+enum { PANEL_K = 128, PANEL_N = 512, STRIP = 16, N_STRIPS = PANEL_N / STRIP };
 
 /* B's panel as strips of STRIP columns: [strip][k][column]; past N it holds zeros. */
 typedef double panel[N_STRIPS][PANEL_K][STRIP];
@@ -69,14 +69,24 @@ static void slice_canonical(const hd_reference *r, uint64_t row, extent k, row_s
   }
 }
 
+/* Two elements, which every machine adds at once: an array of sums this wide stays in registers,
+ * one of doubles does not. */
+typedef double pair __attribute__((vector_size(16)));
+enum { STRIP_PAIRS = STRIP / 2 };
+
 static void multiply_strip(const row_slice *slice, const double strip[PANEL_K][STRIP],
                            double *sums) {
-  double acc[STRIP];
+  pair acc[STRIP_PAIRS];
   memcpy(acc, sums, sizeof acc);
   for (int i = 0; i < slice->n; i++) {
-    const double *b = strip[slice->k[i]], a = slice->value[i];
-    for (int j = 0; j < STRIP; j++)
-      acc[j] += a * b[j];
+    const double *b = strip[slice->k[i]];
+    pair a = {slice->value[i], slice->value[i]};
+#pragma GCC unroll 8
+    for (int j = 0; j < STRIP_PAIRS; j++) {
+      pair two;
+      memcpy(&two, b + 2 * j, sizeof two);
+      acc[j] += a * two;
+    }
   }
   memcpy(sums, acc, sizeof acc);
 }

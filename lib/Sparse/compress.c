@@ -6,7 +6,9 @@
 #include "Support/strbuf.h"
 
 #define FOR_UNIT_BYTES(rule, call)                                                                 \
-  ((rule)->unit_bytes == 1 ? call(1, 4, 2) : (rule)->unit_bytes == 2 ? call(2, 4, 2) : call(4, 2, 1))
+  ((rule)->unit_bytes == 1   ? call(1, 4, 2)                                                       \
+   : (rule)->unit_bytes == 2 ? call(2, 4, 2)                                                       \
+                             : call(4, 2, 1))
 
 static inline unsigned nonzero_units(const uint8_t *group, unsigned unit_bytes, unsigned n_units,
                                      uint32_t mask) {
@@ -68,7 +70,8 @@ heddle_status hd_sparse_compress_row(heddle_context *ctx, heddle_elem elem, uint
                                      uint8_t *codes) {
   const hd_sparse_rule *rule = hd_sparse_rule_get(elem);
   uint64_t n_groups = k / heddle_elem_get(elem)->group;
-#define COMPRESS_ROW(unit, n, kept) compress_row(rule, dense, values, codes, n_groups, unit, n, kept)
+#define COMPRESS_ROW(unit, n, kept)                                                                \
+  compress_row(rule, dense, values, codes, n_groups, unit, n, kept)
   uint64_t group = FOR_UNIT_BYTES(rule, COMPRESS_ROW);
 #undef COMPRESS_ROW
   return group == n_groups ? HEDDLE_OK : not_sparse(ctx, elem, rule, dense, row_index, group);

@@ -12,8 +12,8 @@
 #include "heddle/context.h"
 #include "heddle/types.h"
 
-/* A view of a .npy image. One-dimensional arrays are one row. Sizes are validated against the image,
- * so that rows * cols * item_bytes == data_bytes holds. */
+/* A view of a .npy image. One-dimensional arrays are one row. Sizes are validated against the
+ * image, so that rows * cols * item_bytes == data_bytes holds. */
 typedef struct hd_npy {
   char kind;           /* of the dtype: f, i, u, V */
   unsigned item_bytes; /* 1, 2, 4 or 8 */

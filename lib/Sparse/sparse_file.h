@@ -32,7 +32,8 @@
 
 enum { HD_SPARSE_VERSION = 1 };
 
-/* Refuses an image whose payload is not the one that was sealed; info is from heddle_sparse_open. */
+/* Refuses an image whose payload is not the one that was sealed; info is from
+ * heddle_sparse_open. */
 heddle_status hd_sparse_checksum_check(heddle_context *ctx, const void *image,
                                        const heddle_sparse_info *info);
 

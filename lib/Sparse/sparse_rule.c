@@ -40,8 +40,8 @@ heddle_status hd_sparse_rule_find(heddle_context *ctx, heddle_elem elem,
   return HEDDLE_OK;
 }
 
-/* Indexed by the set of non-zero units, bit i for unit i. First index in the low two bits of a code,
- * second above it; 0 where three or four are set. */
+/* Indexed by the set of non-zero units, bit i for unit i. First index in the low two bits of a
+ * code, second above it; 0 where three or four are set. */
 static const uint8_t codes_2_4[16] = {
     /* {} {0} {1} {0,1}     */ 0x4, 0x4, 0x4, 0x4,
     /* {2} {0,2} {1,2} -    */ 0x8, 0x8, 0x9, 0,

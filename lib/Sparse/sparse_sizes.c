@@ -37,7 +37,8 @@ static heddle_status wrong_k(heddle_context *ctx, const heddle_elem_info *info, 
   uint64_t below = k - k % info->group, above = below + info->group;
   uint64_t nearest = below && k - below <= above - k ? below : above;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.k-group",
-                  "K = %llu is not a multiple of the sparse group of %s, which is %d; nearest: %llu",
+                  "K = %llu is not a multiple of the sparse group of %s, which is %d; nearest: "
+                  "%llu",
                   (unsigned long long)k, info->name, info->group, (unsigned long long)nearest);
 }
 

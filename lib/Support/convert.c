@@ -55,12 +55,13 @@ static uint32_t encode_subnormal(const float_format *f, double magnitude) {
   return (uint32_t)rint(ldexp(magnitude, f->man_bits + f->bias - 1));
 }
 
-/* The code of a magnitude, rounded to nearest even on the bits of the double; above `max` when it is
- * too large or Inf. */
+/* The code of a magnitude, rounded to nearest even on the bits of the double; above `max` when it
+ * is too large or Inf. */
 static uint32_t encode_magnitude(const float_format *f, double magnitude) {
   uint64_t bits;
   memcpy(&bits, &magnitude, sizeof bits);
-  int exponent = (int)(bits >> DOUBLE_MAN_BITS) - DOUBLE_BIAS, dropped = DOUBLE_MAN_BITS - f->man_bits;
+  int exponent = (int)(bits >> DOUBLE_MAN_BITS) - DOUBLE_BIAS;
+  int dropped = DOUBLE_MAN_BITS - f->man_bits;
   if (exponent < 1 - f->bias)
     return encode_subnormal(f, magnitude);
   if (exponent > f->bias + 1)

@@ -59,8 +59,9 @@ static void wait_for_output(int fd, bool open) {
   (void)poll(&wanted, open ? 1 : 0, POLL_MS);
 }
 
-/* The wait status; LOST when the host program ignores SIGCHLD; TIMED_OUT after killing the child's process group. A grandchild that keeps
- * the pipe open does not hold us: the child's own end decides. */
+/* The wait status; LOST when the host program ignores SIGCHLD; TIMED_OUT after killing the child's
+ * process group. A grandchild that keeps the pipe open does not hold us: the child's own end
+ * decides. */
 static int collect(pid_t pid, int fd, double timeout_s, hd_strbuf *output) {
   double deadline = hd_clock_seconds() + timeout_s;
   bool open = true;

@@ -37,8 +37,8 @@ int cmd_check(int argc, char **argv) {
   const cli_command command = {
       .usage = "check IN [--type T]",
       .about = "Says whether a dense .npy matrix is 2:4 sparse, or whether a canonical or packed\n"
-               "file is whole: header, sizes, checksum, every code, the padding. Exit code 2 and a\n"
-               "diagnostic when it is not.",
+               "file is whole: header, sizes, checksum, every code, the padding. Exit code 2 and\n"
+               "a diagnostic when it is not.",
       .examples = "heddle check w.packed\nheddle check w24.npy --type bf16\n",
       .options = options,
       .min_args = 1,

@@ -28,9 +28,9 @@ int cmd_compress(int argc, char **argv) {
                                 {0}};
   const cli_command command = {
       .usage = "compress IN.npy [--type T] [-o OUT]",
-      .about = "Turns a dense matrix that is 2:4 sparse into the canonical format: half the values\n"
-               "and one 4-bit code a group, for any chip and any kernel (docs/format.md). A matrix\n"
-               "that is not 2:4 is refused with its first offending group.",
+      .about = "Turns a dense matrix that is 2:4 sparse into the canonical format: half the\n"
+               "values and one 4-bit code a group, for any chip and any kernel (docs/format.md).\n"
+               "A matrix that is not 2:4 is refused with its first offending group.",
       .examples = "heddle compress w24.npy --type bf16 -o w.canonical\n",
       .options = options,
       .min_args = 1,

@@ -51,8 +51,8 @@ int cmd_decompress(int argc, char **argv) {
                                 {0}};
   const cli_command command = {
       .usage = "decompress IN [--type T] [-o OUT.npy]",
-      .about = "Turns a canonical or packed file back into a dense .npy matrix, bit for bit what was\n"
-               "compressed (a -0.0 that was dropped comes back as +0).",
+      .about = "Turns a canonical or packed file back into a dense .npy matrix, bit for bit what\n"
+               "was compressed (a -0.0 that was dropped comes back as +0).",
       .examples = "heddle decompress w.packed -o w24.npy\n",
       .options = options,
       .min_args = 1,

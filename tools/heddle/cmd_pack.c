@@ -59,9 +59,9 @@ int cmd_pack(int argc, char **argv) {
       {0}};
   const cli_command command = {
       .usage = "pack IN [--type T] [--family mma|wgmma] [-o OUT]",
-      .about = "Turns a canonical file, or a dense .npy matrix that is 2:4 sparse, into the packed\n"
-               "format: the bytes that a kernel reads as A, the same for every schedule, tile and N\n"
-               "(docs/format.md).",
+      .about = "Turns a canonical file, or a dense .npy matrix that is 2:4 sparse, into the\n"
+               "packed format: the bytes that a kernel reads as A, the same for every schedule,\n"
+               "tile and N (docs/format.md).",
       .examples = "heddle pack w24.npy --type bf16 -o w.packed\n"
                   "heddle pack w.canonical --family mma -o w.packed\n",
       .options = options,

@@ -18,9 +18,9 @@ int cmd_prune(int argc, char **argv) {
                                 {0}};
   const cli_command command = {
       .usage = "prune IN.npy [--type T] [-o OUT.npy]",
-      .about = "Keeps the two largest magnitudes of every four elements of a row (tf32: one of two;\n"
-               "4-bit types: two pairs of four) and sets the others to zero. Ties go to the lower\n"
-               "index, NaN stands above Inf.",
+      .about = "Keeps the two largest magnitudes of every four elements of a row (tf32: one of\n"
+               "two; 4-bit types: two pairs of four) and sets the others to zero. Ties go to the\n"
+               "lower index, NaN stands above Inf.",
       .examples = "heddle prune w.npy --type bf16 -o w24.npy\n"
                   "heddle prune w.npy --type e4m3 | heddle pack - --type e4m3 -o w.packed\n",
       .options = options,

@@ -1,5 +1,5 @@
-/* The two formats, byte by byte: vectors, the packed plane against the hardware's register maps, and
- * round trips over all types and odd sizes. */
+/* The two formats, byte by byte: vectors, the packed plane against the hardware's register maps,
+ * and round trips over all types and odd sizes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
