@@ -1,5 +1,6 @@
 /* heddle run: compile a problem, run it, compare with the double-precision reference. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -187,6 +188,12 @@ static heddle_status choose_backend(heddle_context *ctx, const char *backend, co
 
 /* --- the run -------------------------------------------------------------------------------------------- */
 
+/* A run that failed otherwise (a finding, memory) has no small error to show. */
+static double shown_error(const trial_result *r) {
+  bool small = r->comparison.error <= r->bound;
+  return !r->ok && small ? INFINITY : r->comparison.error;
+}
+
 static heddle_status report(heddle_context *ctx, const run_options *o, const trial_kernel *kernel,
                             const trial_result *r, bool gpu) {
   printf("kernel: %s for %s, path %s\nschedule: %s\n", kernel->manifest.name,
@@ -199,7 +206,7 @@ static heddle_status report(heddle_context *ctx, const run_options *o, const tri
   if (!r->ok)
     hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "run.verify", "%s", r->why);
   printf("verify=%s max_err=%.3g bound=%.3g backend=%s\n", r->ok ? "ok" : "fail",
-         r->comparison.error, r->bound, gpu ? "gpu" : "sim");
+         shown_error(r), r->bound, gpu ? "gpu" : "sim");
   return r->ok ? HEDDLE_OK : HEDDLE_MISMATCH;
 }
 
