@@ -272,15 +272,17 @@ static void check_one(hd_verifier *v, const hd_op *op) {
     hd_verify_spec(v, op);
 }
 
-/* An op and its regions, with the kernel and role that they stand in. */
+/* An op and its regions, with the kernel and role that they stand in. What stands in a kernel or role
+ * that is not in order itself goes unjudged: rules look at its cluster and warps. */
 static void check_op(hd_verifier *v, const hd_op *op, int32_t depth) {
   const hd_op *kernel = v->kernel, *role = v->role;
   int32_t before = v->n_errors;
   check_one(v, op);
-  if (depth == MAX_DEPTH) {
+  if (depth == MAX_DEPTH)
     hd_verify_fail(v, op, "ir.nesting", "regions nest deeper than %d", MAX_DEPTH);
+  bool frame = op->kind == HD_OP_KERNEL || op->kind == HD_OP_ROLE;
+  if (depth == MAX_DEPTH || (frame && v->n_errors != before))
     return;
-  }
   v->kernel = op->kind == HD_OP_KERNEL ? op : kernel;
   v->role = op->kind == HD_OP_ROLE ? op : role;
   for (int32_t i = 0; i < op->n_regions; i++)
