@@ -179,7 +179,7 @@ typedef struct sim_warp {
   uint32_t *touched;  /* [n_regs] fence epoch of the last generic access */
   uint8_t *busy_as;   /* [n_regs] 'd', 'a' or 'm' */
   uint32_t fence_epoch, wgmma_issued, wgmma_committed, wgmma_waited;
-  uint32_t busy_shape;
+  uint32_t busy_shape, refusals; /* how often a try_wait answered no */
   bool dirty; /* lanes have made accesses or learnt since they were last synchronised */
   uint64_t steps;
 } sim_warp;

@@ -255,8 +255,8 @@ static void learn_phase(sim_warp *w, const sim_insn *in, uint32_t lane, const si
     hd_sim_acquire(m, w, lane, &b->done_cluster);
 }
 
-/* test_wait answers; try_wait blocks until the phase is over, or the scheduler lets its time run
- * out. */
+/* Blocks until the phase is over, or answers `no`: at once, as its time limit allows (a wait that is
+ * not in a loop is a bug that must show), or when the scheduler finds that nothing else can go on. */
 static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   sim_group *g = &w->group[w->current];
@@ -273,12 +273,13 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
     over |= (uint32_t)done << l;
     waits = done ? waits : b;
   }
-  bool impatient = m->options.mode == HD_SIM_RANDOM && hd_sim_random(m) % 4 == 0;
-  if (waits && !g->give_up && !(impatient && !g->entered)) {
-    g->entered = true; /* has been waiting: answers `no` at most once without progress */
+  bool impatient = !g->entered && (w->refusals < 3 || hd_sim_random(m) % 2 == 0);
+  if (waits && !g->give_up && !impatient) {
+    g->entered = true; /* from now on it has patience */
     hd_sim_block(w, SIM_WAIT_MBARRIER, waits->offset, waits->phase);
     return SIM_WAIT;
   }
+  w->refusals += waits != NULL;
   g->give_up = false;
   g->entered = false;
   uint64_t scratch[32], *dst = hd_sim_dst(w, &in->opnd[0], scratch);

@@ -286,6 +286,7 @@ static heddle_status address_operand(parser *p, sim_opnd *o) {
 }
 
 static heddle_status operand(parser *p, sim_opnd *o) {
+  *o = (sim_opnd){0};
   if (accept(p, '{'))
     return vector_operand(p, o);
   if (accept(p, '['))

@@ -301,9 +301,18 @@ static void retire(sim_machine *m, schedule *s, sim_cta *cta) {
   s->resident--;
 }
 
+/* With odd seeds warps have priorities (a hash of seed and place), so that one runs as far ahead as
+ * it can; otherwise, and now and then, any. */
+static uint64_t priority(const sim_machine *m, const sim_warp *w) {
+  uint64_t h = (m->options.seed << 20 | w->cta->index << 6 | w->index) + 1;
+  h *= 0x9e3779b97f4a7c15ull;
+  return (h ^ h >> 31) * 0xbf58476d1ce4e5b9ull;
+}
+
 static sim_warp *choose_warp(sim_machine *m) {
   sim_warp *chosen = NULL;
   uint32_t n = 0;
+  bool ranked = (m->options.seed & 1) && hd_sim_random(m) % 16;
   for (uint32_t i = 0; i < m->n_ctas; i++) {
     sim_cta *cta = m->cta[i];
     for (uint32_t j = 0; cta && !cta->done && j < cta->n_warps; j++) {
@@ -311,7 +320,9 @@ static sim_warp *choose_warp(sim_machine *m) {
       bool runs = false;
       for (uint32_t k = 0; k < w->n_groups && !runs; k++)
         runs = can_run(m, &w->group[k]);
-      if (runs && hd_sim_random(m) % ++n == 0)
+      if (!runs)
+        continue;
+      if (ranked ? !chosen || priority(m, w) > priority(m, chosen) : hd_sim_random(m) % ++n == 0)
         chosen = &cta->warp[j];
     }
   }

@@ -1,0 +1,122 @@
+#include "sim_harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/file.h"
+
+void harness_start(harness *h, const char *entry, int n_threads, int shared_bytes, uint32_t grid) {
+  *h = (harness){.ctx = heddle_context_create()};
+  h->variant = (hd_variant){.entry = entry, .path = "test", .n_threads = n_threads, .cluster = 1,
+                            .shared_bytes = shared_bytes};
+  h->plan.variant = &h->variant;
+  h->plan.grid_x = grid;
+}
+
+void harness_stop(harness *h) {
+  hd_arena_free(&h->arena);
+  heddle_context_free(h->ctx);
+}
+
+void harness_param(harness *h, hd_arg_kind kind, uint64_t value) {
+  h->variant.param[h->variant.n_params++] = (hd_param){.arg = kind};
+  h->values.v[kind] = value;
+}
+
+hd_tmap *harness_tmap(harness *h) {
+  int32_t i = h->variant.n_tmaps++;
+  h->variant.param[h->variant.n_params++] = (hd_param){.arg = HD_ARG_NONE, .tmap = i};
+  return &h->plan.tmap[i];
+}
+
+uint64_t harness_buffer(harness *h, const char *name, void *data, uint64_t n_bytes, bool writable) {
+  uint64_t address = 0x100000ull * (h->n_buffers + 1);
+  h->buffer[h->n_buffers++] = (hd_sim_buffer){.name = name, .address = address, .n_bytes = n_bytes,
+                                              .data = data, .writable = writable,
+                                              .undefined = writable};
+  return address;
+}
+
+static char *edited(const char *text, const edit *edits, int n_edits) {
+  hd_strbuf out = {0};
+  int found = 0;
+  for (const char *line = text; *line;) {
+    size_t n = strcspn(line, "\n");
+    const edit *hit = NULL;
+    for (int i = 0; i < n_edits; i++) {
+      char mark[64];
+      int length = snprintf(mark, sizeof mark, "//#%s", edits[i].tag);
+      if (n >= (size_t)length && strncmp(line + n - length, mark, (size_t)length) == 0)
+        hit = &edits[i];
+    }
+    if (!hit)
+      hd_strbuf_addn(&out, line, n);
+    else if (hit->text)
+      hd_strbuf_add(&out, hit->text);
+    found += hit != NULL;
+    hd_strbuf_add(&out, "\n");
+    line += n + (line[n] == '\n');
+  }
+  if (found < n_edits) {
+    fprintf(stderr, "a tag of the edits is not in the text\n");
+    abort();
+  }
+  return hd_strbuf_take(&out);
+}
+
+heddle_status harness_run(harness *h, const char *name, const edit *edits, int n_edits) {
+  char path[256], *text = NULL;
+  size_t n = 0;
+  snprintf(path, sizeof path, "test/unit/Sim/ptx/%s", name);
+  heddle_status status = hd_file_read(h->ctx, path, &text, &n);
+  if (status != HEDDLE_OK)
+    return status;
+  char *ptx = edited(text, edits, n_edits);
+  status = hd_sim_run(h->ctx, name, ptx, strlen(ptx), &h->plan, &h->values, h->buffer,
+                      h->n_buffers, &h->options, &h->arena, &h->report);
+  free(ptx);
+  free(text);
+  return status;
+}
+
+void harness_print(const harness *h) {
+  for (uint32_t i = 0; i < h->report.n_findings; i++)
+    fprintf(stderr, "%u: [%s] %s\n", h->report.finding[i].line, h->report.finding[i].rule,
+            h->report.finding[i].text);
+  for (size_t i = 0; i < heddle_context_count(h->ctx); i++) {
+    char line[512];
+    heddle_diagnostic_format(heddle_context_get(h->ctx, i), line, sizeof line);
+    fprintf(stderr, "%s\n", line);
+  }
+}
+
+bool harness_found(const harness *h, const char *rules) {
+  char copy[128], *save = NULL;
+  snprintf(copy, sizeof copy, "%s", rules);
+  for (char *rule = strtok_r(copy, "|", &save); rule; rule = strtok_r(NULL, "|", &save))
+    for (uint32_t i = 0; i < h->report.n_findings; i++)
+      if (strcmp(h->report.finding[i].rule, rule) == 0)
+        return true;
+  return false;
+}
+
+uint32_t next_random(uint64_t *state) {
+  *state = *state * 6364136223846793005ull + 1442695040888963407ull;
+  return (uint32_t)(*state >> 33);
+}
+
+uint16_t bf16_of(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, 4);
+  return (uint16_t)(bits >> 16);
+}
+
+uint16_t f16_of_small(int value) {
+  uint16_t sign = value < 0 ? 0x8000 : 0;
+  unsigned a = (unsigned)abs(value);
+  if (a == 0)
+    return sign;
+  int e = 31 - __builtin_clz(a);
+  return (uint16_t)(sign | (e + 15) << 10 | ((a << (10 - e)) & 0x3ff));
+}

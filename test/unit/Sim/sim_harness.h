@@ -1,0 +1,43 @@
+/* Runs a PTX text of test/unit/Sim/ptx, as it is or with an error planted, and looks at the report. */
+#ifndef SIM_HARNESS_H
+#define SIM_HARNESS_H
+
+#include "Sim/sim.h"
+
+/* The line that ends in `//#tag` is removed (text NULL) or replaced. */
+typedef struct edit {
+  const char *tag, *text;
+} edit;
+
+typedef struct harness {
+  heddle_context *ctx;
+  hd_arena arena;
+  hd_launch_plan plan;
+  hd_variant variant;
+  hd_values values;
+  hd_sim_buffer buffer[8];
+  uint32_t n_buffers;
+  hd_sim_options options;
+  hd_sim_report report;
+} harness;
+
+void harness_start(harness *h, const char *entry, int n_threads, int shared_bytes, uint32_t grid);
+void harness_stop(harness *h);
+/* The next parameter: an argument's value, or the next tensor map. */
+void harness_param(harness *h, hd_arg_kind kind, uint64_t value);
+hd_tmap *harness_tmap(harness *h);
+/* A buffer at an address of its own; returns the address. */
+uint64_t harness_buffer(harness *h, const char *name, void *data, uint64_t n_bytes, bool writable);
+/* Reads test/unit/Sim/ptx/NAME, makes the edits, runs. */
+heddle_status harness_run(harness *h, const char *name, const edit *edits, int n_edits);
+/* Prints the findings (for a failing test). */
+void harness_print(const harness *h);
+/* Does a finding of one of the rules ("R1|tx|deadlock") stand in the report? */
+bool harness_found(const harness *h, const char *rules);
+
+/* Reproducible small integers, and bf16 of an integer. */
+uint32_t next_random(uint64_t *state);
+uint16_t bf16_of(float value);
+uint16_t f16_of_small(int value);
+
+#endif
