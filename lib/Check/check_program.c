@@ -89,24 +89,29 @@ const hd_ck_ring *hd_ck_barrier(const hd_ck_program *p, const hd_value *value) {
   return ring_of(p->barriers, p->n_barriers, value);
 }
 
-/* Work that needs more than one thread. barrier.wait alone does not: a warp that only waits has no
- * business in the role. */
-static heddle_status find_wide(void *user, hd_op *op) {
+/* Who works in a role. A warp that only waits for what one thread issues has no business there. */
+typedef struct workers {
+  bool one, more;
+} workers;
+
+static heddle_status note_worker(void *user, hd_op *op) {
+  workers *w = user;
   hd_op_issuer by = hd_op_get_info(op->kind)->issuer;
-  bool wide = by != HD_BY_NONE && by != HD_BY_THREAD && op->kind != HD_OP_BARRIER_WAIT;
-  return wide ? (*(bool *)user = true, HEDDLE_MISMATCH) : HEDDLE_OK;
+  w->one = w->one || by == HD_BY_THREAD;
+  w->more = w->more || (by != HD_BY_NONE && by != HD_BY_THREAD && op->kind != HD_OP_BARRIER_WAIT);
+  return HEDDLE_OK;
 }
 
 static void add_role(hd_ck_program *p, const hd_op *op) {
   if (p->n_roles == HD_CK_MAX_ROLES)
     return refuse(p, op, "more than 8 roles");
-  bool wide = false;
-  hd_walk(op->regions[0], find_wide, &wide);
+  workers w = {0};
+  hd_walk(op->regions[0], note_worker, &w);
   p->roles[p->n_roles++] = (hd_ck_role){.op = op,
                                         .name = hd_op_str(op, HD_ATTR_NAME),
                                         .warp_lo = (int32_t)hd_op_int(op, HD_ATTR_WARP_LO, 0),
                                         .n_warps = (int32_t)hd_op_int(op, HD_ATTR_N_WARPS, 0),
-                                        .single = !wide};
+                                        .single = w.one && !w.more};
 }
 
 /* --- steps --------------------------------------------------------------------------------- */
