@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* Makes the primary context of a device current on this thread. The driver keeps it until
- * heddle_runtime_free. HEDDLE_ENVIRONMENT when there is no such device. */
+ * heddle_runtime_free. HEDDLE_ENVIRONMENT when there is no such device. One thread at a time. */
 HEDDLE_API heddle_status heddle_device_use(heddle_context *ctx, heddle_runtime *runtime,
                                            int ordinal);
 /* Target of the current device: "sm_90a", "sm_80", … (at most 16 bytes with the NUL). */

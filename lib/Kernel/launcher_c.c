@@ -2,7 +2,7 @@
  * the manifest. In the fixed texts @ stands for the kernel's name. */
 #include "Kernel/launcher_c.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "Support/diag.h"
@@ -345,16 +345,15 @@ static char *make_header(const hd_manifest *manifest) {
   return hd_strbuf_take(&out);
 }
 
+/* Decimal, since it is shorter; one NUL more, since PTX is a string. */
 static void add_bytes(hd_strbuf *out, const char *name, const unsigned char *bytes, size_t n) {
-  static const char digits[] = "0123456789abcdef";
-  char item[] = "0x00,";
+  enum { PER_LINE = 24 };
+  char item[8];
   hd_strbuf_printf(out, "static _Alignas(16) const unsigned char %s[] = {", name);
-  for (size_t i = 0; i <= n; i++) { /* one NUL more: PTX is a string */
-    unsigned char byte = i < n ? bytes[i] : 0;
-    item[2] = digits[byte >> 4];
-    item[3] = digits[byte & 15];
-    hd_strbuf_addn(out, i % 20 == 0 ? "\n" : "", i % 20 == 0);
-    hd_strbuf_addn(out, item, 5);
+  for (size_t i = 0; i <= n; i++) {
+    int length = snprintf(item, sizeof item, "%s%d,", i % PER_LINE == 0 ? "\n" : "",
+                          i < n ? bytes[i] : 0);
+    hd_strbuf_addn(out, item, (size_t)length);
   }
   hd_strbuf_add(out, "\n};\n\n");
 }

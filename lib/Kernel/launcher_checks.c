@@ -61,16 +61,25 @@ void hd_launcher_values(hd_strbuf *out, const hd_manifest *manifest) {
   hd_strbuf_add(out, "} hd_values;\n\n");
 }
 
-/* An expression as C, over `v`. */
-static void add_expr(hd_strbuf *out, const hd_expr *expr) {
-  bool rounds = expr->div > 1;
-  hd_strbuf_add(out, rounds ? "hd_ceil_div(" : "(");
-  if (expr->arg == HD_ARG_NONE)
+/* arg * mul + add, without the parts that do nothing. */
+static void add_linear(hd_strbuf *out, const hd_expr *expr) {
+  bool is_pointer = hd_arg_class_of(expr->arg) == HD_CLASS_PTR;
+  if (expr->arg == HD_ARG_NONE) {
     hd_strbuf_printf(out, "INT64_C(%" PRId64 ")", expr->mul + expr->add);
-  else
-    hd_strbuf_printf(out, "(int64_t)v->%s * INT64_C(%" PRId64 ") + INT64_C(%" PRId64 ")",
-                     hd_arg_name(expr->arg), expr->mul, expr->add);
-  if (rounds)
+    return;
+  }
+  hd_strbuf_printf(out, "%sv->%s", is_pointer ? "(int64_t)" : "", hd_arg_name(expr->arg));
+  if (expr->mul != 1)
+    hd_strbuf_printf(out, " * INT64_C(%" PRId64 ")", expr->mul);
+  if (expr->add != 0)
+    hd_strbuf_printf(out, " + INT64_C(%" PRId64 ")", expr->add);
+}
+
+/* An expression as C, over `v`; one operand of whatever stands around it. */
+static void add_expr(hd_strbuf *out, const hd_expr *expr) {
+  hd_strbuf_add(out, expr->div > 1 ? "hd_ceil_div(" : "(");
+  add_linear(out, expr);
+  if (expr->div > 1)
     hd_strbuf_printf(out, ", INT64_C(%" PRId64 ")", expr->div);
   hd_strbuf_add(out, ")");
 }

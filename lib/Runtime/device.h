@@ -53,7 +53,7 @@ heddle_status hd_buffer_upload(heddle_context *ctx, const hd_device *device,
                                const hd_buffer *buffer, const void *data);
 heddle_status hd_buffer_download(heddle_context *ctx, const hd_device *device,
                                  const hd_buffer *buffer, void *data);
-/* Fills the buffer with a byte (HD_POISON_BYTE before a run); guards stay. In stream order. */
+/* Fills the buffer with a byte (HD_POISON_BYTE before a run); guards stay. Done on return. */
 heddle_status hd_buffer_fill(heddle_context *ctx, const hd_device *device,
                              const hd_buffer *buffer, int byte);
 /* HEDDLE_MISMATCH, naming the buffer and the first byte, when a guard was written to. */

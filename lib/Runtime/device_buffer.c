@@ -19,6 +19,8 @@ heddle_status hd_buffer_create(heddle_context *ctx, const hd_device *device, siz
   HD_CU_TRY(ctx, device->runtime, mem_alloc, &made.base, made.base_bytes);
   made.address = (made.base + HD_GUARD_BYTES + ALIGN - 1) / ALIGN * ALIGN + offset_bytes;
   int result = device->runtime->cu.fill8(made.base, HD_GUARD_BYTE, made.base_bytes, device->stream);
+  if (result == HD_CU_SUCCESS)
+    result = device->runtime->cu.stream_sync(device->stream);
   if (result != HD_CU_SUCCESS)
     device->runtime->cu.mem_free(made.base);
   HD_TRY(hd_driver_check(ctx, &device->runtime->cu, result, "fill8"));
@@ -49,7 +51,7 @@ heddle_status hd_buffer_fill(heddle_context *ctx, const hd_device *device,
   if (buffer->n_bytes > 0)
     HD_CU_TRY(ctx, device->runtime, fill8, buffer->address, (unsigned char)byte, buffer->n_bytes,
               device->stream);
-  return HEDDLE_OK;
+  return hd_device_sync(ctx, device); /* a launch may be in any stream */
 }
 
 /* Bytes from..to of device memory, which must all be guard; `at` is relative to the buffer. */
