@@ -20,34 +20,52 @@ static uint64_t element_hash(uint64_t row, uint64_t j) {
   return mix(row + 0xd1b54a32d192ed03u * (j + 1));
 }
 
-static double exact_value(heddle_elem elem, unsigned limit, uint64_t h) {
-  double magnitude = 1.0 + (double)(h % limit);
-  return h >> 63 && hd_elem_has_sign(elem) ? -magnitude : magnitude;
-}
+/* What value_of needs to know of a type. */
+typedef struct maker {
+  unsigned limit; /* 0: random */
+  bool has_sign;
+  double scale; /* random: of a sum of four 16-bit parts */
+} maker;
 
 /* Four uniforms on 0..65535 have mean 131070 and variance 4 (2^32 - 1) / 12. */
-static double random_value(heddle_elem elem, uint64_t h) {
+static maker make_maker(const hd_fill *fill, heddle_elem elem) {
   const heddle_elem_info *info = heddle_elem_get(elem);
-  const double scale = 1 / 37837.22;
-  double sum = (double)((h & 0xffff) + (h >> 16 & 0xffff) + (h >> 32 & 0xffff) + (h >> 48));
-  double x = (sum - 131070.0) * scale;
+  maker m = {fill->limit, hd_elem_has_sign(elem), 1 / 37837.22};
   int bits = info->value_bits < 8 ? info->value_bits : 8;
   if (info->kind != HEDDLE_FLOAT)
-    x *= ldexp(1, bits - (info->kind == HEDDLE_SIGNED)) / 3;
-  return hd_elem_has_sign(elem) ? x : fabs(x);
+    m.scale *= ldexp(1, bits - (info->kind == HEDDLE_SIGNED)) / 3;
+  return m;
 }
 
-static double value_of(const hd_fill *fill, heddle_elem elem, uint64_t h) {
-  return fill->limit ? exact_value(elem, fill->limit, h) : random_value(elem, h);
+static double value_of(const maker *m, uint64_t h) {
+  if (m->limit) {
+    double magnitude = 1.0 + (double)(h % m->limit);
+    return m->has_sign && h >> 63 ? -magnitude : magnitude;
+  }
+  uint64_t sum = (h & 0xffff) + (h >> 16 & 0xffff) + (h >> 32 & 0xffff) + (h >> 48);
+  double x = ((double)(int64_t)sum - 131070.0) * m->scale;
+  return m->has_sign ? x : fabs(x);
+}
+
+/* Values are made and stored this many at a time: a multiple of every group. */
+enum { CHUNK = 64 };
+
+static unsigned chunk_at(uint64_t j, uint64_t n_cols) {
+  return n_cols - j < CHUNK ? (unsigned)(n_cols - j) : CHUNK;
 }
 
 void hd_fill_dense(const hd_fill *fill, heddle_elem elem, uint64_t n_rows, uint64_t n_cols,
                    void *data, uint64_t row_stride) {
+  maker m = make_maker(fill, elem);
+  double values[CHUNK];
   for (uint64_t i = 0; i < n_rows; i++) {
     uint64_t row = row_hash(fill->seed, i);
-    for (uint64_t j = 0; j < n_cols; j++)
-      hd_elem_store(elem, data, (size_t)(i * row_stride + j),
-                    value_of(fill, elem, element_hash(row, j)));
+    for (uint64_t j = 0; j < n_cols; j += CHUNK) {
+      unsigned n = chunk_at(j, n_cols);
+      for (unsigned c = 0; c < n; c++)
+        values[c] = value_of(&m, element_hash(row, j + c));
+      hd_elem_store_many(elem, data, (size_t)(i * row_stride + j), 1, n, values);
+    }
   }
 }
 
@@ -62,20 +80,30 @@ static unsigned group_places(const hd_sparse_rule *rule, uint64_t g) {
   return places;
 }
 
+/* n values of a row from column j on, both multiples of the group. */
+static void make_sparse(const maker *m, const heddle_elem_info *info, const hd_sparse_rule *rule,
+                        uint64_t row, uint64_t j, unsigned n, double *values) {
+  unsigned per_unit = info->group / rule->n_units;
+  for (unsigned first = 0; first < n; first += info->group) {
+    unsigned places = group_places(rule, element_hash(row, ~((j + first) / info->group)));
+    for (unsigned c = 0; c < info->group; c++) {
+      bool kept = places >> (c / per_unit) & 1;
+      values[first + c] = kept ? value_of(m, element_hash(row, j + first + c)) : 0.0;
+    }
+  }
+}
+
 void hd_fill_sparse(const hd_fill *fill, heddle_elem elem, uint64_t m, uint64_t k, void *data,
                     uint64_t row_stride) {
-  const heddle_elem_info *info = heddle_elem_get(elem);
   const hd_sparse_rule *rule = hd_sparse_rule_get(elem);
-  unsigned per_unit = info->group / rule->n_units;
+  maker make = make_maker(fill, elem);
+  double values[CHUNK];
   for (uint64_t i = 0; i < m; i++) {
     uint64_t row = row_hash(fill->seed, i);
-    unsigned places = 0;
-    for (uint64_t j = 0; j < k; j++) {
-      if (j % info->group == 0)
-        places = group_places(rule, element_hash(row, ~(j / info->group)));
-      bool kept = places >> (j % info->group / per_unit) & 1;
-      double value = kept ? value_of(fill, elem, element_hash(row, j)) : 0.0;
-      hd_elem_store(elem, data, (size_t)(i * row_stride + j), value);
+    for (uint64_t j = 0; j < k; j += CHUNK) {
+      unsigned n = chunk_at(j, k);
+      make_sparse(&make, heddle_elem_get(elem), rule, row, j, n, values);
+      hd_elem_store_many(elem, data, (size_t)(i * row_stride + j), 1, n, values);
     }
   }
 }

@@ -31,23 +31,25 @@ static extent panel_extent(uint64_t start, uint64_t total, unsigned most) {
 }
 
 static void widen_panel(const hd_matrix *b, extent k, extent n, panel out) {
+  double column[PANEL_K];
   memset(out, 0, sizeof(panel));
-  for (unsigned j = 0; j < n.n; j++)
-    for (unsigned i = 0; i < k.n; i++) {
-      uint64_t index = (k.start + i) * b->row_stride + (n.start + j) * b->col_stride;
-      out[j / STRIP][i][j % STRIP] = hd_elem_load(b->elem, b->data, (size_t)index);
-    }
+  for (unsigned j = 0; j < n.n; j++) {
+    uint64_t index = k.start * b->row_stride + (n.start + j) * b->col_stride;
+    hd_elem_load_many(b->elem, b->data, (size_t)index, (size_t)b->row_stride, k.n, column);
+    for (unsigned i = 0; i < k.n; i++)
+      out[j / STRIP][i][j % STRIP] = column[i];
+  }
 }
 
 static void slice_dense(const hd_matrix *a, uint64_t row, extent k, row_slice *slice) {
+  double values[PANEL_K];
+  uint64_t index = row * a->row_stride + k.start * a->col_stride;
+  hd_elem_load_many(a->elem, a->data, (size_t)index, (size_t)a->col_stride, k.n, values);
   slice->n = 0;
   for (unsigned i = 0; i < k.n; i++) {
-    uint64_t index = row * a->row_stride + (k.start + i) * a->col_stride;
-    double value = hd_elem_load(a->elem, a->data, (size_t)index);
-    if (value == 0)
-      continue;
     slice->k[slice->n] = (int)i;
-    slice->value[slice->n++] = value;
+    slice->value[slice->n] = values[i];
+    slice->n += values[i] != 0; /* where zeros stand is random: no branch */
   }
 }
 

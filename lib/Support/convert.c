@@ -186,9 +186,19 @@ size_t hd_elem_bytes(heddle_elem elem, size_t n_elems) {
   return bits == 4 ? n_elems / 2 + n_elems % 2 : n_elems * (bits / 8);
 }
 
+static uint32_t get_half(const uint8_t *at) {
+  uint16_t half;
+  memcpy(&half, at, sizeof half);
+  return half;
+}
+
+static void put_half(uint8_t *at, uint32_t bits) {
+  uint16_t half = (uint16_t)bits;
+  memcpy(at, &half, sizeof half);
+}
+
 uint32_t hd_elem_get_bits(heddle_elem elem, const void *array, size_t index) {
   const uint8_t *bytes = array;
-  uint16_t half;
   uint32_t word;
   switch (heddle_elem_get(elem)->container_bits) {
   case 4:
@@ -196,8 +206,7 @@ uint32_t hd_elem_get_bits(heddle_elem elem, const void *array, size_t index) {
   case 8:
     return bytes[index];
   case 16:
-    memcpy(&half, bytes + index * 2, 2);
-    return half;
+    return get_half(bytes + index * 2);
   default:
     memcpy(&word, bytes + index * 4, 4);
     return word;
@@ -206,7 +215,6 @@ uint32_t hd_elem_get_bits(heddle_elem elem, const void *array, size_t index) {
 
 void hd_elem_set_bits(heddle_elem elem, void *array, size_t index, uint32_t bits) {
   uint8_t *bytes = array;
-  uint16_t half = (uint16_t)bits;
   int low = (int)(index % 2 * 4);
   switch (heddle_elem_get(elem)->container_bits) {
   case 4:
@@ -216,7 +224,7 @@ void hd_elem_set_bits(heddle_elem elem, void *array, size_t index, uint32_t bits
     bytes[index] = (uint8_t)bits;
     return;
   case 16:
-    memcpy(bytes + index * 2, &half, 2);
+    put_half(bytes + index * 2, bits);
     return;
   default:
     memcpy(bytes + index * 4, &bits, 4);
@@ -229,6 +237,32 @@ double hd_elem_load(heddle_elem elem, const void *array, size_t index) {
 
 void hd_elem_store(heddle_elem elem, void *array, size_t index, double value) {
   hd_elem_set_bits(elem, array, index, hd_elem_from_double(elem, value));
+}
+
+void hd_elem_load_many(heddle_elem elem, const void *array, size_t index, size_t stride, size_t n,
+                       double *values) {
+  const uint8_t *first = (const uint8_t *)array + 2 * index; /* of a 16-bit type */
+  if (elem == HEDDLE_BF16)
+    for (size_t i = 0; i < n; i++)
+      values[i] = widen_f32(get_half(first + 2 * i * stride) << 16);
+  else if (elem == HEDDLE_F16)
+    for (size_t i = 0; i < n; i++)
+      values[i] = widen_f16(get_half(first + 2 * i * stride));
+  else
+    for (size_t i = 0; i < n; i++)
+      values[i] = hd_elem_load(elem, array, index + i * stride);
+}
+
+void hd_elem_store_many(heddle_elem elem, void *array, size_t index, size_t stride, size_t n,
+                        const double *values) {
+  const float_format *f = &formats[elem];
+  uint8_t *first = (uint8_t *)array + 2 * index; /* of a 16-bit type */
+  if (elem == HEDDLE_BF16 || elem == HEDDLE_F16)
+    for (size_t i = 0; i < n; i++)
+      put_half(first + 2 * i * stride, encode_float(f, values[i]));
+  else
+    for (size_t i = 0; i < n; i++)
+      hd_elem_store(elem, array, index + i * stride, values[i]);
 }
 
 double hd_elem_exact_integers(heddle_elem elem) {

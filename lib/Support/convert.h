@@ -47,6 +47,12 @@ void hd_elem_set_bits(heddle_elem elem, void *array, size_t index, uint32_t bits
 double hd_elem_load(heddle_elem elem, const void *array, size_t index);
 void hd_elem_store(heddle_elem elem, void *array, size_t index, double value);
 
+/* Many at once, index, index + stride, …: the same values, the type looked up once. */
+void hd_elem_load_many(heddle_elem elem, const void *array, size_t index, size_t stride, size_t n,
+                       double *values);
+void hd_elem_store_many(heddle_elem elem, void *array, size_t index, size_t stride, size_t n,
+                        const double *values);
+
 /* The largest n such that every integer 0..n is exact in the type. */
 double hd_elem_exact_integers(heddle_elem elem);
 

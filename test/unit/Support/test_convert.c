@@ -175,6 +175,28 @@ static void elements_are_stored_where_they_belong(void **state) {
   assert_int_equal(hd_elem_bytes(HEDDLE_TF32, 5), 20);
 }
 
+static void many_are_the_same_as_one(void **state) {
+  (void)state;
+  enum { N = 32, STRIDE = 3 };
+  uint8_t array[N * STRIDE * 4 + 9], again[sizeof array];
+  double values[N];
+  for (size_t i = 0; i < sizeof array; i++)
+    array[i] = (uint8_t)(i * 151 + 7);
+  for (heddle_elem elem = 0; elem < HEDDLE_N_ELEMS; elem++)
+    for (size_t stride = 1; stride <= STRIDE; stride++) {
+      uint8_t *odd = again + 1; /* no alignment is asked for */
+      hd_elem_load_many(elem, array + 1, 2, stride, N, values);
+      memcpy(again, array, sizeof array);
+      hd_elem_store_many(elem, odd, 2, stride, N, values);
+      for (size_t i = 0; i < N; i++) {
+        double one = hd_elem_load(elem, array + 1, 2 + i * stride);
+        assert_true(values[i] == one || (isnan(values[i]) && isnan(one)));
+        assert_int_equal(hd_elem_get_bits(elem, odd, 2 + i * stride),
+                         hd_elem_from_double(elem, one));
+      }
+    }
+}
+
 static void exact_integers_are_exact(void **state) {
   (void)state;
   for (heddle_elem elem = 0; elem < HEDDLE_N_ELEMS; elem++) {
@@ -194,6 +216,7 @@ int main(void) {
       cmocka_unit_test(edges_are_as_cvt_has_them),
       cmocka_unit_test(values_are_those_of_the_formats),
       cmocka_unit_test(elements_are_stored_where_they_belong),
+      cmocka_unit_test(many_are_the_same_as_one),
       cmocka_unit_test(exact_integers_are_exact),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
