@@ -1,5 +1,7 @@
 # Command-line tests: *.test files with RUN: and CHECK: lines.
 import os
+import sys
+
 import lit.formats
 
 config.name = "heddle"
@@ -19,14 +21,14 @@ have_ptxas = not config.ptxas.endswith("NOTFOUND")
 config.substitutions += [
     ("%FileCheck", config.filecheck),
     ("%ptxas", config.ptxas),
-    ("%python", config.python),
+    ("%python", sys.executable),
     ("%cc", config.cc),
     ("%source", config.heddle_source),
     ("%build", config.heddle_build),
     ("%llvm", config.llvm_bin),
     ("%not", os.path.join(config.llvm_bin, "not")),
     # The exit code must be exactly the one named: %exits 2 COMMAND …
-    ("%exits", config.python + " " + os.path.join(config.test_source_root, "exits.py")),
+    ("%exits", sys.executable + " " + os.path.join(config.test_source_root, "exits.py")),
 ]
 if have_ptxas:
     config.available_features.add("ptxas")

@@ -42,12 +42,17 @@ def check_needed(library, forbidden):
 MUTABLE = re.compile(r"\s(\.data|\.bss|\.tdata|\.tbss|\*COM\*)(\.[\w.]+)?\s+([0-9a-f]+)\s+(\S+)$")
 
 
+# LLVM's registry of targets is itself global: filled once a process.
+ALLOWED = {("libhdEmit.a", "registered")}
+
+
 def check_state(folder):
     for archive in sorted(glob.glob(os.path.join(folder, "libhd*.a"))):
         for line in output("objdump", "-t", archive).splitlines():
             match = MUTABLE.search(line)
             constant = match and (match.group(2) or "").startswith(".rel.ro")
-            if match and not constant and int(match.group(3), 16):
+            place = (os.path.basename(archive), match.group(4) if match else "")
+            if match and not constant and int(match.group(3), 16) and place not in ALLOWED:
                 yield f"{os.path.basename(archive)} has mutable state: {match.group(4)}"
 
 
