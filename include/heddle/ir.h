@@ -1,0 +1,107 @@
+/* heddle/ir.h: problems as modules: from text, from C, and back to text. Needs no GPU, no driver, no
+ * LLVM. The text form is docs/ir.md's; heddle_compile (heddle/compile.h) takes it. */
+#ifndef HEDDLE_IR_H
+#define HEDDLE_IR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/context.h"
+#include "heddle/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- modules ------------------------------------------------------------------------------------ */
+
+/* A module of any level. Not thread-safe; threads may use different modules at once. */
+typedef struct heddle_module heddle_module;
+
+/* Parses and verifies a text. file names it in diagnostics (may be NULL); all borrowed for the call.
+ * HEDDLE_INVALID or HEDDLE_UNSUPPORTED, with file, line and column in the context. *module is owned. */
+HEDDLE_API heddle_status heddle_module_parse(heddle_context *ctx, const char *file,
+                                             const char *text, size_t text_bytes,
+                                             heddle_module **module);
+/* Accepts NULL. */
+HEDDLE_API void heddle_module_free(heddle_module *module);
+/* The text of a module: *text is owned (free()), one NUL follows its *text_bytes bytes. Parsing it gives
+ * the same module, printing that the same bytes. text_bytes may be NULL. */
+HEDDLE_API heddle_status heddle_module_print(const heddle_module *module, char **text,
+                                             size_t *text_bytes);
+/* How many kernels it holds, and the name of the i-th (borrowed; NULL when i is out of range). */
+HEDDLE_API size_t heddle_module_kernel_count(const heddle_module *module);
+HEDDLE_API const char *heddle_module_kernel_name(const heddle_module *module, size_t i);
+/* 32 hexadecimal digits and a NUL: equal for modules that differ in names of values, comments and
+ * spelling only. */
+HEDDLE_API void heddle_module_hash(const heddle_module *module, char out[33]);
+
+/* --- problems: D[m, n] = act(alpha * A[m, k] B[k, n] + beta * C[m, n] + bias) ------------------------ */
+
+typedef enum heddle_dim { HEDDLE_DIM_M, HEDDLE_DIM_N, HEDDLE_DIM_K } heddle_dim;
+
+/* How a dense matrix is stored. B: k_major is n rows of k elements, mn_major k rows of n. C and D:
+ * row_major is m rows of n elements, col_major n rows of m. */
+typedef enum heddle_order {
+  HEDDLE_K_MAJOR,
+  HEDDLE_MN_MAJOR,
+  HEDDLE_ROW_MAJOR,
+  HEDDLE_COL_MAJOR
+} heddle_order;
+
+/* A problem in the making. Setters only note what they are given, the last call of each counts, and
+ * strings are copied; heddle_problem_build checks all of it. Not thread-safe. */
+typedef struct heddle_problem heddle_problem;
+
+/* name: a C identifier; target: "sm_90a". Owned by the caller; NULL when out of memory. */
+HEDDLE_API heddle_problem *heddle_problem_create(const char *name, const char *target);
+/* Accepts NULL. */
+HEDDLE_API void heddle_problem_free(heddle_problem *problem);
+
+/* What diagnostics about the problem point at: a place in the embedder's own source. */
+HEDDLE_API void heddle_problem_set_place(heddle_problem *problem, const char *file, uint32_t line,
+                                         uint32_t col);
+/* Over the default schedule: "tile=128x256x64 stages=4". */
+HEDDLE_API void heddle_problem_set_schedule(heddle_problem *problem, const char *schedule);
+
+/* Every size is needed, in elements. Fixed; or known at launch, which checks that it is at most max
+ * (0: no bound) and a multiple of divisible_by (0 or 1: anything). */
+HEDDLE_API void heddle_problem_set_size(heddle_problem *problem, heddle_dim dim, int64_t value);
+HEDDLE_API void heddle_problem_set_dynamic(heddle_problem *problem, heddle_dim dim, int64_t max,
+                                           int64_t divisible_by);
+
+/* A, sparse, in packed order (docs/format.md); needed. */
+HEDDLE_API void heddle_problem_set_a(heddle_problem *problem, heddle_elem type);
+/* Dense matrices; B and D are needed, C makes the term beta * C. ld: the row pitch in elements, 0: an
+ * argument of the kernel; divisible_by: what is promised, and checked, of a pitch that is an argument
+ * (0 or 1: nothing). */
+HEDDLE_API void heddle_problem_set_b(heddle_problem *problem, heddle_elem type, heddle_order order,
+                                     int64_t ld, int64_t divisible_by);
+HEDDLE_API void heddle_problem_set_c(heddle_problem *problem, heddle_elem type, heddle_order order,
+                                     int64_t ld, int64_t divisible_by);
+HEDDLE_API void heddle_problem_set_d(heddle_problem *problem, heddle_elem type, heddle_order order,
+                                     int64_t ld, int64_t divisible_by);
+/* Accumulators: default s32 when A is of integers, else f32. */
+HEDDLE_API void heddle_problem_set_accumulator(heddle_problem *problem, heddle_elem type);
+
+/* A bias of one value a row of D (along = HEDDLE_DIM_M) or a column (HEDDLE_DIM_N). */
+HEDDLE_API void heddle_problem_set_bias(heddle_problem *problem, heddle_elem type,
+                                        heddle_dim along);
+/* alpha, beta as arguments of the kernel; otherwise the constant 1. */
+HEDDLE_API void heddle_problem_set_scalars(heddle_problem *problem, bool alpha, bool beta);
+/* "none" (the default), "relu", "gelu", "gelu_tanh", "silu". */
+HEDDLE_API void heddle_problem_set_act(heddle_problem *problem, const char *act);
+/* The user's function `float NAME(float acc, i32 row, i32 col, ptr user)` instead. */
+HEDDLE_API void heddle_problem_set_user(heddle_problem *problem, const char *function);
+
+/* A module of problem level with the problem as its kernel, verified. HEDDLE_INVALID names what is
+ * missing or wrong, HEDDLE_UNSUPPORTED what no kernel can do. *module is owned; problem stays as it
+ * is. */
+HEDDLE_API heddle_status heddle_problem_build(heddle_context *ctx, const heddle_problem *problem,
+                                              heddle_module **module);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,274 @@
+#include <stdlib.h>
+
+#include "IR/public_module.h"
+
+typedef struct size {
+  bool given, dynamic;
+  int64_t value, max, divisible_by;
+} size;
+
+typedef struct dense {
+  bool given;
+  heddle_elem type;
+  heddle_order order;
+  int64_t ld, divisible_by;
+} dense;
+
+struct heddle_problem {
+  hd_arena arena; /* strings */
+  const char *name, *target, *schedule, *act, *user;
+  hd_loc place;
+  size size[3]; /* by heddle_dim */
+  dense a, b, c, d;
+  bool has_acc, has_bias, alpha, beta;
+  heddle_elem acc, bias;
+  heddle_dim bias_along;
+};
+
+static const char *keep(heddle_problem *problem, const char *text) {
+  return text ? hd_arena_strdup(&problem->arena, text) : NULL;
+}
+
+heddle_problem *heddle_problem_create(const char *name, const char *target) {
+  heddle_problem *problem = calloc(1, sizeof *problem);
+  if (!problem)
+    return NULL;
+  problem->name = keep(problem, name);
+  problem->target = keep(problem, target);
+  return problem;
+}
+
+void heddle_problem_free(heddle_problem *problem) {
+  if (!problem)
+    return;
+  hd_arena_free(&problem->arena);
+  free(problem);
+}
+
+void heddle_problem_set_place(heddle_problem *problem, const char *file, uint32_t line,
+                              uint32_t col) {
+  problem->place = (hd_loc){keep(problem, file), line, col};
+}
+
+void heddle_problem_set_schedule(heddle_problem *problem, const char *schedule) {
+  problem->schedule = keep(problem, schedule);
+}
+
+void heddle_problem_set_size(heddle_problem *problem, heddle_dim dim, int64_t value) {
+  if ((unsigned)dim <= HEDDLE_DIM_K)
+    problem->size[dim] = (size){.given = true, .value = value};
+}
+
+void heddle_problem_set_dynamic(heddle_problem *problem, heddle_dim dim, int64_t max,
+                                int64_t divisible_by) {
+  if ((unsigned)dim <= HEDDLE_DIM_K)
+    problem->size[dim] =
+        (size){.given = true, .dynamic = true, .max = max, .divisible_by = divisible_by};
+}
+
+void heddle_problem_set_a(heddle_problem *problem, heddle_elem type) {
+  problem->a = (dense){.given = true, .type = type};
+}
+
+void heddle_problem_set_b(heddle_problem *problem, heddle_elem type, heddle_order order, int64_t ld,
+                          int64_t divisible_by) {
+  problem->b = (dense){true, type, order, ld, divisible_by};
+}
+
+void heddle_problem_set_c(heddle_problem *problem, heddle_elem type, heddle_order order, int64_t ld,
+                          int64_t divisible_by) {
+  problem->c = (dense){true, type, order, ld, divisible_by};
+}
+
+void heddle_problem_set_d(heddle_problem *problem, heddle_elem type, heddle_order order, int64_t ld,
+                          int64_t divisible_by) {
+  problem->d = (dense){true, type, order, ld, divisible_by};
+}
+
+void heddle_problem_set_accumulator(heddle_problem *problem, heddle_elem type) {
+  problem->has_acc = true;
+  problem->acc = type;
+}
+
+void heddle_problem_set_bias(heddle_problem *problem, heddle_elem type, heddle_dim along) {
+  problem->has_bias = true;
+  problem->bias = type;
+  problem->bias_along = along;
+}
+
+void heddle_problem_set_scalars(heddle_problem *problem, bool alpha, bool beta) {
+  problem->alpha = alpha;
+  problem->beta = beta;
+}
+
+void heddle_problem_set_act(heddle_problem *problem, const char *act) {
+  problem->act = keep(problem, act);
+  problem->user = NULL;
+}
+
+void heddle_problem_set_user(heddle_problem *problem, const char *function) {
+  problem->act = "user";
+  problem->user = keep(problem, function);
+}
+
+/* --- building -------------------------------------------------------------------------------------- */
+
+/* What the building of one module carries. */
+typedef struct building {
+  const heddle_problem *p;
+  hd_module *m;
+  hd_builder b;
+  hd_value *size[3];
+} building;
+
+static heddle_status refuse(heddle_context *ctx, const heddle_problem *p, const char *rule,
+                            const char *text) {
+  return hd_error(ctx, HEDDLE_INVALID, p->place, rule, "%s", text);
+}
+
+static bool is_elem(heddle_elem elem) { return heddle_elem_get(elem) != NULL; }
+
+/* What the IR cannot even hold; the rest is the verifier's. */
+static heddle_status check_given(heddle_context *ctx, const heddle_problem *p) {
+  if (!p->name || !p->target)
+    return refuse(ctx, p, "problem.name", "a problem has a name and a target");
+  if (!p->size[0].given || !p->size[1].given || !p->size[2].given)
+    return refuse(ctx, p, "problem.complete", "sizes m, n and k are needed");
+  if (!p->a.given || !p->b.given || !p->d.given)
+    return refuse(ctx, p, "problem.complete", "types of A, B and D are needed");
+  if (!is_elem(p->a.type) || !is_elem(p->b.type) || !is_elem(p->d.type) ||
+      (p->c.given && !is_elem(p->c.type)) || (p->has_acc && !is_elem(p->acc)) ||
+      (p->has_bias && !is_elem(p->bias)))
+    return refuse(ctx, p, "problem.type", "a type is not an element type of heddle/types.h");
+  if ((unsigned)p->b.order > HEDDLE_COL_MAJOR || (unsigned)p->c.order > HEDDLE_COL_MAJOR ||
+      (unsigned)p->d.order > HEDDLE_COL_MAJOR)
+    return refuse(ctx, p, "problem.order", "an order is not one of heddle_order");
+  if (p->has_bias && p->bias_along != HEDDLE_DIM_M && p->bias_along != HEDDLE_DIM_N)
+    return refuse(ctx, p, "problem.bias", "a bias lies along m or n");
+  return HEDDLE_OK;
+}
+
+static void set_positive(building *g, hd_op *op, hd_attr_key key, int64_t value) {
+  if (value)
+    hd_op_set_int(g->m, op, key, value);
+}
+
+static void build_kernel(building *g) {
+  hd_op *kernel = hd_build_op(&g->b, HD_OP_KERNEL, (hd_type){0}, 0);
+  hd_op_set_str(g->m, kernel, HD_ATTR_NAME, g->p->name);
+  hd_op_set_str(g->m, kernel, HD_ATTR_TARGET, g->p->target);
+  if (g->p->schedule && *g->p->schedule)
+    hd_op_set_str(g->m, kernel, HD_ATTR_SCHEDULE, g->p->schedule);
+  g->b.region = kernel->regions[0];
+}
+
+static void build_sizes(building *g) {
+  static const char *const names[] = {"m", "n", "k"};
+  for (int i = 0; i < 3; i++) {
+    const size *s = &g->p->size[i];
+    hd_op *op = hd_build_op(&g->b, HD_OP_SIZE, HD_I32, 0);
+    hd_op_set_str(g->m, op, HD_ATTR_DIM, names[i]);
+    if (!s->dynamic)
+      hd_op_set_int(g->m, op, HD_ATTR_VALUE, s->value);
+    set_positive(g, op, HD_ATTR_MAX, s->max);
+    set_positive(g, op, HD_ATTR_DIVISIBLE_BY, s->divisible_by);
+    op->results[0]->name = names[i];
+    g->size[i] = op->results[0];
+  }
+}
+
+static hd_value *named(hd_op *op, const char *name) {
+  op->results[0]->name = name;
+  return op->results[0];
+}
+
+static const char *order_word(heddle_order order) {
+  static const char *const words[] = {"k_major", "mn_major", "row_major", "col_major"};
+  return words[order];
+}
+
+static hd_value *build_sparse(building *g) {
+  hd_op *op = hd_build_op(&g->b, HD_OP_SPARSE, hd_type_matrix(g->p->a.type), 2,
+                          g->size[HEDDLE_DIM_M], g->size[HEDDLE_DIM_K]);
+  hd_op_set_elem(g->m, op, HD_ATTR_TYPE, g->p->a.type);
+  return named(op, "a");
+}
+
+static hd_value *build_dense(building *g, const dense *d, const char *operand, heddle_dim rows) {
+  hd_op *op = hd_build_op(&g->b, HD_OP_DENSE, hd_type_matrix(d->type), 2, g->size[rows],
+                          g->size[HEDDLE_DIM_N]);
+  hd_op_set_elem(g->m, op, HD_ATTR_TYPE, d->type);
+  hd_op_set_str(g->m, op, HD_ATTR_OPERAND, operand);
+  hd_op_set_str(g->m, op, HD_ATTR_ORDER, order_word(d->order));
+  set_positive(g, op, HD_ATTR_LD, d->ld);
+  set_positive(g, op, HD_ATTR_DIVISIBLE_BY, d->divisible_by);
+  return named(op, operand);
+}
+
+static hd_value *build_bias(building *g) {
+  hd_op *op = hd_build_op(&g->b, HD_OP_VECTOR, hd_type_matrix(g->p->bias), 1,
+                          g->size[g->p->bias_along]);
+  hd_op_set_elem(g->m, op, HD_ATTR_TYPE, g->p->bias);
+  hd_op_set_str(g->m, op, HD_ATTR_OPERAND, "bias");
+  return named(op, "bias");
+}
+
+static heddle_elem accumulator(const heddle_problem *p) {
+  if (p->has_acc)
+    return p->acc;
+  return heddle_elem_get(p->a.type)->kind == HEDDLE_FLOAT ? HEDDLE_F32 : HEDDLE_S32;
+}
+
+static hd_value *build_epilogue(building *g, hd_value *x, hd_value *c, hd_value *bias) {
+  const heddle_problem *p = g->p;
+  hd_op *op = hd_build_op(&g->b, HD_OP_EPILOGUE, x->type, 3, x, c, bias);
+  hd_op_set_str(g->m, op, HD_ATTR_ACT, p->act ? p->act : "none");
+  const struct {
+    bool there;
+    hd_attr_key key;
+  } flags[] = {{p->alpha, HD_ATTR_ALPHA},
+               {p->beta, HD_ATTR_BETA},
+               {c != NULL, HD_ATTR_C},
+               {bias != NULL, HD_ATTR_BIAS}};
+  for (size_t i = 0; i < HD_COUNT(flags); i++)
+    if (flags[i].there)
+      hd_op_set_flag(g->m, op, flags[i].key);
+  if (p->user)
+    hd_op_set_str(g->m, op, HD_ATTR_USER, p->user);
+  return named(op, "y");
+}
+
+static void build_store(building *g, hd_value *y) {
+  const dense *d = &g->p->d;
+  hd_op *op = hd_build_op(&g->b, HD_OP_STORE, (hd_type){0}, 1, y);
+  hd_op_set_elem(g->m, op, HD_ATTR_TYPE, d->type);
+  hd_op_set_str(g->m, op, HD_ATTR_ORDER, order_word(d->order));
+  set_positive(g, op, HD_ATTR_LD, d->ld);
+  set_positive(g, op, HD_ATTR_DIVISIBLE_BY, d->divisible_by);
+}
+
+static void build_all(building *g) {
+  const heddle_problem *p = g->p;
+  heddle_elem acc = accumulator(p);
+  build_kernel(g);
+  build_sizes(g);
+  hd_value *a = build_sparse(g);
+  hd_value *b = build_dense(g, &p->b, "b", HEDDLE_DIM_K);
+  hd_value *c = p->c.given ? build_dense(g, &p->c, "c", HEDDLE_DIM_M) : NULL;
+  hd_value *bias = p->has_bias ? build_bias(g) : NULL;
+  hd_op *matmul = hd_build_op(&g->b, HD_OP_MATMUL, hd_type_matrix(acc), 2, a, b);
+  hd_op_set_elem(g->m, matmul, HD_ATTR_ACC, acc);
+  build_store(g, build_epilogue(g, named(matmul, "x"), c, bias));
+}
+
+heddle_status heddle_problem_build(heddle_context *ctx, const heddle_problem *problem,
+                                   heddle_module **module) {
+  HD_TRY(check_given(ctx, problem));
+  building g = {.p = problem, .m = hd_module_create(HD_LEVEL_PROBLEM)};
+  g.b = hd_builder_at_end(g.m, g.m->body);
+  g.b.loc = problem->place;
+  if (problem->place.file)
+    g.m->file = g.b.loc.file = hd_arena_strdup(&g.m->arena, problem->place.file);
+  build_all(&g);
+  return hd_public_module(ctx, g.m, module);
+}

@@ -1,0 +1,183 @@
+/* include/heddle/ir.h as an embedder sees it: nothing else of Heddle is included. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "heddle/ir.h"
+
+static heddle_problem *smallest(void) {
+  heddle_problem *p = heddle_problem_create("linear", "sm_90a");
+  heddle_problem_set_size(p, HEDDLE_DIM_M, 4096);
+  heddle_problem_set_dynamic(p, HEDDLE_DIM_N, 65536, 8);
+  heddle_problem_set_size(p, HEDDLE_DIM_K, 4096);
+  heddle_problem_set_a(p, HEDDLE_BF16);
+  heddle_problem_set_b(p, HEDDLE_BF16, HEDDLE_K_MAJOR, 0, 8);
+  heddle_problem_set_d(p, HEDDLE_BF16, HEDDLE_ROW_MAJOR, 0, 0);
+  return p;
+}
+
+static char *build_text(const heddle_problem *problem) {
+  heddle_context *ctx = heddle_context_create();
+  heddle_module *module = NULL;
+  char *text = NULL;
+  assert_int_equal(heddle_problem_build(ctx, problem, &module), HEDDLE_OK);
+  assert_int_equal(heddle_module_print(module, &text, NULL), HEDDLE_OK);
+  heddle_module_free(module);
+  heddle_context_free(ctx);
+  return text;
+}
+
+static void a_problem_is_its_text(void **state) {
+  (void)state;
+  heddle_problem *p = smallest();
+  heddle_problem_set_schedule(p, "stages=4");
+  heddle_problem_set_c(p, HEDDLE_F32, HEDDLE_COL_MAJOR, 5000, 0);
+  heddle_problem_set_bias(p, HEDDLE_F32, HEDDLE_DIM_M);
+  heddle_problem_set_scalars(p, true, true);
+  heddle_problem_set_act(p, "gelu");
+  char *text = build_text(p);
+  assert_string_equal(
+      text,
+      "module version=1 level=problem sync=none\n"
+      "\n"
+      "kernel {name = \"linear\", target = \"sm_90a\", schedule = \"stages=4\"} {\n"
+      "  %m: i32 = size {dim = m, value = 4096}\n"
+      "  %n: i32 = size {dim = n, max = 65536, divisible_by = 8}\n"
+      "  %k: i32 = size {dim = k, value = 4096}\n"
+      "  %a: matrix<bf16> = sparse %m, %k {type = bf16}\n"
+      "  %b: matrix<bf16> = dense %k, %n {divisible_by = 8, type = bf16, operand = b, order = k_major}\n"
+      "  %c: matrix<f32> = dense %m, %n {type = f32, operand = c, order = col_major, ld = 5000}\n"
+      "  %bias: matrix<f32> = vector %m {type = f32, operand = bias}\n"
+      "  %x: matrix<f32> = matmul %a, %b {acc = f32}\n"
+      "  %y: matrix<f32> = epilogue %x, %c, %bias {act = gelu, alpha, beta, c, bias}\n"
+      "  store %y {type = bf16, order = row_major}\n"
+      "}\n");
+  free(text);
+  heddle_problem_free(p);
+}
+
+static void the_last_call_counts(void **state) {
+  (void)state;
+  heddle_problem *p = smallest();
+  heddle_problem_set_a(p, HEDDLE_S8);
+  heddle_problem_set_b(p, HEDDLE_U8, HEDDLE_MN_MAJOR, 0, 0);
+  heddle_problem_set_d(p, HEDDLE_S32, HEDDLE_COL_MAJOR, 0, 0);
+  heddle_problem_set_act(p, "relu");
+  heddle_problem_set_user(p, "swish");
+  char *text = build_text(p);
+  assert_non_null(strstr(text, "matmul %a, %b {acc = s32}"));
+  assert_non_null(strstr(text, "{act = user, user = \"swish\"}"));
+  free(text);
+  heddle_problem_set_act(p, "silu");
+  heddle_problem_set_accumulator(p, HEDDLE_F32);
+  heddle_problem_set_dynamic(p, HEDDLE_DIM_M, 0, 0);
+  text = build_text(p);
+  assert_non_null(strstr(text, "size {dim = m}"));
+  assert_non_null(strstr(text, "{act = silu}"));
+  assert_non_null(strstr(text, "acc = f32"));
+  free(text);
+  heddle_problem_free(p);
+}
+
+static void modules_go_through_text(void **state) {
+  (void)state;
+  heddle_problem *p = smallest();
+  char *text = build_text(p), *again = NULL, x[33], y[33];
+  heddle_context *ctx = heddle_context_create();
+  heddle_module *module = NULL, *built = NULL;
+  size_t n_bytes = 0;
+  assert_int_equal(heddle_module_parse(ctx, "a.heddle", text, strlen(text), &module), HEDDLE_OK);
+  assert_int_equal(heddle_module_print(module, &again, &n_bytes), HEDDLE_OK);
+  assert_int_equal(n_bytes, strlen(text));
+  assert_string_equal(text, again);
+  assert_int_equal(heddle_problem_build(ctx, p, &built), HEDDLE_OK);
+  heddle_module_hash(module, x);
+  heddle_module_hash(built, y);
+  assert_string_equal(x, y);
+  assert_int_equal(strlen(x), 32);
+  assert_int_equal(heddle_module_kernel_count(module), 1);
+  assert_string_equal(heddle_module_kernel_name(module, 0), "linear");
+  assert_null(heddle_module_kernel_name(module, 1));
+  heddle_module_free(module);
+  heddle_module_free(built);
+  heddle_problem_free(p);
+  heddle_context_free(ctx);
+  free(text);
+  free(again);
+}
+
+/* Builds, wants the status and one error of the rule at the embedder's own place. */
+static void expect(heddle_problem *p, heddle_status status, const char *rule) {
+  heddle_context *ctx = heddle_context_create();
+  heddle_module *module = NULL;
+  heddle_problem_set_place(p, "model.py", 12, 5);
+  assert_int_equal(heddle_problem_build(ctx, p, &module), status);
+  assert_null(module);
+  const heddle_diagnostic *d = heddle_context_get(ctx, 0);
+  assert_non_null(d);
+  assert_string_equal(d->rule, rule);
+  assert_string_equal(d->file, "model.py");
+  assert_int_equal(d->line, 12);
+  heddle_context_free(ctx);
+  heddle_problem_free(p);
+}
+
+static void errors_point_at_the_embedder(void **state) {
+  (void)state;
+  heddle_problem *p = heddle_problem_create("linear", "sm_90a");
+  expect(p, HEDDLE_INVALID, "problem.complete");
+  p = heddle_problem_create(NULL, NULL);
+  expect(p, HEDDLE_INVALID, "problem.name");
+  p = smallest();
+  heddle_problem_set_size(p, HEDDLE_DIM_M, 0);
+  expect(p, HEDDLE_INVALID, "ir.size");
+  p = smallest();
+  heddle_problem_set_size(p, HEDDLE_DIM_K, -4);
+  expect(p, HEDDLE_INVALID, "ir.size");
+  p = smallest();
+  heddle_problem_set_dynamic(p, HEDDLE_DIM_N, -1, 8);
+  expect(p, HEDDLE_INVALID, "ir.attribute");
+  p = smallest();
+  heddle_problem_set_a(p, (heddle_elem)99);
+  expect(p, HEDDLE_INVALID, "problem.type");
+  p = smallest();
+  heddle_problem_set_a(p, HEDDLE_F32);
+  expect(p, HEDDLE_UNSUPPORTED, "ir.sparse-type");
+  p = smallest();
+  heddle_problem_set_b(p, HEDDLE_BF16, (heddle_order)7, 0, 0);
+  expect(p, HEDDLE_INVALID, "problem.order");
+  p = smallest();
+  heddle_problem_set_b(p, HEDDLE_BF16, HEDDLE_ROW_MAJOR, 0, 0);
+  expect(p, HEDDLE_INVALID, "ir.order");
+  p = smallest();
+  heddle_problem_set_bias(p, HEDDLE_F32, HEDDLE_DIM_K);
+  expect(p, HEDDLE_INVALID, "problem.bias");
+  p = smallest();
+  heddle_problem_set_act(p, "tanh");
+  expect(p, HEDDLE_INVALID, "ir.attribute");
+  p = smallest();
+  heddle_problem_set_scalars(p, false, true);
+  expect(p, HEDDLE_INVALID, "ir.epilogue");
+  p = smallest();
+  heddle_problem_set_user(p, NULL);
+  expect(p, HEDDLE_INVALID, "ir.epilogue");
+}
+
+static void null_is_freed(void **state) {
+  (void)state;
+  heddle_module_free(NULL);
+  heddle_problem_free(NULL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_problem_is_its_text),        cmocka_unit_test(the_last_call_counts),
+      cmocka_unit_test(modules_go_through_text),      cmocka_unit_test(errors_point_at_the_embedder),
+      cmocka_unit_test(null_is_freed),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
