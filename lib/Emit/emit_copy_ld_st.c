@@ -67,35 +67,82 @@ static void copy_elements(hd_emitter *e, const hd_chunk *chunk, int64_t vec, int
   }
 }
 
-static LLVMValueRef is_partial(hd_emitter *e, const hd_chunk *chunk, int64_t vec) {
-  LLVMValueRef some = hd_emit_lt(e, hd_emit_i32(e, 0), chunk->size);
-  return hd_emit_and(e, some, hd_emit_lt(e, chunk->size, hd_emit_i32(e, vec)));
+/* --- partial chunks ------------------------------------------------------------------------------------------------
+ * Rare: a row whose bytes are no multiple of `vec`. Off the main way, and in loops, so that nothing of it
+ * takes registers there. */
+
+static LLVMValueRef is_partial(hd_emitter *e, const hd_rows_copy *c, LLVMValueRef size) {
+  LLVMValueRef some = hd_emit_lt(e, hd_emit_i32(e, 0), size);
+  return hd_emit_and(e, some, hd_emit_lt(e, size, hd_emit_i32(e, c->vec)));
 }
 
-static void copy_batch(hd_emitter *e, const struct width *w, const hd_chunk *chunk, int64_t n,
-                       int64_t elem) {
-  LLVMValueRef v[BATCH_BYTES / 2][4], partial = NULL;
-  for (int64_t i = 0; i < n; i++)
-    load_chunk(e, w, &chunk[i], v[i]);
-  for (int64_t i = 0; i < n; i++)
-    store_chunk(e, w, &chunk[i], v[i]);
-  if (w->vec <= elem)
-    return;
-  for (int64_t i = 0; i < n; i++) {
-    LLVMValueRef this_one = is_partial(e, &chunk[i], w->vec);
-    partial = partial ? LLVMBuildOr(e->b, partial, this_one, "") : this_one;
+/* DOWN: all chunks of the thread stand in one column, so all or none are partial. One turn of the loop
+ * takes `period` chunks. */
+static void copy_partial_column(hd_emitter *e, const hd_rows_copy *c, const hd_rows_place *p,
+                                LLVMValueRef size, int64_t elem) {
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), loop = hd_emit_block(e, "partial_chunks");
+  LLVMValueRef zero = hd_emit_i32(e, 0), turns = hd_emit_i32(e, (c->n_mine + c->period - 1) / c->period);
+  hd_emit_jump(e, loop);
+  hd_emit_at(e, loop);
+  LLVMValueRef turn = LLVMBuildPhi(e->b, e->i32, "turn");
+  LLVMValueRef src = LLVMBuildPhi(e->b, e->global_ptr, "src"), at = src;
+  LLVMValueRef slot = hd_emit_add(e, p->slot, hd_emit_muli(e, turn, c->stride));
+  LLVMValueRef rows = hd_emit_sub(e, p->rows, hd_emit_muli(e, turn, c->period * c->row_step));
+  for (int64_t i = 0; i < c->period && i < c->n_mine; i++) {
+    LLVMValueRef exists = hd_emit_lt(e, hd_emit_i32(e, i * c->row_step), rows);
+    hd_chunk chunk = {.src = at, .dst = hd_emit_add(e, slot, c->base[i]),
+                      .size = hd_emit_select(e, exists, size, zero)};
+    copy_elements(e, &chunk, c->vec, elem);
+    at = hd_emit_global_at(e, at, p->step);
   }
-  LLVMBasicBlockRef join = hd_emit_if(e, partial, "partial_chunks");
-  for (int64_t i = 0; i < n; i++)
-    copy_elements(e, &chunk[i], w->vec, elem);
-  hd_emit_endif(e, join);
+  LLVMValueRef next = hd_emit_addi(e, turn, 1);
+  LLVMBasicBlockRef done = hd_emit_block(e, "whole_chunks"), end = LLVMGetInsertBlock(e->b);
+  LLVMAddIncoming(turn, (LLVMValueRef[]){zero, next}, (LLVMBasicBlockRef[]){before, end}, 2);
+  LLVMAddIncoming(src, (LLVMValueRef[]){p->source, at}, (LLVMBasicBlockRef[]){before, end}, 2);
+  LLVMBuildCondBr(e->b, hd_emit_lt(e, next, turns), loop, done);
+  hd_emit_at(e, done);
 }
+
+static void copy_partial(hd_emitter *e, const hd_rows_copy *c, const hd_rows_place *p,
+                         int64_t elem) {
+  if (c->order == HD_CHUNKS_DOWN) {
+    LLVMValueRef size = hd_emit_chunk_bytes(e, c, p->bytes, c->col[0]);
+    LLVMBasicBlockRef join = hd_emit_if(e, is_partial(e, c, size), "partial_column");
+    copy_partial_column(e, c, p, size, elem);
+    hd_emit_endif(e, join);
+    return;
+  }
+  for (int64_t i = 0; i < c->n_mine; i++) {
+    hd_chunk chunk = hd_emit_chunk(e, c, p, i, NULL);
+    if (i)
+      chunk.src = hd_emit_chunk(e, c, p, i, &chunk).src;
+    if (chunk.mine)
+      chunk.size = hd_emit_select(e, chunk.mine, chunk.size, hd_emit_i32(e, 0));
+    LLVMBasicBlockRef join = hd_emit_if(e, is_partial(e, c, chunk.size), "partial_chunk");
+    copy_elements(e, &chunk, c->vec, elem);
+    hd_emit_endif(e, join);
+  }
+}
+
+/* --- the op ------------------------------------------------------------------------------------------------------- */
 
 /* A chunk that is not this thread's does not exist for it: it loads nothing and stores nothing. */
-static void drop_foreign(hd_emitter *e, const hd_rows_copy *copy, hd_chunk *chunk) {
-  hd_chunk *last = &chunk[copy->n_mine - 1];
-  if (last->mine)
-    last->size = hd_emit_select(e, last->mine, last->size, hd_emit_i32(e, 0));
+static void copy_batch(hd_emitter *e, const struct width *w, hd_chunk *chunk, int64_t n) {
+  LLVMValueRef v[BATCH_BYTES / 2][4];
+  for (int64_t i = 0; i < n; i++) {
+    if (chunk[i].mine)
+      chunk[i].size = hd_emit_select(e, chunk[i].mine, chunk[i].size, hd_emit_i32(e, 0));
+    load_chunk(e, w, &chunk[i], v[i]);
+  }
+  for (int64_t i = 0; i < n; i++)
+    store_chunk(e, w, &chunk[i], v[i]);
+}
+
+/* Chunks in flight: what the role's registers hold. */
+static int64_t batch_of(hd_emitter *e, const struct width *w) {
+  int64_t registers = e->role.op ? hd_op_int(e->role.op, HD_ATTR_REGISTERS, 0) : 0;
+  int64_t bytes = registers && registers < 64 ? BATCH_BYTES / 2 : BATCH_BYTES;
+  return bytes / (w->vec < 8 ? 8 : w->vec);
 }
 
 heddle_status hd_emit_op_copy_ld_st(hd_emitter *e, const hd_op *op) {
@@ -105,10 +152,16 @@ heddle_status hd_emit_op_copy_ld_st(hd_emitter *e, const hd_op *op) {
   const heddle_elem_info *info =
       heddle_elem_get(hd_op_elem(hd_emit_def(op->operands[2]), HD_ATTR_TYPE));
   int64_t elem = info && info->container_bits >= 8 ? info->container_bits / 8 : 1;
-  hd_chunk *chunk = hd_emit_chunks(e, &copy);
-  drop_foreign(e, &copy, chunk);
-  int64_t batch = BATCH_BYTES / (copy.vec < 8 ? 8 : copy.vec);
-  for (int64_t i = 0; i < copy.n_mine; i += batch)
-    copy_batch(e, w, chunk + i, copy.n_mine - i < batch ? copy.n_mine - i : batch, elem);
+  int64_t batch = batch_of(e, w);
+  hd_rows_place place = hd_emit_place_rows(e, &copy);
+  hd_chunk *chunk = HD_NEW_ARRAY(&e->arena, hd_chunk, copy.n_mine);
+  for (int64_t i = 0; i < copy.n_mine; i += batch) {
+    int64_t n = copy.n_mine - i < batch ? copy.n_mine - i : batch;
+    for (int64_t j = i; j < i + n; j++)
+      chunk[j] = hd_emit_chunk(e, &copy, &place, j, j ? &chunk[j - 1] : NULL);
+    copy_batch(e, w, chunk + i, n);
+  }
+  if (w->vec > elem)
+    copy_partial(e, &copy, &place, elem);
   return HEDDLE_OK;
 }

@@ -5,14 +5,36 @@
 
 #include "Emit/emit_buffer.h"
 
+/* How a thread's chunks lie. */
+typedef enum hd_chunk_order {
+  HD_CHUNKS_DOWN,  /* threads are a multiple of a row's chunks: one column, every row_step-th row */
+  HD_CHUNKS_ALONG, /* a row's chunks are a multiple of the threads: whole rows, known ones */
+  HD_CHUNKS_LOOSE  /* neither divides: row and column of each */
+} hd_chunk_order;
+
+enum { HD_SWIZZLE_ROWS = 8 /* the swizzle of a panel repeats after so many rows */ };
+
 typedef struct hd_rows_copy {
   const hd_op *op;
   int64_t rows, row_bytes, vec;
   int64_t per_row, threads, n_mine; /* chunks a row; threads; chunks a thread */
-  LLVMValueRef *row, *col, *dst; /* of chunk i of this thread: row, byte, shared offset (i32), computed
-                                    once at the role's entry */
+  hd_chunk_order order;
+  int64_t row_step; /* DOWN */
+  /* Hoisted to the role's entry, all i32. DOWN and ALONG: row and byte of chunk 0. LOOSE: of each. */
+  LLVMValueRef *row, *col;
+  /* Chunk i lands at base[i % period] + i / period * stride of the slot; period 0: worked out each time. */
+  LLVMValueRef base[HD_SWIZZLE_ROWS];
+  int64_t period, stride;
   LLVMValueRef last_is_mine; /* i1: chunk n_mine - 1 exists for this thread; NULL: for all */
 } hd_rows_copy;
+
+/* The place of a copy, found once an op. */
+typedef struct hd_rows_place {
+  LLVMValueRef source, step; /* chunk 0 in global memory; DOWN: bytes from chunk to chunk */
+  LLVMValueRef slot;         /* shared address (i32) */
+  LLVMValueRef bytes;        /* of the block's rows that exist, 0 to row_bytes (i32) */
+  LLVMValueRef rows;         /* rows that exist, counted from the block's first, DOWN: from chunk 0's */
+} hd_rows_place;
 
 /* One chunk at its turn. */
 typedef struct hd_chunk {
@@ -23,7 +45,12 @@ typedef struct hd_chunk {
 
 /* Checks the op and computes what depends on the thread alone. */
 heddle_status hd_emit_plan_rows(hd_emitter *e, const hd_op *op, hd_rows_copy *copy);
-/* All chunks of this thread (n_mine of them, in the arena). */
-hd_chunk *hd_emit_chunks(hd_emitter *e, const hd_rows_copy *copy);
+hd_rows_place hd_emit_place_rows(hd_emitter *e, const hd_rows_copy *copy);
+/* Chunk i; `before` is chunk i - 1 (NULL for the first). */
+hd_chunk hd_emit_chunk(hd_emitter *e, const hd_rows_copy *copy, const hd_rows_place *place,
+                       int64_t i, const hd_chunk *before);
+/* Bytes of a chunk at byte `col` of a row, given the bytes of the row. */
+LLVMValueRef hd_emit_chunk_bytes(hd_emitter *e, const hd_rows_copy *copy, LLVMValueRef bytes,
+                                 LLVMValueRef col);
 
 #endif

@@ -10,12 +10,11 @@ LLVMValueRef hd_emit_inside(hd_emitter *e, const hd_strip *s, int32_t b, int h, 
   return hd_emit_lt(e, hd_emit_i32(e, 8 * b + j), s->cols_left[h]);
 }
 
-LLVMValueRef hd_emit_element(hd_emitter *e, const hd_view *view, int32_t b, int h, int j) {
-  int64_t along = view->col_major ? 8 * h : 8 * b + j, across = view->col_major ? 8 * b + j : 8 * h;
-  LLVMValueRef at = view->base;
-  if (across)
-    at = hd_emit_global_at(e, at, hd_emit_muli(e, view->ld_bytes, across));
-  return along ? hd_emit_global_at(e, at, hd_emit_i64(e, along * view->bytes)) : at;
+hd_place hd_emit_place(hd_emitter *e, const hd_view *view, int32_t b, int h, int j) {
+  if (!view->col_major)
+    return (hd_place){h ? view->below : view->base, (8 * b + j) * view->bytes};
+  LLVMValueRef across = hd_emit_muli(e, view->ld_bytes, 8 * b + j);
+  return (hd_place){hd_emit_global_at(e, view->base, across), 8 * h * view->bytes};
 }
 
 /* --- loads ------------------------------------------------------------------------------------------------- */
@@ -25,49 +24,51 @@ static LLVMTypeRef bits_type(hd_emitter *e, int64_t bytes) {
 }
 
 /* Predicated, since what lies outside must not be touched; 0 there. */
-static LLVMValueRef load_if(hd_emitter *e, LLVMValueRef at, int64_t bytes, LLVMValueRef inside) {
-  const char *text = bytes == 4   ? "mov.b32 $0, 0;\n\t@$2 ld.global.b32 $0, [$1];"
-                     : bytes == 2 ? "mov.b16 $0, 0;\n\t@$2 ld.global.b16 $0, [$1];"
-                                  : "mov.b16 $0, 0;\n\t@$2 ld.global.b8 $0, [$1];";
+static LLVMValueRef load_if(hd_emitter *e, hd_place at, int64_t bytes, LLVMValueRef inside) {
+  int reg = bytes == 4 ? 32 : 16;
+  const char *text =
+      hd_arena_printf(&e->arena, "mov.b%d $0, 0;\n\t@$2 ld.global.b%d $0, [$1+%lld];", reg,
+                      (int)bytes * 8, (long long)at.bytes);
   LLVMValueRef bits = hd_emit_asm(e, bytes == 4 ? e->i32 : e->i16, text,
                                   bytes == 4 ? "=&r,l,b" : "=&h,l,b",
-                                  (LLVMValueRef[]){at, inside}, 2, HD_ASM_MEMORY);
+                                  (LLVMValueRef[]){at.ptr, inside}, 2, HD_ASM_MEMORY);
   return bytes == 1 ? LLVMBuildTrunc(e->b, bits, e->i8, "") : bits;
 }
 
 /* inside NULL: it is known to be. */
-static LLVMValueRef load_element(hd_emitter *e, LLVMValueRef at, heddle_elem elem, bool integer,
+static LLVMValueRef load_element(hd_emitter *e, hd_place at, heddle_elem elem, bool integer,
                                  LLVMValueRef inside) {
   int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
   LLVMValueRef bits;
   if (inside) {
     bits = load_if(e, at, bytes, inside);
   } else {
-    bits = LLVMBuildLoad2(e->b, bits_type(e, bytes), at, "");
+    LLVMValueRef ptr = hd_emit_global_at(e, at.ptr, hd_emit_i64(e, at.bytes));
+    bits = LLVMBuildLoad2(e->b, bits_type(e, bytes), ptr, "");
     LLVMSetAlignment(bits, (unsigned)bytes);
   }
   return hd_emit_from_bits(e, elem, bits, integer);
 }
 
-/* Element `index` (i32) of a vector. */
+/* Element `index` + `more` of a vector. */
 static LLVMValueRef load_vector(hd_emitter *e, LLVMValueRef base, heddle_elem elem, bool integer,
-                                LLVMValueRef index, LLVMValueRef inside) {
+                                LLVMValueRef index, int64_t more, LLVMValueRef inside) {
   int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
-  LLVMValueRef at = hd_emit_global_at(e, base, hd_emit_muli(e, hd_emit_widen(e, index), bytes));
-  return load_element(e, at, elem, integer, inside);
+  LLVMValueRef first = hd_emit_global_at(e, base, hd_emit_muli(e, hd_emit_widen(e, index), bytes));
+  return load_element(e, (hd_place){first, more * bytes}, elem, integer, inside);
 }
 
 hd_inputs hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool checked) {
   hd_inputs in = {0};
   for (int j = 0; j < 2; j++) {
-    LLVMValueRef column = hd_emit_addi(e, s->col, 8 * b + j);
-    LLVMValueRef inside = checked ? hd_emit_lt(e, column, s->n) : NULL;
+    int64_t more = 8 * b + j;
+    LLVMValueRef inside = checked ? hd_emit_lt(e, hd_emit_addi(e, s->col, more), s->n) : NULL;
     if (s->has_bias_n)
-      in.bias[j] = load_vector(e, s->bias, s->bias_elem, s->integer, column, inside);
+      in.bias[j] = load_vector(e, s->bias, s->bias_elem, s->integer, s->col, more, inside);
     if (s->has_scale_b)
-      in.scale_b[j] = load_vector(e, s->scale_b, HEDDLE_F32, false, column, inside);
+      in.scale_b[j] = load_vector(e, s->scale_b, HEDDLE_F32, false, s->col, more, inside);
     for (int h = 0; h < 2 && s->has_c; h++)
-      in.c[h][j] = load_element(e, hd_emit_element(e, &s->c, b, h, j), s->c.elem, s->integer,
+      in.c[h][j] = load_element(e, hd_emit_place(e, &s->c, b, h, j), s->c.elem, s->integer,
                                 checked ? hd_emit_inside(e, s, b, h, j) : NULL);
   }
   return in;
@@ -138,6 +139,7 @@ static hd_view make_view(hd_emitter *e, const hd_strip *s, LLVMValueRef base, LL
   }
   v.origin = at[0];
   v.base = at[1];
+  v.below = col_major ? NULL : hd_emit_global_at(e, v.base, hd_emit_muli(e, v.ld_bytes, 8));
   return v;
 }
 
@@ -160,8 +162,8 @@ static heddle_status open_bias(hd_emitter *e, hd_strip *s) {
                     "bias cannot be read as this type; expected f16, bf16, f32, s32, s8 or u8");
   HD_TRY(hd_emit_arg(e, s->op, "bias", &s->bias));
   for (int h = 0; h < 2 && !s->has_bias_n; h++)
-    s->bias_m[h] = load_vector(e, s->bias, s->bias_elem, s->integer,
-                               hd_emit_addi(e, s->row, 8 * h), s->row_ok[h]);
+    s->bias_m[h] = load_vector(e, s->bias, s->bias_elem, s->integer, s->row, 8 * h,
+                               s->row_ok[h]);
   return HEDDLE_OK;
 }
 
@@ -172,8 +174,7 @@ static heddle_status open_scales(hd_emitter *e, hd_strip *s) {
   if (s->has_scale_b)
     HD_TRY(hd_emit_arg(e, s->op, "scale_b", &s->scale_b));
   for (int h = 0; h < 2 && scale_a; h++)
-    s->scale_a[h] = load_vector(e, scale_a, HEDDLE_F32, false, hd_emit_addi(e, s->row, 8 * h),
-                                s->row_ok[h]);
+    s->scale_a[h] = load_vector(e, scale_a, HEDDLE_F32, false, s->row, 8 * h, s->row_ok[h]);
   if (hd_op_has(s->op, HD_ATTR_ALPHA))
     HD_TRY(hd_emit_arg(e, s->op, "alpha", &s->alpha));
   if (hd_op_has(s->op, HD_ATTR_BETA))

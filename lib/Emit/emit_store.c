@@ -4,27 +4,12 @@
 
 enum { STRIP_ROWS = 16, BLOCK = 8, WIDE = 16, AHEAD = 4 /* blocks whose inputs are read together */ };
 
-/* --- the general way ---------------------------------------------------------------------------------------- */
-
-static void store_bits_if(hd_emitter *e, LLVMValueRef at, LLVMValueRef bits, LLVMValueRef inside) {
-  LLVMTypeRef type = LLVMTypeOf(bits);
-  const char *text = type == e->i32   ? "@$2 st.global.b32 [$0], $1;"
-                     : type == e->i16 ? "@$2 st.global.b16 [$0], $1;"
-                                      : "@$2 st.global.b8 [$0], $1;";
-  if (type == e->i8)
-    bits = LLVMBuildZExt(e->b, bits, e->i16, "");
-  LLVMValueRef args[] = {at, bits, inside};
-  hd_emit_asm(e, e->none, text, type == e->i32 ? "l,r,b" : "l,h,b", args, 3, HD_ASM_MEMORY);
-}
-
-static void store_checked_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
-                               int h) {
+static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h) {
   LLVMValueRef x = hd_emit_finish(e, s, in, b, h, 0), y = hd_emit_finish(e, s, in, b, h, 1);
-  hd_pair pair = hd_emit_pack(e, s->d.elem, x, y);
-  for (int j = 0; j < 2; j++)
-    store_bits_if(e, hd_emit_element(e, &s->d, b, h, j), hd_emit_unpack(e, s->d.elem, pair, j),
-                  hd_emit_inside(e, s, b, h, j));
+  return hd_emit_pack(e, s->d.elem, x, y);
 }
+
+/* --- the general way ---------------------------------------------------------------------------------------- */
 
 /* A user's function may load: it is called for elements that exist, and for no others. */
 static void store_checked_user(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
@@ -34,15 +19,14 @@ static void store_checked_user(hd_emitter *e, const hd_strip *s, const hd_inputs
   LLVMValueRef x = hd_emit_finish(e, s, in, b, h, j);
   hd_pair pair = hd_emit_pack(e, s->d.elem, x, x);
   LLVMValueRef bits = hd_emit_unpack(e, s->d.elem, pair, 0);
-  LLVMValueRef made = LLVMBuildStore(e->b, bits, hd_emit_element(e, &s->d, b, h, j));
-  LLVMSetAlignment(made, (unsigned)s->d.bytes);
+  hd_emit_put_words(e, hd_emit_place(e, &s->d, b, h, j), &bits, 1);
   hd_emit_endif(e, join);
 }
 
 static void store_checked(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
   for (int h = 0; h < 2; h++) {
     if (!s->user) {
-      store_checked_pair(e, s, in, b, h);
+      hd_emit_put_checked(e, s, b, h, finish_pair(e, s, in, b, h));
       continue;
     }
     for (int j = 0; j < 2; j++)
@@ -51,23 +35,6 @@ static void store_checked(hd_emitter *e, const hd_strip *s, int32_t b, const hd_
 }
 
 /* --- the fast way --------------------------------------------------------------------------------------------- */
-
-static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h) {
-  LLVMValueRef x = hd_emit_finish(e, s, in, b, h, 0), y = hd_emit_finish(e, s, in, b, h, 1);
-  return hd_emit_pack(e, s->d.elem, x, y);
-}
-
-/* n words (i32; or one i16) to consecutive addresses. */
-static void store_words(hd_emitter *e, LLVMValueRef at, LLVMValueRef const *w, unsigned n) {
-  LLVMValueRef value = w[0];
-  unsigned bytes = LLVMTypeOf(value) == e->i32 ? 4 * n : LLVMTypeOf(value) == e->i16 ? 2 : 1;
-  if (n > 1) {
-    value = LLVMGetUndef(LLVMVectorType(e->i32, n));
-    for (unsigned i = 0; i < n; i++)
-      value = LLVMBuildInsertElement(e->b, value, w[i], hd_emit_i32(e, i), "");
-  }
-  LLVMSetAlignment(LLVMBuildStore(e->b, value, at), bytes);
-}
 
 /* How many blocks go through the registers together, and how their stores look. */
 typedef struct store_form {
@@ -79,18 +46,18 @@ typedef struct store_form {
 static void rows_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
   for (int h = 0; h < 2; h++) {
     hd_pair pair = finish_pair(e, s, in, b, h);
-    store_words(e, hd_emit_element(e, &s->d, b, h, 0), pair.v, (unsigned)pair.n);
+    hd_emit_put_words(e, hd_emit_place(e, &s->d, b, h, 0), pair.v, pair.n);
   }
 }
 
 /* The lane's quarter q as an offset in bytes: base is at column 2q; quarter i of something `bytes` long
  * starts at base + q * (bytes - 2 * element). */
-static LLVMValueRef from_quarter(hd_emitter *e, const hd_strip *s, LLVMValueRef at, int64_t bytes) {
+static hd_place from_quarter(hd_emitter *e, const hd_strip *s, hd_place at, int64_t bytes) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef q = hd_emit_remi(e, e->lane, 4);
   LLVMValueRef shift = hd_emit_widen(e, hd_emit_muli(e, q, bytes - 2 * s->d.bytes));
   hd_emit_return_from_entry(e, here);
-  return hd_emit_global_at(e, at, shift);
+  return (hd_place){hd_emit_global_at(e, at.ptr, shift), at.bytes};
 }
 
 /* 16-bit types, 4 blocks: after the transpose lane q holds all 8 columns of block b + q. */
@@ -100,7 +67,7 @@ static void rows_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_i
     for (int i = 0; i < 4; i++)
       w[i] = finish_pair(e, s, &in[i], b + i, h).v[0];
     hd_emit_transpose_quad(e, w);
-    store_words(e, from_quarter(e, s, hd_emit_element(e, &s->d, b, h, 0), WIDE), w, 4);
+    hd_emit_put_words(e, from_quarter(e, s, hd_emit_place(e, &s->d, b, h, 0), WIDE), w, 4);
   }
 }
 
@@ -115,25 +82,27 @@ static void rows_quad_32(hd_emitter *e, const hd_strip *s, int32_t b, const hd_i
     hd_pair first = finish_pair(e, s, &in[0], b, h), second = finish_pair(e, s, &in[1], b + 1, h);
     LLVMValueRef w[4] = {first.v[0], first.v[1], second.v[0], second.v[1]};
     hd_emit_trade_pairs(e, w);
-    store_words(e, hd_emit_global_at(e, hd_emit_element(e, &s->d, b, h, 0), shift), w, 4);
+    hd_place at = hd_emit_place(e, &s->d, b, h, 0);
+    hd_emit_put_words(e, (hd_place){hd_emit_global_at(e, at.ptr, shift), at.bytes}, w, 4);
   }
 }
 
 /* Column-major, 16-bit types. movmatrix gives lane (g, q) of half h the elements (8h + 2q, 8h + 2q + 1) of
- * column g; the address of the block's column g, row 0 is the same for all q. */
-static LLVMValueRef column_of_lane(hd_emitter *e, const hd_strip *s, LLVMValueRef block) {
-  LLVMValueRef g = hd_emit_widen(e, hd_emit_divi(e, e->lane, 4));
-  LLVMValueRef column = hd_emit_add(e, hd_emit_widen(e, block), g);
-  return hd_emit_global_at(e, s->d.origin, hd_emit_mul(e, column, s->d.ld_bytes));
+ * column g. Address of byte `along` of this lane's column: `across` columns beyond g of block b. */
+static hd_place column_of_lane(hd_emitter *e, const hd_strip *s, int32_t b, LLVMValueRef across,
+                               LLVMValueRef along) {
+  LLVMValueRef column = hd_emit_add(e, hd_emit_divi(e, e->lane, 4), across);
+  LLVMValueRef bytes = hd_emit_mul(e, hd_emit_widen(e, column), s->d.ld_bytes);
+  LLVMValueRef first = hd_emit_global_at(e, s->d.origin, hd_emit_add(e, bytes, hd_emit_widen(e, along)));
+  return (hd_place){hd_emit_global_at(e, first, hd_emit_muli(e, s->d.ld_bytes, BLOCK * b)), 0};
 }
 
 static void cols_direct_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
-  LLVMValueRef column = column_of_lane(e, s, hd_emit_i32(e, BLOCK * b));
-  LLVMValueRef q = hd_emit_widen(e, hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), 4));
-  LLVMValueRef at = hd_emit_global_at(e, column, q);
+  LLVMValueRef along = hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), 4);
+  hd_place at = column_of_lane(e, s, b, hd_emit_i32(e, 0), along);
   for (int h = 0; h < 2; h++) {
     LLVMValueRef w = hd_emit_movmatrix(e, finish_pair(e, s, in, b, h).v[0]);
-    store_words(e, h ? hd_emit_global_at(e, at, hd_emit_i64(e, WIDE)) : at, &w, 1);
+    hd_emit_put_words(e, (hd_place){at.ptr, h * WIDE}, &w, 1);
   }
 }
 
@@ -144,9 +113,9 @@ static void cols_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_i
     w[i] = hd_emit_movmatrix(e, finish_pair(e, s, &in[i / 2], b + i / 2, i % 2).v[0]);
   hd_emit_transpose_quad(e, w);
   LLVMValueRef q = hd_emit_remi(e, e->lane, 4);
-  LLVMValueRef block = hd_emit_addi(e, hd_emit_muli(e, hd_emit_divi(e, q, 2), BLOCK), BLOCK * b);
-  LLVMValueRef half = hd_emit_widen(e, hd_emit_muli(e, hd_emit_remi(e, q, 2), WIDE));
-  store_words(e, hd_emit_global_at(e, column_of_lane(e, s, block), half), w, 4);
+  LLVMValueRef across = hd_emit_muli(e, hd_emit_divi(e, q, 2), BLOCK);
+  LLVMValueRef along = hd_emit_muli(e, hd_emit_remi(e, q, 2), WIDE);
+  hd_emit_put_words(e, column_of_lane(e, s, b, across, along), w, 4);
 }
 
 /* 8- and 32-bit types: the lanes of a column's 8 rows lie side by side in memory already. */
@@ -155,7 +124,7 @@ static void cols_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_in
     hd_pair pair = finish_pair(e, s, in, b, h);
     for (int j = 0; j < 2; j++) {
       LLVMValueRef bits = hd_emit_unpack(e, s->d.elem, pair, j);
-      store_words(e, hd_emit_element(e, &s->d, b, h, j), &bits, 1);
+      hd_emit_put_words(e, hd_emit_place(e, &s->d, b, h, j), &bits, 1);
     }
   }
 }

@@ -11,6 +11,7 @@
 /* A matrix in global memory seen from this lane. */
 typedef struct hd_view {
   LLVMValueRef base;     /* pointer to element (row0 + g, col0 + 2q) */
+  LLVMValueRef below;    /* 8 rows down; NULL: col_major */
   LLVMValueRef origin;   /* pointer to element (row0, col0): the same in all lanes */
   LLVMValueRef ld_bytes; /* i64, between rows (col_major: columns) */
   heddle_elem elem;
@@ -72,8 +73,19 @@ LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *i
                             int j);
 /* Element (h, j) of block b lies inside m x n (i1). */
 LLVMValueRef hd_emit_inside(hd_emitter *e, const hd_strip *s, int32_t b, int h, int j);
-/* Its address in a view. */
-LLVMValueRef hd_emit_element(hd_emitter *e, const hd_view *view, int32_t b, int h, int j);
+/* Its address in a view: a pointer, and bytes beyond it that go into the instruction. */
+typedef struct hd_place {
+  LLVMValueRef ptr;
+  int64_t bytes;
+} hd_place;
+hd_place hd_emit_place(hd_emitter *e, const hd_view *view, int32_t b, int h, int j);
+
+/* --- emit_put.c: stores as inline asm, with constant offsets and predicates inside: thousands of small
+ * instructions fewer for LLVM to look at. --- */
+/* n words (i32, 1 to 4 of them; or one i16 or i8) to consecutive addresses. */
+void hd_emit_put_words(hd_emitter *e, hd_place at, LLVMValueRef const *w, int32_t n);
+/* The two elements of a pair, each when it lies inside m x n. */
+void hd_emit_put_checked(hd_emitter *e, const hd_strip *s, int32_t b, int h, hd_pair pair);
 
 /* --- emit_activation.c --- */
 /* act of an f32; act is none, relu, gelu, gelu_tanh or silu. */
