@@ -145,6 +145,40 @@ static int64_t batch_of(hd_emitter *e, const struct width *w) {
   return bytes / (w->vec < 8 ? 8 : w->vec);
 }
 
+/* Chunks first to first + n - 1: all loads, then all stores. Gives the last chunk's source. */
+static LLVMValueRef copy_chunks(hd_emitter *e, const struct width *w, const hd_rows_copy *c,
+                                const hd_rows_place *p, int64_t first, int64_t n,
+                                hd_chunk *chunk) {
+  for (int64_t i = first; i < first + n; i++)
+    chunk[i] = hd_emit_chunk(e, c, p, i, i ? &chunk[i - 1] : NULL);
+  copy_batch(e, w, chunk + first, n);
+  return chunk[first + n - 1].src;
+}
+
+/* Many batches of a regular copy are a loop: unrolled, their addresses and loads in flight would not fit
+ * into a producer's registers. */
+static void copy_loop(hd_emitter *e, const struct width *w, const hd_rows_copy *c,
+                      const hd_rows_place *p, int64_t batch, hd_chunk *chunk) {
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), loop = hd_emit_block(e, "batches");
+  int64_t turns = c->n_mine / batch;
+  hd_emit_jump(e, loop);
+  hd_emit_at(e, loop);
+  LLVMValueRef turn = LLVMBuildPhi(e->b, e->i32, "batch");
+  LLVMValueRef src = LLVMBuildPhi(e->b, e->global_ptr, "src");
+  hd_rows_place now = *p;
+  now.source = src;
+  now.slot = hd_emit_add(e, p->slot, hd_emit_muli(e, turn, batch / c->period * c->stride));
+  now.rows = hd_emit_sub(e, p->rows, hd_emit_muli(e, turn, batch * c->row_step));
+  LLVMValueRef last = copy_chunks(e, w, c, &now, 0, batch, chunk);
+  LLVMValueRef next = hd_emit_addi(e, turn, 1), after = hd_emit_global_at(e, last, p->step);
+  LLVMBasicBlockRef done = hd_emit_block(e, "copied"), end = LLVMGetInsertBlock(e->b);
+  LLVMAddIncoming(turn, (LLVMValueRef[]){hd_emit_i32(e, 0), next},
+                  (LLVMBasicBlockRef[]){before, end}, 2);
+  LLVMAddIncoming(src, (LLVMValueRef[]){p->source, after}, (LLVMBasicBlockRef[]){before, end}, 2);
+  LLVMBuildCondBr(e->b, hd_emit_lt(e, next, hd_emit_i32(e, turns)), loop, done);
+  hd_emit_at(e, done);
+}
+
 heddle_status hd_emit_op_copy_ld_st(hd_emitter *e, const hd_op *op) {
   hd_rows_copy copy;
   HD_TRY(hd_emit_plan_rows(e, op, &copy));
@@ -155,12 +189,12 @@ heddle_status hd_emit_op_copy_ld_st(hd_emitter *e, const hd_op *op) {
   int64_t batch = batch_of(e, w);
   hd_rows_place place = hd_emit_place_rows(e, &copy);
   hd_chunk *chunk = HD_NEW_ARRAY(&e->arena, hd_chunk, copy.n_mine);
-  for (int64_t i = 0; i < copy.n_mine; i += batch) {
-    int64_t n = copy.n_mine - i < batch ? copy.n_mine - i : batch;
-    for (int64_t j = i; j < i + n; j++)
-      chunk[j] = hd_emit_chunk(e, &copy, &place, j, j ? &chunk[j - 1] : NULL);
-    copy_batch(e, w, chunk + i, n);
-  }
+  bool regular = copy.order == HD_CHUNKS_DOWN && copy.period && batch % copy.period == 0;
+  if (regular && !copy.last_is_mine && copy.n_mine > batch && copy.n_mine % batch == 0)
+    copy_loop(e, w, &copy, &place, batch, chunk);
+  else
+    for (int64_t i = 0; i < copy.n_mine; i += batch)
+      copy_chunks(e, w, &copy, &place, i, copy.n_mine - i < batch ? copy.n_mine - i : batch, chunk);
   if (w->vec > elem)
     copy_partial(e, &copy, &place, elem);
   return HEDDLE_OK;
