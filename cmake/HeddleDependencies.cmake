@@ -1,6 +1,9 @@
 # Everything Heddle takes from outside, all of it Debian packages.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
+if(HEDDLE_STATIC_LLVM)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a) # all of it goes into the tools, but for libc and libm
+endif()
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(FFI REQUIRED IMPORTED_TARGET libffi)
@@ -29,7 +32,8 @@ string(REPLACE "\n" " " llvm_libs "${llvm_libs}")
 separate_arguments(llvm_libs)
 if(HEDDLE_STATIC_LLVM)
   enable_language(CXX)
-  list(APPEND llvm_libs -lz -lzstd -ldl -lm -lstdc++)
+  list(APPEND llvm_libs -Wl,-Bstatic -lz -lzstd -lstdc++ -Wl,-Bdynamic -ldl -lm -static-libgcc
+                        -Wl,--gc-sections -Wl,-O2)
 endif()
 add_library(heddle_llvm INTERFACE)
 target_include_directories(heddle_llvm SYSTEM INTERFACE ${llvm_includes})

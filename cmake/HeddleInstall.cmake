@@ -2,6 +2,10 @@
 # and pkg-config files.
 #   libheddle          every folder of lib/: the generator, the runtime, the formats
 #   libheddle-runtime  load, launch and pack; no LLVM
+# With LLVM linked statically there are the tools alone: `cmake --install --strip` lays them down.
+if(HEDDLE_STATIC_LLVM)
+  return()
+endif()
 include(CMakePackageConfigHelpers)
 
 # Every folder that the named ones use, themselves included.
