@@ -1,5 +1,5 @@
-/* heddle/ir.h: problems as modules: from text, from C, and back to text. Needs no GPU, no driver, no
- * LLVM. The text form is docs/ir.md's; heddle_compile (heddle/compile.h) takes it. */
+/* heddle/ir.h: problems as modules: from text, from C, and back to text. Needs no GPU, no driver,
+ * no LLVM. The text form is docs/ir.md's; heddle_compile (heddle/compile.h) takes it. */
 #ifndef HEDDLE_IR_H
 #define HEDDLE_IR_H
 
@@ -14,20 +14,22 @@
 extern "C" {
 #endif
 
-/* --- modules ------------------------------------------------------------------------------------ */
+/* --- modules ------------------------------------------------------------------------------------
+ */
 
 /* A module of any level. Not thread-safe; threads may use different modules at once. */
 typedef struct heddle_module heddle_module;
 
-/* Parses and verifies a text. file names it in diagnostics (may be NULL); all borrowed for the call.
- * HEDDLE_INVALID or HEDDLE_UNSUPPORTED, with file, line and column in the context. *module is owned. */
+/* Parses and verifies a text. file names it in diagnostics (may be NULL); all borrowed for the
+ * call. HEDDLE_INVALID or HEDDLE_UNSUPPORTED, with file, line and column in the context. *module is
+ * owned. */
 HEDDLE_API heddle_status heddle_module_parse(heddle_context *ctx, const char *file,
                                              const char *text, size_t text_bytes,
                                              heddle_module **module);
 /* Accepts NULL. */
 HEDDLE_API void heddle_module_free(heddle_module *module);
-/* The text of a module: *text is owned (free()), one NUL follows its *text_bytes bytes. Parsing it gives
- * the same module, printing that the same bytes. text_bytes may be NULL. */
+/* The text of a module: *text is owned (free()), one NUL follows its *text_bytes bytes. Parsing it
+ * gives the same module, printing that the same bytes. text_bytes may be NULL. */
 HEDDLE_API heddle_status heddle_module_print(const heddle_module *module, char **text,
                                              size_t *text_bytes);
 /* How many kernels it holds, and the name of the i-th (borrowed; NULL when i is out of range). */
@@ -37,7 +39,8 @@ HEDDLE_API const char *heddle_module_kernel_name(const heddle_module *module, si
  * spelling only. */
 HEDDLE_API void heddle_module_hash(const heddle_module *module, char out[33]);
 
-/* --- problems: D[m, n] = act(alpha * A[m, k] B[k, n] + beta * C[m, n] + bias) ------------------------ */
+/* --- problems: D[m, n] = act(alpha * A[m, k] B[k, n] + beta * C[m, n] + bias)
+ * ------------------------ */
 
 typedef enum heddle_dim { HEDDLE_DIM_M, HEDDLE_DIM_N, HEDDLE_DIM_K } heddle_dim;
 
@@ -73,9 +76,9 @@ HEDDLE_API void heddle_problem_set_dynamic(heddle_problem *problem, heddle_dim d
 
 /* A, sparse, in packed order (docs/format.md); needed. */
 HEDDLE_API void heddle_problem_set_a(heddle_problem *problem, heddle_elem type);
-/* Dense matrices; B and D are needed, C makes the term beta * C. ld: the row pitch in elements, 0: an
- * argument of the kernel; divisible_by: what is promised, and checked, of a pitch that is an argument
- * (0 or 1: nothing). */
+/* Dense matrices; B and D are needed, C makes the term beta * C. ld: the row pitch in elements, 0:
+ * an argument of the kernel; divisible_by: what is promised, and checked, of a pitch that is an
+ * argument (0 or 1: nothing). */
 HEDDLE_API void heddle_problem_set_b(heddle_problem *problem, heddle_elem type, heddle_order order,
                                      int64_t ld, int64_t divisible_by);
 HEDDLE_API void heddle_problem_set_c(heddle_problem *problem, heddle_elem type, heddle_order order,

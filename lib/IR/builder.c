@@ -14,7 +14,8 @@ hd_builder hd_builder_after(hd_module *module, hd_op *op) {
   return (hd_builder){.module = module, .region = op->region, .before = op->next, .loc = op->loc};
 }
 
-static hd_op *build_listed(hd_builder *b, hd_op_kind kind, hd_type result, int32_t n, va_list list) {
+static hd_op *build_listed(hd_builder *b, hd_op_kind kind, hd_type result, int32_t n,
+                           va_list list) {
   hd_op *op = hd_build(b, kind, NULL, 0, &result, result.kind != HD_TYPE_NONE);
   for (int32_t i = 0; i < n; i++) {
     hd_value *operand = va_arg(list, hd_value *);
@@ -46,11 +47,17 @@ static hd_value *build_const(hd_builder *b, hd_type type, int64_t value) {
   return op->results[0];
 }
 
-hd_value *hd_build_i32(hd_builder *b, int64_t value) { return build_const(b, HD_I32, value); }
+hd_value *hd_build_i32(hd_builder *b, int64_t value) {
+  return build_const(b, HD_I32, value);
+}
 
-hd_value *hd_build_i64(hd_builder *b, int64_t value) { return build_const(b, HD_I64, value); }
+hd_value *hd_build_i64(hd_builder *b, int64_t value) {
+  return build_const(b, HD_I64, value);
+}
 
-hd_value *hd_build_i1(hd_builder *b, bool value) { return build_const(b, HD_I1, value); }
+hd_value *hd_build_i1(hd_builder *b, bool value) {
+  return build_const(b, HD_I1, value);
+}
 
 hd_value *hd_build_cmp(hd_builder *b, const char *pred, hd_value *x, hd_value *y) {
   hd_op *op = hd_build_op(b, HD_OP_CMP, HD_I1, 2, x, y);

@@ -28,8 +28,8 @@ static const char *elem_text(heddle_elem elem) {
 
 void hd_type_print(hd_type type, hd_strbuf *out) {
   static const char *const plain[] = {
-      [HD_TYPE_NONE] = "none", [HD_TYPE_I1] = "i1",         [HD_TYPE_I32] = "i32",
-      [HD_TYPE_I64] = "i64",   [HD_TYPE_F32] = "f32",       [HD_TYPE_TMAP] = "tmap",
+      [HD_TYPE_NONE] = "none",     [HD_TYPE_I1] = "i1",           [HD_TYPE_I32] = "i32",
+      [HD_TYPE_I64] = "i64",       [HD_TYPE_F32] = "f32",         [HD_TYPE_TMAP] = "tmap",
       [HD_TYPE_BUFFER] = "buffer", [HD_TYPE_BARRIER] = "barrier", [HD_TYPE_CURSOR] = "cursor"};
   if (type.kind == HD_TYPE_PTR)
     hd_strbuf_printf(out, "ptr<%s>", elem_text(type.elem));

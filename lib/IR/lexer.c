@@ -4,13 +4,17 @@
 
 enum { MAX_WORD = 4096 };
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 static bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '.';
 }
 
-static bool at_end(const hd_lexer *lexer) { return lexer->at == lexer->end; }
+static bool at_end(const hd_lexer *lexer) {
+  return lexer->at == lexer->end;
+}
 
 static void step(hd_lexer *lexer) {
   if (*lexer->at == '\n') {
@@ -86,7 +90,8 @@ static heddle_status lex_string(hd_lexer *lexer, hd_token *token) {
       step(lexer);
       c = at_end(lexer) ? -1 : unescape(lexer);
       if (c < 0)
-        return string_error(lexer, "unknown escape: expected \\\" \\\\ \\n \\t or \\xHH, not \\x00");
+        return string_error(lexer,
+                            "unknown escape: expected \\\" \\\\ \\n \\t or \\xHH, not \\x00");
     } else if (c < ' ' || c == 0x7f) {
       return string_error(lexer, "a string ends on its line and holds no control characters");
     }

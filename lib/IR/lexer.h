@@ -20,7 +20,8 @@ typedef struct hd_token {
   hd_loc loc;
 } hd_token;
 
-/* ctx, arena and the text are borrowed. Set ctx, arena, at, end and loc {file, 1, 1}; fresh_line true. */
+/* ctx, arena and the text are borrowed. Set ctx, arena, at, end and loc {file, 1, 1}; fresh_line
+ * true. */
 typedef struct hd_lexer {
   heddle_context *ctx;
   hd_arena *arena;

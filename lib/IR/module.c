@@ -33,7 +33,9 @@ static void unlink_op(hd_op *op) {
   op->prev = op->next = NULL;
 }
 
-void hd_op_erase(hd_op *op) { unlink_op(op); }
+void hd_op_erase(hd_op *op) {
+  unlink_op(op);
+}
 
 void hd_op_move_before(hd_op *op, hd_op *before) {
   if (op == before)

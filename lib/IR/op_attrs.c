@@ -16,7 +16,9 @@ const hd_attr *hd_op_attr(const hd_op *op, hd_attr_key key) {
   return i < op->n_attrs && op->attrs[i].key == key ? &op->attrs[i] : NULL;
 }
 
-bool hd_op_has(const hd_op *op, hd_attr_key key) { return hd_op_attr(op, key) != NULL; }
+bool hd_op_has(const hd_op *op, hd_attr_key key) {
+  return hd_op_attr(op, key) != NULL;
+}
 
 int64_t hd_op_int(const hd_op *op, hd_attr_key key, int64_t otherwise) {
   const hd_attr *attr = hd_op_attr(op, key);
@@ -80,7 +82,6 @@ void hd_op_remove_attr(hd_op *op, hd_attr_key key) {
   int32_t at = place_of(op, key);
   if (at == op->n_attrs || op->attrs[at].key != key)
     return;
-  memmove(op->attrs + at, op->attrs + at + 1,
-          sizeof *op->attrs * (size_t)(op->n_attrs - at - 1));
+  memmove(op->attrs + at, op->attrs + at + 1, sizeof *op->attrs * (size_t)(op->n_attrs - at - 1));
   op->n_attrs--;
 }

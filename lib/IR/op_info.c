@@ -26,14 +26,18 @@ const char *hd_attr_name(hd_attr_key key) {
   return (unsigned)key < HD_N_ATTRS ? attr_infos[key].name : NULL;
 }
 
-hd_attr_kind hd_attr_get_kind(hd_attr_key key) { return attr_infos[key].kind; }
+hd_attr_kind hd_attr_get_kind(hd_attr_key key) {
+  return attr_infos[key].kind;
+}
 
 const char *hd_attr_kind_text(hd_attr_kind kind) {
-  static const char *const texts[] = {
-      [HD_ATTR_KIND_INT] = "an integer",        [HD_ATTR_KIND_STRING] = "a quoted string",
-      [HD_ATTR_KIND_SYMBOL] = "a bare word",    [HD_ATTR_KIND_ELEM] = "an element type",
-      [HD_ATTR_KIND_INTS] = "a list of integers", [HD_ATTR_KIND_STRINGS] = "a list of strings",
-      [HD_ATTR_KIND_FLAG] = "a flag, without a value"};
+  static const char *const texts[] = {[HD_ATTR_KIND_INT] = "an integer",
+                                      [HD_ATTR_KIND_STRING] = "a quoted string",
+                                      [HD_ATTR_KIND_SYMBOL] = "a bare word",
+                                      [HD_ATTR_KIND_ELEM] = "an element type",
+                                      [HD_ATTR_KIND_INTS] = "a list of integers",
+                                      [HD_ATTR_KIND_STRINGS] = "a list of strings",
+                                      [HD_ATTR_KIND_FLAG] = "a flag, without a value"};
   return texts[kind];
 }
 
@@ -64,9 +68,9 @@ static bool find_word(const char *list, const char *word, char *after) {
 }
 
 uint32_t hd_op_effects(hd_op_kind kind) {
-  static const char *const words[] = {"pure",    "rd_global", "wr_global", "rd_shared",
-                                      "wr_shared", "rd_tmem", "wr_tmem",   "async",
-                                      "generic", "asyncp",    "sync"};
+  static const char *const words[] = {"pure",      "rd_global", "wr_global", "rd_shared",
+                                      "wr_shared", "rd_tmem",   "wr_tmem",   "async",
+                                      "generic",   "asyncp",    "sync"};
   uint32_t effects = 0;
   char after;
   for (uint32_t i = 0; i < HD_COUNT(words); i++)
@@ -99,12 +103,12 @@ static const struct {
   hd_type_kind kind;
   const char *text;
 } letters[] = {
-    {'i', HD_TYPE_I32, "i32"},          {'l', HD_TYPE_I64, "i64"},
-    {'b', HD_TYPE_I1, "i1"},            {'f', HD_TYPE_F32, "f32"},
-    {'p', HD_TYPE_PTR, "a ptr"},        {'t', HD_TYPE_TMAP, "tmap"},
-    {'m', HD_TYPE_MATRIX, "a matrix"},  {'s', HD_TYPE_BUFFER, "buffer"},
-    {'r', HD_TYPE_BARRIER, "barrier"},  {'c', HD_TYPE_CURSOR, "cursor"},
-    {'g', HD_TYPE_FRAG, "a frag"},      {'.', HD_TYPE_NONE, "a value"},
+    {'i', HD_TYPE_I32, "i32"},         {'l', HD_TYPE_I64, "i64"},
+    {'b', HD_TYPE_I1, "i1"},           {'f', HD_TYPE_F32, "f32"},
+    {'p', HD_TYPE_PTR, "a ptr"},       {'t', HD_TYPE_TMAP, "tmap"},
+    {'m', HD_TYPE_MATRIX, "a matrix"}, {'s', HD_TYPE_BUFFER, "buffer"},
+    {'r', HD_TYPE_BARRIER, "barrier"}, {'c', HD_TYPE_CURSOR, "cursor"},
+    {'g', HD_TYPE_FRAG, "a frag"},     {'.', HD_TYPE_NONE, "a value"},
 };
 
 const char *hd_slot_text(char letter) {

@@ -1,4 +1,5 @@
-/* IR/op_info.h: lookups in ops.def and attrs.def that the parser, the printer and the verifier share. */
+/* IR/op_info.h: lookups in ops.def and attrs.def that the parser, the printer and the verifier
+ * share. */
 #ifndef HD_OP_INFO_H
 #define HD_OP_INFO_H
 

@@ -103,7 +103,8 @@ static heddle_status parse_attr(hd_parser *p, hd_op *op) {
     return HEDDLE_OK;
   }
   char where[100];
-  snprintf(where, sizeof where, "and %s after '%s'", hd_attr_kind_text(hd_attr_get_kind(key)), text);
+  snprintf(where, sizeof where, "and %s after '%s'", hd_attr_kind_text(hd_attr_get_kind(key)),
+           text);
   HD_TRY(hd_parser_expect(p, '=', where));
   return parse_value(p, op, key);
 }

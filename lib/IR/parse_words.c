@@ -6,7 +6,9 @@
 #include "IR/op_info.h"
 #include "IR/parser.h"
 
-heddle_status hd_parser_advance(hd_parser *p) { return hd_lex(&p->lexer, &p->token); }
+heddle_status hd_parser_advance(hd_parser *p) {
+  return hd_lex(&p->lexer, &p->token);
+}
 
 bool hd_parser_at_mark(const hd_parser *p, char mark) {
   return p->token.kind == HD_TOKEN_MARK && p->token.mark == mark;
@@ -74,7 +76,8 @@ heddle_status hd_parser_elem(hd_parser *p, heddle_elem *elem) {
   if (heddle_elem_parse(text, elem) != HEDDLE_OK) {
     const char *near = hd_elem_nearest(text);
     return hd_error(p->ctx, HEDDLE_INVALID, p->token.loc, "text.element-type",
-                    "unknown element type '%.60s'; the nearest is '%s'", text, near ? near : "bf16");
+                    "unknown element type '%.60s'; the nearest is '%s'", text,
+                    near ? near : "bf16");
   }
   return hd_parser_advance(p);
 }
@@ -98,9 +101,9 @@ static heddle_status parse_elem_type(hd_parser *p, hd_type *type) {
 
 heddle_status hd_parser_type(hd_parser *p, hd_type *type) {
   static const char *const names[] = {
-      [HD_TYPE_NONE] = "",       [HD_TYPE_I1] = "i1",         [HD_TYPE_I32] = "i32",
-      [HD_TYPE_I64] = "i64",     [HD_TYPE_F32] = "f32",       [HD_TYPE_PTR] = "ptr",
-      [HD_TYPE_TMAP] = "tmap",   [HD_TYPE_MATRIX] = "matrix", [HD_TYPE_BUFFER] = "buffer",
+      [HD_TYPE_NONE] = "",           [HD_TYPE_I1] = "i1",         [HD_TYPE_I32] = "i32",
+      [HD_TYPE_I64] = "i64",         [HD_TYPE_F32] = "f32",       [HD_TYPE_PTR] = "ptr",
+      [HD_TYPE_TMAP] = "tmap",       [HD_TYPE_MATRIX] = "matrix", [HD_TYPE_BUFFER] = "buffer",
       [HD_TYPE_BARRIER] = "barrier", [HD_TYPE_CURSOR] = "cursor", [HD_TYPE_FRAG] = "frag"};
   *type = (hd_type){0};
   const hd_token word = p->token;
@@ -111,7 +114,7 @@ heddle_status hd_parser_type(hd_parser *p, hd_type *type) {
     return hd_parser_unexpected(p, "a type: i1 i32 i64 f32 ptr<T> tmap matrix<T> buffer barrier "
                                    "cursor frag<T x N>");
   HD_TRY(hd_parser_advance(p));
-  bool has_elem = type->kind == HD_TYPE_PTR || type->kind == HD_TYPE_MATRIX ||
-                  type->kind == HD_TYPE_FRAG;
+  bool has_elem =
+      type->kind == HD_TYPE_PTR || type->kind == HD_TYPE_MATRIX || type->kind == HD_TYPE_FRAG;
   return has_elem ? parse_elem_type(p, type) : HEDDLE_OK;
 }

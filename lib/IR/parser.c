@@ -5,9 +5,9 @@
  *   region     [(%name: type, …)] { statement … }
  *   attribute  key = value, or the key of a flag
  *
- * A statement starts its line or its region; operands stand on the line of their op. An op that takes
- * attributes and has regions always shows its attributes, if only as {}. `else { yield }` may be left
- * out when the if has no results. */
+ * A statement starts its line or its region; operands stand on the line of their op. An op that
+ * takes attributes and has regions always shows its attributes, if only as {}. `else { yield }` may
+ * be left out when the if has no results. */
 #include "IR/parser.h"
 
 #include <string.h>
@@ -24,7 +24,9 @@ struct results {
   int32_t n;
 };
 
-static bool is_number(const char *text) { return text[strspn(text, "0123456789")] == '\0'; }
+static bool is_number(const char *text) {
+  return text[strspn(text, "0123456789")] == '\0';
+}
 
 /* Makes a value visible; a number is a place holder, not a name to keep. */
 static heddle_status define(hd_parser *p, const hd_token *name, hd_value *value) {
@@ -75,8 +77,8 @@ static heddle_status undefined_value(hd_parser *p) {
   struct name_cursor c = {&p->scope, 0};
   const char *near = hd_nearest_name(p->token.text, next_visible, &c);
   return hd_error(p->ctx, HEDDLE_INVALID, p->token.loc, "text.undefined",
-                  "%%%.60s is not defined before this line, or not visible here%s%s",
-                  p->token.text, near ? "; the nearest is %" : "", near ? near : "");
+                  "%%%.60s is not defined before this line, or not visible here%s%s", p->token.text,
+                  near ? "; the nearest is %" : "", near ? near : "");
 }
 
 static heddle_status parse_operands(hd_parser *p, hd_op *op) {
@@ -147,8 +149,7 @@ static heddle_status parse_op_name(hd_parser *p, hd_op_kind *kind) {
   if (*kind == HD_N_OPS) {
     const char *near = hd_op_nearest(name.text);
     return hd_error(p->ctx, HEDDLE_INVALID, name.loc, "text.op", "unknown op '%.60s'%s%s%s",
-                    name.text, near ? "; the nearest is '" : "", near ? near : "",
-                    near ? "'" : "");
+                    name.text, near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
   }
   return hd_parser_advance(p);
 }
@@ -243,8 +244,12 @@ heddle_status hd_parse(heddle_context *ctx, const char *file, const char *text, 
   if (file)
     parsed->file = start.file = hd_arena_strdup(&parsed->arena, file);
   hd_parser p = {.ctx = ctx, .module = parsed};
-  p.lexer = (hd_lexer){.ctx = ctx, .arena = &parsed->arena, .at = text,
-                       .end = n_bytes ? text + n_bytes : text, .loc = start, .fresh_line = true};
+  p.lexer = (hd_lexer){.ctx = ctx,
+                       .arena = &parsed->arena,
+                       .at = text,
+                       .end = n_bytes ? text + n_bytes : text,
+                       .loc = start,
+                       .fresh_line = true};
   heddle_status status = parse_text(&p);
   hd_scope_free(&p.scope);
   if (status == HEDDLE_OK)

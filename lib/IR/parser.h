@@ -16,7 +16,8 @@ typedef struct hd_parser {
 
 heddle_status hd_parser_advance(hd_parser *p);
 bool hd_parser_at_mark(const hd_parser *p, char mark);
-/* Moves past a mark or a given word; refuses anything else, naming `where` ("after the operands"). */
+/* Moves past a mark or a given word; refuses anything else, naming `where` ("after the operands").
+ */
 heddle_status hd_parser_expect(hd_parser *p, char mark, const char *where);
 heddle_status hd_parser_expect_word(hd_parser *p, const char *word);
 /* "got X, expected Y", X being the next token. */

@@ -86,7 +86,8 @@ static void name_region(struct printer *p, const hd_region *region) {
 
 static void print_value(struct printer *p, const hd_value *value) {
   int64_t name = hd_facts_get(&p->names, value);
-  hd_strbuf_printf(p->out, "%%%s", name == HD_NO_FACT ? "?" : (const char *)(intptr_t)name);
+  hd_strbuf_add(p->out, "%");
+  hd_strbuf_add(p->out, name == HD_NO_FACT ? "?" : (const char *)(intptr_t)name);
 }
 
 static void print_typed(struct printer *p, hd_value *const *values, int32_t n) {
@@ -148,7 +149,8 @@ static void print_attrs(hd_strbuf *out, const hd_op *op) {
   hd_strbuf_add(out, " {");
   for (int32_t i = 0; i < op->n_attrs; i++) {
     const hd_attr *attr = &op->attrs[i];
-    hd_strbuf_printf(out, "%s%s", i ? ", " : "", hd_attr_name(attr->key));
+    hd_strbuf_add(out, i ? ", " : "");
+    hd_strbuf_add(out, hd_attr_name(attr->key));
     if (hd_attr_get_kind(attr->key) == HD_ATTR_KIND_FLAG)
       continue;
     hd_strbuf_add(out, " = ");
@@ -157,7 +159,10 @@ static void print_attrs(hd_strbuf *out, const hd_op *op) {
   hd_strbuf_add(out, "}");
 }
 
-static void print_indent(struct printer *p) { hd_strbuf_printf(p->out, "%*s", 2 * p->indent, ""); }
+static void print_indent(struct printer *p) {
+  for (int32_t i = 0; i < p->indent; i++)
+    hd_strbuf_add(p->out, "  ");
+}
 
 static void print_one(struct printer *p, const hd_op *op);
 
@@ -196,7 +201,8 @@ static void print_one(struct printer *p, const hd_op *op) {
   const hd_op_info *info = hd_op_get_info(op->kind);
   print_indent(p);
   print_typed(p, op->results, op->n_results);
-  hd_strbuf_printf(p->out, "%s%s", op->n_results ? " = " : "", info->text);
+  hd_strbuf_add(p->out, op->n_results ? " = " : "");
+  hd_strbuf_add(p->out, info->text);
   for (int32_t i = 0; i < op->n_operands; i++) {
     hd_strbuf_add(p->out, i ? ", " : " ");
     print_value(p, op->operands[i]);
@@ -226,7 +232,9 @@ static void print_module(const hd_module *module, hd_strbuf *out, bool anonymous
   free_printer(&p);
 }
 
-void hd_print(const hd_module *module, hd_strbuf *out) { print_module(module, out, false); }
+void hd_print(const hd_module *module, hd_strbuf *out) {
+  print_module(module, out, false);
+}
 
 /* Names come from the whole module, so that they are those of hd_print. */
 void hd_print_op(const hd_op *op, hd_strbuf *out) {

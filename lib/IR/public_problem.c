@@ -111,7 +111,8 @@ void heddle_problem_set_user(heddle_problem *problem, const char *function) {
   problem->user = keep(problem, function);
 }
 
-/* --- building -------------------------------------------------------------------------------------- */
+/* --- building
+ * -------------------------------------------------------------------------------------- */
 
 /* What the building of one module carries. */
 typedef struct building {
@@ -126,7 +127,9 @@ static heddle_status refuse(heddle_context *ctx, const heddle_problem *p, const 
   return hd_error(ctx, HEDDLE_INVALID, p->place, rule, "%s", text);
 }
 
-static bool is_elem(heddle_elem elem) { return heddle_elem_get(elem) != NULL; }
+static bool is_elem(heddle_elem elem) {
+  return heddle_elem_get(elem) != NULL;
+}
 
 /* What the IR cannot even hold; the rest is the verifier's. */
 static heddle_status check_given(heddle_context *ctx, const heddle_problem *p) {
@@ -206,8 +209,8 @@ static hd_value *build_dense(building *g, const dense *d, const char *operand, h
 }
 
 static hd_value *build_bias(building *g) {
-  hd_op *op = hd_build_op(&g->b, HD_OP_VECTOR, hd_type_matrix(g->p->bias), 1,
-                          g->size[g->p->bias_along]);
+  hd_op *op =
+      hd_build_op(&g->b, HD_OP_VECTOR, hd_type_matrix(g->p->bias), 1, g->size[g->p->bias_along]);
   hd_op_set_elem(g->m, op, HD_ATTR_TYPE, g->p->bias);
   hd_op_set_str(g->m, op, HD_ATTR_OPERAND, "bias");
   return named(op, "bias");

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-int32_t hd_scope_enter(const hd_scope *scope) { return scope->n; }
+int32_t hd_scope_enter(const hd_scope *scope) {
+  return scope->n;
+}
 
 static int32_t *bucket_of(const hd_scope *scope, uint64_t hash) {
   return &scope->buckets[hash & (uint64_t)(scope->n_buckets - 1)];
@@ -32,7 +34,9 @@ static void widen_buckets(hd_scope *scope) {
     link_entry(scope, i);
 }
 
-static uint64_t hash_name(const char *name) { return hd_hash_bytes(name, strlen(name)).lo; }
+static uint64_t hash_name(const char *name) {
+  return hd_hash_bytes(name, strlen(name)).lo;
+}
 
 void hd_scope_add(hd_scope *scope, const char *name, hd_value *value) {
   if (scope->n >= scope->n_buckets)

@@ -1,5 +1,5 @@
-/* IR/scope.h: tables that the parser, the printer and the verifier share: names that are visible, and
- * facts about values. */
+/* IR/scope.h: tables that the parser, the printer and the verifier share: names that are visible,
+ * and facts about values. */
 #ifndef HD_SCOPE_H
 #define HD_SCOPE_H
 

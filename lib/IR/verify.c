@@ -18,9 +18,7 @@ enum { MAX_ERRORS = 20, MAX_DEPTH = 64 };
 
 static void report(hd_verifier *v, heddle_status status, const hd_op *op, const char *rule,
                    const char *format, va_list args) {
-  v->status = v->blame                         ? HEDDLE_INTERNAL
-              : v->status == HEDDLE_INVALID    ? HEDDLE_INVALID
-                                               : status;
+  v->status = v->blame ? HEDDLE_INTERNAL : v->status == HEDDLE_INVALID ? HEDDLE_INVALID : status;
   if (v->n_errors++ >= MAX_ERRORS)
     return;
   char text[600];
@@ -54,8 +52,7 @@ static void check_level(hd_verifier *v, const hd_op *op) {
   bool is_sync = *levels == 'S';
   if (is_sync && v->module->level == HD_LEVEL_ROLE && !v->module->sync_placed)
     hd_verify_fail(v, op, "ir.sync", "a sync op in a module that says sync=none");
-  else if (is_sync ? v->module->level != HD_LEVEL_ROLE
-                   : !strchr(levels, letters[v->module->level]))
+  else if (is_sync ? v->module->level != HD_LEVEL_ROLE : !strchr(levels, letters[v->module->level]))
     hd_verify_fail(v, op, "ir.level", "does not exist at %s level", names[v->module->level]);
 }
 
@@ -138,8 +135,8 @@ static void check_wide(hd_verifier *v, const hd_op *op) {
   for (const hd_op *other = v->kernel->regions[0]->first; other; other = other->next)
     n_roles += other->kind == HD_OP_ROLE;
   if (n_roles > 1)
-    hd_verify_fail(v, op, "ir.wide",
-                   "needs all threads of the CTA; it stands in one of %d roles", n_roles);
+    hd_verify_fail(v, op, "ir.wide", "needs all threads of the CTA; it stands in one of %d roles",
+                   n_roles);
 }
 
 /* One lane alone runs a `single` role: nothing there may need its whole warp. */
@@ -177,8 +174,8 @@ static void type_error(hd_verifier *v, const hd_op *op, const char *what, int32_
                        char letter) {
   hd_strbuf text = {0};
   hd_type_print(got, &text);
-  hd_verify_fail(v, op, "ir.type", "%s %d is %s, expected %s", what, (int)i,
-                 hd_strbuf_text(&text), hd_slot_text(letter));
+  hd_verify_fail(v, op, "ir.type", "%s %d is %s, expected %s", what, (int)i, hd_strbuf_text(&text),
+                 hd_slot_text(letter));
   hd_strbuf_free(&text);
 }
 
@@ -272,8 +269,8 @@ static void check_one(hd_verifier *v, const hd_op *op) {
     hd_verify_spec(v, op);
 }
 
-/* An op and its regions, with the kernel and role that they stand in. What stands in a kernel or role
- * that is not in order itself goes unjudged: rules look at its cluster and warps. */
+/* An op and its regions, with the kernel and role that they stand in. What stands in a kernel or
+ * role that is not in order itself goes unjudged: rules look at its cluster and warps. */
 static void check_op(hd_verifier *v, const hd_op *op, int32_t depth) {
   const hd_op *kernel = v->kernel, *role = v->role;
   int32_t before = v->n_errors;

@@ -22,13 +22,13 @@ enum { HD_DEFINED = 1, HD_DEFINED_BADLY = 2 };
 typedef struct hd_verifier {
   heddle_context *ctx;
   const hd_module *module;
-  const char *blame;     /* NULL: the input */
-  const hd_op *kernel;   /* around the op in hand, NULL in the module's region */
-  const hd_op *role;     /* NULL outside */
-  hd_facts defined;      /* HD_DEFINED… of each value that the walk has passed */
-  hd_facts stages;       /* of a cursor's ring */
+  const char *blame;   /* NULL: the input */
+  const hd_op *kernel; /* around the op in hand, NULL in the module's region */
+  const hd_op *role;   /* NULL outside */
+  hd_facts defined;    /* HD_DEFINED… of each value that the walk has passed */
+  hd_facts stages;     /* of a cursor's ring */
   int32_t n_errors;
-  heddle_status status;  /* of the gravest error so far */
+  heddle_status status; /* of the gravest error so far */
 } hd_verifier;
 
 /* Reports an error at the op; the walk goes on, to report more. */

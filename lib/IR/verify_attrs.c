@@ -1,4 +1,5 @@
-/* Attributes: presence and kinds from ops.def and attrs.def; words and ranges from the tables below. */
+/* Attributes: presence and kinds from ops.def and attrs.def; words and ranges from the tables
+ * below. */
 #include <string.h>
 
 #include "IR/verify.h"
@@ -37,24 +38,42 @@ static const struct range_rule {
   hd_attr_key key;
   int64_t lo, hi, multiple;
 } range_rules[] = {
-    {HD_ATTR_CLUSTER, 1, 16, 1},           {HD_ATTR_THREADS, 32, 1024, 32},
-    {HD_ATTR_MAX_REGISTERS, 24, 255, 1},   {HD_ATTR_MIN_CTAS, 1, 32, 1},
-    {HD_ATTR_WARP_LO, 0, 31, 1},           {HD_ATTR_N_WARPS, 1, 32, 1},
-    {HD_ATTR_REGISTERS, 24, 256, 8},       {HD_ATTR_MAX, 1, INT32_MAX, 1},
-    {HD_ATTR_DIVISIBLE_BY, 1, INT32_MAX, 1}, {HD_ATTR_LD, 1, INT64_C(1) << 40, 1},
-    {HD_ATTR_STAGES, 1, 64, 1},            {HD_ATTR_GROUP, 1, INT32_MAX, 1},
-    {HD_ATTR_SPLIT_K, 1, 1024, 1},         {HD_ATTR_GRANULES, 1, 64, 1},
-    {HD_ATTR_TILE, 1, 65536, 1},           {HD_ATTR_WARPS, 1, 32, 1},
-    {HD_ATTR_BOX, 1, 256, 1},              {HD_ATTR_BYTES, 1, 1 << 24, 1},
-    {HD_ATTR_ALIGN, 16, 1024, 16},         {HD_ATTR_ROWS, 1, 65536, 1},
-    {HD_ATTR_PANEL, 16, 65536, 16},        {HD_ATTR_SLAB_BYTES, 16, 1 << 20, 16},
-    {HD_ATTR_META_OFFSET, 0, 1 << 20, 16}, {HD_ATTR_COUNT, 1, MAX_TX, 1},
-    {HD_ATTR_OFFSET, 0, 1 << 24, 1},       {HD_ATTR_MULTICAST, 1, 65535, 1},
-    {HD_ATTR_ROW_BYTES, 1, 1 << 20, 1},    {HD_ATTR_WORD, 0, 255, 1},
-    {HD_ATTR_STEP, 0, 255, 1},             {HD_ATTR_SELECTOR, 0, 3, 1},
-    {HD_ATTR_CTA_GROUP, 1, 2, 1},          {HD_ATTR_SCALE_IDS, 0, 3, 1},
-    {HD_ATTR_RANK, 1, 65535, 1},           {HD_ATTR_PARITY, 0, 1, 1},
-    {HD_ATTR_ID, 1, 15, 1},                {HD_ATTR_PENDING, 0, 63, 1},
+    {HD_ATTR_CLUSTER, 1, 16, 1},
+    {HD_ATTR_THREADS, 32, 1024, 32},
+    {HD_ATTR_MAX_REGISTERS, 24, 255, 1},
+    {HD_ATTR_MIN_CTAS, 1, 32, 1},
+    {HD_ATTR_WARP_LO, 0, 31, 1},
+    {HD_ATTR_N_WARPS, 1, 32, 1},
+    {HD_ATTR_REGISTERS, 24, 256, 8},
+    {HD_ATTR_MAX, 1, INT32_MAX, 1},
+    {HD_ATTR_DIVISIBLE_BY, 1, INT32_MAX, 1},
+    {HD_ATTR_LD, 1, INT64_C(1) << 40, 1},
+    {HD_ATTR_STAGES, 1, 64, 1},
+    {HD_ATTR_GROUP, 1, INT32_MAX, 1},
+    {HD_ATTR_SPLIT_K, 1, 1024, 1},
+    {HD_ATTR_GRANULES, 1, 64, 1},
+    {HD_ATTR_TILE, 1, 65536, 1},
+    {HD_ATTR_WARPS, 1, 32, 1},
+    {HD_ATTR_BOX, 1, 256, 1},
+    {HD_ATTR_BYTES, 1, 1 << 24, 1},
+    {HD_ATTR_ALIGN, 16, 1024, 16},
+    {HD_ATTR_ROWS, 1, 65536, 1},
+    {HD_ATTR_PANEL, 16, 65536, 16},
+    {HD_ATTR_SLAB_BYTES, 16, 1 << 20, 16},
+    {HD_ATTR_META_OFFSET, 0, 1 << 20, 16},
+    {HD_ATTR_COUNT, 1, MAX_TX, 1},
+    {HD_ATTR_OFFSET, 0, 1 << 24, 1},
+    {HD_ATTR_MULTICAST, 1, 65535, 1},
+    {HD_ATTR_ROW_BYTES, 1, 1 << 20, 1},
+    {HD_ATTR_WORD, 0, 255, 1},
+    {HD_ATTR_STEP, 0, 255, 1},
+    {HD_ATTR_SELECTOR, 0, 3, 1},
+    {HD_ATTR_CTA_GROUP, 1, 2, 1},
+    {HD_ATTR_SCALE_IDS, 0, 3, 1},
+    {HD_ATTR_RANK, 1, 65535, 1},
+    {HD_ATTR_PARITY, 0, 1, 1},
+    {HD_ATTR_ID, 1, 15, 1},
+    {HD_ATTR_PENDING, 0, 63, 1},
 };
 
 /* Legal choices among few numbers. */
@@ -94,8 +113,8 @@ static void check_symbol(hd_verifier *v, const hd_op *op, const hd_attr *attr) {
   if (!attr->s || !is_symbol(attr->s))
     hd_verify_fail(v, op, "ir.attribute", "%s is no word", hd_attr_name(attr->key));
   else if (words && !has_word(words, attr->s))
-    hd_verify_fail(v, op, "ir.attribute", "%s = %.60s; legal: %s", hd_attr_name(attr->key),
-                   attr->s, words);
+    hd_verify_fail(v, op, "ir.attribute", "%s = %.60s; legal: %s", hd_attr_name(attr->key), attr->s,
+                   words);
 }
 
 static int64_t nearest_in_range(const struct range_rule *rule, int64_t value) {
@@ -103,8 +122,9 @@ static int64_t nearest_in_range(const struct range_rule *rule, int64_t value) {
     return rule->lo + (rule->multiple - rule->lo % rule->multiple) % rule->multiple;
   if (value > rule->hi)
     return rule->hi - rule->hi % rule->multiple;
-  return value - value % rule->multiple >= rule->lo ? value - value % rule->multiple
-                                                    : value - value % rule->multiple + rule->multiple;
+  return value - value % rule->multiple >= rule->lo
+             ? value - value % rule->multiple
+             : value - value % rule->multiple + rule->multiple;
 }
 
 static void check_range(hd_verifier *v, const hd_op *op, hd_attr_key key, int64_t value) {

@@ -7,8 +7,7 @@
 static void check_unique(hd_verifier *v, const hd_op *kernel, hd_op_kind kind, hd_attr_key key) {
   for (const hd_op *x = kernel->regions[0]->first; x; x = x->next)
     for (const hd_op *y = kernel->regions[0]->first; y != x; y = y->next)
-      if (x->kind == kind && y->kind == kind &&
-          strcmp(hd_op_str(x, key), hd_op_str(y, key)) == 0)
+      if (x->kind == kind && y->kind == kind && strcmp(hd_op_str(x, key), hd_op_str(y, key)) == 0)
         hd_verify_fail(v, x, "ir.twice", "%s = \"%s\" is given twice", hd_attr_name(key),
                        hd_op_str(x, key));
 }
@@ -53,8 +52,10 @@ static int64_t check_partition(hd_verifier *v, const hd_op *kernel) {
                    (long long)threads, (long long)(32 * warps));
   for (int64_t warp = 0; warp < warps && warps <= 32; warp++)
     if (!role_at(kernel, warp)) {
-      hd_verify_fail(v, kernel, "ir.roles", "warp %lld has no role, or another has two: roles "
-                     "partition the warps", (long long)warp);
+      hd_verify_fail(v, kernel, "ir.roles",
+                     "warp %lld has no role, or another has two: roles "
+                     "partition the warps",
+                     (long long)warp);
       break;
     }
   return warps;

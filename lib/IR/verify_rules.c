@@ -47,8 +47,8 @@ static void check_accumulates(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.type", "the result has the type of the accumulators (operand 0)");
 }
 
-/* What may pass through a loop or an if: buffers and barriers are named where they are used, so that
- * every access says which storage it touches. */
+/* What may pass through a loop or an if: buffers and barriers are named where they are used, so
+ * that every access says which storage it touches. */
 static bool can_be_carried(hd_type type) {
   return type.kind <= HD_TYPE_PTR || type.kind == HD_TYPE_CURSOR || type.kind == HD_TYPE_FRAG;
 }
@@ -68,8 +68,8 @@ static void check_for(hd_verifier *v, const hd_op *op) {
   if (step && step->kind == HD_OP_CONST && hd_op_int(step, HD_ATTR_VALUE, 0) < 1)
     hd_verify_fail(v, op, "ir.for", "step = %lld; legal: 1 or more",
                    (long long)hd_op_int(step, HD_ATTR_VALUE, 0));
-  bool fits = body->n_args == n + 1 && op->n_results == n &&
-              body->args[0]->type.kind == HD_TYPE_I32;
+  bool fits =
+      body->n_args == n + 1 && op->n_results == n && body->args[0]->type.kind == HD_TYPE_I32;
   for (int32_t i = 0; fits && i < n; i++)
     fits = hd_type_equal(op->operands[i + 3]->type, body->args[i + 1]->type) &&
            hd_type_equal(op->operands[i + 3]->type, op->results[i]->type);
@@ -177,10 +177,10 @@ static const struct arg_rule {
   const char *name;
   hd_type_kind kind;
 } arg_rules[] = {
-#define PTR HD_TYPE_PTR
-#define I32 HD_TYPE_I32
-#define I64 HD_TYPE_I64
-#define F32 HD_TYPE_F32
+#define PTR                       HD_TYPE_PTR
+#define I32                       HD_TYPE_I32
+#define I64                       HD_TYPE_I64
+#define F32                       HD_TYPE_F32
 #define HD_ARG(kind, name, class) {name, class},
 #include "Kernel/args.def"
 #undef HD_ARG
@@ -202,8 +202,10 @@ static void check_arg(hd_verifier *v, const hd_op *op) {
   const struct arg_rule *rule = find_arg(name, strlen(name));
   hd_type type = op->results[0]->type;
   if (!rule)
-    hd_verify_fail(v, op, "ir.arg", "arg = %.60s; legal: a b c d bias scale_a scale_b user "
-                   "workspace m n k ldb ldc ldd alpha beta", name);
+    hd_verify_fail(v, op, "ir.arg",
+                   "arg = %.60s; legal: a b c d bias scale_a scale_b user "
+                   "workspace m n k ldb ldc ldd alpha beta",
+                   name);
   else if (rule->kind != type.kind)
     hd_verify_fail(v, op, "ir.arg", "argument %s has another type", name);
   else if ((type.kind == HD_TYPE_PTR) != hd_op_has(op, HD_ATTR_TYPE))
@@ -241,12 +243,14 @@ static void check_expressions(hd_verifier *v, const hd_op *op, hd_attr_key key) 
   for (int32_t i = 0; i < list->n; i++) {
     bool unused = key == HD_ATTR_STRIDES && i == 0 && !*list->strings[i];
     if (!unused && !is_expression(list->strings[i]))
-      hd_verify_fail(v, op, "ir.tmap", "%s[%d] = \"%.60s\"; expected ARG*MUL+ADD/DIV, e.g. \"ldb*2\"",
+      hd_verify_fail(v, op, "ir.tmap",
+                     "%s[%d] = \"%.60s\"; expected ARG*MUL+ADD/DIV, e.g. \"ldb*2\"",
                      hd_attr_name(key), (int)i, list->strings[i]);
   }
 }
 
-/* CUDA Driver API, cuTensorMapEncodeTiled: box rows are multiples of 16 bytes, at most the swizzle. */
+/* CUDA Driver API, cuTensorMapEncodeTiled: box rows are multiples of 16 bytes, at most the swizzle.
+ */
 static void check_tmap(hd_verifier *v, const hd_op *op) {
   int32_t rank = hd_op_attr(op, HD_ATTR_BOX)->n;
   int64_t bits = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits;

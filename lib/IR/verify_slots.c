@@ -74,22 +74,14 @@ static const struct storage_rule {
   bool tmem;
   const char *layout;
 } storage_rules[] = {
-    {HD_OP_COPY_BULK, 2, false, NULL},
-    {HD_OP_COPY_TMA, 1, false, NULL},
-    {HD_OP_COPY_CP_ASYNC, 2, false, NULL},
-    {HD_OP_COPY_LD_ST, 2, false, NULL},
-    {HD_OP_LOAD_META, 0, false, "packed_a"},
-    {HD_OP_LOAD_A, 0, false, "packed_a"},
-    {HD_OP_LOAD_B, 0, false, "rows"},
-    {HD_OP_WGMMA_SS, 1, false, "packed_a"},
-    {HD_OP_WGMMA_SS, 4, false, "rows"},
-    {HD_OP_WGMMA_RS, 2, false, "rows"},
-    {HD_OP_TCGEN05_MMA_SP, 0, true, NULL},
-    {HD_OP_TCGEN05_MMA_SP, 3, false, "rows"},
-    {HD_OP_TCGEN05_MMA_SP, 5, true, NULL},
-    {HD_OP_TCGEN05_MMA_SP, 7, true, NULL},
-    {HD_OP_TCGEN05_CP, 0, true, NULL},
-    {HD_OP_TCGEN05_CP, 1, false, NULL},
+    {HD_OP_COPY_BULK, 2, false, NULL},       {HD_OP_COPY_TMA, 1, false, NULL},
+    {HD_OP_COPY_CP_ASYNC, 2, false, NULL},   {HD_OP_COPY_LD_ST, 2, false, NULL},
+    {HD_OP_LOAD_META, 0, false, "packed_a"}, {HD_OP_LOAD_A, 0, false, "packed_a"},
+    {HD_OP_LOAD_B, 0, false, "rows"},        {HD_OP_WGMMA_SS, 1, false, "packed_a"},
+    {HD_OP_WGMMA_SS, 4, false, "rows"},      {HD_OP_WGMMA_RS, 2, false, "rows"},
+    {HD_OP_TCGEN05_MMA_SP, 0, true, NULL},   {HD_OP_TCGEN05_MMA_SP, 3, false, "rows"},
+    {HD_OP_TCGEN05_MMA_SP, 5, true, NULL},   {HD_OP_TCGEN05_MMA_SP, 7, true, NULL},
+    {HD_OP_TCGEN05_CP, 0, true, NULL},       {HD_OP_TCGEN05_CP, 1, false, NULL},
     {HD_OP_TCGEN05_LD, 0, true, NULL},
 };
 
@@ -193,7 +185,8 @@ static void check_copy_tma(hd_verifier *v, const hd_op *op) {
   int64_t offset = hd_op_int(op, HD_ATTR_OFFSET, 0), bytes = hd_op_int(op, HD_ATTR_BYTES, 0);
   int64_t bits = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits;
   if (box->n != 2)
-    hd_verify_fail(v, op, "ir.tmap", "two coordinates, but the tensor map has rank %d", (int)box->n);
+    hd_verify_fail(v, op, "ir.tmap", "two coordinates, but the tensor map has rank %d",
+                   (int)box->n);
   else if (bytes != box->ints[0] * box->ints[1] * bits / 8)
     hd_verify_fail(v, op, "ir.tmap", "bytes = %lld, but a box has %lld", (long long)bytes,
                    (long long)(box->ints[0] * box->ints[1] * bits / 8));
@@ -227,7 +220,8 @@ static void check_copy_rows(hd_verifier *v, const hd_op *op) {
   if (op->kind == HD_OP_COPY_CP_ASYNC && vec < 4)
     hd_verify_fail(v, op, "ir.vec", "vec = %lld; cp.async takes 4, 8, 16", (long long)vec);
   if (row_bytes % vec || offset % vec)
-    hd_verify_fail(v, op, "ir.align", "row_bytes = %lld, offset = %lld; legal: multiples of vec = %lld",
+    hd_verify_fail(v, op, "ir.align",
+                   "row_bytes = %lld, offset = %lld; legal: multiples of vec = %lld",
                    (long long)row_bytes, (long long)offset, (long long)vec);
   if (hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") && rows > hd_op_int(buffer, HD_ATTR_ROWS, 0))
     hd_verify_fail(v, op, "ir.slot", "rows = %lld into \"%s\", which has %lld", (long long)rows,
@@ -247,7 +241,8 @@ static void check_a_step(hd_verifier *v, const hd_op *op, const hd_op *buffer) {
                    (long long)(meta / K_STEP_VALUE_BYTES - 1));
 }
 
-/* A step is 64 bytes of a row of B stored n x k; stored k x n it is whole rows, counted elsewhere. */
+/* A step is 64 bytes of a row of B stored n x k; stored k x n it is whole rows, counted elsewhere.
+ */
 static void check_b_step(hd_verifier *v, const hd_op *op, const hd_op *buffer) {
   int64_t step = hd_op_int(op, HD_ATTR_STEP, 0);
   int64_t row = hd_op_int(buffer, HD_ATTR_BYTES, 0) / hd_op_int(buffer, HD_ATTR_ROWS, 1);
@@ -259,7 +254,8 @@ static void check_b_step(hd_verifier *v, const hd_op *op, const hd_op *buffer) {
 static void check_load_meta(hd_verifier *v, const hd_op *op) {
   const hd_op *buffer = op->operands[0]->op;
   int64_t word = hd_op_int(op, HD_ATTR_WORD, 0);
-  int64_t room = hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0) - hd_op_int(buffer, HD_ATTR_META_OFFSET, 0);
+  int64_t room =
+      hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0) - hd_op_int(buffer, HD_ATTR_META_OFFSET, 0);
   if ((word + 1) * META_WORD_BYTES > room)
     hd_verify_fail(v, op, "ir.step", "word = %lld of the metadata; legal: 0 to %lld",
                    (long long)word, (long long)(room / META_WORD_BYTES - 1));
@@ -272,12 +268,11 @@ static void check_warpgroups(hd_verifier *v, const hd_op *op) {
   if (hd_op_get_info(op->kind)->issuer != HD_BY_WARPGROUP || !v->role)
     return;
   if (hd_op_int(v->role, HD_ATTR_N_WARPS, 0) % 4 || hd_op_int(v->role, HD_ATTR_WARP_LO, 0) % 4)
-    hd_verify_fail(v, op, "ir.warpgroup",
-                   "role \"%s\" has warps %lld to %lld; expected whole groups of 4",
-                   hd_op_str(v->role, HD_ATTR_NAME),
-                   (long long)hd_op_int(v->role, HD_ATTR_WARP_LO, 0),
-                   (long long)(hd_op_int(v->role, HD_ATTR_WARP_LO, 0) +
-                               hd_op_int(v->role, HD_ATTR_N_WARPS, 0) - 1));
+    hd_verify_fail(
+        v, op, "ir.warpgroup", "role \"%s\" has warps %lld to %lld; expected whole groups of 4",
+        hd_op_str(v->role, HD_ATTR_NAME), (long long)hd_op_int(v->role, HD_ATTR_WARP_LO, 0),
+        (long long)(hd_op_int(v->role, HD_ATTR_WARP_LO, 0) +
+                    hd_op_int(v->role, HD_ATTR_N_WARPS, 0) - 1));
 }
 
 static void check_next(hd_verifier *v, const hd_op *op) {
@@ -304,8 +299,7 @@ static bool is_declared(const hd_verifier *v, const hd_op *op) {
     hd_op_kind want = kind == HD_TYPE_BUFFER    ? HD_OP_BUFFER
                       : kind == HD_TYPE_BARRIER ? HD_OP_BARRIER
                                                 : HD_OP_TMAP;
-    if (!value->op || value->op->kind != want ||
-        hd_facts_get(&v->defined, value) != HD_DEFINED)
+    if (!value->op || value->op->kind != want || hd_facts_get(&v->defined, value) != HD_DEFINED)
       return false;
   }
   return true;

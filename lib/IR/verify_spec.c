@@ -1,6 +1,6 @@
-/* Rules that lib/Spec decides: the target exists, each row exists, is what its op issues, is legal on the
- * target with that selector, and takes the fragments that it is given. A row without a judge of its
- * layout is fit for the IR; lib/Passes and lib/Emit refuse to generate it. */
+/* Rules that lib/Spec decides: the target exists, each row exists, is what its op issues, is legal
+ * on the target with that selector, and takes the fragments that it is given. A row without a judge
+ * of its layout is fit for the IR; lib/Passes and lib/Emit refuse to generate it. */
 #include <string.h>
 
 #include "IR/verify.h"
@@ -9,7 +9,7 @@
 /* Which rows an op names, and which fragments it hands to them: operand index, -1 none. */
 static const struct row_rule {
   hd_op_kind op;
-  uint32_t families; /* bits of hd_family */
+  uint32_t families;           /* bits of hd_family */
   int8_t in_registers, scaled; /* what the row must be; -1 either */
   int8_t a, b, d, meta;
   bool takes_selector;
@@ -62,8 +62,7 @@ static void check_result(hd_verifier *v, const hd_op *op, const hd_spec_row *row
   if (hd_type_registers(type) != want->n_regs || type.elem != want->elem)
     hd_verify_fail(v, op, "ir.fragment", "gives %d registers of %s; %s of the row has %d of %s",
                    (int)hd_type_registers(type), heddle_elem_get(type.elem)->name,
-                   hd_operand_name(operand), (int)want->n_regs,
-                   heddle_elem_get(want->elem)->name);
+                   hd_operand_name(operand), (int)want->n_regs, heddle_elem_get(want->elem)->name);
 }
 
 static void check_legal(hd_verifier *v, const hd_op *op, const struct row_rule *rule,

@@ -107,7 +107,6 @@ int main(int argc, char **argv) {
     return 0;
   }
   heddle_context *ctx = heddle_context_create();
-  heddle_status status =
-      options.print_ops_md ? print_ops(ctx, &options) : run(ctx, &options, file);
+  heddle_status status = options.print_ops_md ? print_ops(ctx, &options) : run(ctx, &options, file);
   return cli_finish(ctx, status);
 }

@@ -12,9 +12,9 @@ static void add_levels(hd_strbuf *out, const char *levels) {
 }
 
 static const char *letter_text(char letter) {
-  static const char *const texts[] = {"i:i32",     "l:i64",     "b:i1",     "f:f32",
-                                      "p:ptr",     "t:tmap",    "m:matrix", "s:buffer",
-                                      "r:barrier", "c:cursor",  "g:frag",   ".:any"};
+  static const char *const texts[] = {"i:i32",     "l:i64",    "b:i1",     "f:f32",
+                                      "p:ptr",     "t:tmap",   "m:matrix", "s:buffer",
+                                      "r:barrier", "c:cursor", "g:frag",   ".:any"};
   for (size_t i = 0; i < HD_COUNT(texts); i++)
     if (*texts[i] == letter)
       return texts[i] + 2;
@@ -68,9 +68,9 @@ static void add_op(hd_strbuf *out, const hd_op_info *info) {
 
 static void add_attribute_table(hd_strbuf *out) {
   static const char *const kinds[] = {
-      [HD_ATTR_KIND_INT] = "`N`",         [HD_ATTR_KIND_STRING] = "`\"text\"`",
-      [HD_ATTR_KIND_SYMBOL] = "`word`",   [HD_ATTR_KIND_ELEM] = "`bf16`",
-      [HD_ATTR_KIND_INTS] = "`[1, 2]`",   [HD_ATTR_KIND_STRINGS] = "`[\"a\", \"b\"]`",
+      [HD_ATTR_KIND_INT] = "`N`",       [HD_ATTR_KIND_STRING] = "`\"text\"`",
+      [HD_ATTR_KIND_SYMBOL] = "`word`", [HD_ATTR_KIND_ELEM] = "`bf16`",
+      [HD_ATTR_KIND_INTS] = "`[1, 2]`", [HD_ATTR_KIND_STRINGS] = "`[\"a\", \"b\"]`",
       [HD_ATTR_KIND_FLAG] = "nothing"};
   hd_strbuf_add(out, "\n## Attributes\n\n| attribute | is given |\n| --- | --- |\n");
   for (int key = 0; key < HD_N_ATTRS; key++)

@@ -1,5 +1,5 @@
-/* Broken texts must be refused or mean something; whatever parses must verify or be refused, print, and
- * parse again. Fixed seeds: a failing case prints its number. */
+/* Broken texts must be refused or mean something; whatever parses must verify or be refused, print,
+ * and parse again. Fixed seeds: a failing case prints its number. */
 #include "ir_fixture.h"
 
 #include <dirent.h>
@@ -93,9 +93,8 @@ static void mutate(char *text, size_t n_bytes, uint64_t *random) {
     if (next_random(random) % 2)
       text[at] = marks[next_random(random) % (sizeof marks)];
     else
-      memmove(text + at, text + from, n_bytes - (at > from ? at : from) < len
-                                          ? n_bytes - (at > from ? at : from)
-                                          : len);
+      memmove(text + at, text + from,
+              n_bytes - (at > from ? at : from) < len ? n_bytes - (at > from ? at : from) : len);
   }
 }
 
@@ -118,8 +117,8 @@ static void mutants_do_no_harm(void **state) {
 /* Numbers at their limits in the place of every number of every text. */
 static void extreme_numbers_do_no_harm(void **state) {
   (void)state;
-  static const char *const numbers[] = {"0", "-1", "9223372036854775807", "-9223372036854775808",
-                                        "2147483648", "65536", "3"};
+  static const char *const numbers[] = {
+      "0", "-1", "9223372036854775807", "-9223372036854775808", "2147483648", "65536", "3"};
   uint64_t random = SEED;
   for (int i = 0; i < texts.n; i++)
     for (size_t at = 1; at + 1 < texts.n_bytes[i]; at++) {

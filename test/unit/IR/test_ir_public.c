@@ -49,7 +49,8 @@ static void a_problem_is_its_text(void **state) {
       "  %n: i32 = size {dim = n, max = 65536, divisible_by = 8}\n"
       "  %k: i32 = size {dim = k, value = 4096}\n"
       "  %a: matrix<bf16> = sparse %m, %k {type = bf16}\n"
-      "  %b: matrix<bf16> = dense %k, %n {divisible_by = 8, type = bf16, operand = b, order = k_major}\n"
+      "  %b: matrix<bf16> = dense %k, %n {divisible_by = 8, type = bf16, operand = b, order = "
+      "k_major}\n"
       "  %c: matrix<f32> = dense %m, %n {type = f32, operand = c, order = col_major, ld = 5000}\n"
       "  %bias: matrix<f32> = vector %m {type = f32, operand = bias}\n"
       "  %x: matrix<f32> = matmul %a, %b {acc = f32}\n"
@@ -175,8 +176,8 @@ static void null_is_freed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_problem_is_its_text),        cmocka_unit_test(the_last_call_counts),
-      cmocka_unit_test(modules_go_through_text),      cmocka_unit_test(errors_point_at_the_embedder),
+      cmocka_unit_test(a_problem_is_its_text),   cmocka_unit_test(the_last_call_counts),
+      cmocka_unit_test(modules_go_through_text), cmocka_unit_test(errors_point_at_the_embedder),
       cmocka_unit_test(null_is_freed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

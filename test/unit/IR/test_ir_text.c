@@ -1,7 +1,7 @@
 /* Texts: every refusal of the parser with its rule and place, and what it must accept. */
 #include "ir_fixture.h"
 
-#define HEAD "module version=1 level=role sync=placed\n"
+#define HEAD   "module version=1 level=role sync=placed\n"
 #define KERNEL HEAD "kernel {name = \"k\", target = \"sm_90a\"} {\n"
 
 static const struct refusal {
@@ -18,7 +18,9 @@ static const struct refusal {
     {"module version=1 level=thread sync=none", "text.syntax", 1, 24, "problem, tile or role"},
     {"module version=1 level=role sync=some", "text.syntax", 1, 34, "expected 'none'"},
     {"module version=1 level=role sync=none kernel", "text.syntax", 1, 39, "the end of the line"},
-    {HEAD "\x7f" "ELF", "text.byte", 2, 1, "0x7f"},
+    {HEAD "\x7f"
+          "ELF",
+     "text.byte", 2, 1, "0x7f"},
     {HEAD "\x80", "text.byte", 2, 1, "0x80"},
     {HEAD "kernel ;", "text.byte", 2, 8, "';'"},
     {HEAD "kernle {}", "text.op", 2, 1, "the nearest is 'kernel'"},
@@ -32,16 +34,18 @@ static const struct refusal {
     {KERNEL "  %a: frag<f32 x 0> = frag.zero\n}", "text.frag", 3, 18, "1 to 4096"},
     {KERNEL "  %a: frag<f32 x 99999999> = frag.zero\n}", "text.frag", 3, 18, "1 to 4096"},
     {KERNEL "  %a: frag<f32, 4> = frag.zero\n}", "text.syntax", 3, 15, "expected 'x'"},
-    {KERNEL "  %a: i32 = const {value = 1}\n  %a: i32 = const {value = 2}\n}", "text.value-twice", 4, 3,
-     "%a is already defined"},
-    {KERNEL "  %a: i32, %a: i32 = const {value = 1}\n}", "text.value-twice", 3, 12, "%a is already"},
-    {KERNEL "  %full: barrier = barrier {count = 1}\n  barrier.init %ful\n}", "text.undefined", 4, 16,
-     "the nearest is %full"},
-    {KERNEL "  role {} {\n    %x: i32 = warp_index\n  }\n  %y: i32 = add %x, %x\n}", "text.undefined",
-     6, 17, "%x is not defined"},
+    {KERNEL "  %a: i32 = const {value = 1}\n  %a: i32 = const {value = 2}\n}", "text.value-twice",
+     4, 3, "%a is already defined"},
+    {KERNEL "  %a: i32, %a: i32 = const {value = 1}\n}", "text.value-twice", 3, 12,
+     "%a is already"},
+    {KERNEL "  %full: barrier = barrier {count = 1}\n  barrier.init %ful\n}", "text.undefined", 4,
+     16, "the nearest is %full"},
+    {KERNEL "  role {} {\n    %x: i32 = warp_index\n  }\n  %y: i32 = add %x, %x\n}",
+     "text.undefined", 6, 17, "%x is not defined"},
     {KERNEL "  barrier.init %\n}", "text.word", 3, 16, "0 characters"},
     {KERNEL "  %a: i32 = const {valeu = 1}\n}", "text.attribute", 3, 20, "the nearest is value"},
-    {KERNEL "  %a: i32 = const {value = 1, value = 2}\n}", "text.attribute-twice", 3, 31, "'value'"},
+    {KERNEL "  %a: i32 = const {value = 1, value = 2}\n}", "text.attribute-twice", 3, 31,
+     "'value'"},
     {KERNEL "  %a: i32 = const {value 1}\n}", "text.syntax", 3, 26, "expected '=' and an integer"},
     {KERNEL "  %a: i32 = const {value = x}\n}", "text.syntax", 3, 28, "expected an integer"},
     {KERNEL "  %a: i32 = const {value = 1x}\n}", "text.syntax", 3, 28, "expected an integer"},
@@ -49,7 +53,8 @@ static const struct refusal {
     {KERNEL "  %a: i32 = const {value = -9223372036854775809}\n}", "text.number", 3, 28, "64 bits"},
     {KERNEL "  %a: i32 = const {value = 1\n}", "text.syntax", 4, 2, "the end of the text"},
     {KERNEL "  %a: i1 = cmp {pred = \"lt\"}\n}", "text.syntax", 3, 24, "expected a bare word"},
-    {KERNEL "  %a: tmap = tmap {box = []}\n}", "text.syntax", 3, 27, "got ']', expected an integer"},
+    {KERNEL "  %a: tmap = tmap {box = []}\n}", "text.syntax", 3, 27,
+     "got ']', expected an integer"},
     {KERNEL "  %a: tmap = tmap {box = [1; 2]}\n}", "text.byte", 3, 28, "';'"},
     {KERNEL "  %a: tmap = tmap {dims = [k]}\n}", "text.syntax", 3, 28, "expected a quoted string"},
     {KERNEL "  %a: tmap = tmap {dims = [\"k]}\n}", "text.string", 3, 32, "ends on its line"},
@@ -87,7 +92,8 @@ static void spellings_of_one_module(void **state) {
   static const char *const same[] = {
       KERNEL "  %a: i32 = const {value = 1}\n  %b: i32 = add %a, %a\n}\n",
       KERNEL "%x: i32 = const {\nvalue\n=\n1\n}\n%0: i32 = add %x,\n %x }",
-      "# c\r\nmodule version=1 level=role sync=placed # c\r\nkernel {target = \"sm_90a\",\r\n name = "
+      "# c\r\nmodule version=1 level=role sync=placed # c\r\nkernel {target = \"sm_90a\",\r\n name "
+      "= "
       "\"k\"} {\r\n\t%a: i32 = const {value = 01}\r\n  %b: i32 = add %a , %a # c\r\n}\r\n",
       HEAD "kernel {name = \"\\x6b\", target = \"sm_90a\",} { %a: i32 = const {value = 1}\n"
            "%c: i32 = add %a, %a }",
@@ -176,8 +182,8 @@ static void pass_names_are_blamed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(refusals_are_located),       cmocka_unit_test(spellings_of_one_module),
-      cmocka_unit_test(names_are_made_unique),      cmocka_unit_test(nesting_has_an_end),
+      cmocka_unit_test(refusals_are_located),        cmocka_unit_test(spellings_of_one_module),
+      cmocka_unit_test(names_are_made_unique),       cmocka_unit_test(nesting_has_an_end),
       cmocka_unit_test(single_ops_print_in_context), cmocka_unit_test(pass_names_are_blamed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
