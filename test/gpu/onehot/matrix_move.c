@@ -1,0 +1,98 @@
+/* One warp: 32 rows of 16 bytes in shared memory, row i at the address of lane i.
+ * ldmatrix: input is the image, output the registers; stmatrix the other way. */
+#include "matrix_move.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/strbuf.h"
+
+enum { IMAGE_BYTES = 32 * 16, N_WORDS = IMAGE_BYTES / 4 };
+
+static void registers(hd_strbuf *out, unsigned n) {
+  for (unsigned i = 0; i < n; i++)
+    hd_strbuf_printf(out, "%sr%u", i ? "," : "{", i);
+  hd_strbuf_add(out, "}");
+}
+
+static char *move_text(const hd_spec_row *row, const hd_target *target) {
+  hd_strbuf out = {0};
+  unsigned n = row->operand[HD_OPERAND_D].n_regs;
+  bool load = row->family == HD_FAMILY_LDMATRIX;
+  hd_strbuf_printf(&out, ".version 8.0\n.target %s\n.address_size 64\n", target->name);
+  hd_strbuf_add(&out, ".shared .align 16 .b8 rows[512];\n.extern .shared .align 1024 .b8 image[];\n"
+                      ".visible .entry onehot(.param .u64 p_in, .param .u64 p_out,\n"
+                      "  .param .u32 p2, .param .u32 p3, .param .u32 p4, .param .u64 p5, .param .u64 p6)\n"
+                      ".reqntid 32\n{\n  .reg .b32 r<4>, w<4>, tid, at;\n  .reg .b64 in, out;\n"
+                      "  mov.u32 tid, %tid.x;\n  mov.u32 at, rows;\n  mad.lo.u32 at, tid, 16, at;\n"
+                      "  ld.param.u64 in, [p_in];\n  ld.param.u64 out, [p_out];\n");
+  hd_strbuf_printf(&out, "  mad.wide.u32 in, tid, %u, in;\n  mad.wide.u32 out, tid, %u, out;\n",
+                   load ? 16 : 4, load ? 4 : 16);
+  if (load)
+    hd_strbuf_add(&out, "  ld.global.v4.b32 {w0,w1,w2,w3}, [in];\n");
+  else
+    hd_strbuf_add(&out, "  mov.b32 w0, 0xffffffff;\n  mov.b32 w1, w0;\n  mov.b32 w2, w0;\n"
+                        "  mov.b32 w3, w0;\n");
+  hd_strbuf_add(&out, "  st.shared.v4.b32 [at], {w0,w1,w2,w3};\n  bar.sync 0;\n");
+  for (unsigned i = 0; !load && i < n; i++)
+    hd_strbuf_printf(&out, "  ld.global.b32 r%u, [in+%u];\n", i, i * 128);
+  hd_strbuf_printf(&out, "  %s ", row->ptx);
+  if (!load)
+    hd_strbuf_add(&out, "[at], ");
+  registers(&out, n);
+  hd_strbuf_add(&out, load ? ", [at];\n" : ";\n  bar.sync 0;\n");
+  for (unsigned i = 0; load && i < n; i++)
+    hd_strbuf_printf(&out, "  st.global.b32 [out+%u], r%u;\n", i * 128, i);
+  if (!load)
+    hd_strbuf_add(&out, "  ld.shared.v4.b32 {w0,w1,w2,w3}, [at];\n"
+                        "  st.global.v4.b32 [out], {w0,w1,w2,w3};\n");
+  hd_strbuf_add(&out, "  ret;\n}\n");
+  return hd_strbuf_take(&out);
+}
+
+/* Both sides as 16-bit numbers: image[row*8 + col] and word (reg*32 + lane), half `field`. */
+static uint16_t *register_half(uint32_t *words, unsigned lane, unsigned reg, unsigned field) {
+  return (uint16_t *)(void *)&words[reg * 32 + lane] + field;
+}
+
+static void compare(const hd_spec_row *row, const uint16_t *image, uint32_t *words, totals *t) {
+  hd_fragment f = *row->fragment[HD_OPERAND_D];
+  for (unsigned lane = 0; lane < 32; lane++)
+    for (unsigned reg = 0; reg < f.n_regs; reg++)
+      for (unsigned field = 0; field < 2; field++) {
+        uint32_t r, c;
+        hd_fragment_at(&f, lane, reg, field, &r, &c);
+        t->checks++;
+        t->mismatches += image[r * 8 + c] != *register_half(words, lane, reg, field);
+      }
+}
+
+bool matrix_move_run(gpu *g, const hd_spec_row *row, const hd_target *target, totals *t) {
+  uint32_t image[N_WORDS], words[N_WORDS];
+  bool load = row->family == HD_FAMILY_LDMATRIX;
+  gpu_kernel kernel;
+  if (row->fragment[HD_OPERAND_D]->field_bits != 16)
+    return false;
+  char *text = move_text(row, target);
+  bool loaded = gpu_load(g, text, 0, &kernel);
+  free(text);
+  if (!loaded)
+    return false;
+  uint16_t *number = (uint16_t *)(void *)(load ? image : words);
+  memset(load ? words : image, 0, IMAGE_BYTES);
+  for (unsigned i = 0; i < IMAGE_BYTES / 2; i++)
+    number[i] = (uint16_t)(i * 257 + 1);
+  gpu_job job = {.in = load ? image : words,
+                 .out = load ? words : image,
+                 .in_bytes = IMAGE_BYTES,
+                 .out_bytes = IMAGE_BYTES,
+                 .n_cases = 1,
+                 .n_threads = 32};
+  bool ran = gpu_run(g, &kernel, &job);
+  gpu_unload(g, &kernel);
+  if (ran)
+    compare(row, (const uint16_t *)(const void *)image, words, t);
+  t->cases++;
+  return ran;
+}
