@@ -1,0 +1,203 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Compile/manifest_make.h"
+#include "Emit/emit.h"
+#include "Passes/passes.h"
+#include "Support/file.h"
+#include "mutate.h"
+
+enum { STAGES = 3, TRIPS = 2 * STAGES + 1, RAGGED = 3 };
+
+/* The example at problem level, and how it is to be computed. */
+typedef struct source {
+  heddle_context *ctx;
+  const char *path;
+  char *text, *user_ir; /* owned */
+  size_t text_bytes, user_ir_bytes;
+  hd_module *module; /* owned: problem level, sizes made small */
+  hd_problem problem;
+  hd_schedule schedule;
+  char schedule_text[200];
+} source;
+
+/* --- making it small -------------------------------------------------------------------------------- */
+
+/* The schedule that ships, with the smallest tile that has every part of it. */
+static heddle_status choose_schedule(source *s, const char *text) {
+  hd_module *probe = hd_module_clone(s->module);
+  hd_pass_context pass = {.ctx = s->ctx, .schedule_text = text};
+  heddle_status status =
+      hd_run_pipeline(&pass, probe, &(hd_pipeline_options){.stop_after = "select_shape"});
+  if (status == HEDDLE_OK)
+    status = hd_schedule_parse(s->ctx, hd_op_str(probe->body->first, HD_ATTR_SCHEDULE),
+                               &s->schedule);
+  if (status == HEDDLE_OK)
+    status = hd_problem_read(s->ctx, probe->body->first, &s->problem);
+  if (status == HEDDLE_OK && text)
+    hd_schedule_print(&s->schedule, s->schedule_text);
+  else if (status == HEDDLE_OK)
+    snprintf(s->schedule_text, sizeof s->schedule_text,
+             "family=%s tile=64x%dx%d stages=%d cluster=%d a=%s b=auto group=%d persistent=%d "
+             "store=%s",
+             s->schedule.family,
+             s->problem.b.transposed ? HD_GRANULE_BYTES / 2 * s->schedule.cluster : 64,
+             hd_granule_k(s->problem.a_elem), STAGES, s->schedule.cluster, s->schedule.a_path,
+             s->schedule.group, s->schedule.persistent, s->schedule.store);
+  hd_module_free(probe);
+  return status;
+}
+
+/* Enough granules for every slot and phase, the last one ragged; three tiles for two CTAs. */
+static int64_t small_size(const source *s, const char *dim) {
+  int32_t granule = hd_granule_k(s->problem.a_elem);
+  if (*dim == 'k')
+    return TRIPS * granule - granule / 2;
+  if (*dim == 'm')
+    return s->schedule.tile_m * s->schedule.cluster - RAGGED;
+  return s->schedule.persistent ? 3 * s->schedule.tile_n - 8 : s->schedule.tile_n - 8;
+}
+
+static void shrink_sizes(source *s) {
+  HD_FOR_OPS(op, s->module->body->first->regions[0]) {
+    if (op->kind == HD_OP_SIZE && hd_op_has(op, HD_ATTR_VALUE)) {
+      hd_op_remove_attr(op, HD_ATTR_DIVISIBLE_BY);
+      hd_op_set_int(s->module, op, HD_ATTR_VALUE, small_size(s, hd_op_str(op, HD_ATTR_DIM)));
+    }
+    hd_op_remove_attr(op, HD_ATTR_LD);
+  }
+}
+
+/* --- reading ------------------------------------------------------------------------------------------- */
+
+/* The user's epilogue lies beside the example: NAME.ll. */
+static void read_epilogue(source *s) {
+  size_t n = strlen(s->path) - strlen(strrchr(s->path, '.') ? strrchr(s->path, '.') : "");
+  hd_strbuf path = {0};
+  hd_strbuf_addn(&path, s->path, n);
+  hd_strbuf_add(&path, ".ll");
+  heddle_context *quiet = heddle_context_create();
+  if (hd_file_read(quiet, hd_strbuf_text(&path), &s->user_ir, &s->user_ir_bytes) != HEDDLE_OK)
+    s->user_ir = NULL;
+  heddle_context_free(quiet);
+  hd_strbuf_free(&path);
+}
+
+static heddle_status read_source(source *s, const char *schedule) {
+  HD_TRY(hd_file_read(s->ctx, s->path, &s->text, &s->text_bytes));
+  HD_TRY(hd_parse(s->ctx, s->path, s->text, s->text_bytes, &s->module));
+  if (!s->module->body->first || s->module->level != HD_LEVEL_PROBLEM)
+    return hd_error(s->ctx, HEDDLE_INVALID, (hd_loc){.file = s->path}, "mutate.level",
+                    "expected a kernel at problem level");
+  read_epilogue(s);
+  HD_TRY(choose_schedule(s, schedule));
+  heddle_status status = hd_schedule_parse(s->ctx, s->schedule_text, &s->schedule);
+  if (status == HEDDLE_OK && !schedule)
+    shrink_sizes(s);
+  return status;
+}
+
+static void free_source(source *s) {
+  hd_module_free(s->module);
+  free(s->text);
+  free(s->user_ir);
+}
+
+/* --- one kernel ---------------------------------------------------------------------------------------- */
+
+static hd_module *only_kernel(const hd_module *all, int32_t index) {
+  hd_module *one = hd_module_clone(all);
+  int32_t i = 0;
+  HD_FOR_OPS(kernel, one->body)
+    if (i++ != index)
+      hd_op_erase(kernel);
+  return one;
+}
+
+static heddle_status emit_module(heddle_context *ctx, const mutate_form *form,
+                                 const hd_module *module, hd_emit_result *result) {
+  hd_emit_options options = {.user_ir = form->user_ir, .user_ir_bytes = form->user_ir_bytes};
+  return hd_emit_ptx(ctx, module, &options, result);
+}
+
+heddle_status mutate_emit(heddle_context *ctx, const mutate_form *form, const hd_module *module,
+                          char **ptx) {
+  hd_emit_result result = {0};
+  HD_TRY(emit_module(ctx, form, module, &result));
+  *ptx = result.ptx;
+  result.ptx = NULL;
+  hd_emit_result_free(&result);
+  return HEDDLE_OK;
+}
+
+static heddle_status fill_form(const source *s, const hd_problem *problem,
+                               const hd_schedule *schedule, mutate_form *form) {
+  hd_emit_result result = {0};
+  HD_TRY(emit_module(s->ctx, form, form->module, &result));
+  heddle_status status = hd_manifest_make(s->ctx, problem, schedule, form->module, &result,
+                                          (hd_hash){0}, &form->arena, &form->manifest);
+  form->ptx = result.ptx;
+  result.ptx = NULL;
+  hd_emit_result_free(&result);
+  form->request.size[HD_ARG_M] = problem->m.value ? 0 : small_size(s, "m");
+  form->request.size[HD_ARG_N] = problem->n.value ? 0 : small_size(s, "n");
+  form->request.size[HD_ARG_K] = problem->k.value ? 0 : small_size(s, "k");
+  form->request.bare = true;
+  return status;
+}
+
+static void free_form(mutate_form *form) {
+  hd_module_free(form->module);
+  hd_arena_free(&form->arena);
+  free(form->ptx);
+}
+
+static heddle_status visit_kernels(source *s, const hd_module *role, const hd_problem *problem,
+                                   const hd_schedule *schedule, mutate_visit *visit, void *user) {
+  const char *slash = strrchr(s->path, '/');
+  int32_t i = 0;
+  HD_FOR_OPS(kernel, role->body) {
+    mutate_form form = {.target = hd_op_str(kernel, HD_ATTR_TARGET), .user_ir = s->user_ir,
+                        .user_ir_bytes = s->user_ir_bytes};
+    snprintf(form.name, sizeof form.name, "%.40s/%.20s", slash ? slash + 1 : s->path,
+             hd_op_str(kernel, HD_ATTR_VARIANT));
+    form.module = only_kernel(role, i++);
+    heddle_status status = fill_form(s, problem, schedule, &form);
+    if (status == HEDDLE_OK)
+      status = visit(user, &form);
+    free_form(&form);
+    HD_TRY(status);
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status compile_source(source *s, mutate_visit *visit, void *user) {
+  hd_pass_context pass = {.ctx = s->ctx, .schedule_text = s->schedule_text};
+  hd_module *front = hd_module_clone(s->module), *role = hd_module_clone(s->module);
+  hd_problem problem;
+  hd_schedule schedule = {0};
+  heddle_status status =
+      hd_run_pipeline(&pass, front, &(hd_pipeline_options){.stop_after = "select_shape"});
+  if (status == HEDDLE_OK)
+    status = hd_problem_read(s->ctx, front->body->first, &problem);
+  if (status == HEDDLE_OK)
+    status = hd_schedule_parse(s->ctx, hd_op_str(front->body->first, HD_ATTR_SCHEDULE), &schedule);
+  if (status == HEDDLE_OK)
+    status = hd_run_pipeline(&pass, role, &(hd_pipeline_options){.stop_after = "place_fences"});
+  if (status == HEDDLE_OK)
+    status = visit_kernels(s, role, &problem, &schedule, visit, user);
+  hd_module_free(front);
+  hd_module_free(role);
+  return status;
+}
+
+heddle_status mutate_each_form(heddle_context *ctx, const char *path, const char *schedule,
+                               mutate_visit *visit, void *user) {
+  source s = {.ctx = ctx, .path = path};
+  heddle_status status = read_source(&s, schedule);
+  if (status == HEDDLE_OK)
+    status = compile_source(&s, visit, user);
+  free_source(&s);
+  return status;
+}

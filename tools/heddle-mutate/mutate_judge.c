@@ -1,0 +1,114 @@
+#include "mutate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Emit/ptxas.h"
+#include "Sim/sim.h"
+
+mutate_verdict mutate_check(const hd_module *module, hd_strbuf *why) {
+  heddle_context *ctx = heddle_context_create();
+  hd_check_report report = {0};
+  hd_check_options options = {.max_findings = 1, .quiet = true};
+  heddle_status status = hd_check(ctx, module, &options, &report);
+  if (why && report.n_findings)
+    hd_strbuf_printf(why, "%s: %s", report.findings[0].rule, report.findings[0].text);
+  hd_check_report_free(&report);
+  heddle_context_free(ctx);
+  return status == HEDDLE_OK         ? MUTATE_MISSED
+         : status == HEDDLE_MISMATCH ? MUTATE_CAUGHT
+                                     : MUTATE_UNDECIDED;
+}
+
+mutate_verdict mutate_assemble(const char *ptxas, const char *ptx, const char *target) {
+  heddle_context *ctx = heddle_context_create();
+  hd_ptxas_report report = {0};
+  heddle_status status = hd_ptxas_assemble(ctx, ptxas, ptx, target, NULL, NULL, &report);
+  hd_ptxas_report_free(&report);
+  heddle_context_free(ctx);
+  return status == HEDDLE_OK            ? MUTATE_MISSED
+         : status == HEDDLE_ENVIRONMENT ? MUTATE_UNDECIDED
+                                        : MUTATE_CAUGHT;
+}
+
+/* --- simulation ------------------------------------------------------------------------------------- */
+
+enum { ADDRESS_STEP_LOG2 = 32, RESIDENT = 2, MAX_BUFFERS = TRIAL_MAX_BLOCKS };
+
+static uint64_t address_of(int i) { return (uint64_t)(i + 1) << ADDRESS_STEP_LOG2; }
+
+static int make_buffers(trial_data *data, hd_sim_buffer *buffers) {
+  for (int i = 0; i < data->n_blocks; i++) {
+    trial_block *block = &data->block[i];
+    bool is_d = block->kind == HD_ARG_D;
+    data->values.v[block->kind] = address_of(i);
+    buffers[i] = (hd_sim_buffer){.name = hd_arg_name(block->kind),
+                                 .address = address_of(i),
+                                 .n_bytes = block->n_bytes,
+                                 .data = block->data,
+                                 .writable = is_d,
+                                 .undefined = is_d};
+  }
+  return data->n_blocks;
+}
+
+/* Wrong numbers count as caught: a person would see them too. */
+static bool is_wrong(heddle_context *ctx, const mutate_form *form, const trial_data *data) {
+  trial_result result = {.ok = true};
+  heddle_status status = trial_judge(ctx, &form->manifest, &form->request, data, &result);
+  return status == HEDDLE_OK && !result.ok;
+}
+
+static heddle_status launch(heddle_context *ctx, const mutate_form *form, const char *ptx,
+                            hd_sim_options options, trial_data *data, hd_sim_report *report,
+                            char *why, size_t why_bytes) {
+  hd_sim_buffer buffers[MAX_BUFFERS];
+  int n = make_buffers(data, buffers);
+  uint32_t resident[HD_MAX_VARIANTS] = {RESIDENT};
+  hd_launch_plan plan;
+  HD_TRY(hd_manifest_plan(ctx, &form->manifest, &data->values, resident, &plan));
+  hd_arena arena = {0};
+  heddle_status status = hd_sim_run(ctx, "mutant", ptx, strlen(ptx), &plan, &data->values,
+                                    buffers, (uint32_t)n, &options, &arena, report);
+  if (report->n_findings)
+    snprintf(why, why_bytes, "%s at PTX line %u: %s", report->finding[0].rule,
+             report->finding[0].line, report->finding[0].text);
+  hd_arena_free(&arena);
+  if (status == HEDDLE_OK && is_wrong(ctx, form, data)) {
+    snprintf(why, why_bytes, "wrong numbers");
+    status = HEDDLE_MISMATCH;
+  }
+  return status;
+}
+
+static heddle_status run_once(const mutate_form *form, const char *ptx, hd_sim_options options,
+                              mutate_runs *runs, int i) {
+  heddle_context *ctx = heddle_context_create();
+  trial_data data;
+  hd_sim_report report = {0};
+  heddle_status status = trial_data_make(ctx, &form->manifest, &form->request, &data);
+  if (status == HEDDLE_OK)
+    status = launch(ctx, form, ptx, options, &data, &report, runs->why, sizeof runs->why);
+  if (!runs->why[0] && status != HEDDLE_OK && heddle_context_count(ctx))
+    snprintf(runs->why, sizeof runs->why, "%s", heddle_context_get(ctx, 0)->text);
+  trial_data_free(&data);
+  heddle_context_free(ctx);
+  runs->order[i] = report.order_hash;
+  runs->n_instructions = report.n_instructions;
+  return status;
+}
+
+void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_instructions,
+                     mutate_runs *runs) {
+  static const hd_sim_mode modes[MUTATE_RUNS] = {HD_SIM_LATE, HD_SIM_EARLY, HD_SIM_RANDOM};
+  *runs = (mutate_runs){.verdict = MUTATE_MISSED};
+  for (int i = 0; i < MUTATE_RUNS && runs->verdict == MUTATE_MISSED; i++) {
+    hd_sim_options options = {
+        .seed = 1, .mode = modes[i], .max_steps = max_instructions, .max_findings = 1};
+    heddle_status status = run_once(form, ptx, options, runs, i);
+    runs->verdict = status == HEDDLE_OK         ? MUTATE_MISSED
+                    : status == HEDDLE_MISMATCH ? MUTATE_CAUGHT
+                                                : MUTATE_UNDECIDED;
+  }
+}

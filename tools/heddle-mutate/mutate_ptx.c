@@ -1,0 +1,101 @@
+/* Operators on lines of PTX: the same slips, made after emission. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mutate.h"
+
+static bool holds(const char *line, size_t n, const char *word) {
+  return memmem(line, n, word, strlen(word)) != NULL;
+}
+
+/* Sync instructions that stand alone on a line; a wait's loop is no single line. */
+static bool remove_line(const char *line, size_t n, hd_strbuf *out) {
+  static const char *const words[] = {
+      "wgmma.fence",      "wgmma.commit_group", "wgmma.wait_group",  "fence.proxy.async",
+      "fence.mbarrier_init", "mbarrier.init",   "mbarrier.arrive",   "barrier.cluster.arrive",
+      "bar.sync",         "barrier.sync",       "barrier.cta.sync",  "cp.async.commit_group",
+      "cp.async.wait_group", "griddepcontrol.wait"};
+  (void)out;
+  if (holds(line, n, "{") || holds(line, n, "//"))
+    return false;
+  for (size_t i = 0; i < HD_COUNT(words); i++)
+    if (holds(line, n, words[i]))
+      return true;
+  return false;
+}
+
+/* The number that ends at the line's semicolon, moved by one step. */
+static bool shift_number(const char *line, size_t n, int64_t by, hd_strbuf *out) {
+  const char *end = memchr(line, ';', n);
+  if (!end)
+    return false;
+  const char *at = end;
+  while (at > line && at[-1] >= '0' && at[-1] <= '9')
+    at--;
+  if (at == end || (at > line && at[-1] != ' ' && at[-1] != '\t'))
+    return false;
+  hd_strbuf_addn(out, line, (size_t)(at - line));
+  hd_strbuf_printf(out, "%lld", strtoll(at, NULL, 10) + by);
+  hd_strbuf_addn(out, end, (size_t)(line + n - end));
+  return true;
+}
+
+static bool more_pending(const char *line, size_t n, hd_strbuf *out) {
+  bool waits = holds(line, n, "wgmma.wait_group") || holds(line, n, "cp.async.wait_group");
+  return waits && shift_number(line, n, 1, out);
+}
+
+static bool more_arrivals(const char *line, size_t n, hd_strbuf *out) {
+  return holds(line, n, "mbarrier.init") && shift_number(line, n, 1, out);
+}
+
+static bool fewer_arrivals(const char *line, size_t n, hd_strbuf *out) {
+  return holds(line, n, "mbarrier.init") && shift_number(line, n, -1, out);
+}
+
+static bool more_bytes(const char *line, size_t n, hd_strbuf *out) {
+  return holds(line, n, "expect_tx") && shift_number(line, n, 16, out);
+}
+
+static bool fewer_bytes(const char *line, size_t n, hd_strbuf *out) {
+  return holds(line, n, "expect_tx") && shift_number(line, n, -16, out);
+}
+
+static const mutate_line_operator operators[] = {
+    {"ptx-remove", "take a sync instruction away", remove_line},
+    {"ptx-pending+", "one more group may be unfinished", more_pending},
+    {"ptx-count+", "one more arrival a phase", more_arrivals},
+    {"ptx-count-", "one arrival fewer a phase", fewer_arrivals},
+    {"ptx-bytes+", "expect 16 bytes more", more_bytes},
+    {"ptx-bytes-", "expect 16 bytes fewer", fewer_bytes},
+};
+
+const mutate_line_operator *mutate_line_operators(size_t *n) {
+  *n = HD_COUNT(operators);
+  return operators;
+}
+
+int32_t mutate_count_lines(const char *ptx) {
+  int32_t n = 0;
+  for (const char *at = ptx; *at; at++)
+    n += *at == '\n';
+  return n;
+}
+
+char *mutate_line(const char *ptx, const mutate_line_operator *op, int32_t i) {
+  const char *line = ptx;
+  for (int32_t at = 0; at < i; at++)
+    line = strchr(line, '\n') + 1;
+  size_t n = strcspn(line, "\n");
+  hd_strbuf other = {0}, out = {0};
+  if (!op->apply(line, n, &other)) {
+    hd_strbuf_free(&other);
+    return NULL;
+  }
+  hd_strbuf_addn(&out, ptx, (size_t)(line - ptx));
+  hd_strbuf_add(&out, hd_strbuf_text(&other));
+  hd_strbuf_add(&out, line + n);
+  hd_strbuf_free(&other);
+  return hd_strbuf_take(&out);
+}

@@ -1,0 +1,180 @@
+/* Operators at the role level: each takes a sync op away, or moves one of its numbers or places by one. */
+#include <string.h>
+
+#include "mutate.h"
+
+/* --- sites ------------------------------------------------------------------------------------------ */
+
+static bool is_sync(const hd_op *op) {
+  return hd_op_effects(op->kind) & HD_EFFECT_SYNC;
+}
+
+static bool is_wait(const hd_op *op) {
+  return op->kind == HD_OP_BARRIER_WAIT || op->kind == HD_OP_CP_ASYNC_WAIT ||
+         op->kind == HD_OP_WGMMA_WAIT || op->kind == HD_OP_CTA_SYNC || op->kind == HD_OP_CLUSTER_SYNC;
+}
+
+static bool is_expect(const hd_op *op) { return op->kind == HD_OP_BARRIER_EXPECT; }
+static bool is_barrier_wait(const hd_op *op) { return op->kind == HD_OP_BARRIER_WAIT; }
+static bool is_barrier(const hd_op *op) { return op->kind == HD_OP_BARRIER; }
+static bool has_pending(const hd_op *op) { return hd_op_has(op, HD_ATTR_PENDING); }
+static bool has_rank(const hd_op *op) {
+  return op->kind == HD_OP_BARRIER_ARRIVE && hd_op_has(op, HD_ATTR_RANK);
+}
+
+static int32_t cursor_operand(const hd_op *op) {
+  for (int32_t i = 0; i < op->n_operands; i++)
+    if (op->operands[i]->type.kind == HD_TYPE_CURSOR)
+      return i;
+  return -1;
+}
+
+static bool names_slot(const hd_op *op) {
+  return cursor_operand(op) >= 0 && op->n_regions == 0 && op->kind != HD_OP_YIELD &&
+         op->kind != HD_OP_CURSOR_NEXT;
+}
+
+/* --- acts ------------------------------------------------------------------------------------------- */
+
+/* What passes through the op goes past it. */
+static void remove_op(hd_module *m, hd_op *op) {
+  (void)m;
+  hd_op *kernel = hd_op_kernel(op);
+  for (int32_t i = 0; i < op->n_results && i < op->n_operands; i++)
+    hd_replace_uses(kernel->regions[0], op->results[i], op->operands[i], NULL);
+  hd_op_erase(op);
+}
+
+static bool does_something(const hd_op *op) {
+  return op->n_regions > 0 || hd_op_effects(op->kind) != HD_EFFECT_PURE;
+}
+
+/* A wait moves behind the next thing that is done, everything else in front of the last one. */
+static void move_op(hd_module *m, hd_op *op) {
+  (void)m;
+  if (is_wait(op)) {
+    hd_op *next = op->next;
+    while (next && !does_something(next))
+      next = next->next;
+    if (next && next->kind != HD_OP_YIELD && next->next)
+      hd_op_move_before(op, next->next);
+    return;
+  }
+  hd_op *last = op->prev;
+  while (last && !does_something(last))
+    last = last->prev;
+  if (last && last->kind != HD_OP_BUFFER && last->kind != HD_OP_BARRIER)
+    hd_op_move_before(op, last);
+}
+
+static void add_to(hd_module *m, hd_op *op, hd_attr_key key, int64_t by) {
+  hd_op_set_int(m, op, key, hd_op_int(op, key, 0) + by);
+}
+static void more_bytes(hd_module *m, hd_op *op) { add_to(m, op, HD_ATTR_BYTES, 16); }
+static void fewer_bytes(hd_module *m, hd_op *op) { add_to(m, op, HD_ATTR_BYTES, -16); }
+static void more_pending(hd_module *m, hd_op *op) { add_to(m, op, HD_ATTR_PENDING, 1); }
+static void more_arrivals(hd_module *m, hd_op *op) { add_to(m, op, HD_ATTR_COUNT, 1); }
+static void fewer_arrivals(hd_module *m, hd_op *op) { add_to(m, op, HD_ATTR_COUNT, -1); }
+static void flip_parity(hd_module *m, hd_op *op) {
+  hd_op_set_int(m, op, HD_ATTR_PARITY, !hd_op_int(op, HD_ATTR_PARITY, 0));
+}
+static void own_rank_only(hd_module *m, hd_op *op) {
+  (void)m;
+  hd_op_remove_attr(op, HD_ATTR_RANK);
+}
+
+static int64_t stages_of(const hd_op *op) {
+  for (int32_t i = 0; i < op->n_operands; i++) {
+    hd_type_kind kind = op->operands[i]->type.kind;
+    if (op->operands[i]->op && (kind == HD_TYPE_BUFFER || kind == HD_TYPE_BARRIER))
+      return hd_op_int(op->operands[i]->op, HD_ATTR_STAGES, 1);
+  }
+  return 1;
+}
+
+static void next_slot(hd_module *m, hd_op *op) {
+  hd_builder b = hd_builder_before(m, op);
+  int32_t i = cursor_operand(op);
+  hd_op *next = hd_build_op(&b, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, op->operands[i]);
+  hd_op_set_int(m, next, HD_ATTR_STAGES, stages_of(op));
+  op->operands[i] = next->results[0];
+}
+
+static const mutate_operator operators[] = {
+    {"remove", "take a sync op away", is_sync, remove_op},
+    {"move", "a wait one later, another sync op one earlier", is_sync, move_op},
+    {"bytes+", "expect 16 bytes more", is_expect, more_bytes},
+    {"bytes-", "expect 16 bytes fewer", is_expect, fewer_bytes},
+    {"parity", "wait for the other phase", is_barrier_wait, flip_parity},
+    {"pending+", "one more group may be unfinished", has_pending, more_pending},
+    {"count+", "one more arrival a phase", is_barrier, more_arrivals},
+    {"count-", "one arrival fewer a phase", is_barrier, fewer_arrivals},
+    {"rank", "arrive at the own CTA only", has_rank, own_rank_only},
+    {"stage+", "the next slot of the ring", names_slot, next_slot},
+};
+
+const mutate_operator *mutate_role_operators(size_t *n) {
+  *n = HD_COUNT(operators);
+  return operators;
+}
+
+/* --- making a mutant --------------------------------------------------------------------------------- */
+
+typedef struct counter {
+  int32_t left;
+  hd_op *found;
+} counter;
+
+static heddle_status count_down(void *user, hd_op *op) {
+  counter *c = user;
+  if (c->left-- > 0)
+    return HEDDLE_OK;
+  c->found = op;
+  return HEDDLE_MISMATCH; /* ends the walk */
+}
+
+static hd_op *op_at(const hd_module *module, int32_t i) {
+  counter c = {.left = i};
+  hd_walk(module->body, count_down, &c);
+  return c.found;
+}
+
+static heddle_status count_one(void *user, hd_op *op) {
+  (void)op;
+  ++*(int32_t *)user;
+  return HEDDLE_OK;
+}
+
+int32_t mutate_count_ops(const hd_module *module) {
+  int32_t n = 0;
+  hd_walk(module->body, count_one, &n);
+  return n;
+}
+
+void mutate_describe(const hd_module *module, int32_t i, hd_strbuf *out) {
+  const hd_op *op = op_at(module, i);
+  hd_strbuf text = {0};
+  hd_print_op(op, &text);
+  size_t n = strcspn(hd_strbuf_text(&text), "\n");
+  hd_strbuf_addn(out, hd_strbuf_text(&text), n < 110 ? n : 110);
+  hd_strbuf_free(&text);
+}
+
+static bool is_same(const hd_module *a, const hd_module *b) {
+  hd_hash x = hd_module_hash(a), y = hd_module_hash(b);
+  return x.lo == y.lo && x.hi == y.hi;
+}
+
+hd_module *mutate_role(const hd_module *module, const mutate_operator *op, int32_t i) {
+  if (!op->applies(op_at(module, i)))
+    return NULL;
+  hd_module *copy = hd_module_clone(module);
+  op->apply(copy, op_at(copy, i));
+  heddle_context *ctx = heddle_context_create();
+  bool is_program = hd_verify(ctx, copy, NULL) == HEDDLE_OK && !is_same(module, copy);
+  heddle_context_free(ctx);
+  if (is_program)
+    return copy;
+  hd_module_free(copy);
+  return NULL;
+}
