@@ -360,7 +360,7 @@ heddle_status hd_sim_run(heddle_context *ctx, const char *file, const char *ptx,
   sim_machine m = {.ctx = ctx, .program = &program, .plan = plan, .values = values,
                    .options = *options, .arena = arena, .report = report,
                    .random = options->seed};
-  m.options.max_steps = m.options.max_steps ? m.options.max_steps : 200000000;
+  m.options.max_steps = m.options.max_steps ? m.options.max_steps : 20000000;
   m.options.max_findings = m.options.max_findings ? m.options.max_findings : 8;
   m.options.max_resident = m.options.max_resident ? m.options.max_resident : 8;
   set_up(&m, buffers, n_buffers);

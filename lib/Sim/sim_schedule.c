@@ -126,7 +126,9 @@ static sim_step step_group(sim_warp *w) {
   g = &w->group[w->current];
   if (step == SIM_NEXT)
     g->pc++;
-  if (step != SIM_WAIT) {
+  if (step == SIM_WAIT) {
+    g->stamp = m->progress;
+  } else {
     g->wait = SIM_WAIT_NONE;
     g->entered = false;
   }

@@ -101,6 +101,60 @@ bool harness_found(const harness *h, const char *rules) {
   return false;
 }
 
+int harness_unsound(harness_setup *set_up, int (*wrong)(void), const char *file) {
+  uint64_t hash = 0;
+  int unsound = 0;
+  for (int mode = HD_SIM_LATE; mode <= HD_SIM_RANDOM; mode++) {
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+      harness h;
+      set_up(&h, (hd_sim_mode)mode, seed);
+      heddle_status status = harness_run(&h, file, NULL, 0);
+      int n_wrong = wrong();
+      if (mode == HD_SIM_LATE && seed == 1)
+        hash = h.report.order_hash;
+      if (status != HEDDLE_OK || n_wrong || h.report.order_hash != hash) {
+        fprintf(stderr, "%s, mode %s, seed %d: status %d, %d wrong, order %s\n", file,
+                hd_sim_mode_name((hd_sim_mode)mode), (int)seed, status, n_wrong,
+                h.report.order_hash == hash ? "same" : "differs");
+        harness_print(&h);
+        unsound++;
+      }
+      harness_stop(&h);
+    }
+  }
+  return unsound;
+}
+
+static bool finds(harness_setup *set_up, const char *file, const planted *error, hd_sim_mode mode,
+                  uint64_t seed) {
+  harness h;
+  bool by_chance = error->rules[0] == '(';
+  set_up(&h, mode, seed);
+  heddle_status status = harness_run(&h, file, error->edit, error->edit[1].tag ? 2 : 1);
+  bool found = status == HEDDLE_MISMATCH && harness_found(&h, error->rules + by_chance);
+  if (!found && !by_chance)
+    harness_print(&h);
+  harness_stop(&h);
+  return found;
+}
+
+int harness_missed(harness_setup *set_up, const char *file, const planted *errors, size_t n) {
+  int missed = 0;
+  for (size_t e = 0; e < n; e++) {
+    for (int mode = HD_SIM_LATE; mode <= HD_SIM_RANDOM; mode++) {
+      int n_found = 0;
+      for (uint64_t seed = 1; seed <= 4; seed++)
+        n_found += finds(set_up, file, &errors[e], (hd_sim_mode)mode, seed);
+      if (n_found >= (errors[e].rules[0] == '(' ? 1 : 4))
+        continue;
+      fprintf(stderr, "missed: %s, %s (mode %s), found in %d of 4 runs\n", file, errors[e].name,
+              hd_sim_mode_name((hd_sim_mode)mode), n_found);
+      missed++;
+    }
+  }
+  return missed;
+}
+
 uint32_t next_random(uint64_t *state) {
   *state = *state * 6364136223846793005ull + 1442695040888963407ull;
   return (uint32_t)(*state >> 33);

@@ -35,6 +35,21 @@ void harness_print(const harness *h);
 /* Does a finding of one of the rules ("R1|tx|deadlock") stand in the report? */
 bool harness_found(const harness *h, const char *rules);
 
+typedef void harness_setup(harness *h, hd_sim_mode mode, uint64_t seed);
+
+/* An error to plant, and the rules that may find it. A bracket before them: only a schedule that
+ * comes near it shows it, one of the seeds does. */
+typedef struct planted {
+  const char *name, *rules;
+  edit edit[2];
+} planted;
+
+/* Runs the text as it is in every mode with several seeds: no finding, no wrong result, and the same
+ * order of conflicts each time. Returns how many runs were not so. */
+int harness_unsound(harness_setup *set_up, int (*wrong)(void), const char *file);
+/* How many of the errors were missed in some mode; each is named on standard error. */
+int harness_missed(harness_setup *set_up, const char *file, const planted *errors, size_t n);
+
 /* Reproducible small integers, and bf16 of an integer. */
 uint32_t next_random(uint64_t *state);
 uint16_t bf16_of(float value);
