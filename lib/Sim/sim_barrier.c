@@ -71,8 +71,10 @@ static sim_step exec_bar(sim_warp *w, const sim_insn *in, uint32_t mask) {
     if (b->arrived == b->expected)
       release_barrier(m, w->cta, id);
   }
-  if (waits && g->generation == b->generation)
+  if (waits && g->generation == b->generation) {
+    g->stamp = m->progress; /* nothing has changed for it: not to be asked again until something has */
     return SIM_WAIT;
+  }
   g->entered = false;
   g->wait = SIM_WAIT_NONE;
   return SIM_NEXT;
