@@ -1,36 +1,44 @@
-/* store.tile: a 16-row strip of D through the epilogue. Two ways through the code: a fast one for strips
- * that lie inside D and at aligned addresses, with wide stores; and one that asks for every element. */
+/* store.tile: a 16-row strip of D through the epilogue. Two ways to memory: a fast one for strips that lie
+ * inside D and at aligned addresses, with wide stores; and one that asks for every element. */
 #include "Emit/emit_strip.h"
 
 enum { STRIP_ROWS = 16, BLOCK = 8, WIDE = 16, AHEAD = 4 /* blocks whose inputs are read together */ };
+
+/* --- elements --------------------------------------------------------------------------------------------- */
 
 static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h) {
   LLVMValueRef x = hd_emit_finish(e, s, in, b, h, 0), y = hd_emit_finish(e, s, in, b, h, 1);
   return hd_emit_pack(e, s->d.elem, x, y);
 }
 
-/* --- the general way ---------------------------------------------------------------------------------------- */
+/* All pairs of the strip, [2 * block + h]. The inputs of the next blocks are read before these are
+ * finished. Nothing outside m x n is touched unless `checked` is false. */
+static void finish_all(hd_emitter *e, const hd_strip *s, bool checked, hd_pair *pair) {
+  hd_inputs *in = HD_NEW_ARRAY(&e->arena, hd_inputs, s->n_blocks);
+  int32_t read = 0;
+  for (int32_t b = 0; b < s->n_blocks; b++) {
+    for (; read < s->n_blocks && read <= b + AHEAD; read++)
+      in[read] = hd_emit_read_inputs(e, s, read, checked);
+    for (int h = 0; h < 2; h++)
+      pair[2 * b + h] = finish_pair(e, s, &in[b], b, h);
+  }
+}
 
 /* A user's function may load: it is called for elements that exist, and for no others. */
-static void store_checked_user(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
+static void store_user_element(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
                                int h, int j) {
-  LLVMValueRef inside = hd_emit_inside(e, s, b, h, j);
-  LLVMBasicBlockRef join = hd_emit_if(e, inside, "element");
+  LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_inside(e, s, b, h, j), "element");
   LLVMValueRef x = hd_emit_finish(e, s, in, b, h, j);
-  hd_pair pair = hd_emit_pack(e, s->d.elem, x, x);
-  LLVMValueRef bits = hd_emit_unpack(e, s->d.elem, pair, 0);
+  LLVMValueRef bits = hd_emit_unpack(e, s->d.elem, hd_emit_pack(e, s->d.elem, x, x), 0);
   hd_emit_put_words(e, hd_emit_place(e, &s->d, b, h, j), &bits, 1);
   hd_emit_endif(e, join);
 }
 
-static void store_checked(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
-  for (int h = 0; h < 2; h++) {
-    if (!s->user) {
-      hd_emit_put_checked(e, s, b, h, finish_pair(e, s, in, b, h));
-      continue;
-    }
-    for (int j = 0; j < 2; j++)
-      store_checked_user(e, s, in, b, h, j);
+static void store_user(hd_emitter *e, const hd_strip *s) {
+  for (int32_t b = 0; b < s->n_blocks; b++) {
+    hd_inputs in = hd_emit_read_inputs(e, s, b, true);
+    for (int i = 0; i < 4; i++)
+      store_user_element(e, s, &in, b, i / 2, i % 2);
   }
 }
 
@@ -40,14 +48,12 @@ static void store_checked(hd_emitter *e, const hd_strip *s, int32_t b, const hd_
 typedef struct store_form {
   int32_t n_blocks;
   int64_t align; /* of addresses and pitch, bytes */
-  void (*store)(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in);
+  void (*store)(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair); /* b's first */
 } store_form;
 
-static void rows_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
-  for (int h = 0; h < 2; h++) {
-    hd_pair pair = finish_pair(e, s, in, b, h);
-    hd_emit_put_words(e, hd_emit_place(e, &s->d, b, h, 0), pair.v, pair.n);
-  }
+static void rows_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
+  for (int h = 0; h < 2; h++)
+    hd_emit_put_words(e, hd_emit_place(e, &s->d, b, h, 0), pair[h].v, pair[h].n);
 }
 
 /* The lane's quarter q as an offset in bytes: base is at column 2q; quarter i of something `bytes` long
@@ -61,11 +67,11 @@ static hd_place from_quarter(hd_emitter *e, const hd_strip *s, hd_place at, int6
 }
 
 /* 16-bit types, 4 blocks: after the transpose lane q holds all 8 columns of block b + q. */
-static void rows_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
+static void rows_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   for (int h = 0; h < 2; h++) {
     LLVMValueRef w[4];
     for (int i = 0; i < 4; i++)
-      w[i] = finish_pair(e, s, &in[i], b + i, h).v[0];
+      w[i] = pair[2 * i + h].v[0];
     hd_emit_transpose_quad(e, w);
     hd_emit_put_words(e, from_quarter(e, s, hd_emit_place(e, &s->d, b, h, 0), WIDE), w, 4);
   }
@@ -73,14 +79,14 @@ static void rows_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_i
 
 /* 32-bit types, 2 blocks: lanes 2i, 2i + 1 trade, so that each holds 4 columns, the even lane of block b,
  * the odd one of block b + 1. Lane q's columns start at (q & 1) * 8 + (q & 2) * 2; base stands at 2q. */
-static void rows_quad_32(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
+static void rows_quad_32(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef odd = hd_emit_and(e, e->lane, hd_emit_i32(e, 1));
   LLVMValueRef shift = hd_emit_widen(e, hd_emit_muli(e, odd, 6 * s->d.bytes));
   hd_emit_return_from_entry(e, here);
   for (int h = 0; h < 2; h++) {
-    hd_pair first = finish_pair(e, s, &in[0], b, h), second = finish_pair(e, s, &in[1], b + 1, h);
-    LLVMValueRef w[4] = {first.v[0], first.v[1], second.v[0], second.v[1]};
+    const LLVMValueRef *first = pair[h].v, *second = pair[2 + h].v;
+    LLVMValueRef w[4] = {first[0], first[1], second[0], second[1]};
     hd_emit_trade_pairs(e, w);
     hd_place at = hd_emit_place(e, &s->d, b, h, 0);
     hd_emit_put_words(e, (hd_place){hd_emit_global_at(e, at.ptr, shift), at.bytes}, w, 4);
@@ -97,20 +103,20 @@ static hd_place column_of_lane(hd_emitter *e, const hd_strip *s, int32_t b, LLVM
   return (hd_place){hd_emit_global_at(e, first, hd_emit_muli(e, s->d.ld_bytes, BLOCK * b)), 0};
 }
 
-static void cols_direct_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
+static void cols_direct_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   LLVMValueRef along = hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), 4);
   hd_place at = column_of_lane(e, s, b, hd_emit_i32(e, 0), along);
   for (int h = 0; h < 2; h++) {
-    LLVMValueRef w = hd_emit_movmatrix(e, finish_pair(e, s, in, b, h).v[0]);
+    LLVMValueRef w = hd_emit_movmatrix(e, pair[h].v[0]);
     hd_emit_put_words(e, (hd_place){at.ptr, h * WIDE}, &w, 1);
   }
 }
 
 /* 2 blocks: after the transpose lane q holds the 8 rows of half q & 1 of block b + q / 2. */
-static void cols_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
+static void cols_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   LLVMValueRef w[4];
   for (int i = 0; i < 4; i++)
-    w[i] = hd_emit_movmatrix(e, finish_pair(e, s, &in[i / 2], b + i / 2, i % 2).v[0]);
+    w[i] = hd_emit_movmatrix(e, pair[i].v[0]);
   hd_emit_transpose_quad(e, w);
   LLVMValueRef q = hd_emit_remi(e, e->lane, 4);
   LLVMValueRef across = hd_emit_muli(e, hd_emit_divi(e, q, 2), BLOCK);
@@ -119,14 +125,12 @@ static void cols_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_i
 }
 
 /* 8- and 32-bit types: the lanes of a column's 8 rows lie side by side in memory already. */
-static void cols_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_inputs *in) {
-  for (int h = 0; h < 2; h++) {
-    hd_pair pair = finish_pair(e, s, in, b, h);
+static void cols_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
+  for (int h = 0; h < 2; h++)
     for (int j = 0; j < 2; j++) {
-      LLVMValueRef bits = hd_emit_unpack(e, s->d.elem, pair, j);
+      LLVMValueRef bits = hd_emit_unpack(e, s->d.elem, pair[h], j);
       hd_emit_put_words(e, hd_emit_place(e, &s->d, b, h, j), &bits, 1);
     }
-  }
 }
 
 /* By order, path and bytes of an element; a block left over by a quad form goes the direct way. */
@@ -152,19 +156,24 @@ static const store_form *find_form(const hd_strip *s, bool quad) {
 
 /* --- both ways -------------------------------------------------------------------------------------------------- */
 
-/* Inputs of the next blocks are read before the stores of these: D may lie over C, so the compiler cannot
- * move a load above a store. */
-static void store_blocks(hd_emitter *e, const hd_strip *s, const store_form *form,
-                         const store_form *rest, bool checked) {
-  hd_inputs *in = HD_NEW_ARRAY(&e->arena, hd_inputs, s->n_blocks + AHEAD);
-  int32_t read = 0, b = 0;
-  while (b < s->n_blocks) {
+static void store_fast(hd_emitter *e, const hd_strip *s, const store_form *form, hd_pair *pair) {
+  const store_form *rest = find_form(s, false);
+  if (s->user)
+    finish_all(e, s, false, pair);
+  for (int32_t b = 0; b < s->n_blocks;) {
     const store_form *f = b + form->n_blocks <= s->n_blocks ? form : rest;
-    for (; read < s->n_blocks && read < b + f->n_blocks + AHEAD; read++)
-      in[read] = hd_emit_read_inputs(e, s, read, checked);
-    f->store(e, s, b, &in[b]);
+    f->store(e, s, b, pair + 2 * b);
     b += f->n_blocks;
   }
+}
+
+static void store_slow(hd_emitter *e, const hd_strip *s, const hd_pair *pair) {
+  if (s->user) {
+    store_user(e, s);
+    return;
+  }
+  for (int32_t i = 0; i < 2 * s->n_blocks; i++)
+    hd_emit_put_checked(e, s, i / 2, i % 2, pair[i]);
 }
 
 /* i1: origin and pitch of D are multiples of `align`, and the strip lies inside m x n. All lanes agree. */
@@ -218,23 +227,25 @@ static void find_place(hd_emitter *e, hd_strip *s) {
   }
 }
 
+/* The elements are finished once for both ways, and packed: half the registers for 16-bit types. */
 heddle_status hd_emit_op_store_tile(hd_emitter *e, const hd_op *op) {
-  static const store_form checked = {1, 1, store_checked};
   hd_strip s = {.op = op};
   HD_TRY(read_operands(e, &s));
   find_place(e, &s);
   HD_TRY(hd_emit_epilogue_open(e, &s));
   const store_form *form = find_form(&s, hd_op_is(op, HD_ATTR_PATH, "quad"));
-  const store_form *rest = find_form(&s, false);
+  hd_pair *pair = HD_NEW_ARRAY(&e->arena, hd_pair, 2 * s.n_blocks);
+  if (!s.user)
+    finish_all(e, &s, true, pair);
   LLVMBasicBlockRef done = hd_emit_block(e, "stored"), slow = hd_emit_block(e, "edge");
   LLVMBasicBlockRef fast = hd_emit_block(e, "inside");
   LLVMBuildCondBr(e->b, can_go_fast(e, &s, form->align), fast, slow);
   hd_emit_at(e, fast);
-  store_blocks(e, &s, form, rest, false);
+  store_fast(e, &s, form, pair);
   hd_emit_jump(e, done);
   LLVMMoveBasicBlockAfter(slow, LLVMGetInsertBlock(e->b));
   hd_emit_at(e, slow);
-  store_blocks(e, &s, &checked, &checked, true);
+  store_slow(e, &s, pair);
   hd_emit_jump(e, done);
   LLVMMoveBasicBlockAfter(done, LLVMGetInsertBlock(e->b));
   hd_emit_at(e, done);
