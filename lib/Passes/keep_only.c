@@ -137,15 +137,3 @@ void hd_keep_only(hd_region *region, hd_is_root *is_root) {
   free(set.slot);
   free(set.todo);
 }
-
-hd_value *hd_loop_carry(hd_module *module, hd_op *loop, hd_value *init) {
-  hd_op_add_operand(module, loop, init);
-  hd_value *arg = hd_region_add_arg(module, loop->regions[0], init->type, NULL);
-  hd_op_add_result(module, loop, init->type);
-  hd_op_add_operand(module, loop->regions[0]->last, init);
-  return arg;
-}
-
-void hd_loop_set_next(hd_op *loop, const hd_value *arg, hd_value *next) {
-  loop->regions[0]->last->operands[arg->index - 1] = next;
-}

@@ -9,7 +9,6 @@
  * Does not   place fences, wgmma groups, or cp.async fences (place_fences).
  */
 #include "Passes/accesses.h"
-#include "Passes/keep_only.h"
 #include "Passes/pass_list.h"
 
 typedef struct ring {
@@ -90,34 +89,18 @@ static void place_producer(ring *r) {
   }
 }
 
-static void release(ring *r, hd_builder *b, hd_value *cursor) {
-  hd_op *arrive = build_on(b, HD_OP_BARRIER_ARRIVE, r->empty, cursor);
-  hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, "warp");
-  if (r->cluster > 1)
-    hd_op_set_int(r->module, arrive, HD_ATTR_RANK, (1 << r->cluster) - 1);
-}
-
-/* A slot is read asynchronously, so it is released a turn later, when its batch is known to be done;
- * the last one behind the loop. */
+/* A slot is waited for at the head of a turn and released at its end, when all its reads are done. */
 static void place_consumer(ring *r) {
-  hd_op *loop = hd_loop_of(r->reads.op[0]);
-  hd_region *body = loop->regions[0];
+  hd_region *body = hd_loop_of(r->reads.op[0])->regions[0];
   hd_value *cursor = hd_cursor_of(r->reads.op[0]);
   hd_builder b = hd_builder_before(r->module, body->first);
   hd_op *wait = build_on(&b, HD_OP_BARRIER_WAIT, r->full, cursor);
   hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 0);
-  hd_value *last = hd_loop_carry(r->module, loop, loop->operands[3 + cursor->index - 1]);
-  hd_loop_set_next(loop, last, cursor);
   hd_builder end = hd_builder_before(r->module, body->last);
-  hd_value *later = hd_build_cmp(&end, "gt", body->args[0], loop->operands[0]);
-  hd_op *some = hd_build_if(&end, later, NULL, 0);
-  hd_builder yes = hd_builder_at_end(r->module, some->regions[0]);
-  hd_builder no = hd_builder_at_end(r->module, some->regions[1]);
-  release(r, &yes, last);
-  hd_build_yield(&yes, NULL, 0);
-  hd_build_yield(&no, NULL, 0);
-  hd_builder after = hd_builder_after(r->module, loop);
-  release(r, &after, loop->results[loop->n_results - 1]);
+  hd_op *arrive = build_on(&end, HD_OP_BARRIER_ARRIVE, r->empty, cursor);
+  hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, "warp");
+  if (r->cluster > 1)
+    hd_op_set_int(r->module, arrive, HD_ATTR_RANK, (1 << r->cluster) - 1);
 }
 
 static hd_op *role_with(hd_op *kernel, bool (*want)(const hd_op *op), hd_accesses *found) {

@@ -60,32 +60,18 @@ static int32_t batch_outputs(const hd_accesses *batch, hd_value **list) {
   return n;
 }
 
-/* A loop's next turn loads A's fragments into the registers that this turn's batch reads: then no batch
- * may be left pending (the other warpgroup keeps the tensor cores busy meanwhile). */
-static int64_t most_pending(const hd_accesses *batch) {
-  for (int32_t i = 0; i < batch->n; i++)
-    if (batch->op[i]->kind == HD_OP_WGMMA_RS)
-      return 0;
-  return 1;
-}
-
-/* One batch in one loop: fence, batch, commit, wait for the one before; wait for it behind the loop. */
+/* One batch a turn of the loop: fence, batch, commit, wait for it. The next turn loads metadata (and A's
+ * fragments) into the registers that this batch reads while it runs, so none may stay pending: on an H200
+ * a load over the metadata of a pending wgmma changes its result, and ptxas says nothing. The other
+ * warpgroup keeps the tensor cores busy meanwhile. */
 static void place_batch(hd_module *m, const hd_accesses *batch) {
   hd_value *list[MAX_FRAGMENTS];
-  hd_op *loop = hd_loop_of(batch->op[0]);
   hd_builder b = hd_builder_before(m, batch->op[0]);
   pass_through(m, &b, HD_OP_WGMMA_FENCE, list, batch_inputs(batch, list));
   hd_builder after = hd_builder_after(m, batch->op[batch->n - 1]);
   hd_build_op(&after, HD_OP_WGMMA_COMMIT, (hd_type){0}, 0);
   hd_op *wait = pass_through(m, &after, HD_OP_WGMMA_WAIT, list, batch_outputs(batch, list));
-  hd_op_set_int(m, wait, HD_ATTR_PENDING, most_pending(batch));
-  int32_t n = 0;
-  for (int32_t i = 0; i < loop->n_results; i++)
-    if (loop->results[i]->type.kind == HD_TYPE_FRAG)
-      list[n++] = loop->results[i];
-  hd_builder behind = hd_builder_after(m, loop);
-  hd_op *drain = pass_through(m, &behind, HD_OP_WGMMA_WAIT, list, n);
-  hd_op_set_int(m, drain, HD_ATTR_PENDING, 0);
+  hd_op_set_int(m, wait, HD_ATTR_PENDING, 0);
 }
 
 static void place_wgmma(hd_module *m, hd_op *kernel) {
