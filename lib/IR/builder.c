@@ -3,7 +3,8 @@
 #include "IR/ir.h"
 
 hd_builder hd_builder_at_end(hd_module *module, hd_region *region) {
-  return (hd_builder){.module = module, .region = region};
+  hd_loc loc = region->parent ? region->parent->loc : HD_NOWHERE;
+  return (hd_builder){.module = module, .region = region, .loc = loc};
 }
 
 hd_builder hd_builder_before(hd_module *module, hd_op *op) {

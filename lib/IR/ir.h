@@ -193,7 +193,7 @@ typedef struct hd_builder {
   hd_module *module;
   hd_region *region;
   hd_op *before; /* NULL: at the end */
-  hd_loc loc;    /* given to every op built */
+  hd_loc loc;    /* given to every op built; at first that of the op beside, or around */
 } hd_builder;
 
 hd_builder hd_builder_at_end(hd_module *module, hd_region *region);
