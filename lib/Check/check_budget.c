@@ -12,9 +12,14 @@ static void check_shared(hd_ck_kernel *k, const hd_ck_limits *limits) {
   const hd_ck_program *p = &k->program;
   int64_t bytes = 0;
   for (int32_t i = 0; i < p->n_buffers; i++) {
-    int64_t align = hd_op_int(p->buffers[i].op, HD_ATTR_ALIGN, 1);
-    if (hd_op_is(p->buffers[i].op, HD_ATTR_SPACE, "tmem"))
-      continue;
+    const hd_op *op = p->buffers[i].op;
+    int64_t align = hd_op_int(op, HD_ATTR_ALIGN, 1);
+    if (hd_op_is(op, HD_ATTR_SPACE, "tmem"))
+      return hd_ck_static_find(k, "undecided", op, "shared memory", "a buffer in tensor memory");
+    if (p->buffers[i].bytes > limits->shared_bytes || align > limits->shared_bytes)
+      return hd_ck_static_find(k, "shared", op, "a smaller tile",
+                               "a slot of %lld bytes; the target has %lld",
+                               (long long)p->buffers[i].bytes, (long long)limits->shared_bytes);
     bytes = round_up(bytes, align) + round_up(p->buffers[i].bytes, align) * p->buffers[i].stages;
   }
   bytes = round_up(bytes, MBARRIER_BYTES) + (int64_t)p->n_barrier_slots * MBARRIER_BYTES;

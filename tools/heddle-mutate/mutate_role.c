@@ -9,10 +9,15 @@ static bool is_sync(const hd_op *op) {
   return hd_op_effects(op->kind) & HD_EFFECT_SYNC;
 }
 
-static bool is_wait(const hd_op *op) {
+/* What must come before something: it does harm when it comes later. */
+static bool comes_first(const hd_op *op) {
   return op->kind == HD_OP_BARRIER_WAIT || op->kind == HD_OP_CP_ASYNC_WAIT ||
-         op->kind == HD_OP_WGMMA_WAIT || op->kind == HD_OP_CTA_SYNC || op->kind == HD_OP_CLUSTER_SYNC;
+         op->kind == HD_OP_WGMMA_WAIT || op->kind == HD_OP_CTA_SYNC ||
+         op->kind == HD_OP_CLUSTER_SYNC || op->kind == HD_OP_FENCE_BARRIER_INIT;
 }
+
+/* Fences, commits, waits and arrivals; initialisations have no order among themselves. */
+static bool has_place(const hd_op *op) { return is_sync(op) && op->kind != HD_OP_BARRIER_INIT; }
 
 static bool is_expect(const hd_op *op) { return op->kind == HD_OP_BARRIER_EXPECT; }
 static bool is_barrier_wait(const hd_op *op) { return op->kind == HD_OP_BARRIER_WAIT; }
@@ -49,10 +54,10 @@ static bool does_something(const hd_op *op) {
   return op->n_regions > 0 || hd_op_effects(op->kind) != HD_EFFECT_PURE;
 }
 
-/* A wait moves behind the next thing that is done, everything else in front of the last one. */
+/* Behind the next thing that is done, or in front of the last one. */
 static void move_op(hd_module *m, hd_op *op) {
   (void)m;
-  if (is_wait(op)) {
+  if (comes_first(op)) {
     hd_op *next = op->next;
     while (next && !does_something(next))
       next = next->next;
@@ -102,7 +107,7 @@ static void next_slot(hd_module *m, hd_op *op) {
 
 static const mutate_operator operators[] = {
     {"remove", "take a sync op away", is_sync, remove_op},
-    {"move", "a wait one later, another sync op one earlier", is_sync, move_op},
+    {"move", "a wait one later, an arrival, commit or fence one earlier", has_place, move_op},
     {"bytes+", "expect 16 bytes more", is_expect, more_bytes},
     {"bytes-", "expect 16 bytes fewer", is_expect, fewer_bytes},
     {"parity", "wait for the other phase", is_barrier_wait, flip_parity},
