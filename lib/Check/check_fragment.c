@@ -31,7 +31,7 @@ void hd_ck_frag_define(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
   if (f->read_by > done) {
     hd_check_access here = hd_ck_here(m, w, step->op, -1);
     hd_ck_find(m, "R5", (hd_check_access){0}, here, "wgmma.wait that covers the reading group",
-               "%s overwrites A registers that a wgmma may still read", here.text);
+               "%s overwrites registers that a wgmma may still read", here.text);
   }
   frag.made = step->op;
   frag.touched = w->now;

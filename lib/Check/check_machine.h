@@ -62,7 +62,7 @@ typedef struct hd_ck_frag {
   bool undefined;    /* SEALED without a value */
   uint32_t group;    /* FLYING: the wgmma group that makes it */
   uint32_t touched;  /* clock of the last access by generic code */
-  uint32_t read_by;  /* last wgmma group that reads it as A, plus 1; 0 = none */
+  uint32_t read_by;  /* last wgmma group that reads it as A or metadata, plus 1 */
   int32_t root;      /* number of the value that was loaded; -1 = none */
   const hd_op *made; /* the op that made the value */
   hd_ck_content content;

@@ -134,9 +134,9 @@ static void define(hd_ck_warp *w, const hd_ck_step *step, hd_ck_content content)
                                                .content = content};
 }
 
-/* A's registers are read until the group is over: neither they nor what was loaded into them may be
- * written again before. */
-static void hold_a(hd_ck_warp *w, int32_t number) {
+/* A's and the metadata's registers are read until the group is over: neither they nor what was loaded into
+ * them may be written again before. (For metadata the ISA does not say so; an H200 does.) */
+static void hold(hd_ck_warp *w, int32_t number) {
   hd_ck_frag *f = &w->env[number].frag;
   f->read_by = w->wgmma_committed + 1;
   if (f->root >= 0)
@@ -151,10 +151,11 @@ void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   check_sealed(m, w, step, 0, "accumulators", true);
   check_sealed(m, w, step, meta, "metadata", false);
   check_value(m, w, step, w->env[step->args[scale]].i != 0);
+  hold(w, step->args[meta]);
   if (!ss) {
     check_sealed(m, w, step, 1, "A registers", true);
     a = w->env[step->args[1]].frag.content;
-    hold_a(w, step->args[1]);
+    hold(w, step->args[1]);
   }
   if ((ss && !read_a(m, w, step, &a)) || !read_b(m, w, step, ss ? 4 : 2, ss ? 2 : 3, &b))
     return;
