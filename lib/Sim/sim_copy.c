@@ -436,6 +436,8 @@ static heddle_status decode_bulk_copy(sim_decode *d, sim_insn *in) {
   if (hd_sim_take(d, "bulk_group")) {
     in->exec = exec_store;
     g->has_bulk_store = true;
+    if (tensor) /* rows are cut at the edge of the tensor, at any element */
+      g->global_shift = 0;
     if (!hd_sim_take(d, "shared::cta"))
       return HEDDLE_UNSUPPORTED;
     return in->n_opnds >= (tensor ? 2 : 3) && is_address(in, 0) && is_address(in, 1)

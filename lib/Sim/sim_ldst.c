@@ -338,6 +338,7 @@ static heddle_status decode_atom(sim_decode *d, sim_insn *in, bool returns) {
       (hd_sim_type(in->type[0])->cls == 'f' && in->atom > A_MAX))
     return HEDDLE_UNSUPPORTED;
   in->exec = exec_atom;
+  in->vec = 1;
   in->n_dst = returns;
   in->accesses = true;
   if (in->sem == SIM_SEM_NONE)

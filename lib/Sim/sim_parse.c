@@ -505,6 +505,17 @@ static heddle_status operands(parser *p, sim_insn *in) {
   return HEDDLE_OK;
 }
 
+/* The shadow's grain is the smallest access: a thread never shares a cell with what it leaves alone. */
+static void refine_grain(sim_program *g, const sim_insn *in) {
+  uint32_t n = in->vec && in->n_types == 1 ? in->vec * hd_sim_type(in->type[0])->bits / 8 : 16;
+  uint8_t shift = n >= 4 ? 2 : n == 2 ? 1 : 0;
+  bool shared = in->space != SIM_GLOBAL, global = in->space <= SIM_GLOBAL;
+  if (shared && shift < g->shared_shift)
+    g->shared_shift = shift;
+  if (global && shift < g->global_shift)
+    g->global_shift = shift;
+}
+
 static heddle_status instruction(parser *p, const char *opcode, sim_insn *in) {
   in->text = opcode;
   in->line = p->line;
@@ -514,6 +525,8 @@ static heddle_status instruction(parser *p, const char *opcode, sim_insn *in) {
   split_opcode(p, opcode, &d);
   HD_TRY(hd_sim_decode(&d, in));
   in->order = in->accesses ? ++p->n_accesses : 0;
+  if (in->accesses)
+    refine_grain(p->program, in);
   HD_PUSH(p->program->insn, p->program->n_insns, p->insn_cap, *in);
   return HEDDLE_OK;
 }

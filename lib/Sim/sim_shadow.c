@@ -154,7 +154,10 @@ static sim_step check_writer(const sim_access *a, const sim_memory *memory, cons
   bool was_async = c->flags & SIM_CELL_ASYNC;
   if (c->writer == SIM_NO_AGENT || ((c->flags & SIM_CELL_ATOMIC) && a->strong))
     return SIM_NEXT;
-  if (!view_knows(a, &a->view.know->full, c->writer, c->write_clock))
+  /* Copy over copy: that the first is over is told with the reads that followed it (R3). */
+  const sim_clock *known = a->async && was_async && a->kind != SIM_READ ? &a->view.know->reads
+                                                                         : &a->view.know->full;
+  if (!view_knows(a, known, c->writer, c->write_clock))
     return race(a, memory, index, SIM_WRITE, c->writer, c->write_site, was_async);
   note_pair(a, index, c->writer, c->write_site, SIM_WRITE);
   if (!a->async || was_async || (a->m->options.off & HD_SIM_NO_PROXIES) ||

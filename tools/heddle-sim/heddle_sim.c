@@ -1,0 +1,169 @@
+/* heddle-sim: runs a kernel's PTX with its manifest under an adversarial schedule. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "sim_operands.h"
+
+typedef struct options {
+  cli_texts args, files;
+  const char *mode, *off, *output;
+  int64_t seed, resident, max_steps;
+  bool trace;
+} options;
+
+typedef struct job {
+  heddle_context *ctx;
+  const char *ptx_path;
+  char *ptx, *json;
+  size_t ptx_bytes, json_bytes;
+  hd_arena arena;
+  hd_manifest manifest;
+  const options *o;
+} job;
+
+static void print_trace(void *user, const char *line) {
+  (void)user;
+  printf("%s\n", line);
+}
+
+static heddle_status parse_off(heddle_context *ctx, const char *text, uint32_t *off) {
+  static const struct {
+    const char *name;
+    uint32_t bit;
+  } parts[] = {{"proxies", HD_SIM_NO_PROXIES},
+               {"races", HD_SIM_NO_RACES},
+               {"poison", HD_SIM_NO_POISON},
+               {"undefined", HD_SIM_NO_UNDEFINED}};
+  if (!text)
+    return HEDDLE_OK;
+  for (size_t i = 0; i < HD_COUNT(parts); i++) {
+    if (strcmp(parts[i].name, text) == 0) {
+      *off |= parts[i].bit;
+      return HEDDLE_OK;
+    }
+  }
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.off",
+                  "got `%s`, expected proxies, races, poison or undefined", text);
+}
+
+static void print_findings(const job *j, const hd_sim_report *r, const char *mode) {
+  for (uint32_t i = 0; i < r->n_findings; i++)
+    fprintf(stderr, "%s:%u:1: error[%s]: %s\n", j->ptx_path, r->finding[i].line,
+            r->finding[i].rule, r->finding[i].text);
+  printf("sim=%s mode=%s seed=%" PRId64 " findings=%u instructions=%" PRIu64 " async=%" PRIu64
+         " mma=%" PRIu64 " checked=%" PRIu64 " conflicts=%" PRIu64 " order=%016" PRIx64 "\n",
+         r->n_findings ? "fail" : "ok", mode, j->o->seed, r->n_findings, r->n_instructions,
+         r->n_async, r->n_mma, r->n_checked, r->n_conflicts, r->order_hash);
+}
+
+static heddle_status write_output(const job *j, const sim_operands *operands) {
+  for (uint32_t i = 0; j->o->output && i < operands->n; i++)
+    if (operands->kind[i] == HD_ARG_D)
+      return hd_file_write(j->ctx, j->o->output, operands->buffer[i].data,
+                           operands->buffer[i].n_bytes);
+  return HEDDLE_OK;
+}
+
+static heddle_status launch(job *j, hd_sim_mode mode, hd_values *values, sim_operands *operands) {
+  uint32_t resident[HD_MAX_VARIANTS];
+  uint64_t workspace = 0;
+  hd_launch_plan plan;
+  hd_sim_options so = {.seed = (uint64_t)j->o->seed, .mode = mode,
+                       .max_steps = (uint64_t)j->o->max_steps,
+                       .max_resident = (uint32_t)j->o->resident,
+                       .trace = j->o->trace ? print_trace : NULL};
+  for (int i = 0; i < HD_MAX_VARIANTS; i++)
+    resident[i] = (uint32_t)j->o->resident;
+  HD_TRY(parse_off(j->ctx, j->o->off, &so.off));
+  HD_TRY(sim_values_fill(j->ctx, &j->manifest, &j->o->args, values));
+  HD_TRY(hd_manifest_workspace(j->ctx, &j->manifest, values, &workspace));
+  HD_TRY(sim_operands_make(j->ctx, &j->manifest, &j->o->files, (uint64_t)j->o->seed, workspace,
+                           values, operands));
+  HD_TRY(hd_manifest_plan(j->ctx, &j->manifest, values, resident, &plan));
+  hd_sim_report report = {0};
+  heddle_status status =
+      hd_sim_run(j->ctx, j->ptx_path, j->ptx, j->ptx_bytes, &plan, values, operands->buffer,
+                 operands->n, &so, &j->arena, &report);
+  if (status == HEDDLE_OK || status == HEDDLE_MISMATCH)
+    print_findings(j, &report, hd_sim_mode_name(mode));
+  if (status == HEDDLE_OK)
+    status = write_output(j, operands);
+  return status;
+}
+
+static heddle_status run_mode(job *j, hd_sim_mode mode) {
+  hd_values values = {{0}};
+  sim_operands operands = {.n = 0};
+  heddle_status status = launch(j, mode, &values, &operands);
+  sim_operands_free(&operands);
+  return status;
+}
+
+static heddle_status run_modes(job *j) {
+  hd_sim_mode mode;
+  heddle_status worst = HEDDLE_OK;
+  if (strcmp(j->o->mode, "all") != 0) {
+    if (hd_sim_mode_parse(j->o->mode, &mode) != HEDDLE_OK)
+      return hd_error(j->ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.mode",
+                      "got `%s`, expected late, early, random or all", j->o->mode);
+    return run_mode(j, mode);
+  }
+  for (int i = HD_SIM_LATE; i <= HD_SIM_RANDOM; i++) {
+    heddle_status status = run_mode(j, (hd_sim_mode)i);
+    if (status != HEDDLE_OK && status != HEDDLE_MISMATCH)
+      return status;
+    worst = status == HEDDLE_MISMATCH ? status : worst;
+  }
+  return worst;
+}
+
+static heddle_status run(job *j, const char *json_path) {
+  HD_TRY(hd_file_read(j->ctx, j->ptx_path, &j->ptx, &j->ptx_bytes));
+  HD_TRY(hd_file_read(j->ctx, json_path, &j->json, &j->json_bytes));
+  HD_TRY(hd_manifest_read(j->ctx, j->json, j->json_bytes, &j->arena, &j->manifest));
+  return run_modes(j);
+}
+
+int main(int argc, char **argv) {
+  options o = {.mode = "all", .seed = 1, .resident = 4};
+  const char *args[2];
+  int n_args;
+  const cli_option list[] = {
+      {"arg", CLI_MORE, &o.args, "NAME=VALUE", "a size, stride or scalar: m=256"},
+      {"data", CLI_MORE, &o.files, "NAME=FILE", "raw bytes of an operand: a=packed.bin"},
+      {"mode", CLI_TEXT, &o.mode, "MODE", "late, early, random or all (default)"},
+      {"seed", CLI_INT, &o.seed, "N", "of the schedule and of operands without a file"},
+      {"resident", CLI_INT, &o.resident, "N", "CTAs in flight at once (default 4)"},
+      {"steps", CLI_INT, &o.max_steps, "N", "limit of warp instructions"},
+      {"off", CLI_TEXT, &o.off, "PART", "leave out proxies, races, poison or undefined"},
+      {"trace", CLI_FLAG, &o.trace, NULL, "print every warp instruction"},
+      {"o", CLI_TEXT, &o.output, "FILE", "write D, raw"},
+      {0}};
+  const cli_command command = {
+      .usage = "heddle-sim FILE.ptx FILE.json [--arg NAME=VALUE] [--data NAME=FILE]",
+      .about = "Executes a kernel's PTX with its manifest. Asynchronous work completes as late, as\n"
+               "early or as randomly as the sync rules allow; a race, a missing fence, an access out\n"
+               "of bounds or a deadlock is a finding (exit code 1) with its PTX line.\n",
+      .examples = "heddle-sim out/linear.ptx out/linear.json\n"
+                  "heddle-sim out/k.ptx out/k.json --arg m=200 --arg n=40 --mode late --seed 7\n"
+                  "heddle-sim out/k.ptx out/k.json --data a=a.packed --data b=b.bin -o d.bin\n",
+      .options = list, .min_args = 2, .max_args = 2};
+  int code = cli_parse(&command, argc, argv, args, &n_args);
+  if (code != CLI_GO)
+    return code;
+  job j = {.ctx = heddle_context_create(), .ptx_path = args[0], .o = &o};
+  heddle_status status = run(&j, args[1]);
+  free(j.ptx);
+  free(j.json);
+  hd_arena_free(&j.arena);
+  code = heddle_status_exit_code(status);
+  if (status == HEDDLE_MISMATCH) {
+    heddle_context_free(j.ctx);
+    return code;
+  }
+  return cli_finish(j.ctx, status);
+}
