@@ -56,6 +56,13 @@ class MetaPair<int u, int warps = 1>
     : Fragment<"register", !mul(32, warps), 1, 4, !mul(16, warps), !mul(8, u),
                Lanes<[[0, !mul(4, u)], [0, 0]], GRows, warps>.Images, [],
                [[0, u], [0, !mul(2, u)], [8, 0]]> { let Mask = 2; let Unit = u; }
+// PairRows (8- and 4-bit types): half of All, chosen by the selector: lane 2*selector + h of each four
+// holds row g + 8*h, all 8 groups. The ISA's figure is not in its text: it follows All, whose lanes 0
+// and 1 hold the first half of k, as Pair follows One.
+class MetaPairRows<int u, int warps = 1>
+    : Fragment<"register", !mul(32, warps), 1, 4, !mul(16, warps), !mul(8, u),
+               Lanes<[[8, 0], [0, 0]], GRows, warps>.Images, [],
+               [[0, u], [0, !mul(2, u)], [0, !mul(4, u)]]> { let Mask = 2; let Unit = u; }
 // All: lane q holds row g + 8*(q&1), columns 8*u*(q>>1) .. : 8 groups.
 class MetaAll<int u, int warps = 1>
     : Fragment<"register", !mul(32, warps), 1, 4, !mul(16, warps), !mul(16, u),

@@ -40,7 +40,8 @@ class MetaFor<string a, int k> {
   int Codes = !div(k, ElemInfo<a>.Group);
   int U = ElemInfo<a>.Group;
   Operand Op = !cond(!eq(Codes, 4) : MetaOperand<MetaOne<U>>,
-                     !eq(Codes, 8) : MetaOperand<MetaPair<U>>,
+                     !and(!eq(Codes, 8), !ge(ElemInfo<a>.Bits, 16)) : MetaOperand<MetaPair<U>>,
+                     !eq(Codes, 8) : MetaOperand<MetaPairRows<U>>,
                      true : MetaOperand<MetaAll<U>>);
   int Selectors = !cond(!eq(Codes, 4) : 4, !eq(Codes, 8) : 2, true : 1);
 }

@@ -7,6 +7,7 @@ class Target<int sm, string suffix, int family, int minPtx, int llvmPtx> {
   string Suffix = suffix;    // "", "a" or "f"
   int Family = family;       // head of the family: features of sm_<Family>f reach every member
   int MinPtx = minPtx;       // first PTX version (as 80 for 8.0) that knows the target
+  int TakenPtx = minPtx;     // first version at which ptxas lets it pass; earlier is undefined
   int LlvmPtx = llvmPtx;     // the PTX feature to hand to LLVM 22
   int SharedBlock = 0;       // bytes a block may opt in to
   int SharedSm = 0;

@@ -13,7 +13,10 @@ def sm_75 : Turing<75>;
 def sm_80 : Ampere<80, 70, 166912, 167936, 2048, 32>;
 def sm_86 : Ampere<86, 71, 101376, 102400, 1536, 16>;
 def sm_87 : Ampere<87, 74, 166912, 167936, 1536, 16>;
-def sm_88 : Ampere<88, 90, 101376, 102400, 1536, 16> { let LlvmPtx = 90; }
+def sm_88 : Ampere<88, 90, 101376, 102400, 1536, 16> {
+  let LlvmPtx = 90;
+  let TakenPtx = 73;
+}
 def sm_89 : Ampere<89, 78, 101376, 102400, 1536, 24>;
 
 class Hopper<string suffix, int ptx> : Target<90, suffix, 90, ptx, 86> {

@@ -39,12 +39,15 @@ static bool avail_covers(const hd_avail *avail, const hd_target *target) {
   return false;
 }
 
-static unsigned least_ptx(const hd_spec_row *row, const hd_target *target, bool undefined) {
+/* The least version at which the row is defined (or undefined but taken) on the target, `base` being
+ * the target's own first version; 0: never. */
+static unsigned least_ptx(const hd_spec_row *row, const hd_target *target, unsigned base,
+                          bool undefined) {
   unsigned least = 0;
   for (unsigned i = 0; i < row->n_avail; i++) {
     if (row->avail[i].undefined != undefined || !avail_covers(&row->avail[i], target))
       continue;
-    unsigned ptx = row->avail[i].ptx > target->min_ptx ? row->avail[i].ptx : target->min_ptx;
+    unsigned ptx = row->avail[i].ptx > base ? row->avail[i].ptx : base;
     if (!least || ptx < least)
       least = ptx;
   }
@@ -52,7 +55,7 @@ static unsigned least_ptx(const hd_spec_row *row, const hd_target *target, bool 
 }
 
 unsigned hd_spec_min_ptx(const hd_spec_row *row, const hd_target *target) {
-  return least_ptx(row, target, false);
+  return least_ptx(row, target, target->min_ptx, false);
 }
 
 /* "sm_90a" or "sm_80 or later" or "sm_120f family": where the row is legal. */
@@ -91,26 +94,40 @@ static hd_legality judge_selector(const hd_spec_row *row, int selector, char *re
                 selector, row->n_selectors - 1);
 }
 
+/* ptxas takes the row here, and the ISA does not define it: the target is too new for the version, or
+ * the row is not defined on the target. */
+static bool taken_but_undefined(const hd_spec_row *row, const hd_legal_query *query) {
+  const hd_target *t = query->target;
+  unsigned early = least_ptx(row, t, t->taken_ptx, false);
+  unsigned undefined = least_ptx(row, t, t->taken_ptx, true);
+  if (query->ptx < t->min_ptx && early && query->ptx >= early)
+    return true;
+  return !least_ptx(row, t, t->min_ptx, false) && undefined && query->ptx >= undefined;
+}
+
+static hd_legality refuse_version(const char *what, unsigned least, const hd_legal_query *query,
+                                  char *reason, size_t reason_bytes) {
+  return refuse(HD_ILLEGAL, reason, reason_bytes,
+                "spec.ptx-version: %s needs PTX %u.%u on %s, got %u.%u", what, least / 10, least % 10,
+                query->target->name, query->ptx / 10, query->ptx % 10);
+}
+
 hd_legality hd_spec_legal(const hd_spec_row *row, const hd_legal_query *query, char *reason,
                           size_t reason_bytes) {
   const hd_target *target = query->target;
-  if (query->ptx < target->min_ptx)
-    return refuse(HD_ILLEGAL, reason, reason_bytes,
-                  "spec.ptx-version: %s needs PTX %u.%u, got %u.%u", target->name,
-                  target->min_ptx / 10, target->min_ptx % 10, query->ptx / 10, query->ptx % 10);
-  unsigned least = least_ptx(row, target, false), undefined = least_ptx(row, target, true);
-  if (!least && undefined && query->ptx >= undefined) {
+  unsigned least = hd_spec_min_ptx(row, target);
+  if (taken_but_undefined(row, query)) {
     hd_legality selector = judge_selector(row, query->selector, reason, reason_bytes);
     return selector != HD_LEGAL
                ? selector
                : refuse(HD_UNDEFINED, reason, reason_bytes, "undefined (ptxas accepts)");
   }
+  if (query->ptx < target->min_ptx)
+    return refuse_version("any instruction", target->min_ptx, query, reason, reason_bytes);
   if (!least)
     return refuse_target(row, target, reason, reason_bytes);
   if (query->ptx < least)
-    return refuse(HD_ILLEGAL, reason, reason_bytes,
-                  "spec.ptx-version: needs PTX %u.%u on %s, got %u.%u", least / 10, least % 10,
-                  target->name, query->ptx / 10, query->ptx % 10);
+    return refuse_version("the instruction", least, query, reason, reason_bytes);
   return judge_selector(row, query->selector, reason, reason_bytes);
 }
 

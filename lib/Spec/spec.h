@@ -179,6 +179,7 @@ typedef struct hd_target {
   char suffix;              /* 'a', 'f' or 0 */
   uint16_t family;          /* sm number of the family's head: 100 for sm_103 */
   uint16_t min_ptx;         /* 80 */
+  uint16_t taken_ptx;       /* ptxas takes the target from here on; below min_ptx that is undefined */
   const char *llvm_feature; /* PTX feature to pass to LLVM 22: "+ptx86" */
   uint16_t llvm_ptx;        /* 86 */
   uint32_t shared_per_block, shared_per_sm; /* bytes; per_block = the opt-in limit */

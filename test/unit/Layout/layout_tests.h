@@ -1,0 +1,24 @@
+/* Tests of lib/Layout, one list a file. */
+#ifndef LAYOUT_TESTS_H
+#define LAYOUT_TESTS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+void layouts_compose_exactly(void **state);
+void layouts_invert_exactly(void **state);
+void equality_sees_through_factoring(void **state);
+void injectivity_is_exact(void **state);
+void wrong_dimensions_are_refused(void **state);
+void repeats_without_form_are_undecided(void **state);
+void cute_text_is_right(void **state);
+
+void conflicts_of_known_accesses(void **state);
+void swizzle_is_derived(void **state);
+void swizzle_refuses_carries(void **state);
+void bank_count_matches_brute_force(void **state);
+
+#endif

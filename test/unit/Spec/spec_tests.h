@@ -1,0 +1,34 @@
+/* Tests of lib/Spec, one list a file. */
+#ifndef SPEC_TESTS_H
+#define SPEC_TESTS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "Spec/spec.h"
+
+void every_row_is_found_by_name_and_text(void **state);
+void rows_have_source_and_effects(void **state);
+void targets_are_found(void **state);
+void families_reach_their_members(void **state);
+void selectors_are_judged(void **state);
+void queries_find_each_wgmma(void **state);
+void only_judged_rows_are_generated(void **state);
+
+void fragments_are_injective_and_onto(void **state);
+void fragments_follow_the_isa_text(void **state);
+void equal_fragments_are_equal(void **state);
+void block_scales_follow_the_isa_table(void **state);
+
+void canonical_layouts_match_the_isa_examples(void **state);
+void canonical_forms_are_recognised(void **state);
+void descriptors_hold_their_fields(void **state);
+void ldmatrix_feeds_a_from_core_matrices(void **state);
+
+void sim_agrees_in_every_lane_and_bit(void **state);
+void sim_reads_the_same_canonical_layouts(void **state);
+
+#endif

@@ -1,0 +1,133 @@
+/* Layouts of operands: proofs, and the formulas of the ISA's prose. */
+#include <string.h>
+
+#include "Support/arena.h"
+#include "spec_tests.h"
+
+/* Columns that fields of the operand's tile are counted in. */
+static void mark_tile(const hd_fragment *f, uint8_t *seen) {
+  for (unsigned lane = 0; lane < f->n_lanes; lane++)
+    for (unsigned reg = 0; reg < f->n_regs; reg++)
+      for (unsigned field = 0; field < 1u << f->map.in[2].bits; field++) {
+        uint32_t row, col;
+        if (!hd_fragment_at(f, lane, reg, field, &row, &col))
+          continue;
+        assert_true(row < f->rows && col < f->cols && col % f->col_step == 0);
+        seen[row * f->cols + col]++;
+      }
+}
+
+static void check_fragment(const hd_fragment *f) {
+  static uint8_t seen[256 * 256];
+  memset(seen, 0, sizeof seen);
+  mark_tile(f, seen);
+  for (uint32_t i = 0; i < (uint32_t)f->rows * f->cols; i++)
+    if (i % f->cols % f->col_step == 0)
+      assert_int_equal(seen[i], 1);
+}
+
+void fragments_are_injective_and_onto(void **state) {
+  (void)state;
+  size_t n = 0;
+  for (size_t i = 0; i < hd_spec_count(); i++) {
+    const hd_spec_row *row = hd_spec_get(i);
+    for (int id = 0; id < HD_N_OPERANDS; id++) {
+      unsigned n_selectors = id == HD_OPERAND_META && row->n_selectors ? row->n_selectors : 1;
+      for (unsigned s = 0; s < n_selectors; s++) {
+        hd_fragment f;
+        if (hd_spec_fragment(row, (hd_operand_id)id, s, &f) != HEDDLE_OK)
+          continue;
+        check_fragment(&f);
+        n++;
+      }
+    }
+  }
+  assert_true(n > 4000);
+}
+
+/* ISA 9.7.14.6.2: element i of A in lane T: rows and the logical columns firstcol..lastcol from which
+ * it may come. One formula covers the shapes: e elements a register, `span` logical columns a register. */
+static void check_a(const hd_spec_row *row) {
+  const hd_fragment *f = row->fragment[HD_OPERAND_A];
+  unsigned e = 32u / f->field_bits, span = 2 * e;
+  for (unsigned lane = 0; lane < 32; lane++)
+    for (unsigned i = 0; i < e * f->n_regs; i++) {
+      uint32_t r, c;
+      assert_true(hd_fragment_at(f, lane, i / e, i % e, &r, &c));
+      unsigned reg = i / e, group_id = lane >> 2, in_group = lane % 4;
+      unsigned first = in_group * span + (reg >= 2 ? 4 * span : 0);
+      assert_int_equal(r, group_id + (reg % 2 ? 8 : 0));
+      assert_true(2 * c >= first && 2 * c <= first + span - 1);
+    }
+}
+
+void fragments_follow_the_isa_text(void **state) {
+  (void)state;
+  for (size_t i = 0; i < hd_spec_count(); i++) {
+    const hd_spec_row *row = hd_spec_get(i);
+    if (row->family == HD_FAMILY_MMA_SP)
+      check_a(row);
+  }
+}
+
+/* The part of a warpgroup's fragment that warp 0 holds. */
+static hd_fragment first_warp(const hd_fragment *f) {
+  hd_fragment part = *f;
+  unsigned lane_bits = f->map.in[0].bits, kept = 0, n = 0;
+  for (unsigned d = 0; d < f->map.n_in; d++)
+    n += f->map.in[d].bits;
+  for (unsigned i = 0; i < n; i++)
+    if (i < 5 || i >= lane_bits)
+      part.map.column[kept++] = f->map.column[i];
+  part.map.in[0].bits = 5;
+  part.n_lanes = 32;
+  return part;
+}
+
+static void assert_same(const hd_fragment *a, const hd_fragment *b) {
+  hd_fragment x = first_warp(a), y = first_warp(b);
+  assert_int_equal(hd_layout_equal(&x.map, &y.map), HD_YES);
+  assert_int_equal(x.lane_mask, y.lane_mask);
+}
+
+/* The ISA gives wgmma's D the fragment of every shape alike, and mma.sp's C and D those of mma; one
+ * warp of wgmma.sp holds what mma.sp holds of A and of the metadata. */
+void equal_fragments_are_equal(void **state) {
+  (void)state;
+  static const char *const pairs[][2] = {
+      {"wgmma_sp_rs_m64n8k32_f32_f16_f16", "mma_sp_ordered_m16n8k32_f32_f16_f16"},
+      {"wgmma_sp_rs_m64n8k32_f16_f16_f16", "mma_sp_m16n8k32_f16_f16_f16"},
+      {"wgmma_sp_rs_m64n8k16_f32_tf32_tf32", "mma_sp_ordered_m16n8k16_f32_tf32_tf32"},
+      {"wgmma_sp_rs_m64n8k64_s32_s8_u8", "mma_sp_ordered_m16n8k64_s32_s8_u8"},
+      {"wgmma_sp_rs_m64n8k64_f32_e4m3_e5m2", "mma_sp_ordered_m16n8k64_f8f6f4_f32_e4m3_e5m2"}};
+  for (size_t i = 0; i < HD_COUNT(pairs); i++) {
+    const hd_spec_row *wide = hd_spec_find(pairs[i][0]), *narrow = hd_spec_find(pairs[i][1]);
+    assert_same(wide->fragment[HD_OPERAND_A], narrow->fragment[HD_OPERAND_A]);
+    assert_same(wide->fragment[HD_OPERAND_D], narrow->fragment[HD_OPERAND_D]);
+    assert_same(wide->fragment[HD_OPERAND_META], narrow->fragment[HD_OPERAND_META]);
+  }
+}
+
+/* ISA 9.7.14.3, valid selectors: 1X any byte, 2X bytes 0 and 2, 4X byte 0; A two threads of the quad
+ * (thread-id 0 or 1), B one (0..3). */
+void block_scales_follow_the_isa_table(void **state) {
+  (void)state;
+  static const char *const names[] = {"mma_sp_ordered_m16n8k64_mxf8f6f4_f32_e4m3_e4m3",
+                                      "mma_sp_ordered_m16n8k128_mxf4_f32_e2m1p_e2m1p",
+                                      "mma_sp_ordered_m16n8k128_mxf4nvf4_4x_f32_e2m1p_e2m1p_ue4m3"};
+  for (unsigned v = 0; v < 3; v++)
+    for (unsigned thread = 0; thread < 5; thread++)
+      for (unsigned byte = 0; byte < 4; byte++) {
+        hd_fragment f;
+        const hd_spec_row *row = hd_spec_find(names[v]);
+        bool byte_ok = byte % (1u << v) == 0;
+        heddle_status a = hd_spec_fragment(row, HD_OPERAND_SCALE_A, byte + 4 * thread, &f);
+        assert_int_equal(a == HEDDLE_OK, byte_ok && thread < 2);
+        if (a == HEDDLE_OK)
+          assert_true(f.lane_value == 2 * thread && f.lane_mask == 2 && f.field_base == byte);
+        heddle_status b = hd_spec_fragment(row, HD_OPERAND_SCALE_B, byte + 4 * thread, &f);
+        assert_int_equal(b == HEDDLE_OK, byte_ok && thread < 4);
+        if (b == HEDDLE_OK)
+          assert_true(f.lane_value == thread && f.lane_mask == 3 && f.field_base == byte);
+      }
+}

@@ -1,0 +1,83 @@
+/* The simulator states every map as its own index arithmetic; the two transcriptions must agree. */
+#include "Sim/sim_maps.h"
+#include "spec_tests.h"
+
+typedef hd_sim_place (*place_function)(uint32_t, uint32_t, uint32_t, uint32_t);
+
+/* Compares one register operand; n_warps rows of 16 are stacked by wgmma. */
+static uint64_t compare_operand(const hd_fragment *f, place_function place) {
+  uint64_t n = 0;
+  for (unsigned lane = 0; lane < f->n_lanes; lane++)
+    for (unsigned reg = 0; reg < f->n_regs; reg++)
+      for (unsigned field = 0; field < 1u << f->map.in[2].bits; field++, n++) {
+        uint32_t row, col;
+        hd_sim_place sim = place(f->field_bits, lane % 32, reg, field);
+        assert_true(hd_fragment_at(f, lane, reg, field, &row, &col));
+        assert_int_equal(row, sim.row + 16 * (lane / 32));
+        assert_int_equal(col, sim.col);
+      }
+  return n;
+}
+
+static uint64_t compare_meta(const hd_spec_row *row, unsigned selector) {
+  hd_fragment f;
+  uint64_t n = 0;
+  uint32_t bits = heddle_elem_get(row->operand[HD_OPERAND_A].elem)->container_bits;
+  assert_int_equal(hd_spec_fragment(row, HD_OPERAND_META, selector, &f), HEDDLE_OK);
+  for (unsigned lane = 0; lane < f.n_lanes; lane++)
+    for (unsigned field = 0; field < 8; field++) {
+      uint32_t r, c;
+      if (!hd_fragment_at(&f, lane, 0, field, &r, &c))
+        continue;
+      hd_sim_meta_place sim = hd_sim_place_meta(bits, row->k / f.col_step, selector, r % 16,
+                                                c / f.col_step);
+      assert_int_equal(lane, sim.lane + 32 * (r / 16));
+      assert_int_equal(4 * field, sim.bit);
+      n++;
+    }
+  return n;
+}
+
+void sim_agrees_in_every_lane_and_bit(void **state) {
+  (void)state;
+  uint64_t n = 0;
+  for (size_t i = 0; i < hd_spec_count(); i++) {
+    const hd_spec_row *row = hd_spec_get(i);
+    if (row->family > HD_FAMILY_WGMMA_SP)
+      continue;
+    if (row->fragment[HD_OPERAND_A])
+      n += compare_operand(row->fragment[HD_OPERAND_A], hd_sim_place_a);
+    if (row->fragment[HD_OPERAND_B])
+      n += compare_operand(row->fragment[HD_OPERAND_B], hd_sim_place_b);
+    n += compare_operand(row->fragment[HD_OPERAND_D], hd_sim_place_d);
+    for (unsigned s = 0; s < row->n_selectors; s++)
+      n += compare_meta(row, s);
+  }
+  print_message("fields compared with the simulator: %llu\n", (unsigned long long)n);
+  assert_true(n > 1000000);
+}
+
+/* Every form that a descriptor can hold: the address that the simulator computes from the 64 bits. */
+void sim_reads_the_same_canonical_layouts(void **state) {
+  (void)state;
+  unsigned n_forms = 0;
+  for (unsigned bytes = 1; bytes <= 4; bytes *= 2)
+    for (unsigned major = 0; major < 2; major++)
+      for (unsigned swizzle = 0; swizzle < 4; swizzle++) {
+        hd_canonical form = {major, (hd_smem_swizzle)swizzle, 2048, 1024};
+        hd_layout map;
+        uint32_t mn = major ? 128 / bytes : 16, k = major ? 16 : (16u << swizzle) / bytes;
+        if (!hd_canonical_layout(&form, bytes * 8, mn, k, &map))
+          continue;
+        hd_sim_descriptor d = hd_sim_descriptor_read(hd_wgmma_descriptor(&form) | 0x4000 >> 4);
+        for (uint32_t i = 0; i < mn; i++)
+          for (uint32_t j = 0; j < k; j++) {
+            uint32_t in[HD_LAYOUT_DIMS] = {i, j};
+            int64_t out[HD_LAYOUT_DIMS];
+            hd_layout_apply(&map, in, out);
+            assert_int_equal(0x4000 + out[0], hd_sim_descriptor_address(&d, major, i, j, bytes));
+          }
+        n_forms++;
+      }
+  assert_int_equal(n_forms, 24);
+}
