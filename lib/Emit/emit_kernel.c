@@ -119,20 +119,6 @@ static void enter_block(hd_emitter *e, const char *name) {
   hd_emit_at(e, body);
 }
 
-/* One thread is enough for a role that only issues and waits: the other lanes would only spin. */
-static bool needs_one_thread(const hd_region *region, bool *issues) {
-  HD_FOR_OPS(op, region) {
-    hd_op_issuer issuer = hd_op_get_info(op->kind)->issuer;
-    if (issuer != HD_BY_NONE && issuer != HD_BY_THREAD && op->kind != HD_OP_BARRIER_WAIT)
-      return false;
-    *issues |= issuer == HD_BY_THREAD;
-    for (int32_t i = 0; i < op->n_regions; i++)
-      if (!needs_one_thread(op->regions[i], issues))
-        return false;
-  }
-  return true;
-}
-
 static heddle_status set_registers(hd_emitter *e, const hd_op *op) {
   int64_t wanted = hd_op_int(op, HD_ATTR_REGISTERS, 0);
   int64_t base = hd_op_int(e->kernel, HD_ATTR_MAX_REGISTERS, 0);
@@ -154,12 +140,11 @@ static heddle_status set_registers(hd_emitter *e, const hd_op *op) {
 
 static void describe_role(hd_emitter *e, const hd_op *op) {
   int64_t lo = hd_op_int(op, HD_ATTR_WARP_LO, 0), n = hd_op_int(op, HD_ATTR_N_WARPS, 1);
-  bool issues = false;
   e->role = (hd_emit_role){.op = op, .n_warps = (int32_t)n};
   e->role.warp = n == 1 ? hd_emit_i32(e, 0) : hd_emit_addi(e, e->warp, -lo);
   e->role.thread = hd_emit_addi(e, e->thread, -lo * HD_LANES);
   e->role.elected = hd_emit_eqi(e, e->thread, lo * HD_LANES);
-  e->role.one_thread = needs_one_thread(op->regions[0], &issues) && issues;
+  e->role.one_thread = hd_op_has(op, HD_ATTR_SINGLE);
 }
 
 static bool has_op_after(const hd_op *op) {
