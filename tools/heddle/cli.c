@@ -1,5 +1,6 @@
 #include "cli.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ static unsigned least(unsigned a, unsigned b, unsigned c) {
   return ab < c ? ab : c;
 }
 
-/* Levenshtein distance, of the first LONGEST_NAME characters. */
+/* Levenshtein distance, of the first LONGEST_NAME characters, whatever their case. */
 static unsigned edit_distance(const char *a, const char *b) {
   size_t na = strnlen(a, LONGEST_NAME), nb = strnlen(b, LONGEST_NAME);
   unsigned row[LONGEST_NAME + 1];
@@ -26,7 +27,8 @@ static unsigned edit_distance(const char *a, const char *b) {
     row[0] = (unsigned)i;
     for (size_t j = 1; j <= nb; j++) {
       unsigned above = row[j];
-      row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+      row[j] = least(above + 1, row[j - 1] + 1, diagonal + (tolower((unsigned char)a[i - 1]) !=
+                                                         tolower((unsigned char)b[j - 1])));
       diagonal = above;
     }
   }
