@@ -99,16 +99,34 @@ static heddle_status run_once(const mutate_form *form, const char *ptx, hd_sim_o
   return status;
 }
 
+static mutate_verdict verdict_of(heddle_status status) {
+  return status == HEDDLE_OK         ? MUTATE_MISSED
+         : status == HEDDLE_MISMATCH ? MUTATE_CAUGHT
+                                     : MUTATE_UNDECIDED;
+}
+
 void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_instructions,
                      mutate_runs *runs) {
-  static const hd_sim_mode modes[MUTATE_RUNS] = {HD_SIM_LATE, HD_SIM_EARLY, HD_SIM_RANDOM};
+  static const struct {
+    hd_sim_mode mode;
+    uint64_t seed;
+  } plan[MUTATE_RUNS] = {{HD_SIM_LATE, 1}, {HD_SIM_EARLY, 1}, {HD_SIM_RANDOM, 1}, {HD_SIM_RANDOM, 2}};
   *runs = (mutate_runs){.verdict = MUTATE_MISSED};
   for (int i = 0; i < MUTATE_RUNS && runs->verdict == MUTATE_MISSED; i++) {
-    hd_sim_options options = {
-        .seed = 1, .mode = modes[i], .max_steps = max_instructions, .max_findings = 1};
-    heddle_status status = run_once(form, ptx, options, runs, i);
-    runs->verdict = status == HEDDLE_OK         ? MUTATE_MISSED
-                    : status == HEDDLE_MISMATCH ? MUTATE_CAUGHT
-                                                : MUTATE_UNDECIDED;
+    hd_sim_options options = {.seed = plan[i].seed, .mode = plan[i].mode,
+                              .max_steps = max_instructions, .max_findings = 1};
+    runs->verdict = verdict_of(run_once(form, ptx, options, runs, i));
   }
+}
+
+void mutate_simulate_more(const mutate_form *form, const char *ptx, uint64_t max_instructions,
+                          mutate_runs *runs) {
+  mutate_runs more = {.verdict = MUTATE_MISSED};
+  for (uint64_t seed = 3; seed < MUTATE_MORE_SEEDS && more.verdict == MUTATE_MISSED; seed++) {
+    hd_sim_options options = {.seed = seed, .mode = HD_SIM_RANDOM,
+                              .max_steps = max_instructions, .max_findings = 1};
+    more.verdict = verdict_of(run_once(form, ptx, options, &more, 0));
+  }
+  if (more.verdict != MUTATE_MISSED)
+    *runs = more;
 }

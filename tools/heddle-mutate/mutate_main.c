@@ -70,7 +70,10 @@ static void judge(run *r, const mutate_form *form, const mutant *m) {
   mutate_verdict check = m->module ? mutate_check(m->module, &why) : MUTATE_MISSED;
   if (!r->no_sim && m->ptx)
     mutate_simulate(form, m->ptx, 50 * r->sound.n_instructions, &runs);
-  else if (!m->ptx)
+  if (!r->no_sim && m->ptx && check == MUTATE_CAUGHT && runs.verdict == MUTATE_MISSED &&
+      strcmp(m->ptx, form->ptx))
+    mutate_simulate_more(form, m->ptx, 50 * r->sound.n_instructions, &runs);
+  if (!m->ptx)
     runs.verdict = MUTATE_CAUGHT; /* refused by name before it could run */
   bool equivalent = is_equivalent(r, form, m, &runs);
   t->mutants++;

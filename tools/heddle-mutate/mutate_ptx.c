@@ -25,15 +25,29 @@ static bool remove_line(const char *line, size_t n, hd_strbuf *out) {
   return false;
 }
 
-/* The number that ends at the line's semicolon, moved by one step. */
-static bool shift_number(const char *line, size_t n, int64_t by, hd_strbuf *out) {
+/* A register that ends the line counts one step more, for this line only. */
+static void shift_register(const char *line, size_t n, const char *at, size_t width, int64_t by,
+                           hd_strbuf *out) {
+  char name[32];
+  snprintf(name, sizeof name, "%.*s", (int)width, at);
+  hd_strbuf_printf(out, "add.s32 %s, %s, %lld;\n", name, name, (long long)by);
+  hd_strbuf_addn(out, line, n);
+  hd_strbuf_printf(out, "\nadd.s32 %s, %s, %lld;", name, name, (long long)-by);
+}
+
+/* The operand that ends at the line's semicolon, moved by one step. */
+static bool shift_last(const char *line, size_t n, int64_t by, hd_strbuf *out) {
   const char *end = memchr(line, ';', n);
   if (!end)
     return false;
   const char *at = end;
-  while (at > line && at[-1] >= '0' && at[-1] <= '9')
+  while (at > line && !strchr(" \t,", at[-1]))
     at--;
-  if (at == end || (at > line && at[-1] != ' ' && at[-1] != '\t'))
+  if (at < end && *at == '%' && end - at < 30 && memchr(line, '@', n) == NULL) {
+    shift_register(line, n, at, (size_t)(end - at), by, out);
+    return true;
+  }
+  if (at == end || strspn(at, "0123456789") != (size_t)(end - at))
     return false;
   hd_strbuf_addn(out, line, (size_t)(at - line));
   hd_strbuf_printf(out, "%lld", strtoll(at, NULL, 10) + by);
@@ -43,23 +57,23 @@ static bool shift_number(const char *line, size_t n, int64_t by, hd_strbuf *out)
 
 static bool more_pending(const char *line, size_t n, hd_strbuf *out) {
   bool waits = holds(line, n, "wgmma.wait_group") || holds(line, n, "cp.async.wait_group");
-  return waits && shift_number(line, n, 1, out);
+  return waits && shift_last(line, n, 1, out);
 }
 
 static bool more_arrivals(const char *line, size_t n, hd_strbuf *out) {
-  return holds(line, n, "mbarrier.init") && shift_number(line, n, 1, out);
+  return holds(line, n, "mbarrier.init") && shift_last(line, n, 1, out);
 }
 
 static bool fewer_arrivals(const char *line, size_t n, hd_strbuf *out) {
-  return holds(line, n, "mbarrier.init") && shift_number(line, n, -1, out);
+  return holds(line, n, "mbarrier.init") && shift_last(line, n, -1, out);
 }
 
 static bool more_bytes(const char *line, size_t n, hd_strbuf *out) {
-  return holds(line, n, "expect_tx") && shift_number(line, n, 16, out);
+  return holds(line, n, "expect_tx") && shift_last(line, n, 16, out);
 }
 
 static bool fewer_bytes(const char *line, size_t n, hd_strbuf *out) {
-  return holds(line, n, "expect_tx") && shift_number(line, n, -16, out);
+  return holds(line, n, "expect_tx") && shift_last(line, n, -16, out);
 }
 
 static const mutate_line_operator operators[] = {
