@@ -11,15 +11,16 @@ enum { A_STEP_BYTES = 2048, A_LBO = 128, A_SBO = 256 };
  * of 64 n (LBO apart), 8 rows of k 1024 bytes apart (SBO), 32 rows of k a step. */
 enum { B_STEP_BYTES = 64, B_STEP_K16 = 32, B_SBO = 1024, B_PANEL = 128, B_SWIZZLE_MASK = 0x70 };
 
-/* A descriptor: the constant fields and address >> 4. The address field never carries out, since
- * shared memory ends below 2^18 bytes.
+/* A descriptor: the constant fields and (address & 0x3ffff) >> 4, as the ISA's matrix-descriptor-encode
+ * says: in a cluster the bits above hold the CTA's rank.
  *
  *   63 62 | 45 .. 32 | 29 .. 16 | 13 .. 0
  *   swizzle  SBO>>4     LBO>>4    address>>4
  */
 static LLVMValueRef descriptor(hd_emitter *e, LLVMValueRef address, const hd_canonical *form) {
   uint64_t fields = hd_wgmma_descriptor(form);
-  LLVMValueRef low = LLVMBuildLShr(e->b, address, hd_emit_i32(e, 4), "");
+  LLVMValueRef inside = LLVMBuildAnd(e->b, address, hd_emit_i32(e, 0x3ffff), "");
+  LLVMValueRef low = LLVMBuildLShr(e->b, inside, hd_emit_i32(e, 4), "");
   low = LLVMBuildOr(e->b, low, hd_emit_i32(e, (int32_t)(uint32_t)fields), "");
   LLVMValueRef high = hd_emit_i64(e, (int64_t)(fields & 0xffffffff00000000u));
   return LLVMBuildOr(e->b, LLVMBuildZExt(e->b, low, e->i64, ""), high, "");
