@@ -29,60 +29,104 @@ void layout_print_table(const layout_picture *p) {
 
 /* ---- SVG ---- */
 
-enum { CELL_X = 58, CELL_Y = 26, LEFT = 48, TOP = 58 };
+enum { CELL_Y = 22, LEFT = 48, TOP = 62 };
 
-/* Lanes of a group of four share a hue family; the hue turns with the lane. */
+/* Consecutive fields of one register that lie side by side: one cell of the picture. */
+typedef struct cell {
+  layout_entry first;
+  uint32_t bit_hi, rows, cols; /* extent in entries */
+} cell;
+
+static bool continues(const layout_picture *p, const cell *c, const layout_entry *e) {
+  bool same = e->lane == c->first.lane && e->reg == c->first.reg && e->bit_lo == c->bit_hi + 1;
+  bool right = e->row == c->first.row && c->rows == 1 && e->col == c->first.col + c->cols * p->col_step;
+  bool below = e->col == c->first.col && c->cols == 1 && e->row == c->first.row + c->rows;
+  return same && (right || below);
+}
+
+/* The cell that starts at entry *i; moves *i past it. */
+static cell next_cell(const layout_picture *p, size_t *i) {
+  cell c = {p->entry[*i], p->entry[*i].bit_hi, 1, 1};
+  for (++*i; *i < p->n && continues(p, &c, &p->entry[*i]); ++*i) {
+    const layout_entry *e = &p->entry[*i];
+    c.cols += e->row == c.first.row;
+    c.rows += e->row != c.first.row;
+    c.bit_hi = e->bit_hi;
+  }
+  return c;
+}
+
+/* Wide enough for its text when every cell is one column wide. */
+static unsigned column_width(const layout_picture *p) {
+  for (size_t i = 0; i < p->n;) {
+    cell c = next_cell(p, &i);
+    if (c.cols == 1)
+      return 66;
+  }
+  return 34;
+}
+
 static const char *colour(uint32_t lane) {
   static const char *const palette[] = {"#dbe9f6", "#fde4cf", "#d8f0dc", "#f6dbe9",
                                         "#e6e0f4", "#f4f1d0", "#d4eef2", "#eee0d6"};
   return palette[(lane % 4 + lane / 4) % 8];
 }
 
-static void svg_head(const layout_picture *p, uint32_t columns) {
-  unsigned width = LEFT + columns * CELL_X + 12, height = TOP + p->rows * CELL_Y + 34;
+static void svg_head(const layout_picture *p, uint32_t columns, unsigned cell_x) {
+  unsigned width = LEFT + columns * cell_x + 12, height = TOP + p->rows * CELL_Y + 34;
+  width = width < 620 ? 620 : width;
   printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
          "viewBox=\"0 0 %u %u\" font-family=\"monospace\" font-size=\"10\">\n",
          width, height, width, height);
-  printf("<rect width=\"%u\" height=\"%u\" fill=\"white\"/>\n", width, height);
+  printf("<style>rect{stroke:#888}.c{text-anchor:middle}</style>\n"
+         "<rect width=\"%u\" height=\"%u\" fill=\"white\"/>\n",
+         width, height);
   printf("<text x=\"8\" y=\"18\" font-size=\"13\" font-weight=\"bold\">%s</text>\n", p->row->name);
-  printf("<text x=\"8\" y=\"34\">operand %s, selector %u, %s; cell: T thread, r register, bits</text>\n",
+  printf("<text x=\"8\" y=\"34\">operand %s, selector %u, in %s: T thread, r register, [bits]</text>\n",
          p->operand, p->selector, p->space);
 }
 
-static void svg_axes(const layout_picture *p, uint32_t columns) {
+static void svg_axes(const layout_picture *p, uint32_t columns, unsigned cell_x) {
   for (uint32_t c = 0; c < columns; c++) {
-    unsigned x = LEFT + c * CELL_X + CELL_X / 2, first = c * p->col_step;
+    unsigned x = LEFT + c * cell_x + cell_x / 2, first = c * p->col_step;
     if (p->col_step == 1)
-      printf("<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">%u</text>\n", x, TOP - 6, first);
+      printf("<text class=\"c\" x=\"%u\" y=\"%u\">%u</text>\n", x, TOP - 6, first);
     else
-      printf("<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">%u..%u</text>\n", x, TOP - 6, first,
-             first + p->col_step - 1);
+      printf("<text class=\"c\" x=\"%u\" y=\"%u\" font-size=\"8\">%u-%u</text>\n", x, TOP - 6,
+             first, first + p->col_step - 1);
   }
   for (uint32_t r = 0; r < p->rows; r++)
     printf("<text x=\"%u\" y=\"%u\" text-anchor=\"end\">%u</text>\n", LEFT - 8,
            TOP + r * CELL_Y + CELL_Y / 2 + 4, r);
 }
 
-static void svg_cell(const layout_picture *p, const layout_entry *e) {
-  unsigned x = LEFT + e->col / p->col_step * CELL_X, y = TOP + e->row * CELL_Y;
-  printf("<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" fill=\"%s\" stroke=\"#888\"/>", x, y,
-         CELL_X, CELL_Y, colour(strcmp(p->space, "shared") ? e->lane : e->reg % 32));
-  if (strcmp(p->space, "shared"))
-    printf("<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">T%u r%u</text>", x + CELL_X / 2, y + 11,
-           e->lane, e->reg);
+static void svg_cell(const layout_picture *p, const cell *c, unsigned cell_x) {
+  const layout_entry *e = &c->first;
+  bool shared = !strcmp(p->space, "shared");
+  unsigned x = LEFT + e->col / p->col_step * cell_x, y = TOP + e->row * CELL_Y;
+  unsigned width = c->cols * cell_x, height = c->rows * CELL_Y;
+  printf("<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"%s\"/>", x, y, width, height,
+         colour(shared ? e->reg % 32 : e->lane));
+  printf("<text class=\"c\" x=\"%u\" y=\"%u\">", x + width / 2, y + height / 2 + 4);
+  if (shared)
+    printf("byte %u</text>\n", e->reg * 4 + e->bit_lo / 8);
+  else if (!strcmp(p->operand, "meta"))
+    printf("T%u [%u:%u]</text>\n", e->lane, c->bit_hi, e->bit_lo);
   else
-    printf("<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">byte %u</text>", x + CELL_X / 2, y + 11,
-           e->reg * 4 + e->bit_lo / 8);
-  printf("<text x=\"%u\" y=\"%u\" text-anchor=\"middle\" fill=\"#555\" font-size=\"9\">[%u:%u]</text>\n",
-         x + CELL_X / 2, y + 22, e->bit_hi, e->bit_lo);
+    printf("T%u r%u%s</text>\n", e->lane, e->reg, c->rows * c->cols == 1 && c->bit_hi - e->bit_lo < 31
+                                                     ? (e->bit_lo ? " hi" : " lo")
+                                                     : "");
 }
 
 void layout_print_svg(const layout_picture *p) {
   uint32_t columns = p->cols / p->col_step;
-  svg_head(p, columns);
-  svg_axes(p, columns);
-  for (size_t i = 0; i < p->n; i++)
-    svg_cell(p, &p->entry[i]);
+  unsigned cell_x = column_width(p);
+  svg_head(p, columns, cell_x);
+  svg_axes(p, columns, cell_x);
+  for (size_t i = 0; i < p->n;) {
+    cell c = next_cell(p, &i);
+    svg_cell(p, &c, cell_x);
+  }
   printf("<text x=\"8\" y=\"%u\" fill=\"#555\">source: %s</text>\n</svg>\n",
          TOP + p->rows * CELL_Y + 22, p->row->source);
 }

@@ -20,7 +20,7 @@ typedef struct layout_picture {
 
 void layout_print_json(const layout_picture *p);
 void layout_print_table(const layout_picture *p);
-/* One cell an entry: T = thread, r = register, bits below; one colour a thread of four. */
+/* Cells are neighbouring fields of one register: T = thread, r = register. */
 void layout_print_svg(const layout_picture *p);
 
 #endif

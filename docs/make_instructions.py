@@ -1,0 +1,165 @@
+"""Writes docs/instructions.md and docs/layouts/*.svg from the specs, through the heddle command.
+
+usage: make_instructions.py HEDDLE DOCS_FOLDER [--check]
+--check compares with what is there and fails when they differ."""
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+
+ALL_TARGETS = []
+
+
+def heddle(tool, *args):
+    return subprocess.run([tool, *args], capture_output=True, text=True, check=True).stdout
+
+
+def where(row):
+    targets = row["targets"]
+    if not targets or targets == [""]:
+        return "undefined everywhere"
+    first = ALL_TARGETS.index(targets[0])
+    if targets == ALL_TARGETS[first:]:
+        return targets[0] + " and later"
+    return ", ".join(targets)
+
+
+def svg_name(row, operand, selector):
+    """One picture a layout, not a row: rows of the same shape and width share theirs."""
+    width = {"f16": "16", "bf16": "16", "tf32": "32", "s4": "4", "u4": "4", "e2m1p": "4"}
+    key = width.get(row["a"], "8")
+    if operand == "d":
+        return f"mma_m16n8_d_{'16' if row['d'] == 'f16' else '32'}.svg"
+    sel = f"_sel{selector}" if operand == "meta" and row["selectors"] > 1 else ""
+    return f"mma_m16n8k{row['k']}_{key}bit_{operand}{sel}.svg"
+
+
+def draw(tool, row, operand, selector, pictures):
+    name = svg_name(row, operand, selector)
+    if name not in pictures:
+        pictures[name] = heddle(tool, "layout", row["row"], "--operand", operand, "--selector",
+                                str(selector), "--format", "svg")
+    return name
+
+
+def mma_links(tool, row, pictures):
+    links = []
+    for operand in ("a", "b", "d"):
+        links.append(f"[{operand}](layouts/{draw(tool, row, operand, 0, pictures)})")
+    for selector in range(row["selectors"]):
+        name = draw(tool, row, "meta", selector, pictures)
+        links.append(f"[meta {selector}](layouts/{name})")
+    return " ".join(links)
+
+
+def table(out, head, rows):
+    out.append("| " + " | ".join(head) + " |")
+    out.append("|" + " --- |" * len(head))
+    out.extend("| " + " | ".join(r) + " |" for r in rows)
+    out.append("")
+
+
+def mma_section(tool, out, rows, pictures):
+    out.append("## mma.sp and mma.sp::ordered_metadata\n")
+    out.append("One warp, registers only. Emit the ordered form: the plain one is emulated from "
+               "sm_100 on. Selectors 0 to n-1.\n")
+    lines = []
+    for row in rows:
+        lines.append([f"`{row['ptx']}`", str(row["selectors"]), where(row), row["min_ptx"],
+                      row["layout_judge"], mma_links(tool, row, pictures)])
+    table(out, ["instruction", "selectors", "targets", "PTX", "layout judged by", "layouts"], lines)
+
+
+def grouped(rows, pattern, replacement):
+    groups = collections.OrderedDict()
+    for row in rows:
+        groups.setdefault(re.sub(pattern, replacement, row["ptx"]), []).append(row)
+    return groups
+
+
+def wgmma_section(out, rows):
+    out.append("## wgmma.mma_async.sp\n")
+    out.append("One warpgroup: A from shared memory or registers, B from shared memory, D in registers. "
+               "Each warp holds 16 rows: its part of A, D and of the metadata is the picture of mma.sp of "
+               "the same width, 16 rows further down a warp, D repeated every 8 columns.\n")
+    lines = []
+    for text, members in grouped(rows, r"m64n\d+k", "m64nNk").items():
+        ns = sorted({r["n"] for r in members})
+        steps = {b - a for a, b in zip(ns, ns[1:])}
+        shown = f"{ns[0]} to {ns[-1]}, step {steps.pop()}" if len(steps) == 1 else ", ".join(map(str, ns))
+        row = members[0]
+        lines.append([f"`{text}`", shown, str(row["selectors"]), where(row), row["min_ptx"],
+                      row["layout_judge"]])
+    table(out, ["instruction", "N", "selectors", "targets", "PTX", "layout judged by"], lines)
+
+
+def tcgen05_section(out, rows):
+    out.append("## tcgen05.mma.sp\n")
+    out.append("One thread issues it, for one CTA or a pair. M, N and the element types stand in the "
+               "instruction descriptor (`heddle descriptor tcgen05_idesc`). The layouts have no judge yet: "
+               "listed, never generated.\n")
+    lines = []
+    for text, members in grouped(rows, "", "").items():
+        types = sorted({f"{r['a']}×{r['b']}→{r['d']}" for r in members})
+        shown = ", ".join(types) if len(types) <= 4 else f"{len(types)} type triples"
+        ms = sorted({r["m"] for r in members})
+        lines.append([f"`{text}`", shown, ", ".join(map(str, ms)), str(members[0]["k"]),
+                      where(members[0]), members[0]["min_ptx"]])
+    table(out, ["instruction", "types", "M", "K", "targets", "PTX"], lines)
+
+
+def plain_section(out, title, rows):
+    out.append(f"## {title}\n")
+    lines = []
+    for row in rows:
+        effects = "; ".join(f"{e['access']} {e['space']} ({e['proxy']}; done: {e['done']}): {e['what']}"
+                            for e in row["effects"])
+        lines.append([f"`{row['ptx']}`", effects, where(row), row["min_ptx"], row["source"]])
+    table(out, ["instruction", "effects", "targets", "PTX", "source"], lines)
+
+
+def make(tool):
+    rows, pictures = json.loads(heddle(tool, "list", "--format", "json")), {}
+    seen = {t for r in rows for t in r["targets"] if t}
+    order = re.compile(r"sm_(\d+)(.?)")
+    ALL_TARGETS.extend(sorted(seen, key=lambda t: (int(order.match(t)[1]), order.match(t)[2])))
+    families = collections.OrderedDict()
+    for row in rows:
+        families.setdefault(row["family"], []).append(row)
+    out = ["# Instructions\n",
+           "Made from specs/ by `docs/make_instructions.py`; do not edit. "
+           f"{len(rows)} rows. `heddle layout ROW` prints every layout as JSON, table or picture, "
+           "`heddle legal` judges an instruction on a target.\n"]
+    mma_section(tool, out, families["mma.sp"], pictures)
+    wgmma_section(out, families["wgmma.sp"])
+    tcgen05_section(out, families["tcgen05.mma.sp"])
+    for family, title in (("ldmatrix", "ldmatrix"), ("stmatrix", "stmatrix"), ("copy", "Copies"),
+                          ("sync", "Barriers, fences, groups"), ("tcgen05", "Tensor memory")):
+        plain_section(out, title, families[family])
+    out.append("## Descriptors\n\n```\n" + heddle(tool, "descriptor") + "```")
+    files = {"instructions.md": "\n".join(out) + "\n"}
+    files.update({"layouts/" + name: text for name, text in pictures.items()})
+    return files
+
+
+def main():
+    tool, folder = sys.argv[1:3]
+    files, stale = make(tool), []
+    for name, text in files.items():
+        path = os.path.join(folder, name)
+        if "--check" in sys.argv:
+            if not os.path.exists(path) or open(path).read() != text:
+                stale.append(name)
+            continue
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        open(path, "w").write(text)
+    for name in stale:
+        print(f"stale: {name}")
+    print(f"files={len(files)} stale={len(stale)}")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
