@@ -1,5 +1,5 @@
 /* Fragments: reading them, and the proof that each is a layout of its tile. */
-#include "tables.h"
+#include "checked_records.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "Support/file.h"
-#include "tables.h"
+#include "checked_records.h"
 
 static void check_all(dump *d) {
   json_t *fragments = dump_instances(d, "Fragment"), *rows = dump_instances(d, "Row");

@@ -1,7 +1,7 @@
 /* Rows: the words of the schema, and the rules that every row obeys. */
 #include <string.h>
 
-#include "tables.h"
+#include "checked_records.h"
 
 typedef struct word {
   const char *text, *enumerator;

@@ -6,7 +6,7 @@
 
 #include "Support/arena.h"
 #include "Support/hash.h"
-#include "tables.h"
+#include "checked_records.h"
 
 /* ---- order ---- */
 

@@ -7,7 +7,7 @@
 #include "Support/arena.h"
 #include "cli.h"
 #include "commands.h"
-#include "layout_print.h"
+#include "layout_picture.h"
 
 typedef struct layout_options {
   const char *operand, *format, *swizzle, *major;

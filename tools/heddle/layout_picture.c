@@ -1,4 +1,4 @@
-#include "layout_print.h"
+#include "layout_picture.h"
 
 #include <stdio.h>
 #include <string.h>

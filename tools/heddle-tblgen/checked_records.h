@@ -1,6 +1,6 @@
-/* tables.h: what the parts of heddle-tblgen share. */
-#ifndef TBLGEN_TABLES_H
-#define TBLGEN_TABLES_H
+/* checked_records.h: what the parts of heddle-tblgen share. */
+#ifndef TBLGEN_CHECKED_RECORDS_H
+#define TBLGEN_CHECKED_RECORDS_H
 
 #include "Layout/layout.h"
 #include "record.h"

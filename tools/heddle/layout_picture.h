@@ -1,6 +1,6 @@
-/* heddle/layout_print.h: a collected layout as JSON, as a table, as a picture. */
-#ifndef HD_LAYOUT_PRINT_H
-#define HD_LAYOUT_PRINT_H
+/* heddle/layout_picture.h: a collected layout as JSON, as a table, as a picture. */
+#ifndef HD_LAYOUT_PICTURE_H
+#define HD_LAYOUT_PICTURE_H
 
 #include "Spec/spec.h"
 
