@@ -1,34 +1,41 @@
 #include "Emit/emit_copy_rows.h"
 
-enum { MOST_CHUNKS = 256 }; /* a thread; all are unrolled */
+enum {
+  MOST_CHUNKS = 256, /* a thread */
+  MOST_HOISTED = 8   /* loose chunks whose places are kept in registers */
+};
 
 /* --- what depends on the thread alone --------------------------------------------------------------------- */
 
+static LLVMValueRef loose_row(hd_emitter *e, const hd_rows_copy *c, int64_t i) {
+  return hd_emit_divi(e, hd_emit_addi(e, e->role.thread, i * c->threads), c->per_row);
+}
+
+static LLVMValueRef loose_col(hd_emitter *e, const hd_rows_copy *c, int64_t i) {
+  LLVMValueRef index = hd_emit_addi(e, e->role.thread, i * c->threads);
+  return hd_emit_muli(e, hd_emit_remi(e, index, c->per_row), c->vec);
+}
+
 static void place_first(hd_emitter *e, hd_rows_copy *c) {
-  LLVMValueRef t = e->role.thread;
-  if (c->order == HD_CHUNKS_LOOSE)
-    for (int64_t i = 0; i < c->n_mine; i++) {
-      LLVMValueRef index = hd_emit_addi(e, t, i * c->threads);
-      c->row[i] = hd_emit_divi(e, index, c->per_row);
-      c->col[i] = hd_emit_muli(e, hd_emit_remi(e, index, c->per_row), c->vec);
-    }
-  else {
-    c->row[0] = hd_emit_divi(e, t, c->per_row); /* ALONG: 0 */
-    c->col[0] = hd_emit_muli(e, hd_emit_remi(e, t, c->per_row), c->vec);
+  int64_t n = c->order == HD_CHUNKS_LOOSE && c->n_mine <= MOST_HOISTED ? c->n_mine : 1;
+  for (int64_t i = 0; i < n; i++) {
+    c->row[i] = loose_row(e, c, i); /* ALONG: 0 */
+    c->col[i] = loose_col(e, c, i);
   }
 }
 
 static LLVMValueRef row_of(hd_emitter *e, const hd_rows_copy *c, int64_t i) {
   if (c->order == HD_CHUNKS_LOOSE)
-    return c->row[i];
+    return c->row[i] ? c->row[i] : loose_row(e, c, i);
   return c->order == HD_CHUNKS_DOWN ? hd_emit_addi(e, c->row[0], i * c->row_step)
                                     : hd_emit_i32(e, i * c->threads / c->per_row);
 }
 
 static LLVMValueRef col_of(hd_emitter *e, const hd_rows_copy *c, int64_t i) {
-  if (c->order != HD_CHUNKS_ALONG)
-    return c->col[c->order == HD_CHUNKS_LOOSE ? i : 0];
-  return hd_emit_addi(e, c->col[0], i * c->threads % c->per_row * c->vec);
+  if (c->order == HD_CHUNKS_LOOSE)
+    return c->col[i] ? c->col[i] : loose_col(e, c, i);
+  int64_t more = c->order == HD_CHUNKS_ALONG ? i * c->threads % c->per_row : 0;
+  return hd_emit_addi(e, c->col[0], more * c->vec);
 }
 
 /* Bytes between rows in a buffer that is not cut into panels; 0: it is. */

@@ -93,14 +93,17 @@ static heddle_status refused(heddle_context *ctx, const char *log, int code) {
                   (int)strcspn(at, "\n"), at);
 }
 
+/* It could not run (126, 127) or a signal ended it; 255 is its own verdict. */
+static bool was_stopped(int code) { return code >= 126 && code < 128 + 65; }
+
 static heddle_status run(heddle_context *ctx, const char *const *argv, hd_ptxas_report *report) {
   hd_strbuf log = {0};
   int code = 0;
   heddle_status status = hd_process_run(ctx, argv, timeout_s, &log, &code);
   if (status == HEDDLE_OK && code != 0)
-    status = code >= 126 ? hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "ptxas.run",
-                                    "%s ended with %d", argv[0], code)
-                         : refused(ctx, hd_strbuf_text(&log), code);
+    status = was_stopped(code) ? hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "ptxas.run",
+                                          "%s ended with %d", argv[0], code)
+                               : refused(ctx, hd_strbuf_text(&log), code);
   if (status == HEDDLE_OK)
     status = check_log(ctx, hd_strbuf_text(&log), report);
   report->log = hd_strbuf_take(&log);

@@ -1,0 +1,114 @@
+/* What a kernel asks and cannot have is refused by rule, and LLVM never aborts. */
+#include "emit_fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ROLE "  role {name = \"main\", warp_lo = 0, n_warps = 1} {\n"
+#define BUFFER "  %s: buffer = buffer {name = \"s\", space = shared, bytes = 4608, stages = 1, "
+#define LINEAR BUFFER "align = 128, layout = linear, type = f16}\n"
+#define AT "    %at: cursor = cursor {stages = 1}\n    %z: i32 = const {value = 0}\n"
+#define FRAGS                                                                                      \
+  "    %e: frag<s32 x 1> = frag.zero\n    %a: frag<s32 x 4> = frag.zero\n"                           \
+  "    %c: frag<f32 x 4> = frag.zero\n"
+
+static const struct refusal {
+  const char *rule, *target, *body;
+} refusals[] = {
+    {"emit.target", "sm_80", "  fence.barrier_init\n"},
+    {"emit.target", "sm_80", "  grid.wait\n"},
+    {"emit.target", "sm_75", LINEAR ROLE AT "    cp_async.commit\n  }\n"},
+    {"emit.target", "sm_77", "  cta.sync\n"},
+    {"emit.row", "sm_80", ROLE FRAGS "    %d: frag<f32 x 4> = mma.sp %c, %a, %a, %e {row = "
+                          "\"no_such_row\", selector = 0}\n  }\n"},
+    {"emit.row", "sm_80", ROLE FRAGS "    %d: frag<f32 x 4> = mma.sp %c, %a, %a, %e {row = "
+                          "\"mma_sp_ordered_m16n8k32_f32_f16_f16\", selector = 7}\n  }\n"},
+    {"emit.row", "sm_80", ROLE FRAGS "    %d: frag<f32 x 4> = mma.sp %c, %a, %a, %e {row = "
+                          "\"mma_sp_ordered_m16n8k64_f32_e4m3_e4m3\", selector = 0}\n  }\n"},
+    {"emit.registers", "sm_80", ROLE FRAGS "    %d: frag<f32 x 4> = mma.sp %c, %e, %a, %e {row = "
+                                "\"mma_sp_ordered_m16n8k32_f32_f16_f16\", selector = 0}\n  }\n"},
+    {"emit.layout", "sm_80", LINEAR ROLE AT
+     "    %m: frag<s32 x 1> = load.meta %s, %at, %z {word = 0}\n  }\n"},
+    {"emit.layout", "sm_80", LINEAR ROLE AT "    %b: frag<f16 x 8> = load.b %s, %at, %z {row = "
+                             "\"mma_sp_ordered_m16n8k32_f32_f16_f16\", step = 0}\n  }\n"},
+    {"emit.layout", "sm_80", BUFFER "align = 128, layout = rows, rows = 36, panel = 64, swizzle = 128}\n"
+     ROLE AT "    %b: frag<f16 x 8> = load.b %s, %at, %z {row = "
+     "\"mma_sp_ordered_m16n8k32_f32_f16_f16\", step = 0}\n  }\n"},
+    {"emit.arg", "sm_80", "  %d: ptr<f32> = arg {arg = d, type = f32}\n  %l: i64 = arg {arg = ldd}\n"
+     "  %n: i32 = arg {arg = n}\n" ROLE FRAGS "    store.tile %d, %l, %n, %n, %n, %n, %c {type = f32, "
+     "order = row_major, act = none, path = direct, alpha}\n  }\n"},
+    {"emit.type", "sm_80", "  %d: ptr<f32> = arg {arg = d, type = f32}\n  %l: i64 = arg {arg = ldd}\n"
+     "  %n: i32 = arg {arg = n}\n" ROLE FRAGS "    store.tile %d, %l, %n, %n, %n, %n, %c {type = e4m3, "
+     "order = row_major, act = none, path = direct}\n  }\n"},
+    {"emit.act", "sm_80", "  %d: ptr<f32> = arg {arg = d, type = f32}\n  %l: i64 = arg {arg = ldd}\n"
+     "  %n: i32 = arg {arg = n}\n" ROLE FRAGS "    store.tile %d, %l, %n, %n, %n, %n, %c {type = f32, "
+     "order = row_major, act = mish, path = direct}\n  }\n"},
+    {"emit.registers", "sm_90a", "  role {name = \"main\", warp_lo = 0, n_warps = 1, "
+                                 "registers = 40} {\n  }\n"},
+    {"shared.align", "sm_80", BUFFER "align = 96, layout = linear}\n"},
+    {"shared.size", "sm_80", "  %s: buffer = buffer {name = \"s\", space = shared, bytes = 0, "
+                             "stages = 1, align = 128, layout = linear}\n"},
+    {"emit.space", "sm_100a", "  %s: buffer = buffer {name = \"s\", space = tmem, bytes = 512, "
+                              "stages = 1, align = 128, layout = linear}\n"},
+    {"emit.op", "sm_100a", "  %s: buffer = buffer {name = \"s\", space = shared, bytes = 512, "
+                           "stages = 1, align = 128, layout = linear}\n"
+     ROLE "    %f: frag<f32 x 4> = tcgen05.ld %s {shape = x1, offset = 0}\n  }\n"},
+};
+
+static void test_refused(void **state) {
+  (void)state;
+  for (size_t i = 0; i < HD_COUNT(refusals); i++) {
+    heddle_context *ctx = heddle_context_create();
+    hd_emit_result result = {0};
+    heddle_status status = emit_body(ctx, refusals[i].target, refusals[i].body, NULL, &result);
+    if (strcmp(first_rule(ctx), refusals[i].rule) != 0)
+      print_message("refusal %zu:\n", i), print_errors(ctx);
+    assert_true(status == HEDDLE_INVALID || status == HEDDLE_UNSUPPORTED);
+    assert_string_equal(first_rule(ctx), refusals[i].rule);
+    assert_null(result.ptx);
+    heddle_context_free(ctx);
+  }
+}
+
+static heddle_status emit_with(const char *text, int32_t ptx_version, char rule[64]) {
+  heddle_context *ctx = heddle_context_create();
+  hd_emit_options options = {.ptx_version = ptx_version};
+  hd_emit_result result = {0};
+  heddle_status status = emit_text(ctx, text, &options, &result);
+  snprintf(rule, 64, "%s", first_rule(ctx));
+  hd_emit_result_free(&result);
+  heddle_context_free(ctx);
+  return status;
+}
+
+#define MODULE "module version=1 level=role sync=placed\n"
+#define KERNEL(name, target, threads)                                                              \
+  "kernel {name = \"" name "\", target = \"" target "\", threads = " threads "} {\n}\n"
+
+static void test_modules(void **state) {
+  (void)state;
+  char rule[64];
+  assert_int_equal(emit_with(MODULE KERNEL("k", "sm_80", "32"), 0, rule), HEDDLE_OK);
+  assert_int_equal(emit_with(MODULE KERNEL("k", "sm_80", "32"), 89, rule), HEDDLE_UNSUPPORTED);
+  assert_string_equal(rule, "emit.ptx");
+  assert_int_equal(emit_with(MODULE KERNEL("k", "sm_100a", "32"), 80, rule), HEDDLE_UNSUPPORTED);
+  assert_string_equal(rule, "emit.ptx");
+  emit_with(MODULE KERNEL("k", "sm_80", "32") KERNEL("k", "sm_80", "32"), 0, rule);
+  assert_string_equal(rule, "kernel.name");
+  emit_with(MODULE KERNEL("a b", "sm_80", "32"), 0, rule);
+  assert_string_equal(rule, "kernel.name");
+  emit_with(MODULE KERNEL("k", "sm_80", "33"), 0, rule);
+  assert_string_equal(rule, "kernel.threads");
+  emit_with(MODULE KERNEL("k", "sm_80", "32") KERNEL("l", "sm_90a", "32"), 0, rule);
+  assert_string_equal(rule, "emit.target");
+  emit_with(MODULE, 0, rule);
+  assert_string_equal(rule, "emit.module");
+  emit_with("module version=1 level=role sync=none\n", 0, rule);
+  assert_string_equal(rule, "emit.level");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused),
+                                     cmocka_unit_test(test_modules)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/* The user's epilogue function: what is allowed is inlined, anything else refused by name. */
+#include "emit_fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HEAD "define float @f(float %x, i32 %r, i32 %c, ptr %u) {\n"
+
+static const char body[] =
+    "  %d: ptr<f32> = arg {arg = d, type = f32}\n"
+    "  %ldd: i64 = arg {arg = ldd}\n"
+    "  %u: ptr<u8> = arg {arg = user, type = u8}\n"
+    "  %m: i32 = arg {arg = m}\n"
+    "  %n: i32 = arg {arg = n}\n"
+    "  role {name = \"main\", warp_lo = 0, n_warps = 1} {\n"
+    "    %zero: i32 = const {value = 0}\n"
+    "    %acc: frag<f32 x 4> = frag.zero\n"
+    "    store.tile %d, %ldd, %zero, %zero, %m, %n, %acc {type = f32, order = row_major, "
+    "act = user, path = direct, user = \"f\"}\n"
+    "  }\n";
+
+static heddle_status emit_user(heddle_context *ctx, const char *ir, hd_emit_result *result) {
+  hd_emit_options options = {.user_ir = ir, .user_ir_bytes = strlen(ir)};
+  return emit_body(ctx, "sm_80", body, &options, result);
+}
+
+static void test_inlined(void **state) {
+  (void)state;
+  heddle_context *ctx = heddle_context_create();
+  hd_emit_result result = {0};
+  heddle_status status = emit_user(ctx,
+      "define internal float @twice(float %x) noinline {\n"
+      "  %y = fmul float %x, 2.0\n  ret float %y\n}\n"
+      "@table = constant [2 x float] [float 3.0, float 4.0]\n"
+      HEAD
+      "  %i = and i32 %c, 1\n"
+      "  %p = getelementptr float, ptr @table, i32 %i\n"
+      "  %t = load float, ptr %p\n"
+      "  %q = getelementptr float, ptr %u, i32 %r\n"
+      "  %v = load float, ptr %q\n"
+      "  %w = sitofp i32 %c to float\n"
+      "  %s = fadd float %x, %w\n"
+      "  %y = call float @twice(float %s)\n"
+      "  %z = call float @llvm.fma.f32(float %y, float %t, float %v)\n"
+      "  ret float %z\n}\n"
+      "declare float @llvm.fma.f32(float, float, float)\n", &result);
+  if (status != HEDDLE_OK)
+    print_errors(ctx);
+  assert_int_equal(status, HEDDLE_OK);
+  assert_null(strstr(result.ptx, "call"));
+  assert_null(strstr(result.ptx, ".func"));
+  assert_non_null(strstr(result.ptx, "fma.rn.f32"));
+  assert_assembles(ctx, result.ptx, "sm_80");
+  hd_emit_result_free(&result);
+  heddle_context_free(ctx);
+}
+
+static const struct refusal {
+  const char *rule, *word, *ir;
+} refusals[] = {
+    {"user.call", "erff", HEAD "  %y = call float @erff(float %x)\n  ret float %y\n}\n"
+                          "declare float @erff(float)\n"},
+    {"user.call", "llvm.log.f32", HEAD "  %y = call float @llvm.log.f32(float %x)\n  ret float %y\n}\n"
+                                  "declare float @llvm.log.f32(float)\n"},
+    {"user.call", "llvm.tanh.f32", HEAD "  %y = call float @llvm.tanh.f32(float %x)\n"
+                                   "  ret float %y\n}\ndeclare float @llvm.tanh.f32(float)\n"},
+    {"user.call", "barrier", HEAD "  call void @llvm.nvvm.barrier0()\n  ret float %x\n}\n"
+                                        "declare void @llvm.nvvm.barrier0()\n"},
+    {"user.call", "recursion", HEAD "  %y = call float @f(float %x, i32 %r, i32 %c, ptr %u)\n"
+                               "  ret float %y\n}\n"},
+    {"user.call", "pointer", HEAD "  %y = call float %u(float %x)\n  ret float %y\n}\n"},
+    {"user.call", "inline asm", HEAD "  call void asm sideeffect \"trap;\", \"\"()\n  ret float %x\n}\n"},
+    {"user.instruction", "store", HEAD "  store float %x, ptr %u\n  ret float %x\n}\n"},
+    {"user.instruction", "atomicrmw", HEAD "  %y = atomicrmw fadd ptr %u, float %x seq_cst\n"
+                                      "  ret float %y\n}\n"},
+    {"user.instruction", "alloca", HEAD "  %y = alloca float\n  ret float %x\n}\n"},
+    {"user.instruction", "fence", HEAD "  fence seq_cst\n  ret float %x\n}\n"},
+    {"user.load", "volatile", HEAD "  %y = load volatile float, ptr %u\n  ret float %y\n}\n"},
+    {"user.type", "64 bits", HEAD "  %y = sext i32 %r to i128\n  %z = sitofp i128 %y to float\n"
+                             "  ret float %z\n}\n"},
+    {"user.global", "g", "@g = global float 0.0\n" HEAD "  ret float %x\n}\n"},
+    {"user.module", "asm", "module asm \"trap;\"\n" HEAD "  ret float %x\n}\n"},
+    {"user.function", "must be float", "define float @f(float %x) {\n  ret float %x\n}\n"},
+    {"user.function", "no function", "define float @g(float %x) {\n  ret float %x\n}\n"},
+    {"user.parse", "", "define float @f(\n"},
+    {"user.parse", "", "\x01\x02noise"},
+};
+
+static void test_refused(void **state) {
+  (void)state;
+  for (size_t i = 0; i < HD_COUNT(refusals); i++) {
+    heddle_context *ctx = heddle_context_create();
+    hd_emit_result result = {0};
+    heddle_status status = emit_user(ctx, refusals[i].ir, &result);
+    if (strcmp(first_rule(ctx), refusals[i].rule) != 0)
+      print_message("refusal %zu:\n", i), print_errors(ctx);
+    assert_true(status == HEDDLE_INVALID || status == HEDDLE_UNSUPPORTED);
+    assert_string_equal(first_rule(ctx), refusals[i].rule);
+    if (!strstr(heddle_context_get(ctx, 0)->text, refusals[i].word))
+      print_message("refusal %zu:\n", i), print_errors(ctx);
+    assert_non_null(strstr(heddle_context_get(ctx, 0)->text, refusals[i].word));
+    assert_null(result.ptx);
+    heddle_context_free(ctx);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_inlined),
+                                     cmocka_unit_test(test_refused)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
