@@ -136,8 +136,9 @@ class MmaSpScaled<string kind, int k, int vec, string a, string b, string s>
   let ScaleB = Operand<"register", s, "r", 1, FragScaleB<vec>>;
   let Ptx = Head # ".kind::" # kind # ".block_scale.scale_vec::" # vec # "X.f32."
             # ElemInfo<a>.Ptx # "." # ElemInfo<b>.Ptx # ".f32." # s;
-  let Llvm = "llvm.nvvm.mma.sp.ordered.metadata.block.scale.m16n8k" # k # ".row.col." # kind
+  string LlvmScaled = "llvm.nvvm.mma.sp.ordered.metadata.block.scale.m16n8k" # k # ".row.col." # kind
              # ".scale." # vec # "x.f32." # ElemInfo<a>.Ptx # "." # ElemInfo<b>.Ptx # ".f32." # s;
+  let Llvm = LlvmScaled;
 }
 foreach a = F8F6F4 in foreach b = F8F6F4 in
   def "mma_sp_ordered_m16n8k64_mxf8f6f4_f32_" # a # "_" # b
@@ -159,5 +160,6 @@ foreach form = [[2, 0], [4, 0], [4, 1]] in {
     defvar late = !and(!eq(Vec, 4), !eq(S, "ue8m0"));
     let Where = !if(late, [Arch<120, 91>, Arch<121, 91>], [Arch<120, 87>, Arch<121, 88>]);
     let SyntaxJudge = !if(late, "none", "ptxas");
+    let Llvm = !if(late, "", LlvmScaled);
   }
 }
