@@ -20,7 +20,7 @@ static void release_barrier(sim_machine *m, sim_cta *cta, uint32_t id) {
       sim_group *g = &w->group[j];
       if (g->wait != SIM_WAIT_BARRIER || g->address != id || !g->entered)
         continue;
-      SIM_LANES(l, g->mask) hd_sim_acquire(m, w, l, &b->arriving);
+      hd_sim_acquire(m, w, g->mask, &b->arriving);
       w->dirty = g->mask != (w->lanes & ~w->exited);
     }
   }
@@ -47,7 +47,7 @@ static sim_step arrive_barrier(sim_warp *w, const sim_insn *in, uint32_t mask, u
                         b->expected);
   b->expected = expected;
   b->arrived += (uint32_t)__builtin_popcount(mask);
-  SIM_LANES(l, mask) hd_sim_publish(m, &b->arriving, w, l);
+  hd_sim_publish(m, &b->arriving, w, mask);
   if (b->arrived > expected)
     return hd_sim_fault(m, "barrier", w, first, in, "%u threads came to barrier %u for %u",
                         b->arrived, id, expected);
@@ -111,9 +111,9 @@ static sim_step exec_cluster_arrive(sim_warp *w, const sim_insn *in, uint32_t ma
     t->cluster_arrived = true;
     t->cluster_generation = b->generation;
     b->arrived++;
-    if (in->sem != SIM_SEM_RELAXED)
-      hd_sim_publish(m, &b->arriving, w, l);
   }
+  if (in->sem != SIM_SEM_RELAXED)
+    hd_sim_publish(m, &b->arriving, w, mask);
   hd_sim_cluster_advance(m, cluster);
   return SIM_NEXT;
 }
@@ -130,10 +130,8 @@ static sim_step exec_cluster_wait(sim_warp *w, const sim_insn *in, uint32_t mask
       return SIM_WAIT;
     }
   }
-  SIM_LANES(l, mask) {
-    hd_sim_thread(w, l)->cluster_arrived = false;
-    hd_sim_acquire(m, w, l, &b->done);
-  }
+  SIM_LANES(l, mask) hd_sim_thread(w, l)->cluster_arrived = false;
+  hd_sim_acquire(m, w, mask, &b->done);
   return SIM_NEXT;
 }
 
@@ -155,7 +153,7 @@ static void release_fence(sim_machine *m, sim_warp *w, uint32_t lane) {
     t->released = hd_xmalloc(sizeof *t->released);
     hd_sim_clock_init(m, t->released);
   }
-  hd_sim_publish(m, t->released, w, lane);
+  hd_sim_publish(m, t->released, w, 1u << lane);
 }
 
 static sim_step exec_fence(sim_warp *w, const sim_insn *in, uint32_t mask) {
@@ -165,7 +163,7 @@ static sim_step exec_fence(sim_warp *w, const sim_insn *in, uint32_t mask) {
   SIM_LANES(l, mask) {
     sim_thread *t = hd_sim_thread(w, l);
     if (t->pending)
-      hd_sim_acquire(m, w, l, t->pending);
+      hd_sim_acquire(m, w, 1u << l, t->pending);
     release_fence(m, w, l);
   }
   return SIM_NEXT;

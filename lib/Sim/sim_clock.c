@@ -51,6 +51,20 @@ void hd_sim_clock_free(const sim_machine *m, sim_know *know) {
   know->full.block = NULL;
 }
 
+/* more: b is ahead somewhere; less: a is. In steps of a fixed length, which compilers vectorise. */
+static void compare(const sim_machine *m, const uint32_t *a, const uint32_t *b, uint32_t *more,
+                    uint32_t *less) {
+  uint32_t ahead = 0, behind = 0;
+  for (uint32_t i = 0; i < m->agents_per_cta; i += SIM_CLOCK_STEP) {
+    for (uint32_t j = i; j < i + SIM_CLOCK_STEP; j++) {
+      ahead |= a[j] < b[j];
+      behind |= a[j] > b[j];
+    }
+  }
+  *more = ahead;
+  *less = behind;
+}
+
 /* Element-wise maximum; keeps blocks shared where one side has it all. */
 static void join_block(const sim_machine *m, sim_block **into, sim_block *from) {
   if (!from || *into == from)
@@ -59,12 +73,8 @@ static void join_block(const sim_machine *m, sim_block **into, sim_block *from) 
     share(into, from);
     return;
   }
-  uint32_t n = m->agents_per_cta, more = 0, less = 0;
-  const uint32_t *a = (*into)->clock, *b = from->clock;
-  for (uint32_t i = 0; i < n; i++) {
-    more |= a[i] < b[i];
-    less |= a[i] > b[i];
-  }
+  uint32_t more = 0, less = 0;
+  compare(m, (*into)->clock, from->clock, &more, &less);
   if (!more)
     return;
   if (!less) {
@@ -72,8 +82,9 @@ static void join_block(const sim_machine *m, sim_block **into, sim_block *from) 
     return;
   }
   uint32_t *c = own(m, into)->clock;
-  for (uint32_t i = 0; i < n; i++)
-    c[i] = c[i] > b[i] ? c[i] : b[i];
+  for (uint32_t i = 0; i < m->agents_per_cta; i += SIM_CLOCK_STEP)
+    for (uint32_t j = i; j < i + SIM_CLOCK_STEP; j++)
+      c[j] = c[j] > from->clock[j] ? c[j] : from->clock[j];
 }
 
 void hd_sim_join(const sim_machine *m, sim_clock *into, const sim_clock *from) {
@@ -115,25 +126,64 @@ void hd_sim_learn(const sim_machine *m, sim_clock *into, sim_agent agent, uint32
         ->clock[agent & ((1u << SIM_AGENT_SHIFT) - 1)] = clock;
 }
 
+/* Both halves mostly are one block, which then is written once. */
 void hd_sim_learn_know(const sim_machine *m, sim_know *into, sim_agent agent, uint32_t clock) {
-  bool same = into->full.block[agent >> SIM_AGENT_SHIFT] ==
-              into->reads.block[agent >> SIM_AGENT_SHIFT];
-  hd_sim_learn(m, &into->full, agent, clock);
-  if (same)
-    hd_sim_join(m, &into->reads, &into->full);
-  else
+  uint32_t cta = agent >> SIM_AGENT_SHIFT, local = agent & ((1u << SIM_AGENT_SHIFT) - 1);
+  sim_block **full = &into->full.block[cta], **reads = &into->reads.block[cta];
+  if (*full != *reads) {
+    hd_sim_learn(m, &into->full, agent, clock);
     hd_sim_learn(m, &into->reads, agent, clock);
+  } else if (*full && (*full)->n_refs == 2) {
+    if ((*full)->clock[local] < clock)
+      (*full)->clock[local] = clock;
+  } else if (!hd_sim_knows(&into->full, agent, clock)) {
+    own(m, full)->clock[local] = clock;
+    share(reads, *full);
+  }
 }
 
-void hd_sim_publish(sim_machine *m, sim_know *into, sim_warp *w, uint32_t lane) {
-  sim_thread *t = hd_sim_thread(w, lane);
-  hd_sim_join_know(m, into, &t->know);
-  hd_sim_learn_know(m, into, hd_sim_thread_agent(w, lane), t->clock);
-  t->clock++;
+static bool same_blocks(const sim_machine *m, const sim_know *a, sim_block *const *b) {
+  return memcmp(a->full.block, b, sizeof(sim_block *) * 2 * m->n_ctas) == 0;
 }
 
-void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t lane, const sim_know *from) {
-  hd_sim_join_know(m, &hd_sim_thread(w, lane)->know, from);
+/* into, which knows less, becomes from. */
+static void adopt(const sim_machine *m, sim_know *into, const sim_know *from) {
+  for (uint32_t i = 0; i < 2 * m->n_ctas; i++)
+    if (from->full.block[i] && into->full.block[i] != from->full.block[i])
+      share(&into->full.block[i], from->full.block[i]);
+}
+
+/* Lanes of a warp mostly know the same: one join for all that share their blocks. */
+void hd_sim_publish(sim_machine *m, sim_know *into, sim_warp *w, uint32_t mask) {
+  const sim_know *last = NULL;
+  SIM_LANES(l, mask) {
+    const sim_know *know = &hd_sim_thread(w, l)->know;
+    if (!last || !same_blocks(m, know, last->full.block))
+      hd_sim_join_know(m, into, know);
+    last = know;
+  }
+  SIM_LANES(l, mask) {
+    sim_thread *t = hd_sim_thread(w, l);
+    hd_sim_learn_know(m, into, hd_sim_thread_agent(w, l), t->clock);
+    t->clock++;
+  }
+}
+
+void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t mask, const sim_know *from) {
+  size_t n_bytes = sizeof(sim_block *) * 2 * m->n_ctas;
+  sim_block **before = hd_xmalloc(n_bytes);
+  const sim_know *last = NULL;
+  SIM_LANES(l, mask) {
+    sim_know *know = &hd_sim_thread(w, l)->know;
+    if (last && same_blocks(m, know, before)) {
+      adopt(m, know, last);
+      continue;
+    }
+    memcpy(before, know->full.block, n_bytes);
+    hd_sim_join_know(m, know, from);
+    last = know;
+  }
+  free(before);
   w->dirty = true;
 }
 
@@ -143,8 +193,8 @@ void hd_sim_lanesync(sim_warp *w, uint32_t mask) {
   sim_machine *m = w->machine;
   sim_know all;
   hd_sim_clock_init(m, &all);
-  SIM_LANES(l, mask) hd_sim_publish(m, &all, w, l);
-  SIM_LANES(l, mask) hd_sim_join_know(m, &hd_sim_thread(w, l)->know, &all);
+  hd_sim_publish(m, &all, w, mask);
+  SIM_LANES(l, mask) adopt(m, &hd_sim_thread(w, l)->know, &all);
   hd_sim_clock_free(m, &all);
   if (mask == (w->lanes & ~w->exited))
     w->dirty = false;

@@ -67,7 +67,7 @@ static void publish_word(sim_warp *w, const sim_insn *in, uint32_t lane, sim_syn
   bool narrow = in->scope == SIM_SCOPE_CTA || in->scope == SIM_SCOPE_CLUSTER;
   if (in->sem == SIM_SEM_RELEASE || in->sem == SIM_SEM_ACQ_REL) {
     word->local_cta = w->cta->index;
-    hd_sim_publish(m, narrow ? &word->local : &word->gpu, w, lane);
+    hd_sim_publish(m, narrow ? &word->local : &word->gpu, w, 1u << lane);
   } else if (t->released && !narrow) {
     hd_sim_join_know(m, &word->gpu, t->released);
   }
@@ -78,9 +78,9 @@ static void acquire_word(sim_warp *w, const sim_insn *in, uint32_t lane, sim_syn
   sim_thread *t = hd_sim_thread(w, lane);
   if (in->sem == SIM_SEM_ACQUIRE || in->sem == SIM_SEM_ACQ_REL) {
     if (in->scope != SIM_SCOPE_CTA && in->scope != SIM_SCOPE_CLUSTER)
-      hd_sim_acquire(m, w, lane, &word->gpu);
+      hd_sim_acquire(m, w, 1u << lane, &word->gpu);
     if (word->local_cta == w->cta->index)
-      hd_sim_acquire(m, w, lane, &word->local);
+      hd_sim_acquire(m, w, 1u << lane, &word->local);
     return;
   }
   if (!t->pending) {

@@ -31,7 +31,7 @@ enum {
  *   +----------------+----------------+
  */
 typedef uint32_t sim_agent;
-enum { SIM_AGENT_SHIFT = 13, SIM_NO_AGENT = 0xffffffffu };
+enum { SIM_AGENT_SHIFT = 13, SIM_CLOCK_STEP = 16, SIM_NO_AGENT = 0xffffffffu };
 
 typedef struct sim_block {
   uint32_t n_refs;
@@ -321,9 +321,9 @@ static inline sim_view hd_sim_view(const sim_warp *w, uint32_t lane) {
 
 /* Synchronises the lanes of a warp: each knows what all know. */
 void hd_sim_lanesync(sim_warp *w, uint32_t mask);
-/* Adds what thread knows, its own accesses included, to `into`; its clock ticks. */
-void hd_sim_publish(sim_machine *m, sim_know *into, sim_warp *w, uint32_t lane);
-void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t lane, const sim_know *from);
+/* Adds what the lanes know, their own accesses included, to `into`; their clocks tick. */
+void hd_sim_publish(sim_machine *m, sim_know *into, sim_warp *w, uint32_t mask);
+void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t mask, const sim_know *from);
 
 /* ---- memory accesses (sim_memory.c, sim_shadow.c) ---- */
 

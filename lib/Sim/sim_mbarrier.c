@@ -246,13 +246,13 @@ static sim_step exec_expect(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return each_lane(w, in, mask, expect_lane);
 }
 
-static void learn_phase(sim_warp *w, const sim_insn *in, uint32_t lane, const sim_mbarrier *b) {
+static void learn_phase(sim_warp *w, const sim_insn *in, uint32_t mask, const sim_mbarrier *b) {
   sim_machine *m = w->machine;
-  if (in->sem == SIM_SEM_RELAXED)
+  if (in->sem == SIM_SEM_RELAXED || !mask)
     return;
-  hd_sim_acquire(m, w, lane, &b->done);
+  hd_sim_acquire(m, w, mask, &b->done);
   if (in->scope >= SIM_SCOPE_CLUSTER)
-    hd_sim_acquire(m, w, lane, &b->done_cluster);
+    hd_sim_acquire(m, w, mask, &b->done_cluster);
 }
 
 /* Blocks until the phase is over, or answers `no`: at once, as its time limit allows (a wait that is
@@ -261,7 +261,7 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   sim_group *g = &w->group[w->current];
   uint32_t over = 0;
-  sim_mbarrier *b = NULL, *waits = NULL;
+  sim_mbarrier *b = NULL, *waits = NULL, *each[32], *same = NULL;
   sim_cta *cta;
   SIM_LANES(l, mask) {
     sim_access a;
@@ -272,6 +272,8 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
     bool done = in->flags & SIM_F_PARITY ? (b->phase & 1) != (value & 1) : b->phase != value;
     over |= (uint32_t)done << l;
     waits = done ? waits : b;
+    each[l] = b;
+    same = l == (uint32_t)__builtin_ctz(mask) || same == b ? b : NULL;
   }
   bool impatient = !g->entered && (w->refusals < 3 || hd_sim_random(m) % 2 == 0);
   if (waits && !g->give_up && !impatient) {
@@ -283,14 +285,11 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   g->give_up = false;
   g->entered = false;
   uint64_t scratch[32], *dst = hd_sim_dst(w, &in->opnd[0], scratch);
-  SIM_LANES(l, mask) {
-    dst[l] = over >> l & 1;
-    const sim_opnd *o = &in->opnd[1];
-    uint64_t address = hd_sim_read_lane(w, &o->vec[0], l) + (uint64_t)o->imm;
-    b = hd_sim_mbarrier_at(w->cta, (uint32_t)address & ((1u << SIM_RANK_SHIFT) - 1));
-    if (b && (over >> l & 1))
-      learn_phase(w, in, l, b);
-  }
+  SIM_LANES(l, mask) dst[l] = over >> l & 1;
+  if (same)
+    learn_phase(w, in, over, same);
+  else
+    SIM_LANES(l, over) learn_phase(w, in, 1u << l, each[l]);
   return SIM_NEXT;
 }
 

@@ -244,7 +244,7 @@ static void number_agents(sim_machine *m) {
   m->agent_wgmma = next;
   m->agent_mbarrier = next + m->n_warpgroups;
   m->agent_grid = m->agent_mbarrier + SIM_MAX_MBARRIERS;
-  m->agents_per_cta = m->agent_grid + 1;
+  m->agents_per_cta = (m->agent_grid + SIM_CLOCK_STEP) / SIM_CLOCK_STEP * SIM_CLOCK_STEP;
 }
 
 static void fill_params(sim_machine *m) {

@@ -360,10 +360,11 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
     return SIM_NEXT;
   w->wgmma_waited = group;
   sim_agent agent = hd_sim_agent(w->cta, m->agent_wgmma + w->index / 4);
-  uint32_t first = (uint32_t)__builtin_ctz(mask);
-  hd_sim_learn_know(m, &hd_sim_thread(w, first)->know, agent, group);
-  SIM_LANES(l, mask)
-  hd_sim_join_know(m, &hd_sim_thread(w, l)->know, &hd_sim_thread(w, first)->know);
+  sim_know done;
+  hd_sim_clock_init(m, &done);
+  hd_sim_learn_know(m, &done, agent, group);
+  hd_sim_acquire(m, w, mask, &done);
+  hd_sim_clock_free(m, &done);
   return SIM_NEXT;
 }
 
