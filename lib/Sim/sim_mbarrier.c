@@ -85,6 +85,7 @@ sim_step hd_sim_mbarrier_complete_tx(sim_machine *m, const sim_async *op, uint32
   sim_mbarrier *b = op->mbarrier;
   b->tx -= n_bytes;
   b->in_flight--;
+  b->landed = b->phase + 1;
   if (b->pending == 0 && b->tx < 0)
     return hd_sim_fault(m, "tx", op->warp, op->lane, op->insn,
                         "%lld bytes more arrive at the mbarrier at shared byte %u in phase %u than "

@@ -143,53 +143,78 @@ void hd_sim_cta_free(sim_machine *m, sim_cta *cta) {
 
 /* ---- leaving ---- */
 
+/* What a thread has started must be known to be over when it leaves: by knowledge, not by what the
+ * schedule happened to do. */
 static sim_step check_unfinished(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
-  for (uint32_t i = 0; i < m->n_pending; i++) {
-    const sim_async *op = m->pending[i];
-    if (op->warp == w && (op->mask & mask) && !op->mbarrier &&
-        hd_sim_find(m, "R6", w, op->lane, in, op->insn,
-                    "leaves while its `%s` of line %u reads or writes shared memory",
-                    op->insn->text, op->insn->line) == SIM_STOP)
+  const sim_wgmma *q = &w->cta->wgmma[w->index / 4];
+  SIM_LANES(l, mask) {
+    const sim_thread *t = hd_sim_thread(w, l);
+    sim_agent agent = hd_sim_agent(w->cta, m->agent_bulk_read + w->index * 32 + l);
+    bool over = t->bulk_committed == 0 || hd_sim_knows(&t->know.full, agent, t->bulk_committed);
+    if ((!over || t->bulk_issued) &&
+        hd_sim_find(m, "R6", w, l, in, NULL,
+                    "leaves without cp.async.bulk.wait_group for its stores from shared memory") ==
+            SIM_STOP)
       return SIM_STOP;
   }
-  const sim_wgmma *q = &w->cta->wgmma[w->index / 4];
   if (w->wgmma_issued > 0 && w->wgmma_waited < q->op[w->wgmma_issued - 1].group)
     return hd_sim_find(m, "R5", w, 0, in, NULL, "leaves without waiting for its wgmma");
+  return SIM_NEXT;
+}
+
+/* Copies into this CTA's memory that none of its threads has waited for. */
+static sim_step check_landed(sim_warp *w, const sim_insn *in, const sim_know *all) {
+  sim_machine *m = w->machine;
+  sim_cta *cta = w->cta;
+  for (uint32_t i = 0; i < cta->n_mbarriers; i++) {
+    const sim_mbarrier *b = &cta->mbarrier[i];
+    bool over = !b->landed ||
+                hd_sim_knows(&all->full, hd_sim_mbarrier_agent(m, cta, b), b->landed);
+    if ((b->in_flight || !over) &&
+        hd_sim_find(m, "R1", w, 0, in, &m->program->insn[b->site],
+                    "cta %u leaves while nobody has waited for copies that signal the mbarrier at "
+                    "shared byte %u", cta->index, b->offset) == SIM_STOP)
+      return SIM_STOP;
+  }
+  for (uint32_t i = 0; m->agent_cp && i < cta->n_threads; i++)
+    if (cta->thread[i].cp_issued &&
+        !hd_sim_knows(&all->full, hd_sim_agent(cta, m->agent_cp + i), cta->thread[i].cp_issued))
+      return hd_sim_find(m, "R1", w, 0, in, NULL,
+                         "cta %u leaves while nobody has waited for a cp.async of thread %u",
+                         cta->index, i);
+  return SIM_NEXT;
+}
+
+static sim_step check_remote(sim_warp *w, const sim_insn *in, const sim_know *all) {
+  sim_machine *m = w->machine;
+  sim_cta *cta = w->cta;
+  for (uint32_t i = 0; cta->remote && i < m->cluster_size * m->agents_per_cta; i++) {
+    sim_agent agent = (cta->cluster_first + i / m->agents_per_cta) << SIM_AGENT_SHIFT |
+                      i % m->agents_per_cta;
+    char name[96];
+    if (!cta->remote[i] || hd_sim_knows(&all->reads, agent, cta->remote[i]))
+      continue;
+    return hd_sim_find(m, "R4", w, 0, in, NULL,
+                       "cta %u leaves, not ordered after an access to its shared memory by %s: a "
+                       "cluster leaves together (barrier.cluster before exit)", cta->index,
+                       hd_sim_agent_name(m, agent, name));
+  }
   return SIM_NEXT;
 }
 
 /* The last thread leaves: nobody else may still use this CTA's memory. */
 static sim_step check_cta_exit(sim_warp *w, const sim_insn *in) {
   sim_machine *m = w->machine;
-  sim_cta *cta = w->cta;
-  for (uint32_t i = 0; i < m->n_pending; i++) {
-    const sim_async *op = m->pending[i];
-    if (op->mbarrier && op->target == cta &&
-        hd_sim_find(m, "R1", w, 0, in, op->insn,
-                    "the CTA leaves while `%s` of line %u is in flight to it", op->insn->text,
-                    op->insn->line) == SIM_STOP)
-      return SIM_STOP;
-  }
-  if (!cta->remote || (m->options.off & HD_SIM_NO_RACES))
-    return SIM_NEXT;
   sim_know all;
+  if (m->options.off & HD_SIM_NO_RACES)
+    return SIM_NEXT;
   hd_sim_clock_init(m, &all);
-  for (uint32_t i = 0; i < cta->n_threads; i++)
-    hd_sim_join_know(m, &all, &cta->thread[i].know);
-  sim_step step = SIM_NEXT;
-  for (uint32_t r = 0; r < m->cluster_size && step == SIM_NEXT; r++) {
-    for (uint32_t i = 0; i < m->agents_per_cta && step == SIM_NEXT; i++) {
-      sim_agent agent = (cta->cluster_first + r) << SIM_AGENT_SHIFT | i;
-      uint32_t clock = cta->remote[r * m->agents_per_cta + i];
-      char name[96];
-      if (clock && !hd_sim_knows(&all.reads, agent, clock))
-        step = hd_sim_find(m, "R4", w, 0, in, NULL,
-                           "cta %u leaves, not ordered after an access to its shared memory by %s: "
-                           "a cluster leaves together (barrier.cluster before exit)", cta->index,
-                           hd_sim_agent_name(m, agent, name));
-    }
-  }
+  for (uint32_t i = 0; i < w->cta->n_threads; i++)
+    hd_sim_join_know(m, &all, &w->cta->thread[i].know);
+  sim_step step = check_landed(w, in, &all);
+  if (step == SIM_NEXT)
+    step = check_remote(w, in, &all);
   hd_sim_clock_free(m, &all);
   return step;
 }

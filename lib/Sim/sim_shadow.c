@@ -38,6 +38,11 @@ static const sim_insn *site(const sim_machine *m, uint32_t index) {
 
 static const char *what(uint8_t kind) { return kind == SIM_READ ? "read" : "write"; }
 
+static bool is_bulk_store(const sim_machine *m, sim_agent agent) {
+  uint32_t local = local_of(agent);
+  return m->agent_bulk_read && local >= m->agent_bulk_read && local < m->agent_wgmma;
+}
+
 /* Names the rule that two unordered accesses break. */
 static const char *broken_rule(const sim_access *a, const sim_memory *memory, uint8_t before,
                                sim_agent agent, bool before_async) {
@@ -45,7 +50,7 @@ static const char *broken_rule(const sim_access *a, const sim_memory *memory, ui
   if (memory->buffer && mine / a->m->cluster_size != other / a->m->cluster_size)
     return "R7";
   if (before == SIM_READ)
-    return a->async ? "R3" : before_async ? (memory->buffer ? "R6" : "R3") : "race";
+    return is_bulk_store(a->m, agent) ? "R6" : a->async || before_async ? "R3" : "race";
   if (before_async)
     return a->kind == SIM_READ ? "R1" : "R3";
   return a->async ? "R2" : "race";
