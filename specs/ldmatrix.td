@@ -55,13 +55,13 @@ foreach num = [1, 2, 4] in {
         : MatrixMove<"LDMATRIX", "ldmatrix", "m8n8.x" # num # T # ".shared.b16",
                      "m8n8.x" # num # T # ".b16", FragM8N8<num, trans>, num, "f16"> {
       let Where = [Since<75, 65>];
-      let LayoutJudge = "two";
+      let LayoutJudge = RunsOnHopper;
     }
     def "stmatrix_m8n8_x" # num # !if(trans, "_trans", "") # "_b16"
         : MatrixMove<"STMATRIX", "stmatrix", "m8n8.x" # num # T # ".shared.b16",
                      "m8n8.x" # num # T # ".b16", FragM8N8<num, trans>, num, "f16"> {
       let Where = [Since<90, 78>];
-      let LayoutJudge = "two";
+      let LayoutJudge = RunsOnHopper;
     }
   }
   foreach fmt = ["b6x16_p32", "b4x16_p64"] in

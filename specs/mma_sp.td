@@ -52,6 +52,7 @@ class MmaSpPlain<bit ordered, int k, string d, string a, string b>
   // ptxas lets selectors 2 and 3 pass in one case only.
   let SelectorsTaken = !if(!and(!eq(k, 32), !eq(d, "f32"), !eq(a, "f16")), 4, Selectors);
   let Ptx = Head # "." # d # "." # a # "." # b # "." # d;
+  let LayoutJudge = RunsOnHopper;
 }
 
 foreach ordered = [0, 1] in {

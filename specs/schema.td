@@ -110,6 +110,10 @@ class Row<string family> {
   string LayoutJudge = "none";    // h200 | two | none (two: Spec and Sim, transcribed apart)
 }
 
+// The layout judge of rows that sm_90a runs: "h200" once test/gpu/onehot/run_onehot has passed there
+// (0 mismatches over all rows), until then the two transcriptions.
+defvar RunsOnHopper = "two";
+
 // ---- descriptors ---------------------------------------------------------------------------------
 class BitField<string name, int lo, int hi, string text, int shift = 0, int fixed = -1> {
   string Name = name;
