@@ -45,6 +45,16 @@ static void fragment_entries(const hd_fragment *f, layout_picture *p) {
 
 /* ---- shared memory ---- */
 
+/* What the 14 bits of a descriptor can say: multiples of 16 below 2^18. 0: the default. */
+static int check_offset(const char *name, int64_t bytes) {
+  enum { MAX_OFFSET = 0x3fff << 4 };
+  if (bytes >= 0 && bytes <= MAX_OFFSET && bytes % 16 == 0)
+    return CLI_GO;
+  int64_t nearest = bytes < 0 ? 0 : bytes > MAX_OFFSET ? MAX_OFFSET : bytes / 16 * 16;
+  return cli_usage_error("layout.offset", "--%s %lld is not a multiple of 16 up to %d; nearest: %lld",
+                         name, (long long)bytes, MAX_OFFSET, (long long)nearest);
+}
+
 static int read_form(const layout_options *o, hd_canonical *form) {
   static const char *const swizzles[] = {"none", "32", "64", "128"};
   static const char *const majors[] = {"k", "mn"};
@@ -58,6 +68,11 @@ static int read_form(const layout_options *o, hd_canonical *form) {
   if (strcmp(o->major, "k") && strcmp(o->major, "mn"))
     return cli_usage_error("layout.major", "unknown major '%s'; nearest: %s", o->major,
                            cli_nearest(o->major, majors, 2));
+  int code = check_offset("lbo", o->lbo);
+  if (code == CLI_GO)
+    code = check_offset("sbo", o->sbo);
+  if (code != CLI_GO)
+    return code;
   *form = (hd_canonical){!strcmp(o->major, "mn"), (hd_smem_swizzle)swizzle, (uint32_t)o->lbo,
                          (uint32_t)o->sbo};
   return CLI_GO;
