@@ -4,7 +4,10 @@
 
 #include "Emit/emit_copy_rows.h"
 
-enum { BATCH_BYTES = 128 }; /* a thread has in flight before it stores */
+enum {
+  BATCH_BYTES = 128, /* a thread has in flight before it stores */
+  MOST_TURNS = 4     /* chunks of one row a thread */
+};
 
 /* How a chunk of a size is read and written. In the texts $0.. are the registers. */
 static const struct width {
@@ -179,8 +182,67 @@ static void copy_loop(hd_emitter *e, const struct width *w, const hd_rows_copy *
   hd_emit_at(e, done);
 }
 
+/* A loop over groups of 8 rows, each thread some whole columns of every row: the addresses of a group
+ * follow from one by XOR with the row's swizzle, since slots, panels and groups start at multiples of
+ * 1024 bytes. */
+static void copy_row_groups(hd_emitter *e, const struct width *w, const hd_rows_copy *c,
+                            const hd_rows_place *p, const hd_rows *rows, hd_chunk *chunk) {
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), loop = hd_emit_block(e, "row_groups");
+  int64_t turns = c->per_row / c->threads, across = c->threads * c->vec;
+  LLVMValueRef first = hd_emit_add(e, p->slot, hd_emit_rows_byte(e, rows, hd_emit_i32(e, 0), c->col[0]));
+  LLVMValueRef size[MOST_TURNS];
+  for (int64_t t = 0; t < turns; t++)
+    size[t] = hd_emit_chunk_bytes(e, c, p->bytes, hd_emit_addi(e, c->col[0], t * across));
+  hd_emit_jump(e, loop);
+  hd_emit_at(e, loop);
+  LLVMValueRef group = LLVMBuildPhi(e->b, e->i32, "group");
+  LLVMValueRef src = LLVMBuildPhi(e->b, e->global_ptr, "src"), row = src;
+  LLVMValueRef left = hd_emit_sub(e, p->rows, hd_emit_muli(e, group, HD_SWIZZLE_ROWS));
+  LLVMValueRef dst =
+      hd_emit_add(e, first, hd_emit_muli(e, group, HD_SWIZZLE_ROWS * rows->panel));
+  for (int64_t r = 0; r < HD_SWIZZLE_ROWS; r++) {
+    LLVMValueRef swizzled = hd_emit_xor(e, dst, hd_emit_i32(e, r << 4 & rows->mask));
+    for (int64_t t = 0; t < turns; t++)
+      chunk[t] = (hd_chunk){
+          .src = hd_emit_global_at(e, row, hd_emit_i64(e, t * across)),
+          .dst = hd_emit_addi(e, swizzled,
+                              r * rows->panel + t * (across / rows->panel) * rows->rows * rows->panel),
+          .size = hd_emit_select(e, hd_emit_lt(e, hd_emit_i32(e, r), left), size[t],
+                                 hd_emit_i32(e, 0))};
+    copy_batch(e, w, chunk, turns);
+    row = hd_emit_global_at(e, row, hd_emit_get1(e, c->op->operands[1]));
+  }
+  LLVMValueRef next = hd_emit_addi(e, group, 1);
+  LLVMBasicBlockRef done = hd_emit_block(e, "copied"), end = LLVMGetInsertBlock(e->b);
+  LLVMAddIncoming(group, (LLVMValueRef[]){hd_emit_i32(e, 0), next},
+                  (LLVMBasicBlockRef[]){before, end}, 2);
+  LLVMAddIncoming(src, (LLVMValueRef[]){p->source, row}, (LLVMBasicBlockRef[]){before, end}, 2);
+  LLVMBuildCondBr(e->b, hd_emit_lt(e, next, hd_emit_i32(e, c->rows / HD_SWIZZLE_ROWS)), loop, done);
+  hd_emit_at(e, done);
+}
+
+/* Can it be cut into groups of 8 rows? */
+static bool has_row_groups(hd_emitter *e, const hd_rows_copy *c, hd_rows *rows) {
+  const hd_op *buffer = hd_emit_def(c->op->operands[2]);
+  if (c->order != HD_CHUNKS_ALONG || !hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") ||
+      hd_emit_rows(e, c->op, c->op->operands[2], rows) != HEDDLE_OK)
+    return false;
+  int64_t group = HD_SWIZZLE_ROWS * rows->panel;
+  return c->rows % HD_SWIZZLE_ROWS == 0 && rows->panel == 128 && rows->slot_bytes % group == 0 &&
+         rows->rows * rows->panel % group == 0 && hd_op_int(c->op, HD_ATTR_OFFSET, 0) == 0 &&
+         hd_op_int(buffer, HD_ATTR_ALIGN, 0) % group == 0 && c->threads * c->vec % rows->panel == 0 &&
+         c->per_row / c->threads <= MOST_TURNS;
+}
+
+/* DOWN: many batches, a whole number of them, each a whole number of swizzle periods. */
+static bool has_batches(const hd_rows_copy *c, int64_t batch) {
+  return c->order == HD_CHUNKS_DOWN && c->period && batch % c->period == 0 && !c->last_is_mine &&
+         c->n_mine > batch && c->n_mine % batch == 0;
+}
+
 heddle_status hd_emit_op_copy_ld_st(hd_emitter *e, const hd_op *op) {
   hd_rows_copy copy;
+  hd_rows rows;
   HD_TRY(hd_emit_plan_rows(e, op, &copy));
   const struct width *w = find_width(copy.vec);
   const heddle_elem_info *info =
@@ -189,9 +251,10 @@ heddle_status hd_emit_op_copy_ld_st(hd_emitter *e, const hd_op *op) {
   int64_t batch = batch_of(e, w);
   hd_rows_place place = hd_emit_place_rows(e, &copy);
   hd_chunk *chunk = HD_NEW_ARRAY(&e->arena, hd_chunk, copy.n_mine);
-  bool regular = copy.order == HD_CHUNKS_DOWN && copy.period && batch % copy.period == 0;
-  if (regular && !copy.last_is_mine && copy.n_mine > batch && copy.n_mine % batch == 0)
+  if (has_batches(&copy, batch))
     copy_loop(e, w, &copy, &place, batch, chunk);
+  else if (has_row_groups(e, &copy, &rows))
+    copy_row_groups(e, w, &copy, &place, &rows, chunk);
   else
     for (int64_t i = 0; i < copy.n_mine; i += batch)
       copy_chunks(e, w, &copy, &place, i, copy.n_mine - i < batch ? copy.n_mine - i : batch, chunk);

@@ -11,7 +11,7 @@
 
 static const char triple[] = "nvptx64-nvidia-cuda";
 /* Little is left to gain: loops are unrolled by us, and heavier passes move wgmma's registers. */
-static const char passes[] = "always-inline,function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg),globaldce";
+static const char passes[] = "always-inline,function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm)),globaldce";
 
 /* Registering the backend is global in LLVM and must happen once. */
 static pthread_once_t registered = PTHREAD_ONCE_INIT;

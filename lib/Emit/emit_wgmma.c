@@ -16,12 +16,23 @@ enum { B_STEP_BYTES = 64, B_STEP_K16 = 32, B_SBO = 1024, B_PANEL = 128, B_SWIZZL
  *
  *   63 62 | 45 .. 32 | 29 .. 16 | 13 .. 0
  *   swizzle  SBO>>4     LBO>>4    address>>4
- */
-static LLVMValueRef descriptor(hd_emitter *e, LLVMValueRef address, const hd_canonical *form) {
+ *
+ * `first` is the same in every turn of the loop; slot and step are added to the finished field, which
+ * cannot carry out: shared memory ends below 2^18 bytes. */
+typedef struct operand_place {
+  LLVMValueRef first, slot; /* i32: address of slot 0; index of the slot */
+  int64_t slot_bytes, step_bytes;
+} operand_place;
+
+enum { UNIT = 16 /* bytes of an address in a descriptor */, ADDRESS_MASK = 0x3ffff };
+
+static LLVMValueRef descriptor(hd_emitter *e, const operand_place *at, const hd_canonical *form) {
   uint64_t fields = hd_wgmma_descriptor(form);
-  LLVMValueRef inside = LLVMBuildAnd(e->b, address, hd_emit_i32(e, 0x3ffff), "");
+  LLVMValueRef inside = hd_emit_and(e, at->first, hd_emit_i32(e, ADDRESS_MASK));
   LLVMValueRef low = LLVMBuildLShr(e->b, inside, hd_emit_i32(e, 4), "");
   low = LLVMBuildOr(e->b, low, hd_emit_i32(e, (int32_t)(uint32_t)fields), "");
+  low = hd_emit_add(e, low, hd_emit_muli(e, at->slot, at->slot_bytes / UNIT));
+  low = hd_emit_addi(e, low, at->step_bytes / UNIT);
   LLVMValueRef high = hd_emit_i64(e, (int64_t)(fields & 0xffffffff00000000u));
   return LLVMBuildOr(e->b, LLVMBuildZExt(e->b, low, e->i64, ""), high, "");
 }
@@ -31,14 +42,14 @@ static heddle_status descriptor_a(hd_emitter *e, const hd_op *op, LLVMValueRef *
   static const hd_canonical form = {false, HD_SMEM_NONE, A_LBO, A_SBO};
   const hd_op *def = hd_emit_def(op->operands[1]);
   int64_t slab_bytes = hd_op_int(def, HD_ATTR_SLAB_BYTES, 0);
-  if (!hd_op_is(def, HD_ATTR_LAYOUT, "packed_a") || slab_bytes <= 0)
+  if (!hd_op_is(def, HD_ATTR_LAYOUT, "packed_a") || slab_bytes <= 0 || slab_bytes % UNIT)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.layout",
                     "A by descriptor needs a buffer of layout packed_a with slab_bytes");
-  LLVMValueRef at =
-      hd_emit_slot(e, op->operands[1], op->operands[2], hd_op_int(def, HD_ATTR_BYTES, 0));
-  at = hd_emit_add(e, at, hd_emit_muli(e, hd_emit_get1(e, op->operands[3]), slab_bytes));
-  at = hd_emit_addi(e, at, hd_op_int(op, HD_ATTR_STEP, 0) * A_STEP_BYTES);
-  *result = descriptor(e, at, &form);
+  LLVMValueRef slab = hd_emit_muli(e, hd_emit_get1(e, op->operands[3]), slab_bytes);
+  operand_place at = {hd_emit_add(e, hd_emit_get1(e, op->operands[1]), slab),
+                      hd_emit_get(e, op->operands[2], NULL)[0], hd_op_int(def, HD_ATTR_BYTES, 0),
+                      hd_op_int(op, HD_ATTR_STEP, 0) * A_STEP_BYTES};
+  *result = descriptor(e, &at, &form);
   return HEDDLE_OK;
 }
 
@@ -52,9 +63,9 @@ static heddle_status descriptor_b(hd_emitter *e, const hd_op *op, const hd_value
   bool trans = hd_op_has(op, HD_ATTR_TRANS);
   int64_t step = hd_op_int(op, HD_ATTR_STEP, 0);
   hd_canonical form = {trans, HD_SMEM_128B, trans ? (uint32_t)(rows.rows * B_PANEL) : 0, B_SBO};
-  LLVMValueRef at = hd_emit_slot(e, buffer, cursor, rows.slot_bytes);
-  at = hd_emit_addi(e, at, step * (trans ? B_STEP_K16 * B_PANEL : B_STEP_BYTES));
-  *result = descriptor(e, at, &form);
+  operand_place at = {hd_emit_get1(e, buffer), hd_emit_get(e, cursor, NULL)[0], rows.slot_bytes,
+                      step * (trans ? B_STEP_K16 * B_PANEL : B_STEP_BYTES)};
+  *result = descriptor(e, &at, &form);
   return HEDDLE_OK;
 }
 
@@ -215,6 +226,35 @@ heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
+/* Operands of unfinished wgmma that the wait names (metadata, A's registers): the asm reads them, so that
+ * ptxas gives their registers to nothing else before the wait. It does not know that wgmma reads them
+ * late. */
+static bool is_input(const hd_value *value) {
+  while (value->op && (value->op->kind == HD_OP_WGMMA_FENCE || value->op->kind == HD_OP_WGMMA_WAIT))
+    value = value->op->operands[value->index];
+  if (!value->op) /* carried by a loop: only metadata can be told from an accumulator */
+    return value->type.elem == HEDDLE_S32 && value->type.n == 1;
+  return value->op->kind == HD_OP_LOAD_META || value->op->kind == HD_OP_LOAD_A;
+}
+
+static void wait_reading(hd_emitter *e, const hd_op *op, const char *wait) {
+  LLVMValueRef inputs[HD_MAX_EMIT_ARGS];
+  hd_strbuf constraints = {0};
+  int32_t n_inputs = 0;
+  for (int32_t i = 0; i < op->n_operands; i++) {
+    int32_t n = 0;
+    LLVMValueRef *v = hd_emit_get(e, op->operands[i], &n);
+    for (int32_t j = 0; is_input(op->operands[i]) && j < n && n_inputs < HD_MAX_EMIT_ARGS; j++) {
+      hd_strbuf_printf(&constraints, "%s%c", n_inputs ? "," : "",
+                       LLVMTypeOf(v[j]) == e->f32 ? 'f' : 'r');
+      inputs[n_inputs++] = v[j];
+    }
+  }
+  hd_emit_asm(e, e->none, wait, hd_strbuf_text(&constraints), inputs, n_inputs, HD_ASM_MEMORY);
+  pass_on(e, op);
+  hd_strbuf_free(&constraints);
+}
+
 /* With pending 0 the accumulators are read next by ordinary code, which LLVM would move above a wait
  * that it does not depend on: they pass through the asm. Only the first text waits; the others tie. */
 heddle_status hd_emit_op_wgmma_wait(hd_emitter *e, const hd_op *op) {
@@ -222,8 +262,7 @@ heddle_status hd_emit_op_wgmma_wait(hd_emitter *e, const hd_op *op) {
   const char *wait =
       hd_arena_printf(&e->arena, "wgmma.wait_group.sync.aligned %d;", (int)pending);
   if (pending > 0 || op->n_operands == 0) {
-    hd_emit_asm(e, e->none, wait, "", NULL, 0, HD_ASM_MEMORY);
-    pass_on(e, op);
+    wait_reading(e, op, wait);
     return HEDDLE_OK;
   }
   for (int32_t i = 0; i < op->n_operands; i++)
