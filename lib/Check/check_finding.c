@@ -16,7 +16,7 @@ static hd_check_access describe(hd_ck_machine *m, const hd_ck_warp *w, const hd_
 }
 
 hd_check_access hd_ck_here(hd_ck_machine *m, const hd_ck_warp *w, const hd_op *op, int32_t slot) {
-  return describe(m, w, op, slot, w->depth ? w->loop[w->depth - 1] : -1);
+  return describe(m, w, op, slot, hd_ck_iteration(w));
 }
 
 hd_check_access hd_ck_there(hd_ck_machine *m, const hd_ck_access *x) {

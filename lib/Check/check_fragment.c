@@ -199,14 +199,18 @@ hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_c
   sum.col = b->col;
   sum.n_steps++;
   sum.sum += hash_step(b->granule, b->step);
+  if (sum.n_steps == 1 || b->granule != sum.last) {
+    sum.stride = b->granule - sum.last;
+    sum.last = b->granule;
+  }
   return sum;
 }
 
-uint64_t hd_ck_full_sum(int64_t n_granules) {
+uint64_t hd_ck_sum_of(int64_t first, int64_t stride, int64_t n) {
   uint64_t sum = 0;
-  for (int64_t g = 0; g < n_granules; g++)
-    for (int32_t s = 0; s < K_STEPS; s++)
-      sum += hash_step(g, s);
+  for (int64_t i = 0; i < n; i++)
+    for (int32_t k = 0; k < K_STEPS; k++)
+      sum += hash_step(first + i * stride, k);
   return sum;
 }
 

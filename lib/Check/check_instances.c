@@ -5,9 +5,10 @@
  * bit, so that the whole state of the pipeline repeats after 2S stages up to a renaming of time: a main
  * loop of 1 to 2S + 2 trips shows prologue, every (slot, phase) and drain, each after the other; two and
  * three tiles a CTA let the next tile start at every slot and phase. What does not repeat would have to
- * compare its index with a constant: constants past the trips that were run are refused (far_constant).
+ * compare its index with something else than its bounds: such conditions are refused (far_condition).
  * That an instance had the trips it was meant to have is checked, never assumed. Sizes that the kernel
- * fixes are run as they are: the first clusters, the last, and one without a tile. */
+ * fixes are run as they are: the first clusters, the last, and one without a tile; of a long main loop the
+ * periods in the middle are skipped once two in a row went the same way (check_loop.c). */
 #include "Check/check_instances.h"
 
 #include <stdlib.h>
@@ -63,9 +64,19 @@ static shape shape_of(const hd_ck_program *p) {
 
 /* --- refusals that no instance shows -------------------------------------------------------------- */
 
-static bool is_index(const hd_value *v) {
-  return v->region && v->index == 0 && v->region->parent &&
-         v->region->parent->kind == HD_OP_FOR;
+/* An index of a loop, or a sum with one: the loop; NULL for other values. */
+static const hd_op *loop_of(const hd_value *v) {
+  if (v->op && (v->op->kind == HD_OP_ADD || v->op->kind == HD_OP_SUB))
+    return loop_of(v->op->operands[0]) ? loop_of(v->op->operands[0]) : loop_of(v->op->operands[1]);
+  bool is_index = !v->op && v->index == 0 && v->region->parent;
+  return is_index && v->region->parent->kind == HD_OP_FOR ? v->region->parent : NULL;
+}
+
+static bool is_const(const hd_value *v, int64_t *value) {
+  if (!v->op || v->op->kind != HD_OP_CONST)
+    return false;
+  *value = hd_op_int(v->op, HD_ATTR_VALUE, 0);
+  return true;
 }
 
 typedef struct constants {
@@ -73,14 +84,23 @@ typedef struct constants {
   int64_t most;
 } constants;
 
-static heddle_status far_constant(void *user, hd_op *op) {
+/* What an index may be compared with: the loop's own bounds, and constants that tell the first turns (or,
+ * where the end is fixed, the last ones) apart. Every turn that differs is then one that is run. */
+static bool is_near(const hd_op *loop, const hd_value *other, int64_t most) {
+  int64_t value, end = 0;
+  bool fixed = is_const(loop->operands[1], &end);
+  if (other == loop->operands[0] || other == loop->operands[1] || (fixed && end <= most))
+    return true;
+  return is_const(other, &value) && (value <= most || (fixed && value + most > end));
+}
+
+static heddle_status far_condition(void *user, hd_op *op) {
   constants *c = user;
   for (int32_t i = 0; op->kind == HD_OP_CMP && i < 2; i++) {
-    const hd_value *x = op->operands[i], *y = op->operands[1 - i];
-    if (is_index(x) && y->op && y->op->kind == HD_OP_CONST &&
-        hd_op_int(y->op, HD_ATTR_VALUE, 0) > c->most)
-      hd_ck_static_find(c->k, "undecided", op, "a loop bound instead of a condition",
-                        "a condition on a loop's index past the %lld trips that are checked",
+    const hd_op *loop = loop_of(op->operands[i]);
+    if (loop && !is_near(loop, op->operands[1 - i], c->most))
+      hd_ck_static_find(c->k, "undecided", op, "a bound of the loop, or a turn among the first",
+                        "a condition on a loop's index past the %lld turns that are checked",
                         (long long)c->most);
   }
   return HEDDLE_OK;
@@ -209,8 +229,7 @@ void hd_ck_run_instances(hd_ck_kernel *k) {
   shape s = shape_of(&k->program);
   int64_t trips = 2 * s.stages + 2, tall = s.tile_m * k->program.cluster;
   constants c = {k, trips};
-  if (s.any_k)
-    hd_walk(k->program.kernel->regions[0], far_constant, &c);
+  hd_walk(k->program.kernel->regions[0], far_condition, &c);
   for (int64_t g = s.any_k ? trips : 1; g > 0 && is_clean(k); g--)
     run_problem(k, &s, sizes(&s, tall + 1, s.tile_n + 8, g * s.granule), g == 1);
   for (int64_t g = 1; g <= trips && s.any_k && is_clean(k); g += s.stages)

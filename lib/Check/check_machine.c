@@ -50,67 +50,9 @@ void hd_ck_machine_free(hd_ck_machine *m) {
 
 /* --- control flow ------------------------------------------------------------------------------- */
 
-static void mix_path(hd_ck_warp *w, uint64_t what) {
-  w->path = (w->path ^ what) * 0x9e3779b97f4a7c15u + 0x1234567;
-  w->path ^= w->path >> 29;
-}
-
-/* All at once: a value may move to where another one comes from. */
-static void copy_values(hd_ck_machine *m, hd_ck_warp *w, const int32_t *from, const int32_t *to,
-                        int32_t n) {
-  for (int32_t i = 0; i < n; i++)
-    m->held[i] = w->env[from[i]];
-  for (int32_t i = 0; i < n; i++)
-    w->env[to[i]] = m->held[i];
-}
-
-static void leave_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *loop) {
-  copy_values(m, w, loop->outs + 1, loop->results, loop->n_results);
-  w->at = loop->target;
-}
-
-/* The loop over tiles starts at the CTA's (or cluster's) index. */
-static void note_units(hd_ck_machine *m, const hd_ck_step *step, int64_t hi) {
-  const hd_op *lo = step->op->operands[0]->op;
-  if (lo && lo->kind == HD_OP_DIV)
-    lo = lo->operands[0]->op;
-  if (lo && lo->kind == HD_OP_BLOCK_INDEX)
-    m->extents->units = hi;
-}
-
-static void enter_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t lo = w->env[step->args[0]].i, hi = w->env[step->args[1]].i;
-  if (w->env[step->args[2]].i < 1)
-    return hd_ck_undecided(m, step->op, "a loop whose step is not positive");
-  if (w->depth == HD_CK_MAX_DEPTH)
-    return hd_ck_undecided(m, step->op, "loops nested more than 8 deep");
-  note_units(m, step, hi);
-  copy_values(m, w, step->args + 3, step->outs + 1, step->n_outs - 1);
-  mix_path(w, lo < hi);
-  if (lo >= hi)
-    return leave_loop(m, w, step);
-  w->env[step->outs[0]].i = lo;
-  w->loop[w->depth++] = lo;
-  w->at++;
-}
-
-static void next_iteration(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  const hd_ck_step *loop = &m->program->steps[step->target];
-  int64_t i = w->env[loop->outs[0]].i + w->env[loop->args[2]].i;
-  bool again = i < w->env[loop->args[1]].i;
-  copy_values(m, w, step->args, loop->outs + 1, step->n_args);
-  mix_path(w, again);
-  if (!again) {
-    w->depth--;
-    return leave_loop(m, w, loop);
-  }
-  w->env[loop->outs[0]].i = w->loop[w->depth - 1] = i;
-  w->at = step->target + 1;
-}
-
 static void branch(hd_ck_warp *w, const hd_ck_step *step) {
   bool taken = w->env[step->args[0]].i != 0;
-  mix_path(w, taken ? 3 : 5);
+  hd_ck_mix_path(w, taken ? 3 : 5);
   w->at = taken ? w->at + 1 : step->target;
 }
 
@@ -242,7 +184,7 @@ static void run_one(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     return hd_ck_undecided(m, step->op, "a fragment chosen by select");
   if (hd_ck_scalar(m, w, step))
     return;
-  mix_path(w, (uint64_t)w->at << 4);
+  hd_ck_mix_path(w, (uint64_t)w->at << 4);
   if (hd_op_get_info(kind)->issuer == HD_BY_WARPGROUP)
     mix_group(w, step);
   if (!is_mine(m, w, step))
@@ -268,7 +210,7 @@ static void run_or_stop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
     w->state = HD_CK_AT_BARRIER;
   else {
     if (kind == HD_OP_BARRIER_WAIT)
-      mix_path(w, (uint64_t)w->at << 4);
+      hd_ck_mix_path(w, (uint64_t)w->at << 4);
     else
       run_one(m, w, step);
     w->at++;
@@ -283,13 +225,13 @@ static void advance(hd_ck_machine *m, hd_ck_warp *w) {
   case HD_CK_OP:
     return run_or_stop(m, w, step);
   case HD_CK_FOR:
-    return enter_loop(m, w, step);
+    return hd_ck_enter_loop(m, w, step);
   case HD_CK_NEXT:
-    return next_iteration(m, w, step);
+    return hd_ck_next_iteration(m, w, step);
   case HD_CK_IF:
     return branch(w, step);
   case HD_CK_JOIN:
-    copy_values(m, w, step->args, step->outs, step->n_args);
+    hd_ck_copy_values(m, w, step->args, step->outs, step->n_args);
     w->at = step->target;
     return;
   case HD_CK_ROLE:
@@ -336,7 +278,7 @@ static void meet(hd_ck_machine *m, group g) {
     if (!is_in(m, w, g))
       continue;
     hd_ck_join(w->clock, all, m->n_components);
-    mix_path(w, (uint64_t)w->at << 4);
+    hd_ck_mix_path(w, (uint64_t)w->at << 4);
     w->state = HD_CK_RUNNING;
     w->at++;
   }

@@ -53,7 +53,8 @@ typedef enum hd_ck_frag_state {
 typedef struct hd_ck_content {
   int64_t block, granule, strip, col;
   int32_t step, n_steps;
-  uint64_t sum; /* of a hash of every k-step */
+  int64_t last, stride; /* granule summed up last, and its distance from the one before */
+  uint64_t sum;         /* of a hash of every k-step */
 } hd_ck_content;
 
 typedef struct hd_ck_frag {
@@ -81,6 +82,12 @@ typedef enum hd_ck_warp_state {
   HD_CK_DONE
 } hd_ck_warp_state;
 
+/* A loop that a warp is in. */
+typedef struct hd_ck_loop {
+  int64_t index, turns; /* turns: completed since it was entered */
+  uint64_t last_lap;    /* what was executed in the last whole period */
+} hd_ck_loop;
+
 typedef struct hd_ck_warp {
   int32_t id, cta, index, role; /* id: in the cluster; index: in the CTA; role: -1 none */
   int32_t at;                   /* next step */
@@ -94,8 +101,9 @@ typedef struct hd_ck_warp {
   const hd_op *remote_op; /* last op that reached into another CTA, and when */
   uint32_t remote_time;
   uint32_t n_shared_work; /* role-issued copies so far: their number names the occurrence */
-  int64_t loop[HD_CK_MAX_DEPTH];
+  hd_ck_loop loop[HD_CK_MAX_DEPTH];
   int32_t depth;
+  uint64_t lap; /* hash of what was executed since a period of the innermost loop began */
   uint64_t path; /* hash of what was executed: warps of a role must agree */
   uint64_t group_path; /* the same with operands: warps of a warpgroup must agree */
 } hd_ck_warp;
@@ -190,6 +198,19 @@ static inline int32_t hd_ck_slot(int64_t cursor) { return (int32_t)(cursor & 0xf
 static inline int32_t hd_ck_phase(int64_t cursor) { return (int32_t)(cursor >> 16 & 1); }
 static inline int32_t hd_ck_stages(int64_t cursor) { return (int32_t)(cursor >> 32); }
 
+/* The iteration that a warp is in; -1 outside of loops. */
+static inline int64_t hd_ck_iteration(const hd_ck_warp *w) {
+  return w->depth ? w->loop[w->depth - 1].index : -1;
+}
+
+/* --- check_loop.c --- */
+void hd_ck_enter_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_next_iteration(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_copy_values(hd_ck_machine *m, hd_ck_warp *w, const int32_t *from, const int32_t *to,
+                       int32_t n);
+/* Enters into the hashes of the way that a warp takes. */
+void hd_ck_mix_path(hd_ck_warp *w, uint64_t what);
+
 /* --- check_scalar.c --- */
 /* Executes a scalar op; false when the op is not one. */
 bool hd_ck_scalar(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
@@ -262,7 +283,8 @@ void hd_ck_columns_of(const hd_ck_place *place, uint64_t tag, bool trans, int64_
 hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                                const hd_ck_content *acc, const hd_ck_content *a,
                                const hd_ck_content *meta, const hd_ck_content *b);
-uint64_t hd_ck_full_sum(int64_t n_granules);
+/* The hash of both k-steps of n granules: first, first + stride, ... */
+uint64_t hd_ck_sum_of(int64_t first, int64_t stride, int64_t n);
 
 /* --- check_finding.c --- */
 /* Describes an occurrence of the step that the warp executes, or of an earlier access. */

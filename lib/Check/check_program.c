@@ -153,6 +153,9 @@ static void flatten_for(hd_ck_program *p, const hd_op *op, int32_t role) {
   p->steps[at].outs = numbers_of(p, body->args, body->n_args);
   p->steps[at].n_outs = body->n_args;
   flatten(p, body, role);
+  p->steps[at].innermost = true;
+  for (int32_t i = at + 1; i < p->n_steps; i++)
+    p->steps[at].innermost = p->steps[at].innermost && p->steps[i].code != HD_CK_FOR;
   int32_t next = push(p, HD_CK_NEXT, yield, role);
   set_args(p, next, yield);
   p->steps[next].target = at;
@@ -223,6 +226,34 @@ static void flatten(hd_ck_program *p, const hd_region *region, int32_t role) {
     }
 }
 
+/* Loops that carry numbers are run in full: a skip would not know their next value. */
+static bool carries_numbers(const hd_ck_step *step) {
+  if (step->code != HD_CK_FOR || !step->innermost)
+    return false;
+  for (int32_t i = 0; i < step->op->n_results; i++) {
+    hd_type_kind kind = step->op->results[i]->type.kind;
+    if (kind != HD_TYPE_CURSOR && kind != HD_TYPE_FRAG)
+      return true;
+  }
+  return false;
+}
+
+/* Least common multiple of twice the stages of every ring. */
+static int32_t find_period(const hd_ck_program *p) {
+  enum { MOST = 256 };
+  int32_t period = 1;
+  for (int32_t i = 0; i < p->n_buffers; i++) {
+    int32_t unit = 2 * p->buffers[i].stages, lcm = period;
+    while (lcm % unit && lcm <= MOST)
+      lcm += period;
+    period = lcm;
+  }
+  for (int32_t i = 0; i < p->n_steps; i++)
+    if (carries_numbers(&p->steps[i]))
+      return 0;
+  return period <= MOST ? period : 0;
+}
+
 void hd_ck_program_build(hd_ck_program *p, const hd_op *kernel) {
   *p = (hd_ck_program){.kernel = kernel};
   grow_values(p);
@@ -231,6 +262,7 @@ void hd_ck_program_build(hd_ck_program *p, const hd_op *kernel) {
     return refuse(p, kernel, "a cluster of more than 4 CTAs");
   flatten(p, kernel->regions[0], -1);
   push(p, HD_CK_END, kernel, -1);
+  p->period = find_period(p);
   for (int32_t i = 0; i < p->n_roles; i++) /* a partition of the warps, says the verifier */
     p->n_warps += p->roles[i].n_warps;
   if (p->n_warps < 1 || p->n_warps > 32)

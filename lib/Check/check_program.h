@@ -20,7 +20,8 @@ typedef struct hd_ck_step {
   int32_t *args, *outs, *results; /* indices of values */
   int32_t n_args, n_outs, n_results;
   int32_t target;
-  int32_t role; /* -1 outside of roles */
+  int32_t role;   /* -1 outside of roles */
+  bool innermost; /* of a FOR: no loop inside */
 } hd_ck_step;
 
 typedef struct hd_ck_role {
@@ -49,6 +50,7 @@ typedef struct hd_ck_program {
   hd_ck_ring buffers[HD_CK_MAX_RINGS], barriers[HD_CK_MAX_RINGS];
   int32_t n_roles, n_buffers, n_barriers, n_buffer_slots, n_barrier_slots;
   int32_t n_warps, cluster; /* warps of a CTA, CTAs of a cluster */
+  int32_t period; /* turns after which all rings stand where they stood; 0: loops are run in full */
   const char *refusal; /* NULL, or why the kernel cannot be flattened */
   const hd_op *refused;
 } hd_ck_program;

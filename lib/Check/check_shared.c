@@ -183,7 +183,7 @@ static bool in_bounds(hd_ck_machine *m, const hd_ck_access *access, const hd_ck_
 
 uint32_t hd_ck_access_add(hd_ck_machine *m, const hd_ck_warp *w, hd_ck_access access) {
   access.warp = w->id;
-  access.iteration = w->depth ? w->loop[w->depth - 1] : -1;
+  access.iteration = hd_ck_iteration(w);
   m->report->n_accesses++;
   HD_PUSH(m->accesses, m->n_accesses, m->cap_accesses, access);
   return m->n_accesses - 1;

@@ -23,7 +23,7 @@ static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
     x->n_granules = n_granules;
   if (c->n_steps != x->n_granules * K_STEPS)
     return wrong_data(m, w, step, "k-steps summed up", c->n_steps, x->n_granules * K_STEPS);
-  if (c->sum != hd_ck_full_sum(n_granules))
+  if (c->sum != hd_ck_sum_of(0, 1, n_granules))
     return wrong_data(m, w, step, "a granule is missing or comes twice; granules", n_granules,
                       n_granules);
   if (c->block != row / SLAB * n_granules)

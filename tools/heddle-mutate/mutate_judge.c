@@ -54,10 +54,14 @@ static int make_buffers(trial_data *data, hd_sim_buffer *buffers) {
 }
 
 /* Wrong numbers count as caught: a person would see them too. */
-static bool is_wrong(heddle_context *ctx, const mutate_form *form, const trial_data *data) {
+static bool is_wrong(heddle_context *ctx, const mutate_form *form, const trial_data *data,
+                     char *why, size_t why_bytes) {
   trial_result result = {.ok = true};
   heddle_status status = trial_judge(ctx, &form->manifest, &form->request, data, &result);
-  return status == HEDDLE_OK && !result.ok;
+  if (status != HEDDLE_OK || result.ok)
+    return false;
+  snprintf(why, why_bytes, "wrong numbers: %.300s", result.why);
+  return true;
 }
 
 static heddle_status launch(heddle_context *ctx, const mutate_form *form, const char *ptx,
@@ -75,10 +79,8 @@ static heddle_status launch(heddle_context *ctx, const mutate_form *form, const 
     snprintf(why, why_bytes, "%s at PTX line %u: %s", report->finding[0].rule,
              report->finding[0].line, report->finding[0].text);
   hd_arena_free(&arena);
-  if (status == HEDDLE_OK && is_wrong(ctx, form, data)) {
-    snprintf(why, why_bytes, "wrong numbers");
+  if (status == HEDDLE_OK && is_wrong(ctx, form, data, why, why_bytes))
     status = HEDDLE_MISMATCH;
-  }
   return status;
 }
 

@@ -17,7 +17,7 @@ typedef struct tally { /* of an operator */
 
 typedef struct run {
   heddle_context *ctx;
-  const char *schedule, *ptxas, *operator_name;
+  const char *schedule, *ptxas, *operator_name, *blind;
   bool no_sim, no_ptx, verbose;
   tally rows[MAX_ROWS];
   int n_rows, false_alarms, undecided, forms;
@@ -63,15 +63,21 @@ static void report(const run *r, const mutate_form *form, const mutant *m, bool 
     printf("  sim: %s %s\n", words[runs->verdict], runs->why);
 }
 
+/* A judge that says yes to everything, planted to see the count fail. */
+static bool is_blind(const run *r, const char *judge) {
+  return r->blind && !strcmp(r->blind, judge);
+}
+
 static void judge(run *r, const mutate_form *form, const mutant *m) {
   tally *t = row_of(r, m->op_name);
   mutate_runs runs = {.verdict = MUTATE_MISSED};
   hd_strbuf why = {0};
-  mutate_verdict check = m->module ? mutate_check(m->module, &why) : MUTATE_MISSED;
-  if (!r->no_sim && m->ptx)
+  bool ask = m->module && !is_blind(r, "check");
+  mutate_verdict check = ask ? mutate_check(m->module, &why) : MUTATE_MISSED;
+  if (!r->no_sim && m->ptx && !is_blind(r, "sim"))
     mutate_simulate(form, m->ptx, 50 * r->sound.n_instructions, &runs);
   if (!r->no_sim && m->ptx && check == MUTATE_CAUGHT && runs.verdict == MUTATE_MISSED &&
-      strcmp(m->ptx, form->ptx))
+      !is_blind(r, "sim") && strcmp(m->ptx, form->ptx))
     mutate_simulate_more(form, m->ptx, 50 * r->sound.n_instructions, &runs);
   if (!m->ptx)
     runs.verdict = MUTATE_CAUGHT; /* refused by name before it could run */
@@ -243,6 +249,7 @@ int main(int argc, char **argv) {
       {"no-sim", CLI_FLAG, &r.no_sim, NULL, "ask the checker only"},
       {"no-ptx", CLI_FLAG, &r.no_ptx, NULL, "leave the operators on PTX lines out"},
       {"ptxas", CLI_TEXT, &r.ptxas, "PATH", "also count what ptxas notices (C75xx)"},
+      {"blind", CLI_TEXT, &r.blind, "JUDGE", "check or sim says yes to everything: a test of the count"},
       {"verbose", CLI_FLAG, &r.verbose, NULL, "a line for every mutant, not only the missed"},
       {0}};
   cli_command command = {

@@ -16,12 +16,13 @@ static bool remove_line(const char *line, size_t n, hd_strbuf *out) {
       "fence.mbarrier_init", "mbarrier.init",   "mbarrier.arrive",   "barrier.cluster.arrive",
       "bar.sync",         "barrier.sync",       "barrier.cta.sync",  "cp.async.commit_group",
       "cp.async.wait_group", "griddepcontrol.wait"};
-  (void)out;
   if (holds(line, n, "{") || holds(line, n, "//"))
     return false;
   for (size_t i = 0; i < HD_COUNT(words); i++)
-    if (holds(line, n, words[i]))
+    if (holds(line, n, words[i])) {
+      hd_strbuf_add(out, holds(line, n, "}") ? "}" : "");
       return true;
+    }
   return false;
 }
 

@@ -161,7 +161,7 @@ static const planted table[] = {
     {"the warpgroup disagrees on its slab", CLUSTER, "bounds uniform",
      {{"%wg: i32 = div %w, %c4", "%wg: i32 = div %w, %c2"}}},
     {"a condition that depends on the warp", CLUSTER, "uniform deadlock arrivals",
-     {{"%later: i1 = cmp %j, %c0 {pred = gt}", "%later: i1 = cmp %j, %w {pred = gt}"}}},
+     {{"%later: i1 = cmp %j, %c0 {pred = gt}", "%later: i1 = cmp %w, %c2 {pred = gt}"}}},
     /* bounds */
     {"slabs past the end not clamped", CLUSTER, "bounds",
      {{"%slab64: i64 = extend %slab\n", "%slab64: i64 = extend %slab0\n"}}},
@@ -266,9 +266,26 @@ static void accept_sound(void **state) {
   }
 }
 
+/* A main loop of 16384 turns is decided in the time of a short one, and so are its slips. */
+static void decide_long(void **state) {
+  (void)state;
+  static const edit fixed = {"%k: i32 = arg {arg = k}", "%k: i32 = const {value = 1048576}"};
+  static const edit slip = {"%y2 {pending = 1}", "%y2 {pending = 2}"};
+  char *text = replace(kernel_text(CLUSTER), &fixed);
+  hd_check_report report = {0};
+  assert_int_equal(check_text(text, &report), HEDDLE_OK);
+  assert_true(report.n_steps < 200000);
+  hd_check_report_free(&report);
+  text = replace(text, &slip);
+  assert_int_equal(check_text(text, &report), HEDDLE_MISMATCH);
+  hd_check_report_free(&report);
+  free(text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(accept_sound),
+      cmocka_unit_test(decide_long),
       cmocka_unit_test(find_planted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

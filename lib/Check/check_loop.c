@@ -1,0 +1,97 @@
+/* Loops of a warp. A long main loop does the same in every period of its rings: when two periods in a row
+ * took the same way, all but the last ones are skipped. Every warp of every role skips alike, because it
+ * decides by its own turns; if one did not, its slots would hold other granules than the accumulators
+ * expect, which is a finding. Skipped granules are added to the sums at the stride that was seen. */
+#include "Check/check_machine.h"
+
+void hd_ck_mix_path(hd_ck_warp *w, uint64_t what) {
+  w->path = (w->path ^ what) * 0x9e3779b97f4a7c15u + 0x1234567;
+  w->path ^= w->path >> 29;
+  w->lap = (w->lap ^ what) * 0x9e3779b97f4a7c15u + 0x1234567;
+  w->lap ^= w->lap >> 29;
+}
+
+/* All at once: a value may move to where another one comes from. */
+void hd_ck_copy_values(hd_ck_machine *m, hd_ck_warp *w, const int32_t *from, const int32_t *to,
+                       int32_t n) {
+  for (int32_t i = 0; i < n; i++)
+    m->held[i] = w->env[from[i]];
+  for (int32_t i = 0; i < n; i++)
+    w->env[to[i]] = m->held[i];
+}
+
+static void leave_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *loop) {
+  hd_ck_copy_values(m, w, loop->outs + 1, loop->results, loop->n_results);
+  w->at = loop->target;
+}
+
+/* The loop over tiles starts at the CTA's (or cluster's) index. */
+static void note_units(hd_ck_machine *m, const hd_ck_step *step, int64_t hi) {
+  const hd_op *lo = step->op->operands[0]->op;
+  if (lo && lo->kind == HD_OP_DIV)
+    lo = lo->operands[0]->op;
+  if (lo && lo->kind == HD_OP_BLOCK_INDEX)
+    m->extents->units = hi;
+}
+
+void hd_ck_enter_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t lo = w->env[step->args[0]].i, hi = w->env[step->args[1]].i;
+  if (w->env[step->args[2]].i < 1)
+    return hd_ck_undecided(m, step->op, "a loop whose step is not positive");
+  if (w->depth == HD_CK_MAX_DEPTH)
+    return hd_ck_undecided(m, step->op, "loops nested more than 8 deep");
+  note_units(m, step, hi);
+  hd_ck_copy_values(m, w, step->args + 3, step->outs + 1, step->n_outs - 1);
+  hd_ck_mix_path(w, lo < hi);
+  if (lo >= hi)
+    return leave_loop(m, w, step);
+  w->env[step->outs[0]].i = lo;
+  w->loop[w->depth++] = (hd_ck_loop){.index = lo};
+  w->at++;
+}
+
+/* --- periods ---------------------------------------------------------------------------------------- */
+
+static void add_skipped(hd_ck_warp *w, const hd_ck_step *loop, int64_t n) {
+  for (int32_t i = 1; i < loop->n_outs; i++) {
+    hd_ck_content *c = &w->env[loop->outs[i]].frag.content;
+    if (loop->op->regions[0]->args[i]->type.kind != HD_TYPE_FRAG || !c->n_steps)
+      continue;
+    c->sum += hd_ck_sum_of(c->last + c->stride, c->stride, n);
+    c->n_steps += (int32_t)(2 * n);
+    c->last += n * c->stride;
+  }
+}
+
+/* Turns that may be skipped now: whole periods, two of them left for the end. */
+static int64_t skippable(const hd_ck_machine *m, hd_ck_warp *w, int64_t turns_left) {
+  int64_t period = m->program->period;
+  hd_ck_loop *l = &w->loop[w->depth - 1];
+  if (period == 0 || (l->turns - 1) % period)
+    return 0;
+  uint64_t lap = w->lap;
+  bool same = l->turns == 1 + 2 * period && lap == l->last_lap;
+  l->last_lap = lap;
+  w->lap = 0;
+  int64_t n = (turns_left - 2 * period) / period * period;
+  return same && n > 0 ? n : 0;
+}
+
+void hd_ck_next_iteration(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  const hd_ck_step *loop = &m->program->steps[step->target];
+  int64_t by = w->env[loop->args[2]].i, hi = w->env[loop->args[1]].i;
+  int64_t i = w->env[loop->outs[0]].i + by;
+  hd_ck_copy_values(m, w, step->args, loop->outs + 1, step->n_args);
+  hd_ck_mix_path(w, i < hi);
+  w->loop[w->depth - 1].turns++;
+  int64_t n = loop->innermost ? skippable(m, w, (hi - i + by - 1) / by) : 0;
+  if (n > 0)
+    add_skipped(w, loop, n * by);
+  i += n * by;
+  if (i >= hi) {
+    w->depth--;
+    return leave_loop(m, w, loop);
+  }
+  w->env[loop->outs[0]].i = w->loop[w->depth - 1].index = i;
+  w->at = step->target + 1;
+}
