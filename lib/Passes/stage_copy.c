@@ -117,22 +117,27 @@ static void copy_b_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place,
             hd_b_variant_align(st->variant, st->p.b.elem));
 }
 
-/* A by cp.async: a row of the copy is a block of the packed order. */
+/* A by cp.async, a block of the packed order a slab. Slabs past the last are the last again, as in
+ * copy_a_bulk: zeros would not do, since 0x0 is no metadata that the ISA defines. */
 static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                             hd_value *cursor) {
   int64_t block = hd_block_bytes(st->p.a_elem);
   hd_value *bytes = hd_i64(b, block);
   hd_value *pitch = hd_arith(b, HD_OP_MUL, hd_widen(b, st->n_granules), bytes);
   hd_value *slabs = hd_arith(b, HD_OP_ADD, st->last_slab, st->one);
-  hd_value *operands[] = {st->arg[HD_STAGE_A],
-                          pitch,
-                          st->sa,
-                          cursor,
-                          place->slab0,
-                          hd_arith(b, HD_OP_MUL, hd_widen(b, kg), bytes),
-                          pitch,
-                          slabs};
-  copy_rows(st, b, true, operands, st->s.tile_m / HD_SLAB_ROWS, block, 16);
+  for (int32_t i = 0; i < st->s.tile_m / HD_SLAB_ROWS; i++) {
+    hd_value *slab = hd_arith_const(b, HD_OP_ADD, place->slab0, i);
+    hd_value *operands[] = {st->arg[HD_STAGE_A],
+                            pitch,
+                            st->sa,
+                            cursor,
+                            hd_arith(b, HD_OP_MIN, slab, st->last_slab),
+                            hd_arith(b, HD_OP_MUL, hd_widen(b, kg), bytes),
+                            pitch,
+                            slabs};
+    hd_op *op = copy_rows(st, b, true, operands, 1, block, 16);
+    hd_op_set_int(st->module, op, HD_ATTR_OFFSET, i * block);
+  }
 }
 
 void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
