@@ -20,10 +20,9 @@ int32_t hd_ck_number(const hd_ck_program *p, const hd_value *value) {
 static void grow_values(hd_ck_program *p) {
   hd_ck_program old = *p;
   p->cap_values = old.cap_values ? 2 * old.cap_values : 1024;
-  p->values = calloc((size_t)p->cap_values, sizeof *p->values);
-  p->numbers = calloc((size_t)p->cap_values, sizeof *p->numbers);
-  if (!p->values || !p->numbers)
-    abort(); /* as hd_xmalloc */
+  size_t n = (size_t)p->cap_values;
+  p->values = memset(hd_xmalloc(n * sizeof *p->values), 0, n * sizeof *p->values);
+  p->numbers = memset(hd_xmalloc(n * sizeof *p->numbers), 0, n * sizeof *p->numbers);
   for (int32_t i = 0; i < old.cap_values; i++)
     if (old.values[i]) {
       int32_t at = place_of(p, old.values[i]);
