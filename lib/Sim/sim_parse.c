@@ -34,7 +34,7 @@ typedef struct symbol {
   uint32_t offset;
 } symbol;
 
-enum { MAX_SCOPES = 65536, MAX_SHARED = 1 << 18, MAX_REGS = 1 << 18, MAX_PARAMS = 256 };
+enum { MAX_SCOPES = 65536, MAX_SHARED = 1 << 18, MAX_REGS = 1 << 16, MAX_PARAMS = 256 };
 
 typedef struct parser {
   heddle_context *ctx;
@@ -329,7 +329,7 @@ static heddle_status reg_directive(parser *p) {
     }
     p->program->n_regs += f.count ? f.count : 1;
     if (p->program->n_regs > MAX_REGS)
-      return fail(p, "ptx.reg", "expected at most 262144 registers", name);
+      return fail(p, "ptx.reg", "expected at most 65536 registers", name);
     HD_PUSH(p->family, p->n_families, p->family_cap, f);
   } while (accept(p, ','));
   return expect(p, ';');

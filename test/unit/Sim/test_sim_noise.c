@@ -1,0 +1,125 @@
+/* Damaged PTX: lines lost, doubled or swapped, bytes changed, texts cut. Nothing crashes or hangs; each
+ * run ends with a status that says what it was. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/file.h"
+#include "sim_harness.h"
+#include "sim_problem.h"
+
+static problem data;
+
+static void set_up(harness *h, bool ring, uint64_t seed) {
+  harness_start(h, ring ? "ring" : "multistage", ring ? 160 : 128, ring ? 14368 : 3 * 6656, 1);
+  h->options = (hd_sim_options){.mode = (hd_sim_mode)(seed % 3), .seed = seed, .max_steps = 5000};
+  hd_tmap *map = ring ? harness_tmap(h) : NULL;
+  harness_param(h, HD_ARG_A, harness_buffer(h, "a", data.packed, sizeof data.packed, false));
+  uint64_t b = harness_buffer(h, "b", data.b_bits, sizeof data.b_bits, false);
+  if (!ring)
+    harness_param(h, HD_ARG_B, b);
+  harness_param(h, HD_ARG_D, harness_buffer(h, "d", data.d, sizeof data.d, true));
+  harness_param(h, HD_ARG_K, NK);
+  if (map)
+    *map = (hd_tmap){.base = b, .elem = HEDDLE_BF16, .rank = 2, .dim = {K, N}, .stride = {0, K * 2},
+                     .box = {64, N}, .swizzle = HD_SWIZZLE_128};
+}
+
+/* Where a random line starts, and its length with the newline. */
+static char *random_line(char *text, size_t n, uint64_t *state, size_t *length) {
+  char *at = text + next_random(state) % n;
+  while (at > text && at[-1] != '\n')
+    at--;
+  *length = strcspn(at, "\n");
+  *length += at[*length] == '\n';
+  return at;
+}
+
+static size_t damage(char *text, size_t n, uint64_t *state) {
+  static const char bytes[] = "0123456789%rdfp.,;{}[]@!+-:xABs ";
+  size_t length;
+  char *line = random_line(text, n, state, &length), copy[512];
+  switch (next_random(state) % 5) {
+  case 0: /* lose a line */
+    memmove(line, line + length, (size_t)(text + n - line) - length + 1);
+    return n - length;
+  case 1: /* swap it with the next */
+    if (length < sizeof copy && line + length < text + n) {
+      size_t second = strcspn(line + length, "\n") + 1;
+      if (line + length + second > text + n)
+        return n;
+      memcpy(copy, line, length);
+      memmove(line, line + length, second);
+      memcpy(line + second, copy, length);
+    }
+    return n;
+  case 2: /* change a digit */
+    for (size_t i = 0; i < length; i++)
+      if (line[i] >= '0' && line[i] <= '9' && next_random(state) % 3 == 0)
+        line[i] = (char)('0' + next_random(state) % 10);
+    return n;
+  case 3:
+    text[next_random(state) % n] = bytes[next_random(state) % (sizeof bytes - 1)];
+    return n;
+  default:
+    if (next_random(state) % 8)
+      return n;
+    n = next_random(state) % n + 1;
+    text[n] = 0;
+    return n;
+  }
+}
+
+static void noise(const char *name, bool ring, int n_runs) {
+  char path[256], *original;
+  size_t n_original;
+  int counts[8] = {0};
+  snprintf(path, sizeof path, "test/unit/Sim/ptx/%s", name);
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(hd_file_read(ctx, path, &original, &n_original), HEDDLE_OK);
+  heddle_context_free(ctx);
+  for (int i = 0; i < n_runs; i++) {
+    uint64_t state = (uint64_t)i * 77 + ring;
+    char *text = malloc(n_original + 1);
+    memcpy(text, original, n_original + 1);
+    size_t n = n_original;
+    for (uint32_t j = 0; j <= next_random(&state) % 3 && n > 1; j++)
+      n = damage(text, n, &state);
+    harness h;
+    set_up(&h, ring, (uint64_t)i);
+    heddle_status status = hd_sim_run(h.ctx, name, text, n, &h.plan, &h.values, h.buffer,
+                                      h.n_buffers, &h.options, &h.arena, &h.report);
+    assert_true(status >= HEDDLE_OK && status <= HEDDLE_UNSUPPORTED);
+    assert_true(status != HEDDLE_MISMATCH || h.report.n_findings > 0);
+    assert_true(status < HEDDLE_INVALID || heddle_context_count(h.ctx) > 0);
+    counts[status]++;
+    harness_stop(&h);
+    free(text);
+  }
+  for (int s = HEDDLE_OK; s <= HEDDLE_UNSUPPORTED; s++)
+    assert_true(counts[s] > 0); /* the damage is neither harmless nor always fatal */
+  free(original);
+}
+
+static void damaged_ring(void **state) {
+  (void)state;
+  noise("ring.ptx", true, 400);
+}
+
+static void damaged_multistage(void **state) {
+  (void)state;
+  noise("multistage.ptx", false, 400);
+}
+
+int main(void) {
+  problem_make(&data);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(damaged_ring),
+      cmocka_unit_test(damaged_multistage),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
