@@ -1,6 +1,7 @@
 #include "Check/check_program.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- numbering of values ------------------------------------------------------------------- */
 
