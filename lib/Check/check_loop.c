@@ -1,7 +1,7 @@
 /* Loops of a warp. A long main loop does the same in every period of its rings: when two periods in a row
- * took the same way, all but the last ones are skipped. Every warp of every role skips alike, because it
- * decides by its own turns; if one did not, its slots would hold other granules than the accumulators
- * expect, which is a finding. Skipped granules are added to the sums at the stride that was seen. */
+ * took the same way, all but the last ones are skipped. Every warp of every role skips alike, because the
+ * loop's bounds decide; if one did not, its slots would hold other granules than the accumulators expect,
+ * which is a finding. Skipped granules are added to the sums at the stride that was seen. */
 #include "Check/check_machine.h"
 
 void hd_ck_mix_path(hd_ck_warp *w, uint64_t what) {
@@ -63,18 +63,20 @@ static void add_skipped(hd_ck_warp *w, const hd_ck_step *loop, int64_t n) {
   }
 }
 
-/* Turns that may be skipped now: whole periods, two of them left for the end. */
-static int64_t skippable(const hd_ck_machine *m, hd_ck_warp *w, int64_t turns_left) {
-  int64_t period = m->program->period;
+/* Steps of the index that may be skipped now: whole periods of it, two of them left for the end. Place and
+ * number depend on the loop's bounds only, so that roles which take several stages a turn skip the same
+ * stages. The first period is not compared: its first turn starts the sums. */
+static int64_t skippable(const hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *loop) {
+  int64_t period = m->program->period, by = w->env[loop->args[2]].i;
+  int64_t whole = w->env[loop->args[1]].i - w->env[loop->args[0]].i;
   hd_ck_loop *l = &w->loop[w->depth - 1];
-  if (period == 0 || (l->turns - 1) % period)
+  if (!loop->innermost || period == 0 || period % by || l->turns * by % period)
     return 0;
   uint64_t lap = w->lap;
-  bool same = l->turns == 1 + 2 * period && lap == l->last_lap;
+  bool same = l->turns * by == 3 * period && lap == l->last_lap;
   l->last_lap = lap;
   w->lap = 0;
-  int64_t n = (turns_left - 2 * period) / period * period;
-  return same && n > 0 ? n : 0;
+  return same && whole > 6 * period ? (whole - 5 * period) / period * period : 0;
 }
 
 void hd_ck_next_iteration(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
@@ -84,10 +86,10 @@ void hd_ck_next_iteration(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
   hd_ck_copy_values(m, w, step->args, loop->outs + 1, step->n_args);
   hd_ck_mix_path(w, i < hi);
   w->loop[w->depth - 1].turns++;
-  int64_t n = loop->innermost ? skippable(m, w, (hi - i + by - 1) / by) : 0;
-  if (n > 0)
-    add_skipped(w, loop, n * by);
-  i += n * by;
+  int64_t skipped = skippable(m, w, loop);
+  if (skipped > 0)
+    add_skipped(w, loop, skipped);
+  i += skipped;
   if (i >= hi) {
     w->depth--;
     return leave_loop(m, w, loop);
