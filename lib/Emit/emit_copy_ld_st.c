@@ -16,6 +16,8 @@ static const struct width {
   const char *load, *load_constraints;
   const char *store, *store_constraints;
 } widths[] = {
+    {1, 1, "mov.b16 $0, 0;\n\t@$2 ld.global.b8 $0, [$1];", "=&h,l,b",
+     "@$1 st.shared.b8 [$0], $2;", "r,b,h"},
     {2, 1, "mov.b16 $0, 0;\n\t@$2 ld.global.b16 $0, [$1];", "=&h,l,b",
      "@$1 st.shared.b16 [$0], $2;", "r,b,h"},
     {4, 1, "mov.b32 $0, 0;\n\t@$2 ld.global.b32 $0, [$1];", "=&r,l,b",
@@ -38,7 +40,7 @@ static const struct width *find_width(int64_t vec) {
 /* Reads a chunk that exists as a whole; any other gives zeros. */
 static void load_chunk(hd_emitter *e, const struct width *w, const hd_chunk *chunk,
                        LLVMValueRef *v) {
-  LLVMTypeRef reg = w->vec == 2 ? LLVMInt16TypeInContext(e->llvm) : e->i32;
+  LLVMTypeRef reg = w->vec <= 2 ? e->i16 : e->i32;
   LLVMTypeRef regs[] = {reg, reg, reg, reg};
   LLVMTypeRef type =
       w->n_regs == 1 ? reg : LLVMStructTypeInContext(e->llvm, regs, (unsigned)w->n_regs, false);

@@ -86,12 +86,12 @@ static void place_bases(hd_emitter *e, hd_rows_copy *c) {
 }
 
 static heddle_status check(hd_emitter *e, const hd_rows_copy *c) {
-  bool vec = c->vec == 2 || c->vec == 4 || c->vec == 8 || c->vec == 16;
+  bool vec = c->vec > 0 && c->vec <= 16 && (c->vec & (c->vec - 1)) == 0;
   bool async = c->op->kind == HD_OP_COPY_CP_ASYNC;
-  if (!vec || (c->vec == 2 && async))
+  if (!vec || (c->vec < 4 && async))
     return hd_error(e->ctx, HEDDLE_INVALID, c->op->loc, "emit.vec",
                     "vec = %lld bytes; %s takes 4, 8 or 16%s", (long long)c->vec,
-                    hd_op_get_info(c->op->kind)->text, async ? "" : ", or 2");
+                    hd_op_get_info(c->op->kind)->text, async ? "" : ", or 1 or 2");
   if (c->rows <= 0 || c->row_bytes <= 0 || c->row_bytes % c->vec)
     return hd_error(e->ctx, HEDDLE_INVALID, c->op->loc, "emit.copy",
                     "%lld rows of %lld bytes cannot be cut into chunks of %lld",
@@ -167,10 +167,15 @@ hd_rows_place hd_emit_place_rows(hd_emitter *e, const hd_rows_copy *c) {
   return p;
 }
 
+/* Whole, cut by the row's end, or nothing. Said by comparisons on purpose: ptxas 13.0 turns the plain
+ * max(min(bytes - col, vec), 0) of a constant `bytes` into max(col - bytes, 0) (VIADDMNMX with the sum
+ * of the wrong sign), so that every copy of an unrolled prologue brings zeros. */
 LLVMValueRef hd_emit_chunk_bytes(hd_emitter *e, const hd_rows_copy *c, LLVMValueRef bytes,
                                  LLVMValueRef col) {
-  LLVMValueRef size = hd_emit_sub(e, bytes, col);
-  return hd_emit_max(e, hd_emit_min(e, size, hd_emit_i32(e, c->vec)), hd_emit_i32(e, 0));
+  LLVMValueRef rest = LLVMBuildAnd(e->b, bytes, hd_emit_i32(e, c->vec - 1), "");
+  LLVMValueRef cut = hd_emit_select(e, hd_emit_lt(e, col, bytes), rest, hd_emit_i32(e, 0));
+  LLVMValueRef is_cut = hd_emit_lt(e, bytes, hd_emit_addi(e, col, c->vec));
+  return hd_emit_select(e, is_cut, cut, hd_emit_i32(e, c->vec));
 }
 
 static LLVMValueRef destination(hd_emitter *e, const hd_rows_copy *c, const hd_rows_place *p,

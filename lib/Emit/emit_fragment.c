@@ -4,6 +4,7 @@
 /* Packed A (docs/format.md): a slab of 64 rows holds k-steps of 2048 bytes of values,
  *   byte (row/8)*256 + (byte/16)*128 + (row%8)*16 + byte%16,
  * so a 16-row strip of a step is 512 contiguous bytes: four 8x16-byte matrices of 128 bytes. */
+enum { META_PLANE_BYTES = 512 /* one word a thread of a warpgroup */ };
 enum { STRIPS = 4, STEP_BYTES = 2048, STRIP_BYTES = 512, MATRIX_BYTES = 128, MATRIX_ROW = 16 };
 /* Bytes of a row of B that one k-step of a sparse mma reads, whatever the type. */
 enum { B_STEP_BYTES = 64, B_STEP_K16 = 32 };
@@ -30,18 +31,24 @@ static LLVMValueRef strip_in_slab(hd_emitter *e, const hd_op *op) {
   return hd_emit_remi(e, hd_emit_get1(e, op->operands[2]), STRIPS);
 }
 
-/* Words thread-major: (word * 4 + strip % 4) * 32 + lane. */
+/* Words thread-major: those of a thread stand together, thread strip % 4 * 32 + lane of the slab. */
 heddle_status hd_emit_op_load_meta(hd_emitter *e, const hd_op *op) {
   HD_TRY(packed_a(e, op, op->operands[0]));
-  int64_t first = hd_op_int(hd_emit_def(op->operands[0]), HD_ATTR_META_OFFSET, 0) +
-                  hd_op_int(op, HD_ATTR_WORD, 0) * STRIPS * HD_LANES * 4;
+  const hd_op *def = hd_emit_def(op->operands[0]);
+  int64_t first = hd_op_int(def, HD_ATTR_META_OFFSET, 0), word = hd_op_int(op, HD_ATTR_WORD, 0);
+  int64_t words = (hd_op_int(def, HD_ATTR_SLAB_BYTES, 0) - first) / META_PLANE_BYTES;
+  if (word < 0 || word >= words)
+    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.word",
+                    "word = %lld; the slab holds %lld a thread", (long long)word, (long long)words);
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
-  LLVMValueRef lane = hd_emit_muli(e, e->lane, 4);
+  LLVMValueRef lane = hd_emit_muli(e, e->lane, 4 * words);
   hd_emit_return_from_entry(e, here);
-  LLVMValueRef strip = hd_emit_muli(e, strip_in_slab(e, op), HD_LANES * 4);
+  LLVMValueRef strip = hd_emit_muli(e, strip_in_slab(e, op), HD_LANES * 4 * words);
   LLVMValueRef at = hd_emit_add(e, slab_of(e, op), hd_emit_add(e, strip, lane));
-  LLVMValueRef ptr = hd_emit_shared_ptr(e, hd_emit_addi(e, at, first), HD_AS_SHARED);
-  hd_emit_set1(e, op->results[0], LLVMBuildLoad2(e->b, e->i32, ptr, ""));
+  LLVMValueRef ptr = hd_emit_shared_ptr(e, hd_emit_addi(e, at, first + 4 * word), HD_AS_SHARED);
+  LLVMValueRef value = LLVMBuildLoad2(e->b, e->i32, ptr, "");
+  LLVMSetAlignment(value, word == 0 && words == 2 ? 8 : 4);
+  hd_emit_set1(e, op->results[0], value);
   return HEDDLE_OK;
 }
 
