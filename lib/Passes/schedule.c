@@ -139,10 +139,12 @@ static int64_t extent(const hd_size *size) { return size->value ? size->value : 
 
 static int32_t round_up(int64_t x, int32_t unit) { return (int32_t)((x + unit - 1) / unit * unit); }
 
-/* The tile's n: no wider than the problem when that is known. */
+/* The tile's n: no wider than the problem when that is known; of a transposed B a power of two, so that
+ * a row of it divides among the threads that gather it. */
 static int32_t default_tile_n(const hd_problem *p, int32_t widest, int32_t unit) {
   int64_t n = extent(&p->n);
-  return n && n < widest ? round_up(n, unit) : widest;
+  int32_t tile = n && n < widest ? round_up(n, unit) : widest;
+  return p->b.transposed && tile > 128 ? 256 < widest ? 256 : widest : tile;
 }
 
 static void default_wgmma(const hd_problem *p, hd_schedule *s) {
