@@ -1,5 +1,5 @@
-/* Check/check.h: decides whether a kernel at role level with its sync placed is sound. Independent of
- * lib/Passes; the rules are R1-R8 of the design, and only those. */
+/* Check/check.h: decides whether a kernel at role level with its sync placed is sound.
+ * Independent of lib/Passes; the rules are R1-R8 of the design, and only those. */
 #ifndef HD_CHECK_H
 #define HD_CHECK_H
 
@@ -22,15 +22,15 @@ typedef struct hd_check_finding {
   hd_check_access first, second; /* the second one cannot be allowed after the first */
 } hd_check_finding;
 
-/* Zero-initialise. Sizes in elements: 0 = as the kernel says; what the kernel leaves to the launch is
- * covered by instances of the checker's choice. */
+/* Zero-initialise. Sizes in elements: 0 = as the kernel says; what the kernel leaves to the
+ * launch is covered by instances of the checker's choice. */
 typedef struct hd_check_options {
-  uint64_t max_steps; /* warp operations in all; 0 = 40 million; beyond it the kernel is undecided */
+  uint64_t max_steps; /* warp operations in all, 0 = 40 million; beyond it: undecided */
   int32_t max_findings; /* a kernel; 0 = 8 */
   bool quiet;           /* keep the context's diagnostics as they are: the report says it all */
 } hd_check_options;
 
-/* Zero-initialise; hd_check fills it, hd_check_report_free frees it. Counts are over all kernels. */
+/* Zero-initialise; hd_check fills it, hd_check_report_free frees it. Counts: all kernels. */
 typedef struct hd_check_report {
   hd_arena arena;
   hd_check_finding *findings; /* those of rule "undecided" included */
@@ -39,9 +39,10 @@ typedef struct hd_check_report {
   uint64_t n_assumed_r3; /* remote arrivals that rest on R3's assumption */
 } hd_check_report;
 
-/* HEDDLE_OK: every kernel is sound. HEDDLE_MISMATCH: there are findings. HEDDLE_UNSUPPORTED: something
- * could not be decided, hence is refused. HEDDLE_INVALID: not a verified role-level module with its
- * sync placed. Findings also become diagnostics of ctx, unless options->quiet. options may be NULL. */
+/* HEDDLE_OK: every kernel is sound. HEDDLE_MISMATCH: there are findings. HEDDLE_UNSUPPORTED:
+ * something could not be decided, hence is refused. HEDDLE_INVALID: not a verified role-level
+ * module with its sync placed. Findings also become diagnostics of ctx, unless options->quiet.
+ * options may be NULL. */
 heddle_status hd_check(heddle_context *ctx, const hd_module *module,
                        const hd_check_options *options, hd_check_report *report);
 void hd_check_report_free(hd_check_report *report);

@@ -32,7 +32,7 @@ static int32_t slot_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
   return -1;
 }
 
-/* --- R4 ------------------------------------------------------------------------------------------- */
+/* --- R4 ------------------------------------------------------------------------------------- */
 
 void hd_ck_barrier_init(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_ck_ring *ring = hd_ck_barrier(m->program, step->op->operands[0]);
@@ -84,10 +84,10 @@ static bool check_init(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
   return true;
 }
 
-/* --- arrivals ------------------------------------------------------------------------------------- */
+/* --- arrivals ------------------------------------------------------------------------------- */
 
-/* An arrival (or copy) belongs to the running phase in every schedule only when its warp knows that the
- * phase before is complete. */
+/* An arrival (or copy) belongs to the running phase in every schedule only when its warp knows
+ * that the phase before is complete. */
 static void check_phase(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
                         int32_t slot) {
   const hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, cta, slot);
@@ -172,10 +172,11 @@ uint32_t hd_ck_barrier_land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *s
   return b->completed;
 }
 
-/* --- waiting -------------------------------------------------------------------------------------- */
+/* --- waiting -------------------------------------------------------------------------------- */
 
-/* The wait for phase p may pass only when p is complete and p + 1 is not: its warp knows that p - 1 is
- * complete (else it could pass two phases early), and p + 1 cannot complete before it has passed. */
+/* The wait for phase p may pass only when p is complete and p + 1 is not: its warp knows that p -
+ * 1 is complete (else it could pass two phases early), and p + 1 cannot complete before it has
+ * passed. */
 bool hd_ck_barrier_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t cursor = w->env[step->args[1]].i, parity = hd_op_int(step->op, HD_ATTR_PARITY, 0) & 1;
   int32_t slot = slot_of(m, w, step, 0, cursor);
@@ -198,7 +199,7 @@ bool hd_ck_barrier_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
   return true;
 }
 
-/* --- phases --------------------------------------------------------------------------------------- */
+/* --- phases --------------------------------------------------------------------------------- */
 
 static void check_waits(hd_ck_machine *m, hd_ck_mbarrier *b) {
   for (int32_t i = 0; i < b->n_waits; i++) {
@@ -249,8 +250,8 @@ bool hd_ck_barriers_advance(hd_ck_machine *m) {
   return any;
 }
 
-/* What is left in a phase when all warps have ended can never complete; bytes that land then land in
- * memory that another CTA may own. */
+/* What is left in a phase when all warps have ended can never complete; bytes that land then land
+ * in memory that another CTA may own. */
 void hd_ck_barriers_finish(hd_ck_machine *m) {
   while (hd_ck_barriers_advance(m))
     ;

@@ -38,7 +38,7 @@ static void check_barriers(hd_ck_kernel *k) {
   }
 }
 
-/* --- registers -------------------------------------------------------------------------------------- */
+/* --- registers ------------------------------------------------------------------------------ */
 
 /* Fragments that an op holds at once: its operands, and results that are not operands passed on. */
 static int64_t fragments_at(const hd_op *op) {
@@ -103,7 +103,7 @@ static void check_registers(hd_ck_kernel *k, const hd_ck_limits *limits) {
                       (long long)(threads * entry));
 }
 
-/* --- the target --------------------------------------------------------------------------------------- */
+/* --- the target ----------------------------------------------------------------------------- */
 
 typedef struct needs {
   bool bulk;

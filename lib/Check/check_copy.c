@@ -1,5 +1,5 @@
-/* Copies into shared memory. The tag of a cell says what it holds: of A the source offset in cells, of
- * B (byte of the row) << 32 | row. */
+/* Copies into shared memory. The tag of a cell says what it holds: of A the source offset in
+ * cells, of B (byte of the row) << 32 | row. */
 #include <string.h>
 
 #include "Check/check_machine.h"
@@ -91,7 +91,7 @@ void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   land(m, w, step, 4, place, (uint64_t)(from / HD_CK_CELL));
 }
 
-/* --- tensor maps ---------------------------------------------------------------------------------- */
+/* --- tensor maps ---------------------------------------------------------------------------- */
 
 static bool box_fits(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                      const hd_op *map, int64_t bytes) {
@@ -129,7 +129,7 @@ void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   land(m, w, step, 5, place, b_tag(x * elem, y));
 }
 
-/* --- copies by all threads of a role ---------------------------------------------------------------- */
+/* --- copies by all threads of a role -------------------------------------------------------- */
 
 typedef struct row_copy {
   int64_t pitch, first_row, first_byte, row_bytes_exist, rows_exist;

@@ -5,7 +5,7 @@
 
 enum { K_STEPS = 2, STEP_BYTES = 2048, STRIP_BYTES = 512, META_STRIP_BYTES = 128 };
 
-/* --- R5 ------------------------------------------------------------------------------------------- */
+/* --- R5 ------------------------------------------------------------------------------------- */
 
 void hd_ck_frag_use(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand) {
   hd_ck_frag *f = &w->env[step->args[operand]].frag;
@@ -47,7 +47,7 @@ void hd_ck_frag_constant(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
   hd_ck_frag_define(m, w, step, frag);
 }
 
-/* --- loads ---------------------------------------------------------------------------------------- */
+/* --- loads ---------------------------------------------------------------------------------- */
 
 /* 64-row slabs; strip 4 * slab + i is 16 rows. */
 static bool strip_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
@@ -142,8 +142,8 @@ static void load_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   uint64_t tag = hd_ck_access_read(m, w, enter_read(m, w, step, &place), place);
   f.content.block = hd_ck_block_of(m, w, step, &place, tag);
   f.content.strip = w->env[step->args[2]].i % 4;
-  f.content.step = step->op->kind == HD_OP_LOAD_META ? -1
-                                                     : (int32_t)hd_op_int(step->op, HD_ATTR_STEP, 0);
+  bool is_a = step->op->kind == HD_OP_LOAD_A;
+  f.content.step = is_a ? (int32_t)hd_op_int(step->op, HD_ATTR_STEP, 0) : -1;
   hd_ck_frag_define(m, w, step, f);
 }
 
@@ -164,7 +164,7 @@ void hd_ck_load(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_frag_define(m, w, step, f);
 }
 
-/* --- multiply ------------------------------------------------------------------------------------- */
+/* --- multiply ------------------------------------------------------------------------------- */
 
 static uint64_t hash_step(int64_t granule, int32_t k_step) {
   uint64_t x = (uint64_t)(granule * K_STEPS + k_step + 1) * 0x9e3779b97f4a7c15u;

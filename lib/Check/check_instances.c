@@ -1,14 +1,15 @@
 /* Which instances decide a kernel.
  *
- * What a kernel does depends on: granules of k in a tile (the trips of its main loop), tiles of a CTA,
- * the CTA's place in its cluster, and masks at the edges. The sync is a ring of S slots with a phase
- * bit, so that the whole state of the pipeline repeats after 2S stages up to a renaming of time: a main
- * loop of 1 to 2S + 2 trips shows prologue, every (slot, phase) and drain, each after the other; two and
- * three tiles a CTA let the next tile start at every slot and phase. What does not repeat would have to
- * compare its index with something else than its bounds: such conditions are refused (far_condition).
- * That an instance had the trips it was meant to have is checked, never assumed. Sizes that the kernel
- * fixes are run as they are: the first clusters, the last, and one without a tile; of a long main loop the
- * periods in the middle are skipped once two in a row went the same way (check_loop.c). */
+ * What a kernel does depends on: granules of k in a tile (the trips of its main loop), tiles of a
+ * CTA, the CTA's place in its cluster, and masks at the edges. The sync is a ring of S slots with
+ * a phase bit, so that the whole state of the pipeline repeats after 2S stages up to a renaming
+ * of time: a main loop of 1 to 2S + 2 trips shows prologue, every (slot, phase) and drain, each
+ * after the other; two and three tiles a CTA let the next tile start at every slot and phase.
+ * What does not repeat would have to compare its index with something else than its bounds: such
+ * conditions are refused (far_condition). That an instance had the trips it was meant to have is
+ * checked, never assumed. Sizes that the kernel fixes are run as they are: the first clusters,
+ * the last, and one without a tile; of a long main loop the periods in the middle are skipped
+ * once two in a row went the same way (check_loop.c). */
 #include "Check/check_instances.h"
 
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static shape shape_of(const hd_ck_program *p) {
   return s;
 }
 
-/* --- refusals that no instance shows -------------------------------------------------------------- */
+/* --- refusals that no instance shows -------------------------------------------------------- */
 
 /* An index of a loop, or a sum with one: the loop; NULL for other values. */
 static const hd_op *loop_of(const hd_value *v) {
@@ -84,8 +85,9 @@ typedef struct constants {
   int64_t most;
 } constants;
 
-/* What an index may be compared with: the loop's own bounds, and constants that tell the first turns (or,
- * where the end is fixed, the last ones) apart. Every turn that differs is then one that is run. */
+/* What an index may be compared with: the loop's own bounds, and constants that tell the first
+ * turns (or, where the end is fixed, the last ones) apart. Every turn that differs is then one
+ * that is run. */
 static bool is_near(const hd_op *loop, const hd_value *other, int64_t most) {
   int64_t value, end = 0;
   bool fixed = is_const(loop->operands[1], &end);
@@ -106,7 +108,7 @@ static heddle_status far_condition(void *user, hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* --- one launch ------------------------------------------------------------------------------------- */
+/* --- one launch ----------------------------------------------------------------------------- */
 
 static void run_cluster(hd_ck_kernel *k, const hd_ck_instance *at, hd_ck_extents *extents) {
   hd_ck_machine m = {.program = &k->program, .options = k->options, .report = k->report,
@@ -157,8 +159,8 @@ static void check_coverage(hd_ck_kernel *k, const hd_ck_extents *x) {
                         (long long)(i / x->stored_cols * 16), (long long)(i % x->stored_cols * 8));
 }
 
-/* Clusters [first, last] of a grid of n; all of them: D must be whole. Gives the tiles (in clusters) that
- * the kernel says there are. */
+/* Clusters [first, last] of a grid of n; all of them: D must be whole. Gives the tiles (in
+ * clusters) that the kernel says there are. */
 static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int32_t n,
                         int32_t first, int32_t last) {
   hd_ck_extents x = {.m = -1, .n = -1, .n_granules = -1, .b_rows = -1, .units = -1};
@@ -175,7 +177,7 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
   return x.units;
 }
 
-/* --- launches of a problem -------------------------------------------------------------------------- */
+/* --- launches of a problem ------------------------------------------------------------------ */
 
 /* First and last cluster, and the ones between when they are few. */
 static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t n) {

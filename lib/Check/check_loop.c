@@ -1,7 +1,8 @@
-/* Loops of a warp. A long main loop does the same in every period of its rings: when two periods in a row
- * took the same way, all but the last ones are skipped. Every warp of every role skips alike, because the
- * loop's bounds decide; if one did not, its slots would hold other granules than the accumulators expect,
- * which is a finding. Skipped granules are added to the sums at the stride that was seen. */
+/* Loops of a warp. A long main loop does the same in every period of its rings: when two periods
+ * in a row took the same way, all but the last ones are skipped. Every warp of every role skips
+ * alike, because the loop's bounds decide; if one did not, its slots would hold other granules
+ * than the accumulators expect, which is a finding. Skipped granules are added to the sums at the
+ * stride that was seen. */
 #include "Check/check_machine.h"
 
 void hd_ck_mix_path(hd_ck_warp *w, uint64_t what) {
@@ -50,7 +51,7 @@ void hd_ck_enter_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   w->at++;
 }
 
-/* --- periods ---------------------------------------------------------------------------------------- */
+/* --- periods -------------------------------------------------------------------------------- */
 
 static void add_skipped(hd_ck_warp *w, const hd_ck_step *loop, int64_t n) {
   for (int32_t i = 1; i < loop->n_outs; i++) {
@@ -63,9 +64,9 @@ static void add_skipped(hd_ck_warp *w, const hd_ck_step *loop, int64_t n) {
   }
 }
 
-/* Steps of the index that may be skipped now: whole periods of it, two of them left for the end. Place and
- * number depend on the loop's bounds only, so that roles which take several stages a turn skip the same
- * stages. The first period is not compared: its first turn starts the sums. */
+/* Steps of the index that may be skipped now: whole periods of it, two of them left for the end.
+ * Place and number depend on the loop's bounds only, so that roles which take several stages a
+ * turn skip the same stages. The first period is not compared: its first turn starts the sums. */
 static int64_t skippable(const hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *loop) {
   int64_t period = m->program->period, by = w->env[loop->args[2]].i;
   int64_t whole = w->env[loop->args[1]].i - w->env[loop->args[0]].i;

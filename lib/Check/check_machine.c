@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* --- setting up --------------------------------------------------------------------------------- */
+/* --- setting up ----------------------------------------------------------------------------- */
 
 static void create_warps(hd_ck_machine *m) {
   const hd_ck_program *p = m->program;
@@ -48,7 +48,7 @@ void hd_ck_machine_free(hd_ck_machine *m) {
   hd_arena_free(&m->arena);
 }
 
-/* --- control flow ------------------------------------------------------------------------------- */
+/* --- control flow --------------------------------------------------------------------------- */
 
 static void branch(hd_ck_warp *w, const hd_ck_step *step) {
   bool taken = w->env[step->args[0]].i != 0;
@@ -63,7 +63,7 @@ static void enter_role(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
   w->at = mine ? w->at + 1 : step->target;
 }
 
-/* --- ops ---------------------------------------------------------------------------------------- */
+/* --- ops ------------------------------------------------------------------------------------ */
 
 /* Thread-issued ops run in one lane of the role's first warp. */
 static bool is_mine(const hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
@@ -242,7 +242,7 @@ static void advance(hd_ck_machine *m, hd_ck_warp *w) {
   }
 }
 
-/* --- meeting points ------------------------------------------------------------------------------- */
+/* --- meeting points ------------------------------------------------------------------------- */
 
 typedef struct group { /* of warps that meet */
   int32_t cta, role;   /* -1: all */
@@ -303,7 +303,7 @@ static bool advance_meetings(hd_ck_machine *m) {
   return any;
 }
 
-/* --- the end -------------------------------------------------------------------------------------- */
+/* --- the end -------------------------------------------------------------------------------- */
 
 static const hd_ck_warp *first_stuck(const hd_ck_machine *m) {
   for (int32_t i = 0; i < m->n_warps; i++)
@@ -337,7 +337,7 @@ static void check_agreement(hd_ck_machine *m) {
     const hd_ck_warp *lead = w - inside, *quad = w - inside % 4;
     hd_check_access at = hd_ck_here(m, w, role->op, -1);
     if (w->path != lead->path)
-      hd_ck_find(m, "uniform", (hd_check_access){0}, at, "conditions that do not depend on the warp",
+      hd_ck_find(m, "uniform", (hd_check_access){0}, at, "conditions of the role, not of a warp",
                  "warp %d takes another way through role \"%s\" than its first warp", w->index,
                  role->name);
     else if (w->group_path != quad->group_path)

@@ -4,16 +4,16 @@
  * Time is a vector clock. Its components:
  *
  *   6 a warp   TIME    operations of the warp: reads by generic code, arrivals
- *              LANES   its generic writes; a warp knows of its own ones only after a barrier, because
- *                      the lanes (and warps) of a role share a copy in an order nobody fixes
+ *              LANES   its generic writes; a warp knows of its own ones only after a barrier,
+ *                      because lanes (and warps) of a role share a copy in any order
  *              FENCED  its generic writes that a fence.proxy_async followed
  *              COPIED  its cp.async groups that are complete, FENCED_COPIES those fenced afterwards
  *              WGMMA   its wgmma groups that are complete
  *   1 a slot of an mbarrier: phases that are complete
  *
  * An access is over, for a warp, when the warp's clock holds its component at its value. That is a
- * property of the sync alone, so that one run decides for every schedule: provided that no arrival or
- * wait can meet another phase than here, which hd_ck_barrier_... check as rule `phase`. */
+ * property of the sync alone, so that one run decides for every schedule: provided that no arrival
+ * or wait can meet another phase than here, which hd_ck_barrier_... check as rule `phase`. */
 #ifndef HD_CHECK_MACHINE_H
 #define HD_CHECK_MACHINE_H
 
@@ -47,9 +47,9 @@ typedef enum hd_ck_frag_state {
   HD_CK_FLYING     /* result of a wgmma that is not waited for */
 } hd_ck_frag_state;
 
-/* What a fragment holds. A and metadata: block of the packed order and 16-row strip in it. B: granule
- * and column. Accumulators: strip and column, block minus granule (the same for all that may be summed
- * up), and the k-steps so far. -1: nothing yet. */
+/* What a fragment holds. A and metadata: block of the packed order and 16-row strip in it. B:
+ * granule and column. Accumulators: strip and column, block minus granule (the same for all that
+ * may be summed up), and the k-steps so far. -1: nothing yet. */
 typedef struct hd_ck_content {
   int64_t block, granule, strip, col;
   int32_t step, n_steps;
@@ -151,8 +151,8 @@ typedef struct hd_ck_mbarrier {
   int32_t n_waits, cap_waits;
 } hd_ck_mbarrier;
 
-/* What the kernel says about its operands, over all clusters of a launch; compared with each other, and
- * with the sizes that the instance gave. -1 (or 0 for ends): not said yet. */
+/* What the kernel says about its operands, over all clusters of a launch; compared with each
+ * other, and with the sizes that the instance gave. -1 (or 0 for ends): not said yet. */
 typedef struct hd_ck_extents {
   int64_t m, n;       /* as store.tile says */
   int64_t units;      /* tiles (in clusters) of the loop over tiles */
@@ -184,7 +184,7 @@ typedef struct hd_ck_machine {
   hd_ck_extents *extents;
 } hd_ck_machine;
 
-/* --- check_machine.c --- */
+/* --- check_machine.c ------------------------------------------------------------------------ */
 /* Runs one cluster. */
 void hd_ck_run(hd_ck_machine *machine);
 void hd_ck_machine_free(hd_ck_machine *machine);
@@ -203,7 +203,7 @@ static inline int64_t hd_ck_iteration(const hd_ck_warp *w) {
   return w->depth ? w->loop[w->depth - 1].index : -1;
 }
 
-/* --- check_loop.c --- */
+/* --- check_loop.c --------------------------------------------------------------------------- */
 void hd_ck_enter_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_next_iteration(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_copy_values(hd_ck_machine *m, hd_ck_warp *w, const int32_t *from, const int32_t *to,
@@ -211,11 +211,11 @@ void hd_ck_copy_values(hd_ck_machine *m, hd_ck_warp *w, const int32_t *from, con
 /* Enters into the hashes of the way that a warp takes. */
 void hd_ck_mix_path(hd_ck_warp *w, uint64_t what);
 
-/* --- check_scalar.c --- */
+/* --- check_scalar.c ------------------------------------------------------------------------- */
 /* Executes a scalar op; false when the op is not one. */
 bool hd_ck_scalar(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 
-/* --- check_clock.c --- */
+/* --- check_clock.c -------------------------------------------------------------------------- */
 void hd_ck_join(uint32_t *into, const uint32_t *from, int32_t n);
 void hd_ck_join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *into);
 /* What the warp makes known: everything (publish: all threads synchronise), or through one elected
@@ -224,9 +224,9 @@ typedef enum hd_ck_release { HD_CK_PUBLISH, HD_CK_ELECTED, HD_CK_REMOTE } hd_ck_
 void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release how,
                       uint32_t *into);
 
-/* --- check_shared.c --- */
-/* Bytes [lo, hi) of a slot, and the same again every `pitch` bytes, n times in all; when read, the tag
- * grows by tag_step from one to the next. */
+/* --- check_shared.c ------------------------------------------------------------------------- */
+/* Bytes [lo, hi) of a slot, and the same again every `pitch` bytes, n times in all; when read,
+ * the tag grows by tag_step from one to the next. */
 typedef struct hd_ck_range {
   int64_t lo, hi, pitch;
   int32_t n;
@@ -247,7 +247,7 @@ uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, h
 bool hd_ck_place_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
                     int32_t cursor, hd_ck_place *place);
 
-/* --- check_barrier.c --- */
+/* --- check_barrier.c ------------------------------------------------------------------------ */
 /* Each executes a sync op. barrier_wait gives false when the warp must stop. */
 void hd_ck_barrier_init(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_barrier_fence_inits(hd_ck_machine *m, hd_ck_warp *w);
@@ -262,7 +262,7 @@ bool hd_ck_barriers_advance(hd_ck_machine *m);
 /* The cluster has ended: nothing may still be on its way. */
 void hd_ck_barriers_finish(hd_ck_machine *m);
 
-/* --- check_copy.c, check_fragment.c, check_wgmma.c, check_store.c --- */
+/* --- check_copy.c, check_fragment.c, check_wgmma.c, check_store.c --------------------------- */
 void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
@@ -286,7 +286,7 @@ hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_c
 /* The hash of both k-steps of n granules: first, first + stride, ... */
 uint64_t hd_ck_sum_of(int64_t first, int64_t stride, int64_t n);
 
-/* --- check_finding.c --- */
+/* --- check_finding.c ------------------------------------------------------------------------ */
 /* Describes an occurrence of the step that the warp executes, or of an earlier access. */
 hd_check_access hd_ck_here(hd_ck_machine *m, const hd_ck_warp *w, const hd_op *op, int32_t slot);
 hd_check_access hd_ck_there(hd_ck_machine *m, const hd_ck_access *access);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- numbering of values ------------------------------------------------------------------- */
+/* --- numbering of values -------------------------------------------------------------------- */
 
 static int32_t place_of(const hd_ck_program *p, const hd_value *value) {
   uint64_t hash = (uint64_t)(uintptr_t)value * 0x9e3779b97f4a7c15u;
@@ -52,7 +52,7 @@ static int32_t *numbers_of(hd_ck_program *p, hd_value *const *values, int32_t n)
   return numbers;
 }
 
-/* --- declarations -------------------------------------------------------------------------- */
+/* --- declarations --------------------------------------------------------------------------- */
 
 static void refuse(hd_ck_program *p, const hd_op *op, const char *why) {
   if (p->refusal)
@@ -114,7 +114,7 @@ static void add_role(hd_ck_program *p, const hd_op *op) {
                                         .single = w.one && !w.more};
 }
 
-/* --- steps --------------------------------------------------------------------------------- */
+/* --- steps ---------------------------------------------------------------------------------- */
 
 static int32_t push(hd_ck_program *p, hd_ck_code code, const hd_op *op, int32_t role) {
   hd_ck_step step = {.code = code, .op = op, .role = role, .target = -1};

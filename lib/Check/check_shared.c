@@ -3,7 +3,7 @@
 
 #include "Check/check_machine.h"
 
-/* --- rules -------------------------------------------------------------------------------------- */
+/* --- rules ---------------------------------------------------------------------------------- */
 
 static bool is_write(hd_ck_access_kind kind) {
   return kind == HD_CK_WRITE || kind == HD_CK_COPY || kind == HD_CK_BULK;
@@ -67,7 +67,7 @@ static void compare(hd_ck_machine *m, const hd_ck_warp *w, uint32_t first, uint3
   hd_ck_find(m, h.rule, a, b, h.remedy, "%s %s %s", b.text, h.verb, a.text);
 }
 
-/* --- cells -------------------------------------------------------------------------------------- */
+/* --- cells ---------------------------------------------------------------------------------- */
 
 /* A finished compare is not repeated for the next cells of the same access. */
 typedef struct pass {
@@ -140,7 +140,7 @@ static void read_cell(pass *p, hd_ck_cell *cell) {
   enter_read(p, cell);
 }
 
-/* --- places ------------------------------------------------------------------------------------- */
+/* --- places --------------------------------------------------------------------------------- */
 
 bool hd_ck_place_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
                     int32_t cursor, hd_ck_place *place) {

@@ -13,8 +13,8 @@ static void wrong_data(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
              "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
 }
 
-/* The sum over all granules of a slab row: A's blocks lie row by row, so that block minus granule is
- * the slab times their number. */
+/* The sum over all granules of a slab row: A's blocks lie row by row, so that block minus granule
+ * is the slab times their number. */
 static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                       const hd_ck_content *c, int64_t row) {
   hd_ck_extents *x = m->extents;

@@ -1,5 +1,5 @@
-/* wgmma: reads of shared memory that end with a group, registers that nobody may touch (R5). Each warp
- * of a warpgroup is taken to read all that the warpgroup reads. */
+/* wgmma: reads of shared memory that end with a group, registers that nobody may touch (R5). Each
+ * warp of a warpgroup is taken to read all that the warpgroup reads. */
 #include "Check/check_machine.h"
 
 enum { K_STEPS = 2, STEP_BYTES = 2048 };
@@ -69,7 +69,7 @@ static void check_value(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                "the accumulators are added to before they have a value");
 }
 
-/* --- operands in shared memory ---------------------------------------------------------------------- */
+/* --- operands in shared memory -------------------------------------------------------------- */
 
 static uint64_t read_shared(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                             const hd_ck_place *place) {
@@ -123,7 +123,7 @@ static bool read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int3
   return true;
 }
 
-/* --- the instruction -------------------------------------------------------------------------------- */
+/* --- the instruction ------------------------------------------------------------------------ */
 
 static void define(hd_ck_warp *w, const hd_ck_step *step, hd_ck_content content) {
   w->env[step->args[0]].frag.spent = true;
@@ -134,8 +134,9 @@ static void define(hd_ck_warp *w, const hd_ck_step *step, hd_ck_content content)
                                                .content = content};
 }
 
-/* A's and the metadata's registers are read until the group is over: neither they nor what was loaded into
- * them may be written again before. (For metadata the ISA does not say so; an H200 does.) */
+/* A's and the metadata's registers are read until the group is over: neither they nor what was
+ * loaded into them may be written again before. (For metadata the ISA does not say so; an H200
+ * does.) */
 static void hold(hd_ck_warp *w, int32_t number) {
   hd_ck_frag *f = &w->env[number].frag;
   f->read_by = w->wgmma_committed + 1;
@@ -143,7 +144,8 @@ static void hold(hd_ck_warp *w, int32_t number) {
     w->env[f->root].frag.read_by = f->read_by;
 }
 
-/* ss: acc, A, cursor, slab, B, metadata, scale_d. rs: acc, A's fragment, B, cursor, metadata, scale_d. */
+/* ss: acc, A, cursor, slab, B, metadata, scale_d. rs: acc, A's fragment, B, cursor, metadata,
+ * scale_d. */
 void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   bool ss = step->op->kind == HD_OP_WGMMA_SS;
   int32_t meta = ss ? 5 : 4, scale = ss ? 6 : 5;

@@ -6,10 +6,10 @@
 #include "Kernel/manifest.h"
 #include "trial/trial_parts.h"
 
-/* --- forms (mutate_form.c) ------------------------------------------------------------------------- */
+/* --- forms (mutate_form.c) ------------------------------------------------------------------ */
 
-/* One kernel of an example, small: the shipped schedule but for its tile and stages, sizes that fill the
- * ring more than once. */
+/* One kernel of an example, small: the shipped schedule but for its tile and stages, sizes that
+ * fill the ring more than once. */
 typedef struct mutate_form {
   char name[96]; /* "linear_bf16/tma" */
   const char *target;
@@ -23,14 +23,15 @@ typedef struct mutate_form {
 } mutate_form;
 
 typedef heddle_status mutate_visit(void *user, mutate_form *form);
-/* Calls visit for every kernel that the text makes. schedule NULL: a small tile of the default one. */
+/* Calls visit for every kernel that the text makes. schedule NULL: a small tile of the default
+ * one. */
 heddle_status mutate_each_form(heddle_context *ctx, const char *path, const char *schedule,
                                mutate_visit *visit, void *user);
 /* PTX of another module in the form's place (owned). */
 heddle_status mutate_emit(heddle_context *ctx, const mutate_form *form, const hd_module *module,
                           char **ptx);
 
-/* --- mutants (mutate_role.c, mutate_ptx.c) ----------------------------------------------------------- */
+/* --- mutants (mutate_role.c, mutate_ptx.c) -------------------------------------------------- */
 
 typedef struct mutate_operator {
   const char *name, *about;
@@ -38,8 +39,8 @@ typedef struct mutate_operator {
   void (*apply)(hd_module *module, hd_op *op);
 } mutate_operator;
 const mutate_operator *mutate_role_operators(size_t *n);
-/* A copy of the module in which the operator acted on the i-th op (in program order); NULL where it does
- * not apply or leaves no program that verifies. */
+/* A copy of the module in which the operator acted on the i-th op (in program order); NULL where
+ * it does not apply or leaves no program that verifies. */
 hd_module *mutate_role(const hd_module *module, const mutate_operator *op, int32_t i);
 int32_t mutate_count_ops(const hd_module *module);
 /* Where it acts, for a person: "barrier.wait (12:3)". */
@@ -55,7 +56,7 @@ const mutate_line_operator *mutate_line_operators(size_t *n);
 char *mutate_line(const char *ptx, const mutate_line_operator *op, int32_t i);
 int32_t mutate_count_lines(const char *ptx);
 
-/* --- judges (mutate_judge.c) -------------------------------------------------------------------------- */
+/* --- judges (mutate_judge.c) ---------------------------------------------------------------- */
 
 typedef enum mutate_verdict { MUTATE_MISSED, MUTATE_CAUGHT, MUTATE_UNDECIDED } mutate_verdict;
 
@@ -71,8 +72,8 @@ typedef struct mutate_runs {
 } mutate_runs;
 void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_instructions,
                      mutate_runs *runs);
-/* More random schedules, for a mutant that only the checker has caught: it names a schedule that goes
- * wrong, so one may be found. */
+/* More random schedules, for a mutant that only the checker has caught: it names a schedule that
+ * goes wrong, so one may be found. */
 void mutate_simulate_more(const mutate_form *form, const char *ptx, uint64_t max_instructions,
                           mutate_runs *runs);
 /* ptxas repairs or serialises wgmma (C75xx), or refuses the text. */

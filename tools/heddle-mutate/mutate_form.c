@@ -22,7 +22,7 @@ typedef struct source {
   char schedule_text[200];
 } source;
 
-/* --- making it small -------------------------------------------------------------------------------- */
+/* --- making it small ------------------------------------------------------------------------ */
 
 /* The schedule that ships, with the smallest tile that has every part of it. */
 static heddle_status choose_schedule(source *s, const char *text) {
@@ -69,7 +69,7 @@ static void shrink_sizes(source *s) {
   }
 }
 
-/* --- reading ------------------------------------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------------------------- */
 
 /* The user's epilogue lies beside the example: NAME.ll. */
 static void read_epilogue(source *s) {
@@ -104,7 +104,7 @@ static void free_source(source *s) {
   free(s->user_ir);
 }
 
-/* --- one kernel ---------------------------------------------------------------------------------------- */
+/* --- one kernel ----------------------------------------------------------------------------- */
 
 static hd_module *only_kernel(const hd_module *all, int32_t index) {
   hd_module *one = hd_module_clone(all);

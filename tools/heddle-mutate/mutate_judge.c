@@ -32,7 +32,7 @@ mutate_verdict mutate_assemble(const char *ptxas, const char *ptx, const char *t
                                         : MUTATE_CAUGHT;
 }
 
-/* --- simulation ------------------------------------------------------------------------------------- */
+/* --- simulation ----------------------------------------------------------------------------- */
 
 enum { ADDRESS_STEP_LOG2 = 32, RESIDENT = 2, MAX_BUFFERS = TRIAL_MAX_BLOCKS };
 
@@ -112,7 +112,8 @@ void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_inst
   static const struct {
     hd_sim_mode mode;
     uint64_t seed;
-  } plan[MUTATE_RUNS] = {{HD_SIM_LATE, 1}, {HD_SIM_EARLY, 1}, {HD_SIM_RANDOM, 1}, {HD_SIM_RANDOM, 2}};
+  } plan[MUTATE_RUNS] = {
+      {HD_SIM_LATE, 1}, {HD_SIM_EARLY, 1}, {HD_SIM_RANDOM, 1}, {HD_SIM_RANDOM, 2}};
   *runs = (mutate_runs){.verdict = MUTATE_MISSED};
   for (int i = 0; i < MUTATE_RUNS && runs->verdict == MUTATE_MISSED; i++) {
     hd_sim_options options = {.seed = plan[i].seed, .mode = plan[i].mode,

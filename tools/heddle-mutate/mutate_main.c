@@ -1,4 +1,5 @@
-/* heddle-mutate: breaks every kernel in every way that the operators know, and counts who sees it. */
+/* heddle-mutate: breaks every kernel in every way that the operators know, and counts who sees
+ * it. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static tally *row_of(run *r, const char *name) {
   return &r->rows[r->n_rows++];
 }
 
-/* --- one mutant --------------------------------------------------------------------------------------- */
+/* --- one mutant ----------------------------------------------------------------------------- */
 
 typedef struct mutant {
   const char *op_name, *site;
@@ -97,7 +98,7 @@ static void judge(run *r, const mutate_form *form, const mutant *m) {
   hd_strbuf_free(&why);
 }
 
-/* --- all of a form -------------------------------------------------------------------------------------- */
+/* --- all of a form -------------------------------------------------------------------------- */
 
 static bool is_wanted(const run *r, const char *name) {
   return !r->operator_name || !strcmp(r->operator_name, name);
@@ -173,7 +174,7 @@ static heddle_status visit_form(void *user, mutate_form *form) {
   return HEDDLE_OK;
 }
 
-/* --- the table -------------------------------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------------------------ */
 
 static double percent(int part, int whole) { return whole ? 100.0 * part / whole : 100.0; }
 
@@ -211,7 +212,7 @@ static int print_summary(const run *r) {
   return all && !r->false_alarms && !r->undecided && sum.mutants ? 0 : 1;
 }
 
-/* --- command line ------------------------------------------------------------------------------------------ */
+/* --- command line --------------------------------------------------------------------------- */
 
 static int is_problem(const struct dirent *entry) {
   const char *dot = strrchr(entry->d_name, '.');
@@ -249,14 +250,14 @@ int main(int argc, char **argv) {
       {"no-sim", CLI_FLAG, &r.no_sim, NULL, "ask the checker only"},
       {"no-ptx", CLI_FLAG, &r.no_ptx, NULL, "leave the operators on PTX lines out"},
       {"ptxas", CLI_TEXT, &r.ptxas, "PATH", "also count what ptxas notices (C75xx)"},
-      {"blind", CLI_TEXT, &r.blind, "JUDGE", "check or sim says yes to everything: a test of the count"},
+      {"blind", CLI_TEXT, &r.blind, "JUDGE", "check or sim: says yes to all, to test the count"},
       {"verbose", CLI_FLAG, &r.verbose, NULL, "a line for every mutant, not only the missed"},
       {0}};
   cli_command command = {
       .usage = "heddle-mutate [FILE…] [--all]",
-      .about = "Breaks kernels in every way that the operators know and counts who notices: the static\n"
-               "checker, the simulator, ptxas. Exit code 1 when a mutant that is not equivalent is\n"
-               "missed, or a sound kernel is not found sound.",
+      .about = "Breaks kernels in every way that the operators know and counts who notices: the\n"
+               "static checker, the simulator, ptxas. Exit code 1 when a mutant that is not\n"
+               "equivalent is missed, or a sound kernel is not found sound.",
       .examples = "heddle-mutate --all\n"
                   "heddle-mutate examples/linear_bf16.heddle --no-sim --verbose\n",
       .options = options,

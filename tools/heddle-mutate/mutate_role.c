@@ -1,9 +1,10 @@
-/* Operators at the role level: each takes a sync op away, or moves one of its numbers or places by one. */
+/* Operators at the role level: each takes a sync op away, or moves one of its numbers or places
+ * by one. */
 #include <string.h>
 
 #include "mutate.h"
 
-/* --- sites ------------------------------------------------------------------------------------------ */
+/* --- sites ---------------------------------------------------------------------------------- */
 
 static bool is_sync(const hd_op *op) {
   return hd_op_effects(op->kind) & HD_EFFECT_SYNC;
@@ -39,7 +40,7 @@ static bool names_slot(const hd_op *op) {
          op->kind != HD_OP_CURSOR_NEXT;
 }
 
-/* --- acts ------------------------------------------------------------------------------------------- */
+/* --- acts ----------------------------------------------------------------------------------- */
 
 /* What passes through the op goes past it. */
 static void remove_op(hd_module *m, hd_op *op) {
@@ -123,7 +124,7 @@ const mutate_operator *mutate_role_operators(size_t *n) {
   return operators;
 }
 
-/* --- making a mutant --------------------------------------------------------------------------------- */
+/* --- making a mutant ------------------------------------------------------------------------ */
 
 typedef struct counter {
   int32_t left;

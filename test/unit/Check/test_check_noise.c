@@ -1,5 +1,5 @@
-/* Numbers of sound kernels replaced by others: whatever the checker says, it says it. Run it under the
- * sanitizers. */
+/* Numbers of sound kernels replaced by others: whatever the checker says, it says it. Run it
+ * under the sanitizers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Planted errors: sound kernels of test/check/Inputs with one thing taken away or moved by one. Each must
- * be found, by the rule that it breaks; the kernels themselves must be found sound. */
+/* Planted errors: sound kernels of test/check/Inputs with one thing taken away or moved by one.
+ * Each must be found, by the rule that it breaks; the kernels themselves must be found sound. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,7 +85,8 @@ static const planted table[] = {
     {"no barrier between tiles", AMPERE, "R3 R1", {{"      cta.sync\n      %cold", "      %cold"}}},
     {"copies in front of the barrier", AMPERE, "R3 R1",
      {{"        cta.sync\n        %ahead", "        %ahead"},
-      {"        cp_async.commit\n        %m0", "        cp_async.commit\n        cta.sync\n        %m0"}}},
+      {"        cp_async.commit\n        %m0",
+       "        cp_async.commit\n        cta.sync\n        %m0"}}},
     {"gather in front of the empty wait", GATHER, "R3 R1 phase",
      {{"        barrier.wait %empty, %c {parity = 1}\n", ""},
       {"        fence.proxy_async\n",
@@ -105,7 +106,8 @@ static const planted table[] = {
      {{"        %accf: frag<f32 x 32> = wgmma.fence %acc\n", ""}, {"%accf, %sa", "%acc, %sa"}}},
     {"fence in front of the metadata", CLUSTER, "R5",
      {{"        %accf: frag<f32 x 32> = wgmma.fence %acc\n", ""},
-      {"        %meta: frag", "        %accf: frag<f32 x 32> = wgmma.fence %acc\n        %meta: frag"}}},
+      {"        %meta: frag",
+       "        %accf: frag<f32 x 32> = wgmma.fence %acc\n        %meta: frag"}}},
     {"accumulators beside the fence", CLUSTER, "R5", {{"wgmma.sp.ss %accf", "wgmma.sp.ss %acc"}}},
     {"A registers beside the fence", GATHER, "R5", {{"%fb2, %sb, %d1", "%rb, %sb, %d1"}}},
     {"accumulators stored before the wait", CLUSTER, "R5",
@@ -150,14 +152,18 @@ static const planted table[] = {
       {"count = 129", "count = 1"},
       {"        copy.ld_st", "        role.sync {id = 1}\n        copy.ld_st"}}},
     /* what is computed */
-    {"half of B twice", CLUSTER, "data R1", {{"{offset = 4096, bytes = 4096", "{offset = 0, bytes = 4096"}}},
+    {"half of B twice", CLUSTER, "data R1",
+     {{"{offset = 4096, bytes = 4096", "{offset = 0, bytes = 4096"}}},
     {"A of another granule", CLUSTER, "data bounds",
      {{"%index: i64 = add %block0, %i64v", "%index: i64 = add %block0, %slab64"}}},
-    {"B of another column", CLUSTER, "data", {{"%nh: i32 = add %n0, %half", "%nh: i32 = add %half, %half"}}},
-    {"a step left out", AMPERE, "data", {{"yield %wn2, %rn, %y2, %y3", "yield %wn2, %rn, %y0, %y3"}}},
+    {"B of another column", CLUSTER, "data",
+     {{"%nh: i32 = add %n0, %half", "%nh: i32 = add %half, %half"}}},
+    {"a step left out", AMPERE, "data",
+     {{"yield %wn2, %rn, %y2, %y3", "yield %wn2, %rn, %y0, %y3"}}},
     {"strips swapped", AMPERE, "data",
      {{"%d0, %cold", "%D, %cold"}, {"%d1, %cold", "%d0, %cold"}, {"%D,", "%d1,"}}},
-    {"metadata of another strip", GATHER, "data", {{"load.meta %sa, %d1, %w4", "load.meta %sa, %d1, %w"}}},
+    {"metadata of another strip", GATHER, "data",
+     {{"load.meta %sa, %d1, %w4", "load.meta %sa, %d1, %w"}}},
     {"the warpgroup disagrees on its slab", CLUSTER, "bounds uniform",
      {{"%wg: i32 = div %w, %c4", "%wg: i32 = div %w, %c2"}}},
     {"a condition that depends on the warp", CLUSTER, "uniform deadlock arrivals",
@@ -166,7 +172,8 @@ static const planted table[] = {
     {"slabs past the end not clamped", CLUSTER, "bounds",
      {{"%slab64: i64 = extend %slab\n", "%slab64: i64 = extend %slab0\n"}}},
     {"D not masked", CLUSTER, "bounds", {{"%cold, %m, %n, %accd", "%cold, %mu, %n, %accd"}}},
-    {"B's rows too long", AMPERE, "bounds", {{"%k64: i64 = extend %k\n", "%k64: i64 = extend %kk\n"}}},
+    {"B's rows too long", AMPERE, "bounds",
+     {{"%k64: i64 = extend %k\n", "%k64: i64 = extend %kk\n"}}},
     {"a tile that nobody writes", CLUSTER, "coverage bounds",
      {{"%um: i32 = div %mu, %c128", "%um: i32 = div %m, %c128"}}},
     {"a strip written twice", CLUSTER, "data coverage",
@@ -178,7 +185,7 @@ static const planted table[] = {
      {{"registers = 232", "registers = 32"}}},
 };
 
-/* --- editing ------------------------------------------------------------------------------------- */
+/* --- editing -------------------------------------------------------------------------------- */
 
 static char *replace(char *text, const edit *e) {
   char *at = strstr(text, e->from);
@@ -219,7 +226,7 @@ static heddle_status check_text(const char *text, hd_check_report *report) {
   return status;
 }
 
-/* --- tests --------------------------------------------------------------------------------------- */
+/* --- tests ---------------------------------------------------------------------------------- */
 
 static bool names_one_of(const char *rules, const hd_check_report *report) {
   for (int32_t i = 0; i < report->n_findings; i++) {
