@@ -1,349 +1,44 @@
-/* Sim/sim_parse.c: PTX text to instructions with resolved operands; the families' decoders
- * (sim_decode.c) then say what each one does. */
-#include <ctype.h>
+/* Sim/sim_parse.c: declarations, statements and labels of PTX text; the families' decoders
+ * (sim_decode.c) then say what each instruction does. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "Sim/sim_program.h"
+#include "Sim/sim_text.h"
 #include "Support/diag.h"
-
-typedef struct family {
-  const char *name;
-  uint32_t count, base; /* count 0: a single register of exactly that name */
-} family;
-
-typedef struct label {
-  const char *name;
-  uint32_t scope, insn;
-} label;
-
-typedef struct fixup {
-  const char *name;
-  uint32_t insn, slot, line; /* slot 0: target; else targets[slot - 1] */
-  uint32_t scope;
-} fixup;
-
-typedef struct table {
-  const char *name;
-  uint32_t *target;
-  uint32_t n;
-} table;
-
-typedef struct symbol {
-  const char *name;
-  uint32_t offset;
-} symbol;
-
-enum { MAX_SCOPES = 65536, MAX_SHARED = 1 << 18, MAX_REGS = 1 << 16, MAX_PARAMS = 256 };
-
-typedef struct parser {
-  heddle_context *ctx;
-  const char *file, *at, *end;
-  uint32_t line;
-  hd_arena *arena;
-  sim_program *program;
-  family *family;
-  uint32_t n_families, family_cap;
-  label *label;
-  uint32_t n_labels, label_cap;
-  fixup *fixup;
-  uint32_t n_fixups, fixup_cap;
-  table *table;
-  uint32_t n_tables, table_cap;
-  symbol *shared, *local;
-  uint32_t n_shared, shared_cap, n_local, local_cap, n_extern;
-  uint32_t *scope_parent, *scope_family; /* parent scope, families when it was opened */
-  uint32_t n_scopes, scope_cap, parent_cap, scope;
-  uint32_t insn_cap, param_cap, shared_end, dynamic_align, n_accesses;
-  bool placed; /* shared symbols have their offsets: the second look ignores them */
-} parser;
-
-static heddle_status fail(parser *p, const char *rule, const char *what, const char *got) {
-  return hd_error(p->ctx, HEDDLE_INVALID, (hd_loc){p->file, p->line, 1}, rule, "%s, got `%s`", what,
-                  got);
-}
-
-/* ---- characters ---- */
-
-static void skip_line(parser *p) {
-  while (p->at < p->end && *p->at != '\n')
-    p->at++;
-}
-
-static void skip_block_comment(parser *p) {
-  p->at += 2;
-  while (p->at < p->end && !(p->at[0] == '*' && p->at + 1 < p->end && p->at[1] == '/'))
-    p->line += *p->at++ == '\n';
-  p->at = p->at + 2 <= p->end ? p->at + 2 : p->end;
-}
-
-static void skip_space(parser *p) {
-  while (p->at < p->end) {
-    char c = *p->at;
-    if (c == '\n')
-      p->line++;
-    if (isspace((unsigned char)c))
-      p->at++;
-    else if (c == '/' && p->at + 1 < p->end && p->at[1] == '/')
-      skip_line(p);
-    else if (c == '/' && p->at + 1 < p->end && p->at[1] == '*')
-      skip_block_comment(p);
-    else
-      return;
-  }
-}
-
-static char peek(parser *p) {
-  skip_space(p);
-  return p->at < p->end ? *p->at : 0;
-}
-
-static bool accept(parser *p, char c) {
-  if (peek(p) != c)
-    return false;
-  p->at++;
-  return true;
-}
-
-static heddle_status expect(parser *p, char c) {
-  if (accept(p, c))
-    return HEDDLE_OK;
-  char want[32] = "expected `?`", got[2] = {peek(p), 0};
-  want[10] = c;
-  return fail(p, "ptx.syntax", want, got);
-}
-
-static bool is_word(char c) {
-  return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%' || c == '.';
-}
-
-/* A word: identifier, opcode with its modifiers (dots and ::), or number. NULL at none. */
-static const char *word(parser *p) {
-  skip_space(p);
-  const char *start = p->at;
-  while (p->at < p->end &&
-         (is_word(*p->at) || (p->at[0] == ':' && p->at + 1 < p->end && p->at[1] == ':'))) {
-    p->at += *p->at == ':' ? 2 : 1;
-  }
-  return p->at == start ? NULL : hd_arena_strndup(p->arena, start, (size_t)(p->at - start));
-}
-
-static void skip_braces(parser *p) {
-  int depth = 0;
-  do {
-    char c = peek(p);
-    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
-    p->at += c != 0;
-  } while (depth > 0 && p->at < p->end);
-}
-
-static void skip_statement(parser *p) {
-  while (p->at < p->end && peek(p) != ';' && peek(p) != '{')
-    p->at++;
-  if (!accept(p, ';'))
-    skip_braces(p);
-}
-
-static int64_t number(const char *text, uint8_t *fp) {
-  *fp = 0;
-  if (text[0] == '0' && (text[1] == 'f' || text[1] == 'F')) {
-    *fp = 1;
-    return (int64_t)strtoull(text + 2, NULL, 16);
-  }
-  if (text[0] == '0' && (text[1] == 'd' || text[1] == 'D')) {
-    *fp = 2;
-    return (int64_t)strtoull(text + 2, NULL, 16);
-  }
-  if (strchr(text, '.')) {
-    *fp = 2;
-    return (int64_t)hd_sim_f64_bits(strtod(text, NULL));
-  }
-  if (text[0] == '0' && (text[1] == 'b' || text[1] == 'B'))
-    return (int64_t)strtoull(text + 2, NULL, 2);
-  return (int64_t)strtoull(text, NULL, 0);
-}
-
-/* ---- names ---- */
-
-static uint32_t find_register(const parser *p, const char *name) {
-  size_t digits = strlen(name);
-  while (digits > 0 && isdigit((unsigned char)name[digits - 1]))
-    digits--;
-  for (uint32_t i = p->n_families; i-- > 0;) {
-    const family *f = &p->family[i];
-    if (f->count == 0) {
-      if (strcmp(f->name, name) == 0)
-        return f->base;
-    } else if (strlen(f->name) == digits && strncmp(f->name, name, digits) == 0 && name[digits]) {
-      unsigned long index = strtoul(name + digits, NULL, 10);
-      if (index < f->count)
-        return f->base + (uint32_t)index;
-    }
-  }
-  return SIM_NO_REG;
-}
-
-static int find_sreg(const char *name) {
-  static const char *const names[] = {
-#define X(id, text) text,
-      SIM_SREGS(X)
-#undef X
-  };
-  for (int i = 0; i < SIM_N_SREGS; i++)
-    if (strcmp(names[i], name) == 0)
-      return i;
-  return -1;
-}
-
-static const symbol *find_symbol(const symbol *list, uint32_t n, const char *name) {
-  for (uint32_t i = n; i-- > 0;)
-    if (strcmp(list[i].name, name) == 0)
-      return &list[i];
-  return NULL;
-}
-
-static heddle_status name_operand(parser *p, const char *name, sim_opnd *o) {
-  uint32_t reg = find_register(p, name);
-  if (reg != SIM_NO_REG) {
-    *o = (sim_opnd){.kind = SIM_REG, .reg = reg};
-    return HEDDLE_OK;
-  }
-  if (strcmp(name, "_") == 0) {
-    o->kind = SIM_SINK;
-    return HEDDLE_OK;
-  }
-  if (strcmp(name, "WARP_SZ") == 0) {
-    *o = (sim_opnd){.kind = SIM_IMM, .imm = 32};
-    return HEDDLE_OK;
-  }
-  int sreg = find_sreg(name);
-  if (sreg >= 0) {
-    *o = (sim_opnd){.kind = SIM_SREG, .imm = sreg};
-    return HEDDLE_OK;
-  }
-  const symbol *s = find_symbol(p->shared, p->n_shared, name);
-  if (s) {
-    *o = (sim_opnd){.kind = SIM_SHARED, .imm = s->offset};
-    return HEDDLE_OK;
-  }
-  s = find_symbol(p->local, p->n_local, name);
-  if (s) {
-    *o = (sim_opnd){.kind = SIM_IMM, .imm = s->offset};
-    return HEDDLE_OK;
-  }
-  for (uint32_t i = 0; i < p->program->n_params; i++) {
-    if (strcmp(p->program->param[i].name, name) == 0) {
-      *o = (sim_opnd){.kind = SIM_IMM, .imm = p->program->param[i].offset};
-      return HEDDLE_OK;
-    }
-  }
-  return fail(p, "ptx.name", "expected a declared register, symbol or parameter", name);
-}
-
-static heddle_status operand(parser *p, sim_opnd *o);
-
-static heddle_status vector_operand(parser *p, sim_opnd *o) {
-  sim_opnd items[256];
-  uint32_t n = 0;
-  while (!accept(p, '}')) {
-    if (n == HD_COUNT(items))
-      return fail(p, "ptx.vector", "expected at most 256 elements", "more");
-    HD_TRY(operand(p, &items[n++]));
-    if (peek(p) != '}')
-      HD_TRY(expect(p, ','));
-  }
-  *o = (sim_opnd){.kind = SIM_VEC, .n = (uint16_t)n,
-                  .vec = hd_arena_copy(p->arena, items, sizeof *items * (n + 1))};
-  return HEDDLE_OK;
-}
-
-static heddle_status address_operand(parser *p, sim_opnd *o) {
-  sim_opnd base = {0}, extra = {0};
-  int64_t offset = 0;
-  HD_TRY(operand(p, &base));
-  while (peek(p) == '+' || peek(p) == '-') {
-    bool minus = *p->at++ == '-';
-    minus ^= accept(p, '-');
-    const char *text = word(p);
-    if (!text || !isdigit((unsigned char)text[0]))
-      return fail(p, "ptx.address", "expected a number after + or -", text ? text : "nothing");
-    uint8_t fp;
-    int64_t value = number(text, &fp);
-    offset += minus ? -value : value;
-  }
-  if (accept(p, ',')) {
-    HD_TRY(operand(p, &extra));
-    if (extra.kind != SIM_VEC)
-      return fail(p, "ptx.address", "expected {coordinates} in an address", "something else");
-  }
-  HD_TRY(expect(p, ']'));
-  sim_opnd *vec = HD_NEW_ARRAY(p->arena, sim_opnd, 1 + extra.n);
-  vec[0] = base;
-  for (uint32_t i = 0; i < extra.n; i++)
-    vec[1 + i] = extra.vec[i];
-  *o = (sim_opnd){.kind = SIM_ADDR, .imm = offset, .n = (uint16_t)(1 + extra.n), .vec = vec};
-  return HEDDLE_OK;
-}
-
-static heddle_status operand(parser *p, sim_opnd *o) {
-  *o = (sim_opnd){0};
-  if (accept(p, '{'))
-    return vector_operand(p, o);
-  if (accept(p, '['))
-    return address_operand(p, o);
-  bool invert = accept(p, '!'), minus = !invert && accept(p, '-');
-  const char *text = word(p);
-  if (!text) {
-    char got[2] = {peek(p), 0};
-    return fail(p, "ptx.syntax", "expected an operand", got);
-  }
-  if (!isdigit((unsigned char)text[0])) {
-    HD_TRY(name_operand(p, text, o));
-    o->neg = invert || minus;
-    return HEDDLE_OK;
-  }
-  uint8_t fp;
-  int64_t value = number(text, &fp);
-  if (minus)
-    value = fp == 2 ? (int64_t)((uint64_t)value ^ 1ull << 63)
-                    : fp == 1 ? value ^ 0x80000000ll : (int64_t)(0 - (uint64_t)value);
-  *o = (sim_opnd){.kind = SIM_IMM, .fp = fp, .imm = value};
-  return HEDDLE_OK;
-}
 
 /* ---- declarations ---- */
 
 static heddle_status reg_directive(parser *p) {
-  word(p); /* the type: every register holds 64 bits */
+  hd_sim_text_word(p); /* the type: every register holds 64 bits */
   do {
-    const char *name = word(p);
+    const char *name = hd_sim_text_word(p);
     if (!name)
-      return fail(p, "ptx.reg", "expected a register name", "nothing");
+      return hd_sim_text_fail(p, "ptx.reg", "expected a register name", "nothing");
     family f = {.name = name, .base = p->program->n_regs};
-    if (accept(p, '<')) {
-      const char *count = word(p);
+    if (hd_sim_text_accept(p, '<')) {
+      const char *count = hd_sim_text_word(p);
       f.count = count ? (uint32_t)strtoul(count, NULL, 10) : 0;
       if (f.count == 0 || f.count > MAX_REGS)
-        return fail(p, "ptx.reg", "expected a count of registers", count ? count : "nothing");
-      HD_TRY(expect(p, '>'));
+        return hd_sim_text_fail(p, "ptx.reg", "expected a count of registers", count ? count : "nothing");
+      HD_TRY(hd_sim_text_expect(p, '>'));
     }
     p->program->n_regs += f.count ? f.count : 1;
     if (p->program->n_regs > MAX_REGS)
-      return fail(p, "ptx.reg", "expected at most 65536 registers", name);
+      return hd_sim_text_fail(p, "ptx.reg", "expected at most 65536 registers", name);
     HD_PUSH(p->family, p->n_families, p->family_cap, f);
-  } while (accept(p, ','));
-  return expect(p, ';');
+  } while (hd_sim_text_accept(p, ','));
+  return hd_sim_text_expect(p, ';');
 }
 
 /* `.align A .type NAME[BYTES]`: returns what is needed to place it. */
 static heddle_status variable(parser *p, uint32_t *align, const char **name, uint32_t *n_bytes,
                               bool *open) {
-  const char *text = word(p);
+  const char *text = hd_sim_text_word(p);
   uint32_t element = 1;
   *align = 0;
-  for (; text && text[0] == '.'; text = word(p)) {
+  for (; text && text[0] == '.'; text = hd_sim_text_word(p)) {
     if (strcmp(text, ".align") == 0) {
-      const char *value = word(p);
+      const char *value = hd_sim_text_word(p);
       *align = value ? (uint32_t)strtoul(value, NULL, 10) : 0;
     } else if (hd_sim_type_find(text + 1)) {
       element = hd_sim_type(hd_sim_type_find(text + 1))->bits / 8;
@@ -352,19 +47,19 @@ static heddle_status variable(parser *p, uint32_t *align, const char **name, uin
   if (*align == 0)
     *align = element ? element : 1;
   if (!text || (*align & (*align - 1)) || *align > 65536)
-    return fail(p, "ptx.variable", "expected a name and a power-of-two alignment",
+    return hd_sim_text_fail(p, "ptx.variable", "expected a name and a power-of-two alignment",
                 text ? text : "nothing");
   *name = text;
   *n_bytes = element;
   *open = false;
-  if (accept(p, '[')) {
-    const char *count = word(p);
+  if (hd_sim_text_accept(p, '[')) {
+    const char *count = hd_sim_text_word(p);
     *open = count == NULL;
     unsigned long n = count ? strtoul(count, NULL, 0) : 0;
     if (n > MAX_SHARED)
-      return fail(p, "ptx.variable", "expected at most 262144 elements", count);
+      return hd_sim_text_fail(p, "ptx.variable", "expected at most 262144 elements", count);
     *n_bytes = (uint32_t)n * element;
-    HD_TRY(expect(p, ']'));
+    HD_TRY(hd_sim_text_expect(p, ']'));
   }
   return HEDDLE_OK;
 }
@@ -376,7 +71,7 @@ static heddle_status shared_directive(parser *p, bool is_extern) {
   const char *name;
   bool open;
   if (p->placed) {
-    skip_statement(p);
+    hd_sim_text_skip_statement(p);
     return HEDDLE_OK;
   }
   HD_TRY(variable(p, &align, &name, &n_bytes, &open));
@@ -388,10 +83,10 @@ static heddle_status shared_directive(parser *p, bool is_extern) {
   } else {
     p->shared_end = s.offset + n_bytes;
     if (p->shared_end > MAX_SHARED)
-      return fail(p, "ptx.shared", "expected at most 262144 bytes of shared memory", name);
+      return hd_sim_text_fail(p, "ptx.shared", "expected at most 262144 bytes of shared memory", name);
   }
   HD_PUSH(p->shared, p->n_shared, p->shared_cap, s);
-  return expect(p, ';');
+  return hd_sim_text_expect(p, ';');
 }
 
 static heddle_status local_directive(parser *p) {
@@ -402,25 +97,25 @@ static heddle_status local_directive(parser *p) {
   symbol s = {name, align_up(p->program->local_bytes, align)};
   p->program->local_bytes = s.offset + n_bytes;
   if (p->program->local_bytes > 65536)
-    return fail(p, "ptx.local", "expected at most 65536 bytes of local memory", name);
+    return hd_sim_text_fail(p, "ptx.local", "expected at most 65536 bytes of local memory", name);
   HD_PUSH(p->local, p->n_local, p->local_cap, s);
-  return expect(p, ';');
+  return hd_sim_text_expect(p, ';');
 }
 
 static heddle_status params(parser *p) {
   sim_program *g = p->program;
-  HD_TRY(expect(p, '('));
-  if (accept(p, ')'))
+  HD_TRY(hd_sim_text_expect(p, '('));
+  if (hd_sim_text_accept(p, ')'))
     return HEDDLE_OK;
   do {
-    const char *first = word(p);
+    const char *first = hd_sim_text_word(p);
     if (!first || strcmp(first, ".param") != 0)
-      return fail(p, "ptx.param", "expected .param", first ? first : "nothing");
+      return hd_sim_text_fail(p, "ptx.param", "expected .param", first ? first : "nothing");
     uint32_t align = 0, size = 0;
     const char *text;
-    for (text = word(p); text && text[0] == '.'; text = word(p)) {
+    for (text = hd_sim_text_word(p); text && text[0] == '.'; text = hd_sim_text_word(p)) {
       if (strcmp(text, ".align") == 0) {
-        const char *value = word(p);
+        const char *value = hd_sim_text_word(p);
         uint32_t a = value ? (uint32_t)strtoul(value, NULL, 10) : 1;
         align = align ? align : a; /* the second one speaks of the pointee */
       } else if (hd_sim_type_find(text + 1)) {
@@ -430,20 +125,20 @@ static heddle_status params(parser *p) {
       }
     }
     if (!text || !size)
-      return fail(p, "ptx.param", "expected a type and a name", text ? text : "nothing");
+      return hd_sim_text_fail(p, "ptx.param", "expected a type and a name", text ? text : "nothing");
     align = align ? align : size;
-    if (accept(p, '[')) {
-      const char *count = word(p);
+    if (hd_sim_text_accept(p, '[')) {
+      const char *count = hd_sim_text_word(p);
       size *= count ? (uint32_t)strtoul(count, NULL, 10) : 0;
-      HD_TRY(expect(p, ']'));
+      HD_TRY(hd_sim_text_expect(p, ']'));
     }
     if (size > 4096 || align > 4096 || (align & (align - 1)) || g->n_params == MAX_PARAMS)
-      return fail(p, "ptx.param", "expected at most 256 parameters of at most 4096 bytes", text);
+      return hd_sim_text_fail(p, "ptx.param", "expected at most 256 parameters of at most 4096 bytes", text);
     sim_param param = {text, align_up(g->param_bytes, align), size};
     g->param_bytes = param.offset + size;
     HD_PUSH(g->param, g->n_params, p->param_cap, param);
-  } while (accept(p, ','));
-  return expect(p, ')');
+  } while (hd_sim_text_accept(p, ','));
+  return hd_sim_text_expect(p, ')');
 }
 
 /* ---- statements ---- */
@@ -480,26 +175,26 @@ static void want_label(parser *p, const char *name, uint32_t slot) {
 static heddle_status operands(parser *p, sim_insn *in) {
   sim_opnd list[SIM_MAX_OPNDS];
   bool branch = strncmp(in->text, "bra", 3) == 0, indexed = strncmp(in->text, "brx", 3) == 0;
-  while (!accept(p, ';')) {
+  while (!hd_sim_text_accept(p, ';')) {
     if (in->n_opnds == SIM_MAX_OPNDS)
-      return fail(p, "ptx.syntax", "expected at most 12 operands", in->text);
+      return hd_sim_text_fail(p, "ptx.syntax", "expected at most 12 operands", in->text);
     if (branch || (indexed && in->n_opnds == 1)) {
-      const char *name = word(p);
+      const char *name = hd_sim_text_word(p);
       if (!name)
-        return fail(p, "ptx.branch", "expected a label", in->text);
+        return hd_sim_text_fail(p, "ptx.branch", "expected a label", in->text);
       want_label(p, name, indexed ? SIM_NO_REG : 0);
-      HD_TRY(expect(p, ';'));
+      HD_TRY(hd_sim_text_expect(p, ';'));
       break;
     }
-    HD_TRY(operand(p, &list[in->n_opnds]));
+    HD_TRY(hd_sim_text_operand(p, &list[in->n_opnds]));
     in->n_opnds++;
-    if (accept(p, '|')) {
+    if (hd_sim_text_accept(p, '|')) {
       if (in->n_opnds != 1)
-        return fail(p, "ptx.syntax", "expected d|p first", in->text);
-      HD_TRY(operand(p, &in->dst2));
+        return hd_sim_text_fail(p, "ptx.syntax", "expected d|p first", in->text);
+      HD_TRY(hd_sim_text_operand(p, &in->dst2));
     }
-    if (peek(p) != ';')
-      HD_TRY(expect(p, ','));
+    if (hd_sim_text_peek(p) != ';')
+      HD_TRY(hd_sim_text_expect(p, ','));
   }
   in->opnd = hd_arena_copy(p->arena, list, sizeof *list * (in->n_opnds + 1u));
   return HEDDLE_OK;
@@ -532,14 +227,14 @@ static heddle_status instruction(parser *p, const char *opcode, sim_insn *in) {
 }
 
 static heddle_status predicated(parser *p) {
-  sim_insn in = {.pred_neg = accept(p, '!')};
-  const char *name = word(p);
-  in.pred = name ? find_register(p, name) : SIM_NO_REG;
+  sim_insn in = {.pred_neg = hd_sim_text_accept(p, '!')};
+  const char *name = hd_sim_text_word(p);
+  in.pred = name ? hd_sim_text_register(p, name) : SIM_NO_REG;
   if (in.pred == SIM_NO_REG)
-    return fail(p, "ptx.name", "expected a declared predicate after @", name ? name : "nothing");
-  const char *opcode = word(p);
+    return hd_sim_text_fail(p, "ptx.name", "expected a declared predicate after @", name ? name : "nothing");
+  const char *opcode = hd_sim_text_word(p);
   if (!opcode)
-    return fail(p, "ptx.syntax", "expected an instruction after its predicate", "nothing");
+    return hd_sim_text_fail(p, "ptx.syntax", "expected an instruction after its predicate", "nothing");
   return instruction(p, opcode, &in);
 }
 
@@ -547,16 +242,16 @@ static heddle_status branch_targets(parser *p, const char *name) {
   table t = {.name = name};
   uint32_t cap = 0;
   do {
-    const char *target = word(p);
+    const char *target = hd_sim_text_word(p);
     if (!target || t.n == 4096)
-      return fail(p, "ptx.branchtargets", "expected labels", target ? target : "nothing");
+      return hd_sim_text_fail(p, "ptx.branchtargets", "expected labels", target ? target : "nothing");
     /* Resolved at the end: the slot is a running number of table entries. */
     fixup f = {target, SIM_NO_REG, p->n_tables * 4096u + t.n, p->line, p->scope};
     HD_PUSH(p->fixup, p->n_fixups, p->fixup_cap, f);
     HD_PUSH(t.target, t.n, cap, 0u);
-  } while (accept(p, ','));
+  } while (hd_sim_text_accept(p, ','));
   HD_PUSH(p->table, p->n_tables, p->table_cap, t);
-  return expect(p, ';');
+  return hd_sim_text_expect(p, ';');
 }
 
 static heddle_status body_directive(parser *p, const char *name) {
@@ -567,11 +262,11 @@ static heddle_status body_directive(parser *p, const char *name) {
   if (strcmp(name, ".local") == 0)
     return local_directive(p);
   if (strcmp(name, ".loc") == 0 || strcmp(name, ".file") == 0) {
-    skip_line(p);
+    hd_sim_text_skip_line(p);
     return HEDDLE_OK;
   }
   if (strcmp(name, ".pragma") == 0) {
-    skip_statement(p);
+    hd_sim_text_skip_statement(p);
     return HEDDLE_OK;
   }
   return hd_error(p->ctx, HEDDLE_UNSUPPORTED, (hd_loc){p->file, p->line, 1}, "ptx.directive",
@@ -582,7 +277,7 @@ static heddle_status body_directive(parser *p, const char *name) {
 static heddle_status labelled(parser *p, const char *name) {
   const char *mark = p->at;
   uint32_t line = p->line;
-  const char *next = peek(p) == '.' ? word(p) : NULL;
+  const char *next = hd_sim_text_peek(p) == '.' ? hd_sim_text_word(p) : NULL;
   if (next && strcmp(next, ".branchtargets") == 0)
     return branch_targets(p, name);
   p->at = mark;
@@ -593,22 +288,22 @@ static heddle_status labelled(parser *p, const char *name) {
 }
 
 static heddle_status statement(parser *p) {
-  if (accept(p, '{')) {
+  if (hd_sim_text_accept(p, '{')) {
     if (p->n_scopes == MAX_SCOPES)
-      return fail(p, "ptx.scope", "expected at most 65536 scopes", "more");
+      return hd_sim_text_fail(p, "ptx.scope", "expected at most 65536 scopes", "more");
     open_scope(p);
     return HEDDLE_OK;
   }
-  if (accept(p, '@'))
+  if (hd_sim_text_accept(p, '@'))
     return predicated(p);
-  const char *text = word(p);
+  const char *text = hd_sim_text_word(p);
   if (!text) {
-    char got[2] = {peek(p), 0};
-    return fail(p, "ptx.syntax", "expected a statement", got);
+    char got[2] = {hd_sim_text_peek(p), 0};
+    return hd_sim_text_fail(p, "ptx.syntax", "expected a statement", got);
   }
   if (text[0] == '.')
     return body_directive(p, text);
-  if (accept(p, ':'))
+  if (hd_sim_text_accept(p, ':'))
     return labelled(p, text);
   sim_insn in = {.pred = SIM_NO_REG};
   return instruction(p, text, &in);
@@ -636,11 +331,11 @@ static heddle_status resolve_one(parser *p, const fixup *f) {
         return HEDDLE_OK;
       }
     }
-    return fail(p, "ptx.branchtargets", "expected a table of branch targets", f->name);
+    return hd_sim_text_fail(p, "ptx.branchtargets", "expected a table of branch targets", f->name);
   }
   const label *l = find_label(p, f->name, f->scope);
   if (!l)
-    return fail(p, "ptx.label", "expected a label in scope", f->name);
+    return hd_sim_text_fail(p, "ptx.label", "expected a label in scope", f->name);
   if (f->insn == SIM_NO_REG)
     p->table[f->slot / 4096].target[f->slot % 4096] = l->insn;
   else
@@ -658,16 +353,16 @@ static heddle_status resolve(parser *p) {
 }
 
 static heddle_status body(parser *p) {
-  HD_TRY(expect(p, '{'));
+  HD_TRY(hd_sim_text_expect(p, '{'));
   p->scope = 0;
   p->n_scopes = 0;
   open_scope(p);
   p->scope_parent[0] = 0;
   uint32_t depth = 1;
   while (depth > 0) {
-    char c = peek(p);
+    char c = hd_sim_text_peek(p);
     if (c == 0)
-      return fail(p, "ptx.syntax", "expected } before the end of the text", "the end");
+      return hd_sim_text_fail(p, "ptx.syntax", "expected } before the end of the text", "the end");
     if (c == '}') {
       p->at++;
       depth--;
@@ -693,26 +388,26 @@ static void place_dynamic(parser *p) {
 }
 
 static heddle_status entry_directive(parser *p, const char *entry, bool *found) {
-  const char *name = word(p);
+  const char *name = hd_sim_text_word(p);
   if (!name)
-    return fail(p, "ptx.entry", "expected the entry's name", "nothing");
+    return hd_sim_text_fail(p, "ptx.entry", "expected the entry's name", "nothing");
   if (strcmp(name, entry) != 0) {
-    skip_statement(p);
+    hd_sim_text_skip_statement(p);
     return HEDDLE_OK;
   }
   *found = true;
   HD_TRY(params(p));
-  while (p->at < p->end && peek(p) != '{')
+  while (p->at < p->end && hd_sim_text_peek(p) != '{')
     p->at++; /* .maxntid and the like: the plan says what is launched */
   return body(p);
 }
 
 static heddle_status module(parser *p, const char *entry, bool *found) {
   bool is_extern = false;
-  while (peek(p)) {
-    const char *text = word(p);
+  while (hd_sim_text_peek(p)) {
+    const char *text = hd_sim_text_word(p);
     if (!text)
-      return fail(p, "ptx.syntax", "expected a directive", (char[]){*p->at, 0});
+      return hd_sim_text_fail(p, "ptx.syntax", "expected a directive", (char[]){*p->at, 0});
     if (strcmp(text, ".extern") == 0) {
       is_extern = true;
       continue;
@@ -725,9 +420,9 @@ static heddle_status module(parser *p, const char *entry, bool *found) {
       HD_TRY(shared_directive(p, is_extern));
     } else if (strcmp(text, ".version") == 0 || strcmp(text, ".target") == 0 ||
                strcmp(text, ".address_size") == 0 || strcmp(text, ".file") == 0) {
-      skip_line(p);
+      hd_sim_text_skip_line(p);
     } else {
-      skip_statement(p);
+      hd_sim_text_skip_statement(p);
     }
     is_extern = false;
   }
@@ -738,8 +433,8 @@ static heddle_status module(parser *p, const char *entry, bool *found) {
  * only reads `.shared` declarations. */
 static heddle_status place_shared(parser *p) {
   bool is_extern = false;
-  while (peek(p)) {
-    const char *text = word(p);
+  while (hd_sim_text_peek(p)) {
+    const char *text = hd_sim_text_word(p);
     if (!text) {
       p->at++;
       is_extern = false;
@@ -791,7 +486,7 @@ heddle_status hd_sim_parse(heddle_context *ctx, const char *file, const char *te
     p.placed = true;
     status = module(&p, entry, &found);
     if (status == HEDDLE_OK && !found)
-      status = fail(&p, "ptx.entry", "expected an entry of the manifest's name", entry);
+      status = hd_sim_text_fail(&p, "ptx.entry", "expected an entry of the manifest's name", entry);
   }
   HD_PUSH(program->insn, program->n_insns, p.insn_cap, (sim_insn){0});
   program->n_insns--;
