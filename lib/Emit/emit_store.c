@@ -2,7 +2,7 @@
  * inside D and at aligned addresses, with wide stores; and one that asks for every element. */
 #include "Emit/emit_strip.h"
 
-enum { STRIP_ROWS = 16, BLOCK = 8, WIDE = 16, AHEAD = 4 /* blocks whose inputs are read together */ };
+enum { STRIP_ROWS = 16, BLOCK = 8, WIDE = 16, AHEAD = 4 /* blocks whose inputs are read together */, GROUP = 8 };
 
 /* --- elements --------------------------------------------------------------------------------------------- */
 
@@ -11,13 +11,14 @@ static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in
   return hd_emit_pack(e, s->d.elem, x, y);
 }
 
-/* All pairs of the strip, [2 * block + h]. The inputs of the next blocks are read before these are
+/* All pairs of blocks first to end - 1, at [2 * block + h]. The inputs of the next blocks are read before these are
  * finished. Nothing outside m x n is touched unless `checked` is false. */
-static void finish_all(hd_emitter *e, const hd_strip *s, bool checked, hd_pair *pair) {
-  hd_inputs *in = HD_NEW_ARRAY(&e->arena, hd_inputs, s->n_blocks);
-  int32_t read = 0;
-  for (int32_t b = 0; b < s->n_blocks; b++) {
-    for (; read < s->n_blocks && read <= b + AHEAD; read++)
+static void finish_all(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end, bool checked,
+                       hd_pair *pair) {
+  hd_inputs *in = HD_NEW_ARRAY(&e->arena, hd_inputs, end);
+  int32_t read = first;
+  for (int32_t b = first; b < end; b++) {
+    for (; read < end && read <= b + AHEAD; read++)
       in[read] = hd_emit_read_inputs(e, s, read, checked);
     for (int h = 0; h < 2; h++)
       pair[2 * b + h] = finish_pair(e, s, &in[b], b, h);
@@ -34,8 +35,8 @@ static void store_user_element(hd_emitter *e, const hd_strip *s, const hd_inputs
   hd_emit_endif(e, join);
 }
 
-static void store_user(hd_emitter *e, const hd_strip *s) {
-  for (int32_t b = 0; b < s->n_blocks; b++) {
+static void store_user(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end) {
+  for (int32_t b = first; b < end; b++) {
     hd_inputs in = hd_emit_read_inputs(e, s, b, true);
     for (int i = 0; i < 4; i++)
       store_user_element(e, s, &in, b, i / 2, i % 2);
@@ -156,23 +157,25 @@ static const store_form *find_form(const hd_strip *s, bool quad) {
 
 /* --- both ways -------------------------------------------------------------------------------------------------- */
 
-static void store_fast(hd_emitter *e, const hd_strip *s, const store_form *form, hd_pair *pair) {
+static void store_fast(hd_emitter *e, const hd_strip *s, const store_form *form, int32_t first,
+                       int32_t end, hd_pair *pair) {
   const store_form *rest = find_form(s, false);
   if (s->user)
-    finish_all(e, s, false, pair);
-  for (int32_t b = 0; b < s->n_blocks;) {
-    const store_form *f = b + form->n_blocks <= s->n_blocks ? form : rest;
+    finish_all(e, s, first, end, false, pair);
+  for (int32_t b = first; b < end;) {
+    const store_form *f = b + form->n_blocks <= end ? form : rest;
     f->store(e, s, b, pair + 2 * b);
     b += f->n_blocks;
   }
 }
 
-static void store_slow(hd_emitter *e, const hd_strip *s, const hd_pair *pair) {
+static void store_slow(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end,
+                       const hd_pair *pair) {
   if (s->user) {
-    store_user(e, s);
+    store_user(e, s, first, end);
     return;
   }
-  for (int32_t i = 0; i < 2 * s->n_blocks; i++)
+  for (int32_t i = 2 * first; i < 2 * end; i++)
     hd_emit_put_checked(e, s, i / 2, i % 2, pair[i]);
 }
 
@@ -227,7 +230,33 @@ static void find_place(hd_emitter *e, hd_strip *s) {
   }
 }
 
-/* The elements are finished once for both ways, and packed: half the registers for 16-bit types. */
+/* The elements are finished once for both ways, and packed. */
+static void store_group(hd_emitter *e, const hd_strip *s, const store_form *form, LLVMValueRef quick,
+                        int32_t first, int32_t end, hd_pair *pair) {
+  if (!s->user)
+    finish_all(e, s, first, end, true, pair);
+  LLVMBasicBlockRef done = hd_emit_block(e, "stored"), slow = hd_emit_block(e, "edge");
+  LLVMBasicBlockRef fast = hd_emit_block(e, "inside");
+  LLVMBuildCondBr(e->b, quick, fast, slow);
+  hd_emit_at(e, fast);
+  store_fast(e, s, form, first, end, pair);
+  hd_emit_jump(e, done);
+  LLVMMoveBasicBlockAfter(slow, LLVMGetInsertBlock(e->b));
+  hd_emit_at(e, slow);
+  store_slow(e, s, first, end, pair);
+  hd_emit_jump(e, done);
+  LLVMMoveBasicBlockAfter(done, LLVMGetInsertBlock(e->b));
+  hd_emit_at(e, done);
+}
+
+/* Blocks that are finished together. All of them where that frees registers: 16-bit results take half of
+ * the accumulators', and nothing is read on the way. Otherwise ptxas, which moves loads and arithmetic
+ * up as far as it can, would need both at once. */
+static int32_t group_blocks(const hd_strip *s) {
+  bool reads = s->has_c || s->has_bias_n || s->has_scale_b;
+  return s->d.bytes <= 2 && !reads ? s->n_blocks : GROUP;
+}
+
 heddle_status hd_emit_op_store_tile(hd_emitter *e, const hd_op *op) {
   hd_strip s = {.op = op};
   HD_TRY(read_operands(e, &s));
@@ -235,19 +264,9 @@ heddle_status hd_emit_op_store_tile(hd_emitter *e, const hd_op *op) {
   HD_TRY(hd_emit_epilogue_open(e, &s));
   const store_form *form = find_form(&s, hd_op_is(op, HD_ATTR_PATH, "quad"));
   hd_pair *pair = HD_NEW_ARRAY(&e->arena, hd_pair, 2 * s.n_blocks);
-  if (!s.user)
-    finish_all(e, &s, true, pair);
-  LLVMBasicBlockRef done = hd_emit_block(e, "stored"), slow = hd_emit_block(e, "edge");
-  LLVMBasicBlockRef fast = hd_emit_block(e, "inside");
-  LLVMBuildCondBr(e->b, can_go_fast(e, &s, form->align), fast, slow);
-  hd_emit_at(e, fast);
-  store_fast(e, &s, form, pair);
-  hd_emit_jump(e, done);
-  LLVMMoveBasicBlockAfter(slow, LLVMGetInsertBlock(e->b));
-  hd_emit_at(e, slow);
-  store_slow(e, &s, pair);
-  hd_emit_jump(e, done);
-  LLVMMoveBasicBlockAfter(done, LLVMGetInsertBlock(e->b));
-  hd_emit_at(e, done);
+  LLVMValueRef quick = can_go_fast(e, &s, form->align);
+  int32_t group = group_blocks(&s);
+  for (int32_t b = 0; b < s.n_blocks; b += group)
+    store_group(e, &s, form, quick, b, b + group < s.n_blocks ? b + group : s.n_blocks, pair);
   return HEDDLE_OK;
 }

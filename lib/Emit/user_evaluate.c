@@ -1,0 +1,411 @@
+/* An interpreter of scalar LLVM IR, for user epilogues: floating-point values as doubles, integers
+ * sign-extended to 64 bits. */
+#include "Emit/user_evaluate.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Core.h>
+#include <llvm-c/IRReader.h>
+
+#include "Support/arena.h"
+#include "Support/diag.h"
+
+enum { MOST_STEPS = 100000, DEEPEST_CALL = 32 };
+
+typedef union value {
+  double f;
+  int64_t i;
+} value;
+
+/* Where each argument and instruction keeps its value during a call. */
+typedef struct slot {
+  LLVMValueRef key;
+  value now;
+} slot;
+
+struct hd_user_function {
+  LLVMContextRef llvm;
+  LLVMModuleRef module;
+  LLVMValueRef function;
+  slot *slots; /* open addressing; owned */
+  size_t n_slots; /* a power of two */
+};
+
+typedef struct run {
+  hd_user_function *user;
+  int steps, depth;
+} run;
+
+/* --- slots --------------------------------------------------------------------------------------------- */
+
+static slot *slot_of(hd_user_function *u, LLVMValueRef key) {
+  size_t at = ((uintptr_t)key >> 4) * 0x9e3779b97f4a7c15u >> 20;
+  while (u->slots[at & (u->n_slots - 1)].key && u->slots[at & (u->n_slots - 1)].key != key)
+    at++;
+  return &u->slots[at & (u->n_slots - 1)];
+}
+
+static bool is_float(LLVMTypeRef type) {
+  LLVMTypeKind kind = LLVMGetTypeKind(type);
+  return kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind;
+}
+
+static value read_value(run *r, LLVMValueRef v) {
+  LLVMBool inexact;
+  if (LLVMIsAConstantInt(v))
+    return (value){.i = LLVMConstIntGetSExtValue(v)};
+  if (LLVMIsAConstantFP(v))
+    return (value){.f = LLVMConstRealGetDouble(v, &inexact)};
+  if (LLVMIsConstant(v))
+    return (value){.i = 0};
+  return slot_of(r->user, v)->now;
+}
+
+static value operand(run *r, LLVMValueRef in, unsigned i) {
+  return read_value(r, LLVMGetOperand(in, i));
+}
+
+/* --- integers ---------------------------------------------------------------------------------------------- */
+
+static unsigned width_of(LLVMValueRef v) { return LLVMGetIntTypeWidth(LLVMTypeOf(v)); }
+
+static int64_t wrap(int64_t x, unsigned width) {
+  unsigned unused = 64 - width;
+  return (int64_t)((uint64_t)x << unused) >> unused;
+}
+
+static uint64_t zero_extended(int64_t x, unsigned width) {
+  return (uint64_t)x << (64 - width) >> (64 - width);
+}
+
+static int64_t divide(LLVMOpcode opcode, int64_t a, int64_t b, unsigned width) {
+  uint64_t ua = zero_extended(a, width), ub = zero_extended(b, width);
+  if (!b || (b == -1 && opcode == LLVMSDiv) || (b == -1 && opcode == LLVMSRem))
+    return !b || opcode == LLVMSRem ? 0 : (int64_t)(0 - (uint64_t)a);
+  switch (opcode) {
+  case LLVMUDiv: return (int64_t)(ua / ub);
+  case LLVMURem: return (int64_t)(ua % ub);
+  case LLVMSDiv: return a / b;
+  default: return a % b;
+  }
+}
+
+static int64_t integer_op(LLVMOpcode opcode, int64_t a, int64_t b, unsigned width) {
+  uint64_t ua = (uint64_t)a, ub = (uint64_t)b, shift = zero_extended(b, width) & 63;
+  switch (opcode) {
+  case LLVMAdd: return (int64_t)(ua + ub);
+  case LLVMSub: return (int64_t)(ua - ub);
+  case LLVMMul: return (int64_t)(ua * ub);
+  case LLVMAnd: return a & b;
+  case LLVMOr: return a | b;
+  case LLVMXor: return a ^ b;
+  case LLVMShl: return (int64_t)(ua << shift);
+  case LLVMLShr: return (int64_t)(zero_extended(a, width) >> shift);
+  case LLVMAShr: return a >> shift;
+  default: return divide(opcode, a, b, width);
+  }
+}
+
+static bool compare_integers(LLVMIntPredicate predicate, int64_t a, int64_t b, unsigned width) {
+  uint64_t ua = zero_extended(a, width), ub = zero_extended(b, width);
+  switch (predicate) {
+  case LLVMIntEQ: return a == b;
+  case LLVMIntNE: return a != b;
+  case LLVMIntUGT: return ua > ub;
+  case LLVMIntUGE: return ua >= ub;
+  case LLVMIntULT: return ua < ub;
+  case LLVMIntULE: return ua <= ub;
+  case LLVMIntSGT: return a > b;
+  case LLVMIntSGE: return a >= b;
+  case LLVMIntSLT: return a < b;
+  default: return a <= b;
+  }
+}
+
+/* --- floating point ------------------------------------------------------------------------------------------ */
+
+static double float_op(LLVMOpcode opcode, double a, double b) {
+  switch (opcode) {
+  case LLVMFAdd: return a + b;
+  case LLVMFSub: return a - b;
+  case LLVMFMul: return a * b;
+  default: return a / b;
+  }
+}
+
+/* Predicates are bit sets: 1 equal, 2 greater, 4 less, 8 unordered. */
+static bool compare_floats(LLVMRealPredicate predicate, double a, double b) {
+  unsigned is = isnan(a) || isnan(b) ? 8 : a == b ? 1 : a > b ? 2 : 4;
+  return ((unsigned)predicate & is) != 0;
+}
+
+static double math_call(const char *name, const double *x, bool *known) {
+  static const struct {
+    const char *prefix;
+    double (*one)(double);
+  } ones[] = {{"llvm.fabs.", fabs},         {"llvm.sqrt.", sqrt},
+              {"llvm.floor.", floor},       {"llvm.ceil.", ceil},
+              {"llvm.trunc.", trunc},       {"llvm.rint.", rint},
+              {"llvm.nearbyint.", rint},    {"llvm.roundeven.", rint},
+              {"llvm.exp2.", exp2},         {"llvm.tanh.", tanh},
+              {"llvm.nvvm.ex2.", exp2},     {"llvm.nvvm.lg2.", log2},
+              {"llvm.nvvm.sqrt.", sqrt},    {"llvm.nvvm.tanh.", tanh},
+              {"llvm.nvvm.sin.", sin},      {"llvm.nvvm.cos.", cos}};
+  static const struct {
+    const char *prefix;
+    double (*two)(double, double);
+  } twos[] = {{"llvm.minnum.", fmin},   {"llvm.maxnum.", fmax},
+              {"llvm.minimum.", fmin},  {"llvm.maximum.", fmax},
+              {"llvm.copysign.", copysign}};
+  *known = true;
+  for (size_t i = 0; i < HD_COUNT(ones); i++)
+    if (!strncmp(name, ones[i].prefix, strlen(ones[i].prefix)))
+      return ones[i].one(x[0]);
+  for (size_t i = 0; i < HD_COUNT(twos); i++)
+    if (!strncmp(name, twos[i].prefix, strlen(twos[i].prefix)))
+      return twos[i].two(x[0], x[1]);
+  if (!strncmp(name, "llvm.fma.", 9) || !strncmp(name, "llvm.fmuladd.", 13))
+    return fma(x[0], x[1], x[2]);
+  if (!strncmp(name, "llvm.nvvm.rcp.", 14))
+    return 1 / x[0];
+  if (!strncmp(name, "llvm.nvvm.rsqrt.", 16))
+    return 1 / sqrt(x[0]);
+  *known = false;
+  return NAN;
+}
+
+/* --- one instruction ------------------------------------------------------------------------------------------- */
+
+static value call_function(run *r, LLVMValueRef function, const value *args);
+
+static value call_op(run *r, LLVMValueRef in) {
+  LLVMValueRef callee = LLVMGetCalledValue(in);
+  value args[4] = {{0}};
+  double x[4];
+  for (unsigned i = 0; i < LLVMGetNumArgOperands(in) && i < 4; i++) {
+    args[i] = operand(r, in, i);
+    x[i] = args[i].f;
+  }
+  if (!LLVMIsDeclaration(callee))
+    return call_function(r, callee, args);
+  size_t n;
+  bool known;
+  return (value){.f = math_call(LLVMGetValueName2(callee, &n), x, &known)};
+}
+
+static value bit_cast(value x, bool from_float, bool to_float) {
+  float f;
+  int32_t bits;
+  if (from_float == to_float)
+    return x;
+  if (from_float) {
+    f = (float)x.f;
+    memcpy(&bits, &f, sizeof bits);
+    return (value){.i = bits};
+  }
+  bits = (int32_t)x.i;
+  memcpy(&f, &bits, sizeof f);
+  return (value){.f = f};
+}
+
+static value cast_op(LLVMOpcode opcode, LLVMValueRef in, value x) {
+  LLVMValueRef from = LLVMGetOperand(in, 0);
+  switch (opcode) {
+  case LLVMZExt: return (value){.i = (int64_t)zero_extended(x.i, width_of(from))};
+  case LLVMTrunc: return (value){.i = wrap(x.i, width_of(in))};
+  case LLVMSIToFP: return (value){.f = (double)x.i};
+  case LLVMUIToFP: return (value){.f = (double)zero_extended(x.i, width_of(from))};
+  case LLVMFPToSI:
+  case LLVMFPToUI: return (value){.i = fabs(x.f) < 9e18 ? wrap((int64_t)x.f, width_of(in)) : 0};
+  case LLVMBitCast: return bit_cast(x, is_float(LLVMTypeOf(from)), is_float(LLVMTypeOf(in)));
+  default: return x; /* sext, fpext, fptrunc, freeze: the value as it is */
+  }
+}
+
+static value evaluate(run *r, LLVMValueRef in) {
+  LLVMOpcode opcode = LLVMGetInstructionOpcode(in);
+  value a = operand(r, in, 0);
+  switch (opcode) {
+  case LLVMFNeg: return (value){.f = -a.f};
+  case LLVMFAdd: case LLVMFSub: case LLVMFMul: case LLVMFDiv:
+    return (value){.f = float_op(opcode, a.f, operand(r, in, 1).f)};
+  case LLVMFCmp:
+    return (value){.i = compare_floats(LLVMGetFCmpPredicate(in), a.f, operand(r, in, 1).f)};
+  case LLVMICmp:
+    return (value){.i = compare_integers(LLVMGetICmpPredicate(in), a.i, operand(r, in, 1).i,
+                                         width_of(LLVMGetOperand(in, 0)))};
+  case LLVMSelect: return a.i & 1 ? operand(r, in, 1) : operand(r, in, 2);
+  case LLVMCall: return call_op(r, in);
+  case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMAnd: case LLVMOr: case LLVMXor:
+  case LLVMShl: case LLVMLShr: case LLVMAShr: case LLVMUDiv: case LLVMSDiv: case LLVMURem:
+  case LLVMSRem:
+    return (value){.i = wrap(integer_op(opcode, a.i, operand(r, in, 1).i, width_of(in)),
+                             width_of(in))};
+  default: return cast_op(opcode, in, a);
+  }
+}
+
+/* --- blocks and calls -------------------------------------------------------------------------------------------- */
+
+/* All phis of a block read what stood before any of them is set. */
+static LLVMValueRef enter_block(run *r, LLVMBasicBlockRef from, LLVMBasicBlockRef block) {
+  value next[64];
+  unsigned n = 0;
+  LLVMValueRef in = LLVMGetFirstInstruction(block);
+  for (; in && LLVMIsAPHINode(in) && n < 64; in = LLVMGetNextInstruction(in), n++)
+    for (unsigned i = 0; i < LLVMCountIncoming(in); i++)
+      if (LLVMGetIncomingBlock(in, i) == from)
+        next[n] = read_value(r, LLVMGetIncomingValue(in, i));
+  LLVMValueRef phi = LLVMGetFirstInstruction(block);
+  for (unsigned i = 0; i < n; i++, phi = LLVMGetNextInstruction(phi))
+    slot_of(r->user, phi)->now = next[i];
+  return in;
+}
+
+static LLVMBasicBlockRef branch_target(run *r, LLVMValueRef in) {
+  if (!LLVMIsConditional(in))
+    return LLVMGetSuccessor(in, 0);
+  return LLVMGetSuccessor(in, read_value(r, LLVMGetCondition(in)).i & 1 ? 0 : 1);
+}
+
+static value run_blocks(run *r, LLVMValueRef function) {
+  LLVMBasicBlockRef from = NULL, block = LLVMGetEntryBasicBlock(function);
+  LLVMValueRef in = LLVMGetFirstInstruction(block);
+  while (in && r->steps++ < MOST_STEPS) {
+    switch (LLVMGetInstructionOpcode(in)) {
+    case LLVMRet:
+      return operand(r, in, 0);
+    case LLVMBr:
+      from = block;
+      block = branch_target(r, in);
+      in = enter_block(r, from, block);
+      break;
+    default:
+      slot_of(r->user, in)->now = evaluate(r, in);
+      in = LLVMGetNextInstruction(in);
+    }
+  }
+  return (value){.f = NAN};
+}
+
+static value call_function(run *r, LLVMValueRef function, const value *args) {
+  if (r->depth == DEEPEST_CALL)
+    return (value){.f = NAN};
+  r->depth++;
+  for (unsigned i = 0; i < LLVMCountParams(function) && i < 4; i++)
+    slot_of(r->user, LLVMGetParam(function, i))->now = args[i];
+  value result = run_blocks(r, function);
+  r->depth--;
+  return result;
+}
+
+double hd_user_function_call(const hd_user_function *function, double acc, int32_t row,
+                             int32_t col) {
+  run r = {.user = (hd_user_function *)function};
+  bool integer = !is_float(LLVMTypeOf(LLVMGetParam(function->function, 0)));
+  value args[4] = {integer ? (value){.i = (int64_t)acc} : (value){.f = acc}, {.i = row},
+                   {.i = col}};
+  return call_function(&r, function->function, args).f;
+}
+
+/* --- opening ------------------------------------------------------------------------------------------------- */
+
+static bool is_scalar(LLVMTypeRef type) {
+  LLVMTypeKind kind = LLVMGetTypeKind(type);
+  return is_float(type) || kind == LLVMIntegerTypeKind || kind == LLVMVoidTypeKind;
+}
+
+static bool is_evaluated(LLVMValueRef in) {
+  bool known = true;
+  size_t n;
+  switch (LLVMGetInstructionOpcode(in)) {
+  case LLVMLoad: case LLVMSwitch: case LLVMGetElementPtr: case LLVMPtrToInt: case LLVMIntToPtr:
+    return false;
+  case LLVMCall: {
+    LLVMValueRef callee = LLVMGetCalledValue(in);
+    if (!LLVMIsAFunction(callee) || LLVMGetNumArgOperands(in) > 4)
+      return false;
+    if (LLVMIsDeclaration(callee))
+      math_call(LLVMGetValueName2(callee, &n), (double[4]){0}, &known);
+    return known;
+  }
+  default:
+    return is_scalar(LLVMTypeOf(in));
+  }
+}
+
+/* Refuses what has no evaluation; counts values, then gives each its slot. */
+static heddle_status visit_values(heddle_context *ctx, hd_user_function *u, bool keep,
+                                  size_t *count) {
+  for (LLVMValueRef f = LLVMGetFirstFunction(u->module); f; f = LLVMGetNextFunction(f)) {
+    for (unsigned i = 0; !LLVMIsDeclaration(f) && i < LLVMCountParams(f); i++, ++*count)
+      if (keep)
+        slot_of(u, LLVMGetParam(f, i))->key = LLVMGetParam(f, i);
+    for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+      for (LLVMValueRef in = LLVMGetFirstInstruction(b); in;
+           in = LLVMGetNextInstruction(in), ++*count) {
+        if (!is_evaluated(in))
+          return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "user.evaluate",
+                          "the user's function loads, or uses what only the device has: there is "
+                          "no reference to compare with");
+        if (keep)
+          slot_of(u, in)->key = in;
+      }
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status prepare(heddle_context *ctx, const char *name, hd_user_function *u) {
+  size_t n = 0;
+  u->function = LLVMGetNamedFunction(u->module, name);
+  if (!u->function || LLVMIsDeclaration(u->function) || LLVMCountParams(u->function) != 4)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "user.function",
+                    "the user's IR defines no function %s of four parameters", name);
+  HD_TRY(visit_values(ctx, u, false, &n));
+  for (u->n_slots = 16; u->n_slots < 2 * n;)
+    u->n_slots *= 2;
+  u->slots = memset(hd_xmalloc(u->n_slots * sizeof *u->slots), 0, u->n_slots * sizeof *u->slots);
+  return visit_values(ctx, u, true, &n);
+}
+
+static void ignore_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
+  (void)info, (void)user; /* the parser's message says it; without a handler LLVM would exit */
+}
+
+heddle_status hd_user_function_open(heddle_context *ctx, const char *ir, size_t n_bytes,
+                                    const char *name, hd_user_function **function) {
+  hd_user_function *u = memset(hd_xmalloc(sizeof *u), 0, sizeof *u);
+  u->llvm = LLVMContextCreate();
+  LLVMContextSetDiagnosticHandler(u->llvm, ignore_diagnostic, NULL);
+  char *message = NULL;
+  LLVMMemoryBufferRef buffer =
+      LLVMCreateMemoryBufferWithMemoryRangeCopy(ir, n_bytes, "user function");
+  heddle_status status = HEDDLE_OK;
+  if (LLVMParseIRInContext2(u->llvm, buffer, &u->module, &message)) {
+    status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "user.parse", "%s",
+                      message ? message : "neither LLVM IR nor bitcode");
+    LLVMDisposeMessage(message);
+    u->module = NULL;
+  }
+  LLVMDisposeMemoryBuffer(buffer);
+  if (status == HEDDLE_OK)
+    status = prepare(ctx, name, u);
+  if (status == HEDDLE_OK)
+    *function = u;
+  else
+    hd_user_function_free(u);
+  return status;
+}
+
+void hd_user_function_free(hd_user_function *u) {
+  if (!u)
+    return;
+  if (u->module)
+    LLVMDisposeModule(u->module);
+  LLVMContextDispose(u->llvm);
+  free(u->slots);
+  free(u);
+}
