@@ -123,6 +123,31 @@ foreach a = ["e4m3", "e5m2"] in foreach b = ["e4m3", "e5m2"] in
     let LayoutJudge = "none";
   }
 
+// fp8 with a .kind that wants block scales, without them: ptxas takes it, no text defines it.
+foreach kind = ["mxf8f6f4", "mxf4", "mxf4nvf4", "f16", "tf32", "i8"] in
+  foreach a = ["e4m3", "e5m2"] in foreach b = ["e4m3", "e5m2"] in foreach d = ["f16", "f32"] in
+    def "mma_sp_ordered_m16n8k64_unscaled_" # kind # "_" # d # "_" # a # "_" # b
+        : MmaSp<1, "m16n8k64", 64, d, a, b, MetaFor<a, 64>.Op> {
+      defvar scaled = !ne(!find(kind, "mx"), -1);
+      let Kind = kind;
+      let Selectors = 1;
+      let SelectorsTaken = 1;
+      let Ptx = Head # ".kind::" # kind # "." # d # "." # a # "." # b # "." # d;
+      let LayoutJudge = "none";
+      let Where = !listconcat(
+          !if(scaled, [UndefinedArch<120, 87>, UndefinedArch<121, 88>], []<Avail>),
+          !if(!eq(kind, "mxf8f6f4"), [UndefinedFamily<120, 88>], []<Avail>),
+          !cond(!eq(d, "f16") : []<Avail>,
+                !eq(kind, "i8") : [UndefinedArch<100, 86>, UndefinedArch<110, 90>],
+                !eq(kind, "mxf4") : [UndefinedArch<100, 86>, UndefinedArch<103, 88>,
+                                     UndefinedArch<110, 90>],
+                !eq(kind, "mxf4nvf4") : [UndefinedArch<100, 87>, UndefinedArch<103, 88>,
+                                         UndefinedArch<110, 90>],
+                true : [UndefinedArch<100, 86>, UndefinedFamily<100, 88>, UndefinedArch<110, 90>,
+                        UndefinedFamily<110, 90>]),
+          [UndefinedArch<90, 999>]); // never: keeps the list from being empty
+    }
+
 // Block scaling: D = (A * scale_A) * (B * scale_B) + C.
 class MmaSpScaled<string kind, int k, int vec, string a, string b, string s>
     : MmaSp<1, "m16n8k" # k, k, "f32", a, b, MetaFor<a, k>.Op> {

@@ -144,6 +144,13 @@ hd_legality hd_spec_legal_text(const char *instruction, const hd_legal_query *qu
   if (!hd_instruction_parse(instruction, &in))
     return refuse(HD_ILLEGAL, reason, reason_bytes, "spec.instruction: malformed instruction");
   const hd_spec_row *row = hd_instruction_row(&in);
+  const hd_spec_row *respelled = row ? NULL : hd_instruction_respelled(&in);
+  if (respelled) {
+    hd_legality verdict = hd_spec_legal(respelled, query, reason, reason_bytes);
+    return verdict != HD_LEGAL
+               ? verdict
+               : refuse(HD_UNDEFINED, reason, reason_bytes, "undefined (ptxas accepts)");
+  }
   if (!row)
     return refuse(HD_ILLEGAL, reason, reason_bytes,
                   "spec.instruction: no such instruction; nearest: %s",

@@ -7,6 +7,15 @@
 extern const size_t hd_spec_n_rows, hd_spec_n_targets, hd_spec_n_descriptors;
 extern const hd_spec_row hd_spec_rows[];
 extern const uint16_t hd_spec_by_ptx[]; /* rows in the order of their texts */
+
+/* Order-free keys of the rows' texts (spelling.h), ascending. */
+typedef struct hd_spelling {
+  uint64_t key;
+  uint16_t row;
+} hd_spelling;
+extern const size_t hd_spec_n_spellings;
+extern const hd_spelling hd_spec_spellings[];
+
 extern const hd_target hd_spec_targets[];
 extern const hd_descriptor hd_spec_descriptors[];
 extern const uint64_t hd_spec_tables_hash[2];

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "Spec/spelling.h"
 #include "Spec/tables.h"
 
 /* Removes the first occurrence of word; true when there was one. */
@@ -61,6 +62,12 @@ static void parse_space(hd_instruction *in) {
       return;
 }
 
+/* .aligned may be left out of barrier.cluster. */
+static void parse_barrier(hd_instruction *in) {
+  if (!strstr(in->text, ".aligned") && strlen(in->text) + 8 < HD_INSTRUCTION_BYTES)
+    strcat(in->text, ".aligned");
+}
+
 /* mma.sp: mxf8f6f4 defaults to 1X, mxf4 to 2X. */
 static void parse_scale_vec(hd_instruction *in) {
   if (!strstr(in->text, ".block_scale.f32."))
@@ -86,6 +93,8 @@ bool hd_instruction_parse(const char *text, hd_instruction *out) {
     parse_collector(out);
   if (starts_with(text, "ldmatrix") || starts_with(text, "stmatrix"))
     parse_space(out);
+  if (starts_with(text, "barrier.cluster."))
+    parse_barrier(out);
   return true;
 }
 
@@ -117,6 +126,31 @@ const hd_spec_row *hd_instruction_row(const hd_instruction *in) {
       return row;
   }
   return NULL;
+}
+
+static const hd_spec_row *row_of_key(uint64_t key, uint32_t modifiers) {
+  size_t lo = 0, hi = hd_spec_n_spellings;
+  while (lo < hi) {
+    size_t mid = lo + (hi - lo) / 2;
+    if (hd_spec_spellings[mid].key < key)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  for (; lo < hd_spec_n_spellings && hd_spec_spellings[lo].key == key; lo++) {
+    const hd_spec_row *row = &hd_spec_rows[hd_spec_spellings[lo].row];
+    if ((modifiers & ~row->modifiers) == 0)
+      return row;
+  }
+  return NULL;
+}
+
+const hd_spec_row *hd_instruction_respelled(const hd_instruction *in) {
+  hd_instruction free_order = *in;
+  bool in_head = starts_with(in->text, "wgmma.satfinite"); /* the instruction's name comes first */
+  if (!in_head && strip(free_order.text, ".satfinite"))
+    free_order.modifiers |= HD_MOD_SATFINITE;
+  return row_of_key(hd_spelling_key(free_order.text, NULL), free_order.modifiers);
 }
 
 /* Length of the common beginning plus the common end. */

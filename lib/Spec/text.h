@@ -19,6 +19,9 @@ typedef struct hd_instruction {
 bool hd_instruction_parse(const char *text, hd_instruction *out);
 /* The row that has the text and admits the modifiers; NULL. */
 const hd_spec_row *hd_instruction_row(const hd_instruction *instruction);
+/* The row with the same qualifiers in another order, or of wgmma without .aligned: what ptxas takes
+ * and the ISA does not define; NULL. */
+const hd_spec_row *hd_instruction_respelled(const hd_instruction *instruction);
 /* The row whose text is most like it. Never NULL. */
 const hd_spec_row *hd_instruction_nearest(const hd_instruction *instruction);
 

@@ -39,6 +39,9 @@ def mma_sp():
             yield (f"{head}.satfinite.{d}.{a}.{b}.{d}", 0, mma_operands(k, d, a, b, 0))
         if a in F8F6F4 and k in (32, 64, 128) and d != "s32":
             yield (f"{head}.kind::f8f6f4.{d}.{a}.{b}.{d}", 0, mma_operands(k, d, a, b, 0))
+        if a in F8F6F4 and k == 64 and d != "s32":  # kinds of other instructions
+            for kind in ("mxf8f6f4", "mxf4", "mxf4nvf4", "f16", "tf32", "i8"):
+                yield (f"{head}.kind::{kind}.{d}.{a}.{b}.{d}", 0, mma_operands(k, d, a, b, 0))
         if (a, b) == ("f16", "f16") and d != "s32":  # D and C of different types
             c = "f32" if d == "f16" else "f16"
             text = f"{head}.{d}.f16.f16.{c}"
@@ -186,6 +189,41 @@ def others():
         yield (f"tcgen05.st.sync.aligned.{shape}.x{num}.b32", None, f"[r0],{data}")
 
 
-FAMILIES = {"mma.sp": mma_sp, "mma.sp scaled": mma_sp_scaled, "wgmma.sp": wgmma_sp,
+def respelled(text):
+    """Qualifiers in other orders, and one left out."""
+    words = text.split(".")
+    for i in range(1, len(words)):
+        yield ".".join(words[:i] + words[i + 1:])
+        for j in range(1, len(words)):
+            if i != j:
+                rest = words[:i] + words[i + 1:]
+                yield ".".join(rest[:j] + [words[i]] + rest[j:])
+
+
+def spellings():
+    models = [
+        ("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", 0,
+         mma_operands(32, "f32", "f16", "f16", 0)),
+        ("mma.sp.sync.aligned.m16n8k64.row.col.satfinite.s32.u8.s8.s32", 0,
+         mma_operands(64, "s32", "u8", "s8", 0)),
+        ("mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.e2m1.e3m2.f32", 0,
+         mma_operands(64, "f32", "e2m1", "e3m2", 0)),
+        ("wgmma.mma_async.sp.sync.aligned.m64n16k32.f32.f16.f16", 0,
+         "{f0,f1,f2,f3,f4,f5,f6,f7},l0,l1,r0,0,p0,1,1,0,0"),
+        ("wgmma.mma_async.sp.sync.aligned.m64n8k64.satfinite.s32.s8.u8", 0,
+         "{r0,r1,r2,r3},l0,l1,r4,0,p0"),
+        ("wgmma.fence.sync.aligned", None, ""), ("wgmma.commit_group.sync.aligned", None, ""),
+        ("wgmma.wait_group.sync.aligned", None, "0"),
+        ("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", None, "{r0,r1,r2,r3},[r4]"),
+    ]
+    seen = set()
+    for text, selector, operands in models:
+        for other in respelled(text):
+            if other not in seen:
+                seen.add(other)
+                yield (other, selector, operands)
+
+
+FAMILIES = {"spellings": spellings, "mma.sp": mma_sp, "mma.sp scaled": mma_sp_scaled, "wgmma.sp": wgmma_sp,
             "ldmatrix, stmatrix": matrix_moves, "tcgen05.mma.sp": tcgen05_mma_sp,
             "copies, sync, tcgen05": others}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "Support/arena.h"
+#include "Spec/spelling.h"
 #include "Support/hash.h"
 #include "checked_records.h"
 
@@ -293,6 +294,49 @@ static void write_index(const record *rows, size_t n, hd_strbuf *out) {
   free(entry);
 }
 
+/* ---- the index by spelling ---- */
+
+typedef struct spelling_entry {
+  uint64_t key;
+  size_t at;
+} spelling_entry;
+
+static int compare_spellings(const void *a, const void *b) {
+  const spelling_entry *x = a, *y = b;
+  if (x->key != y->key)
+    return x->key < y->key ? -1 : 1;
+  return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Rows whose qualifiers ptxas is known to take in any order; wgmma even without .aligned. */
+static size_t spellings_of(const record *row, size_t at, spelling_entry *entry) {
+  static const char *const families[] = {"MMA_SP", "WGMMA_SP", "TCGEN05_SP", "LDMATRIX", "STMATRIX"};
+  const char *text = record_string(row, "Ptx");
+  bool wgmma = !strncmp(text, "wgmma.", 6), known = wgmma;
+  for (size_t i = 0; i < HD_COUNT(families); i++)
+    known |= !strcmp(record_string(row, "Family"), families[i]);
+  if (known)
+    entry[0] = (spelling_entry){hd_spelling_key(text, NULL), at};
+  if (wgmma)
+    entry[1] = (spelling_entry){hd_spelling_key(text, "aligned"), at};
+  return (size_t)known + wgmma;
+}
+
+static void write_spellings(const record *rows, size_t n, hd_strbuf *out) {
+  spelling_entry *entry = hd_xmalloc((2 * n + 1) * sizeof *entry);
+  size_t n_entries = 0;
+  for (size_t i = 0; i < n; i++)
+    n_entries += spellings_of(&rows[i], i, entry + n_entries);
+  qsort(entry, n_entries, sizeof *entry, compare_spellings);
+  hd_strbuf_printf(out, "const size_t hd_spec_n_spellings = %zu;\n", n_entries);
+  hd_strbuf_add(out, "const hd_spelling hd_spec_spellings[] = {");
+  for (size_t i = 0; i < n_entries; i++)
+    hd_strbuf_printf(out, "%s{0x%llxu, %zu}", i == 0 ? "" : i % 4 ? ", " : ",\n  ",
+                     (unsigned long long)entry[i].key, entry[i].at);
+  hd_strbuf_add(out, "};\n\n");
+  free(entry);
+}
+
 static void write_rows(dump *d, hd_strbuf *out) {
   writer w = {.fragments = {.prefix = "fragment", .type = "hd_fragment"},
               .avails = {.prefix = "avail", .type = "hd_avail"},
@@ -307,6 +351,7 @@ static void write_rows(dump *d, hd_strbuf *out) {
   hd_strbuf_add(out, hd_strbuf_text(&w.rows));
   hd_strbuf_add(out, "};\n\n");
   write_index(rows, n, out);
+  write_spellings(rows, n, out);
   hd_strbuf_free(&w.rows);
   pool_free(&w.fragments);
   pool_free(&w.avails);

@@ -22,7 +22,17 @@ static const char *elem_name(heddle_elem elem) {
   return elem < HEDDLE_N_ELEMS && info ? info->name : "-";
 }
 
+/* Rows that the ISA defines nowhere only serve `heddle legal`. */
+static bool defined_somewhere(const hd_spec_row *row) {
+  for (unsigned i = 0; i < row->n_avail; i++)
+    if (!row->avail[i].undefined)
+      return true;
+  return false;
+}
+
 static bool shown(const list_options *o, const hd_spec_row *row) {
+  if (!defined_somewhere(row))
+    return false;
   if (o->family && strcmp(o->family, family_names[row->family]))
     return false;
   if (!o->target)

@@ -1,0 +1,61 @@
+/* Spec/spelling.h: a key of an instruction text that does not depend on the order of its qualifiers.
+ * ptxas takes qualifiers in any order; the ISA defines one. Types and .row.col keep their order.
+ * heddle-tblgen writes the keys of the rows with this same function. */
+#ifndef HD_SPEC_SPELLING_H
+#define HD_SPEC_SPELLING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t hd_spelling_hash(const char *word, size_t n) {
+  uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+  for (size_t i = 0; i < n; i++)
+    hash = (hash ^ (unsigned char)word[i]) * 0x100000001b3u;
+  return hash;
+}
+
+static inline bool hd_spelling_is_one_of(const char *word, size_t n, const char *const *words,
+                                         size_t n_words) {
+  for (size_t i = 0; i < n_words; i++)
+    if (strlen(words[i]) == n && !memcmp(words[i], word, n))
+      return true;
+  return false;
+}
+
+/* 0: any order; 1: .row.col keep theirs; 2: types keep theirs. */
+static inline int hd_spelling_class(const char *word, size_t n) {
+  static const char *const majors[] = {"row", "col"};
+  static const char *const types[] = {"f16",  "bf16", "tf32",  "f32",   "s32", "s8", "u8",
+                                      "s4",   "u4",   "e4m3",  "e5m2",  "e3m2", "e2m3", "e2m1",
+                                      "ue8m0", "ue4m3", "b16", "b8", "b8x16", "b6x16_p32", "b4x16_p64"};
+  if (hd_spelling_is_one_of(word, n, majors, sizeof majors / sizeof *majors))
+    return 1;
+  return hd_spelling_is_one_of(word, n, types, sizeof types / sizeof *types) ? 2 : 0;
+}
+
+/* How many words name the instruction: mma, ldmatrix, stmatrix one; wgmma.mma_async, tcgen05.mma two. */
+static inline int hd_spelling_head(const char *text) {
+  bool two = !strncmp(text, "wgmma.", 6) || !strncmp(text, "tcgen05.", 8);
+  return two ? 2 : 1;
+}
+
+/* Leaves out the qualifier `without` (NULL: none). */
+static inline uint64_t hd_spelling_key(const char *text, const char *without) {
+  uint64_t chain[3] = {0, 1, 2}; /* of any order; of majors; of types and the head */
+  int head = hd_spelling_head(text);
+  for (const char *word = text; *word; head--) {
+    size_t n = strcspn(word, ".");
+    uint64_t hash = hd_spelling_hash(word, n);
+    int class = head > 0 ? 2 : hd_spelling_class(word, n);
+    bool left_out = without && strlen(without) == n && !memcmp(without, word, n);
+    if (class)
+      chain[class] = chain[class] * 0x9e3779b97f4a7c15u + hash;
+    else if (!left_out)
+      chain[0] += hash * 0xd6e8feb86659fd93u;
+    word += n + (word[n] == '.');
+  }
+  return chain[0] ^ chain[1] * 0xa0761d6478bd642fu ^ chain[2] * 0xe7037ed1a0b428dbu;
+}
+
+#endif
