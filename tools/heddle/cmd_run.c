@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "Emit/user_evaluate.h"
 #include "IR/ir.h"
 #include "Support/diag.h"
 #include "commands.h"
@@ -31,6 +32,7 @@ static const char examples[] =
     "heddle run examples/linear_bf16.heddle\n"
     "heddle run examples/dynamic_tokens.heddle --size N=77,LDB=1032 --exact\n"
     "heddle run examples/ampere_f16.heddle --backend sim --small\n"
+    "heddle run examples/user_epilogue.heddle --epilogue examples/user_epilogue.ll\n"
     "heddle run layer.heddle --a weights.npy --b tokens.npy -o out.npy\n";
 
 /* --- sizes --------------------------------------------------------------------------------------------- */
@@ -214,13 +216,33 @@ static bool has_files(const trial_request *r) {
   return r->a_file || r->b_file || r->c_file || r->bias_file;
 }
 
+/* The user's epilogue on the host, for the reference. */
+static double call_user(const void *user, double acc, int64_t row, int64_t col) {
+  return hd_user_function_call(user, acc, (int32_t)row, (int32_t)col);
+}
+
+static heddle_status run_trial(heddle_context *ctx, run_options *o, const trial_kernel *kernel,
+                               trial_device *device, trial_result *result) {
+  const char *name = kernel->manifest.user_function;
+  if (!name)
+    return trial_run(ctx, kernel, &o->request, device, result);
+  hd_user_function *function;
+  HD_TRY(hd_user_function_open(ctx, o->input.epilogue_text, o->input.epilogue_bytes, name,
+                               &function));
+  o->request.user = call_user;
+  o->request.user_data = function;
+  heddle_status status = trial_run(ctx, kernel, &o->request, device, result);
+  hd_user_function_free(function);
+  return status;
+}
+
 static heddle_status run_on(heddle_context *ctx, run_options *o, trial_kernel *kernel,
                             trial_device *device, bool asked_for_sim) {
   bool may_shrink = !device && !has_files(&o->request) && (o->small || !asked_for_sim);
   if (may_shrink && is_large(&kernel->manifest, &o->request))
     HD_TRY(compile_small(ctx, o, kernel));
   trial_result result;
-  HD_TRY(trial_run(ctx, kernel, &o->request, device, &result));
+  HD_TRY(run_trial(ctx, o, kernel, device, &result));
   return report(ctx, o, kernel, &result, device != NULL);
 }
 

@@ -43,7 +43,7 @@ typedef enum trial_plant {
 } trial_plant;
 
 /* The epilogue function of the user, for the reference. */
-typedef double trial_user(double acc, int64_t row, int64_t col);
+typedef double trial_user(const void *user, double acc, int64_t row, int64_t col);
 
 /* Zero-initialise; every field may stay 0. */
 typedef struct trial_request {
@@ -56,7 +56,8 @@ typedef struct trial_request {
   bool bare;                    /* no guards: for a checker that knows each allocation's end */
   const char *a_file, *b_file, *c_file, *bias_file; /* .npy (A: also canonical or packed); NULL: made */
   const char *d_file;           /* written as .npy when not NULL */
-  trial_user *user;             /* of a kernel with act = user */
+  trial_user *user;             /* of a kernel with act = user; its first argument is user_data */
+  const void *user_data;
   hd_sim_mode sim_mode;
 } trial_request;
 

@@ -1,0 +1,124 @@
+/* The host's evaluation of user epilogues, against the same functions written in C. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "Emit/user_evaluate.h"
+
+#define HEAD "(float %acc, i32 %row, i32 %col, ptr %user) {\n"
+
+static hd_user_function *open_function(const char *ir) {
+  heddle_context *ctx = heddle_context_create();
+  hd_user_function *function = NULL;
+  heddle_status status = hd_user_function_open(ctx, ir, strlen(ir), "f", &function);
+  if (status != HEDDLE_OK)
+    print_error("%s\n", heddle_context_get(ctx, 0)->text);
+  heddle_context_free(ctx);
+  assert_int_equal(status, HEDDLE_OK);
+  return function;
+}
+
+static void check_value(const char *ir, double acc, int32_t row, int32_t col, double expected) {
+  hd_user_function *function = open_function(ir);
+  assert_float_equal(hd_user_function_call(function, acc, row, col), expected, 1e-12);
+  hd_user_function_free(function);
+}
+
+static void test_arithmetic(void **state) {
+  (void)state;
+  check_value("define float @f" HEAD "%a = fmul float %acc, 2.0\n%b = fsub float %a, 1.0\n"
+              "%c = fdiv float %b, 4.0\n%d = fneg float %c\nret float %d\n}\n",
+              3.0, 0, 0, -1.25);
+  check_value("declare float @llvm.fma.f32(float, float, float)\n"
+              "declare float @llvm.maxnum.f32(float, float)\n"
+              "declare float @llvm.exp2.f32(float)\n"
+              "define float @f" HEAD "%a = call float @llvm.fma.f32(float %acc, float 3.0, float 1.0)\n"
+              "%b = call float @llvm.maxnum.f32(float %a, float -8.0)\n"
+              "%c = call float @llvm.exp2.f32(float %b)\nret float %c\n}\n",
+              -5.0, 0, 0, exp2(-8));
+}
+
+static void test_integers(void **state) {
+  (void)state;
+  /* row - 3 (unsigned, so wrapped) shifted, and the column's low bits. */
+  check_value("define float @f" HEAD "%a = sub i32 %row, 3\n%b = lshr i32 %a, 28\n"
+              "%c = and i32 %col, 6\n%d = mul i32 %b, %c\n%e = uitofp i32 %d to float\n"
+              "ret float %e\n}\n",
+              0, 1, 15, 15.0 * 6);
+  check_value("define float @f" HEAD "%a = trunc i32 %row to i8\n%b = sext i8 %a to i32\n"
+              "%c = sdiv i32 %b, 3\n%d = srem i32 %b, 3\n%e = add i32 %c, %d\n"
+              "%g = sitofp i32 %e to float\nret float %g\n}\n",
+              0, 250, 0, -2.0);
+  check_value("define float @f" HEAD "%a = bitcast float %acc to i32\n%b = or i32 %a, -2147483648\n"
+              "%c = bitcast i32 %b to float\nret float %c\n}\n",
+              1.5, 0, 0, -1.5);
+}
+
+static void test_choices(void **state) {
+  (void)state;
+  static const char ordered[] = "define float @f" HEAD "%a = fcmp olt float %acc, 0.0\n"
+                                "%b = select i1 %a, float -1.0, float 1.0\nret float %b\n}\n";
+  check_value(ordered, -2, 0, 0, -1);
+  check_value(ordered, NAN, 0, 0, 1);
+  static const char unordered[] = "define float @f" HEAD "%a = fcmp uno float %acc, 0.0\n"
+                                  "%b = uitofp i1 %a to float\nret float %b\n}\n";
+  check_value(unordered, NAN, 0, 0, 1);
+  check_value(unordered, 1, 0, 0, 0);
+}
+
+/* acc * 3^row by a loop with two phis that swap, and a function of its own. */
+static void test_loops_and_calls(void **state) {
+  (void)state;
+  check_value("define float @times(float %x) {\n%y = fmul float %x, 3.0\nret float %y\n}\n"
+              "define float @f" HEAD "br label %loop\n"
+              "loop:\n%i = phi i32 [ 0, %0 ], [ %j, %body ]\n"
+              "%x = phi float [ %acc, %0 ], [ %y, %body ]\n%more = icmp slt i32 %i, %row\n"
+              "br i1 %more, label %body, label %done\n"
+              "body:\n%y = call float @times(float %x)\n%j = add i32 %i, 1\nbr label %loop\n"
+              "done:\nret float %x\n}\n",
+              2.0, 4, 0, 162.0);
+}
+
+static void test_endless(void **state) {
+  (void)state;
+  hd_user_function *function =
+      open_function("define float @f" HEAD "br label %a\na:\nbr label %a\n}\n");
+  assert_true(isnan(hd_user_function_call(function, 0, 0, 0)));
+  hd_user_function_free(function);
+}
+
+static void check_refused(const char *ir, heddle_status expected) {
+  heddle_context *ctx = heddle_context_create();
+  hd_user_function *function = NULL;
+  assert_int_equal(hd_user_function_open(ctx, ir, strlen(ir), "f", &function), expected);
+  assert_null(function);
+  assert_int_equal(heddle_context_count(ctx), 1);
+  heddle_context_free(ctx);
+}
+
+static void test_refusals(void **state) {
+  (void)state;
+  check_refused("define float @f" HEAD "%a = load float, ptr %user\nret float %a\n}\n",
+                HEDDLE_UNSUPPORTED);
+  check_refused("declare float @erff(float)\ndefine float @f" HEAD
+                "%a = call float @erff(float %acc)\nret float %a\n}\n",
+                HEDDLE_UNSUPPORTED);
+  check_refused("define float @g" HEAD "ret float %acc\n}\n", HEDDLE_INVALID);
+  check_refused("define float @f(float %acc) {\nret float %acc\n}\n", HEDDLE_INVALID);
+  check_refused("not IR", HEDDLE_INVALID);
+  check_refused("", HEDDLE_INVALID);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_arithmetic),      cmocka_unit_test(test_integers),
+      cmocka_unit_test(test_choices),         cmocka_unit_test(test_loops_and_calls),
+      cmocka_unit_test(test_endless),         cmocka_unit_test(test_refusals),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
