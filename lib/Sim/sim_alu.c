@@ -116,7 +116,8 @@ static int64_t extend(uint64_t x, uint32_t bits) {
   return bits >= 64 ? (int64_t)x : (int64_t)(x << (64 - bits)) >> (64 - bits);
 }
 
-static uint64_t multiply(const sim_insn *in, uint64_t a, uint64_t b, uint32_t bits, bool is_signed) {
+static uint64_t multiply(const sim_insn *in, uint64_t a, uint64_t b, uint32_t bits,
+                         bool is_signed) {
   __int128 p = is_signed ? (__int128)extend(a, bits) * extend(b, bits)
                          : (__int128)((unsigned __int128)cut(a, bits) * cut(b, bits));
   if (in->flags & SIM_F_HI)
@@ -265,8 +266,9 @@ static sim_step exec_alu(sim_warp *w, const sim_insn *in, uint32_t mask) {
 
 static sim_step exec_selp(sim_warp *w, const sim_insn *in, uint32_t mask) {
   uint64_t buf[4][32];
-  const uint64_t *a = hd_sim_read(w, &in->opnd[1], buf[0]), *b = hd_sim_read(w, &in->opnd[2], buf[1]),
-                 *p = hd_sim_read(w, &in->opnd[3], buf[2]);
+  const uint64_t *a = hd_sim_read(w, &in->opnd[1], buf[0]);
+  const uint64_t *b = hd_sim_read(w, &in->opnd[2], buf[1]);
+  const uint64_t *p = hd_sim_read(w, &in->opnd[3], buf[2]);
   uint64_t *dst = hd_sim_dst(w, &in->opnd[0], buf[3]);
   SIM_LANES(l, mask) dst[l] = p[l] & 1 ? a[l] : b[l];
   return SIM_NEXT;
@@ -319,7 +321,8 @@ static uint64_t combine(uint8_t boolop, bool a, bool b) {
 
 static sim_step exec_setp(sim_warp *w, const sim_insn *in, uint32_t mask) {
   uint64_t buf[5][32];
-  const uint64_t *a = hd_sim_read(w, &in->opnd[1], buf[0]), *b = hd_sim_read(w, &in->opnd[2], buf[1]);
+  const uint64_t *a = hd_sim_read(w, &in->opnd[1], buf[0]);
+  const uint64_t *b = hd_sim_read(w, &in->opnd[2], buf[1]);
   const uint64_t *c = in->n_opnds == 4 ? hd_sim_read(w, &in->opnd[3], buf[2]) : a;
   uint64_t *p = hd_sim_dst(w, &in->opnd[0], buf[3]);
   uint64_t *q = hd_sim_dst(w, &in->dst2, buf[4]);

@@ -101,7 +101,8 @@ static sim_step exec_shfl(sim_warp *w, const sim_insn *in, uint32_t mask) {
     return SIM_WAIT;
   uint64_t buf[5][32], copy[32];
   memcpy(copy, hd_sim_read(w, &in->opnd[1], buf[0]), sizeof copy);
-  const uint64_t *b = hd_sim_read(w, &in->opnd[2], buf[1]), *c = hd_sim_read(w, &in->opnd[3], buf[2]);
+  const uint64_t *b = hd_sim_read(w, &in->opnd[2], buf[1]);
+  const uint64_t *c = hd_sim_read(w, &in->opnd[3], buf[2]);
   uint64_t *dst = hd_sim_dst(w, &in->opnd[0], buf[3]), *p = hd_sim_dst(w, &in->dst2, buf[4]);
   SIM_LANES(l, mask) {
     bool in_range;
@@ -152,7 +153,8 @@ static sim_step exec_elect(sim_warp *w, const sim_insn *in, uint32_t mask) {
   while (skip--)
     left &= left - 1;
   uint32_t leader = (uint32_t)__builtin_ctz(left);
-  uint64_t buf[2][32], *dst = hd_sim_dst(w, &in->opnd[0], buf[0]), *p = hd_sim_dst(w, &in->dst2, buf[1]);
+  uint64_t buf[2][32], *dst = hd_sim_dst(w, &in->opnd[0], buf[0]);
+  uint64_t *p = hd_sim_dst(w, &in->dst2, buf[1]);
   SIM_LANES(l, mask) {
     dst[l] = leader;
     p[l] = l == leader;

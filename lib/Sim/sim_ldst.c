@@ -270,7 +270,8 @@ static sim_step exec_isspacep(sim_warp *w, const sim_insn *in, uint32_t mask) {
 /* mapa: the same offset in another CTA of the cluster. */
 static sim_step exec_mapa(sim_warp *w, const sim_insn *in, uint32_t mask) {
   uint64_t buf[3][32];
-  const uint64_t *a = hd_sim_read(w, &in->opnd[1], buf[0]), *r = hd_sim_read(w, &in->opnd[2], buf[1]);
+  const uint64_t *a = hd_sim_read(w, &in->opnd[1], buf[0]);
+  const uint64_t *r = hd_sim_read(w, &in->opnd[2], buf[1]);
   uint64_t *dst = hd_sim_dst(w, &in->opnd[0], buf[2]);
   SIM_LANES(l, mask) {
     uint32_t rank = (uint32_t)r[l];

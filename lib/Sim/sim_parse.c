@@ -19,7 +19,8 @@ static heddle_status reg_directive(parser *p) {
       const char *count = hd_sim_text_word(p);
       f.count = count ? (uint32_t)strtoul(count, NULL, 10) : 0;
       if (f.count == 0 || f.count > MAX_REGS)
-        return hd_sim_text_fail(p, "ptx.reg", "expected a count of registers", count ? count : "nothing");
+        return hd_sim_text_fail(p, "ptx.reg", "expected a count of registers",
+                                count ? count : "nothing");
       HD_TRY(hd_sim_text_expect(p, '>'));
     }
     p->program->n_regs += f.count ? f.count : 1;
@@ -83,7 +84,8 @@ static heddle_status shared_directive(parser *p, bool is_extern) {
   } else {
     p->shared_end = s.offset + n_bytes;
     if (p->shared_end > MAX_SHARED)
-      return hd_sim_text_fail(p, "ptx.shared", "expected at most 262144 bytes of shared memory", name);
+      return hd_sim_text_fail(p, "ptx.shared", "expected at most 262144 bytes of shared memory",
+                              name);
   }
   HD_PUSH(p->shared, p->n_shared, p->shared_cap, s);
   return hd_sim_text_expect(p, ';');
@@ -125,7 +127,8 @@ static heddle_status params(parser *p) {
       }
     }
     if (!text || !size)
-      return hd_sim_text_fail(p, "ptx.param", "expected a type and a name", text ? text : "nothing");
+      return hd_sim_text_fail(p, "ptx.param", "expected a type and a name",
+                              text ? text : "nothing");
     align = align ? align : size;
     if (hd_sim_text_accept(p, '[')) {
       const char *count = hd_sim_text_word(p);
@@ -133,7 +136,8 @@ static heddle_status params(parser *p) {
       HD_TRY(hd_sim_text_expect(p, ']'));
     }
     if (size > 4096 || align > 4096 || (align & (align - 1)) || g->n_params == MAX_PARAMS)
-      return hd_sim_text_fail(p, "ptx.param", "expected at most 256 parameters of at most 4096 bytes", text);
+      return hd_sim_text_fail(p, "ptx.param",
+                              "expected at most 256 parameters of at most 4096 bytes", text);
     sim_param param = {text, align_up(g->param_bytes, align), size};
     g->param_bytes = param.offset + size;
     HD_PUSH(g->param, g->n_params, p->param_cap, param);
@@ -231,10 +235,12 @@ static heddle_status predicated(parser *p) {
   const char *name = hd_sim_text_word(p);
   in.pred = name ? hd_sim_text_register(p, name) : SIM_NO_REG;
   if (in.pred == SIM_NO_REG)
-    return hd_sim_text_fail(p, "ptx.name", "expected a declared predicate after @", name ? name : "nothing");
+    return hd_sim_text_fail(p, "ptx.name", "expected a declared predicate after @",
+                            name ? name : "nothing");
   const char *opcode = hd_sim_text_word(p);
   if (!opcode)
-    return hd_sim_text_fail(p, "ptx.syntax", "expected an instruction after its predicate", "nothing");
+    return hd_sim_text_fail(p, "ptx.syntax", "expected an instruction after its predicate",
+                            "nothing");
   return instruction(p, opcode, &in);
 }
 
@@ -244,7 +250,8 @@ static heddle_status branch_targets(parser *p, const char *name) {
   do {
     const char *target = hd_sim_text_word(p);
     if (!target || t.n == 4096)
-      return hd_sim_text_fail(p, "ptx.branchtargets", "expected labels", target ? target : "nothing");
+      return hd_sim_text_fail(p, "ptx.branchtargets", "expected labels",
+                              target ? target : "nothing");
     /* Resolved at the end: the slot is a running number of table entries. */
     fixup f = {target, SIM_NO_REG, p->n_tables * 4096u + t.n, p->line, p->scope};
     HD_PUSH(p->fixup, p->n_fixups, p->fixup_cap, f);

@@ -82,11 +82,14 @@ uint64_t hd_sim_round_d(const sim_mma *s, double value) {
   if (s->d != SIM_T_S32)
     return hd_sim_encode_bits(s->d, value, SIM_RN, false);
   if (s->satfinite)
-    return (uint32_t)(int32_t)(value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : value);
+    return (uint32_t)(int32_t)(value > INT32_MAX   ? INT32_MAX
+                               : value < INT32_MIN ? INT32_MIN : value);
   return (uint32_t)(int64_t)value;
 }
 
-double hd_sim_read_c(const sim_mma *s, uint64_t bits) { return hd_sim_element(s, s->d, hd_sim_type(s->d)->bits, bits); }
+double hd_sim_read_c(const sim_mma *s, uint64_t bits) {
+  return hd_sim_element(s, s->d, hd_sim_type(s->d)->bits, bits);
+}
 
 bool hd_sim_parse_shape(sim_decode *d, sim_mma *s) {
   for (uint32_t i = 1; i < d->n_mods; i++) {

@@ -212,7 +212,8 @@ static heddle_status address_operand(parser *p, sim_opnd *o) {
     minus ^= hd_sim_text_accept(p, '-');
     const char *text = hd_sim_text_word(p);
     if (!text || !isdigit((unsigned char)text[0]))
-      return hd_sim_text_fail(p, "ptx.address", "expected a number after + or -", text ? text : "nothing");
+      return hd_sim_text_fail(p, "ptx.address", "expected a number after + or -",
+                              text ? text : "nothing");
     uint8_t fp;
     int64_t value = number(text, &fp);
     offset += minus ? -value : value;
@@ -220,7 +221,8 @@ static heddle_status address_operand(parser *p, sim_opnd *o) {
   if (hd_sim_text_accept(p, ',')) {
     HD_TRY(hd_sim_text_operand(p, &extra));
     if (extra.kind != SIM_VEC)
-      return hd_sim_text_fail(p, "ptx.address", "expected {coordinates} in an address", "something else");
+      return hd_sim_text_fail(p, "ptx.address", "expected {coordinates} in an address",
+                              "something else");
   }
   HD_TRY(hd_sim_text_expect(p, ']'));
   sim_opnd *vec = HD_NEW_ARRAY(p->arena, sim_opnd, 1 + extra.n);

@@ -5,7 +5,8 @@
 #include <string.h>
 
 static const sim_type_info types[SIM_N_TYPES] = {
-#define X(name, text, bits, cls, lanes, elem) [SIM_T_##name] = {text, bits, cls, lanes, SIM_T_##elem},
+#define X(name, text, bits, cls, lanes, elem)                                                      \
+  [SIM_T_##name] = {text, bits, cls, lanes, SIM_T_##elem},
     SIM_TYPES(X)
 #undef X
 };

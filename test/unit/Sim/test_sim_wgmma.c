@@ -141,7 +141,7 @@ static void make_b(test_case *t) {
       put(t->image + place_b(t, k, n), t->bits, container(t->b_type, t->bits, t->b[k][n]));
 }
 
-/* FACTS of wgmma metadata: 16-bit and tf32 lanes q = 2 sel + h hold half a row, g low and g + 8 high;
+/* Metadata of wgmma: 16-bit and tf32 lanes q = 2 sel + h hold half a row, g low and g + 8 high;
  * 8-bit: row g + 8 (q & 1), half q >> 1. */
 static void make_meta(test_case *t) {
   for (uint32_t row = 0; row < 64 && t->s->sparse; row++) {
