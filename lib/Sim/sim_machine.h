@@ -253,8 +253,8 @@ typedef struct sim_machine {
   uint32_t n_ctas, cluster_size, n_threads, n_warps, n_warpgroups;
   uint32_t agents_per_cta, agent_cp, agent_bulk_read, agent_bulk_write, agent_wgmma,
       agent_mbarrier, agent_grid;
-  sim_cta **cta; /* NULL: not started, or gone */
-  bool *gone;
+  sim_cta **cta;                /* NULL: not started */
+  uint32_t live_from, live_to; /* CTAs before are done, those from live_to on are not started */
   sim_cluster *cluster;
 
   sim_memory *buffer;

@@ -192,7 +192,7 @@ static void run_warp(sim_warp *w, uint32_t quantum) {
 
 static uint32_t ready_queues(sim_machine *m, sim_wgmma **queue, uint32_t max) {
   uint32_t n = 0;
-  for (uint32_t i = 0; i < m->n_ctas; i++) {
+  for (uint32_t i = m->live_from; i < m->live_to; i++) {
     sim_cta *cta = m->cta[i];
     for (uint32_t j = 0; cta && !cta->done && j < m->n_warpgroups && n < max; j++)
       if (hd_sim_wgmma_ready(&cta->wgmma[j]))
@@ -256,7 +256,7 @@ static void report_deadlock(sim_machine *m, const char *rule, const char *what) 
   const sim_insn *at = NULL;
   uint32_t n = 0;
   hd_strbuf_add(&text, what);
-  for (uint32_t i = 0; i < m->n_ctas; i++) {
+  for (uint32_t i = m->live_from; i < m->live_to; i++) {
     const sim_cta *cta = m->cta[i];
     for (uint32_t j = 0; cta && !cta->done && j < cta->n_warps; j++) {
       const sim_warp *w = &cta->warp[j];
@@ -292,6 +292,7 @@ static void admit(sim_machine *m, schedule *s) {
     for (uint32_t i = 0; i < m->cluster_size; i++)
       hd_sim_cta_new(m, s->next++);
     s->resident += m->cluster_size;
+    m->live_to = s->next;
     hd_sim_progress(m);
   }
 }
@@ -301,6 +302,8 @@ static void retire(sim_machine *m, schedule *s, sim_cta *cta) {
     return;
   hd_sim_cta_retire(m, cta);
   s->resident--;
+  while (m->live_from < m->live_to && m->cta[m->live_from]->done)
+    m->live_from++;
 }
 
 /* With odd seeds warps have priorities (a hash of seed and place), so that one runs as far ahead as
@@ -315,7 +318,7 @@ static sim_warp *choose_warp(sim_machine *m) {
   sim_warp *chosen = NULL;
   uint32_t n = 0;
   bool ranked = (m->options.seed & 1) && hd_sim_random(m) % 16;
-  for (uint32_t i = 0; i < m->n_ctas; i++) {
+  for (uint32_t i = m->live_from; i < m->live_to; i++) {
     sim_cta *cta = m->cta[i];
     for (uint32_t j = 0; cta && !cta->done && j < cta->n_warps; j++) {
       const sim_warp *w = &cta->warp[j];
@@ -338,7 +341,7 @@ static bool give_up_waits(sim_machine *m, schedule *s) {
   s->round_at = m->progress;
   if (s->rounds > MAX_ROUNDS)
     return false;
-  for (uint32_t i = 0; i < m->n_ctas; i++) {
+  for (uint32_t i = m->live_from; i < m->live_to; i++) {
     sim_cta *cta = m->cta[i];
     for (uint32_t j = 0; cta && !cta->done && j < cta->n_warps; j++) {
       for (uint32_t k = 0; k < cta->warp[j].n_groups; k++) {
