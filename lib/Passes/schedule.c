@@ -166,14 +166,14 @@ static void default_wgmma(const hd_problem *p, hd_schedule *s) {
 static void default_mma(const hd_problem *p, hd_schedule *s) {
   int32_t unit = p->b.transposed ? 64 : 32;
   s->tile_n = default_tile_n(p, 128, unit);
+  s->tile_n = s->tile_n == 96 ? 128 : s->tile_n;
   s->tile_m = p->m.value && p->m.value <= 64 ? 64 : 128;
-  s->warps_m = s->tile_m / 64;
-  s->warps_n = s->tile_n / 32 ? s->tile_n / 32 : 1;
   s->cluster = 1;
   s->group = 8;
   s->persistent = 0;
   snprintf(s->family, sizeof s->family, "mma");
   snprintf(s->a_path, sizeof s->a_path, "reg");
+  hd_schedule_spread_warps(s);
 }
 
 static void default_of(const hd_problem *p, const char *family, hd_schedule *s) {

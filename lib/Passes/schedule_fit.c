@@ -28,16 +28,28 @@ int32_t hd_schedule_most_stages(const hd_problem *p, const hd_schedule *s, int32
   return stages < 2 ? 2 : stages > most ? most : stages;
 }
 
+/* The largest power of two up to `most` that divides x. */
+static int32_t power_in(int32_t x, int32_t most) {
+  int32_t p = 1;
+  while (p * 2 <= most && x % (p * 2) == 0)
+    p *= 2;
+  return p;
+}
+
+/* wgmma: two warpgroups where there are two slabs. mma: four or eight warps of 32 x 32 and more, their
+ * number a power of two, so that rows of B divide among them. */
 void hd_schedule_spread_warps(hd_schedule *s) {
   if (is_wgmma(s)) {
     s->warps_m = s->tile_m >= 128 ? 8 : 4;
     s->warps_n = 1;
     return;
   }
-  s->warps_m = s->tile_m / 64 ? s->tile_m / 64 : 1;
-  s->warps_n = s->tile_n / 32 ? s->tile_n / 32 : 1;
-  while (s->warps_m * s->warps_n > 8 && s->warps_n > 1 && s->warps_n % 2 == 0)
-    s->warps_n /= 2;
+  s->warps_n = power_in(s->tile_n / 8, s->tile_n >= 128 ? 4 : s->tile_n >= 64 ? 2 : 1);
+  s->warps_m = power_in(s->tile_m / 16, 16 / s->warps_n);
+  while (s->warps_m > 1 && (s->warps_m * s->warps_n > 8 ||
+                            (s->warps_m * s->warps_n > 4 &&
+                             s->tile_m / s->warps_m * (s->tile_n / s->warps_n) < 32 * 32)))
+    s->warps_m /= 2;
 }
 
 int32_t hd_schedule_accumulators(const hd_problem *p, const hd_schedule *s) {
@@ -125,11 +137,11 @@ static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const h
            heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
            heddle_elem_get(p->acc_elem)->name, p->target->name);
   int32_t warps = s->warps_m * s->warps_n;
-  if (s->warps_m < 1 || s->warps_n < 1 || warps > 16 || s->tile_m % (16 * s->warps_m) ||
-      s->tile_n % (8 * s->warps_n))
-    REFUSE(HEDDLE_INVALID, "schedule.warps", "got warps %dx%d for tile %dx%d; legal: at most 16, "
-           "each with a multiple of 16 rows and 8 columns", s->warps_m, s->warps_n, s->tile_m,
-           s->tile_n);
+  if (s->warps_m < 1 || s->warps_n < 1 || warps > 16 || (warps & (warps - 1)) ||
+      s->tile_m % (16 * s->warps_m) || s->tile_n % (8 * s->warps_n))
+    REFUSE(HEDDLE_INVALID, "schedule.warps", "got warps %dx%d for tile %dx%d; legal: 1, 2, 4, 8 or 16 "
+           "in all, each with a multiple of 16 rows and 8 columns", s->warps_m, s->warps_n,
+           s->tile_m, s->tile_n);
   if (s->cluster != 1)
     REFUSE(HEDDLE_INVALID, "schedule.cluster", "got cluster %d; legal for mma: 1", s->cluster);
   int32_t acc = hd_schedule_accumulators(p, s);

@@ -14,7 +14,7 @@ static const struct stage_arg {
     {"ldd", HD_TYPE_I64},  {"alpha", HD_TYPE_F32}, {"beta", HD_TYPE_F32},
 };
 
-/* Constants stand for what the problem fixes. */
+/* Constants stand for what the problem fixes; of C's pitch the store asks for the parameter. */
 static int64_t fixed_value(const hd_problem *p, hd_stage_arg which) {
   switch (which) {
   case HD_STAGE_M:
@@ -25,8 +25,6 @@ static int64_t fixed_value(const hd_problem *p, hd_stage_arg which) {
     return p->k.value;
   case HD_STAGE_LDB:
     return p->b.ld;
-  case HD_STAGE_LDC:
-    return p->c.ld;
   case HD_STAGE_LDD:
     return p->d.ld;
   default:
