@@ -63,7 +63,7 @@ typedef enum mutate_verdict { MUTATE_MISSED, MUTATE_CAUGHT, MUTATE_UNDECIDED } m
 mutate_verdict mutate_check(const hd_module *module, hd_strbuf *why);
 
 /* Late, early and random runs until one shows something: a finding, or a wrong number. */
-enum { MUTATE_RUNS = 4, MUTATE_MORE_SEEDS = 256 };
+enum { MUTATE_RUNS = 4, MUTATE_MORE_RUNS = 512 };
 typedef struct mutate_runs {
   mutate_verdict verdict;
   uint64_t order[MUTATE_RUNS]; /* Sim's hash of the order of conflicting pairs */
@@ -72,7 +72,7 @@ typedef struct mutate_runs {
 } mutate_runs;
 void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_instructions,
                      mutate_runs *runs);
-/* More random schedules, for a mutant that only the checker has caught: it names a schedule that
+/* More random and late schedules, for a mutant that only the checker has caught: it names a schedule that
  * goes wrong, so one may be found. */
 void mutate_simulate_more(const mutate_form *form, const char *ptx, uint64_t max_instructions,
                           mutate_runs *runs);

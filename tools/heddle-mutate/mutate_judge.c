@@ -125,8 +125,8 @@ void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_inst
 void mutate_simulate_more(const mutate_form *form, const char *ptx, uint64_t max_instructions,
                           mutate_runs *runs) {
   mutate_runs more = {.verdict = MUTATE_MISSED};
-  for (uint64_t seed = 3; seed < MUTATE_MORE_SEEDS && more.verdict == MUTATE_MISSED; seed++) {
-    hd_sim_options options = {.seed = seed, .mode = HD_SIM_RANDOM,
+  for (uint64_t i = 0; i < MUTATE_MORE_RUNS && more.verdict == MUTATE_MISSED; i++) {
+    hd_sim_options options = {.seed = 3 + i / 2, .mode = i % 2 ? HD_SIM_LATE : HD_SIM_RANDOM,
                               .max_steps = max_instructions, .max_findings = 1};
     more.verdict = verdict_of(run_once(form, ptx, options, &more, 0));
   }
