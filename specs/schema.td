@@ -110,9 +110,9 @@ class Row<string family> {
   string LayoutJudge = "none";    // h200 | two | none (two: Spec and Sim, transcribed apart)
 }
 
-// The layout judge of rows that sm_90a runs: "h200" once test/gpu/onehot/run_onehot has passed there
-// (0 mismatches over all rows), until then the two transcriptions.
-defvar RunsOnHopper = "two";
+// The layout judge of rows that sm_90a runs: test/gpu/onehot/run_onehot passed on an H200 on 2026-11-21
+// (driver 580.159): 980 rows, 6019366656 checks, 0 mismatches. "two" again when a layout changes.
+defvar RunsOnHopper = "h200";
 
 // ---- descriptors ---------------------------------------------------------------------------------
 class BitField<string name, int lo, int hi, string text, int shift = 0, int fixed = -1> {
