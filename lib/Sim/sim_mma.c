@@ -64,7 +64,7 @@ static void transfer_d(sim_warp *w, const sim_mma *s, const sim_opnd *o, sim_til
 static double scale_of(sim_warp *w, const sim_mma *s, const sim_opnd *data, const sim_opnd *ids,
                        bool of_a, uint32_t i, uint32_t j) {
   uint32_t byte = (uint32_t)hd_sim_read_lane(w, &ids->vec[0], 0) & 3;
-  uint32_t thread = (uint32_t)hd_sim_read_lane(w, &ids->vec[1], 0) & 3;
+  uint32_t thread = (uint32_t)hd_sim_read_lane(w, &ids->vec[1], 0) & (of_a ? 1 : 3);
   uint32_t lane = of_a ? 4 * (i % 8) + 2 * thread + i / 8 : 4 * i + thread;
   uint64_t word = hd_sim_read_lane(w, data, lane & 31);
   return hd_sim_decode_bits(s->scale_type, word >> (8 * ((byte + j) & 3)) & 0xff);

@@ -17,24 +17,42 @@ enum { MAX_K = 128, WORDS = 16, SPARSE = 1, PLAIN = 2 };
 typedef struct shape {
   const char *kind, *d, *a, *b; /* kind: ".kind::f8f6f4" and the like */
   uint32_t k, flags, n_selectors;
+  const char *scale; /* type of the block scales, ue8m0; NULL: none */
+  uint32_t n_scales; /* along k */
 } shape;
 
 static const shape shapes[] = {
-    {"", "f32", "f16", "f16", 16, 0, 0},        {"", "f16", "f16", "f16", 16, 0, 0},
-    {"", "f32", "bf16", "bf16", 8, 0, 0},       {"", "f32", "tf32", "tf32", 8, 0, 0},
-    {"", "f32", "tf32", "tf32", 4, 0, 0},       {"", "s32", "s8", "u8", 32, 0, 0},
-    {"", "s32", "u8", "u8", 16, 0, 0},          {"", "s32", "s4", "s4", 64, 0, 0},
-    {"", "f32", "e4m3", "e5m2", 32, 0, 0},      {"", "f32", "f16", "f16", 32, SPARSE, 2},
-    {"", "f16", "f16", "f16", 32, SPARSE, 2},   {"", "f32", "f16", "f16", 16, SPARSE, 4},
-    {"", "f32", "bf16", "bf16", 32, SPARSE, 2}, {"", "f32", "bf16", "bf16", 16, SPARSE | PLAIN, 4},
-    {"", "f32", "tf32", "tf32", 16, SPARSE, 2}, {"", "f32", "tf32", "tf32", 8, SPARSE, 4},
-    {"", "s32", "s8", "s8", 64, SPARSE, 1},     {"", "s32", "u8", "s8", 64, SPARSE, 1},
-    {"", "s32", "s8", "s8", 32, SPARSE, 2},     {"", "s32", "s4", "u4", 128, SPARSE, 1},
-    {"", "s32", "u4", "u4", 64, SPARSE, 2},     {"", "f32", "e4m3", "e4m3", 64, SPARSE, 1},
-    {"", "f32", "e5m2", "e4m3", 64, SPARSE, 1},
-    {".kind::f8f6f4", "f32", "e3m2", "e2m3", 64, SPARSE, 1},
-    {".kind::f8f6f4", "f16", "e2m1", "e4m3", 64, SPARSE, 1},
-    {".kind::f8f6f4", "f32", "e2m1", "e5m2", 32, 0, 0},
+    {"", "f32", "f16", "f16", 16, 0, 0, NULL, 0},
+    {"", "f16", "f16", "f16", 16, 0, 0, NULL, 0},
+    {"", "f32", "bf16", "bf16", 8, 0, 0, NULL, 0},
+    {"", "f32", "tf32", "tf32", 8, 0, 0, NULL, 0},
+    {"", "f32", "tf32", "tf32", 4, 0, 0, NULL, 0},
+    {"", "s32", "s8", "u8", 32, 0, 0, NULL, 0},
+    {"", "s32", "u8", "u8", 16, 0, 0, NULL, 0},
+    {"", "s32", "s4", "s4", 64, 0, 0, NULL, 0},
+    {"", "f32", "e4m3", "e5m2", 32, 0, 0, NULL, 0},
+    {"", "f32", "f16", "f16", 32, SPARSE, 2, NULL, 0},
+    {"", "f16", "f16", "f16", 32, SPARSE, 2, NULL, 0},
+    {"", "f32", "f16", "f16", 16, SPARSE, 4, NULL, 0},
+    {"", "f32", "bf16", "bf16", 32, SPARSE, 2, NULL, 0},
+    {"", "f32", "bf16", "bf16", 16, SPARSE | PLAIN, 4, NULL, 0},
+    {"", "f32", "tf32", "tf32", 16, SPARSE, 2, NULL, 0},
+    {"", "f32", "tf32", "tf32", 8, SPARSE, 4, NULL, 0},
+    {"", "s32", "s8", "s8", 64, SPARSE, 1, NULL, 0},
+    {"", "s32", "u8", "s8", 64, SPARSE, 1, NULL, 0},
+    {"", "s32", "s8", "s8", 32, SPARSE, 2, NULL, 0},
+    {"", "s32", "s4", "u4", 128, SPARSE, 1, NULL, 0},
+    {"", "s32", "u4", "u4", 64, SPARSE, 2, NULL, 0},
+    {"", "f32", "e4m3", "e4m3", 64, SPARSE, 1, NULL, 0},
+    {"", "f32", "e5m2", "e4m3", 64, SPARSE, 1, NULL, 0},
+    {".kind::f8f6f4", "f32", "e3m2", "e2m3", 64, SPARSE, 1, NULL, 0},
+    {".kind::f8f6f4", "f16", "e2m1", "e4m3", 64, SPARSE, 1, NULL, 0},
+    {".kind::f8f6f4", "f32", "e2m1", "e5m2", 32, 0, 0, NULL, 0},
+    {".kind::mxf8f6f4.block_scale.scale_vec::1X", "f32", "e4m3", "e3m2", 64, SPARSE, 1, "ue8m0", 1},
+    {".kind::mxf8f6f4.block_scale.scale_vec::1X", "f32", "e5m2", "e2m1", 32, 0, 0, "ue8m0", 1},
+    {".kind::mxf4.block_scale.scale_vec::2X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue8m0", 2},
+    {".kind::mxf4.block_scale.scale_vec::2X", "f32", "e2m1", "e2m1", 64, 0, 0, "ue8m0", 2},
+    {".kind::mxf4nvf4.block_scale.scale_vec::4X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue4m3", 4},
 };
 
 typedef struct test_case {
@@ -43,6 +61,8 @@ typedef struct test_case {
   uint8_t a_type, b_type;
   int a[16][MAX_K], b[MAX_K][8];
   uint32_t kept[16][MAX_K / 2]; /* positions in the row */
+  double scale_a[16][4], scale_b[8][4];
+  uint32_t byte_a, thread_a, byte_b, thread_b;
   uint32_t in[32][WORDS];
   uint32_t out[32][4];
 } test_case;
@@ -141,6 +161,34 @@ static void make_meta(test_case *t) {
   }
 }
 
+static double scale_code(uint64_t *state, const char *type, uint32_t *code) {
+  uint8_t elem = hd_sim_type_find(type);
+  *code = elem == SIM_T_UE8M0 ? 126 + next_random(state) % 4 : 0x30 + 8 * (next_random(state) % 3);
+  return hd_sim_decode_bits(elem, *code);
+}
+
+/* A's scales: rows g and g + 8 in the two lanes of the pair that thread-id names; B's: column g in
+ * lane thread-id of four. Blocks ascend from the byte that byte-id names. */
+static void make_scales(test_case *t, uint64_t *state) {
+  uint32_t n = t->s->n_scales, code;
+  if (!n)
+    return;
+  t->byte_a = n == 1 ? next_random(state) % 4 : n == 2 ? 2 * (next_random(state) % 2) : 0;
+  t->byte_b = n == 1 ? next_random(state) % 4 : n == 2 ? 2 * (next_random(state) % 2) : 0;
+  t->thread_a = next_random(state) % 2;
+  t->thread_b = next_random(state) % 4;
+  for (uint32_t j = 0; j < n; j++) {
+    for (uint32_t i = 0; i < 16; i++) {
+      t->scale_a[i][j] = scale_code(state, t->s->scale, &code);
+      set_bits(&t->in[i % 8 * 4 + 2 * t->thread_a + i / 8][9], 8 * (t->byte_a + j), code);
+    }
+    for (uint32_t i = 0; i < 8; i++) {
+      t->scale_b[i][j] = scale_code(state, t->s->scale, &code);
+      set_bits(&t->in[4 * i + t->thread_b][10], 8 * (t->byte_b + j), code);
+    }
+  }
+}
+
 static void add_list(hd_strbuf *out, const char *prefix, uint32_t n) {
   hd_strbuf_add(out, "{");
   for (uint32_t i = 0; i < n; i++)
@@ -154,19 +202,20 @@ static void write_text(const test_case *t, hd_strbuf *out) {
   hd_strbuf_printf(out,
                    ".version 8.7\n.target %s\n.address_size 64\n"
                    ".visible .entry k(.param .u64 p0, .param .u64 p1)\n{ .reg .b32 %%r<4>, %%a<4>, "
-                   "%%b<4>, %%m; .reg .%s %%d<4>; .reg .b64 %%rd<4>;\n"
+                   "%%b<4>, %%m, %%x, %%y; .reg .%s %%d<4>; .reg .b64 %%rd<4>;\n"
                    "ld.param.u64 %%rd0, [p0]; ld.param.u64 %%rd1, [p1]; mov.u32 %%r0, %%tid.x;\n"
                    "mul.wide.u32 %%rd2, %%r0, 64; add.s64 %%rd0, %%rd0, %%rd2;\n"
                    "mul.wide.u32 %%rd2, %%r0, 16; add.s64 %%rd1, %%rd1, %%rd2;\n"
                    "ld.global.v4.b32 {%%a0, %%a1, %%a2, %%a3}, [%%rd0];\n"
                    "ld.global.v4.b32 {%%b0, %%b1, %%b2, %%b3}, [%%rd0+16];\n"
-                   "ld.global.b32 %%m, [%%rd0+32];\n",
+                   "ld.global.b32 %%m, [%%rd0+32]; ld.global.b32 %%x, [%%rd0+36];\n"
+                   "ld.global.b32 %%y, [%%rd0+40];\n",
                    s->kind[0] ? "sm_120a" : "sm_90", f32 ? "f32" : "b32");
   for (uint32_t i = 0; i < 4; i++)
     hd_strbuf_printf(out, "mov.%s %%d%u, %s;\n", f32 ? "f32" : "b32", i, f32 ? "0f00000000" : "0");
   const char *sp = !(s->flags & SPARSE) ? "" : s->flags & PLAIN ? ".sp" : ".sp::ordered_metadata";
-  hd_strbuf_printf(out, "mma%s.sync.aligned.m16n8k%u.row.col%s.%s.%s.%s.%s ", sp, s->k, s->kind,
-                   s->d, s->a, s->b, s->d);
+  hd_strbuf_printf(out, "mma%s.sync.aligned.m16n8k%u.row.col%s.%s.%s.%s.%s%s%s ", sp, s->k,
+                   s->kind, s->d, s->a, s->b, s->d, s->scale ? "." : "", s->scale ? s->scale : "");
   add_list(out, "%d", t->n_d);
   add_list(out, "%a", t->n_a);
   add_list(out, "%b", t->n_b);
@@ -174,6 +223,9 @@ static void write_text(const test_case *t, hd_strbuf *out) {
   out->text[out->len -= 2] = 0;
   if (s->flags & SPARSE)
     hd_strbuf_printf(out, ", %%m, %u", t->selector);
+  if (s->scale)
+    hd_strbuf_printf(out, ", %%x, {%u, %u}, %%y, {%u, %u}", t->byte_a, t->thread_a, t->byte_b,
+                     t->thread_b);
   hd_strbuf_printf(out, ";\nst.global.v4.%s [%%rd1], {%%d0, %%d1, %%d2, %%d3};\nret;\n}\n",
                    f32 ? "f32" : "b32");
 }
@@ -189,10 +241,13 @@ static int compare(const test_case *t) {
   int bad = 0;
   for (uint32_t i = 0; i < 16; i++) {
     for (uint32_t j = 0; j < 8; j++) {
-      int sum = 0;
-      for (uint32_t k = 0; k < t->s->k; k++)
-        sum += t->a[i][k] * t->b[k][j];
-      bad += element_of_d(t, i, j) != (double)sum;
+      double sum = 0;
+      for (uint32_t k = 0; k < t->s->k; k++) {
+        uint32_t block = k * t->s->n_scales / t->s->k;
+        double scale = t->s->n_scales ? t->scale_a[i][block] * t->scale_b[j][block] : 1;
+        sum += t->a[i][k] * t->b[k][j] * scale;
+      }
+      bad += element_of_d(t, i, j) != sum;
     }
   }
   return bad;
@@ -205,7 +260,7 @@ static int run_case(const shape *s, uint32_t selector, uint64_t seed) {
   t.selector = selector;
   t.a_type = hd_sim_type_find(s->a);
   t.b_type = hd_sim_type_find(s->b);
-  t.bits = hd_sim_type(t.a_type)->bits;
+  t.bits = strstr(s->kind, "mxf4") ? 4 : hd_sim_type(t.a_type)->bits;
   t.per_reg = 32 / t.bits;
   t.group = t.bits == 32 ? 2 : t.bits == 4 ? 8 : 4;
   t.n_a = s->k * t.bits * 16 / (s->flags & SPARSE ? 2 : 1) / 1024;
@@ -215,6 +270,7 @@ static int run_case(const shape *s, uint32_t selector, uint64_t seed) {
   make_a(&t);
   make_b(&t);
   make_meta(&t);
+  make_scales(&t, &seed);
   hd_strbuf text = {0};
   harness h;
   write_text(&t, &text);
