@@ -53,7 +53,7 @@ static trial_request request_of(const suite_options *o, const suite_case *c, boo
 }
 
 static bool run_one(heddle_context *ctx, const suite_options *o, const suite_case *c, bool exact,
-                    const trial_kernel *kernel, trial_device *device, suite_outcome *outcome) {
+                    trial_kernel *kernel, trial_device *device, suite_outcome *outcome) {
   const char *what = exact ? "exact" : "random";
   trial_request request = request_of(o, c, exact);
   trial_result result;
@@ -167,7 +167,7 @@ void suite_run_all(const suite_options *o, const suite_case *cases, size_t n,
 
 /* --- planted errors ------------------------------------------------------------------------------------------- */
 
-static bool plant_is_seen(const suite_options *o, const suite_case *c, const trial_kernel *kernel,
+static bool plant_is_seen(const suite_options *o, const suite_case *c, trial_kernel *kernel,
                           trial_device *device, trial_plant plant, const char *name) {
   heddle_context *ctx = heddle_context_create();
   trial_request request = request_of(o, c, true);

@@ -221,7 +221,7 @@ static double call_user(const void *user, double acc, int64_t row, int64_t col) 
   return hd_user_function_call(user, acc, (int32_t)row, (int32_t)col);
 }
 
-static heddle_status run_trial(heddle_context *ctx, run_options *o, const trial_kernel *kernel,
+static heddle_status run_trial(heddle_context *ctx, run_options *o, trial_kernel *kernel,
                                trial_device *device, trial_result *result) {
   const char *name = kernel->manifest.user_function;
   if (!name)

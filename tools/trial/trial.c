@@ -11,9 +11,8 @@ static heddle_status write_d(heddle_context *ctx, const hd_manifest *manifest, c
                       hd_elem_bytes(d->elem, (size_t)s.pitch));
 }
 
-static heddle_status run(heddle_context *ctx, const trial_kernel *kernel,
-                         const trial_request *request, trial_device *device, trial_data *data,
-                         trial_result *result) {
+static heddle_status run(heddle_context *ctx, trial_kernel *kernel, const trial_request *request,
+                         trial_device *device, trial_data *data, trial_result *result) {
   const hd_manifest *manifest = &kernel->manifest;
   HD_TRY(trial_data_make(ctx, manifest, request, data));
   result->m = data->shape.m;
@@ -28,9 +27,8 @@ static heddle_status run(heddle_context *ctx, const trial_kernel *kernel,
   return trial_judge(ctx, manifest, request, data, result);
 }
 
-heddle_status trial_run(heddle_context *ctx, const trial_kernel *kernel,
-                        const trial_request *request, trial_device *device,
-                        trial_result *result) {
+heddle_status trial_run(heddle_context *ctx, trial_kernel *kernel, const trial_request *request,
+                        trial_device *device, trial_result *result) {
   *result = (trial_result){.path = "none"};
   trial_data data = {0};
   heddle_status status = run(ctx, kernel, request, device, &data, result);

@@ -17,11 +17,13 @@
 
 /* --- the kernel ------------------------------------------------------------------------------------ */
 
-/* A compiled kernel and its manifest, parsed. Zero-initialise. */
+/* A compiled kernel and its manifest, parsed; loaded by its first trial on a device, which must outlive
+ * it. Used by one thread at a time. Zero-initialise. */
 typedef struct trial_kernel {
   heddle_compiled *compiled;
   hd_arena arena;
   hd_manifest manifest;
+  heddle_kernel *loaded; /* NULL: not yet */
 } trial_kernel;
 
 heddle_status trial_kernel_compile(heddle_context *ctx, const char *file, const char *text,
@@ -85,7 +87,7 @@ bool trial_device_runs(const trial_device *device, const char *target);
 
 /* One trial on the device, or in the simulator when device is NULL. A wrong result is HEDDLE_OK with
  * result->ok false; any other status is a failure to try. Thread-safe with a ctx a thread. */
-heddle_status trial_run(heddle_context *ctx, const trial_kernel *kernel,
-                        const trial_request *request, trial_device *device, trial_result *result);
+heddle_status trial_run(heddle_context *ctx, trial_kernel *kernel, const trial_request *request,
+                        trial_device *device, trial_result *result);
 
 #endif

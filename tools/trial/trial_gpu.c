@@ -137,28 +137,33 @@ static heddle_status launch_and_wait(launch *l, const hd_manifest *manifest,
   return HEDDLE_OK;
 }
 
-static heddle_status run_turn(heddle_context *ctx, trial_device *device,
-                              const trial_kernel *kernel, trial_data *data,
-                              trial_result *result) {
-  launch l = {.ctx = ctx, .device = device, .data = data};
+static heddle_status load(heddle_context *ctx, const trial_device *device, trial_kernel *kernel) {
+  if (kernel->loaded)
+    return HEDDLE_OK;
   size_t json_bytes;
   const char *json = heddle_compiled_manifest(kernel->compiled, &json_bytes);
   heddle_image image = {0};
   image.cubin = heddle_compiled_cubin(kernel->compiled, &image.cubin_bytes);
   image.ptx = heddle_compiled_ptx(kernel->compiled, &image.ptx_bytes);
-  HD_TRY(heddle_device_use(ctx, device->runtime, 0));
-  HD_TRY(heddle_kernel_load(ctx, device->runtime, json, json_bytes, &image, &l.kernel));
+  return heddle_kernel_load(ctx, device->runtime, json, json_bytes, &image, &kernel->loaded);
+}
+
+static heddle_status run_turn(heddle_context *ctx, const trial_device *device,
+                              const trial_kernel *kernel, trial_data *data,
+                              trial_result *result) {
+  launch l = {.ctx = ctx, .device = device, .kernel = kernel->loaded, .data = data};
   heddle_status status = launch_and_wait(&l, &kernel->manifest, result);
   for (int i = 0; i < TRIAL_MAX_BLOCKS; i++)
     heddle_device_free(device->runtime, l.memory[i]);
   heddle_device_free(device->runtime, l.workspace);
-  heddle_kernel_free(l.kernel);
   return status;
 }
 
+/* Loading (the driver may have to compile) is done by all threads at once, launches in turn. */
 heddle_status trial_launch_device(heddle_context *ctx, trial_device *device,
-                                  const trial_kernel *kernel, trial_data *data,
-                                  trial_result *result) {
+                                  trial_kernel *kernel, trial_data *data, trial_result *result) {
+  HD_TRY(heddle_device_use(ctx, device->runtime, 0));
+  HD_TRY(load(ctx, device, kernel));
   pthread_mutex_lock(&device->turn);
   heddle_status status = run_turn(ctx, device, kernel, data, result);
   pthread_mutex_unlock(&device->turn);

@@ -13,6 +13,7 @@ heddle_status trial_kernel_compile(heddle_context *ctx, const char *file, const 
 }
 
 void trial_kernel_free(trial_kernel *kernel) {
+  heddle_kernel_free(kernel->loaded);
   heddle_compiled_free(kernel->compiled);
   hd_arena_free(&kernel->arena);
   *kernel = (trial_kernel){0};

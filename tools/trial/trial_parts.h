@@ -67,8 +67,7 @@ heddle_status trial_plant_error(heddle_context *ctx, trial_plant plant, heddle_e
 
 /* The launch: fills the blocks with what memory holds afterwards. */
 heddle_status trial_launch_device(heddle_context *ctx, trial_device *device,
-                                  const trial_kernel *kernel, trial_data *data,
-                                  trial_result *result);
+                                  trial_kernel *kernel, trial_data *data, trial_result *result);
 heddle_status trial_launch_sim(heddle_context *ctx, const trial_kernel *kernel, hd_sim_mode mode,
                                uint64_t seed, trial_data *data, trial_result *result);
 
