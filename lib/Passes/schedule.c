@@ -8,6 +8,7 @@
 
 #include "Passes/problem.h"
 #include "Passes/schedule_fit.h"
+#include "Passes/schedule_model.h"
 
 /* ORDER KEYS: the printed order. */
 typedef enum key_kind { KEY_INT, KEY_WORD, KEY_TILE, KEY_WARPS } key_kind;
@@ -91,9 +92,10 @@ static heddle_status set_key(heddle_context *ctx, const struct key *key, const c
       return bad_value(ctx, key, value, "MxN, for example 2x4");
     memcpy(at, v, 2 * sizeof *v);
     return HEDDLE_OK;
-  case KEY_TILE:
-    if (!read_ints(value, v, 3))
-      return bad_value(ctx, key, value, "MxNxK, for example 128x256x64");
+  case KEY_TILE: /* K is one granule of the type unless it is said */
+    memcpy(v, at, sizeof v);
+    if (!read_ints(value, v, 3) && !read_ints(value, v, 2))
+      return bad_value(ctx, key, value, "MxN or MxNxK, for example 128x256x64");
     memcpy(at, v, 3 * sizeof *v);
     return HEDDLE_OK;
   }
@@ -151,16 +153,16 @@ static void default_wgmma(const hd_problem *p, hd_schedule *s) {
   int32_t unit = p->b.transposed ? 64 : heddle_elem_get(p->a_elem)->kind == HEDDLE_FLOAT ? 8 : 16;
   s->tile_n = default_tile_n(p, 256, unit);
   s->tile_m = p->m.value && p->m.value <= 64 ? 64 : 128;
-  s->warps_m = s->tile_m / 16;
-  s->warps_n = 1;
   int64_t tiles = (extent(&p->m) + s->tile_m - 1) / s->tile_m *
                   ((extent(&p->n) + s->tile_n - 1) / s->tile_n);
-  /* Multicast pays with many tiles (FACTS: over about four waves of 132 SMs). */
+  /* Multicast pays with many tiles (over about four waves of 132 SMs). */
   s->cluster = s->tile_n == 256 && tiles >= 4 * 132 ? 2 : 1;
+  hd_schedule_pick_tile(p, s->tile_n, unit, s);
   s->group = 8;
   s->persistent = 1;
   snprintf(s->family, sizeof s->family, "wgmma");
   snprintf(s->a_path, sizeof s->a_path, "desc");
+  hd_schedule_spread_warps(s);
 }
 
 static void default_mma(const hd_problem *p, hd_schedule *s) {
@@ -184,7 +186,7 @@ static void default_of(const hd_problem *p, const char *family, hd_schedule *s) 
     default_mma(p, s);
   snprintf(s->b_path, sizeof s->b_path, "auto");
   snprintf(s->store, sizeof s->store, "quad");
-  s->stages = hd_schedule_most_stages(p, s, strcmp(family, "wgmma") == 0 ? 8 : 4);
+  s->stages = hd_schedule_most_stages(p, s, hd_schedule_wanted_stages(s));
 }
 
 heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel,
@@ -216,7 +218,7 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
   if (own_tile && !strstr(text, "cluster=") && probe.tile_n % 16)
     probe.cluster = 1;
   if (!strstr(text, "stages="))
-    probe.stages = hd_schedule_most_stages(&p, &probe, strcmp(probe.family, "mma") == 0 ? 4 : 8);
+    probe.stages = hd_schedule_most_stages(&p, &probe, hd_schedule_wanted_stages(&probe));
   *schedule = probe;
   return HEDDLE_OK;
 }

@@ -22,6 +22,10 @@ int32_t hd_schedule_shared_bytes(const hd_problem *p, const hd_schedule *s) {
   return s->stages * (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES) + ALIGN_SLACK;
 }
 
+int32_t hd_schedule_wanted_stages(const hd_schedule *s) {
+  return !is_wgmma(s) ? 4 : s->tile_n <= 32 ? 12 : 8;
+}
+
 int32_t hd_schedule_most_stages(const hd_problem *p, const hd_schedule *s, int32_t most) {
   int32_t stages = ((int32_t)p->target->shared_per_block - ALIGN_SLACK) /
                    (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES);
