@@ -10,11 +10,6 @@ typedef struct command {
   int (*run)(int argc, char **argv);
 } command;
 
-/* Weak here only: a tool may be linked without some of the commands (heddle without LLVM). */
-#define WEAK(name, about) extern __typeof__(cmd_##name) cmd_##name __attribute__((weak));
-HD_COMMANDS(WEAK)
-#undef WEAK
-
 #define ENTRY(name, about) {#name, about, cmd_##name},
 static const command commands[] = {HD_COMMANDS(ENTRY)};
 #undef ENTRY
@@ -24,8 +19,7 @@ static void print_help(void) {
   printf("heddle: 2:4 sparse matrix multiply for tensor cores, as PTX\n\n"
          "usage: heddle COMMAND [ARGUMENTS]\n\nCommands:\n");
   for (int i = 0; i < N_COMMANDS; i++)
-    if (commands[i].run)
-      printf("  %-11s %s\n", commands[i].name, commands[i].about);
+    printf("  %-11s %s\n", commands[i].name, commands[i].about);
   printf("\n`heddle COMMAND --help` shows its options and examples.\n\n"
          "Exit codes: 0 done, 1 wrong result or fault found, 2 wrong use or malformed input,\n"
          "3 well-formed but not supported, 4 environment, 5 a bug in heddle.\n");
@@ -33,11 +27,9 @@ static void print_help(void) {
 
 static int unknown_command(const char *word) {
   const char *names[N_COMMANDS];
-  size_t n = 0;
   for (int i = 0; i < N_COMMANDS; i++)
-    if (commands[i].run)
-      names[n++] = commands[i].name;
-  const char *nearest = cli_nearest(word, names, n);
+    names[i] = commands[i].name;
+  const char *nearest = cli_nearest(word, names, N_COMMANDS);
   return cli_usage_error("cli.command", "unknown command '%s'; did you mean '%s'?", word,
                          nearest ? nearest : "--help");
 }
@@ -64,7 +56,7 @@ int main(int argc, char **argv) {
     return close_output(0);
   }
   for (int i = 0; i < N_COMMANDS; i++)
-    if (commands[i].run && !strcmp(argv[1], commands[i].name))
+    if (!strcmp(argv[1], commands[i].name))
       return close_output(commands[i].run(argc - 1, argv + 1));
   return unknown_command(argv[1]);
 }
