@@ -1,7 +1,8 @@
 /* The PTX of one form: load registers (and shared memory), one instruction, store the accumulators.
- * Order of a case's registers: A, B, accumulators, metadata, as batch.c packs them. */
+ * Order of a case's registers: A, B, accumulators, metadata, as packing.c packs them. */
+#include "packing.h"
+
 #include "Support/strbuf.h"
-#include "batch.h"
 
 /* Registers named `name` 0..n-1 as "{a0,a1}". */
 static void vector(hd_strbuf *out, const char *name, unsigned n) {
@@ -111,4 +112,9 @@ char *kernel_text(const form *f, const hd_target *target, unsigned ptx) {
     hd_strbuf_printf(&out, "  st.global.b32 [out+%u], d%u;\n", i * n_lanes * 4, i);
   hd_strbuf_add(&out, "  ret;\n}\n");
   return hd_strbuf_take(&out);
+}
+
+char *kernel_text_oldest(const form *f, const hd_target *target) {
+  unsigned ptx = hd_spec_min_ptx(f->row, target);
+  return kernel_text(f, target, ptx < 80 ? 80 : ptx);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cases.h"
+#include "forms.h"
 #include "matrix_move.h"
 
 typedef struct options {
@@ -22,14 +23,6 @@ typedef struct session {
   totals all;
   unsigned n_rows, n_failed;
 } session;
-
-/* The forms that kernels use: A in core matrices without swizzle, B in 128-byte rows. */
-static form plain_form(const hd_spec_row *row, unsigned selector) {
-  form f = {.row = row, .selector = selector};
-  f.a = (shared_form){{.lbo_bytes = 128, .sbo_bytes = 256}, 1, 0};
-  f.b = (shared_form){{.swizzle = HD_SMEM_128B, .sbo_bytes = 1024}, 2, selector & 1};
-  return f;
-}
 
 static bool run_form(session *s, const form *f, bool (*cases)(batch *, problem *), totals *t) {
   static problem p; /* large; one thread */
@@ -51,68 +44,14 @@ static bool sixteen(batch *b, problem *p) {
   return cases_random(b, p, 16);
 }
 
-/* ---- forms of operands in shared memory (wgmma, one N a type) ---- */
+typedef struct visit {
+  session *s;
+  totals *t;
+} visit;
 
-static bool try_form(session *s, form f, totals *t) {
-  return run_form(s, &f, sixteen, t);
-}
-
-static bool k_major_forms(session *s, const hd_spec_row *row, totals *t) {
-  bool ok = true;
-  for (unsigned swizzle = HD_SMEM_32B; swizzle <= HD_SMEM_128B; swizzle++)
-    for (unsigned step = 0; !row->a_in_registers && step < 1u << (swizzle - 1); step++) {
-      form f = plain_form(row, 0);
-      f.a = (shared_form){{.swizzle = swizzle, .sbo_bytes = 128u << swizzle}, 1u << (swizzle - 1), step};
-      ok &= try_form(s, f, t);
-    }
-  form none = plain_form(row, 0), gaps = none, narrow = none, second = none;
-  none.b = (shared_form){{.lbo_bytes = 128, .sbo_bytes = 512}, 1, 0};
-  gaps.b = (shared_form){{.lbo_bytes = row->n * 16u + 256, .sbo_bytes = 128}, 1, 0};
-  narrow.b = (shared_form){{.swizzle = HD_SMEM_64B, .sbo_bytes = 512}, 1, 0};
-  second.b.step = 1;
-  return try_form(s, none, t) && try_form(s, gaps, t) && try_form(s, narrow, t) &&
-         try_form(s, second, t) && ok;
-}
-
-/* 16-bit types: A and B with M or N contiguous. S bytes of it a pattern of eight k rows. */
-static bool mn_major_forms(session *s, const hd_spec_row *row, totals *t) {
-  bool ok = true;
-  for (unsigned swizzle = HD_SMEM_NONE; swizzle <= HD_SMEM_128B; swizzle++) {
-    uint32_t atom = 128u << swizzle, n_atoms = row->n * 2u / (16u << swizzle);
-    shared_form b = {{true, swizzle, swizzle ? atom * (row->k / 8u) : atom * n_atoms, atom}, 1, 0};
-    form f = plain_form(row, 0);
-    f.trans_b = true;
-    f.b = b;
-    ok &= try_form(s, f, t);
-    if (row->a_in_registers)
-      continue;
-    f = plain_form(row, 0);
-    f.trans_a = true;
-    n_atoms = row->m * 2u / (16u << swizzle);
-    f.a = (shared_form){{true, swizzle, swizzle ? atom * (row->k / 16u) : atom * n_atoms, atom}, 1, 0};
-    ok &= try_form(s, f, t);
-  }
-  return ok;
-}
-
-static bool negated(session *s, const hd_spec_row *row, totals *t) {
-  bool ok = true;
-  for (unsigned i = 1; i < 4; i++) {
-    form f = plain_form(row, 0);
-    f.negate_a = i & 1;
-    f.negate_b = i >> 1;
-    ok &= try_form(s, f, t);
-  }
-  return ok;
-}
-
-static bool wgmma_forms(session *s, const hd_spec_row *row, totals *t) {
-  bool ok = k_major_forms(s, row, t);
-  if (row->modifiers & HD_MOD_TRANS_B)
-    ok &= mn_major_forms(s, row, t);
-  if (row->modifiers & HD_MOD_NEGATE_A)
-    ok &= negated(s, row, t);
-  return ok;
+static bool try_form(void *user, const form *f) {
+  visit *v = user;
+  return run_form(v->s, f, sixteen, v->t);
 }
 
 /* ---- rows ---- */
@@ -120,18 +59,17 @@ static bool wgmma_forms(session *s, const hd_spec_row *row, totals *t) {
 static bool run_mma(session *s, const hd_spec_row *row, totals *t) {
   bool whole = row->family == HD_FAMILY_MMA_SP || row->n == 64 || row->n == 8, ok = true;
   for (unsigned sel = 0; sel < row->n_selectors; sel++) {
-    form f = plain_form(row, sel);
+    form f = form_plain(row, sel);
     ok &= run_form(s, &f, whole ? cases_full : cases_light, t);
   }
   if (row->family == HD_FAMILY_WGMMA_SP && row->n == 64 && !s->o.dump)
-    ok &= wgmma_forms(s, row, t);
+    ok &= forms_of_wgmma(row, try_form, &(visit){s, t});
   return ok;
 }
 
 static bool wanted(const session *s, const hd_spec_row *row) {
   bool quick_n = row->family != HD_FAMILY_WGMMA_SP || row->n == 64 || row->n == 192;
-  if (row->family == HD_FAMILY_TCGEN05_SP || row->family > HD_FAMILY_STMATRIX ||
-      row->scale_vec || row->layout_judge == HD_JUDGE_NONE || !hd_spec_min_ptx(row, s->target))
+  if (!row_runs(row, s->target))
     return false;
   return s->o.row ? !strcmp(s->o.row, row->name) : quick_n || !s->o.quick;
 }

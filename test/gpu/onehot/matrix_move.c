@@ -2,13 +2,10 @@
  * ldmatrix: input is the image, output the registers; stmatrix the other way. */
 #include "matrix_move.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "Support/strbuf.h"
-
-enum { IMAGE_BYTES = 32 * 16, N_WORDS = IMAGE_BYTES / 4 };
 
 static void registers(hd_strbuf *out, unsigned n) {
   for (unsigned i = 0; i < n; i++)
@@ -16,7 +13,7 @@ static void registers(hd_strbuf *out, unsigned n) {
   hd_strbuf_add(out, "}");
 }
 
-static char *move_text(const hd_spec_row *row, const hd_target *target) {
+char *matrix_move_text(const hd_spec_row *row, const hd_target *target) {
   hd_strbuf out = {0};
   unsigned n = row->operand[HD_OPERAND_D].n_regs;
   bool load = row->family == HD_FAMILY_LDMATRIX;
@@ -56,43 +53,64 @@ static uint16_t *register_half(uint32_t *words, unsigned lane, unsigned reg, uns
   return (uint16_t *)(void *)&words[reg * 32 + lane] + field;
 }
 
-static void compare(const hd_spec_row *row, const uint16_t *image, uint32_t *words, totals *t) {
+/* Results of ldmatrix are the registers, of stmatrix the image. */
+static unsigned count_wrong(const hd_spec_row *row, const uint16_t *image, uint32_t *words,
+                            unsigned *n_checks) {
   hd_fragment f = *row->fragment[HD_OPERAND_D];
+  unsigned n_wrong = 0;
   for (unsigned lane = 0; lane < 32; lane++)
     for (unsigned reg = 0; reg < f.n_regs; reg++)
       for (unsigned field = 0; field < 2; field++) {
         uint32_t r, c;
         hd_fragment_at(&f, lane, reg, field, &r, &c);
-        t->checks++;
-        t->mismatches += image[r * 8 + c] != *register_half(words, lane, reg, field);
+        ++*n_checks;
+        n_wrong += image[r * 8 + c] != *register_half(words, lane, reg, field);
       }
+  return n_wrong;
+}
+
+bool matrix_move_exists(const hd_spec_row *row) {
+  return row->fragment[HD_OPERAND_D]->field_bits == 16;
+}
+
+gpu_job matrix_move_job(matrix_move *move) {
+  uint16_t *number = (uint16_t *)(void *)move->in;
+  for (unsigned i = 0; i < MOVE_BYTES / 2; i++)
+    number[i] = (uint16_t)(i * 257 + 1);
+  memset(move->out, 0, MOVE_BYTES);
+  return (gpu_job){.in = move->in,
+                   .out = move->out,
+                   .in_bytes = MOVE_BYTES,
+                   .out_bytes = MOVE_BYTES,
+                   .n_cases = 1,
+                   .n_threads = 32};
+}
+
+unsigned matrix_move_wrong(const hd_spec_row *row, matrix_move *move, unsigned *n_checks) {
+  bool load = row->family == HD_FAMILY_LDMATRIX;
+  *n_checks = 0;
+  return count_wrong(row, (const uint16_t *)(const void *)(load ? move->in : move->out),
+                     load ? move->out : move->in, n_checks);
 }
 
 bool matrix_move_run(gpu *g, const hd_spec_row *row, const hd_target *target, totals *t) {
-  uint32_t image[N_WORDS], words[N_WORDS];
-  bool load = row->family == HD_FAMILY_LDMATRIX;
+  matrix_move move;
   gpu_kernel kernel;
-  if (row->fragment[HD_OPERAND_D]->field_bits != 16)
+  unsigned n_checks;
+  if (!matrix_move_exists(row))
     return false;
-  char *text = move_text(row, target);
+  char *text = matrix_move_text(row, target);
   bool loaded = gpu_load(g, text, 0, &kernel);
   free(text);
   if (!loaded)
     return false;
-  uint16_t *number = (uint16_t *)(void *)(load ? image : words);
-  memset(load ? words : image, 0, IMAGE_BYTES);
-  for (unsigned i = 0; i < IMAGE_BYTES / 2; i++)
-    number[i] = (uint16_t)(i * 257 + 1);
-  gpu_job job = {.in = load ? image : words,
-                 .out = load ? words : image,
-                 .in_bytes = IMAGE_BYTES,
-                 .out_bytes = IMAGE_BYTES,
-                 .n_cases = 1,
-                 .n_threads = 32};
+  gpu_job job = matrix_move_job(&move);
   bool ran = gpu_run(g, &kernel, &job);
   gpu_unload(g, &kernel);
-  if (ran)
-    compare(row, (const uint16_t *)(const void *)image, words, t);
+  if (ran) {
+    t->mismatches += matrix_move_wrong(row, &move, &n_checks);
+    t->checks += n_checks;
+  }
   t->cases++;
   return ran;
 }

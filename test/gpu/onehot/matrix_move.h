@@ -5,6 +5,22 @@
 
 #include "batch.h"
 
+enum { MOVE_BYTES = 32 * 16 };
+
+/* ldmatrix: in is the image (32 rows of 16 bytes), out the registers (reg * 32 + lane); stmatrix the
+ * other way. */
+typedef struct matrix_move {
+  uint32_t in[MOVE_BYTES / 4], out[MOVE_BYTES / 4];
+} matrix_move;
+
+/* Only moves of 16-bit elements are written here. */
+bool matrix_move_exists(const hd_spec_row *row);
+char *matrix_move_text(const hd_spec_row *row, const hd_target *target); /* owned */
+/* Numbers the elements; the job borrows move. */
+gpu_job matrix_move_job(matrix_move *move);
+/* Elements that are not where specs/ says. */
+unsigned matrix_move_wrong(const hd_spec_row *row, matrix_move *move, unsigned *n_checks);
+
 bool matrix_move_run(gpu *g, const hd_spec_row *row, const hd_target *target, totals *t);
 
 #endif

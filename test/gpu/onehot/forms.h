@@ -1,0 +1,17 @@
+/* forms.h: which rows run as bare kernels, and in which forms. */
+#ifndef ONEHOT_FORMS_H
+#define ONEHOT_FORMS_H
+
+#include "packing.h"
+
+/* Matrix instructions with a judged layout that the target has. */
+bool row_runs(const hd_spec_row *row, const hd_target *target);
+
+/* The form that kernels use: A in core matrices without swizzle, B in 128-byte rows. */
+form form_plain(const hd_spec_row *row, unsigned selector);
+
+/* Canonical shared-memory forms, transposes and negation of a wgmma row; false when a visit was. */
+typedef bool form_visit(void *user, const form *f);
+bool forms_of_wgmma(const hd_spec_row *row, form_visit *visit, void *user);
+
+#endif

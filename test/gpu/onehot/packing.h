@@ -1,0 +1,65 @@
+/* packing.h: a problem in the register and shared-memory layouts of specs/, as the kernel of
+ * kernel_text.c takes it. Nothing else here says where an element lies. */
+#ifndef ONEHOT_PACKING_H
+#define ONEHOT_PACKING_H
+
+#include "gpu.h"
+#include "problem.h"
+
+/* How an operand lies in shared memory: a tile `steps` instructions wide, of which this one uses
+ * number `step`. */
+typedef struct shared_form {
+  hd_canonical canonical;
+  unsigned steps, step;
+} shared_form;
+
+/* One kernel: a row, a selector, immediates, shared forms. */
+typedef struct form {
+  const hd_spec_row *row;
+  unsigned selector;
+  bool trans_a, trans_b, negate_a, negate_b;
+  shared_form a, b; /* of operands in shared memory */
+} form;
+
+/* PTX of the form's kernel for a target (kernel_text.c); owned. */
+char *kernel_text(const form *f, const hd_target *target, unsigned ptx);
+/* The same in the oldest version that has the row. */
+char *kernel_text_oldest(const form *f, const hd_target *target);
+
+/* What a problem's numbers mean: container bits and value, indexed by the number as uint8_t. */
+typedef struct encoder {
+  uint32_t bits[256];
+  double value[256];
+} encoder;
+
+typedef struct encoders {
+  encoder a, b, c;
+} encoders;
+
+/* Of the nearest elements to 256 values. */
+void encoder_set(encoder *e, heddle_elem elem, const double value[256]);
+/* Each number stands for itself. */
+void encoders_integers(encoders *e, const hd_spec_row *row);
+
+typedef struct packing packing;
+
+/* NULL when an operand's shared form does not exist. */
+packing *packing_open(const form *f);
+void packing_free(packing *k);
+
+/* Bytes of one case: registers, then the images of shared memory; accumulators. */
+size_t packing_in_bytes(const packing *k);
+size_t packing_out_bytes(const packing *k);
+/* Takes from p only random bits, for lanes that do not contribute. */
+void packing_pack(const packing *k, const encoders *e, problem *p, void *in);
+/* Inverts the highest bit of A's first element. */
+void packing_flip(const packing *k, void *in);
+
+/* The launch of n_cases cases that lie one after the other. */
+gpu_job packing_job(const packing *k, const void *in, void *out, unsigned n_cases);
+
+/* Elements of D in the order of the registers: container bits and place. */
+size_t packing_n_d(const packing *k);
+uint32_t packing_d(const packing *k, const uint32_t *out, size_t i, unsigned *row, unsigned *col);
+
+#endif
