@@ -27,7 +27,7 @@ heddle_status hd_emit_op_copy_bulk(hd_emitter *e, const hd_op *op) {
   int64_t mask = hd_op_int(op, HD_ATTR_MULTICAST, 0);
   LLVMValueRef source = hd_emit_global_at(e, hd_emit_get1(e, op->operands[0]),
                                           hd_emit_get1(e, op->operands[1]));
-  LLVMValueRef barrier;
+  LLVMValueRef barrier = NULL;
   HD_TRY(barrier_slot(e, op, 4, op->operands[3], &barrier));
   LLVMValueRef args[] = {destination(e, op, op->operands[2], op->operands[3]),
                          barrier,
@@ -44,7 +44,7 @@ heddle_status hd_emit_op_copy_bulk(hd_emitter *e, const hd_op *op) {
 /* Operands: tensor map, buffer, cursor, coordinate of dimension 0, of dimension 1, barrier. */
 heddle_status hd_emit_op_copy_tma(hd_emitter *e, const hd_op *op) {
   int64_t mask = hd_op_int(op, HD_ATTR_MULTICAST, 0);
-  LLVMValueRef barrier;
+  LLVMValueRef barrier = NULL;
   HD_TRY(barrier_slot(e, op, 5, op->operands[2], &barrier));
   LLVMValueRef args[] = {destination(e, op, op->operands[1], op->operands[2]),
                          barrier,

@@ -101,7 +101,7 @@ static heddle_status parse_operands(hd_parser *p, hd_op *op) {
 static heddle_status parse_region_args(hd_parser *p, hd_region *region) {
   HD_TRY(hd_parser_advance(p));
   for (bool on = true; on;) {
-    hd_token name;
+    hd_token name = {0};
     hd_type type;
     HD_TRY(parse_typed_name(p, &name, &type));
     HD_TRY(define(p, &name, hd_region_add_arg(p->module, region, type, NULL)));

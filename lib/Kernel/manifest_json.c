@@ -245,7 +245,7 @@ static heddle_status read_list(const reader *r, const place *at, const hd_field 
 static heddle_status read_field(const reader *r, const place *at, const hd_field *field,
                                 const json_t *json, void *base) {
   void *out = (char *)base + field->offset;
-  int64_t number;
+  int64_t number = 0;
   switch (field->kind) {
   case HD_FIELD_STRING:
   case HD_FIELD_OPTIONAL:

@@ -234,7 +234,7 @@ heddle_status hd_manifest_workspace(heddle_context *ctx, const hd_manifest *mani
   fill_fixed(manifest, values);
   HD_TRY(check_numbers(ctx, manifest, values));
   for (int i = 0; i < manifest->n_variants; i++) {
-    uint32_t n_tiles;
+    uint32_t n_tiles = 0;
     uint64_t each;
     HD_TRY(count_tiles(ctx, &manifest->variant[i], values, &n_tiles));
     HD_TRY(workspace_of(ctx, &manifest->variant[i], values, n_tiles, &each));

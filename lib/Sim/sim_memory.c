@@ -45,7 +45,7 @@ static sim_step misaligned(const sim_access *a, uint64_t address, uint32_t align
 
 static sim_step resolve_shared(const sim_access *a, uint64_t address, uint32_t n_bytes,
                                uint32_t align, sim_memory **memory, uint64_t *offset) {
-  sim_cta *cta;
+  sim_cta *cta = NULL;
   uint32_t at;
   if (hd_sim_shared(a, address, &cta, &at) == SIM_STOP)
     return SIM_STOP;

@@ -116,7 +116,7 @@ static heddle_status check_family(heddle_context *ctx, heddle_elem elem, heddle_
 heddle_status heddle_sparse_plan(heddle_context *ctx, heddle_sparse_form form, heddle_elem elem,
                                  heddle_family family, uint64_t m, uint64_t k,
                                  heddle_sparse_info *info) {
-  const hd_sparse_rule *rule;
+  const hd_sparse_rule *rule = NULL;
   HD_TRY(hd_sparse_shape_check(ctx, elem, m, k, &rule));
   heddle_sparse_info plan = {.form = form, .elem = elem, .m = m, .k = k};
   plan.payload_offset = HEDDLE_SPARSE_HEADER_BYTES;
