@@ -93,8 +93,9 @@ size_t heddle_diagnostic_format(const heddle_diagnostic *d, char *out, size_t ou
   char where[32] = "";
   if (d->line)
     snprintf(where, sizeof where, "%u:%u: ", d->line, d->col);
-  int n = snprintf(out, out_bytes, "%s%s%s%s[%s]: %s", d->file ? d->file : "",
-                   d->file ? (d->line ? ":" : ": ") : "", where, severities[d->severity], d->rule,
-                   d->text);
+  else if (d->file) /* of the whole file: its beginning, so that every line reads alike */
+    snprintf(where, sizeof where, "1:1: ");
+  int n = snprintf(out, out_bytes, "%s%s%s%s[%s]: %s", d->file ? d->file : "", d->file ? ":" : "",
+                   where, severities[d->severity], d->rule, d->text);
   return n < 0 ? 0 : (size_t)n;
 }
