@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY = 1 << 20 };
+enum { MANY = 1 << 20, LONG_ROW = 1 << 30 };
 
 /* What the buffers say about the tile; only used to choose sizes that cross its edges. */
 typedef struct shape {
@@ -222,7 +222,7 @@ static void run_problem(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool
 
 static hd_ck_instance sizes(const shape *s, int64_t m, int64_t n, int64_t k) {
   hd_ck_instance at = {.m = s->any_m ? m : -1, .n = s->any_n ? n : -1, .k = s->any_k ? k : -1};
-  at.ld = MANY; /* no shorter than any row that the kernel itself may fix */
+  at.ld = LONG_ROW; /* no shorter than any row that the kernel itself may fix */
   return at;
 }
 

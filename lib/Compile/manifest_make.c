@@ -18,13 +18,21 @@ static void add_pointer(hd_manifest *m, hd_arg_kind kind, heddle_elem elem, int3
   arg->align = align ? align : bytes ? bytes : 1;
 }
 
+static int64_t least_common_multiple(int64_t x, int64_t y) {
+  int64_t a = x, b = y;
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return x / a * y;
+}
+
 static void add_size(hd_manifest *m, hd_arg_kind kind, const hd_size *size, int64_t group) {
   hd_arg *arg = add_arg(m, kind);
   arg->fixed = size->value;
-  arg->max = size->value ? 0 : size->max;
-  arg->divisible_by = size->value ? 1 : size->divisible_by;
-  if (!size->value && arg->divisible_by % group)
-    arg->divisible_by *= group;
+  arg->max = size->value ? 0 : size->max ? size->max : HD_SIZE_MOST;
+  arg->divisible_by = size->value ? 1 : least_common_multiple(size->divisible_by, group);
 }
 
 static void add_pitch(hd_manifest *m, hd_arg_kind kind, const hd_dense *x, hd_arg_kind row) {

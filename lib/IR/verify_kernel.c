@@ -12,12 +12,12 @@ static void check_unique(hd_verifier *v, const hd_op *kernel, hd_op_kind kind, h
                        hd_op_str(x, key));
 }
 
-/* The name becomes a PTX entry and a C function. */
+/* The name becomes a PTX entry (of which `_` alone is none) and a C function. */
 static void check_name(hd_verifier *v, const hd_op *kernel) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
   const char *name = hd_op_str(kernel, HD_ATTR_NAME);
   size_t n = strspn(name, letters);
-  if (name[n] || n > 200 || strchr("0123456789", name[0]))
+  if (name[n] || n > 200 || strchr("0123456789", name[0]) || strcmp(name, "_") == 0)
     hd_verify_fail(v, kernel, "ir.kernel-name",
                    "name = \"%.60s\"; expected a C identifier of at most 200 characters", name);
 }

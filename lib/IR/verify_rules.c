@@ -89,6 +89,9 @@ static void check_size(hd_verifier *v, const hd_op *op) {
   const hd_attr *fixed = hd_op_attr(op, HD_ATTR_VALUE), *max = hd_op_attr(op, HD_ATTR_MAX);
   int64_t unit = hd_op_int(op, HD_ATTR_DIVISIBLE_BY, 1);
   const char *dim = hd_op_str(op, HD_ATTR_DIM);
+  if (!fixed && max && max->i < unit)
+    hd_verify_fail(v, op, "ir.size", "no %s up to max = %lld is divisible by %lld; nearest: max = %lld",
+                   dim, (long long)max->i, (long long)unit, (long long)unit);
   if (!fixed)
     return;
   if (fixed->i < 1 || fixed->i > INT32_MAX)

@@ -260,7 +260,8 @@ static void add_named(hd_strbuf *out, const char *text, const char *name) {
   hd_strbuf_add(out, text);
 }
 
-/* Names that C, C++ or the launcher itself takes. */
+/* Names that C, C++ or the launcher itself takes; functions of the C library too, whose types a
+ * compiler knows without a header. */
 static heddle_status check_name(heddle_context *ctx, const char *name) {
   static const char taken[] =
       " alignas alignof and asm auto bitand bitor bool break case catch char class compl const "
@@ -268,7 +269,15 @@ static heddle_status check_name(heddle_context *ctx, const char *name) {
       "float for friend goto if inline int int32_t int64_t long main mutable namespace new not "
       "nullptr operator or private protected public register restrict return short signed size_t "
       "sizeof static struct switch template this throw true try typedef typename uint32_t uint64_t "
-      "uintptr_t union unsigned using virtual void volatile while xor ";
+      "uintptr_t union unsigned using virtual void volatile while xor bool requires concept wchar_t "
+      "NULL INT32_MAX INT64_MAX UINT32_MAX UINT64_MAX SIZE_MAX abort abs acos asin atan atan2 atexit "
+      "bcmp bcopy bzero calloc cbrt ceil cos cosh erf erfc exit exp exp2 expm1 fabs fdim floor fma "
+      "fmax fmin fmod fprintf fputc fputs fread free frexp fscanf fwrite gamma hypot index isalpha "
+      "isdigit isnan isspace labs ldexp lgamma log log10 log1p log2 malloc memchr memcmp memcpy "
+      "memmove memset modf pow printf putchar puts realloc remquo rindex rint round scanf signbit "
+      "sin sinh snprintf sprintf sqrt sscanf strcat strchr strcmp strcpy strcspn strdup strlen "
+      "strncat strncmp strncpy strpbrk strrchr strspn strstr tan tanh tgamma tolower toupper trunc "
+      "vprintf y0 y1 yn j0 j1 jn ";
   hd_strbuf word = {0};
   hd_strbuf_printf(&word, " %s ", name);
   bool is_taken = strstr(taken, hd_strbuf_text(&word)) != NULL;

@@ -21,6 +21,11 @@ static heddle_status read_size(heddle_context *ctx, hd_op *op, hd_problem *p) {
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.size",
                     "got %s = %lld; legal: 1 to 2147483647", hd_op_str(op, HD_ATTR_DIM),
                     (long long)size.value);
+  int64_t most = size.value > size.max ? size.value : size.max;
+  if (most > HD_SIZE_MOST)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.size-limit",
+                    "got %s up to %lld; tiles past the end are counted in 32 bits; nearest legal: %d",
+                    hd_op_str(op, HD_ATTR_DIM), (long long)most, HD_SIZE_MOST);
   *slot = size;
   return HEDDLE_OK;
 }
@@ -142,6 +147,24 @@ static heddle_status check_flow(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
+/* An operand that nothing reads would still be an argument: a word forgotten, not a wish. */
+static heddle_status check_used(heddle_context *ctx, const hd_problem *p) {
+  const hd_dense *operands[] = {&p->c, &p->bias, &p->scale_a, &p->scale_b};
+  for (size_t i = 0; i < HD_COUNT(operands); i++) {
+    const hd_op *op = operands[i]->op;
+    bool used = !op;
+    for (int32_t j = 1; p->epilogue && j < p->epilogue->n_operands; j++)
+      used |= defines(p->epilogue->operands[j], op);
+    if (!used)
+      return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.unused",
+                      "operand = %s is declared, and no epilogue takes it; nearest legal: "
+                      "epilogue %%x, %%%s {%s}",
+                      hd_op_str(op, HD_ATTR_OPERAND), hd_op_str(op, HD_ATTR_OPERAND),
+                      hd_op_str(op, HD_ATTR_OPERAND));
+  }
+  return HEDDLE_OK;
+}
+
 static heddle_status check_epilogue(heddle_context *ctx, hd_problem *p) {
   if (!p->epilogue) {
     p->act = "none";
@@ -191,12 +214,13 @@ static heddle_status check_group(heddle_context *ctx, const hd_problem *p) {
   if (!info->group)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->sparse->loc, "problem.type",
                     "%s is never a sparse operand; nearest: bf16", info->name);
+  int64_t nearest = (p->k.value + info->group - 1) / info->group * info->group;
   if (p->k.value % info->group)
     return hd_error(ctx, HEDDLE_INVALID, p->k.op->loc, "problem.k-group",
                     "got k = %lld, not a multiple of the group of %d (%s is %d:%d sparse); nearest "
                     "legal: %lld",
                     (long long)p->k.value, info->group, info->name, info->kept, info->group,
-                    (long long)((p->k.value + info->group - 1) / info->group * info->group));
+                    (long long)nearest);
   return HEDDLE_OK;
 }
 
@@ -222,6 +246,7 @@ heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *pr
   HD_TRY(check_complete(ctx, &p));
   HD_TRY(check_flow(ctx, &p));
   HD_TRY(check_epilogue(ctx, &p));
+  HD_TRY(check_used(ctx, &p));
   HD_TRY(check_group(ctx, &p));
   HD_TRY(check_pitch(ctx, &p.b, p.b.transposed ? &p.n : &p.k, "B"));
   HD_TRY(check_pitch(ctx, &p.c, p.c.transposed ? &p.m : &p.n, "C"));
@@ -256,6 +281,5 @@ const hd_spec_row *hd_problem_row(const hd_problem *p, const char *family, int n
   query.a_in_registers = a_in_registers || !wgmma;
   query.kind = "";
   query.k = hd_granule_k(p->a_elem) / 2; /* the packed order holds two k-steps a granule */
-  query.k = hd_granule_k(p->a_elem) / 2;
   return hd_spec_find_mma(&query);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "IR/op_info.h"
 #include "Passes/problem.h"
 #include "Passes/schedule_fit.h"
 #include "Passes/schedule_model.h"
@@ -42,9 +43,9 @@ void hd_schedule_print(const hd_schedule *s, char out[200]) {
            s->cluster, s->a_path, s->b_path, s->group, s->persistent, s->split_k, s->store);
 }
 
-static heddle_status bad_value(heddle_context *ctx, const struct key *key, const char *value,
-                               const char *legal) {
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "schedule.value",
+static heddle_status bad_value(heddle_context *ctx, hd_loc loc, const struct key *key,
+                               const char *value, const char *legal) {
+  return hd_error(ctx, HEDDLE_INVALID, loc, "schedule.value",
                   "got %s=%s; legal: %s", key->name, value, legal);
 }
 
@@ -72,55 +73,68 @@ static bool has_word(const char *words, const char *word) {
   return false;
 }
 
-static heddle_status set_key(heddle_context *ctx, const struct key *key, const char *value,
-                             hd_schedule *s) {
+static heddle_status set_key(heddle_context *ctx, hd_loc loc, const struct key *key,
+                             const char *value, hd_schedule *s) {
   char *at = (char *)s + key->at;
   int32_t v[3];
   switch (key->kind) {
   case KEY_WORD:
     if (!has_word(key->words, value))
-      return bad_value(ctx, key, value, key->words);
+      return bad_value(ctx, loc, key, value, key->words);
     snprintf(at, key->bytes, "%s", value);
     return HEDDLE_OK;
   case KEY_INT:
     if (!read_ints(value, v, 1))
-      return bad_value(ctx, key, value, "a whole number");
+      return bad_value(ctx, loc, key, value, "a whole number to 1048576");
     memcpy(at, v, sizeof *v);
     return HEDDLE_OK;
   case KEY_WARPS:
     if (!read_ints(value, v, 2))
-      return bad_value(ctx, key, value, "MxN, for example 2x4");
+      return bad_value(ctx, loc, key, value, "MxN, for example 2x4");
     memcpy(at, v, 2 * sizeof *v);
     return HEDDLE_OK;
   case KEY_TILE: /* K is one granule of the type unless it is said */
     memcpy(v, at, sizeof v);
     if (!read_ints(value, v, 3) && !read_ints(value, v, 2))
-      return bad_value(ctx, key, value, "MxN or MxNxK, for example 128x256x64");
+      return bad_value(ctx, loc, key, value, "MxN or MxNxK, for example 128x256x64");
     memcpy(at, v, 3 * sizeof *v);
     return HEDDLE_OK;
   }
   return HD_BUG(ctx, "schedule key kind");
 }
 
-static heddle_status set_pair(heddle_context *ctx, char *pair, hd_schedule *s) {
-  char *eq = strchr(pair, '=');
-  if (!eq)
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "schedule.syntax",
-                    "got \"%s\"; a schedule is KEY=VALUE pairs", pair);
-  *eq = '\0';
-  for (size_t i = 0; i < HD_COUNT(keys); i++)
-    if (strcmp(keys[i].name, pair) == 0)
-      return set_key(ctx, &keys[i], eq + 1, s);
+static const char *next_key(void *user) {
+  size_t *i = user;
+  return *i < HD_COUNT(keys) ? keys[(*i)++].name : NULL;
+}
+
+static heddle_status unknown_key(heddle_context *ctx, hd_loc loc, const char *name) {
+  size_t first = 0;
+  const char *nearest = hd_nearest_name(name, next_key, &first);
   hd_strbuf names = {0};
   for (size_t i = 0; i < HD_COUNT(keys); i++)
     hd_strbuf_printf(&names, "%s%s", i ? ", " : "", keys[i].name);
-  heddle_status status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "schedule.key",
-                                  "got key \"%s\"; legal: %s", pair, hd_strbuf_text(&names));
+  heddle_status status =
+      hd_error(ctx, HEDDLE_INVALID, loc, "schedule.key", "got key \"%.60s\"; legal: %s%s%s", name,
+               hd_strbuf_text(&names), nearest ? "; nearest: " : "", nearest ? nearest : "");
   hd_strbuf_free(&names);
   return status;
 }
 
-heddle_status hd_schedule_parse(heddle_context *ctx, const char *text, hd_schedule *schedule) {
+static heddle_status set_pair(heddle_context *ctx, hd_loc loc, char *pair, hd_schedule *s) {
+  char *eq = strchr(pair, '=');
+  if (!eq)
+    return hd_error(ctx, HEDDLE_INVALID, loc, "schedule.syntax",
+                    "got \"%.60s\"; a schedule is KEY=VALUE pairs, as in stages=4", pair);
+  *eq = '\0';
+  for (size_t i = 0; i < HD_COUNT(keys); i++)
+    if (strcmp(keys[i].name, pair) == 0)
+      return set_key(ctx, loc, &keys[i], eq + 1, s);
+  return unknown_key(ctx, loc, pair);
+}
+
+static heddle_status parse_at(heddle_context *ctx, hd_loc loc, const char *text,
+                              hd_schedule *schedule) {
   hd_schedule s = *schedule;
   char *copy = strdup(text), *save = NULL;
   if (!copy)
@@ -128,11 +142,15 @@ heddle_status hd_schedule_parse(heddle_context *ctx, const char *text, hd_schedu
   heddle_status status = HEDDLE_OK;
   for (char *pair = strtok_r(copy, " ,\t\n", &save); pair && status == HEDDLE_OK;
        pair = strtok_r(NULL, " ,\t\n", &save))
-    status = set_pair(ctx, pair, &s);
+    status = set_pair(ctx, loc, pair, &s);
   free(copy);
   if (status == HEDDLE_OK)
     *schedule = s;
   return status;
+}
+
+heddle_status hd_schedule_parse(heddle_context *ctx, const char *text, hd_schedule *schedule) {
+  return parse_at(ctx, HD_NOWHERE, text, schedule);
 }
 
 /* ---- the default ---- */
@@ -207,12 +225,12 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
     text = "";
   /* The family decides the other defaults, the tile the warps and stages: so in that order. */
   probe = s;
-  HD_TRY(hd_schedule_parse(ctx, text, &probe));
+  HD_TRY(parse_at(ctx, kernel->loc, text, &probe));
   if (strcmp(probe.family, s.family) != 0)
     default_of(&p, probe.family, &s);
   bool own_tile = strstr(text, "tile=") != NULL;
   probe = s;
-  HD_TRY(hd_schedule_parse(ctx, text, &probe));
+  HD_TRY(parse_at(ctx, kernel->loc, text, &probe));
   if (own_tile && !strstr(text, "warps="))
     hd_schedule_spread_warps(&probe);
   if (own_tile && !strstr(text, "cluster=") && probe.tile_n % 16)

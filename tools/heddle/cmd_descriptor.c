@@ -1,5 +1,6 @@
 /* heddle descriptor: shared-memory and instruction descriptors, field by field. */
 #include <inttypes.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,9 +97,10 @@ static int encode(const hd_descriptor *d, const char *const *fields, int n) {
 
 static int decode(const hd_descriptor *d, const char *text) {
   char *end;
+  errno = 0;
   uint64_t word = strtoull(text, &end, 0);
-  if (*end || end == text || text[0] == '-')
-    return cli_usage_error("descriptor.word", "'%s' is not a number", text);
+  if (errno || *end || end == text || text[0] == '-')
+    return cli_usage_error("descriptor.word", "'%s' is not a number of 64 bits", text);
   if (d->bits < 64 && word >> d->bits)
     return cli_usage_error("descriptor.word", "%s has %u bits", d->name, d->bits);
   print_word(d, word);

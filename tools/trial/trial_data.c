@@ -158,9 +158,21 @@ static void set_values(const hd_manifest *manifest, const trial_request *request
   v[HD_ARG_BETA] = float_bits(data->beta);
 }
 
+/* A file for an operand that the problem does not have would be read by nobody. */
+static heddle_status check_wanted(heddle_context *ctx, const hd_manifest *manifest,
+                                  const char *file, hd_arg_kind kind) {
+  if (!file || hd_manifest_arg(manifest, kind))
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = file}, "run.operand",
+                  "a file for %s, but the problem has no %s; nearest legal: without it",
+                  hd_arg_name(kind), hd_arg_name(kind));
+}
+
 static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manifest,
                                   const trial_request *r, const limits *limit, trial_data *data) {
   const trial_shape *s = &data->shape;
+  HD_TRY(check_wanted(ctx, manifest, r->c_file, HD_ARG_C));
+  HD_TRY(check_wanted(ctx, manifest, r->bias_file, HD_ARG_BIAS));
   HD_TRY(trial_operand_a(ctx, manifest, r, s, limit->a, &data->a_dense, &data->a_row_bytes));
   HD_TRY(add_packed(ctx, manifest, r->plant, data));
   dense_operand b = {HD_ARG_B,    manifest->b_elem, trial_stored_b(manifest, s),
