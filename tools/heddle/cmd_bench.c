@@ -190,6 +190,22 @@ static heddle_status bench_on_device(heddle_context *ctx, const bench_args *args
   return status;
 }
 
+/* Judged before a device is looked for: a wrong use is one on every machine. */
+static int check_args(const bench_args *a) {
+  const struct {
+    const char *name;
+    int64_t value, least;
+  } numbers[] = {{"-m", a->problem.m, 1}, {"-n", a->problem.n, 1}, {"-k", a->problem.k, 1},
+                 {"--device", a->device, 0}};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    if (numbers[i].value < numbers[i].least || numbers[i].value > INT32_MAX)
+      return cli_usage_error("bench.number", "got %s %lld; legal: %lld to %d", numbers[i].name,
+                             (long long)numbers[i].value, (long long)numbers[i].least, INT32_MAX);
+  if (strcmp(a->format, "table") != 0 && strcmp(a->format, "csv") != 0)
+    return cli_usage_error("bench.format", "got \"%s\"; legal: table, csv", a->format);
+  return CLI_GO;
+}
+
 int cmd_bench(int argc, char **argv) {
   bench_args a = {.problem = {HEDDLE_BF16, HEDDLE_N_ELEMS, 4096, 512, 4096},
                   .peers = "all",
@@ -218,8 +234,9 @@ int cmd_bench(int argc, char **argv) {
   int n_args, go = cli_parse(&command, argc, argv, NULL, &n_args);
   if (go != CLI_GO)
     return go;
-  if (strcmp(a.format, "table") != 0 && strcmp(a.format, "csv") != 0)
-    return cli_usage_error("bench.format", "got \"%s\"; legal: table, csv", a.format);
+  go = check_args(&a);
+  if (go != CLI_GO)
+    return go;
   if (a.problem.d_elem == HEDDLE_N_ELEMS)
     a.problem.d_elem = default_output(a.problem.elem);
   char *found = a.ptxas ? NULL : compile_find_ptxas();

@@ -33,7 +33,7 @@ static const char examples[] =
     "heddle run examples/dynamic_tokens.heddle --size N=77,LDB=1032 --exact\n"
     "heddle run examples/ampere_f16.heddle --backend sim --small\n"
     "heddle run examples/user_epilogue.heddle --epilogue examples/user_epilogue.ll\n"
-    "heddle run layer.heddle --a weights.npy --b tokens.npy -o out.npy\n";
+    "heddle run examples/linear_bf16.heddle --a weights.npy --b tokens.npy -o out.npy\n";
 
 /* --- sizes --------------------------------------------------------------------------------------------- */
 
