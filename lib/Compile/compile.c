@@ -108,6 +108,10 @@ static heddle_status check_user(heddle_context *ctx, const front *f,
     return hd_error(ctx, HEDDLE_INVALID, f->problem.epilogue->loc, "epilogue.user",
                     "the epilogue calls @%s, and no LLVM IR or bitcode that defines it was given",
                     f->problem.user);
+  if (!f->problem.user && options->user_epilogue)
+    return hd_error(ctx, HEDDLE_INVALID, f->problem.store->loc, "epilogue.user",
+                    "an epilogue function was given, and the problem calls none; nearest legal: "
+                    "epilogue %%x {act = user, user = \"NAME\"}");
   return HEDDLE_OK;
 }
 
