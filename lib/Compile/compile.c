@@ -133,7 +133,7 @@ static heddle_status compile_module(heddle_context *ctx, hd_module *module,
       status = build(ctx, module, &f, options, c);
   }
   if (status == HEDDLE_OK && options->cache && !cached &&
-      hd_cache_put(ctx, options->cache, f.key, &c->entry) != HEDDLE_OK)
+      hd_cache_put(NULL, options->cache, f.key, &c->entry) != HEDDLE_OK)
     hd_note(ctx, HD_NOWHERE, "cache.write", "the kernel is compiled, but could not be cached");
   hd_module_free(f.module);
   return status;

@@ -104,7 +104,7 @@ int gpu_capability(const gpu *g) {
 }
 
 bool gpu_load(gpu *g, const char *ptx, unsigned shared_bytes, gpu_kernel *kernel) {
-  static char log[4096];
+  char log[4096];
   int options[] = {JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES};
   void *values[] = {log, (void *)(uintptr_t)sizeof log};
   log[0] = 0;
