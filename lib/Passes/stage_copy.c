@@ -38,7 +38,8 @@ static void copy_a_bulk(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   for (int32_t i = 0; i < st->s.tile_m / HD_SLAB_ROWS; i++) {
     hd_value *slab = hd_arith_const(b, HD_OP_ADD, place->slab0, i);
     slab = hd_arith(b, HD_OP_MIN, slab, st->last_slab);
-    hd_value *index = hd_arith(b, HD_OP_MUL, hd_widen(b, slab), hd_widen(b, st->n_granules));
+    hd_value *granules = hd_widen(b, st->n_granules);
+    hd_value *index = hd_arith(b, HD_OP_MUL, hd_widen(b, slab), granules);
     index = hd_arith(b, HD_OP_ADD, index, hd_widen(b, kg));
     hd_value *offset = hd_arith_const(b, HD_OP_MUL, index, block);
     hd_op *op = hd_build_op(b, HD_OP_COPY_BULK, (hd_type){0}, 4, st->arg[HD_STAGE_A], offset,
@@ -60,8 +61,8 @@ static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
   for (int32_t rank = 0; rank < st->cluster; rank++) {
     hd_builder at = *b;
     if (place->rank) {
-      hd_op *mine = hd_build_if(
-          b, hd_build_cmp(b, "eq", place->rank, hd_i32(b, rank)), NULL, 0);
+      hd_value *is_mine = hd_build_cmp(b, "eq", place->rank, hd_i32(b, rank));
+      hd_op *mine = hd_build_if(b, is_mine, NULL, 0);
       at = hd_builder_at_end(st->module, mine->regions[0]);
       hd_builder other = hd_builder_at_end(st->module, mine->regions[1]);
       hd_build_yield(&other, NULL, 0);
@@ -101,17 +102,15 @@ static void copy_b_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   int32_t bytes = heddle_elem_get(st->p.b.elem)->container_bits / 8;
   hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, hd_granule_k(st->p.b.elem));
   hd_value *elem_bytes = hd_i64(b, bytes);
-  hd_value *along = t ? place->col0 : k0, *limit = st->arg[t ? HD_STAGE_N : HD_STAGE_K];
-  hd_value *operands[] = {
-      st->arg[HD_STAGE_B],
-      hd_arith(b, HD_OP_MUL, st->arg[HD_STAGE_LDB], elem_bytes),
-      st->sb,
-      cursor,
-      t ? k0 : place->col0,
-      hd_arith(b, HD_OP_MUL, hd_widen(b, along), elem_bytes),
-      hd_arith(b, HD_OP_MUL, hd_widen(b, limit), elem_bytes),
-      st->arg[t ? HD_STAGE_K : HD_STAGE_N],
-  };
+  /* One op a statement: the order of ops must not hang on the order in which C evaluates. */
+  hd_value *pitch = hd_arith(b, HD_OP_MUL, st->arg[HD_STAGE_LDB], elem_bytes);
+  hd_value *first = hd_widen(b, t ? place->col0 : k0);
+  first = hd_arith(b, HD_OP_MUL, first, elem_bytes);
+  hd_value *exist = hd_widen(b, st->arg[t ? HD_STAGE_N : HD_STAGE_K]);
+  exist = hd_arith(b, HD_OP_MUL, exist, elem_bytes);
+  hd_value *operands[] = {st->arg[HD_STAGE_B], pitch, st->sb, cursor,
+                          t ? k0 : place->col0, first, exist,
+                          st->arg[t ? HD_STAGE_K : HD_STAGE_N]};
   copy_rows(st, b, async, operands, t ? st->s.tile_k : st->s.tile_n,
             t ? (int64_t)st->s.tile_n * bytes : HD_GRANULE_BYTES,
             hd_b_variant_align(st->variant, st->p.b.elem));
@@ -127,14 +126,9 @@ static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   hd_value *slabs = hd_arith(b, HD_OP_ADD, st->last_slab, st->one);
   for (int32_t i = 0; i < st->s.tile_m / HD_SLAB_ROWS; i++) {
     hd_value *slab = hd_arith_const(b, HD_OP_ADD, place->slab0, i);
-    hd_value *operands[] = {st->arg[HD_STAGE_A],
-                            pitch,
-                            st->sa,
-                            cursor,
-                            hd_arith(b, HD_OP_MIN, slab, st->last_slab),
-                            hd_arith(b, HD_OP_MUL, hd_widen(b, kg), bytes),
-                            pitch,
-                            slabs};
+    slab = hd_arith(b, HD_OP_MIN, slab, st->last_slab);
+    hd_value *first = hd_arith(b, HD_OP_MUL, hd_widen(b, kg), bytes);
+    hd_value *operands[] = {st->arg[HD_STAGE_A], pitch, st->sa, cursor, slab, first, pitch, slabs};
     hd_op *op = copy_rows(st, b, true, operands, 1, block, 16);
     hd_op_set_int(st->module, op, HD_ATTR_OFFSET, i * block);
   }
