@@ -84,7 +84,11 @@ static heddle_status check_log(heddle_context *ctx, const char *log, hd_ptxas_re
 
 /* --- running it ------------------------------------------------------------------------------------------------ */
 
+/* A program that says nothing of its own is not ptxas. */
 static heddle_status refused(heddle_context *ctx, const char *log, int code) {
+  if (!strstr(log, "ptxas"))
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "ptxas.run",
+                    "the program ended with %d and no word of ptxas; is it one?", code);
   const char *at = strstr(log, "error");
   while (at && at > log && at[-1] != '\n')
     at--;

@@ -52,6 +52,10 @@ static heddle_status set_size(heddle_context *ctx, const char *name, const char 
     if (!cli_parse_int(value, &v) || v < 1 || v > INT32_MAX)
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
                       "got %s = %s; legal: 1 to 2147483647", name, value);
+    if (size[size_kinds[i]])
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
+                      "got %s = %s after %s = %lld; a size is given once", name, value, name,
+                      (long long)size[size_kinds[i]]);
     size[size_kinds[i]] = v;
     return HEDDLE_OK;
   }
@@ -256,6 +260,8 @@ static heddle_status run_problem(heddle_context *ctx, run_options *o) {
   trial_kernel kernel = {0};
   trial_device *device = NULL;
   heddle_status status = compile_input_compile(ctx, &o->input, NULL, NULL, &kernel);
+  if (status == HEDDLE_OK)
+    status = trial_check_sizes(ctx, &kernel.manifest, &o->request);
   if (status == HEDDLE_OK)
     status = choose_backend(ctx, o->backend, kernel.manifest.target, &device);
   if (status == HEDDLE_OK)

@@ -63,6 +63,10 @@ typedef struct trial_request {
   hd_sim_mode sim_mode;
 } trial_request;
 
+/* Sizes and pitches that contradict the problem: HEDDLE_INVALID with the nearest legal one. */
+heddle_status trial_check_sizes(heddle_context *ctx, const hd_manifest *manifest,
+                                const trial_request *request);
+
 /* --- what comes out ---------------------------------------------------------------------------------- */
 
 typedef struct trial_result {

@@ -7,15 +7,36 @@ enum { DEFAULT_SIZE = 512 };
 
 static int64_t round_up(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
 
+/* What was asked may not contradict the problem. */
+static heddle_status check_asked(heddle_context *ctx, const hd_manifest *manifest,
+                                 hd_arg_kind kind, const int64_t *asked) {
+  const hd_arg *arg = hd_manifest_arg(manifest, kind);
+  long long value = asked[kind];
+  if (arg && value && arg->fixed > 0 && value != arg->fixed)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
+                    "got %s = %lld, but the problem fixes it; nearest legal: %lld",
+                    hd_arg_name(kind), value, (long long)arg->fixed);
+  if (arg && arg->max && value > arg->max)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
+                    "got %s = %lld, more than the problem's max; nearest legal: %lld",
+                    hd_arg_name(kind), value, (long long)arg->max);
+  return HEDDLE_OK;
+}
+
+heddle_status trial_check_sizes(heddle_context *ctx, const hd_manifest *manifest,
+                                const trial_request *request) {
+  static const hd_arg_kind kinds[] = {HD_ARG_M,   HD_ARG_N,   HD_ARG_K,
+                                      HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD};
+  for (size_t i = 0; i < HD_COUNT(kinds); i++)
+    HD_TRY(check_asked(ctx, manifest, kinds[i], request->size));
+  return HEDDLE_OK;
+}
+
 static heddle_status choose_size(heddle_context *ctx, const hd_manifest *manifest,
                                  hd_arg_kind kind, const int64_t *asked, int64_t *size) {
   const hd_arg *arg = hd_manifest_arg(manifest, kind);
-  const char *name = hd_arg_name(kind);
   int64_t fixed = arg && arg->fixed > 0 ? arg->fixed : 0;
-  if (fixed && asked[kind] && asked[kind] != fixed)
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
-                    "got %s = %lld, but the problem fixes it; nearest legal: %lld", name,
-                    (long long)asked[kind], (long long)fixed);
+  HD_TRY(check_asked(ctx, manifest, kind, asked));
   if (fixed || asked[kind]) {
     *size = fixed ? fixed : asked[kind];
     return HEDDLE_OK;
