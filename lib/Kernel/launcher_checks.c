@@ -11,25 +11,11 @@ static bool is_number(hd_arg_kind kind) {
   return class == HD_CLASS_I32 || class == HD_CLASS_I64;
 }
 
-static const char *c_type(hd_arg_kind kind) {
-  switch (hd_arg_class_of(kind)) {
-  case HD_CLASS_PTR:
-    return kind == HD_ARG_D || kind == HD_ARG_WORKSPACE ? "void *" : "const void *";
-  case HD_CLASS_I32:
-    return "int32_t ";
-  case HD_CLASS_I64:
-    return "int64_t ";
-  case HD_CLASS_F32:
-    return "float ";
-  }
-  return "";
-}
-
 void hd_launcher_params(hd_strbuf *out, const hd_manifest *manifest, bool numbers_only) {
   for (int i = 0; i < manifest->n_args; i++) {
     const hd_arg *arg = &manifest->arg[i];
     if (hd_arg_is_passed(arg) && (!numbers_only || is_number(arg->kind)))
-      hd_strbuf_printf(out, "%s%s, ", c_type(arg->kind), hd_arg_name(arg->kind));
+      hd_strbuf_printf(out, "%s%s, ", hd_arg_c_type(arg->kind), hd_arg_name(arg->kind));
   }
 }
 

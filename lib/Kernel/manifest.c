@@ -20,6 +20,20 @@ hd_arg_class hd_arg_class_of(hd_arg_kind kind) {
   return (unsigned)kind < HD_N_ARG_KINDS ? args[kind].class : HD_CLASS_I64;
 }
 
+const char *hd_arg_c_type(hd_arg_kind kind) {
+  switch (hd_arg_class_of(kind)) {
+  case HD_CLASS_PTR:
+    return kind == HD_ARG_D || kind == HD_ARG_WORKSPACE ? "void *" : "const void *";
+  case HD_CLASS_I32:
+    return "int32_t ";
+  case HD_CLASS_I64:
+    return "int64_t ";
+  case HD_CLASS_F32:
+    return "float ";
+  }
+  return "";
+}
+
 heddle_status hd_arg_parse(const char *name, hd_arg_kind *kind) {
   for (int i = 0; i < HD_N_ARG_KINDS; i++) {
     if (strcmp(name, args[i].name) == 0) {

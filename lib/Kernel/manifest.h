@@ -36,6 +36,8 @@ typedef enum hd_arg_class { HD_CLASS_PTR, HD_CLASS_I32, HD_CLASS_I64, HD_CLASS_F
 /* "a", "ldb", …; the class of a kind. */
 const char *hd_arg_name(hd_arg_kind kind);
 hd_arg_class hd_arg_class_of(hd_arg_kind kind);
+/* Its type as a parameter of a C function, ready for the name: "const void *", "int32_t ". */
+const char *hd_arg_c_type(hd_arg_kind kind);
 /* The kind of that name ("none" included). HEDDLE_NOT_FOUND when there is none. */
 heddle_status hd_arg_parse(const char *name, hd_arg_kind *kind);
 

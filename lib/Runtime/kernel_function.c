@@ -83,27 +83,13 @@ void hd_closure_free(struct hd_closure *closure) {
   free(closure);
 }
 
-static const char *c_type(hd_arg_kind kind) {
-  switch (hd_arg_class_of(kind)) {
-  case HD_CLASS_PTR:
-    return kind == HD_ARG_D || kind == HD_ARG_WORKSPACE ? "void *" : "const void *";
-  case HD_CLASS_I32:
-    return "int32_t ";
-  case HD_CLASS_I64:
-    return "int64_t ";
-  case HD_CLASS_F32:
-    return "float ";
-  }
-  return "";
-}
-
 const char *hd_prototype_text(hd_arena *arena, const hd_manifest *manifest) {
   hd_strbuf text = {0};
   hd_strbuf_printf(&text, "int %s(", manifest->name);
   for (int i = 0; i < manifest->n_args; i++) {
     hd_arg_kind kind = manifest->arg[i].kind;
     if (hd_arg_is_passed(&manifest->arg[i]))
-      hd_strbuf_printf(&text, "%s%s, ", c_type(kind), hd_arg_name(kind));
+      hd_strbuf_printf(&text, "%s%s, ", hd_arg_c_type(kind), hd_arg_name(kind));
   }
   hd_strbuf_add(&text, "void *stream)");
   const char *copy = hd_arena_strdup(arena, hd_strbuf_text(&text));
