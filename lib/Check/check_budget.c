@@ -2,10 +2,15 @@
 #include "Check/check_instances.h"
 
 enum { SETMAXNREG_LEAST = 24, SETMAXNREG_MOST = 256, SETMAXNREG_UNIT = 8, MBARRIER_BYTES = 8,
+       CTA_BYTES = 1024, /* of an SM's shared memory, the system's for each CTA */
        MBARRIER_MOST = (1 << 20) - 1 };
 
 static int64_t round_up(int64_t value, int64_t unit) {
   return unit > 0 ? (value + unit - 1) / unit * unit : value;
+}
+
+static int64_t ctas_of(const hd_ck_kernel *k) {
+  return hd_op_int(k->program.kernel, HD_ATTR_MIN_CTAS, 1);
 }
 
 static void check_shared(hd_ck_kernel *k, const hd_ck_limits *limits) {
@@ -27,6 +32,11 @@ static void check_shared(hd_ck_kernel *k, const hd_ck_limits *limits) {
     hd_ck_static_find(k, "shared", p->kernel, "fewer stages or a smaller tile",
                       "buffers and barriers take %lld bytes; the target has %lld",
                       (long long)bytes, (long long)limits->shared_bytes);
+  else if (ctas_of(k) > 1 && ctas_of(k) * (bytes + CTA_BYTES) > limits->shared_sm)
+    hd_ck_static_find(k, "shared", p->kernel, "fewer stages or a smaller min_ctas",
+                      "%lld CTAs of %lld bytes and %d of the system's; an SM has %lld",
+                      (long long)ctas_of(k), (long long)bytes, CTA_BYTES,
+                      (long long)limits->shared_sm);
 }
 
 static void check_barriers(hd_ck_kernel *k) {
@@ -85,13 +95,13 @@ static void check_role(hd_ck_kernel *k, const hd_ck_role *role, int64_t at_entry
 /* setmaxnreg takes from the pool that the launch allocated: asking for more waits for ever. */
 static void check_registers(hd_ck_kernel *k, const hd_ck_limits *limits) {
   const hd_ck_program *p = &k->program;
-  int64_t threads = 32 * (int64_t)p->n_warps, sum = 0;
+  int64_t threads = 32 * (int64_t)p->n_warps, on_sm = threads * ctas_of(k), sum = 0;
   int64_t entry = hd_op_int(p->kernel, HD_ATTR_MAX_REGISTERS, 0);
-  int64_t fair = limits->registers_sm / threads / 8 * 8;
+  int64_t fair = limits->registers_sm / on_sm / 8 * 8;
   int64_t most = entry ? entry : fair < limits->registers_thread ? fair : limits->registers_thread;
-  if (threads * round_up(entry, 8) > limits->registers_sm)
+  if (on_sm * round_up(entry, 8) > limits->registers_sm)
     hd_ck_static_find(k, "registers", p->kernel, "fewer threads or registers",
-                      "%lld threads of %lld registers; the target has %lld", (long long)threads,
+                      "%lld threads of %lld registers; the target has %lld", (long long)on_sm,
                       (long long)entry, (long long)limits->registers_sm);
   for (int32_t i = 0; i < p->n_roles; i++) {
     check_role(k, &p->roles[i], most);

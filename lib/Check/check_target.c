@@ -6,6 +6,7 @@ bool hd_ck_limits_of(const char *target, hd_ck_limits *limits) {
   if (!target || hd_target_parse(target, &t) != HEDDLE_OK)
     return false;
   *limits = (hd_ck_limits){.shared_bytes = t->shared_per_block,
+                           .shared_sm = t->shared_per_sm,
                            .registers_sm = t->registers_per_sm,
                            .registers_thread = t->max_registers_per_thread,
                            .has_tma = t->has_tma,

@@ -25,6 +25,7 @@ static const struct key {
     {"warps", KEY_WARPS, offsetof(hd_schedule, warps_m), 0, NULL},
     {"stages", KEY_INT, offsetof(hd_schedule, stages), 0, NULL},
     {"cluster", KEY_INT, offsetof(hd_schedule, cluster), 0, NULL},
+    {"ctas", KEY_INT, offsetof(hd_schedule, ctas), 0, NULL},
     {"a", KEY_WORD, offsetof(hd_schedule, a_path), sizeof((hd_schedule *)0)->a_path, "desc reg"},
     {"b", KEY_WORD, offsetof(hd_schedule, b_path), sizeof((hd_schedule *)0)->b_path,
      "auto tma gather cp_async ld_st"},
@@ -37,10 +38,10 @@ static const struct key {
 
 void hd_schedule_print(const hd_schedule *s, char out[200]) {
   snprintf(out, 200,
-           "family=%s tile=%dx%dx%d warps=%dx%d stages=%d cluster=%d a=%s b=%s group=%d "
+           "family=%s tile=%dx%dx%d warps=%dx%d stages=%d cluster=%d ctas=%d a=%s b=%s group=%d "
            "persistent=%d split_k=%d store=%s",
            s->family, s->tile_m, s->tile_n, s->tile_k, s->warps_m, s->warps_n, s->stages,
-           s->cluster, s->a_path, s->b_path, s->group, s->persistent, s->split_k, s->store);
+           s->cluster, s->ctas, s->a_path, s->b_path, s->group, s->persistent, s->split_k, s->store);
 }
 
 static heddle_status bad_value(heddle_context *ctx, hd_loc loc, const struct key *key,
@@ -197,7 +198,7 @@ static void default_mma(const hd_problem *p, hd_schedule *s) {
 }
 
 static void default_of(const hd_problem *p, const char *family, hd_schedule *s) {
-  *s = (hd_schedule){.tile_k = hd_granule_k(p->a_elem), .split_k = 1};
+  *s = (hd_schedule){.tile_k = hd_granule_k(p->a_elem), .ctas = 1, .split_k = 1};
   if (strcmp(family, "wgmma") == 0)
     default_wgmma(p, s);
   else

@@ -4,8 +4,8 @@
 
 #include "IR/ir.h"
 
-/* Text form: "family=wgmma tile=128x256x64 stages=4 cluster=2 a=desc b=tma group=8 persistent=1
- * store=quad"; any order, absent keys take the default of the problem and target. */
+/* Text form: "family=wgmma tile=128x256x64 stages=4 cluster=2 ctas=1 a=desc b=tma group=8
+ * persistent=1 store=quad"; any order, absent keys take the default of the problem and target. */
 typedef struct hd_schedule {
   char family[8];       /* "mma" or "wgmma" */
   int32_t tile_m;       /* rows of the CTA tile, a multiple of 64 */
@@ -14,6 +14,7 @@ typedef struct hd_schedule {
   int32_t warps_m, warps_n; /* mma: warps over the tile; wgmma: warps_m / 4 consumer warpgroups */
   int32_t stages;
   int32_t cluster;      /* CTAs along M that share B by multicast; 1 = none */
+  int32_t ctas;         /* CTAs that share an SM's memory and registers; 1 = one may take all */
   char a_path[8];       /* "desc" (wgmma), "reg" (ldmatrix, both families) */
   char b_path[12];      /* "tma", "gather" (wgmma) · "cp_async", "ld_st" (mma) · "auto": variants */
   int32_t group;        /* tile order: bands of that many tile rows */

@@ -6,6 +6,11 @@
 enum {
   BARRIER_BYTES = 16, /* full and empty of a stage */
   ALIGN_SLACK = 1024, /* the dynamic part starts at any 1024-byte boundary: B's swizzle atom */
+  CTA_BYTES = 1024, /* of an SM's shared memory, the system's for each CTA */
+  PRODUCER_THREADS = 128, /* ORDER WARPS: split_roles */
+  MOST_CTAS = 8,
+  OTHER_REGISTERS = 40, /* addresses, metadata, scalars beside the accumulators */
+  MMA_REGISTERS = 80,   /* fragments of A and B as well */
   WARPGROUP_ACCUMULATORS = 192, /* 255 registers less addresses, metadata, scalars */
   WARP_ACCUMULATORS = 128
 };
@@ -22,12 +27,26 @@ int32_t hd_schedule_shared_bytes(const hd_problem *p, const hd_schedule *s) {
   return s->stages * (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES) + ALIGN_SLACK;
 }
 
+int32_t hd_schedule_shared_limit(const hd_problem *p, const hd_schedule *s) {
+  return s->ctas <= 1 ? (int32_t)p->target->shared_per_block
+                      : (int32_t)p->target->shared_per_sm / s->ctas - CTA_BYTES;
+}
+
+static int32_t threads_of(const hd_schedule *s) {
+  return 32 * s->warps_m * s->warps_n + (is_wgmma(s) ? PRODUCER_THREADS : 0);
+}
+
+/* Registers of a thread when its CTA shares the SM. */
+static int32_t register_limit(const hd_problem *p, const hd_schedule *s) {
+  return (int32_t)p->target->registers_per_sm / (s->ctas * threads_of(s)) / 8 * 8;
+}
+
 int32_t hd_schedule_wanted_stages(const hd_schedule *s) {
   return !is_wgmma(s) ? 4 : s->tile_n <= 32 ? 12 : 8;
 }
 
 int32_t hd_schedule_most_stages(const hd_problem *p, const hd_schedule *s, int32_t most) {
-  int32_t stages = ((int32_t)p->target->shared_per_block - ALIGN_SLACK) /
+  int32_t stages = (hd_schedule_shared_limit(p, s) - ALIGN_SLACK) /
                    (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES);
   return stages < 2 ? 2 : stages > most ? most : stages;
 }
@@ -93,13 +112,13 @@ static heddle_status check_tile(heddle_context *ctx, const hd_problem *p, const 
 }
 
 static heddle_status check_shared(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
-  int32_t bytes = hd_schedule_shared_bytes(p, s), limit = (int32_t)p->target->shared_per_block;
+  int32_t bytes = hd_schedule_shared_bytes(p, s), limit = hd_schedule_shared_limit(p, s);
   if (bytes > limit) {
     int32_t fit = (limit - ALIGN_SLACK) / (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES);
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.shared-memory",
-           "tile %dx%dx%d with %d stages takes %d bytes of shared memory, %s has %d; nearest legal: "
-           "%s%d stages", s->tile_m, s->tile_n, s->tile_k, s->stages, bytes, p->target->name,
-           limit, fit < 2 ? "a smaller tile, " : "", fit < 2 ? 2 : fit);
+           "tile %dx%dx%d with %d stages takes %d bytes of shared memory, %s has %d with ctas=%d; "
+           "nearest legal: %s%d stages", s->tile_m, s->tile_n, s->tile_k, s->stages, bytes,
+           p->target->name, limit, s->ctas, fit < 2 ? "a smaller tile, " : "", fit < 2 ? 2 : fit);
   }
   return HEDDLE_OK;
 }
@@ -161,10 +180,29 @@ static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const h
   return HEDDLE_OK;
 }
 
+static heddle_status check_ctas(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (s->ctas < 1 || s->ctas > MOST_CTAS)
+    REFUSE(HEDDLE_INVALID, "schedule.ctas", "got %d CTAs an SM; legal: 1 to %d, nearest %d",
+           s->ctas, MOST_CTAS, s->ctas < 1 ? 1 : MOST_CTAS);
+  int32_t fit = p->target->max_threads_per_sm / threads_of(s);
+  if (s->ctas > fit)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.ctas-threads",
+           "got %d CTAs an SM of %d threads, %s holds %d; nearest legal: ctas=%d", s->ctas,
+           threads_of(s), p->target->name, p->target->max_threads_per_sm, fit);
+  int32_t acc = hd_schedule_accumulators(p, s);
+  int32_t limit = register_limit(p, s) - (is_wgmma(s) ? OTHER_REGISTERS : MMA_REGISTERS);
+  if (s->ctas > 1 && acc > limit)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.ctas-registers",
+           "tile %dx%d with %d CTAs an SM needs %d accumulator registers a thread; legal: %d",
+           s->tile_m, s->tile_n, s->ctas, acc, limit < 0 ? 0 : limit);
+  return HEDDLE_OK;
+}
+
 static heddle_status check_problem_schedule(heddle_context *ctx, const hd_problem *p,
                                             const hd_schedule *s) {
   HD_TRY(check_tile(ctx, p, s));
   HD_TRY(is_wgmma(s) ? check_wgmma(ctx, p, s) : check_mma(ctx, p, s));
+  HD_TRY(check_ctas(ctx, p, s));
   return check_shared(ctx, p, s);
 }
 
@@ -204,11 +242,12 @@ static void each_shape(const hd_problem *p, const hd_schedule *first, const stru
   s.persistent = wgmma;
   for (size_t w = 0; w < HD_COUNT(widths); w++)
     for (int reg = !wgmma; reg < 2; reg++)
-      for (s.cluster = 1; s.cluster <= (wgmma ? 2 : 1); s.cluster++) {
-        s.tile_n = widths[w];
-        snprintf(s.a_path, sizeof s.a_path, reg ? "reg" : "desc");
-        each_depth(p, s, list, n, cap);
-      }
+      for (s.cluster = 1; s.cluster <= (wgmma ? 2 : 1); s.cluster++)
+        for (s.ctas = 1; s.ctas <= 3; s.ctas++) {
+          s.tile_n = widths[w];
+          snprintf(s.a_path, sizeof s.a_path, reg ? "reg" : "desc");
+          each_depth(p, s, list, n, cap);
+        }
 }
 
 void hd_schedule_each(const hd_problem *p, const hd_schedule *first, hd_schedule **list, size_t *n,

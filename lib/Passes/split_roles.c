@@ -13,10 +13,12 @@
 #include "Passes/pass_list.h"
 #include "Passes/variants.h"
 
-enum { PRODUCER_WARPS = 4 }; /* setmaxnreg acts on whole warpgroups */
+/* ORDER WARPS: schedule_fit. setmaxnreg acts on whole warpgroups. */
+enum { PRODUCER_WARPS = 4 };
 
-/* Registers at entry and after setmaxnreg, by threads of the CTA: multiples of 8 that fill the 65536 of
- * an SM. A gathering producer needs more than one that only issues copies. No row: no setmaxnreg. */
+/* Registers at entry and after setmaxnreg, by threads of a CTA that has its SM alone: multiples of 8 that
+ * fill the 65536 of an SM. A gathering producer needs more than one that only issues copies. No row: no
+ * setmaxnreg; nor where CTAs share the SM, since what is left of registers is enough for small tiles. */
 static const struct register_plan {
   int32_t threads;
   bool gathers;
@@ -37,7 +39,7 @@ static void set_registers(hd_module *m, hd_op *kernel, hd_op *producer, hd_op *c
                           int32_t threads, bool gathers) {
   for (size_t i = 0; i < HD_COUNT(register_plans); i++) {
     const struct register_plan *plan = &register_plans[i];
-    if (plan->threads != threads || plan->gathers != gathers)
+    if (plan->threads != threads || plan->gathers != gathers || hd_op_has(kernel, HD_ATTR_MIN_CTAS))
       continue;
     hd_op_set_int(m, kernel, HD_ATTR_MAX_REGISTERS, plan->entry);
     hd_op_set_int(m, producer, HD_ATTR_REGISTERS, plan->producer);

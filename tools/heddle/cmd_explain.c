@@ -65,16 +65,16 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
     printf("row       %s\n          %s\n          judges: syntax %s, layout %s; source %s\n",
            row->name, row->ptx, judge_name(row->syntax_judge), judge_name(row->layout_judge),
            row->source);
-  printf("tile      %d x %d, k %d a stage, %d stages of %d bytes, %d bytes of shared memory of %u\n",
+  printf("tile      %d x %d, k %d a stage, %d stages of %d bytes, %d bytes of shared memory of %d\n",
          s->tile_m, s->tile_n, s->tile_k, s->stages, hd_schedule_stage_bytes(p, s),
-         hd_schedule_shared_bytes(p, s), p->target->shared_per_block);
+         hd_schedule_shared_bytes(p, s), hd_schedule_shared_limit(p, s));
   printf("registers %d accumulators a thread over %d warps\n", hd_schedule_accumulators(p, s),
          s->warps_m * s->warps_n);
   if (p->m.value && p->n.value) {
     int64_t tiles = ((p->m.value + s->tile_m - 1) / s->tile_m) *
                     ((p->n.value + s->tile_n - 1) / s->tile_n);
-    printf("work      %" PRId64 " tiles%s%s\n", tiles, s->persistent ? ", persistent" : "",
-           s->cluster > 1 ? ", B multicast to 2 CTAs" : "");
+    printf("work      %" PRId64 " tiles, %d CTAs an SM%s%s\n", tiles, s->ctas,
+           s->persistent ? ", persistent" : "", s->cluster > 1 ? ", B multicast to 2 CTAs" : "");
   }
 }
 
