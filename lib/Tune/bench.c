@@ -9,211 +9,201 @@
 #include "Reference/reference_compare.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
-#include "Support/strbuf.h"
-#include "heddle/kernel.h"
+#include "Tune/bench_kernels.h"
 #include "heddle/sparse.h"
 
 enum {
   ROTATE_BYTES = 256 << 20, /* the protocol: A, B and D of all sets together */
   WORKSPACE_BYTES = 64 << 20,
   CHECKED_ROWS = 8,
-  MOST_KERNELS = 2 * HD_BENCH_SCHEDULES
+  DEFAULT_FINALISTS = 8
 };
-
-/* A loaded Heddle kernel with its arguments for every buffer set. */
-typedef struct ours {
-  heddle_compiled *compiled;
-  heddle_kernel *kernel;
-  heddle_arg *args; /* n_sets x n_args, owned */
-  size_t n_args, n_sets;
-  bool row_major;
-  double quick;
-} ours;
 
 typedef struct bench {
   const hd_device *device;
   const hd_bench_problem *p;
   const hd_bench_options *options;
-  size_t row_bytes, b_row_bytes, d_bytes, n_sets;
-  void *a, *b, *packed; /* host, owned */
+  const char *target;
+  size_t row_bytes, d_bytes, n_sets;
+  void *a, *b, *packed, *d;        /* host, owned */
+  uint64_t checked[CHECKED_ROWS];  /* rows of D */
+  size_t n_checked;
+  double *expected; /* those rows; owned */
   hd_rotation a_dense, a_packed, b_sets, d_sets;
-  hd_buffer workspace;
-  ours kernel[MOST_KERNELS];
+  hd_buffer workspace, peers_workspace; /* ours is zero between launches */
+  char **schedule;                      /* owned */
+  int32_t n_schedules;
+  hd_bench_kernel *kernel; /* owned */
   int32_t n_kernels;
 } bench;
 
-heddle_elem hd_bench_accumulator(heddle_elem elem) {
-  heddle_elem_kind kind = heddle_elem_get(elem)->kind;
-  return kind == HEDDLE_FLOAT ? HEDDLE_F32 : HEDDLE_S32;
-}
-
 /* ---- operands ---- */
 
-static heddle_status make_operands(heddle_context *ctx, bench *x) {
+static heddle_status make_host(heddle_context *ctx, bench *x, size_t *packed_bytes) {
   const hd_bench_problem *p = x->p;
   uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n, k = (uint64_t)p->k;
   hd_fill fill = {.seed = x->options->seed + 1};
-  size_t packed_bytes;
   HD_TRY(heddle_sparse_dense_row_bytes(ctx, p->elem, k, &x->row_bytes));
-  HD_TRY(heddle_sparse_packed_bytes(ctx, p->elem, HEDDLE_FAMILY_WGMMA, m, k, &packed_bytes));
+  HD_TRY(heddle_sparse_packed_bytes(ctx, p->elem, HEDDLE_FAMILY_WGMMA, m, k, packed_bytes));
   x->d_bytes = m * n * heddle_elem_get(p->d_elem)->container_bits / 8;
   x->a = hd_xmalloc(m * x->row_bytes);
   x->b = hd_xmalloc(n * x->row_bytes);
-  x->packed = hd_xmalloc(packed_bytes);
+  x->d = hd_xmalloc(x->d_bytes);
+  x->packed = hd_xmalloc(*packed_bytes);
   hd_fill_dense(&fill, p->elem, m, k, x->a, k);
   HD_TRY(heddle_sparse_prune(ctx, p->elem, m, k, x->a, x->row_bytes));
   fill.seed++;
   hd_fill_dense(&fill, p->elem, n, k, x->b, k);
-  HD_TRY(heddle_sparse_pack_dense(ctx, p->elem, HEDDLE_FAMILY_WGMMA, m, k, x->a, x->row_bytes,
-                                  x->packed));
-  size_t set_bytes = packed_bytes + n * x->row_bytes + x->d_bytes;
-  x->n_sets = hd_rotation_count(set_bytes, ROTATE_BYTES);
+  return heddle_sparse_pack_dense(ctx, p->elem, HEDDLE_FAMILY_WGMMA, m, k, x->a, x->row_bytes,
+                                  x->packed);
+}
+
+static heddle_status make_device(heddle_context *ctx, bench *x, size_t packed_bytes) {
+  size_t b_bytes = (size_t)x->p->n * x->row_bytes, a_bytes = (size_t)x->p->m * x->row_bytes;
+  x->n_sets = hd_rotation_count(packed_bytes + b_bytes + x->d_bytes, ROTATE_BYTES);
   if (x->n_sets < 2)
     x->n_sets = 2;
   HD_TRY(hd_rotation_create(ctx, x->device, x->packed, packed_bytes, x->n_sets, &x->a_packed));
-  HD_TRY(hd_rotation_create(ctx, x->device, x->b, n * x->row_bytes, x->n_sets, &x->b_sets));
+  HD_TRY(hd_rotation_create(ctx, x->device, x->b, b_bytes, x->n_sets, &x->b_sets));
   if (x->options->n_peers)
-    HD_TRY(hd_rotation_create(ctx, x->device, x->a, m * x->row_bytes, x->n_sets, &x->a_dense));
+    HD_TRY(hd_rotation_create(ctx, x->device, x->a, a_bytes, x->n_sets, &x->a_dense));
   HD_TRY(hd_rotation_create(ctx, x->device, NULL, x->d_bytes, x->n_sets, &x->d_sets));
-  return hd_buffer_create(ctx, x->device, WORKSPACE_BYTES, 0, &x->workspace);
+  HD_TRY(hd_buffer_create(ctx, x->device, WORKSPACE_BYTES, 0, &x->peers_workspace));
+  HD_TRY(hd_buffer_create(ctx, x->device, WORKSPACE_BYTES, 0, &x->workspace));
+  return hd_buffer_fill(ctx, x->device, &x->workspace, 0);
 }
 
-/* ---- Heddle's kernels ---- */
-
-static char *problem_text(const bench *x, bool row_major) {
+static heddle_status make_operands(heddle_context *ctx, bench *x) {
   const hd_bench_problem *p = x->p;
-  const char *t = heddle_elem_get(p->elem)->name, *d = heddle_elem_get(p->d_elem)->name;
-  const char *acc = heddle_elem_get(hd_bench_accumulator(p->elem))->name;
-  hd_strbuf s = {0};
-  hd_strbuf_printf(
-      &s,
-      "module version=1 level=problem sync=none\n"
-      "kernel {name = \"bench_%s_%s\", target = \"%s\"} {\n"
-      "  %%m: i32 = size {dim = m, value = %lld}\n"
-      "  %%n: i32 = size {dim = n, value = %lld}\n"
-      "  %%k: i32 = size {dim = k, value = %lld}\n"
-      "  %%a: matrix<%s> = sparse %%m, %%k {type = %s}\n"
-      "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = k_major}\n"
-      "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n"
-      "  store %%x {type = %s, order = %s}\n}\n",
-      t, row_major ? "row" : "col",
-      x->options->target ? x->options->target : x->device->info.target, (long long)p->m,
-      (long long)p->n, (long long)p->k, t, t, t, t, acc, acc, d,
-      row_major ? "row_major" : "col_major");
-  return hd_strbuf_take(&s);
-}
-
-static heddle_status launch_ours(heddle_context *ctx, void *user, size_t index, void *stream) {
-  const ours *o = user;
-  return heddle_kernel_launch(ctx, o->kernel, o->args + index % o->n_sets * o->n_args, o->n_args,
-                              stream);
-}
-
-static heddle_arg argument(const bench *x, const char *name, size_t set, bool row_major) {
-  heddle_arg arg = {0};
-  if (strcmp(name, "a") == 0)
-    arg.ptr = (const void *)(uintptr_t)x->a_packed.set[set].address;
-  else if (strcmp(name, "b") == 0)
-    arg.ptr = (const void *)(uintptr_t)x->b_sets.set[set].address;
-  else if (strcmp(name, "d") == 0)
-    arg.ptr = (const void *)(uintptr_t)x->d_sets.set[set].address;
-  else if (strcmp(name, "workspace") == 0)
-    arg.ptr = (const void *)(uintptr_t)x->workspace.address;
-  else if (strcmp(name, "ldb") == 0)
-    arg.i64 = x->p->k;
-  else if (strcmp(name, "ldd") == 0)
-    arg.i64 = row_major ? x->p->n : x->p->m;
-  return arg;
-}
-
-static heddle_status add_kernel(heddle_context *ctx, bench *x, const char *schedule,
-                                bool row_major) {
-  ours *o = &x->kernel[x->n_kernels];
-  *o = (ours){.row_major = row_major, .n_sets = x->n_sets};
-  char *text = problem_text(x, row_major);
-  heddle_compile_options options = {.target = x->options->target,
-                                    .schedule = schedule,
-                                    .ptxas = x->options->ptxas,
-                                    .cache = x->options->cache};
-  heddle_status status =
-      heddle_compile(ctx, "bench", text, strlen(text), &options, &o->compiled);
-  free(text);
-  HD_TRY(status);
-  x->n_kernels++;
-  heddle_image image = {0};
-  size_t json_bytes;
-  const char *json = heddle_compiled_manifest(o->compiled, &json_bytes);
-  image.cubin = heddle_compiled_cubin(o->compiled, &image.cubin_bytes);
-  image.ptx = heddle_compiled_ptx(o->compiled, &image.ptx_bytes);
-  HD_TRY(heddle_kernel_load(ctx, x->device->runtime, json, json_bytes, &image, &o->kernel));
-  o->n_args = heddle_kernel_arg_count(o->kernel);
-  o->args = hd_xmalloc(sizeof *o->args * o->n_args * o->n_sets);
-  for (size_t s = 0; s < o->n_sets; s++)
-    for (size_t i = 0; i < o->n_args; i++)
-      o->args[s * o->n_args + i] =
-          argument(x, heddle_kernel_arg_name(o->kernel, i), s, row_major);
-  return HEDDLE_OK;
-}
-
-static heddle_status make_kernels(heddle_context *ctx, bench *x) {
-  static const char *const only_default[] = {NULL};
-  const char *const *schedules =
-      x->options->n_schedules ? x->options->schedule : only_default;
-  int32_t n = x->options->n_schedules ? x->options->n_schedules : 1;
-  for (int32_t i = 0; i < n; i++)
-    for (int row_major = 0; row_major < 2; row_major++)
-      HD_TRY(add_kernel(ctx, x, schedules[i], row_major));
-  return HEDDLE_OK;
-}
-
-/* ---- checking ---- */
-
-static heddle_status check_rows(heddle_context *ctx, const bench *x, const ours *o, const void *d,
-                                hd_bench_row *row) {
-  const hd_bench_problem *p = x->p;
-  uint64_t rows[CHECKED_ROWS], m = (uint64_t)p->m, n = (uint64_t)p->n, k = (uint64_t)p->k;
-  size_t n_rows = hd_reference_sample_rows(x->options->seed, m, CHECKED_ROWS, rows);
+  uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n, k = (uint64_t)p->k;
+  size_t packed_bytes;
+  HD_TRY(make_host(ctx, x, &packed_bytes));
   hd_reference r = {.m = m,
                     .n = n,
                     .k = k,
                     .a = {x->a, p->elem, k, 1},
                     .b = {x->b, p->elem, 1, k},
                     .alpha = 1};
-  double *expected = hd_xmalloc(sizeof *expected * n_rows * n);
-  heddle_status status = hd_reference_rows(ctx, &r, rows, n_rows, expected);
-  if (status == HEDDLE_OK) {
-    unsigned k_instr = 32u * 16 / heddle_elem_get(p->elem)->container_bits;
-    double bound = hd_error_bound(p->d_elem, p->elem, hd_bench_accumulator(p->elem), k, k_instr);
-    hd_matrix out = {d, p->d_elem, o->row_major ? n : 1, o->row_major ? 1 : m};
-    hd_comparison c = hd_compare_bounded(&out, n, rows, n_rows, expected, bound);
-    row->ok = c.ok;
-    row->error = c.error;
-    row->bound = bound;
+  x->n_checked = hd_reference_sample_rows(x->options->seed, m, CHECKED_ROWS, x->checked);
+  x->expected = hd_xmalloc(sizeof *x->expected * x->n_checked * n);
+  HD_TRY(hd_reference_rows(ctx, &r, x->checked, x->n_checked, x->expected));
+  return make_device(ctx, x, packed_bytes);
+}
+
+/* ---- Heddle's kernels ---- */
+
+/* What was said of a schedule that is none here becomes a note. */
+static void tell(heddle_context *ctx, const hd_bench_kernel *k) {
+  const heddle_diagnostic *d = heddle_context_get(k->said, 0);
+  hd_note(ctx, HD_NOWHERE, "bench.schedule", "left out: %s, D %s: %s%s%s", k->schedule,
+          k->row_major ? "row" : "col", d ? d->rule : "", d ? ": " : "", d ? d->text : "no reason");
+}
+
+static heddle_status make_kernels(heddle_context *ctx, bench *x) {
+  hd_bench_operands operands = {&x->a_packed, &x->b_sets, &x->d_sets, x->n_sets,
+                                x->workspace.address};
+  int32_t n_loaded = 0;
+  HD_TRY(hd_bench_schedules(ctx, x->p, x->options, x->target, &x->schedule, &x->n_schedules));
+  hd_bench_compile(x->p, x->options, x->target, x->schedule, x->n_schedules, &x->kernel,
+                   &x->n_kernels);
+  for (int32_t i = 0; i < x->n_kernels; i++) {
+    hd_bench_kernel *k = &x->kernel[i];
+    hd_bench_load(x->device, x->p, &operands, k);
+    n_loaded += k->kernel != NULL;
+    if (!k->kernel)
+      tell(ctx, k);
   }
-  free(expected);
-  return status;
+  return n_loaded ? HEDDLE_OK
+                  : hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "bench.schedule",
+                             "none of %d kernels could be had", x->n_kernels);
 }
 
-/* Poison, one launch on each set, every set's D checked on sampled rows. */
-static heddle_status check_ours(heddle_context *ctx, const bench *x, const ours *o,
-                                hd_bench_row *row) {
-  void *d = hd_xmalloc(x->d_bytes);
-  heddle_status status = hd_buffer_fill(ctx, x->device, &x->d_sets.set[0], HD_POISON_BYTE);
-  if (status == HEDDLE_OK)
-    status = launch_ours(ctx, (void *)o, 0, x->device->stream);
-  if (status == HEDDLE_OK)
-    status = hd_device_sync(ctx, x->device);
-  if (status == HEDDLE_OK)
-    status = hd_buffer_download(ctx, x->device, &x->d_sets.set[0], d);
-  if (status == HEDDLE_OK)
-    status = check_rows(ctx, x, o, d, row);
-  if (status == HEDDLE_OK)
-    status = hd_buffer_check(ctx, x->device, &x->d_sets.set[0], "d");
-  free(d);
-  return status;
+/* ---- checking ---- */
+
+static void compare(const bench *x, const hd_bench_kernel *k, hd_bench_row *row) {
+  const hd_bench_problem *p = x->p;
+  uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n;
+  unsigned k_instr = 32u * 16 / heddle_elem_get(p->elem)->container_bits;
+  hd_matrix out = {x->d, p->d_elem, k->row_major ? n : 1, k->row_major ? 1 : m};
+  row->bound = hd_error_bound(p->d_elem, p->elem, hd_bench_accumulator(p->elem), (uint64_t)p->k,
+                              k_instr);
+  hd_comparison c =
+      hd_compare_bounded(&out, n, x->checked, x->n_checked, x->expected, row->bound);
+  row->ok = c.ok;
+  row->error = c.error;
 }
 
-/* ---- the final ---- */
+/* Poison, one launch, D's sampled rows and its guards checked. */
+static heddle_status check_kernel(heddle_context *ctx, const bench *x, hd_bench_kernel *k,
+                                  hd_bench_row *row) {
+  const hd_buffer *d = &x->d_sets.set[0];
+  HD_TRY(hd_buffer_fill(ctx, x->device, d, HD_POISON_BYTE));
+  HD_TRY(hd_bench_launch(ctx, k, 0, x->device->stream));
+  HD_TRY(hd_device_sync(ctx, x->device));
+  HD_TRY(hd_buffer_download(ctx, x->device, d, x->d));
+  compare(x, k, row);
+  heddle_status guards = hd_buffer_check(ctx, x->device, d, "d");
+  row->ok &= guards == HEDDLE_OK;
+  return guards == HEDDLE_MISMATCH ? HEDDLE_OK : guards;
+}
+
+/* ---- who comes into the final ---- */
+
+/* A contender with what is known of it. */
+typedef struct entry {
+  hd_contender contender;
+  hd_bench_row row;
+  hd_bench_kernel *kernel; /* NULL: a peer's */
+} entry;
+
+typedef struct entries {
+  entry *list; /* owned */
+  int32_t n, cap;
+} entries;
+
+static heddle_status judge(heddle_context *ctx, bench *x, hd_bench_kernel *k, entries *out) {
+  entry e = {.contender = {"heddle", hd_bench_launch, k}, .kernel = k};
+  snprintf(e.row.name, sizeof e.row.name, "heddle %s %s", k->row_major ? "row" : "col",
+           heddle_compiled_schedule(k->compiled));
+  HD_TRY(check_kernel(ctx, x, k, &e.row));
+  k->quick = INFINITY;
+  if (e.row.ok) {
+    HD_TRY(hd_measure_quick(ctx, x->device, &e.contender, x->n_sets, 1e-3, &k->quick));
+    e.row.timing = (hd_timing){k->quick, k->quick, k->quick};
+    e.row.n_rounds = 1;
+  }
+  HD_PUSH(out->list, out->n, out->cap, e);
+  return HEDDLE_OK;
+}
+
+static int quickest(const void *a, const void *b) {
+  double x = ((const entry *)a)->kernel->quick, y = ((const entry *)b)->kernel->quick;
+  return (x > y) - (x < y);
+}
+
+/* All of ours, the finalists first: of a schedule the faster order of D alone. */
+static heddle_status enter_ours(heddle_context *ctx, bench *x, entries *out, int32_t *n_final) {
+  for (int32_t i = 0; i < x->n_kernels; i++)
+    if (x->kernel[i].kernel)
+      HD_TRY(judge(ctx, x, &x->kernel[i], out));
+  qsort(out->list, (size_t)out->n, sizeof *out->list, quickest);
+  int32_t most = !x->options->sweep         ? x->n_schedules
+                 : x->options->n_finalists ? x->options->n_finalists
+                                           : DEFAULT_FINALISTS;
+  *n_final = 0;
+  for (int32_t i = 0; i < out->n && *n_final < most; i++) {
+    bool again = !out->list[i].row.ok;
+    for (int32_t j = 0; j < *n_final; j++)
+      again |= out->list[j].kernel->schedule == out->list[i].kernel->schedule;
+    if (again)
+      continue;
+    entry e = out->list[i];
+    memmove(&out->list[*n_final + 1], &out->list[*n_final],
+            sizeof e * (size_t)(i - *n_final));
+    out->list[(*n_final)++] = e;
+  }
+  return HEDDLE_OK;
+}
 
 static heddle_status best_of(heddle_context *ctx, const bench *x, const hd_contender *list,
                              int32_t n, int32_t *best) {
@@ -234,29 +224,13 @@ static heddle_status best_of(heddle_context *ctx, const bench *x, const hd_conte
                   "none of %d ways of %s could be launched", n, n ? list[0].name : "nothing");
 }
 
-static heddle_status pick_ours(heddle_context *ctx, bench *x, hd_contender *picked,
-                               hd_bench_row *row) {
-  hd_contender list[MOST_KERNELS];
-  for (int32_t i = 0; i < x->n_kernels; i++)
-    list[i] = (hd_contender){"heddle", launch_ours, &x->kernel[i]};
-  int32_t best;
-  HD_TRY(best_of(ctx, x, list, x->n_kernels, &best));
-  const ours *o = &x->kernel[best];
-  *picked = list[best];
-  snprintf(row->name, sizeof row->name, "heddle %s %s", o->row_major ? "row" : "col",
-           heddle_compiled_schedule(o->compiled));
-  return check_ours(ctx, x, o, row);
+static void enter_peer(const hd_contender *c, entries *out) {
+  entry e = {.contender = *c, .row.ok = true};
+  snprintf(e.row.name, sizeof e.row.name, "%s", c->name);
+  HD_PUSH(out->list, out->n, out->cap, e);
 }
 
-static void add_final(hd_bench_result *result, hd_contender *final, const hd_contender *c) {
-  hd_bench_row *row = &result->row[result->n_rows];
-  snprintf(row->name, sizeof row->name, "%s", c->name);
-  row->ok = true;
-  final[result->n_rows++] = *c;
-}
-
-static heddle_status pick_peers(heddle_context *ctx, bench *x, hd_contender *final,
-                                hd_bench_result *result) {
+static heddle_status enter_peers(heddle_context *ctx, bench *x, entries *out) {
   hd_bench_case bc = {.m = x->p->m,
                       .n = x->p->n,
                       .k = x->p->k,
@@ -266,7 +240,7 @@ static heddle_status pick_peers(heddle_context *ctx, bench *x, hd_contender *fin
                       .b = &x->b_sets,
                       .d = &x->d_sets,
                       .n_sets = x->n_sets,
-                      .workspace = x->workspace.address,
+                      .workspace = x->peers_workspace.address,
                       .workspace_bytes = WORKSPACE_BYTES};
   for (int32_t i = 0; i < x->options->n_peers; i++) {
     const hd_contender *list;
@@ -277,59 +251,92 @@ static heddle_status pick_peers(heddle_context *ctx, bench *x, hd_contender *fin
     if (status == HEDDLE_OK)
       status = best_of(quiet, x, list, n, &best);
     if (status == HEDDLE_OK) {
-      add_final(result, final, &list[best]);
+      enter_peer(&list[best], out);
       if (picked >= 0 && picked != best)
-        add_final(result, final, &list[picked]);
+        enter_peer(&list[picked], out);
     } else if (quiet && heddle_context_count(quiet)) {
-      snprintf(result->why, sizeof result->why, "%s", heddle_context_get(quiet, 0)->text);
+      hd_note(ctx, HD_NOWHERE, "bench.peer", "%s", heddle_context_get(quiet, 0)->text);
     }
     heddle_context_free(quiet);
     if (status != HEDDLE_OK && status != HEDDLE_UNSUPPORTED && status != HEDDLE_ENVIRONMENT)
-      return hd_error(ctx, status, HD_NOWHERE, "bench.peer", "%s", result->why);
+      return hd_error(ctx, status, HD_NOWHERE, "bench.peer", "a peer failed");
   }
   return HEDDLE_OK;
+}
+
+/* ---- the final ---- */
+
+static heddle_status time_final(heddle_context *ctx, bench *x, entry *list, int32_t n) {
+  hd_arena arena = {0};
+  hd_contender *c = HD_NEW_ARRAY(&arena, hd_contender, n);
+  hd_timing *timing = HD_NEW_ARRAY(&arena, hd_timing, n);
+  hd_rounds rounds = hd_rounds_for(x->p->n);
+  for (int32_t i = 0; i < n; i++)
+    c[i] = list[i].contender;
+  heddle_status status =
+      hd_measure_rounds(ctx, x->device, c, n, x->n_sets, &rounds, timing);
+  for (int32_t i = 0; i < n && status == HEDDLE_OK; i++) {
+    list[i].row.timing = timing[i];
+    list[i].row.n_rounds = rounds.n_rounds;
+    if (x->options->alone && x->p->n >= 1024)
+      status = hd_measure_alone(ctx, x->device, &c[i], x->n_sets, x->options->nvml,
+                                &list[i].row.alone);
+    hd_bench_row again = list[i].row;
+    if (status == HEDDLE_OK && list[i].kernel)
+      status = check_kernel(ctx, x, list[i].kernel, &again);
+    list[i].row.ok &= again.ok;
+  }
+  hd_arena_free(&arena);
+  return status;
 }
 
 static heddle_status run_final(heddle_context *ctx, bench *x, hd_bench_result *result) {
-  hd_contender final[1 + 2 * HD_BENCH_PEERS];
-  hd_timing timings[1 + 2 * HD_BENCH_PEERS];
-  HD_TRY(pick_ours(ctx, x, &final[0], &result->row[0]));
-  result->n_rows = 1;
-  result->n_sets = x->n_sets;
-  HD_TRY(pick_peers(ctx, x, final, result));
-  hd_rounds rounds = hd_rounds_for(x->p->n);
-  HD_TRY(hd_measure_rounds(ctx, x->device, final, result->n_rows, x->n_sets, &rounds, timings));
-  for (int32_t i = 0; i < result->n_rows; i++)
-    result->row[i].timing = timings[i];
-  for (int32_t i = 0; i < result->n_rows && x->options->alone; i++)
-    HD_TRY(hd_measure_alone(ctx, x->device, &final[i], x->n_sets, x->options->nvml,
-                            &result->row[i].alone));
-  hd_bench_row again = result->row[0];
-  HD_TRY(check_ours(ctx, x, final[0].user, &again));
-  result->row[0].ok &= again.ok;
-  return HEDDLE_OK;
+  entries ours = {0}, all = {0};
+  int32_t n_final = 0;
+  heddle_status status = enter_ours(ctx, x, &ours, &n_final);
+  for (int32_t i = 0; i < n_final; i++)
+    HD_PUSH(all.list, all.n, all.cap, ours.list[i]);
+  if (status == HEDDLE_OK)
+    status = enter_peers(ctx, x, &all);
+  if (status == HEDDLE_OK)
+    status = time_final(ctx, x, all.list, all.n);
+  for (int32_t i = n_final; i < ours.n; i++)
+    HD_PUSH(all.list, all.n, all.cap, ours.list[i]);
+  if (status == HEDDLE_OK) {
+    *result = (hd_bench_result){hd_xmalloc(sizeof *result->row * (size_t)all.n), all.n, x->n_sets};
+    for (int32_t i = 0; i < all.n; i++)
+      result->row[i] = all.list[i].row;
+  }
+  free(ours.list);
+  free(all.list);
+  return status;
 }
 
 static void clean(bench *x) {
-  for (int32_t i = 0; i < x->n_kernels; i++) {
-    heddle_kernel_free(x->kernel[i].kernel);
-    heddle_compiled_free(x->kernel[i].compiled);
-    free(x->kernel[i].args);
-  }
+  hd_bench_kernels_free(x->kernel, x->n_kernels);
+  for (int32_t i = 0; i < x->n_schedules; i++)
+    free(x->schedule[i]);
+  free(x->schedule);
   hd_rotation_free(x->device, &x->a_dense);
   hd_rotation_free(x->device, &x->a_packed);
   hd_rotation_free(x->device, &x->b_sets);
   hd_rotation_free(x->device, &x->d_sets);
   hd_buffer_free(x->device, &x->workspace);
+  hd_buffer_free(x->device, &x->peers_workspace);
   free(x->a);
   free(x->b);
+  free(x->d);
   free(x->packed);
+  free(x->expected);
 }
 
 heddle_status hd_bench_run(heddle_context *ctx, const hd_device *device,
                            const hd_bench_problem *problem, const hd_bench_options *options,
                            hd_bench_result *result) {
-  bench x = {.device = device, .p = problem, .options = options};
+  bench x = {.device = device,
+             .p = problem,
+             .options = options,
+             .target = options->target ? options->target : device->info.target};
   hd_bench_result r = {0};
   heddle_status status = make_operands(ctx, &x);
   if (status == HEDDLE_OK)

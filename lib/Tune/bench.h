@@ -1,53 +1,70 @@
-/* Tune/bench.h: one case of the benchmark: Heddle and its peers on the same values, checked. */
+/* Tune/bench.h: a case of the benchmark: Heddle and its peers on the same values, checked. */
 #ifndef HD_BENCH_H
 #define HD_BENCH_H
 
 #include "Tune/peers.h"
 #include "heddle/compile.h"
 
-enum { HD_BENCH_SCHEDULES = 16, HD_BENCH_PEERS = 2 };
+enum { HD_BENCH_PEERS = 3 };
 
-/* Zero-initialise. Strings and peers are borrowed. */
-typedef struct hd_bench_options {
-  const char *target;    /* NULL: the device's */
-  const char *ptxas;     /* NULL: the driver's compiler */
-  const char *cache;     /* folder of compiled kernels; NULL: none */
-  const char *schedule[HD_BENCH_SCHEDULES]; /* over the default; none: the default alone */
-  int32_t n_schedules;
-  hd_peer *peer[HD_BENCH_PEERS];
-  int32_t n_peers;
-  bool alone;            /* burst and sustained too, for the best of each */
-  uint64_t seed;
-  const hd_nvml *nvml;   /* may be NULL */
-} hd_bench_options;
-
-/* What came out for one contender of the final. */
-typedef struct hd_bench_row {
-  char name[160];  /* "heddle row family=wgmma …", "cublas col #3" */
-  hd_timing timing;
-  hd_alone alone;  /* zeros when not asked */
-  double error, bound; /* heddle: ||D - R|| / ||R|| over the checked rows; peers: 0 */
-  bool ok;
-} hd_bench_row;
-
-typedef struct hd_bench_result {
-  hd_bench_row row[1 + 2 * HD_BENCH_PEERS]; /* best Heddle, then of each peer its best and its default */
-  int32_t n_rows;
-  size_t n_sets;
-  char why[200]; /* when a peer has no way: its sentence */
-} hd_bench_result;
-
-/* D[m,n] = A x B with A 2:4 (1:2), B stored n x k, D in the faster order; d_elem is D's type. */
+/* D[m,n] = A x B with A 2:4 (1:2), B stored n x k; d_elem is D's type. */
 typedef struct hd_bench_problem {
   heddle_elem elem, d_elem;
   int64_t m, n, k;
 } hd_bench_problem;
 
+typedef enum hd_bench_order { HD_BENCH_BOTH, HD_BENCH_COL, HD_BENCH_ROW } hd_bench_order;
+
+/* Zero-initialise. Strings, lists and peers are borrowed. */
+typedef struct hd_bench_options {
+  const char *target; /* NULL: the device's */
+  const char *ptxas;  /* NULL: the driver's compiler */
+  const char *cache;  /* folder of compiled kernels; NULL: none */
+  const char *const *schedule; /* over the default, each a contender; none: the default alone */
+  int32_t n_schedules;
+  const char *sweep; /* every legal schedule that has these keys ("" = all) instead; NULL: none */
+  int32_t n_finalists; /* of a sweep, in the interleaved final; 0: 8 */
+  int32_t n_jobs;      /* compiles at once; 0: 1 */
+  hd_bench_order order;      /* of D: both, and the faster one counts; or one alone */
+  hd_peer *peer[HD_BENCH_PEERS];
+  int32_t n_peers;
+  bool alone; /* burst and sustained of the final's contenders too, from n = 1024 on */
+  uint64_t seed;
+  const hd_nvml *nvml; /* may be NULL */
+} hd_bench_options;
+
+/* What came out for one contender. */
+typedef struct hd_bench_row {
+  char name[256]; /* "heddle row family=wgmma …", "cublas col #3" */
+  hd_timing timing;
+  int32_t n_rounds; /* of the final; 1: a quick look alone; 0: not timed, because wrong */
+  hd_alone alone;   /* zeros when not asked */
+  double error, bound; /* heddle: ||D - R|| / ||R|| over the checked rows; peers: 0 */
+  bool ok;
+} hd_bench_row;
+
+/* The final's rows: Heddle's, then of each peer its best and its default; then the quick looks. */
+typedef struct hd_bench_result {
+  hd_bench_row *row; /* owned: free() */
+  int32_t n_rows;
+  size_t n_sets;
+} hd_bench_result;
+
+/* A peer that has no way for the case, and a schedule that cannot be compiled, become a note. */
 heddle_status hd_bench_run(heddle_context *ctx, const hd_device *device,
                            const hd_bench_problem *problem, const hd_bench_options *options,
                            hd_bench_result *result);
 
-/* The type that accumulates products of elem. */
+/* The type that accumulates products of elem, and D's type unless one is said. */
 heddle_elem hd_bench_accumulator(heddle_elem elem);
+heddle_elem hd_bench_output(heddle_elem elem);
+/* The problem as Heddle reads it; owned: free(). */
+char *hd_bench_text(const hd_bench_problem *problem, const char *target, bool row_major);
+/* The schedules that options ask for and the problem takes, each as its full text; owned: free() of each
+ * and of the list. What is left out is noted; HEDDLE_INVALID or HEDDLE_UNSUPPORTED when none is left.
+ * Needs no device. */
+heddle_status hd_bench_schedules(heddle_context *ctx, const hd_bench_problem *problem,
+                                 const hd_bench_options *options, const char *target, char ***list,
+                                 int32_t *n);
 
 #endif

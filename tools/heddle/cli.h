@@ -17,7 +17,7 @@ typedef enum cli_kind {
   CLI_MORE  /* cli_texts *: may be given several times */
 } cli_kind;
 
-enum { CLI_MAX_TEXTS = 16, CLI_MAX_ARGS = 64 };
+enum { CLI_MAX_TEXTS = 64, CLI_MAX_ARGS = 64 };
 
 typedef struct cli_texts {
   const char *text[CLI_MAX_TEXTS];

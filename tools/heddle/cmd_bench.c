@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
-#include "Tune/bench.h"
+#include "bench_print.h"
 #include "cli.h"
 #include "commands.h"
 #include "compile_input.h"
@@ -16,85 +16,67 @@ static const char about[] =
     "cuBLASLt (dense, best of its heuristics) and cuSPARSELt (every algorithm id, and its default),\n"
     "both opened at run time. Launches are graph-captured behind a spin kernel, operands rotate over\n"
     "256 MB, contenders take turns; medians of rounds, random values, D checked before and after.\n"
-    "--alone adds burst (4 ms after 200 ms idle) and sustained (1 s) rates with power and clock.\n"
-    "A line of a --grid file is TYPE M K N [DTYPE]; # starts a comment.";
+    "--alone adds burst (4 ms after 200 ms idle) and sustained (1 s) rates with power and clock, from\n"
+    "N = 1024 on. Every --schedule is a contender; --sweep takes every legal schedule that has the keys\n"
+    "(\"\": all), looks at each for 1 ms, and brings the best into the turns; a quick look has rounds 1.\n"
+    "x dense, x peer: the time of cuBLASLt, of the faster peer, over this one. A row's command in CSV\n"
+    "and JSON measures it again. A line of a --grid file is TYPE M K N [DTYPE]; # starts a comment.";
 
 static const char examples[] =
     "heddle bench --type bf16 -m 8192 -n 8192 -k 8192 --alone\n"
     "heddle bench --grid docs/bench/llama.grid --peers all --format csv\n"
-    "heddle bench -m 4096 -k 4096 -n 256 --schedule \"tile=128x64x64\" --schedule \"tile=64x128x64\"\n";
+    "heddle bench -m 4096 -k 4096 -n 256 --schedule tile=128x64 --schedule \"tile=64x128 stages=6\"\n"
+    "heddle bench -m 8192 -k 8192 -n 256 --sweep \"cluster=2 a=desc\" --peers none --order row\n"
+    "heddle bench --grid docs/bench/llama.grid --only s8 --list\n";
 
 typedef struct bench_args {
   hd_bench_problem problem;
-  const char *grid, *peers, *format, *ptxas, *cache, *cublas, *cusparselt;
+  const char *grid, *only, *peers, *format, *ptxas, *cache, *cublas, *cusparselt, *order, *sweep;
+  const char *target;
   cli_texts schedules;
-  bool alone;
-  int64_t device, seed;
+  bool alone, list;
+  int64_t device, seed, finalists, jobs;
 } bench_args;
 
 typedef struct bench_tool {
   const bench_args *args;
   hd_bench_options options;
-  hd_device *device;
+  bench_printer printer;
+  hd_device *device; /* NULL: the cases are listed, not measured */
   int n_wrong;
 } bench_tool;
 
-static double tflops(const hd_bench_problem *p, double seconds) {
-  return seconds > 0 ? 2e-12 * (double)p->m * (double)p->n * (double)p->k / seconds : 0;
-}
-
-static void print_head(const bench_tool *t) {
-  const hd_device_info *d = &t->device->info;
-  if (strcmp(t->args->format, "table") != 0)
-    return;
-  printf("# %s, %d SMs, driver API %d.%d", d->name, d->n_sms, d->driver_version / 1000,
-         d->driver_version % 1000 / 10);
-  hd_nvml_sample s;
-  if (t->options.nvml && hd_nvml_read(NULL, t->options.nvml, &s) == HEDDLE_OK)
-    printf(", %.0f W of %.0f W, SM %u MHz, memory %u MHz, %u C", s.power_w, s.power_limit_w,
-           s.sm_mhz, s.memory_mhz, s.temperature_c);
-  printf("\n%-5s %6s %6s %6s  %9s %9s %9s %8s", "type", "m", "k", "n", "us", "min", "max", "TFLOP/s");
-  if (t->args->alone)
-    printf(" %8s %8s %6s %5s", "burst", "sustain", "W", "MHz");
-  printf(" %9s  %s\n", "error", "contender");
-}
-
-static void print_row(const bench_tool *t, const hd_bench_problem *p, const hd_bench_row *r) {
-  bool csv = strcmp(t->args->format, "csv") == 0;
-  const char *type = heddle_elem_get(p->elem)->name;
-  double us = 1e6;
-  if (csv) {
-    printf("%s,%lld,%lld,%lld,%.3f,%.3f,%.3f,%.1f,%.1f,%.1f,%.0f,%u,%.3g,%s,\"%s\"\n", type,
-           (long long)p->m, (long long)p->k, (long long)p->n, r->timing.median * us,
-           r->timing.min * us, r->timing.max * us, tflops(p, r->timing.median),
-           tflops(p, r->alone.burst), tflops(p, r->alone.sustained), r->alone.power_w,
-           r->alone.sm_mhz, r->error, r->ok ? "ok" : "WRONG", r->name);
-    return;
+static heddle_status list_case(heddle_context *ctx, const bench_tool *t,
+                               const hd_bench_problem *p) {
+  static const char *const orders[] = {"both", "col", "row"}; /* ORDER hd_bench_order */
+  char **schedule;
+  int32_t n;
+  HD_TRY(hd_bench_schedules(ctx, p, &t->options, t->args->target, &schedule, &n));
+  for (int32_t i = 0; i < n; i++) {
+    char name[256];
+    snprintf(name, sizeof name, "heddle %s %s", orders[t->options.order], schedule[i]);
+    char *command = bench_command(p, t->options.seed, name);
+    printf("%s\n", command);
+    free(command);
+    free(schedule[i]);
   }
-  printf("%-5s %6lld %6lld %6lld  %9.2f %9.2f %9.2f %8.1f", type, (long long)p->m, (long long)p->k,
-         (long long)p->n, r->timing.median * us, r->timing.min * us, r->timing.max * us,
-         tflops(p, r->timing.median));
-  if (t->args->alone)
-    printf(" %8.1f %8.1f %6.0f %5u", tflops(p, r->alone.burst), tflops(p, r->alone.sustained),
-           r->alone.power_w, r->alone.sm_mhz);
-  printf(" %9.2g  %s%s\n", r->error, r->name, r->ok ? "" : "  WRONG RESULT");
-}
-
-static heddle_status run_case(heddle_context *ctx, bench_tool *t, const hd_bench_problem *p) {
-  hd_bench_result result;
-  HD_TRY(hd_bench_run(ctx, t->device, p, &t->options, &result));
-  for (int32_t i = 0; i < result.n_rows; i++) {
-    print_row(t, p, &result.row[i]);
-    t->n_wrong += !result.row[i].ok;
-  }
-  if (result.why[0])
-    hd_note(ctx, HD_NOWHERE, "bench.peer", "%s", result.why);
-  fflush(stdout);
+  free(schedule);
   return HEDDLE_OK;
 }
 
-static heddle_elem default_output(heddle_elem elem) {
-  return elem == HEDDLE_TF32 ? HEDDLE_F32 : elem == HEDDLE_F16 ? HEDDLE_F16 : HEDDLE_BF16;
+static heddle_status run_case(heddle_context *ctx, bench_tool *t, const hd_bench_problem *p) {
+  if (t->args->only && strcmp(t->args->only, heddle_elem_get(p->elem)->name) != 0)
+    return HEDDLE_OK;
+  if (!t->device)
+    return list_case(ctx, t, p);
+  hd_bench_result result;
+  HD_TRY(hd_bench_run(ctx, t->device, p, &t->options, &result));
+  bench_print_case(&t->printer, p, &result);
+  for (int32_t i = 0; i < result.n_rows; i++)
+    t->n_wrong += !result.row[i].ok;
+  free(result.row);
+  cli_print_diagnostics(ctx);
+  return HEDDLE_OK;
 }
 
 static heddle_status read_line(heddle_context *ctx, const char *file, unsigned line, char *text,
@@ -109,7 +91,7 @@ static heddle_status read_line(heddle_context *ctx, const char *file, unsigned l
   *p = (hd_bench_problem){.m = m, .n = n, .k = k};
   if (heddle_elem_parse(type, &p->elem) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type", "got type \"%s\"", type);
-  p->d_elem = default_output(p->elem);
+  p->d_elem = hd_bench_output(p->elem);
   if (got == 5 && heddle_elem_parse(d, &p->d_elem) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type", "got type \"%s\"", d);
   return HEDDLE_OK;
@@ -138,78 +120,103 @@ static heddle_status run_grid(heddle_context *ctx, bench_tool *t) {
   return status;
 }
 
-static heddle_status open_peers(heddle_context *ctx, bench_tool *t) {
+/* A peer that cannot be opened is not missed, but told of. */
+static void open_peers(heddle_context *ctx, bench_tool *t) {
   static const char *const names[] = {"cublas", "cusparselt"};
   const char *paths[] = {t->args->cublas, t->args->cusparselt};
   for (int i = 0; i < 2; i++) {
     if (strcmp(t->args->peers, "all") != 0 && strstr(t->args->peers, names[i]) == NULL)
       continue;
     hd_peer *peer;
-    heddle_status status = hd_peer_open(ctx, names[i], paths[i], t->device, &peer);
-    if (status == HEDDLE_OK)
+    heddle_context *quiet = heddle_context_create();
+    if (hd_peer_open(quiet, names[i], paths[i], t->device, &peer) == HEDDLE_OK)
       t->options.peer[t->options.n_peers++] = peer;
-    else if (status != HEDDLE_ENVIRONMENT)
-      return status;
+    else
+      hd_note(ctx, HD_NOWHERE, "bench.peer", "without %s: %s", names[i],
+              heddle_context_count(quiet) ? heddle_context_get(quiet, 0)->text : "");
+    heddle_context_free(quiet);
   }
-  return HEDDLE_OK;
 }
 
-static heddle_status run_tool(heddle_context *ctx, bench_tool *t) {
-  HD_TRY(open_peers(ctx, t));
-  print_head(t);
+static heddle_status run_all(heddle_context *ctx, bench_tool *t) {
   return t->args->grid ? run_grid(ctx, t) : run_case(ctx, t, &t->args->problem);
 }
 
-static heddle_status bench_on_device(heddle_context *ctx, const bench_args *args) {
+static heddle_status run_tool(heddle_context *ctx, bench_tool *t) {
+  open_peers(ctx, t);
+  bench_print_head(&t->printer, &t->device->info, t->options.nvml);
+  heddle_status status = run_all(ctx, t);
+  bench_print_tail(&t->printer);
+  return status;
+}
+
+static heddle_status bench_on_device(heddle_context *ctx, bench_tool *t) {
   heddle_runtime *runtime;
-  bench_tool t = {.args = args};
   hd_nvml *nvml = NULL;
   HD_TRY(heddle_runtime_create(ctx, NULL, &runtime));
-  heddle_status status = hd_device_open(ctx, runtime, (int)args->device, &t.device);
+  heddle_status status = hd_device_open(ctx, runtime, (int)t->args->device, &t->device);
   if (status == HEDDLE_OK) {
-    if (hd_nvml_open(NULL, NULL, t.device->info.pci_id, &nvml) != HEDDLE_OK)
+    if (hd_nvml_open(NULL, NULL, t->device->info.pci_id, &nvml) != HEDDLE_OK)
       nvml = NULL;
-    t.options = (hd_bench_options){.ptxas = args->ptxas,
-                                   .cache = args->cache,
-                                   .n_schedules = args->schedules.n,
-                                   .alone = args->alone,
-                                   .seed = (uint64_t)args->seed,
-                                   .nvml = nvml};
-    memcpy(t.options.schedule, args->schedules.text, sizeof args->schedules.text);
-    status = run_tool(ctx, &t);
-    for (int32_t i = 0; i < t.options.n_peers; i++)
-      hd_peer_close(t.options.peer[i]);
+    t->options.nvml = nvml;
+    status = run_tool(ctx, t);
+    for (int32_t i = 0; i < t->options.n_peers; i++)
+      hd_peer_close(t->options.peer[i]);
     if (nvml)
       hd_nvml_close(nvml);
-    hd_device_close(t.device);
+    hd_device_close(t->device);
   }
   heddle_runtime_free(runtime);
-  if (status == HEDDLE_OK && t.n_wrong)
+  if (status == HEDDLE_OK && t->n_wrong)
     status = hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "bench.verify", "%d wrong results",
-                      t.n_wrong);
+                      t->n_wrong);
   return status;
 }
 
 /* Judged before a device is looked for: a wrong use is one on every machine. */
-static int check_args(const bench_args *a) {
+static int check_args(const bench_args *a, bench_tool *t) {
   const struct {
     const char *name;
     int64_t value, least;
-  } numbers[] = {{"-m", a->problem.m, 1}, {"-n", a->problem.n, 1}, {"-k", a->problem.k, 1},
-                 {"--device", a->device, 0}};
+  } numbers[] = {{"-m", a->problem.m, 1},           {"-n", a->problem.n, 1},
+                 {"-k", a->problem.k, 1},           {"--device", a->device, 0},
+                 {"--finalists", a->finalists, 1},  {"--jobs", a->jobs, 1}};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (numbers[i].value < numbers[i].least || numbers[i].value > INT32_MAX)
       return cli_usage_error("bench.number", "got %s %lld; legal: %lld to %d", numbers[i].name,
                              (long long)numbers[i].value, (long long)numbers[i].least, INT32_MAX);
-  if (strcmp(a->format, "table") != 0 && strcmp(a->format, "csv") != 0)
-    return cli_usage_error("bench.format", "got \"%s\"; legal: table, csv", a->format);
-  return CLI_GO;
+  if (!bench_format_parse(a->format, &t->printer.format))
+    return cli_usage_error("bench.format", "got \"%s\"; legal: table, csv, json", a->format);
+  static const char *const orders[] = {"both", "col", "row"}; /* ORDER hd_bench_order */
+  for (int i = 0; i < 3; i++)
+    if (strcmp(a->order, orders[i]) == 0) {
+      t->options.order = (hd_bench_order)i;
+      return CLI_GO;
+    }
+  return cli_usage_error("bench.order", "got \"%s\"; legal: both, col, row", a->order);
+}
+
+static void set_options(const bench_args *a, bench_tool *t) {
+  t->args = a;
+  t->options.target = a->list ? NULL : a->target;
+  t->options.ptxas = a->ptxas;
+  t->options.cache = a->cache;
+  t->options.schedule = a->schedules.text;
+  t->options.n_schedules = a->schedules.n;
+  t->options.sweep = a->sweep;
+  t->options.n_finalists = (int32_t)a->finalists;
+  t->options.n_jobs = (int32_t)a->jobs;
+  t->options.alone = t->printer.alone = a->alone;
+  t->options.seed = t->printer.seed = (uint64_t)a->seed;
 }
 
 int cmd_bench(int argc, char **argv) {
   bench_args a = {.problem = {HEDDLE_BF16, HEDDLE_N_ELEMS, 4096, 512, 4096},
                   .peers = "all",
                   .format = "table",
+                  .order = "both",
+                  .finalists = 8,
+                  .jobs = sysconf(_SC_NPROCESSORS_ONLN),
                   .seed = 1};
   const cli_option options[] = {
       {"type", CLI_ELEM, &a.problem.elem, "T", "element type of A and B (bf16)"},
@@ -218,10 +225,17 @@ int cmd_bench(int argc, char **argv) {
       {"n", CLI_INT, &a.problem.n, "N", "columns of B (512)"},
       {"k", CLI_INT, &a.problem.k, "K", "inner size (4096)"},
       {"grid", CLI_TEXT, &a.grid, "FILE", "cases from a file instead"},
+      {"only", CLI_TEXT, &a.only, "TYPE", "of the grid the cases of one type"},
       {"peers", CLI_TEXT, &a.peers, "LIST", "all, none, cublas, cusparselt (all that are found)"},
-      {"schedule", CLI_MORE, &a.schedules, "S", "over the default; several: the fastest counts"},
+      {"schedule", CLI_MORE, &a.schedules, "S", "over the default; each is a contender"},
+      {"sweep", CLI_TEXT, &a.sweep, "KEYS", "every legal schedule with these keys; \"\": all"},
+      {"finalists", CLI_INT, &a.finalists, "N", "of a sweep, in the turns (8)"},
+      {"order", CLI_TEXT, &a.order, "O", "of D: both (the faster counts), row, col"},
       {"alone", CLI_FLAG, &a.alone, NULL, "burst and sustained rates too"},
-      {"format", CLI_TEXT, &a.format, "F", "table or csv"},
+      {"format", CLI_TEXT, &a.format, "F", "table, csv or json"},
+      {"list", CLI_FLAG, &a.list, NULL, "print the commands of the cases; needs no device"},
+      {"target", CLI_TEXT, &a.target, "T", "compile for it (the device's; of --list sm_90a)"},
+      {"jobs", CLI_INT, &a.jobs, "N", "compiles at once (as many as there are cores)"},
       {"device", CLI_INT, &a.device, "I", "device number (0)"},
       {"seed", CLI_INT, &a.seed, "S", "of the operands (1)"},
       {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH; else the driver compiles)"},
@@ -231,19 +245,22 @@ int cmd_bench(int argc, char **argv) {
       {NULL, CLI_FLAG, NULL, NULL, NULL}};
   const cli_command command = {"bench [-m M -n N -k K --type T | --grid FILE] [--peers LIST]", about,
                                examples, options, 0, 0};
+  bench_tool t = {0};
   int n_args, go = cli_parse(&command, argc, argv, NULL, &n_args);
-  if (go != CLI_GO)
-    return go;
-  go = check_args(&a);
+  if (go == CLI_GO)
+    go = check_args(&a, &t);
   if (go != CLI_GO)
     return go;
   if (a.problem.d_elem == HEDDLE_N_ELEMS)
-    a.problem.d_elem = default_output(a.problem.elem);
+    a.problem.d_elem = hd_bench_output(a.problem.elem);
+  if (a.list && !a.target)
+    a.target = "sm_90a";
   char *found = a.ptxas ? NULL : compile_find_ptxas();
   if (found)
     a.ptxas = found;
+  set_options(&a, &t);
   heddle_context *ctx = heddle_context_create();
-  heddle_status status = bench_on_device(ctx, &a);
+  heddle_status status = a.list ? run_all(ctx, &t) : bench_on_device(ctx, &t);
   free(found);
   return cli_finish(ctx, status);
 }

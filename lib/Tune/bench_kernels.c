@@ -1,0 +1,125 @@
+#include "Tune/bench_kernels.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/arena.h"
+
+/* ---- compiling ---- */
+
+typedef struct queue {
+  const hd_bench_problem *problem;
+  const hd_bench_options *options;
+  const char *target;
+  hd_bench_kernel *list;
+  int32_t n;
+  atomic_int next;
+} queue;
+
+static void compile_one(const queue *q, hd_bench_kernel *k) {
+  heddle_compile_options options = {.target = q->target,
+                                    .schedule = k->schedule,
+                                    .ptxas = q->options->ptxas,
+                                    .cache = q->options->cache};
+  char *text = hd_bench_text(q->problem, q->target, k->row_major);
+  if (heddle_compile(k->said, "bench", text, strlen(text), &options, &k->compiled) != HEDDLE_OK)
+    k->compiled = NULL;
+  free(text);
+}
+
+static void *work(void *user) {
+  queue *q = user;
+  for (int i = atomic_fetch_add(&q->next, 1); i < q->n; i = atomic_fetch_add(&q->next, 1))
+    compile_one(q, &q->list[i]);
+  return NULL;
+}
+
+static void add_orders(const char *schedule, hd_bench_order order, hd_bench_kernel *list, int32_t *n) {
+  if (order != HD_BENCH_ROW)
+    list[(*n)++] = (hd_bench_kernel){.schedule = schedule, .said = heddle_context_create()};
+  if (order != HD_BENCH_COL)
+    list[(*n)++] = (hd_bench_kernel){
+        .schedule = schedule, .row_major = true, .said = heddle_context_create()};
+}
+
+void hd_bench_compile(const hd_bench_problem *problem, const hd_bench_options *options,
+                      const char *target, char *const *schedule, int32_t n_schedules,
+                      hd_bench_kernel **list, int32_t *n) {
+  enum { MOST_JOBS = 64 };
+  pthread_t thread[MOST_JOBS];
+  queue q = {.problem = problem, .options = options, .target = target};
+  q.list = hd_xmalloc(sizeof *q.list * 2 * (size_t)n_schedules);
+  for (int32_t i = 0; i < n_schedules; i++)
+    add_orders(schedule[i], options->order, q.list, &q.n);
+  int n_threads = 0;
+  /* This thread works too; one that cannot be had is not missed. */
+  while (n_threads < options->n_jobs - 1 && n_threads < MOST_JOBS && n_threads < q.n - 1 &&
+         pthread_create(&thread[n_threads], NULL, work, &q) == 0)
+    n_threads++;
+  work(&q);
+  for (int i = 0; i < n_threads; i++)
+    pthread_join(thread[i], NULL);
+  *list = q.list;
+  *n = q.n;
+}
+
+/* ---- loading ---- */
+
+static heddle_arg argument(const hd_bench_problem *p, const hd_bench_operands *o, const char *name,
+                           size_t set, bool row_major) {
+  heddle_arg arg = {0};
+  if (strcmp(name, "a") == 0)
+    arg.ptr = (const void *)(uintptr_t)o->a_packed->set[set].address;
+  else if (strcmp(name, "b") == 0)
+    arg.ptr = (const void *)(uintptr_t)o->b->set[set].address;
+  else if (strcmp(name, "d") == 0)
+    arg.ptr = (const void *)(uintptr_t)o->d->set[set].address;
+  else if (strcmp(name, "workspace") == 0)
+    arg.ptr = (const void *)(uintptr_t)o->workspace;
+  else if (strcmp(name, "ldb") == 0)
+    arg.i64 = p->k;
+  else if (strcmp(name, "ldd") == 0)
+    arg.i64 = row_major ? p->n : p->m;
+  return arg;
+}
+
+void hd_bench_load(const hd_device *device, const hd_bench_problem *problem,
+                   const hd_bench_operands *operands, hd_bench_kernel *k) {
+  if (!k->compiled)
+    return;
+  heddle_image image = {0};
+  size_t json_bytes;
+  const char *json = heddle_compiled_manifest(k->compiled, &json_bytes);
+  image.cubin = heddle_compiled_cubin(k->compiled, &image.cubin_bytes);
+  image.ptx = heddle_compiled_ptx(k->compiled, &image.ptx_bytes);
+  if (heddle_kernel_load(k->said, device->runtime, json, json_bytes, &image, &k->kernel) !=
+      HEDDLE_OK) {
+    k->kernel = NULL;
+    return;
+  }
+  k->n_sets = operands->n_sets;
+  k->n_args = heddle_kernel_arg_count(k->kernel);
+  k->args = hd_xmalloc(sizeof *k->args * k->n_args * k->n_sets);
+  for (size_t s = 0; s < k->n_sets; s++)
+    for (size_t i = 0; i < k->n_args; i++)
+      k->args[s * k->n_args + i] = argument(problem, operands, heddle_kernel_arg_name(k->kernel, i),
+                                            s, k->row_major);
+}
+
+heddle_status hd_bench_launch(heddle_context *ctx, void *user, size_t index, void *stream) {
+  const hd_bench_kernel *k = user;
+  return heddle_kernel_launch(ctx, k->kernel, k->args + index % k->n_sets * k->n_args, k->n_args,
+                              stream);
+}
+
+void hd_bench_kernels_free(hd_bench_kernel *list, int32_t n) {
+  for (int32_t i = 0; i < n; i++) {
+    heddle_kernel_free(list[i].kernel);
+    heddle_compiled_free(list[i].compiled);
+    heddle_context_free(list[i].said);
+    free(list[i].args);
+  }
+  free(list);
+}

@@ -1,0 +1,133 @@
+/* What a case is for the compiler: its text, and the schedules to try. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "Passes/passes.h"
+#include "Passes/schedule_fit.h"
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "Support/strbuf.h"
+#include "Tune/bench.h"
+
+heddle_elem hd_bench_accumulator(heddle_elem elem) {
+  heddle_elem_kind kind = heddle_elem_get(elem)->kind;
+  return kind == HEDDLE_FLOAT ? HEDDLE_F32 : HEDDLE_S32;
+}
+
+heddle_elem hd_bench_output(heddle_elem elem) {
+  return elem == HEDDLE_TF32 ? HEDDLE_F32 : elem == HEDDLE_F16 ? HEDDLE_F16 : HEDDLE_BF16;
+}
+
+char *hd_bench_text(const hd_bench_problem *p, const char *target, bool row_major) {
+  const char *t = heddle_elem_get(p->elem)->name, *d = heddle_elem_get(p->d_elem)->name;
+  const char *acc = heddle_elem_get(hd_bench_accumulator(p->elem))->name;
+  hd_strbuf s = {0};
+  hd_strbuf_printf(&s,
+                   "module version=1 level=problem sync=none\n"
+                   "kernel {name = \"bench_%s_%s\", target = \"%s\"} {\n"
+                   "  %%m: i32 = size {dim = m, value = %lld}\n"
+                   "  %%n: i32 = size {dim = n, value = %lld}\n"
+                   "  %%k: i32 = size {dim = k, value = %lld}\n"
+                   "  %%a: matrix<%s> = sparse %%m, %%k {type = %s}\n"
+                   "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = k_major}\n"
+                   "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n"
+                   "  store %%x {type = %s, order = %s}\n}\n",
+                   t, row_major ? "row" : "col", target, (long long)p->m, (long long)p->n,
+                   (long long)p->k, t, t, t, t, acc, acc, d, row_major ? "row_major" : "col_major");
+  return hd_strbuf_take(&s);
+}
+
+typedef struct texts {
+  char **text;
+  int32_t n, cap;
+} texts;
+
+static void add(texts *list, const hd_schedule *s) {
+  char text[200];
+  hd_schedule_print(s, text);
+  char *copy = strcpy(hd_xmalloc(strlen(text) + 1), text);
+  HD_PUSH(list->text, list->n, list->cap, copy);
+}
+
+/* Setting the wanted keys changes nothing. */
+static heddle_status agrees(heddle_context *ctx, const hd_schedule *s, const char *wanted,
+                            bool *yes) {
+  char is[200], would_be[200];
+  hd_schedule set = *s;
+  HD_TRY(hd_schedule_parse(ctx, wanted, &set));
+  hd_schedule_print(s, is);
+  hd_schedule_print(&set, would_be);
+  *yes = strcmp(is, would_be) == 0;
+  return HEDDLE_OK;
+}
+
+static heddle_status sweep(heddle_context *ctx, const hd_op *kernel, const char *wanted,
+                           texts *out) {
+  hd_schedule *list;
+  size_t n;
+  HD_TRY(hd_schedule_enumerate(ctx, kernel, &list, &n));
+  heddle_status status = HEDDLE_OK;
+  for (size_t i = 0; i < n && status == HEDDLE_OK; i++) {
+    bool yes = false;
+    status = agrees(ctx, &list[i], wanted, &yes);
+    if (yes)
+      add(out, &list[i]);
+  }
+  free(list);
+  if (status == HEDDLE_OK && out->n == 0)
+    status = hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "bench.sweep",
+                      "none of %zu legal schedules has \"%s\"; nearest legal: fewer keys", n,
+                      wanted);
+  return status;
+}
+
+/* One that is not legal for this case is noted and left out, unless nothing else is left. */
+static heddle_status add_legal(heddle_context *ctx, const hd_op *kernel, const hd_schedule *s,
+                               bool last, texts *out) {
+  heddle_context *quiet = heddle_context_create();
+  heddle_status status = hd_schedule_check(quiet, kernel, s);
+  if (status == HEDDLE_OK)
+    add(out, s);
+  else if (!last || out->n)
+    hd_note(ctx, HD_NOWHERE, "bench.schedule", "left out: %s",
+            heddle_context_count(quiet) ? heddle_context_get(quiet, 0)->text : "not legal");
+  heddle_context_free(quiet);
+  return last && !out->n ? hd_schedule_check(ctx, kernel, s) : HEDDLE_OK;
+}
+
+static heddle_status named(heddle_context *ctx, const hd_op *kernel, const hd_bench_options *o,
+                           texts *out) {
+  int32_t n = o->n_schedules ? o->n_schedules : 1;
+  for (int32_t i = 0; i < n; i++) {
+    hd_schedule s;
+    HD_TRY(hd_schedule_resolve(ctx, kernel, o->n_schedules ? o->schedule[i] : NULL, &s));
+    HD_TRY(add_legal(ctx, kernel, &s, i + 1 == n, out));
+  }
+  return HEDDLE_OK;
+}
+
+heddle_status hd_bench_schedules(heddle_context *ctx, const hd_bench_problem *problem,
+                                 const hd_bench_options *options, const char *target, char ***list,
+                                 int32_t *n) {
+  char *text = hd_bench_text(problem, target, true);
+  hd_module *module = NULL;
+  texts out = {0};
+  hd_pass_context pass = {ctx, target, NULL};
+  heddle_status status = hd_parse(ctx, "bench", text, strlen(text), &module);
+  if (status == HEDDLE_OK)
+    status = hd_run_pipeline(&pass, module, &(hd_pipeline_options){.stop_after = "legalize"});
+  if (status == HEDDLE_OK)
+    status = options->sweep ? sweep(ctx, module->body->first, options->sweep, &out)
+                            : named(ctx, module->body->first, options, &out);
+  hd_module_free(module);
+  free(text);
+  for (int32_t i = 0; i < out.n && status != HEDDLE_OK; i++)
+    free(out.text[i]);
+  if (status != HEDDLE_OK) {
+    free(out.text);
+    return status;
+  }
+  *list = out.text;
+  *n = out.n;
+  return HEDDLE_OK;
+}

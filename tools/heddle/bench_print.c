@@ -1,0 +1,185 @@
+#include "bench_print.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/strbuf.h"
+
+bool bench_format_parse(const char *text, bench_format *format) {
+  static const char *const names[] = {"table", "csv", "json"}; /* ORDER bench_format */
+  for (int i = 0; i < 3; i++)
+    if (strcmp(text, names[i]) == 0) {
+      *format = (bench_format)i;
+      return true;
+    }
+  return false;
+}
+
+double bench_tflops(const hd_bench_problem *p, double seconds) {
+  return seconds > 0 ? 2e-12 * (double)p->m * (double)p->n * (double)p->k / seconds : 0;
+}
+
+static const char *elem_name(heddle_elem elem) { return heddle_elem_get(elem)->name; }
+
+char *bench_command(const hd_bench_problem *p, uint64_t seed, const char *name) {
+  hd_strbuf s = {0};
+  hd_strbuf_printf(&s, "heddle bench --type %s --d-type %s -m %lld -n %lld -k %lld --seed %llu",
+                   elem_name(p->elem), elem_name(p->d_elem), (long long)p->m, (long long)p->n,
+                   (long long)p->k, (unsigned long long)seed);
+  char who[16] = "", order[8] = "";
+  int at = 0;
+  sscanf(name, "%15s %7s %n", who, order, &at);
+  if (strcmp(who, "heddle") == 0)
+    hd_strbuf_printf(&s, " --order %s --schedule \"%s\"", order, name + at);
+  else
+    hd_strbuf_printf(&s, " --peers %s", who);
+  return hd_strbuf_take(&s);
+}
+
+/* ---- head ---- */
+
+static void print_json_head(const hd_device_info *d) {
+  json_t *device =
+      json_pack("{s:s, s:s, s:i, s:i, s:I}", "name", d->name, "target", d->target, "sms", d->n_sms,
+                "driver", d->driver_version, "l2_bytes", (json_int_t)d->l2_bytes);
+  char *text = json_dumps(device, 0);
+  printf("{\"device\": %s,\n \"rows\": [", text ? text : "null");
+  free(text);
+  json_decref(device);
+}
+
+static void print_table_head(const bench_printer *printer, const hd_device_info *d,
+                             const hd_nvml *nvml) {
+  printf("# %s, %d SMs, driver API %d.%d", d->name, d->n_sms, d->driver_version / 1000,
+         d->driver_version % 1000 / 10);
+  hd_nvml_sample s;
+  if (nvml && hd_nvml_read(NULL, nvml, &s) == HEDDLE_OK)
+    printf(", %.0f W of %.0f W, SM %u MHz, memory %u MHz, %u C", s.power_w, s.power_limit_w,
+           s.sm_mhz, s.memory_mhz, s.temperature_c);
+  printf("\n%-5s %6s %6s %6s  %9s %9s %9s %8s %7s %7s", "type", "m", "k", "n", "us", "min", "max",
+         "TFLOP/s", "x dense", "x peer");
+  if (printer->alone)
+    printf(" %8s %8s %6s %5s", "burst", "sustain", "W", "MHz");
+  printf(" %9s  %s\n", "error", "contender");
+}
+
+void bench_print_head(const bench_printer *printer, const hd_device_info *device,
+                      const hd_nvml *nvml) {
+  if (printer->format == BENCH_JSON)
+    print_json_head(device);
+  else if (printer->format == BENCH_TABLE)
+    print_table_head(printer, device, nvml);
+  else
+    printf("type,m,k,n,us,us_min,us_max,tflops,burst_tflops,sustained_tflops,watts,sm_mhz,error,"
+           "verdict,contender,d_type,rounds,command\n");
+}
+
+void bench_print_tail(const bench_printer *printer) {
+  if (printer->format == BENCH_JSON)
+    printf("\n]}\n");
+}
+
+/* ---- rows ---- */
+
+/* Who every time is held against: the least times of the case; 0: not there. */
+typedef struct bests {
+  double dense, peer;
+} bests;
+
+static bests find_bests(const hd_bench_result *result) {
+  bests b = {0};
+  for (int32_t i = 0; i < result->n_rows; i++) {
+    const hd_bench_row *r = &result->row[i];
+    bool dense = strncmp(r->name, "cublas", 6) == 0;
+    if (!dense && strncmp(r->name, "cusparselt", 10) != 0)
+      continue;
+    if (dense && (b.dense == 0 || r->timing.median < b.dense))
+      b.dense = r->timing.median;
+    if (b.peer == 0 || r->timing.median < b.peer)
+      b.peer = r->timing.median;
+  }
+  return b;
+}
+
+static void print_ratio(double of, double seconds) {
+  if (of > 0 && seconds > 0)
+    printf(" %7.3f", of / seconds);
+  else
+    printf(" %7s", "-");
+}
+
+static void print_table_row(const bench_printer *printer, const hd_bench_problem *p,
+                            const hd_bench_row *r, const bests *b) {
+  printf("%-5s %6lld %6lld %6lld  %9.2f %9.2f %9.2f %8.1f", elem_name(p->elem), (long long)p->m,
+         (long long)p->k, (long long)p->n, r->timing.median * 1e6, r->timing.min * 1e6,
+         r->timing.max * 1e6, bench_tflops(p, r->timing.median));
+  print_ratio(b->dense, r->timing.median);
+  print_ratio(b->peer, r->timing.median);
+  if (printer->alone)
+    printf(" %8.1f %8.1f %6.0f %5u", bench_tflops(p, r->alone.burst),
+           bench_tflops(p, r->alone.sustained), r->alone.power_w, r->alone.sm_mhz);
+  printf(" %9.2g  %s%s\n", r->error, r->name,
+         !r->ok             ? "  WRONG RESULT"
+         : r->n_rounds == 1 ? "  (quick look)"
+                            : "");
+}
+
+/* Inside CSV's quotes a quote is two. */
+static void print_quoted(const char *text) {
+  putchar('"');
+  for (; *text; text++) {
+    if (*text == '"')
+      putchar('"');
+    putchar(*text);
+  }
+  putchar('"');
+}
+
+static void print_csv_row(const hd_bench_problem *p, const hd_bench_row *r, const char *command) {
+  printf("%s,%lld,%lld,%lld,%.3f,%.3f,%.3f,%.1f,%.1f,%.1f,%.0f,%u,%.3g,%s,", elem_name(p->elem),
+         (long long)p->m, (long long)p->k, (long long)p->n, r->timing.median * 1e6,
+         r->timing.min * 1e6, r->timing.max * 1e6, bench_tflops(p, r->timing.median),
+         bench_tflops(p, r->alone.burst), bench_tflops(p, r->alone.sustained), r->alone.power_w,
+         r->alone.sm_mhz, r->error, r->ok ? "ok" : "WRONG");
+  print_quoted(r->name);
+  printf(",%s,%d,", elem_name(p->d_elem), r->n_rounds);
+  print_quoted(command);
+  putchar('\n');
+}
+
+static void print_json_row(const hd_bench_problem *p, const hd_bench_row *r, const char *command,
+                           bool first) {
+  json_t *row = json_pack(
+      "{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:f, s:b, s:s, s:i, s:s}",
+      "type", elem_name(p->elem), "d_type", elem_name(p->d_elem), "m", (json_int_t)p->m, "k",
+      (json_int_t)p->k, "n", (json_int_t)p->n, "us", r->timing.median * 1e6, "us_min",
+      r->timing.min * 1e6, "us_max", r->timing.max * 1e6, "tflops",
+      bench_tflops(p, r->timing.median), "burst_tflops", bench_tflops(p, r->alone.burst),
+      "sustained_tflops", bench_tflops(p, r->alone.sustained), "watts", r->alone.power_w, "sm_mhz",
+      (int)r->alone.sm_mhz, "error", r->error, "ok", r->ok, "contender", r->name, "rounds",
+      (int)r->n_rounds, "command", command);
+  char *text = json_dumps(row, JSON_REAL_PRECISION(6));
+  printf("%s\n  %s", first ? "" : ",", text ? text : "null");
+  free(text);
+  json_decref(row);
+}
+
+void bench_print_case(bench_printer *printer, const hd_bench_problem *p,
+                      const hd_bench_result *result) {
+  bests b = find_bests(result);
+  for (int32_t i = 0; i < result->n_rows; i++) {
+    const hd_bench_row *r = &result->row[i];
+    char *command = bench_command(p, printer->seed, r->name);
+    if (printer->format == BENCH_TABLE)
+      print_table_row(printer, p, r, &b);
+    else if (printer->format == BENCH_CSV)
+      print_csv_row(p, r, command);
+    else
+      print_json_row(p, r, command, printer->n_rows == 0);
+    printer->n_rows++;
+    free(command);
+  }
+  fflush(stdout);
+}

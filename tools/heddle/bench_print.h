@@ -1,0 +1,32 @@
+/* heddle/bench_print.h: what a case of the benchmark came to: table, CSV or JSON. */
+#ifndef HD_BENCH_PRINT_H
+#define HD_BENCH_PRINT_H
+
+#include "Tune/bench.h"
+
+typedef enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON } bench_format;
+
+/* False when it is none of them. */
+bool bench_format_parse(const char *text, bench_format *format);
+
+typedef struct bench_printer {
+  bench_format format;
+  bool alone;
+  uint64_t seed;
+  int n_rows; /* so far */
+} bench_printer;
+
+/* nvml may be NULL. */
+void bench_print_head(const bench_printer *printer, const hd_device_info *device,
+                      const hd_nvml *nvml);
+void bench_print_case(bench_printer *printer, const hd_bench_problem *problem,
+                      const hd_bench_result *result);
+void bench_print_tail(const bench_printer *printer);
+
+/* The command that measures one contender again; owned: free(). name as in hd_bench_row. */
+char *bench_command(const hd_bench_problem *problem, uint64_t seed, const char *name);
+
+/* 2 m n k of the dense product over the time, in TFLOP/s; 0 for no time. */
+double bench_tflops(const hd_bench_problem *problem, double seconds);
+
+#endif
