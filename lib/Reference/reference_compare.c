@@ -4,19 +4,20 @@
 
 #include "Support/convert.h"
 
+/* Of one conversion to D's type, relative; integers are compared without it. */
+static double rounding_of(heddle_elem d) {
+  return d == HEDDLE_F16    ? 4e-4
+         : d == HEDDLE_BF16 ? 3e-3
+         : d == HEDDLE_E4M3 ? 0x1p-4
+         : d == HEDDLE_E5M2 ? 0x1p-3
+                            : 0;
+}
+
 double hd_error_bound(heddle_elem d, heddle_elem a, heddle_elem accumulator, uint64_t k,
                       unsigned k_instr) {
   const heddle_elem_info *info = heddle_elem_get(a);
   bool narrow = info->kind == HEDDLE_FLOAT && info->container_bits <= 8;
-  double out = 0, u = narrow ? 4e-5 : 0x1p-22;
-  if (d == HEDDLE_F16)
-    out = 4e-4;
-  else if (d == HEDDLE_BF16)
-    out = 3e-3;
-  else if (d == HEDDLE_E4M3)
-    out = 0x1p-4;
-  else if (d == HEDDLE_E5M2)
-    out = 0x1p-3;
+  double out = rounding_of(d), u = narrow ? 4e-5 : 0x1p-22;
   if (accumulator == HEDDLE_F16)
     u = 0x1p-11;
   else if (accumulator == HEDDLE_S32)
@@ -75,12 +76,28 @@ hd_comparison hd_compare_exact(const hd_matrix *d, uint64_t n, const uint64_t *r
   return c;
 }
 
+static double rounded(heddle_elem elem, double x) {
+  return hd_elem_to_double(elem, hd_elem_from_double(elem, x));
+}
+
+static bool is_narrow(heddle_elem elem) {
+  return heddle_elem_get(elem)->container_bits == 8;
+}
+
+/* 8 bits saturate: what D can come closest to. */
+static double reachable(heddle_elem elem, double right) {
+  if (!is_narrow(elem) || isnan(right))
+    return right;
+  return fmin(fmax(right, rounded(elem, -HUGE_VAL)), rounded(elem, HUGE_VAL));
+}
+
 /* The root mean square of the finite part of the reference. */
 static double mean_size(const walk *w) {
   double sum = 0, n = 0;
   for (size_t i = 0; i < w->n_rows * (size_t)w->n; i++)
     if (isfinite(w->expected[i])) {
-      sum += w->expected[i] * w->expected[i];
+      double x = reachable(w->d->elem, w->expected[i]);
+      sum += x * x;
       n++;
     }
   return n ? sqrt(sum / n) : 0;
@@ -89,6 +106,25 @@ static double mean_size(const walk *w) {
 /* An overflow of the output type is no error of the kernel: both must have it. */
 static bool is_special(heddle_elem elem, double got, double expected) {
   return !isfinite(got) || !isfinite(hd_elem_to_double(elem, hd_elem_from_double(elem, expected)));
+}
+
+/* The error of an element; a small integer owes nothing for the half unit that its rounding takes. */
+static double distance(heddle_elem elem, double got, double right) {
+  double off = fabs(got - right);
+  bool whole = is_narrow(elem) && heddle_elem_get(elem)->kind != HEDDLE_FLOAT;
+  return whole ? fmax(0, off - 0.5) : off;
+}
+
+/* Above 1: wrong. With 8 bits a value must be the rounding of something near: near is what is left of the bound
+ * without the rounding itself. */
+static double score_of(heddle_elem elem, double got, double right, double off, double bound,
+                       double size) {
+  double reach = 16 * (fabs(right) + size);
+  if (!is_narrow(elem))
+    return off / (bound * reach);
+  double near = fmax(0, bound - rounding_of(elem)) * reach;
+  bool inside = got >= rounded(elem, right - near) && got <= rounded(elem, right + near);
+  return inside ? 0 : INFINITY;
 }
 
 hd_comparison hd_compare_bounded(const hd_matrix *d, uint64_t n, const uint64_t *rows,
@@ -101,8 +137,10 @@ hd_comparison hd_compare_bounded(const hd_matrix *d, uint64_t n, const uint64_t 
   for (size_t i = 0; i < n_rows; i++)
     for (uint64_t j = 0; j < n; j++) {
       uint32_t bits = bits_of(&w, i, j);
-      double got = hd_elem_to_double(d->elem, bits), right = expected[i * n + j];
-      double off = fabs(got - right), score = off / (16 * bound * (fabs(right) + size));
+      double got = hd_elem_to_double(d->elem, bits);
+      double right = reachable(d->elem, expected[i * n + j]);
+      double off = distance(d->elem, got, right);
+      double score = score_of(d->elem, got, right, off, bound, size);
       if (is_special(d->elem, got, right))
         score = same_bits(d->elem, bits, right) ? 0 : INFINITY;
       else {

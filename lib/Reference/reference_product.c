@@ -130,9 +130,14 @@ static double element(const hd_matrix *x, uint64_t i, uint64_t j) {
   return hd_elem_load(x->elem, x->data, (size_t)(i * x->row_stride + j * x->col_stride));
 }
 
+static double scale_at(const hd_matrix *scale, uint64_t i) {
+  return scale->data ? element(scale, i, 0) : 1;
+}
+
 static void finish_row(const hd_reference *r, uint64_t row, double *out) {
+  double scale = scale_at(&r->scale_a, row);
   for (uint64_t j = 0; j < r->n; j++) {
-    double x = r->alpha * out[j];
+    double x = r->alpha * (out[j] * scale * scale_at(&r->scale_b, j));
     if (r->c.data)
       x += r->beta * element(&r->c, row, j);
     if (r->bias.data)

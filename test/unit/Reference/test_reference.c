@@ -65,6 +65,10 @@ static double naive(const hd_reference *r, uint64_t i, uint64_t j) {
   double sum = 0;
   for (uint64_t k = 0; k < r->k; k++)
     sum += at(&r->a, i, k) * at(&r->b, k, j);
+  if (r->scale_a.data)
+    sum *= at(&r->scale_a, i, 0);
+  if (r->scale_b.data)
+    sum *= at(&r->scale_b, j, 0);
   sum *= r->alpha;
   if (r->c.data)
     sum += r->beta * at(&r->c, i, j);
@@ -122,6 +126,18 @@ static void product_without_c_and_bias(void **state) {
   p.r.c.data = NULL;
   p.r.bias.data = NULL;
   compare_with_naive(&p.r);
+  release(&p);
+}
+
+static void scales_are_by_row_and_by_column(void **state) {
+  (void)state;
+  problem p = make(HEDDLE_BF16, 4, 5, 16, false);
+  float rows[] = {1, -2, 0.5f, 4}, cols[] = {3, 1, -1, 2, 0.25f};
+  for (int form = 0; form < 3; form++) {
+    p.r.scale_a = form == 1 ? (hd_matrix){0} : (hd_matrix){rows, HEDDLE_F32, 1, 1};
+    p.r.scale_b = (hd_matrix){cols, HEDDLE_F32, form == 2 ? 0 : 1, 1};
+    compare_with_naive(&p.r);
+  }
   release(&p);
 }
 
@@ -258,6 +274,32 @@ static void bounded_accepts_rounding_and_sees_one_wrong_element(void **state) {
   assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, bound).ok);
 }
 
+/* A value may be the rounding of anything within the bound, and of nothing else. */
+static void bounded_judges_a_byte_by_its_rounding(void **state) {
+  (void)state;
+  static const heddle_elem elems[] = {HEDDLE_S8, HEDDLE_U8, HEDDLE_E4M3, HEDDLE_E5M2};
+  double expected[M * N];
+  uint8_t d[M * N];
+  random_expected(expected);
+  expected[3] = 600;
+  expected[4] = -600;
+  expected[50] = 26.4;
+  for (size_t i = 0; i < HD_COUNT(elems); i++) {
+    hd_matrix dm = {d, elems[i], N, 1};
+    double bound = hd_error_bound(elems[i], HEDDLE_BF16, HEDDLE_F32, 4096, 32);
+    round_all(expected, elems[i], d);
+    assert_true(hd_compare_bounded(&dm, N, NULL, M, expected, bound).ok);
+    uint8_t saved = d[50];
+    d[50] = (uint8_t)(saved - 1);
+    hd_comparison c = hd_compare_bounded(&dm, N, NULL, M, expected, bound);
+    assert_false(c.ok);
+    assert_int_equal(c.row * N + c.col, 50);
+    d[50] = saved;
+    d[3] = (uint8_t)(d[3] - 1); /* the next below */
+    assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, bound).ok);
+  }
+}
+
 static void bounded_never_trusts_zeros(void **state) {
   (void)state;
   double expected[M * N] = {0};
@@ -281,6 +323,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(product_equals_a_plain_loop),
       cmocka_unit_test(product_without_c_and_bias),
+      cmocka_unit_test(scales_are_by_row_and_by_column),
       cmocka_unit_test(row_past_the_end_is_refused),
       cmocka_unit_test(sampled_rows_are_distinct),
       cmocka_unit_test(activations),
@@ -288,6 +331,7 @@ int main(void) {
       cmocka_unit_test(exact_tells_zeros_apart),
       cmocka_unit_test(exact_reads_rows_and_strides),
       cmocka_unit_test(bounded_accepts_rounding_and_sees_one_wrong_element),
+      cmocka_unit_test(bounded_judges_a_byte_by_its_rounding),
       cmocka_unit_test(bounded_never_trusts_zeros),
       cmocka_unit_test(bounds_are_those_of_the_contract),
   };
