@@ -39,7 +39,7 @@ HEDDLE_API const char *heddle_module_kernel_name(const heddle_module *module, si
  * spelling only. */
 HEDDLE_API void heddle_module_hash(const heddle_module *module, char out[33]);
 
-/* --- problems: D[m, n] = act(alpha * A[m, k] B[k, n] + beta * C[m, n] + bias)
+/* --- problems: D[m, n] = act(alpha * (A[m, k] B[k, n] * scale_a * scale_b) + beta * C[m, n] + bias)
  * ------------------------ */
 
 typedef enum heddle_dim { HEDDLE_DIM_M, HEDDLE_DIM_N, HEDDLE_DIM_K } heddle_dim;
@@ -91,6 +91,10 @@ HEDDLE_API void heddle_problem_set_accumulator(heddle_problem *problem, heddle_e
 /* A bias of one value a row of D (along = HEDDLE_DIM_M) or a column (HEDDLE_DIM_N). */
 HEDDLE_API void heddle_problem_set_bias(heddle_problem *problem, heddle_elem type,
                                         heddle_dim along);
+/* f32 scales of A and B in device memory: one for the matrix, or one a row of A (m of them) and one a
+ * column of B (n). The product is scaled before alpha, beta and bias. */
+typedef enum heddle_scale { HEDDLE_SCALE_NONE, HEDDLE_SCALE_ONE, HEDDLE_SCALE_VECTOR } heddle_scale;
+HEDDLE_API void heddle_problem_set_scales(heddle_problem *problem, heddle_scale a, heddle_scale b);
 /* alpha, beta as arguments of the kernel; otherwise the constant 1. */
 HEDDLE_API void heddle_problem_set_scalars(heddle_problem *problem, bool alpha, bool beta);
 /* "none" (the default), "relu", "gelu", "gelu_tanh", "silu". */

@@ -50,6 +50,10 @@ static void add_args(const hd_problem *p, hd_manifest *m) {
   add_pointer(m, HD_ARG_D, p->d.elem, 0);
   if (p->bias.op)
     add_pointer(m, HD_ARG_BIAS, p->bias.elem, 0);
+  if (p->scale_a.op)
+    add_pointer(m, HD_ARG_SCALE_A, p->scale_a.elem, 0);
+  if (p->scale_b.op)
+    add_pointer(m, HD_ARG_SCALE_B, p->scale_b.elem, 0);
   if (p->user)
     add_pointer(m, HD_ARG_USER, HEDDLE_U8, 1);
   add_size(m, HD_ARG_M, &p->m, 1);
@@ -176,6 +180,8 @@ heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p, const h
                    .d_col_major = p->d.transposed,
                    .c_col_major = p->c.transposed,
                    .bias_along_n = p->bias_along_n,
+                   .scale_a_one = p->scale_a.one,
+                   .scale_b_one = p->scale_b.one,
                    .act = hd_arena_strdup(arena, p->act),
                    .user_function = p->user ? hd_arena_strdup(arena, p->user) : NULL,
                    .family = strcmp(s->family, "wgmma") == 0 ? "wgmma" : "mma"};

@@ -1,4 +1,4 @@
-/* The epilogue of one element: D = act(alpha * scale_a * scale_b * acc + beta * C + bias). */
+/* The epilogue of one element: D = act(alpha * (acc * scale_a * scale_b) + beta * C + bias). */
 #include <string.h>
 
 #include "Emit/emit_llvm.h"
@@ -50,27 +50,73 @@ static LLVMValueRef load_element(hd_emitter *e, hd_place at, heddle_elem elem, b
   return hd_emit_from_bits(e, elem, bits, integer);
 }
 
-/* Element `index` + `more` of a vector. */
-static LLVMValueRef load_vector(hd_emitter *e, LLVMValueRef base, heddle_elem elem, bool integer,
-                                LLVMValueRef index, int64_t more, LLVMValueRef inside) {
+/* A vector along m: the elements of this lane's two rows. */
+static void load_rows(hd_emitter *e, const hd_strip *s, LLVMValueRef base, heddle_elem elem,
+                      bool integer, LLVMValueRef out[2]) {
   int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
-  LLVMValueRef first = hd_emit_global_at(e, base, hd_emit_muli(e, hd_emit_widen(e, index), bytes));
-  return load_element(e, (hd_place){first, more * bytes}, elem, integer, inside);
+  LLVMValueRef first = hd_emit_global_at(e, base, hd_emit_muli(e, hd_emit_widen(e, s->row), bytes));
+  for (int h = 0; h < 2; h++)
+    out[h] = load_element(e, (hd_place){first, 8 * h * bytes}, elem, integer, s->row_ok[h]);
+}
+
+/* A vector along n from this lane's first column on. */
+static hd_along open_along(hd_emitter *e, const hd_strip *s, LLVMValueRef base, heddle_elem elem) {
+  hd_along v = {.elem = elem, .bytes = heddle_elem_get(elem)->container_bits / 8};
+  v.at = hd_emit_global_at(e, base, hd_emit_muli(e, hd_emit_widen(e, s->col), v.bytes));
+  LLVMValueRef address = LLVMBuildPtrToInt(e->b, v.at, e->i64, "");
+  v.paired = hd_emit_eqi(e, hd_emit_and(e, address, hd_emit_i64(e, 2 * v.bytes - 1)), 0);
+  return v;
+}
+
+/* Two neighbours of 4 bytes: one load where their address allows it. */
+static void load_wide_pair(hd_emitter *e, const hd_along *v, int32_t b, LLVMValueRef const inside[2],
+                           LLVMValueRef bits[2]) {
+  LLVMValueRef both = LLVMBuildAnd(e->b, inside[1], v->paired, "");
+  LLVMValueRef alone = LLVMBuildNot(e->b, both, "");
+  LLVMValueRef args[] = {v->at, both, LLVMBuildAnd(e->b, inside[0], alone, ""),
+                         LLVMBuildAnd(e->b, inside[1], alone, "")};
+  LLVMTypeRef two[] = {e->i32, e->i32};
+  int offset = 8 * b * (int)v->bytes;
+  const char *text = hd_arena_printf(&e->arena,
+                                     "mov.b32 $0, 0;\n\tmov.b32 $1, 0;\n\t"
+                                     "@$3 ld.global.v2.b32 {$0, $1}, [$2+%d];\n\t"
+                                     "@$4 ld.global.b32 $0, [$2+%d];\n\t"
+                                     "@$5 ld.global.b32 $1, [$2+%d];",
+                                     offset, offset, offset + 4);
+  LLVMValueRef got = hd_emit_asm(e, LLVMStructTypeInContext(e->llvm, two, 2, false), text,
+                                 "=&r,=&r,l,b,b,b", args, 4, HD_ASM_MEMORY);
+  for (unsigned j = 0; j < 2; j++)
+    bits[j] = LLVMBuildExtractValue(e->b, got, j, "");
+}
+
+/* Block b's two elements. */
+static void load_pair(hd_emitter *e, const hd_along *v, bool integer, int32_t b,
+                      LLVMValueRef const inside[2], LLVMValueRef out[2]) {
+  if (v->bytes == 4) {
+    LLVMValueRef bits[2];
+    load_wide_pair(e, v, b, inside, bits);
+    for (int j = 0; j < 2; j++)
+      out[j] = hd_emit_from_bits(e, v->elem, bits[j], integer);
+    return;
+  }
+  for (int j = 0; j < 2; j++)
+    out[j] = load_element(e, (hd_place){v->at, (8 * b + j) * v->bytes}, v->elem, integer, inside[j]);
 }
 
 hd_inputs hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool checked) {
-  hd_inputs in = {0};
-  for (int j = 0; j < 2; j++) {
-    int64_t more = 8 * b + j;
-    LLVMValueRef inside = checked ? hd_emit_lt(e, hd_emit_addi(e, s->col, more), s->n) : NULL;
-    if (s->has_bias_n)
-      in.bias[j] = load_vector(e, s->bias, s->bias_elem, s->integer, s->col, more, inside);
-    if (s->has_scale_b)
-      in.scale_b[j] = load_vector(e, s->scale_b, HEDDLE_F32, false, s->col, more, inside);
-    for (int h = 0; h < 2 && s->has_c; h++)
-      in.c[h][j] = load_element(e, hd_emit_place(e, &s->c, b, h, j), s->c.elem, s->integer,
-                                checked ? hd_emit_inside(e, s, b, h, j) : NULL);
-  }
+  hd_inputs in = {.scale_b = {s->scale_b_one, s->scale_b_one}};
+  LLVMValueRef inside[2];
+  for (int j = 0; j < 2; j++)
+    inside[j] = checked ? hd_emit_lt(e, hd_emit_addi(e, s->col, 8 * b + j), s->n)
+                        : LLVMConstInt(e->i1, 1, false);
+  if (s->has_bias_n)
+    load_pair(e, &s->bias_n, s->integer, b, inside, in.bias);
+  if (s->scale_b.at)
+    load_pair(e, &s->scale_b, false, b, inside, in.scale_b);
+  for (int i = 0; i < 4 && s->has_c; i++)
+    in.c[i / 2][i % 2] = load_element(e, hd_emit_place(e, &s->c, b, i / 2, i % 2), s->c.elem,
+                                      s->integer,
+                                      checked ? hd_emit_inside(e, s, b, i / 2, i % 2) : NULL);
   return in;
 }
 
@@ -156,25 +202,37 @@ static heddle_status open_c(hd_emitter *e, hd_strip *s) {
 }
 
 static heddle_status open_bias(hd_emitter *e, hd_strip *s) {
-  s->bias_elem = hd_op_elem(s->op, HD_ATTR_BIAS_TYPE);
-  if (!hd_emit_can_load(s->bias_elem))
+  LLVMValueRef bias;
+  heddle_elem elem = hd_op_elem(s->op, HD_ATTR_BIAS_TYPE);
+  if (!hd_emit_can_load(elem))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, s->op->loc, "emit.bias",
                     "bias cannot be read as this type; expected f16, bf16, f32, s32, s8 or u8");
-  HD_TRY(hd_emit_arg(e, s->op, "bias", &s->bias));
-  for (int h = 0; h < 2 && !s->has_bias_n; h++)
-    s->bias_m[h] = load_vector(e, s->bias, s->bias_elem, s->integer, s->row, 8 * h,
-                               s->row_ok[h]);
+  HD_TRY(hd_emit_arg(e, s->op, "bias", &bias));
+  if (s->has_bias_n)
+    s->bias_n = open_along(e, s, bias, elem);
+  else
+    load_rows(e, s, bias, elem, s->integer, s->bias_m);
   return HEDDLE_OK;
 }
 
+static LLVMValueRef load_one(hd_emitter *e, LLVMValueRef at) {
+  return load_element(e, (hd_place){at, 0}, HEDDLE_F32, false, NULL);
+}
+
 static heddle_status open_scales(hd_emitter *e, hd_strip *s) {
-  LLVMValueRef scale_a = NULL;
+  LLVMValueRef a, b;
   if (s->has_scale_a)
-    HD_TRY(hd_emit_arg(e, s->op, "scale_a", &scale_a));
+    HD_TRY(hd_emit_arg(e, s->op, "scale_a", &a));
   if (s->has_scale_b)
-    HD_TRY(hd_emit_arg(e, s->op, "scale_b", &s->scale_b));
-  for (int h = 0; h < 2 && scale_a; h++)
-    s->scale_a[h] = load_vector(e, scale_a, HEDDLE_F32, false, s->row, 8 * h, s->row_ok[h]);
+    HD_TRY(hd_emit_arg(e, s->op, "scale_b", &b));
+  if (s->has_scale_a && hd_op_has(s->op, HD_ATTR_SCALE_A_ONE))
+    s->scale_a[0] = s->scale_a[1] = load_one(e, a);
+  else if (s->has_scale_a)
+    load_rows(e, s, a, HEDDLE_F32, false, s->scale_a);
+  if (s->has_scale_b && hd_op_has(s->op, HD_ATTR_SCALE_B_ONE))
+    s->scale_b_one = load_one(e, b);
+  else if (s->has_scale_b)
+    s->scale_b = open_along(e, s, b, HEDDLE_F32);
   if (hd_op_has(s->op, HD_ATTR_ALPHA))
     HD_TRY(hd_emit_arg(e, s->op, "alpha", &s->alpha));
   if (hd_op_has(s->op, HD_ATTR_BETA))

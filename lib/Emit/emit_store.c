@@ -78,6 +78,29 @@ static void rows_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_p
   }
 }
 
+/* Bytes `low` of both words, or (low false) their bytes 2 and 3. */
+static LLVMValueRef halves(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, bool low) {
+  LLVMValueRef args[] = {x, y, hd_emit_i32(e, low ? 0x5410 : 0x7632)};
+  return hd_emit_intrinsic(e, "llvm.nvvm.prmt", args, 3);
+}
+
+/* 8-bit types, 8 blocks: a word is a pair of block b + 2i under one of block b + 2i + 1. After the transpose
+ * lane q has the words of all four lanes for blocks b + 2q, b + 2q + 1: their 16 columns, sorted by halves. */
+static void rows_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
+  for (int h = 0; h < 2; h++) {
+    LLVMValueRef w[4], sorted[4];
+    for (int i = 0; i < 4; i++) {
+      LLVMValueRef low = LLVMBuildZExt(e->b, pair[4 * i + h].v[0], e->i32, "");
+      LLVMValueRef high = LLVMBuildZExt(e->b, pair[4 * i + 2 + h].v[0], e->i32, "");
+      w[i] = halves(e, low, high, true);
+    }
+    hd_emit_transpose_quad(e, w);
+    for (int i = 0; i < 4; i++)
+      sorted[i] = halves(e, w[i % 2 * 2], w[i % 2 * 2 + 1], i < 2);
+    hd_emit_put_words(e, from_quarter(e, s, hd_emit_place(e, &s->d, b, h, 0), WIDE), sorted, 4);
+  }
+}
+
 /* 32-bit types, 2 blocks: lanes 2i, 2i + 1 trade, so that each holds 4 columns, the even lane of block b,
  * the odd one of block b + 1. Lane q's columns start at (q & 1) * 8 + (q & 2) * 2; base stands at 2q. */
 static void rows_quad_32(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
@@ -141,7 +164,7 @@ static const struct form_row {
   store_form form;
 } forms[] = {
     {false, false, 1, {1, 2, rows_direct}}, {false, false, 2, {1, 4, rows_direct}},
-    {false, false, 4, {1, 8, rows_direct}}, {false, true, 2, {4, WIDE, rows_quad_16}},
+    {false, false, 4, {1, 8, rows_direct}}, {false, true, 1, {8, WIDE, rows_quad_8}}, {false, true, 2, {4, WIDE, rows_quad_16}},
     {false, true, 4, {2, WIDE, rows_quad_32}}, {true, false, 1, {1, 1, cols_direct}},
     {true, false, 2, {1, 4, cols_direct_16}}, {true, false, 4, {1, 4, cols_direct}},
     {true, true, 2, {2, WIDE, cols_quad_16}},
@@ -253,7 +276,7 @@ static void store_group(hd_emitter *e, const hd_strip *s, const store_form *form
  * the accumulators', and nothing is read on the way. Otherwise ptxas, which moves loads and arithmetic
  * up as far as it can, would need both at once. */
 static int32_t group_blocks(const hd_strip *s) {
-  bool reads = s->has_c || s->has_bias_n || s->has_scale_b;
+  bool reads = s->has_c || s->has_bias_n || s->scale_b.at;
   return s->d.bytes <= 2 && !reads ? s->n_blocks : GROUP;
 }
 

@@ -19,6 +19,14 @@ typedef struct hd_view {
   bool col_major;
 } hd_view;
 
+/* A vector along n in global memory seen from this lane. */
+typedef struct hd_along {
+  LLVMValueRef at;     /* pointer to the element of column col0 + 2q */
+  LLVMValueRef paired; /* i1: the address is a multiple of two elements */
+  heddle_elem elem;
+  int64_t bytes; /* of an element */
+} hd_along;
+
 typedef struct hd_strip {
   const hd_op *op;
   heddle_elem acc_elem;
@@ -31,9 +39,9 @@ typedef struct hd_strip {
   hd_view d, c;
   bool integer; /* the whole epilogue is in i32 */
   bool has_c, has_bias, has_bias_n, has_scale_a, has_scale_b;
-  heddle_elem bias_elem;
-  LLVMValueRef alpha, beta, bias, scale_b; /* NULL: absent */
-  LLVMValueRef bias_m[2], scale_a[2];      /* by h; NULL: absent */
+  LLVMValueRef alpha, beta, scale_b_one; /* NULL: absent */
+  LLVMValueRef bias_m[2], scale_a[2];    /* by h; NULL: absent */
+  hd_along bias_n, scale_b;              /* at NULL: absent */
   const char *act;
   LLVMValueRef user, user_ptr; /* function and its pointer */
 } hd_strip;

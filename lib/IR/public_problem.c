@@ -23,6 +23,7 @@ struct heddle_problem {
   bool has_acc, has_bias, alpha, beta;
   heddle_elem acc, bias;
   heddle_dim bias_along;
+  heddle_scale scale_a, scale_b;
 };
 
 static const char *keep(heddle_problem *problem, const char *text) {
@@ -96,6 +97,11 @@ void heddle_problem_set_bias(heddle_problem *problem, heddle_elem type, heddle_d
   problem->bias_along = along;
 }
 
+void heddle_problem_set_scales(heddle_problem *problem, heddle_scale a, heddle_scale b) {
+  problem->scale_a = a;
+  problem->scale_b = b;
+}
+
 void heddle_problem_set_scalars(heddle_problem *problem, bool alpha, bool beta) {
   problem->alpha = alpha;
   problem->beta = beta;
@@ -148,6 +154,8 @@ static heddle_status check_given(heddle_context *ctx, const heddle_problem *p) {
     return refuse(ctx, p, "problem.order", "an order is not one of heddle_order");
   if (p->has_bias && p->bias_along != HEDDLE_DIM_M && p->bias_along != HEDDLE_DIM_N)
     return refuse(ctx, p, "problem.bias", "a bias lies along m or n");
+  if ((unsigned)p->scale_a > HEDDLE_SCALE_VECTOR || (unsigned)p->scale_b > HEDDLE_SCALE_VECTOR)
+    return refuse(ctx, p, "problem.scale", "a scale is not one of heddle_scale");
   return HEDDLE_OK;
 }
 
@@ -208,12 +216,19 @@ static hd_value *build_dense(building *g, const dense *d, const char *operand, h
   return named(op, operand);
 }
 
-static hd_value *build_bias(building *g) {
-  hd_op *op =
-      hd_build_op(&g->b, HD_OP_VECTOR, hd_type_matrix(g->p->bias), 1, g->size[g->p->bias_along]);
-  hd_op_set_elem(g->m, op, HD_ATTR_TYPE, g->p->bias);
-  hd_op_set_str(g->m, op, HD_ATTR_OPERAND, "bias");
-  return named(op, "bias");
+/* length NULL: one element. */
+static hd_value *build_vector(building *g, const char *operand, heddle_elem type, hd_value *length) {
+  hd_op *op = hd_build_op(&g->b, HD_OP_VECTOR, hd_type_matrix(type), 1, length);
+  hd_op_set_elem(g->m, op, HD_ATTR_TYPE, type);
+  hd_op_set_str(g->m, op, HD_ATTR_OPERAND, operand);
+  return named(op, operand);
+}
+
+static hd_value *build_scale(building *g, const char *operand, heddle_scale scale, heddle_dim along) {
+  if (scale == HEDDLE_SCALE_NONE)
+    return NULL;
+  return build_vector(g, operand, HEDDLE_F32,
+                      scale == HEDDLE_SCALE_VECTOR ? g->size[along] : NULL);
 }
 
 static heddle_elem accumulator(const heddle_problem *p) {
@@ -222,17 +237,20 @@ static heddle_elem accumulator(const heddle_problem *p) {
   return heddle_elem_get(p->a.type)->kind == HEDDLE_FLOAT ? HEDDLE_F32 : HEDDLE_S32;
 }
 
-static hd_value *build_epilogue(building *g, hd_value *x, hd_value *c, hd_value *bias) {
+/* in: C, bias and the two scales, each NULL when absent. */
+static hd_value *build_epilogue(building *g, hd_value *x, hd_value *const in[4]) {
   const heddle_problem *p = g->p;
-  hd_op *op = hd_build_op(&g->b, HD_OP_EPILOGUE, x->type, 3, x, c, bias);
+  hd_op *op = hd_build_op(&g->b, HD_OP_EPILOGUE, x->type, 5, x, in[0], in[1], in[2], in[3]);
   hd_op_set_str(g->m, op, HD_ATTR_ACT, p->act ? p->act : "none");
   const struct {
     bool there;
     hd_attr_key key;
   } flags[] = {{p->alpha, HD_ATTR_ALPHA},
                {p->beta, HD_ATTR_BETA},
-               {c != NULL, HD_ATTR_C},
-               {bias != NULL, HD_ATTR_BIAS}};
+               {in[0] != NULL, HD_ATTR_C},
+               {in[1] != NULL, HD_ATTR_BIAS},
+               {in[2] != NULL, HD_ATTR_SCALE_A},
+               {in[3] != NULL, HD_ATTR_SCALE_B}};
   for (size_t i = 0; i < HD_COUNT(flags); i++)
     if (flags[i].there)
       hd_op_set_flag(g->m, op, flags[i].key);
@@ -257,11 +275,14 @@ static void build_all(building *g) {
   build_sizes(g);
   hd_value *a = build_sparse(g);
   hd_value *b = build_dense(g, &p->b, "b", HEDDLE_DIM_K);
-  hd_value *c = p->c.given ? build_dense(g, &p->c, "c", HEDDLE_DIM_M) : NULL;
-  hd_value *bias = p->has_bias ? build_bias(g) : NULL;
+  hd_value *in[4];
+  in[0] = p->c.given ? build_dense(g, &p->c, "c", HEDDLE_DIM_M) : NULL;
+  in[1] = p->has_bias ? build_vector(g, "bias", p->bias, g->size[p->bias_along]) : NULL;
+  in[2] = build_scale(g, "scale_a", p->scale_a, HEDDLE_DIM_M);
+  in[3] = build_scale(g, "scale_b", p->scale_b, HEDDLE_DIM_N);
   hd_op *matmul = hd_build_op(&g->b, HD_OP_MATMUL, hd_type_matrix(acc), 2, a, b);
   hd_op_set_elem(g->m, matmul, HD_ATTR_ACC, acc);
-  build_store(g, build_epilogue(g, named(matmul, "x"), c, bias));
+  build_store(g, build_epilogue(g, named(matmul, "x"), in));
 }
 
 heddle_status heddle_problem_build(heddle_context *ctx, const heddle_problem *problem,

@@ -130,6 +130,12 @@ static void check_dense(hd_verifier *v, const hd_op *op) {
                    is_b ? "k_major mn_major" : "row_major col_major");
 }
 
+static void check_vector(hd_verifier *v, const hd_op *op) {
+  check_elem(v, op, HD_ATTR_TYPE);
+  if (op->n_operands == 0 && hd_op_is(op, HD_ATTR_OPERAND, "bias"))
+    hd_verify_fail(v, op, "ir.vector", "only a scale may lack its length; nearest legal: vector %%m");
+}
+
 static void check_user(hd_verifier *v, const hd_op *op) {
   if (hd_op_is(op, HD_ATTR_ACT, "user") != hd_op_has(op, HD_ATTR_USER))
     hd_verify_fail(v, op, "ir.epilogue", "act = user and user = \"NAME\" go together");
@@ -155,7 +161,12 @@ static void check_store_tile(hd_verifier *v, const hd_op *op) {
   } pairs[] = {{HD_ATTR_C, HD_ATTR_C_TYPE},
                {HD_ATTR_C, HD_ATTR_C_ORDER},
                {HD_ATTR_BIAS, HD_ATTR_BIAS_TYPE},
-               {HD_ATTR_BIAS, HD_ATTR_BIAS_ALONG}};
+               {HD_ATTR_BIAS, HD_ATTR_BIAS_ALONG}},
+    ones[] = {{HD_ATTR_SCALE_A, HD_ATTR_SCALE_A_ONE}, {HD_ATTR_SCALE_B, HD_ATTR_SCALE_B_ONE}};
+  for (size_t i = 0; i < HD_COUNT(ones); i++)
+    if (hd_op_has(op, ones[i].needs) && !hd_op_has(op, ones[i].flag))
+      hd_verify_fail(v, op, "ir.epilogue", "%s without %s", hd_attr_name(ones[i].needs),
+                     hd_attr_name(ones[i].flag));
   for (size_t i = 0; i < HD_COUNT(pairs); i++)
     if (hd_op_has(op, pairs[i].flag) != hd_op_has(op, pairs[i].needs))
       hd_verify_fail(v, op, "ir.epilogue", "%s and %s go together", hd_attr_name(pairs[i].flag),
@@ -296,7 +307,7 @@ void hd_verify_op_rules(hd_verifier *v, const hd_op *op) {
     check_dense(v, op);
     break;
   case HD_OP_VECTOR:
-    check_elem(v, op, HD_ATTR_TYPE);
+    check_vector(v, op);
     break;
   case HD_OP_MATMUL:
     check_elem(v, op, HD_ATTR_ACC);

@@ -128,6 +128,7 @@ typedef struct hd_manifest {
   bool d_col_major;   /* false: D stored M x N, row pitch ldd; true: stored N x M */
   bool c_col_major;
   bool bias_along_n;  /* false: bias[M]; true: bias[N] */
+  bool scale_a_one, scale_b_one; /* false: scale_a[M], scale_b[N]; true: one value */
   const char *act;    /* "none", "relu", … or "user" */
   const char *user_function; /* name, or NULL */
   const char *family; /* metadata plane of packed A: "mma", "wgmma" */

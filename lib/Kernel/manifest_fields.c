@@ -118,6 +118,8 @@ const hd_field hd_manifest_fields[] = {
     BOOL(hd_manifest, d_col_major),
     BOOL(hd_manifest, c_col_major),
     BOOL(hd_manifest, bias_along_n),
+    BOOL(hd_manifest, scale_a_one),
+    BOOL(hd_manifest, scale_b_one),
     TEXT(hd_manifest, act),
     OPTIONAL(hd_manifest, user_function),
     TEXT(hd_manifest, family),

@@ -25,16 +25,34 @@ static bool float_output(heddle_elem elem) {
   return elem == HEDDLE_F16 || elem == HEDDLE_BF16 || elem == HEDDLE_F32;
 }
 
-static heddle_status check_output(heddle_context *ctx, const hd_op *op, heddle_elem elem,
-                                  heddle_elem acc, const char *what) {
-  bool ok = acc == HEDDLE_S32 ? elem == HEDDLE_S32 || elem == HEDDLE_S8 || float_output(elem)
-                              : float_output(elem);
-  if (ok)
+static bool integer_output(heddle_elem elem) {
+  return elem == HEDDLE_S32 || elem == HEDDLE_S8 || elem == HEDDLE_U8;
+}
+
+static heddle_status check_c(heddle_context *ctx, const hd_problem *p) {
+  bool integers = p->acc_elem == HEDDLE_S32;
+  if (float_output(p->c.elem) || (integers && integer_output(p->c.elem)))
     return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.type",
-                  "got %s of type %s with %s accumulators; legal: %s", what,
-                  heddle_elem_get(elem)->name, heddle_elem_get(acc)->name,
-                  acc == HEDDLE_S32 ? "s32, s8, f16, bf16, f32" : "f16, bf16, f32");
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, p->c.op->loc, "problem.type",
+                  "got C of type %s with %s accumulators; legal: %sf16, bf16, f32",
+                  heddle_elem_get(p->c.elem)->name, heddle_elem_get(p->acc_elem)->name,
+                  integers ? "s32, s8, u8, " : "");
+}
+
+/* cvt to e4m3x2 and e5m2x2: sm_89 (PTX ISA, cvt). */
+static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
+  bool narrow = p->d.elem == HEDDLE_E4M3 || p->d.elem == HEDDLE_E5M2;
+  bool whole = p->d.elem == HEDDLE_S32 && p->acc_elem != HEDDLE_S32;
+  if (narrow && p->target->sm < 89)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->store->loc, "problem.type",
+                    "got D of type %s on %s, which cannot convert to it before sm_89; nearest legal: "
+                    "f16", heddle_elem_get(p->d.elem)->name, p->target->name);
+  if (narrow || float_output(p->d.elem) || (integer_output(p->d.elem) && !whole))
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, p->store->loc, "problem.type",
+                  "got D of type %s with %s accumulators; legal: %sf16, bf16, f32, e4m3, e5m2, s8, u8",
+                  heddle_elem_get(p->d.elem)->name, heddle_elem_get(p->acc_elem)->name,
+                  p->acc_elem == HEDDLE_S32 ? "s32, " : "");
 }
 
 static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
@@ -53,9 +71,9 @@ static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->b.op->loc, "problem.b-order",
                     "got an mn_major B of %s; only 16-bit types transpose on the way; nearest legal: "
                     "order = k_major", heddle_elem_get(p->b.elem)->name);
-  HD_TRY(check_output(ctx, p->store, p->d.elem, p->acc_elem, "D"));
+  HD_TRY(check_d(ctx, p));
   if (p->c.op)
-    HD_TRY(check_output(ctx, p->c.op, p->c.elem, p->acc_elem, "C"));
+    HD_TRY(check_c(ctx, p));
   if (p->bias.op && !float_output(p->bias.elem))
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->bias.op->loc, "problem.type",
                     "got a bias of type %s; legal: f32, f16, bf16",

@@ -49,6 +49,7 @@ static heddle_status read_dense(heddle_context *ctx, hd_op *op, hd_problem *p) {
                      .elem = hd_op_elem(op, HD_ATTR_TYPE),
                      .transposed = hd_op_is(op, HD_ATTR_ORDER, "mn_major") ||
                                    hd_op_is(op, HD_ATTR_ORDER, "col_major"),
+                     .one = op->n_operands == 0,
                      .ld = hd_op_int(op, HD_ATTR_LD, 0),
                      .divisible_by = hd_op_int(op, HD_ATTR_DIVISIBLE_BY, 1)};
   return HEDDLE_OK;
@@ -165,6 +166,21 @@ static heddle_status check_used(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
+/* A scale of one element, or one an index of `size`. */
+static heddle_status check_scale(heddle_context *ctx, const hd_dense *scale, const hd_size *size,
+                                 const char *name) {
+  if (!scale->op)
+    return HEDDLE_OK;
+  if (scale->elem != HEDDLE_F32)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, scale->op->loc, "epilogue.scale-type",
+                    "got %s of type %s; legal: f32", name, heddle_elem_get(scale->elem)->name);
+  if (!scale->one && !defines(scale->op->operands[0], size->op))
+    return hd_error(ctx, HEDDLE_INVALID, scale->op->loc, "epilogue.scale",
+                    "%s is a vector of %s, or without a length one value for the whole matrix", name,
+                    hd_op_str(size->op, HD_ATTR_DIM));
+  return HEDDLE_OK;
+}
+
 static heddle_status check_epilogue(heddle_context *ctx, hd_problem *p) {
   if (!p->epilogue) {
     p->act = "none";
@@ -200,6 +216,8 @@ static heddle_status check_epilogue(heddle_context *ctx, hd_problem *p) {
   }
   if (p->beta && !p->c.op)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "epilogue.beta", "beta needs the operand C");
+  HD_TRY(check_scale(ctx, &p->scale_a, &p->m, "scale_a"));
+  HD_TRY(check_scale(ctx, &p->scale_b, &p->n, "scale_b"));
   if (p->bias.op) {
     p->bias_along_n = defines(p->bias.op->operands[0], p->n.op);
     if (!p->bias_along_n && !defines(p->bias.op->operands[0], p->m.op))

@@ -19,6 +19,7 @@ typedef struct hd_dense {
   hd_op *op; /* `dense`, `vector` or `store`; NULL: not there */
   heddle_elem elem;
   bool transposed; /* b: mn_major; c, d: col_major */
+  bool one;        /* a scale of one element for the whole matrix */
   int64_t ld, divisible_by;
 } hd_dense;
 

@@ -32,6 +32,8 @@ typedef enum hd_stage_arg {
   HD_STAGE_D,
   HD_STAGE_C,
   HD_STAGE_BIAS,
+  HD_STAGE_SCALE_A,
+  HD_STAGE_SCALE_B,
   HD_STAGE_USER,
   HD_STAGE_M,
   HD_STAGE_N,

@@ -9,9 +9,10 @@ static const struct stage_arg {
   hd_type_kind kind;
 } stage_args[] = {
     {"a", HD_TYPE_PTR},    {"b", HD_TYPE_PTR},   {"b", HD_TYPE_TMAP},   {"d", HD_TYPE_PTR},
-    {"c", HD_TYPE_PTR},    {"bias", HD_TYPE_PTR}, {"user", HD_TYPE_PTR}, {"m", HD_TYPE_I32},
-    {"n", HD_TYPE_I32},    {"k", HD_TYPE_I32},   {"ldb", HD_TYPE_I64},  {"ldc", HD_TYPE_I64},
-    {"ldd", HD_TYPE_I64},  {"alpha", HD_TYPE_F32}, {"beta", HD_TYPE_F32},
+    {"c", HD_TYPE_PTR},    {"bias", HD_TYPE_PTR}, {"scale_a", HD_TYPE_PTR}, {"scale_b", HD_TYPE_PTR},
+    {"user", HD_TYPE_PTR}, {"m", HD_TYPE_I32},    {"n", HD_TYPE_I32},    {"k", HD_TYPE_I32},
+    {"ldb", HD_TYPE_I64},  {"ldc", HD_TYPE_I64},  {"ldd", HD_TYPE_I64},  {"alpha", HD_TYPE_F32},
+    {"beta", HD_TYPE_F32},
 };
 
 /* Constants stand for what the problem fixes; of C's pitch the store asks for the parameter. */
@@ -45,6 +46,10 @@ static bool is_needed(const hd_stage *st, hd_stage_arg which) {
     return st->p.c.op != NULL;
   case HD_STAGE_BIAS:
     return st->p.bias.op != NULL;
+  case HD_STAGE_SCALE_A:
+    return st->p.scale_a.op != NULL;
+  case HD_STAGE_SCALE_B:
+    return st->p.scale_b.op != NULL;
   case HD_STAGE_USER:
     return st->p.user != NULL;
   case HD_STAGE_ALPHA:
@@ -66,6 +71,10 @@ static heddle_elem pointee(const hd_stage *st, hd_stage_arg which) {
     return st->p.c.elem;
   case HD_STAGE_BIAS:
     return st->p.bias.elem;
+  case HD_STAGE_SCALE_A:
+    return st->p.scale_a.elem;
+  case HD_STAGE_SCALE_B:
+    return st->p.scale_b.elem;
   case HD_STAGE_D:
     return st->p.d.elem;
   default:

@@ -162,11 +162,19 @@ static int64_t row_d(const suite_case *c) {
   return suite_case_int(c, suite_case_is(c, CASE_d, "col") ? CASE_m : CASE_n);
 }
 
+static void print_scale(const suite_case *c, case_key key, const char *name, const char *length,
+                        hd_strbuf *out) {
+  if (!suite_case_is(c, key, "none"))
+    hd_strbuf_printf(out, "  %%%s: matrix<f32> = vector%s {type = f32, operand = %s}\n", name,
+                     suite_case_is(c, key, "one") ? "" : length, name);
+}
+
 static void print_operands(const suite_case *c, hd_strbuf *out) {
   const char *type = c->value[CASE_type];
+  const char *b = suite_case_is(c, CASE_btype, "same") ? type : c->value[CASE_btype];
   hd_strbuf_printf(out, "  %%a: matrix<%s> = sparse %%m, %%k {type = %s}\n", type, type);
   hd_strbuf_printf(out, "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s",
-                   type, type, suite_case_is(c, CASE_b, "mn") ? "mn_major" : "k_major");
+                   b, b, suite_case_is(c, CASE_b, "mn") ? "mn_major" : "k_major");
   print_pitch(c, CASE_ldb, row_b(c), out);
   hd_strbuf_add(out, "}\n");
   if (!suite_case_is(c, CASE_c, "none")) {
@@ -179,22 +187,28 @@ static void print_operands(const suite_case *c, hd_strbuf *out) {
   if (!suite_case_is(c, CASE_bias, "none"))
     hd_strbuf_printf(out, "  %%bias: matrix<%s> = vector %%%s {type = %s, operand = bias}\n",
                      c->value[CASE_biastype], c->value[CASE_bias], c->value[CASE_biastype]);
+  print_scale(c, CASE_sa, "scale_a", " %m", out);
+  print_scale(c, CASE_sb, "scale_b", " %n", out);
 }
 
 static bool has_epilogue(const suite_case *c) {
   return !suite_case_is(c, CASE_act, "none") || !suite_case_is(c, CASE_c, "none") ||
-         !suite_case_is(c, CASE_bias, "none") || suite_case_is(c, CASE_alpha, "1");
+         !suite_case_is(c, CASE_bias, "none") || suite_case_is(c, CASE_alpha, "1") ||
+         !suite_case_is(c, CASE_sa, "none") || !suite_case_is(c, CASE_sb, "none");
 }
 
 static void print_epilogue(const suite_case *c, hd_strbuf *out) {
   bool has_c = !suite_case_is(c, CASE_c, "none"), has_bias = !suite_case_is(c, CASE_bias, "none");
-  hd_strbuf_printf(out, "  %%y: matrix<%s> = epilogue %%x%s%s {act = %s", c->value[CASE_acc],
-                   has_c ? ", %c" : "", has_bias ? ", %bias" : "", c->value[CASE_act]);
+  bool has_sa = !suite_case_is(c, CASE_sa, "none"), has_sb = !suite_case_is(c, CASE_sb, "none");
+  hd_strbuf_printf(out, "  %%y: matrix<%s> = epilogue %%x%s%s%s%s {act = %s", c->value[CASE_acc],
+                   has_c ? ", %c" : "", has_bias ? ", %bias" : "", has_sa ? ", %scale_a" : "",
+                   has_sb ? ", %scale_b" : "", c->value[CASE_act]);
   if (suite_case_is(c, CASE_alpha, "1"))
     hd_strbuf_add(out, ", alpha");
   if (suite_case_is(c, CASE_beta, "1"))
     hd_strbuf_add(out, ", beta");
-  hd_strbuf_printf(out, "%s%s%s}\n", has_c ? ", c" : "", has_bias ? ", bias" : "",
+  hd_strbuf_printf(out, "%s%s%s%s%s}\n", has_c ? ", c" : "", has_bias ? ", bias" : "",
+                   has_sa ? ", scale_a" : "", has_sb ? ", scale_b" : "",
                    suite_case_is(c, CASE_act, "user") ? ", user = \"hard_swish\"" : "");
 }
 

@@ -111,8 +111,8 @@ static uint64_t operand_bytes(const hd_manifest *manifest, const hd_values *valu
                ? matrix_bytes(n, m, value_of(values, HD_ARG_LDD), elem_bits(manifest->d_elem))
                : matrix_bytes(m, n, value_of(values, HD_ARG_LDD), elem_bits(manifest->d_elem));
   case HD_ARG_BIAS: return (manifest->bias_along_n ? n : m) * elem_bits(manifest->bias_elem) / 8;
-  case HD_ARG_SCALE_A: return m * 4;
-  case HD_ARG_SCALE_B: return n * 4;
+  case HD_ARG_SCALE_A: return (manifest->scale_a_one ? 1 : m) * 4;
+  case HD_ARG_SCALE_B: return (manifest->scale_b_one ? 1 : n) * 4;
   default: return 256;
   }
 }

@@ -34,6 +34,10 @@ static void print_size(const char *name, const hd_size *size) {
 
 static const char *elem_name(heddle_elem elem) { return heddle_elem_get(elem)->name; }
 
+static const char *scale_text(const hd_dense *scale, const char *one, const char *many) {
+  return !scale->op ? "" : scale->one ? one : many;
+}
+
 static void print_problem(const hd_problem *p) {
   printf("problem   %s: D = epilogue(A x B),", hd_op_str(p->kernel, HD_ATTR_NAME));
   print_size("M", &p->m);
@@ -44,9 +48,11 @@ static void print_problem(const hd_problem *p) {
          a->group, elem_name(p->b.elem), p->b.transposed ? "mn_major" : "k_major",
          elem_name(p->acc_elem), elem_name(p->d.elem),
          p->d.transposed ? "col_major" : "row_major");
-  printf("epilogue  %s%s%s%s%s%s\n", p->act, p->alpha ? ", alpha" : "", p->beta ? ", beta" : "",
-         p->c.op ? ", C" : "", p->bias.op ? ", bias along " : "",
-         !p->bias.op ? "" : p->bias_along_n ? "n" : "m");
+  printf("epilogue  %s%s%s%s%s%s%s%s\n", p->act, p->alpha ? ", alpha" : "",
+         p->beta ? ", beta" : "", p->c.op ? ", C" : "", p->bias.op ? ", bias along " : "",
+         !p->bias.op ? "" : p->bias_along_n ? "n" : "m",
+         scale_text(&p->scale_a, ", a scale of A", ", scales of A's rows"),
+         scale_text(&p->scale_b, ", a scale of B", ", scales of B's columns"));
 }
 
 /* --- the schedule ---------------------------------------------------------------------------------------- */

@@ -217,7 +217,7 @@ static heddle_status report(heddle_context *ctx, const run_options *o, const tri
 }
 
 static bool has_files(const trial_request *r) {
-  return r->a_file || r->b_file || r->c_file || r->bias_file;
+  return r->a_file || r->b_file || r->c_file || r->bias_file || r->scale_a_file || r->scale_b_file;
 }
 
 /* The user's epilogue on the host, for the reference. */
@@ -279,6 +279,8 @@ int cmd_run(int argc, char **argv) {
       {"b", CLI_TEXT, &o.request.b_file, "FILE", "B as stored: N x K, or K x N when mn_major"},
       {"c", CLI_TEXT, &o.request.c_file, "FILE", "C as stored"},
       {"bias", CLI_TEXT, &o.request.bias_file, "FILE", "the bias"},
+      {"scale-a", CLI_TEXT, &o.request.scale_a_file, "FILE", "scales of A's rows, or the one of A"},
+      {"scale-b", CLI_TEXT, &o.request.scale_b_file, "FILE", "scales of B's columns, or the one of B"},
       {"o", CLI_TEXT, &o.request.d_file, "FILE", "write D as .npy"},
       {"seed", CLI_INT, &o.seed, "S", "of the operands (default 1)"},
       {"exact", CLI_FLAG, &o.exact, NULL, "small integers, compared bit for bit"},

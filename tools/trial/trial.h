@@ -56,7 +56,8 @@ typedef struct trial_request {
   uint32_t offset_b, offset_d;  /* bytes by which the pointers miss a multiple of 256 */
   trial_plant plant;
   bool bare;                    /* no guards: for a checker that knows each allocation's end */
-  const char *a_file, *b_file, *c_file, *bias_file; /* .npy (A: also canonical or packed); NULL: made */
+  /* .npy (A: also canonical or packed); NULL: made */
+  const char *a_file, *b_file, *c_file, *bias_file, *scale_a_file, *scale_b_file;
   const char *d_file;           /* written as .npy when not NULL */
   trial_user *user;             /* of a kernel with act = user; its first argument is user_data */
   const void *user_data;

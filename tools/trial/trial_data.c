@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,11 +169,65 @@ static heddle_status check_wanted(heddle_context *ctx, const hd_manifest *manife
                   hd_arg_name(kind), hd_arg_name(kind));
 }
 
+/* --- scales ------------------------------------------------------------------------------------------ */
+
+/* Root mean square of a made element (Reference/operands.h), about. */
+static double spread(heddle_elem elem, unsigned limit) {
+  const heddle_elem_info *info = heddle_elem_get(elem);
+  if (limit)
+    return (limit + 1) * 0.6;
+  return info->kind == HEDDLE_FLOAT ? 1 : ldexp(1, info->value_bits - (info->kind == HEDDLE_SIGNED)) / 3;
+}
+
+/* The power of two that brings D into the middle of an 8-bit range: neither all zeros nor all saturated. */
+static double scale_unit(const hd_manifest *manifest, const limits *limit, int64_t k) {
+  enum { MIDDLE = 32 };
+  if (heddle_elem_get(manifest->d_elem)->container_bits > 8)
+    return 1;
+  double size = sqrt((double)k / 2) * spread(manifest->a_elem, limit->a) *
+                spread(manifest->b_elem, limit->b);
+  return ldexp(1, (int)floor(log2(MIDDLE / size)));
+}
+
+/* Exact: powers of two, half to double, so that products stay exact. */
+static void shape_scales(trial_block *block, bool exact, double unit) {
+  float *v = (float *)(void *)block->data;
+  for (size_t i = 0; i < block->n_bytes / sizeof *v; i++)
+    v[i] = exact ? copysignf((float)ldexp(unit, (int)fabsf(v[i]) - 2), v[i]) : v[i] * (float)unit;
+}
+
+static heddle_status add_scale(heddle_context *ctx, const trial_request *r, hd_arg_kind kind,
+                               int64_t n, const char *file, double unit, trial_data *data) {
+  dense_operand o = {kind, HEDDLE_F32, {1, n, n}, file, 0, r->exact ? 3 : 0};
+  HD_TRY(add_dense(ctx, r->seed, &o, data));
+  if (!file)
+    shape_scales(trial_data_block(data, kind), r->exact, unit);
+  return HEDDLE_OK;
+}
+
+static heddle_status add_scales(heddle_context *ctx, const hd_manifest *manifest,
+                                const trial_request *r, const limits *limit, trial_data *data) {
+  const trial_shape *s = &data->shape;
+  bool a = hd_manifest_arg(manifest, HD_ARG_SCALE_A), b = hd_manifest_arg(manifest, HD_ARG_SCALE_B);
+  double unit = scale_unit(manifest, limit, s->k);
+  if (a)
+    HD_TRY(add_scale(ctx, r, HD_ARG_SCALE_A, manifest->scale_a_one ? 1 : s->m, r->scale_a_file, unit,
+                     data));
+  if (b)
+    HD_TRY(add_scale(ctx, r, HD_ARG_SCALE_B, manifest->scale_b_one ? 1 : s->n, r->scale_b_file,
+                     a ? 1 : unit, data));
+  return HEDDLE_OK;
+}
+
+/* --- all of them --------------------------------------------------------------------------------------- */
+
 static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manifest,
                                   const trial_request *r, const limits *limit, trial_data *data) {
   const trial_shape *s = &data->shape;
   HD_TRY(check_wanted(ctx, manifest, r->c_file, HD_ARG_C));
   HD_TRY(check_wanted(ctx, manifest, r->bias_file, HD_ARG_BIAS));
+  HD_TRY(check_wanted(ctx, manifest, r->scale_a_file, HD_ARG_SCALE_A));
+  HD_TRY(check_wanted(ctx, manifest, r->scale_b_file, HD_ARG_SCALE_B));
   HD_TRY(trial_operand_a(ctx, manifest, r, s, limit->a, &data->a_dense, &data->a_row_bytes));
   HD_TRY(add_packed(ctx, manifest, r->plant, data));
   dense_operand b = {HD_ARG_B,    manifest->b_elem, trial_stored_b(manifest, s),
@@ -189,6 +244,7 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
                           r->bias_file, 0,                   limit->other};
     HD_TRY(add_dense(ctx, r->seed, &bias, data));
   }
+  HD_TRY(add_scales(ctx, manifest, r, limit, data));
   trial_stored d = trial_stored_d(manifest, s);
   add_block(data, HD_ARG_D, manifest->d_elem, stored_bytes(manifest->d_elem, &d), r->offset_d);
   return HEDDLE_OK;

@@ -15,6 +15,8 @@ enum {
 
 /* The error of a smooth activation's polynomial, relative to its result. */
 static const double activation_error = 1e-6;
+/* The rounded steps of the epilogue's f32 arithmetic, of which scales are most. */
+static const double scale_error = 0x1p-22;
 
 /* --- memory ------------------------------------------------------------------------------------------ */
 
@@ -72,6 +74,11 @@ static hd_matrix matrix(const void *data, heddle_elem elem, int64_t pitch, bool 
   return (hd_matrix){data, elem, transposed ? 1 : p, transposed ? p : 1};
 }
 
+static hd_matrix scale(const trial_data *data, hd_arg_kind kind, bool one) {
+  const trial_block *block = trial_data_block(data, kind);
+  return block ? (hd_matrix){block->data, block->elem, one ? 0 : 1, 1} : (hd_matrix){0};
+}
+
 static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
                               const trial_data *data, hd_reference *r) {
   const trial_shape *s = &data->shape;
@@ -92,6 +99,8 @@ static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
     r->c = matrix(c->data, manifest->c_elem, s->ldc, manifest->c_col_major);
   if (bias)
     r->bias = (hd_matrix){bias->data, manifest->bias_elem, 1, 1};
+  r->scale_a = scale(data, HD_ARG_SCALE_A, manifest->scale_a_one);
+  r->scale_b = scale(data, HD_ARG_SCALE_B, manifest->scale_b_one);
   if (!strcmp(manifest->act, "user"))
     return HEDDLE_OK;
   heddle_status status = hd_act_parse(manifest->act, &r->act);
@@ -117,6 +126,8 @@ static double bound_of(const hd_manifest *manifest, const hd_reference *r) {
   unsigned k_instr = 512u / heddle_elem_get(manifest->a_elem)->container_bits;
   double bound =
       hd_error_bound(manifest->d_elem, manifest->a_elem, manifest->acc_elem, r->k, k_instr);
+  if (r->scale_a.data || r->scale_b.data)
+    bound += scale_error;
   return is_smooth(manifest, r) ? bound + activation_error : bound;
 }
 

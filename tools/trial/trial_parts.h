@@ -22,7 +22,7 @@ trial_stored trial_stored_c(const hd_manifest *manifest, const trial_shape *shap
 trial_stored trial_stored_d(const hd_manifest *manifest, const trial_shape *shape);
 
 /* Host memory of one operand between two guards (none when bare), all poisoned with TRIAL_POISON to start with (NaN in
- * every floating-point type of 16 bits and more). */
+ * every floating-point type of 8 bits and more, which integers take for -1). */
 enum { TRIAL_GUARD_BYTES = 1024, TRIAL_POISON = 0xff };
 typedef struct trial_block {
   hd_arg_kind kind;
@@ -35,7 +35,7 @@ typedef struct trial_block {
   size_t offset;
 } trial_block;
 
-enum { TRIAL_MAX_BLOCKS = 6 };
+enum { TRIAL_MAX_BLOCKS = 8 };
 typedef struct trial_data {
   trial_shape shape;
   trial_block block[TRIAL_MAX_BLOCKS];

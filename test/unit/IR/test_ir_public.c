@@ -61,6 +61,23 @@ static void a_problem_is_its_text(void **state) {
   heddle_problem_free(p);
 }
 
+static void scales_stand_in_the_text(void **state) {
+  (void)state;
+  heddle_problem *p = smallest();
+  heddle_problem_set_scales(p, HEDDLE_SCALE_VECTOR, HEDDLE_SCALE_ONE);
+  char *text = build_text(p);
+  assert_non_null(strstr(text, "  %scale_a: matrix<f32> = vector %m {type = f32, operand = scale_a}\n"
+                               "  %scale_b: matrix<f32> = vector {type = f32, operand = scale_b}\n"));
+  assert_non_null(strstr(text, "epilogue %x, %scale_a, %scale_b {act = none, scale_a, scale_b}"));
+  free(text);
+  heddle_context *ctx = heddle_context_create();
+  heddle_module *module = NULL;
+  heddle_problem_set_scales(p, (heddle_scale)3, HEDDLE_SCALE_NONE);
+  assert_int_equal(heddle_problem_build(ctx, p, &module), HEDDLE_INVALID);
+  heddle_context_free(ctx);
+  heddle_problem_free(p);
+}
+
 static void the_last_call_counts(void **state) {
   (void)state;
   heddle_problem *p = smallest();
@@ -176,9 +193,9 @@ static void null_is_freed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_problem_is_its_text),   cmocka_unit_test(the_last_call_counts),
-      cmocka_unit_test(modules_go_through_text), cmocka_unit_test(errors_point_at_the_embedder),
-      cmocka_unit_test(null_is_freed),
+      cmocka_unit_test(a_problem_is_its_text),   cmocka_unit_test(scales_stand_in_the_text),
+      cmocka_unit_test(the_last_call_counts),    cmocka_unit_test(modules_go_through_text),
+      cmocka_unit_test(errors_point_at_the_embedder), cmocka_unit_test(null_is_freed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
