@@ -19,10 +19,9 @@ void hd_ck_join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *i
 
 /* Writes of any warp stay behind on a remote arrive of default scope (R3): it orders reads only. */
 static void join_reads(const hd_ck_machine *m, const uint32_t *from, uint32_t *into) {
-  for (int32_t i = 0; i < m->n_warps * HD_CK_N_PARTS; i++) {
-    int32_t part = i % HD_CK_N_PARTS;
-    if ((part == HD_CK_TIME || part == HD_CK_WGMMA) && from[i] > into[i])
-      into[i] = from[i];
+  for (int32_t w = 0; w < m->n_warps; w++) {
+    raise(into, w, HD_CK_TIME, from[hd_ck_component(w, HD_CK_TIME)]);
+    raise(into, w, HD_CK_WGMMA, from[hd_ck_component(w, HD_CK_WGMMA)]);
   }
   hd_ck_join_phases(m, from, into);
 }

@@ -179,8 +179,9 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
 
 /* --- launches of a problem ------------------------------------------------------------------ */
 
-/* First and last cluster, and the ones between when they are few. */
-static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t n) {
+/* First and last cluster of a grid, and the ones between when they are few. `second`: of a large grid the
+ * second one too, whose tiles of D must not be the first one's. */
+static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t n, bool second) {
   if (n > MANY)
     return hd_ck_static_find(k, "undecided", k->program.kernel, "a smaller problem",
                              "%lld clusters", (long long)n);
@@ -188,7 +189,7 @@ static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t
     run_grid(k, s, at, (int32_t)n, 0, (int32_t)n - 1);
     return;
   }
-  run_grid(k, s, at, (int32_t)n, 0, 1);
+  run_grid(k, s, at, (int32_t)n, 0, second);
   if (is_clean(k))
     run_grid(k, s, at, (int32_t)n, (int32_t)n - 1, (int32_t)n - 1);
 }
@@ -211,11 +212,11 @@ static int64_t fewest(const hd_ck_kernel *k, int64_t units) {
 static void run_problem(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool all) {
   int64_t units = count_units(k, s, at);
   if (is_clean(k))
-    run_ends(k, s, at, fewest(k, units));
+    run_ends(k, s, at, fewest(k, units), fewest(k, units) == units);
   if (!all || !is_clean(k))
     return;
   if (fewest(k, units) < units)
-    run_ends(k, s, at, units);
+    run_ends(k, s, at, units, true);
   if (is_clean(k))
     run_grid(k, s, at, (int32_t)units + 1, (int32_t)units, (int32_t)units);
 }

@@ -24,13 +24,14 @@ static void create_warps(hd_ck_machine *m) {
 
 static void create_shared(hd_ck_machine *m) {
   const hd_ck_program *p = m->program;
-  int32_t n = 0;
-  for (int32_t i = 0; i < p->n_buffers; i++) {
-    m->cell_start[i] = n;
-    n += p->buffers[i].stages * (int32_t)((p->buffers[i].bytes + HD_CK_CELL - 1) / HD_CK_CELL);
+  m->slots = HD_NEW_ARRAY(&m->arena, hd_ck_slot_spans, p->n_buffer_slots * p->cluster);
+  for (int32_t i = 0; i < p->n_buffers * p->cluster; i++) {
+    const hd_ck_ring *b = &p->buffers[i % p->n_buffers];
+    hd_ck_span whole = {.hi = (int32_t)((b->bytes + HD_CK_CELL - 1) / HD_CK_CELL)};
+    hd_ck_slot_spans *slot = m->slots + i / p->n_buffers * p->n_buffer_slots + b->first;
+    for (int32_t j = 0; j < b->stages; j++)
+      HD_PUSH(slot[j].span, slot[j].n, slot[j].cap, whole);
   }
-  m->cell_start[p->n_buffers] = n;
-  m->cells = HD_NEW_ARRAY(&m->arena, hd_ck_cell, n * p->cluster);
   m->mbarriers = HD_NEW_ARRAY(&m->arena, hd_ck_mbarrier, p->n_barrier_slots * p->cluster);
   for (int32_t i = 0; i < p->n_barrier_slots * p->cluster; i++) {
     m->mbarriers[i].arriving = HD_NEW_ARRAY(&m->arena, uint32_t, m->n_components);
@@ -40,8 +41,11 @@ static void create_shared(hd_ck_machine *m) {
 
 void hd_ck_machine_free(hd_ck_machine *m) {
   const hd_ck_program *p = m->program;
-  for (int32_t i = 0; m->cells && i < m->cell_start[p->n_buffers] * p->cluster; i++)
-    free(m->cells[i].far);
+  for (int32_t i = 0; m->slots && i < p->n_buffer_slots * p->cluster; i++) {
+    for (int32_t j = 0; j < m->slots[i].n; j++)
+      free(m->slots[i].span[j].far);
+    free(m->slots[i].span);
+  }
   for (int32_t i = 0; m->mbarriers && i < p->n_barrier_slots * p->cluster; i++)
     free(m->mbarriers[i].waits);
   free(m->accesses);

@@ -125,13 +125,21 @@ typedef struct hd_ck_access {
   int64_t iteration;
 } hd_ck_access;
 
-/* 128 bytes of a slot: who wrote them last, and who has read them since. */
-typedef struct hd_ck_cell {
+/* Cells (of 128 bytes) lo to hi of a slot that every access so far took together: who wrote them last,
+ * and who has read them since. */
+typedef struct hd_ck_span {
+  int32_t lo, hi;
   uint32_t near[HD_CK_NEAR]; /* accesses, the writes first: here while they are few, */
   uint32_t *far;             /* else here; owned */
   uint16_t n_writes, n, cap; /* cap: of far; 0 = near counts */
-  uint64_t tag; /* what the writes brought: consecutive cells hold consecutive tags */
-} hd_ck_cell;
+  uint64_t tag; /* what the writes brought to lo: consecutive cells hold consecutive tags */
+} hd_ck_span;
+
+/* The spans of one slot, ascending, without a gap. */
+typedef struct hd_ck_slot_spans {
+  hd_ck_span *span; /* owned */
+  int32_t n, cap;
+} hd_ck_slot_spans;
 
 typedef struct hd_ck_wait {
   int32_t warp;
@@ -173,8 +181,8 @@ typedef struct hd_ck_machine {
   hd_arena arena;
   hd_ck_warp *warps;
   hd_ck_value *held; /* scratch: as many values as the program has */
-  int32_t n_warps, n_components, cell_start[HD_CK_MAX_RINGS + 1]; /* cells of a CTA by buffer */
-  hd_ck_cell *cells;
+  int32_t n_warps, n_components;
+  hd_ck_slot_spans *slots; /* of all buffers, CTA by CTA */
   hd_ck_mbarrier *mbarriers;
   hd_ck_access *accesses; /* owned */
   uint32_t n_accesses, cap_accesses;

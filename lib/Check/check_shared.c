@@ -67,9 +67,9 @@ static void compare(hd_ck_machine *m, const hd_ck_warp *w, uint32_t first, uint3
   hd_ck_find(m, h.rule, a, b, h.remedy, "%s %s %s", b.text, h.verb, a.text);
 }
 
-/* --- cells ---------------------------------------------------------------------------------- */
+/* --- spans ---------------------------------------------------------------------------------- */
 
-/* A finished compare is not repeated for the next cells of the same access. */
+/* A finished compare is not repeated for the next spans of the same access. */
 typedef struct pass {
   hd_ck_machine *m;
   const hd_ck_warp *w;
@@ -85,59 +85,59 @@ static void compare_once(pass *p, uint32_t first) {
   compare(p->m, p->w, first, p->id);
 }
 
-static uint32_t *ids_of(hd_ck_cell *cell) { return cell->cap ? cell->far : cell->near; }
+static uint32_t *ids_of(hd_ck_span *span) { return span->cap ? span->far : span->near; }
 
-static void insert(hd_ck_cell *cell, int32_t at, uint32_t id) {
-  if (cell->n == (cell->cap ? cell->cap : HD_CK_NEAR)) {
-    uint32_t *far = hd_xmalloc(sizeof *far * 2 * cell->n);
-    memcpy(far, ids_of(cell), sizeof *far * cell->n);
-    free(cell->far);
-    cell->far = far;
-    cell->cap = (uint16_t)(2 * cell->n);
+static void insert(hd_ck_span *span, int32_t at, uint32_t id) {
+  if (span->n == (span->cap ? span->cap : HD_CK_NEAR)) {
+    uint32_t *far = hd_xmalloc(sizeof *far * 2 * span->n);
+    memcpy(far, ids_of(span), sizeof *far * span->n);
+    free(span->far);
+    span->far = far;
+    span->cap = (uint16_t)(2 * span->n);
   }
-  uint32_t *ids = ids_of(cell);
-  memmove(ids + at + 1, ids + at, sizeof *ids * (size_t)(cell->n - at));
+  uint32_t *ids = ids_of(span);
+  memmove(ids + at + 1, ids + at, sizeof *ids * (size_t)(span->n - at));
   ids[at] = id;
-  cell->n++;
+  span->n++;
 }
 
 /* The later read of a warp of the same kind is over no sooner than its earlier one. */
-static void enter_read(pass *p, hd_ck_cell *cell) {
+static void enter_read(pass *p, hd_ck_span *span) {
   const hd_ck_access *mine = &p->m->accesses[p->id];
-  uint32_t *ids = ids_of(cell);
-  for (int32_t i = cell->n_writes; i < cell->n; i++) {
+  uint32_t *ids = ids_of(span);
+  for (int32_t i = span->n_writes; i < span->n; i++) {
     const hd_ck_access *x = &p->m->accesses[ids[i]];
     if (x->warp == mine->warp && x->kind == mine->kind) {
       ids[i] = p->id;
       return;
     }
   }
-  insert(cell, cell->n, p->id);
+  insert(span, span->n, p->id);
 }
 
 static bool same_work(const hd_ck_access *x, const hd_ck_access *y) {
   return x->op == y->op && x->occurrence == y->occurrence && x->occurrence;
 }
 
-static void write_cell(pass *p, hd_ck_cell *cell, uint64_t tag) {
+static void write_span(pass *p, hd_ck_span *span, uint64_t tag) {
   const hd_ck_access *mine = &p->m->accesses[p->id];
-  bool joins = cell->n_writes > 0 && same_work(&p->m->accesses[ids_of(cell)[0]], mine);
-  for (int32_t i = joins ? cell->n_writes : 0; i < cell->n; i++)
-    compare_once(p, ids_of(cell)[i]);
+  bool joins = span->n_writes > 0 && same_work(&p->m->accesses[ids_of(span)[0]], mine);
+  for (int32_t i = joins ? span->n_writes : 0; i < span->n; i++)
+    compare_once(p, ids_of(span)[i]);
   if (joins) {
-    insert(cell, cell->n_writes++, p->id);
+    insert(span, span->n_writes++, p->id);
     return;
   }
-  cell->n = cell->n_writes = 0;
-  insert(cell, 0, p->id);
-  cell->n_writes = 1;
-  cell->tag = tag;
+  span->n = span->n_writes = 0;
+  insert(span, 0, p->id);
+  span->n_writes = 1;
+  span->tag = tag;
 }
 
-static void read_cell(pass *p, hd_ck_cell *cell) {
-  for (int32_t i = 0; i < cell->n_writes; i++)
-    compare_once(p, ids_of(cell)[i]);
-  enter_read(p, cell);
+static void read_span(pass *p, hd_ck_span *span) {
+  for (int32_t i = 0; i < span->n_writes; i++)
+    compare_once(p, ids_of(span)[i]);
+  enter_read(p, span);
 }
 
 /* --- places --------------------------------------------------------------------------------- */
@@ -160,11 +160,54 @@ bool hd_ck_place_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *ste
   return false;
 }
 
-static hd_ck_cell *cells_of(hd_ck_machine *m, const hd_ck_place *place) {
-  int64_t buffer = place->buffer - m->program->buffers;
-  int64_t per_slot = (place->buffer->bytes + HD_CK_CELL - 1) / HD_CK_CELL;
-  int64_t all = m->cell_start[m->program->n_buffers];
-  return m->cells + place->cta * all + m->cell_start[buffer] + place->slot * per_slot;
+static hd_ck_slot_spans *spans_of(hd_ck_machine *m, const hd_ck_place *place) {
+  return m->slots + place->cta * m->program->n_buffer_slots + place->buffer->first + place->slot;
+}
+
+/* The span that holds the cell, or the first one behind it. */
+static int32_t find_span(const hd_ck_slot_spans *s, int32_t cell) {
+  int32_t lo = 0, hi = s->n;
+  while (lo < hi) {
+    int32_t mid = (lo + hi) / 2;
+    if (s->span[mid].hi <= cell)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return lo;
+}
+
+/* Makes `cell` the beginning of a span, which it gives. */
+static int32_t cut(hd_ck_slot_spans *s, int32_t cell) {
+  int32_t at = find_span(s, cell);
+  if (at == s->n || s->span[at].lo == cell)
+    return at;
+  hd_ck_span rest = s->span[at];
+  rest.tag += (uint64_t)(cell - rest.lo);
+  rest.lo = s->span[at].hi = cell;
+  if (rest.cap) {
+    rest.far = hd_xmalloc(sizeof *rest.far * rest.cap);
+    memcpy(rest.far, s->span[at].far, sizeof *rest.far * rest.n);
+  }
+  HD_PUSH(s->span, s->n, s->cap, rest);
+  memmove(&s->span[at + 2], &s->span[at + 1], sizeof rest * (size_t)(s->n - at - 2));
+  s->span[at + 1] = rest;
+  return at + 1;
+}
+
+/* The spans that hold the i-th piece of a range, and no cell beside it. */
+typedef struct piece {
+  hd_ck_span *span;
+  int32_t n, cell; /* the first one */
+} piece;
+
+static piece piece_of(hd_ck_slot_spans *s, const hd_ck_range *r, int32_t i) {
+  int64_t lo = r->lo + i * r->pitch, hi = lo + r->hi - r->lo;
+  piece p = {.cell = (int32_t)(lo / HD_CK_CELL)};
+  int32_t first = cut(s, p.cell);
+  p.n = cut(s, (int32_t)((hi + HD_CK_CELL - 1) / HD_CK_CELL)) - first;
+  p.span = s->span + first;
+  return p;
 }
 
 static bool in_bounds(hd_ck_machine *m, const hd_ck_access *access, const hd_ck_place *place) {
@@ -195,11 +238,10 @@ void hd_ck_access_write(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_c
   if (!in_bounds(m, &m->accesses[id], &place))
     return;
   pass p = {.m = m, .w = w, .id = id, .seen = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}};
-  hd_ck_cell *cells = cells_of(m, &place);
   for (int32_t i = 0; i < place.range.n && !m->stop; i++) {
-    int64_t lo = place.range.lo + i * place.range.pitch, hi = lo + place.range.hi - place.range.lo;
-    for (int64_t at = lo / HD_CK_CELL; at * HD_CK_CELL < hi; at++)
-      write_cell(&p, &cells[at], tag + (uint64_t)(at - lo / HD_CK_CELL));
+    piece x = piece_of(spans_of(m, &place), &place.range, i);
+    for (int32_t j = 0; j < x.n; j++)
+      write_span(&p, &x.span[j], tag + (uint64_t)(x.span[j].lo - x.cell));
   }
 }
 
@@ -220,17 +262,18 @@ uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, h
   if (!in_bounds(m, &m->accesses[id], &place))
     return 0;
   pass p = {.m = m, .w = w, .id = id, .seen = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}};
-  hd_ck_cell *cells = cells_of(m, &place);
-  uint64_t tag = cells[place.range.lo / HD_CK_CELL].tag;
+  hd_ck_slot_spans *slot = spans_of(m, &place);
+  uint64_t tag = piece_of(slot, &place.range, 0).span->tag;
   for (int32_t i = 0; i < place.range.n && !m->stop; i++) {
-    int64_t lo = place.range.lo + i * place.range.pitch, hi = lo + place.range.hi - place.range.lo;
+    piece x = piece_of(slot, &place.range, i);
     uint64_t base = tag + (uint64_t)i * place.range.tag_step;
-    for (int64_t at = lo / HD_CK_CELL; at * HD_CK_CELL < hi && !m->stop; at++) {
-      if (!cells[at].n_writes)
-        unwritten(m, id, at * HD_CK_CELL);
-      else if (cells[at].tag != base + (uint64_t)(at - lo / HD_CK_CELL))
-        mixed(m, id, at * HD_CK_CELL);
-      read_cell(&p, &cells[at]);
+    for (int32_t j = 0; j < x.n && !m->stop; j++) {
+      int32_t cell = x.span[j].lo;
+      if (!x.span[j].n_writes)
+        unwritten(m, id, (int64_t)cell * HD_CK_CELL);
+      else if (x.span[j].tag != base + (uint64_t)(cell - x.cell))
+        mixed(m, id, (int64_t)cell * HD_CK_CELL);
+      read_span(&p, &x.span[j]);
     }
   }
   return tag;
