@@ -15,11 +15,18 @@ typedef struct hd_check_access {
   int64_t iteration; /* value of the innermost loop's index; -1 = outside loops */
 } hd_check_access;
 
+/* A launch that shows a finding. grid in CTAs; 0: no launch is needed to see it. */
+typedef struct hd_check_launch {
+  int64_t m, n, k; /* -1: the kernel's own */
+  int32_t grid;
+} hd_check_launch;
+
 typedef struct hd_check_finding {
   const char *rule; /* "R1".."R8", deadlock, tx-bytes, arrivals, phase, bounds, ... (README.md) */
   const char *text; /* the sentence, witness included */
   const char *remedy; /* what is missing and where it would go */
   hd_check_access first, second; /* the second one cannot be allowed after the first */
+  hd_check_launch launch;
 } hd_check_finding;
 
 /* Zero-initialise. Sizes in elements: 0 = as the kernel says; what the kernel leaves to the

@@ -82,6 +82,7 @@ void hd_ck_find(hd_ck_machine *m, const char *rule, hd_check_access first, hd_ch
   witness(b, sizeof b, &second);
   where(at, sizeof at, &m->at);
   hd_check_finding finding = {.rule = rule, .first = first, .second = second, .remedy = remedy};
+  finding.launch = (hd_check_launch){m->at.m, m->at.n, m->at.k, m->at.grid};
   finding.text = hd_arena_printf(&m->report->arena, "%s%s%s%s", sentence, a, b, at);
   add(m, finding);
 }

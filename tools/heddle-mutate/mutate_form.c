@@ -8,18 +8,20 @@
 #include "Support/file.h"
 #include "mutate.h"
 
-enum { STAGES = 3, TRIPS = 2 * STAGES + 1, RAGGED = 3 };
+enum { STAGES = 3, TRIPS = 2 * STAGES + 1, RAGGED = 3, RESIDENT = 2 };
 
-/* The example at problem level, and how it is to be computed. */
+/* A problem, and how it is to be computed. */
 typedef struct source {
   heddle_context *ctx;
-  const char *path;
+  const char *name;
   char *text, *user_ir; /* owned */
   size_t text_bytes, user_ir_bytes;
   hd_module *module; /* owned: problem level, sizes made small */
   hd_problem problem;
   hd_schedule schedule;
   char schedule_text[200];
+  trial_request request; /* the launch: sizes for those that the problem leaves open */
+  int64_t only;          /* a kernel, modulo how many there are; -1: all */
 } source;
 
 /* --- making it small ------------------------------------------------------------------------ */
@@ -72,10 +74,10 @@ static void shrink_sizes(source *s) {
 /* --- reading -------------------------------------------------------------------------------- */
 
 /* The user's epilogue lies beside the example: NAME.ll. */
-static void read_epilogue(source *s) {
-  size_t n = strlen(s->path) - strlen(strrchr(s->path, '.') ? strrchr(s->path, '.') : "");
+static void read_epilogue(source *s, const char *example) {
+  const char *dot = strrchr(example, '.');
   hd_strbuf path = {0};
-  hd_strbuf_addn(&path, s->path, n);
+  hd_strbuf_addn(&path, example, dot ? (size_t)(dot - example) : strlen(example));
   hd_strbuf_add(&path, ".ll");
   heddle_context *quiet = heddle_context_create();
   if (hd_file_read(quiet, hd_strbuf_text(&path), &s->user_ir, &s->user_ir_bytes) != HEDDLE_OK)
@@ -84,18 +86,29 @@ static void read_epilogue(source *s) {
   hd_strbuf_free(&path);
 }
 
-static heddle_status read_source(source *s, const char *schedule) {
-  HD_TRY(hd_file_read(s->ctx, s->path, &s->text, &s->text_bytes));
-  HD_TRY(hd_parse(s->ctx, s->path, s->text, s->text_bytes, &s->module));
+static void set_sizes(source *s) {
+  static const struct {
+    hd_arg_kind kind;
+    const char *dim;
+  } sizes[] = {{HD_ARG_M, "m"}, {HD_ARG_N, "n"}, {HD_ARG_K, "k"}};
+  const hd_size *fixed[] = {&s->problem.m, &s->problem.n, &s->problem.k};
+  for (size_t i = 0; i < HD_COUNT(sizes); i++)
+    s->request.size[sizes[i].kind] = fixed[i]->value ? 0 : small_size(s, sizes[i].dim);
+}
+
+static heddle_status read_example(source *s, const char *path, const char *schedule) {
+  HD_TRY(hd_file_read(s->ctx, path, &s->text, &s->text_bytes));
+  HD_TRY(hd_parse(s->ctx, path, s->text, s->text_bytes, &s->module));
   if (!s->module->body->first || s->module->level != HD_LEVEL_PROBLEM)
-    return hd_error(s->ctx, HEDDLE_INVALID, (hd_loc){.file = s->path}, "mutate.level",
+    return hd_error(s->ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "mutate.level",
                     "expected a kernel at problem level");
-  read_epilogue(s);
+  read_epilogue(s, path);
   HD_TRY(choose_schedule(s, schedule));
-  heddle_status status = hd_schedule_parse(s->ctx, s->schedule_text, &s->schedule);
-  if (status == HEDDLE_OK && !schedule)
+  HD_TRY(hd_schedule_parse(s->ctx, s->schedule_text, &s->schedule));
+  set_sizes(s);
+  if (!schedule)
     shrink_sizes(s);
-  return status;
+  return HEDDLE_OK;
 }
 
 static void free_source(source *s) {
@@ -140,10 +153,9 @@ static heddle_status fill_form(const source *s, const hd_problem *problem,
   form->ptx = result.ptx;
   result.ptx = NULL;
   hd_emit_result_free(&result);
-  form->request.size[HD_ARG_M] = problem->m.value ? 0 : small_size(s, "m");
-  form->request.size[HD_ARG_N] = problem->n.value ? 0 : small_size(s, "n");
-  form->request.size[HD_ARG_K] = problem->k.value ? 0 : small_size(s, "k");
+  form->request = s->request;
   form->request.bare = true;
+  form->resident = RESIDENT;
   return status;
 }
 
@@ -155,12 +167,17 @@ static void free_form(mutate_form *form) {
 
 static heddle_status visit_kernels(source *s, const hd_module *role, const hd_problem *problem,
                                    const hd_schedule *schedule, mutate_visit *visit, void *user) {
-  const char *slash = strrchr(s->path, '/');
-  int32_t i = 0;
+  int32_t i = 0, n = 0;
+  HD_FOR_OPS(kernel, role->body)
+    n++;
   HD_FOR_OPS(kernel, role->body) {
+    if (s->only >= 0 && s->only % n != i) {
+      i++;
+      continue;
+    }
     mutate_form form = {.target = hd_op_str(kernel, HD_ATTR_TARGET), .user_ir = s->user_ir,
                         .user_ir_bytes = s->user_ir_bytes};
-    snprintf(form.name, sizeof form.name, "%.40s/%.20s", slash ? slash + 1 : s->path,
+    snprintf(form.name, sizeof form.name, "%.40s/%.20s", s->name,
              hd_op_str(kernel, HD_ATTR_VARIANT));
     form.module = only_kernel(role, i++);
     heddle_status status = fill_form(s, problem, schedule, &form);
@@ -194,8 +211,21 @@ static heddle_status compile_source(source *s, mutate_visit *visit, void *user) 
 
 heddle_status mutate_each_form(heddle_context *ctx, const char *path, const char *schedule,
                                mutate_visit *visit, void *user) {
-  source s = {.ctx = ctx, .path = path};
-  heddle_status status = read_source(&s, schedule);
+  const char *slash = strrchr(path, '/');
+  source s = {.ctx = ctx, .name = slash ? slash + 1 : path, .only = -1};
+  heddle_status status = read_example(&s, path, schedule);
+  if (status == HEDDLE_OK)
+    status = compile_source(&s, visit, user);
+  free_source(&s);
+  return status;
+}
+
+heddle_status mutate_drawn_kernel(heddle_context *ctx, const mutate_problem *problem,
+                                  mutate_visit *visit, void *user) {
+  source s = {.ctx = ctx, .name = "drawn", .request = problem->request, .only = problem->pick};
+  snprintf(s.schedule_text, sizeof s.schedule_text, "%s", problem->schedule);
+  const char *text = hd_strbuf_text(&problem->text);
+  heddle_status status = hd_parse(ctx, s.name, text, strlen(text), &s.module);
   if (status == HEDDLE_OK)
     status = compile_source(&s, visit, user);
   free_source(&s);

@@ -7,13 +7,15 @@
 #include "Emit/ptxas.h"
 #include "Sim/sim.h"
 
-mutate_verdict mutate_check(const hd_module *module, hd_strbuf *why) {
+mutate_verdict mutate_check(const hd_module *module, hd_strbuf *why, hd_check_launch *launch) {
   heddle_context *ctx = heddle_context_create();
   hd_check_report report = {0};
   hd_check_options options = {.max_findings = 1, .quiet = true};
   heddle_status status = hd_check(ctx, module, &options, &report);
-  if (why && report.n_findings)
+  if (report.n_findings) {
     hd_strbuf_printf(why, "%s: %s", report.findings[0].rule, report.findings[0].text);
+    *launch = report.findings[0].launch;
+  }
   hd_check_report_free(&report);
   heddle_context_free(ctx);
   return status == HEDDLE_OK         ? MUTATE_MISSED
@@ -34,7 +36,7 @@ mutate_verdict mutate_assemble(const char *ptxas, const char *ptx, const char *t
 
 /* --- simulation ----------------------------------------------------------------------------- */
 
-enum { ADDRESS_STEP_LOG2 = 32, RESIDENT = 2, MAX_BUFFERS = TRIAL_MAX_BLOCKS };
+enum { ADDRESS_STEP_LOG2 = 32, MAX_BUFFERS = TRIAL_MAX_BLOCKS, MAX_RESIDENT = 16 };
 
 static uint64_t address_of(int i) { return (uint64_t)(i + 1) << ADDRESS_STEP_LOG2; }
 
@@ -69,7 +71,7 @@ static heddle_status launch(heddle_context *ctx, const mutate_form *form, const 
                             char *why, size_t why_bytes) {
   hd_sim_buffer buffers[MAX_BUFFERS];
   int n = make_buffers(data, buffers);
-  uint32_t resident[HD_MAX_VARIANTS] = {RESIDENT};
+  uint32_t resident[HD_MAX_VARIANTS] = {form->resident};
   hd_launch_plan plan;
   HD_TRY(hd_manifest_plan(ctx, &form->manifest, &data->values, resident, &plan));
   hd_arena arena = {0};
@@ -122,7 +124,7 @@ void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_inst
   }
 }
 
-void mutate_simulate_more(const mutate_form *form, const char *ptx, uint64_t max_instructions,
+static void simulate_more(const mutate_form *form, const char *ptx, uint64_t max_instructions,
                           mutate_runs *runs) {
   mutate_runs more = {.verdict = MUTATE_MISSED};
   for (uint64_t i = 0; i < MUTATE_MORE_RUNS && more.verdict == MUTATE_MISSED; i++) {
@@ -132,4 +134,41 @@ void mutate_simulate_more(const mutate_form *form, const char *ptx, uint64_t max
   }
   if (more.verdict != MUTATE_MISSED)
     *runs = more;
+}
+
+/* Sizes that the launch decides; with pitches that hold their rows, 16 bytes whole. False: it is the
+ * form's own launch. */
+static bool move_to(mutate_form *form, const hd_check_launch *launch) {
+  const struct {
+    hd_arg_kind kind;
+    int64_t value;
+  } sizes[] = {{HD_ARG_M, launch->m}, {HD_ARG_N, launch->n}, {HD_ARG_K, launch->k}};
+  static const hd_arg_kind pitches[] = {HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD};
+  int64_t longest = 0;
+  bool other = false;
+  for (size_t i = 0; i < HD_COUNT(sizes); i++) {
+    int64_t *size = &form->request.size[sizes[i].kind];
+    other |= sizes[i].value > 0 && *size && sizes[i].value != *size;
+    *size = sizes[i].value > 0 && *size ? sizes[i].value : *size;
+    longest = *size > longest ? *size : longest;
+  }
+  for (size_t i = 0; i < HD_COUNT(pitches); i++) {
+    int64_t *pitch = &form->request.size[pitches[i]];
+    *pitch = *pitch && *pitch < longest ? (longest + 15) / 16 * 16 : *pitch;
+  }
+  uint32_t grid = launch->grid > MAX_RESIDENT ? MAX_RESIDENT : (uint32_t)launch->grid;
+  other |= grid && grid != form->resident;
+  form->resident = grid ? grid : form->resident;
+  return other;
+}
+
+void mutate_simulate_launch(const mutate_form *form, const char *ptx,
+                            const hd_check_launch *launch, mutate_runs *sound, mutate_runs *runs) {
+  mutate_form there = *form;
+  if (move_to(&there, launch)) {
+    mutate_simulate(&there, form->ptx, 0, sound);
+    mutate_simulate(&there, ptx, 50 * sound->n_instructions, runs);
+  }
+  if (runs->verdict == MUTATE_MISSED)
+    simulate_more(&there, ptx, 50 * sound->n_instructions, runs);
 }

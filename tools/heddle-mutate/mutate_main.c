@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "Support/diag.h"
 #include "cli.h"
@@ -43,11 +44,11 @@ typedef struct mutant {
 
 /* The same PTX, or the same order of all conflicting pairs in every run. */
 static bool is_equivalent(const run *r, const mutate_form *form, const mutant *m,
-                          const mutate_runs *runs) {
+                          const mutate_runs *sound, const mutate_runs *runs) {
   if (m->ptx && !strcmp(m->ptx, form->ptx))
     return true;
   return !r->no_sim && runs->verdict == MUTATE_MISSED &&
-         !memcmp(runs->order, r->sound.order, sizeof runs->order);
+         !memcmp(runs->order, sound->order, sizeof runs->order);
 }
 
 static void report(const run *r, const mutate_form *form, const mutant *m, bool equivalent,
@@ -71,18 +72,19 @@ static bool is_blind(const run *r, const char *judge) {
 
 static void judge(run *r, const mutate_form *form, const mutant *m) {
   tally *t = row_of(r, m->op_name);
-  mutate_runs runs = {.verdict = MUTATE_MISSED};
+  mutate_runs runs = {.verdict = MUTATE_MISSED}, sound = r->sound;
   hd_strbuf why = {0};
   bool ask = m->module && !is_blind(r, "check");
-  mutate_verdict check = ask ? mutate_check(m->module, &why) : MUTATE_MISSED;
+  hd_check_launch launch;
+  mutate_verdict check = ask ? mutate_check(m->module, &why, &launch) : MUTATE_MISSED;
   if (!r->no_sim && m->ptx && !is_blind(r, "sim"))
     mutate_simulate(form, m->ptx, 50 * r->sound.n_instructions, &runs);
   if (!r->no_sim && m->ptx && check == MUTATE_CAUGHT && runs.verdict == MUTATE_MISSED &&
       !is_blind(r, "sim") && strcmp(m->ptx, form->ptx))
-    mutate_simulate_more(form, m->ptx, 50 * r->sound.n_instructions, &runs);
+    mutate_simulate_launch(form, m->ptx, &launch, &sound, &runs);
   if (!m->ptx)
     runs.verdict = MUTATE_CAUGHT; /* refused by name before it could run */
-  bool equivalent = is_equivalent(r, form, m, &runs);
+  bool equivalent = is_equivalent(r, form, m, &sound, &runs);
   t->mutants++;
   t->equivalent += equivalent;
   r->undecided += check == MUTATE_UNDECIDED || runs.verdict == MUTATE_UNDECIDED;
@@ -149,7 +151,7 @@ static void mutate_lines(run *r, mutate_form *form) {
 /* The kernel itself must be sound for both, or nothing that follows means anything. */
 static void judge_sound(run *r, const mutate_form *form) {
   hd_strbuf why = {0};
-  mutate_verdict check = mutate_check(form->module, &why);
+  mutate_verdict check = mutate_check(form->module, &why, &(hd_check_launch){0});
   if (!r->no_sim)
     mutate_simulate(form, form->ptx, 0, &r->sound);
   if (check != MUTATE_MISSED)
@@ -241,6 +243,7 @@ static heddle_status mutate_folder(run *r, const char *folder) {
 int main(int argc, char **argv) {
   run r = {0};
   bool all = false;
+  int64_t agree = 0, seed = 1, threads = sysconf(_SC_NPROCESSORS_ONLN);
   const char *examples = "examples";
   cli_option options[] = {
       {"all", CLI_FLAG, &all, NULL, "every kernel of every example"},
@@ -251,6 +254,9 @@ int main(int argc, char **argv) {
       {"no-ptx", CLI_FLAG, &r.no_ptx, NULL, "leave the operators on PTX lines out"},
       {"ptxas", CLI_TEXT, &r.ptxas, "PATH", "also count what ptxas notices (C75xx)"},
       {"blind", CLI_TEXT, &r.blind, "JUDGE", "check or sim: says yes to all, to test the count"},
+      {"agree", CLI_INT, &agree, "N", "N kernels drawn at random: do check and sim agree?"},
+      {"seed", CLI_INT, &seed, "S", "of the first of them (default 1)"},
+      {"threads", CLI_INT, &threads, "N", "how many judge at once (default: the machine's)"},
       {"verbose", CLI_FLAG, &r.verbose, NULL, "a line for every mutant, not only the missed"},
       {0}};
   cli_command command = {
@@ -267,6 +273,9 @@ int main(int argc, char **argv) {
   int n_files = 0, code = cli_parse(&command, argc, argv, files, &n_files);
   if (code != CLI_GO)
     return code;
+  if (agree > 0)
+    return mutate_agree(&(mutate_agree_options){(size_t)agree, (uint64_t)seed, (int)threads,
+                                                r.blind, r.verbose});
   if (!all && !n_files)
     return cli_usage_error("mutate.files", "got no file; nearest legal: --all");
   r.ctx = heddle_context_create();

@@ -1,0 +1,224 @@
+/* The two judges against each other: kernels and schedules drawn at random, sound and broken. Each
+ * judge knows nothing of the other, so that where they differ, one of them is wrong. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mutate.h"
+
+enum { MAX_DRAWS = 100, MAX_TRIES = 2000, MAX_PATHS = 16 };
+
+typedef enum agree_kind { AGREE_SOUND, AGREE_ROLE, AGREE_PTX } agree_kind;
+
+/* One kernel, and what was said of it. */
+typedef struct verdict {
+  uint64_t seed;
+  char schedule[200], form[96], what[160]; /* what: the operator and its site */
+  agree_kind kind;
+  int n_refused;
+  bool judged, equivalent, agree;
+  mutate_verdict check;
+  char check_why[400], sim_why[400];
+  mutate_verdict sim;
+  hd_check_launch launch; /* that the checker names */
+} verdict;
+
+typedef struct agreement {
+  const mutate_agree_options *options;
+  verdict *verdicts;
+} agreement;
+
+/* --- breaking it ---------------------------------------------------------------------------- */
+
+typedef struct broken {
+  hd_module *module; /* owned; NULL: broken in the PTX */
+  char *ptx;         /* owned; NULL: emission refused it */
+} broken;
+
+static void free_broken(broken *b) {
+  hd_module_free(b->module);
+  free(b->ptx);
+}
+
+static bool break_role(uint64_t *seed, const mutate_form *form, verdict *v, broken *b) {
+  size_t n;
+  const mutate_operator *ops = mutate_role_operators(&n), *op = &ops[mutate_below(seed, (uint32_t)n)];
+  int32_t i = (int32_t)mutate_below(seed, (uint32_t)mutate_count_ops(form->module));
+  b->module = mutate_role(form->module, op, i);
+  if (!b->module)
+    return false;
+  hd_strbuf site = {0};
+  mutate_describe(form->module, i, &site);
+  snprintf(v->what, sizeof v->what, "%s at %s", op->name, hd_strbuf_text(&site));
+  hd_strbuf_free(&site);
+  heddle_context *ctx = heddle_context_create();
+  if (mutate_emit(ctx, form, b->module, &b->ptx) != HEDDLE_OK)
+    b->ptx = NULL;
+  heddle_context_free(ctx);
+  return true;
+}
+
+static bool break_line(uint64_t *seed, const mutate_form *form, verdict *v, broken *b) {
+  size_t n;
+  const mutate_line_operator *ops = mutate_line_operators(&n),
+                             *op = &ops[mutate_below(seed, (uint32_t)n)];
+  int32_t i = (int32_t)mutate_below(seed, (uint32_t)mutate_count_lines(form->ptx));
+  b->ptx = mutate_line(form->ptx, op, i);
+  snprintf(v->what, sizeof v->what, "%s at PTX line %d", op->name, i + 1);
+  return b->ptx != NULL;
+}
+
+static bool break_form(uint64_t *seed, const mutate_form *form, verdict *v, broken *b) {
+  bool done = false;
+  for (int32_t i = 0; i < MAX_TRIES && !done; i++)
+    done = v->kind == AGREE_ROLE ? break_role(seed, form, v, b) : break_line(seed, form, v, b);
+  return done;
+}
+
+/* --- judging it ----------------------------------------------------------------------------- */
+
+static bool is_blind(const mutate_agree_options *o, const char *judge) {
+  return o->blind && !strcmp(o->blind, judge);
+}
+
+static void ask_check(const mutate_agree_options *o, const hd_module *module, verdict *v) {
+  hd_strbuf why = {0};
+  v->check = is_blind(o, "check") ? MUTATE_MISSED : mutate_check(module, &why, &v->launch);
+  snprintf(v->check_why, sizeof v->check_why, "%s", hd_strbuf_text(&why));
+  hd_strbuf_free(&why);
+}
+
+static void ask_sim(const mutate_agree_options *o, const mutate_form *form, const char *ptx,
+                    mutate_runs *sound, verdict *v) {
+  mutate_runs runs = {.verdict = MUTATE_CAUGHT}; /* no PTX: refused before it could run */
+  if (ptx)
+    mutate_simulate(form, ptx, 50 * sound->n_instructions, &runs);
+  bool same = ptx && !strcmp(ptx, form->ptx);
+  if (v->check == MUTATE_CAUGHT && runs.verdict == MUTATE_MISSED && !same)
+    mutate_simulate_launch(form, ptx, &v->launch, sound, &runs);
+  v->equivalent = same || (runs.verdict == MUTATE_MISSED &&
+                           !memcmp(runs.order, sound->order, sizeof runs.order));
+  v->sim = is_blind(o, "sim") ? MUTATE_MISSED : runs.verdict;
+  snprintf(v->sim_why, sizeof v->sim_why, "%s", runs.why);
+}
+
+/* The sound kernel computes right numbers and satisfies both, always; a broken one neither, unless
+ * the order of its accesses is unchanged. Of a line of PTX the checker has no word. */
+static void judge(const mutate_agree_options *o, uint64_t *seed, const mutate_form *form,
+                  verdict *v) {
+  mutate_runs sound;
+  broken b = {0};
+  v->kind = mutate_below(seed, 10) < 4 ? AGREE_SOUND : mutate_below(seed, 6) ? AGREE_ROLE : AGREE_PTX;
+  snprintf(v->form, sizeof v->form, "%s", form->name);
+  ask_check(o, form->module, v);
+  mutate_simulate(form, form->ptx, 0, &sound);
+  v->judged = true;
+  v->sim = sound.verdict;
+  snprintf(v->sim_why, sizeof v->sim_why, "%s", sound.why);
+  v->agree = v->check == MUTATE_MISSED && v->sim == MUTATE_MISSED;
+  if (!v->agree || v->kind == AGREE_SOUND || !break_form(seed, form, v, &b)) {
+    v->kind = AGREE_SOUND;
+    return;
+  }
+  if (b.module)
+    ask_check(o, b.module, v);
+  ask_sim(o, form, b.ptx, &sound, v);
+  mutate_verdict want = v->equivalent ? MUTATE_MISSED : MUTATE_CAUGHT;
+  v->agree = (v->check == want || !b.module) && v->sim == want;
+  free_broken(&b);
+}
+
+typedef struct visitor {
+  const mutate_agree_options *options;
+  uint64_t *seed;
+  verdict *v;
+} visitor;
+
+static heddle_status visit(void *user, mutate_form *form) {
+  visitor *at = user;
+  judge(at->options, at->seed, form, at->v);
+  return HEDDLE_OK;
+}
+
+/* Draws until the compiler takes it. */
+static void judge_one(void *user, size_t i) {
+  agreement *a = user;
+  verdict *v = &a->verdicts[i];
+  uint64_t seed = v->seed = a->options->seed + i;
+  for (v->n_refused = 0; v->n_refused < MAX_DRAWS && !v->judged; v->n_refused += !v->judged) {
+    heddle_context *ctx = heddle_context_create();
+    mutate_problem problem;
+    mutate_draw(&seed, &problem);
+    snprintf(v->schedule, sizeof v->schedule, "%s", problem.schedule);
+    visitor at = {a->options, &seed, v};
+    heddle_status status = mutate_drawn_kernel(ctx, &problem, visit, &at);
+    if (!v->judged && a->options->verbose)
+      fprintf(stderr, "seed %llu: refused: %s: %s\n", (unsigned long long)v->seed, problem.schedule,
+              heddle_context_count(ctx) ? heddle_context_get(ctx, 0)->text
+                                        : heddle_status_text(status));
+    hd_strbuf_free(&problem.text);
+    heddle_context_free(ctx);
+  }
+}
+
+/* --- the report ----------------------------------------------------------------------------- */
+
+static void print_verdict(const agreement *a, const verdict *v) {
+  static const char *const words[] = {"sound", "broken", "undecided"};
+  if (v->judged && v->agree && !a->options->verbose)
+    return;
+  printf("%s %s: %s%s\n  %s\n", v->agree ? "agree" : "DISAGREE", v->form,
+         v->kind == AGREE_SOUND ? "the kernel itself" : v->what,
+         v->equivalent ? " (equivalent)" : "", v->schedule);
+  printf("  check: %s %s\n", v->kind == AGREE_PTX ? "-" : words[v->check],
+         v->check == MUTATE_MISSED ? "" : v->check_why);
+  printf("  sim: %s %s\n  heddle-mutate --agree 1 --seed %llu\n", words[v->sim], v->sim_why,
+         (unsigned long long)v->seed);
+}
+
+typedef struct path_count {
+  const char *path;
+  int n;
+} path_count;
+
+/* How many of which way of B: "tma=310 gather8=…". */
+static void print_paths(const agreement *a) {
+  path_count paths[MAX_PATHS] = {{0}};
+  int n = 0;
+  for (size_t i = 0; i < a->options->n; i++) {
+    const char *slash = strrchr(a->verdicts[i].form, '/');
+    int at = 0;
+    while (slash && at < n && strcmp(paths[at].path, slash + 1))
+      at++;
+    if (!slash || at == MAX_PATHS)
+      continue;
+    paths[at].path = slash + 1;
+    paths[at].n++;
+    n = at == n ? n + 1 : n;
+  }
+  for (int i = 0; i < n; i++)
+    printf("%s%s=%d", i ? " " : "paths: ", paths[i].path, paths[i].n);
+  printf("\n");
+}
+
+int mutate_agree(const mutate_agree_options *options) {
+  agreement a = {options, calloc(options->n, sizeof(verdict))};
+  if (!a.verdicts)
+    return 1;
+  mutate_pool(options->n_threads, options->n, judge_one, &a);
+  int count[3] = {0}, disagree = 0, equivalent = 0, refused = 0;
+  for (size_t i = 0; i < options->n; i++) {
+    const verdict *v = &a.verdicts[i];
+    print_verdict(&a, v);
+    count[v->kind] += v->judged;
+    equivalent += v->equivalent;
+    refused += v->n_refused;
+    disagree += !v->judged || !v->agree;
+  }
+  print_paths(&a);
+  printf("kernels=%zu sound=%d broken=%d ptx=%d equivalent=%d refused_draws=%d disagree=%d\n",
+         options->n, count[AGREE_SOUND], count[AGREE_ROLE], count[AGREE_PTX], equivalent, refused,
+         disagree);
+  free(a.verdicts);
+  return disagree ? 1 : 0;
+}
