@@ -120,6 +120,7 @@ foreach d = ["f16", "f32"] in foreach a = F8F6F4 in foreach b = F8F6F4 in
 foreach a = ["e4m3", "e5m2"] in foreach b = ["e4m3", "e5m2"] in
   def "mma_sp_ordered_m16n8k64_f16_" # a # "_" # b : MmaSpPlain<1, 64, "f16", a, b> {
     let Where = [UndefinedArch<120, 87>, UndefinedFamily<120, 88>];
+    let Note = "the ISA's syntax has no such form";
     let LayoutJudge = "none";
   }
 
@@ -134,6 +135,7 @@ foreach kind = ["mxf8f6f4", "mxf4", "mxf4nvf4", "f16", "tf32", "i8"] in
       let SelectorsTaken = 1;
       let Ptx = Head # ".kind::" # kind # "." # d # "." # a # "." # b # "." # d;
       let LayoutJudge = "none";
+      let Note = "the ISA has this .kind with block scales, or in tcgen05, only";
       let Where = !listconcat(
           !if(scaled, [UndefinedArch<120, 87>, UndefinedArch<121, 88>], []<Avail>),
           !if(!eq(kind, "mxf8f6f4"), [UndefinedFamily<120, 88>], []<Avail>),
@@ -186,6 +188,7 @@ foreach form = [[2, 0], [4, 0], [4, 1]] in {
     defvar late = !and(!eq(Vec, 4), !eq(S, "ue8m0"));
     let Where = !if(late, [Arch<120, 91>, Arch<121, 91>], [Arch<120, 87>, Arch<121, 88>]);
     let SyntaxJudge = !if(late, "none", "ptxas");
+    let Note = !if(late, "PTX 9.1: LLVM 22 and ptxas 13.0 end at 9.0", "");
     let Llvm = !if(late, "", LlvmScaled);
   }
 }

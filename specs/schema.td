@@ -108,6 +108,7 @@ class Row<string family> {
   list<Effect> Effects = [];
   string SyntaxJudge = "ptxas";   // ptxas | none
   string LayoutJudge = "none";    // h200 | two | none (two: Spec and Sim, transcribed apart)
+  string Note = "";               // why no target and PTX version that we have takes it
 }
 
 // The layout judge of rows that sm_90a runs: test/gpu/onehot/run_onehot passed on an H200 on 2026-11-21

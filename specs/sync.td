@@ -179,16 +179,16 @@ class Barrier<string text, string operands, string llvm, string source, string i
 def bar_sync : Barrier<"bar.sync", "id, threads", "llvm.nvvm.barrier.cta.sync.aligned.count",
     "PTX ISA 9.7.13.1 (bar)", "warp", "shared", [Since<75, 63>],
     "all named threads arrive; their earlier accesses are visible to each other after">;
-foreach order = ["arrive.release", "arrive.relaxed"] in
-  def !subst(".", "_", "barrier_cluster_" # order) : Barrier<"barrier.cluster." # order # ".aligned",
-      "", !if(!eq(order, "arrive.release"), "llvm.nvvm.barrier.cluster.arrive.aligned",
-              "llvm.nvvm.barrier.cluster.arrive.relaxed.aligned"),
-      "PTX ISA 9.7.13.3 (barrier.cluster)", "warp", "cluster", Hopper90,
-      !if(!eq(order, "arrive.release"), "arrives, releasing at cluster scope",
-          "arrives, orders nothing")>;
-def barrier_cluster_wait : Barrier<"barrier.cluster.wait.acquire.aligned", "",
-    "llvm.nvvm.barrier.cluster.wait.aligned", "PTX ISA 9.7.13.3 (barrier.cluster)", "warp",
-    "cluster", Hopper90, "waits for every thread of the cluster, acquiring at cluster scope">;
+defvar ClusterSource = "PTX ISA 9.7.13.3 (barrier.cluster)";
+def barrier_cluster_arrive : Barrier<"barrier.cluster.arrive.aligned", "",
+    "llvm.nvvm.barrier.cluster.arrive.aligned", ClusterSource, "warp", "cluster", [Since<90, 78>],
+    "arrives, releasing at cluster scope">;
+def barrier_cluster_arrive_relaxed : Barrier<"barrier.cluster.arrive.relaxed.aligned", "",
+    "llvm.nvvm.barrier.cluster.arrive.relaxed.aligned", ClusterSource, "warp", "cluster", Hopper90,
+    "arrives, orders nothing">;
+def barrier_cluster_wait : Barrier<"barrier.cluster.wait.aligned", "",
+    "llvm.nvvm.barrier.cluster.wait.aligned", ClusterSource, "warp", "cluster", [Since<90, 78>],
+    "waits for every thread of the cluster, acquiring at cluster scope">;
 def griddepcontrol_wait : Barrier<"griddepcontrol.wait", "", "llvm.nvvm.griddepcontrol.wait",
     "PTX ISA 9.7.13.12 (griddepcontrol)", "thread", "global", [Since<90, 78>],
     "the grids that this one depends on are done, their writes visible">;

@@ -64,7 +64,7 @@ class TcMma<int cta, int m, bit tmemA, string kind, int k, string suffix, string
 }
 
 // Every placement of one kind and type pair. Llvm intrinsics take kind, group and collector as
-// arguments; scaled ones carry the block size in their name.
+// arguments; scaled ones carry the block size in their name ("asm": LLVM has none of that spelling).
 multiclass TcPlaces<string kind, int k, string suffix, string llvm, string d, string a, string b,
                     string s, int vec, list<Avail> where> {
   foreach place = [[1, 64], [1, 128], [2, 128], [2, 256]] in foreach tmemA = [0, 1] in
@@ -72,7 +72,8 @@ multiclass TcPlaces<string kind, int k, string suffix, string llvm, string d, st
         # kind # !if(vec, "_" # vec # "x", "") # "_" # d # "_" # a # "_" # b
         # !if(!eq(s, ""), "", "_" # s)
         : TcMma<place[0], place[1], tmemA, kind, k, suffix, d, a, b, where> {
-      let Llvm = "llvm.nvvm.tcgen05.mma.sp." # !if(tmemA, "tensor", "shared") # llvm;
+      let Llvm = !if(!eq(llvm, "asm"), "",
+                     "llvm.nvvm.tcgen05.mma.sp." # !if(tmemA, "tensor", "shared") # llvm);
       let ScaleVec = vec;
       defvar elem = !if(!eq(s, "ue4m3"), "ue4m3", "ue8m0");
       let ScaleA = !if(vec, Operand<"tensor", elem, "r", 1>, NoOperand);
@@ -101,21 +102,19 @@ foreach s = ["ue8m0", "ue4m3"] in
 
 // Other spellings of the block size: one row each stands for every type pair.
 foreach form = ["scale_vec::1X", "block32"] in
-  defm "" : TcPlaces<"mxf8f6f4", 64, ".block_scale." # form, ".mxf8f6f4.block_scale"
-                     # !if(!eq(form, "block32"), ".block32", ""), "f32", "e4m3", "e4m3",
-                     "ue8m0_" # !subst("::", "_", form), 1,
+  defm "" : TcPlaces<"mxf8f6f4", 64, ".block_scale." # form,
+                     !if(!eq(form, "block32"), ".mxf8f6f4.block_scale.block32", "asm"), "f32",
+                     "e4m3", "e4m3", "ue8m0_" # !subst("::", "_", form), 1,
                      !if(!eq(form, "block32"), [Family<100, 88>, Family<110, 90>], Tc05Scale1X)>;
 foreach form = ["scale_vec::2X", "block32"] in
-  defm "" : TcPlaces<"mxf4", 128, ".block_scale." # form, ".mxf4.block_scale"
-                     # !if(!eq(form, "block32"), ".block32", ""), "f32", "e2m1p", "e2m1p",
-                     "ue8m0_" # !subst("::", "_", form), 2,
+  defm "" : TcPlaces<"mxf4", 128, ".block_scale." # form,
+                     !if(!eq(form, "block32"), ".mxf4.block_scale.block32", "asm"), "f32", "e2m1p",
+                     "e2m1p", "ue8m0_" # !subst("::", "_", form), 2,
                      !if(!eq(form, "block32"), [Arch<100, 88>, Arch<103, 88>, Arch<110, 90>],
                          Tc05Fp4)>;
 foreach form = ["2X", "4X"] in
-  defm "" : TcPlaces<"mxf4nvf4", 128, ".block_scale.scale_vec::" # form,
-                     ".mxf4nvf4.block_scale" # !if(!eq(form, "2X"), ".block32", ".block16"), "f32",
-                     "e2m1p", "e2m1p", "ue8m0_scale_vec_" # form, !if(!eq(form, "2X"), 2, 4),
-                     Tc05NvFp4>;
+  defm "" : TcPlaces<"mxf4nvf4", 128, ".block_scale.scale_vec::" # form, "asm", "f32", "e2m1p",
+                     "e2m1p", "ue8m0_scale_vec_" # form, !if(!eq(form, "2X"), 2, 4), Tc05NvFp4>;
 
 // ---- around it -----------------------------------------------------------------------------------
 class Tc<string text, string operands, string llvm, string section, string issuer,

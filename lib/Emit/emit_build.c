@@ -155,6 +155,17 @@ LLVMValueRef hd_emit_asm(hd_emitter *e, LLVMTypeRef result, const char *text,
   return made;
 }
 
+void hd_emit_asm_registers(hd_emitter *e, const char *text, const char *constraints,
+                           LLVMValueRef const *args, int32_t n, hd_asm_kind kind,
+                           LLVMTypeRef *types, int32_t n_results, LLVMValueRef *results) {
+  LLVMTypeRef type = n_results == 0   ? e->none
+                     : n_results == 1 ? types[0]
+                                      : LLVMStructTypeInContext(e->llvm, types, (unsigned)n_results, 0);
+  LLVMValueRef all = hd_emit_asm(e, type, text, constraints, args, n, kind);
+  for (int32_t i = 0; i < n_results; i++)
+    results[i] = n_results == 1 ? all : LLVMBuildExtractValue(e->b, all, (unsigned)i, "");
+}
+
 static LLVMValueRef shfl(hd_emitter *e, const char *name, LLVMValueRef value, int32_t which) {
   LLVMValueRef args[] = {hd_emit_i32(e, -1), value, hd_emit_i32(e, which), hd_emit_i32(e, 31)};
   return hd_emit_intrinsic(e, name, args, 4);

@@ -1,8 +1,7 @@
 /* mma.sp of a warp, read from its spec row: by LLVM's intrinsic, or as inline asm. */
-#include <stdio.h>
 #include <string.h>
 
-#include "Emit/emit_state.h"
+#include "Emit/emit_instruction.h"
 
 /* What the instruction takes, in the order of its text: d, a, b, c, metadata, selector. */
 typedef struct mma_call {
@@ -29,43 +28,19 @@ static void by_intrinsic(hd_emitter *e, const mma_call *m, LLVMValueRef *d) {
     d[i] = LLVMBuildExtractValue(e->b, all, i, "");
 }
 
-static void add_list(hd_strbuf *text, int *next, int n) {
-  hd_strbuf_add(text, "{");
-  for (int i = 0; i < n; i++)
-    hd_strbuf_printf(text, "%s$%d", i ? ", " : "", (*next)++);
-  hd_strbuf_add(text, "}, ");
-}
-
 static void by_asm(hd_emitter *e, const mma_call *m, LLVMValueRef *d) {
-  static const hd_operand_id order[] = {HD_OPERAND_D, HD_OPERAND_A, HD_OPERAND_B, HD_OPERAND_C};
-  LLVMValueRef *const values[] = {NULL, m->a, m->b, m->c};
-  hd_strbuf text = {0}, constraints = {0};
-  LLVMValueRef args[64];
-  LLVMTypeRef results[16];
-  int next = 0, n = 0;
-  hd_strbuf_printf(&text, "%s ", m->row->ptx);
-  for (size_t k = 0; k < HD_COUNT(order); k++) {
-    const hd_operand *o = &m->row->operand[order[k]];
-    add_list(&text, &next, o->n_regs);
-    for (int i = 0; i < o->n_regs; i++) {
-      hd_strbuf_printf(&constraints, "%s%s%c", constraints.len ? "," : "", k ? "" : "=", o->reg);
-      if (k)
-        args[n++] = values[k][i];
-      else
-        results[i] = o->reg == 'f' ? e->f32 : e->i32;
-    }
-  }
-  args[n++] = m->meta;
-  hd_strbuf_printf(&text, "$%d, %d;", next, (int)m->selector);
-  hd_strbuf_add(&constraints, ",r");
-  LLVMTypeRef type =
-      LLVMStructTypeInContext(e->llvm, results, m->row->operand[HD_OPERAND_D].n_regs, false);
-  LLVMValueRef all = hd_emit_asm(e, type, hd_strbuf_text(&text), hd_strbuf_text(&constraints), args,
-                                 n, HD_ASM_PURE);
-  for (unsigned i = 0; i < m->row->operand[HD_OPERAND_D].n_regs; i++)
-    d[i] = LLVMBuildExtractValue(e->b, all, i, "");
-  hd_strbuf_free(&text);
-  hd_strbuf_free(&constraints);
+  const hd_operand *o = m->row->operand;
+  const hd_emit_number selector = {"f", m->selector};
+  LLVMValueRef inputs[64];
+  int32_t n = 0;
+  for (int i = 0; i < o[HD_OPERAND_A].n_regs; i++)
+    inputs[n++] = m->a[i];
+  for (int i = 0; i < o[HD_OPERAND_B].n_regs; i++)
+    inputs[n++] = m->b[i];
+  for (int i = 0; i < o[HD_OPERAND_C].n_regs; i++)
+    inputs[n++] = m->c[i];
+  inputs[n++] = m->meta;
+  hd_emit_row_asm(e, m->row, inputs, &selector, 1, d);
 }
 
 /* Operands of the op: c, a, b, metadata. */

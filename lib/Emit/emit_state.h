@@ -120,6 +120,10 @@ typedef enum hd_asm_kind { HD_ASM_PURE, HD_ASM_VOLATILE, HD_ASM_MEMORY } hd_asm_
 LLVMValueRef hd_emit_asm(hd_emitter *e, LLVMTypeRef result, const char *text,
                          const char *constraints, LLVMValueRef const *args, int32_t n,
                          hd_asm_kind kind);
+/* The same with n_results results of those types. */
+void hd_emit_asm_registers(hd_emitter *e, const char *text, const char *constraints,
+                           LLVMValueRef const *args, int32_t n, hd_asm_kind kind,
+                           LLVMTypeRef *types, int32_t n_results, LLVMValueRef *results);
 LLVMValueRef hd_emit_bitcast(hd_emitter *e, LLVMValueRef value, LLVMTypeRef type);
 /* shfl.sync of an i32 in all lanes: from lane `from`, or (xor) from lane ^ mask. */
 LLVMValueRef hd_emit_shfl_idx(hd_emitter *e, LLVMValueRef value, int32_t from);

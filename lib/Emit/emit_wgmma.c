@@ -1,8 +1,7 @@
 /* wgmma.mma_async.sp of a warpgroup: inline asm, since LLVM has no intrinsic. Accumulators are tied
  * operands, so that they stay in one set of registers over the whole loop. */
-#include <stdio.h>
-
 #include "Emit/emit_buffer.h"
+#include "Emit/emit_instruction.h"
 
 /* Packed A as a canonical K-major layout without swizzle: 8-row groups 256 bytes apart (SBO), 16-byte
  * halves 128 bytes apart (LBO), k-steps of 2048 bytes (docs/format.md). */
@@ -79,80 +78,18 @@ typedef struct wgmma_call {
   bool trans_b;
 } wgmma_call;
 
-static void add_registers(hd_strbuf *text, int first, int n) {
-  hd_strbuf_add(text, "{");
-  for (int i = 0; i < n; i++)
-    hd_strbuf_printf(text, "%s$%d", i ? ", " : "", first + i);
-  hd_strbuf_add(text, "}, ");
-}
-
-/* scale-d, then the immediates that the row admits: imm-scale-a, imm-scale-b, imm-trans-a (descriptor
- * only), imm-trans-b. */
-static void add_immediates(hd_strbuf *text, const wgmma_call *w) {
-  if (w->row->modifiers & HD_MOD_NEGATE_A)
-    hd_strbuf_add(text, ", 1, 1");
-  if ((w->row->modifiers & HD_MOD_TRANS_A) && !w->a_regs)
-    hd_strbuf_add(text, ", 0");
-  if (w->row->modifiers & HD_MOD_TRANS_B)
-    hd_strbuf_printf(text, ", %d", w->trans_b);
-}
-
-static void write_text(hd_strbuf *text, const wgmma_call *w, int n_a) {
-  int next = 2 * w->n_acc; /* the tied inputs take numbers too */
-  hd_strbuf_printf(text, "%s ", w->row->ptx);
-  add_registers(text, 0, w->n_acc);
-  if (w->a_regs)
-    add_registers(text, next, n_a);
-  else
-    hd_strbuf_printf(text, "$%d, ", next);
-  next += n_a;
-  hd_strbuf_printf(text, "$%d, $%d, %d, $%d", next, next + 1, (int)w->selector, next + 2);
-  add_immediates(text, w);
-  hd_strbuf_add(text, ";");
-}
-
-static void write_constraints(hd_strbuf *out, const wgmma_call *w, int n_a) {
-  char reg = w->row->operand[HD_OPERAND_D].reg;
-  for (int i = 0; i < w->n_acc; i++)
-    hd_strbuf_printf(out, "%s=%c", i ? "," : "", reg);
-  for (int i = 0; i < w->n_acc; i++)
-    hd_strbuf_printf(out, ",%d", i);
-  for (int i = 0; i < n_a; i++)
-    hd_strbuf_add(out, w->a_regs ? ",r" : ",l");
-  hd_strbuf_add(out, ",l,r,b");
-}
-
-static LLVMTypeRef registers_type(hd_emitter *e, LLVMValueRef const *v, int32_t n) {
-  LLVMTypeRef *types = HD_NEW_ARRAY(&e->arena, LLVMTypeRef, n + 1);
-  for (int32_t i = 0; i < n; i++)
-    types[i] = LLVMTypeOf(v[i]);
-  return n == 1 ? types[0] : LLVMStructTypeInContext(e->llvm, types, (unsigned)n, false);
-}
-
-static void take_results(hd_emitter *e, LLVMValueRef all, LLVMValueRef *v, int32_t n) {
-  for (int32_t i = 0; i < n; i++)
-    v[i] = n == 1 ? all : LLVMBuildExtractValue(e->b, all, (unsigned)i, "");
-}
-
 static void call_wgmma(hd_emitter *e, const wgmma_call *w, LLVMValueRef *result) {
+  const hd_emit_number numbers[] = {{"sp-sel", w->selector}, {"imm-trans-b", w->trans_b}};
   int n_a = w->a_regs ? w->row->operand[HD_OPERAND_A].n_regs : 1, n = 0;
-  hd_strbuf text = {0}, constraints = {0};
-  LLVMValueRef args[HD_MAX_EMIT_ARGS];
-  write_text(&text, w, n_a);
-  write_constraints(&constraints, w, n_a);
+  LLVMValueRef inputs[HD_MAX_EMIT_ARGS];
   for (int i = 0; i < w->n_acc; i++)
-    args[n++] = w->acc[i];
+    inputs[n++] = w->acc[i];
   for (int i = 0; i < n_a; i++)
-    args[n++] = w->a_regs ? w->a_regs[i] : w->a_desc;
-  args[n++] = w->b_desc;
-  args[n++] = w->meta;
-  args[n++] = w->scale_d;
-  LLVMValueRef all =
-      hd_emit_asm(e, registers_type(e, w->acc, w->n_acc), hd_strbuf_text(&text),
-                  hd_strbuf_text(&constraints), args, n, HD_ASM_MEMORY);
-  take_results(e, all, result, w->n_acc);
-  hd_strbuf_free(&text);
-  hd_strbuf_free(&constraints);
+    inputs[n++] = w->a_regs ? w->a_regs[i] : w->a_desc;
+  inputs[n++] = w->b_desc;
+  inputs[n++] = w->meta;
+  inputs[n++] = w->scale_d;
+  hd_emit_row_asm(e, w->row, inputs, numbers, HD_COUNT(numbers), result);
 }
 
 static heddle_status check_call(hd_emitter *e, const hd_op *op, const wgmma_call *w, bool ss) {
@@ -198,14 +135,15 @@ static void tie(hd_emitter *e, const char *text, const hd_value *from, const hd_
   int32_t n;
   LLVMValueRef *v = hd_emit_get(e, from, &n);
   LLVMValueRef *tied = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n);
+  LLVMTypeRef *types = HD_NEW_ARRAY(&e->arena, LLVMTypeRef, n);
   hd_strbuf constraints = {0};
   for (int32_t i = 0; i < n; i++)
-    hd_strbuf_printf(&constraints, "%s=%c", i ? "," : "", LLVMTypeOf(v[i]) == e->f32 ? 'f' : 'r');
+    types[i] = LLVMTypeOf(v[i]);
+  for (int32_t i = 0; i < n; i++)
+    hd_strbuf_printf(&constraints, "%s=%c", i ? "," : "", types[i] == e->f32 ? 'f' : 'r');
   for (int32_t i = 0; i < n; i++)
     hd_strbuf_printf(&constraints, ",%d", i);
-  LLVMValueRef all = hd_emit_asm(e, registers_type(e, v, n), text, hd_strbuf_text(&constraints), v,
-                                 n, HD_ASM_MEMORY);
-  take_results(e, all, tied, n);
+  hd_emit_asm_registers(e, text, hd_strbuf_text(&constraints), v, n, HD_ASM_MEMORY, types, n, tied);
   hd_emit_set(e, to, tied, n);
   hd_strbuf_free(&constraints);
 }

@@ -140,6 +140,7 @@ typedef struct hd_spec_row {
   const char *operands;       /* "d, a, b, c, e, f" */
   const char *llvm_intrinsic; /* NULL: inline asm */
   const char *source;         /* "PTX ISA 9.7.14.6.3" */
+  const char *note;           /* why no target and PTX version that we have takes it; "" */
   hd_family family;
   hd_issuer issuer;
   hd_completion completion;

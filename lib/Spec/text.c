@@ -62,8 +62,11 @@ static void parse_space(hd_instruction *in) {
       return;
 }
 
-/* .aligned may be left out of barrier.cluster. */
+/* barrier.cluster: the default order may be spelled out, since PTX 8.0, and .aligned left out. */
 static void parse_barrier(hd_instruction *in) {
+  const char *order = starts_with(in->text, "barrier.cluster.arrive.") ? ".release" : ".acquire";
+  if (strip(in->text, order))
+    in->min_ptx = 80;
   if (!strstr(in->text, ".aligned") && strlen(in->text) + 8 < HD_INSTRUCTION_BYTES)
     strcat(in->text, ".aligned");
 }

@@ -143,8 +143,7 @@ def others():
         "fence.proxy.async": "", "fence.proxy.async.shared::cta": "",
         "fence.proxy.async.shared::cluster": "", "fence.proxy.async.global": "",
         "fence.mbarrier_init.release.cluster": "", "fence.acq_rel.gpu": "",
-        "bar.sync": "1,128", "barrier.cluster.arrive.release.aligned": "",
-        "barrier.cluster.arrive.relaxed.aligned": "", "barrier.cluster.wait.acquire.aligned": "",
+        "bar.sync": "1,128",
         "griddepcontrol.wait": "", "griddepcontrol.launch_dependents": "",
         "setmaxnreg.inc.sync.aligned.u32": "240", "setmaxnreg.dec.sync.aligned.u32": "40",
         "tcgen05.wait::ld.sync.aligned": "", "tcgen05.wait::st.sync.aligned": "",
@@ -152,13 +151,16 @@ def others():
         # near misses
         "cp.async.cb.shared.global": "[r0],[l0],16", "wgmma.fence.sync": None,
         "fence.proxy.sync": "", "mbarrier.init.global.b64": "[l0],r1",
-        "cp.async.bulk.wait_group.write": "0", "barrier.cluster.wait.release.aligned": "",
+        "cp.async.bulk.wait_group.write": "0",
         "griddepcontrol.arrive": "", "setmaxnreg.set.sync.aligned.u32": "240",
         "tcgen05.wait::mma.sync.aligned": "",
     }
     for text, ops in fixed.items():
         if ops is not None:
             yield (text, None, ops)
+    for word, order, aligned in itertools.product(
+            ("arrive", "wait"), ("", ".release", ".acquire", ".relaxed"), ("", ".aligned")):
+        yield (f"barrier.cluster.{word}{order}{aligned}", None, "")
     for rank in range(1, 7):
         coords = "{" + ",".join(["r1"] * rank) + "}"
         head = f"cp.async.bulk.tensor.{rank}d"

@@ -229,7 +229,8 @@ static void write_texts(const record *row, hd_strbuf *b) {
                    record_string(row, "Ptx"), record_string(row, "Operands"));
   if (*llvm)
     hd_strbuf_printf(b, "  .llvm_intrinsic = \"%s\",\n", llvm);
-  hd_strbuf_printf(b, "  .source = \"%s\", .kind = \"%s\",\n", record_string(row, "Source"),
+  hd_strbuf_printf(b, "  .source = \"%s\", .note = \"%s\", .kind = \"%s\",\n",
+                   record_string(row, "Source"), record_string(row, "Note"),
                    record_string(row, "Kind"));
 }
 

@@ -30,17 +30,6 @@ static bool defined_somewhere(const hd_spec_row *row) {
   return false;
 }
 
-static bool shown(const list_options *o, const hd_spec_row *row) {
-  if (!defined_somewhere(row))
-    return false;
-  if (o->family && strcmp(o->family, family_names[row->family]))
-    return false;
-  if (!o->target)
-    return true;
-  unsigned least = hd_spec_min_ptx(row, o->target);
-  return least && (!o->ptx || o->ptx >= least);
-}
-
 /* The least PTX version anywhere, or on the target asked for. */
 static unsigned least_ptx(const list_options *o, const hd_spec_row *row) {
   unsigned least = 0;
@@ -52,6 +41,15 @@ static unsigned least_ptx(const list_options *o, const hd_spec_row *row) {
       least = here;
   }
   return least;
+}
+
+static bool shown(const list_options *o, const hd_spec_row *row) {
+  if (!defined_somewhere(row))
+    return false;
+  if (o->family && strcmp(o->family, family_names[row->family]))
+    return false;
+  unsigned least = least_ptx(o, row);
+  return least && (!o->ptx || o->ptx >= least);
 }
 
 static void print_targets(const hd_spec_row *row, const char *separator) {
@@ -117,6 +115,8 @@ static void print_json_row(const list_options *o, const hd_spec_row *row, bool f
   printf("\"syntax_judge\":\"%s\",\"layout_judge\":\"%s\",\"generated\":%s,\"source\":\"%s\",",
          judge_names[row->syntax_judge], judge_names[row->layout_judge],
          hd_spec_can_generate(row) ? "true" : "false", row->source);
+  if (*row->note)
+    printf("\"note\":\"%s\",", row->note);
   if (row->llvm_intrinsic)
     printf("\"llvm\":\"%s\",", row->llvm_intrinsic);
   printf("\"targets\":[\"");
@@ -188,7 +188,7 @@ int cmd_list(int argc, char **argv) {
   list_options o = {.format = "table"};
   const cli_option options[] = {
       {"target", CLI_TEXT, &o.target_name, "T", "only what is legal on this target"},
-      {"ptx", CLI_TEXT, &o.ptx_text, "V", "only what this PTX version has (with --target)"},
+      {"ptx", CLI_TEXT, &o.ptx_text, "V", "only what this PTX version has"},
       {"family", CLI_TEXT, &o.family, "F", "mma.sp, wgmma.sp, tcgen05.mma.sp, ldmatrix, …"},
       {"format", CLI_TEXT, &o.format, "table|csv|json", "default: table"},
       {0}};
