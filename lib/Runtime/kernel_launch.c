@@ -68,38 +68,42 @@ static unsigned fill_attributes(const hd_variant *variant, hd_cu_attribute attri
   return n;
 }
 
-static heddle_status submit(heddle_context *ctx, const heddle_kernel *kernel,
-                            const hd_loaded *loaded, const hd_launch_plan *plan,
-                            hd_values *values, void *stream) {
+static heddle_status fill(heddle_context *ctx, const heddle_kernel *kernel,
+                          const hd_loaded *loaded, const hd_launch_plan *plan, hd_values *values,
+                          void *stream, hd_prepared *p) {
   const hd_variant *variant = plan->variant;
-  hd_cu_tmap maps[HD_MAX_TMAPS];
-  void *params[HD_MAX_PARAMS];
-  hd_cu_attribute attributes[2];
   for (int i = 0; i < variant->n_tmaps; i++)
-    HD_TRY(encode(ctx, kernel->runtime, &plan->tmap[i], &maps[i]));
+    HD_TRY(encode(ctx, kernel->runtime, &plan->tmap[i], &p->maps[i]));
   for (int i = 0; i < variant->n_params; i++) {
     const hd_param *param = &variant->param[i]; /* 4-byte values lie at the low end: x86, Arm */
-    params[i] = param->arg == HD_ARG_NONE ? (void *)&maps[param->tmap] : &values->v[param->arg];
+    p->params[i] = param->arg == HD_ARG_NONE ? (void *)&p->maps[param->tmap] : &values->v[param->arg];
   }
-  hd_cu_config config = {.grid_x = plan->grid_x, .grid_y = 1, .grid_z = 1,
-                         .block_x = (unsigned)variant->n_threads, .block_y = 1, .block_z = 1,
-                         .shared_bytes = (unsigned)variant->shared_bytes, .stream = stream,
-                         .attributes = attributes,
-                         .n_attributes = fill_attributes(variant, attributes)};
-  ptrdiff_t index = variant - kernel->manifest.variant;
-  HD_CU_TRY(ctx, kernel->runtime, launch, &config, loaded->function[index], params, NULL);
+  p->config = (hd_cu_config){.grid_x = plan->grid_x, .grid_y = 1, .grid_z = 1,
+                             .block_x = (unsigned)variant->n_threads, .block_y = 1, .block_z = 1,
+                             .shared_bytes = (unsigned)variant->shared_bytes, .stream = stream,
+                             .attributes = p->attributes,
+                             .n_attributes = fill_attributes(variant, p->attributes)};
+  p->function = loaded->function[variant - kernel->manifest.variant];
   return HEDDLE_OK;
 }
 
-heddle_status hd_kernel_launch_values(heddle_context *ctx, const heddle_kernel *kernel,
-                                      hd_values *values, void *stream) {
+heddle_status hd_kernel_prepare(heddle_context *ctx, const heddle_kernel *kernel,
+                                hd_values *values, void *stream, hd_prepared *prepared) {
   const hd_loaded *loaded = NULL;
   hd_launch_plan plan;
   HD_TRY(find_loaded(ctx, kernel, &loaded));
   HD_TRY(hd_manifest_plan(ctx, &kernel->manifest, values, loaded->resident, &plan));
-  if (plan.grid_x == 0)
-    return HEDDLE_OK;
-  return submit(ctx, kernel, loaded, &plan, values, stream);
+  prepared->function = NULL;
+  return plan.grid_x ? fill(ctx, kernel, loaded, &plan, values, stream, prepared) : HEDDLE_OK;
+}
+
+heddle_status hd_kernel_launch_values(heddle_context *ctx, const heddle_kernel *kernel,
+                                      hd_values *values, void *stream) {
+  hd_prepared p;
+  HD_TRY(hd_kernel_prepare(ctx, kernel, values, stream, &p));
+  if (p.function)
+    HD_CU_TRY(ctx, kernel->runtime, launch, &p.config, p.function, p.params, NULL);
+  return HEDDLE_OK;
 }
 
 heddle_status heddle_kernel_launch(heddle_context *ctx, const heddle_kernel *kernel,

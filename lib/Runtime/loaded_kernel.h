@@ -40,6 +40,17 @@ heddle_status hd_kernel_load(heddle_context *ctx, const heddle_runtime *runtime,
 /* Borrowed: lives as long as the kernel. */
 const hd_manifest *hd_kernel_manifest(const heddle_kernel *kernel);
 
+/* What the driver takes for one launch. Its pointers are into itself and the values: none may move. */
+typedef struct hd_prepared {
+  hd_cu_config config;
+  hd_cu_attribute attributes[2];
+  hd_cu_tmap maps[HD_MAX_TMAPS];
+  void *params[HD_MAX_PARAMS];
+  void *function; /* NULL: nothing to launch */
+} hd_prepared;
+heddle_status hd_kernel_prepare(heddle_context *ctx, const heddle_kernel *kernel,
+                                hd_values *values, void *stream, hd_prepared *prepared);
+
 /* heddle_kernel_launch with values by kind. Writes the fixed sizes into values. */
 heddle_status hd_kernel_launch_values(heddle_context *ctx, const heddle_kernel *kernel,
                                       hd_values *values, void *stream);

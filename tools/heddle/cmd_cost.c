@@ -1,0 +1,144 @@
+/* heddle cost: what Heddle itself costs, beside the goals. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/diag.h"
+#include "Tune/bench.h"
+#include "Tune/self_cost.h"
+#include "cli.h"
+#include "commands.h"
+#include "compile_input.h"
+
+static const char about[] =
+    "Measures what Heddle itself takes: a problem's text to PTX (its passes, the check, LLVM), a cached\n"
+    "kernel from disk to launchable, a launch over the driver's own call, memory. Each figure is the\n"
+    "least of the rounds. What needs a device is left out where there is none. The kernels: bf16,\n"
+    "8192 x 8192 x 8192; `tma` is the kernel alone, `auto` all that answer for any pitch of B.";
+
+static const char examples[] = "heddle cost\n"
+                               "heddle cost --rounds 20 --schedule \"tile=256x192 cluster=2\"\n";
+
+typedef struct cost_args {
+  const char *schedule, *ptxas;
+  int64_t device, rounds;
+} cost_args;
+
+/* goal 0: none. */
+static void print_line(const char *what, double value, const char *unit, double goal) {
+  printf("%-44s %10.3f %-3s", what, value, unit);
+  if (goal > 0)
+    printf("  goal <= %g: %s", goal, value <= goal ? "reached" : "missed");
+  printf("\n");
+}
+
+static char *large_problem(void) {
+  hd_bench_problem p = {HEDDLE_BF16, HEDDLE_BF16, 8192, 8192, 8192};
+  return hd_bench_text(&p, "sm_90a", true);
+}
+
+static heddle_status print_compile(heddle_context *ctx, const cost_args *a, const char *path,
+                                   double goal) {
+  char schedule[256], what[64];
+  hd_compile_cost c;
+  char *text = large_problem();
+  snprintf(schedule, sizeof schedule, "%s b=%s", a->schedule ? a->schedule : "", path);
+  heddle_status status = hd_cost_compile(ctx, text, schedule, (int32_t)a->rounds, &c);
+  free(text);
+  HD_TRY(status);
+  const struct {
+    const char *name;
+    double seconds, goal;
+  } lines[] = {{"passes", c.passes, 0}, {"check", c.check, 0}, {"LLVM", c.emit, 0},
+               {"all", c.passes + c.check + c.emit, goal}};
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    snprintf(what, sizeof what, "text to PTX, b=%s: %s", path, lines[i].name);
+    print_line(what, lines[i].seconds * 1e3, "ms", lines[i].goal);
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status print_host(heddle_context *ctx, const cost_args *a) {
+  hd_memory_cost m;
+  HD_TRY(print_compile(ctx, a, "tma", 40));
+  HD_TRY(print_compile(ctx, a, "auto", 0));
+  HD_TRY(hd_cost_memory(ctx, &m));
+  print_line("memory after compiling: its own", (double)m.own_bytes / 1e6, "MB", 0);
+  print_line("memory after compiling: with pages of code",
+             (double)(m.own_bytes + m.file_bytes) / 1e6, "MB", 60);
+  return HEDDLE_OK;
+}
+
+static heddle_status print_cached(heddle_context *ctx, const cost_args *a,
+                                  const hd_device *device) {
+  hd_cached_cost c;
+  char *text = large_problem();
+  heddle_status status = hd_cost_cached(ctx, device, text, a->ptxas, (int32_t)a->rounds, &c);
+  free(text);
+  HD_TRY(status);
+  print_line("cached kernel: text to bytes", c.lookup * 1e3, "ms", device ? 0 : 5);
+  if (device)
+    print_line("cached kernel: bytes to launchable", c.load * 1e3, "ms", 0);
+  if (device)
+    print_line("cached kernel: text to launchable", (c.lookup + c.load) * 1e3, "ms", 5);
+  return HEDDLE_OK;
+}
+
+static heddle_status print_launch(heddle_context *ctx, const cost_args *a,
+                                  const hd_device *device) {
+  hd_launch_cost c;
+  HD_TRY(hd_cost_launch(ctx, device, a->ptxas, (int32_t)a->rounds, &c));
+  print_line("a launch: cuLaunchKernelEx alone", c.bare * 1e6, "us", 0);
+  print_line("a launch: heddle_kernel_launch, over it", (c.launch - c.bare) * 1e6, "us", 1);
+  print_line("a launch: the typed function, over it", (c.function - c.bare) * 1e6, "us", 1);
+  return HEDDLE_OK;
+}
+
+static heddle_status print_device(heddle_context *ctx, const cost_args *a) {
+  heddle_runtime *runtime;
+  hd_device *device;
+  heddle_context *quiet = heddle_context_create();
+  heddle_status status = heddle_runtime_create(quiet, NULL, &runtime);
+  if (status == HEDDLE_ENVIRONMENT) {
+    hd_note(ctx, HD_NOWHERE, "cost.device", "without a device: %s",
+            heddle_context_count(quiet) ? heddle_context_get(quiet, 0)->text : "no driver");
+    status = print_cached(ctx, a, NULL);
+  } else if (status == HEDDLE_OK) {
+    status = hd_device_open(ctx, runtime, (int)a->device, &device);
+    if (status == HEDDLE_OK) {
+      status = print_cached(ctx, a, device);
+      if (status == HEDDLE_OK)
+        status = print_launch(ctx, a, device);
+      hd_device_close(device);
+    }
+    heddle_runtime_free(runtime);
+  }
+  heddle_context_free(quiet);
+  return status;
+}
+
+int cmd_cost(int argc, char **argv) {
+  cost_args a = {.rounds = 9};
+  const cli_option options[] = {
+      {"schedule", CLI_TEXT, &a.schedule, "S", "of the kernels that are compiled, over the default"},
+      {"rounds", CLI_INT, &a.rounds, "N", "of each measurement (9)"},
+      {"device", CLI_INT, &a.device, "I", "device number (0)"},
+      {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH; else cached kernels are PTX)"},
+      {NULL, CLI_FLAG, NULL, NULL, NULL}};
+  const cli_command command = {"cost [--rounds N] [--schedule S]", about, examples, options, 0, 0};
+  int n_args, go = cli_parse(&command, argc, argv, NULL, &n_args);
+  if (go != CLI_GO)
+    return go;
+  if (a.rounds < 1 || a.rounds > 1000 || a.device < 0 || a.device > INT32_MAX)
+    return cli_usage_error("cost.number", "got --rounds %lld, --device %lld; legal: 1 to 1000, 0 to %d",
+                           (long long)a.rounds, (long long)a.device, INT32_MAX);
+  char *found = a.ptxas ? NULL : compile_find_ptxas();
+  if (found)
+    a.ptxas = found;
+  heddle_context *ctx = heddle_context_create();
+  heddle_status status = print_host(ctx, &a);
+  if (status == HEDDLE_OK)
+    status = print_device(ctx, &a);
+  free(found);
+  return cli_finish(ctx, status);
+}
