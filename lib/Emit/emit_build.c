@@ -178,3 +178,14 @@ LLVMValueRef hd_emit_shfl_idx(hd_emitter *e, LLVMValueRef value, int32_t from) {
 LLVMValueRef hd_emit_shfl_xor(hd_emitter *e, LLVMValueRef value, int32_t mask) {
   return shfl(e, "llvm.nvvm.shfl.sync.bfly.i32", value, mask);
 }
+
+/* value ^ (word & 0), where nobody but us knows that it is 0: the top bit of A's address, the first
+ * parameter. One LOP3. */
+LLVMValueRef hd_emit_read_late(hd_emitter *e, LLVMValueRef value, LLVMValueRef word) {
+  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
+  LLVMValueRef address = LLVMBuildPtrToInt(e->b, LLVMGetParam(e->function, 0), e->i64, "");
+  LLVMValueRef zero = LLVMBuildTrunc(e->b, LLVMBuildLShr(e->b, address, hd_emit_i64(e, 63), ""),
+                                     e->i32, "");
+  hd_emit_return_from_entry(e, here);
+  return hd_emit_xor(e, value, hd_emit_and(e, word, zero));
+}

@@ -48,6 +48,8 @@ heddle_status hd_emit_op_load_meta(hd_emitter *e, const hd_op *op) {
   LLVMValueRef ptr = hd_emit_shared_ptr(e, hd_emit_addi(e, at, first + 4 * word), HD_AS_SHARED);
   LLVMValueRef value = LLVMBuildLoad2(e->b, e->i32, ptr, "");
   LLVMSetAlignment(value, word == 0 && words == 2 ? 8 : 4);
+  if (op->n_operands == 4)
+    value = hd_emit_read_late(e, value, hd_emit_get1(e, op->operands[3]));
   hd_emit_set1(e, op->results[0], value);
   return HEDDLE_OK;
 }

@@ -124,6 +124,9 @@ LLVMValueRef hd_emit_asm(hd_emitter *e, LLVMTypeRef result, const char *text,
 void hd_emit_asm_registers(hd_emitter *e, const char *text, const char *constraints,
                            LLVMValueRef const *args, int32_t n, hd_asm_kind kind,
                            LLVMTypeRef *types, int32_t n_results, LLVMValueRef *results);
+/* `value` (i32, not known before some wait), and a read of `word` that stands behind that wait. ptxas does
+ * not know that wgmma reads a metadata register until it is done, and would give the register away. */
+LLVMValueRef hd_emit_read_late(hd_emitter *e, LLVMValueRef value, LLVMValueRef word);
 LLVMValueRef hd_emit_bitcast(hd_emitter *e, LLVMValueRef value, LLVMTypeRef type);
 /* shfl.sync of an i32 in all lanes: from lane `from`, or (xor) from lane ^ mask. */
 LLVMValueRef hd_emit_shfl_idx(hd_emitter *e, LLVMValueRef value, int32_t from);

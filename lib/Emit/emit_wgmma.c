@@ -164,35 +164,6 @@ heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Operands of unfinished wgmma that the wait names (metadata, A's registers): the asm reads them, so that
- * ptxas gives their registers to nothing else before the wait. It does not know that wgmma reads them
- * late. */
-static bool is_input(const hd_value *value) {
-  while (value->op && (value->op->kind == HD_OP_WGMMA_FENCE || value->op->kind == HD_OP_WGMMA_WAIT))
-    value = value->op->operands[value->index];
-  if (!value->op) /* carried by a loop: only metadata can be told from an accumulator */
-    return value->type.elem == HEDDLE_S32 && value->type.n == 1;
-  return value->op->kind == HD_OP_LOAD_META || value->op->kind == HD_OP_LOAD_A;
-}
-
-static void wait_reading(hd_emitter *e, const hd_op *op, const char *wait) {
-  LLVMValueRef inputs[HD_MAX_EMIT_ARGS];
-  hd_strbuf constraints = {0};
-  int32_t n_inputs = 0;
-  for (int32_t i = 0; i < op->n_operands; i++) {
-    int32_t n = 0;
-    LLVMValueRef *v = hd_emit_get(e, op->operands[i], &n);
-    for (int32_t j = 0; is_input(op->operands[i]) && j < n && n_inputs < HD_MAX_EMIT_ARGS; j++) {
-      hd_strbuf_printf(&constraints, "%s%c", n_inputs ? "," : "",
-                       LLVMTypeOf(v[j]) == e->f32 ? 'f' : 'r');
-      inputs[n_inputs++] = v[j];
-    }
-  }
-  hd_emit_asm(e, e->none, wait, hd_strbuf_text(&constraints), inputs, n_inputs, HD_ASM_MEMORY);
-  pass_on(e, op);
-  hd_strbuf_free(&constraints);
-}
-
 /* With pending 0 the accumulators are read next by ordinary code, which LLVM would move above a wait
  * that it does not depend on: they pass through the asm. Only the first text waits; the others tie. */
 heddle_status hd_emit_op_wgmma_wait(hd_emitter *e, const hd_op *op) {
@@ -200,7 +171,8 @@ heddle_status hd_emit_op_wgmma_wait(hd_emitter *e, const hd_op *op) {
   const char *wait =
       hd_arena_printf(&e->arena, "wgmma.wait_group.sync.aligned %d;", (int)pending);
   if (pending > 0 || op->n_operands == 0) {
-    wait_reading(e, op, wait);
+    hd_emit_asm(e, e->none, wait, "", NULL, 0, HD_ASM_MEMORY);
+    pass_on(e, op);
     return HEDDLE_OK;
   }
   for (int32_t i = 0; i < op->n_operands; i++)

@@ -49,3 +49,17 @@ hd_value *hd_cursor_of(const hd_op *op) {
       return op->operands[i];
   return NULL;
 }
+
+hd_value *hd_carry(hd_module *m, hd_op *loop, hd_value *first) {
+  hd_op_add_operand(m, loop, first);
+  hd_op_add_result(m, loop, first->type);
+  return hd_region_add_arg(m, loop->regions[0], first->type, NULL);
+}
+
+int32_t hd_slot_end(const hd_accesses *list, int32_t from) {
+  int32_t to = from + 1;
+  while (to < list->n && hd_cursor_of(list->op[to]) == hd_cursor_of(list->op[from]) &&
+         list->op[to]->region == list->op[from]->region)
+    to++;
+  return to;
+}

@@ -22,5 +22,10 @@ hd_op *hd_loop_of(const hd_op *op);
 hd_op *hd_op_in_region(hd_op *op, const hd_region *region);
 /* The cursor operand of a copy or read. */
 hd_value *hd_cursor_of(const hd_op *op);
+/* One more value that a loop carries, from `first` on; its next value is added to the yield by the caller.
+ * Gives the region's argument; the result is the loop's last. */
+hd_value *hd_carry(hd_module *m, hd_op *loop, hd_value *first);
+/* End of the run of accesses from `from` on that use one slot: the same cursor, in the same region. */
+int32_t hd_slot_end(const hd_accesses *list, int32_t from);
 
 #endif

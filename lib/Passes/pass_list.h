@@ -11,6 +11,7 @@ heddle_status hd_pass_assign_fragments(hd_pass_context *pass, hd_module *module)
 heddle_status hd_pass_select_operand_path(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_pipeline(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_split_roles(hd_pass_context *pass, hd_module *module);
+heddle_status hd_pass_unroll(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_lower_epilogue(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_place_barriers(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_place_fences(hd_pass_context *pass, hd_module *module);

@@ -14,6 +14,7 @@ static const hd_pass pipeline[] = {
     {"select_operand_path", hd_pass_select_operand_path, "how A and B reach the instruction"},
     {"pipeline", hd_pass_pipeline, "loops, ring buffers and every access"},
     {"split_roles", hd_pass_split_roles, "who brings and who computes"},
+    {"unroll", hd_pass_unroll, "two stages a turn, where a batch may stay pending"},
     {"lower_epilogue", hd_pass_lower_epilogue, "how D is written"},
     {"place_barriers", hd_pass_place_barriers, "who waits for whom"},
     {"place_fences", hd_pass_place_fences, "what the hardware may not reorder"},

@@ -89,18 +89,68 @@ static void place_producer(ring *r) {
   }
 }
 
-/* A slot is waited for at the head of a turn and released at its end, when all its reads are done. */
-static void place_consumer(ring *r) {
-  hd_region *body = hd_loop_of(r->reads.op[0])->regions[0];
-  hd_value *cursor = hd_cursor_of(r->reads.op[0]);
-  hd_builder b = hd_builder_before(r->module, body->first);
+static void wait_full(ring *r, hd_op *before, hd_value *cursor) {
+  hd_builder b = hd_builder_before(r->module, before);
   hd_op *wait = build_on(&b, HD_OP_BARRIER_WAIT, r->full, cursor);
   hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 0);
-  hd_builder end = hd_builder_before(r->module, body->last);
-  hd_op *arrive = build_on(&end, HD_OP_BARRIER_ARRIVE, r->empty, cursor);
+}
+
+static void release(ring *r, hd_builder *b, hd_value *cursor) {
+  hd_op *arrive = build_on(b, HD_OP_BARRIER_ARRIVE, r->empty, cursor);
   hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, "warp");
   if (r->cluster > 1)
     hd_op_set_int(r->module, arrive, HD_ATTR_RANK, (1 << r->cluster) - 1);
+}
+
+/* Where `x > y`. */
+static void release_where(ring *r, hd_builder *b, hd_value *x, hd_value *y, hd_value *cursor) {
+  hd_op *where = hd_build_if(b, hd_build_cmp(b, "gt", x, y), NULL, 0);
+  hd_builder then = hd_builder_at_end(r->module, where->regions[0]);
+  hd_builder otherwise = hd_builder_at_end(r->module, where->regions[1]);
+  release(r, &then, cursor);
+  hd_build_yield(&then, NULL, 0);
+  hd_build_yield(&otherwise, NULL, 0);
+}
+
+/* One slot a turn: waited for at its head and released at its end, when all its reads are done. */
+static void place_single(ring *r, hd_region *body, hd_value *cursor) {
+  wait_full(r, body->first, cursor);
+  hd_builder end = hd_builder_before(r->module, body->last);
+  release(r, &end, cursor);
+}
+
+/* Two slots a turn, read by batches of which the newest still runs: each slot is released when the reads
+ * of the next one have been issued; the second one in the next turn, the last one behind the loop. */
+static void place_pair(ring *r, hd_op *loop, hd_op *const first[2], hd_op *const last[2]) {
+  hd_module *m = r->module;
+  hd_region *body = loop->regions[0];
+  hd_value *cursor[] = {hd_cursor_of(first[0]), hd_cursor_of(first[1])};
+  hd_value *before = hd_carry(m, loop, loop->operands[2 + cursor[0]->index]);
+  hd_op_add_operand(m, body->last, cursor[1]);
+  wait_full(r, body->first, cursor[0]);
+  hd_builder b = hd_builder_after(m, last[0]);
+  release_where(r, &b, body->args[0], loop->operands[0], before);
+  wait_full(r, first[1], cursor[1]);
+  b = hd_builder_after(m, last[1]);
+  release(r, &b, cursor[0]);
+  b = hd_builder_after(m, loop);
+  release_where(r, &b, loop->operands[1], loop->operands[0], loop->results[loop->n_results - 1]);
+}
+
+static void place_consumer(ring *r) {
+  const hd_accesses *reads = &r->reads;
+  for (int32_t i = 0, end; i < reads->n; i = end) {
+    end = hd_slot_end(reads, i);
+    hd_op *op = reads->op[i];
+    if (end < reads->n && reads->op[end]->region == op->region) {
+      int32_t to = hd_slot_end(reads, end);
+      place_pair(r, op->region->parent, (hd_op *[]){op, reads->op[end]},
+                 (hd_op *[]){reads->op[end - 1], reads->op[to - 1]});
+      end = to;
+    } else {
+      place_single(r, op->region, hd_cursor_of(op));
+    }
+  }
 }
 
 static hd_op *role_with(hd_op *kernel, bool (*want)(const hd_op *op), hd_accesses *found) {

@@ -60,26 +60,76 @@ static int32_t batch_outputs(const hd_accesses *batch, hd_value **list) {
   return n;
 }
 
-/* One batch a turn of the loop: fence, batch, commit, wait for it. The next turn loads metadata (and A's
- * fragments) into the registers that this batch reads while it runs, so none may stay pending: on an H200
- * a load over the metadata of a pending wgmma changes its result, and ptxas says nothing. The other
- * warpgroup keeps the tensor cores busy meanwhile. */
-static void place_batch(hd_module *m, const hd_accesses *batch) {
+/* Metadata registers, which the batch reads while it runs. */
+static int32_t batch_metadata(const hd_accesses *batch, hd_value **list) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < batch->n; i++) {
+    const hd_op *op = batch->op[i];
+    n = add_once(list, n, op->operands[op->n_operands - 2]);
+  }
+  return n;
+}
+
+/* Fence, batch, commit, wait until at most `pending` batches run. */
+static void place_batch(hd_module *m, const hd_accesses *batch, int32_t pending) {
   hd_value *list[MAX_FRAGMENTS];
   hd_builder b = hd_builder_before(m, batch->op[0]);
   pass_through(m, &b, HD_OP_WGMMA_FENCE, list, batch_inputs(batch, list));
   hd_builder after = hd_builder_after(m, batch->op[batch->n - 1]);
   hd_build_op(&after, HD_OP_WGMMA_COMMIT, (hd_type){0}, 0);
   hd_op *wait = pass_through(m, &after, HD_OP_WGMMA_WAIT, list, batch_outputs(batch, list));
+  hd_op_set_int(m, wait, HD_ATTR_PENDING, pending);
+}
+
+/* What the batch reads stays in its registers until the load that replaces it, a turn or a tile later. */
+static void hold_metadata(hd_module *m, hd_op *loop, const hd_accesses *batch) {
+  hd_value *word[MAX_FRAGMENTS];
+  hd_op *tiles = loop->region->parent;
+  int32_t n = batch_metadata(batch, word);
+  hd_builder before = hd_builder_before(m, tiles);
+  for (int32_t i = 0; i < n; i++) {
+    hd_value *none = hd_build_value(&before, HD_OP_FRAG_UNDEF, word[i]->type, 0);
+    hd_op_add_operand(m, word[i]->op, hd_carry(m, loop, hd_carry(m, tiles, none)));
+    hd_op_add_operand(m, loop->regions[0]->last, word[i]);
+    hd_op_add_operand(m, tiles->regions[0]->last, loop->results[loop->n_results - 1]);
+  }
+}
+
+/* Two batches a turn: each wait ends the batch before, so that one runs while the next is issued; the last
+ * one is ended behind the loop. Each batch has metadata registers of its own, loaded again when it is over:
+ * on an H200 a load over the metadata of a running wgmma changes its result, and ptxas says nothing. */
+static void place_pair(hd_module *m, hd_op *loop, const hd_accesses batch[2]) {
+  hd_value *list[MAX_FRAGMENTS];
+  int32_t n = 0;
+  for (int32_t i = 0; i < loop->n_results; i++)
+    if (loop->results[i]->type.kind == HD_TYPE_FRAG)
+      list[n++] = loop->results[i];
+  for (int32_t i = 0; i < 2; i++) {
+    hold_metadata(m, loop, &batch[i]);
+    place_batch(m, &batch[i], 1);
+  }
+  hd_builder behind = hd_builder_after(m, loop);
+  hd_op *wait = pass_through(m, &behind, HD_OP_WGMMA_WAIT, list, n);
   hd_op_set_int(m, wait, HD_ATTR_PENDING, 0);
 }
 
+/* A turn with one batch ends it: the next turn loads into the registers that it reads. */
 static void place_wgmma(hd_module *m, hd_op *kernel) {
-  hd_accesses batch = {0};
-  hd_accesses_find(kernel->regions[0], hd_is_wgmma, &batch);
-  if (batch.n)
-    place_batch(m, &batch);
-  hd_accesses_free(&batch);
+  hd_accesses all = {0};
+  hd_accesses_find(kernel->regions[0], hd_is_wgmma, &all);
+  for (int32_t i = 0, end; i < all.n; i = end) {
+    end = hd_slot_end(&all, i);
+    hd_accesses batch[] = {{all.op + i, end - i, 0}, {0}};
+    if (end < all.n && all.op[end]->region == all.op[i]->region) {
+      int32_t to = hd_slot_end(&all, end);
+      batch[1] = (hd_accesses){all.op + end, to - end, 0};
+      place_pair(m, all.op[i]->region->parent, batch);
+      end = to;
+    } else {
+      place_batch(m, &batch[0], 0);
+    }
+  }
+  hd_accesses_free(&all);
 }
 
 static bool is_thread_arrival(const hd_op *op) {

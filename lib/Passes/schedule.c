@@ -32,6 +32,7 @@ static const struct key {
     {"group", KEY_INT, offsetof(hd_schedule, group), 0, NULL},
     {"persistent", KEY_INT, offsetof(hd_schedule, persistent), 0, NULL},
     {"split_k", KEY_INT, offsetof(hd_schedule, split_k), 0, NULL},
+    {"pending", KEY_INT, offsetof(hd_schedule, pending), 0, NULL},
     {"store", KEY_WORD, offsetof(hd_schedule, store), sizeof((hd_schedule *)0)->store,
      "direct quad"},
 };
@@ -39,9 +40,10 @@ static const struct key {
 void hd_schedule_print(const hd_schedule *s, char out[200]) {
   snprintf(out, 200,
            "family=%s tile=%dx%dx%d warps=%dx%d stages=%d cluster=%d ctas=%d a=%s b=%s group=%d "
-           "persistent=%d split_k=%d store=%s",
+           "persistent=%d split_k=%d pending=%d store=%s",
            s->family, s->tile_m, s->tile_n, s->tile_k, s->warps_m, s->warps_n, s->stages,
-           s->cluster, s->ctas, s->a_path, s->b_path, s->group, s->persistent, s->split_k, s->store);
+           s->cluster, s->ctas, s->a_path, s->b_path, s->group, s->persistent, s->split_k,
+           s->pending, s->store);
 }
 
 static heddle_status bad_value(heddle_context *ctx, hd_loc loc, const struct key *key,

@@ -148,6 +148,12 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
            "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d (a=%s)",
            s->tile_m, s->tile_n, s->warps_m, acc, limit, s->a_path);
+  if (s->pending != 0 && s->pending != 1)
+    REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d; legal: 0, 1", s->pending);
+  if (s->pending && strcmp(s->a_path, "reg") == 0)
+    REFUSE(HEDDLE_INVALID, "schedule.pending-registers",
+           "got pending 1 with a=reg, whose fragments a pending batch would still read; nearest legal: "
+           "pending=0 or a=desc");
   if (!strcmp(s->b_path, "cp_async") || !strcmp(s->b_path, "ld_st"))
     REFUSE(HEDDLE_INVALID, "schedule.b-path", "got b=%s; legal for wgmma: auto, tma, gather",
            s->b_path);
@@ -167,6 +173,8 @@ static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const h
            s->tile_m, s->tile_n);
   if (s->cluster != 1)
     REFUSE(HEDDLE_INVALID, "schedule.cluster", "got cluster %d; legal for mma: 1", s->cluster);
+  if (s->pending != 0)
+    REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d; legal for mma: 0", s->pending);
   int32_t acc = hd_schedule_accumulators(p, s);
   if (acc > WARP_ACCUMULATORS)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
@@ -226,8 +234,9 @@ static void each_depth(const hd_problem *p, hd_schedule s, hd_schedule **list, s
   int32_t most = hd_schedule_most_stages(p, &s, 10);
   for (s.stages = most; s.stages >= 2 && s.stages >= most - 2; s.stages--)
     for (s.group = 4; s.group <= 16; s.group *= 2)
-      if (check_problem_schedule(NULL, p, &s) == HEDDLE_OK)
-        HD_PUSH(*list, *n, *cap, s);
+      for (s.pending = 0; s.pending <= 1; s.pending++)
+        if (check_problem_schedule(NULL, p, &s) == HEDDLE_OK)
+          HD_PUSH(*list, *n, *cap, s);
 }
 
 static void each_shape(const hd_problem *p, const hd_schedule *first, const struct shape *shape,

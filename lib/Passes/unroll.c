@@ -1,0 +1,96 @@
+/* unroll: two stages a turn.
+ *
+ * Requires   split_roles.
+ * Ensures    where the schedule says `pending=1`, the consumer's loop over stages takes two of them a turn,
+ *            each with registers of its own, and an odd last stage stands behind it.
+ * Why here   only the consumer gains: what the tensor cores still read of one stage (metadata) is not what
+ *            the next stage loads, so that place_fences may leave a batch running over the loop's edge.
+ * Does not   touch the producer, or decide which batch is waited for where.
+ */
+#include "Passes/accesses.h"
+#include "Passes/arith.h"
+#include "Passes/pass_list.h"
+
+enum { MAX_CARRIED = 16 };
+
+/* The loop's body for stage i at the builder's place; `carried` goes in and comes out. */
+static void build_turn(hd_builder *b, const hd_op *loop, hd_value *i, hd_value **carried) {
+  const hd_region *body = loop->regions[0];
+  hd_value_map map = {0};
+  hd_value_map_set(&map, body->args[0], i);
+  for (int32_t c = 0; c < loop->n_results; c++)
+    hd_value_map_set(&map, body->args[1 + c], carried[c]);
+  for (const hd_op *op = body->first; op != body->last; op = op->next)
+    hd_op_clone(b, op, &map);
+  for (int32_t c = 0; c < loop->n_results; c++) {
+    hd_value *mapped = hd_value_map_get(&map, body->last->operands[c]);
+    carried[c] = mapped ? mapped : body->last->operands[c];
+  }
+  hd_value_map_free(&map);
+}
+
+static void copy_values(hd_value **to, hd_value *const *from, int32_t n) {
+  for (int32_t i = 0; i < n; i++)
+    to[i] = from[i];
+}
+
+static hd_op *build_pairs(hd_builder *b, const hd_op *loop, hd_value *even) {
+  hd_value *two = hd_i32(b, 2), *carried[MAX_CARRIED];
+  hd_op *pairs = hd_build_for(b, loop->operands[0], even, two, loop->operands + 3, loop->n_results);
+  hd_builder in = hd_builder_at_end(b->module, pairs->regions[0]);
+  hd_value *i = pairs->regions[0]->args[0];
+  copy_values(carried, pairs->regions[0]->args + 1, loop->n_results);
+  build_turn(&in, loop, i, carried);
+  build_turn(&in, loop, hd_arith_const(&in, HD_OP_ADD, i, 1), carried);
+  hd_build_yield(&in, carried, loop->n_results);
+  return pairs;
+}
+
+/* What is left of an odd count: one stage, whose index is `even`. */
+static hd_op *build_last(hd_builder *b, const hd_op *loop, hd_value *odd, hd_value *even,
+                         hd_value *const *values) {
+  hd_type types[MAX_CARRIED];
+  hd_value *carried[MAX_CARRIED];
+  for (int32_t c = 0; c < loop->n_results; c++)
+    types[c] = loop->results[c]->type;
+  hd_value *left = hd_build_cmp(b, "ne", odd, hd_i32(b, 0));
+  hd_op *last = hd_build_if(b, left, types, loop->n_results);
+  hd_builder then = hd_builder_at_end(b->module, last->regions[0]);
+  hd_builder otherwise = hd_builder_at_end(b->module, last->regions[1]);
+  copy_values(carried, values, loop->n_results);
+  build_turn(&then, loop, even, carried);
+  hd_build_yield(&then, carried, loop->n_results);
+  hd_build_yield(&otherwise, values, loop->n_results);
+  return last;
+}
+
+static heddle_status unroll(heddle_context *ctx, hd_module *m, hd_op *loop) {
+  if (loop->n_results > MAX_CARRIED)
+    return HD_BUG(ctx, "unroll: the loop over stages carries too many values");
+  hd_builder b = hd_builder_before(m, loop);
+  hd_value *count = hd_arith(&b, HD_OP_SUB, loop->operands[1], loop->operands[0]);
+  hd_value *odd = hd_arith_const(&b, HD_OP_REM, count, 2);
+  hd_value *even = hd_arith(&b, HD_OP_SUB, loop->operands[1], odd);
+  hd_op *done = build_pairs(&b, loop, even);
+  if (odd->op->kind != HD_OP_CONST || hd_op_int(odd->op, HD_ATTR_VALUE, 1))
+    done = build_last(&b, loop, odd, even, done->results);
+  for (int32_t c = 0; c < loop->n_results; c++)
+    hd_replace_uses(loop->region, loop->results[c], done->results[c], NULL);
+  hd_op_erase(loop);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_pass_unroll(hd_pass_context *pass, hd_module *module) {
+  HD_FOR_OPS(kernel, module->body) {
+    hd_schedule s = {0};
+    HD_TRY(hd_schedule_parse(pass->ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &s));
+    hd_accesses batch = {0};
+    if (s.pending)
+      hd_accesses_find(kernel->regions[0], hd_is_wgmma, &batch);
+    hd_op *loop = batch.n ? hd_loop_of(batch.op[0]) : NULL;
+    hd_accesses_free(&batch);
+    if (loop)
+      HD_TRY(unroll(pass->ctx, module, loop));
+  }
+  return HEDDLE_OK;
+}
