@@ -1,10 +1,11 @@
-/* heddle/compile.h: a problem text to a compiled kernel. Needs no GPU and no driver. */
+/* heddle/compile.h: a problem, as text or built from C, to a compiled kernel. Needs no GPU and no driver. */
 #ifndef HEDDLE_COMPILE_H
 #define HEDDLE_COMPILE_H
 
 #include <stddef.h>
 
 #include "heddle/context.h"
+#include "heddle/ir.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +30,10 @@ typedef struct heddle_compiled heddle_compiled;
 HEDDLE_API heddle_status heddle_compile(heddle_context *ctx, const char *file, const char *text,
                                         size_t text_bytes, const heddle_compile_options *options,
                                         heddle_compiled **compiled);
+/* The same for a module of problem level with one kernel (heddle/ir.h), which stays as it is. */
+HEDDLE_API heddle_status heddle_compile_module(heddle_context *ctx, const heddle_module *module,
+                                               const heddle_compile_options *options,
+                                               heddle_compiled **compiled);
 /* Accepts NULL. */
 HEDDLE_API void heddle_compiled_free(heddle_compiled *compiled);
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY = 1 << 20, LONG_ROW = 1 << 30 };
+enum { MANY = 1 << 20 /* clusters: no tile is left for the last */, LONG_ROW = 1 << 30 };
 
 /* What the buffers say about the tile; only used to choose sizes that cross its edges. */
 typedef struct shape {
@@ -182,9 +182,10 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
 /* First and last cluster of a grid, and the ones between when they are few. `second`: of a large grid the
  * second one too, whose tiles of D must not be the first one's. */
 static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t n, bool second) {
-  if (n > MANY)
-    return hd_ck_static_find(k, "undecided", k->program.kernel, "a smaller problem",
-                             "%lld clusters", (long long)n);
+  if (n >= INT32_MAX / k->program.cluster)
+    return hd_ck_static_find(k, "bounds", k->program.kernel, "larger tiles, or a smaller problem",
+                             "%lld clusters of %d CTAs: more than a grid holds", (long long)n,
+                             (int)k->program.cluster);
   if (n <= 8) {
     run_grid(k, s, at, (int32_t)n, 0, (int32_t)n - 1);
     return;

@@ -1,4 +1,4 @@
-/* The façade: text in, PTX, cubin and manifest out. */
+/* The façade: a problem in, PTX, cubin and manifest out. */
 #include "heddle/compile.h"
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "Compile/manifest_make.h"
 #include "Emit/emit.h"
 #include "Emit/ptxas.h"
+#include "IR/public_module.h"
 #include "Passes/passes.h"
 #include "Passes/schedule_fit.h"
 #include "Runtime/kernel_cache.h"
@@ -33,7 +34,7 @@ static heddle_status one_kernel(heddle_context *ctx, const hd_module *module, hd
   if (*kernel && !(*kernel)->next)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_UNSUPPORTED, *kernel ? (*kernel)->next->loc : HD_NOWHERE,
-                  "compile.one-kernel", "a text to compile holds one kernel; got %s",
+                  "compile.one-kernel", "a module to compile holds one kernel; got %s",
                   *kernel ? "more" : "none");
 }
 
@@ -139,12 +140,11 @@ static heddle_status compile_module(heddle_context *ctx, hd_module *module,
   return status;
 }
 
-heddle_status heddle_compile(heddle_context *ctx, const char *file, const char *text,
-                             size_t text_bytes, const heddle_compile_options *options,
-                             heddle_compiled **compiled) {
+/* module is consumed. */
+static heddle_status compile_once(heddle_context *ctx, hd_module *module,
+                                  const heddle_compile_options *options,
+                                  heddle_compiled **compiled) {
   static const heddle_compile_options defaults = {0};
-  hd_module *module = NULL;
-  HD_TRY(hd_parse(ctx, file, text, text_bytes, &module));
   heddle_compiled *c = calloc(1, sizeof *c);
   heddle_status status =
       c ? compile_module(ctx, module, options ? options : &defaults, c) : HEDDLE_NO_MEMORY;
@@ -155,6 +155,20 @@ heddle_status heddle_compile(heddle_context *ctx, const char *file, const char *
   }
   *compiled = c;
   return HEDDLE_OK;
+}
+
+heddle_status heddle_compile(heddle_context *ctx, const char *file, const char *text,
+                             size_t text_bytes, const heddle_compile_options *options,
+                             heddle_compiled **compiled) {
+  hd_module *module = NULL;
+  HD_TRY(hd_parse(ctx, file, text, text_bytes, &module));
+  return compile_once(ctx, module, options, compiled);
+}
+
+heddle_status heddle_compile_module(heddle_context *ctx, const heddle_module *module,
+                                    const heddle_compile_options *options,
+                                    heddle_compiled **compiled) {
+  return compile_once(ctx, hd_module_clone(module->ir), options, compiled);
 }
 
 void heddle_compiled_free(heddle_compiled *c) {

@@ -179,6 +179,20 @@ static void type_error(hd_verifier *v, const hd_op *op, const char *what, int32_
   hd_strbuf_free(&text);
 }
 
+/* "2 operands, expected a matrix, a matrix": optional ones in brackets, repeated ones with dots. */
+static void count_error(hd_verifier *v, const hd_op *op, const char *what, int32_t n,
+                        const char *letters) {
+  hd_strbuf text = {0};
+  hd_slot slot;
+  for (const char *cursor = letters; hd_slot_next(&cursor, &slot);)
+    hd_strbuf_printf(&text, "%s%s%s%s%s", text.len ? ", " : "", slot.optional ? "[" : "",
+                     hd_slot_text(slot.letter), slot.optional ? "]" : "",
+                     slot.repeated ? " ..." : "");
+  hd_verify_fail(v, op, "ir.count", "%d %s%s, expected %s", (int)n, what, n == 1 ? "" : "s",
+                 text.len ? hd_strbuf_text(&text) : "none");
+  hd_strbuf_free(&text);
+}
+
 /* Values against the letters of ops.def. Optional letters are only dropped from the end. */
 static void check_types(hd_verifier *v, const hd_op *op, hd_value *const *values, int32_t n,
                         const char *letters, const char *what) {
@@ -189,7 +203,7 @@ static void check_types(hd_verifier *v, const hd_op *op, hd_value *const *values
     do {
       if (i == n) {
         if (!slot.optional && !slot.repeated)
-          hd_verify_fail(v, op, "ir.count", "%d %ss, expected %s", (int)n, what, letters);
+          count_error(v, op, what, n, letters);
         if (!slot.repeated && !slot.optional)
           return;
         break;
@@ -200,7 +214,7 @@ static void check_types(hd_verifier *v, const hd_op *op, hd_value *const *values
     } while (slot.repeated);
   }
   if (i < n)
-    hd_verify_fail(v, op, "ir.count", "%d %ss, expected %s", (int)n, what, letters);
+    count_error(v, op, what, n, letters);
 }
 
 static void check_yielded(hd_verifier *v, const hd_op *op, const hd_region *region) {

@@ -124,16 +124,24 @@ static heddle_status unknown_key(heddle_context *ctx, hd_loc loc, const char *na
   return status;
 }
 
-static heddle_status set_pair(heddle_context *ctx, hd_loc loc, char *pair, hd_schedule *s) {
+/* given: bits of the keys that the text has set. */
+static heddle_status set_pair(heddle_context *ctx, hd_loc loc, char *pair, uint32_t *given,
+                              hd_schedule *s) {
   char *eq = strchr(pair, '=');
   if (!eq)
     return hd_error(ctx, HEDDLE_INVALID, loc, "schedule.syntax",
                     "got \"%.60s\"; a schedule is KEY=VALUE pairs, as in stages=4", pair);
   *eq = '\0';
-  for (size_t i = 0; i < HD_COUNT(keys); i++)
-    if (strcmp(keys[i].name, pair) == 0)
-      return set_key(ctx, loc, &keys[i], eq + 1, s);
-  return unknown_key(ctx, loc, pair);
+  size_t i = 0;
+  while (i < HD_COUNT(keys) && strcmp(keys[i].name, pair) != 0)
+    i++;
+  if (i == HD_COUNT(keys))
+    return unknown_key(ctx, loc, pair);
+  if (*given >> i & 1)
+    return hd_error(ctx, HEDDLE_INVALID, loc, "schedule.repeated",
+                    "got %s=%.60s after %s was given; legal: each key once", pair, eq + 1, pair);
+  *given |= 1u << i;
+  return set_key(ctx, loc, &keys[i], eq + 1, s);
 }
 
 static heddle_status parse_at(heddle_context *ctx, hd_loc loc, const char *text,
@@ -143,9 +151,10 @@ static heddle_status parse_at(heddle_context *ctx, hd_loc loc, const char *text,
   if (!copy)
     return HEDDLE_NO_MEMORY;
   heddle_status status = HEDDLE_OK;
+  uint32_t given = 0;
   for (char *pair = strtok_r(copy, " ,\t\n", &save); pair && status == HEDDLE_OK;
        pair = strtok_r(NULL, " ,\t\n", &save))
-    status = set_pair(ctx, loc, pair, &s);
+    status = set_pair(ctx, loc, pair, &given, &s);
   free(copy);
   if (status == HEDDLE_OK)
     *schedule = s;

@@ -111,6 +111,20 @@ static heddle_status check_tile(heddle_context *ctx, const hd_problem *p, const 
   return HEDDLE_OK;
 }
 
+static int64_t tiles_along(const hd_size *size, int32_t tile) {
+  return size->value ? (size->value + tile - 1) / tile : 1;
+}
+
+/* Kernel and grid count tiles in 32 bits, and step past the last one. */
+static heddle_status check_tiles(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  enum { MOST_TILES = 1 << 30 };
+  int64_t tiles = tiles_along(&p->m, s->tile_m) * tiles_along(&p->n, s->tile_n);
+  if (tiles > MOST_TILES)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.tiles", "got %lld tiles of %dx%d; legal: up to %d, nearest "
+           "with larger tiles", (long long)tiles, s->tile_m, s->tile_n, MOST_TILES);
+  return HEDDLE_OK;
+}
+
 static heddle_status check_shared(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   int32_t bytes = hd_schedule_shared_bytes(p, s), limit = hd_schedule_shared_limit(p, s);
   if (bytes > limit) {
@@ -209,6 +223,7 @@ static heddle_status check_ctas(heddle_context *ctx, const hd_problem *p, const 
 static heddle_status check_problem_schedule(heddle_context *ctx, const hd_problem *p,
                                             const hd_schedule *s) {
   HD_TRY(check_tile(ctx, p, s));
+  HD_TRY(check_tiles(ctx, p, s));
   HD_TRY(is_wgmma(s) ? check_wgmma(ctx, p, s) : check_mma(ctx, p, s));
   HD_TRY(check_ctas(ctx, p, s));
   return check_shared(ctx, p, s);

@@ -141,7 +141,7 @@ static void operands_are_counted(void **state) {
     hd_op *op = build(&f, (hd_op_kind)kind, false);
     if (op->n_operands) {
       op->n_operands--;
-      expect_error(f.module, (hd_op_kind)kind, "ir.count", "operands, expected");
+      expect_error(f.module, (hd_op_kind)kind, "ir.count", ", expected ");
       op->n_operands++;
     }
     for (int i = 0; i < 5 && !strchr(letters, '*'); i++)

@@ -1,0 +1,68 @@
+/* heddle_compile_module: what the C builder makes compiles to what its text compiles to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "heddle/compile.h"
+
+static heddle_module *scaled_linear(heddle_context *ctx) {
+  heddle_problem *p = heddle_problem_create("scaled_linear", "sm_90a");
+  heddle_module *module = NULL;
+  heddle_problem_set_size(p, HEDDLE_DIM_M, 256);
+  heddle_problem_set_dynamic(p, HEDDLE_DIM_N, 4096, 1);
+  heddle_problem_set_size(p, HEDDLE_DIM_K, 512);
+  heddle_problem_set_a(p, HEDDLE_E4M3);
+  heddle_problem_set_b(p, HEDDLE_E4M3, HEDDLE_K_MAJOR, 0, 16);
+  heddle_problem_set_d(p, HEDDLE_BF16, HEDDLE_ROW_MAJOR, 0, 0);
+  heddle_problem_set_scales(p, HEDDLE_SCALE_VECTOR, HEDDLE_SCALE_ONE);
+  assert_int_equal(heddle_problem_build(ctx, p, &module), HEDDLE_OK);
+  heddle_problem_free(p);
+  return module;
+}
+
+static void a_module_compiles_to_what_its_text_does(void **state) {
+  (void)state;
+  heddle_context *ctx = heddle_context_create();
+  heddle_module *module = scaled_linear(ctx);
+  heddle_compiled *built = NULL, *parsed = NULL;
+  char before[33], after[33], *text = NULL;
+  size_t n;
+  heddle_module_hash(module, before);
+  assert_int_equal(heddle_compile_module(ctx, module, NULL, &built), HEDDLE_OK);
+  heddle_module_hash(module, after);
+  assert_string_equal(before, after);
+  assert_int_equal(heddle_module_print(module, &text, &n), HEDDLE_OK);
+  assert_int_equal(heddle_compile(ctx, NULL, text, n, NULL, &parsed), HEDDLE_OK);
+  assert_string_equal(heddle_compiled_name(built), "scaled_linear");
+  assert_string_equal(heddle_compiled_ptx(built, NULL), heddle_compiled_ptx(parsed, NULL));
+  assert_string_equal(heddle_compiled_manifest(built, NULL), heddle_compiled_manifest(parsed, NULL));
+  assert_non_null(strstr(heddle_compiled_manifest(built, NULL), "\"scale_b_one\": true"));
+  heddle_compiled_free(built);
+  heddle_compiled_free(parsed);
+  free(text);
+  heddle_module_free(module);
+  heddle_context_free(ctx);
+}
+
+static void a_module_without_a_kernel_is_refused(void **state) {
+  (void)state;
+  static const char text[] = "module version=1 level=problem sync=none\n";
+  heddle_context *ctx = heddle_context_create();
+  heddle_module *module = NULL;
+  heddle_compiled *compiled = NULL;
+  assert_int_equal(heddle_module_parse(ctx, NULL, text, sizeof text - 1, &module), HEDDLE_OK);
+  assert_int_equal(heddle_compile_module(ctx, module, NULL, &compiled), HEDDLE_UNSUPPORTED);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "compile.one-kernel");
+  assert_null(compiled);
+  heddle_module_free(module);
+  heddle_context_free(ctx);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(a_module_compiles_to_what_its_text_does),
+                                     cmocka_unit_test(a_module_without_a_kernel_is_refused)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
