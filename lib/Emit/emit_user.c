@@ -14,7 +14,7 @@
 /* User functions are renamed, so that they meet no name of ours. */
 #define USER_PREFIX "user."
 
-enum { WIDEST_INTEGER = 64, MOST_FUNCTIONS = 256 };
+enum { WIDEST_INTEGER = 64, MOST_FUNCTIONS = 256, MOST_CALLS = 4096, DEEPEST_CALL = 32 };
 
 static heddle_status refuse(hd_emitter *e, const char *rule, const char *what, const char *why) {
   return hd_error(e->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, rule, "user function: %s %s", what, why);
@@ -24,7 +24,7 @@ static heddle_status refuse(hd_emitter *e, const char *rule, const char *what, c
 
 static bool is_allowed_opcode(LLVMOpcode opcode) {
   switch (opcode) {
-  case LLVMRet: case LLVMBr: case LLVMSwitch: case LLVMUnreachable: case LLVMPHI: case LLVMSelect:
+  case LLVMRet: case LLVMBr: case LLVMSwitch: case LLVMPHI: case LLVMSelect:
   case LLVMFNeg: case LLVMAdd: case LLVMFAdd: case LLVMSub: case LLVMFSub: case LLVMMul:
   case LLVMFMul: case LLVMUDiv: case LLVMSDiv: case LLVMFDiv: case LLVMURem: case LLVMSRem:
   case LLVMShl: case LLVMLShr: case LLVMAShr: case LLVMAnd: case LLVMOr: case LLVMXor:
@@ -50,6 +50,7 @@ static const char *opcode_name(LLVMOpcode opcode) {
   case LLVMFRem: return "frem";
   case LLVMInvoke: return "invoke";
   case LLVMIndirectBr: return "indirectbr";
+  case LLVMUnreachable: return "unreachable (a path without ret)";
   default: return "an instruction";
   }
 }
@@ -97,12 +98,45 @@ static bool is_allowed_type(LLVMTypeRef type) {
 
 /* --- one instruction ----------------------------------------------------------------------------------------- */
 
+/* What an address is computed from, as far as that is one value. */
+static LLVMValueRef base_of(LLVMValueRef address) {
+  for (int step = 0; step < 256; step++) { /* in dead code an address may be its own base */
+    LLVMOpcode opcode = LLVMIsAConstantExpr(address) ? LLVMGetConstOpcode(address)
+                        : LLVMIsAInstruction(address) ? LLVMGetInstructionOpcode(address)
+                                                      : (LLVMOpcode)0;
+    switch (opcode) {
+    case LLVMGetElementPtr: case LLVMBitCast: case LLVMAddrSpaceCast: case LLVMIntToPtr:
+    case LLVMPtrToInt: case LLVMFreeze:
+      address = LLVMGetOperand(address, 0);
+      break;
+    default:
+      return address;
+    }
+  }
+  return address;
+}
+
+/* LLVM takes such a load for a promise that its path is never taken, and drops the store with it. */
+static bool is_nowhere(LLVMValueRef address) {
+  LLVMValueRef base = base_of(address);
+  bool chosen = LLVMIsASelectInst(base) || LLVMIsAPHINode(base);
+  int first = LLVMIsASelectInst(base) ? 1 : 0;
+  for (int i = first; chosen && i < LLVMGetNumOperands(base); i++) {
+    LLVMValueRef one = base_of(LLVMGetOperand(base, (unsigned)i));
+    if (LLVMIsConstant(one) && !LLVMIsAGlobalVariable(one))
+      return true;
+  }
+  return LLVMIsConstant(base) && !LLVMIsAGlobalVariable(base);
+}
+
 static heddle_status check_load(hd_emitter *e, LLVMValueRef load) {
   unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(load, 0)));
   if (LLVMGetVolatile(load) || LLVMIsAtomic(load))
     return refuse(e, "user.load", "a volatile or atomic load", "is not allowed");
   if (space != HD_AS_GENERIC && space != HD_AS_GLOBAL && space != 4)
     return refuse(e, "user.load", "a load from shared or local memory", "is not allowed");
+  if (is_nowhere(LLVMGetOperand(load, 0)))
+    return refuse(e, "user.load", "a load from null, undef or a constant address", "is not allowed");
   return HEDDLE_OK;
 }
 
@@ -149,19 +183,21 @@ static heddle_status check_body(hd_emitter *e, LLVMValueRef function) {
 typedef struct call_path {
   const struct call_path *up;
   LLVMValueRef function;
-  int depth;
+  int depth, *calls; /* calls seen on all paths: each is inlined */
 } call_path;
 
-/* Recursion cannot be inlined. */
+/* Recursion cannot be inlined, nor can thousands of calls. */
 static heddle_status check_recursion(hd_emitter *e, const call_path *path) {
   for (const call_path *p = path->up; p; p = p->up)
-    if (p->function == path->function || path->depth > 32)
+    if (p->function == path->function || path->depth > DEEPEST_CALL)
       return refuse(e, "user.call", "recursion", "is not allowed");
+  if (++*path->calls > MOST_CALLS)
+    return refuse(e, "user.call", "more than 4096 calls, all inlined,", "are not allowed");
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(path->function); b; b = LLVMGetNextBasicBlock(b))
     for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
       LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
       if (callee && LLVMIsAFunction(callee) && !LLVMIsDeclaration(callee))
-        HD_TRY(check_recursion(e, &(call_path){path, callee, path->depth + 1}));
+        HD_TRY(check_recursion(e, &(call_path){path, callee, path->depth + 1, path->calls}));
     }
   return HEDDLE_OK;
 }
@@ -207,11 +243,12 @@ static void make_inline(hd_emitter *e, LLVMValueRef function) {
 
 static heddle_status check_function(hd_emitter *e, LLVMValueRef function) {
   size_t n;
+  int calls = 0;
   if (LLVMHasPersonalityFn(function) || LLVMIsFunctionVarArg(LLVMGlobalGetValueType(function)))
     return refuse(e, "user.function", LLVMGetValueName2(function, &n),
                   "has variable arguments or an exception handler");
   HD_TRY(check_body(e, function));
-  return check_recursion(e, &(call_path){NULL, function, 0});
+  return check_recursion(e, &(call_path){NULL, function, 0, &calls});
 }
 
 static heddle_status check_module(hd_emitter *e, LLVMModuleRef user) {
@@ -258,7 +295,7 @@ static heddle_status prepare(hd_emitter *e, LLVMModuleRef user) {
   for (LLVMValueRef f = LLVMGetFirstFunction(user); f; f = LLVMGetNextFunction(f))
     if (!LLVMIsDeclaration(f))
       make_inline(e, f);
-  return HEDDLE_OK;
+  return hd_emit_user_ends(e, user);
 }
 
 static void internalise(hd_emitter *e) {

@@ -55,6 +55,54 @@ static void test_inlined(void **state) {
   heddle_context_free(ctx);
 }
 
+static void test_counted_loop_unrolls(void **state) {
+  (void)state;
+  heddle_context *ctx = heddle_context_create();
+  hd_emit_result result = {0};
+  heddle_status status = emit_user(ctx,
+      "@table = constant [4 x float] [float 3.0, float 4.0, float 5.0, float 6.0]\n"
+      HEAD
+      "  br label %turn\n"
+      "turn:\n"
+      "  %i = phi i32 [ 0, %0 ], [ %next, %turn ]\n"
+      "  %s = phi float [ 0.0, %0 ], [ %sum, %turn ]\n"
+      "  %p = getelementptr float, ptr @table, i32 %i\n"
+      "  %t = load float, ptr %p\n"
+      "  %h = fmul float %s, %x\n"
+      "  %sum = fadd float %h, %t\n"
+      "  %next = add i32 %i, 1\n"
+      "  %more = icmp ult i32 %next, 4\n"
+      "  br i1 %more, label %turn, label %end\n"
+      "end:\n"
+      "  ret float %sum\n}\n", &result);
+  if (status != HEDDLE_OK)
+    print_errors(ctx);
+  assert_int_equal(status, HEDDLE_OK);
+  assert_null(strstr(result.ptx, "turn"));
+  assert_null(strstr(result.ptx, "ld.global")); /* the table has become constants */
+  assert_assembles(ctx, result.ptx, "sm_80");
+  hd_emit_result_free(&result);
+  heddle_context_free(ctx);
+}
+
+/* @a0 calls @a1 twice, that calls @a2 twice, ...: a million calls in a few lines. */
+static void test_many_calls_are_refused(void **state) {
+  (void)state;
+  char ir[4096] = HEAD "  %y = call float @a0(float %x)\n  ret float %y\n}\n"
+                  "define float @a20(float %x) {\n  ret float %x\n}\n";
+  size_t n = strlen(ir);
+  for (int i = 0; i < 20; i++)
+    n += (size_t)snprintf(ir + n, sizeof ir - n,
+                          "define float @a%d(float %%x) {\n  %%y = call float @a%d(float %%x)\n"
+                          "  %%z = call float @a%d(float %%y)\n  ret float %%z\n}\n",
+                          i, i + 1, i + 1);
+  heddle_context *ctx = heddle_context_create();
+  hd_emit_result result = {0};
+  assert_int_equal(emit_user(ctx, ir, &result), HEDDLE_UNSUPPORTED);
+  assert_string_equal(first_rule(ctx), "user.call");
+  heddle_context_free(ctx);
+}
+
 static const struct refusal {
   const char *rule, *word, *ir;
 } refusals[] = {
@@ -76,6 +124,20 @@ static const struct refusal {
     {"user.instruction", "alloca", HEAD "  %y = alloca float\n  ret float %x\n}\n"},
     {"user.instruction", "fence", HEAD "  fence seq_cst\n  ret float %x\n}\n"},
     {"user.load", "volatile", HEAD "  %y = load volatile float, ptr %u\n  ret float %y\n}\n"},
+    {"user.instruction", "unreachable", HEAD "  unreachable\n}\n"},
+    {"user.load", "null", HEAD "  %y = load float, ptr null\n  ret float %y\n}\n"},
+    {"user.load", "null", HEAD "  %p = getelementptr float, ptr null, i32 %r\n"
+                          "  %y = load float, ptr %p\n  ret float %y\n}\n"},
+    {"user.load", "undef", HEAD "  %y = load float, ptr undef\n  ret float %y\n}\n"},
+    {"user.load", "constant", HEAD "  %y = load float, ptr inttoptr (i64 4096 to ptr)\n"
+                              "  ret float %y\n}\n"},
+    {"user.load", "null", HEAD "  %n = icmp eq i32 %r, 0\n  %p = select i1 %n, ptr null, ptr %u\n"
+                          "  %y = load float, ptr %p\n  ret float %y\n}\n"},
+    {"user.loop", "unroll", HEAD "  br label %turn\nturn:\n  br label %turn\n}\n"},
+    {"user.loop", "unroll", HEAD "  br label %turn\nturn:\n"
+                            "  %y = phi float [ %x, %0 ], [ %z, %turn ]\n"
+                            "  %z = fmul float %y, 0.5\n  %m = fcmp ogt float %z, 1.0\n"
+                            "  br i1 %m, label %turn, label %end\nend:\n  ret float %z\n}\n"},
     {"user.type", "64 bits", HEAD "  %y = sext i32 %r to i128\n  %z = sitofp i128 %y to float\n"
                              "  ret float %z\n}\n"},
     {"user.global", "g", "@g = global float 0.0\n" HEAD "  ret float %x\n}\n"},
@@ -106,6 +168,8 @@ static void test_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_inlined),
+                                     cmocka_unit_test(test_counted_loop_unrolls),
+                                     cmocka_unit_test(test_many_calls_are_refused),
                                      cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
