@@ -1,6 +1,7 @@
 /* Rules that lib/Spec decides: the target exists, each row exists, is what its op issues, is legal
- * on the target with that selector, and takes the fragments that it is given. A row without a judge
- * of its layout is fit for the IR; lib/Passes and lib/Emit refuse to generate it. */
+ * on the target with that selector, has a layout that somebody judged, and takes the fragments that
+ * it is given. tcgen05 hands over no fragments: its rows may stand here unjudged, lib/Check and
+ * lib/Emit do not let them pass. */
 #include <string.h>
 
 #include "IR/verify.h"
@@ -101,6 +102,9 @@ static void check_row(hd_verifier *v, const hd_op *op) {
                    name);
   else if (rule && !fits_op(rule, row))
     hd_verify_fail(v, op, "ir.row", "row %s is not what the op issues", name);
+  else if (rule && row->layout_judge == HD_JUDGE_NONE && row->family != HD_FAMILY_TCGEN05_SP)
+    hd_verify_unsupported(v, op, "ir.unjudged",
+                          "nobody has judged the layout of row %s; `heddle list` names judges", name);
   else if (rule) {
     check_legal(v, op, rule, row);
     check_fragments(v, op, rule, row);
