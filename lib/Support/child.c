@@ -1,0 +1,120 @@
+#include "Support/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "Support/diag.h"
+
+extern char **environ; /* the child inherits it; heddle itself reads nothing from it */
+
+static int spawn(const char *const *argv, int end, pid_t *pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_adddup2(&actions, end, STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, end, STDOUT_FILENO);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  int code = posix_spawnp(pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return code;
+}
+
+heddle_status hd_child_start(heddle_context *ctx, const char *const *argv, hd_child *child) {
+  int ends[2];
+  pid_t pid;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.start", "cannot make a socket: %s",
+                    strerror(errno));
+  int code = spawn(argv, ends[1], &pid);
+  close(ends[1]);
+  if (code != 0) {
+    close(ends[0]);
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.start", "cannot start '%s': %s",
+                    argv[0], strerror(code));
+  }
+  (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  *child = (hd_child){.pid = pid, .fd = ends[0]};
+  return HEDDLE_OK;
+}
+
+/* A line is short against the socket's buffer: what cannot be sent at once is not read either. */
+bool hd_child_say(hd_child *child, const char *line) {
+  hd_strbuf text = {0};
+  hd_strbuf_printf(&text, "%s\n", line);
+  ssize_t n = child->pid ? send(child->fd, text.text, text.len, MSG_NOSIGNAL) : -1;
+  bool said = n == (ssize_t)text.len;
+  hd_strbuf_free(&text);
+  return said;
+}
+
+static void hear(hd_child *child) {
+  char chunk[4096];
+  ssize_t n;
+  while ((n = read(child->fd, chunk, sizeof chunk)) > 0)
+    hd_strbuf_addn(&child->heard, chunk, (size_t)n);
+  child->ended = n == 0 || (errno != EAGAIN && errno != EINTR);
+}
+
+bool hd_child_take(hd_child *child, hd_strbuf *line) {
+  const char *text = hd_strbuf_text(&child->heard), *end = strchr(text, '\n');
+  if (!end)
+    return false;
+  size_t n = (size_t)(end - text);
+  line->len = 0;
+  hd_strbuf_addn(line, text, n);
+  child->heard.len -= n + 1;
+  memmove(child->heard.text, end + 1, child->heard.len + 1);
+  return true;
+}
+
+void hd_children_wait(hd_child *const *children, int n, double timeout_s) {
+  enum { MOST = 256 };
+  struct pollfd wanted[MOST];
+  hd_child *of[MOST];
+  int n_wanted = 0;
+  for (int i = 0; i < n && n_wanted < MOST; i++)
+    if (children[i] && children[i]->pid && !children[i]->ended) {
+      of[n_wanted] = children[i];
+      wanted[n_wanted++] = (struct pollfd){.fd = children[i]->fd, .events = POLLIN};
+    }
+  int ms = timeout_s <= 0 ? 0 : timeout_s > 3600 ? 3600000 : (int)(timeout_s * 1e3) + 1;
+  if (poll(wanted, (nfds_t)n_wanted, ms) <= 0)
+    return;
+  for (int i = 0; i < n_wanted; i++)
+    if (wanted[i].revents)
+      hear(of[i]);
+}
+
+void hd_child_stop(hd_child *child, int *how) {
+  int status = 0;
+  if (child->pid) {
+    /* One that ended by itself keeps its own exit code. */
+    for (int i = 0; child->ended && i < 200; i++) {
+      if (waitpid(child->pid, &status, WNOHANG) == child->pid)
+        goto reaped;
+      (void)poll(NULL, 0, 5);
+    }
+    kill(-child->pid, SIGKILL);
+    while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+      ;
+  reaped:
+    close(child->fd);
+  }
+  if (how)
+    *how = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  hd_strbuf_free(&child->heard);
+  *child = (hd_child){0};
+}

@@ -1,0 +1,100 @@
+/* Children that are talked to by lines. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "Support/child.h"
+#include "Support/file.h"
+
+static const char *const echo[] = {"cat", NULL};
+
+/* Waits, generously, for a line. */
+static bool next_line(hd_child *child, hd_strbuf *line) {
+  for (int i = 0; i < 100; i++) {
+    if (hd_child_take(child, line))
+      return true;
+    if (child->ended)
+      return false;
+    hd_children_wait(&child, 1, 0.1);
+  }
+  return false;
+}
+
+static void lines_come_back(void **state) {
+  (void)state;
+  hd_child child;
+  hd_strbuf line = {0};
+  int how;
+  assert_int_equal(hd_child_start(NULL, echo, &child), HEDDLE_OK);
+  assert_false(hd_child_take(&child, &line));
+  assert_true(hd_child_say(&child, "first"));
+  assert_true(hd_child_say(&child, ""));
+  assert_true(hd_child_say(&child, "third of three"));
+  const char *const expected[] = {"first", "", "third of three"};
+  for (int i = 0; i < 3; i++) {
+    assert_true(next_line(&child, &line));
+    assert_string_equal(hd_strbuf_text(&line), expected[i]);
+  }
+  hd_child_stop(&child, &how);
+  assert_int_equal(how, 128 + 9);
+  assert_int_equal(child.pid, 0);
+  hd_child_stop(&child, NULL); /* once more is fine */
+  hd_strbuf_free(&line);
+}
+
+static void its_end_is_an_answer(void **state) {
+  (void)state;
+  static const char *const ends[] = {"sh", "-c", "echo last words; exit 7", NULL};
+  hd_child child;
+  hd_strbuf line = {0};
+  int how;
+  assert_int_equal(hd_child_start(NULL, ends, &child), HEDDLE_OK);
+  assert_true(next_line(&child, &line));
+  assert_string_equal(hd_strbuf_text(&line), "last words");
+  assert_false(next_line(&child, &line));
+  assert_true(child.ended);
+  assert_false(hd_child_say(&child, "is anyone there")); /* no signal ends us */
+  hd_child_stop(&child, &how);
+  assert_int_equal(how, 7);
+  hd_strbuf_free(&line);
+}
+
+static void many_are_waited_for(void **state) {
+  (void)state;
+  hd_child a, b = {0}; /* b is not running */
+  hd_child *all[] = {&a, NULL, &b};
+  hd_strbuf line = {0};
+  assert_int_equal(hd_child_start(NULL, echo, &a), HEDDLE_OK);
+  double before = hd_clock_seconds();
+  hd_children_wait(all, 3, 0.02);
+  assert_true(hd_clock_seconds() - before > 0.015);
+  assert_true(hd_child_say(&a, "x"));
+  for (int i = 0; i < 100 && !hd_child_take(&a, &line); i++)
+    hd_children_wait(all, 3, 0.1);
+  assert_string_equal(hd_strbuf_text(&line), "x");
+  hd_child_stop(&a, NULL);
+  hd_strbuf_free(&line);
+}
+
+static void what_cannot_be_started(void **state) {
+  (void)state;
+  static const char *const nothing[] = {"/nowhere/at/all", NULL};
+  hd_child child = {0};
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(hd_child_start(ctx, nothing, &child), HEDDLE_ENVIRONMENT);
+  assert_non_null(strstr(heddle_context_get(ctx, 0)->text, "/nowhere/at/all"));
+  assert_int_equal(child.pid, 0);
+  heddle_context_free(ctx);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(lines_come_back),
+      cmocka_unit_test(its_end_is_an_answer),
+      cmocka_unit_test(many_are_waited_for),
+      cmocka_unit_test(what_cannot_be_started),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
