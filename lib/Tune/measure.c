@@ -12,6 +12,10 @@ hd_rounds hd_rounds_for(int64_t n) {
   return n >= 1024 ? (hd_rounds){5, 12e-3, 12e-3} : (hd_rounds){9, 3e-3, 0.3e-3};
 }
 
+hd_rounds hd_rounds_quick(int64_t n) {
+  return n >= 1024 ? (hd_rounds){3, 4e-3, 4e-3} : (hd_rounds){3, 1e-3, 0.3e-3};
+}
+
 static int ascending(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);

@@ -27,6 +27,8 @@ typedef struct hd_rounds {
 
 /* The protocol's rounds: 9 of 3 ms; from n = 1024 on 5 of 12 ms after 12 ms untimed. */
 hd_rounds hd_rounds_for(int64_t n);
+/* A look at one of many candidates: 3 of 1 ms; from n = 1024 on 3 of 4 ms after 4 ms untimed. */
+hd_rounds hd_rounds_quick(int64_t n);
 
 /* Interleaved: every contender once a round, in turn. */
 heddle_status hd_measure_rounds(heddle_context *ctx, const hd_device *device,

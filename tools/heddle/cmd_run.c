@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "Emit/user_evaluate.h"
 #include "IR/ir.h"
 #include "Support/diag.h"
 #include "commands.h"
 #include "compile_input.h"
+#include "sizes.h"
 
 typedef struct run_options {
   compile_input input;
@@ -35,53 +35,6 @@ static const char examples[] =
     "heddle run examples/user_epilogue.heddle --epilogue examples/user_epilogue.ll\n"
     "heddle run examples/linear_bf16.heddle --a weights.npy --b tokens.npy -o out.npy\n";
 
-/* --- sizes --------------------------------------------------------------------------------------------- */
-
-static const hd_arg_kind size_kinds[] = {HD_ARG_M,   HD_ARG_N,   HD_ARG_K,
-                                         HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD};
-
-static heddle_status set_size(heddle_context *ctx, const char *name, const char *value,
-                              int64_t *size) {
-  const char *names[HD_COUNT(size_kinds)];
-  for (size_t i = 0; i < HD_COUNT(size_kinds); i++)
-    names[i] = hd_arg_name(size_kinds[i]);
-  for (size_t i = 0; i < HD_COUNT(size_kinds); i++) {
-    if (strcasecmp(name, names[i]))
-      continue;
-    int64_t v;
-    if (!cli_parse_int(value, &v) || v < 1 || v > INT32_MAX)
-      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
-                      "got %s = %s; legal: 1 to 2147483647", name, value);
-    if (size[size_kinds[i]])
-      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
-                      "got %s = %s after %s = %lld; a size is given once", name, value, name,
-                      (long long)size[size_kinds[i]]);
-    size[size_kinds[i]] = v;
-    return HEDDLE_OK;
-  }
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size", "got '%s'; did you mean '%s'?", name,
-                  cli_nearest(name, names, HD_COUNT(names)));
-}
-
-/* "N=512,LDB=1032". */
-static heddle_status read_sizes(heddle_context *ctx, const char *text, int64_t *size) {
-  char *copy = strdup(text), *rest = NULL;
-  heddle_status status = copy ? HEDDLE_OK : HEDDLE_NO_MEMORY;
-  for (char *pair = copy ? strtok_r(copy, ",", &rest) : NULL; pair && status == HEDDLE_OK;
-       pair = strtok_r(NULL, ",", &rest)) {
-    char *equals = strchr(pair, '=');
-    if (!equals) {
-      status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
-                        "got '%s'; a size is NAME=VALUE, as in N=512", pair);
-      break;
-    }
-    *equals = '\0';
-    status = set_size(ctx, pair, equals + 1, size);
-  }
-  free(copy);
-  return status;
-}
-
 /* --- a small instance -------------------------------------------------------------------------------- */
 
 enum {
@@ -89,6 +42,8 @@ enum {
   SMALL_K = 512,
   TAIL_OF_K = 64
 };
+
+static const hd_arg_kind size_kinds[] = {HD_ARG_M, HD_ARG_N, HD_ARG_K};
 
 static int64_t smaller(int64_t size, int64_t whole, int64_t unit) {
   int64_t small = whole + size % unit;
@@ -251,8 +206,7 @@ static heddle_status run_on(heddle_context *ctx, run_options *o, trial_kernel *k
 }
 
 static heddle_status run_problem(heddle_context *ctx, run_options *o) {
-  if (o->sizes)
-    HD_TRY(read_sizes(ctx, o->sizes, o->request.size));
+  HD_TRY(sizes_read(ctx, o->sizes, o->request.size));
   if (o->sim_mode && hd_sim_mode_parse(o->sim_mode, &o->request.sim_mode) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.sim-mode",
                     "got '%s'; legal: late, early, random", o->sim_mode);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "Passes/passes.h"
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "heddle/sparse.h"
@@ -79,6 +80,26 @@ heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in
                                     .cache = in->cache};
   return trial_kernel_compile(ctx, in->path, text ? text : in->text,
                               text ? strlen(text) : in->text_bytes, &options, kernel);
+}
+
+heddle_status compile_input_product(heddle_context *ctx, const compile_input *in,
+                                    const int64_t hint_mnk[3], hd_product *product) {
+  hd_module *module;
+  hd_problem p;
+  hd_pass_context pass = {.ctx = ctx, .target = in->target};
+  HD_TRY(hd_parse(ctx, in->path, in->text, in->text_bytes, &module));
+  heddle_status status = hd_verify(ctx, module, NULL);
+  if (status == HEDDLE_OK && !hd_find_op(module->body, HD_OP_KERNEL))
+    status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = in->path}, "compile.one-kernel",
+                      "the text holds no kernel");
+  if (status == HEDDLE_OK)
+    status = hd_run_pipeline(&pass, module, &(hd_pipeline_options){.stop_after = "legalize"});
+  if (status == HEDDLE_OK)
+    status = hd_problem_read(ctx, hd_find_op(module->body, HD_OP_KERNEL), &p);
+  if (status == HEDDLE_OK)
+    *product = hd_product_of(&p, hint_mnk);
+  hd_module_free(module);
+  return status;
 }
 
 heddle_status compile_packed_bytes(heddle_context *ctx, const hd_manifest *manifest, int64_t m,

@@ -3,6 +3,7 @@
 #ifndef HD_COMPILE_INPUT_H
 #define HD_COMPILE_INPUT_H
 
+#include "Tune/product.h"
 #include "cli.h"
 #include "trial/trial.h"
 
@@ -36,6 +37,10 @@ void compile_input_free(compile_input *in);
 /* Compiles `text` (NULL: the input's own) with `schedule` (NULL: the input's own). */
 heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in, const char *text,
                                     const char *schedule, trial_kernel *kernel);
+
+/* The product that the input's problem is of; hint_mnk as hd_product_of has it. */
+heddle_status compile_input_product(heddle_context *ctx, const compile_input *in,
+                                    const int64_t hint_mnk[3], hd_product *product);
 
 /* Bytes of packed A for the manifest's type and family. */
 heddle_status compile_packed_bytes(heddle_context *ctx, const hd_manifest *manifest, int64_t m,

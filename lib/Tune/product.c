@@ -1,0 +1,157 @@
+#include "Tune/product.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Passes/passes.h"
+#include "Support/strbuf.h"
+#include "Tune/bench.h"
+
+enum { MOST_SIZE = 1 << 20, USUAL_SIZE = 4096 };
+
+static const char *name(heddle_elem elem) { return heddle_elem_get(elem)->name; }
+
+static const char *b_order(const hd_product *p) { return p->b_mn_major ? "mn_major" : "k_major"; }
+
+static const char *d_order(const hd_product *p) {
+  return p->d_col_major ? "col_major" : "row_major";
+}
+
+void hd_product_print(const hd_product *p, char out[HD_PRODUCT_TEXT]) {
+  snprintf(out, HD_PRODUCT_TEXT, "%s a=%s b=%s acc=%s d=%s m=%lld n=%lld k=%lld %s %s", p->target,
+           name(p->a), name(p->b), name(p->acc), name(p->d), (long long)p->m, (long long)p->n,
+           (long long)p->k, b_order(p), d_order(p));
+}
+
+static bool legal_size(long long x) { return x >= 1 && x <= MOST_SIZE; }
+
+heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product *product) {
+  hd_product p = {0};
+  char a[16], b[16], acc[16], d[16], b_word[16], d_word[16];
+  long long m, n, k;
+  int got = sscanf(text, "%15s a=%15s b=%15s acc=%15s d=%15s m=%lld n=%lld k=%lld %15s %15s",
+                   p.target, a, b, acc, d, &m, &n, &k, b_word, d_word);
+  bool ok = got == 10 && legal_size(m) && legal_size(n) && legal_size(k) &&
+            heddle_elem_parse(a, &p.a) == HEDDLE_OK && heddle_elem_parse(b, &p.b) == HEDDLE_OK &&
+            heddle_elem_parse(acc, &p.acc) == HEDDLE_OK && heddle_elem_parse(d, &p.d) == HEDDLE_OK;
+  if (ok) {
+    p.m = m;
+    p.n = n;
+    p.k = k;
+    p.b_mn_major = strcmp(b_word, "mn_major") == 0;
+    p.d_col_major = strcmp(d_word, "col_major") == 0;
+    ok = strcmp(b_word, b_order(&p)) == 0 && strcmp(d_word, d_order(&p)) == 0;
+  }
+  if (!ok)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.product",
+                    "got \"%.100s\"; a product is as in \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 "
+                    "n=16 k=4096 k_major row_major\"", text);
+  *product = p;
+  return HEDDLE_OK;
+}
+
+static int64_t size_of(const hd_size *size, int64_t hint) {
+  return size->value ? size->value : hint > 0 ? hint : size->max ? size->max : USUAL_SIZE;
+}
+
+hd_product hd_product_of(const hd_problem *p, const int64_t hint_mnk[3]) {
+  hd_product out = {.a = p->a_elem,
+                    .b = p->b.elem,
+                    .acc = p->acc_elem,
+                    .d = p->d.elem,
+                    .m = size_of(&p->m, hint_mnk[0]),
+                    .n = size_of(&p->n, hint_mnk[1]),
+                    .k = size_of(&p->k, hint_mnk[2]),
+                    .b_mn_major = p->b.transposed,
+                    .d_col_major = p->d.transposed};
+  snprintf(out.target, sizeof out.target, "%s", p->target->name);
+  return out;
+}
+
+/* "bf16", or "e4m3xe5m2". */
+static bool read_types(const char *word, hd_product *p) {
+  char first[16];
+  const char *x = strchr(word, 'x');
+  size_t n = x ? (size_t)(x - word) : strlen(word);
+  snprintf(first, sizeof first, "%.*s", (int)n, word);
+  return n < sizeof first && heddle_elem_parse(first, &p->a) == HEDDLE_OK &&
+         heddle_elem_parse(x ? x + 1 : first, &p->b) == HEDDLE_OK;
+}
+
+heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *target, const char *line,
+                              hd_product *product) {
+  char types[32] = "", d[16] = "", order[16] = "row_major";
+  long long m, k, n;
+  hd_product p = {0};
+  int got = sscanf(line, "%31s %lld %lld %lld %15s %15s", types, &m, &k, &n, d, order);
+  if (got < 4 || !legal_size(m) || !legal_size(n) || !legal_size(k))
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.grid",
+                    "got \"%.60s\"; a line is TYPE M K N [DTYPE [ORDER]], sizes 1 to %d", line,
+                    MOST_SIZE);
+  if (!read_types(types, &p))
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type", "got type \"%s\"; legal: as bf16, e4m3xe5m2",
+                    types);
+  p.d = hd_bench_output(p.a);
+  if (got >= 5 && heddle_elem_parse(d, &p.d) != HEDDLE_OK)
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type", "got type \"%s\" of D", d);
+  if (strcmp(order, "row_major") != 0 && strcmp(order, "col_major") != 0)
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.order",
+                    "got \"%s\"; legal: row_major, col_major", order);
+  p.d_col_major = strcmp(order, "col_major") == 0;
+  p.acc = hd_bench_accumulator(p.a);
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  snprintf(p.target, sizeof p.target, "%s", target);
+  *product = p;
+  return HEDDLE_OK;
+}
+
+char *hd_product_problem(const hd_product *p) {
+  hd_strbuf s = {0};
+  hd_strbuf_printf(&s,
+                   "module version=1 level=problem sync=none\n"
+                   "kernel {name = \"tuned\", target = \"%s\"} {\n"
+                   "  %%m: i32 = size {dim = m, value = %lld}\n"
+                   "  %%n: i32 = size {dim = n, value = %lld}\n"
+                   "  %%k: i32 = size {dim = k, value = %lld}\n"
+                   "  %%a: matrix<%s> = sparse %%m, %%k {type = %s}\n"
+                   "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s}\n"
+                   "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n"
+                   "  store %%x {type = %s, order = %s}\n}\n",
+                   p->target, (long long)p->m, (long long)p->n, (long long)p->k, name(p->a),
+                   name(p->a), name(p->b), name(p->b), b_order(p), name(p->acc), name(p->acc),
+                   name(p->d), d_order(p));
+  return hd_strbuf_take(&s);
+}
+
+heddle_status hd_product_build(heddle_context *ctx, const hd_product *product, hd_product_ir *ir) {
+  char *text = hd_product_problem(product);
+  hd_product_ir made = {0};
+  hd_pass_context pass = {.ctx = ctx};
+  heddle_status status = hd_parse(ctx, "product", text, strlen(text), &made.module);
+  free(text);
+  HD_TRY(status);
+  status = hd_verify(ctx, made.module, NULL);
+  if (status == HEDDLE_OK)
+    status = hd_run_pipeline(&pass, made.module, &(hd_pipeline_options){.stop_after = "legalize"});
+  made.kernel = made.module->body->first;
+  if (status == HEDDLE_OK)
+    status = hd_problem_read(ctx, made.kernel, &made.problem);
+  if (status != HEDDLE_OK) {
+    hd_module_free(made.module);
+    return status;
+  }
+  *ir = made;
+  return HEDDLE_OK;
+}
+
+void hd_product_ir_free(hd_product_ir *ir) {
+  hd_module_free(ir->module);
+  *ir = (hd_product_ir){0};
+}
+
+double hd_product_flops(const hd_product *p) {
+  return 2.0 * (double)p->m * (double)p->n * (double)p->k;
+}

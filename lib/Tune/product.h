@@ -1,0 +1,44 @@
+/* Tune/product.h: what is tuned: a product of fixed sizes. Records are kept, and looked up, by it; the
+ * epilogue is no part of it (it changes what is stored, hardly which tile is best). */
+#ifndef HD_PRODUCT_H
+#define HD_PRODUCT_H
+
+#include "Passes/problem.h"
+
+typedef struct hd_product {
+  char target[16];
+  heddle_elem a, b, acc, d;
+  int64_t m, n, k;
+  bool b_mn_major, d_col_major; /* otherwise k_major, row_major */
+} hd_product;
+
+/* "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major": a record's name. */
+enum { HD_PRODUCT_TEXT = 160 };
+void hd_product_print(const hd_product *product, char out[HD_PRODUCT_TEXT]);
+heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product *product);
+
+/* The product of a problem; a size known at launch counts as its hint (> 0), else as its max, else as
+ * 4096. */
+hd_product hd_product_of(const hd_problem *problem, const int64_t hint_mnk[3]);
+
+/* A line of a grid: "TYPE M K N [DTYPE [ORDER]]"; TYPE of A and B, "AxB" when they differ; D's default
+ * type is the bench's, its order row_major. HEDDLE_INVALID at loc. */
+heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *target, const char *line,
+                              hd_product *product);
+
+/* It as a problem text (owned, free()). */
+char *hd_product_problem(const hd_product *product);
+
+/* It as a module, legalized: what schedules are enumerated and judged for. Zero-initialise. */
+typedef struct hd_product_ir {
+  hd_module *module; /* owned */
+  hd_op *kernel;
+  hd_problem problem;
+} hd_product_ir;
+heddle_status hd_product_build(heddle_context *ctx, const hd_product *product, hd_product_ir *ir);
+void hd_product_ir_free(hd_product_ir *ir);
+
+/* Floating-point operations, counted as the dense product's. */
+double hd_product_flops(const hd_product *product);
+
+#endif

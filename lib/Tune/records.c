@@ -1,0 +1,287 @@
+#include "Tune/records.h"
+
+#include <jansson.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Spec/spec.h"
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "Support/hash.h"
+
+struct hd_records {
+  sqlite3 *db;
+  char run[33]; /* "" before hd_records_begin */
+};
+
+static const char schema[] =
+    "CREATE TABLE IF NOT EXISTS run(id TEXT PRIMARY KEY, started TEXT, device TEXT, driver TEXT,"
+    " power_limit_w REAL, heddle TEXT, spec TEXT, seed INTEGER);"
+    "CREATE TABLE IF NOT EXISTS measurement(run TEXT, product TEXT, schedule TEXT, final INTEGER,"
+    " verdict TEXT, why TEXT, us REAL, us_min REAL, us_max REAL, predicted_us REAL, error REAL,"
+    " power_w REAL, sm_mhz INTEGER, at TEXT, PRIMARY KEY(product, schedule, run, final));"
+    "CREATE TABLE IF NOT EXISTS choice(run TEXT, product TEXT, schedule TEXT, us REAL,"
+    " default_schedule TEXT, default_us REAL, n_legal INTEGER, n_measured INTEGER, at TEXT,"
+    " PRIMARY KEY(product, run));";
+
+static const char *const verdict_names[] = {/* ORDER VERDICTS */
+                                            "ok", "wrong", "refused", "failed", "crash", "hang"};
+
+const char *hd_verdict_name(hd_verdict verdict) { return verdict_names[verdict]; }
+
+bool hd_verdict_parse(const char *name, hd_verdict *verdict) {
+  for (int i = 0; i < HD_N_VERDICTS; i++)
+    if (strcmp(verdict_names[i], name) == 0) {
+      *verdict = (hd_verdict)i;
+      return true;
+    }
+  return false;
+}
+
+/* ---- SQLite ---- */
+
+static heddle_status sql_error(heddle_context *ctx, const hd_records *r, const char *what) {
+  int code = sqlite3_errcode(r->db);
+  return hd_error(ctx, code == SQLITE_NOTADB ? HEDDLE_INVALID : HEDDLE_ENVIRONMENT, HD_NOWHERE,
+                  "records.sql", "cannot %s: %s", what, sqlite3_errmsg(r->db));
+}
+
+/* Prepares and binds: one letter of `types` an argument: t text, i int64_t, d double. */
+static heddle_status prepare(heddle_context *ctx, hd_records *r, sqlite3_stmt **s, const char *sql,
+                             const char *types, ...) {
+  va_list args;
+  if (sqlite3_prepare_v2(r->db, sql, -1, s, NULL) != SQLITE_OK)
+    return sql_error(ctx, r, "prepare a statement");
+  va_start(args, types);
+  for (int i = 1; *types; i++, types++)
+    if (*types == 't')
+      sqlite3_bind_text(*s, i, va_arg(args, const char *), -1, SQLITE_TRANSIENT);
+    else if (*types == 'i')
+      sqlite3_bind_int64(*s, i, va_arg(args, int64_t));
+    else
+      sqlite3_bind_double(*s, i, va_arg(args, double));
+  va_end(args);
+  return HEDDLE_OK;
+}
+
+/* Runs a statement to its end, and frees it. */
+static heddle_status finish(heddle_context *ctx, hd_records *r, sqlite3_stmt *s, const char *what) {
+  int code = sqlite3_step(s);
+  heddle_status status = code == SQLITE_DONE ? HEDDLE_OK : sql_error(ctx, r, what);
+  sqlite3_finalize(s);
+  return status;
+}
+
+static const char *text_at(sqlite3_stmt *s, int column) {
+  const unsigned char *text = sqlite3_column_text(s, column);
+  return text ? (const char *)text : "";
+}
+
+/* ---- open ---- */
+
+heddle_status hd_records_open(heddle_context *ctx, const char *path, bool create,
+                              hd_records **records) {
+  hd_records *r = calloc(1, sizeof *r);
+  if (!r)
+    return HEDDLE_NO_MEMORY;
+  int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
+  if (sqlite3_open_v2(path, &r->db, flags, NULL) != SQLITE_OK) {
+    heddle_status status =
+        hd_error(ctx, create ? HEDDLE_ENVIRONMENT : HEDDLE_NOT_FOUND, (hd_loc){.file = path},
+                 "records.open", "cannot open it: %s", sqlite3_errmsg(r->db));
+    hd_records_close(r);
+    return status;
+  }
+  sqlite3_busy_timeout(r->db, 10000);
+  if (sqlite3_exec(r->db, schema, NULL, NULL, NULL) != SQLITE_OK) {
+    heddle_status status = sql_error(ctx, r, "read the database");
+    hd_records_close(r);
+    return status;
+  }
+  *records = r;
+  return HEDDLE_OK;
+}
+
+void hd_records_close(hd_records *r) {
+  if (!r)
+    return;
+  sqlite3_close(r->db);
+  free(r);
+}
+
+/* ---- writing ---- */
+
+heddle_status hd_records_begin(heddle_context *ctx, hd_records *r, const hd_provenance *p) {
+  char spec[33];
+  sqlite3_stmt *s;
+  hd_hash_format(hd_spec_hash(), spec);
+  HD_TRY(prepare(ctx, r, &s, "SELECT lower(hex(randomblob(16)))", ""));
+  if (sqlite3_step(s) == SQLITE_ROW)
+    strncpy(r->run, text_at(s, 0), sizeof r->run - 1);
+  sqlite3_finalize(s);
+  HD_TRY(prepare(ctx, r, &s, "INSERT INTO run VALUES(?,datetime('now'),?,?,?,?,?,?)", "tttdtti",
+                 r->run, p->device, p->driver, p->power_limit_w, HEDDLE_VERSION, spec,
+                 (int64_t)p->seed));
+  return finish(ctx, r, s, "begin a run");
+}
+
+heddle_status hd_records_add(heddle_context *ctx, hd_records *r, const hd_record *m) {
+  sqlite3_stmt *s;
+  HD_TRY(prepare(ctx, r, &s,
+                 "INSERT OR REPLACE INTO measurement VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,"
+                 "datetime('now'))",
+                 "tttittddddddi", r->run, m->product, m->schedule, (int64_t)m->final,
+                 verdict_names[m->verdict], m->why, m->median * 1e6, m->min * 1e6, m->max * 1e6,
+                 m->predicted * 1e6, m->error, m->power_w, (int64_t)m->sm_mhz));
+  return finish(ctx, r, s, "add a measurement");
+}
+
+heddle_status hd_records_choose(heddle_context *ctx, hd_records *r, const hd_choice *c) {
+  sqlite3_stmt *s;
+  HD_TRY(prepare(ctx, r, &s,
+                 "INSERT OR REPLACE INTO choice VALUES(?,?,?,?,?,?,?,?,datetime('now'))",
+                 "tttdtdii", r->run, c->product, c->schedule, c->seconds * 1e6,
+                 c->default_schedule, c->default_seconds * 1e6, c->n_legal, c->n_measured));
+  return finish(ctx, r, s, "add a choice");
+}
+
+/* ---- reading ---- */
+
+heddle_status hd_records_each(heddle_context *ctx, hd_records *r, const char *product,
+                              hd_record_fn each, void *user) {
+  sqlite3_stmt *s;
+  HD_TRY(prepare(ctx, r, &s,
+                 "SELECT product, schedule, final, verdict, why, us, us_min, us_max, predicted_us,"
+                 " error, power_w, sm_mhz FROM measurement WHERE ?1 IS NULL OR product = ?1"
+                 " ORDER BY product, final, at, rowid", "t", product));
+  int code;
+  bool on = true;
+  while (on && (code = sqlite3_step(s)) == SQLITE_ROW) {
+    hd_record m = {.product = text_at(s, 0),
+                   .schedule = text_at(s, 1),
+                   .final = sqlite3_column_int(s, 2) != 0,
+                   .verdict = HD_VERDICT_FAILED,
+                   .why = text_at(s, 4),
+                   .median = sqlite3_column_double(s, 5) * 1e-6,
+                   .min = sqlite3_column_double(s, 6) * 1e-6,
+                   .max = sqlite3_column_double(s, 7) * 1e-6,
+                   .predicted = sqlite3_column_double(s, 8) * 1e-6,
+                   .error = sqlite3_column_double(s, 9),
+                   .power_w = sqlite3_column_double(s, 10),
+                   .sm_mhz = sqlite3_column_int(s, 11)};
+    hd_verdict_parse(text_at(s, 3), &m.verdict);
+    on = each(user, &m);
+  }
+  heddle_status status = on && code != SQLITE_DONE ? sql_error(ctx, r, "read") : HEDDLE_OK;
+  sqlite3_finalize(s);
+  return status;
+}
+
+heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *r, hd_choice_fn each,
+                                     void *user) {
+  sqlite3_stmt *s;
+  HD_TRY(prepare(ctx, r, &s,
+                 "SELECT product, schedule, default_schedule, ifnull(device, ''), us, default_us,"
+                 " n_legal, n_measured FROM (SELECT *, row_number() OVER (PARTITION BY product"
+                 " ORDER BY at DESC, choice.rowid DESC) AS age FROM choice) LEFT JOIN run ON"
+                 " run.id = run WHERE age = 1 ORDER BY product", ""));
+  int code;
+  bool on = true;
+  while (on && (code = sqlite3_step(s)) == SQLITE_ROW) {
+    hd_choice c = {.product = text_at(s, 0),
+                   .schedule = text_at(s, 1),
+                   .default_schedule = text_at(s, 2),
+                   .device = text_at(s, 3),
+                   .seconds = sqlite3_column_double(s, 4) * 1e-6,
+                   .default_seconds = sqlite3_column_double(s, 5) * 1e-6,
+                   .n_legal = sqlite3_column_int64(s, 6),
+                   .n_measured = sqlite3_column_int64(s, 7)};
+    on = each(user, &c);
+  }
+  heddle_status status = on && code != SQLITE_DONE ? sql_error(ctx, r, "read") : HEDDLE_OK;
+  sqlite3_finalize(s);
+  return status;
+}
+
+heddle_status hd_records_chosen(heddle_context *ctx, hd_records *r, const char *product,
+                                int64_t *n_measured) {
+  sqlite3_stmt *s;
+  HD_TRY(prepare(ctx, r, &s, "SELECT ifnull(max(n_measured), 0) FROM choice WHERE product = ?",
+                 "t", product));
+  if (sqlite3_step(s) == SQLITE_ROW)
+    *n_measured = sqlite3_column_int64(s, 0);
+  sqlite3_finalize(s);
+  return HEDDLE_OK;
+}
+
+/* ---- merging ---- */
+
+heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char *path) {
+  static const char copy[] = "BEGIN;"
+                             "INSERT OR IGNORE INTO main.run SELECT * FROM other.run;"
+                             "INSERT OR IGNORE INTO main.measurement SELECT * FROM other.measurement;"
+                             "INSERT OR IGNORE INTO main.choice SELECT * FROM other.choice;"
+                             "COMMIT;";
+  hd_records *from;
+  HD_TRY(hd_records_open(ctx, path, false, &from)); /* it is one of ours */
+  hd_records_close(from);
+  sqlite3_stmt *s;
+  HD_TRY(prepare(ctx, into, &s, "ATTACH ? AS other", "t", path));
+  HD_TRY(finish(ctx, into, s, "attach the other database"));
+  heddle_status status = HEDDLE_OK;
+  if (sqlite3_exec(into->db, copy, NULL, NULL, NULL) != SQLITE_OK) {
+    status = sql_error(ctx, into, "merge");
+    sqlite3_exec(into->db, "ROLLBACK", NULL, NULL, NULL);
+  }
+  sqlite3_exec(into->db, "DETACH other", NULL, NULL, NULL);
+  return status;
+}
+
+/* ---- JSON ---- */
+
+/* Rows as objects by column name, one a line. */
+static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char *sql,
+                                 hd_strbuf *out) {
+  sqlite3_stmt *s;
+  HD_TRY(prepare(ctx, r, &s, sql, ""));
+  int code;
+  for (const char *comma = ""; (code = sqlite3_step(s)) == SQLITE_ROW; comma = ",") {
+    json_t *row = json_object();
+    for (int i = 0; i < sqlite3_column_count(s); i++) {
+      int type = sqlite3_column_type(s, i);
+      json_object_set_new(row, sqlite3_column_name(s, i),
+                          type == SQLITE_INTEGER ? json_integer(sqlite3_column_int64(s, i))
+                          : type == SQLITE_FLOAT ? json_real(sqlite3_column_double(s, i))
+                          : type == SQLITE_NULL  ? json_null()
+                                                 : json_string(text_at(s, i)));
+    }
+    char *text = json_dumps(row, JSON_COMPACT | JSON_REAL_PRECISION(7));
+    hd_strbuf_printf(out, "%s\n%s", comma, text ? text : "null");
+    free(text);
+    json_decref(row);
+  }
+  heddle_status status = code == SQLITE_DONE ? HEDDLE_OK : sql_error(ctx, r, "read");
+  sqlite3_finalize(s);
+  return status;
+}
+
+heddle_status hd_records_export(heddle_context *ctx, hd_records *r, bool choices_only,
+                                hd_strbuf *json) {
+  static const char choices[] =
+      "SELECT product, schedule, us, default_us, device, driver, date FROM (SELECT product,"
+      " schedule, round(us, 3) us, round(default_us, 3) default_us, device, driver,"
+      " date(at) date, row_number() OVER (PARTITION BY product ORDER BY at DESC) age FROM choice"
+      " LEFT JOIN run ON run.id = run) WHERE age = 1 ORDER BY product";
+  hd_strbuf_add(json, "{\"version\": 1,\n\"choices\": [");
+  HD_TRY(export_rows(ctx, r, choices, json));
+  if (!choices_only) {
+    hd_strbuf_add(json, "],\n\"runs\": [");
+    HD_TRY(export_rows(ctx, r, "SELECT * FROM run ORDER BY started, id", json));
+    hd_strbuf_add(json, "],\n\"measurements\": [");
+    HD_TRY(export_rows(ctx, r, "SELECT * FROM measurement ORDER BY product, at, rowid", json));
+  }
+  hd_strbuf_add(json, "]}\n");
+  return HEDDLE_OK;
+}

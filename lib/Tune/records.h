@@ -1,0 +1,86 @@
+/* Tune/records.h: what was measured, kept in SQLite: every measurement with its provenance, and the
+ * choices made of them. One write is one transaction: a killed tuner loses the one in flight. */
+#ifndef HD_RECORDS_H
+#define HD_RECORDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "Support/strbuf.h"
+#include "heddle/context.h"
+
+typedef struct hd_records hd_records;
+
+/* HEDDLE_NOT_FOUND when there is none and create is false; HEDDLE_INVALID when it is no database of
+ * ours; HEDDLE_ENVIRONMENT with SQLite's sentence otherwise. */
+heddle_status hd_records_open(heddle_context *ctx, const char *path, bool create,
+                              hd_records **records);
+void hd_records_close(hd_records *records); /* accepts NULL */
+
+/* Where figures come from. What a later run may reuse is of the same device and spec. */
+typedef struct hd_provenance {
+  char device[128]; /* "NVIDIA H200" */
+  char driver[32];  /* "580.159.04", or the API's version */
+  double power_limit_w;
+  uint64_t seed;
+} hd_provenance;
+
+/* Begins a run: what is added from now on belongs to it. */
+heddle_status hd_records_begin(heddle_context *ctx, hd_records *records,
+                               const hd_provenance *provenance);
+
+/* ORDER VERDICTS. */
+typedef enum hd_verdict {
+  HD_VERDICT_OK,
+  HD_VERDICT_WRONG,   /* its result; it was not timed */
+  HD_VERDICT_REFUSED, /* by the compiler or ptxas' gate */
+  HD_VERDICT_FAILED,  /* the driver reported an error */
+  HD_VERDICT_CRASH,   /* the measuring process ended */
+  HD_VERDICT_HANG,    /* it passed its deadline */
+  HD_N_VERDICTS
+} hd_verdict;
+const char *hd_verdict_name(hd_verdict verdict);
+bool hd_verdict_parse(const char *name, hd_verdict *verdict);
+
+/* Strings are borrowed. Times in seconds. */
+typedef struct hd_record {
+  const char *product, *schedule; /* as hd_product_print and hd_schedule_print have them */
+  bool final;                     /* interleaved with the other finalists; else a quick look */
+  hd_verdict verdict;
+  const char *why; /* of what is not ok; may be NULL */
+  double median, min, max, predicted, error;
+  double power_w;
+  int32_t sm_mhz;
+} hd_record;
+
+heddle_status hd_records_add(heddle_context *ctx, hd_records *records, const hd_record *record);
+
+typedef struct hd_choice {
+  const char *product, *schedule, *default_schedule, *device;
+  double seconds, default_seconds; /* of the final */
+  int64_t n_legal, n_measured;
+} hd_choice;
+
+heddle_status hd_records_choose(heddle_context *ctx, hd_records *records, const hd_choice *choice);
+
+/* Every measurement (of one product, or of all: NULL) in the order written; stops at false. */
+typedef bool (*hd_record_fn)(void *user, const hd_record *record);
+heddle_status hd_records_each(heddle_context *ctx, hd_records *records, const char *product,
+                              hd_record_fn each, void *user);
+/* The latest choice of every product, by name. */
+typedef bool (*hd_choice_fn)(void *user, const hd_choice *choice);
+heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *records, hd_choice_fn each,
+                                     void *user);
+
+/* The most measurements that a choice of a product was made of; 0: there is none. */
+heddle_status hd_records_chosen(heddle_context *ctx, hd_records *records, const char *product,
+                                int64_t *n_measured);
+
+/* Takes over what another database has and this one has not. */
+heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char *path);
+
+/* All of it as JSON, or the choices alone (the form of a shipped database); one record a line. */
+heddle_status hd_records_export(heddle_context *ctx, hd_records *records, bool choices_only,
+                                hd_strbuf *json);
+
+#endif

@@ -1,0 +1,44 @@
+/* Tune/tune.h: the tuner: legal schedules of each product, the promising ones measured in a child
+ * process while others are compiled, every figure recorded, the best few raced with the default. */
+#ifndef HD_TUNE_H
+#define HD_TUNE_H
+
+#include "Tune/product.h"
+#include "Tune/records.h"
+
+enum { HD_TUNE_MOST_JOBS = 128 };
+
+/* What just happened, and how far it is. Borrowed for the call. */
+typedef struct hd_tune_event {
+  const hd_product *product;
+  const hd_record *record; /* the measurement just made; NULL: none */
+  const hd_choice *choice; /* the product is done; NULL: not yet */
+  int32_t product_index, n_products;
+  int64_t n_legal, n_wanted, n_measured, n_lost; /* of this product; lost: crash, hang, failed */
+  double best;         /* seconds a launch so far; 0: none */
+  double left_seconds; /* an estimate for all products */
+} hd_tune_event;
+
+typedef struct hd_tune_options {
+  const char *const *worker; /* argv of the child that compiles and measures; NULL ends it */
+  int32_t n_jobs;            /* children that compile ahead; 0: the measuring one compiles */
+  double deadline_s;         /* a candidate may take so long; 0: 30 */
+  double budget_s;           /* begin nothing after so long; 0: no limit */
+  int64_t n_top;             /* measurements a product; 0: one in twenty, at least 8 */
+  int32_t n_finalists;       /* beside the default; 0: 3 */
+  const char *only;          /* keys that a schedule must have: "group=8 family=wgmma"; NULL: any */
+  bool exhaustive;           /* measure all */
+  bool resume;               /* what the records hold is not measured again */
+  uint64_t seed;
+  hd_records *records; /* borrowed */
+  void (*tell)(void *user, const hd_tune_event *event);
+  void *user;
+} hd_tune_options;
+
+/* Tunes the products in turn. A candidate that crashes, hangs or fails costs itself alone; the tuner
+ * gives up (HEDDLE_ENVIRONMENT) when no child can be brought up. *n_done counts the products that have
+ * a choice, earlier ones too when resuming; fewer than n when the time was up. */
+heddle_status hd_tune(heddle_context *ctx, const hd_tune_options *options, const hd_product *list,
+                      int32_t n, int32_t *n_done);
+
+#endif

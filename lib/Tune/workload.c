@@ -1,0 +1,270 @@
+#include "Tune/workload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "Reference/operands.h"
+#include "Reference/reference_compare.h"
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "heddle/kernel.h"
+#include "heddle/sparse.h"
+
+enum {
+  ROTATE_BYTES = 256 << 20, /* the protocol: A, B and D of all sets together */
+  CHECKED_ROWS = 8,
+  N_FAMILIES = 2
+};
+
+static const heddle_family families[N_FAMILIES] = {HEDDLE_FAMILY_WGMMA, HEDDLE_FAMILY_MMA};
+
+struct hd_workload {
+  const hd_device *device; /* borrowed */
+  hd_product product;
+  size_t a_row_bytes, b_bytes, d_bytes, n_sets;
+  void *a, *b, *d; /* host, owned; d: what came back */
+  hd_rotation packed[N_FAMILIES]; /* made when a schedule first wants it */
+  hd_rotation b_sets, d_sets;
+  uint64_t rows[CHECKED_ROWS];
+  size_t n_rows;
+  double *expected; /* n_rows x n */
+};
+
+size_t hd_workload_n_sets(const hd_workload *w) { return w->n_sets; }
+
+/* ---- operands ---- */
+
+static heddle_status make_a(heddle_context *ctx, hd_workload *w, hd_fill *fill) {
+  const hd_product *p = &w->product;
+  uint64_t m = (uint64_t)p->m, k = (uint64_t)p->k;
+  HD_TRY(heddle_sparse_dense_row_bytes(ctx, p->a, k, &w->a_row_bytes));
+  w->a = hd_xmalloc(m * w->a_row_bytes);
+  hd_fill_dense(fill, p->a, m, k, w->a, k);
+  return heddle_sparse_prune(ctx, p->a, m, k, w->a, w->a_row_bytes);
+}
+
+static heddle_status make_b(heddle_context *ctx, hd_workload *w, hd_fill *fill) {
+  const hd_product *p = &w->product;
+  uint64_t rows = (uint64_t)(p->b_mn_major ? p->k : p->n);
+  uint64_t cols = (uint64_t)(p->b_mn_major ? p->n : p->k);
+  size_t row_bytes;
+  HD_TRY(heddle_sparse_dense_row_bytes(ctx, p->b, cols, &row_bytes));
+  w->b_bytes = rows * row_bytes;
+  w->b = hd_xmalloc(w->b_bytes);
+  hd_fill_dense(fill, p->b, rows, cols, w->b, cols);
+  return HEDDLE_OK;
+}
+
+static heddle_status make_reference(heddle_context *ctx, hd_workload *w, uint64_t seed) {
+  const hd_product *p = &w->product;
+  uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n, k = (uint64_t)p->k;
+  w->n_rows = hd_reference_sample_rows(seed, m, CHECKED_ROWS, w->rows);
+  w->expected = hd_xmalloc(sizeof *w->expected * w->n_rows * n);
+  hd_reference r = {.m = m,
+                    .n = n,
+                    .k = k,
+                    .a = {w->a, p->a, k, 1},
+                    .b = {w->b, p->b, p->b_mn_major ? n : 1, p->b_mn_major ? 1 : k},
+                    .alpha = 1};
+  return hd_reference_rows(ctx, &r, w->rows, w->n_rows, w->expected);
+}
+
+static heddle_status make_operands(heddle_context *ctx, hd_workload *w, uint64_t seed) {
+  const hd_product *p = &w->product;
+  hd_fill fill = {.seed = seed + 1};
+  size_t packed_bytes;
+  HD_TRY(make_a(ctx, w, &fill));
+  fill.seed++;
+  HD_TRY(make_b(ctx, w, &fill));
+  HD_TRY(make_reference(ctx, w, seed));
+  HD_TRY(heddle_sparse_packed_bytes(ctx, p->a, families[0], (uint64_t)p->m, (uint64_t)p->k,
+                                    &packed_bytes));
+  w->d_bytes = (size_t)p->m * (size_t)p->n * heddle_elem_get(p->d)->container_bits / 8;
+  w->d = hd_xmalloc(w->d_bytes);
+  w->n_sets = hd_rotation_count(packed_bytes + w->b_bytes + w->d_bytes, ROTATE_BYTES);
+  if (w->n_sets < 2)
+    w->n_sets = 2;
+  HD_TRY(hd_rotation_create(ctx, w->device, w->b, w->b_bytes, w->n_sets, &w->b_sets));
+  return hd_rotation_create(ctx, w->device, NULL, w->d_bytes, w->n_sets, &w->d_sets);
+}
+
+heddle_status hd_workload_open(heddle_context *ctx, const hd_device *device,
+                               const hd_product *product, uint64_t seed, hd_workload **workload) {
+  hd_workload *w = calloc(1, sizeof *w);
+  if (!w)
+    return HEDDLE_NO_MEMORY;
+  w->device = device;
+  w->product = *product;
+  heddle_status status = make_operands(ctx, w, seed);
+  if (status != HEDDLE_OK) {
+    hd_workload_close(w);
+    return status;
+  }
+  *workload = w;
+  return HEDDLE_OK;
+}
+
+void hd_workload_close(hd_workload *w) {
+  if (!w)
+    return;
+  for (int i = 0; i < N_FAMILIES; i++)
+    hd_rotation_free(w->device, &w->packed[i]);
+  hd_rotation_free(w->device, &w->b_sets);
+  hd_rotation_free(w->device, &w->d_sets);
+  free(w->a);
+  free(w->b);
+  free(w->d);
+  free(w->expected);
+  free(w);
+}
+
+/* A in the order of a family, packed and copied once. */
+static heddle_status packed_for(heddle_context *ctx, hd_workload *w, const char *family,
+                                const hd_rotation **packed) {
+  const hd_product *p = &w->product;
+  heddle_family wanted = HEDDLE_FAMILY_NONE;
+  HD_TRY(heddle_family_parse(family, &wanted));
+  int i = wanted == families[0] ? 0 : 1;
+  *packed = &w->packed[i];
+  if (w->packed[i].n_sets)
+    return HEDDLE_OK;
+  uint64_t m = (uint64_t)p->m, k = (uint64_t)p->k;
+  size_t n_bytes;
+  HD_TRY(heddle_sparse_packed_bytes(ctx, p->a, wanted, m, k, &n_bytes));
+  void *payload = hd_xmalloc(n_bytes);
+  heddle_status status =
+      heddle_sparse_pack_dense(ctx, p->a, wanted, m, k, w->a, w->a_row_bytes, payload);
+  if (status == HEDDLE_OK)
+    status = hd_rotation_create(ctx, w->device, payload, n_bytes, w->n_sets, &w->packed[i]);
+  free(payload);
+  return status;
+}
+
+/* ---- candidates ---- */
+
+static heddle_arg argument(const hd_workload *w, const hd_rotation *packed, const char *name,
+                           size_t set) {
+  const hd_product *p = &w->product;
+  heddle_arg arg = {0};
+  if (strcmp(name, "a") == 0)
+    arg.ptr = (const void *)(uintptr_t)packed->set[set].address;
+  else if (strcmp(name, "b") == 0)
+    arg.ptr = (const void *)(uintptr_t)w->b_sets.set[set].address;
+  else if (strcmp(name, "d") == 0)
+    arg.ptr = (const void *)(uintptr_t)w->d_sets.set[set].address;
+  else if (strcmp(name, "ldb") == 0)
+    arg.i64 = p->b_mn_major ? p->n : p->k;
+  else if (strcmp(name, "ldd") == 0)
+    arg.i64 = p->d_col_major ? p->m : p->n;
+  return arg;
+}
+
+/* Zeroed for each candidate: another's partial sums are no counters. */
+static heddle_status give_workspace(heddle_context *ctx, hd_candidate *c) {
+  const hd_device *device = c->workload->device;
+  uint64_t n_bytes;
+  HD_TRY(heddle_kernel_workspace(ctx, c->kernel, c->args, c->n_args, &n_bytes));
+  if (n_bytes == 0)
+    return HEDDLE_OK;
+  HD_TRY(hd_buffer_create(ctx, device, (size_t)n_bytes, 0, &c->workspace));
+  for (size_t i = 0; i < c->n_args * c->workload->n_sets; i++)
+    if (strcmp(heddle_kernel_arg_name(c->kernel, i % c->n_args), "workspace") == 0)
+      c->args[i].ptr = (const void *)(uintptr_t)c->workspace.address;
+  return hd_buffer_fill(ctx, device, &c->workspace, 0);
+}
+
+static heddle_status load(heddle_context *ctx, hd_candidate *c) {
+  hd_workload *w = c->workload;
+  heddle_image image = {0};
+  size_t json_bytes;
+  const hd_rotation *packed;
+  const char *json = heddle_compiled_manifest(c->compiled, &json_bytes);
+  image.cubin = heddle_compiled_cubin(c->compiled, &image.cubin_bytes);
+  image.ptx = heddle_compiled_ptx(c->compiled, &image.ptx_bytes);
+  HD_TRY(heddle_kernel_load(ctx, w->device->runtime, json, json_bytes, &image, &c->kernel));
+  HD_TRY(packed_for(ctx, w, heddle_kernel_family(c->kernel), &packed));
+  c->n_args = heddle_kernel_arg_count(c->kernel);
+  c->args = hd_xmalloc(sizeof *c->args * c->n_args * w->n_sets);
+  for (size_t i = 0; i < c->n_args * w->n_sets; i++)
+    c->args[i] =
+        argument(w, packed, heddle_kernel_arg_name(c->kernel, i % c->n_args), i / c->n_args);
+  return give_workspace(ctx, c);
+}
+
+heddle_status hd_candidate_load(heddle_context *ctx, hd_workload *workload,
+                                const heddle_compile_options *options, hd_candidate *candidate) {
+  hd_candidate c = {.workload = workload};
+  char *text = hd_product_problem(&workload->product);
+  heddle_status status = heddle_compile(ctx, "product", text, strlen(text), options, &c.compiled);
+  free(text);
+  if (status == HEDDLE_OK)
+    status = load(ctx, &c);
+  if (status != HEDDLE_OK) {
+    hd_candidate_free(&c);
+    return status;
+  }
+  *candidate = c;
+  return HEDDLE_OK;
+}
+
+void hd_candidate_free(hd_candidate *c) {
+  if (c->workspace.base)
+    hd_buffer_free(c->workload->device, &c->workspace);
+  heddle_kernel_free(c->kernel);
+  heddle_compiled_free(c->compiled);
+  free(c->args);
+  *c = (hd_candidate){0};
+}
+
+static heddle_status launch(heddle_context *ctx, void *user, size_t index, void *stream) {
+  const hd_candidate *c = user;
+  return heddle_kernel_launch(ctx, c->kernel, c->args + index % c->workload->n_sets * c->n_args,
+                              c->n_args, stream);
+}
+
+hd_contender hd_candidate_contender(const hd_candidate *c) {
+  return (hd_contender){"heddle", launch, (void *)c};
+}
+
+/* ---- checking ---- */
+
+static heddle_status compare(heddle_context *ctx, const hd_workload *w, double *error) {
+  const hd_product *p = &w->product;
+  uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n;
+  unsigned k_instr = 32u * 16 / heddle_elem_get(p->a)->container_bits;
+  double bound = hd_error_bound(p->d, p->a, p->acc, (uint64_t)p->k, k_instr);
+  hd_matrix out = {w->d, p->d, p->d_col_major ? 1 : n, p->d_col_major ? m : 1};
+  hd_comparison c = hd_compare_bounded(&out, n, w->rows, w->n_rows, w->expected, bound);
+  *error = c.error;
+  if (c.ok)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "tune.verify",
+                  "D[%llu, %llu] is %g, expected %g; relative error %.3g, bound %.3g",
+                  (unsigned long long)c.row, (unsigned long long)c.col, c.got, c.expected, c.error,
+                  bound);
+}
+
+/* The compared rows alone where a row lies together. */
+static heddle_status fetch(heddle_context *ctx, const hd_workload *w) {
+  const hd_product *p = &w->product;
+  if (p->d_col_major)
+    return hd_buffer_download(ctx, w->device, &w->d_sets.set[0], w->d);
+  size_t row_bytes = w->d_bytes / (size_t)p->m;
+  for (size_t i = 0; i < w->n_rows; i++) {
+    size_t at = (size_t)w->rows[i] * row_bytes;
+    HD_TRY(heddle_device_download(ctx, w->device->runtime, (char *)w->d + at,
+                                  (const void *)(uintptr_t)(w->d_sets.set[0].address + at),
+                                  row_bytes));
+  }
+  return HEDDLE_OK;
+}
+
+heddle_status hd_candidate_verify(heddle_context *ctx, const hd_candidate *c, double *error) {
+  const hd_workload *w = c->workload;
+  HD_TRY(hd_buffer_fill(ctx, w->device, &w->d_sets.set[0], HD_POISON_BYTE));
+  HD_TRY(launch(ctx, (void *)c, 0, w->device->stream));
+  HD_TRY(hd_device_sync(ctx, w->device));
+  HD_TRY(fetch(ctx, w));
+  HD_TRY(compare(ctx, w, error));
+  return hd_buffer_check(ctx, w->device, &w->d_sets.set[0], "d");
+}

@@ -1,0 +1,57 @@
+"""fake_worker.py [WORD=VALUE...]: a measuring process of `heddle tune` without a device.
+
+Its times are a fixed function of the schedule's text: best at 128 x 128 with 4 stages, plus a little
+that depends on every key. Words plant faults, each a part of the schedules that it befalls:
+  crash=TEXT hang=TEXT failed=TEXT wrong=TEXT refused=TEXT
+  dead=1        every one ends while it is brought up
+  broken=TEXT   answers nonsense
+"""
+import re
+import sys
+import time
+import zlib
+
+plan = dict(word.split("=", 1) for word in sys.argv[1:])
+
+
+def befalls(fault, schedule):
+    return fault in plan and plan[fault].replace(":", "=") in schedule.split()
+
+
+def seconds(schedule):
+    m, n = map(int, re.search(r"tile=(\d+)x(\d+)", schedule).groups())
+    stages = int(re.search(r"stages=(\d+)", schedule).group(1))
+    off = abs(m - 128) / 128 + abs(n - 128) / 128 + abs(stages - 4) / 16
+    return 1e-5 * (1 + off + zlib.crc32(schedule.encode()) % 1000 * 1e-5)
+
+
+def measure(schedule):
+    if befalls("crash", schedule):
+        sys.exit(7)
+    if befalls("hang", schedule):
+        time.sleep(600)
+    for fault in ("failed", "wrong", "refused"):
+        if befalls(fault, schedule):
+            return f"{fault} planted"
+    if befalls("broken", schedule):
+        return "ok fast"
+    s = seconds(schedule)
+    return f"ok {s:.9g} {s * .99:.9g} {s * 1.01:.9g} 0.001 300 1700"
+
+
+for line in sys.stdin:
+    verb, _, text = line.rstrip("\n").partition(" ")
+    if verb == "product":
+        answer = "product"
+    elif verb == "open":
+        if "dead" in plan:
+            sys.exit(9)
+        answer = "ready 700 12.8 Fake H200"
+    elif verb == "compile":
+        answer = "compiled"
+    elif verb == "measure":
+        answer = measure(text)
+    elif verb == "final":
+        times = [seconds(s) for s in text.split("\t")[1:]]
+        answer = "final" + "".join(f" {t:.9g} {t * .99:.9g} {t * 1.01:.9g}" for t in times)
+    print(answer, flush=True)

@@ -1,0 +1,290 @@
+/* heddle tune: the fastest schedule of a problem, or of a grid of them, by measuring. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "Tune/tune.h"
+#include "commands.h"
+#include "compile_input.h"
+#include "sizes.h"
+#include "tune_commands.h"
+
+static const char about[] =
+    "Measures the legal schedules that promise most, each checked against double precision before it\n"
+    "is timed, and records every measurement in --db. The few fastest race the default in turns; the\n"
+    "winner is the choice that run, gen, bench and explain take up (--db FILE there, or the shipped\n"
+    "database). A candidate that crashes, hangs or fails is recorded as such and costs itself alone.\n"
+    "--budget stops in good order, --resume goes on with what the records lack: use it in slices.\n"
+    "What is tuned is the product of the problem's types, sizes and orders, without its epilogue.\n"
+    "A line of a --grid file is TYPE M K N [DTYPE [ORDER]]; # starts a comment.\n"
+    "Beside tuning: heddle tune list | merge | export.";
+
+static const char examples[] =
+    "heddle tune examples/linear_bf16.heddle --db mine.db\n"
+    "heddle tune --grid docs/bench/llama.grid --budget 300 --resume --db mine.db\n"
+    "heddle tune --grid few.grid --exhaustive --csv --db sweep.db > sweep.csv\n"
+    "heddle tune list --db mine.db\n"
+    "heddle tune merge --db mine.db theirs.db\n"
+    "heddle tune export --db mine.db --choices -o tuned.json\n";
+
+enum { MOST_WORKER_WORDS = 32 };
+
+typedef struct tune_args {
+  const char *path, *grid, *db, *target, *sizes, *ptxas, *cache, *worker, *only;
+  int64_t budget, deadline, top, jobs, device, seed;
+  bool resume, exhaustive, csv, json;
+} tune_args;
+
+typedef struct product_list {
+  hd_product *list; /* owned */
+  int32_t n, cap;
+} product_list;
+
+/* ---- what to tune ---- */
+
+static heddle_status read_grid(heddle_context *ctx, const tune_args *a, product_list *out) {
+  char *text, *next = NULL;
+  size_t n_bytes;
+  HD_TRY(hd_file_read(ctx, a->grid, &text, &n_bytes));
+  heddle_status status = HEDDLE_OK;
+  hd_loc loc = {a->grid, 0, 1};
+  for (char *line = text; line && status == HEDDLE_OK; line = next) {
+    next = strchr(line, '\n');
+    if (next)
+      *next++ = '\0';
+    loc.line++;
+    line[strcspn(line, "#")] = '\0';
+    if (line[strspn(line, " \t\r")] == '\0')
+      continue;
+    hd_product p;
+    status = hd_product_line(ctx, loc, a->target ? a->target : "sm_90a", line, &p);
+    if (status == HEDDLE_OK)
+      HD_PUSH(out->list, out->n, out->cap, p);
+  }
+  free(text);
+  return status;
+}
+
+static heddle_status read_problem(heddle_context *ctx, const tune_args *a, product_list *out) {
+  compile_input in = {.path = a->path, .target = a->target, .ptxas = "none"};
+  int64_t size[HD_N_ARG_KINDS] = {0};
+  hd_product p;
+  HD_TRY(sizes_read(ctx, a->sizes, size));
+  const int64_t hint[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
+  heddle_status status = compile_input_read(ctx, &in);
+  if (status == HEDDLE_OK)
+    status = compile_input_product(ctx, &in, hint, &p);
+  compile_input_free(&in);
+  if (status == HEDDLE_OK)
+    HD_PUSH(out->list, out->n, out->cap, p);
+  return status;
+}
+
+/* ---- telling ---- */
+
+typedef struct teller {
+  const tune_args *args;
+  double told_at;
+} teller;
+
+static void print_csv(const hd_product *p, const hd_record *r) {
+  double tflops = r->median > 0 ? hd_product_flops(p) / r->median * 1e-12 : 0;
+  printf("%s,%lld,%lld,%lld,%.3f,%.3f,%.3f,%.1f,,,%.0f,%d,%.3g,%s,\"heddle %s %s\",%.3f\n",
+         heddle_elem_get(p->a)->name, (long long)p->m, (long long)p->k, (long long)p->n,
+         r->median * 1e6, r->min * 1e6, r->max * 1e6, tflops, r->power_w, r->sm_mhz, r->error,
+         hd_verdict_name(r->verdict), p->d_col_major ? "col" : "row", r->schedule,
+         r->predicted * 1e6);
+}
+
+static void print_choice(const teller *t, const hd_choice *c) {
+  if (t->args->json)
+    printf("{\"product\": \"%s\", \"schedule\": \"%s\", \"us\": %.3f, \"default\": \"%s\", "
+           "\"default_us\": %.3f, \"legal\": %lld, \"measured\": %lld}\n",
+           c->product, c->schedule, c->seconds * 1e6, c->default_schedule,
+           c->default_seconds * 1e6, (long long)c->n_legal, (long long)c->n_measured);
+  else if (!t->args->csv)
+    printf("%s\n  %.2f us  %s\n  %.2f us  the default%s%s\n  %lld of %lld legal schedules measured\n",
+           c->product, c->seconds * 1e6, c->schedule, c->default_seconds * 1e6,
+           strcmp(c->schedule, c->default_schedule) ? ": " : " is it",
+           strcmp(c->schedule, c->default_schedule) ? c->default_schedule : "",
+           (long long)c->n_measured, (long long)c->n_legal);
+}
+
+static void print_progress(const hd_tune_event *e) {
+  char name[HD_PRODUCT_TEXT];
+  hd_product_print(e->product, name);
+  int left = (int)e->left_seconds;
+  fprintf(stderr, "[%d/%d] %s: %lld of %lld measured, best %.2f us, %lld lost, about %d:%02d left\n",
+          e->product_index + 1, e->n_products, name, (long long)e->n_measured,
+          (long long)e->n_wanted, e->best * 1e6, (long long)e->n_lost, left / 60, left % 60);
+}
+
+static void tell(void *user, const hd_tune_event *e) {
+  enum { EVERY_S = 3 };
+  teller *t = user;
+  if (e->record && t->args->csv)
+    print_csv(e->product, e->record);
+  if (e->choice)
+    print_choice(t, e->choice);
+  fflush(stdout);
+  double now = hd_clock_seconds();
+  if (now - t->told_at < EVERY_S && !e->choice)
+    return;
+  t->told_at = now;
+  print_progress(e);
+}
+
+/* ---- the worker ---- */
+
+/* --worker's words, or ourselves. */
+static void worker_words(const tune_args *a, char *self, char *numbers, char *worker,
+                         const char *argv[MOST_WORKER_WORDS]) {
+  int n = 0;
+  if (a->worker) {
+    for (char *rest = NULL, *word = strtok_r(worker, " ", &rest);
+         word && n + 1 < MOST_WORKER_WORDS; word = strtok_r(NULL, " ", &rest))
+      argv[n++] = word;
+    argv[n] = NULL;
+    return;
+  }
+  char *device = numbers, *seed = numbers + 32;
+  snprintf(device, 32, "%lld", (long long)a->device);
+  snprintf(seed, 32, "%lld", (long long)a->seed);
+  const char *words[] = {self,     "tune",   "worker", "--device", device,
+                         "--seed", seed,     "--cache", a->cache,  a->ptxas ? "--ptxas" : NULL,
+                         a->ptxas, NULL};
+  memcpy(argv, words, sizeof words);
+}
+
+static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const product_list *products,
+                              hd_records *records) {
+  char self[4096], numbers[64], *worker = strdup(a->worker ? a->worker : "");
+  const char *argv[MOST_WORKER_WORDS];
+  ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+  self[len > 0 ? len : 0] = '\0';
+  worker_words(a, self, numbers, worker, argv);
+  teller t = {.args = a};
+  hd_tune_options o = {.worker = argv,
+                       .n_jobs = (int32_t)a->jobs,
+                       .deadline_s = (double)a->deadline,
+                       .budget_s = (double)a->budget,
+                       .n_top = a->top,
+                       .only = a->only,
+                       .exhaustive = a->exhaustive,
+                       .resume = a->resume,
+                       .seed = (uint64_t)a->seed,
+                       .records = records,
+                       .tell = tell,
+                       .user = &t};
+  int32_t n_done;
+  heddle_status status = hd_tune(ctx, &o, products->list, products->n, &n_done);
+  free(worker);
+  if (status == HEDDLE_OK && n_done < products->n)
+    hd_note(ctx, HD_NOWHERE, "tune.unfinished", "%d of %d problems have a choice; go on with --resume",
+            n_done, products->n);
+  return status;
+}
+
+/* Compiled kernels go through a folder: --cache, or one of our own for as long as we run. */
+static heddle_status with_cache(heddle_context *ctx, tune_args *a, const product_list *products,
+                                hd_records *records) {
+  char *own = NULL;
+  if (!a->cache) {
+    HD_TRY(hd_file_tempdir(ctx, getenv("TMPDIR"), &own));
+    a->cache = own;
+  }
+  heddle_status status = tune_all(ctx, a, products, records);
+  if (own)
+    (void)hd_file_remove(NULL, own);
+  free(own);
+  return status;
+}
+
+static heddle_status tune(heddle_context *ctx, tune_args *a) {
+  product_list products = {0};
+  hd_records *records = NULL;
+  heddle_status status =
+      a->grid ? read_grid(ctx, a, &products) : read_problem(ctx, a, &products);
+  if (status == HEDDLE_OK)
+    status = hd_records_open(ctx, a->db, true, &records);
+  if (status == HEDDLE_OK)
+    status = with_cache(ctx, a, &products, records);
+  hd_records_close(records);
+  free(products.list);
+  return status;
+}
+
+/* ---- the command ---- */
+
+static int check_args(const tune_args *a) {
+  const struct {
+    const char *name;
+    int64_t value, most;
+  } numbers[] = {{"--budget", a->budget, INT32_MAX}, {"--deadline", a->deadline, 3600},
+                 {"--top", a->top, INT32_MAX},       {"--jobs", a->jobs, HD_TUNE_MOST_JOBS},
+                 {"--device", a->device, INT32_MAX}};
+  for (size_t i = 0; i < HD_COUNT(numbers); i++)
+    if (numbers[i].value < 0 || numbers[i].value > numbers[i].most)
+      return cli_usage_error("tune.number", "got %s %lld; legal: 0 to %lld", numbers[i].name,
+                             (long long)numbers[i].value, (long long)numbers[i].most);
+  if (!a->grid == !a->path)
+    return cli_usage_error("tune.input", "got %s; legal: a problem's FILE, or --grid FILE",
+                           a->grid ? "both a problem and a grid" : "neither a problem nor a grid");
+  return CLI_GO;
+}
+
+static int tune_main(int argc, char **argv) {
+  tune_args a = {.db = TUNE_DB_DEFAULT, .seed = 1, .jobs = sysconf(_SC_NPROCESSORS_ONLN)};
+  a.jobs = a.jobs < 1 ? 1 : a.jobs > HD_TUNE_MOST_JOBS ? HD_TUNE_MOST_JOBS : a.jobs;
+  const cli_option options[] = {
+      {"grid", CLI_TEXT, &a.grid, "FILE", "problems from a file: TYPE M K N a line"},
+      {"db", CLI_TEXT, &a.db, "FILE", TUNE_DB_ABOUT},
+      {"budget", CLI_INT, &a.budget, "SECONDS", "begin nothing after so long (no limit)"},
+      {"resume", CLI_FLAG, &a.resume, NULL, "measure only what the records lack"},
+      {"exhaustive", CLI_FLAG, &a.exhaustive, NULL, "measure every legal schedule"},
+      {"only", CLI_TEXT, &a.only, "KEYS", "schedules that have these: \"family=wgmma group=8\""},
+      {"top", CLI_INT, &a.top, "N", "measurements a problem (one in twenty, at least 8)"},
+      {"jobs", CLI_INT, &a.jobs, "N", "processes that compile ahead (one a processor); 0: none"},
+      {"deadline", CLI_INT, &a.deadline, "SECONDS", "a candidate may take so long (30)"},
+      {"csv", CLI_FLAG, &a.csv, NULL, "a line a measurement, columns as of bench, then predicted us"},
+      {"json", CLI_FLAG, &a.json, NULL, "an object a choice"},
+      {"size", CLI_TEXT, &a.sizes, "N=512,…", "of a problem whose sizes are known at launch"},
+      {"target", CLI_TEXT, &a.target, "T", "sm_90a, or what the problem says"},
+      {"device", CLI_INT, &a.device, "I", "device number (0)"},
+      {"seed", CLI_INT, &a.seed, "S", "of the operands (1)"},
+      {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH); none: the driver compiles"},
+      {"cache", CLI_TEXT, &a.cache, "DIR", "folder of compiled kernels (a temporary one)"},
+      {"worker", CLI_TEXT, &a.worker, "COMMAND", "another measuring process (lib/Tune/README.md)"},
+      {0}};
+  const cli_command command = {"tune FILE | --grid FILE [OPTIONS]", about, examples, options, 0, 1};
+  const char *args[1] = {NULL};
+  int n_args, code = cli_parse(&command, argc, argv, args, &n_args);
+  if (code != CLI_GO)
+    return code;
+  a.path = args[0];
+  code = check_args(&a);
+  if (code != CLI_GO)
+    return code;
+  heddle_context *ctx = heddle_context_create();
+  heddle_status status = tune(ctx, &a);
+  return cli_finish(ctx, status);
+}
+
+int cmd_tune(int argc, char **argv) {
+  static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+  } verbs[] = {{"worker", tune_worker},
+               {"list", tune_list},
+               {"merge", tune_merge},
+               {"export", tune_export}};
+  for (size_t i = 0; argc > 1 && i < HD_COUNT(verbs); i++)
+    if (strcmp(argv[1], verbs[i].name) == 0)
+      return verbs[i].run(argc - 1, argv + 1);
+  return tune_main(argc, argv);
+}

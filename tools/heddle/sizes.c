@@ -1,0 +1,53 @@
+#include "sizes.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "cli.h"
+
+static const hd_arg_kind kinds[] = {HD_ARG_M,   HD_ARG_N,   HD_ARG_K,
+                                    HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD};
+
+static heddle_status set_size(heddle_context *ctx, const char *name, const char *value,
+                              int64_t *size) {
+  const char *names[HD_COUNT(kinds)];
+  for (size_t i = 0; i < HD_COUNT(kinds); i++)
+    names[i] = hd_arg_name(kinds[i]);
+  for (size_t i = 0; i < HD_COUNT(kinds); i++) {
+    if (strcasecmp(name, names[i]))
+      continue;
+    int64_t v;
+    if (!cli_parse_int(value, &v) || v < 1 || v > INT32_MAX)
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
+                      "got %s = %s; legal: 1 to 2147483647", name, value);
+    if (size[kinds[i]])
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
+                      "got %s = %s after %s = %lld; a size is given once", name, value, name,
+                      (long long)size[kinds[i]]);
+    size[kinds[i]] = v;
+    return HEDDLE_OK;
+  }
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size", "got '%s'; did you mean '%s'?", name,
+                  cli_nearest(name, names, HD_COUNT(names)));
+}
+
+heddle_status sizes_read(heddle_context *ctx, const char *text, int64_t size[HD_N_ARG_KINDS]) {
+  char *copy = strdup(text ? text : ""), *rest = NULL;
+  heddle_status status = copy ? HEDDLE_OK : HEDDLE_NO_MEMORY;
+  for (char *pair = copy ? strtok_r(copy, ",", &rest) : NULL; pair && status == HEDDLE_OK;
+       pair = strtok_r(NULL, ",", &rest)) {
+    char *equals = strchr(pair, '=');
+    if (!equals) {
+      status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
+                        "got '%s'; a size is NAME=VALUE, as in N=512", pair);
+      break;
+    }
+    *equals = '\0';
+    status = set_size(ctx, pair, equals + 1, size);
+  }
+  free(copy);
+  return status;
+}

@@ -1,0 +1,10 @@
+/* heddle/sizes.h: --size N=512,LDB=1032: sizes and pitches that are known at launch. */
+#ifndef HD_SIZES_H
+#define HD_SIZES_H
+
+#include "Kernel/manifest.h"
+
+/* Sets size[HD_ARG_M] and its like, which must be 0 before; text NULL: none. */
+heddle_status sizes_read(heddle_context *ctx, const char *text, int64_t size[HD_N_ARG_KINDS]);
+
+#endif

@@ -1,0 +1,113 @@
+/* heddle tune list, merge, export: the records. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "Tune/records.h"
+#include "cli.h"
+#include "commands.h"
+#include "tune_commands.h"
+
+/* ---- list ---- */
+
+static const char list_about[] =
+    "Lists the choices of the records; with --all every measurement as well: product, schedule,\n"
+    "verdict, median, least and most us, predicted us.";
+static const char list_examples[] = "heddle tune list --db mine.db\n"
+                                    "heddle tune list --db mine.db --all\n";
+
+static bool print_choice(void *user, const hd_choice *c) {
+  (void)user;
+  double gain = c->seconds > 0 ? c->default_seconds / c->seconds : 0;
+  printf("%s: %.2f us, %.3fx the default's speed, %lld of %lld measured\n  %s\n", c->product,
+         c->seconds * 1e6, gain, (long long)c->n_measured, (long long)c->n_legal, c->schedule);
+  return true;
+}
+
+static bool print_record(void *user, const hd_record *r) {
+  (void)user;
+  printf("%s; %s; %s%s %.3f %.3f %.3f %.3f%s%s\n", r->product, r->schedule,
+         hd_verdict_name(r->verdict), r->final ? " final" : "", r->median * 1e6, r->min * 1e6,
+         r->max * 1e6, r->predicted * 1e6, *r->why ? " " : "", r->why);
+  return true;
+}
+
+int tune_list(int argc, char **argv) {
+  const char *db = TUNE_DB_DEFAULT;
+  bool all = false;
+  hd_records *records = NULL;
+  const cli_option options[] = {{"db", CLI_TEXT, &db, "FILE", TUNE_DB_ABOUT},
+                                {"all", CLI_FLAG, &all, NULL, "every measurement"},
+                                {0}};
+  const cli_command command = {"tune list [--db FILE] [--all]", list_about, list_examples, options,
+                               0, 0};
+  int code = cli_parse(&command, argc, argv, NULL, NULL);
+  if (code != CLI_GO)
+    return code;
+  heddle_context *ctx = heddle_context_create();
+  heddle_status status = hd_records_open(ctx, db, false, &records);
+  if (status == HEDDLE_OK)
+    status = hd_records_each_choice(ctx, records, print_choice, NULL);
+  if (status == HEDDLE_OK && all)
+    status = hd_records_each(ctx, records, NULL, print_record, NULL);
+  hd_records_close(records);
+  return cli_finish(ctx, status);
+}
+
+/* ---- merge ---- */
+
+static const char merge_about[] =
+    "Takes over into --db what other databases have and it has not. Merging twice changes nothing.";
+static const char merge_examples[] = "heddle tune merge --db all.db monday.db tuesday.db\n";
+
+int tune_merge(int argc, char **argv) {
+  const char *db = TUNE_DB_DEFAULT, *from[CLI_MAX_ARGS];
+  hd_records *records = NULL;
+  const cli_option options[] = {{"db", CLI_TEXT, &db, "FILE", TUNE_DB_ABOUT}, {0}};
+  const cli_command command = {"tune merge --db INTO FROM…", merge_about, merge_examples, options, 1,
+                               CLI_MAX_ARGS};
+  int n, code = cli_parse(&command, argc, argv, from, &n);
+  if (code != CLI_GO)
+    return code;
+  heddle_context *ctx = heddle_context_create();
+  heddle_status status = hd_records_open(ctx, db, true, &records);
+  for (int i = 0; i < n && status == HEDDLE_OK; i++)
+    status = hd_records_merge(ctx, records, from[i]);
+  hd_records_close(records);
+  return cli_finish(ctx, status);
+}
+
+/* ---- export ---- */
+
+static const char export_about[] =
+    "Writes the records as JSON: choices, runs and measurements, one a line. --choices leaves the\n"
+    "other two out: the form of a shipped database, which the tools read as well as a .db file.";
+static const char export_examples[] = "heddle tune export --db mine.db -o mine.json\n"
+                                      "heddle tune export --db mine.db --choices -o tuned.json\n";
+
+int tune_export(int argc, char **argv) {
+  const char *db = TUNE_DB_DEFAULT, *out = "-";
+  bool choices = false;
+  hd_records *records = NULL;
+  hd_strbuf json = {0};
+  const cli_option options[] = {{"db", CLI_TEXT, &db, "FILE", TUNE_DB_ABOUT},
+                                {"choices", CLI_FLAG, &choices, NULL, "the choices alone"},
+                                {"o", CLI_TEXT, &out, "FILE", "where to (standard output)"},
+                                {0}};
+  const cli_command command = {"tune export [--db FILE] [--choices] [-o FILE]", export_about,
+                               export_examples, options, 0, 0};
+  int code = cli_parse(&command, argc, argv, NULL, NULL);
+  if (code != CLI_GO)
+    return code;
+  heddle_context *ctx = heddle_context_create();
+  heddle_status status = hd_records_open(ctx, db, false, &records);
+  if (status == HEDDLE_OK)
+    status = hd_records_export(ctx, records, choices, &json);
+  if (status == HEDDLE_OK)
+    status = hd_file_write(ctx, out, hd_strbuf_text(&json), json.len);
+  hd_records_close(records);
+  hd_strbuf_free(&json);
+  return cli_finish(ctx, status);
+}

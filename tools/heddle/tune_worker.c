@@ -1,0 +1,231 @@
+/* heddle tune worker: the child that compiles or measures for `heddle tune`. It reads one request a line
+ * from standard input and answers each with one line on standard output; lib/Tune/README.md has them all.
+ * It may crash or hang: that is what it is for. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "Tune/workload.h"
+#include "commands.h"
+#include "compile_input.h"
+#include "tune_commands.h"
+
+enum { LINE_BYTES = 8192, MOST_FINALISTS = 16 };
+
+typedef struct worker {
+  heddle_context *ctx;
+  hd_product product;
+  heddle_compile_options compile;
+  int64_t device_index, seed;
+  heddle_runtime *runtime; /* NULL: not opened yet */
+  hd_device *device;
+  hd_nvml *nvml; /* may stay NULL */
+  hd_workload *workload;
+} worker;
+
+/* ---- answers ---- */
+
+/* One line whatever the sentence holds. */
+static void answer(const char *word, const char *text) {
+  printf("%s ", word);
+  for (; *text; text++)
+    putchar(*text == '\n' ? ' ' : *text);
+  putchar('\n');
+  fflush(stdout);
+}
+
+static void answer_failure(worker *w, heddle_status status) {
+  const heddle_diagnostic *first = NULL;
+  for (size_t i = 0; !first && i < heddle_context_count(w->ctx); i++)
+    if (heddle_context_get(w->ctx, i)->severity == HEDDLE_ERROR)
+      first = heddle_context_get(w->ctx, i);
+  const char *word = status == HEDDLE_MISMATCH                                   ? "wrong"
+                     : status == HEDDLE_UNSUPPORTED || status == HEDDLE_INVALID ? "refused"
+                                                                                : "failed";
+  answer(word, first ? first->text : heddle_status_text(status));
+  heddle_context_clear(w->ctx);
+}
+
+/* ---- the device ---- */
+
+static heddle_status open_device(worker *w) {
+  HD_TRY(heddle_runtime_create(w->ctx, NULL, &w->runtime));
+  HD_TRY(hd_device_open(w->ctx, w->runtime, (int)w->device_index, &w->device));
+  if (hd_nvml_open(NULL, NULL, w->device->info.pci_id, &w->nvml) != HEDDLE_OK)
+    w->nvml = NULL;
+  return HEDDLE_OK;
+}
+
+static heddle_status do_open(worker *w) {
+  if (!w->device)
+    HD_TRY(open_device(w));
+  hd_workload_close(w->workload);
+  w->workload = NULL;
+  HD_TRY(hd_workload_open(w->ctx, w->device, &w->product, (uint64_t)w->seed, &w->workload));
+  hd_nvml_sample s = {0};
+  if (w->nvml && hd_nvml_read(NULL, w->nvml, &s) != HEDDLE_OK)
+    s.power_limit_w = 0;
+  printf("ready %.0f %d.%d %s\n", s.power_limit_w, w->device->info.driver_version / 1000,
+         w->device->info.driver_version % 1000 / 10, w->device->info.name);
+  return HEDDLE_OK;
+}
+
+/* ---- requests ---- */
+
+static heddle_status do_product(worker *w, const char *text) {
+  HD_TRY(hd_product_parse(w->ctx, text, &w->product));
+  w->compile.target = w->product.target;
+  printf("product\n");
+  return HEDDLE_OK;
+}
+
+static heddle_status do_compile(worker *w, const char *schedule) {
+  heddle_compiled *compiled;
+  char *text = hd_product_problem(&w->product);
+  w->compile.schedule = schedule;
+  heddle_status status =
+      heddle_compile(w->ctx, "product", text, strlen(text), &w->compile, &compiled);
+  free(text);
+  HD_TRY(status);
+  heddle_compiled_free(compiled);
+  printf("compiled\n");
+  return HEDDLE_OK;
+}
+
+static heddle_status time_candidate(worker *w, const hd_candidate *c) {
+  double error;
+  hd_timing t;
+  hd_nvml_sample s = {0};
+  hd_rounds rounds = hd_rounds_quick(w->product.n);
+  hd_contender contender = hd_candidate_contender(c);
+  HD_TRY(hd_candidate_verify(w->ctx, c, &error));
+  HD_TRY(hd_measure_rounds(w->ctx, w->device, &contender, 1, hd_workload_n_sets(w->workload),
+                           &rounds, &t));
+  if (w->nvml && hd_nvml_read(NULL, w->nvml, &s) != HEDDLE_OK)
+    s = (hd_nvml_sample){0};
+  printf("ok %.9g %.9g %.9g %.4g %.0f %u\n", t.median, t.min, t.max, error, s.power_w, s.sm_mhz);
+  return HEDDLE_OK;
+}
+
+static heddle_status need_workload(worker *w) {
+  return w->workload ? HEDDLE_OK
+                     : hd_error(w->ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "tune.worker",
+                                "measure comes after open");
+}
+
+static heddle_status do_measure(worker *w, const char *schedule) {
+  hd_candidate c = {0};
+  HD_TRY(need_workload(w));
+  w->compile.schedule = schedule;
+  HD_TRY(hd_candidate_load(w->ctx, w->workload, &w->compile, &c));
+  heddle_status status = time_candidate(w, &c);
+  hd_candidate_free(&c);
+  return status;
+}
+
+static heddle_status play_final(worker *w, const hd_candidate *list, int32_t n, int32_t n_rounds) {
+  hd_contender contender[MOST_FINALISTS];
+  hd_timing t[MOST_FINALISTS];
+  hd_rounds rounds = hd_rounds_for(w->product.n);
+  double error;
+  if (n_rounds)
+    rounds.n_rounds = n_rounds;
+  for (int32_t i = 0; i < n; i++) {
+    contender[i] = hd_candidate_contender(&list[i]);
+    HD_TRY(hd_candidate_verify(w->ctx, &list[i], &error));
+  }
+  HD_TRY(hd_measure_rounds(w->ctx, w->device, contender, n, hd_workload_n_sets(w->workload),
+                           &rounds, t));
+  printf("final");
+  for (int32_t i = 0; i < n; i++)
+    printf(" %.9g %.9g %.9g", t[i].median, t[i].min, t[i].max);
+  printf("\n");
+  return HEDDLE_OK;
+}
+
+/* "ROUNDS<tab>SCHEDULE<tab>SCHEDULE…" */
+static heddle_status do_final(worker *w, char *text) {
+  hd_candidate list[MOST_FINALISTS] = {0};
+  int32_t n = 0;
+  char *rest = NULL, *word = strtok_r(text, "\t", &rest);
+  int32_t n_rounds = word ? (int32_t)strtol(word, NULL, 10) : 0;
+  heddle_status status = need_workload(w);
+  while (status == HEDDLE_OK && n < MOST_FINALISTS && (word = strtok_r(NULL, "\t", &rest))) {
+    w->compile.schedule = word;
+    status = hd_candidate_load(w->ctx, w->workload, &w->compile, &list[n]);
+    n += status == HEDDLE_OK;
+  }
+  if (status == HEDDLE_OK)
+    status = play_final(w, list, n, n_rounds);
+  for (int32_t i = 0; i < n; i++)
+    hd_candidate_free(&list[i]);
+  return status;
+}
+
+static heddle_status obey(worker *w, char *line) {
+  char *text = strchr(line, ' ');
+  if (text)
+    *text++ = '\0';
+  if (strcmp(line, "open") == 0)
+    return do_open(w);
+  if (text && strcmp(line, "product") == 0)
+    return do_product(w, text);
+  if (text && strcmp(line, "compile") == 0)
+    return do_compile(w, text);
+  if (text && strcmp(line, "measure") == 0)
+    return do_measure(w, text);
+  if (text && strcmp(line, "final") == 0)
+    return do_final(w, text);
+  return hd_error(w->ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.worker",
+                  "got \"%.40s\"; legal: product, open, compile, measure, final", line);
+}
+
+static void serve(worker *w) {
+  char *line = hd_xmalloc(LINE_BYTES);
+  while (fgets(line, LINE_BYTES, stdin)) {
+    line[strcspn(line, "\n")] = '\0';
+    heddle_status status = obey(w, line);
+    if (status != HEDDLE_OK)
+      answer_failure(w, status);
+    fflush(stdout);
+    heddle_context_clear(w->ctx);
+  }
+  free(line);
+}
+
+/* ---- the command ---- */
+
+static const char about[] =
+    "The child of `heddle tune`: answers requests, one a line. Not for use by hand.";
+static const char examples[] = "heddle tune worker --cache DIR < requests\n";
+
+int tune_worker(int argc, char **argv) {
+  worker w = {.seed = 1};
+  const char *ptxas = NULL;
+  const cli_option options[] = {
+      {"cache", CLI_TEXT, &w.compile.cache, "DIR", "folder of compiled kernels"},
+      {"ptxas", CLI_TEXT, &ptxas, "PATH", "ptxas; none: the driver compiles"},
+      {"device", CLI_INT, &w.device_index, "I", "device number (0)"},
+      {"seed", CLI_INT, &w.seed, "S", "of the operands (1)"},
+      {0}};
+  const cli_command command = {"tune worker [OPTIONS]", about, examples, options, 0, 0};
+  int code = cli_parse(&command, argc, argv, NULL, NULL);
+  if (code != CLI_GO)
+    return code;
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* a tuner that was killed leaves no child at the device */
+  char *found = ptxas ? NULL : compile_find_ptxas();
+  w.compile.ptxas = !ptxas ? found : strcmp(ptxas, "none") ? ptxas : NULL;
+  w.ctx = heddle_context_create();
+  serve(&w);
+  hd_workload_close(w.workload);
+  if (w.nvml)
+    hd_nvml_close(w.nvml);
+  hd_device_close(w.device);
+  heddle_runtime_free(w.runtime);
+  free(found);
+  return cli_finish(w.ctx, HEDDLE_OK);
+}
