@@ -50,13 +50,13 @@ static shape shape_of(const hd_ck_program *p) {
   for (int32_t i = 0; i < p->n_buffers; i++) {
     const hd_op *op = p->buffers[i].op;
     int64_t slab = hd_op_int(op, HD_ATTR_SLAB_BYTES, 0), rows = hd_op_int(op, HD_ATTR_ROWS, 0);
-    int64_t elem = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8;
+    int64_t bits = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits;
     s.stages = p->buffers[i].stages > s.stages ? p->buffers[i].stages : s.stages;
     if (slab > 0)
       s.tile_m = p->buffers[i].bytes / slab * 64;
-    else if (rows > 0 && elem > 0) {
-      s.granule = HD_CK_CELL / elem;
-      s.tile_n = is_transposed(p->kernel) ? p->buffers[i].bytes / rows / elem : rows;
+    else if (rows > 0) {
+      s.granule = HD_CK_CELL * 8 / bits;
+      s.tile_n = is_transposed(p->kernel) ? p->buffers[i].bytes / rows * 8 / bits : rows;
     }
   }
   hd_walk(p->kernel->regions[0], note_arg, &s);
@@ -143,8 +143,8 @@ static void check_extents(hd_ck_kernel *k, const shape *s, const hd_ck_instance 
   if (x->b_rows < 0)
     return;
   bool trans = is_transposed(k->program.kernel);
-  int64_t elem = HD_CK_CELL / s->granule, k_elems = trans ? x->b_rows : x->b_row_bytes / elem;
-  int64_t n_elems = trans ? x->b_row_bytes / elem : x->b_rows;
+  int64_t row_elems = x->b_row_bytes * s->granule / HD_CK_CELL;
+  int64_t k_elems = trans ? x->b_rows : row_elems, n_elems = trans ? row_elems : x->b_rows;
   if (n_elems != x->n)
     return wrong_extent(k, x->b_op, "columns of B", n_elems, x->n);
   if (at->k >= 0 ? k_elems != at->k : (k_elems + s->granule - 1) / s->granule != granules)

@@ -38,7 +38,8 @@ static void add_size(hd_manifest *m, hd_arg_kind kind, const hd_size *size, int6
 static void add_pitch(hd_manifest *m, hd_arg_kind kind, const hd_dense *x, hd_arg_kind row) {
   hd_arg *arg = add_arg(m, kind);
   arg->fixed = x->ld;
-  arg->divisible_by = x->ld ? 1 : x->divisible_by;
+  arg->divisible_by =
+      x->ld ? 1 : least_common_multiple(x->divisible_by, hd_elems_per_byte(x->elem));
   arg->at_least = (hd_expr){.arg = row, .mul = 1, .div = 1};
 }
 
@@ -138,12 +139,13 @@ static heddle_status make_params(heddle_context *ctx, const hd_emit_kernel *kern
 static void make_requirements(const hd_problem *p, const hd_b_variant *b, hd_variant *variant) {
   int32_t align = hd_b_variant_align(b, p->b.elem);
   int32_t bytes = heddle_elem_get(p->b.elem)->container_bits / 8;
-  if (align <= bytes)
+  if (align <= (bytes ? bytes : 1))
     return;
   variant->requirement[variant->n_requirements++] =
       (hd_requirement){{.arg = HD_ARG_B, .mul = 1, .div = 1}, align};
   variant->requirement[variant->n_requirements++] =
-      (hd_requirement){{.arg = HD_ARG_LDB, .mul = bytes, .div = 1}, align};
+      (hd_requirement){{.arg = HD_ARG_LDB, .mul = bytes ? bytes : 1, .div = hd_elems_per_byte(p->b.elem)},
+                       align};
 }
 
 static heddle_status make_variant(heddle_context *ctx, const hd_problem *p, const hd_schedule *s,

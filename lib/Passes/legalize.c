@@ -56,10 +56,6 @@ static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
 }
 
 static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
-  if (heddle_elem_get(p->b.elem)->container_bits < 8)
-    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->b.op->loc, "problem.type-width",
-                    "got B of %s: a row of B is addressed in whole bytes; nearest legal: 8-bit types",
-                    heddle_elem_get(p->b.elem)->name);
   if (!hd_problem_row(p, "wgmma", 0, false) && !hd_problem_row(p, "mma", 0, true))
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->matmul->loc, "problem.instruction",
                     "no sparse instruction of %s takes %s x %s -> %s in the packed order; see `heddle "

@@ -242,7 +242,7 @@ static heddle_status check_group(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
-/* A fixed pitch must hold a row of a fixed size. */
+/* A fixed pitch must hold a row of a fixed size, and rows start at bytes. */
 static heddle_status check_pitch(heddle_context *ctx, const hd_dense *x, const hd_size *row,
                                  const char *name) {
   if (!x->op || !x->ld)
@@ -251,6 +251,11 @@ static heddle_status check_pitch(heddle_context *ctx, const hd_dense *x, const h
     return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
                     "got ld = %lld of %s, shorter than its row of %lld elements; nearest legal: %lld",
                     (long long)x->ld, name, (long long)row->value, (long long)row->value);
+  int32_t unit = hd_elems_per_byte(x->elem);
+  if (x->ld % unit)
+    return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
+                    "got ld = %lld of %s, whose rows of %s start at whole bytes; nearest legal: %lld",
+                    (long long)x->ld, name, heddle_elem_get(x->elem)->name, (long long)x->ld + 1);
   return HEDDLE_OK;
 }
 
@@ -277,6 +282,11 @@ int32_t hd_granule_k(heddle_elem elem) {
   return HD_GRANULE_BYTES * 8 / heddle_elem_get(elem)->container_bits;
 }
 
+int32_t hd_elems_per_byte(heddle_elem elem) {
+  int32_t bits = heddle_elem_get(elem)->container_bits;
+  return bits < 8 ? 8 / bits : 1;
+}
+
 int32_t hd_block_meta_bytes(heddle_elem elem) {
   return heddle_elem_get(elem)->container_bits >= 16 ? 512 : 1024;
 }
@@ -285,8 +295,8 @@ int32_t hd_block_bytes(heddle_elem elem) {
   return HD_BLOCK_VALUE_BYTES + hd_block_meta_bytes(elem);
 }
 
-const hd_spec_row *hd_problem_row(const hd_problem *p, const char *family, int n,
-                                  bool a_in_registers) {
+static const hd_spec_row *find_row(const hd_problem *p, const char *family, const char *kind, int n,
+                                   bool a_in_registers) {
   hd_mma_query query = HD_MMA_ANY;
   bool wgmma = strcmp(family, "wgmma") == 0;
   query.family = wgmma ? HD_FAMILY_WGMMA_SP : HD_FAMILY_MMA_SP;
@@ -297,7 +307,14 @@ const hd_spec_row *hd_problem_row(const hd_problem *p, const char *family, int n
   query.ordered = 1;
   query.target = p->target;
   query.a_in_registers = a_in_registers || !wgmma;
-  query.kind = "";
+  query.kind = kind;
   query.k = hd_granule_k(p->a_elem) / 2; /* the packed order holds two k-steps a granule */
   return hd_spec_find_mma(&query);
+}
+
+/* Narrow floats come without a .kind where the ISA has them so, else as kind::f8f6f4. */
+const hd_spec_row *hd_problem_row(const hd_problem *p, const char *family, int n,
+                                  bool a_in_registers) {
+  const hd_spec_row *plain = find_row(p, family, "", n, a_in_registers);
+  return plain ? plain : find_row(p, family, "f8f6f4", n, a_in_registers);
 }

@@ -39,6 +39,8 @@ typedef struct hd_problem {
  * shorter than a row. HEDDLE_INVALID with rule, value and nearest legal value. */
 heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *problem);
 
+/* How many elements share a byte: 2 of the 4-bit types, else 1. */
+int32_t hd_elems_per_byte(heddle_elem elem);
 /* Logical elements of k in a granule (128 bytes of a row of B), bytes of a packed block of 64 rows by
  * one granule, of its values and of its metadata (docs/format.md). */
 int32_t hd_granule_k(heddle_elem elem);

@@ -38,6 +38,12 @@ static hd_layout slot_layout(const hd_problem *p, const hd_schedule *s, int swiz
   return layout;
 }
 
+static bool has_descriptor(const hd_problem *p, const hd_schedule *s, int swizzle_bits) {
+  hd_layout slot = slot_layout(p, s, swizzle_bits);
+  hd_canonical form;
+  return hd_canonical_match(&slot, heddle_elem_get(p->b.elem)->container_bits, &form) == HD_YES;
+}
+
 static heddle_status select_paths(hd_pass_context *pass, hd_module *m, hd_op *kernel) {
   hd_problem p;
   hd_schedule s = {0};
@@ -46,10 +52,7 @@ static heddle_status select_paths(hd_pass_context *pass, hd_module *m, hd_op *ke
   int swizzle_bits = hd_swizzle_for_rows(HD_GRANULE_BYTES);
   if (swizzle_bits < 0)
     return HD_BUG(pass->ctx, "rows of a granule always have a swizzle");
-  hd_layout slot = slot_layout(&p, &s, swizzle_bits);
-  hd_canonical form;
-  unsigned elem_bits = heddle_elem_get(p.b.elem)->container_bits;
-  if (!strcmp(s.family, "wgmma") && hd_canonical_match(&slot, elem_bits, &form) != HD_YES)
+  if (!strcmp(s.family, "wgmma") && !has_descriptor(&p, &s, swizzle_bits))
     return hd_error(pass->ctx, HEDDLE_UNSUPPORTED, p.matmul->loc, "path.descriptor",
                     "no canonical descriptor describes B's slot of tile n %d", s.tile_n);
   hd_op_set_int(m, p.matmul, HD_ATTR_SWIZZLE, swizzle_bits ? 16 << swizzle_bits : 0);

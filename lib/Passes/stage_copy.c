@@ -95,24 +95,27 @@ static hd_op *copy_rows(hd_stage *st, hd_builder *b, bool async, hd_value *const
   return op;
 }
 
+/* Elements (i64) in bytes; of 4-bit types an even number, since K and pitches are. */
+static hd_value *in_bytes(hd_builder *b, hd_value *elems, heddle_elem elem) {
+  int32_t bytes = heddle_elem_get(elem)->container_bits / 8;
+  return bytes ? hd_arith_const(b, HD_OP_MUL, elems, bytes)
+               : hd_arith_const(b, HD_OP_DIV, elems, hd_elems_per_byte(elem));
+}
+
 /* B by all threads of the role: rows of n (or of k when transposed), zeros outside. */
 static void copy_b_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                         hd_value *cursor, bool async) {
   bool t = st->p.b.transposed;
-  int32_t bytes = heddle_elem_get(st->p.b.elem)->container_bits / 8;
   hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, hd_granule_k(st->p.b.elem));
-  hd_value *elem_bytes = hd_i64(b, bytes);
   /* One op a statement: the order of ops must not hang on the order in which C evaluates. */
-  hd_value *pitch = hd_arith(b, HD_OP_MUL, st->arg[HD_STAGE_LDB], elem_bytes);
-  hd_value *first = hd_widen(b, t ? place->col0 : k0);
-  first = hd_arith(b, HD_OP_MUL, first, elem_bytes);
-  hd_value *exist = hd_widen(b, st->arg[t ? HD_STAGE_N : HD_STAGE_K]);
-  exist = hd_arith(b, HD_OP_MUL, exist, elem_bytes);
+  hd_value *pitch = in_bytes(b, st->arg[HD_STAGE_LDB], st->p.b.elem);
+  hd_value *first = in_bytes(b, hd_widen(b, t ? place->col0 : k0), st->p.b.elem);
+  hd_value *exist = in_bytes(b, hd_widen(b, st->arg[t ? HD_STAGE_N : HD_STAGE_K]), st->p.b.elem);
   hd_value *operands[] = {st->arg[HD_STAGE_B], pitch, st->sb, cursor,
                           t ? k0 : place->col0, first, exist,
                           st->arg[t ? HD_STAGE_K : HD_STAGE_N]};
   copy_rows(st, b, async, operands, t ? st->s.tile_k : st->s.tile_n,
-            t ? (int64_t)st->s.tile_n * bytes : HD_GRANULE_BYTES,
+            t ? (int64_t)st->s.tile_n * 2 /* 16-bit types only */ : HD_GRANULE_BYTES,
             hd_b_variant_align(st->variant, st->p.b.elem));
 }
 

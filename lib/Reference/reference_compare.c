@@ -108,11 +108,10 @@ static bool is_special(heddle_elem elem, double got, double expected) {
   return !isfinite(got) || !isfinite(hd_elem_to_double(elem, hd_elem_from_double(elem, expected)));
 }
 
-/* The error of an element; a small integer owes nothing for the half unit that its rounding takes. */
+/* The error of an element; an integer owes nothing for the half unit that its rounding takes. */
 static double distance(heddle_elem elem, double got, double right) {
   double off = fabs(got - right);
-  bool whole = is_narrow(elem) && heddle_elem_get(elem)->kind != HEDDLE_FLOAT;
-  return whole ? fmax(0, off - 0.5) : off;
+  return heddle_elem_get(elem)->kind == HEDDLE_FLOAT ? off : fmax(0, off - 0.5);
 }
 
 /* Above 1: wrong. With 8 bits a value must be the rounding of something near: near is what is left of the bound

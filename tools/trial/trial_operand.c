@@ -4,6 +4,7 @@
 
 #include "Reference/operands.h"
 #include "Sparse/npy.h"
+#include "Sparse/sparse_rule.h"
 #include "Support/convert.h"
 #include "Support/diag.h"
 #include "Support/file.h"
@@ -119,17 +120,27 @@ static size_t at(const trial_shape *s, int64_t row, int64_t col) {
   return (size_t)(row * s->k + col);
 }
 
-/* Moves one non-zero to a free place of its group: the values stay, one code changes. */
+static bool is_free(heddle_elem elem, const void *dense, size_t first, int64_t n) {
+  for (int64_t i = 0; i < n; i++)
+    if (hd_elem_get_bits(elem, dense, first + (size_t)i))
+      return false;
+  return true;
+}
+
+/* Moves one unit (an element, or a pair of 4-bit ones) to a free place of its group: the values stay, one
+ * code changes. */
 static bool plant_metadata(heddle_elem elem, const trial_shape *s, void *dense) {
-  int64_t group = heddle_elem_get(elem)->group;
+  int64_t group = heddle_elem_get(elem)->group, unit = group / hd_sparse_rule_get(elem)->n_units;
   for (int64_t row = s->m - 1; row >= 0; row--)
     for (int64_t first = (s->k / group - 1) * group; first >= 0; first -= group)
-      for (int64_t i = first; i + 1 < first + group; i++) {
-        uint32_t here = hd_elem_get_bits(elem, dense, at(s, row, i));
-        if (!here || hd_elem_get_bits(elem, dense, at(s, row, i + 1)))
+      for (int64_t i = first; i + unit < first + group; i += unit) {
+        size_t here = at(s, row, i), next = at(s, row, i + unit);
+        if (is_free(elem, dense, here, unit) || !is_free(elem, dense, next, unit))
           continue;
-        hd_elem_set_bits(elem, dense, at(s, row, i + 1), here);
-        hd_elem_set_bits(elem, dense, at(s, row, i), 0);
+        for (int64_t j = 0; j < unit; j++, here++) {
+          hd_elem_set_bits(elem, dense, next + (size_t)j, hd_elem_get_bits(elem, dense, here));
+          hd_elem_set_bits(elem, dense, here, 0);
+        }
         return true;
       }
   return false;
