@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Sim/sim_machine.h"
+#include "Sim/sim_tmem.h"
 
 sim_async *hd_sim_async_new(sim_warp *w, uint32_t lane, const sim_insn *insn,
                             sim_complete *complete) {
@@ -26,6 +26,7 @@ sim_async *hd_sim_async_new(sim_warp *w, uint32_t lane, const sim_insn *insn,
 
 void hd_sim_async_free(sim_machine *m, sim_async *op) {
   hd_sim_clock_free(m, &op->know);
+  hd_sim_tensor_op_free(m, op->tensor);
   free(op);
 }
 

@@ -104,6 +104,7 @@ static const struct {
     {"cp", hd_sim_decode_copy},         {"ldmatrix", hd_sim_decode_matrix},
     {"stmatrix", hd_sim_decode_matrix}, {"movmatrix", hd_sim_decode_matrix},
     {"mma", hd_sim_decode_mma},      {"wgmma", hd_sim_decode_wgmma},
+    {"tcgen05", hd_sim_decode_tcgen05},
 };
 
 static sim_decoder *find_family(const char *name) {

@@ -94,8 +94,9 @@ typedef struct sim_memory {
   uint64_t n_bytes;
   sim_cell *cell; /* NULL: not followed (read-only buffers) */
   uint8_t shift;
-  const hd_sim_buffer *buffer; /* NULL: shared memory of cta */
+  const hd_sim_buffer *buffer; /* NULL: shared or tensor memory of cta */
   struct sim_cta *cta;
+  const uint16_t *column; /* tensor memory: of each column, the first of its allocation, + 1 */
 } sim_memory;
 
 /* ---- synchronisation objects ---- */
@@ -126,7 +127,7 @@ typedef struct sim_fence {
   uint32_t cp_known; /* cp.async groups that it had waited for */
   uint8_t what;    /* SIM_FENCE_... */
 } sim_fence;
-enum { SIM_FENCE_SHARED = 1, SIM_FENCE_GLOBAL = 2, SIM_FENCE_INIT = 4 };
+enum { SIM_FENCE_SHARED = 1, SIM_FENCE_GLOBAL = 2, SIM_FENCE_INIT = 4, SIM_FENCE_TENSOR = 8 };
 
 typedef struct sim_thread {
   sim_know know;
@@ -141,6 +142,7 @@ typedef struct sim_thread {
   bool cluster_arrived;
   sim_know *released; /* snapshot of the last release fence at gpu scope, or NULL */
   sim_know *pending;  /* what relaxed reads brought, for the next acquire fence, or NULL */
+  struct sim_issuer *issuer; /* of tcgen05 instructions; NULL: the program has none */
 } sim_thread;
 
 /* What a blocked group of lanes waits for. */
@@ -153,6 +155,7 @@ typedef enum sim_wait_kind {
   SIM_WAIT_CP_ASYNC,
   SIM_WAIT_BULK,
   SIM_WAIT_LANES,
+  SIM_WAIT_TENSOR,
   SIM_WAIT_MEMORY
 } sim_wait_kind;
 
@@ -181,6 +184,7 @@ typedef struct sim_warp {
   uint8_t *busy_as;   /* [n_regs] 'd', 'a' or 'm' */
   uint32_t fence_epoch, wgmma_issued, wgmma_committed, wgmma_waited;
   uint32_t busy_shape, refusals; /* how often a try_wait answered no */
+  struct sim_mover *mover; /* its tcgen05.ld and .st; NULL: the program has none */
   bool dirty; /* lanes have made accesses or learnt since they were last synchronised */
   uint64_t steps;
 } sim_warp;
@@ -197,6 +201,7 @@ typedef struct sim_cta {
   sim_mbarrier *mbarrier;
   uint32_t n_mbarriers;
   struct sim_wgmma *wgmma; /* one a warpgroup */
+  struct sim_tensor *tensor; /* tensor memory; NULL: the program does not use it */
   uint32_t *remote;        /* [agents of the cluster]: last access from outside, for the exit */
   bool done;
 } sim_cta;
@@ -226,6 +231,7 @@ typedef struct sim_async {
   const hd_tmap *tmap;
   int32_t coord[5];
   uint32_t group; /* of a bulk store */
+  struct sim_tensor_op *tensor; /* of tcgen05, or NULL */
   /* cp.async: what each lane copies, its number, and its clock when it was issued */
   uint32_t lane_shared[32], lane_bytes[32], lane_number[32], lane_clock[32];
   uint64_t lane_global[32];
@@ -252,7 +258,7 @@ typedef struct sim_machine {
 
   uint32_t n_ctas, cluster_size, n_threads, n_warps, n_warpgroups;
   uint32_t agents_per_cta, agent_cp, agent_bulk_read, agent_bulk_write, agent_wgmma,
-      agent_mbarrier, agent_grid;
+      agent_mbarrier, agent_tensor, agent_mover, agent_moved, agent_grid;
   sim_cta **cta;                /* NULL: not started */
   uint32_t live_from, live_to; /* CTAs before are done, those from live_to on are not started */
   sim_cluster *cluster;
@@ -342,6 +348,8 @@ typedef struct sim_access {
   uint8_t kind;
   bool async;  /* through the async proxy */
   bool strong; /* relaxed or stronger: does not race with other strong ones */
+  bool quiet;  /* reading what was never written is no error: the reader notes it */
+  const struct sim_tensor_op *tensor; /* of a tcgen05 operation on tensor memory, or NULL */
 } sim_access;
 
 sim_access hd_sim_access(sim_warp *w, uint32_t lane, const sim_insn *insn, uint8_t kind);
@@ -356,6 +364,9 @@ sim_step hd_sim_resolve_global(const sim_access *a, uint64_t address, uint64_t n
 sim_step hd_sim_check(const sim_access *a, sim_memory *memory, uint64_t offset, uint64_t n_bytes);
 /* Splits a shared-memory address: rank and offset. The CTA, or a fault. */
 sim_step hd_sim_shared(const sim_access *a, uint64_t address, sim_cta **cta, uint32_t *offset);
+/* n aligned bytes of the CTA's shared memory, checked. */
+sim_step hd_sim_chunk(sim_access *a, sim_cta *cta, uint32_t address, uint32_t n,
+                      const uint8_t **at);
 /* A release or acquire by a thread on a word of global memory. */
 sim_sync_word *hd_sim_word(sim_machine *m, uint64_t address);
 

@@ -99,6 +99,18 @@ sim_step hd_sim_resolve(const sim_access *a, uint8_t space, uint64_t address, ui
   return hd_sim_resolve_global(a, address, n_bytes, align, memory, offset);
 }
 
+sim_step hd_sim_chunk(sim_access *a, sim_cta *cta, uint32_t address, uint32_t n,
+                      const uint8_t **at) {
+  sim_memory *memory;
+  uint64_t offset;
+  if (hd_sim_resolve(a, SIM_SHARED_CTA, address | (uint64_t)cta->rank << SIM_RANK_SHIFT, n, n,
+                     &memory, &offset) == SIM_STOP ||
+      hd_sim_check(a, memory, offset, n) == SIM_STOP)
+    return SIM_STOP;
+  *at = memory->data + offset;
+  return SIM_NEXT;
+}
+
 sim_sync_word *hd_sim_word(sim_machine *m, uint64_t address) {
   for (uint32_t i = 0; i < m->n_words; i++)
     if (m->word[i].address == address)

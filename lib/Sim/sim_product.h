@@ -8,11 +8,12 @@
 
 #include "Sim/sim_machine.h"
 
-enum { SIM_TILE_M = 64, SIM_TILE_N = 256, SIM_TILE_K = 128 };
+enum { SIM_TILE_M = 128, SIM_TILE_N = 256, SIM_TILE_K = 128 };
 
-enum { SIM_KIND_NONE, SIM_KIND_F8F6F4, SIM_KIND_MXF8F6F4, SIM_KIND_MXF4, SIM_KIND_MXF4NVF4 };
+enum { SIM_KIND_NONE, SIM_KIND_F16, SIM_KIND_TF32, SIM_KIND_I8, SIM_KIND_F8F6F4, SIM_KIND_MXF8F6F4,
+       SIM_KIND_MXF4, SIM_KIND_MXF4NVF4 };
 
-/* Shape and types of an mma or wgmma. */
+/* Shape and types of an mma, a wgmma, or a CTA's part of a tcgen05.mma. */
 typedef struct sim_mma {
   uint32_t m, n, k;
   uint8_t a, b, c, d; /* element types */

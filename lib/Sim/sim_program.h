@@ -84,7 +84,7 @@ typedef struct sim_insn {
   bool owns_registers; /* wgmma: its registers follow R5, not the common path */
   uint8_t op, n_opnds, n_dst;
   uint8_t type[4], n_types;
-  uint8_t space, vec, sem, scope, cmp, boolop, round, atom;
+  uint8_t space, vec, sem, scope, cmp, boolop, round, atom, cta_group;
   uint32_t flags;
   uint32_t target;
   uint32_t *targets; /* brx.idx */
@@ -144,7 +144,8 @@ typedef struct sim_program {
   uint32_t dynamic_shared_at;
   uint32_t local_bytes;
   uint8_t shared_shift, global_shift; /* log2 of the finest access: the grain of the shadow */
-  bool has_cp_async, has_bulk_store;
+  bool has_cp_async, has_bulk_store, has_tensor;
+  uint8_t cta_group; /* that tcgen05 instructions name; 0: none does */
 } sim_program;
 
 /* Parses and decodes entry `entry`. shared_base: where the CTA's shared memory starts. */
@@ -179,6 +180,6 @@ void hd_sim_take_hints(sim_decode *d, sim_insn *insn);
 typedef heddle_status sim_decoder(sim_decode *d, sim_insn *insn);
 sim_decoder hd_sim_decode_alu, hd_sim_decode_memory, hd_sim_decode_control, hd_sim_decode_sync,
     hd_sim_decode_mbarrier, hd_sim_decode_copy, hd_sim_decode_matrix, hd_sim_decode_mma,
-    hd_sim_decode_wgmma;
+    hd_sim_decode_wgmma, hd_sim_decode_tcgen05;
 
 #endif

@@ -1,7 +1,7 @@
 /* Sim/sim_register.c: reading and writing operands; poison of unfinished wgmma (R5). */
 #include <string.h>
 
-#include "Sim/sim_machine.h"
+#include "Sim/sim_tmem.h"
 
 static uint64_t special(const sim_warp *w, int64_t sreg, uint32_t lane) {
   const sim_machine *m = w->machine;
@@ -92,6 +92,8 @@ sim_step hd_sim_touch(sim_warp *w, const sim_insn *insn, const sim_opnd *o) {
   if (o->kind != SIM_REG)
     return SIM_NEXT;
   w->touched[o->reg] = w->fence_epoch;
+  if (w->mover && hd_sim_tensor_touch(w, insn, o->reg) == SIM_STOP)
+    return SIM_STOP;
   if (w->busy[o->reg] <= w->wgmma_waited || (w->machine->options.off & HD_SIM_NO_POISON))
     return SIM_NEXT;
   return hd_sim_find(w->machine, "R5", w, 0, insn, NULL,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "Sim/sim_product.h"
+#include "Sim/sim_tmem.h"
 #include "Support/diag.h"
 
 /* ---- CTAs ---- */
@@ -67,6 +68,7 @@ sim_cta *hd_sim_cta_new(sim_machine *m, uint32_t index) {
   cta->wgmma = zeroed(sizeof(sim_wgmma) * m->n_warpgroups);
   for (uint32_t i = 0; i < m->n_warpgroups; i++)
     cta->wgmma[i] = (sim_wgmma){.cta = cta, .index = i};
+  hd_sim_tensor_start(m, cta);
   if (m->cluster_size > 1)
     cta->remote = zeroed(sizeof(uint32_t) * m->cluster_size * m->agents_per_cta);
   m->cta[index] = cta;
@@ -82,6 +84,7 @@ static void free_know(const sim_machine *m, sim_know *know) {
 
 /* Its fences stay: later CTAs may ask for them. */
 void hd_sim_cta_retire(sim_machine *m, sim_cta *cta) {
+  hd_sim_tensor_stop(m, cta, false);
   for (uint32_t i = 0; i < cta->n_warps; i++) {
     sim_warp *w = &cta->warp[i];
     free(w->reg);
@@ -132,6 +135,7 @@ void hd_sim_cta_free(sim_machine *m, sim_cta *cta) {
     return;
   if (cta->shared.data)
     hd_sim_cta_retire(m, cta);
+  hd_sim_tensor_stop(m, cta, true);
   for (uint32_t i = 0; i < m->n_warps * 32; i++)
     free(cta->thread[i].fence);
   free(cta->thread);
@@ -215,6 +219,8 @@ static sim_step check_cta_exit(sim_warp *w, const sim_insn *in) {
   sim_step step = check_landed(w, in, &all);
   if (step == SIM_NEXT)
     step = check_remote(w, in, &all);
+  if (step == SIM_NEXT)
+    step = hd_sim_tensor_exit(w, in, &all);
   hd_sim_clock_free(m, &all);
   return step;
 }
@@ -268,7 +274,14 @@ static void number_agents(sim_machine *m) {
   }
   m->agent_wgmma = next;
   m->agent_mbarrier = next + m->n_warpgroups;
-  m->agent_grid = m->agent_mbarrier + SIM_MAX_MBARRIERS;
+  next = m->agent_mbarrier + SIM_MAX_MBARRIERS;
+  if (g->has_tensor) {
+    m->agent_tensor = next;
+    m->agent_mover = next + n;
+    m->agent_moved = m->agent_mover + 2 * m->n_warps;
+    next = m->agent_moved + 2 * m->n_warps;
+  }
+  m->agent_grid = next;
   m->agents_per_cta = (m->agent_grid + SIM_CLOCK_STEP) / SIM_CLOCK_STEP * SIM_CLOCK_STEP;
 }
 

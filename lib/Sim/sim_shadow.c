@@ -1,12 +1,15 @@
 /* Sim/sim_shadow.c: every access against the history of its memory: order (R1, R3, R7), proxies (R2),
  * initialisation, and the dependence on the previous grid (R8). */
-#include "Sim/sim_machine.h"
+#include <stdio.h>
+
+#include "Sim/sim_tmem.h"
 
 static uint32_t local_of(sim_agent agent) { return agent & ((1u << SIM_AGENT_SHIFT) - 1); }
 
 static bool view_knows(const sim_access *a, const sim_clock *clock, sim_agent agent, uint32_t at) {
   return agent == SIM_NO_AGENT || (agent == a->view.self && at <= a->view.self_clock) ||
-         hd_sim_knows(clock, agent, at);
+         hd_sim_knows(clock, agent, at) ||
+         (a->tensor && hd_sim_tensor_pipelined(a, agent, at));
 }
 
 /* Did the writer fence its write for the async proxy, and does the reader know of that? A write of
@@ -38,6 +41,22 @@ static const sim_insn *site(const sim_machine *m, uint32_t index) {
 
 static const char *what(uint8_t kind) { return kind == SIM_READ ? "read" : "write"; }
 
+/* "NAME byte 16", "shared byte 16", "tensor memory lane 3 column 7". */
+static const char *place(const sim_memory *memory, uint64_t index, char out[96]) {
+  unsigned long long at = index << memory->shift;
+  if (memory->column)
+    snprintf(out, 96, "tensor memory lane %u column %u", (uint32_t)index / SIM_TENSOR_COLUMNS,
+             (uint32_t)index % SIM_TENSOR_COLUMNS);
+  else
+    snprintf(out, 96, "%.64s byte %llu", memory->buffer ? memory->buffer->name : "shared", at);
+  return out;
+}
+
+/* Where a run puts an allocation of tensor memory is chance: its columns count from its start. */
+static uint64_t lasting_place(const sim_memory *memory, uint64_t index) {
+  return memory->column ? index + 1 - memory->column[index % SIM_TENSOR_COLUMNS] : index;
+}
+
 static bool is_bulk_store(const sim_machine *m, sim_agent agent) {
   uint32_t local = local_of(agent);
   return m->agent_bulk_read && local >= m->agent_bulk_read && local < m->agent_wgmma;
@@ -47,6 +66,8 @@ static bool is_bulk_store(const sim_machine *m, sim_agent agent) {
 static const char *broken_rule(const sim_access *a, const sim_memory *memory, uint8_t before,
                                sim_agent agent, bool before_async) {
   uint32_t mine = a->agent >> SIM_AGENT_SHIFT, other = agent >> SIM_AGENT_SHIFT;
+  if (memory->column)
+    return "R9";
   if (memory->buffer && mine / a->m->cluster_size != other / a->m->cluster_size)
     return "R7";
   if (before == SIM_READ)
@@ -58,14 +79,12 @@ static const char *broken_rule(const sim_access *a, const sim_memory *memory, ui
 
 static sim_step race(const sim_access *a, const sim_memory *memory, uint64_t index, uint8_t before,
                      sim_agent agent, uint32_t before_site, bool before_async) {
-  char name[96], mine[96];
+  char name[96], mine[96], where[96];
   const sim_insn *other = site(a->m, before_site);
   return hd_sim_find(
       a->m, broken_rule(a, memory, before, agent, before_async), a->warp, a->lane, a->insn, other,
-      "%s of %s byte %llu by %s is not ordered after its %s by %s at line %u (`%s`)",
-      what(a->kind), memory->buffer ? memory->buffer->name : "shared",
-      (unsigned long long)(index << memory->shift), hd_sim_agent_name(a->m, a->agent, mine),
-      what(before), hd_sim_agent_name(a->m, agent, name), other->line, other->text);
+      "%s of %s by %s is not ordered after its %s by %s at line %u (`%s`)", what(a->kind),
+      place(memory, index, where), hd_sim_agent_name(a->m, a->agent, mine), what(before), hd_sim_agent_name(a->m, agent, name), other->line, other->text);
 }
 
 static void note_pair(const sim_access *a, uint64_t place, sim_agent agent, uint32_t before_site,
@@ -164,18 +183,16 @@ static sim_step check_writer(const sim_access *a, const sim_memory *memory, cons
                                                                          : &a->view.know->full;
   if (!view_knows(a, known, c->writer, c->write_clock))
     return race(a, memory, index, SIM_WRITE, c->writer, c->write_site, was_async);
-  note_pair(a, index, c->writer, c->write_site, SIM_WRITE);
+  note_pair(a, lasting_place(memory, index), c->writer, c->write_site, SIM_WRITE);
   if (!a->async || was_async || (a->m->options.off & HD_SIM_NO_PROXIES) ||
       is_fenced(a, memory, c))
     return SIM_NEXT;
-  char name[96];
+  char name[96], where[96];
   const sim_insn *other = site(a->m, c->write_site);
   return hd_sim_find(a->m, "R2", a->warp, a->lane, a->insn, other,
-                     "%s of %s byte %llu through the async proxy after a generic write by %s at "
+                     "%s of %s through the async proxy after a generic write by %s at "
                      "line %u (`%s`): fence.proxy.async is missing in the writing thread, between "
-                     "its write and the barrier", what(a->kind),
-                     memory->buffer ? memory->buffer->name : "shared",
-                     (unsigned long long)(index << memory->shift),
+                     "its write and the barrier", what(a->kind), place(memory, index, where),
                      hd_sim_agent_name(a->m, c->writer, name), other->line, other->text);
 }
 
@@ -186,7 +203,7 @@ static sim_step check_reader(const sim_access *a, const sim_memory *memory, uint
                                                               : a->m->agent_wgmma);
   if (!view_knows(a, known, agent, clock))
     return race(a, memory, index, SIM_READ, agent, read_site, was_async);
-  note_pair(a, index, agent, read_site, SIM_READ);
+  note_pair(a, lasting_place(memory, index), agent, read_site, SIM_READ);
   return SIM_NEXT;
 }
 
@@ -204,12 +221,11 @@ static sim_step check_readers(const sim_access *a, const sim_memory *memory, con
 }
 
 static sim_step uninitialised(const sim_access *a, const sim_memory *memory, uint64_t index) {
-  if (a->m->options.off & HD_SIM_NO_UNDEFINED)
+  char where[96];
+  if (a->quiet || (a->m->options.off & HD_SIM_NO_UNDEFINED))
     return SIM_NEXT;
   return hd_sim_find(a->m, "uninitialised", a->warp, a->lane, a->insn, NULL,
-                     "reads %s byte %llu, which was never written",
-                     memory->buffer ? memory->buffer->name : "shared",
-                     (unsigned long long)(index << memory->shift));
+                     "reads %s, which was never written", place(memory, index, where));
 }
 
 static sim_step check_cell(const sim_access *a, sim_memory *memory, sim_cell *c, uint64_t index) {

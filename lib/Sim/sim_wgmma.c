@@ -162,19 +162,6 @@ static sim_step exec_wgmma(sim_warp *w, const sim_insn *in, uint32_t mask) {
 
 /* ---- completion ---- */
 
-/* 16 bytes of an operand in shared memory; each chunk is checked once. */
-static sim_step read_chunk(sim_access *a, sim_cta *cta, uint32_t address, uint32_t n,
-                           const uint8_t **at) {
-  sim_memory *memory;
-  uint64_t offset;
-  if (hd_sim_resolve(a, SIM_SHARED_CTA, address | (uint64_t)cta->rank << SIM_RANK_SHIFT, n, n,
-                     &memory, &offset) == SIM_STOP ||
-      hd_sim_check(a, memory, offset, n) == SIM_STOP)
-    return SIM_STOP;
-  *at = memory->data + offset;
-  return SIM_NEXT;
-}
-
 typedef struct source {
   uint64_t bits;
   bool mn_major;
@@ -206,8 +193,8 @@ static sim_step read_operand(sim_access *a, sim_cta *cta, const sim_mma *s, cons
     for (uint32_t i = 0; i < n_inner; i += run) {
       uint32_t mn = from->mn_major ? i : o, k = from->mn_major ? o : i;
       const uint8_t *at;
-      if (read_chunk(a, cta, hd_sim_descriptor_address(&d, from->mn_major, mn, k, bytes), 16,
-                     &at) == SIM_STOP)
+      if (hd_sim_chunk(a, cta, hd_sim_descriptor_address(&d, from->mn_major, mn, k, bytes), 16,
+                       &at) == SIM_STOP)
         return SIM_STOP;
       for (uint32_t e = 0; e < run; e++) {
         uint64_t bits = 0;
