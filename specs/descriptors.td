@@ -18,12 +18,13 @@ def tcgen05_smem : Descriptor<64, "PTX ISA 9.7.16.4.1 (shared memory descriptor)
   BitField<"swizzle", 61, 63, "0 none, 1 128 B with 32 B atoms, 2 128 B, 4 64 B, 6 32 B">]>;
 
 defvar IdescSource = "PTX ISA 9.7.16.4.2 (instruction descriptor)";
-class IdescCommon {
-  list<BitField> Tail = [
-    BitField<"negate_a", 13, 13, "1 negates A">, BitField<"negate_b", 14, 14, "1 negates B">,
+class IdescCommon<list<BitField> transpose = [
     BitField<"transpose_a", 15, 15, "0 K-major, 1 M-major">,
-    BitField<"transpose_b", 16, 16, "0 K-major, 1 N-major">,
-    BitField<"n", 17, 22, "N", 3>];
+    BitField<"transpose_b", 16, 16, "0 K-major, 1 N-major">]> {
+  list<BitField> Tail = !listconcat([
+    BitField<"negate_a", 13, 13, "1 negates A">, BitField<"negate_b", 14, 14, "1 negates B">],
+    transpose, [
+    BitField<"n", 17, 22, "N", 3>]);
 }
 def tcgen05_idesc : Descriptor<32, IdescSource # ", kinds f16, tf32, f8f6f4, i8", !listconcat([
   BitField<"sparsity_selector", 0, 1, "which sub-columns hold the metadata">,
@@ -56,7 +57,9 @@ def tcgen05_idesc_mxf4 : Descriptor<32, IdescSource # ", kinds mxf4, mxf4nvf4", 
   BitField<"scale_b_id", 4, 5, "0 or 2: half word of the tensor memory word that holds scale_B">,
   BitField<"reserved6", 6, 6, "fixed", 0, 0>,
   BitField<"a_type", 7, 9, "1 e2m1">, BitField<"b_type", 10, 11, "1 e2m1">,
-  BitField<"reserved12", 12, 12, "fixed", 0, 0>], IdescCommon<>.Tail, [
+  BitField<"reserved12", 12, 12, "fixed", 0, 0>], IdescCommon<[
+    BitField<"transpose_a", 15, 15, "fixed: K-major", 0, 0>,
+    BitField<"transpose_b", 16, 16, "fixed: K-major", 0, 0>]>.Tail, [
   BitField<"scale_type", 23, 23, "0 ue4m3, 1 ue8m0">,
   BitField<"reserved24", 24, 26, "fixed", 0, 0>, BitField<"m", 27, 28, "M", 7>,
   BitField<"scale_a_id", 29, 30, "0 or 2: half word that holds scale_A">,

@@ -1,0 +1,103 @@
+/* tcgen05: the simulator's reading of descriptors against the tables of specs/. */
+#include <string.h>
+
+#include "Sim/sim_tcgen05_maps.h"
+#include "spec_tests.h"
+
+static uint64_t value_of(const hd_sim_idesc *i, const char *field) {
+  const struct {
+    const char *name;
+    uint64_t value;
+  } fields[] = {{"sparsity_selector", i->selector}, {"sparse", i->sparse},
+                {"saturate", i->saturate},          {"d_type", i->d},
+                {"a_type", i->a},                   {"b_type", i->b},
+                {"negate_a", i->negate_a},          {"negate_b", i->negate_b},
+                {"transpose_a", i->transpose_a},    {"transpose_b", i->transpose_b},
+                {"n", i->n},                        {"m", i->m},
+                {"scale_a_id", i->scale_a},         {"scale_b_id", i->scale_b},
+                {"scale_type", i->scale_type},      {"k96", i->long_k}};
+  for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++)
+    if (strcmp(fields[f].name, field) == 0)
+      return fields[f].value;
+  fail_msg("the simulator does not read %s", field);
+  return 0;
+}
+
+/* Every value of every field, alone and beside all others' ones. */
+static unsigned compare_idesc(const char *name, hd_sim_idesc_form form) {
+  const hd_descriptor *d = hd_descriptor_find(name);
+  unsigned n = 0;
+  assert_non_null(d);
+  for (unsigned f = 0; f < d->n_fields; f++) {
+    const hd_field *field = &d->field[f];
+    uint64_t limit = 1ull << (field->hi - field->lo + 1), others = 0;
+    if (strcmp(field->name, "max_shift") == 0)
+      continue; /* of .ws; here it must be zero */
+    for (unsigned g = 0; g < d->n_fields; g++)
+      if (g != f && d->field[g].fixed == UINT64_MAX && strcmp(d->field[g].name, "max_shift") != 0)
+        others |= ((1ull << (d->field[g].hi - d->field[g].lo + 1)) - 1) << d->field[g].lo;
+    for (uint64_t v = 0; v < limit; v++) {
+      for (unsigned beside = 0; beside < 2; beside++, n++) {
+        uint32_t bits = (uint32_t)(v << field->lo | (beside ? others : 0));
+        hd_sim_idesc i = hd_sim_idesc_read(form, bits);
+        if (field->fixed != UINT64_MAX)
+          assert_int_equal(i.reserved != 0, v != field->fixed);
+        else
+          assert_int_equal(value_of(&i, field->name), v << field->shift);
+        assert_true(field->fixed != UINT64_MAX || i.reserved == 0);
+      }
+    }
+  }
+  return n;
+}
+
+void sim_reads_the_same_instruction_descriptors(void **state) {
+  (void)state;
+  unsigned n = compare_idesc("tcgen05_idesc", HD_SIM_IDESC_PLAIN) +
+               compare_idesc("tcgen05_idesc_mxf8f6f4", HD_SIM_IDESC_MX8) +
+               compare_idesc("tcgen05_idesc_mxf4", HD_SIM_IDESC_MX4);
+  print_message("values of instruction descriptor fields compared with the simulator: %u\n", n);
+  assert_true(n > 700);
+}
+
+static uint64_t put(const hd_descriptor *d, const char *name, uint64_t value) {
+  for (unsigned f = 0; f < d->n_fields; f++)
+    if (strcmp(d->field[f].name, name) == 0)
+      return (value >> d->field[f].shift) << d->field[f].lo;
+  fail_msg("no field %s", name);
+  return 0;
+}
+
+/* The 64 bits by the table, addresses by lib/Spec's canonical layouts. */
+void sim_reads_the_same_shared_descriptors(void **state) {
+  (void)state;
+  static const uint64_t mode[] = {0, 6, 4, 2};
+  const hd_descriptor *table = hd_descriptor_find("tcgen05_smem");
+  unsigned n_forms = 0;
+  for (unsigned bytes = 1; bytes <= 4; bytes *= 2)
+    for (unsigned major = 0; major < 2; major++)
+      for (unsigned swizzle = 0; swizzle < 4; swizzle++) {
+        hd_canonical form = {major, (hd_smem_swizzle)swizzle, 2048, 1024};
+        hd_layout map;
+        uint32_t mn = major ? 128 / bytes : 16, k = major ? 16 : (16u << swizzle) / bytes;
+        if (!hd_canonical_layout(&form, bytes * 8, mn, k, &map))
+          continue;
+        uint64_t bits = put(table, "start_address", 0x4000) | put(table, "leading_offset", 2048) |
+                        put(table, "stride_offset", 1024) | put(table, "version", 1) |
+                        put(table, "swizzle", mode[swizzle]);
+        hd_sim_descriptor5 d = hd_sim_descriptor5_read(bits);
+        assert_true(d.valid && !d.wide && !d.absolute && d.base_offset == 0);
+        assert_false(hd_sim_descriptor5_read(bits & ~put(table, "version", 1)).valid);
+        assert_true(hd_sim_descriptor5_read(bits | put(table, "lbo_mode", 1)).absolute);
+        assert_int_equal(hd_sim_descriptor5_read(bits | put(table, "base_offset", 5)).base_offset, 5);
+        for (uint32_t i = 0; i < mn; i++)
+          for (uint32_t j = 0; j < k; j++) {
+            uint32_t in[HD_LAYOUT_DIMS] = {i, j};
+            int64_t out[HD_LAYOUT_DIMS];
+            hd_layout_apply(&map, in, out);
+            assert_int_equal(0x4000 + out[0], hd_sim_descriptor5_address(&d, major, i, j, bytes));
+          }
+        n_forms++;
+      }
+  assert_int_equal(n_forms, 24);
+}
