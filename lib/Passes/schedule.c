@@ -217,6 +217,7 @@ static void default_of(const hd_problem *p, const char *family, hd_schedule *s) 
   snprintf(s->b_path, sizeof s->b_path, "auto");
   snprintf(s->store, sizeof s->store, "quad");
   s->stages = hd_schedule_most_stages(p, s, hd_schedule_wanted_stages(s));
+  s->pending = hd_schedule_most_pending(p, s);
 }
 
 heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel,
@@ -249,6 +250,8 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
     probe.cluster = 1;
   if (!strstr(text, "stages="))
     probe.stages = hd_schedule_most_stages(&p, &probe, hd_schedule_wanted_stages(&probe));
+  if (!strstr(text, "pending="))
+    probe.pending = hd_schedule_most_pending(&p, &probe);
   *schedule = probe;
   return HEDDLE_OK;
 }

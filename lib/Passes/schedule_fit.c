@@ -12,6 +12,8 @@ enum {
   OTHER_REGISTERS = 40, /* addresses, metadata, scalars beside the accumulators */
   MMA_REGISTERS = 80,   /* fragments of A and B as well */
   WARPGROUP_ACCUMULATORS = 192, /* 255 registers less addresses, metadata, scalars */
+  PENDING_REGISTERS = 196, /* accumulators, and metadata that two batches hold */
+  PLANE_BYTES = 512, /* a word of metadata of each thread of a warpgroup */
   WARP_ACCUMULATORS = 128
 };
 
@@ -79,6 +81,20 @@ int32_t hd_schedule_accumulators(const hd_problem *p, const hd_schedule *s) {
   int32_t threads = s->warps_m * s->warps_n * 32;
   int32_t bits = heddle_elem_get(p->acc_elem)->container_bits;
   return threads ? s->tile_m * s->tile_n / threads * bits / 32 : 0;
+}
+
+/* Metadata registers of the two batches of a turn. */
+static int32_t held_metadata(const hd_problem *p, const hd_schedule *s) {
+  int32_t words = hd_block_meta_bytes(p->a_elem) / PLANE_BYTES;
+  return 2 * words * (s->tile_m / HD_SLAB_ROWS) / (s->warps_m / 4);
+}
+
+static bool may_pend(const hd_problem *p, const hd_schedule *s) {
+  return hd_schedule_accumulators(p, s) + held_metadata(p, s) <= PENDING_REGISTERS;
+}
+
+int32_t hd_schedule_most_pending(const hd_problem *p, const hd_schedule *s) {
+  return is_wgmma(s) && s->warps_m >= 4 && strcmp(s->a_path, "desc") == 0 && may_pend(p, s);
 }
 
 #define REFUSE(status, rule, ...) return hd_error(ctx, status, p->matmul->loc, rule, __VA_ARGS__)
@@ -168,6 +184,11 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
     REFUSE(HEDDLE_INVALID, "schedule.pending-registers",
            "got pending 1 with a=reg, whose fragments a pending batch would still read; nearest legal: "
            "pending=0 or a=desc");
+  if (s->pending && !may_pend(p, s))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.pending-metadata",
+           "tile %dx%d with pending 1 holds %d accumulators and %d words of metadata a thread; legal: %d "
+           "in all; nearest: pending=0", s->tile_m, s->tile_n, acc, held_metadata(p, s),
+           PENDING_REGISTERS);
   if (!strcmp(s->b_path, "cp_async") || !strcmp(s->b_path, "ld_st"))
     REFUSE(HEDDLE_INVALID, "schedule.b-path", "got b=%s; legal for wgmma: auto, tma, gather",
            s->b_path);

@@ -15,6 +15,8 @@ int32_t hd_schedule_wanted_stages(const hd_schedule *schedule);
 /* The most stages that fit, at most `most`, at least 2 (hd_schedule_check refuses what does not fit). */
 int32_t hd_schedule_most_stages(const hd_problem *problem, const hd_schedule *schedule,
                                 int32_t most);
+/* Batches that may run while the next is issued: more is faster, where registers hold their metadata. */
+int32_t hd_schedule_most_pending(const hd_problem *problem, const hd_schedule *schedule);
 /* Warps for a tile that the user gave without them. */
 void hd_schedule_spread_warps(hd_schedule *schedule);
 /* Default, then text; stages and warps follow the tile unless the text names them. */
