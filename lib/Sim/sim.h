@@ -1,4 +1,4 @@
-/* Sim/sim.h: executes the PTX that ships, under the worst schedule that the sync rules R1-R8 allow.
+/* Sim/sim.h: executes the PTX that ships, under the worst schedule that the sync rules R1-R9 allow.
  *
  * The caller places its buffers at simulated device addresses and says what the launch will do (the
  * plan of Kernel/manifest.h). Every access is checked: bounds, alignment, initialisation, ordering
@@ -16,8 +16,8 @@ typedef enum hd_sim_mode { HD_SIM_LATE, HD_SIM_EARLY, HD_SIM_RANDOM } hd_sim_mod
 /* Parts of the model that can be switched off, to show that the tests need them. */
 enum {
   HD_SIM_NO_PROXIES = 1,  /* no fence.proxy.async is ever needed (R2, R4) */
-  HD_SIM_NO_RACES = 2,    /* accesses are not compared at all (R1-R3, R6, R7) */
-  HD_SIM_NO_POISON = 4,   /* registers of an unfinished wgmma may be touched (R5) */
+  HD_SIM_NO_RACES = 2,    /* accesses are not compared at all (R1-R3, R6, R7, R9) */
+  HD_SIM_NO_POISON = 4,   /* registers of an unfinished wgmma or tcgen05.ld may be touched (R5, R9) */
   HD_SIM_NO_UNDEFINED = 8 /* uninitialised shared memory and registers may be used */
 };
 

@@ -1,5 +1,5 @@
-/* Tensor memory: every shape of tcgen05.ld and .st, every way of tcgen05.cp; and a kernel with commit,
- * fences and waits that is sound in every mode, and in which every planted error is found. */
+/* Tensor memory: every shape of tcgen05.ld and .st; and kernels for one CTA and a pair, with commit,
+ * fences and waits, that are sound in every mode, and in which every planted error is found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -108,6 +108,67 @@ static const planted errors[] = {
 static void every_error_is_found(void **state) {
   (void)state;
   assert_int_equal(harness_missed(set_up, "tensor.ptx", errors, HD_COUNT(errors)), 0);
+}
+
+/* ---- ptx/pair.ptx ---- */
+
+static float pair_result[256][4];
+
+static void set_up_pair(harness *h, hd_sim_mode mode, uint64_t seed) {
+  static const tc_case c = {.kind = &f16_kind, .sparse = true, .m = 256, .n = 64, .group = 2,
+                            .a_layout = TC_NONE, .b_layout = TC_SW64};
+  tc_run *t = &shared_run;
+  tc_make(t, &c, 12);
+  for (int row = 0; row < 256; row++)
+    memcpy(t->image[row / 128] + 24576 + 16 * (row % 128),
+           &t->tensor[row / 128][row % 128][TC_AT_META], 16);
+  memset(pair_result, 0xff, sizeof pair_result);
+  harness_start(h, "pair", 128, TC_IMAGE + 16, 2);
+  h->variant.cluster = 2;
+  h->options = (hd_sim_options){.mode = mode, .seed = seed};
+  harness_param(h, HD_ARG_A, harness_buffer(h, "image", t->image, sizeof t->image, false));
+  harness_param(h, HD_ARG_D, harness_buffer(h, "d", pair_result, sizeof pair_result, true));
+}
+
+static int wrong_pair(void) {
+  int bad = 0;
+  for (int i = 0; i < 256; i++)
+    for (int n = 0; n < 4; n++)
+      bad += pair_result[i][n] != product(i, 32 + n);
+  return bad;
+}
+
+#define COMMIT "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster"
+#define ALLOC "tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 "
+
+static const planted pair_errors[] = {
+    {"commit for one CTA only", "deadlock", {{"commit", COMMIT ".b64 [%r9];"}}},
+    {"commit for the other CTA only", "deadlock|R9", {{"mask", "mov.b16 %h, 2;"}}},
+    {"commit for a CTA that the cluster lacks", "bounds", {{"mask", "mov.b16 %h, 7;"}}},
+    {"no fence.proxy.async", "R2", {{"proxy", NULL}}},
+    {"a CTA barrier where the cluster's belongs", "R2|R4|R9|race|uninitialised|mbarrier",
+     {{"arrive0", "bar.sync 0;"}, {"wait0", NULL}}},
+    {"no wait for the commit", "(R9", {{"wait", NULL}}},
+    {"no fence after the wait", "R9", {{"after", NULL}}},
+    {"no wait::ld", "R9", {{"waitld", NULL}}},
+    {"one CTA allocates", "deadlock",
+     {{"size", "mov.b32 %r12, 128; setp.ne.u32 %p5, %r2, 0; @%p5 bra $ALLOCATED;"}}},
+    {"the CTAs allocate different sizes", "tmem",
+     {{"size", "shl.b32 %r12, 64, %r2;"}}},
+    {"never freed", "tmem", {{"free", NULL}}},
+    {"freed and left while the pair computes", "(R4|R9|tmem",
+     {{"wait", NULL}, {"arrive1", "bar.sync 0; @%p1 bra $END; tcgen05.dealloc.cta_group::2.sync"
+                                  ".aligned.b32 %r13, %r12; bra $END;"}}},
+};
+
+static void a_pair_is_sound(void **state) {
+  (void)state;
+  assert_int_equal(harness_unsound(set_up_pair, wrong_pair, "pair.ptx"), 0);
+}
+
+static void every_error_of_a_pair_is_found(void **state) {
+  (void)state;
+  assert_int_equal(harness_missed(set_up_pair, "pair.ptx", pair_errors, HD_COUNT(pair_errors)), 0);
 }
 
 /* ---- ld and st of every shape ---- */
@@ -261,6 +322,8 @@ static void every_shape_of_ld_and_st(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(sound_in_every_mode),
                                      cmocka_unit_test(every_error_is_found),
+                                     cmocka_unit_test(a_pair_is_sound),
+                                     cmocka_unit_test(every_error_of_a_pair_is_found),
                                      cmocka_unit_test(every_shape_of_ld_and_st)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

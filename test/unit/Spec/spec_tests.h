@@ -30,6 +30,7 @@ void ldmatrix_feeds_a_from_core_matrices(void **state);
 
 void sim_agrees_in_every_lane_and_bit(void **state);
 void sim_reads_the_same_canonical_layouts(void **state);
+void sim_agrees_on_tensor_memory(void **state);
 void sim_reads_the_same_instruction_descriptors(void **state);
 void sim_reads_the_same_shared_descriptors(void **state);
 

@@ -19,6 +19,7 @@ int main(void) {
       cmocka_unit_test(ldmatrix_feeds_a_from_core_matrices),
       cmocka_unit_test(sim_agrees_in_every_lane_and_bit),
       cmocka_unit_test(sim_reads_the_same_canonical_layouts),
+      cmocka_unit_test(sim_agrees_on_tensor_memory),
       cmocka_unit_test(sim_reads_the_same_instruction_descriptors),
       cmocka_unit_test(sim_reads_the_same_shared_descriptors),
   };

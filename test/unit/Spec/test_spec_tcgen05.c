@@ -1,8 +1,69 @@
-/* tcgen05: the simulator's reading of descriptors against the tables of specs/. */
+/* tcgen05: the simulator's maps and its reading of descriptors against the tables of specs/. */
 #include <string.h>
 
 #include "Sim/sim_tcgen05_maps.h"
 #include "spec_tests.h"
+
+/* ---- tensor memory ---- */
+
+/* Where the simulator has field (r, c) of an operand, r and c as in hd_fragment. */
+static hd_sim_tensor_place place_of(const hd_spec_row *row, const hd_fragment *f,
+                                    hd_operand_id operand, unsigned selector, uint32_t r,
+                                    uint32_t c) {
+  uint32_t bits = heddle_elem_get(row->operand[HD_OPERAND_A].elem)->container_bits;
+  hd_sim_paths paths;
+  assert_true(hd_sim_paths_find(row->m, row->cta_group, true, &paths));
+  switch (operand) {
+  case HD_OPERAND_A: return hd_sim_place_a5(paths, bits, r, c);
+  case HD_OPERAND_META: return hd_sim_place_meta5(paths, bits, selector, r, c / f->col_step);
+  case HD_OPERAND_SCALE_A: return hd_sim_place_scale_a5(r, f->field_base, c);
+  case HD_OPERAND_SCALE_B:
+    return hd_sim_place_scale_b5(paths, row->n, c, f->field_base, r);
+  default: return hd_sim_place_d5(paths, row->n, r, c);
+  }
+}
+
+static uint64_t compare_tensor(const hd_spec_row *row, hd_operand_id operand, unsigned selector) {
+  hd_fragment f;
+  uint64_t n = 0;
+  if (!row->fragment[operand] ||
+      hd_spec_fragment(row, operand, selector, &f) != HEDDLE_OK || f.space != HD_SPACE_TENSOR)
+    return 0;
+  for (unsigned lane = 0; lane < f.n_lanes; lane++)
+    for (unsigned reg = 0; reg < f.n_regs; reg++)
+      for (unsigned field = 0; field < 32u / f.field_bits; field++) {
+        uint32_t r, c;
+        if (!hd_fragment_at(&f, lane, reg, field, &r, &c))
+          continue;
+        hd_sim_tensor_place sim = place_of(row, &f, operand, selector, r, c);
+        assert_int_equal(f.broadcast ? lane % 32 : lane, sim.lane);
+        assert_int_equal(reg, sim.column);
+        assert_int_equal((field + f.field_base) * f.field_bits, sim.bit);
+        n++;
+      }
+  return n;
+}
+
+/* All that specs/ states of tensor memory: what it leaves out is counted as nothing. */
+void sim_agrees_on_tensor_memory(void **state) {
+  (void)state;
+  uint64_t n[HD_N_OPERANDS] = {0};
+  for (size_t i = 0; i < hd_spec_count(); i++) {
+    const hd_spec_row *row = hd_spec_get(i);
+    if (row->family != HD_FAMILY_TCGEN05_SP)
+      continue;
+    for (int o = 0; o < HD_N_OPERANDS; o++)
+      for (unsigned s = 0; s < (o == HD_OPERAND_META && row->n_selectors ? row->n_selectors : 1); s++)
+        n[o] += compare_tensor(row, (hd_operand_id)o, s);
+  }
+  for (int o = 0; o < HD_N_OPERANDS; o++)
+    if (n[o])
+      print_message("tensor memory, %s: %llu fields compared with the simulator\n",
+                    hd_operand_name((hd_operand_id)o), (unsigned long long)n[o]);
+  assert_true(n[HD_OPERAND_D] > 0);
+}
+
+/* ---- descriptors ---- */
 
 static uint64_t value_of(const hd_sim_idesc *i, const char *field) {
   const struct {
