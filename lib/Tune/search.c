@@ -5,9 +5,17 @@
 
 #include "Support/hash.h"
 
-/* The weight of the model's own word, against that of one measurement of the very same schedule; and by
- * how much a measurement weighs less for each key in which it differs. */
-static const double MODEL_WEIGHT = 0.2, KEY_FACTOR = 0.5;
+/* The weight of the model's own word, against that of one measurement of the very same schedule; by how
+ * much a measurement weighs less for each key in which it differs; and how far off (in logarithms) a
+ * prediction may be that nothing like it confirms: what is unlike all that was measured gets the benefit
+ * of that doubt, so that the variants of one tile do not use up the measurements. */
+static const double MODEL_WEIGHT = 0.2, KEY_FACTOR = 0.5, DOUBT = 0.12;
+
+int64_t hd_search_share(int64_t n) {
+  enum { ONE_IN = 20, LEAST = 8 };
+  int64_t share = n / ONE_IN;
+  return share > LEAST ? share : n < LEAST ? n : LEAST;
+}
 
 hd_search_item hd_search_item_of(const char *schedule, double predicted) {
   hd_search_item item = {.predicted = predicted};
@@ -28,7 +36,7 @@ static int differences(const hd_search_item *a, const hd_search_item *b) {
 
 double hd_search_promise(const hd_search_item *list, size_t n, size_t index) {
   const hd_search_item *item = &list[index];
-  double weight = MODEL_WEIGHT, sum = 0, all = 0;
+  double weight = MODEL_WEIGHT, sum = 0, all = 0, nearest = 0;
   size_t n_measured = 0;
   for (size_t i = 0; i < n; i++) {
     if (list[i].measured <= 0)
@@ -38,11 +46,13 @@ double hd_search_promise(const hd_search_item *list, size_t n, size_t index) {
     sum += w * off;
     weight += w;
     all += off;
+    nearest = fmax(nearest, w);
     n_measured++;
   }
   /* The model's scale is no news: what it says is relative to its mean error. */
   double mean = n_measured ? all / (double)n_measured : 0;
-  return item->predicted * exp((sum + MODEL_WEIGHT * mean) / weight);
+  double doubt = DOUBT * (1 - nearest);
+  return item->predicted * exp((sum + MODEL_WEIGHT * mean) / weight - doubt);
 }
 
 size_t hd_search_next(const hd_search_item *list, size_t n) {

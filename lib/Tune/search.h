@@ -1,5 +1,6 @@
 /* Tune/search.h: which schedule to measure next: the one that promises the least time, by the model's
- * prediction corrected by how far it was off for the schedules measured so far that are like it. */
+ * prediction corrected by how far it was off for the schedules measured so far that are like it, less a
+ * doubt where none is. */
 #ifndef HD_SEARCH_H
 #define HD_SEARCH_H
 
@@ -17,6 +18,9 @@ typedef struct hd_search_item {
   double measured;  /* seconds; 0: not measured, or without a result */
   bool taken;       /* chosen already */
 } hd_search_item;
+
+/* How many of n legal schedules a search measures: one in twenty, at least 8. */
+int64_t hd_search_share(int64_t n);
 
 /* An item for a printed schedule. */
 hd_search_item hd_search_item_of(const char *schedule, double predicted);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Passes/schedule_model.h"
+#include "Passes/schedule_cost.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
@@ -13,7 +13,7 @@
 #include "Tune/measure.h"
 #include "Tune/search.h"
 
-enum { MOST_FAULTS_TO_OPEN = 3, MOST_FINALISTS = 8, FINAL_ROUNDS = 9, LEAST_TOP = 8, TOP_SHARE = 20 };
+enum { MOST_FAULTS_TO_OPEN = 3, MOST_FINALISTS = 8, FINAL_ROUNDS = 9 };
 static const double OPEN_S = 300, DEADLINE_S = 30, FINAL_S = 120;
 
 typedef enum entry_state { WAITING, COMPILING, READY, MEASURING, DONE } entry_state;
@@ -48,7 +48,8 @@ typedef struct course {
   int32_t n_faults; /* of bringing the measurer up, in a row */
   phase phase;
   size_t finalist[MOST_FINALISTS];
-  int32_t n_finalists;
+  int32_t n_finalists, n_replayed; /* compare: the first n_replayed are the search's own */
+  int64_t n_searched;
   bool chosen;
   hd_tune_event event;
 } course;
@@ -56,7 +57,8 @@ typedef struct course {
 /* ---- the list ---- */
 
 static double predict(const hd_problem *p, const hd_schedule *s) {
-  return hd_schedule_clocks(p, s) / 1.75e9;
+  static const int64_t fixed[3] = {0};
+  return hd_schedule_cost(p, s, fixed, &hd_ceilings_h200).seconds;
 }
 
 /* The wanted keys change nothing in it; the default (index 0) stays in any case. */
@@ -251,27 +253,57 @@ static heddle_status heard_open(heddle_context *ctx, course *c, const hd_news *n
 
 /* ---- the final ---- */
 
-/* The default, then the fastest others. */
-static int32_t pick_finalists(course *c) {
+static void add_finalist(course *c, size_t i) {
+  for (int32_t j = 0; j < c->n_finalists; j++)
+    if (c->finalist[j] == i)
+      return;
+  if (c->n_finalists < MOST_FINALISTS)
+    c->finalist[c->n_finalists++] = i;
+}
+
+/* The default, then the fastest others, of those that `items` has times for. */
+static void add_fastest(course *c, const hd_search_item *items) {
   int32_t most = c->o->n_finalists ? c->o->n_finalists : 3;
-  c->n_finalists = 0;
-  if (c->items[0].measured > 0)
-    c->finalist[c->n_finalists++] = 0;
-  while (c->n_finalists <= most && c->n_finalists < MOST_FINALISTS) {
-    size_t best = 0;
-    for (size_t i = 1; i < c->n; i++) {
-      bool in = false;
-      for (int32_t j = 0; j < c->n_finalists; j++)
-        in |= c->finalist[j] == i;
-      if (!in && c->items[i].measured > 0 &&
-          (best == 0 || c->items[i].measured < c->items[best].measured))
+  double above = 0;
+  if (items[0].measured > 0)
+    add_finalist(c, 0);
+  for (int32_t round = 0; round < most; round++) {
+    size_t best = c->n;
+    for (size_t i = 1; i < c->n; i++)
+      if (items[i].measured > above && (best == c->n || items[i].measured < items[best].measured))
         best = i;
-    }
-    if (best == 0)
-      break;
-    c->finalist[c->n_finalists++] = best;
+    if (best == c->n)
+      return;
+    above = items[best].measured;
+    add_finalist(c, best);
   }
-  return c->n_finalists;
+}
+
+/* What the search would have measured, with what the records hold. */
+static void replay_search(course *c) {
+  hd_search_item *items = hd_xmalloc(sizeof *items * c->n);
+  memcpy(items, c->items, sizeof *items * c->n);
+  for (size_t i = 0; i < c->n; i++) {
+    items[i].taken = false;
+    items[i].measured = 0;
+  }
+  c->n_searched = hd_search_share((int64_t)c->n);
+  for (int64_t k = 0; k < c->n_searched; k++) {
+    size_t i = k == 0 ? 0 : hd_search_next(items, c->n);
+    items[i].taken = true;
+    items[i].measured = c->items[i].measured;
+  }
+  add_fastest(c, items);
+  c->n_replayed = c->n_finalists;
+  free(items);
+}
+
+static bool pick_finalists(course *c) {
+  c->n_finalists = 0;
+  if (c->o->compare)
+    replay_search(c);
+  add_fastest(c, c->items);
+  return c->n_finalists > 0;
 }
 
 static void ask_final(course *c) {
@@ -294,6 +326,19 @@ static bool read_final(const course *c, const char *line, hd_timing *t) {
         !(t[i].median > 0))
       return false;
   return true;
+}
+
+static hd_tune_contest contest_of(const course *c, const hd_timing *t, int32_t best) {
+  int32_t own = 0;
+  for (int32_t i = 1; i < c->n_replayed; i++)
+    if (t[i].median < t[own].median)
+      own = i;
+  return (hd_tune_contest){.chosen = c->entries[c->finalist[own]].text,
+                           .best = c->entries[c->finalist[best]].text,
+                           .chosen_seconds = t[own].median,
+                           .best_seconds = t[best].median,
+                           .noise = (t[best].max - t[best].min) / t[best].median,
+                           .n_searched = c->n_searched};
 }
 
 static heddle_status choose(heddle_context *ctx, course *c, const hd_timing *t) {
@@ -321,7 +366,10 @@ static heddle_status choose(heddle_context *ctx, course *c, const hd_timing *t) 
                       .n_measured = c->n_measured};
   HD_TRY(hd_records_choose(ctx, c->o->records, &choice));
   c->chosen = true;
+  hd_tune_contest contest = contest_of(c, t, best);
+  c->event.contest = c->o->compare ? &contest : NULL;
   tell(c, NULL, &choice);
+  c->event.contest = NULL;
   return HEDDLE_OK;
 }
 
@@ -442,10 +490,7 @@ static heddle_status pursue(heddle_context *ctx, course *c) {
 /* ---- the session ---- */
 
 static int64_t wanted(const hd_tune_options *o, size_t n_legal) {
-  int64_t n = (int64_t)n_legal;
-  int64_t top = o->n_top ? o->n_top : (n + TOP_SHARE - 1) / TOP_SHARE;
-  if (!o->n_top && top < LEAST_TOP)
-    top = LEAST_TOP;
+  int64_t n = (int64_t)n_legal, top = o->n_top ? o->n_top : hd_search_share(n);
   return o->exhaustive || top > n ? n : top;
 }
 

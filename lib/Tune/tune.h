@@ -8,11 +8,20 @@
 
 enum { HD_TUNE_MOST_JOBS = 128 };
 
+/* The search's choice against the best of all, timed in turns. */
+typedef struct hd_tune_contest {
+  const char *chosen, *best;
+  double chosen_seconds, best_seconds;
+  double noise;       /* (max - min) / median of the best's rounds */
+  int64_t n_searched; /* measurements that the search would have made */
+} hd_tune_contest;
+
 /* What just happened, and how far it is. Borrowed for the call. */
 typedef struct hd_tune_event {
   const hd_product *product;
   const hd_record *record; /* the measurement just made; NULL: none */
   const hd_choice *choice; /* the product is done; NULL: not yet */
+  const hd_tune_contest *contest; /* with compare: its outcome; else NULL */
   int32_t product_index, n_products;
   int64_t n_legal, n_wanted, n_measured, n_lost; /* of this product; lost: crash, hang, failed */
   double best;         /* seconds a launch so far; 0: none */
@@ -28,6 +37,8 @@ typedef struct hd_tune_options {
   int32_t n_finalists;       /* beside the default; 0: 3 */
   const char *only;          /* keys that a schedule must have: "group=8 family=wgmma"; NULL: any */
   bool exhaustive;           /* measure all */
+  bool compare;              /* with exhaustive: the final is between what the search alone would have
+                                brought into one and the fastest of all */
   bool resume;               /* what the records hold is not measured again */
   uint64_t seed;
   hd_records *records; /* borrowed */

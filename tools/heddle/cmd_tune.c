@@ -22,12 +22,13 @@ static const char about[] =
     "--budget stops in good order, --resume goes on with what the records lack: use it in slices.\n"
     "What is tuned is the product of the problem's types, sizes and orders, without its epilogue.\n"
     "A line of a --grid file is TYPE M K N [DTYPE [ORDER]]; # starts a comment.\n"
-    "Beside tuning: heddle tune list | merge | export.";
+    "Beside tuning: heddle tune list | merge | export | evaluate.";
 
 static const char examples[] =
     "heddle tune examples/linear_bf16.heddle --db mine.db\n"
     "heddle tune --grid docs/bench/llama.grid --budget 300 --resume --db mine.db\n"
     "heddle tune --grid few.grid --exhaustive --csv --db sweep.db > sweep.csv\n"
+    "heddle tune --grid docs/bench/unseen.grid --compare --resume --budget 500 --db compare.db\n"
     "heddle tune list --db mine.db\n"
     "heddle tune merge --db mine.db theirs.db\n"
     "heddle tune export --db mine.db --choices -o tuned.json\n";
@@ -37,7 +38,7 @@ enum { MOST_WORKER_WORDS = 32 };
 typedef struct tune_args {
   const char *path, *grid, *db, *target, *sizes, *ptxas, *cache, *worker, *only;
   int64_t budget, deadline, top, jobs, device, seed;
-  bool resume, exhaustive, csv, json;
+  bool resume, exhaustive, compare, csv, json;
 } tune_args;
 
 typedef struct product_list {
@@ -115,6 +116,15 @@ static void print_choice(const teller *t, const hd_choice *c) {
            (long long)c->n_measured, (long long)c->n_legal);
 }
 
+static void print_contest(const hd_tune_event *e) {
+  const hd_tune_contest *c = e->contest;
+  printf("%s: chosen %.3f us, best %.3f us, ratio %.4f, noise %.4f, %lld of %lld measured\n"
+         "  chosen %s\n  best   %s\n",
+         e->choice->product, c->chosen_seconds * 1e6, c->best_seconds * 1e6,
+         c->chosen_seconds / c->best_seconds, c->noise, (long long)c->n_searched,
+         (long long)e->n_legal, c->chosen, c->best);
+}
+
 static void print_progress(const hd_tune_event *e) {
   char name[HD_PRODUCT_TEXT];
   hd_product_print(e->product, name);
@@ -129,7 +139,9 @@ static void tell(void *user, const hd_tune_event *e) {
   teller *t = user;
   if (e->record && t->args->csv)
     print_csv(e->product, e->record);
-  if (e->choice)
+  if (e->contest)
+    print_contest(e);
+  else if (e->choice)
     print_choice(t, e->choice);
   fflush(stdout);
   double now = hd_clock_seconds();
@@ -175,7 +187,8 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
                        .budget_s = (double)a->budget,
                        .n_top = a->top,
                        .only = a->only,
-                       .exhaustive = a->exhaustive,
+                       .exhaustive = a->exhaustive || a->compare,
+                       .compare = a->compare,
                        .resume = a->resume,
                        .seed = (uint64_t)a->seed,
                        .records = records,
@@ -247,6 +260,8 @@ static int tune_main(int argc, char **argv) {
       {"budget", CLI_INT, &a.budget, "SECONDS", "begin nothing after so long (no limit)"},
       {"resume", CLI_FLAG, &a.resume, NULL, "measure only what the records lack"},
       {"exhaustive", CLI_FLAG, &a.exhaustive, NULL, "measure every legal schedule"},
+      {"compare", CLI_FLAG, &a.compare, NULL,
+       "measure all, then race the search's choice with the best of all"},
       {"only", CLI_TEXT, &a.only, "KEYS", "schedules that have these: \"family=wgmma group=8\""},
       {"top", CLI_INT, &a.top, "N", "measurements a problem (one in twenty, at least 8)"},
       {"jobs", CLI_INT, &a.jobs, "N", "processes that compile ahead (one a processor); 0: none"},
@@ -280,6 +295,7 @@ int cmd_tune(int argc, char **argv) {
     const char *name;
     int (*run)(int argc, char **argv);
   } verbs[] = {{"worker", tune_worker},
+               {"evaluate", tune_evaluate},
                {"list", tune_list},
                {"merge", tune_merge},
                {"export", tune_export}};

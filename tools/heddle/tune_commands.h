@@ -5,6 +5,7 @@
 int tune_worker(int argc, char **argv);
 int tune_merge(int argc, char **argv);
 int tune_export(int argc, char **argv);
+int tune_evaluate(int argc, char **argv);
 int tune_list(int argc, char **argv);
 
 #define TUNE_DB_DEFAULT "heddle-tune.db"

@@ -1,0 +1,166 @@
+/* A CTA's stage is one granule of k. Its time is what the slowest of four takes: the tensor cores (with
+ * the port that feeds them), the warpgroup's own chain of waits, the fill from L2, and the ring: bytes in
+ * flight over the latency. Resources overlap almost, so they add in a high norm. A unit of work is its
+ * stages, a fill and drain, and its stores; units run in waves; DRAM runs beside all of it. */
+#include "Passes/schedule_cost.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { K_STEPS = 2, USUAL_SIZE = 4096 };
+static const double OVERLAP = 2.6; /* of two resources: the norm in which their times add */
+/* mma.sp: dense-equivalent elements of the product a clock and SM at granules of 128 bytes (measured:
+ * f16 925, s8 1835, tf32 457 TFLOP/s); e4m3 and e5m2 are emulated on Hopper. */
+static const double MMA_PRODUCTS = 31.3, MMA_EMULATED = 1.0 / 28;
+
+/* Fitted to 1189 schedules of 24 products (test/tune/h200_sweep.csv holds a part of them): the front of
+ * each weighs most. `heddle tune evaluate` says how well they rank. */
+const hd_ceilings hd_ceilings_h200 = {.device = "NVIDIA H200",
+                                      .n_sms = 132,
+                                      .clock_hz = 1.74e9,
+                                      .port_factor = 1.08,
+                                      .batch_clocks = 8,
+                                      .pair_clocks = 73,
+                                      .fill_bytes = 14.1e12,
+                                      .fill_sm_bytes = 146e9,
+                                      .dram_bytes = 4.8e12,
+                                      .l2_latency_s = 0.55e-6,
+                                      .dram_latency_s = 2.05e-6,
+                                      .multicast = 0.86,
+                                      .launch_s = 3.5e-6,
+                                      .tile_s = 0.05e-6,
+                                      .store_sm_bytes = 1000e9,
+                                      .reduce_s = 1.5e-6};
+
+static const char *const names[HD_N_RESOURCES] = {/* ORDER RESOURCES */
+                                                  "tensor cores and shared-memory port",
+                                                  "waits of a warpgroup for its own results",
+                                                  "L2 to shared memory",
+                                                  "memory latency against the ring's depth",
+                                                  "DRAM",
+                                                  "stores of D and partial sums",
+                                                  "launch, first fill and drain"};
+
+const char *hd_resource_name(hd_resource resource) { return names[resource]; }
+
+/* What a unit of work moves and waits for. */
+typedef struct unit {
+  const hd_problem *p;
+  const hd_schedule *s;
+  const hd_ceilings *c;
+  double stages, load_bytes, ring_bytes, store_bytes;
+  double tensor_s, chain_s; /* a stage */
+  double latency_s;
+} unit;
+
+static double ceil_div(double x, double y) { return ceil(x / y); }
+
+static bool is_wgmma(const hd_schedule *s) { return strcmp(s->family, "wgmma") == 0; }
+
+static double size_of(const hd_size *size, int64_t hint) {
+  return (double)(size->value ? size->value : hint > 0 ? hint : USUAL_SIZE);
+}
+
+static double bytes_of(heddle_elem elem) { return heddle_elem_get(elem)->container_bits / 8.0; }
+
+/* A wgmma.sp of m64nN takes N/2 + 16 clocks of the port, and never fewer than 16 of its own. */
+static void wgmma_clocks(unit *u) {
+  const hd_schedule *s = u->s;
+  double slabs = s->tile_m / (double)HD_SLAB_ROWS, warpgroups = s->warps_m / 4.0;
+  double port = K_STEPS * slabs * (s->tile_n / 2.0 + 16) * u->c->port_factor;
+  double own = K_STEPS * slabs / warpgroups * fmax(s->tile_n / 2.0, 16);
+  u->tensor_s = (port + (s->cluster > 1 ? u->c->pair_clocks : 0)) / u->c->clock_hz;
+  u->chain_s = (own + (s->pending ? 0 : u->c->batch_clocks)) / u->c->clock_hz;
+}
+
+static void mma_clocks(unit *u) {
+  const hd_schedule *s = u->s;
+  heddle_elem a = u->p->a_elem;
+  double products = MMA_PRODUCTS * (a == HEDDLE_E4M3 || a == HEDDLE_E5M2 ? MMA_EMULATED : 1);
+  double shared = s->tile_m / (double)HD_SLAB_ROWS * hd_block_bytes(a) * s->warps_n +
+                  (double)s->tile_n * HD_GRANULE_BYTES * s->warps_m;
+  double clocks = fmax((double)s->tile_m * s->tile_n / products, shared / 128);
+  u->tensor_s = clocks * u->c->port_factor / u->c->clock_hz;
+  u->chain_s = (clocks * 8 / (s->warps_m * s->warps_n) / 4 + u->c->batch_clocks) / u->c->clock_hz;
+}
+
+static double norm(double x, double y) { return pow(pow(x, OVERLAP) + pow(y, OVERLAP), 1 / OVERLAP); }
+
+/* A stage's four times when n_ctas run, `together` of them on an SM. */
+static void stage_times(const unit *u, double n_ctas, double together, double t[4]) {
+  double sms = n_ctas / together;
+  t[0] = u->tensor_s * together;
+  t[1] = u->chain_s;
+  t[2] = u->load_bytes * together / fmin(u->c->fill_sm_bytes, u->c->fill_bytes / sms);
+  t[3] = u->load_bytes / u->ring_bytes * u->latency_s;
+}
+
+/* A wave of n_ctas units: its seconds, and each resource's added to alone. */
+static double wave(const unit *u, double n_ctas, double together, double alone[HD_N_RESOURCES]) {
+  double t[4];
+  stage_times(u, n_ctas, together, t);
+  double store = u->store_bytes * together / u->c->store_sm_bytes;
+  double stage = norm(fmax(t[0], t[1]), fmax(t[2], t[3]));
+  const hd_resource of[4] = {HD_RESOURCE_TENSOR, HD_RESOURCE_CHAIN, HD_RESOURCE_FILL,
+                             HD_RESOURCE_RING};
+  for (int i = 0; i < 4; i++)
+    alone[of[i]] += u->stages * t[i];
+  alone[HD_RESOURCE_STORE] += store;
+  alone[HD_RESOURCE_LAUNCH] += u->c->tile_s;
+  return u->stages * stage + store + u->c->tile_s;
+}
+
+static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_ceilings *c, double k) {
+  unit u = {.p = p, .s = s, .c = c};
+  double slabs = s->tile_m / (double)HD_SLAB_ROWS;
+  double a_bytes = slabs * hd_block_bytes(p->a_elem), b_bytes = (double)s->tile_n * HD_GRANULE_BYTES;
+  u.stages = ceil_div(ceil_div(k, hd_granule_k(p->a_elem)), s->split_k);
+  u.load_bytes = a_bytes + b_bytes * (s->cluster > 1 ? c->multicast : 1);
+  u.ring_bytes = s->stages * (a_bytes + b_bytes);
+  u.store_bytes = (double)s->tile_m * s->tile_n *
+                  (s->split_k > 1 ? bytes_of(p->d.elem) / s->split_k + 8 : bytes_of(p->d.elem));
+  if (is_wgmma(s))
+    wgmma_clocks(&u);
+  else
+    mma_clocks(&u);
+  return u;
+}
+
+hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
+                         const hd_ceilings *c) {
+  double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
+  double k = size_of(&p->k, size_mnk[2]);
+  hd_cost cost = {0};
+  unit u = unit_of(p, s, c, k);
+  double rows = ceil_div(m, (double)s->tile_m * s->cluster) * s->cluster;
+  double units = rows * ceil_div(n, s->tile_n) * s->split_k;
+  double a_bytes = ceil_div(m, HD_SLAB_ROWS) * ceil_div(k, hd_granule_k(p->a_elem)) *
+                   hd_block_bytes(p->a_elem);
+  double read = a_bytes + n * k * bytes_of(p->b.elem);
+  /* Bytes that come from DRAM wait longer than those that another CTA brought to L2 before. */
+  double cold = fmin(1, read / (units * u.stages * u.load_bytes));
+  u.latency_s = c->l2_latency_s + cold * (c->dram_latency_s - c->l2_latency_s);
+  double slots = (double)c->n_sms * s->ctas, full = floor(units / slots);
+  double rest = units - full * slots;
+  double body = 0;
+  for (int i = 0; i < 2; i++) {
+    double n_ctas = i ? rest : slots, alone[HD_N_RESOURCES] = {0};
+    double together = i ? fmin(s->ctas, ceil_div(rest, c->n_sms)) : s->ctas;
+    double times = i ? rest > 0 : full;
+    if (times == 0)
+      continue;
+    body += times * wave(&u, n_ctas, together, alone);
+    for (int r = 0; r < HD_N_RESOURCES; r++)
+      cost.alone[r] += times * alone[r];
+  }
+  double extra = c->launch_s + (s->split_k > 1 ? c->reduce_s : 0);
+  cost.alone[HD_RESOURCE_DRAM] = (read + m * n * bytes_of(p->d.elem)) / c->dram_bytes;
+  cost.alone[HD_RESOURCE_LAUNCH] += extra;
+  cost.seconds = extra + norm(body, cost.alone[HD_RESOURCE_DRAM]);
+  cost.units = (int64_t)units;
+  cost.waves = units / slots;
+  for (int r = 1; r < HD_N_RESOURCES; r++)
+    if (cost.alone[r] > cost.alone[cost.binds])
+      cost.binds = (hd_resource)r;
+  return cost;
+}

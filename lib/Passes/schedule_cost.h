@@ -1,0 +1,56 @@
+/* Passes/schedule_cost.h: how long a schedule will take, from what a device does at best: which of its
+ * resources binds, and by how much. It ranks; the tuner measures. */
+#ifndef HD_SCHEDULE_COST_H
+#define HD_SCHEDULE_COST_H
+
+#include "Passes/problem.h"
+#include "Passes/schedule.h"
+
+/* What a device does at best, measured once. Rates a second of the whole device unless said. */
+typedef struct hd_ceilings {
+  const char *device;
+  int32_t n_sms;
+  double clock_hz;          /* under a product's load: the power cap decides */
+  double port_factor;       /* a whole kernel's clocks over those of the port alone */
+  double batch_clocks;      /* to wait for a batch of wgmma and release its stage */
+  double pair_clocks;       /* that a stage takes longer when two CTAs share B */
+  double fill_bytes;        /* L2 to shared memory */
+  double fill_sm_bytes;     /* the same, to one SM while the others are quiet */
+  double dram_bytes;        /* read */
+  double l2_latency_s, dram_latency_s; /* from a copy's issue to its arrival, loaded */
+  double multicast;         /* what a multicast to two leaves of B's traffic */
+  double launch_s;          /* of a kernel that does nothing */
+  double tile_s;            /* first fill and last drain of a tile */
+  double store_sm_bytes;    /* one SM's stores */
+  double reduce_s;          /* split-K: counter and last arrival */
+} hd_ceilings;
+
+/* H100 and H200 SXM (docs/bench: measured on an H200). */
+extern const hd_ceilings hd_ceilings_h200;
+
+/* ORDER RESOURCES. */
+typedef enum hd_resource {
+  HD_RESOURCE_TENSOR, /* tensor cores and the shared-memory port that feeds them */
+  HD_RESOURCE_CHAIN,  /* a warpgroup waiting for its own instructions */
+  HD_RESOURCE_FILL,   /* L2 to shared memory */
+  HD_RESOURCE_RING,   /* stages in flight against the memory's latency */
+  HD_RESOURCE_DRAM,
+  HD_RESOURCE_STORE,  /* of D, and of partial sums */
+  HD_RESOURCE_LAUNCH, /* launch, first fill, drain */
+  HD_N_RESOURCES
+} hd_resource;
+const char *hd_resource_name(hd_resource resource); /* "tensor cores and shared-memory port", … */
+
+typedef struct hd_cost {
+  double seconds;
+  double alone[HD_N_RESOURCES]; /* seconds if nothing else took time */
+  hd_resource binds;            /* the largest of them */
+  int64_t units;                /* of work: tiles times splits */
+  double waves;                 /* units over the CTAs that run at once */
+} hd_cost;
+
+/* Sizes that the problem leaves open come from size_mnk (0 there: 4096). */
+hd_cost hd_schedule_cost(const hd_problem *problem, const hd_schedule *schedule,
+                         const int64_t size_mnk[3], const hd_ceilings *ceilings);
+
+#endif

@@ -1,0 +1,21 @@
+/* Tune/evaluate.h: how well the model ranks, and what the search would have found, judged by the
+ * measurements of every schedule of a product. */
+#ifndef HD_EVALUATE_H
+#define HD_EVALUATE_H
+
+#include "Tune/product.h"
+
+typedef struct hd_evaluation {
+  double rank_correlation; /* Spearman's, of predicted and measured times */
+  double first, five;      /* the best of the model's first, and first five, over the best of all */
+  double found;            /* the best of what the search would have measured, over the same */
+  int64_t n, n_searched;
+} hd_evaluation;
+
+/* schedule[i] took seconds[i] (> 0). The search may measure n_search of them (0: one in twenty, at
+ * least 8). HEDDLE_INVALID when a schedule is not one, or there are fewer than two. */
+heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product,
+                          const char *const *schedule, const double *seconds, int64_t n,
+                          int64_t n_search, hd_evaluation *result);
+
+#endif

@@ -1,0 +1,210 @@
+#include "Tune/tuned.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Passes/schedule_fit.h"
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "Support/hash.h"
+#include "Tune/records.h"
+
+struct hd_tuned {
+  hd_arena arena;
+  hd_tuned_entry *list; /* owned; n of cap */
+  size_t n, cap;
+  uint32_t *slot; /* owned: index + 1 of an entry, 0: free; open addressing, linear probing */
+  size_t n_slots; /* a power of two, at least twice n */
+};
+
+/* ---- lookup ---- */
+
+static uint64_t hash_of(const hd_product *p) {
+  int64_t key[10] = {p->a, p->b, p->acc, p->d, p->m, p->n, p->k, p->b_mn_major, p->d_col_major};
+  memcpy(&key[9], p->target, 8); /* "sm_120a" and its zero */
+  return hd_hash_bytes(key, sizeof key).lo;
+}
+
+static bool same(const hd_product *x, const hd_product *y) {
+  return x->m == y->m && x->n == y->n && x->k == y->k && x->a == y->a && x->b == y->b &&
+         x->acc == y->acc && x->d == y->d && x->b_mn_major == y->b_mn_major &&
+         x->d_col_major == y->d_col_major && strcmp(x->target, y->target) == 0;
+}
+
+const hd_tuned_entry *hd_tune_lookup(const hd_tuned *t, const hd_product *product) {
+  for (size_t at = hash_of(product);; at++) {
+    uint32_t slot = t->slot[at & (t->n_slots - 1)];
+    if (slot == 0)
+      return NULL;
+    if (same(&t->list[slot - 1].product, product))
+      return &t->list[slot - 1];
+  }
+}
+
+static double apart(int64_t x, int64_t y) { return fabs(log2((double)x / (double)y)); }
+
+/* The other order or type of D is a small difference; infinite: no neighbour. */
+static double distance(const hd_product *x, const hd_product *y) {
+  if (x->a != y->a || x->b != y->b || x->acc != y->acc || x->b_mn_major != y->b_mn_major ||
+      strcmp(x->target, y->target) != 0)
+    return INFINITY;
+  double m = apart(x->m, y->m), n = apart(x->n, y->n), k = apart(x->k, y->k);
+  if (m > 1 || n > 1 || k > 1)
+    return INFINITY;
+  return m + n + k + 0.01 * (x->d_col_major != y->d_col_major) + 0.1 * (x->d != y->d);
+}
+
+const hd_tuned_entry *hd_tune_nearest(const hd_tuned *t, const hd_product *product) {
+  const hd_tuned_entry *best = NULL;
+  double least = INFINITY;
+  for (size_t i = 0; i < t->n; i++) {
+    double d = distance(&t->list[i].product, product);
+    if (d < least) {
+      least = d;
+      best = &t->list[i];
+    }
+  }
+  return best;
+}
+
+/* ---- picking ---- */
+
+static bool is_legal(const hd_op *kernel, const char *text, hd_schedule *schedule) {
+  return hd_schedule_resolve(NULL, kernel, text, schedule) == HEDDLE_OK &&
+         hd_schedule_check(NULL, kernel, schedule) == HEDDLE_OK;
+}
+
+heddle_status hd_tune_pick(heddle_context *ctx, const hd_tuned *t, const hd_op *kernel,
+                           const hd_product *product, const hd_tuned_entry **entry,
+                           hd_schedule *schedule) {
+  hd_problem p;
+  hd_schedule first, s;
+  const int64_t sizes[] = {product->m, product->n, product->k};
+  HD_TRY(hd_problem_read(ctx, (hd_op *)kernel, &p));
+  HD_TRY(hd_schedule_default(ctx, kernel, &first));
+  *entry = NULL;
+  const hd_tuned_entry *found = hd_tune_lookup(t, product);
+  bool exact = found != NULL;
+  if (!exact)
+    found = hd_tune_nearest(t, product);
+  if (!found || !is_legal(kernel, found->schedule, &s))
+    return HEDDLE_OK;
+  if (!exact && hd_schedule_cost(&p, &s, sizes, &hd_ceilings_h200).seconds >=
+                    hd_schedule_cost(&p, &first, sizes, &hd_ceilings_h200).seconds)
+    return HEDDLE_OK;
+  *entry = found;
+  *schedule = s;
+  return HEDDLE_OK;
+}
+
+/* ---- reading ---- */
+
+static heddle_status add(heddle_context *ctx, hd_tuned *t, const hd_choice *c) {
+  hd_tuned_entry e = {.seconds = c->seconds, .default_seconds = c->default_seconds};
+  HD_TRY(hd_product_parse(ctx, c->product, &e.product));
+  e.schedule = hd_arena_strdup(&t->arena, c->schedule);
+  e.device = hd_arena_strdup(&t->arena, c->device);
+  HD_PUSH(t->list, t->n, t->cap, e);
+  return HEDDLE_OK;
+}
+
+/* Of two entries of one product the first is found. */
+static void index_all(hd_tuned *t) {
+  for (t->n_slots = 2; t->n_slots < 2 * t->n + 2;)
+    t->n_slots *= 2;
+  t->slot = hd_xmalloc(sizeof *t->slot * t->n_slots);
+  memset(t->slot, 0, sizeof *t->slot * t->n_slots);
+  for (size_t i = 0; i < t->n; i++) {
+    size_t at = hash_of(&t->list[i].product);
+    while (t->slot[at & (t->n_slots - 1)])
+      at++;
+    t->slot[at & (t->n_slots - 1)] = (uint32_t)i + 1;
+  }
+}
+
+typedef struct reader {
+  heddle_context *ctx;
+  hd_tuned *tuned;
+  heddle_status status;
+} reader;
+
+static bool add_record(void *user, const hd_choice *c) {
+  reader *r = user;
+  r->status = add(r->ctx, r->tuned, c);
+  return r->status == HEDDLE_OK;
+}
+
+static heddle_status read_records(heddle_context *ctx, const char *path, hd_tuned *t) {
+  hd_records *records;
+  reader r = {ctx, t, HEDDLE_OK};
+  HD_TRY(hd_records_open(ctx, path, false, &records));
+  heddle_status status = hd_records_each_choice(ctx, records, add_record, &r);
+  hd_records_close(records);
+  return status == HEDDLE_OK ? r.status : status;
+}
+
+static const char *string_of(const json_t *row, const char *key) {
+  const char *text = json_string_value(json_object_get(row, key));
+  return text ? text : "";
+}
+
+static heddle_status read_json(heddle_context *ctx, const char *path, const char *text,
+                               size_t n_bytes, hd_tuned *t) {
+  json_error_t error;
+  hd_loc loc = {.file = path};
+  json_t *root = json_loadb(text, n_bytes, 0, &error), *row;
+  const json_t *choices = json_object_get(root, "choices");
+  if (!json_is_array(choices) || json_integer_value(json_object_get(root, "version")) != 1) {
+    loc.line = root ? 0 : (uint32_t)error.line;
+    json_decref(root);
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tuned.file",
+                    "%s; expected an export of `heddle tune export`, version 1",
+                    error.text[0] ? error.text : "no choices");
+  }
+  heddle_status status = HEDDLE_OK;
+  for (size_t i = 0; i < json_array_size(choices) && status == HEDDLE_OK; i++) {
+    row = json_array_get(choices, i);
+    hd_choice c = {.product = string_of(row, "product"),
+                   .schedule = string_of(row, "schedule"),
+                   .device = string_of(row, "device"),
+                   .seconds = json_number_value(json_object_get(row, "us")) * 1e-6,
+                   .default_seconds = json_number_value(json_object_get(row, "default_us")) * 1e-6};
+    status = add(ctx, t, &c);
+  }
+  json_decref(root);
+  return status;
+}
+
+heddle_status hd_tuned_read(heddle_context *ctx, const char *path, hd_tuned **tuned) {
+  static const char sqlite[] = "SQLite format 3";
+  char *text;
+  size_t n_bytes;
+  HD_TRY(hd_file_read(ctx, path, &text, &n_bytes));
+  hd_tuned *t = hd_xmalloc(sizeof *t);
+  *t = (hd_tuned){0};
+  heddle_status status = n_bytes >= sizeof sqlite && !memcmp(text, sqlite, sizeof sqlite)
+                             ? read_records(ctx, path, t)
+                             : read_json(ctx, path, text, n_bytes, t);
+  free(text);
+  if (status != HEDDLE_OK) {
+    hd_tuned_free(t);
+    return status;
+  }
+  index_all(t);
+  *tuned = t;
+  return HEDDLE_OK;
+}
+
+void hd_tuned_free(hd_tuned *t) {
+  if (!t)
+    return;
+  hd_arena_free(&t->arena);
+  free(t->list);
+  free(t->slot);
+  free(t);
+}
+
+size_t hd_tuned_count(const hd_tuned *t) { return t->n; }

@@ -1,0 +1,36 @@
+/* Tune/tuned.h: the choices of earlier tuning, in memory: what run, gen, bench and explain look up. */
+#ifndef HD_TUNED_H
+#define HD_TUNED_H
+
+#include "Passes/schedule.h"
+#include "Passes/schedule_cost.h"
+#include "Tune/product.h"
+
+typedef struct hd_tuned hd_tuned;
+
+typedef struct hd_tuned_entry {
+  hd_product product;
+  const char *schedule, *device; /* borrowed from the table */
+  double seconds, default_seconds;
+} hd_tuned_entry;
+
+/* Reads a database of records (.db) or what `heddle tune export` wrote (JSON). *tuned is owned;
+ * immutable, so that any number of threads may look things up. */
+heddle_status hd_tuned_read(heddle_context *ctx, const char *path, hd_tuned **tuned);
+void hd_tuned_free(hd_tuned *tuned); /* accepts NULL */
+size_t hd_tuned_count(const hd_tuned *tuned);
+
+/* The entry of that very product; NULL: none. One hash and, mostly, one probe: well below 2 us. */
+const hd_tuned_entry *hd_tune_lookup(const hd_tuned *tuned, const hd_product *product);
+/* Of the entries with the same types and order of B, no size more than twice as large or as small, the
+ * one nearest in the logarithms of the sizes; NULL: none. */
+const hd_tuned_entry *hd_tune_nearest(const hd_tuned *tuned, const hd_product *product);
+
+/* What a kernel at problem level (legalized) should take: *entry and *schedule, from the very product's
+ * entry, else from the nearest one when the model says that its schedule beats the default; each only
+ * if it is legal here. *entry NULL: the default. */
+heddle_status hd_tune_pick(heddle_context *ctx, const hd_tuned *tuned, const hd_op *kernel,
+                           const hd_product *product, const hd_tuned_entry **entry,
+                           hd_schedule *schedule);
+
+#endif
