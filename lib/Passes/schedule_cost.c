@@ -8,29 +8,33 @@
 #include <string.h>
 
 enum { K_STEPS = 2, USUAL_SIZE = 4096 };
-static const double OVERLAP = 2.6; /* of two resources: the norm in which their times add */
+static const double OVERLAP = 2.4; /* of two resources: the norm in which their times add */
 /* mma.sp: dense-equivalent elements of the product a clock and SM at granules of 128 bytes (measured:
  * f16 925, s8 1835, tf32 457 TFLOP/s); e4m3 and e5m2 are emulated on Hopper. */
 static const double MMA_PRODUCTS = 31.3, MMA_EMULATED = 1.0 / 28;
 
-/* Fitted to 1189 schedules of 24 products (test/tune/h200_sweep.csv holds a part of them): the front of
+/* Fitted to 1997 schedules of 54 products (test/tune/h200_sweep.csv holds a part of them): the front of
  * each weighs most. `heddle tune evaluate` says how well they rank. */
 const hd_ceilings hd_ceilings_h200 = {.device = "NVIDIA H200",
                                       .n_sms = 132,
-                                      .clock_hz = 1.74e9,
-                                      .port_factor = 1.08,
-                                      .batch_clocks = 8,
-                                      .pair_clocks = 73,
-                                      .fill_bytes = 14.1e12,
-                                      .fill_sm_bytes = 146e9,
+                                      .clock_hz = 1.72e9,
+                                      .port_factor = 1.18,
+                                      .own_factor = 1.24,
+                                      .batch_clocks = 12.5,
+                                      .pending_share = 0.5,
+                                      .pending_clocks = 65,
+                                      .pair_clocks = 68,
+                                      .fill_bytes = 15.6e12,
+                                      .fill_sm_bytes = 211e9,
                                       .dram_bytes = 4.8e12,
-                                      .l2_latency_s = 0.55e-6,
-                                      .dram_latency_s = 2.05e-6,
-                                      .multicast = 0.86,
-                                      .launch_s = 3.5e-6,
-                                      .tile_s = 0.05e-6,
-                                      .store_sm_bytes = 1000e9,
-                                      .reduce_s = 1.5e-6};
+                                      .l2_latency_s = 0.78e-6,
+                                      .dram_latency_s = 1.5e-6,
+                                      .multicast = 0.87,
+                                      .launch_s = 2.9e-6,
+                                      .tile_s = 0.19e-6,
+                                      .store_sm_bytes = 434e9,
+                                      .reduce_s = 1.6e-6,
+                                      .dense_flops = 690e12};
 
 static const char *const names[HD_N_RESOURCES] = {/* ORDER RESOURCES */
                                                   "tensor cores and shared-memory port",
@@ -66,11 +70,14 @@ static double bytes_of(heddle_elem elem) { return heddle_elem_get(elem)->contain
 /* A wgmma.sp of m64nN takes N/2 + 16 clocks of the port, and never fewer than 16 of its own. */
 static void wgmma_clocks(unit *u) {
   const hd_schedule *s = u->s;
+  const hd_ceilings *c = u->c;
   double slabs = s->tile_m / (double)HD_SLAB_ROWS, warpgroups = s->warps_m / 4.0;
-  double port = K_STEPS * slabs * (s->tile_n / 2.0 + 16) * u->c->port_factor;
-  double own = K_STEPS * slabs / warpgroups * fmax(s->tile_n / 2.0, 16);
-  u->tensor_s = (port + (s->cluster > 1 ? u->c->pair_clocks : 0)) / u->c->clock_hz;
-  u->chain_s = (own + (s->pending ? 0 : u->c->batch_clocks)) / u->c->clock_hz;
+  double port = K_STEPS * slabs * (s->tile_n / 2.0 + 16) * c->port_factor;
+  double own = K_STEPS * slabs / warpgroups * fmax(s->tile_n / 2.0, 16) * c->own_factor;
+  double pending = s->pending && slabs > warpgroups ? c->pending_clocks : 0;
+  double batch = c->batch_clocks * (s->pending ? c->pending_share : 1);
+  u->tensor_s = (port + pending + (s->cluster > 1 ? c->pair_clocks : 0)) / c->clock_hz;
+  u->chain_s = (own + pending + batch) / c->clock_hz;
 }
 
 static void mma_clocks(unit *u) {
@@ -163,4 +170,12 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
     if (cost.alone[r] > cost.alone[cost.binds])
       cost.binds = (hd_resource)r;
   return cost;
+}
+
+double hd_dense_seconds(const hd_problem *p, const int64_t size_mnk[3], const hd_ceilings *c) {
+  double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
+  double k = size_of(&p->k, size_mnk[2]), bits = heddle_elem_get(p->b.elem)->container_bits;
+  double compute = 2 * m * n * k / (c->dense_flops * 16 / bits);
+  double bytes = m * k * bytes_of(p->a_elem) + n * k * bits / 8 + m * n * bytes_of(p->d.elem);
+  return c->launch_s + norm(compute, bytes / c->dram_bytes);
 }

@@ -12,7 +12,10 @@ typedef struct hd_ceilings {
   int32_t n_sms;
   double clock_hz;          /* under a product's load: the power cap decides */
   double port_factor;       /* a whole kernel's clocks over those of the port alone */
+  double own_factor;        /* a warpgroup's clocks for its instructions over the tensor cores' */
   double batch_clocks;      /* to wait for a batch of wgmma and release its stage */
+  double pending_share;     /* what is left of that when a batch runs while the next is issued */
+  double pending_clocks;    /* that such a stage takes longer for a warpgroup of several slabs */
   double pair_clocks;       /* that a stage takes longer when two CTAs share B */
   double fill_bytes;        /* L2 to shared memory */
   double fill_sm_bytes;     /* the same, to one SM while the others are quiet */
@@ -23,6 +26,7 @@ typedef struct hd_ceilings {
   double tile_s;            /* first fill and last drain of a tile */
   double store_sm_bytes;    /* one SM's stores */
   double reduce_s;          /* split-K: counter and last arrival */
+  double dense_flops;       /* a dense library's rate for 16-bit types, large sizes */
 } hd_ceilings;
 
 /* H100 and H200 SXM (docs/bench: measured on an H200). */
@@ -52,5 +56,9 @@ typedef struct hd_cost {
 /* Sizes that the problem leaves open come from size_mnk (0 there: 4096). */
 hd_cost hd_schedule_cost(const hd_problem *problem, const hd_schedule *schedule,
                          const int64_t size_mnk[3], const hd_ceilings *ceilings);
+
+/* The same product by a dense library: its rate and the bytes of a dense A, whichever takes longer. */
+double hd_dense_seconds(const hd_problem *problem, const int64_t size_mnk[3],
+                        const hd_ceilings *ceilings);
 
 #endif

@@ -3,6 +3,7 @@
 #define HD_BENCH_H
 
 #include "Tune/peers.h"
+#include "Tune/tuned.h"
 #include "heddle/compile.h"
 
 enum { HD_BENCH_PEERS = 3 };
@@ -22,6 +23,7 @@ typedef struct hd_bench_options {
   const char *cache;  /* folder of compiled kernels; NULL: none */
   const char *const *schedule; /* over the default, each a contender; none: the default alone */
   int32_t n_schedules;
+  const hd_tuned *tuned; /* when no schedule is said: its choice instead of the default; may be NULL */
   const char *sweep; /* every legal schedule that has these keys ("" = all) instead; NULL: none */
   int32_t n_finalists; /* of a sweep, in the interleaved final; 0: 8 */
   int32_t n_jobs;      /* compiles at once; 0: 1 */

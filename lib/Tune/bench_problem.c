@@ -95,12 +95,26 @@ static heddle_status add_legal(heddle_context *ctx, const hd_op *kernel, const h
   return last && !out->n ? hd_schedule_check(ctx, kernel, s) : HEDDLE_OK;
 }
 
+/* What was tuned for it, else the default. */
+static heddle_status usual(heddle_context *ctx, const hd_op *kernel, const hd_tuned *tuned,
+                           hd_schedule *s) {
+  static const int64_t fixed[3] = {0};
+  const hd_tuned_entry *entry = NULL;
+  hd_problem p;
+  HD_TRY(hd_problem_read(ctx, (hd_op *)kernel, &p));
+  hd_product product = hd_product_of(&p, fixed);
+  if (tuned)
+    HD_TRY(hd_tune_pick(ctx, tuned, kernel, &product, &entry, s));
+  return entry ? HEDDLE_OK : hd_schedule_default(ctx, kernel, s);
+}
+
 static heddle_status named(heddle_context *ctx, const hd_op *kernel, const hd_bench_options *o,
                            texts *out) {
   int32_t n = o->n_schedules ? o->n_schedules : 1;
   for (int32_t i = 0; i < n; i++) {
     hd_schedule s;
-    HD_TRY(hd_schedule_resolve(ctx, kernel, o->n_schedules ? o->schedule[i] : NULL, &s));
+    HD_TRY(o->n_schedules ? hd_schedule_resolve(ctx, kernel, o->schedule[i], &s)
+                          : usual(ctx, kernel, o->tuned, &s));
     HD_TRY(add_legal(ctx, kernel, &s, i + 1 == n, out));
   }
   return HEDDLE_OK;

@@ -194,6 +194,21 @@ heddle_status hd_cost_launch(heddle_context *ctx, const hd_device *device, const
   return status;
 }
 
+/* ---- tuned choices ---- */
+
+double hd_cost_lookup(const hd_tuned *tuned, int32_t n_rounds) {
+  enum { LOOKUPS = 4096 };
+  double best = INFINITY;
+  size_t n = hd_tuned_count(tuned), found = 0;
+  for (int32_t r = 0; r < n_rounds && n; r++) {
+    double start = hd_clock_seconds();
+    for (size_t i = 0; i < LOOKUPS; i++)
+      found += hd_tune_lookup(tuned, &hd_tuned_get(tuned, i % n)->product) != NULL;
+    best = least(best, (hd_clock_seconds() - start) / LOOKUPS);
+  }
+  return found ? best : 0;
+}
+
 /* ---- memory ---- */
 
 static bool read_kib(const char *text, const char *key, size_t *n_bytes) {

@@ -4,6 +4,7 @@
 #define HD_SELF_COST_H
 
 #include "Runtime/device.h"
+#include "Tune/tuned.h"
 #include "heddle/compile.h"
 
 /* Seconds from a problem's text to PTX. */
@@ -30,6 +31,9 @@ typedef struct hd_launch_cost {
 } hd_launch_cost;
 heddle_status hd_cost_launch(heddle_context *ctx, const hd_device *device, const char *ptxas,
                              int32_t n_rounds, hd_launch_cost *cost);
+
+/* Seconds to look up a product among tuned choices: those that are there, in turn; 0: there are none. */
+double hd_cost_lookup(const hd_tuned *tuned, int32_t n_rounds);
 
 /* Resident bytes of this process, now: its own, and pages of files (code, libLLVM where it is shared). */
 typedef struct hd_memory_cost {

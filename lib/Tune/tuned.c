@@ -46,7 +46,7 @@ const hd_tuned_entry *hd_tune_lookup(const hd_tuned *t, const hd_product *produc
 
 static double apart(int64_t x, int64_t y) { return fabs(log2((double)x / (double)y)); }
 
-/* The other order or type of D is a small difference; infinite: no neighbour. */
+/* Another type or order of D is a small difference; infinite: no neighbour. */
 static double distance(const hd_product *x, const hd_product *y) {
   if (x->a != y->a || x->b != y->b || x->acc != y->acc || x->b_mn_major != y->b_mn_major ||
       strcmp(x->target, y->target) != 0)
@@ -86,7 +86,11 @@ heddle_status hd_tune_pick(heddle_context *ctx, const hd_tuned *t, const hd_op *
   HD_TRY(hd_problem_read(ctx, (hd_op *)kernel, &p));
   HD_TRY(hd_schedule_default(ctx, kernel, &first));
   *entry = NULL;
+  hd_product flipped = *product;
+  flipped.d_col_major = !product->d_col_major;
   const hd_tuned_entry *found = hd_tune_lookup(t, product);
+  if (!found)
+    found = hd_tune_lookup(t, &flipped); /* the same tiles, stored the other way */
   bool exact = found != NULL;
   if (!exact)
     found = hd_tune_nearest(t, product);
@@ -158,7 +162,8 @@ static heddle_status read_json(heddle_context *ctx, const char *path, const char
   json_t *root = json_loadb(text, n_bytes, 0, &error), *row;
   const json_t *choices = json_object_get(root, "choices");
   if (!json_is_array(choices) || json_integer_value(json_object_get(root, "version")) != 1) {
-    loc.line = root ? 0 : (uint32_t)error.line;
+    loc.line = root ? 1 : (uint32_t)error.line;
+    loc.col = 1;
     json_decref(root);
     return hd_error(ctx, HEDDLE_INVALID, loc, "tuned.file",
                     "%s; expected an export of `heddle tune export`, version 1",
@@ -208,3 +213,5 @@ void hd_tuned_free(hd_tuned *t) {
 }
 
 size_t hd_tuned_count(const hd_tuned *t) { return t->n; }
+
+const hd_tuned_entry *hd_tuned_get(const hd_tuned *t, size_t index) { return &t->list[index]; }

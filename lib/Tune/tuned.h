@@ -19,6 +19,7 @@ typedef struct hd_tuned_entry {
 heddle_status hd_tuned_read(heddle_context *ctx, const char *path, hd_tuned **tuned);
 void hd_tuned_free(hd_tuned *tuned); /* accepts NULL */
 size_t hd_tuned_count(const hd_tuned *tuned);
+const hd_tuned_entry *hd_tuned_get(const hd_tuned *tuned, size_t index); /* below the count */
 
 /* The entry of that very product; NULL: none. One hash and, mostly, one probe: well below 2 us. */
 const hd_tuned_entry *hd_tune_lookup(const hd_tuned *tuned, const hd_product *product);

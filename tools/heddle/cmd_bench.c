@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "commands.h"
 #include "compile_input.h"
+#include "tuned_file.h"
 
 static const char about[] =
     "Times D[M,N] = A[M,K] (2:4 sparse) x B[K,N], B stored N x K, D in the faster order, against\n"
@@ -32,9 +33,9 @@ static const char examples[] =
 typedef struct bench_args {
   hd_bench_problem problem;
   const char *grid, *only, *peers, *format, *ptxas, *cache, *cublas, *cusparselt, *order, *sweep;
-  const char *target;
+  const char *target, *db;
   cli_texts schedules;
-  bool alone, list;
+  bool alone, list, no_tuned;
   int64_t device, seed, finalists, jobs;
 } bench_args;
 
@@ -229,6 +230,8 @@ int cmd_bench(int argc, char **argv) {
       {"peers", CLI_TEXT, &a.peers, "LIST", "all, none, cublas, cusparselt (all that are found)"},
       {"schedule", CLI_MORE, &a.schedules, "S", "over the default; each is a contender"},
       {"sweep", CLI_TEXT, &a.sweep, "KEYS", "every legal schedule with these keys; \"\": all"},
+      {"db", CLI_TEXT, &a.db, "FILE", "tuned choices: of `heddle tune`, or its export (the shipped)"},
+      {"no-tuned", CLI_FLAG, &a.no_tuned, NULL, "the model's default, whatever was tuned"},
       {"finalists", CLI_INT, &a.finalists, "N", "of a sweep, in the turns (8)"},
       {"order", CLI_TEXT, &a.order, "O", "of D: both (the faster counts), row, col"},
       {"alone", CLI_FLAG, &a.alone, NULL, "burst and sustained rates too"},
@@ -260,7 +263,12 @@ int cmd_bench(int argc, char **argv) {
     a.ptxas = found;
   set_options(&a, &t);
   heddle_context *ctx = heddle_context_create();
-  heddle_status status = a.list ? run_all(ctx, &t) : bench_on_device(ctx, &t);
+  hd_tuned *tuned = NULL;
+  heddle_status status = a.no_tuned ? HEDDLE_OK : tuned_open(ctx, a.db, &tuned);
+  t.options.tuned = tuned;
+  if (status == HEDDLE_OK)
+    status = a.list ? run_all(ctx, &t) : bench_on_device(ctx, &t);
+  hd_tuned_free(tuned);
   free(found);
   return cli_finish(ctx, status);
 }

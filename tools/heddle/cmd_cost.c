@@ -9,6 +9,7 @@
 #include "cli.h"
 #include "commands.h"
 #include "compile_input.h"
+#include "tuned_file.h"
 
 static const char about[] =
     "Measures what Heddle itself takes: a problem's text to PTX (its passes, the check, LLVM), a cached\n"
@@ -58,6 +59,15 @@ static heddle_status print_compile(heddle_context *ctx, const cost_args *a, cons
   return HEDDLE_OK;
 }
 
+static heddle_status print_lookup(heddle_context *ctx, const cost_args *a) {
+  hd_tuned *tuned = NULL;
+  HD_TRY(tuned_open(ctx, NULL, &tuned));
+  if (tuned)
+    print_line("tuned choice: lookup", hd_cost_lookup(tuned, (int32_t)a->rounds) * 1e6, "us", 2);
+  hd_tuned_free(tuned);
+  return HEDDLE_OK;
+}
+
 static heddle_status print_host(heddle_context *ctx, const cost_args *a) {
   hd_memory_cost m;
   HD_TRY(print_compile(ctx, a, "tma", 40));
@@ -66,7 +76,7 @@ static heddle_status print_host(heddle_context *ctx, const cost_args *a) {
   print_line("memory after compiling: its own", (double)m.own_bytes / 1e6, "MB", 0);
   print_line("memory after compiling: with pages of code",
              (double)(m.own_bytes + m.file_bytes) / 1e6, "MB", 60);
-  return HEDDLE_OK;
+  return print_lookup(ctx, a);
 }
 
 static heddle_status print_cached(heddle_context *ctx, const cost_args *a,

@@ -9,9 +9,13 @@
 #include "Support/diag.h"
 #include "commands.h"
 #include "compile_input.h"
+#include "explain_cost.h"
+#include "sizes.h"
 
 static const char about[] =
-    "Prints the schedule that is chosen, its instruction, tile, stages and memory, the entry points\n"
+    "Prints the schedule that is chosen, its instruction, tile, stages and memory, the time that it is\n"
+    "predicted to take with what binds it, what was measured, what a dense library would take (and\n"
+    "whether that is less), the entry points\n"
     "and what each needs of the launch's values, the arguments and the C prototype, the bytes of\n"
     "packed A, and why the other families and paths are not taken.";
 
@@ -213,7 +217,7 @@ static void print_alternatives(const hd_op *kernel, const hd_schedule *chosen) {
 /* --- all --------------------------------------------------------------------------------------------------- */
 
 static heddle_status explain_module(heddle_context *ctx, const compile_input *in,
-                                    hd_module *module) {
+                                    const int64_t size[HD_N_ARG_KINDS], hd_module *module) {
   hd_pass_context pass = {ctx, in->target, in->schedule};
   HD_TRY(hd_run_pipeline(&pass, module, &(hd_pipeline_options){.stop_after = "select_shape"}));
   hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
@@ -223,13 +227,18 @@ static heddle_status explain_module(heddle_context *ctx, const compile_input *in
   HD_TRY(hd_schedule_parse(ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &s));
   print_problem(&p);
   print_schedule(&p, &s);
+  const int64_t size_mnk[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
+  explain_print_cost(&p, &s, size_mnk, in->entry);
   heddle_status status = print_kernel(ctx, in, &p);
   print_alternatives(kernel, &s);
   return status;
 }
 
-static heddle_status explain(heddle_context *ctx, compile_input *in) {
+static heddle_status explain(heddle_context *ctx, compile_input *in, const char *sizes) {
+  int64_t size[HD_N_ARG_KINDS] = {0};
+  HD_TRY(sizes_read(ctx, sizes, size));
   HD_TRY(compile_input_read(ctx, in));
+  HD_TRY(compile_input_tune(ctx, in, size));
   hd_module *module;
   HD_TRY(hd_parse(ctx, in->path, in->text, in->text_bytes, &module));
   heddle_status status = hd_verify(ctx, module, NULL);
@@ -237,20 +246,24 @@ static heddle_status explain(heddle_context *ctx, compile_input *in) {
     status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = in->path}, "compile.one-kernel",
                       "the text holds no kernel");
   if (status == HEDDLE_OK)
-    status = explain_module(ctx, in, module);
+    status = explain_module(ctx, in, size, module);
   hd_module_free(module);
   return status;
 }
 
 int cmd_explain(int argc, char **argv) {
   compile_input in = {0};
-  const cli_option options[] = {COMPILE_INPUT_OPTIONS(in), {0}};
+  const char *sizes = NULL;
+  const cli_option options[] = {
+      {"size", CLI_TEXT, &sizes, "N=512,…", "what to predict, where sizes are known at launch"},
+      COMPILE_INPUT_OPTIONS(in),
+      {0}};
   const cli_command command = {"explain FILE [OPTIONS]", about, examples, options, 1, 1};
   int code = cli_parse(&command, argc, argv, &in.path, NULL);
   if (code != CLI_GO)
     return code;
   heddle_context *ctx = heddle_context_create();
-  heddle_status status = explain(ctx, &in);
+  heddle_status status = explain(ctx, &in, sizes);
   compile_input_free(&in);
   return cli_finish(ctx, status);
 }

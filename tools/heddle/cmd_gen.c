@@ -8,6 +8,7 @@
 #include "Support/file.h"
 #include "commands.h"
 #include "compile_input.h"
+#include "sizes.h"
 
 static const char about[] =
     "Writes NAME.ptx, NAME.cubin (when ptxas is found), NAME.h and NAME.c (a launcher in C11 that\n"
@@ -65,8 +66,12 @@ static heddle_status write_all(heddle_context *ctx, const char *dir, const trial
   return write_one(ctx, dir, name, "json", json, json_bytes);
 }
 
-static heddle_status generate(heddle_context *ctx, compile_input *in, const char *dir) {
+static heddle_status generate(heddle_context *ctx, compile_input *in, const char *sizes,
+                              const char *dir) {
+  int64_t size[HD_N_ARG_KINDS] = {0};
+  HD_TRY(sizes_read(ctx, sizes, size));
   HD_TRY(compile_input_read(ctx, in));
+  HD_TRY(compile_input_tune(ctx, in, size));
   trial_kernel kernel = {0};
   heddle_status status = compile_input_compile(ctx, in, NULL, NULL, &kernel);
   if (status == HEDDLE_OK)
@@ -77,8 +82,9 @@ static heddle_status generate(heddle_context *ctx, compile_input *in, const char
 
 int cmd_gen(int argc, char **argv) {
   compile_input in = {0};
-  const char *dir = ".";
+  const char *dir = ".", *sizes = NULL;
   const cli_option options[] = {{"o", CLI_TEXT, &dir, "DIR", "where the files go (default: here)"},
+                                {"size", CLI_TEXT, &sizes, "N=512,…", SIZES_HINT_ABOUT},
                                 COMPILE_INPUT_OPTIONS(in),
                                 {0}};
   const cli_command command = {"gen FILE [OPTIONS] -o DIR", about, examples, options, 1, 1};
@@ -86,7 +92,7 @@ int cmd_gen(int argc, char **argv) {
   if (code != CLI_GO)
     return code;
   heddle_context *ctx = heddle_context_create();
-  heddle_status status = generate(ctx, &in, dir);
+  heddle_status status = generate(ctx, &in, sizes, dir);
   compile_input_free(&in);
   return cli_finish(ctx, status);
 }

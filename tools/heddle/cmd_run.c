@@ -211,6 +211,7 @@ static heddle_status run_problem(heddle_context *ctx, run_options *o) {
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.sim-mode",
                     "got '%s'; legal: late, early, random", o->sim_mode);
   HD_TRY(compile_input_read(ctx, &o->input));
+  HD_TRY(compile_input_tune(ctx, &o->input, o->request.size));
   trial_kernel kernel = {0};
   trial_device *device = NULL;
   heddle_status status = compile_input_compile(ctx, &o->input, NULL, NULL, &kernel);

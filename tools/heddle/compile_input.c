@@ -9,6 +9,7 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "heddle/sparse.h"
+#include "tuned_file.h"
 
 /* --- ptxas ----------------------------------------------------------------------------------------- */
 
@@ -66,6 +67,7 @@ void compile_input_free(compile_input *in) {
   free(in->text);
   free(in->epilogue_text);
   free(in->ptxas_path);
+  hd_tuned_free(in->tuned);
 }
 
 /* --- compiling ----------------------------------------------------------------------------------------- */
@@ -82,23 +84,61 @@ heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in
                               text ? strlen(text) : in->text_bytes, &options, kernel);
 }
 
+/* --- the product, and what was tuned for it --------------------------------------------------------- */
+
+/* The input's kernel, legalized: *module is owned. */
+static heddle_status read_kernel(heddle_context *ctx, const compile_input *in, hd_module **module,
+                                 hd_problem *problem) {
+  hd_module *m;
+  hd_pass_context pass = {.ctx = ctx, .target = in->target};
+  HD_TRY(hd_parse(ctx, in->path, in->text, in->text_bytes, &m));
+  heddle_status status = hd_verify(ctx, m, NULL);
+  if (status == HEDDLE_OK && !hd_find_op(m->body, HD_OP_KERNEL))
+    status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = in->path}, "compile.one-kernel",
+                      "the text holds no kernel");
+  if (status == HEDDLE_OK)
+    status = hd_run_pipeline(&pass, m, &(hd_pipeline_options){.stop_after = "legalize"});
+  if (status == HEDDLE_OK)
+    status = hd_problem_read(ctx, hd_find_op(m->body, HD_OP_KERNEL), problem);
+  if (status != HEDDLE_OK) {
+    hd_module_free(m);
+    return status;
+  }
+  *module = m;
+  return HEDDLE_OK;
+}
+
 heddle_status compile_input_product(heddle_context *ctx, const compile_input *in,
                                     const int64_t hint_mnk[3], hd_product *product) {
   hd_module *module;
   hd_problem p;
-  hd_pass_context pass = {.ctx = ctx, .target = in->target};
-  HD_TRY(hd_parse(ctx, in->path, in->text, in->text_bytes, &module));
-  heddle_status status = hd_verify(ctx, module, NULL);
-  if (status == HEDDLE_OK && !hd_find_op(module->body, HD_OP_KERNEL))
-    status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = in->path}, "compile.one-kernel",
-                      "the text holds no kernel");
-  if (status == HEDDLE_OK)
-    status = hd_run_pipeline(&pass, module, &(hd_pipeline_options){.stop_after = "legalize"});
-  if (status == HEDDLE_OK)
-    status = hd_problem_read(ctx, hd_find_op(module->body, HD_OP_KERNEL), &p);
-  if (status == HEDDLE_OK)
-    *product = hd_product_of(&p, hint_mnk);
+  HD_TRY(read_kernel(ctx, in, &module, &p));
+  *product = hd_product_of(&p, hint_mnk);
   hd_module_free(module);
+  return HEDDLE_OK;
+}
+
+/* What is wrong with the problem is told by its compile, once. */
+heddle_status compile_input_tune(heddle_context *ctx, compile_input *in,
+                                 const int64_t size[HD_N_ARG_KINDS]) {
+  const int64_t hint[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
+  hd_module *module;
+  hd_problem p;
+  hd_schedule s;
+  if (in->schedule || in->no_tuned)
+    return HEDDLE_OK;
+  HD_TRY(tuned_open(ctx, in->db, &in->tuned));
+  if (!in->tuned || read_kernel(NULL, in, &module, &p) != HEDDLE_OK)
+    return HEDDLE_OK;
+  hd_product product = hd_product_of(&p, hint);
+  heddle_status status = HEDDLE_OK;
+  if (!hd_op_has(p.kernel, HD_ATTR_SCHEDULE))
+    status = hd_tune_pick(ctx, in->tuned, p.kernel, &product, &in->entry, &s);
+  hd_module_free(module);
+  if (status == HEDDLE_OK && in->entry) {
+    hd_schedule_print(&s, in->tuned_schedule);
+    in->schedule = in->tuned_schedule;
+  }
   return status;
 }
 

@@ -3,7 +3,7 @@
 #ifndef HD_COMPILE_INPUT_H
 #define HD_COMPILE_INPUT_H
 
-#include "Tune/product.h"
+#include "Tune/tuned.h"
 #include "cli.h"
 #include "trial/trial.h"
 
@@ -15,6 +15,11 @@ typedef struct compile_input {
   char *epilogue_text; /* owned; NULL: none */
   size_t epilogue_bytes;
   char *ptxas_path; /* owned; NULL: none found, or --ptxas none */
+  const char *db;   /* options: of tuned choices; NULL: the shipped ones */
+  bool no_tuned;
+  hd_tuned *tuned;  /* owned; NULL: not looked up */
+  const hd_tuned_entry *entry; /* what `schedule` was taken from; NULL: nothing */
+  char tuned_schedule[200];
 } compile_input;
 
 /* Rows of a command's option table for the input in variable `in`. */
@@ -26,13 +31,20 @@ typedef struct compile_input {
        "LLVM IR or bitcode of the user's epilogue function"},                                      \
       {"ptxas", CLI_TEXT, &(in).ptxas, "PATH",                                                     \
        "the assembler (default: on PATH, then /usr/local/cuda/bin); none: do without"},            \
-      {"cache", CLI_TEXT, &(in).cache, "DIR", "keep and reuse compiled kernels (or $HEDDLE_CACHE)"}
+      {"cache", CLI_TEXT, &(in).cache, "DIR", "keep and reuse compiled kernels (or $HEDDLE_CACHE)"}, \
+      {"db", CLI_TEXT, &(in).db, "FILE", "tuned choices: of `heddle tune`, or its export (the shipped)"}, \
+      {"no-tuned", CLI_FLAG, &(in).no_tuned, NULL, "the model's default, whatever was tuned"}
 
 /* ptxas where the CUDA toolkit or PATH has it (owned); NULL: nowhere. */
 char *compile_find_ptxas(void);
 /* Reads the files and finds ptxas. HEDDLE_ENVIRONMENT when --ptxas names nothing that runs. */
 heddle_status compile_input_read(heddle_context *ctx, compile_input *in);
 void compile_input_free(compile_input *in);
+
+/* Where the input names no schedule and tuning is not refused: takes over what the tuned choices have for
+ * its problem, into in->schedule. size is by HD_ARG_M and its like; 0: as the problem says. */
+heddle_status compile_input_tune(heddle_context *ctx, compile_input *in,
+                                 const int64_t size[HD_N_ARG_KINDS]);
 
 /* Compiles `text` (NULL: the input's own) with `schedule` (NULL: the input's own). */
 heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in, const char *text,

@@ -7,4 +7,6 @@
 /* Sets size[HD_ARG_M] and its like, which must be 0 before; text NULL: none. */
 heddle_status sizes_read(heddle_context *ctx, const char *text, int64_t size[HD_N_ARG_KINDS]);
 
+#define SIZES_HINT_ABOUT "which tuned choice to take, where sizes are known at launch"
+
 #endif

@@ -1,0 +1,116 @@
+/* Tuned choices in memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <stdio.h>
+
+#include "Support/file.h"
+#include "Support/strbuf.h"
+#include "Tune/tuned.h"
+
+static hd_product product(int64_t m, int64_t n, int64_t k) {
+  hd_product p = {.target = "sm_90a", .a = HEDDLE_BF16, .b = HEDDLE_BF16, .acc = HEDDLE_F32,
+                  .d = HEDDLE_BF16, .m = m, .n = n, .k = k};
+  return p;
+}
+
+/* n x n products; the schedule names the sizes. */
+static hd_tuned *table(int n) {
+  hd_strbuf json = {0};
+  char *folder, name[HD_PRODUCT_TEXT];
+  hd_tuned *tuned = NULL;
+  hd_strbuf_add(&json, "{\"version\": 1, \"choices\": [");
+  for (int i = 0; i < n * n; i++) {
+    hd_product p = product(64 << i / n, 8 << i % n, 4096);
+    hd_product_print(&p, name);
+    hd_strbuf_printf(&json, "%s{\"product\": \"%s\", \"schedule\": \"group=%d\", \"us\": %d}",
+                     i ? "," : "", name, i + 1, i + 1);
+  }
+  hd_strbuf_add(&json, "]}");
+  assert_int_equal(hd_file_tempdir(NULL, NULL, &folder), HEDDLE_OK);
+  hd_strbuf path = {0};
+  hd_strbuf_printf(&path, "%s/t.json", folder);
+  assert_int_equal(hd_file_write(NULL, hd_strbuf_text(&path), json.text, json.len), HEDDLE_OK);
+  assert_int_equal(hd_tuned_read(NULL, hd_strbuf_text(&path), &tuned), HEDDLE_OK);
+  assert_int_equal(hd_file_remove(NULL, folder), HEDDLE_OK);
+  hd_strbuf_free(&json);
+  hd_strbuf_free(&path);
+  free(folder);
+  return tuned;
+}
+
+static void every_product_is_found(void **state) {
+  (void)state;
+  enum { N = 12 };
+  hd_tuned *t = table(N);
+  char schedule[32];
+  assert_int_equal(hd_tuned_count(t), N * N);
+  for (int i = 0; i < N * N; i++) {
+    hd_product p = product(64 << i / N, 8 << i % N, 4096);
+    const hd_tuned_entry *e = hd_tune_lookup(t, &p);
+    assert_non_null(e);
+    snprintf(schedule, sizeof schedule, "group=%d", i + 1);
+    assert_string_equal(e->schedule, schedule);
+    p.k++;
+    assert_null(hd_tune_lookup(t, &p));
+    p.k--;
+    p.a = HEDDLE_F16;
+    assert_null(hd_tune_lookup(t, &p));
+  }
+  hd_tuned_free(t);
+}
+
+static void the_nearest_is_within_twice(void **state) {
+  (void)state;
+  hd_tuned *t = table(2); /* m 64, 128; n 8, 16 */
+  hd_product p = product(100, 15, 5000);
+  assert_string_equal(hd_tune_nearest(t, &p)->schedule, "group=4");
+  p.n = 9;
+  assert_string_equal(hd_tune_nearest(t, &p)->schedule, "group=3");
+  p.n = 33;
+  assert_null(hd_tune_nearest(t, &p));
+  p.n = 32;
+  assert_non_null(hd_tune_nearest(t, &p));
+  p.b_mn_major = true;
+  assert_null(hd_tune_nearest(t, &p));
+  hd_tuned_free(t);
+}
+
+static void an_empty_table(void **state) {
+  (void)state;
+  hd_tuned *t = table(0);
+  hd_product p = product(64, 8, 64);
+  assert_null(hd_tune_lookup(t, &p));
+  assert_null(hd_tune_nearest(t, &p));
+  hd_tuned_free(t);
+}
+
+static void names_of_products(void **state) {
+  (void)state;
+  char text[HD_PRODUCT_TEXT], again[HD_PRODUCT_TEXT];
+  hd_product p = product(1, 2, 4), q;
+  p.d_col_major = p.b_mn_major = true;
+  hd_product_print(&p, text);
+  assert_string_equal(text, "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 mn_major col_major");
+  assert_int_equal(hd_product_parse(NULL, text, &q), HEDDLE_OK);
+  hd_product_print(&q, again);
+  assert_string_equal(text, again);
+  static const char *const bad[] = {"", "sm_90a", "sm_90a a=bf16 b=bf16 acc=f32 d=bf17 m=1 n=2 k=4 "
+                                    "k_major row_major", "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=0 n=2 "
+                                    "k=4 k_major row_major", "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 "
+                                    "n=2 k=4 row_major k_major"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    assert_int_equal(hd_product_parse(NULL, bad[i], &q), HEDDLE_INVALID);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_product_is_found),
+      cmocka_unit_test(the_nearest_is_within_twice),
+      cmocka_unit_test(an_empty_table),
+      cmocka_unit_test(names_of_products),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,60 @@
+#include "explain_cost.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void print_tuned(const hd_product *product, const hd_tuned_entry *e) {
+  char own[HD_PRODUCT_TEXT], name[HD_PRODUCT_TEXT];
+  hd_product_print(product, own);
+  hd_product_print(&e->product, name);
+  printf("tuned     %.2f us measured on %s", e->seconds * 1e6, e->device);
+  if (e->default_seconds > 0)
+    printf(" (the default %.2f us)", e->default_seconds * 1e6);
+  if (strcmp(own, name) != 0)
+    printf(", for\n          %s", name);
+  printf("\n");
+}
+
+/* Largest first, down to a twentieth of it. */
+static void print_resources(const hd_cost *cost) {
+  bool done[HD_N_RESOURCES] = {false};
+  for (int round = 0; round < HD_N_RESOURCES; round++) {
+    int most = -1;
+    for (int r = 0; r < HD_N_RESOURCES; r++)
+      if (!done[r] && (most < 0 || cost->alone[r] > cost->alone[most]))
+        most = r;
+    done[most] = true;
+    if (cost->alone[most] < cost->alone[cost->binds] / 20)
+      return;
+    printf("          %8.2f us  %s%s\n", cost->alone[most] * 1e6, hd_resource_name(most),
+           round ? "" : ": this binds");
+  }
+}
+
+static void print_dense(double dense, double sparse) {
+  printf("dense     about %.2f us by a dense library on the unpruned matrix: ", dense * 1e6);
+  if (dense < sparse)
+    printf("dense would be faster, sparse takes %.2fx its time\n", sparse / dense);
+  else
+    printf("sparse is %.2fx as fast\n", dense / sparse);
+}
+
+void explain_print_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
+                        const hd_tuned_entry *entry) {
+  if (strcmp(p->target->name, "sm_90a") != 0) {
+    printf("predicted nothing: the ceilings of %s are not measured\n", p->target->name);
+    return;
+  }
+  hd_product product = hd_product_of(p, size_mnk);
+  const int64_t sizes[] = {product.m, product.n, product.k};
+  hd_cost cost = hd_schedule_cost(p, s, sizes, &hd_ceilings_h200);
+  bool exact = entry && entry->product.m == product.m && entry->product.n == product.n &&
+               entry->product.k == product.k;
+  if (entry)
+    print_tuned(&product, entry);
+  printf("predicted %.2f us for M=%lld N=%lld K=%lld on an %s: %lld units of work, %.2f waves; alone\n",
+         cost.seconds * 1e6, (long long)product.m, (long long)product.n, (long long)product.k,
+         hd_ceilings_h200.device, (long long)cost.units, cost.waves);
+  print_resources(&cost);
+  print_dense(hd_dense_seconds(p, sizes, &hd_ceilings_h200), exact ? entry->seconds : cost.seconds);
+}

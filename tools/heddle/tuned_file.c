@@ -1,0 +1,24 @@
+#include "tuned_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "Support/strbuf.h"
+
+heddle_status tuned_open(heddle_context *ctx, const char *path, hd_tuned **tuned) {
+  if (path)
+    return hd_tuned_read(ctx, path, tuned);
+  char self[4096];
+  ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+  self[len > 0 ? len : 0] = '\0';
+  char *slash = strrchr(self, '/');
+  hd_strbuf shipped = {0};
+  hd_strbuf_printf(&shipped, "%.*s/../share/heddle/tuned.json", slash ? (int)(slash - self) : 0, self);
+  heddle_status status = HEDDLE_OK;
+  if (access(hd_strbuf_text(&shipped), R_OK) == 0)
+    status = hd_tuned_read(ctx, hd_strbuf_text(&shipped), tuned);
+  hd_strbuf_free(&shipped);
+  return status;
+}
