@@ -124,7 +124,7 @@ static heddle_status unknown_key(heddle_context *ctx, hd_loc loc, const char *na
   return status;
 }
 
-/* given: bits of the keys that the text has set. */
+/* given: bits of the keys that the text has set; NULL: they may come again, the last counts. */
 static heddle_status set_pair(heddle_context *ctx, hd_loc loc, char *pair, uint32_t *given,
                               hd_schedule *s) {
   char *eq = strchr(pair, '=');
@@ -137,24 +137,24 @@ static heddle_status set_pair(heddle_context *ctx, hd_loc loc, char *pair, uint3
     i++;
   if (i == HD_COUNT(keys))
     return unknown_key(ctx, loc, pair);
-  if (*given >> i & 1)
+  if (given && *given >> i & 1)
     return hd_error(ctx, HEDDLE_INVALID, loc, "schedule.repeated",
                     "got %s=%.60s after %s was given; legal: each key once", pair, eq + 1, pair);
-  *given |= 1u << i;
+  if (given)
+    *given |= 1u << i;
   return set_key(ctx, loc, &keys[i], eq + 1, s);
 }
 
-static heddle_status parse_at(heddle_context *ctx, hd_loc loc, const char *text,
+static heddle_status parse_at(heddle_context *ctx, hd_loc loc, const char *text, uint32_t *given,
                               hd_schedule *schedule) {
   hd_schedule s = *schedule;
   char *copy = strdup(text), *save = NULL;
   if (!copy)
     return HEDDLE_NO_MEMORY;
   heddle_status status = HEDDLE_OK;
-  uint32_t given = 0;
   for (char *pair = strtok_r(copy, " ,\t\n", &save); pair && status == HEDDLE_OK;
        pair = strtok_r(NULL, " ,\t\n", &save))
-    status = set_pair(ctx, loc, pair, &given, &s);
+    status = set_pair(ctx, loc, pair, given, &s);
   free(copy);
   if (status == HEDDLE_OK)
     *schedule = s;
@@ -162,7 +162,13 @@ static heddle_status parse_at(heddle_context *ctx, hd_loc loc, const char *text,
 }
 
 heddle_status hd_schedule_parse(heddle_context *ctx, const char *text, hd_schedule *schedule) {
-  return parse_at(ctx, HD_NOWHERE, text, schedule);
+  return parse_at(ctx, HD_NOWHERE, text, NULL, schedule);
+}
+
+heddle_status hd_schedule_check_text(heddle_context *ctx, const hd_op *kernel, const char *text) {
+  hd_schedule unused = {0};
+  uint32_t given = 0;
+  return text ? parse_at(ctx, kernel->loc, text, &given, &unused) : HEDDLE_OK;
 }
 
 /* ---- the default ---- */
@@ -238,12 +244,12 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
     text = "";
   /* The family decides the other defaults, the tile the warps and stages: so in that order. */
   probe = s;
-  HD_TRY(parse_at(ctx, kernel->loc, text, &probe));
+  HD_TRY(parse_at(ctx, kernel->loc, text, NULL, &probe));
   if (strcmp(probe.family, s.family) != 0)
     default_of(&p, probe.family, &s);
   bool own_tile = strstr(text, "tile=") != NULL;
   probe = s;
-  HD_TRY(parse_at(ctx, kernel->loc, text, &probe));
+  HD_TRY(parse_at(ctx, kernel->loc, text, NULL, &probe));
   if (own_tile && !strstr(text, "warps="))
     hd_schedule_spread_warps(&probe);
   if (own_tile && !strstr(text, "cluster=") && probe.tile_n % 16)

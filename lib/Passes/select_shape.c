@@ -22,6 +22,8 @@ heddle_status hd_pass_select_shape(hd_pass_context *pass, hd_module *module) {
     const char *own = hd_op_str(kernel, HD_ATTR_SCHEDULE);
     const char *wish = hd_arena_printf(&module->arena, "%s %s", own ? own : "",
                                        pass->schedule_text ? pass->schedule_text : "");
+    HD_TRY(hd_schedule_check_text(pass->ctx, kernel, own));
+    HD_TRY(hd_schedule_check_text(pass->ctx, kernel, pass->schedule_text));
     HD_TRY(hd_schedule_resolve(pass->ctx, kernel, wish, &s));
     HD_TRY(hd_schedule_check(pass->ctx, kernel, &s));
     bool wgmma = strcmp(s.family, "wgmma") == 0;
