@@ -145,7 +145,7 @@ typedef struct sim_program {
   uint32_t local_bytes;
   uint8_t shared_shift, global_shift; /* log2 of the finest access: the grain of the shadow */
   bool has_cp_async, has_bulk_store, has_tensor;
-  uint8_t cta_group; /* that tcgen05 instructions name; 0: none does */
+  uint8_t cta_groups; /* that tcgen05 instructions name: 1, 2, or 3 for both */
 } sim_program;
 
 /* Parses and decodes entry `entry`. shared_base: where the CTA's shared memory starts. */

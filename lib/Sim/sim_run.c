@@ -307,6 +307,12 @@ static heddle_status check_launch(const sim_machine *m) {
     return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.grid",
                     "a grid of %u: expected a multiple of the cluster (%d), 1 to 65535",
                     m->plan->grid_x, v->cluster);
+  if (m->program->cta_groups == 3)
+    return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.cta_group",
+                    "tcgen05 instructions of .cta_group::1 and ::2: expected the same in all");
+  if (m->program->cta_groups == 2 && v->cluster % 2)
+    return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.cta_group",
+                    ".cta_group::2 in clusters of %d: expected an even number of CTAs", v->cluster);
   if (v->shared_bytes < 0 || n_shared > SIM_SHARED_LIMIT)
     return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.shared",
                     "%llu bytes of shared memory: expected at most %d", (unsigned long long)n_shared,

@@ -461,7 +461,7 @@ static const char *check_places(const sim_insn *in, const plan *p, const sim_ten
     return "A must start at D's lane";
   if (p->s.sparse && (t->meta >> 16 != lane || t->meta & 1))
     return "the metadata must start at D's lane, in an even column";
-  if (p->s.n_scales && ((t->scale_a | t->scale_b) >> 16 & 0x3fff))
+  if (p->s.n_scales && (t->scale_a | t->scale_b) >> 16)
     return "scales must start at lane 0";
   return NULL;
 }

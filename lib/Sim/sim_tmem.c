@@ -453,9 +453,7 @@ heddle_status hd_sim_decode_tcgen05(sim_decode *d, sim_insn *in) {
   sim_program *g = (sim_program *)d->program;
   g->has_tensor = true;
   in->cta_group = hd_sim_take(d, "cta_group::1") ? 1 : hd_sim_take(d, "cta_group::2") ? 2 : 0;
-  if (in->cta_group && g->cta_group && in->cta_group != g->cta_group)
-    return HEDDLE_INVALID; /* all of a kernel must name the same */
-  g->cta_group = in->cta_group ? in->cta_group : g->cta_group;
+  g->cta_groups |= in->cta_group;
   if (hd_sim_take(d, "fence::before_thread_sync") || hd_sim_take(d, "fence::after_thread_sync")) {
     in->exec = strstr(d->mod[1], "before") ? exec_before : exec_after;
     return in->n_opnds == 0 ? HEDDLE_OK : HEDDLE_INVALID;

@@ -14,6 +14,18 @@
 
 static problem data;
 
+/* Kernels on tensor memory: 1 CTA, or a pair. What they compute does not matter here. */
+static void set_up_tensor(harness *h, uint32_t n_ctas, uint64_t seed) {
+  static uint8_t image[2 * 32768];
+  static float result[128 * 64];
+  harness_start(h, n_ctas == 2 ? "pair" : "tensor", 128, 32768 + 16, n_ctas);
+  h->variant.cluster = (int)n_ctas;
+  h->options = (hd_sim_options){.mode = (hd_sim_mode)(seed % 3), .seed = seed, .max_steps = 5000};
+  memset(image, 0x44, sizeof image); /* also legal metadata */
+  harness_param(h, HD_ARG_A, harness_buffer(h, "image", image, sizeof image, false));
+  harness_param(h, HD_ARG_D, harness_buffer(h, "d", result, sizeof result, true));
+}
+
 static void set_up(harness *h, bool ring, uint64_t seed) {
   harness_start(h, ring ? "ring" : "multistage", ring ? 160 : 128, ring ? 14368 : 3 * 6656, 1);
   h->options = (hd_sim_options){.mode = (hd_sim_mode)(seed % 3), .seed = seed, .max_steps = 5000};
@@ -74,7 +86,8 @@ static size_t damage(char *text, size_t n, uint64_t *state) {
   }
 }
 
-static void noise(const char *name, bool ring, int n_runs) {
+/* n_ctas: of a kernel on tensor memory; 0: of another one. */
+static void noise(const char *name, bool ring, uint32_t n_ctas, int n_runs) {
   char path[256], *original;
   size_t n_original;
   int counts[8] = {0};
@@ -90,7 +103,10 @@ static void noise(const char *name, bool ring, int n_runs) {
     for (uint32_t j = 0; j <= next_random(&state) % 3 && n > 1; j++)
       n = damage(text, n, &state);
     harness h;
-    set_up(&h, ring, (uint64_t)i);
+    if (n_ctas)
+      set_up_tensor(&h, n_ctas, (uint64_t)i);
+    else
+      set_up(&h, ring, (uint64_t)i);
     heddle_status status = hd_sim_run(h.ctx, name, text, n, &h.plan, &h.values, h.buffer,
                                       h.n_buffers, &h.options, &h.arena, &h.report);
     assert_true(status >= HEDDLE_OK && status <= HEDDLE_UNSUPPORTED);
@@ -107,12 +123,18 @@ static void noise(const char *name, bool ring, int n_runs) {
 
 static void damaged_ring(void **state) {
   (void)state;
-  noise("ring.ptx", true, 400);
+  noise("ring.ptx", true, 0, 400);
 }
 
 static void damaged_multistage(void **state) {
   (void)state;
-  noise("multistage.ptx", false, 400);
+  noise("multistage.ptx", false, 0, 400);
+}
+
+static void damaged_tensor_memory(void **state) {
+  (void)state;
+  noise("tensor.ptx", false, 1, 300);
+  noise("pair.ptx", false, 2, 300);
 }
 
 int main(void) {
@@ -120,6 +142,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(damaged_ring),
       cmocka_unit_test(damaged_multistage),
+      cmocka_unit_test(damaged_tensor_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

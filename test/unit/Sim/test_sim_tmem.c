@@ -171,6 +171,49 @@ static void every_error_of_a_pair_is_found(void **state) {
   assert_int_equal(harness_missed(set_up_pair, "pair.ptx", pair_errors, HD_COUNT(pair_errors)), 0);
 }
 
+/* ---- refusals ---- */
+
+/* Lines in the place of the second product, and how the run must end. */
+static void refused_by_name(void **state) {
+  (void)state;
+  static const struct {
+    heddle_status status;
+    const char *text;
+  } lines[] = {
+      {HEDDLE_UNSUPPORTED, "tcgen05.mma.ws.sp.cta_group::1.kind::f16 [%r12], %rd4, %rd5, [%r15], "
+                           "%r16, %p2;"},
+      {HEDDLE_UNSUPPORTED, "tcgen05.mma.sp.cta_group::1.kind::f16.ashift [%r12], [%r12], %rd5, "
+                           "[%r15], %r16, %p2;"},
+      {HEDDLE_UNSUPPORTED, "tcgen05.shift.cta_group::1.down [%r12];"},
+      {HEDDLE_UNSUPPORTED, "tcgen05.ld.red.sync.aligned.32x32b.x2.max.u32 {%d0, %d1}, %d2, [%r12];"},
+      {HEDDLE_UNSUPPORTED, "tcgen05.ld.sync.aligned.16x256b.x64.b32 {%d0}, [%r12];"},
+      {HEDDLE_UNSUPPORTED, "tcgen05.cp.cta_group::1.64x128b [%r15], %rd6;"},
+      {HEDDLE_INVALID, "tcgen05.mma.sp.cta_group::1.kind::f16 [%r12], %rd4, %rd5, %r16, %p2;"},
+      {HEDDLE_INVALID, "tcgen05.mma.sp.cta_group::1.kind::i8 [%r12], %rd4, %rd5, [%r15], %r16, "
+                       "%p2, 3;"},
+      {HEDDLE_INVALID, "tcgen05.mma.sp.cta_group::1.kind::mxf4nvf4.block_scale [%r12], %rd4, %rd5, "
+                       "[%r15], %r16, [%r12], [%r12], %p2;"},
+      {HEDDLE_INVALID, "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 "
+                       "[%r8];"},
+      {HEDDLE_INVALID, "tcgen05.ld.sync.aligned.32x32b.x4.b32 {%d0, %d1}, [%r12];"},
+  };
+  for (size_t i = 0; i < HD_COUNT(lines); i++) {
+    harness h;
+    edit e = {"second", lines[i].text};
+    set_up(&h, HD_SIM_LATE, 1);
+    heddle_status status = harness_run(&h, "tensor.ptx", &e, 1);
+    if (status != lines[i].status)
+      fprintf(stderr, "status %d: %s\n", status, lines[i].text);
+    assert_int_equal(status, lines[i].status);
+    harness_stop(&h);
+  }
+  harness h; /* a pair without a cluster */
+  set_up_pair(&h, HD_SIM_LATE, 1);
+  h.variant.cluster = 1;
+  assert_int_equal(harness_run(&h, "pair.ptx", NULL, 0), HEDDLE_INVALID);
+  harness_stop(&h);
+}
+
 /* ---- ld and st of every shape ---- */
 
 typedef struct shape {
@@ -324,6 +367,7 @@ int main(void) {
                                      cmocka_unit_test(every_error_is_found),
                                      cmocka_unit_test(a_pair_is_sound),
                                      cmocka_unit_test(every_error_of_a_pair_is_found),
+                                     cmocka_unit_test(refused_by_name),
                                      cmocka_unit_test(every_shape_of_ld_and_st)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
