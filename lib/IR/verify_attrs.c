@@ -52,6 +52,7 @@ static const struct range_rule {
     {HD_ATTR_GROUP, 1, INT32_MAX, 1},
     {HD_ATTR_SPLIT_K, 1, 1024, 1},
     {HD_ATTR_GRANULES, 1, 64, 1},
+    {HD_ATTR_SPLITS, 2, 16, 1},
     {HD_ATTR_TILE, 1, 65536, 1},
     {HD_ATTR_WARPS, 1, 32, 1},
     {HD_ATTR_BOX, 1, 256, 1},

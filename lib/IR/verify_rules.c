@@ -186,6 +186,45 @@ static void check_store_tile(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.type", "type is not what D (operand 0) points to");
 }
 
+/* A partial of 8-column blocks: 4 elements a lane, 512 bytes as f32 or s32. */
+static void check_partial(hd_verifier *v, const hd_op *op, int32_t first) {
+  enum { ELEM_BYTES = 4, LANES = 32 };
+  int64_t bytes = 0;
+  for (int32_t i = first; i < op->n_operands; i++) {
+    hd_type type = op->operands[i]->type;
+    bytes += (int64_t)type.n * ELEM_BYTES * LANES;
+    if (type.n % 4 ||
+        (type.elem != HEDDLE_F32 && type.elem != HEDDLE_F16 && type.elem != HEDDLE_S32))
+      hd_verify_fail(v, op, "ir.type",
+                     "operand %d: fragments are of f32, f16 or s32, 4 elements an 8-column block",
+                     (int)i);
+  }
+  if (bytes != hd_op_int(op, HD_ATTR_BYTES, 0))
+    hd_verify_fail(v, op, "ir.partial", "bytes = %lld; its fragments have %lld",
+                   (long long)hd_op_int(op, HD_ATTR_BYTES, 0), (long long)bytes);
+}
+
+static void check_partial_sum(hd_verifier *v, const hd_op *op) {
+  enum { FIRST = 4 };
+  bool same = op->n_results == op->n_operands - FIRST;
+  for (int32_t i = 0; same && i < op->n_results; i++) {
+    hd_type in = op->operands[FIRST + i]->type, out = op->results[i]->type;
+    in.elem = in.elem == HEDDLE_F16 ? HEDDLE_F32 : in.elem;
+    same = hd_type_equal(in, out);
+  }
+  check_partial(v, op, FIRST);
+  if (!same)
+    hd_verify_fail(v, op, "ir.type", "one result for each fragment, of as many f32 (s32)");
+}
+
+static heddle_status check_own(void *user, hd_op *op) {
+  const hd_op_info *info = hd_op_get_info(op->kind);
+  if ((info->issuer != HD_BY_NONE && info->issuer != HD_BY_WARP) || *info->levels == 'S')
+    hd_verify_fail(user, op, "ir.last-arriver",
+                   "stands in a region that one warp alone may run; legal: what a warp does on its own");
+  return HEDDLE_OK;
+}
+
 /* ORDER ARGS: the arguments of Kernel/args.def and the type of each. */
 static const struct arg_rule {
   const char *name;
@@ -226,6 +265,10 @@ static void check_arg(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.arg", "type goes with a ptr, and only with one");
   else if (type.kind == HD_TYPE_PTR)
     check_elem(v, op, HD_ATTR_TYPE);
+  bool sized = hd_op_has(op, HD_ATTR_TILE) && hd_op_has(op, HD_ATTR_BYTES);
+  bool half = hd_op_has(op, HD_ATTR_TILE) != hd_op_has(op, HD_ATTR_BYTES);
+  if (half || (sized && (strcmp(name, "workspace") || hd_op_attr(op, HD_ATTR_TILE)->n != 2)))
+    hd_verify_fail(v, op, "ir.arg", "bytes and tile = [m, n] go together, and with the workspace");
 }
 
 /* Moves past digits; false when there is none, or more than fit. */
@@ -351,6 +394,15 @@ void hd_verify_op_rules(hd_verifier *v, const hd_op *op) {
     break;
   case HD_OP_STORE_TILE:
     check_store_tile(v, op);
+    break;
+  case HD_OP_PARTIAL_STORE:
+    check_partial(v, op, 5);
+    break;
+  case HD_OP_PARTIAL_SUM:
+    check_partial_sum(v, op);
+    break;
+  case HD_OP_LAST_ARRIVER:
+    hd_walk(op->regions[0], check_own, v);
     break;
   case HD_OP_WGMMA_FENCE:
   case HD_OP_WGMMA_WAIT:
