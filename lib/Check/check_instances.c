@@ -7,7 +7,7 @@
  * after the other; two and three tiles a CTA let the next tile start at every slot and phase.
  * What does not repeat would have to compare its index with something else than its bounds: such
  * conditions are refused (far_condition). That an instance had the trips it was meant to have is
- * checked, never assumed. Sizes that the kernel fixes are run as they are: the first clusters,
+ * checked, never assumed. The splits of a tile have such a loop each: k has so many times more. Sizes that the kernel fixes are run as they are: the first clusters,
  * the last, and one without a tile; of a long main loop the periods in the middle are skipped
  * once two in a row went the same way (check_loop.c). */
 #include "Check/check_instances.h"
@@ -151,9 +151,38 @@ static void check_extents(hd_ck_kernel *k, const shape *s, const hd_ck_instance 
     wrong_extent(k, x->b_op, "rows (k) of B", k_elems, at->k >= 0 ? at->k : granules * s->granule);
 }
 
+static heddle_status find_workspace(void *user, hd_op *op) {
+  const hd_op **found = user;
+  if (op->kind == HD_OP_ARG && hd_op_is(op, HD_ATTR_ARG, "workspace"))
+    *found = op;
+  return HEDDLE_OK;
+}
+
+/* Partials and counters lie in the bytes that the launch gives. */
+static void check_workspace(hd_ck_kernel *k, const hd_ck_extents *x) {
+  const hd_op *arg = NULL;
+  int64_t bytes = 0;
+  if (!x->workspace_end)
+    return;
+  hd_walk(k->program.kernel->regions[0], find_workspace, &arg);
+  if (arg && hd_op_has(arg, HD_ATTR_TILE)) {
+    const int64_t *tile = hd_op_attr(arg, HD_ATTR_TILE)->ints;
+    bytes = (x->m + tile[0] - 1) / tile[0] * ((x->n + tile[1] - 1) / tile[1]) *
+            hd_op_int(arg, HD_ATTR_BYTES, 0);
+  }
+  if (x->workspace_end > bytes)
+    wrong_extent(k, x->workspace_op, "bytes of the workspace", x->workspace_end, bytes);
+}
+
 static void check_coverage(hd_ck_kernel *k, const hd_ck_extents *x) {
+  const hd_ck_claim *missing = hd_ck_partials_missing(x);
+  uint16_t all = (uint16_t)((1u << (x->n_splits ? x->n_splits : 1)) - 1);
+  if (missing)
+    hd_ck_static_find(k, "R7", missing->op, "an arrival of each split",
+                      "a counter ends at %lld of %lld arrivals, not at zero",
+                      (long long)missing->times, (long long)missing->n);
   for (int64_t i = 0; x->stored && i < x->stored_rows * x->stored_cols && is_clean(k); i++)
-    if (!x->stored[i])
+    if (x->stored[i] != all)
       hd_ck_static_find(k, "coverage", x->store_op, "a tile for every strip and column",
                         "row %lld, column %lld of D are never written",
                         (long long)(i / x->stored_cols * 16), (long long)(i % x->stored_cols * 8));
@@ -171,9 +200,12 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
   }
   if (is_clean(k))
     check_extents(k, s, &at, &x);
+  if (is_clean(k))
+    check_workspace(k, &x);
   if (is_clean(k) && first == 0 && last == n - 1)
     check_coverage(k, &x);
   free(x.stored);
+  free(x.claims);
   return x.units;
 }
 
@@ -186,7 +218,7 @@ static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t
     return hd_ck_static_find(k, "bounds", k->program.kernel, "larger tiles, or a smaller problem",
                              "%lld clusters of %d CTAs: more than a grid holds", (long long)n,
                              (int)k->program.cluster);
-  if (n <= 8) {
+  if (n <= (k->program.splits > 1 ? 16 : 8)) { /* all splits of a tile at least */
     run_grid(k, s, at, (int32_t)n, 0, (int32_t)n - 1);
     return;
   }
@@ -228,16 +260,32 @@ static hd_ck_instance sizes(const shape *s, int64_t m, int64_t n, int64_t k) {
   return at;
 }
 
+/* Split-K: shares of 1 to `trips` granules, two lengths in each launch. The splits of a tile are units
+ * enough for a CTA to run several, unless they are few. */
+static void run_shares(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t tall) {
+  int64_t splits = k->program.splits;
+  bool few = splits < 4;
+  for (int64_t g = trips; g > 0 && is_clean(k); g -= 2)
+    run_problem(k, s, sizes(s, few ? tall + 1 : tall, few ? s->tile_n + 8 : s->tile_n,
+                            (g * splits - 1) * s->granule), false);
+  if (is_clean(k))
+    run_problem(k, s, sizes(s, tall + 1, s->tile_n + 8, splits * s->granule), true);
+}
+
 /* Odd numbers of tiles, ragged edges. The pairs of a cluster get a tile that is not there. */
 void hd_ck_run_instances(hd_ck_kernel *k) {
   shape s = shape_of(&k->program);
   int64_t trips = 2 * s.stages + 2, tall = s.tile_m * k->program.cluster;
   constants c = {k, trips};
   hd_walk(k->program.kernel->regions[0], far_condition, &c);
-  for (int64_t g = s.any_k ? trips : 1; g > 0 && is_clean(k); g--)
-    run_problem(k, &s, sizes(&s, tall + 1, s.tile_n + 8, g * s.granule), g == 1);
+  int64_t splits = k->program.splits;
+  if (splits > 1 && s.any_k)
+    run_shares(k, &s, trips, tall);
+  else
+    for (int64_t g = s.any_k ? trips : 1; g > 0 && is_clean(k); g--)
+      run_problem(k, &s, sizes(&s, tall + 1, s.tile_n + 8, g * s.granule), g == 1);
   for (int64_t g = 1; g <= trips && s.any_k && is_clean(k); g += s.stages)
-    run_problem(k, &s, sizes(&s, tall, s.tile_n, g * s.granule - s.granule / 2), false);
+    run_problem(k, &s, sizes(&s, tall, s.tile_n, g * splits * s.granule - s.granule / 2), false);
   if (is_clean(k) && (s.any_m || s.any_n || s.any_k))
     run_problem(k, &s, sizes(&s, 1, 1, 4), true);
   if (is_clean(k) && (s.any_m || s.any_n))

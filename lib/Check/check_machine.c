@@ -138,6 +138,10 @@ static run_op *memory_op(hd_op_kind kind) {
     return hd_ck_wgmma;
   case HD_OP_STORE_TILE:
     return hd_ck_store;
+  case HD_OP_PARTIAL_STORE:
+    return hd_ck_partial_store;
+  case HD_OP_PARTIAL_SUM:
+    return hd_ck_partial_sum;
   default:
     return NULL;
   }
@@ -155,6 +159,8 @@ static run_op *sync_op(hd_op_kind kind) {
     return hd_ck_wgmma_fence;
   case HD_OP_WGMMA_WAIT:
     return hd_ck_wgmma_wait;
+  case HD_OP_LAST_ARRIVER:
+    return hd_ck_last_arriver;
   default:
     return NULL;
   }
@@ -240,6 +246,9 @@ static void advance(hd_ck_machine *m, hd_ck_warp *w) {
     return;
   case HD_CK_ROLE:
     return enter_role(m, w, step);
+  case HD_CK_LEAVE:
+    w->at++;
+    return hd_ck_leave_last(w);
   default:
     w->state = HD_CK_DONE;
     check_dependence(m, w, m->program->kernel);
@@ -394,6 +403,7 @@ static void finish(hd_ck_machine *m) {
   if (first_stuck(m))
     return report_deadlock(m);
   hd_ck_barriers_finish(m);
+  hd_ck_partials_finish(m);
   check_agreement(m);
   check_leaving(m);
 }

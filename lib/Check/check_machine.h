@@ -75,6 +75,22 @@ typedef struct hd_ck_value {
   hd_ck_frag frag;
 } hd_ck_value;
 
+/* A partial that a warp has stored and that is not summed yet; op NULL: there is none. */
+typedef struct hd_ck_partial {
+  const hd_op *op;
+  int64_t place, split, n, granules;
+  uint64_t tile; /* hash of strips and columns */
+} hd_ck_partial;
+
+/* Bytes of the workspace that a launch uses, as one partial or one counter. */
+typedef struct hd_ck_claim {
+  const hd_op *op;
+  int64_t place, lo, hi, n;
+  uint64_t tile;
+  bool is_counter;
+  int64_t times; /* stored, or counted */
+} hd_ck_claim;
+
 typedef enum hd_ck_warp_state {
   HD_CK_RUNNING,
   HD_CK_AT_BARRIER, /* barrier.wait not satisfied */
@@ -100,6 +116,8 @@ typedef struct hd_ck_warp {
   bool grid_waited;
   const hd_op *remote_op; /* last op that reached into another CTA, and when */
   uint32_t remote_time;
+  hd_ck_partial partial;
+  const hd_op *last; /* the last_arriver that the warp is in */
   uint32_t n_shared_work; /* role-issued copies so far: their number names the occurrence */
   hd_ck_loop loop[HD_CK_MAX_DEPTH];
   int32_t depth;
@@ -169,8 +187,13 @@ typedef struct hd_ck_extents {
   int64_t b_rows, b_row_bytes; /* as the row copies of B say */
   bool b_transposed;
   const hd_op *a_op, *b_op, *store_op;
-  uint8_t *stored; /* 16 x 8 blocks of D that were written; owned */
+  uint16_t *stored; /* of 16 x 8 blocks of D: bit s, written where split s is the last; owned */
   int64_t stored_rows, stored_cols;
+  int64_t n_splits; /* of a tile; 0: no split-K */
+  hd_ck_claim *claims; /* owned */
+  int32_t n_claims, cap_claims;
+  int64_t workspace_end;
+  const hd_op *workspace_op; /* last user of the workspace */
 } hd_ck_extents;
 
 typedef struct hd_ck_machine {
@@ -293,6 +316,16 @@ hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_c
                                const hd_ck_content *meta, const hd_ck_content *b);
 /* The hash of both k-steps of n granules: first, first + stride, ... */
 uint64_t hd_ck_sum_of(int64_t first, int64_t stride, int64_t n);
+
+/* --- check_partial.c ------------------------------------------------------------------------ */
+void hd_ck_partial_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_partial_sum(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_last_arriver(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_leave_last(hd_ck_warp *w);
+/* The cluster has ended: every partial was counted. */
+void hd_ck_partials_finish(hd_ck_machine *m);
+/* The whole grid has ended: a counter that is not back at zero; NULL: none. */
+const hd_ck_claim *hd_ck_partials_missing(const hd_ck_extents *extents);
 
 /* --- check_finding.c ------------------------------------------------------------------------ */
 /* Describes an occurrence of the step that the warp executes, or of an earlier access. */

@@ -205,6 +205,15 @@ static void flatten_op(hd_ck_program *p, const hd_op *op, int32_t role) {
     add_ring(p, op, p->buffers, &p->n_buffers, &p->n_buffer_slots);
   if (op->kind == HD_OP_BARRIER)
     add_ring(p, op, p->barriers, &p->n_barriers, &p->n_barrier_slots);
+  if (op->kind == HD_OP_PARTIAL_STORE)
+    p->splits = (int32_t)hd_op_int(op, HD_ATTR_SPLITS, 1);
+}
+
+/* Every warp takes the region: any may be the last. */
+static void flatten_last(hd_ck_program *p, const hd_op *op, int32_t role) {
+  flatten_op(p, op, role);
+  flatten(p, op->regions[0], role);
+  push(p, HD_CK_LEAVE, op, role);
 }
 
 static void flatten(hd_ck_program *p, const hd_region *region, int32_t role) {
@@ -218,6 +227,9 @@ static void flatten(hd_ck_program *p, const hd_region *region, int32_t role) {
       break;
     case HD_OP_ROLE:
       flatten_role(p, op, role);
+      break;
+    case HD_OP_LAST_ARRIVER:
+      flatten_last(p, op, role);
       break;
     case HD_OP_YIELD:
       break;
@@ -255,7 +267,7 @@ static int32_t find_period(const hd_ck_program *p) {
 }
 
 void hd_ck_program_build(hd_ck_program *p, const hd_op *kernel) {
-  *p = (hd_ck_program){.kernel = kernel};
+  *p = (hd_ck_program){.kernel = kernel, .splits = 1};
   grow_values(p);
   p->cluster = (int32_t)hd_op_int(kernel, HD_ATTR_CLUSTER, 1);
   if (p->cluster < 1 || p->cluster > 4)

@@ -10,6 +10,7 @@ typedef enum hd_ck_code {
   HD_CK_NEXT, /* end of a loop's body: args next carried values; target the FOR */
   HD_CK_IF,   /* args condition; target the else part */
   HD_CK_JOIN, /* end of a branch: args to outs; target behind the if */
+  HD_CK_LEAVE, /* end of a last_arriver's region */
   HD_CK_ROLE, /* warps of other roles go to target */
   HD_CK_END
 } hd_ck_code;
@@ -50,6 +51,7 @@ typedef struct hd_ck_program {
   hd_ck_ring buffers[HD_CK_MAX_RINGS], barriers[HD_CK_MAX_RINGS];
   int32_t n_roles, n_buffers, n_barriers, n_buffer_slots, n_barrier_slots;
   int32_t n_warps, cluster; /* warps of a CTA, CTAs of a cluster */
+  int32_t splits; /* of k that a tile may have; 1: none */
   int32_t period; /* turns after which all rings stand where they stood; 0: loops are run in full */
   const char *refusal; /* NULL, or why the kernel cannot be flattened */
   const hd_op *refused;

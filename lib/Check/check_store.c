@@ -37,7 +37,7 @@ static void allocate_blocks(hd_ck_extents *x) {
   x->stored_cols = (x->n + BLOCK - 1) / BLOCK;
   if (x->stored_rows * x->stored_cols > (int64_t)1 << 24)
     return; /* too large to remember: its pattern is seen on smaller ones */
-  x->stored = calloc((size_t)(x->stored_rows * x->stored_cols), 1);
+  x->stored = calloc((size_t)(x->stored_rows * x->stored_cols), sizeof *x->stored);
 }
 
 /* The problem's m and n, as every store.tile must say it. */
@@ -63,8 +63,11 @@ static void mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, 
   hd_ck_extents *x = m->extents;
   if (!x->stored || row >= x->m || col >= x->n)
     return;
-  uint8_t *times = &x->stored[row / STRIP * x->stored_cols + col / BLOCK];
-  if ((*times)++)
+  uint16_t *by = &x->stored[row / STRIP * x->stored_cols + col / BLOCK];
+  uint16_t bit = (uint16_t)(1u << (w->last ? w->partial.split & 15 : 0));
+  bool twice = *by & bit;
+  *by |= bit;
+  if (twice)
     hd_ck_find(m, "coverage", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                "one warp a strip and column", "row %lld, column %lld of D are written twice",
                (long long)row, (long long)col);

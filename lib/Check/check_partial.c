@@ -1,0 +1,181 @@
+/* Split-K (R7): partials go to places of their own, each holds its share of k, and only a warp that has
+ * seen all of them counted reads them.
+ *
+ * Any arrival may be the last one, so every warp runs the last arriver's region as if it were: what it
+ * does there holds for every order in which the splits may end. Of the partials of other CTAs it takes
+ * what the op promises; that they keep the promise is checked where they are stored: same place, same
+ * strips and columns, each split once, published by the same counter. */
+#include <stdlib.h>
+
+#include "Check/check_machine.h"
+
+enum { COUNTER_BYTES = 4, LANE_BYTES = 16, STORE_FRAGS = 5, SUM_FRAGS = 4, K_STEPS = 2 };
+
+static void wrong(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const hd_op *first,
+                  const char *remedy, const char *what) {
+  hd_check_access here = hd_ck_here(m, w, step->op, -1);
+  hd_check_access before = first ? hd_ck_here(m, w, first, -1) : (hd_check_access){0};
+  hd_ck_find(m, "R7", before, here, remedy, "%s %s", here.text, what);
+}
+
+/* --- the workspace -------------------------------------------------------------------------- */
+
+static bool overlaps(const hd_ck_claim *x, int64_t lo, int64_t hi) {
+  return lo < x->hi && x->lo < hi;
+}
+
+/* The claim of these bytes, made now or before by the same owner. Another's: a finding. */
+static hd_ck_claim *claim(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                          hd_ck_claim made) {
+  hd_ck_extents *x = m->extents;
+  if (made.lo < 0 || made.lo % (made.is_counter ? COUNTER_BYTES : LANE_BYTES)) {
+    wrong(m, w, step, NULL, "a place in the workspace, a multiple of 16 bytes",
+          "touches bytes before the workspace, or misaligned ones");
+    return NULL;
+  }
+  for (int32_t i = 0; i < x->n_claims; i++) {
+    hd_ck_claim *old = &x->claims[i];
+    bool same = old->lo == made.lo && old->hi == made.hi && old->place == made.place &&
+                old->is_counter == made.is_counter;
+    if (same && old->tile == made.tile && old->n == made.n)
+      return old;
+    if (!overlaps(old, made.lo, made.hi))
+      continue;
+    wrong(m, w, step, old->op, "a place of its own for each tile, warp, split and counter",
+          same ? "and another one meet there that are of different tiles or numbers of splits"
+               : "touches bytes of the workspace that are another partial's or counter's");
+    return NULL;
+  }
+  if (made.hi > x->workspace_end) {
+    x->workspace_end = made.hi;
+    x->workspace_op = step->op;
+  }
+  HD_PUSH(x->claims, x->n_claims, x->cap_claims, made);
+  return &x->claims[x->n_claims - 1];
+}
+
+/* --- partial.store -------------------------------------------------------------------------- */
+
+/* What the fragments are of, but for the granules: the same in every split of a place. */
+static uint64_t tile_of(const hd_ck_warp *w, const hd_ck_step *step) {
+  uint64_t hash = 0;
+  for (int32_t i = STORE_FRAGS; i < step->n_args; i++) {
+    const hd_ck_content *c = &w->env[step->args[i]].frag.content;
+    int64_t parts[] = {c->block, c->strip, c->col};
+    for (int p = 0; p < 3; p++)
+      hash = (hash ^ (uint64_t)(parts[p] + 2)) * 0x9e3779b97f4a7c15u, hash ^= hash >> 31;
+  }
+  return hash;
+}
+
+/* Exactly the granules [s * g / n, (s + 1) * g / n). */
+static bool is_share(const hd_ck_content *c, const hd_ck_partial *p) {
+  int64_t lo = p->split * p->granules / p->n, hi = (p->split + 1) * p->granules / p->n;
+  return c->n_steps == K_STEPS * (hi - lo) && c->sum == hd_ck_sum_of(lo, 1, hi - lo);
+}
+
+static void check_share(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                        const hd_ck_partial *p) {
+  for (int32_t i = STORE_FRAGS; i < step->n_args && !m->stop; i++)
+    if (!is_share(&w->env[step->args[i]].frag.content, p))
+      hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+                 "the granules [s * g / n, (s + 1) * g / n), each once",
+                 "split %lld of %lld holds other granules of %lld than its share",
+                 (long long)p->split, (long long)p->n, (long long)p->granules);
+}
+
+void hd_ck_partial_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  const hd_op *op = step->op;
+  const hd_ck_value *env = w->env;
+  int64_t bytes = hd_op_int(op, HD_ATTR_BYTES, 0), most = hd_op_int(op, HD_ATTR_SPLITS, 0);
+  hd_ck_partial p = {.op = op, .place = env[step->args[1]].i, .split = env[step->args[2]].i,
+                     .n = env[step->args[3]].i, .granules = env[step->args[4]].i};
+  for (int32_t i = STORE_FRAGS; i < step->n_args; i++)
+    hd_ck_frag_use(m, w, step, i);
+  if (p.n < 1 || p.n > most || p.split < 0 || p.split >= p.n || p.granules < p.n)
+    return wrong(m, w, step, NULL, "1 to `splits` splits, none of them empty",
+                 "is of no split that exists");
+  if (w->partial.op || w->last)
+    wrong(m, w, step, w->partial.op, "last_arriver behind every partial",
+          "comes before another partial is counted");
+  check_share(m, w, step, &p);
+  int64_t lo = p.place + p.split * bytes;
+  p.tile = tile_of(w, step);
+  hd_ck_claim *c = claim(m, w, step, (hd_ck_claim){.op = op, .place = p.place, .lo = lo,
+                                                   .hi = lo + bytes, .n = p.n, .tile = p.tile});
+  if (c && c->times++ && !m->stop)
+    wrong(m, w, step, NULL, "each split of a tile once", "is stored a second time");
+  w->partial = p;
+  m->extents->n_splits = p.n;
+}
+
+/* --- last_arriver --------------------------------------------------------------------------- */
+
+void hd_ck_last_arriver(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t place = w->env[step->args[1]].i, n = w->env[step->args[2]].i;
+  int64_t lo = place + hd_op_int(step->op, HD_ATTR_OFFSET, 0);
+  const hd_ck_partial *p = &w->partial;
+  if (!p->op || w->last)
+    wrong(m, w, step, w->last, "partial.store before it", "counts where no partial was stored");
+  else if (p->place != place || p->n != n)
+    wrong(m, w, step, p->op, "the place and number of splits of the partial",
+          "counts for another place, or to another number, than the partial's");
+  hd_ck_claim *c = claim(m, w, step, (hd_ck_claim){.op = step->op, .place = place, .lo = lo,
+                                                   .hi = lo + COUNTER_BYTES, .n = n,
+                                                   .tile = p->tile, .is_counter = true});
+  if (c)
+    c->times++;
+  w->last = step->op;
+}
+
+void hd_ck_leave_last(hd_ck_warp *w) {
+  w->last = NULL;
+  w->partial = (hd_ck_partial){0};
+}
+
+/* --- partial.sum ---------------------------------------------------------------------------- */
+
+void hd_ck_partial_sum(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  const hd_ck_partial *p = &w->partial;
+  const hd_op *op = step->op;
+  for (int32_t i = SUM_FRAGS; i < step->n_args; i++)
+    hd_ck_frag_use(m, w, step, i);
+  if (!w->last || !p->op)
+    return wrong(m, w, step, p->op, "last_arriver around it",
+                 "reads partials that other CTAs may not have stored");
+  bool same = w->env[step->args[1]].i == p->place && w->env[step->args[2]].i == p->split &&
+              w->env[step->args[3]].i == p->n && op->n_operands + 1 == p->op->n_operands &&
+              hd_op_int(op, HD_ATTR_BYTES, 0) == hd_op_int(p->op, HD_ATTR_BYTES, 0) &&
+              hd_op_int(op, HD_ATTR_SPLITS, 0) == hd_op_int(p->op, HD_ATTR_SPLITS, 0);
+  for (int32_t i = SUM_FRAGS; same && i < step->n_args; i++)
+    same = op->operands[i] == p->op->operands[i + 1];
+  if (!same)
+    return wrong(m, w, step, p->op, "what the partial's store says",
+                 "reads other partials than were stored and counted");
+  uint64_t all = hd_ck_sum_of(0, 1, p->granules);
+  for (int32_t i = 0; i < step->n_results; i++) {
+    hd_ck_frag f = {.state = HD_CK_READY, .root = -1, .made = op, .touched = w->now};
+    f.content = w->env[step->args[SUM_FRAGS + i]].frag.content;
+    f.content.n_steps = (int32_t)(K_STEPS * p->granules);
+    f.content.sum = all;
+    w->env[step->results[i]].frag = f;
+  }
+}
+
+/* --- the end -------------------------------------------------------------------------------- */
+
+void hd_ck_partials_finish(hd_ck_machine *m) {
+  for (int32_t i = 0; i < m->n_warps; i++) {
+    const hd_ck_warp *w = &m->warps[i];
+    hd_ck_step store = {.op = w->partial.op};
+    if (w->partial.op)
+      wrong(m, w, &store, NULL, "last_arriver behind it", "is never counted: nobody will sum it");
+  }
+}
+
+const hd_ck_claim *hd_ck_partials_missing(const hd_ck_extents *x) {
+  for (int32_t i = 0; i < x->n_claims; i++)
+    if (x->claims[i].is_counter && x->claims[i].times != x->claims[i].n)
+      return &x->claims[i];
+  return NULL;
+}
