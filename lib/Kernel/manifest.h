@@ -105,8 +105,8 @@ typedef struct hd_variant {
   int32_t n_registers;  /* 0 = unknown */
   int32_t tile_m, tile_n;
   int32_t split_k;
-  /* persistent: grid = min(tiles rounded up to the cluster, what is resident at once);
-   * otherwise grid = tiles rounded up to the cluster. tiles = ceil(M/tile_m)*ceil(N/tile_n)*split_k */
+  /* tiles = ceil(M / (tile_m * cluster)) * cluster * ceil(N / tile_n) * split_k: whole clusters of
+   * tile rows. grid = tiles; persistent: at most what is resident at once, in whole clusters. */
   bool persistent;
   bool dependent_launch; /* may be launched with programmatic stream serialization */
   int32_t n_params, n_tmaps, n_requirements;
