@@ -5,6 +5,8 @@
 
 #include "Passes/variants.h"
 
+enum { WORKSPACE_ALIGN = 16 }; /* partials move 16 bytes a lane */
+
 static hd_arg *add_arg(hd_manifest *m, hd_arg_kind kind) {
   hd_arg *arg = &m->arg[m->n_args++];
   *arg = (hd_arg){.kind = kind, .divisible_by = 1, .align = 1};
@@ -43,7 +45,7 @@ static void add_pitch(hd_manifest *m, hd_arg_kind kind, const hd_dense *x, hd_ar
   arg->at_least = (hd_expr){.arg = row, .mul = 1, .div = 1};
 }
 
-static void add_args(const hd_problem *p, hd_manifest *m) {
+static void add_args(const hd_problem *p, const hd_schedule *s, hd_manifest *m) {
   add_pointer(m, HD_ARG_A, p->a_elem, 128);
   add_pointer(m, HD_ARG_B, p->b.elem, 0);
   if (p->c.op)
@@ -68,6 +70,8 @@ static void add_args(const hd_problem *p, hd_manifest *m) {
     add_arg(m, HD_ARG_ALPHA);
   if (p->beta)
     add_arg(m, HD_ARG_BETA);
+  if (s->split_k > 1)
+    add_pointer(m, HD_ARG_WORKSPACE, HEDDLE_U8, WORKSPACE_ALIGN);
 }
 
 /* "ldb*2+0/1": every part but the name may be absent. */
@@ -148,6 +152,15 @@ static void make_requirements(const hd_problem *p, const hd_b_variant *b, hd_var
                        align};
 }
 
+/* The kernel's bytes for a tile of D (in clusters), as bytes for each split of each tile. */
+static void make_workspace(const hd_emit_kernel *kernel, hd_variant *variant) {
+  for (int32_t i = 0; i < kernel->n_params; i++)
+    if (kernel->param[i]->kind == HD_OP_ARG && hd_op_has(kernel->param[i], HD_ATTR_BYTES))
+      variant->workspace_bytes_per_tile =
+          (hd_expr){.add = hd_op_int(kernel->param[i], HD_ATTR_BYTES, 0),
+                    .div = (int64_t)variant->cluster * variant->split_k};
+}
+
 static heddle_status make_variant(heddle_context *ctx, const hd_problem *p, const hd_schedule *s,
                                   const hd_op *kernel, const hd_emit_kernel *emitted,
                                   hd_arena *arena, hd_variant *variant) {
@@ -163,6 +176,7 @@ static heddle_status make_variant(heddle_context *ctx, const hd_problem *p, cons
                           .persistent = hd_op_has(kernel, HD_ATTR_PERSISTENT),
                           .dependent_launch = hd_op_has(kernel, HD_ATTR_DEPENDENT)};
   make_requirements(p, b, variant);
+  make_workspace(emitted, variant);
   return make_params(ctx, emitted, variant);
 }
 
@@ -187,7 +201,7 @@ heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p, const h
                    .act = hd_arena_strdup(arena, p->act),
                    .user_function = p->user ? hd_arena_strdup(arena, p->user) : NULL,
                    .family = strcmp(s->family, "wgmma") == 0 ? "wgmma" : "mma"};
-  add_args(p, &m);
+  add_args(p, s, &m);
   hd_hash_format(key, m.hash);
   HD_FOR_OPS(kernel, module->body) {
     if (m.n_variants == HD_MAX_VARIANTS || m.n_variants == emitted->n_kernels)

@@ -4,7 +4,8 @@
  * Ensures    every slot is waited for before it is read and before it is filled again: a ring of full
  *            and empty mbarriers between a producer and a consumer role (R1, R3), or cp.async groups and
  *            CTA barriers inside a lone role. Barriers are initialised before the roles start, and a
- *            cluster leaves together (R4).
+ *            cluster leaves together (R4). Of the warps that share a tile over k, the last one to have
+ *            written its partial goes on to the sum (R7); no CTA waits for another.
  * Why here   roles and accesses are final; fences depend on where the waits are.
  * Does not   place fences, wgmma groups, or cp.async fences (place_fences).
  */
@@ -200,6 +201,20 @@ static void place_groups(ring *r) {
   hd_build_op(&behind, HD_OP_CTA_SYNC, (hd_type){0}, 0);
 }
 
+/* What follows the partial in its block is the last arriver's: the sum, the epilogue. */
+static void place_arrival(hd_module *m, hd_op *kernel) {
+  hd_op *partial = hd_find_op(kernel->regions[0], HD_OP_PARTIAL_STORE);
+  if (!partial)
+    return;
+  hd_builder b = hd_builder_after(m, partial);
+  hd_op *last = hd_build_op(&b, HD_OP_LAST_ARRIVER, (hd_type){0}, 3, partial->operands[0],
+                            partial->operands[1], partial->operands[3]);
+  hd_op_set_int(m, last, HD_ATTR_OFFSET,
+                hd_op_int(partial, HD_ATTR_SPLITS, 0) * hd_op_int(partial, HD_ATTR_BYTES, 0));
+  while (last->next && last->next->kind != HD_OP_YIELD)
+    hd_op_move_to_end(last->next, last->regions[0]);
+}
+
 heddle_status hd_pass_place_barriers(hd_pass_context *pass, hd_module *module) {
   (void)pass;
   module->sync_placed = true;
@@ -213,6 +228,7 @@ heddle_status hd_pass_place_barriers(hd_pass_context *pass, hd_module *module) {
       place_ring(&r);
     else
       place_groups(&r);
+    place_arrival(module, kernel);
     hd_accesses_free(&r.copies);
     hd_accesses_free(&r.reads);
   }

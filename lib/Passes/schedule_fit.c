@@ -14,7 +14,8 @@ enum {
   WARPGROUP_ACCUMULATORS = 192, /* 255 registers less addresses, metadata, scalars */
   PENDING_REGISTERS = 196, /* accumulators, and metadata that two batches hold */
   PLANE_BYTES = 512, /* a word of metadata of each thread of a warpgroup */
-  WARP_ACCUMULATORS = 128
+  WARP_ACCUMULATORS = 128,
+  MOST_SPLITS = 16
 };
 
 static bool is_wgmma(const hd_schedule *s) { return strcmp(s->family, "wgmma") == 0; }
@@ -118,8 +119,12 @@ static heddle_status check_tile(heddle_context *ctx, const hd_problem *p, const 
            s->tile_k, granule, heddle_elem_get(p->a_elem)->name);
   if (s->stages < 2 || s->stages > 16)
     REFUSE(HEDDLE_INVALID, "schedule.stages", "got %d stages; legal: 2 to 16", s->stages);
-  if (s->split_k != 1)
-    REFUSE(HEDDLE_UNSUPPORTED, "schedule.split-k", "got split_k %d; legal: 1", s->split_k);
+  int64_t granules = p->k.value ? (p->k.value + granule - 1) / granule : MOST_SPLITS;
+  int32_t splits = granules < MOST_SPLITS ? (int32_t)granules : MOST_SPLITS;
+  if (s->split_k < 1 || s->split_k > splits)
+    REFUSE(HEDDLE_INVALID, "schedule.split-k", "got split_k %d; legal: 1 to %d%s, nearest %d",
+           s->split_k, splits, splits < MOST_SPLITS ? " (a granule of k each)" : "",
+           s->split_k < 1 ? 1 : splits);
   if (s->group < 1 || s->group > 1024)
     REFUSE(HEDDLE_INVALID, "schedule.group", "got group %d; legal: 1 to 1024", s->group);
   if (s->persistent != 0 && s->persistent != 1)

@@ -33,7 +33,9 @@ static bool is_copy(const hd_op *op) {
          op->kind == HD_OP_COPY_CP_ASYNC || op->kind == HD_OP_COPY_LD_ST;
 }
 
-static bool is_store(const hd_op *op) { return op->kind == HD_OP_STORE_TILE; }
+static bool is_store(const hd_op *op) {
+  return op->kind == HD_OP_STORE_TILE || op->kind == HD_OP_PARTIAL_STORE;
+}
 
 static void set_registers(hd_module *m, hd_op *kernel, hd_op *producer, hd_op *consumer,
                           int32_t threads, bool gathers) {

@@ -20,7 +20,9 @@ typedef struct hd_stage {
   hd_value *arg[32]; /* by hd_stage_arg */
   hd_value *zero, *one;
   hd_value *n_granules, *last_slab; /* i32 */
-  hd_value *units_m, *tiles_n, *n_units; /* tile rows in clusters, tile columns, their product */
+  hd_value *units_m, *tiles_n, *n_units; /* tile rows in clusters, tile columns; their product, times
+                                            the splits */
+  hd_value *n_splits; /* i32: of this launch; NULL without split-K */
   hd_value *sa, *sb; /* buffers */
 } hd_stage;
 
@@ -35,6 +37,7 @@ typedef enum hd_stage_arg {
   HD_STAGE_SCALE_A,
   HD_STAGE_SCALE_B,
   HD_STAGE_USER,
+  HD_STAGE_WORKSPACE,
   HD_STAGE_M,
   HD_STAGE_N,
   HD_STAGE_K,
@@ -45,9 +48,11 @@ typedef enum hd_stage_arg {
   HD_STAGE_BETA
 } hd_stage_arg;
 
-/* Where a CTA's tile lies. */
+/* Where a CTA's tile lies, and which granules of k [k_lo, k_hi) are its share. */
 typedef struct hd_tile_place {
   hd_value *row0, *col0, *slab0, *rank; /* rank NULL without a cluster */
+  hd_value *k_lo, *k_hi;
+  hd_value *split, *index; /* of n_splits; of the tile, clusters' idle ones counted. NULL: no split-K */
 } hd_tile_place;
 
 /* Declarations: arguments, sizes, tile counts, buffers. */
@@ -62,6 +67,11 @@ void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_v
 /* Writes strip `strip` of the tile from accumulator fragments, from column `col` on. */
 void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
                     hd_value *col, hd_value *const *acc, int32_t n_acc);
+/* The accumulators of all splits in place of this one's: nothing happens without split-K. */
+void hd_stage_reduce(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
+                     hd_value **acc, int32_t n_acc);
+/* Bytes of the workspace that a warp has for a tile: the partial of each split, then the counter. */
+int64_t hd_stage_record_bytes(const hd_stage *st);
 /* Word of the metadata and selector of a k-step. */
 int32_t hd_stage_word(const hd_stage *st, int32_t step);
 int32_t hd_stage_selector(const hd_stage *st, int32_t step);

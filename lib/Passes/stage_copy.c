@@ -3,6 +3,23 @@
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 
+/* The splits of a tile are neighbours, so that its partials meet in L2 soon. Gives the unit of D. */
+static hd_value *find_share(hd_stage *st, hd_builder *b, hd_value *unit, hd_tile_place *place) {
+  *place = (hd_tile_place){.rank = place->rank, .k_lo = st->zero, .k_hi = st->n_granules};
+  if (!st->n_splits)
+    return unit;
+  place->split = hd_arith(b, HD_OP_REM, unit, st->n_splits);
+  hd_value *from = hd_arith(b, HD_OP_MUL, place->split, st->n_granules);
+  hd_value *to = hd_arith(b, HD_OP_ADD, from, st->n_granules);
+  place->k_lo = hd_arith(b, HD_OP_DIV, from, st->n_splits);
+  place->k_hi = hd_arith(b, HD_OP_DIV, to, st->n_splits);
+  place->index = unit = hd_arith(b, HD_OP_DIV, unit, st->n_splits);
+  if (place->rank)
+    place->index = hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, unit, st->cluster),
+                            place->rank);
+  return unit;
+}
+
 hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int32_t n_carried,
                       hd_builder *in, hd_tile_place *place) {
   hd_value *first = hd_build_value(b, HD_OP_BLOCK_INDEX, HD_I32, 0);
@@ -16,7 +33,8 @@ hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int
   }
   hd_op *loop = hd_build_for(b, first, st->n_units, stride, carried, n_carried);
   *in = hd_builder_at_end(st->module, loop->regions[0]);
-  hd_value *operands[] = {loop->regions[0]->args[0], st->units_m, st->tiles_n};
+  hd_value *unit = find_share(st, in, loop->regions[0]->args[0], place);
+  hd_value *operands[] = {unit, st->units_m, st->tiles_n};
   hd_type types[] = {HD_I32, HD_I32};
   hd_op *coord = hd_build(in, HD_OP_TILE_COORD, operands, 3, types, 2);
   hd_op_set_str(st->module, coord, HD_ATTR_ORDER, "grouped");

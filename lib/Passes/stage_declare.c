@@ -8,11 +8,12 @@ static const struct stage_arg {
   const char *name;
   hd_type_kind kind;
 } stage_args[] = {
-    {"a", HD_TYPE_PTR},    {"b", HD_TYPE_PTR},   {"b", HD_TYPE_TMAP},   {"d", HD_TYPE_PTR},
-    {"c", HD_TYPE_PTR},    {"bias", HD_TYPE_PTR}, {"scale_a", HD_TYPE_PTR}, {"scale_b", HD_TYPE_PTR},
-    {"user", HD_TYPE_PTR}, {"m", HD_TYPE_I32},    {"n", HD_TYPE_I32},    {"k", HD_TYPE_I32},
-    {"ldb", HD_TYPE_I64},  {"ldc", HD_TYPE_I64},  {"ldd", HD_TYPE_I64},  {"alpha", HD_TYPE_F32},
-    {"beta", HD_TYPE_F32},
+    {"a", HD_TYPE_PTR},       {"b", HD_TYPE_PTR},       {"b", HD_TYPE_TMAP},
+    {"d", HD_TYPE_PTR},       {"c", HD_TYPE_PTR},       {"bias", HD_TYPE_PTR},
+    {"scale_a", HD_TYPE_PTR}, {"scale_b", HD_TYPE_PTR}, {"user", HD_TYPE_PTR},
+    {"workspace", HD_TYPE_PTR}, {"m", HD_TYPE_I32},     {"n", HD_TYPE_I32},
+    {"k", HD_TYPE_I32},       {"ldb", HD_TYPE_I64},     {"ldc", HD_TYPE_I64},
+    {"ldd", HD_TYPE_I64},     {"alpha", HD_TYPE_F32},   {"beta", HD_TYPE_F32},
 };
 
 /* Constants stand for what the problem fixes; of C's pitch the store asks for the parameter. */
@@ -52,6 +53,8 @@ static bool is_needed(const hd_stage *st, hd_stage_arg which) {
     return st->p.scale_b.op != NULL;
   case HD_STAGE_USER:
     return st->p.user != NULL;
+  case HD_STAGE_WORKSPACE:
+    return st->s.split_k > 1;
   case HD_STAGE_ALPHA:
     return st->p.alpha;
   case HD_STAGE_BETA:
@@ -100,6 +103,14 @@ static hd_value *declare_tmap(hd_stage *st) {
   return op->results[0];
 }
 
+/* For each tile of a cluster, idle ones counted: every warp's partials and its counter. */
+static void set_workspace(hd_stage *st, hd_op *op) {
+  int64_t tile[] = {(int64_t)st->s.tile_m * st->cluster, st->s.tile_n};
+  hd_op_set_ints(st->module, op, HD_ATTR_TILE, tile, 2);
+  hd_op_set_int(st->module, op, HD_ATTR_BYTES,
+                st->cluster * st->s.warps_m * st->s.warps_n * hd_stage_record_bytes(st));
+}
+
 static hd_value *declare_arg(hd_stage *st, hd_stage_arg which) {
   const struct stage_arg *row = &stage_args[which];
   int64_t value = fixed_value(&st->p, which);
@@ -114,6 +125,8 @@ static hd_value *declare_arg(hd_stage *st, hd_stage_arg which) {
   hd_op_set_str(st->module, op, HD_ATTR_ARG, row->name);
   if (row->kind == HD_TYPE_PTR)
     hd_op_set_elem(st->module, op, HD_ATTR_TYPE, type.elem);
+  if (which == HD_STAGE_WORKSPACE)
+    set_workspace(st, op);
   return op->results[0];
 }
 
@@ -166,4 +179,9 @@ void hd_stage_declare(hd_stage *st) {
   st->units_m = ceil_div(b, st->arg[HD_STAGE_M], (int64_t)st->s.tile_m * st->cluster);
   st->tiles_n = ceil_div(b, st->arg[HD_STAGE_N], st->s.tile_n);
   st->n_units = hd_arith(b, HD_OP_MUL, st->units_m, st->tiles_n);
+  if (st->s.split_k == 1)
+    return;
+  /* No split is ever empty: a short K has fewer of them. */
+  st->n_splits = hd_arith(b, HD_OP_MIN, hd_i32(b, st->s.split_k), st->n_granules);
+  st->n_units = hd_arith(b, HD_OP_MUL, st->n_units, st->n_splits);
 }

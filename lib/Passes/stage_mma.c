@@ -8,7 +8,7 @@ enum { MAX_STRIPS = 16, MAX_BLOCKS = 32 };
 /* What one warp owns of the tile: strips of 16 rows, blocks of 8 columns. */
 typedef struct warp_tile {
   int32_t n_strips, n_blocks;
-  hd_value *strip[MAX_STRIPS], *block[MAX_BLOCKS]; /* strip index; first column in the tile */
+  hd_value *warp, *strip[MAX_STRIPS], *block[MAX_BLOCKS]; /* strip: index; block: first column */
 } warp_tile;
 
 static hd_value *offset(hd_builder *b, hd_value *index, int32_t unit, int32_t plus, int32_t scale) {
@@ -19,10 +19,10 @@ static hd_value *offset(hd_builder *b, hd_value *index, int32_t unit, int32_t pl
 static void find_tile(hd_stage *st, hd_builder *b, warp_tile *t) {
   t->n_strips = st->s.tile_m / 16 / st->s.warps_m;
   t->n_blocks = st->s.tile_n / 8 / st->s.warps_n;
-  hd_value *warp = hd_build_value(b, HD_OP_WARP_INDEX, HD_I32, 0);
+  t->warp = hd_build_value(b, HD_OP_WARP_INDEX, HD_I32, 0);
   hd_value *across = hd_i32(b, st->s.warps_n);
-  hd_value *wm = hd_arith(b, HD_OP_DIV, warp, across);
-  hd_value *wn = hd_arith(b, HD_OP_REM, warp, across);
+  hd_value *wm = hd_arith(b, HD_OP_DIV, t->warp, across);
+  hd_value *wn = hd_arith(b, HD_OP_REM, t->warp, across);
   for (int32_t i = 0; i < t->n_strips; i++)
     t->strip[i] = offset(b, wm, t->n_strips, i, 1);
   for (int32_t j = 0; j < t->n_blocks; j++)
@@ -79,10 +79,10 @@ static hd_value *next(hd_stage *st, hd_builder *b, hd_value *cursor) {
   return op->results[0];
 }
 
-/* if kg < n_granules: copy the stage. */
+/* if kg < k_hi: copy the stage. */
 static void copy_if_any(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                         hd_value *cursor) {
-  hd_op *some = hd_build_if(b, hd_build_cmp(b, "lt", kg, st->n_granules), NULL, 0);
+  hd_op *some = hd_build_if(b, hd_build_cmp(b, "lt", kg, place->k_hi), NULL, 0);
   hd_builder yes = hd_builder_at_end(st->module, some->regions[0]);
   hd_builder no = hd_builder_at_end(st->module, some->regions[1]);
   hd_stage_copy(st, &yes, place, kg, cursor);
@@ -97,7 +97,7 @@ static hd_value *prologue(hd_stage *st, hd_builder *b, const hd_tile_place *plac
   hd_op *loop = hd_build_for(b, st->zero, ahead, st->one, &cursor, 1);
   hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
   hd_value **args = loop->regions[0]->args;
-  copy_if_any(st, &in, place, args[0], args[1]);
+  copy_if_any(st, &in, place, hd_arith(&in, HD_OP_ADD, args[0], place->k_lo), args[1]);
   hd_value *after = next(st, &in, args[1]);
   hd_build_yield(&in, &after, 1);
   return loop->results[0];
@@ -110,7 +110,7 @@ static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place
   hd_value *carried[MAX_STRIPS * MAX_BLOCKS + 2] = {write, read}, *acc[MAX_STRIPS * MAX_BLOCKS];
   for (int32_t i = 0; i < n_acc; i++)
     carried[i + 2] = hd_build_value(b, HD_OP_FRAG_ZERO, hd_stage_fragment(st, HD_OPERAND_D), 0);
-  hd_op *loop = hd_build_for(b, st->zero, st->n_granules, st->one, carried, n_acc + 2);
+  hd_op *loop = hd_build_for(b, place->k_lo, place->k_hi, st->one, carried, n_acc + 2);
   hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
   hd_value **args = loop->regions[0]->args;
   memcpy(acc, args + 3, sizeof *acc * (size_t)n_acc);
@@ -146,6 +146,10 @@ void hd_stage_mma(hd_stage *st) {
   hd_op_set_int(st->module, start, HD_ATTR_STAGES, st->s.stages);
   hd_value *write = prologue(st, &in, &place, start->results[0]);
   hd_op *loop = stage_loop(st, &in, &place, &tile, write, start->results[0]);
-  store(st, &in, &place, &tile, loop->results + 2);
+  hd_value *acc[MAX_STRIPS * MAX_BLOCKS];
+  int32_t n_acc = tile.n_strips * tile.n_blocks;
+  memcpy(acc, loop->results + 2, sizeof *acc * (size_t)n_acc);
+  hd_stage_reduce(st, &in, &place, tile.warp, acc, n_acc);
+  store(st, &in, &place, &tile, acc);
   hd_build_yield(&in, NULL, 0);
 }

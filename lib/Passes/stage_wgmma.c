@@ -8,15 +8,16 @@ enum { MAX_SLABS = 8 };
 /* Strips of 16 rows that this warp owns: slab (warpgroup * slabs_each + i), quarter warp % 4. */
 typedef struct warp_rows {
   int32_t slabs_each;
-  hd_value *slab[MAX_SLABS], *strip[MAX_SLABS];
+  hd_value *warp, *slab[MAX_SLABS], *strip[MAX_SLABS];
 } warp_rows;
 
 static void find_rows(hd_stage *st, hd_builder *b, warp_rows *rows) {
   int32_t groups = st->s.warps_m / 4;
   rows->slabs_each = st->s.tile_m / HD_SLAB_ROWS / groups;
-  hd_value *warp = hd_build_value(b, HD_OP_WARP_INDEX, HD_I32, 0), *four = hd_i32(b, 4);
-  hd_value *group = hd_arith(b, HD_OP_DIV, warp, four);
-  hd_value *quarter = hd_arith(b, HD_OP_REM, warp, four);
+  rows->warp = hd_build_value(b, HD_OP_WARP_INDEX, HD_I32, 0);
+  hd_value *four = hd_i32(b, 4);
+  hd_value *group = hd_arith(b, HD_OP_DIV, rows->warp, four);
+  hd_value *quarter = hd_arith(b, HD_OP_REM, rows->warp, four);
   hd_value *first =
       hd_arith_const(b, HD_OP_MUL, group, rows->slabs_each);
   for (int32_t i = 0; i < rows->slabs_each; i++) {
@@ -55,7 +56,7 @@ static hd_value *mma(hd_stage *st, hd_builder *b, hd_value *acc, hd_value *a, hd
 
 /* All that one stage computes: metadata (and A's fragments) first, then the batch. acc in, acc out. */
 static void compute(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value *k,
-                    hd_value *cursor, hd_value **acc) {
+                    hd_value *k_lo, hd_value *cursor, hd_value **acc) {
   hd_value *word[MAX_SLABS][4], *a[MAX_SLABS][4];
   bool from_registers = st->row->a_in_registers;
   for (int32_t i = 0; i < rows->slabs_each; i++)
@@ -69,7 +70,7 @@ static void compute(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value
                                          cursor, rows->strip[i], step)
                                   : NULL;
     }
-  hd_value *more = hd_build_cmp(b, "ne", k, st->zero);
+  hd_value *more = hd_build_cmp(b, "ne", k, k_lo);
   hd_value *yes = hd_build_i1(b, true);
   for (int32_t step = 0; step < st->steps; step++)
     for (int32_t i = 0; i < rows->slabs_each; i++)
@@ -84,12 +85,12 @@ static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place
   for (int32_t i = 0; i < rows->slabs_each; i++)
     carried[i + 1] = hd_build_value(b, HD_OP_FRAG_UNDEF, hd_stage_fragment(st, HD_OPERAND_D), 0);
   hd_op *loop =
-      hd_build_for(b, st->zero, st->n_granules, st->one, carried, rows->slabs_each + 1);
+      hd_build_for(b, place->k_lo, place->k_hi, st->one, carried, rows->slabs_each + 1);
   hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
   hd_value **args = loop->regions[0]->args, *acc[MAX_SLABS];
   memcpy(acc, args + 2, sizeof *acc * (size_t)rows->slabs_each);
   hd_stage_copy(st, &in, place, args[0], args[1]);
-  compute(st, &in, rows, args[0], args[1], acc);
+  compute(st, &in, rows, args[0], place->k_lo, args[1], acc);
   hd_op *next = hd_build_op(&in, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, args[1]);
   hd_op_set_int(st->module, next, HD_ATTR_STAGES, st->s.stages);
   carried[0] = next->results[0];
@@ -111,7 +112,10 @@ void hd_stage_wgmma(hd_stage *st) {
   hd_tile_place place;
   hd_op *tiles = hd_stage_tiles(st, &b, &start->results[0], 1, &in, &place);
   hd_op *loop = stage_loop(st, &in, &place, &rows, tiles->regions[0]->args[1]);
+  hd_value *acc[MAX_SLABS];
+  memcpy(acc, loop->results + 1, sizeof *acc * (size_t)rows.slabs_each);
+  hd_stage_reduce(st, &in, &place, rows.warp, acc, rows.slabs_each);
   for (int32_t i = 0; i < rows.slabs_each; i++)
-    hd_stage_store(st, &in, &place, rows.strip[i], place.col0, &loop->results[i + 1], 1);
+    hd_stage_store(st, &in, &place, rows.strip[i], place.col0, &acc[i], 1);
   hd_build_yield(&in, &loop->results[0], 1);
 }

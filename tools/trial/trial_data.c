@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -271,4 +272,20 @@ heddle_status trial_data_make(heddle_context *ctx, const hd_manifest *manifest,
     memcpy(block->before, block->all, block->all_bytes);
   }
   return HEDDLE_OK;
+}
+
+void *trial_data_take_d(const trial_data *data) {
+  trial_block *d = trial_data_block(data, HD_ARG_D);
+  void *taken = hd_xmalloc(d->all_bytes);
+  memcpy(taken, d->all, d->all_bytes);
+  memcpy(d->all, d->before, d->all_bytes);
+  return taken;
+}
+
+void trial_data_compare_d(const trial_data *data, void *taken, trial_result *result) {
+  const trial_block *d = trial_data_block(data, HD_ARG_D);
+  if (!result->why[0] && memcmp(taken, d->all, d->all_bytes))
+    snprintf(result->why, sizeof result->why,
+             "a second launch with the same workspace gives other bits");
+  free(taken);
 }

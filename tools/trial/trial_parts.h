@@ -51,6 +51,10 @@ typedef struct trial_data {
 heddle_status trial_data_make(heddle_context *ctx, const hd_manifest *manifest,
                               const trial_request *request, trial_data *data);
 void trial_data_free(trial_data *data);
+/* D, all of its block, as a launch left it (owned); the block is again as it was before. */
+void *trial_data_take_d(const trial_data *data);
+/* Whether a launch left the same bytes again; frees `taken`, and says so in the result when not. */
+void trial_data_compare_d(const trial_data *data, void *taken, trial_result *result);
 /* The block of an argument, NULL when the kernel does not take it. */
 trial_block *trial_data_block(const trial_data *data, hd_arg_kind kind);
 
