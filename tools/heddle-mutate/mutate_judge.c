@@ -66,23 +66,47 @@ static bool is_wrong(heddle_context *ctx, const mutate_form *form, const trial_d
   return true;
 }
 
+/* One launch; memory is as the one before left it. */
 static heddle_status launch(heddle_context *ctx, const mutate_form *form, const char *ptx,
-                            hd_sim_options options, trial_data *data, hd_sim_report *report,
-                            char *why, size_t why_bytes) {
-  hd_sim_buffer buffers[MAX_BUFFERS];
+                            hd_sim_options options, trial_data *data, uint8_t *workspace,
+                            hd_sim_report *report, char *why, size_t why_bytes) {
+  hd_sim_buffer buffers[MAX_BUFFERS + 1];
   int n = make_buffers(data, buffers);
   uint32_t resident[HD_MAX_VARIANTS] = {form->resident};
   hd_launch_plan plan;
+  data->values.v[HD_ARG_WORKSPACE] = address_of(n);
   HD_TRY(hd_manifest_plan(ctx, &form->manifest, &data->values, resident, &plan));
+  buffers[n] = (hd_sim_buffer){.name = "workspace", .address = address_of(n),
+                               .n_bytes = plan.workspace_bytes, .data = workspace,
+                               .writable = true};
   hd_arena arena = {0};
-  heddle_status status = hd_sim_run(ctx, "mutant", ptx, strlen(ptx), &plan, &data->values,
-                                    buffers, (uint32_t)n, &options, &arena, report);
+  heddle_status status = hd_sim_run(ctx, "mutant", ptx, strlen(ptx), &plan, &data->values, buffers,
+                                    (uint32_t)n + (plan.workspace_bytes > 0), &options, &arena,
+                                    report);
   if (report->n_findings)
     snprintf(why, why_bytes, "%s at PTX line %u: %s", report->finding[0].rule,
              report->finding[0].line, report->finding[0].text);
   hd_arena_free(&arena);
   if (status == HEDDLE_OK && is_wrong(ctx, form, data, why, why_bytes))
     status = HEDDLE_MISMATCH;
+  return status;
+}
+
+/* Twice where there is a workspace, since a launch leaves its counters at zero for the next. */
+static heddle_status launches(heddle_context *ctx, const mutate_form *form, const char *ptx,
+                              hd_sim_options options, trial_data *data, hd_sim_report *report,
+                              char *why, size_t why_bytes) {
+  uint64_t n_bytes = 0;
+  HD_TRY(hd_manifest_workspace(ctx, &form->manifest, &data->values, &n_bytes));
+  uint8_t *workspace = n_bytes ? calloc(n_bytes, 1) : NULL;
+  heddle_status status =
+      launch(ctx, form, ptx, options, data, workspace, report, why, why_bytes);
+  if (status == HEDDLE_OK && n_bytes) {
+    hd_sim_report second = {0};
+    free(trial_data_take_d(data));
+    status = launch(ctx, form, ptx, options, data, workspace, &second, why, why_bytes);
+  }
+  free(workspace);
   return status;
 }
 
@@ -93,7 +117,7 @@ static heddle_status run_once(const mutate_form *form, const char *ptx, hd_sim_o
   hd_sim_report report = {0};
   heddle_status status = trial_data_make(ctx, &form->manifest, &form->request, &data);
   if (status == HEDDLE_OK)
-    status = launch(ctx, form, ptx, options, &data, &report, runs->why, sizeof runs->why);
+    status = launches(ctx, form, ptx, options, &data, &report, runs->why, sizeof runs->why);
   if (!runs->why[0] && status != HEDDLE_OK && heddle_context_count(ctx))
     snprintf(runs->why, sizeof runs->why, "%s", heddle_context_get(ctx, 0)->text);
   trial_data_free(&data);
