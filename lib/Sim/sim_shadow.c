@@ -62,13 +62,17 @@ static bool is_bulk_store(const sim_machine *m, sim_agent agent) {
   return m->agent_bulk_read && local >= m->agent_bulk_read && local < m->agent_wgmma;
 }
 
+static bool same_cluster(const sim_access *a, sim_agent agent) {
+  uint32_t mine = a->agent >> SIM_AGENT_SHIFT, other = agent >> SIM_AGENT_SHIFT;
+  return mine / a->m->cluster_size == other / a->m->cluster_size;
+}
+
 /* Names the rule that two unordered accesses break. */
 static const char *broken_rule(const sim_access *a, const sim_memory *memory, uint8_t before,
                                sim_agent agent, bool before_async) {
-  uint32_t mine = a->agent >> SIM_AGENT_SHIFT, other = agent >> SIM_AGENT_SHIFT;
   if (memory->column)
     return "R9";
-  if (memory->buffer && mine / a->m->cluster_size != other / a->m->cluster_size)
+  if (memory->buffer && !same_cluster(a, agent))
     return "R7";
   if (before == SIM_READ)
     return is_bulk_store(a->m, agent) ? "R6" : a->async || before_async ? "R3" : "race";
@@ -87,8 +91,11 @@ static sim_step race(const sim_access *a, const sim_memory *memory, uint64_t ind
       place(memory, index, where), hd_sim_agent_name(a->m, a->agent, mine), what(before), hd_sim_agent_name(a->m, agent, name), other->line, other->text);
 }
 
+/* Clusters meet in any order (R7): which of them was first says nothing of the kernel. */
 static void note_pair(const sim_access *a, uint64_t place, sim_agent agent, uint32_t before_site,
                       uint8_t before) {
+  if (!same_cluster(a, agent))
+    return;
   uint64_t h = (uint64_t)agent << 32 | a->agent;
   h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9ull;
   h ^= (uint64_t)site(a->m, before_site)->order << 32 | a->insn->order;

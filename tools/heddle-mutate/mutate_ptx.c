@@ -15,7 +15,7 @@ static bool remove_line(const char *line, size_t n, hd_strbuf *out) {
       "wgmma.fence",      "wgmma.commit_group", "wgmma.wait_group",  "fence.proxy.async",
       "fence.mbarrier_init", "mbarrier.init",   "mbarrier.arrive",   "barrier.cluster.arrive",
       "bar.sync",         "barrier.sync",       "barrier.cta.sync",  "cp.async.commit_group",
-      "cp.async.wait_group", "griddepcontrol.wait"};
+      "cp.async.wait_group", "griddepcontrol.wait", "bar.warp.sync"};
   if (holds(line, n, "{") || holds(line, n, "//"))
     return false;
   for (size_t i = 0; i < HD_COUNT(words); i++)
@@ -77,6 +77,39 @@ static bool fewer_bytes(const char *line, size_t n, hd_strbuf *out) {
   return holds(line, n, "expect_tx") && shift_last(line, n, -16, out);
 }
 
+/* The line with one word of an atomic instruction in place of another. */
+static bool change_atom(const char *line, size_t n, const char *from, const char *to,
+                        hd_strbuf *out) {
+  const char *at = memmem(line, n, from, strlen(from));
+  if (!holds(line, n, "atom.") || !at)
+    return false;
+  hd_strbuf_addn(out, line, (size_t)(at - line));
+  hd_strbuf_add(out, to);
+  at += strlen(from);
+  hd_strbuf_addn(out, at, (size_t)(line + n - at));
+  return true;
+}
+
+static bool no_order(const char *line, size_t n, hd_strbuf *out) {
+  return change_atom(line, n, ".acq_rel", ".relaxed", out);
+}
+
+static bool no_acquire(const char *line, size_t n, hd_strbuf *out) {
+  return change_atom(line, n, ".acq_rel", ".release", out);
+}
+
+static bool no_release(const char *line, size_t n, hd_strbuf *out) {
+  return change_atom(line, n, ".acq_rel", ".acquire", out);
+}
+
+static bool narrow(const char *line, size_t n, hd_strbuf *out) {
+  return change_atom(line, n, ".gpu", ".cta", out);
+}
+
+static bool no_wrap(const char *line, size_t n, hd_strbuf *out) {
+  return change_atom(line, n, ".inc.u32", ".add.u32", out);
+}
+
 static const mutate_line_operator operators[] = {
     {"ptx-remove", "take a sync instruction away", remove_line},
     {"ptx-pending+", "one more group may be unfinished", more_pending},
@@ -84,6 +117,11 @@ static const mutate_line_operator operators[] = {
     {"ptx-count-", "one arrival fewer a phase", fewer_arrivals},
     {"ptx-bytes+", "expect 16 bytes more", more_bytes},
     {"ptx-bytes-", "expect 16 bytes fewer", fewer_bytes},
+    {"ptx-relaxed", "count without order", no_order},
+    {"ptx-release", "count without acquiring", no_acquire},
+    {"ptx-acquire", "count without releasing", no_release},
+    {"ptx-cta", "count at the CTA's scope", narrow},
+    {"ptx-add", "a counter that does not wrap", no_wrap},
 };
 
 const mutate_line_operator *mutate_line_operators(size_t *n) {

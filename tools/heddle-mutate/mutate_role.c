@@ -23,6 +23,7 @@ static bool has_place(const hd_op *op) { return is_sync(op) && op->kind != HD_OP
 static bool is_expect(const hd_op *op) { return op->kind == HD_OP_BARRIER_EXPECT; }
 static bool is_barrier_wait(const hd_op *op) { return op->kind == HD_OP_BARRIER_WAIT; }
 static bool is_barrier(const hd_op *op) { return op->kind == HD_OP_BARRIER; }
+static bool is_last_arriver(const hd_op *op) { return op->kind == HD_OP_LAST_ARRIVER; }
 static bool has_pending(const hd_op *op) { return hd_op_has(op, HD_ATTR_PENDING); }
 static bool has_rank(const hd_op *op) {
   return op->kind == HD_OP_BARRIER_ARRIVE && hd_op_has(op, HD_ATTR_RANK);
@@ -42,10 +43,12 @@ static bool names_slot(const hd_op *op) {
 
 /* --- acts ----------------------------------------------------------------------------------- */
 
-/* What passes through the op goes past it. */
+/* What passes through the op goes past it; what stands in it is done by everyone. */
 static void remove_op(hd_module *m, hd_op *op) {
   (void)m;
   hd_op *kernel = hd_op_kernel(op);
+  while (op->n_regions && op->regions[0]->first)
+    hd_op_move_before(op->regions[0]->first, op);
   for (int32_t i = 0; i < op->n_results && i < op->n_operands; i++)
     hd_replace_uses(kernel->regions[0], op->results[i], op->operands[i], NULL);
   hd_op_erase(op);
@@ -84,6 +87,14 @@ static void fewer_arrivals(hd_module *m, hd_op *op) { add_to(m, op, HD_ATTR_COUN
 static void flip_parity(hd_module *m, hd_op *op) {
   hd_op_set_int(m, op, HD_ATTR_PARITY, !hd_op_int(op, HD_ATTR_PARITY, 0));
 }
+/* Operand 2 of last_arriver: how many arrivals there are. */
+static void shift_arrivals(hd_module *m, hd_op *op, int64_t by) {
+  hd_builder b = hd_builder_before(m, op);
+  op->operands[2] =
+      hd_build_value(&b, HD_OP_ADD, HD_I32, 2, op->operands[2], hd_build_i32(&b, by));
+}
+static void one_later(hd_module *m, hd_op *op) { shift_arrivals(m, op, 1); }
+static void one_sooner(hd_module *m, hd_op *op) { shift_arrivals(m, op, -1); }
 static void own_rank_only(hd_module *m, hd_op *op) {
   (void)m;
   hd_op_remove_attr(op, HD_ATTR_RANK);
@@ -116,6 +127,8 @@ static const mutate_operator operators[] = {
     {"count+", "one more arrival a phase", is_barrier, more_arrivals},
     {"count-", "one arrival fewer a phase", is_barrier, fewer_arrivals},
     {"rank", "arrive at the own CTA only", has_rank, own_rank_only},
+    {"last+", "one arrival more makes the last", is_last_arriver, one_later},
+    {"last-", "one arrival fewer makes the last", is_last_arriver, one_sooner},
     {"stage+", "the next slot of the ring", names_slot, next_slot},
 };
 

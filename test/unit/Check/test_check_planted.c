@@ -16,6 +16,7 @@
 #define CLUSTER "hopper_cluster"
 #define GATHER "hopper_gather"
 #define AMPERE "ampere_cp_async"
+#define SPLIT "ampere_split"
 
 typedef struct edit {
   const char *from, *to;
@@ -123,6 +124,49 @@ static const planted table[] = {
     {"stale accumulators", CLUSTER, "R5", {{"wgmma.sp.ss %x1", "wgmma.sp.ss %accf"}}},
     {"sum started from nothing", CLUSTER, "R5",
      {{"%meta, %some {row", "%meta, %yes {row"}}},
+    /* R7: partials of a split tile */
+    {"partials summed by whoever comes", SPLIT, "R7",
+     {{"      last_arriver %workspace, %place, %ns {offset = 3072} {\n", ""},
+      {"%m, %n, %s1 {type = f16, order = row_major, act = none, path = direct}\n      }\n",
+       "%m, %n, %s1 {type = f16, order = row_major, act = none, path = direct}\n"}}},
+    {"stored when already counted", SPLIT, "R7",
+     {{"      partial.store %workspace, %place, %split, %ns, %nk, %r0, %r1 {splits = 3, bytes = 1024}\n",
+       ""},
+      {"offset = 3072} {\n",
+       "offset = 3072} {\n        partial.store %workspace, %place, %split, %ns, %nk, %r0, %r1 "
+       "{splits = 3, bytes = 1024}\n"}}},
+    {"one arrival more awaited", SPLIT, "R7",
+     {{"last_arriver %workspace, %place, %ns {", "last_arriver %workspace, %place, %c8 {"}}},
+    {"one arrival fewer awaited", SPLIT, "R7",
+     {{"last_arriver %workspace, %place, %ns {", "last_arriver %workspace, %place, %c2 {"}}},
+    {"a counter of all warps", SPLIT, "R7",
+     {{"last_arriver %workspace, %place", "last_arriver %workspace, %of_tile"}}},
+    {"a counter in the last partial", SPLIT, "R7", {{"offset = 3072}", "offset = 2048}"}}},
+    {"sums of another warp", SPLIT, "R7",
+     {{"partial.sum %workspace, %place", "partial.sum %workspace, %of_tile"}}},
+    {"the own partial in another's turn", SPLIT, "R7",
+     {{"partial.sum %workspace, %place, %split", "partial.sum %workspace, %place, %c0"}}},
+    {"one partial fewer in the sum", SPLIT, "R7",
+     {{"%split, %ns, %r0, %r1 {splits", "%split, %c2, %r0, %r1 {splits"}}},
+    {"fragments in another order", SPLIT, "R7",
+     {{"partial.sum %workspace, %place, %split, %ns, %r0, %r1",
+       "partial.sum %workspace, %place, %split, %ns, %r1, %r0"}}},
+    {"warps share a record", SPLIT, "R7", {{"%w64: i64 = extend %w\n", "%w64: i64 = extend %pair\n"}}},
+    {"tiles share a record", SPLIT, "R7",
+     {{"%of_tile: i64 = mul %tile64, %l12800", "%of_tile: i64 = mul %tile64, %l3200"}}},
+    {"splits share a partial", SPLIT, "R7 data",
+     {{"partial.store %workspace, %place, %split", "partial.store %workspace, %place, %c0"},
+      {"partial.sum %workspace, %place, %split", "partial.sum %workspace, %place, %c0"}}},
+    {"a granule in two splits", SPLIT, "data",
+     {{"%hi: i32 = div %hi0, %ns", "%hi1: i32 = div %hi0, %ns\n      %hi2: i32 = add %hi1, %c1\n"
+                                   "      %hi: i32 = min %hi2, %nk"}}},
+    {"a granule in no split", SPLIT, "data",
+     {{"%lo: i32 = div %lo0, %ns", "%lo1: i32 = div %lo0, %ns\n      %lo2: i32 = min %split, %c1\n"
+                                   "      %lo: i32 = add %lo1, %lo2"}}},
+    {"a unit fewer than there are", SPLIT, "R7 coverage",
+     {{"%units: i32 = mul %tiles, %ns", "%all: i32 = mul %tiles, %ns\n  %units: i32 = sub %all, %c1"}}},
+    {"a workspace too small", SPLIT, "bounds", {{"bytes = 12800}", "bytes = 12672}"}}},
+    {"D from the own share", SPLIT, "data", {{"%m, %n, %s0", "%m, %n, %r0"}}},
     /* R8 */
     {"grid.wait removed", CLUSTER, "R8", {{"  grid.wait\n", ""}}},
     /* barriers: bytes, counts, phases, deadlock */
@@ -261,7 +305,7 @@ static void find_planted(void **state) {
 
 static void accept_sound(void **state) {
   (void)state;
-  static const char *const files[] = {CLUSTER, GATHER, AMPERE};
+  static const char *const files[] = {CLUSTER, GATHER, AMPERE, SPLIT};
   for (size_t i = 0; i < HD_COUNT(files); i++) {
     char *text = kernel_text(files[i]);
     hd_check_report report = {0};
