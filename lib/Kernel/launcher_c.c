@@ -333,7 +333,7 @@ static char *make_header(const hd_manifest *manifest) {
             "void @_unload(@_kernel *kernel);\n"
             "\n"
             "/* Bytes of workspace that a launch of these sizes needs (0: pass NULL). The caller owns\n"
-            " * it, zeroes it once, and gives each concurrent launch its own. */\n"
+            " * it, zeroes it once for this kernel, and gives each concurrent launch its own. */\n"
             "int @_workspace(", name);
   hd_launcher_params(&out, manifest, true);
   add_named(&out,

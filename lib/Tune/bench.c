@@ -30,8 +30,8 @@ typedef struct bench {
   size_t n_checked;
   double *expected; /* those rows; owned */
   hd_rotation a_dense, a_packed, b_sets, d_sets;
-  hd_buffer workspace, peers_workspace; /* ours is zero between launches */
-  char **schedule;                      /* owned */
+  hd_buffer peers_workspace;
+  char **schedule; /* owned */
   int32_t n_schedules;
   hd_bench_kernel *kernel; /* owned */
   int32_t n_kernels;
@@ -68,9 +68,7 @@ static heddle_status make_device(heddle_context *ctx, bench *x, size_t packed_by
   if (x->options->n_peers)
     HD_TRY(hd_rotation_create(ctx, x->device, x->a, a_bytes, x->n_sets, &x->a_dense));
   HD_TRY(hd_rotation_create(ctx, x->device, NULL, x->d_bytes, x->n_sets, &x->d_sets));
-  HD_TRY(hd_buffer_create(ctx, x->device, WORKSPACE_BYTES, 0, &x->peers_workspace));
-  HD_TRY(hd_buffer_create(ctx, x->device, WORKSPACE_BYTES, 0, &x->workspace));
-  return hd_buffer_fill(ctx, x->device, &x->workspace, 0);
+  return hd_buffer_create(ctx, x->device, WORKSPACE_BYTES, 0, &x->peers_workspace);
 }
 
 static heddle_status make_operands(heddle_context *ctx, bench *x) {
@@ -100,8 +98,7 @@ static void tell(heddle_context *ctx, const hd_bench_kernel *k) {
 }
 
 static heddle_status make_kernels(heddle_context *ctx, bench *x) {
-  hd_bench_operands operands = {&x->a_packed, &x->b_sets, &x->d_sets, x->n_sets,
-                                x->workspace.address};
+  hd_bench_operands operands = {&x->a_packed, &x->b_sets, &x->d_sets, x->n_sets};
   int32_t n_loaded = 0;
   HD_TRY(hd_bench_schedules(ctx, x->p, x->options, x->target, &x->schedule, &x->n_schedules));
   hd_bench_compile(x->p, x->options, x->target, x->schedule, x->n_schedules, &x->kernel,
@@ -313,7 +310,7 @@ static heddle_status run_final(heddle_context *ctx, bench *x, hd_bench_result *r
 }
 
 static void clean(bench *x) {
-  hd_bench_kernels_free(x->kernel, x->n_kernels);
+  hd_bench_kernels_free(x->device, x->kernel, x->n_kernels);
   for (int32_t i = 0; i < x->n_schedules; i++)
     free(x->schedule[i]);
   free(x->schedule);
@@ -321,7 +318,6 @@ static void clean(bench *x) {
   hd_rotation_free(x->device, &x->a_packed);
   hd_rotation_free(x->device, &x->b_sets);
   hd_rotation_free(x->device, &x->d_sets);
-  hd_buffer_free(x->device, &x->workspace);
   hd_buffer_free(x->device, &x->peers_workspace);
   free(x->a);
   free(x->b);

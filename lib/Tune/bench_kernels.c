@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "Support/arena.h"
+#include "Support/diag.h"
 
 /* ---- compiling ---- */
 
@@ -76,13 +77,25 @@ static heddle_arg argument(const hd_bench_problem *p, const hd_bench_operands *o
     arg.ptr = (const void *)(uintptr_t)o->b->set[set].address;
   else if (strcmp(name, "d") == 0)
     arg.ptr = (const void *)(uintptr_t)o->d->set[set].address;
-  else if (strcmp(name, "workspace") == 0)
-    arg.ptr = (const void *)(uintptr_t)o->workspace;
   else if (strcmp(name, "ldb") == 0)
     arg.i64 = p->k;
   else if (strcmp(name, "ldd") == 0)
     arg.i64 = row_major ? p->n : p->m;
   return arg;
+}
+
+/* A zeroed workspace, in the arguments of every set. */
+static heddle_status add_workspace(const hd_device *device, hd_bench_kernel *k) {
+  uint64_t n_bytes;
+  HD_TRY(heddle_kernel_workspace(k->said, k->kernel, k->args, k->n_args, &n_bytes));
+  if (n_bytes == 0)
+    return HEDDLE_OK;
+  HD_TRY(hd_buffer_create(k->said, device, n_bytes, 0, &k->workspace));
+  HD_TRY(hd_buffer_fill(k->said, device, &k->workspace, 0));
+  for (size_t i = 0; i < k->n_sets * k->n_args; i++)
+    if (strcmp(heddle_kernel_arg_name(k->kernel, i % k->n_args), "workspace") == 0)
+      k->args[i].ptr = (const void *)(uintptr_t)k->workspace.address;
+  return HEDDLE_OK;
 }
 
 void hd_bench_load(const hd_device *device, const hd_bench_problem *problem,
@@ -106,6 +119,10 @@ void hd_bench_load(const hd_device *device, const hd_bench_problem *problem,
     for (size_t i = 0; i < k->n_args; i++)
       k->args[s * k->n_args + i] = argument(problem, operands, heddle_kernel_arg_name(k->kernel, i),
                                             s, k->row_major);
+  if (add_workspace(device, k) != HEDDLE_OK) {
+    heddle_kernel_free(k->kernel);
+    k->kernel = NULL;
+  }
 }
 
 heddle_status hd_bench_launch(heddle_context *ctx, void *user, size_t index, void *stream) {
@@ -114,9 +131,10 @@ heddle_status hd_bench_launch(heddle_context *ctx, void *user, size_t index, voi
                               stream);
 }
 
-void hd_bench_kernels_free(hd_bench_kernel *list, int32_t n) {
+void hd_bench_kernels_free(const hd_device *device, hd_bench_kernel *list, int32_t n) {
   for (int32_t i = 0; i < n; i++) {
     heddle_kernel_free(list[i].kernel);
+    hd_buffer_free(device, &list[i].workspace);
     heddle_compiled_free(list[i].compiled);
     heddle_context_free(list[i].said);
     free(list[i].args);
