@@ -78,10 +78,18 @@ static void rows_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_p
   }
 }
 
-/* Bytes `low` of both words, or (low false) their bytes 2 and 3. */
-static LLVMValueRef halves(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, bool low) {
-  LLVMValueRef args[] = {x, y, hd_emit_i32(e, low ? 0x5410 : 0x7632)};
+/* Four of the eight bytes of x and y, each by a nibble of `bytes` (prmt). */
+static LLVMValueRef permute(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, int64_t bytes) {
+  LLVMValueRef args[] = {x, y, hd_emit_i32(e, bytes)};
   return hd_emit_intrinsic(e, "llvm.nvvm.prmt", args, 3);
+}
+
+enum { LOW_HALVES = 0x5410, HIGH_HALVES = 0x7632 };
+
+/* The low halves of four words, then their high halves. */
+static void sort_halves(hd_emitter *e, const LLVMValueRef w[4], LLVMValueRef sorted[4]) {
+  for (int i = 0; i < 4; i++)
+    sorted[i] = permute(e, w[i % 2 * 2], w[i % 2 * 2 + 1], i < 2 ? LOW_HALVES : HIGH_HALVES);
 }
 
 /* 8-bit types, 8 blocks: a word is a pair of block b + 2i under one of block b + 2i + 1. After the transpose
@@ -92,11 +100,10 @@ static void rows_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pa
     for (int i = 0; i < 4; i++) {
       LLVMValueRef low = LLVMBuildZExt(e->b, pair[4 * i + h].v[0], e->i32, "");
       LLVMValueRef high = LLVMBuildZExt(e->b, pair[4 * i + 2 + h].v[0], e->i32, "");
-      w[i] = halves(e, low, high, true);
+      w[i] = permute(e, low, high, LOW_HALVES);
     }
     hd_emit_transpose_quad(e, w);
-    for (int i = 0; i < 4; i++)
-      sorted[i] = halves(e, w[i % 2 * 2], w[i % 2 * 2 + 1], i < 2);
+    sort_halves(e, w, sorted);
     hd_emit_put_words(e, from_quarter(e, s, hd_emit_place(e, &s->d, b, h, 0), WIDE), sorted, 4);
   }
 }
@@ -148,6 +155,23 @@ static void cols_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_p
   hd_emit_put_words(e, column_of_lane(e, s, b, across, along), w, 4);
 }
 
+/* Column-major, 8-bit types, 4 blocks: rows r and r + 8 of a column travel as 16 bits through movmatrix, so that
+ * a lane gets rows 2q, 2q + 1, 2q + 8, 2q + 9 of its column; after the transpose lane q has all 16 rows of block
+ * b + q. */
+static void cols_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
+  LLVMValueRef w[4], sorted[4], q = hd_emit_remi(e, e->lane, 4);
+  for (int i = 0; i < 4; i++) {
+    LLVMValueRef upper = LLVMBuildZExt(e->b, pair[2 * i].v[0], e->i32, "");
+    LLVMValueRef lower = LLVMBuildZExt(e->b, pair[2 * i + 1].v[0], e->i32, "");
+    LLVMValueRef columns = hd_emit_movmatrix(e, permute(e, upper, lower, 0x5140));
+    w[i] = permute(e, columns, columns, 0x3120);
+  }
+  hd_emit_transpose_quad(e, w);
+  sort_halves(e, w, sorted);
+  hd_place at = column_of_lane(e, s, b, hd_emit_muli(e, q, BLOCK), hd_emit_i32(e, 0));
+  hd_emit_put_words(e, at, sorted, 4);
+}
+
 /* 8- and 32-bit types: the lanes of a column's 8 rows lie side by side in memory already. */
 static void cols_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   for (int h = 0; h < 2; h++)
@@ -167,7 +191,7 @@ static const struct form_row {
     {false, false, 4, {1, 8, rows_direct}}, {false, true, 1, {8, WIDE, rows_quad_8}}, {false, true, 2, {4, WIDE, rows_quad_16}},
     {false, true, 4, {2, WIDE, rows_quad_32}}, {true, false, 1, {1, 1, cols_direct}},
     {true, false, 2, {1, 4, cols_direct_16}}, {true, false, 4, {1, 4, cols_direct}},
-    {true, true, 2, {2, WIDE, cols_quad_16}},
+    {true, true, 1, {4, WIDE, cols_quad_8}},  {true, true, 2, {2, WIDE, cols_quad_16}},
 };
 
 static const store_form *find_form(const hd_strip *s, bool quad) {
