@@ -5,6 +5,7 @@
 #include "Passes/schedule_cost.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 enum { K_STEPS = 2, USUAL_SIZE = 4096 };
@@ -35,6 +36,38 @@ const hd_ceilings hd_ceilings_h200 = {.device = "NVIDIA H200",
                                       .store_sm_bytes = 434e9,
                                       .reduce_s = 1.6e-6,
                                       .dense_flops = 690e12};
+
+/* least == most: calibrating leaves it alone. */
+static const struct ceiling {
+  const char *name;
+  size_t at;
+  double least, most;
+} table[] = {
+#define CEILING(name, least, most) {#name, offsetof(hd_ceilings, name), least, most}
+    CEILING(clock_hz, 1e9, 2.1e9),           CEILING(port_factor, 1, 1.5),
+    CEILING(own_factor, 1, 2),               CEILING(batch_clocks, 1, 200),
+    CEILING(pending_share, 0.05, 1),         CEILING(pending_clocks, 1, 300),
+    CEILING(pair_clocks, 1, 300),            CEILING(fill_bytes, 1e12, 20e12),
+    CEILING(fill_sm_bytes, 20e9, 250e9),     CEILING(dram_bytes, 0.5e12, 4.8e12),
+    CEILING(l2_latency_s, 0.2e-6, 2e-6),     CEILING(dram_latency_s, 0.4e-6, 4e-6),
+    CEILING(multicast, 0.5, 1),              CEILING(launch_s, 1e-6, 8e-6),
+    CEILING(tile_s, 0.05e-6, 2e-6),          CEILING(store_sm_bytes, 20e9, 1000e9),
+    CEILING(reduce_s, 0.1e-6, 10e-6),        CEILING(dense_flops, 690e12, 690e12)
+#undef CEILING
+};
+
+const char *hd_ceiling_name(size_t index) {
+  return index < sizeof table / sizeof *table ? table[index].name : NULL;
+}
+
+double *hd_ceiling_at(hd_ceilings *c, size_t index) {
+  return (double *)((char *)c + table[index].at);
+}
+
+void hd_ceiling_range(size_t index, double *least, double *most) {
+  *least = table[index].least;
+  *most = table[index].most;
+}
 
 static const char *const names[HD_N_RESOURCES] = {/* ORDER RESOURCES */
                                                   "tensor cores and shared-memory port",

@@ -32,6 +32,12 @@ typedef struct hd_ceilings {
 /* H100 and H200 SXM (docs/bench: measured on an H200). */
 extern const hd_ceilings hd_ceilings_h200;
 
+/* The ceilings by number, from 0: a name ("clock_hz"; NULL past the last), a value, and what calibrating
+ * may make of it. */
+const char *hd_ceiling_name(size_t index);
+double *hd_ceiling_at(hd_ceilings *ceilings, size_t index);
+void hd_ceiling_range(size_t index, double *least, double *most);
+
 /* ORDER RESOURCES. */
 typedef enum hd_resource {
   HD_RESOURCE_TENSOR, /* tensor cores and the shared-memory port that feeds them */

@@ -45,36 +45,36 @@ static double best_of_first(const double *predicted, const double *seconds, int6
   return best;
 }
 
-static double best_found(hd_search_item *items, const double *seconds, int64_t n,
-                         int64_t n_search) {
+static double best_found(hd_search *search, const double *seconds, int64_t n_search) {
   double best = INFINITY;
   for (int64_t i = 0; i < n_search; i++) {
-    size_t at = hd_search_next(items, (size_t)n);
-    items[at].taken = true;
-    items[at].measured = seconds[at];
+    size_t at = hd_search_next(search);
+    search->list[at].taken = true;
+    hd_search_learn(search, at, seconds[at]);
     best = fmin(best, seconds[at]);
   }
   return best;
 }
 
 static heddle_status predict_all(heddle_context *ctx, const hd_product_ir *ir,
-                                 const char *const *schedule, int64_t n, double *predicted,
-                                 hd_search_item *items) {
+                                 const char *const *schedule, int64_t n,
+                                 const hd_ceilings *ceilings, double *predicted,
+                                 hd_search *search) {
   static const int64_t fixed[3] = {0};
   for (int64_t i = 0; i < n; i++) {
     char text[HD_SCHEDULE_TEXT];
     hd_schedule s;
     HD_TRY(hd_schedule_resolve(ctx, ir->kernel, schedule[i], &s));
     hd_schedule_print(&s, text);
-    predicted[i] = hd_schedule_cost(&ir->problem, &s, fixed, &hd_ceilings_h200).seconds;
-    items[i] = hd_search_item_of(text, predicted[i]);
+    predicted[i] = hd_schedule_cost(&ir->problem, &s, fixed, ceilings).seconds;
+    hd_search_add(search, text, predicted[i]);
   }
   return HEDDLE_OK;
 }
 
 heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product,
                           const char *const *schedule, const double *seconds, int64_t n,
-                          int64_t n_search, hd_evaluation *result) {
+                          int64_t n_search, const hd_ceilings *ceilings, hd_evaluation *result) {
   if (n < 2)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.evaluate",
                     "got %lld measurements of a product; legal: 2 and more", (long long)n);
@@ -82,10 +82,10 @@ heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product,
   hd_product_ir ir = {0};
   double *predicted = HD_NEW_ARRAY(&arena, double, n), *p_rank = HD_NEW_ARRAY(&arena, double, n);
   double *rank = HD_NEW_ARRAY(&arena, double, n);
-  hd_search_item *items = HD_NEW_ARRAY(&arena, hd_search_item, n);
+  hd_search search = {0};
   heddle_status status = hd_product_build(ctx, product, &ir);
   if (status == HEDDLE_OK)
-    status = predict_all(ctx, &ir, schedule, n, predicted, items);
+    status = predict_all(ctx, &ir, schedule, n, ceilings, predicted, &search);
   if (status == HEDDLE_OK) {
     rank_all(seconds, n, rank);
     rank_all(predicted, n, p_rank);
@@ -95,10 +95,11 @@ heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product,
     *result = (hd_evaluation){.rank_correlation = correlation(p_rank, rank, n),
                               .first = best_of_first(predicted, seconds, n, 1) / best,
                               .five = best_of_first(predicted, seconds, n, 5) / best,
-                              .found = best_found(items, seconds, n, searched) / best,
+                              .found = best_found(&search, seconds, searched) / best,
                               .n = n,
                               .n_searched = searched};
   }
+  hd_search_free(&search);
   hd_product_ir_free(&ir);
   hd_arena_free(&arena);
   return status;

@@ -3,6 +3,7 @@
 #ifndef HD_EVALUATE_H
 #define HD_EVALUATE_H
 
+#include "Passes/schedule_cost.h"
 #include "Tune/product.h"
 
 typedef struct hd_evaluation {
@@ -16,6 +17,6 @@ typedef struct hd_evaluation {
  * least 8). HEDDLE_INVALID when a schedule is not one, or there are fewer than two. */
 heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product,
                           const char *const *schedule, const double *seconds, int64_t n,
-                          int64_t n_search, hd_evaluation *result);
+                          int64_t n_search, const hd_ceilings *ceilings, hd_evaluation *result);
 
 #endif

@@ -42,7 +42,7 @@ typedef struct course {
   const hd_product *product;
   char name[HD_PRODUCT_TEXT];
   entry *entries; /* entry 0 is the default */
-  hd_search_item *items;
+  hd_search search;
   size_t n;
   int64_t n_wanted, n_measured, n_refused, n_lost, n_in_flight;
   int32_t n_faults; /* of bringing the measurer up, in a row */
@@ -56,12 +56,13 @@ typedef struct course {
 
 /* ---- the list ---- */
 
-static double predict(const hd_problem *p, const hd_schedule *s) {
+static double predict(const course *c, const hd_problem *p, const hd_schedule *s) {
   static const int64_t fixed[3] = {0};
-  return hd_schedule_cost(p, s, fixed, &hd_ceilings_h200).seconds;
+  return hd_schedule_cost(p, s, fixed, c->o->ceilings).seconds;
 }
 
-/* The wanted keys change nothing in it; the default (index 0) stays in any case. */
+/* The wanted keys change nothing in it; the default (index 0, which the list holds once more) stays in any
+ * case. */
 static heddle_status is_wanted(heddle_context *ctx, const course *c, const hd_schedule *s,
                                size_t index, bool *yes) {
   char is[HD_SCHEDULE_TEXT], would_be[HD_SCHEDULE_TEXT];
@@ -69,26 +70,22 @@ static heddle_status is_wanted(heddle_context *ctx, const course *c, const hd_sc
   HD_TRY(hd_schedule_parse(ctx, c->o->only ? c->o->only : "", &set));
   hd_schedule_print(s, is);
   hd_schedule_print(&set, would_be);
-  *yes = strcmp(is, would_be) == 0 || index == 0;
-  for (size_t i = 0; *yes && i < c->n; i++)
-    *yes = strcmp(c->entries[i].text, is) != 0;
+  *yes = index == 0 || (strcmp(is, would_be) == 0 && strcmp(is, c->entries[0].text) != 0);
   return HEDDLE_OK;
 }
 
 static heddle_status take_schedules(heddle_context *ctx, course *c, const hd_problem *p,
                                     const hd_schedule *list, size_t n) {
-  c->entries = calloc(n, sizeof *c->entries);
-  c->items = calloc(n, sizeof *c->items);
-  if (!c->entries || !c->items)
-    return HEDDLE_NO_MEMORY;
+  c->entries = hd_xmalloc(n * sizeof *c->entries);
   for (size_t i = 0; i < n; i++) {
     bool yes;
     HD_TRY(is_wanted(ctx, c, &list[i], i, &yes));
     if (!yes)
       continue;
-    hd_schedule_print(&list[i], c->entries[c->n].text);
-    c->items[c->n] = hd_search_item_of(c->entries[c->n].text, predict(p, &list[i]));
-    c->n++;
+    entry *e = &c->entries[c->n++];
+    *e = (entry){.state = WAITING};
+    hd_schedule_print(&list[i], e->text);
+    hd_search_add(&c->search, e->text, predict(c, p, &list[i]));
   }
   return HEDDLE_OK;
 }
@@ -113,8 +110,9 @@ static bool is_lost(hd_verdict v) {
 
 static void settle(course *c, size_t i, hd_verdict verdict, double seconds) {
   c->entries[i].state = DONE;
-  c->items[i].taken = true;
-  c->items[i].measured = verdict == HD_VERDICT_OK ? seconds : 0;
+  c->search.list[i].taken = true;
+  if (verdict == HD_VERDICT_OK)
+    hd_search_learn(&c->search, i, seconds);
   c->n_measured += verdict != HD_VERDICT_REFUSED;
   c->n_refused += verdict == HD_VERDICT_REFUSED;
   c->n_lost += is_lost(verdict);
@@ -133,8 +131,8 @@ static bool take_known(void *user, const hd_record *r) {
 static double best_seconds(const course *c) {
   double best = 0;
   for (size_t i = 0; i < c->n; i++)
-    if (c->items[i].measured > 0 && (best == 0 || c->items[i].measured < best))
-      best = c->items[i].measured;
+    if (c->search.list[i].measured > 0 && (best == 0 || c->search.list[i].measured < best))
+      best = c->search.list[i].measured;
   return best;
 }
 
@@ -169,7 +167,7 @@ static heddle_status record(heddle_context *ctx, course *c, size_t i, hd_verdict
                  .schedule = c->entries[i].text,
                  .verdict = verdict,
                  .why = verdict == HD_VERDICT_OK ? "" : answer,
-                 .predicted = c->items[i].predicted};
+                 .predicted = c->search.list[i].predicted};
   if (verdict == HD_VERDICT_OK)
     sscanf(answer, "%lf %lf %lf %lf %lf %d", &r.median, &r.min, &r.max, &r.error, &r.power_w,
            &r.sm_mhz);
@@ -261,48 +259,45 @@ static void add_finalist(course *c, size_t i) {
     c->finalist[c->n_finalists++] = i;
 }
 
-/* The default, then the fastest others, of those that `items` has times for. */
-static void add_fastest(course *c, const hd_search_item *items) {
+/* The default, then the fastest others, of those that the search has measured. */
+static void add_fastest(course *c, const hd_search *search) {
   int32_t most = c->o->n_finalists ? c->o->n_finalists : 3;
+  const hd_search_item *list = search->list;
   double above = 0;
-  if (items[0].measured > 0)
+  if (list[0].measured > 0)
     add_finalist(c, 0);
   for (int32_t round = 0; round < most; round++) {
     size_t best = c->n;
     for (size_t i = 1; i < c->n; i++)
-      if (items[i].measured > above && (best == c->n || items[i].measured < items[best].measured))
+      if (list[i].measured > above && (best == c->n || list[i].measured < list[best].measured))
         best = i;
     if (best == c->n)
       return;
-    above = items[best].measured;
+    above = list[best].measured;
     add_finalist(c, best);
   }
 }
 
 /* What the search would have measured, with what the records hold. */
 static void replay_search(course *c) {
-  hd_search_item *items = hd_xmalloc(sizeof *items * c->n);
-  memcpy(items, c->items, sizeof *items * c->n);
-  for (size_t i = 0; i < c->n; i++) {
-    items[i].taken = false;
-    items[i].measured = 0;
-  }
+  hd_search replay = hd_search_fresh(&c->search);
   c->n_searched = hd_search_share((int64_t)c->n);
   for (int64_t k = 0; k < c->n_searched; k++) {
-    size_t i = k == 0 ? 0 : hd_search_next(items, c->n);
-    items[i].taken = true;
-    items[i].measured = c->items[i].measured;
+    size_t i = k == 0 ? 0 : hd_search_next(&replay);
+    replay.list[i].taken = true;
+    if (c->search.list[i].measured > 0)
+      hd_search_learn(&replay, i, c->search.list[i].measured);
   }
-  add_fastest(c, items);
+  add_fastest(c, &replay);
   c->n_replayed = c->n_finalists;
-  free(items);
+  hd_search_free(&replay);
 }
 
 static bool pick_finalists(course *c) {
   c->n_finalists = 0;
   if (c->o->compare)
     replay_search(c);
-  add_fastest(c, c->items);
+  add_fastest(c, &c->search);
   return c->n_finalists > 0;
 }
 
@@ -351,7 +346,7 @@ static heddle_status choose(heddle_context *ctx, course *c, const hd_timing *t) 
                    .median = t[i].median,
                    .min = t[i].min,
                    .max = t[i].max,
-                   .predicted = c->items[e].predicted};
+                   .predicted = c->search.list[e].predicted};
     HD_TRY(hd_records_add(ctx, c->o->records, &r));
     if (t[i].median < t[best].median)
       best = i;
@@ -393,7 +388,7 @@ static bool may_begin(const course *c) {
   return c->n_measured + c->n_in_flight < c->n_wanted && !time_is_up(c);
 }
 
-static size_t next_waiting(const course *c) { return hd_search_next(c->items, c->n); }
+static size_t next_waiting(const course *c) { return hd_search_next(&c->search); }
 
 static heddle_status feed_compilers(heddle_context *ctx, course *c) {
   for (bool taken = true; taken && may_begin(c) && c->n_in_flight <= 2 * c->crew->n_compilers;) {
@@ -404,7 +399,7 @@ static heddle_status feed_compilers(heddle_context *ctx, course *c) {
                            &taken));
     if (taken) {
       c->entries[i].state = COMPILING;
-      c->items[i].taken = true;
+      c->search.list[i].taken = true;
       c->n_in_flight++;
     }
   }
@@ -420,7 +415,7 @@ static size_t next_ready(const course *c) {
   for (size_t i = 0; i < c->n && !time_is_up(c); i++) {
     if (c->entries[i].state != READY)
       continue;
-    double promise = hd_search_promise(c->items, c->n, i);
+    double promise = hd_search_promise(&c->search, i);
     if (promise < least || best == c->n) {
       least = promise;
       best = i;
@@ -443,7 +438,7 @@ static heddle_status feed_measurer(heddle_context *ctx, course *c) {
     return HEDDLE_OK;
   c->n_in_flight += c->entries[i].state == WAITING;
   c->entries[i].state = MEASURING;
-  c->items[i].taken = true;
+  c->search.list[i].taken = true;
   hd_crew_measure(c->crew, (int64_t)i, c->entries[i].text, c->session->deadline);
   return HEDDLE_OK;
 }
@@ -514,7 +509,7 @@ static heddle_status tune_one(heddle_context *ctx, session *s, hd_crew *crew,
   }
   *chosen = c.chosen;
   free(c.entries);
-  free(c.items);
+  hd_search_free(&c.search);
   return status;
 }
 

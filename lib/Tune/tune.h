@@ -3,6 +3,7 @@
 #ifndef HD_TUNE_H
 #define HD_TUNE_H
 
+#include "Passes/schedule_cost.h"
 #include "Tune/product.h"
 #include "Tune/records.h"
 
@@ -41,7 +42,8 @@ typedef struct hd_tune_options {
                                 brought into one and the fastest of all */
   bool resume;               /* what the records hold is not measured again */
   uint64_t seed;
-  hd_records *records; /* borrowed */
+  const hd_ceilings *ceilings; /* borrowed; of the model */
+  hd_records *records;         /* borrowed */
   void (*tell)(void *user, const hd_tune_event *event);
   void *user;
 } hd_tune_options;

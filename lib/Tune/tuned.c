@@ -18,6 +18,7 @@ struct hd_tuned {
   size_t n, cap;
   uint32_t *slot; /* owned: index + 1 of an entry, 0: free; open addressing, linear probing */
   size_t n_slots; /* a power of two, at least twice n */
+  hd_ceilings ceilings;
 };
 
 /* ---- lookup ---- */
@@ -96,8 +97,8 @@ heddle_status hd_tune_pick(heddle_context *ctx, const hd_tuned *t, const hd_op *
     found = hd_tune_nearest(t, product);
   if (!found || !is_legal(kernel, found->schedule, &s))
     return HEDDLE_OK;
-  if (!exact && hd_schedule_cost(&p, &s, sizes, &hd_ceilings_h200).seconds >=
-                    hd_schedule_cost(&p, &first, sizes, &hd_ceilings_h200).seconds)
+  if (!exact && hd_schedule_cost(&p, &s, sizes, &t->ceilings).seconds >=
+                    hd_schedule_cost(&p, &first, sizes, &t->ceilings).seconds)
     return HEDDLE_OK;
   *entry = found;
   *schedule = s;
@@ -155,6 +156,19 @@ static const char *string_of(const json_t *row, const char *key) {
   return text ? text : "";
 }
 
+/* What a file says of them stands over the H200's. */
+static void read_ceilings(const json_t *object, hd_tuned *t) {
+  const char *device = json_string_value(json_object_get(object, "device"));
+  if (device)
+    t->ceilings.device = hd_arena_strdup(&t->arena, device);
+  for (size_t i = 0; hd_ceiling_name(i); i++) {
+    double least, most, value = json_number_value(json_object_get(object, hd_ceiling_name(i)));
+    hd_ceiling_range(i, &least, &most);
+    if (value >= least && value <= most)
+      *hd_ceiling_at(&t->ceilings, i) = value;
+  }
+}
+
 static heddle_status read_json(heddle_context *ctx, const char *path, const char *text,
                                size_t n_bytes, hd_tuned *t) {
   json_error_t error;
@@ -179,6 +193,7 @@ static heddle_status read_json(heddle_context *ctx, const char *path, const char
                    .default_seconds = json_number_value(json_object_get(row, "default_us")) * 1e-6};
     status = add(ctx, t, &c);
   }
+  read_ceilings(json_object_get(root, "ceilings"), t);
   json_decref(root);
   return status;
 }
@@ -189,7 +204,7 @@ heddle_status hd_tuned_read(heddle_context *ctx, const char *path, hd_tuned **tu
   size_t n_bytes;
   HD_TRY(hd_file_read(ctx, path, &text, &n_bytes));
   hd_tuned *t = hd_xmalloc(sizeof *t);
-  *t = (hd_tuned){0};
+  *t = (hd_tuned){.ceilings = hd_ceilings_h200};
   heddle_status status = n_bytes >= sizeof sqlite && !memcmp(text, sqlite, sizeof sqlite)
                              ? read_records(ctx, path, t)
                              : read_json(ctx, path, text, n_bytes, t);
@@ -215,3 +230,5 @@ void hd_tuned_free(hd_tuned *t) {
 size_t hd_tuned_count(const hd_tuned *t) { return t->n; }
 
 const hd_tuned_entry *hd_tuned_get(const hd_tuned *t, size_t index) { return &t->list[index]; }
+
+const hd_ceilings *hd_tuned_ceilings(const hd_tuned *t) { return &t->ceilings; }

@@ -21,6 +21,9 @@ void hd_tuned_free(hd_tuned *tuned); /* accepts NULL */
 size_t hd_tuned_count(const hd_tuned *tuned);
 const hd_tuned_entry *hd_tuned_get(const hd_tuned *tuned, size_t index); /* below the count */
 
+/* Of the device that the choices were measured on: calibrated, or the H200's. */
+const hd_ceilings *hd_tuned_ceilings(const hd_tuned *tuned);
+
 /* The entry of that very product; NULL: none. One hash and, mostly, one probe: well below 2 us. */
 const hd_tuned_entry *hd_tune_lookup(const hd_tuned *tuned, const hd_product *product);
 /* Of the entries with the same types and order of B, no size more than twice as large or as small, the

@@ -13,6 +13,7 @@
 #include "compile_input.h"
 #include "sizes.h"
 #include "tune_commands.h"
+#include "tuned_file.h"
 
 static const char about[] =
     "Measures the legal schedules that promise most, each checked against double precision before it\n"
@@ -22,7 +23,7 @@ static const char about[] =
     "--budget stops in good order, --resume goes on with what the records lack: use it in slices.\n"
     "What is tuned is the product of the problem's types, sizes and orders, without its epilogue.\n"
     "A line of a --grid file is TYPE M K N [DTYPE [ORDER]]; # starts a comment.\n"
-    "Beside tuning: heddle tune list | merge | export | evaluate.";
+    "Beside tuning: heddle tune list | merge | export | evaluate | calibrate.";
 
 static const char examples[] =
     "heddle tune examples/linear_bf16.heddle --db mine.db\n"
@@ -36,7 +37,7 @@ static const char examples[] =
 enum { MOST_WORKER_WORDS = 32 };
 
 typedef struct tune_args {
-  const char *path, *grid, *db, *target, *sizes, *ptxas, *cache, *worker, *only;
+  const char *path, *grid, *db, *target, *sizes, *ptxas, *cache, *worker, *only, *ceilings;
   int64_t budget, deadline, top, jobs, device, seed;
   bool resume, exhaustive, compare, csv, json;
 } tune_args;
@@ -181,6 +182,8 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
   self[len > 0 ? len : 0] = '\0';
   worker_words(a, self, numbers, worker, argv);
   teller t = {.args = a};
+  hd_tuned *tuned = NULL;
+  heddle_status status = tuned_open(ctx, a->ceilings, &tuned);
   hd_tune_options o = {.worker = argv,
                        .n_jobs = (int32_t)a->jobs,
                        .deadline_s = (double)a->deadline,
@@ -191,11 +194,14 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
                        .compare = a->compare,
                        .resume = a->resume,
                        .seed = (uint64_t)a->seed,
+                       .ceilings = tuned ? hd_tuned_ceilings(tuned) : &hd_ceilings_h200,
                        .records = records,
                        .tell = tell,
                        .user = &t};
   int32_t n_done;
-  heddle_status status = hd_tune(ctx, &o, products->list, products->n, &n_done);
+  if (status == HEDDLE_OK)
+    status = hd_tune(ctx, &o, products->list, products->n, &n_done);
+  hd_tuned_free(tuned);
   free(worker);
   if (status == HEDDLE_OK && n_done < products->n)
     hd_note(ctx, HD_NOWHERE, "tune.unfinished", "%d of %d problems have a choice; go on with --resume",
@@ -269,6 +275,7 @@ static int tune_main(int argc, char **argv) {
       {"csv", CLI_FLAG, &a.csv, NULL, "a line a measurement, columns as of bench, then predicted us"},
       {"json", CLI_FLAG, &a.json, NULL, "an object a choice"},
       {"size", CLI_TEXT, &a.sizes, "N=512,…", "of a problem whose sizes are known at launch"},
+      {"ceilings", CLI_TEXT, &a.ceilings, "FILE", TUNE_CEILINGS_ABOUT},
       {"target", CLI_TEXT, &a.target, "T", "sm_90a, or what the problem says"},
       {"device", CLI_INT, &a.device, "I", "device number (0)"},
       {"seed", CLI_INT, &a.seed, "S", "of the operands (1)"},
@@ -296,6 +303,7 @@ int cmd_tune(int argc, char **argv) {
     int (*run)(int argc, char **argv);
   } verbs[] = {{"worker", tune_worker},
                {"evaluate", tune_evaluate},
+               {"calibrate", tune_calibrate},
                {"list", tune_list},
                {"merge", tune_merge},
                {"export", tune_export}};

@@ -40,21 +40,21 @@ static void print_dense(double dense, double sparse) {
 }
 
 void explain_print_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
-                        const hd_tuned_entry *entry) {
+                        const hd_ceilings *ceilings, const hd_tuned_entry *entry) {
   if (strcmp(p->target->name, "sm_90a") != 0) {
     printf("predicted nothing: the ceilings of %s are not measured\n", p->target->name);
     return;
   }
   hd_product product = hd_product_of(p, size_mnk);
   const int64_t sizes[] = {product.m, product.n, product.k};
-  hd_cost cost = hd_schedule_cost(p, s, sizes, &hd_ceilings_h200);
+  hd_cost cost = hd_schedule_cost(p, s, sizes, ceilings);
   bool exact = entry && entry->product.m == product.m && entry->product.n == product.n &&
                entry->product.k == product.k;
   if (entry)
     print_tuned(&product, entry);
   printf("predicted %.2f us for M=%lld N=%lld K=%lld on an %s: %lld units of work, %.2f waves; alone\n",
          cost.seconds * 1e6, (long long)product.m, (long long)product.n, (long long)product.k,
-         hd_ceilings_h200.device, (long long)cost.units, cost.waves);
+         ceilings->device, (long long)cost.units, cost.waves);
   print_resources(&cost);
-  print_dense(hd_dense_seconds(p, sizes, &hd_ceilings_h200), exact ? entry->seconds : cost.seconds);
+  print_dense(hd_dense_seconds(p, sizes, ceilings), exact ? entry->seconds : cost.seconds);
 }

@@ -6,6 +6,7 @@
 
 /* size_mnk: of sizes known at launch, 0: as hd_product_of has it. entry may be NULL. */
 void explain_print_cost(const hd_problem *problem, const hd_schedule *schedule,
-                        const int64_t size_mnk[3], const hd_tuned_entry *entry);
+                        const int64_t size_mnk[3], const hd_ceilings *ceilings,
+                        const hd_tuned_entry *entry);
 
 #endif

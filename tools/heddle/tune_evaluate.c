@@ -1,16 +1,21 @@
-/* heddle tune evaluate: does the model rank, and would the search have found the best? */
+/* heddle tune evaluate: does the model rank, and would the search have found the best?
+ * heddle tune calibrate: the device's ceilings that make it rank best. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "Passes/schedule_fit.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Tune/calibrate.h"
 #include "Tune/evaluate.h"
-#include "Tune/records.h"
+#include "Tune/search.h"
 #include "cli.h"
 #include "commands.h"
 #include "tune_commands.h"
+#include "tune_times.h"
+#include "tuned_file.h"
 
 static const char about[] =
     "Judges the model and the search by measurements of many schedules: of --db (quick looks), or of\n"
@@ -21,111 +26,10 @@ static const char about[] =
 static const char examples[] = "heddle tune evaluate --csv test/tune/h200_sweep.csv\n"
                                "heddle tune evaluate --db sweep.db --top 20\n";
 
-typedef struct product_times {
-  hd_product product;
-  char **schedule; /* owned, each too */
-  double *seconds; /* owned */
-  int64_t n, cap, seconds_cap;
-} product_times;
+/* ---- evaluate ---- */
 
-typedef struct all_times {
-  product_times *list; /* owned */
-  int64_t n, cap;
-} all_times;
-
-/* ---- reading ---- */
-
-static void add(all_times *all, const hd_product *p, const char *schedule, double seconds) {
-  product_times *t = NULL;
-  char name[HD_PRODUCT_TEXT], other[HD_PRODUCT_TEXT];
-  hd_product_print(p, name);
-  for (int64_t i = all->n - 1; i >= 0 && !t; i--) {
-    hd_product_print(&all->list[i].product, other);
-    t = strcmp(name, other) ? NULL : &all->list[i];
-  }
-  if (!t) {
-    HD_PUSH(all->list, all->n, all->cap, ((product_times){.product = *p}));
-    t = &all->list[all->n - 1];
-  }
-  int64_t n = t->n;
-  HD_PUSH(t->seconds, n, t->seconds_cap, seconds);
-  HD_PUSH(t->schedule, t->n, t->cap, strdup(schedule));
-}
-
-/* TYPE,M,K,N,us,…,VERDICT,"heddle row|col SCHEDULE"; other contenders' lines are passed over. */
-static heddle_status read_line(heddle_context *ctx, hd_loc loc, char *line, all_times *all) {
-  char type[32], text[96];
-  long long m, k, n;
-  double us;
-  char *name = strstr(line, ",ok,\"heddle ");
-  if (!name)
-    return HEDDLE_OK;
-  if (sscanf(line, "%31[^,],%lld,%lld,%lld,%lf", type, &m, &k, &n, &us) != 5 || !(us > 0))
-    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.csv", "got \"%.60s\"; a line is TYPE,M,K,N,us,…",
-                    line);
-  name += strlen(",ok,\"heddle ");
-  char *schedule = name + strcspn(name, " ");
-  schedule[strcspn(schedule, "\"")] = '\0';
-  hd_product p;
-  heddle_elem elem;
-  const char *d = heddle_elem_parse(type, &elem) != HEDDLE_OK ? ""
-                  : elem == HEDDLE_TF32                       ? "f32"
-                  : elem == HEDDLE_F16                        ? "f16"
-                                                              : "bf16";
-  snprintf(text, sizeof text, "%s %lld %lld %lld %s %s", type, m, k, n, d,
-           strncmp(name, "col", 3) ? "row_major" : "col_major");
-  HD_TRY(hd_product_line(ctx, loc, "sm_90a", text, &p));
-  add(all, &p, schedule + (*schedule == ' '), us * 1e-6);
-  return HEDDLE_OK;
-}
-
-static heddle_status read_csv(heddle_context *ctx, const char *path, all_times *all) {
-  char *text, *next = NULL;
-  size_t n_bytes;
-  HD_TRY(hd_file_read(ctx, path, &text, &n_bytes));
-  heddle_status status = HEDDLE_OK;
-  hd_loc loc = {path, 0, 1};
-  for (char *line = text; line && status == HEDDLE_OK; line = next) {
-    next = strchr(line, '\n');
-    if (next)
-      *next++ = '\0';
-    loc.line++;
-    if (line[0] != '#')
-      status = read_line(ctx, loc, line, all);
-  }
-  free(text);
-  return status;
-}
-
-static bool take_record(void *user, const hd_record *r) {
-  hd_product p;
-  if (!r->final && r->verdict == HD_VERDICT_OK &&
-      hd_product_parse(NULL, r->product, &p) == HEDDLE_OK)
-    add(user, &p, r->schedule, r->median);
-  return true;
-}
-
-static heddle_status read_records(heddle_context *ctx, const char *path, all_times *all) {
-  hd_records *records;
-  HD_TRY(hd_records_open(ctx, path, false, &records));
-  heddle_status status = hd_records_each(ctx, records, NULL, take_record, all);
-  hd_records_close(records);
-  return status;
-}
-
-static void free_all(all_times *all) {
-  for (int64_t i = 0; i < all->n; i++) {
-    for (int64_t j = 0; j < all->list[i].n; j++)
-      free(all->list[i].schedule[j]);
-    free(all->list[i].schedule);
-    free(all->list[i].seconds);
-  }
-  free(all->list);
-}
-
-/* ---- judging ---- */
-
-static heddle_status judge(heddle_context *ctx, const all_times *all, int64_t n_search) {
+static heddle_status judge(heddle_context *ctx, const all_times *all, int64_t n_search,
+                           const hd_ceilings *ceilings) {
   hd_evaluation sum = {0}, worst = {.rank_correlation = 1};
   for (int64_t i = 0; i < all->n; i++) {
     const product_times *t = &all->list[i];
@@ -133,7 +37,7 @@ static heddle_status judge(heddle_context *ctx, const all_times *all, int64_t n_
     hd_evaluation e;
     hd_product_print(&t->product, name);
     HD_TRY(hd_evaluate(ctx, &t->product, (const char *const *)t->schedule, t->seconds, t->n,
-                       n_search, &e));
+                       n_search, ceilings, &e));
     printf("%s: %lld schedules, rank %.3f, first %.3f, five %.3f, found %.3f of %lld\n", name,
            (long long)e.n, e.rank_correlation, e.first, e.five, e.found, (long long)e.n_searched);
     sum.rank_correlation += e.rank_correlation;
@@ -154,30 +58,144 @@ static heddle_status judge(heddle_context *ctx, const all_times *all, int64_t n_
   return HEDDLE_OK;
 }
 
+/* The ceilings of a file; path NULL: of the shipped choices, or the H200's. Borrowed from *tuned (owned). */
+static heddle_status read_ceilings(heddle_context *ctx, const char *path, hd_tuned **tuned,
+                                   const hd_ceilings **ceilings) {
+  HD_TRY(tuned_open(ctx, path, tuned));
+  *ceilings = *tuned ? hd_tuned_ceilings(*tuned) : &hd_ceilings_h200;
+  return HEDDLE_OK;
+}
+
+static int check_input(const char *db, const char *csv, int64_t top) {
+  if ((db && csv) || top < 0)
+    return cli_usage_error("tune.input", db && csv ? "got both --db and --csv; give one"
+                                                   : "got a negative --top; legal: 0 and more");
+  return CLI_GO;
+}
+
 int tune_evaluate(int argc, char **argv) {
-  const char *db = NULL, *csv = NULL;
+  const char *db = NULL, *csv = NULL, *path = NULL;
   int64_t top = 0;
   all_times all = {0};
+  hd_tuned *tuned = NULL;
+  const hd_ceilings *ceilings;
   const cli_option options[] = {
       {"db", CLI_TEXT, &db, "FILE", TUNE_DB_ABOUT},
       {"csv", CLI_TEXT, &csv, "FILE", "measurements as CSV instead"},
       {"top", CLI_INT, &top, "N", "what the search may measure (one in twenty, at least 8)"},
+      {"ceilings", CLI_TEXT, &path, "FILE", TUNE_CEILINGS_ABOUT},
       {0}};
   const cli_command command = {"tune evaluate [--db FILE | --csv FILE]", about, examples, options, 0,
                                0};
   int code = cli_parse(&command, argc, argv, NULL, NULL);
+  if (code == CLI_GO)
+    code = check_input(db, csv, top);
   if (code != CLI_GO)
     return code;
-  if ((db && csv) || top < 0)
-    return cli_usage_error("tune.input", db && csv ? "got both --db and --csv; give one"
-                                                   : "got a negative --top; legal: 0 and more");
   heddle_context *ctx = heddle_context_create();
-  heddle_status status = csv ? read_csv(ctx, csv, &all)
-                             : read_records(ctx, db ? db : TUNE_DB_DEFAULT, &all);
-  if (status == HEDDLE_OK && all.n == 0)
-    status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.evaluate", "there are no measurements");
+  heddle_status status = tune_times_read(ctx, db ? db : TUNE_DB_DEFAULT, csv, &all);
   if (status == HEDDLE_OK)
-    status = judge(ctx, &all, top);
-  free_all(&all);
+    status = read_ceilings(ctx, path, &tuned, &ceilings);
+  if (status == HEDDLE_OK)
+    status = judge(ctx, &all, top, ceilings);
+  tune_times_free(&all);
+  hd_tuned_free(tuned);
+  return cli_finish(ctx, status);
+}
+
+/* ---- calibrate ---- */
+
+static const char calibrate_about[] =
+    "Finds the device's ceilings (rates, latencies, factors of lib/Passes/schedule_cost.h) that predict\n"
+    "the measurements best, the fast schedules of each product counting most, starting from --ceilings.\n"
+    "Prints them, and writes them to -o as a file that --ceilings, and run, gen, bench and explain by\n"
+    "--db, take. Measure some products with --exhaustive (and --only) first. Needs no device.";
+static const char calibrate_examples[] =
+    "heddle tune --grid docs/bench/unseen.grid --exhaustive --only group=8 --db sweep.db\n"
+    "heddle tune calibrate --db sweep.db -o mine.json\n"
+    "heddle tune evaluate --db sweep.db --ceilings mine.json\n";
+
+typedef struct samples {
+  hd_product_ir *ir; /* owned; one a product */
+  int64_t n_products;
+  hd_sample *list; /* owned */
+  size_t n, cap;
+} samples;
+
+static heddle_status add_samples(heddle_context *ctx, const product_times *t, hd_product_ir *ir,
+                                 samples *out) {
+  HD_TRY(hd_product_build(ctx, &t->product, ir));
+  out->n_products++;
+  for (int64_t i = 0; i < t->n; i++) {
+    hd_sample s = {.problem = &ir->problem, .seconds = t->seconds[i]};
+    HD_TRY(hd_schedule_resolve(ctx, ir->kernel, t->schedule[i], &s.schedule));
+    HD_PUSH(out->list, out->n, out->cap, s);
+  }
+  return HEDDLE_OK;
+}
+
+static void print_ceilings(const hd_ceilings *was, hd_ceilings *now, hd_strbuf *json) {
+  hd_ceilings before = *was;
+  hd_strbuf_printf(json, "{\"version\": 1,\n\"choices\": [],\n\"ceilings\": {\"device\": \"%s\"",
+                   now->device);
+  for (size_t i = 0; hd_ceiling_name(i); i++) {
+    double value = *hd_ceiling_at(now, i);
+    printf("%-16s %12.5g  was %.5g\n", hd_ceiling_name(i), value, *hd_ceiling_at(&before, i));
+    hd_strbuf_printf(json, ",\n  \"%s\": %.5g", hd_ceiling_name(i), value);
+  }
+  hd_strbuf_add(json, "}}\n");
+}
+
+static heddle_status calibrate(heddle_context *ctx, const all_times *all, const hd_ceilings *from,
+                               const char *out) {
+  samples s = {.ir = hd_xmalloc(sizeof *s.ir * (size_t)all->n)};
+  hd_strbuf json = {0};
+  hd_ceilings c = *from;
+  heddle_status status = HEDDLE_OK;
+  for (int64_t i = 0; i < all->n && status == HEDDLE_OK; i++)
+    status = add_samples(ctx, &all->list[i], &s.ir[i], &s);
+  if (status == HEDDLE_OK) {
+    double before = hd_calibration_error(s.list, s.n, from);
+    hd_calibrate(s.list, s.n, &c);
+    print_ceilings(from, &c, &json);
+    printf("%zu schedules of %lld products: error %.4f, was %.4f\n", s.n, (long long)all->n,
+           hd_calibration_error(s.list, s.n, &c), before);
+    if (out)
+      status = hd_file_write(ctx, out, hd_strbuf_text(&json), json.len);
+  }
+  hd_strbuf_free(&json);
+  for (int64_t i = 0; i < s.n_products; i++)
+    hd_product_ir_free(&s.ir[i]);
+  free(s.ir);
+  free(s.list);
+  return status;
+}
+
+int tune_calibrate(int argc, char **argv) {
+  const char *db = NULL, *csv = NULL, *path = NULL, *out = NULL;
+  all_times all = {0};
+  hd_tuned *tuned = NULL;
+  const hd_ceilings *ceilings;
+  const cli_option options[] = {
+      {"db", CLI_TEXT, &db, "FILE", TUNE_DB_ABOUT},
+      {"csv", CLI_TEXT, &csv, "FILE", "measurements as CSV instead"},
+      {"ceilings", CLI_TEXT, &path, "FILE", "where to start from (the shipped ones)"},
+      {"o", CLI_TEXT, &out, "FILE", "where to write them, too"},
+      {0}};
+  const cli_command command = {"tune calibrate [--db FILE | --csv FILE] [-o FILE]", calibrate_about,
+                               calibrate_examples, options, 0, 0};
+  int code = cli_parse(&command, argc, argv, NULL, NULL);
+  if (code == CLI_GO)
+    code = check_input(db, csv, 0);
+  if (code != CLI_GO)
+    return code;
+  heddle_context *ctx = heddle_context_create();
+  heddle_status status = tune_times_read(ctx, db ? db : TUNE_DB_DEFAULT, csv, &all);
+  if (status == HEDDLE_OK)
+    status = read_ceilings(ctx, path, &tuned, &ceilings);
+  if (status == HEDDLE_OK)
+    status = calibrate(ctx, &all, ceilings, out);
+  tune_times_free(&all);
+  hd_tuned_free(tuned);
   return cli_finish(ctx, status);
 }

@@ -1,0 +1,24 @@
+/* heddle/tune_times.h: measurements of many schedules, from records or from CSV. */
+#ifndef HD_TUNE_TIMES_H
+#define HD_TUNE_TIMES_H
+
+#include "Tune/product.h"
+
+typedef struct product_times {
+  hd_product product;
+  char **schedule; /* owned, each too */
+  double *seconds; /* owned */
+  int64_t n, cap, seconds_cap;
+} product_times;
+
+typedef struct all_times {
+  product_times *list; /* owned */
+  int64_t n, cap;
+} all_times;
+
+/* Quick looks of a database, or the lines of a CSV file; just one of the paths is not NULL.
+ * HEDDLE_INVALID when there are none. */
+heddle_status tune_times_read(heddle_context *ctx, const char *db, const char *csv, all_times *all);
+void tune_times_free(all_times *all);
+
+#endif
