@@ -112,6 +112,8 @@ static void print_expr(const hd_expr *e) {
     printf(" * %" PRId64, e->mul);
   if (e->add)
     printf(" + %" PRId64, e->add);
+  if (e->div > 1)
+    printf(" / %" PRId64, e->div);
 }
 
 static void print_variants(const hd_manifest *m) {
