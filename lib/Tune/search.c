@@ -7,11 +7,14 @@
 #include "Support/arena.h"
 #include "Support/hash.h"
 
-/* The weight of the model's own word, against that of one measurement of the very same schedule; by how
- * much a measurement weighs less for each key in which it differs; and how far off (in logarithms) a
- * prediction may be that nothing like it confirms: what is unlike all that was measured gets the benefit
- * of that doubt, so that the variants of one tile do not use up the measurements. */
-static const double MODEL_WEIGHT = 0.2, KEY_FACTOR = 0.5, DOUBT = 0.12;
+/* How far off the model may be for a kind that was not measured, and what a "key=value" may do that was
+ * not (both in logarithms: the spread seen on an H200); and the weight of "no effect" against one
+ * measurement, for each. */
+static const double KIND_DOUBT = 0.12, WORD_DOUBT = 0.01, KIND_PRIOR = 0.15, WORD_PRIOR = 3;
+enum {
+  PASSES = 6,          /* of the fit: each effect in turn, given the others */
+  MOST_LEARNED = 256 /* past so many measurements the order hardly matters */
+};
 
 int64_t hd_search_share(int64_t n) {
   enum { ONE_IN = 20, LEAST = 8 };
@@ -19,52 +22,102 @@ int64_t hd_search_share(int64_t n) {
   return share > LEAST ? share : n < LEAST ? n : LEAST;
 }
 
+/* ---- schedules ---- */
+
+static bool decides_kind(const char *word) {
+  static const char *const keys[] = {"family=", "tile=", "cluster=", "ctas=", "split_k="};
+  for (size_t i = 0; i < HD_COUNT(keys); i++)
+    if (strncmp(word, keys[i], strlen(keys[i])) == 0)
+      return true;
+  return false;
+}
+
+static int32_t effect_of(hd_search *s, uint32_t hash, bool is_kind) {
+  for (int32_t i = 0; i < s->n_effects; i++)
+    if (s->effect[i].hash == hash && s->effect[i].is_kind == is_kind)
+      return i;
+  hd_search_effect e = {.hash = hash, .is_kind = is_kind};
+  HD_PUSH(s->effect, s->n_effects, s->effects_cap, e);
+  return s->n_effects - 1;
+}
+
 void hd_search_add(hd_search *s, const char *schedule, double predicted) {
-  hd_search_item item = {.predicted = predicted};
-  const char *word = schedule;
-  for (int i = 0; *word && i < HD_SEARCH_KEYS; i++) {
-    size_t n = strcspn(word, " ");
-    item.key[i] = (uint32_t)hd_hash_bytes(word, n).lo;
-    word += n + (word[n] == ' ');
+  hd_search_item item = {.predicted = predicted, .n_effects = 1};
+  uint32_t kind = 0;
+  size_t n;
+  for (const char *word = schedule; *word; word += n + (word[n] == ' ')) {
+    n = strcspn(word, " ");
+    uint32_t hash = (uint32_t)hd_hash_bytes(word, n).lo;
+    if (decides_kind(word))
+      kind = kind * 31 + hash;
+    else if (item.n_effects < HD_SEARCH_WORDS)
+      item.effect[item.n_effects++] = effect_of(s, hash, false);
   }
+  item.effect[0] = effect_of(s, kind, true);
   HD_PUSH(s->list, s->n, s->cap, item);
 }
 
 void hd_search_free(hd_search *s) {
   free(s->list);
+  free(s->effect);
+  free(s->measured);
   *s = (hd_search){0};
 }
 
-static double likeness(const hd_search_item *a, const hd_search_item *b) {
-  double w = 1;
-  for (int i = 0; i < HD_SEARCH_KEYS; i++)
-    w *= a->key[i] != b->key[i] ? KEY_FACTOR : 1;
-  return w;
+/* ---- learning ---- */
+
+static double effects(const hd_search *s, const hd_search_item *item) {
+  double sum = 0;
+  for (int32_t i = 0; i < item->n_effects; i++)
+    sum += s->effect[item->effect[i]].effect;
+  return sum;
 }
 
-/* Every item keeps the sum of how far off the measurements were, weighted by their likeness to it, the sum
- * of those weights, and the largest. */
-void hd_search_learn(hd_search *s, size_t index, double seconds) {
-  hd_search_item *measured = &s->list[index];
-  double off = log(seconds / measured->predicted);
-  measured->measured = seconds;
-  s->off += off;
-  s->n_measured++;
-  for (size_t i = 0; i < s->n; i++) {
-    hd_search_item *item = &s->list[i];
-    double w = likeness(item, measured);
-    item->off += w * off;
-    item->weight += w;
-    item->nearest = fmax(item->nearest, w);
+static double off(const hd_search *s, size_t index) {
+  const hd_search_item *item = &s->list[index];
+  return log(item->measured / item->predicted) - s->mean;
+}
+
+/* Sets one effect to the shrunk mean of what the others leave of the measurements that have it. */
+static void fit_effect(hd_search *s, int32_t which) {
+  hd_search_effect *e = &s->effect[which];
+  double sum = 0;
+  for (size_t m = 0; m < s->n_measured && e->n; m++) {
+    const hd_search_item *item = &s->list[s->measured[m]];
+    for (int32_t i = 0; i < item->n_effects; i++)
+      if (item->effect[i] == which)
+        sum += off(s, s->measured[m]) - effects(s, item) + e->effect;
   }
+  e->effect = sum / (e->n + (e->is_kind ? KIND_PRIOR : WORD_PRIOR));
 }
 
-/* The model's scale is no news: what it says itself is relative to its mean error. */
+void hd_search_learn(hd_search *s, size_t index, double seconds) {
+  hd_search_item *item = &s->list[index];
+  item->measured = seconds;
+  if (s->n_measured == MOST_LEARNED)
+    return;
+  s->mean = (s->mean * (double)s->n_measured + log(seconds / item->predicted)) /
+            (double)(s->n_measured + 1);
+  HD_PUSH(s->measured, s->n_measured, s->measured_cap, index);
+  for (int32_t i = 0; i < item->n_effects; i++)
+    s->effect[item->effect[i]].n++;
+  for (int pass = 0; pass < PASSES; pass++)
+    for (int32_t e = 0; e < s->n_effects; e++)
+      if (s->effect[e].n)
+        fit_effect(s, e);
+}
+
+/* ---- choosing ---- */
+
 double hd_search_promise(const hd_search *s, size_t index) {
   const hd_search_item *item = &s->list[index];
-  double mean = s->n_measured ? s->off / (double)s->n_measured : 0;
-  double off = (item->off + MODEL_WEIGHT * mean) / (item->weight + MODEL_WEIGHT);
-  return item->predicted * exp(off - DOUBT * (1 - item->nearest));
+  double doubt = 0;
+  for (int32_t i = 0; i < item->n_effects; i++) {
+    const hd_search_effect *e = &s->effect[item->effect[i]];
+    doubt += e->is_kind ? KIND_DOUBT * sqrt(KIND_PRIOR / (e->n + KIND_PRIOR))
+                        : WORD_DOUBT / (1 + e->n);
+  }
+  return item->predicted * exp(s->mean + effects(s, item) - doubt);
 }
 
 size_t hd_search_next(const hd_search *s) {
@@ -82,9 +135,14 @@ size_t hd_search_next(const hd_search *s) {
 
 hd_search hd_search_fresh(const hd_search *s) {
   hd_search fresh = {0};
+  for (int32_t i = 0; i < s->n_effects; i++) {
+    hd_search_effect e = {.hash = s->effect[i].hash, .is_kind = s->effect[i].is_kind};
+    HD_PUSH(fresh.effect, fresh.n_effects, fresh.effects_cap, e);
+  }
   for (size_t i = 0; i < s->n; i++) {
-    hd_search_item item = {.predicted = s->list[i].predicted};
-    memcpy(item.key, s->list[i].key, sizeof item.key);
+    hd_search_item item = s->list[i];
+    item.measured = 0;
+    item.taken = false;
     HD_PUSH(fresh.list, fresh.n, fresh.cap, item);
   }
   return fresh;
