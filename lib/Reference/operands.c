@@ -59,7 +59,7 @@ void hd_fill_dense(const hd_fill *fill, heddle_elem elem, uint64_t n_rows, uint6
   maker m = make_maker(fill, elem);
   double values[CHUNK];
   for (uint64_t i = 0; i < n_rows; i++) {
-    uint64_t row = row_hash(fill->seed, i);
+    uint64_t row = row_hash(fill->seed, fill->first_row + i);
     for (uint64_t j = 0; j < n_cols; j += CHUNK) {
       unsigned n = chunk_at(j, n_cols);
       for (unsigned c = 0; c < n; c++)
@@ -99,7 +99,7 @@ void hd_fill_sparse(const hd_fill *fill, heddle_elem elem, uint64_t m, uint64_t 
   maker make = make_maker(fill, elem);
   double values[CHUNK];
   for (uint64_t i = 0; i < m; i++) {
-    uint64_t row = row_hash(fill->seed, i);
+    uint64_t row = row_hash(fill->seed, fill->first_row + i);
     for (uint64_t j = 0; j < k; j += CHUNK) {
       unsigned n = chunk_at(j, k);
       make_sparse(&make, heddle_elem_get(elem), rule, row, j, n, values);

@@ -26,6 +26,7 @@
 typedef struct hd_fill {
   uint64_t seed;
   unsigned limit; /* exact: the largest magnitude; 0: random */
+  uint64_t first_row; /* that data's first row is of the matrix */
 } hd_fill;
 
 /* Fills n_rows x n_cols elements, rows row_stride elements apart (4-bit: an even number). */

@@ -5,17 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Reference/operands.h"
 #include "Reference/reference_compare.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Tune/bench_kernels.h"
-#include "heddle/sparse.h"
+#include "Tune/bench_operands.h"
 
 enum {
   ROTATE_BYTES = 256 << 20, /* the protocol: A, B and D of all sets together */
   WORKSPACE_BYTES = 64 << 20,
-  CHECKED_ROWS = 8,
   DEFAULT_FINALISTS = 8
 };
 
@@ -24,11 +22,8 @@ typedef struct bench {
   const hd_bench_problem *p;
   const hd_bench_options *options;
   const char *target;
-  size_t row_bytes, d_bytes, n_sets;
-  void *a, *b, *packed, *d;        /* host, owned */
-  uint64_t checked[CHECKED_ROWS];  /* rows of D */
-  size_t n_checked;
-  double *expected; /* those rows; owned */
+  size_t d_bytes, n_sets;
+  void *d; /* host, owned */
   hd_rotation a_dense, a_packed, b_sets, d_sets;
   hd_buffer peers_workspace;
   char **schedule; /* owned */
@@ -39,53 +34,22 @@ typedef struct bench {
 
 /* ---- operands ---- */
 
-static heddle_status make_host(heddle_context *ctx, bench *x, size_t *packed_bytes) {
-  const hd_bench_problem *p = x->p;
-  uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n, k = (uint64_t)p->k;
-  hd_fill fill = {.seed = x->options->seed + 1};
-  HD_TRY(heddle_sparse_dense_row_bytes(ctx, p->elem, k, &x->row_bytes));
-  HD_TRY(heddle_sparse_packed_bytes(ctx, p->elem, HEDDLE_FAMILY_WGMMA, m, k, packed_bytes));
-  x->d_bytes = m * n * heddle_elem_get(p->d_elem)->container_bits / 8;
-  x->a = hd_xmalloc(m * x->row_bytes);
-  x->b = hd_xmalloc(n * x->row_bytes);
-  x->d = hd_xmalloc(x->d_bytes);
-  x->packed = hd_xmalloc(*packed_bytes);
-  hd_fill_dense(&fill, p->elem, m, k, x->a, k);
-  HD_TRY(heddle_sparse_prune(ctx, p->elem, m, k, x->a, x->row_bytes));
-  fill.seed++;
-  hd_fill_dense(&fill, p->elem, n, k, x->b, k);
-  return heddle_sparse_pack_dense(ctx, p->elem, HEDDLE_FAMILY_WGMMA, m, k, x->a, x->row_bytes,
-                                  x->packed);
-}
-
-static heddle_status make_device(heddle_context *ctx, bench *x, size_t packed_bytes) {
-  size_t b_bytes = (size_t)x->p->n * x->row_bytes, a_bytes = (size_t)x->p->m * x->row_bytes;
-  x->n_sets = hd_rotation_count(packed_bytes + b_bytes + x->d_bytes, ROTATE_BYTES);
-  if (x->n_sets < 2)
-    x->n_sets = 2;
-  HD_TRY(hd_rotation_create(ctx, x->device, x->packed, packed_bytes, x->n_sets, &x->a_packed));
-  HD_TRY(hd_rotation_create(ctx, x->device, x->b, b_bytes, x->n_sets, &x->b_sets));
-  if (x->options->n_peers)
-    HD_TRY(hd_rotation_create(ctx, x->device, x->a, a_bytes, x->n_sets, &x->a_dense));
-  HD_TRY(hd_rotation_create(ctx, x->device, NULL, x->d_bytes, x->n_sets, &x->d_sets));
-  return hd_buffer_create(ctx, x->device, WORKSPACE_BYTES, 0, &x->peers_workspace);
-}
-
 static heddle_status make_operands(heddle_context *ctx, bench *x) {
   const hd_bench_problem *p = x->p;
-  uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n, k = (uint64_t)p->k;
-  size_t packed_bytes;
-  HD_TRY(make_host(ctx, x, &packed_bytes));
-  hd_reference r = {.m = m,
-                    .n = n,
-                    .k = k,
-                    .a = {x->a, p->elem, k, 1},
-                    .b = {x->b, p->elem, 1, k},
-                    .alpha = 1};
-  x->n_checked = hd_reference_sample_rows(x->options->seed, m, CHECKED_ROWS, x->checked);
-  x->expected = hd_xmalloc(sizeof *x->expected * x->n_checked * n);
-  HD_TRY(hd_reference_rows(ctx, &r, x->checked, x->n_checked, x->expected));
-  return make_device(ctx, x, packed_bytes);
+  hd_bench_host *h = x->options->host;
+  HD_TRY(hd_bench_host_make(ctx, p, x->options->seed, x->options->n_jobs, h));
+  size_t b_bytes = (size_t)p->n * h->row_bytes, a_bytes = (size_t)p->m * h->row_bytes;
+  x->d_bytes = (size_t)p->m * (size_t)p->n * heddle_elem_get(p->d_elem)->container_bits / 8;
+  x->d = hd_xmalloc(x->d_bytes);
+  x->n_sets = hd_rotation_count(h->packed_bytes + b_bytes + x->d_bytes, ROTATE_BYTES);
+  if (x->n_sets < 2)
+    x->n_sets = 2;
+  HD_TRY(hd_rotation_create(ctx, x->device, h->packed, h->packed_bytes, x->n_sets, &x->a_packed));
+  HD_TRY(hd_rotation_create(ctx, x->device, h->b, b_bytes, x->n_sets, &x->b_sets));
+  if (x->options->n_peers)
+    HD_TRY(hd_rotation_create(ctx, x->device, h->a, a_bytes, x->n_sets, &x->a_dense));
+  HD_TRY(hd_rotation_create(ctx, x->device, NULL, x->d_bytes, x->n_sets, &x->d_sets));
+  return hd_buffer_create(ctx, x->device, WORKSPACE_BYTES, 0, &x->peers_workspace);
 }
 
 /* ---- Heddle's kernels ---- */
@@ -124,8 +88,8 @@ static void compare(const bench *x, const hd_bench_kernel *k, hd_bench_row *row)
   hd_matrix out = {x->d, p->d_elem, k->row_major ? n : 1, k->row_major ? 1 : m};
   row->bound = hd_error_bound(p->d_elem, p->elem, hd_bench_accumulator(p->elem), (uint64_t)p->k,
                               k_instr);
-  hd_comparison c =
-      hd_compare_bounded(&out, n, x->checked, x->n_checked, x->expected, row->bound);
+  const hd_bench_host *h = x->options->host;
+  hd_comparison c = hd_compare_bounded(&out, n, h->checked, h->n_checked, h->expected, row->bound);
   row->ok = c.ok;
   row->error = c.error;
 }
@@ -234,6 +198,7 @@ static heddle_status enter_peers(heddle_context *ctx, bench *x, entries *out) {
                       .elem = x->p->elem,
                       .d_elem = x->p->d_elem,
                       .a_dense = &x->a_dense,
+                      .a_packed = &x->a_packed,
                       .b = &x->b_sets,
                       .d = &x->d_sets,
                       .n_sets = x->n_sets,
@@ -319,11 +284,7 @@ static void clean(bench *x) {
   hd_rotation_free(x->device, &x->b_sets);
   hd_rotation_free(x->device, &x->d_sets);
   hd_buffer_free(x->device, &x->peers_workspace);
-  free(x->a);
-  free(x->b);
   free(x->d);
-  free(x->packed);
-  free(x->expected);
 }
 
 heddle_status hd_bench_run(heddle_context *ctx, const hd_device *device,

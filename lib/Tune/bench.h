@@ -16,6 +16,11 @@ typedef struct hd_bench_problem {
 
 typedef enum hd_bench_order { HD_BENCH_BOTH, HD_BENCH_COL, HD_BENCH_ROW } hd_bench_order;
 
+/* The operands of the case before: what the next one can use again is kept. */
+typedef struct hd_bench_host hd_bench_host;
+hd_bench_host *hd_bench_host_create(void);
+void hd_bench_host_free(hd_bench_host *host); /* accepts NULL */
+
 /* Zero-initialise. Strings, lists and peers are borrowed. */
 typedef struct hd_bench_options {
   const char *target; /* NULL: the device's */
@@ -26,7 +31,8 @@ typedef struct hd_bench_options {
   const hd_tuned *tuned; /* when no schedule is said: its choice instead of the default; may be NULL */
   const char *sweep; /* every legal schedule that has these keys ("" = all) instead; NULL: none */
   int32_t n_finalists; /* of a sweep, in the interleaved final; 0: 8 */
-  int32_t n_jobs;      /* compiles at once; 0: 1 */
+  int32_t n_jobs;      /* threads that compile and make operands; 0: 1 */
+  hd_bench_host *host; /* borrowed */
   hd_bench_order order;      /* of D: both, and the faster one counts; or one alone */
   hd_peer *peer[HD_BENCH_PEERS];
   int32_t n_peers;

@@ -1,40 +1,33 @@
 #include "Tune/bench_kernels.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "Support/arena.h"
 #include "Support/diag.h"
+#include "Tune/parallel.h"
 
 /* ---- compiling ---- */
 
-typedef struct queue {
+typedef struct compile_work {
   const hd_bench_problem *problem;
   const hd_bench_options *options;
   const char *target;
   hd_bench_kernel *list;
   int32_t n;
-  atomic_int next;
-} queue;
+} compile_work;
 
-static void compile_one(const queue *q, hd_bench_kernel *k) {
-  heddle_compile_options options = {.target = q->target,
+static void compile_one(void *user, int32_t i) {
+  const compile_work *w = user;
+  hd_bench_kernel *k = &w->list[i];
+  heddle_compile_options options = {.target = w->target,
                                     .schedule = k->schedule,
-                                    .ptxas = q->options->ptxas,
-                                    .cache = q->options->cache};
-  char *text = hd_bench_text(q->problem, q->target, k->row_major);
+                                    .ptxas = w->options->ptxas,
+                                    .cache = w->options->cache};
+  char *text = hd_bench_text(w->problem, w->target, k->row_major);
   if (heddle_compile(k->said, "bench", text, strlen(text), &options, &k->compiled) != HEDDLE_OK)
     k->compiled = NULL;
   free(text);
-}
-
-static void *work(void *user) {
-  queue *q = user;
-  for (int i = atomic_fetch_add(&q->next, 1); i < q->n; i = atomic_fetch_add(&q->next, 1))
-    compile_one(q, &q->list[i]);
-  return NULL;
 }
 
 static void add_orders(const char *schedule, hd_bench_order order, hd_bench_kernel *list, int32_t *n) {
@@ -48,22 +41,13 @@ static void add_orders(const char *schedule, hd_bench_order order, hd_bench_kern
 void hd_bench_compile(const hd_bench_problem *problem, const hd_bench_options *options,
                       const char *target, char *const *schedule, int32_t n_schedules,
                       hd_bench_kernel **list, int32_t *n) {
-  enum { MOST_JOBS = 64 };
-  pthread_t thread[MOST_JOBS];
-  queue q = {.problem = problem, .options = options, .target = target};
-  q.list = hd_xmalloc(sizeof *q.list * 2 * (size_t)n_schedules);
+  compile_work w = {.problem = problem, .options = options, .target = target};
+  w.list = hd_xmalloc(sizeof *w.list * 2 * (size_t)n_schedules);
   for (int32_t i = 0; i < n_schedules; i++)
-    add_orders(schedule[i], options->order, q.list, &q.n);
-  int n_threads = 0;
-  /* This thread works too; one that cannot be had is not missed. */
-  while (n_threads < options->n_jobs - 1 && n_threads < MOST_JOBS && n_threads < q.n - 1 &&
-         pthread_create(&thread[n_threads], NULL, work, &q) == 0)
-    n_threads++;
-  work(&q);
-  for (int i = 0; i < n_threads; i++)
-    pthread_join(thread[i], NULL);
-  *list = q.list;
-  *n = q.n;
+    add_orders(schedule[i], options->order, w.list, &w.n);
+  hd_parallel(options->n_jobs, w.n, compile_one, &w);
+  *list = w.list;
+  *n = w.n;
 }
 
 /* ---- loading ---- */

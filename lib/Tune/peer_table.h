@@ -6,7 +6,7 @@
 
 typedef struct hd_peer_ops {
   const char *name;
-  const char *const *sonames; /* NULL-terminated, newest first */
+  const char *const *sonames; /* NULL-terminated, newest first; NULL: it needs no library */
   heddle_status (*open)(heddle_context *ctx, hd_peer *peer);
   heddle_status (*prepare)(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench);
   void (*reset)(hd_peer *peer); /* frees what prepare made */
@@ -15,14 +15,14 @@ typedef struct hd_peer_ops {
 
 struct hd_peer {
   const hd_peer_ops *ops;
-  void *library; /* dlopen */
+  void *library; /* dlopen; NULL: none */
   const hd_device *device;
   void *state; /* owned by the implementation */
   hd_contender *list; /* owned */
   int32_t n, cap, picked;
 };
 
-extern const hd_peer_ops hd_peer_cublas, hd_peer_cusparselt;
+extern const hd_peer_ops hd_peer_cublas, hd_peer_cusparselt, hd_peer_stream;
 
 /* CUDA's cudaDataType of an element type; -1 when it has none. */
 int hd_cuda_type(heddle_elem elem);

@@ -6,7 +6,7 @@
 #include "Support/diag.h"
 #include "Tune/peer_table.h"
 
-static const hd_peer_ops *const peers[] = {&hd_peer_cublas, &hd_peer_cusparselt};
+static const hd_peer_ops *const peers[] = {&hd_peer_cublas, &hd_peer_cusparselt, &hd_peer_stream};
 
 int hd_cuda_type(heddle_elem elem) {
   switch (elem) {
@@ -64,16 +64,17 @@ heddle_status hd_peer_open(heddle_context *ctx, const char *name, const char *pa
       ops = peers[i];
   if (!ops)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "peer.name",
-                    "got \"%s\"; legal: cublas, cusparselt", name);
-  void *library = open_library(ops, path);
-  if (!library)
+                    "got \"%s\"; legal: cublas, cusparselt, stream", name);
+  void *library = ops->sonames ? open_library(ops, path) : NULL;
+  if (ops->sonames && !library)
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "peer.library", "%s: %s", name,
                     dlerror());
   hd_peer *p = hd_xmalloc(sizeof *p);
   *p = (hd_peer){.ops = ops, .library = library, .device = device};
   heddle_status status = ops->open(ctx, p);
   if (status != HEDDLE_OK) {
-    dlclose(library);
+    if (library)
+      dlclose(library);
     free(p);
     return status;
   }

@@ -11,7 +11,7 @@ typedef struct hd_bench_case {
   int64_t m, n, k;
   heddle_elem elem;   /* of A and B */
   heddle_elem d_elem;
-  const hd_rotation *a_dense, *b, *d; /* borrowed; A pruned, in dense form */
+  const hd_rotation *a_dense, *a_packed, *b, *d; /* borrowed; a_dense: A pruned, in dense form */
   size_t n_sets;
   uint64_t workspace; /* device memory, and its size */
   size_t workspace_bytes;
@@ -20,7 +20,8 @@ typedef struct hd_bench_case {
 /* A peer's library, opened. */
 typedef struct hd_peer hd_peer;
 
-/* name: "cublas" or "cusparselt". path NULL: the library's usual names. HEDDLE_ENVIRONMENT when it is
+/* name: "cublas", "cusparselt", or "stream" (a kernel that only reads what the product must read: a
+ * ceiling, not a rival). path NULL: the library's usual names. HEDDLE_ENVIRONMENT when it is
  * not there, HEDDLE_INVALID for an unknown name. */
 heddle_status hd_peer_open(heddle_context *ctx, const char *name, const char *path,
                            const hd_device *device, hd_peer **peer);

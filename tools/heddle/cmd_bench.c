@@ -21,7 +21,8 @@ static const char about[] =
     "N = 1024 on. Every --schedule is a contender; --sweep takes every legal schedule that has the keys\n"
     "(\"\": all), looks at each for 1 ms, and brings the best into the turns; a quick look has rounds 1.\n"
     "x dense, x peer: the time of cuBLASLt, of the faster peer, over this one. A row's command in CSV\n"
-    "and JSON measures it again. A line of a --grid file is TYPE M K N [DTYPE]; # starts a comment.";
+    "and JSON measures it again. The peer `stream` only reads packed A and B: the ceiling of small N.\n"
+    "A line of a --grid file is TYPE M K N [DTYPE]; # starts a comment.";
 
 static const char examples[] =
     "heddle bench --type bf16 -m 8192 -n 8192 -k 8192 --alone\n"
@@ -121,19 +122,50 @@ static heddle_status run_grid(heddle_context *ctx, bench_tool *t) {
   return status;
 }
 
+static const char *const peer_names[] = {"cublas", "cusparselt", "stream"};
+enum { N_LIBRARIES = 2 }; /* the first ones: rivals, and what "all" means */
+
+/* Is the name a word of the list, as it stands or in "all"? */
+static bool wants(const char *list, int peer) {
+  size_t n;
+  for (const char *word = list; *word; word += n + (word[n] == ',')) {
+    n = strcspn(word, ",");
+    if ((n == strlen(peer_names[peer]) && strncmp(word, peer_names[peer], n) == 0) ||
+        (peer < N_LIBRARIES && n == 3 && strncmp(word, "all", n) == 0))
+      return true;
+  }
+  return false;
+}
+
+static int check_peers(const char *list) {
+  static const char *const others[] = {"all", "none"};
+  size_t n;
+  for (const char *word = list; *word; word += n + (word[n] == ',')) {
+    n = strcspn(word, ",");
+    bool known = false;
+    for (int i = 0; i < 5; i++) {
+      const char *name = i < 3 ? peer_names[i] : others[i - 3];
+      known |= strlen(name) == n && strncmp(word, name, n) == 0;
+    }
+    if (!known)
+      return cli_usage_error("bench.peers", "got \"%.*s\"; legal: all, none, cublas, cusparselt, stream",
+                             (int)n, word);
+  }
+  return CLI_GO;
+}
+
 /* A peer that cannot be opened is not missed, but told of. */
 static void open_peers(heddle_context *ctx, bench_tool *t) {
-  static const char *const names[] = {"cublas", "cusparselt"};
-  const char *paths[] = {t->args->cublas, t->args->cusparselt};
-  for (int i = 0; i < 2; i++) {
-    if (strcmp(t->args->peers, "all") != 0 && strstr(t->args->peers, names[i]) == NULL)
+  const char *paths[] = {t->args->cublas, t->args->cusparselt, NULL};
+  for (int i = 0; i < HD_BENCH_PEERS; i++) {
+    if (!wants(t->args->peers, i))
       continue;
     hd_peer *peer;
     heddle_context *quiet = heddle_context_create();
-    if (hd_peer_open(quiet, names[i], paths[i], t->device, &peer) == HEDDLE_OK)
+    if (hd_peer_open(quiet, peer_names[i], paths[i], t->device, &peer) == HEDDLE_OK)
       t->options.peer[t->options.n_peers++] = peer;
     else
-      hd_note(ctx, HD_NOWHERE, "bench.peer", "without %s: %s", names[i],
+      hd_note(ctx, HD_NOWHERE, "bench.peer", "without %s: %s", peer_names[i],
               heddle_context_count(quiet) ? heddle_context_get(quiet, 0)->text : "");
     heddle_context_free(quiet);
   }
@@ -160,7 +192,9 @@ static heddle_status bench_on_device(heddle_context *ctx, bench_tool *t) {
     if (hd_nvml_open(NULL, NULL, t->device->info.pci_id, &nvml) != HEDDLE_OK)
       nvml = NULL;
     t->options.nvml = nvml;
+    t->options.host = hd_bench_host_create();
     status = run_tool(ctx, t);
+    hd_bench_host_free(t->options.host);
     for (int32_t i = 0; i < t->options.n_peers; i++)
       hd_peer_close(t->options.peer[i]);
     if (nvml)
@@ -188,6 +222,8 @@ static int check_args(const bench_args *a, bench_tool *t) {
                              (long long)numbers[i].value, (long long)numbers[i].least, INT32_MAX);
   if (!bench_format_parse(a->format, &t->printer.format))
     return cli_usage_error("bench.format", "got \"%s\"; legal: table, csv, json", a->format);
+  if (check_peers(a->peers) != CLI_GO)
+    return 2;
   static const char *const orders[] = {"both", "col", "row"}; /* ORDER hd_bench_order */
   for (int i = 0; i < 3; i++)
     if (strcmp(a->order, orders[i]) == 0) {
@@ -227,7 +263,7 @@ int cmd_bench(int argc, char **argv) {
       {"k", CLI_INT, &a.problem.k, "K", "inner size (4096)"},
       {"grid", CLI_TEXT, &a.grid, "FILE", "cases from a file instead"},
       {"only", CLI_TEXT, &a.only, "TYPE", "of the grid the cases of one type"},
-      {"peers", CLI_TEXT, &a.peers, "LIST", "all, none, cublas, cusparselt (all that are found)"},
+      {"peers", CLI_TEXT, &a.peers, "LIST", "all (cublas, cusparselt: what is found), stream, none"},
       {"schedule", CLI_MORE, &a.schedules, "S", "over the default; each is a contender"},
       {"sweep", CLI_TEXT, &a.sweep, "KEYS", "every legal schedule with these keys; \"\": all"},
       {"db", CLI_TEXT, &a.db, "FILE", "tuned choices: of `heddle tune`, or its export (the shipped)"},

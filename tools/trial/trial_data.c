@@ -87,7 +87,7 @@ static heddle_status add_dense(heddle_context *ctx, uint64_t seed, const dense_o
   if (o->file)
     return read_rows(ctx, o->file, o->elem, &o->stored, block->data);
   /* Each operand its own stream of numbers. */
-  hd_fill fill = {seed * HD_N_ARG_KINDS + (uint64_t)o->kind, o->limit};
+  hd_fill fill = {.seed = seed * HD_N_ARG_KINDS + (uint64_t)o->kind, .limit = o->limit};
   hd_fill_dense(&fill, o->elem, (uint64_t)o->stored.rows, (uint64_t)o->stored.cols, block->data,
                 (uint64_t)o->stored.pitch);
   return HEDDLE_OK;

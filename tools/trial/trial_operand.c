@@ -100,7 +100,7 @@ heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,
   HD_TRY(heddle_sparse_dense_row_bytes(ctx, manifest->a_elem, k, row_bytes));
   if (!request->a_file) {
     *dense = hd_xmalloc(*row_bytes * m);
-    hd_fill fill = {request->seed, limit};
+    hd_fill fill = {.seed = request->seed, .limit = limit};
     hd_fill_sparse(&fill, manifest->a_elem, m, k, *dense, k);
     return HEDDLE_OK;
   }

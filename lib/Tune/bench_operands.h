@@ -1,0 +1,28 @@
+/* Tune/bench_operands.h: the values of a case on the host: A pruned and packed, B, and what some rows of D
+ * must be. */
+#ifndef HD_BENCH_OPERANDS_H
+#define HD_BENCH_OPERANDS_H
+
+#include "Tune/bench.h"
+
+enum { HD_BENCH_CHECKED_ROWS = 8 };
+
+/* Zero-initialise; all arrays owned: hd_bench_host_free. */
+struct hd_bench_host {
+  heddle_elem elem;
+  int64_t m, k; /* of a and packed; 0: there are none */
+  uint64_t seed;
+  void *a, *packed; /* a: pruned, dense form */
+  void *b;
+  size_t row_bytes, packed_bytes;
+  uint64_t checked[HD_BENCH_CHECKED_ROWS]; /* rows of D, ascending */
+  size_t n_checked;
+  double *expected; /* those rows, n_checked x n */
+};
+
+/* The values of the problem, by n_jobs threads; A is kept when type, M, K and seed are the same again:
+ * the same bytes serve every N. */
+heddle_status hd_bench_host_make(heddle_context *ctx, const hd_bench_problem *problem,
+                                 uint64_t seed, int32_t n_jobs, hd_bench_host *host);
+
+#endif

@@ -1,0 +1,45 @@
+/* heddle report: tables, goals and pictures of what `heddle bench --format csv` printed. */
+#include "cli.h"
+#include "commands.h"
+#include "report.h"
+#include "Support/diag.h"
+
+static const char about[] =
+    "Reads the CSV of one or more runs of heddle bench and prints, in Markdown, every case with its peers,\n"
+    "and each type and band of N against its goal. --cutlass derives CUTLASS' time in each case from a\n"
+    "table of its times beside cuBLAS' and cuSPARSELt's. -o draws roofline.svg and speedup.svg. The same\n"
+    "files give the same bytes.";
+
+static const char examples[] =
+    "heddle report docs/bench/h200.csv --cutlass docs/bench/cutlass.csv -o docs/bench\n"
+    "heddle report bf16.csv s8.csv --goals\n";
+
+int cmd_report(int argc, char **argv) {
+  const char *paths[CLI_MAX_ARGS], *cutlass = NULL, *folder = NULL;
+  bool goals = false;
+  const cli_option options[] = {
+      {"cutlass", CLI_TEXT, &cutlass, "CSV", "type,m,k,n,cublas,cusparselt,cutlass: its times, in us"},
+      {"goals", CLI_FLAG, &goals, NULL, "the goals alone"},
+      {"o", CLI_TEXT, &folder, "DIR", "draw roofline.svg and speedup.svg there"},
+      {NULL, CLI_FLAG, NULL, NULL, NULL}};
+  const cli_command command = {"report CSV... [--cutlass CSV] [-o DIR]", about, examples, options, 1,
+                               CLI_MAX_ARGS};
+  int n, go = cli_parse(&command, argc, argv, paths, &n);
+  if (go != CLI_GO)
+    return go;
+  heddle_context *ctx = heddle_context_create();
+  report r = {0};
+  heddle_status status = HEDDLE_OK;
+  for (int i = 0; i < n && status == HEDDLE_OK; i++)
+    status = report_read(ctx, paths[i], &r);
+  if (status == HEDDLE_OK && cutlass)
+    status = report_add_cutlass(ctx, cutlass, &r);
+  if (status == HEDDLE_OK && !goals)
+    report_print_cases(&r);
+  if (status == HEDDLE_OK)
+    report_print_goals(&r);
+  if (status == HEDDLE_OK && folder)
+    status = report_plot(ctx, &r, folder);
+  report_free(&r);
+  return cli_finish(ctx, status);
+}
