@@ -349,7 +349,7 @@ typedef struct sim_access {
   bool async;  /* through the async proxy */
   bool strong; /* relaxed or stronger: does not race with other strong ones */
   bool quiet;  /* reading what was never written is no error: the reader notes it */
-  const struct sim_tensor_op *tensor; /* of a tcgen05 operation on tensor memory, or NULL */
+  struct sim_tensor_op *tensor; /* of a tcgen05 operation on tensor memory, or NULL */
 } sim_access;
 
 sim_access hd_sim_access(sim_warp *w, uint32_t lane, const sim_insn *insn, uint8_t kind);

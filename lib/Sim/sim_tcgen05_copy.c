@@ -47,16 +47,15 @@ static sim_step copy_row(sim_machine *m, const sim_async *op, sim_cta *cta, uint
 }
 
 static sim_step complete_cp(sim_machine *m, sim_async *op) {
-  sim_issuer *issuer = hd_sim_thread(op->warp, op->lane)->issuer;
   sim_cta *cta[2];
-  if (issuer->n_done + 1 != op->tensor->number)
+  if (!hd_sim_tensor_is_next(op))
     return SIM_WAIT;
   uint32_t n = hd_sim_tensor_ctas(op, cta);
   for (uint32_t i = 0; i < n; i++)
     for (uint32_t row = 0; row < hd_sim_cp_shape_of((hd_sim_cp)op->insn->cmp).rows; row++)
       if (copy_row(m, op, cta[i], row) == SIM_STOP)
         return SIM_STOP;
-  issuer->n_done++;
+  hd_sim_tensor_done(m, op);
   return SIM_NEXT;
 }
 
@@ -105,6 +104,7 @@ static sim_step complete_commit(sim_machine *m, sim_async *op) {
       hd_sim_agent(op->warp->cta, m->agent_tensor + op->warp->index * 32 + op->lane);
   hd_sim_join_know(m, &b->arriving, &op->know);
   hd_sim_join_know(m, &b->arriving, &op->tensor->view);
+  hd_sim_join_know(m, &b->arriving, &issuer->behind);
   if (number)
     hd_sim_learn_know(m, &b->arriving, agent, number);
   b->pending--;

@@ -4,8 +4,9 @@
  * operations"), rule R9 of this simulator: an asynchronous operation is ordered after what its
  * thread's *view* holds. The view grows by fence::after_thread_sync (all that the thread knows then)
  * and by wait::ld and wait::st (its warp's moves). What it holds is told to other threads by
- * fence::before_thread_sync; mma and cp by the commit that tracks them. Some pairs are ordered by
- * being issued in order: cp -> mma, and mma -> mma of the same shape, kind and accumulator. */
+ * fence::before_thread_sync; mma and cp, and what they followed, by the commit that tracks them. Some
+ * pairs are ordered by being issued in order, in one thread or with fences between: cp -> mma, and
+ * mma -> mma of the same shape, kind and accumulator. */
 #ifndef HD_SIM_TMEM_H
 #define HD_SIM_TMEM_H
 
@@ -31,7 +32,7 @@ typedef struct sim_issued {
 
 /* A thread's mma and cp, numbered from 1 in the order of issue. */
 typedef struct sim_issuer {
-  sim_know view;
+  sim_know view, behind; /* behind: what the views of the completed ones held */
   sim_issued *issued;
   uint32_t n_issued, cap, n_done;
 } sim_issuer;
@@ -43,7 +44,7 @@ typedef struct sim_mover {
 } sim_mover;
 
 typedef struct sim_tensor_op {
-  sim_know view;
+  sim_know view; /* grows by those that it turns out to follow by order of issue */
   uint32_t number; /* of its thread, or among its warp's ld or st */
   uint32_t address, split;
   uint32_t *value; /* st: [register][lane] */
@@ -56,6 +57,8 @@ typedef struct sim_tensor_op {
 void hd_sim_tensor_start(sim_machine *m, sim_cta *cta);
 /* Frees memory, views, records; the records stay until `all`. */
 void hd_sim_tensor_stop(sim_machine *m, sim_cta *cta, bool all);
+/* Columns without history. */
+void hd_sim_tensor_forget(sim_tensor *t, uint32_t first, uint32_t n);
 void hd_sim_tensor_op_free(const sim_machine *m, sim_tensor_op *op);
 
 /* A new operation of mma, cp or commit by a thread; ld or st by a warp. */
@@ -67,6 +70,10 @@ sim_async *hd_sim_tensor_move(sim_warp *w, uint32_t mask, const sim_insn *in,
 sim_access hd_sim_tensor_access(sim_machine *m, const sim_async *op, uint8_t kind);
 /* ... and of mma and cp to shared memory. */
 sim_access hd_sim_operand_access(sim_machine *m, const sim_async *op);
+/* mma or cp: may it complete now, as the pairs that are ordered by issue allow (a thread's own
+ * complete in order)? Then, that it has. */
+bool hd_sim_tensor_is_next(const sim_async *op);
+void hd_sim_tensor_done(sim_machine *m, const sim_async *op);
 /* n cells of a lane, checked: allocated, ordered. at: the first. */
 sim_step hd_sim_tensor_cells(const sim_access *a, sim_cta *cta, uint32_t lane, uint32_t column,
                              uint32_t n, uint32_t **at);
@@ -84,6 +91,7 @@ sim_step hd_sim_tensor_exit(sim_warp *w, const sim_insn *in, const sim_know *all
 /* Decoders of the instructions, after the word that names them. */
 heddle_status hd_sim_decode_tensor_move(sim_decode *d, sim_insn *in, bool store);
 heddle_status hd_sim_decode_tensor_wait(sim_decode *d, sim_insn *in, bool store);
+heddle_status hd_sim_decode_tensor_alloc(sim_decode *d, sim_insn *in);
 heddle_status hd_sim_decode_tensor_mma(sim_decode *d, sim_insn *in);
 heddle_status hd_sim_decode_tensor_cp(sim_decode *d, sim_insn *in);
 heddle_status hd_sim_decode_tensor_commit(sim_decode *d, sim_insn *in);

@@ -110,6 +110,41 @@ static void every_error_is_found(void **state) {
   assert_int_equal(harness_missed(set_up, "tensor.ptx", errors, HD_COUNT(errors)), 0);
 }
 
+/* ---- cp by one thread, mma by another: ordered by issue, so no completion is waited for ---- */
+
+#define CP "@%p2 tcgen05.cp.cta_group::1.128x128b [%r15], %rd6; "
+#define BEFORE "tcgen05.fence::before_thread_sync; "
+#define AFTER "tcgen05.fence::after_thread_sync; "
+#define OTHER "setp.eq.u32 %p2, %r0, 64;"
+
+static void issue_order_between_threads(void **state) {
+  (void)state;
+  static const struct {
+    const char *handover;
+    heddle_status status;
+  } cases[] = {{CP BEFORE "bar.sync 0; " AFTER OTHER, HEDDLE_OK},
+               {CP "bar.sync 0; " AFTER OTHER, HEDDLE_MISMATCH},
+               {CP BEFORE "bar.sync 0; " OTHER, HEDDLE_MISMATCH},
+               {CP BEFORE AFTER OTHER, HEDDLE_MISMATCH},
+               {BEFORE "bar.sync 0; " CP AFTER OTHER, HEDDLE_MISMATCH}};
+  for (size_t i = 0; i < HD_COUNT(cases); i++) {
+    for (int run = 0; run < 6; run++) {
+      edit edits[2] = {{"cp", NULL}, {"handover", cases[i].handover}};
+      harness h;
+      set_up(&h, (hd_sim_mode)(run % 3), (uint64_t)run);
+      heddle_status status = harness_run(&h, "tensor.ptx", edits, 2);
+      if (status != cases[i].status || (status == HEDDLE_OK && wrong())) {
+        fprintf(stderr, "case %zu: status %d, %d wrong\n", i, status, wrong());
+        harness_print(&h);
+      }
+      assert_int_equal(status, cases[i].status);
+      assert_true(status == HEDDLE_OK ? wrong() == 0
+                                      : harness_found(&h, "R9|uninitialised"));
+      harness_stop(&h);
+    }
+  }
+}
+
 /* ---- ptx/pair.ptx ---- */
 
 static float pair_result[256][4];
@@ -365,6 +400,7 @@ static void every_shape_of_ld_and_st(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(sound_in_every_mode),
                                      cmocka_unit_test(every_error_is_found),
+                                     cmocka_unit_test(issue_order_between_threads),
                                      cmocka_unit_test(a_pair_is_sound),
                                      cmocka_unit_test(every_error_of_a_pair_is_found),
                                      cmocka_unit_test(refused_by_name),

@@ -1,0 +1,301 @@
+/* Sim/sim_tcgen05_product.c: tcgen05.mma when it runs: operands from both memories, scales, D. */
+#include <math.h>
+#include <string.h>
+
+#include "Sim/sim_maps.h"
+#include "Sim/sim_tcgen05.h"
+
+/* ---- operands in shared memory ---- */
+
+typedef struct source {
+  uint64_t bits;
+  bool mn_major, negate;
+  uint32_t n_mn, n_k; /* extent in elements */
+  uint8_t type, container;
+} source;
+
+typedef void place_element(sim_tile *tile, uint32_t mn, uint32_t k, double value);
+static void place_in_a(sim_tile *tile, uint32_t mn, uint32_t k, double value) {
+  tile->a[mn][k] = value;
+}
+static void place_in_b(sim_tile *tile, uint32_t mn, uint32_t k, double value) {
+  tile->b[k][mn] = value;
+}
+
+/* Bits of an element in its 16 bytes of shared memory: 4- and 6-bit types lie packed at the start. */
+static uint32_t width_of(uint8_t type) {
+  return type == SIM_T_E2M1 ? 4 : type == SIM_T_E3M2 || type == SIM_T_E2M3 ? 6
+                                                                           : hd_sim_type(type)->bits;
+}
+
+static double element_at(const sim_plan *p, const source *from, const uint8_t *at, uint32_t e) {
+  uint32_t width = width_of(from->type), low = e * width;
+  uint64_t bits = 0;
+  if (width >= 8) {
+    memcpy(&bits, at + low / 8, width / 8);
+    return hd_sim_element(&p->s, from->type, from->container, bits);
+  }
+  bits = at[low / 8] | (low % 8 + width > 8 ? (uint64_t)at[low / 8 + 1] << 8 : 0);
+  return hd_sim_decode_bits(from->type, bits >> low % 8 & ((1u << width) - 1));
+}
+
+static sim_step read_runs(sim_access *a, sim_cta *cta, const sim_plan *p, const source *from,
+                          uint32_t first_mn, place_element *place) {
+  hd_sim_descriptor5 d = hd_sim_descriptor5_read(from->bits);
+  uint32_t run = 128 / from->container, bytes = from->mn_major ? from->container / 8u : 1;
+  uint32_t n_outer = from->mn_major ? from->n_k : from->n_mn;
+  uint32_t n_inner = from->mn_major ? from->n_mn : from->n_k;
+  for (uint32_t o = 0; o < n_outer; o++) {
+    for (uint32_t i = 0; i < n_inner; i += run) {
+      uint32_t mn = from->mn_major ? i : o, k = from->mn_major ? o : i * from->container / 8;
+      const uint8_t *at;
+      if (hd_sim_chunk(a, cta, hd_sim_descriptor5_address(&d, from->mn_major, mn, k, bytes), 16,
+                       &at) == SIM_STOP)
+        return SIM_STOP;
+      for (uint32_t e = 0; e < run && i + e < n_inner; e++) {
+        double value = element_at(p, from, at, e);
+        place(a->m->tile, first_mn + (from->mn_major ? i + e : o), from->mn_major ? o : i + e,
+              from->negate ? -value : value);
+      }
+    }
+  }
+  return SIM_NEXT;
+}
+
+static sim_step check_source(const sim_access *a, const source *from) {
+  hd_sim_descriptor5 d = hd_sim_descriptor5_read(from->bits);
+  bool tf32 = from->type == SIM_T_TF32;
+  const char *wrong =
+      !d.valid                                  ? "a fixed field or the swizzle mode is wrong"
+      : d.base_offset || d.absolute             ? "base offsets and absolute strides are not simulated"
+      : d.wide != (tf32 && from->mn_major)      ? "32-byte atoms are for transposed tf32, and only"
+      : from->mn_major && width_of(from->type) < 8 ? "4- and 6-bit types are not transposed"
+                                                : NULL;
+  if (!wrong)
+    return SIM_NEXT;
+  return hd_sim_fault(a->m, "descriptor", a->warp, a->lane, a->insn, "descriptor 0x%llx: %s",
+                      (unsigned long long)from->bits, wrong);
+}
+
+static sim_step read_b(sim_machine *m, const sim_async *op, const sim_plan *p) {
+  sim_access a = hd_sim_operand_access(m, op);
+  sim_cta *cta[2];
+  uint32_t n = hd_sim_tensor_ctas(op, cta), each = p->s.n / n;
+  source b = {op->tensor->desc_b, p->idesc.transpose_b, p->idesc.negate_b, each, p->s.k, p->s.b,
+              p->s.b_bits};
+  for (uint32_t i = 0; i < n; i++)
+    if (check_source(&a, &b) == SIM_STOP ||
+        read_runs(&a, cta[i], p, &b, i * each, place_in_b) == SIM_STOP)
+      return SIM_STOP;
+  return SIM_NEXT;
+}
+
+/* ---- operands in tensor memory ---- */
+
+static uint32_t lane_at(uint32_t address, const hd_sim_tensor_place *p) {
+  return (address >> 16) + p->lane;
+}
+static uint32_t column_at(uint32_t address, const hd_sim_tensor_place *p) {
+  return (address & 0xffff) + p->column;
+}
+
+static double a_value(const sim_plan *p, uint32_t word, uint32_t bit) {
+  uint64_t bits = word >> bit;
+  if (p->s.a_bits == 8 && width_of(p->s.a) == 6) /* 0xxxxxx0; 4-bit types: 00xxxx00 */
+    return hd_sim_decode_bits(p->s.a, bits >> 1 & 63);
+  return hd_sim_element(&p->s, p->s.a, p->s.a_bits, bits);
+}
+
+static sim_step read_a_row(const sim_access *a, sim_cta *cta, const sim_plan *p, uint32_t address,
+                           uint32_t row) {
+  uint32_t *word, *twin = NULL, n = p->columns * p->s.a_bits / 32;
+  hd_sim_tensor_place at = hd_sim_place_a5(p->paths, p->s.a_bits, row, 0);
+  if (hd_sim_tensor_cells(a, cta, lane_at(address, &at), column_at(address, &at), n, &word) ==
+      SIM_STOP)
+    return SIM_STOP;
+  if (p->paths == HD_SIM_PATHS_SPLIT &&
+      hd_sim_tensor_cells(a, cta, lane_at(address, &at) + 64, column_at(address, &at), n, &twin) ==
+          SIM_STOP)
+    return SIM_STOP;
+  if (twin && memcmp(word, twin, 4 * n) != 0)
+    return hd_sim_find(a->m, "tmem", a->warp, a->lane, a->insn, NULL,
+                       "row %u of A in lanes %u and %u differs: this shape reads both", row,
+                       at.lane, at.lane + 64);
+  for (uint32_t k = 0; k < p->columns; k++) {
+    at = hd_sim_place_a5(p->paths, p->s.a_bits, row, k);
+    double value = a_value(p, word[at.column], at.bit);
+    a->m->tile->a[row][k] = p->idesc.negate_a ? -value : value;
+  }
+  return SIM_NEXT;
+}
+
+static sim_step read_a(sim_machine *m, const sim_async *op, sim_cta *cta, const sim_plan *p) {
+  if (op->insn->opnd[1].kind != SIM_ADDR) {
+    sim_access a = hd_sim_operand_access(m, op);
+    source from = {op->tensor->desc_a, p->idesc.transpose_a, p->idesc.negate_a, p->s.m, p->columns,
+                   p->s.a, p->s.a_bits};
+    return check_source(&a, &from) == SIM_STOP ? SIM_STOP
+                                               : read_runs(&a, cta, p, &from, 0, place_in_a);
+  }
+  sim_access a = hd_sim_tensor_access(m, op, SIM_READ);
+  for (uint32_t row = 0; row < p->s.m; row++)
+    if (read_a_row(&a, cta, p, op->tensor->a, row) == SIM_STOP)
+      return SIM_STOP;
+  return SIM_NEXT;
+}
+
+/* The ISA lists, beside the ascending pairs, 0b0110. */
+static bool decode_meta(const sim_mma *s, uint32_t nibble, uint32_t kept[4]) {
+  return hd_sim_meta_decode(s->group, nibble, true, kept) || (s->group > 2 && nibble == 6);
+}
+
+static sim_step read_meta(sim_machine *m, const sim_async *op, sim_cta *cta, const sim_plan *p) {
+  const sim_mma *s = &p->s;
+  sim_access a = hd_sim_tensor_access(m, op, SIM_READ);
+  for (uint32_t row = 0; row < s->m; row++) {
+    for (uint32_t g = 0; g < s->k / s->group; g++) {
+      hd_sim_tensor_place at =
+          hd_sim_place_meta5(p->paths, s->a_bits, p->idesc.selector, row, g);
+      uint32_t *word, kept[4] = {0}, address = op->tensor->meta;
+      if (hd_sim_tensor_cells(&a, cta, lane_at(address, &at), column_at(address, &at), 1, &word) ==
+          SIM_STOP)
+        return SIM_STOP;
+      uint32_t nibble = *word >> at.bit & 15;
+      if (!decode_meta(s, nibble, kept) &&
+          hd_sim_find(m, "metadata", op->warp, op->lane, op->insn, NULL,
+                      "bits %u to %u of lane %u, column %u are 0x%x (row %u, group %u): not a legal "
+                      "index", at.bit, at.bit + 3, lane_at(address, &at), column_at(address, &at),
+                      nibble, row, g) == SIM_STOP)
+        return SIM_STOP;
+      for (uint32_t t = 0; t < s->kept; t++)
+        m->tile->at[row][g * s->kept + t] = (uint8_t)(g * s->group + kept[t]);
+    }
+  }
+  return SIM_NEXT;
+}
+
+/* ---- scales ---- */
+
+/* The scale at a place, in every group of 32 lanes that must hold it. */
+static sim_step read_scale(const sim_access *a, sim_cta *cta, const sim_plan *p, uint32_t address,
+                           hd_sim_tensor_place at, uint32_t n_copies, double *scale) {
+  uint32_t first = 0;
+  for (uint32_t i = 0; i < n_copies; i++) {
+    uint32_t *word;
+    if (hd_sim_tensor_cells(a, cta, lane_at(address, &at) + 32 * i, column_at(address, &at), 1,
+                            &word) == SIM_STOP)
+      return SIM_STOP;
+    uint32_t byte = *word >> at.bit & 0xff;
+    first = i ? first : byte;
+    if (byte != first)
+      return hd_sim_find(a->m, "tmem", a->warp, a->lane, a->insn, NULL,
+                         "the scale in column %u, bits %u.., is 0x%x in lane %u and 0x%x in lane %u: "
+                         "it must be in every 32 lanes", column_at(address, &at), at.bit, first,
+                         lane_at(address, &at), byte, lane_at(address, &at) + 32 * i);
+  }
+  *scale = hd_sim_decode_bits(p->s.scale_type, first);
+  return SIM_NEXT;
+}
+
+static sim_step scale_a(const sim_access *a, sim_cta *cta, const sim_plan *p, uint32_t address) {
+  const sim_mma *s = &p->s;
+  sim_tile *tile = a->m->tile;
+  for (uint32_t row = 0; row < s->m; row++) {
+    double scale[4];
+    for (uint32_t j = 0; j < s->n_scales; j++)
+      if (read_scale(a, cta, p, address, hd_sim_place_scale_a5(row, p->idesc.scale_a, j), 4,
+                     &scale[j]) == SIM_STOP)
+        return SIM_STOP;
+    for (uint32_t t = 0; t < p->columns; t++)
+      tile->a[row][t] *= scale[tile->at[row][t] / (s->k / s->n_scales)];
+  }
+  return SIM_NEXT;
+}
+
+static sim_step scale_b(const sim_access *a, sim_cta *cta, const sim_plan *p, uint32_t address) {
+  const sim_mma *s = &p->s;
+  uint32_t n_copies = p->paths == HD_SIM_PATHS_SPLIT ? 2 : 4;
+  for (uint32_t n = 0; n < s->n; n++) {
+    double scale[4];
+    for (uint32_t j = 0; j < s->n_scales; j++)
+      if (read_scale(a, cta, p, address,
+                     hd_sim_place_scale_b5(p->paths, s->n, n, p->idesc.scale_b, j), n_copies,
+                     &scale[j]) == SIM_STOP)
+        return SIM_STOP;
+    for (uint32_t k = 0; k < s->k; k++)
+      a->m->tile->b[k][n] *= scale[k / (s->k / s->n_scales)];
+  }
+  return SIM_NEXT;
+}
+
+/* ---- D ---- */
+
+/* One row: in, scaled by 2^-scale_d, or out. */
+static sim_step transfer_row(const sim_access *a, sim_cta *cta, const sim_plan *p,
+                             const sim_tensor_op *t, uint32_t row) {
+  uint32_t pieces = p->paths == HD_SIM_PATHS_SPLIT ? 2 : 1, n = p->s.n / pieces, *word;
+  uint32_t mask = hd_sim_type(p->s.d)->bits == 16 ? 0xffff : 0xffffffff;
+  for (uint32_t i = 0; i < pieces; i++) {
+    hd_sim_tensor_place at = hd_sim_place_d5(p->paths, p->s.n, row, i * n);
+    uint32_t lane = lane_at(t->address, &at);
+    uint32_t bit = lane + (p->group == 2 && cta->rank % 2 ? 128 : 0);
+    if (a->kind == SIM_WRITE && lane < 128 && (t->disabled[bit / 32] >> bit % 32 & 1))
+      continue;
+    if (hd_sim_tensor_cells(a, cta, lane, column_at(t->address, &at), n, &word) == SIM_STOP)
+      return SIM_STOP;
+    double *d = &a->m->tile->d[row][i * n];
+    for (uint32_t j = 0; j < n; j++) {
+      if (a->kind == SIM_WRITE)
+        word[j] = (uint32_t)hd_sim_round_d(&p->s, d[j]);
+      else
+        d[j] = ldexp(hd_sim_read_c(&p->s, word[j] & mask), -(int)t->scale_d);
+    }
+  }
+  return SIM_NEXT;
+}
+
+static sim_step transfer_d(sim_machine *m, const sim_async *op, sim_cta *cta, const sim_plan *p,
+                           uint8_t kind) {
+  sim_access a = hd_sim_tensor_access(m, op, kind);
+  for (uint32_t row = 0; row < p->s.m; row++)
+    if (transfer_row(&a, cta, p, op->tensor, row) == SIM_STOP)
+      return SIM_STOP;
+  return SIM_NEXT;
+}
+
+/* ---- completion ---- */
+
+static sim_step multiply_cta(sim_machine *m, const sim_async *op, sim_cta *cta, const sim_plan *p) {
+  const sim_tensor_op *t = op->tensor;
+  sim_access a = hd_sim_tensor_access(m, op, SIM_READ);
+  if (read_b(m, op, p) == SIM_STOP || read_a(m, op, cta, p) == SIM_STOP)
+    return SIM_STOP;
+  if (!p->s.sparse)
+    hd_sim_dense_columns(&p->s, m->tile);
+  else if (read_meta(m, op, cta, p) == SIM_STOP)
+    return SIM_STOP;
+  if (p->s.n_scales && (scale_a(&a, cta, p, t->scale_a) == SIM_STOP ||
+                        scale_b(&a, cta, p, t->scale_b) == SIM_STOP))
+    return SIM_STOP;
+  if (!t->accumulate)
+    memset(m->tile->d, 0, sizeof m->tile->d);
+  else if (transfer_d(m, op, cta, p, SIM_READ) == SIM_STOP)
+    return SIM_STOP;
+  hd_sim_multiply(&p->s, m->tile);
+  return transfer_d(m, op, cta, p, SIM_WRITE);
+}
+
+sim_step hd_sim_tcgen05_complete(sim_machine *m, sim_async *op) {
+  sim_cta *cta[2];
+  sim_plan p;
+  if (!hd_sim_tensor_is_next(op))
+    return SIM_WAIT;
+  hd_sim_tcgen05_plan(op->insn, op->tensor->idesc, &p);
+  uint32_t n = hd_sim_tensor_ctas(op, cta);
+  for (uint32_t i = 0; i < n; i++)
+    if (multiply_cta(m, op, cta[i], &p) == SIM_STOP)
+      return SIM_STOP;
+  hd_sim_tensor_done(m, op);
+  m->report->n_mma++;
+  return SIM_NEXT;
+}
