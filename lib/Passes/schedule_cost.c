@@ -1,7 +1,8 @@
-/* A CTA's stage is one granule of k. Its time is what the slowest of four takes: the tensor cores (with
- * the port that feeds them), the warpgroup's own chain of waits, the fill from L2, and the ring: bytes in
- * flight over the latency. Resources overlap almost, so they add in a high norm. A unit of work is its
- * stages, a fill and drain, and its stores; units run in waves; DRAM runs beside all of it. */
+/* A CTA's stage is one granule of k. Its time is what the slowest of four takes: the tensor
+ * cores (with the port that feeds them), the warpgroup's own chain of waits, the fill from L2,
+ * and the ring: bytes in flight over the latency. Resources overlap almost, so they add in a
+ * high norm. A unit of work is its stages, a fill and drain, and its stores; units run in waves;
+ * DRAM runs beside all of it. */
 #include "Passes/schedule_cost.h"
 
 #include <math.h>
@@ -10,12 +11,12 @@
 
 enum { K_STEPS = 2, USUAL_SIZE = 4096 };
 static const double OVERLAP = 2.4; /* of two resources: the norm in which their times add */
-/* mma.sp: dense-equivalent elements of the product a clock and SM at granules of 128 bytes (measured:
- * f16 925, s8 1835, tf32 457 TFLOP/s); e4m3 and e5m2 are emulated on Hopper. */
+/* mma.sp: dense-equivalent elements of the product a clock and SM at granules of 128 bytes
+ * (measured: f16 925, s8 1835, tf32 457 TFLOP/s); e4m3 and e5m2 are emulated on Hopper. */
 static const double MMA_PRODUCTS = 31.3, MMA_EMULATED = 1.0 / 28;
 
-/* Fitted to 1997 schedules of 54 products (test/tune/h200_sweep.csv holds a part of them): the front of
- * each weighs most. `heddle tune evaluate` says how well they rank. */
+/* Fitted to 1997 schedules of 54 products (test/tune/h200_sweep.csv holds a part of them): the
+ * front of each weighs most. `heddle tune evaluate` says how well they rank. */
 const hd_ceilings hd_ceilings_h200 = {.device = "NVIDIA H200",
                                       .n_sms = 132,
                                       .clock_hz = 1.72e9,
@@ -124,7 +125,9 @@ static void mma_clocks(unit *u) {
   u->chain_s = (clocks * 8 / (s->warps_m * s->warps_n) / 4 + u->c->batch_clocks) / u->c->clock_hz;
 }
 
-static double norm(double x, double y) { return pow(pow(x, OVERLAP) + pow(y, OVERLAP), 1 / OVERLAP); }
+static double norm(double x, double y) {
+  return pow(pow(x, OVERLAP) + pow(y, OVERLAP), 1 / OVERLAP);
+}
 
 /* A stage's four times when n_ctas run, `together` of them on an SM. */
 static void stage_times(const unit *u, double n_ctas, double together, double t[4]) {
@@ -153,7 +156,8 @@ static double wave(const unit *u, double n_ctas, double together, double alone[H
 static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_ceilings *c, double k) {
   unit u = {.p = p, .s = s, .c = c};
   double slabs = s->tile_m / (double)HD_SLAB_ROWS;
-  double a_bytes = slabs * hd_block_bytes(p->a_elem), b_bytes = (double)s->tile_n * HD_GRANULE_BYTES;
+  double a_bytes = slabs * hd_block_bytes(p->a_elem);
+  double b_bytes = (double)s->tile_n * HD_GRANULE_BYTES;
   u.stages = ceil_div(ceil_div(k, hd_granule_k(p->a_elem)), s->split_k);
   u.load_bytes = a_bytes + b_bytes * (s->cluster > 1 ? c->multicast : 1);
   u.ring_bytes = s->stages * (a_bytes + b_bytes);

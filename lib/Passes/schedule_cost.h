@@ -1,5 +1,5 @@
-/* Passes/schedule_cost.h: how long a schedule will take, from what a device does at best: which of its
- * resources binds, and by how much. It ranks; the tuner measures. */
+/* Passes/schedule_cost.h: how long a schedule will take, from what a device does at best: which
+ * of its resources binds, and by how much. It ranks; the tuner measures. */
 #ifndef HD_SCHEDULE_COST_H
 #define HD_SCHEDULE_COST_H
 
@@ -32,8 +32,8 @@ typedef struct hd_ceilings {
 /* H100 and H200 SXM (docs/bench: measured on an H200). */
 extern const hd_ceilings hd_ceilings_h200;
 
-/* The ceilings by number, from 0: a name ("clock_hz"; NULL past the last), a value, and what calibrating
- * may make of it. */
+/* The ceilings by number, from 0: a name ("clock_hz"; NULL past the last), a value, and what
+ * calibrating may make of it. */
 const char *hd_ceiling_name(size_t index);
 double *hd_ceiling_at(hd_ceilings *ceilings, size_t index);
 void hd_ceiling_range(size_t index, double *least, double *most);
@@ -63,7 +63,8 @@ typedef struct hd_cost {
 hd_cost hd_schedule_cost(const hd_problem *problem, const hd_schedule *schedule,
                          const int64_t size_mnk[3], const hd_ceilings *ceilings);
 
-/* The same product by a dense library: its rate and the bytes of a dense A, whichever takes longer. */
+/* The same product by a dense library: its rate and the bytes of a dense A, whichever takes
+ * longer. */
 double hd_dense_seconds(const hd_problem *problem, const int64_t size_mnk[3],
                         const hd_ceilings *ceilings);
 

@@ -36,8 +36,8 @@ heddle_status hd_child_start(heddle_context *ctx, const char *const *argv, hd_ch
   int ends[2];
   pid_t pid;
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.start", "cannot make a socket: %s",
-                    strerror(errno));
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.start",
+                    "cannot make a socket: %s", strerror(errno));
   int code = spawn(argv, ends[1], &pid);
   close(ends[1]);
   if (code != 0) {

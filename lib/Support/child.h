@@ -1,5 +1,6 @@
-/* Support/child.h: a child process that is talked to by lines. Its standard input and output are one
- * socket, so that speaking to one that died is an answer and not a signal; its standard error is ours. */
+/* Support/child.h: a child process that is talked to by lines. Its standard input and output are
+ * one socket, so that speaking to one that died is an answer and not a signal; its standard
+ * error is ours. */
 #ifndef HD_CHILD_H
 #define HD_CHILD_H
 
@@ -19,13 +20,14 @@ typedef struct hd_child {
 heddle_status hd_child_start(heddle_context *ctx, const char *const *argv, hd_child *child);
 /* Sends one line; false when nobody listens any more. */
 bool hd_child_say(hd_child *child, const char *line);
-/* Takes the next whole line (owned by the buffer, without its end); false when there is none yet. */
+/* Takes the next whole line (owned by the buffer, without its end); false when there is none
+ * yet. */
 bool hd_child_take(hd_child *child, hd_strbuf *line);
-/* Waits until one of n children has said something or ended, at most timeout_s. Children that are NULL
- * or not running are passed over. */
+/* Waits until one of n children has said something or ended, at most timeout_s. Children that
+ * are NULL or not running are passed over. */
 void hd_children_wait(hd_child *const *children, int n, double timeout_s);
-/* Kills its process group, waits for it, frees what it said; *how (may be NULL) is its exit code, or
- * 128 + signal. One that was not started is fine. */
+/* Kills its process group, waits for it, frees what it said; *how (may be NULL) is its exit
+ * code, or 128 + signal. One that was not started is fine. */
 void hd_child_stop(hd_child *child, int *how);
 
 #endif

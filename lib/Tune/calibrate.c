@@ -21,7 +21,8 @@ static double product_error(const hd_sample *s, size_t n, const hd_ceilings *c, 
   size_t i = 0;
   for (; i < n && s[i].problem == s[0].problem; i++) {
     double w = weight(best, s[i].seconds);
-    double off = log(hd_schedule_cost(s[i].problem, &s[i].schedule, fixed, c).seconds / s[i].seconds);
+    hd_cost cost = hd_schedule_cost(s[i].problem, &s[i].schedule, fixed, c);
+    double off = log(cost.seconds / s[i].seconds);
     sum += w * fmin(off * off, MOST_ERROR);
     weights += w;
   }

@@ -11,11 +11,11 @@ typedef struct hd_sample {
   double seconds;
 } hd_sample;
 
-/* The root of the mean square of log(predicted / measured), the fast schedules of each product counting
- * most: a schedule that takes twice the best's time counts an eighth. */
+/* The root of the mean square of log(predicted / measured), the fast schedules of each product
+ * counting most: a schedule that takes twice the best's time counts an eighth. */
 double hd_calibration_error(const hd_sample *samples, size_t n, const hd_ceilings *ceilings);
-/* Moves each ceiling, within its range, to where that error is least: one after the other, in steps that
- * get smaller, until none gains. Deterministic. */
+/* Moves each ceiling, within its range, to where that error is least: one after the other, in
+ * steps that get smaller, until none gains. Deterministic. */
 void hd_calibrate(const hd_sample *samples, size_t n, hd_ceilings *ceilings);
 
 #endif

@@ -97,9 +97,12 @@ static bool news_of(hd_crew *crew, hd_hand *h, hd_news *news) {
   news->kind = h->child.ended ? HD_NEWS_CRASH : HD_NEWS_HANG;
   replace(crew, h, &how);
   news->line.len = 0;
-  hd_strbuf_printf(&news->line, news->kind == HD_NEWS_HANG ? "no answer within its time"
-                   : how > 128 ? "its process ended by signal %d" : "its process ended with code %d",
-                   how > 128 ? how - 128 : how);
+  if (news->kind == HD_NEWS_HANG)
+    hd_strbuf_add(&news->line, "no answer within its time");
+  else if (how > 128)
+    hd_strbuf_printf(&news->line, "its process ended by signal %d", how - 128);
+  else
+    hd_strbuf_printf(&news->line, "its process ended with code %d", how);
   return true;
 }
 

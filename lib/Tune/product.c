@@ -45,8 +45,8 @@ heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product
   }
   if (!ok)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.product",
-                    "got \"%.100s\"; a product is as in \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 "
-                    "n=16 k=4096 k_major row_major\"", text);
+                    "got \"%.100s\"; a product is as in \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 "
+                    "m=4096 n=16 k=4096 k_major row_major\"", text);
   *product = p;
   return HEDDLE_OK;
 }
@@ -90,8 +90,8 @@ heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *targe
                     "got \"%.60s\"; a line is TYPE M K N [DTYPE [ORDER]], sizes 1 to %d", line,
                     MOST_SIZE);
   if (!read_types(types, &p))
-    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type", "got type \"%s\"; legal: as bf16, e4m3xe5m2",
-                    types);
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type",
+                    "got type \"%s\"; legal: as bf16, e4m3xe5m2", types);
   p.d = hd_bench_output(p.a);
   if (got >= 5 && heddle_elem_parse(d, &p.d) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type", "got type \"%s\" of D", d);

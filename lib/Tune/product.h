@@ -1,5 +1,5 @@
-/* Tune/product.h: what is tuned: a product of fixed sizes. Records are kept, and looked up, by it; the
- * epilogue is no part of it (it changes what is stored, hardly which tile is best). */
+/* Tune/product.h: what is tuned: a product of fixed sizes. Records are kept, and looked up, by
+ * it; the epilogue is no part of it (it changes what is stored, hardly which tile is best). */
 #ifndef HD_PRODUCT_H
 #define HD_PRODUCT_H
 
@@ -17,12 +17,12 @@ enum { HD_PRODUCT_TEXT = 160 };
 void hd_product_print(const hd_product *product, char out[HD_PRODUCT_TEXT]);
 heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product *product);
 
-/* The product of a problem; a size known at launch counts as its hint (> 0), else as its max, else as
- * 4096. */
+/* The product of a problem; a size known at launch counts as its hint (> 0), else as its max,
+ * else as 4096. */
 hd_product hd_product_of(const hd_problem *problem, const int64_t hint_mnk[3]);
 
-/* A line of a grid: "TYPE M K N [DTYPE [ORDER]]"; TYPE of A and B, "AxB" when they differ; D's default
- * type is the bench's, its order row_major. HEDDLE_INVALID at loc. */
+/* A line of a grid: "TYPE M K N [DTYPE [ORDER]]"; TYPE of A and B, "AxB" when they differ; D's
+ * default type is the bench's, its order row_major. HEDDLE_INVALID at loc. */
 heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *target, const char *line,
                               hd_product *product);
 

@@ -219,11 +219,12 @@ heddle_status hd_records_chosen(heddle_context *ctx, hd_records *r, const char *
 /* ---- merging ---- */
 
 heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char *path) {
-  static const char copy[] = "BEGIN;"
-                             "INSERT OR IGNORE INTO main.run SELECT * FROM other.run;"
-                             "INSERT OR IGNORE INTO main.measurement SELECT * FROM other.measurement;"
-                             "INSERT OR IGNORE INTO main.choice SELECT * FROM other.choice;"
-                             "COMMIT;";
+  static const char copy[] =
+      "BEGIN;"
+      "INSERT OR IGNORE INTO main.run SELECT * FROM other.run;"
+      "INSERT OR IGNORE INTO main.measurement SELECT * FROM other.measurement;"
+      "INSERT OR IGNORE INTO main.choice SELECT * FROM other.choice;"
+      "COMMIT;";
   hd_records *from;
   HD_TRY(hd_records_open(ctx, path, false, &from)); /* it is one of ours */
   hd_records_close(from);

@@ -7,9 +7,9 @@
 #include "Support/arena.h"
 #include "Support/hash.h"
 
-/* How far off the model may be for a kind that was not measured, and what a "key=value" may do that was
- * not (both in logarithms: the spread seen on an H200); and the weight of "no effect" against one
- * measurement, for each. */
+/* How far off the model may be for a kind that was not measured, and what a "key=value" may do
+ * that was not (both in logarithms: the spread seen on an H200); and the weight of "no effect"
+ * against one measurement, for each. */
 static const double KIND_DOUBT = 0.12, WORD_DOUBT = 0.01, KIND_PRIOR = 0.15, WORD_PRIOR = 3;
 enum {
   PASSES = 6,          /* of the fit: each effect in turn, given the others */

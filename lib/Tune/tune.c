@@ -61,8 +61,8 @@ static double predict(const course *c, const hd_problem *p, const hd_schedule *s
   return hd_schedule_cost(p, s, fixed, c->o->ceilings).seconds;
 }
 
-/* The wanted keys change nothing in it; the default (index 0, which the list holds once more) stays in any
- * case. */
+/* The wanted keys change nothing in it; the default (index 0, which the list holds once more)
+ * stays in any case. */
 static heddle_status is_wanted(heddle_context *ctx, const course *c, const hd_schedule *s,
                                size_t index, bool *yes) {
   char is[HD_SCHEDULE_TEXT], would_be[HD_SCHEDULE_TEXT];
@@ -195,7 +195,8 @@ static hd_verdict read_answer(const char *line, const char **rest) {
   return verdict;
 }
 
-/* A CUDA error is sticky, and a wrong kernel may have written anywhere: the child is not used again. */
+/* A CUDA error is sticky, and a wrong kernel may have written anywhere: the child is not used
+ * again. */
 static void distrust_measurer(course *c) {
   hd_child_stop(&c->crew->measurer.child, NULL);
   c->crew->measurer.entry = HD_ENTRY_IDLE;
@@ -453,8 +454,8 @@ static heddle_status heed(heddle_context *ctx, course *c, const hd_news *news) {
   return news->entry == HD_ENTRY_FINAL ? heard_final(ctx, c, news) : heard_measurer(ctx, c, news);
 }
 
-/* The search is over when all that is wanted was measured, and the final follows; or when the time is
- * up, and then only what is being measured is waited for. */
+/* The search is over when all that is wanted was measured, and the final follows; or when the
+ * time is up, and then only what is being measured is waited for. */
 static void turn_phase(course *c) {
   bool idle = c->crew->measurer.entry < 0;
   if (c->phase != SEARCH || !idle)

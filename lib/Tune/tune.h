@@ -38,8 +38,8 @@ typedef struct hd_tune_options {
   int32_t n_finalists;       /* beside the default; 0: 3 */
   const char *only;          /* keys that a schedule must have: "group=8 family=wgmma"; NULL: any */
   bool exhaustive;           /* measure all */
-  bool compare;              /* with exhaustive: the final is between what the search alone would have
-                                brought into one and the fastest of all */
+  bool compare;              /* with exhaustive: the final is between what the search alone would
+                                have brought into one and the fastest of all */
   bool resume;               /* what the records hold is not measured again */
   uint64_t seed;
   const hd_ceilings *ceilings; /* borrowed; of the model */
@@ -48,9 +48,10 @@ typedef struct hd_tune_options {
   void *user;
 } hd_tune_options;
 
-/* Tunes the products in turn. A candidate that crashes, hangs or fails costs itself alone; the tuner
- * gives up (HEDDLE_ENVIRONMENT) when no child can be brought up. *n_done counts the products that have
- * a choice, earlier ones too when resuming; fewer than n when the time was up. */
+/* Tunes the products in turn. A candidate that crashes, hangs or fails costs itself alone; the
+ * tuner gives up (HEDDLE_ENVIRONMENT) when no child can be brought up. *n_done counts the
+ * products that have a choice, earlier ones too when resuming; fewer than n when the time was
+ * up. */
 heddle_status hd_tune(heddle_context *ctx, const hd_tune_options *options, const hd_product *list,
                       int32_t n, int32_t *n_done);
 

@@ -47,15 +47,22 @@ const hd_tuned_entry *hd_tune_lookup(const hd_tuned *t, const hd_product *produc
 
 static double apart(int64_t x, int64_t y) { return fabs(log2((double)x / (double)y)); }
 
-/* Another type or order of D is a small difference; infinite: no neighbour. */
+static bool as_wide(heddle_elem x, heddle_elem y) {
+  return heddle_elem_get(x)->container_bits == heddle_elem_get(y)->container_bits;
+}
+
+/* Another type or order of D is a small difference, and so are types of the same width: the
+ * bytes are the same. Infinite: no neighbour. */
 static double distance(const hd_product *x, const hd_product *y) {
-  if (x->a != y->a || x->b != y->b || x->acc != y->acc || x->b_mn_major != y->b_mn_major ||
+  if (!as_wide(x->a, y->a) || !as_wide(x->b, y->b) || x->b_mn_major != y->b_mn_major ||
       strcmp(x->target, y->target) != 0)
     return INFINITY;
+  bool other = x->a != y->a || x->b != y->b || x->acc != y->acc;
   double m = apart(x->m, y->m), n = apart(x->n, y->n), k = apart(x->k, y->k);
   if (m > 1 || n > 1 || k > 1)
     return INFINITY;
-  return m + n + k + 0.01 * (x->d_col_major != y->d_col_major) + 0.1 * (x->d != y->d);
+  return m + n + k + 0.01 * (x->d_col_major != y->d_col_major) + 0.1 * (x->d != y->d) +
+         0.2 * other;
 }
 
 const hd_tuned_entry *hd_tune_nearest(const hd_tuned *t, const hd_product *product) {

@@ -1,4 +1,5 @@
-/* Tune/tuned.h: the choices of earlier tuning, in memory: what run, gen, bench and explain look up. */
+/* Tune/tuned.h: the choices of earlier tuning, in memory: what run, gen, bench and explain look
+ * up. */
 #ifndef HD_TUNED_H
 #define HD_TUNED_H
 
@@ -26,13 +27,13 @@ const hd_ceilings *hd_tuned_ceilings(const hd_tuned *tuned);
 
 /* The entry of that very product; NULL: none. One hash and, mostly, one probe: well below 2 us. */
 const hd_tuned_entry *hd_tune_lookup(const hd_tuned *tuned, const hd_product *product);
-/* Of the entries with the same types and order of B, no size more than twice as large or as small, the
- * one nearest in the logarithms of the sizes; NULL: none. */
+/* Of the entries with types as wide and the same order of B, no size more than twice as large or as
+ * small, the one nearest in the logarithms of the sizes; NULL: none. */
 const hd_tuned_entry *hd_tune_nearest(const hd_tuned *tuned, const hd_product *product);
 
-/* What a kernel at problem level (legalized) should take: *entry and *schedule, from the very product's
- * entry, else from the nearest one when the model says that its schedule beats the default; each only
- * if it is legal here. *entry NULL: the default. */
+/* What a kernel at problem level (legalized) should take: *entry and *schedule, from the very
+ * product's entry, else from the nearest one when the model says that its schedule beats the
+ * default; each only if it is legal here. *entry NULL: the default. */
 heddle_status hd_tune_pick(heddle_context *ctx, const hd_tuned *tuned, const hd_op *kernel,
                            const hd_product *product, const hd_tuned_entry **entry,
                            hd_schedule *schedule);

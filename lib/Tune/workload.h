@@ -1,4 +1,5 @@
-/* Tune/workload.h: a product on the device, ready for any schedule of it: operands, reference, check. */
+/* Tune/workload.h: a product on the device, ready for any schedule of it: operands, reference,
+ * check. */
 #ifndef HD_WORKLOAD_H
 #define HD_WORKLOAD_H
 

@@ -16,10 +16,11 @@
 #include "tuned_file.h"
 
 static const char about[] =
-    "Measures the legal schedules that promise most, each checked against double precision before it\n"
-    "is timed, and records every measurement in --db. The few fastest race the default in turns; the\n"
-    "winner is the choice that run, gen, bench and explain take up (--db FILE there, or the shipped\n"
-    "database). A candidate that crashes, hangs or fails is recorded as such and costs itself alone.\n"
+    "Measures the legal schedules that promise most, each checked against double precision before\n"
+    "it is timed, and records every measurement in --db. The few fastest race the default in turns;\n"
+    "the winner is the choice that run, gen, bench and explain take up (--db FILE there, or the\n"
+    "shipped choices). A candidate that crashes, hangs or fails is recorded as such and costs itself\n"
+    "alone; a wrong result makes the exit code 1.\n"
     "--budget stops in good order, --resume goes on with what the records lack: use it in slices.\n"
     "What is tuned is the product of the problem's types, sizes and orders, without its epilogue.\n"
     "A line of a --grid file is TYPE M K N [DTYPE [ORDER]]; # starts a comment.\n"
@@ -92,6 +93,7 @@ static heddle_status read_problem(heddle_context *ctx, const tune_args *a, produ
 typedef struct teller {
   const tune_args *args;
   double told_at;
+  int n_wrong;
 } teller;
 
 static void print_csv(const hd_product *p, const hd_record *r) {
@@ -110,7 +112,8 @@ static void print_choice(const teller *t, const hd_choice *c) {
            c->product, c->schedule, c->seconds * 1e6, c->default_schedule,
            c->default_seconds * 1e6, (long long)c->n_legal, (long long)c->n_measured);
   else if (!t->args->csv)
-    printf("%s\n  %.2f us  %s\n  %.2f us  the default%s%s\n  %lld of %lld legal schedules measured\n",
+    printf("%s\n  %.2f us  %s\n  %.2f us  the default%s%s\n"
+           "  %lld of %lld legal schedules measured\n",
            c->product, c->seconds * 1e6, c->schedule, c->default_seconds * 1e6,
            strcmp(c->schedule, c->default_schedule) ? ": " : " is it",
            strcmp(c->schedule, c->default_schedule) ? c->default_schedule : "",
@@ -130,7 +133,8 @@ static void print_progress(const hd_tune_event *e) {
   char name[HD_PRODUCT_TEXT];
   hd_product_print(e->product, name);
   int left = (int)e->left_seconds;
-  fprintf(stderr, "[%d/%d] %s: %lld of %lld measured, best %.2f us, %lld lost, about %d:%02d left\n",
+  fprintf(stderr,
+          "[%d/%d] %s: %lld of %lld measured, best %.2f us, %lld lost, about %d:%02d left\n",
           e->product_index + 1, e->n_products, name, (long long)e->n_measured,
           (long long)e->n_wanted, e->best * 1e6, (long long)e->n_lost, left / 60, left % 60);
 }
@@ -138,6 +142,7 @@ static void print_progress(const hd_tune_event *e) {
 static void tell(void *user, const hd_tune_event *e) {
   enum { EVERY_S = 3 };
   teller *t = user;
+  t->n_wrong += e->record && e->record->verdict == HD_VERDICT_WRONG;
   if (e->record && t->args->csv)
     print_csv(e->product, e->record);
   if (e->contest)
@@ -204,8 +209,11 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
   hd_tuned_free(tuned);
   free(worker);
   if (status == HEDDLE_OK && n_done < products->n)
-    hd_note(ctx, HD_NOWHERE, "tune.unfinished", "%d of %d problems have a choice; go on with --resume",
-            n_done, products->n);
+    hd_note(ctx, HD_NOWHERE, "tune.unfinished",
+            "%d of %d problems have a choice; go on with --resume", n_done, products->n);
+  if (status == HEDDLE_OK && t.n_wrong)
+    status = hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "tune.verify",
+                      "%d schedules gave a wrong result; see heddle tune list --all", t.n_wrong);
   return status;
 }
 
@@ -272,7 +280,7 @@ static int tune_main(int argc, char **argv) {
       {"top", CLI_INT, &a.top, "N", "measurements a problem (one in twenty, at least 8)"},
       {"jobs", CLI_INT, &a.jobs, "N", "processes that compile ahead (one a processor); 0: none"},
       {"deadline", CLI_INT, &a.deadline, "SECONDS", "a candidate may take so long (30)"},
-      {"csv", CLI_FLAG, &a.csv, NULL, "a line a measurement, columns as of bench, then predicted us"},
+      {"csv", CLI_FLAG, &a.csv, NULL, "a line a measurement: bench's columns, then predicted us"},
       {"json", CLI_FLAG, &a.json, NULL, "an object a choice"},
       {"size", CLI_TEXT, &a.sizes, "N=512,…", "of a problem whose sizes are known at launch"},
       {"ceilings", CLI_TEXT, &a.ceilings, "FILE", TUNE_CEILINGS_ABOUT},

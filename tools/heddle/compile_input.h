@@ -32,7 +32,8 @@ typedef struct compile_input {
       {"ptxas", CLI_TEXT, &(in).ptxas, "PATH",                                                     \
        "the assembler (default: on PATH, then /usr/local/cuda/bin); none: do without"},            \
       {"cache", CLI_TEXT, &(in).cache, "DIR", "keep and reuse compiled kernels (or $HEDDLE_CACHE)"}, \
-      {"db", CLI_TEXT, &(in).db, "FILE", "tuned choices: of `heddle tune`, or its export (the shipped)"}, \
+      {"db", CLI_TEXT, &(in).db, "FILE",                                                           \
+       "tuned choices: of `heddle tune`, or its export (the shipped)"},                            \
       {"no-tuned", CLI_FLAG, &(in).no_tuned, NULL, "the model's default, whatever was tuned"}
 
 /* ptxas where the CUDA toolkit or PATH has it (owned); NULL: nowhere. */
@@ -41,8 +42,9 @@ char *compile_find_ptxas(void);
 heddle_status compile_input_read(heddle_context *ctx, compile_input *in);
 void compile_input_free(compile_input *in);
 
-/* Where the input names no schedule and tuning is not refused: takes over what the tuned choices have for
- * its problem, into in->schedule. size is by HD_ARG_M and its like; 0: as the problem says. */
+/* Where the input names no schedule and tuning is not refused: takes over what the tuned choices
+ * have for its problem, into in->schedule. size is by HD_ARG_M and its like; 0: as the problem
+ * says. */
 heddle_status compile_input_tune(heddle_context *ctx, compile_input *in,
                                  const int64_t size[HD_N_ARG_KINDS]);
 

@@ -52,7 +52,8 @@ void explain_print_cost(const hd_problem *p, const hd_schedule *s, const int64_t
                entry->product.k == product.k;
   if (entry)
     print_tuned(&product, entry);
-  printf("predicted %.2f us for M=%lld N=%lld K=%lld on an %s: %lld units of work, %.2f waves; alone\n",
+  printf("predicted %.2f us for M=%lld N=%lld K=%lld on an %s: %lld units of work, %.2f waves; "
+         "alone\n",
          cost.seconds * 1e6, (long long)product.m, (long long)product.n, (long long)product.k,
          ceilings->device, (long long)cost.units, cost.waves);
   print_resources(&cost);

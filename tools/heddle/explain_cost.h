@@ -1,4 +1,5 @@
-/* heddle/explain_cost.h: what a schedule is predicted to cost, what was measured, what dense would. */
+/* heddle/explain_cost.h: what a schedule is predicted to cost, what was measured, what dense
+ * would. */
 #ifndef HD_EXPLAIN_COST_H
 #define HD_EXPLAIN_COST_H
 

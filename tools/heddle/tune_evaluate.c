@@ -18,11 +18,11 @@
 #include "tuned_file.h"
 
 static const char about[] =
-    "Judges the model and the search by measurements of many schedules: of --db (quick looks), or of\n"
-    "a --csv file as `heddle tune --csv` and `heddle bench --format csv` write it. Each line: a\n"
-    "product, how many schedules, Spearman's rank correlation of predicted and measured times, then\n"
-    "over the best of all: the model's first, the best of its first five, and the best of what the\n"
-    "search would have measured. Needs no device.";
+    "Judges the model and the search by measurements of many schedules: of --db (quick looks), or\n"
+    "of a --csv file as `heddle tune --csv` and `heddle bench --format csv` write it. Each line: a\n"
+    "product, how many schedules, Spearman's rank correlation of predicted and measured times,\n"
+    "then over the best of all: the model's first, the best of its first five, and the best of what\n"
+    "the search would have measured. Needs no device.";
 static const char examples[] = "heddle tune evaluate --csv test/tune/h200_sweep.csv\n"
                                "heddle tune evaluate --db sweep.db --top 20\n";
 
@@ -58,7 +58,8 @@ static heddle_status judge(heddle_context *ctx, const all_times *all, int64_t n_
   return HEDDLE_OK;
 }
 
-/* The ceilings of a file; path NULL: of the shipped choices, or the H200's. Borrowed from *tuned (owned). */
+/* The ceilings of a file; path NULL: of the shipped choices, or the H200's. Borrowed from *tuned
+ * (owned). */
 static heddle_status read_ceilings(heddle_context *ctx, const char *path, hd_tuned **tuned,
                                    const hd_ceilings **ceilings) {
   HD_TRY(tuned_open(ctx, path, tuned));
@@ -85,8 +86,8 @@ int tune_evaluate(int argc, char **argv) {
       {"top", CLI_INT, &top, "N", "what the search may measure (one in twenty, at least 8)"},
       {"ceilings", CLI_TEXT, &path, "FILE", TUNE_CEILINGS_ABOUT},
       {0}};
-  const cli_command command = {"tune evaluate [--db FILE | --csv FILE]", about, examples, options, 0,
-                               0};
+  const cli_command command = {
+      "tune evaluate [--db FILE | --csv FILE]", about, examples, options, 0, 0};
   int code = cli_parse(&command, argc, argv, NULL, NULL);
   if (code == CLI_GO)
     code = check_input(db, csv, top);
@@ -106,10 +107,10 @@ int tune_evaluate(int argc, char **argv) {
 /* ---- calibrate ---- */
 
 static const char calibrate_about[] =
-    "Finds the device's ceilings (rates, latencies, factors of lib/Passes/schedule_cost.h) that predict\n"
-    "the measurements best, the fast schedules of each product counting most, starting from --ceilings.\n"
-    "Prints them, and writes them to -o as a file that --ceilings, and run, gen, bench and explain by\n"
-    "--db, take. Measure some products with --exhaustive (and --only) first. Needs no device.";
+    "Finds the device's ceilings (rates, latencies, factors of lib/Passes/schedule_cost.h) that\n"
+    "predict the measurements best, the fast schedules of each product counting most, starting from\n"
+    "--ceilings. Prints them, and writes them to -o as a file that --ceilings, and run, gen, bench\n"
+    "and explain by --db, take. Measure some products with --exhaustive (and --only) first. Needs no device.";
 static const char calibrate_examples[] =
     "heddle tune --grid docs/bench/unseen.grid --exhaustive --only group=8 --db sweep.db\n"
     "heddle tune calibrate --db sweep.db -o mine.json\n"

@@ -66,8 +66,8 @@ int tune_merge(int argc, char **argv) {
   const char *db = TUNE_DB_DEFAULT, *from[CLI_MAX_ARGS];
   hd_records *records = NULL;
   const cli_option options[] = {{"db", CLI_TEXT, &db, "FILE", TUNE_DB_ABOUT}, {0}};
-  const cli_command command = {"tune merge --db INTO FROM…", merge_about, merge_examples, options, 1,
-                               CLI_MAX_ARGS};
+  const cli_command command = {
+      "tune merge --db INTO FROM…", merge_about, merge_examples, options, 1, CLI_MAX_ARGS};
   int n, code = cli_parse(&command, argc, argv, from, &n);
   if (code != CLI_GO)
     return code;

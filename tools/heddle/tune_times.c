@@ -36,8 +36,8 @@ static heddle_status read_line(heddle_context *ctx, hd_loc loc, char *line, all_
   if (!name)
     return HEDDLE_OK;
   if (sscanf(line, "%31[^,],%lld,%lld,%lld,%lf", type, &m, &k, &n, &us) != 5 || !(us > 0))
-    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.csv", "got \"%.60s\"; a line is TYPE,M,K,N,us,…",
-                    line);
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.csv",
+                    "got \"%.60s\"; a line is TYPE,M,K,N,us,…", line);
   name += strlen(",ok,\"heddle ");
   char *schedule = name + strcspn(name, " ");
   schedule[strcspn(schedule, "\"")] = '\0';
@@ -97,8 +97,10 @@ void tune_times_free(all_times *all) {
   free(all->list);
 }
 
-heddle_status tune_times_read(heddle_context *ctx, const char *db, const char *csv, all_times *all) {
+heddle_status tune_times_read(heddle_context *ctx, const char *db, const char *csv,
+                              all_times *all) {
   HD_TRY(csv ? read_csv(ctx, csv, all) : read_records(ctx, db, all));
-  return all->n ? HEDDLE_OK
-                : hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.times", "there are no measurements");
+  if (all->n)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.times", "there are no measurements");
 }

@@ -1,6 +1,6 @@
-/* heddle tune worker: the child that compiles or measures for `heddle tune`. It reads one request a line
- * from standard input and answers each with one line on standard output; lib/Tune/README.md has them all.
- * It may crash or hang: that is what it is for. */
+/* heddle tune worker: the child that compiles or measures for `heddle tune`. It reads one
+ * request a line from standard input and answers each with one line on standard output;
+ * lib/Tune/README.md has them all. It may crash or hang: that is what it is for. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -15,7 +15,8 @@ heddle_status tuned_open(heddle_context *ctx, const char *path, hd_tuned **tuned
   self[len > 0 ? len : 0] = '\0';
   char *slash = strrchr(self, '/');
   hd_strbuf shipped = {0};
-  hd_strbuf_printf(&shipped, "%.*s/../share/heddle/tuned.json", slash ? (int)(slash - self) : 0, self);
+  hd_strbuf_printf(&shipped, "%.*s/../share/heddle/tuned.json",
+                   slash ? (int)(slash - self) : 0, self);
   heddle_status status = HEDDLE_OK;
   if (access(hd_strbuf_text(&shipped), R_OK) == 0)
     status = hd_tuned_read(ctx, hd_strbuf_text(&shipped), tuned);

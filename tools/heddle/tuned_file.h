@@ -1,11 +1,12 @@
-/* heddle/tuned_file.h: where the tuned choices are: --db FILE, or what was installed with the tool. */
+/* heddle/tuned_file.h: where the tuned choices are: --db FILE, or what was installed with the
+ * tool. */
 #ifndef HD_TUNED_FILE_H
 #define HD_TUNED_FILE_H
 
 #include "Tune/tuned.h"
 
-/* path NULL: ../share/heddle/tuned.json beside the tool's folder; *tuned stays NULL when that is not
- * there. *tuned is owned. */
+/* path NULL: ../share/heddle/tuned.json beside the tool's folder; *tuned stays NULL when that is
+ * not there. *tuned is owned. */
 heddle_status tuned_open(heddle_context *ctx, const char *path, hd_tuned **tuned);
 
 #endif

@@ -73,6 +73,11 @@ static void the_nearest_is_within_twice(void **state) {
   assert_null(hd_tune_nearest(t, &p));
   p.n = 32;
   assert_non_null(hd_tune_nearest(t, &p));
+  p.a = p.b = HEDDLE_F16; /* as wide */
+  assert_non_null(hd_tune_nearest(t, &p));
+  p.a = p.b = HEDDLE_E4M3;
+  assert_null(hd_tune_nearest(t, &p));
+  p.a = p.b = HEDDLE_BF16;
   p.b_mn_major = true;
   assert_null(hd_tune_nearest(t, &p));
   hd_tuned_free(t);
@@ -97,10 +102,10 @@ static void names_of_products(void **state) {
   assert_int_equal(hd_product_parse(NULL, text, &q), HEDDLE_OK);
   hd_product_print(&q, again);
   assert_string_equal(text, again);
-  static const char *const bad[] = {"", "sm_90a", "sm_90a a=bf16 b=bf16 acc=f32 d=bf17 m=1 n=2 k=4 "
-                                    "k_major row_major", "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=0 n=2 "
-                                    "k=4 k_major row_major", "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 "
-                                    "n=2 k=4 row_major k_major"};
+  static const char *const bad[] = {
+      "", "sm_90a", "sm_90a a=bf16 b=bf16 acc=f32 d=bf17 m=1 n=2 k=4 k_major row_major",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=0 n=2 k=4 k_major row_major",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 row_major k_major"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     assert_int_equal(hd_product_parse(NULL, bad[i], &q), HEDDLE_INVALID);
 }
