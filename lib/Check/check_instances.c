@@ -114,6 +114,7 @@ static void run_cluster(hd_ck_kernel *k, const hd_ck_instance *at, hd_ck_extents
   hd_ck_machine m = {.program = &k->program, .options = k->options, .report = k->report,
                      .at = *at, .steps_left = k->steps_left, .extents = extents};
   m.dependent = hd_op_has(k->program.kernel, HD_ATTR_DEPENDENT);
+  m.weights_ready = hd_op_has(k->program.kernel, HD_ATTR_WEIGHTS_READY);
   k->report->n_instances++;
   hd_ck_run(&m);
   k->steps_left = m.steps_left;

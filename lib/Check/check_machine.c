@@ -7,7 +7,7 @@
 static void create_warps(hd_ck_machine *m) {
   const hd_ck_program *p = m->program;
   m->n_warps = p->n_warps * p->cluster;
-  m->n_components = m->n_warps * HD_CK_N_PARTS + p->cluster * p->n_barrier_slots;
+  m->n_components = m->n_warps * HD_CK_N_PARTS + p->cluster * p->n_barrier_slots + 1;
   m->warps = HD_NEW_ARRAY(&m->arena, hd_ck_warp, m->n_warps);
   m->held = HD_NEW_ARRAY(&m->arena, hd_ck_value, p->n_values);
   for (int32_t i = 0; i < m->n_warps; i++) {
@@ -91,18 +91,25 @@ static void fence_proxy(hd_ck_warp *w) {
   w->copies_fenced = w->copies_done;
 }
 
-/* R8: nothing of the previous kernel's may be touched before grid.wait. */
+/* R8: nothing of the kernel ahead may be touched before grid.wait; A may where it is promised. */
 static void check_dependence(hd_ck_machine *m, hd_ck_warp *w, const hd_op *op) {
-  if (!m->dependent || w->grid_waited)
-    return;
   bool global = hd_op_effects(op->kind) & (HD_EFFECT_RD_GLOBAL | HD_EFFECT_WR_GLOBAL);
-  if (!global && op != m->program->kernel)
+  bool early = m->weights_ready && op->kind == HD_OP_COPY_BULK && op->operands[0]->op &&
+               hd_op_is(op->operands[0]->op, HD_ATTR_ARG, "a");
+  if (!m->dependent || !global || early || w->clock[hd_ck_grid_component(m)])
     return;
   hd_check_access at = hd_ck_here(m, w, op, -1);
-  hd_ck_find(m, "R8", (hd_check_access){0}, at, "grid.wait before the roles",
-             op == m->program->kernel ? "%s: the kernel ends without grid.wait"
-                                      : "%s touches global memory before grid.wait",
-             at.text);
+  hd_ck_find(m, "R8", (hd_check_access){0}, at, "grid.wait before the access",
+             "%s touches global memory before grid.wait", at.text);
+}
+
+/* R8: the kernel behind takes this one for the only one ahead of it. */
+static void check_launch(hd_ck_machine *m, hd_ck_warp *w, const hd_op *op) {
+  if (!m->dependent || w->clock[hd_ck_grid_component(m)])
+    return;
+  hd_check_access at = hd_ck_here(m, w, op, -1);
+  hd_ck_find(m, "R8", (hd_check_access){0}, at, "grid.wait before grid.launch",
+             "%s lets the kernel behind start before grid.wait", at.text);
 }
 
 /* The operands that a warpgroup's four warps must agree on: scalars and cursors. */
@@ -180,9 +187,9 @@ static bool own_op(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   case HD_OP_WGMMA_COMMIT:
     return w->wgmma_committed++, true;
   case HD_OP_GRID_WAIT:
-    return w->grid_waited = true, true;
+    return w->clock[hd_ck_grid_component(m)] = 1, true;
   case HD_OP_GRID_LAUNCH:
-    return true;
+    return check_launch(m, w, step->op), true;
   default:
     return false;
   }
@@ -251,7 +258,6 @@ static void advance(hd_ck_machine *m, hd_ck_warp *w) {
     return hd_ck_leave_last(w);
   default:
     w->state = HD_CK_DONE;
-    check_dependence(m, w, m->program->kernel);
   }
 }
 
@@ -384,6 +390,16 @@ static void check_landed(hd_ck_machine *m, int32_t cta, const uint32_t *known) {
   }
 }
 
+/* R8: else this kernel's end would not be the end of the one ahead. */
+static void check_waited(hd_ck_machine *m, int32_t cta, const uint32_t *known) {
+  if (m->stop || !m->dependent || known[hd_ck_grid_component(m)])
+    return;
+  hd_check_access at = {.op = m->program->kernel, .text = "kernel", .role = "kernel", .cta = cta,
+                        .slot = -1, .iteration = -1};
+  hd_ck_find(m, "R8", (hd_check_access){0}, at, "grid.wait in every CTA",
+             "the kernel ends without grid.wait");
+}
+
 static void check_leaving(hd_ck_machine *m) {
   hd_arena scratch = {0};
   for (int32_t cta = 0; cta < m->program->cluster && !m->stop; cta++) {
@@ -393,6 +409,7 @@ static void check_leaving(hd_ck_machine *m) {
         hd_ck_join(known, m->warps[i].clock, m->n_components);
     check_reached(m, cta, known);
     check_landed(m, cta, known);
+    check_waited(m, cta, known);
   }
   hd_arena_free(&scratch);
 }

@@ -10,6 +10,7 @@
  *              COPIED  its cp.async groups that are complete, FENCED_COPIES those fenced afterwards
  *              WGMMA   its wgmma groups that are complete
  *   1 a slot of an mbarrier: phases that are complete
+ *   1 in all: 1 where the kernel ahead is known to have ended (grid.wait)
  *
  * An access is over, for a warp, when the warp's clock holds its component at its value. That is a
  * property of the sync alone, so that one run decides for every schedule: provided that no arrival
@@ -113,7 +114,6 @@ typedef struct hd_ck_warp {
   uint32_t now, fenced, copies_fenced;
   uint32_t copies_done, copies_committed;
   uint32_t wgmma_committed, wgmma_fence;
-  bool grid_waited;
   const hd_op *remote_op; /* last op that reached into another CTA, and when */
   uint32_t remote_time;
   hd_ck_partial partial;
@@ -211,7 +211,7 @@ typedef struct hd_ck_machine {
   uint32_t n_accesses, cap_accesses;
   uint64_t steps_left;
   bool stop;     /* a finding ended the run */
-  bool dependent;
+  bool dependent, weights_ready;
   hd_ck_extents *extents;
 } hd_ck_machine;
 
@@ -222,6 +222,9 @@ void hd_ck_machine_free(hd_ck_machine *machine);
 /* Numbers of components. */
 static inline uint32_t hd_ck_component(int32_t warp, int32_t part) {
   return (uint32_t)(warp * HD_CK_N_PARTS + part);
+}
+static inline uint32_t hd_ck_grid_component(const hd_ck_machine *m) {
+  return (uint32_t)m->n_components - 1;
 }
 uint32_t hd_ck_barrier_component(const hd_ck_machine *m, int32_t cta, int32_t slot);
 hd_ck_mbarrier *hd_ck_mbarrier_at(hd_ck_machine *m, int32_t cta, int32_t slot);

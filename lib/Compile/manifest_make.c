@@ -174,7 +174,8 @@ static heddle_status make_variant(heddle_context *ctx, const hd_problem *p, cons
                           .tile_n = s->tile_n,
                           .split_k = s->split_k,
                           .persistent = hd_op_has(kernel, HD_ATTR_PERSISTENT),
-                          .dependent_launch = hd_op_has(kernel, HD_ATTR_DEPENDENT)};
+                          .dependent_launch = hd_op_has(kernel, HD_ATTR_DEPENDENT),
+                          .weights_ready = hd_op_has(kernel, HD_ATTR_WEIGHTS_READY)};
   make_requirements(p, b, variant);
   make_workspace(emitted, variant);
   return make_params(ctx, emitted, variant);

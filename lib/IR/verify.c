@@ -87,6 +87,9 @@ static place place_of_kind(const hd_verifier *v, const hd_op *op) {
   case HD_OP_IF:
   case HD_OP_WARP_INDEX:
     return ROLE_ONLY;
+  case HD_OP_GRID_WAIT:
+  case HD_OP_GRID_LAUNCH:
+    return ANYWHERE;
   default:
     return info->issuer == HD_BY_NONE || info->issuer == HD_BY_CTA || info->issuer == HD_BY_CLUSTER
                ? ANYWHERE

@@ -82,6 +82,12 @@ static void check_registers(hd_verifier *v, const hd_op *kernel, int64_t warps) 
                    (long long)wanted, (long long)entry, (long long)(entry * warps));
 }
 
+static void check_launch(hd_verifier *v, const hd_op *kernel) {
+  if (hd_op_has(kernel, HD_ATTR_WEIGHTS_READY) && !hd_op_has(kernel, HD_ATTR_DEPENDENT))
+    hd_verify_fail(v, kernel, "ir.weights-ready", "weights_ready says what may be read before the "
+                   "kernel ahead has ended; nearest legal: dependent, weights_ready");
+}
+
 struct id_user {
   hd_verifier *v;
   const hd_op *role, *owner[16];
@@ -112,6 +118,7 @@ static void check_ids(hd_verifier *v, const hd_op *kernel) {
 void hd_verify_kernel(hd_verifier *v, const hd_op *kernel) {
   check_name(v, kernel);
   check_unique(v, kernel, HD_OP_SIZE, HD_ATTR_DIM);
+  check_launch(v, kernel);
   if (v->module->level != HD_LEVEL_ROLE)
     return;
   check_unique(v, kernel, HD_OP_ARG, HD_ATTR_ARG);

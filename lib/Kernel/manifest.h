@@ -108,7 +108,8 @@ typedef struct hd_variant {
   /* tiles = ceil(M / (tile_m * cluster)) * cluster * ceil(N / tile_n) * split_k: whole clusters of
    * tile rows. grid = tiles; persistent: at most what is resident at once, in whole clusters. */
   bool persistent;
-  bool dependent_launch; /* may be launched with programmatic stream serialization */
+  bool dependent_launch; /* is launched with programmatic stream serialization */
+  bool weights_ready;    /* reads A before the kernel ahead in the stream has ended */
   int32_t n_params, n_tmaps, n_requirements;
   hd_param param[HD_MAX_PARAMS];
   hd_tmap_recipe tmap[HD_MAX_TMAPS];

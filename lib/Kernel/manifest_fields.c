@@ -97,6 +97,7 @@ static const hd_field variant_fields[] = {
     I32(hd_variant, split_k, 1, 1024),
     BOOL(hd_variant, persistent),
     BOOL(hd_variant, dependent_launch),
+    BOOL(hd_variant, weights_ready),
     LIST(hd_variant, param, n_params, param_fields),
     LIST(hd_variant, tmap, n_tmaps, tmap_fields),
     LIST(hd_variant, requirement, n_requirements, requirement_fields),

@@ -77,6 +77,14 @@ static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
+static heddle_status check_launch(heddle_context *ctx, const hd_problem *p) {
+  if (!hd_op_has(p->kernel, HD_ATTR_DEPENDENT) || p->target->sm >= 90)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, p->kernel->loc, "problem.dependent",
+                  "got dependent on %s; programmatic dependent launch needs sm_90; nearest legal: "
+                  "without it", p->target->name);
+}
+
 heddle_status hd_pass_legalize(hd_pass_context *pass, hd_module *module) {
   if (module->level != HD_LEVEL_PROBLEM)
     return hd_error(pass->ctx, HEDDLE_INVALID, HD_NOWHERE, "pass.level",
@@ -87,6 +95,7 @@ heddle_status hd_pass_legalize(hd_pass_context *pass, hd_module *module) {
     hd_problem p;
     HD_TRY(hd_problem_read(pass->ctx, kernel, &p));
     HD_TRY(check_types(pass->ctx, &p));
+    HD_TRY(check_launch(pass->ctx, &p));
     if (!p.epilogue)
       add_epilogue(module, &p);
   }

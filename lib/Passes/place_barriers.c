@@ -5,7 +5,8 @@
  *            and empty mbarriers between a producer and a consumer role (R1, R3), or cp.async groups and
  *            CTA barriers inside a lone role. Barriers are initialised before the roles start, and a
  *            cluster leaves together (R4). Of the warps that share a tile over k, the last one to have
- *            written its partial goes on to the sum (R7); no CTA waits for another.
+ *            written its partial goes on to the sum (R7); no CTA waits for another. A
+ *            dependent kernel waits for the one ahead (R8).
  * Why here   roles and accesses are final; fences depend on where the waits are.
  * Does not   place fences, wgmma groups, or cp.async fences (place_fences).
  */
@@ -58,27 +59,42 @@ static void place_around_roles(ring *r) {
   }
 }
 
-/* What lands in one slot of one CTA: own copies, and everyone's shares of a multicast one. */
-static int64_t landing_bytes(const ring *r) {
+/* What lands in one slot of one CTA in a turn of the loop: own copies, and everyone's shares of a
+ * multicast one. */
+static int64_t landing_bytes(const ring *r, const hd_region *body) {
   int64_t bytes = 0;
   for (int32_t i = 0; i < r->copies.n; i++)
-    if (!is_generic(r->copies.op[i]))
+    if (!is_generic(r->copies.op[i]) && hd_op_in_region(r->copies.op[i], body))
       bytes += hd_op_int(r->copies.op[i], HD_ATTR_BYTES, 0);
   return bytes;
 }
 
-static void place_producer(ring *r) {
-  hd_op *loop = hd_loop_of(r->copies.op[0]);
-  hd_region *body = loop->regions[0];
-  hd_value *cursor = hd_cursor_of(r->copies.op[0]);
-  hd_builder b = hd_builder_before(r->module, body->first);
-  hd_op *wait = build_on(&b, HD_OP_BARRIER_WAIT, r->empty, cursor);
-  hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 1);
+/* A slot begins to fill with A, wherever that is copied: wait until it is free (ahead of the loop it never
+ * was anything else), expect all of it. */
+static void place_fill(ring *r, hd_op *copy, bool is_ahead, int64_t bytes) {
+  hd_value *cursor = hd_cursor_of(copy);
+  hd_builder b = hd_builder_before(r->module, copy->region->first);
+  if (!is_ahead) {
+    hd_op *wait = build_on(&b, HD_OP_BARRIER_WAIT, r->empty, cursor);
+    hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 1);
+  }
   hd_op *expect = build_on(&b, HD_OP_BARRIER_EXPECT, r->full, cursor);
-  hd_op_set_int(r->module, expect, HD_ATTR_BYTES, landing_bytes(r));
+  hd_op_set_int(r->module, expect, HD_ATTR_BYTES, bytes);
+}
+
+static void place_producer(ring *r) {
+  hd_op *last = r->copies.op[r->copies.n - 1];
+  hd_region *body = hd_loop_of(last)->regions[0];
+  hd_value *cursor = hd_cursor_of(last);
+  int64_t bytes = landing_bytes(r, body);
+  const hd_region *filled = NULL;
   hd_op *last_generic = NULL;
   for (int32_t i = 0; i < r->copies.n; i++) {
-    if (is_generic(r->copies.op[i]))
+    hd_op *copy = r->copies.op[i];
+    if (copy->kind == HD_OP_COPY_BULK && copy->region != filled)
+      place_fill(r, copy, !hd_op_in_region(copy, body), bytes);
+    filled = copy->region;
+    if (is_generic(copy))
       last_generic = hd_op_in_region(r->copies.op[i], body);
     else
       hd_op_add_operand(r->module, r->copies.op[i], r->full);
@@ -215,6 +231,45 @@ static void place_arrival(hd_module *m, hd_op *kernel) {
     hd_op_move_to_end(last->next, last->regions[0]);
 }
 
+/* --- the kernel ahead ----------------------------------------------------------------------- */
+
+/* Whether the kernel ahead may write what is read here, or use what is written. */
+static heddle_status find_dependence(void *user, hd_op *op) {
+  const hd_op *kernel = user;
+  bool weights = op->kind == HD_OP_COPY_BULK && hd_op_has(kernel, HD_ATTR_WEIGHTS_READY);
+  bool global = hd_op_effects(op->kind) & (HD_EFFECT_RD_GLOBAL | HD_EFFECT_WR_GLOBAL);
+  return global && !weights ? HEDDLE_MISMATCH : HEDDLE_OK;
+}
+
+static bool depends(hd_op *kernel, hd_op *op) {
+  if (find_dependence(kernel, op) != HEDDLE_OK)
+    return true;
+  for (int32_t i = 0; i < op->n_regions; i++)
+    if (hd_walk(op->regions[i], find_dependence, kernel) != HEDDLE_OK)
+      return true;
+  return false;
+}
+
+/* Each role waits before its first access that depends. The kernel behind is let go after the wait, not
+ * before: then "the kernel ahead" is one kernel, and what it promises holds for all before it. */
+static void place_grid_wait(hd_module *m, hd_op *kernel) {
+  bool first = true;
+  HD_FOR_OPS(role, kernel->regions[0]) {
+    if (role->kind != HD_OP_ROLE)
+      continue;
+    hd_op *at = role->regions[0]->first;
+    while (at && !depends(kernel, at))
+      at = at->next;
+    if (!at)
+      continue;
+    hd_builder b = hd_builder_before(m, at);
+    hd_build_op(&b, HD_OP_GRID_WAIT, (hd_type){0}, 0);
+    if (first)
+      hd_build_op(&b, HD_OP_GRID_LAUNCH, (hd_type){0}, 0);
+    first = false;
+  }
+}
+
 heddle_status hd_pass_place_barriers(hd_pass_context *pass, hd_module *module) {
   (void)pass;
   module->sync_placed = true;
@@ -229,6 +284,8 @@ heddle_status hd_pass_place_barriers(hd_pass_context *pass, hd_module *module) {
     else
       place_groups(&r);
     place_arrival(module, kernel);
+    if (hd_op_has(kernel, HD_ATTR_DEPENDENT))
+      place_grid_wait(module, kernel);
     hd_accesses_free(&r.copies);
     hd_accesses_free(&r.reads);
   }

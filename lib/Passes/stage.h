@@ -16,6 +16,7 @@ typedef struct hd_stage {
   const hd_b_variant *variant;
   int32_t cluster, steps; /* k-steps of the instruction in a stage */
   int32_t swizzle;
+  bool prefetch; /* the first ring of A is copied before the kernel ahead has ended */
   hd_builder b; /* at the end of the kernel's new region */
   hd_value *arg[32]; /* by hd_stage_arg */
   hd_value *zero, *one;
@@ -53,6 +54,7 @@ typedef struct hd_tile_place {
   hd_value *row0, *col0, *slab0, *rank; /* rank NULL without a cluster */
   hd_value *k_lo, *k_hi;
   hd_value *split, *index; /* of n_splits; of the tile, clusters' idle ones counted. NULL: no split-K */
+  hd_value *is_first; /* i1: of this CTA; only where A is prefetched */
 } hd_tile_place;
 
 /* Declarations: arguments, sizes, tile counts, buffers. */
@@ -61,6 +63,8 @@ void hd_stage_declare(hd_stage *st);
  * `in` inside the loop. */
 hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int32_t n_carried,
                       hd_builder *in, hd_tile_place *place);
+/* Where A may be read early: its granules of the first tile, as many as the ring holds. */
+void hd_stage_prefetch(hd_stage *st, hd_builder *b, hd_value *cursor);
 /* Copies granule `kg` of A (and B) into slot `cursor`. */
 void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                    hd_value *cursor);

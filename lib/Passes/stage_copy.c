@@ -20,32 +20,42 @@ static hd_value *find_share(hd_stage *st, hd_builder *b, hd_value *unit, hd_tile
   return unit;
 }
 
-hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int32_t n_carried,
-                      hd_builder *in, hd_tile_place *place) {
+/* The CTA's first unit of work, and how far its next one is. */
+static hd_value *find_units(hd_stage *st, hd_builder *b, hd_value **stride, hd_value **rank) {
   hd_value *first = hd_build_value(b, HD_OP_BLOCK_INDEX, HD_I32, 0);
-  hd_value *stride = hd_build_value(b, HD_OP_GRID_SIZE, HD_I32, 0);
-  place->rank = NULL;
+  *stride = hd_build_value(b, HD_OP_GRID_SIZE, HD_I32, 0);
+  *rank = NULL;
   if (st->cluster > 1) {
     hd_value *n = hd_i32(b, st->cluster);
     first = hd_arith(b, HD_OP_DIV, first, n);
-    stride = hd_arith(b, HD_OP_DIV, stride, n);
-    place->rank = hd_build_value(b, HD_OP_CTA_RANK, HD_I32, 0);
+    *stride = hd_arith(b, HD_OP_DIV, *stride, n);
+    *rank = hd_build_value(b, HD_OP_CTA_RANK, HD_I32, 0);
   }
-  hd_op *loop = hd_build_for(b, first, st->n_units, stride, carried, n_carried);
-  *in = hd_builder_at_end(st->module, loop->regions[0]);
-  hd_value *unit = find_share(st, in, loop->regions[0]->args[0], place);
-  hd_value *operands[] = {unit, st->units_m, st->tiles_n};
+  return first;
+}
+
+static void find_place(hd_stage *st, hd_builder *b, hd_value *unit, hd_tile_place *place) {
+  hd_value *operands[] = {find_share(st, b, unit, place), st->units_m, st->tiles_n};
   hd_type types[] = {HD_I32, HD_I32};
-  hd_op *coord = hd_build(in, HD_OP_TILE_COORD, operands, 3, types, 2);
+  hd_op *coord = hd_build(b, HD_OP_TILE_COORD, operands, 3, types, 2);
   hd_op_set_str(st->module, coord, HD_ATTR_ORDER, "grouped");
   hd_op_set_int(st->module, coord, HD_ATTR_GROUP, st->s.group);
   hd_value *tm = coord->results[0];
   if (place->rank)
-    tm = hd_arith(in, HD_OP_ADD, hd_arith_const(in, HD_OP_MUL, tm, st->cluster),
-                place->rank);
-  place->row0 = hd_arith_const(in, HD_OP_MUL, tm, st->s.tile_m);
-  place->slab0 = hd_arith_const(in, HD_OP_MUL, tm, st->s.tile_m / HD_SLAB_ROWS);
-  place->col0 = hd_arith_const(in, HD_OP_MUL, coord->results[1], st->s.tile_n);
+    tm = hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, tm, st->cluster), place->rank);
+  place->row0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m);
+  place->slab0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m / HD_SLAB_ROWS);
+  place->col0 = hd_arith_const(b, HD_OP_MUL, coord->results[1], st->s.tile_n);
+}
+
+hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int32_t n_carried,
+                      hd_builder *in, hd_tile_place *place) {
+  hd_value *stride, *first = find_units(st, b, &stride, &place->rank);
+  hd_op *loop = hd_build_for(b, first, st->n_units, stride, carried, n_carried);
+  *in = hd_builder_at_end(st->module, loop->regions[0]);
+  hd_value *unit = loop->regions[0]->args[0];
+  find_place(st, in, unit, place);
+  place->is_first = st->prefetch ? hd_build_cmp(in, "eq", unit, first) : NULL;
   return loop;
 }
 
@@ -67,6 +77,47 @@ static void copy_a_bulk(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   }
 }
 
+/* An `if` without results; the builders stand at the ends of its two regions. */
+static void build_if(hd_stage *st, hd_builder *b, hd_value *condition, hd_builder *yes,
+                     hd_builder *no) {
+  hd_op *op = hd_build_if(b, condition, NULL, 0);
+  *yes = hd_builder_at_end(st->module, op->regions[0]);
+  *no = hd_builder_at_end(st->module, op->regions[1]);
+}
+
+void hd_stage_prefetch(hd_stage *st, hd_builder *b, hd_value *cursor) {
+  if (!st->prefetch)
+    return;
+  hd_tile_place place = {0};
+  hd_builder some, none;
+  hd_value *stride, *first = find_units(st, b, &stride, &place.rank);
+  build_if(st, b, hd_build_cmp(b, "lt", first, st->n_units), &some, &none);
+  hd_build_yield(&none, NULL, 0);
+  find_place(st, &some, first, &place);
+  hd_value *share = hd_arith(&some, HD_OP_SUB, place.k_hi, place.k_lo);
+  hd_value *n = hd_arith(&some, HD_OP_MIN, share, hd_i32(&some, st->s.stages));
+  hd_op *loop = hd_build_for(&some, st->zero, n, st->one, &cursor, 1);
+  hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
+  hd_value **args = loop->regions[0]->args;
+  copy_a_bulk(st, &in, &place, hd_arith(&in, HD_OP_ADD, args[0], place.k_lo), args[1]);
+  hd_op *next = hd_build_op(&in, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, args[1]);
+  hd_op_set_int(st->module, next, HD_ATTR_STAGES, st->s.stages);
+  hd_build_yield(&in, next->results, 1);
+  hd_build_yield(&some, NULL, 0);
+}
+
+/* A's granules that hd_stage_prefetch has not brought. */
+static void copy_a_rest(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
+                        hd_value *cursor) {
+  hd_builder done, rest;
+  hd_value *turn = hd_arith(b, HD_OP_SUB, kg, place->k_lo);
+  hd_value *in_ring = hd_build_cmp(b, "lt", turn, hd_i32(b, st->s.stages));
+  build_if(st, b, hd_build_value(b, HD_OP_AND, HD_I1, 2, place->is_first, in_ring), &done, &rest);
+  hd_build_yield(&done, NULL, 0);
+  copy_a_bulk(st, &rest, place, kg, cursor);
+  hd_build_yield(&rest, NULL, 0);
+}
+
 /* Boxes of B; with a cluster each CTA brings its share of rows (or panels) to all of them. */
 static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                        hd_value *cursor) {
@@ -80,9 +131,8 @@ static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
     hd_builder at = *b;
     if (place->rank) {
       hd_value *is_mine = hd_build_cmp(b, "eq", place->rank, hd_i32(b, rank));
-      hd_op *mine = hd_build_if(b, is_mine, NULL, 0);
-      at = hd_builder_at_end(st->module, mine->regions[0]);
-      hd_builder other = hd_builder_at_end(st->module, mine->regions[1]);
+      hd_builder other;
+      build_if(st, b, is_mine, &at, &other);
       hd_build_yield(&other, NULL, 0);
     }
     for (int32_t i = 0; i < boxes; i++) {
@@ -158,7 +208,9 @@ static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *pl
 void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                    hd_value *cursor) {
   const char *path = st->variant->path;
-  if (strcmp(st->s.family, "wgmma") == 0)
+  if (st->prefetch)
+    copy_a_rest(st, b, place, kg, cursor);
+  else if (strcmp(st->s.family, "wgmma") == 0)
     copy_a_bulk(st, b, place, kg, cursor);
   else
     copy_a_cp_async(st, b, place, kg, cursor);

@@ -109,6 +109,7 @@ void hd_stage_wgmma(hd_stage *st) {
   find_rows(st, &b, &rows);
   hd_op *start = hd_build_op(&b, HD_OP_CURSOR, HD_CURSOR, 0);
   hd_op_set_int(st->module, start, HD_ATTR_STAGES, st->s.stages);
+  hd_stage_prefetch(st, &b, start->results[0]);
   hd_tile_place place;
   hd_op *tiles = hd_stage_tiles(st, &b, &start->results[0], 1, &in, &place);
   hd_op *loop = stage_loop(st, &in, &place, &rows, tiles->regions[0]->args[1]);

@@ -20,6 +20,7 @@ static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, h
   st->variant = hd_b_variant_find(hd_op_str(kernel, HD_ATTR_VARIANT));
   st->steps = st->s.tile_k / st->row->k;
   st->swizzle = (int32_t)hd_op_int(st->p.matmul, HD_ATTR_SWIZZLE, 0);
+  st->prefetch = hd_op_has(kernel, HD_ATTR_WEIGHTS_READY) && strcmp(st->s.family, "wgmma") == 0;
   hd_op *work = hd_find_op(kernel->regions[0], HD_OP_WORK);
   st->cluster = (int32_t)hd_op_int(work, HD_ATTR_CLUSTER, 1);
   hd_op_set_int(m, kernel, HD_ATTR_CLUSTER, st->cluster);

@@ -177,10 +177,14 @@ static sim_step exec_griddep_wait(sim_warp *w, const sim_insn *in, uint32_t mask
   return SIM_NEXT;
 }
 
-static sim_step exec_nothing(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  (void)w;
-  (void)in;
-  (void)mask;
+/* R8: the next grid takes this one for the only one ahead of it. */
+static sim_step exec_griddep_launch(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  sim_machine *m = w->machine;
+  SIM_LANES(l, mask)
+    if (m->plan->variant->dependent_launch &&
+        !hd_sim_knows(&hd_sim_thread(w, l)->know.full, m->agent_grid, 1))
+      return hd_sim_find(m, "R8", w, l, in, NULL,
+                         "lets the next grid start before griddepcontrol.wait");
   return SIM_NEXT;
 }
 
@@ -249,7 +253,7 @@ heddle_status hd_sim_decode_sync(sim_decode *d, sim_insn *in) {
     return decode_membar(d, in);
   if (strcmp(name, "griddepcontrol") == 0) {
     bool wait = hd_sim_take(d, "wait");
-    in->exec = wait ? exec_griddep_wait : exec_nothing;
+    in->exec = wait ? exec_griddep_wait : exec_griddep_launch;
     return wait || hd_sim_take(d, "launch_dependents") ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
   }
   return decode_bar(d, in);

@@ -265,8 +265,9 @@ static sim_step check_cell(const sim_access *a, sim_memory *memory, sim_cell *c,
 /* R8: nothing that the previous grid may still write is read, and nothing is written, before
  * griddepcontrol.wait. */
 static sim_step check_grid(const sim_access *a, const sim_memory *memory) {
-  if (!a->m->plan->variant->dependent_launch || (a->kind == SIM_READ && memory->buffer->early) ||
-      view_knows(a, &a->view.know->full, a->m->agent_grid, 1))
+  const hd_variant *variant = a->m->plan->variant;
+  bool early = a->kind == SIM_READ && memory->buffer->weights && variant->weights_ready;
+  if (!variant->dependent_launch || early || view_knows(a, &a->view.know->full, a->m->agent_grid, 1))
     return SIM_NEXT;
   return hd_sim_find(a->m, "R8", a->warp, a->lane, a->insn, NULL,
                      "%ss %s before griddepcontrol.wait", what(a->kind), memory->buffer->name);

@@ -215,8 +215,9 @@ static void print_epilogue(const suite_case *c, hd_strbuf *out) {
 void suite_case_problem(const suite_case *c, hd_strbuf *out) {
   hd_strbuf_printf(out,
                    "module version=1 level=problem sync=none\n\n"
-                   "kernel {name = \"suite\", target = \"%s\"} {\n",
-                   c->value[CASE_target]);
+                   "kernel {name = \"suite\", target = \"%s\"%s%s} {\n",
+                   c->value[CASE_target], suite_case_is(c, CASE_launch, "stream") ? "" : ", dependent",
+                   suite_case_is(c, CASE_launch, "weights_ready") ? ", weights_ready" : "");
   print_size(c, CASE_m, out);
   print_size(c, CASE_n, out);
   print_size(c, CASE_k, out);

@@ -50,7 +50,8 @@ static int make_buffers(trial_data *data, hd_sim_buffer *buffers) {
                                  .n_bytes = block->n_bytes,
                                  .data = block->data,
                                  .writable = is_d,
-                                 .undefined = is_d};
+                                 .undefined = is_d,
+                                 .weights = block->kind == HD_ARG_A};
   }
   return data->n_blocks;
 }

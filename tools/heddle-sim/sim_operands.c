@@ -227,7 +227,7 @@ heddle_status sim_operands_make(heddle_context *ctx, const hd_manifest *manifest
     *b = (hd_sim_buffer){.name = hd_arg_name(kind), .address = (uint64_t)(at + 1) << 32,
                          .n_bytes = n_bytes, .data = hd_xmalloc(n_bytes + 1),
                          .writable = kind == HD_ARG_D || kind == HD_ARG_WORKSPACE,
-                         .undefined = kind == HD_ARG_D};
+                         .undefined = kind == HD_ARG_D, .weights = kind == HD_ARG_A};
     memset(b->data, 0, n_bytes + 1);
     operands->kind[at] = kind;
     values->v[kind] = b->address;

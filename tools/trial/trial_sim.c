@@ -23,7 +23,8 @@ static hd_sim_buffer buffer_of(trial_data *data, int i) {
                          .n_bytes = block->offset + block->n_bytes,
                          .data = block->data - block->offset,
                          .writable = is_d,
-                         .undefined = is_d};
+                         .undefined = is_d,
+                         .weights = block->kind == HD_ARG_A};
 }
 
 static void keep_finding(const hd_sim_report *report, trial_result *result) {

@@ -45,7 +45,7 @@ static hd_variant tma_variant(void) {
   v.entry = "sample_tma";
   v.path = "tma";
   v.cluster = 2;
-  v.persistent = v.dependent_launch = true;
+  v.persistent = v.dependent_launch = v.weights_ready = true;
   v.n_registers = 168;
   v.param[1] = (hd_param){HD_ARG_NONE, 0};
   v.tmap[v.n_tmaps++] = (hd_tmap_recipe){

@@ -56,6 +56,7 @@ static void no_field_is_forgotten(void **state) {
     SAME(variant[i].n_threads), SAME(variant[i].cluster), SAME(variant[i].shared_bytes);
     SAME(variant[i].n_registers), SAME(variant[i].tile_m), SAME(variant[i].tile_n);
     SAME(variant[i].split_k), SAME(variant[i].persistent), SAME(variant[i].dependent_launch);
+    SAME(variant[i].weights_ready);
     SAME(variant[i].n_params), SAME(variant[i].n_tmaps), SAME(variant[i].n_requirements);
     SAME_EXPR(variant[i].workspace_bytes_per_tile);
     for (int j = 0; j < m.variant[i].n_params; j++)

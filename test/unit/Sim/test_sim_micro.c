@@ -186,6 +186,10 @@ static const micro cases[] = {
      "ld.global.b32 %r5, [%rd4]; griddepcontrol.wait; st.global.b32 [%rd5], %r5;\n"},
     {"write before griddepcontrol.wait", "R8", 0, 0, true,
      "st.global.b32 [%rd5], %r0; griddepcontrol.wait;\n"},
+    {"lets the next grid start", NULL, 0, 0, true,
+     "griddepcontrol.wait; griddepcontrol.launch_dependents; st.global.b32 [%rd5], %r0;\n"},
+    {"lets the next grid start before griddepcontrol.wait", "R8", 0, 0, true,
+     "griddepcontrol.launch_dependents; griddepcontrol.wait; st.global.b32 [%rd5], %r0;\n"},
     {"leaves without griddepcontrol.wait", "R8", 0, 0, true, "mov.b32 %r5, 0;\n"},
     {"cp.async, waited for and a barrier", NULL, 0, 0, false,
      "cp.async.ca.shared.global [%r4], [%rd4], 4; cp.async.commit_group; cp.async.wait_group 0;\n"
