@@ -33,6 +33,8 @@ static const struct key {
     {"persistent", KEY_INT, offsetof(hd_schedule, persistent), 0, NULL},
     {"split_k", KEY_INT, offsetof(hd_schedule, split_k), 0, NULL},
     {"pending", KEY_INT, offsetof(hd_schedule, pending), 0, NULL},
+    {"k_order", KEY_WORD, offsetof(hd_schedule, k_order), sizeof((hd_schedule *)0)->k_order,
+     "forward zigzag"},
     {"store", KEY_WORD, offsetof(hd_schedule, store), sizeof((hd_schedule *)0)->store,
      "direct quad"},
 };
@@ -40,10 +42,10 @@ static const struct key {
 void hd_schedule_print(const hd_schedule *s, char out[200]) {
   snprintf(out, 200,
            "family=%s tile=%dx%dx%d warps=%dx%d stages=%d cluster=%d ctas=%d a=%s b=%s group=%d "
-           "persistent=%d split_k=%d pending=%d store=%s",
+           "persistent=%d split_k=%d pending=%d k_order=%s store=%s",
            s->family, s->tile_m, s->tile_n, s->tile_k, s->warps_m, s->warps_n, s->stages,
            s->cluster, s->ctas, s->a_path, s->b_path, s->group, s->persistent, s->split_k,
-           s->pending, s->store);
+           s->pending, s->k_order, s->store);
 }
 
 static heddle_status bad_value(heddle_context *ctx, hd_loc loc, const struct key *key,
@@ -221,6 +223,7 @@ static void default_of(const hd_problem *p, const char *family, hd_schedule *s) 
   else
     default_mma(p, s);
   snprintf(s->b_path, sizeof s->b_path, "auto");
+  snprintf(s->k_order, sizeof s->k_order, "forward");
   snprintf(s->store, sizeof s->store, "quad");
   s->stages = hd_schedule_most_stages(p, s, hd_schedule_wanted_stages(s));
   s->pending = hd_schedule_most_pending(p, s);

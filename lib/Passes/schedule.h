@@ -21,6 +21,7 @@ typedef struct hd_schedule {
   int32_t persistent;   /* 0 or 1 */
   int32_t split_k;      /* 1 = none */
   int32_t pending;      /* wgmma batches that run while the next is issued: 0 or 1 */
+  char k_order[8];      /* "forward"; "zigzag": backwards on every other tile of a persistent CTA */
   char store[8];        /* "direct", "quad" */
 } hd_schedule;
 

@@ -129,6 +129,9 @@ static heddle_status check_tile(heddle_context *ctx, const hd_problem *p, const 
     REFUSE(HEDDLE_INVALID, "schedule.group", "got group %d; legal: 1 to 1024", s->group);
   if (s->persistent != 0 && s->persistent != 1)
     REFUSE(HEDDLE_INVALID, "schedule.persistent", "got persistent %d; legal: 0, 1", s->persistent);
+  if (!s->persistent && strcmp(s->k_order, "zigzag") == 0)
+    REFUSE(HEDDLE_INVALID, "schedule.k-order", "got k_order=zigzag with persistent=0, where a CTA has "
+           "one tile; nearest legal: k_order=forward");
   return HEDDLE_OK;
 }
 
@@ -270,14 +273,24 @@ static const struct shape {
   mma_shapes[] = {{64, 0, 1, 4},  {64, 0, 2, 2}, {128, 0, 2, 2}, {128, 0, 2, 4},
                   {128, 0, 4, 2}, {256, 0, 4, 2}};
 
+/* Wide tiles are bound by traffic, which the order of k changes. */
+static void each_order(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
+                       size_t *cap) {
+  static const char *const orders[] = {"forward", "zigzag"};
+  for (size_t i = 0; i < (s.tile_n >= 128 ? HD_COUNT(orders) : 1); i++) {
+    snprintf(s.k_order, sizeof s.k_order, "%s", orders[i]);
+    if (check_problem_schedule(NULL, p, &s) == HEDDLE_OK)
+      HD_PUSH(*list, *n, *cap, s);
+  }
+}
+
 static void each_depth(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
                        size_t *cap) {
   int32_t most = hd_schedule_most_stages(p, &s, 10);
   for (s.stages = most; s.stages >= 2 && s.stages >= most - 2; s.stages--)
     for (s.group = 4; s.group <= 16; s.group *= 2)
       for (s.pending = 0; s.pending <= 1; s.pending++)
-        if (check_problem_schedule(NULL, p, &s) == HEDDLE_OK)
-          HD_PUSH(*list, *n, *cap, s);
+        each_order(p, s, list, n, cap);
 }
 
 static void each_shape(const hd_problem *p, const hd_schedule *first, const struct shape *shape,

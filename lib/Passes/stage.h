@@ -55,6 +55,7 @@ typedef struct hd_tile_place {
   hd_value *k_lo, *k_hi;
   hd_value *split, *index; /* of n_splits; of the tile, clusters' idle ones counted. NULL: no split-K */
   hd_value *is_first; /* i1: of this CTA; only where A is prefetched */
+  hd_value *is_back;  /* i1: its k runs backwards; NULL: no tile's does */
 } hd_tile_place;
 
 /* Declarations: arguments, sizes, tile counts, buffers. */
@@ -65,8 +66,8 @@ hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int
                       hd_builder *in, hd_tile_place *place);
 /* Where A may be read early: its granules of the first tile, as many as the ring holds. */
 void hd_stage_prefetch(hd_stage *st, hd_builder *b, hd_value *cursor);
-/* Copies granule `kg` of A (and B) into slot `cursor`. */
-void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
+/* Copies the k-th granule to be computed of A (and B) into slot `cursor`. */
+void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k,
                    hd_value *cursor);
 /* Writes strip `strip` of the tile from accumulator fragments, from column `col` on. */
 void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,

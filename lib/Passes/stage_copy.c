@@ -48,6 +48,25 @@ static void find_place(hd_stage *st, hd_builder *b, hd_value *unit, hd_tile_plac
   place->col0 = hd_arith_const(b, HD_OP_MUL, coord->results[1], st->s.tile_n);
 }
 
+static bool is_zigzag(const hd_stage *st) { return strcmp(st->s.k_order, "zigzag") == 0; }
+
+/* A CTA's turns are counted from 0, since its first unit is less than the stride. */
+static hd_value *find_direction(hd_stage *st, hd_builder *b, hd_value *unit, hd_value *stride) {
+  hd_value *turn = hd_arith(b, HD_OP_DIV, unit, stride);
+  return hd_build_cmp(b, "ne", hd_arith(b, HD_OP_REM, turn, hd_i32(b, 2)), st->zero);
+}
+
+/* Backwards, a tile begins with what its neighbours on the other SMs have just read. */
+static hd_value *find_granule(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                              hd_value *k) {
+  if (!place->is_back)
+    return k;
+  hd_value *last = hd_arith(b, HD_OP_SUB, place->k_hi, st->one);
+  hd_value *from_end = hd_arith(b, HD_OP_SUB, k, place->k_lo);
+  hd_value *back = hd_arith(b, HD_OP_SUB, last, from_end);
+  return hd_build_value(b, HD_OP_SELECT, HD_I32, 3, place->is_back, back, k);
+}
+
 hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int32_t n_carried,
                       hd_builder *in, hd_tile_place *place) {
   hd_value *stride, *first = find_units(st, b, &stride, &place->rank);
@@ -56,6 +75,7 @@ hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int
   hd_value *unit = loop->regions[0]->args[0];
   find_place(st, in, unit, place);
   place->is_first = st->prefetch ? hd_build_cmp(in, "eq", unit, first) : NULL;
+  place->is_back = is_zigzag(st) ? find_direction(st, in, unit, stride) : NULL;
   return loop;
 }
 
@@ -107,10 +127,10 @@ void hd_stage_prefetch(hd_stage *st, hd_builder *b, hd_value *cursor) {
 }
 
 /* A's granules that hd_stage_prefetch has not brought. */
-static void copy_a_rest(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
-                        hd_value *cursor) {
+static void copy_a_rest(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k,
+                        hd_value *kg, hd_value *cursor) {
   hd_builder done, rest;
-  hd_value *turn = hd_arith(b, HD_OP_SUB, kg, place->k_lo);
+  hd_value *turn = hd_arith(b, HD_OP_SUB, k, place->k_lo);
   hd_value *in_ring = hd_build_cmp(b, "lt", turn, hd_i32(b, st->s.stages));
   build_if(st, b, hd_build_value(b, HD_OP_AND, HD_I1, 2, place->is_first, in_ring), &done, &rest);
   hd_build_yield(&done, NULL, 0);
@@ -205,11 +225,12 @@ static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   }
 }
 
-void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
+void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k,
                    hd_value *cursor) {
   const char *path = st->variant->path;
+  hd_value *kg = find_granule(st, b, place, k);
   if (st->prefetch)
-    copy_a_rest(st, b, place, kg, cursor);
+    copy_a_rest(st, b, place, k, kg, cursor);
   else if (strcmp(st->s.family, "wgmma") == 0)
     copy_a_bulk(st, b, place, kg, cursor);
   else
