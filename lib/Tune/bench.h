@@ -12,6 +12,7 @@ enum { HD_BENCH_PEERS = 3 };
 typedef struct hd_bench_problem {
   heddle_elem elem, d_elem;
   int64_t m, n, k;
+  bool weights_ready; /* launches overlap: A may be read before the launch ahead has ended */
 } hd_bench_problem;
 
 typedef enum hd_bench_order { HD_BENCH_BOTH, HD_BENCH_COL, HD_BENCH_ROW } hd_bench_order;

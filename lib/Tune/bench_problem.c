@@ -24,7 +24,7 @@ char *hd_bench_text(const hd_bench_problem *p, const char *target, bool row_majo
   hd_strbuf s = {0};
   hd_strbuf_printf(&s,
                    "module version=1 level=problem sync=none\n"
-                   "kernel {name = \"bench_%s_%s\", target = \"%s\"} {\n"
+                   "kernel {name = \"bench_%s_%s\", target = \"%s\"%s} {\n"
                    "  %%m: i32 = size {dim = m, value = %lld}\n"
                    "  %%n: i32 = size {dim = n, value = %lld}\n"
                    "  %%k: i32 = size {dim = k, value = %lld}\n"
@@ -32,8 +32,9 @@ char *hd_bench_text(const hd_bench_problem *p, const char *target, bool row_majo
                    "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = k_major}\n"
                    "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n"
                    "  store %%x {type = %s, order = %s}\n}\n",
-                   t, row_major ? "row" : "col", target, (long long)p->m, (long long)p->n,
-                   (long long)p->k, t, t, t, t, acc, acc, d, row_major ? "row_major" : "col_major");
+                   t, row_major ? "row" : "col", target,
+                   p->weights_ready ? ", dependent, weights_ready" : "", (long long)p->m,
+                   (long long)p->n, (long long)p->k, t, t, t, t, acc, acc, d, row_major ? "row_major" : "col_major");
   return hd_strbuf_take(&s);
 }
 

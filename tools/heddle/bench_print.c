@@ -25,9 +25,10 @@ static const char *elem_name(heddle_elem elem) { return heddle_elem_get(elem)->n
 
 char *bench_command(const hd_bench_problem *p, uint64_t seed, const char *name) {
   hd_strbuf s = {0};
-  hd_strbuf_printf(&s, "heddle bench --type %s --d-type %s -m %lld -n %lld -k %lld --seed %llu",
+  hd_strbuf_printf(&s, "heddle bench --type %s --d-type %s -m %lld -n %lld -k %lld --seed %llu%s",
                    elem_name(p->elem), elem_name(p->d_elem), (long long)p->m, (long long)p->n,
-                   (long long)p->k, (unsigned long long)seed);
+                   (long long)p->k, (unsigned long long)seed,
+                   p->weights_ready ? " --weights-ready" : "");
   char who[16] = "", order[8] = "";
   int at = 0;
   sscanf(name, "%15s %7s %n", who, order, &at);

@@ -90,7 +90,7 @@ static heddle_status read_line(heddle_context *ctx, const char *file, unsigned l
   if (got < 4 || m < 1 || n < 1 || k < 1 || m > 1 << 20 || n > 1 << 20 || k > 1 << 20)
     return hd_error(ctx, HEDDLE_INVALID, loc, "bench.grid",
                     "got \"%.60s\"; a line is TYPE M K N [DTYPE], sizes 1 to 1048576", text);
-  *p = (hd_bench_problem){.m = m, .n = n, .k = k};
+  *p = (hd_bench_problem){.m = m, .n = n, .k = k, .weights_ready = p->weights_ready};
   if (heddle_elem_parse(type, &p->elem) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type", "got type \"%s\"", type);
   p->d_elem = hd_bench_output(p->elem);
@@ -113,7 +113,7 @@ static heddle_status run_grid(heddle_context *ctx, bench_tool *t) {
     line[strcspn(line, "#")] = '\0';
     if (line[strspn(line, " \t\r")] == '\0')
       continue;
-    hd_bench_problem p;
+    hd_bench_problem p = t->args->problem;
     status = read_line(ctx, t->args->grid, number, line, &p);
     if (status == HEDDLE_OK)
       status = run_case(ctx, t, &p);
@@ -248,7 +248,7 @@ static void set_options(const bench_args *a, bench_tool *t) {
 }
 
 int cmd_bench(int argc, char **argv) {
-  bench_args a = {.problem = {HEDDLE_BF16, HEDDLE_N_ELEMS, 4096, 512, 4096},
+  bench_args a = {.problem = {HEDDLE_BF16, HEDDLE_N_ELEMS, 4096, 512, 4096, false},
                   .peers = "all",
                   .format = "table",
                   .order = "both",
@@ -270,6 +270,8 @@ int cmd_bench(int argc, char **argv) {
       {"no-tuned", CLI_FLAG, &a.no_tuned, NULL, "the model's default, whatever was tuned"},
       {"finalists", CLI_INT, &a.finalists, "N", "of a sweep, in the turns (8)"},
       {"order", CLI_TEXT, &a.order, "O", "of D: both (the faster counts), row, col"},
+      {"weights-ready", CLI_FLAG, &a.problem.weights_ready, NULL,
+       "Heddle's launches overlap: A is read before the launch ahead has ended"},
       {"alone", CLI_FLAG, &a.alone, NULL, "burst and sustained rates too"},
       {"format", CLI_TEXT, &a.format, "F", "table, csv or json"},
       {"list", CLI_FLAG, &a.list, NULL, "print the commands of the cases; needs no device"},

@@ -34,7 +34,7 @@ static void print_line(const char *what, double value, const char *unit, double 
 }
 
 static char *large_problem(void) {
-  hd_bench_problem p = {HEDDLE_BF16, HEDDLE_BF16, 8192, 8192, 8192};
+  hd_bench_problem p = {HEDDLE_BF16, HEDDLE_BF16, 8192, 8192, 8192, false};
   return hd_bench_text(&p, "sm_90a", true);
 }
 
