@@ -24,7 +24,9 @@ static const char schema[] =
     " power_w REAL, sm_mhz INTEGER, at TEXT, PRIMARY KEY(product, schedule, run, final));"
     "CREATE TABLE IF NOT EXISTS choice(run TEXT, product TEXT, schedule TEXT, us REAL,"
     " default_schedule TEXT, default_us REAL, n_legal INTEGER, n_measured INTEGER, at TEXT,"
-    " PRIMARY KEY(product, run));";
+    " PRIMARY KEY(product, run));"
+    "PRAGMA user_version = 1;";
+enum { VERSION = 1 }; /* as in the schema */
 
 static const char *const verdict_names[] = {/* ORDER VERDICTS */
                                             "ok", "wrong", "refused", "failed", "crash", "hang"};
@@ -81,6 +83,20 @@ static const char *text_at(sqlite3_stmt *s, int column) {
 
 /* ---- open ---- */
 
+/* user_version: 0 before the first run, then VERSION; a later one may have other columns. */
+static heddle_status prepare_schema(heddle_context *ctx, hd_records *r, const char *path) {
+  sqlite3_stmt *s;
+  HD_TRY(prepare(ctx, r, &s, "PRAGMA user_version", ""));
+  int version = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int(s, 0) : -1;
+  sqlite3_finalize(s);
+  if (version > VERSION)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, (hd_loc){.file = path}, "records.version",
+                    "got records of version %d; legal: up to %d", version, VERSION);
+  if (version < 0 || sqlite3_exec(r->db, schema, NULL, NULL, NULL) != SQLITE_OK)
+    return sql_error(ctx, r, "read the database");
+  return HEDDLE_OK;
+}
+
 heddle_status hd_records_open(heddle_context *ctx, const char *path, bool create,
                               hd_records **records) {
   hd_records *r = calloc(1, sizeof *r);
@@ -95,8 +111,8 @@ heddle_status hd_records_open(heddle_context *ctx, const char *path, bool create
     return status;
   }
   sqlite3_busy_timeout(r->db, 10000);
-  if (sqlite3_exec(r->db, schema, NULL, NULL, NULL) != SQLITE_OK) {
-    heddle_status status = sql_error(ctx, r, "read the database");
+  heddle_status status = prepare_schema(ctx, r, path);
+  if (status != HEDDLE_OK) {
     hd_records_close(r);
     return status;
   }

@@ -12,7 +12,7 @@
 #include "Support/hash.h"
 #include "Tune/records.h"
 
-struct hd_tuned {
+struct heddle_tuned {
   hd_arena arena;
   hd_tuned_entry *list; /* owned; n of cap */
   size_t n, cap;

@@ -6,8 +6,9 @@
 #include "Passes/schedule.h"
 #include "Passes/schedule_cost.h"
 #include "Tune/product.h"
+#include "heddle/tuned.h"
 
-typedef struct hd_tuned hd_tuned;
+typedef struct heddle_tuned hd_tuned;
 
 typedef struct hd_tuned_entry {
   hd_product product;

@@ -3,8 +3,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "Support/file.h"
 #include "Support/strbuf.h"
@@ -92,6 +93,26 @@ static void an_empty_table(void **state) {
   hd_tuned_free(t);
 }
 
+static void an_embedder_asks_with_a_text(void **state) {
+  (void)state;
+  hd_tuned *t = table(2);
+  hd_product p = product(128, 8, 4096);
+  char *text = hd_product_problem(&p), schedule[HEDDLE_SCHEDULE_BYTES];
+  static const int64_t fixed[3] = {0};
+  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule), HEDDLE_OK);
+  assert_non_null(strstr(schedule, "group=3 "));
+  free(text);
+  p.k = 16384; /* far from all */
+  text = hd_product_problem(&p);
+  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule), HEDDLE_OK);
+  assert_string_equal(schedule, "");
+  free(text);
+  static const char nonsense[] = "nonsense";
+  assert_int_equal(heddle_tuned_pick(NULL, t, nonsense, strlen(nonsense), NULL, fixed, schedule),
+                   HEDDLE_INVALID);
+  heddle_tuned_free(t);
+}
+
 static void names_of_products(void **state) {
   (void)state;
   char text[HD_PRODUCT_TEXT], again[HD_PRODUCT_TEXT];
@@ -115,6 +136,7 @@ int main(void) {
       cmocka_unit_test(every_product_is_found),
       cmocka_unit_test(the_nearest_is_within_twice),
       cmocka_unit_test(an_empty_table),
+      cmocka_unit_test(an_embedder_asks_with_a_text),
       cmocka_unit_test(names_of_products),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,38 @@
+/* heddle/tuned.h: choices that `heddle tune` made, for programs that compile at run time. */
+#ifndef HEDDLE_TUNED_H
+#define HEDDLE_TUNED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Choices in memory. Immutable: any number of threads may use one. */
+typedef struct heddle_tuned heddle_tuned;
+
+/* Reads a database of `heddle tune`, or its export (the tools' own is share/heddle/tuned.json).
+ * *tuned is owned. HEDDLE_NOT_FOUND, HEDDLE_ENVIRONMENT, or HEDDLE_INVALID for what is neither. */
+HEDDLE_API heddle_status heddle_tuned_read(heddle_context *ctx, const char *path,
+                                           heddle_tuned **tuned);
+/* Accepts NULL. */
+HEDDLE_API void heddle_tuned_free(heddle_tuned *tuned);
+
+/* The schedule for the kernel of a problem text, to be given as heddle_compile_options.schedule:
+ * what was measured to be fastest for its product, or for one nearly as large if the model says that
+ * it beats the default. "" when the default is to be taken. size_mnk: of sizes known at launch, the
+ * ones to choose for (0: the text's own, or its max). target as in heddle_compile_options. The
+ * text is judged as heddle_compile does it. */
+enum { HEDDLE_SCHEDULE_BYTES = 256 };
+HEDDLE_API heddle_status heddle_tuned_pick(heddle_context *ctx, const heddle_tuned *tuned,
+                                           const char *text, size_t text_bytes, const char *target,
+                                           const int64_t size_mnk[3],
+                                           char schedule[HEDDLE_SCHEDULE_BYTES]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
