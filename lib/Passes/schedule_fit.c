@@ -12,6 +12,7 @@ enum {
   OTHER_REGISTERS = 40, /* addresses, metadata, scalars beside the accumulators */
   MMA_REGISTERS = 80,   /* fragments of A and B as well */
   WARPGROUP_ACCUMULATORS = 192, /* 255 registers less addresses, metadata, scalars */
+  SHARED_ACCUMULATORS = 128,    /* beside fragments of A, or partials of other splits */
   PENDING_REGISTERS = 196, /* accumulators, and metadata that two batches hold */
   PLANE_BYTES = 512, /* a word of metadata of each thread of a warpgroup */
   WARP_ACCUMULATORS = 128,
@@ -181,11 +182,12 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
            "got tile n %d with cluster 2; legal: multiples of %d (each CTA brings half of B)",
            s->tile_n, p->b.transposed ? 128 : 16);
   int32_t acc = hd_schedule_accumulators(p, s);
-  int32_t limit = strcmp(s->a_path, "reg") == 0 ? 128 : WARPGROUP_ACCUMULATORS;
+  bool shares = strcmp(s->a_path, "reg") == 0 || s->split_k > 1;
+  int32_t limit = shares ? SHARED_ACCUMULATORS : WARPGROUP_ACCUMULATORS;
   if (acc > limit)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
-           "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d (a=%s)",
-           s->tile_m, s->tile_n, s->warps_m, acc, limit, s->a_path);
+           "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d (a=%s, split_k=%d)",
+           s->tile_m, s->tile_n, s->warps_m, acc, limit, s->a_path, s->split_k);
   if (s->pending != 0 && s->pending != 1)
     REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d; legal: 0, 1", s->pending);
   if (s->pending && strcmp(s->a_path, "reg") == 0)

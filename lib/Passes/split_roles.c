@@ -17,15 +17,17 @@
 enum { PRODUCER_WARPS = 4 };
 
 /* Registers at entry and after setmaxnreg, by threads of a CTA that has its SM alone: multiples of 8 that
- * fill the 65536 of an SM. A gathering producer needs more than one that only issues copies. No row: no
- * setmaxnreg; nor where CTAs share the SM, since what is left of registers is enough for small tiles. */
+ * fill the 65536 of an SM. A producer that gathers needs more than one that only issues copies, and one that
+ * finds its share of a tile's k more still. No row: no setmaxnreg; nor where CTAs share the SM, since what is left of registers is enough for small tiles. */
 static const struct register_plan {
   int32_t threads;
-  bool gathers;
+  bool gathers, splits;
   int32_t entry, producer, consumer;
 } register_plans[] = {
-    {384, false, 168, 40, 232},
-    {384, true, 168, 56, 224},
+    {384, false, false, 168, 40, 232},
+    {384, true, false, 168, 56, 224},
+    {384, false, true, 168, 88, 208},
+    {384, true, true, 168, 88, 208},
 };
 
 static bool is_copy(const hd_op *op) {
@@ -39,9 +41,11 @@ static bool is_store(const hd_op *op) {
 
 static void set_registers(hd_module *m, hd_op *kernel, hd_op *producer, hd_op *consumer,
                           int32_t threads, bool gathers) {
+  bool splits = hd_find_op(consumer->regions[0], HD_OP_PARTIAL_STORE) != NULL;
   for (size_t i = 0; i < HD_COUNT(register_plans); i++) {
     const struct register_plan *plan = &register_plans[i];
-    if (plan->threads != threads || plan->gathers != gathers || hd_op_has(kernel, HD_ATTR_MIN_CTAS))
+    if (plan->threads != threads || plan->gathers != gathers || plan->splits != splits ||
+        hd_op_has(kernel, HD_ATTR_MIN_CTAS))
       continue;
     hd_op_set_int(m, kernel, HD_ATTR_MAX_REGISTERS, plan->entry);
     hd_op_set_int(m, producer, HD_ATTR_REGISTERS, plan->producer);
