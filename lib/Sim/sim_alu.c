@@ -108,6 +108,18 @@ static uint64_t float_scalar(const sim_insn *in, uint64_t a, uint64_t b, uint64_
          float_element(in, t->elem, a >> bits & mask, b >> bits & mask, c >> bits & mask) << bits;
 }
 
+static uint64_t widened(uint8_t elem, uint64_t bits) {
+  return hd_sim_encode_bits(SIM_T_F32, hd_sim_decode_bits(elem, bits), SIM_RN, false);
+}
+
+/* Mixed precision (PTX ISA 9.7.5): a, of fma b as well, is of the second type and becomes f32 first. */
+static uint64_t mixed_scalar(const sim_insn *in, uint64_t a, uint64_t b, uint64_t c) {
+  a = widened(in->type[1], a);
+  if (in->op == OP_FMA)
+    b = widened(in->type[1], b);
+  return float_scalar(in, a, b, c);
+}
+
 /* ---- integers ---- */
 
 static uint64_t cut(uint64_t x, uint32_t bits) { return bits >= 64 ? x : x & ((1ull << bits) - 1); }
@@ -257,8 +269,9 @@ static sim_step exec_alu(sim_warp *w, const sim_insn *in, uint32_t mask) {
   uint64_t scratch[32], *dst = hd_sim_dst(w, &in->opnd[0], scratch);
   bool is_float = hd_sim_type(in->type[0])->cls == 'f';
   SIM_LANES(l, mask)
-  dst[l] = is_float ? float_scalar(in, s[0][l], s[1][l], s[2][l])
-                    : integer_scalar(in, s[0][l], s[1][l], s[2][l], s[3][l]);
+  dst[l] = in->n_types == 2 ? mixed_scalar(in, s[0][l], s[1][l], s[2][l])
+           : is_float       ? float_scalar(in, s[0][l], s[1][l], s[2][l])
+                            : integer_scalar(in, s[0][l], s[1][l], s[2][l], s[3][l]);
   return SIM_NEXT;
 }
 
@@ -514,6 +527,12 @@ static heddle_status decode_mov(sim_decode *d, sim_insn *in) {
   return in->n_opnds == 2 ? HEDDLE_OK : HEDDLE_INVALID;
 }
 
+static bool is_mixed(const sim_insn *in, uint8_t op) {
+  return in->n_types == 2 && (op == OP_ADD || op == OP_SUB || op == OP_FMA) &&
+         in->type[0] == SIM_T_F32 && (in->type[1] == SIM_T_F16 || in->type[1] == SIM_T_BF16) &&
+         !(in->flags & SIM_F_FTZ);
+}
+
 static heddle_status decode_op(sim_decode *d, sim_insn *in, uint8_t op, uint32_t n_sources) {
   in->op = op;
   in->selects = op == OP_SELP;
@@ -526,7 +545,7 @@ static heddle_status decode_op(sim_decode *d, sim_insn *in, uint8_t op, uint32_t
   if (op == OP_SHF)
     in->cmp = hd_sim_take(d, "r") ? 1 : !hd_sim_take(d, "l");
   hd_sim_take_types(d, in);
-  if (in->n_types != 1)
+  if (in->n_types != 1 && !is_mixed(in, op))
     return HEDDLE_UNSUPPORTED;
   const sim_type_info *t = hd_sim_type(in->type[0]);
   bool fits = t->cls == 'f' ? op <= OP_MAX || op >= OP_COPYSIGN

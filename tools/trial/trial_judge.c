@@ -15,8 +15,8 @@ enum {
 
 /* The error of a smooth activation's polynomial, relative to its result. */
 static const double activation_error = 1e-6;
-/* The rounded steps of the epilogue's f32 arithmetic, of which scales are most. */
-static const double scale_error = 0x1p-22;
+/* The rounded steps of the epilogue's own f32 arithmetic. */
+static const double epilogue_error = 0x1p-22;
 
 /* --- memory ------------------------------------------------------------------------------------------ */
 
@@ -122,12 +122,23 @@ static bool is_smooth(const hd_manifest *manifest, const hd_reference *r) {
   return !strcmp(manifest->act, "user") || (r->act != HD_ACT_NONE && r->act != HD_ACT_RELU);
 }
 
+static bool is_float(const hd_matrix *x) {
+  return x->data && heddle_elem_get(x->elem)->kind == HEDDLE_FLOAT;
+}
+
+/* Scales always round; integer sums are exact up to the first float that meets them. */
+static bool is_rounded(const hd_manifest *manifest, const hd_reference *r) {
+  bool whole = manifest->acc_elem == HEDDLE_S32;
+  return r->scale_a.data || r->scale_b.data ||
+         (whole && (is_float(&r->c) || is_float(&r->bias) || hd_manifest_arg(manifest, HD_ARG_ALPHA)));
+}
+
 static double bound_of(const hd_manifest *manifest, const hd_reference *r) {
   unsigned k_instr = 512u / heddle_elem_get(manifest->a_elem)->container_bits;
   double bound =
       hd_error_bound(manifest->d_elem, manifest->a_elem, manifest->acc_elem, r->k, k_instr);
-  if (r->scale_a.data || r->scale_b.data)
-    bound += scale_error;
+  if (is_rounded(manifest, r))
+    bound += epilogue_error;
   return is_smooth(manifest, r) ? bound + activation_error : bound;
 }
 

@@ -69,6 +69,9 @@ FN(fltu, !(f(a) >= f(b)))
 FN(cvts, isnan(f(a)) ? 0 : f(a) >= 0x1p31f ? 0x7fffffff : f(a) < -0x1p31f ? 0x80000000u : U32((int32_t)f(a)))
 FN(cvtf, u((float)S32(a)))
 FN(ext8, (int64_t)(int8_t)a)
+FN(add_bf, u(f((uint64_t)U32(a) << 16) + f(b)))
+FN(sub_bf, u(f((uint64_t)U32(a) << 16) - f(b)))
+FN(fma_bf, u(fmaf(f((uint64_t)U32(a) << 16), f((uint64_t)U32(b) << 16), f(c))))
 FN(tobf, (uint64_t)(isnan(f(a)) ? 0x7fff : (U32(a) + 0x7fff + (U32(a) >> 16 & 1)) >> 16))
 
 static const struct {
@@ -109,6 +112,9 @@ static const struct {
     {"cvt.rzi.s32.f32 %r0, %r1;", cvts},
     {"cvt.rn.f32.s32 %r0, %r1;", cvtf},
     {"cvt.s64.s8 %rd0, %r1;", ext8},
+    {"cvt.u16.u32 %h0, %r1; add.rn.f32.bf16 %r0, %h0, %r2;", add_bf},
+    {"cvt.u16.u32 %h0, %r1; sub.f32.bf16 %r0, %h0, %r2;", sub_bf},
+    {"cvt.u16.u32 %h0, %r1; cvt.u16.u32 %h1, %r2; fma.rn.f32.bf16 %r0, %h0, %h1, %r3;", fma_bf},
     {"cvt.rn.bf16.f32 %h0, %r1; cvt.u32.u16 %r0, %h0;", tobf},
 };
 
