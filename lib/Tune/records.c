@@ -129,9 +129,24 @@ void hd_records_close(hd_records *r) {
 
 /* ---- writing ---- */
 
-heddle_status hd_records_begin(heddle_context *ctx, hd_records *r, const hd_provenance *p) {
+static heddle_status refuse_others(heddle_context *ctx, hd_records *r, const char *device) {
+  sqlite3_stmt *s;
+  HD_TRY(prepare(ctx, r, &s, "SELECT device FROM run WHERE device <> ? LIMIT 1", "t", device));
+  heddle_status status = HEDDLE_OK;
+  if (sqlite3_step(s) == SQLITE_ROW)
+    status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "records.device",
+                      "the records hold measurements of %s, this is %s; nearest legal: another "
+                      "--db", text_at(s, 0), device);
+  sqlite3_finalize(s);
+  return status;
+}
+
+heddle_status hd_records_begin(heddle_context *ctx, hd_records *r, const hd_provenance *p,
+                               bool resumes) {
   char spec[33];
   sqlite3_stmt *s;
+  if (resumes)
+    HD_TRY(refuse_others(ctx, r, p->device));
   hd_hash_format(hd_spec_hash(), spec);
   HD_TRY(prepare(ctx, r, &s, "SELECT lower(hex(randomblob(16)))", ""));
   if (sqlite3_step(s) == SQLITE_ROW)

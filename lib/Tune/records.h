@@ -17,7 +17,7 @@ heddle_status hd_records_open(heddle_context *ctx, const char *path, bool create
                               hd_records **records);
 void hd_records_close(hd_records *records); /* accepts NULL */
 
-/* Where figures come from. What a later run may reuse is of the same device and spec. */
+/* Where figures come from. */
 typedef struct hd_provenance {
   char device[128]; /* "NVIDIA H200" */
   char driver[32];  /* "580.159.04", or the API's version */
@@ -25,9 +25,10 @@ typedef struct hd_provenance {
   uint64_t seed;
 } hd_provenance;
 
-/* Begins a run: what is added from now on belongs to it. */
+/* Begins a run: what is added from now on belongs to it. resumes: what is there counts as this
+ * device's; HEDDLE_INVALID, naming the other, when some of it is not. */
 heddle_status hd_records_begin(heddle_context *ctx, hd_records *records,
-                               const hd_provenance *provenance);
+                               const hd_provenance *provenance, bool resumes);
 
 /* ORDER VERDICTS. */
 typedef enum hd_verdict {

@@ -247,7 +247,7 @@ static heddle_status heard_open(heddle_context *ctx, course *c, const hd_news *n
   if (c->session->recording)
     return HEDDLE_OK;
   c->session->recording = true;
-  return hd_records_begin(ctx, c->o->records, &p);
+  return hd_records_begin(ctx, c->o->records, &p, c->o->resume);
 }
 
 /* ---- the final ---- */
@@ -470,7 +470,7 @@ static heddle_status pursue(heddle_context *ctx, course *c) {
   hd_news news = {0};
   heddle_status status = HEDDLE_OK;
   for (turn_phase(c); status == HEDDLE_OK && c->phase != OVER; turn_phase(c)) {
-    if (c->phase == SEARCH)
+    if (c->phase == SEARCH && c->session->recording) /* whose record would it be? */
       status = feed_compilers(ctx, c);
     if (status == HEDDLE_OK)
       status = feed_measurer(ctx, c);
