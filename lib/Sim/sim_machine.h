@@ -112,6 +112,7 @@ typedef struct sim_mbarrier {
   uint32_t init_clock;
   sim_know arriving, done; /* local and cluster-scope releases; done: of completed phases */
   sim_know arriving_cluster, done_cluster; /* full: those that need acquire.cluster */
+  sim_know arriving_order, done_order; /* what any arrival tells of order, for tcgen05 fences */
   uint32_t site; /* of the init */
 } sim_mbarrier;
 

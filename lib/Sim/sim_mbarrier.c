@@ -1,7 +1,7 @@
 /* Sim/sim_mbarrier.c: mbarriers: phases, arrivals, transaction bytes, and what a wait tells. */
 #include <string.h>
 
-#include "Sim/sim_machine.h"
+#include "Sim/sim_tmem.h"
 
 sim_mbarrier *hd_sim_mbarrier_at(sim_cta *cta, uint32_t offset) {
   for (uint32_t i = 0; i < cta->n_mbarriers; i++)
@@ -67,6 +67,8 @@ void hd_sim_mbarrier_advance(sim_machine *m, sim_cta *cta, sim_mbarrier *b) {
   hd_sim_learn_know(m, &b->arriving, hd_sim_mbarrier_agent(m, cta, b), b->phase);
   hd_sim_join_know(m, &b->done, &b->arriving);
   hd_sim_join_know(m, &b->done_cluster, &b->arriving_cluster);
+  if (m->program->has_tensor)
+    hd_sim_join_know(m, &b->done_order, &b->arriving_order);
   hd_sim_progress(m);
 }
 
@@ -135,6 +137,8 @@ static sim_step init_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   hd_sim_clock_init(m, &b->done);
   hd_sim_clock_init(m, &b->arriving_cluster);
   hd_sim_clock_init(m, &b->done_cluster);
+  hd_sim_clock_init(m, &b->arriving_order);
+  hd_sim_clock_init(m, &b->done_order);
   return SIM_NEXT;
 }
 
@@ -158,8 +162,14 @@ static void tell(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b
   sim_thread *t = hd_sim_thread(w, lane);
   bool wide = in->scope >= SIM_SCOPE_CLUSTER;
   sim_agent self = hd_sim_thread_agent(w, lane);
-  if (in->sem == SIM_SEM_RELAXED)
+  if (m->program->has_tensor) {
+    hd_sim_join_know(m, &b->arriving_order, &t->know);
+    hd_sim_learn_know(m, &b->arriving_order, self, t->clock);
+  }
+  if (in->sem == SIM_SEM_RELAXED) {
+    t->clock += m->program->has_tensor;
     return;
+  }
   if (wide) {
     hd_sim_join_know(m, &b->arriving_cluster, &t->know);
     hd_sim_learn_know(m, &b->arriving_cluster, self, t->clock);
@@ -249,6 +259,8 @@ static sim_step exec_expect(sim_warp *w, const sim_insn *in, uint32_t mask) {
 
 static void learn_phase(sim_warp *w, const sim_insn *in, uint32_t mask, const sim_mbarrier *b) {
   sim_machine *m = w->machine;
+  SIM_LANES(l, m->program->has_tensor ? mask : 0)
+  hd_sim_join_know(m, &hd_sim_thread(w, l)->issuer->heard, &b->done_order);
   if (in->sem == SIM_SEM_RELAXED || !mask)
     return;
   hd_sim_acquire(m, w, mask, &b->done);

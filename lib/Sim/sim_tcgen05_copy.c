@@ -102,11 +102,14 @@ static sim_step complete_commit(sim_machine *m, sim_async *op) {
                         b->offset, op->target->index);
   sim_agent agent =
       hd_sim_agent(op->warp->cta, m->agent_tensor + op->warp->index * 32 + op->lane);
-  hd_sim_join_know(m, &b->arriving, &op->know);
-  hd_sim_join_know(m, &b->arriving, &op->tensor->view);
-  hd_sim_join_know(m, &b->arriving, &issuer->behind);
-  if (number)
-    hd_sim_learn_know(m, &b->arriving, agent, number);
+  sim_know *told[] = {&b->arriving, &b->arriving_order};
+  for (size_t i = 0; i < HD_COUNT(told); i++) {
+    hd_sim_join_know(m, told[i], &op->know);
+    hd_sim_join_know(m, told[i], &op->tensor->view);
+    hd_sim_join_know(m, told[i], &issuer->behind);
+    if (number)
+      hd_sim_learn_know(m, told[i], agent, number);
+  }
   b->pending--;
   hd_sim_mbarrier_advance(m, op->target, b);
   return SIM_NEXT;

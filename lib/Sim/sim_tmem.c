@@ -32,6 +32,7 @@ void hd_sim_tensor_start(sim_machine *m, sim_cta *cta) {
     cta->thread[i].issuer = zeroed(sizeof(sim_issuer));
     hd_sim_clock_init(m, &cta->thread[i].issuer->view);
     hd_sim_clock_init(m, &cta->thread[i].issuer->behind);
+    hd_sim_clock_init(m, &cta->thread[i].issuer->heard);
   }
   for (uint32_t i = 0; i < m->n_warps; i++) {
     cta->warp[i].mover = zeroed(sizeof(sim_mover));
@@ -46,6 +47,7 @@ static void stop_issuers(sim_machine *m, sim_cta *cta, bool all) {
       continue;
     hd_sim_clock_free(m, &issuer->view);
     hd_sim_clock_free(m, &issuer->behind);
+    hd_sim_clock_free(m, &issuer->heard);
     if (all) {
       free(issuer->issued);
       free(issuer);
@@ -259,6 +261,7 @@ static sim_step exec_after(sim_warp *w, const sim_insn *in, uint32_t mask) {
   SIM_LANES(l, mask) {
     sim_thread *t = hd_sim_thread(w, l);
     hd_sim_join_know(w->machine, &t->issuer->view, &t->know);
+    hd_sim_join_know(w->machine, &t->issuer->view, &t->issuer->heard);
   }
   return SIM_NEXT;
 }

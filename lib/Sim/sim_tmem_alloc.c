@@ -119,27 +119,27 @@ static sim_step exec_alloc(sim_warp *w, const sim_insn *in, uint32_t mask) {
 }
 
 /* Synchronous: what was waited for needs no fence. */
-static bool is_over(const sim_machine *m, const sim_know *know, sim_agent agent, uint32_t at) {
+static bool is_over(const sim_machine *m, const sim_thread *t, sim_agent agent, uint32_t at) {
   uint32_t local = agent & ((1u << SIM_AGENT_SHIFT) - 1);
   bool moved = local >= m->agent_mover && local < m->agent_moved;
-  return agent == SIM_NO_AGENT ||
-         hd_sim_knows(&know->full, moved ? agent - m->agent_mover + m->agent_moved : agent, at);
+  return agent == SIM_NO_AGENT || hd_sim_knows(&t->issuer->view.full, agent, at) ||
+         hd_sim_knows(&t->know.full, moved ? agent - m->agent_mover + m->agent_moved : agent, at);
 }
 
-static sim_step check_cell_over(sim_warp *w, const sim_insn *in, const sim_know *know,
+static sim_step check_cell_over(sim_warp *w, const sim_insn *in, const sim_thread *t,
                                 const sim_cell *c, uint32_t column) {
   sim_machine *m = w->machine;
   sim_agent agent = SIM_NO_AGENT;
   uint32_t place = 0;
-  if (!is_over(m, know, c->writer, c->write_clock)) {
+  if (!is_over(m, t, c->writer, c->write_clock)) {
     agent = c->writer;
     place = c->write_site;
-  } else if (!is_over(m, know, c->reader, c->read_clock)) {
+  } else if (!is_over(m, t, c->reader, c->read_clock)) {
     agent = c->reader;
     place = c->read_site;
   }
   for (uint32_t i = c->more; i && agent == SIM_NO_AGENT; i = m->readers[i - 1].next) {
-    if (!is_over(m, know, m->readers[i - 1].agent, m->readers[i - 1].clock)) {
+    if (!is_over(m, t, m->readers[i - 1].agent, m->readers[i - 1].clock)) {
       agent = m->readers[i - 1].agent;
       place = m->readers[i - 1].site;
     }
@@ -156,7 +156,7 @@ static sim_step check_cell_over(sim_warp *w, const sim_insn *in, const sim_know 
 static sim_step exec_dealloc(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   sim_tensor *t = w->cta->tensor;
-  const sim_know *know = &hd_sim_thread(w, (uint32_t)__builtin_ctz(mask))->know;
+  const sim_thread *thread = hd_sim_thread(w, (uint32_t)__builtin_ctz(mask));
   uint32_t address, n;
   if (uniform(w, in, mask, &in->opnd[0], "the address", &address) == SIM_STOP ||
       uniform(w, in, mask, &in->opnd[1], "the number of columns", &n) == SIM_STOP)
@@ -172,7 +172,7 @@ static sim_step exec_dealloc(sim_warp *w, const sim_insn *in, uint32_t mask) {
   for (uint32_t i = 0; i < SIM_TENSOR_LANES * n && !(m->options.off & HD_SIM_NO_RACES); i++) {
     uint32_t column = address + i % n;
     const sim_cell *c = &t->memory.cell[i / n * SIM_TENSOR_COLUMNS + column];
-    if (check_cell_over(w, in, know, c, column) == SIM_STOP)
+    if (check_cell_over(w, in, thread, c, column) == SIM_STOP)
       return SIM_STOP;
   }
   memset(t->column + address, 0, sizeof t->column[0] * n);
@@ -188,11 +188,19 @@ static sim_step exec_relinquish(sim_warp *w, const sim_insn *in, uint32_t mask) 
   return SIM_NEXT;
 }
 
+/* By a wait of any kind. */
+static bool is_known_in(const sim_cta *cta, const sim_know *all, sim_agent agent, uint32_t n) {
+  bool known = hd_sim_knows(&all->full, agent, n);
+  for (uint32_t i = 0; i < cta->n_threads && !known; i++)
+    known = hd_sim_knows(&cta->thread[i].issuer->heard.full, agent, n);
+  return known;
+}
+
 static sim_step check_issued(sim_warp *w, const sim_insn *in, const sim_know *all) {
   sim_machine *m = w->machine;
   for (uint32_t i = 0; i < w->cta->n_threads; i++) {
     uint32_t n = w->cta->thread[i].issuer->n_issued;
-    if (n && !hd_sim_knows(&all->full, hd_sim_agent(w->cta, m->agent_tensor + i), n))
+    if (n && !is_known_in(w->cta, all, hd_sim_agent(w->cta, m->agent_tensor + i), n))
       return hd_sim_find(m, "R9", w, 0, in, w->cta->thread[i].issuer->issued[n - 1].insn,
                          "cta %u leaves while nobody has waited for tcgen05 operations of thread "
                          "%u: tcgen05.commit, and a wait on its mbarrier", w->cta->index, i);

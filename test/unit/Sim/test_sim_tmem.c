@@ -145,6 +145,25 @@ static void issue_order_between_threads(void **state) {
   }
 }
 
+/* Relaxed waits tell of order, which fence::after_thread_sync makes the rest of. */
+static void relaxed_waits_suffice(void **state) {
+  (void)state;
+  static const edit edits[] = {
+      {"try0", "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p4, [%r8], 0;"},
+      {"try1", "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p4, [%r8], 1;"},
+      {"after0", NULL}};
+  for (int run = 0; run < 6; run++) {
+    for (int n = 2; n <= 3; n++) {
+      harness h;
+      set_up(&h, (hd_sim_mode)(run % 3), (uint64_t)run);
+      heddle_status status = harness_run(&h, "tensor.ptx", edits, n);
+      assert_int_equal(status, n == 2 ? HEDDLE_OK : HEDDLE_MISMATCH);
+      assert_true(n == 2 ? wrong() == 0 : harness_found(&h, "R9"));
+      harness_stop(&h);
+    }
+  }
+}
+
 /* ---- ptx/pair.ptx ---- */
 
 static float pair_result[256][4];
@@ -401,6 +420,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(sound_in_every_mode),
                                      cmocka_unit_test(every_error_is_found),
                                      cmocka_unit_test(issue_order_between_threads),
+                                     cmocka_unit_test(relaxed_waits_suffice),
                                      cmocka_unit_test(a_pair_is_sound),
                                      cmocka_unit_test(every_error_of_a_pair_is_found),
                                      cmocka_unit_test(refused_by_name),
