@@ -69,11 +69,23 @@ static int64_t landing_bytes(const ring *r, const hd_region *body) {
   return bytes;
 }
 
-/* A slot begins to fill with A, wherever that is copied: wait until it is free (ahead of the loop it never
- * was anything else), expect all of it. */
-static void place_fill(ring *r, hd_op *copy, bool is_ahead, int64_t bytes) {
-  hd_value *cursor = hd_cursor_of(copy);
-  hd_builder b = hd_builder_before(r->module, copy->region->first);
+/* A slot begins to fill with A, in the innermost region that has all copies of it: in the loop's body, or
+ * ahead of the loop. Wait until it is free (ahead it never was anything else), expect all of it. */
+static void place_fill(ring *r, const hd_region *body, bool is_ahead, int64_t bytes) {
+  const hd_region *region = NULL;
+  hd_value *cursor = NULL;
+  for (int32_t i = 0; i < r->copies.n; i++) {
+    hd_op *copy = r->copies.op[i];
+    if (copy->kind != HD_OP_COPY_BULK || is_ahead != !hd_op_in_region(copy, body))
+      continue;
+    cursor = hd_cursor_of(copy);
+    region = region ? region : copy->region;
+    while (!hd_op_in_region(copy, region))
+      region = region->parent->region;
+  }
+  if (!region)
+    return;
+  hd_builder b = hd_builder_before(r->module, region->first);
   if (!is_ahead) {
     hd_op *wait = build_on(&b, HD_OP_BARRIER_WAIT, r->empty, cursor);
     hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 1);
@@ -87,13 +99,11 @@ static void place_producer(ring *r) {
   hd_region *body = hd_loop_of(last)->regions[0];
   hd_value *cursor = hd_cursor_of(last);
   int64_t bytes = landing_bytes(r, body);
-  const hd_region *filled = NULL;
+  place_fill(r, body, true, bytes);
+  place_fill(r, body, false, bytes);
   hd_op *last_generic = NULL;
   for (int32_t i = 0; i < r->copies.n; i++) {
     hd_op *copy = r->copies.op[i];
-    if (copy->kind == HD_OP_COPY_BULK && copy->region != filled)
-      place_fill(r, copy, !hd_op_in_region(copy, body), bytes);
-    filled = copy->region;
     if (is_generic(copy))
       last_generic = hd_op_in_region(r->copies.op[i], body);
     else

@@ -25,6 +25,7 @@ static const struct key {
     {"warps", KEY_WARPS, offsetof(hd_schedule, warps_m), 0, NULL},
     {"stages", KEY_INT, offsetof(hd_schedule, stages), 0, NULL},
     {"cluster", KEY_INT, offsetof(hd_schedule, cluster), 0, NULL},
+    {"share", KEY_WORD, offsetof(hd_schedule, share), sizeof((hd_schedule *)0)->share, "b a"},
     {"ctas", KEY_INT, offsetof(hd_schedule, ctas), 0, NULL},
     {"a", KEY_WORD, offsetof(hd_schedule, a_path), sizeof((hd_schedule *)0)->a_path, "desc reg"},
     {"b", KEY_WORD, offsetof(hd_schedule, b_path), sizeof((hd_schedule *)0)->b_path,
@@ -41,10 +42,10 @@ static const struct key {
 
 void hd_schedule_print(const hd_schedule *s, char out[200]) {
   snprintf(out, 200,
-           "family=%s tile=%dx%dx%d warps=%dx%d stages=%d cluster=%d ctas=%d a=%s b=%s group=%d "
+           "family=%s tile=%dx%dx%d warps=%dx%d stages=%d cluster=%d share=%s ctas=%d a=%s b=%s group=%d "
            "persistent=%d split_k=%d pending=%d k_order=%s store=%s",
            s->family, s->tile_m, s->tile_n, s->tile_k, s->warps_m, s->warps_n, s->stages,
-           s->cluster, s->ctas, s->a_path, s->b_path, s->group, s->persistent, s->split_k,
+           s->cluster, s->share, s->ctas, s->a_path, s->b_path, s->group, s->persistent, s->split_k,
            s->pending, s->k_order, s->store);
 }
 
@@ -222,6 +223,7 @@ static void default_of(const hd_problem *p, const char *family, hd_schedule *s) 
     default_wgmma(p, s);
   else
     default_mma(p, s);
+  snprintf(s->share, sizeof s->share, "b");
   snprintf(s->b_path, sizeof s->b_path, "auto");
   snprintf(s->k_order, sizeof s->k_order, "forward");
   snprintf(s->store, sizeof s->store, "quad");

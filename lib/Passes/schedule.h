@@ -13,7 +13,8 @@ typedef struct hd_schedule {
   int32_t tile_k;       /* logical k of a stage, a whole number of granules */
   int32_t warps_m, warps_n; /* mma: warps over the tile; wgmma: warps_m / 4 consumer warpgroups */
   int32_t stages;
-  int32_t cluster;      /* CTAs along M that share B by multicast; 1 = none */
+  int32_t cluster;      /* CTAs that share an operand by multicast; 1 = none */
+  char share[4];        /* "b": they lie along M and share B; "a": along N, and share A */
   int32_t ctas;         /* CTAs that share an SM's memory and registers; 1 = one may take all */
   char a_path[8];       /* "desc" (wgmma), "reg" (ldmatrix, both families) */
   char b_path[12];      /* "tma", "gather" (wgmma) · "cp_async", "ld_st" (mma) · "auto": variants */

@@ -177,7 +177,11 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
   if (s->cluster == 2 && strcmp(s->b_path, "gather") == 0)
     REFUSE(HEDDLE_INVALID, "schedule.cluster-gather",
            "got cluster 2 with b=gather; gathered rows cannot be multicast; nearest legal: 1");
-  if (s->cluster == 2 && s->tile_n % (p->b.transposed ? 128 : 16))
+  bool shares_a = strcmp(s->share, "a") == 0;
+  if (shares_a && (s->cluster == 1 || !s->persistent || s->split_k > 1))
+    REFUSE(HEDDLE_INVALID, "schedule.share", "got share=a with cluster=%d persistent=%d split_k=%d; "
+           "legal: cluster=2 persistent=1 split_k=1", s->cluster, s->persistent, s->split_k);
+  if (s->cluster == 2 && !shares_a && s->tile_n % (p->b.transposed ? 128 : 16))
     REFUSE(HEDDLE_INVALID, "schedule.cluster-half",
            "got tile n %d with cluster 2; legal: multiples of %d (each CTA brings half of B)",
            s->tile_n, p->b.transposed ? 128 : 16);
@@ -278,12 +282,14 @@ static const struct shape {
 /* Wide tiles are bound by traffic, which the order of k changes. */
 static void each_order(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
                        size_t *cap) {
-  static const char *const orders[] = {"forward", "zigzag"};
-  for (size_t i = 0; i < (s.tile_n >= 128 ? HD_COUNT(orders) : 1); i++) {
-    snprintf(s.k_order, sizeof s.k_order, "%s", orders[i]);
-    if (check_problem_schedule(NULL, p, &s) == HEDDLE_OK)
-      HD_PUSH(*list, *n, *cap, s);
-  }
+  static const char *const orders[] = {"forward", "zigzag"}, *const shares[] = {"b", "a"};
+  for (size_t i = 0; i < (s.tile_n >= 128 ? HD_COUNT(orders) : 1); i++)
+    for (size_t j = 0; j < (s.cluster > 1 ? HD_COUNT(shares) : 1); j++) {
+      snprintf(s.k_order, sizeof s.k_order, "%s", orders[i]);
+      snprintf(s.share, sizeof s.share, "%s", shares[j]);
+      if (check_problem_schedule(NULL, p, &s) == HEDDLE_OK)
+        HD_PUSH(*list, *n, *cap, s);
+    }
 }
 
 static void each_depth(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,

@@ -15,13 +15,14 @@ typedef struct hd_stage {
   const hd_spec_row *row;
   const hd_b_variant *variant;
   int32_t cluster, steps; /* k-steps of the instruction in a stage */
+  bool shares_a; /* the cluster lies along N; else along M, and shares B */
   int32_t swizzle;
   bool prefetch; /* the first ring of A is copied before the kernel ahead has ended */
   hd_builder b; /* at the end of the kernel's new region */
   hd_value *arg[32]; /* by hd_stage_arg */
   hd_value *zero, *one;
   hd_value *n_granules, *last_slab; /* i32 */
-  hd_value *units_m, *tiles_n, *n_units; /* tile rows in clusters, tile columns; their product, times
+  hd_value *units_m, *tiles_n, *n_units; /* tile rows and tile columns in clusters; their product, times
                                             the splits */
   hd_value *n_splits; /* i32: of this launch; NULL without split-K */
   hd_value *sa, *sb; /* buffers */
@@ -48,6 +49,10 @@ typedef enum hd_stage_arg {
   HD_STAGE_ALPHA,
   HD_STAGE_BETA
 } hd_stage_arg;
+
+/* CTAs of the cluster along M and along N: B has as many sharers as there are along M, A as along N. */
+static inline int32_t hd_stage_along_m(const hd_stage *st) { return st->shares_a ? 1 : st->cluster; }
+static inline int32_t hd_stage_along_n(const hd_stage *st) { return st->shares_a ? st->cluster : 1; }
 
 /* Where a CTA's tile lies, and which granules of k [k_lo, k_hi) are its share. */
 typedef struct hd_tile_place {

@@ -40,12 +40,12 @@ static void find_place(hd_stage *st, hd_builder *b, hd_value *unit, hd_tile_plac
   hd_op *coord = hd_build(b, HD_OP_TILE_COORD, operands, 3, types, 2);
   hd_op_set_str(st->module, coord, HD_ATTR_ORDER, "grouped");
   hd_op_set_int(st->module, coord, HD_ATTR_GROUP, st->s.group);
-  hd_value *tm = coord->results[0];
+  hd_value *tm = coord->results[0], *tn = coord->results[1], **along = st->shares_a ? &tn : &tm;
   if (place->rank)
-    tm = hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, tm, st->cluster), place->rank);
+    *along = hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, *along, st->cluster), place->rank);
   place->row0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m);
   place->slab0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m / HD_SLAB_ROWS);
-  place->col0 = hd_arith_const(b, HD_OP_MUL, coord->results[1], st->s.tile_n);
+  place->col0 = hd_arith_const(b, HD_OP_MUL, tn, st->s.tile_n);
 }
 
 static bool is_zigzag(const hd_stage *st) { return strcmp(st->s.k_order, "zigzag") == 0; }
@@ -79,30 +79,58 @@ hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int
   return loop;
 }
 
-/* One bulk copy a slab: values and metadata of (slab, granule) lie together. */
-static void copy_a_bulk(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
-                        hd_value *cursor) {
-  int32_t block = hd_block_bytes(st->p.a_elem);
-  for (int32_t i = 0; i < st->s.tile_m / HD_SLAB_ROWS; i++) {
-    hd_value *slab = hd_arith_const(b, HD_OP_ADD, place->slab0, i);
-    slab = hd_arith(b, HD_OP_MIN, slab, st->last_slab);
-    hd_value *granules = hd_widen(b, st->n_granules);
-    hd_value *index = hd_arith(b, HD_OP_MUL, hd_widen(b, slab), granules);
-    index = hd_arith(b, HD_OP_ADD, index, hd_widen(b, kg));
-    hd_value *offset = hd_arith_const(b, HD_OP_MUL, index, block);
-    hd_op *op = hd_build_op(b, HD_OP_COPY_BULK, (hd_type){0}, 4, st->arg[HD_STAGE_A], offset,
-                            st->sa, cursor);
-    hd_op_set_int(st->module, op, HD_ATTR_OFFSET, (int64_t)i * block);
-    hd_op_set_int(st->module, op, HD_ATTR_BYTES, block);
-  }
-}
-
 /* An `if` without results; the builders stand at the ends of its two regions. */
 static void build_if(hd_stage *st, hd_builder *b, hd_value *condition, hd_builder *yes,
                      hd_builder *no) {
   hd_op *op = hd_build_if(b, condition, NULL, 0);
   *yes = hd_builder_at_end(st->module, op->regions[0]);
   *no = hd_builder_at_end(st->module, op->regions[1]);
+}
+
+/* Where CTA `rank` does its part for those that share an operand: in an `if`, unless there is but one. */
+static hd_builder begin_part(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                             int32_t sharers, int32_t rank) {
+  if (sharers == 1)
+    return *b;
+  hd_builder mine, other;
+  build_if(st, b, hd_build_cmp(b, "eq", place->rank, hd_i32(b, rank)), &mine, &other);
+  hd_build_yield(&other, NULL, 0);
+  return mine;
+}
+
+static void end_part(hd_builder *part, int32_t sharers) {
+  if (sharers > 1)
+    hd_build_yield(part, NULL, 0);
+}
+
+static void set_multicast(hd_stage *st, hd_op *op, int32_t sharers) {
+  if (sharers > 1)
+    hd_op_set_int(st->module, op, HD_ATTR_MULTICAST, (1 << sharers) - 1);
+}
+
+/* Values and metadata of (slab, granule) lie together: one bulk copy, or a part from each sharer. */
+static void copy_a_bulk(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
+                        hd_value *cursor) {
+  int32_t block = hd_block_bytes(st->p.a_elem), sharers = hd_stage_along_n(st);
+  int32_t part = block / sharers;
+  for (int32_t rank = 0; rank < sharers; rank++) {
+    hd_builder at = begin_part(st, b, place, sharers, rank);
+    for (int32_t i = 0; i < st->s.tile_m / HD_SLAB_ROWS; i++) {
+      hd_value *slab = hd_arith_const(&at, HD_OP_ADD, place->slab0, i);
+      slab = hd_arith(&at, HD_OP_MIN, slab, st->last_slab);
+      hd_value *granules = hd_widen(&at, st->n_granules);
+      hd_value *index = hd_arith(&at, HD_OP_MUL, hd_widen(&at, slab), granules);
+      index = hd_arith(&at, HD_OP_ADD, index, hd_widen(&at, kg));
+      hd_value *offset = hd_arith_const(&at, HD_OP_MUL, index, block);
+      offset = hd_arith_const(&at, HD_OP_ADD, offset, rank * part);
+      hd_op *op = hd_build_op(&at, HD_OP_COPY_BULK, (hd_type){0}, 4, st->arg[HD_STAGE_A], offset,
+                              st->sa, cursor);
+      hd_op_set_int(st->module, op, HD_ATTR_OFFSET, (int64_t)i * block + rank * part);
+      hd_op_set_int(st->module, op, HD_ATTR_BYTES, part);
+      set_multicast(st, op, sharers);
+    }
+    end_part(&at, sharers);
+  }
 }
 
 void hd_stage_prefetch(hd_stage *st, hd_builder *b, hd_value *cursor) {
@@ -138,23 +166,17 @@ static void copy_a_rest(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   hd_build_yield(&rest, NULL, 0);
 }
 
-/* Boxes of B; with a cluster each CTA brings its share of rows (or panels) to all of them. */
+/* Boxes of B; each of the CTAs that share it brings its share of rows (or panels) to all of them. */
 static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                        hd_value *cursor) {
   int32_t granule = hd_granule_k(st->p.b.elem);
   int32_t panel_bytes = st->s.tile_k * HD_GRANULE_BYTES;
-  int32_t boxes = st->p.b.transposed ? st->s.tile_n / granule / st->cluster : 1;
-  int32_t share = st->s.tile_n / st->cluster;
+  int32_t sharers = hd_stage_along_m(st), share = st->s.tile_n / sharers;
+  int32_t boxes = st->p.b.transposed ? share / granule : 1;
   int32_t bytes = st->p.b.transposed ? panel_bytes : share * HD_GRANULE_BYTES;
   hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, granule);
-  for (int32_t rank = 0; rank < st->cluster; rank++) {
-    hd_builder at = *b;
-    if (place->rank) {
-      hd_value *is_mine = hd_build_cmp(b, "eq", place->rank, hd_i32(b, rank));
-      hd_builder other;
-      build_if(st, b, is_mine, &at, &other);
-      hd_build_yield(&other, NULL, 0);
-    }
+  for (int32_t rank = 0; rank < sharers; rank++) {
+    hd_builder at = begin_part(st, b, place, sharers, rank);
     for (int32_t i = 0; i < boxes; i++) {
       int32_t first = rank * share + i * granule;
       hd_value *n0 = hd_arith_const(&at, HD_OP_ADD, place->col0, first);
@@ -165,11 +187,9 @@ static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
                     st->p.b.transposed ? (int64_t)first / granule * panel_bytes
                                        : (int64_t)first * HD_GRANULE_BYTES);
       hd_op_set_int(st->module, op, HD_ATTR_BYTES, bytes);
-      if (st->cluster > 1)
-        hd_op_set_int(st->module, op, HD_ATTR_MULTICAST, (1 << st->cluster) - 1);
+      set_multicast(st, op, sharers);
     }
-    if (place->rank)
-      hd_build_yield(&at, NULL, 0);
+    end_part(&at, sharers);
   }
 }
 

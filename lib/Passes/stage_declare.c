@@ -92,7 +92,7 @@ static hd_value *declare_tmap(hd_stage *st) {
   hd_op *op = hd_build_op(&st->b, HD_OP_TMAP, HD_TMAP, 0);
   const char *k_major[] = {"k", "n"}, *mn_major[] = {"n", "k"};
   const char *strides[] = {"", hd_arena_printf(&st->module->arena, "ldb*%d", bytes)};
-  int64_t wide[] = {HD_GRANULE_BYTES / bytes, st->s.tile_n / st->cluster};
+  int64_t wide[] = {HD_GRANULE_BYTES / bytes, st->s.tile_n / hd_stage_along_m(st)};
   int64_t tall[] = {HD_GRANULE_BYTES / bytes, st->s.tile_k};
   hd_op_set_str(st->module, op, HD_ATTR_ARG, "b");
   hd_op_set_elem(st->module, op, HD_ATTR_TYPE, p->b.elem);
@@ -176,8 +176,8 @@ void hd_stage_declare(hd_stage *st) {
   st->n_granules = ceil_div(b, st->arg[HD_STAGE_K], hd_granule_k(st->p.a_elem));
   hd_value *slabs = ceil_div(b, st->arg[HD_STAGE_M], HD_SLAB_ROWS);
   st->last_slab = hd_arith(b, HD_OP_SUB, slabs, st->one);
-  st->units_m = ceil_div(b, st->arg[HD_STAGE_M], (int64_t)st->s.tile_m * st->cluster);
-  st->tiles_n = ceil_div(b, st->arg[HD_STAGE_N], st->s.tile_n);
+  st->units_m = ceil_div(b, st->arg[HD_STAGE_M], (int64_t)st->s.tile_m * hd_stage_along_m(st));
+  st->tiles_n = ceil_div(b, st->arg[HD_STAGE_N], (int64_t)st->s.tile_n * hd_stage_along_n(st));
   st->n_units = hd_arith(b, HD_OP_MUL, st->units_m, st->tiles_n);
   if (st->s.split_k == 1)
     return;
