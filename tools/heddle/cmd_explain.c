@@ -84,7 +84,9 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
     int64_t tiles = ((p->m.value + s->tile_m - 1) / s->tile_m) *
                     ((p->n.value + s->tile_n - 1) / s->tile_n);
     printf("work      %" PRId64 " tiles, %d CTAs an SM%s%s\n", tiles, s->ctas,
-           s->persistent ? ", persistent" : "", s->cluster > 1 ? ", B multicast to 2 CTAs" : "");
+           s->persistent ? ", persistent" : "", s->cluster < 2      ? ""
+           : s->share[0] == 'a' ? ", A multicast to 2 CTAs"
+                                : ", B multicast to 2 CTAs");
   }
 }
 
