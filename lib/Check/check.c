@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "Check/check_instances.h"
@@ -36,6 +37,7 @@ static void check_kernel(const hd_op *op, const hd_check_options *options, uint6
   if (report->n_findings == 0)
     hd_ck_run_instances(&k);
   *steps_left = k.steps_left;
+  free(k.accesses);
   hd_ck_program_free(&k.program);
 }
 

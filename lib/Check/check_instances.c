@@ -110,14 +110,19 @@ static heddle_status far_condition(void *user, hd_op *op) {
 
 /* --- one launch ----------------------------------------------------------------------------- */
 
-static void run_cluster(hd_ck_kernel *k, const hd_ck_instance *at, hd_ck_extents *extents) {
+static void run_cluster(hd_ck_kernel *k, const hd_ck_instance *at, bool counting,
+                        hd_ck_extents *extents) {
   hd_ck_machine m = {.program = &k->program, .options = k->options, .report = k->report,
-                     .at = *at, .steps_left = k->steps_left, .extents = extents};
+                     .at = *at, .steps_left = k->steps_left, .extents = extents,
+                     .counting = counting, .accesses = k->accesses,
+                     .cap_accesses = k->cap_accesses};
   m.dependent = hd_op_has(k->program.kernel, HD_ATTR_DEPENDENT);
   m.weights_ready = hd_op_has(k->program.kernel, HD_ATTR_WEIGHTS_READY);
   k->report->n_instances++;
   hd_ck_run(&m);
   k->steps_left = m.steps_left;
+  k->accesses = m.accesses;
+  k->cap_accesses = m.cap_accesses;
   hd_ck_machine_free(&m);
 }
 
@@ -197,7 +202,7 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
   at.grid = n * k->program.cluster;
   for (int32_t i = first; i <= last && is_clean(k); i++) {
     at.block = i * k->program.cluster;
-    run_cluster(k, &at, &x);
+    run_cluster(k, &at, false, &x);
   }
   if (is_clean(k))
     check_extents(k, s, &at, &x);
@@ -228,9 +233,21 @@ static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t
     run_grid(k, s, at, (int32_t)n, (int32_t)n - 1, (int32_t)n - 1);
 }
 
+/* The tiles (in clusters) that the first cluster of a large grid reads off the loop over tiles; -1: there
+ * is none. It need not run further where an instance of one tile a CTA follows. */
+static int64_t read_units(hd_ck_kernel *k, hd_ck_instance at) {
+  hd_ck_extents x = {.m = -1, .n = -1, .n_granules = -1, .b_rows = -1, .units = -1};
+  at.grid = MANY * k->program.cluster;
+  at.block = 0;
+  run_cluster(k, &at, true, &x);
+  free(x.stored);
+  return x.units;
+}
+
 /* Tiles (in clusters) of the problem, from the loop over tiles, else from the buffers. */
-static int64_t count_units(hd_ck_kernel *k, const shape *s, hd_ck_instance at) {
-  int64_t units = run_grid(k, s, at, MANY, 0, 0), tall = s->tile_m * k->program.cluster;
+static int64_t count_units(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool all) {
+  int64_t tall = s->tile_m * k->program.cluster;
+  int64_t units = all ? read_units(k, at) : run_grid(k, s, at, MANY, 0, 0);
   if (units > 0)
     return units;
   int64_t rows = at.m < 0 ? 1 : (at.m + tall - 1) / tall;
@@ -244,7 +261,7 @@ static int64_t fewest(const hd_ck_kernel *k, int64_t units) {
 
 /* all: also a tile for each CTA, and CTAs without one. */
 static void run_problem(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool all) {
-  int64_t units = count_units(k, s, at);
+  int64_t units = count_units(k, s, at, all);
   if (is_clean(k))
     run_ends(k, s, at, fewest(k, units), fewest(k, units) == units);
   if (!all || !is_clean(k))

@@ -10,6 +10,8 @@ typedef struct hd_ck_kernel {
   const hd_check_options *options;
   hd_check_report *report;
   uint64_t steps_left;
+  hd_ck_access *accesses; /* room that the instances take one after the other; owned */
+  uint32_t cap_accesses;
 } hd_ck_kernel;
 
 /* Runs every instance until one has a finding. Why these suffice: check_instances.c. */

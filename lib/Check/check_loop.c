@@ -32,7 +32,7 @@ static void note_units(hd_ck_machine *m, const hd_ck_step *step, int64_t hi) {
   if (lo && lo->kind == HD_OP_DIV)
     lo = lo->operands[0]->op;
   if (lo && lo->kind == HD_OP_BLOCK_INDEX)
-    m->extents->units = hi;
+    m->extents->units = hi, m->stop = m->stop || m->counting;
 }
 
 void hd_ck_enter_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {

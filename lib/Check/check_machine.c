@@ -50,7 +50,6 @@ void hd_ck_machine_free(hd_ck_machine *m) {
     free(m->mbarriers[i].waits);
     free(m->mbarriers[i].arrivals);
   }
-  free(m->accesses);
   hd_arena_free(&m->arena);
 }
 

@@ -210,10 +210,11 @@ typedef struct hd_ck_machine {
   int32_t n_warps, n_components;
   hd_ck_slot_spans *slots; /* of all buffers, CTA by CTA */
   hd_ck_mbarrier *mbarriers;
-  hd_ck_access *accesses; /* owned */
+  hd_ck_access *accesses; /* the kernel's: given back when the run is over */
   uint32_t n_accesses, cap_accesses;
   uint64_t steps_left;
-  bool stop;     /* a finding ended the run */
+  bool stop;     /* a finding ended the run, or all is known that was asked */
+  bool counting; /* asks for the number of tiles alone */
   bool dependent, weights_ready;
   hd_ck_extents *extents;
 } hd_ck_machine;

@@ -199,10 +199,34 @@ static void flatten_role(hd_ck_program *p, const hd_op *op, int32_t role) {
   p->steps[at].target = p->n_steps;
 }
 
+static int64_t predicate(const hd_op *op) {
+  static const char *const names[] = {"eq", "ne", "lt", "le", "gt", "ge"}; /* ORDER HD_CK_EQ */
+  for (int64_t i = 0; i < (int64_t)HD_COUNT(names); i++)
+    if (hd_op_is(op, HD_ATTR_PRED, names[i]))
+      return i;
+  return -1; /* the verifier admits no other */
+}
+
+/* What the op's attributes say, read once. */
+static int64_t said_by(const hd_op *op) {
+  switch (op->kind) {
+  case HD_OP_CONST:
+    return hd_op_int(op, HD_ATTR_VALUE, 0);
+  case HD_OP_CURSOR:
+  case HD_OP_CURSOR_NEXT:
+    return hd_op_int(op, HD_ATTR_STAGES, 0);
+  case HD_OP_CMP:
+    return predicate(op);
+  default:
+    return 0;
+  }
+}
+
 static void flatten_op(hd_ck_program *p, const hd_op *op, int32_t role) {
   int32_t at = push(p, HD_CK_OP, op, role);
   set_args(p, at, op);
   set_results(p, at, op);
+  p->steps[at].number = said_by(op);
   if (op->kind == HD_OP_BUFFER)
     add_ring(p, op, p->buffers, &p->n_buffers, &p->n_buffer_slots);
   if (op->kind == HD_OP_BARRIER)

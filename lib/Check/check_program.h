@@ -15,6 +15,8 @@ typedef enum hd_ck_code {
   HD_CK_END
 } hd_ck_code;
 
+enum { HD_CK_EQ, HD_CK_NE, HD_CK_LT, HD_CK_LE, HD_CK_GT, HD_CK_GE };
+
 typedef struct hd_ck_step {
   hd_ck_code code;
   const hd_op *op;
@@ -23,6 +25,7 @@ typedef struct hd_ck_step {
   int32_t target;
   int32_t role;   /* -1 outside of roles */
   bool innermost; /* of a FOR: no loop inside */
+  int64_t number; /* const: its value; cursor: its stages; cmp: its predicate, of HD_CK_EQ … */
 } hd_ck_step;
 
 typedef struct hd_ck_role {

@@ -2,13 +2,23 @@
 
 #include "Check/check_machine.h"
 
-static bool compare(const char *pred, int64_t x, int64_t y) {
-  static const char *const names[] = {"eq", "ne", "lt", "le", "gt", "ge"};
-  bool results[] = {x == y, x != y, x < y, x <= y, x > y, x >= y};
-  for (size_t i = 0; i < HD_COUNT(names); i++)
-    if (!strcmp(pred, names[i]))
-      return results[i];
-  return false; /* the verifier admits no other */
+static bool compare(int64_t predicate, int64_t x, int64_t y) {
+  switch (predicate) {
+  case HD_CK_EQ:
+    return x == y;
+  case HD_CK_NE:
+    return x != y;
+  case HD_CK_LT:
+    return x < y;
+  case HD_CK_LE:
+    return x <= y;
+  case HD_CK_GT:
+    return x > y;
+  case HD_CK_GE:
+    return x >= y;
+  default:
+    return false;
+  }
 }
 
 /* False on overflow, or a division that the contract forbids. */
@@ -100,7 +110,7 @@ bool hd_ck_scalar(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_value *env = w->env, *result = step->n_results ? &env[step->results[0]] : NULL;
   switch (op->kind) {
   case HD_OP_CONST:
-    result->i = hd_op_int(op, HD_ATTR_VALUE, 0);
+    result->i = step->number;
     return true;
   case HD_OP_ADD:
   case HD_OP_SUB:
@@ -112,7 +122,7 @@ bool hd_ck_scalar(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     calculate(m, w, step);
     return true;
   case HD_OP_CMP:
-    result->i = compare(hd_op_str(op, HD_ATTR_PRED), env[step->args[0]].i, env[step->args[1]].i);
+    result->i = compare(step->number, env[step->args[0]].i, env[step->args[1]].i);
     return true;
   case HD_OP_AND:
     result->i = env[step->args[0]].i & env[step->args[1]].i;
@@ -133,15 +143,15 @@ bool hd_ck_scalar(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     tile_coord(m, w, step);
     return true;
   case HD_OP_CURSOR:
-    result->i = hd_op_int(op, HD_ATTR_STAGES, 0) << 32;
+    result->i = step->number << 32;
     return true;
   case HD_OP_CURSOR_NEXT:
-    if (hd_ck_stages(env[step->args[0]].i) != hd_op_int(op, HD_ATTR_STAGES, 0))
+    if (hd_ck_stages(env[step->args[0]].i) != step->number)
       hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, op, -1),
                  "give the cursor and its next the ring's own number of stages",
                  "a cursor of %d stages steps through a ring of %lld",
                  hd_ck_stages(env[step->args[0]].i),
-                 (long long)hd_op_int(op, HD_ATTR_STAGES, 0));
+                 (long long)step->number);
     result->i = cursor_next(env[step->args[0]].i);
     return true;
   case HD_OP_ARG:
