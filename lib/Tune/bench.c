@@ -115,6 +115,7 @@ typedef struct entry {
   hd_contender contender;
   hd_bench_row row;
   hd_bench_kernel *kernel; /* NULL: a peer's */
+  bool alone;              /* one that counts: not a peer's default, nor what only reads */
 } entry;
 
 typedef struct entries {
@@ -123,7 +124,7 @@ typedef struct entries {
 } entries;
 
 static heddle_status judge(heddle_context *ctx, bench *x, hd_bench_kernel *k, entries *out) {
-  entry e = {.contender = {"heddle", hd_bench_launch, k}, .kernel = k};
+  entry e = {.contender = {"heddle", hd_bench_launch, k}, .kernel = k, .alone = true};
   snprintf(e.row.name, sizeof e.row.name, "heddle %s %s", k->row_major ? "row" : "col",
            heddle_compiled_schedule(k->compiled));
   HD_TRY(check_kernel(ctx, x, k, &e.row));
@@ -185,8 +186,8 @@ static heddle_status best_of(heddle_context *ctx, const bench *x, const hd_conte
                   "none of %d ways of %s could be launched", n, n ? list[0].name : "nothing");
 }
 
-static void enter_peer(const hd_contender *c, entries *out) {
-  entry e = {.contender = *c, .row.ok = true};
+static void enter_peer(const hd_contender *c, bool alone, entries *out) {
+  entry e = {.contender = *c, .row.ok = true, .alone = alone};
   snprintf(e.row.name, sizeof e.row.name, "%s", c->name);
   HD_PUSH(out->list, out->n, out->cap, e);
 }
@@ -213,9 +214,9 @@ static heddle_status enter_peers(heddle_context *ctx, bench *x, entries *out) {
     if (status == HEDDLE_OK)
       status = best_of(quiet, x, list, n, &best);
     if (status == HEDDLE_OK) {
-      enter_peer(&list[best], out);
+      enter_peer(&list[best], strncmp(list[best].name, "stream", 6) != 0, out);
       if (picked >= 0 && picked != best)
-        enter_peer(&list[picked], out);
+        enter_peer(&list[picked], false, out);
     } else if (quiet && heddle_context_count(quiet)) {
       hd_note(ctx, HD_NOWHERE, "bench.peer", "%s", heddle_context_get(quiet, 0)->text);
     }
@@ -240,7 +241,7 @@ static heddle_status time_final(heddle_context *ctx, bench *x, entry *list, int3
   for (int32_t i = 0; i < n && status == HEDDLE_OK; i++) {
     list[i].row.timing = timing[i];
     list[i].row.n_rounds = rounds.n_rounds;
-    if (x->options->alone && x->p->n >= 1024)
+    if (x->options->alone && list[i].alone && x->p->n >= 1024)
       status = hd_measure_alone(ctx, x->device, &c[i], x->n_sets, x->options->nvml,
                                 &list[i].row.alone);
     hd_bench_row again = list[i].row;

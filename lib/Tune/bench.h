@@ -37,7 +37,7 @@ typedef struct hd_bench_options {
   hd_bench_order order;      /* of D: both, and the faster one counts; or one alone */
   hd_peer *peer[HD_BENCH_PEERS];
   int32_t n_peers;
-  bool alone; /* burst and sustained of the final's contenders too, from n = 1024 on */
+  bool alone; /* burst and sustained too, from n = 1024 on: of Heddle's and the best of each peer */
   uint64_t seed;
   const hd_nvml *nvml; /* may be NULL */
 } hd_bench_options;
