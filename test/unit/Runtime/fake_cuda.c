@@ -8,7 +8,11 @@
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT extern fake_cuda fake_state;
+#ifdef FAKE_READY
+fake_cuda fake_state = {.n_devices = 1, .resident = 1, .n_sms = 132};
+#else
 fake_cuda fake_state;
+#endif
 
 #define S fake_state
 
