@@ -232,9 +232,13 @@ static heddle_status explain_module(heddle_context *ctx, const compile_input *in
   print_problem(&p);
   print_schedule(&p, &s);
   const int64_t size_mnk[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
-  explain_print_cost(&p, &s, size_mnk,
-                     in->tuned ? hd_tuned_ceilings(in->tuned) : &hd_ceilings_h200, in->entry);
-  heddle_status status = print_kernel(ctx, in, &p);
+  const hd_ceilings *ceilings = in->tuned ? hd_tuned_ceilings(in->tuned) : &hd_ceilings_h200;
+  explain_print_cost(&p, &s, size_mnk, ceilings, in->entry);
+  heddle_status status = HEDDLE_OK;
+  if (!in->entry) /* what was measured knows better */
+    status = explain_print_promising(ctx, &p, &s, size_mnk, ceilings);
+  if (status == HEDDLE_OK)
+    status = print_kernel(ctx, in, &p);
   print_alternatives(kernel, &s);
   return status;
 }

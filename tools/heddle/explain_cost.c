@@ -1,7 +1,10 @@
 #include "explain_cost.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "Support/diag.h"
 
 static void print_tuned(const hd_product *product, const hd_tuned_entry *e) {
   char own[HD_PRODUCT_TEXT], name[HD_PRODUCT_TEXT];
@@ -58,4 +61,32 @@ void explain_print_cost(const hd_problem *p, const hd_schedule *s, const int64_t
          ceilings->device, (long long)cost.units, cost.waves);
   print_resources(&cost);
   print_dense(hd_dense_seconds(p, sizes, ceilings), exact ? entry->seconds : cost.seconds);
+}
+
+heddle_status explain_print_promising(heddle_context *ctx, const hd_problem *p,
+                                      const hd_schedule *s, const int64_t size_mnk[3],
+                                      const hd_ceilings *ceilings) {
+  hd_schedule *list;
+  size_t n, best = 0;
+  char text[200];
+  if (strcmp(p->target->name, "sm_90a") != 0)
+    return HEDDLE_OK;
+  hd_product product = hd_product_of(p, size_mnk);
+  const int64_t sizes[] = {product.m, product.n, product.k};
+  HD_TRY(hd_schedule_enumerate(ctx, p->kernel, &list, &n));
+  double chosen = hd_schedule_cost(p, s, sizes, ceilings).seconds, least = chosen * 0.9;
+  for (size_t i = 0; i < n; i++) {
+    double seconds = hd_schedule_cost(p, &list[i], sizes, ceilings).seconds;
+    if (seconds < least) {
+      least = seconds;
+      best = i + 1;
+    }
+  }
+  if (best) {
+    hd_schedule_print(&list[best - 1], text);
+    printf("promises  %.2f us of %zu legal schedules (heddle tune measures them):\n          %s\n",
+           least * 1e6, n, text);
+  }
+  free(list);
+  return HEDDLE_OK;
 }
