@@ -1,6 +1,6 @@
-// ldmatrix and stmatrix: PTX ISA 9.7.14.5.15 and .16. Matrices of one instruction are stacked along
-// rows: memory row r of matrix j is row 8*j + r (16*j + r for m16n16), whose address lane 8*j + r
-// gives. D is the register side.
+// ldmatrix and stmatrix: PTX ISA 9.7.14.5.15 and .16. D is the register side; (row, col) is the place in
+// memory: row i is the 16 bytes at the address that lane i gives, the matrices of one instruction one
+// after the other.
 
 defvar MatrixB8Where = [Arch<100, 86>, Family<100, 88>, Arch<110, 90>, Family<110, 90>,
                         Arch<120, 87>, Family<120, 88>];
@@ -22,15 +22,18 @@ class FragM8N16<int num>
     : Fragment<"register", 32, num, 8, !mul(8, num), 16,
                Lanes<[[0, 4], [0, 8]], GRows, 1>.Images, Stack<num, 8>.Images,
                [[0, 1], [0, 2]]>;
-// Transposed: register 2*j + h of matrix j: rows 4*q .. +3, column g + 8*h.
+// Transposed: register 2*j + h of matrix j: rows 4*q .. +3, column g + 8*h: what mma takes of A.
 class FragM16N16<int num>
     : Fragment<"register", 32, !mul(2, num), 8, !mul(16, num), 16,
                Lanes<[[4, 0], [8, 0]], GCols, 1>.Images,
                !listconcat([[0, 8]], Stack<num, 16>.Images), [[1, 0], [2, 0]]>;
-class FragM16N8<int num> // stmatrix, transposed 8-bit: 16 x 8, stored as 8 rows of 16
-    : Fragment<"register", 32, num, 8, !mul(16, num), 8,
-               Lanes<[[4, 0], [8, 0]], GCols, 1>.Images, Stack<num, 16>.Images,
-               [[1, 0], [2, 0]]>;
+// stmatrix, 8-bit: byte f of register j: row 2*q + (f & 1), column g + 8*(f >> 1): what a lane holds of
+// an accumulator's 16 rows and 8 columns, each column a row of memory. Production code agrees: CUTLASS
+// (SM100_U8x4_STSM_T) and DeepGEMM store tcgen05.ld.16x256b's registers so.
+class FragM16N8<int num>
+    : Fragment<"register", 32, num, 8, !mul(8, num), 16,
+               Lanes<[[2, 0], [4, 0]], GCols, 1>.Images, Stack<num, 8>.Images,
+               [[1, 0], [0, 8]]>;
 
 class MatrixMove<string family, string op, string text, string llvm, Fragment f, int regs,
                  string elem> : Row<family> {
@@ -69,11 +72,13 @@ foreach num = [1, 2, 4] in {
         : MatrixMove<"LDMATRIX", "ldmatrix", "m8n16.x" # num # ".shared.b8x16." # fmt,
                      "m8n16.x" # num # ".b8x16." # fmt, FragM8N16<num>, num, "u8"> {
       let Where = MatrixB8Where;
+      let LayoutJudge = "two";
     }
   def "stmatrix_m16n8_x" # num # "_trans_b8"
       : MatrixMove<"STMATRIX", "stmatrix", "m16n8.x" # num # ".trans.shared.b8",
                    "m16n8.x" # num # ".trans.b8", FragM16N8<num>, num, "u8"> {
     let Where = MatrixB8Where;
+    let LayoutJudge = "two";
   }
 }
 foreach num = [1, 2] in foreach fmt = ["b8", "b8x16.b6x16_p32", "b8x16.b4x16_p64"] in
@@ -82,4 +87,5 @@ foreach num = [1, 2] in foreach fmt = ["b8", "b8x16.b6x16_p32", "b8x16.b4x16_p64
       : MatrixMove<"LDMATRIX", "ldmatrix", "m16n16.x" # num # ".trans.shared." # fmt,
                    "m16n16.x" # num # ".trans." # fmt, FragM16N16<num>, !mul(2, num), "u8"> {
     let Where = MatrixB8Where;
+    let LayoutJudge = "two";
   }

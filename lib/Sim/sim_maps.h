@@ -54,6 +54,34 @@ static inline hd_sim_meta_place hd_sim_place_meta(uint32_t bits, uint32_t n_grou
                              4 * (group % 8)};
 }
 
+/* Block scales of mma: which lane's word, and from which bit, scales row i of A or column i of B in block
+ * j of k. A's rows g and g + 8 come from a pair of lanes, B's column g from one lane of four. */
+static inline hd_sim_meta_place hd_sim_place_scale(bool of_a, uint32_t byte_id, uint32_t thread_id,
+                                                   uint32_t i, uint32_t j) {
+  uint32_t lane = of_a ? 4 * (i % 8) + 2 * thread_id + i / 8 : 4 * i + thread_id;
+  return (hd_sim_meta_place){lane, 8 * (byte_id + j)};
+}
+
+/* ldmatrix and stmatrix: which byte of memory, (row, byte of its 16), is byte `index` of a register. Row
+ * i is at the address that lane i gives. */
+typedef enum hd_sim_matrix { HD_SIM_M8N8, HD_SIM_M8N16, HD_SIM_M16N16, HD_SIM_M16N8 } hd_sim_matrix;
+
+static inline hd_sim_place hd_sim_place_matrix(hd_sim_matrix shape, bool trans, uint32_t lane,
+                                               uint32_t reg, uint32_t index) {
+  uint32_t g = lane / 4, q = lane % 4, half = index / 2, low = index % 2;
+  switch (shape) {
+  case HD_SIM_M8N16: /* four neighbours of row g */
+    return (hd_sim_place){8 * reg + g, 4 * q + index};
+  case HD_SIM_M16N16: /* transposed: column g of four neighbouring rows, then column g + 8 */
+    return (hd_sim_place){16 * (reg / 2) + 4 * q + index, g + 8 * (reg % 2)};
+  case HD_SIM_M16N8: /* transposed: an accumulator's (g, 2q), (g, 2q + 1), (g + 8, 2q), (g + 8, 2q + 1) */
+    return (hd_sim_place){8 * reg + 2 * q + low, g + 8 * half};
+  default: /* two 16-bit elements: columns 2q and 2q + 1 of row g, or the transpose of it */
+    return trans ? (hd_sim_place){8 * reg + 2 * q + half, 2 * g + low}
+                 : (hd_sim_place){8 * reg + g, 4 * q + index};
+  }
+}
+
 /* Swizzles of shared memory: bits 4.. of the address change with bits 7...
  *
  *    9  7 6  4 3  0

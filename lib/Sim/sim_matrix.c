@@ -1,9 +1,9 @@
 /* Sim/sim_matrix.c: ldmatrix, stmatrix, movmatrix. */
 #include <string.h>
 
+#include "Sim/sim_maps.h"
 #include "Sim/sim_product.h"
 
-enum { MAT_M8N8, MAT_M16N16, MAT_M8N16 };
 enum { FMT_B16, FMT_B8, FMT_B6, FMT_B4 };
 
 /* 16 bytes of a matrix row, as they are in memory or decompressed. */
@@ -34,28 +34,15 @@ static sim_step row_memory(sim_warp *w, const sim_insn *in, uint32_t lane, const
   return SIM_NEXT;
 }
 
-/* Register `reg` of a lane from the rows of all matrices. m16n16 has two registers a matrix. */
-static uint32_t gather(const sim_insn *in, uint8_t rows[32][16], uint32_t lane, uint32_t reg) {
-  bool tall = in->op == MAT_M16N16, trans = in->flags & SIM_F_TRANS;
-  uint32_t matrix = tall ? reg / 2 : reg, n_rows = tall ? 16 : 8;
-  uint32_t i = lane / 4 + (tall ? 8 * (reg & 1) : 0), value = 0;
-  uint8_t (*m)[16] = rows + matrix * n_rows;
-  for (uint32_t b = 0; b < 4; b++) {
-    uint32_t byte;
-    if (in->cmp == FMT_B16) {
-      uint32_t j = 2 * (lane % 4) + b / 2;
-      byte = trans ? m[j][2 * i + b % 2] : m[i][2 * j + b % 2];
-    } else {
-      uint32_t j = 4 * (lane % 4) + b;
-      byte = trans ? m[j][i] : m[i][j];
-    }
-    value |= byte << 8 * b;
-  }
-  return value;
+/* Addresses that the instruction takes. */
+static uint32_t n_rows_of(const sim_insn *in) {
+  return in->vec * (in->op == HD_SIM_M16N16 ? 16 : 8);
 }
 
-static uint32_t n_rows_of(const sim_insn *in) {
-  return in->vec * (in->op == MAT_M16N16 ? 16 : 8);
+static uint8_t *byte_of(const sim_insn *in, uint8_t rows[32][16], uint32_t lane, uint32_t reg,
+                        uint32_t index) {
+  hd_sim_place p = hd_sim_place_matrix(in->op, in->flags & SIM_F_TRANS, lane, reg, index);
+  return &rows[p.row][p.col];
 }
 
 static sim_step exec_ldmatrix(sim_warp *w, const sim_insn *in, uint32_t mask) {
@@ -69,26 +56,26 @@ static sim_step exec_ldmatrix(sim_warp *w, const sim_insn *in, uint32_t mask) {
   }
   for (uint32_t r = 0; r < d->n; r++) {
     uint64_t scratch[32], *dst = hd_sim_dst(w, &d->vec[r], scratch);
-    SIM_LANES(l, mask) dst[l] = gather(in, rows, l, r);
+    SIM_LANES(l, mask) {
+      dst[l] = 0;
+      for (uint32_t b = 0; b < 4; b++)
+        dst[l] |= (uint64_t)*byte_of(in, rows, l, r, b) << 8 * b;
+    }
   }
   return SIM_NEXT;
 }
 
 static sim_step exec_stmatrix(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  bool trans = in->flags & SIM_F_TRANS;
   uint8_t rows[32][16];
   const sim_opnd *s = &in->opnd[1];
   for (uint32_t r = 0; r < s->n; r++) {
     SIM_LANES(l, mask) {
-      uint32_t value = (uint32_t)hd_sim_read_lane(w, &s->vec[r], l);
-      for (uint32_t e = 0; e < 2; e++) {
-        uint32_t i = l / 4, j = 2 * (l % 4) + e;
-        uint16_t half = (uint16_t)(value >> 16 * e);
-        memcpy(&rows[8 * r + (trans ? j : i)][2 * (trans ? i : j)], &half, 2);
-      }
+      uint64_t value = hd_sim_read_lane(w, &s->vec[r], l);
+      for (uint32_t b = 0; b < 4; b++)
+        *byte_of(in, rows, l, r, b) = (uint8_t)(value >> 8 * b);
     }
   }
-  for (uint32_t l = 0; l < 8 * in->vec; l++) {
+  for (uint32_t l = 0; l < n_rows_of(in); l++) {
     uint8_t *at;
     if (row_memory(w, in, l, &in->opnd[0], SIM_WRITE, &at) == SIM_STOP)
       return SIM_STOP;
@@ -130,6 +117,32 @@ static bool take_format(sim_decode *d, sim_insn *in) {
   return true;
 }
 
+/* The forms of the ISA: shape, formats, how many, transposed or not. */
+static bool is_form(const sim_insn *in, bool load) {
+  bool trans = in->flags & SIM_F_TRANS;
+  switch (in->op) {
+  case HD_SIM_M8N8:
+    return in->cmp == FMT_B16;
+  case HD_SIM_M8N16:
+    return load && !trans && in->cmp >= FMT_B6;
+  case HD_SIM_M16N16:
+    return load && trans && in->cmp != FMT_B16 && in->vec <= 2;
+  default:
+    return !load && trans && in->cmp == FMT_B8;
+  }
+}
+
+static bool take_shape(sim_decode *d, sim_insn *in) {
+  static const char *const names[] = {[HD_SIM_M8N8] = "m8n8", [HD_SIM_M8N16] = "m8n16",
+                                      [HD_SIM_M16N16] = "m16n16", [HD_SIM_M16N8] = "m16n8"};
+  for (uint8_t i = 0; i < HD_COUNT(names); i++)
+    if (hd_sim_take(d, names[i])) {
+      in->op = i;
+      return true;
+    }
+  return false;
+}
+
 heddle_status hd_sim_decode_matrix(sim_decode *d, sim_insn *in) {
   bool load = d->mod[0][0] == 'l';
   in->aligned = hd_sim_take(d, "aligned");
@@ -142,19 +155,16 @@ heddle_status hd_sim_decode_matrix(sim_decode *d, sim_insn *in) {
   in->accesses = true;
   in->n_dst = load;
   hd_sim_take_space(d, in);
-  in->op = hd_sim_take(d, "m16n16") ? MAT_M16N16 : hd_sim_take(d, "m8n16") ? MAT_M8N16 : MAT_M8N8;
-  if (in->op == MAT_M8N8 && !hd_sim_take(d, "m8n8"))
+  if (!take_shape(d, in))
     return HEDDLE_UNSUPPORTED;
   in->vec = hd_sim_take(d, "x1") ? 1 : hd_sim_take(d, "x2") ? 2 : hd_sim_take(d, "x4") ? 4 : 0;
   if (hd_sim_take(d, "trans"))
     in->flags |= SIM_F_TRANS;
-  if (!in->vec || !take_format(d, in) || (in->op == MAT_M16N16 && in->vec == 4) ||
-      (!load && (in->op != MAT_M8N8 || in->cmp != FMT_B16)) ||
-      (in->op == MAT_M8N8) != (in->cmp == FMT_B16))
+  if (!in->vec || !take_format(d, in) || !is_form(in, load))
     return HEDDLE_UNSUPPORTED;
   if (in->n_opnds != 2 || in->opnd[load ? 1 : 0].kind != SIM_ADDR ||
       in->opnd[load ? 0 : 1].kind != SIM_VEC)
     return HEDDLE_INVALID;
-  uint32_t n_regs = in->vec * (in->op == MAT_M16N16 ? 2u : 1u);
+  uint32_t n_regs = in->vec * (in->op == HD_SIM_M16N16 ? 2u : 1u);
   return in->opnd[load ? 0 : 1].n == n_regs ? HEDDLE_OK : HEDDLE_INVALID;
 }

@@ -59,19 +59,35 @@ static void transfer_d(sim_warp *w, const sim_mma *s, const sim_opnd *o, sim_til
 
 /* ---- block scales (PTX ISA, "Block Scaling") ---- */
 
-/* The scale of row or column `i` and block `j`: A's rows g and g + 8 come from the first and second
- * lane of the pair that thread-id selects, B's column g from lane thread-id. */
 static double scale_of(sim_warp *w, const sim_mma *s, const sim_opnd *data, const sim_opnd *ids,
                        bool of_a, uint32_t i, uint32_t j) {
   uint32_t byte = (uint32_t)hd_sim_read_lane(w, &ids->vec[0], 0) & 3;
   uint32_t thread = (uint32_t)hd_sim_read_lane(w, &ids->vec[1], 0) & (of_a ? 1 : 3);
-  uint32_t lane = of_a ? 4 * (i % 8) + 2 * thread + i / 8 : 4 * i + thread;
-  uint64_t word = hd_sim_read_lane(w, data, lane & 31);
-  return hd_sim_decode_bits(s->scale_type, word >> (8 * ((byte + j) & 3)) & 0xff);
+  hd_sim_meta_place p = hd_sim_place_scale(of_a, byte, thread, i, j);
+  return hd_sim_decode_bits(s->scale_type, hd_sim_read_lane(w, data, p.lane) >> p.bit & 0xff);
 }
 
-static void apply_scales(sim_warp *w, const sim_insn *in, const sim_mma *s, sim_tile *tile) {
+/* byte-id must leave room for all blocks of k and be a multiple of their number; thread-id is 0 or 1 for
+ * A, whose scales take two lanes of four, and 0 to 3 for B. */
+static sim_step check_ids(sim_warp *w, const sim_insn *in, const sim_mma *s, const sim_opnd *ids,
+                          bool of_a) {
+  for (uint32_t l = 0; l < 32; l++) {
+    uint32_t byte = (uint32_t)hd_sim_read_lane(w, &ids->vec[0], l);
+    uint32_t thread = (uint32_t)hd_sim_read_lane(w, &ids->vec[1], l);
+    if ((byte > 3 || byte % s->n_scales || thread > (of_a ? 1 : 3)) &&
+        hd_sim_find(w->machine, "scales", w, l, in, NULL,
+                    "byte-id %u, thread-id %u of scale-%s: expected a multiple of %u up to %u, and 0 "
+                    "to %u", byte, thread, of_a ? "a" : "b", s->n_scales, 4 - s->n_scales,
+                    of_a ? 1 : 3) == SIM_STOP)
+      return SIM_STOP;
+  }
+  return SIM_NEXT;
+}
+
+static sim_step apply_scales(sim_warp *w, const sim_insn *in, const sim_mma *s, sim_tile *tile) {
   const sim_opnd *o = &in->opnd[in->n_opnds - 4];
+  if (check_ids(w, in, s, &o[1], true) == SIM_STOP || check_ids(w, in, s, &o[3], false) == SIM_STOP)
+    return SIM_STOP;
   uint32_t block = s->k / s->n_scales;
   for (uint32_t i = 0; i < s->m; i++)
     for (uint32_t t = 0; t < hd_sim_a_columns(s); t++)
@@ -79,6 +95,7 @@ static void apply_scales(sim_warp *w, const sim_insn *in, const sim_mma *s, sim_
   for (uint32_t k = 0; k < s->k; k++)
     for (uint32_t j = 0; j < s->n; j++)
       tile->b[k][j] *= scale_of(w, s, &o[2], &o[3], false, j, k / block);
+  return SIM_NEXT;
 }
 
 static sim_step exec_mma(sim_warp *w, const sim_insn *in, uint32_t mask) {
@@ -96,8 +113,8 @@ static sim_step exec_mma(sim_warp *w, const sim_insn *in, uint32_t mask) {
   } else {
     hd_sim_dense_columns(s, tile);
   }
-  if (s->n_scales)
-    apply_scales(w, in, s, tile);
+  if (s->n_scales && apply_scales(w, in, s, tile) == SIM_STOP)
+    return SIM_STOP;
   hd_sim_multiply(s, tile);
   transfer_d(w, s, &in->opnd[0], tile, true);
   w->machine->report->n_mma++;
@@ -106,6 +123,7 @@ static sim_step exec_mma(sim_warp *w, const sim_insn *in, uint32_t mask) {
 
 /* ---- decoding ---- */
 
+/* .kind, .block_scale and .scale_vec; the block size that may be left out is the kind's own. */
 static void take_kind(sim_decode *d, sim_mma *s) {
   static const struct {
     const char *name;
@@ -114,7 +132,9 @@ static void take_kind(sim_decode *d, sim_mma *s) {
   } kinds[] = {{"kind::f8f6f4", SIM_KIND_F8F6F4, 0},
                {"kind::mxf8f6f4", SIM_KIND_MXF8F6F4, 1},
                {"kind::mxf4", SIM_KIND_MXF4, 2},
-               {"kind::mxf4nvf4", SIM_KIND_MXF4NVF4, 2}};
+               {"kind::mxf4nvf4", SIM_KIND_MXF4NVF4, 0}};
+  static const char *const vectors[] = {[1] = "scale_vec::1X", [2] = "scale_vec::2X",
+                                        [4] = "scale_vec::4X"};
   for (size_t i = 0; i < HD_COUNT(kinds); i++) {
     if (hd_sim_take(d, kinds[i].name)) {
       s->kind = kinds[i].kind;
@@ -122,13 +142,27 @@ static void take_kind(sim_decode *d, sim_mma *s) {
     }
   }
   bool scaled = hd_sim_take(d, "block_scale");
-  for (uint32_t n = 1; n <= 4; n *= 2) {
-    static const char *const names[] = {"", "scale_vec::1X", "scale_vec::2X", "", "scale_vec::4X"};
-    if (hd_sim_take(d, names[n]))
+  for (uint32_t n = 1; n <= 4; n *= 2)
+    if (hd_sim_take(d, vectors[n]))
       s->n_scales = n;
-  }
   if (!scaled)
     s->n_scales = 0;
+}
+
+/* What the ISA's table of scale vectors admits; without .block_scale: no scale type. */
+static bool scales_fit(const sim_mma *s) {
+  bool ue8m0 = s->scale_type == SIM_T_UE8M0;
+  switch (s->kind) {
+  case SIM_KIND_MXF8F6F4:
+    return s->n_scales == 1 && ue8m0;
+  case SIM_KIND_MXF4:
+    return s->n_scales == 2 && ue8m0;
+  case SIM_KIND_MXF4NVF4:
+    return (s->n_scales == 2 && ue8m0) ||
+           (s->n_scales == 4 && (ue8m0 || s->scale_type == SIM_T_UE4M3));
+  default:
+    return s->n_scales == 0 && s->scale_type == SIM_T_NONE;
+  }
 }
 
 static uint32_t registers(uint32_t rows, uint32_t cols, uint32_t bits) {
@@ -177,8 +211,7 @@ heddle_status hd_sim_decode_mma(sim_decode *d, sim_insn *in) {
   s->a = in->type[1];
   s->b = in->type[2];
   s->c = in->type[3];
-  if (s->c != s->d || !hd_sim_mma_finish(s) || s->m != 16 || s->n != 8 ||
-      (s->n_scales != 0) != (s->scale_type != SIM_T_NONE))
+  if (s->c != s->d || !hd_sim_mma_finish(s) || s->m != 16 || s->n != 8 || !scales_fit(s))
     return HEDDLE_UNSUPPORTED;
   return operands_fit(in, s) ? HEDDLE_OK : HEDDLE_INVALID;
 }

@@ -52,6 +52,10 @@ static const shape shapes[] = {
     {".kind::mxf8f6f4.block_scale.scale_vec::1X", "f32", "e5m2", "e2m1", 32, 0, 0, "ue8m0", 1},
     {".kind::mxf4.block_scale.scale_vec::2X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue8m0", 2},
     {".kind::mxf4.block_scale.scale_vec::2X", "f32", "e2m1", "e2m1", 64, 0, 0, "ue8m0", 2},
+    {".kind::mxf8f6f4.block_scale", "f32", "e2m3", "e2m1", 64, SPARSE, 1, "ue8m0", 1},
+    {".kind::mxf4.block_scale", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue8m0", 2},
+    {".kind::mxf4nvf4.block_scale.scale_vec::2X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue8m0", 2},
+    {".kind::mxf4nvf4.block_scale.scale_vec::4X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue8m0", 4},
     {".kind::mxf4nvf4.block_scale.scale_vec::4X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue4m3", 4},
 };
 
@@ -253,7 +257,19 @@ static int compare(const test_case *t) {
   return bad;
 }
 
-static int run_case(const shape *s, uint32_t selector, uint64_t seed) {
+static heddle_status run_text(const test_case *t, harness *h) {
+  hd_strbuf text = {0};
+  write_text(t, &text);
+  harness_start(h, "k", 32, 0, 1);
+  harness_param(h, HD_ARG_A, harness_buffer(h, "in", (void *)t->in, sizeof t->in, false));
+  harness_param(h, HD_ARG_D, harness_buffer(h, "out", (void *)t->out, sizeof t->out, true));
+  heddle_status status = hd_sim_run(h->ctx, "mma", text.text, text.len, &h->plan, &h->values,
+                                    h->buffer, h->n_buffers, &h->options, &h->arena, &h->report);
+  hd_strbuf_free(&text);
+  return status;
+}
+
+static test_case *make_case(const shape *s, uint32_t selector, uint64_t seed) {
   static test_case t;
   memset(&t, 0, sizeof t);
   t.s = s;
@@ -271,21 +287,19 @@ static int run_case(const shape *s, uint32_t selector, uint64_t seed) {
   make_b(&t);
   make_meta(&t);
   make_scales(&t, &seed);
-  hd_strbuf text = {0};
+  return &t;
+}
+
+static int run_case(const shape *s, uint32_t selector, uint64_t seed) {
+  test_case *t = make_case(s, selector, seed);
   harness h;
-  write_text(&t, &text);
-  harness_start(&h, "k", 32, 0, 1);
-  harness_param(&h, HD_ARG_A, harness_buffer(&h, "in", t.in, sizeof t.in, false));
-  harness_param(&h, HD_ARG_D, harness_buffer(&h, "out", t.out, sizeof t.out, true));
-  heddle_status status = hd_sim_run(h.ctx, "mma", text.text, text.len, &h.plan, &h.values, h.buffer,
-                                    h.n_buffers, &h.options, &h.arena, &h.report);
-  int bad = status == HEDDLE_OK ? compare(&t) : 128;
+  heddle_status status = run_text(t, &h);
+  int bad = status == HEDDLE_OK ? compare(t) : 128;
   if (bad) {
     fprintf(stderr, "mma m16n8k%u %s %s.%s.%s flags %u selector %u: status %d, %d of 128 wrong\n",
             s->k, s->kind, s->d, s->a, s->b, s->flags, selector, status, bad);
     harness_print(&h);
   }
-  hd_strbuf_free(&text);
   harness_stop(&h);
   return bad;
 }
@@ -300,7 +314,46 @@ static void each_shape(void **state) {
   assert_int_equal(bad, 0);
 }
 
+/* byte-id and thread-id beyond the ISA's table of scale vectors. */
+static void bad_scale_selectors_are_found(void **state) {
+  (void)state;
+  unsigned n_found = 0, n_bad = 0;
+  for (size_t i = 0; i < HD_COUNT(shapes); i++)
+    for (uint32_t id = 0; id < 32 && shapes[i].n_scales; id++) {
+      test_case *t = make_case(&shapes[i], 0, 1);
+      t->byte_a = t->byte_b = id % 4;
+      t->thread_a = id % 8 / 4;
+      t->thread_b = id / 4;
+      bool bad = id % 4 % shapes[i].n_scales || t->thread_b > 3;
+      harness h;
+      run_text(t, &h);
+      n_bad += bad;
+      n_found += harness_found(&h, "scales");
+      assert_int_equal(harness_found(&h, "scales"), bad);
+      harness_stop(&h);
+    }
+  assert_true(n_bad > 50 && n_found == n_bad);
+}
+
+/* Scale vectors and scale types that no kind has. */
+static void bad_scale_types_are_refused(void **state) {
+  (void)state;
+  static const shape bad[] = {
+      {".kind::mxf8f6f4.block_scale.scale_vec::2X", "f32", "e4m3", "e3m2", 64, SPARSE, 1, "ue8m0", 2},
+      {".kind::mxf8f6f4.block_scale", "f32", "e4m3", "e3m2", 64, SPARSE, 1, "ue4m3", 1},
+      {".kind::mxf4.block_scale.scale_vec::4X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue8m0", 4},
+      {".kind::mxf4nvf4.block_scale", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue8m0", 2},
+      {".kind::mxf4nvf4.block_scale.scale_vec::2X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue4m3", 2}};
+  for (size_t i = 0; i < HD_COUNT(bad); i++) {
+    harness h;
+    assert_int_equal(run_text(make_case(&bad[i], 0, 1), &h), HEDDLE_UNSUPPORTED);
+    harness_stop(&h);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(each_shape)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(each_shape),
+                                     cmocka_unit_test(bad_scale_selectors_are_found),
+                                     cmocka_unit_test(bad_scale_types_are_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,6 +21,8 @@ void only_judged_rows_are_generated(void **state);
 void fragments_are_injective_and_onto(void **state);
 void fragments_follow_the_isa_text(void **state);
 void equal_fragments_are_equal(void **state);
+void fragments_do_not_depend_on_the_variant(void **state);
+void matrix_moves_meet_the_fragments_of_mma(void **state);
 void block_scales_follow_the_isa_table(void **state);
 
 void canonical_layouts_match_the_isa_examples(void **state);
@@ -29,6 +31,8 @@ void descriptors_hold_their_fields(void **state);
 void ldmatrix_feeds_a_from_core_matrices(void **state);
 
 void sim_agrees_in_every_lane_and_bit(void **state);
+void sim_finds_the_same_block_scales(void **state);
+void sim_moves_matrices_the_same_way(void **state);
 void sim_reads_the_same_canonical_layouts(void **state);
 void sim_agrees_on_tensor_memory(void **state);
 void sim_reads_the_same_instruction_descriptors(void **state);

@@ -108,6 +108,57 @@ void equal_fragments_are_equal(void **state) {
   }
 }
 
+static void assert_same_row(const hd_spec_row *a, const hd_spec_row *b) {
+  for (int id = HD_OPERAND_A; id <= HD_OPERAND_META; id++) {
+    assert_int_equal(a->fragment[id] != NULL, b->fragment[id] != NULL);
+    if (a->fragment[id])
+      assert_same(a->fragment[id], b->fragment[id]);
+  }
+}
+
+/* The ISA describes the fragments of a shape and type once: .sp and .sp::ordered_metadata, with a .kind
+ * or without, with block scales or without, share them. */
+void fragments_do_not_depend_on_the_variant(void **state) {
+  (void)state;
+  unsigned n = 0;
+  for (size_t i = 0; i < hd_spec_count(); i++) {
+    const hd_spec_row *row = hd_spec_get(i);
+    for (size_t j = 0; j < i && row->family == HD_FAMILY_MMA_SP; j++) {
+      const hd_spec_row *other = hd_spec_get(j);
+      if (other->family != HD_FAMILY_MMA_SP || other->k != row->k ||
+          other->operand[HD_OPERAND_A].elem != row->operand[HD_OPERAND_A].elem ||
+          other->operand[HD_OPERAND_B].elem != row->operand[HD_OPERAND_B].elem ||
+          other->operand[HD_OPERAND_D].elem != row->operand[HD_OPERAND_D].elem)
+        continue;
+      assert_same_row(row, other);
+      n++;
+    }
+  }
+  print_message("pairs of rows with equal fragments: %u\n", n);
+  assert_true(n > 60);
+}
+
+/* 8-bit moves: the registers of ldmatrix.m16n16 are the first two of mma's A, memory holding k x m; the
+ * bytes of stmatrix.m16n8 the accumulators of mma, memory holding n x m. */
+void matrix_moves_meet_the_fragments_of_mma(void **state) {
+  (void)state;
+  const hd_spec_row *mma = hd_spec_find("mma_sp_ordered_m16n8k64_f32_e4m3_e4m3");
+  const hd_spec_row *load = hd_spec_find("ldmatrix_m16n16_x1_trans_b8");
+  const hd_spec_row *store = hd_spec_find("stmatrix_m16n8_x1_trans_b8");
+  for (unsigned lane = 0; lane < 32; lane++)
+    for (unsigned byte = 0; byte < 8; byte++) {
+      uint32_t m, k, row, col;
+      hd_fragment_at(mma->fragment[HD_OPERAND_A], lane, byte / 4, byte % 4, &m, &k);
+      hd_fragment_at(load->fragment[HD_OPERAND_D], lane, byte / 4, byte % 4, &row, &col);
+      assert_true(row == k && col == m);
+      if (byte >= 4)
+        continue;
+      hd_fragment_at(mma->fragment[HD_OPERAND_D], lane, byte, 0, &m, &k);
+      hd_fragment_at(store->fragment[HD_OPERAND_D], lane, 0, byte, &row, &col);
+      assert_true(row == k && col == m);
+    }
+}
+
 /* ISA 9.7.14.3, valid selectors: 1X any byte, 2X bytes 0 and 2, 4X byte 0; A two threads of the quad
  * (thread-id 0 or 1), B one (0..3). */
 void block_scales_follow_the_isa_table(void **state) {

@@ -1,4 +1,6 @@
 /* The simulator states every map as its own index arithmetic; the two transcriptions must agree. */
+#include <string.h>
+
 #include "Sim/sim_maps.h"
 #include "spec_tests.h"
 
@@ -36,6 +38,79 @@ static uint64_t compare_meta(const hd_spec_row *row, unsigned selector) {
       n++;
     }
   return n;
+}
+
+/* Every field of a scale operand, whichever bytes and lanes the selector (byte-id + 4 * thread-id)
+ * names; how many selectors are defined. */
+static unsigned compare_scales(const hd_spec_row *row, hd_operand_id id, uint64_t *n) {
+  unsigned n_selectors = 0;
+  bool of_a = id == HD_OPERAND_SCALE_A;
+  for (unsigned selector = 0; selector < 32; selector++) {
+    hd_fragment f;
+    if (hd_spec_fragment(row, id, selector, &f) != HEDDLE_OK)
+      continue;
+    n_selectors++;
+    for (unsigned lane = 0; lane < 32; lane++)
+      for (unsigned field = 0; field < 1u << f.map.in[2].bits; field++) {
+        uint32_t r, c;
+        if (!hd_fragment_at(&f, lane, 0, field, &r, &c))
+          continue;
+        hd_sim_meta_place sim = hd_sim_place_scale(of_a, selector % 4, selector / 4, of_a ? r : c,
+                                                   of_a ? c : r);
+        assert_int_equal(lane, sim.lane);
+        assert_int_equal(8 * (f.field_base + field), sim.bit);
+        ++*n;
+      }
+  }
+  return n_selectors;
+}
+
+/* 1X: 4 byte-ids; 2X: 2; 4X: 1; times 2 thread-ids of A, 4 of B. */
+void sim_finds_the_same_block_scales(void **state) {
+  (void)state;
+  uint64_t n = 0;
+  for (size_t i = 0; i < hd_spec_count(); i++) {
+    const hd_spec_row *row = hd_spec_get(i);
+    if (row->family != HD_FAMILY_MMA_SP || !row->scale_vec)
+      continue;
+    unsigned bytes = 4 / row->scale_vec;
+    assert_int_equal(compare_scales(row, HD_OPERAND_SCALE_A, &n), 2 * bytes);
+    assert_int_equal(compare_scales(row, HD_OPERAND_SCALE_B, &n), 4 * bytes);
+  }
+  print_message("block scales compared with the simulator: %llu\n", (unsigned long long)n);
+  assert_true(n >= 7424);
+}
+
+static hd_sim_matrix shape_of(const hd_spec_row *row) {
+  return strstr(row->ptx, ".m8n16.")    ? HD_SIM_M8N16
+         : strstr(row->ptx, ".m16n16.") ? HD_SIM_M16N16
+         : strstr(row->ptx, ".m16n8.")  ? HD_SIM_M16N8
+                                        : HD_SIM_M8N8;
+}
+
+/* ldmatrix and stmatrix, byte by byte. */
+void sim_moves_matrices_the_same_way(void **state) {
+  (void)state;
+  uint64_t n = 0;
+  for (size_t i = 0; i < hd_spec_count(); i++) {
+    const hd_spec_row *row = hd_spec_get(i);
+    if (row->family != HD_FAMILY_LDMATRIX && row->family != HD_FAMILY_STMATRIX)
+      continue;
+    const hd_fragment *f = row->fragment[HD_OPERAND_D];
+    unsigned bytes = f->field_bits / 8;
+    for (unsigned lane = 0; lane < 32; lane++)
+      for (unsigned reg = 0; reg < f->n_regs; reg++)
+        for (unsigned byte = 0; byte < 4; byte++, n++) {
+          uint32_t r, c;
+          assert_true(hd_fragment_at(f, lane, reg, byte / bytes, &r, &c));
+          hd_sim_place sim = hd_sim_place_matrix(shape_of(row), strstr(row->ptx, ".trans"), lane,
+                                                 reg, byte);
+          assert_int_equal(r, sim.row);
+          assert_int_equal(c * bytes + byte % bytes, sim.col);
+        }
+  }
+  print_message("bytes of ldmatrix and stmatrix compared: %llu\n", (unsigned long long)n);
+  assert_true(n > 8000);
 }
 
 void sim_agrees_in_every_lane_and_bit(void **state) {
