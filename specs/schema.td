@@ -18,6 +18,7 @@ class Target<int sm, string suffix, int family, int minPtx, int llvmPtx> {
   bit Tma = 0;
   bit Cluster = 0;
   int TensorColumns = 0;     // of tensor memory, 128 lanes each
+  string Formerly = "";      // its name in earlier PTX versions
   string Source = "";
 }
 

@@ -31,9 +31,10 @@ def cp_async_wait_group : CpAsyncGroup<"wait_group", "N", "llvm.nvvm.cp.async.wa
     "all but the N latest groups are done, for this thread">;
 def cp_async_wait_all : CpAsyncGroup<"wait_all", "", "llvm.nvvm.cp.async.wait.all",
     "every cp.async of this thread is done">;
-def cp_async_mbarrier_arrive_noinc
-    : Op<"COPY", "cp.async.mbarrier.arrive.noinc.shared.b64", "[mbar]",
-         "llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared", "PTX ISA 9.7.13.15 (mbarrier)",
+foreach inc = ["", ".noinc"] in
+  def cp_async_mbarrier_arrive # !subst(".", "_", inc)
+    : Op<"COPY", !strconcat("cp.async.mbarrier.arrive", inc, ".shared.b64"), "[mbar]",
+         !strconcat("llvm.nvvm.cp.async.mbarrier.arrive", inc, ".shared"), "PTX ISA 9.7.13.15 (mbarrier)",
          "thread", "mbarrier", [Since<80, 70>],
          [Effect<"shared", "order", "generic", "mbarrier",
                  "arrives when the thread's earlier cp.async are done">]>;
@@ -125,31 +126,63 @@ def wgmma_wait_group : WgmmaSync<"wait_group", "N",
 class Mbarrier<string text, string operands, string llvm, list<Avail> where, list<Effect> effects>
     : Op<"SYNC", "mbarrier." # text, operands, llvm, "PTX ISA 9.7.13.15 (mbarrier)", "thread",
          "none", where, effects>;
+defvar RelaxedPtx = 86; // .relaxed: ptxas refuses it before
 defvar MbarArrive = [Effect<"shared", "order", "generic", "mbarrier",
     "release at CTA scope: the thread's earlier accesses come before the phase completes">];
 defvar MbarWait = [Effect<"shared", "order", "generic", "mbarrier",
     "acquire at CTA scope: what was released, or completed by complete_tx, is visible">];
+class MbarOrder<string space, string what> {
+  list<Effect> Effects = [Effect<space, "order", "generic", "mbarrier", what>];
+}
 def mbarrier_init : Mbarrier<"init.shared.b64", "[mbar], count", "llvm.nvvm.mbarrier.init.shared",
     [Since<80, 70>], [Effect<"shared", "write", "generic", "register", "the barrier object">]>;
 def mbarrier_inval : Mbarrier<"inval.shared.b64", "[mbar]", "llvm.nvvm.mbarrier.inval.shared",
     [Since<80, 70>], [Effect<"shared", "write", "generic", "register", "the barrier object">]>;
 def mbarrier_arrive : Mbarrier<"arrive.shared.b64", "state, [mbar]",
     "llvm.nvvm.mbarrier.arrive.shared", [Since<80, 70>], MbarArrive>;
+def mbarrier_arrive_drop : Mbarrier<"arrive_drop.shared.b64", "state, [mbar]",
+    "llvm.nvvm.mbarrier.arrive.drop.shared", [Since<80, 70>], MbarArrive>;
 def mbarrier_arrive_expect_tx : Mbarrier<"arrive.expect_tx.shared.b64", "state, [mbar], bytes", "",
     Hopper90, MbarArrive>;
-def mbarrier_arrive_remote : Mbarrier<"arrive.shared::cluster.b64", "_, [mbar]", "", Hopper90,
-    [Effect<"cluster", "order", "generic", "mbarrier",
-     "default scope is CTA: frees a buffer, publishes nothing to another CTA (R3)">]>;
-def mbarrier_arrive_remote_release
-    : Mbarrier<"arrive.release.cluster.shared::cluster.b64", "_, [mbar]", "", Hopper90,
-      [Effect<"cluster", "order", "generic", "mbarrier", "release at cluster scope">]>;
-def mbarrier_try_wait_parity : Mbarrier<"try_wait.parity.shared.b64", "done, [mbar], parity", "",
-    [Since<90, 78>], MbarWait>;
-def mbarrier_try_wait_parity_cluster
-    : Mbarrier<"try_wait.parity.acquire.cluster.shared.b64", "done, [mbar], parity", "", Hopper90,
-      [Effect<"cluster", "order", "generic", "mbarrier", "acquire at cluster scope">]>;
-def mbarrier_test_wait_parity : Mbarrier<"test_wait.parity.shared.b64", "done, [mbar], parity", "",
-    [Since<80, 71>], MbarWait>;
+def mbarrier_arrive_drop_expect_tx : Mbarrier<"arrive_drop.expect_tx.shared.b64",
+    "state, [mbar], bytes", "", Hopper90, MbarArrive>;
+// Of a barrier anywhere in the cluster there is no state. The default scope is CTA.
+foreach op = ["arrive", "arrive_drop"] in foreach tx = [0, 1] in {
+  defvar Tx = !if(tx, ".expect_tx", "");
+  defvar TxName = !if(tx, "_expect_tx", "");
+  defvar TxBytes = !if(tx, ", bytes", "");
+  def "mbarrier_" # op # TxName # "_remote"
+      : Mbarrier<op # Tx # ".shared::cluster.b64", "_, [mbar]" # TxBytes, "", Hopper90,
+          MbarOrder<"cluster",
+                    "frees a buffer, publishes nothing to another CTA (R3)">.Effects>;
+  // Other orders and scopes, of a barrier in this CTA or anywhere in the cluster.
+  foreach order = ["release.cluster", "relaxed.cta", "relaxed.cluster"] in
+    foreach remote = [0, 1] in
+      def "mbarrier_" # op # TxName # !if(remote, "_remote_", "_") # !subst(".", "_", order)
+          : Mbarrier<op # Tx # "." # order # !if(remote, ".shared::cluster", ".shared") # ".b64",
+              !if(remote, "_", "state") # ", [mbar]" # TxBytes, "",
+              !if(!eq(order, "release.cluster"), Hopper90, [Since<90, RelaxedPtx>]),
+              MbarOrder<"cluster", !subst(".", " at scope ", order)>.Effects>;
+}
+foreach op = ["expect_tx", "complete_tx"] in
+  foreach scope = ["", ".relaxed.cluster"] in foreach remote = [0, 1] in
+    def "mbarrier_" # op # !if(remote, "_remote", "") # !subst(".", "_", scope)
+        : Mbarrier<op # scope # !if(remote, ".shared::cluster", ".shared") # ".b64", "[mbar], bytes",
+            "", Hopper90, MbarOrder<!if(remote, "cluster", "shared"),
+                                    "counts bytes of the phase; orders nothing">.Effects>;
+// A wait is given the state that an arrival returned, or the phase's parity.
+foreach op = ["try_wait", "test_wait"] in foreach parity = [0, 1] in {
+  defvar What = op # !if(parity, ".parity", "");
+  defvar Name = "mbarrier_" # op # !if(parity, "_parity", "");
+  defvar Args = "done, [mbar], " # !if(parity, "parity", "token");
+  def Name : Mbarrier<What # ".shared.b64", Args, "",
+      [!if(!eq(op, "try_wait"), Since<90, 78>, !if(parity, Since<80, 71>, Since<80, 70>))],
+      MbarWait>;
+  foreach order = ["acquire.cluster", "relaxed.cta", "relaxed.cluster"] in
+    def Name # "_" # !subst(".", "_", order) : Mbarrier<What # "." # order # ".shared.b64", Args, "",
+        !if(!eq(order, "acquire.cluster"), Hopper90, [Since<90, RelaxedPtx>]),
+        MbarOrder<"cluster", !subst(".", " at scope ", order)>.Effects>;
+}
 
 // ---- fences and barriers -------------------------------------------------------------------------
 class Fence<string text, string llvm, string source, string space, list<Avail> where, string what>
@@ -169,8 +202,12 @@ def fence_proxy_async_global : Fence<"proxy.async.global", "llvm.nvvm.fence.prox
 def fence_mbarrier_init : Fence<"mbarrier_init.release.cluster",
     "llvm.nvvm.fence.mbarrier_init.release.cluster", "PTX ISA 9.7.13.4 (fence.mbarrier_init)",
     "cluster", Hopper90, "earlier mbarrier.init come before what follows a cluster barrier">;
-def fence_acq_rel_gpu : Fence<"acq_rel.gpu", "", "PTX ISA 9.7.13.4 (fence)", "global",
-    [Since<75, 63>], "orders the thread's generic accesses at gpu scope">;
+foreach order = ["acq_rel", "sc"] in foreach scope = ["cta", "cluster", "gpu", "sys"] in
+  def "fence_" # order # "_" # scope : Op<"SYNC", "fence." # order # "." # scope, "", "",
+      "PTX ISA 9.7.13.4 (fence)", "thread", "none",
+      [!if(!eq(scope, "cluster"), Since<90, 78>, Since<75, 63>)],
+      [Effect<"global", "order", "generic", "none",
+              "orders the thread's generic accesses at scope " # scope>]>;
 
 class Barrier<string text, string operands, string llvm, string source, string issuer,
               string space, list<Avail> where, string what>
@@ -179,6 +216,9 @@ class Barrier<string text, string operands, string llvm, string source, string i
 def bar_sync : Barrier<"bar.sync", "id, threads", "llvm.nvvm.barrier.cta.sync.aligned.count",
     "PTX ISA 9.7.13.1 (bar)", "warp", "shared", [Since<75, 63>],
     "all named threads arrive; their earlier accesses are visible to each other after">;
+def bar_arrive : Barrier<"bar.arrive", "id, threads", "llvm.nvvm.barrier.cta.arrive.aligned.count",
+    "PTX ISA 9.7.13.1 (bar)", "warp", "shared", [Since<75, 63>],
+    "arrives; its earlier accesses are visible to the threads that sync">;
 defvar ClusterSource = "PTX ISA 9.7.13.3 (barrier.cluster)";
 def barrier_cluster_arrive : Barrier<"barrier.cluster.arrive.aligned", "",
     "llvm.nvvm.barrier.cluster.arrive.aligned", ClusterSource, "warp", "cluster", [Since<90, 78>],

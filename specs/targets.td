@@ -1,4 +1,5 @@
-// Targets that ptxas 13.0 (PTX 9.0) knows and Heddle may generate for. sm_101 became sm_110.
+// Targets that ptxas 13.0 (PTX 9.0) knows and Heddle may generate for. sm_101 became sm_110
+// with PTX 9.0; ptxas 13.0 knows the new name only.
 // Shared memory, threads and CTAs: CUDA C++ Programming Guide, "Compute Capabilities".
 class Turing<int sm> : Target<sm, "", 75, 63, 86> {
   let SharedBlock = 65536; let SharedSm = 65536; let MaxThreads = 1024; let MaxCtas = 16;
@@ -39,9 +40,9 @@ def sm_103  : Blackwell<103, "", 100, 88, 88>;
 def sm_103a : Blackwell<103, "a", 100, 88, 88>;
 def sm_103f : Blackwell<103, "f", 100, 88, 88>;
 let MaxThreads = 1536, MaxCtas = 24 in {
-def sm_110  : Blackwell<110, "", 110, 90, 90>;
-def sm_110a : Blackwell<110, "a", 110, 90, 90>;
-def sm_110f : Blackwell<110, "f", 110, 90, 90>;
+def sm_110  : Blackwell<110, "", 110, 90, 90> { let Formerly = "sm_101"; }
+def sm_110a : Blackwell<110, "a", 110, 90, 90> { let Formerly = "sm_101a"; }
+def sm_110f : Blackwell<110, "f", 110, 90, 90> { let Formerly = "sm_101f"; }
 }
 
 class GeForce<int sm, string suffix, int ptx, int llvm> : Target<sm, suffix, 120, ptx, llvm> {

@@ -47,6 +47,7 @@ static const struct word {
     {.text = "mbar", .form = INPUT, .reg = 'r'},
     {.text = "bytes", .form = INPUT, .reg = 'r'},
     {.text = "parity", .form = INPUT, .reg = 'r'},
+    {.text = "token", .form = INPUT, .reg = 'l'},
     {.text = "id", .form = INPUT, .reg = 'r'},
     {.text = "threads", .form = INPUT, .reg = 'r'},
     {.text = "state", .form = OUTPUT, .reg = 'l'},

@@ -176,6 +176,7 @@ hd_hash hd_spec_hash(void);
 /* ---- targets ---- */
 typedef struct hd_target {
   const char *name;         /* "sm_90a" */
+  const char *formerly;     /* its name in earlier PTX versions; "" */
   uint16_t sm;              /* 90 */
   char suffix;              /* 'a', 'f' or 0 */
   uint16_t family;          /* sm number of the family's head: 100 for sm_103 */
@@ -194,7 +195,7 @@ size_t hd_target_count(void);
 const hd_target *hd_target_get(size_t i);
 /* HEDDLE_UNSUPPORTED when unknown; *target borrowed, static. */
 heddle_status hd_target_parse(const char *name, const hd_target **target);
-/* The supported name nearest to a wrong one. Never NULL. */
+/* The supported name nearest to a wrong one, or the present one of a target renamed. Never NULL. */
 const char *hd_target_nearest(const char *name);
 
 /* ---- legality ---- */

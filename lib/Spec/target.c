@@ -38,6 +38,8 @@ const char *hd_target_nearest(const char *name) {
     return best;
   for (size_t i = 0; i < hd_spec_n_targets; i++) {
     const hd_target *t = &hd_spec_targets[i];
+    if (!strcmp(t->formerly, name))
+      return t->name;
     int distance = (t->sm > wanted ? t->sm - wanted : wanted - t->sm) * 4 + (t->suffix != 'a');
     if (distance < best_distance) {
       best_distance = distance;

@@ -62,6 +62,40 @@ static void parse_space(hd_instruction *in) {
       return;
 }
 
+/* mbarrier: the default order and scope may be spelled out, since PTX 8.0; no state space is generic
+ * addressing; ".shared::cta" came with PTX 7.8. */
+static void parse_mbarrier(hd_instruction *in) {
+  const char *order = strstr(in->text, "_wait")    ? ".acquire.cta"
+                      : strstr(in->text, "arrive") ? ".release.cta"
+                                                   : ".relaxed.cta";
+  if (strstr(in->text, ".shared::cta") && strip(in->text, "::cta"))
+    in->min_ptx = 78;
+  if (!strstr(in->text, ".shared"))
+    insert(in->text, ".b64", ".shared");
+  char *at = strstr(in->text, order);
+  if (at && starts_with(at + strlen(order), ".shared") && strip(in->text, order))
+    in->min_ptx = 80;
+}
+
+/* Bulk copies of global memory take a cache hint; tensor copies load tiles unless they say otherwise. */
+static void parse_bulk(hd_instruction *in) {
+  static const char hint[] = ".L2::cache_hint";
+  size_t n = strlen(in->text), n_hint = sizeof hint - 1;
+  if (strstr(in->text, ".global") && n > n_hint && !strcmp(in->text + n - n_hint, hint))
+    in->text[n - n_hint] = 0;
+  if (starts_with(in->text, "cp.async.bulk.tensor.") && !strstr(in->text, ".tile.") &&
+      !insert(in->text, ".mbarrier::", ".tile"))
+    insert(in->text, ".bulk_group", ".tile");
+}
+
+/* bar is barrier.aligned; where .aligned may be left out, it may stand. .cta came with PTX 7.8. */
+static void parse_bar(hd_instruction *in) {
+  if (starts_with(strchr(in->text, '.'), ".cta.") && strip(in->text, ".cta"))
+    in->min_ptx = 78;
+  if (strip(in->text, "rier"))
+    strip(in->text, ".aligned");
+}
+
 /* barrier.cluster: the default order may be spelled out, since PTX 8.0, and .aligned left out. */
 static void parse_barrier(hd_instruction *in) {
   const char *order = starts_with(in->text, "barrier.cluster.arrive.") ? ".release" : ".acquire";
@@ -98,6 +132,12 @@ bool hd_instruction_parse(const char *text, hd_instruction *out) {
     parse_space(out);
   if (starts_with(text, "barrier.cluster."))
     parse_barrier(out);
+  else if (starts_with(text, "barrier.") || starts_with(text, "bar.cta."))
+    parse_bar(out);
+  if (starts_with(text, "mbarrier.") || starts_with(text, "cp.async.mbarrier."))
+    parse_mbarrier(out);
+  if (starts_with(text, "cp.async.bulk."))
+    parse_bulk(out);
   return true;
 }
 

@@ -113,13 +113,45 @@ def tcgen05_mma_sp():
         yield (text, None, f"[r0],{a},l1,[r2],r5{scaled},p0")
 
 
+SPACES = {"": "[l0]", ".shared": "[r0]", ".shared::cta": "[r0]", ".shared::cluster": "[r0]"}
+
+
+def mbarriers():
+    orders = [""] + [f".{o}.{s}" for o in ("release", "acquire", "relaxed") for s in ("cta", "cluster")]
+    for space, at in SPACES.items():
+        state = "_" if "cluster" in space else "l1"
+        yield (f"mbarrier.init{space}.b64", None, f"{at},r1")
+        yield (f"mbarrier.inval{space}.b64", None, at)
+        for inc in ("", ".noinc", ".inc"):
+            yield (f"cp.async.mbarrier.arrive{inc}{space}.b64", None, at)
+        for order in orders:
+            for op in ("arrive", "arrive_drop"):
+                yield (f"mbarrier.{op}{order}{space}.b64", None, f"{state},{at}")
+                yield (f"mbarrier.{op}.expect_tx{order}{space}.b64", None, f"{state},{at},r1")
+            for op in ("expect_tx", "complete_tx"):
+                yield (f"mbarrier.{op}{order}{space}.b64", None, f"{at},r1")
+            for op in ("try_wait", "test_wait"):
+                yield (f"mbarrier.{op}{order}{space}.b64", None, f"p0,{at},l1")
+                yield (f"mbarrier.{op}.parity{order}{space}.b64", None, f"p0,{at},r1")
+
+
+def barriers():
+    for word, order, aligned in itertools.product(
+            ("arrive", "wait"), ("", ".release", ".acquire", ".relaxed"), ("", ".aligned")):
+        yield (f"barrier.cluster.{word}{order}{aligned}", None, "")
+    for name, cta, op, aligned in itertools.product(("bar", "barrier"), ("", ".cta"),
+                                                    ("sync", "arrive"), ("", ".aligned")):
+        yield (f"{name}{cta}.{op}{aligned}", None, "1,128")
+    for order, scope in itertools.product(("acq_rel", "sc"), ("cta", "cluster", "gpu", "sys", "sm")):
+        yield (f"fence.{order}.{scope}", None, "")
+
+
 def others():
     """Copies, groups, barriers, tensor memory: one line each and a near miss of each family."""
     fixed = {
         "cp.async.ca.shared.global": "[r0],[l0],4",
         "cp.async.cg.shared.global": "[r0],[l0],16",
         "cp.async.commit_group": "", "cp.async.wait_group": "0", "cp.async.wait_all": "",
-        "cp.async.mbarrier.arrive.noinc.shared.b64": "[r0]",
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes": "[r0],[l0],r1,[r2]",
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster":
             "[r0],[l0],r1,[r2],h0",
@@ -128,22 +160,18 @@ def others():
             "[r0],[r3],r1,[r2]",
         "cp.async.bulk.global.shared::cta.bulk_group": "[l0],[r0],r1",
         "cp.async.bulk.prefetch.L2.global": "[l0],r1",
+        "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint": "[l0],[r0],r1,l1",
+        "cp.async.bulk.prefetch.L2.global.L2::cache_hint": "[l0],r1,l1",
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.L2::cache_hint":
+            "[r0],[r3],r1,[r2],l1",
+        "cp.async.bulk.wait_group.L2::cache_hint": "0",
         "cp.async.bulk.commit_group": "", "cp.async.bulk.wait_group": "0",
         "cp.async.bulk.wait_group.read": "0",
         "wgmma.fence.sync.aligned": "", "wgmma.commit_group.sync.aligned": "",
         "wgmma.wait_group.sync.aligned": "0",
-        "mbarrier.init.shared.b64": "[r0],r1", "mbarrier.inval.shared.b64": "[r0]",
-        "mbarrier.arrive.shared.b64": "l0,[r0]",
-        "mbarrier.arrive.expect_tx.shared.b64": "l0,[r0],r1",
-        "mbarrier.arrive.shared::cluster.b64": "_,[r0]",
-        "mbarrier.arrive.release.cluster.shared::cluster.b64": "_,[r0]",
-        "mbarrier.try_wait.parity.shared.b64": "p0,[r0],r1",
-        "mbarrier.try_wait.parity.acquire.cluster.shared.b64": "p0,[r0],r1",
-        "mbarrier.test_wait.parity.shared.b64": "p0,[r0],r1",
         "fence.proxy.async": "", "fence.proxy.async.shared::cta": "",
         "fence.proxy.async.shared::cluster": "", "fence.proxy.async.global": "",
-        "fence.mbarrier_init.release.cluster": "", "fence.acq_rel.gpu": "",
-        "bar.sync": "1,128",
+        "fence.mbarrier_init.release.cluster": "",
         "griddepcontrol.wait": "", "griddepcontrol.launch_dependents": "",
         "setmaxnreg.inc.sync.aligned.u32": "240", "setmaxnreg.dec.sync.aligned.u32": "40",
         "tcgen05.wait::ld.sync.aligned": "", "tcgen05.wait::st.sync.aligned": "",
@@ -158,9 +186,8 @@ def others():
     for text, ops in fixed.items():
         if ops is not None:
             yield (text, None, ops)
-    for word, order, aligned in itertools.product(
-            ("arrive", "wait"), ("", ".release", ".acquire", ".relaxed"), ("", ".aligned")):
-        yield (f"barrier.cluster.{word}{order}{aligned}", None, "")
+    yield from mbarriers()
+    yield from barriers()
     for rank in range(1, 7):
         coords = "{" + ",".join(["r1"] * rank) + "}"
         head = f"cp.async.bulk.tensor.{rank}d"
@@ -170,6 +197,12 @@ def others():
                f"[r0],[l0,{coords}],[r2],h0")
         yield (f"{head}.shared::cta.global{done}", None, f"[r0],[l0,{coords}],[r2]")
         yield (f"{head}.global.shared::cta.tile.bulk_group", None, f"[l0,{coords}],[r0]")
+        yield (f"{head}.global.shared::cta.bulk_group", None, f"[l0,{coords}],[r0]")
+        yield (f"{head}.shared::cluster.global{done[5:]}", None, f"[r0],[l0,{coords}],[r2]")
+        yield (f"{head}.shared::cluster.global{done}.L2::cache_hint", None,
+               f"[r0],[l0,{coords}],[r2],l1")
+        yield (f"{head}.shared::cta.global{done}.multicast::cluster", None,
+               f"[r0],[l0,{coords}],[r2],h0")
     for cg in (1, 2, 3):
         g = f".cta_group::{cg}"
         yield (f"tcgen05.alloc{g}.sync.aligned.shared::cta.b32", None, "[r0],32")

@@ -367,9 +367,9 @@ static void write_target(const record *t, hd_strbuf *out) {
   char letter[4] = "0";
   if (*suffix)
     snprintf(letter, sizeof letter, "'%c'", *suffix);
-  hd_strbuf_printf(out, " {.name = \"%s\", .sm = %ld, .suffix = %s, .family = %ld, .min_ptx = %ld,\n"
-                        "  .taken_ptx = %ld,\n",
-                   t->name, record_int(t, "Sm"), letter, record_int(t, "Family"),
+  hd_strbuf_printf(out, " {.name = \"%s\", .formerly = \"%s\", .sm = %ld, .suffix = %s, .family = %ld,\n"
+                        "  .min_ptx = %ld, .taken_ptx = %ld,\n",
+                   t->name, record_string(t, "Formerly"), record_int(t, "Sm"), letter, record_int(t, "Family"),
                    record_int(t, "MinPtx"), record_int(t, "TakenPtx"));
   hd_strbuf_printf(out, "  .llvm_feature = \"+ptx%ld\", .llvm_ptx = %ld,\n", record_int(t, "LlvmPtx"),
                    record_int(t, "LlvmPtx"));

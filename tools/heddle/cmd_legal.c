@@ -49,7 +49,11 @@ static bool answer(const request *r) {
   char reason[512] = "", expected[64];
   int64_t selector;
   if (hd_target_parse(r->target, &query.target) != HEDDLE_OK) {
-    snprintf(expected, sizeof expected, "a target such as %s", hd_target_nearest(r->target));
+    const char *nearest = hd_target_nearest(r->target);
+    const hd_target *now = NULL;
+    bool renamed = hd_target_parse(nearest, &now) == HEDDLE_OK && !strcmp(now->formerly, r->target);
+    snprintf(expected, sizeof expected, renamed ? "%s, its name from PTX 9.0 on" : "a target such as %s",
+             nearest);
     return answer_malformed("spec.target", r->target, expected);
   }
   query.ptx = (uint16_t)parse_version(r->version);

@@ -92,7 +92,7 @@ batch *batch_open(gpu *g, const form *f, const hd_target *target, totals *counts
   b->f = *f;
   b->totals = counts;
   b->packing = packing_open(f);
-  encoders_integers(&b->integers, f->row);
+  encoders_integers(&b->integers, f);
   if (!b->packing || !load_kernel(b, target)) {
     fprintf(stderr, "%s: the kernel cannot be made\n", f->row->name);
     batch_free(b);
@@ -106,6 +106,8 @@ bool batch_add(batch *b, problem *p) {
   packing_pack(b->packing, &b->integers, p, b->in + packing_in_bytes(b->packing) * b->n);
   int32_t *expected = b->expected + (size_t)b->f.row->m * b->f.row->n * b->n;
   problem_expect(p, b->f.negate_a != b->f.negate_b ? -1 : 1, expected);
+  for (size_t i = 0; b->f.c_base && i < (size_t)b->f.row->m * b->f.row->n; i++)
+    expected[i] = form_bounded(&b->f, (int64_t)b->f.c_base + expected[i]);
   return ++b->n < b->max || run(b);
 }
 

@@ -67,6 +67,17 @@ bool forms_of_wgmma(const hd_spec_row *row, form_visit *visit, void *user) {
   return ok;
 }
 
+bool forms_of_overflow(const hd_spec_row *row, form_visit *visit, void *user) {
+  bool ok = true;
+  for (int i = 0; i < 4; i++) {
+    form f = form_plain(row, 0);
+    f.satfinite = i & 1;
+    f.c_base = i < 2 ? INT32_MAX - 3 : INT32_MIN + 3; /* C itself is -2..3 */
+    ok &= visit(user, &f);
+  }
+  return ok;
+}
+
 bool row_runs(const hd_spec_row *row, const hd_target *target) {
   return row->family != HD_FAMILY_TCGEN05_SP && row->family <= HD_FAMILY_STMATRIX &&
          !row->scale_vec && row->layout_judge != HD_JUDGE_NONE && hd_spec_min_ptx(row, target);

@@ -12,6 +12,8 @@ form form_plain(const hd_spec_row *row, unsigned selector);
 
 /* Canonical shared-memory forms, transposes and negation of a wgmma row; false when a visit was. */
 typedef bool form_visit(void *user, const form *f);
+/* s32: C at both ends of its range, saturated and wrapped. */
+bool forms_of_overflow(const hd_spec_row *row, form_visit *visit, void *user);
 bool forms_of_wgmma(const hd_spec_row *row, form_visit *visit, void *user);
 
 #endif

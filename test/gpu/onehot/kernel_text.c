@@ -2,6 +2,8 @@
  * Order of a case's registers: A, B, accumulators, metadata, as packing.c packs them. */
 #include "packing.h"
 
+#include <string.h>
+
 #include "Support/strbuf.h"
 
 /* Registers named `name` 0..n-1 as "{a0,a1}". */
@@ -60,8 +62,16 @@ static unsigned load(hd_strbuf *out, const char *name, unsigned n, unsigned firs
   return first + n;
 }
 
+/* The row's text; .satfinite stands before the type of D. */
+static void instruction(hd_strbuf *out, const form *f) {
+  const char *text = f->row->ptx, *type = f->satfinite ? strstr(text, ".s32.") : NULL;
+  int n = (int)(type ? type - text : 0);
+  hd_strbuf_printf(out, "%.*s%s%s ", n, text, type ? ".satfinite" : "", text + n);
+}
+
 static void mma(hd_strbuf *out, const form *f, unsigned n_a, unsigned n_b, unsigned n_d) {
-  hd_strbuf_printf(out, "  %s ", f->row->ptx);
+  hd_strbuf_add(out, "  ");
+  instruction(out, f);
   vector(out, "d", n_d);
   hd_strbuf_add(out, ", ");
   vector(out, "a", n_a);
@@ -73,7 +83,8 @@ static void mma(hd_strbuf *out, const form *f, unsigned n_a, unsigned n_b, unsig
 }
 
 static void wgmma(hd_strbuf *out, const form *f, unsigned n_a, unsigned n_d) {
-  hd_strbuf_printf(out, "  setp.eq.u32 q, 0, 0;\n  wgmma.fence.sync.aligned;\n  %s ", f->row->ptx);
+  hd_strbuf_add(out, "  setp.eq.u32 q, 0, 0;\n  wgmma.fence.sync.aligned;\n  ");
+  instruction(out, f);
   vector(out, "d", n_d);
   hd_strbuf_add(out, ", ");
   if (n_a)

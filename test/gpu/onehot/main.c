@@ -1,7 +1,8 @@
-/* heddle-onehot [--row NAME] [--quick] [--shard I/N] [--plant] [--dump]: every matrix row of specs/ that the device runs, one
+/* heddle-onehot [--row NAME] [--quick] [--shard I/N] [--plant] [--dump [--target T]]: every matrix row of specs/ that the device runs, one
  * element at a time: each lane, register, field, metadata code and selector; then shared-memory forms,
  * transposes, negation and ldmatrix. One line a row, a total at the end; exit code 1 on a mismatch.
- * --plant swaps two metadata codes: the run must then report mismatches. --dump prints PTX only. */
+ * --plant swaps two metadata codes, or two rows of a matrix: the run must then report mismatches.
+ * --dump prints PTX only, for --target T (sm_90a). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "matrix_move.h"
 
 typedef struct options {
-  const char *row;
+  const char *row, *target; /* of --dump */
   bool quick, dump, plant;
   unsigned shard, n_shards; /* every n_shards-th row from number `shard` */
 } options;
@@ -64,7 +65,18 @@ static bool run_mma(session *s, const hd_spec_row *row, totals *t) {
   }
   if (row->family == HD_FAMILY_WGMMA_SP && row->n == 64 && !s->o.dump)
     ok &= forms_of_wgmma(row, try_form, &(visit){s, t});
+  if (whole && row->modifiers & HD_MOD_SATFINITE && !s->o.dump)
+    ok &= forms_of_overflow(row, try_form, &(visit){s, t});
   return ok;
+}
+
+static bool run_move(session *s, const hd_spec_row *row, totals *t) {
+  if (!s->o.dump)
+    return matrix_move_run(s->g, row, s->target, s->o.plant, t);
+  char *text = matrix_move_text(row, s->target);
+  printf("// %s\n%s\n", row->name, text);
+  free(text);
+  return true;
 }
 
 static bool wanted(const session *s, const hd_spec_row *row) {
@@ -78,7 +90,7 @@ static void run_row(session *s, const hd_spec_row *row) {
   totals t = {0, 0, 0};
   bool ok = row->family <= HD_FAMILY_WGMMA_SP
                 ? run_mma(s, row, &t)
-                : s->o.dump || matrix_move_run(s->g, row, s->target, &t);
+                : run_move(s, row, &t);
   if (s->o.dump)
     return;
   printf("row %s cases=%llu checks=%llu mismatches=%llu%s\n", row->name, (unsigned long long)t.cases,
@@ -101,6 +113,8 @@ static bool read_options(int argc, char **argv, options *o) {
       o->plant = true;
     else if (!strcmp(argv[i], "--row") && i + 1 < argc)
       o->row = argv[++i];
+    else if (!strcmp(argv[i], "--target") && i + 1 < argc)
+      o->target = argv[++i];
     else if (!strcmp(argv[i], "--shard") && i + 1 < argc &&
              sscanf(argv[i + 1], "%u/%u", &o->shard, &o->n_shards) == 2 && o->n_shards > 0)
       i++;
@@ -113,6 +127,8 @@ static bool read_options(int argc, char **argv, options *o) {
 static bool find_target(session *s) {
   char name[16];
   int sm = s->o.dump ? 90 : gpu_capability(s->g);
+  if (s->o.dump && s->o.target)
+    return hd_target_parse(s->o.target, &s->target) == HEDDLE_OK;
   snprintf(name, sizeof name, "sm_%da", sm);
   if (hd_target_parse(name, &s->target) == HEDDLE_OK)
     return true;
@@ -124,7 +140,7 @@ int main(int argc, char **argv) {
   session s = {.o = {.n_shards = 1}};
   unsigned n_wanted = 0;
   if (!read_options(argc, argv, &s.o)) {
-    fprintf(stderr, "usage: heddle-onehot [--row NAME] [--quick] [--shard I/N] [--plant] [--dump]\n");
+    fprintf(stderr, "usage: heddle-onehot [--row NAME] [--quick] [--shard I/N] [--plant] [--dump [--target T]]\n");
     return 2;
   }
   if (!s.o.dump && !(s.g = gpu_open()))

@@ -1,5 +1,6 @@
 /* One warp: 32 rows of 16 bytes in shared memory, row i at the address of lane i.
- * ldmatrix: input is the image, output the registers; stmatrix the other way. */
+ * ldmatrix: input is the image, output the registers; stmatrix the other way. All is compared byte by
+ * byte; of a 6- or 4-bit format a byte in a register is what the format unpacks. */
 #include "matrix_move.h"
 
 #include <stdlib.h>
@@ -17,7 +18,10 @@ char *matrix_move_text(const hd_spec_row *row, const hd_target *target) {
   hd_strbuf out = {0};
   unsigned n = row->operand[HD_OPERAND_D].n_regs;
   bool load = row->family == HD_FAMILY_LDMATRIX;
-  hd_strbuf_printf(&out, ".version 8.0\n.target %s\n.address_size 64\n", target->name);
+  unsigned ptx = hd_spec_min_ptx(row, target);
+  ptx = ptx < 80 ? 80 : ptx;
+  hd_strbuf_printf(&out, ".version %u.%u\n.target %s\n.address_size 64\n", ptx / 10, ptx % 10,
+                   target->name);
   hd_strbuf_add(&out, ".shared .align 16 .b8 rows[512];\n.extern .shared .align 1024 .b8 image[];\n"
                       ".visible .entry onehot(.param .u64 p_in, .param .u64 p_out,\n"
                       "  .param .u32 p2, .param .u32 p3, .param .u32 p4, .param .u64 p5, .param .u64 p6)\n"
@@ -48,35 +52,36 @@ char *matrix_move_text(const hd_spec_row *row, const hd_target *target) {
   return hd_strbuf_take(&out);
 }
 
-/* Both sides as 16-bit numbers: image[row*8 + col] and word (reg*32 + lane), half `field`. */
-static uint16_t *register_half(uint32_t *words, unsigned lane, unsigned reg, unsigned field) {
-  return (uint16_t *)(void *)&words[reg * 32 + lane] + field;
+/* Byte `col` of a memory row as a register takes it: a 6-bit row has its 16 elements in 12 bytes, a
+ * 4-bit row in 8. */
+static uint8_t unpacked(const hd_spec_row *row, const uint8_t *memory, unsigned col) {
+  unsigned bits = strstr(row->ptx, ".b6x16") ? 6 : strstr(row->ptx, ".b4x16") ? 4 : 8;
+  unsigned at = col * bits, two = memory[at / 8] | (at / 8 < 15 ? memory[at / 8 + 1] << 8 : 0);
+  return (uint8_t)(two >> at % 8 & ((1u << bits) - 1));
 }
 
-/* Results of ldmatrix are the registers, of stmatrix the image. */
-static unsigned count_wrong(const hd_spec_row *row, const uint16_t *image, uint32_t *words,
-                            unsigned *n_checks) {
-  hd_fragment f = *row->fragment[HD_OPERAND_D];
-  unsigned n_wrong = 0;
+/* Results of ldmatrix are the registers (word reg * 32 + lane), of stmatrix the image. */
+static unsigned count_wrong(const hd_spec_row *row, const uint8_t *image, const uint32_t *words,
+                            bool plant, unsigned *n_checks) {
+  const hd_fragment *f = row->fragment[HD_OPERAND_D];
+  unsigned n_wrong = 0, bytes = f->field_bits / 8;
   for (unsigned lane = 0; lane < 32; lane++)
-    for (unsigned reg = 0; reg < f.n_regs; reg++)
-      for (unsigned field = 0; field < 2; field++) {
+    for (unsigned reg = 0; reg < f->n_regs; reg++)
+      for (unsigned byte = 0; byte < 4; byte++) {
         uint32_t r, c;
-        hd_fragment_at(&f, lane, reg, field, &r, &c);
+        hd_fragment_at(f, lane, reg, byte / bytes, &r, &c);
+        uint8_t expected =
+            unpacked(row, image + (r ^ plant) * 16, c * bytes + byte % bytes);
         ++*n_checks;
-        n_wrong += image[r * 8 + c] != *register_half(words, lane, reg, field);
+        n_wrong += expected != (uint8_t)(words[reg * 32 + lane] >> 8 * byte);
       }
   return n_wrong;
-}
-
-bool matrix_move_exists(const hd_spec_row *row) {
-  return row->fragment[HD_OPERAND_D]->field_bits == 16;
 }
 
 gpu_job matrix_move_job(matrix_move *move) {
   uint16_t *number = (uint16_t *)(void *)move->in;
   for (unsigned i = 0; i < MOVE_BYTES / 2; i++)
-    number[i] = (uint16_t)(i * 257 + 1);
+    number[i] = (uint16_t)(i * 40503 + 1); /* odd: all differ, and their bytes look random */
   memset(move->out, 0, MOVE_BYTES);
   return (gpu_job){.in = move->in,
                    .out = move->out,
@@ -86,19 +91,19 @@ gpu_job matrix_move_job(matrix_move *move) {
                    .n_threads = 32};
 }
 
-unsigned matrix_move_wrong(const hd_spec_row *row, matrix_move *move, unsigned *n_checks) {
+unsigned matrix_move_wrong(const hd_spec_row *row, matrix_move *move, bool plant,
+                           unsigned *n_checks) {
   bool load = row->family == HD_FAMILY_LDMATRIX;
   *n_checks = 0;
-  return count_wrong(row, (const uint16_t *)(const void *)(load ? move->in : move->out),
-                     load ? move->out : move->in, n_checks);
+  return count_wrong(row, (const uint8_t *)(load ? move->in : move->out),
+                     load ? move->out : move->in, plant, n_checks);
 }
 
-bool matrix_move_run(gpu *g, const hd_spec_row *row, const hd_target *target, totals *t) {
+bool matrix_move_run(gpu *g, const hd_spec_row *row, const hd_target *target, bool plant,
+                     totals *t) {
   matrix_move move;
   gpu_kernel kernel;
   unsigned n_checks;
-  if (!matrix_move_exists(row))
-    return false;
   char *text = matrix_move_text(row, target);
   bool loaded = gpu_load(g, text, 0, &kernel);
   free(text);
@@ -108,7 +113,7 @@ bool matrix_move_run(gpu *g, const hd_spec_row *row, const hd_target *target, to
   bool ran = gpu_run(g, &kernel, &job);
   gpu_unload(g, &kernel);
   if (ran) {
-    t->mismatches += matrix_move_wrong(row, &move, &n_checks);
+    t->mismatches += matrix_move_wrong(row, &move, plant, &n_checks);
     t->checks += n_checks;
   }
   t->cases++;

@@ -1,5 +1,5 @@
-/* matrix_move.h: ldmatrix and stmatrix: every element has its own number, so one run shows where each
- * comes from. */
+/* matrix_move.h: ldmatrix and stmatrix: every 16-bit element has its own number, so one run shows where
+ * each comes from. */
 #ifndef ONEHOT_MATRIX_MOVE_H
 #define ONEHOT_MATRIX_MOVE_H
 
@@ -13,14 +13,14 @@ typedef struct matrix_move {
   uint32_t in[MOVE_BYTES / 4], out[MOVE_BYTES / 4];
 } matrix_move;
 
-/* Only moves of 16-bit elements are written here. */
-bool matrix_move_exists(const hd_spec_row *row);
 char *matrix_move_text(const hd_spec_row *row, const hd_target *target); /* owned */
 /* Numbers the elements; the job borrows move. */
 gpu_job matrix_move_job(matrix_move *move);
-/* Elements that are not where specs/ says. */
-unsigned matrix_move_wrong(const hd_spec_row *row, matrix_move *move, unsigned *n_checks);
+/* Bytes that are not where specs/ says. plant: looks into the neighbouring row, and must find some. */
+unsigned matrix_move_wrong(const hd_spec_row *row, matrix_move *move, bool plant,
+                           unsigned *n_checks);
 
-bool matrix_move_run(gpu *g, const hd_spec_row *row, const hd_target *target, totals *t);
+bool matrix_move_run(gpu *g, const hd_spec_row *row, const hd_target *target, bool plant,
+                     totals *t);
 
 #endif

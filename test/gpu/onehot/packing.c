@@ -102,13 +102,22 @@ void encoder_set(encoder *e, heddle_elem elem, const double value[256]) {
   }
 }
 
-void encoders_integers(encoders *e, const hd_spec_row *row) {
+void encoders_integers(encoders *e, const form *f) {
+  const hd_spec_row *row = f->row;
   double value[256];
   for (unsigned i = 0; i < 256; i++)
     value[i] = (int8_t)i;
   encoder_set(&e->a, row->operand[HD_OPERAND_A].elem, value);
   encoder_set(&e->b, row->operand[HD_OPERAND_B].elem, value);
+  for (unsigned i = 0; i < 256; i++)
+    value[i] = f->c_base + (double)(int8_t)i;
   encoder_set(&e->c, row->operand[HD_OPERAND_D].elem, value);
+}
+
+int32_t form_bounded(const form *f, int64_t sum) {
+  if (!f->satfinite)
+    return (int32_t)(uint32_t)sum;
+  return (int32_t)(sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum);
 }
 
 /* ---- packing ---- */

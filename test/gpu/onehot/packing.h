@@ -17,7 +17,8 @@ typedef struct shared_form {
 typedef struct form {
   const hd_spec_row *row;
   unsigned selector;
-  bool trans_a, trans_b, negate_a, negate_b;
+  bool trans_a, trans_b, negate_a, negate_b, satfinite;
+  int32_t c_base; /* s32: added to every element of C, to reach the ends of the range */
   shared_form a, b; /* of operands in shared memory */
 } form;
 
@@ -38,8 +39,10 @@ typedef struct encoders {
 
 /* Of the nearest elements to 256 values. */
 void encoder_set(encoder *e, heddle_elem elem, const double value[256]);
-/* Each number stands for itself. */
-void encoders_integers(encoders *e, const hd_spec_row *row);
+/* Each number stands for itself, in C for itself and c_base. */
+void encoders_integers(encoders *e, const form *f);
+/* What the form makes of a sum beyond s32: the end of the range with .satfinite, else its low 32 bits. */
+int32_t form_bounded(const form *f, int64_t sum);
 
 typedef struct packing packing;
 

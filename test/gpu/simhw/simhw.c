@@ -1,4 +1,4 @@
-/* heddle-simhw [--row NAME]... [--shard I/N] [--dry] [--plant]: every matrix row of specs/ that the
+/* heddle-simhw [--row NAME]... [--shard I/N] [--dry [--target T]] [--plant]: every matrix row of specs/ that the
  * device runs, the same PTX text on the device and in the simulator: D from small integers must agree
  * bit for bit, from random normal values the largest difference is printed (an infinite one fails).
  * Exit code 1 when a row disagrees or did not run. --dry: the product in double precision stands for the device. --plant:
@@ -14,7 +14,7 @@ enum { MAX_ROWS = 32 };
 
 typedef struct session {
   sides sides;
-  const char *row[MAX_ROWS];
+  const char *row[MAX_ROWS], *target; /* of --dry */
   unsigned n_named, shard, n_shards;
   bool dry;
   unsigned n_rows, n_failed;
@@ -40,6 +40,8 @@ static bool run_mma(session *s, const hd_spec_row *row, apart *r) {
   }
   if (row->family == HD_FAMILY_WGMMA_SP && row->n == 64)
     ok &= forms_of_wgmma(row, try_form, &(visit){s, r});
+  if (row->modifiers & HD_MOD_SATFINITE && (row->family == HD_FAMILY_MMA_SP || row->n == 64))
+    ok &= forms_of_overflow(row, try_form, &(visit){s, r});
   return ok;
 }
 
@@ -73,6 +75,8 @@ static bool read_options(int argc, char **argv, session *s) {
       s->dry = true;
     else if (!strcmp(argv[i], "--plant"))
       s->sides.plant = true;
+    else if (!strcmp(argv[i], "--target") && i + 1 < argc)
+      s->target = argv[++i];
     else if (!strcmp(argv[i], "--row") && i + 1 < argc && s->n_named < MAX_ROWS)
       s->row[s->n_named++] = argv[++i];
     else if (!strcmp(argv[i], "--shard") && i + 1 < argc &&
@@ -82,12 +86,14 @@ static bool read_options(int argc, char **argv, session *s) {
     else
       return false;
   }
-  return true;
+  return s->dry || !s->target;
 }
 
 static bool find_target(session *s) {
   char name[16];
   int sm = s->dry ? 90 : gpu_capability(s->sides.g);
+  if (s->target)
+    return hd_target_parse(s->target, &s->sides.target) == HEDDLE_OK;
   snprintf(name, sizeof name, "sm_%da", sm);
   if (hd_target_parse(name, &s->sides.target) == HEDDLE_OK)
     return true;
@@ -114,7 +120,7 @@ static void run_rows(session *s) {
 int main(int argc, char **argv) {
   session s = {.n_shards = 1};
   if (!read_options(argc, argv, &s)) {
-    fprintf(stderr, "usage: heddle-simhw [--row NAME]... [--shard I/N] [--dry] [--plant]\n");
+    fprintf(stderr, "usage: heddle-simhw [--row NAME]... [--shard I/N] [--dry [--target T]] [--plant]\n");
     return 2;
   }
   if (!s.dry && !(s.sides.g = gpu_open()))
