@@ -1,20 +1,58 @@
 // tcgen05.mma.sp and what surrounds it: PTX ISA 9.7.16. Element types, M and N stand in the
-// instruction descriptor (descriptors.td), so many rows share one text. Layouts in tensor memory
-// have no judge yet: these rows are listed, never generated.
+// instruction descriptor (descriptors.td), so many rows share one text. The ISA draws tensor memory in
+// figures only: what follows is said in words by JAX (format_tcgen05_sparse_metadata, scales_layout) and
+// by TVM's tests, and agrees with the simulator. No pass emits these rows yet.
 
-// D in tensor memory: lane = datapath lane, register = 32-bit column.
-// 4x1 (128 rows a CTA): lane = row. Half (64 rows a CTA): 16 rows in each 32 lanes, at lane 0 or 16.
-class FragTensorD<int n>
-    : Fragment<"tensor", 128, n, 32, 128, n,
-               [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0], [64, 0]], [], []> {
+// Lane = datapath lane, register = 32-bit column of tensor memory. Full (128 rows a CTA): lane = row.
+// Half (64 rows a CTA): 16 rows in each 32 lanes, at lane 0 or 16.
+defvar TensorFull = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0], [64, 0]];
+defvar TensorHalf = [[1, 0], [2, 0], [4, 0], [8, 0], [0, 0], [16, 0], [32, 0]];
+class FragTensorD<bit half, int n>
+    : Fragment<"tensor", 128, n, 32, !if(half, 64, 128), n, !if(half, TensorHalf, TensorFull), [], []> {
   let Repeat = [[n, 0, 1]];
+  let Mask = !if(half, 16, 0);
 }
-class FragTensorHalf<int n>
-    : Fragment<"tensor", 128, n, 32, 64, n,
-               [[1, 0], [2, 0], [4, 0], [8, 0], [0, 0], [16, 0], [32, 0]], [], []> {
-  let Repeat = [[n, 0, 1]];
-  let Mask = 16;
+// A, compressed: 8 columns a row in every kind.
+class FragTensorA<bit half, string elem>
+    : Fragment<"tensor", 128, 8, ElemInfo<elem>.Bits, !if(half, 64, 128),
+               !mul(8, ElemInfo<elem>.PerReg), !if(half, TensorHalf, TensorFull),
+               [[0, ElemInfo<elem>.PerReg], [0, !mul(2, ElemInfo<elem>.PerReg)],
+                [0, !mul(4, ElemInfo<elem>.PerReg)]], Fields<ElemInfo<elem>.PerReg>.Cols> {
+  let Mask = !if(half, 16, 0);
 }
+// Metadata of f16 and tf32, in the column that the selector names (0 or 1). Lanes 16*i + r (r < 8) hold
+// the first half of k, lanes 8 further the second: low half of a word row 16*i + r, high half that + 8.
+class TensorMetaPair<bit half, int u>
+    : Fragment<"tensor", 128, 1, 4, !if(half, 64, 128), !mul(8, u),
+               !listconcat([[1, 0], [2, 0], [4, 0], [0, !mul(4, u)]],
+                           !if(half, [[0, 0], [16, 0], [32, 0]], [[16, 0], [32, 0], [64, 0]])), [],
+               [[0, u], [0, !mul(2, u)], [8, 0]]> {
+  let Mask = !if(half, 16, 0);
+  let Unit = u;
+}
+// Of the other kinds: two columns, 8 codes each, lane = row.
+class TensorMetaAll<bit half, int u>
+    : Fragment<"tensor", 128, 2, 4, !if(half, 64, 128), !mul(16, u),
+               !if(half, TensorHalf, TensorFull), [[0, !mul(8, u)]],
+               [[0, u], [0, !mul(2, u)], [0, !mul(4, u)]]> {
+  let Mask = !if(half, 16, 0);
+  let Unit = u;
+}
+class TensorMetaFor<bit half, string a> {
+  int U = ElemInfo<a>.Group;
+  bit Pair = !ge(ElemInfo<a>.Bits, 16);
+  Fragment Layout = !if(Pair, TensorMetaPair<half, U>, TensorMetaAll<half, U>);
+}
+// Block scales: row r (of B: column n) in lane r % 32 of column r / 32, the same in each 32 lanes; the
+// scale's ID is the first of the bytes in use.
+class FragTensorScaleA<bit half, int vec>
+    : Fragment<"tensor", 128, !if(half, 2, 4), 8, !if(half, 64, 128), vec,
+               [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [0, 0], [0, 0]],
+               !if(half, [[32, 0]], [[32, 0], [64, 0]]), Fields<vec>.Cols> { let Broadcast = 1; }
+class FragTensorScaleB<int vec>
+    : Fragment<"tensor", 128, 8, 8, vec, 256,
+               [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 0], [0, 0]],
+               [[0, 32], [0, 64], [0, 128]], Fields<vec>.Rows> { let Broadcast = 1; }
 
 defvar Tc05 = [Arch<100, 86>, Family<100, 88>, Arch<110, 90>, Family<110, 90>];
 defvar Tc05ArchOnly = [Arch<100, 86>, Arch<110, 90>];
@@ -51,11 +89,14 @@ class TcMma<int cta, int m, bit tmemA, string kind, int k, string suffix, string
   let M = m;
   let N = 256;
   let K = k;
-  let A = Operand<!if(tmemA, "tensor", "shared"), a, !if(tmemA, "r", "l"), 1>;
+  bit Half = !eq(m, !mul(cta, 64));
+  let A = !if(tmemA, Operand<"tensor", a, "r", 1, FragTensorA<Half, a>>, Operand<"shared", a, "l", 1>);
   let B = Operand<"shared", b, "l", 1>;
-  let D = Operand<"tensor", d, "r", 1,
-                  !if(!eq(m, !mul(cta, 128)), FragTensorD<256>, FragTensorHalf<256>)>;
-  let Meta = Operand<"tensor", "", "r", 1>;
+  let D = Operand<"tensor", d, "r", 1, FragTensorD<Half, 256>>;
+  let Meta = Operand<"tensor", "", "r", 1, TensorMetaFor<Half, a>.Layout>;
+  let Selectors = !if(TensorMetaFor<Half, a>.Pair, 2, 1);
+  let SelectorsTaken = Selectors;
+  let LayoutJudge = "two";
   let Effects = TcMmaEffects<tmemA, Scaled>.List;
   let Modifiers = !listconcat(["SCALE_D", "COLLECTOR"], !if(tmemA, ["ASHIFT"], []<string>),
       !if(Scaled, []<string>, ["DISABLE_LANE"]),
@@ -76,8 +117,9 @@ multiclass TcPlaces<string kind, int k, string suffix, string llvm, string d, st
                      "llvm.nvvm.tcgen05.mma.sp." # !if(tmemA, "tensor", "shared") # llvm);
       let ScaleVec = vec;
       defvar elem = !if(!eq(s, "ue4m3"), "ue4m3", "ue8m0");
-      let ScaleA = !if(vec, Operand<"tensor", elem, "r", 1>, NoOperand);
-      let ScaleB = !if(vec, Operand<"tensor", elem, "r", 1>, NoOperand);
+      defvar half = !eq(place[1], !mul(place[0], 64));
+      let ScaleA = !if(vec, Operand<"tensor", elem, "r", 1, FragTensorScaleA<half, vec>>, NoOperand);
+      let ScaleB = !if(vec, Operand<"tensor", elem, "r", 1, FragTensorScaleB<vec>>, NoOperand);
     }
 }
 foreach d = ["f16", "f32"] in

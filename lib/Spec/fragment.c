@@ -8,20 +8,28 @@ const char *hd_operand_name(hd_operand_id operand) {
   return names[operand];
 }
 
-/* Selector s names the lanes whose masked bits spell s. */
 static uint16_t lane_value(unsigned mask, unsigned selector) {
   return (uint16_t)(mask ? selector * (mask & -mask) : 0);
 }
 
 /* Block scales are selected by byte-id (0..3) + 4 * thread-id. The ISA's table of selectors: 1X any
- * byte, 2X bytes 0 and 2, 4X byte 0. */
+ * byte, 2X bytes 0 and 2, 4X byte 0. In tensor memory there are no threads. */
 static heddle_status select_scale(const hd_spec_row *row, unsigned selector, hd_fragment *f) {
-  unsigned byte = selector % 4, thread = selector / 4, n_threads = f->lane_mask == 3 ? 4 : 2;
+  unsigned byte = selector % 4, thread = selector / 4;
+  unsigned n_threads = f->lane_mask == 3 ? 4 : f->lane_mask == 2 ? 2 : 1;
   if (thread >= n_threads || byte % row->scale_vec != 0)
     return HEDDLE_UNSUPPORTED;
   f->field_base = (uint8_t)byte;
   f->lane_value = lane_value(f->lane_mask, thread);
   return HEDDLE_OK;
+}
+
+/* Selector s names the lanes whose masked bits spell s; in tensor memory column s. */
+static void select_metadata(unsigned selector, hd_fragment *f) {
+  if (f->space == HD_SPACE_TENSOR)
+    f->reg_base = (uint8_t)selector;
+  else
+    f->lane_value = lane_value(f->lane_mask, selector);
 }
 
 heddle_status hd_spec_fragment(const hd_spec_row *row, hd_operand_id operand, unsigned selector,
@@ -33,7 +41,7 @@ heddle_status hd_spec_fragment(const hd_spec_row *row, hd_operand_id operand, un
   if (operand == HD_OPERAND_SCALE_A || operand == HD_OPERAND_SCALE_B)
     status = select_scale(row, selector, &f);
   else if (operand == HD_OPERAND_META && selector < (row->n_selectors ? row->n_selectors : 1))
-    f.lane_value = lane_value(f.lane_mask, selector);
+    select_metadata(selector, &f);
   else if (operand == HD_OPERAND_META)
     status = HEDDLE_UNSUPPORTED;
   if (status == HEDDLE_OK)

@@ -27,7 +27,7 @@ const hd_spec_row *hd_spec_find(const char *name_or_ptx) {
 
 bool hd_spec_can_generate(const hd_spec_row *row) {
   bool moves_matrix = row->family <= HD_FAMILY_STMATRIX;
-  return row->syntax_judge != HD_JUDGE_NONE &&
+  return row->syntax_judge != HD_JUDGE_NONE && row->family != HD_FAMILY_TCGEN05_SP &&
          (!moves_matrix || row->layout_judge != HD_JUDGE_NONE);
 }
 

@@ -83,7 +83,7 @@ typedef enum hd_operand_id {
  * is field_bits bits from (field_base + f) * field_bits up. A: row m, col compressed k. B: row k, col n. C, D: m, n.
  * Metadata: row m and the first logical k of the group that the 4-bit field describes. Scale: row m
  * (or n for B as col) and the index of the k block. In shared memory there are no lanes: see
- * hd_canonical_layout. In tensor memory lane is the datapath lane and reg the 32-bit column. */
+ * hd_canonical_layout. In tensor memory lane is the datapath lane and reg_base + reg the 32-bit column. */
 typedef struct hd_fragment {
   hd_space space;
   uint8_t field_bits;
@@ -93,6 +93,7 @@ typedef struct hd_fragment {
   uint16_t n_lanes; /* 32, or 128 for a warpgroup and tensor memory */
   uint16_t lane_mask, lane_value;
   uint8_t field_base; /* block scales: first byte in use, chosen by the selector; else 0 */
+  uint8_t reg_base;   /* metadata in tensor memory: the column that the selector names; else 0 */
   bool broadcast;     /* several lanes hold the same element */
   hd_layout map;
 } hd_fragment;
@@ -168,7 +169,7 @@ const hd_spec_row *hd_spec_get(size_t i);
 /* By name, or by PTX instruction text (satfinite may be present); NULL when there is none. Where two
  * rows share a text (wgmma A by descriptor or registers), the descriptor one. */
 const hd_spec_row *hd_spec_find(const char *name_or_ptx);
-/* A row without layout judge is listed, never generated. */
+/* A row without layout judge is listed, never generated; nor is tcgen05.mma.sp: no pass makes it. */
 bool hd_spec_can_generate(const hd_spec_row *row);
 /* Hash of all tables: part of every cache key. */
 hd_hash hd_spec_hash(void);

@@ -30,7 +30,7 @@ static void fragment_entries(const hd_fragment *f, layout_picture *p) {
   for (unsigned lane = 0; lane < f->n_lanes; lane++)
     for (unsigned reg = 0; reg < f->n_regs; reg++)
       for (unsigned field = 0; field < n_fields; field++) {
-        layout_entry e = {.lane = lane, .reg = reg};
+        layout_entry e = {.lane = lane, .reg = f->reg_base + reg};
         if (!hd_fragment_at(f, lane, reg, field, &e.row, &e.col))
           continue;
         e.bit_lo = (f->field_base + field) * f->field_bits;
