@@ -28,6 +28,16 @@ def where(row):
 
 def svg_name(row, operand, selector):
     """One picture a layout, not a row: rows of the same shape and width share theirs."""
+    if row["family"] in ("ldmatrix", "stmatrix"):
+        move = re.sub(r"_(b6x16_p32|b4x16_p64|b8)$", "_8bit", row["row"])
+        return f"{move}.svg"
+    if row["family"] == "tcgen05.mma.sp":
+        kept = "" if operand == "scale_a" else f"k{row['k']}_"
+        return (f"tcgen05_m{row['m'] // row['cta_group']}_{kept}{operand}"
+                + (f"_{row['scale_vec']}x" if operand == "scale_a" else "")
+                + (f"_sel{selector}" if operand == "meta" and row["selectors"] > 1 else "") + ".svg")
+    if operand in ("scale_a", "scale_b"):
+        return f"mma_m16n8_{operand}_{row['scale_vec']}x.svg"
     width = {"f16": "16", "bf16": "16", "tf32": "32", "s4": "4", "u4": "4", "e2m1p": "4"}
     key = width.get(row["a"], "8")
     if operand == "d":
@@ -51,6 +61,16 @@ def mma_links(tool, row, pictures):
     for selector in range(row["selectors"]):
         name = draw(tool, row, "meta", selector, pictures)
         links.append(f"[meta {selector}](layouts/{name})")
+    for operand in ("scale_a", "scale_b") if row["scale_vec"] else ():
+        links.append(f"[{operand}](layouts/{draw(tool, row, operand, 0, pictures)})")
+    return " ".join(links)
+
+
+def tcgen05_links(tool, row, pictures):
+    links = [f"[meta {s}](layouts/{draw(tool, row, 'meta', s, pictures)})"
+             for s in range(row["selectors"])]
+    if row["scale_vec"]:
+        links.append(f"[scale_a](layouts/{draw(tool, row, 'scale_a', 0, pictures)})")
     return " ".join(links)
 
 
@@ -95,19 +115,30 @@ def wgmma_section(out, rows):
     table(out, ["instruction", "N", "selectors", "targets", "PTX", "layout judged by"], lines)
 
 
-def tcgen05_section(out, rows):
+def tcgen05_section(tool, out, rows, pictures):
     out.append("## tcgen05.mma.sp\n")
     out.append("One thread issues it, for one CTA or a pair. M, N and the element types stand in the "
-               "instruction descriptor (`heddle descriptor tcgen05_idesc`). The layouts have no judge yet: "
-               "listed, never generated.\n")
+               "instruction descriptor (`heddle descriptor tcgen05_idesc`). D and A in tensor memory: lane "
+               "= row of the CTA's 128, or (64 rows) 16 rows in each 32 lanes; pictures of the CTA's "
+               "first rows are of M = 128. Judged by two transcriptions; no pass emits these rows yet.\n")
     lines = []
     for text, members in grouped(rows, "", "").items():
         types = sorted({f"{r['a']}×{r['b']}→{r['d']}" for r in members})
         shown = ", ".join(types) if len(types) <= 4 else f"{len(types)} type triples"
         ms = sorted({r["m"] for r in members})
         lines.append([f"`{text}`", shown, ", ".join(map(str, ms)), str(members[0]["k"]),
-                      where(members[0]), members[0]["min_ptx"]])
-    table(out, ["instruction", "types", "M", "K", "targets", "PTX"], lines)
+                      where(members[0]), members[0]["min_ptx"],
+                      tcgen05_links(tool, [r for r in members if r["m"] == 128][0], pictures)])
+    table(out, ["instruction", "types", "M", "K", "targets", "PTX", "layouts"], lines)
+
+
+def move_section(tool, out, title, rows, pictures):
+    out.append(f"## {title}\n")
+    out.append("Row i of the picture is the 16 bytes at the address that lane i gives. 6- and 4-bit "
+               "formats fill bytes, so their pictures are those of 8 bits.\n")
+    lines = [[f"`{r['ptx']}`", where(r), r["min_ptx"], r["layout_judge"],
+              f"[d](layouts/{draw(tool, r, 'd', 0, pictures)})"] for r in rows]
+    table(out, ["instruction", "targets", "PTX", "layout judged by", "layout"], lines)
 
 
 def plain_section(out, title, rows):
@@ -134,9 +165,10 @@ def make(tool):
            "`heddle legal` judges an instruction on a target.\n"]
     mma_section(tool, out, families["mma.sp"], pictures)
     wgmma_section(out, families["wgmma.sp"])
-    tcgen05_section(out, families["tcgen05.mma.sp"])
-    for family, title in (("ldmatrix", "ldmatrix"), ("stmatrix", "stmatrix"), ("copy", "Copies"),
-                          ("sync", "Barriers, fences, groups"), ("tcgen05", "Tensor memory")):
+    tcgen05_section(tool, out, families["tcgen05.mma.sp"], pictures)
+    for family in ("ldmatrix", "stmatrix"):
+        move_section(tool, out, family, families[family], pictures)
+    for family, title in (("copy", "Copies"), ("sync", "Barriers, fences, groups"), ("tcgen05", "Tensor memory")):
         plain_section(out, title, families[family])
     out.append("## Descriptors\n\n```\n" + heddle(tool, "descriptor") + "```")
     files = {"instructions.md": "\n".join(out) + "\n"}

@@ -110,8 +110,8 @@ static void print_json_row(const list_options *o, const hd_spec_row *row, bool f
          row->n, row->k, elem_name(row->operand[HD_OPERAND_D].elem),
          elem_name(row->operand[HD_OPERAND_A].elem), elem_name(row->operand[HD_OPERAND_B].elem),
          row->kind);
-  printf("\"scale_vec\":%u,\"selectors\":%u,\"issuer\":\"%s\",\"min_ptx\":\"%u.%u\",", row->scale_vec,
-         row->n_selectors, issuer_names[row->issuer], ptx / 10, ptx % 10);
+  printf("\"scale_vec\":%u,\"cta_group\":%u,\"selectors\":%u,\"issuer\":\"%s\",\"min_ptx\":\"%u.%u\",",
+         row->scale_vec, row->cta_group, row->n_selectors, issuer_names[row->issuer], ptx / 10, ptx % 10);
   printf("\"syntax_judge\":\"%s\",\"layout_judge\":\"%s\",\"generated\":%s,\"source\":\"%s\",",
          judge_names[row->syntax_judge], judge_names[row->layout_judge],
          hd_spec_can_generate(row) ? "true" : "false", row->source);

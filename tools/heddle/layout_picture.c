@@ -56,14 +56,33 @@ static cell next_cell(const layout_picture *p, size_t *i) {
   return c;
 }
 
-/* Wide enough for its text when every cell is one column wide. */
+/* "T5 r0", of less than 32 bits also which: "T5 r0 hi", "T5 r0 [15:8]". Tensor memory: lane and column.
+ * Metadata of registers has one register. */
+static void label(const layout_picture *p, const cell *c, char text[40]) {
+  const layout_entry *e = &c->first;
+  bool tensor = !strcmp(p->space, "tensor"), meta = !strcmp(p->operand, "meta");
+  int n = tensor ? snprintf(text, 40, "L%u c%u", e->lane, e->reg)
+          : meta ? snprintf(text, 40, "T%u", e->lane)
+                 : snprintf(text, 40, "T%u r%u", e->lane, e->reg);
+  if (c->bit_hi - e->bit_lo == 31)
+    return;
+  if (c->bit_hi - e->bit_lo == 15 && !meta && !tensor)
+    snprintf(text + n, 40 - (size_t)n, "%s", e->bit_lo ? " hi" : " lo");
+  else
+    snprintf(text + n, 40 - (size_t)n, " [%u:%u]", c->bit_hi, e->bit_lo);
+}
+
+/* Wide enough for every cell's text. */
 static unsigned column_width(const layout_picture *p) {
-  for (size_t i = 0; i < p->n;) {
+  unsigned width = strcmp(p->space, "shared") ? 34 : 66;
+  for (size_t i = 0; i < p->n && strcmp(p->space, "shared");) {
+    char text[40];
     cell c = next_cell(p, &i);
-    if (c.cols == 1)
-      return 66;
+    label(p, &c, text);
+    unsigned needed = ((unsigned)strlen(text) * 6 + 12 + c.cols - 1) / c.cols;
+    width = needed > width ? needed : width;
   }
-  return 34;
+  return width;
 }
 
 static const char *colour(uint32_t lane) {
@@ -82,8 +101,10 @@ static void svg_head(const layout_picture *p, uint32_t columns, unsigned cell_x)
          "<rect width=\"%u\" height=\"%u\" fill=\"white\"/>\n",
          width, height);
   printf("<text x=\"8\" y=\"18\" font-size=\"13\" font-weight=\"bold\">%s</text>\n", p->row->name);
-  printf("<text x=\"8\" y=\"34\">operand %s, selector %u, in %s: T thread, r register, [bits]</text>\n",
-         p->operand, p->selector, p->space);
+  bool tensor = !strcmp(p->space, "tensor");
+  printf("<text x=\"8\" y=\"34\">operand %s, selector %u, in %s: %s, [bits]</text>\n", p->operand,
+         p->selector, tensor ? "tensor memory" : p->space,
+         tensor ? "L lane, c column" : "T thread, r register");
 }
 
 static void svg_axes(const layout_picture *p, uint32_t columns, unsigned cell_x) {
@@ -103,6 +124,8 @@ static void svg_axes(const layout_picture *p, uint32_t columns, unsigned cell_x)
 static void svg_cell(const layout_picture *p, const cell *c, unsigned cell_x) {
   const layout_entry *e = &c->first;
   bool shared = !strcmp(p->space, "shared");
+  char text[40];
+  label(p, c, text);
   unsigned x = LEFT + e->col / p->col_step * cell_x, y = TOP + e->row * CELL_Y;
   unsigned width = c->cols * cell_x, height = c->rows * CELL_Y;
   printf("<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"%s\"/>", x, y, width, height,
@@ -110,12 +133,8 @@ static void svg_cell(const layout_picture *p, const cell *c, unsigned cell_x) {
   printf("<text class=\"c\" x=\"%u\" y=\"%u\">", x + width / 2, y + height / 2 + 4);
   if (shared)
     printf("byte %u</text>\n", e->reg * 4 + e->bit_lo / 8);
-  else if (!strcmp(p->operand, "meta"))
-    printf("T%u [%u:%u]</text>\n", e->lane, c->bit_hi, e->bit_lo);
   else
-    printf("T%u r%u%s</text>\n", e->lane, e->reg, c->rows * c->cols == 1 && c->bit_hi - e->bit_lo < 31
-                                                     ? (e->bit_lo ? " hi" : " lo")
-                                                     : "");
+    printf("%s</text>\n", text);
 }
 
 void layout_print_svg(const layout_picture *p) {
