@@ -188,8 +188,13 @@ static int32_t default_tile_n(const hd_problem *p, int32_t widest, int32_t unit)
   return p->b.transposed && tile > 128 ? 256 < widest ? 256 : widest : tile;
 }
 
+/* What wgmma's n counts in. */
+static int32_t wgmma_unit(const hd_problem *p) {
+  return p->b.transposed ? 64 : heddle_elem_get(p->a_elem)->kind == HEDDLE_FLOAT ? 8 : 16;
+}
+
 static void default_wgmma(const hd_problem *p, hd_schedule *s) {
-  int32_t unit = p->b.transposed ? 64 : heddle_elem_get(p->a_elem)->kind == HEDDLE_FLOAT ? 8 : 16;
+  int32_t unit = wgmma_unit(p);
   s->tile_n = default_tile_n(p, 256, unit);
   s->tile_m = p->m.value && p->m.value <= 64 ? 64 : 128;
   int64_t tiles = (extent(&p->m) + s->tile_m - 1) / s->tile_m *
@@ -201,7 +206,6 @@ static void default_wgmma(const hd_problem *p, hd_schedule *s) {
   s->persistent = 1;
   snprintf(s->family, sizeof s->family, "wgmma");
   snprintf(s->a_path, sizeof s->a_path, "desc");
-  hd_schedule_spread_warps(s);
 }
 
 static void default_mma(const hd_problem *p, hd_schedule *s) {
@@ -214,7 +218,13 @@ static void default_mma(const hd_problem *p, hd_schedule *s) {
   s->persistent = 0;
   snprintf(s->family, sizeof s->family, "mma");
   snprintf(s->a_path, sizeof s->a_path, "reg");
+}
+
+/* What follows from the tile. */
+static void finish(const hd_problem *p, hd_schedule *s) {
   hd_schedule_spread_warps(s);
+  s->stages = hd_schedule_most_stages(p, s, hd_schedule_wanted_stages(s));
+  s->pending = hd_schedule_most_pending(p, s);
 }
 
 static void default_of(const hd_problem *p, const char *family, hd_schedule *s) {
@@ -227,8 +237,7 @@ static void default_of(const hd_problem *p, const char *family, hd_schedule *s) 
   snprintf(s->b_path, sizeof s->b_path, "auto");
   snprintf(s->k_order, sizeof s->k_order, "forward");
   snprintf(s->store, sizeof s->store, "quad");
-  s->stages = hd_schedule_most_stages(p, s, hd_schedule_wanted_stages(s));
-  s->pending = hd_schedule_most_pending(p, s);
+  finish(p, s);
 }
 
 heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel,
@@ -259,12 +268,29 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
     hd_schedule_spread_warps(&probe);
   if (own_tile && !strstr(text, "cluster=") && probe.tile_n % 16)
     probe.cluster = 1;
+  if (own_tile && !strstr(text, "split_k="))
+    probe.split_k = 1;
   if (!strstr(text, "stages="))
     probe.stages = hd_schedule_most_stages(&p, &probe, hd_schedule_wanted_stages(&probe));
   if (!strstr(text, "pending="))
     probe.pending = hd_schedule_most_pending(&p, &probe);
   *schedule = probe;
   return HEDDLE_OK;
+}
+
+/* The most promising splits of k, where the tiles do not fill the SMs. */
+static void each_split(const hd_problem *p, hd_schedule **list, size_t *n, size_t *cap) {
+  enum { MOST = 8 };
+  hd_schedule split[MOST], base = {0};
+  if (!hd_problem_row(p, "wgmma", 0, false))
+    return;
+  default_of(p, "wgmma", &base);
+  int32_t unit = wgmma_unit(p);
+  int32_t found = hd_schedule_splits(p, default_tile_n(p, 256, unit), unit, &base, split, MOST);
+  for (int32_t i = 0; i < found; i++) {
+    finish(p, &split[i]);
+    HD_PUSH(*list, *n, *cap, split[i]);
+  }
 }
 
 heddle_status hd_schedule_enumerate(heddle_context *ctx, const hd_op *kernel, hd_schedule **list,
@@ -277,6 +303,7 @@ heddle_status hd_schedule_enumerate(heddle_context *ctx, const hd_op *kernel, hd
   size_t count = 0, cap = 0;
   HD_PUSH(out, count, cap, first);
   hd_schedule_each(&p, &first, &out, &count, &cap);
+  each_split(&p, &out, &count, &cap);
   *list = out;
   *n = count;
   return HEDDLE_OK;

@@ -143,7 +143,7 @@ static int64_t tiles_along(const hd_size *size, int32_t tile) {
 /* Kernel and grid count tiles in 32 bits, and step past the last one. */
 static heddle_status check_tiles(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   enum { MOST_TILES = 1 << 30 };
-  int64_t tiles = tiles_along(&p->m, s->tile_m) * tiles_along(&p->n, s->tile_n);
+  int64_t tiles = tiles_along(&p->m, s->tile_m) * tiles_along(&p->n, s->tile_n) * s->split_k;
   if (tiles > MOST_TILES)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.tiles", "got %lld tiles of %dx%d; legal: up to %d, nearest "
            "with larger tiles", (long long)tiles, s->tile_m, s->tile_n, MOST_TILES);
@@ -311,6 +311,7 @@ static void each_shape(const hd_problem *p, const hd_schedule *first, const stru
   s.warps_m = shape->warps_m;
   s.warps_n = shape->warps_n;
   s.persistent = wgmma;
+  s.split_k = 1;
   for (size_t w = 0; w < HD_COUNT(widths); w++)
     for (int reg = !wgmma; reg < 2; reg++)
       for (s.cluster = 1; s.cluster <= (wgmma ? 2 : 1); s.cluster++)
