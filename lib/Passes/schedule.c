@@ -10,6 +10,7 @@
 #include "Passes/problem.h"
 #include "Passes/schedule_fit.h"
 #include "Passes/schedule_model.h"
+#include "Passes/schedule_split.h"
 
 /* ORDER KEYS: the printed order. */
 typedef enum key_kind { KEY_INT, KEY_WORD, KEY_TILE, KEY_WARPS } key_kind;
@@ -220,13 +221,6 @@ static void default_mma(const hd_problem *p, hd_schedule *s) {
   snprintf(s->a_path, sizeof s->a_path, "reg");
 }
 
-/* What follows from the tile. */
-static void finish(const hd_problem *p, hd_schedule *s) {
-  hd_schedule_spread_warps(s);
-  s->stages = hd_schedule_most_stages(p, s, hd_schedule_wanted_stages(s));
-  s->pending = hd_schedule_most_pending(p, s);
-}
-
 static void default_of(const hd_problem *p, const char *family, hd_schedule *s) {
   *s = (hd_schedule){.tile_k = hd_granule_k(p->a_elem), .ctas = 1, .split_k = 1};
   if (strcmp(family, "wgmma") == 0)
@@ -237,14 +231,33 @@ static void default_of(const hd_problem *p, const char *family, hd_schedule *s) 
   snprintf(s->b_path, sizeof s->b_path, "auto");
   snprintf(s->k_order, sizeof s->k_order, "forward");
   snprintf(s->store, sizeof s->store, "quad");
-  finish(p, s);
+  hd_schedule_spread_warps(s);
+  s->stages = hd_schedule_most_stages(p, s, hd_schedule_wanted_stages(s));
+  s->pending = hd_schedule_most_pending(p, s);
+}
+
+static int32_t best_splits(const hd_problem *p, const hd_schedule *base, hd_schedule *list,
+                           int32_t most) {
+  int32_t unit = wgmma_unit(p);
+  return hd_schedule_splits(p, base, default_tile_n(p, 256, unit), unit, list, most);
+}
+
+/* The default splits k only where the estimate, which is within a fifth or so, is clear. */
+static void consider_split(const hd_problem *p, hd_schedule *s) {
+  hd_schedule split;
+  if (best_splits(p, s, &split, 1) &&
+      hd_schedule_seconds(p, &split) < 0.85 * hd_schedule_seconds(p, s))
+    *s = split;
 }
 
 heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel,
                                   hd_schedule *schedule) {
   hd_problem p;
   HD_TRY(hd_problem_read(ctx, (hd_op *)kernel, &p));
-  default_of(&p, hd_problem_row(&p, "wgmma", 0, false) ? "wgmma" : "mma", schedule);
+  bool wgmma = hd_problem_row(&p, "wgmma", 0, false) != NULL;
+  default_of(&p, wgmma ? "wgmma" : "mma", schedule);
+  if (wgmma)
+    consider_split(&p, schedule);
   return HEDDLE_OK;
 }
 
@@ -285,12 +298,9 @@ static void each_split(const hd_problem *p, hd_schedule **list, size_t *n, size_
   if (!hd_problem_row(p, "wgmma", 0, false))
     return;
   default_of(p, "wgmma", &base);
-  int32_t unit = wgmma_unit(p);
-  int32_t found = hd_schedule_splits(p, default_tile_n(p, 256, unit), unit, &base, split, MOST);
-  for (int32_t i = 0; i < found; i++) {
-    finish(p, &split[i]);
+  int32_t found = best_splits(p, &base, split, MOST);
+  for (int32_t i = 0; i < found; i++)
     HD_PUSH(*list, *n, *cap, split[i]);
-  }
 }
 
 heddle_status hd_schedule_enumerate(heddle_context *ctx, const hd_op *kernel, hd_schedule **list,

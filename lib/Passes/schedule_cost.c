@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { K_STEPS = 2, USUAL_SIZE = 4096 };
+enum { K_STEPS = 2, USUAL_SIZE = 4096, PARTIAL_BYTES = 4 };
 static const double OVERLAP = 2.4; /* of two resources: the norm in which their times add */
 /* mma.sp: dense-equivalent elements of the product a clock and SM at granules of 128 bytes
  * (measured: f16 925, s8 1835, tf32 457 TFLOP/s); e4m3 and e5m2 are emulated on Hopper. */
@@ -88,7 +88,7 @@ typedef struct unit {
   const hd_ceilings *c;
   double stages, load_bytes, ring_bytes, store_bytes;
   double tensor_s, chain_s; /* a stage */
-  double latency_s;
+  double latency_s, reduce_s;
 } unit;
 
 static double ceil_div(double x, double y) { return ceil(x / y); }
@@ -142,7 +142,7 @@ static void stage_times(const unit *u, double n_ctas, double together, double t[
 static double wave(const unit *u, double n_ctas, double together, double alone[HD_N_RESOURCES]) {
   double t[4];
   stage_times(u, n_ctas, together, t);
-  double store = u->store_bytes * together / u->c->store_sm_bytes;
+  double store = (u->store_bytes / u->c->store_sm_bytes + u->reduce_s) * together;
   double stage = norm(fmax(t[0], t[1]), fmax(t[2], t[3]));
   const hd_resource of[4] = {HD_RESOURCE_TENSOR, HD_RESOURCE_CHAIN, HD_RESOURCE_FILL,
                              HD_RESOURCE_RING};
@@ -161,8 +161,10 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_ceilings
   u.stages = ceil_div(ceil_div(k, hd_granule_k(p->a_elem)), s->split_k);
   u.load_bytes = a_bytes + b_bytes * (s->cluster > 1 ? c->multicast : 1);
   u.ring_bytes = s->stages * (a_bytes + b_bytes);
-  u.store_bytes = (double)s->tile_m * s->tile_n *
-                  (s->split_k > 1 ? bytes_of(p->d.elem) / s->split_k + 8 : bytes_of(p->d.elem));
+  u.store_bytes = (double)s->tile_m * s->tile_n * bytes_of(p->d.elem);
+  /* The last arriver of a tile writes its own partial and reads all others. */
+  if (s->split_k > 1)
+    u.reduce_s = (double)s->tile_m * s->tile_n * PARTIAL_BYTES * s->split_k / c->fill_sm_bytes;
   if (is_wgmma(s))
     wgmma_clocks(&u);
   else

@@ -10,13 +10,9 @@
 /* Clocks for the whole problem, sizes fixed (K not fixed counts as 4096). */
 double hd_schedule_clocks(const hd_problem *problem, const hd_schedule *schedule);
 
-/* Sets tile m, tile n, cluster and split_k to the fastest by that estimate; tile n at most `widest`, a
- * multiple of `unit`. Nothing changes unless M and N are fixed. */
+/* Sets tile m, tile n and cluster to the fastest by that estimate; tile n at most `widest`, a multiple
+ * of `unit`. Nothing changes unless M and N are fixed. */
 void hd_schedule_pick_tile(const hd_problem *problem, int32_t widest, int32_t unit,
                            hd_schedule *schedule);
-/* The fastest schedules that split k so far that all CTAs run at once: tiles, clusters and splits in place
- * of those of `schedule`, at most `most`, best first; their number. M and N not fixed: none. */
-int32_t hd_schedule_splits(const hd_problem *problem, int32_t widest, int32_t unit,
-                           const hd_schedule *schedule, hd_schedule *list, int32_t most);
 
 #endif
