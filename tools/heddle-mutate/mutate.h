@@ -11,7 +11,8 @@
 /* One kernel of an example, small: the shipped schedule but for its tile and stages, sizes that
  * fill the ring more than once. */
 typedef struct mutate_form {
-  char name[96]; /* "linear_bf16/tma" */
+  char name[96];    /* "linear_bf16.heddle/tma" */
+  const char *path; /* of the example; NULL: drawn */
   const char *target;
   hd_arena arena;
   hd_module *module;    /* role level, sync placed, this kernel only; owned */
@@ -101,6 +102,84 @@ void mutate_simulate_launch(const mutate_form *form, const char *ptx,
                             const hd_check_launch *launch, mutate_runs *sound, mutate_runs *runs);
 /* ptxas repairs or serialises wgmma (C75xx), or refuses the text. */
 mutate_verdict mutate_assemble(const char *ptxas, const char *ptx, const char *target);
+
+/* --- mutants of a form (mutate_list.c) --------------------------------------------------------- */
+
+typedef struct mutate_options {
+  const char *schedule, *operator_name, *form_name; /* NULL: the small one; all; all */
+  const char *ptxas;                                /* NULL: not asked */
+  const char *blind; /* "check" or "sim": says yes to all, to test the count; or NULL */
+  const char *worker, *sanitizer, *launch; /* mutate_gpu.c: programs; the worker's own list */
+  bool no_sim, no_ptx, gpu, verbose;
+  int n_threads;
+  uint64_t seed;
+  size_t sample;        /* mutants of a form that are launched; 0: all */
+  double limit_seconds; /* of a launch */
+} mutate_options;
+
+/* What a launch on the device showed. Past SAME it is noticed. */
+typedef enum mutate_gpu {
+  MUTATE_GPU_NOT_ASKED,
+  MUTATE_GPU_SAME,
+  MUTATE_GPU_WRONG,  /* D differs from what the form makes */
+  MUTATE_GPU_HANG,
+  MUTATE_GPU_ERROR,  /* the driver reports one, or the worker died */
+  MUTATE_GPU_REFUSED, /* by the driver's compiler: C75xx, spills */
+  MUTATE_N_GPU
+} mutate_gpu;
+
+typedef struct mutate_mutant {
+  const char *op; /* the operator's name */
+  int32_t site;
+  char where[128];   /* the site, for a person */
+  hd_module *module; /* owned; NULL: made in the PTX */
+  char *ptx;         /* owned; NULL: emission refused it */
+  size_t like;       /* the first mutant of the list with this PTX */
+  bool made, equivalent;
+  mutate_verdict check, ptxas;
+  char check_why[300];
+  mutate_runs runs;
+  mutate_gpu gpu, sanitizer;
+} mutate_mutant;
+
+/* Makes the mutant of m->op and m->site; false where the operator does not apply. */
+bool mutate_make(const mutate_form *form, mutate_mutant *m);
+void mutate_unmake(mutate_mutant *m);
+
+typedef struct mutate_list {
+  mutate_mutant *mutant;
+  size_t n, cap;
+} mutate_list;
+/* Makes all mutants of the form and asks check, sim and ptxas. sound: the form's own runs. */
+void mutate_list_judge(const mutate_options *options, const mutate_form *form,
+                       const mutate_runs *sound, mutate_list *list);
+void mutate_list_free(mutate_list *list);
+
+/* --- the device (mutate_gpu.c, mutate_worker.c) -------------------------------------------------- */
+
+/* Launches mutants of the list on the device, in worker processes. */
+void mutate_list_launch(const mutate_options *options, const mutate_form *form,
+                        mutate_list *list);
+const char *mutate_gpu_name(mutate_gpu outcome);
+/* Such a process: launches options->launch, "OP:SITE,OP:SITE", and prints what happened. */
+heddle_status mutate_worker(heddle_context *ctx, const mutate_options *options, mutate_form *form);
+
+/* --- the table (mutate_table.c) ----------------------------------------------------------------- */
+
+enum { MUTATE_MAX_ROWS = 32 };
+typedef struct mutate_row { /* of an operator */
+  const char *name;
+  int mutants, equivalent, check, check_asked, sim, ptxas, gpu, gpu_asked, sanitizer,
+      sanitizer_asked;
+} mutate_row;
+typedef struct mutate_table {
+  mutate_row row[MUTATE_MAX_ROWS];
+  int n_rows, false_alarms, undecided, forms;
+  int outcomes[MUTATE_N_GPU];
+} mutate_table;
+void mutate_table_add(mutate_table *table, const mutate_mutant *mutant);
+/* Prints it and the summary; the exit code. */
+int mutate_table_print(const mutate_options *options, const mutate_table *table);
 
 /* --- agreement of the two (mutate_agree.c) ---------------------------------------------------- */
 

@@ -21,6 +21,7 @@ typedef struct source {
   hd_schedule schedule;
   char schedule_text[200];
   trial_request request; /* the launch: sizes for those that the problem leaves open */
+  const char *path;      /* of the example; NULL: drawn */
   int64_t only;          /* a kernel, modulo how many there are; -1: all */
 } source;
 
@@ -157,6 +158,7 @@ static heddle_status fill_form(const source *s, const hd_problem *problem,
   form->request = s->request;
   form->request.bare = true;
   form->resident = RESIDENT;
+  form->path = s->path;
   return status;
 }
 
@@ -213,7 +215,8 @@ static heddle_status compile_source(source *s, mutate_visit *visit, void *user) 
 heddle_status mutate_each_form(heddle_context *ctx, const char *path, const char *schedule,
                                mutate_visit *visit, void *user) {
   const char *slash = strrchr(path, '/');
-  source s = {.ctx = ctx, .name = slash ? slash + 1 : path, .only = -1};
+  source s = {.ctx = ctx, .name = slash ? slash + 1 : path, .path = path,
+              .only = -1};
   heddle_status status = read_example(&s, path, schedule);
   if (status == HEDDLE_OK)
     status = compile_source(&s, visit, user);

@@ -5,6 +5,7 @@
 
 #include "Tune/tuned.h"
 #include "cli.h"
+#include "find_ptxas.h"
 #include "trial/trial.h"
 
 typedef struct compile_input {
@@ -36,8 +37,6 @@ typedef struct compile_input {
        "tuned choices: of `heddle tune`, or its export (the shipped)"},                            \
       {"no-tuned", CLI_FLAG, &(in).no_tuned, NULL, "the model's default, whatever was tuned"}
 
-/* ptxas where the CUDA toolkit or PATH has it (owned); NULL: nowhere. */
-char *compile_find_ptxas(void);
 /* Reads the files and finds ptxas. HEDDLE_ENVIRONMENT when --ptxas names nothing that runs. */
 heddle_status compile_input_read(heddle_context *ctx, compile_input *in);
 void compile_input_free(compile_input *in);

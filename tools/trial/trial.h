@@ -87,6 +87,7 @@ typedef struct trial_device trial_device;
 heddle_status trial_device_open(heddle_context *ctx, trial_device **device);
 void trial_device_close(trial_device *device); /* accepts NULL */
 const char *trial_device_target(const trial_device *device); /* "sm_90a" */
+heddle_runtime *trial_device_runtime(const trial_device *device); /* borrowed */
 /* Whether it runs code of that target: its own, or a plain older one. */
 bool trial_device_runs(const trial_device *device, const char *target);
 

@@ -41,6 +41,8 @@ void trial_device_close(trial_device *device) {
 
 const char *trial_device_target(const trial_device *device) { return device->target; }
 
+heddle_runtime *trial_device_runtime(const trial_device *device) { return device->runtime; }
+
 bool trial_device_runs(const trial_device *device, const char *target) {
   char *end;
   long wanted = strtol(target + 3, &end, 10), has = strtol(device->target + 3, NULL, 10);

@@ -1,0 +1,16 @@
+#!/usr/bin/env python3
+"""worker.py ... --launch OP:SITE,...: plays the worker of heddle-mutate --gpu. Its device sees a
+removed op as wrong numbers, hangs on a shifted parity, dies of a shifted count without a word, and
+finds nothing else."""
+import os
+import sys
+
+for mutant in sys.argv[sys.argv.index("--launch") + 1].split(","):
+    op = mutant.split(":")[0]
+    print("begin", mutant, flush=True)
+    if op.startswith("count"):
+        os._exit(1)
+    outcome = {"remove": "wrong", "ptx-remove": "wrong", "parity": "hang"}.get(op, "same")
+    print("end", mutant, outcome, flush=True)
+    if outcome == "hang":
+        os._exit(3)

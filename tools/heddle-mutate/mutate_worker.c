@@ -1,0 +1,166 @@
+/* The worker of mutate_gpu.c: launches mutants of one form on the device, one after the other, and
+ * says of each whether D is what the form itself makes, bit for bit. A launch that does not end, or
+ * that breaks the device's context, is the worker's last. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "mutate.h"
+
+enum { RUNS = 4, POLL_US = 20000 };
+
+typedef struct worker {
+  heddle_context *ctx;
+  const mutate_form *form;
+  trial_device *device;
+  char *json;       /* the manifest */
+  uint8_t *wanted;  /* D of the form, with its guards; owned */
+  size_t n_bytes;
+  double limit;
+  char name[64];            /* of the mutant in flight */
+  _Atomic double started;   /* its launch; 0: none */
+  atomic_bool over;
+} worker;
+
+/* --- the watch ------------------------------------------------------------------------------ */
+
+static void say(const worker *w, const char *outcome, const char *why) {
+  printf("end %s %s %.200s\n", w->name, outcome, why);
+  fflush(stdout);
+}
+
+/* Nothing can end a kernel that does not end, but the end of its process. */
+static void *watch(void *user) {
+  worker *w = user;
+  while (!atomic_load(&w->over)) {
+    double started = atomic_load(&w->started);
+    if (started > 0 && hd_clock_seconds() - started > w->limit) {
+      say(w, "hang", "no end of the launch");
+      _exit(3);
+    }
+    usleep(POLL_US);
+  }
+  return NULL;
+}
+
+/* --- one launch ----------------------------------------------------------------------------- */
+
+static heddle_status load(worker *w, const char *ptx, trial_kernel *kernel) {
+  heddle_image image = {.ptx = ptx, .ptx_bytes = strlen(ptx)};
+  kernel->manifest = w->form->manifest;
+  return heddle_kernel_load(w->ctx, trial_device_runtime(w->device), w->json, strlen(w->json),
+                            &image, &kernel->loaded);
+}
+
+static heddle_status launch(worker *w, trial_kernel *kernel, trial_data *data) {
+  trial_result result = {0};
+  atomic_store(&w->started, hd_clock_seconds());
+  heddle_status status = trial_launch_device(w->ctx, w->device, kernel, data, &result);
+  atomic_store(&w->started, 0.0);
+  return status;
+}
+
+/* D of a launch, whole; *d is owned. */
+static heddle_status run_once(worker *w, trial_kernel *kernel, uint8_t **d, size_t *n_bytes) {
+  trial_data data;
+  heddle_status status = trial_data_make(w->ctx, &w->form->manifest, &w->form->request, &data);
+  if (status == HEDDLE_OK)
+    status = launch(w, kernel, &data);
+  const trial_block *block = trial_data_block(&data, HD_ARG_D);
+  if (status == HEDDLE_OK && block) {
+    *d = hd_xmalloc(block->all_bytes);
+    memcpy(*d, block->all, block->all_bytes);
+    *n_bytes = block->all_bytes;
+  }
+  trial_data_free(&data);
+  return status;
+}
+
+/* HEDDLE_MISMATCH: D differs from the form's. */
+static heddle_status run_some(worker *w, trial_kernel *kernel) {
+  heddle_status status = HEDDLE_OK;
+  for (int i = 0; i < RUNS && status == HEDDLE_OK; i++) {
+    uint8_t *d = NULL;
+    size_t n_bytes = 0;
+    status = run_once(w, kernel, &d, &n_bytes);
+    if (status == HEDDLE_OK && (n_bytes != w->n_bytes || memcmp(d, w->wanted, n_bytes)))
+      status = HEDDLE_MISMATCH;
+    free(d);
+  }
+  return status;
+}
+
+static const char *last_words(heddle_context *ctx) {
+  size_t n = heddle_context_count(ctx);
+  return n ? heddle_context_get(ctx, n - 1)->text : "";
+}
+
+/* False: the context is broken. */
+static bool try_mutant(worker *w, const char *ptx) {
+  trial_kernel kernel = {0};
+  printf("begin %s\n", w->name);
+  fflush(stdout);
+  if (load(w, ptx, &kernel) != HEDDLE_OK) {
+    say(w, "refused", last_words(w->ctx));
+    return true;
+  }
+  heddle_status status = run_some(w, &kernel);
+  say(w, status == HEDDLE_OK ? "same" : status == HEDDLE_MISMATCH ? "wrong" : "error",
+      status == HEDDLE_OK || status == HEDDLE_MISMATCH ? "" : last_words(w->ctx));
+  if (status != HEDDLE_OK && status != HEDDLE_MISMATCH)
+    return false;
+  heddle_kernel_free(kernel.loaded);
+  return true;
+}
+
+/* --- all ------------------------------------------------------------------------------------ */
+
+static heddle_status open_worker(worker *w) {
+  trial_kernel sound = {0};
+  HD_TRY(hd_manifest_write(w->ctx, &w->form->manifest, &w->json));
+  HD_TRY(trial_device_open(w->ctx, &w->device));
+  HD_TRY(load(w, w->form->ptx, &sound));
+  heddle_status status = run_once(w, &sound, &w->wanted, &w->n_bytes);
+  heddle_kernel_free(sound.loaded);
+  return status;
+}
+
+/* OP:SITE,OP:SITE… */
+static heddle_status launch_list(worker *w, const char *list) {
+  bool good = true;
+  for (const char *at = list; *at && good; at += strcspn(at, ","), at += *at == ',') {
+    mutate_mutant m = {0};
+    char op[32];
+    snprintf(w->name, sizeof w->name, "%.*s", (int)strcspn(at, ","), at);
+    if (sscanf(w->name, "%31[^:]:%d", op, &m.site) != 2)
+      return hd_error(w->ctx, HEDDLE_INVALID, HD_NOWHERE, "mutate.launch",
+                      "got '%s'; legal: OPERATOR:SITE, as the table's lines say", w->name);
+    m.op = op;
+    if (mutate_make(w->form, &m) && m.ptx)
+      good = try_mutant(w, m.ptx);
+    mutate_unmake(&m);
+  }
+  return HEDDLE_OK;
+}
+
+heddle_status mutate_worker(heddle_context *ctx, const mutate_options *options, mutate_form *form) {
+  pthread_t watcher;
+  worker w = {.ctx = ctx, .form = form, .limit = options->limit_seconds};
+  form->request.bare = false;
+  if (pthread_create(&watcher, NULL, watch, &w) != 0)
+    return HEDDLE_ENVIRONMENT;
+  heddle_status status = open_worker(&w);
+  if (status == HEDDLE_OK)
+    status = launch_list(&w, options->launch);
+  atomic_store(&w.over, true);
+  pthread_join(watcher, NULL);
+  trial_device_close(w.device);
+  free(w.wanted);
+  free(w.json);
+  return status;
+}
