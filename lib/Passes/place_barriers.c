@@ -203,7 +203,8 @@ static void place_ring(ring *r) {
 }
 
 /* A lone role: a group a stage; a CTA barrier where the stage becomes readable by all (and where the
- * slot of the turn before becomes free), another one behind the loop, before the next tile fills. */
+ * slot of the turn before becomes free); where a CTA computes several tiles another one behind the loop,
+ * before the next tile fills. */
 static void place_groups(ring *r) {
   hd_module *m = r->module;
   hd_op *loop = hd_loop_of(r->reads.op[0]);
@@ -223,6 +224,8 @@ static void place_groups(ring *r) {
     hd_builder after = hd_builder_after(m, last);
     hd_build_op(&after, HD_OP_CP_ASYNC_COMMIT, (hd_type){0}, 0);
   }
+  if (!hd_op_has(r->kernel, HD_ATTR_PERSISTENT))
+    return;
   hd_builder behind = hd_builder_after(m, loop);
   hd_build_op(&behind, HD_OP_CTA_SYNC, (hd_type){0}, 0);
 }
