@@ -101,6 +101,12 @@ HEDDLE_API void heddle_problem_set_scalars(heddle_problem *problem, bool alpha, 
 HEDDLE_API void heddle_problem_set_act(heddle_problem *problem, const char *act);
 /* The user's function `float NAME(float acc, i32 row, i32 col, ptr user)` instead. */
 HEDDLE_API void heddle_problem_set_user(heddle_problem *problem, const char *function);
+/* dependent: launches may start before the kernel ahead of them in their stream has ended (programmatic
+ * dependent launch, sm_90 and later), and wait for it before they touch what it may write. weights_ready:
+ * the caller promises that the kernel ahead does not write A, which is then read before. Both default to
+ * false; weights_ready alone is refused. */
+HEDDLE_API void heddle_problem_set_dependent(heddle_problem *problem, bool dependent,
+                                             bool weights_ready);
 
 /* A module of problem level with the problem as its kernel, verified. HEDDLE_INVALID names what is
  * missing or wrong, HEDDLE_UNSUPPORTED what no kernel can do. *module is owned; problem stays as it

@@ -20,7 +20,7 @@ struct heddle_problem {
   hd_loc place;
   size size[3]; /* by heddle_dim */
   dense a, b, c, d;
-  bool has_acc, has_bias, alpha, beta;
+  bool has_acc, has_bias, alpha, beta, dependent, weights_ready;
   heddle_elem acc, bias;
   heddle_dim bias_along;
   heddle_scale scale_a, scale_b;
@@ -117,6 +117,11 @@ void heddle_problem_set_user(heddle_problem *problem, const char *function) {
   problem->user = keep(problem, function);
 }
 
+void heddle_problem_set_dependent(heddle_problem *problem, bool dependent, bool weights_ready) {
+  problem->dependent = dependent;
+  problem->weights_ready = weights_ready;
+}
+
 /* --- building
  * -------------------------------------------------------------------------------------- */
 
@@ -170,6 +175,10 @@ static void build_kernel(building *g) {
   hd_op_set_str(g->m, kernel, HD_ATTR_TARGET, g->p->target);
   if (g->p->schedule && *g->p->schedule)
     hd_op_set_str(g->m, kernel, HD_ATTR_SCHEDULE, g->p->schedule);
+  if (g->p->dependent)
+    hd_op_set_flag(g->m, kernel, HD_ATTR_DEPENDENT);
+  if (g->p->weights_ready)
+    hd_op_set_flag(g->m, kernel, HD_ATTR_WEIGHTS_READY);
   g->b.region = kernel->regions[0];
 }
 

@@ -118,7 +118,14 @@ static void print_expr(const hd_expr *e) {
     printf(" / %" PRId64, e->div);
 }
 
+static void print_launch(const hd_variant *v) {
+  if (v->dependent_launch)
+    printf("launch    dependent: may start before the kernel ahead in its stream has ended; %s\n",
+           v->weights_ready ? "A is read before" : "nothing is read before");
+}
+
 static void print_variants(const hd_manifest *m) {
+  print_launch(&m->variant[0]);
   for (int i = 0; i < m->n_variants; i++) {
     const hd_variant *v = &m->variant[i];
     printf("variant   %s: B by %s, %d threads, %d registers, %d bytes of shared memory\n", v->entry,

@@ -61,6 +61,22 @@ static void a_problem_is_its_text(void **state) {
   heddle_problem_free(p);
 }
 
+static void promises_stand_in_the_text(void **state) {
+  (void)state;
+  heddle_problem *p = smallest();
+  heddle_problem_set_dependent(p, true, true);
+  char *text = build_text(p);
+  assert_non_null(strstr(text, "target = \"sm_90a\", dependent, weights_ready} {"));
+  free(text);
+  heddle_context *ctx = heddle_context_create();
+  heddle_module *module = NULL;
+  heddle_problem_set_dependent(p, false, true);
+  assert_int_equal(heddle_problem_build(ctx, p, &module), HEDDLE_INVALID);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "ir.weights-ready");
+  heddle_context_free(ctx);
+  heddle_problem_free(p);
+}
+
 static void scales_stand_in_the_text(void **state) {
   (void)state;
   heddle_problem *p = smallest();
@@ -193,7 +209,8 @@ static void null_is_freed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_problem_is_its_text),   cmocka_unit_test(scales_stand_in_the_text),
+      cmocka_unit_test(a_problem_is_its_text),   cmocka_unit_test(promises_stand_in_the_text),
+      cmocka_unit_test(scales_stand_in_the_text),
       cmocka_unit_test(the_last_call_counts),    cmocka_unit_test(modules_go_through_text),
       cmocka_unit_test(errors_point_at_the_embedder), cmocka_unit_test(null_is_freed),
   };
