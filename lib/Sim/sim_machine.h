@@ -101,6 +101,15 @@ typedef struct sim_memory {
 
 /* ---- synchronisation objects ---- */
 
+/* A wait that has passed on the phase before the running one. */
+typedef struct sim_waited {
+  const struct sim_warp *warp;
+  const struct sim_insn *insn;
+  uint32_t lane;
+  sim_agent agent;
+  uint32_t clock;
+} sim_waited;
+
 typedef struct sim_mbarrier {
   uint32_t offset;
   bool live;
@@ -114,6 +123,8 @@ typedef struct sim_mbarrier {
   sim_know arriving_cluster, done_cluster; /* full: those that need acquire.cluster */
   sim_know arriving_order, done_order; /* what any arrival tells of order, for tcgen05 fences */
   uint32_t site; /* of the init */
+  sim_waited *waited; /* owned */
+  uint32_t n_waited, waited_cap;
 } sim_mbarrier;
 
 typedef struct sim_barrier {
@@ -384,6 +395,18 @@ static inline sim_agent hd_sim_mbarrier_agent(const sim_machine *m, const sim_ct
                                               const sim_mbarrier *b) {
   return hd_sim_agent(cta, m->agent_mbarrier + (uint32_t)(b - cta->mbarrier));
 }
+
+/* sim_phase.c. An arrival, or bytes that land, by someone who knows `know`. */
+sim_step hd_sim_phase_arrive(sim_machine *m, const sim_warp *w, uint32_t lane,
+                             const sim_insn *in, const sim_know *know, const sim_cta *cta,
+                             const sim_mbarrier *b);
+/* The same for bytes that land. */
+sim_step hd_sim_phase_land(sim_machine *m, const sim_async *op);
+/* A wait of the lane passes. */
+sim_step hd_sim_phase_passed(sim_warp *w, const sim_insn *in, uint32_t lane, sim_cta *cta,
+                             sim_mbarrier *b);
+/* The running phase is about to complete. */
+void hd_sim_phase_over(sim_machine *m, const sim_cta *cta, sim_mbarrier *b);
 
 sim_async *hd_sim_async_new(sim_warp *w, uint32_t lane, const sim_insn *insn,
                             sim_complete *complete);

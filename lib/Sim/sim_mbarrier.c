@@ -62,6 +62,7 @@ sim_step hd_sim_mbarrier_use(const sim_access *a, sim_cta *cta, uint32_t offset,
 void hd_sim_mbarrier_advance(sim_machine *m, sim_cta *cta, sim_mbarrier *b) {
   if (b->pending != 0 || b->tx != 0)
     return;
+  hd_sim_phase_over(m, cta, b);
   b->phase++;
   b->pending = b->count;
   hd_sim_learn_know(m, &b->arriving, hd_sim_mbarrier_agent(m, cta, b), b->phase);
@@ -92,7 +93,8 @@ sim_step hd_sim_mbarrier_complete_tx(sim_machine *m, const sim_async *op, uint32
     return hd_sim_fault(m, "tx", op->warp, op->lane, op->insn,
                         "%lld bytes more arrive at the mbarrier at shared byte %u in phase %u than "
                         "were expected", (long long)-b->tx, b->offset, b->phase);
-  if (check_early(m, op->warp, op->lane, op->insn, b) == SIM_STOP)
+  if (check_early(m, op->warp, op->lane, op->insn, b) == SIM_STOP ||
+      hd_sim_phase_land(m, op) == SIM_STOP)
     return SIM_STOP;
   hd_sim_mbarrier_advance(m, op->target, b);
   return SIM_NEXT;
@@ -217,6 +219,8 @@ static sim_step arrive_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   uint64_t scratch[32];
   if (in->n_dst)
     hd_sim_dst(w, &in->opnd[0], scratch)[lane] = b->phase;
+  if (hd_sim_phase_arrive(m, w, lane, in, &hd_sim_thread(w, lane)->know, cta, b) == SIM_STOP)
+    return SIM_STOP;
   tell(w, in, lane, b, cta != w->cta);
   b->pending -= count;
   if (check_early(m, w, lane, in, b) == SIM_STOP)
@@ -299,6 +303,9 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   g->entered = false;
   uint64_t scratch[32], *dst = hd_sim_dst(w, &in->opnd[0], scratch);
   SIM_LANES(l, mask) dst[l] = over >> l & 1;
+  SIM_LANES(l, over)
+  if (hd_sim_phase_passed(w, in, l, cta, each[l]) == SIM_STOP)
+    return SIM_STOP;
   if (same)
     learn_phase(w, in, over, same);
   else
@@ -331,6 +338,8 @@ static heddle_status decode_arrive(sim_decode *d, sim_insn *in) {
 
 heddle_status hd_sim_decode_mbarrier(sim_decode *d, sim_insn *in) {
   hd_sim_take_order(d, in);
+  if (in->sem == SIM_SEM_RELAXED)
+    ((sim_program *)d->program)->has_relaxed = true;
   hd_sim_take_space(d, in);
   if (!hd_sim_take(d, "b64"))
     return HEDDLE_UNSUPPORTED;

@@ -115,6 +115,7 @@ void hd_sim_cta_retire(sim_machine *m, sim_cta *cta) {
     hd_sim_clock_free(m, &b->done_cluster);
     hd_sim_clock_free(m, &b->arriving_order);
     hd_sim_clock_free(m, &b->done_order);
+    free(b->waited);
   }
   cta->n_mbarriers = 0;
   for (uint32_t i = 0; i < m->n_warpgroups; i++) {

@@ -109,6 +109,15 @@ static const micro cases[] = {
      MBAR("63") PUBLISH "mbarrier.arrive.shared::cta.b64 _, [%r1+2048], 2;\n"},
     {"one arrival too few", "deadlock", 0, 0, false,
      MBAR("65") PUBLISH "mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n" SPIN("%r1+2048", "0")},
+    {"a second arrival, the first phase not waited for", "phase", 0, 0, false,
+     MBAR("1") PUBLISH "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"
+     "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"},
+    {"two phases, each waited for by all", NULL, 0, 0, false,
+     MBAR("1") PUBLISH "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"
+     SPIN("%r1+2048", "0") "bar.sync 0;\n@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"},
+    {"waits that the next phase may overtake", "phase|deadlock", 0, 0, false,
+     MBAR("1") PUBLISH "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"
+     SPIN("%r1+2048", "0") "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"},
     {"a remote store, cluster barriers", NULL, 2, 2, false,
      CLUSTER REMOTE "@%p2 bra S; add.s32 %r9, %r9, %r4; sub.s32 %r9, %r9, %r1;\n"
      "st.shared::cluster.b32 [%r9], %r0;\nS: " CLUSTER
@@ -273,6 +282,7 @@ static void a_blind_simulator_misses(void **state) {
     uint32_t off;
   } parts[] = {{"R2", HD_SIM_NO_PROXIES},
                {"race", HD_SIM_NO_RACES},
+               {"phase", HD_SIM_NO_RACES},
                {"uninitialised", HD_SIM_NO_UNDEFINED}};
   for (size_t p = 0; p < HD_COUNT(parts); p++) {
     int missed = 0;
