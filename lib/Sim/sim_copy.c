@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "Sim/sim_machine.h"
+#include "Support/diag.h"
 
 /* The access that an operation makes when it completes. */
 static sim_access op_access(sim_machine *m, const sim_async *op, sim_agent agent, uint32_t clock,
@@ -295,7 +296,18 @@ static sim_step exec_load(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return SIM_NEXT;
 }
 
-/* ---- bulk stores: shared to global, in groups ---- */
+/* ---- bulk stores and reductions: shared to global, in groups ---- */
+
+static void reduce(const sim_insn *in, uint8_t *to, const uint8_t *from, uint32_t n_bytes) {
+  uint32_t each = hd_sim_type(in->type[0])->bits / 8;
+  for (uint32_t i = 0; i + each <= n_bytes; i += each) {
+    uint64_t old = 0, value = 0;
+    memcpy(&old, to + i, each);
+    memcpy(&value, from + i, each);
+    old = hd_sim_reduce(in, old, value);
+    memcpy(to + i, &old, each);
+  }
+}
 
 static sim_step complete_bulk_store(sim_machine *m, sim_async *op) {
   uint32_t thread = op->warp->index * 32 + op->lane;
@@ -308,12 +320,17 @@ static sim_step complete_bulk_store(sim_machine *m, sim_async *op) {
                      &from, &from_at) == SIM_STOP ||
       hd_sim_check(&a, from, from_at, op->n_bytes) == SIM_STOP)
     return SIM_STOP;
+  bool reduces = op->insn->flags & SIM_F_REDUCE;
   a.agent = hd_sim_agent(op->warp->cta, m->agent_bulk_write + thread);
-  a.kind = SIM_WRITE;
+  a.kind = reduces ? SIM_ATOMIC : SIM_WRITE;
+  a.strong = reduces; /* relaxed at gpu scope */
   if (hd_sim_resolve_global(&a, op->global, op->n_bytes, 16, &to, &to_at) == SIM_STOP ||
       hd_sim_check(&a, to, to_at, op->n_bytes) == SIM_STOP)
     return SIM_STOP;
-  memcpy(to->data + to_at, from->data + from_at, op->n_bytes);
+  if (reduces)
+    reduce(op->insn, to->data + to_at, from->data + from_at, op->n_bytes);
+  else
+    memcpy(to->data + to_at, from->data + from_at, op->n_bytes);
   return SIM_NEXT;
 }
 
@@ -435,6 +452,8 @@ static heddle_status decode_bulk_copy(sim_decode *d, sim_insn *in) {
   hd_sim_take_hints(d, in);
   if (!hd_sim_take(d, "global") || (tensor && !in->op))
     return HEDDLE_UNSUPPORTED;
+  if (in->flags & SIM_F_REDUCE)
+    HD_TRY(tensor ? HEDDLE_UNSUPPORTED : hd_sim_decode_reduction(d, in, false));
   if (hd_sim_take(d, "bulk_group")) {
     in->exec = exec_store;
     g->has_bulk_store = true;
@@ -446,7 +465,7 @@ static heddle_status decode_bulk_copy(sim_decode *d, sim_insn *in) {
                ? HEDDLE_OK : HEDDLE_INVALID;
   }
   in->exec = exec_load;
-  if (!(hd_sim_take(d, "shared::cluster") || hd_sim_take(d, "shared::cta")) ||
+  if ((in->flags & SIM_F_REDUCE) || !(hd_sim_take(d, "shared::cluster") || hd_sim_take(d, "shared::cta")) ||
       !hd_sim_take(d, "mbarrier::complete_tx::bytes"))
     return HEDDLE_UNSUPPORTED;
   if (hd_sim_take(d, "multicast::cluster"))
@@ -478,6 +497,8 @@ static heddle_status decode_bulk(sim_decode *d, sim_insn *in) {
 }
 
 heddle_status hd_sim_decode_copy(sim_decode *d, sim_insn *in) {
+  if (hd_sim_take(d, "reduce"))
+    in->flags |= SIM_F_REDUCE;
   if (!hd_sim_take(d, "async"))
     return HEDDLE_UNSUPPORTED;
   if (hd_sim_take(d, "bulk"))

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "Sim/sim_machine.h"
+#include "Support/diag.h"
 
 static uint64_t lane_address(sim_warp *w, const sim_opnd *o, uint32_t lane) {
   return hd_sim_read_lane(w, &o->vec[0], lane) + (uint64_t)o->imm;
@@ -170,7 +171,7 @@ static sim_step exec_st(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return SIM_NEXT;
 }
 
-/* ---- atom, red ---- */
+/* ---- atom, red, and the arithmetic of cp.reduce ---- */
 
 enum { A_ADD, A_MIN, A_MAX, A_AND, A_OR, A_XOR, A_EXCH, A_CAS, A_INC, A_DEC };
 static const char *const atom_names[] = {"add", "min",  "max", "and", "or",
@@ -191,7 +192,7 @@ static uint64_t float_atom(const sim_insn *in, uint64_t old, uint64_t b) {
   return r;
 }
 
-static uint64_t integer_atom(const sim_insn *in, uint64_t old, uint64_t b, uint64_t c) {
+static uint64_t integer_atom(const sim_insn *in, uint64_t old, uint64_t b) {
   const sim_type_info *t = hd_sim_type(in->type[0]);
   uint32_t up = 64 - t->bits;
   uint64_t mask = ~0ull >> up;
@@ -206,10 +207,14 @@ static uint64_t integer_atom(const sim_insn *in, uint64_t old, uint64_t b, uint6
   case A_OR: return old | b;
   case A_XOR: return old ^ b;
   case A_EXCH: return b;
-  case A_CAS: return old == b ? c : old;
   case A_INC: return old >= b ? 0 : old + 1;
   default: return old == 0 || old > b ? b : old - 1;
   }
+}
+
+uint64_t hd_sim_reduce(const sim_insn *in, uint64_t old, uint64_t value) {
+  bool is_float = hd_sim_type(in->type[0])->cls == 'f';
+  return is_float ? float_atom(in, old, value) : integer_atom(in, old, value);
 }
 
 static sim_step atom_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
@@ -225,8 +230,8 @@ static sim_step atom_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   if (locate(w, in, lane, address, n, SIM_ATOMIC, &at) == SIM_STOP)
     return SIM_STOP;
   memcpy(&old, at, n);
-  bool is_float = hd_sim_type(in->type[0])->cls == 'f';
-  uint64_t value = is_float ? float_atom(in, old, b) : integer_atom(in, old, b, c);
+  uint64_t mask = ~0ull >> (64 - 8 * n), swapped = old == (b & mask) ? c : old;
+  uint64_t value = in->atom == A_CAS ? swapped : hd_sim_reduce(in, old, b);
   memcpy(at, &value, n);
   publish_word(w, in, lane, word);
   hd_sim_progress(w->machine);
@@ -324,24 +329,28 @@ static heddle_status decode_ld_st(sim_decode *d, sim_insn *in, bool load) {
   return HEDDLE_OK;
 }
 
-static heddle_status decode_atom(sim_decode *d, sim_insn *in, bool returns) {
+heddle_status hd_sim_decode_reduction(sim_decode *d, sim_insn *in, bool exchanges) {
   bool found = false;
+  for (uint8_t i = 0; i < HD_COUNT(atom_names) && !found; i++)
+    if ((exchanges || (i != A_EXCH && i != A_CAS)) && (found = hd_sim_take(d, atom_names[i])))
+      in->atom = i;
+  hd_sim_take(d, "noftz");
+  hd_sim_take_types(d, in);
+  const sim_type_info *type = in->n_types == 1 ? hd_sim_type(in->type[0]) : NULL;
+  bool known = found && type && type->bits >= 16 && type->bits <= 64 &&
+               (type->cls != 'f' || in->atom <= A_MAX);
+  in->vec = 1;
+  in->accesses = true;
+  return known ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
+}
+
+static heddle_status decode_atom(sim_decode *d, sim_insn *in, bool returns) {
   hd_sim_take_order(d, in);
   hd_sim_take_space(d, in);
   hd_sim_take_hints(d, in);
-  hd_sim_take(d, "noftz");
-  for (uint8_t i = 0; i < HD_COUNT(atom_names) && !found; i++)
-    if ((found = hd_sim_take(d, atom_names[i])))
-      in->atom = i;
-  hd_sim_take_types(d, in);
-  if (!found || in->n_types != 1 || hd_sim_type(in->type[0])->bits > 64 ||
-      hd_sim_type(in->type[0])->bits < 16 ||
-      (hd_sim_type(in->type[0])->cls == 'f' && in->atom > A_MAX))
-    return HEDDLE_UNSUPPORTED;
+  HD_TRY(hd_sim_decode_reduction(d, in, true));
   in->exec = exec_atom;
-  in->vec = 1;
   in->n_dst = returns;
-  in->accesses = true;
   if (in->sem == SIM_SEM_NONE)
     in->sem = SIM_SEM_RELAXED;
   uint32_t want = 2 + returns + (in->atom == A_CAS);
@@ -366,7 +375,7 @@ heddle_status hd_sim_decode_memory(sim_decode *d, sim_insn *in) {
   if (strcmp(name, "ld") == 0 || strcmp(name, "ldu") == 0)
     return decode_ld_st(d, in, true);
   if (strcmp(name, "st") == 0)
-    return hd_sim_take(d, "async") ? HEDDLE_UNSUPPORTED : decode_ld_st(d, in, false);
+    return hd_sim_take(d, "async") ? hd_sim_decode_st_async(d, in) : decode_ld_st(d, in, false);
   if (strcmp(name, "atom") == 0 || strcmp(name, "red") == 0)
     return decode_atom(d, in, name[0] == 'a');
   if (strcmp(name, "cvta") == 0 || strcmp(name, "mapa") == 0 || strcmp(name, "isspacep") == 0)

@@ -306,6 +306,9 @@ const char *hd_sim_agent_name(const sim_machine *m, sim_agent agent, char out[96
 
 uint64_t hd_sim_random(sim_machine *m);
 
+/* What memory that holds `old` holds after the instruction's atomic operation with `value`. */
+uint64_t hd_sim_reduce(const sim_insn *insn, uint64_t old, uint64_t value);
+
 /* ---- registers ---- */
 
 #define SIM_LANES(l, mask)                                                                         \

@@ -124,7 +124,8 @@ enum { /* insn.flags */
   SIM_F_PARITY = 8192,
   SIM_F_NOINC = 16384,
   SIM_F_ABS = 32768,
-  SIM_F_NC = 65536
+  SIM_F_NC = 65536,
+  SIM_F_REDUCE = 131072
 };
 
 typedef struct sim_param {
@@ -177,6 +178,9 @@ void hd_sim_take_space(sim_decode *d, sim_insn *insn);
 void hd_sim_take_order(sim_decode *d, sim_insn *insn);
 /* Takes cache operators and level hints, which change nothing here. */
 void hd_sim_take_hints(sim_decode *d, sim_insn *insn);
+/* Operation and type of atom, red and cp.reduce; exchanges: exch and cas are among them. */
+heddle_status hd_sim_decode_reduction(sim_decode *d, sim_insn *insn, bool exchanges);
+heddle_status hd_sim_decode_st_async(sim_decode *d, sim_insn *insn);
 
 typedef heddle_status sim_decoder(sim_decode *d, sim_insn *insn);
 sim_decoder hd_sim_decode_alu, hd_sim_decode_memory, hd_sim_decode_control, hd_sim_decode_sync,

@@ -21,6 +21,8 @@ static bool is_fenced(const sim_access *a, const sim_memory *memory, const sim_c
   bool copied = m->agent_cp && local >= m->agent_cp && local < m->agent_cp + m->n_threads;
   uint32_t thread = copied ? local - m->agent_cp : local;
   uint8_t want = memory->buffer ? SIM_FENCE_GLOBAL : SIM_FENCE_SHARED;
+  if (local >= m->agent_mbarrier && local < m->agent_grid)
+    return false; /* st.async: nobody can fence it */
   if (!cta || thread >= m->n_threads)
     return true;
   const sim_thread *t = &cta->thread[thread];

@@ -43,6 +43,15 @@ typedef struct micro {
   "], " parity ";\n@!P bra W; }\n"
 #define BULK_OUT "@%p0 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 256;\n"
 #define BULK_WAIT "@%p0 cp.async.bulk.commit_group;\n@%p0 cp.async.bulk.wait_group.read 0;\n"
+#define BULK_ADD(pred, type) \
+  "@" pred " cp.reduce.async.bulk.global.shared::cta.bulk_group.add." type " [%rd2], [%r1], 256;\n"
+#define BULK_DONE "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n"
+#define ST_ASYNC(bytes) /* rank 1 stores into rank 0, which expects `bytes` of 256 */ \
+  MBAR("1") "fence.mbarrier_init.release.cluster;\n" CLUSTER REMOTE \
+  "and.pred %p6, %p0, %p2;\n" \
+  "@%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+2048], " bytes ";\n" \
+  "@%p2 bra C; sub.s32 %r10, %r4, %r1; add.s32 %r10, %r10, %r9; add.s32 %r11, %r9, 2048;\n" \
+  "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r10], %r0, [%r11]; bra X;\nC: "
 #define REMOTE "mapa.shared::cluster.u32 %r9, %r1, 0;\n" /* shared memory of rank 0 */
 
 static const micro cases[] = {
@@ -144,6 +153,30 @@ static const micro cases[] = {
     {"a remote arrive at an unfenced mbarrier", "R4", 2, 2, false,
      MBAR("64") CLUSTER REMOTE
      "@%p2 bra X; mbarrier.arrive.shared::cluster.b64 _, [%r9+2048];\nX: " CLUSTER},
+    {"st.async, waited for", NULL, 2, 2, false,
+     ST_ASYNC("256") SPIN("%r1+2048", "0") "ld.shared.b32 %r6, [%r4]; setp.ne.u32 %p8, %r6, %r0;\n"
+     "@%p8 st.global.b32 [%rd4], %r6;\nX: " CLUSTER},
+    {"st.async, not waited for", "race|uninitialised|R1", 2, 2, false,
+     ST_ASYNC("256") "ld.shared.b32 %r6, [%r4];\nX: " CLUSTER},
+    {"st.async, one store more than expected", "tx|race|R1", 2, 2, false,
+     ST_ASYNC("252") SPIN("%r1+2048", "0") "ld.shared.b32 %r6, [%r4];\nX: " CLUSTER},
+    {"st.async, one store fewer than expected", "deadlock", 2, 2, false,
+     ST_ASYNC("260") SPIN("%r1+2048", "0") "ld.shared.b32 %r6, [%r4];\nX: " CLUSTER},
+    {"st.async, then the async proxy", "R2", 2, 2, false,
+     ST_ASYNC("256") SPIN("%r1+2048", "0") "fence.proxy.async; bar.sync 0;\n" BULK_OUT BULK_WAIT
+     "X: " CLUSTER},
+    {"two bulk reductions", NULL, 0, 0, false,
+     STORE_MINE "fence.proxy.async; bar.sync 0; setp.eq.u32 %p7, %r0, 32;\n" BULK_ADD("%p0", "u32")
+     BULK_ADD("%p7", "u32") BULK_DONE "bar.sync 0;\nadd.s64 %rd6, %rd2, %rd3;\n"
+     "ld.global.b32 %r6, [%rd6]; shl.b32 %r7, %r0, 1; setp.ne.u32 %p8, %r6, %r7;\n"
+     "@%p8 st.global.b32 [%rd4], %r6;\n"},
+    {"a bulk reduction without its fence", "R2", 0, 0, false,
+     STORE_MINE "bar.sync 0;\n" BULK_ADD("%p0", "s32") BULK_DONE},
+    {"a bulk reduction, read before it is done", "R1|R3", 0, 0, false,
+     STORE_MINE "fence.proxy.async; bar.sync 0;\n" BULK_ADD("%p0", "f32")
+     "@%p0 ld.global.b32 %r6, [%rd2];\n" BULK_DONE},
+    {"a bulk reduction, never waited for", "R6", 0, 0, false,
+     STORE_MINE "fence.proxy.async; bar.sync 0;\n" BULK_ADD("%p0", "f16")},
     {"multicast", NULL, 2, 2, false,
      MBAR("1") "fence.mbarrier_init.release.cluster;\n" CLUSTER
      "@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+2048], 256;\n"

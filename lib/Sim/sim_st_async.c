@@ -1,0 +1,83 @@
+/* Sim/sim_st_async.c: st.async: a store to the shared memory of a CTA of the cluster that completes on
+ * an mbarrier there. It is performed in the generic proxy, and no thread can fence it: an asynchronous
+ * access to what it wrote is an error (R2). */
+#include <string.h>
+
+#include "Sim/sim_machine.h"
+
+static sim_step complete(sim_machine *m, sim_async *op) {
+  sim_access a = {.m = m, .warp = op->warp, .lane = op->lane, .insn = op->insn,
+                  .view = {&op->know, op->self, op->self_clock},
+                  .agent = hd_sim_mbarrier_agent(m, op->target, op->mbarrier),
+                  .clock = op->mbarrier->phase + 1, .kind = SIM_WRITE};
+  uint64_t address = op->shared | (uint64_t)op->target->rank << SIM_RANK_SHIFT, at;
+  uint32_t each = op->n_bytes / op->insn->vec;
+  sim_memory *to;
+  if (hd_sim_resolve(&a, SIM_SHARED_CLUSTER, address, op->n_bytes, op->n_bytes, &to, &at) ==
+          SIM_STOP ||
+      hd_sim_check(&a, to, at, op->n_bytes) == SIM_STOP)
+    return SIM_STOP;
+  for (uint32_t i = 0; i < op->insn->vec; i++)
+    memcpy(to->data + at + i * each, &op->lane_global[i], each);
+  return hd_sim_mbarrier_complete_tx(m, op, op->n_bytes);
+}
+
+static uint64_t address_of(sim_warp *w, const sim_opnd *o, uint32_t lane) {
+  return hd_sim_read_lane(w, &o->vec[0], lane) + (uint64_t)o->imm;
+}
+
+static sim_step store_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
+  sim_machine *m = w->machine;
+  const sim_opnd *value = &in->opnd[1];
+  uint64_t address = address_of(w, &in->opnd[0], lane), barrier = address_of(w, &in->opnd[2], lane);
+  sim_access a = hd_sim_access(w, lane, in, SIM_WRITE);
+  sim_cta *cta;
+  uint32_t offset;
+  sim_mbarrier *b;
+  a.async = true; /* the signal: R4's fence is needed */
+  if (address >> SIM_RANK_SHIFT != barrier >> SIM_RANK_SHIFT)
+    return hd_sim_fault(m, "mbarrier", w, lane, in,
+                        "destination in CTA rank %llu, mbarrier in rank %llu",
+                        (unsigned long long)(address >> SIM_RANK_SHIFT),
+                        (unsigned long long)(barrier >> SIM_RANK_SHIFT));
+  if (hd_sim_shared(&a, barrier, &cta, &offset) == SIM_STOP ||
+      hd_sim_mbarrier_use(&a, cta, offset, &b) == SIM_STOP)
+    return SIM_STOP;
+  sim_async *op = hd_sim_async_new(w, lane, in, complete);
+  op->target = cta;
+  op->mbarrier = b;
+  op->shared = (uint32_t)address & ((1u << SIM_RANK_SHIFT) - 1);
+  op->n_bytes = in->vec * hd_sim_type(in->type[0])->bits / 8;
+  for (uint32_t i = 0; i < in->vec; i++)
+    op->lane_global[i] =
+        hd_sim_read_lane(w, value->kind == SIM_VEC ? &value->vec[i] : value, lane);
+  b->in_flight++;
+  return hd_sim_async_push(m, op);
+}
+
+static sim_step exec(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  SIM_LANES(l, mask)
+  if (store_lane(w, in, l) == SIM_STOP)
+    return SIM_STOP;
+  return SIM_NEXT;
+}
+
+/* The form that signals an mbarrier; the releasing store to global memory is not simulated. */
+heddle_status hd_sim_decode_st_async(sim_decode *d, sim_insn *in) {
+  hd_sim_take(d, "weak");
+  if (!hd_sim_take(d, "shared::cluster") || !hd_sim_take(d, "mbarrier::complete_tx::bytes"))
+    return HEDDLE_UNSUPPORTED;
+  in->space = SIM_SHARED_CLUSTER;
+  in->vec = hd_sim_take(d, "v2") ? 2 : hd_sim_take(d, "v4") ? 4 : 1;
+  hd_sim_take_types(d, in);
+  uint32_t bits = in->n_types == 1 ? hd_sim_type(in->type[0])->bits : 0;
+  if (bits != 32 && bits != 64)
+    return HEDDLE_UNSUPPORTED;
+  in->exec = exec;
+  in->accesses = true;
+  if (in->n_opnds != 3 || in->opnd[0].kind != SIM_ADDR || in->opnd[2].kind != SIM_ADDR ||
+      (in->opnd[1].kind == SIM_VEC ? in->opnd[1].n != in->vec : in->vec != 1) ||
+      in->vec * bits > 128)
+    return HEDDLE_INVALID;
+  return HEDDLE_OK;
+}
