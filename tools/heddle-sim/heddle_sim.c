@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "Support/diag.h"
 #include "Support/file.h"
@@ -12,7 +13,7 @@ typedef struct options {
   cli_texts args, files;
   const char *mode, *off, *output;
   int64_t seed, resident, max_steps;
-  bool trace;
+  bool trace, time;
 } options;
 
 typedef struct job {
@@ -85,11 +86,14 @@ static heddle_status launch(job *j, hd_sim_mode mode, hd_values *values, sim_ope
                            values, operands));
   HD_TRY(hd_manifest_plan(j->ctx, &j->manifest, values, resident, &plan));
   hd_sim_report report = {0};
+  clock_t start = clock();
   heddle_status status =
       hd_sim_run(j->ctx, j->ptx_path, j->ptx, j->ptx_bytes, &plan, values, operands->buffer,
                  operands->n, &so, &j->arena, &report);
   if (status == HEDDLE_OK || status == HEDDLE_MISMATCH)
     print_findings(j, &report, hd_sim_mode_name(mode));
+  if (j->o->time)
+    printf("cpu_seconds=%.3f\n", (double)(clock() - start) / CLOCKS_PER_SEC);
   if (status == HEDDLE_OK)
     status = write_output(j, operands);
   return status;
@@ -140,6 +144,7 @@ int main(int argc, char **argv) {
       {"resident", CLI_INT, &o.resident, "N", "CTAs in flight at once (default 4)"},
       {"steps", CLI_INT, &o.max_steps, "N", "limit of warp instructions"},
       {"off", CLI_TEXT, &o.off, "PART", "leave out proxies, races, poison or undefined"},
+      {"time", CLI_FLAG, &o.time, NULL, "print what the simulation took of one core"},
       {"trace", CLI_FLAG, &o.trace, NULL, "print every warp instruction"},
       {"o", CLI_TEXT, &o.output, "FILE", "write D, raw"},
       {0}};
