@@ -313,7 +313,7 @@ static heddle_status decode_ld_st(sim_decode *d, sim_insn *in, bool load) {
   in->vec = hd_sim_take(d, "v2") ? 2 : hd_sim_take(d, "v4") ? 4 : hd_sim_take(d, "v8") ? 8 : 1;
   hd_sim_take_types(d, in);
   if (in->n_types != 1 || hd_sim_type(in->type[0])->bits < 8 ||
-      hd_sim_type(in->type[0])->bits > 64 || in->space == SIM_CONST)
+      hd_sim_type(in->type[0])->bits > 64 || (!load && in->space == SIM_CONST))
     return HEDDLE_UNSUPPORTED;
   bool strong = in->sem == SIM_SEM_ACQUIRE || in->sem == SIM_SEM_RELAXED ||
                 in->sem == SIM_SEM_VOLATILE;

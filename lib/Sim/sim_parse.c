@@ -31,75 +31,37 @@ static heddle_status reg_directive(parser *p) {
   return hd_sim_text_expect(p, ';');
 }
 
-/* `.align A .type NAME[BYTES]`: returns what is needed to place it. */
-static heddle_status variable(parser *p, uint32_t *align, const char **name, uint32_t *n_bytes,
-                              bool *open) {
-  const char *text = hd_sim_text_word(p);
-  uint32_t element = 1;
-  *align = 0;
-  for (; text && text[0] == '.'; text = hd_sim_text_word(p)) {
-    if (strcmp(text, ".align") == 0) {
-      const char *value = hd_sim_text_word(p);
-      *align = value ? (uint32_t)strtoul(value, NULL, 10) : 0;
-    } else if (hd_sim_type_find(text + 1)) {
-      element = hd_sim_type(hd_sim_type_find(text + 1))->bits / 8;
-    }
-  }
-  if (*align == 0)
-    *align = element ? element : 1;
-  if (!text || (*align & (*align - 1)) || *align > 65536)
-    return hd_sim_text_fail(p, "ptx.variable", "expected a name and a power-of-two alignment",
-                text ? text : "nothing");
-  *name = text;
-  *n_bytes = element;
-  *open = false;
-  if (hd_sim_text_accept(p, '[')) {
-    const char *count = hd_sim_text_word(p);
-    *open = count == NULL;
-    unsigned long n = count ? strtoul(count, NULL, 0) : 0;
-    if (n > MAX_SHARED)
-      return hd_sim_text_fail(p, "ptx.variable", "expected at most 262144 elements", count);
-    *n_bytes = (uint32_t)n * element;
-    HD_TRY(hd_sim_text_expect(p, ']'));
-  }
-  return HEDDLE_OK;
-}
-
 static uint32_t align_up(uint32_t x, uint32_t to) { return (x + to - 1) & ~(to - 1); }
 
 static heddle_status shared_directive(parser *p, bool is_extern) {
-  uint32_t align, n_bytes;
-  const char *name;
-  bool open;
+  sim_variable v;
   if (p->placed) {
     hd_sim_text_skip_statement(p);
     return HEDDLE_OK;
   }
-  HD_TRY(variable(p, &align, &name, &n_bytes, &open));
-  symbol s = {name, align_up(p->shared_end, align)};
-  if (open || is_extern) {
+  HD_TRY(hd_sim_variable(p, &v));
+  symbol s = {v.name, align_up(p->shared_end, v.align)};
+  if (v.open || is_extern) {
     s.offset = SIM_NO_REG; /* placed after the static ones */
     p->n_extern++;
-    p->dynamic_align = p->dynamic_align > align ? p->dynamic_align : align;
+    p->dynamic_align = p->dynamic_align > v.align ? p->dynamic_align : v.align;
   } else {
-    p->shared_end = s.offset + n_bytes;
+    p->shared_end = s.offset + v.n_bytes;
     if (p->shared_end > MAX_SHARED)
       return hd_sim_text_fail(p, "ptx.shared", "expected at most 262144 bytes of shared memory",
-                              name);
+                              v.name);
   }
   HD_PUSH(p->shared, p->n_shared, p->shared_cap, s);
   return hd_sim_text_expect(p, ';');
 }
 
 static heddle_status local_directive(parser *p) {
-  uint32_t align, n_bytes;
-  const char *name;
-  bool open;
-  HD_TRY(variable(p, &align, &name, &n_bytes, &open));
-  symbol s = {name, align_up(p->program->local_bytes, align)};
-  p->program->local_bytes = s.offset + n_bytes;
+  sim_variable v;
+  HD_TRY(hd_sim_variable(p, &v));
+  symbol s = {v.name, align_up(p->program->local_bytes, v.align)};
+  p->program->local_bytes = s.offset + v.n_bytes;
   if (p->program->local_bytes > 65536)
-    return hd_sim_text_fail(p, "ptx.local", "expected at most 65536 bytes of local memory", name);
+    return hd_sim_text_fail(p, "ptx.local", "expected at most 65536 bytes of local memory", v.name);
   HD_PUSH(p->local, p->n_local, p->local_cap, s);
   return hd_sim_text_expect(p, ';');
 }
@@ -425,6 +387,8 @@ static heddle_status module(parser *p, const char *entry, bool *found) {
       HD_TRY(entry_directive(p, entry, found));
     } else if (strcmp(text, ".shared") == 0) {
       HD_TRY(shared_directive(p, is_extern));
+    } else if (!is_extern && (strcmp(text, ".global") == 0 || strcmp(text, ".const") == 0)) {
+      HD_TRY(hd_sim_variable_global(p, strcmp(text, ".global") == 0));
     } else if (strcmp(text, ".version") == 0 || strcmp(text, ".target") == 0 ||
                strcmp(text, ".address_size") == 0 || strcmp(text, ".file") == 0) {
       hd_sim_text_skip_line(p);

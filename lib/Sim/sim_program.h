@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "Sim/sim.h"
 #include "Sim/sim_types.h"
 #include "Support/arena.h"
 #include "heddle/context.h"
@@ -133,6 +134,10 @@ typedef struct sim_param {
   uint32_t offset, n_bytes;
 } sim_param;
 
+/* Variables of the module lie in windows of their own, past every buffer of the caller. */
+#define SIM_VARIABLE_WINDOW 0x7f4000000000ull
+enum { SIM_MAX_VARIABLES = 64 };
+
 /* One decoded entry. Owned by the arena that it was made in. */
 typedef struct sim_program {
   const char *file;
@@ -141,6 +146,8 @@ typedef struct sim_program {
   uint32_t n_regs; /* each 32 lanes of 64 bits */
   sim_param *param;
   uint32_t n_params, param_bytes;
+  hd_sim_buffer variable[SIM_MAX_VARIABLES]; /* of the module: .global, .const */
+  uint32_t n_variables;
   uint32_t static_shared; /* bytes, before dynamic shared memory */
   uint32_t dynamic_shared_at;
   uint32_t local_bytes;

@@ -341,11 +341,13 @@ static void set_up(sim_machine *m, const hd_sim_buffer *buffers, uint32_t n_buff
   m->n_warps = (m->n_threads + 31) / 32;
   m->n_warpgroups = (m->n_warps + 3) / 4;
   number_agents(m);
-  m->n_buffers = n_buffers;
-  m->buffer = zeroed(sizeof *m->buffer * n_buffers);
-  for (uint32_t i = 0; i < n_buffers; i++)
-    m->buffer[i] = (sim_memory){.data = buffers[i].data, .n_bytes = buffers[i].n_bytes,
-                                .buffer = &buffers[i], .shift = m->program->global_shift};
+  m->n_buffers = n_buffers + m->program->n_variables;
+  m->buffer = zeroed(sizeof *m->buffer * m->n_buffers);
+  for (uint32_t i = 0; i < m->n_buffers; i++) {
+    const hd_sim_buffer *b = i < n_buffers ? &buffers[i] : &m->program->variable[i - n_buffers];
+    m->buffer[i] = (sim_memory){.data = b->data, .n_bytes = b->n_bytes, .buffer = b,
+                                .shift = m->program->global_shift};
+  }
 }
 
 static void start(sim_machine *m) {

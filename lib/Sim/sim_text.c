@@ -179,6 +179,13 @@ static heddle_status name_operand(parser *p, const char *name, sim_opnd *o) {
     *o = (sim_opnd){.kind = SIM_IMM, .imm = s->offset};
     return HEDDLE_OK;
   }
+  for (uint32_t i = 0; i < p->program->n_variables; i++) {
+    const hd_sim_buffer *v = &p->program->variable[i];
+    if (strcmp(v->name, name) == 0) {
+      *o = (sim_opnd){.kind = SIM_IMM, .imm = (int64_t)v->address};
+      return HEDDLE_OK;
+    }
+  }
   for (uint32_t i = 0; i < p->program->n_params; i++) {
     if (strcmp(p->program->param[i].name, name) == 0) {
       *o = (sim_opnd){.kind = SIM_IMM, .imm = p->program->param[i].offset};

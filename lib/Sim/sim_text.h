@@ -55,6 +55,17 @@ typedef struct parser {
   bool placed; /* shared symbols have their offsets: the second look ignores them */
 } parser;
 
+/* A declaration; open: without a number of elements. */
+typedef struct sim_variable {
+  const char *name;
+  uint32_t align, element, n_bytes; /* bytes; element: of one */
+  bool open;
+} sim_variable;
+/* sim_variable.c */
+heddle_status hd_sim_variable(parser *p, sim_variable *v);
+/* A variable of the module with its initial values. */
+heddle_status hd_sim_variable_global(parser *p, bool writable);
+
 /* Reports `what, got ...` at the current line; HEDDLE_INVALID. */
 heddle_status hd_sim_text_fail(parser *p, const char *rule, const char *what, const char *got);
 /* The next character behind white space and comments; 0 at the end. */

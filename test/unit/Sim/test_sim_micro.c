@@ -16,6 +16,8 @@
 static const char head[] =
     ".version 8.6\n.target sm_90a\n.address_size 64\n"
     ".extern .shared .align 1024 .b8 smem[];\n"
+    ".global .align 4 .u32 table[4] = {1, 0x2, 3, -4};\n.global .u64 zero;\n"
+    ".const .align 4 .f32 half[2] = {0f3F000000, 0f40000000};\n"
     ".visible .entry micro(.param .u64 p0, .param .u64 p1, .param .u64 p2)\n{\n"
     ".reg .pred %p<16>; .reg .b16 %h<8>; .reg .b32 %r<64>; .reg .b64 %rd<32>; .reg .f32 %f<16>;\n"
     "ld.param.u64 %rd0, [p0]; ld.param.u64 %rd1, [p1]; ld.param.u64 %rd2, [p2];\n"
@@ -63,6 +65,16 @@ static const micro cases[] = {
     {"misaligned vector", "alignment", 0, 0, false, "ld.global.v2.b32 {%r5, %r6}, [%rd4+4];\n"},
     {"shared never written", "uninitialised", 0, 0, false, "ld.shared.b32 %r5, [%r4];\n"},
     {"output never written", "uninitialised", 0, 0, false, "ld.global.b32 %r5, [%rd5];\n"},
+    {"variables of the module", NULL, 0, 0, false,
+     "ld.global.u32 %r5, [table+4]; mov.u64 %rd6, table; ld.global.u32 %r6, [%rd6+12];\n"
+     "ld.const.f32 %f1, [half]; ld.const.f32 %f2, [half+4]; mul.f32 %f3, %f1, %f2;\n"
+     "ld.global.u64 %rd7, [zero]; cvt.u32.u64 %r8, %rd7; cvt.rzi.u32.f32 %r7, %f3;\n"
+     "add.s32 %r5, %r5, %r6; add.s32 %r5, %r5, %r7; add.s32 %r5, %r5, %r8;\n"
+     "setp.ne.s32 %p8, %r5, -1; @%p8 st.global.b32 [%rd4], %r5;\n"},
+    {"past a variable's end", "bounds", 0, 0, false, "ld.global.u32 %r5, [table+16];\n"},
+    {"store to a constant", "bounds", 0, 0, false,
+     "mov.u64 %rd6, half; @%p0 st.global.b32 [%rd6], %r0;\n"},
+    {"a variable, written by all", "R7|race", 0, 0, false, "st.global.b32 [table], %r0;\n"},
     {"register without a value", "undefined", 0, 0, false, "st.global.b32 [%rd5], %r40;\n"},
     {"undefined through arithmetic", "undefined", 0, 0, false,
      "add.s32 %r41, %r40, 1; st.global.b32 [%rd5], %r41;\n"},
