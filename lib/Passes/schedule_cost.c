@@ -15,27 +15,27 @@ static const double OVERLAP = 2.4; /* of two resources: the norm in which their 
  * (measured: f16 925, s8 1835, tf32 457 TFLOP/s); e4m3 and e5m2 are emulated on Hopper. */
 static const double MMA_PRODUCTS = 31.3, MMA_EMULATED = 1.0 / 28;
 
-/* Fitted to 1997 schedules of 54 products (test/tune/h200_sweep.csv holds a part of them): the
- * front of each weighs most. `heddle tune evaluate` says how well they rank. */
+/* `heddle tune calibrate` of 1722 schedules of 35 products (test/tune/h200_sweep.csv holds a part of
+ * them): the front of each weighs most, so a ceiling is what fits there. */
 const hd_ceilings hd_ceilings_h200 = {.device = "NVIDIA H200",
                                       .n_sms = 132,
-                                      .clock_hz = 1.72e9,
-                                      .port_factor = 1.18,
-                                      .own_factor = 1.24,
+                                      .clock_hz = 1.69e9,
+                                      .port_factor = 1.19,
+                                      .own_factor = 1,
                                       .batch_clocks = 12.5,
                                       .pending_share = 0.5,
-                                      .pending_clocks = 65,
-                                      .pair_clocks = 68,
-                                      .fill_bytes = 15.6e12,
-                                      .fill_sm_bytes = 211e9,
-                                      .dram_bytes = 4.8e12,
-                                      .l2_latency_s = 0.78e-6,
-                                      .dram_latency_s = 1.5e-6,
-                                      .multicast = 0.87,
-                                      .launch_s = 2.9e-6,
-                                      .tile_s = 0.19e-6,
-                                      .store_sm_bytes = 434e9,
-                                      .reduce_s = 1.6e-6,
+                                      .pending_clocks = 17,
+                                      .pair_clocks = 42,
+                                      .fill_bytes = 18.4e12,
+                                      .fill_sm_bytes = 250e9,
+                                      .dram_bytes = 4.24e12,
+                                      .l2_latency_s = 0.68e-6,
+                                      .dram_latency_s = 1.02e-6,
+                                      .multicast = 1,
+                                      .launch_s = 1.34e-6,
+                                      .tile_s = 1.73e-6,
+                                      .store_sm_bytes = 80e9,
+                                      .reduce_s = 0.47e-6,
                                       .dense_flops = 690e12};
 
 /* least == most: calibrating leaves it alone. */
@@ -94,6 +94,8 @@ typedef struct unit {
 static double ceil_div(double x, double y) { return ceil(x / y); }
 
 static bool is_wgmma(const hd_schedule *s) { return strcmp(s->family, "wgmma") == 0; }
+
+static bool shares_a(const hd_schedule *s) { return strcmp(s->share, "a") == 0; }
 
 static double size_of(const hd_size *size, int64_t hint) {
   return (double)(size->value ? size->value : hint > 0 ? hint : USUAL_SIZE);
@@ -159,7 +161,8 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_ceilings
   double a_bytes = slabs * hd_block_bytes(p->a_elem);
   double b_bytes = (double)s->tile_n * HD_GRANULE_BYTES;
   u.stages = ceil_div(ceil_div(k, hd_granule_k(p->a_elem)), s->split_k);
-  u.load_bytes = a_bytes + b_bytes * (s->cluster > 1 ? c->multicast : 1);
+  double shared = s->cluster > 1 ? c->multicast : 1;
+  u.load_bytes = shares_a(s) ? a_bytes * shared + b_bytes : a_bytes + b_bytes * shared;
   u.ring_bytes = s->stages * (a_bytes + b_bytes);
   u.store_bytes = (double)s->tile_m * s->tile_n * bytes_of(p->d.elem);
   /* The last arriver of a tile writes its own partial and reads all others. */
@@ -172,14 +175,21 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_ceilings
   return u;
 }
 
+/* The last to arrive at a tile reads every partial sum of it, alone. */
+static double reduce_seconds(const hd_schedule *s, const hd_ceilings *c) {
+  double bytes = (double)s->split_k * s->tile_m * s->tile_n * PARTIAL_BYTES;
+  return s->split_k > 1 ? c->reduce_s + bytes / c->store_sm_bytes : 0;
+}
+
 hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
                          const hd_ceilings *c) {
   double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
   double k = size_of(&p->k, size_mnk[2]);
   hd_cost cost = {0};
   unit u = unit_of(p, s, c, k);
-  double rows = ceil_div(m, (double)s->tile_m * s->cluster) * s->cluster;
-  double units = rows * ceil_div(n, s->tile_n) * s->split_k;
+  double along_m = shares_a(s) ? 1 : s->cluster, along_n = shares_a(s) ? s->cluster : 1;
+  double units = ceil_div(m, s->tile_m * along_m) * along_m * ceil_div(n, s->tile_n * along_n) *
+                 along_n * s->split_k;
   double a_bytes = ceil_div(m, HD_SLAB_ROWS) * ceil_div(k, hd_granule_k(p->a_elem)) *
                    hd_block_bytes(p->a_elem);
   double read = a_bytes + n * k * bytes_of(p->b.elem);
@@ -199,7 +209,7 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
     for (int r = 0; r < HD_N_RESOURCES; r++)
       cost.alone[r] += times * alone[r];
   }
-  double extra = c->launch_s + (s->split_k > 1 ? c->reduce_s : 0);
+  double extra = c->launch_s + reduce_seconds(s, c);
   cost.alone[HD_RESOURCE_DRAM] = (read + m * n * bytes_of(p->d.elem)) / c->dram_bytes;
   cost.alone[HD_RESOURCE_LAUNCH] += extra;
   cost.seconds = extra + norm(body, cost.alone[HD_RESOURCE_DRAM]);

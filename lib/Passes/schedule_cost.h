@@ -16,12 +16,12 @@ typedef struct hd_ceilings {
   double batch_clocks;      /* to wait for a batch of wgmma and release its stage */
   double pending_share;     /* what is left of that when a batch runs while the next is issued */
   double pending_clocks;    /* that such a stage takes longer for a warpgroup of several slabs */
-  double pair_clocks;       /* that a stage takes longer when two CTAs share B */
+  double pair_clocks;       /* that a stage takes longer when two CTAs share an operand */
   double fill_bytes;        /* L2 to shared memory */
   double fill_sm_bytes;     /* the same, to one SM while the others are quiet */
   double dram_bytes;        /* read */
   double l2_latency_s, dram_latency_s; /* from a copy's issue to its arrival, loaded */
-  double multicast;         /* what a multicast to two leaves of B's traffic */
+  double multicast;         /* what a multicast to two leaves of that operand's traffic */
   double launch_s;          /* of a kernel that does nothing */
   double tile_s;            /* first fill and last drain of a tile */
   double store_sm_bytes;    /* one SM's stores */
