@@ -266,7 +266,8 @@ static int check_args(const tune_args *a) {
 }
 
 static int tune_main(int argc, char **argv) {
-  tune_args a = {.db = TUNE_DB_DEFAULT, .seed = 1, .jobs = sysconf(_SC_NPROCESSORS_ONLN)};
+  /* A processor for us and one for the measuring process, whose launches must not wait. */
+  tune_args a = {.db = TUNE_DB_DEFAULT, .seed = 1, .jobs = sysconf(_SC_NPROCESSORS_ONLN) - 2};
   a.jobs = a.jobs < 1 ? 1 : a.jobs > HD_TUNE_MOST_JOBS ? HD_TUNE_MOST_JOBS : a.jobs;
   const cli_option options[] = {
       {"grid", CLI_TEXT, &a.grid, "FILE", "problems from a file: TYPE M K N a line"},
@@ -278,7 +279,7 @@ static int tune_main(int argc, char **argv) {
        "measure all, then race the search's choice with the best of all"},
       {"only", CLI_TEXT, &a.only, "KEYS", "schedules that have these: \"family=wgmma group=8\""},
       {"top", CLI_INT, &a.top, "N", "measurements a problem (one in twenty, at least 8)"},
-      {"jobs", CLI_INT, &a.jobs, "N", "processes that compile ahead (one a processor); 0: none"},
+      {"jobs", CLI_INT, &a.jobs, "N", "processes that compile ahead (two fewer than processors); 0: none"},
       {"deadline", CLI_INT, &a.deadline, "SECONDS", "a candidate may take so long (30)"},
       {"csv", CLI_FLAG, &a.csv, NULL, "a line a measurement: bench's columns, then predicted us"},
       {"json", CLI_FLAG, &a.json, NULL, "an object a choice"},
