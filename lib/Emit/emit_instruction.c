@@ -147,8 +147,10 @@ static heddle_status write_asm(hd_emitter *e, asm_writer *w, const hd_emit_numbe
   const struct word *word;
   hd_strbuf_printf(&w->text, "%s ", w->row->ptx);
   while ((word = next_word(&at, &w->text))) {
-    if (word == &unknown)
+    if (word == &unknown) {
+      e->failed = true;
       return HD_BUG(e->ctx, "an operand word of a spec row without a line in words[]");
+    }
     if (word->form == NUMBER)
       hd_strbuf_printf(&w->text, "%lld", (long long)number_of(word, numbers, n_numbers));
     else
@@ -175,7 +177,8 @@ void hd_emit_row_asm(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *
     hd_emit_asm_registers(e, hd_strbuf_text(&w.text), hd_strbuf_text(&w.constraints), inputs, n_in,
                           asm_kind(row), out, n_out, results);
   else
-    e->failed = true;
+    for (int32_t i = 0; i < n_out; i++)
+      results[i] = LLVMGetUndef(out[i]);
   hd_strbuf_free(&w.text);
   hd_strbuf_free(&w.constraints);
 }

@@ -5,9 +5,12 @@
 
 #include "Spec/spec.h"
 #include "Support/arena.h"
+#include "Support/strbuf.h"
 #include "cli.h"
 #include "commands.h"
 #include "layout_picture.h"
+
+enum { MAX_SELECTORS = 32 /* of any operand */ };
 
 typedef struct layout_options {
   const char *operand, *format, *swizzle, *major;
@@ -165,12 +168,30 @@ static int find_operand(const char *text, hd_operand_id *id) {
                          cli_nearest(text, names, HD_N_OPERANDS));
 }
 
+/* Names the selectors that the operand has: "0..1", or "0, 2, 4, 6" (byte-id + 4 * thread-id). */
+static int refuse_selector(const hd_spec_row *row, hd_operand_id id, int64_t selector) {
+  hd_fragment f;
+  hd_strbuf list = {0};
+  unsigned n = 0, last = 0;
+  for (unsigned s = 0; s < MAX_SELECTORS; s++)
+    if (hd_spec_fragment(row, id, s, &f) == HEDDLE_OK) {
+      hd_strbuf_printf(&list, "%s%u", n ? ", " : "", s);
+      last = s;
+      n++;
+    }
+  if (last + 1 == n) {
+    hd_strbuf_free(&list);
+    hd_strbuf_printf(&list, "0..%u", last);
+  }
+  int code = cli_usage_error("spec.selector", "selector %lld of operand %s; legal: %s",
+                             (long long)selector, hd_operand_name(id), hd_strbuf_text(&list));
+  hd_strbuf_free(&list);
+  return code;
+}
+
 static int collect(const hd_spec_row *row, hd_operand_id id, const layout_options *o,
                    layout_picture *p) {
   hd_fragment fragment;
-  if (o->selector < 0 || o->selector > 63)
-    return cli_usage_error("spec.selector", "selector %lld; legal: 0..%d", (long long)o->selector,
-                           row->n_selectors ? row->n_selectors - 1 : 0);
   if (row->operand[id].space == HD_SPACE_SHARED && row->family == HD_FAMILY_WGMMA_SP)
     return shared_entries(row, id, o, p);
   if (!row->fragment[id]) {
@@ -178,10 +199,9 @@ static int collect(const hd_spec_row *row, hd_operand_id id, const layout_option
                     hd_operand_name(id));
     return 3;
   }
-  if (hd_spec_fragment(row, id, (unsigned)o->selector, &fragment) != HEDDLE_OK)
-    return cli_usage_error("spec.selector", "selector %lld of operand %s; legal: 0..%d",
-                           (long long)o->selector, hd_operand_name(id),
-                           row->n_selectors ? row->n_selectors - 1 : 0);
+  bool named = o->selector >= 0 && o->selector < MAX_SELECTORS;
+  if (!named || hd_spec_fragment(row, id, (unsigned)o->selector, &fragment) != HEDDLE_OK)
+    return refuse_selector(row, id, o->selector);
   fragment_entries(&fragment, p);
   return CLI_GO;
 }

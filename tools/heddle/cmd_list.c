@@ -205,7 +205,5 @@ int cmd_list(int argc, char **argv) {
     code = read_target(&o);
   if (code == CLI_GO)
     code = check_words(&o);
-  if (code == CLI_GO && o.ptx && !o.target)
-    code = cli_usage_error("cli.option", "--ptx needs --target");
   return code == CLI_GO ? print_rows(&o) : code;
 }
