@@ -3,8 +3,11 @@
 
 #include "Emit/emit_strip.h"
 
+/* Elements of a lane that are summed together: as many loads are on their way at once. */
+enum { MOST_GROUP = 64, OTHER_REGISTERS = 40 };
+
 /* A partial lies in fragment order: of block after block (8 columns), 16 bytes a lane. */
-enum { VECTOR = 4, LANE_BYTES = 16, BLOCK_BYTES = HD_LANES * LANE_BYTES, GROUP = 16 };
+enum { VECTOR = 4, LANE_BYTES = 16, BLOCK_BYTES = HD_LANES * LANE_BYTES };
 
 /* Fragments from operand `first` on, one value an element: f32 or s32. */
 typedef struct elements {
@@ -102,14 +105,14 @@ static void choose(hd_emitter *e, int32_t n, LLVMBasicBlockRef const from[2],
 }
 
 /* All lanes branch alike. */
-static void add_foreign(hd_emitter *e, const splits *s, int64_t split, int32_t first, int32_t n,
-                        LLVMValueRef *sum) {
+static void add_foreign(hd_emitter *e, const splits *s, int64_t split, bool add, int32_t first,
+                        int32_t n, LLVMValueRef *sum) {
   LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(e->b)};
-  LLVMValueRef before[GROUP];
+  LLVMValueRef before[MOST_GROUP];
   memcpy(before, sum, sizeof *sum * (size_t)n);
   LLVMBasicBlockRef join = hd_emit_if(e, s->is_foreign[split], "foreign");
   for (int32_t i = 0; i < n; i += VECTOR)
-    load_vector(e, s, split * s->bytes + (first + i) / VECTOR * BLOCK_BYTES, split > 0, sum + i);
+    load_vector(e, s, split * s->bytes + (first + i) / VECTOR * BLOCK_BYTES, add, sum + i);
   from[1] = LLVMGetInsertBlock(e->b);
   hd_emit_endif(e, join);
   choose(e, n, from, before, sum);
@@ -118,7 +121,7 @@ static void add_foreign(hd_emitter *e, const splits *s, int64_t split, int32_t f
 static void add_own(hd_emitter *e, const splits *s, int64_t split, int32_t n,
                     LLVMValueRef const *own, LLVMValueRef *sum) {
   LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(e->b)};
-  LLVMValueRef before[GROUP];
+  LLVMValueRef before[MOST_GROUP];
   memcpy(before, sum, sizeof *sum * (size_t)n);
   LLVMBasicBlockRef join = hd_emit_if(e, s->is_own[split], "own");
   for (int32_t i = 0; i < n; i++)
@@ -128,23 +131,59 @@ static void add_own(hd_emitter *e, const splits *s, int64_t split, int32_t n,
   choose(e, n, from, before, sum);
 }
 
+/* What the accumulators leave of a thread's registers. */
+static int32_t spare_registers(const hd_emitter *e, int32_t n_acc) {
+  enum { MOST = 255, POOL = 65536 };
+  int64_t threads = hd_op_int(e->kernel, HD_ATTR_THREADS, 1024);
+  int64_t fair = POOL / (threads * hd_op_int(e->kernel, HD_ATTR_MIN_CTAS, 1));
+  int64_t cap = hd_op_int(e->kernel, HD_ATTR_MAX_REGISTERS, fair < MOST ? fair : MOST);
+  cap = hd_op_int(e->role.op, HD_ATTR_REGISTERS, cap);
+  return (int32_t)(cap - n_acc - OTHER_REGISTERS);
+}
+
+static int32_t group_of(int32_t registers) {
+  int32_t group = registers / VECTOR * VECTOR;
+  return group < VECTOR ? VECTOR : group > MOST_GROUP ? MOST_GROUP : group;
+}
+
+/* Of two partials the order does not matter: x + y is y + x, so that the own one stays where it is. */
+static void sum_two(hd_emitter *e, const hd_op *op, elements *x) {
+  int64_t bytes = hd_op_int(op, HD_ATTR_BYTES, 0);
+  LLVMValueRef own = hd_emit_get1(e, op->operands[2]), n = hd_emit_get1(e, op->operands[3]);
+  LLVMValueRef other = hd_emit_widen(e, hd_emit_sub(e, hd_emit_i32(e, 1), own)), yes;
+  splits s = {.at = hd_emit_global_at(e, lane_place(e, op), hd_emit_muli(e, other, bytes)),
+              .bytes = bytes, .is_foreign = &yes, .integer = x->integer};
+  int32_t group = group_of(spare_registers(e, x->n));
+  yes = hd_emit_eqi(e, n, 2);
+  for (int32_t i = 0; i < x->n; i += group)
+    add_foreign(e, &s, 0, true, i, x->n - i < group ? x->n - i : group, x->v + i);
+}
+
 /* Split after split: (p0 + p1) + p2 …, whichever of them is here. */
 static void sum_group(hd_emitter *e, const splits *s, int32_t first, int32_t n, LLVMValueRef *own) {
-  LLVMValueRef sum[GROUP];
+  LLVMValueRef sum[MOST_GROUP];
   memcpy(sum, own, sizeof *sum * (size_t)n);
-  add_foreign(e, s, 0, first, n, sum);
+  add_foreign(e, s, 0, false, first, n, sum);
   for (int64_t i = 1; i < s->most; i++) {
-    add_foreign(e, s, i, first, n, sum);
+    add_foreign(e, s, i, true, first, n, sum);
     add_own(e, s, i, n, own, sum);
   }
   memcpy(own, sum, sizeof *sum * (size_t)n);
 }
 
+static void sum_all(hd_emitter *e, const hd_op *op, elements *x) {
+  splits s = find_splits(e, op, x->integer);
+  int32_t group = group_of(spare_registers(e, x->n) / 2); /* loaded, and summed up */
+  for (int32_t i = 0; i < x->n; i += group)
+    sum_group(e, &s, i, x->n - i < group ? x->n - i : group, x->v + i);
+}
+
 heddle_status hd_emit_op_partial_sum(hd_emitter *e, const hd_op *op) {
   elements x = read_elements(e, op, 4);
-  splits s = find_splits(e, op, x.integer);
-  for (int32_t i = 0; i < x.n; i += GROUP)
-    sum_group(e, &s, i, x.n - i < GROUP ? x.n - i : GROUP, x.v + i);
+  if (hd_op_int(op, HD_ATTR_SPLITS, 2) == 2)
+    sum_two(e, op, &x);
+  else
+    sum_all(e, op, &x);
   int32_t at = 0;
   for (int32_t i = 0; i < op->n_results; i++) {
     int32_t n = op->results[i]->type.n;
