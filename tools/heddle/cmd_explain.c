@@ -83,7 +83,10 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
   if (p->m.value && p->n.value) {
     int64_t tiles = ((p->m.value + s->tile_m - 1) / s->tile_m) *
                     ((p->n.value + s->tile_n - 1) / s->tile_n);
-    printf("work      %" PRId64 " tiles, %d CTAs an SM%s%s\n", tiles, s->ctas,
+    printf("work      %" PRId64 " tiles", tiles);
+    if (s->split_k > 1)
+      printf(" by %d splits of k, summed by the last to arrive", s->split_k);
+    printf(", %d CTAs an SM%s%s\n", s->ctas,
            s->persistent ? ", persistent" : "", s->cluster < 2      ? ""
            : s->share[0] == 'a' ? ", A multicast to 2 CTAs"
                                 : ", B multicast to 2 CTAs");
