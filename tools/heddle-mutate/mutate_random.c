@@ -85,7 +85,9 @@ static void draw_wgmma(draw *d, mutate_problem *p) {
   if (d->tile_m == 128 && one_in(d, 3))
     add_word(p, "warps", "4x1");
   add_number(p, "cluster", d->cluster);
-  add_word(p, "a", WORD(d, "desc desc reg"));
+  bool registers = one_in(d, 3);
+  add_word(p, "a", registers ? "reg" : "desc");
+  add_word(p, "pending", registers ? "0" : WORD(d, "0 1"));
   add_word(p, "b", WORD(d, d->cluster > 1 ? "auto tma" : "auto auto tma gather"));
 }
 
@@ -107,6 +109,8 @@ static void draw_schedule(draw *d, mutate_problem *p) {
   add_number(p, "stages", d->stages);
   add_word(p, "persistent", WORD(d, "0 1"));
   add_word(p, "group", WORD(d, "1 2 8"));
+  add_word(p, "split_k", WORD(d, "1 1 1 1 2 3"));
+  add_word(p, "ctas", WORD(d, "1 1 1 2"));
   add_word(p, "store", WORD(d, "direct quad"));
 }
 
