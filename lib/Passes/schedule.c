@@ -283,6 +283,8 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
     probe.cluster = 1;
   if (own_tile && !strstr(text, "split_k="))
     probe.split_k = 1;
+  if (!own_tile)
+    hd_schedule_narrow(&p, &probe);
   if (!strstr(text, "stages="))
     probe.stages = hd_schedule_most_stages(&p, &probe, hd_schedule_wanted_stages(&probe));
   if (!strstr(text, "pending="))

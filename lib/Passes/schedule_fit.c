@@ -12,7 +12,8 @@ enum {
   OTHER_REGISTERS = 40, /* addresses, metadata, scalars beside the accumulators */
   MMA_REGISTERS = 80,   /* fragments of A and B as well */
   WARPGROUP_ACCUMULATORS = 192, /* 255 registers less addresses, metadata, scalars */
-  SHARED_ACCUMULATORS = 128,    /* beside fragments of A, or partials of other splits */
+  REGISTER_A_ACCUMULATORS = 128, /* beside fragments of A */
+  SPLIT_ACCUMULATORS = 96,       /* beside the partials of other splits: with 128 some kernels spill */
   PENDING_REGISTERS = 196, /* accumulators, and metadata that two batches hold */
   PLANE_BYTES = 512, /* a word of metadata of each thread of a warpgroup */
   WARP_ACCUMULATORS = 128,
@@ -162,6 +163,17 @@ static heddle_status check_shared(heddle_context *ctx, const hd_problem *p, cons
   return HEDDLE_OK;
 }
 
+static int32_t most_accumulators(const hd_schedule *s) {
+  return s->split_k > 1                   ? SPLIT_ACCUMULATORS
+         : strcmp(s->a_path, "reg") == 0 ? REGISTER_A_ACCUMULATORS
+                                         : WARPGROUP_ACCUMULATORS;
+}
+
+void hd_schedule_narrow(const hd_problem *p, hd_schedule *s) {
+  while (is_wgmma(s) && hd_schedule_accumulators(p, s) > most_accumulators(s) && s->tile_n % 32 == 0)
+    s->tile_n /= 2;
+}
+
 static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   if (!hd_problem_row(p, "wgmma", s->tile_n, strcmp(s->a_path, "reg") == 0))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction",
@@ -186,8 +198,7 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
            "got tile n %d with cluster 2; legal: multiples of %d (each CTA brings half of B)",
            s->tile_n, p->b.transposed ? 128 : 16);
   int32_t acc = hd_schedule_accumulators(p, s);
-  bool shares = strcmp(s->a_path, "reg") == 0 || s->split_k > 1;
-  int32_t limit = shares ? SHARED_ACCUMULATORS : WARPGROUP_ACCUMULATORS;
+  int32_t limit = most_accumulators(s);
   if (acc > limit)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
            "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d (a=%s, split_k=%d)",

@@ -17,6 +17,8 @@ int32_t hd_schedule_most_stages(const hd_problem *problem, const hd_schedule *sc
                                 int32_t most);
 /* Batches that may run while the next is issued: more is faster, where registers hold their metadata. */
 int32_t hd_schedule_most_pending(const hd_problem *problem, const hd_schedule *schedule);
+/* Halves the tile's n until splits of k, or A's fragments, have registers beside the accumulators. */
+void hd_schedule_narrow(const hd_problem *problem, hd_schedule *schedule);
 /* Warps for a tile that the user gave without them. */
 void hd_schedule_spread_warps(hd_schedule *schedule);
 /* Default, then text; stages and warps follow the tile unless the text names them. */
