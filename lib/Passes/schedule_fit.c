@@ -10,7 +10,7 @@ enum {
   PRODUCER_THREADS = 128, /* ORDER WARPS: split_roles */
   MOST_CTAS = 8,
   OTHER_REGISTERS = 40, /* addresses, metadata, scalars beside the accumulators */
-  MMA_REGISTERS = 80,   /* fragments of A and B as well */
+  MMA_REGISTERS = 112,  /* fragments of A and B, and the addresses of copies, as well */
   WARPGROUP_ACCUMULATORS = 192, /* 255 registers less addresses, metadata, scalars */
   REGISTER_A_ACCUMULATORS = 128, /* beside fragments of A */
   SPLIT_ACCUMULATORS = 96,       /* beside the partials of other splits: with 128 some kernels spill */
