@@ -94,10 +94,12 @@ static void fence_proxy(hd_ck_warp *w) {
 
 /* R8: nothing of the kernel ahead may be touched before grid.wait; A may where it is promised. */
 static void check_dependence(hd_ck_machine *m, hd_ck_warp *w, const hd_op *op) {
+  if (!m->dependent || w->clock[hd_ck_grid_component(m)])
+    return;
   bool global = hd_op_effects(op->kind) & (HD_EFFECT_RD_GLOBAL | HD_EFFECT_WR_GLOBAL);
   bool early = m->weights_ready && op->kind == HD_OP_COPY_BULK && op->operands[0]->op &&
                hd_op_is(op->operands[0]->op, HD_ATTR_ARG, "a");
-  if (!m->dependent || !global || early || w->clock[hd_ck_grid_component(m)])
+  if (!global || early)
     return;
   hd_check_access at = hd_ck_here(m, w, op, -1);
   hd_ck_find(m, "R8", (hd_check_access){0}, at, "grid.wait before the access",

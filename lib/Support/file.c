@@ -225,6 +225,12 @@ double hd_clock_seconds(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+double hd_clock_thread_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 void hd_file_stamp(const char *path, uint64_t stamp[2]) {
   struct stat st;
   bool there = stat(path, &st) == 0;

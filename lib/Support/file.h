@@ -35,7 +35,8 @@ heddle_status hd_file_remove(heddle_context *ctx, const char *path);
 heddle_status hd_process_run(heddle_context *ctx, const char *const *argv, double timeout_s,
                              hd_strbuf *output, int *exit_code);
 
-/* Monotonic seconds. */
+/* Monotonic seconds; and seconds that this thread was on a processor. */
 double hd_clock_seconds(void);
+double hd_clock_thread_seconds(void);
 
 #endif

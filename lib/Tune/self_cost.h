@@ -7,7 +7,7 @@
 #include "Tune/tuned.h"
 #include "heddle/compile.h"
 
-/* Seconds from a problem's text to PTX. */
+/* Seconds of one processor from a problem's text to PTX. */
 typedef struct hd_compile_cost {
   double passes, check, emit; /* passes: with parsing and verifying */
   size_t ptx_bytes;

@@ -14,7 +14,8 @@
 static const char about[] =
     "Measures what Heddle itself takes: a problem's text to PTX (its passes, the check, LLVM), a cached\n"
     "kernel from disk to launchable, a launch over the driver's own call, memory. Each figure is the\n"
-    "least of the rounds. What needs a device is left out where there is none. The kernels: bf16,\n"
+    "least of the rounds; compiling is counted in time on a processor. What needs a device is left out where\n"
+    "there is none. The kernels: bf16,\n"
     "8192 x 8192 x 8192; `tma` is the kernel alone, `auto` all that answer for any pitch of B.";
 
 static const char examples[] = "heddle cost\n"
