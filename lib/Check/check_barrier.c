@@ -1,5 +1,4 @@
 #include <stdlib.h>
-#include <string.h>
 
 #include "Check/check_machine.h"
 
@@ -87,21 +86,12 @@ static bool check_init(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
 
 /* --- arrivals ------------------------------------------------------------------------------- */
 
-/* A phase without bytes is complete when all its arrivals have come. past: 1 the last one, 0 the one before. */
-static bool knows_arrivals(const hd_ck_warp *w, const hd_ck_mbarrier *b, int past) {
-  const hd_ck_wait *arrival = b->arrivals + (past ? b->n_past[0] : 0);
-  for (int32_t i = 0; i < b->n_past[past]; i++)
-    if (w->clock[hd_ck_component(arrival[i].warp, HD_CK_TIME)] < arrival[i].time)
-      return false;
-  return b->n_past[past] > 0 && !b->had_bytes[past];
-}
-
 /* An arrival (or copy) belongs to the running phase in every schedule only when its warp knows
  * that the phase before is complete. */
 static void check_phase(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
                         int32_t slot) {
   const hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, cta, slot);
-  if (known_phases(m, w, cta, slot) >= b->completed || knows_arrivals(w, b, 1))
+  if (known_phases(m, w, cta, slot) >= b->completed)
     return;
   hd_check_access here = hd_ck_here(m, w, step->op, slot);
   hd_ck_find(m, "phase", (hd_check_access){0}, here,
@@ -118,8 +108,6 @@ static void arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int3
     return;
   check_phase(m, w, step, cta, slot);
   hd_ck_release_to(m, w, how, b->arriving);
-  hd_ck_wait arrival = {.warp = w->id, .time = w->now, .op = step->op};
-  HD_PUSH(b->arrivals, b->n_arrivals, b->cap_arrivals, arrival);
   b->arrived += n;
   b->last = step->op;
   if ((int64_t)b->arrived <= ring->count)
@@ -199,7 +187,7 @@ bool hd_ck_barrier_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
     return true;
   if ((int64_t)(b->completed & 1) == (hd_ck_phase(cursor) ^ parity))
     return false;
-  if (b->completed > known_phases(m, w, w->cta, slot) + 1 && !knows_arrivals(w, b, 0)) {
+  if (b->completed > known_phases(m, w, w->cta, slot) + 1) {
     hd_check_access here = hd_ck_here(m, w, step->op, hd_ck_slot(cursor));
     hd_ck_find(m, "phase", (hd_check_access){0}, here, "wait for every phase in turn",
                "%s may pass on an earlier phase than phase %u", here.text, b->completed - 1);
@@ -228,17 +216,6 @@ static void check_waits(hd_ck_machine *m, hd_ck_mbarrier *b) {
   b->n_waits = 0;
 }
 
-/* The running phase becomes the last one. */
-static void keep_arrivals(hd_ck_mbarrier *b) {
-  int32_t n_old = b->n_past[0];
-  b->n_arrivals -= n_old;
-  memmove(b->arrivals, b->arrivals + n_old, sizeof *b->arrivals * (size_t)b->n_arrivals);
-  b->n_past[0] = b->n_past[1];
-  b->n_past[1] = b->n_arrivals - b->n_past[0];
-  b->had_bytes[0] = b->had_bytes[1];
-  b->had_bytes[1] = b->expected != 0;
-}
-
 static bool complete(hd_ck_machine *m, int32_t cta, const hd_ck_ring *ring, int32_t i) {
   hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, cta, ring->first + i);
   if (!b->init || b->arrived < (uint64_t)ring->count)
@@ -253,7 +230,6 @@ static bool complete(hd_ck_machine *m, int32_t cta, const hd_ck_ring *ring, int3
     return false;
   }
   check_waits(m, b);
-  keep_arrivals(b);
   b->completed++;
   b->arrived = 0;
   b->expected = b->landed = 0;

@@ -46,10 +46,8 @@ void hd_ck_machine_free(hd_ck_machine *m) {
       free(m->slots[i].span[j].far);
     free(m->slots[i].span);
   }
-  for (int32_t i = 0; m->mbarriers && i < p->n_barrier_slots * p->cluster; i++) {
+  for (int32_t i = 0; m->mbarriers && i < p->n_barrier_slots * p->cluster; i++)
     free(m->mbarriers[i].waits);
-    free(m->mbarriers[i].arrivals);
-  }
   hd_arena_free(&m->arena);
 }
 

@@ -175,9 +175,6 @@ typedef struct hd_ck_mbarrier {
   uint32_t init_time, init_fenced; /* 0: not yet */
   hd_ck_wait *waits; /* owned */
   int32_t n_waits, cap_waits;
-  hd_ck_wait *arrivals; /* of the last two phases (the older first), then of the running one; owned */
-  int32_t n_arrivals, cap_arrivals, n_past[2];
-  bool had_bytes[2]; /* the last two phases */
 } hd_ck_mbarrier;
 
 /* What the kernel says about its operands, over all clusters of a launch; compared with each
