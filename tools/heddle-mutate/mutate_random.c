@@ -130,14 +130,6 @@ static void draw_sizes(draw *d) {
          d->types->group;
 }
 
-/* As many splits as there are granules of k for. */
-static void draw_split(draw *d, mutate_problem *p) {
-  int64_t granules = (d->k + d->types->granule - 1) / d->types->granule;
-  int32_t splits = 2 + (int32_t)mutate_below(d->seed, 3);
-  if (splits <= granules && one_in(d, 3))
-    add_number(p, "split_k", splits);
-}
-
 /* A size is a constant, or known at launch. */
 static void add_size(draw *d, mutate_problem *p, const char *dim, hd_arg_kind kind, int64_t value) {
   hd_strbuf_printf(&p->text, "  %%%s: i32 = size {dim = %s, ", dim, dim);
@@ -225,7 +217,6 @@ void mutate_draw(uint64_t *seed, mutate_problem *p) {
   d.col_major = one_in(&d, 4);
   draw_schedule(&d, p);
   draw_sizes(&d);
-  draw_split(&d, p);
   draw_text(&d, target, p);
   draw_launch(&d, p);
 }
