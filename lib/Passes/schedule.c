@@ -9,8 +9,7 @@
 #include "IR/op_info.h"
 #include "Passes/problem.h"
 #include "Passes/schedule_fit.h"
-#include "Passes/schedule_model.h"
-#include "Passes/schedule_split.h"
+#include "Passes/schedule_pick.h"
 
 /* ORDER KEYS: the printed order. */
 typedef enum key_kind { KEY_INT, KEY_WORD, KEY_TILE, KEY_WARPS } key_kind;
@@ -202,7 +201,6 @@ static void default_wgmma(const hd_problem *p, hd_schedule *s) {
                   ((extent(&p->n) + s->tile_n - 1) / s->tile_n);
   /* Multicast pays with many tiles (over about four waves of 132 SMs). */
   s->cluster = s->tile_n == 256 && tiles >= 4 * 132 ? 2 : 1;
-  hd_schedule_pick_tile(p, s->tile_n, unit, s);
   s->group = 8;
   s->persistent = 1;
   snprintf(s->family, sizeof s->family, "wgmma");
@@ -236,18 +234,11 @@ static void default_of(const hd_problem *p, const char *family, hd_schedule *s) 
   s->pending = hd_schedule_most_pending(p, s);
 }
 
-static int32_t best_splits(const hd_problem *p, const hd_schedule *base, hd_schedule *list,
-                           int32_t most) {
+static int32_t pick(const hd_problem *p, const hd_schedule *base, int32_t least_splits,
+                    hd_schedule *list, int32_t most) {
   int32_t unit = wgmma_unit(p);
-  return hd_schedule_splits(p, base, default_tile_n(p, 256, unit), unit, list, most);
-}
-
-/* The default splits k only where the estimate, which is within a fifth or so, is clear. */
-static void consider_split(const hd_problem *p, hd_schedule *s) {
-  hd_schedule split;
-  if (best_splits(p, s, &split, 1) &&
-      hd_schedule_seconds(p, &split) < 0.85 * hd_schedule_seconds(p, s))
-    *s = split;
+  hd_pick pick = {base, default_tile_n(p, 256, unit), unit, least_splits};
+  return hd_schedule_pick(p, &pick, list, most);
 }
 
 heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel,
@@ -256,8 +247,9 @@ heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel,
   HD_TRY(hd_problem_read(ctx, (hd_op *)kernel, &p));
   bool wgmma = hd_problem_row(&p, "wgmma", 0, false) != NULL;
   default_of(&p, wgmma ? "wgmma" : "mma", schedule);
+  hd_schedule base = *schedule;
   if (wgmma)
-    consider_split(&p, schedule);
+    pick(&p, &base, 1, schedule, 1);
   return HEDDLE_OK;
 }
 
@@ -300,7 +292,7 @@ static void each_split(const hd_problem *p, hd_schedule **list, size_t *n, size_
   if (!hd_problem_row(p, "wgmma", 0, false))
     return;
   default_of(p, "wgmma", &base);
-  int32_t found = best_splits(p, &base, split, MOST);
+  int32_t found = pick(p, &base, 2, split, MOST);
   for (int32_t i = 0; i < found; i++)
     HD_PUSH(*list, *n, *cap, split[i]);
 }

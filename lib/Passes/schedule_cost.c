@@ -15,27 +15,27 @@ static const double OVERLAP = 2.4; /* of two resources: the norm in which their 
  * (measured: f16 925, s8 1835, tf32 457 TFLOP/s); e4m3 and e5m2 are emulated on Hopper. */
 static const double MMA_PRODUCTS = 31.3, MMA_EMULATED = 1.0 / 28;
 
-/* `heddle tune calibrate` of 1722 schedules of 35 products (test/tune/h200_sweep.csv holds a part of
- * them): the front of each weighs most, so a ceiling is what fits there. */
+/* `heddle tune calibrate` of 4905 schedules of 90 products: the front of each weighs most, so a ceiling is
+ * what fits there, not what physics would say of it alone. */
 const hd_ceilings hd_ceilings_h200 = {.device = "NVIDIA H200",
                                       .n_sms = 132,
-                                      .clock_hz = 1.69e9,
-                                      .port_factor = 1.19,
+                                      .clock_hz = 1.96e9,
+                                      .port_factor = 1.23,
                                       .own_factor = 1,
                                       .batch_clocks = 12.5,
-                                      .pending_share = 0.5,
-                                      .pending_clocks = 17,
-                                      .pair_clocks = 42,
-                                      .fill_bytes = 18.4e12,
+                                      .pending_share = 0.65,
+                                      .pending_clocks = 1.2,
+                                      .pair_clocks = 73,
+                                      .fill_bytes = 20e12,
                                       .fill_sm_bytes = 250e9,
-                                      .dram_bytes = 4.24e12,
-                                      .l2_latency_s = 0.68e-6,
-                                      .dram_latency_s = 1.02e-6,
-                                      .multicast = 1,
-                                      .launch_s = 1.34e-6,
-                                      .tile_s = 1.73e-6,
-                                      .store_sm_bytes = 80e9,
-                                      .reduce_s = 0.47e-6,
+                                      .dram_bytes = 4.66e12,
+                                      .l2_latency_s = 1.2e-6,
+                                      .dram_latency_s = 0.96e-6,
+                                      .multicast = 0.92,
+                                      .launch_s = 1.11e-6,
+                                      .tile_s = 1.82e-6,
+                                      .store_sm_bytes = 185e9,
+                                      .reduce_s = 1.17e-6,
                                       .dense_flops = 690e12};
 
 /* least == most: calibrating leaves it alone. */

@@ -275,6 +275,10 @@ static heddle_status check_problem_schedule(heddle_context *ctx, const hd_proble
   return check_shared(ctx, p, s);
 }
 
+bool hd_schedule_fits(const hd_problem *p, const hd_schedule *s) {
+  return check_problem_schedule(NULL, p, s) == HEDDLE_OK;
+}
+
 heddle_status hd_schedule_check(heddle_context *ctx, const hd_op *kernel,
                                 const hd_schedule *schedule) {
   hd_problem p;

@@ -8,6 +8,8 @@
 /* Bytes of shared memory of one stage, and of all with barriers and alignment. */
 int32_t hd_schedule_stage_bytes(const hd_problem *problem, const hd_schedule *schedule);
 int32_t hd_schedule_shared_bytes(const hd_problem *problem, const hd_schedule *schedule);
+/* hd_schedule_check without its sentence. */
+bool hd_schedule_fits(const hd_problem *problem, const hd_schedule *schedule);
 /* What a CTA may take of it. */
 int32_t hd_schedule_shared_limit(const hd_problem *problem, const hd_schedule *schedule);
 /* Stages worth having: enough bytes in flight to cover the memory's latency. */

@@ -1,0 +1,20 @@
+/* Passes/schedule_pick.h: the wgmma schedules that promise most, for the default and the tuner. */
+#ifndef HD_SCHEDULE_PICK_H
+#define HD_SCHEDULE_PICK_H
+
+#include "Passes/problem.h"
+#include "Passes/schedule.h"
+
+/* Which of them: tiles and clusters with splits of k from `least_splits` on, tile n at most `widest` and a
+ * multiple of `unit`. They differ from `base` in these and in what follows from them. */
+typedef struct hd_pick {
+  const hd_schedule *base;
+  int32_t widest, unit, least_splits;
+} hd_pick;
+
+/* The `most` fastest legal ones by hd_schedule_cost, best first; their number. None unless M and N are
+ * fixed. */
+int32_t hd_schedule_pick(const hd_problem *problem, const hd_pick *pick, hd_schedule *list,
+                         int32_t most);
+
+#endif
