@@ -9,6 +9,7 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "heddle/sparse.h"
+#include "sizes.h"
 #include "tuned_file.h"
 
 /* --- ptxas ----------------------------------------------------------------------------------------- */
@@ -90,9 +91,11 @@ heddle_status compile_input_product(heddle_context *ctx, const compile_input *in
   hd_module *module;
   hd_problem p;
   HD_TRY(read_kernel(ctx, in, &module, &p));
-  *product = hd_product_of(&p, hint_mnk);
+  heddle_status status = sizes_agree(ctx, &p, hint_mnk);
+  if (status == HEDDLE_OK)
+    *product = hd_product_of(&p, hint_mnk);
   hd_module_free(module);
-  return HEDDLE_OK;
+  return status;
 }
 
 /* What is wrong with the problem is told by its compile, once. */

@@ -51,3 +51,19 @@ heddle_status sizes_read(heddle_context *ctx, const char *text, int64_t size[HD_
   free(copy);
   return status;
 }
+
+heddle_status sizes_agree(heddle_context *ctx, const hd_problem *problem, const int64_t size_mnk[3]) {
+  const hd_size *sizes[] = {&problem->m, &problem->n, &problem->k};
+  for (size_t i = 0; i < HD_COUNT(sizes); i++) {
+    long long got = size_mnk[i], fixed = sizes[i]->value, most = sizes[i]->max;
+    if (got && fixed && got != fixed)
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
+                      "got %s = %lld, but the problem fixes it; nearest legal: %lld",
+                      hd_arg_name(kinds[i]), got, fixed);
+    if (got && most && got > most)
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
+                      "got %s = %lld, more than the problem's max; nearest legal: %lld",
+                      hd_arg_name(kinds[i]), got, most);
+  }
+  return HEDDLE_OK;
+}
