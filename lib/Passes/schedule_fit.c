@@ -82,7 +82,8 @@ void hd_schedule_spread_warps(hd_schedule *s) {
 
 int32_t hd_schedule_accumulators(const hd_problem *p, const hd_schedule *s) {
   int32_t threads = s->warps_m * s->warps_n * 32;
-  int32_t bits = heddle_elem_get(p->acc_elem)->container_bits;
+  /* Partial sums of a split k are 32 bits wide, whatever the accumulators are. */
+  int32_t bits = s->split_k > 1 ? 32 : heddle_elem_get(p->acc_elem)->container_bits;
   return threads ? s->tile_m * s->tile_n / threads * bits / 32 : 0;
 }
 
