@@ -241,7 +241,7 @@ static heddle_status time_final(heddle_context *ctx, bench *x, entry *list, int3
   for (int32_t i = 0; i < n && status == HEDDLE_OK; i++) {
     list[i].row.timing = timing[i];
     list[i].row.n_rounds = rounds.n_rounds;
-    if (x->options->alone && list[i].alone && x->p->n >= 1024)
+    if (x->options->alone && list[i].alone && hd_measure_is_large(x->p->n))
       status = hd_measure_alone(ctx, x->device, &c[i], x->n_sets, x->options->nvml,
                                 &list[i].row.alone);
     hd_bench_row again = list[i].row;

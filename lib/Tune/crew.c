@@ -61,7 +61,10 @@ heddle_status hd_crew_open(heddle_context *ctx, hd_crew *crew, double deadline_s
 }
 
 void hd_crew_measure(hd_crew *crew, int64_t entry, const char *request, double deadline_s) {
-  say(&crew->measurer, entry == HD_ENTRY_FINAL ? "final" : "measure", request);
+  const char *verb = entry == HD_ENTRY_FINAL   ? "final"
+                     : entry == HD_ENTRY_ALONE ? "alone"
+                                               : "measure";
+  say(&crew->measurer, verb, request);
   give(&crew->measurer, entry, deadline_s);
 }
 

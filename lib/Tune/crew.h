@@ -30,7 +30,7 @@ typedef struct hd_news {
   hd_strbuf line; /* HD_NEWS_LINE: the answer; HD_NEWS_CRASH: how it ended. Owned by the caller */
 } hd_news;
 
-enum { HD_ENTRY_IDLE = -1, HD_ENTRY_OPEN = -2, HD_ENTRY_FINAL = -3 };
+enum { HD_ENTRY_IDLE = -1, HD_ENTRY_OPEN = -2, HD_ENTRY_FINAL = -3, HD_ENTRY_ALONE = -4 };
 
 void hd_crew_begin(hd_crew *crew, const hd_product *product);
 /* Has an idle compiler take it; false when all are busy. */

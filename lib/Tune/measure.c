@@ -8,12 +8,14 @@
 
 enum { MOST_LAUNCHES = 4096 }; /* in one graph */
 
+bool hd_measure_is_large(int64_t n) { return n >= 1024; }
+
 hd_rounds hd_rounds_for(int64_t n) {
-  return n >= 1024 ? (hd_rounds){5, 12e-3, 12e-3} : (hd_rounds){9, 3e-3, 0.3e-3};
+  return hd_measure_is_large(n) ? (hd_rounds){5, 12e-3, 12e-3} : (hd_rounds){9, 3e-3, 0.3e-3};
 }
 
 hd_rounds hd_rounds_quick(int64_t n) {
-  return n >= 1024 ? (hd_rounds){3, 4e-3, 4e-3} : (hd_rounds){3, 1e-3, 0.3e-3};
+  return hd_measure_is_large(n) ? (hd_rounds){3, 4e-3, 4e-3} : (hd_rounds){3, 1e-3, 0.3e-3};
 }
 
 static int ascending(const void *a, const void *b) {
@@ -93,28 +95,59 @@ static void idle(double seconds) {
   nanosleep(&t, NULL);
 }
 
+static const double BURST_S = 4e-3;
+
+/* `seconds` of launches without a pause, `once` being what one takes; and the power and clock at
+ * their end. */
+static heddle_status sustain(heddle_context *ctx, const hd_device *device, const hd_graph *graph,
+                             double once, double seconds, const hd_nvml *nvml, hd_alone *alone) {
+  enum { PARTS = 4 };
+  size_t n_replays = (size_t)(seconds / PARTS / (once * (double)graph->n));
+  double total = 0;
+  for (int i = 0; i < PARTS; i++) {
+    double part;
+    HD_TRY(hd_graph_time(ctx, device, graph, n_replays ? n_replays : 1, &part));
+    total += part;
+  }
+  alone->sustained = total / PARTS;
+  hd_nvml_sample sample = {0};
+  if (nvml && hd_nvml_read(NULL, nvml, &sample) == HEDDLE_OK) {
+    alone->power_w = sample.power_w;
+    alone->sm_mhz = sample.sm_mhz;
+  }
+  return HEDDLE_OK;
+}
+
 heddle_status hd_measure_alone(heddle_context *ctx, const hd_device *device,
                                const hd_contender *contender, size_t n_sets, const hd_nvml *nvml,
                                hd_alone *alone) {
-  enum { SLICES = 4 };
   hd_graph graph;
   size_t n_replays;
   hd_alone result = {0};
-  HD_TRY(capture(ctx, device, contender, n_sets, 4e-3, &graph, &n_replays));
+  HD_TRY(capture(ctx, device, contender, n_sets, BURST_S, &graph, &n_replays));
   idle(0.2);
   heddle_status status = hd_graph_time(ctx, device, &graph, n_replays, &result.burst);
-  double total = 0;
-  for (int i = 0; i < SLICES && status == HEDDLE_OK; i++) {
-    double slice;
-    status = hd_graph_time(ctx, device, &graph, n_replays * 250 / SLICES, &slice);
-    total += slice;
-  }
-  result.sustained = total / SLICES;
-  hd_nvml_sample sample = {0};
-  if (status == HEDDLE_OK && nvml && hd_nvml_read(NULL, nvml, &sample) == HEDDLE_OK) {
-    result.power_w = sample.power_w;
-    result.sm_mhz = sample.sm_mhz;
-  }
+  if (status == HEDDLE_OK)
+    status = sustain(ctx, device, &graph, result.burst, 1, nvml, &result);
+  hd_graph_free(device, &graph);
+  if (status == HEDDLE_OK)
+    *alone = result;
+  return status;
+}
+
+heddle_status hd_measure_sustained(heddle_context *ctx, const hd_device *device,
+                                   const hd_contender *contender, size_t n_sets, double settle,
+                                   double seconds, const hd_nvml *nvml, hd_alone *alone) {
+  hd_graph graph;
+  size_t n_replays;
+  double once;
+  hd_alone result = {0};
+  HD_TRY(capture(ctx, device, contender, n_sets, BURST_S, &graph, &n_replays));
+  heddle_status status = hd_graph_time(ctx, device, &graph, n_replays, &once);
+  if (status == HEDDLE_OK)
+    status = sustain(ctx, device, &graph, once, settle, NULL, &result);
+  if (status == HEDDLE_OK)
+    status = sustain(ctx, device, &graph, once, seconds, nvml, &result);
   hd_graph_free(device, &graph);
   if (status == HEDDLE_OK)
     *alone = result;

@@ -25,9 +25,13 @@ typedef struct hd_rounds {
   double warm_seconds; /* untimed launches before each turn */
 } hd_rounds;
 
-/* The protocol's rounds: 9 of 3 ms; from n = 1024 on 5 of 12 ms after 12 ms untimed. */
+/* From n = 1024 on a product keeps the device busy enough to meet its power cap, and in turns the
+ * cap couples the contenders: the figure that counts is each alone and sustained. */
+bool hd_measure_is_large(int64_t n);
+
+/* The protocol's rounds: 9 of 3 ms; of large products 5 of 12 ms after 12 ms untimed. */
 hd_rounds hd_rounds_for(int64_t n);
-/* A look at one of many candidates: 3 of 1 ms; from n = 1024 on 3 of 4 ms after 4 ms untimed. */
+/* A look at one of many candidates: 3 of 1 ms; of large products 3 of 4 ms after 4 ms untimed. */
 hd_rounds hd_rounds_quick(int64_t n);
 
 /* Interleaved: every contender once a round, in turn. */
@@ -49,5 +53,10 @@ typedef struct hd_alone {
 heddle_status hd_measure_alone(heddle_context *ctx, const hd_device *device,
                                const hd_contender *contender, size_t n_sets, const hd_nvml *nvml,
                                hd_alone *alone);
+/* The sustained figures alone (burst: 0), shorter: `seconds` after `settle` untimed seconds, in
+ * which power and clock come to rest. */
+heddle_status hd_measure_sustained(heddle_context *ctx, const hd_device *device,
+                                   const hd_contender *contender, size_t n_sets, double settle,
+                                   double seconds, const hd_nvml *nvml, hd_alone *alone);
 
 #endif

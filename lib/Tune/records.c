@@ -21,12 +21,22 @@ static const char schema[] =
     " power_limit_w REAL, heddle TEXT, spec TEXT, seed INTEGER);"
     "CREATE TABLE IF NOT EXISTS measurement(run TEXT, product TEXT, schedule TEXT, final INTEGER,"
     " verdict TEXT, why TEXT, us REAL, us_min REAL, us_max REAL, predicted_us REAL, error REAL,"
-    " power_w REAL, sm_mhz INTEGER, at TEXT, PRIMARY KEY(product, schedule, run, final));"
+    " power_w REAL, sm_mhz INTEGER, at TEXT, sustained_us REAL,"
+    " PRIMARY KEY(product, schedule, run, final));"
     "CREATE TABLE IF NOT EXISTS choice(run TEXT, product TEXT, schedule TEXT, us REAL,"
     " default_schedule TEXT, default_us REAL, n_legal INTEGER, n_measured INTEGER, at TEXT,"
-    " PRIMARY KEY(product, run));"
-    "PRAGMA user_version = 1;";
-enum { VERSION = 1 }; /* as in the schema */
+    " sustained_us REAL, default_sustained_us REAL, PRIMARY KEY(product, run));"
+    "PRAGMA user_version = 2;";
+enum { VERSION = 2 }; /* as in the schema */
+
+/* From each version to the next: columns come last, as ALTER TABLE puts them. */
+static const char *const upgrades[VERSION] = {
+    [1] = "BEGIN;"
+          "ALTER TABLE measurement ADD COLUMN sustained_us REAL;"
+          "ALTER TABLE choice ADD COLUMN sustained_us REAL;"
+          "ALTER TABLE choice ADD COLUMN default_sustained_us REAL;"
+          "PRAGMA user_version = 2;"
+          "COMMIT;"};
 
 static const char *const verdict_names[] = {/* ORDER VERDICTS */
                                             "ok", "wrong", "refused", "failed", "crash", "hang"};
@@ -40,6 +50,10 @@ bool hd_verdict_parse(const char *name, hd_verdict *verdict) {
       return true;
     }
   return false;
+}
+
+bool hd_verdict_is_loss(hd_verdict v) {
+  return v == HD_VERDICT_FAILED || v == HD_VERDICT_CRASH || v == HD_VERDICT_HANG;
 }
 
 /* ---- SQLite ---- */
@@ -83,15 +97,25 @@ static const char *text_at(sqlite3_stmt *s, int column) {
 
 /* ---- open ---- */
 
-/* user_version: 0 before the first run, then VERSION; a later one may have other columns. */
-static heddle_status prepare_schema(heddle_context *ctx, hd_records *r, const char *path) {
+/* user_version: 0 before the first run, then VERSION; -1: it cannot be read. */
+static int version_of(hd_records *r) {
   sqlite3_stmt *s;
-  HD_TRY(prepare(ctx, r, &s, "PRAGMA user_version", ""));
+  if (prepare(NULL, r, &s, "PRAGMA user_version", "") != HEDDLE_OK)
+    return -1;
   int version = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int(s, 0) : -1;
   sqlite3_finalize(s);
+  return version;
+}
+
+/* A later version may have other columns. */
+static heddle_status prepare_schema(heddle_context *ctx, hd_records *r, const char *path) {
+  int version = version_of(r);
   if (version > VERSION)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, (hd_loc){.file = path}, "records.version",
                     "got records of version %d; legal: up to %d", version, VERSION);
+  for (int v = version; v > 0 && v < VERSION; v++)
+    if (sqlite3_exec(r->db, upgrades[v], NULL, NULL, NULL) != SQLITE_OK)
+      return sql_error(ctx, r, "upgrade the database");
   if (version < 0 || sqlite3_exec(r->db, schema, NULL, NULL, NULL) != SQLITE_OK)
     return sql_error(ctx, r, "read the database");
   return HEDDLE_OK;
@@ -162,19 +186,22 @@ heddle_status hd_records_add(heddle_context *ctx, hd_records *r, const hd_record
   sqlite3_stmt *s;
   HD_TRY(prepare(ctx, r, &s,
                  "INSERT OR REPLACE INTO measurement VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,"
-                 "datetime('now'))",
-                 "tttittddddddi", r->run, m->product, m->schedule, (int64_t)m->final,
+                 "datetime('now'),nullif(?,0))",
+                 "tttittddddddid", r->run, m->product, m->schedule, (int64_t)m->final,
                  verdict_names[m->verdict], m->why, m->median * 1e6, m->min * 1e6, m->max * 1e6,
-                 m->predicted * 1e6, m->error, m->power_w, (int64_t)m->sm_mhz));
+                 m->predicted * 1e6, m->error, m->power_w, (int64_t)m->sm_mhz,
+                 m->sustained * 1e6));
   return finish(ctx, r, s, "add a measurement");
 }
 
 heddle_status hd_records_choose(heddle_context *ctx, hd_records *r, const hd_choice *c) {
   sqlite3_stmt *s;
   HD_TRY(prepare(ctx, r, &s,
-                 "INSERT OR REPLACE INTO choice VALUES(?,?,?,?,?,?,?,?,datetime('now'))",
-                 "tttdtdii", r->run, c->product, c->schedule, c->seconds * 1e6,
-                 c->default_schedule, c->default_seconds * 1e6, c->n_legal, c->n_measured));
+                 "INSERT OR REPLACE INTO choice VALUES(?,?,?,?,?,?,?,?,datetime('now'),"
+                 "nullif(?,0),nullif(?,0))",
+                 "tttdtdiidd", r->run, c->product, c->schedule, c->seconds * 1e6,
+                 c->default_schedule, c->default_seconds * 1e6, c->n_legal, c->n_measured,
+                 c->sustained * 1e6, c->default_sustained * 1e6));
   return finish(ctx, r, s, "add a choice");
 }
 
@@ -185,7 +212,7 @@ heddle_status hd_records_each(heddle_context *ctx, hd_records *r, const char *pr
   sqlite3_stmt *s;
   HD_TRY(prepare(ctx, r, &s,
                  "SELECT product, schedule, final, verdict, why, us, us_min, us_max, predicted_us,"
-                 " error, power_w, sm_mhz FROM measurement WHERE ?1 IS NULL OR product = ?1"
+                 " error, power_w, sm_mhz, sustained_us FROM measurement WHERE ?1 IS NULL OR product = ?1"
                  " ORDER BY product, final, at, rowid", "t", product));
   int code;
   bool on = true;
@@ -201,7 +228,8 @@ heddle_status hd_records_each(heddle_context *ctx, hd_records *r, const char *pr
                    .predicted = sqlite3_column_double(s, 8) * 1e-6,
                    .error = sqlite3_column_double(s, 9),
                    .power_w = sqlite3_column_double(s, 10),
-                   .sm_mhz = sqlite3_column_int(s, 11)};
+                   .sm_mhz = sqlite3_column_int(s, 11),
+                   .sustained = sqlite3_column_double(s, 12) * 1e-6};
     hd_verdict_parse(text_at(s, 3), &m.verdict);
     on = each(user, &m);
   }
@@ -215,7 +243,7 @@ heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *r, hd_choi
   sqlite3_stmt *s;
   HD_TRY(prepare(ctx, r, &s,
                  "SELECT product, schedule, default_schedule, ifnull(device, ''), us, default_us,"
-                 " n_legal, n_measured FROM (SELECT *, row_number() OVER (PARTITION BY product"
+                 " n_legal, n_measured, sustained_us, default_sustained_us FROM (SELECT *, row_number() OVER (PARTITION BY product"
                  " ORDER BY at DESC, choice.rowid DESC) AS age FROM choice) LEFT JOIN run ON"
                  " run.id = run WHERE age = 1 ORDER BY product", ""));
   int code;
@@ -228,7 +256,9 @@ heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *r, hd_choi
                    .seconds = sqlite3_column_double(s, 4) * 1e-6,
                    .default_seconds = sqlite3_column_double(s, 5) * 1e-6,
                    .n_legal = sqlite3_column_int64(s, 6),
-                   .n_measured = sqlite3_column_int64(s, 7)};
+                   .n_measured = sqlite3_column_int64(s, 7),
+                   .sustained = sqlite3_column_double(s, 8) * 1e-6,
+                   .default_sustained = sqlite3_column_double(s, 9) * 1e-6};
     on = each(user, &c);
   }
   heddle_status status = on && code != SQLITE_DONE ? sql_error(ctx, r, "read") : HEDDLE_OK;
@@ -237,10 +267,11 @@ heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *r, hd_choi
 }
 
 heddle_status hd_records_chosen(heddle_context *ctx, hd_records *r, const char *product,
-                                int64_t *n_measured) {
+                                bool sustained, int64_t *n_measured) {
   sqlite3_stmt *s;
-  HD_TRY(prepare(ctx, r, &s, "SELECT ifnull(max(n_measured), 0) FROM choice WHERE product = ?",
-                 "t", product));
+  HD_TRY(prepare(ctx, r, &s,
+                 "SELECT ifnull(max(n_measured), 0) FROM choice WHERE product = ?"
+                 " AND (sustained_us > 0 OR NOT ?)", "ti", product, (int64_t)sustained));
   if (sqlite3_step(s) == SQLITE_ROW)
     *n_measured = sqlite3_column_int64(s, 0);
   sqlite3_finalize(s);
@@ -273,7 +304,7 @@ heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char
 
 /* ---- JSON ---- */
 
-/* Rows as objects by column name, one a line. */
+/* Rows as objects by column name, one a line; what a row has not is left out. */
 static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char *sql,
                                  hd_strbuf *out) {
   sqlite3_stmt *s;
@@ -283,10 +314,11 @@ static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char 
     json_t *row = json_object();
     for (int i = 0; i < sqlite3_column_count(s); i++) {
       int type = sqlite3_column_type(s, i);
+      if (type == SQLITE_NULL)
+        continue;
       json_object_set_new(row, sqlite3_column_name(s, i),
                           type == SQLITE_INTEGER ? json_integer(sqlite3_column_int64(s, i))
                           : type == SQLITE_FLOAT ? json_real(sqlite3_column_double(s, i))
-                          : type == SQLITE_NULL  ? json_null()
                                                  : json_string(text_at(s, i)));
     }
     char *text = json_dumps(row, JSON_COMPACT | JSON_REAL_PRECISION(7));
@@ -302,8 +334,10 @@ static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char 
 heddle_status hd_records_export(heddle_context *ctx, hd_records *r, bool choices_only,
                                 hd_strbuf *json) {
   static const char choices[] =
-      "SELECT product, schedule, us, default_us, device, driver, date FROM (SELECT product,"
-      " schedule, round(us, 3) us, round(default_us, 3) default_us, device, driver,"
+      "SELECT product, schedule, us, default_us, sustained_us, default_sustained_us, device,"
+      " driver, date FROM (SELECT product, schedule, round(us, 3) us, round(default_us, 3)"
+      " default_us, round(sustained_us, 3) sustained_us, round(default_sustained_us, 3)"
+      " default_sustained_us, device, driver,"
       " date(at) date, row_number() OVER (PARTITION BY product ORDER BY at DESC) age FROM choice"
       " LEFT JOIN run ON run.id = run) WHERE age = 1 ORDER BY product";
   hd_strbuf_add(json, "{\"version\": 1,\n\"choices\": [");

@@ -42,14 +42,16 @@ typedef enum hd_verdict {
 } hd_verdict;
 const char *hd_verdict_name(hd_verdict verdict);
 bool hd_verdict_parse(const char *name, hd_verdict *verdict);
+bool hd_verdict_is_loss(hd_verdict verdict); /* failed, crash, hang: there is no result */
 
 /* Strings are borrowed. Times in seconds. */
 typedef struct hd_record {
   const char *product, *schedule; /* as hd_product_print and hd_schedule_print have them */
-  bool final;                     /* interleaved with the other finalists; else a quick look */
+  bool final;                     /* in the last race; else a quick look */
   hd_verdict verdict;
   const char *why; /* of what is not ok; may be NULL */
   double median, min, max, predicted, error;
+  double sustained; /* alone; 0: not measured */
   double power_w;
   int32_t sm_mhz;
 } hd_record;
@@ -58,7 +60,8 @@ heddle_status hd_records_add(heddle_context *ctx, hd_records *records, const hd_
 
 typedef struct hd_choice {
   const char *product, *schedule, *default_schedule, *device;
-  double seconds, default_seconds; /* of the final */
+  double seconds, default_seconds;     /* of the last race; 0: none */
+  double sustained, default_sustained; /* alone; 0: not measured */
   int64_t n_legal, n_measured;
 } hd_choice;
 
@@ -73,9 +76,10 @@ typedef bool (*hd_choice_fn)(void *user, const hd_choice *choice);
 heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *records, hd_choice_fn each,
                                      void *user);
 
-/* The most measurements that a choice of a product was made of; 0: there is none. */
+/* The most measurements that a choice of a product was made of, if sustained by sustained figures
+ * alone; 0: there is none. */
 heddle_status hd_records_chosen(heddle_context *ctx, hd_records *records, const char *product,
-                                int64_t *n_measured);
+                                bool sustained, int64_t *n_measured);
 
 /* Takes over what another database has and this one has not. */
 heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char *path);

@@ -1,5 +1,6 @@
 /* Tune/tune.h: the tuner: legal schedules of each product, the promising ones measured in a child
- * process while others are compiled, every figure recorded, the best few raced with the default. */
+ * process while others are compiled, every figure recorded, the best few raced with the default: in
+ * turns, or (large products: hd_measure_is_large) each alone and sustained. */
 #ifndef HD_TUNE_H
 #define HD_TUNE_H
 
@@ -7,7 +8,7 @@
 #include "Tune/product.h"
 #include "Tune/records.h"
 
-enum { HD_TUNE_MOST_JOBS = 128 };
+enum { HD_TUNE_MOST_JOBS = 128, HD_TUNE_MOST_FINALISTS = 15 }; /* beside the default */
 
 /* The search's choice against the best of all, timed in turns. */
 typedef struct hd_tune_contest {
@@ -25,6 +26,7 @@ typedef struct hd_tune_event {
   const hd_tune_contest *contest; /* with compare: its outcome; else NULL */
   int32_t product_index, n_products;
   int64_t n_legal, n_wanted, n_measured, n_lost; /* of this product; lost: crash, hang, failed */
+  int32_t n_alone, round, turn; /* the race alone and sustained: of so many; 0: not there yet */
   double best;         /* seconds a launch so far; 0: none */
   double left_seconds; /* an estimate for all products */
 } hd_tune_event;
@@ -35,11 +37,12 @@ typedef struct hd_tune_options {
   double deadline_s;         /* a candidate may take so long; 0: 30 */
   double budget_s;           /* begin nothing after so long; 0: no limit */
   int64_t n_top;             /* measurements a product; 0: one in twenty, at least 8 */
-  int32_t n_finalists;       /* beside the default; 0: 3 */
+  int32_t n_finalists;       /* beside the default; 0: 3, alone 8 */
   const char *only;          /* keys that a schedule must have: "group=8 family=wgmma"; NULL: any */
   bool exhaustive;           /* measure all */
   bool compare;              /* with exhaustive: the final is between what the search alone would
                                 have brought into one and the fastest of all */
+  bool no_sustained;         /* large products race in turns, too, as with compare */
   bool resume;               /* what the records hold is not measured again */
   uint64_t seed;
   const hd_ceilings *ceilings; /* borrowed; of the model */

@@ -115,7 +115,10 @@ heddle_status hd_tune_pick(heddle_context *ctx, const hd_tuned *t, const hd_op *
 /* ---- reading ---- */
 
 static heddle_status add(heddle_context *ctx, hd_tuned *t, const hd_choice *c) {
-  hd_tuned_entry e = {.seconds = c->seconds, .default_seconds = c->default_seconds};
+  hd_tuned_entry e = {.seconds = c->seconds,
+                      .default_seconds = c->default_seconds,
+                      .sustained = c->sustained,
+                      .default_sustained = c->default_sustained};
   HD_TRY(hd_product_parse(ctx, c->product, &e.product));
   e.schedule = hd_arena_strdup(&t->arena, c->schedule);
   e.device = hd_arena_strdup(&t->arena, c->device);
@@ -158,6 +161,11 @@ static heddle_status read_records(heddle_context *ctx, const char *path, hd_tune
   return status == HEDDLE_OK ? r.status : status;
 }
 
+/* 0 when it is not there. */
+static double seconds_of(const json_t *row, const char *key) {
+  return json_number_value(json_object_get(row, key)) * 1e-6;
+}
+
 static const char *string_of(const json_t *row, const char *key) {
   const char *text = json_string_value(json_object_get(row, key));
   return text ? text : "";
@@ -196,8 +204,10 @@ static heddle_status read_json(heddle_context *ctx, const char *path, const char
     hd_choice c = {.product = string_of(row, "product"),
                    .schedule = string_of(row, "schedule"),
                    .device = string_of(row, "device"),
-                   .seconds = json_number_value(json_object_get(row, "us")) * 1e-6,
-                   .default_seconds = json_number_value(json_object_get(row, "default_us")) * 1e-6};
+                   .seconds = seconds_of(row, "us"),
+                   .default_seconds = seconds_of(row, "default_us"),
+                   .sustained = seconds_of(row, "sustained_us"),
+                   .default_sustained = seconds_of(row, "default_sustained_us")};
     status = add(ctx, t, &c);
   }
   read_ceilings(json_object_get(root, "ceilings"), t);

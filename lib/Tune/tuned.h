@@ -14,6 +14,7 @@ typedef struct hd_tuned_entry {
   hd_product product;
   const char *schedule, *device; /* borrowed from the table */
   double seconds, default_seconds;
+  double sustained, default_sustained; /* alone; 0: not measured */
 } hd_tuned_entry;
 
 /* Reads a database of records (.db) or what `heddle tune export` wrote (JSON). *tuned is owned;

@@ -5,6 +5,8 @@ that depends on every key. Words plant faults, each a part of the schedules that
   crash=TEXT hang=TEXT failed=TEXT wrong=TEXT refused=TEXT
   dead=1        every one ends while it is brought up
   broken=TEXT   answers nonsense
+  alone=TEXT    faster by a tenth when it runs alone (it saves energy); all others are slower by one
+  tired=TEXT    crashes when it runs alone
 """
 import re
 import sys
@@ -39,6 +41,13 @@ def measure(schedule):
     return f"ok {s:.9g} {s * .99:.9g} {s * 1.01:.9g} 0.001 300 1700"
 
 
+def alone(schedule):
+    if befalls("tired", schedule):
+        sys.exit(8)
+    factor = 0.9 if befalls("alone", schedule) else 1.1
+    return f"{measure(schedule)} {seconds(schedule) * factor:.9g}"
+
+
 for line in sys.stdin:
     verb, _, text = line.rstrip("\n").partition(" ")
     if verb == "product":
@@ -51,6 +60,8 @@ for line in sys.stdin:
         answer = "compiled"
     elif verb == "measure":
         answer = measure(text)
+    elif verb == "alone":
+        answer = alone(text)
     elif verb == "final":
         times = [seconds(s) for s in text.split("\t")[1:]]
         answer = "final" + "".join(f" {t:.9g} {t * .99:.9g} {t * 1.01:.9g}" for t in times)

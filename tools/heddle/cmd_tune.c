@@ -18,8 +18,9 @@
 static const char about[] =
     "Measures the legal schedules that promise most, each checked against double precision before\n"
     "it is timed, and records every measurement in --db. The few fastest race the default in turns;\n"
-    "the winner is the choice that run, gen, bench and explain take up (--db FILE there, or the\n"
-    "shipped choices). A candidate that crashes, hangs or fails is recorded as such and costs itself\n"
+    "from N = 1024 on each runs alone for a second, for the power cap decides there (--no-sustained:\n"
+    "in turns, too). The winner is the choice that run, gen, bench and explain take up (--db FILE\n"
+    "there, or the shipped choices). A candidate that crashes, hangs or fails is recorded as such and costs itself\n"
     "alone; a wrong result makes the exit code 1.\n"
     "--budget stops in good order, --resume goes on with what the records lack: use it in slices.\n"
     "What is tuned is the product of the problem's types, sizes and orders, without its epilogue.\n"
@@ -39,8 +40,8 @@ enum { MOST_WORKER_WORDS = 32 };
 
 typedef struct tune_args {
   const char *path, *grid, *db, *target, *sizes, *ptxas, *cache, *worker, *only, *ceilings;
-  int64_t budget, deadline, top, jobs, device, seed;
-  bool resume, exhaustive, compare, csv, json;
+  int64_t budget, deadline, top, finalists, jobs, device, seed;
+  bool resume, exhaustive, compare, no_sustained, csv, json;
 } tune_args;
 
 typedef struct product_list {
@@ -105,19 +106,33 @@ static void print_csv(const hd_product *p, const hd_record *r) {
          r->predicted * 1e6);
 }
 
-static void print_choice(const teller *t, const hd_choice *c) {
-  if (t->args->json)
-    printf("{\"product\": \"%s\", \"schedule\": \"%s\", \"us\": %.3f, \"default\": \"%s\", "
-           "\"default_us\": %.3f, \"legal\": %lld, \"measured\": %lld}\n",
-           c->product, c->schedule, c->seconds * 1e6, c->default_schedule,
-           c->default_seconds * 1e6, (long long)c->n_legal, (long long)c->n_measured);
-  else if (!t->args->csv)
-    printf("%s\n  %.2f us  %s\n  %.2f us  the default%s%s\n"
-           "  %lld of %lld legal schedules measured\n",
-           c->product, c->seconds * 1e6, c->schedule, c->default_seconds * 1e6,
-           strcmp(c->schedule, c->default_schedule) ? ": " : " is it",
-           strcmp(c->schedule, c->default_schedule) ? c->default_schedule : "",
-           (long long)c->n_measured, (long long)c->n_legal);
+static void print_json(const hd_choice *c) {
+  printf("{\"product\": \"%s\", \"schedule\": \"%s\", \"us\": %.3f, \"default\": \"%s\", "
+         "\"default_us\": %.3f",
+         c->product, c->schedule, c->seconds * 1e6, c->default_schedule, c->default_seconds * 1e6);
+  if (c->sustained > 0)
+    printf(", \"sustained_us\": %.3f, \"default_sustained_us\": %.3f", c->sustained * 1e6,
+           c->default_sustained * 1e6);
+  printf(", \"legal\": %lld, \"measured\": %lld}\n", (long long)c->n_legal,
+         (long long)c->n_measured);
+}
+
+/* "  9.75 us, sustained 10.20 us  " */
+static void print_times(double seconds, double sustained) {
+  printf("  %.2f us", seconds * 1e6);
+  if (sustained > 0)
+    printf(", sustained %.2f us", sustained * 1e6);
+  printf("  ");
+}
+
+static void print_choice(const hd_choice *c) {
+  bool other = strcmp(c->schedule, c->default_schedule) != 0;
+  printf("%s\n", c->product);
+  print_times(c->seconds, c->sustained);
+  printf("%s\n", c->schedule);
+  print_times(c->default_seconds, c->default_sustained);
+  printf("the default%s%s\n  %lld of %lld legal schedules measured\n", other ? ": " : " is it",
+         other ? c->default_schedule : "", (long long)c->n_measured, (long long)c->n_legal);
 }
 
 static void print_contest(const hd_tune_event *e) {
@@ -133,22 +148,27 @@ static void print_progress(const hd_tune_event *e) {
   char name[HD_PRODUCT_TEXT];
   hd_product_print(e->product, name);
   int left = (int)e->left_seconds;
-  fprintf(stderr,
-          "[%d/%d] %s: %lld of %lld measured, best %.2f us, %lld lost, about %d:%02d left\n",
+  fprintf(stderr, "[%d/%d] %s: %lld of %lld measured, best %.2f us, %lld lost, ",
           e->product_index + 1, e->n_products, name, (long long)e->n_measured,
-          (long long)e->n_wanted, e->best * 1e6, (long long)e->n_lost, left / 60, left % 60);
+          (long long)e->n_wanted, e->best * 1e6, (long long)e->n_lost);
+  if (e->n_alone)
+    fprintf(stderr, "%s turn alone, %d of %d, ", e->round ? "second" : "first", e->turn + 1,
+            e->n_alone);
+  fprintf(stderr, "about %d:%02d left\n", left / 60, left % 60);
 }
 
 static void tell(void *user, const hd_tune_event *e) {
   enum { EVERY_S = 3 };
   teller *t = user;
   t->n_wrong += e->record && e->record->verdict == HD_VERDICT_WRONG;
-  if (e->record && t->args->csv)
+  if (e->record && !e->record->final && t->args->csv)
     print_csv(e->product, e->record);
   if (e->contest)
     print_contest(e);
-  else if (e->choice)
-    print_choice(t, e->choice);
+  else if (e->choice && t->args->json)
+    print_json(e->choice);
+  else if (e->choice && !t->args->csv)
+    print_choice(e->choice);
   fflush(stdout);
   double now = hd_clock_seconds();
   if (now - t->told_at < EVERY_S && !e->choice)
@@ -194,9 +214,11 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
                        .deadline_s = (double)a->deadline,
                        .budget_s = (double)a->budget,
                        .n_top = a->top,
+                       .n_finalists = (int32_t)a->finalists,
                        .only = a->only,
                        .exhaustive = a->exhaustive || a->compare,
                        .compare = a->compare,
+                       .no_sustained = a->no_sustained,
                        .resume = a->resume,
                        .seed = (uint64_t)a->seed,
                        .ceilings = tuned ? hd_tuned_ceilings(tuned) : &hd_ceilings_h200,
@@ -253,8 +275,8 @@ static int check_args(const tune_args *a) {
     const char *name;
     int64_t value, most;
   } numbers[] = {{"--budget", a->budget, INT32_MAX}, {"--deadline", a->deadline, 3600},
-                 {"--top", a->top, INT32_MAX},       {"--jobs", a->jobs, HD_TUNE_MOST_JOBS},
-                 {"--device", a->device, INT32_MAX}};
+                 {"--top", a->top, INT32_MAX},       {"--finalists", a->finalists, HD_TUNE_MOST_FINALISTS},
+                 {"--jobs", a->jobs, HD_TUNE_MOST_JOBS}, {"--device", a->device, INT32_MAX}};
   for (size_t i = 0; i < HD_COUNT(numbers); i++)
     if (numbers[i].value < 0 || numbers[i].value > numbers[i].most)
       return cli_usage_error("tune.number", "got %s %lld; legal: 0 to %lld", numbers[i].name,
@@ -279,6 +301,8 @@ static int tune_main(int argc, char **argv) {
        "measure all, then race the search's choice with the best of all"},
       {"only", CLI_TEXT, &a.only, "KEYS", "schedules that have these: \"family=wgmma group=8\""},
       {"top", CLI_INT, &a.top, "N", "measurements a problem (one in twenty, at least 8)"},
+      {"finalists", CLI_INT, &a.finalists, "N", "in the last race beside the default (3; alone 8)"},
+      {"no-sustained", CLI_FLAG, &a.no_sustained, NULL, "from N = 1024 on the last race is in turns, too"},
       {"jobs", CLI_INT, &a.jobs, "N", "processes that compile ahead (two fewer than processors); 0: none"},
       {"deadline", CLI_INT, &a.deadline, "SECONDS", "a candidate may take so long (30)"},
       {"csv", CLI_FLAG, &a.csv, NULL, "a line a measurement: bench's columns, then predicted us"},

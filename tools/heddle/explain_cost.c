@@ -13,6 +13,10 @@ static void print_tuned(const hd_product *product, const hd_tuned_entry *e) {
   printf("tuned     %.2f us measured on %s", e->seconds * 1e6, e->device);
   if (e->default_seconds > 0)
     printf(" (the default %.2f us)", e->default_seconds * 1e6);
+  if (e->sustained > 0)
+    printf(", sustained alone %.2f us", e->sustained * 1e6);
+  if (e->default_sustained > 0)
+    printf(" (the default %.2f us)", e->default_sustained * 1e6);
   if (strcmp(own, name) != 0)
     printf(", for\n          %s", name);
   printf("\n");

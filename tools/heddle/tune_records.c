@@ -14,23 +14,32 @@
 
 static const char list_about[] =
     "Lists the choices of the records; with --all every measurement as well: product, schedule,\n"
-    "verdict, median, least and most us, predicted us.";
+    "verdict, median, least and most us, predicted us; of those that ran alone, sustained us.";
 static const char list_examples[] = "heddle tune list --db mine.db\n"
                                     "heddle tune list --db mine.db --all\n";
 
+static double over(double of, double seconds) { return seconds > 0 ? of / seconds : 0; }
+
 static bool print_choice(void *user, const hd_choice *c) {
   (void)user;
-  double gain = c->seconds > 0 ? c->default_seconds / c->seconds : 0;
-  printf("%s: %.2f us, %.3fx the default's speed, %lld of %lld measured\n  %s\n", c->product,
-         c->seconds * 1e6, gain, (long long)c->n_measured, (long long)c->n_legal, c->schedule);
+  printf("%s: %.2f us, %.3fx the default's speed, ", c->product, c->seconds * 1e6,
+         over(c->default_seconds, c->seconds));
+  if (c->sustained > 0)
+    printf("sustained %.2f us, %.3fx, ", c->sustained * 1e6,
+           over(c->default_sustained, c->sustained));
+  printf("%lld of %lld measured\n  %s\n", (long long)c->n_measured, (long long)c->n_legal,
+         c->schedule);
   return true;
 }
 
 static bool print_record(void *user, const hd_record *r) {
   (void)user;
-  printf("%s; %s; %s%s %.3f %.3f %.3f %.3f%s%s\n", r->product, r->schedule,
-         hd_verdict_name(r->verdict), r->final ? " final" : "", r->median * 1e6, r->min * 1e6,
-         r->max * 1e6, r->predicted * 1e6, *r->why ? " " : "", r->why);
+  printf("%s; %s; %s%s %.3f %.3f %.3f %.3f", r->product, r->schedule, hd_verdict_name(r->verdict),
+         r->final ? " final" : "", r->median * 1e6, r->min * 1e6, r->max * 1e6,
+         r->predicted * 1e6);
+  if (r->sustained > 0)
+    printf(" sustained %.3f", r->sustained * 1e6);
+  printf("%s%s\n", *r->why ? " " : "", r->why);
   return true;
 }
 

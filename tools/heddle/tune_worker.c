@@ -96,15 +96,25 @@ static heddle_status do_compile(worker *w, const char *schedule) {
   return HEDDLE_OK;
 }
 
-static heddle_status time_candidate(worker *w, const hd_candidate *c) {
+/* The quick look; sustained as well: then alone, and power and clock are of that. */
+static heddle_status time_candidate(worker *w, const hd_candidate *c, bool sustained) {
+  static const double SETTLE_S = 0.3, SUSTAINED_S = 0.5;
+  size_t n_sets = hd_workload_n_sets(w->workload);
   double error;
   hd_timing t;
   hd_nvml_sample s = {0};
+  hd_alone alone;
   hd_rounds rounds = hd_rounds_quick(w->product.n);
   hd_contender contender = hd_candidate_contender(c);
   HD_TRY(hd_candidate_verify(w->ctx, c, &error));
-  HD_TRY(hd_measure_rounds(w->ctx, w->device, &contender, 1, hd_workload_n_sets(w->workload),
-                           &rounds, &t));
+  HD_TRY(hd_measure_rounds(w->ctx, w->device, &contender, 1, n_sets, &rounds, &t));
+  if (sustained) {
+    HD_TRY(hd_measure_sustained(w->ctx, w->device, &contender, n_sets, SETTLE_S, SUSTAINED_S,
+                                w->nvml, &alone));
+    printf("ok %.9g %.9g %.9g %.4g %.0f %u %.9g\n", t.median, t.min, t.max, error, alone.power_w,
+           alone.sm_mhz, alone.sustained);
+    return HEDDLE_OK;
+  }
   if (w->nvml && hd_nvml_read(NULL, w->nvml, &s) != HEDDLE_OK)
     s = (hd_nvml_sample){0};
   printf("ok %.9g %.9g %.9g %.4g %.0f %u\n", t.median, t.min, t.max, error, s.power_w, s.sm_mhz);
@@ -117,12 +127,12 @@ static heddle_status need_workload(worker *w) {
                                 "measure comes after open");
 }
 
-static heddle_status do_measure(worker *w, const char *schedule) {
+static heddle_status do_measure(worker *w, const char *schedule, bool sustained) {
   hd_candidate c = {0};
   HD_TRY(need_workload(w));
   w->compile.schedule = schedule;
   HD_TRY(hd_candidate_load(w->ctx, w->workload, &w->compile, &c));
-  heddle_status status = time_candidate(w, &c);
+  heddle_status status = time_candidate(w, &c, sustained);
   hd_candidate_free(&c);
   return status;
 }
@@ -177,11 +187,13 @@ static heddle_status obey(worker *w, char *line) {
   if (text && strcmp(line, "compile") == 0)
     return do_compile(w, text);
   if (text && strcmp(line, "measure") == 0)
-    return do_measure(w, text);
+    return do_measure(w, text, false);
+  if (text && strcmp(line, "alone") == 0)
+    return do_measure(w, text, true);
   if (text && strcmp(line, "final") == 0)
     return do_final(w, text);
   return hd_error(w->ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.worker",
-                  "got \"%.40s\"; legal: product, open, compile, measure, final", line);
+                  "got \"%.40s\"; legal: product, open, compile, measure, alone, final", line);
 }
 
 static void serve(worker *w) {

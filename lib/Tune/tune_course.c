@@ -1,0 +1,99 @@
+#include "Tune/tune_course.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "Support/file.h"
+
+bool hd_course_is_alone(const hd_tune_options *o, const hd_product *product) {
+  return hd_measure_is_large(product->n) && !o->compare && !o->no_sustained;
+}
+
+bool hd_course_time_is_up(const hd_course *c) { return hd_clock_seconds() > c->session->until; }
+
+/* ---- telling ---- */
+
+static double best_seconds(const hd_course *c) {
+  double best = 0;
+  for (size_t i = 0; i < c->n; i++)
+    if (c->search.list[i].measured > 0 && (best == 0 || c->search.list[i].measured < best))
+      best = c->search.list[i].measured;
+  return best;
+}
+
+/* Products to come count as this one, and their races as they are. */
+double hd_course_left_seconds(const hd_course *c) {
+  const hd_session *s = c->session;
+  double pace = (hd_clock_seconds() - s->begun_at) / (double)(s->n_fresh ? s->n_fresh : 1);
+  int64_t left = c->n_wanted - c->n_measured + (s->n - 1 - c->event.product_index) * c->n_wanted;
+  double races = 0;
+  for (int32_t i = c->event.product_index + (c->phase == HD_PHASE_OVER); i < s->n; i++)
+    if (hd_course_is_alone(c->o, &s->list[i]))
+      races += hd_final_seconds(c->o->n_finalists);
+  return (left > 0 ? pace * (double)left : 0) + races;
+}
+
+void hd_course_tell(hd_course *c, const hd_record *record, const hd_choice *choice) {
+  hd_tune_event *e = &c->event;
+  e->record = record;
+  e->choice = choice;
+  e->n_legal = (int64_t)c->n;
+  e->n_wanted = c->n_wanted;
+  e->n_measured = c->n_measured;
+  e->n_lost = c->n_lost;
+  e->best = best_seconds(c);
+  e->left_seconds = hd_course_left_seconds(c);
+  e->n_alone = c->phase == HD_PHASE_ALONE ? c->n_finalists : 0;
+  e->round = c->round;
+  e->turn = c->turn;
+  if (c->o->tell)
+    c->o->tell(c->o->user, e);
+}
+
+/* ---- answers ---- */
+
+/* A CUDA error is sticky, and a wrong kernel may have written anywhere: the child is not used
+ * again. */
+void hd_course_distrust(hd_course *c) {
+  hd_child_stop(&c->crew->measurer.child, NULL);
+  c->crew->measurer.entry = HD_ENTRY_IDLE;
+  c->crew->ready = false;
+}
+
+/* "VERDICT why", or "ok MEDIAN MIN MAX ERROR WATTS MHZ [SUSTAINED]". */
+static void read_answer(const char *line, hd_record *r) {
+  char word[16] = "";
+  sscanf(line, "%15s", word);
+  r->why = line + strlen(word);
+  r->why += *r->why == ' ';
+  if (!hd_verdict_parse(word, &r->verdict)) {
+    r->why = line;
+    return;
+  }
+  if (r->verdict != HD_VERDICT_OK)
+    return;
+  int got = sscanf(r->why, "%lf %lf %lf %lf %lf %d %lf", &r->median, &r->min, &r->max, &r->error,
+                   &r->power_w, &r->sm_mhz, &r->sustained);
+  if (got < 1 || !(r->median > 0)) {
+    r->verdict = HD_VERDICT_FAILED;
+    r->why = line;
+    return;
+  }
+  r->why = "";
+}
+
+hd_record hd_course_heard(hd_course *c, size_t entry, const hd_news *news) {
+  hd_record r = {.product = c->name,
+                 .schedule = c->entries[entry].text,
+                 .verdict = HD_VERDICT_FAILED,
+                 .why = hd_strbuf_text(&news->line),
+                 .predicted = c->search.list[entry].predicted};
+  if (news->kind == HD_NEWS_LINE)
+    read_answer(hd_strbuf_text(&news->line), &r);
+  else
+    r.verdict = news->kind == HD_NEWS_HANG ? HD_VERDICT_HANG : HD_VERDICT_CRASH;
+  if (r.verdict == HD_VERDICT_FAILED || r.verdict == HD_VERDICT_WRONG)
+    hd_course_distrust(c);
+  return r;
+}

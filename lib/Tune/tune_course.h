@@ -1,0 +1,92 @@
+/* Tune/tune_course.h: one product in work: what the search (tune.c) and the races of its fastest
+ * (tune_final.c) share. */
+#ifndef HD_TUNE_COURSE_H
+#define HD_TUNE_COURSE_H
+
+#include "Passes/schedule.h"
+#include "Tune/crew.h"
+#include "Tune/measure.h"
+#include "Tune/search.h"
+#include "Tune/tune.h"
+
+enum { HD_MOST_FINALISTS = HD_TUNE_MOST_FINALISTS + 1 };
+
+typedef enum hd_entry_state {
+  HD_STATE_WAITING,
+  HD_STATE_COMPILING,
+  HD_STATE_READY,
+  HD_STATE_MEASURING,
+  HD_STATE_DONE
+} hd_entry_state;
+
+typedef struct hd_entry {
+  char text[HD_SCHEDULE_TEXT];
+  hd_schedule schedule;
+  hd_entry_state state;
+} hd_entry;
+
+/* All products. */
+typedef struct hd_session {
+  const hd_tune_options *o;
+  const hd_product *list;
+  int32_t n;
+  bool recording; /* hd_records_begin was called */
+  double begun_at, until, deadline;
+  int64_t n_fresh; /* measured by this session */
+} hd_session;
+
+typedef enum hd_phase {
+  HD_PHASE_SEARCH,
+  HD_PHASE_TURNS, /* the fastest race in turns */
+  HD_PHASE_ALONE, /* or each alone and sustained, where that is the figure that counts */
+  HD_PHASE_OVER
+} hd_phase;
+
+/* One that has come into the race. */
+typedef struct hd_finalist {
+  size_t entry;
+  hd_record record; /* what is known of it: sustained is the sum of its turns */
+  int32_t n_turns;  /* alone */
+  bool out;         /* it failed, or has no second turn */
+} hd_finalist;
+
+typedef struct hd_course {
+  const hd_tune_options *o;
+  hd_session *session;
+  hd_crew *crew;
+  const hd_product *product;
+  char name[HD_PRODUCT_TEXT];
+  hd_entry *entries; /* owned; entry 0 is the default */
+  hd_search search;
+  size_t n;
+  int64_t n_wanted, n_measured, n_refused, n_lost, n_in_flight;
+  int32_t n_faults; /* of bringing the measurer up, in a row */
+  hd_phase phase;
+  hd_finalist finalist[HD_MOST_FINALISTS];
+  int32_t n_finalists, n_replayed; /* compare: the first n_replayed are the search's own */
+  int32_t round, turn;             /* alone: whose turn it is */
+  int64_t n_searched;
+  bool chosen;
+  hd_tune_event event;
+} hd_course;
+
+/* Is the product's last race alone and sustained? */
+bool hd_course_is_alone(const hd_tune_options *o, const hd_product *product);
+bool hd_course_time_is_up(const hd_course *course);
+/* Of all products, at the pace so far. */
+double hd_course_left_seconds(const hd_course *course);
+void hd_course_tell(hd_course *course, const hd_record *record, const hd_choice *choice);
+/* What the measurer's news say of an entry; strings are borrowed. One that is not to be trusted any
+ * more is ended. */
+hd_record hd_course_heard(hd_course *course, size_t entry, const hd_news *news);
+void hd_course_distrust(hd_course *course);
+
+/* Picks the finalists and turns to the race that suits the product; false when there are none. */
+bool hd_final_begin(hd_course *course);
+/* Asks the idle measurer for the next of the race. */
+void hd_final_ask(hd_course *course);
+heddle_status hd_final_heard(heddle_context *ctx, hd_course *course, const hd_news *news);
+/* Seconds that the race of so many takes when it is alone and sustained. */
+double hd_final_seconds(int32_t n);
+
+#endif

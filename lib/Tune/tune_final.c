@@ -1,0 +1,323 @@
+/* The last race of a product, which makes the choice. In turns: the fastest of the search against
+ * the default, 9 rounds. Of a large product alone: the power cap makes the choice there, so the
+ * fastest run beside those that may only save energy, each by itself after power and clock have
+ * come to rest; those near the best once more, in the opposite order. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "Tune/tune_course.h"
+
+enum { TURN_ROUNDS = 9, TURN_FINALISTS = 3, ALONE_FINALISTS = 8, ALONE_ROUNDS = 2 };
+static const double TURNS_S = 120;      /* deadline of the race in turns */
+static const double ALONE_S = 1;        /* of one alone: load, check, settle, measure */
+static const double NEAR = 1.02;        /* over the best: a second turn alone is worth having */
+
+double hd_final_seconds(int32_t n) {
+  return 1.5 * ALONE_S * (1 + (n ? n : ALONE_FINALISTS)); /* half of them twice */
+}
+
+/* ---- who comes into it ---- */
+
+static bool has_come(const hd_course *c, size_t entry) {
+  for (int32_t i = 0; i < c->n_finalists; i++)
+    if (c->finalist[i].entry == entry)
+      return true;
+  return false;
+}
+
+/* At most `most`, the default not counted. */
+static void add_finalist(hd_course *c, size_t entry, int32_t most) {
+  int32_t n = c->n_finalists - has_come(c, 0);
+  if (!has_come(c, entry) && (entry == 0 || n < most) && c->n_finalists < HD_MOST_FINALISTS)
+    c->finalist[c->n_finalists++] = (hd_finalist){.entry = entry};
+}
+
+/* The default, then the `fastest` others of those that the search has measured. */
+static void add_fastest(hd_course *c, const hd_search *search, int32_t fastest, int32_t most) {
+  const hd_search_item *list = search->list;
+  double above = 0;
+  if (list[0].measured > 0)
+    add_finalist(c, 0, most);
+  for (int32_t i = 0; i < fastest; i++) {
+    size_t best = c->n;
+    for (size_t j = 1; j < c->n; j++)
+      if (list[j].measured > above && (best == c->n || list[j].measured < list[best].measured))
+        best = j;
+    if (best == c->n)
+      return;
+    above = list[best].measured;
+    add_finalist(c, best, most);
+  }
+}
+
+/* The same work in another order or with another partner: hardly another time, but other energy. */
+static bool is_twin(const hd_schedule *x, const hd_schedule *y) {
+  char own[HD_SCHEDULE_TEXT], other[HD_SCHEDULE_TEXT];
+  hd_schedule s = *x;
+  memcpy(s.k_order, y->k_order, sizeof s.k_order);
+  memcpy(s.share, y->share, sizeof s.share);
+  s.cluster = y->cluster;
+  hd_schedule_print(&s, own);
+  hd_schedule_print(y, other);
+  return strcmp(own, other) == 0;
+}
+
+static void add_twins(hd_course *c, size_t entry, int32_t most) {
+  for (size_t i = 0; i < c->n; i++)
+    if (is_twin(&c->entries[entry].schedule, &c->entries[i].schedule))
+      add_finalist(c, i, most);
+}
+
+/* The tile that moves least: what promises most of it. */
+static void add_largest_tile(hd_course *c, int32_t most) {
+  size_t best = c->n;
+  for (size_t i = 0; i < c->n; i++) {
+    const hd_schedule *s = &c->entries[i].schedule;
+    if (s->tile_m == 256 && s->tile_n == 192 &&
+        (best == c->n || hd_search_promise(&c->search, i) < hd_search_promise(&c->search, best)))
+      best = i;
+  }
+  if (best < c->n)
+    add_finalist(c, best, most);
+}
+
+static size_t fastest(const hd_course *c) {
+  const hd_search_item *list = c->search.list;
+  size_t best = c->n;
+  for (size_t i = 0; i < c->n; i++)
+    if (list[i].measured > 0 && (best == c->n || list[i].measured < list[best].measured))
+      best = i;
+  return best;
+}
+
+/* The first three, what may save energy, and as many more as there is room for. */
+static void pick_alone(hd_course *c) {
+  int32_t most = c->o->n_finalists ? c->o->n_finalists : ALONE_FINALISTS;
+  if (fastest(c) == c->n)
+    return;
+  add_fastest(c, &c->search, 3, most);
+  add_largest_tile(c, most);
+  add_twins(c, fastest(c), most);
+  add_fastest(c, &c->search, most, most);
+}
+
+/* What the search would have measured, with what the records hold. */
+static void replay_search(hd_course *c, int32_t most) {
+  hd_search replay = hd_search_fresh(&c->search);
+  c->n_searched = hd_search_share((int64_t)c->n);
+  for (int64_t k = 0; k < c->n_searched; k++) {
+    size_t i = k == 0 ? 0 : hd_search_next(&replay);
+    replay.list[i].taken = true;
+    if (c->search.list[i].measured > 0)
+      hd_search_learn(&replay, i, c->search.list[i].measured);
+  }
+  add_fastest(c, &replay, most, most);
+  c->n_replayed = c->n_finalists;
+  hd_search_free(&replay);
+}
+
+static void pick_turns(hd_course *c) {
+  int32_t most = c->o->n_finalists ? c->o->n_finalists : TURN_FINALISTS;
+  if (c->o->compare)
+    replay_search(c, most);
+  add_fastest(c, &c->search, most, 2 * most);
+}
+
+bool hd_final_begin(hd_course *c) {
+  bool alone = hd_course_is_alone(c->o, c->product);
+  c->n_finalists = c->round = c->turn = 0;
+  if (alone)
+    pick_alone(c);
+  else
+    pick_turns(c);
+  c->phase = alone ? HD_PHASE_ALONE : HD_PHASE_TURNS;
+  bool in_time = !alone || hd_clock_seconds() + c->n_finalists * ALONE_S < c->session->until;
+  return c->n_finalists > 0 && in_time;
+}
+
+/* ---- choosing ---- */
+
+/* The figure that the race was for. */
+static double figure(const hd_course *c, const hd_finalist *f) {
+  return c->phase == HD_PHASE_ALONE ? f->record.sustained : f->record.median;
+}
+
+static hd_tune_contest contest_of(const hd_course *c, const hd_finalist *best) {
+  const hd_finalist *own = c->finalist;
+  for (int32_t i = 1; i < c->n_replayed; i++)
+    if (c->finalist[i].record.median < own->record.median)
+      own = &c->finalist[i];
+  const hd_record *b = &best->record;
+  return (hd_tune_contest){.chosen = own->record.schedule,
+                           .best = b->schedule,
+                           .chosen_seconds = own->record.median,
+                           .best_seconds = b->median,
+                           .noise = (b->max - b->min) / b->median,
+                           .n_searched = c->n_searched};
+}
+
+static heddle_status record_all(heddle_context *ctx, hd_course *c) {
+  for (int32_t i = 0; i < c->n_finalists; i++) {
+    hd_record *r = &c->finalist[i].record;
+    r->final = true;
+    if (r->verdict == HD_VERDICT_OK) /* a fault is recorded when it comes */
+      HD_TRY(hd_records_add(ctx, c->o->records, r));
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status choose(heddle_context *ctx, hd_course *c, const hd_finalist *best) {
+  const hd_finalist *first = &c->finalist[0];
+  bool has_default = first->entry == 0 && first->record.verdict == HD_VERDICT_OK;
+  HD_TRY(record_all(ctx, c));
+  hd_choice choice = {.product = c->name,
+                      .schedule = best->record.schedule,
+                      .default_schedule = c->entries[0].text,
+                      .device = "",
+                      .seconds = best->record.median,
+                      .default_seconds = has_default ? first->record.median : 0,
+                      .sustained = best->record.sustained,
+                      .default_sustained = has_default ? first->record.sustained : 0,
+                      .n_legal = (int64_t)c->n,
+                      .n_measured = c->n_measured};
+  HD_TRY(hd_records_choose(ctx, c->o->records, &choice));
+  hd_tune_contest contest = contest_of(c, best);
+  c->chosen = true;
+  c->event.contest = c->o->compare ? &contest : NULL;
+  c->phase = HD_PHASE_OVER;
+  hd_course_tell(c, NULL, &choice);
+  c->event.contest = NULL;
+  return HEDDLE_OK;
+}
+
+/* The least figure among those with as many turns as any; none: no choice, and the next run tries
+ * again. */
+static heddle_status conclude(heddle_context *ctx, hd_course *c) {
+  const hd_finalist *best = NULL;
+  for (int32_t i = 0; i < c->n_finalists; i++) {
+    const hd_finalist *f = &c->finalist[i];
+    if (!f->out && (!best || figure(c, f) < figure(c, best)))
+      best = f;
+  }
+  if (best)
+    return choose(ctx, c, best);
+  c->phase = HD_PHASE_OVER;
+  hd_warning(ctx, HD_NOWHERE, "tune.final", "%s: none of %d finalists came through", c->name,
+             c->n_finalists);
+  return record_all(ctx, c);
+}
+
+/* ---- in turns ---- */
+
+static void ask_turns(hd_course *c) {
+  hd_strbuf request = {0};
+  hd_strbuf_printf(&request, "%d", TURN_ROUNDS);
+  for (int32_t i = 0; i < c->n_finalists; i++)
+    hd_strbuf_printf(&request, "\t%s", c->entries[c->finalist[i].entry].text);
+  hd_crew_measure(c->crew, HD_ENTRY_FINAL, hd_strbuf_text(&request), TURNS_S);
+  hd_strbuf_free(&request);
+}
+
+/* "final MEDIAN MIN MAX …" in the order asked for; false when it is anything else. */
+static bool read_turns(hd_course *c, const char *line) {
+  int at = 0;
+  if (strncmp(line, "final", 5) != 0)
+    return false;
+  line += 5;
+  for (int32_t i = 0; i < c->n_finalists; i++, line += at) {
+    size_t entry = c->finalist[i].entry;
+    hd_record r = {.product = c->name,
+                   .schedule = c->entries[entry].text,
+                   .predicted = c->search.list[entry].predicted};
+    if (sscanf(line, "%lf %lf %lf%n", &r.median, &r.min, &r.max, &at) != 3 || !(r.median > 0))
+      return false;
+    c->finalist[i].record = r;
+  }
+  return true;
+}
+
+/* A race that fails leaves the product without a choice: the next run tries again. */
+static heddle_status heard_turns(heddle_context *ctx, hd_course *c, const hd_news *news) {
+  const char *line = hd_strbuf_text(&news->line);
+  if (news->kind == HD_NEWS_LINE && read_turns(c, line))
+    return conclude(ctx, c);
+  c->phase = HD_PHASE_OVER;
+  hd_course_distrust(c);
+  hd_warning(ctx, HD_NOWHERE, "tune.final", "%s: the final was lost: %s", c->name, line);
+  return HEDDLE_OK;
+}
+
+/* ---- alone ---- */
+
+/* The second round goes backwards, so that a drift of the device falls on all alike. */
+static hd_finalist *whose_turn(hd_course *c) {
+  return &c->finalist[c->round ? c->n_finalists - 1 - c->turn : c->turn];
+}
+
+/* Who is far from the best has no second turn; nor has one alone. */
+static void leave_the_near(hd_course *c) {
+  double best = INFINITY;
+  int32_t n_near = 0;
+  for (int32_t i = 0; i < c->n_finalists; i++)
+    if (!c->finalist[i].out)
+      best = fmin(best, c->finalist[i].record.sustained);
+  for (int32_t i = 0; i < c->n_finalists; i++) {
+    hd_finalist *f = &c->finalist[i];
+    f->out |= !(f->record.sustained <= best * NEAR);
+    n_near += !f->out;
+  }
+  if (n_near < 2)
+    c->round = ALONE_ROUNDS;
+}
+
+/* To the next that has a turn; ROUNDS when the race is over. */
+static void advance(hd_course *c) {
+  do {
+    if (++c->turn < c->n_finalists)
+      continue;
+    c->turn = 0;
+    if (++c->round == 1)
+      leave_the_near(c);
+  } while (c->round < ALONE_ROUNDS && whose_turn(c)->out);
+}
+
+/* A repeated turn leaves the mean. */
+static void take_turn(hd_finalist *f, const hd_record *r) {
+  double n = f->n_turns++;
+  double sustained = (f->record.sustained * n + r->sustained) / (n + 1);
+  f->record = *r;
+  f->record.sustained = sustained;
+  f->out = r->verdict != HD_VERDICT_OK || !(r->sustained > 0);
+}
+
+static heddle_status heard_alone(heddle_context *ctx, hd_course *c, const hd_news *news) {
+  hd_finalist *f = whose_turn(c);
+  hd_record r = hd_course_heard(c, f->entry, news);
+  r.final = true;
+  c->n_lost += hd_verdict_is_loss(r.verdict);
+  take_turn(f, &r);
+  if (r.verdict != HD_VERDICT_OK)
+    HD_TRY(hd_records_add(ctx, c->o->records, &r));
+  f->record.why = NULL; /* the news do not live as long */
+  hd_course_tell(c, &r, NULL);
+  advance(c);
+  return c->round < ALONE_ROUNDS ? HEDDLE_OK : conclude(ctx, c);
+}
+
+/* ---- the race ---- */
+
+void hd_final_ask(hd_course *c) {
+  if (c->phase == HD_PHASE_TURNS)
+    ask_turns(c);
+  else
+    hd_crew_measure(c->crew, HD_ENTRY_ALONE, c->entries[whose_turn(c)->entry].text,
+                    c->session->deadline + ALONE_S);
+}
+
+heddle_status hd_final_heard(heddle_context *ctx, hd_course *c, const hd_news *news) {
+  return news->entry == HD_ENTRY_FINAL ? heard_turns(ctx, c, news) : heard_alone(ctx, c, news);
+}

@@ -1,0 +1,11 @@
+"""older_records.py FILE: makes a database of records one of version 1 again, without what came after."""
+import sqlite3
+import sys
+
+db = sqlite3.connect(sys.argv[1])
+for table, columns in {"measurement": ["sustained_us"],
+                       "choice": ["sustained_us", "default_sustained_us"]}.items():
+    for column in columns:
+        db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+db.execute("PRAGMA user_version = 1")
+db.commit()
