@@ -1,9 +1,16 @@
 #!/usr/bin/env python3
 """worker.py ... --launch OP:SITE,...: plays the worker of heddle-mutate --gpu. Its device sees a
 removed op as wrong numbers, hangs on a shifted parity, dies of a shifted count without a word, and
-finds nothing else."""
+finds nothing else.
+worker.py --tool TOOL ...: plays compute-sanitizer. Its synccheck finds removed ops; its memcheck objects
+to the kernel itself; its racecheck finds nothing."""
 import os
 import sys
+
+if sys.argv[1] == "--tool":
+    launched = sys.argv[sys.argv.index("--launch") + 1]
+    found = {"synccheck": "remove" in launched, "memcheck": not launched}
+    sys.exit(86 if found.get(sys.argv[2]) else 0)
 
 for mutant in sys.argv[sys.argv.index("--launch") + 1].split(","):
     op = mutant.split(":")[0]

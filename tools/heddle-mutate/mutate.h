@@ -113,20 +113,10 @@ typedef struct mutate_options {
   bool no_sim, no_ptx, gpu, verbose;
   int n_threads;
   uint64_t seed;
-  size_t sample;        /* mutants of a form that are launched; 0: all */
+  size_t sample;        /* mutants of an operator and a form that are launched; 0: all */
   double limit_seconds; /* of a launch */
+  double gpu_seconds;   /* of all; 0: as long as it takes */
 } mutate_options;
-
-/* What a launch on the device showed. Past SAME it is noticed. */
-typedef enum mutate_gpu {
-  MUTATE_GPU_NOT_ASKED,
-  MUTATE_GPU_SAME,
-  MUTATE_GPU_WRONG,  /* D differs from what the form makes */
-  MUTATE_GPU_HANG,
-  MUTATE_GPU_ERROR,  /* the driver reports one, or the worker died */
-  MUTATE_GPU_REFUSED, /* by the driver's compiler: C75xx, spills */
-  MUTATE_N_GPU
-} mutate_gpu;
 
 typedef struct mutate_mutant {
   const char *op; /* the operator's name */
@@ -139,7 +129,6 @@ typedef struct mutate_mutant {
   mutate_verdict check, ptxas;
   char check_why[300];
   mutate_runs runs;
-  mutate_gpu gpu, sanitizer;
 } mutate_mutant;
 
 /* Makes the mutant of m->op and m->site; false where the operator does not apply. */
@@ -157,10 +146,47 @@ void mutate_list_free(mutate_list *list);
 
 /* --- the device (mutate_gpu.c, mutate_worker.c) -------------------------------------------------- */
 
-/* Launches mutants of the list on the device, in worker processes. */
-void mutate_list_launch(const mutate_options *options, const mutate_form *form,
-                        mutate_list *list);
+/* What a launch on the device showed. Past SAME it is noticed. */
+typedef enum mutate_gpu {
+  MUTATE_GPU_NOT_ASKED,
+  MUTATE_GPU_SAME,
+  MUTATE_GPU_WRONG,  /* D differs from what the form makes */
+  MUTATE_GPU_HANG,
+  MUTATE_GPU_ERROR,  /* the driver reports one, or the worker died */
+  MUTATE_GPU_REFUSED, /* by the driver's compiler: C75xx, spills */
+  MUTATE_N_GPU
+} mutate_gpu;
+
+enum { MUTATE_N_TOOLS = 3 }; /* of compute-sanitizer */
+
+typedef struct mutate_shot { /* a mutant to be launched */
+  const char *op;
+  int32_t site;
+  mutate_gpu gpu, tool[MUTATE_N_TOOLS]; /* of a tool: WRONG when it found something */
+} mutate_shot;
+
+typedef struct mutate_batch { /* those of a form */
+  char form[96], path[512];
+  mutate_shot *shot; /* owned */
+  size_t n;
+  bool launched; /* false: the kernel itself does not run on this device */
+  mutate_gpu sound[MUTATE_N_TOOLS]; /* what the tools say of the kernel itself */
+} mutate_batch;
+
+typedef struct mutate_device {
+  mutate_batch *batch;
+  size_t n, cap;
+} mutate_device;
+
+/* Chooses mutants of a form, the same number of every operator, by seed. */
+void mutate_device_add(const mutate_options *options, const mutate_form *form,
+                       const mutate_list *list, mutate_device *device);
+/* Launches them in worker processes, then under the sanitizer's tools; says on standard error how far it
+ * is. */
+void mutate_device_launch(const mutate_options *options, mutate_device *device);
+void mutate_device_free(mutate_device *device);
 const char *mutate_gpu_name(mutate_gpu outcome);
+const char *mutate_tool_name(int tool);
 /* Such a process: launches options->launch, "OP:SITE,OP:SITE", and prints what happened. */
 heddle_status mutate_worker(heddle_context *ctx, const mutate_options *options, mutate_form *form);
 
@@ -169,15 +195,15 @@ heddle_status mutate_worker(heddle_context *ctx, const mutate_options *options, 
 enum { MUTATE_MAX_ROWS = 32 };
 typedef struct mutate_row { /* of an operator */
   const char *name;
-  int mutants, equivalent, check, check_asked, sim, ptxas, gpu, gpu_asked, sanitizer,
-      sanitizer_asked;
+  int mutants, equivalent, check, check_asked, sim, ptxas;
+  int gpu[MUTATE_N_GPU], tool[MUTATE_N_TOOLS], tool_asked[MUTATE_N_TOOLS];
 } mutate_row;
 typedef struct mutate_table {
   mutate_row row[MUTATE_MAX_ROWS];
-  int n_rows, false_alarms, undecided, forms;
-  int outcomes[MUTATE_N_GPU];
+  int n_rows, false_alarms, undecided, forms, forms_launched;
 } mutate_table;
 void mutate_table_add(mutate_table *table, const mutate_mutant *mutant);
+void mutate_table_add_device(mutate_table *table, const mutate_device *device);
 /* Prints it and the summary; the exit code. */
 int mutate_table_print(const mutate_options *options, const mutate_table *table);
 

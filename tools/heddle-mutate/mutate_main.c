@@ -15,6 +15,7 @@ typedef struct run {
   heddle_context *ctx;
   mutate_options options;
   mutate_table table;
+  mutate_device device;
   bool found; /* the form that --form names */
 } run;
 
@@ -33,8 +34,6 @@ static void print_mutant(const run *r, const mutate_form *form, const mutate_mut
     printf("  check: %s %s\n", words[m->check], m->check_why);
   if (!o->no_sim)
     printf("  sim: %s %s\n", words[m->runs.verdict], m->runs.why);
-  if (m->gpu != MUTATE_GPU_NOT_ASKED)
-    printf("  gpu: %s\n", mutate_gpu_name(m->gpu));
 }
 
 /* The kernel itself must be sound for both, or nothing that follows means anything. */
@@ -68,13 +67,25 @@ static heddle_status visit_form(void *user, mutate_form *form) {
   judge_sound(r, form, &sound);
   mutate_list_judge(o, form, &sound, &list);
   if (o->gpu)
-    mutate_list_launch(o, form, &list);
+    mutate_device_add(o, form, &list, &r->device);
   for (size_t i = 0; i < list.n; i++) {
     print_mutant(r, form, &list.mutant[i]);
     mutate_table_add(&r->table, &list.mutant[i]);
   }
   mutate_list_free(&list);
   return HEDDLE_OK;
+}
+
+/* After all judges on the host, so that no worker waits for them. */
+static void launch_chosen(run *r) {
+  mutate_device_launch(&r->options, &r->device);
+  mutate_table_add_device(&r->table, &r->device);
+  for (size_t i = 0; i < r->device.n && r->options.verbose; i++)
+    for (size_t j = 0; j < r->device.batch[i].n; j++) {
+      const mutate_shot *shot = &r->device.batch[i].shot[j];
+      printf("%s: %s:%d on the device: %s\n", r->device.batch[i].form, shot->op, shot->site,
+             mutate_gpu_name(shot->gpu));
+    }
 }
 
 /* --- command line --------------------------------------------------------------------------- */
@@ -136,10 +147,13 @@ static int run_all(run *r, bool all, const char *examples, const char *self,
     status = mutate_folder(r, examples);
   if (status == HEDDLE_OK)
     status = mutate_files(r, files, n_files);
+  if (status == HEDDLE_OK && r->options.gpu)
+    launch_chosen(r);
   int code = status == HEDDLE_OK && !r->options.launch
                  ? mutate_table_print(&r->options, &r->table)
                  : 0;
   int finish = cli_finish(r->ctx, status);
+  mutate_device_free(&r->device);
   free(found);
   return finish ? finish : code;
 }
@@ -148,7 +162,8 @@ int main(int argc, char **argv) {
   run r = {0};
   mutate_options *o = &r.options;
   bool all = false;
-  int64_t agree = 0, seed = 1, threads = sysconf(_SC_NPROCESSORS_ONLN), sample = 0, limit = 2;
+  int64_t agree = 0, seed = 1, threads = sysconf(_SC_NPROCESSORS_ONLN), sample = 0, limit = 2,
+          seconds = 0;
   const char *examples = "examples";
   cli_option options[] = {
       {"all", CLI_FLAG, &all, NULL, "every kernel of every example"},
@@ -161,8 +176,12 @@ int main(int argc, char **argv) {
       {"ptxas", CLI_TEXT, &o->ptxas, "PATH",
        "count what ptxas notices (with --all where it is found; none: do without)"},
       {"gpu", CLI_FLAG, &o->gpu, NULL, "launch the mutants on the device, too"},
-      {"sanitizer", CLI_TEXT, &o->sanitizer, "PATH", "with --gpu: compute-sanitizer, asked as well"},
-      {"sample", CLI_INT, &sample, "N", "with --gpu: N mutants of each kernel, by --seed"},
+      {"sanitizer", CLI_TEXT, &o->sanitizer, "PATH",
+       "with --gpu: compute-sanitizer; racecheck, synccheck and memcheck are asked, too"},
+      {"sample", CLI_INT, &sample, "N",
+       "with --gpu: N mutants of each operator and kernel, by --seed"},
+      {"seconds", CLI_INT, &seconds, "S",
+       "with --gpu: start no launch after S (with --sanitizer half of it)"},
       {"launch", CLI_TEXT, &o->launch, "LIST",
        "launch OPERATOR:SITE,… of --form on the device, no more"},
       {"limit", CLI_INT, &limit, "S", "seconds until a launch counts as hung (default 2)"},
@@ -180,7 +199,7 @@ int main(int argc, char **argv) {
                "a mutant that is not equivalent, or do not find a sound kernel sound; with --agree,\n"
                "when they differ.",
       .examples = "heddle-mutate --all\n"
-                  "heddle-mutate --all --gpu --sanitizer compute-sanitizer --sample 2\n"
+                  "heddle-mutate --all --gpu --sample 1 --sanitizer compute-sanitizer --seconds 120\n"
                   "heddle-mutate --agree 1000\n"
                   "heddle-mutate examples/linear_bf16.heddle --no-sim --verbose\n",
       .options = options,
@@ -194,6 +213,7 @@ int main(int argc, char **argv) {
   o->seed = (uint64_t)seed;
   o->sample = sample > 0 ? (size_t)sample : 0;
   o->limit_seconds = (double)limit;
+  o->gpu_seconds = (double)seconds;
   if (agree > 0)
     return mutate_agree(&(mutate_agree_options){(size_t)agree, (uint64_t)seed, o->n_threads,
                                                 o->blind, o->verbose});

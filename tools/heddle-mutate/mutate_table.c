@@ -14,14 +14,6 @@ static mutate_row *row_of(mutate_table *t, const char *name) {
   return &t->row[t->n_rows++];
 }
 
-static void count_device(mutate_row *r, mutate_table *t, const mutate_mutant *m) {
-  t->outcomes[m->gpu]++;
-  r->gpu_asked += m->gpu != MUTATE_GPU_NOT_ASKED;
-  r->gpu += m->gpu > MUTATE_GPU_SAME;
-  r->sanitizer_asked += m->sanitizer != MUTATE_GPU_NOT_ASKED;
-  r->sanitizer += m->sanitizer > MUTATE_GPU_SAME;
-}
-
 void mutate_table_add(mutate_table *t, const mutate_mutant *m) {
   mutate_row *r = row_of(t, m->op);
   r->mutants++;
@@ -34,31 +26,38 @@ void mutate_table_add(mutate_table *t, const mutate_mutant *m) {
   r->check += m->check == MUTATE_CAUGHT;
   r->sim += m->runs.verdict == MUTATE_CAUGHT;
   r->ptxas += m->ptxas == MUTATE_CAUGHT;
-  count_device(r, t, m);
 }
 
-/* "12", "12/40" where only some were asked, "-" where none was. */
-static void cell(int part, int asked, int of) {
-  char text[32];
-  if (!asked)
-    snprintf(text, sizeof text, "-");
-  else if (asked == of)
-    snprintf(text, sizeof text, "%d", part);
+static void count_shot(mutate_row *r, const mutate_shot *shot) {
+  r->gpu[shot->gpu]++;
+  for (int t = 0; t < MUTATE_N_TOOLS; t++) {
+    r->tool[t] += shot->tool[t] == MUTATE_GPU_WRONG;
+    r->tool_asked[t] += shot->tool[t] != MUTATE_GPU_NOT_ASKED;
+  }
+}
+
+void mutate_table_add_device(mutate_table *t, const mutate_device *device) {
+  for (size_t i = 0; i < device->n; i++) {
+    const mutate_batch *batch = &device->batch[i];
+    t->forms_launched += batch->launched;
+    for (size_t j = 0; j < batch->n; j++)
+      count_shot(row_of(t, batch->shot[j].op), &batch->shot[j]);
+  }
+}
+
+/* "-" where none was asked. */
+static void cell(int part, bool asked) {
+  if (asked)
+    printf(" %9d", part);
   else
-    snprintf(text, sizeof text, "%d/%d", part, asked);
-  printf(" %9s", text);
+    printf(" %9s", "-");
 }
 
 static void print_row(const mutate_options *o, const mutate_row *r) {
-  int of = r->mutants - r->equivalent;
   printf("%-14s %8d %10d", r->name, r->mutants, r->equivalent);
-  cell(r->check, r->check_asked, r->check_asked);
-  cell(r->sim, o->no_sim ? 0 : 1, 1);
-  cell(r->ptxas, o->ptxas ? 1 : 0, 1);
-  if (o->gpu)
-    cell(r->gpu, r->gpu_asked, of);
-  if (o->sanitizer)
-    cell(r->sanitizer, r->sanitizer_asked, of);
+  cell(r->check, r->check_asked);
+  cell(r->sim, !o->no_sim);
+  cell(r->ptxas, o->ptxas);
   printf("\n");
 }
 
@@ -69,38 +68,69 @@ static void add_row(const mutate_row *r, mutate_row *sum) {
   sum->check_asked += r->check_asked;
   sum->sim += r->sim;
   sum->ptxas += r->ptxas;
-  sum->gpu += r->gpu;
-  sum->gpu_asked += r->gpu_asked;
-  sum->sanitizer += r->sanitizer;
-  sum->sanitizer_asked += r->sanitizer_asked;
+  for (int i = 0; i < MUTATE_N_GPU; i++)
+    sum->gpu[i] += r->gpu[i];
+  for (int t = 0; t < MUTATE_N_TOOLS; t++) {
+    sum->tool[t] += r->tool[t];
+    sum->tool_asked[t] += r->tool_asked[t];
+  }
 }
 
-static void print_outcomes(const mutate_table *t) {
-  printf("gpu:");
-  for (int i = 0; i < MUTATE_N_GPU; i++)
-    printf(" %s=%d", mutate_gpu_name((mutate_gpu)i), t->outcomes[i]);
+/* --- the device's ------------------------------------------------------------------------------ */
+
+static int launched(const mutate_row *r) {
+  int n = 0;
+  for (int i = MUTATE_GPU_SAME; i < MUTATE_N_GPU; i++)
+    n += r->gpu[i];
+  return n;
+}
+
+/* "12/40": found in 12 of the 40 that the tool was given. */
+static void print_launches(const mutate_options *o, const mutate_row *r) {
+  char text[32];
+  printf("%-14s %8d", r->name, launched(r));
+  for (int i = MUTATE_GPU_WRONG; i < MUTATE_N_GPU; i++)
+    printf(" %9d", r->gpu[i]);
+  printf(" %9d", r->gpu[MUTATE_GPU_SAME]);
+  for (int t = 0; t < MUTATE_N_TOOLS && o->sanitizer; t++) {
+    snprintf(text, sizeof text, "%d/%d", r->tool[t], r->tool_asked[t]);
+    printf(" %9s", r->tool_asked[t] ? text : "-");
+  }
   printf("\n");
+}
+
+static void print_device(const mutate_options *o, const mutate_table *t, const mutate_row *sum) {
+  printf("\n%-14s %8s", "on the device", "launched");
+  for (int i = MUTATE_GPU_WRONG; i < MUTATE_N_GPU; i++)
+    printf(" %9s", mutate_gpu_name((mutate_gpu)i));
+  printf(" %9s", "not-seen");
+  for (int i = 0; i < MUTATE_N_TOOLS && o->sanitizer; i++)
+    printf(" %9s", mutate_tool_name(i));
+  printf("\n");
+  for (int i = 0; i < t->n_rows; i++)
+    print_launches(o, &t->row[i]);
+  print_launches(o, sum);
+  printf("kernels=%d of %d\n\n", t->forms_launched, t->forms);
 }
 
 static double percent(int part, int whole) { return whole ? 100.0 * part / whole : 100.0; }
 
 int mutate_table_print(const mutate_options *o, const mutate_table *t) {
   mutate_row sum = {.name = "all"};
-  printf("%-14s %8s %10s %9s %9s %9s%s%s\n", "operator", "mutants", "equivalent", "check", "sim",
-         "ptxas", o->gpu ? "       gpu" : "", o->sanitizer ? " sanitizer" : "");
+  printf("%-14s %8s %10s %9s %9s %9s\n", "operator", "mutants", "equivalent", "check", "sim", "ptxas");
   for (int i = 0; i < t->n_rows; i++) {
     print_row(o, &t->row[i]);
     add_row(&t->row[i], &sum);
   }
   print_row(o, &sum);
   if (o->gpu)
-    print_outcomes(t);
+    print_device(o, t, &sum);
   int live = sum.mutants - sum.equivalent;
   printf("forms=%d\n", t->forms);
   printf("mutants=%d equivalent=%d check=%.1f%% sim=%.1f%% false_alarms=%d undecided=%d\n",
          sum.mutants, sum.equivalent, percent(sum.check, sum.check_asked),
          o->no_sim ? 0.0 : percent(sum.sim, live), t->false_alarms, t->undecided);
   bool all = sum.check == sum.check_asked && (o->no_sim || sum.sim == live);
-  bool launched = !o->gpu || sum.gpu_asked;
-  return all && launched && !t->false_alarms && !t->undecided && sum.mutants ? 0 : 1;
+  bool shown = !o->gpu || launched(&sum);
+  return all && shown && !t->false_alarms && !t->undecided && sum.mutants ? 0 : 1;
 }

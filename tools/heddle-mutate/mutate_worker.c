@@ -12,7 +12,7 @@
 #include "Support/file.h"
 #include "mutate.h"
 
-enum { RUNS = 4, POLL_US = 20000 };
+enum { RUNS = 4, POLL_US = 20000, START_SECONDS = 40, LOAD_SECONDS = 30, CLOSE_SECONDS = 5 };
 
 typedef struct worker {
   heddle_context *ctx;
@@ -23,7 +23,8 @@ typedef struct worker {
   size_t n_bytes;
   double limit;
   char name[64];            /* of the mutant in flight */
-  _Atomic double started;   /* its launch; 0: none */
+  char line[200];           /* the last words, should the deadline pass */
+  _Atomic double deadline;  /* 0: none */
   atomic_bool over;
 } worker;
 
@@ -34,13 +35,23 @@ static void say(const worker *w, const char *outcome, const char *why) {
   fflush(stdout);
 }
 
+/* What follows ends within so many seconds, or the process does with this line. */
+static void expect_end(worker *w, double seconds, const char *what, const char *why) {
+  atomic_store(&w->deadline, 0.0);
+  snprintf(w->line, sizeof w->line, "%s %s%s\n", what, w->name, why);
+  atomic_store(&w->deadline, hd_clock_seconds() + seconds);
+}
+
+static void ended(worker *w) { atomic_store(&w->deadline, 0.0); }
+
 /* Nothing can end a kernel that does not end, but the end of its process. */
 static void *watch(void *user) {
   worker *w = user;
   while (!atomic_load(&w->over)) {
-    double started = atomic_load(&w->started);
-    if (started > 0 && hd_clock_seconds() - started > w->limit) {
-      say(w, "hang", "no end of the launch");
+    double deadline = atomic_load(&w->deadline);
+    if (deadline > 0 && hd_clock_seconds() > deadline) {
+      fputs(w->line, stdout);
+      fflush(stdout);
       _exit(3);
     }
     usleep(POLL_US);
@@ -59,10 +70,11 @@ static heddle_status load(worker *w, const char *ptx, trial_kernel *kernel) {
 
 static heddle_status launch(worker *w, trial_kernel *kernel, trial_data *data) {
   trial_result result = {0};
-  atomic_store(&w->started, hd_clock_seconds());
+  expect_end(w, w->limit, "end", " hang no end of the launch");
   heddle_status status = trial_launch_device(w->ctx, w->device, kernel, data, &result);
-  atomic_store(&w->started, 0.0);
-  return status;
+  ended(w);
+  bool differs = status == HEDDLE_OK && result.why[0]; /* of two in one workspace */
+  return differs ? HEDDLE_MISMATCH : status;
 }
 
 /* D of a launch, whole; *d is owned. */
@@ -105,6 +117,7 @@ static bool try_mutant(worker *w, const char *ptx) {
   trial_kernel kernel = {0};
   printf("begin %s\n", w->name);
   fflush(stdout);
+  expect_end(w, LOAD_SECONDS, "end", " error no end of loading");
   if (load(w, ptx, &kernel) != HEDDLE_OK) {
     say(w, "refused", last_words(w->ctx));
     return true;
@@ -123,7 +136,12 @@ static bool try_mutant(worker *w, const char *ptx) {
 static heddle_status open_worker(worker *w) {
   trial_kernel sound = {0};
   HD_TRY(hd_manifest_write(w->ctx, &w->form->manifest, &w->json));
+  expect_end(w, START_SECONDS, "the device", " does not answer");
   HD_TRY(trial_device_open(w->ctx, &w->device));
+  if (!trial_device_runs(w->device, w->form->target))
+    return hd_error(w->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "mutate.device",
+                    "%s is not run by this device: %s", w->form->target,
+                    trial_device_target(w->device));
   HD_TRY(load(w, w->form->ptx, &sound));
   heddle_status status = run_once(w, &sound, &w->wanted, &w->n_bytes);
   heddle_kernel_free(sound.loaded);
@@ -157,9 +175,10 @@ heddle_status mutate_worker(heddle_context *ctx, const mutate_options *options, 
   heddle_status status = open_worker(&w);
   if (status == HEDDLE_OK)
     status = launch_list(&w, options->launch);
+  expect_end(&w, CLOSE_SECONDS, "closing", " takes too long");
+  trial_device_close(w.device);
   atomic_store(&w.over, true);
   pthread_join(watcher, NULL);
-  trial_device_close(w.device);
   free(w.wanted);
   free(w.json);
   return status;
