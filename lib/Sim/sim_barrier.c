@@ -162,9 +162,10 @@ static sim_step exec_fence(sim_warp *w, const sim_insn *in, uint32_t mask) {
     return SIM_NEXT; /* inside a CTA, barriers carry the order */
   SIM_LANES(l, mask) {
     sim_thread *t = hd_sim_thread(w, l);
-    if (t->pending)
+    if (t->pending && in->sem != SIM_SEM_RELEASE)
       hd_sim_acquire(m, w, 1u << l, t->pending);
-    release_fence(m, w, l);
+    if (in->sem != SIM_SEM_ACQUIRE)
+      release_fence(m, w, l);
   }
   return SIM_NEXT;
 }

@@ -54,6 +54,13 @@ typedef struct micro {
   "@%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+2048], " bytes ";\n" \
   "@%p2 bra C; sub.s32 %r10, %r4, %r1; add.s32 %r10, %r10, %r9; add.s32 %r11, %r9, 2048;\n" \
   "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r10], %r0, [%r11]; bra X;\nC: "
+#define PARTIAL_SUMS(before, after) /* of two CTAs, by the one that counts last */ \
+  "mad.lo.s32 %r7, %r3, 64, %r0; mul.wide.u32 %rd6, %r7, 4; add.s64 %rd7, %rd6, %rd2;\n" \
+  "st.global.b32 [%rd7+256], %r0; bar.sync 0; mov.b32 %r8, 0; @!%p0 bra L;\n" \
+  before "atom.relaxed.gpu.global.add.u32 %r8, [%rd2], 1;" after " st.shared.b32 [%r1], %r8;\n" \
+  "L: bar.sync 0; ld.shared.b32 %r8, [%r1]; setp.ne.u32 %p5, %r8, 1; @%p5 bra X;\n" \
+  "add.s64 %rd8, %rd2, %rd3; ld.global.b32 %r9, [%rd8+256]; ld.global.b32 %r10, [%rd8+512];\n" \
+  "add.s32 %r9, %r9, %r10; st.global.b32 [%rd5], %r9; X:\n"
 #define REMOTE "mapa.shared::cluster.u32 %r9, %r1, 0;\n" /* shared memory of rank 0 */
 
 static const micro cases[] = {
@@ -210,20 +217,14 @@ static const micro cases[] = {
      "add.s64 %rd8, %rd2, %rd3; ld.global.b32 %r9, [%rd8+256]; ld.global.b32 %r10, [%rd8+512];\n"
      "add.s32 %r9, %r9, %r10; st.global.b32 [%rd5], %r9; X:\n"},
     {"partial sums, relaxed with fences", NULL, 0, 2, false,
-     "mad.lo.s32 %r7, %r3, 64, %r0; mul.wide.u32 %rd6, %r7, 4; add.s64 %rd7, %rd6, %rd2;\n"
-     "st.global.b32 [%rd7+256], %r0; bar.sync 0; mov.b32 %r8, 0; @!%p0 bra L;\n"
-     "fence.acq_rel.gpu; atom.relaxed.gpu.global.add.u32 %r8, [%rd2], 1; fence.acq_rel.gpu;\n"
-     "st.shared.b32 [%r1], %r8;\n"
-     "L: bar.sync 0; ld.shared.b32 %r8, [%r1]; setp.ne.u32 %p5, %r8, 1; @%p5 bra X;\n"
-     "add.s64 %rd8, %rd2, %rd3; ld.global.b32 %r9, [%rd8+256]; ld.global.b32 %r10, [%rd8+512];\n"
-     "add.s32 %r9, %r9, %r10; st.global.b32 [%rd5], %r9; X:\n"},
-    {"partial sums, no fence before", "R7", 0, 2, false,
-     "mad.lo.s32 %r7, %r3, 64, %r0; mul.wide.u32 %rd6, %r7, 4; add.s64 %rd7, %rd6, %rd2;\n"
-     "st.global.b32 [%rd7+256], %r0; bar.sync 0; mov.b32 %r8, 0; @!%p0 bra L;\n"
-     "atom.relaxed.gpu.global.add.u32 %r8, [%rd2], 1; fence.acq_rel.gpu; st.shared.b32 [%r1], %r8;\n"
-     "L: bar.sync 0; ld.shared.b32 %r8, [%r1]; setp.ne.u32 %p5, %r8, 1; @%p5 bra X;\n"
-     "add.s64 %rd8, %rd2, %rd3; ld.global.b32 %r9, [%rd8+256]; ld.global.b32 %r10, [%rd8+512];\n"
-     "X:\n"},
+     PARTIAL_SUMS("fence.acq_rel.gpu;", "fence.acq_rel.gpu;")},
+    {"partial sums, no fence before", "R7", 0, 2, false, PARTIAL_SUMS("", "fence.acq_rel.gpu;")},
+    {"partial sums, released and acquired", NULL, 0, 2, false,
+     PARTIAL_SUMS("fence.release.gpu;", "fence.acquire.gpu;")},
+    {"partial sums, acquired instead of released", "R7", 0, 2, false,
+     PARTIAL_SUMS("fence.acquire.gpu;", "fence.acquire.gpu;")},
+    {"partial sums, released instead of acquired", "R7", 0, 2, false,
+     PARTIAL_SUMS("fence.release.gpu;", "fence.release.gpu;")},
     {"partial sums, cta scope", "R7", 0, 2, false,
      "mad.lo.s32 %r7, %r3, 64, %r0; mul.wide.u32 %rd6, %r7, 4; add.s64 %rd7, %rd6, %rd2;\n"
      "st.global.b32 [%rd7+256], %r0; bar.sync 0; mov.b32 %r8, 0;\n"
