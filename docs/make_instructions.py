@@ -31,6 +31,9 @@ def svg_name(row, operand, selector):
     if row["family"] in ("ldmatrix", "stmatrix"):
         move = re.sub(r"_(b6x16_p32|b4x16_p64|b8)$", "_8bit", row["row"])
         return f"{move}.svg"
+    if row["family"] == "tcgen05":
+        return re.sub(r"tcgen05_(ld|st)_(\w+)_x2(_(un)?pack)?", lambda m: f"tcgen05_ld_st_{m[2]}"
+                      + ("_packed" if m[3] else ""), row["row"]) + ".svg"
     if row["family"] == "tcgen05.mma.sp":
         kept = "" if operand == "scale_a" else f"k{row['k']}_"
         return (f"tcgen05_m{row['m'] // row['cta_group']}_{kept}{operand}"
@@ -141,14 +144,27 @@ def move_section(tool, out, title, rows, pictures):
     table(out, ["instruction", "targets", "PTX", "layout judged by", "layout"], lines)
 
 
-def plain_section(out, title, rows):
+def plain_section(out, title, rows, links={}):
     out.append(f"## {title}\n")
-    lines = []
+    lines, head = [], ["instruction", "effects", "targets", "PTX", "source"]
     for row in rows:
         effects = "; ".join(f"{e['access']} {e['space']} ({e['proxy']}; done: {e['done']}): {e['what']}"
                             for e in row["effects"])
         lines.append([f"`{row['ptx']}`", effects, where(row), row["min_ptx"], row["source"]])
-    table(out, ["instruction", "effects", "targets", "PTX", "source"], lines)
+        if links:
+            lines[-1].append(links.get(row["ptx"], ""))
+    table(out, head + ["layout"] if links else head, lines)
+
+
+def tensor_memory_section(tool, out, rows, pictures):
+    """Pictures of .x2: a larger count goes on to the right."""
+    drawn = {r["row"]: r for r in rows}
+    links = {}
+    for row in rows:
+        name = re.sub(r"_x\d+", "_x2", row["row"])
+        if row["m"]:
+            links[row["ptx"]] = f"[x2](layouts/{draw(tool, drawn[name], 'd', 0, pictures)})"
+    plain_section(out, "Tensor memory", rows, links)
 
 
 def make(tool):
@@ -168,8 +184,9 @@ def make(tool):
     tcgen05_section(tool, out, families["tcgen05.mma.sp"], pictures)
     for family in ("ldmatrix", "stmatrix"):
         move_section(tool, out, family, families[family], pictures)
-    for family, title in (("copy", "Copies"), ("sync", "Barriers, fences, groups"), ("tcgen05", "Tensor memory")):
-        plain_section(out, title, families[family])
+    plain_section(out, "Copies", families["copy"])
+    plain_section(out, "Barriers, fences, groups", families["sync"])
+    tensor_memory_section(tool, out, families["tcgen05"], pictures)
     out.append("## Descriptors\n\n```\n" + heddle(tool, "descriptor") + "```")
     files = {"instructions.md": "\n".join(out) + "\n"}
     files.update({"layouts/" + name: text for name, text in pictures.items()})

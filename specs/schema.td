@@ -34,6 +34,7 @@ class Avail<string kind, int sm, int ptx, bit undefined = 0> {
 class Since<int sm, int ptx> : Avail<"SINCE", sm, ptx>;
 class Arch<int sm, int ptx> : Avail<"ARCH", sm, ptx>;
 class Family<int sm, int ptx> : Avail<"FAMILY", sm, ptx>;
+class UndefinedSince<int sm, int ptx> : Avail<"SINCE", sm, ptx, 1>;
 class UndefinedArch<int sm, int ptx> : Avail<"ARCH", sm, ptx, 1>;
 class UndefinedFamily<int sm, int ptx> : Avail<"FAMILY", sm, ptx, 1>;
 

@@ -48,6 +48,7 @@ defvar BulkInCta = [Effect<"global", "read", "async", "mbarrier", "source">,
                     Effect<"shared", "write", "async", "mbarrier", "destination">];
 defvar BulkOut = [Effect<"shared", "read", "async", "bulk_group", "source (wait_group.read)">,
                   Effect<"global", "write", "async", "bulk_group", "destination (wait_group)">];
+defvar BulkPrefetch = [Effect<"global", "read", "async", "none", "prefetched lines; no result">];
 defvar Cluster = ".shared::cluster.global.mbarrier::complete_tx::bytes";
 defvar CtaOnly = ".shared::cta.global.mbarrier::complete_tx::bytes";
 def cp_async_bulk_g2s_cluster
@@ -74,32 +75,72 @@ def cp_async_bulk_s2g
          Hopper90, BulkOut>;
 def cp_async_bulk_prefetch_L2
     : Op<"COPY", "cp.async.bulk.prefetch.L2.global", "[src], size",
-         "llvm.nvvm.cp.async.bulk.prefetch.L2", BulkSource, "thread", "none", Hopper90,
-         [Effect<"global", "read", "async", "none", "prefetched lines; no result">]>;
+         "llvm.nvvm.cp.async.bulk.prefetch.L2", BulkSource, "thread", "none", Hopper90, BulkPrefetch>;
+def cp_async_bulk_s2g_mask // of each 16 bytes, those whose bit is set
+    : Op<"COPY", "cp.async.bulk.global.shared::cta.bulk_group.cp_mask", "[dst], [src], size, mask",
+         "llvm.nvvm.cp.async.bulk.shared.cta.to.global.bytemask", BulkSource, "thread", "bulk_group",
+         [Since<100, 86>], BulkOut>;
 
-foreach rank = [1, 2, 3, 4, 5] in {
-  defvar Dim = rank # "d";
-  defvar TensorSource = "PTX ISA 9.7.9.27 (cp.async.bulk.tensor)";
-  def cp_async_bulk_tensor_ # Dim # _g2s_cluster
-      : Op<"COPY", "cp.async.bulk.tensor." # Dim
-               # ".shared::cluster.global.tile.mbarrier::complete_tx::bytes",
-           "[dst], [map, coords], [mbar]", "llvm.nvvm.cp.async.bulk.tensor.g2s.tile." # Dim,
-           TensorSource, "thread", "mbarrier", Hopper90, BulkIn>;
-  def cp_async_bulk_tensor_ # Dim # _g2s_cluster_multicast
-      : Op<"COPY", "cp.async.bulk.tensor." # Dim
-               # ".shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster",
-           "[dst], [map, coords], [mbar], mask", "llvm.nvvm.cp.async.bulk.tensor.g2s.tile." # Dim,
-           TensorSource, "thread", "mbarrier", Hopper90, BulkIn>;
-  def cp_async_bulk_tensor_ # Dim # _g2s_cta
-      : Op<"COPY", "cp.async.bulk.tensor." # Dim
-               # ".shared::cta.global.tile.mbarrier::complete_tx::bytes",
-           "[dst], [map, coords], [mbar]", "llvm.nvvm.cp.async.bulk.tensor.g2s.cta.tile." # Dim,
-           TensorSource, "thread", "mbarrier", [Since<90, 86>], BulkInCta>;
-  def cp_async_bulk_tensor_ # Dim # _s2g
-      : Op<"COPY", "cp.async.bulk.tensor." # Dim # ".global.shared::cta.tile.bulk_group",
-           "[map, coords], [src]", "llvm.nvvm.cp.async.bulk.tensor.s2g.tile." # Dim, TensorSource,
-           "thread", "bulk_group", Hopper90, BulkOut>;
+// ---- cp.async.bulk.tensor ------------------------------------------------------------------------
+// A box of a tensor, or (im2col) its pixels as columns, (gather4, scatter4) four of its rows.
+defvar TensorSource = "PTX ISA 9.7.9.27 (cp.async.bulk.tensor)";
+// What came with the tensor cores of sm_100.
+defvar Blackwell100 = [Arch<100, 86>, Family<100, 88>, Arch<110, 90>, Family<110, 90>];
+class TensorMode<string mode, int rank> {
+  bit Rows4 = !ne(!find(mode, "4"), -1);
+  bit Halo = !ne(!find(mode, "::w"), -1);
+  string Name = "cp_async_bulk_tensor_" # rank # "d_"
+                # !if(!eq(mode, "tile"), "", !subst("::", "_", mode) # "_");
+  string Llvm = !subst("_no_offs", "", !subst("::", ".", mode)) # "." # rank # "d";
+  string Map = "[map, {" # !interleave(!foreach(i, !range(!if(Rows4, 5, rank)), "c" # i), ", ") # "}]";
+  // The halo and offset of w, or an offset a dimension but the first and the last.
+  int Offsets = !cond(Halo : 2, !eq(mode, "im2col") : !sub(rank, 2), true : 0);
+  string Offset = !if(Offsets, ", {" # !interleave(!foreach(i, !range(Offsets), "o" # i), ", ") # "}", "");
 }
+class TensorRanks<string mode> {
+  list<int> All = !cond(!eq(mode, "tile") : [1, 2, 3, 4, 5], !eq(!find(mode, "tile"), 0) : [2],
+                        true : [3, 4, 5]);
+}
+class TensorCopy<string text, string operands, string llvm, string completion, list<Avail> where,
+                 list<Effect> effects>
+    : Op<"COPY", text, operands, !if(!eq(llvm, ""), "", "llvm.nvvm.cp.async.bulk.tensor." # llvm),
+         TensorSource, "thread", completion, where, effects>;
+
+foreach mode = ["tile", "im2col", "im2col::w", "im2col::w::128", "tile::gather4"] in
+  foreach rank = TensorRanks<mode>.All in {
+    defvar T = TensorMode<mode, rank>;
+    defvar old = !or(!eq(mode, "tile"), !eq(mode, "im2col"));
+    foreach group = [0, 1, 2] in foreach place = ["cluster", "cluster_multicast", "cta"] in {
+      defvar cta = !eq(place, "cta");
+      defvar mask = !eq(place, "cluster_multicast");
+      // A pair's copy may signal a barrier of the other CTA. LLVM has it with .shared::cluster alone.
+      def T.Name # "g2s_" # place # !if(group, "_cg" # group, "")
+          : TensorCopy<"cp.async.bulk.tensor." # rank # "d.shared::" # !if(cta, "cta", "cluster")
+                       # ".global." # mode # ".mbarrier::complete_tx::bytes"
+                       # !if(mask, ".multicast::cluster", "")
+                       # !if(group, ".cta_group::" # group, ""),
+                       "[dst], " # T.Map # ", [mbar]" # T.Offset # !if(mask, ", mask", ""),
+                       !if(cta, !if(group, "", "g2s.cta." # T.Llvm), "g2s." # T.Llvm), "mbarrier",
+                       !cond(!or(!ne(group, 0), !eq(mode, "im2col::w::128")) : Blackwell100,
+                             !not(cta) : !if(old, Hopper90, Blackwell100),
+                             true : [Since<!if(old, 90, 100), 86>]),
+                       !if(cta, BulkInCta, BulkIn)> {
+        let CtaGroup = group;
+      }
+    }
+    def T.Name # "prefetch_L2"
+        : TensorCopy<"cp.async.bulk.prefetch.tensor." # rank # "d.L2.global." # mode,
+                     T.Map # T.Offset, "prefetch." # T.Llvm, "none",
+                     !if(old, Hopper90, Blackwell100), BulkPrefetch>;
+  }
+foreach mode = ["tile", "im2col_no_offs", "tile::scatter4"] in
+  foreach rank = TensorRanks<mode>.All in {
+    defvar T = TensorMode<mode, rank>;
+    def T.Name # "s2g"
+        : TensorCopy<"cp.async.bulk.tensor." # rank # "d.global.shared::cta." # mode # ".bulk_group",
+                     T.Map # ", [src]", "s2g." # T.Llvm, "bulk_group",
+                     !if(!eq(mode, "tile::scatter4"), Blackwell100, Hopper90), BulkOut>;
+  }
 class BulkGroup<string name, string operands, string llvm, string what>
     : Op<"COPY", "cp.async.bulk." # name, operands, llvm, "PTX ISA 9.7.9.25.4 (bulk groups)",
          "thread", "none", Hopper90, [Effect<"shared", "order", "async", "bulk_group", what>]>;
@@ -146,6 +187,14 @@ def mbarrier_arrive_expect_tx : Mbarrier<"arrive.expect_tx.shared.b64", "state, 
     Hopper90, MbarArrive>;
 def mbarrier_arrive_drop_expect_tx : Mbarrier<"arrive_drop.expect_tx.shared.b64",
     "state, [mbar], bytes", "", Hopper90, MbarArrive>;
+// Arrives more than once, and may not complete the phase.
+foreach op = ["arrive", "arrive_drop"] in
+  def "mbarrier_" # op # "_no_complete" : Mbarrier<op # ".noComplete.shared.b64",
+      "state, [mbar], count", "llvm.nvvm.mbarrier." # !subst("_", ".", op) # ".noComplete.shared",
+      [Since<80, 70>], MbarArrive>;
+def mbarrier_pending_count : Mbarrier<"pending_count.b64", "count, token",
+    "llvm.nvvm.mbarrier.pending.count", [Since<80, 70>],
+    [Effect<"register", "read", "generic", "register", "the state that an arrival returned">]>;
 // Of a barrier anywhere in the cluster there is no state. The default scope is CTA.
 foreach op = ["arrive", "arrive_drop"] in foreach tx = [0, 1] in {
   defvar Tx = !if(tx, ".expect_tx", "");
@@ -202,12 +251,42 @@ def fence_proxy_async_global : Fence<"proxy.async.global", "llvm.nvvm.fence.prox
 def fence_mbarrier_init : Fence<"mbarrier_init.release.cluster",
     "llvm.nvvm.fence.mbarrier_init.release.cluster", "PTX ISA 9.7.13.4 (fence.mbarrier_init)",
     "cluster", Hopper90, "earlier mbarrier.init come before what follows a cluster barrier">;
-foreach order = ["acq_rel", "sc"] in foreach scope = ["cta", "cluster", "gpu", "sys"] in
-  def "fence_" # order # "_" # scope : Op<"SYNC", "fence." # order # "." # scope, "", "",
-      "PTX ISA 9.7.13.4 (fence)", "thread", "none",
-      [!if(!eq(scope, "cluster"), Since<90, 78>, Since<75, 63>)],
-      [Effect<"global", "order", "generic", "none",
-              "orders the thread's generic accesses at scope " # scope>]>;
+def fence_proxy_alias : Fence<"proxy.alias", "llvm.nvvm.fence.proxy.alias", "PTX ISA 9.7.13.4 (fence)",
+    "global", [Since<75, 75>], "accesses by one virtual address come before those by another of the "
+                               "same place">;
+// .acquire and .release came with PTX 8.6 and sm_90; ptxas takes them wherever it takes .acq_rel.
+foreach order = ["acq_rel", "sc", "acquire", "release"] in
+  foreach scope = ["cta", "cluster", "gpu", "sys"] in {
+    defvar half = !or(!eq(order, "acquire"), !eq(order, "release"));
+    def "fence_" # order # "_" # scope : Op<"SYNC", "fence." # order # "." # scope, "", "",
+        "PTX ISA 9.7.13.4 (fence)", "thread", "none",
+        !cond(half : !listconcat([Since<90, 86>], [!if(!eq(scope, "cluster"), UndefinedSince<90, 78>,
+                                                      UndefinedSince<75, 63>)]),
+              !eq(scope, "cluster") : [Since<90, 78>],
+              true : [Since<75, 63>]),
+        [Effect<"global", "order", "generic", "none",
+                !if(half, order # "s", "orders the thread's generic accesses") # " at scope " # scope>]>;
+  }
+// Of shared memory alone, and (proxy) from the generic to the async proxy: release what this CTA holds,
+// acquire what the cluster holds.
+foreach half = [["acquire", "cluster"], ["release", "cta"]] in foreach proxy = [0, 1] in
+  def "fence_" # !if(proxy, "proxy_async_generic_", "") # half[0] # "_sync_restrict"
+      : Fence<!if(proxy, "proxy.async::generic.", "") # half[0] # ".sync_restrict::shared::" # half[1]
+              # ".cluster",
+              "llvm.nvvm.fence." # !if(proxy, "proxy.async_generic.", "") # half[0]
+              # ".sync_restrict.space." # half[1] # ".scope.cluster", "PTX ISA 9.7.13.4 (fence)",
+              !if(!eq(half[1], "cta"), "shared", "cluster"), [Since<90, 86>],
+              half[0] # "s shared memory alone, at scope cluster"
+              # !if(proxy, ", from the generic to the async proxy", "")>;
+// A tensor map that was written by generic stores, before a copy reads it: its 128 bytes.
+foreach half = ["acquire", "release"] in foreach scope = ["cta", "cluster", "gpu", "sys"] in
+  def "fence_proxy_tensormap_" # half # "_" # scope
+      : Fence<"proxy.tensormap::generic." # half # "." # scope,
+              "llvm.nvvm.fence.proxy.tensormap_generic." # half # "." # scope,
+              "PTX ISA 9.7.13.4 (fence.proxy.tensormap)", "global", [Since<90, 83>],
+              half # "s tensor maps at scope " # scope # ", from the generic to the tensormap proxy"> {
+    let Operands = !if(!eq(half, "acquire"), "[map], 128", "");
+  }
 
 class Barrier<string text, string operands, string llvm, string source, string issuer,
               string space, list<Avail> where, string what>

@@ -202,16 +202,51 @@ foreach cg = [1, 2] in {
            Effect<"tensor", "write", "tensor", "mbarrier", "destination">]>;
     }
 }
-foreach shape = ["16x64b", "16x128b", "16x256b", "32x32b"] in
+// D of ld and st: row = lane of tensor memory, column = its 32-bit column, both from the address on.
+// 16x32bx2: 16 lanes twice, the second half as many columns on as the instruction says; here it follows
+// the first. Packed: a register is the low halves of two columns.
+class TensorShape<string shape, int num, bit packed> {
+  int Each = !cond(!eq(shape, "16x128b") : 2, !eq(shape, "16x256b") : 4, true : 1);
+  int Regs = !mul(Each, num);
+  int S = !if(packed, 2, 1);
+  int Lanes = !if(!eq(shape, "32x32b"), 32, 16);
+  int Cols = !mul(S, Regs, !if(!eq(Lanes, 16), 2, 1));
+  list<list<int>> Straight = [[1, 0], [2, 0], [4, 0], [8, 0]];
+  list<list<int>> Lane = !cond(
+    !eq(shape, "32x32b") : !listconcat(Straight, [[16, 0]]),
+    !eq(shape, "16x32bx2") : !listconcat(Straight, [[0, !mul(S, num)]]),
+    !eq(shape, "16x64b") : !listconcat([[8, 0], [0, S]], GRows),
+    !eq(shape, "16x128b") : !listconcat([[0, S], [0, !mul(2, S)]], GRows),
+    true : !listconcat([[0, !mul(2, S)], [0, !mul(4, S)]], GRows));
+  list<list<int>> First = !cond(!eq(shape, "16x128b") : [[8, 0]], !eq(shape, "16x256b") : [[0, S], [8, 0]],
+                                true : []<list<int>>);
+  int Step = !cond(!eq(shape, "16x64b") : 2, !eq(shape, "16x128b") : 4, !eq(shape, "16x256b") : 8, true : 1);
+}
+class FragTensorMove<string shape, int num, bit packed, TensorShape s = TensorShape<shape, num, packed>>
+    : Fragment<"register", 32, s.Regs, !if(packed, 16, 32), s.Lanes, s.Cols, s.Lane,
+               !listconcat(s.First, !foreach(i, !range(!logtwo(num)), [0, !shl(!mul(s.Step, s.S), i)])),
+               !if(packed, [[0, 1]], []<list<int>>)>;
+class TensorMove<bit store, string shape, int num, bit packed, list<Effect> effects>
+    : Tc<!if(store, "st", "ld") # ".sync.aligned." # shape # ".x" # num
+         # !if(packed, !if(store, ".unpack::16b", ".pack::16b"), "") # ".b32", "",
+         "llvm.nvvm.tcgen05." # !if(store, "st.", "ld.") # shape # ".x" # num, !if(store, "st", "ld"),
+         "warp", "tcgen05_wait", effects> {
+  defvar split = !if(!eq(shape, "16x32bx2"), ", split", "");
+  let Operands = !if(store, "[taddr]" # split # ", r", "r, [taddr]" # split);
+  let D = Operand<"register", "", "r", TensorShape<shape, num, packed>.Regs,
+                  FragTensorMove<shape, num, packed>>;
+  let M = TensorShape<shape, num, packed>.Lanes;
+  let N = TensorShape<shape, num, packed>.Cols;
+  let LayoutJudge = "two";
+}
+foreach shape = ["16x32bx2", "16x64b", "16x128b", "16x256b", "32x32b"] in foreach packed = [0, 1] in
   foreach num = !cond(!eq(shape, "16x128b") : [1, 2, 4, 8, 16, 32, 64],
                       !eq(shape, "16x256b") : [1, 2, 4, 8, 16, 32],
                       true : [1, 2, 4, 8, 16, 32, 64, 128]) in {
-    def tcgen05_ld_ # shape # _x # num : Tc<"ld.sync.aligned." # shape # ".x" # num # ".b32",
-        "r, [taddr]", "llvm.nvvm.tcgen05.ld." # shape # ".x" # num, "ld", "warp", "tcgen05_wait",
+    def tcgen05_ld_ # shape # _x # num # !if(packed, "_pack", "") : TensorMove<0, shape, num, packed,
         [Effect<"tensor", "read", "tensor", "tcgen05_wait", "source">,
          Effect<"register", "write", "tensor", "tcgen05_wait", "destination (tcgen05.wait::ld)">]>;
-    def tcgen05_st_ # shape # _x # num : Tc<"st.sync.aligned." # shape # ".x" # num # ".b32",
-        "[taddr], r", "llvm.nvvm.tcgen05.st." # shape # ".x" # num, "st", "warp", "tcgen05_wait",
+    def tcgen05_st_ # shape # _x # num # !if(packed, "_unpack", "") : TensorMove<1, shape, num, packed,
         [Effect<"register", "read", "tensor", "register", "source">,
          Effect<"tensor", "write", "tensor", "tcgen05_wait", "destination (tcgen05.wait::st)">]>;
   }

@@ -6,7 +6,12 @@
 #include "Emit/emit_instruction.h"
 #include "Emit/emit_llvm.h"
 
-enum { NVPTX_KERNEL = 71 /* calling convention */, SETMAXNREG = 64 };
+enum {
+  NVPTX_KERNEL = 71, /* calling convention */
+  SETMAXNREG = 64,   /* registers */
+  HALF_SPLIT = 16,   /* columns between the halves of 16x32bx2 */
+  MAP_BYTES = 128    /* that fence.proxy.tensormap orders */
+};
 
 /* Every version from 6.3, the first of sm_75, that LLVM 22 knows. */
 static const uint16_t llvm_versions[] = {63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77, 78,
@@ -61,19 +66,22 @@ static int64_t kind_number(const hd_spec_row *row) {
   return 0;
 }
 
+static bool has(const hd_spec_row *row, const char *word) { return strstr(row->ptx, word) != NULL; }
+
 /* Immediate arguments, counted from the last one: tcgen05.mma.sp ends in (kind,) cta_group, collector;
- * a copy that may multicast in (is_multicast, has_hint,) or (is_multicast, has_hint, cta_group). */
-static int64_t immediate(const hd_spec_row *row, unsigned i, unsigned n) {
-  unsigned from_end = n - i;
-  bool is_mma = row->family == HD_FAMILY_TCGEN05_SP;
-  bool is_tensor = strstr(row->llvm_intrinsic, ".tensor.") != NULL;
-  if (!strncmp(row->ptx, "setmaxnreg", 10))
-    return SETMAXNREG;
-  if (is_mma && from_end == 2)
+ * tcgen05.ld and st in (split, …) is_packed; a copy that may multicast in (is_multicast, has_hint,) or
+ * (is_multicast, has_hint, cta_group). */
+static int64_t immediate(const hd_spec_row *row, unsigned from_end) {
+  if (row->family == HD_FAMILY_TCGEN05_SP)
+    return from_end == 2 ? row->cta_group : from_end == 3 ? kind_number(row) : 0;
+  if (row->family == HD_FAMILY_TCGEN05)
+    return from_end == 1 ? has(row, "pack::16b") : HALF_SPLIT;
+  if (row->family == HD_FAMILY_SYNC)
+    return has(row, "setmaxnreg") ? SETMAXNREG : MAP_BYTES;
+  bool is_tensor = has(row, ".tensor.");
+  if (is_tensor && from_end == 1)
     return row->cta_group;
-  if (is_mma && from_end == 3)
-    return kind_number(row);
-  return strstr(row->ptx, ".multicast::cluster") && from_end == (is_tensor ? 3 : 2);
+  return has(row, ".multicast::cluster") && from_end == (is_tensor ? 3 : 2);
 }
 
 static bool is_immediate(LLVMValueRef function, unsigned i) {
@@ -123,7 +131,7 @@ static void by_intrinsic(hd_emitter *e, const hd_spec_row *row) {
   LLVMValueRef *next = params, out = params[n_variable];
   for (unsigned i = 0; i < n; i++)
     args[i] = is_immediate(callee, i)
-                  ? LLVMConstInt(types[i], (uint64_t)immediate(row, i, n), false)
+                  ? LLVMConstInt(types[i], (uint64_t)immediate(row, n - i), false)
                   : *next++;
   LLVMValueRef call = LLVMBuildCall2(e->b, type, callee, args, n, "");
   int32_t n_results = take_results(e, call, results);

@@ -44,6 +44,17 @@ static const struct word {
     {.text = "idesc", .form = INPUT, .reg = 'r'},
     {.text = "scale-A-tmem", .form = INPUT, .reg = 'r'},
     {.text = "scale-B-tmem", .form = INPUT, .reg = 'r'},
+    {.text = "dst", .form = INPUT, .reg = 'r'},
+    {.text = "map", .form = INPUT, .reg = 'l'},
+    {.text = "mask", .form = INPUT, .reg = 'h'},
+    {.text = "c0", .form = INPUT, .reg = 'r'},
+    {.text = "c1", .form = INPUT, .reg = 'r'},
+    {.text = "c2", .form = INPUT, .reg = 'r'},
+    {.text = "c3", .form = INPUT, .reg = 'r'},
+    {.text = "c4", .form = INPUT, .reg = 'r'},
+    {.text = "o0", .form = INPUT, .reg = 'h'},
+    {.text = "o1", .form = INPUT, .reg = 'h'},
+    {.text = "o2", .form = INPUT, .reg = 'h'},
     {.text = "mbar", .form = INPUT, .reg = 'r'},
     {.text = "bytes", .form = INPUT, .reg = 'r'},
     {.text = "parity", .form = INPUT, .reg = 'r'},
@@ -90,7 +101,7 @@ static bool is_tied(const hd_spec_row *row, const struct word *w) {
 }
 
 static LLVMTypeRef type_of(hd_emitter *e, char reg) {
-  return reg == 'f' ? e->f32 : reg == 'l' ? e->i64 : reg == 'b' ? e->i1 : e->i32;
+  return reg == 'f' ? e->f32 : reg == 'l' ? e->i64 : reg == 'h' ? e->i16 : reg == 'b' ? e->i1 : e->i32;
 }
 
 static int32_t types_of(hd_emitter *e, const hd_spec_row *row, bool results, LLVMTypeRef *types) {

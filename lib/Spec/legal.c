@@ -18,6 +18,10 @@ static hd_legality refuse(hd_legality verdict, char *reason, size_t reason_bytes
   return verdict;
 }
 
+static hd_legality refuse_undefined(char *reason, size_t reason_bytes) {
+  return refuse(HD_UNDEFINED, reason, reason_bytes, "undefined (ptxas accepts)");
+}
+
 /* ---- targets ---- */
 
 static uint16_t family_of(uint16_t sm) {
@@ -89,20 +93,21 @@ static hd_legality judge_selector(const hd_spec_row *row, int selector, char *re
   if (selector < 0 || !row->n_selectors || selector < row->n_selectors)
     return HD_LEGAL;
   if (selector < row->n_selectors_taken)
-    return refuse(HD_UNDEFINED, reason, reason_bytes, "undefined (ptxas accepts)");
+    return refuse_undefined(reason, reason_bytes);
   return refuse(HD_ILLEGAL, reason, reason_bytes, "spec.selector: sparsity selector %d; legal: 0..%d",
                 selector, row->n_selectors - 1);
 }
 
 /* ptxas takes the row here, and the ISA does not define it: the target is too new for the version, or
- * the row is not defined on the target. */
+ * the row is not defined on the target, or not yet. */
 static bool taken_but_undefined(const hd_spec_row *row, const hd_legal_query *query) {
   const hd_target *t = query->target;
   unsigned early = least_ptx(row, t, t->taken_ptx, false);
   unsigned undefined = least_ptx(row, t, t->taken_ptx, true);
   if (query->ptx < t->min_ptx && early && query->ptx >= early)
     return true;
-  return !least_ptx(row, t, t->min_ptx, false) && undefined && query->ptx >= undefined;
+  unsigned defined = least_ptx(row, t, t->min_ptx, false);
+  return !(defined && query->ptx >= defined) && undefined && query->ptx >= undefined;
 }
 
 static hd_legality refuse_version(const char *what, unsigned least, const hd_legal_query *query,
@@ -120,7 +125,7 @@ hd_legality hd_spec_legal(const hd_spec_row *row, const hd_legal_query *query, c
     hd_legality selector = judge_selector(row, query->selector, reason, reason_bytes);
     return selector != HD_LEGAL
                ? selector
-               : refuse(HD_UNDEFINED, reason, reason_bytes, "undefined (ptxas accepts)");
+               : refuse_undefined(reason, reason_bytes);
   }
   if (query->ptx < target->min_ptx)
     return refuse_version("any instruction", target->min_ptx, query, reason, reason_bytes);
@@ -149,7 +154,7 @@ hd_legality hd_spec_legal_text(const char *instruction, const hd_legal_query *qu
     hd_legality verdict = hd_spec_legal(respelled, query, reason, reason_bytes);
     return verdict != HD_LEGAL
                ? verdict
-               : refuse(HD_UNDEFINED, reason, reason_bytes, "undefined (ptxas accepts)");
+               : refuse_undefined(reason, reason_bytes);
   }
   if (!row)
     return refuse(HD_ILLEGAL, reason, reason_bytes,
@@ -162,5 +167,7 @@ hd_legality hd_spec_legal_text(const char *instruction, const hd_legal_query *qu
     return refuse(HD_ILLEGAL, reason, reason_bytes,
                   "spec.ptx-version: this spelling needs PTX %u.%u, got %u.%u", in.min_ptx / 10,
                   in.min_ptx % 10, query->ptx / 10, query->ptx % 10);
-  return hd_spec_legal(row, query, reason, reason_bytes);
+  hd_legality verdict = hd_spec_legal(row, query, reason, reason_bytes);
+  return verdict == HD_LEGAL && query->ptx < in.defined_ptx ? refuse_undefined(reason, reason_bytes)
+                                                            : verdict;
 }

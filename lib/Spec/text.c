@@ -70,22 +70,73 @@ static void parse_mbarrier(hd_instruction *in) {
                                                    : ".relaxed.cta";
   if (strstr(in->text, ".shared::cta") && strip(in->text, "::cta"))
     in->min_ptx = 78;
-  if (!strstr(in->text, ".shared"))
+  if (!strstr(in->text, ".shared") && !strstr(in->text, "pending_count"))
     insert(in->text, ".b64", ".shared");
   char *at = strstr(in->text, order);
   if (at && starts_with(at + strlen(order), ".shared") && strip(in->text, order))
     in->min_ptx = 80;
 }
 
+/* Removes word from the end; true when it stood there. */
+static bool strip_end(char *text, const char *word) {
+  size_t n = strlen(text), n_word = strlen(word);
+  if (n < n_word || strcmp(text + n - n_word, word))
+    return false;
+  text[n - n_word] = 0;
+  return true;
+}
+
+static bool append(char *text, const char *word) {
+  if (strlen(text) + strlen(word) >= HD_INSTRUCTION_BYTES)
+    return false;
+  strcat(text, word);
+  return true;
+}
+
+/* cp.async: hints to the L2 cache came with PTX 7.4, ".shared::cta" with 7.8. */
+static void parse_cp_async(hd_instruction *in) {
+  static const char *const sizes[] = {".L2::64B", ".L2::128B", ".L2::256B"};
+  bool hinted = false;
+  for (unsigned i = 0; i < 3 && !hinted; i++)
+    hinted = strip_end(in->text, sizes[i]);
+  hinted |= strip_end(in->text, ".L2::cache_hint");
+  in->min_ptx = hinted ? 74 : 0;
+  if (strstr(in->text, ".shared::cta.") && strip(in->text, "::cta"))
+    in->defined_ptx = 78;
+}
+
 /* Bulk copies of global memory take a cache hint; tensor copies load tiles unless they say otherwise. */
 static void parse_bulk(hd_instruction *in) {
   static const char hint[] = ".L2::cache_hint";
-  size_t n = strlen(in->text), n_hint = sizeof hint - 1;
-  if (strstr(in->text, ".global") && n > n_hint && !strcmp(in->text + n - n_hint, hint))
-    in->text[n - n_hint] = 0;
-  if (starts_with(in->text, "cp.async.bulk.tensor.") && !strstr(in->text, ".tile.") &&
-      !insert(in->text, ".mbarrier::", ".tile"))
-    insert(in->text, ".bulk_group", ".tile");
+  bool masked = strip_end(in->text, ".cp_mask");
+  if (strstr(in->text, ".global"))
+    strip_end(in->text, hint);
+  if (masked)
+    append(in->text, ".cp_mask");
+  if (!strstr(in->text, ".tensor.") || strstr(in->text, ".tile") || strstr(in->text, ".im2col"))
+    return;
+  if (!insert(in->text, ".mbarrier::", ".tile") && !insert(in->text, ".bulk_group", ".tile"))
+    append(in->text, ".tile");
+}
+
+/* No state space is generic addressing. */
+static void parse_tcgen05(hd_instruction *in) {
+  if (strstr(in->text, ".shared::"))
+    return;
+  if (starts_with(in->text, "tcgen05.alloc."))
+    insert(in->text, ".b32", ".shared::cta");
+  else if (!insert(in->text, ".multicast::cluster", ".shared::cluster"))
+    insert(in->text, ".b64", ".shared::cluster");
+}
+
+/* A fence of which only the scope is said acquires and releases. */
+static void parse_fence(hd_instruction *in) {
+  static const char *const scopes[] = {".cta", ".cluster", ".gpu", ".sys"};
+  for (unsigned i = 0; i < 4; i++)
+    if (!strcmp(strchr(in->text, '.'), scopes[i])) {
+      insert(in->text, scopes[i], ".acq_rel");
+      return;
+    }
 }
 
 /* bar is barrier.aligned; where .aligned may be left out, it may stand. .cta came with PTX 7.8. */
@@ -101,8 +152,8 @@ static void parse_barrier(hd_instruction *in) {
   const char *order = starts_with(in->text, "barrier.cluster.arrive.") ? ".release" : ".acquire";
   if (strip(in->text, order))
     in->min_ptx = 80;
-  if (!strstr(in->text, ".aligned") && strlen(in->text) + 8 < HD_INSTRUCTION_BYTES)
-    strcat(in->text, ".aligned");
+  if (!strstr(in->text, ".aligned"))
+    append(in->text, ".aligned");
 }
 
 /* mma.sp: mxf8f6f4 defaults to 1X, mxf4 to 2X. */
@@ -136,8 +187,14 @@ bool hd_instruction_parse(const char *text, hd_instruction *out) {
     parse_bar(out);
   if (starts_with(text, "mbarrier.") || starts_with(text, "cp.async.mbarrier."))
     parse_mbarrier(out);
+  if (starts_with(text, "cp.async.ca.") || starts_with(text, "cp.async.cg."))
+    parse_cp_async(out);
   if (starts_with(text, "cp.async.bulk."))
     parse_bulk(out);
+  if (starts_with(text, "tcgen05.alloc.") || starts_with(text, "tcgen05.commit."))
+    parse_tcgen05(out);
+  if (starts_with(text, "fence."))
+    parse_fence(out);
   return true;
 }
 

@@ -122,12 +122,14 @@ def mbarriers():
         state = "_" if "cluster" in space else "l1"
         yield (f"mbarrier.init{space}.b64", None, f"{at},r1")
         yield (f"mbarrier.inval{space}.b64", None, at)
+        yield (f"mbarrier.pending_count{space}.b64", None, "r0,l1")
         for inc in ("", ".noinc", ".inc"):
             yield (f"cp.async.mbarrier.arrive{inc}{space}.b64", None, at)
         for order in orders:
             for op in ("arrive", "arrive_drop"):
                 yield (f"mbarrier.{op}{order}{space}.b64", None, f"{state},{at}")
                 yield (f"mbarrier.{op}.expect_tx{order}{space}.b64", None, f"{state},{at},r1")
+                yield (f"mbarrier.{op}.noComplete{order}{space}.b64", None, f"{state},{at},r1")
             for op in ("expect_tx", "complete_tx"):
                 yield (f"mbarrier.{op}{order}{space}.b64", None, f"{at},r1")
             for op in ("try_wait", "test_wait"):
@@ -142,15 +144,11 @@ def barriers():
     for name, cta, op, aligned in itertools.product(("bar", "barrier"), ("", ".cta"),
                                                     ("sync", "arrive"), ("", ".aligned")):
         yield (f"{name}{cta}.{op}{aligned}", None, "1,128")
-    for order, scope in itertools.product(("acq_rel", "sc"), ("cta", "cluster", "gpu", "sys", "sm")):
-        yield (f"fence.{order}.{scope}", None, "")
 
 
 def others():
-    """Copies, groups, barriers, tensor memory: one line each and a near miss of each family."""
+    """Copies, groups, barriers: one line each and a near miss of each family."""
     fixed = {
-        "cp.async.ca.shared.global": "[r0],[l0],4",
-        "cp.async.cg.shared.global": "[r0],[l0],16",
         "cp.async.commit_group": "", "cp.async.wait_group": "0", "cp.async.wait_all": "",
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes": "[r0],[l0],r1,[r2]",
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster":
@@ -165,6 +163,10 @@ def others():
         "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.L2::cache_hint":
             "[r0],[r3],r1,[r2],l1",
         "cp.async.bulk.wait_group.L2::cache_hint": "0",
+        "cp.async.bulk.global.shared::cta.bulk_group.cp_mask": "[l0],[r0],r1,h0",
+        "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask": "[l0],[r0],r1,l1,h0",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.cp_mask":
+            "[r0],[l0],r1,[r2],h0",
         "cp.async.bulk.commit_group": "", "cp.async.bulk.wait_group": "0",
         "cp.async.bulk.wait_group.read": "0",
         "wgmma.fence.sync.aligned": "", "wgmma.commit_group.sync.aligned": "",
@@ -188,40 +190,102 @@ def others():
             yield (text, None, ops)
     yield from mbarriers()
     yield from barriers()
-    for rank in range(1, 7):
-        coords = "{" + ",".join(["r1"] * rank) + "}"
-        head = f"cp.async.bulk.tensor.{rank}d"
-        done = ".tile.mbarrier::complete_tx::bytes"
-        yield (f"{head}.shared::cluster.global{done}", None, f"[r0],[l0,{coords}],[r2]")
-        yield (f"{head}.shared::cluster.global{done}.multicast::cluster", None,
-               f"[r0],[l0,{coords}],[r2],h0")
-        yield (f"{head}.shared::cta.global{done}", None, f"[r0],[l0,{coords}],[r2]")
-        yield (f"{head}.global.shared::cta.tile.bulk_group", None, f"[l0,{coords}],[r0]")
-        yield (f"{head}.global.shared::cta.bulk_group", None, f"[l0,{coords}],[r0]")
-        yield (f"{head}.shared::cluster.global{done[5:]}", None, f"[r0],[l0,{coords}],[r2]")
-        yield (f"{head}.shared::cluster.global{done}.L2::cache_hint", None,
-               f"[r0],[l0,{coords}],[r2],l1")
-        yield (f"{head}.shared::cta.global{done}.multicast::cluster", None,
-               f"[r0],[l0,{coords}],[r2],h0")
+    yield from fences()
+    yield from cp_async()
+
+
+def vector(register, n):
+    return "{" + ",".join([register] * n) + "}"
+
+
+def tensor_operands(mode, rank):
+    """Coordinates, im2col offsets."""
+    coords = vector("r1", 5 if mode.endswith("4") else rank)
+    n = 2 if "::w" in mode else rank - 2 if mode == ".im2col" else 0
+    return coords, "," + vector("h1", n) if n > 0 else ""
+
+
+def tensor_loads():
+    modes = ("", ".tile", ".im2col", ".im2col::w", ".im2col::w::128", ".tile::gather4",
+             ".tile::scatter4", ".im2col_no_offs")
+    groups = ("", ".cta_group::1", ".cta_group::2", ".cta_group::3")
+    for mode, rank, (space, mask), group, hint in itertools.product(
+            modes, range(1, 7), ((".shared::cluster", ""), (".shared::cta", ""),
+                                 (".shared::cluster", ".multicast::cluster"),
+                                 (".shared::cta", ".multicast::cluster")),
+            groups, ("", ".L2::cache_hint")):
+        if (group and rank not in (1, 2, 3)) or (hint and (rank != 3 or group == groups[1])):
+            continue  # nothing new
+        coords, offsets = tensor_operands(mode, rank)
+        yield (f"cp.async.bulk.tensor.{rank}d{space}.global{mode}.mbarrier::complete_tx::bytes"
+               f"{mask}{group}{hint}", None,
+               f"[r0],[l0,{coords}],[r2]{offsets}{',h0' if mask else ''}{',l1' if hint else ''}")
+
+
+def tensor_stores():
+    for mode, rank, hint in itertools.product(
+            ("", ".tile", ".im2col", ".im2col_no_offs", ".tile::scatter4", ".tile::gather4"),
+            range(1, 7), ("", ".L2::cache_hint")):
+        coords, _ = tensor_operands(mode, rank)
+        yield (f"cp.async.bulk.tensor.{rank}d.global.shared::cta{mode}.bulk_group{hint}", None,
+               f"[l0,{coords}],[r0]{',l1' if hint else ''}")
+    for mode, rank, hint in itertools.product(
+            ("", ".tile", ".im2col", ".im2col::w", ".im2col::w::128", ".tile::gather4",
+             ".tile::scatter4"), range(1, 7), ("", ".L2::cache_hint")):
+        coords, offsets = tensor_operands(mode, rank)
+        yield (f"cp.async.bulk.prefetch.tensor.{rank}d.L2.global{mode}{hint}", None,
+               f"[l0,{coords}]{offsets}{',l1' if hint else ''}")
+
+
+def cp_async():
+    for (cache, n), space, hint, size in itertools.product(
+            (("ca", 4), ("cg", 16)), (".shared", ".shared::cta", ".shared::cluster", ""),
+            ("", ".L2::cache_hint"), ("", ".L2::64B", ".L2::128B", ".L2::256B", ".L2::32B")):
+        yield (f"cp.async.{cache}{space}.global{hint}{size}", None,
+               f"[{'r0' if space else 'l0'}],[l0],{n}{',l1' if hint else ''}")
+
+
+def fences():
+    for order, scope in itertools.product(("", ".acq_rel", ".sc", ".acquire", ".release", ".relaxed"),
+                                          ("cta", "cluster", "gpu", "sys", "sm")):
+        yield (f"fence{order}.{scope}", None, "")
+    for proxy, order, space, scope in itertools.product(
+            ("", ".proxy.async::generic"), ("acquire", "release", "acq_rel"), ("cta", "cluster"),
+            ("cta", "cluster", "gpu")):
+        yield (f"fence{proxy}.{order}.sync_restrict::shared::{space}.{scope}", None, "")
+    for order, scope in itertools.product(("acquire", "release", "acq_rel"),
+                                          ("cta", "cluster", "gpu", "sys", "sm")):
+        yield (f"fence.proxy.tensormap::generic.{order}.{scope}", None,
+               "[l0],128" if order == "acquire" else "")
+    for text in ("fence.proxy.alias", "fence.proxy.tensormap", "fence.mbarrier_init.release.cta",
+                 "fence.mbarrier_init.acquire.cluster", "fence.proxy.async.release"):
+        yield (text, None, "")
+
+
+def tensor_memory():
     for cg in (1, 2, 3):
         g = f".cta_group::{cg}"
-        yield (f"tcgen05.alloc{g}.sync.aligned.shared::cta.b32", None, "[r0],32")
+        for space, at in (("", "[l0]"), (".shared", "[r0]"), (".shared::cta", "[r0]"),
+                          (".shared::cluster", "[r0]")):
+            yield (f"tcgen05.alloc{g}.sync.aligned{space}.b32", None, f"{at},32")
+            for mask in ("", ".multicast::cluster"):
+                yield (f"tcgen05.commit{g}.mbarrier::arrive::one{space}{mask}.b64", None,
+                       at + (",h0" if mask else ""))
         yield (f"tcgen05.dealloc{g}.sync.aligned.b32", None, "r0,32")
         yield (f"tcgen05.relinquish_alloc_permit{g}.sync.aligned", None, "")
-        commit = f"tcgen05.commit{g}.mbarrier::arrive::one.shared::cluster"
-        yield (f"{commit}.b64", None, "[r0]")
-        yield (f"{commit}.multicast::cluster.b64", None, "[r0],h0")
         yield (f"tcgen05.shift{g}.down", None, "[r0]")
         for shape, fmt in itertools.product(
                 ("128x256b", "4x256b", "128x128b", "64x128b.warpx2::02_13", "64x128b.warpx2::01_23",
                  "32x128b.warpx4", "64x128b", "32x128b.warpx2::02_13"),
                 ("", ".b8x16.b6x16_p32", ".b8x16.b4x16_p64", ".b6x16_p32")):
             yield (f"tcgen05.cp{g}.{shape}{fmt}", None, "[r0],l0")
-    per_num = {"16x64b": 1, "16x128b": 2, "16x256b": 4, "32x32b": 1, "64x32b": 1}
-    for shape, num in itertools.product(per_num, (1, 2, 3, 4, 8, 16, 32, 64, 128, 256)):
+    per_num = {"16x64b": 1, "16x128b": 2, "16x256b": 4, "32x32b": 1, "16x32bx2": 1, "64x32b": 1}
+    for shape, num, pack in itertools.product(per_num, (1, 2, 3, 4, 8, 16, 32, 64, 128, 256),
+                                              ("", ".pack::16b", ".unpack::16b")):
         data = regs("r", per_num[shape] * num)
-        yield (f"tcgen05.ld.sync.aligned.{shape}.x{num}.b32", None, f"{data},[r0]")
-        yield (f"tcgen05.st.sync.aligned.{shape}.x{num}.b32", None, f"[r0],{data}")
+        split = ",4" if shape == "16x32bx2" else ""
+        yield (f"tcgen05.ld.sync.aligned.{shape}.x{num}{pack}.b32", None, f"{data},[r0]{split}")
+        yield (f"tcgen05.st.sync.aligned.{shape}.x{num}{pack}.b32", None, f"[r0]{split},{data}")
 
 
 def respelled(text):
@@ -261,4 +325,5 @@ def spellings():
 
 FAMILIES = {"spellings": spellings, "mma.sp": mma_sp, "mma.sp scaled": mma_sp_scaled, "wgmma.sp": wgmma_sp,
             "ldmatrix, stmatrix": matrix_moves, "tcgen05.mma.sp": tcgen05_mma_sp,
-            "copies, sync, tcgen05": others}
+            "copies, sync": others, "tensor loads": tensor_loads, "tensor stores": tensor_stores,
+            "tensor memory": tensor_memory}

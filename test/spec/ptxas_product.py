@@ -1,6 +1,6 @@
 """heddle legal against ptxas, cell by cell: candidate x selector x target x PTX version.
 
-usage: ptxas_product.py HEDDLE PTXAS [--full | --smoke] [--plant]
+usage: ptxas_product.py HEDDLE PTXAS [--full[=TARGET,...] | --smoke] [--plant]
 ptxas only parses (virtual architectures), a thousand instructions a run. A cell where the two differ
 must be in DISAGREEMENTS with its reason. --plant negates one verdict: the run must then fail."""
 import collections
@@ -15,8 +15,8 @@ import candidates
 TARGETS = ["sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100",
            "sm_100a", "sm_100f", "sm_103", "sm_103a", "sm_103f", "sm_110", "sm_110a", "sm_110f",
            "sm_120", "sm_120a", "sm_120f", "sm_121", "sm_121a", "sm_121f"]
-VERSIONS = ["6.4", "6.5", "7.0", "7.1", "7.7", "7.8", "8.0", "8.1", "8.2", "8.3", "8.4", "8.5",
-            "8.6", "8.7", "8.8", "9.0"]
+VERSIONS = ["6.4", "6.5", "7.0", "7.1", "7.3", "7.4", "7.5", "7.7", "7.8", "8.0", "8.1", "8.2", "8.3",
+            "8.4", "8.5", "8.6", "8.7", "8.8", "9.0"]
 # In CI: both sides of each boundary.
 QUICK = {"sm_75": ["6.5"], "sm_80": ["7.0", "7.1", "8.5"], "sm_89": ["8.3", "8.4"],
          "sm_90": ["7.8"], "sm_90a": ["8.1", "8.2", "8.4", "8.5"], "sm_100a": ["8.6", "8.7", "8.8"],
@@ -38,6 +38,10 @@ DISAGREEMENTS = [
      "the ISA says PTX 8.6 for a default block size, ptxas asks 8.8: legal from 8.8"),
     (r"mma\.sp::ordered_metadata\..*\.kind::(mxf8f6f4|mxf4|mxf4nvf4|f16|tf32|i8)\.f(16|32)\..*", None,
      r"sm_1.*", "a .kind of scaled or tcgen05 instructions on plain fp8 mma.sp: undefined"),
+    (r"fence\.(acquire|release)\.(cta|cluster|gpu|sys)", None, r".*",
+     "the ISA has .acquire and .release from PTX 8.6 and sm_90, ptxas always: undefined before"),
+    (r"cp\.async\.c[ag]\.shared::cta\.global.*", None, r".*",
+     "the ISA has .shared::cta from PTX 7.8, ptxas as long as cp.async: undefined before 7.8"),
     (r".*", None, r"sm_88", "the ISA has sm_88 from PTX 9.0, ptxas from 7.3: undefined before 9.0"),
     (r"tcgen05\.mma\.sp.*\.scale_vec::[124]X.*", None, r"sm_1(03|10)a",
      "the ISA says sm_100a for .scale_vec, ptxas takes sm_103a and sm_110a: legal"),
@@ -137,12 +141,17 @@ class Tally:
             self.listed[reason] += 1
 
 
+def plan_of(options):
+    """Target to PTX versions."""
+    for option in options:
+        if option.startswith("--full"):
+            return {t: VERSIONS for t in option[7:].split(",") if t} or {t: VERSIONS for t in TARGETS}
+    return {"sm_90a": ["8.5"]} if "--smoke" in options else QUICK
+
+
 def main():
-    heddle, ptxas = sys.argv[1:3]
-    plan = {t: VERSIONS for t in TARGETS} if "--full" in sys.argv else QUICK
-    if "--smoke" in sys.argv:
-        plan = {"sm_90a": ["8.5"]}
-    plant, tally = "--plant" in sys.argv, Tally()
+    heddle, ptxas, *options = sys.argv[1:]
+    plan, plant, tally = plan_of(options), "--plant" in options, Tally()
     with tempfile.TemporaryDirectory() as folder:
         for family, generate in candidates.FAMILIES.items():
             cells = list(generate())

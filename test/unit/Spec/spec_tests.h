@@ -35,7 +35,13 @@ void sim_finds_the_same_block_scales(void **state);
 void sim_moves_matrices_the_same_way(void **state);
 void sim_reads_the_same_canonical_layouts(void **state);
 void sim_agrees_on_tensor_memory(void **state);
+void sim_moves_tensor_memory_the_same_way(void **state);
 void sim_reads_the_same_instruction_descriptors(void **state);
 void sim_reads_the_same_shared_descriptors(void **state);
+
+/* A matrix at CANONICAL_START, as a kind of descriptor has it: the address of an element. */
+enum { CANONICAL_START = 0x4000 };
+typedef uint32_t canonical_address(const hd_canonical *form, uint32_t mn, uint32_t k, uint32_t bytes);
+void assert_canonical_layouts(canonical_address *address);
 
 #endif

@@ -64,6 +64,37 @@ void sim_agrees_on_tensor_memory(void **state) {
               n[HD_OPERAND_SCALE_B]);
 }
 
+/* tcgen05.ld and st: every thread, register and half; the halves of 16x32bx2 side by side. */
+void sim_moves_tensor_memory_the_same_way(void **state) {
+  (void)state;
+  static const char *const shapes[] = {[HD_SIM_32X32B] = ".32x32b.",
+                                       [HD_SIM_16X32BX2] = ".16x32bx2.",
+                                       [HD_SIM_16X64B] = ".16x64b.",
+                                       [HD_SIM_16X128B] = ".16x128b.",
+                                       [HD_SIM_16X256B] = ".16x256b."};
+  unsigned n = 0, shape;
+  for (size_t i = 0; i < hd_spec_count(); i++) {
+    const hd_spec_row *row = hd_spec_get(i);
+    const hd_fragment *f = row->fragment[HD_OPERAND_D];
+    if (row->family != HD_FAMILY_TCGEN05 || !f)
+      continue;
+    for (shape = 0; !strstr(row->ptx, shapes[shape]); shape++) {}
+    unsigned parts = 32 / f->field_bits;
+    assert_int_equal(parts == 2, strstr(row->ptx, "pack::16b") != NULL);
+    for (unsigned lane = 0; lane < 32; lane++)
+      for (unsigned reg = 0; reg < f->n_regs; reg++)
+        for (unsigned part = 0; part < parts; part++, n++) {
+          uint32_t r, c;
+          assert_true(hd_fragment_at(f, lane, reg, part, &r, &c));
+          hd_sim_tensor_place sim = hd_sim_place_ldst((hd_sim_ldst)shape, lane, reg, f->n_regs);
+          assert_int_equal(r, sim.lane);
+          assert_int_equal(c, parts * sim.column + part);
+        }
+  }
+  print_message("fields of tcgen05.ld and st compared with the simulator: %u\n", n);
+  assert_int_equal(n, 2 * 3 * 32 * (255 * 3 + 2 * 127 + 4 * 63));
+}
+
 /* ---- descriptors ---- */
 
 static uint64_t value_of(const hd_sim_idesc *i, const char *field) {
@@ -130,36 +161,23 @@ static uint64_t put(const hd_descriptor *d, const char *name, uint64_t value) {
   return 0;
 }
 
+static uint32_t read_tcgen05(const hd_canonical *form, uint32_t mn, uint32_t k, uint32_t bytes) {
+  static const uint64_t mode[] = {0, 6, 4, 2};
+  const hd_descriptor *table = hd_descriptor_find("tcgen05_smem");
+  uint64_t bits = put(table, "start_address", CANONICAL_START) |
+                  put(table, "leading_offset", form->lbo_bytes) |
+                  put(table, "stride_offset", form->sbo_bytes) | put(table, "version", 1) |
+                  put(table, "swizzle", mode[form->swizzle]);
+  hd_sim_descriptor5 d = hd_sim_descriptor5_read(bits);
+  assert_true(d.valid && !d.wide && !d.absolute && d.base_offset == 0);
+  assert_false(hd_sim_descriptor5_read(bits & ~put(table, "version", 1)).valid);
+  assert_true(hd_sim_descriptor5_read(bits | put(table, "lbo_mode", 1)).absolute);
+  assert_int_equal(hd_sim_descriptor5_read(bits | put(table, "base_offset", 5)).base_offset, 5);
+  return hd_sim_descriptor5_address(&d, form->mn_major, mn, k, bytes);
+}
+
 /* The 64 bits by the table, addresses by lib/Spec's canonical layouts. */
 void sim_reads_the_same_shared_descriptors(void **state) {
   (void)state;
-  static const uint64_t mode[] = {0, 6, 4, 2};
-  const hd_descriptor *table = hd_descriptor_find("tcgen05_smem");
-  unsigned n_forms = 0;
-  for (unsigned bytes = 1; bytes <= 4; bytes *= 2)
-    for (unsigned major = 0; major < 2; major++)
-      for (unsigned swizzle = 0; swizzle < 4; swizzle++) {
-        hd_canonical form = {major, (hd_smem_swizzle)swizzle, 2048, 1024};
-        hd_layout map;
-        uint32_t mn = major ? 128 / bytes : 16, k = major ? 16 : (16u << swizzle) / bytes;
-        if (!hd_canonical_layout(&form, bytes * 8, mn, k, &map))
-          continue;
-        uint64_t bits = put(table, "start_address", 0x4000) | put(table, "leading_offset", 2048) |
-                        put(table, "stride_offset", 1024) | put(table, "version", 1) |
-                        put(table, "swizzle", mode[swizzle]);
-        hd_sim_descriptor5 d = hd_sim_descriptor5_read(bits);
-        assert_true(d.valid && !d.wide && !d.absolute && d.base_offset == 0);
-        assert_false(hd_sim_descriptor5_read(bits & ~put(table, "version", 1)).valid);
-        assert_true(hd_sim_descriptor5_read(bits | put(table, "lbo_mode", 1)).absolute);
-        assert_int_equal(hd_sim_descriptor5_read(bits | put(table, "base_offset", 5)).base_offset, 5);
-        for (uint32_t i = 0; i < mn; i++)
-          for (uint32_t j = 0; j < k; j++) {
-            uint32_t in[HD_LAYOUT_DIMS] = {i, j};
-            int64_t out[HD_LAYOUT_DIMS];
-            hd_layout_apply(&map, in, out);
-            assert_int_equal(0x4000 + out[0], hd_sim_descriptor5_address(&d, major, i, j, bytes));
-          }
-        n_forms++;
-      }
-  assert_int_equal(n_forms, 24);
+  assert_canonical_layouts(read_tcgen05);
 }
