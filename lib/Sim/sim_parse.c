@@ -443,13 +443,25 @@ static void settle(parser *p) {
   free(param);
 }
 
+/* The readers below take a zero for the end of the text. */
+static heddle_status refuse_zero(parser *p) {
+  const char *zero = memchr(p->at, '\0', (size_t)(p->end - p->at));
+  if (!zero)
+    return HEDDLE_OK;
+  for (const char *at = p->at; at < zero; at++)
+    p->line += *at == '\n';
+  return hd_sim_text_fail(p, "ptx.byte", "PTX is text without zero bytes", "\\0");
+}
+
 heddle_status hd_sim_parse(heddle_context *ctx, const char *file, const char *text, size_t n_bytes,
                            const char *entry, uint32_t shared_base, hd_arena *arena,
                            sim_program *program) {
   *program = (sim_program){.file = file, .shared_shift = 2, .global_shift = 2};
   parser p = {.ctx = ctx, .file = file, .at = text, .end = text + n_bytes, .line = 1,
               .arena = arena, .program = program, .shared_end = shared_base};
-  heddle_status status = place_shared(&p);
+  heddle_status status = refuse_zero(&p);
+  if (status == HEDDLE_OK)
+    status = place_shared(&p);
   if (status == HEDDLE_OK) {
     bool found = false;
     p.at = text;

@@ -75,7 +75,7 @@ static size_t damage(char *text, size_t n, uint64_t *state) {
         line[i] = (char)('0' + next_random(state) % 10);
     return n;
   case 3:
-    text[next_random(state) % n] = bytes[next_random(state) % (sizeof bytes - 1)];
+    text[next_random(state) % n] = bytes[next_random(state) % sizeof bytes]; /* its zero, too */
     return n;
   default:
     if (next_random(state) % 8)
