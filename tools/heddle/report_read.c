@@ -22,12 +22,13 @@ typedef struct line {
   int n;
 } line;
 
-/* Cuts a line into fields, in place; inside quotes a quote is two. */
-static void cut(char *text, line *l) {
+/* Cuts a line into fields, in place; inside quotes a quote is two. False when a quote is not closed. */
+static bool cut(char *text, line *l) {
+  bool quoted = false;
   l->n = 0;
   while (text && l->n < MOST_FIELDS) {
     char *to = text, *from = text;
-    bool quoted = *from == '"';
+    quoted = *from == '"';
     l->field[l->n++] = to;
     from += quoted;
     for (; *from && (quoted || *from != ','); from++) {
@@ -41,6 +42,7 @@ static void cut(char *text, line *l) {
     text = *from == ',' ? from + 1 : NULL;
     *to = '\0';
   }
+  return !quoted;
 }
 
 static int find(const line *head, const char *name) {
@@ -68,7 +70,19 @@ static heddle_status get_number(heddle_context *ctx, const line *head, const lin
                   text ? text : "nothing", text ? "\"" : "", name);
 }
 
-/* The same where the column may be absent or empty: 0. */
+static heddle_status get_size(heddle_context *ctx, const line *head, const line *l,
+                              const char *name, int64_t *size) {
+  double value;
+  HD_TRY(get_number(ctx, head, l, name, &value));
+  if (value < 1 || value > INT32_MAX || value != floor(value))
+    return hd_error(ctx, HEDDLE_INVALID, (hd_loc){l->file, l->number, 1}, "report.column",
+                    "got \"%.40s\" in column %s; a size, 1 to %d", get(head, l, name), name,
+                    INT32_MAX);
+  *size = (int64_t)value;
+  return HEDDLE_OK;
+}
+
+/* A number whose column may be absent or empty: 0. */
 static heddle_status get_optional(heddle_context *ctx, const line *head, const line *l,
                                   const char *name, double *value) {
   const char *text = get(head, l, name);
@@ -92,12 +106,11 @@ static heddle_status each_row(heddle_context *ctx, const char *path, row_fn *row
       *next++ = '\0';
     at[strcspn(at, "\r")] = '\0';
     l.number = number;
-    if (number == 1)
-      cut(at, &head);
-    else if (*at) {
-      cut(at, &l);
+    if (*at && !cut(at, number == 1 ? &head : &l))
+      status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){path, number, 1}, "report.quote",
+                        "a quote is not closed on its line");
+    else if (*at && number > 1)
       status = row(ctx, &head, &l, r);
-    }
   }
   free(text);
   return status;
@@ -108,18 +121,14 @@ static heddle_status each_row(heddle_context *ctx, const char *path, row_fn *row
 /* The case that a row names; made when it is new, unless r has no business with it. */
 static heddle_status find_cell(heddle_context *ctx, const line *head, const line *l, bool make,
                                report *r, report_cell **cell) {
-  double m, k, n;
   report_cell made = {0};
   const char *type = get(head, l, "type");
-  HD_TRY(get_number(ctx, head, l, "m", &m));
-  HD_TRY(get_number(ctx, head, l, "k", &k));
-  HD_TRY(get_number(ctx, head, l, "n", &n));
+  HD_TRY(get_size(ctx, head, l, "m", &made.m));
+  HD_TRY(get_size(ctx, head, l, "k", &made.k));
+  HD_TRY(get_size(ctx, head, l, "n", &made.n));
   if (!type || heddle_elem_parse(type, &made.elem) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){l->file, l->number, 1}, "report.type",
                     "got type \"%.20s\"", type ? type : "");
-  made.m = (int64_t)m;
-  made.k = (int64_t)k;
-  made.n = (int64_t)n;
   for (int32_t i = 0; i < r->n; i++) {
     report_cell *c = &r->cell[i];
     if (c->elem == made.elem && c->m == made.m && c->k == made.k && c->n == made.n) {
@@ -133,35 +142,41 @@ static heddle_status find_cell(heddle_context *ctx, const line *head, const line
   return HEDDLE_OK;
 }
 
-static int who_of(const char *contender) {
-  for (int i = 0; i < REPORT_N; i++) {
+static heddle_status find_who(heddle_context *ctx, const line *head, const line *l, int *who) {
+  const char *contender = get(head, l, "contender");
+  for (int i = 0; contender && i < REPORT_N; i++) {
     size_t n = strlen(names[i]);
-    if (strncmp(contender, names[i], n) == 0 && contender[n] == ' ')
-      return i;
+    if (strncmp(contender, names[i], n) == 0 && contender[n] == ' ') {
+      *who = i;
+      return HEDDLE_OK;
+    }
   }
-  return -1;
+  return hd_error(ctx, HEDDLE_INVALID, (hd_loc){l->file, l->number, 1}, "report.contender",
+                  "got contender \"%.40s\"; one of heddle, cublas, cusparselt, cutlass, stream",
+                  contender ? contender : "");
 }
 
 static bool is_less(double a, double b) { return a > 0 && (b == 0 || a < b); }
 
 static heddle_status add_row(heddle_context *ctx, const line *head, const line *l, report *r) {
-  const char *contender = get(head, l, "contender"), *verdict = get(head, l, "verdict");
-  const char *rounds = get(head, l, "rounds");
-  int who = contender ? who_of(contender) : -1;
+  const char *verdict = get(head, l, "verdict"), *rounds = get(head, l, "rounds");
+  int who = 0;
   double us, sustained;
   report_cell *cell;
   HD_TRY(find_cell(ctx, head, l, true, r, &cell));
+  HD_TRY(find_who(ctx, head, l, &who));
   HD_TRY(get_number(ctx, head, l, "us", &us));
   HD_TRY(get_optional(ctx, head, l, "sustained_tflops", &sustained));
   bool wrong = verdict && strcmp(verdict, "ok") != 0;
   r->n_wrong += wrong;
-  if (who < 0 || wrong || (rounds && strcmp(rounds, "1") == 0))
+  if (wrong || (rounds && strcmp(rounds, "1") == 0))
     return HEDDLE_OK;
   report_figure *f = &cell->of[who];
   double work = 2e-6 * (double)cell->m * (double)cell->n * (double)cell->k;
   double sustained_us = sustained > 0 ? work / sustained : 0;
   if (who == REPORT_HEDDLE && is_less(us, f->us))
-    snprintf(cell->schedule, sizeof cell->schedule, "%s", contender);
+    snprintf(cell->schedule, sizeof cell->schedule, "%s",
+             get(head, l, "contender"));
   f->us = is_less(us, f->us) ? us : f->us;
   f->sustained_us = is_less(sustained_us, f->sustained_us) ? sustained_us : f->sustained_us;
   return HEDDLE_OK;

@@ -1,5 +1,6 @@
 #include "tune_times.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,8 @@ static heddle_status read_line(heddle_context *ctx, hd_loc loc, char *line, all_
   char *name = strstr(line, ",ok,\"heddle ");
   if (!name)
     return HEDDLE_OK;
-  if (sscanf(line, "%31[^,],%lld,%lld,%lld,%lf", type, &m, &k, &n, &us) != 5 || !(us > 0))
+  if (sscanf(line, "%31[^,],%lld,%lld,%lld,%lf", type, &m, &k, &n, &us) != 5 || !(us > 0) ||
+      !isfinite(us))
     return hd_error(ctx, HEDDLE_INVALID, loc, "tune.csv",
                     "got \"%.60s\"; a line is TYPE,M,K,N,us,…", line);
   name += strlen(",ok,\"heddle ");
