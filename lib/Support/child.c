@@ -1,52 +1,20 @@
 #include "Support/child.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "Support/diag.h"
-
-extern char **environ; /* the child inherits it; heddle itself reads nothing from it */
-
-static int spawn(const char *const *argv, int end, pid_t *pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_adddup2(&actions, end, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, end, STDOUT_FILENO);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  int code = posix_spawnp(pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  return code;
-}
+#include "Support/spawn.h"
 
 heddle_status hd_child_start(heddle_context *ctx, const char *const *argv, hd_child *child) {
-  int ends[2];
-  pid_t pid;
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.start",
-                    "cannot make a socket: %s", strerror(errno));
-  int code = spawn(argv, ends[1], &pid);
-  close(ends[1]);
-  if (code != 0) {
-    close(ends[0]);
-    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.start", "cannot start '%s': %s",
-                    argv[0], strerror(code));
-  }
-  (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  *child = (hd_child){.pid = pid, .fd = ends[0]};
+  hd_child started = {0};
+  HD_TRY(hd_spawn(ctx, argv, HD_SPAWN_TALK, &started.pid, &started.fd));
+  *child = started;
   return HEDDLE_OK;
 }
 
@@ -114,7 +82,7 @@ void hd_child_stop(hd_child *child, int *how) {
     close(child->fd);
   }
   if (how)
-    *how = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    *how = hd_exit_code(status);
   hd_strbuf_free(&child->heard);
   *child = (hd_child){0};
 }

@@ -1,8 +1,6 @@
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -10,31 +8,9 @@
 
 #include "Support/diag.h"
 #include "Support/file.h"
-
-extern char **environ; /* the child inherits it; heddle itself reads nothing from it */
+#include "Support/spawn.h"
 
 enum { POLL_MS = 2, DRAIN_CHUNKS = 64, TIMED_OUT = -1, LOST = -2 };
-
-/* Standard input of the child is empty, output and error go into the pipe; its own process group,
- * so that a time-out ends what it started, too. */
-static int spawn(const char *const *argv, int out, pid_t *pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out, STDERR_FILENO);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  int code = posix_spawnp(pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  return code;
-}
 
 /* Reads what is there without waiting, within bounds: a child that never stops talking must not
  * outlive its time. False at the end of the output. */
@@ -88,27 +64,16 @@ static int collect(pid_t pid, int fd, double timeout_s, hd_strbuf *output) {
 
 heddle_status hd_process_run(heddle_context *ctx, const char *const *argv, double timeout_s,
                              hd_strbuf *output, int *exit_code) {
-  int ends[2];
-  pid_t pid;
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.start", "cannot make a pipe: %s",
-                    strerror(errno));
-  int code = spawn(argv, ends[1], &pid);
-  close(ends[1]);
-  if (code != 0) {
-    close(ends[0]);
-    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.start", "cannot start '%s': %s",
-                    argv[0], strerror(code));
-  }
-  (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  int status = collect(pid, ends[0], timeout_s, output);
-  close(ends[0]);
+  int pid, fd;
+  HD_TRY(hd_spawn(ctx, argv, HD_SPAWN_LISTEN, &pid, &fd));
+  int status = collect(pid, fd, timeout_s, output);
+  close(fd);
   if (status == TIMED_OUT)
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.timeout",
                     "'%s' did not end within %g s and was killed", argv[0], timeout_s);
   if (status == LOST)
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.wait",
                     "the exit code of '%s' is lost: this program ignores SIGCHLD", argv[0]);
-  *exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  *exit_code = hd_exit_code(status);
   return HEDDLE_OK;
 }

@@ -1,0 +1,67 @@
+#include "Support/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "Support/diag.h"
+
+extern char **environ; /* the child inherits it; heddle itself reads nothing from it */
+
+static int connect_ends(hd_spawn_mode mode, int ends[2]) {
+  return mode == HD_SPAWN_TALK ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
+                               : pipe2(ends, O_CLOEXEC);
+}
+
+/* 0, or an error number. */
+static int start(const char *const *argv, hd_spawn_mode mode, int end, pid_t *pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  if (mode == HD_SPAWN_TALK) {
+    posix_spawn_file_actions_adddup2(&actions, end, STDIN_FILENO);
+  } else {
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, end, STDERR_FILENO);
+  }
+  posix_spawn_file_actions_adddup2(&actions, end, STDOUT_FILENO);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  int code = posix_spawnp(pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return code;
+}
+
+heddle_status hd_spawn(heddle_context *ctx, const char *const *argv, hd_spawn_mode mode, int *pid,
+                       int *fd) {
+  int ends[2];
+  pid_t started;
+  int code = connect_ends(mode, ends) == 0 ? 0 : errno;
+  if (code == 0) {
+    code = start(argv, mode, ends[1], &started);
+    close(ends[1]);
+    if (code != 0)
+      close(ends[0]);
+  }
+  if (code != 0)
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.start", "cannot start '%s': %s",
+                    argv[0], strerror(code));
+  (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  *pid = started;
+  *fd = ends[0];
+  return HEDDLE_OK;
+}
+
+int hd_exit_code(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}

@@ -1,0 +1,21 @@
+/* Support/spawn.h: how a program is started and how it ended. Of this folder: process.c waits for
+ * one to end, child.c talks to one. */
+#ifndef HD_SPAWN_H
+#define HD_SPAWN_H
+
+#include "heddle/context.h"
+
+typedef enum hd_spawn_mode {
+  HD_SPAWN_LISTEN, /* its input is empty; its output and errors come to us by a pipe */
+  HD_SPAWN_TALK    /* its input and output are a socket to us; its errors are ours */
+} hd_spawn_mode;
+
+/* Starts argv[0] (found on PATH; no shell) with no signal blocked, in a process group of its own, so
+ * that killing the group ends what it started, too. *fd: our end, which never blocks (yours to
+ * close). HEDDLE_ENVIRONMENT when it cannot be started. */
+heddle_status hd_spawn(heddle_context *ctx, const char *const *argv, hd_spawn_mode mode, int *pid,
+                       int *fd);
+/* Of what waitpid says: its exit code, or 128 + the signal that ended it. */
+int hd_exit_code(int wait_status);
+
+#endif
