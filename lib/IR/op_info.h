@@ -8,10 +8,7 @@
 /* The op or attribute of that name; HD_N_OPS and HD_N_ATTRS when there is none. */
 hd_op_kind hd_op_find_kind(const char *text);
 hd_attr_key hd_attr_find_key(const char *text);
-/* The nearest name to a wrong one, by edit distance; NULL when none is near. `next` yields the
- * candidates one by one and NULL at the end. */
-typedef const char *hd_next_name(void *user);
-const char *hd_nearest_name(const char *wrong, hd_next_name *next, void *user);
+/* The nearest name to a wrong one (Support/nearest.h); NULL when none is near. */
 const char *hd_op_nearest(const char *wrong);
 /* Among the attributes that the op takes. */
 const char *hd_attr_nearest(hd_op_kind kind, const char *wrong);

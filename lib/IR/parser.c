@@ -14,6 +14,7 @@
 
 #include "IR/grow.h"
 #include "IR/op_info.h"
+#include "Support/nearest.h"
 
 enum { MAX_DEPTH = 64, MAX_TEXT_BYTES = 64 << 20 };
 

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "IR/op_info.h"
 #include "Passes/problem.h"
 #include "Passes/schedule_fit.h"
 #include "Passes/schedule_pick.h"
+#include "Support/nearest.h"
 
 /* ORDER KEYS: the printed order. */
 typedef enum key_kind { KEY_INT, KEY_WORD, KEY_TILE, KEY_WARPS } key_kind;

@@ -10,6 +10,7 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Support/hash.h"
+#include "Support/nearest.h"
 #include "Tune/records.h"
 
 struct heddle_tuned {
@@ -119,7 +120,9 @@ static heddle_status add(heddle_context *ctx, hd_tuned *t, const hd_choice *c) {
                       .default_seconds = c->default_seconds,
                       .sustained = c->sustained,
                       .default_sustained = c->default_sustained};
+  hd_schedule unused = {0};
   HD_TRY(hd_product_parse(ctx, c->product, &e.product));
+  HD_TRY(hd_schedule_parse(ctx, c->schedule, &unused));
   e.schedule = hd_arena_strdup(&t->arena, c->schedule);
   e.device = hd_arena_strdup(&t->arena, c->device);
   HD_PUSH(t->list, t->n, t->cap, e);
@@ -171,28 +174,52 @@ static const char *string_of(const json_t *row, const char *key) {
   return text ? text : "";
 }
 
+static const char *next_ceiling(void *user) { return hd_ceiling_name((*(size_t *)user)++); }
+
+static heddle_status unknown_ceiling(heddle_context *ctx, hd_loc loc, const char *name) {
+  size_t first = 0;
+  const char *nearest = hd_nearest_name(name, next_ceiling, &first);
+  return hd_error(ctx, HEDDLE_INVALID, loc, "tuned.ceiling", "got \"%.40s\"; nearest: %s", name,
+                  nearest ? nearest : hd_ceiling_name(0));
+}
+
+static heddle_status set_ceiling(heddle_context *ctx, hd_loc loc, const char *name, double value,
+                                 hd_ceilings *ceilings) {
+  double least, most;
+  size_t i = 0;
+  while (hd_ceiling_name(i) && strcmp(hd_ceiling_name(i), name) != 0)
+    i++;
+  if (!hd_ceiling_name(i))
+    return unknown_ceiling(ctx, loc, name);
+  hd_ceiling_range(i, &least, &most);
+  if (!(value >= least && value <= most))
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tuned.ceiling", "got %s = %g; legal: %g to %g", name,
+                    value, least, most);
+  *hd_ceiling_at(ceilings, i) = value;
+  return HEDDLE_OK;
+}
+
 /* What a file says of them stands over the H200's. */
-static void read_ceilings(const json_t *object, hd_tuned *t) {
-  const char *device = json_string_value(json_object_get(object, "device"));
-  if (device)
-    t->ceilings.device = hd_arena_strdup(&t->arena, device);
-  for (size_t i = 0; hd_ceiling_name(i); i++) {
-    double least, most, value = json_number_value(json_object_get(object, hd_ceiling_name(i)));
-    hd_ceiling_range(i, &least, &most);
-    if (value >= least && value <= most)
-      *hd_ceiling_at(&t->ceilings, i) = value;
+static heddle_status read_ceilings(heddle_context *ctx, hd_loc loc, json_t *object, hd_tuned *t) {
+  const char *name;
+  json_t *value;
+  json_object_foreach(object, name, value) {
+    if (strcmp(name, "device") != 0)
+      HD_TRY(set_ceiling(ctx, loc, name, json_number_value(value), &t->ceilings));
+    else if (json_is_string(value))
+      t->ceilings.device = hd_arena_strdup(&t->arena, json_string_value(value));
   }
+  return HEDDLE_OK;
 }
 
 static heddle_status read_json(heddle_context *ctx, const char *path, const char *text,
                                size_t n_bytes, hd_tuned *t) {
   json_error_t error;
-  hd_loc loc = {.file = path};
+  hd_loc loc = {path, 1, 1};
   json_t *root = json_loadb(text, n_bytes, 0, &error), *row;
   const json_t *choices = json_object_get(root, "choices");
   if (!json_is_array(choices) || json_integer_value(json_object_get(root, "version")) != 1) {
     loc.line = root ? 1 : (uint32_t)error.line;
-    loc.col = 1;
     json_decref(root);
     return hd_error(ctx, HEDDLE_INVALID, loc, "tuned.file",
                     "%s; expected an export of `heddle tune export`, version 1",
@@ -210,7 +237,8 @@ static heddle_status read_json(heddle_context *ctx, const char *path, const char
                    .default_sustained = seconds_of(row, "default_sustained_us")};
     status = add(ctx, t, &c);
   }
-  read_ceilings(json_object_get(root, "ceilings"), t);
+  if (status == HEDDLE_OK)
+    status = read_ceilings(ctx, loc, json_object_get(root, "ceilings"), t);
   json_decref(root);
   return status;
 }

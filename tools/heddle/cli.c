@@ -1,45 +1,20 @@
 #include "cli.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "Support/nearest.h"
+
 /* --- nearest name ------------------------------------------------------------------------------ */
-
-enum { LONGEST_NAME = 63 };
-
-static unsigned least(unsigned a, unsigned b, unsigned c) {
-  unsigned ab = a < b ? a : b;
-  return ab < c ? ab : c;
-}
-
-/* Levenshtein distance, of the first LONGEST_NAME characters, whatever their case. */
-static unsigned edit_distance(const char *a, const char *b) {
-  size_t na = strnlen(a, LONGEST_NAME), nb = strnlen(b, LONGEST_NAME);
-  unsigned row[LONGEST_NAME + 1];
-  for (size_t j = 0; j <= nb; j++)
-    row[j] = (unsigned)j;
-  for (size_t i = 1; i <= na; i++) {
-    unsigned diagonal = row[0];
-    row[0] = (unsigned)i;
-    for (size_t j = 1; j <= nb; j++) {
-      unsigned above = row[j];
-      row[j] = least(above + 1, row[j - 1] + 1, diagonal + (tolower((unsigned char)a[i - 1]) !=
-                                                         tolower((unsigned char)b[j - 1])));
-      diagonal = above;
-    }
-  }
-  return row[nb];
-}
 
 const char *cli_nearest(const char *word, const char *const *names, size_t n) {
   const char *best = NULL;
-  unsigned best_distance = 0;
+  int best_distance = 0;
   for (size_t i = 0; i < n; i++) {
-    unsigned distance = edit_distance(word, names[i]);
+    int distance = hd_edit_distance(word, names[i]);
     if (!best || distance < best_distance) {
       best = names[i];
       best_distance = distance;
