@@ -26,8 +26,8 @@ typedef struct bench {
   void *d; /* host, owned */
   hd_rotation a_dense, a_packed, b_sets, d_sets;
   hd_buffer peers_workspace;
-  char **schedule; /* owned */
-  int32_t n_schedules;
+  hd_bench_way *way; /* owned */
+  int32_t n_ways;
   hd_bench_kernel *kernel; /* owned */
   int32_t n_kernels;
 } bench;
@@ -57,16 +57,15 @@ static heddle_status make_operands(heddle_context *ctx, bench *x) {
 /* What was said of a schedule that is none here becomes a note. */
 static void tell(heddle_context *ctx, const hd_bench_kernel *k) {
   const heddle_diagnostic *d = heddle_context_get(k->said, 0);
-  hd_note(ctx, HD_NOWHERE, "bench.schedule", "left out: %s, D %s: %s%s%s", k->schedule,
+  hd_note(ctx, HD_NOWHERE, "bench.schedule", "left out: %s, D %s: %s%s%s", k->way->schedule,
           k->row_major ? "row" : "col", d ? d->rule : "", d ? ": " : "", d ? d->text : "no reason");
 }
 
 static heddle_status make_kernels(heddle_context *ctx, bench *x) {
   hd_bench_operands operands = {&x->a_packed, &x->b_sets, &x->d_sets, x->n_sets};
   int32_t n_loaded = 0;
-  HD_TRY(hd_bench_schedules(ctx, x->p, x->options, x->target, &x->schedule, &x->n_schedules));
-  hd_bench_compile(x->p, x->options, x->target, x->schedule, x->n_schedules, &x->kernel,
-                   &x->n_kernels);
+  HD_TRY(hd_bench_ways(ctx, x->p, x->options, x->target, &x->way, &x->n_ways));
+  hd_bench_compile(x->p, x->options, x->target, x->way, x->n_ways, &x->kernel, &x->n_kernels);
   for (int32_t i = 0; i < x->n_kernels; i++) {
     hd_bench_kernel *k = &x->kernel[i];
     hd_bench_load(x->device, x->p, &operands, k);
@@ -127,6 +126,7 @@ static heddle_status judge(heddle_context *ctx, bench *x, hd_bench_kernel *k, en
   entry e = {.contender = {"heddle", hd_bench_launch, k}, .kernel = k, .alone = true};
   snprintf(e.row.name, sizeof e.row.name, "heddle %s %s", k->row_major ? "row" : "col",
            heddle_compiled_schedule(k->compiled));
+  e.row.weights_ready = k->way->weights_ready;
   HD_TRY(check_kernel(ctx, x, k, &e.row));
   k->quick = INFINITY;
   if (e.row.ok) {
@@ -143,20 +143,20 @@ static int quickest(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* All of ours, the finalists first: of a schedule the faster order of D alone. */
+/* All of ours, the finalists first: of each way the faster order of D alone. */
 static heddle_status enter_ours(heddle_context *ctx, bench *x, entries *out, int32_t *n_final) {
   for (int32_t i = 0; i < x->n_kernels; i++)
     if (x->kernel[i].kernel)
       HD_TRY(judge(ctx, x, &x->kernel[i], out));
   qsort(out->list, (size_t)out->n, sizeof *out->list, quickest);
-  int32_t most = !x->options->sweep         ? x->n_schedules
+  int32_t most = !x->options->sweep         ? x->n_ways
                  : x->options->n_finalists ? x->options->n_finalists
                                            : DEFAULT_FINALISTS;
   *n_final = 0;
   for (int32_t i = 0; i < out->n && *n_final < most; i++) {
     bool again = !out->list[i].row.ok;
     for (int32_t j = 0; j < *n_final; j++)
-      again |= out->list[j].kernel->schedule == out->list[i].kernel->schedule;
+      again |= out->list[j].kernel->way == out->list[i].kernel->way;
     if (again)
       continue;
     entry e = out->list[i];
@@ -277,9 +277,7 @@ static heddle_status run_final(heddle_context *ctx, bench *x, hd_bench_result *r
 
 static void clean(bench *x) {
   hd_bench_kernels_free(x->device, x->kernel, x->n_kernels);
-  for (int32_t i = 0; i < x->n_schedules; i++)
-    free(x->schedule[i]);
-  free(x->schedule);
+  hd_bench_ways_free(x->way, x->n_ways);
   hd_rotation_free(x->device, &x->a_dense);
   hd_rotation_free(x->device, &x->a_packed);
   hd_rotation_free(x->device, &x->b_sets);

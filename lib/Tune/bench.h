@@ -12,10 +12,16 @@ enum { HD_BENCH_PEERS = 3 };
 typedef struct hd_bench_problem {
   heddle_elem elem, d_elem;
   int64_t m, n, k;
-  bool weights_ready; /* launches overlap: A may be read before the launch ahead has ended */
 } hd_bench_problem;
 
 typedef enum hd_bench_order { HD_BENCH_BOTH, HD_BENCH_COL, HD_BENCH_ROW } hd_bench_order;
+
+/* weights_ready: launches overlap, and A may be read before the launch ahead has ended. */
+typedef enum hd_bench_promise {
+  HD_BENCH_NO_PROMISE,
+  HD_BENCH_READY,
+  HD_BENCH_EITHER /* both, as contenders */
+} hd_bench_promise;
 
 /* The operands of the case before: what the next one can use again is kept. */
 typedef struct hd_bench_host hd_bench_host;
@@ -35,6 +41,7 @@ typedef struct hd_bench_options {
   int32_t n_jobs;      /* threads that compile and make operands; 0: 1 */
   hd_bench_host *host; /* borrowed */
   hd_bench_order order;      /* of D: both, and the faster one counts; or one alone */
+  hd_bench_promise promise;  /* of Heddle's launches; the peers have none */
   hd_peer *peer[HD_BENCH_PEERS];
   int32_t n_peers;
   bool alone; /* burst and sustained too, from n = 1024 on: of Heddle's and the best of each peer */
@@ -45,6 +52,7 @@ typedef struct hd_bench_options {
 /* What came out for one contender. */
 typedef struct hd_bench_row {
   char name[256]; /* "heddle row family=wgmma …", "cublas col #3" */
+  bool weights_ready;
   hd_timing timing;
   int32_t n_rounds; /* of the final; 1: a quick look alone; 0: not timed, because wrong */
   hd_alone alone;   /* zeros when not asked */
@@ -68,12 +76,20 @@ heddle_status hd_bench_run(heddle_context *ctx, const hd_device *device,
 heddle_elem hd_bench_accumulator(heddle_elem elem);
 heddle_elem hd_bench_output(heddle_elem elem);
 /* The problem as Heddle reads it; owned: free(). */
-char *hd_bench_text(const hd_bench_problem *problem, const char *target, bool row_major);
-/* The schedules that options ask for and the problem takes, each as its full text; owned: free() of each
- * and of the list. What is left out is noted; HEDDLE_INVALID or HEDDLE_UNSUPPORTED when none is left.
- * Needs no device. */
-heddle_status hd_bench_schedules(heddle_context *ctx, const hd_bench_problem *problem,
-                                 const hd_bench_options *options, const char *target, char ***list,
-                                 int32_t *n);
+char *hd_bench_text(const hd_bench_problem *problem, const char *target, bool row_major,
+                    bool weights_ready);
+
+/* One way of Heddle's: a schedule's full text, under a promise. */
+typedef struct hd_bench_way {
+  char *schedule; /* owned */
+  bool weights_ready;
+} hd_bench_way;
+
+/* The ways that options ask for and the problem takes; *list is owned: hd_bench_ways_free. What is left
+ * out is noted; HEDDLE_INVALID or HEDDLE_UNSUPPORTED when none is left. Needs no device. */
+heddle_status hd_bench_ways(heddle_context *ctx, const hd_bench_problem *problem,
+                            const hd_bench_options *options, const char *target, hd_bench_way **list,
+                            int32_t *n);
+void hd_bench_ways_free(hd_bench_way *list, int32_t n);
 
 #endif

@@ -21,30 +21,31 @@ static void compile_one(void *user, int32_t i) {
   const compile_work *w = user;
   hd_bench_kernel *k = &w->list[i];
   heddle_compile_options options = {.target = w->target,
-                                    .schedule = k->schedule,
+                                    .schedule = k->way->schedule,
                                     .ptxas = w->options->ptxas,
                                     .cache = w->options->cache};
-  char *text = hd_bench_text(w->problem, w->target, k->row_major);
+  char *text = hd_bench_text(w->problem, w->target, k->row_major, k->way->weights_ready);
   if (heddle_compile(k->said, "bench", text, strlen(text), &options, &k->compiled) != HEDDLE_OK)
     k->compiled = NULL;
   free(text);
 }
 
-static void add_orders(const char *schedule, hd_bench_order order, hd_bench_kernel *list, int32_t *n) {
+static void add_orders(const hd_bench_way *way, hd_bench_order order, hd_bench_kernel *list,
+                       int32_t *n) {
   if (order != HD_BENCH_ROW)
-    list[(*n)++] = (hd_bench_kernel){.schedule = schedule, .said = heddle_context_create()};
+    list[(*n)++] = (hd_bench_kernel){.way = way, .said = heddle_context_create()};
   if (order != HD_BENCH_COL)
-    list[(*n)++] = (hd_bench_kernel){
-        .schedule = schedule, .row_major = true, .said = heddle_context_create()};
+    list[(*n)++] =
+        (hd_bench_kernel){.way = way, .row_major = true, .said = heddle_context_create()};
 }
 
 void hd_bench_compile(const hd_bench_problem *problem, const hd_bench_options *options,
-                      const char *target, char *const *schedule, int32_t n_schedules,
+                      const char *target, const hd_bench_way *way, int32_t n_ways,
                       hd_bench_kernel **list, int32_t *n) {
   compile_work w = {.problem = problem, .options = options, .target = target};
-  w.list = hd_xmalloc(sizeof *w.list * 2 * (size_t)n_schedules);
-  for (int32_t i = 0; i < n_schedules; i++)
-    add_orders(schedule[i], options->order, w.list, &w.n);
+  w.list = hd_xmalloc(sizeof *w.list * 2 * (size_t)n_ways);
+  for (int32_t i = 0; i < n_ways; i++)
+    add_orders(&way[i], options->order, w.list, &w.n);
   hd_parallel(options->n_jobs, w.n, compile_one, &w);
   *list = w.list;
   *n = w.n;

@@ -6,7 +6,7 @@
 #include "heddle/kernel.h"
 
 typedef struct hd_bench_kernel {
-  const char *schedule; /* borrowed */
+  const hd_bench_way *way; /* borrowed */
   bool row_major;
   heddle_compiled *compiled;
   heddle_kernel *kernel; /* NULL: it could not be had, and `said` tells why */
@@ -17,9 +17,9 @@ typedef struct hd_bench_kernel {
   double quick; /* seconds a launch */
 } hd_bench_kernel;
 
-/* Every schedule in the wanted orders of D, compiled by options->n_jobs threads. */
+/* Every way in the wanted orders of D, compiled by options->n_jobs threads. */
 void hd_bench_compile(const hd_bench_problem *problem, const hd_bench_options *options,
-                      const char *target, char *const *schedule, int32_t n_schedules,
+                      const char *target, const hd_bench_way *way, int32_t n_ways,
                       hd_bench_kernel **list, int32_t *n);
 
 /* Buffer set i of each rotation is what launch i works on. */

@@ -18,7 +18,8 @@ heddle_elem hd_bench_output(heddle_elem elem) {
   return elem == HEDDLE_TF32 ? HEDDLE_F32 : elem == HEDDLE_F16 ? HEDDLE_F16 : HEDDLE_BF16;
 }
 
-char *hd_bench_text(const hd_bench_problem *p, const char *target, bool row_major) {
+char *hd_bench_text(const hd_bench_problem *p, const char *target, bool row_major,
+                    bool weights_ready) {
   const char *t = heddle_elem_get(p->elem)->name, *d = heddle_elem_get(p->d_elem)->name;
   const char *acc = heddle_elem_get(hd_bench_accumulator(p->elem))->name;
   hd_strbuf s = {0};
@@ -33,21 +34,22 @@ char *hd_bench_text(const hd_bench_problem *p, const char *target, bool row_majo
                    "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n"
                    "  store %%x {type = %s, order = %s}\n}\n",
                    t, row_major ? "row" : "col", target,
-                   p->weights_ready ? ", dependent, weights_ready" : "", (long long)p->m,
+                   weights_ready ? ", dependent, weights_ready" : "", (long long)p->m,
                    (long long)p->n, (long long)p->k, t, t, t, t, acc, acc, d, row_major ? "row_major" : "col_major");
   return hd_strbuf_take(&s);
 }
 
-typedef struct texts {
-  char **text;
-  int32_t n, cap;
-} texts;
+typedef struct ways {
+  hd_bench_way *list;
+  int32_t n, cap, first; /* first: of this promise */
+  bool weights_ready;
+} ways;
 
-static void add(texts *list, const hd_schedule *s) {
+static void add(ways *out, const hd_schedule *s) {
   char text[200];
   hd_schedule_print(s, text);
-  char *copy = strcpy(hd_xmalloc(strlen(text) + 1), text);
-  HD_PUSH(list->text, list->n, list->cap, copy);
+  hd_bench_way way = {strcpy(hd_xmalloc(strlen(text) + 1), text), out->weights_ready};
+  HD_PUSH(out->list, out->n, out->cap, way);
 }
 
 /* Setting the wanted keys changes nothing. */
@@ -63,7 +65,7 @@ static heddle_status agrees(heddle_context *ctx, const hd_schedule *s, const cha
 }
 
 static heddle_status sweep(heddle_context *ctx, const hd_op *kernel, const char *wanted,
-                           texts *out) {
+                           ways *out) {
   hd_schedule *list;
   size_t n;
   HD_TRY(hd_schedule_enumerate(ctx, kernel, &list, &n));
@@ -75,7 +77,7 @@ static heddle_status sweep(heddle_context *ctx, const hd_op *kernel, const char 
       add(out, &list[i]);
   }
   free(list);
-  if (status == HEDDLE_OK && out->n == 0)
+  if (status == HEDDLE_OK && out->n == out->first)
     status = hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "bench.sweep",
                       "none of %zu legal schedules has \"%s\"; nearest legal: fewer keys", n,
                       wanted);
@@ -84,16 +86,16 @@ static heddle_status sweep(heddle_context *ctx, const hd_op *kernel, const char 
 
 /* One that is not legal for this case is noted and left out, unless nothing else is left. */
 static heddle_status add_legal(heddle_context *ctx, const hd_op *kernel, const hd_schedule *s,
-                               bool last, texts *out) {
+                               bool last, ways *out) {
   heddle_context *quiet = heddle_context_create();
   heddle_status status = hd_schedule_check(quiet, kernel, s);
   if (status == HEDDLE_OK)
     add(out, s);
-  else if (!last || out->n)
+  else if (!last || out->n > out->first)
     hd_note(ctx, HD_NOWHERE, "bench.schedule", "left out: %s",
             heddle_context_count(quiet) ? heddle_context_get(quiet, 0)->text : "not legal");
   heddle_context_free(quiet);
-  return last && !out->n ? hd_schedule_check(ctx, kernel, s) : HEDDLE_OK;
+  return last && out->n == out->first ? hd_schedule_check(ctx, kernel, s) : HEDDLE_OK;
 }
 
 /* What was tuned for it, else the default. */
@@ -110,7 +112,7 @@ static heddle_status usual(heddle_context *ctx, const hd_op *kernel, const hd_tu
 }
 
 static heddle_status named(heddle_context *ctx, const hd_op *kernel, const hd_bench_options *o,
-                           texts *out) {
+                           ways *out) {
   int32_t n = o->n_schedules ? o->n_schedules : 1;
   for (int32_t i = 0; i < n; i++) {
     hd_schedule s;
@@ -121,28 +123,45 @@ static heddle_status named(heddle_context *ctx, const hd_op *kernel, const hd_be
   return HEDDLE_OK;
 }
 
-heddle_status hd_bench_schedules(heddle_context *ctx, const hd_bench_problem *problem,
-                                 const hd_bench_options *options, const char *target, char ***list,
-                                 int32_t *n) {
-  char *text = hd_bench_text(problem, target, true);
+static heddle_status add_ways(heddle_context *ctx, const hd_bench_problem *problem,
+                              const hd_bench_options *o, const char *target, bool weights_ready,
+                              ways *out) {
+  char *text = hd_bench_text(problem, target, true, weights_ready);
   hd_module *module = NULL;
-  texts out = {0};
   hd_pass_context pass = {ctx, target, NULL};
+  out->first = out->n;
+  out->weights_ready = weights_ready;
   heddle_status status = hd_parse(ctx, "bench", text, strlen(text), &module);
   if (status == HEDDLE_OK)
     status = hd_run_pipeline(&pass, module, &(hd_pipeline_options){.stop_after = "legalize"});
   if (status == HEDDLE_OK)
-    status = options->sweep ? sweep(ctx, module->body->first, options->sweep, &out)
-                            : named(ctx, module->body->first, options, &out);
+    status = o->sweep ? sweep(ctx, module->body->first, o->sweep, out)
+                      : named(ctx, module->body->first, o, out);
   hd_module_free(module);
   free(text);
-  for (int32_t i = 0; i < out.n && status != HEDDLE_OK; i++)
-    free(out.text[i]);
+  return status;
+}
+
+heddle_status hd_bench_ways(heddle_context *ctx, const hd_bench_problem *problem,
+                            const hd_bench_options *options, const char *target, hd_bench_way **list,
+                            int32_t *n) {
+  ways out = {0};
+  heddle_status status = HEDDLE_OK;
+  if (options->promise != HD_BENCH_READY)
+    status = add_ways(ctx, problem, options, target, false, &out);
+  if (options->promise != HD_BENCH_NO_PROMISE && status == HEDDLE_OK)
+    status = add_ways(ctx, problem, options, target, true, &out);
   if (status != HEDDLE_OK) {
-    free(out.text);
+    hd_bench_ways_free(out.list, out.n);
     return status;
   }
-  *list = out.text;
+  *list = out.list;
   *n = out.n;
   return HEDDLE_OK;
+}
+
+void hd_bench_ways_free(hd_bench_way *list, int32_t n) {
+  for (int32_t i = 0; i < n; i++)
+    free(list[i].schedule);
+  free(list);
 }

@@ -19,20 +19,24 @@ static const char *d_order(const hd_product *p) {
 }
 
 void hd_product_print(const hd_product *p, char out[HD_PRODUCT_TEXT]) {
-  snprintf(out, HD_PRODUCT_TEXT, "%s a=%s b=%s acc=%s d=%s m=%lld n=%lld k=%lld %s %s", p->target,
+  snprintf(out, HD_PRODUCT_TEXT, "%s a=%s b=%s acc=%s d=%s m=%lld n=%lld k=%lld %s %s%s", p->target,
            name(p->a), name(p->b), name(p->acc), name(p->d), (long long)p->m, (long long)p->n,
-           (long long)p->k, b_order(p), d_order(p));
+           (long long)p->k, b_order(p), d_order(p), p->weights_ready ? " weights_ready" : "");
 }
+
+/* The last word of a name or a line; it may be absent. */
+static const char promise[] = "weights_ready";
 
 static bool legal_size(long long x) { return x >= 1 && x <= MOST_SIZE; }
 
 heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product *product) {
   hd_product p = {0};
-  char a[16], b[16], acc[16], d[16], b_word[16], d_word[16];
+  char a[16], b[16], acc[16], d[16], b_word[16], d_word[16], last[16] = "";
   long long m, n, k;
-  int got = sscanf(text, "%15s a=%15s b=%15s acc=%15s d=%15s m=%lld n=%lld k=%lld %15s %15s",
-                   p.target, a, b, acc, d, &m, &n, &k, b_word, d_word);
-  bool ok = got == 10 && legal_size(m) && legal_size(n) && legal_size(k) &&
+  int got = sscanf(text, "%15s a=%15s b=%15s acc=%15s d=%15s m=%lld n=%lld k=%lld %15s %15s %15s",
+                   p.target, a, b, acc, d, &m, &n, &k, b_word, d_word, last);
+  p.weights_ready = strcmp(last, promise) == 0;
+  bool ok = got == 10 + p.weights_ready && legal_size(m) && legal_size(n) && legal_size(k) &&
             heddle_elem_parse(a, &p.a) == HEDDLE_OK && heddle_elem_parse(b, &p.b) == HEDDLE_OK &&
             heddle_elem_parse(acc, &p.acc) == HEDDLE_OK && heddle_elem_parse(d, &p.d) == HEDDLE_OK;
   if (ok) {
@@ -64,7 +68,8 @@ hd_product hd_product_of(const hd_problem *p, const int64_t hint_mnk[3]) {
                     .n = size_of(&p->n, hint_mnk[1]),
                     .k = size_of(&p->k, hint_mnk[2]),
                     .b_mn_major = p->b.transposed,
-                    .d_col_major = p->d.transposed};
+                    .d_col_major = p->d.transposed,
+                  .weights_ready = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY)};
   snprintf(out.target, sizeof out.target, "%s", p->target->name);
   return out;
 }
@@ -81,14 +86,14 @@ static bool read_types(const char *word, hd_product *p) {
 
 heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *target, const char *line,
                               hd_product *product) {
-  char types[32] = "", d[16] = "", order[16] = "row_major";
+  char types[32] = "", d[16] = "", order[16] = "row_major", last[16] = "";
   long long m, k, n;
   hd_product p = {0};
-  int got = sscanf(line, "%31s %lld %lld %lld %15s %15s", types, &m, &k, &n, d, order);
+  int got = sscanf(line, "%31s %lld %lld %lld %15s %15s %15s", types, &m, &k, &n, d, order, last);
   if (got < 4 || !legal_size(m) || !legal_size(n) || !legal_size(k))
     return hd_error(ctx, HEDDLE_INVALID, loc, "tune.grid",
-                    "got \"%.60s\"; a line is TYPE M K N [DTYPE [ORDER]], sizes 1 to %d", line,
-                    MOST_SIZE);
+                    "got \"%.60s\"; a line is TYPE M K N [DTYPE [ORDER [weights_ready]]], sizes 1 to %d",
+                    line, MOST_SIZE);
   if (!read_types(types, &p))
     return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type",
                     "got type \"%s\"; legal: as bf16, e4m3xe5m2", types);
@@ -99,6 +104,10 @@ heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *targe
     return hd_error(ctx, HEDDLE_INVALID, loc, "tune.order",
                     "got \"%s\"; legal: row_major, col_major", order);
   p.d_col_major = strcmp(order, "col_major") == 0;
+  p.weights_ready = strcmp(last, promise) == 0;
+  if (*last && !p.weights_ready)
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.promise", "got \"%s\"; legal: weights_ready",
+                    last);
   p.acc = hd_bench_accumulator(p.a);
   p.m = m;
   p.n = n;
@@ -112,7 +121,7 @@ char *hd_product_problem(const hd_product *p) {
   hd_strbuf s = {0};
   hd_strbuf_printf(&s,
                    "module version=1 level=problem sync=none\n"
-                   "kernel {name = \"tuned\", target = \"%s\"} {\n"
+                   "kernel {name = \"tuned\", target = \"%s\"%s} {\n"
                    "  %%m: i32 = size {dim = m, value = %lld}\n"
                    "  %%n: i32 = size {dim = n, value = %lld}\n"
                    "  %%k: i32 = size {dim = k, value = %lld}\n"
@@ -120,9 +129,10 @@ char *hd_product_problem(const hd_product *p) {
                    "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s}\n"
                    "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n"
                    "  store %%x {type = %s, order = %s}\n}\n",
-                   p->target, (long long)p->m, (long long)p->n, (long long)p->k, name(p->a),
-                   name(p->a), name(p->b), name(p->b), b_order(p), name(p->acc), name(p->acc),
-                   name(p->d), d_order(p));
+                   p->target, p->weights_ready ? ", dependent, weights_ready" : "",
+                   (long long)p->m, (long long)p->n, (long long)p->k, name(p->a), name(p->a),
+                   name(p->b), name(p->b), b_order(p), name(p->acc), name(p->acc), name(p->d),
+                   d_order(p));
   return hd_strbuf_take(&s);
 }
 

@@ -10,9 +10,12 @@ typedef struct hd_product {
   heddle_elem a, b, acc, d;
   int64_t m, n, k;
   bool b_mn_major, d_col_major; /* otherwise k_major, row_major */
+  bool weights_ready; /* launches overlap, and A may be read before the one ahead has ended: a deeper
+                         ring pays, so it is another product */
 } hd_product;
 
-/* "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major": a record's name. */
+/* "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major", and " weights_ready"
+ * where that is promised: a record's name. */
 enum { HD_PRODUCT_TEXT = 160 };
 void hd_product_print(const hd_product *product, char out[HD_PRODUCT_TEXT]);
 heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product *product);
@@ -21,8 +24,8 @@ heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product
  * else as 4096. */
 hd_product hd_product_of(const hd_problem *problem, const int64_t hint_mnk[3]);
 
-/* A line of a grid: "TYPE M K N [DTYPE [ORDER]]"; TYPE of A and B, "AxB" when they differ; D's
- * default type is the bench's, its order row_major. HEDDLE_INVALID at loc. */
+/* A line of a grid: "TYPE M K N [DTYPE [ORDER [weights_ready]]]"; TYPE of A and B, "AxB" when they
+ * differ; D's default type is the bench's, its order row_major. HEDDLE_INVALID at loc. */
 heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *target, const char *line,
                               hd_product *product);
 

@@ -178,11 +178,11 @@ static heddle_status time_launches(heddle_context *ctx, subject *s, heddle_kerne
 heddle_status hd_cost_launch(heddle_context *ctx, const hd_device *device, const char *ptxas,
                              int32_t n_rounds, hd_launch_cost *cost) {
   enum { M = 64, N = 8, K = 64, BYTES = 1 << 20 };
-  hd_bench_problem p = {HEDDLE_BF16, HEDDLE_BF16, M, N, K, false};
+  hd_bench_problem p = {HEDDLE_BF16, HEDDLE_BF16, M, N, K};
   heddle_compiled *compiled;
   heddle_kernel *kernel = NULL;
   hd_buffer memory = {0};
-  char *text = hd_bench_text(&p, device->info.target, true);
+  char *text = hd_bench_text(&p, device->info.target, true, false);
   heddle_compile_options options = {.ptxas = ptxas};
   heddle_status status = heddle_compile(ctx, "cost", text, strlen(text), &options, &compiled);
   free(text);

@@ -25,15 +25,17 @@ struct heddle_tuned {
 /* ---- lookup ---- */
 
 static uint64_t hash_of(const hd_product *p) {
-  int64_t key[10] = {p->a, p->b, p->acc, p->d, p->m, p->n, p->k, p->b_mn_major, p->d_col_major};
-  memcpy(&key[9], p->target, 8); /* "sm_120a" and its zero */
+  int64_t flags = p->b_mn_major | p->d_col_major << 1 | p->weights_ready << 2;
+  int64_t key[] = {p->a, p->b, p->acc, p->d, p->m, p->n, p->k, flags, 0};
+  memcpy(&key[8], p->target, 8); /* "sm_120a" and its zero */
   return hd_hash_bytes(key, sizeof key).lo;
 }
 
 static bool same(const hd_product *x, const hd_product *y) {
   return x->m == y->m && x->n == y->n && x->k == y->k && x->a == y->a && x->b == y->b &&
          x->acc == y->acc && x->d == y->d && x->b_mn_major == y->b_mn_major &&
-         x->d_col_major == y->d_col_major && strcmp(x->target, y->target) == 0;
+         x->d_col_major == y->d_col_major && x->weights_ready == y->weights_ready &&
+         strcmp(x->target, y->target) == 0;
 }
 
 const hd_tuned_entry *hd_tune_lookup(const hd_tuned *t, const hd_product *product) {
@@ -62,8 +64,8 @@ static double distance(const hd_product *x, const hd_product *y) {
   double m = apart(x->m, y->m), n = apart(x->n, y->n), k = apart(x->k, y->k);
   if (m > 1 || n > 1 || k > 1)
     return INFINITY;
-  return m + n + k + 0.01 * (x->d_col_major != y->d_col_major) + 0.1 * (x->d != y->d) +
-         0.2 * other;
+  return m + n + k + 0.01 * (x->d_col_major != y->d_col_major) +
+         0.02 * (x->weights_ready != y->weights_ready) + 0.1 * (x->d != y->d) + 0.2 * other;
 }
 
 const hd_tuned_entry *hd_tune_nearest(const hd_tuned *t, const hd_product *product) {
@@ -86,6 +88,18 @@ static bool is_legal(const hd_op *kernel, const char *text, hd_schedule *schedul
          hd_schedule_check(NULL, kernel, schedule) == HEDDLE_OK;
 }
 
+/* That very product's, else the same tiles stored the other way, else under the other promise. */
+static const hd_tuned_entry *look_up_alike(const hd_tuned *t, const hd_product *product) {
+  const hd_tuned_entry *found = NULL;
+  for (int i = 0; i < 4 && !found; i++) {
+    hd_product p = *product;
+    p.d_col_major ^= i & 1;
+    p.weights_ready ^= i >> 1;
+    found = hd_tune_lookup(t, &p);
+  }
+  return found;
+}
+
 heddle_status hd_tune_pick(heddle_context *ctx, const hd_tuned *t, const hd_op *kernel,
                            const hd_product *product, const hd_tuned_entry **entry,
                            hd_schedule *schedule) {
@@ -95,11 +109,7 @@ heddle_status hd_tune_pick(heddle_context *ctx, const hd_tuned *t, const hd_op *
   HD_TRY(hd_problem_read(ctx, (hd_op *)kernel, &p));
   HD_TRY(hd_schedule_default(ctx, kernel, &first));
   *entry = NULL;
-  hd_product flipped = *product;
-  flipped.d_col_major = !product->d_col_major;
-  const hd_tuned_entry *found = hd_tune_lookup(t, product);
-  if (!found)
-    found = hd_tune_lookup(t, &flipped); /* the same tiles, stored the other way */
+  const hd_tuned_entry *found = look_up_alike(t, product);
   bool exact = found != NULL;
   if (!exact)
     found = hd_tune_nearest(t, product);

@@ -23,12 +23,13 @@ double bench_tflops(const hd_bench_problem *p, double seconds) {
 
 static const char *elem_name(heddle_elem elem) { return heddle_elem_get(elem)->name; }
 
-char *bench_command(const hd_bench_problem *p, uint64_t seed, const char *name) {
+char *bench_command(const hd_bench_problem *p, uint64_t seed, const char *name,
+                    bool weights_ready) {
   hd_strbuf s = {0};
   hd_strbuf_printf(&s, "heddle bench --type %s --d-type %s -m %lld -n %lld -k %lld --seed %llu%s",
                    elem_name(p->elem), elem_name(p->d_elem), (long long)p->m, (long long)p->n,
                    (long long)p->k, (unsigned long long)seed,
-                   p->weights_ready ? " --weights-ready" : "");
+                   weights_ready ? " --weights-ready yes" : "");
   char who[16] = "", order[8] = "";
   int at = 0;
   sscanf(name, "%15s %7s %n", who, order, &at);
@@ -74,7 +75,7 @@ void bench_print_head(const bench_printer *printer, const hd_device_info *device
     print_table_head(printer, device, nvml);
   else
     printf("type,m,k,n,us,us_min,us_max,tflops,burst_tflops,sustained_tflops,watts,sm_mhz,error,"
-           "verdict,contender,d_type,rounds,command\n");
+           "verdict,contender,d_type,rounds,promise,command\n");
 }
 
 void bench_print_tail(const bench_printer *printer) {
@@ -111,6 +112,10 @@ static void print_ratio(double of, double seconds) {
     printf(" %7s", "-");
 }
 
+static const char *promise_of(const hd_bench_row *r) {
+  return r->weights_ready ? "weights_ready" : "";
+}
+
 static void print_table_row(const bench_printer *printer, const hd_bench_problem *p,
                             const hd_bench_row *r, const bests *b) {
   printf("%-5s %6lld %6lld %6lld  %9.2f %9.2f %9.2f %8.1f", elem_name(p->elem), (long long)p->m,
@@ -121,7 +126,7 @@ static void print_table_row(const bench_printer *printer, const hd_bench_problem
   if (printer->alone)
     printf(" %8.1f %8.1f %6.0f %5u", bench_tflops(p, r->alone.burst),
            bench_tflops(p, r->alone.sustained), r->alone.power_w, r->alone.sm_mhz);
-  printf(" %9.2g  %s%s\n", r->error, r->name,
+  printf(" %9.2g  %s%s%s\n", r->error, r->name, r->weights_ready ? " weights_ready" : "",
          !r->ok             ? "  WRONG RESULT"
          : r->n_rounds == 1 ? "  (quick look)"
                             : "");
@@ -145,7 +150,7 @@ static void print_csv_row(const hd_bench_problem *p, const hd_bench_row *r, cons
          bench_tflops(p, r->alone.burst), bench_tflops(p, r->alone.sustained), r->alone.power_w,
          r->alone.sm_mhz, r->error, r->ok ? "ok" : "WRONG");
   print_quoted(r->name);
-  printf(",%s,%d,", elem_name(p->d_elem), r->n_rounds);
+  printf(",%s,%d,%s,", elem_name(p->d_elem), r->n_rounds, promise_of(r));
   print_quoted(command);
   putchar('\n');
 }
@@ -153,14 +158,15 @@ static void print_csv_row(const hd_bench_problem *p, const hd_bench_row *r, cons
 static void print_json_row(const hd_bench_problem *p, const hd_bench_row *r, const char *command,
                            bool first) {
   json_t *row = json_pack(
-      "{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:f, s:b, s:s, s:i, s:s}",
+      "{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:f, s:b, s:s, s:i, s:s, "
+      "s:s}",
       "type", elem_name(p->elem), "d_type", elem_name(p->d_elem), "m", (json_int_t)p->m, "k",
       (json_int_t)p->k, "n", (json_int_t)p->n, "us", r->timing.median * 1e6, "us_min",
       r->timing.min * 1e6, "us_max", r->timing.max * 1e6, "tflops",
       bench_tflops(p, r->timing.median), "burst_tflops", bench_tflops(p, r->alone.burst),
       "sustained_tflops", bench_tflops(p, r->alone.sustained), "watts", r->alone.power_w, "sm_mhz",
       (int)r->alone.sm_mhz, "error", r->error, "ok", r->ok, "contender", r->name, "rounds",
-      (int)r->n_rounds, "command", command);
+      (int)r->n_rounds, "promise", promise_of(r), "command", command);
   char *text = json_dumps(row, JSON_REAL_PRECISION(6));
   printf("%s\n  %s", first ? "" : ",", text ? text : "null");
   free(text);
@@ -172,7 +178,7 @@ void bench_print_case(bench_printer *printer, const hd_bench_problem *p,
   bests b = find_bests(result);
   for (int32_t i = 0; i < result->n_rows; i++) {
     const hd_bench_row *r = &result->row[i];
-    char *command = bench_command(p, printer->seed, r->name);
+    char *command = bench_command(p, printer->seed, r->name, r->weights_ready);
     if (printer->format == BENCH_TABLE)
       print_table_row(printer, p, r, &b);
     else if (printer->format == BENCH_CSV)

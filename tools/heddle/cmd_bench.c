@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "commands.h"
 #include "compile_input.h"
+#include "promise.h"
 #include "tuned_file.h"
 
 static const char about[] =
@@ -28,13 +29,14 @@ static const char examples[] =
     "heddle bench --type bf16 -m 8192 -n 8192 -k 8192 --alone\n"
     "heddle bench --grid docs/bench/llama.grid --peers all --format csv\n"
     "heddle bench -m 4096 -k 4096 -n 256 --schedule tile=128x64 --schedule \"tile=64x128 stages=6\"\n"
+    "heddle bench -m 8192 -k 8192 -n 16 --weights-ready both --peers all,stream\n"
     "heddle bench -m 8192 -k 8192 -n 256 --sweep \"cluster=2 a=desc\" --peers none --order row\n"
     "heddle bench --grid docs/bench/llama.grid --only s8 --list\n";
 
 typedef struct bench_args {
   hd_bench_problem problem;
   const char *grid, *only, *peers, *format, *ptxas, *cache, *cublas, *cusparselt, *order, *sweep;
-  const char *target, *db;
+  const char *target, *db, *promise;
   cli_texts schedules;
   bool alone, list, no_tuned;
   int64_t device, seed, finalists, jobs;
@@ -51,18 +53,17 @@ typedef struct bench_tool {
 static heddle_status list_case(heddle_context *ctx, const bench_tool *t,
                                const hd_bench_problem *p) {
   static const char *const orders[] = {"both", "col", "row"}; /* ORDER hd_bench_order */
-  char **schedule;
+  hd_bench_way *way;
   int32_t n;
-  HD_TRY(hd_bench_schedules(ctx, p, &t->options, t->args->target, &schedule, &n));
+  HD_TRY(hd_bench_ways(ctx, p, &t->options, t->args->target, &way, &n));
   for (int32_t i = 0; i < n; i++) {
     char name[256];
-    snprintf(name, sizeof name, "heddle %s %s", orders[t->options.order], schedule[i]);
-    char *command = bench_command(p, t->options.seed, name);
+    snprintf(name, sizeof name, "heddle %s %s", orders[t->options.order], way[i].schedule);
+    char *command = bench_command(p, t->options.seed, name, way[i].weights_ready);
     printf("%s\n", command);
     free(command);
-    free(schedule[i]);
   }
-  free(schedule);
+  hd_bench_ways_free(way, n);
   return HEDDLE_OK;
 }
 
@@ -90,7 +91,7 @@ static heddle_status read_line(heddle_context *ctx, const char *file, unsigned l
   if (got < 4 || m < 1 || n < 1 || k < 1 || m > 1 << 20 || n > 1 << 20 || k > 1 << 20)
     return hd_error(ctx, HEDDLE_INVALID, loc, "bench.grid",
                     "got \"%.60s\"; a line is TYPE M K N [DTYPE], sizes 1 to 1048576", text);
-  *p = (hd_bench_problem){.m = m, .n = n, .k = k, .weights_ready = p->weights_ready};
+  *p = (hd_bench_problem){.m = m, .n = n, .k = k};
   if (heddle_elem_parse(type, &p->elem) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type", "got type \"%s\"", type);
   p->d_elem = hd_bench_output(p->elem);
@@ -231,7 +232,7 @@ static int check_args(const bench_args *a, bench_tool *t) {
     return cli_usage_error("bench.only", "got \"%s\"; legal: a type, as bf16 or e4m3", a->only);
   if (!bench_format_parse(a->format, &t->printer.format))
     return cli_usage_error("bench.format", "got \"%s\"; legal: table, csv, json", a->format);
-  if (check_peers(a->peers) != CLI_GO)
+  if (check_peers(a->peers) != CLI_GO || promise_read(a->promise, &t->options.promise) != CLI_GO)
     return 2;
   static const char *const orders[] = {"both", "col", "row"}; /* ORDER hd_bench_order */
   for (int i = 0; i < 3; i++)
@@ -257,7 +258,8 @@ static void set_options(const bench_args *a, bench_tool *t) {
 }
 
 int cmd_bench(int argc, char **argv) {
-  bench_args a = {.problem = {HEDDLE_BF16, HEDDLE_N_ELEMS, 4096, 512, 4096, false},
+  bench_args a = {.problem = {HEDDLE_BF16, HEDDLE_N_ELEMS, 4096, 512, 4096},
+                  .promise = "no",
                   .peers = "all",
                   .format = "table",
                   .order = "both",
@@ -279,8 +281,7 @@ int cmd_bench(int argc, char **argv) {
       {"no-tuned", CLI_FLAG, &a.no_tuned, NULL, "the model's default, whatever was tuned"},
       {"finalists", CLI_INT, &a.finalists, "N", "of a sweep, in the turns (8)"},
       {"order", CLI_TEXT, &a.order, "O", "of D: both (the faster counts), row, col"},
-      {"weights-ready", CLI_FLAG, &a.problem.weights_ready, NULL,
-       "Heddle's launches overlap: A is read before the launch ahead has ended"},
+      {"weights-ready", CLI_TEXT, &a.promise, "W", "Heddle's " PROMISE_ABOUT " (no)"},
       {"alone", CLI_FLAG, &a.alone, NULL, "burst and sustained rates too"},
       {"format", CLI_TEXT, &a.format, "F", "table, csv or json"},
       {"list", CLI_FLAG, &a.list, NULL, "print the commands of the cases; needs no device"},

@@ -35,8 +35,8 @@ static void print_line(const char *what, double value, const char *unit, double 
 }
 
 static char *large_problem(void) {
-  hd_bench_problem p = {HEDDLE_BF16, HEDDLE_BF16, 8192, 8192, 8192, false};
-  return hd_bench_text(&p, "sm_90a", true);
+  hd_bench_problem p = {HEDDLE_BF16, HEDDLE_BF16, 8192, 8192, 8192};
+  return hd_bench_text(&p, "sm_90a", true, false);
 }
 
 static heddle_status print_compile(heddle_context *ctx, const cost_args *a, const char *path,

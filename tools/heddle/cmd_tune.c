@@ -11,6 +11,7 @@
 #include "Tune/tune.h"
 #include "commands.h"
 #include "compile_input.h"
+#include "promise.h"
 #include "sizes.h"
 #include "tune_commands.h"
 #include "tuned_file.h"
@@ -24,12 +25,14 @@ static const char about[] =
     "alone; a wrong result makes the exit code 1.\n"
     "--budget stops in good order, --resume goes on with what the records lack: use it in slices.\n"
     "What is tuned is the product of the problem's types, sizes and orders, without its epilogue.\n"
-    "A line of a --grid file is TYPE M K N [DTYPE [ORDER]]; # starts a comment.\n"
+    "A line of a --grid file is TYPE M K N [DTYPE [ORDER [weights_ready]]]; # starts a comment. Under\n"
+    "weights_ready launches overlap; such a product has records and a choice of its own.\n"
     "Beside tuning: heddle tune list | merge | export | evaluate | calibrate.";
 
 static const char examples[] =
     "heddle tune examples/linear_bf16.heddle --db mine.db\n"
     "heddle tune --grid docs/bench/llama.grid --budget 300 --resume --db mine.db\n"
+    "heddle tune --grid decode.grid --weights-ready both --db mine.db\n"
     "heddle tune --grid few.grid --exhaustive --csv --db sweep.db > sweep.csv\n"
     "heddle tune --grid docs/bench/unseen.grid --compare --resume --budget 500 --db compare.db\n"
     "heddle tune list --db mine.db\n"
@@ -39,7 +42,8 @@ static const char examples[] =
 enum { MOST_WORKER_WORDS = 32 };
 
 typedef struct tune_args {
-  const char *path, *grid, *db, *target, *sizes, *ptxas, *cache, *worker, *only, *ceilings;
+  const char *path, *grid, *db, *target, *sizes, *ptxas, *cache, *worker, *only, *ceilings, *ready;
+  hd_bench_promise promise;
   int64_t budget, deadline, top, finalists, jobs, device, seed;
   bool resume, exhaustive, compare, no_sustained, csv, json;
 } tune_args;
@@ -50,6 +54,16 @@ typedef struct product_list {
 } product_list;
 
 /* ---- what to tune ---- */
+
+/* One that is promised already is one product in any case. */
+static void add_promised(hd_bench_promise promise, hd_product p, product_list *out) {
+  if (promise != HD_BENCH_READY || p.weights_ready)
+    HD_PUSH(out->list, out->n, out->cap, p);
+  if (promise == HD_BENCH_NO_PROMISE || p.weights_ready)
+    return;
+  p.weights_ready = true;
+  HD_PUSH(out->list, out->n, out->cap, p);
+}
 
 static heddle_status read_grid(heddle_context *ctx, const tune_args *a, product_list *out) {
   char *text, *next = NULL;
@@ -68,7 +82,7 @@ static heddle_status read_grid(heddle_context *ctx, const tune_args *a, product_
     hd_product p;
     status = hd_product_line(ctx, loc, a->target ? a->target : "sm_90a", line, &p);
     if (status == HEDDLE_OK)
-      HD_PUSH(out->list, out->n, out->cap, p);
+      add_promised(a->promise, p, out);
   }
   free(text);
   return status;
@@ -85,7 +99,7 @@ static heddle_status read_problem(heddle_context *ctx, const tune_args *a, produ
     status = compile_input_product(ctx, &in, hint, &p);
   compile_input_free(&in);
   if (status == HEDDLE_OK)
-    HD_PUSH(out->list, out->n, out->cap, p);
+    add_promised(a->promise, p, out);
   return status;
 }
 
@@ -270,7 +284,7 @@ static heddle_status tune(heddle_context *ctx, tune_args *a) {
 
 /* ---- the command ---- */
 
-static int check_args(const tune_args *a) {
+static int check_args(tune_args *a) {
   const struct {
     const char *name;
     int64_t value, most;
@@ -284,12 +298,12 @@ static int check_args(const tune_args *a) {
   if (!a->grid == !a->path)
     return cli_usage_error("tune.input", "got %s; legal: a problem's FILE, or --grid FILE",
                            a->grid ? "both a problem and a grid" : "neither a problem nor a grid");
-  return CLI_GO;
+  return promise_read(a->ready, &a->promise);
 }
 
 static int tune_main(int argc, char **argv) {
   /* A processor for us and one for the measuring process, whose launches must not wait. */
-  tune_args a = {.db = TUNE_DB_DEFAULT, .seed = 1, .jobs = sysconf(_SC_NPROCESSORS_ONLN) - 2};
+  tune_args a = {.db = TUNE_DB_DEFAULT, .ready = "no", .seed = 1, .jobs = sysconf(_SC_NPROCESSORS_ONLN) - 2};
   a.jobs = a.jobs < 1 ? 1 : a.jobs > HD_TUNE_MOST_JOBS ? HD_TUNE_MOST_JOBS : a.jobs;
   const cli_option options[] = {
       {"grid", CLI_TEXT, &a.grid, "FILE", "problems from a file: TYPE M K N a line"},
@@ -309,6 +323,7 @@ static int tune_main(int argc, char **argv) {
       {"json", CLI_FLAG, &a.json, NULL, "an object a choice"},
       {"size", CLI_TEXT, &a.sizes, "N=512,…", "of a problem whose sizes are known at launch"},
       {"ceilings", CLI_TEXT, &a.ceilings, "FILE", TUNE_CEILINGS_ABOUT},
+      {"weights-ready", CLI_TEXT, &a.ready, "W", PROMISE_ABOUT " (no)"},
       {"target", CLI_TEXT, &a.target, "T", "sm_90a, or what the problem says"},
       {"device", CLI_INT, &a.device, "I", "device number (0)"},
       {"seed", CLI_INT, &a.seed, "S", "of the operands (1)"},

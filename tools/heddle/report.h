@@ -23,8 +23,9 @@ typedef struct report_figure {
 typedef struct report_cell {
   heddle_elem elem;
   int64_t m, k, n;
-  report_figure of[REPORT_N]; /* the least of each, over its ways and D's types */
-  char schedule[256];         /* of Heddle's */
+  report_figure of[REPORT_N]; /* the least of each, over its ways, D's types and promises */
+  double plain_us;            /* of Heddle's the least without a promise; 0: there is none */
+  char schedule[256], promise[16]; /* of Heddle's; "": it was promised nothing */
 } report_cell;
 
 typedef struct report {

@@ -174,9 +174,14 @@ static heddle_status add_row(heddle_context *ctx, const line *head, const line *
   report_figure *f = &cell->of[who];
   double work = 2e-6 * (double)cell->m * (double)cell->n * (double)cell->k;
   double sustained_us = sustained > 0 ? work / sustained : 0;
-  if (who == REPORT_HEDDLE && is_less(us, f->us))
-    snprintf(cell->schedule, sizeof cell->schedule, "%s",
-             get(head, l, "contender"));
+  const char *promise = get(head, l, "promise");
+  bool plain = !promise || !*promise;
+  if (who == REPORT_HEDDLE && is_less(us, f->us)) {
+    snprintf(cell->schedule, sizeof cell->schedule, "%s", get(head, l, "contender"));
+    snprintf(cell->promise, sizeof cell->promise, "%s", plain ? "" : promise);
+  }
+  if (who == REPORT_HEDDLE && plain && is_less(us, cell->plain_us))
+    cell->plain_us = us;
   f->us = is_less(us, f->us) ? us : f->us;
   f->sustained_us = is_less(sustained_us, f->sustained_us) ? sustained_us : f->sustained_us;
   return HEDDLE_OK;

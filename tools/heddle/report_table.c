@@ -33,14 +33,19 @@ static void print_rate(double rate) {
     printf(" – |");
 }
 
-/* "tile=128x256x64" of a schedule's text, and what else is not usual. */
-static void print_tile(const char *schedule) {
+/* "tile=128x256x64" of the schedule's text, and what else is not usual. */
+static void print_tile(const report_cell *c) {
+  const char *schedule = c->schedule;
   static const char *const keys[] = {"tile=", "cluster=2", "split_k=", "stages=", "a=reg", "family=mma"};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     const char *at = strstr(schedule, keys[i]);
     if (at && strncmp(at, "split_k=1 ", 10) != 0)
-      printf("%s%.*s", i ? " " : " ", (int)strcspn(at, " "), at);
+      printf(" %.*s", (int)strcspn(at, " "), at);
   }
+  if (*c->promise)
+    printf(" %s", c->promise);
+  if (*c->promise && c->plain_us > 0)
+    printf(" (%.1f without)", c->plain_us);
   printf(" |\n");
 }
 
@@ -60,7 +65,7 @@ void report_print_cases(const report *r) {
     print_ratio(ours->us > 0 ? c->of[REPORT_STREAM].us / ours->us : 0);
     print_rate(tflops(c, ours->sustained_us));
     print_rate(tflops(c, report_peer(c, true)));
-    print_tile(c->schedule);
+    print_tile(c);
   }
 }
 
@@ -139,6 +144,16 @@ static void print_reads(const report *r) {
   }
 }
 
+/* The peers cannot be promised anything: so it is said. */
+static void print_promised(const report *r) {
+  int32_t n = 0;
+  for (int32_t i = 0; i < r->n; i++)
+    n += r->cell[i].promise[0] != '\0';
+  if (n)
+    printf("\nIn %d of %d cases Heddle's figure is with weights_ready, which no peer can be "
+           "promised.\n", n, r->n);
+}
+
 void report_print_goals(const report *r) {
   printf("\nAgainst the best of cuBLAS, cuSPARSELt and CUTLASS in each case:\n\n"
          "| band | type | cases | geometric mean | goal | worst case | goal |\n"
@@ -147,6 +162,7 @@ void report_print_goals(const report *r) {
     for (int elem = 0; elem < HEDDLE_N_ELEMS; elem++)
       print_band(r, (heddle_elem)elem, &bands[b]);
   print_reads(r);
+  print_promised(r);
   if (r->n_wrong)
     printf("\n%d rows are left out: their results were wrong.\n", r->n_wrong);
 }

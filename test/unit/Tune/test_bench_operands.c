@@ -45,7 +45,7 @@ static void test_pieces(void **state) {
   (void)state;
   whole *w = calloc(1, sizeof *w);
   make_whole(w);
-  hd_bench_problem p = {HEDDLE_TF32, HEDDLE_F32, M, N, K, false};
+  hd_bench_problem p = {HEDDLE_TF32, HEDDLE_F32, M, N, K};
   hd_bench_host *h = hd_bench_host_create();
   assert_int_equal(hd_bench_host_make(NULL, &p, SEED, 3, h), HEDDLE_OK);
   assert_int_equal(h->packed_bytes, w->packed_bytes);

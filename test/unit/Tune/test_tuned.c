@@ -57,6 +57,8 @@ static void every_product_is_found(void **state) {
     p.k++;
     assert_null(hd_tune_lookup(t, &p));
     p.k--;
+    p.weights_ready = true;
+    assert_null(hd_tune_lookup(t, &p));
     p.a = HEDDLE_F16;
     assert_null(hd_tune_lookup(t, &p));
   }
@@ -102,6 +104,11 @@ static void an_embedder_asks_with_a_text(void **state) {
   assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule), HEDDLE_OK);
   assert_non_null(strstr(schedule, "group=3 "));
   free(text);
+  p.weights_ready = true; /* nothing was tuned for that: what was without it */
+  text = hd_product_problem(&p);
+  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule), HEDDLE_OK);
+  assert_non_null(strstr(schedule, "group=3 "));
+  free(text);
   p.k = 16384; /* far from all */
   text = hd_product_problem(&p);
   assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule), HEDDLE_OK);
@@ -123,10 +130,16 @@ static void names_of_products(void **state) {
   assert_int_equal(hd_product_parse(NULL, text, &q), HEDDLE_OK);
   hd_product_print(&q, again);
   assert_string_equal(text, again);
+  strcat(text, " weights_ready");
+  assert_int_equal(hd_product_parse(NULL, text, &q), HEDDLE_OK);
+  assert_true(q.weights_ready);
+  hd_product_print(&q, again);
+  assert_string_equal(text, again);
   static const char *const bad[] = {
       "", "sm_90a", "sm_90a a=bf16 b=bf16 acc=f32 d=bf17 m=1 n=2 k=4 k_major row_major",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=0 n=2 k=4 k_major row_major",
-      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 row_major k_major"};
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 row_major k_major",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major always"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     assert_int_equal(hd_product_parse(NULL, bad[i], &q), HEDDLE_INVALID);
 }

@@ -1,0 +1,12 @@
+/* heddle/promise.h: --weights-ready of bench and tune. */
+#ifndef HD_PROMISE_H
+#define HD_PROMISE_H
+
+#include "Tune/bench.h"
+
+#define PROMISE_ABOUT "launches overlap, A is read before the one ahead has ended: no, yes, both"
+
+/* CLI_GO; or 2 after a wrong word, which it has reported. */
+int promise_read(const char *word, hd_bench_promise *promise);
+
+#endif
