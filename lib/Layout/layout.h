@@ -104,6 +104,11 @@ unsigned hd_layout_bank_conflicts(const hd_layout *layout, unsigned lane_dim, un
  * `row_bytes` free of bank conflicts; -1 when none does. */
 int hd_swizzle_for_rows(uint32_t row_bytes);
 
+/* Columns in an order that gives each lane of an accumulator `run` of them in a row (a power of two, from 4;
+ * n a multiple of 4 run). mma leaves lane q places 8j + 2q + e, e < 2, of a row; so these are
+ *   place 8j + 2q + e of each 4 run  ->  column run * q + 2j + e */
+hd_layout hd_layout_run_order(uint32_t run, uint32_t n);
+
 /* CuTe notation, "((4,8),2):((2,16),1)" per output dimension, with Swizzle<> where one applies:
  * strides in units of the flattened output. Prints the GF(2) columns when it has no CuTe form. */
 void hd_layout_print_cute(const hd_layout *layout, hd_strbuf *out);

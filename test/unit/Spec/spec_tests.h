@@ -23,6 +23,7 @@ void fragments_follow_the_isa_text(void **state);
 void equal_fragments_are_equal(void **state);
 void fragments_do_not_depend_on_the_variant(void **state);
 void matrix_moves_meet_the_fragments_of_mma(void **state);
+void run_order_gives_a_lane_its_run(void **state);
 void block_scales_follow_the_isa_table(void **state);
 
 void canonical_layouts_match_the_isa_examples(void **state);

@@ -138,6 +138,29 @@ void fragments_do_not_depend_on_the_variant(void **state) {
   assert_true(n > 60);
 }
 
+/* With columns in run order, the blocks of a run give lane q columns [run * q, run * q + run) of each 4 run, in
+ * the order of its registers; the order is one to one. */
+void run_order_gives_a_lane_its_run(void **state) {
+  (void)state;
+  const hd_spec_row *row = hd_spec_find("wgmma_sp_rs_m64n256k32_f32_bf16_bf16");
+  const hd_fragment *d = row->fragment[HD_OPERAND_D];
+  const uint64_t columns[] = {256};
+  for (uint32_t run = 4; run <= 16; run *= 2) {
+    hd_layout order = hd_layout_run_order(run, 256);
+    assert_int_equal(hd_layout_injective(&order), HD_YES);
+    assert_int_equal(hd_layout_onto(&order, columns), HD_YES);
+    for (unsigned lane = 0; lane < 128; lane++)
+      for (unsigned reg = 0; reg < 128; reg++) {
+        uint32_t m, place, block = reg / 4, blocks = run / 2;
+        int64_t column[HD_LAYOUT_DIMS];
+        assert_true(hd_fragment_at(d, lane, reg, 0, &m, &place));
+        hd_layout_apply(&order, &place, column);
+        assert_int_equal(column[0], block / blocks * 4 * run + lane % 4 * run + block % blocks * 2 +
+                                        reg % 2);
+      }
+  }
+}
+
 /* 8-bit moves: the registers of ldmatrix.m16n16 are the first two of mma's A, memory holding k x m; the
  * bytes of stmatrix.m16n8 the accumulators of mma, memory holding n x m. */
 void matrix_moves_meet_the_fragments_of_mma(void **state) {

@@ -14,6 +14,7 @@ int main(void) {
       cmocka_unit_test(equal_fragments_are_equal),
       cmocka_unit_test(fragments_do_not_depend_on_the_variant),
       cmocka_unit_test(matrix_moves_meet_the_fragments_of_mma),
+      cmocka_unit_test(run_order_gives_a_lane_its_run),
       cmocka_unit_test(block_scales_follow_the_isa_table),
       cmocka_unit_test(canonical_layouts_match_the_isa_examples),
       cmocka_unit_test(canonical_forms_are_recognised),
