@@ -1,5 +1,6 @@
 /* Copies into shared memory. The tag of a cell says what it holds: of A the source offset in
  * cells, of B (byte of the row) << 32 | row. */
+#include <stdio.h>
 #include <string.h>
 
 #include "Check/check_machine.h"
@@ -97,12 +98,51 @@ static bool box_fits(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *st
                      const hd_op *map, int64_t bytes) {
   const hd_attr *box = hd_op_attr(map, HD_ATTR_BOX);
   int64_t elem = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8;
-  int64_t lands = box->n == 2 ? box->ints[0] * box->ints[1] * elem : -1;
+  int64_t lands = elem;
+  for (int32_t i = 0; i < box->n; i++)
+    lands *= box->ints[i];
   if (lands == bytes && box->ints[0] * elem == HD_CK_CELL)
     return true;
   hd_ck_find(m, "tx-bytes", hd_ck_here(m, w, map, -1), hd_ck_here(m, w, step->op, -1),
              "the bytes of the box, of rows of 128 bytes",
              "a box lands %lld bytes, the copy says %lld", (long long)lands, (long long)bytes);
+  return false;
+}
+
+static bool is_number(const char *text, const char *arg, int64_t number) {
+  char expected[40];
+  snprintf(expected, sizeof expected, "%s%lld", arg, (long long)number);
+  return strcmp(text, expected) == 0;
+}
+
+/* Row 8j + 2q + e of the slot is row run * q + 2j + e of the matrix, in each 4 * run rows: dimensions k, e, q,
+ * j and the rest, with these strides. */
+static bool permutes(const hd_op *map, int64_t run) {
+  const char *const *dims = hd_op_attr(map, HD_ATTR_DIMS)->strings;
+  const char *const *strides = hd_op_attr(map, HD_ATTR_STRIDES)->strings;
+  const int64_t *box = hd_op_attr(map, HD_ATTR_BOX)->ints;
+  int64_t bytes = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8;
+  const int64_t sizes[] = {0, 2, 4, run / 2}, rows[] = {0, 1, run, 2, 4 * run};
+  if (hd_op_attr(map, HD_ATTR_BOX)->n != HD_COUNT(rows) || strcmp(dims[0], "k") ||
+      !is_number(dims[4], "n/", 4 * run))
+    return false;
+  for (size_t i = 1; i < HD_COUNT(rows); i++)
+    if (!is_number(strides[i], "ldb*", rows[i] * bytes))
+      return false;
+  for (size_t i = 1; i < HD_COUNT(sizes); i++)
+    if (box[i] != sizes[i] || !is_number(dims[i], "", sizes[i]))
+      return false;
+  return true;
+}
+
+static bool same_order(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                       const hd_op *map, const hd_op *buffer) {
+  int64_t run = hd_op_int(buffer, HD_ATTR_RUN, 0);
+  if (run ? permutes(map, run) : hd_op_attr(map, HD_ATTR_BOX)->n == 2)
+    return true;
+  hd_ck_find(m, "data", hd_ck_here(m, w, map, -1), hd_ck_here(m, w, step->op, -1),
+             "dimensions in the order of the buffer's rows",
+             "the tensor map does not bring rows in the order of run = %lld", (long long)run);
   return false;
 }
 
@@ -116,7 +156,7 @@ void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     return hd_ck_undecided(m, step->op, "a tensor map that is not named by its declaration");
   int64_t swizzle = hd_op_int(map, HD_ATTR_SWIZZLE, 0), atom = swizzle ? 8 * swizzle : 128;
   if (!hd_ck_place_of(m, w, step, 1, 2, &place) || !same_ring(m, w, step, 5, &place) ||
-      !box_fits(m, w, step, map, bytes) ||
+      !box_fits(m, w, step, map, bytes) || !same_order(m, w, step, map, place.buffer->op) ||
       !is_aligned(m, w, step, "the destination", offset, atom) ||
       !is_aligned(m, w, step, "the slot's alignment",
                   hd_op_int(place.buffer->op, HD_ATTR_ALIGN, 1), atom))
@@ -126,7 +166,8 @@ void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
                       "the buffer's swizzle", "the tensor map's swizzle is not the buffer's");
   int64_t elem = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8;
   place.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
-  land(m, w, step, 5, place, b_tag(x * elem, y));
+  int64_t run = hd_op_int(place.buffer->op, HD_ATTR_RUN, 0);
+  land(m, w, step, 5, place, b_tag(x * elem, run ? y * 4 * run : y));
 }
 
 /* --- copies by all threads of a role -------------------------------------------------------- */
@@ -199,7 +240,7 @@ static bool known_layout(const hd_op *buffer, const row_copy *c) {
   if (hd_op_is(buffer, HD_ATTR_LAYOUT, "packed_a"))
     return hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0) == c->row_bytes && !(c->pitch % HD_CK_CELL) &&
            !(c->first_byte % HD_CK_CELL);
-  return hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") &&
+  return hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") && !hd_op_has(buffer, HD_ATTR_RUN) &&
          hd_op_int(buffer, HD_ATTR_PANEL, 0) == HD_CK_CELL && !(c->row_bytes % HD_CK_CELL);
 }
 

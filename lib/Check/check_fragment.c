@@ -85,8 +85,8 @@ static bool column_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
   const hd_op *buffer = place->buffer->op;
   int64_t rows = hd_op_int(buffer, HD_ATTR_ROWS, 0), panel = hd_op_int(buffer, HD_ATTR_PANEL, 0);
   if (!hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") || panel != HD_CK_CELL || k >= K_STEPS ||
-      col < 0 || col % 8) {
-    hd_ck_undecided(m, step->op, "B in a buffer that is not of rows of 128 bytes");
+      col < 0 || col % 8 || hd_op_has(buffer, HD_ATTR_RUN)) {
+    hd_ck_undecided(m, step->op, "B in a buffer that is not of rows of 128 bytes in order");
     return false;
   }
   if (!hd_op_has(step->op, HD_ATTR_TRANS)) {
@@ -128,6 +128,7 @@ void hd_ck_columns_of(const hd_ck_place *place, uint64_t tag, bool trans, int64_
   int64_t byte = (int64_t)(tag >> 32), row = (int64_t)(tag & UINT32_MAX);
   int64_t rows = hd_op_int(buffer, HD_ATTR_ROWS, 0);
   content->step = (int32_t)k_step;
+  content->run = (int32_t)hd_op_int(buffer, HD_ATTR_RUN, 2);
   content->granule = trans ? (row - k_step * rows / K_STEPS) / (HD_CK_CELL / elem)
                            : byte / HD_CK_CELL;
   content->col = trans ? byte / elem : row;
@@ -180,7 +181,7 @@ static const char *mismatch(const hd_ck_content *acc, const hd_ck_content *a,
     return "A and B are of different k-steps";
   if (acc->block >= 0 && acc->block != a->block - b->granule)
     return "A and B are of different granules, or of another slab than before";
-  if (acc->strip >= 0 && (acc->strip != a->strip || acc->col != b->col))
+  if (acc->strip >= 0 && (acc->strip != a->strip || acc->col != b->col || acc->run != b->run))
     return "the accumulators belong to another strip or column";
   return NULL;
 }
@@ -197,6 +198,7 @@ hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_c
   sum.block = a->block - b->granule;
   sum.strip = a->strip;
   sum.col = b->col;
+  sum.run = b->run;
   sum.n_steps++;
   sum.sum += hash_step(b->granule, b->step);
   if (sum.n_steps == 1 || b->granule != sum.last) {

@@ -20,6 +20,7 @@ enum { MANY = 1 << 20 /* clusters: no tile is left for the last */, LONG_ROW = 1
 /* What the buffers say about the tile; only used to choose sizes that cross its edges. */
 typedef struct shape {
   int64_t tile_m, tile_n, granule;
+  int64_t unit_n; /* n is a multiple of it: 4 runs, where B's rows are permuted */
   int32_t stages;
   bool any_m, any_n, any_k; /* left to the launch */
 } shape;
@@ -46,7 +47,7 @@ static bool is_transposed(const hd_op *kernel) {
 }
 
 static shape shape_of(const hd_ck_program *p) {
-  shape s = {.tile_m = 64, .tile_n = 64, .granule = 64, .stages = 1};
+  shape s = {.tile_m = 64, .tile_n = 64, .granule = 64, .unit_n = 1, .stages = 1};
   for (int32_t i = 0; i < p->n_buffers; i++) {
     const hd_op *op = p->buffers[i].op;
     int64_t slab = hd_op_int(op, HD_ATTR_SLAB_BYTES, 0), rows = hd_op_int(op, HD_ATTR_ROWS, 0);
@@ -56,6 +57,7 @@ static shape shape_of(const hd_ck_program *p) {
       s.tile_m = p->buffers[i].bytes / slab * 64;
     else if (rows > 0) {
       s.granule = HD_CK_CELL * 8 / bits;
+      s.unit_n = hd_op_has(op, HD_ATTR_RUN) ? 4 * hd_op_int(op, HD_ATTR_RUN, 0) : 1;
       s.tile_n = is_transposed(p->kernel) ? p->buffers[i].bytes / rows * 8 / bits : rows;
     }
   }
@@ -273,6 +275,7 @@ static void run_problem(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool
 }
 
 static hd_ck_instance sizes(const shape *s, int64_t m, int64_t n, int64_t k) {
+  n = (n + s->unit_n - 1) / s->unit_n * s->unit_n;
   hd_ck_instance at = {.m = s->any_m ? m : -1, .n = s->any_n ? n : -1, .k = s->any_k ? k : -1};
   at.ld = LONG_ROW; /* no shorter than any row that the kernel itself may fix */
   return at;

@@ -49,10 +49,11 @@ typedef enum hd_ck_frag_state {
 } hd_ck_frag_state;
 
 /* What a fragment holds. A and metadata: block of the packed order and 16-row strip in it. B:
- * granule and column. Accumulators: strip and column, block minus granule (the same for all that
- * may be summed up), and the k-steps so far. -1: nothing yet. */
+ * granule and column (in the order of the buffer's `run`). Accumulators: strip and column, block minus
+ * granule (the same for all that may be summed up), and the k-steps so far. -1: nothing yet. */
 typedef struct hd_ck_content {
   int64_t block, granule, strip, col;
+  int32_t run; /* consecutive columns that a lane has; B and accumulators */
   int32_t step, n_steps;
   int64_t last, stride; /* granule summed up last, and its distance from the one before */
   uint64_t sum;         /* of a hash of every k-step */

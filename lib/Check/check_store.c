@@ -4,7 +4,7 @@
 
 #include "Check/check_machine.h"
 
-enum { STRIP = 16, BLOCK = 8, SLAB = 64, K_STEPS = 2 };
+enum { STRIP = 16, BLOCK = 8, SLAB = 64, K_STEPS = 2, WIDE = 16 };
 
 static void wrong_data(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                        const char *what, int64_t got, int64_t expected) {
@@ -83,22 +83,39 @@ static void check_pitch(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step 
                (long long)ldd, (long long)shortest);
 }
 
-/* Operands: D, ldd, row, column, m, n, fragments of consecutive 8-column blocks. */
+/* Consecutive columns that a lane stores. */
+static int32_t run_of(const hd_op *op) {
+  int32_t bytes = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8;
+  return hd_op_is(op, HD_ATTR_PATH, "permuted") && bytes ? WIDE / bytes : 2;
+}
+
+/* Operands: D, ldd, row, column, m, n, fragments of consecutive 8-column blocks. With `permuted` the blocks of
+ * 4 * run columns are those columns in another order, which B's rows took as well (check_copy.c): whole ones
+ * are marked. */
 void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t row = w->env[step->args[2]].i, col = w->env[step->args[3]].i;
   if (!check_mask(m, w, step, w->env[step->args[4]].i, w->env[step->args[5]].i))
     return;
   if (row < 0 || col < 0 || row % STRIP || col % BLOCK)
     return hd_ck_undecided(m, step->op, "a strip of D that is not 16 rows by blocks of 8 columns");
+  int64_t run = run_of(step->op), whole = run > 2 ? 4 * run : BLOCK;
+  if (col % whole)
+    return hd_ck_undecided(m, step->op, "permuted columns that begin inside of a run's four lanes");
   check_pitch(m, w, step);
   for (int32_t i = 6; i < step->n_args && !m->stop; i++) {
     const hd_ck_frag *f = &w->env[step->args[i]].frag;
     int32_t blocks = step->op->operands[i]->type.n / 4;
     hd_ck_frag_use(m, w, step, i);
+    if (blocks * BLOCK % whole)
+      return hd_ck_undecided(m, step->op, "a permuted fragment of a part of a run's four lanes");
     if (row < m->extents->m && col < m->extents->n) {
       check_sum(m, w, step, &f->content, row);
       if (f->content.col != col)
         wrong_data(m, w, step, "first column", f->content.col, col);
+      if (f->content.run != run)
+        wrong_data(m, w, step, "consecutive columns of a lane", f->content.run, run);
+      else if (run > 2 && m->extents->n % whole)
+        wrong_data(m, w, step, "columns beyond the runs of four lanes", m->extents->n % whole, 0);
     }
     for (int32_t b = 0; b < blocks; b++, col += BLOCK)
       mark(m, w, step, row, col);

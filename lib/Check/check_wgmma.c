@@ -108,7 +108,8 @@ static bool read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int3
     return false;
   const hd_op *op = place.buffer->op;
   int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 0), panel = hd_op_int(op, HD_ATTR_PANEL, 0);
-  if (!hd_op_is(op, HD_ATTR_LAYOUT, "rows") || panel != HD_CK_CELL || rows < 1 || k >= K_STEPS) {
+  if (!hd_op_is(op, HD_ATTR_LAYOUT, "rows") || panel != HD_CK_CELL || rows < 1 || k >= K_STEPS ||
+      (trans && hd_op_has(op, HD_ATTR_RUN))) {
     hd_ck_undecided(m, step->op, "B in a buffer that is not of rows of 128 bytes");
     return false;
   }

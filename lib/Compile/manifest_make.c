@@ -74,16 +74,18 @@ static void add_args(const hd_problem *p, const hd_schedule *s, hd_manifest *m) 
     add_pointer(m, HD_ARG_WORKSPACE, HEDDLE_U8, WORKSPACE_ALIGN);
 }
 
-/* "ldb*2+0/1": every part but the name may be absent. */
+/* "ldb*2+0/1": every part but the first may be absent, which is a name or a number. */
 static heddle_status parse_expr(const char *text, hd_expr *expr) {
-  char name[16] = "";
+  char name[16] = "", *at = (char *)text;
   size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
-  if (n == 0 || n >= sizeof name)
+  if (n >= sizeof name)
     return HEDDLE_INVALID;
-  memcpy(name, text, n);
   *expr = (hd_expr){.mul = 1, .div = 1};
-  HD_TRY(hd_arg_parse(name, &expr->arg));
-  for (char *at = (char *)text + n; *at;) {
+  if (n == 0)
+    expr->mul = strtoll(text, &at, 10);
+  else
+    HD_TRY(hd_arg_parse(memcpy(name, text, n), &expr->arg));
+  for (at += n; *at;) {
     char op = *at;
     int64_t value = strtoll(at + 1, &at, 10);
     if (op == '*')
@@ -139,10 +141,13 @@ static heddle_status make_params(heddle_context *ctx, const hd_emit_kernel *kern
   return HEDDLE_OK;
 }
 
-/* B's base and pitch in whole units of what the variant copies at once. */
+/* B's base and pitch in whole units of what the variant copies at once, N in whole runs. */
 static void make_requirements(const hd_problem *p, const hd_b_variant *b, hd_variant *variant) {
   int32_t align = hd_b_variant_align(b, p->b.elem);
   int32_t bytes = heddle_elem_get(p->b.elem)->container_bits / 8;
+  if (b->permutes)
+    variant->requirement[variant->n_requirements++] =
+        (hd_requirement){{.arg = HD_ARG_N, .mul = 1, .div = 1}, 4 * hd_d_run(p)};
   if (align <= (bytes ? bytes : 1))
     return;
   variant->requirement[variant->n_requirements++] =

@@ -1,6 +1,8 @@
 /* Copies by the async proxy: bulk copies and tensor-map boxes. */
 #include "Emit/emit_state.h"
 
+enum { MOST_RANK = 5 }; /* of a tensor map */
+
 static LLVMValueRef i1_const(hd_emitter *e, bool value) { return LLVMConstInt(e->i1, value, false); }
 
 /* Where it lands: slot `cursor` of the buffer and `offset`; the barrier's slot is the same cursor. */
@@ -41,21 +43,26 @@ heddle_status hd_emit_op_copy_bulk(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Operands: tensor map, buffer, cursor, coordinate of dimension 0, of dimension 1, barrier. */
+/* Operands: tensor map, buffer, cursor, coordinate of dimension 0, of the last one, barrier. */
 heddle_status hd_emit_op_copy_tma(hd_emitter *e, const hd_op *op) {
   int64_t mask = hd_op_int(op, HD_ATTR_MULTICAST, 0);
+  int32_t rank = hd_op_attr(hd_emit_def(op->operands[0]), HD_ATTR_BOX)->n;
   LLVMValueRef barrier = NULL;
   HD_TRY(barrier_slot(e, op, 5, op->operands[2], &barrier));
-  LLVMValueRef args[] = {destination(e, op, op->operands[1], op->operands[2]),
-                         barrier,
-                         hd_emit_get1(e, op->operands[0]),
-                         hd_emit_get1(e, op->operands[3]),
-                         hd_emit_get1(e, op->operands[4]),
-                         LLVMConstInt(LLVMInt16TypeInContext(e->llvm), (uint64_t)mask, false),
-                         hd_emit_i64(e, 0),
-                         i1_const(e, mask != 0),
-                         i1_const(e, false),
-                         hd_emit_i32(e, 0)};
-  hd_emit_intrinsic(e, "llvm.nvvm.cp.async.bulk.tensor.g2s.tile.2d", args, 10);
+  LLVMValueRef args[3 + MOST_RANK + 5] = {destination(e, op, op->operands[1], op->operands[2]),
+                                          barrier, hd_emit_get1(e, op->operands[0])};
+  LLVMValueRef *at = args + 3;
+  for (int32_t i = 0; i < rank; i++)
+    *at++ = i == 0          ? hd_emit_get1(e, op->operands[3])
+            : i == rank - 1 ? hd_emit_get1(e, op->operands[4])
+                            : hd_emit_i32(e, 0);
+  *at++ = LLVMConstInt(LLVMInt16TypeInContext(e->llvm), (uint64_t)mask, false);
+  *at++ = hd_emit_i64(e, 0);
+  *at++ = i1_const(e, mask != 0);
+  *at++ = i1_const(e, false);
+  *at++ = hd_emit_i32(e, 0);
+  const char *name = hd_arena_printf(&e->arena, "llvm.nvvm.cp.async.bulk.tensor.g2s.tile.%dd",
+                                     (int)rank);
+  hd_emit_intrinsic(e, name, args, (unsigned)(at - args));
   return HEDDLE_OK;
 }

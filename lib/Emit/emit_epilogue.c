@@ -7,13 +7,15 @@
 /* --- addresses and bounds -------------------------------------------------------------------------------- */
 
 LLVMValueRef hd_emit_inside(hd_emitter *e, const hd_strip *s, int32_t b, int h, int j) {
-  return hd_emit_lt(e, hd_emit_i32(e, 8 * b + j), s->cols_left[h]);
+  return hd_emit_lt(e, hd_emit_i32(e, hd_strip_column(s, b, j)), s->cols_left[h]);
 }
 
-hd_place hd_emit_place(hd_emitter *e, const hd_view *view, int32_t b, int h, int j) {
+hd_place hd_emit_place(hd_emitter *e, const hd_strip *s, const hd_view *view, int32_t b, int h,
+                       int j) {
+  int32_t column = hd_strip_column(s, b, j);
   if (!view->col_major)
-    return (hd_place){h ? view->below : view->base, (8 * b + j) * view->bytes};
-  LLVMValueRef across = hd_emit_muli(e, view->ld_bytes, 8 * b + j);
+    return (hd_place){h ? view->below : view->base, column * view->bytes};
+  LLVMValueRef across = hd_emit_muli(e, view->ld_bytes, column);
   return (hd_place){hd_emit_global_at(e, view->base, across), 8 * h * view->bytes};
 }
 
@@ -69,14 +71,14 @@ static hd_along open_along(hd_emitter *e, const hd_strip *s, LLVMValueRef base, 
 }
 
 /* Two neighbours of 4 bytes: one load where their address allows it. */
-static void load_wide_pair(hd_emitter *e, const hd_along *v, int32_t b, LLVMValueRef const inside[2],
-                           LLVMValueRef bits[2]) {
+static void load_wide_pair(hd_emitter *e, const hd_along *v, int32_t column,
+                           LLVMValueRef const inside[2], LLVMValueRef bits[2]) {
   LLVMValueRef both = LLVMBuildAnd(e->b, inside[1], v->paired, "");
   LLVMValueRef alone = LLVMBuildNot(e->b, both, "");
   LLVMValueRef args[] = {v->at, both, LLVMBuildAnd(e->b, inside[0], alone, ""),
                          LLVMBuildAnd(e->b, inside[1], alone, "")};
   LLVMTypeRef two[] = {e->i32, e->i32};
-  int offset = 8 * b * (int)v->bytes;
+  int offset = column * (int)v->bytes;
   const char *text = hd_arena_printf(&e->arena,
                                      "mov.b32 $0, 0;\n\tmov.b32 $1, 0;\n\t"
                                      "@$3 ld.global.v2.b32 {$0, $1}, [$2+%d];\n\t"
@@ -89,32 +91,33 @@ static void load_wide_pair(hd_emitter *e, const hd_along *v, int32_t b, LLVMValu
     bits[j] = LLVMBuildExtractValue(e->b, got, j, "");
 }
 
-/* Block b's two elements. */
-static void load_pair(hd_emitter *e, const hd_along *v, bool integer, int32_t b,
+/* The elements of two neighbouring columns. */
+static void load_pair(hd_emitter *e, const hd_along *v, bool integer, int32_t column,
                       LLVMValueRef const inside[2], LLVMValueRef out[2]) {
   if (v->bytes == 4) {
     LLVMValueRef bits[2];
-    load_wide_pair(e, v, b, inside, bits);
+    load_wide_pair(e, v, column, inside, bits);
     for (int j = 0; j < 2; j++)
       out[j] = hd_emit_from_bits(e, v->elem, bits[j], integer);
     return;
   }
   for (int j = 0; j < 2; j++)
-    out[j] = load_element(e, (hd_place){v->at, (8 * b + j) * v->bytes}, v->elem, integer, inside[j]);
+    out[j] = load_element(e, (hd_place){v->at, (column + j) * v->bytes}, v->elem, integer, inside[j]);
 }
 
 hd_inputs hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool checked) {
   hd_inputs in = {.scale_b = {s->scale_b_one, s->scale_b_one}};
   LLVMValueRef inside[2];
+  int32_t column = hd_strip_column(s, b, 0);
   for (int j = 0; j < 2; j++)
-    inside[j] = checked ? hd_emit_lt(e, hd_emit_addi(e, s->col, 8 * b + j), s->n)
+    inside[j] = checked ? hd_emit_lt(e, hd_emit_addi(e, s->col, column + j), s->n)
                         : LLVMConstInt(e->i1, 1, false);
   if (s->has_bias_n)
-    load_pair(e, &s->bias_n, s->integer, b, inside, in.bias);
+    load_pair(e, &s->bias_n, s->integer, column, inside, in.bias);
   if (s->scale_b.at)
-    load_pair(e, &s->scale_b, false, b, inside, in.scale_b);
+    load_pair(e, &s->scale_b, false, column, inside, in.scale_b);
   for (int i = 0; i < 4 && s->has_c; i++)
-    in.c[i / 2][i % 2] = load_element(e, hd_emit_place(e, &s->c, b, i / 2, i % 2), s->c.elem,
+    in.c[i / 2][i % 2] = load_element(e, hd_emit_place(e, s, &s->c, b, i / 2, i % 2), s->c.elem,
                                       s->integer,
                                       checked ? hd_emit_inside(e, s, b, i / 2, i % 2) : NULL);
   return in;
@@ -124,8 +127,8 @@ hd_inputs hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool 
 
 static LLVMValueRef call_user(hd_emitter *e, const hd_strip *s, LLVMValueRef x, int32_t b, int h,
                               int j) {
-  LLVMValueRef args[] = {x, hd_emit_addi(e, s->row, 8 * h), hd_emit_addi(e, s->col, 8 * b + j),
-                         s->user_ptr};
+  LLVMValueRef args[] = {x, hd_emit_addi(e, s->row, 8 * h),
+                         hd_emit_addi(e, s->col, hd_strip_column(s, b, j)), s->user_ptr};
   return LLVMBuildCall2(e->b, LLVMGlobalGetValueType(s->user), s->user, args, 4, "");
 }
 

@@ -20,13 +20,14 @@ void hd_emit_put_words(hd_emitter *e, hd_place at, LLVMValueRef const *w, int32_
 /* Where element j stands: row-major in the instruction; column-major one multiplication away. */
 static void add_address(hd_strbuf *text, const hd_strip *s, int32_t b, int h, int j) {
   const hd_view *d = &s->d;
+  int32_t column = hd_strip_column(s, b, j);
   if (d->col_major)
-    hd_strbuf_printf(text, "mad.lo.s64 at%d, $2, %d, $0;\n\t", j, 8 * b + j);
+    hd_strbuf_printf(text, "mad.lo.s64 at%d, $2, %d, $0;\n\t", j, column);
   hd_strbuf_printf(text, "@in%d st.global.b%d [", j, (int)d->bytes * 8);
   if (d->col_major)
     hd_strbuf_printf(text, "at%d+%d], ", j, 8 * h * (int)d->bytes);
   else
-    hd_strbuf_printf(text, "$0+%d], ", (8 * b + j) * (int)d->bytes);
+    hd_strbuf_printf(text, "$0+%d], ", column * (int)d->bytes);
 }
 
 /* The registers of the two elements: halves of one, or two. */
@@ -46,7 +47,7 @@ void hd_emit_put_checked(hd_emitter *e, const hd_strip *s, int32_t b, int h, hd_
     hd_strbuf_add(&text, ".reg .b64 at0, at1;\n\t");
   add_split(&text, d->bytes);
   for (int j = 0; j < 2; j++)
-    hd_strbuf_printf(&text, "setp.gt.s32 in%d, $1, %d;\n\t", j, 8 * b + j);
+    hd_strbuf_printf(&text, "setp.gt.s32 in%d, $1, %d;\n\t", j, hd_strip_column(s, b, j));
   for (int j = 0; j < 2; j++) {
     add_address(&text, s, b, h, j);
     hd_strbuf_printf(&text, d->bytes == 4 ? "$%d;\n\t" : "x%d;\n\t", d->bytes == 4 ? 3 + j : j);

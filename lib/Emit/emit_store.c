@@ -1,5 +1,7 @@
 /* store.tile: a 16-row strip of D through the epilogue. Two ways to memory: a fast one for strips that lie
  * inside D and at aligned addresses, with wide stores; and one that asks for every element. */
+#include <string.h>
+
 #include "Emit/emit_strip.h"
 
 enum { STRIP_ROWS = 16, BLOCK = 8, WIDE = 16, AHEAD = 4 /* blocks whose inputs are read together */, GROUP = 8 };
@@ -31,7 +33,7 @@ static void store_user_element(hd_emitter *e, const hd_strip *s, const hd_inputs
   LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_inside(e, s, b, h, j), "element");
   LLVMValueRef x = hd_emit_finish(e, s, in, b, h, j);
   LLVMValueRef bits = hd_emit_unpack(e, s->d.elem, hd_emit_pack(e, s->d.elem, x, x), 0);
-  hd_emit_put_words(e, hd_emit_place(e, &s->d, b, h, j), &bits, 1);
+  hd_emit_put_words(e, hd_emit_place(e, s, &s->d, b, h, j), &bits, 1);
   hd_emit_endif(e, join);
 }
 
@@ -54,7 +56,7 @@ typedef struct store_form {
 
 static void rows_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   for (int h = 0; h < 2; h++)
-    hd_emit_put_words(e, hd_emit_place(e, &s->d, b, h, 0), pair[h].v, pair[h].n);
+    hd_emit_put_words(e, hd_emit_place(e, s, &s->d, b, h, 0), pair[h].v, pair[h].n);
 }
 
 /* The lane's quarter q as an offset in bytes: base is at column 2q; quarter i of something `bytes` long
@@ -74,7 +76,7 @@ static void rows_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_p
     for (int i = 0; i < 4; i++)
       w[i] = pair[2 * i + h].v[0];
     hd_emit_transpose_quad(e, w);
-    hd_emit_put_words(e, from_quarter(e, s, hd_emit_place(e, &s->d, b, h, 0), WIDE), w, 4);
+    hd_emit_put_words(e, from_quarter(e, s, hd_emit_place(e, s, &s->d, b, h, 0), WIDE), w, 4);
   }
 }
 
@@ -92,19 +94,24 @@ static void sort_halves(hd_emitter *e, const LLVMValueRef w[4], LLVMValueRef sor
     sorted[i] = permute(e, w[i % 2 * 2], w[i % 2 * 2 + 1], i < 2 ? LOW_HALVES : HIGH_HALVES);
 }
 
-/* 8-bit types, 8 blocks: a word is a pair of block b + 2i under one of block b + 2i + 1. After the transpose
- * lane q has the words of all four lanes for blocks b + 2q, b + 2q + 1: their 16 columns, sorted by halves. */
+/* 8-bit types, 8 blocks, half h: word i is a pair of block b + 2i under one of block b + 2i + 1. */
+static void join_pairs(hd_emitter *e, const hd_pair *pair, int h, LLVMValueRef w[4]) {
+  for (int i = 0; i < 4; i++) {
+    LLVMValueRef low = LLVMBuildZExt(e->b, pair[4 * i + h].v[0], e->i32, "");
+    LLVMValueRef high = LLVMBuildZExt(e->b, pair[4 * i + 2 + h].v[0], e->i32, "");
+    w[i] = permute(e, low, high, LOW_HALVES);
+  }
+}
+
+/* 8-bit types, 8 blocks: after the transpose lane q has the words of all four lanes for blocks b + 2q,
+ * b + 2q + 1: their 16 columns, sorted by halves. */
 static void rows_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   for (int h = 0; h < 2; h++) {
     LLVMValueRef w[4], sorted[4];
-    for (int i = 0; i < 4; i++) {
-      LLVMValueRef low = LLVMBuildZExt(e->b, pair[4 * i + h].v[0], e->i32, "");
-      LLVMValueRef high = LLVMBuildZExt(e->b, pair[4 * i + 2 + h].v[0], e->i32, "");
-      w[i] = permute(e, low, high, LOW_HALVES);
-    }
+    join_pairs(e, pair, h, w);
     hd_emit_transpose_quad(e, w);
     sort_halves(e, w, sorted);
-    hd_emit_put_words(e, from_quarter(e, s, hd_emit_place(e, &s->d, b, h, 0), WIDE), sorted, 4);
+    hd_emit_put_words(e, from_quarter(e, s, hd_emit_place(e, s, &s->d, b, h, 0), WIDE), sorted, 4);
   }
 }
 
@@ -119,8 +126,20 @@ static void rows_quad_32(hd_emitter *e, const hd_strip *s, int32_t b, const hd_p
     const LLVMValueRef *first = pair[h].v, *second = pair[2 + h].v;
     LLVMValueRef w[4] = {first[0], first[1], second[0], second[1]};
     hd_emit_trade_pairs(e, w);
-    hd_place at = hd_emit_place(e, &s->d, b, h, 0);
+    hd_place at = hd_emit_place(e, s, &s->d, b, h, 0);
     hd_emit_put_words(e, (hd_place){hd_emit_global_at(e, at.ptr, shift), at.bytes}, w, 4);
+  }
+}
+
+/* The blocks of a run: this lane's words follow each other as they are. */
+static void rows_permuted(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
+  for (int h = 0; h < 2; h++) {
+    LLVMValueRef w[4];
+    if (s->d.bytes == 1)
+      join_pairs(e, pair, h, w);
+    for (int i = 0; i < 4 && s->d.bytes > 1; i++)
+      w[i] = s->d.bytes == 2 ? pair[2 * i + h].v[0] : pair[i / 2 * 2 + h].v[i % 2];
+    hd_emit_put_words(e, hd_emit_place(e, s, &s->d, b, h, 0), w, 4);
   }
 }
 
@@ -177,36 +196,41 @@ static void cols_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pa
   for (int h = 0; h < 2; h++)
     for (int j = 0; j < 2; j++) {
       LLVMValueRef bits = hd_emit_unpack(e, s->d.elem, pair[h], j);
-      hd_emit_put_words(e, hd_emit_place(e, &s->d, b, h, j), &bits, 1);
+      hd_emit_put_words(e, hd_emit_place(e, s, &s->d, b, h, j), &bits, 1);
     }
 }
 
 /* By order, path and bytes of an element; a block left over by a quad form goes the direct way. */
 static const struct form_row {
-  bool col_major, quad;
+  bool col_major;
+  const char *path;
   int64_t bytes;
   store_form form;
 } forms[] = {
-    {false, false, 1, {1, 2, rows_direct}}, {false, false, 2, {1, 4, rows_direct}},
-    {false, false, 4, {1, 8, rows_direct}}, {false, true, 1, {8, WIDE, rows_quad_8}}, {false, true, 2, {4, WIDE, rows_quad_16}},
-    {false, true, 4, {2, WIDE, rows_quad_32}}, {true, false, 1, {1, 1, cols_direct}},
-    {true, false, 2, {1, 4, cols_direct_16}}, {true, false, 4, {1, 4, cols_direct}},
-    {true, true, 1, {4, WIDE, cols_quad_8}},  {true, true, 2, {2, WIDE, cols_quad_16}},
+    {false, "direct", 1, {1, 2, rows_direct}},    {false, "direct", 2, {1, 4, rows_direct}},
+    {false, "direct", 4, {1, 8, rows_direct}},    {false, "quad", 1, {8, WIDE, rows_quad_8}},
+    {false, "quad", 2, {4, WIDE, rows_quad_16}},  {false, "quad", 4, {2, WIDE, rows_quad_32}},
+    {false, "permuted", 1, {8, WIDE, rows_permuted}},
+    {false, "permuted", 2, {4, WIDE, rows_permuted}},
+    {false, "permuted", 4, {2, WIDE, rows_permuted}},
+    {true, "direct", 1, {1, 1, cols_direct}},     {true, "direct", 2, {1, 4, cols_direct_16}},
+    {true, "direct", 4, {1, 4, cols_direct}},     {true, "quad", 1, {4, WIDE, cols_quad_8}},
+    {true, "quad", 2, {2, WIDE, cols_quad_16}},
 };
 
-static const store_form *find_form(const hd_strip *s, bool quad) {
+static const store_form *find_form(const hd_strip *s, const char *path) {
   for (size_t i = 0; i < HD_COUNT(forms); i++)
-    if (forms[i].col_major == s->d.col_major && forms[i].quad == quad &&
+    if (forms[i].col_major == s->d.col_major && strcmp(forms[i].path, path) == 0 &&
         forms[i].bytes == s->d.bytes)
       return &forms[i].form;
-  return quad ? find_form(s, false) : NULL;
+  return strcmp(path, "direct") ? find_form(s, "direct") : NULL;
 }
 
 /* --- both ways -------------------------------------------------------------------------------------------------- */
 
 static void store_fast(hd_emitter *e, const hd_strip *s, const store_form *form, int32_t first,
                        int32_t end, hd_pair *pair) {
-  const store_form *rest = find_form(s, false);
+  const store_form *rest = find_form(s, "direct");
   if (s->user)
     finish_all(e, s, first, end, false, pair);
   for (int32_t b = first; b < end;) {
@@ -262,14 +286,14 @@ static heddle_status read_operands(hd_emitter *e, hd_strip *s) {
 static void find_place(hd_emitter *e, hd_strip *s) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef g = hd_emit_divi(e, e->lane, 4);
-  LLVMValueRef q2 = hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), 2);
+  LLVMValueRef before = hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), s->run);
   hd_emit_return_from_entry(e, here);
   s->row0 = hd_emit_get1(e, s->op->operands[2]);
   s->col0 = hd_emit_get1(e, s->op->operands[3]);
   s->m = hd_emit_get1(e, s->op->operands[4]);
   s->n = hd_emit_get1(e, s->op->operands[5]);
   s->row = hd_emit_add(e, s->row0, g);
-  s->col = hd_emit_add(e, s->col0, q2);
+  s->col = hd_emit_add(e, s->col0, before);
   for (int h = 0; h < 2; h++) {
     s->row_ok[h] = hd_emit_lt(e, hd_emit_addi(e, s->row, 8 * h), s->m);
     s->cols_left[h] =
@@ -304,12 +328,17 @@ static int32_t group_blocks(const hd_strip *s) {
   return s->d.bytes <= 2 && !reads ? s->n_blocks : GROUP;
 }
 
+static int32_t run_of(const hd_op *op) {
+  int32_t bytes = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8;
+  return hd_op_is(op, HD_ATTR_PATH, "permuted") && bytes ? WIDE / bytes : 2;
+}
+
 heddle_status hd_emit_op_store_tile(hd_emitter *e, const hd_op *op) {
-  hd_strip s = {.op = op};
+  hd_strip s = {.op = op, .run = run_of(op)};
   HD_TRY(read_operands(e, &s));
   find_place(e, &s);
   HD_TRY(hd_emit_epilogue_open(e, &s));
-  const store_form *form = find_form(&s, hd_op_is(op, HD_ATTR_PATH, "quad"));
+  const store_form *form = find_form(&s, hd_op_str(op, HD_ATTR_PATH));
   hd_pair *pair = HD_NEW_ARRAY(&e->arena, hd_pair, 2 * s.n_blocks);
   LLVMValueRef quick = can_go_fast(e, &s, form->align);
   int32_t group = group_blocks(&s);

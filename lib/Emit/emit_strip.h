@@ -2,7 +2,10 @@
  *
  * A lane (g = lane / 4, q = lane % 4) holds of block b (8 columns) the elements
  *   register 4b + 2h + j  ->  (row g + 8h, column 8b + 2q + j)        h, j = 0, 1
- * so two registers are a pair of neighbouring columns. */
+ * so two registers are a pair of neighbouring columns. Where B's rows were permuted (`run` in docs/ir.md) each
+ * run / 2 blocks, b = i + run / 2 * t, are 4 runs of columns instead, one a lane:
+ *   register 4b + 2h + j  ->  (row g + 8h, column 4 run * t + run * q + 2i + j)
+ * which for run = 2 is the first. */
 #ifndef HD_EMIT_STRIP_H
 #define HD_EMIT_STRIP_H
 
@@ -10,7 +13,7 @@
 
 /* A matrix in global memory seen from this lane. */
 typedef struct hd_view {
-  LLVMValueRef base;     /* pointer to element (row0 + g, col0 + 2q) */
+  LLVMValueRef base;     /* pointer to element (row0 + g, col0 + run * q) */
   LLVMValueRef below;    /* 8 rows down; NULL: col_major */
   LLVMValueRef origin;   /* pointer to element (row0, col0): the same in all lanes */
   LLVMValueRef ld_bytes; /* i64, between rows (col_major: columns) */
@@ -21,7 +24,7 @@ typedef struct hd_view {
 
 /* A vector along n in global memory seen from this lane. */
 typedef struct hd_along {
-  LLVMValueRef at;     /* pointer to the element of column col0 + 2q */
+  LLVMValueRef at;     /* pointer to the element of column col0 + run * q */
   LLVMValueRef paired; /* i1: the address is a multiple of two elements */
   heddle_elem elem;
   int64_t bytes; /* of an element */
@@ -30,7 +33,7 @@ typedef struct hd_along {
 typedef struct hd_strip {
   const hd_op *op;
   heddle_elem acc_elem;
-  int32_t n_blocks;
+  int32_t n_blocks, run;
   LLVMValueRef *acc;                 /* 4 * n_blocks elements, f32 or i32 */
   LLVMValueRef row0, col0, row, col; /* i32; row, col: of this lane's first element */
   LLVMValueRef m, n;
@@ -79,6 +82,11 @@ hd_inputs hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool 
 /* The finished element (h, j) of block b, in f32 or i32. */
 LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h,
                             int j);
+/* How far right of this lane's first column element j of block b stands. */
+static inline int32_t hd_strip_column(const hd_strip *s, int32_t b, int j) {
+  int32_t blocks = s->run / 2;
+  return b / blocks * 4 * s->run + b % blocks * 2 + j;
+}
 /* Element (h, j) of block b lies inside m x n (i1). */
 LLVMValueRef hd_emit_inside(hd_emitter *e, const hd_strip *s, int32_t b, int h, int j);
 /* Its address in a view: a pointer, and bytes beyond it that go into the instruction. */
@@ -86,7 +94,8 @@ typedef struct hd_place {
   LLVMValueRef ptr;
   int64_t bytes;
 } hd_place;
-hd_place hd_emit_place(hd_emitter *e, const hd_view *view, int32_t b, int h, int j);
+hd_place hd_emit_place(hd_emitter *e, const hd_strip *s, const hd_view *view, int32_t b, int h,
+                       int j);
 
 /* --- emit_put.c: stores as inline asm, with constant offsets and predicates inside: thousands of small
  * instructions fewer for LLVM to look at. --- */

@@ -174,6 +174,8 @@ static void check_store_tile(hd_verifier *v, const hd_op *op) {
   if (hd_op_has(op, HD_ATTR_BETA) && !hd_op_has(op, HD_ATTR_C))
     hd_verify_fail(v, op, "ir.epilogue", "beta scales C: it needs the flag c");
   check_user(v, op);
+  if (hd_op_is(op, HD_ATTR_PATH, "permuted") && hd_op_is(op, HD_ATTR_ORDER, "col_major"))
+    hd_verify_fail(v, op, "ir.run", "path = permuted stores along rows; legal: order = row_major");
   if (op->n_operands < 7)
     hd_verify_fail(v, op, "ir.count", "stores at least one fragment");
   for (int32_t i = 6; i < op->n_operands; i++) {

@@ -114,6 +114,7 @@ static void check_rows_layout(hd_verifier *v, const hd_op *op) {
   int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 0), panel = hd_op_int(op, HD_ATTR_PANEL, 0);
   int64_t swizzle = hd_op_int(op, HD_ATTR_SWIZZLE, 0);
   int64_t bytes = hd_op_int(op, HD_ATTR_BYTES, 0), align = hd_op_int(op, HD_ATTR_ALIGN, 0);
+  int64_t run = hd_op_int(op, HD_ATTR_RUN, 4);
   if (!rows || !panel || !hd_op_has(op, HD_ATTR_SWIZZLE))
     hd_verify_fail(v, op, "ir.layout", "layout = rows needs rows, panel and swizzle");
   else if (bytes % (rows * panel))
@@ -125,6 +126,11 @@ static void check_rows_layout(hd_verifier *v, const hd_op *op) {
   else if (align < 8 * swizzle)
     hd_verify_fail(v, op, "ir.align", "align = %lld; swizzle = %lld repeats every %lld bytes",
                    (long long)align, (long long)swizzle, (long long)(8 * swizzle));
+  else if (run & (run - 1))
+    hd_verify_fail(v, op, "ir.run", "run = %lld; legal: 4, 8, 16", (long long)run);
+  else if (hd_op_has(op, HD_ATTR_RUN) && rows % (4 * run))
+    hd_verify_fail(v, op, "ir.run", "rows = %lld; legal with run = %lld: multiples of %lld",
+                   (long long)rows, (long long)run, (long long)(4 * run));
 }
 
 static void check_packed_layout(hd_verifier *v, const hd_op *op) {
@@ -179,17 +185,23 @@ static void check_copy_bulk(hd_verifier *v, const hd_op *op) {
   check_barrier_operand(v, op, 4);
 }
 
+enum { RUN_RANK = 5 }; /* k, and three digits of a row's place in its group, and the group */
+
 static void check_copy_tma(hd_verifier *v, const hd_op *op) {
   const hd_op *map = op->operands[0]->op, *buffer = op->operands[1]->op;
   const hd_attr *box = hd_op_attr(map, HD_ATTR_BOX);
   int64_t offset = hd_op_int(op, HD_ATTR_OFFSET, 0), bytes = hd_op_int(op, HD_ATTR_BYTES, 0);
   int64_t bits = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits;
-  if (box->n != 2)
-    hd_verify_fail(v, op, "ir.tmap", "two coordinates, but the tensor map has rank %d",
-                   (int)box->n);
-  else if (bytes != box->ints[0] * box->ints[1] * bits / 8)
+  int64_t box_bytes = bits / 8;
+  int rank = hd_op_has(buffer, HD_ATTR_RUN) ? RUN_RANK : 2;
+  for (int32_t i = 0; i < box->n; i++)
+    box_bytes *= box->ints[i];
+  if (box->n != rank)
+    hd_verify_fail(v, op, "ir.tmap", "the tensor map has rank %d; legal for buffer \"%s\": %d",
+                   (int)box->n, hd_op_str(buffer, HD_ATTR_NAME), rank);
+  else if (bytes != box_bytes)
     hd_verify_fail(v, op, "ir.tmap", "bytes = %lld, but a box has %lld", (long long)bytes,
-                   (long long)(box->ints[0] * box->ints[1] * bits / 8));
+                   (long long)box_bytes);
   if (offset % 128)
     hd_verify_fail(v, op, "ir.align", "offset = %lld; legal: multiples of 128", (long long)offset);
   if (hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") &&

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "Passes/variants.h"
+
 enum {
   BARRIER_BYTES = 16, /* full and empty of a stage */
   ALIGN_SLACK = 1024, /* the dynamic part starts at any 1024-byte boundary: B's swizzle atom */
@@ -175,6 +177,33 @@ void hd_schedule_narrow(const hd_problem *p, hd_schedule *s) {
     s->tile_n /= 2;
 }
 
+/* A B that comes by one tensor map with N in whole runs, and rows of D that take 16 bytes at a time. */
+static heddle_status check_permuted(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  int32_t run = hd_d_run(p), lanes = 4 * run, sharers = s->cluster == 2 && *s->share == 'b' ? 2 : 1;
+  int64_t b_bytes = p->b.ld * heddle_elem_get(p->b.elem)->container_bits / 8;
+  if (!is_wgmma(s) || !strcmp(s->b_path, "gather") || p->b.transposed || b_bytes % 16)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-b",
+           "got store=permuted with family=%s b=%s, B %s%s; legal: family=wgmma b=auto or tma, B k_major at a "
+           "pitch of 16 bytes; nearest: store=quad", s->family, s->b_path,
+           p->b.transposed ? "mn_major" : "k_major", b_bytes % 16 ? " at another pitch" : "");
+  if (p->d.transposed || p->d.ld % run)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-d",
+           "got store=permuted with D %s at pitch %lld; legal: row_major, a multiple of %d; nearest: "
+           "store=quad", p->d.transposed ? "col_major" : "row_major", (long long)p->d.ld, run);
+  if (p->n.value % lanes)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-n",
+           "got store=permuted with n %lld; legal: multiples of %d (four lanes of 16 bytes), nearest %lld; or "
+           "store=quad", (long long)p->n.value, lanes,
+           (long long)((p->n.value + lanes - 1) / lanes * lanes));
+  int32_t unit = lanes * sharers;
+  if (s->tile_n % unit)
+    REFUSE(HEDDLE_INVALID, "schedule.store-tile",
+           "got store=permuted with tile n %d; legal: multiples of %d (four lanes of 16 bytes%s), nearest %d",
+           s->tile_n, unit, sharers > 1 ? " a CTA of the cluster" : "",
+           (s->tile_n + unit - 1) / unit * unit);
+  return HEDDLE_OK;
+}
+
 static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   if (!hd_problem_row(p, "wgmma", s->tile_n, strcmp(s->a_path, "reg") == 0))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction",
@@ -272,6 +301,8 @@ static heddle_status check_problem_schedule(heddle_context *ctx, const hd_proble
   HD_TRY(check_tile(ctx, p, s));
   HD_TRY(check_tiles(ctx, p, s));
   HD_TRY(is_wgmma(s) ? check_wgmma(ctx, p, s) : check_mma(ctx, p, s));
+  if (strcmp(s->store, "permuted") == 0)
+    HD_TRY(check_permuted(ctx, p, s));
   HD_TRY(check_ctas(ctx, p, s));
   return check_shared(ctx, p, s);
 }

@@ -166,6 +166,11 @@ static void copy_a_rest(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   hd_build_yield(&rest, NULL, 0);
 }
 
+/* Rows of a step of the tensor map's last dimension. */
+static int32_t rows_a_step(const hd_stage *st) {
+  return st->variant->permutes ? 4 * hd_d_run(&st->p) : 1;
+}
+
 /* Boxes of B; each of the CTAs that share it brings its share of rows (or panels) to all of them. */
 static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                        hd_value *cursor) {
@@ -180,6 +185,7 @@ static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
     for (int32_t i = 0; i < boxes; i++) {
       int32_t first = rank * share + i * granule;
       hd_value *n0 = hd_arith_const(&at, HD_OP_ADD, place->col0, first);
+      n0 = hd_arith_const(&at, HD_OP_DIV, n0, rows_a_step(st));
       hd_op *op = hd_build_op(&at, HD_OP_COPY_TMA, (hd_type){0}, 5, st->arg[HD_STAGE_TMAP_B],
                               st->sb, cursor, st->p.b.transposed ? n0 : k0,
                               st->p.b.transposed ? k0 : n0);

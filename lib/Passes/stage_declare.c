@@ -85,20 +85,55 @@ static heddle_elem pointee(const hd_stage *st, hd_stage_arg which) {
   }
 }
 
+/* `rows` of B in run order: a dimension for each digit of a place. */
+static void set_permuted(hd_stage *st, hd_op *op, int32_t bytes, int64_t rows) {
+  enum { MOST = 5 };
+  hd_arena *arena = &st->module->arena;
+  hd_layout order = hd_layout_run_order((uint32_t)hd_d_run(&st->p), (uint32_t)rows);
+  const char *dims[MOST] = {"k"}, *strides[MOST] = {""};
+  int64_t box[MOST] = {HD_GRANULE_BYTES / bytes}, step[MOST] = {0};
+  int32_t rank = 1, group = 1 << order.in[0].bits;
+  for (unsigned bit = 0; bit < order.in[0].bits; bit++) {
+    bool grows = rank > 1 && order.column[bit] == step[rank - 1] * box[rank - 1];
+    rank += !grows;
+    step[rank - 1] = grows ? step[rank - 1] : order.column[bit];
+    box[rank - 1] = grows ? 2 * box[rank - 1] : 2;
+  }
+  step[rank] = group;
+  box[rank++] = rows / group;
+  for (int32_t i = 1; i < rank; i++) {
+    dims[i] = i < rank - 1 ? hd_arena_printf(arena, "%d", (int)box[i])
+                           : hd_arena_printf(arena, "n/%d", group);
+    strides[i] = hd_arena_printf(arena, "ldb*%d", (int)step[i] * bytes);
+  }
+  hd_op_set_strings(st->module, op, HD_ATTR_DIMS, dims, rank);
+  hd_op_set_strings(st->module, op, HD_ATTR_STRIDES, strides, rank);
+  hd_op_set_ints(st->module, op, HD_ATTR_BOX, box, rank);
+}
+
 /* Rows of B's box: what one CTA of the cluster brings, at most one panel when transposed. */
+static void set_box(hd_stage *st, hd_op *op, int32_t bytes) {
+  const hd_problem *p = &st->p;
+  int64_t rows = st->s.tile_n / hd_stage_along_m(st);
+  const char *k_major[] = {"k", "n"}, *mn_major[] = {"n", "k"};
+  const char *strides[] = {"", hd_arena_printf(&st->module->arena, "ldb*%d", bytes)};
+  int64_t box[] = {HD_GRANULE_BYTES / bytes, p->b.transposed ? st->s.tile_k : rows};
+  if (st->variant->permutes) {
+    set_permuted(st, op, bytes, rows);
+    return;
+  }
+  hd_op_set_strings(st->module, op, HD_ATTR_DIMS, p->b.transposed ? mn_major : k_major, 2);
+  hd_op_set_strings(st->module, op, HD_ATTR_STRIDES, strides, 2);
+  hd_op_set_ints(st->module, op, HD_ATTR_BOX, box, 2);
+}
+
 static hd_value *declare_tmap(hd_stage *st) {
   const hd_problem *p = &st->p;
   int32_t bytes = heddle_elem_get(p->b.elem)->container_bits / 8;
   hd_op *op = hd_build_op(&st->b, HD_OP_TMAP, HD_TMAP, 0);
-  const char *k_major[] = {"k", "n"}, *mn_major[] = {"n", "k"};
-  const char *strides[] = {"", hd_arena_printf(&st->module->arena, "ldb*%d", bytes)};
-  int64_t wide[] = {HD_GRANULE_BYTES / bytes, st->s.tile_n / hd_stage_along_m(st)};
-  int64_t tall[] = {HD_GRANULE_BYTES / bytes, st->s.tile_k};
   hd_op_set_str(st->module, op, HD_ATTR_ARG, "b");
   hd_op_set_elem(st->module, op, HD_ATTR_TYPE, p->b.elem);
-  hd_op_set_strings(st->module, op, HD_ATTR_DIMS, p->b.transposed ? mn_major : k_major, 2);
-  hd_op_set_strings(st->module, op, HD_ATTR_STRIDES, strides, 2);
-  hd_op_set_ints(st->module, op, HD_ATTR_BOX, p->b.transposed ? tall : wide, 2);
+  set_box(st, op, bytes);
   hd_op_set_int(st->module, op, HD_ATTR_SWIZZLE, st->swizzle);
   return op->results[0];
 }
@@ -151,6 +186,8 @@ static void declare_buffers(hd_stage *st) {
                             st->p.b.elem);
   hd_op_set_int(st->module, b, HD_ATTR_ROWS, rows);
   hd_op_set_int(st->module, b, HD_ATTR_PANEL, HD_GRANULE_BYTES);
+  if (st->variant->permutes)
+    hd_op_set_int(st->module, b, HD_ATTR_RUN, hd_d_run(&st->p));
   hd_op_set_int(st->module, b, HD_ATTR_SWIZZLE, st->swizzle);
   hd_op *a = declare_buffer(st, "a", st->s.tile_m / HD_SLAB_ROWS * block, 128, "packed_a",
                             st->p.a_elem);

@@ -4,17 +4,28 @@
 
 /* Fastest first: ORDER VARIANTS. */
 static const hd_b_variant variants[] = {
-    {"tma", "wgmma", "tma", 16},
-    {"gather8", "wgmma", "gather", 8},
-    {"gather", "wgmma", "gather", 0},
-    {"cp_async16", "mma", "cp_async", 16},
-    {"cp_async4", "mma", "cp_async", 4},
-    {"ld_st", "mma", "ld_st", 0},
+    {"tma_permuted", "wgmma", "tma", 16, true},
+    {"tma", "wgmma", "tma", 16, false},
+    {"gather8", "wgmma", "gather", 8, false},
+    {"gather", "wgmma", "gather", 0, false},
+    {"cp_async16", "mma", "cp_async", 16, false},
+    {"cp_async4", "mma", "cp_async", 4, false},
+    {"ld_st", "mma", "ld_st", 0, false},
 };
+
+int32_t hd_d_run(const hd_problem *p) {
+  return 128 / heddle_elem_get(p->d.elem)->container_bits;
+}
 
 int32_t hd_b_variant_align(const hd_b_variant *v, heddle_elem elem) {
   int32_t bytes = heddle_elem_get(elem)->container_bits / 8;
   return v->align > bytes ? v->align : bytes ? bytes : 1;
+}
+
+/* Whether N is a whole number of runs is known, or left to the launch. */
+static bool always_permutes(const hd_problem *p) {
+  int64_t n = p->n.value ? p->n.value : p->n.divisible_by;
+  return n % (4 * hd_d_run(p)) == 0;
 }
 
 static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
@@ -22,6 +33,9 @@ static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule
     return false;
   bool named = strcmp(s->b_path, v->path) == 0;
   if (!named && strcmp(s->b_path, "auto") != 0)
+    return false;
+  bool permuted = strcmp(s->store, "permuted") == 0;
+  if (v->permutes ? !permuted : permuted && !strcmp(v->path, "tma") && always_permutes(p))
     return false;
   int32_t bits = heddle_elem_get(p->b.elem)->container_bits;
   int64_t pitch_bytes = p->b.ld * bits / 8;

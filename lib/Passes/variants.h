@@ -11,11 +11,15 @@ typedef struct hd_b_variant {
   const char *family; /* "mma", "wgmma" */
   const char *path;   /* of the schedule: "tma", "gather", "cp_async", "ld_st" */
   int32_t align;      /* bytes that B's base and row pitch must be multiples of; 0: its element */
+  bool permutes;      /* B's rows, so that a lane stores 16 bytes of D: store=permuted */
 } hd_b_variant;
 
 /* The i-th variant that a schedule and a problem ask for; NULL at the end. */
 const hd_b_variant *hd_b_variant_get(const hd_problem *problem, const hd_schedule *schedule, int i);
 const hd_b_variant *hd_b_variant_find(const char *name);
+/* Consecutive columns of D that a lane stores where B's rows are permuted: 16 bytes. N is then a multiple of
+ * four lanes' of them. */
+int32_t hd_d_run(const hd_problem *problem);
 /* Its alignment in bytes, the element's size standing for 0. */
 int32_t hd_b_variant_align(const hd_b_variant *variant, heddle_elem elem);
 
