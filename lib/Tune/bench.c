@@ -10,6 +10,7 @@
 #include "Support/diag.h"
 #include "Tune/bench_kernels.h"
 #include "Tune/bench_operands.h"
+#include "Tune/whole_check.h"
 
 enum {
   ROTATE_BYTES = 256 << 20, /* the protocol: A, B and D of all sets together */
@@ -30,7 +31,23 @@ typedef struct bench {
   int32_t n_ways;
   hd_bench_kernel *kernel; /* owned */
   int32_t n_kernels;
+  hd_whole whole;
 } bench;
+
+static hd_bench_case case_of(const bench *x) {
+  return (hd_bench_case){.m = x->p->m,
+                         .n = x->p->n,
+                         .k = x->p->k,
+                         .elem = x->p->elem,
+                         .d_elem = x->p->d_elem,
+                         .a_dense = &x->a_dense,
+                         .a_packed = &x->a_packed,
+                         .b = &x->b_sets,
+                         .d = &x->d_sets,
+                         .n_sets = x->n_sets,
+                         .workspace = x->peers_workspace.address,
+                         .workspace_bytes = WORKSPACE_BYTES};
+}
 
 /* ---- operands ---- */
 
@@ -80,20 +97,32 @@ static heddle_status make_kernels(heddle_context *ctx, bench *x) {
 
 /* ---- checking ---- */
 
+/* Of a product of the case that rounds to elem. */
+static double bound_of(const hd_bench_problem *p, heddle_elem elem) {
+  unsigned k_instr = 32u * 16 / heddle_elem_get(p->elem)->container_bits;
+  return hd_error_bound(elem, p->elem, hd_bench_accumulator(p->elem), (uint64_t)p->k, k_instr);
+}
+
+/* Sampled rows with double precision; and all of D, when there is something to hold it against, which
+ * may be off itself. */
 static void compare(const bench *x, const hd_bench_kernel *k, hd_bench_row *row) {
   const hd_bench_problem *p = x->p;
-  uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n;
-  unsigned k_instr = 32u * 16 / heddle_elem_get(p->elem)->container_bits;
-  hd_matrix out = {x->d, p->d_elem, k->row_major ? n : 1, k->row_major ? 1 : m};
-  row->bound = hd_error_bound(p->d_elem, p->elem, hd_bench_accumulator(p->elem), (uint64_t)p->k,
-                              k_instr);
   const hd_bench_host *h = x->options->host;
+  uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n;
+  hd_matrix out = {x->d, p->d_elem, k->row_major ? n : 1, k->row_major ? 1 : m};
+  row->bound = bound_of(p, p->d_elem);
   hd_comparison c = hd_compare_bounded(&out, n, h->checked, h->n_checked, h->expected, row->bound);
   row->ok = c.ok;
   row->error = c.error;
+  row->whole = x->whole.data != NULL;
+  if (!row->whole)
+    return;
+  c = hd_whole_compare(&x->whole, &out, row->bound + bound_of(p, HEDDLE_F32), x->options->n_jobs);
+  row->ok &= c.ok;
+  row->error = c.error;
 }
 
-/* Poison, one launch, D's sampled rows and its guards checked. */
+/* Poison, one launch, D and its guards checked. */
 static heddle_status check_kernel(heddle_context *ctx, const bench *x, hd_bench_kernel *k,
                                   hd_bench_row *row) {
   const hd_buffer *d = &x->d_sets.set[0];
@@ -193,18 +222,7 @@ static void enter_peer(const hd_contender *c, bool alone, entries *out) {
 }
 
 static heddle_status enter_peers(heddle_context *ctx, bench *x, entries *out) {
-  hd_bench_case bc = {.m = x->p->m,
-                      .n = x->p->n,
-                      .k = x->p->k,
-                      .elem = x->p->elem,
-                      .d_elem = x->p->d_elem,
-                      .a_dense = &x->a_dense,
-                      .a_packed = &x->a_packed,
-                      .b = &x->b_sets,
-                      .d = &x->d_sets,
-                      .n_sets = x->n_sets,
-                      .workspace = x->peers_workspace.address,
-                      .workspace_bytes = WORKSPACE_BYTES};
+  hd_bench_case bc = case_of(x);
   for (int32_t i = 0; i < x->options->n_peers; i++) {
     const hd_contender *list;
     int32_t n, picked, best;
@@ -244,13 +262,23 @@ static heddle_status time_final(heddle_context *ctx, bench *x, entry *list, int3
     if (x->options->alone && list[i].alone && hd_measure_is_large(x->p->n))
       status = hd_measure_alone(ctx, x->device, &c[i], x->n_sets, x->options->nvml,
                                 &list[i].row.alone);
-    hd_bench_row again = list[i].row;
-    if (status == HEDDLE_OK && list[i].kernel)
-      status = check_kernel(ctx, x, list[i].kernel, &again);
-    list[i].row.ok &= again.ok;
   }
   hd_arena_free(&arena);
   return status;
+}
+
+/* Once more after all the launches: everything, when a peer makes a product to hold it against. */
+static heddle_status check_after(heddle_context *ctx, bench *x, entry *list, int32_t n) {
+  hd_bench_case bc = case_of(x);
+  for (int32_t i = 0; i < x->options->n_peers && !x->whole.data; i++)
+    (void)hd_whole_make(NULL, x->device, x->options->peer[i], &bc, &x->whole);
+  for (int32_t i = 0; i < n; i++) {
+    bool was_ok = list[i].row.ok;
+    if (list[i].kernel)
+      HD_TRY(check_kernel(ctx, x, list[i].kernel, &list[i].row));
+    list[i].row.ok &= was_ok;
+  }
+  return HEDDLE_OK;
 }
 
 static heddle_status run_final(heddle_context *ctx, bench *x, hd_bench_result *result) {
@@ -263,6 +291,8 @@ static heddle_status run_final(heddle_context *ctx, bench *x, hd_bench_result *r
     status = enter_peers(ctx, x, &all);
   if (status == HEDDLE_OK)
     status = time_final(ctx, x, all.list, all.n);
+  if (status == HEDDLE_OK)
+    status = check_after(ctx, x, all.list, all.n);
   for (int32_t i = n_final; i < ours.n; i++)
     HD_PUSH(all.list, all.n, all.cap, ours.list[i]);
   if (status == HEDDLE_OK) {
@@ -283,6 +313,7 @@ static void clean(bench *x) {
   hd_rotation_free(x->device, &x->b_sets);
   hd_rotation_free(x->device, &x->d_sets);
   hd_buffer_free(x->device, &x->peers_workspace);
+  hd_whole_free(&x->whole);
   free(x->d);
 }
 

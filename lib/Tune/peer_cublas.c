@@ -1,4 +1,5 @@
-/* cuBLASLt, dense: up to 8 heuristics for each order of D. */
+/* cuBLASLt, dense: up to 8 heuristics for each order of D; and the product that results are checked
+ * against. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,8 @@ enum { /* cublasComputeType_t, cublasLtMatmulDescAttributes_t, preference attrib
   COMPUTE_32F = 68,
   COMPUTE_32I = 72,
   COMPUTE_TF32 = 77,
+  TYPE_F32 = 0, /* cudaDataType */
+  TYPE_S32 = 10,
   DESC_TRANSA = 3,
   DESC_FAST_ACCUM = 25,
   PREF_WORKSPACE = 1,
@@ -65,6 +68,7 @@ static const char *const sonames[] = {"libcublasLt.so.13", "libcublasLt.so.12", 
 /* One order of D: token-major (n x m) takes A first, feature-major (m x n) takes B first. */
 typedef struct form {
   void *desc, *a, *b, *d;
+  int scale_type; /* cudaDataType of alpha and beta */
   bool feature_major;
   heuristic found[HEURISTICS];
   int n_found;
@@ -84,25 +88,30 @@ typedef struct state {
   way ways[2 * HEURISTICS];
 } state;
 
-static heddle_status launch(heddle_context *ctx, void *user, size_t index, void *stream) {
-  way *w = user;
-  state *s = w->state;
-  size_t set = index % s->bench.n_sets;
+/* Buffer set `set` by one of the form's heuristics. */
+static heddle_status multiply(heddle_context *ctx, state *s, form *f, int index, size_t set,
+                              uint64_t d_address, void *stream) {
   static const int32_t one_i = 1, zero_i = 0;
   static const float one = 1, zero = 0;
-  bool integer = s->bench.elem == HEDDLE_S8;
+  bool integer = f->scale_type == TYPE_S32;
   const void *a = (const void *)(uintptr_t)s->bench.a_dense->set[set].address;
   const void *b = (const void *)(uintptr_t)s->bench.b->set[set].address;
-  void *d = (void *)(uintptr_t)s->bench.d->set[set].address;
-  form *f = w->form;
+  void *d = (void *)(uintptr_t)d_address;
   int status = s->f.matmul(s->handle, f->desc, integer ? (const void *)&one_i : &one,
                            f->feature_major ? b : a, f->a, f->feature_major ? a : b, f->b,
                            integer ? (const void *)&zero_i : &zero, d, f->d, d, f->d,
-                           f->found[w->index].algo, (void *)(uintptr_t)s->bench.workspace,
+                           f->found[index].algo, (void *)(uintptr_t)s->bench.workspace,
                            s->bench.workspace_bytes, stream);
   return status ? hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "peer.launch",
                            "cublasLtMatmul: status %d", status)
                 : HEDDLE_OK;
+}
+
+static heddle_status launch(heddle_context *ctx, void *user, size_t index, void *stream) {
+  way *w = user;
+  state *s = w->state;
+  size_t set = index % s->bench.n_sets;
+  return multiply(ctx, s, w->form, w->index, set, s->bench.d->set[set].address, stream);
 }
 
 static heddle_status open_cublas(heddle_context *ctx, hd_peer *peer) {
@@ -118,22 +127,25 @@ static heddle_status open_cublas(heddle_context *ctx, hd_peer *peer) {
   return status;
 }
 
-static int compute_type(heddle_elem elem) {
-  return elem == HEDDLE_S8 ? COMPUTE_32I : elem == HEDDLE_TF32 ? COMPUTE_TF32 : COMPUTE_32F;
+/* exact: at no cost of accuracy. */
+static int compute_type(heddle_elem elem, bool exact) {
+  return elem == HEDDLE_S8              ? COMPUTE_32I
+         : elem == HEDDLE_TF32 && !exact ? COMPUTE_TF32
+                                         : COMPUTE_32F;
 }
 
-static int make_form(state *s, form *f, bool feature_major) {
+static int make_form(state *s, form *f, bool feature_major, int d_type, bool exact) {
   const hd_bench_case *c = &s->bench;
-  int type = hd_cuda_type(c->elem), d_type = hd_cuda_type(c->d_elem), op = OP_T;
+  int type = hd_cuda_type(c->elem), op = OP_T;
   uint64_t rows = (uint64_t)(feature_major ? c->n : c->m);
   uint64_t cols = (uint64_t)(feature_major ? c->m : c->n);
   uint64_t k = (uint64_t)c->k;
   f->feature_major = feature_major;
-  int bad = s->f.desc_create(&f->desc, compute_type(c->elem),
-                             c->elem == HEDDLE_S8 && c->d_elem == HEDDLE_S32 ? 10 : 0);
+  f->scale_type = c->elem == HEDDLE_S8 && d_type == TYPE_S32 ? TYPE_S32 : TYPE_F32;
+  int bad = s->f.desc_create(&f->desc, compute_type(c->elem, exact), f->scale_type);
   bad |= s->f.desc_set(f->desc, DESC_TRANSA, &op, sizeof op);
   if (c->elem == HEDDLE_E4M3 || c->elem == HEDDLE_E5M2) {
-    int8_t fast = 1;
+    int8_t fast = !exact;
     bad |= s->f.desc_set(f->desc, DESC_FAST_ACCUM, &fast, sizeof fast);
   }
   bad |= s->f.layout_create(&f->a, type, k, rows, c->k);
@@ -157,7 +169,7 @@ static heddle_status prepare_cublas(heddle_context *ctx, hd_peer *peer,
   int n = 0;
   for (int order = 0; order < 2; order++) {
     form *f = &s->forms[order];
-    if (make_form(s, f, order == 1))
+    if (make_form(s, f, order == 1, hd_cuda_type(bench->d_elem), false))
       return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "peer.case", "cublasLt refuses the case");
     for (int i = 0; i < f->n_found; i++) {
       char name[64];
@@ -170,18 +182,39 @@ static heddle_status prepare_cublas(heddle_context *ctx, hd_peer *peer,
   return HEDDLE_OK;
 }
 
+static void free_form(state *s, form *f) {
+  void *layouts[] = {f->a, f->b, f->d};
+  for (int i = 0; i < 3; i++)
+    if (layouts[i])
+      s->f.layout_destroy(layouts[i]);
+  if (f->desc)
+    s->f.desc_destroy(f->desc);
+  *f = (form){0};
+}
+
+/* In the order of D that it has a way for. */
+static heddle_status product_cublas(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench,
+                                    uint64_t d, bool *row_major) {
+  state *s = peer->state;
+  s->bench = *bench;
+  int d_type = bench->elem == HEDDLE_S8 ? TYPE_S32 : TYPE_F32;
+  heddle_status status = HEDDLE_UNSUPPORTED;
+  for (int order = 0; order < 2 && status != HEDDLE_OK; order++) {
+    form f = {0};
+    if (!make_form(s, &f, order == 1, d_type, true) && f.n_found)
+      status = multiply(NULL, s, &f, 0, 0, d, peer->device->stream);
+    free_form(s, &f);
+    *row_major = order == 1;
+  }
+  return status == HEDDLE_OK ? status
+                             : hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "peer.product",
+                                        "cublasLt has no way to make the product in f32");
+}
+
 static void reset_cublas(hd_peer *peer) {
   state *s = peer->state;
-  for (int order = 0; order < 2; order++) {
-    form *f = &s->forms[order];
-    void *layouts[] = {f->a, f->b, f->d};
-    for (int i = 0; i < 3; i++)
-      if (layouts[i])
-        s->f.layout_destroy(layouts[i]);
-    if (f->desc)
-      s->f.desc_destroy(f->desc);
-    *f = (form){0};
-  }
+  for (int order = 0; order < 2; order++)
+    free_form(s, &s->forms[order]);
 }
 
 static void close_cublas(hd_peer *peer) {
@@ -190,5 +223,10 @@ static void close_cublas(hd_peer *peer) {
   free(s);
 }
 
-const hd_peer_ops hd_peer_cublas = {"cublas",       sonames,      open_cublas,
-                                    prepare_cublas, reset_cublas, close_cublas};
+const hd_peer_ops hd_peer_cublas = {.name = "cublas",
+                                    .sonames = sonames,
+                                    .open = open_cublas,
+                                    .prepare = prepare_cublas,
+                                    .product = product_cublas,
+                                    .reset = reset_cublas,
+                                    .close = close_cublas};

@@ -230,5 +230,9 @@ static void close_cusparselt(hd_peer *peer) {
   free(s);
 }
 
-const hd_peer_ops hd_peer_cusparselt = {"cusparselt",       sonames,          open_cusparselt,
-                                        prepare_cusparselt, reset_cusparselt, close_cusparselt};
+const hd_peer_ops hd_peer_cusparselt = {.name = "cusparselt",
+                                        .sonames = sonames,
+                                        .open = open_cusparselt,
+                                        .prepare = prepare_cusparselt,
+                                        .reset = reset_cusparselt,
+                                        .close = close_cusparselt};

@@ -114,5 +114,9 @@ static void close_stream(hd_peer *peer) {
   free(s);
 }
 
-const hd_peer_ops hd_peer_stream = {"stream",       NULL,         open_stream,
-                                    prepare_stream, reset_stream, close_stream};
+const hd_peer_ops hd_peer_stream = {.name = "stream",
+                                    .sonames = NULL,
+                                    .open = open_stream,
+                                    .prepare = prepare_stream,
+                                    .reset = reset_stream,
+                                    .close = close_stream};

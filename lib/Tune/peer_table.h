@@ -9,6 +9,9 @@ typedef struct hd_peer_ops {
   const char *const *sonames; /* NULL-terminated, newest first; NULL: it needs no library */
   heddle_status (*open)(heddle_context *ctx, hd_peer *peer);
   heddle_status (*prepare)(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench);
+  /* hd_peer_product; NULL: no way. */
+  heddle_status (*product)(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench,
+                           uint64_t d, bool *row_major);
   void (*reset)(hd_peer *peer); /* frees what prepare made */
   void (*close)(hd_peer *peer);
 } hd_peer_ops;

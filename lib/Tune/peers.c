@@ -107,3 +107,11 @@ heddle_status hd_peer_prepare(heddle_context *ctx, hd_peer *peer, const hd_bench
     *picked = peer->picked;
   return HEDDLE_OK;
 }
+
+heddle_status hd_peer_product(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench,
+                              uint64_t d, bool *row_major) {
+  if (!peer->ops->product)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "peer.product",
+                    "%s makes no product to check against", peer->ops->name);
+  return peer->ops->product(ctx, peer, bench, d, row_major);
+}

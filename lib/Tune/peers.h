@@ -33,4 +33,10 @@ void hd_peer_close(hd_peer *peer);
 heddle_status hd_peer_prepare(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench,
                               const hd_contender **list, int32_t *n, int32_t *picked);
 
+/* The same product into m x n values of f32 (s32 of 8-bit integers) at d, of buffer set 0, accumulated no
+ * worse: what results are checked against. Runs on the device's stream. HEDDLE_UNSUPPORTED when the
+ * peer has no way. */
+heddle_status hd_peer_product(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench,
+                              uint64_t d, bool *row_major);
+
 #endif

@@ -75,7 +75,7 @@ void bench_print_head(const bench_printer *printer, const hd_device_info *device
     print_table_head(printer, device, nvml);
   else
     printf("type,m,k,n,us,us_min,us_max,tflops,burst_tflops,sustained_tflops,watts,sm_mhz,error,"
-           "verdict,contender,d_type,rounds,promise,command\n");
+           "verdict,contender,d_type,rounds,promise,checked,command\n");
 }
 
 void bench_print_tail(const bench_printer *printer) {
@@ -110,6 +110,11 @@ static void print_ratio(double of, double seconds) {
     printf(" %7.3f", of / seconds);
   else
     printf(" %7s", "-");
+}
+
+/* What was compared after the measurement; "": a peer, whose D is its own business. */
+static const char *checked_of(const hd_bench_row *r) {
+  return r->bound == 0 ? "" : r->whole ? "all" : "rows";
 }
 
 static const char *promise_of(const hd_bench_row *r) {
@@ -150,7 +155,7 @@ static void print_csv_row(const hd_bench_problem *p, const hd_bench_row *r, cons
          bench_tflops(p, r->alone.burst), bench_tflops(p, r->alone.sustained), r->alone.power_w,
          r->alone.sm_mhz, r->error, r->ok ? "ok" : "WRONG");
   print_quoted(r->name);
-  printf(",%s,%d,%s,", elem_name(p->d_elem), r->n_rounds, promise_of(r));
+  printf(",%s,%d,%s,%s,", elem_name(p->d_elem), r->n_rounds, promise_of(r), checked_of(r));
   print_quoted(command);
   putchar('\n');
 }
@@ -159,14 +164,15 @@ static void print_json_row(const hd_bench_problem *p, const hd_bench_row *r, con
                            bool first) {
   json_t *row = json_pack(
       "{s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:f, s:b, s:s, s:i, s:s, "
-      "s:s}",
+      "s:s, s:s}",
       "type", elem_name(p->elem), "d_type", elem_name(p->d_elem), "m", (json_int_t)p->m, "k",
       (json_int_t)p->k, "n", (json_int_t)p->n, "us", r->timing.median * 1e6, "us_min",
       r->timing.min * 1e6, "us_max", r->timing.max * 1e6, "tflops",
       bench_tflops(p, r->timing.median), "burst_tflops", bench_tflops(p, r->alone.burst),
       "sustained_tflops", bench_tflops(p, r->alone.sustained), "watts", r->alone.power_w, "sm_mhz",
       (int)r->alone.sm_mhz, "error", r->error, "ok", r->ok, "contender", r->name, "rounds",
-      (int)r->n_rounds, "promise", promise_of(r), "command", command);
+      (int)r->n_rounds, "promise", promise_of(r),
+      "checked", checked_of(r), "command", command);
   char *text = json_dumps(row, JSON_REAL_PRECISION(6));
   printf("%s\n  %s", first ? "" : ",", text ? text : "null");
   free(text);
