@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Support/file.h"
 #include "mutate.h"
 
 enum { MAX_DRAWS = 100, MAX_TRIES = 2000, MAX_PATHS = 16 };
@@ -21,6 +22,7 @@ typedef struct verdict {
   char check_why[400], sim_why[400];
   mutate_verdict sim;
   hd_check_launch launch; /* that the checker names */
+  double seconds;         /* that it took */
 } verdict;
 
 typedef struct agreement {
@@ -147,6 +149,7 @@ static void judge_one(void *user, size_t i) {
   agreement *a = user;
   verdict *v = &a->verdicts[i];
   uint64_t seed = v->seed = a->options->seed + i;
+  double start = hd_clock_seconds();
   for (v->n_refused = 0; v->n_refused < MAX_DRAWS && !v->judged; v->n_refused += !v->judged) {
     heddle_context *ctx = heddle_context_create();
     mutate_problem problem;
@@ -161,6 +164,7 @@ static void judge_one(void *user, size_t i) {
     hd_strbuf_free(&problem.text);
     heddle_context_free(ctx);
   }
+  v->seconds = hd_clock_seconds() - start;
 }
 
 /* --- the report ----------------------------------------------------------------------------- */
@@ -174,8 +178,8 @@ static void print_verdict(const agreement *a, const verdict *v) {
          v->equivalent ? " (equivalent)" : "", v->schedule);
   printf("  check: %s %s\n", v->kind == AGREE_PTX ? "-" : words[v->check],
          v->check == MUTATE_MISSED ? "" : v->check_why);
-  printf("  sim: %s %s\n  heddle-mutate --agree 1 --seed %llu\n", words[v->sim], v->sim_why,
-         (unsigned long long)v->seed);
+  printf("  sim: %s %s\n  %.1f s: heddle-mutate --agree 1 --seed %llu\n", words[v->sim], v->sim_why,
+         v->seconds, (unsigned long long)v->seed);
 }
 
 typedef struct path_count {

@@ -57,6 +57,7 @@ typedef struct job {
   const mutate_form *form;
   const mutate_runs *sound;
   mutate_list *list;
+  bool ask_ptxas; /* it has nothing against the form itself */
 } job;
 
 static void make_one(void *user, size_t i) {
@@ -145,7 +146,7 @@ static void judge_one(void *user, size_t i) {
   if (m->like != i)
     return;
   ask_sim(j, m, &launch);
-  if (j->options->ptxas && m->ptx && !m->equivalent)
+  if (j->ask_ptxas && m->ptx && !m->equivalent)
     m->ptxas = mutate_assemble(j->options->ptxas, m->ptx, j->form->target);
 }
 
@@ -160,7 +161,11 @@ static void copy_like(mutate_list *list) {
 
 void mutate_list_judge(const mutate_options *options, const mutate_form *form,
                        const mutate_runs *sound, mutate_list *list) {
-  job j = {options, form, sound, list};
+  job j = {.options = options, .form = form, .sound = sound, .list = list};
+  j.ask_ptxas = options->ptxas &&
+                mutate_assemble(options->ptxas, form->ptx, form->target) == MUTATE_MISSED;
+  if (options->ptxas && !j.ask_ptxas)
+    fprintf(stderr, "%s: ptxas objects to the kernel itself\n", form->name);
   make_all(&j);
   mutate_pool(options->n_threads, list->n, judge_one, &j);
   copy_like(list);

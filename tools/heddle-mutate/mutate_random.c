@@ -8,7 +8,7 @@
 typedef struct draw {
   uint64_t *seed;
   const struct types *types;
-  bool wgmma, transposed, col_major;
+  bool wgmma, transposed, col_major, shares_a;
   int32_t tile_m, tile_n, stages, cluster;
   int64_t m, n, k;
 } draw;
@@ -41,20 +41,32 @@ static const char *word(draw *d, const char *list, char out[24]) {
 
 /* --- what there is to draw from ------------------------------------------------------------- */
 
-/* A line of types; B's may differ from A's. granule: elements of k a stage. */
+#define FLOATS "bf16 f16 f32 f32 s8 u8"
+#define NARROW "bf16 f16 f32 e4m3 e5m2 s8"
+#define INTEGERS "s32 s32 s8 u8 f32 bf16"
+#define MINIFLOATS "e2m1 e3m2 e2m3 e4m3 e5m2"
+
+/* A line of types; B's may differ from A's. granule: elements of k a stage; bits: of a stored element. */
 static const struct types {
   const char *a, *b, *acc, *d, *targets;
-  int32_t granule, group;
-  bool is_integer, transposes;
+  int32_t granule, group, bits;
 } all_types[] = {
-    {"bf16", "bf16", "f32", "bf16 f16 f32", "sm_90a sm_90a sm_80", 64, 4, false, true},
-    {"f16", "f16", "f32", "f16 bf16 f32", "sm_90a sm_90a sm_80", 64, 4, false, true},
-    {"f16", "f16", "f16", "f16 f32", "sm_90a sm_90a sm_80", 64, 4, false, true},
-    {"tf32", "tf32", "f32", "f32 bf16", "sm_90a sm_90a sm_80", 32, 2, false, false},
-    {"e4m3", "e4m3 e5m2", "f32", "bf16 f16 f32", "sm_90a sm_90a sm_89", 128, 4, false, false},
-    {"e5m2", "e5m2 e4m3", "f32", "bf16 f32", "sm_90a sm_90a sm_89", 128, 4, false, false},
-    {"s8", "s8", "s32", "s32 s8 f32 bf16", "sm_90a sm_90a sm_80", 128, 4, true, false},
-    {"u8", "u8", "s32", "s32 f32", "sm_90a sm_90a sm_80", 128, 4, true, false},
+    {"bf16", "bf16", "f32", FLOATS, "sm_90a sm_90a sm_80", 64, 4, 16},
+    {"f16", "f16", "f32", FLOATS, "sm_90a sm_90a sm_80", 64, 4, 16},
+    {"f16", "f16", "f16", "f16 f32 s8", "sm_90a sm_90a sm_80", 64, 4, 16},
+    {"tf32", "tf32", "f32", FLOATS, "sm_90a sm_90a sm_80", 32, 2, 32},
+    {"e4m3", "e4m3 e5m2", "f32", NARROW, "sm_90a sm_90a sm_89", 128, 4, 8},
+    {"e5m2", "e5m2 e4m3", "f32", NARROW, "sm_90a sm_90a sm_89", 128, 4, 8},
+    {"e4m3", "e4m3 e5m2", "f16", "f16 e4m3 u8", "sm_90a", 128, 4, 8},
+    {"s8", "s8 u8", "s32", INTEGERS, "sm_90a sm_90a sm_80", 128, 4, 8},
+    {"u8", "u8 s8", "s32", INTEGERS, "sm_90a sm_90a sm_80", 128, 4, 8},
+    {"s4", "s4 u4", "s32", INTEGERS, "sm_80", 256, 8, 4},
+    {"u4", "u4 s4", "s32", INTEGERS, "sm_80", 256, 8, 4},
+    {"e2m1", MINIFLOATS, "f32", NARROW, "sm_120a", 128, 4, 8},
+    {"e3m2", MINIFLOATS, "f32", NARROW, "sm_120a", 128, 4, 8},
+    {"e2m3", MINIFLOATS, "f32", NARROW, "sm_120a", 128, 4, 8},
+    {"e5m2", MINIFLOATS, "f32", NARROW, "sm_120a", 128, 4, 8},
+    {"e2m1", MINIFLOATS, "f16", "f16 e4m3 s8", "sm_120a", 128, 4, 8},
 };
 
 /* --- the schedule --------------------------------------------------------------------------- */
@@ -89,6 +101,8 @@ static void draw_wgmma(draw *d, mutate_problem *p) {
   add_word(p, "a", registers ? "reg" : "desc");
   add_word(p, "pending", registers ? "0" : WORD(d, "0 1"));
   add_word(p, "b", WORD(d, d->cluster > 1 ? "auto tma" : "auto auto tma gather"));
+  d->shares_a = d->cluster > 1 && one_in(d, 3);
+  add_word(p, "share", d->shares_a ? "a" : "b");
 }
 
 static void draw_mma(draw *d, mutate_problem *p) {
@@ -107,9 +121,11 @@ static void draw_schedule(draw *d, mutate_problem *p) {
     draw_mma(d, p);
   d->stages = 2 + (int32_t)mutate_below(d->seed, 4);
   add_number(p, "stages", d->stages);
-  add_word(p, "persistent", WORD(d, "0 1"));
+  bool persistent = d->shares_a || one_in(d, 2);
+  add_number(p, "persistent", persistent);
+  add_word(p, "k_order", persistent ? WORD(d, "forward zigzag") : "forward");
   add_word(p, "group", WORD(d, "1 2 8"));
-  add_word(p, "split_k", WORD(d, "1 1 1 1 2 3"));
+  add_word(p, "split_k", d->shares_a ? "1" : WORD(d, "1 1 1 1 2 3"));
   add_word(p, "ctas", WORD(d, "1 1 1 2"));
   add_word(p, "store", WORD(d, "direct quad"));
 }
@@ -120,7 +136,7 @@ static void draw_schedule(draw *d, mutate_problem *p) {
 static void draw_sizes(draw *d) {
   static const int32_t tiles[][2] = {{1, 1}, {1, 2}, {2, 1}, {3, 1}, {1, 3}};
   const int32_t *t = tiles[mutate_below(d->seed, HD_COUNT(tiles))];
-  int32_t unit = d->tile_m * d->cluster;
+  int32_t unit = d->tile_m * (d->shares_a ? 1 : d->cluster);
   int32_t granules = 1 + (int32_t)mutate_below(d->seed, (uint32_t)d->stages * 5 / 2);
   int32_t groups = d->types->granule / d->types->group;
   d->m = t[0] * unit - (one_in(d, 4) ? 0 : (int32_t)mutate_below(d->seed, (uint32_t)unit));
@@ -137,46 +153,69 @@ static void add_size(draw *d, mutate_problem *p, const char *dim, hd_arg_kind ki
     hd_strbuf_printf(&p->text, "value = %lld}\n", (long long)value);
     return;
   }
-  hd_strbuf_printf(&p->text, "max = 65536%s}\n",
-                   *dim != 'k' ? "" : d->types->group == 2 ? ", divisible_by = 2"
-                                                            : ", divisible_by = 4");
+  hd_strbuf_printf(&p->text, "max = 65536");
+  if (*dim == 'k')
+    hd_strbuf_printf(&p->text, ", divisible_by = %d", d->types->group);
+  hd_strbuf_printf(&p->text, "}\n");
   p->request.size[kind] = value;
 }
 
 typedef struct epilogue {
-  const char *act, *c, *bias;
+  const char *act, *c, *bias, *scale_a, *scale_b; /* NULL: not there */
   bool alpha, beta;
 } epilogue;
 
 static void draw_epilogue(draw *d, epilogue *e) {
   *e = (epilogue){.act = "none"};
-  if (d->types->is_integer || one_in(d, 2))
+  if (one_in(d, 3))
     return;
   if (one_in(d, 2))
     e->act = one_in(d, 4) ? "relu" : one_in(d, 3) ? "gelu" : one_in(d, 2) ? "gelu_tanh" : "silu";
   e->c = one_in(d, 3) ? (one_in(d, 2) ? "row_major" : "col_major") : NULL;
-  e->bias = one_in(d, 3) ? (one_in(d, 2) ? "m" : "n") : NULL;
+  e->bias = one_in(d, 3) ? (one_in(d, 2) ? "%m " : "%n ") : NULL;
+  e->scale_a = one_in(d, 3) ? (one_in(d, 3) ? "" : "%m ") : NULL;
+  e->scale_b = one_in(d, 3) ? (one_in(d, 3) ? "" : "%n ") : NULL;
   e->alpha = one_in(d, 3);
   e->beta = e->c && one_in(d, 2);
 }
 
+/* of: "%m " or "%n "; "": one element. NULL: none. */
+static void add_vector(mutate_problem *p, const char *name, const char *of, const char *type) {
+  if (of)
+    hd_strbuf_printf(&p->text, "  %%%s: matrix<%s> = vector %s{type = %s, operand = %s}\n", name, type,
+                     of, type, name);
+}
+
 static void add_epilogue(draw *d, mutate_problem *p, const epilogue *e) {
-  const char *acc = d->types->acc, *type;
+  const char *acc = d->types->acc;
+  const struct {
+    const char *name;
+    bool there;
+  } inputs[] = {{"c", e->c}, {"bias", e->bias}, {"scale_a", e->scale_a}, {"scale_b", e->scale_b}};
   if (e->c) {
-    type = WORD(d, "f32 f16 bf16");
+    const char *type = WORD(d, "f32 f16 bf16");
     hd_strbuf_printf(&p->text, "  %%c: matrix<%s> = dense %%m, %%n {type = %s, operand = c, "
                      "order = %s}\n", type, type, e->c);
   }
-  if (e->bias) {
-    type = WORD(d, "f32 f16 bf16");
-    hd_strbuf_printf(&p->text, "  %%bias: matrix<%s> = vector %%%s {type = %s, operand = bias}\n",
-                     type, e->bias, type);
-  }
+  add_vector(p, "bias", e->bias, WORD(d, "f32 f16 bf16"));
+  add_vector(p, "scale_a", e->scale_a, "f32");
+  add_vector(p, "scale_b", e->scale_b, "f32");
   hd_strbuf_printf(&p->text, "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n", acc, acc);
-  hd_strbuf_printf(&p->text, "  %%y: matrix<%s> = epilogue %%x%s%s {act = %s%s%s%s%s}\n", acc,
-                   e->c ? ", %c" : "", e->bias ? ", %bias" : "", e->act,
-                   e->alpha ? ", alpha" : "", e->beta ? ", beta" : "", e->c ? ", c" : "",
-                   e->bias ? ", bias" : "");
+  hd_strbuf_printf(&p->text, "  %%y: matrix<%s> = epilogue %%x", acc);
+  for (size_t i = 0; i < HD_COUNT(inputs); i++)
+    hd_strbuf_printf(&p->text, "%s%s", inputs[i].there ? ", %" : "",
+                     inputs[i].there ? inputs[i].name : "");
+  hd_strbuf_printf(&p->text, " {act = %s%s%s", e->act, e->alpha ? ", alpha" : "",
+                   e->beta ? ", beta" : "");
+  for (size_t i = 0; i < HD_COUNT(inputs); i++)
+    hd_strbuf_printf(&p->text, "%s%s", inputs[i].there ? ", " : "",
+                     inputs[i].there ? inputs[i].name : "");
+  hd_strbuf_printf(&p->text, "}\n");
+}
+
+/* After which kernel it may start. */
+static const char *draw_launch_words(draw *d) {
+  return one_in(d, 2) ? "" : one_in(d, 2) ? ", dependent" : ", dependent, weights_ready";
 }
 
 static void draw_text(draw *d, const char *target, mutate_problem *p) {
@@ -184,7 +223,8 @@ static void draw_text(draw *d, const char *target, mutate_problem *p) {
   const char *b = WORD(d, t->b), *out = WORD(d, t->d);
   epilogue e;
   hd_strbuf_printf(&p->text, "module version=1 level=problem sync=none\n\n"
-                   "kernel {name = \"random\", target = \"%s\"} {\n", target);
+                   "kernel {name = \"random\", target = \"%s\"%s} {\n", target,
+                   strcmp(target, "sm_90a") ? "" : draw_launch_words(d));
   add_size(d, p, "m", HD_ARG_M, d->m);
   add_size(d, p, "n", HD_ARG_N, d->n);
   add_size(d, p, "k", HD_ARG_K, d->k);
@@ -201,7 +241,8 @@ static void draw_text(draw *d, const char *target, mutate_problem *p) {
 /* Pitches: of B whole 16 bytes, which suit every way that B can come; of D anything. */
 static void draw_launch(draw *d, mutate_problem *p) {
   int64_t row_b = d->transposed ? d->n : d->k, row_d = d->col_major ? d->m : d->n;
-  p->request.size[HD_ARG_LDB] = (row_b + 15) / 16 * 16 + 16 * mutate_below(d->seed, 2);
+  int64_t unit = d->types->bits == 4 ? 32 : 16;
+  p->request.size[HD_ARG_LDB] = (row_b + unit - 1) / unit * unit + unit * mutate_below(d->seed, 2);
   p->request.size[HD_ARG_LDD] = row_d + mutate_below(d->seed, 9);
   p->request.exact = one_in(d, 2);
   p->request.seed = mutate_below(d->seed, 1u << 30);
@@ -213,7 +254,7 @@ void mutate_draw(uint64_t *seed, mutate_problem *p) {
   *p = (mutate_problem){0};
   const char *target = WORD(&d, d.types->targets);
   d.wgmma = !strcmp(target, "sm_90a") && !one_in(&d, 5);
-  d.transposed = d.types->transposes && one_in(&d, 4);
+  d.transposed = d.types->bits == 16 && one_in(&d, 4);
   d.col_major = one_in(&d, 4);
   draw_schedule(&d, p);
   draw_sizes(&d);
