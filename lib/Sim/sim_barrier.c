@@ -100,6 +100,14 @@ void hd_sim_cluster_advance(sim_machine *m, uint32_t cluster) {
   hd_sim_progress(m);
 }
 
+static void tell_order(sim_machine *m, sim_barrier *b, sim_warp *w, uint32_t mask) {
+  SIM_LANES(l, mask) {
+    sim_thread *t = hd_sim_thread(w, l);
+    hd_sim_join(m, &b->arriving.order, &t->know.order);
+    hd_sim_learn(m, &b->arriving.order, hd_sim_thread_agent(w, l), t->clock++);
+  }
+}
+
 static sim_step exec_cluster_arrive(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   uint32_t cluster = w->cta->index / m->cluster_size;
@@ -114,6 +122,8 @@ static sim_step exec_cluster_arrive(sim_warp *w, const sim_insn *in, uint32_t ma
   }
   if (in->sem != SIM_SEM_RELAXED)
     hd_sim_publish(m, &b->arriving, w, mask);
+  else
+    tell_order(m, b, w, mask);
   hd_sim_cluster_advance(m, cluster);
   return SIM_NEXT;
 }

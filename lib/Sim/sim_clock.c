@@ -36,16 +36,21 @@ static void share(sim_block **slot, sim_block *from) {
   *slot = from;
 }
 
+/* The blocks of a sim_know's parts, one after the other. */
+static uint32_t n_blocks(const sim_machine *m) { return SIM_KNOW_PARTS * m->n_ctas; }
+static size_t know_bytes(const sim_machine *m) { return sizeof(sim_block *) * n_blocks(m); }
+
 void hd_sim_clock_init(const sim_machine *m, sim_know *know) {
-  know->full.block = hd_xmalloc(sizeof(sim_block *) * 2 * m->n_ctas);
-  memset(know->full.block, 0, sizeof(sim_block *) * 2 * m->n_ctas);
+  know->full.block = hd_xmalloc(know_bytes(m));
+  memset(know->full.block, 0, know_bytes(m));
   know->reads.block = know->full.block + m->n_ctas;
+  know->order.block = know->reads.block + m->n_ctas;
 }
 
 void hd_sim_clock_free(const sim_machine *m, sim_know *know) {
   if (!know->full.block)
     return;
-  for (uint32_t i = 0; i < 2 * m->n_ctas; i++)
+  for (uint32_t i = 0; i < n_blocks(m); i++)
     drop(know->full.block[i]);
   free(know->full.block);
   know->full.block = NULL;
@@ -95,6 +100,7 @@ void hd_sim_join(const sim_machine *m, sim_clock *into, const sim_clock *from) {
 void hd_sim_join_know(const sim_machine *m, sim_know *into, const sim_know *from) {
   hd_sim_join(m, &into->full, &from->full);
   hd_sim_join(m, &into->reads, &from->reads);
+  hd_sim_join(m, &into->order, &from->order);
 }
 
 static void meet_block(const sim_machine *m, sim_block **into, const sim_block *other) {
@@ -111,7 +117,7 @@ static void meet_block(const sim_machine *m, sim_block **into, const sim_block *
 }
 
 void hd_sim_meet_know(const sim_machine *m, sim_know *into, const sim_know *other) {
-  for (uint32_t i = 0; i < 2 * m->n_ctas; i++)
+  for (uint32_t i = 0; i < n_blocks(m); i++)
     meet_block(m, &into->full.block[i], other->full.block[i]);
 }
 
@@ -126,29 +132,32 @@ void hd_sim_learn(const sim_machine *m, sim_clock *into, sim_agent agent, uint32
         ->clock[agent & ((1u << SIM_AGENT_SHIFT) - 1)] = clock;
 }
 
-/* Both halves mostly are one block, which then is written once. */
+/* The parts mostly are one block, which then is written once. */
 void hd_sim_learn_know(const sim_machine *m, sim_know *into, sim_agent agent, uint32_t clock) {
   uint32_t cta = agent >> SIM_AGENT_SHIFT, local = agent & ((1u << SIM_AGENT_SHIFT) - 1);
-  sim_block **full = &into->full.block[cta], **reads = &into->reads.block[cta];
-  if (*full != *reads) {
+  sim_block **full = &into->full.block[cta], **reads = &into->reads.block[cta],
+            **order = &into->order.block[cta];
+  if (*full != *reads || *reads != *order) {
     hd_sim_learn(m, &into->full, agent, clock);
     hd_sim_learn(m, &into->reads, agent, clock);
-  } else if (*full && (*full)->n_refs == 2) {
+    hd_sim_learn(m, &into->order, agent, clock);
+  } else if (*full && (*full)->n_refs == SIM_KNOW_PARTS) {
     if ((*full)->clock[local] < clock)
       (*full)->clock[local] = clock;
   } else if (!hd_sim_knows(&into->full, agent, clock)) {
     own(m, full)->clock[local] = clock;
     share(reads, *full);
+    share(order, *full);
   }
 }
 
 static bool same_blocks(const sim_machine *m, const sim_know *a, sim_block *const *b) {
-  return memcmp(a->full.block, b, sizeof(sim_block *) * 2 * m->n_ctas) == 0;
+  return memcmp(a->full.block, b, know_bytes(m)) == 0;
 }
 
 /* into, which knows less, becomes from. */
 static void adopt(const sim_machine *m, sim_know *into, const sim_know *from) {
-  for (uint32_t i = 0; i < 2 * m->n_ctas; i++)
+  for (uint32_t i = 0; i < n_blocks(m); i++)
     if (from->full.block[i] && into->full.block[i] != from->full.block[i])
       share(&into->full.block[i], from->full.block[i]);
 }
@@ -170,8 +179,7 @@ void hd_sim_publish(sim_machine *m, sim_know *into, sim_warp *w, uint32_t mask) 
 }
 
 void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t mask, const sim_know *from) {
-  size_t n_bytes = sizeof(sim_block *) * 2 * m->n_ctas;
-  sim_block **before = hd_xmalloc(n_bytes);
+  sim_block **before = hd_xmalloc(know_bytes(m));
   const sim_know *last = NULL;
   SIM_LANES(l, mask) {
     sim_know *know = &hd_sim_thread(w, l)->know;
@@ -179,7 +187,7 @@ void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t mask, const sim_know *
       adopt(m, know, last);
       continue;
     }
-    memcpy(before, know->full.block, n_bytes);
+    memcpy(before, know->full.block, know_bytes(m));
     hd_sim_join_know(m, know, from);
     last = know;
   }

@@ -99,6 +99,7 @@ static sim_step exec_shfl(sim_warp *w, const sim_insn *in, uint32_t mask) {
   uint32_t member = (uint32_t)hd_sim_read_lane(w, &in->opnd[4], (uint32_t)__builtin_ctz(mask));
   if (!hd_sim_gathered(w, member, mask))
     return SIM_WAIT;
+  hd_sim_phase_meet(w, mask & member);
   uint64_t buf[5][32], copy[32];
   memcpy(copy, hd_sim_read(w, &in->opnd[1], buf[0]), sizeof copy);
   const uint64_t *b = hd_sim_read(w, &in->opnd[2], buf[1]);
@@ -125,6 +126,7 @@ static sim_step exec_vote(sim_warp *w, const sim_insn *in, uint32_t mask) {
   uint32_t member = (uint32_t)hd_sim_read_lane(w, &in->opnd[2], (uint32_t)__builtin_ctz(mask));
   if (!hd_sim_gathered(w, member, mask))
     return SIM_WAIT;
+  hd_sim_phase_meet(w, mask & member);
   uint32_t set = 0;
   SIM_LANES(l, mask) set |= (uint32_t)(hd_sim_read_lane(w, &in->opnd[1], l) & 1) << l;
   set &= member;
@@ -144,6 +146,7 @@ static sim_step exec_elect(sim_warp *w, const sim_insn *in, uint32_t mask) {
   uint32_t member = (uint32_t)hd_sim_read_lane(w, &in->opnd[1], (uint32_t)__builtin_ctz(mask));
   if (!hd_sim_gathered(w, member, mask))
     return SIM_WAIT;
+  hd_sim_phase_meet(w, mask & member);
   uint32_t left = mask & member, skip = 0;
   if (left == 0)
     return hd_sim_fault(w->machine, "elect", w, 0, in, "no lane of membermask 0x%x is here",
@@ -168,6 +171,7 @@ static sim_step exec_redux(sim_warp *w, const sim_insn *in, uint32_t mask) {
   uint32_t member = (uint32_t)hd_sim_read_lane(w, &in->opnd[2], (uint32_t)__builtin_ctz(mask));
   if (!hd_sim_gathered(w, member, mask))
     return SIM_WAIT;
+  hd_sim_phase_meet(w, mask & member);
   bool is_signed = in->type[0] == SIM_T_S32, first = true;
   uint32_t r = 0;
   SIM_LANES(l, mask & member) {

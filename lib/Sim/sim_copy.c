@@ -151,7 +151,7 @@ static sim_step complete_cp_arrive(sim_machine *m, sim_async *op) {
   if (b->pending == 0)
     return hd_sim_fault(m, "arrivals", op->warp, op->lane, op->insn,
                         "one arrival too many at the mbarrier at shared byte %u", b->offset);
-  if (hd_sim_phase_arrive(m, op->warp, op->lane, op->insn, &op->know, op->target, b) == SIM_STOP)
+  if (hd_sim_phase_land(m, op) == SIM_STOP)
     return SIM_STOP;
   if (op->group)
     hd_sim_learn_know(m, &b->arriving, agent, op->group);

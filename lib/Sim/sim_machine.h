@@ -43,10 +43,12 @@ typedef struct sim_clock {
   sim_block **block;
 } sim_clock;
 
-/* What a thread or barrier knows has happened. reads >= full: the weak remote arrive of R3 tells
- * only of reads. */
+/* What a thread or barrier knows has happened. order >= reads >= full: the weak remote arrive of R3
+ * tells only of reads; relaxed arrivals, commits and bytes that land tell that what precedes them is
+ * over, and nothing of memory. */
+enum { SIM_KNOW_PARTS = 3 };
 typedef struct sim_know {
-  sim_clock full, reads;
+  sim_clock full, reads, order;
 } sim_know;
 
 /* Knowledge plus the holder's own clock. */
@@ -198,6 +200,7 @@ typedef struct sim_warp {
   uint32_t busy_shape, refusals; /* how often a try_wait answered no */
   struct sim_mover *mover; /* its tcgen05.ld and .st; NULL: the program has none */
   bool dirty; /* lanes have made accesses or learnt since they were last synchronised */
+  bool waited; /* lanes have passed mbarriers since they last met */
   uint64_t steps;
 } sim_warp;
 
@@ -399,12 +402,14 @@ static inline sim_agent hd_sim_mbarrier_agent(const sim_machine *m, const sim_ct
   return hd_sim_agent(cta, m->agent_mbarrier + (uint32_t)(b - cta->mbarrier));
 }
 
-/* sim_phase.c. An arrival, or bytes that land, by someone who knows `know`. */
+/* sim_phase.c. An arrival by a thread that knows `know`. */
 sim_step hd_sim_phase_arrive(sim_machine *m, const sim_warp *w, uint32_t lane,
                              const sim_insn *in, const sim_know *know, const sim_cta *cta,
-                             const sim_mbarrier *b);
-/* The same for bytes that land. */
+                             sim_mbarrier *b);
+/* The same for one that an operation makes, or its bytes: it tells what precedes the issue. */
 sim_step hd_sim_phase_land(sim_machine *m, const sim_async *op);
+/* The lanes meet: what one has waited for is over for all. */
+void hd_sim_phase_meet(sim_warp *w, uint32_t mask);
 /* A wait of the lane passes. */
 sim_step hd_sim_phase_passed(sim_warp *w, const sim_insn *in, uint32_t lane, sim_cta *cta,
                              sim_mbarrier *b);

@@ -158,7 +158,7 @@ static sim_step inval_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
 }
 
 /* What an arrival tells: a local one, or one at cluster scope, everything; a remote one at the
- * default scope only that reads are over (R3). */
+ * default scope only that reads are over (R3); a relaxed one, only that the thread has come so far. */
 static void tell(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b, bool remote) {
   sim_machine *m = w->machine;
   sim_thread *t = hd_sim_thread(w, lane);
@@ -168,8 +168,10 @@ static void tell(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b
     hd_sim_join_know(m, &b->arriving_order, &t->know);
     hd_sim_learn_know(m, &b->arriving_order, self, t->clock);
   }
+  hd_sim_join(m, &b->arriving.order, &t->know.order);
+  hd_sim_learn(m, &b->arriving.order, self, t->clock);
   if (in->sem == SIM_SEM_RELAXED) {
-    t->clock += m->program->has_tensor;
+    t->clock++;
     return;
   }
   if (wide) {
@@ -265,8 +267,11 @@ static void learn_phase(sim_warp *w, const sim_insn *in, uint32_t mask, const si
   sim_machine *m = w->machine;
   SIM_LANES(l, m->program->has_tensor ? mask : 0)
   hd_sim_join_know(m, &hd_sim_thread(w, l)->issuer->heard, &b->done_order);
-  if (in->sem == SIM_SEM_RELAXED || !mask)
+  if (in->sem == SIM_SEM_RELAXED || !mask) {
+    SIM_LANES(l, mask) hd_sim_join(m, &hd_sim_thread(w, l)->know.order, &b->done.order);
+    w->dirty |= mask != 0;
     return;
+  }
   hd_sim_acquire(m, w, mask, &b->done);
   if (in->scope >= SIM_SCOPE_CLUSTER)
     hd_sim_acquire(m, w, mask, &b->done_cluster);
@@ -338,8 +343,6 @@ static heddle_status decode_arrive(sim_decode *d, sim_insn *in) {
 
 heddle_status hd_sim_decode_mbarrier(sim_decode *d, sim_insn *in) {
   hd_sim_take_order(d, in);
-  if (in->sem == SIM_SEM_RELAXED)
-    ((sim_program *)d->program)->has_relaxed = true;
   hd_sim_take_space(d, in);
   if (!hd_sim_take(d, "b64"))
     return HEDDLE_UNSUPPORTED;

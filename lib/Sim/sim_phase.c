@@ -3,27 +3,25 @@
  * A parity tells two phases apart, no more. So a wait for phase p may only be met by p: its thread
  * knows that p - 1 is over (else it could pass on p - 2), and p + 1 completes only after arrivals that
  * know of the wait (else the wait could be overtaken, and would never pass). An arrival, and the bytes
- * of a copy, count for phase p in every schedule only where p - 1 is known to be over. Bytes land after
- * their copy was issued, so they tell of the phases that its issuer knew to be over, and of nothing
- * else. A run in which nothing went wrong does not show all this: the knowledge of the threads does. */
+ * of a copy, count for phase p in every schedule only where p - 1 is known to be over. Bytes land, and
+ * a tcgen05.commit arrives, after they were issued: so they tell, as relaxed arrivals and lanes that
+ * meet do, that what their thread has waited for is over (sim_know's order), and nothing of memory. A
+ * run in which nothing went wrong does not show all this: the knowledge of the threads does. */
 #include <stdlib.h>
 
 #include "Sim/sim_machine.h"
 
-/* That `phases` of them are over; what a remote arrival tells (R3) is enough. */
+/* That `phases` of them are over: order is enough, whatever told it. */
 static bool knows_phases(const sim_machine *m, const sim_know *know, const sim_cta *cta,
                          const sim_mbarrier *b, uint32_t phases) {
-  return phases == 0 || hd_sim_knows(&know->reads, hd_sim_mbarrier_agent(m, cta, b), phases);
+  return phases == 0 || hd_sim_knows(&know->order, hd_sim_mbarrier_agent(m, cta, b), phases);
 }
 
-/* Relaxed arrivals and waits tell nothing, so that knowledge does not say which phase they meet. */
-static bool is_off(const sim_machine *m) {
-  return (m->options.off & HD_SIM_NO_RACES) || m->program->has_relaxed;
-}
+static bool is_off(const sim_machine *m) { return m->options.off & HD_SIM_NO_RACES; }
 
 sim_step hd_sim_phase_arrive(sim_machine *m, const sim_warp *w, uint32_t lane,
                              const sim_insn *in, const sim_know *know, const sim_cta *cta,
-                             const sim_mbarrier *b) {
+                             sim_mbarrier *b) {
   if (is_off(m) || knows_phases(m, know, cta, b, b->phase))
     return SIM_NEXT;
   return hd_sim_find(m, "phase", w, lane, in, NULL,
@@ -33,21 +31,27 @@ sim_step hd_sim_phase_arrive(sim_machine *m, const sim_warp *w, uint32_t lane,
 }
 
 sim_step hd_sim_phase_land(sim_machine *m, const sim_async *op) {
-  const sim_cta *cta = op->target;
   sim_mbarrier *b = op->mbarrier;
-  if (hd_sim_phase_arrive(m, op->warp, op->lane, op->insn, &op->know, cta, b) == SIM_STOP)
-    return SIM_STOP;
-  uint32_t first = cta->index - cta->rank;
-  for (uint32_t i = first; i < first + m->cluster_size; i++)
-    for (uint32_t j = 0; m->cta[i] && j < m->cta[i]->n_mbarriers; j++) {
-      sim_agent agent = hd_sim_mbarrier_agent(m, m->cta[i], &m->cta[i]->mbarrier[j]);
-      uint32_t phases = m->cta[i]->mbarrier[j].phase;
-      while (phases && !hd_sim_knows(&op->know.reads, agent, phases))
-        phases--;
-      if (phases)
-        hd_sim_learn(m, &b->arriving.reads, agent, phases);
-    }
-  return SIM_NEXT;
+  hd_sim_join(m, &b->arriving.order, &op->know.order);
+  hd_sim_learn(m, &b->arriving.order, op->self, op->self_clock);
+  return hd_sim_phase_arrive(m, op->warp, op->lane, op->insn, &op->know, op->target, b);
+}
+
+void hd_sim_phase_meet(sim_warp *w, uint32_t mask) {
+  sim_machine *m = w->machine;
+  sim_know all;
+  if (!w->waited)
+    return;
+  hd_sim_clock_init(m, &all);
+  SIM_LANES(l, mask) {
+    sim_thread *t = hd_sim_thread(w, l);
+    hd_sim_join(m, &all.order, &t->know.order);
+    hd_sim_learn(m, &all.order, hd_sim_thread_agent(w, l), t->clock++);
+  }
+  SIM_LANES(l, mask) hd_sim_join(m, &hd_sim_thread(w, l)->know.order, &all.order);
+  hd_sim_clock_free(m, &all);
+  w->dirty = true;
+  w->waited = mask != (w->lanes & ~w->exited);
 }
 
 sim_step hd_sim_phase_passed(sim_warp *w, const sim_insn *in, uint32_t lane, sim_cta *cta,
@@ -57,6 +61,7 @@ sim_step hd_sim_phase_passed(sim_warp *w, const sim_insn *in, uint32_t lane, sim
   if (is_off(m))
     return SIM_NEXT;
   sim_waited waited = {w, in, lane, hd_sim_thread_agent(w, lane), t->clock};
+  w->waited = true;
   HD_PUSH(b->waited, b->n_waited, b->waited_cap, waited);
   if (b->phase < 2 || knows_phases(m, &t->know, cta, b, b->phase - 1))
     return SIM_NEXT;
@@ -66,12 +71,10 @@ sim_step hd_sim_phase_passed(sim_warp *w, const sim_insn *in, uint32_t lane, sim
                      b->phase - 1, b->offset, b->phase - 2);
 }
 
-/* Not asked of kernels with tensor memory: the arrival of a tcgen05.commit follows from the waits of its
- * thread, but tells nothing of them. */
 void hd_sim_phase_over(sim_machine *m, const sim_cta *cta, sim_mbarrier *b) {
-  for (uint32_t i = 0; i < b->n_waited && !m->stop && !m->program->has_tensor; i++) {
+  for (uint32_t i = 0; i < b->n_waited && !m->stop; i++) {
     const sim_waited *x = &b->waited[i];
-    if (!hd_sim_knows(&b->arriving.reads, x->agent, x->clock))
+    if (!hd_sim_knows(&b->arriving.order, x->agent, x->clock))
       hd_sim_find(m, "phase", x->warp, x->lane, x->insn, NULL,
                   "can be overtaken: phase %u of the mbarrier at shared byte %u of cta %u completes "
                   "without an arrival that follows from this wait for the phase before",

@@ -102,7 +102,7 @@ static sim_step complete_commit(sim_machine *m, sim_async *op) {
                         b->offset, op->target->index);
   sim_agent agent =
       hd_sim_agent(op->warp->cta, m->agent_tensor + op->warp->index * 32 + op->lane);
-  if (hd_sim_phase_arrive(m, op->warp, op->lane, op->insn, &op->know, op->target, b) == SIM_STOP)
+  if (hd_sim_phase_land(m, op) == SIM_STOP)
     return SIM_STOP;
   sim_know *told[] = {&b->arriving, &b->arriving_order};
   for (size_t i = 0; i < HD_COUNT(told); i++) {

@@ -56,8 +56,10 @@ static void sound_in_every_mode(void **state) {
   assert_int_equal(harness_unsound(set_up, wrong, "tensor_ring.ptx"), 0);
 }
 
-#define COMMIT "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 "
-#define MMA "tcgen05.mma.sp.cta_group::1.kind::f16 [%r6], %rd3, %rd4, [%r15], %r13, %p5; "
+#define COMMIT "@%p6 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 "
+#define MMA "@%p6 tcgen05.mma.sp.cta_group::1.kind::f16 [%r6], %rd3, %rd4, [%r15], %r13, %p5; "
+
+#define SEE(wait) "@!%p2 bra $GO; $SEE: mbarrier." wait " %p4, [%r3], 0; @!%p4 bra $SEE; bra $READ; $GO:"
 
 static const planted errors[] = {
     {"no fence after mbarrier.init", "R4", {{"initfence", NULL}}},
@@ -72,6 +74,11 @@ static const planted errors[] = {
     {"stage never released", "deadlock", {{"release", NULL}}},
     {"stage released before its product", "R3|R9",
      {{"mma", "add.s32 %r16, %r11, 16; " COMMIT "[%r16];"}, {"release", MMA}}},
+    {"lanes that nobody waits for wait for a stage", "phase", {{"meet", NULL}}},
+    {"a stage is not kept for one who waits for it", "phase|deadlock",
+     {{"see", SEE("try_wait.parity.shared::cta.b64")}}},
+    {"the same, and its wait is relaxed", "phase|deadlock",
+     {{"see", SEE("try_wait.parity.relaxed.cta.shared::cta.b64")}}},
     {"the end is never told", "deadlock", {{"done", NULL}}},
     {"D read before the end", "(R9", {{"wait", NULL}}},
     {"no fence after the end", "R9", {{"afterdone", NULL}}},
