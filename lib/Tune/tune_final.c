@@ -36,11 +36,12 @@ static void add_finalist(hd_course *c, size_t entry, int32_t most) {
     c->finalist[c->n_finalists++] = (hd_finalist){.entry = entry};
 }
 
-/* The default, then the `fastest` others of those that the search has measured. */
+/* The default, which the search need not have looked at, unless it cannot be; then the `fastest` others
+ * of those that were measured. */
 static void add_fastest(hd_course *c, const hd_search *search, int32_t fastest, int32_t most) {
   const hd_search_item *list = search->list;
   double above = 0;
-  if (list[0].measured > 0)
+  if (list[0].measured > 0 || c->entries[0].state == HD_STATE_WAITING)
     add_finalist(c, 0, most);
   for (int32_t i = 0; i < fastest; i++) {
     size_t best = c->n;
