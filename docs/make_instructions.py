@@ -31,6 +31,12 @@ def svg_name(row, operand, selector):
     if row["family"] in ("ldmatrix", "stmatrix"):
         move = re.sub(r"_(b6x16_p32|b4x16_p64|b8)$", "_8bit", row["row"])
         return f"{move}.svg"
+    if row["family"] == "wgmma.sp":
+        width = {"f16": 16, "bf16": 16, "tf32": 32}.get(row["a"], 8)
+        if operand == "d":
+            return f"wgmma_m64n8_d_{'16' if row['d'] == 'f16' else '32'}.svg"
+        sel = f"_sel{selector}" if operand == "meta" and row["selectors"] > 1 else ""
+        return f"wgmma_m64k{row['k']}_{width}bit_{operand}{sel}.svg"
     if row["family"] == "tcgen05":
         return re.sub(r"tcgen05_(ld|st)_(\w+)_x2(_(un)?pack)?", lambda m: f"tcgen05_ld_st_{m[2]}"
                       + ("_packed" if m[3] else ""), row["row"]) + ".svg"
@@ -57,24 +63,19 @@ def draw(tool, row, operand, selector, pictures):
     return name
 
 
-def mma_links(tool, row, pictures):
-    links = []
-    for operand in ("a", "b", "d"):
-        links.append(f"[{operand}](layouts/{draw(tool, row, operand, 0, pictures)})")
-    for selector in range(row["selectors"]):
-        name = draw(tool, row, "meta", selector, pictures)
-        links.append(f"[meta {selector}](layouts/{name})")
-    for operand in ("scale_a", "scale_b") if row["scale_vec"] else ():
-        links.append(f"[{operand}](layouts/{draw(tool, row, operand, 0, pictures)})")
-    return " ".join(links)
+def links(tool, row, operands, pictures):
+    """Metadata has a picture a selector."""
+    out = []
+    for operand in operands:
+        selectors = range(row["selectors"]) if operand == "meta" else [0]
+        for selector in selectors:
+            label = f"meta {selector}" if operand == "meta" else operand
+            out.append(f"[{label}](layouts/{draw(tool, row, operand, selector, pictures)})")
+    return " ".join(out)
 
 
-def tcgen05_links(tool, row, pictures):
-    links = [f"[meta {s}](layouts/{draw(tool, row, 'meta', s, pictures)})"
-             for s in range(row["selectors"])]
-    if row["scale_vec"]:
-        links.append(f"[scale_a](layouts/{draw(tool, row, 'scale_a', 0, pictures)})")
-    return " ".join(links)
+def scale_operands(row, operands):
+    return operands if row["scale_vec"] else ()
 
 
 def table(out, head, rows):
@@ -91,7 +92,8 @@ def mma_section(tool, out, rows, pictures):
     lines = []
     for row in rows:
         lines.append([f"`{row['ptx']}`", str(row["selectors"]), where(row), row["min_ptx"],
-                      row["layout_judge"], mma_links(tool, row, pictures)])
+                      row["layout_judge"], links(tool, row, ("a", "b", "d", "meta", *scale_operands(row, ("scale_a", "scale_b"))),
+                            pictures)])
     table(out, ["instruction", "selectors", "targets", "PTX", "layout judged by", "layouts"], lines)
 
 
@@ -102,11 +104,17 @@ def grouped(rows, pattern, replacement):
     return groups
 
 
-def wgmma_section(out, rows):
+def of_registers(members):
+    """The row of N = 8 with A in registers."""
+    return [r for r in members if r["n"] == 8 and "_rs_" in r["row"]][0]
+
+
+def wgmma_section(tool, out, rows, pictures):
     out.append("## wgmma.mma_async.sp\n")
     out.append("One warpgroup: A from shared memory or registers, B from shared memory, D in registers. "
                "Each warp holds 16 rows: its part of A, D and of the metadata is the picture of mma.sp of "
-               "the same width, 16 rows further down a warp, D repeated every 8 columns.\n")
+               "the same width. D repeats every 8 columns, four registers (16-bit: two) a step. A and B in "
+               "shared memory: `heddle layout ROW --operand b --swizzle 64`.\n")
     lines = []
     for text, members in grouped(rows, r"m64n\d+k", "m64nNk").items():
         ns = sorted({r["n"] for r in members})
@@ -114,8 +122,8 @@ def wgmma_section(out, rows):
         shown = f"{ns[0]} to {ns[-1]}, step {steps.pop()}" if len(steps) == 1 else ", ".join(map(str, ns))
         row = members[0]
         lines.append([f"`{text}`", shown, str(row["selectors"]), where(row), row["min_ptx"],
-                      row["layout_judge"]])
-    table(out, ["instruction", "N", "selectors", "targets", "PTX", "layout judged by"], lines)
+                      row["layout_judge"], links(tool, of_registers(members), ("a", "d", "meta"), pictures)])
+    table(out, ["instruction", "N", "selectors", "targets", "PTX", "layout judged by", "layouts"], lines)
 
 
 def tcgen05_section(tool, out, rows, pictures):
@@ -129,9 +137,10 @@ def tcgen05_section(tool, out, rows, pictures):
         types = sorted({f"{r['a']}×{r['b']}→{r['d']}" for r in members})
         shown = ", ".join(types) if len(types) <= 4 else f"{len(types)} type triples"
         ms = sorted({r["m"] for r in members})
+        row = [r for r in members if r["m"] == 128][0]
         lines.append([f"`{text}`", shown, ", ".join(map(str, ms)), str(members[0]["k"]),
                       where(members[0]), members[0]["min_ptx"],
-                      tcgen05_links(tool, [r for r in members if r["m"] == 128][0], pictures)])
+                      links(tool, row, ("meta", *scale_operands(row, ("scale_a",))), pictures)])
     table(out, ["instruction", "types", "M", "K", "targets", "PTX", "layouts"], lines)
 
 
@@ -180,7 +189,7 @@ def make(tool):
            f"{len(rows)} rows. `heddle layout ROW` prints every layout as JSON, table or picture, "
            "`heddle legal` judges an instruction on a target.\n"]
     mma_section(tool, out, families["mma.sp"], pictures)
-    wgmma_section(out, families["wgmma.sp"])
+    wgmma_section(tool, out, families["wgmma.sp"], pictures)
     tcgen05_section(tool, out, families["tcgen05.mma.sp"], pictures)
     for family in ("ldmatrix", "stmatrix"):
         move_section(tool, out, family, families[family], pictures)

@@ -118,13 +118,15 @@ class Row<string family> {
 defvar RunsOnHopper = "h200";
 
 // ---- descriptors ---------------------------------------------------------------------------------
-class BitField<string name, int lo, int hi, string text, int shift = 0, int fixed = -1> {
+class BitField<string name, int lo, int hi, string text, int shift = 0, int fixed = -1,
+               list<int> defined = []> {
   string Name = name;
   int Lo = lo;
   int Hi = hi;
   string Text = text;
   int Shift = shift;      // encoded = value >> Shift
   int Fixed = fixed;      // the value that the ISA demands; -1: free
+  list<int> Defined = defined; // encoded values that the ISA defines, all below 64; none: every one
 }
 class Descriptor<int width, string source, list<BitField> fields> {
   int Bits = width;

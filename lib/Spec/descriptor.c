@@ -27,3 +27,30 @@ const hd_descriptor *hd_descriptor_find(const char *name) {
       return &hd_spec_descriptors[i];
   return NULL;
 }
+
+/* ---- fields ---- */
+
+uint64_t hd_field_mask(const hd_field *field) {
+  unsigned width = (unsigned)(field->hi - field->lo + 1);
+  return width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
+}
+
+bool hd_field_defined(const hd_field *field, uint64_t encoded) {
+  if (field->fixed != UINT64_MAX)
+    return encoded == field->fixed;
+  return encoded <= hd_field_mask(field) &&
+         (!field->defined || (encoded < 64 && field->defined >> encoded & 1));
+}
+
+uint64_t hd_field_nearest(const hd_field *field, int64_t value) {
+  uint64_t best = 0, best_distance = UINT64_MAX, wanted = value < 0 ? 0 : (uint64_t)value;
+  for (uint64_t encoded = 0; encoded <= hd_field_mask(field); encoded++) {
+    uint64_t here = encoded << field->shift;
+    uint64_t distance = here > wanted ? here - wanted : wanted - here;
+    if (hd_field_defined(field, encoded) && distance < best_distance) {
+      best = here;
+      best_distance = distance;
+    }
+  }
+  return best;
+}

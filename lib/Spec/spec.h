@@ -278,6 +278,7 @@ typedef struct hd_field {
   uint8_t lo, hi;     /* bits, inclusive */
   uint8_t shift;      /* encoded value = value >> shift */
   uint64_t fixed;     /* value that the ISA demands; UINT64_MAX: free */
+  uint64_t defined;   /* bit v: the ISA defines the encoded value v; 0: every one */
 } hd_field;
 typedef struct hd_descriptor {
   const char *name, *source;
@@ -288,5 +289,11 @@ typedef struct hd_descriptor {
 size_t hd_descriptor_count(void);
 const hd_descriptor *hd_descriptor_get(size_t i);
 const hd_descriptor *hd_descriptor_find(const char *name);
+/* What the field's bits can hold. */
+uint64_t hd_field_mask(const hd_field *field);
+/* Is an encoded value one that the ISA defines? */
+bool hd_field_defined(const hd_field *field, uint64_t encoded);
+/* The defined value nearest to one, in the field's own units; of two the smaller. */
+uint64_t hd_field_nearest(const hd_field *field, int64_t value);
 
 #endif

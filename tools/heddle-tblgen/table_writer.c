@@ -394,6 +394,19 @@ static void write_targets(dump *d, hd_strbuf *out) {
   free(targets);
 }
 
+static uint64_t defined_mask(const record *field) {
+  json_t *list = record_list(field, "Defined");
+  uint64_t mask = 0;
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    json_int_t value = json_integer_value(json_array_get(list, i));
+    if (value < 0 || value > 63)
+      record_error(field, "Defined: %lld is not below 64", (long long)value);
+    else
+      mask |= (uint64_t)1 << value;
+  }
+  return mask;
+}
+
 static void write_fields(const record *descriptor, hd_strbuf *out) {
   json_t *list = record_list(descriptor, "Fields");
   hd_strbuf_printf(out, "static const hd_field fields_%s[] = {\n", descriptor->name);
@@ -403,9 +416,10 @@ static void write_fields(const record *descriptor, hd_strbuf *out) {
                      record_string(&f, "Text"), record_int(&f, "Lo"), record_int(&f, "Hi"),
                      record_int(&f, "Shift"));
     if (record_int(&f, "Fixed") < 0)
-      hd_strbuf_add(out, "UINT64_MAX},\n");
+      hd_strbuf_add(out, "UINT64_MAX");
     else
-      hd_strbuf_printf(out, "%ld},\n", record_int(&f, "Fixed"));
+      hd_strbuf_printf(out, "%ld", record_int(&f, "Fixed"));
+    hd_strbuf_printf(out, ", 0x%llxu},\n", (unsigned long long)defined_mask(&f));
   }
   hd_strbuf_add(out, "};\n");
 }

@@ -9,11 +9,6 @@
 #include "cli.h"
 #include "commands.h"
 
-static uint64_t field_mask(const hd_field *field) {
-  unsigned width = (unsigned)(field->hi - field->lo + 1);
-  return width == 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;
-}
-
 static const hd_field *find_field(const hd_descriptor *d, const char *name, size_t n) {
   for (unsigned i = 0; i < d->n_fields; i++)
     if (strlen(d->field[i].name) == n && !strncmp(d->field[i].name, name, n))
@@ -28,26 +23,36 @@ static const char *nearest_field(const hd_descriptor *d, const char *word) {
   return cli_nearest(word, names, d->n_fields);
 }
 
+static int refuse_value(const hd_field *field, int64_t value) {
+  unsigned unit = 1u << field->shift;
+  uint64_t nearest = hd_field_nearest(field, value), most = hd_field_mask(field) << field->shift;
+  if (field->fixed != UINT64_MAX)
+    return cli_usage_error("descriptor.fixed", "%s=%" PRId64 "; the ISA fixes it at %" PRIu64,
+                           field->name, value, field->fixed);
+  if (value < 0 || (uint64_t)value > most)
+    return cli_usage_error("descriptor.range", "%s=%" PRId64 "; 0 to %" PRIu64 ", nearest: %" PRIu64,
+                           field->name, value, most, nearest);
+  if (value % unit)
+    return cli_usage_error("descriptor.align", "%s=%" PRId64 " is not a multiple of %u; nearest: %" PRIu64,
+                           field->name, value, unit, nearest);
+  return cli_usage_error("descriptor.value", "%s=%" PRId64 " is not defined (%s); nearest: %" PRIu64,
+                         field->name, value, field->text, nearest);
+}
+
 /* "name=value" into the word; CLI_GO or the exit code. */
 static int encode_field(const hd_descriptor *d, const char *text, uint64_t *word) {
   const char *equals = strchr(text, '=');
   int64_t value;
-  if (!equals || !cli_parse_int(equals + 1, &value) || value < 0)
+  if (!equals || !cli_parse_int(equals + 1, &value))
     return cli_usage_error("descriptor.field", "'%s' is not FIELD=NUMBER", text);
   const hd_field *field = find_field(d, text, (size_t)(equals - text));
   if (!field)
     return cli_usage_error("descriptor.field", "%s has no field '%.*s'; nearest: %s", d->name,
                            (int)(equals - text), text, nearest_field(d, text));
   uint64_t encoded = (uint64_t)value >> field->shift;
-  if ((encoded << field->shift) != (uint64_t)value)
-    return cli_usage_error("descriptor.align", "%s=%" PRId64 " is not a multiple of %u; nearest: %" PRIu64,
-                           field->name, value, 1u << field->shift, encoded << field->shift);
-  if (encoded > field_mask(field))
-    return cli_usage_error("descriptor.range", "%s=%" PRId64 "; at most %" PRIu64, field->name, value,
-                           field_mask(field) << field->shift);
-  if (field->fixed != UINT64_MAX && encoded != field->fixed)
-    return cli_usage_error("descriptor.fixed", "%s is fixed at %" PRIu64, field->name, field->fixed);
-  *word = (*word & ~(field_mask(field) << field->lo)) | encoded << field->lo;
+  if (value < 0 || encoded << field->shift != (uint64_t)value || !hd_field_defined(field, encoded))
+    return refuse_value(field, value);
+  *word = (*word & ~(hd_field_mask(field) << field->lo)) | encoded << field->lo;
   return CLI_GO;
 }
 
@@ -55,7 +60,7 @@ static void print_word(const hd_descriptor *d, uint64_t word) {
   printf("%s = 0x%0*" PRIx64 "  (%s)\n", d->name, d->bits / 4, word, d->source);
   for (unsigned i = 0; i < d->n_fields; i++) {
     const hd_field *f = &d->field[i];
-    uint64_t encoded = word >> f->lo & field_mask(f);
+    uint64_t encoded = word >> f->lo & hd_field_mask(f);
     char bits[16];
     snprintf(bits, sizeof bits, "%u..%u", f->lo, f->hi);
     printf("  %-7s %-18s %6" PRIu64 "  encoded 0x%-4" PRIx64 " %s\n", bits, f->name,
@@ -63,17 +68,16 @@ static void print_word(const hd_descriptor *d, uint64_t word) {
   }
 }
 
-/* Bits outside every field, and fixed fields that differ. */
+/* Bits outside every field, and values that the ISA does not define. */
 static int check_word(const hd_descriptor *d, uint64_t word) {
   uint64_t known = 0;
   int code = 0;
   for (unsigned i = 0; i < d->n_fields; i++) {
     const hd_field *f = &d->field[i];
-    uint64_t got = word >> f->lo & field_mask(f);
-    known |= field_mask(f) << f->lo;
-    if (f->fixed != UINT64_MAX && got != f->fixed)
-      code = cli_usage_error("descriptor.fixed", "%s is %" PRIu64 "; the ISA fixes it at %" PRIu64,
-                             f->name, got, f->fixed);
+    uint64_t encoded = word >> f->lo & hd_field_mask(f);
+    known |= hd_field_mask(f) << f->lo;
+    if (!hd_field_defined(f, encoded))
+      code = refuse_value(f, (int64_t)(encoded << f->shift));
   }
   if (word & ~known)
     code = cli_usage_error("descriptor.reserved", "reserved bits 0x%" PRIx64 " are set; legal: 0",
@@ -81,18 +85,25 @@ static int check_word(const hd_descriptor *d, uint64_t word) {
   return code;
 }
 
+/* What is not named is 0, or the one value that the ISA defines. */
+static uint64_t unnamed(const hd_field *f) {
+  bool alone = f->fixed != UINT64_MAX || (f->defined && !(f->defined & (f->defined - 1)));
+  return alone ? hd_field_nearest(f, 0) >> f->shift << f->lo : 0;
+}
+
 static int encode(const hd_descriptor *d, const char *const *fields, int n) {
   uint64_t word = 0;
   for (unsigned i = 0; i < d->n_fields; i++)
-    if (d->field[i].fixed != UINT64_MAX)
-      word |= d->field[i].fixed << d->field[i].lo;
+    word |= unnamed(&d->field[i]);
   for (int i = 0; i < n; i++) {
     int code = encode_field(d, fields[i], &word);
     if (code != CLI_GO)
       return code;
   }
-  print_word(d, word);
-  return 0;
+  int code = check_word(d, word);
+  if (code == 0)
+    print_word(d, word);
+  return code;
 }
 
 static int decode(const hd_descriptor *d, const char *text) {
@@ -131,7 +142,7 @@ int cmd_descriptor(int argc, char **argv) {
   static const cli_command command = {
       .usage = "descriptor [NAME decode WORD | NAME encode FIELD=VALUE …]",
       .about = "Without arguments: every descriptor and its fields. encode: fields are given in their\n"
-               "own units (bytes, rows); those not named are 0 or what the ISA fixes.",
+               "own units (bytes, rows); those not named are 0 or the one value that the ISA defines.",
       .examples = "  heddle descriptor wgmma_smem encode start_address=0x400 stride_offset=1024 "
                   "swizzle=1\n"
                   "  heddle descriptor wgmma_smem decode 0x4000004000010040\n"

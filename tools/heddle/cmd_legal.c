@@ -6,20 +6,7 @@
 #include "Spec/spec.h"
 #include "cli.h"
 #include "commands.h"
-
-/* "8.5" -> 85; 0 when it is not a version. */
-static unsigned parse_version(const char *text) {
-  if (strlen(text) != 3 || text[1] != '.' || text[0] < '1' || text[0] > '9' || text[2] < '0' ||
-      text[2] > '9')
-    return 0;
-  return (unsigned)(text[0] - '0') * 10 + (unsigned)(text[2] - '0');
-}
-
-/* PTX versions that exist, from the first that any target here knows. */
-static bool version_exists(unsigned ptx) {
-  return (ptx >= 63 && ptx <= 65) || (ptx >= 70 && ptx <= 78) || (ptx >= 80 && ptx <= 88) ||
-         (ptx >= 90 && ptx <= 91);
-}
+#include "ptx_version.h"
 
 /* The words of a line, cut in place. */
 typedef struct request {
@@ -56,9 +43,11 @@ static bool answer(const request *r) {
              nearest);
     return answer_malformed("spec.target", r->target, expected);
   }
-  query.ptx = (uint16_t)parse_version(r->version);
-  if (!version_exists(query.ptx))
-    return answer_malformed("spec.ptx-version", r->version, "a PTX version from 6.3 to 9.1");
+  query.ptx = (uint16_t)ptx_version_parse(r->version);
+  if (!query.ptx) {
+    snprintf(expected, sizeof expected, "a PTX version such as %s", ptx_version_nearest(r->version));
+    return answer_malformed("spec.ptx-version", r->version, expected);
+  }
   if (r->selector) {
     if (!cli_parse_int(r->selector + 4, &selector) || selector < 0 || selector > 1 << 20)
       return answer_malformed("spec.selector", r->selector, "sel=N with N from 0 up");

@@ -5,6 +5,7 @@
 #include "Spec/spec.h"
 #include "cli.h"
 #include "commands.h"
+#include "ptx_version.h"
 
 typedef struct list_options {
   const char *target_name, *ptx_text, *format, *family;
@@ -61,15 +62,19 @@ static void print_targets(const hd_spec_row *row, const char *separator) {
     }
 }
 
+static const char table_format[] = "%-58s %-12s %-5s %-5s %-5s %-3s %-9s %-12s %s\n";
+
 static void print_table_row(const list_options *o, const hd_spec_row *row) {
-  char shape[32] = "-";
+  char shape[32] = "-", version[16];
   unsigned ptx = least_ptx(o, row);
-  if (row->m)
+  if (row->k)
     snprintf(shape, sizeof shape, "%ux%ux%u", row->m, row->n, row->k);
-  printf("%-58s %-12s %-5s %-5s %-5s %u.%u %-9s %-12s %s\n", row->name, shape,
-         elem_name(row->operand[HD_OPERAND_D].elem), elem_name(row->operand[HD_OPERAND_A].elem),
-         elem_name(row->operand[HD_OPERAND_B].elem), ptx / 10, ptx % 10, issuer_names[row->issuer],
-         judge_names[row->layout_judge], row->ptx);
+  else if (row->m)
+    snprintf(shape, sizeof shape, "%ux%u", row->m, row->n);
+  snprintf(version, sizeof version, "%u.%u", ptx / 10, ptx % 10);
+  printf(table_format, row->name, shape, elem_name(row->operand[HD_OPERAND_D].elem),
+         elem_name(row->operand[HD_OPERAND_A].elem), elem_name(row->operand[HD_OPERAND_B].elem),
+         version, issuer_names[row->issuer], judge_names[row->layout_judge], row->ptx);
 }
 
 static void print_csv_row(const list_options *o, const hd_spec_row *row) {
@@ -134,6 +139,8 @@ static int print_rows(const list_options *o) {
   else if (csv)
     printf("row,family,ptx,m,n,k,d,a,b,selectors,min_ptx,issuer,syntax_judge,layout_judge,targets,"
            "llvm\n");
+  else
+    printf(table_format, "row", "shape", "d", "a", "b", "PTX", "issuer", "layout", "instruction");
   for (size_t i = 0; i < hd_spec_count(); i++) {
     const hd_spec_row *row = hd_spec_get(i);
     if (!shown(o, row))
@@ -154,16 +161,13 @@ static int print_rows(const list_options *o) {
 }
 
 static int read_target(list_options *o) {
-  unsigned major, minor;
-  char after;
   if (o->target_name && hd_target_parse(o->target_name, &o->target) != HEDDLE_OK)
     return cli_usage_error("spec.target", "unknown target '%s'; nearest: %s", o->target_name,
                            hd_target_nearest(o->target_name));
-  if (!o->ptx_text)
-    return CLI_GO;
-  if (sscanf(o->ptx_text, "%u.%u%c", &major, &minor, &after) != 2 || major > 9 || minor > 9)
-    return cli_usage_error("spec.ptx-version", "'%s' is no PTX version; e.g. 8.5", o->ptx_text);
-  o->ptx = major * 10 + minor;
+  o->ptx = ptx_version_parse(o->ptx_text);
+  if (o->ptx_text && !o->ptx)
+    return cli_usage_error("spec.ptx-version", "no PTX version '%s'; nearest: %s", o->ptx_text,
+                           ptx_version_nearest(o->ptx_text));
   return CLI_GO;
 }
 
@@ -195,7 +199,7 @@ int cmd_list(int argc, char **argv) {
   const cli_command command = {
       .usage = "list [--target T] [--ptx V] [--family F] [--format table|csv|json]",
       .about = "Lists the instructions that Heddle knows: shape, types (d a b), least PTX version,\n"
-               "issuer, who judged the layout, text. A row without a layout judge is never generated.",
+               "issuer, who judged the layout, text. A layout that nobody judged is never generated.",
       .examples = "  heddle list --target sm_90a --family wgmma.sp\n"
                   "  heddle list --format json\n",
       .options = options};

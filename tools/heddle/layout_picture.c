@@ -91,9 +91,41 @@ static const char *colour(uint32_t lane) {
   return palette[(lane % 4 + lane / 4) % 8];
 }
 
+/* What the rows and columns of the picture are. */
+static const char *axes_of(const layout_picture *p) {
+  static const struct {
+    const char *operand, *axes;
+  } names[] = {{"a", "m x compressed k"}, {"b", "k x n"},
+               {"c", "m x n"},            {"d", "m x n"},
+               {"meta", "m x groups of k"}, {"scale_a", "m x blocks of k"},
+               {"scale_b", "blocks of k x n"}};
+  if (p->row->family == HD_FAMILY_TCGEN05)
+    return "lanes x columns of tensor memory";
+  if (p->row->family == HD_FAMILY_LDMATRIX || p->row->family == HD_FAMILY_STMATRIX)
+    return "rows x elements of memory";
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(names[i].operand, p->operand))
+      return names[i].axes;
+  return "";
+}
+
+static void subtitle(const layout_picture *p, char text[160]) {
+  bool tensor = !strcmp(p->space, "tensor");
+  int n = snprintf(text, 160, "operand %s, %s", p->operand, axes_of(p));
+  if (!strcmp(p->space, "shared"))
+    snprintf(text + n, 160 - (size_t)n, ", in shared memory: the first byte of what lies in one word");
+  else
+    snprintf(text + n, 160 - (size_t)n, ", selector %u, in %s: %s, [bits]", p->selector,
+             tensor ? "tensor memory" : "registers",
+             tensor ? "L lane, c column" : "T thread, r register");
+}
+
 static void svg_head(const layout_picture *p, uint32_t columns, unsigned cell_x) {
+  char text[160];
+  subtitle(p, text);
   unsigned width = LEFT + columns * cell_x + 12, height = TOP + p->rows * CELL_Y + 34;
-  width = width < 620 ? 620 : width;
+  unsigned least = (unsigned)strlen(text) * 6 + 24;
+  width = width < least ? least : width;
   printf("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
          "viewBox=\"0 0 %u %u\" font-family=\"monospace\" font-size=\"10\">\n",
          width, height, width, height);
@@ -101,10 +133,15 @@ static void svg_head(const layout_picture *p, uint32_t columns, unsigned cell_x)
          "<rect width=\"%u\" height=\"%u\" fill=\"white\"/>\n",
          width, height);
   printf("<text x=\"8\" y=\"18\" font-size=\"13\" font-weight=\"bold\">%s</text>\n", p->row->name);
-  bool tensor = !strcmp(p->space, "tensor");
-  printf("<text x=\"8\" y=\"34\">operand %s, selector %u, in %s: %s, [bits]</text>\n", p->operand,
-         p->selector, tensor ? "tensor memory" : p->space,
-         tensor ? "L lane, c column" : "T thread, r register");
+  printf("<text x=\"8\" y=\"34\">%s</text>\n", text);
+}
+
+/* Between the 16 rows of one warp of a warpgroup and those of the next. */
+static void svg_warps(const layout_picture *p, uint32_t columns, unsigned cell_x) {
+  bool warpgroup = !strcmp(p->space, "register") && p->n && p->entry[p->n - 1].lane >= 32;
+  for (uint32_t row = 16; warpgroup && row < p->rows; row += 16)
+    printf("<line x1=\"8\" y1=\"%u\" x2=\"%u\" y2=\"%u\" stroke=\"#222\" stroke-width=\"2\"/>\n",
+           TOP + row * CELL_Y, LEFT + columns * cell_x, TOP + row * CELL_Y);
 }
 
 static void svg_axes(const layout_picture *p, uint32_t columns, unsigned cell_x) {
@@ -146,6 +183,7 @@ void layout_print_svg(const layout_picture *p) {
     cell c = next_cell(p, &i);
     svg_cell(p, &c, cell_x);
   }
+  svg_warps(p, columns, cell_x);
   printf("<text x=\"8\" y=\"%u\" fill=\"#555\">source: %s</text>\n</svg>\n",
          TOP + p->rows * CELL_Y + 22, p->row->source);
 }
