@@ -1,7 +1,8 @@
-"""check_install.py --build DIR --consumer DIR --cmake CMAKE --cc CC
+"""check_install.py --build DIR --consumer DIR --examples DIR --cmake CMAKE --cc CC
 
 Installs the build into a fresh tree, then builds and runs a stranger's program against it: through
-find_package(heddle) and through pkg-config.
+find_package(heddle) and through pkg-config; and the examples' programs, which use it in earnest:
+right on a device, and without one refused for that reason alone.
 """
 import argparse
 import os
@@ -9,7 +10,7 @@ import subprocess
 import tempfile
 
 parser = argparse.ArgumentParser()
-for name in ("--build", "--consumer", "--cmake", "--cc"):
+for name in ("--build", "--consumer", "--examples", "--cmake", "--cc"):
     parser.add_argument(name, required=True)
 args = parser.parse_args()
 
@@ -35,25 +36,44 @@ def by_cmake(prefix, work):
     expect(run(os.path.join(build, "consumer-runtime")), "consumer=ok")
 
 
+def compile_with(package, source, prefix, work):
+    """Compiles one source against an installed package; the program's path."""
+    folder = next(d for d, _, files in os.walk(prefix) if "heddle.pc" in files)
+    flags = run("pkg-config", "--cflags", "--libs", package,
+                env=dict(os.environ, PKG_CONFIG_PATH=folder)).split()
+    program = os.path.join(work, f"{package}-{os.path.basename(source)[:-2]}")
+    run(args.cc, "-std=c11", "-Wall", "-Wextra", "-Werror", source, *flags,
+        f"-Wl,-rpath,{os.path.dirname(folder)}", "-o", program)
+    return program
+
+
 def by_pkg_config(prefix, work):
-    folders = [os.path.dirname(os.path.join(d, f)) for d, _, fs in os.walk(prefix) for f in fs
-               if f == "heddle.pc"]
-    env = dict(os.environ, PKG_CONFIG_PATH=folders[0])
-    library = os.path.dirname(folders[0])
-    for name in ("heddle", "heddle-runtime"):
-        flags = run("pkg-config", "--cflags", "--libs", name, env=env).split()
-        program = os.path.join(work, name)
-        run(args.cc, "-std=c11", "-Wall", "-Wextra", "-Werror",
-            os.path.join(args.consumer, "consumer.c"), *flags, f"-Wl,-rpath,{library}", "-o",
-            program)
-        expect(run(program), "consumer=ok")
+    for package in ("heddle", "heddle-runtime"):
+        source = os.path.join(args.consumer, "consumer.c")
+        expect(run(compile_with(package, source, prefix, work)), "consumer=ok")
+
+
+def run_example(*command):
+    done = subprocess.run(command, text=True, capture_output=True)
+    wanted = {0: " 0 of ", 4: "error[driver."}.get(done.returncode)
+    if not wanted or wanted not in f" {done.stdout}":
+        raise SystemExit(f"{command[0]}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+
+
+def examples(prefix, work):
+    jit, typed = (compile_with(package, os.path.join(args.examples, name), prefix, work)
+                  for package, name in (("heddle", "jit.c"), ("heddle-runtime", "typed_function.c")))
+    run(os.path.join(prefix, "bin", "heddle"), "gen", "--ptxas", "none", "-o", work,
+        os.path.join(args.examples, "dynamic_tokens.heddle"))
+    run_example(jit)
+    run_example(typed, *(os.path.join(work, "dynamic_tokens." + end) for end in ("json", "ptx")))
 
 
 with tempfile.TemporaryDirectory() as work:
     tree = os.path.join(work, "tree")
     run(args.cmake, "--install", args.build, "--prefix", tree)
-    for tool in ("heddle",):
-        expect(run(os.path.join(tree, "bin", tool), "--version"), "heddle ")
+    expect(run(os.path.join(tree, "bin", "heddle"), "--version"), "heddle ")
     by_cmake(tree, work)
     by_pkg_config(tree, work)
+    examples(tree, work)
 print("install=ok")
