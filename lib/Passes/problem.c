@@ -45,6 +45,9 @@ static heddle_status read_dense(heddle_context *ctx, hd_op *op, hd_problem *p) {
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand",
                     "got operand = %s; legal: b, c, bias, scale_a, scale_b",
                     hd_op_str(op, HD_ATTR_OPERAND));
+  if (slot->op)
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand", "operand = %s is given twice",
+                    hd_op_str(op, HD_ATTR_OPERAND));
   *slot = (hd_dense){.op = op,
                      .elem = hd_op_elem(op, HD_ATTR_TYPE),
                      .transposed = hd_op_is(op, HD_ATTR_ORDER, "mn_major") ||
@@ -68,6 +71,9 @@ static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
   case HD_OP_SIZE:
     return read_size(ctx, op, p);
   case HD_OP_SPARSE:
+    if (p->sparse)
+      return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-sparse",
+                      "a kernel holds one sparse operand; got a second");
     p->sparse = op;
     p->a_elem = hd_op_elem(op, HD_ATTR_TYPE);
     return HEDDLE_OK;
