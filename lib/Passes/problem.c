@@ -248,7 +248,7 @@ static heddle_status check_group(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
-/* A fixed pitch must hold a row of a fixed size, and rows start at bytes. */
+/* A fixed pitch must hold a row of a fixed size and keep its own promise, and rows start at bytes. */
 static heddle_status check_pitch(heddle_context *ctx, const hd_dense *x, const hd_size *row,
                                  const char *name) {
   if (!x->op || !x->ld)
@@ -257,6 +257,11 @@ static heddle_status check_pitch(heddle_context *ctx, const hd_dense *x, const h
     return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
                     "got ld = %lld of %s, shorter than its row of %lld elements; nearest legal: %lld",
                     (long long)x->ld, name, (long long)row->value, (long long)row->value);
+  if (x->ld % x->divisible_by)
+    return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
+                    "got ld = %lld of %s, not a multiple of its divisible_by = %lld; nearest legal: %lld",
+                    (long long)x->ld, name, (long long)x->divisible_by,
+                    (long long)((x->ld / x->divisible_by + 1) * x->divisible_by));
   int32_t unit = hd_elems_per_byte(x->elem);
   if (x->ld % unit)
     return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",

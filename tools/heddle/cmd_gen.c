@@ -33,37 +33,43 @@ static heddle_status write_one(heddle_context *ctx, const char *dir, const char 
   return status;
 }
 
-static heddle_status write_launcher(heddle_context *ctx, const char *dir,
-                                    const trial_kernel *kernel) {
+static heddle_status write_all(heddle_context *ctx, const char *dir,
+                               const heddle_compiled *compiled, const hd_launcher_code *code,
+                               const char *header, const char *source) {
+  size_t json_bytes;
+  const char *json = heddle_compiled_manifest(compiled, &json_bytes);
+  const struct {
+    const char *extension;
+    const void *data;
+    size_t n_bytes;
+  } parts[] = {{"ptx", code->ptx, code->ptx_bytes},
+               {"cubin", code->cubin, code->cubin_bytes},
+               {"h", header, strlen(header)},
+               {"c", source, strlen(source)},
+               {"json", json, json_bytes}};
+  HD_TRY(hd_file_mkdirs(ctx, dir));
+  for (size_t i = 0; i < HD_COUNT(parts); i++)
+    if (parts[i].data)
+      HD_TRY(write_one(ctx, dir, heddle_compiled_name(compiled), parts[i].extension, parts[i].data,
+                       parts[i].n_bytes));
+  if (!code->cubin)
+    hd_warning(ctx, HD_NOWHERE, "gen.ptxas",
+               "ptxas was not found: no cubin, and its gate was not applied; give --ptxas PATH");
+  return HEDDLE_OK;
+}
+
+/* The launcher first: what it refuses, a kernel's name, leaves no files behind. */
+static heddle_status write_kernel(heddle_context *ctx, const char *dir,
+                                  const trial_kernel *kernel) {
   hd_launcher_code code = {0};
   code.cubin = heddle_compiled_cubin(kernel->compiled, &code.cubin_bytes);
   code.ptx = heddle_compiled_ptx(kernel->compiled, &code.ptx_bytes);
-  const char *name = heddle_compiled_name(kernel->compiled);
   char *header = NULL, *source = NULL;
   HD_TRY(hd_launcher_write(ctx, &kernel->manifest, &code, &header, &source));
-  heddle_status status = write_one(ctx, dir, name, "h", header, strlen(header));
-  if (status == HEDDLE_OK)
-    status = write_one(ctx, dir, name, "c", source, strlen(source));
+  heddle_status status = write_all(ctx, dir, kernel->compiled, &code, header, source);
   free(header);
   free(source);
   return status;
-}
-
-static heddle_status write_all(heddle_context *ctx, const char *dir, const trial_kernel *kernel) {
-  const char *name = heddle_compiled_name(kernel->compiled);
-  size_t ptx_bytes, cubin_bytes, json_bytes;
-  const char *ptx = heddle_compiled_ptx(kernel->compiled, &ptx_bytes);
-  const void *cubin = heddle_compiled_cubin(kernel->compiled, &cubin_bytes);
-  const char *json = heddle_compiled_manifest(kernel->compiled, &json_bytes);
-  HD_TRY(hd_file_mkdirs(ctx, dir));
-  HD_TRY(write_one(ctx, dir, name, "ptx", ptx, ptx_bytes));
-  if (cubin)
-    HD_TRY(write_one(ctx, dir, name, "cubin", cubin, cubin_bytes));
-  else
-    hd_warning(ctx, HD_NOWHERE, "gen.ptxas",
-               "ptxas was not found: no cubin, and its gate was not applied; give --ptxas PATH");
-  HD_TRY(write_launcher(ctx, dir, kernel));
-  return write_one(ctx, dir, name, "json", json, json_bytes);
 }
 
 static heddle_status generate(heddle_context *ctx, compile_input *in, const char *sizes,
@@ -75,7 +81,7 @@ static heddle_status generate(heddle_context *ctx, compile_input *in, const char
   trial_kernel kernel = {0};
   heddle_status status = compile_input_compile(ctx, in, NULL, NULL, &kernel);
   if (status == HEDDLE_OK)
-    status = write_all(ctx, dir, &kernel);
+    status = write_kernel(ctx, dir, &kernel);
   trial_kernel_free(&kernel);
   return status;
 }
