@@ -158,6 +158,7 @@ static void errors_name_key_value_and_range(void **state) {
   refused("\"entry\": \"sample_tma\"", "\"entry\": \"\"", "manifest.identifier", "entry");
   refused("\"rank\": 2", "\"rank\": 3", "manifest.length", "variant[0].tmap[0].dim: got 2");
   refused("\"modulo\": 16", "\"modulo\": 0", "manifest.range", "requirement[0].modulo");
+  refused("\"align\": 128", "\"align\": 96", "manifest.arg", "alignment 96 is not a power of two");
   refused("\"kind\": \"ldd\"", "\"kind\": \"ldc\"", "manifest.arg", "ldc stands twice");
   refused("\"hash\": \"0", "\"hash\": \"", "manifest.hash", "32");
 }

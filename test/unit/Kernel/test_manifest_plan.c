@@ -120,6 +120,18 @@ static void bad_values_are_named(void **state) {
   refused(HD_ARG_LDB, 65, HEDDLE_UNSUPPORTED, "launch.variant", "gives 130");
 }
 
+static void a_pitch_may_have_a_most(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  hd_values v = sample_values();
+  hd_launch_plan plan;
+  hd_arg *ldd = (hd_arg *)hd_manifest_arg(&m, HD_ARG_LDD);
+  ldd->max = (int64_t)v.v[HD_ARG_LDD];
+  assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &plan), HEDDLE_OK);
+  v.v[HD_ARG_LDD]++;
+  assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &plan), HEDDLE_INVALID);
+}
+
 static void the_workspace_must_be_there_when_needed(void **state) {
   (void)state;
   hd_values v = sample_values();
@@ -134,6 +146,22 @@ static void the_workspace_must_be_there_when_needed(void **state) {
     v.v[i] = 0;
   assert_int_equal(hd_manifest_workspace(NULL, &m, &v, &bytes), HEDDLE_OK);
   assert_int_equal(bytes, 12 * 4100);
+  /* The most of all variants, wherever it stands. */
+  hd_variant first = m.variant[0];
+  m.variant[0] = m.variant[1];
+  m.variant[1] = first;
+  assert_int_equal(hd_manifest_workspace(NULL, &m, &v, &bytes), HEDDLE_OK);
+  assert_int_equal(bytes, 12 * 4100);
+}
+
+static void a_huge_workspace_is_refused(void **state) {
+  (void)state;
+  hd_values v = sample_values();
+  hd_manifest m = sample_manifest();
+  uint64_t bytes = 77;
+  m.variant[1].workspace_bytes_per_tile.add = INT64_C(1) << 37; /* 12 tiles: past 2^40 */
+  assert_int_equal(hd_manifest_workspace(NULL, &m, &v, &bytes), HEDDLE_UNSUPPORTED);
+  assert_int_equal(bytes, 77);
 }
 
 static void huge_grids_are_refused(void **state) {
@@ -178,7 +206,9 @@ int main(void) {
       cmocka_unit_test(nothing_to_do_is_a_grid_of_zero),
       cmocka_unit_test(fixed_sizes_fill_themselves_in),
       cmocka_unit_test(bad_values_are_named),
+      cmocka_unit_test(a_pitch_may_have_a_most),
       cmocka_unit_test(the_workspace_must_be_there_when_needed),
+      cmocka_unit_test(a_huge_workspace_is_refused),
       cmocka_unit_test(huge_grids_are_refused),
       cmocka_unit_test(maps_the_driver_would_refuse_are_refused_here),
       cmocka_unit_test(expressions_round_up),

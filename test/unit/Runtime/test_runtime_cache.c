@@ -69,11 +69,29 @@ static void other_blobs_are_misses(void **state) {
   }
 }
 
+/* The strings end where their sizes say: a reader of either would run on. */
+static void strings_without_an_end_are_misses(void **state) {
+  static const size_t ends[] = {0, 33, 49}; /* of neither, the manifest, the PTX */
+  uint64_t sizes[3] = {1, 1, 0};
+  hd_cache_entry out = {0};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    char bytes[64] = "hdkern01";
+    memcpy(bytes + 8, sizes, sizeof sizes);
+    if (ends[i])
+      bytes[ends[i]] = 'x';
+    assert_int_equal(hd_blob_put(NULL, *state, key, bytes, sizeof bytes), HEDDLE_OK);
+    assert_int_equal(hd_cache_get(NULL, *state, key, &out), ends[i] ? HEDDLE_NOT_FOUND : HEDDLE_OK);
+    if (!ends[i])
+      hd_cache_entry_free(&out);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(entries_come_back),
       cmocka_unit_test(absent_is_a_miss),
       cmocka_unit_test(other_blobs_are_misses),
+      cmocka_unit_test(strings_without_an_end_are_misses),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -119,6 +119,19 @@ static void signals_are_codes_above_128(void **state) {
   assert_int_equal(code, 128 + SIGKILL);
 }
 
+/* What a program blocks is its own affair: its children can be ended. */
+static void no_signal_is_blocked_in_a_child(void **state) {
+  (void)state;
+  int code = -1;
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  heddle_status status = run("kill -TERM $$; echo alive", 10, NULL, &code);
+  sigprocmask(SIG_SETMASK, &before, NULL);
+  assert_int_equal(status, HEDDLE_OK);
+  assert_int_equal(code, 128 + SIGTERM);
+}
+
 static void time_runs_out(void **state) {
   (void)state;
   int code = 55;
@@ -233,6 +246,7 @@ int main(void) {
       cmocka_unit_test(output_and_exit_code),
       cmocka_unit_test(long_output_arrives_whole),
       cmocka_unit_test(signals_are_codes_above_128),
+      cmocka_unit_test(no_signal_is_blocked_in_a_child),
       cmocka_unit_test(time_runs_out),
       IN_FOLDER(a_time_out_ends_the_whole_group),
       cmocka_unit_test(a_child_left_behind_does_not_hold_us),
