@@ -122,7 +122,8 @@ typedef struct needs {
 
 static heddle_status note_bulk(void *user, hd_op *op) {
   needs *n = user;
-  bool bulk = op->kind == HD_OP_COPY_BULK || op->kind == HD_OP_COPY_TMA;
+  bool bulk = op->kind == HD_OP_COPY_BULK || op->kind == HD_OP_COPY_TMA ||
+              op->kind == HD_OP_COPY_OUT;
   if (bulk && !n->bulk)
     *n = (needs){true, op};
   return HEDDLE_OK;

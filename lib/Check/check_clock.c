@@ -39,4 +39,5 @@ void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release
   raise(into, w->id, HD_CK_FENCED, w->fenced);
   raise(into, w->id, HD_CK_COPIED, w->copies_done);
   raise(into, w->id, HD_CK_FENCED_COPIES, w->copies_fenced);
+  raise(into, w->id, HD_CK_OUT, w->out_done);
 }

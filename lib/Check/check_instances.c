@@ -50,6 +50,8 @@ static shape shape_of(const hd_ck_program *p) {
   shape s = {.tile_m = 64, .tile_n = 64, .granule = 64, .unit_n = 1, .stages = 1};
   for (int32_t i = 0; i < p->n_buffers; i++) {
     const hd_op *op = p->buffers[i].op;
+    if (hd_op_is(op, HD_ATTR_LAYOUT, "box"))
+      continue;
     int64_t slab = hd_op_int(op, HD_ATTR_SLAB_BYTES, 0), rows = hd_op_int(op, HD_ATTR_ROWS, 0);
     int64_t bits = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits;
     s.stages = p->buffers[i].stages > s.stages ? p->buffers[i].stages : s.stages;

@@ -146,6 +146,10 @@ static run_op *memory_op(hd_op_kind kind) {
     return hd_ck_wgmma;
   case HD_OP_STORE_TILE:
     return hd_ck_store;
+  case HD_OP_STAGE_TILE:
+    return hd_ck_stage_tile;
+  case HD_OP_COPY_OUT:
+    return hd_ck_copy_out;
   case HD_OP_PARTIAL_STORE:
     return hd_ck_partial_store;
   case HD_OP_PARTIAL_SUM:
@@ -187,6 +191,12 @@ static bool own_op(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     return wait_copies(w, step), true;
   case HD_OP_WGMMA_COMMIT:
     return w->wgmma_committed++, true;
+  case HD_OP_WARP_SYNC:
+    return hd_ck_release_to(m, w, HD_CK_PUBLISH, w->clock), true;
+  case HD_OP_BULK_COMMIT:
+    return hd_ck_out_commit(w), true;
+  case HD_OP_BULK_WAIT:
+    return hd_ck_out_wait(w, step), true;
   case HD_OP_GRID_WAIT:
     return w->clock[hd_ck_grid_component(m)] = 1, true;
   case HD_OP_GRID_LAUNCH:
@@ -422,6 +432,7 @@ static void finish(hd_ck_machine *m) {
     return report_deadlock(m);
   hd_ck_barriers_finish(m);
   hd_ck_partials_finish(m);
+  hd_ck_out_finish(m);
   check_agreement(m);
   check_leaving(m);
 }

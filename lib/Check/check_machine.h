@@ -3,12 +3,13 @@
  *
  * Time is a vector clock. Its components:
  *
- *   6 a warp   TIME    operations of the warp: reads by generic code, arrivals
+ *   7 a warp   TIME    operations of the warp: reads by generic code, arrivals
  *              LANES   its generic writes; a warp knows of its own ones only after a barrier,
  *                      because lanes (and warps) of a role share a copy in any order
  *              FENCED  its generic writes that a fence.proxy_async followed
  *              COPIED  its cp.async groups that are complete, FENCED_COPIES those fenced afterwards
  *              WGMMA   its wgmma groups that are complete
+ *              OUT     its groups of copies out that have read their slots
  *   1 a slot of an mbarrier: phases that are complete
  *   1 in all: 1 where the kernel ahead is known to have ended (grid.wait)
  *
@@ -31,6 +32,7 @@ enum {
   HD_CK_COPIED,
   HD_CK_FENCED_COPIES,
   HD_CK_WGMMA,
+  HD_CK_OUT,
   HD_CK_N_PARTS
 };
 
@@ -115,6 +117,9 @@ typedef struct hd_ck_warp {
   uint32_t now, fenced, copies_fenced;
   uint32_t copies_done, copies_committed;
   uint32_t wgmma_committed, wgmma_fence;
+  uint32_t out_done, out_committed; /* groups of copies out, as the issuing lane knows them */
+  const hd_op *out; /* the last copy out; NULL: none */
+  bool out_open;    /* it is in no group yet */
   const hd_op *remote_op; /* last op that reached into another CTA, and when */
   uint32_t remote_time;
   hd_ck_partial partial;
@@ -133,6 +138,7 @@ typedef enum hd_ck_access_kind {
   HD_CK_COPY,       /* cp.async */
   HD_CK_BULK,       /* bulk copy or TMA: over with a phase */
   HD_CK_WGMMA_READ, /* over with a wgmma group */
+  HD_CK_OUT_READ,   /* over with a group of copies out */
 } hd_ck_access_kind;
 
 typedef struct hd_ck_access {
@@ -283,6 +289,10 @@ uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, h
 bool hd_ck_place_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
                     int32_t cursor, hd_ck_place *place);
 
+/* The same in a slot of a buffer that is no ring: the slot's number is an operand. */
+bool hd_ck_place_at(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
+                    int32_t slot, hd_ck_place *place);
+
 /* --- check_barrier.c ------------------------------------------------------------------------ */
 /* Each executes a sync op. barrier_wait gives false when the warp must stop. */
 void hd_ck_barrier_init(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
@@ -321,6 +331,23 @@ hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_c
                                const hd_ck_content *meta, const hd_ck_content *b);
 /* The hash of both k-steps of n granules: first, first + stride, ... */
 uint64_t hd_ck_sum_of(int64_t first, int64_t stride, int64_t n);
+
+/* What every store of D must say and hold: the problem's m and n (operands 4, 5); the sums of this strip,
+ * from column `col` on (operands 6 on). False after a finding. */
+bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t row,
+                           int64_t col);
+/* A 16 x 8 block of D is written; twice is a finding. */
+void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int64_t row,
+                      int64_t col);
+
+/* --- check_out.c ------------------------------------------------------------------------------ */
+void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_out_commit(hd_ck_warp *w);
+void hd_ck_out_wait(hd_ck_warp *w, const hd_ck_step *step);
+/* The cluster has ended: nothing may still read a slot. */
+void hd_ck_out_finish(hd_ck_machine *m);
 
 /* --- check_partial.c ------------------------------------------------------------------------ */
 void hd_ck_partial_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);

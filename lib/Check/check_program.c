@@ -281,6 +281,8 @@ static int32_t find_period(const hd_ck_program *p) {
   enum { MOST = 256 };
   int32_t period = 1;
   for (int32_t i = 0; i < p->n_buffers; i++) {
+    if (hd_op_is(p->buffers[i].op, HD_ATTR_LAYOUT, "box"))
+      continue; /* no ring: no main loop goes round it */
     int32_t unit = 2 * p->buffers[i].stages, lcm = period;
     while (lcm % unit && lcm <= MOST)
       lcm += period;

@@ -10,7 +10,7 @@ static bool is_write(hd_ck_access_kind kind) {
 }
 
 static bool is_async(hd_ck_access_kind kind) {
-  return kind == HD_CK_BULK || kind == HD_CK_WGMMA_READ;
+  return kind == HD_CK_BULK || kind == HD_CK_WGMMA_READ || kind == HD_CK_OUT_READ;
 }
 
 /* A generic write before an async access needs the writer's proxy fence too (R2). */
@@ -50,6 +50,9 @@ static hazard hazard_after_write(const hd_ck_access *x, const hd_ck_access *y,
 static hazard hazard_of(const hd_ck_access *x, const hd_ck_access *y, const uint32_t *clock) {
   if (is_write(x->kind))
     return hazard_after_write(x, y, clock);
+  if (x->kind == HD_CK_OUT_READ)
+    return (hazard){"R6", "overwrites what may still be read by",
+                    "bulk.wait that covers the group, then a warp.sync"};
   return (hazard){"R3", "overwrites what may still be read by",
                   x->kind == HD_CK_WGMMA_READ
                       ? "wgmma.wait that covers the reading group, then an arrive that the second "
@@ -157,6 +160,23 @@ bool hd_ck_place_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *ste
              "use a cursor of the buffer's own ring",
              "slot %d of a ring of %d stages in a buffer of %d", hd_ck_slot(at),
              hd_ck_stages(at), ring->stages);
+  return false;
+}
+
+bool hd_ck_place_at(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
+                    int32_t slot, hd_ck_place *place) {
+  const hd_ck_ring *ring = hd_ck_buffer(m->program, step->op->operands[buffer]);
+  int64_t at = w->env[step->args[slot]].i;
+  if (!ring) {
+    hd_ck_undecided(m, step->op, "a buffer that is not named by its declaration");
+    return false;
+  }
+  *place = (hd_ck_place){.buffer = ring, .cta = w->cta, .slot = (int32_t)at};
+  place->range = (hd_ck_range){.hi = ring->bytes, .n = 1};
+  if (at >= 0 && at < ring->stages)
+    return true;
+  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, (int32_t)at),
+             "a slot of the buffer", "slot %lld of a buffer of %d", (long long)at, ring->stages);
   return false;
 }
 

@@ -1,4 +1,4 @@
-/* store.tile: what is written to D is a whole sum, at its own place, inside D, once. */
+/* store.tile and stage.tile: what is written to D is a whole sum, at its own place, inside D, once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,9 +40,8 @@ static void allocate_blocks(hd_ck_extents *x) {
   x->stored = calloc((size_t)(x->stored_rows * x->stored_cols), sizeof *x->stored);
 }
 
-/* The problem's m and n, as every store.tile must say it. */
-static bool check_mask(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int64_t rows,
-                       int64_t cols) {
+bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t rows = w->env[step->args[4]].i, cols = w->env[step->args[5]].i;
   hd_ck_extents *x = m->extents;
   if (x->m < 0) {
     x->m = m->at.m >= 0 ? m->at.m : rows;
@@ -58,8 +57,8 @@ static bool check_mask(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
   return false;
 }
 
-static void mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int64_t row,
-                 int64_t col) {
+void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int64_t row,
+                      int64_t col) {
   hd_ck_extents *x = m->extents;
   if (!x->stored || row >= x->m || col >= x->n)
     return;
@@ -89,24 +88,19 @@ static int32_t run_of(const hd_op *op) {
   return hd_op_is(op, HD_ATTR_PATH, "permuted") && bytes ? WIDE / bytes : 2;
 }
 
-/* Operands: D, ldd, row, column, m, n, fragments of consecutive 8-column blocks. With `permuted` the blocks of
- * 4 * run columns are those columns in another order, which B's rows took as well (check_copy.c): whole ones
- * are marked. */
-void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t row = w->env[step->args[2]].i, col = w->env[step->args[3]].i;
-  if (!check_mask(m, w, step, w->env[step->args[4]].i, w->env[step->args[5]].i))
-    return;
-  if (row < 0 || col < 0 || row % STRIP || col % BLOCK)
-    return hd_ck_undecided(m, step->op, "a strip of D that is not 16 rows by blocks of 8 columns");
-  int64_t run = run_of(step->op), whole = run > 2 ? 4 * run : BLOCK;
-  if (col % whole)
-    return hd_ck_undecided(m, step->op, "permuted columns that begin inside of a run's four lanes");
-  check_pitch(m, w, step);
+/* Permuted, blocks of 4 * run columns are those columns in another order, which B's rows took as well
+ * (check_copy.c): whole ones are marked. */
+static int64_t whole_of(int32_t run) { return run > 2 ? 4 * run : BLOCK; }
+
+void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t row,
+                           int64_t col) {
+  int32_t run = run_of(step->op);
+  int64_t whole = whole_of(run);
   for (int32_t i = 6; i < step->n_args && !m->stop; i++) {
     const hd_ck_frag *f = &w->env[step->args[i]].frag;
-    int32_t blocks = step->op->operands[i]->type.n / 4;
+    int64_t columns = step->op->operands[i]->type.n / 4 * BLOCK;
     hd_ck_frag_use(m, w, step, i);
-    if (blocks * BLOCK % whole)
+    if (columns % whole)
       return hd_ck_undecided(m, step->op, "a permuted fragment of a part of a run's four lanes");
     if (row < m->extents->m && col < m->extents->n) {
       check_sum(m, w, step, &f->content, row);
@@ -117,7 +111,22 @@ void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
       else if (run > 2 && m->extents->n % whole)
         wrong_data(m, w, step, "columns beyond the runs of four lanes", m->extents->n % whole, 0);
     }
-    for (int32_t b = 0; b < blocks; b++, col += BLOCK)
-      mark(m, w, step, row, col);
+    col += columns;
   }
+}
+
+/* Operands: D, ldd, row, column, m, n, fragments of consecutive 8-column blocks. */
+void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t row = w->env[step->args[2]].i, col = w->env[step->args[3]].i;
+  if (!hd_ck_store_mask(m, w, step))
+    return;
+  if (row < 0 || col < 0 || row % STRIP || col % BLOCK)
+    return hd_ck_undecided(m, step->op, "a strip of D that is not 16 rows by blocks of 8 columns");
+  if (col % whole_of(run_of(step->op)))
+    return hd_ck_undecided(m, step->op, "permuted columns that begin inside of a run's four lanes");
+  check_pitch(m, w, step);
+  hd_ck_store_fragments(m, w, step, row, col);
+  for (int32_t i = 6; i < step->n_args && !m->stop; i++)
+    for (int32_t b = 0; b < step->op->operands[i]->type.n / 4; b++, col += BLOCK)
+      hd_ck_store_mark(m, w, step, row, col);
 }

@@ -292,8 +292,11 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.act",
                     "no activation %s; expected none, relu, gelu, gelu_tanh, silu or user",
                     s->act ? s->act : "");
-  s->d = make_view(e, s, hd_emit_get1(e, op->operands[0]), hd_emit_get1(e, op->operands[1]), elem,
-                   hd_op_is(op, HD_ATTR_ORDER, "col_major"));
+  if (op->kind == HD_OP_STORE_TILE)
+    s->d = make_view(e, s, hd_emit_get1(e, op->operands[0]), hd_emit_get1(e, op->operands[1]), elem,
+                     hd_op_is(op, HD_ATTR_ORDER, "col_major"));
+  s->d.elem = elem;
+  s->d.bytes = heddle_elem_get(elem)->container_bits / 8;
   s->integer = stays_integer(s);
   HD_TRY(open_scales(e, s));
   if (s->has_c)

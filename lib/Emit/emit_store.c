@@ -13,10 +13,9 @@ static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in
   return hd_emit_pack(e, s->d.elem, x, y);
 }
 
-/* All pairs of blocks first to end - 1, at [2 * block + h]. The inputs of the next blocks are read before these are
- * finished. Nothing outside m x n is touched unless `checked` is false. */
-static void finish_all(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end, bool checked,
-                       hd_pair *pair) {
+/* The inputs of the next blocks are read before these are finished. */
+void hd_emit_finish_all(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end, bool checked,
+                        hd_pair *pair) {
   hd_inputs *in = HD_NEW_ARRAY(&e->arena, hd_inputs, end);
   int32_t read = first;
   for (int32_t b = first; b < end; b++) {
@@ -232,7 +231,7 @@ static void store_fast(hd_emitter *e, const hd_strip *s, const store_form *form,
                        int32_t end, hd_pair *pair) {
   const store_form *rest = find_form(s, "direct");
   if (s->user)
-    finish_all(e, s, first, end, false, pair);
+    hd_emit_finish_all(e, s, first, end, false, pair);
   for (int32_t b = first; b < end;) {
     const store_form *f = b + form->n_blocks <= end ? form : rest;
     f->store(e, s, b, pair + 2 * b);
@@ -282,7 +281,7 @@ static heddle_status read_operands(hd_emitter *e, hd_strip *s) {
   return HEDDLE_OK;
 }
 
-/* Operands: D, ldd, first row, first column, m, n, fragments. */
+/* Operands from 2 on: first row, first column, m, n, fragments. */
 static void find_place(hd_emitter *e, hd_strip *s) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef g = hd_emit_divi(e, e->lane, 4);
@@ -301,11 +300,17 @@ static void find_place(hd_emitter *e, hd_strip *s) {
   }
 }
 
+heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s) {
+  HD_TRY(read_operands(e, s));
+  find_place(e, s);
+  return hd_emit_epilogue_open(e, s);
+}
+
 /* The elements are finished once for both ways, and packed. */
 static void store_group(hd_emitter *e, const hd_strip *s, const store_form *form, LLVMValueRef quick,
                         int32_t first, int32_t end, hd_pair *pair) {
   if (!s->user)
-    finish_all(e, s, first, end, true, pair);
+    hd_emit_finish_all(e, s, first, end, true, pair);
   LLVMBasicBlockRef done = hd_emit_block(e, "stored"), slow = hd_emit_block(e, "edge");
   LLVMBasicBlockRef fast = hd_emit_block(e, "inside");
   LLVMBuildCondBr(e->b, quick, fast, slow);
@@ -335,9 +340,7 @@ static int32_t run_of(const hd_op *op) {
 
 heddle_status hd_emit_op_store_tile(hd_emitter *e, const hd_op *op) {
   hd_strip s = {.op = op, .run = run_of(op)};
-  HD_TRY(read_operands(e, &s));
-  find_place(e, &s);
-  HD_TRY(hd_emit_epilogue_open(e, &s));
+  HD_TRY(hd_emit_strip_open(e, &s));
   const store_form *form = find_form(&s, hd_op_str(op, HD_ATTR_PATH));
   hd_pair *pair = HD_NEW_ARRAY(&e->arena, hd_pair, 2 * s.n_blocks);
   LLVMValueRef quick = can_go_fast(e, &s, form->align);

@@ -97,6 +97,14 @@ typedef struct hd_place {
 hd_place hd_emit_place(hd_emitter *e, const hd_strip *s, const hd_view *view, int32_t b, int h,
                        int j);
 
+/* --- emit_store.c --- */
+/* Everything of a store.tile or stage.tile but where it goes. */
+heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s);
+/* All pairs of blocks first to end - 1, at [2 * block + h]. Nothing outside m x n is touched unless
+ * `checked` is false. */
+void hd_emit_finish_all(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end, bool checked,
+                        hd_pair *pair);
+
 /* --- emit_put.c: stores as inline asm, with constant offsets and predicates inside: thousands of small
  * instructions fewer for LLVM to look at. --- */
 /* n words (i32, 1 to 4 of them; or one i16 or i8) to consecutive addresses. */

@@ -1,26 +1,31 @@
 /* Synchronisation, as placed: one instruction an op, none added. */
 #include "Emit/emit_state.h"
 
+enum { NONE = -2, ALL_LANES = -1 };
+
 /* Ops without operands are one intrinsic each. */
 static const struct plain {
   hd_op_kind kind;
   const char *intrinsic;
-  int64_t argument; /* -1: none */
+  int64_t argument;
 } plains[] = {
-    {HD_OP_FENCE_BARRIER_INIT, "llvm.nvvm.fence.mbarrier_init.release.cluster", -1},
+    {HD_OP_WARP_SYNC, "llvm.nvvm.bar.warp.sync", ALL_LANES},
+    {HD_OP_BULK_COMMIT, "llvm.nvvm.cp.async.bulk.commit.group", NONE},
+    {HD_OP_FENCE_BARRIER_INIT, "llvm.nvvm.fence.mbarrier_init.release.cluster", NONE},
     {HD_OP_CTA_SYNC, "llvm.nvvm.barrier.cta.sync.aligned.all", 0},
-    {HD_OP_FENCE_PROXY, "llvm.nvvm.fence.proxy.async.shared_cta", -1},
-    {HD_OP_CP_ASYNC_COMMIT, "llvm.nvvm.cp.async.commit.group", -1},
-    {HD_OP_WGMMA_COMMIT, "llvm.nvvm.wgmma.commit_group.sync.aligned", -1},
-    {HD_OP_GRID_WAIT, "llvm.nvvm.griddepcontrol.wait", -1},
-    {HD_OP_GRID_LAUNCH, "llvm.nvvm.griddepcontrol.launch.dependents", -1},
+    {HD_OP_FENCE_PROXY, "llvm.nvvm.fence.proxy.async.shared_cta", NONE},
+    {HD_OP_CP_ASYNC_COMMIT, "llvm.nvvm.cp.async.commit.group", NONE},
+    {HD_OP_WGMMA_COMMIT, "llvm.nvvm.wgmma.commit_group.sync.aligned", NONE},
+    {HD_OP_GRID_WAIT, "llvm.nvvm.griddepcontrol.wait", NONE},
+    {HD_OP_GRID_LAUNCH, "llvm.nvvm.griddepcontrol.launch.dependents", NONE},
 };
 
 heddle_status hd_emit_op_plain_sync(hd_emitter *e, const hd_op *op) {
   for (size_t i = 0; i < HD_COUNT(plains); i++)
     if (plains[i].kind == op->kind) {
-      LLVMValueRef argument = hd_emit_i32(e, plains[i].argument);
-      hd_emit_intrinsic(e, plains[i].intrinsic, &argument, plains[i].argument >= 0);
+      int64_t value = plains[i].argument;
+      LLVMValueRef argument = hd_emit_i32(e, value);
+      hd_emit_intrinsic(e, plains[i].intrinsic, &argument, value != NONE);
       return HEDDLE_OK;
     }
   return HD_BUG(e->ctx, "a sync op without a row in plains[]");
@@ -127,5 +132,11 @@ heddle_status hd_emit_op_barrier_wait(hd_emitter *e, const hd_op *op) {
 heddle_status hd_emit_op_cp_async_wait(hd_emitter *e, const hd_op *op) {
   LLVMValueRef pending = hd_emit_i32(e, hd_op_int(op, HD_ATTR_PENDING, 0));
   hd_emit_intrinsic(e, "llvm.nvvm.cp.async.wait.group", &pending, 1);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_emit_op_bulk_wait(hd_emitter *e, const hd_op *op) {
+  LLVMValueRef pending = hd_emit_i32(e, hd_op_int(op, HD_ATTR_PENDING, 0));
+  hd_emit_intrinsic(e, "llvm.nvvm.cp.async.bulk.wait.group.read", &pending, 1);
   return HEDDLE_OK;
 }

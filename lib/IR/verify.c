@@ -148,8 +148,8 @@ static void check_single(hd_verifier *v, const hd_op *op) {
   if (!v->role || !hd_op_has(v->role, HD_ATTR_SINGLE))
     return;
   bool is_sync = *info->levels == 'S';
-  bool wide = info->issuer >= HD_BY_WARPGROUP && op->kind != HD_OP_FENCE_PROXY &&
-              op->kind != HD_OP_CP_ASYNC_COMMIT && op->kind != HD_OP_CP_ASYNC_WAIT;
+  bool wide = info->issuer >= HD_BY_WARPGROUP && op->kind != HD_OP_CP_ASYNC_COMMIT &&
+              op->kind != HD_OP_CP_ASYNC_WAIT;
   if (wide || (info->issuer == HD_BY_WARP && !is_sync))
     hd_verify_fail(v, op, "ir.single", "needs more than the one lane of a `single` role");
 }

@@ -184,7 +184,7 @@ static void check_store_tile(hd_verifier *v, const hd_op *op) {
       hd_verify_fail(v, op, "ir.type",
                      "operand %d: fragments are of one type, 4 elements an 8-column block", (int)i);
   }
-  if (op->operands[0]->type.elem != hd_op_elem(op, HD_ATTR_TYPE))
+  if (op->kind == HD_OP_STORE_TILE && op->operands[0]->type.elem != hd_op_elem(op, HD_ATTR_TYPE))
     hd_verify_fail(v, op, "ir.type", "type is not what D (operand 0) points to");
 }
 
@@ -219,9 +219,16 @@ static void check_partial_sum(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.type", "one result for each fragment, of as many f32 (s32)");
 }
 
+/* Sync among the lanes of a warp, or of its own groups. */
+static bool is_inside_warp(hd_op_kind kind) {
+  return kind == HD_OP_WARP_SYNC || kind == HD_OP_FENCE_PROXY || kind == HD_OP_BULK_COMMIT ||
+         kind == HD_OP_BULK_WAIT;
+}
+
 static heddle_status check_own(void *user, hd_op *op) {
   const hd_op_info *info = hd_op_get_info(op->kind);
-  if ((info->issuer != HD_BY_NONE && info->issuer != HD_BY_WARP) || *info->levels == 'S')
+  bool is_own = info->issuer == HD_BY_NONE || info->issuer == HD_BY_WARP;
+  if (!is_own || (*info->levels == 'S' && !is_inside_warp(op->kind)))
     hd_verify_fail(user, op, "ir.last-arriver",
                    "stands in a region that one warp alone may run; legal: what a warp does on its own");
   return HEDDLE_OK;
@@ -395,6 +402,7 @@ void hd_verify_op_rules(hd_verifier *v, const hd_op *op) {
     check_list_length(v, op, HD_ATTR_SCALE_IDS, 4);
     break;
   case HD_OP_STORE_TILE:
+  case HD_OP_STAGE_TILE:
     check_store_tile(v, op);
     break;
   case HD_OP_PARTIAL_STORE:

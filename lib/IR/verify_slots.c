@@ -82,7 +82,8 @@ static const struct storage_rule {
     {HD_OP_TCGEN05_MMA_SP, 0, true, NULL},   {HD_OP_TCGEN05_MMA_SP, 3, false, "rows"},
     {HD_OP_TCGEN05_MMA_SP, 5, true, NULL},   {HD_OP_TCGEN05_MMA_SP, 7, true, NULL},
     {HD_OP_TCGEN05_CP, 0, true, NULL},       {HD_OP_TCGEN05_CP, 1, false, NULL},
-    {HD_OP_TCGEN05_LD, 0, true, NULL},
+    {HD_OP_TCGEN05_LD, 0, true, NULL},       {HD_OP_STAGE_TILE, 0, false, "box"},
+    {HD_OP_COPY_OUT, 1, false, "box"},
 };
 
 static void check_storage(hd_verifier *v, const hd_op *op) {
@@ -146,6 +147,23 @@ static void check_packed_layout(hd_verifier *v, const hd_op *op) {
                    (int)K_STEP_VALUE_BYTES, (long long)(slab - META_WORD_BYTES));
 }
 
+static void check_box_layout(hd_verifier *v, const hd_op *op) {
+  int64_t panel = hd_op_int(op, HD_ATTR_PANEL, 0), swizzle = hd_op_int(op, HD_ATTR_SWIZZLE, 0);
+  int64_t bytes = hd_op_int(op, HD_ATTR_BYTES, 0), align = hd_op_int(op, HD_ATTR_ALIGN, 0);
+  int64_t atom = swizzle > 16 ? 8 * swizzle : 128;
+  if (!panel || !hd_op_has(op, HD_ATTR_SWIZZLE) || !hd_op_has(op, HD_ATTR_TYPE))
+    hd_verify_fail(v, op, "ir.layout", "layout = box needs panel, swizzle and type");
+  else if (bytes % panel)
+    hd_verify_fail(v, op, "ir.layout", "bytes = %lld is no whole number of lines of %lld",
+                   (long long)bytes, (long long)panel);
+  else if ((swizzle && panel != swizzle) || (panel & (panel - 1)))
+    hd_verify_fail(v, op, "ir.layout", "panel = %lld, swizzle = %lld; legal: a power of two, and the swizzle's own",
+                   (long long)panel, (long long)swizzle);
+  else if (align < atom)
+    hd_verify_fail(v, op, "ir.align", "align = %lld; a box with swizzle = %lld begins at multiples of %lld",
+                   (long long)align, (long long)swizzle, (long long)atom);
+}
+
 static void check_buffer(hd_verifier *v, const hd_op *op) {
   int64_t align = hd_op_int(op, HD_ATTR_ALIGN, 0), bytes = hd_op_int(op, HD_ATTR_BYTES, 0);
   if (align & (align - 1))
@@ -160,6 +178,8 @@ static void check_buffer(hd_verifier *v, const hd_op *op) {
     check_rows_layout(v, op);
   else if (hd_op_is(op, HD_ATTR_LAYOUT, "packed_a"))
     check_packed_layout(v, op);
+  else if (hd_op_is(op, HD_ATTR_LAYOUT, "box"))
+    check_box_layout(v, op);
 }
 
 /* Masks of CTAs name CTAs of the cluster. */
@@ -212,6 +232,51 @@ static void check_copy_tma(hd_verifier *v, const hd_op *op) {
   check_extent(v, op, buffer, offset, offset + bytes);
   check_mask(v, op, HD_ATTR_MULTICAST);
   check_barrier_operand(v, op, 5);
+}
+
+/* A slot of D: strips of 16 rows, by row or by column. */
+static void check_stage_tile(hd_verifier *v, const hd_op *op) {
+  enum { STRIP_ROWS = 16, BLOCK = 8 };
+  const hd_op *slot = op->operands[0]->op;
+  int64_t elem = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8;
+  int64_t cols = hd_op_int(slot, HD_ATTR_BYTES, 0) / (STRIP_ROWS * elem), columns = 0;
+  int64_t offset = hd_op_int(op, HD_ATTR_OFFSET, 0);
+  int64_t line = (hd_op_is(op, HD_ATTR_ORDER, "col_major") ? STRIP_ROWS : cols) * elem;
+  for (int32_t i = 6; i < op->n_operands; i++)
+    columns += op->operands[i]->type.n / 4 * BLOCK;
+  if (hd_op_elem(slot, HD_ATTR_TYPE) != hd_op_elem(op, HD_ATTR_TYPE))
+    hd_verify_fail(v, op, "ir.type", "type is not what \"%s\" holds", hd_op_str(slot, HD_ATTR_NAME));
+  if (cols % (2 * BLOCK) && elem < 4)
+    hd_verify_fail(v, op, "ir.slot", "%lld columns a slot; legal: multiples of %d", (long long)cols,
+                   2 * BLOCK);
+  if (line != hd_op_int(slot, HD_ATTR_PANEL, 0))
+    hd_verify_fail(v, op, "ir.slot", "\"%s\" has lines of %lld bytes; expected %lld",
+                   hd_op_str(slot, HD_ATTR_NAME), (long long)hd_op_int(slot, HD_ATTR_PANEL, 0),
+                   (long long)line);
+  if (offset % BLOCK || offset + cols > columns)
+    hd_verify_fail(v, op, "ir.slot", "columns [%lld, %lld) of fragments of %lld; legal: blocks of %d",
+                   (long long)offset, (long long)(offset + cols), (long long)columns, BLOCK);
+}
+
+static void check_copy_out(hd_verifier *v, const hd_op *op) {
+  const hd_op *map = op->operands[0]->op, *slot = op->operands[1]->op;
+  const hd_attr *box = hd_op_attr(map, HD_ATTR_BOX);
+  heddle_elem elem = hd_op_elem(map, HD_ATTR_TYPE);
+  int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
+  if (box->n != 2)
+    hd_verify_fail(v, op, "ir.tmap", "two coordinates, but the tensor map has rank %d", (int)box->n);
+  else if (elem != hd_op_elem(slot, HD_ATTR_TYPE) ||
+           box->ints[0] * bytes != hd_op_int(slot, HD_ATTR_PANEL, 0) ||
+           box->ints[0] * box->ints[1] * bytes != hd_op_int(slot, HD_ATTR_BYTES, 0) ||
+           hd_op_int(map, HD_ATTR_SWIZZLE, 0) != hd_op_int(slot, HD_ATTR_SWIZZLE, 0))
+    hd_verify_fail(v, op, "ir.tmap",
+                   "a box of %lld x %lld %s, swizzle = %lld, is no slot of \"%s\": %lld bytes in lines of "
+                   "%lld, swizzle = %lld",
+                   (long long)box->ints[0], (long long)box->ints[1], heddle_elem_get(elem)->name,
+                   (long long)hd_op_int(map, HD_ATTR_SWIZZLE, 0), hd_op_str(slot, HD_ATTR_NAME),
+                   (long long)hd_op_int(slot, HD_ATTR_BYTES, 0),
+                   (long long)hd_op_int(slot, HD_ATTR_PANEL, 0),
+                   (long long)hd_op_int(slot, HD_ATTR_SWIZZLE, 0));
 }
 
 /* The end of what rows of a copy cover in a slot, counted from its offset. */
@@ -339,6 +404,12 @@ void hd_verify_slots(hd_verifier *v, const hd_op *op) {
   case HD_OP_COPY_CP_ASYNC:
   case HD_OP_COPY_LD_ST:
     check_copy_rows(v, op);
+    break;
+  case HD_OP_STAGE_TILE:
+    check_stage_tile(v, op);
+    break;
+  case HD_OP_COPY_OUT:
+    check_copy_out(v, op);
     break;
   case HD_OP_LOAD_META:
     check_load_meta(v, op);

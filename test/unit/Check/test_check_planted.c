@@ -17,6 +17,7 @@
 #define GATHER "hopper_gather"
 #define AMPERE "ampere_cp_async"
 #define SPLIT "ampere_split"
+#define STAGED "hopper_staged"
 
 typedef struct edit {
   const char *from, *to;
@@ -124,6 +125,42 @@ static const planted table[] = {
     {"stale accumulators", CLUSTER, "R5", {{"wgmma.sp.ss %x1", "wgmma.sp.ss %accf"}}},
     {"sum started from nothing", CLUSTER, "R5",
      {{"%meta, %some {row", "%meta, %yes {row"}}},
+    /* R2, R6: D by way of shared memory */
+    {"staged without the proxy fence", STAGED, "R2", {{"      fence.proxy_async\n", ""}}},
+    {"proxy fence behind the lanes' meeting", STAGED, "R2",
+     {{"      fence.proxy_async\n      warp.sync\n", "      warp.sync\n      fence.proxy_async\n"}}},
+    {"copied out before the lanes met", STAGED, "R2",
+     {{"      warp.sync\n      copy.out", "      copy.out"}}},
+    {"copied out in front of the fill", STAGED, "R1 R2 data",
+     {{"      copy.out %map_d, %sd, %own, %col0, %row\n", ""},
+      {"      stage.tile %sd, %own",
+       "      copy.out %map_d, %sd, %own, %col0, %row\n      stage.tile %sd, %own"}}},
+    {"a slot filled again without a wait", STAGED, "R6",
+     {{"      bulk.wait {pending = 1}\n      warp.sync\n      stage.tile %sd, %own",
+       "      warp.sync\n      stage.tile %sd, %own"}}},
+    {"one copy out too many pending", STAGED, "R6",
+     {{"bulk.wait {pending = 1}", "bulk.wait {pending = 2}"}}},
+    {"only one lane has waited", STAGED, "R6",
+     {{"      warp.sync\n      stage.tile %sd, %own", "      stage.tile %sd, %own"}}},
+    {"a copy out is never committed", STAGED, "R6", {{"      bulk.commit\n      yield", "      yield"}}},
+    {"the end before the last copies", STAGED, "R6", {{"    bulk.wait {pending = 0}\n", ""}}},
+    {"the end with one copy to come", STAGED, "R6",
+     {{"bulk.wait {pending = 0}", "bulk.wait {pending = 1}"}}},
+    {"both slices in one slot", STAGED, "R6",
+     {{"%other: i32 = add %own, %c1", "%other: i32 = add %own, %c0"}}},
+    {"warps share their slots", STAGED, "R1 R6 R2",
+     {{"%own: i32 = mul %w, %c2", "%own: i32 = mul %group, %c2"}}},
+    {"a slot that is not there", STAGED, "bounds",
+     {{"%other: i32 = add %own, %c1", "%other: i32 = add %own, %c2"}}},
+    {"the other slot copied out", STAGED, "R1 R2 data",
+     {{"copy.out %map_d, %sd, %own", "copy.out %map_d, %sd, %w"}}},
+    {"copied to other columns", STAGED, "data",
+     {{"copy.out %map_d, %sd, %other, %col1", "copy.out %map_d, %sd, %other, %col0"}}},
+    {"columns of another slice", STAGED, "data", {{"offset = 32}", "offset = 0}"}}},
+    {"D's map clips elsewhere", STAGED, "bounds", {{"[\"n\", \"m\"]", "[\"n\", \"k\"]"}}},
+    {"D's map of another pitch", STAGED, "bounds", {{"ldd*4", "ldd*2"}}},
+    {"a slice that is copied nowhere", STAGED, "coverage",
+     {{"      copy.out %map_d, %sd, %other, %col1, %row\n", ""}}},
     /* R7: partials of a split tile */
     {"partials summed by whoever comes", SPLIT, "R7",
      {{"      last_arriver %workspace, %place, %ns {offset = 3072} {\n", ""},
@@ -305,7 +342,7 @@ static void find_planted(void **state) {
 
 static void accept_sound(void **state) {
   (void)state;
-  static const char *const files[] = {CLUSTER, GATHER, AMPERE, SPLIT};
+  static const char *const files[] = {CLUSTER, GATHER, AMPERE, SPLIT, STAGED};
   for (size_t i = 0; i < HD_COUNT(files); i++) {
     char *text = kernel_text(files[i]);
     hd_check_report report = {0};

@@ -1,0 +1,101 @@
+/* stage.tile and copy.out (R6): D on its way through shared memory. The tag of a slot's first cell says
+ * which strip and column it holds, so that what is copied out is what belongs there. */
+#include <string.h>
+
+#include "Check/check_machine.h"
+
+enum { STRIP = 16, BLOCK = 8, CELL_BITS = 8, COLUMN_BITS = 28 };
+
+static uint64_t tag_of(int64_t row, int64_t col) {
+  uint64_t strip = (uint64_t)(row / STRIP), block = (uint64_t)(col / BLOCK);
+  return (strip << COLUMN_BITS | block) << CELL_BITS;
+}
+
+static int64_t columns_of(const hd_ck_place *place) {
+  int64_t bits = heddle_elem_get(hd_op_elem(place->buffer->op, HD_ATTR_TYPE))->container_bits;
+  return place->buffer->bytes * 8 / (STRIP * bits);
+}
+
+/* A strip and a block that exist as numbers; D's edges are another matter. */
+static bool in_grid(hd_ck_machine *m, const hd_ck_step *step, int64_t row, int64_t col) {
+  if (row >= 0 && col >= 0 && row % STRIP == 0 && col % BLOCK == 0)
+    return true;
+  hd_ck_undecided(m, step->op, "a strip of D that is not 16 rows by blocks of 8 columns");
+  return false;
+}
+
+/* Operands: buffer, slot, row, column, m, n, fragments. */
+void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t row = w->env[step->args[2]].i, col = w->env[step->args[3]].i;
+  hd_ck_place place;
+  if (!hd_ck_place_at(m, w, step, 0, 1, &place) || !in_grid(m, step, row, col) ||
+      !hd_ck_store_mask(m, w, step))
+    return;
+  hd_ck_store_fragments(m, w, step, row, col - hd_op_int(step->op, HD_ATTR_OFFSET, 0));
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_WRITE, .slot = place.slot, .value = w->now};
+  x.component = hd_ck_component(w->id, HD_CK_LANES);
+  hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), place, tag_of(row, col));
+}
+
+/* The tensor map's sizes clip what is written: they must be D's own. */
+static bool maps_d(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, bool *col_major) {
+  const hd_op *map = step->op->operands[0]->op;
+  const hd_attr *dims = hd_op_attr(map, HD_ATTR_DIMS), *strides = hd_op_attr(map, HD_ATTR_STRIDES);
+  char pitch[16] = "ldd*";
+  pitch[4] = (char)('0' + heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8);
+  bool rows = dims->n == 2 && !strcmp(dims->strings[0], "n") && !strcmp(dims->strings[1], "m");
+  *col_major = dims->n == 2 && !strcmp(dims->strings[0], "m") && !strcmp(dims->strings[1], "n");
+  if ((rows || *col_major) && hd_op_is(map, HD_ATTR_ARG, "d") && !strcmp(strides->strings[1], pitch))
+    return true;
+  hd_ck_find(m, "bounds", hd_ck_here(m, w, map, -1), hd_ck_here(m, w, step->op, -1),
+             "a tensor map of D with its own m, n and pitch",
+             "the tensor map's sizes are not those of D");
+  return false;
+}
+
+/* Operands: tensor map, buffer, slot, coordinates. */
+void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  hd_ck_place place;
+  bool col_major;
+  if (!hd_ck_place_at(m, w, step, 1, 2, &place) || !maps_d(m, w, step, &col_major))
+    return;
+  int64_t row = w->env[step->args[col_major ? 3 : 4]].i, col = w->env[step->args[col_major ? 4 : 3]].i;
+  if (!in_grid(m, step, row, col))
+    return;
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_OUT_READ, .slot = place.slot};
+  x.component = hd_ck_component(w->id, HD_CK_OUT);
+  x.value = w->out_committed + 1;
+  w->out = step->op;
+  w->out_open = true;
+  uint64_t tag = hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), place);
+  if (!m->stop && tag != tag_of(row, col))
+    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, place.slot),
+               "copy the slot to where its strip and columns belong",
+               "row %lld, column %lld of D get what was staged for others", (long long)row,
+               (long long)col);
+  for (int64_t i = 0; i < columns_of(&place); i += BLOCK)
+    hd_ck_store_mark(m, w, step, row, col + i);
+}
+
+void hd_ck_out_commit(hd_ck_warp *w) {
+  w->out_committed++;
+  w->out_open = false;
+}
+
+void hd_ck_out_wait(hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t pending = hd_op_int(step->op, HD_ATTR_PENDING, 0);
+  int64_t done = (int64_t)w->out_committed - pending;
+  if (done > (int64_t)w->out_done)
+    w->out_done = (uint32_t)done;
+}
+
+/* R6: a CTA's shared memory is gone when it ends. */
+void hd_ck_out_finish(hd_ck_machine *m) {
+  for (int32_t i = 0; i < m->n_warps && !m->stop; i++) {
+    const hd_ck_warp *w = &m->warps[i];
+    if (w->out && (w->out_open || w->out_done < w->out_committed))
+      hd_ck_find(m, "R6", (hd_check_access){0}, hd_ck_here(m, w, w->out, -1),
+                 "bulk.commit behind the last copy, bulk.wait {pending = 0} before the end",
+                 "the kernel may end while a slot of D is still read");
+  }
+}

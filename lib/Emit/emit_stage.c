@@ -1,0 +1,178 @@
+/* stage.tile and copy.out: D on its way through shared memory. A slot holds 16 rows of some columns as a
+ * tensor map's box has them, in lines of `panel` bytes: a row's columns, or (col_major) a column's rows.
+ *
+ * Swizzled, byte c of line r lies at r * panel + (c ^ bits of r): what depends on the lane is computed once,
+ * what depends on the block is one XOR (row-major) or a constant in the instruction (col_major). */
+#include <string.h>
+
+#include "Emit/emit_buffer.h"
+#include "Emit/emit_strip.h"
+
+enum { BLOCK = 8, MATRIX_BYTES = 16 /* a line of an 8 x 8 matrix of 16-bit elements */ };
+
+typedef struct slot {
+  const hd_strip *strip;
+  LLVMValueRef base; /* i32: the slot's address */
+  hd_rows rows;
+  bool col_major;
+  int64_t bytes; /* of an element */
+} slot;
+
+static slot find_slot(hd_emitter *e, const hd_op *op, const hd_strip *s) {
+  const hd_op *def = hd_emit_def(op->operands[0]);
+  int64_t swizzle = hd_op_int(def, HD_ATTR_SWIZZLE, 0);
+  slot at = {.strip = s, .col_major = hd_op_is(op, HD_ATTR_ORDER, "col_major"), .bytes = s->d.bytes};
+  at.rows = (hd_rows){.slot_bytes = hd_op_int(def, HD_ATTR_BYTES, 0),
+                      .panel = hd_op_int(def, HD_ATTR_PANEL, 0),
+                      .mask = swizzle ? swizzle - 16 : 0};
+  LLVMValueRef offset = hd_emit_muli(e, hd_emit_get1(e, op->operands[1]), at.rows.slot_bytes);
+  at.base = hd_emit_add(e, hd_emit_get1(e, op->operands[0]), offset);
+  return at;
+}
+
+static int64_t columns_of(const slot *at) { return at->rows.slot_bytes / (2 * BLOCK * at->bytes); }
+
+/* The slot's address of (line, byte), both of the lane alone. */
+static LLVMValueRef lane_address(hd_emitter *e, const slot *at, LLVMValueRef line, LLVMValueRef byte) {
+  LLVMValueRef linear = hd_emit_add(e, hd_emit_muli(e, line, at->rows.panel), byte);
+  return hd_emit_swizzle(e, &at->rows, linear);
+}
+
+static LLVMValueRef xor_bytes(hd_emitter *e, LLVMValueRef address, int64_t bytes) {
+  return bytes ? hd_emit_xor(e, address, hd_emit_i32(e, bytes)) : address;
+}
+
+/* --- 16-bit types: four 8 x 8 matrices at a time, two blocks of both halves --------------------------- */
+
+/* Lane l gives the address of line l % 8 of matrix l / 8: half l / 8 % 2 of block l / 16. By columns the
+ * matrices are stored transposed. */
+static LLVMValueRef matrix_address(hd_emitter *e, const slot *at) {
+  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
+  LLVMValueRef line = hd_emit_remi(e, e->lane, BLOCK), block = hd_emit_divi(e, e->lane, 2 * BLOCK);
+  LLVMValueRef half = hd_emit_remi(e, hd_emit_divi(e, e->lane, BLOCK), 2);
+  LLVMValueRef down = at->col_major ? block : half, along = at->col_major ? half : block;
+  line = hd_emit_add(e, line, hd_emit_muli(e, down, BLOCK));
+  LLVMValueRef address = lane_address(e, at, line, hd_emit_muli(e, along, MATRIX_BYTES));
+  hd_emit_return_from_entry(e, here);
+  return hd_emit_add(e, at->base, address);
+}
+
+static void put_matrices(hd_emitter *e, const slot *at, const hd_pair *pair) {
+  LLVMValueRef address = matrix_address(e, at);
+  for (int64_t b = 0; b < columns_of(at) / BLOCK; b += 2) {
+    int64_t bytes = at->col_major ? b * BLOCK * at->rows.panel : 0;
+    char *text = hd_arena_printf(&e->arena, "stmatrix.sync.aligned.m8n8.x4%s.shared.b16 [$0+%lld], "
+                                 "{$1, $2, $3, $4};", at->col_major ? ".trans" : "", (long long)bytes);
+    LLVMValueRef args[5] = {at->col_major ? address : xor_bytes(e, address, b * MATRIX_BYTES)};
+    for (int i = 0; i < 4; i++)
+      args[1 + i] = pair[2 * b + i].v[0];
+    hd_emit_asm(e, e->none, text, "r,r,r,r,r", args, 5, HD_ASM_MEMORY);
+  }
+}
+
+/* --- the others: each lane its own elements --------------------------------------------------------------- */
+
+static void put_words(hd_emitter *e, LLVMValueRef address, int64_t bytes, LLVMValueRef const *w, int n) {
+  LLVMTypeRef type = LLVMTypeOf(w[0]);
+  const char *kind = type == e->i8 ? "b8" : type == e->i16 ? "b16" : n == 2 ? "v2.b32" : "b32";
+  LLVMValueRef args[3] = {address, w[0], w[n - 1]};
+  if (type == e->i8)
+    args[1] = LLVMBuildZExt(e->b, w[0], e->i16, "");
+  char *text = hd_arena_printf(&e->arena, "st.shared.%s [$0+%lld], %s;", kind, (long long)bytes,
+                               n == 2 ? "{$1, $2}" : "$1");
+  hd_emit_asm(e, e->none, text, n == 2 ? "r,r,r" : type == e->i32 ? "r,r" : "r,h", args, 1 + n,
+              HD_ASM_MEMORY);
+}
+
+/* Element (h = 0, j = 0) of block 0: row lane / 4, column 2 * (lane % 4). */
+static LLVMValueRef element_address(hd_emitter *e, const slot *at) {
+  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
+  LLVMValueRef row = hd_emit_divi(e, e->lane, 4), col = hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), 2);
+  LLVMValueRef address =
+      lane_address(e, at, at->col_major ? col : row, hd_emit_muli(e, at->col_major ? row : col, at->bytes));
+  hd_emit_return_from_entry(e, here);
+  return hd_emit_add(e, at->base, address);
+}
+
+static void put_rows(hd_emitter *e, const slot *at, const hd_pair *pair) {
+  LLVMValueRef address = element_address(e, at);
+  for (int64_t b = 0; b < columns_of(at) / BLOCK; b++)
+    for (int h = 0; h < 2; h++)
+      put_words(e, xor_bytes(e, address, b * BLOCK * at->bytes), h * BLOCK * at->rows.panel,
+                pair[2 * b + h].v, pair[2 * b + h].n);
+}
+
+static void put_columns(hd_emitter *e, const slot *at, const hd_pair *pair) {
+  LLVMValueRef address = element_address(e, at);
+  for (int64_t b = 0; b < columns_of(at) / BLOCK; b++)
+    for (int i = 0; i < 4; i++) {
+      LLVMValueRef bits = hd_emit_unpack(e, at->strip->d.elem, pair[2 * b + i / 2], i % 2);
+      put_words(e, xor_bytes(e, address, i / 2 * BLOCK * at->bytes),
+                (b * BLOCK + i % 2) * at->rows.panel, &bits, 1);
+    }
+}
+
+/* --- the epilogue ------------------------------------------------------------------------------------------ */
+
+/* A user's function may load: it is called for elements that exist, and for no others. */
+static LLVMValueRef finish_existing(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
+                                    int h, int j) {
+  LLVMBasicBlockRef outside = LLVMGetInsertBlock(e->b);
+  LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_inside(e, s, b, h, j), "element");
+  LLVMValueRef x = hd_emit_finish(e, s, in, b, h, j), none = LLVMConstNull(LLVMTypeOf(x));
+  LLVMBasicBlockRef inside = LLVMGetInsertBlock(e->b);
+  hd_emit_endif(e, join);
+  LLVMValueRef either = LLVMBuildPhi(e->b, LLVMTypeOf(x), "");
+  LLVMAddIncoming(either, (LLVMValueRef[]){x, none}, (LLVMBasicBlockRef[]){inside, outside}, 2);
+  return either;
+}
+
+static void finish_user(hd_emitter *e, const hd_strip *s, int32_t end, hd_pair *pair) {
+  for (int32_t b = 0; b < end; b++) {
+    hd_inputs in = hd_emit_read_inputs(e, s, b, true);
+    for (int h = 0; h < 2; h++) {
+      LLVMValueRef x = finish_existing(e, s, &in, b, h, 0), y = finish_existing(e, s, &in, b, h, 1);
+      pair[2 * b + h] = hd_emit_pack(e, s->d.elem, x, y);
+    }
+  }
+}
+
+heddle_status hd_emit_op_stage_tile(hd_emitter *e, const hd_op *op) {
+  hd_strip s = {.op = op, .run = 2};
+  HD_TRY(hd_emit_strip_open(e, &s));
+  slot at = find_slot(e, op, &s);
+  s.acc += 4 * hd_op_int(op, HD_ATTR_OFFSET, 0) / BLOCK;
+  s.n_blocks = (int32_t)columns_of(&at) / BLOCK;
+  hd_pair *pair = HD_NEW_ARRAY(&e->arena, hd_pair, 2 * s.n_blocks);
+  if (s.user)
+    finish_user(e, &s, s.n_blocks, pair);
+  else
+    hd_emit_finish_all(e, &s, 0, s.n_blocks, true, pair);
+  if (at.bytes == 2)
+    put_matrices(e, &at, pair);
+  else if (at.col_major)
+    put_columns(e, &at, pair);
+  else
+    put_rows(e, &at, pair);
+  return HEDDLE_OK;
+}
+
+/* Operands: tensor map, buffer, slot, coordinate of dimension 0, of dimension 1. */
+heddle_status hd_emit_op_copy_out(hd_emitter *e, const hd_op *op) {
+  int64_t bytes = hd_op_int(hd_emit_def(op->operands[1]), HD_ATTR_BYTES, 0);
+  LLVMValueRef offset = hd_emit_muli(e, hd_emit_get1(e, op->operands[2]), bytes);
+  LLVMValueRef from = hd_emit_add(e, hd_emit_get1(e, op->operands[1]), offset);
+  LLVMValueRef args[] = {hd_emit_shared_ptr(e, from, HD_AS_SHARED),
+                         hd_emit_get1(e, op->operands[0]),
+                         hd_emit_get1(e, op->operands[3]),
+                         hd_emit_get1(e, op->operands[4]),
+                         hd_emit_i64(e, 0),
+                         LLVMConstInt(e->i1, 0, false)};
+  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
+  LLVMValueRef first = hd_emit_eqi(e, e->lane, 0);
+  hd_emit_return_from_entry(e, here);
+  LLVMBasicBlockRef join = hd_emit_if(e, first, "out");
+  hd_emit_intrinsic(e, "llvm.nvvm.cp.async.bulk.tensor.s2g.tile.2d", args, 6);
+  hd_emit_endif(e, join);
+  return HEDDLE_OK;
+}
