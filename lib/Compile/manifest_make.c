@@ -141,20 +141,26 @@ static heddle_status make_params(heddle_context *ctx, const hd_emit_kernel *kern
   return HEDDLE_OK;
 }
 
-/* B's base and pitch in whole units of what the variant copies at once, N in whole runs. */
-static void make_requirements(const hd_problem *p, const hd_b_variant *b, hd_variant *variant) {
-  int32_t align = hd_b_variant_align(b, p->b.elem);
-  int32_t bytes = heddle_elem_get(p->b.elem)->container_bits / 8;
-  if (b->permutes)
-    variant->requirement[variant->n_requirements++] =
-        (hd_requirement){{.arg = HD_ARG_N, .mul = 1, .div = 1}, 4 * hd_d_run(p)};
+/* Base and pitch of a matrix are multiples of `align` bytes. */
+static void require_aligned(hd_arg_kind base, hd_arg_kind pitch, heddle_elem elem, int32_t align,
+                            hd_variant *variant) {
+  int32_t bytes = heddle_elem_get(elem)->container_bits / 8;
   if (align <= (bytes ? bytes : 1))
     return;
   variant->requirement[variant->n_requirements++] =
-      (hd_requirement){{.arg = HD_ARG_B, .mul = 1, .div = 1}, align};
+      (hd_requirement){{.arg = base, .mul = 1, .div = 1}, align};
   variant->requirement[variant->n_requirements++] =
-      (hd_requirement){{.arg = HD_ARG_LDB, .mul = bytes ? bytes : 1, .div = hd_elems_per_byte(p->b.elem)},
-                       align};
+      (hd_requirement){{.arg = pitch, .mul = bytes ? bytes : 1, .div = hd_elems_per_byte(elem)}, align};
+}
+
+/* Whole units of what the variant copies at once, N in whole runs. */
+static void make_requirements(const hd_problem *p, const hd_b_variant *b, hd_variant *variant) {
+  if (b->permutes)
+    variant->requirement[variant->n_requirements++] =
+        (hd_requirement){{.arg = HD_ARG_N, .mul = 1, .div = 1}, 4 * hd_d_run(p)};
+  require_aligned(HD_ARG_B, HD_ARG_LDB, p->b.elem, hd_b_variant_align(b, p->b.elem), variant);
+  if (b->staged)
+    require_aligned(HD_ARG_D, HD_ARG_LDD, p->d.elem, HD_STAGED_ALIGN, variant);
 }
 
 /* The kernel's bytes for a tile of D (in clusters), as bytes for each split of each tile. */

@@ -4,12 +4,13 @@
 
 bool hd_is_copy(const hd_op *op) {
   uint32_t effects = hd_op_effects(op->kind);
-  return (effects & HD_EFFECT_RD_GLOBAL) && (effects & HD_EFFECT_WR_SHARED);
+  return (effects & HD_EFFECT_RD_GLOBAL) && (effects & HD_EFFECT_WR_SHARED) &&
+         op->kind != HD_OP_STAGE_TILE;
 }
 
 bool hd_is_read(const hd_op *op) {
-  return (hd_op_effects(op->kind) & (HD_EFFECT_RD_SHARED | HD_EFFECT_WR_SHARED)) ==
-         HD_EFFECT_RD_SHARED;
+  uint32_t effects = hd_op_effects(op->kind);
+  return (effects & HD_EFFECT_RD_SHARED) && !(effects & (HD_EFFECT_WR_SHARED | HD_EFFECT_WR_GLOBAL));
 }
 
 bool hd_is_wgmma(const hd_op *op) {
@@ -62,4 +63,23 @@ int32_t hd_slot_end(const hd_accesses *list, int32_t from) {
          list->op[to]->region == list->op[from]->region)
     to++;
   return to;
+}
+
+bool hd_is_fill(const hd_op *op) { return op->kind == HD_OP_STAGE_TILE; }
+
+hd_op *hd_role_of(const hd_op *op) {
+  hd_op *up = op->region->parent;
+  while (up->kind != HD_OP_ROLE)
+    up = up->region->parent;
+  return up;
+}
+
+int64_t hd_slots_of_warp(const hd_op *fill) {
+  return hd_op_int(fill->operands[0]->op, HD_ATTR_STAGES, 1) /
+         hd_op_int(hd_role_of(fill), HD_ATTR_N_WARPS, 1);
+}
+
+bool hd_fills_again(const hd_accesses *fills, int32_t i) {
+  hd_op *fill = fills->op[i];
+  return i >= hd_slots_of_warp(fill) || hd_op_has(hd_op_kernel(fill), HD_ATTR_PERSISTENT);
 }

@@ -11,7 +11,7 @@ typedef struct hd_accesses {
   int32_t n, cap;
 } hd_accesses;
 
-bool hd_is_copy(const hd_op *op);  /* fills a slot of a shared buffer */
+bool hd_is_copy(const hd_op *op);  /* fills a slot of a ring buffer */
 bool hd_is_read(const hd_op *op);  /* reads one */
 bool hd_is_wgmma(const hd_op *op);
 void hd_accesses_find(hd_region *region, bool (*want)(const hd_op *op), hd_accesses *out);
@@ -25,6 +25,13 @@ hd_value *hd_cursor_of(const hd_op *op);
 /* One more value that a loop carries, from `first` on; its next value is added to the yield by the caller.
  * Gives the region's argument; the result is the loop's last. */
 hd_value *hd_carry(hd_module *m, hd_op *loop, hd_value *first);
+bool hd_is_fill(const hd_op *op); /* fills a slot of D */
+/* Slots of D that a warp has: it fills them in turns. */
+int64_t hd_slots_of_warp(const hd_op *fill);
+/* The i-th of all fills: was its slot filled before, in this tile or in the one before? */
+bool hd_fills_again(const hd_accesses *fills, int32_t i);
+/* The role that an op stands in. */
+hd_op *hd_role_of(const hd_op *op);
 /* End of the run of accesses from `from` on that use one slot: the same cursor, in the same region. */
 int32_t hd_slot_end(const hd_accesses *list, int32_t from);
 

@@ -5,8 +5,9 @@
  *            and empty mbarriers between a producer and a consumer role (R1, R3), or cp.async groups and
  *            CTA barriers inside a lone role. Barriers are initialised before the roles start, and a
  *            cluster leaves together (R4). Of the warps that share a tile over k, the last one to have
- *            written its partial goes on to the sum (R7); no CTA waits for another. A
- *            dependent kernel waits for the one ahead (R8).
+ *            written its partial goes on to the sum (R7); no CTA waits for another. The lanes of a warp
+ *            meet between what they put into a slot of D and its copy out, and before they fill a slot
+ *            that was read (R2, R6). A dependent kernel waits for the one ahead (R8).
  * Why here   roles and accesses are final; fences depend on where the waits are.
  * Does not   place fences, wgmma groups, or cp.async fences (place_fences).
  */
@@ -244,6 +245,21 @@ static void place_arrival(hd_module *m, hd_op *kernel) {
     hd_op_move_to_end(last->next, last->regions[0]);
 }
 
+/* Between the lanes' writes and the copy by one of them; and, where a slot is filled again, between the
+ * wait of that one and the lanes' writes. */
+static void place_lanes(hd_module *m, hd_op *kernel) {
+  hd_accesses fills = {0};
+  hd_accesses_find(kernel->regions[0], hd_is_fill, &fills);
+  for (int32_t i = 0; i < fills.n; i++) {
+    hd_builder b = hd_builder_before(m, fills.op[i]);
+    if (hd_fills_again(&fills, i))
+      hd_build_op(&b, HD_OP_WARP_SYNC, (hd_type){0}, 0);
+    b = hd_builder_after(m, fills.op[i]);
+    hd_build_op(&b, HD_OP_WARP_SYNC, (hd_type){0}, 0);
+  }
+  hd_accesses_free(&fills);
+}
+
 /* --- the kernel ahead ----------------------------------------------------------------------- */
 
 /* Whether the kernel ahead may write what is read here, or use what is written. */
@@ -296,6 +312,7 @@ heddle_status hd_pass_place_barriers(hd_pass_context *pass, hd_module *module) {
       place_ring(&r);
     else
       place_groups(&r);
+    place_lanes(module, kernel);
     place_arrival(module, kernel);
     if (hd_op_has(kernel, HD_ATTR_DEPENDENT))
       place_grid_wait(module, kernel);

@@ -4,7 +4,8 @@
  * Ensures    wgmma batches are fenced from the generic accesses of their registers, committed, and
  *            waited for before their slots are released and their accumulators read (R1, R3, R5);
  *            generic writes that wgmma reads are fenced by each writing thread before it arrives (R2);
- *            barrier initialisation is fenced (R4).
+ *            barrier initialisation is fenced (R4). What is put into a slot of D is fenced, its copy out
+ *            committed, and waited for before the slot is filled again and before the role ends (R2, R6).
  * Why here   a fence stands between an access and the barrier that publishes it: both exist now.
  * Does not   move or add barriers.
  */
@@ -147,6 +148,33 @@ static void place_proxy_fences(hd_module *m, hd_op *kernel) {
   hd_accesses_free(&arrivals);
 }
 
+static void place_bulk_wait(hd_module *m, hd_builder b, int64_t pending) {
+  hd_op *wait = hd_build_op(&b, HD_OP_BULK_WAIT, (hd_type){0}, 0);
+  hd_op_set_int(m, wait, HD_ATTR_PENDING, pending);
+}
+
+/* The wait stands before the warp.sync that tells the other lanes, the fence before the one that
+ * publishes. A slot is filled again after as many groups as a warp has slots. */
+static void place_staged(hd_module *m, hd_op *kernel) {
+  hd_accesses fills = {0};
+  hd_op *last = NULL;
+  hd_accesses_find(kernel->regions[0], hd_is_fill, &fills);
+  for (int32_t i = 0; i < fills.n; i++) {
+    hd_op *fill = fills.op[i];
+    if (hd_fills_again(&fills, i))
+      place_bulk_wait(m, hd_builder_before(m, fill->prev), hd_slots_of_warp(fill) - 1);
+    hd_builder b = hd_builder_after(m, fill);
+    hd_build_op(&b, HD_OP_FENCE_PROXY, (hd_type){0}, 0);
+    for (last = fill; last->kind != HD_OP_COPY_OUT;)
+      last = last->next;
+    b = hd_builder_after(m, last);
+    hd_build_op(&b, HD_OP_BULK_COMMIT, (hd_type){0}, 0);
+  }
+  if (last)
+    place_bulk_wait(m, hd_builder_at_end(m, hd_role_of(last)->regions[0]), 0);
+  hd_accesses_free(&fills);
+}
+
 static void place_init_fence(hd_module *m, hd_op *kernel) {
   hd_op *last = NULL;
   HD_FOR_OPS(op, kernel->regions[0])
@@ -163,6 +191,7 @@ heddle_status hd_pass_place_fences(hd_pass_context *pass, hd_module *module) {
     place_init_fence(module, kernel);
     place_proxy_fences(module, kernel);
     place_wgmma(module, kernel);
+    place_staged(module, kernel);
   }
   return HEDDLE_OK;
 }

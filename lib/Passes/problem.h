@@ -46,7 +46,7 @@ int32_t hd_elems_per_byte(heddle_elem elem);
 int32_t hd_granule_k(heddle_elem elem);
 int32_t hd_block_bytes(heddle_elem elem);
 int32_t hd_block_meta_bytes(heddle_elem elem);
-enum { HD_SLAB_ROWS = 64, HD_GRANULE_BYTES = 128, HD_BLOCK_VALUE_BYTES = 4096 };
+enum { HD_SLAB_ROWS = 64, HD_STRIP_ROWS = 16, HD_GRANULE_BYTES = 128, HD_BLOCK_VALUE_BYTES = 4096 };
 
 /* The instruction of a family ("mma", "wgmma") for the problem; n 0: any. NULL when there is none. */
 const hd_spec_row *hd_problem_row(const hd_problem *problem, const char *family, int n,

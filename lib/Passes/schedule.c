@@ -37,7 +37,7 @@ static const struct key {
     {"k_order", KEY_WORD, offsetof(hd_schedule, k_order), sizeof((hd_schedule *)0)->k_order,
      "forward zigzag"},
     {"store", KEY_WORD, offsetof(hd_schedule, store), sizeof((hd_schedule *)0)->store,
-     "direct quad permuted"},
+     "direct quad permuted staged"},
 };
 
 void hd_schedule_print(const hd_schedule *s, char out[200]) {

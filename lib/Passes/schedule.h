@@ -23,7 +23,7 @@ typedef struct hd_schedule {
   int32_t split_k;      /* 1 = none */
   int32_t pending;      /* wgmma batches that run while the next is issued: 0 or 1 */
   char k_order[8];      /* "forward"; "zigzag": backwards on every other tile of a persistent CTA */
-  char store[12];       /* "direct", "quad", "permuted": as quad where N is no whole number of runs */
+  char store[12];       /* "direct", "quad"; "permuted", "staged": as quad where N, D's pitch do not suit */
 } hd_schedule;
 
 /* The default for a kernel at problem level; never fails for a legal problem. */

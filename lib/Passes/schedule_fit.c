@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "Passes/store_slot.h"
 #include "Passes/variants.h"
 
 enum {
@@ -30,8 +31,13 @@ int32_t hd_schedule_stage_bytes(const hd_problem *p, const hd_schedule *s) {
                      s->tile_n * HD_GRANULE_BYTES);
 }
 
-int32_t hd_schedule_shared_bytes(const hd_problem *p, const hd_schedule *s) {
+int32_t hd_schedule_ring_bytes(const hd_problem *p, const hd_schedule *s) {
   return s->stages * (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES) + ALIGN_SLACK;
+}
+
+int32_t hd_schedule_shared_bytes(const hd_problem *p, const hd_schedule *s) {
+  hd_store_slot slot = hd_store_slot_of(p, s);
+  return hd_schedule_ring_bytes(p, s) + slot.bytes * slot.each * s->warps_m;
 }
 
 int32_t hd_schedule_shared_limit(const hd_problem *p, const hd_schedule *s) {
@@ -52,9 +58,14 @@ int32_t hd_schedule_wanted_stages(const hd_schedule *s) {
   return !is_wgmma(s) ? 4 : s->tile_n <= 32 ? 12 : 8;
 }
 
+static int32_t fitting_stages(const hd_problem *p, const hd_schedule *s) {
+  int32_t slots = hd_store_slot_of(p, s).bytes * s->warps_m; /* one a warp */
+  int32_t room = hd_schedule_shared_limit(p, s) - slots - ALIGN_SLACK;
+  return room / (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES);
+}
+
 int32_t hd_schedule_most_stages(const hd_problem *p, const hd_schedule *s, int32_t most) {
-  int32_t stages = (hd_schedule_shared_limit(p, s) - ALIGN_SLACK) /
-                   (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES);
+  int32_t stages = fitting_stages(p, s);
   return stages < 2 ? 2 : stages > most ? most : stages;
 }
 
@@ -157,7 +168,7 @@ static heddle_status check_tiles(heddle_context *ctx, const hd_problem *p, const
 static heddle_status check_shared(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   int32_t bytes = hd_schedule_shared_bytes(p, s), limit = hd_schedule_shared_limit(p, s);
   if (bytes > limit) {
-    int32_t fit = (limit - ALIGN_SLACK) / (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES);
+    int32_t fit = fitting_stages(p, s);
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.shared-memory",
            "tile %dx%dx%d with %d stages takes %d bytes of shared memory, %s has %d with ctas=%d; "
            "nearest legal: %s%d stages", s->tile_m, s->tile_n, s->tile_k, s->stages, bytes,
@@ -304,6 +315,7 @@ static heddle_status check_problem_schedule(heddle_context *ctx, const hd_proble
   if (strcmp(s->store, "permuted") == 0)
     HD_TRY(check_permuted(ctx, p, s));
   HD_TRY(check_ctas(ctx, p, s));
+  HD_TRY(hd_store_slot_check(ctx, p, s));
   return check_shared(ctx, p, s);
 }
 

@@ -5,8 +5,9 @@
 #include "Passes/problem.h"
 #include "Passes/schedule.h"
 
-/* Bytes of shared memory of one stage, and of all with barriers and alignment. */
+/* Bytes of shared memory of one stage; of all with barriers and alignment; those and the slots of D. */
 int32_t hd_schedule_stage_bytes(const hd_problem *problem, const hd_schedule *schedule);
+int32_t hd_schedule_ring_bytes(const hd_problem *problem, const hd_schedule *schedule);
 int32_t hd_schedule_shared_bytes(const hd_problem *problem, const hd_schedule *schedule);
 /* hd_schedule_check without its sentence. */
 bool hd_schedule_fits(const hd_problem *problem, const hd_schedule *schedule);

@@ -36,7 +36,8 @@ static bool is_copy(const hd_op *op) {
 }
 
 static bool is_store(const hd_op *op) {
-  return op->kind == HD_OP_STORE_TILE || op->kind == HD_OP_PARTIAL_STORE;
+  return op->kind == HD_OP_STORE_TILE || op->kind == HD_OP_PARTIAL_STORE ||
+         op->kind == HD_OP_STAGE_TILE || op->kind == HD_OP_COPY_OUT;
 }
 
 static void set_registers(hd_module *m, hd_op *kernel, hd_op *producer, hd_op *consumer,

@@ -4,6 +4,7 @@
 
 #include "Passes/passes.h"
 #include "Passes/problem.h"
+#include "Passes/store_slot.h"
 #include "Passes/variants.h"
 
 /* A kernel on its way from tile to role level. Values are of the kernel's region, seen by every role. */
@@ -25,7 +26,8 @@ typedef struct hd_stage {
   hd_value *units_m, *tiles_n, *n_units; /* tile rows and tile columns in clusters; their product, times
                                             the splits */
   hd_value *n_splits; /* i32: of this launch; NULL without split-K */
-  hd_value *sa, *sb; /* buffers */
+  hd_store_slot slot; /* of the staged store; cols 0: D is written from registers */
+  hd_value *sa, *sb, *sd; /* buffers; sd NULL: D is not staged */
 } hd_stage;
 
 /* The values a kernel may take, in parameter order. ORDER ARGS. */
@@ -34,6 +36,7 @@ typedef enum hd_stage_arg {
   HD_STAGE_B,
   HD_STAGE_TMAP_B,
   HD_STAGE_D,
+  HD_STAGE_TMAP_D,
   HD_STAGE_C,
   HD_STAGE_BIAS,
   HD_STAGE_SCALE_A,
@@ -77,6 +80,9 @@ void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_v
 /* Writes strip `strip` of the tile from accumulator fragments, from column `col` on. */
 void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
                     hd_value *col, hd_value *const *acc, int32_t n_acc);
+/* The same by way of shared memory: all slices of a whole fragment's strip, the warp's `nth` of a tile. */
+void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
+                           int32_t nth, hd_value *strip, hd_value *acc);
 /* The accumulators of all splits in place of this one's: nothing happens without split-K. */
 void hd_stage_reduce(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
                      hd_value **acc, int32_t n_acc);

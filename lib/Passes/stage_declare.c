@@ -9,11 +9,12 @@ static const struct stage_arg {
   hd_type_kind kind;
 } stage_args[] = {
     {"a", HD_TYPE_PTR},       {"b", HD_TYPE_PTR},       {"b", HD_TYPE_TMAP},
-    {"d", HD_TYPE_PTR},       {"c", HD_TYPE_PTR},       {"bias", HD_TYPE_PTR},
-    {"scale_a", HD_TYPE_PTR}, {"scale_b", HD_TYPE_PTR}, {"user", HD_TYPE_PTR},
-    {"workspace", HD_TYPE_PTR}, {"m", HD_TYPE_I32},     {"n", HD_TYPE_I32},
-    {"k", HD_TYPE_I32},       {"ldb", HD_TYPE_I64},     {"ldc", HD_TYPE_I64},
-    {"ldd", HD_TYPE_I64},     {"alpha", HD_TYPE_F32},   {"beta", HD_TYPE_F32},
+    {"d", HD_TYPE_PTR},       {"d", HD_TYPE_TMAP},      {"c", HD_TYPE_PTR},
+    {"bias", HD_TYPE_PTR},    {"scale_a", HD_TYPE_PTR}, {"scale_b", HD_TYPE_PTR},
+    {"user", HD_TYPE_PTR},    {"workspace", HD_TYPE_PTR}, {"m", HD_TYPE_I32},
+    {"n", HD_TYPE_I32},       {"k", HD_TYPE_I32},       {"ldb", HD_TYPE_I64},
+    {"ldc", HD_TYPE_I64},     {"ldd", HD_TYPE_I64},     {"alpha", HD_TYPE_F32},
+    {"beta", HD_TYPE_F32},
 };
 
 /* Constants stand for what the problem fixes; of C's pitch the store asks for the parameter. */
@@ -42,6 +43,11 @@ static bool is_needed(const hd_stage *st, hd_stage_arg which) {
     return !tma;
   case HD_STAGE_TMAP_B:
     return tma;
+  case HD_STAGE_D:
+  case HD_STAGE_LDD:
+    return !st->variant->staged;
+  case HD_STAGE_TMAP_D:
+    return st->variant->staged;
   case HD_STAGE_C:
   case HD_STAGE_LDC:
     return st->p.c.op != NULL;
@@ -111,30 +117,44 @@ static void set_permuted(hd_stage *st, hd_op *op, int32_t bytes, int64_t rows) {
   hd_op_set_ints(st->module, op, HD_ATTR_BOX, box, rank);
 }
 
-/* Rows of B's box: what one CTA of the cluster brings, at most one panel when transposed. */
-static void set_box(hd_stage *st, hd_op *op, int32_t bytes) {
-  const hd_problem *p = &st->p;
-  int64_t rows = st->s.tile_n / hd_stage_along_m(st);
-  const char *k_major[] = {"k", "n"}, *mn_major[] = {"n", "k"};
-  const char *strides[] = {"", hd_arena_printf(&st->module->arena, "ldb*%d", bytes)};
-  int64_t box[] = {HD_GRANULE_BYTES / bytes, p->b.transposed ? st->s.tile_k : rows};
-  if (st->variant->permutes) {
-    set_permuted(st, op, bytes, rows);
-    return;
-  }
-  hd_op_set_strings(st->module, op, HD_ATTR_DIMS, p->b.transposed ? mn_major : k_major, 2);
+/* The map of a stored matrix: the names of its sizes, the contiguous one first. */
+static void set_plane(hd_stage *st, hd_op *op, const char *const dims[2], int64_t line, int64_t lines) {
+  int32_t bytes = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8;
+  const char *arg = hd_op_str(op, HD_ATTR_ARG);
+  const char *strides[] = {"", hd_arena_printf(&st->module->arena, "ld%s*%d", arg, bytes)};
+  hd_op_set_strings(st->module, op, HD_ATTR_DIMS, dims, 2);
   hd_op_set_strings(st->module, op, HD_ATTR_STRIDES, strides, 2);
-  hd_op_set_ints(st->module, op, HD_ATTR_BOX, box, 2);
+  hd_op_set_ints(st->module, op, HD_ATTR_BOX, (int64_t[]){line, lines}, 2);
 }
 
-static hd_value *declare_tmap(hd_stage *st) {
-  const hd_problem *p = &st->p;
-  int32_t bytes = heddle_elem_get(p->b.elem)->container_bits / 8;
+/* Rows of B's box: what one CTA of the cluster brings, at most one panel when transposed. */
+static void set_box(hd_stage *st, hd_op *op) {
+  static const char *const k_major[] = {"k", "n"}, *const mn_major[] = {"n", "k"};
+  int32_t bytes = heddle_elem_get(st->p.b.elem)->container_bits / 8;
+  int64_t rows = st->s.tile_n / hd_stage_along_m(st), line = HD_GRANULE_BYTES / bytes;
+  if (st->variant->permutes)
+    set_permuted(st, op, bytes, rows);
+  else if (st->p.b.transposed)
+    set_plane(st, op, mn_major, line, st->s.tile_k);
+  else
+    set_plane(st, op, k_major, line, rows);
+}
+
+static void set_slot(hd_stage *st, hd_op *op) {
+  static const char *const by_row[] = {"n", "m"}, *const by_column[] = {"m", "n"};
+  if (st->p.d.transposed)
+    set_plane(st, op, by_column, HD_STRIP_ROWS, st->slot.cols);
+  else
+    set_plane(st, op, by_row, st->slot.cols, HD_STRIP_ROWS);
+}
+
+static hd_value *declare_tmap(hd_stage *st, const char *arg, heddle_elem elem, int32_t swizzle,
+                              void (*set)(hd_stage *st, hd_op *op)) {
   hd_op *op = hd_build_op(&st->b, HD_OP_TMAP, HD_TMAP, 0);
-  hd_op_set_str(st->module, op, HD_ATTR_ARG, "b");
-  hd_op_set_elem(st->module, op, HD_ATTR_TYPE, p->b.elem);
-  set_box(st, op, bytes);
-  hd_op_set_int(st->module, op, HD_ATTR_SWIZZLE, st->swizzle);
+  hd_op_set_str(st->module, op, HD_ATTR_ARG, arg);
+  hd_op_set_elem(st->module, op, HD_ATTR_TYPE, elem);
+  set(st, op);
+  hd_op_set_int(st->module, op, HD_ATTR_SWIZZLE, swizzle);
   return op->results[0];
 }
 
@@ -150,7 +170,9 @@ static hd_value *declare_arg(hd_stage *st, hd_stage_arg which) {
   const struct stage_arg *row = &stage_args[which];
   int64_t value = fixed_value(&st->p, which);
   if (row->kind == HD_TYPE_TMAP)
-    return declare_tmap(st);
+    return which == HD_STAGE_TMAP_B
+               ? declare_tmap(st, row->name, st->p.b.elem, st->swizzle, set_box)
+               : declare_tmap(st, row->name, st->p.d.elem, st->slot.swizzle, set_slot);
   if (value)
     return row->kind == HD_TYPE_I32 ? hd_i32(&st->b, value) : hd_i64(&st->b, value);
   hd_type type = {.kind = row->kind};
@@ -166,31 +188,45 @@ static hd_value *declare_arg(hd_stage *st, hd_stage_arg which) {
 }
 
 static hd_op *declare_buffer(hd_stage *st, const char *name, int64_t bytes, int64_t align,
-                             const char *layout, heddle_elem elem) {
+                             const char *layout, heddle_elem elem, int32_t stages) {
   hd_op *op = hd_build_op(&st->b, HD_OP_BUFFER, HD_BUFFER, 0);
   hd_op_set_str(st->module, op, HD_ATTR_NAME, name);
   hd_op_set_str(st->module, op, HD_ATTR_SPACE, "shared");
   hd_op_set_int(st->module, op, HD_ATTR_BYTES, bytes);
-  hd_op_set_int(st->module, op, HD_ATTR_STAGES, st->s.stages);
+  hd_op_set_int(st->module, op, HD_ATTR_STAGES, stages);
   hd_op_set_int(st->module, op, HD_ATTR_ALIGN, align);
   hd_op_set_str(st->module, op, HD_ATTR_LAYOUT, layout);
   hd_op_set_elem(st->module, op, HD_ATTR_TYPE, elem);
   return op;
 }
 
+/* Slots of D: each warp's own, one behind the other. */
+static void declare_slots(hd_stage *st) {
+  const hd_store_slot *slot = &st->slot;
+  enum { ATOM = 1024 };
+  if (!slot->cols)
+    return;
+  hd_op *d = declare_buffer(st, "d", slot->bytes, slot->bytes < ATOM ? slot->bytes : ATOM, "box",
+                            st->p.d.elem, slot->each * st->s.warps_m);
+  hd_op_set_int(st->module, d, HD_ATTR_PANEL, slot->line_bytes);
+  hd_op_set_int(st->module, d, HD_ATTR_SWIZZLE, slot->swizzle);
+  st->sd = d->results[0];
+}
+
 static void declare_buffers(hd_stage *st) {
   int64_t block = hd_block_bytes(st->p.a_elem);
   int64_t rows = st->p.b.transposed ? st->s.tile_k : st->s.tile_n;
-  /* B first: its atoms need the larger alignment. */
+  /* B and D first: their atoms need the larger alignment. */
   hd_op *b = declare_buffer(st, "b", (int64_t)st->s.tile_n * HD_GRANULE_BYTES, 1024, "rows",
-                            st->p.b.elem);
+                            st->p.b.elem, st->s.stages);
   hd_op_set_int(st->module, b, HD_ATTR_ROWS, rows);
   hd_op_set_int(st->module, b, HD_ATTR_PANEL, HD_GRANULE_BYTES);
   if (st->variant->permutes)
     hd_op_set_int(st->module, b, HD_ATTR_RUN, hd_d_run(&st->p));
   hd_op_set_int(st->module, b, HD_ATTR_SWIZZLE, st->swizzle);
+  declare_slots(st);
   hd_op *a = declare_buffer(st, "a", st->s.tile_m / HD_SLAB_ROWS * block, 128, "packed_a",
-                            st->p.a_elem);
+                            st->p.a_elem, st->s.stages);
   hd_op_set_int(st->module, a, HD_ATTR_SLAB_BYTES, block);
   hd_op_set_int(st->module, a, HD_ATTR_META_OFFSET, HD_BLOCK_VALUE_BYTES);
   st->sa = a->results[0];

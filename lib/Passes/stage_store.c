@@ -21,6 +21,8 @@ hd_type hd_stage_fragment(const hd_stage *st, hd_operand_id operand) {
 static void set_epilogue(hd_stage *st, hd_op *op) {
   const hd_problem *p = &st->p;
   hd_module *m = st->module;
+  hd_op_set_elem(m, op, HD_ATTR_TYPE, p->d.elem);
+  hd_op_set_str(m, op, HD_ATTR_ORDER, p->d.transposed ? "col_major" : "row_major");
   hd_op_set_str(m, op, HD_ATTR_ACT, p->act);
   const struct {
     bool there;
@@ -48,17 +50,37 @@ static void set_epilogue(hd_stage *st, hd_op *op) {
   }
 }
 
+static hd_value *row_of(hd_builder *b, const hd_tile_place *place, hd_value *strip) {
+  return hd_arith(b, HD_OP_ADD, place->row0, hd_arith_const(b, HD_OP_MUL, strip, HD_STRIP_ROWS));
+}
+
 void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
                     hd_value *col, hd_value *const *acc, int32_t n_acc) {
-  hd_value *rows = hd_arith_const(b, HD_OP_MUL, strip, 16);
-  hd_value *row = hd_arith(b, HD_OP_ADD, place->row0, rows);
+  hd_value *row = row_of(b, place, strip);
   hd_op *op = hd_build_op(b, HD_OP_STORE_TILE, (hd_type){0}, 6, st->arg[HD_STAGE_D],
                           st->arg[HD_STAGE_LDD], row, col, st->arg[HD_STAGE_M],
                           st->arg[HD_STAGE_N]);
   for (int32_t i = 0; i < n_acc; i++)
     hd_op_add_operand(st->module, op, acc[i]);
-  hd_op_set_elem(st->module, op, HD_ATTR_TYPE, st->p.d.elem);
-  hd_op_set_str(st->module, op, HD_ATTR_ORDER, st->p.d.transposed ? "col_major" : "row_major");
   hd_op_set_str(st->module, op, HD_ATTR_PATH, "direct"); /* lower_epilogue decides */
   set_epilogue(st, op);
+}
+
+void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
+                           int32_t nth, hd_value *strip, hd_value *acc) {
+  const hd_store_slot *slot = &st->slot;
+  int32_t n_slices = st->s.tile_n / slot->cols;
+  hd_value *first = hd_arith_const(b, HD_OP_MUL, warp, slot->each);
+  hd_value *row = row_of(b, place, strip);
+  for (int32_t i = 0; i < n_slices; i++) {
+    hd_value *own = hd_arith_const(b, HD_OP_ADD, first, (nth * n_slices + i) % slot->each);
+    hd_value *col = hd_arith_const(b, HD_OP_ADD, place->col0, i * slot->cols);
+    hd_op *fill = hd_build_op(b, HD_OP_STAGE_TILE, (hd_type){0}, 7, st->sd, own, row, col,
+                              st->arg[HD_STAGE_M], st->arg[HD_STAGE_N], acc);
+    hd_op_set_int(st->module, fill, HD_ATTR_OFFSET, i * slot->cols);
+    set_epilogue(st, fill);
+    hd_value *across = st->p.d.transposed ? row : col, *down = st->p.d.transposed ? col : row;
+    hd_build_op(b, HD_OP_COPY_OUT, (hd_type){0}, 5, st->arg[HD_STAGE_TMAP_D], st->sd, own, across,
+                down);
+  }
 }

@@ -117,6 +117,9 @@ void hd_stage_wgmma(hd_stage *st) {
   memcpy(acc, loop->results + 1, sizeof *acc * (size_t)rows.slabs_each);
   hd_stage_reduce(st, &in, &place, rows.warp, acc, rows.slabs_each);
   for (int32_t i = 0; i < rows.slabs_each; i++)
-    hd_stage_store(st, &in, &place, rows.strip[i], place.col0, &acc[i], 1);
+    if (st->sd)
+      hd_stage_store_staged(st, &in, &place, rows.warp, i, rows.strip[i], acc[i]);
+    else
+      hd_stage_store(st, &in, &place, rows.strip[i], place.col0, &acc[i], 1);
   hd_build_yield(&in, &loop->results[0], 1);
 }

@@ -18,6 +18,8 @@ static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, h
   HD_TRY(hd_schedule_parse(pass->ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &st->s));
   st->row = hd_spec_find(hd_op_str(st->p.matmul, HD_ATTR_ROW));
   st->variant = hd_b_variant_find(hd_op_str(kernel, HD_ATTR_VARIANT));
+  if (st->variant->staged)
+    st->slot = hd_store_slot_of(&st->p, &st->s);
   st->steps = st->s.tile_k / st->row->k;
   st->swizzle = (int32_t)hd_op_int(st->p.matmul, HD_ATTR_SWIZZLE, 0);
   st->prefetch = hd_op_has(kernel, HD_ATTR_WEIGHTS_READY) && strcmp(st->s.family, "wgmma") == 0;

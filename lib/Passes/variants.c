@@ -4,13 +4,14 @@
 
 /* Fastest first: ORDER VARIANTS. */
 static const hd_b_variant variants[] = {
-    {"tma_permuted", "wgmma", "tma", 16, true},
-    {"tma", "wgmma", "tma", 16, false},
-    {"gather8", "wgmma", "gather", 8, false},
-    {"gather", "wgmma", "gather", 0, false},
-    {"cp_async16", "mma", "cp_async", 16, false},
-    {"cp_async4", "mma", "cp_async", 4, false},
-    {"ld_st", "mma", "ld_st", 0, false},
+    {"tma_permuted", "wgmma", "tma", 16, true, false},
+    {"tma_staged", "wgmma", "tma", 16, false, true},
+    {"tma", "wgmma", "tma", 16, false, false},
+    {"gather8", "wgmma", "gather", 8, false, false},
+    {"gather", "wgmma", "gather", 0, false, false},
+    {"cp_async16", "mma", "cp_async", 16, false, false},
+    {"cp_async4", "mma", "cp_async", 4, false, false},
+    {"ld_st", "mma", "ld_st", 0, false, false},
 };
 
 int32_t hd_d_run(const hd_problem *p) {
@@ -29,7 +30,7 @@ static bool always_permutes(const hd_problem *p) {
 }
 
 static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
-  if (strcmp(v->family, s->family) != 0)
+  if (strcmp(v->family, s->family) != 0 || (v->staged && strcmp(s->store, "staged") != 0))
     return false;
   bool named = strcmp(s->b_path, v->path) == 0;
   if (!named && strcmp(s->b_path, "auto") != 0)

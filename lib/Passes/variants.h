@@ -1,17 +1,20 @@
-/* Passes/variants.h: the ways B can come, one kernel each. */
+/* Passes/variants.h: the ways B can come and D can go, one kernel each. */
 #ifndef HD_VARIANTS_H
 #define HD_VARIANTS_H
 
 #include "Passes/problem.h"
 #include "Passes/schedule.h"
 
-/* How a variant brings B. The launcher takes the first whose alignment holds. */
+enum { HD_STAGED_ALIGN = 16 };
+
+/* How a variant brings B and stores D. The launcher takes the first whose alignment holds. */
 typedef struct hd_b_variant {
   const char *name;   /* symbol of the kernel's `variant` */
   const char *family; /* "mma", "wgmma" */
   const char *path;   /* of the schedule: "tma", "gather", "cp_async", "ld_st" */
   int32_t align;      /* bytes that B's base and row pitch must be multiples of; 0: its element */
   bool permutes;      /* B's rows, so that a lane stores 16 bytes of D: store=permuted */
+  bool staged;        /* D through shared memory: its base and row pitch multiples of HD_STAGED_ALIGN */
 } hd_b_variant;
 
 /* The i-th variant that a schedule and a problem ask for; NULL at the end. */
