@@ -36,6 +36,7 @@ typedef struct hd_sim_options {
   uint64_t seed;
   hd_sim_mode mode;
   uint64_t max_steps;    /* warp instructions; 0 = 20 million */
+  uint32_t grid_y, grid_z; /* the plan's grid_x CTAs, so many times; 0 = 1 */
   uint32_t max_resident; /* CTAs in flight at once; 0 = 8. Persistent grids are resident whole. */
   uint32_t max_findings; /* stop after so many different ones; 0 = 8 */
   uint32_t off;          /* HD_SIM_NO_... */

@@ -151,6 +151,10 @@ void hd_sim_learn_know(const sim_machine *m, sim_know *into, sim_agent agent, ui
   }
 }
 
+bool hd_sim_same_know(const sim_machine *m, const sim_know *a, const sim_know *b) {
+  return memcmp(a->full.block, b->full.block, know_bytes(m)) == 0;
+}
+
 static bool same_blocks(const sim_machine *m, const sim_know *a, sim_block *const *b) {
   return memcmp(a->full.block, b, know_bytes(m)) == 0;
 }

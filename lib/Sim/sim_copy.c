@@ -45,10 +45,6 @@ static sim_step complete_cp(sim_machine *m, sim_async *op) {
   return SIM_NEXT;
 }
 
-static bool same_know(const sim_machine *m, const sim_know *a, const sim_know *b) {
-  return memcmp(a->full.block, b->full.block, sizeof(sim_block *) * 2 * m->n_ctas) == 0;
-}
-
 static sim_step fill_lane(sim_warp *w, const sim_insn *in, sim_async *op, uint32_t lane) {
   uint32_t n = (uint32_t)in->opnd[2].imm, source = n;
   if (in->n_opnds > 3 && !(in->n_opnds == 4 && (in->flags & SIM_F_CACHE_HINT)))
@@ -77,7 +73,7 @@ static sim_step exec_cp(sim_warp *w, const sim_insn *in, uint32_t mask) {
     sim_async *op = hd_sim_async_new(w, first, in, complete_cp);
     op->mask = 0;
     SIM_LANES(l, mask)
-    if (same_know(m, &hd_sim_thread(w, first)->know, &hd_sim_thread(w, l)->know)) {
+    if (hd_sim_same_know(m, &hd_sim_thread(w, first)->know, &hd_sim_thread(w, l)->know)) {
       op->mask |= 1u << l;
       if (fill_lane(w, in, op, l) == SIM_STOP) {
         hd_sim_async_free(m, op);
@@ -298,17 +294,6 @@ static sim_step exec_load(sim_warp *w, const sim_insn *in, uint32_t mask) {
 
 /* ---- bulk stores and reductions: shared to global, in groups ---- */
 
-static void reduce(const sim_insn *in, uint8_t *to, const uint8_t *from, uint32_t n_bytes) {
-  uint32_t each = hd_sim_type(in->type[0])->bits / 8;
-  for (uint32_t i = 0; i + each <= n_bytes; i += each) {
-    uint64_t old = 0, value = 0;
-    memcpy(&old, to + i, each);
-    memcpy(&value, from + i, each);
-    old = hd_sim_reduce(in, old, value);
-    memcpy(to + i, &old, each);
-  }
-}
-
 static sim_step complete_bulk_store(sim_machine *m, sim_async *op) {
   uint32_t thread = op->warp->index * 32 + op->lane;
   sim_access a = op_access(m, op, hd_sim_agent(op->warp->cta, m->agent_bulk_read + thread),
@@ -328,7 +313,8 @@ static sim_step complete_bulk_store(sim_machine *m, sim_async *op) {
       hd_sim_check(&a, to, to_at, op->n_bytes) == SIM_STOP)
     return SIM_STOP;
   if (reduces)
-    reduce(op->insn, to->data + to_at, from->data + from_at, op->n_bytes);
+    hd_sim_reduce_bytes(op->insn->atom, op->insn->type[0], to->data + to_at, from->data + from_at,
+                        op->n_bytes);
   else
     memcpy(to->data + to_at, from->data + from_at, op->n_bytes);
   return SIM_NEXT;
@@ -450,10 +436,12 @@ static heddle_status decode_bulk_copy(sim_decode *d, sim_insn *in) {
   in->accesses = true;
   hd_sim_take(d, "tile");
   hd_sim_take_hints(d, in);
-  if (!hd_sim_take(d, "global") || (tensor && !in->op))
+  if (tensor && !in->op)
     return HEDDLE_UNSUPPORTED;
   if (in->flags & SIM_F_REDUCE)
-    HD_TRY(tensor ? HEDDLE_UNSUPPORTED : hd_sim_decode_reduction(d, in, false));
+    HD_TRY(tensor ? hd_sim_decode_operation(d, in, false) : hd_sim_decode_reduction(d, in, false));
+  if (!hd_sim_take(d, "global"))
+    return tensor ? HEDDLE_UNSUPPORTED : hd_sim_decode_peer_copy(d, in);
   if (hd_sim_take(d, "bulk_group")) {
     in->exec = exec_store;
     g->has_bulk_store = true;

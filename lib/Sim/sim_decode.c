@@ -119,6 +119,10 @@ static hd_loc here(const sim_decode *d, const sim_insn *insn) {
 }
 
 static heddle_status unsupported(sim_decode *d, const sim_insn *insn) {
+  if (strcmp(d->mod[0], "multimem") == 0)
+    return hd_error(d->ctx, HEDDLE_UNSUPPORTED, here(d, insn), "ptx.multimem",
+                    "`%s`: a multimem address stands for memory of several devices, and one is "
+                    "simulated; nearest: red, ld and st of the own memory", insn->text);
   for (uint32_t i = 1; i < d->n_mods; i++)
     if (!d->taken[i])
       return hd_error(d->ctx, HEDDLE_UNSUPPORTED, here(d, insn), "ptx.modifier",

@@ -177,29 +177,27 @@ enum { A_ADD, A_MIN, A_MAX, A_AND, A_OR, A_XOR, A_EXCH, A_CAS, A_INC, A_DEC };
 static const char *const atom_names[] = {"add", "min",  "max", "and", "or",
                                          "xor", "exch", "cas", "inc", "dec"};
 
-static uint64_t float_atom(const sim_insn *in, uint64_t old, uint64_t b) {
-  const sim_type_info *t = hd_sim_type(in->type[0]);
+static uint64_t float_atom(uint8_t atom, const sim_type_info *t, uint64_t old, uint64_t b) {
   uint32_t bits = hd_sim_type(t->elem)->bits;
   uint64_t r = 0, mask = bits == 64 ? ~0ull : (1ull << bits) - 1;
   for (uint32_t i = 0; i < t->lanes; i++) {
     double x = hd_sim_decode_bits(t->elem, old >> (bits * i) & mask);
     double y = hd_sim_decode_bits(t->elem, b >> (bits * i) & mask);
-    double v = in->atom == A_ADD ? x + y : in->atom == A_MIN ? fmin(x, y) : fmax(x, y);
-    if (t->elem == SIM_T_F32 && in->atom == A_ADD)
+    double v = atom == A_ADD ? x + y : atom == A_MIN ? fmin(x, y) : fmax(x, y);
+    if (t->elem == SIM_T_F32 && atom == A_ADD)
       v = (double)((float)x + (float)y);
     r |= hd_sim_encode_bits(t->elem, v, SIM_RN, false) << (bits * i);
   }
   return r;
 }
 
-static uint64_t integer_atom(const sim_insn *in, uint64_t old, uint64_t b) {
-  const sim_type_info *t = hd_sim_type(in->type[0]);
+static uint64_t integer_atom(uint8_t atom, const sim_type_info *t, uint64_t old, uint64_t b) {
   uint32_t up = 64 - t->bits;
   uint64_t mask = ~0ull >> up;
   bool less = t->cls == 's' ? (int64_t)(old << up) < (int64_t)(b << up) : (old & mask) < (b & mask);
   old &= mask;
   b &= mask;
-  switch (in->atom) {
+  switch (atom) {
   case A_ADD: return old + b;
   case A_MIN: return less ? old : b;
   case A_MAX: return less ? b : old;
@@ -212,9 +210,26 @@ static uint64_t integer_atom(const sim_insn *in, uint64_t old, uint64_t b) {
   }
 }
 
-uint64_t hd_sim_reduce(const sim_insn *in, uint64_t old, uint64_t value) {
-  bool is_float = hd_sim_type(in->type[0])->cls == 'f';
-  return is_float ? float_atom(in, old, value) : integer_atom(in, old, value);
+static uint64_t reduce(uint8_t atom, const sim_type_info *t, uint64_t old, uint64_t value) {
+  return t->cls == 'f' ? float_atom(atom, t, old, value) : integer_atom(atom, t, old, value);
+}
+
+void hd_sim_reduce_bytes(uint8_t atom, uint8_t type, uint8_t *to, const uint8_t *from,
+                         uint32_t n_bytes) {
+  const sim_type_info *t = hd_sim_type(type);
+  uint32_t each = t->bits / 8;
+  for (uint32_t i = 0; i + each <= n_bytes; i += each) {
+    uint64_t old = 0, value = 0;
+    memcpy(&old, to + i, each);
+    memcpy(&value, from + i, each);
+    old = reduce(atom, t, old, value);
+    memcpy(to + i, &old, each);
+  }
+}
+
+bool hd_sim_can_reduce(uint8_t atom, uint8_t type) {
+  const sim_type_info *t = hd_sim_type(type);
+  return t->bits >= 16 && t->bits <= 64 && (t->cls != 'f' || atom <= A_MAX);
 }
 
 static sim_step atom_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
@@ -231,7 +246,8 @@ static sim_step atom_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
     return SIM_STOP;
   memcpy(&old, at, n);
   uint64_t mask = ~0ull >> (64 - 8 * n), swapped = old == (b & mask) ? c : old;
-  uint64_t value = in->atom == A_CAS ? swapped : hd_sim_reduce(in, old, b);
+  uint64_t value =
+      in->atom == A_CAS ? swapped : reduce(in->atom, hd_sim_type(in->type[0]), old, b);
   memcpy(at, &value, n);
   publish_word(w, in, lane, word);
   hd_sim_progress(w->machine);
@@ -329,18 +345,21 @@ static heddle_status decode_ld_st(sim_decode *d, sim_insn *in, bool load) {
   return HEDDLE_OK;
 }
 
-heddle_status hd_sim_decode_reduction(sim_decode *d, sim_insn *in, bool exchanges) {
+heddle_status hd_sim_decode_operation(sim_decode *d, sim_insn *in, bool exchanges) {
   bool found = false;
   for (uint8_t i = 0; i < HD_COUNT(atom_names) && !found; i++)
     if ((exchanges || (i != A_EXCH && i != A_CAS)) && (found = hd_sim_take(d, atom_names[i])))
       in->atom = i;
+  return found ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
+}
+
+heddle_status hd_sim_decode_reduction(sim_decode *d, sim_insn *in, bool exchanges) {
+  HD_TRY(hd_sim_decode_operation(d, in, exchanges));
   hd_sim_take(d, "noftz");
   hd_sim_take_types(d, in);
-  const sim_type_info *type = in->n_types == 1 ? hd_sim_type(in->type[0]) : NULL;
-  bool known = found && type && type->bits >= 16 && type->bits <= 64 &&
-               (type->cls != 'f' || in->atom <= A_MAX);
   in->vec = 1;
   in->accesses = true;
+  bool known = in->n_types == 1 && hd_sim_can_reduce(in->atom, in->type[0]);
   return known ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
 }
 

@@ -71,6 +71,8 @@ void hd_sim_learn(const struct sim_machine *m, sim_clock *into, sim_agent agent,
 void hd_sim_learn_know(const struct sim_machine *m, sim_know *into, sim_agent agent,
                        uint32_t clock);
 bool hd_sim_knows(const sim_clock *clock, sim_agent agent, uint32_t at);
+/* Certainly the same; false says nothing. */
+bool hd_sim_same_know(const struct sim_machine *m, const sim_know *a, const sim_know *b);
 
 /* ---- memory ---- */
 
@@ -271,6 +273,7 @@ typedef struct sim_machine {
   bool stop;
   uint64_t random;
 
+  uint32_t grid[3]; /* n_ctas are counted along x first; clusters lie along x */
   uint32_t n_ctas, cluster_size, n_threads, n_warps, n_warpgroups;
   uint32_t agents_per_cta, agent_cp, agent_bulk_read, agent_bulk_write, agent_wgmma,
       agent_mbarrier, agent_tensor, agent_mover, agent_moved, agent_grid;
@@ -309,8 +312,10 @@ const char *hd_sim_agent_name(const sim_machine *m, sim_agent agent, char out[96
 
 uint64_t hd_sim_random(sim_machine *m);
 
-/* What memory that holds `old` holds after the instruction's atomic operation with `value`. */
-uint64_t hd_sim_reduce(const sim_insn *insn, uint64_t old, uint64_t value);
+/* An operation of insn.atom on elements of a type, in place (sim_ldst.c). */
+void hd_sim_reduce_bytes(uint8_t atom, uint8_t type, uint8_t *to, const uint8_t *from,
+                         uint32_t n_bytes);
+bool hd_sim_can_reduce(uint8_t atom, uint8_t type);
 
 /* ---- registers ---- */
 

@@ -40,9 +40,11 @@ typedef struct sim_opnd {
   X(NCTAID_X, "%nctaid.x") X(NCTAID_Y, "%nctaid.y") X(NCTAID_Z, "%nctaid.z")                       \
   X(LANEID, "%laneid") X(WARPID, "%warpid") X(NWARPID, "%nwarpid")                                 \
   X(CLUSTERID_X, "%clusterid.x") X(CLUSTERID_Y, "%clusterid.y") X(CLUSTERID_Z, "%clusterid.z")     \
-  X(NCLUSTERID_X, "%nclusterid.x")                                                                 \
+  X(NCLUSTERID_X, "%nclusterid.x") X(NCLUSTERID_Y, "%nclusterid.y")                                \
+  X(NCLUSTERID_Z, "%nclusterid.z")                                                                 \
   X(CLUSTER_CTAID_X, "%cluster_ctaid.x") X(CLUSTER_CTAID_Y, "%cluster_ctaid.y")                    \
   X(CLUSTER_CTAID_Z, "%cluster_ctaid.z") X(CLUSTER_NCTAID_X, "%cluster_nctaid.x")                  \
+  X(CLUSTER_NCTAID_Y, "%cluster_nctaid.y") X(CLUSTER_NCTAID_Z, "%cluster_nctaid.z")                \
   X(CLUSTER_CTARANK, "%cluster_ctarank") X(CLUSTER_NCTARANK, "%cluster_nctarank")                  \
   X(LANEMASK_EQ, "%lanemask_eq") X(LANEMASK_LT, "%lanemask_lt") X(LANEMASK_LE, "%lanemask_le")     \
   X(LANEMASK_GT, "%lanemask_gt") X(LANEMASK_GE, "%lanemask_ge")                                    \
@@ -186,7 +188,9 @@ void hd_sim_take_order(sim_decode *d, sim_insn *insn);
 void hd_sim_take_hints(sim_decode *d, sim_insn *insn);
 /* Operation and type of atom, red and cp.reduce; exchanges: exch and cas are among them. */
 heddle_status hd_sim_decode_reduction(sim_decode *d, sim_insn *insn, bool exchanges);
+heddle_status hd_sim_decode_operation(sim_decode *d, sim_insn *insn, bool exchanges); /* no type */
 heddle_status hd_sim_decode_st_async(sim_decode *d, sim_insn *insn);
+heddle_status hd_sim_decode_peer_copy(sim_decode *d, sim_insn *insn);
 
 typedef heddle_status sim_decoder(sim_decode *d, sim_insn *insn);
 sim_decoder hd_sim_decode_alu, hd_sim_decode_memory, hd_sim_decode_control, hd_sim_decode_sync,

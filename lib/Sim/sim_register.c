@@ -9,17 +9,25 @@ static uint64_t special(const sim_warp *w, int64_t sreg, uint32_t lane) {
   switch (sreg) {
   case SIM_SREG_TID_X: return w->index * 32 + lane;
   case SIM_SREG_NTID_X: return m->n_threads;
-  case SIM_SREG_CTAID_X: return cta->index;
-  case SIM_SREG_NCTAID_X: return m->n_ctas;
+  case SIM_SREG_CTAID_X: return cta->index % m->grid[0];
+  case SIM_SREG_CTAID_Y:
+  case SIM_SREG_CLUSTERID_Y: return cta->index / m->grid[0] % m->grid[1];
+  case SIM_SREG_CTAID_Z:
+  case SIM_SREG_CLUSTERID_Z: return cta->index / m->grid[0] / m->grid[1];
+  case SIM_SREG_NCTAID_X: return m->grid[0];
+  case SIM_SREG_NCTAID_Y:
+  case SIM_SREG_NCLUSTERID_Y: return m->grid[1];
+  case SIM_SREG_NCTAID_Z:
+  case SIM_SREG_NCLUSTERID_Z: return m->grid[2];
   case SIM_SREG_NTID_Y:
   case SIM_SREG_NTID_Z:
-  case SIM_SREG_NCTAID_Y:
-  case SIM_SREG_NCTAID_Z: return 1;
+  case SIM_SREG_CLUSTER_NCTAID_Y:
+  case SIM_SREG_CLUSTER_NCTAID_Z: return 1;
   case SIM_SREG_LANEID: return lane;
   case SIM_SREG_WARPID: return w->index;
   case SIM_SREG_NWARPID: return m->n_warps;
-  case SIM_SREG_CLUSTERID_X: return cta->index / m->cluster_size;
-  case SIM_SREG_NCLUSTERID_X: return m->n_ctas / m->cluster_size;
+  case SIM_SREG_CLUSTERID_X: return cta->index % m->grid[0] / m->cluster_size;
+  case SIM_SREG_NCLUSTERID_X: return m->grid[0] / m->cluster_size;
   case SIM_SREG_CLUSTER_CTAID_X:
   case SIM_SREG_CLUSTER_CTARANK: return cta->rank;
   case SIM_SREG_CLUSTER_NCTAID_X:

@@ -298,6 +298,8 @@ static void fill_params(sim_machine *m) {
   }
 }
 
+enum { MAX_CTAS = 65535 };
+
 static heddle_status check_launch(const sim_machine *m) {
   const hd_variant *v = m->plan->variant;
   hd_loc loc = {m->program->file, 0, 0};
@@ -306,10 +308,11 @@ static heddle_status check_launch(const sim_machine *m) {
     return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.shape",
                     "%d threads in clusters of %d: expected 1 to 1024 and 1 to 16", v->n_threads,
                     v->cluster);
-  if (m->plan->grid_x % (uint32_t)v->cluster || m->plan->grid_x > 65535)
+  uint64_t n_ctas = (uint64_t)m->grid[0] * m->grid[1];
+  if (m->grid[0] % (uint32_t)v->cluster || n_ctas > MAX_CTAS || n_ctas * m->grid[2] > MAX_CTAS)
     return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.grid",
-                    "a grid of %u: expected a multiple of the cluster (%d), 1 to 65535",
-                    m->plan->grid_x, v->cluster);
+                    "a grid of %u x %u x %u: expected x a multiple of the cluster (%d), 1 to %d CTAs",
+                    m->grid[0], m->grid[1], m->grid[2], v->cluster, MAX_CTAS);
   if (m->program->cta_groups == 3)
     return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.cta_group",
                     "tcgen05 instructions of .cta_group::1 and ::2: expected the same in all");
@@ -335,7 +338,10 @@ static heddle_status check_launch(const sim_machine *m) {
 
 static void set_up(sim_machine *m, const hd_sim_buffer *buffers, uint32_t n_buffers) {
   const hd_variant *v = m->plan->variant;
-  m->n_ctas = m->plan->grid_x;
+  m->grid[0] = m->plan->grid_x;
+  m->grid[1] = m->options.grid_y ? m->options.grid_y : 1;
+  m->grid[2] = m->options.grid_z ? m->options.grid_z : 1;
+  m->n_ctas = m->grid[0] * m->grid[1] * m->grid[2];
   m->cluster_size = (uint32_t)v->cluster;
   m->n_threads = (uint32_t)v->n_threads;
   m->n_warps = (m->n_threads + 31) / 32;

@@ -4,6 +4,7 @@
 
 #include "Sim/sim_machine.h"
 #include "Sim/sim_maps.h"
+#include "Sim/sim_types.h"
 
 static uint32_t element_bytes(heddle_elem elem) {
   static const uint8_t bits[] = {
@@ -76,7 +77,26 @@ static sim_step check_map(sim_machine *m, const sim_async *op) {
   return SIM_NEXT;
 }
 
-/* Copies one row between global memory and the tile, 16 bytes at a time where swizzled. */
+/* The type of a reduction: the map's. */
+static uint8_t type_of(const hd_tmap *map) {
+  static const char *const names[] = {
+#define HEDDLE_ELEM(name, text, ...) text,
+#include "heddle/types.def"
+#undef HEDDLE_ELEM
+  };
+  return hd_sim_type_find(names[map->elem]);
+}
+
+/* Swizzles move 16 bytes, so that an element lies in one piece. */
+static void reduce_row(const sim_async *op, const uint8_t *shared, uint32_t start, uint8_t *global,
+                       row r) {
+  uint32_t each = element_bytes(op->tmap->elem);
+  for (uint32_t i = 0; i < r.n; i += each)
+    hd_sim_reduce_bytes(op->insn->atom, type_of(op->tmap), global + i,
+                        shared + hd_sim_swizzle_address(start + r.skip + i, op->tmap->swizzle), each);
+}
+
+/* One row between global memory and the tile. */
 static void copy_row(const sim_async *op, uint8_t *shared, uint32_t start, uint8_t *global, row r,
                      bool load) {
   for (uint32_t i = 0; i < r.n; i++) {
@@ -105,7 +125,10 @@ static sim_step move_rows(sim_async *op, const transfer *t) {
       if (hd_sim_resolve_global(&t->global, r.address, r.n, 1, &memory, &offset) == SIM_STOP ||
           hd_sim_check(&t->global, memory, offset, r.n) == SIM_STOP)
         return SIM_STOP;
-      copy_row(op, t->tile->data, start, memory->data + offset, r, t->load);
+      if (op->insn->flags & SIM_F_REDUCE)
+        reduce_row(op, t->tile->data, start, memory->data + offset, r);
+      else
+        copy_row(op, t->tile->data, start, memory->data + offset, r, t->load);
     }
     start += width;
   } while (next_row(op->tmap, at));
@@ -144,7 +167,12 @@ sim_step hd_sim_tensor_store(sim_machine *m, sim_async *op) {
                   .agent = hd_sim_agent(op->warp->cta, m->agent_bulk_read + thread),
                   .clock = op->group, .kind = SIM_READ, .async = true};
   transfer t = {.shared = a, .global = a};
-  t.global.kind = SIM_WRITE;
+  bool reduces = op->insn->flags & SIM_F_REDUCE;
+  if (reduces && !hd_sim_can_reduce(op->insn->atom, type_of(op->tmap)))
+    return hd_sim_fault(m, "tensor-map", op->warp, op->lane, op->insn,
+                        "elements of the map have no such reduction");
+  t.global.kind = reduces ? SIM_ATOMIC : SIM_WRITE;
+  t.global.strong = reduces; /* relaxed at gpu scope */
   t.global.agent = hd_sim_agent(op->warp->cta, m->agent_bulk_write + thread);
   return transfer_box(m, op, &t);
 }

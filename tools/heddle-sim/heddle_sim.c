@@ -12,7 +12,7 @@
 typedef struct options {
   cli_texts args, files;
   const char *mode, *off, *output;
-  int64_t seed, resident, max_steps;
+  int64_t seed, resident, max_steps, grid_y, grid_z;
   bool trace, time;
 } options;
 
@@ -75,6 +75,8 @@ static heddle_status launch(job *j, hd_sim_mode mode, hd_values *values, sim_ope
   hd_launch_plan plan;
   hd_sim_options so = {.seed = (uint64_t)j->o->seed, .mode = mode,
                        .max_steps = (uint64_t)j->o->max_steps,
+                       .grid_y = (uint32_t)j->o->grid_y,
+                       .grid_z = (uint32_t)j->o->grid_z,
                        .max_resident = (uint32_t)j->o->resident,
                        .trace = j->o->trace ? print_trace : NULL};
   for (int i = 0; i < HD_MAX_VARIANTS; i++)
@@ -141,6 +143,8 @@ int main(int argc, char **argv) {
       {"data", CLI_MORE, &o.files, "NAME=FILE", "raw bytes of an operand: a=packed.bin"},
       {"mode", CLI_TEXT, &o.mode, "MODE", "late, early, random or all (default)"},
       {"seed", CLI_INT, &o.seed, "N", "of the schedule and of operands without a file"},
+      {"grid-y", CLI_INT, &o.grid_y, "N", "the manifest's CTAs N times: a grid of two dimensions"},
+      {"grid-z", CLI_INT, &o.grid_z, "N", "and of three"},
       {"resident", CLI_INT, &o.resident, "N", "CTAs in flight at once (default 4)"},
       {"steps", CLI_INT, &o.max_steps, "N", "limit of warp instructions"},
       {"off", CLI_TEXT, &o.off, "PART", "leave out proxies, races, poison or undefined"},

@@ -54,6 +54,19 @@ typedef struct micro {
   "@%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+2048], " bytes ";\n" \
   "@%p2 bra C; sub.s32 %r10, %r4, %r1; add.s32 %r10, %r10, %r9; add.s32 %r11, %r9, 2048;\n" \
   "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r10], %r0, [%r11]; bra X;\nC: "
+#define PEER(fence, what) /* rank 1 sends 256 bytes into rank 0, which holds tid's and expects them */ \
+  MBAR("1") "fence.mbarrier_init.release.cluster;\n" STORE_MINE fence CLUSTER \
+  REMOTE "and.pred %p6, %p0, %p2; add.s32 %r11, %r9, 2048; @!%p2 bra S;\n" \
+  "@%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+2048], 256;\n" \
+  SPIN("%r1+2048", "0") "ld.shared.b32 %r6, [%r4]; bra X;\n" \
+  "S: @%p0 cp." what " [%r9], [%r1], 256, [%r11];\nX: "
+#define FENCED "fence.proxy.async;\n"
+#define PEER_COPY \
+  "async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
+#define PEER_ADD(type) \
+  "reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add." type
+#define IS_NOT(n) /* tid times n */ \
+  "@!%p2 bra Y; mul.lo.s32 %r7, %r0, " n "; setp.ne.u32 %p8, %r6, %r7; @%p8 trap;\nY: "
 #define PARTIAL_SUMS(before, after) /* of two CTAs, by the one that counts last */ \
   "mad.lo.s32 %r7, %r3, 64, %r0; mul.wide.u32 %rd6, %r7, 4; add.s64 %rd7, %rd6, %rd2;\n" \
   "st.global.b32 [%rd7+256], %r0; bar.sync 0; mov.b32 %r8, 0; @!%p0 bra L;\n" \
@@ -235,6 +248,13 @@ static const micro cases[] = {
     {"two CTAs write one word", "R7", 0, 2, false, "st.global.b32 [%rd5], %r0;\n"},
     {"a CTA waits for one that never comes", "deadlock|steps", 0, 1, false,
      "W: ld.acquire.gpu.global.b32 %r5, [%rd2]; setp.eq.u32 %p5, %r5, 0; @%p5 bra W;\n"},
+    {"bulk copy to a CTA of the cluster", NULL, 2, 2, false, PEER(FENCED, PEER_COPY) CLUSTER IS_NOT("1")},
+    {"reduction into a CTA of the cluster", NULL, 2, 2, false,
+     PEER(FENCED, PEER_ADD("u32")) CLUSTER IS_NOT("2")},
+    {"bulk copy from a CTA that leaves", "R4", 2, 2, false, PEER(FENCED, PEER_COPY)},
+    {"bulk copy within the cluster, without a fence", "R2", 2, 2, false, PEER("", PEER_COPY) CLUSTER},
+    {"reduction into the cluster, without a fence", "R2", 2, 2, false,
+     PEER("", PEER_ADD("u32")) CLUSTER},
     {"grid dependency", NULL, 0, 0, true,
      "griddepcontrol.wait; ld.global.b32 %r5, [%rd4]; st.global.b32 [%rd5], %r5;\n"},
     {"read before griddepcontrol.wait", "R8", 0, 0, true,

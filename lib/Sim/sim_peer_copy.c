@@ -1,0 +1,93 @@
+/* Sim/sim_peer_copy.c: cp.async.bulk and cp.reduce.async.bulk from the own shared memory to that of a
+ * CTA of the cluster. They signal an mbarrier there: who waits for its phase knows that the source is
+ * read and the destination written. */
+#include <string.h>
+
+#include "Sim/sim_machine.h"
+#include "Sim/sim_types.h"
+
+static sim_step complete(sim_machine *m, sim_async *op) {
+  sim_cta *own = op->warp->cta;
+  sim_access a = {.m = m, .warp = op->warp, .lane = op->lane, .insn = op->insn,
+                  .view = {&op->know, op->self, op->self_clock},
+                  .agent = hd_sim_mbarrier_agent(m, op->target, op->mbarrier),
+                  .clock = op->mbarrier->phase + 1, .kind = SIM_READ, .async = true};
+  bool reduces = op->insn->flags & SIM_F_REDUCE;
+  uint64_t source = op->global | (uint64_t)own->rank << SIM_RANK_SHIFT;
+  uint64_t shared = op->shared | (uint64_t)op->target->rank << SIM_RANK_SHIFT;
+  sim_memory *from, *to;
+  uint64_t from_at, to_at;
+  if (hd_sim_resolve(&a, SIM_SHARED_CTA, source, op->n_bytes, 16, &from, &from_at) == SIM_STOP ||
+      hd_sim_check(&a, from, from_at, op->n_bytes) == SIM_STOP)
+    return SIM_STOP;
+  a.kind = reduces ? SIM_ATOMIC : SIM_WRITE;
+  a.strong = reduces; /* relaxed at cluster scope */
+  if (hd_sim_resolve(&a, SIM_SHARED_CLUSTER, shared, op->n_bytes, 16, &to, &to_at) == SIM_STOP ||
+      hd_sim_check(&a, to, to_at, op->n_bytes) == SIM_STOP)
+    return SIM_STOP;
+  if (reduces)
+    hd_sim_reduce_bytes(op->insn->atom, op->insn->type[0], to->data + to_at, from->data + from_at,
+                        op->n_bytes);
+  else
+    memmove(to->data + to_at, from->data + from_at, op->n_bytes);
+  return hd_sim_mbarrier_complete_tx(m, op, op->n_bytes);
+}
+
+static uint64_t address_of(sim_warp *w, const sim_opnd *o, uint32_t lane) {
+  return hd_sim_read_lane(w, &o->vec[0], lane) + (uint64_t)o->imm;
+}
+
+static sim_step copy_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
+  sim_machine *m = w->machine;
+  uint64_t shared = address_of(w, &in->opnd[0], lane), source = address_of(w, &in->opnd[1], lane);
+  uint64_t n_bytes = hd_sim_read_lane(w, &in->opnd[2], lane);
+  uint64_t barrier = address_of(w, &in->opnd[3], lane), low = (1u << SIM_RANK_SHIFT) - 1;
+  sim_access a = hd_sim_access(w, lane, in, SIM_WRITE);
+  sim_cta *cta;
+  uint32_t offset;
+  sim_mbarrier *b;
+  a.async = true; /* the signal: R4's fence is needed */
+  if (n_bytes == 0 || n_bytes % 16)
+    return hd_sim_fault(m, "alignment", w, lane, in,
+                        "copies %llu bytes: expected a positive multiple of 16",
+                        (unsigned long long)n_bytes);
+  if (shared >> SIM_RANK_SHIFT != barrier >> SIM_RANK_SHIFT)
+    return hd_sim_fault(m, "mbarrier", w, lane, in,
+                        "destination in CTA rank %llu, mbarrier in rank %llu",
+                        (unsigned long long)(shared >> SIM_RANK_SHIFT),
+                        (unsigned long long)(barrier >> SIM_RANK_SHIFT));
+  if (hd_sim_shared(&a, barrier, &cta, &offset) == SIM_STOP ||
+      hd_sim_mbarrier_use(&a, cta, offset, &b) == SIM_STOP)
+    return SIM_STOP;
+  sim_async *op = hd_sim_async_new(w, lane, in, complete);
+  op->target = cta;
+  op->mbarrier = b;
+  op->shared = (uint32_t)(shared & low);
+  op->global = source & low;
+  op->n_bytes = (uint32_t)n_bytes;
+  b->in_flight++;
+  return hd_sim_async_push(m, op);
+}
+
+static sim_step exec(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  SIM_LANES(l, mask)
+  if (copy_lane(w, in, l) == SIM_STOP)
+    return SIM_STOP;
+  return SIM_NEXT;
+}
+
+/* The operation of a reduction is decoded. PTX ISA, cp.reduce.async.bulk: integers alone. */
+heddle_status hd_sim_decode_peer_copy(sim_decode *d, sim_insn *in) {
+  bool addresses = in->n_opnds == 4;
+  if (!hd_sim_take(d, "shared::cluster") || !hd_sim_take(d, "shared::cta") ||
+      !hd_sim_take(d, "mbarrier::complete_tx::bytes"))
+    return HEDDLE_UNSUPPORTED;
+  if ((in->flags & SIM_F_REDUCE) &&
+      (hd_sim_type(in->type[0])->cls == 'f' || hd_sim_type(in->type[0])->bits < 32))
+    return HEDDLE_UNSUPPORTED;
+  for (uint32_t i = 0; i < 4 && addresses; i++)
+    addresses = i == 2 || in->opnd[i].kind == SIM_ADDR;
+  in->exec = exec;
+  in->accesses = true;
+  return addresses ? HEDDLE_OK : HEDDLE_INVALID;
+}
