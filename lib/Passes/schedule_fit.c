@@ -374,7 +374,7 @@ static void each_shape(const hd_problem *p, const hd_schedule *first, const stru
   for (size_t w = 0; w < HD_COUNT(widths); w++)
     for (int reg = !wgmma; reg < 2; reg++)
       for (s.cluster = 1; s.cluster <= (wgmma ? 2 : 1); s.cluster++)
-        for (s.ctas = 1; s.ctas <= 3; s.ctas++) {
+        for (s.ctas = 1; s.ctas <= (widths[w] <= 32 ? 4 : 3); s.ctas++) {
           s.tile_n = widths[w];
           snprintf(s.a_path, sizeof s.a_path, reg ? "reg" : "desc");
           each_depth(p, s, list, n, cap);
