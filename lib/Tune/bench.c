@@ -54,8 +54,9 @@ static hd_bench_case case_of(const bench *x) {
 static heddle_status make_operands(heddle_context *ctx, bench *x) {
   const hd_bench_problem *p = x->p;
   hd_bench_host *h = x->options->host;
-  HD_TRY(hd_bench_host_make(ctx, p, x->options->seed, x->options->n_jobs, h));
-  size_t b_bytes = (size_t)p->n * h->row_bytes, a_bytes = (size_t)p->m * h->row_bytes;
+  hd_product product = hd_bench_product(p);
+  HD_TRY(hd_bench_host_make(ctx, &product, x->options->seed, x->options->n_jobs, h));
+  size_t b_bytes = h->b_bytes, a_bytes = (size_t)p->m * h->a_row_bytes;
   x->d_bytes = (size_t)p->m * (size_t)p->n * heddle_elem_get(p->d_elem)->container_bits / 8;
   x->d = hd_xmalloc(x->d_bytes);
   x->n_sets = hd_rotation_count(h->packed_bytes + b_bytes + x->d_bytes, ROTATE_BYTES);

@@ -76,6 +76,8 @@ heddle_status hd_bench_run(heddle_context *ctx, const hd_device *device,
 /* The type that accumulates products of elem, and D's type unless one is said. */
 heddle_elem hd_bench_accumulator(heddle_elem elem);
 heddle_elem hd_bench_output(heddle_elem elem);
+/* What is tuned for it, without a target. */
+hd_product hd_bench_product(const hd_bench_problem *problem);
 /* The problem as Heddle reads it; owned: free(). */
 char *hd_bench_text(const hd_bench_problem *problem, const char *target, bool row_major,
                     bool weights_ready);

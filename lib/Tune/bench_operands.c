@@ -11,11 +11,12 @@
 #include "Tune/parallel.h"
 #include "heddle/sparse.h"
 
-/* Rows of A, or of B (columns of D), that one thread makes at a time: whole blocks of the packed order. */
+/* Rows of A and of stored B, and columns of D, that one thread makes at a time: whole blocks of the packed
+ * order. */
 enum { ROWS = 64 };
 
 typedef struct making {
-  const hd_bench_problem *p;
+  const hd_product *p;
   hd_bench_host *host;
   size_t block_bytes; /* packed A of ROWS rows */
   atomic_int failed;  /* a heddle_status */
@@ -28,96 +29,116 @@ static int64_t rows_at(int64_t all, int32_t i) {
 
 static int32_t pieces(int64_t all) { return (int32_t)((all + ROWS - 1) / ROWS); }
 
+static void note(making *x, heddle_status status) {
+  if (status != HEDDLE_OK)
+    atomic_store(&x->failed, (int)status);
+}
+
+/* ---- A ---- */
+
 static heddle_status make_a(const making *x, int32_t i) {
   hd_bench_host *h = x->host;
   uint64_t n = (uint64_t)rows_at(x->p->m, i), k = (uint64_t)x->p->k;
   hd_fill fill = {.seed = h->seed + 1, .first_row = (uint64_t)i * ROWS};
-  char *a = (char *)h->a + (size_t)i * ROWS * h->row_bytes;
+  char *a = (char *)h->a + (size_t)i * ROWS * h->a_row_bytes;
   char *packed = (char *)h->packed + (size_t)i * x->block_bytes;
   hd_fill_dense(&fill, h->elem, n, k, a, k);
-  HD_TRY(heddle_sparse_prune(NULL, h->elem, n, k, a, h->row_bytes));
-  return heddle_sparse_pack_dense(NULL, h->elem, HEDDLE_FAMILY_WGMMA, n, k, a, h->row_bytes,
-                                  packed);
+  HD_TRY(heddle_sparse_prune(NULL, h->elem, n, k, a, h->a_row_bytes));
+  return heddle_sparse_pack_dense(NULL, h->elem, h->family, n, k, a, h->a_row_bytes, packed);
 }
 
-static heddle_status make_b(const making *x, int32_t i) {
-  hd_bench_host *h = x->host;
-  uint64_t first = (uint64_t)i * ROWS, n = (uint64_t)rows_at(x->p->n, i), k = (uint64_t)x->p->k;
-  hd_fill fill = {.seed = h->seed + 2, .first_row = first};
-  char *b = (char *)h->b + first * h->row_bytes;
-  hd_fill_dense(&fill, h->elem, n, k, b, k);
-  hd_reference r = {.m = (uint64_t)x->p->m,
-                    .n = n,
-                    .k = k,
-                    .a = {h->a, h->elem, k, 1},
-                    .b = {b, h->elem, 1, k},
-                    .alpha = 1};
-  double *part = hd_xmalloc(sizeof *part * h->n_checked * n);
-  heddle_status status = hd_reference_rows(NULL, &r, h->checked, h->n_checked, part);
-  for (size_t row = 0; row < h->n_checked && status == HEDDLE_OK; row++)
-    memcpy(h->expected + row * (size_t)x->p->n + first, part + row * n, sizeof *part * n);
-  free(part);
-  return status;
-}
+static void work_a(void *user, int32_t i) { note(user, make_a(user, i)); }
 
-static void work_a(void *user, int32_t i) {
-  making *x = user;
-  heddle_status status = make_a(x, i);
-  if (status != HEDDLE_OK)
-    atomic_store(&x->failed, (int)status);
-}
-
-static void work_b(void *user, int32_t i) {
-  making *x = user;
-  heddle_status status = make_b(x, i);
-  if (status != HEDDLE_OK)
-    atomic_store(&x->failed, (int)status);
-}
-
-static bool has_a(const hd_bench_host *h, const hd_bench_problem *p, uint64_t seed) {
-  return h->elem == p->elem && h->m == p->m && h->k == p->k && h->seed == seed;
+static bool has_a(const hd_bench_host *h, const hd_product *p, uint64_t seed) {
+  return h->elem == p->a && h->m == p->m && h->k == p->k && h->seed == seed;
 }
 
 static heddle_status allocate_a(heddle_context *ctx, making *x, uint64_t seed) {
-  const hd_bench_problem *p = x->p;
+  const hd_product *p = x->p;
   hd_bench_host *h = x->host;
   free(h->a);
   free(h->packed);
   h->a = h->packed = NULL;
   h->m = h->k = 0;
-  h->elem = p->elem;
+  h->elem = p->a;
   h->seed = seed;
-  HD_TRY(heddle_sparse_dense_row_bytes(ctx, p->elem, (uint64_t)p->k, &h->row_bytes));
-  HD_TRY(heddle_sparse_packed_bytes(ctx, p->elem, HEDDLE_FAMILY_WGMMA, (uint64_t)p->m,
-                                    (uint64_t)p->k, &h->packed_bytes));
-  HD_TRY(heddle_sparse_packed_bytes(ctx, p->elem, HEDDLE_FAMILY_WGMMA, ROWS, (uint64_t)p->k,
-                                    &x->block_bytes));
-  h->a = hd_xmalloc((size_t)p->m * h->row_bytes);
+  h->family = HEDDLE_FAMILY_WGMMA;
+  uint64_t m = (uint64_t)p->m, k = (uint64_t)p->k;
+  if (heddle_sparse_packed_bytes(NULL, p->a, h->family, m, k, &h->packed_bytes) != HEDDLE_OK)
+    h->family = HEDDLE_FAMILY_MMA;
+  HD_TRY(heddle_sparse_dense_row_bytes(ctx, p->a, k, &h->a_row_bytes));
+  HD_TRY(heddle_sparse_packed_bytes(ctx, p->a, h->family, m, k, &h->packed_bytes));
+  HD_TRY(heddle_sparse_packed_bytes(ctx, p->a, h->family, ROWS, k, &x->block_bytes));
+  h->a = hd_xmalloc((size_t)p->m * h->a_row_bytes);
   h->packed = hd_xmalloc(h->packed_bytes);
   return HEDDLE_OK;
 }
 
-heddle_status hd_bench_host_make(heddle_context *ctx, const hd_bench_problem *problem,
-                                 uint64_t seed, int32_t n_jobs, hd_bench_host *h) {
-  making x = {.p = problem, .host = h};
-  if (!has_a(h, problem, seed)) {
-    HD_TRY(allocate_a(ctx, &x, seed));
-    hd_parallel(n_jobs, pieces(problem->m), work_a, &x);
-  }
+/* ---- B, and rows of D ---- */
+
+static int64_t b_rows(const hd_product *p) { return p->b_mn_major ? p->k : p->n; }
+static int64_t b_cols(const hd_product *p) { return p->b_mn_major ? p->n : p->k; }
+
+static void work_b(void *user, int32_t i) {
+  const making *x = user;
+  uint64_t first = (uint64_t)i * ROWS, cols = (uint64_t)b_cols(x->p);
+  hd_fill fill = {.seed = x->host->seed + 2, .first_row = first};
+  hd_fill_dense(&fill, x->p->b, (uint64_t)rows_at(b_rows(x->p), i), cols,
+                (char *)x->host->b + first * x->host->b_row_bytes, cols);
+}
+
+/* ROWS columns of the checked rows of D. */
+static heddle_status make_expected(const making *x, int32_t i) {
+  const hd_product *p = x->p;
+  const hd_bench_host *h = x->host;
+  uint64_t first = (uint64_t)i * ROWS, n = (uint64_t)rows_at(p->n, i), k = (uint64_t)p->k;
+  size_t elem_bits = heddle_elem_get(p->b)->container_bits;
+  size_t offset = p->b_mn_major ? first * elem_bits / 8 : first * h->b_row_bytes;
+  uint64_t row = p->b_mn_major ? (uint64_t)p->n : 1, col = p->b_mn_major ? 1 : k;
+  hd_reference r = {.m = (uint64_t)p->m,
+                    .n = n,
+                    .k = k,
+                    .a = {h->a, h->elem, k, 1},
+                    .b = {(char *)h->b + offset, p->b, row, col},
+                    .alpha = 1};
+  double *part = hd_xmalloc(sizeof *part * h->n_checked * n);
+  heddle_status status = hd_reference_rows(NULL, &r, h->checked, h->n_checked, part);
+  for (size_t at = 0; at < h->n_checked && status == HEDDLE_OK; at++)
+    memcpy(h->expected + at * (size_t)p->n + first, part + at * n, sizeof *part * n);
+  free(part);
+  return status;
+}
+
+static void work_expected(void *user, int32_t i) { note(user, make_expected(user, i)); }
+
+static void allocate_b(const hd_product *p, hd_bench_host *h) {
+  h->b_row_bytes = ((size_t)b_cols(p) * heddle_elem_get(p->b)->container_bits + 7) / 8;
   h->n_checked =
-      hd_reference_sample_rows(seed, (uint64_t)problem->m, HD_BENCH_CHECKED_ROWS, h->checked);
+      hd_reference_sample_rows(h->seed, (uint64_t)p->m, HD_BENCH_CHECKED_ROWS, h->checked);
   free(h->b);
   free(h->expected);
-  h->b = hd_xmalloc((size_t)problem->n * h->row_bytes);
-  h->expected = hd_xmalloc(sizeof *h->expected * h->n_checked * (size_t)problem->n);
+  h->b_bytes = (size_t)b_rows(p) * h->b_row_bytes;
+  h->b = hd_xmalloc(h->b_bytes);
+  h->expected = hd_xmalloc(sizeof *h->expected * h->n_checked * (size_t)p->n);
+}
+
+heddle_status hd_bench_host_make(heddle_context *ctx, const hd_product *p, uint64_t seed,
+                                 int32_t n_jobs, hd_bench_host *h) {
+  making x = {.p = p, .host = h};
+  if (!has_a(h, p, seed)) {
+    HD_TRY(allocate_a(ctx, &x, seed));
+    hd_parallel(n_jobs, pieces(p->m), work_a, &x);
+  }
+  allocate_b(p, h);
+  hd_parallel(n_jobs, pieces(b_rows(p)), work_b, &x);
   if (!x.failed)
-    hd_parallel(n_jobs, pieces(problem->n), work_b, &x);
+    hd_parallel(n_jobs, pieces(p->n), work_expected, &x);
   if (x.failed)
     return hd_error(ctx, (heddle_status)x.failed, HD_NOWHERE, "bench.operands",
-                    "the operands of %lld x %lld x %lld could not be made", (long long)problem->m,
-                    (long long)problem->n, (long long)problem->k);
-  h->m = problem->m;
-  h->k = problem->k;
+                    "the operands of %lld x %lld x %lld could not be made", (long long)p->m,
+                    (long long)p->n, (long long)p->k);
+  h->m = p->m;
+  h->k = p->k;
   return HEDDLE_OK;
 }
 

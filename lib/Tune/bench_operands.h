@@ -1,9 +1,10 @@
-/* Tune/bench_operands.h: the values of a case on the host: A pruned and packed, B, and what some rows of D
- * must be. */
+/* Tune/bench_operands.h: the values of a product on the host: A pruned and packed, B, and what some rows of
+ * D must be. */
 #ifndef HD_BENCH_OPERANDS_H
 #define HD_BENCH_OPERANDS_H
 
 #include "Tune/bench.h"
+#include "heddle/sparse.h"
 
 enum { HD_BENCH_CHECKED_ROWS = 8 };
 
@@ -12,17 +13,18 @@ struct hd_bench_host {
   heddle_elem elem;
   int64_t m, k; /* of a and packed; 0: there are none */
   uint64_t seed;
-  void *a, *packed; /* a: pruned, dense form */
-  void *b;
-  size_t row_bytes, packed_bytes;
+  void *a, *packed; /* a: pruned, dense form; packed: for the family */
+  heddle_family family; /* wgmma, where it takes the type */
+  void *b;          /* as stored: n x k, mn_major k x n */
+  size_t a_row_bytes, packed_bytes, b_row_bytes, b_bytes;
   uint64_t checked[HD_BENCH_CHECKED_ROWS]; /* rows of D, ascending */
   size_t n_checked;
   double *expected; /* those rows, n_checked x n */
 };
 
-/* The values of the problem, by n_jobs threads; A is kept when type, M, K and seed are the same again:
+/* The values of the product, by n_jobs threads; A is kept when type, M, K and seed are the same again:
  * the same bytes serve every N. */
-heddle_status hd_bench_host_make(heddle_context *ctx, const hd_bench_problem *problem,
-                                 uint64_t seed, int32_t n_jobs, hd_bench_host *host);
+heddle_status hd_bench_host_make(heddle_context *ctx, const hd_product *product, uint64_t seed,
+                                 int32_t n_jobs, hd_bench_host *host);
 
 #endif

@@ -18,6 +18,16 @@ heddle_elem hd_bench_output(heddle_elem elem) {
   return elem == HEDDLE_TF32 ? HEDDLE_F32 : elem == HEDDLE_F16 ? HEDDLE_F16 : HEDDLE_BF16;
 }
 
+hd_product hd_bench_product(const hd_bench_problem *p) {
+  return (hd_product){.a = p->elem,
+                      .b = p->elem,
+                      .acc = hd_bench_accumulator(p->elem),
+                      .d = p->d_elem,
+                      .m = p->m,
+                      .n = p->n,
+                      .k = p->k};
+}
+
 char *hd_bench_text(const hd_bench_problem *p, const char *target, bool row_major,
                     bool weights_ready) {
   const char *t = heddle_elem_get(p->elem)->name, *d = heddle_elem_get(p->d_elem)->name;

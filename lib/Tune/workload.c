@@ -3,99 +3,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Reference/operands.h"
 #include "Reference/reference_compare.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
+#include "Tune/bench_operands.h"
 #include "heddle/kernel.h"
 #include "heddle/sparse.h"
 
 enum {
   ROTATE_BYTES = 256 << 20, /* the protocol: A, B and D of all sets together */
-  CHECKED_ROWS = 8,
   N_FAMILIES = 2
 };
 
 static const heddle_family families[N_FAMILIES] = {HEDDLE_FAMILY_WGMMA, HEDDLE_FAMILY_MMA};
 
 struct hd_workload {
-  const hd_device *device; /* borrowed */
+  const hd_device *device;   /* borrowed */
+  const hd_bench_host *host; /* borrowed */
   hd_product product;
-  size_t a_row_bytes, b_bytes, d_bytes, n_sets;
-  void *a, *b, *d; /* host, owned; d: what came back */
+  size_t d_bytes, n_sets;
+  void *d; /* owned: what came back */
   hd_rotation packed[N_FAMILIES]; /* made when a schedule first wants it */
   hd_rotation b_sets, d_sets;
-  uint64_t rows[CHECKED_ROWS];
-  size_t n_rows;
-  double *expected; /* n_rows x n */
 };
 
 size_t hd_workload_n_sets(const hd_workload *w) { return w->n_sets; }
 
 /* ---- operands ---- */
 
-static heddle_status make_a(heddle_context *ctx, hd_workload *w, hd_fill *fill) {
+static heddle_status place_operands(heddle_context *ctx, hd_workload *w) {
   const hd_product *p = &w->product;
-  uint64_t m = (uint64_t)p->m, k = (uint64_t)p->k;
-  HD_TRY(heddle_sparse_dense_row_bytes(ctx, p->a, k, &w->a_row_bytes));
-  w->a = hd_xmalloc(m * w->a_row_bytes);
-  hd_fill_dense(fill, p->a, m, k, w->a, k);
-  return heddle_sparse_prune(ctx, p->a, m, k, w->a, w->a_row_bytes);
-}
-
-static heddle_status make_b(heddle_context *ctx, hd_workload *w, hd_fill *fill) {
-  const hd_product *p = &w->product;
-  uint64_t rows = (uint64_t)(p->b_mn_major ? p->k : p->n);
-  uint64_t cols = (uint64_t)(p->b_mn_major ? p->n : p->k);
-  size_t row_bytes;
-  HD_TRY(heddle_sparse_dense_row_bytes(ctx, p->b, cols, &row_bytes));
-  w->b_bytes = rows * row_bytes;
-  w->b = hd_xmalloc(w->b_bytes);
-  hd_fill_dense(fill, p->b, rows, cols, w->b, cols);
-  return HEDDLE_OK;
-}
-
-static heddle_status make_reference(heddle_context *ctx, hd_workload *w, uint64_t seed) {
-  const hd_product *p = &w->product;
-  uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n, k = (uint64_t)p->k;
-  w->n_rows = hd_reference_sample_rows(seed, m, CHECKED_ROWS, w->rows);
-  w->expected = hd_xmalloc(sizeof *w->expected * w->n_rows * n);
-  hd_reference r = {.m = m,
-                    .n = n,
-                    .k = k,
-                    .a = {w->a, p->a, k, 1},
-                    .b = {w->b, p->b, p->b_mn_major ? n : 1, p->b_mn_major ? 1 : k},
-                    .alpha = 1};
-  return hd_reference_rows(ctx, &r, w->rows, w->n_rows, w->expected);
-}
-
-static heddle_status make_operands(heddle_context *ctx, hd_workload *w, uint64_t seed) {
-  const hd_product *p = &w->product;
-  hd_fill fill = {.seed = seed + 1};
-  size_t packed_bytes;
-  HD_TRY(make_a(ctx, w, &fill));
-  fill.seed++;
-  HD_TRY(make_b(ctx, w, &fill));
-  HD_TRY(make_reference(ctx, w, seed));
-  HD_TRY(heddle_sparse_packed_bytes(ctx, p->a, families[0], (uint64_t)p->m, (uint64_t)p->k,
-                                    &packed_bytes));
+  const hd_bench_host *h = w->host;
   w->d_bytes = (size_t)p->m * (size_t)p->n * heddle_elem_get(p->d)->container_bits / 8;
   w->d = hd_xmalloc(w->d_bytes);
-  w->n_sets = hd_rotation_count(packed_bytes + w->b_bytes + w->d_bytes, ROTATE_BYTES);
+  w->n_sets = hd_rotation_count(h->packed_bytes + h->b_bytes + w->d_bytes, ROTATE_BYTES);
   if (w->n_sets < 2)
     w->n_sets = 2;
-  HD_TRY(hd_rotation_create(ctx, w->device, w->b, w->b_bytes, w->n_sets, &w->b_sets));
+  HD_TRY(hd_rotation_create(ctx, w->device, h->b, h->b_bytes, w->n_sets, &w->b_sets));
   return hd_rotation_create(ctx, w->device, NULL, w->d_bytes, w->n_sets, &w->d_sets);
 }
 
 heddle_status hd_workload_open(heddle_context *ctx, const hd_device *device,
-                               const hd_product *product, uint64_t seed, hd_workload **workload) {
+                               const hd_product *product, const hd_bench_host *host,
+                               hd_workload **workload) {
   hd_workload *w = calloc(1, sizeof *w);
   if (!w)
     return HEDDLE_NO_MEMORY;
   w->device = device;
+  w->host = host;
   w->product = *product;
-  heddle_status status = make_operands(ctx, w, seed);
+  heddle_status status = place_operands(ctx, w);
   if (status != HEDDLE_OK) {
     hd_workload_close(w);
     return status;
@@ -111,10 +68,7 @@ void hd_workload_close(hd_workload *w) {
     hd_rotation_free(w->device, &w->packed[i]);
   hd_rotation_free(w->device, &w->b_sets);
   hd_rotation_free(w->device, &w->d_sets);
-  free(w->a);
-  free(w->b);
   free(w->d);
-  free(w->expected);
   free(w);
 }
 
@@ -129,11 +83,14 @@ static heddle_status packed_for(heddle_context *ctx, hd_workload *w, const char 
   if (w->packed[i].n_sets)
     return HEDDLE_OK;
   uint64_t m = (uint64_t)p->m, k = (uint64_t)p->k;
+  const hd_bench_host *h = w->host;
+  if (wanted == h->family)
+    return hd_rotation_create(ctx, w->device, h->packed, h->packed_bytes, w->n_sets, &w->packed[i]);
   size_t n_bytes;
   HD_TRY(heddle_sparse_packed_bytes(ctx, p->a, wanted, m, k, &n_bytes));
   void *payload = hd_xmalloc(n_bytes);
   heddle_status status =
-      heddle_sparse_pack_dense(ctx, p->a, wanted, m, k, w->a, w->a_row_bytes, payload);
+      heddle_sparse_pack_dense(ctx, p->a, wanted, m, k, h->a, h->a_row_bytes, payload);
   if (status == HEDDLE_OK)
     status = hd_rotation_create(ctx, w->device, payload, n_bytes, w->n_sets, &w->packed[i]);
   free(payload);
@@ -234,7 +191,8 @@ static heddle_status compare(heddle_context *ctx, const hd_workload *w, double *
   unsigned k_instr = 32u * 16 / heddle_elem_get(p->a)->container_bits;
   double bound = hd_error_bound(p->d, p->a, p->acc, (uint64_t)p->k, k_instr);
   hd_matrix out = {w->d, p->d, p->d_col_major ? 1 : n, p->d_col_major ? m : 1};
-  hd_comparison c = hd_compare_bounded(&out, n, w->rows, w->n_rows, w->expected, bound);
+  const hd_bench_host *h = w->host;
+  hd_comparison c = hd_compare_bounded(&out, n, h->checked, h->n_checked, h->expected, bound);
   *error = c.error;
   if (c.ok)
     return HEDDLE_OK;
@@ -250,8 +208,8 @@ static heddle_status fetch(heddle_context *ctx, const hd_workload *w) {
   if (p->d_col_major)
     return hd_buffer_download(ctx, w->device, &w->d_sets.set[0], w->d);
   size_t row_bytes = w->d_bytes / (size_t)p->m;
-  for (size_t i = 0; i < w->n_rows; i++) {
-    size_t at = (size_t)w->rows[i] * row_bytes;
+  for (size_t i = 0; i < w->host->n_checked; i++) {
+    size_t at = (size_t)w->host->checked[i] * row_bytes;
     HD_TRY(heddle_device_download(ctx, w->device->runtime, (char *)w->d + at,
                                   (const void *)(uintptr_t)(w->d_sets.set[0].address + at),
                                   row_bytes));

@@ -3,16 +3,16 @@
 #ifndef HD_WORKLOAD_H
 #define HD_WORKLOAD_H
 
-#include "Tune/measure.h"
-#include "Tune/product.h"
+#include "Tune/bench_operands.h"
 #include "heddle/compile.h"
 
 typedef struct hd_workload hd_workload;
 
-/* Random operands made and copied for the protocol's rotation, eight rows of D in double precision.
- * device is borrowed; *workload is owned. */
+/* The product's values (hd_bench_host_make), copied for the protocol's rotation. device and host are
+ * borrowed; *workload is owned. */
 heddle_status hd_workload_open(heddle_context *ctx, const hd_device *device,
-                               const hd_product *product, uint64_t seed, hd_workload **workload);
+                               const hd_product *product, const hd_bench_host *host,
+                               hd_workload **workload);
 void hd_workload_close(hd_workload *workload); /* accepts NULL */
 size_t hd_workload_n_sets(const hd_workload *workload);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "Support/arena.h"
 #include "Support/diag.h"
@@ -24,6 +25,7 @@ typedef struct worker {
   heddle_runtime *runtime; /* NULL: not opened yet */
   hd_device *device;
   hd_nvml *nvml; /* may stay NULL */
+  hd_bench_host *host; /* the values; A is kept while products differ in N alone */
   hd_workload *workload;
 } worker;
 
@@ -65,7 +67,9 @@ static heddle_status do_open(worker *w) {
     HD_TRY(open_device(w));
   hd_workload_close(w->workload);
   w->workload = NULL;
-  HD_TRY(hd_workload_open(w->ctx, w->device, &w->product, (uint64_t)w->seed, &w->workload));
+  HD_TRY(hd_bench_host_make(w->ctx, &w->product, (uint64_t)w->seed,
+                            (int32_t)sysconf(_SC_NPROCESSORS_ONLN), w->host));
+  HD_TRY(hd_workload_open(w->ctx, w->device, &w->product, w->host, &w->workload));
   hd_nvml_sample s = {0};
   if (w->nvml && hd_nvml_read(NULL, w->nvml, &s) != HEDDLE_OK)
     s.power_limit_w = 0;
@@ -232,8 +236,10 @@ int tune_worker(int argc, char **argv) {
   char *found = ptxas ? NULL : compile_find_ptxas();
   w.compile.ptxas = !ptxas ? found : strcmp(ptxas, "none") ? ptxas : NULL;
   w.ctx = heddle_context_create();
+  w.host = hd_bench_host_create();
   serve(&w);
   hd_workload_close(w.workload);
+  hd_bench_host_free(w.host);
   if (w.nvml)
     hd_nvml_close(w.nvml);
   hd_device_close(w.device);

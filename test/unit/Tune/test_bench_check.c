@@ -15,6 +15,7 @@
 #include "Tune/bench.h"
 #include "Tune/bench_operands.h"
 #include "Tune/whole_check.h"
+#include "Tune/workload.h"
 
 enum { M = 512, N = 48, K = 512, SEED = 3, N_ELEMS = M * N };
 
@@ -45,7 +46,8 @@ static const hd_bench_problem problem = {HEDDLE_BF16, HEDDLE_BF16, M, N, K};
 static void make_right(fixture *f) {
   double *expected = malloc(sizeof *expected * N_ELEMS);
   hd_reference r = {.m = M, .n = N, .k = K, .alpha = 1};
-  assert_int_equal(hd_bench_host_make(NULL, &problem, SEED, 1, f->host), HEDDLE_OK);
+  hd_product product = hd_bench_product(&problem);
+  assert_int_equal(hd_bench_host_make(NULL, &product, SEED, 1, f->host), HEDDLE_OK);
   r.a = (hd_matrix){f->host->a, HEDDLE_BF16, K, 1};
   r.b = (hd_matrix){f->host->b, HEDDLE_BF16, 1, K};
   assert_int_equal(hd_reference_rows(NULL, &r, NULL, M, expected), HEDDLE_OK);
@@ -137,6 +139,30 @@ static void a_type_without_a_way_is_said_to_be(void **state) {
   assert_null(whole.data);
 }
 
+/* What the measuring process of the tuner does with a candidate. */
+static void the_tuner_times_what_is_right(void **state) {
+  fixture *f = *state;
+  hd_product p = hd_bench_product(&problem);
+  strcpy(p.target, "sm_90a");
+  heddle_compile_options o = {.schedule = "tile=64x48 stages=2"};
+  hd_workload *w;
+  hd_candidate c = {0};
+  double error;
+  hd_alone alone = {0};
+  assert_int_equal(hd_workload_open(NULL, f->device, &p, f->host, &w), HEDDLE_OK);
+  memcpy(f->col_major, f->row_major, sizeof f->col_major); /* its kernel's name says no order */
+  assert_int_equal(hd_candidate_load(NULL, w, &o, &c), HEDDLE_OK);
+  assert_int_equal(hd_candidate_verify(NULL, &c, &error), HEDDLE_OK);
+  hd_contender contender = hd_candidate_contender(&c);
+  assert_int_equal(hd_measure_sustained(NULL, f->device, &contender, hd_workload_n_sets(w), 0.01,
+                                        0.02, NULL, &alone), HEDDLE_OK);
+  assert_true(alone.sustained > 0 && alone.burst == 0);
+  f->col_major[(size_t)f->host->checked[0] * N] = 0x7fc0; /* NaN */
+  assert_int_equal(hd_candidate_verify(NULL, &c, &error), HEDDLE_MISMATCH);
+  hd_candidate_free(&c);
+  hd_workload_close(w);
+}
+
 /* Bands of a large and of a narrow D; integers exactly. */
 static void every_band_is_compared(void **state) {
   (void)state;
@@ -167,6 +193,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(one_wrong_element_is_found, setup, teardown),
       cmocka_unit_test_setup_teardown(two_exchanged_rows_are_found, setup, teardown),
       cmocka_unit_test_setup_teardown(a_type_without_a_way_is_said_to_be, setup, teardown),
+      cmocka_unit_test_setup_teardown(the_tuner_times_what_is_right, setup, teardown),
       cmocka_unit_test(every_band_is_compared),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

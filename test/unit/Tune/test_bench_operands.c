@@ -45,7 +45,7 @@ static void test_pieces(void **state) {
   (void)state;
   whole *w = calloc(1, sizeof *w);
   make_whole(w);
-  hd_bench_problem p = {HEDDLE_TF32, HEDDLE_F32, M, N, K};
+  hd_product p = {.a = HEDDLE_TF32, .b = HEDDLE_TF32, .m = M, .n = N, .k = K};
   hd_bench_host *h = hd_bench_host_create();
   assert_int_equal(hd_bench_host_make(NULL, &p, SEED, 3, h), HEDDLE_OK);
   assert_int_equal(h->packed_bytes, w->packed_bytes);
@@ -64,7 +64,30 @@ static void test_pieces(void **state) {
   free(w);
 }
 
+/* B stored k x n, of another type; and rows of D by its own walk. */
+static void test_other_orders(void **state) {
+  (void)state;
+  hd_product p = {.a = HEDDLE_E4M3, .b = HEDDLE_E5M2, .m = 64, .n = N, .k = K, .b_mn_major = true};
+  uint8_t *b = malloc(K * N);
+  hd_fill fill = {.seed = SEED + 2};
+  hd_bench_host *h = hd_bench_host_create();
+  assert_int_equal(hd_bench_host_make(NULL, &p, SEED, 3, h), HEDDLE_OK);
+  hd_fill_dense(&fill, HEDDLE_E5M2, K, N, b, N);
+  assert_int_equal(h->b_bytes, K * N);
+  assert_memory_equal(h->b, b, K * N);
+  double *expected = malloc(sizeof *expected * h->n_checked * N);
+  hd_reference r = {.m = 64, .n = N, .k = K, .alpha = 1};
+  r.a = (hd_matrix){h->a, HEDDLE_E4M3, K, 1};
+  r.b = (hd_matrix){b, HEDDLE_E5M2, N, 1};
+  assert_int_equal(hd_reference_rows(NULL, &r, h->checked, h->n_checked, expected), HEDDLE_OK);
+  assert_memory_equal(h->expected, expected, sizeof *expected * h->n_checked * N);
+  hd_bench_host_free(h);
+  free(expected);
+  free(b);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_pieces),
+                                     cmocka_unit_test(test_other_orders)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
