@@ -286,10 +286,7 @@ static sim_step load_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
 }
 
 static sim_step exec_load(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  SIM_LANES(l, mask)
-  if (load_lane(w, in, l) == SIM_STOP)
-    return SIM_STOP;
-  return SIM_NEXT;
+  return hd_sim_each_lane(w, in, mask, load_lane);
 }
 
 /* ---- bulk stores and reductions: shared to global, in groups ---- */
@@ -342,10 +339,7 @@ static sim_step store_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
 }
 
 static sim_step exec_store(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  SIM_LANES(l, mask)
-  if (store_lane(w, in, l) == SIM_STOP)
-    return SIM_STOP;
-  return SIM_NEXT;
+  return hd_sim_each_lane(w, in, mask, store_lane);
 }
 
 static sim_step exec_bulk_commit(sim_warp *w, const sim_insn *in, uint32_t mask) {

@@ -126,10 +126,7 @@ static sim_step load_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
 }
 
 static sim_step exec_ld(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  SIM_LANES(l, mask)
-  if (load_lane(w, in, l) == SIM_STOP)
-    return SIM_STOP;
-  return SIM_NEXT;
+  return hd_sim_each_lane(w, in, mask, load_lane);
 }
 
 /* A load that another CTA may answer: others run before it is tried again and again. */
@@ -165,10 +162,7 @@ static sim_step store_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
 }
 
 static sim_step exec_st(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  SIM_LANES(l, mask)
-  if (store_lane(w, in, l) == SIM_STOP)
-    return SIM_STOP;
-  return SIM_NEXT;
+  return hd_sim_each_lane(w, in, mask, store_lane);
 }
 
 /* ---- atom, red, and the arithmetic of cp.reduce ---- */
@@ -257,10 +251,7 @@ static sim_step atom_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
 }
 
 static sim_step exec_atom(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  SIM_LANES(l, mask)
-  if (atom_lane(w, in, l) == SIM_STOP)
-    return SIM_STOP;
-  return SIM_NEXT;
+  return hd_sim_each_lane(w, in, mask, atom_lane);
 }
 
 /* ---- addresses ---- */

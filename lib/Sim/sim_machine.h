@@ -323,6 +323,15 @@ bool hd_sim_can_reduce(uint8_t atom, uint8_t type);
   for (uint32_t l##_left = (mask), l = l##_left ? (uint32_t)__builtin_ctz(l##_left) : 0; l##_left; \
        l##_left &= l##_left - 1, l = l##_left ? (uint32_t)__builtin_ctz(l##_left) : 0)
 
+/* What each lane does alone, lane by lane. */
+static inline sim_step hd_sim_each_lane(sim_warp *w, const sim_insn *in, uint32_t mask,
+                                        sim_step (*lane)(sim_warp *, const sim_insn *, uint32_t)) {
+  SIM_LANES(l, mask)
+  if (lane(w, in, l) == SIM_STOP)
+    return SIM_STOP;
+  return SIM_NEXT;
+}
+
 /* The 32 values of an operand: the register itself, or buf filled in. */
 const uint64_t *hd_sim_read(sim_warp *w, const sim_opnd *o, uint64_t buf[32]);
 /* One lane's value. */

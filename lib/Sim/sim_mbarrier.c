@@ -242,25 +242,17 @@ static sim_step expect_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   return expect(w, in, lane, b, (uint32_t)hd_sim_read_lane(w, &in->opnd[1], lane));
 }
 
-static sim_step each_lane(sim_warp *w, const sim_insn *in, uint32_t mask,
-                          sim_step (*lane)(sim_warp *, const sim_insn *, uint32_t)) {
-  SIM_LANES(l, mask)
-  if (lane(w, in, l) == SIM_STOP)
-    return SIM_STOP;
-  return SIM_NEXT;
-}
-
 static sim_step exec_init(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  return each_lane(w, in, mask, init_lane);
+  return hd_sim_each_lane(w, in, mask, init_lane);
 }
 static sim_step exec_inval(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  return each_lane(w, in, mask, inval_lane);
+  return hd_sim_each_lane(w, in, mask, inval_lane);
 }
 static sim_step exec_arrive(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  return each_lane(w, in, mask, arrive_lane);
+  return hd_sim_each_lane(w, in, mask, arrive_lane);
 }
 static sim_step exec_expect(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  return each_lane(w, in, mask, expect_lane);
+  return hd_sim_each_lane(w, in, mask, expect_lane);
 }
 
 static void learn_phase(sim_warp *w, const sim_insn *in, uint32_t mask, const sim_mbarrier *b) {

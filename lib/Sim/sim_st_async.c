@@ -56,10 +56,7 @@ static sim_step store_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
 }
 
 static sim_step exec(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  SIM_LANES(l, mask)
-  if (store_lane(w, in, l) == SIM_STOP)
-    return SIM_STOP;
-  return SIM_NEXT;
+  return hd_sim_each_lane(w, in, mask, store_lane);
 }
 
 /* The form that signals an mbarrier; the releasing store to global memory is not simulated. */

@@ -188,10 +188,7 @@ static sim_step issue_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
 }
 
 static sim_step exec_mma(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  SIM_LANES(l, mask)
-  if (issue_lane(w, in, l) == SIM_STOP)
-    return SIM_STOP;
-  return SIM_NEXT;
+  return hd_sim_each_lane(w, in, mask, issue_lane);
 }
 
 /* ---- decoding ---- */

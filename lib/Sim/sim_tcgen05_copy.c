@@ -80,10 +80,7 @@ static sim_step issue_cp(sim_warp *w, const sim_insn *in, uint32_t lane) {
 }
 
 static sim_step exec_cp(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  SIM_LANES(l, mask)
-  if (issue_cp(w, in, l) == SIM_STOP)
-    return SIM_STOP;
-  return SIM_NEXT;
+  return hd_sim_each_lane(w, in, mask, issue_cp);
 }
 
 /* ---- commit ---- */
@@ -150,10 +147,7 @@ static sim_step commit_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
 }
 
 static sim_step exec_commit(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  SIM_LANES(l, mask)
-  if (commit_lane(w, in, l) == SIM_STOP)
-    return SIM_STOP;
-  return SIM_NEXT;
+  return hd_sim_each_lane(w, in, mask, commit_lane);
 }
 
 /* ---- decoding ---- */

@@ -3,73 +3,26 @@
 #include <string.h>
 
 #include "Sim/sim_maps.h"
+#include "Sim/sim_source.h"
 #include "Sim/sim_tcgen05.h"
 
 /* ---- operands in shared memory ---- */
 
-typedef struct source {
-  uint64_t bits;
-  bool mn_major, negate;
-  uint32_t n_mn, n_k; /* extent in elements */
-  uint8_t type, container;
-} source;
-
-typedef void place_element(sim_tile *tile, uint32_t mn, uint32_t k, double value);
-static void place_in_a(sim_tile *tile, uint32_t mn, uint32_t k, double value) {
-  tile->a[mn][k] = value;
-}
-static void place_in_b(sim_tile *tile, uint32_t mn, uint32_t k, double value) {
-  tile->b[k][mn] = value;
-}
-
-/* Bits of an element in its 16 bytes of shared memory: 4- and 6-bit types lie packed at the start. */
-static uint32_t width_of(uint8_t type) {
-  return type == SIM_T_E2M1 ? 4 : type == SIM_T_E3M2 || type == SIM_T_E2M3 ? 6
-                                                                           : hd_sim_type(type)->bits;
-}
-
-static double element_at(const sim_plan *p, const source *from, const uint8_t *at, uint32_t e) {
-  uint32_t width = width_of(from->type), low = e * width;
-  uint64_t bits = 0;
-  if (width >= 8) {
-    memcpy(&bits, at + low / 8, width / 8);
-    return hd_sim_element(&p->s, from->type, from->container, bits);
-  }
-  bits = at[low / 8] | (low % 8 + width > 8 ? (uint64_t)at[low / 8 + 1] << 8 : 0);
-  return hd_sim_decode_bits(from->type, bits >> low % 8 & ((1u << width) - 1));
-}
-
-static sim_step read_runs(sim_access *a, sim_cta *cta, const sim_plan *p, const source *from,
-                          uint32_t first_mn, place_element *place) {
+static uint32_t address_of(const sim_source *from, uint32_t mn, uint32_t k) {
   hd_sim_descriptor5 d = hd_sim_descriptor5_read(from->bits);
-  uint32_t run = 128 / from->container, bytes = from->mn_major ? from->container / 8u : 1;
-  uint32_t n_outer = from->mn_major ? from->n_k : from->n_mn;
-  uint32_t n_inner = from->mn_major ? from->n_mn : from->n_k;
-  for (uint32_t o = 0; o < n_outer; o++) {
-    for (uint32_t i = 0; i < n_inner; i += run) {
-      uint32_t mn = from->mn_major ? i : o, k = from->mn_major ? o : i * from->container / 8;
-      const uint8_t *at;
-      if (hd_sim_chunk(a, cta, hd_sim_descriptor5_address(&d, from->mn_major, mn, k, bytes), 16,
-                       &at) == SIM_STOP)
-        return SIM_STOP;
-      for (uint32_t e = 0; e < run && i + e < n_inner; e++) {
-        double value = element_at(p, from, at, e);
-        place(a->m->tile, first_mn + (from->mn_major ? i + e : o), from->mn_major ? o : i + e,
-              from->negate ? -value : value);
-      }
-    }
-  }
-  return SIM_NEXT;
+  if (from->mn_major)
+    return hd_sim_descriptor5_address(&d, true, mn, k, from->container / 8u);
+  return hd_sim_descriptor5_address(&d, false, mn, k * from->container / 8, 1); /* in bytes along k */
 }
 
-static sim_step check_source(const sim_access *a, const source *from) {
+static sim_step check_source(const sim_access *a, const sim_source *from) {
   hd_sim_descriptor5 d = hd_sim_descriptor5_read(from->bits);
   bool tf32 = from->type == SIM_T_TF32;
   const char *wrong =
       !d.valid                                  ? "a fixed field or the swizzle mode is wrong"
       : d.base_offset || d.absolute             ? "base offsets and absolute strides are not simulated"
       : d.wide != (tf32 && from->mn_major)      ? "32-byte atoms are for transposed tf32, and only"
-      : from->mn_major && width_of(from->type) < 8 ? "4- and 6-bit types are not transposed"
+      : from->mn_major && hd_sim_source_width(from->type) < 8 ? "4- and 6-bit types are not transposed"
                                                 : NULL;
   if (!wrong)
     return SIM_NEXT;
@@ -81,11 +34,11 @@ static sim_step read_b(sim_machine *m, const sim_async *op, const sim_plan *p) {
   sim_access a = hd_sim_operand_access(m, op);
   sim_cta *cta[2];
   uint32_t n = hd_sim_tensor_ctas(op, cta), each = p->s.n / n;
-  source b = {op->tensor->desc_b, p->idesc.transpose_b, p->idesc.negate_b, each, p->s.k, p->s.b,
-              p->s.b_bits};
-  for (uint32_t i = 0; i < n; i++)
+  sim_source b = {op->tensor->desc_b, false, p->idesc.transpose_b, p->idesc.negate_b, each, p->s.k,
+                  0, p->s.b, p->s.b_bits};
+  for (uint32_t i = 0; i < n; i++, b.first_mn += each)
     if (check_source(&a, &b) == SIM_STOP ||
-        read_runs(&a, cta[i], p, &b, i * each, place_in_b) == SIM_STOP)
+        hd_sim_source_read(&a, cta[i], &p->s, &b, address_of) == SIM_STOP)
       return SIM_STOP;
   return SIM_NEXT;
 }
@@ -101,7 +54,7 @@ static uint32_t column_at(uint32_t address, const hd_sim_tensor_place *p) {
 
 static double a_value(const sim_plan *p, uint32_t word, uint32_t bit) {
   uint64_t bits = word >> bit;
-  if (p->s.a_bits == 8 && width_of(p->s.a) == 6) /* 0xxxxxx0; 4-bit types: 00xxxx00 */
+  if (p->s.a_bits == 8 && hd_sim_source_width(p->s.a) == 6) /* 0xxxxxx0; 4-bit types: 00xxxx00 */
     return hd_sim_decode_bits(p->s.a, bits >> 1 & 63);
   return hd_sim_element(&p->s, p->s.a, p->s.a_bits, bits);
 }
@@ -132,10 +85,10 @@ static sim_step read_a_row(const sim_access *a, sim_cta *cta, const sim_plan *p,
 static sim_step read_a(sim_machine *m, const sim_async *op, sim_cta *cta, const sim_plan *p) {
   if (op->insn->opnd[1].kind != SIM_ADDR) {
     sim_access a = hd_sim_operand_access(m, op);
-    source from = {op->tensor->desc_a, p->idesc.transpose_a, p->idesc.negate_a, p->s.m, p->columns,
-                   p->s.a, p->s.a_bits};
-    return check_source(&a, &from) == SIM_STOP ? SIM_STOP
-                                               : read_runs(&a, cta, p, &from, 0, place_in_a);
+    sim_source from = {op->tensor->desc_a, true, p->idesc.transpose_a, p->idesc.negate_a, p->s.m,
+                       p->columns, 0, p->s.a, p->s.a_bits};
+    return check_source(&a, &from) == SIM_STOP
+               ? SIM_STOP : hd_sim_source_read(&a, cta, &p->s, &from, address_of);
   }
   sim_access a = hd_sim_tensor_access(m, op, SIM_READ);
   for (uint32_t row = 0; row < p->s.m; row++)

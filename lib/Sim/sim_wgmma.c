@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "Sim/sim_maps.h"
-#include "Sim/sim_product.h"
+#include "Sim/sim_source.h"
 #include "Support/diag.h"
 
 /* Operands of wgmma in text order; -1: absent. */
@@ -162,50 +162,18 @@ static sim_step exec_wgmma(sim_warp *w, const sim_insn *in, uint32_t mask) {
 
 /* ---- completion ---- */
 
-typedef struct source {
-  uint64_t bits;
-  bool mn_major;
-  uint32_t n_mn, n_k; /* extent in elements */
-  uint8_t type, container;
-  bool negate;
-} source;
-
-typedef void place_element(sim_tile *tile, uint32_t mn, uint32_t k, double value);
-static void place_in_a(sim_tile *tile, uint32_t mn, uint32_t k, double value) {
-  tile->a[mn][k] = value;
-}
-static void place_in_b(sim_tile *tile, uint32_t mn, uint32_t k, double value) {
-  tile->b[k][mn] = value;
-}
-
-static sim_step read_operand(sim_access *a, sim_cta *cta, const sim_mma *s, const source *from,
-                             place_element *place) {
-  sim_tile *tile = a->m->tile;
+static uint32_t address_of(const sim_source *from, uint32_t mn, uint32_t k) {
   hd_sim_descriptor d = hd_sim_descriptor_read(from->bits);
-  uint32_t bytes = from->container / 8, run = 16 / bytes;
-  uint32_t n_outer = from->mn_major ? from->n_k : from->n_mn;
-  uint32_t n_inner = from->mn_major ? from->n_mn : from->n_k;
-  if (d.base_offset || n_inner % run)
+  return hd_sim_descriptor_address(&d, from->mn_major, mn, k, from->container / 8u);
+}
+
+static sim_step read_operand(sim_access *a, sim_cta *cta, const sim_mma *s, const sim_source *from) {
+  uint32_t base_offset = hd_sim_descriptor_read(from->bits).base_offset;
+  if (base_offset)
     return hd_sim_fault(a->m, "descriptor", a->warp, 0, a->insn,
                         "descriptor 0x%llx: base offset %u is not simulated",
-                        (unsigned long long)from->bits, d.base_offset);
-  for (uint32_t o = 0; o < n_outer; o++) {
-    for (uint32_t i = 0; i < n_inner; i += run) {
-      uint32_t mn = from->mn_major ? i : o, k = from->mn_major ? o : i;
-      const uint8_t *at;
-      if (hd_sim_chunk(a, cta, hd_sim_descriptor_address(&d, from->mn_major, mn, k, bytes), 16,
-                       &at) == SIM_STOP)
-        return SIM_STOP;
-      for (uint32_t e = 0; e < run; e++) {
-        uint64_t bits = 0;
-        memcpy(&bits, at + e * bytes, bytes);
-        double value = hd_sim_element(s, from->type, from->container, bits);
-        place(tile, mn + (from->mn_major ? e : 0), k + (from->mn_major ? 0 : e),
-              from->negate ? -value : value);
-      }
-    }
-  }
-  return SIM_NEXT;
+                        (unsigned long long)from->bits, base_offset);
+  return hd_sim_source_read(a, cta, s, from, address_of);
 }
 
 static void read_a_registers(sim_warp *w, const sim_mma *s, const sim_opnd *o, bool negate,
@@ -276,14 +244,12 @@ static sim_step complete(sim_machine *m, sim_wgmma *q, sim_wgmma_op *op) {
   sim_access a = {.m = m, .warp = first, .insn = in, .view = {&op->know, SIM_NO_AGENT, 0},
                   .agent = hd_sim_agent(q->cta, m->agent_wgmma + q->index), .clock = op->group,
                   .kind = SIM_READ, .async = true};
-  source b = {op->desc_b, immediate(in, r.trans_b, 0) != 0, s->n, s->k, s->b, s->b_bits,
-              immediate(in, r.scale_b, 1) < 0};
-  if (read_operand(&a, q->cta, s, &b, place_in_b) == SIM_STOP)
-    return SIM_STOP;
-  source sa = {op->desc_a, immediate(in, r.trans_a, 0) != 0, 64, hd_sim_a_columns(s), s->a,
-               s->a_bits, immediate(in, r.scale_a, 1) < 0};
-  if (in->opnd[r.a].kind != SIM_VEC &&
-      read_operand(&a, q->cta, s, &sa, place_in_a) == SIM_STOP)
+  sim_source b = {op->desc_b, false, immediate(in, r.trans_b, 0) != 0,
+                  immediate(in, r.scale_b, 1) < 0, s->n, s->k, 0, s->b, s->b_bits};
+  sim_source sa = {op->desc_a, true, immediate(in, r.trans_a, 0) != 0,
+                   immediate(in, r.scale_a, 1) < 0, 64, hd_sim_a_columns(s), 0, s->a, s->a_bits};
+  if (read_operand(&a, q->cta, s, &b) == SIM_STOP ||
+      (in->opnd[r.a].kind != SIM_VEC && read_operand(&a, q->cta, s, &sa) == SIM_STOP))
     return SIM_STOP;
   if (!s->sparse)
     hd_sim_dense_columns(s, tile);
