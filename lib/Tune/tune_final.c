@@ -61,29 +61,35 @@ static bool is_twin(const hd_schedule *x, const hd_schedule *y) {
   hd_schedule s = *x;
   memcpy(s.k_order, y->k_order, sizeof s.k_order);
   memcpy(s.share, y->share, sizeof s.share);
+  memcpy(s.store, y->store, sizeof s.store);
   s.cluster = y->cluster;
   hd_schedule_print(&s, own);
   hd_schedule_print(y, other);
   return strcmp(own, other) == 0;
 }
 
-static void add_twins(hd_course *c, size_t entry, int32_t most) {
-  for (size_t i = 0; i < c->n; i++)
-    if (is_twin(&c->entries[entry].schedule, &c->entries[i].schedule))
-      add_finalist(c, i, most);
+/* The tile that moves least for its size. */
+static bool is_largest(const hd_schedule *x, const hd_schedule *y) {
+  (void)x;
+  return y->tile_m == 256 && y->tile_n == 192;
 }
 
-/* The tile that moves least: what promises most of it. */
-static void add_largest_tile(hd_course *c, int32_t most) {
-  size_t best = c->n;
-  for (size_t i = 0; i < c->n; i++) {
-    const hd_schedule *s = &c->entries[i].schedule;
-    if (s->tile_m == 256 && s->tile_n == 192 &&
-        (best == c->n || hd_search_promise(&c->search, i) < hd_search_promise(&c->search, best)))
-      best = i;
+/* Of those that are so to x, at most `more`: what promises most first. */
+static void add_such(hd_course *c, bool (*is)(const hd_schedule *x, const hd_schedule *y),
+                     const hd_schedule *x, int32_t more, int32_t most) {
+  for (size_t best = 0; more-- > 0 && best < c->n;) {
+    double least = INFINITY;
+    best = c->n;
+    for (size_t i = 0; i < c->n; i++) {
+      double promise = hd_search_promise(&c->search, i);
+      if (promise < least && !has_come(c, i) && is(x, &c->entries[i].schedule)) {
+        least = promise;
+        best = i;
+      }
+    }
+    if (best < c->n)
+      add_finalist(c, best, most);
   }
-  if (best < c->n)
-    add_finalist(c, best, most);
 }
 
 static size_t fastest(const hd_course *c) {
@@ -101,8 +107,9 @@ static void pick_alone(hd_course *c) {
   if (fastest(c) == c->n)
     return;
   add_fastest(c, &c->search, 3, most);
-  add_largest_tile(c, most);
-  add_twins(c, fastest(c), most);
+  const hd_schedule *first = &c->entries[fastest(c)].schedule;
+  add_such(c, is_largest, first, 1, most);
+  add_such(c, is_twin, first, most / 2, most);
   add_fastest(c, &c->search, most, most);
 }
 

@@ -23,7 +23,7 @@ static const char about[] =
     "product, how many schedules, Spearman's rank correlation of predicted and measured times,\n"
     "then over the best of all: the model's first, the best of its first five, and the best of what\n"
     "the search would have measured. Needs no device.";
-static const char examples[] = "heddle tune evaluate --csv test/tune/h200_sweep.csv\n"
+static const char examples[] = "heddle tune evaluate --csv sweep.csv\n"
                                "heddle tune evaluate --db sweep.db --top 20\n";
 
 /* ---- evaluate ---- */

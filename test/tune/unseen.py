@@ -1,0 +1,15 @@
+"""unseen.py FILE [TYPE...]: h200_unseen.txt as the lines of `heddle bench --format csv`; of some types alone."""
+import sys
+
+wanted = sys.argv[2:]
+product = None
+for line in open(sys.argv[1]):
+    words = line.split()
+    if line.startswith("#"):
+        continue
+    if len(words) == 4:
+        product = words
+    elif not wanted or product[0] in wanted:
+        tile, warps, stages, cluster, split, pending, us = words
+        print(f'{",".join(product)},{us},,,,,,,,,ok,"heddle row tile={tile} warps={warps}x1 stages={stages} '
+              f'cluster={cluster} split_k={split} pending={pending} group=8 a=desc k_order=forward ctas=1 share=b"')
