@@ -163,7 +163,8 @@ uint32_t hd_ck_barrier_land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *s
   if (!check_init(m, w, step, b, slot, true))
     return 0;
   check_phase(m, w, step, cta, ring->first + slot);
-  if (cta != w->cta)
+  b->sent = b->sent || step->op->kind == HD_OP_PARTIAL_SEND;
+  if (cta != w->cta && !b->sent) /* what is sent is known where it lands */
     reach(m, w, step);
   hd_ck_join_phases(m, w->clock, b->arriving);
   b->landed += bytes;
@@ -192,6 +193,11 @@ bool hd_ck_barrier_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
     hd_ck_find(m, "phase", (hd_check_access){0}, here, "wait for every phase in turn",
                "%s may pass on an earlier phase than phase %u", here.text, b->completed - 1);
   }
+  if (b->sent && !hd_op_is(step->op, HD_ATTR_SCOPE, "cluster")) {
+    hd_check_access here = hd_ck_here(m, w, step->op, hd_ck_slot(cursor));
+    hd_ck_find(m, "R1", (hd_check_access){0}, here, "scope = cluster",
+               "%s acquires nothing that threads of another CTA have sent", here.text);
+  }
   hd_ck_wait wait = {.warp = w->id, .time = w->now, .op = step->op};
   HD_PUSH(b->waits, b->n_waits, b->cap_waits, wait);
   if (b->completed)
@@ -218,17 +224,8 @@ static void check_waits(hd_ck_machine *m, hd_ck_mbarrier *b) {
 
 static bool complete(hd_ck_machine *m, int32_t cta, const hd_ck_ring *ring, int32_t i) {
   hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, cta, ring->first + i);
-  if (!b->init || b->arrived < (uint64_t)ring->count)
+  if (!b->init || b->arrived < (uint64_t)ring->count || b->expected != b->landed)
     return false;
-  if (b->expected != b->landed) {
-    hd_check_access at = {.op = b->last, .text = hd_op_get_info(b->last->kind)->text,
-                          .role = "kernel", .cta = cta, .slot = i, .iteration = -1};
-    hd_ck_find(m, "tx-bytes", (hd_check_access){0}, at, "expect the bytes that land",
-               "phase %u of barrier \"%s\" expects %lld bytes and %lld land", b->completed,
-               hd_op_str(ring->op, HD_ATTR_NAME), (long long)b->expected, (long long)b->landed);
-    m->stop = true; /* the phase cannot complete as meant */
-    return false;
-  }
   check_waits(m, b);
   b->completed++;
   b->arrived = 0;
@@ -250,11 +247,31 @@ bool hd_ck_barriers_advance(hd_ck_machine *m) {
   return any;
 }
 
+static void check_bytes(hd_ck_machine *m, int32_t cta, const hd_ck_ring *ring, int32_t i) {
+  const hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, cta, ring->first + i);
+  if (!b->init || b->arrived < (uint64_t)ring->count || b->expected == b->landed)
+    return;
+  hd_check_access at = {.op = b->last, .text = hd_op_get_info(b->last->kind)->text,
+                        .role = "kernel", .cta = cta, .slot = i, .iteration = -1};
+  hd_ck_find(m, "tx-bytes", (hd_check_access){0}, at, "expect the bytes that land",
+             "phase %u of barrier \"%s\" expects %lld bytes and %lld land", b->completed,
+             hd_op_str(ring->op, HD_ATTR_NAME), (long long)b->expected, (long long)b->landed);
+  m->stop = true; /* every later finding would follow from it */
+}
+
+void hd_ck_barriers_check_bytes(hd_ck_machine *m) {
+  for (int32_t cta = 0; cta < m->program->cluster; cta++)
+    for (int32_t r = 0; r < m->program->n_barriers; r++)
+      for (int32_t i = 0; i < m->program->barriers[r].stages && !m->stop; i++)
+        check_bytes(m, cta, &m->program->barriers[r], i);
+}
+
 /* What is left in a phase when all warps have ended can never complete; bytes that land then land
  * in memory that another CTA may own. */
 void hd_ck_barriers_finish(hd_ck_machine *m) {
   while (hd_ck_barriers_advance(m))
     ;
+  hd_ck_barriers_check_bytes(m);
   for (int32_t cta = 0; cta < m->program->cluster && !m->stop; cta++)
     for (int32_t r = 0; r < m->program->n_barriers; r++)
       for (int32_t i = 0; i < m->program->barriers[r].stages; i++) {

@@ -20,9 +20,8 @@ static int64_t receivers(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
   return 0;
 }
 
-/* The ring of the barrier must be the buffer's. False after a finding. */
-static bool same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                      int32_t operand, const hd_ck_place *place) {
+bool hd_ck_same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                     int32_t operand, const hd_ck_place *place) {
   if (step->n_args <= operand) {
     hd_ck_find(m, "R1", (hd_check_access){0}, hd_ck_here(m, w, step->op, place->slot),
                "a barrier operand", "the copy completes on no barrier");
@@ -80,7 +79,7 @@ void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t from = w->env[step->args[1]].i, bytes = hd_op_int(step->op, HD_ATTR_BYTES, 0);
   int64_t offset = hd_op_int(step->op, HD_ATTR_OFFSET, 0);
   hd_ck_place place;
-  if (!hd_ck_place_of(m, w, step, 2, 3, &place) || !same_ring(m, w, step, 4, &place) ||
+  if (!hd_ck_place_of(m, w, step, 2, 3, &place) || !hd_ck_same_ring(m, w, step, 4, &place) ||
       !is_aligned(m, w, step, "the source offset", from, 16) ||
       !is_aligned(m, w, step, "the size in bytes", bytes, 16) ||
       !is_aligned(m, w, step, "the destination", offset, 16))
@@ -155,7 +154,7 @@ void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   if (!map || map->kind != HD_OP_TMAP)
     return hd_ck_undecided(m, step->op, "a tensor map that is not named by its declaration");
   int64_t swizzle = hd_op_int(map, HD_ATTR_SWIZZLE, 0), atom = swizzle ? 8 * swizzle : 128;
-  if (!hd_ck_place_of(m, w, step, 1, 2, &place) || !same_ring(m, w, step, 5, &place) ||
+  if (!hd_ck_place_of(m, w, step, 1, 2, &place) || !hd_ck_same_ring(m, w, step, 5, &place) ||
       !box_fits(m, w, step, map, bytes) || !same_order(m, w, step, map, place.buffer->op) ||
       !is_aligned(m, w, step, "the destination", offset, atom) ||
       !is_aligned(m, w, step, "the slot's alignment",

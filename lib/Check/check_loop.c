@@ -26,9 +26,11 @@ static void leave_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *loop) 
   w->at = loop->target;
 }
 
-/* The loop over tiles starts at the CTA's (or cluster's) index. */
+/* The loop over tiles starts at the CTA's (or cluster's) index, unless the CTA has none. */
 static void note_units(hd_ck_machine *m, const hd_ck_step *step, int64_t hi) {
   const hd_op *lo = step->op->operands[0]->op;
+  if (lo && lo->kind == HD_OP_SELECT)
+    lo = lo->operands[1]->op;
   if (lo && lo->kind == HD_OP_DIV)
     lo = lo->operands[0]->op;
   if (lo && lo->kind == HD_OP_BLOCK_INDEX)

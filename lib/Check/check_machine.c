@@ -154,6 +154,10 @@ static run_op *memory_op(hd_op_kind kind) {
     return hd_ck_partial_store;
   case HD_OP_PARTIAL_SUM:
     return hd_ck_partial_sum;
+  case HD_OP_PARTIAL_SEND:
+    return hd_ck_partial_send;
+  case HD_OP_PARTIAL_ADD:
+    return hd_ck_partial_add;
   default:
     return NULL;
   }
@@ -428,8 +432,10 @@ static void check_leaving(hd_ck_machine *m) {
 static void finish(hd_ck_machine *m) {
   if (m->stop)
     return;
-  if (first_stuck(m))
+  if (first_stuck(m)) {
+    hd_ck_barriers_check_bytes(m);
     return report_deadlock(m);
+  }
   hd_ck_barriers_finish(m);
   hd_ck_partials_finish(m);
   hd_ck_out_finish(m);

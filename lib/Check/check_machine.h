@@ -137,6 +137,7 @@ typedef enum hd_ck_access_kind {
   HD_CK_WRITE,      /* st.shared */
   HD_CK_COPY,       /* cp.async */
   HD_CK_BULK,       /* bulk copy or TMA: over with a phase */
+  HD_CK_SENT,       /* st.async to another CTA: generic, over with a phase */
   HD_CK_WGMMA_READ, /* over with a wgmma group */
   HD_CK_OUT_READ,   /* over with a group of copies out */
 } hd_ck_access_kind;
@@ -180,6 +181,7 @@ typedef struct hd_ck_mbarrier {
   const hd_op *init, *last; /* last arrival or copy */
   int32_t init_warp;
   uint32_t init_time, init_fenced; /* 0: not yet */
+  bool sent; /* threads of another CTA wrote what the running phase completes */
   hd_ck_wait *waits; /* owned */
   int32_t n_waits, cap_waits;
 } hd_ck_mbarrier;
@@ -305,6 +307,8 @@ uint32_t hd_ck_barrier_land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *s
                             int32_t operand, int32_t cta, int32_t slot, int64_t bytes);
 /* All warps have stopped: completes what is complete. False: nothing is. */
 bool hd_ck_barriers_advance(hd_ck_machine *m);
+/* Nothing goes on: a phase that has all its arrivals, and other bytes than it expects, is why. */
+void hd_ck_barriers_check_bytes(hd_ck_machine *m);
 /* The cluster has ended: nothing may still be on its way. */
 void hd_ck_barriers_finish(hd_ck_machine *m);
 
@@ -319,6 +323,9 @@ void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_wgmma_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_wgmma_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+/* The ring of the barrier (an operand) must be the buffer's. False after a finding. */
+bool hd_ck_same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                     int32_t operand, const hd_ck_place *place);
 /* Generic code uses the fragment: it must not be on its way. */
 void hd_ck_frag_use(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand);
 void hd_ck_frag_define(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_frag frag);
@@ -358,6 +365,10 @@ void hd_ck_leave_last(hd_ck_warp *w);
 void hd_ck_partials_finish(hd_ck_machine *m);
 /* The whole grid has ended: a counter that is not back at zero; NULL: none. */
 const hd_ck_claim *hd_ck_partials_missing(const hd_ck_extents *extents);
+
+/* --- check_cluster_sum.c -------------------------------------------------------------------- */
+void hd_ck_partial_send(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_partial_add(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 
 /* --- check_finding.c ------------------------------------------------------------------------ */
 /* Describes an occurrence of the step that the warp executes, or of an earlier access. */

@@ -233,6 +233,8 @@ static void flatten_op(hd_ck_program *p, const hd_op *op, int32_t role) {
     add_ring(p, op, p->barriers, &p->n_barriers, &p->n_barrier_slots);
   if (op->kind == HD_OP_PARTIAL_STORE)
     p->splits = (int32_t)hd_op_int(op, HD_ATTR_SPLITS, 1);
+  if (op->kind == HD_OP_PARTIAL_SEND)
+    p->splits = (int32_t)hd_op_int(op->operands[0]->op, HD_ATTR_STAGES, 0) + 1;
 }
 
 /* Every warp takes the region: any may be the last. */

@@ -6,7 +6,7 @@
 /* --- rules ---------------------------------------------------------------------------------- */
 
 static bool is_write(hd_ck_access_kind kind) {
-  return kind == HD_CK_WRITE || kind == HD_CK_COPY || kind == HD_CK_BULK;
+  return kind == HD_CK_WRITE || kind == HD_CK_COPY || kind == HD_CK_BULK || kind == HD_CK_SENT;
 }
 
 static bool is_async(hd_ck_access_kind kind) {
@@ -29,7 +29,7 @@ typedef struct hazard {
 
 static hazard hazard_after_write(const hd_ck_access *x, const hd_ck_access *y,
                                  const uint32_t *clock) {
-  if (x->kind == HD_CK_BULK)
+  if (x->kind == HD_CK_BULK || x->kind == HD_CK_SENT)
     return (hazard){"R1", is_write(y->kind) ? "overwrites what has not landed yet from"
                                             : "reads what may not have landed yet from",
                     "barrier.wait of that phase before the second access"};

@@ -70,7 +70,7 @@ static void add_args(const hd_problem *p, const hd_schedule *s, hd_manifest *m) 
     add_arg(m, HD_ARG_ALPHA);
   if (p->beta)
     add_arg(m, HD_ARG_BETA);
-  if (s->split_k > 1)
+  if (s->split_k > hd_schedule_along_k(s))
     add_pointer(m, HD_ARG_WORKSPACE, HEDDLE_U8, WORKSPACE_ALIGN);
 }
 
@@ -176,14 +176,15 @@ static heddle_status make_variant(heddle_context *ctx, const hd_problem *p, cons
                                   const hd_op *kernel, const hd_emit_kernel *emitted,
                                   hd_arena *arena, hd_variant *variant) {
   const hd_b_variant *b = hd_b_variant_find(hd_op_str(kernel, HD_ATTR_VARIANT));
+  int32_t along_k = hd_schedule_along_k(s); /* a cluster has one tile: each CTA counts for a part of it */
   *variant = (hd_variant){.entry = hd_arena_strdup(arena, emitted->entry),
                           .path = b->name,
                           .n_threads = emitted->n_threads,
                           .cluster = emitted->cluster,
                           .shared_bytes = emitted->shared_bytes,
-                          .tile_m = s->tile_m,
+                          .tile_m = s->tile_m / along_k,
                           .tile_n = s->tile_n,
-                          .split_k = s->split_k,
+                          .split_k = s->split_k / along_k,
                           .persistent = hd_op_has(kernel, HD_ATTR_PERSISTENT),
                           .dependent_launch = hd_op_has(kernel, HD_ATTR_DEPENDENT),
                           .weights_ready = hd_op_has(kernel, HD_ATTR_WEIGHTS_READY)};

@@ -116,6 +116,8 @@ static const struct lowering {
     [HD_OP_COPY_OUT] = {hd_emit_op_copy_out, 90},
     [HD_OP_PARTIAL_STORE] = {hd_emit_op_partial_store, 70},
     [HD_OP_PARTIAL_SUM] = {hd_emit_op_partial_sum, 70},
+    [HD_OP_PARTIAL_SEND] = {hd_emit_op_partial_send, 90},
+    [HD_OP_PARTIAL_ADD] = {hd_emit_op_partial_add, 90},
     [HD_OP_LAST_ARRIVER] = {hd_emit_op_last_arriver, 70},
     [HD_OP_BARRIER_INIT] = {hd_emit_op_barrier_init, 90},
     [HD_OP_FENCE_BARRIER_INIT] = {hd_emit_op_plain_sync, 90},

@@ -121,7 +121,9 @@ heddle_status hd_emit_op_barrier_wait(hd_emitter *e, const hd_op *op) {
   hd_emit_jump(e, again);
   hd_emit_at(e, again);
   LLVMValueRef done = hd_emit_intrinsic(
-      e, "llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta", args, 2);
+      e, hd_op_is(op, HD_ATTR_SCOPE, "cluster")
+             ? "llvm.nvvm.mbarrier.try.wait.parity.scope.cluster.space.cta"
+             : "llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta", args, 2);
   LLVMBuildCondBr(e->b, done, ready, again);
   hd_emit_at(e, ready);
   return HEDDLE_OK;

@@ -219,6 +219,17 @@ static void check_partial_sum(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.type", "one result for each fragment, of as many f32 (s32)");
 }
 
+/* A fragment that crosses a cluster, and of partial.add the result. */
+static void check_exchanged(hd_verifier *v, const hd_op *op, int32_t fragment) {
+  hd_type type = op->operands[fragment]->type;
+  bool adds = op->n_results > 0, wide = type.elem == HEDDLE_F32 || type.elem == HEDDLE_S32;
+  if (type.n % 4 || !(wide || (!adds && type.elem == HEDDLE_F16)))
+    hd_verify_fail(v, op, "ir.type", "operand %d: a fragment of f32, s32%s, 4 elements an 8-column block",
+                   (int)fragment, adds ? "" : " or f16");
+  else if (adds && !hd_type_equal(type, op->results[0]->type))
+    hd_verify_fail(v, op, "ir.type", "the sum is of another type than the fragment");
+}
+
 /* Sync among the lanes of a warp, or of its own groups. */
 static bool is_inside_warp(hd_op_kind kind) {
   return kind == HD_OP_WARP_SYNC || kind == HD_OP_FENCE_PROXY || kind == HD_OP_BULK_COMMIT ||
@@ -410,6 +421,12 @@ void hd_verify_op_rules(hd_verifier *v, const hd_op *op) {
     break;
   case HD_OP_PARTIAL_SUM:
     check_partial_sum(v, op);
+    break;
+  case HD_OP_PARTIAL_SEND:
+    check_exchanged(v, op, 5);
+    break;
+  case HD_OP_PARTIAL_ADD:
+    check_exchanged(v, op, 6);
     break;
   case HD_OP_LAST_ARRIVER:
     hd_walk(op->regions[0], check_own, v);

@@ -50,7 +50,7 @@ static const struct ring_rule {
     {HD_OP_WGMMA_SS, 1, 2},       {HD_OP_WGMMA_SS, 4, 2},       {HD_OP_WGMMA_RS, 2, 3},
     {HD_OP_TCGEN05_MMA_SP, 1, 2}, {HD_OP_TCGEN05_MMA_SP, 3, 4}, {HD_OP_TCGEN05_MMA_SP, 5, 6},
     {HD_OP_TCGEN05_CP, 1, 2},     {HD_OP_BARRIER_EXPECT, 0, 1}, {HD_OP_BARRIER_ARRIVE, 0, 1},
-    {HD_OP_BARRIER_WAIT, 0, 1},   {HD_OP_TCGEN05_COMMIT, 0, 1},
+    {HD_OP_BARRIER_WAIT, 0, 1},   {HD_OP_TCGEN05_COMMIT, 0, 1}, {HD_OP_PARTIAL_ADD, 0, 1},
 };
 
 static void check_rings(hd_verifier *v, const hd_op *op) {
@@ -84,6 +84,7 @@ static const struct storage_rule {
     {HD_OP_TCGEN05_CP, 0, true, NULL},       {HD_OP_TCGEN05_CP, 1, false, NULL},
     {HD_OP_TCGEN05_LD, 0, true, NULL},       {HD_OP_STAGE_TILE, 0, false, "box"},
     {HD_OP_COPY_OUT, 1, false, "box"},
+    {HD_OP_PARTIAL_SEND, 0, false, "linear"}, {HD_OP_PARTIAL_ADD, 0, false, "linear"},
 };
 
 static void check_storage(hd_verifier *v, const hd_op *op) {
@@ -359,6 +360,16 @@ static void check_next(hd_verifier *v, const hd_op *op) {
                    (long long)from);
 }
 
+/* Each slot of the buffer completes on a barrier slot of its own. */
+static void check_send(hd_verifier *v, const hd_op *op) {
+  enum { BARRIER = 6 };
+  int64_t slots = hd_op_int(op->operands[0]->op, HD_ATTR_STAGES, 0);
+  check_barrier_operand(v, op, BARRIER);
+  if (op->n_operands > BARRIER && hd_op_int(op->operands[BARRIER]->op, HD_ATTR_STAGES, 0) != slots)
+    hd_verify_fail(v, op, "ir.stages", "barrier \"%s\" of another number of stages than the buffer's %lld",
+                   hd_op_str(op->operands[BARRIER]->op, HD_ATTR_NAME), (long long)slots);
+}
+
 static void check_expect(hd_verifier *v, const hd_op *op) {
   if (hd_op_int(op, HD_ATTR_BYTES, 0) > MAX_TX)
     hd_verify_fail(v, op, "ir.tx", "bytes = %lld; an mbarrier counts to %d",
@@ -410,6 +421,9 @@ void hd_verify_slots(hd_verifier *v, const hd_op *op) {
     break;
   case HD_OP_COPY_OUT:
     check_copy_out(v, op);
+    break;
+  case HD_OP_PARTIAL_SEND:
+    check_send(v, op);
     break;
   case HD_OP_LOAD_META:
     check_load_meta(v, op);

@@ -5,7 +5,8 @@
  *            and empty mbarriers between a producer and a consumer role (R1, R3), or cp.async groups and
  *            CTA barriers inside a lone role. Barriers are initialised before the roles start, and a
  *            cluster leaves together (R4). Of the warps that share a tile over k, the last one to have
- *            written its partial goes on to the sum (R7); no CTA waits for another. The lanes of a warp
+ *            written its partial goes on to the sum (R7); no CTA waits for another, but the first of a
+ *            cluster along k for what the others send it (R1). The lanes of a warp
  *            meet between what they put into a slot of D and its copy out, and before they fill a slot
  *            that was read (R2, R6). A dependent kernel waits for the one ahead (R8).
  * Why here   roles and accesses are final; fences depend on where the waits are.
@@ -19,17 +20,17 @@ typedef struct ring {
   hd_op *kernel, *producer, *consumer;
   hd_accesses copies, reads;
   hd_value *full, *empty;
-  int64_t cluster, stages;
+  int64_t sharers, stages; /* CTAs that copies reach */
 } ring;
 
 static hd_op *build_on(hd_builder *b, hd_op_kind kind, hd_value *barrier, hd_value *cursor) {
   return hd_build_op(b, kind, (hd_type){0}, 2, barrier, cursor);
 }
 
-static hd_value *declare(ring *r, hd_builder *b, const char *name, int64_t count) {
+static hd_value *declare(ring *r, hd_builder *b, const char *name, int64_t stages, int64_t count) {
   hd_op *op = hd_build_op(b, HD_OP_BARRIER, HD_BARRIER, 0);
   hd_op_set_str(r->module, op, HD_ATTR_NAME, name);
-  hd_op_set_int(r->module, op, HD_ATTR_STAGES, r->stages);
+  hd_op_set_int(r->module, op, HD_ATTR_STAGES, stages);
   hd_op_set_int(r->module, op, HD_ATTR_COUNT, count);
   return op->results[0];
 }
@@ -45,16 +46,47 @@ static int64_t generic_writers(const ring *r) {
   return 0;
 }
 
-/* Barriers before the roles, all of the cluster behind them; the cluster leaves together. */
+static bool is_exchange(const hd_op *op) {
+  return op->kind == HD_OP_PARTIAL_SEND || op->kind == HD_OP_PARTIAL_ADD;
+}
+
+/* What CTA 0 is sent: a slot is expected as a whole, and waited for before it is first read. Nobody reaches
+ * into the CTAs that send, and CTA 0 has seen all that reaches into it: they may leave one by one. */
+static void place_exchange(ring *r, hd_builder *b) {
+  hd_op *first_add = NULL;
+  hd_accesses all = {0};
+  hd_accesses_find(r->consumer->regions[0], is_exchange, &all);
+  if (!all.n)
+    return;
+  const hd_op *buffer = all.op[0]->operands[0]->op;
+  hd_value *sent = declare(r, b, "sent", hd_op_int(buffer, HD_ATTR_STAGES, 0), 1);
+  hd_build_op(b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, sent);
+  for (int32_t i = 0; i < all.n; i++)
+    if (all.op[i]->kind == HD_OP_PARTIAL_SEND)
+      hd_op_add_operand(r->module, all.op[i], sent);
+    else if (!first_add)
+      first_add = all.op[i];
+  hd_builder head = hd_builder_before(r->module, first_add);
+  hd_op *expect = build_on(&head, HD_OP_BARRIER_EXPECT, sent, hd_cursor_of(first_add));
+  hd_op_set_int(r->module, expect, HD_ATTR_BYTES, hd_op_int(buffer, HD_ATTR_BYTES, 0));
+  hd_op *wait = build_on(&head, HD_OP_BARRIER_WAIT, sent, hd_cursor_of(first_add));
+  hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 0);
+  hd_op_set_str(r->module, wait, HD_ATTR_SCOPE, "cluster");
+  hd_accesses_free(&all);
+}
+
+/* Barriers before the roles, all of the cluster behind them; who shares copies leaves together. */
 static void place_around_roles(ring *r) {
   hd_builder b = hd_builder_before(r->module, r->producer);
-  int64_t readers = hd_op_int(r->consumer, HD_ATTR_N_WARPS, 0) * r->cluster;
-  r->full = declare(r, &b, "full", 1 + generic_writers(r));
-  r->empty = declare(r, &b, "empty", readers);
+  int64_t readers = hd_op_int(r->consumer, HD_ATTR_N_WARPS, 0) * r->sharers;
+  bool in_cluster = hd_op_int(r->kernel, HD_ATTR_CLUSTER, 1) > 1;
+  r->full = declare(r, &b, "full", r->stages, 1 + generic_writers(r));
+  r->empty = declare(r, &b, "empty", r->stages, readers);
   hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, r->full);
   hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, r->empty);
-  hd_build_op(&b, r->cluster > 1 ? HD_OP_CLUSTER_SYNC : HD_OP_CTA_SYNC, (hd_type){0}, 0);
-  if (r->cluster > 1) {
+  place_exchange(r, &b);
+  hd_build_op(&b, in_cluster ? HD_OP_CLUSTER_SYNC : HD_OP_CTA_SYNC, (hd_type){0}, 0);
+  if (r->sharers > 1) {
     hd_builder end = hd_builder_after(r->module, r->consumer);
     hd_build_op(&end, HD_OP_CLUSTER_SYNC, (hd_type){0}, 0);
   }
@@ -126,8 +158,8 @@ static void wait_full(ring *r, hd_op *before, hd_value *cursor) {
 static void release(ring *r, hd_builder *b, hd_value *cursor) {
   hd_op *arrive = build_on(b, HD_OP_BARRIER_ARRIVE, r->empty, cursor);
   hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, "warp");
-  if (r->cluster > 1)
-    hd_op_set_int(r->module, arrive, HD_ATTR_RANK, (1 << r->cluster) - 1);
+  if (r->sharers > 1)
+    hd_op_set_int(r->module, arrive, HD_ATTR_RANK, (1 << r->sharers) - 1);
 }
 
 /* Where `x > y`. */
@@ -192,12 +224,21 @@ static hd_op *role_with(hd_op *kernel, bool (*want)(const hd_op *op), hd_accesse
   return NULL;
 }
 
+/* A copy that is shared at all reaches the whole cluster. */
+static int64_t count_sharers(const ring *r) {
+  for (int32_t i = 0; i < r->copies.n; i++)
+    if (hd_op_has(r->copies.op[i], HD_ATTR_MULTICAST))
+      return hd_op_int(r->kernel, HD_ATTR_CLUSTER, 1);
+  return 1;
+}
+
 static void place_ring(ring *r) {
   hd_value *buffer = NULL;
   for (int32_t i = 0; !buffer && i < r->copies.op[0]->n_operands; i++)
     if (r->copies.op[0]->operands[i]->type.kind == HD_TYPE_BUFFER)
       buffer = r->copies.op[0]->operands[i];
   r->stages = hd_op_int(buffer->op, HD_ATTR_STAGES, 0);
+  r->sharers = count_sharers(r);
   place_around_roles(r);
   place_producer(r);
   place_consumer(r);
@@ -304,8 +345,7 @@ heddle_status hd_pass_place_barriers(hd_pass_context *pass, hd_module *module) {
   module->sync_placed = true;
   HD_FOR_OPS(kernel, module->body) {
     ring r = {.module = module,
-              .kernel = kernel,
-              .cluster = hd_op_int(kernel, HD_ATTR_CLUSTER, 1)};
+              .kernel = kernel};
     r.producer = role_with(kernel, hd_is_copy, &r.copies);
     r.consumer = role_with(kernel, hd_is_read, &r.reads);
     if (r.producer != r.consumer)

@@ -33,6 +33,8 @@ static const struct key {
     {"group", KEY_INT, offsetof(hd_schedule, group), 0, NULL},
     {"persistent", KEY_INT, offsetof(hd_schedule, persistent), 0, NULL},
     {"split_k", KEY_INT, offsetof(hd_schedule, split_k), 0, NULL},
+    {"reduce", KEY_WORD, offsetof(hd_schedule, reduce), sizeof((hd_schedule *)0)->reduce,
+     "workspace cluster"},
     {"pending", KEY_INT, offsetof(hd_schedule, pending), 0, NULL},
     {"k_order", KEY_WORD, offsetof(hd_schedule, k_order), sizeof((hd_schedule *)0)->k_order,
      "forward zigzag"},
@@ -43,10 +45,10 @@ static const struct key {
 void hd_schedule_print(const hd_schedule *s, char out[200]) {
   snprintf(out, 200,
            "family=%s tile=%dx%dx%d warps=%dx%d stages=%d cluster=%d share=%s ctas=%d a=%s b=%s group=%d "
-           "persistent=%d split_k=%d pending=%d k_order=%s store=%s",
+           "persistent=%d split_k=%d reduce=%s pending=%d k_order=%s store=%s",
            s->family, s->tile_m, s->tile_n, s->tile_k, s->warps_m, s->warps_n, s->stages,
            s->cluster, s->share, s->ctas, s->a_path, s->b_path, s->group, s->persistent, s->split_k,
-           s->pending, s->k_order, s->store);
+           s->reduce, s->pending, s->k_order, s->store);
 }
 
 static heddle_status bad_value(heddle_context *ctx, hd_loc loc, const struct key *key,
@@ -226,6 +228,7 @@ static void default_of(const hd_problem *p, const char *family, hd_schedule *s) 
   else
     default_mma(p, s);
   snprintf(s->share, sizeof s->share, "b");
+  snprintf(s->reduce, sizeof s->reduce, "workspace");
   snprintf(s->b_path, sizeof s->b_path, "auto");
   snprintf(s->k_order, sizeof s->k_order, "forward");
   snprintf(s->store, sizeof s->store, "quad");
@@ -275,6 +278,11 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
     probe.cluster = 1;
   if (own_tile && !strstr(text, "split_k="))
     probe.split_k = 1;
+  /* A cluster along k has one tile, and nothing to share. */
+  if (hd_schedule_along_k(&probe) > 1 && !strstr(text, "persistent="))
+    probe.persistent = 0;
+  if (hd_schedule_along_k(&probe) > 1 && !strstr(text, "cluster="))
+    probe.cluster = 1;
   if (!own_tile)
     hd_schedule_narrow(&p, &probe);
   if (!strstr(text, "stages="))

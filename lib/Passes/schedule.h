@@ -2,6 +2,8 @@
 #ifndef HD_SCHEDULE_H
 #define HD_SCHEDULE_H
 
+#include <string.h>
+
 #include "IR/ir.h"
 
 /* Text form: "family=wgmma tile=128x256x64 stages=4 cluster=2 ctas=1 a=desc b=tma group=8
@@ -21,10 +23,16 @@ typedef struct hd_schedule {
   int32_t group;        /* tile order: bands of that many tile rows */
   int32_t persistent;   /* 0 or 1 */
   int32_t split_k;      /* 1 = none */
+  char reduce[12];      /* "workspace"; "cluster": the splits of a tile are CTAs of one cluster */
   int32_t pending;      /* wgmma batches that run while the next is issued: 0 or 1 */
   char k_order[8];      /* "forward"; "zigzag": backwards on every other tile of a persistent CTA */
   char store[12];       /* "direct", "quad"; "permuted", "staged": as quad where N, D's pitch do not suit */
 } hd_schedule;
+
+/* CTAs of a cluster along k. */
+static inline int32_t hd_schedule_along_k(const hd_schedule *s) {
+  return strcmp(s->reduce, "cluster") == 0 ? s->split_k : 1;
+}
 
 /* The default for a kernel at problem level; never fails for a legal problem. */
 heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel, hd_schedule *schedule);

@@ -8,6 +8,7 @@
 
 enum {
   BARRIER_BYTES = 16, /* full and empty of a stage */
+  PARTIAL_BYTES = 4,
   ALIGN_SLACK = 1024, /* the dynamic part starts at any 1024-byte boundary: B's swizzle atom */
   CTA_BYTES = 1024, /* of an SM's shared memory, the system's for each CTA */
   PRODUCER_THREADS = 128, /* ORDER WARPS: split_roles */
@@ -31,8 +32,13 @@ int32_t hd_schedule_stage_bytes(const hd_problem *p, const hd_schedule *s) {
                      s->tile_n * HD_GRANULE_BYTES);
 }
 
+/* Partial sums that a cluster's first CTA receives, each with a barrier. */
+static int32_t received_bytes(const hd_schedule *s) {
+  return (hd_schedule_along_k(s) - 1) * (s->tile_m * s->tile_n * PARTIAL_BYTES + BARRIER_BYTES);
+}
+
 int32_t hd_schedule_ring_bytes(const hd_problem *p, const hd_schedule *s) {
-  return s->stages * (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES) + ALIGN_SLACK;
+  return s->stages * (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES) + received_bytes(s) + ALIGN_SLACK;
 }
 
 int32_t hd_schedule_shared_bytes(const hd_problem *p, const hd_schedule *s) {
@@ -60,7 +66,7 @@ int32_t hd_schedule_wanted_stages(const hd_schedule *s) {
 
 static int32_t fitting_stages(const hd_problem *p, const hd_schedule *s) {
   int32_t slots = hd_store_slot_of(p, s).bytes * s->warps_m; /* one a warp */
-  int32_t room = hd_schedule_shared_limit(p, s) - slots - ALIGN_SLACK;
+  int32_t room = hd_schedule_shared_limit(p, s) - slots - received_bytes(s) - ALIGN_SLACK;
   return room / (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES);
 }
 
@@ -170,15 +176,16 @@ static heddle_status check_shared(heddle_context *ctx, const hd_problem *p, cons
   if (bytes > limit) {
     int32_t fit = fitting_stages(p, s);
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.shared-memory",
-           "tile %dx%dx%d with %d stages takes %d bytes of shared memory, %s has %d with ctas=%d; "
-           "nearest legal: %s%d stages", s->tile_m, s->tile_n, s->tile_k, s->stages, bytes,
+           "tile %dx%dx%d with %d stages%s takes %d bytes of shared memory, %s has %d with ctas=%d; "
+           "nearest legal: %s%d stages", s->tile_m, s->tile_n, s->tile_k, s->stages,
+           hd_schedule_along_k(s) > 1 ? " beside the partial sums" : "", bytes,
            p->target->name, limit, s->ctas, fit < 2 ? "a smaller tile, " : "", fit < 2 ? 2 : fit);
   }
   return HEDDLE_OK;
 }
 
 static int32_t most_accumulators(const hd_schedule *s) {
-  return s->split_k > 1                   ? SPLIT_ACCUMULATORS
+  return s->split_k > hd_schedule_along_k(s) ? SPLIT_ACCUMULATORS
          : strcmp(s->a_path, "reg") == 0 ? REGISTER_A_ACCUMULATORS
                                          : WARPGROUP_ACCUMULATORS;
 }
@@ -186,6 +193,21 @@ static int32_t most_accumulators(const hd_schedule *s) {
 void hd_schedule_narrow(const hd_problem *p, hd_schedule *s) {
   while (is_wgmma(s) && hd_schedule_accumulators(p, s) > most_accumulators(s) && s->tile_n % 32 == 0)
     s->tile_n /= 2;
+}
+
+/* Kernel, checker and launch count a cluster along k so: of 2 or 4 CTAs with one tile. */
+static heddle_status check_reduce(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (strcmp(s->reduce, "cluster") != 0)
+    return HEDDLE_OK;
+  if (!is_wgmma(s) || s->cluster != 1 || s->persistent || (s->split_k != 2 && s->split_k != 4))
+    REFUSE(HEDDLE_INVALID, "schedule.reduce", "got reduce=cluster with family=%s cluster=%d persistent=%d "
+           "split_k=%d; legal: family=wgmma cluster=1 persistent=0 split_k=2 or 4; nearest: %s",
+           s->family, s->cluster, s->persistent, s->split_k,
+           s->split_k > 2 && s->split_k < 6 ? "split_k=4" : "split_k=2");
+  if (p->acc_elem == HEDDLE_F16)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.reduce", "got reduce=cluster with accumulators of f16; legal: f32, "
+           "s32; nearest: reduce=workspace");
+  return HEDDLE_OK;
 }
 
 /* A B that comes by one tensor map with N in whole runs, and rows of D that take 16 bytes at a time. */
@@ -311,6 +333,7 @@ static heddle_status check_problem_schedule(heddle_context *ctx, const hd_proble
                                             const hd_schedule *s) {
   HD_TRY(check_tile(ctx, p, s));
   HD_TRY(check_tiles(ctx, p, s));
+  HD_TRY(check_reduce(ctx, p, s));
   HD_TRY(is_wgmma(s) ? check_wgmma(ctx, p, s) : check_mma(ctx, p, s));
   if (strcmp(s->store, "permuted") == 0)
     HD_TRY(check_permuted(ctx, p, s));

@@ -37,12 +37,14 @@ static bool is_copy(const hd_op *op) {
 
 static bool is_store(const hd_op *op) {
   return op->kind == HD_OP_STORE_TILE || op->kind == HD_OP_PARTIAL_STORE ||
-         op->kind == HD_OP_STAGE_TILE || op->kind == HD_OP_COPY_OUT;
+         op->kind == HD_OP_STAGE_TILE || op->kind == HD_OP_COPY_OUT ||
+         op->kind == HD_OP_PARTIAL_SEND;
 }
 
 static void set_registers(hd_module *m, hd_op *kernel, hd_op *producer, hd_op *consumer,
                           int32_t threads, bool gathers) {
-  bool splits = hd_find_op(consumer->regions[0], HD_OP_PARTIAL_STORE) != NULL;
+  bool splits = hd_find_op(consumer->regions[0], HD_OP_PARTIAL_STORE) ||
+                hd_find_op(consumer->regions[0], HD_OP_PARTIAL_SEND);
   for (size_t i = 0; i < HD_COUNT(register_plans); i++) {
     const struct register_plan *plan = &register_plans[i];
     if (plan->threads != threads || plan->gathers != gathers || plan->splits != splits ||

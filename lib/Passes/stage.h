@@ -15,7 +15,8 @@ typedef struct hd_stage {
   hd_schedule s;
   const hd_spec_row *row;
   const hd_b_variant *variant;
-  int32_t cluster, steps; /* k-steps of the instruction in a stage */
+  int32_t cluster, along_k; /* CTAs that share an operand; that have parts of a tile's k */
+  int32_t steps; /* k-steps of the instruction in a stage */
   bool shares_a; /* the cluster lies along N; else along M, and shares B */
   int32_t swizzle;
   bool prefetch; /* the first ring of A is copied before the kernel ahead has ended */
@@ -24,10 +25,10 @@ typedef struct hd_stage {
   hd_value *zero, *one;
   hd_value *n_granules, *last_slab; /* i32 */
   hd_value *units_m, *tiles_n, *n_units; /* tile rows and tile columns in clusters; their product, times
-                                            the splits */
+                                            the splits that are units of their own */
   hd_value *n_splits; /* i32: of this launch; NULL without split-K */
   hd_store_slot slot; /* of the staged store; cols 0: D is written from registers */
-  hd_value *sa, *sb, *sd; /* buffers; sd NULL: D is not staged */
+  hd_value *sa, *sb, *sd, *partials; /* buffers; sd NULL: D is not staged; partials: of a cluster along k */
 } hd_stage;
 
 /* The values a kernel may take, in parameter order. ORDER ARGS. */
@@ -83,9 +84,14 @@ void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_
 /* The same by way of shared memory: all slices of a whole fragment's strip, the warp's `nth` of a tile. */
 void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
                            int32_t nth, hd_value *strip, hd_value *acc);
-/* The accumulators of all splits in place of this one's: nothing happens without split-K. */
+/* The accumulators of all splits in place of this one's: nothing happens without split-K. Where they are,
+ * b stands afterwards: in a region of b, when but one CTA of the cluster has them. */
 void hd_stage_reduce(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
                      hd_value **acc, int32_t n_acc);
+/* Ends that region. */
+void hd_stage_end_reduce(hd_stage *st, hd_builder *b);
+/* Bytes of a tile's partial sums over one share of k. */
+int64_t hd_stage_tile_bytes(const hd_stage *st);
 /* Bytes of the workspace that a warp has for a tile: the partial of each split, then the counter. */
 int64_t hd_stage_record_bytes(const hd_stage *st);
 /* Word of the metadata and selector of a k-step. */

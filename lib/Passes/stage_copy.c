@@ -8,11 +8,14 @@ static hd_value *find_share(hd_stage *st, hd_builder *b, hd_value *unit, hd_tile
   *place = (hd_tile_place){.rank = place->rank, .k_lo = st->zero, .k_hi = st->n_granules};
   if (!st->n_splits)
     return unit;
-  place->split = hd_arith(b, HD_OP_REM, unit, st->n_splits);
+  bool in_cluster = st->along_k > 1;
+  place->split = in_cluster ? place->rank : hd_arith(b, HD_OP_REM, unit, st->n_splits);
   hd_value *from = hd_arith(b, HD_OP_MUL, place->split, st->n_granules);
   hd_value *to = hd_arith(b, HD_OP_ADD, from, st->n_granules);
   place->k_lo = hd_arith(b, HD_OP_DIV, from, st->n_splits);
   place->k_hi = hd_arith(b, HD_OP_DIV, to, st->n_splits);
+  if (in_cluster)
+    return unit;
   place->index = unit = hd_arith(b, HD_OP_DIV, unit, st->n_splits);
   if (place->rank)
     place->index = hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, unit, st->cluster),
@@ -20,16 +23,22 @@ static hd_value *find_share(hd_stage *st, hd_builder *b, hd_value *unit, hd_tile
   return unit;
 }
 
-/* The CTA's first unit of work, and how far its next one is. */
+/* The CTA's first unit of work, and how far its next one is. Where k has fewer granules than a cluster CTAs,
+ * some have none: their first unit is past the last. */
 static hd_value *find_units(hd_stage *st, hd_builder *b, hd_value **stride, hd_value **rank) {
+  int32_t ctas = st->cluster * st->along_k;
   hd_value *first = hd_build_value(b, HD_OP_BLOCK_INDEX, HD_I32, 0);
   *stride = hd_build_value(b, HD_OP_GRID_SIZE, HD_I32, 0);
   *rank = NULL;
-  if (st->cluster > 1) {
-    hd_value *n = hd_i32(b, st->cluster);
+  if (ctas > 1) {
+    hd_value *n = hd_i32(b, ctas);
     first = hd_arith(b, HD_OP_DIV, first, n);
     *stride = hd_arith(b, HD_OP_DIV, *stride, n);
     *rank = hd_build_value(b, HD_OP_CTA_RANK, HD_I32, 0);
+  }
+  if (st->along_k > 1 && !st->p.k.value) {
+    hd_value *has_one = hd_build_cmp(b, "lt", *rank, st->n_splits);
+    first = hd_build_value(b, HD_OP_SELECT, HD_I32, 3, has_one, first, st->n_units);
   }
   return first;
 }
@@ -41,7 +50,7 @@ static void find_place(hd_stage *st, hd_builder *b, hd_value *unit, hd_tile_plac
   hd_op_set_str(st->module, coord, HD_ATTR_ORDER, "grouped");
   hd_op_set_int(st->module, coord, HD_ATTR_GROUP, st->s.group);
   hd_value *tm = coord->results[0], *tn = coord->results[1], **along = st->shares_a ? &tn : &tm;
-  if (place->rank)
+  if (st->cluster > 1)
     *along = hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, *along, st->cluster), place->rank);
   place->row0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m);
   place->slab0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m / HD_SLAB_ROWS);

@@ -60,7 +60,7 @@ static bool is_needed(const hd_stage *st, hd_stage_arg which) {
   case HD_STAGE_USER:
     return st->p.user != NULL;
   case HD_STAGE_WORKSPACE:
-    return st->s.split_k > 1;
+    return st->s.split_k > st->along_k;
   case HD_STAGE_ALPHA:
     return st->p.alpha;
   case HD_STAGE_BETA:
@@ -231,6 +231,9 @@ static void declare_buffers(hd_stage *st) {
   hd_op_set_int(st->module, a, HD_ATTR_META_OFFSET, HD_BLOCK_VALUE_BYTES);
   st->sa = a->results[0];
   st->sb = b->results[0];
+  if (st->along_k > 1)
+    st->partials = declare_buffer(st, "partials", hd_stage_tile_bytes(st), 128, "linear",
+                                  st->p.acc_elem, st->along_k - 1)->results[0];
 }
 
 /* ceil(x / unit) */
@@ -256,5 +259,6 @@ void hd_stage_declare(hd_stage *st) {
     return;
   /* No split is ever empty: a short K has fewer of them. */
   st->n_splits = hd_arith(b, HD_OP_MIN, hd_i32(b, st->s.split_k), st->n_granules);
-  st->n_units = hd_arith(b, HD_OP_MUL, st->n_units, st->n_splits);
+  if (st->along_k == 1)
+    st->n_units = hd_arith(b, HD_OP_MUL, st->n_units, st->n_splits);
 }

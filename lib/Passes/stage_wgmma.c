@@ -121,5 +121,7 @@ void hd_stage_wgmma(hd_stage *st) {
       hd_stage_store_staged(st, &in, &place, rows.warp, i, rows.strip[i], acc[i]);
     else
       hd_stage_store(st, &in, &place, rows.strip[i], place.col0, &acc[i], 1);
-  hd_build_yield(&in, &loop->results[0], 1);
+  hd_stage_end_reduce(st, &in);
+  hd_builder end = hd_builder_at_end(st->module, tiles->regions[0]);
+  hd_build_yield(&end, &loop->results[0], 1);
 }

@@ -26,7 +26,8 @@ static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, h
   hd_op *work = hd_find_op(kernel->regions[0], HD_OP_WORK);
   st->cluster = (int32_t)hd_op_int(work, HD_ATTR_CLUSTER, 1);
   st->shares_a = st->cluster > 1 && strcmp(st->s.share, "a") == 0;
-  hd_op_set_int(m, kernel, HD_ATTR_CLUSTER, st->cluster);
+  st->along_k = hd_schedule_along_k(&st->s);
+  hd_op_set_int(m, kernel, HD_ATTR_CLUSTER, st->cluster * st->along_k);
   if (st->s.ctas > 1)
     hd_op_set_int(m, kernel, HD_ATTR_MIN_CTAS, st->s.ctas);
   if (hd_op_has(work, HD_ATTR_PERSISTENT))

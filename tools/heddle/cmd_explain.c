@@ -85,7 +85,8 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
                     ((p->n.value + s->tile_n - 1) / s->tile_n);
     printf("work      %" PRId64 " tiles", tiles);
     if (s->split_k > 1)
-      printf(" by %d splits of k, summed by the last to arrive", s->split_k);
+      printf(" by %d splits of k, summed by the %s", s->split_k,
+             hd_schedule_along_k(s) > 1 ? "first of their cluster" : "last to arrive");
     printf(", %d CTAs an SM%s%s\n", s->ctas,
            s->persistent ? ", persistent" : "", s->cluster < 2      ? ""
            : s->share[0] == 'a' ? ", A multicast to 2 CTAs"

@@ -1,0 +1,77 @@
+/* Partial sums that cross a cluster: st.async to CTA 0, and their addition there. */
+#include <string.h>
+
+#include "Emit/emit_strip.h"
+
+/* A fragment lies in the order of its registers: of block after block (8 columns), 16 bytes a lane. */
+enum { VECTOR = 4, LANE_BYTES = 16, BLOCK_BYTES = HD_LANES * LANE_BYTES };
+
+/* This lane's first vector in slot `slot`, from byte `place` of it on. */
+static LLVMValueRef lane_place(hd_emitter *e, const hd_value *buffer, LLVMValueRef slot,
+                               const hd_value *place) {
+  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
+  LLVMValueRef lane = hd_emit_muli(e, e->lane, LANE_BYTES);
+  hd_emit_return_from_entry(e, here);
+  LLVMValueRef at = hd_emit_muli(e, slot, hd_op_int(hd_emit_def(buffer), HD_ATTR_BYTES, 0));
+  at = hd_emit_add(e, hd_emit_add(e, at, hd_emit_get1(e, place)), lane);
+  return hd_emit_add(e, hd_emit_get1(e, buffer), at);
+}
+
+static LLVMValueRef in_first_cta(hd_emitter *e, LLVMValueRef address) {
+  return hd_emit_asm(e, e->i32, "mapa.shared::cluster.u32 $0, $1, 0;", "=r,r", &address, 1, 0);
+}
+
+/* Operands: buffer, place, split, splits, granules, fragment, barrier. */
+heddle_status hd_emit_op_partial_send(hd_emitter *e, const hd_op *op) {
+  const hd_type type = op->operands[5]->type;
+  bool integer = type.elem == HEDDLE_S32;
+  LLVMValueRef slot = hd_emit_addi(e, hd_emit_get1(e, op->operands[2]), -1);
+  LLVMValueRef to = in_first_cta(e, lane_place(e, op->operands[0], slot, op->operands[1]));
+  LLVMValueRef done = hd_emit_get1(e, op->operands[6]);
+  done = in_first_cta(e, hd_emit_add(e, done, hd_emit_muli(e, slot, HD_BARRIER_BYTES)));
+  int32_t n_regs;
+  LLVMValueRef *regs = hd_emit_get(e, op->operands[5], &n_regs);
+  LLVMValueRef *x = HD_NEW_ARRAY(&e->arena, LLVMValueRef, type.n);
+  hd_emit_accumulators(e, type.elem, regs, n_regs, x);
+  for (int32_t i = 0; i < type.n; i += VECTOR) {
+    LLVMValueRef args[] = {to, done, x[i], x[i + 1], x[i + 2], x[i + 3]};
+    hd_emit_asm(e, e->none,
+                hd_arena_printf(&e->arena,
+                                "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 "
+                                "[$0+%d], {$2, $3, $4, $5}, [$1];", i / VECTOR * BLOCK_BYTES),
+                integer ? "r,r,r,r,r,r" : "r,r,f,f,f,f", args, 2 + VECTOR, HD_ASM_MEMORY);
+  }
+  return HEDDLE_OK;
+}
+
+/* sum[0..3] += the vector at `at`. Load and addition in one asm: LLVM would move the additions behind the
+ * loads of all vectors, for which there are no registers. */
+static void add_vector(hd_emitter *e, LLVMValueRef at, int32_t offset, bool integer, LLVMValueRef *sum) {
+  LLVMTypeRef type = integer ? e->i32 : e->f32, types[] = {type, type, type, type};
+  LLVMValueRef args[] = {at, sum[0], sum[1], sum[2], sum[3]};
+  const char *word = integer ? "s32" : "f32";
+  const char *text = hd_arena_printf(&e->arena,
+                                     "{ .reg .b32 x<4>;\n\tld.shared.v4.b32 {x0, x1, x2, x3}, [$4+%d];\n\t"
+                                     "add.%s $0, $0, x0;\n\tadd.%s $1, $1, x1;\n\t"
+                                     "add.%s $2, $2, x2;\n\tadd.%s $3, $3, x3; }",
+                                     (int)offset, word, word, word, word);
+  LLVMValueRef all = hd_emit_asm(e, LLVMStructTypeInContext(e->llvm, types, VECTOR, false), text,
+                                 integer ? "=r,=r,=r,=r,r,0,1,2,3" : "=f,=f,=f,=f,r,0,1,2,3", args,
+                                 1 + VECTOR, HD_ASM_MEMORY);
+  for (unsigned i = 0; i < VECTOR; i++)
+    sum[i] = LLVMBuildExtractValue(e->b, all, i, "");
+}
+
+/* Operands: buffer, cursor, place, split, splits, granules, fragment. */
+heddle_status hd_emit_op_partial_add(hd_emitter *e, const hd_op *op) {
+  int32_t n;
+  LLVMValueRef *own = hd_emit_get(e, op->operands[6], &n);
+  LLVMValueRef *sum = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n);
+  LLVMValueRef slot = hd_emit_get(e, op->operands[1], NULL)[0];
+  LLVMValueRef at = lane_place(e, op->operands[0], slot, op->operands[2]);
+  memcpy(sum, own, sizeof *sum * (size_t)n);
+  for (int32_t i = 0; i < n; i += VECTOR)
+    add_vector(e, at, i / VECTOR * BLOCK_BYTES, op->operands[6]->type.elem == HEDDLE_S32, sum + i);
+  hd_emit_set(e, op->results[0], sum, n);
+  return HEDDLE_OK;
+}
