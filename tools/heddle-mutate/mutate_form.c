@@ -5,6 +5,7 @@
 #include "Compile/manifest_make.h"
 #include "Emit/emit.h"
 #include "Passes/passes.h"
+#include "Passes/variants.h"
 #include "Support/file.h"
 #include "mutate.h"
 
@@ -27,6 +28,15 @@ typedef struct source {
 
 /* --- making it small ------------------------------------------------------------------------ */
 
+static bool is_permuted(const source *s) { return strcmp(s->schedule.store, "permuted") == 0; }
+
+/* Whole panels of B where it is transposed; two groups of permuted columns a CTA. */
+static int32_t small_tile_n(const source *s) {
+  if (s->problem.b.transposed)
+    return HD_GRANULE_BYTES / 2 * s->schedule.cluster;
+  return is_permuted(s) ? 8 * hd_d_run(&s->problem) * s->schedule.cluster : 64;
+}
+
 /* The schedule that ships, with the smallest tile that has every part of it. */
 static heddle_status choose_schedule(source *s, const char *text) {
   hd_module *probe = hd_module_clone(s->module);
@@ -44,9 +54,8 @@ static heddle_status choose_schedule(source *s, const char *text) {
     snprintf(s->schedule_text, sizeof s->schedule_text,
              "family=%s tile=64x%dx%d stages=%d cluster=%d share=%s a=%s b=auto group=%d persistent=%d "
              "pending=%d k_order=%s store=%s split_k=%d reduce=%s",
-             s->schedule.family,
-             s->problem.b.transposed ? HD_GRANULE_BYTES / 2 * s->schedule.cluster : 64,
-             hd_granule_k(s->problem.a_elem), STAGES, s->schedule.cluster, s->schedule.share,
+             s->schedule.family, small_tile_n(s), hd_granule_k(s->problem.a_elem), STAGES,
+             s->schedule.cluster, s->schedule.share,
              s->schedule.a_path, s->schedule.group, s->schedule.persistent, s->schedule.pending, s->schedule.k_order,
              s->schedule.store, s->schedule.split_k < 2 ? 1 : 2, s->schedule.reduce);
   hd_module_free(probe);
@@ -60,7 +69,8 @@ static int64_t small_size(const source *s, const char *dim) {
     return TRIPS * granule - granule / 2;
   if (*dim == 'm')
     return s->schedule.tile_m * s->schedule.cluster - RAGGED;
-  return s->schedule.persistent ? 3 * s->schedule.tile_n - 8 : s->schedule.tile_n - 8;
+  int32_t ragged = is_permuted(s) ? 4 * hd_d_run(&s->problem) : 8;
+  return (s->schedule.persistent ? 3 : 1) * s->schedule.tile_n - ragged;
 }
 
 static void shrink_sizes(source *s) {

@@ -8,7 +8,7 @@
 typedef struct draw {
   uint64_t *seed;
   const struct types *types;
-  bool wgmma, transposed, col_major, shares_a;
+  bool wgmma, transposed, col_major, shares_a, permuted;
   int32_t tile_m, tile_n, stages, cluster;
   int64_t m, n, k;
 } draw;
@@ -84,9 +84,10 @@ static void add_number(mutate_problem *p, const char *key, int32_t value) {
 
 static void draw_tile(draw *d, mutate_problem *p) {
   static const int32_t widths[] = {8, 16, 24, 32, 40, 64, 96, 128};
+  bool whole = d->transposed || d->permuted; /* panels; groups of permuted columns */
   char tile[40];
   d->tile_m = 64 * (1 + (int32_t)mutate_below(d->seed, 2));
-  d->tile_n = d->transposed ? 64 * d->cluster : widths[mutate_below(d->seed, HD_COUNT(widths))];
+  d->tile_n = whole ? 64 * d->cluster : widths[mutate_below(d->seed, HD_COUNT(widths))];
   snprintf(tile, sizeof tile, "%dx%dx%d", d->tile_m, d->tile_n, d->types->granule);
   add_word(p, "tile", tile);
 }
@@ -100,7 +101,7 @@ static void draw_wgmma(draw *d, mutate_problem *p) {
   bool registers = one_in(d, 3);
   add_word(p, "a", registers ? "reg" : "desc");
   add_word(p, "pending", registers ? "0" : WORD(d, "0 1"));
-  add_word(p, "b", WORD(d, d->cluster > 1 ? "auto tma" : "auto auto tma gather"));
+  add_word(p, "b", WORD(d, d->cluster > 1 || d->permuted ? "auto tma" : "auto auto tma gather"));
   d->shares_a = d->cluster > 1 && one_in(d, 3);
   add_word(p, "share", d->shares_a ? "a" : "b");
 }
@@ -127,7 +128,7 @@ static void draw_schedule(draw *d, mutate_problem *p) {
   add_word(p, "group", WORD(d, "1 2 8"));
   add_word(p, "split_k", d->shares_a ? "1" : WORD(d, "1 1 1 1 2 3"));
   add_word(p, "ctas", WORD(d, "1 1 1 2"));
-  add_word(p, "store", WORD(d, "direct quad"));
+  add_word(p, "store", d->permuted ? "permuted" : WORD(d, "direct quad"));
 }
 
 /* --- the problem ---------------------------------------------------------------------------- */
@@ -142,6 +143,7 @@ static void draw_sizes(draw *d) {
   d->m = t[0] * unit - (one_in(d, 4) ? 0 : (int32_t)mutate_below(d->seed, (uint32_t)unit));
   d->n = t[1] * d->tile_n -
          (one_in(d, 3) ? 0 : (int32_t)mutate_below(d->seed, (uint32_t)d->tile_n));
+  d->n = d->permuted ? (d->n + 63) / 64 * 64 : d->n;
   d->k = (granules * groups - (one_in(d, 3) ? 0 : (int32_t)mutate_below(d->seed, (uint32_t)groups))) *
          d->types->group;
 }
@@ -256,6 +258,7 @@ void mutate_draw(uint64_t *seed, mutate_problem *p) {
   d.wgmma = !strcmp(target, "sm_90a") && !one_in(&d, 5);
   d.transposed = d.types->bits == 16 && one_in(&d, 4);
   d.col_major = one_in(&d, 4);
+  d.permuted = d.wgmma && !d.transposed && !d.col_major && one_in(&d, 4);
   draw_schedule(&d, p);
   draw_sizes(&d);
   draw_text(&d, target, p);

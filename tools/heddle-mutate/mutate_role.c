@@ -1,5 +1,5 @@
-/* Operators at the role level: each takes a sync op away, or moves one of its numbers or places
- * by one. */
+/* Operators at the role level: each takes a sync op away, moves one of its numbers or places by one, or
+ * takes columns of D for what they are not. */
 #include <string.h>
 
 #include "mutate.h"
@@ -24,6 +24,9 @@ static bool is_expect(const hd_op *op) { return op->kind == HD_OP_BARRIER_EXPECT
 static bool is_barrier_wait(const hd_op *op) { return op->kind == HD_OP_BARRIER_WAIT; }
 static bool is_barrier(const hd_op *op) { return op->kind == HD_OP_BARRIER; }
 static bool is_last_arriver(const hd_op *op) { return op->kind == HD_OP_LAST_ARRIVER; }
+static bool is_permuted_store(const hd_op *op) {
+  return op->kind == HD_OP_STORE_TILE && hd_op_is(op, HD_ATTR_PATH, "permuted");
+}
 static bool has_pending(const hd_op *op) { return hd_op_has(op, HD_ATTR_PENDING); }
 static bool has_rank(const hd_op *op) {
   return op->kind == HD_OP_BARRIER_ARRIVE && hd_op_has(op, HD_ATTR_RANK);
@@ -100,6 +103,10 @@ static void own_rank_only(hd_module *m, hd_op *op) {
   hd_op_remove_attr(op, HD_ATTR_RANK);
 }
 
+static void columns_as_they_lie(hd_module *m, hd_op *op) {
+  hd_op_set_str(m, op, HD_ATTR_PATH, "quad");
+}
+
 static int64_t stages_of(const hd_op *op) {
   for (int32_t i = 0; i < op->n_operands; i++) {
     hd_type_kind kind = op->operands[i]->type.kind;
@@ -129,6 +136,7 @@ static const mutate_operator operators[] = {
     {"rank", "arrive at the own CTA only", has_rank, own_rank_only},
     {"last+", "one arrival more makes the last", is_last_arriver, one_later},
     {"last-", "one arrival fewer makes the last", is_last_arriver, one_sooner},
+    {"columns", "the store takes columns as mma leaves them", is_permuted_store, columns_as_they_lie},
     {"stage+", "the next slot of the ring", names_slot, next_slot},
 };
 
