@@ -21,7 +21,8 @@ enum {
   PENDING_REGISTERS = 196, /* accumulators, and metadata that two batches hold */
   PLANE_BYTES = 512, /* a word of metadata of each thread of a warpgroup */
   WARP_ACCUMULATORS = 128,
-  MOST_SPLITS = 16
+  MOST_SPLITS = 16,
+  WIDE_TILE = 128 /* columns */
 };
 
 static bool is_wgmma(const hd_schedule *s) { return strcmp(s->family, "wgmma") == 0; }
@@ -361,16 +362,26 @@ static const struct shape {
   mma_shapes[] = {{64, 0, 1, 4},  {64, 0, 2, 2}, {128, 0, 2, 2}, {128, 0, 2, 4},
                   {128, 0, 4, 2}, {256, 0, 4, 2}};
 
+/* Many columns make an exchange worth leaving out. */
+static void each_store(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
+                       size_t *cap) {
+  static const char *const stores[] = {"quad", "permuted"};
+  for (size_t i = 0; i < (s.tile_n >= WIDE_TILE ? HD_COUNT(stores) : 1); i++) {
+    snprintf(s.store, sizeof s.store, "%s", stores[i]);
+    if (check_problem_schedule(NULL, p, &s) == HEDDLE_OK)
+      HD_PUSH(*list, *n, *cap, s);
+  }
+}
+
 /* Wide tiles are bound by traffic, which the order of k changes. */
 static void each_order(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
                        size_t *cap) {
   static const char *const orders[] = {"forward", "zigzag"}, *const shares[] = {"b", "a"};
-  for (size_t i = 0; i < (s.tile_n >= 128 ? HD_COUNT(orders) : 1); i++)
+  for (size_t i = 0; i < (s.tile_n >= WIDE_TILE ? HD_COUNT(orders) : 1); i++)
     for (size_t j = 0; j < (s.cluster > 1 ? HD_COUNT(shares) : 1); j++) {
       snprintf(s.k_order, sizeof s.k_order, "%s", orders[i]);
       snprintf(s.share, sizeof s.share, "%s", shares[j]);
-      if (check_problem_schedule(NULL, p, &s) == HEDDLE_OK)
-        HD_PUSH(*list, *n, *cap, s);
+      each_store(p, s, list, n, cap);
     }
 }
 
