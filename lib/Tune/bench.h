@@ -56,7 +56,7 @@ typedef struct hd_bench_row {
   hd_timing timing;
   int32_t n_rounds; /* of the final; 1: a quick look alone; 0: not timed, because wrong */
   hd_alone alone;   /* zeros when not asked */
-  double error, bound; /* heddle: ||D - R|| / ||R|| over what was checked; peers: 0 */
+  double error, bound; /* ||D - R|| / ||R|| over what was checked; 0: it stores no D */
   bool whole; /* all of D was checked afterwards (whole_check.h), not only sampled rows */
   bool ok;
 } hd_bench_row;

@@ -7,11 +7,15 @@
 #include "Runtime/device.h"
 #include "Runtime/nvml.h"
 
+/* What a launch leaves in D. */
+typedef enum hd_stored { HD_STORED_NOTHING, HD_STORED_COL_MAJOR, HD_STORED_ROW_MAJOR } hd_stored;
+
 /* One way to compute the case. launch(index) works on buffer set index % n_sets. */
 typedef struct hd_contender {
   char name[64];
   hd_launch_fn launch;
   void *user;
+  hd_stored stored;
 } hd_contender;
 
 /* Seconds a launch. */

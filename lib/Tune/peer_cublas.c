@@ -175,7 +175,8 @@ static heddle_status prepare_cublas(heddle_context *ctx, hd_peer *peer,
       char name[64];
       snprintf(name, sizeof name, "cublas %s #%d", order ? "row" : "col", i);
       s->ways[n] = (way){s, f, i};
-      hd_peer_add(peer, name, launch, &s->ways[n++]);
+      hd_peer_add(peer, name, launch, &s->ways[n++],
+                  order ? HD_STORED_ROW_MAJOR : HD_STORED_COL_MAJOR);
     }
   }
   peer->picked = peer->n ? 0 : -1;

@@ -196,13 +196,14 @@ static heddle_status prepare_cusparselt(heddle_context *ctx, hd_peer *peer,
       HD_TRY(compress_sets(ctx, peer, first));
     char name[64];
     snprintf(name, sizeof name, "cusparselt %s default", order ? "row" : "col");
-    hd_peer_add(peer, name, launch, first);
+    hd_stored stored = order ? HD_STORED_ROW_MAJOR : HD_STORED_COL_MAJOR;
+    hd_peer_add(peer, name, launch, first, stored);
     int n = n_algorithms(s, first);
     for (int id = 0; id < n; id++) {
       way *w = &s->ways[s->n_ways++];
       snprintf(name, sizeof name, "cusparselt %s alg %d", order ? "row" : "col", id);
       if (plan(s, w, order, id))
-        hd_peer_add(peer, name, launch, w);
+        hd_peer_add(peer, name, launch, w, stored);
     }
   }
   peer->picked = peer->n ? 0 : -1;

@@ -102,7 +102,7 @@ static heddle_status prepare_stream(heddle_context *ctx, hd_peer *peer,
   (void)ctx;
   state *s = peer->state;
   s->bench = *bench;
-  hd_peer_add(peer, "stream read", launch, s);
+  hd_peer_add(peer, "stream read", launch, s, HD_STORED_NOTHING);
   return HEDDLE_OK;
 }
 

@@ -180,7 +180,11 @@ static heddle_status launch(heddle_context *ctx, void *user, size_t index, void 
 }
 
 hd_contender hd_candidate_contender(const hd_candidate *c) {
-  return (hd_contender){"heddle", launch, (void *)c};
+  bool col = c->workload->product.d_col_major;
+  return (hd_contender){.name = "heddle",
+                        .launch = launch,
+                        .user = (void *)c,
+                        .stored = col ? HD_STORED_COL_MAJOR : HD_STORED_ROW_MAJOR};
 }
 
 /* ---- checking ---- */

@@ -112,7 +112,7 @@ static void print_ratio(double of, double seconds) {
     printf(" %7s", "-");
 }
 
-/* What was compared after the measurement; "": a peer, whose D is its own business. */
+/* What was compared after the measurement; "": it stores no D. */
 static const char *checked_of(const hd_bench_row *r) {
   return r->bound == 0 ? "" : r->whole ? "all" : "rows";
 }

@@ -105,6 +105,22 @@ static void what_is_right_is_checked_whole(void **state) {
   assert_true(row.ok && !row.whole);
 }
 
+/* The cuBLASLt for tests stores nothing in bf16: its time stands, and it is told of. */
+static void a_peer_that_is_off_is_told_of(void **state) {
+  fixture *f = *state;
+  static const char *const schedules[] = {"tile=64x48 stages=2"};
+  hd_bench_options o = {.schedule = schedules, .n_schedules = 1, .n_jobs = 1, .seed = SEED,
+                        .host = f->host, .peer = {f->cublas}, .n_peers = 1};
+  heddle_context *ctx = heddle_context_create();
+  hd_bench_result result;
+  assert_int_equal(hd_bench_run(ctx, f->device, &problem, &o, &result), HEDDLE_OK);
+  assert_int_equal(strncmp(result.row[1].name, "cublas ", 7), 0);
+  assert_true(result.row[1].ok && result.row[1].whole && result.row[1].timing.median > 0);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "bench.peer");
+  heddle_context_free(ctx);
+  free(result.row);
+}
+
 static int64_t unsampled_row(const fixture *f) {
   int64_t i = 0;
   for (size_t s = 0; s < f->host->n_checked; s++)
@@ -190,6 +206,7 @@ static void every_band_is_compared(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(what_is_right_is_checked_whole, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_peer_that_is_off_is_told_of, setup, teardown),
       cmocka_unit_test_setup_teardown(one_wrong_element_is_found, setup, teardown),
       cmocka_unit_test_setup_teardown(two_exchanged_rows_are_found, setup, teardown),
       cmocka_unit_test_setup_teardown(a_type_without_a_way_is_said_to_be, setup, teardown),
