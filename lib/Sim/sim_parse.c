@@ -19,7 +19,7 @@ static heddle_status reg_directive(parser *p) {
       const char *count = hd_sim_text_word(p);
       f.count = count ? (uint32_t)strtoul(count, NULL, 10) : 0;
       if (f.count == 0 || f.count > MAX_REGS)
-        return hd_sim_text_fail(p, "ptx.reg", "expected a count of registers",
+        return hd_sim_text_fail(p, "ptx.reg", "expected a count of registers, 1 to 65536",
                                 count ? count : "nothing");
       HD_TRY(hd_sim_text_expect(p, '>'));
     }

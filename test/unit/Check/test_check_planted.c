@@ -255,6 +255,8 @@ static const planted table[] = {
     {"D not masked", CLUSTER, "bounds", {{"%cold, %m, %n, %accd", "%cold, %mu, %n, %accd"}}},
     {"B's rows too long", AMPERE, "bounds",
      {{"%k64: i64 = extend %k\n", "%k64: i64 = extend %kk\n"}}},
+    {"B's columns past its end", GATHER, "bounds",
+     {{"%fb, %rowbytes, %n {", "%fb, %rowbytes, %nn {"}}},
     {"a tile that nobody writes", CLUSTER, "coverage bounds",
      {{"%um: i32 = div %mu, %c128", "%um: i32 = div %m, %c128"}}},
     {"a strip written twice", CLUSTER, "data coverage",
@@ -264,6 +266,14 @@ static const planted table[] = {
      {{"bytes = 8192, stages = 3", "bytes = 81920, stages = 3"}}},
     {"fragments that do not fit the role", CLUSTER, "registers",
      {{"registers = 232", "registers = 32"}}},
+    {"more CTAs than an SM has shared memory for", CLUSTER, "shared",
+     {{"cluster = 2, threads", "cluster = 2, min_ctas = 6, threads"}}},
+    {"more CTAs than an SM has registers for", CLUSTER, "registers",
+     {{"cluster = 2, threads", "cluster = 2, min_ctas = 2, threads"}}},
+    {"a cluster on a target without", AMPERE, "target",
+     {{"threads = 128, persistent", "threads = 128, cluster = 2, persistent"}}},
+    {"D's rows longer than its pitch", CLUSTER, "bounds",
+     {{"%ldd: i64 = arg {arg = ldd}", "%ldd: i64 = const {value = 1}"}}},
 };
 
 /* --- editing -------------------------------------------------------------------------------- */
