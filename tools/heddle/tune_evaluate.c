@@ -26,6 +26,35 @@ static const char about[] =
 static const char examples[] = "heddle tune evaluate --csv sweep.csv\n"
                                "heddle tune evaluate --db sweep.db --top 20\n";
 
+/* ---- what both are given ---- */
+
+typedef struct source {
+  const char *db, *csv, *ceilings; /* files; NULL: not given */
+} source;
+
+typedef struct measured {
+  all_times all;               /* owned */
+  hd_tuned *tuned;             /* owned; NULL: nothing is shipped */
+  const hd_ceilings *ceilings; /* borrowed from tuned, or the H200's */
+} measured;
+
+static int check_source(const source *from) {
+  return from->db && from->csv ? cli_usage_error("tune.input", "got both --db and --csv; give one")
+                               : CLI_GO;
+}
+
+static heddle_status read_measured(heddle_context *ctx, const source *from, measured *m) {
+  HD_TRY(tune_times_read(ctx, from->db ? from->db : TUNE_DB_DEFAULT, from->csv, &m->all));
+  HD_TRY(tuned_open(ctx, from->ceilings, &m->tuned));
+  m->ceilings = m->tuned ? hd_tuned_ceilings(m->tuned) : &hd_ceilings_h200;
+  return HEDDLE_OK;
+}
+
+static void free_measured(measured *m) {
+  tune_times_free(&m->all);
+  hd_tuned_free(m->tuned);
+}
+
 /* ---- evaluate ---- */
 
 static heddle_status judge(heddle_context *ctx, const all_times *all, int64_t n_search,
@@ -58,49 +87,30 @@ static heddle_status judge(heddle_context *ctx, const all_times *all, int64_t n_
   return HEDDLE_OK;
 }
 
-/* The ceilings of a file; path NULL: of the shipped choices, or the H200's. Borrowed from *tuned
- * (owned). */
-static heddle_status read_ceilings(heddle_context *ctx, const char *path, hd_tuned **tuned,
-                                   const hd_ceilings **ceilings) {
-  HD_TRY(tuned_open(ctx, path, tuned));
-  *ceilings = *tuned ? hd_tuned_ceilings(*tuned) : &hd_ceilings_h200;
-  return HEDDLE_OK;
-}
-
-static int check_input(const char *db, const char *csv, int64_t top) {
-  if ((db && csv) || top < 0)
-    return cli_usage_error("tune.input", db && csv ? "got both --db and --csv; give one"
-                                                   : "got a negative --top; legal: 0 and more");
-  return CLI_GO;
-}
-
 int tune_evaluate(int argc, char **argv) {
-  const char *db = NULL, *csv = NULL, *path = NULL;
+  source from = {0};
   int64_t top = 0;
-  all_times all = {0};
-  hd_tuned *tuned = NULL;
-  const hd_ceilings *ceilings;
   const cli_option options[] = {
-      {"db", CLI_TEXT, &db, "FILE", TUNE_DB_ABOUT},
-      {"csv", CLI_TEXT, &csv, "FILE", "measurements as CSV instead"},
+      {"db", CLI_TEXT, &from.db, "FILE", TUNE_DB_ABOUT},
+      {"csv", CLI_TEXT, &from.csv, "FILE", "measurements as CSV instead"},
       {"top", CLI_INT, &top, "N", "what the search may measure (one in twenty, at least 8)"},
-      {"ceilings", CLI_TEXT, &path, "FILE", TUNE_CEILINGS_ABOUT},
+      {"ceilings", CLI_TEXT, &from.ceilings, "FILE", TUNE_CEILINGS_ABOUT},
       {0}};
   const cli_command command = {
       "tune evaluate [--db FILE | --csv FILE]", about, examples, options, 0, 0};
   int code = cli_parse(&command, argc, argv, NULL, NULL);
   if (code == CLI_GO)
-    code = check_input(db, csv, top);
+    code = check_source(&from);
+  if (code == CLI_GO && top < 0)
+    code = cli_usage_error("tune.input", "got a negative --top; legal: 0 and more");
   if (code != CLI_GO)
     return code;
   heddle_context *ctx = heddle_context_create();
-  heddle_status status = tune_times_read(ctx, db ? db : TUNE_DB_DEFAULT, csv, &all);
+  measured m = {0};
+  heddle_status status = read_measured(ctx, &from, &m);
   if (status == HEDDLE_OK)
-    status = read_ceilings(ctx, path, &tuned, &ceilings);
-  if (status == HEDDLE_OK)
-    status = judge(ctx, &all, top, ceilings);
-  tune_times_free(&all);
-  hd_tuned_free(tuned);
+    status = judge(ctx, &m.all, top, m.ceilings);
+  free_measured(&m);
   return cli_finish(ctx, status);
 }
 
@@ -173,30 +183,26 @@ static heddle_status calibrate(heddle_context *ctx, const all_times *all, const 
 }
 
 int tune_calibrate(int argc, char **argv) {
-  const char *db = NULL, *csv = NULL, *path = NULL, *out = NULL;
-  all_times all = {0};
-  hd_tuned *tuned = NULL;
-  const hd_ceilings *ceilings;
+  source from = {0};
+  const char *out = NULL;
   const cli_option options[] = {
-      {"db", CLI_TEXT, &db, "FILE", TUNE_DB_ABOUT},
-      {"csv", CLI_TEXT, &csv, "FILE", "measurements as CSV instead"},
-      {"ceilings", CLI_TEXT, &path, "FILE", "where to start from (the shipped ones)"},
+      {"db", CLI_TEXT, &from.db, "FILE", TUNE_DB_ABOUT},
+      {"csv", CLI_TEXT, &from.csv, "FILE", "measurements as CSV instead"},
+      {"ceilings", CLI_TEXT, &from.ceilings, "FILE", "where to start from (the shipped ones)"},
       {"o", CLI_TEXT, &out, "FILE", "where to write them, too"},
       {0}};
   const cli_command command = {"tune calibrate [--db FILE | --csv FILE] [-o FILE]", calibrate_about,
                                calibrate_examples, options, 0, 0};
   int code = cli_parse(&command, argc, argv, NULL, NULL);
   if (code == CLI_GO)
-    code = check_input(db, csv, 0);
+    code = check_source(&from);
   if (code != CLI_GO)
     return code;
   heddle_context *ctx = heddle_context_create();
-  heddle_status status = tune_times_read(ctx, db ? db : TUNE_DB_DEFAULT, csv, &all);
+  measured m = {0};
+  heddle_status status = read_measured(ctx, &from, &m);
   if (status == HEDDLE_OK)
-    status = read_ceilings(ctx, path, &tuned, &ceilings);
-  if (status == HEDDLE_OK)
-    status = calibrate(ctx, &all, ceilings, out);
-  tune_times_free(&all);
-  hd_tuned_free(tuned);
+    status = calibrate(ctx, &m.all, m.ceilings, out);
+  free_measured(&m);
   return cli_finish(ctx, status);
 }
