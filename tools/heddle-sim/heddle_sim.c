@@ -146,7 +146,7 @@ int main(int argc, char **argv) {
       {"grid-y", CLI_INT, &o.grid_y, "N", "the manifest's CTAs N times: a grid of two dimensions"},
       {"grid-z", CLI_INT, &o.grid_z, "N", "and of three"},
       {"resident", CLI_INT, &o.resident, "N", "CTAs in flight at once (default 4)"},
-      {"steps", CLI_INT, &o.max_steps, "N", "limit of warp instructions"},
+      {"steps", CLI_INT, &o.max_steps, "N", "limit of warp instructions (20 million)"},
       {"off", CLI_TEXT, &o.off, "PART", "leave out proxies, races, poison or undefined"},
       {"time", CLI_FLAG, &o.time, NULL, "print what the simulation took of one core"},
       {"trace", CLI_FLAG, &o.trace, NULL, "print every warp instruction"},
@@ -162,6 +162,10 @@ int main(int argc, char **argv) {
                   "heddle-sim out/k.ptx out/k.json --data a=a.packed --data b=b.bin -o d.bin\n",
       .options = list, .min_args = 2, .max_args = 2};
   int code = cli_parse(&command, argc, argv, args, &n_args);
+  const cli_number numbers[] = {{"--resident", o.resident, 1, UINT32_MAX},
+                                {"--steps", o.max_steps, 0, INT64_MAX}};
+  if (code == CLI_GO)
+    code = cli_check_numbers("sim.number", numbers, HD_COUNT(numbers));
   if (code != CLI_GO)
     return code;
   job j = {.ctx = heddle_context_create(), .ptx_path = args[0], .o = &o};

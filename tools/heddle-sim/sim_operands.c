@@ -208,10 +208,30 @@ static heddle_status make_one(heddle_context *ctx, const hd_manifest *manifest, 
   return HEDDLE_OK;
 }
 
+/* Every file is some operand's. */
+static heddle_status check_files(heddle_context *ctx, const hd_manifest *manifest,
+                                 const cli_texts *files) {
+  for (int i = 0; i < files->n; i++) {
+    bool taken = false;
+    for (int j = 0; j < manifest->n_args; j++) {
+      const char *name = hd_arg_name(manifest->arg[j].kind);
+      size_t n = strlen(name);
+      taken |= hd_arg_class_of(manifest->arg[j].kind) == HD_CLASS_PTR &&
+               strncmp(files->text[i], name, n) == 0 && files->text[i][n] == '=';
+    }
+    if (!taken)
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.data",
+                      "got --data %.60s; the kernel %s has no such operand; as in a=FILE",
+                      files->text[i], manifest->name);
+  }
+  return HEDDLE_OK;
+}
+
 heddle_status sim_operands_make(heddle_context *ctx, const hd_manifest *manifest,
                                 const cli_texts *files, uint64_t seed, uint64_t workspace_bytes,
                                 hd_values *values, sim_operands *operands) {
   uint64_t state = seed * 2 + 1;
+  HD_TRY(check_files(ctx, manifest, files));
   for (int i = 0; i < manifest->n_args && operands->n < SIM_MAX_OPERANDS; i++) {
     hd_arg_kind kind = manifest->arg[i].kind;
     if (hd_arg_class_of(kind) != HD_CLASS_PTR)

@@ -35,6 +35,16 @@ int cli_usage_error(const char *rule, const char *format, ...) {
   return 2;
 }
 
+int cli_check_numbers(const char *rule, const cli_number *numbers, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    const cli_number *x = &numbers[i];
+    if (x->value < x->least || x->value > x->most)
+      return cli_usage_error(rule, "got %s %lld; legal: %lld to %lld", x->option,
+                             (long long)x->value, (long long)x->least, (long long)x->most);
+  }
+  return CLI_GO;
+}
+
 static void print_diagnostic(const heddle_diagnostic *diagnostic) {
   size_t n_bytes = heddle_diagnostic_format(diagnostic, NULL, 0) + 1;
   char *text = malloc(n_bytes);

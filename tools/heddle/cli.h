@@ -52,6 +52,14 @@ int cli_parse(const cli_command *command, int argc, char **argv, const char **ar
 int cli_usage_error(const char *rule, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+typedef struct cli_number {
+  const char *option; /* "--jobs" */
+  int64_t value, least, most;
+} cli_number;
+
+/* CLI_GO, or what cli_usage_error returns for the first number out of its range. */
+int cli_check_numbers(const char *rule, const cli_number *numbers, size_t n);
+
 /* Prints the context's diagnostics on standard error (the status' sentence when a failure left
  * none), frees it, and returns the exit code of the status. */
 int cli_finish(heddle_context *ctx, heddle_status status);

@@ -218,16 +218,13 @@ static heddle_status bench_on_device(heddle_context *ctx, bench_tool *t) {
 
 /* Judged before a device is looked for: a wrong use is one on every machine. */
 static int check_args(const bench_args *a, bench_tool *t) {
-  const struct {
-    const char *name;
-    int64_t value, least;
-  } numbers[] = {{"-m", a->problem.m, 1},           {"-n", a->problem.n, 1},
-                 {"-k", a->problem.k, 1},           {"--device", a->device, 0},
-                 {"--finalists", a->finalists, 1},  {"--jobs", a->jobs, 1}};
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-    if (numbers[i].value < numbers[i].least || numbers[i].value > INT32_MAX)
-      return cli_usage_error("bench.number", "got %s %lld; legal: %lld to %d", numbers[i].name,
-                             (long long)numbers[i].value, (long long)numbers[i].least, INT32_MAX);
+  const cli_number numbers[] = {
+      {"-m", a->problem.m, 1, INT32_MAX},          {"-n", a->problem.n, 1, INT32_MAX},
+      {"-k", a->problem.k, 1, INT32_MAX},          {"--device", a->device, 0, INT32_MAX},
+      {"--finalists", a->finalists, 1, INT32_MAX}, {"--jobs", a->jobs, 1, INT32_MAX}};
+  int code = cli_check_numbers("bench.number", numbers, HD_COUNT(numbers));
+  if (code != CLI_GO)
+    return code;
   heddle_elem only;
   if (a->only && heddle_elem_parse(a->only, &only) != HEDDLE_OK)
     return cli_usage_error("bench.only", "got \"%s\"; legal: a type, as bf16 or e4m3", a->only);

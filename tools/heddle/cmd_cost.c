@@ -140,9 +140,10 @@ int cmd_cost(int argc, char **argv) {
   int n_args, go = cli_parse(&command, argc, argv, NULL, &n_args);
   if (go != CLI_GO)
     return go;
-  if (a.rounds < 1 || a.rounds > 1000 || a.device < 0 || a.device > INT32_MAX)
-    return cli_usage_error("cost.number", "got --rounds %lld, --device %lld; legal: 1 to 1000, 0 to %d",
-                           (long long)a.rounds, (long long)a.device, INT32_MAX);
+  const cli_number numbers[] = {{"--rounds", a.rounds, 1, 1000}, {"--device", a.device, 0, INT32_MAX}};
+  go = cli_check_numbers("cost.number", numbers, HD_COUNT(numbers));
+  if (go != CLI_GO)
+    return go;
   char *found = a.ptxas ? NULL : compile_find_ptxas();
   if (found)
     a.ptxas = found;

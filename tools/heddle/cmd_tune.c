@@ -285,16 +285,13 @@ static heddle_status tune(heddle_context *ctx, tune_args *a) {
 /* ---- the command ---- */
 
 static int check_args(tune_args *a) {
-  const struct {
-    const char *name;
-    int64_t value, most;
-  } numbers[] = {{"--budget", a->budget, INT32_MAX}, {"--deadline", a->deadline, 3600},
-                 {"--top", a->top, INT32_MAX},       {"--finalists", a->finalists, HD_TUNE_MOST_FINALISTS},
-                 {"--jobs", a->jobs, HD_TUNE_MOST_JOBS}, {"--device", a->device, INT32_MAX}};
-  for (size_t i = 0; i < HD_COUNT(numbers); i++)
-    if (numbers[i].value < 0 || numbers[i].value > numbers[i].most)
-      return cli_usage_error("tune.number", "got %s %lld; legal: 0 to %lld", numbers[i].name,
-                             (long long)numbers[i].value, (long long)numbers[i].most);
+  const cli_number numbers[] = {
+      {"--budget", a->budget, 0, INT32_MAX},     {"--deadline", a->deadline, 0, 3600},
+      {"--top", a->top, 0, INT32_MAX},           {"--finalists", a->finalists, 0, HD_TUNE_MOST_FINALISTS},
+      {"--jobs", a->jobs, 0, HD_TUNE_MOST_JOBS}, {"--device", a->device, 0, INT32_MAX}};
+  int code = cli_check_numbers("tune.number", numbers, HD_COUNT(numbers));
+  if (code != CLI_GO)
+    return code;
   if (!a->grid == !a->path)
     return cli_usage_error("tune.input", "got %s; legal: a problem's FILE, or --grid FILE",
                            a->grid ? "both a problem and a grid" : "neither a problem nor a grid");

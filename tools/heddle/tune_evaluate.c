@@ -101,8 +101,8 @@ int tune_evaluate(int argc, char **argv) {
   int code = cli_parse(&command, argc, argv, NULL, NULL);
   if (code == CLI_GO)
     code = check_source(&from);
-  if (code == CLI_GO && top < 0)
-    code = cli_usage_error("tune.input", "got a negative --top; legal: 0 and more");
+  if (code == CLI_GO)
+    code = cli_check_numbers("tune.number", &(cli_number){"--top", top, 0, INT32_MAX}, 1);
   if (code != CLI_GO)
     return code;
   heddle_context *ctx = heddle_context_create();
