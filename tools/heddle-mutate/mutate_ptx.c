@@ -15,7 +15,8 @@ static bool remove_line(const char *line, size_t n, hd_strbuf *out) {
       "wgmma.fence",      "wgmma.commit_group", "wgmma.wait_group",  "fence.proxy.async",
       "fence.mbarrier_init", "mbarrier.init",   "mbarrier.arrive",   "barrier.cluster.arrive",
       "bar.sync",         "barrier.sync",       "barrier.cta.sync",  "cp.async.commit_group",
-      "cp.async.wait_group", "griddepcontrol.wait", "bar.warp.sync"};
+      "cp.async.wait_group", "griddepcontrol.wait", "bar.warp.sync",
+      "cp.async.bulk.commit_group", "cp.async.bulk.wait_group"};
   if (holds(line, n, "{") || holds(line, n, "//"))
     return false;
   for (size_t i = 0; i < HD_COUNT(words); i++)
@@ -57,7 +58,8 @@ static bool shift_last(const char *line, size_t n, int64_t by, hd_strbuf *out) {
 }
 
 static bool more_pending(const char *line, size_t n, hd_strbuf *out) {
-  bool waits = holds(line, n, "wgmma.wait_group") || holds(line, n, "cp.async.wait_group");
+  bool waits = holds(line, n, "wgmma.wait_group") || holds(line, n, "cp.async.wait_group") ||
+               holds(line, n, "bulk.wait_group");
   return waits && shift_last(line, n, 1, out);
 }
 

@@ -128,7 +128,8 @@ static void draw_schedule(draw *d, mutate_problem *p) {
   add_word(p, "group", WORD(d, "1 2 8"));
   add_word(p, "split_k", d->shares_a ? "1" : WORD(d, "1 1 1 1 2 3"));
   add_word(p, "ctas", WORD(d, "1 1 1 2"));
-  add_word(p, "store", d->permuted ? "permuted" : WORD(d, "direct quad"));
+  const char *store = WORD(d, d->wgmma ? "direct quad staged" : "direct quad");
+  add_word(p, "store", d->permuted ? "permuted" : store);
 }
 
 /* --- the problem ---------------------------------------------------------------------------- */
@@ -240,12 +241,15 @@ static void draw_text(draw *d, const char *target, mutate_problem *p) {
                    d->col_major ? "col_major" : "row_major");
 }
 
-/* Pitches: of B whole 16 bytes, which suit every way that B can come; of D anything. */
+/* Pitches: of B whole 16 bytes, which suit every way that B can come; of D anything, but where a tensor map
+ * stores it. */
 static void draw_launch(draw *d, mutate_problem *p) {
   int64_t row_b = d->transposed ? d->n : d->k, row_d = d->col_major ? d->m : d->n;
   int64_t unit = d->types->bits == 4 ? 32 : 16;
   p->request.size[HD_ARG_LDB] = (row_b + unit - 1) / unit * unit + unit * mutate_below(d->seed, 2);
   p->request.size[HD_ARG_LDD] = row_d + mutate_below(d->seed, 9);
+  if (strstr(p->schedule, "store=staged"))
+    p->request.size[HD_ARG_LDD] = (row_d + 15) / 16 * 16;
   p->request.exact = one_in(d, 2);
   p->request.seed = mutate_below(d->seed, 1u << 30);
   p->pick = mutate_below(d->seed, 6);

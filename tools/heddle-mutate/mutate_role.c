@@ -13,7 +13,8 @@ static bool is_sync(const hd_op *op) {
 /* What must come before something: it does harm when it comes later. */
 static bool comes_first(const hd_op *op) {
   return op->kind == HD_OP_BARRIER_WAIT || op->kind == HD_OP_CP_ASYNC_WAIT ||
-         op->kind == HD_OP_WGMMA_WAIT || op->kind == HD_OP_CTA_SYNC ||
+         op->kind == HD_OP_WGMMA_WAIT || op->kind == HD_OP_BULK_WAIT ||
+         op->kind == HD_OP_CTA_SYNC ||
          op->kind == HD_OP_CLUSTER_SYNC || op->kind == HD_OP_FENCE_BARRIER_INIT;
 }
 
@@ -42,6 +43,10 @@ static int32_t cursor_operand(const hd_op *op) {
 static bool names_slot(const hd_op *op) {
   return cursor_operand(op) >= 0 && op->n_regions == 0 && op->kind != HD_OP_YIELD &&
          op->kind != HD_OP_CURSOR_NEXT;
+}
+
+static bool names_box(const hd_op *op) {
+  return op->kind == HD_OP_STAGE_TILE || op->kind == HD_OP_COPY_OUT;
 }
 
 /* --- acts ----------------------------------------------------------------------------------- */
@@ -124,6 +129,14 @@ static void next_slot(hd_module *m, hd_op *op) {
   op->operands[i] = next->results[0];
 }
 
+/* Of a box: its number stands behind the buffer. */
+static void next_box(hd_module *m, hd_op *op) {
+  hd_builder b = hd_builder_before(m, op);
+  hd_value **slot = &op->operands[op->kind == HD_OP_STAGE_TILE ? 1 : 2];
+  hd_value *next = hd_build_value(&b, HD_OP_ADD, HD_I32, 2, *slot, hd_build_i32(&b, 1));
+  *slot = hd_build_value(&b, HD_OP_REM, HD_I32, 2, next, hd_build_i32(&b, stages_of(op)));
+}
+
 static const mutate_operator operators[] = {
     {"remove", "take a sync op away", is_sync, remove_op},
     {"move", "a wait one later, an arrival, commit or fence one earlier", has_place, move_op},
@@ -138,6 +151,7 @@ static const mutate_operator operators[] = {
     {"last-", "one arrival fewer makes the last", is_last_arriver, one_sooner},
     {"columns", "the store takes columns as mma leaves them", is_permuted_store, columns_as_they_lie},
     {"stage+", "the next slot of the ring", names_slot, next_slot},
+    {"box+", "the next slot of D", names_box, next_box},
 };
 
 const mutate_operator *mutate_role_operators(size_t *n) {
