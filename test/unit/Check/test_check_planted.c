@@ -19,13 +19,20 @@
 #define SPLIT "ampere_split"
 #define STAGED "hopper_staged"
 
+/* Of the consumer of GATHER. */
+#define META                                                                                       \
+  "        %meta: frag<s32 x 1> = load.meta %sa, %d1, %w {word = 0}\n"                             \
+  "        %meta2: frag<s32 x 1> = load.meta %sa, %d1, %w4 {word = 0}\n"
+
+enum { MOST_EDITS = 6 };
+
 typedef struct edit {
   const char *from, *to;
 } edit;
 
 typedef struct planted {
   const char *name, *file, *rules; /* rules: any of these words */
-  edit edits[3];
+  edit edits[MOST_EDITS];
 } planted;
 
 static const planted table[] = {
@@ -118,6 +125,16 @@ static const planted table[] = {
      {{"wgmma.wait %accl {pending = 0}", "wgmma.wait %accl {pending = 1}"}}},
     {"A registers loaded while they are read", GATHER, "R5 R3",
      {{"%x2, %y2 {pending = 0}", "%x2, %y2 {pending = 1}"}}},
+    {"A registers loaded while they are read, metadata after", GATHER, "R5",
+     {{"%x2, %y2 {pending = 0}", "%x2, %y2 {pending = 1}"},
+      {META, ""},
+      {"        %some", "        %a1: frag<f32 x 32>, %b1: frag<f32 x 32> = "
+                         "wgmma.wait %acc, %bcc {pending = 0}\n" META "        %some"},
+      {"wgmma.fence %acc, %bcc,", "wgmma.fence %a1, %b1,"},
+      {"      store.tile %d, %ldd, %rowd, %cold, %m, %n, %p",
+       "      %pd: frag<f32 x 32>, %qd: frag<f32 x 32> = wgmma.wait %p, %q {pending = 0}\n"
+       "      store.tile %d, %ldd, %rowd, %cold, %m, %n, %pd"},
+      {"%m, %n, %q", "%m, %n, %qd"}}},
     {"metadata loaded while it is read", CLUSTER, "R5",
      {{"%y2 {pending = 1}", "%y2 {pending = 2}"}}},
     {"metadata over metadata that is read", GATHER, "R5 R3",
@@ -335,7 +352,7 @@ static void find_planted(void **state) {
   for (size_t i = 0; i < HD_COUNT(table); i++) {
     const planted *p = &table[i];
     char *text = kernel_text(p->file);
-    for (int e = 0; e < 3 && p->edits[e].from; e++)
+    for (int e = 0; e < MOST_EDITS && p->edits[e].from; e++)
       text = replace(text, &p->edits[e]);
     hd_check_report report = {0};
     heddle_status status = check_text(text, &report);

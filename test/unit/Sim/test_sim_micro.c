@@ -150,6 +150,11 @@ static const micro cases[] = {
      MBAR("63") PUBLISH "mbarrier.arrive.shared::cta.b64 _, [%r1+2048], 2;\n"},
     {"one arrival too few", "deadlock", 0, 0, false,
      MBAR("65") PUBLISH "mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n" SPIN("%r1+2048", "0")},
+    {"an arrival that counts for none", "arrivals", 0, 0, false,
+     MBAR("1") PUBLISH "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048], 0;\n"},
+    {"more bytes expected than a barrier counts", "tx", 0, 0, false,
+     MBAR("1") PUBLISH
+     "@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+2048], 1048576;\n"},
     {"a second arrival, the first phase not waited for", "phase", 0, 0, false,
      MBAR("1") PUBLISH "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"
      "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"},
