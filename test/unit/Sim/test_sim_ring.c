@@ -47,6 +47,14 @@ static const planted errors[] = {
     {"no wait_group", "R5|R3", {{"wait", NULL}}},
     {"wait_group 1", "R3|R5", {{"wait", "wgmma.wait_group.sync.aligned 1;"}}},
     {"no commit_group", "R5|R3", {{"commit", NULL}}},
+    {"metadata without a value", "undefined", {{"meta", NULL}}},
+    {"accumulators without a value", "undefined",
+     {{"first",
+       "wgmma.mma_async.sp.sync.aligned.m64n16k32.f32.bf16.bf16 {%f0,%f1,%f2,%f3,%f4,%f5,%f6,%f7}, "
+       "%rd13, %rd12, %r16, 0, 1, 1, 1, 0, 0;"}}},
+    {"another shape on accumulators in flight", "R5",
+     {{"second", "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16 {%f0,%f1,%f2,%f3}, "
+                 "%rd15, %rd14, %r16, 1, 1, 1, 1, 0, 0;"}}},
     {"stage never released", "deadlock", {{"release", NULL}}},
     {"three arrivals empty a stage", "R3|arrivals",
      {{"empty0", "mbarrier.init.shared::cta.b64 [%r3+16], 3;"},
