@@ -1,5 +1,6 @@
 # Command-line tests: *.test files with RUN: and CHECK: lines.
 import os
+import shutil
 import sys
 
 import lit.formats
@@ -34,6 +35,12 @@ if have_ptxas:
     config.available_features.add("ptxas")
 else:
     lit_config.note("ptxas is absent: the tests that need it are UNSUPPORTED")
+clang = shutil.which("clang")
+if clang:
+    config.available_features.add("clang")
+    config.substitutions.append(("%clang", clang))
+else:
+    lit_config.note("clang is absent: the epilogue in C is UNSUPPORTED")
 if config.asan == "ON":
     config.available_features.add("asan")
 config.available_features.add("llvm")
