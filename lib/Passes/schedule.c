@@ -278,6 +278,9 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
     probe.cluster = 1;
   if (own_tile && !strstr(text, "split_k="))
     probe.split_k = 1;
+  /* Who names the splits means those through the workspace: so did every record before there were others. */
+  if (strstr(text, "split_k=") && !strstr(text, "reduce="))
+    snprintf(probe.reduce, sizeof probe.reduce, "workspace");
   /* A cluster along k has one tile, and nothing to share. */
   if (hd_schedule_along_k(&probe) > 1 && !strstr(text, "persistent="))
     probe.persistent = 0;

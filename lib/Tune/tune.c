@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "Passes/schedule_cost.h"
+#include "Passes/schedule_fit.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
@@ -51,16 +52,12 @@ static heddle_status take_schedules(heddle_context *ctx, hd_course *c, const hd_
 }
 
 static heddle_status list_schedules(heddle_context *ctx, hd_course *c) {
-  hd_product_ir ir = {0};
   hd_schedule *list;
   size_t n;
-  HD_TRY(hd_product_build(ctx, c->product, &ir));
-  heddle_status status = hd_schedule_enumerate(ctx, ir.kernel, &list, &n);
-  if (status == HEDDLE_OK) {
-    status = take_schedules(ctx, c, &ir.problem, list, n);
-    free(list);
-  }
-  hd_product_ir_free(&ir);
+  HD_TRY(hd_product_build(ctx, c->product, &c->ir));
+  HD_TRY(hd_schedule_enumerate(ctx, c->ir.kernel, &list, &n));
+  heddle_status status = take_schedules(ctx, c, &c->ir.problem, list, n);
+  free(list);
   return status;
 }
 
@@ -74,10 +71,16 @@ static void settle(hd_course *c, size_t i, hd_verdict verdict, double seconds) {
   c->n_lost += hd_verdict_is_loss(verdict);
 }
 
+/* A record from before a key was there lacks it: what its text comes to is compared. */
 static bool take_known(void *user, const hd_record *r) {
   hd_course *c = user;
+  hd_schedule s;
+  char text[HD_SCHEDULE_TEXT];
+  if (r->final || hd_schedule_resolve(NULL, c->ir.kernel, r->schedule, &s) != HEDDLE_OK)
+    return true;
+  hd_schedule_print(&s, text);
   for (size_t i = 0; i < c->n; i++)
-    if (!r->final && strcmp(c->entries[i].text, r->schedule) == 0 && c->entries[i].state != HD_STATE_DONE)
+    if (strcmp(c->entries[i].text, text) == 0 && c->entries[i].state != HD_STATE_DONE)
       settle(c, i, r->verdict, r->median);
   return true;
 }
@@ -269,6 +272,7 @@ static heddle_status tune_one(heddle_context *ctx, hd_session *s, hd_crew *crew,
   *chosen = c.chosen;
   free(c.entries);
   hd_search_free(&c.search);
+  hd_product_ir_free(&c.ir);
   return status;
 }
 

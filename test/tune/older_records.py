@@ -1,4 +1,5 @@
-"""older_records.py FILE: makes a database of records one of version 1 again, without what came after."""
+"""older_records.py FILE: makes a database of records one of version 1 again, without what came after: columns,
+and a key of the schedules."""
 import sqlite3
 import sys
 
@@ -7,5 +8,6 @@ for table, columns in {"measurement": ["sustained_us"],
                        "choice": ["sustained_us", "default_sustained_us"]}.items():
     for column in columns:
         db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+    db.execute(f"UPDATE {table} SET schedule = replace(schedule, ' reduce=workspace', '')")
 db.execute("PRAGMA user_version = 1")
 db.commit()
