@@ -362,10 +362,10 @@ static const struct shape {
   mma_shapes[] = {{64, 0, 1, 4},  {64, 0, 2, 2}, {128, 0, 2, 2}, {128, 0, 2, 4},
                   {128, 0, 4, 2}, {256, 0, 4, 2}};
 
-/* Many columns make an exchange worth leaving out. */
+/* Many columns make an exchange, or stores of 16 bytes, worth leaving out. */
 static void each_store(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
                        size_t *cap) {
-  static const char *const stores[] = {"quad", "permuted"};
+  static const char *const stores[] = {"quad", "permuted", "staged"};
   for (size_t i = 0; i < (s.tile_n >= WIDE_TILE ? HD_COUNT(stores) : 1); i++) {
     snprintf(s.store, sizeof s.store, "%s", stores[i]);
     if (check_problem_schedule(NULL, p, &s) == HEDDLE_OK)

@@ -221,7 +221,8 @@ static void print_alternative(const hd_op *kernel, const char *text) {
 static void print_alternatives(const hd_op *kernel, const hd_schedule *chosen) {
   static const char *const words[] = {"family=mma", "family=wgmma", "a=reg",      "a=desc",
                                       "cluster=2",  "b=tma",        "b=gather", "b=cp_async",
-                                      "b=ld_st",    "split_k=2",    "store=permuted"};
+                                      "b=ld_st",    "split_k=2",    "store=permuted",
+                                      "store=staged"};
   char text[200];
   hd_schedule_print(chosen, text);
   for (size_t i = 0; i < HD_COUNT(words); i++)
