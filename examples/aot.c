@@ -1,0 +1,73 @@
+/* Ahead of time: a kernel from the files of `heddle gen`, without Heddle, CUDA's headers or libcuda at
+ * link time. The weights come packed from a file; the tokens are ones, so D's columns are all alike.
+ *
+ *   heddle gen examples/dynamic_tokens.heddle -o out      # M = K = 1024
+ *   heddle pack w24.npy --type bf16 -o w.hdl              # 1024 x 1024, 2:4
+ *   cc -I out examples/aot.c out/dynamic_tokens.c -o aot && ./aot w.hdl                        */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "dynamic_tokens.h"
+
+enum { M = 1024, N = 33, K = 1024 };
+enum { HEADER = 128, PACKED = M / 64 * (K / 64) * 4608 }; /* bytes; docs/format.md */
+static unsigned char packed[HEADER + PACKED + 1];
+static uint16_t b[N][K], d[M][N]; /* bf16 */
+static void *libcuda;
+
+static heddle_driver_fn entry(const char *name) {
+  heddle_driver_fn found = NULL;
+  void *symbol = libcuda ? dlsym(libcuda, name) : NULL;
+  if (!symbol) {
+    printf("no CUDA driver that has %s\n", name);
+    exit(4);
+  }
+  memcpy(&found, &symbol, sizeof found); /* ISO C converts no object pointer to a function's */
+  return found;
+}
+
+static void must(const char *what, int code) {
+  if (code == 0) return;
+  printf("%s: %s (%d)\n", what, dynamic_tokens_error(code), code);
+  exit(4);
+}
+
+static void *on_gpu(const void *data, size_t n_bytes) {
+  uint64_t at = 0;
+  must("alloc", ((int (*)(uint64_t *, size_t))entry("cuMemAlloc_v2"))(&at, n_bytes));
+  must("copy", ((int (*)(uint64_t, const void *, size_t))entry("cuMemcpyHtoD_v2"))(at, data, n_bytes));
+  return (void *)(uintptr_t)at;
+}
+
+int main(int argc, char **argv) {
+  FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
+  size_t wrong = 0, n_bytes = file ? fread(packed, 1, sizeof packed, file) : 0;
+  if (n_bytes != HEADER + PACKED)
+    return printf("usage: aot W, where W is 1024 x 1024 bf16, packed for wgmma\n"), 2;
+  fclose(file);
+  libcuda = dlopen("libcuda.so.1", RTLD_NOW);
+  heddle_launcher_driver driver = {
+      entry("cuModuleLoadDataEx"), entry("cuModuleUnload"), entry("cuModuleGetFunction"),
+      entry("cuFuncSetAttribute"), entry("cuOccupancyMaxActiveBlocksPerMultiprocessor"),
+      entry("cuOccupancyMaxActiveClusters"), entry("cuCtxGetDevice"), entry("cuDeviceGetAttribute"),
+      entry("cuLaunchKernelEx"), entry("cuTensorMapEncodeTiled")};
+  void *context = NULL;
+  must("init", ((int (*)(unsigned))entry("cuInit"))(0));
+  must("context", ((int (*)(void **, int))entry("cuDevicePrimaryCtxRetain"))(&context, 0));
+  must("context", ((int (*)(void *))entry("cuCtxSetCurrent"))(context));
+  dynamic_tokens_kernel kernel;
+  must("load", dynamic_tokens_load(&driver, &kernel));
+  for (int i = 0; i < N * K; i++)
+    b[i / K][i % K] = 0x3f80; /* 1 */
+  void *a_gpu = on_gpu(packed + HEADER, PACKED);
+  void *b_gpu = on_gpu(b, sizeof b), *d_gpu = on_gpu(d, sizeof d);
+  must("launch", dynamic_tokens(&kernel, a_gpu, b_gpu, d_gpu, N, K, N, NULL));
+  must("copy", ((int (*)(void *, uint64_t, size_t))entry("cuMemcpyDtoH_v2"))(
+                   d, (uint64_t)(uintptr_t)d_gpu, sizeof d));
+  for (int i = 0; i < M * N; i++)
+    wrong += d[i / N][i % N] != d[i / N][0] || d[i / N][0] == 0;
+  printf("%zu of %d wrong\n", wrong, M * N);
+  dynamic_tokens_unload(&kernel);
+  return wrong != 0;
+}
