@@ -296,7 +296,7 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
   return HEDDLE_OK;
 }
 
-/* The most promising splits of k, where the tiles do not fill the SMs. */
+/* The most promising splits of k, where the tiles do not fill the SMs, each also in a cluster. */
 static void each_split(const hd_problem *p, hd_schedule **list, size_t *n, size_t *cap) {
   enum { MOST = 8 };
   hd_schedule split[MOST], base = {0};
@@ -304,8 +304,11 @@ static void each_split(const hd_problem *p, hd_schedule **list, size_t *n, size_
     return;
   default_of(p, "wgmma", &base);
   int32_t found = pick(p, &base, 2, split, MOST);
-  for (int32_t i = 0; i < found; i++)
+  for (int32_t i = 0; i < found; i++) {
     HD_PUSH(*list, *n, *cap, split[i]);
+    if (hd_schedule_along_k(&split[i]) == 1 && hd_schedule_in_cluster(p, &split[i]))
+      HD_PUSH(*list, *n, *cap, split[i]);
+  }
 }
 
 heddle_status hd_schedule_enumerate(heddle_context *ctx, const hd_op *kernel, hd_schedule **list,

@@ -36,6 +36,8 @@ const hd_ceilings hd_ceilings_h200 = {.device = "NVIDIA H200",
                                       .tile_s = 1.82e-6,
                                       .store_sm_bytes = 185e9,
                                       .reduce_s = 1.17e-6,
+                                      .exchange_s = 1.3e-6, /* not fitted yet: no better than the workspace */
+                                      .exchange_sm_bytes = 25e9,
                                       .dense_flops = 690e12};
 
 /* least == most: calibrating leaves it alone. */
@@ -53,7 +55,8 @@ static const struct ceiling {
     CEILING(l2_latency_s, 0.2e-6, 2e-6),     CEILING(dram_latency_s, 0.4e-6, 4e-6),
     CEILING(multicast, 0.5, 1),              CEILING(launch_s, 1e-6, 8e-6),
     CEILING(tile_s, 0.05e-6, 2e-6),          CEILING(store_sm_bytes, 20e9, 1000e9),
-    CEILING(reduce_s, 0.1e-6, 10e-6),        CEILING(dense_flops, 690e12, 690e12)
+    CEILING(reduce_s, 0.1e-6, 10e-6),        CEILING(exchange_s, 0.1e-6, 10e-6),
+    CEILING(exchange_sm_bytes, 5e9, 250e9),  CEILING(dense_flops, 690e12, 690e12)
 #undef CEILING
 };
 
@@ -166,7 +169,7 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_ceilings
   u.ring_bytes = s->stages * (a_bytes + b_bytes);
   u.store_bytes = (double)s->tile_m * s->tile_n * bytes_of(p->d.elem);
   /* The last arriver of a tile writes its own partial and reads all others. */
-  if (s->split_k > 1)
+  if (s->split_k > hd_schedule_along_k(s))
     u.reduce_s = (double)s->tile_m * s->tile_n * PARTIAL_BYTES * s->split_k / c->fill_sm_bytes;
   if (is_wgmma(s))
     wgmma_clocks(&u);
@@ -175,9 +178,12 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_ceilings
   return u;
 }
 
-/* The last to arrive at a tile reads every partial sum of it, alone. */
+/* The last to arrive at a tile reads every partial sum of it, alone; the first of a cluster is sent all but
+ * its own. */
 static double reduce_seconds(const hd_schedule *s, const hd_ceilings *c) {
-  double bytes = (double)s->split_k * s->tile_m * s->tile_n * PARTIAL_BYTES;
+  double each = (double)s->tile_m * s->tile_n * PARTIAL_BYTES, bytes = s->split_k * each;
+  if (hd_schedule_along_k(s) > 1)
+    return c->exchange_s + (bytes - each) / c->exchange_sm_bytes;
   return s->split_k > 1 ? c->reduce_s + bytes / c->store_sm_bytes : 0;
 }
 

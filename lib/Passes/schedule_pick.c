@@ -1,5 +1,6 @@
 #include "Passes/schedule_pick.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "Passes/schedule_cost.h"
@@ -32,12 +33,7 @@ typedef struct front {
   int32_t n, most;
 } front;
 
-static void enter(const hd_problem *p, hd_schedule s, front *f) {
-  hd_schedule_spread_warps(&s);
-  s.stages = hd_schedule_most_stages(p, &s, hd_schedule_wanted_stages(&s));
-  s.pending = hd_schedule_most_pending(p, &s);
-  if (!hd_schedule_fits(p, &s))
-    return;
+static void enter_one(const hd_problem *p, hd_schedule s, front *f) {
   double seconds = seconds_of(p, &s);
   int32_t at = f->n;
   while (at > 0 && seconds < f->seconds[at - 1])
@@ -50,6 +46,27 @@ static void enter(const hd_problem *p, hd_schedule s, front *f) {
   memmove(f->seconds + at + 1, f->seconds + at, sizeof *f->seconds * behind);
   f->list[at] = s;
   f->seconds[at] = seconds;
+}
+
+static void enter(const hd_problem *p, hd_schedule s, front *f) {
+  hd_schedule_spread_warps(&s);
+  s.stages = hd_schedule_most_stages(p, &s, hd_schedule_wanted_stages(&s));
+  s.pending = hd_schedule_most_pending(p, &s);
+  if (hd_schedule_fits(p, &s))
+    enter_one(p, s, f);
+  if (hd_schedule_in_cluster(p, &s))
+    enter_one(p, s, f);
+}
+
+bool hd_schedule_in_cluster(const hd_problem *p, hd_schedule *s) {
+  hd_schedule in = *s;
+  snprintf(in.reduce, sizeof in.reduce, "cluster");
+  in.persistent = 0;
+  in.stages = hd_schedule_most_stages(p, &in, in.stages);
+  if (in.split_k == 1 || !hd_schedule_fits(p, &in))
+    return false;
+  *s = in;
+  return true;
 }
 
 static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {

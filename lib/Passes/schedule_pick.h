@@ -17,4 +17,7 @@ typedef struct hd_pick {
 int32_t hd_schedule_pick(const hd_problem *problem, const hd_pick *pick, hd_schedule *list,
                          int32_t most);
 
+/* The same with the splits of a tile in a cluster; false (and as it was) where that is not legal. */
+bool hd_schedule_in_cluster(const hd_problem *problem, hd_schedule *schedule);
+
 #endif
