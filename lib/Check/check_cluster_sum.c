@@ -1,8 +1,8 @@
-/* Partial sums that cross a cluster: each holds its share of k, lands whole in a slot of its own in CTA 0,
- * and is added there to accumulators of the same strip and columns.
+/* Partial sums that cross a cluster: each holds its share of k, lands whole in a slot of its own in
+ * CTA 0, and is added there to accumulators of the same strip and columns.
  *
- * The cells of a slot remember what was sent (a hash of strip, columns, split and granules), so that what is
- * added is known by what was written there, whatever the addresses say. */
+ * The cells of a slot remember what was sent (a hash of strip, columns, split and granules), so
+ * that what is added is known by what was written there, whatever the addresses say. */
 #include "Check/check_machine.h"
 
 enum { K_STEPS = 2, LANES = 32, ELEM_BYTES = 4, ALIGN = 16, FIRST_CTA = 0 };
@@ -15,16 +15,22 @@ typedef struct share {
 
 static share share_of(const hd_ck_warp *w, const hd_ck_step *step, int32_t first) {
   const hd_ck_value *env = w->env;
-  return (share){env[step->args[first]].i, env[step->args[first + 1]].i, env[step->args[first + 2]].i,
-                 env[step->args[first + 3]].i, &env[step->args[first + 4]].frag.content};
+  return (share){env[step->args[first]].i, env[step->args[first + 1]].i,
+                 env[step->args[first + 2]].i, env[step->args[first + 3]].i,
+                 &env[step->args[first + 4]].frag.content};
 }
 
-static int64_t lo_of(const share *s) { return s->split * s->granules / s->n; }
+static int64_t lo_of(const share *s) {
+  return s->split * s->granules / s->n;
+}
 
-static int64_t count_of(const share *s) { return (s->split + 1) * s->granules / s->n - lo_of(s); }
+static int64_t count_of(const share *s) {
+  return (s->split + 1) * s->granules / s->n - lo_of(s);
+}
 
 static uint64_t tag_of(const share *s) {
-  int64_t parts[] = {s->content->block, s->content->strip, s->content->col, s->split, s->n, s->granules};
+  int64_t parts[] = {s->content->block, s->content->strip, s->content->col, s->split, s->n,
+                     s->granules};
   uint64_t hash = 0;
   for (size_t i = 0; i < HD_COUNT(parts); i++)
     hash = (hash ^ (uint64_t)(parts[i] + 2)) * 0x9e3779b97f4a7c15u, hash ^= hash >> 31;
@@ -32,22 +38,24 @@ static uint64_t tag_of(const share *s) {
 }
 
 /* The slot and bytes of a fragment that is sent as s. False after a finding. */
-static bool find_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const share *s,
-                       hd_type type, hd_ck_place *place) {
+static bool find_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                       const share *s, hd_type type, hd_ck_place *place) {
   const hd_ck_ring *buffer = hd_ck_buffer(m->program, step->op->operands[0]);
   if (!buffer) {
     hd_ck_undecided(m, step->op, "a buffer that is not named by its declaration");
     return false;
   }
   *place = (hd_ck_place){.buffer = buffer, .cta = w->cta, .slot = (int32_t)s->split - 1};
-  place->range = (hd_ck_range){.lo = s->place, .hi = s->place + (int64_t)type.n * LANES * ELEM_BYTES, .n = 1};
+  place->range =
+      (hd_ck_range){.lo = s->place, .hi = s->place + (int64_t)type.n * LANES * ELEM_BYTES, .n = 1};
   if (s->n >= 1 && s->split >= 1 && s->split < s->n && s->n <= buffer->stages + 1 &&
       s->granules >= s->n && s->place % ALIGN == 0)
     return true;
-  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-             "a split above 0, of as many as the buffer has slots and one, at a multiple of 16 bytes",
-             "split %lld of %lld at byte %lld of a slot, over %lld granules", (long long)s->split,
-             (long long)s->n, (long long)s->place, (long long)s->granules);
+  hd_ck_find(
+      m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+      "a split above 0, of as many as the buffer has slots and one, at a multiple of 16 bytes",
+      "split %lld of %lld at byte %lld of a slot, over %lld granules", (long long)s->split,
+      (long long)s->n, (long long)s->place, (long long)s->granules);
   return false;
 }
 

@@ -3,7 +3,7 @@
 
 #include "Emit/emit_strip.h"
 
-/* A fragment lies in the order of its registers: of block after block (8 columns), 16 bytes a lane. */
+/* A fragment lies in register order: of block after block (8 columns), 16 bytes a lane. */
 enum { VECTOR = 4, LANE_BYTES = 16, BLOCK_BYTES = HD_LANES * LANE_BYTES };
 
 /* This lane's first vector in slot `slot`, from byte `place` of it on. */
@@ -38,23 +38,26 @@ heddle_status hd_emit_op_partial_send(hd_emitter *e, const hd_op *op) {
     hd_emit_asm(e, e->none,
                 hd_arena_printf(&e->arena,
                                 "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 "
-                                "[$0+%d], {$2, $3, $4, $5}, [$1];", i / VECTOR * BLOCK_BYTES),
+                                "[$0+%d], {$2, $3, $4, $5}, [$1];",
+                                i / VECTOR * BLOCK_BYTES),
                 integer ? "r,r,r,r,r,r" : "r,r,f,f,f,f", args, 2 + VECTOR, HD_ASM_MEMORY);
   }
   return HEDDLE_OK;
 }
 
-/* sum[0..3] += the vector at `at`. Load and addition in one asm: LLVM would move the additions behind the
- * loads of all vectors, for which there are no registers. */
-static void add_vector(hd_emitter *e, LLVMValueRef at, int32_t offset, bool integer, LLVMValueRef *sum) {
+/* sum[0..3] += the vector at `at`. Load and addition in one asm: LLVM would move the additions
+ * behind the loads of all vectors, for which there are no registers. */
+static void add_vector(hd_emitter *e, LLVMValueRef at, int32_t offset, bool integer,
+                       LLVMValueRef *sum) {
   LLVMTypeRef type = integer ? e->i32 : e->f32, types[] = {type, type, type, type};
   LLVMValueRef args[] = {at, sum[0], sum[1], sum[2], sum[3]};
   const char *word = integer ? "s32" : "f32";
-  const char *text = hd_arena_printf(&e->arena,
-                                     "{ .reg .b32 x<4>;\n\tld.shared.v4.b32 {x0, x1, x2, x3}, [$4+%d];\n\t"
-                                     "add.%s $0, $0, x0;\n\tadd.%s $1, $1, x1;\n\t"
-                                     "add.%s $2, $2, x2;\n\tadd.%s $3, $3, x3; }",
-                                     (int)offset, word, word, word, word);
+  const char *text =
+      hd_arena_printf(&e->arena,
+                      "{ .reg .b32 x<4>;\n\tld.shared.v4.b32 {x0, x1, x2, x3}, [$4+%d];\n\t"
+                      "add.%s $0, $0, x0;\n\tadd.%s $1, $1, x1;\n\t"
+                      "add.%s $2, $2, x2;\n\tadd.%s $3, $3, x3; }",
+                      (int)offset, word, word, word, word);
   LLVMValueRef all = hd_emit_asm(e, LLVMStructTypeInContext(e->llvm, types, VECTOR, false), text,
                                  integer ? "=r,=r,=r,=r,r,0,1,2,3" : "=f,=f,=f,=f,r,0,1,2,3", args,
                                  1 + VECTOR, HD_ASM_MEMORY);

@@ -17,6 +17,7 @@
 #define GATHER "hopper_gather"
 #define AMPERE "ampere_cp_async"
 #define SPLIT "ampere_split"
+#define SUM "hopper_split"
 #define STAGED "hopper_staged"
 
 /* Of the consumer of GATHER. */
@@ -221,6 +222,46 @@ static const planted table[] = {
      {{"%units: i32 = mul %tiles, %ns", "%all: i32 = mul %tiles, %ns\n  %units: i32 = sub %all, %c1"}}},
     {"a workspace too small", SPLIT, "bounds", {{"bytes = 12800}", "bytes = 12672}"}}},
     {"D from the own share", SPLIT, "data", {{"%m, %n, %s0", "%m, %n, %r0"}}},
+    /* Partials that cross a cluster: R1 (landed, acquired), R4 (who is reached is there), and whose they are */
+    {"sums that may not have landed", SUM, "R1",
+     {{"          barrier.wait %sent, %pc {parity = 0, scope = cluster}\n", ""}}},
+    {"sums that are not acquired", SUM, "R1", {{"{parity = 0, scope = cluster}", "{parity = 0}"}}},
+    {"sums acquired by the CTA alone", SUM, "R1", {{"scope = cluster", "scope = cta"}}},
+    {"sums of the other parity", SUM, "R1 phase deadlock",
+     {{"{parity = 0, scope = cluster}", "{parity = 1, scope = cluster}"}}},
+    {"a slot that is not expected", SUM, "deadlock",
+     {{"          barrier.expect %sent, %pc {bytes = 4096}\n", ""}}},
+    {"half a slot expected", SUM, "tx-bytes R1 deadlock",
+     {{"%pc {bytes = 4096}", "%pc {bytes = 2048}"}}},
+    {"one arrival too many for a slot", SUM, "deadlock arrivals",
+     {{"name = \"sent\", stages = 3, count = 1", "name = \"sent\", stages = 3, count = 2"}}},
+    {"sent to a CTA that may not have begun", SUM, "R4", {{"  cluster.sync\n", "  cta.sync\n"}}},
+    {"a barrier that CTAs may not see", SUM, "R4", {{"  fence.barrier_init\n", ""}}},
+    {"warps share a part of a slot", SUM, "R1 data",
+     {{"partial.send %sp, %part", "partial.send %sp, %c0"}}},
+    {"parts of another warp", SUM, "data",
+     {{"partial.add %sp, %pc, %part", "partial.add %sp, %pc, %other"}}},
+    {"the slot before", SUM, "R1 data deadlock",
+     {{"partial.add %sp, %pc, %part", "partial.add %sp, %ps, %part"}}},
+    {"a split too few received", SUM, "data arrivals",
+     {{"for %c1, %ns, %c1, %ps, %x", "for %c1, %pfew, %c1, %ps, %x"},
+      {"        %ps: cursor = cursor", "        %pfew: i32 = sub %ns, %c1\n        %ps: cursor = cursor"}}},
+    {"a split too many received", SUM, "tx-bytes",
+     {{"for %c1, %ns, %c1, %ps, %x", "for %c1, %c4, %c1, %ps, %x"}}},
+    {"added under another's name", SUM, "data bounds",
+     {{"%part, %p, %ns, %nk, %so_far", "%part, %c1, %ns, %nk, %so_far"}}},
+    {"sent under another's name", SUM, "data R1 bounds",
+     {{"%part, %rank, %ns, %nk, %x", "%part, %c1, %ns, %nk, %x"}}},
+    {"a granule in two CTAs", SUM, "data",
+     {{"  %hi: i32 = div %hi0, %ns\n", "  %hi1: i32 = div %hi0, %ns\n  %hi2: i32 = add %hi1, %c1\n"
+                                      "  %hi: i32 = min %hi2, %nk\n"}}},
+    {"stored without the others'", SUM, "data bounds", {{"%m, %n, %sum {type", "%m, %n, %x {type"}}},
+    {"stored where the sum is not", SUM, "data bounds",
+     {{"%receives: i1 = cmp %rank, %c0", "%receives: i1 = cmp %rank, %c1"}}},
+    {"idle CTAs work", SUM, "bounds data",
+     {{"select %works, %cluster, %tiles", "select %yes, %cluster, %tiles"}}},
+    {"a CTA's accumulators on their way", SUM, "R5",
+     {{"%ns, %nk, %x, %sent", "%ns, %nk, %none, %sent"}}},
     /* R8 */
     {"grid.wait removed", CLUSTER, "R8", {{"  grid.wait\n", ""}}},
     /* barriers: bytes, counts, phases, deadlock */
@@ -369,7 +410,7 @@ static void find_planted(void **state) {
 
 static void accept_sound(void **state) {
   (void)state;
-  static const char *const files[] = {CLUSTER, GATHER, AMPERE, SPLIT, STAGED};
+  static const char *const files[] = {CLUSTER, GATHER, AMPERE, SPLIT, SUM, STAGED};
   for (size_t i = 0; i < HD_COUNT(files); i++) {
     char *text = kernel_text(files[i]);
     hd_check_report report = {0};
