@@ -70,10 +70,7 @@ static sim_step copy_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
 }
 
 static sim_step exec(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  SIM_LANES(l, mask)
-  if (copy_lane(w, in, l) == SIM_STOP)
-    return SIM_STOP;
-  return SIM_NEXT;
+  return hd_sim_each_lane(w, in, mask, copy_lane);
 }
 
 /* The operation of a reduction is decoded. PTX ISA, cp.reduce.async.bulk: integers alone. */

@@ -149,13 +149,8 @@ hd_legality hd_spec_legal_text(const char *instruction, const hd_legal_query *qu
   if (!hd_instruction_parse(instruction, &in))
     return refuse(HD_ILLEGAL, reason, reason_bytes, "spec.instruction: malformed instruction");
   const hd_spec_row *row = hd_instruction_row(&in);
-  const hd_spec_row *respelled = row ? NULL : hd_instruction_respelled(&in);
-  if (respelled) {
-    hd_legality verdict = hd_spec_legal(respelled, query, reason, reason_bytes);
-    return verdict != HD_LEGAL
-               ? verdict
-               : refuse_undefined(reason, reason_bytes);
-  }
+  if (!row)
+    row = hd_instruction_respelled(&in);
   if (!row)
     return refuse(HD_ILLEGAL, reason, reason_bytes,
                   "spec.instruction: no such instruction; nearest: %s",
@@ -168,6 +163,6 @@ hd_legality hd_spec_legal_text(const char *instruction, const hd_legal_query *qu
                   "spec.ptx-version: this spelling needs PTX %u.%u, got %u.%u", in.min_ptx / 10,
                   in.min_ptx % 10, query->ptx / 10, query->ptx % 10);
   hd_legality verdict = hd_spec_legal(row, query, reason, reason_bytes);
-  return verdict == HD_LEGAL && query->ptx < in.defined_ptx ? refuse_undefined(reason, reason_bytes)
-                                                            : verdict;
+  bool undefined = in.misplaced || query->ptx < in.defined_ptx;
+  return verdict == HD_LEGAL && undefined ? refuse_undefined(reason, reason_bytes) : verdict;
 }

@@ -1,5 +1,5 @@
 /* Spec/spelling.h: a key of an instruction text that does not depend on the order of its qualifiers.
- * ptxas takes qualifiers in any order; the ISA defines one. Types and .row.col keep their order.
+ * ptxas takes qualifiers in any order; the ISA defines one. Types, state spaces and .row.col keep theirs.
  * heddle-tblgen writes the keys of the rows with this same function. */
 #ifndef HD_SPEC_SPELLING_H
 #define HD_SPEC_SPELLING_H
@@ -23,26 +23,44 @@ static inline bool hd_spelling_is_one_of(const char *word, size_t n, const char 
   return false;
 }
 
-/* 0: any order; 1: .row.col keep theirs; 2: types keep theirs. */
+/* 0: any order; 1: .row.col keep theirs; 2: types keep theirs; 3: state spaces keep theirs. */
 static inline int hd_spelling_class(const char *word, size_t n) {
   static const char *const majors[] = {"row", "col"};
   static const char *const types[] = {"f16",  "bf16", "tf32",  "f32",   "s32", "s8", "u8",
                                       "s4",   "u4",   "e4m3",  "e5m2",  "e3m2", "e2m3", "e2m1",
                                       "ue8m0", "ue4m3", "b16", "b8", "b8x16", "b6x16_p32", "b4x16_p64"};
+  static const char *const spaces[] = {"global", "shared", "shared::cta", "shared::cluster"};
   if (hd_spelling_is_one_of(word, n, majors, sizeof majors / sizeof *majors))
     return 1;
+  if (hd_spelling_is_one_of(word, n, spaces, sizeof spaces / sizeof *spaces))
+    return 3;
   return hd_spelling_is_one_of(word, n, types, sizeof types / sizeof *types) ? 2 : 0;
 }
 
-/* How many words name the instruction: mma, ldmatrix, stmatrix one; wgmma.mma_async, tcgen05.mma two. */
+/* How many words name the instruction; they come first, in order. */
 static inline int hd_spelling_head(const char *text) {
-  bool two = !strncmp(text, "wgmma.", 6) || !strncmp(text, "tcgen05.", 8);
-  return two ? 2 : 1;
+  static const struct {
+    const char *begin;
+    int words;
+  } heads[] = {{"cp.async.bulk.prefetch.tensor.", 5}, {"cp.async.bulk.prefetch.", 4},
+               {"cp.async.bulk.tensor.", 4},          {"cp.async.bulk.wait_group", 4},
+               {"cp.async.bulk.", 3},                 {"cp.async.mbarrier.arrive.", 4},
+               {"cp.async.", 2},                      {"mbarrier.arrive.expect_tx.", 3},
+               {"mbarrier.arrive_drop.expect_tx.", 3}, {"mbarrier.try_wait.parity.", 3},
+               {"mbarrier.test_wait.parity.", 3},     {"mbarrier.", 2},
+               {"barrier.cluster.", 3},               {"barrier.", 2},
+               {"bar.", 2},                           {"fence.proxy.", 2},
+               {"setmaxnreg.", 2},                    {"griddepcontrol.", 2},
+               {"wgmma.", 2},                         {"tcgen05.", 2}};
+  for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+    if (!strncmp(text, heads[i].begin, strlen(heads[i].begin)))
+      return heads[i].words;
+  return 1;
 }
 
 /* Leaves out the qualifier `without` (NULL: none). */
 static inline uint64_t hd_spelling_key(const char *text, const char *without) {
-  uint64_t chain[3] = {0, 1, 2}; /* of any order; of majors; of types and the head */
+  uint64_t chain[4] = {0, 1, 2, 3}; /* of any order; of majors; of types and the head; of spaces */
   int head = hd_spelling_head(text);
   for (const char *word = text; *word; head--) {
     size_t n = strcspn(word, ".");
@@ -55,7 +73,8 @@ static inline uint64_t hd_spelling_key(const char *text, const char *without) {
       chain[0] += hash * 0xd6e8feb86659fd93u;
     word += n + (word[n] == '.');
   }
-  return chain[0] ^ chain[1] * 0xa0761d6478bd642fu ^ chain[2] * 0xe7037ed1a0b428dbu;
+  return chain[0] ^ chain[1] * 0xa0761d6478bd642fu ^ chain[2] * 0xe7037ed1a0b428dbu ^
+         chain[3] * 0x8ebc6af09c88c6e3u;
 }
 
 #endif

@@ -26,57 +26,6 @@ static bool insert(char *text, const char *before, const char *word) {
   return true;
 }
 
-static bool starts_with(const char *text, const char *head) {
-  return !strncmp(text, head, strlen(head));
-}
-
-/* ".satfinite" stands right before the destination type, which is s32. */
-static void parse_satfinite(hd_instruction *in) {
-  char *at = strstr(in->text, ".satfinite.s32.");
-  if (at && strip(at, ".satfinite"))
-    in->modifiers |= HD_MOD_SATFINITE;
-}
-
-static void parse_collector(hd_instruction *in) {
-  static const char *const words[] = {".collector::a::fill", ".collector::a::use",
-                                      ".collector::a::lastuse", ".collector::a::discard"};
-  if (strip(in->text, ".ashift"))
-    in->modifiers |= HD_MOD_ASHIFT;
-  for (unsigned i = 0; i < 4; i++)
-    if (strip(in->text, words[i])) {
-      in->modifiers |= HD_MOD_COLLECTOR;
-      in->keeps_collector = i < 2;
-      return;
-    }
-}
-
-/* ldmatrix and stmatrix: no state space is generic addressing; ".shared::cta" came with PTX 7.8. */
-static void parse_space(hd_instruction *in) {
-  static const char *const types[] = {".b16", ".b8x16", ".b8"};
-  if (strip(in->text, ".shared::cta"))
-    in->min_ptx = 78;
-  else if (strstr(in->text, ".shared"))
-    return;
-  for (unsigned i = 0; i < 3; i++)
-    if (insert(in->text, types[i], ".shared"))
-      return;
-}
-
-/* mbarrier: the default order and scope may be spelled out, since PTX 8.0; no state space is generic
- * addressing; ".shared::cta" came with PTX 7.8. */
-static void parse_mbarrier(hd_instruction *in) {
-  const char *order = strstr(in->text, "_wait")    ? ".acquire.cta"
-                      : strstr(in->text, "arrive") ? ".release.cta"
-                                                   : ".relaxed.cta";
-  if (strstr(in->text, ".shared::cta") && strip(in->text, "::cta"))
-    in->min_ptx = 78;
-  if (!strstr(in->text, ".shared") && !strstr(in->text, "pending_count"))
-    insert(in->text, ".b64", ".shared");
-  char *at = strstr(in->text, order);
-  if (at && starts_with(at + strlen(order), ".shared") && strip(in->text, order))
-    in->min_ptx = 80;
-}
-
 /* Removes word from the end; true when it stood there. */
 static bool strip_end(char *text, const char *word) {
   size_t n = strlen(text), n_word = strlen(word);
@@ -91,6 +40,62 @@ static bool append(char *text, const char *word) {
     return false;
   strcat(text, word);
   return true;
+}
+
+static bool starts_with(const char *text, const char *head) {
+  return !strncmp(text, head, strlen(head));
+}
+
+/* ".satfinite" stands right before the destination type, which is s32. */
+static void parse_satfinite(hd_instruction *in) {
+  char *at = strstr(in->text, ".satfinite.s32.");
+  if (at && strip(at, ".satfinite"))
+    in->modifiers |= HD_MOD_SATFINITE;
+}
+
+/* .ashift, then a collector, end a tcgen05.mma.sp. */
+static void take_collector(hd_instruction *in, bool (*take)(char *text, const char *word)) {
+  static const char *const words[] = {".collector::a::fill", ".collector::a::use",
+                                      ".collector::a::lastuse", ".collector::a::discard"};
+  for (unsigned i = 0; i < 4; i++)
+    if (take(in->text, words[i])) {
+      in->modifiers |= HD_MOD_COLLECTOR;
+      in->keeps_collector = i < 2;
+      break;
+    }
+  if (take(in->text, ".ashift"))
+    in->modifiers |= HD_MOD_ASHIFT;
+}
+
+/* Shared memory is by default this CTA's; saying so came with PTX 7.8. */
+static void strip_cta(hd_instruction *in) {
+  if (strstr(in->text, ".shared::cta") && strip(in->text, "::cta"))
+    in->min_ptx = 78;
+}
+
+/* ldmatrix and stmatrix: the state space stands before the type; none is generic addressing. */
+static void parse_space(hd_instruction *in) {
+  static const char *const types[] = {".b16", ".b8x16", ".b8"};
+  if (strstr(in->text, ".shared::cta.b"))
+    strip_cta(in);
+  for (unsigned i = 0; i < 3 && !strstr(in->text, ".shared"); i++)
+    insert(in->text, types[i], ".shared");
+}
+
+static const char *mbarrier_order(const char *text) {
+  return strstr(text, "_wait") ? ".acquire" : strstr(text, "arrive") ? ".release" : ".relaxed";
+}
+
+/* mbarrier: the default order and scope may be spelled out, since PTX 8.0; no state space is generic
+ * addressing. */
+static void parse_mbarrier(hd_instruction *in) {
+  const char *order = mbarrier_order(in->text);
+  strip_cta(in);
+  if (!strstr(in->text, ".shared") && !strstr(in->text, "pending_count"))
+    insert(in->text, ".b64", ".shared");
+  char *at = strstr(in->text, order);
+  if (at && starts_with(at + strlen(order), ".cta.shared") && strip(at, order) && strip(at, ".cta"))
+    in->min_ptx = 80;
 }
 
 /* cp.async: hints to the L2 cache came with PTX 7.4, ".shared::cta" with 7.8. */
@@ -109,7 +114,7 @@ static void parse_cp_async(hd_instruction *in) {
 static void parse_bulk(hd_instruction *in) {
   static const char hint[] = ".L2::cache_hint";
   bool masked = strip_end(in->text, ".cp_mask");
-  if (strstr(in->text, ".global"))
+  if (strstr(in->text, ".global") && !strstr(in->text, ".cp_mask"))
     strip_end(in->text, hint);
   if (masked)
     append(in->text, ".cp_mask");
@@ -143,26 +148,33 @@ static void parse_fence(hd_instruction *in) {
 static void parse_bar(hd_instruction *in) {
   if (starts_with(strchr(in->text, '.'), ".cta.") && strip(in->text, ".cta"))
     in->min_ptx = 78;
-  if (strip(in->text, "rier"))
-    strip(in->text, ".aligned");
+  if (strip(in->text, "rier") && !strip_end(in->text, ".aligned") && strstr(in->text, ".aligned.sync"))
+    in->misplaced = strip(in->text, ".aligned");
+}
+
+static const char *cluster_order(const char *text) {
+  return starts_with(text, "barrier.cluster.arrive.") ? ".release" : ".acquire";
 }
 
 /* barrier.cluster: the default order may be spelled out, since PTX 8.0, and .aligned left out. */
 static void parse_barrier(hd_instruction *in) {
-  const char *order = starts_with(in->text, "barrier.cluster.arrive.") ? ".release" : ".acquire";
-  if (strip(in->text, order))
-    in->min_ptx = 80;
+  const char *order = cluster_order(in->text);
   if (!strstr(in->text, ".aligned"))
     append(in->text, ".aligned");
+  char *at = strstr(in->text, order);
+  if (at && !strcmp(at + strlen(order), ".aligned") && strip(in->text, order))
+    in->min_ptx = 80;
 }
 
 /* mma.sp: mxf8f6f4 defaults to 1X, mxf4 to 2X. */
+static const char *default_scale_vec(const char *text) {
+  return strstr(text, ".scale_vec::") || strstr(text, ".kind::mxf4nvf4") ? NULL
+         : strstr(text, ".kind::mxf8f6f4")                               ? ".scale_vec::1X"
+         : strstr(text, ".kind::mxf4")                                   ? ".scale_vec::2X" : NULL;
+}
+
 static void parse_scale_vec(hd_instruction *in) {
-  if (!strstr(in->text, ".block_scale.f32."))
-    return;
-  const char *vec = strstr(in->text, "kind::mxf8f6f4.") ? ".scale_vec::1X"
-                    : strstr(in->text, "kind::mxf4.")   ? ".scale_vec::2X"
-                                                        : NULL;
+  const char *vec = strstr(in->text, ".block_scale.f32.") ? default_scale_vec(in->text) : NULL;
   if (vec && insert(in->text, ".f32.", vec))
     in->modifiers |= HD_MOD_SCALE_VEC;
 }
@@ -178,7 +190,7 @@ bool hd_instruction_parse(const char *text, hd_instruction *out) {
   if (starts_with(text, "mma.sp"))
     parse_scale_vec(out);
   if (starts_with(text, "tcgen05.mma.sp"))
-    parse_collector(out);
+    take_collector(out, strip_end);
   if (starts_with(text, "ldmatrix") || starts_with(text, "stmatrix"))
     parse_space(out);
   if (starts_with(text, "barrier.cluster."))
@@ -245,12 +257,64 @@ static const hd_spec_row *row_of_key(uint64_t key, uint32_t modifiers) {
   return NULL;
 }
 
-const hd_spec_row *hd_instruction_respelled(const hd_instruction *in) {
-  hd_instruction free_order = *in;
-  bool in_head = starts_with(in->text, "wgmma.satfinite"); /* the instruction's name comes first */
-  if (!in_head && strip(free_order.text, ".satfinite"))
-    free_order.modifiers |= HD_MOD_SATFINITE;
-  return row_of_key(hd_spelling_key(free_order.text, NULL), free_order.modifiers);
+static bool strip_order(hd_instruction *in, const char *order, const char *scope) {
+  return strstr(in->text, order) && strstr(in->text, scope) && strip(in->text, order) &&
+         strip(in->text, scope);
+}
+
+/* Hints of cp.async, its state space; of bulk copies of global memory the one hint. */
+static void strip_hints(hd_instruction *in) {
+  static const char *const sizes[] = {".L2::64B", ".L2::128B", ".L2::256B"};
+  bool hinted = strstr(in->text, ".global") && strip(in->text, ".L2::cache_hint");
+  if (starts_with(in->text, "cp.async.bulk."))
+    return;
+  for (unsigned i = 0; i < 3; i++)
+    hinted |= strip(in->text, sizes[i]);
+  if (hinted)
+    in->min_ptx = 74;
+  if (strstr(in->text, ".shared::cta."))
+    strip(in->text, "::cta");
+}
+
+/* What rows leave optional, where parsing found it misplaced. */
+static void strip_misplaced(hd_instruction *in) {
+  if (starts_with(in->text, "cp.async."))
+    strip_hints(in);
+  if (!starts_with(in->text, "wgmma.satfinite") && strip(in->text, ".satfinite"))
+    in->modifiers |= HD_MOD_SATFINITE;
+  if (starts_with(in->text, "tcgen05.mma."))
+    take_collector(in, strip);
+  if (starts_with(in->text, "ldmatrix") || starts_with(in->text, "stmatrix"))
+    strip_cta(in);
+  if (starts_with(in->text, "mbarrier.") && strip_order(in, mbarrier_order(in->text), ".cta"))
+    in->min_ptx = 80;
+  if (starts_with(in->text, "barrier.cluster.") && strip(in->text, cluster_order(in->text)))
+    in->min_ptx = 80;
+  const char *vec = default_scale_vec(in->text);
+  if (starts_with(in->text, "mma.") && vec && append(in->text, vec))
+    in->modifiers |= HD_MOD_SCALE_VEC;
+}
+
+/* Length of the words that name the instruction. */
+static size_t head_length(const char *text) {
+  const char *at = text;
+  for (int words = hd_spelling_head(text); words > 0 && *at; words--)
+    at += strcspn(at + 1, ".") + 1;
+  return (size_t)(at - text);
+}
+
+const hd_spec_row *hd_instruction_respelled(hd_instruction *in) {
+  char before[HD_INSTRUCTION_BYTES];
+  in->misplaced = true;
+  const hd_spec_row *row = row_of_key(hd_spelling_key(in->text, NULL), in->modifiers);
+  if (row)
+    return row;
+  strcpy(before, in->text);
+  strip_misplaced(in);
+  size_t n = head_length(before);
+  if (n != head_length(in->text) || memcmp(before, in->text, n))
+    return NULL; /* something stood inside the name */
+  return row_of_key(hd_spelling_key(in->text, NULL), in->modifiers);
 }
 
 /* Length of the common beginning plus the common end. */

@@ -288,19 +288,23 @@ def tensor_memory():
         yield (f"tcgen05.st.sync.aligned.{shape}.x{num}{pack}.b32", None, f"[r0]{split},{data}")
 
 
-def respelled(text):
-    """Qualifiers in other orders, and one left out."""
+def moved(text):
+    """One qualifier in another place."""
     words = text.split(".")
-    for i in range(1, len(words)):
-        yield ".".join(words[:i] + words[i + 1:])
-        for j in range(1, len(words)):
-            if i != j:
-                rest = words[:i] + words[i + 1:]
-                yield ".".join(rest[:j] + [words[i]] + rest[j:])
+    for i, j in itertools.product(range(1, len(words)), repeat=2):
+        if i != j:
+            rest = words[:i] + words[i + 1:]
+            yield ".".join(rest[:j] + [words[i]] + rest[j:])
+
+
+def shortened(text):
+    """One qualifier left out: of instructions whose operands do not tell."""
+    words = text.split(".")
+    return (".".join(words[:i] + words[i + 1:]) for i in range(1, len(words)))
 
 
 def spellings():
-    models = [
+    shortened_too = [
         ("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32", 0,
          mma_operands(32, "f32", "f16", "f16", 0)),
         ("mma.sp.sync.aligned.m16n8k64.row.col.satfinite.s32.u8.s8.s32", 0,
@@ -315,9 +319,45 @@ def spellings():
         ("wgmma.wait_group.sync.aligned", None, "0"),
         ("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", None, "{r0,r1,r2,r3},[r4]"),
     ]
-    seen = set()
-    for text, selector, operands in models:
-        for other in respelled(text):
+    load = "cp.async.bulk.tensor.2d.shared::cluster.global"
+    done = ".mbarrier::complete_tx::bytes"
+    moved_only = [
+        ("mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::mxf8f6f4.block_scale.f32.e4m3"
+         ".e5m2.f32.ue8m0", 0, mma_operands(64, "f32", "e4m3", "e5m2", 0) + ",r0,{0,0},r1,{0,0}"),
+        ("stmatrix.sync.aligned.m8n8.x2.shared::cta.b16", None, "[r4],{r0,r1}"),
+        ("tcgen05.mma.sp.cta_group::1.kind::f16.ashift.collector::a::lastuse", None,
+         "[r0],[r1],l1,[r2],r5,p0"),
+        ("tcgen05.mma.sp.cta_group::2.kind::mxf8f6f4.block_scale.block32.collector::a::fill", None,
+         "[r0],l0,l1,[r2],r5,[r3],[r4],p0"),
+        (load + done + ".multicast::cluster.cta_group::2.L2::cache_hint", None,
+         "[r0],[l0,{r1,r1}],[r2],h0,l1"),
+        (load + ".tile" + done, None, "[r0],[l0,{r1,r1}],[r2]"),
+        ("cp.async.bulk.tensor.3d.global.shared::cta.im2col_no_offs.bulk_group", None,
+         "[l0,{r1,r1,r1}],[r0]"),
+        ("cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4", None, "[l0,{r1,r1,r1,r1,r1}]"),
+        ("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask", None,
+         "[l0],[r0],r1,l1,h0"),
+        ("cp.async.bulk.wait_group.read", None, "0"),
+        ("cp.async.ca.shared::cta.global.L2::cache_hint.L2::128B", None, "[r0],[l0],4,l1"),
+        ("cp.async.mbarrier.arrive.noinc.shared.b64", None, "[r0]"),
+        ("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64", None, "l1,[r0],r1"),
+        ("mbarrier.arrive.noComplete.release.cta.b64", None, "l1,[l0],r1"),
+        ("mbarrier.try_wait.parity.acquire.cluster.shared.b64", None, "p0,[r0],r1"),
+        ("barrier.cluster.arrive.release.aligned", None, ""),
+        ("barrier.cta.sync.aligned", None, "1,128"), ("barrier.arrive.aligned", None, "1,128"),
+        ("fence.acq_rel.gpu", None, ""), ("fence.proxy.async.shared::cta", None, ""),
+        ("fence.release.sync_restrict::shared::cta.cluster", None, ""),
+        ("setmaxnreg.inc.sync.aligned.u32", None, "240"),
+        ("tcgen05.ld.sync.aligned.16x64b.x2.pack::16b.b32", None, "{r0,r1},[r2]"),
+        ("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32", None, "[r0],32"),
+        ("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64",
+         None, "[r0],h0"),
+        ("tcgen05.cp.cta_group::1.64x128b.warpx2::02_13.b8x16.b6x16_p32", None, "[r0],l0"),
+    ]
+    seen = {text for text, _, _ in moved_only}  # candidates of other families
+    for text, selector, operands in shortened_too + moved_only:
+        short = () if text in seen else shortened(text)
+        for other in itertools.chain(moved(text), short):
             if other not in seen:
                 seen.add(other)
                 yield (other, selector, operands)

@@ -77,12 +77,13 @@ def run_ptxas(ptxas, folder, target, version, cells, first):
 
 
 def ptxas_accepts(ptxas, folder, target, version, cells):
-    """The set of indices of cells that ptxas takes. A syntax error ends a run: go on after it."""
+    """The set of indices of cells that ptxas takes. A syntax error ends a run, before the target is
+    judged: go on after it."""
+    if run_ptxas(ptxas, folder, target, version, [("exit", None, "")], 0)[2]:
+        return set()
     refused, first = set(), 0
     while first is not None:
-        here, stopped, unknown = run_ptxas(ptxas, folder, target, version, cells, first)
-        if unknown:
-            return set()
+        here, stopped, _ = run_ptxas(ptxas, folder, target, version, cells, first)
         refused |= here
         first = None if stopped is None or stopped + 1 == len(cells) else stopped + 1
     return set(range(len(cells))) - refused

@@ -309,18 +309,14 @@ static int compare_spellings(const void *a, const void *b) {
   return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Rows whose qualifiers ptxas is known to take in any order; wgmma even without .aligned. */
+/* Each row's key; of wgmma also the one without .aligned, which ptxas does not miss. */
 static size_t spellings_of(const record *row, size_t at, spelling_entry *entry) {
-  static const char *const families[] = {"MMA_SP", "WGMMA_SP", "TCGEN05_SP", "LDMATRIX", "STMATRIX"};
   const char *text = record_string(row, "Ptx");
-  bool wgmma = !strncmp(text, "wgmma.", 6), known = wgmma;
-  for (size_t i = 0; i < HD_COUNT(families); i++)
-    known |= !strcmp(record_string(row, "Family"), families[i]);
-  if (known)
-    entry[0] = (spelling_entry){hd_spelling_key(text, NULL), at};
+  bool wgmma = !strncmp(text, "wgmma.", 6);
+  entry[0] = (spelling_entry){hd_spelling_key(text, NULL), at};
   if (wgmma)
     entry[1] = (spelling_entry){hd_spelling_key(text, "aligned"), at};
-  return (size_t)known + wgmma;
+  return 1u + wgmma;
 }
 
 static void write_spellings(const record *rows, size_t n, hd_strbuf *out) {
