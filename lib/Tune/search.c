@@ -17,9 +17,9 @@ enum {
 };
 
 int64_t hd_search_share(int64_t n) {
-  enum { ONE_IN = 20, LEAST = 8 };
+  enum { ONE_IN = 20, LEAST = 8, MOST = 64 };
   int64_t share = n / ONE_IN;
-  return share > LEAST ? share : n < LEAST ? n : LEAST;
+  return share > MOST ? MOST : share > LEAST ? share : n < LEAST ? n : LEAST;
 }
 
 /* ---- schedules ---- */

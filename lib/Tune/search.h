@@ -38,7 +38,8 @@ typedef struct hd_search {
   double mean; /* the model's scale: no news */
 } hd_search;
 
-/* How many of n legal schedules a search measures: one in twenty, at least 8. */
+/* How many of n legal schedules a search measures: one in twenty, at least 8 and at most 64 (most
+ * keys hardly matter, and thousands that differ in them teach no more). */
 int64_t hd_search_share(int64_t n);
 
 /* Adds a printed schedule, before anything is measured. */

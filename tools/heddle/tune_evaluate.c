@@ -93,7 +93,7 @@ int tune_evaluate(int argc, char **argv) {
   const cli_option options[] = {
       {"db", CLI_TEXT, &from.db, "FILE", TUNE_DB_ABOUT},
       {"csv", CLI_TEXT, &from.csv, "FILE", "measurements as CSV instead"},
-      {"top", CLI_INT, &top, "N", "what the search may measure (one in twenty, at least 8)"},
+      {"top", CLI_INT, &top, "N", "what the search may measure (one in twenty, 8 to 64)"},
       {"ceilings", CLI_TEXT, &from.ceilings, "FILE", TUNE_CEILINGS_ABOUT},
       {0}};
   const cli_command command = {

@@ -110,7 +110,8 @@ static void the_share(void **state) {
   assert_int_equal(hd_search_share(3), 3);
   assert_int_equal(hd_search_share(100), 8);
   assert_int_equal(hd_search_share(200), 10);
-  assert_int_equal(hd_search_share(1819), 90); /* at most a twentieth */
+  assert_int_equal(hd_search_share(1019), 50); /* at most a twentieth */
+  assert_int_equal(hd_search_share(13527), 64);
 }
 
 int main(void) {
