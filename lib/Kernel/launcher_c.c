@@ -85,7 +85,7 @@ static const char source_types[] =
     "  const char *entry;\n"
     "  int n_threads, shared_bytes;\n"
     "  unsigned cluster;\n"
-    "  int tile_m, tile_n, split_k, persistent, dependent_launch;\n"
+    "  int tile_m, tile_n, split_k, persistent, stream_granule, dependent_launch;\n"
     "} hd_variant;\n"
     "\n";
 
@@ -147,6 +147,10 @@ static const char source_submit[] =
     "\n"
     "static int64_t hd_ceil_div(int64_t x, int64_t by) { return (x + by - 1) / by; }\n"
     "\n"
+    "typedef struct hd_geometry {\n"
+    "  uint32_t n_tiles, grid, n_slots;\n"
+    "} hd_geometry;\n"
+    "\n"
     "static int hd_count_tiles(const hd_variant *variant, const hd_values *v, uint32_t *n_tiles) {\n"
     "  int64_t tall = (int64_t)variant->tile_m * variant->cluster;\n"
     "  int64_t tiles = hd_ceil_div(v->m, tall) * variant->cluster *\n"
@@ -157,10 +161,10 @@ static const char source_submit[] =
     "  return HEDDLE_LAUNCH_OK;\n"
     "}\n"
     "\n"
-    "static int hd_total_workspace(int64_t each, uint32_t n_tiles, uint64_t *n_bytes) {\n"
-    "  if (each < 0 || (n_tiles > 0 && (uint64_t)each > (UINT64_C(1) << 40) / n_tiles))\n"
+    "static int hd_total_workspace(int64_t each, uint32_t n_slots, uint64_t *n_bytes) {\n"
+    "  if (each < 0 || (n_slots > 0 && (uint64_t)each > (UINT64_C(1) << 40) / n_slots))\n"
     "    return HEDDLE_LAUNCH_WORKSPACE;\n"
-    "  *n_bytes = (uint64_t)each * n_tiles;\n"
+    "  *n_bytes = (uint64_t)each * n_slots;\n"
     "  return HEDDLE_LAUNCH_OK;\n"
     "}\n"
     "\n"
@@ -171,6 +175,32 @@ static const char source_submit[] =
     "  if (variant->persistent && resident > 0 && grid > fit)\n"
     "    grid = fit > 0 ? fit : variant->cluster;\n"
     "  return grid;\n"
+    "}\n"
+    "\n"
+    "/* Tiles that CTAs share over k: what whole waves leave over, and one wave more. */\n"
+    "static int hd_share_tiles(const hd_variant *variant, const hd_values *v, uint32_t resident,\n"
+    "                          hd_geometry *g) {\n"
+    "  uint32_t fit = resident / variant->cluster, tiles = g->n_tiles / variant->cluster;\n"
+    "  uint64_t granules = (uint64_t)hd_ceil_div(v->k, variant->stream_granule);\n"
+    "  uint64_t most = tiles * granules < fit ? tiles * granules : fit;\n"
+    "  uint32_t workers = tiles < most ? (uint32_t)most : g->grid / variant->cluster;\n"
+    "  uint32_t waves = workers > 0 ? tiles / workers : 0;\n"
+    "  uint32_t shared = waves * workers == tiles ? 0 : tiles - (waves > 0 ? waves - 1 : 0) * workers;\n"
+    "  if (shared * granules + workers > INT32_MAX)\n"
+    "    return HEDDLE_LAUNCH_GRID;\n"
+    "  g->grid = workers * variant->cluster;\n"
+    "  g->n_slots = shared > 0 ? (workers + shared) * variant->cluster : 0;\n"
+    "  return HEDDLE_LAUNCH_OK;\n"
+    "}\n"
+    "\n"
+    "static int hd_find_geometry(const hd_variant *variant, const hd_values *v, uint32_t resident,\n"
+    "                            hd_geometry *g) {\n"
+    "  int code = hd_count_tiles(variant, v, &g->n_tiles);\n"
+    "  if (code != 0)\n"
+    "    return code;\n"
+    "  g->grid = hd_grid(variant, g->n_tiles, resident);\n"
+    "  g->n_slots = g->n_tiles;\n"
+    "  return variant->stream_granule ? hd_share_tiles(variant, v, resident, g) : 0;\n"
     "}\n"
     "\n";
 
@@ -355,7 +385,7 @@ static char *make_header(const hd_manifest *manifest) {
             "\n"
             "/* Bytes of workspace that a launch of these sizes needs (0: pass NULL). The caller owns\n"
             " * it, zeroes it once for this kernel, and gives each concurrent launch its own. */\n"
-            "int @_workspace(", name);
+            "int @_workspace(const @_kernel *kernel, ", name);
   hd_launcher_params(&out, manifest, true);
   add_named(&out,
             "uint64_t *n_bytes);\n"
@@ -406,9 +436,9 @@ static void add_variant_table(hd_strbuf *out, const hd_manifest *manifest) {
   hd_strbuf_add(out, "static const hd_variant hd_variants[HD_N_VARIANTS] = {\n");
   for (int i = 0; i < manifest->n_variants; i++) {
     const hd_variant *v = &manifest->variant[i];
-    hd_strbuf_printf(out, "    {\"%s\", %d, %d, %d, %d, %d, %d, %d, %d},\n", v->entry, v->n_threads,
+    hd_strbuf_printf(out, "    {\"%s\", %d, %d, %d, %d, %d, %d, %d, %d, %d},\n", v->entry, v->n_threads,
                      v->shared_bytes, v->cluster, v->tile_m, v->tile_n, v->split_k, v->persistent,
-                     v->dependent_launch);
+                     v->stream_granule, v->dependent_launch);
   }
   hd_strbuf_add(out, "};\n\n");
 }
@@ -434,7 +464,7 @@ static void add_dispatch(hd_strbuf *out, const hd_manifest *manifest) {
 }
 
 static void add_workspace_function(hd_strbuf *out, const hd_manifest *manifest) {
-  hd_strbuf_printf(out, "int %s_workspace(", manifest->name);
+  add_named(out, "int @_workspace(const @_kernel *kernel, ", manifest->name);
   hd_launcher_params(out, manifest, true);
   hd_strbuf_add(out, "uint64_t *n_bytes) {\n  hd_values v = ");
   hd_launcher_initialiser(out, manifest, true);
@@ -442,11 +472,11 @@ static void add_workspace_function(hd_strbuf *out, const hd_manifest *manifest) 
                      "  uint64_t most = 0;\n"
                      "  int code = hd_check_numbers(&v);\n"
                      "  for (int i = 0; i < HD_N_VARIANTS && code == 0; i++) {\n"
-                     "    uint32_t n_tiles = 0;\n"
+                     "    hd_geometry g;\n"
                      "    uint64_t bytes = 0;\n"
-                     "    code = hd_count_tiles(&hd_variants[i], &v, &n_tiles);\n"
+                     "    code = hd_find_geometry(&hd_variants[i], &v, kernel->resident[i], &g);\n"
                      "    if (code == 0)\n"
-                     "      code = hd_total_workspace(hd_tile_workspace(i, &v), n_tiles, &bytes);\n"
+                     "      code = hd_total_workspace(hd_tile_workspace(i, &v), g.n_slots, &bytes);\n"
                      "    most = bytes > most ? bytes : most;\n"
                      "  }\n"
                      "  if (code == 0)\n"
@@ -461,7 +491,7 @@ static void add_launch_function(hd_strbuf *out, const hd_manifest *manifest) {
   hd_strbuf_add(out, "void *stream) {\n  hd_values v = ");
   hd_launcher_initialiser(out, manifest, false);
   hd_strbuf_add(out, ";\n"
-                     "  uint32_t n_tiles = 0;\n"
+                     "  hd_geometry g;\n"
                      "  uint64_t bytes = 0;\n"
                      "  int index, code = hd_check_numbers(&v);\n"
                      "  if (code != 0 || v.m == 0 || v.n == 0)\n"
@@ -469,15 +499,14 @@ static void add_launch_function(hd_strbuf *out, const hd_manifest *manifest) {
                      "  index = hd_pick(&v);\n"
                      "  if (index < 0)\n"
                      "    return index;\n"
-                     "  code = hd_count_tiles(&hd_variants[index], &v, &n_tiles);\n"
+                     "  code = hd_find_geometry(&hd_variants[index], &v, kernel->resident[index], &g);\n"
                      "  if (code == 0)\n"
-                     "    code = hd_total_workspace(hd_tile_workspace(index, &v), n_tiles, &bytes);\n"
+                     "    code = hd_total_workspace(hd_tile_workspace(index, &v), g.n_slots, &bytes);\n"
                      "  if (code == 0)\n"
                      "    code = hd_check_pointers(&v, bytes);\n"
                      "  if (code != 0)\n"
                      "    return code;\n"
-                     "  uint32_t grid = hd_grid(&hd_variants[index], n_tiles, kernel->resident[index]);\n"
-                     "  return hd_launch(index, kernel, &v, grid, stream);\n"
+                     "  return hd_launch(index, kernel, &v, g.grid, stream);\n"
                      "}\n");
 }
 

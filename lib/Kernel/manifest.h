@@ -13,7 +13,7 @@
 #include "heddle/types.h"
 
 enum {
-  HD_MANIFEST_VERSION = 1,
+  HD_MANIFEST_VERSION = 2,
   HD_MAX_ARGS = 24,
   HD_MAX_PARAMS = 32,
   HD_MAX_TMAPS = 4,
@@ -108,13 +108,18 @@ typedef struct hd_variant {
   /* tiles = ceil(M / (tile_m * cluster)) * cluster * ceil(N / tile_n) * split_k: whole clusters of
    * tile rows. grid = tiles; persistent: at most what is resident at once, in whole clusters. */
   bool persistent;
+  /* Of k. Above 0: CTAs share tiles over k (stream-K), all but the whole waves, and of more waves than
+   * one the last whole one too. Fewer tiles than are resident at once: the grid is that large still, or as
+   * large as there are granules. */
+  int32_t stream_granule;
   bool dependent_launch; /* is launched with programmatic stream serialization */
   bool weights_ready;    /* reads A before the kernel ahead in the stream has ended */
   int32_t n_params, n_tmaps, n_requirements;
   hd_param param[HD_MAX_PARAMS];
   hd_tmap_recipe tmap[HD_MAX_TMAPS];
   hd_requirement requirement[HD_MAX_REQUIREMENTS];
-  hd_expr workspace_bytes_per_tile; /* bytes = value * tiles; div 0: none */
+  /* bytes = value * tiles; stream_granule: value * (grid + shared tiles), 0 without those. div 0: none */
+  hd_expr workspace_bytes_per_tile;
 } hd_variant;
 
 typedef enum hd_order { HD_ROW_MAJOR, HD_COL_MAJOR } hd_order;
@@ -181,9 +186,10 @@ heddle_status hd_manifest_plan(heddle_context *ctx, const hd_manifest *manifest,
                                const uint32_t *max_resident, hd_launch_plan *plan);
 
 /* Bytes of workspace that a launch with these sizes and strides may need, whichever variant its
- * pointers choose. Pointers in values are not looked at. */
+ * pointers choose; max_resident as above. Pointers in values are not looked at. */
 heddle_status hd_manifest_workspace(heddle_context *ctx, const hd_manifest *manifest,
-                                    hd_values *values, uint64_t *n_bytes);
+                                    hd_values *values, const uint32_t *max_resident,
+                                    uint64_t *n_bytes);
 
 /* Is it whole: identifiers, ranges, references between arguments, parameters and maps.
  * hd_manifest_write and _read call it. */

@@ -142,6 +142,11 @@ static heddle_status count_tiles(heddle_context *ctx, const hd_variant *variant,
   return HEDDLE_OK;
 }
 
+/* The CTAs of a launch, and the slots of workspace that they use. */
+typedef struct geometry {
+  uint32_t n_tiles, grid, n_slots;
+} geometry;
+
 static uint32_t grid_of(const hd_variant *variant, uint32_t n_tiles, uint32_t resident) {
   uint32_t cluster = (uint32_t)variant->cluster, grid = n_tiles;
   uint32_t fit = resident / cluster * cluster;
@@ -150,17 +155,45 @@ static uint32_t grid_of(const hd_variant *variant, uint32_t n_tiles, uint32_t re
   return grid;
 }
 
+/* Stream-K: fewer tiles than CTAs are shared by as many as there are granules for; of more, what whole waves
+ * leave over and one wave more. Kernels count the granules of shared tiles in 31 bits. */
+static heddle_status share_tiles(heddle_context *ctx, const hd_variant *variant,
+                                 const hd_values *values, uint32_t resident, geometry *g) {
+  uint32_t cluster = (uint32_t)variant->cluster, fit = resident / cluster, tiles = g->n_tiles / cluster;
+  uint64_t granules = ceil_div(values->v[HD_ARG_K], variant->stream_granule);
+  uint64_t most = tiles * granules < fit ? tiles * granules : fit;
+  uint32_t workers = tiles < most ? (uint32_t)most : g->grid / cluster;
+  uint32_t waves = workers > 0 ? tiles / workers : 0;
+  uint32_t shared = waves * workers == tiles ? 0 : tiles - (waves > 0 ? waves - 1 : 0) * workers;
+  if (shared * granules + workers > INT32_MAX)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.grid",
+                    "k %" PRIu64 " makes %" PRIu64 " granules in each of %u tiles that %u CTAs share, at "
+                    "most %" PRIu64, values->v[HD_ARG_K], granules, shared, workers,
+                    (uint64_t)(INT32_MAX - (int64_t)workers) / shared);
+  g->grid = workers * cluster;
+  g->n_slots = shared > 0 ? (workers + shared) * cluster : 0;
+  return HEDDLE_OK;
+}
+
+static heddle_status find_geometry(heddle_context *ctx, const hd_variant *variant,
+                                   const hd_values *values, uint32_t resident, geometry *g) {
+  HD_TRY(count_tiles(ctx, variant, values, &g->n_tiles));
+  g->grid = grid_of(variant, g->n_tiles, resident);
+  g->n_slots = g->n_tiles;
+  return variant->stream_granule ? share_tiles(ctx, variant, values, resident, g) : HEDDLE_OK;
+}
+
 static heddle_status workspace_of(heddle_context *ctx, const hd_variant *variant,
-                                  const hd_values *values, uint32_t n_tiles, uint64_t *n_bytes) {
+                                  const hd_values *values, uint32_t n_slots, uint64_t *n_bytes) {
   *n_bytes = 0;
   if (variant->workspace_bytes_per_tile.div <= 0)
     return HEDDLE_OK;
   int64_t each = hd_expr_eval(&variant->workspace_bytes_per_tile, values);
-  if (each < 0 || (n_tiles > 0 && (uint64_t)each > MAX_TMAP_STRIDE / n_tiles))
+  if (each < 0 || (n_slots > 0 && (uint64_t)each > MAX_TMAP_STRIDE / n_slots))
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.workspace",
                     "%" PRId64 " bytes of workspace for each of %u tiles, at most 2^40 in all", each,
-                    n_tiles);
-  *n_bytes = (uint64_t)each * n_tiles;
+                    n_slots);
+  *n_bytes = (uint64_t)each * n_slots;
   return HEDDLE_OK;
 }
 
@@ -194,12 +227,14 @@ static heddle_status fill_tmap(heddle_context *ctx, const hd_tmap_recipe *recipe
 static heddle_status plan_grid(heddle_context *ctx, const hd_manifest *manifest,
                                const hd_values *values, const uint32_t *max_resident,
                                hd_launch_plan *plan) {
+  geometry g;
   HD_TRY(pick_variant(ctx, manifest, values, &plan->variant));
-  HD_TRY(count_tiles(ctx, plan->variant, values, &plan->n_tiles));
-  HD_TRY(workspace_of(ctx, plan->variant, values, plan->n_tiles, &plan->workspace_bytes));
-  HD_TRY(check_pointers(ctx, manifest, values, plan->workspace_bytes));
   ptrdiff_t index = plan->variant - manifest->variant;
-  plan->grid_x = grid_of(plan->variant, plan->n_tiles, max_resident ? max_resident[index] : 0);
+  HD_TRY(find_geometry(ctx, plan->variant, values, max_resident ? max_resident[index] : 0, &g));
+  HD_TRY(workspace_of(ctx, plan->variant, values, g.n_slots, &plan->workspace_bytes));
+  HD_TRY(check_pointers(ctx, manifest, values, plan->workspace_bytes));
+  plan->n_tiles = g.n_tiles;
+  plan->grid_x = g.grid;
   return HEDDLE_OK;
 }
 
@@ -228,15 +263,17 @@ heddle_status hd_manifest_plan(heddle_context *ctx, const hd_manifest *manifest,
 }
 
 heddle_status hd_manifest_workspace(heddle_context *ctx, const hd_manifest *manifest,
-                                    hd_values *values, uint64_t *n_bytes) {
+                                    hd_values *values, const uint32_t *max_resident,
+                                    uint64_t *n_bytes) {
   uint64_t most = 0;
   fill_fixed(manifest, values);
   HD_TRY(check_numbers(ctx, manifest, values));
   for (int i = 0; i < manifest->n_variants; i++) {
-    uint32_t n_tiles = 0;
+    const hd_variant *variant = &manifest->variant[i];
+    geometry g;
     uint64_t each;
-    HD_TRY(count_tiles(ctx, &manifest->variant[i], values, &n_tiles));
-    HD_TRY(workspace_of(ctx, &manifest->variant[i], values, n_tiles, &each));
+    HD_TRY(find_geometry(ctx, variant, values, max_resident ? max_resident[i] : 0, &g));
+    HD_TRY(workspace_of(ctx, variant, values, g.n_slots, &each));
     most = each > most ? each : most;
   }
   *n_bytes = most;

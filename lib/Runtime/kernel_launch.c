@@ -116,6 +116,13 @@ heddle_status heddle_kernel_launch(heddle_context *ctx, const heddle_kernel *ker
 heddle_status heddle_kernel_workspace(heddle_context *ctx, const heddle_kernel *kernel,
                                       const heddle_arg *args, size_t n_args, uint64_t *n_bytes) {
   hd_values values;
+  uint64_t most = 0;
   HD_TRY(gather(ctx, kernel, args, n_args, &values));
-  return hd_manifest_workspace(ctx, &kernel->manifest, &values, n_bytes);
+  for (int i = 0; i < kernel->n_loaded; i++) {
+    uint64_t here;
+    HD_TRY(hd_manifest_workspace(ctx, &kernel->manifest, &values, kernel->loaded[i].resident, &here));
+    most = here > most ? here : most;
+  }
+  *n_bytes = most;
+  return HEDDLE_OK;
 }

@@ -98,7 +98,8 @@ static heddle_status launches(heddle_context *ctx, const mutate_form *form, cons
                               hd_sim_options options, trial_data *data, hd_sim_report *report,
                               char *why, size_t why_bytes) {
   uint64_t n_bytes = 0;
-  HD_TRY(hd_manifest_workspace(ctx, &form->manifest, &data->values, &n_bytes));
+  uint32_t resident[HD_MAX_VARIANTS] = {form->resident};
+  HD_TRY(hd_manifest_workspace(ctx, &form->manifest, &data->values, resident, &n_bytes));
   uint8_t *workspace = n_bytes ? calloc(n_bytes, 1) : NULL;
   heddle_status status =
       launch(ctx, form, ptx, options, data, workspace, report, why, why_bytes);
@@ -169,7 +170,7 @@ static bool move_to(mutate_form *form, const hd_check_launch *launch) {
     int64_t value;
   } sizes[] = {{HD_ARG_M, launch->m}, {HD_ARG_N, launch->n}, {HD_ARG_K, launch->k}};
   static const hd_arg_kind pitches[] = {HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD};
-  int64_t longest = 0;
+  int64_t longest = 0, k = form->request.size[HD_ARG_K];
   bool other = false;
   for (size_t i = 0; i < HD_COUNT(sizes); i++) {
     int64_t *size = &form->request.size[sizes[i].kind];
@@ -181,6 +182,8 @@ static bool move_to(mutate_form *form, const hd_check_launch *launch) {
     int64_t *pitch = &form->request.size[pitches[i]];
     *pitch = *pitch && *pitch < longest ? (longest + 15) / 16 * 16 : *pitch;
   }
+  /* Sums over a longer k need not stay exact. */
+  form->request.exact = form->request.exact && form->request.size[HD_ARG_K] <= k;
   uint32_t grid = launch->grid > MAX_RESIDENT ? MAX_RESIDENT : (uint32_t)launch->grid;
   other |= grid && grid != form->resident;
   form->resident = grid ? grid : form->resident;

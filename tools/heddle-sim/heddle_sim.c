@@ -83,7 +83,7 @@ static heddle_status launch(job *j, hd_sim_mode mode, hd_values *values, sim_ope
     resident[i] = (uint32_t)j->o->resident;
   HD_TRY(parse_off(j->ctx, j->o->off, &so.off));
   HD_TRY(sim_values_fill(j->ctx, &j->manifest, &j->o->args, values));
-  HD_TRY(hd_manifest_workspace(j->ctx, &j->manifest, values, &workspace));
+  HD_TRY(hd_manifest_workspace(j->ctx, &j->manifest, values, resident, &workspace));
   HD_TRY(sim_operands_make(j->ctx, &j->manifest, &j->o->files, (uint64_t)j->o->seed, workspace,
                            values, operands));
   HD_TRY(hd_manifest_plan(j->ctx, &j->manifest, values, resident, &plan));

@@ -262,7 +262,7 @@ heddle_status trial_data_make(heddle_context *ctx, const hd_manifest *manifest,
   /* Refuses sizes and pitches before anything of their size is allocated. */
   uint64_t unused;
   hd_values probe = data->values;
-  HD_TRY(hd_manifest_workspace(ctx, manifest, &probe, &unused));
+  HD_TRY(hd_manifest_workspace(ctx, manifest, &probe, NULL, &unused));
   limits limit = {0};
   HD_TRY(choose_limits(ctx, manifest, request, &data->shape, &limit));
   HD_TRY(add_operands(ctx, manifest, request, &limit, data));

@@ -43,7 +43,7 @@ static heddle_status plan_launch(heddle_context *ctx, const hd_manifest *manifes
   uint32_t resident[HD_MAX_VARIANTS];
   for (int i = 0; i < manifest->n_variants; i++)
     resident[i] = RESIDENT;
-  HD_TRY(hd_manifest_workspace(ctx, manifest, &data->values, &w->n_bytes));
+  HD_TRY(hd_manifest_workspace(ctx, manifest, &data->values, resident, &w->n_bytes));
   if (w->n_bytes && !w->data) {
     w->data = calloc(w->n_bytes, 1);
     if (!w->data)

@@ -91,3 +91,10 @@ hd_values sample_values(void) {
   v.v[HD_ARG_ALPHA] = v.v[HD_ARG_BETA] = 0x3f800000u;
   return v;
 }
+
+hd_manifest sample_streamed(void) {
+  hd_manifest m = sample_manifest();
+  m.variant[0].stream_granule = 16;
+  m.variant[0].workspace_bytes_per_tile = (hd_expr){HD_ARG_NONE, 65536, 0, 1};
+  return m;
+}

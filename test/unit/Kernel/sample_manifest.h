@@ -9,6 +9,8 @@ enum { SAMPLE_TMA, SAMPLE_GATHER };
 
 /* Strings are literals. */
 hd_manifest sample_manifest(void);
+/* The same, with tiles shared over k by the first variant. */
+hd_manifest sample_streamed(void);
 
 /* Values that fit the sample: M 256, N 128, K 64, pointers at 0x10000·n. */
 hd_values sample_values(void);

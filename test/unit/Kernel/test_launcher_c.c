@@ -195,8 +195,8 @@ typedef int (*launch_fn)(const void *kernel, const void *a, const void *b, const
                          const void *user, int32_t m, int32_t n, int32_t k, int64_t ldb,
                          int64_t ldc, int64_t ldd, float alpha, float beta, void *workspace,
                          void *stream);
-typedef int (*workspace_fn)(int32_t m, int32_t n, int32_t k, int64_t ldb, int64_t ldc, int64_t ldd,
-                            uint64_t *n_bytes);
+typedef int (*workspace_fn)(const void *kernel, int32_t m, int32_t n, int32_t k, int64_t ldb,
+                            int64_t ldc, int64_t ldd, uint64_t *n_bytes);
 
 static _Alignas(16) char kernel[1024]; /* more than any sample_kernel takes */
 
@@ -331,8 +331,7 @@ static hd_values random_values(uint64_t *seed) {
   return v;
 }
 
-static void launcher_and_plan_agree_everywhere(void **state) {
-  hd_manifest m = sample_manifest();
+static void agree_everywhere(void *library, const hd_manifest *m) {
   heddle_context *ctx = heddle_context_create();
   uint64_t seed = 1;
   int n_launched = 0, n_refused[16] = {0};
@@ -341,10 +340,10 @@ static void launcher_and_plan_agree_everywhere(void **state) {
     hd_values v = random_values(&seed), planned = v;
     uint32_t residents[HD_MAX_VARIANTS] = {(uint32_t)resident * 2, (uint32_t)resident * 10};
     hd_launch_plan plan;
-    load(*state, resident);
-    int code = call(*state, &v);
+    load(library, resident);
+    int code = call(library, &v);
     heddle_context_clear(ctx);
-    if (hd_manifest_plan(ctx, &m, &planned, residents, &plan) != HEDDLE_OK) {
+    if (hd_manifest_plan(ctx, m, &planned, residents, &plan) != HEDDLE_OK) {
       assert_int_equal(code, code_of(heddle_context_get(ctx, 0)->rule));
       assert_int_equal(seen.n_launches, 0);
       n_refused[-code]++;
@@ -361,15 +360,39 @@ static void launcher_and_plan_agree_everywhere(void **state) {
       fail_msg("no case with code %d", -i);
 }
 
-static void workspace_and_plan_agree(void **state) {
+static void launcher_and_plan_agree_everywhere(void **state) {
   hd_manifest m = sample_manifest();
+  agree_everywhere(*state, &m);
+}
+
+static void workspaces_agree(void *library, const hd_manifest *m) {
   hd_values v = sample_values();
   uint64_t bytes = 0, planned = 0;
-  workspace_fn sample_workspace = (workspace_fn)find(*state, "sample_workspace");
-  assert_int_equal(sample_workspace(256, 128, 64, 64, 128, 128, &bytes), 0);
-  assert_int_equal(hd_manifest_workspace(NULL, &m, &v, &planned), HEDDLE_OK);
-  assert_int_equal(bytes, planned);
-  assert_int_equal(sample_workspace(256, 128, 63, 64, 128, 128, &bytes), -4);
+  workspace_fn sample_workspace = (workspace_fn)find(library, "sample_workspace");
+  for (int32_t rows = 0; rows < 5000; rows += 130) {
+    int resident = rows / 130 % 7 + 1;
+    uint32_t residents[HD_MAX_VARIANTS] = {(uint32_t)resident * 2, (uint32_t)resident * 10};
+    load(library, resident);
+    v.v[HD_ARG_M] = (uint64_t)rows;
+    assert_int_equal(sample_workspace(kernel, rows, 128, 64, 64, 128, 128, &bytes), 0);
+    assert_int_equal(hd_manifest_workspace(NULL, m, &v, residents, &planned), HEDDLE_OK);
+    assert_int_equal(bytes, planned);
+  }
+  assert_int_equal(sample_workspace(kernel, 256, 128, 63, 64, 128, 128, &bytes), -4);
+}
+
+static void workspace_and_plan_agree(void **state) {
+  hd_manifest m = sample_manifest();
+  workspaces_agree(*state, &m);
+}
+
+static void shared_tiles_agree_too(void **state) {
+  (void)state;
+  hd_manifest m = sample_streamed();
+  void *library = open_launcher(&m, &both);
+  agree_everywhere(library, &m);
+  workspaces_agree(library, &m);
+  dlclose(library);
 }
 
 static void the_drivers_code_comes_back(void **state) {
@@ -448,6 +471,7 @@ int main(void) {
       cmocka_unit_test(nothing_resident_is_an_error_that_unloads),
       cmocka_unit_test(launcher_and_plan_agree_everywhere),
       cmocka_unit_test(workspace_and_plan_agree),
+      cmocka_unit_test(shared_tiles_agree_too),
       cmocka_unit_test(the_drivers_code_comes_back),
       cmocka_unit_test(fixed_sizes_compile_too),
       cmocka_unit_test(the_header_is_cpp_too),

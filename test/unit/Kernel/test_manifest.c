@@ -55,7 +55,7 @@ static void no_field_is_forgotten(void **state) {
   for (int i = 0; i < m.n_variants; i++) {
     SAME(variant[i].n_threads), SAME(variant[i].cluster), SAME(variant[i].shared_bytes);
     SAME(variant[i].n_registers), SAME(variant[i].tile_m), SAME(variant[i].tile_n);
-    SAME(variant[i].split_k), SAME(variant[i].persistent), SAME(variant[i].dependent_launch);
+    SAME(variant[i].split_k), SAME(variant[i].persistent), SAME(variant[i].stream_granule), SAME(variant[i].dependent_launch);
     SAME(variant[i].weights_ready);
     SAME(variant[i].n_params), SAME(variant[i].n_tmaps), SAME(variant[i].n_requirements);
     SAME_EXPR(variant[i].workspace_bytes_per_tile);
@@ -145,7 +145,7 @@ static void refused(const char *from, const char *to, const char *rule, const ch
 
 static void errors_name_key_value_and_range(void **state) {
   (void)state;
-  refused("\"heddle_manifest\": 1", "\"heddle_manifest\": 9", "manifest.version", "version 9");
+  refused("\"heddle_manifest\": 2", "\"heddle_manifest\": 9", "manifest.version", "version 9");
   refused("\"heddle_manifest\"", "\"other\"", "manifest.version", "not a heddle manifest");
   refused("\"family\"", "\"famly\"", "manifest.missing-key", "family");
   refused("\"family\"", "\"famly\": 1, \"family\"", "manifest.unknown-key", "famly");

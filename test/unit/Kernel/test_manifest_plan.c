@@ -132,6 +132,42 @@ static void a_pitch_may_have_a_most(void **state) {
   assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &plan), HEDDLE_INVALID);
 }
 
+static hd_launch_plan streamed(int32_t m_pairs, uint32_t resident, uint64_t k) {
+  hd_manifest m = sample_streamed();
+  hd_values v = sample_values();
+  hd_launch_plan plan;
+  m.n_variants = 1;
+  v.v[HD_ARG_M] = (uint64_t)m_pairs * 256; /* tiles of 128 x 64, pairs of them; N = 64 */
+  v.v[HD_ARG_N] = v.v[HD_ARG_LDC] = v.v[HD_ARG_LDD] = 64;
+  v.v[HD_ARG_K] = v.v[HD_ARG_LDB] = k;
+  assert_int_equal(hd_manifest_plan(NULL, &m, &v, (uint32_t[]){resident, 0, 0, 0}, &plan), HEDDLE_OK);
+  uint64_t bytes = 1;
+  assert_int_equal(hd_manifest_workspace(NULL, &m, &v, (uint32_t[]){resident, 0, 0, 0}, &bytes),
+                   HEDDLE_OK);
+  assert_int_equal(bytes, plan.workspace_bytes);
+  return plan;
+}
+
+/* Pairs of CTAs: workers, and with the tiles that they share the slots of workspace. */
+static void shared_tiles_fill_the_grid(void **state) {
+  (void)state;
+  static const struct {
+    int32_t tiles;
+    uint32_t resident, k, workers, slots;
+  } cases[] = {
+      {6, 6, 64, 3, 0},     /* whole waves */
+      {7, 6, 64, 3, 3 + 4}, /* one wave, and 4 tiles shared */
+      {8, 7, 64, 3, 3 + 5},  {4, 6, 64, 3, 3 + 4}, {2, 6, 64, 3, 3 + 2},
+      {2, 60, 64, 8, 8 + 2}, /* 4 granules a tile */
+      {2, 60, 16, 2, 0},     {7, 0, 64, 7, 0},     {7, 1, 64, 1, 0},
+  };
+  for (size_t i = 0; i < HD_COUNT(cases); i++) {
+    hd_launch_plan p = streamed(cases[i].tiles, cases[i].resident, cases[i].k);
+    assert_int_equal(p.grid_x, cases[i].workers * 2);
+    assert_int_equal(p.workspace_bytes, cases[i].slots * 2 * 65536);
+  }
+}
+
 static void the_workspace_must_be_there_when_needed(void **state) {
   (void)state;
   hd_values v = sample_values();
@@ -144,13 +180,13 @@ static void the_workspace_must_be_there_when_needed(void **state) {
   assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &plan), HEDDLE_INVALID);
   for (int i = HD_ARG_A; i <= HD_ARG_WORKSPACE; i++)
     v.v[i] = 0;
-  assert_int_equal(hd_manifest_workspace(NULL, &m, &v, &bytes), HEDDLE_OK);
+  assert_int_equal(hd_manifest_workspace(NULL, &m, &v, NULL, &bytes), HEDDLE_OK);
   assert_int_equal(bytes, 12 * 4100);
   /* The most of all variants, wherever it stands. */
   hd_variant first = m.variant[0];
   m.variant[0] = m.variant[1];
   m.variant[1] = first;
-  assert_int_equal(hd_manifest_workspace(NULL, &m, &v, &bytes), HEDDLE_OK);
+  assert_int_equal(hd_manifest_workspace(NULL, &m, &v, NULL, &bytes), HEDDLE_OK);
   assert_int_equal(bytes, 12 * 4100);
 }
 
@@ -160,7 +196,7 @@ static void a_huge_workspace_is_refused(void **state) {
   hd_manifest m = sample_manifest();
   uint64_t bytes = 77;
   m.variant[1].workspace_bytes_per_tile.add = INT64_C(1) << 37; /* 12 tiles: past 2^40 */
-  assert_int_equal(hd_manifest_workspace(NULL, &m, &v, &bytes), HEDDLE_UNSUPPORTED);
+  assert_int_equal(hd_manifest_workspace(NULL, &m, &v, NULL, &bytes), HEDDLE_UNSUPPORTED);
   assert_int_equal(bytes, 77);
 }
 
@@ -207,6 +243,7 @@ int main(void) {
       cmocka_unit_test(fixed_sizes_fill_themselves_in),
       cmocka_unit_test(bad_values_are_named),
       cmocka_unit_test(a_pitch_may_have_a_most),
+      cmocka_unit_test(shared_tiles_fill_the_grid),
       cmocka_unit_test(the_workspace_must_be_there_when_needed),
       cmocka_unit_test(a_huge_workspace_is_refused),
       cmocka_unit_test(huge_grids_are_refused),
