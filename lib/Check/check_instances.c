@@ -7,9 +7,13 @@
  * after the other; two and three tiles a CTA let the next tile start at every slot and phase.
  * What does not repeat would have to compare its index with something else than its bounds: such
  * conditions are refused (far_condition). That an instance had the trips it was meant to have is
- * checked, never assumed. The splits of a tile have such a loop each: k has so many times more. Sizes that the kernel fixes are run as they are: the first clusters,
- * the last, and one without a tile; of a long main loop the periods in the middle are skipped
- * once two in a row went the same way (check_loop.c). */
+ * checked, never assumed. The splits of a tile have such a loop each: k has so many times more. Sizes that
+ * the kernel fixes are run as they are: the first clusters, the last, and one without a tile; of a long main
+ * loop the periods in the middle are skipped once two in a row went the same way (check_loop.c).
+ *
+ * Stream-K: the grid decides into which parts tiles fall. Grids of every kind are run: more tiles than two
+ * waves of CTAs, fewer, fewer than one, fewer granules than CTAs, and whole waves. Of a large one the first
+ * and the last pairs of neighbours show where one's part ends and the next one's begins. */
 #include "Check/check_instances.h"
 
 #include <stdlib.h>
@@ -168,8 +172,14 @@ static heddle_status find_workspace(void *user, hd_op *op) {
   return HEDDLE_OK;
 }
 
+/* Stream-K: a slot for each worker and each tile that workers share. */
+static int64_t count_slots(int64_t units, int64_t workers) {
+  int64_t waves = units / workers;
+  return units % workers == 0 ? 0 : workers + units - (waves > 0 ? waves - 1 : 0) * workers;
+}
+
 /* Partials and counters lie in the bytes that the launch gives. */
-static void check_workspace(hd_ck_kernel *k, const hd_ck_extents *x) {
+static void check_workspace(hd_ck_kernel *k, const hd_ck_instance *at, const hd_ck_extents *x) {
   const hd_op *arg = NULL;
   int64_t bytes = 0;
   if (!x->workspace_end)
@@ -177,8 +187,10 @@ static void check_workspace(hd_ck_kernel *k, const hd_ck_extents *x) {
   hd_walk(k->program.kernel->regions[0], find_workspace, &arg);
   if (arg && hd_op_has(arg, HD_ATTR_TILE)) {
     const int64_t *tile = hd_op_attr(arg, HD_ATTR_TILE)->ints;
-    bytes = (x->m + tile[0] - 1) / tile[0] * ((x->n + tile[1] - 1) / tile[1]) *
-            hd_op_int(arg, HD_ATTR_BYTES, 0);
+    int64_t n_slots = hd_op_has(arg, HD_ATTR_STREAM_K)
+                          ? count_slots(x->units, at->grid / k->program.cluster)
+                          : (x->m + tile[0] - 1) / tile[0] * ((x->n + tile[1] - 1) / tile[1]);
+    bytes = n_slots * hd_op_int(arg, HD_ATTR_BYTES, 0);
   }
   if (x->workspace_end > bytes)
     wrong_extent(k, x->workspace_op, "bytes of the workspace", x->workspace_end, bytes);
@@ -186,13 +198,12 @@ static void check_workspace(hd_ck_kernel *k, const hd_ck_extents *x) {
 
 static void check_coverage(hd_ck_kernel *k, const hd_ck_extents *x) {
   const hd_ck_claim *missing = hd_ck_partials_missing(x);
-  uint16_t all = (uint16_t)((1u << (x->n_splits ? x->n_splits : 1)) - 1);
   if (missing)
-    hd_ck_static_find(k, "R7", missing->op, "an arrival of each split",
+    hd_ck_static_find(k, "R7", missing->op, "an arrival of each part",
                       "a counter ends at %lld of %lld arrivals, not at zero",
                       (long long)missing->times, (long long)missing->n);
   for (int64_t i = 0; x->stored && i < x->stored_rows * x->stored_cols && is_clean(k); i++)
-    if (x->stored[i] != all)
+    if (x->stored[i] != UINT64_MAX)
       hd_ck_static_find(k, "coverage", x->store_op, "a tile for every strip and column",
                         "row %lld, column %lld of D are never written",
                         (long long)(i / x->stored_cols * 16), (long long)(i % x->stored_cols * 8));
@@ -211,7 +222,7 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
   if (is_clean(k))
     check_extents(k, s, &at, &x);
   if (is_clean(k))
-    check_workspace(k, &x);
+    check_workspace(k, &at, &x);
   if (is_clean(k) && first == 0 && last == n - 1)
     check_coverage(k, &x);
   free(x.stored);
@@ -276,6 +287,30 @@ static void run_problem(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool
     run_grid(k, s, at, (int32_t)units + 1, (int32_t)units, (int32_t)units);
 }
 
+/* A grid of n clusters: all of them when they are few, else the first and the last two. */
+static void run_neighbours(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t n) {
+  enum { FEW = 8 };
+  if (n < 1 || n >= INT32_MAX / k->program.cluster || !is_clean(k))
+    return;
+  run_grid(k, s, at, (int32_t)n, 0, n > FEW ? 1 : (int32_t)n - 1);
+  if (n > FEW && is_clean(k))
+    run_grid(k, s, at, (int32_t)n, (int32_t)n - 2, (int32_t)n - 1);
+}
+
+/* Stream-K over `units` tiles. all: grids of every kind, else one of little more than a wave. */
+static void run_streams(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool all) {
+  int64_t units = read_units(k, at);
+  run_neighbours(k, s, at, units > 1 ? units - 1 : 2);
+  if (!all || !is_clean(k))
+    return;
+  int64_t two_waves = (units - 1) / 2; /* and a tile or two more */
+  while (two_waves > 1 && units % two_waves == 0)
+    two_waves--;
+  const int64_t grids[] = {two_waves, units + 1, 2 * units + 1, units, MANY};
+  for (size_t i = 0; i < HD_COUNT(grids); i++)
+    run_neighbours(k, s, at, grids[i]);
+}
+
 static hd_ck_instance sizes(const shape *s, int64_t m, int64_t n, int64_t k) {
   n = (n + s->unit_n - 1) / s->unit_n * s->unit_n;
   hd_ck_instance at = {.m = s->any_m ? m : -1, .n = s->any_n ? n : -1, .k = s->any_k ? k : -1};
@@ -295,12 +330,25 @@ static void run_shares(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t t
     run_problem(k, s, sizes(s, tall + 1, s->tile_n + 8, splits * s->granule), true);
 }
 
+/* Parts of 1 to `trips` granules. */
+static void run_parts(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t tall) {
+  for (int64_t g = s->any_k ? trips : 1; g > 0 && is_clean(k); g--)
+    run_streams(k, s, sizes(s, tall + 1, s->tile_n + 8, g * s->granule - s->granule / 2),
+                g % s->stages == 1);
+  if (is_clean(k) && (s->any_m || s->any_n || s->any_k))
+    run_streams(k, s, sizes(s, 4 * tall + 17, s->tile_n, 5 * s->granule), true);
+  if (is_clean(k) && (s->any_m || s->any_n || s->any_k))
+    run_streams(k, s, sizes(s, 1, 1, 4), true);
+}
+
 /* Odd numbers of tiles, ragged edges. The pairs of a cluster get a tile that is not there. */
 void hd_ck_run_instances(hd_ck_kernel *k) {
   shape s = shape_of(&k->program);
   int64_t trips = 2 * s.stages + 2, tall = s.tile_m * k->program.cluster;
   constants c = {k, trips};
   hd_walk(k->program.kernel->regions[0], far_condition, &c);
+  if (k->program.streams)
+    return run_parts(k, &s, trips, tall);
   int64_t splits = k->program.splits;
   if (splits > 1 && s.any_k)
     run_shares(k, &s, trips, tall);

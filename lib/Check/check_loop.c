@@ -26,6 +26,11 @@ static void leave_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *loop) 
   w->at = loop->target;
 }
 
+void hd_ck_note_units(hd_ck_machine *m, int64_t units) {
+  m->extents->units = units;
+  m->stop = m->stop || m->counting;
+}
+
 /* The loop over tiles starts at the CTA's (or cluster's) index, unless the CTA has none. */
 static void note_units(hd_ck_machine *m, const hd_ck_step *step, int64_t hi) {
   const hd_op *lo = step->op->operands[0]->op;
@@ -34,7 +39,7 @@ static void note_units(hd_ck_machine *m, const hd_ck_step *step, int64_t hi) {
   if (lo && lo->kind == HD_OP_DIV)
     lo = lo->operands[0]->op;
   if (lo && lo->kind == HD_OP_BLOCK_INDEX)
-    m->extents->units = hi, m->stop = m->stop || m->counting;
+    hd_ck_note_units(m, hi);
 }
 
 void hd_ck_enter_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {

@@ -82,7 +82,7 @@ typedef struct hd_ck_value {
 /* A partial that a warp has stored and that is not summed yet; op NULL: there is none. */
 typedef struct hd_ck_partial {
   const hd_op *op;
-  int64_t place, split, n, granules;
+  int64_t place, part, n, k_lo, k_hi, granules; /* granules [k_lo, k_hi) of them: part of n */
   uint64_t tile; /* hash of strips and columns */
 } hd_ck_partial;
 
@@ -90,6 +90,7 @@ typedef struct hd_ck_partial {
 typedef struct hd_ck_claim {
   const hd_op *op;
   int64_t place, lo, hi, n;
+  int64_t part, k_lo, k_hi; /* of a partial */
   uint64_t tile;
   bool is_counter;
   int64_t times; /* stored, or counted */
@@ -190,15 +191,15 @@ typedef struct hd_ck_mbarrier {
  * other, and with the sizes that the instance gave. -1 (or 0 for ends): not said yet. */
 typedef struct hd_ck_extents {
   int64_t m, n;       /* as store.tile says */
-  int64_t units;      /* tiles (in clusters) of the loop over tiles */
+  int64_t units;      /* tiles (in clusters) of the loop over tiles; of stream-K, all there are */
   int64_t n_granules; /* that accumulators held when they were stored */
   int64_t a_end, block_bytes;
   int64_t b_rows, b_row_bytes; /* as the row copies of B say */
   bool b_transposed;
   const hd_op *a_op, *b_op, *store_op;
-  uint16_t *stored; /* of 16 x 8 blocks of D: bit s, written where split s is the last; owned */
+  uint64_t *stored; /* of 16 x 8 blocks of D: bit s, written where part s is the last; bits of parts that
+                       there are not, too; owned */
   int64_t stored_rows, stored_cols;
-  int64_t n_splits; /* of a tile; 0: no split-K */
   hd_ck_claim *claims; /* owned */
   int32_t n_claims, cap_claims;
   int64_t workspace_end;
@@ -252,6 +253,8 @@ void hd_ck_enter_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_next_iteration(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_copy_values(hd_ck_machine *m, hd_ck_warp *w, const int32_t *from, const int32_t *to,
                        int32_t n);
+/* The kernel says how many tiles (in clusters) there are. */
+void hd_ck_note_units(hd_ck_machine *m, int64_t units);
 /* Enters into the hashes of the way that a warp takes. */
 void hd_ck_mix_path(hd_ck_warp *w, uint64_t what);
 

@@ -1,15 +1,16 @@
-/* Split-K (R7): partials go to places of their own, each holds its share of k, and only a warp that has
- * seen all of them counted reads them.
+/* Tiles that CTAs share over k (R7): partials go to places of their own, each holds its part of k, and only
+ * a warp that has seen all of them counted reads them.
  *
  * Any arrival may be the last one, so every warp runs the last arriver's region as if it were: what it
- * does there holds for every order in which the splits may end. Of the partials of other CTAs it takes
+ * does there holds for every order in which the parts may end. Of the partials of other CTAs it takes
  * what the op promises; that they keep the promise is checked where they are stored: same place, same
- * strips and columns, each split once, published by the same counter. */
+ * strips and columns, each part once, from the granule where the part before it ends, published by the
+ * same counter. Of a tile that is whole (one part) nothing is stored or counted. */
 #include <stdlib.h>
 
 #include "Check/check_machine.h"
 
-enum { COUNTER_BYTES = 4, LANE_BYTES = 16, STORE_FRAGS = 5, SUM_FRAGS = 4, K_STEPS = 2 };
+enum { COUNTER_BYTES = 4, LANE_BYTES = 16, STORE_FRAGS = 7, SUM_FRAGS = 4, K_STEPS = 2 };
 
 static void wrong(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const hd_op *first,
                   const char *remedy, const char *what) {
@@ -22,6 +23,14 @@ static void wrong(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
 
 static bool overlaps(const hd_ck_claim *x, int64_t lo, int64_t hi) {
   return lo < x->hi && x->lo < hi;
+}
+
+/* Parts of one tile that follow each other in number do so in k. */
+static bool joins(const hd_ck_claim *x, const hd_ck_claim *y) {
+  if (x->is_counter || y->is_counter || x->place != y->place)
+    return true;
+  return (x->part + 1 != y->part || x->k_hi == y->k_lo) &&
+         (y->part + 1 != x->part || y->k_hi == x->k_lo);
 }
 
 /* The claim of these bytes, made now or before by the same owner. Another's: a finding. */
@@ -39,10 +48,16 @@ static hd_ck_claim *claim(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
                 old->is_counter == made.is_counter;
     if (same && old->tile == made.tile && old->n == made.n)
       return old;
+    if (!joins(old, &made))
+      hd_ck_find(m, "data", hd_ck_here(m, w, old->op, -1), hd_ck_here(m, w, step->op, -1),
+                 "parts of a tile that follow each other in k",
+                 "part %lld of %lld holds granules [%lld, %lld), part %lld [%lld, %lld)",
+                 (long long)old->part, (long long)old->n, (long long)old->k_lo, (long long)old->k_hi,
+                 (long long)made.part, (long long)made.k_lo, (long long)made.k_hi);
     if (!overlaps(old, made.lo, made.hi))
       continue;
-    wrong(m, w, step, old->op, "a place of its own for each tile, warp, split and counter",
-          same ? "and another one meet there that are of different tiles or numbers of splits"
+    wrong(m, w, step, old->op, "a place of its own for each tile, warp, part and counter",
+          same ? "and another one meet there that are of different tiles or numbers of parts"
                : "touches bytes of the workspace that are another partial's or counter's");
     return NULL;
   }
@@ -56,7 +71,7 @@ static hd_ck_claim *claim(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
 
 /* --- partial.store -------------------------------------------------------------------------- */
 
-/* What the fragments are of, but for the granules: the same in every split of a place. */
+/* What the fragments are of, but for the granules: the same in every part of a tile. */
 static uint64_t tile_of(const hd_ck_warp *w, const hd_ck_step *step) {
   uint64_t hash = 0;
   for (int32_t i = STORE_FRAGS; i < step->n_args; i++) {
@@ -68,45 +83,58 @@ static uint64_t tile_of(const hd_ck_warp *w, const hd_ck_step *step) {
   return hash;
 }
 
-/* Exactly the granules [s * g / n, (s + 1) * g / n). */
-static bool is_share(const hd_ck_content *c, const hd_ck_partial *p) {
-  int64_t lo = p->split * p->granules / p->n, hi = (p->split + 1) * p->granules / p->n;
-  return c->n_steps == K_STEPS * (hi - lo) && c->sum == hd_ck_sum_of(lo, 1, hi - lo);
+/* Exactly the granules that the op says. */
+static void check_granules(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                           const hd_ck_partial *p) {
+  int64_t n = p->k_hi - p->k_lo;
+  for (int32_t i = STORE_FRAGS; i < step->n_args && !m->stop; i++) {
+    const hd_ck_content *c = &w->env[step->args[i]].frag.content;
+    if (c->n_steps != K_STEPS * n || c->sum != hd_ck_sum_of(p->k_lo, 1, n))
+      hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+                 "the granules that it says, each once",
+                 "part %lld of %lld holds other granules of %lld than [%lld, %lld)",
+                 (long long)p->part, (long long)p->n, (long long)p->granules, (long long)p->k_lo,
+                 (long long)p->k_hi);
+  }
 }
 
-static void check_share(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                        const hd_ck_partial *p) {
-  for (int32_t i = STORE_FRAGS; i < step->n_args && !m->stop; i++)
-    if (!is_share(&w->env[step->args[i]].frag.content, p))
-      hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-                 "the granules [s * g / n, (s + 1) * g / n), each once",
-                 "split %lld of %lld holds other granules of %lld than its share",
-                 (long long)p->split, (long long)p->n, (long long)p->granules);
+/* Some granules, from the first one in the first part, to the last one in the last. */
+static bool is_part(const hd_ck_partial *p, int64_t most) {
+  return p->n >= 1 && p->n <= most && p->part >= 0 && p->part < p->n && p->k_lo < p->k_hi &&
+         (p->k_lo == 0) == (p->part == 0) && (p->k_hi == p->granules) == (p->part == p->n - 1) &&
+         p->k_lo >= 0 && p->k_hi <= p->granules;
+}
+
+static void claim_part(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                       const hd_ck_partial *p) {
+  int64_t lo = p->place + p->part * hd_op_int(step->op, HD_ATTR_BYTES, 0);
+  hd_ck_claim *c = claim(m, w, step,
+                         (hd_ck_claim){.op = step->op, .place = p->place, .lo = lo,
+                                       .hi = lo + hd_partial_bytes(step->op), .n = p->n, .part = p->part,
+                                       .k_lo = p->k_lo, .k_hi = p->k_hi, .tile = p->tile});
+  if (c && c->times++ && !m->stop)
+    wrong(m, w, step, NULL, "each part of a tile once", "is stored a second time");
 }
 
 void hd_ck_partial_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_op *op = step->op;
   const hd_ck_value *env = w->env;
-  int64_t bytes = hd_op_int(op, HD_ATTR_BYTES, 0), most = hd_op_int(op, HD_ATTR_SPLITS, 0);
-  hd_ck_partial p = {.op = op, .place = env[step->args[1]].i, .split = env[step->args[2]].i,
-                     .n = env[step->args[3]].i, .granules = env[step->args[4]].i};
+  hd_ck_partial p = {.op = op, .place = env[step->args[1]].i, .part = env[step->args[2]].i,
+                     .n = env[step->args[3]].i, .k_lo = env[step->args[4]].i,
+                     .k_hi = env[step->args[5]].i, .granules = env[step->args[6]].i};
   for (int32_t i = STORE_FRAGS; i < step->n_args; i++)
     hd_ck_frag_use(m, w, step, i);
-  if (p.n < 1 || p.n > most || p.split < 0 || p.split >= p.n || p.granules < p.n)
-    return wrong(m, w, step, NULL, "1 to `splits` splits, none of them empty",
-                 "is of no split that exists");
+  if (!is_part(&p, hd_op_int(op, HD_ATTR_SPLITS, p.n)))
+    return wrong(m, w, step, NULL, "1 to `splits` parts, none of them empty, from 0 to all of k",
+                 "is of no part that exists");
   if (w->partial.op || w->last)
     wrong(m, w, step, w->partial.op, "last_arriver behind every partial",
           "comes before another partial is counted");
-  check_share(m, w, step, &p);
-  int64_t lo = p.place + p.split * bytes;
+  check_granules(m, w, step, &p);
   p.tile = tile_of(w, step);
-  hd_ck_claim *c = claim(m, w, step, (hd_ck_claim){.op = op, .place = p.place, .lo = lo,
-                                                   .hi = lo + bytes, .n = p.n, .tile = p.tile});
-  if (c && c->times++ && !m->stop)
-    wrong(m, w, step, NULL, "each split of a tile once", "is stored a second time");
+  if (p.n > 1)
+    claim_part(m, w, step, &p);
   w->partial = p;
-  m->extents->n_splits = p.n;
 }
 
 /* --- last_arriver --------------------------------------------------------------------------- */
@@ -118,14 +146,16 @@ void hd_ck_last_arriver(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
   if (!p->op || w->last)
     wrong(m, w, step, w->last, "partial.store before it", "counts where no partial was stored");
   else if (p->place != place || p->n != n)
-    wrong(m, w, step, p->op, "the place and number of splits of the partial",
+    wrong(m, w, step, p->op, "the place and number of parts of the partial",
           "counts for another place, or to another number, than the partial's");
+  w->last = step->op;
+  if (n == 1)
+    return;
   hd_ck_claim *c = claim(m, w, step, (hd_ck_claim){.op = step->op, .place = place, .lo = lo,
                                                    .hi = lo + COUNTER_BYTES, .n = n,
                                                    .tile = p->tile, .is_counter = true});
   if (c)
     c->times++;
-  w->last = step->op;
 }
 
 void hd_ck_leave_last(hd_ck_warp *w) {
@@ -143,12 +173,12 @@ void hd_ck_partial_sum(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
   if (!w->last || !p->op)
     return wrong(m, w, step, p->op, "last_arriver around it",
                  "reads partials that other CTAs may not have stored");
-  bool same = w->env[step->args[1]].i == p->place && w->env[step->args[2]].i == p->split &&
-              w->env[step->args[3]].i == p->n && op->n_operands + 1 == p->op->n_operands &&
-              hd_op_int(op, HD_ATTR_BYTES, 0) == hd_op_int(p->op, HD_ATTR_BYTES, 0) &&
-              hd_op_int(op, HD_ATTR_SPLITS, 0) == hd_op_int(p->op, HD_ATTR_SPLITS, 0);
+  enum { FEWER = STORE_FRAGS - SUM_FRAGS };
+  bool same = w->env[step->args[1]].i == p->place && w->env[step->args[2]].i == p->part &&
+              w->env[step->args[3]].i == p->n && op->n_operands + FEWER == p->op->n_operands &&
+              hd_op_int(op, HD_ATTR_BYTES, 0) == hd_op_int(p->op, HD_ATTR_BYTES, 0);
   for (int32_t i = SUM_FRAGS; same && i < step->n_args; i++)
-    same = op->operands[i] == p->op->operands[i + 1];
+    same = op->operands[i] == p->op->operands[i + FEWER];
   if (!same)
     return wrong(m, w, step, p->op, "what the partial's store says",
                  "reads other partials than were stored and counted");

@@ -231,10 +231,12 @@ static void flatten_op(hd_ck_program *p, const hd_op *op, int32_t role) {
     add_ring(p, op, p->buffers, &p->n_buffers, &p->n_buffer_slots);
   if (op->kind == HD_OP_BARRIER)
     add_ring(p, op, p->barriers, &p->n_barriers, &p->n_barrier_slots);
-  if (op->kind == HD_OP_PARTIAL_STORE)
-    p->splits = (int32_t)hd_op_int(op, HD_ATTR_SPLITS, 1);
   if (op->kind == HD_OP_PARTIAL_SEND)
     p->splits = (int32_t)hd_op_int(op->operands[0]->op, HD_ATTR_STAGES, 0) + 1;
+  if (op->kind != HD_OP_PARTIAL_STORE)
+    return;
+  p->splits = (int32_t)hd_op_int(op, HD_ATTR_SPLITS, 1);
+  p->streams = !hd_op_has(op, HD_ATTR_SPLITS);
 }
 
 /* Every warp takes the region: any may be the last. */

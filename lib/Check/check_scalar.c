@@ -65,6 +65,8 @@ static void tile_coord(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
   if (!hd_op_is(step->op, HD_ATTR_ORDER, "grouped") || group < 1 || rows < 1 || cols < 1 ||
       index < 0)
     return hd_ck_undecided(m, step->op, "a tile order or index that the checker does not know");
+  if (m->program->streams)
+    hd_ck_note_units(m, rows * cols);
   int64_t band = index / (group * cols), in_band = index % (group * cols);
   int64_t height = rows - band * group < group ? rows - band * group : group;
   if (height < 1)

@@ -4,7 +4,7 @@
 
 #include "Check/check_machine.h"
 
-enum { STRIP = 16, BLOCK = 8, SLAB = 64, K_STEPS = 2, WIDE = 16 };
+enum { STRIP = 16, BLOCK = 8, SLAB = 64, K_STEPS = 2, WIDE = 16, PARTS = 64 };
 
 static void wrong_data(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                        const char *what, int64_t got, int64_t expected) {
@@ -62,10 +62,11 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
   hd_ck_extents *x = m->extents;
   if (!x->stored || row >= x->m || col >= x->n)
     return;
-  uint16_t *by = &x->stored[row / STRIP * x->stored_cols + col / BLOCK];
-  uint16_t bit = (uint16_t)(1u << (w->last ? w->partial.split & 15 : 0));
+  uint64_t *by = &x->stored[row / STRIP * x->stored_cols + col / BLOCK];
+  int64_t part = w->last ? w->partial.part : 0, n = w->last ? w->partial.n : 1;
+  uint64_t bit = UINT64_C(1) << (part & (PARTS - 1));
   bool twice = *by & bit;
-  *by |= bit;
+  *by |= bit | (n < PARTS ? ~UINT64_C(0) << n : 0);
   if (twice)
     hd_ck_find(m, "coverage", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                "one warp a strip and column", "row %lld, column %lld of D are written twice",

@@ -70,7 +70,7 @@ static void add_args(const hd_problem *p, const hd_schedule *s, hd_manifest *m) 
     add_arg(m, HD_ARG_ALPHA);
   if (p->beta)
     add_arg(m, HD_ARG_BETA);
-  if (s->split_k > hd_schedule_along_k(s))
+  if (s->split_k > hd_schedule_along_k(s) || s->stream_k)
     add_pointer(m, HD_ARG_WORKSPACE, HEDDLE_U8, WORKSPACE_ALIGN);
 }
 
@@ -163,7 +163,7 @@ static void make_requirements(const hd_problem *p, const hd_b_variant *b, hd_var
     require_aligned(HD_ARG_D, HD_ARG_LDD, p->d.elem, HD_STAGED_ALIGN, variant);
 }
 
-/* The kernel's bytes for a tile of D (in clusters), as bytes for each split of each tile. */
+/* The kernel's bytes for a tile of D (in clusters), as bytes for each split or part of each tile. */
 static void make_workspace(const hd_emit_kernel *kernel, hd_variant *variant) {
   for (int32_t i = 0; i < kernel->n_params; i++)
     if (kernel->param[i]->kind == HD_OP_ARG && hd_op_has(kernel->param[i], HD_ATTR_BYTES))
@@ -186,6 +186,7 @@ static heddle_status make_variant(heddle_context *ctx, const hd_problem *p, cons
                           .tile_n = s->tile_n,
                           .split_k = s->split_k / along_k,
                           .persistent = hd_op_has(kernel, HD_ATTR_PERSISTENT),
+                          .stream_granule = s->stream_k ? hd_granule_k(p->a_elem) : 0,
                           .dependent_launch = hd_op_has(kernel, HD_ATTR_DEPENDENT),
                           .weights_ready = hd_op_has(kernel, HD_ATTR_WEIGHTS_READY)};
   make_requirements(p, b, variant);

@@ -1,13 +1,13 @@
-/* Split-K: partials in the workspace, their sum, and the warp that goes on (R7). */
+/* Tiles that CTAs share over k: partials in the workspace, their sum, and the warp that goes on (R7). */
 #include <string.h>
 
 #include "Emit/emit_strip.h"
 
-/* Elements of a lane that are summed together: as many loads are on their way at once. */
-enum { MOST_GROUP = 64, OTHER_REGISTERS = 40 };
-
 /* A partial lies in fragment order: of block after block (8 columns), 16 bytes a lane. */
 enum { VECTOR = 4, LANE_BYTES = 16, BLOCK_BYTES = HD_LANES * LANE_BYTES };
+/* Elements of a lane that are loaded at once, where they are few: of several partials. */
+enum { FLIGHT = 64, MOST_AT_ONCE = 4 };
+enum { STORE_FRAGS = 7, SUM_FRAGS = 4 }; /* the first fragment's operand */
 
 /* Fragments from operand `first` on, one value an element: f32 or s32. */
 typedef struct elements {
@@ -31,20 +31,21 @@ static elements read_elements(hd_emitter *e, const hd_op *op, int32_t first) {
   return all;
 }
 
-/* This lane's first vector of split 0. */
-static LLVMValueRef lane_place(hd_emitter *e, const hd_op *op) {
+/* This lane's first vector of a part. */
+static LLVMValueRef lane_place(hd_emitter *e, const hd_op *op, LLVMValueRef part) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef lane = hd_emit_widen(e, hd_emit_muli(e, e->lane, LANE_BYTES));
   hd_emit_return_from_entry(e, here);
   LLVMValueRef at = hd_emit_add(e, hd_emit_get1(e, op->operands[1]), lane);
-  return hd_emit_global_at(e, hd_emit_get1(e, op->operands[0]), at);
+  LLVMValueRef far = hd_emit_muli(e, hd_emit_widen(e, part), hd_op_int(op, HD_ATTR_BYTES, 0));
+  return hd_emit_global_at(e, hd_emit_get1(e, op->operands[0]), hd_emit_add(e, at, far));
 }
 
 heddle_status hd_emit_op_partial_store(hd_emitter *e, const hd_op *op) {
-  elements x = read_elements(e, op, 5);
-  int64_t bytes = hd_op_int(op, HD_ATTR_BYTES, 0);
-  LLVMValueRef split = hd_emit_widen(e, hd_emit_get1(e, op->operands[2]));
-  LLVMValueRef at = hd_emit_global_at(e, lane_place(e, op), hd_emit_muli(e, split, bytes));
+  elements x = read_elements(e, op, STORE_FRAGS);
+  LLVMValueRef n = hd_emit_get1(e, op->operands[3]);
+  LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_lt(e, hd_emit_i32(e, 1), n), "part");
+  LLVMValueRef at = lane_place(e, op, hd_emit_get1(e, op->operands[2]));
   for (int32_t i = 0; i < x.n; i += VECTOR) {
     LLVMValueRef args[] = {at, x.v[i], x.v[i + 1], x.v[i + 2], x.v[i + 3]};
     hd_emit_asm(e, e->none,
@@ -52,143 +53,114 @@ heddle_status hd_emit_op_partial_store(hd_emitter *e, const hd_op *op) {
                                 i / VECTOR * BLOCK_BYTES),
                 x.integer ? "l,r,r,r,r" : "l,f,f,f,f", args, 1 + VECTOR, HD_ASM_MEMORY);
   }
+  hd_emit_endif(e, join);
   return HEDDLE_OK;
 }
 
-/* What is the same for every vector: which splits there are, and which one is here. */
-typedef struct splits {
-  LLVMValueRef at; /* this lane's first vector of split 0 */
-  int64_t most, bytes;
-  LLVMValueRef *is_own, *is_foreign; /* i1, by split */
-  bool integer;
-} splits;
+/* --- partial.sum ---------------------------------------------------------------------------- */
 
-static splits find_splits(hd_emitter *e, const hd_op *op, bool integer) {
-  splits s = {.at = lane_place(e, op), .most = hd_op_int(op, HD_ATTR_SPLITS, 2),
-              .bytes = hd_op_int(op, HD_ATTR_BYTES, 0), .integer = integer};
-  LLVMValueRef own = hd_emit_get1(e, op->operands[2]), n = hd_emit_get1(e, op->operands[3]);
-  s.is_own = HD_NEW_ARRAY(&e->arena, LLVMValueRef, s.most);
-  s.is_foreign = HD_NEW_ARRAY(&e->arena, LLVMValueRef, s.most);
-  for (int64_t i = 0; i < s.most; i++) {
-    LLVMValueRef other = LLVMBuildICmp(e->b, LLVMIntNE, own, hd_emit_i32(e, i), "");
-    s.is_own[i] = hd_emit_eqi(e, own, i);
-    s.is_foreign[i] = hd_emit_and(e, other, hd_emit_lt(e, hd_emit_i32(e, i), n));
+/* The loop over a place's parts, some of them a turn. */
+typedef struct part_loop {
+  LLVMValueRef at;                       /* this lane's first vector of the turn's first part */
+  LLVMValueRef is_there[MOST_AT_ONCE]; /* i1, of the turn's other parts; [0] always is */
+  int32_t at_once;
+  int64_t bytes; /* from part to part */
+  bool integer;
+} part_loop;
+
+/* Vector after vector in one asm, since LLVM would move the additions behind the loads of all vectors, for
+ * which there are no registers. A part that is not there is -0, which changes no number, nor -0. */
+static const char *sum_text(hd_emitter *e, const part_loop *l, int64_t offset) {
+  const char *word = l->integer ? "s32" : "f32", *zero = l->integer ? "0" : "0f80000000";
+  hd_strbuf text = {0};
+  hd_strbuf_printf(&text, "{ .reg .b32 x<%d>;", l->at_once * VECTOR);
+  for (int32_t p = 1; p < l->at_once; p++)
+    for (int32_t i = 0; i < VECTOR; i++)
+      hd_strbuf_printf(&text, "\n\tmov.b32 x%d, %s;", p * VECTOR + i, zero);
+  for (int32_t p = 0; p < l->at_once; p++) {
+    int32_t x = p * VECTOR;
+    hd_strbuf_add(&text, "\n\t");
+    if (p > 0)
+      hd_strbuf_printf(&text, "@$%d ", VECTOR + p);
+    hd_strbuf_printf(&text, "ld.global.v4.b32 {x%d, x%d, x%d, x%d}, [$4+%lld];", x, x + 1, x + 2,
+                     x + 3, (long long)(offset + p * l->bytes));
   }
-  return s;
+  for (int32_t x = 0; x < l->at_once * VECTOR; x++)
+    hd_strbuf_printf(&text, "\n\tadd.%s $%d, $%d, x%d;", word, x % VECTOR, x % VECTOR, x);
+  hd_strbuf_add(&text, " }");
+  const char *kept = hd_arena_strdup(&e->arena, hd_strbuf_text(&text));
+  hd_strbuf_free(&text);
+  return kept;
 }
 
-/* sum[0..3] += a vector of the workspace, or become it. One asm for both, since LLVM would move the
- * additions behind the loads of all groups, for which there are no registers. */
-static void load_vector(hd_emitter *e, const splits *s, int64_t offset, bool add, LLVMValueRef *sum) {
-  LLVMTypeRef type = s->integer ? e->i32 : e->f32, types[] = {type, type, type, type};
-  LLVMValueRef args[] = {s->at, sum[0], sum[1], sum[2], sum[3]};
-  const char *word = s->integer ? "s32" : "f32", *load = "ld.global.v4.b32 {$0, $1, $2, $3}, [$4+%lld];";
-  const char *both = "{ .reg .b32 x<4>;\n\tld.global.v4.b32 {x0, x1, x2, x3}, [$4+%lld];\n\t"
-                     "add.%s $0, $0, x0;\n\tadd.%s $1, $1, x1;\n\t"
-                     "add.%s $2, $2, x2;\n\tadd.%s $3, $3, x3; }";
-  char *text = add ? hd_arena_printf(&e->arena, both, (long long)offset, word, word, word, word)
-                   : hd_arena_printf(&e->arena, load, (long long)offset);
-  const char *registers = s->integer ? "=r,=r,=r,=r,l,0,1,2,3" : "=f,=f,=f,=f,l,0,1,2,3";
-  LLVMValueRef all = hd_emit_asm(e, LLVMStructTypeInContext(e->llvm, types, VECTOR, false), text,
-                                 registers, args, 1 + VECTOR, HD_ASM_MEMORY);
+static void add_vector(hd_emitter *e, const part_loop *l, int64_t offset, LLVMValueRef *sum) {
+  LLVMTypeRef type = l->integer ? e->i32 : e->f32, types[] = {type, type, type, type};
+  LLVMValueRef args[2 * VECTOR + MOST_AT_ONCE] = {l->at};
+  int32_t n = 1;
+  for (int32_t p = 1; p < l->at_once; p++)
+    args[n++] = l->is_there[p];
+  memcpy(args + n, sum, sizeof *sum * VECTOR);
+  char *inputs = hd_arena_printf(&e->arena, "%s,l%.*s,0,1,2,3", l->integer ? "=r,=r,=r,=r" : "=f,=f,=f,=f",
+                                 2 * (l->at_once - 1), ",b,b,b");
+  LLVMValueRef all = hd_emit_asm(e, LLVMStructTypeInContext(e->llvm, types, VECTOR, false),
+                                 sum_text(e, l, offset), inputs, args, n + VECTOR, HD_ASM_MEMORY);
   for (unsigned i = 0; i < VECTOR; i++)
     sum[i] = LLVMBuildExtractValue(e->b, all, i, "");
 }
 
-static void choose(hd_emitter *e, int32_t n, LLVMBasicBlockRef const from[2],
-                   LLVMValueRef const *otherwise, LLVMValueRef *x) {
-  for (int32_t i = 0; i < n; i++) {
-    LLVMValueRef values[] = {otherwise[i], x[i]};
-    x[i] = LLVMBuildPhi(e->b, LLVMTypeOf(values[0]), "");
-    LLVMAddIncoming(x[i], values, (LLVMBasicBlockRef *)from, 2);
+/* for (i = lo; i < hi; i += at_once) x += parts i to i + at_once - 1. */
+static void add_parts(hd_emitter *e, const hd_op *op, LLVMValueRef lo, LLVMValueRef hi, elements *x) {
+  part_loop l = {.at_once = FLIGHT / x->n, .bytes = hd_op_int(op, HD_ATTR_BYTES, 0),
+                 .integer = x->integer};
+  l.at_once = l.at_once < 1 ? 1 : l.at_once > MOST_AT_ONCE ? MOST_AT_ONCE : l.at_once;
+  LLVMBasicBlockRef exit = hd_emit_block(e, "summed"), body = hd_emit_block(e, "sum");
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
+  LLVMBuildCondBr(e->b, hd_emit_lt(e, lo, hi), body, exit);
+  hd_emit_at(e, body);
+  LLVMValueRef i = LLVMBuildPhi(e->b, e->i32, "i");
+  LLVMValueRef *sum = HD_NEW_ARRAY(&e->arena, LLVMValueRef, x->n);
+  LLVMValueRef *next = HD_NEW_ARRAY(&e->arena, LLVMValueRef, x->n);
+  for (int32_t j = 0; j < x->n; j++)
+    next[j] = sum[j] = LLVMBuildPhi(e->b, LLVMTypeOf(x->v[j]), "");
+  l.at = lane_place(e, op, i);
+  for (int32_t p = 1; p < l.at_once; p++)
+    l.is_there[p] = hd_emit_lt(e, hd_emit_addi(e, i, p), hi);
+  for (int32_t j = 0; j < x->n; j += VECTOR)
+    add_vector(e, &l, j / VECTOR * BLOCK_BYTES, next + j);
+  LLVMValueRef more = hd_emit_addi(e, i, l.at_once);
+  LLVMBuildCondBr(e->b, hd_emit_lt(e, more, hi), body, exit);
+  LLVMBasicBlockRef from[] = {before, body};
+  LLVMAddIncoming(i, (LLVMValueRef[]){lo, more}, from, 2);
+  for (int32_t j = 0; j < x->n; j++)
+    LLVMAddIncoming(sum[j], (LLVMValueRef[]){x->v[j], next[j]}, from, 2);
+  hd_emit_at(e, exit);
+  for (int32_t j = 0; j < x->n; j++) {
+    LLVMValueRef result = LLVMBuildPhi(e->b, LLVMTypeOf(x->v[j]), "");
+    LLVMAddIncoming(result, (LLVMValueRef[]){x->v[j], next[j]}, from, 2);
+    x->v[j] = result;
   }
 }
 
-/* All lanes branch alike. */
-static void add_foreign(hd_emitter *e, const splits *s, int64_t split, bool add, int32_t first,
-                        int32_t n, LLVMValueRef *sum) {
-  LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(e->b)};
-  LLVMValueRef before[MOST_GROUP];
-  memcpy(before, sum, sizeof *sum * (size_t)n);
-  LLVMBasicBlockRef join = hd_emit_if(e, s->is_foreign[split], "foreign");
-  for (int32_t i = 0; i < n; i += VECTOR)
-    load_vector(e, s, split * s->bytes + (first + i) / VECTOR * BLOCK_BYTES, add, sum + i);
-  from[1] = LLVMGetInsertBlock(e->b);
-  hd_emit_endif(e, join);
-  choose(e, n, from, before, sum);
-}
-
-static void add_own(hd_emitter *e, const splits *s, int64_t split, int32_t n,
-                    LLVMValueRef const *own, LLVMValueRef *sum) {
-  LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(e->b)};
-  LLVMValueRef before[MOST_GROUP];
-  memcpy(before, sum, sizeof *sum * (size_t)n);
-  LLVMBasicBlockRef join = hd_emit_if(e, s->is_own[split], "own");
-  for (int32_t i = 0; i < n; i++)
-    sum[i] = s->integer ? hd_emit_add(e, sum[i], own[i]) : LLVMBuildFAdd(e->b, sum[i], own[i], "");
-  from[1] = LLVMGetInsertBlock(e->b);
-  hd_emit_endif(e, join);
-  choose(e, n, from, before, sum);
-}
-
-/* What the accumulators leave of a thread's registers. */
-static int32_t spare_registers(const hd_emitter *e, int32_t n_acc) {
-  enum { MOST = 255, POOL = 65536 };
-  int64_t threads = hd_op_int(e->kernel, HD_ATTR_THREADS, 1024);
-  int64_t fair = POOL / (threads * hd_op_int(e->kernel, HD_ATTR_MIN_CTAS, 1));
-  int64_t cap = hd_op_int(e->kernel, HD_ATTR_MAX_REGISTERS, fair < MOST ? fair : MOST);
-  cap = hd_op_int(e->role.op, HD_ATTR_REGISTERS, cap);
-  return (int32_t)(cap - n_acc - OTHER_REGISTERS);
-}
-
-static int32_t group_of(int32_t registers) {
-  int32_t group = registers / VECTOR * VECTOR;
-  return group < VECTOR ? VECTOR : group > MOST_GROUP ? MOST_GROUP : group;
-}
-
-/* Of two partials the order does not matter: x + y is y + x, so that the own one stays where it is. */
-static void sum_two(hd_emitter *e, const hd_op *op, elements *x) {
-  int64_t bytes = hd_op_int(op, HD_ATTR_BYTES, 0);
-  LLVMValueRef own = hd_emit_get1(e, op->operands[2]), n = hd_emit_get1(e, op->operands[3]);
-  LLVMValueRef other = hd_emit_widen(e, hd_emit_sub(e, hd_emit_i32(e, 1), own)), yes;
-  splits s = {.at = hd_emit_global_at(e, lane_place(e, op), hd_emit_muli(e, other, bytes)),
-              .bytes = bytes, .is_foreign = &yes, .integer = x->integer};
-  int32_t group = group_of(spare_registers(e, x->n));
-  yes = hd_emit_eqi(e, n, 2);
-  for (int32_t i = 0; i < x->n; i += group)
-    add_foreign(e, &s, 0, true, i, x->n - i < group ? x->n - i : group, x->v + i);
-}
-
-/* Split after split: (p0 + p1) + p2 …, whichever of them is here. */
-static void sum_group(hd_emitter *e, const splits *s, int32_t first, int32_t n, LLVMValueRef *own) {
-  LLVMValueRef sum[MOST_GROUP];
-  memcpy(sum, own, sizeof *sum * (size_t)n);
-  add_foreign(e, s, 0, false, first, n, sum);
-  for (int64_t i = 1; i < s->most; i++) {
-    add_foreign(e, s, i, true, first, n, sum);
-    add_own(e, s, i, n, own, sum);
-  }
-  memcpy(own, sum, sizeof *sum * (size_t)n);
-}
-
-static void sum_all(hd_emitter *e, const hd_op *op, elements *x) {
-  splits s = find_splits(e, op, x->integer);
-  int32_t group = group_of(spare_registers(e, x->n) / 2); /* loaded, and summed up */
-  for (int32_t i = 0; i < x->n; i += group)
-    sum_group(e, &s, i, x->n - i < group ? x->n - i : group, x->v + i);
-}
-
+/* In the order of k: all parts from the workspace, on nothing. Of two the order does not matter, x + y is
+ * y + x: the other one, on the own one where it is. Of one, none. */
 heddle_status hd_emit_op_partial_sum(hd_emitter *e, const hd_op *op) {
-  elements x = read_elements(e, op, 4);
-  if (hd_op_int(op, HD_ATTR_SPLITS, 2) == 2)
-    sum_two(e, op, &x);
-  else
-    sum_all(e, op, &x);
+  elements x = read_elements(e, op, SUM_FRAGS);
+  LLVMValueRef part = hd_emit_get1(e, op->operands[2]), n = hd_emit_get1(e, op->operands[3]);
+  LLVMValueRef zero = hd_emit_i32(e, 0), is_two = hd_emit_eqi(e, n, 2);
+  LLVMValueRef stays = hd_emit_lt(e, n, hd_emit_i32(e, 3));
+  LLVMValueRef other = hd_emit_sub(e, hd_emit_i32(e, 1), part);
+  LLVMValueRef lo = hd_emit_select(e, is_two, other, zero);
+  LLVMValueRef few = hd_emit_select(e, is_two, hd_emit_addi(e, other, 1), zero);
+  LLVMValueRef hi = hd_emit_select(e, stays, few, n);
+  LLVMValueRef none = x.integer ? zero : LLVMConstReal(e->f32, -0.0);
+  for (int32_t i = 0; i < x.n; i++)
+    x.v[i] = hd_emit_select(e, stays, x.v[i], none);
+  add_parts(e, op, lo, hi, &x);
   int32_t at = 0;
   for (int32_t i = 0; i < op->n_results; i++) {
-    int32_t n = op->results[i]->type.n;
-    hd_emit_set(e, op->results[i], x.v + at, n);
-    at += n;
+    int32_t count = op->results[i]->type.n;
+    hd_emit_set(e, op->results[i], x.v + at, count);
+    at += count;
   }
   return HEDDLE_OK;
 }
@@ -199,7 +171,7 @@ static void sync_lanes(hd_emitter *e) {
 }
 
 /* One lane counts for its warp: what the others wrote is its own by the sync before, what it acquires is
- * theirs by the sync behind. atom.inc wraps: the last arrival leaves zero. */
+ * theirs by the sync behind. atom.inc wraps: the last arrival leaves zero. Who is alone is the last. */
 heddle_status hd_emit_op_last_arriver(hd_emitter *e, const hd_op *op) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef first = hd_emit_eqi(e, e->lane, 0);
@@ -207,8 +179,9 @@ heddle_status hd_emit_op_last_arriver(hd_emitter *e, const hd_op *op) {
   LLVMValueRef at = hd_emit_addi(e, hd_emit_get1(e, op->operands[1]),
                                  hd_op_int(op, HD_ATTR_OFFSET, 0));
   LLVMValueRef last = hd_emit_addi(e, hd_emit_get1(e, op->operands[2]), -1);
-  LLVMValueRef args[] = {hd_emit_global_at(e, hd_emit_get1(e, op->operands[0]), at), last, first,
-                         hd_emit_i32(e, 0)};
+  LLVMValueRef some = hd_emit_lt(e, hd_emit_i32(e, 0), last);
+  LLVMValueRef args[] = {hd_emit_global_at(e, hd_emit_get1(e, op->operands[0]), at), last,
+                         hd_emit_and(e, first, some), hd_emit_i32(e, 0)};
   sync_lanes(e);
   LLVMValueRef before = hd_emit_asm(
       e, e->i32, "@$3 atom.acq_rel.gpu.global.inc.u32 $0, [$1], $2;", "=r,l,r,b,0", args, 4,

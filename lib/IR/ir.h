@@ -177,6 +177,8 @@ int64_t hd_op_int(const hd_op *op, hd_attr_key key, int64_t otherwise);
 const char *hd_op_str(const hd_op *op, hd_attr_key key); /* STRING or SYMBOL; NULL when absent */
 bool hd_op_is(const hd_op *op, hd_attr_key key, const char *symbol);
 heddle_elem hd_op_elem(const hd_op *op, hd_attr_key key);
+/* Bytes of the fragments of a partial.store or partial.sum in the workspace: 32 bits an element. */
+int64_t hd_partial_bytes(const hd_op *op);
 void hd_op_set_int(hd_module *m, hd_op *op, hd_attr_key key, int64_t value);
 void hd_op_set_str(hd_module *m, hd_op *op, hd_attr_key key, const char *text);
 void hd_op_set_elem(hd_module *m, hd_op *op, hd_attr_key key, heddle_elem elem);

@@ -25,6 +25,15 @@ int64_t hd_op_int(const hd_op *op, hd_attr_key key, int64_t otherwise) {
   return attr ? attr->i : otherwise;
 }
 
+int64_t hd_partial_bytes(const hd_op *op) {
+  enum { ELEM_BYTES = 4, LANES = 32 };
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < op->n_operands; i++)
+    if (op->operands[i]->type.kind == HD_TYPE_FRAG)
+      bytes += (int64_t)op->operands[i]->type.n * ELEM_BYTES * LANES;
+  return bytes;
+}
+
 const char *hd_op_str(const hd_op *op, hd_attr_key key) {
   const hd_attr *attr = hd_op_attr(op, key);
   return attr ? attr->s : NULL;

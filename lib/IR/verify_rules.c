@@ -190,20 +190,19 @@ static void check_store_tile(hd_verifier *v, const hd_op *op) {
 
 /* A partial of 8-column blocks: 4 elements a lane, 512 bytes as f32 or s32. */
 static void check_partial(hd_verifier *v, const hd_op *op, int32_t first) {
-  enum { ELEM_BYTES = 4, LANES = 32 };
-  int64_t bytes = 0;
+  enum { LANE_BYTES = 16 };
+  int64_t bytes = hd_op_int(op, HD_ATTR_BYTES, 0);
   for (int32_t i = first; i < op->n_operands; i++) {
     hd_type type = op->operands[i]->type;
-    bytes += (int64_t)type.n * ELEM_BYTES * LANES;
     if (type.n % 4 ||
         (type.elem != HEDDLE_F32 && type.elem != HEDDLE_F16 && type.elem != HEDDLE_S32))
       hd_verify_fail(v, op, "ir.type",
                      "operand %d: fragments are of f32, f16 or s32, 4 elements an 8-column block",
                      (int)i);
   }
-  if (bytes != hd_op_int(op, HD_ATTR_BYTES, 0))
-    hd_verify_fail(v, op, "ir.partial", "bytes = %lld; its fragments have %lld",
-                   (long long)hd_op_int(op, HD_ATTR_BYTES, 0), (long long)bytes);
+  if (bytes < hd_partial_bytes(op) || bytes % LANE_BYTES)
+    hd_verify_fail(v, op, "ir.partial", "bytes = %lld; legal: multiples of %d from %lld, what its "
+                   "fragments have", (long long)bytes, LANE_BYTES, (long long)hd_partial_bytes(op));
 }
 
 static void check_partial_sum(hd_verifier *v, const hd_op *op) {
@@ -289,6 +288,8 @@ static void check_arg(hd_verifier *v, const hd_op *op) {
   bool half = hd_op_has(op, HD_ATTR_TILE) != hd_op_has(op, HD_ATTR_BYTES);
   if (half || (sized && (strcmp(name, "workspace") || hd_op_attr(op, HD_ATTR_TILE)->n != 2)))
     hd_verify_fail(v, op, "ir.arg", "bytes and tile = [m, n] go together, and with the workspace");
+  else if (hd_op_has(op, HD_ATTR_STREAM_K) && !sized)
+    hd_verify_fail(v, op, "ir.arg", "stream_k goes with the bytes of the workspace");
 }
 
 /* Moves past digits; false when there is none, or more than fit. */
@@ -417,7 +418,7 @@ void hd_verify_op_rules(hd_verifier *v, const hd_op *op) {
     check_store_tile(v, op);
     break;
   case HD_OP_PARTIAL_STORE:
-    check_partial(v, op, 5);
+    check_partial(v, op, 7);
     break;
   case HD_OP_PARTIAL_SUM:
     check_partial_sum(v, op);

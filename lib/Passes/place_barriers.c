@@ -272,7 +272,8 @@ static void place_groups(ring *r) {
   hd_build_op(&behind, HD_OP_CTA_SYNC, (hd_type){0}, 0);
 }
 
-/* What follows the partial in its block is the last arriver's: the sum, the epilogue. */
+/* What follows the partial in its block is the last arriver's: the sum, the epilogue. The counter lies behind
+ * the tile's first partial. */
 static void place_arrival(hd_module *m, hd_op *kernel) {
   hd_op *partial = hd_find_op(kernel->regions[0], HD_OP_PARTIAL_STORE);
   if (!partial)
@@ -280,8 +281,7 @@ static void place_arrival(hd_module *m, hd_op *kernel) {
   hd_builder b = hd_builder_after(m, partial);
   hd_op *last = hd_build_op(&b, HD_OP_LAST_ARRIVER, (hd_type){0}, 3, partial->operands[0],
                             partial->operands[1], partial->operands[3]);
-  hd_op_set_int(m, last, HD_ATTR_OFFSET,
-                hd_op_int(partial, HD_ATTR_SPLITS, 0) * hd_op_int(partial, HD_ATTR_BYTES, 0));
+  hd_op_set_int(m, last, HD_ATTR_OFFSET, hd_partial_bytes(partial));
   while (last->next && last->next->kind != HD_OP_YIELD)
     hd_op_move_to_end(last->next, last->regions[0]);
 }

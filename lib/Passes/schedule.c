@@ -35,6 +35,7 @@ static const struct key {
     {"split_k", KEY_INT, offsetof(hd_schedule, split_k), 0, NULL},
     {"reduce", KEY_WORD, offsetof(hd_schedule, reduce), sizeof((hd_schedule *)0)->reduce,
      "workspace cluster"},
+    {"stream_k", KEY_INT, offsetof(hd_schedule, stream_k), 0, NULL},
     {"pending", KEY_INT, offsetof(hd_schedule, pending), 0, NULL},
     {"k_order", KEY_WORD, offsetof(hd_schedule, k_order), sizeof((hd_schedule *)0)->k_order,
      "forward zigzag"},
@@ -42,13 +43,13 @@ static const struct key {
      "direct quad permuted staged"},
 };
 
-void hd_schedule_print(const hd_schedule *s, char out[200]) {
-  snprintf(out, 200,
+void hd_schedule_print(const hd_schedule *s, char out[HD_SCHEDULE_TEXT]) {
+  snprintf(out, HD_SCHEDULE_TEXT,
            "family=%s tile=%dx%dx%d warps=%dx%d stages=%d cluster=%d share=%s ctas=%d a=%s b=%s group=%d "
-           "persistent=%d split_k=%d reduce=%s pending=%d k_order=%s store=%s",
+           "persistent=%d split_k=%d reduce=%s stream_k=%d pending=%d k_order=%s store=%s",
            s->family, s->tile_m, s->tile_n, s->tile_k, s->warps_m, s->warps_n, s->stages,
            s->cluster, s->share, s->ctas, s->a_path, s->b_path, s->group, s->persistent, s->split_k,
-           s->reduce, s->pending, s->k_order, s->store);
+           s->reduce, s->stream_k, s->pending, s->k_order, s->store);
 }
 
 static heddle_status bad_value(heddle_context *ctx, hd_loc loc, const struct key *key,
@@ -276,7 +277,7 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
     hd_schedule_spread_warps(&probe);
   if (own_tile && !strstr(text, "cluster=") && probe.tile_n % 16)
     probe.cluster = 1;
-  if (own_tile && !strstr(text, "split_k="))
+  if ((own_tile || probe.stream_k) && !strstr(text, "split_k="))
     probe.split_k = 1;
   /* Who names the splits means those through the workspace: so did every record before there were others. */
   if (strstr(text, "split_k=") && !strstr(text, "reduce="))

@@ -6,6 +6,8 @@
 
 #include "IR/ir.h"
 
+enum { HD_SCHEDULE_TEXT = 256 }; /* bytes of a schedule's text */
+
 /* Text form: "family=wgmma tile=128x256x64 stages=4 cluster=2 ctas=1 a=desc b=tma group=8
  * persistent=1 store=quad"; any order, absent keys take the default of the problem and target. */
 typedef struct hd_schedule {
@@ -24,6 +26,7 @@ typedef struct hd_schedule {
   int32_t persistent;   /* 0 or 1 */
   int32_t split_k;      /* 1 = none */
   char reduce[12];      /* "workspace"; "cluster": the splits of a tile are CTAs of one cluster */
+  int32_t stream_k;     /* 0 or 1: what full waves leave over is divided evenly over k */
   int32_t pending;      /* wgmma batches that run while the next is issued: 0 or 1 */
   char k_order[8];      /* "forward"; "zigzag": backwards on every other tile of a persistent CTA */
   char store[12];       /* "direct", "quad"; "permuted", "staged": as quad where N, D's pitch do not suit */
@@ -41,8 +44,8 @@ heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel, hd_s
 heddle_status hd_schedule_parse(heddle_context *ctx, const char *text, hd_schedule *schedule);
 /* The words of one author (NULL: none): HEDDLE_INVALID when a key is not legal or comes twice. */
 heddle_status hd_schedule_check_text(heddle_context *ctx, const hd_op *kernel, const char *text);
-/* The canonical text, at most 200 bytes. */
-void hd_schedule_print(const hd_schedule *schedule, char out[200]);
+/* The canonical text. */
+void hd_schedule_print(const hd_schedule *schedule, char out[HD_SCHEDULE_TEXT]);
 /* HEDDLE_UNSUPPORTED or HEDDLE_INVALID when the schedule cannot serve the kernel: rule, value, nearest
  * legal value (tile too large for shared memory or registers, n not a legal one of the instruction…). */
 heddle_status hd_schedule_check(heddle_context *ctx, const hd_op *kernel,

@@ -18,6 +18,7 @@ enum {
   WARPGROUP_ACCUMULATORS = 192, /* 255 registers less addresses, metadata, scalars */
   REGISTER_A_ACCUMULATORS = 128, /* beside fragments of A */
   SPLIT_ACCUMULATORS = 96,       /* beside the partials of other splits: with 128 some kernels spill */
+  STREAM_ACCUMULATORS = 128,
   PENDING_REGISTERS = 196, /* accumulators, and metadata that two batches hold */
   PLANE_BYTES = 512, /* a word of metadata of each thread of a warpgroup */
   WARP_ACCUMULATORS = 128,
@@ -26,6 +27,9 @@ enum {
 };
 
 static bool is_wgmma(const hd_schedule *s) { return strcmp(s->family, "wgmma") == 0; }
+
+/* CTAs share tiles over k, through partial sums. */
+static bool shares_tiles(const hd_schedule *s) { return s->split_k > 1 || s->stream_k; }
 
 int32_t hd_schedule_stage_bytes(const hd_problem *p, const hd_schedule *s) {
   int32_t granules = s->tile_k / hd_granule_k(p->a_elem);
@@ -102,8 +106,8 @@ void hd_schedule_spread_warps(hd_schedule *s) {
 
 int32_t hd_schedule_accumulators(const hd_problem *p, const hd_schedule *s) {
   int32_t threads = s->warps_m * s->warps_n * 32;
-  /* Partial sums of a split k are 32 bits wide, whatever the accumulators are. */
-  int32_t bits = s->split_k > 1 ? 32 : heddle_elem_get(p->acc_elem)->container_bits;
+  /* Partial sums are 32 bits wide, whatever the accumulators are. */
+  int32_t bits = shares_tiles(s) ? 32 : heddle_elem_get(p->acc_elem)->container_bits;
   return threads ? s->tile_m * s->tile_n / threads * bits / 32 : 0;
 }
 
@@ -148,6 +152,11 @@ static heddle_status check_tile(heddle_context *ctx, const hd_problem *p, const 
     REFUSE(HEDDLE_INVALID, "schedule.split-k", "got split_k %d; legal: 1 to %d%s, nearest %d",
            s->split_k, splits, splits < MOST_SPLITS ? " (a granule of k each)" : "",
            s->split_k < 1 ? 1 : splits);
+  if (s->stream_k != 0 && s->stream_k != 1)
+    REFUSE(HEDDLE_INVALID, "schedule.stream-k", "got stream_k %d; legal: 0, 1", s->stream_k);
+  if (s->stream_k && (s->split_k > 1 || !s->persistent))
+    REFUSE(HEDDLE_INVALID, "schedule.stream-k", "got stream_k=1 with split_k=%d persistent=%d; legal: "
+           "split_k=1 persistent=1", s->split_k, s->persistent);
   if (s->group < 1 || s->group > 1024)
     REFUSE(HEDDLE_INVALID, "schedule.group", "got group %d; legal: 1 to 1024", s->group);
   if (s->persistent != 0 && s->persistent != 1)
@@ -187,6 +196,7 @@ static heddle_status check_shared(heddle_context *ctx, const hd_problem *p, cons
 
 static int32_t most_accumulators(const hd_schedule *s) {
   return s->split_k > hd_schedule_along_k(s) ? SPLIT_ACCUMULATORS
+         : s->stream_k                       ? STREAM_ACCUMULATORS
          : strcmp(s->a_path, "reg") == 0 ? REGISTER_A_ACCUMULATORS
                                          : WARPGROUP_ACCUMULATORS;
 }
@@ -254,9 +264,10 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
     REFUSE(HEDDLE_INVALID, "schedule.cluster-gather",
            "got cluster 2 with b=gather; gathered rows cannot be multicast; nearest legal: 1");
   bool shares_a = strcmp(s->share, "a") == 0;
-  if (shares_a && (s->cluster == 1 || !s->persistent || s->split_k > 1))
-    REFUSE(HEDDLE_INVALID, "schedule.share", "got share=a with cluster=%d persistent=%d split_k=%d; "
-           "legal: cluster=2 persistent=1 split_k=1", s->cluster, s->persistent, s->split_k);
+  if (shares_a && (s->cluster == 1 || !s->persistent || shares_tiles(s)))
+    REFUSE(HEDDLE_INVALID, "schedule.share", "got share=a with cluster=%d persistent=%d split_k=%d "
+           "stream_k=%d; legal: cluster=2 persistent=1 split_k=1 stream_k=0", s->cluster, s->persistent,
+           s->split_k, s->stream_k);
   if (s->cluster == 2 && !shares_a && s->tile_n % (p->b.transposed ? 128 : 16))
     REFUSE(HEDDLE_INVALID, "schedule.cluster-half",
            "got tile n %d with cluster 2; legal: multiples of %d (each CTA brings half of B)",
@@ -265,8 +276,9 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
   int32_t limit = most_accumulators(s);
   if (acc > limit)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
-           "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d (a=%s, split_k=%d)",
-           s->tile_m, s->tile_n, s->warps_m, acc, limit, s->a_path, s->split_k);
+           "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d (a=%s, split_k=%d, "
+           "stream_k=%d)", s->tile_m, s->tile_n, s->warps_m, acc, limit, s->a_path, s->split_k,
+           s->stream_k);
   if (s->pending != 0 && s->pending != 1)
     REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d; legal: 0, 1", s->pending);
   if (s->pending && strcmp(s->a_path, "reg") == 0)

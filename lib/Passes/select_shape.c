@@ -32,7 +32,7 @@ heddle_status hd_pass_select_shape(hd_pass_context *pass, hd_module *module) {
     if (!hd_spec_can_generate(row))
       return hd_error(pass->ctx, HEDDLE_UNSUPPORTED, p.matmul->loc, "spec.unjudged",
                       "the layout of %s has no judge, so no kernel is generated with it", row->name);
-    char text[200];
+    char text[HD_SCHEDULE_TEXT];
     hd_schedule_print(&s, text);
     hd_op_set_str(module, kernel, HD_ATTR_SCHEDULE, text);
     hd_op_set_str(module, p.matmul, HD_ATTR_ROW, row->name);

@@ -18,7 +18,8 @@ enum { PRODUCER_WARPS = 4 };
 
 /* Registers at entry and after setmaxnreg, by threads of a CTA that has its SM alone: multiples of 8 that
  * fill the 65536 of an SM. A producer that gathers needs more than one that only issues copies, and one that
- * finds its share of a tile's k more still. No row: no setmaxnreg; nor where CTAs share the SM, since what is left of registers is enough for small tiles. */
+ * finds its share of every tile's k more still. No row: no setmaxnreg; nor where CTAs share the SM, since
+ * what is left of registers is enough for small tiles. */
 static const struct register_plan {
   int32_t threads;
   bool gathers, splits;
@@ -43,8 +44,9 @@ static bool is_store(const hd_op *op) {
 
 static void set_registers(hd_module *m, hd_op *kernel, hd_op *producer, hd_op *consumer,
                           int32_t threads, bool gathers) {
-  bool splits = hd_find_op(consumer->regions[0], HD_OP_PARTIAL_STORE) ||
-                hd_find_op(consumer->regions[0], HD_OP_PARTIAL_SEND);
+  hd_op *partial = hd_find_op(consumer->regions[0], HD_OP_PARTIAL_STORE);
+  bool splits = hd_find_op(consumer->regions[0], HD_OP_PARTIAL_SEND) ||
+                (partial && hd_op_has(partial, HD_ATTR_SPLITS)); /* stream_k divides ahead of the loop */
   for (size_t i = 0; i < HD_COUNT(register_plans); i++) {
     const struct register_plan *plan = &register_plans[i];
     if (plan->threads != threads || plan->gathers != gathers || plan->splits != splits ||

@@ -26,7 +26,7 @@ typedef struct hd_stage {
   hd_value *n_granules, *last_slab; /* i32 */
   hd_value *units_m, *tiles_n, *n_units; /* tile rows and tile columns in clusters; their product, times
                                             the splits that are units of their own */
-  hd_value *n_splits; /* i32: of this launch; NULL without split-K */
+  hd_value *n_splits; /* i32: of this launch; NULL without split_k */
   hd_store_slot slot; /* of the staged store; cols 0: D is written from registers */
   hd_value *sa, *sb, *sd, *partials; /* buffers; sd NULL: D is not staged; partials: of a cluster along k */
 } hd_stage;
@@ -58,17 +58,31 @@ typedef enum hd_stage_arg {
 static inline int32_t hd_stage_along_m(const hd_stage *st) { return st->shares_a ? 1 : st->cluster; }
 static inline int32_t hd_stage_along_n(const hd_stage *st) { return st->shares_a ? st->cluster : 1; }
 
-/* Where a CTA's tile lies, and which granules of k [k_lo, k_hi) are its share. */
+/* The loop over a CTA's units of work. Workers are CTAs, or clusters of them. */
+typedef struct hd_work {
+  hd_value *lo, *hi, *step;
+  hd_value *worker, *n_workers, *rank; /* rank NULL without a cluster */
+  /* stream_k only. The line of granules that workers share evenly: its tiles, a worker's piece [from, to) of
+   * at most `piece` granules, and the tile behind the piece's last one. */
+  hd_value *n_streamed, *piece, *from, *to, *end_tile;
+} hd_work;
+
+/* Where a CTA's tile lies, and which granules of k [k_lo, k_hi) are its part. */
 typedef struct hd_tile_place {
   hd_value *row0, *col0, *slab0, *rank; /* rank NULL without a cluster */
   hd_value *k_lo, *k_hi;
-  hd_value *split, *index; /* of n_splits; of the tile, clusters' idle ones counted. NULL: no split-K */
+  hd_value *part, *n_parts; /* which of how many the tile has; NULL: it is whole */
+  hd_value *slot;           /* of the workspace, for the tile's first part */
   hd_value *is_first; /* i1: of this CTA; only where A is prefetched */
   hd_value *is_back;  /* i1: its k runs backwards; NULL: no tile's does */
 } hd_tile_place;
 
 /* Declarations: arguments, sizes, tile counts, buffers. */
 void hd_stage_declare(hd_stage *st);
+/* This CTA's work; the place of a unit of it. */
+void hd_stage_find_work(hd_stage *st, hd_builder *b, hd_work *work);
+void hd_stage_find_place(hd_stage *st, hd_builder *b, const hd_work *work, hd_value *unit,
+                         hd_tile_place *place);
 /* The loop over this CTA's tiles with carried values; gives the place of the tile, leaves the builder
  * `in` inside the loop. */
 hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int32_t n_carried,
@@ -84,16 +98,16 @@ void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_
 /* The same by way of shared memory: all slices of a whole fragment's strip, the warp's `nth` of a tile. */
 void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
                            int32_t nth, hd_value *strip, hd_value *acc);
-/* The accumulators of all splits in place of this one's: nothing happens without split-K. Where they are,
- * b stands afterwards: in a region of b, when but one CTA of the cluster has them. */
+/* The sum of all parts of a tile in place of this one: nothing happens where all tiles are whole. Where it is,
+ * b stands afterwards: in a region of b, when but one CTA of the cluster has it. */
 void hd_stage_reduce(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
                      hd_value **acc, int32_t n_acc);
 /* Ends that region. */
 void hd_stage_end_reduce(hd_stage *st, hd_builder *b);
-/* Bytes of a tile's partial sums over one share of k. */
+/* Bytes of a tile's partial sums over one part of k. */
 int64_t hd_stage_tile_bytes(const hd_stage *st);
-/* Bytes of the workspace that a warp has for a tile: the partial of each split, then the counter. */
-int64_t hd_stage_record_bytes(const hd_stage *st);
+/* Bytes of a slot of the workspace: a record for each warp of the tile. */
+int64_t hd_stage_slot_bytes(const hd_stage *st);
 /* Word of the metadata and selector of a k-step. */
 int32_t hd_stage_word(const hd_stage *st, int32_t step);
 int32_t hd_stage_selector(const hd_stage *st, int32_t step);

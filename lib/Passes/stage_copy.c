@@ -3,68 +3,6 @@
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 
-/* The splits of a tile are neighbours, so that its partials meet in L2 soon. Gives the unit of D. */
-static hd_value *find_share(hd_stage *st, hd_builder *b, hd_value *unit, hd_tile_place *place) {
-  *place = (hd_tile_place){.rank = place->rank, .k_lo = st->zero, .k_hi = st->n_granules};
-  if (!st->n_splits)
-    return unit;
-  bool in_cluster = st->along_k > 1;
-  place->split = in_cluster ? place->rank : hd_arith(b, HD_OP_REM, unit, st->n_splits);
-  hd_value *from = hd_arith(b, HD_OP_MUL, place->split, st->n_granules);
-  hd_value *to = hd_arith(b, HD_OP_ADD, from, st->n_granules);
-  place->k_lo = hd_arith(b, HD_OP_DIV, from, st->n_splits);
-  place->k_hi = hd_arith(b, HD_OP_DIV, to, st->n_splits);
-  if (in_cluster)
-    return unit;
-  place->index = unit = hd_arith(b, HD_OP_DIV, unit, st->n_splits);
-  if (place->rank)
-    place->index = hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, unit, st->cluster),
-                            place->rank);
-  return unit;
-}
-
-/* The CTA's first unit of work, and how far its next one is. Where k has fewer granules than a cluster CTAs,
- * some have none: their first unit is past the last. */
-static hd_value *find_units(hd_stage *st, hd_builder *b, hd_value **stride, hd_value **rank) {
-  int32_t ctas = st->cluster * st->along_k;
-  hd_value *first = hd_build_value(b, HD_OP_BLOCK_INDEX, HD_I32, 0);
-  *stride = hd_build_value(b, HD_OP_GRID_SIZE, HD_I32, 0);
-  *rank = NULL;
-  if (ctas > 1) {
-    hd_value *n = hd_i32(b, ctas);
-    first = hd_arith(b, HD_OP_DIV, first, n);
-    *stride = hd_arith(b, HD_OP_DIV, *stride, n);
-    *rank = hd_build_value(b, HD_OP_CTA_RANK, HD_I32, 0);
-  }
-  if (st->along_k > 1 && !st->p.k.value) {
-    hd_value *has_one = hd_build_cmp(b, "lt", *rank, st->n_splits);
-    first = hd_build_value(b, HD_OP_SELECT, HD_I32, 3, has_one, first, st->n_units);
-  }
-  return first;
-}
-
-static void find_place(hd_stage *st, hd_builder *b, hd_value *unit, hd_tile_place *place) {
-  hd_value *operands[] = {find_share(st, b, unit, place), st->units_m, st->tiles_n};
-  hd_type types[] = {HD_I32, HD_I32};
-  hd_op *coord = hd_build(b, HD_OP_TILE_COORD, operands, 3, types, 2);
-  hd_op_set_str(st->module, coord, HD_ATTR_ORDER, "grouped");
-  hd_op_set_int(st->module, coord, HD_ATTR_GROUP, st->s.group);
-  hd_value *tm = coord->results[0], *tn = coord->results[1], **along = st->shares_a ? &tn : &tm;
-  if (st->cluster > 1)
-    *along = hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, *along, st->cluster), place->rank);
-  place->row0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m);
-  place->slab0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m / HD_SLAB_ROWS);
-  place->col0 = hd_arith_const(b, HD_OP_MUL, tn, st->s.tile_n);
-}
-
-static bool is_zigzag(const hd_stage *st) { return strcmp(st->s.k_order, "zigzag") == 0; }
-
-/* A CTA's turns are counted from 0, since its first unit is less than the stride. */
-static hd_value *find_direction(hd_stage *st, hd_builder *b, hd_value *unit, hd_value *stride) {
-  hd_value *turn = hd_arith(b, HD_OP_DIV, unit, stride);
-  return hd_build_cmp(b, "ne", hd_arith(b, HD_OP_REM, turn, hd_i32(b, 2)), st->zero);
-}
-
 /* Backwards, a tile begins with what its neighbours on the other SMs have just read. */
 static hd_value *find_granule(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                               hd_value *k) {
@@ -74,18 +12,6 @@ static hd_value *find_granule(hd_stage *st, hd_builder *b, const hd_tile_place *
   hd_value *from_end = hd_arith(b, HD_OP_SUB, k, place->k_lo);
   hd_value *back = hd_arith(b, HD_OP_SUB, last, from_end);
   return hd_build_value(b, HD_OP_SELECT, HD_I32, 3, place->is_back, back, k);
-}
-
-hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int32_t n_carried,
-                      hd_builder *in, hd_tile_place *place) {
-  hd_value *stride, *first = find_units(st, b, &stride, &place->rank);
-  hd_op *loop = hd_build_for(b, first, st->n_units, stride, carried, n_carried);
-  *in = hd_builder_at_end(st->module, loop->regions[0]);
-  hd_value *unit = loop->regions[0]->args[0];
-  find_place(st, in, unit, place);
-  place->is_first = st->prefetch ? hd_build_cmp(in, "eq", unit, first) : NULL;
-  place->is_back = is_zigzag(st) ? find_direction(st, in, unit, stride) : NULL;
-  return loop;
 }
 
 /* An `if` without results; the builders stand at the ends of its two regions. */
@@ -145,12 +71,13 @@ static void copy_a_bulk(hd_stage *st, hd_builder *b, const hd_tile_place *place,
 void hd_stage_prefetch(hd_stage *st, hd_builder *b, hd_value *cursor) {
   if (!st->prefetch)
     return;
-  hd_tile_place place = {0};
+  hd_tile_place place;
   hd_builder some, none;
-  hd_value *stride, *first = find_units(st, b, &stride, &place.rank);
-  build_if(st, b, hd_build_cmp(b, "lt", first, st->n_units), &some, &none);
+  hd_work work;
+  hd_stage_find_work(st, b, &work);
+  build_if(st, b, hd_build_cmp(b, "lt", work.lo, work.hi), &some, &none);
   hd_build_yield(&none, NULL, 0);
-  find_place(st, &some, first, &place);
+  hd_stage_find_place(st, &some, &work, work.lo, &place);
   hd_value *share = hd_arith(&some, HD_OP_SUB, place.k_hi, place.k_lo);
   hd_value *n = hd_arith(&some, HD_OP_MIN, share, hd_i32(&some, st->s.stages));
   hd_op *loop = hd_build_for(&some, st->zero, n, st->one, &cursor, 1);

@@ -60,7 +60,7 @@ static bool is_needed(const hd_stage *st, hd_stage_arg which) {
   case HD_STAGE_USER:
     return st->p.user != NULL;
   case HD_STAGE_WORKSPACE:
-    return st->s.split_k > st->along_k;
+    return st->s.split_k > st->along_k || st->s.stream_k;
   case HD_STAGE_ALPHA:
     return st->p.alpha;
   case HD_STAGE_BETA:
@@ -158,12 +158,14 @@ static hd_value *declare_tmap(hd_stage *st, const char *arg, heddle_elem elem, i
   return op->results[0];
 }
 
-/* For each tile of a cluster, idle ones counted: every warp's partials and its counter. */
+/* Slots for each tile of a cluster, idle ones counted; with stream_k for each of its parts. */
 static void set_workspace(hd_stage *st, hd_op *op) {
   int64_t tile[] = {(int64_t)st->s.tile_m * st->cluster, st->s.tile_n};
   hd_op_set_ints(st->module, op, HD_ATTR_TILE, tile, 2);
   hd_op_set_int(st->module, op, HD_ATTR_BYTES,
-                st->cluster * st->s.warps_m * st->s.warps_n * hd_stage_record_bytes(st));
+                st->cluster * st->s.split_k * hd_stage_slot_bytes(st));
+  if (st->s.stream_k)
+    hd_op_set_flag(st->module, op, HD_ATTR_STREAM_K);
 }
 
 static hd_value *declare_arg(hd_stage *st, hd_stage_arg which) {

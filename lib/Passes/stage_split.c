@@ -6,33 +6,36 @@
 enum { PARTIAL_BYTES = 4, COUNTER_BYTES = 128 }; /* of an element; a counter has a line of its own */
 enum { MOST_FRAGMENTS = 8 };
 
-/* One split of one warp: its part of the tile in f32 or s32. Sums of f16 would round once more a split,
- * and overflow where the whole sum does not. */
+/* A warp's part of the tile in f32 or s32: sums of f16 would round once more a part, and overflow where the
+ * whole sum does not. */
 static int64_t partial_bytes(const hd_stage *st) {
   return (int64_t)st->s.tile_m * st->s.tile_n / (st->s.warps_m * st->s.warps_n) * PARTIAL_BYTES;
 }
+
+/* What a warp leaves in a slot: its partial, then a counter, which counts in the first slot of a tile. Slots
+ * lie at the same bytes whatever the sizes of a launch: counters are never where partials have been. */
+static int64_t record_bytes(const hd_stage *st) { return partial_bytes(st) + COUNTER_BYTES; }
 
 int64_t hd_stage_tile_bytes(const hd_stage *st) {
   return (int64_t)st->s.tile_m * st->s.tile_n * PARTIAL_BYTES;
 }
 
-int64_t hd_stage_record_bytes(const hd_stage *st) {
-  return st->s.split_k * partial_bytes(st) + COUNTER_BYTES;
+int64_t hd_stage_slot_bytes(const hd_stage *st) {
+  return record_bytes(st) * st->s.warps_m * st->s.warps_n;
 }
 
-/* The byte at which this warp's record of the tile begins. */
+/* The byte at which this warp's record of the tile's first part begins. */
 static hd_value *find_record(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                              hd_value *warp) {
-  int64_t record = hd_stage_record_bytes(st);
-  hd_value *tile = hd_widen(b, place->index), *within = hd_widen(b, warp);
-  tile = hd_arith_const(b, HD_OP_MUL, tile, record * st->s.warps_m * st->s.warps_n);
-  within = hd_arith_const(b, HD_OP_MUL, within, record);
-  return hd_arith(b, HD_OP_ADD, tile, within);
+  hd_value *slot = hd_widen(b, place->slot), *within = hd_widen(b, warp);
+  slot = hd_arith_const(b, HD_OP_MUL, slot, hd_stage_slot_bytes(st));
+  within = hd_arith_const(b, HD_OP_MUL, within, record_bytes(st));
+  return hd_arith(b, HD_OP_ADD, slot, within);
 }
 
-static void set_sizes(hd_stage *st, hd_op *op) {
-  hd_op_set_int(st->module, op, HD_ATTR_SPLITS, st->s.split_k);
-  hd_op_set_int(st->module, op, HD_ATTR_BYTES, partial_bytes(st));
+/* From one part to the next: the CTAs of a cluster lie between those of stream_k. */
+static int64_t part_bytes(const hd_stage *st) {
+  return hd_stage_slot_bytes(st) * (st->s.stream_k ? st->cluster : 1);
 }
 
 /* --- in a cluster ----------------------------------------------------------------------------- */
@@ -47,7 +50,7 @@ static void send(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_val
                  hd_value *const *acc, int32_t n_acc) {
   for (int32_t i = 0; i < n_acc; i++)
     hd_build_op(b, HD_OP_PARTIAL_SEND, (hd_type){0}, 6, st->partials,
-                find_fragment(st, b, warp, n_acc, i), place->split, st->n_splits, st->n_granules,
+                find_fragment(st, b, warp, n_acc, i), place->part, st->n_splits, st->n_granules,
                 acc[i]);
   hd_build_yield(b, NULL, 0);
 }
@@ -92,15 +95,15 @@ void hd_stage_end_reduce(hd_stage *st, hd_builder *b) {
 
 void hd_stage_reduce(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
                      hd_value **acc, int32_t n_acc) {
-  if (!st->n_splits)
+  if (!place->n_parts)
     return;
   if (st->along_k > 1)
     return reduce_in_cluster(st, b, place, warp, acc, n_acc);
-  hd_value *record = find_record(st, b, place, warp);
-  hd_op *store = hd_build_op(b, HD_OP_PARTIAL_STORE, (hd_type){0}, 5, st->arg[HD_STAGE_WORKSPACE],
-                             record, place->split, st->n_splits, st->n_granules);
-  hd_op *sum = hd_build_op(b, HD_OP_PARTIAL_SUM, (hd_type){0}, 4, st->arg[HD_STAGE_WORKSPACE],
-                           record, place->split, st->n_splits);
+  hd_value *workspace = st->arg[HD_STAGE_WORKSPACE], *record = find_record(st, b, place, warp);
+  hd_op *store = hd_build_op(b, HD_OP_PARTIAL_STORE, (hd_type){0}, 7, workspace, record, place->part,
+                             place->n_parts, place->k_lo, place->k_hi, st->n_granules);
+  hd_op *sum = hd_build_op(b, HD_OP_PARTIAL_SUM, (hd_type){0}, 4, workspace, record, place->part,
+                           place->n_parts);
   for (int32_t i = 0; i < n_acc; i++) {
     hd_type whole = acc[i]->type;
     whole.elem = whole.elem == HEDDLE_F16 ? HEDDLE_F32 : whole.elem;
@@ -108,6 +111,8 @@ void hd_stage_reduce(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd
     hd_op_add_operand(st->module, sum, acc[i]);
     acc[i] = hd_op_add_result(st->module, sum, whole);
   }
-  set_sizes(st, store);
-  set_sizes(st, sum);
+  if (st->s.split_k > 1)
+    hd_op_set_int(st->module, store, HD_ATTR_SPLITS, st->s.split_k);
+  hd_op_set_int(st->module, store, HD_ATTR_BYTES, part_bytes(st));
+  hd_op_set_int(st->module, sum, HD_ATTR_BYTES, part_bytes(st));
 }

@@ -26,6 +26,8 @@ static void build_work(hd_module *m, const hd_problem *p, const hd_schedule *s,
   hd_op_set_int(m, work, HD_ATTR_GROUP, s->group);
   hd_op_set_int(m, work, HD_ATTR_CLUSTER, strcmp(variant->path, "gather") ? s->cluster : 1);
   hd_op_set_int(m, work, HD_ATTR_SPLIT_K, s->split_k);
+  if (s->stream_k)
+    hd_op_set_flag(m, work, HD_ATTR_STREAM_K);
   hd_op_set_int(m, work, HD_ATTR_GRANULES, s->tile_k / hd_granule_k(p->a_elem));
   if (s->persistent)
     hd_op_set_flag(m, work, HD_ATTR_PERSISTENT);

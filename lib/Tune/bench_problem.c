@@ -56,7 +56,7 @@ typedef struct ways {
 } ways;
 
 static void add(ways *out, const hd_schedule *s) {
-  char text[200];
+  char text[HD_SCHEDULE_TEXT];
   hd_schedule_print(s, text);
   hd_bench_way way = {strcpy(hd_xmalloc(strlen(text) + 1), text), out->weights_ready};
   HD_PUSH(out->list, out->n, out->cap, way);
@@ -65,7 +65,7 @@ static void add(ways *out, const hd_schedule *s) {
 /* Setting the wanted keys changes nothing. */
 static heddle_status agrees(heddle_context *ctx, const hd_schedule *s, const char *wanted,
                             bool *yes) {
-  char is[200], would_be[200];
+  char is[HD_SCHEDULE_TEXT], would_be[HD_SCHEDULE_TEXT];
   hd_schedule set = *s;
   HD_TRY(hd_schedule_parse(ctx, wanted, &set));
   hd_schedule_print(s, is);

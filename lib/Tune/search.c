@@ -26,7 +26,7 @@ int64_t hd_search_share(int64_t n) {
 
 static bool decides_kind(const char *word) {
   static const char *const keys[] = {"family=", "tile=", "cluster=", "share=", "ctas=",
-                                    "split_k=",   "reduce="};
+                                    "split_k=",   "reduce=", "stream_k="};
   for (size_t i = 0; i < HD_COUNT(keys); i++)
     if (strncmp(word, keys[i], strlen(keys[i])) == 0)
       return true;

@@ -1,7 +1,7 @@
 /* Tune/search.h: which schedule to measure next: the one that promises the least time. The
  * model's prediction is corrected by what was measured: an effect of its kind (the keys that
- * decide what binds: family, tile, cluster, share, ctas, split_k, reduce), one of each other "key=value",
- * shared by all kinds; less a doubt where little is known. */
+ * decide what binds: family, tile, cluster, share, ctas, split_k, reduce, stream_k), one of each other
+ * "key=value", shared by all kinds; less a doubt where little is known. */
 #ifndef HD_SEARCH_H
 #define HD_SEARCH_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HD_SCHEDULE_TEXT = 256, HD_SEARCH_WORDS = 24 };
+enum { HD_SEARCH_WORDS = 24 };
 
 /* Something that schedules have in common. */
 typedef struct hd_search_effect {

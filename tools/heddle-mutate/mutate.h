@@ -4,6 +4,7 @@
 
 #include "Check/check.h"
 #include "Kernel/manifest.h"
+#include "Passes/schedule.h"
 #include "trial/trial_parts.h"
 
 /* --- forms (mutate_form.c) ------------------------------------------------------------------ */
@@ -32,7 +33,7 @@ heddle_status mutate_each_form(heddle_context *ctx, const char *path, const char
 /* A problem drawn at random (mutate_random.c), its schedule, and a launch of it. */
 typedef struct mutate_problem {
   hd_strbuf text;
-  char schedule[200]; /* words */
+  char schedule[HD_SCHEDULE_TEXT]; /* words */
   trial_request request;
   uint32_t pick; /* of its kernels: number pick modulo how many there are */
 } mutate_problem;

@@ -14,7 +14,7 @@ typedef enum agree_kind { AGREE_SOUND, AGREE_ROLE, AGREE_PTX } agree_kind;
 /* One kernel, and what was said of it. */
 typedef struct verdict {
   uint64_t seed;
-  char schedule[200], form[96], what[160]; /* what: the operator and its site */
+  char schedule[HD_SCHEDULE_TEXT], form[96], what[160]; /* what: the operator and its site */
   agree_kind kind;
   int n_refused;
   bool judged, equivalent, agree;

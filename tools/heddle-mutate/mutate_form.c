@@ -20,7 +20,7 @@ typedef struct source {
   hd_module *module; /* owned: problem level, sizes made small */
   hd_problem problem;
   hd_schedule schedule;
-  char schedule_text[200];
+  char schedule_text[HD_SCHEDULE_TEXT];
   trial_request request; /* the launch: sizes for those that the problem leaves open */
   const char *path;      /* of the example; NULL: drawn */
   int64_t only;          /* a kernel, modulo how many there are; -1: all */
@@ -53,11 +53,12 @@ static heddle_status choose_schedule(source *s, const char *text) {
   else if (status == HEDDLE_OK)
     snprintf(s->schedule_text, sizeof s->schedule_text,
              "family=%s tile=64x%dx%d stages=%d cluster=%d share=%s a=%s b=auto group=%d persistent=%d "
-             "pending=%d k_order=%s store=%s split_k=%d reduce=%s",
+             "pending=%d k_order=%s store=%s split_k=%d reduce=%s stream_k=%d",
              s->schedule.family, small_tile_n(s), hd_granule_k(s->problem.a_elem), STAGES,
              s->schedule.cluster, s->schedule.share,
              s->schedule.a_path, s->schedule.group, s->schedule.persistent, s->schedule.pending, s->schedule.k_order,
-             s->schedule.store, s->schedule.split_k < 2 ? 1 : 2, s->schedule.reduce);
+             s->schedule.store, s->schedule.split_k < 2 ? 1 : 2, s->schedule.reduce,
+             s->schedule.stream_k);
   hd_module_free(probe);
   return status;
 }

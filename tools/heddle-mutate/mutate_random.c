@@ -123,12 +123,14 @@ static void draw_schedule(draw *d, mutate_problem *p) {
   d->stages = 2 + (int32_t)mutate_below(d->seed, 4);
   add_number(p, "stages", d->stages);
   bool sums = d->wgmma && d->cluster == 1 && one_in(d, 6);
-  bool persistent = d->shares_a || (!sums && one_in(d, 2));
+  bool streams = !d->shares_a && !sums && one_in(d, 5);
+  bool persistent = d->shares_a || streams || (!sums && one_in(d, 2));
   add_number(p, "persistent", persistent);
   add_word(p, "k_order", persistent ? WORD(d, "forward zigzag") : "forward");
   add_word(p, "group", WORD(d, "1 2 8"));
   add_word(p, "reduce", sums ? "cluster" : "workspace");
-  add_word(p, "split_k", d->shares_a ? "1" : sums ? WORD(d, "2 2 4") : WORD(d, "1 1 1 1 2 3"));
+  add_word(p, "split_k", d->shares_a || streams ? "1" : sums ? WORD(d, "2 2 4") : WORD(d, "1 1 1 1 2 3"));
+  add_number(p, "stream_k", streams);
   add_word(p, "ctas", WORD(d, "1 1 1 2"));
   const char *store = WORD(d, d->wgmma ? "direct quad staged" : "direct quad");
   add_word(p, "store", d->permuted ? "permuted" : store);

@@ -67,7 +67,7 @@ static const char *judge_name(hd_judge judge) {
 }
 
 static void print_schedule(const hd_problem *p, const hd_schedule *s) {
-  char text[200];
+  char text[HD_SCHEDULE_TEXT];
   hd_schedule_print(s, text);
   printf("target    %s\nschedule  %s\n", p->target->name, text);
   const hd_spec_row *row = hd_spec_find(hd_op_str(p->matmul, HD_ATTR_ROW));
@@ -87,6 +87,8 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
     if (s->split_k > 1)
       printf(" by %d splits of k, summed by the %s", s->split_k,
              hd_schedule_along_k(s) > 1 ? "first of their cluster" : "last to arrive");
+    if (s->stream_k)
+      printf(", the last waves shared over k (stream-K)");
     printf(", %d CTAs an SM%s%s\n", s->ctas,
            s->persistent ? ", persistent" : "", s->cluster < 2      ? ""
            : s->share[0] == 'a' ? ", A multicast to 2 CTAs"
@@ -221,9 +223,9 @@ static void print_alternative(const hd_op *kernel, const char *text) {
 static void print_alternatives(const hd_op *kernel, const hd_schedule *chosen) {
   static const char *const words[] = {"family=mma", "family=wgmma", "a=reg",      "a=desc",
                                       "cluster=2",  "b=tma",        "b=gather", "b=cp_async",
-                                      "b=ld_st",    "split_k=2",    "store=permuted",
+                                      "b=ld_st",    "split_k=2",    "stream_k=1", "store=permuted",
                                       "store=staged"};
-  char text[200];
+  char text[HD_SCHEDULE_TEXT];
   hd_schedule_print(chosen, text);
   for (size_t i = 0; i < HD_COUNT(words); i++)
     if (!strstr(text, words[i]))

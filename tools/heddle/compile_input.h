@@ -20,7 +20,7 @@ typedef struct compile_input {
   bool no_tuned;
   hd_tuned *tuned;  /* owned; NULL: not looked up */
   const hd_tuned_entry *entry; /* what `schedule` was taken from; NULL: nothing */
-  char tuned_schedule[200];
+  char tuned_schedule[HD_SCHEDULE_TEXT];
 } compile_input;
 
 /* Rows of a command's option table for the input in variable `in`. */

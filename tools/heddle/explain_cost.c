@@ -72,7 +72,7 @@ heddle_status explain_print_promising(heddle_context *ctx, const hd_problem *p,
                                       const hd_ceilings *ceilings) {
   hd_schedule *list;
   size_t n, best = 0;
-  char text[200];
+  char text[HD_SCHEDULE_TEXT];
   if (strcmp(p->target->name, "sm_90a") != 0)
     return HEDDLE_OK;
   hd_product product = hd_product_of(p, size_mnk);

@@ -36,7 +36,7 @@ static void print_rate(double rate) {
 /* "tile=128x256x64" of the schedule's text, and what else is not usual. */
 static void print_tile(const report_cell *c) {
   const char *schedule = c->schedule;
-  static const char *const keys[] = {"tile=", "cluster=2", "split_k=", "stages=", "a=reg", "family=mma"};
+  static const char *const keys[] = {"tile=", "cluster=2", "split_k=", "stream_k=1", "stages=", "a=reg", "family=mma"};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     const char *at = strstr(schedule, keys[i]);
     if (at && strncmp(at, "split_k=1 ", 10) != 0)

@@ -1,0 +1,173 @@
+/* Which tiles a CTA computes, and over which part of k.
+ *
+ * Whole tiles (and splits of them) are units that CTAs, or clusters, take in turn. With stream_k the granules
+ * of some tiles lie in one line, of which each worker takes an equal piece:
+ *
+ *   tile      0         1         2
+ *   line   |---------|---------|---------|      part of a tile: where a worker's piece meets it;
+ *   worker |  0   |  1   |  2   |  3   |4|      tile 1 has parts of workers 1, 2 and 3, in that order
+ *
+ * The tiles of the line are the first ones, so many that whole waves of workers are left: between one and two
+ * a worker where there are that many, so that no tile has more than two parts (Osama et al., Stream-K, 2023:
+ * "two-tile"). A worker does its piece first; then all end with a whole tile. */
+#include <string.h>
+
+#include "Passes/arith.h"
+#include "Passes/stage.h"
+
+/* --- equal splits of every tile --------------------------------------------------------------- */
+
+/* The splits of a tile are neighbours, so that its partials meet in L2 soon. Gives the unit of D. */
+static hd_value *find_split(hd_stage *st, hd_builder *b, hd_value *unit, hd_tile_place *place) {
+  bool in_cluster = st->along_k > 1;
+  place->part = in_cluster ? place->rank : hd_arith(b, HD_OP_REM, unit, st->n_splits);
+  place->n_parts = st->n_splits;
+  hd_value *from = hd_arith(b, HD_OP_MUL, place->part, st->n_granules);
+  hd_value *to = hd_arith(b, HD_OP_ADD, from, st->n_granules);
+  place->k_lo = hd_arith(b, HD_OP_DIV, from, st->n_splits);
+  place->k_hi = hd_arith(b, HD_OP_DIV, to, st->n_splits);
+  if (in_cluster)
+    return unit;
+  unit = hd_arith(b, HD_OP_DIV, unit, st->n_splits);
+  hd_value *tile = unit;
+  if (place->rank)
+    tile = hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, unit, st->cluster), place->rank);
+  place->slot = hd_arith_const(b, HD_OP_MUL, tile, st->s.split_k);
+  return unit;
+}
+
+/* --- stream-K --------------------------------------------------------------------------------- */
+
+/* How many tiles lie in the line: none where whole waves are all there is. */
+static void find_waves(hd_stage *st, hd_builder *b, hd_work *w) {
+  hd_value *waves = hd_arith(b, HD_OP_DIV, st->n_units, w->n_workers);
+  hd_value *rest = hd_arith(b, HD_OP_REM, st->n_units, w->n_workers);
+  hd_value *fewer = hd_arith_const(b, HD_OP_SUB, waves, 1);
+  fewer = hd_arith(b, HD_OP_MAX, fewer, st->zero);
+  hd_value *even = hd_build_cmp(b, "eq", rest, st->zero);
+  w->hi = hd_build_value(b, HD_OP_SELECT, HD_I32, 3, even, waves, fewer);
+  hd_value *whole = hd_arith(b, HD_OP_MUL, w->hi, w->n_workers);
+  w->n_streamed = hd_arith(b, HD_OP_SUB, st->n_units, whole);
+}
+
+/* The loop counts parts up to -1, whole tiles from 0. Where a piece is empty it begins, and ends, with the
+ * line, at the end of a tile: it has no part. */
+static void find_piece(hd_stage *st, hd_builder *b, hd_work *w) {
+  hd_value *line = hd_arith(b, HD_OP_MUL, w->n_streamed, st->n_granules);
+  hd_value *up = hd_arith(b, HD_OP_ADD, line, w->n_workers);
+  up = hd_arith_const(b, HD_OP_SUB, up, 1);
+  w->piece = hd_arith(b, HD_OP_DIV, up, w->n_workers);
+  w->piece = hd_arith(b, HD_OP_MAX, w->piece, st->one);
+  w->from = hd_arith(b, HD_OP_MUL, w->worker, w->piece);
+  w->from = hd_arith(b, HD_OP_MIN, w->from, line);
+  w->to = hd_arith(b, HD_OP_ADD, w->from, w->piece);
+  w->to = hd_arith(b, HD_OP_MIN, w->to, line);
+  hd_value *first = hd_arith(b, HD_OP_DIV, w->from, st->n_granules);
+  up = hd_arith(b, HD_OP_ADD, w->to, st->n_granules);
+  up = hd_arith_const(b, HD_OP_SUB, up, 1);
+  w->end_tile = hd_arith(b, HD_OP_DIV, up, st->n_granules);
+  w->lo = hd_arith(b, HD_OP_SUB, first, w->end_tile);
+  w->step = st->one;
+}
+
+/* Parts of a tile are numbered by worker; worker + tile grows along the line, and names a slot. */
+static hd_value *find_part(hd_stage *st, hd_builder *b, const hd_work *w, hd_value *turn,
+                           hd_tile_place *place) {
+  hd_value *is_whole = hd_build_cmp(b, "ge", turn, st->zero);
+  hd_value *at = hd_arith(b, HD_OP_ADD, w->end_tile, turn);
+  hd_value *tile = hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_whole, st->zero, at);
+  hd_value *begin = hd_arith(b, HD_OP_MUL, tile, st->n_granules);
+  hd_value *lo = hd_arith(b, HD_OP_SUB, w->from, begin);
+  lo = hd_arith(b, HD_OP_MAX, lo, st->zero);
+  hd_value *hi = hd_arith(b, HD_OP_SUB, w->to, begin);
+  hi = hd_arith(b, HD_OP_MIN, hi, st->n_granules);
+  place->k_lo = hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_whole, st->zero, lo);
+  place->k_hi = hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_whole, st->n_granules, hi);
+  hd_value *first = hd_arith(b, HD_OP_DIV, begin, w->piece);
+  hd_value *end = hd_arith(b, HD_OP_ADD, begin, st->n_granules);
+  end = hd_arith_const(b, HD_OP_SUB, end, 1);
+  hd_value *last = hd_arith(b, HD_OP_DIV, end, w->piece);
+  hd_value *part = hd_arith(b, HD_OP_SUB, w->worker, first);
+  hd_value *n = hd_arith(b, HD_OP_SUB, last, first);
+  n = hd_arith_const(b, HD_OP_ADD, n, 1);
+  place->part = hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_whole, st->zero, part);
+  place->n_parts = hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_whole, st->one, n);
+  place->slot = hd_arith(b, HD_OP_ADD, first, tile);
+  if (place->rank)
+    place->slot = hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, place->slot, st->cluster),
+                           place->rank);
+  hd_value *whole = hd_arith(b, HD_OP_MUL, turn, w->n_workers);
+  whole = hd_arith(b, HD_OP_ADD, whole, w->worker);
+  whole = hd_arith(b, HD_OP_ADD, whole, w->n_streamed);
+  return hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_whole, whole, tile);
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+/* Where k has fewer granules than a cluster CTAs, some have none: their first unit is past the last. */
+static hd_value *find_first(hd_stage *st, hd_builder *b, const hd_work *w) {
+  if (st->along_k == 1 || st->p.k.value)
+    return w->worker;
+  hd_value *has_one = hd_build_cmp(b, "lt", w->rank, st->n_splits);
+  return hd_build_value(b, HD_OP_SELECT, HD_I32, 3, has_one, w->worker, st->n_units);
+}
+
+void hd_stage_find_work(hd_stage *st, hd_builder *b, hd_work *w) {
+  int32_t ctas = st->cluster * st->along_k;
+  *w = (hd_work){0};
+  w->worker = hd_build_value(b, HD_OP_BLOCK_INDEX, HD_I32, 0);
+  w->n_workers = hd_build_value(b, HD_OP_GRID_SIZE, HD_I32, 0);
+  if (ctas > 1) {
+    hd_value *n = hd_i32(b, ctas);
+    w->worker = hd_arith(b, HD_OP_DIV, w->worker, n);
+    w->n_workers = hd_arith(b, HD_OP_DIV, w->n_workers, n);
+    w->rank = hd_build_value(b, HD_OP_CTA_RANK, HD_I32, 0);
+  }
+  w->lo = find_first(st, b, w);
+  w->hi = st->n_units;
+  w->step = w->n_workers;
+  if (!st->s.stream_k)
+    return;
+  find_waves(st, b, w);
+  find_piece(st, b, w);
+}
+
+static bool is_zigzag(const hd_stage *st) { return strcmp(st->s.k_order, "zigzag") == 0; }
+
+/* A CTA's turns are counted from 0, since its first unit is less than the stride. */
+static hd_value *find_direction(hd_stage *st, hd_builder *b, const hd_work *w, hd_value *unit) {
+  hd_value *turn = st->s.stream_k ? hd_arith(b, HD_OP_SUB, unit, w->lo)
+                                  : hd_arith(b, HD_OP_DIV, unit, w->step);
+  return hd_build_cmp(b, "ne", hd_arith(b, HD_OP_REM, turn, hd_i32(b, 2)), st->zero);
+}
+
+void hd_stage_find_place(hd_stage *st, hd_builder *b, const hd_work *w, hd_value *unit,
+                         hd_tile_place *place) {
+  *place = (hd_tile_place){.rank = w->rank, .k_lo = st->zero, .k_hi = st->n_granules};
+  hd_value *tile = st->s.stream_k ? find_part(st, b, w, unit, place)
+                   : st->n_splits ? find_split(st, b, unit, place)
+                                  : unit;
+  hd_value *operands[] = {tile, st->units_m, st->tiles_n};
+  hd_type types[] = {HD_I32, HD_I32};
+  hd_op *coord = hd_build(b, HD_OP_TILE_COORD, operands, 3, types, 2);
+  hd_op_set_str(st->module, coord, HD_ATTR_ORDER, "grouped");
+  hd_op_set_int(st->module, coord, HD_ATTR_GROUP, st->s.group);
+  hd_value *tm = coord->results[0], *tn = coord->results[1], **along = st->shares_a ? &tn : &tm;
+  if (st->cluster > 1)
+    *along = hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, *along, st->cluster), place->rank);
+  place->row0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m);
+  place->slab0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m / HD_SLAB_ROWS);
+  place->col0 = hd_arith_const(b, HD_OP_MUL, tn, st->s.tile_n);
+  place->is_first = st->prefetch ? hd_build_cmp(b, "eq", unit, w->lo) : NULL;
+  place->is_back = is_zigzag(st) ? find_direction(st, b, w, unit) : NULL;
+}
+
+hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int32_t n_carried,
+                      hd_builder *in, hd_tile_place *place) {
+  hd_work work;
+  hd_stage_find_work(st, b, &work);
+  hd_op *loop = hd_build_for(b, work.lo, work.hi, work.step, carried, n_carried);
+  *in = hd_builder_at_end(st->module, loop->regions[0]);
+  hd_stage_find_place(st, in, &work, loop->regions[0]->args[0], place);
+  return loop;
+}
