@@ -189,9 +189,9 @@ heddle_status hd_emit_op_role(hd_emitter *e, const hd_op *op) {
 static heddle_status check_name(hd_emitter *e, const char *name) {
   size_t n = name ? strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
                   : 0;
-  if (n == 0 || name[n] || (name[0] >= '0' && name[0] <= '9') || n > 120)
+  if (n == 0 || name[n] || (name[0] >= '0' && name[0] <= '9') || n > 200)
     return hd_error(e->ctx, HEDDLE_INVALID, e->kernel->loc, "kernel.name",
-                    "\"%s\" cannot name an entry; expected a C identifier of at most 120 characters",
+                    "\"%s\" cannot name an entry; expected a C identifier of at most 200 characters",
                     name ? name : "");
   if (LLVMGetNamedFunction(e->module, name))
     return hd_error(e->ctx, HEDDLE_INVALID, e->kernel->loc, "kernel.name",
