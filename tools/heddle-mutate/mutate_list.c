@@ -29,8 +29,12 @@ static bool make_role(const mutate_form *form, const mutate_operator *op, mutate
 }
 
 static bool make_line(const mutate_form *form, const mutate_line_operator *op, mutate_mutant *m) {
+  const char *line = form->ptx;
   m->ptx = mutate_line(form->ptx, op, m->site);
-  snprintf(m->where, sizeof m->where, "PTX line %d", m->site + 1);
+  for (int32_t i = 0; m->ptx && i < m->site; i++)
+    line += strcspn(line, "\n") + 1;
+  line += strspn(line, " \t");
+  snprintf(m->where, sizeof m->where, "PTX line %d: %.*s", m->site + 1, (int)strcspn(line, "\n"), line);
   return m->ptx != NULL;
 }
 
