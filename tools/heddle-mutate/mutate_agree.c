@@ -165,6 +165,8 @@ static void judge_one(void *user, size_t i) {
     heddle_context_free(ctx);
   }
   v->seconds = hd_clock_seconds() - start;
+  if (a->options->verbose)
+    fprintf(stderr, "seed %llu: %.1f s\n", (unsigned long long)v->seed, v->seconds);
 }
 
 /* --- the report ----------------------------------------------------------------------------- */

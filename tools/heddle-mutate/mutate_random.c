@@ -9,7 +9,7 @@ typedef struct draw {
   uint64_t *seed;
   const struct types *types;
   bool wgmma, transposed, col_major, shares_a, permuted;
-  int32_t tile_m, tile_n, stages, cluster;
+  int32_t tile_m, tile_n, stages, cluster, splits;
   int64_t m, n, k;
 } draw;
 
@@ -128,8 +128,10 @@ static void draw_schedule(draw *d, mutate_problem *p) {
   add_number(p, "persistent", persistent);
   add_word(p, "k_order", persistent ? WORD(d, "forward zigzag") : "forward");
   add_word(p, "group", WORD(d, "1 2 8"));
+  const char *splits = d->shares_a || streams ? "1" : WORD(d, sums ? "2 2 4" : "1 1 1 1 2 3");
+  d->splits = *splits - '0';
   add_word(p, "reduce", sums ? "cluster" : "workspace");
-  add_word(p, "split_k", d->shares_a || streams ? "1" : sums ? WORD(d, "2 2 4") : WORD(d, "1 1 1 1 2 3"));
+  add_word(p, "split_k", splits);
   add_number(p, "stream_k", streams);
   add_word(p, "ctas", WORD(d, "1 1 1 2"));
   const char *store = WORD(d, d->wgmma ? "direct quad staged" : "direct quad");
@@ -145,6 +147,7 @@ static void draw_sizes(draw *d) {
   int32_t unit = d->tile_m * (d->shares_a ? 1 : d->cluster);
   int32_t granules = 1 + (int32_t)mutate_below(d->seed, (uint32_t)d->stages * 5 / 2);
   int32_t groups = d->types->granule / d->types->group;
+  granules = granules < d->splits ? d->splits : granules;
   d->m = t[0] * unit - (one_in(d, 4) ? 0 : (int32_t)mutate_below(d->seed, (uint32_t)unit));
   d->n = t[1] * d->tile_n -
          (one_in(d, 3) ? 0 : (int32_t)mutate_below(d->seed, (uint32_t)d->tile_n));
