@@ -239,8 +239,13 @@ static void check_copy_tma(hd_verifier *v, const hd_op *op) {
 static void check_stage_tile(hd_verifier *v, const hd_op *op) {
   enum { STRIP_ROWS = 16, BLOCK = 8 };
   const hd_op *slot = op->operands[0]->op;
-  int64_t elem = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8;
-  int64_t cols = hd_op_int(slot, HD_ATTR_BYTES, 0) / (STRIP_ROWS * elem), columns = 0;
+  int64_t elem = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8, columns = 0;
+  if (!elem) {
+    hd_verify_fail(v, op, "ir.type", "type = %s; legal: whole bytes",
+                   heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->name);
+    return;
+  }
+  int64_t cols = hd_op_int(slot, HD_ATTR_BYTES, 0) / (STRIP_ROWS * elem);
   int64_t offset = hd_op_int(op, HD_ATTR_OFFSET, 0);
   int64_t line = (hd_op_is(op, HD_ATTR_ORDER, "col_major") ? STRIP_ROWS : cols) * elem;
   for (int32_t i = 6; i < op->n_operands; i++)
