@@ -141,23 +141,37 @@ static heddle_status make_params(heddle_context *ctx, const hd_emit_kernel *kern
   return HEDDLE_OK;
 }
 
-/* Base and pitch of a matrix are multiples of `align` bytes. */
+static void require(hd_arg_kind arg, int64_t mul, int64_t div, int64_t modulo, hd_variant *variant) {
+  variant->requirement[variant->n_requirements++] =
+      (hd_requirement){{.arg = arg, .mul = mul, .div = div}, modulo};
+}
+
+/* Base and pitch of a matrix are multiples of `align` bytes; of a vector (pitch NONE) its base. */
 static void require_aligned(hd_arg_kind base, hd_arg_kind pitch, heddle_elem elem, int32_t align,
                             hd_variant *variant) {
   int32_t bytes = heddle_elem_get(elem)->container_bits / 8;
   if (align <= (bytes ? bytes : 1))
     return;
-  variant->requirement[variant->n_requirements++] =
-      (hd_requirement){{.arg = base, .mul = 1, .div = 1}, align};
-  variant->requirement[variant->n_requirements++] =
-      (hd_requirement){{.arg = pitch, .mul = bytes ? bytes : 1, .div = hd_elems_per_byte(elem)}, align};
+  require(base, 1, 1, align, variant);
+  if (pitch != HD_ARG_NONE)
+    require(pitch, bytes ? bytes : 1, hd_elems_per_byte(elem), align, variant);
 }
 
-/* Whole units of what the variant copies at once, N in whole runs. */
+/* N in whole runs, and what the epilogue reads by runs. */
+static void require_runs(const hd_problem *p, hd_variant *variant) {
+  require(HD_ARG_N, 1, 1, 4 * hd_d_run(p), variant);
+  if (hd_reads_c_rows(p))
+    require_aligned(HD_ARG_C, HD_ARG_LDC, p->c.elem, hd_run_align(p, p->c.elem), variant);
+  if (hd_reads_bias_n(p))
+    require_aligned(HD_ARG_BIAS, HD_ARG_NONE, p->bias.elem, hd_run_align(p, p->bias.elem), variant);
+  if (hd_reads_scale_n(p))
+    require_aligned(HD_ARG_SCALE_B, HD_ARG_NONE, HEDDLE_F32, hd_run_align(p, HEDDLE_F32), variant);
+}
+
+/* Whole units of what the variant copies at once. */
 static void make_requirements(const hd_problem *p, const hd_b_variant *b, hd_variant *variant) {
   if (b->permutes)
-    variant->requirement[variant->n_requirements++] =
-        (hd_requirement){{.arg = HD_ARG_N, .mul = 1, .div = 1}, 4 * hd_d_run(p)};
+    require_runs(p, variant);
   require_aligned(HD_ARG_B, HD_ARG_LDB, p->b.elem, hd_b_variant_align(b, p->b.elem), variant);
   if (b->staged)
     require_aligned(HD_ARG_D, HD_ARG_LDD, p->d.elem, HD_STAGED_ALIGN, variant);

@@ -105,22 +105,86 @@ static void load_pair(hd_emitter *e, const hd_along *v, bool integer, int32_t co
     out[j] = load_element(e, (hd_place){v->at, (column + j) * v->bytes}, v->elem, integer, inside[j]);
 }
 
-hd_inputs hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool checked) {
-  hd_inputs in = {.scale_b = {s->scale_b_one, s->scale_b_one}};
-  LLVMValueRef inside[2];
+enum { WIDE = 16 };
+
+/* n words of 32 bits; 0 outside. */
+static void load_words(hd_emitter *e, hd_place at, int32_t n, LLVMValueRef inside,
+                       LLVMValueRef *words) {
+  static const struct form {
+    const char *text, *constraints;
+  } forms[] = {{0}, {"@$2 ld.global.b32 $0, [$1+%lld];", "=&r,l,b"},
+               {"@$3 ld.global.v2.b32 {$0, $1}, [$2+%lld];", "=&r,=&r,l,b"}, {0},
+               {"@$5 ld.global.v4.b32 {$0, $1, $2, $3}, [$4+%lld];", "=&r,=&r,=&r,=&r,l,b"}};
+  LLVMTypeRef types[] = {e->i32, e->i32, e->i32, e->i32};
+  LLVMTypeRef type = n > 1 ? LLVMStructTypeInContext(e->llvm, types, (unsigned)n, false) : e->i32;
+  hd_strbuf text = {0};
+  for (int32_t i = 0; i < n; i++)
+    hd_strbuf_printf(&text, "mov.b32 $%d, 0;\n\t", (int)i);
+  hd_strbuf_printf(&text, forms[n].text, (long long)at.bytes);
+  LLVMValueRef got = hd_emit_asm(e, type, hd_strbuf_text(&text), forms[n].constraints,
+                                 (LLVMValueRef[]){at.ptr, inside}, 2, HD_ASM_MEMORY);
+  hd_strbuf_free(&text);
+  for (int32_t i = 0; i < n; i++)
+    words[i] = n > 1 ? LLVMBuildExtractValue(e->b, got, (unsigned)i, "") : got;
+}
+
+/* A lane's run where it lies in one piece, aligned: the launch saw to that. */
+static void load_run(hd_emitter *e, const hd_strip *s, hd_place at, heddle_elem elem,
+                     bool integer, LLVMValueRef inside, LLVMValueRef *out) {
+  int32_t bits = heddle_elem_get(elem)->container_bits, bytes = s->run * bits / 8;
+  int32_t n = bytes < WIDE ? bytes / 4 : WIDE / 4, each = 32 / bits;
+  for (int32_t from = 0; from < bytes; from += 4 * n) {
+    LLVMValueRef words[WIDE / 4];
+    load_words(e, (hd_place){at.ptr, at.bytes + from}, n, inside, words);
+    for (int32_t i = 0; i < n * each; i++) {
+      LLVMValueRef x = LLVMBuildLShr(e->b, words[i / each], hd_emit_i32(e, i % each * bits), "");
+      x = bits == 32 ? x : LLVMBuildTrunc(e->b, x, bits_type(e, bits / 8), "");
+      *out++ = hd_emit_from_bits(e, elem, x, integer);
+    }
+  }
+}
+
+static void read_along(hd_emitter *e, const hd_strip *s, const hd_along *v, bool integer, int32_t b,
+                       bool checked, LLVMValueRef *out) {
   int32_t column = hd_strip_column(s, b, 0);
+  LLVMValueRef inside[2];
   for (int j = 0; j < 2; j++)
     inside[j] = checked ? hd_emit_lt(e, hd_emit_addi(e, s->col, column + j), s->n)
                         : LLVMConstInt(e->i1, 1, false);
+  if (s->run > 2)
+    load_run(e, s, (hd_place){v->at, column * v->bytes}, v->elem, integer, inside[0], out);
+  else
+    load_pair(e, v, integer, column, inside, out);
+}
+
+/* Row h of C. */
+static void read_c(hd_emitter *e, const hd_strip *s, int32_t b, int h, bool checked,
+                   LLVMValueRef *out) {
+  if (s->run > 2 && !s->c.col_major) {
+    LLVMValueRef inside = checked ? hd_emit_inside(e, s, b, h, 0) : LLVMConstInt(e->i1, 1, false);
+    load_run(e, s, hd_emit_place(e, s, &s->c, b, h, 0), s->c.elem, s->integer, inside, out);
+    return;
+  }
+  for (int32_t i = 0; i < s->run; i++)
+    out[i] = load_element(e, hd_emit_place(e, s, &s->c, b + i / 2, h, i % 2), s->c.elem, s->integer,
+                          checked ? hd_emit_inside(e, s, b + i / 2, h, i % 2) : NULL);
+}
+
+void hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool checked, hd_inputs *in) {
+  LLVMValueRef bias[HD_MOST_RUN], scale[HD_MOST_RUN], c[2][HD_MOST_RUN];
   if (s->has_bias_n)
-    load_pair(e, &s->bias_n, s->integer, column, inside, in.bias);
+    read_along(e, s, &s->bias_n, s->integer, b, checked, bias);
   if (s->scale_b.at)
-    load_pair(e, &s->scale_b, false, column, inside, in.scale_b);
-  for (int i = 0; i < 4 && s->has_c; i++)
-    in.c[i / 2][i % 2] = load_element(e, hd_emit_place(e, s, &s->c, b, i / 2, i % 2), s->c.elem,
-                                      s->integer,
-                                      checked ? hd_emit_inside(e, s, b, i / 2, i % 2) : NULL);
-  return in;
+    read_along(e, s, &s->scale_b, false, b, checked, scale);
+  for (int h = 0; h < 2 && s->has_c; h++)
+    read_c(e, s, b, h, checked, c[h]);
+  for (int32_t i = 0; i < s->run; i++) {
+    hd_inputs *block = &in[i / 2];
+    block->bias[i % 2] = s->has_bias_n ? bias[i] : NULL;
+    block->scale_b[i % 2] = s->scale_b.at ? scale[i] : s->scale_b_one;
+    for (int h = 0; h < 2; h++)
+      block->c[h][i % 2] = s->has_c ? c[h][i] : NULL;
+  }
 }
 
 /* --- arithmetic ---------------------------------------------------------------------------------------------- */

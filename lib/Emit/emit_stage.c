@@ -129,7 +129,8 @@ static LLVMValueRef finish_existing(hd_emitter *e, const hd_strip *s, const hd_i
 
 static void finish_user(hd_emitter *e, const hd_strip *s, int32_t end, hd_pair *pair) {
   for (int32_t b = 0; b < end; b++) {
-    hd_inputs in = hd_emit_read_inputs(e, s, b, true);
+    hd_inputs in;
+    hd_emit_read_inputs(e, s, b, true, &in);
     for (int h = 0; h < 2; h++) {
       LLVMValueRef x = finish_existing(e, s, &in, b, h, 0), y = finish_existing(e, s, &in, b, h, 1);
       pair[2 * b + h] = hd_emit_pack(e, s->d.elem, x, y);

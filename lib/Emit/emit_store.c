@@ -17,10 +17,10 @@ static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in
 void hd_emit_finish_all(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end, bool checked,
                         hd_pair *pair) {
   hd_inputs *in = HD_NEW_ARRAY(&e->arena, hd_inputs, end);
-  int32_t read = first;
+  int32_t read = first, blocks = s->run / 2;
   for (int32_t b = first; b < end; b++) {
-    for (; read < end && read <= b + AHEAD; read++)
-      in[read] = hd_emit_read_inputs(e, s, read, checked);
+    for (; read < end && (read <= b || read + blocks <= b + 1 + AHEAD); read += blocks)
+      hd_emit_read_inputs(e, s, read, checked, &in[read]);
     for (int h = 0; h < 2; h++)
       pair[2 * b + h] = finish_pair(e, s, &in[b], b, h);
   }
@@ -37,10 +37,11 @@ static void store_user_element(hd_emitter *e, const hd_strip *s, const hd_inputs
 }
 
 static void store_user(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end) {
-  for (int32_t b = first; b < end; b++) {
-    hd_inputs in = hd_emit_read_inputs(e, s, b, true);
-    for (int i = 0; i < 4; i++)
-      store_user_element(e, s, &in, b, i / 2, i % 2);
+  hd_inputs in[HD_MOST_RUN / 2];
+  for (int32_t b = first; b < end; b += s->run / 2) {
+    hd_emit_read_inputs(e, s, b, true, in);
+    for (int32_t i = 0; i < 2 * s->run; i++)
+      store_user_element(e, s, &in[i / 4], b + i / 4, i / 2 % 2, i % 2);
   }
 }
 

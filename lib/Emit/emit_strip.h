@@ -30,6 +30,8 @@ typedef struct hd_along {
   int64_t bytes; /* of an element */
 } hd_along;
 
+enum { HD_MOST_RUN = 16 };
+
 typedef struct hd_strip {
   const hd_op *op;
   heddle_elem acc_elem;
@@ -77,8 +79,9 @@ void hd_emit_accumulators(hd_emitter *e, heddle_elem elem, LLVMValueRef const *r
 /* --- emit_epilogue.c --- */
 /* The op's flags and arguments: everything that does not depend on the block. */
 heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s);
-/* Reads block b's inputs. checked: only what lies inside m x n is touched. */
-hd_inputs hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool checked);
+/* Reads the inputs of the run / 2 blocks from b on, into as many. checked: only what lies inside m x n is
+ * touched. */
+void hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool checked, hd_inputs *in);
 /* The finished element (h, j) of block b, in f32 or i32. */
 LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h,
                             int j);

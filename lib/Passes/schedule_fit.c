@@ -234,6 +234,11 @@ static heddle_status check_permuted(heddle_context *ctx, const hd_problem *p, co
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-d",
            "got store=permuted with D %s at pitch %lld; legal: row_major, a multiple of %d; nearest: "
            "store=quad", p->d.transposed ? "col_major" : "row_major", (long long)p->d.ld, run);
+  int64_t c_bytes = hd_reads_c_rows(p) ? p->c.ld * heddle_elem_get(p->c.elem)->container_bits / 8 : 0;
+  if (c_bytes && c_bytes % hd_run_align(p, p->c.elem))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-c",
+           "got store=permuted with C at a pitch of %lld bytes; legal: multiples of %d; nearest: store=quad",
+           (long long)c_bytes, hd_run_align(p, p->c.elem));
   if (p->n.value % lanes)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-n",
            "got store=permuted with n %lld; legal: multiples of %d (four lanes of 16 bytes), nearest %lld; or "

@@ -23,10 +23,20 @@ int32_t hd_b_variant_align(const hd_b_variant *v, heddle_elem elem) {
   return v->align > bytes ? v->align : bytes ? bytes : 1;
 }
 
-/* Whether N is a whole number of runs is known, or left to the launch. */
+int32_t hd_run_align(const hd_problem *p, heddle_elem elem) {
+  int32_t bytes = hd_d_run(p) * heddle_elem_get(elem)->container_bits / 8;
+  return bytes < 16 ? bytes : 16;
+}
+
+bool hd_reads_c_rows(const hd_problem *p) { return p->c.op && !p->c.transposed; }
+bool hd_reads_bias_n(const hd_problem *p) { return p->bias.op && p->bias_along_n; }
+bool hd_reads_scale_n(const hd_problem *p) { return p->scale_b.op && !p->scale_b.one; }
+
+/* Else N, or an address, is left to the launch. */
 static bool always_permutes(const hd_problem *p) {
   int64_t n = p->n.value ? p->n.value : p->n.divisible_by;
-  return n % (4 * hd_d_run(p)) == 0;
+  return n % (4 * hd_d_run(p)) == 0 && !hd_reads_c_rows(p) && !hd_reads_bias_n(p) &&
+         !hd_reads_scale_n(p);
 }
 
 static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {

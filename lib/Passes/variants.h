@@ -23,6 +23,12 @@ const hd_b_variant *hd_b_variant_find(const char *name);
 /* Consecutive columns of D that a lane stores where B's rows are permuted: 16 bytes. N is then a multiple of
  * four lanes' of them. */
 int32_t hd_d_run(const hd_problem *problem);
+/* Bytes that a lane then reads together of C's rows or of a vector along N, whose elements are these. */
+int32_t hd_run_align(const hd_problem *problem, heddle_elem elem);
+/* C is read by rows, a bias or scale along N: by permuting kernels only at such addresses. */
+bool hd_reads_c_rows(const hd_problem *problem);
+bool hd_reads_bias_n(const hd_problem *problem);
+bool hd_reads_scale_n(const hd_problem *problem);
 /* Its alignment in bytes, the element's size standing for 0. */
 int32_t hd_b_variant_align(const hd_b_variant *variant, heddle_elem elem);
 
