@@ -56,6 +56,7 @@ void hd_ck_barrier_fence_inits(hd_ck_machine *m, hd_ck_warp *w) {
     if (b->init && b->init_warp == w->id && !b->init_fenced)
       b->init_fenced = w->now;
   }
+  w->inits_fenced = w->now;
 }
 
 /* far: the barrier is used by the async proxy or from another CTA. */
@@ -69,6 +70,8 @@ static bool check_init(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
     return false;
   }
   uint32_t known = w->clock[hd_ck_component(b->init_warp, HD_CK_TIME)];
+  uint32_t told = w->clock[hd_ck_component(b->init_warp, HD_CK_INITS)];
+  known = told > known ? told : known;
   bool visible = known >= b->init_time;
   if (visible && (!far || (b->init_fenced && known >= b->init_fenced)))
     return true;

@@ -26,8 +26,16 @@ static void join_reads(const hd_ck_machine *m, const uint32_t *from, uint32_t *i
   hd_ck_join_phases(m, from, into);
 }
 
+static void join_inits(const hd_ck_machine *m, const uint32_t *from, uint32_t *into) {
+  for (int32_t w = 0; w < m->n_warps; w++)
+    raise(into, w, HD_CK_INITS, from[hd_ck_component(w, HD_CK_INITS)]);
+}
+
 void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release how,
                       uint32_t *into) {
+  raise(into, w->id, HD_CK_INITS, w->inits_fenced);
+  if (how == HD_CK_FENCED_INITS)
+    return join_inits(m, w->clock, into);
   if (how == HD_CK_REMOTE)
     join_reads(m, w->clock, into);
   else

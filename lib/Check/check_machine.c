@@ -301,12 +301,12 @@ static int32_t standing_at(const hd_ck_machine *m, group g) {
   return at;
 }
 
-static void meet(hd_ck_machine *m, group g) {
+static void meet(hd_ck_machine *m, group g, hd_ck_release how) {
   hd_arena scratch = {0};
   uint32_t *all = HD_NEW_ARRAY(&scratch, uint32_t, m->n_components);
   for (int32_t i = 0; i < m->n_warps; i++)
     if (is_in(m, &m->warps[i], g))
-      hd_ck_release_to(m, &m->warps[i], HD_CK_PUBLISH, all);
+      hd_ck_release_to(m, &m->warps[i], how, all);
   for (int32_t i = 0; i < m->n_warps; i++) {
     hd_ck_warp *w = &m->warps[i];
     if (!is_in(m, w, g))
@@ -321,9 +321,10 @@ static void meet(hd_ck_machine *m, group g) {
 
 static bool try_meeting(hd_ck_machine *m, group g, hd_op_kind kind) {
   int32_t at = standing_at(m, g);
-  if (at < 0 || m->program->steps[at].op->kind != kind)
+  const hd_op *op = at < 0 ? NULL : m->program->steps[at].op;
+  if (!op || op->kind != kind)
     return false;
-  meet(m, g);
+  meet(m, g, hd_op_has(op, HD_ATTR_RELAXED) ? HD_CK_FENCED_INITS : HD_CK_PUBLISH);
   return true;
 }
 

@@ -3,13 +3,14 @@
  *
  * Time is a vector clock. Its components:
  *
- *   7 a warp   TIME    operations of the warp: reads by generic code, arrivals
+ *   8 a warp   TIME    operations of the warp: reads by generic code, arrivals
  *              LANES   its generic writes; a warp knows of its own ones only after a barrier,
  *                      because lanes (and warps) of a role share a copy in any order
  *              FENCED  its generic writes that a fence.proxy_async followed
  *              COPIED  its cp.async groups that are complete, FENCED_COPIES those fenced afterwards
  *              WGMMA   its wgmma groups that are complete
  *              OUT     its groups of copies out that have read their slots
+ *              INITS   its barriers' initialisations that a fence.barrier_init followed
  *   1 a slot of an mbarrier: phases that are complete
  *   1 in all: 1 where the kernel ahead is known to have ended (grid.wait)
  *
@@ -33,6 +34,7 @@ enum {
   HD_CK_FENCED_COPIES,
   HD_CK_WGMMA,
   HD_CK_OUT,
+  HD_CK_INITS,
   HD_CK_N_PARTS
 };
 
@@ -115,7 +117,7 @@ typedef struct hd_ck_warp {
   hd_ck_warp_state state;
   hd_ck_value *env;
   uint32_t *clock;
-  uint32_t now, fenced, copies_fenced;
+  uint32_t now, fenced, copies_fenced, inits_fenced;
   uint32_t copies_done, copies_committed;
   uint32_t wgmma_committed, wgmma_fence;
   uint32_t out_done, out_committed; /* groups of copies out, as the issuing lane knows them */
@@ -265,9 +267,13 @@ bool hd_ck_scalar(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* --- check_clock.c -------------------------------------------------------------------------- */
 void hd_ck_join(uint32_t *into, const uint32_t *from, int32_t n);
 void hd_ck_join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *into);
-/* What the warp makes known: everything (publish: all threads synchronise), or through one elected
- * lane (its writes as far as other lanes know them), or to another CTA under R3 (no writes). */
-typedef enum hd_ck_release { HD_CK_PUBLISH, HD_CK_ELECTED, HD_CK_REMOTE } hd_ck_release;
+/* What the warp makes known. */
+typedef enum hd_ck_release {
+  HD_CK_PUBLISH,     /* everything: all threads synchronise */
+  HD_CK_ELECTED,     /* through one elected lane: its writes as far as other lanes know them */
+  HD_CK_REMOTE,      /* to another CTA under R3: no writes */
+  HD_CK_FENCED_INITS /* barriers that were initialised and fenced: a relaxed cluster.sync */
+} hd_ck_release;
 void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release how,
                       uint32_t *into);
 

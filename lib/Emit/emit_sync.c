@@ -39,8 +39,9 @@ heddle_status hd_emit_op_role_sync(hd_emitter *e, const hd_op *op) {
 }
 
 heddle_status hd_emit_op_cluster_sync(hd_emitter *e, const hd_op *op) {
-  (void)op;
-  hd_emit_intrinsic(e, "llvm.nvvm.barrier.cluster.arrive.aligned", NULL, 0);
+  hd_emit_intrinsic(e, hd_op_has(op, HD_ATTR_RELAXED)
+                           ? "llvm.nvvm.barrier.cluster.arrive.relaxed.aligned"
+                           : "llvm.nvvm.barrier.cluster.arrive.aligned", NULL, 0);
   hd_emit_intrinsic(e, "llvm.nvvm.barrier.cluster.wait.aligned", NULL, 0);
   return HEDDLE_OK;
 }

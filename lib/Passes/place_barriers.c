@@ -85,7 +85,9 @@ static void place_around_roles(ring *r) {
   hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, r->full);
   hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, r->empty);
   place_exchange(r, &b);
-  hd_build_op(&b, in_cluster ? HD_OP_CLUSTER_SYNC : HD_OP_CTA_SYNC, (hd_type){0}, 0);
+  hd_op *sync = hd_build_op(&b, in_cluster ? HD_OP_CLUSTER_SYNC : HD_OP_CTA_SYNC, (hd_type){0}, 0);
+  if (in_cluster) /* there is nothing but the barriers to know of */
+    hd_op_set_flag(r->module, sync, HD_ATTR_RELAXED);
   if (r->sharers > 1) {
     hd_builder end = hd_builder_after(r->module, r->consumer);
     hd_build_op(&end, HD_OP_CLUSTER_SYNC, (hd_type){0}, 0);

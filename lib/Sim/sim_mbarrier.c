@@ -20,27 +20,32 @@ static void mark_cells(sim_cta *cta, uint32_t offset, uint32_t flags, const sim_
   }
 }
 
+/* The init was fenced, and the user knows of the fence, or that what comes behind it has come before (a
+ * relaxed cluster barrier). */
+static bool knows_fence(const sim_access *a, const sim_cta *cta, const sim_mbarrier *b) {
+  const sim_thread *t = &cta->thread[b->init_agent & ((1u << SIM_AGENT_SHIFT) - 1)];
+  for (uint32_t i = 0; i < t->n_fences; i++)
+    if ((t->fence[i].what & SIM_FENCE_INIT) && t->fence[i].clock >= b->init_clock &&
+        (b->init_agent == a->view.self ||
+         hd_sim_knows(&a->view.know->order, b->init_agent, t->fence[i].clock + 1)))
+      return true;
+  return false;
+}
+
 /* R4: the init happened before, and a TMA or a remote arrive needs its fence too. */
 static sim_step check_init(const sim_access *a, const sim_cta *cta, const sim_mbarrier *b) {
   const sim_machine *m = a->m;
-  const sim_clock *known = &a->view.know->full;
-  if (m->options.off & HD_SIM_NO_RACES)
+  if ((m->options.off & HD_SIM_NO_RACES) || knows_fence(a, cta, b))
     return SIM_NEXT;
   const sim_insn *init = &m->program->insn[b->site];
-  bool own = b->init_agent == a->view.self;
-  if (!own && !hd_sim_knows(known, b->init_agent, b->init_clock))
+  bool own = b->init_agent == a->view.self, remote = a->warp->cta != cta;
+  if (!own && !hd_sim_knows(&a->view.know->full, b->init_agent, b->init_clock))
     return hd_sim_find(a->m, "R4", a->warp, a->lane, a->insn, init,
                        "uses the mbarrier at shared byte %u of cta %u, whose init at line %u is not "
                        "ordered before: a CTA or cluster barrier is missing", b->offset,
                        cta->index, init->line);
-  bool remote = a->warp->cta != cta;
   if ((!a->async && !remote) || (m->options.off & HD_SIM_NO_PROXIES))
     return SIM_NEXT;
-  const sim_thread *t = &cta->thread[b->init_agent & ((1u << SIM_AGENT_SHIFT) - 1)];
-  for (uint32_t i = 0; i < t->n_fences; i++)
-    if ((t->fence[i].what & SIM_FENCE_INIT) && t->fence[i].clock >= b->init_clock &&
-        (own || hd_sim_knows(known, b->init_agent, t->fence[i].clock + 1)))
-      return SIM_NEXT;
   return hd_sim_find(a->m, "R4", a->warp, a->lane, a->insn, init,
                      "%s the mbarrier at shared byte %u of cta %u without fence.mbarrier_init after "
                      "its init at line %u", remote ? "arrives from another CTA at"

@@ -37,6 +37,7 @@ typedef struct micro {
 #define MBAR(n) "@%p0 mbarrier.init.shared::cta.b64 [%r1+2048], " n ";\n"
 #define PUBLISH "fence.mbarrier_init.release.cluster; bar.sync 0;\n"
 #define CLUSTER "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+#define RELAXED "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;\n"
 #define SPIN(address, parity) \
   "{ .reg .pred P; W: mbarrier.try_wait.parity.shared::cta.b64 P, [" address "], " parity ";\n" \
   "@!P bra W; }\n"
@@ -190,6 +191,16 @@ static const micro cases[] = {
     {"a remote arrive at an unfenced mbarrier", "R4", 2, 2, false,
      MBAR("64") CLUSTER REMOTE
      "@%p2 bra X; mbarrier.arrive.shared::cluster.b64 _, [%r9+2048];\nX: " CLUSTER},
+    {"a remote arrive behind a relaxed cluster barrier", NULL, 2, 2, false,
+     MBAR("64") "fence.mbarrier_init.release.cluster;\n" RELAXED REMOTE
+     "@%p2 bra C; mbarrier.arrive.shared::cluster.b64 _, [%r9+2048]; bra X;\n"
+     "C: " SPIN("%r1+2048", "0") "X: " CLUSTER},
+    {"the same at an unfenced mbarrier", "R4", 2, 2, false,
+     MBAR("64") RELAXED REMOTE
+     "@%p2 bra X; mbarrier.arrive.shared::cluster.b64 _, [%r9+2048];\nX: " CLUSTER},
+    {"data behind a relaxed cluster barrier", "race", 2, 2, false,
+     STORE_MINE RELAXED REMOTE "sub.s32 %r10, %r4, %r1; add.s32 %r10, %r10, %r9;\n"
+     "@%p2 bra X; ld.shared::cluster.b32 %r6, [%r10];\nX: " CLUSTER},
     {"st.async, waited for", NULL, 2, 2, false,
      ST_ASYNC("256") SPIN("%r1+2048", "0") "ld.shared.b32 %r6, [%r4]; setp.ne.u32 %p8, %r6, %r0;\n"
      "@%p8 st.global.b32 [%rd4], %r6;\nX: " CLUSTER},
