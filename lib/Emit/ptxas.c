@@ -22,7 +22,7 @@ static void read_entry(const char *line, hd_ptxas_report *report) {
   if (!at || report->n_entries == HD_PTXAS_ENTRIES)
     return;
   hd_ptxas_entry *entry = &report->entry[report->n_entries++];
-  sscanf(at, "Compiling entry function '%127[^']'", entry->name);
+  sscanf(at, "Compiling entry function '%255[^']'", entry->name);
 }
 
 /* "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" */

@@ -9,7 +9,7 @@
 
 /* What ptxas says of one entry. */
 typedef struct hd_ptxas_entry {
-  char name[128];
+  char name[256];
   int32_t registers, stack_bytes, spill_store_bytes, spill_load_bytes, shared_bytes, barriers;
 } hd_ptxas_entry;
 
