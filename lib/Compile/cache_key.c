@@ -1,7 +1,5 @@
 #include "Compile/cache_key.h"
 
-#include <string.h>
-
 #include "Spec/spec.h"
 #include "Support/file.h"
 
@@ -12,8 +10,6 @@ static hd_hash fold(hd_hash hash, const void *data, size_t n_bytes) {
 hd_hash hd_cache_key(const hd_module *front, const heddle_compile_options *options) {
   static const char versions[] = "heddle " HEDDLE_VERSION " llvm " HEDDLE_LLVM_VERSION;
   hd_hash key = hd_hash_combine(hd_module_hash(front), hd_spec_hash());
-  const char *name = hd_op_str(front->body->first, HD_ATTR_NAME);
-  key = fold(key, name, strlen(name));
   key = fold(key, versions, sizeof versions);
   key = fold(key, options->user_epilogue, options->user_epilogue ? options->user_epilogue_bytes : 0);
   uint64_t stamp[2] = {0};

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "Support/file.h"
+#include "Support/strbuf.h"
 #include "heddle/compile.h"
 
 static heddle_module *scaled_linear(heddle_context *ctx) {
@@ -61,8 +63,43 @@ static void a_module_without_a_kernel_is_refused(void **state) {
   heddle_context_free(ctx);
 }
 
+static void cached(const char *folder, const char *name) {
+  static const char text[] =
+      "module version=1 level=problem sync=none\n"
+      "kernel {name = \"%s\", target = \"sm_80\"} {\n"
+      "  %%m: i32 = size {dim = m, value = 64}\n  %%n: i32 = size {dim = n, value = 64}\n"
+      "  %%k: i32 = size {dim = k, value = 64}\n  %%a: matrix<f16> = sparse %%m, %%k {type = f16}\n"
+      "  %%b: matrix<f16> = dense %%k, %%n {type = f16, operand = b, order = k_major}\n"
+      "  %%x: matrix<f32> = matmul %%a, %%b {acc = f32}\n  store %%x {type = f16, order = row_major}\n}\n";
+  hd_strbuf problem = {0}, entry = {0};
+  heddle_compile_options options = {.cache = folder};
+  heddle_compiled *compiled = NULL;
+  hd_strbuf_printf(&problem, text, name);
+  hd_strbuf_printf(&entry, ".entry %s(", name);
+  assert_int_equal(heddle_compile(NULL, NULL, problem.text, problem.len, &options, &compiled),
+                   HEDDLE_OK);
+  assert_string_equal(heddle_compiled_name(compiled), name);
+  assert_non_null(strstr(heddle_compiled_ptx(compiled, NULL), entry.text));
+  heddle_compiled_free(compiled);
+  hd_strbuf_free(&problem);
+  hd_strbuf_free(&entry);
+}
+
+/* One problem under two names is two entries of a cache. */
+static void a_cached_kernel_has_its_own_name(void **state) {
+  (void)state;
+  char *folder;
+  assert_int_equal(hd_file_tempdir(NULL, NULL, &folder), HEDDLE_OK);
+  cached(folder, "first");
+  cached(folder, "second");
+  cached(folder, "first");
+  assert_int_equal(hd_file_remove(NULL, folder), HEDDLE_OK);
+  free(folder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_module_compiles_to_what_its_text_does),
-                                     cmocka_unit_test(a_module_without_a_kernel_is_refused)};
+                                     cmocka_unit_test(a_module_without_a_kernel_is_refused),
+                                     cmocka_unit_test(a_cached_kernel_has_its_own_name)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

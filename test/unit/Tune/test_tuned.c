@@ -76,6 +76,12 @@ static void the_nearest_is_within_twice(void **state) {
   assert_null(hd_tune_nearest(t, &p));
   p.n = 32;
   assert_non_null(hd_tune_nearest(t, &p));
+  for (int64_t k = 2047; k <= 8193; k += 8193 - 2047) { /* of 4096 */
+    p.k = k;
+    assert_null(hd_tune_nearest(t, &p));
+  }
+  p.k = 8192;
+  assert_non_null(hd_tune_nearest(t, &p));
   p.a = p.b = HEDDLE_F16; /* as wide */
   assert_non_null(hd_tune_nearest(t, &p));
   p.a = p.b = HEDDLE_E4M3;
