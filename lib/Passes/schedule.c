@@ -241,7 +241,7 @@ static void default_of(const hd_problem *p, const char *family, hd_schedule *s) 
 static int32_t pick(const hd_problem *p, const hd_schedule *base, int32_t least_splits,
                     hd_schedule *list, int32_t most) {
   int32_t unit = wgmma_unit(p);
-  hd_pick pick = {base, default_tile_n(p, 256, unit), unit, least_splits};
+  hd_pick pick = {base, default_tile_n(p, 256, unit), unit, least_splits, false};
   return hd_schedule_pick(p, &pick, list, most);
 }
 
@@ -297,6 +297,20 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
   return HEDDLE_OK;
 }
 
+/* The most promising ones that share the last waves over k. */
+static void each_stream(const hd_problem *p, hd_schedule **list, size_t *n, size_t *cap) {
+  enum { MOST = 8 };
+  hd_schedule found[MOST], base = {0};
+  if (!hd_problem_row(p, "wgmma", 0, false))
+    return;
+  default_of(p, "wgmma", &base);
+  int32_t unit = wgmma_unit(p);
+  hd_pick pick = {&base, default_tile_n(p, 256, unit), unit, 1, true};
+  int32_t n_found = hd_schedule_pick(p, &pick, found, MOST);
+  for (int32_t i = 0; i < n_found; i++)
+    HD_PUSH(*list, *n, *cap, found[i]);
+}
+
 /* The most promising splits of k, where the tiles do not fill the SMs, each also in a cluster. */
 static void each_split(const hd_problem *p, hd_schedule **list, size_t *n, size_t *cap) {
   enum { MOST = 8 };
@@ -323,6 +337,7 @@ heddle_status hd_schedule_enumerate(heddle_context *ctx, const hd_op *kernel, hd
   HD_PUSH(out, count, cap, first);
   hd_schedule_each(&p, &first, &out, &count, &cap);
   each_split(&p, &out, &count, &cap);
+  each_stream(&p, &out, &count, &cap);
   *list = out;
   *n = count;
   return HEDDLE_OK;

@@ -90,6 +90,7 @@ typedef struct unit {
   const hd_schedule *s;
   const hd_ceilings *c;
   double stages, load_bytes, ring_bytes, store_bytes;
+  double parts; /* of tiles, each with a fill and a drain */
   double tensor_s, chain_s; /* a stage */
   double latency_s, reduce_s;
 } unit;
@@ -154,12 +155,12 @@ static double wave(const unit *u, double n_ctas, double together, double alone[H
   for (int i = 0; i < 4; i++)
     alone[of[i]] += u->stages * t[i];
   alone[HD_RESOURCE_STORE] += store;
-  alone[HD_RESOURCE_LAUNCH] += u->c->tile_s;
-  return u->stages * stage + store + u->c->tile_s;
+  alone[HD_RESOURCE_LAUNCH] += u->parts * u->c->tile_s;
+  return u->stages * stage + store + u->parts * u->c->tile_s;
 }
 
 static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_ceilings *c, double k) {
-  unit u = {.p = p, .s = s, .c = c};
+  unit u = {.p = p, .s = s, .c = c, .parts = 1};
   double slabs = s->tile_m / (double)HD_SLAB_ROWS;
   double a_bytes = slabs * hd_block_bytes(p->a_elem);
   double b_bytes = (double)s->tile_n * HD_GRANULE_BYTES;
@@ -178,13 +179,26 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_ceilings
   return u;
 }
 
+/* Stream-K: a worker's piece of the tiles that workers share. It writes each part of it, and as many are read
+ * in all. */
+static unit unit_of_piece(const unit *whole, double tiles, double workers) {
+  const hd_schedule *s = whole->s;
+  unit u = *whole;
+  u.stages = ceil_div(tiles * whole->stages, workers);
+  u.parts = 1 + tiles / workers;
+  u.store_bytes = whole->store_bytes * tiles / workers;
+  u.reduce_s = u.parts * s->tile_m * s->tile_n * PARTIAL_BYTES *
+               (1 / whole->c->store_sm_bytes + 1 / whole->c->fill_sm_bytes);
+  return u;
+}
+
 /* The last to arrive at a tile reads every partial sum of it, alone; the first of a cluster is sent all but
  * its own. */
-static double reduce_seconds(const hd_schedule *s, const hd_ceilings *c) {
-  double each = (double)s->tile_m * s->tile_n * PARTIAL_BYTES, bytes = s->split_k * each;
+static double reduce_seconds(const hd_schedule *s, const hd_ceilings *c, double parts) {
+  double each = (double)s->tile_m * s->tile_n * PARTIAL_BYTES, bytes = parts * each;
   if (hd_schedule_along_k(s) > 1)
     return c->exchange_s + (bytes - each) / c->exchange_sm_bytes;
-  return s->split_k > 1 ? c->reduce_s + bytes / c->store_sm_bytes : 0;
+  return parts > 1 ? c->reduce_s + bytes / c->store_sm_bytes : 0;
 }
 
 hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
@@ -203,7 +217,15 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   double cold = fmin(1, read / (units * u.stages * u.load_bytes));
   u.latency_s = c->l2_latency_s + cold * (c->dram_latency_s - c->l2_latency_s);
   double slots = (double)c->n_sms * s->ctas, full = floor(units / slots);
-  double rest = units - full * slots;
+  double rest = units - full * slots, parts = s->split_k;
+  unit last = u;
+  if (s->stream_k && rest > 0) {
+    full = fmax(full - 1, 0);
+    double tiles = units - full * slots;
+    rest = fmin(slots, tiles * u.stages);
+    parts = 1 + rest / tiles;
+    last = unit_of_piece(&u, tiles, rest);
+  }
   double body = 0;
   for (int i = 0; i < 2; i++) {
     double n_ctas = i ? rest : slots, alone[HD_N_RESOURCES] = {0};
@@ -211,11 +233,11 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
     double times = i ? rest > 0 : full;
     if (times == 0)
       continue;
-    body += times * wave(&u, n_ctas, together, alone);
+    body += times * wave(i ? &last : &u, n_ctas, together, alone);
     for (int r = 0; r < HD_N_RESOURCES; r++)
       cost.alone[r] += times * alone[r];
   }
-  double extra = c->launch_s + reduce_seconds(s, c);
+  double extra = c->launch_s + reduce_seconds(s, c, parts);
   cost.alone[HD_RESOURCE_DRAM] = (read + m * n * bytes_of(p->d.elem)) / c->dram_bytes;
   cost.alone[HD_RESOURCE_LAUNCH] += extra;
   cost.seconds = extra + norm(body, cost.alone[HD_RESOURCE_DRAM]);

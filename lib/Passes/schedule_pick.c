@@ -69,10 +69,19 @@ bool hd_schedule_in_cluster(const hd_problem *p, hd_schedule *s) {
   return true;
 }
 
+static void enter_streams(const hd_problem *p, hd_schedule s, bool shares, front *f) {
+  s.stream_k = 1;
+  for (s.cluster = 1; s.cluster <= (shares ? 2 : 1); s.cluster++)
+    if (count_tiles(p, &s) % (hd_ceilings_h200.n_sms * s.ctas))
+      enter(p, s, f);
+}
+
 static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {
   static const int32_t splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
   int64_t granules = p->k.value ? ceil_div(p->k.value, hd_granule_k(p->a_elem)) : USUAL_GRANULES;
   bool shares = s.tile_n >= LEAST_SHARED_N && s.tile_n % (p->b.transposed ? 128 : 16) == 0;
+  if (pick->streams)
+    return enter_streams(p, s, shares, f);
   for (s.cluster = 1; s.cluster <= (shares ? 2 : 1); s.cluster++)
     for (size_t i = 0; i < HD_COUNT(splits); i++) {
       int64_t tiles = count_tiles(p, &s);

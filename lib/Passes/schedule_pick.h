@@ -6,10 +6,12 @@
 #include "Passes/schedule.h"
 
 /* Which of them: tiles and clusters with splits of k from `least_splits` on, tile n at most `widest` and a
- * multiple of `unit`. They differ from `base` in these and in what follows from them. */
+ * multiple of `unit`. They differ from `base` in these and in what follows from them. `streams`: with stream_k
+ * instead of splits, where whole waves of an H200 leave tiles over. */
 typedef struct hd_pick {
   const hd_schedule *base;
   int32_t widest, unit, least_splits;
+  bool streams;
 } hd_pick;
 
 /* The `most` fastest legal ones by hd_schedule_cost, best first; their number. None unless M and N are
