@@ -443,8 +443,8 @@ static heddle_status decode_bulk_copy(sim_decode *d, sim_insn *in) {
       g->global_shift = 0;
     if (!hd_sim_take(d, "shared::cta"))
       return HEDDLE_UNSUPPORTED;
-    return in->n_opnds >= (tensor ? 2 : 3) && is_address(in, 0) && is_address(in, 1)
-               ? HEDDLE_OK : HEDDLE_INVALID;
+    return hd_sim_judge_operands(d, in->n_opnds >= (tensor ? 2 : 3) && is_address(in, 0) &&
+                                        is_address(in, 1));
   }
   in->exec = exec_load;
   if ((in->flags & SIM_F_REDUCE) || !(hd_sim_take(d, "shared::cluster") || hd_sim_take(d, "shared::cta")) ||
@@ -454,8 +454,8 @@ static heddle_status decode_bulk_copy(sim_decode *d, sim_insn *in) {
     in->flags |= SIM_F_MULTICAST;
   uint32_t bar = tensor ? 2 : 3, want = bar + 1 + ((in->flags & SIM_F_MULTICAST) != 0) +
                                 ((in->flags & SIM_F_CACHE_HINT) != 0);
-  return in->n_opnds == want && is_address(in, 0) && is_address(in, 1) && is_address(in, bar)
-             ? HEDDLE_OK : HEDDLE_INVALID;
+  return hd_sim_judge_operands(d, in->n_opnds == want && is_address(in, 0) && is_address(in, 1) &&
+                                      is_address(in, bar));
 }
 
 static heddle_status decode_bulk(sim_decode *d, sim_insn *in) {

@@ -80,6 +80,13 @@ void hd_sim_take_hints(sim_decode *d, sim_insn *insn) {
   }
 }
 
+heddle_status hd_sim_judge_operands(const sim_decode *d, bool fit) {
+  for (uint32_t i = 1; i < d->n_mods; i++)
+    if (!d->taken[i])
+      return HEDDLE_UNSUPPORTED;
+  return fit ? HEDDLE_OK : HEDDLE_INVALID;
+}
+
 /* The first word of the opcode decides the family. */
 static const struct {
   const char *name;

@@ -351,6 +351,5 @@ heddle_status hd_sim_decode_mbarrier(sim_decode *d, sim_insn *in) {
   if (!init && !inval && !hd_sim_take(d, "expect_tx"))
     return HEDDLE_UNSUPPORTED;
   in->exec = init ? exec_init : inval ? exec_inval : exec_expect;
-  return in->n_opnds == (inval ? 1 : 2) && in->opnd[0].kind == SIM_ADDR ? HEDDLE_OK
-                                                                       : HEDDLE_INVALID;
+  return hd_sim_judge_operands(d, in->n_opnds == (inval ? 1 : 2) && in->opnd[0].kind == SIM_ADDR);
 }

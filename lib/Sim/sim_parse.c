@@ -403,7 +403,7 @@ static heddle_status module(parser *p, const char *entry, bool *found) {
 /* Shared symbols of the whole text are placed before operands are read: a light first look that
  * only reads `.shared` declarations. */
 static heddle_status place_shared(parser *p) {
-  bool is_extern = false;
+  bool is_extern = false, of_pointer = false; /* .ptr .shared: what a parameter points to */
   while (hd_sim_text_peek(p)) {
     const char *text = hd_sim_text_word(p);
     if (!text) {
@@ -411,8 +411,9 @@ static heddle_status place_shared(parser *p) {
       is_extern = false;
       continue;
     }
-    if (strcmp(text, ".shared") == 0)
+    if (strcmp(text, ".shared") == 0 && !of_pointer)
       HD_TRY(shared_directive(p, is_extern));
+    of_pointer = strcmp(text, ".ptr") == 0;
     is_extern = strcmp(text, ".extern") == 0 || (is_extern && strcmp(text, ".visible") == 0);
   }
   place_dynamic(p);

@@ -90,8 +90,11 @@ static hd_legality refuse_target(const hd_spec_row *row, const hd_target *target
 /* Neither the ISA nor ptxas knows the selector, or ptxas alone does. */
 static hd_legality judge_selector(const hd_spec_row *row, int selector, char *reason,
                                   size_t reason_bytes) {
-  if (selector < 0 || !row->n_selectors || selector < row->n_selectors)
+  if (selector < 0 || selector < row->n_selectors)
     return HD_LEGAL;
+  if (!row->n_selectors)
+    return refuse(HD_ILLEGAL, reason, reason_bytes,
+                  "spec.selector: sparsity selector %d; the instruction has none", selector);
   if (selector < row->n_selectors_taken)
     return refuse_undefined(reason, reason_bytes);
   return refuse(HD_ILLEGAL, reason, reason_bytes, "spec.selector: sparsity selector %d; legal: 0..%d",

@@ -8,6 +8,7 @@
 
 #include "Emit/emit_bare.h"
 #include "Support/file.h"
+#include "emit_sim.h"
 
 enum { MAX_MODULE = 512, LAST_PTX = 90 };
 
@@ -143,6 +144,7 @@ static void test_every_row_on_every_target(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_row_on_every_target),
-                                     cmocka_unit_test(test_planted_errors_are_seen)};
+                                     cmocka_unit_test(test_planted_errors_are_seen),
+                                     cmocka_unit_test(test_the_simulator_takes_or_names_each_row)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
