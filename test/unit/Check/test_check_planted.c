@@ -75,6 +75,11 @@ static const planted table[] = {
       {"count = 129", "count = 5"}}},
     {"cp.async not waited for before the fence", GATHER, "R2",
      {{"copy.ld_st %b", "copy.cp_async %b"}, {"vec = 2}", "vec = 16}"}}},
+    {"cp.async waited for behind the fence", GATHER, "R2",
+     {{"copy.ld_st %b", "copy.cp_async %b"},
+      {"vec = 2}", "vec = 16}"},
+      {"        fence.proxy_async\n", "        cp_async.commit\n        fence.proxy_async\n"
+                                      "        cp_async.wait {pending = 0}\n"}}},
     /* R3: nothing is overwritten while it may be read */
     {"empty wait removed", CLUSTER, "R3 R1",
      {{"        barrier.wait %empty, %c {parity = 1}\n", ""}}},
