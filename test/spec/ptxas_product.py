@@ -160,7 +160,7 @@ def main():
                 accepted = ptxas_accepts(ptxas, folder, target, version, cells)
                 answers = heddle_verdicts(heddle, target, version, cells)
                 if plant:
-                    answers[0] = "illegal: planted" if answers[0] == "legal" else "legal"
+                    answers[0] = "illegal: planted" if 0 in accepted else "legal"
                     plant = False
                 for i, cell in enumerate(cells):
                     tally.add(family, target, version, cell, answers[i], i in accepted)
