@@ -117,11 +117,18 @@ static int64_t smaller(int64_t size, int64_t most) {
   return size <= most ? size : most - 64 + size % 64;
 }
 
+/* Two granules of 8-bit types, and one for every split. */
+static int64_t most_k(const suite_case *c) {
+  const char *split = strstr(c->value[CASE_s], "split_k=");
+  long n = split ? strtol(split + strlen("split_k="), NULL, 10) : 1;
+  return n > 2 ? 128 * n : 256;
+}
+
 void suite_case_shrink(suite_list *list, suite_case *c) {
-  static const struct {
+  const struct {
     case_key key;
     int64_t most;
-  } sizes[] = {{CASE_m, 192}, {CASE_n, 192}, {CASE_k, 256}};
+  } sizes[] = {{CASE_m, 192}, {CASE_n, 192}, {CASE_k, most_k(c)}};
   for (size_t i = 0; i < HD_COUNT(sizes); i++)
     c->value[sizes[i].key] =
         hd_arena_printf(&list->arena, "%lld",
