@@ -177,6 +177,7 @@ static heddle_status share_tiles(heddle_context *ctx, const hd_variant *variant,
 
 static heddle_status find_geometry(heddle_context *ctx, const hd_variant *variant,
                                    const hd_values *values, uint32_t resident, geometry *g) {
+  *g = (geometry){0};
   HD_TRY(count_tiles(ctx, variant, values, &g->n_tiles));
   g->grid = grid_of(variant, g->n_tiles, resident);
   g->n_slots = g->n_tiles;

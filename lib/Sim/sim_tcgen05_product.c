@@ -154,7 +154,7 @@ static sim_step scale_a(const sim_access *a, sim_cta *cta, const sim_plan *p, ui
   const sim_mma *s = &p->s;
   sim_tile *tile = a->m->tile;
   for (uint32_t row = 0; row < s->m; row++) {
-    double scale[4];
+    double scale[4] = {0};
     for (uint32_t j = 0; j < s->n_scales; j++)
       if (read_scale(a, cta, p, address, hd_sim_place_scale_a5(row, p->idesc.scale_a, j), 4,
                      &scale[j]) == SIM_STOP)
@@ -169,7 +169,7 @@ static sim_step scale_b(const sim_access *a, sim_cta *cta, const sim_plan *p, ui
   const sim_mma *s = &p->s;
   uint32_t n_copies = p->paths == HD_SIM_PATHS_SPLIT ? 2 : 4;
   for (uint32_t n = 0; n < s->n; n++) {
-    double scale[4];
+    double scale[4] = {0};
     for (uint32_t j = 0; j < s->n_scales; j++)
       if (read_scale(a, cta, p, address,
                      hd_sim_place_scale_b5(p->paths, s->n, n, p->idesc.scale_b, j), n_copies,
