@@ -24,7 +24,7 @@ typedef struct report_cell {
   heddle_elem elem;
   int64_t m, k, n;
   report_figure of[REPORT_N]; /* the least of each, over its ways, D's types and promises */
-  double plain_us;            /* of Heddle's the least without a promise; 0: there is none */
+  report_figure plain;        /* of Heddle's the least without a promise */
   char schedule[256], promise[16]; /* of Heddle's; "": it was promised nothing */
 } report_cell;
 
@@ -48,8 +48,9 @@ void report_free(report *r);
 double report_peer(const report_cell *cell, bool sustained);
 /* Which figure binds: from n = 1024 on the sustained one, where both sides have it. */
 bool report_is_sustained(const report_cell *cell);
-/* Peer over Heddle, by the figure that binds; 0: none. */
+/* Peer over Heddle, by the figure that binds; 0: none. The second: of Heddle without a promise. */
 double report_gain(const report_cell *cell);
+double report_plain_gain(const report_cell *cell);
 /* Bytes of packed A; and of all that the product must read and write. */
 double report_a_bytes(const report_cell *cell);
 double report_all_bytes(const report_cell *cell);

@@ -158,6 +158,11 @@ static heddle_status find_who(heddle_context *ctx, const line *head, const line 
 
 static bool is_less(double a, double b) { return a > 0 && (b == 0 || a < b); }
 
+static void take_less(report_figure *f, double us, double sustained_us) {
+  f->us = is_less(us, f->us) ? us : f->us;
+  f->sustained_us = is_less(sustained_us, f->sustained_us) ? sustained_us : f->sustained_us;
+}
+
 static heddle_status add_row(heddle_context *ctx, const line *head, const line *l, report *r) {
   const char *verdict = get(head, l, "verdict"), *rounds = get(head, l, "rounds");
   int who = 0;
@@ -180,10 +185,9 @@ static heddle_status add_row(heddle_context *ctx, const line *head, const line *
     snprintf(cell->schedule, sizeof cell->schedule, "%s", get(head, l, "contender"));
     snprintf(cell->promise, sizeof cell->promise, "%s", plain ? "" : promise);
   }
-  if (who == REPORT_HEDDLE && plain && is_less(us, cell->plain_us))
-    cell->plain_us = us;
-  f->us = is_less(us, f->us) ? us : f->us;
-  f->sustained_us = is_less(sustained_us, f->sustained_us) ? sustained_us : f->sustained_us;
+  take_less(f, us, sustained_us);
+  if (who == REPORT_HEDDLE && plain)
+    take_less(&cell->plain, us, sustained_us);
   return HEDDLE_OK;
 }
 
@@ -254,11 +258,14 @@ bool report_is_sustained(const report_cell *c) {
   return c->n >= 1024 && c->of[REPORT_HEDDLE].sustained_us > 0 && report_peer(c, true) > 0;
 }
 
-double report_gain(const report_cell *c) {
+static double gain_of(const report_cell *c, const report_figure *ours) {
   bool sustained = report_is_sustained(c);
-  double ours = figure(&c->of[REPORT_HEDDLE], sustained);
-  return ours > 0 ? report_peer(c, sustained) / ours : 0;
+  double time = figure(ours, sustained);
+  return time > 0 ? report_peer(c, sustained) / time : 0;
 }
+
+double report_gain(const report_cell *c) { return gain_of(c, &c->of[REPORT_HEDDLE]); }
+double report_plain_gain(const report_cell *c) { return gain_of(c, &c->plain); }
 
 double report_a_bytes(const report_cell *c) {
   size_t n_bytes = 0;
