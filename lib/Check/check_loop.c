@@ -79,7 +79,7 @@ static int64_t skippable(const hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step
   int64_t period = m->program->period, by = w->env[loop->args[2]].i;
   int64_t whole = (w->env[loop->args[1]].i - w->env[loop->args[0]].i) & ~INT64_C(1);
   hd_ck_loop *l = &w->loop[w->depth - 1];
-  if (!loop->innermost || period == 0 || period % by || l->turns * by % period)
+  if (!loop->skips || period == 0 || period % by || l->turns * by % period)
     return 0;
   uint64_t lap = w->lap;
   bool same = l->turns * by == 3 * period && lap == l->last_lap;

@@ -144,6 +144,20 @@ static const hd_op *end_of(hd_ck_program *p, const hd_region *region, const hd_o
   return NULL;
 }
 
+/* Whether periods of the loop at `at`, which ends the program so far, may be skipped: it has no loop inside,
+ * and does not multiply what it brought itself some turns ago, which would be another stage behind a skip. */
+static bool may_skip(const hd_ck_program *p, int32_t at) {
+  bool brings = false, multiplies = false;
+  for (int32_t i = at + 1; i < p->n_steps; i++) {
+    hd_op_kind kind = p->steps[i].op ? p->steps[i].op->kind : HD_OP_YIELD;
+    if (p->steps[i].code == HD_CK_FOR)
+      return false;
+    brings = brings || kind == HD_OP_COPY_CP_ASYNC || kind == HD_OP_COPY_LD_ST;
+    multiplies = multiplies || kind == HD_OP_MMA_SP || kind == HD_OP_MMA_SP_SCALED;
+  }
+  return !brings || !multiplies;
+}
+
 static void flatten_for(hd_ck_program *p, const hd_op *op, int32_t role) {
   const hd_region *body = op->regions[0];
   const hd_op *yield = end_of(p, body, op, op->n_results);
@@ -155,9 +169,7 @@ static void flatten_for(hd_ck_program *p, const hd_op *op, int32_t role) {
   p->steps[at].outs = numbers_of(p, body->args, body->n_args);
   p->steps[at].n_outs = body->n_args;
   flatten(p, body, role);
-  p->steps[at].innermost = true;
-  for (int32_t i = at + 1; i < p->n_steps; i++)
-    p->steps[at].innermost = p->steps[at].innermost && p->steps[i].code != HD_CK_FOR;
+  p->steps[at].skips = may_skip(p, at);
   int32_t next = push(p, HD_CK_NEXT, yield, role);
   set_args(p, next, yield);
   p->steps[next].target = at;
@@ -270,7 +282,7 @@ static void flatten(hd_ck_program *p, const hd_region *region, int32_t role) {
 
 /* Loops that carry numbers are run in full: a skip would not know their next value. */
 static bool carries_numbers(const hd_ck_step *step) {
-  if (step->code != HD_CK_FOR || !step->innermost)
+  if (step->code != HD_CK_FOR || !step->skips)
     return false;
   for (int32_t i = 0; i < step->op->n_results; i++) {
     hd_type_kind kind = step->op->results[i]->type.kind;

@@ -24,7 +24,7 @@ typedef struct hd_ck_step {
   int32_t n_args, n_outs, n_results;
   int32_t target;
   int32_t role;   /* -1 outside of roles */
-  bool innermost; /* of a FOR: no loop inside */
+  bool skips;     /* of a FOR: whole periods of it may be skipped */
   int64_t number; /* const: its value; cursor: its stages; cmp: its predicate, of HD_CK_EQ … */
 } hd_ck_step;
 
