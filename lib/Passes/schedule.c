@@ -257,6 +257,18 @@ heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel,
   return HEDDLE_OK;
 }
 
+/* The default's sums within a cluster stay only beside words that they agree with. Who names the splits
+ * means those through the workspace: so did every record before there were others. */
+static void leave_cluster(const char *text, hd_schedule *s) {
+  bool own_persistent = strstr(text, "persistent=") != NULL;
+  if (strcmp(s->reduce, "cluster") != 0 ||
+      (!strstr(text, "split_k=") && !own_persistent && s->split_k > 1 && s->cluster == 1))
+    return;
+  snprintf(s->reduce, sizeof s->reduce, "workspace");
+  if (!own_persistent)
+    s->persistent = 1;
+}
+
 heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, const char *text,
                                   hd_schedule *schedule) {
   hd_problem p;
@@ -279,9 +291,8 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
     probe.cluster = 1;
   if ((own_tile || probe.stream_k) && !strstr(text, "split_k="))
     probe.split_k = 1;
-  /* Who names the splits means those through the workspace: so did every record before there were others. */
-  if (strstr(text, "split_k=") && !strstr(text, "reduce="))
-    snprintf(probe.reduce, sizeof probe.reduce, "workspace");
+  if (!strstr(text, "reduce="))
+    leave_cluster(text, &probe);
   /* A cluster along k has one tile, and nothing to share. */
   if (hd_schedule_along_k(&probe) > 1 && !strstr(text, "persistent="))
     probe.persistent = 0;

@@ -422,6 +422,8 @@ static void each_shape(const hd_problem *p, const hd_schedule *first, const stru
   s.warps_n = shape->warps_n;
   s.persistent = wgmma;
   s.split_k = 1;
+  s.stream_k = 0;
+  snprintf(s.reduce, sizeof s.reduce, "workspace");
   for (size_t w = 0; w < HD_COUNT(widths); w++)
     for (int reg = !wgmma; reg < 2; reg++)
       for (s.cluster = 1; s.cluster <= (wgmma ? 2 : 1); s.cluster++)
