@@ -1,4 +1,5 @@
-/* heddle/compile.h: a problem, as text or built from C, to a compiled kernel. Needs no GPU and no driver. */
+/* heddle/compile.h: a problem, as text or built from C, to a compiled kernel. Needs no GPU and no
+ * driver. */
 #ifndef HEDDLE_COMPILE_H
 #define HEDDLE_COMPILE_H
 
@@ -14,7 +15,8 @@ extern "C" {
 /* All strings are borrowed for the call. Zero-initialise; every field may stay 0. */
 typedef struct heddle_compile_options {
   const char *target;   /* "sm_90a"; NULL: what the text says */
-  const char *schedule; /* over the default schedule, "tile=128x256x64 stages=4"; NULL: the default */
+  const char
+      *schedule; /* over the default schedule, "tile=128x256x64 stages=4"; NULL: the default */
   const char *user_epilogue; /* LLVM IR text or bitcode that defines the epilogue's user function */
   size_t user_epilogue_bytes;
   const char *ptxas; /* path of ptxas: assembles to a cubin and applies the gate; NULL: PTX only */
@@ -23,10 +25,10 @@ typedef struct heddle_compile_options {
 
 typedef struct heddle_compiled heddle_compiled;
 
-/* Compiles the kernel of a problem-level text. file names the text in diagnostics (may be NULL). ptxas'
- * findings (spills, stack, serialised wgmma) fail the compile. *compiled is owned by the caller.
- * HEDDLE_INVALID, HEDDLE_UNSUPPORTED, HEDDLE_ENVIRONMENT (ptxas cannot run), HEDDLE_INTERNAL. Any
- * number of threads may compile at once, each with its own context. */
+/* Compiles the kernel of a problem-level text. file names the text in diagnostics (may be NULL).
+ * ptxas' findings (spills, stack, serialised wgmma) fail the compile. *compiled is owned by the
+ * caller. HEDDLE_INVALID, HEDDLE_UNSUPPORTED, HEDDLE_ENVIRONMENT (ptxas cannot run),
+ * HEDDLE_INTERNAL. Any number of threads may compile at once, each with its own context. */
 HEDDLE_API heddle_status heddle_compile(heddle_context *ctx, const char *file, const char *text,
                                         size_t text_bytes, const heddle_compile_options *options,
                                         heddle_compiled **compiled);

@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* --- modules ------------------------------------------------------------------------------------
- */
+/* --- modules
+ * ------------------------------------------------------------------------------------ */
 
 /* A module of any level. Not thread-safe; threads may use different modules at once. */
 typedef struct heddle_module heddle_module;
@@ -39,7 +39,8 @@ HEDDLE_API const char *heddle_module_kernel_name(const heddle_module *module, si
  * spelling only. */
 HEDDLE_API void heddle_module_hash(const heddle_module *module, char out[33]);
 
-/* --- problems: D[m, n] = act(alpha * (A[m, k] B[k, n] * scale_a * scale_b) + beta * C[m, n] + bias)
+/* --- problems: D[m, n] = act(alpha * (A[m, k] B[k, n] * scale_a * scale_b) + beta * C[m, n] +
+ * bias)
  * ------------------------ */
 
 typedef enum heddle_dim { HEDDLE_DIM_M, HEDDLE_DIM_N, HEDDLE_DIM_K } heddle_dim;
@@ -91,8 +92,8 @@ HEDDLE_API void heddle_problem_set_accumulator(heddle_problem *problem, heddle_e
 /* A bias of one value a row of D (along = HEDDLE_DIM_M) or a column (HEDDLE_DIM_N). */
 HEDDLE_API void heddle_problem_set_bias(heddle_problem *problem, heddle_elem type,
                                         heddle_dim along);
-/* f32 scales of A and B in device memory: one for the matrix, or one a row of A (m of them) and one a
- * column of B (n). The product is scaled before alpha, beta and bias. */
+/* f32 scales of A and B in device memory: one for the matrix, or one a row of A (m of them) and one
+ * a column of B (n). The product is scaled before alpha, beta and bias. */
 typedef enum heddle_scale { HEDDLE_SCALE_NONE, HEDDLE_SCALE_ONE, HEDDLE_SCALE_VECTOR } heddle_scale;
 HEDDLE_API void heddle_problem_set_scales(heddle_problem *problem, heddle_scale a, heddle_scale b);
 /* alpha, beta as arguments of the kernel; otherwise the constant 1. */
@@ -101,10 +102,10 @@ HEDDLE_API void heddle_problem_set_scalars(heddle_problem *problem, bool alpha, 
 HEDDLE_API void heddle_problem_set_act(heddle_problem *problem, const char *act);
 /* The user's function `float NAME(float acc, i32 row, i32 col, ptr user)` instead. */
 HEDDLE_API void heddle_problem_set_user(heddle_problem *problem, const char *function);
-/* dependent: launches may start before the kernel ahead of them in their stream has ended (programmatic
- * dependent launch, sm_90 and later), and wait for it before they touch what it may write. weights_ready:
- * the caller promises that the kernel ahead does not write A, which is then read before. Both default to
- * false; weights_ready alone is refused. */
+/* dependent: launches may start before the kernel ahead of them in their stream has ended
+ * (programmatic dependent launch, sm_90 and later), and wait for it before they touch what it may
+ * write. weights_ready: the caller promises that the kernel ahead does not write A, which is then
+ * read before. Both default to false; weights_ready alone is refused. */
 HEDDLE_API void heddle_problem_set_dependent(heddle_problem *problem, bool dependent,
                                              bool weights_ready);
 

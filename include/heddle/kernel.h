@@ -75,10 +75,11 @@ HEDDLE_API size_t heddle_kernel_arg_count(const heddle_kernel *kernel);
 HEDDLE_API const char *heddle_kernel_arg_name(const heddle_kernel *kernel, size_t i);
 HEDDLE_API heddle_arg_class heddle_kernel_arg_class(const heddle_kernel *kernel, size_t i);
 
-/* Bytes of workspace that a launch with these sizes and strides needs, in any context that the kernel is
- * loaded in (pointers are not looked at); 0: none, pass NULL. The caller owns it, zeroes it once and gives each concurrent launch its own.
- * A launch leaves its counters at zero, so that it serves all later launches of the same kernel, of
- * whatever sizes it is large enough for; before another kernel uses it, it is zeroed again. */
+/* Bytes of workspace that a launch with these sizes and strides needs, in any context that the
+ * kernel is loaded in (pointers are not looked at); 0: none, pass NULL. The caller owns it, zeroes
+ * it once and gives each concurrent launch its own. A launch leaves its counters at zero, so that
+ * it serves all later launches of the same kernel, of whatever sizes it is large enough for; before
+ * another kernel uses it, it is zeroed again. */
 HEDDLE_API heddle_status heddle_kernel_workspace(heddle_context *ctx, const heddle_kernel *kernel,
                                                  const heddle_arg *args, size_t n_args,
                                                  uint64_t *n_bytes);
@@ -93,7 +94,8 @@ HEDDLE_API heddle_status heddle_kernel_launch(heddle_context *ctx, const heddle_
 
 /* A plain C function for this kernel: cast it to the type that heddle_kernel_prototype shows. Its
  * parameters are the arguments, then the stream (void *); it returns a heddle_status. Made once;
- * lives as long as the kernel. Calls are as thread-safe as heddle_kernel_launch; making it is not. */
+ * lives as long as the kernel. Calls are as thread-safe as heddle_kernel_launch; making it is
+ * not. */
 typedef void (*heddle_function)(void);
 HEDDLE_API heddle_status heddle_kernel_function(heddle_context *ctx, heddle_kernel *kernel,
                                                 heddle_function *function);

@@ -17,7 +17,8 @@ HEDDLE_API heddle_status heddle_device_use(heddle_context *ctx, heddle_runtime *
 HEDDLE_API heddle_status heddle_device_target(heddle_context *ctx, const heddle_runtime *runtime,
                                               char target[16]);
 
-/* Device memory of the current context, zeroed, aligned to 256 bytes (owned: heddle_device_free). */
+/* Device memory of the current context, zeroed, aligned to 256 bytes (owned:
+ * heddle_device_free). */
 HEDDLE_API heddle_status heddle_device_alloc(heddle_context *ctx, const heddle_runtime *runtime,
                                              size_t n_bytes, void **pointer);
 HEDDLE_API void heddle_device_free(const heddle_runtime *runtime, void *pointer);

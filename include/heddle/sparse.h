@@ -1,8 +1,8 @@
 /* heddle/sparse.h: 2:4 sparse matrices: prune, compress, pack, and back (docs/format.md).
  *
  * A matrix is M rows of K elements. Dense rows stand row_bytes apart; 4-bit elements are two a
- * byte, low nibble first. K is a multiple of the type's sparse group (heddle_elem_info.group: 4, or 2 for
- * tf32, or 8 for 4-bit types), M and K at least 1. Neither N nor the other operand is needed.
+ * byte, low nibble first. K is a multiple of the type's sparse group (heddle_elem_info.group: 4, or
+ * 2 for tf32, or 8 for 4-bit types), M and K at least 1. Neither N nor the other operand is needed.
  *
  * A group's `unit` is what one 2-bit index selects: an element, or a pair of 4-bit elements. Of 4
  * units 2 stay (tf32: of 2 units 1). A unit is zero when all its value bits but the signs are: -0.0
@@ -12,8 +12,8 @@
  * Common errors: HEDDLE_INVALID (K not a multiple of the group, an empty matrix, a row stride
  * shorter than a row, a size past SIZE_MAX) and HEDDLE_UNSUPPORTED (a type that is never a sparse
  * operand, or not in that family), each with a diagnostic in ctx (may be NULL). Thread-safe for
- * distinct contexts and buffers. Outputs are untouched on failure unless a function says otherwise.
- */
+ * distinct contexts and buffers. Outputs are untouched on failure unless a function says
+ * otherwise. */
 #ifndef HEDDLE_SPARSE_H
 #define HEDDLE_SPARSE_H
 

@@ -114,8 +114,8 @@ static bool is_number(const char *text, const char *arg, int64_t number) {
   return strcmp(text, expected) == 0;
 }
 
-/* Row 8j + 2q + e of the slot is row run * q + 2j + e of the matrix, in each 4 * run rows: dimensions k, e, q,
- * j and the rest, with these strides. */
+/* Row 8j + 2q + e of the slot is row run * q + 2j + e of the matrix, in each 4 * run rows:
+ * dimensions k, e, q, j and the rest, with these strides. */
 static bool permutes(const hd_op *map, int64_t run) {
   const char *const *dims = hd_op_attr(map, HD_ATTR_DIMS)->strings;
   const char *const *strides = hd_op_attr(map, HD_ATTR_STRIDES)->strings;

@@ -7,13 +7,15 @@
  * after the other; two and three tiles a CTA let the next tile start at every slot and phase.
  * What does not repeat would have to compare its index with something else than its bounds: such
  * conditions are refused (far_condition). That an instance had the trips it was meant to have is
- * checked, never assumed. The splits of a tile have such a loop each: k has so many times more. Sizes that
- * the kernel fixes are run as they are: the first clusters, the last, and one without a tile; of a long main
- * loop the periods in the middle are skipped once two in a row went the same way (check_loop.c).
+ * checked, never assumed. The splits of a tile have such a loop each: k has so many times more.
+ * Sizes that the kernel fixes are run as they are: the first clusters, the last, and one without a
+ * tile; of a long main loop the periods in the middle are skipped once two in a row went the same
+ * way (check_loop.c).
  *
- * Stream-K: the grid decides into which parts tiles fall. Grids of every kind are run: more tiles than two
- * waves of CTAs, fewer, fewer than one, fewer granules than CTAs, and whole waves. Of a large one the first
- * and the last pairs of neighbours show where one's part ends and the next one's begins. */
+ * Stream-K: the grid decides into which parts tiles fall. Grids of every kind are run: more tiles
+ * than two waves of CTAs, fewer, fewer than one, fewer granules than CTAs, and whole waves. Of a
+ * large one the first and the last pairs of neighbours show where one's part ends and the next
+ * one's begins. */
 #include "Check/check_instances.h"
 
 #include <stdlib.h>
@@ -232,8 +234,8 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
 
 /* --- launches of a problem ------------------------------------------------------------------ */
 
-/* First and last cluster of a grid, and the ones between when they are few. `second`: of a large grid the
- * second one too, whose tiles of D must not be the first one's. */
+/* First and last cluster of a grid, and the ones between when they are few. `second`: of a large
+ * grid the second one too, whose tiles of D must not be the first one's. */
 static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t n, bool second) {
   if (n >= INT32_MAX / k->program.cluster)
     return hd_ck_static_find(k, "bounds", k->program.kernel, "larger tiles, or a smaller problem",
@@ -248,8 +250,8 @@ static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t
     run_grid(k, s, at, (int32_t)n, (int32_t)n - 1, (int32_t)n - 1);
 }
 
-/* The tiles (in clusters) that the first cluster of a large grid reads off the loop over tiles; -1: there
- * is none. It need not run further where an instance of one tile a CTA follows. */
+/* The tiles (in clusters) that the first cluster of a large grid reads off the loop over tiles; -1:
+ * there is none. It need not run further where an instance of one tile a CTA follows. */
 static int64_t read_units(hd_ck_kernel *k, hd_ck_instance at) {
   hd_ck_extents x = {.m = -1, .n = -1, .n_granules = -1, .b_rows = -1, .units = -1};
   at.grid = MANY * k->program.cluster;
@@ -318,8 +320,8 @@ static hd_ck_instance sizes(const shape *s, int64_t m, int64_t n, int64_t k) {
   return at;
 }
 
-/* Split-K: shares of 1 to `trips` granules, two lengths in each launch. The splits of a tile are units
- * enough for a CTA to run several, unless they are few. */
+/* Split-K: shares of 1 to `trips` granules, two lengths in each launch. The splits of a tile are
+ * units enough for a CTA to run several, unless they are few. */
 static void run_shares(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t tall) {
   int64_t splits = k->program.splits;
   bool few = splits < 4;

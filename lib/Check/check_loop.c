@@ -72,9 +72,9 @@ static void add_skipped(hd_ck_warp *w, const hd_ck_step *loop, int64_t n) {
 }
 
 /* Steps of the index that may be skipped now: whole periods of it, two of them left for the end.
- * Place and number depend on the loop's bounds only, and not on an odd last step, so that a role which
- * takes two stages a turn skips the same stages, wherever its odd last one stands. The first period is
- * not compared: its first turn starts the sums. */
+ * Place and number depend on the loop's bounds only, and not on an odd last step, so that a role
+ * which takes two stages a turn skips the same stages, wherever its odd last one stands. The first
+ * period is not compared: its first turn starts the sums. */
 static int64_t skippable(const hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *loop) {
   int64_t period = m->program->period, by = w->env[loop->args[2]].i;
   int64_t whole = (w->env[loop->args[1]].i - w->env[loop->args[0]].i) & ~INT64_C(1);

@@ -53,8 +53,9 @@ typedef enum hd_ck_frag_state {
 } hd_ck_frag_state;
 
 /* What a fragment holds. A and metadata: block of the packed order and 16-row strip in it. B:
- * granule and column (in the order of the buffer's `run`). Accumulators: strip and column, block minus
- * granule (the same for all that may be summed up), and the k-steps so far. -1: nothing yet. */
+ * granule and column (in the order of the buffer's `run`). Accumulators: strip and column, block
+ * minus granule (the same for all that may be summed up), and the k-steps so far. -1: nothing
+ * yet. */
 typedef struct hd_ck_content {
   int64_t block, granule, strip, col;
   int32_t run; /* consecutive columns that a lane has; B and accumulators */
@@ -154,8 +155,8 @@ typedef struct hd_ck_access {
   int64_t iteration;
 } hd_ck_access;
 
-/* Cells (of 128 bytes) lo to hi of a slot that every access so far took together: who wrote them last,
- * and who has read them since. */
+/* Cells (of 128 bytes) lo to hi of a slot that every access so far took together: who wrote them
+ * last, and who has read them since. */
 typedef struct hd_ck_span {
   int32_t lo, hi;
   uint32_t near[HD_CK_NEAR]; /* accesses, the writes first: here while they are few, */
@@ -199,8 +200,8 @@ typedef struct hd_ck_extents {
   int64_t b_rows, b_row_bytes; /* as the row copies of B say */
   bool b_transposed;
   const hd_op *a_op, *b_op, *store_op;
-  uint64_t *stored; /* of 16 x 8 blocks of D: bit s, written where part s is the last; bits of parts that
-                       there are not, too; owned */
+  uint64_t *stored; /* of 16 x 8 blocks of D: bit s, written where part s is the last; bits of parts
+                       that there are not, too; owned */
   int64_t stored_rows, stored_cols;
   hd_ck_claim *claims; /* owned */
   int32_t n_claims, cap_claims;
@@ -348,8 +349,8 @@ hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_c
 /* The hash of both k-steps of n granules: first, first + stride, ... */
 uint64_t hd_ck_sum_of(int64_t first, int64_t stride, int64_t n);
 
-/* What every store of D must say and hold: the problem's m and n (operands 4, 5); the sums of this strip,
- * from column `col` on (operands 6 on). False after a finding. */
+/* What every store of D must say and hold: the problem's m and n (operands 4, 5); the sums of this
+ * strip, from column `col` on (operands 6 on). False after a finding. */
 bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t row,
                            int64_t col);

@@ -1,5 +1,5 @@
-/* stage.tile and copy.out (R6): D on its way through shared memory. The tag of a slot's first cell says
- * which strip and column it holds, so that what is copied out is what belongs there. */
+/* stage.tile and copy.out (R6): D on its way through shared memory. The tag of a slot's first cell
+ * says which strip and column it holds, so that what is copied out is what belongs there. */
 #include <string.h>
 
 #include "Check/check_machine.h"
@@ -45,7 +45,8 @@ static bool maps_d(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step
   pitch[4] = (char)('0' + heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8);
   bool rows = dims->n == 2 && !strcmp(dims->strings[0], "n") && !strcmp(dims->strings[1], "m");
   *col_major = dims->n == 2 && !strcmp(dims->strings[0], "m") && !strcmp(dims->strings[1], "n");
-  if ((rows || *col_major) && hd_op_is(map, HD_ATTR_ARG, "d") && !strcmp(strides->strings[1], pitch))
+  if ((rows || *col_major) && hd_op_is(map, HD_ATTR_ARG, "d") &&
+      !strcmp(strides->strings[1], pitch))
     return true;
   hd_ck_find(m, "bounds", hd_ck_here(m, w, map, -1), hd_ck_here(m, w, step->op, -1),
              "a tensor map of D with its own m, n and pitch",
@@ -59,7 +60,8 @@ void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   bool col_major;
   if (!hd_ck_place_at(m, w, step, 1, 2, &place) || !maps_d(m, w, step, &col_major))
     return;
-  int64_t row = w->env[step->args[col_major ? 3 : 4]].i, col = w->env[step->args[col_major ? 4 : 3]].i;
+  int64_t row = w->env[step->args[col_major ? 3 : 4]].i,
+          col = w->env[step->args[col_major ? 4 : 3]].i;
   if (!in_grid(m, step, row, col))
     return;
   hd_ck_access x = {.op = step->op, .kind = HD_CK_OUT_READ, .slot = place.slot};

@@ -1,11 +1,12 @@
-/* Tiles that CTAs share over k (R7): partials go to places of their own, each holds its part of k, and only
- * a warp that has seen all of them counted reads them.
+/* Tiles that CTAs share over k (R7): partials go to places of their own, each holds its part of k,
+ * and only a warp that has seen all of them counted reads them.
  *
- * Any arrival may be the last one, so every warp runs the last arriver's region as if it were: what it
- * does there holds for every order in which the parts may end. Of the partials of other CTAs it takes
- * what the op promises; that they keep the promise is checked where they are stored: same place, same
- * strips and columns, each part once, from the granule where the part before it ends, published by the
- * same counter. Of a tile that is whole (one part) nothing is stored or counted. */
+ * Any arrival may be the last one, so every warp runs the last arriver's region as if it were: what
+ * it does there holds for every order in which the parts may end. Of the partials of other CTAs it
+ * takes what the op promises; that they keep the promise is checked where they are stored: same
+ * place, same strips and columns, each part once, from the granule where the part before it ends,
+ * published by the same counter. Of a tile that is whole (one part) nothing is stored or
+ * counted. */
 #include <stdlib.h>
 
 #include "Check/check_machine.h"
@@ -52,8 +53,9 @@ static hd_ck_claim *claim(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
       hd_ck_find(m, "data", hd_ck_here(m, w, old->op, -1), hd_ck_here(m, w, step->op, -1),
                  "parts of a tile that follow each other in k",
                  "part %lld of %lld holds granules [%lld, %lld), part %lld [%lld, %lld)",
-                 (long long)old->part, (long long)old->n, (long long)old->k_lo, (long long)old->k_hi,
-                 (long long)made.part, (long long)made.k_lo, (long long)made.k_hi);
+                 (long long)old->part, (long long)old->n, (long long)old->k_lo,
+                 (long long)old->k_hi, (long long)made.part, (long long)made.k_lo,
+                 (long long)made.k_hi);
     if (!overlaps(old, made.lo, made.hi))
       continue;
     wrong(m, w, step, old->op, "a place of its own for each tile, warp, part and counter",
@@ -109,9 +111,15 @@ static void claim_part(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
                        const hd_ck_partial *p) {
   int64_t lo = p->place + p->part * hd_op_int(step->op, HD_ATTR_BYTES, 0);
   hd_ck_claim *c = claim(m, w, step,
-                         (hd_ck_claim){.op = step->op, .place = p->place, .lo = lo,
-                                       .hi = lo + hd_partial_bytes(step->op), .n = p->n, .part = p->part,
-                                       .k_lo = p->k_lo, .k_hi = p->k_hi, .tile = p->tile});
+                         (hd_ck_claim){.op = step->op,
+                                       .place = p->place,
+                                       .lo = lo,
+                                       .hi = lo + hd_partial_bytes(step->op),
+                                       .n = p->n,
+                                       .part = p->part,
+                                       .k_lo = p->k_lo,
+                                       .k_hi = p->k_hi,
+                                       .tile = p->tile});
   if (c && c->times++ && !m->stop)
     wrong(m, w, step, NULL, "each part of a tile once", "is stored a second time");
 }

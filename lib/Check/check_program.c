@@ -144,8 +144,9 @@ static const hd_op *end_of(hd_ck_program *p, const hd_region *region, const hd_o
   return NULL;
 }
 
-/* Whether periods of the loop at `at`, which ends the program so far, may be skipped: it has no loop inside,
- * and does not multiply what it brought itself some turns ago, which would be another stage behind a skip. */
+/* Whether periods of the loop at `at`, which ends the program so far, may be skipped: it has no
+ * loop inside, and does not multiply what it brought itself some turns ago, which would be another
+ * stage behind a skip. */
 static bool may_skip(const hd_ck_program *p, int32_t at) {
   bool brings = false, multiplies = false;
   for (int32_t i = at + 1; i < p->n_steps; i++) {

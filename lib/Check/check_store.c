@@ -1,4 +1,5 @@
-/* store.tile and stage.tile: what is written to D is a whole sum, at its own place, inside D, once. */
+/* store.tile and stage.tile: what is written to D is a whole sum, at its own place, inside D,
+ * once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,8 +90,8 @@ static int32_t run_of(const hd_op *op) {
   return hd_op_is(op, HD_ATTR_PATH, "permuted") && bytes ? WIDE / bytes : 2;
 }
 
-/* Permuted, blocks of 4 * run columns are those columns in another order, which B's rows took as well
- * (check_copy.c): whole ones are marked. */
+/* Permuted, blocks of 4 * run columns are those columns in another order, which B's rows took as
+ * well (check_copy.c): whole ones are marked. */
 static int64_t whole_of(int32_t run) { return run > 2 ? 4 * run : BLOCK; }
 
 void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t row,

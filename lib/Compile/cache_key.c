@@ -11,7 +11,8 @@ hd_hash hd_cache_key(const hd_module *front, const heddle_compile_options *optio
   static const char versions[] = "heddle " HEDDLE_VERSION " llvm " HEDDLE_LLVM_VERSION;
   hd_hash key = hd_hash_combine(hd_module_hash(front), hd_spec_hash());
   key = fold(key, versions, sizeof versions);
-  key = fold(key, options->user_epilogue, options->user_epilogue ? options->user_epilogue_bytes : 0);
+  key =
+      fold(key, options->user_epilogue, options->user_epilogue ? options->user_epilogue_bytes : 0);
   uint64_t stamp[2] = {0};
   if (options->ptxas)
     hd_file_stamp(options->ptxas, stamp);

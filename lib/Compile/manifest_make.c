@@ -141,7 +141,8 @@ static heddle_status make_params(heddle_context *ctx, const hd_emit_kernel *kern
   return HEDDLE_OK;
 }
 
-static void require(hd_arg_kind arg, int64_t mul, int64_t div, int64_t modulo, hd_variant *variant) {
+static void require(hd_arg_kind arg, int64_t mul, int64_t div, int64_t modulo,
+                    hd_variant *variant) {
   variant->requirement[variant->n_requirements++] =
       (hd_requirement){{.arg = arg, .mul = mul, .div = div}, modulo};
 }
@@ -177,7 +178,8 @@ static void make_requirements(const hd_problem *p, const hd_b_variant *b, hd_var
     require_aligned(HD_ARG_D, HD_ARG_LDD, p->d.elem, HD_STAGED_ALIGN, variant);
 }
 
-/* The kernel's bytes for a tile of D (in clusters), as bytes for each split or part of each tile. */
+/* The kernel's bytes for a tile of D (in clusters), as bytes for each split or part of each
+ * tile. */
 static void make_workspace(const hd_emit_kernel *kernel, hd_variant *variant) {
   for (int32_t i = 0; i < kernel->n_params; i++)
     if (kernel->param[i]->kind == HD_OP_ARG && hd_op_has(kernel->param[i], HD_ATTR_BYTES))
@@ -190,7 +192,8 @@ static heddle_status make_variant(heddle_context *ctx, const hd_problem *p, cons
                                   const hd_op *kernel, const hd_emit_kernel *emitted,
                                   hd_arena *arena, hd_variant *variant) {
   const hd_b_variant *b = hd_b_variant_find(hd_op_str(kernel, HD_ATTR_VARIANT));
-  int32_t along_k = hd_schedule_along_k(s); /* a cluster has one tile: each CTA counts for a part of it */
+  int32_t along_k =
+      hd_schedule_along_k(s); /* a cluster has one tile: each CTA counts for a part of it */
   *variant = (hd_variant){.entry = hd_arena_strdup(arena, emitted->entry),
                           .path = b->name,
                           .n_threads = emitted->n_threads,

@@ -23,7 +23,8 @@ typedef struct hd_emit_kernel {
   int32_t cluster;      /* CTAs along x; 1 = none */
   int32_t shared_bytes; /* dynamic */
   int32_t n_params;
-  const hd_op **param;  /* the `arg` and `tmap` ops of the kernel, in program order: the parameters */
+  const hd_op *
+      *param; /* the `arg` and `tmap` ops of the kernel, in program order: the parameters */
 } hd_emit_kernel;
 
 typedef struct hd_emit_result {
@@ -35,10 +36,10 @@ typedef struct hd_emit_result {
   hd_arena arena;         /* holds the kernels; param points into the module */
 } hd_emit_result;
 
-/* Lowers all kernels of a module (one target) into one PTX text. Same module and options, same bytes.
- * HEDDLE_INVALID or HEDDLE_UNSUPPORTED for what the kernel or the user's function asks and cannot
- * have; HEDDLE_INTERNAL when LLVM refuses what we made. Thread-safe: a context of LLVM a call.
- * *result is owned: hd_emit_result_free. */
+/* Lowers all kernels of a module (one target) into one PTX text. Same module and options, same
+ * bytes. HEDDLE_INVALID or HEDDLE_UNSUPPORTED for what the kernel or the user's function asks and
+ * cannot have; HEDDLE_INTERNAL when LLVM refuses what we made. Thread-safe: a context of LLVM a
+ * call. *result is owned: hd_emit_result_free. */
 heddle_status hd_emit_ptx(heddle_context *ctx, const hd_module *module,
                           const hd_emit_options *options, hd_emit_result *result);
 void hd_emit_result_free(hd_emit_result *result); /* accepts NULL */

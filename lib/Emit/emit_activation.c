@@ -23,9 +23,11 @@ static LLVMValueRef reciprocal(hd_emitter *e, LLVMValueRef x) {
   return hd_emit_intrinsic(e, "llvm.nvvm.rcp.approx.ftz.f", &x, 1);
 }
 
-/* exp(x + x_low), x_low 0 when NULL: log2(e) in two parts, so that large arguments stay accurate. */
+/* exp(x + x_low), x_low 0 when NULL: log2(e) in two parts, so that large arguments stay
+ * accurate. */
 static LLVMValueRef exponential(hd_emitter *e, LLVMValueRef x, LLVMValueRef x_low) {
-  const double log2e = 1.4426950408889634, high = 1.44269502162933349609375, ln2 = 0.6931471805599453;
+  const double log2e = 1.4426950408889634, high = 1.44269502162933349609375,
+               ln2 = 0.6931471805599453;
   LLVMValueRef y = fmul(e, x, real(e, high));
   LLVMValueRef low = fma32(e, x, real(e, high), LLVMBuildFNeg(e->b, y, ""));
   low = fma32(e, x, real(e, log2e - high), low);
@@ -55,8 +57,9 @@ static LLVMValueRef gelu_tanh(hd_emitter *e, LLVMValueRef x) {
   return times_sigmoid(e, x, fmul(e, x, inner));
 }
 
-/* x Phi(x) = max(x, 0) - a Phi(-a), a = |x|. Phi(-a) = exp(-a^2/2) P(t), t = 1 / (1 + 0.3 a); P fits the
- * quotient over 0 <= a <= 14 to a relative 5.8e-8 (minimax). The square is kept in two parts. */
+/* x Phi(x) = max(x, 0) - a Phi(-a), a = |x|. Phi(-a) = exp(-a^2/2) P(t), t = 1 / (1 + 0.3 a); P
+ * fits the quotient over 0 <= a <= 14 to a relative 5.8e-8 (minimax). The square is kept in two
+ * parts. */
 static LLVMValueRef gelu(hd_emitter *e, LLVMValueRef x) {
   static const double p[] = {7.1684526119497605e-06, 0.1194876953959465,   0.12192028015851974,
                              0.09468379616737366,    0.14253483712673187,  -0.07650543749332428,

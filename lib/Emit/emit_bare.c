@@ -44,7 +44,8 @@ static void end(hd_emitter *e, LLVMValueRef const *results, int32_t n, LLVMValue
   LLVMBuildRetVoid(e->b);
 }
 
-/* --- by inline asm ------------------------------------------------------------------------------------ */
+/* --- by inline asm
+ * ------------------------------------------------------------------------------------ */
 
 static void by_asm(hd_emitter *e, const hd_spec_row *row) {
   LLVMTypeRef types[HD_MAX_EMIT_ARGS + 1];
@@ -55,7 +56,8 @@ static void by_asm(hd_emitter *e, const hd_spec_row *row) {
   end(e, results, hd_emit_row_results(e, row, types), params[n]);
 }
 
-/* --- by intrinsic --------------------------------------------------------------------------------------- */
+/* --- by intrinsic
+ * --------------------------------------------------------------------------------------- */
 
 /* LLVM's number of a tcgen05 kind. */
 static int64_t kind_number(const hd_spec_row *row) {
@@ -68,9 +70,9 @@ static int64_t kind_number(const hd_spec_row *row) {
 
 static bool has(const hd_spec_row *row, const char *word) { return strstr(row->ptx, word) != NULL; }
 
-/* Immediate arguments, counted from the last one: tcgen05.mma.sp ends in (kind,) cta_group, collector;
- * tcgen05.ld and st in (split, …) is_packed; a copy that may multicast in (is_multicast, has_hint,) or
- * (is_multicast, has_hint, cta_group). */
+/* Immediate arguments, counted from the last one: tcgen05.mma.sp ends in (kind,) cta_group,
+ * collector; tcgen05.ld and st in (split, …) is_packed; a copy that may multicast in (is_multicast,
+ * has_hint,) or (is_multicast, has_hint, cta_group). */
 static int64_t immediate(const hd_spec_row *row, unsigned from_end) {
   if (row->family == HD_FAMILY_TCGEN05_SP)
     return from_end == 2 ? row->cta_group : from_end == 3 ? kind_number(row) : 0;
@@ -93,7 +95,8 @@ static bool is_immediate(LLVMValueRef function, unsigned i) {
 static LLVMValueRef declare(hd_emitter *e, const char *name) {
   unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
   if (!id) {
-    hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.intrinsic", "LLVM has no intrinsic %s", name);
+    hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.intrinsic", "LLVM has no intrinsic %s",
+             name);
     e->failed = true;
     return NULL;
   }
@@ -138,7 +141,8 @@ static void by_intrinsic(hd_emitter *e, const hd_spec_row *row) {
   end(e, results, n_results, out);
 }
 
-/* --- a module of them -------------------------------------------------------------------------------------- */
+/* --- a module of them
+ * -------------------------------------------------------------------------------------- */
 
 static heddle_status emit_rows(hd_emitter *e, const hd_spec_row *const *rows, size_t n_rows) {
   for (size_t i = 0; i < n_rows && !e->failed; i++) {

@@ -5,7 +5,8 @@
 #include "Emit/emit_state.h"
 
 /* A buffer of layout rows: byte c of row r lies at (c / panel) * rows * panel + swizzle(r * panel +
- * c % panel). The swizzle of 128 (64, 32) bytes XORs address bits 7-9 (7-8, 7) into bits 4-6 (4-5, 4):
+ * c % panel). The swizzle of 128 (64, 32) bytes XORs address bits 7-9 (7-8, 7) into bits 4-6 (4-5,
+ * 4):
  *
  *      9 8 7 | 6 5 4 | 3..0
  *      r r r   c c c   byte of the 16-byte chunk     (panel 128)

@@ -75,7 +75,8 @@ LLVMValueRef hd_emit_widen(hd_emitter *e, LLVMValueRef a) {
   return LLVMTypeOf(a) == e->i64 ? a : LLVMBuildSExt(e->b, a, e->i64, "");
 }
 
-/* --- addresses ------------------------------------------------------------------------------------- */
+/* --- addresses
+ * ------------------------------------------------------------------------------------- */
 
 LLVMValueRef hd_emit_shared_ptr(hd_emitter *e, LLVMValueRef address, unsigned space) {
   return LLVMBuildIntToPtr(e->b, address, space == HD_AS_CLUSTER ? e->cluster_ptr : e->shared_ptr,
@@ -94,7 +95,8 @@ LLVMValueRef hd_emit_slot(hd_emitter *e, const hd_value *item, const hd_value *c
 
 const hd_op *hd_emit_def(const hd_value *value) { return value->op; }
 
-/* --- calls ----------------------------------------------------------------------------------------- */
+/* --- calls
+ * ----------------------------------------------------------------------------------------- */
 
 LLVMValueRef hd_emit_bitcast(hd_emitter *e, LLVMValueRef value, LLVMTypeRef type) {
   return LLVMTypeOf(value) == type ? value : LLVMBuildBitCast(e->b, value, type, "");
@@ -146,7 +148,9 @@ LLVMValueRef hd_emit_asm(hd_emitter *e, LLVMTypeRef result, const char *text,
     types[i] = LLVMTypeOf(args[i]);
   LLVMTypeRef type = LLVMFunctionType(result, types, (unsigned)n, false);
   char *all = hd_arena_printf(&e->arena, "%s%s", constraints,
-                              kind != HD_ASM_MEMORY ? "" : *constraints ? ",~{memory}" : "~{memory}");
+                              kind != HD_ASM_MEMORY ? ""
+                              : *constraints        ? ",~{memory}"
+                                                    : "~{memory}");
   LLVMValueRef code = LLVMGetInlineAsm(type, text, strlen(text), all, strlen(all),
                                        kind != HD_ASM_PURE, false, LLVMInlineAsmDialectATT, false);
   LLVMValueRef made = LLVMBuildCall2(e->b, type, code, (LLVMValueRef *)args, (unsigned)n, "");
@@ -158,9 +162,10 @@ LLVMValueRef hd_emit_asm(hd_emitter *e, LLVMTypeRef result, const char *text,
 void hd_emit_asm_registers(hd_emitter *e, const char *text, const char *constraints,
                            LLVMValueRef const *args, int32_t n, hd_asm_kind kind,
                            LLVMTypeRef *types, int32_t n_results, LLVMValueRef *results) {
-  LLVMTypeRef type = n_results == 0   ? e->none
-                     : n_results == 1 ? types[0]
-                                      : LLVMStructTypeInContext(e->llvm, types, (unsigned)n_results, 0);
+  LLVMTypeRef type = n_results == 0 ? e->none
+                     : n_results == 1
+                         ? types[0]
+                         : LLVMStructTypeInContext(e->llvm, types, (unsigned)n_results, 0);
   LLVMValueRef all = hd_emit_asm(e, type, text, constraints, args, n, kind);
   for (int32_t i = 0; i < n_results; i++)
     results[i] = n_results == 1 ? all : LLVMBuildExtractValue(e->b, all, (unsigned)i, "");

@@ -1,5 +1,5 @@
-/* Element types in registers: to D's type (nearest even; 8-bit floats and integers saturate), from the
- * types of C, bias and scales. */
+/* Element types in registers: to D's type (nearest even; 8-bit floats and integers saturate), from
+ * the types of C, bias and scales. */
 #include "Emit/emit_strip.h"
 
 /* Both elements into one register by one instruction. The intrinsics take the high half first. */

@@ -3,9 +3,12 @@
 
 enum { MOST_RANK = 5 }; /* of a tensor map */
 
-static LLVMValueRef i1_const(hd_emitter *e, bool value) { return LLVMConstInt(e->i1, value, false); }
+static LLVMValueRef i1_const(hd_emitter *e, bool value) {
+  return LLVMConstInt(e->i1, value, false);
+}
 
-/* Where it lands: slot `cursor` of the buffer and `offset`; the barrier's slot is the same cursor. */
+/* Where it lands: slot `cursor` of the buffer and `offset`; the barrier's slot is the same
+ * cursor. */
 static LLVMValueRef destination(hd_emitter *e, const hd_op *op, const hd_value *buffer,
                                 const hd_value *cursor) {
   const hd_op *def = hd_emit_def(buffer);

@@ -72,21 +72,23 @@ static void copy_elements(hd_emitter *e, const hd_chunk *chunk, int64_t vec, int
   }
 }
 
-/* --- partial chunks ------------------------------------------------------------------------------------------------
- * Rare: a row whose bytes are no multiple of `vec`. Off the main way, and in loops, so that nothing of it
- * takes registers there. */
+/* --- partial chunks
+ * ------------------------------------------------------------------------------------------------
+ * Rare: a row whose bytes are no multiple of `vec`. Off the main way, and in loops, so that nothing
+ * of it takes registers there. */
 
 static LLVMValueRef is_partial(hd_emitter *e, const hd_rows_copy *c, LLVMValueRef size) {
   LLVMValueRef some = hd_emit_lt(e, hd_emit_i32(e, 0), size);
   return hd_emit_and(e, some, hd_emit_lt(e, size, hd_emit_i32(e, c->vec)));
 }
 
-/* DOWN: all chunks of the thread stand in one column, so all or none are partial. One turn of the loop
- * takes `period` chunks. */
+/* DOWN: all chunks of the thread stand in one column, so all or none are partial. One turn of the
+ * loop takes `period` chunks. */
 static void copy_partial_column(hd_emitter *e, const hd_rows_copy *c, const hd_rows_place *p,
                                 LLVMValueRef size, int64_t elem) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), loop = hd_emit_block(e, "partial_chunks");
-  LLVMValueRef zero = hd_emit_i32(e, 0), turns = hd_emit_i32(e, (c->n_mine + c->period - 1) / c->period);
+  LLVMValueRef zero = hd_emit_i32(e, 0),
+               turns = hd_emit_i32(e, (c->n_mine + c->period - 1) / c->period);
   hd_emit_jump(e, loop);
   hd_emit_at(e, loop);
   LLVMValueRef turn = LLVMBuildPhi(e->b, e->i32, "turn");
@@ -129,7 +131,9 @@ static void copy_partial(hd_emitter *e, const hd_rows_copy *c, const hd_rows_pla
   }
 }
 
-/* --- the op ------------------------------------------------------------------------------------------------------- */
+/* --- the op
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 /* A chunk that is not this thread's does not exist for it: it loads nothing and stores nothing. */
 static void copy_batch(hd_emitter *e, const struct width *w, hd_chunk *chunk, int64_t n) {
@@ -160,8 +164,8 @@ static LLVMValueRef copy_chunks(hd_emitter *e, const struct width *w, const hd_r
   return chunk[first + n - 1].src;
 }
 
-/* Many batches of a regular copy are a loop: unrolled, their addresses and loads in flight would not fit
- * into a producer's registers. */
+/* Many batches of a regular copy are a loop: unrolled, their addresses and loads in flight would
+ * not fit into a producer's registers. */
 static void copy_loop(hd_emitter *e, const struct width *w, const hd_rows_copy *c,
                       const hd_rows_place *p, int64_t batch, hd_chunk *chunk) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), loop = hd_emit_block(e, "batches");
@@ -184,14 +188,15 @@ static void copy_loop(hd_emitter *e, const struct width *w, const hd_rows_copy *
   hd_emit_at(e, done);
 }
 
-/* A loop over groups of 8 rows, each thread some whole columns of every row: the addresses of a group
- * follow from one by XOR with the row's swizzle, since slots, panels and groups start at multiples of
- * 1024 bytes. */
+/* A loop over groups of 8 rows, each thread some whole columns of every row: the addresses of a
+ * group follow from one by XOR with the row's swizzle, since slots, panels and groups start at
+ * multiples of 1024 bytes. */
 static void copy_row_groups(hd_emitter *e, const struct width *w, const hd_rows_copy *c,
                             const hd_rows_place *p, const hd_rows *rows, hd_chunk *chunk) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b), loop = hd_emit_block(e, "row_groups");
   int64_t turns = c->per_row / c->threads, across = c->threads * c->vec;
-  LLVMValueRef first = hd_emit_add(e, p->slot, hd_emit_rows_byte(e, rows, hd_emit_i32(e, 0), c->col[0]));
+  LLVMValueRef first =
+      hd_emit_add(e, p->slot, hd_emit_rows_byte(e, rows, hd_emit_i32(e, 0), c->col[0]));
   LLVMValueRef size[MOST_TURNS];
   for (int64_t t = 0; t < turns; t++)
     size[t] = hd_emit_chunk_bytes(e, c, p->bytes, hd_emit_addi(e, c->col[0], t * across));
@@ -205,12 +210,12 @@ static void copy_row_groups(hd_emitter *e, const struct width *w, const hd_rows_
   for (int64_t r = 0; r < HD_SWIZZLE_ROWS; r++) {
     LLVMValueRef swizzled = hd_emit_xor(e, dst, hd_emit_i32(e, r << 4 & rows->mask));
     for (int64_t t = 0; t < turns; t++)
-      chunk[t] = (hd_chunk){
-          .src = hd_emit_global_at(e, row, hd_emit_i64(e, t * across)),
-          .dst = hd_emit_addi(e, swizzled,
-                              r * rows->panel + t * (across / rows->panel) * rows->rows * rows->panel),
-          .size = hd_emit_select(e, hd_emit_lt(e, hd_emit_i32(e, r), left), size[t],
-                                 hd_emit_i32(e, 0))};
+      chunk[t] = (hd_chunk){.src = hd_emit_global_at(e, row, hd_emit_i64(e, t * across)),
+                            .dst = hd_emit_addi(e, swizzled,
+                                                r * rows->panel + t * (across / rows->panel) *
+                                                                      rows->rows * rows->panel),
+                            .size = hd_emit_select(e, hd_emit_lt(e, hd_emit_i32(e, r), left),
+                                                   size[t], hd_emit_i32(e, 0))};
     copy_batch(e, w, chunk, turns);
     row = hd_emit_global_at(e, row, hd_emit_get1(e, c->op->operands[1]));
   }
@@ -232,8 +237,8 @@ static bool has_row_groups(hd_emitter *e, const hd_rows_copy *c, hd_rows *rows) 
   int64_t group = HD_SWIZZLE_ROWS * rows->panel;
   return c->rows % HD_SWIZZLE_ROWS == 0 && rows->panel == 128 && rows->slot_bytes % group == 0 &&
          rows->rows * rows->panel % group == 0 && hd_op_int(c->op, HD_ATTR_OFFSET, 0) == 0 &&
-         hd_op_int(buffer, HD_ATTR_ALIGN, 0) % group == 0 && c->threads * c->vec % rows->panel == 0 &&
-         c->per_row / c->threads <= MOST_TURNS;
+         hd_op_int(buffer, HD_ATTR_ALIGN, 0) % group == 0 &&
+         c->threads * c->vec % rows->panel == 0 && c->per_row / c->threads <= MOST_TURNS;
 }
 
 /* DOWN: many batches, a whole number of them, each a whole number of swizzle periods. */

@@ -5,7 +5,8 @@ enum {
   MOST_HOISTED = 8   /* loose chunks whose places are kept in registers */
 };
 
-/* --- what depends on the thread alone --------------------------------------------------------------------- */
+/* --- what depends on the thread alone
+ * --------------------------------------------------------------------- */
 
 static LLVMValueRef loose_row(hd_emitter *e, const hd_rows_copy *c, int64_t i) {
   return hd_emit_divi(e, hd_emit_addi(e, e->role.thread, i * c->threads), c->per_row);
@@ -132,8 +133,9 @@ heddle_status hd_emit_plan_rows(hd_emitter *e, const hd_op *op, hd_rows_copy *co
   return HEDDLE_OK;
 }
 
-/* --- what depends on the tile ---------------------------------------------------------------------------------
- * Operands: ptr, pitch, buffer, cursor, first row, first byte, bytes of a row, rows. */
+/* --- what depends on the tile
+ * --------------------------------------------------------------------------------- Operands: ptr,
+ * pitch, buffer, cursor, first row, first byte, bytes of a row, rows. */
 
 static LLVMValueRef bytes_left(hd_emitter *e, const hd_rows_copy *c) {
   LLVMValueRef left = hd_emit_sub(e, hd_emit_get1(e, c->op->operands[6]),
@@ -167,9 +169,9 @@ hd_rows_place hd_emit_place_rows(hd_emitter *e, const hd_rows_copy *c) {
   return p;
 }
 
-/* Whole, cut by the row's end, or nothing. Said by comparisons on purpose: ptxas 13.0 turns the plain
- * max(min(bytes - col, vec), 0) of a constant `bytes` into max(col - bytes, 0) (VIADDMNMX with the sum
- * of the wrong sign), so that every copy of an unrolled prologue brings zeros. */
+/* Whole, cut by the row's end, or nothing. Said by comparisons on purpose: ptxas 13.0 turns the
+ * plain max(min(bytes - col, vec), 0) of a constant `bytes` into max(col - bytes, 0) (VIADDMNMX
+ * with the sum of the wrong sign), so that every copy of an unrolled prologue brings zeros. */
 LLVMValueRef hd_emit_chunk_bytes(hd_emitter *e, const hd_rows_copy *c, LLVMValueRef bytes,
                                  LLVMValueRef col) {
   LLVMValueRef rest = LLVMBuildAnd(e->b, bytes, hd_emit_i32(e, c->vec - 1), "");
@@ -200,9 +202,12 @@ hd_chunk hd_emit_chunk(hd_emitter *e, const hd_rows_copy *c, const hd_rows_place
       .mine = i == c->n_mine - 1 ? c->last_is_mine : NULL};
 }
 
-/* --- cp.async ------------------------------------------------------------------------------------------------------ */
+/* --- cp.async
+ * ------------------------------------------------------------------------------------------------------
+ */
 
-/* 16 bytes bypass L1 (.cg), as only that size may. What does not exist arrives as zeros: src-size. */
+/* 16 bytes bypass L1 (.cg), as only that size may. What does not exist arrives as zeros:
+ * src-size. */
 static void copy_async(hd_emitter *e, const hd_chunk *chunk, int64_t vec) {
   const char *name = vec == 16  ? "llvm.nvvm.cp.async.cg.shared.global.16.s"
                      : vec == 8 ? "llvm.nvvm.cp.async.ca.shared.global.8.s"

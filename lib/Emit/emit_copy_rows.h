@@ -20,9 +20,11 @@ typedef struct hd_rows_copy {
   int64_t per_row, threads, n_mine; /* chunks a row; threads; chunks a thread */
   hd_chunk_order order;
   int64_t row_step; /* DOWN */
-  /* Hoisted to the role's entry, all i32. DOWN and ALONG: row and byte of chunk 0. LOOSE: of each. */
+  /* Hoisted to the role's entry, all i32. DOWN and ALONG: row and byte of chunk 0. LOOSE: of
+   * each. */
   LLVMValueRef *row, *col;
-  /* Chunk i lands at base[i % period] + i / period * stride of the slot; period 0: worked out each time. */
+  /* Chunk i lands at base[i % period] + i / period * stride of the slot; period 0: worked out each
+   * time. */
   LLVMValueRef base[HD_SWIZZLE_ROWS];
   int64_t period, stride;
   LLVMValueRef last_is_mine; /* i1: chunk n_mine - 1 exists for this thread; NULL: for all */
@@ -33,7 +35,7 @@ typedef struct hd_rows_place {
   LLVMValueRef source, step; /* chunk 0 in global memory; DOWN: bytes from chunk to chunk */
   LLVMValueRef slot;         /* shared address (i32) */
   LLVMValueRef bytes;        /* of the block's rows that exist, 0 to row_bytes (i32) */
-  LLVMValueRef rows;         /* rows that exist, counted from the block's first, DOWN: from chunk 0's */
+  LLVMValueRef rows; /* rows that exist, counted from the block's first, DOWN: from chunk 0's */
 } hd_rows_place;
 
 /* One chunk at its turn. */

@@ -4,7 +4,8 @@
 #include "Emit/emit_llvm.h"
 #include "Emit/emit_strip.h"
 
-/* --- addresses and bounds -------------------------------------------------------------------------------- */
+/* --- addresses and bounds
+ * -------------------------------------------------------------------------------- */
 
 LLVMValueRef hd_emit_inside(hd_emitter *e, const hd_strip *s, int32_t b, int h, int j) {
   return hd_emit_lt(e, hd_emit_i32(e, hd_strip_column(s, b, j)), s->cols_left[h]);
@@ -19,7 +20,9 @@ hd_place hd_emit_place(hd_emitter *e, const hd_strip *s, const hd_view *view, in
   return (hd_place){hd_emit_global_at(e, view->base, across), 8 * h * view->bytes};
 }
 
-/* --- loads ------------------------------------------------------------------------------------------------- */
+/* --- loads
+ *
+ * ------------------------------------------------------------------------------------------------- */
 
 static LLVMTypeRef bits_type(hd_emitter *e, int64_t bytes) {
   return bytes == 1 ? e->i8 : bytes == 2 ? e->i16 : e->i32;
@@ -102,7 +105,8 @@ static void load_pair(hd_emitter *e, const hd_along *v, bool integer, int32_t co
     return;
   }
   for (int j = 0; j < 2; j++)
-    out[j] = load_element(e, (hd_place){v->at, (column + j) * v->bytes}, v->elem, integer, inside[j]);
+    out[j] =
+        load_element(e, (hd_place){v->at, (column + j) * v->bytes}, v->elem, integer, inside[j]);
 }
 
 enum { WIDE = 16 };
@@ -187,7 +191,8 @@ void hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool check
   }
 }
 
-/* --- arithmetic ---------------------------------------------------------------------------------------------- */
+/* --- arithmetic
+ * ---------------------------------------------------------------------------------------------- */
 
 static LLVMValueRef call_user(hd_emitter *e, const hd_strip *s, LLVMValueRef x, int32_t b, int h,
                               int j) {
@@ -234,7 +239,8 @@ LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *i
   return s->user ? call_user(e, s, x, b, h, j) : x;
 }
 
-/* --- what the op asks for -------------------------------------------------------------------------------------- */
+/* --- what the op asks for
+ * -------------------------------------------------------------------------------------- */
 
 /* A view of matrix `name` with pitch `ld` (elements, i64) from this lane's first element on. */
 static hd_view make_view(hd_emitter *e, const hd_strip *s, LLVMValueRef base, LLVMValueRef ld,
@@ -314,9 +320,10 @@ static heddle_status open_user(hd_emitter *e, hd_strip *s) {
     return hd_error(e->ctx, HEDDLE_INVALID, s->op->loc, "emit.user",
                     "act = user needs the name of the function");
   if (s->acc_elem == HEDDLE_S32 && !s->integer)
-    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, s->op->loc, "emit.user",
-                    "a user function of an integer product takes the i32 sum itself: no alpha, beta, "
-                    "scales, and only integer C and bias");
+    return hd_error(
+        e->ctx, HEDDLE_UNSUPPORTED, s->op->loc, "emit.user",
+        "a user function of an integer product takes the i32 sum itself: no alpha, beta, "
+        "scales, and only integer C and bias");
   HD_TRY(hd_emit_find_user(e, s->op, name, s->integer ? e->i32 : e->f32, &s->user));
   LLVMValueRef user;
   HD_TRY(hd_emit_arg(e, s->op, "user", &user));

@@ -10,8 +10,8 @@ static LLVMValueRef lane_bit(hd_emitter *e, int bit) {
   return set;
 }
 
-/* Lanes that differ in `mask` trade: the one whose bit is set keeps y and gives x, the other keeps x and
- * gives y. After it *x holds the word of the lane without the bit, *y of the lane with it. */
+/* Lanes that differ in `mask` trade: the one whose bit is set keeps y and gives x, the other keeps
+ * x and gives y. After it *x holds the word of the lane without the bit, *y of the lane with it. */
 static void trade(hd_emitter *e, LLVMValueRef set, int32_t mask, LLVMValueRef *x, LLVMValueRef *y) {
   LLVMValueRef given = hd_emit_select(e, set, *x, *y);
   LLVMValueRef taken = hd_emit_shfl_xor(e, given, mask);

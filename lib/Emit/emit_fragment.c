@@ -31,7 +31,8 @@ static LLVMValueRef strip_in_slab(hd_emitter *e, const hd_op *op) {
   return hd_emit_remi(e, hd_emit_get1(e, op->operands[2]), STRIPS);
 }
 
-/* Words thread-major: those of a thread stand together, thread strip % 4 * 32 + lane of the slab. */
+/* Words thread-major: those of a thread stand together, thread strip % 4 * 32 + lane of the
+ * slab. */
 heddle_status hd_emit_op_load_meta(hd_emitter *e, const hd_op *op) {
   HD_TRY(packed_a(e, op, op->operands[0]));
   const hd_op *def = hd_emit_def(op->operands[0]);
@@ -75,8 +76,9 @@ static heddle_status four_registers(hd_emitter *e, const hd_op *op) {
                   "%s gives 4 registers, the fragment has %d", hd_op_get_info(op->kind)->text, n);
 }
 
-/* Lane l gives the address of row l % 8 of matrix l / 8. Matrices in register order: rows 0-7 and 8-15
- * of the first 16 bytes, then of the second: lane -> ((l/8)&1) * 256 + (l/16) * 128 + (l%8) * 16. */
+/* Lane l gives the address of row l % 8 of matrix l / 8. Matrices in register order: rows 0-7 and
+ * 8-15 of the first 16 bytes, then of the second: lane -> ((l/8)&1) * 256 + (l/16) * 128 + (l%8)
+ * * 16. */
 heddle_status hd_emit_op_load_a(hd_emitter *e, const hd_op *op) {
   HD_TRY(packed_a(e, op, op->operands[0]));
   HD_TRY(four_registers(e, op));
@@ -93,8 +95,8 @@ heddle_status hd_emit_op_load_a(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Rows of n: matrix j holds columns 16j..16j+15 (bytes) of the step; lane l gives row l % 8 of it. The
- * column is a multiple of 8, so the swizzle sees the lane alone. */
+/* Rows of n: matrix j holds columns 16j..16j+15 (bytes) of the step; lane l gives row l % 8 of it.
+ * The column is a multiple of 8, so the swizzle sees the lane alone. */
 static LLVMValueRef b_along_k(hd_emitter *e, const hd_op *op, const hd_rows *rows) {
   int64_t first = hd_op_int(op, HD_ATTR_STEP, 0) * B_STEP_BYTES;
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
@@ -105,8 +107,8 @@ static LLVMValueRef b_along_k(hd_emitter *e, const hd_op *op, const hd_rows *row
   return hd_emit_add(e, hd_emit_muli(e, column, rows->panel), byte);
 }
 
-/* Rows of k: matrix j holds k rows 8j..8j+7 of the step, so lane l gives row 32 * step + l; ldmatrix
- * transposes. 16-bit types. */
+/* Rows of k: matrix j holds k rows 8j..8j+7 of the step, so lane l gives row 32 * step + l;
+ * ldmatrix transposes. 16-bit types. */
 static LLVMValueRef b_along_n(hd_emitter *e, const hd_op *op, const hd_rows *rows) {
   int64_t first = hd_op_int(op, HD_ATTR_STEP, 0) * B_STEP_K16;
   LLVMValueRef byte = hd_emit_muli(e, hd_emit_get1(e, op->operands[2]), 2);
@@ -136,7 +138,7 @@ static heddle_status fill(hd_emitter *e, const hd_op *op) {
 
 heddle_status hd_emit_op_frag_zero(hd_emitter *e, const hd_op *op) { return fill(e, op); }
 
-/* Zeros as well: a wgmma takes its accumulators as in- and outputs, so registers that nothing sets would
- * stay live around the loop over tiles, and the epilogue would have to do without them (340 bytes of
- * spills with n256 and gelu; 64 moves a tile otherwise). */
+/* Zeros as well: a wgmma takes its accumulators as in- and outputs, so registers that nothing sets
+ * would stay live around the loop over tiles, and the epilogue would have to do without them (340
+ * bytes of spills with n256 and gelu; 64 moves a tile otherwise). */
 heddle_status hd_emit_op_frag_undef(hd_emitter *e, const hd_op *op) { return fill(e, op); }

@@ -1,5 +1,5 @@
-/* The inline asm of a spec row. Its operand list is a template: "d, a-desc, b-desc, sp-meta, sp-sel,
- * scale-d" becomes "{$0, $1}, $4, $5, $6, 0, $7". */
+/* The inline asm of a spec row. Its operand list is a template: "d, a-desc, b-desc, sp-meta,
+ * sp-sel, scale-d" becomes "{$0, $1}, $4, $5, $6, 0, $7". */
 #include "Emit/emit_instruction.h"
 
 #include <ctype.h>
@@ -65,11 +65,13 @@ static const struct word {
     {.text = "done", .form = OUTPUT, .reg = 'b'},
 };
 
-/* --- reading an operand list ---------------------------------------------------------------------------- */
+/* --- reading an operand list
+ * ---------------------------------------------------------------------------- */
 
 static const struct word unknown = {.text = "", .form = NUMBER};
 
-/* The next word, NULL at the end; what stands before it (brackets, commas, plain numbers) goes to text. */
+/* The next word, NULL at the end; what stands before it (brackets, commas, plain numbers) goes to
+ * text. */
 static const struct word *next_word(const char **at, hd_strbuf *text) {
   size_t before = 0, n = 0;
   while ((*at)[before] && !isalpha((unsigned char)(*at)[before]))
@@ -101,7 +103,11 @@ static bool is_tied(const hd_spec_row *row, const struct word *w) {
 }
 
 static LLVMTypeRef type_of(hd_emitter *e, char reg) {
-  return reg == 'f' ? e->f32 : reg == 'l' ? e->i64 : reg == 'h' ? e->i16 : reg == 'b' ? e->i1 : e->i32;
+  return reg == 'f'   ? e->f32
+         : reg == 'l' ? e->i64
+         : reg == 'h' ? e->i16
+         : reg == 'b' ? e->i1
+                      : e->i32;
 }
 
 static int32_t types_of(hd_emitter *e, const hd_spec_row *row, bool results, LLVMTypeRef *types) {
@@ -124,7 +130,8 @@ int32_t hd_emit_row_results(hd_emitter *e, const hd_spec_row *row, LLVMTypeRef *
   return types_of(e, row, true, types);
 }
 
-/* --- writing the asm -------------------------------------------------------------------------------------- */
+/* --- writing the asm
+ * -------------------------------------------------------------------------------------- */
 
 typedef struct asm_writer {
   const hd_spec_row *row;

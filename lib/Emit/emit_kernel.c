@@ -6,7 +6,8 @@
 
 enum { NVPTX_KERNEL = 71 /* calling convention */, TMAP_BYTES = 128, TMAP_ALIGN = 64 };
 
-/* --- parameters --------------------------------------------------------------------------------------- */
+/* --- parameters
+ * --------------------------------------------------------------------------------------- */
 
 const hd_op **hd_emit_params(const hd_op *kernel, hd_arena *arena, int32_t *n) {
   *n = 0;
@@ -81,7 +82,8 @@ static void make_function(hd_emitter *e, const char *name) {
   }
 }
 
-/* --- directives --------------------------------------------------------------------------------------- */
+/* --- directives
+ * --------------------------------------------------------------------------------------- */
 
 static void directive(hd_emitter *e, const char *name, int64_t value, const char *more) {
   char text[40];
@@ -104,7 +106,8 @@ static void make_directives(hd_emitter *e, int64_t n_threads) {
     directive(e, "nvvm.cluster_dim", cluster, ",1,1");
 }
 
-/* --- the CTA and its roles ------------------------------------------------------------------------------ */
+/* --- the CTA and its roles
+ * ------------------------------------------------------------------------------ */
 
 /* The warp's index comes through a shuffle so that ptxas knows it to be the same in all lanes. */
 static void find_thread(hd_emitter *e) {
@@ -190,9 +193,10 @@ static heddle_status check_name(hd_emitter *e, const char *name) {
   size_t n = name ? strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
                   : 0;
   if (n == 0 || name[n] || (name[0] >= '0' && name[0] <= '9') || n > 200)
-    return hd_error(e->ctx, HEDDLE_INVALID, e->kernel->loc, "kernel.name",
-                    "\"%s\" cannot name an entry; expected a C identifier of at most 200 characters",
-                    name ? name : "");
+    return hd_error(
+        e->ctx, HEDDLE_INVALID, e->kernel->loc, "kernel.name",
+        "\"%s\" cannot name an entry; expected a C identifier of at most 200 characters",
+        name ? name : "");
   if (LLVMGetNamedFunction(e->module, name))
     return hd_error(e->ctx, HEDDLE_INVALID, e->kernel->loc, "kernel.name",
                     "two kernels are named %s", name);

@@ -11,7 +11,8 @@
 
 static const char triple[] = "nvptx64-nvidia-cuda";
 /* Little is left to gain: loops are unrolled by us, and heavier passes move wgmma's registers. */
-static const char passes[] = "always-inline,function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm)),globaldce";
+static const char passes[] = "always-inline,function(early-cse,instcombine<no-verify-fixpoint>,"
+                             "simplifycfg,loop-mssa(licm)),globaldce";
 
 /* Registering the backend is global in LLVM and must happen once. */
 static pthread_once_t registered = PTHREAD_ONCE_INIT;
@@ -23,7 +24,8 @@ static void register_backend(void) {
   LLVMInitializeNVPTXAsmPrinter();
 }
 
-/* Without a handler LLVM exits the process on some errors, and codegen may report success after one. */
+/* Without a handler LLVM exits the process on some errors, and codegen may report success after
+ * one. */
 static void on_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
   hd_emitter *e = user;
   if (LLVMGetDiagInfoSeverity(info) != LLVMDSError)
@@ -69,7 +71,8 @@ void hd_emit_close(hd_emitter *e) {
   LLVMContextDispose(e->llvm);
 }
 
-/* The PTX versions that LLVM 22 knows: it ignores what it does not know, and then emits an old one. */
+/* The PTX versions that LLVM 22 knows: it ignores what it does not know, and then emits an old
+ * one. */
 static const uint16_t known_ptx[] = {80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
 
 heddle_status hd_emit_pick_ptx(hd_emitter *e) {
@@ -88,7 +91,8 @@ static heddle_status make_machine(hd_emitter *e, LLVMTargetMachineRef *machine) 
   LLVMTargetRef target;
   char *message = NULL, feature[16];
   if (LLVMGetTargetFromTriple(triple, &target, &message)) {
-    heddle_status status = hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.llvm", "%s", message);
+    heddle_status status =
+        hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.llvm", "%s", message);
     LLVMDisposeMessage(message);
     return status;
   }

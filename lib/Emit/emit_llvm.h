@@ -13,7 +13,8 @@ heddle_status hd_emit_pick_ptx(hd_emitter *e);
 void hd_emit_set_target(hd_emitter *e, LLVMModuleRef module);
 /* Verifies, optimises lightly, generates code: *ptx owned (free()). */
 heddle_status hd_emit_codegen(hd_emitter *e, char **ptx, size_t *n_bytes);
-/* Links the user's function into the module (emit_user.c); refused by name when it is not allowed. */
+/* Links the user's function into the module (emit_user.c); refused by name when it is not
+ * allowed. */
 heddle_status hd_emit_link_user(hd_emitter *e);
 /* Unrolls the loops of the user's module; refuses what still goes round (emit_user_flow.c). */
 heddle_status hd_emit_user_ends(hd_emitter *e, LLVMModuleRef user);

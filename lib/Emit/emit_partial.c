@@ -1,4 +1,5 @@
-/* Tiles that CTAs share over k: partials in the workspace, their sum, and the warp that goes on (R7). */
+/* Tiles that CTAs share over k: partials in the workspace, their sum, and the warp that goes on
+ * (R7). */
 #include <string.h>
 
 #include "Emit/emit_strip.h"
@@ -68,8 +69,9 @@ typedef struct part_loop {
   bool integer;
 } part_loop;
 
-/* Vector after vector in one asm, since LLVM would move the additions behind the loads of all vectors, for
- * which there are no registers. A part that is not there is -0, which changes no number, nor -0. */
+/* Vector after vector in one asm, since LLVM would move the additions behind the loads of all
+ * vectors, for which there are no registers. A part that is not there is -0, which changes no
+ * number, nor -0. */
 static const char *sum_text(hd_emitter *e, const part_loop *l, int64_t offset) {
   const char *word = l->integer ? "s32" : "f32", *zero = l->integer ? "0" : "0f80000000";
   hd_strbuf text = {0};
@@ -100,8 +102,9 @@ static void add_vector(hd_emitter *e, const part_loop *l, int64_t offset, LLVMVa
   for (int32_t p = 1; p < l->at_once; p++)
     args[n++] = l->is_there[p];
   memcpy(args + n, sum, sizeof *sum * VECTOR);
-  char *inputs = hd_arena_printf(&e->arena, "%s,l%.*s,0,1,2,3", l->integer ? "=r,=r,=r,=r" : "=f,=f,=f,=f",
-                                 2 * (l->at_once - 1), ",b,b,b");
+  char *inputs =
+      hd_arena_printf(&e->arena, "%s,l%.*s,0,1,2,3", l->integer ? "=r,=r,=r,=r" : "=f,=f,=f,=f",
+                      2 * (l->at_once - 1), ",b,b,b");
   LLVMValueRef all = hd_emit_asm(e, LLVMStructTypeInContext(e->llvm, types, VECTOR, false),
                                  sum_text(e, l, offset), inputs, args, n + VECTOR, HD_ASM_MEMORY);
   for (unsigned i = 0; i < VECTOR; i++)
@@ -109,7 +112,8 @@ static void add_vector(hd_emitter *e, const part_loop *l, int64_t offset, LLVMVa
 }
 
 /* for (i = lo; i < hi; i += at_once) x += parts i to i + at_once - 1. */
-static void add_parts(hd_emitter *e, const hd_op *op, LLVMValueRef lo, LLVMValueRef hi, elements *x) {
+static void add_parts(hd_emitter *e, const hd_op *op, LLVMValueRef lo, LLVMValueRef hi,
+                      elements *x) {
   part_loop l = {.at_once = FLIGHT / x->n, .bytes = hd_op_int(op, HD_ATTR_BYTES, 0),
                  .integer = x->integer};
   l.at_once = l.at_once < 1 ? 1 : l.at_once > MOST_AT_ONCE ? MOST_AT_ONCE : l.at_once;
@@ -141,8 +145,8 @@ static void add_parts(hd_emitter *e, const hd_op *op, LLVMValueRef lo, LLVMValue
   }
 }
 
-/* In the order of k: all parts from the workspace, on nothing. Of two the order does not matter, x + y is
- * y + x: the other one, on the own one where it is. Of one, none. */
+/* In the order of k: all parts from the workspace, on nothing. Of two the order does not matter, x
+ * + y is y + x: the other one, on the own one where it is. Of one, none. */
 heddle_status hd_emit_op_partial_sum(hd_emitter *e, const hd_op *op) {
   elements x = read_elements(e, op, SUM_FRAGS);
   LLVMValueRef part = hd_emit_get1(e, op->operands[2]), n = hd_emit_get1(e, op->operands[3]);
@@ -170,8 +174,9 @@ static void sync_lanes(hd_emitter *e) {
   hd_emit_intrinsic(e, "llvm.nvvm.bar.warp.sync", &all, 1);
 }
 
-/* One lane counts for its warp: what the others wrote is its own by the sync before, what it acquires is
- * theirs by the sync behind. atom.inc wraps: the last arrival leaves zero. Who is alone is the last. */
+/* One lane counts for its warp: what the others wrote is its own by the sync before, what it
+ * acquires is theirs by the sync behind. atom.inc wraps: the last arrival leaves zero. Who is alone
+ * is the last. */
 heddle_status hd_emit_op_last_arriver(hd_emitter *e, const hd_op *op) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef first = hd_emit_eqi(e, e->lane, 0);

@@ -82,8 +82,8 @@ heddle_status hd_emit_op_warp_index(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Bands of `group` tile rows; inside a band column by column, so that neighbouring CTAs share rows of
- * B in L2. The last band may be lower. */
+/* Bands of `group` tile rows; inside a band column by column, so that neighbouring CTAs share rows
+ * of B in L2. The last band may be lower. */
 heddle_status hd_emit_op_tile_coord(hd_emitter *e, const hd_op *op) {
   if (!hd_op_is(op, HD_ATTR_ORDER, "grouped"))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.tile_coord",

@@ -1,8 +1,10 @@
-/* stage.tile and copy.out: D on its way through shared memory. A slot holds 16 rows of some columns as a
- * tensor map's box has them, in lines of `panel` bytes: a row's columns, or (col_major) a column's rows.
+/* stage.tile and copy.out: D on its way through shared memory. A slot holds 16 rows of some columns
+ * as a tensor map's box has them, in lines of `panel` bytes: a row's columns, or (col_major) a
+ * column's rows.
  *
- * Swizzled, byte c of line r lies at r * panel + (c ^ bits of r): what depends on the lane is computed once,
- * what depends on the block is one XOR (row-major) or a constant in the instruction (col_major). */
+ * Swizzled, byte c of line r lies at r * panel + (c ^ bits of r): what depends on the lane is
+ * computed once, what depends on the block is one XOR (row-major) or a constant in the instruction
+ * (col_major). */
 #include <string.h>
 
 #include "Emit/emit_buffer.h"
@@ -21,7 +23,8 @@ typedef struct slot {
 static slot find_slot(hd_emitter *e, const hd_op *op, const hd_strip *s) {
   const hd_op *def = hd_emit_def(op->operands[0]);
   int64_t swizzle = hd_op_int(def, HD_ATTR_SWIZZLE, 0);
-  slot at = {.strip = s, .col_major = hd_op_is(op, HD_ATTR_ORDER, "col_major"), .bytes = s->d.bytes};
+  slot at = {
+      .strip = s, .col_major = hd_op_is(op, HD_ATTR_ORDER, "col_major"), .bytes = s->d.bytes};
   at.rows = (hd_rows){.slot_bytes = hd_op_int(def, HD_ATTR_BYTES, 0),
                       .panel = hd_op_int(def, HD_ATTR_PANEL, 0),
                       .mask = swizzle ? swizzle - 16 : 0};
@@ -33,7 +36,8 @@ static slot find_slot(hd_emitter *e, const hd_op *op, const hd_strip *s) {
 static int64_t columns_of(const slot *at) { return at->rows.slot_bytes / (2 * BLOCK * at->bytes); }
 
 /* The slot's address of (line, byte), both of the lane alone. */
-static LLVMValueRef lane_address(hd_emitter *e, const slot *at, LLVMValueRef line, LLVMValueRef byte) {
+static LLVMValueRef lane_address(hd_emitter *e, const slot *at, LLVMValueRef line,
+                                 LLVMValueRef byte) {
   LLVMValueRef linear = hd_emit_add(e, hd_emit_muli(e, line, at->rows.panel), byte);
   return hd_emit_swizzle(e, &at->rows, linear);
 }
@@ -42,10 +46,11 @@ static LLVMValueRef xor_bytes(hd_emitter *e, LLVMValueRef address, int64_t bytes
   return bytes ? hd_emit_xor(e, address, hd_emit_i32(e, bytes)) : address;
 }
 
-/* --- 16-bit types: four 8 x 8 matrices at a time, two blocks of both halves --------------------------- */
+/* --- 16-bit types: four 8 x 8 matrices at a time, two blocks of both halves
+ * --------------------------- */
 
-/* Lane l gives the address of line l % 8 of matrix l / 8: half l / 8 % 2 of block l / 16. By columns the
- * matrices are stored transposed. */
+/* Lane l gives the address of line l % 8 of matrix l / 8: half l / 8 % 2 of block l / 16. By
+ * columns the matrices are stored transposed. */
 static LLVMValueRef matrix_address(hd_emitter *e, const slot *at) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef line = hd_emit_remi(e, e->lane, BLOCK), block = hd_emit_divi(e, e->lane, 2 * BLOCK);
@@ -61,8 +66,10 @@ static void put_matrices(hd_emitter *e, const slot *at, const hd_pair *pair) {
   LLVMValueRef address = matrix_address(e, at);
   for (int64_t b = 0; b < columns_of(at) / BLOCK; b += 2) {
     int64_t bytes = at->col_major ? b * BLOCK * at->rows.panel : 0;
-    char *text = hd_arena_printf(&e->arena, "stmatrix.sync.aligned.m8n8.x4%s.shared.b16 [$0+%lld], "
-                                 "{$1, $2, $3, $4};", at->col_major ? ".trans" : "", (long long)bytes);
+    char *text = hd_arena_printf(&e->arena,
+                                 "stmatrix.sync.aligned.m8n8.x4%s.shared.b16 [$0+%lld], "
+                                 "{$1, $2, $3, $4};",
+                                 at->col_major ? ".trans" : "", (long long)bytes);
     LLVMValueRef args[5] = {at->col_major ? address : xor_bytes(e, address, b * MATRIX_BYTES)};
     for (int i = 0; i < 4; i++)
       args[1 + i] = pair[2 * b + i].v[0];
@@ -70,9 +77,11 @@ static void put_matrices(hd_emitter *e, const slot *at, const hd_pair *pair) {
   }
 }
 
-/* --- the others: each lane its own elements --------------------------------------------------------------- */
+/* --- the others: each lane its own elements
+ * --------------------------------------------------------------- */
 
-static void put_words(hd_emitter *e, LLVMValueRef address, int64_t bytes, LLVMValueRef const *w, int n) {
+static void put_words(hd_emitter *e, LLVMValueRef address, int64_t bytes, LLVMValueRef const *w,
+                      int n) {
   LLVMTypeRef type = LLVMTypeOf(w[0]);
   const char *kind = type == e->i8 ? "b8" : type == e->i16 ? "b16" : n == 2 ? "v2.b32" : "b32";
   LLVMValueRef args[3] = {address, w[0], w[n - 1]};
@@ -87,9 +96,10 @@ static void put_words(hd_emitter *e, LLVMValueRef address, int64_t bytes, LLVMVa
 /* Element (h = 0, j = 0) of block 0: row lane / 4, column 2 * (lane % 4). */
 static LLVMValueRef element_address(hd_emitter *e, const slot *at) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
-  LLVMValueRef row = hd_emit_divi(e, e->lane, 4), col = hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), 2);
-  LLVMValueRef address =
-      lane_address(e, at, at->col_major ? col : row, hd_emit_muli(e, at->col_major ? row : col, at->bytes));
+  LLVMValueRef row = hd_emit_divi(e, e->lane, 4),
+               col = hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), 2);
+  LLVMValueRef address = lane_address(e, at, at->col_major ? col : row,
+                                      hd_emit_muli(e, at->col_major ? row : col, at->bytes));
   hd_emit_return_from_entry(e, here);
   return hd_emit_add(e, at->base, address);
 }
@@ -112,11 +122,12 @@ static void put_columns(hd_emitter *e, const slot *at, const hd_pair *pair) {
     }
 }
 
-/* --- the epilogue ------------------------------------------------------------------------------------------ */
+/* --- the epilogue
+ * ------------------------------------------------------------------------------------------ */
 
 /* A user's function may load: it is called for elements that exist, and for no others. */
-static LLVMValueRef finish_existing(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
-                                    int h, int j) {
+static LLVMValueRef finish_existing(hd_emitter *e, const hd_strip *s, const hd_inputs *in,
+                                    int32_t b, int h, int j) {
   LLVMBasicBlockRef outside = LLVMGetInsertBlock(e->b);
   LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_inside(e, s, b, h, j), "element");
   LLVMValueRef x = hd_emit_finish(e, s, in, b, h, j), none = LLVMConstNull(LLVMTypeOf(x));

@@ -37,8 +37,8 @@ typedef struct hd_emit_role {
   LLVMValueRef warp;   /* i32, warp-uniform, 0 <= warp < n_warps */
   LLVMValueRef thread; /* i32 in the role */
   LLVMValueRef elected; /* i1: first lane of the role's first warp */
-  LLVMValueRef entry_end; /* terminator of the entry block: code that depends only on the thread goes
-                             before it, so that loops do not repeat it */
+  LLVMValueRef entry_end; /* terminator of the entry block: code that depends only on the thread
+                             goes before it, so that loops do not repeat it */
   bool one_thread; /* only the elected thread runs the region */
 } hd_emit_role;
 
@@ -69,7 +69,8 @@ typedef struct hd_emitter {
 
 typedef heddle_status hd_emit_fn(hd_emitter *e, const hd_op *op);
 
-/* --- values (emit_value.c) ---------------------------------------------------------------------- */
+/* --- values (emit_value.c)
+ * ---------------------------------------------------------------------- */
 void hd_emit_set(hd_emitter *e, const hd_value *value, LLVMValueRef const *v, int32_t n);
 void hd_emit_set1(hd_emitter *e, const hd_value *value, LLVMValueRef v);
 /* The LLVM values; n may be NULL. The verifier has shown that they exist. */
@@ -80,7 +81,8 @@ void hd_emit_map_free(hd_emit_map *map);
 int32_t hd_emit_type_count(hd_type type);
 LLVMTypeRef hd_emit_type_of(hd_emitter *e, hd_type type);
 
-/* --- small words (emit_build.c); every name ends up in the PTX only as a comment ------------------ */
+/* --- small words (emit_build.c); every name ends up in the PTX only as a comment
+ * ------------------ */
 LLVMValueRef hd_emit_i32(hd_emitter *e, int64_t value);
 LLVMValueRef hd_emit_i64(hd_emitter *e, int64_t value);
 LLVMValueRef hd_emit_add(hd_emitter *e, LLVMValueRef a, LLVMValueRef b);
@@ -108,14 +110,16 @@ LLVMValueRef hd_emit_slot(hd_emitter *e, const hd_value *item, const hd_value *c
 /* The buffer's op. */
 const hd_op *hd_emit_def(const hd_value *value);
 
-/* Calls an intrinsic without overloaded types. Names are vetted by our tests: an unknown one is a bug
- * (the call then gives undef and the compile fails). Arguments are bit-cast to its parameter types. */
-LLVMValueRef hd_emit_intrinsic(hd_emitter *e, const char *name, LLVMValueRef const *args, int32_t n);
+/* Calls an intrinsic without overloaded types. Names are vetted by our tests: an unknown one is a
+ * bug (the call then gives undef and the compile fails). Arguments are bit-cast to its parameter
+ * types. */
+LLVMValueRef hd_emit_intrinsic(hd_emitter *e, const char *name, LLVMValueRef const *args,
+                               int32_t n);
 /* The same for an intrinsic overloaded on one type. */
 LLVMValueRef hd_emit_intrinsic_of(hd_emitter *e, const char *name, LLVMTypeRef type,
                                   LLVMValueRef const *args, int32_t n);
-/* Inline asm. PURE: may be moved and merged, reads no memory; else it has side effects, and those of
- * HD_ASM_MEMORY clobber memory. All are convergent. */
+/* Inline asm. PURE: may be moved and merged, reads no memory; else it has side effects, and those
+ * of HD_ASM_MEMORY clobber memory. All are convergent. */
 typedef enum hd_asm_kind { HD_ASM_PURE, HD_ASM_VOLATILE, HD_ASM_MEMORY } hd_asm_kind;
 LLVMValueRef hd_emit_asm(hd_emitter *e, LLVMTypeRef result, const char *text,
                          const char *constraints, LLVMValueRef const *args, int32_t n,
@@ -124,44 +128,50 @@ LLVMValueRef hd_emit_asm(hd_emitter *e, LLVMTypeRef result, const char *text,
 void hd_emit_asm_registers(hd_emitter *e, const char *text, const char *constraints,
                            LLVMValueRef const *args, int32_t n, hd_asm_kind kind,
                            LLVMTypeRef *types, int32_t n_results, LLVMValueRef *results);
-/* `value` (i32, not known before some wait), and a read of `word` that stands behind that wait. ptxas does
- * not know that wgmma reads a metadata register until it is done, and would give the register away. */
+/* `value` (i32, not known before some wait), and a read of `word` that stands behind that wait.
+ * ptxas does not know that wgmma reads a metadata register until it is done, and would give the
+ * register away. */
 LLVMValueRef hd_emit_read_late(hd_emitter *e, LLVMValueRef value, LLVMValueRef word);
 LLVMValueRef hd_emit_bitcast(hd_emitter *e, LLVMValueRef value, LLVMTypeRef type);
 /* shfl.sync of an i32 in all lanes: from lane `from`, or (xor) from lane ^ mask. */
 LLVMValueRef hd_emit_shfl_idx(hd_emitter *e, LLVMValueRef value, int32_t from);
 LLVMValueRef hd_emit_shfl_xor(hd_emitter *e, LLVMValueRef value, int32_t mask);
 
-/* --- blocks (emit_region.c) ------------------------------------------------------------------------ */
+/* --- blocks (emit_region.c)
+ * ------------------------------------------------------------------------ */
 LLVMBasicBlockRef hd_emit_block(hd_emitter *e, const char *name); /* after the current one */
 void hd_emit_at(hd_emitter *e, LLVMBasicBlockRef block);
 void hd_emit_jump(hd_emitter *e, LLVMBasicBlockRef to);
 /* if (condition): gives the block to join; the builder stands in the branch. */
 LLVMBasicBlockRef hd_emit_if(hd_emitter *e, LLVMValueRef condition, const char *name);
 void hd_emit_endif(hd_emitter *e, LLVMBasicBlockRef join);
-/* The builder moves to the end of the role's entry block; hd_emit_return_from_entry takes it back. */
+/* The builder moves to the end of the role's entry block; hd_emit_return_from_entry takes it
+ * back. */
 LLVMBasicBlockRef hd_emit_go_to_entry(hd_emitter *e);
 void hd_emit_return_from_entry(hd_emitter *e, LLVMBasicBlockRef block);
 heddle_status hd_emit_region(hd_emitter *e, const hd_region *region);
 /* The row of ops.def that lowers a kind; NULL: no lowering. */
 hd_emit_fn *hd_emit_lowering(hd_op_kind kind);
 
-/* --- kernel (emit_kernel.c) ------------------------------------------------------------------------ */
+/* --- kernel (emit_kernel.c)
+ * ------------------------------------------------------------------------ */
 heddle_status hd_emit_one_kernel(hd_emitter *e, const hd_op *kernel);
 /* A parameter of the kernel by its argument's name ("bias"); INVALID when it has none. */
 heddle_status hd_emit_arg(hd_emitter *e, const hd_op *user, const char *name, LLVMValueRef *v);
 
-/* --- spec rows (emit_row.c) ------------------------------------------------------------------------ */
+/* --- spec rows (emit_row.c)
+ * ------------------------------------------------------------------------ */
 /* The row of an op's `row` attribute, legal on the target with this selector. */
 heddle_status hd_emit_row(hd_emitter *e, const hd_op *op, hd_family family, int64_t selector,
                           const hd_spec_row **row);
 
-/* --- lowerings, one an op ---------------------------------------------------------------------------- */
+/* --- lowerings, one an op
+ * ---------------------------------------------------------------------------- */
 hd_emit_fn hd_emit_op_role, hd_emit_op_for, hd_emit_op_if;
 hd_emit_fn hd_emit_op_declared, hd_emit_op_buffer;
-hd_emit_fn hd_emit_op_const, hd_emit_op_binary, hd_emit_op_cmp, hd_emit_op_select, hd_emit_op_extend,
-    hd_emit_op_register, hd_emit_op_warp_index, hd_emit_op_tile_coord, hd_emit_op_cursor,
-    hd_emit_op_cursor_next;
+hd_emit_fn hd_emit_op_const, hd_emit_op_binary, hd_emit_op_cmp, hd_emit_op_select,
+    hd_emit_op_extend, hd_emit_op_register, hd_emit_op_warp_index, hd_emit_op_tile_coord,
+    hd_emit_op_cursor, hd_emit_op_cursor_next;
 hd_emit_fn hd_emit_op_copy_bulk, hd_emit_op_copy_tma, hd_emit_op_copy_cp_async,
     hd_emit_op_copy_ld_st;
 hd_emit_fn hd_emit_op_load_meta, hd_emit_op_load_a, hd_emit_op_load_b, hd_emit_op_frag_zero,

@@ -1,14 +1,23 @@
-/* store.tile: a 16-row strip of D through the epilogue. Two ways to memory: a fast one for strips that lie
- * inside D and at aligned addresses, with wide stores; and one that asks for every element. */
+/* store.tile: a 16-row strip of D through the epilogue. Two ways to memory: a fast one for strips
+ * that lie inside D and at aligned addresses, with wide stores; and one that asks for every
+ * element. */
 #include <string.h>
 
 #include "Emit/emit_strip.h"
 
-enum { STRIP_ROWS = 16, BLOCK = 8, WIDE = 16, AHEAD = 4 /* blocks whose inputs are read together */, GROUP = 8 };
+enum {
+  STRIP_ROWS = 16,
+  BLOCK = 8,
+  WIDE = 16,
+  AHEAD = 4 /* blocks whose inputs are read together */,
+  GROUP = 8
+};
 
-/* --- elements --------------------------------------------------------------------------------------------- */
+/* --- elements
+ * --------------------------------------------------------------------------------------------- */
 
-static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h) {
+static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
+                           int h) {
   LLVMValueRef x = hd_emit_finish(e, s, in, b, h, 0), y = hd_emit_finish(e, s, in, b, h, 1);
   return hd_emit_pack(e, s->d.elem, x, y);
 }
@@ -45,7 +54,8 @@ static void store_user(hd_emitter *e, const hd_strip *s, int32_t first, int32_t 
   }
 }
 
-/* --- the fast way --------------------------------------------------------------------------------------------- */
+/* --- the fast way
+ * --------------------------------------------------------------------------------------------- */
 
 /* How many blocks go through the registers together, and how their stores look. */
 typedef struct store_form {
@@ -59,8 +69,8 @@ static void rows_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pa
     hd_emit_put_words(e, hd_emit_place(e, s, &s->d, b, h, 0), pair[h].v, pair[h].n);
 }
 
-/* The lane's quarter q as an offset in bytes: base is at column 2q; quarter i of something `bytes` long
- * starts at base + q * (bytes - 2 * element). */
+/* The lane's quarter q as an offset in bytes: base is at column 2q; quarter i of something `bytes`
+ * long starts at base + q * (bytes - 2 * element). */
 static hd_place from_quarter(hd_emitter *e, const hd_strip *s, hd_place at, int64_t bytes) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef q = hd_emit_remi(e, e->lane, 4);
@@ -103,8 +113,8 @@ static void join_pairs(hd_emitter *e, const hd_pair *pair, int h, LLVMValueRef w
   }
 }
 
-/* 8-bit types, 8 blocks: after the transpose lane q has the words of all four lanes for blocks b + 2q,
- * b + 2q + 1: their 16 columns, sorted by halves. */
+/* 8-bit types, 8 blocks: after the transpose lane q has the words of all four lanes for blocks b +
+ * 2q, b + 2q + 1: their 16 columns, sorted by halves. */
 static void rows_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   for (int h = 0; h < 2; h++) {
     LLVMValueRef w[4], sorted[4];
@@ -115,8 +125,9 @@ static void rows_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pa
   }
 }
 
-/* 32-bit types, 2 blocks: lanes 2i, 2i + 1 trade, so that each holds 4 columns, the even lane of block b,
- * the odd one of block b + 1. Lane q's columns start at (q & 1) * 8 + (q & 2) * 2; base stands at 2q. */
+/* 32-bit types, 2 blocks: lanes 2i, 2i + 1 trade, so that each holds 4 columns, the even lane of
+ * block b, the odd one of block b + 1. Lane q's columns start at (q & 1) * 8 + (q & 2) * 2; base
+ * stands at 2q. */
 static void rows_quad_32(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef odd = hd_emit_and(e, e->lane, hd_emit_i32(e, 1));
@@ -143,13 +154,15 @@ static void rows_permuted(hd_emitter *e, const hd_strip *s, int32_t b, const hd_
   }
 }
 
-/* Column-major, 16-bit types. movmatrix gives lane (g, q) of half h the elements (8h + 2q, 8h + 2q + 1) of
- * column g. Address of byte `along` of this lane's column: `across` columns beyond g of block b. */
+/* Column-major, 16-bit types. movmatrix gives lane (g, q) of half h the elements (8h + 2q, 8h + 2q
+ * + 1) of column g. Address of byte `along` of this lane's column: `across` columns beyond g of
+ * block b. */
 static hd_place column_of_lane(hd_emitter *e, const hd_strip *s, int32_t b, LLVMValueRef across,
                                LLVMValueRef along) {
   LLVMValueRef column = hd_emit_add(e, hd_emit_divi(e, e->lane, 4), across);
   LLVMValueRef bytes = hd_emit_mul(e, hd_emit_widen(e, column), s->d.ld_bytes);
-  LLVMValueRef first = hd_emit_global_at(e, s->d.origin, hd_emit_add(e, bytes, hd_emit_widen(e, along)));
+  LLVMValueRef first =
+      hd_emit_global_at(e, s->d.origin, hd_emit_add(e, bytes, hd_emit_widen(e, along)));
   return (hd_place){hd_emit_global_at(e, first, hd_emit_muli(e, s->d.ld_bytes, BLOCK * b)), 0};
 }
 
@@ -174,9 +187,9 @@ static void cols_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_p
   hd_emit_put_words(e, column_of_lane(e, s, b, across, along), w, 4);
 }
 
-/* Column-major, 8-bit types, 4 blocks: rows r and r + 8 of a column travel as 16 bits through movmatrix, so that
- * a lane gets rows 2q, 2q + 1, 2q + 8, 2q + 9 of its column; after the transpose lane q has all 16 rows of block
- * b + q. */
+/* Column-major, 8-bit types, 4 blocks: rows r and r + 8 of a column travel as 16 bits through
+ * movmatrix, so that a lane gets rows 2q, 2q + 1, 2q + 8, 2q + 9 of its column; after the transpose
+ * lane q has all 16 rows of block b + q. */
 static void cols_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   LLVMValueRef w[4], sorted[4], q = hd_emit_remi(e, e->lane, 4);
   for (int i = 0; i < 4; i++) {
@@ -226,7 +239,9 @@ static const store_form *find_form(const hd_strip *s, const char *path) {
   return strcmp(path, "direct") ? find_form(s, "direct") : NULL;
 }
 
-/* --- both ways -------------------------------------------------------------------------------------------------- */
+/* --- both ways
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static void store_fast(hd_emitter *e, const hd_strip *s, const store_form *form, int32_t first,
                        int32_t end, hd_pair *pair) {
@@ -250,7 +265,8 @@ static void store_slow(hd_emitter *e, const hd_strip *s, int32_t first, int32_t 
     hd_emit_put_checked(e, s, i / 2, i % 2, pair[i]);
 }
 
-/* i1: origin and pitch of D are multiples of `align`, and the strip lies inside m x n. All lanes agree. */
+/* i1: origin and pitch of D are multiples of `align`, and the strip lies inside m x n. All lanes
+ * agree. */
 static LLVMValueRef can_go_fast(hd_emitter *e, const hd_strip *s, int64_t align) {
   LLVMValueRef address = LLVMBuildPtrToInt(e->b, s->d.origin, e->i64, "");
   LLVMValueRef low = LLVMBuildOr(e->b, address, s->d.ld_bytes, "");
@@ -308,8 +324,8 @@ heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s) {
 }
 
 /* The elements are finished once for both ways, and packed. */
-static void store_group(hd_emitter *e, const hd_strip *s, const store_form *form, LLVMValueRef quick,
-                        int32_t first, int32_t end, hd_pair *pair) {
+static void store_group(hd_emitter *e, const hd_strip *s, const store_form *form,
+                        LLVMValueRef quick, int32_t first, int32_t end, hd_pair *pair) {
   if (!s->user)
     hd_emit_finish_all(e, s, first, end, true, pair);
   LLVMBasicBlockRef done = hd_emit_block(e, "stored"), slow = hd_emit_block(e, "edge");
@@ -326,9 +342,9 @@ static void store_group(hd_emitter *e, const hd_strip *s, const store_form *form
   hd_emit_at(e, done);
 }
 
-/* Blocks that are finished together. All of them where that frees registers: 16-bit results take half of
- * the accumulators', and nothing is read on the way. Otherwise ptxas, which moves loads and arithmetic
- * up as far as it can, would need both at once. */
+/* Blocks that are finished together. All of them where that frees registers: 16-bit results take
+ * half of the accumulators', and nothing is read on the way. Otherwise ptxas, which moves loads and
+ * arithmetic up as far as it can, would need both at once. */
 static int32_t group_blocks(const hd_strip *s) {
   bool reads = s->has_c || s->has_bias_n || s->scale_b.at;
   return s->d.bytes <= 2 && !reads ? s->n_blocks : GROUP;

@@ -2,8 +2,8 @@
  *
  * A lane (g = lane / 4, q = lane % 4) holds of block b (8 columns) the elements
  *   register 4b + 2h + j  ->  (row g + 8h, column 8b + 2q + j)        h, j = 0, 1
- * so two registers are a pair of neighbouring columns. Where B's rows were permuted (`run` in docs/ir.md) each
- * run / 2 blocks, b = i + run / 2 * t, are 4 runs of columns instead, one a lane:
+ * so two registers are a pair of neighbouring columns. Where B's rows were permuted (`run` in
+ * docs/ir.md) each run / 2 blocks, b = i + run / 2 * t, are 4 runs of columns instead, one a lane:
  *   register 4b + 2h + j  ->  (row g + 8h, column 4 run * t + run * q + 2i + j)
  * which for run = 2 is the first. */
 #ifndef HD_EMIT_STRIP_H
@@ -40,7 +40,8 @@ typedef struct hd_strip {
   LLVMValueRef row0, col0, row, col; /* i32; row, col: of this lane's first element */
   LLVMValueRef m, n;
   LLVMValueRef row_ok[2];   /* row + 8h < m */
-  LLVMValueRef cols_left[2]; /* of row h from this lane's first column on; 0 when the row is outside */
+  LLVMValueRef
+      cols_left[2]; /* of row h from this lane's first column on; 0 when the row is outside */
   hd_view d, c;
   bool integer; /* the whole epilogue is in i32 */
   bool has_c, has_bias, has_bias_n, has_scale_a, has_scale_b;
@@ -57,7 +58,8 @@ typedef struct hd_inputs {
   LLVMValueRef c[2][2], bias[2], scale_b[2];
 } hd_inputs;
 
-/* A pair of neighbouring columns converted to D's type: one i16 or i32 of both (n 1), or two i32. */
+/* A pair of neighbouring columns converted to D's type: one i16 or i32 of both (n 1), or two
+ * i32. */
 typedef struct hd_pair {
   LLVMValueRef v[2];
   int32_t n;
@@ -79,8 +81,8 @@ void hd_emit_accumulators(hd_emitter *e, heddle_elem elem, LLVMValueRef const *r
 /* --- emit_epilogue.c --- */
 /* The op's flags and arguments: everything that does not depend on the block. */
 heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s);
-/* Reads the inputs of the run / 2 blocks from b on, into as many. checked: only what lies inside m x n is
- * touched. */
+/* Reads the inputs of the run / 2 blocks from b on, into as many. checked: only what lies inside m
+ * x n is touched. */
 void hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool checked, hd_inputs *in);
 /* The finished element (h, j) of block b, in f32 or i32. */
 LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h,
@@ -108,8 +110,8 @@ heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s);
 void hd_emit_finish_all(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end, bool checked,
                         hd_pair *pair);
 
-/* --- emit_put.c: stores as inline asm, with constant offsets and predicates inside: thousands of small
- * instructions fewer for LLVM to look at. --- */
+/* --- emit_put.c: stores as inline asm, with constant offsets and predicates inside: thousands of
+ * small instructions fewer for LLVM to look at. --- */
 /* n words (i32, 1 to 4 of them; or one i16 or i8) to consecutive addresses. */
 void hd_emit_put_words(hd_emitter *e, hd_place at, LLVMValueRef const *w, int32_t n);
 /* The two elements of a pair, each when it lies inside m x n. */
@@ -121,10 +123,11 @@ LLVMValueRef hd_emit_activation(hd_emitter *e, const char *act, LLVMValueRef x);
 bool hd_emit_is_activation(const char *act);
 
 /* --- emit_exchange.c --- */
-/* Four words a lane, transposed among the four lanes of a quad: lane q gets word q of lanes 0 to 3. */
+/* Four words a lane, transposed among the four lanes of a quad: lane q gets word q of lanes 0 to
+ * 3. */
 void hd_emit_transpose_quad(hd_emitter *e, LLVMValueRef w[4]);
-/* Two words pairs a lane: lanes 2i and 2i + 1 trade, so that the even lane holds pair x of both, the odd
- * lane pair y of both: w[0..1] and w[2..3] become four words in lane order. */
+/* Two words pairs a lane: lanes 2i and 2i + 1 trade, so that the even lane holds pair x of both,
+ * the odd lane pair y of both: w[0..1] and w[2..3] become four words in lane order. */
 void hd_emit_trade_pairs(hd_emitter *e, LLVMValueRef w[4]);
 /* movmatrix: an 8x8 matrix of 16-bit elements transposed in a warp. */
 LLVMValueRef hd_emit_movmatrix(hd_emitter *e, LLVMValueRef word);

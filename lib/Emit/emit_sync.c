@@ -46,7 +46,8 @@ heddle_status hd_emit_op_cluster_sync(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* --- mbarriers ------------------------------------------------------------------------------------------ */
+/* --- mbarriers
+ * ------------------------------------------------------------------------------------------ */
 
 heddle_status hd_emit_op_barrier_init(hd_emitter *e, const hd_op *op) {
   const hd_op *barrier = hd_emit_def(op->operands[0]);
@@ -71,8 +72,8 @@ heddle_status hd_emit_op_barrier_expect(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Lane r arrives at CTA r of the cluster when the mask has it. The default scope is narrower than the
- * paper asks for a remote barrier: rule R3, this edge publishes no data. */
+/* Lane r arrives at CTA r of the cluster when the mask has it. The default scope is narrower than
+ * the paper asks for a remote barrier: rule R3, this edge publishes no data. */
 static void arrive_remote(hd_emitter *e, LLVMValueRef at, int64_t mask) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef bit = LLVMBuildLShr(e->b, hd_emit_i32(e, mask), e->lane, "");
@@ -130,7 +131,8 @@ heddle_status hd_emit_op_barrier_wait(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* --- groups ---------------------------------------------------------------------------------------------- */
+/* --- groups
+ * ---------------------------------------------------------------------------------------------- */
 
 heddle_status hd_emit_op_cp_async_wait(hd_emitter *e, const hd_op *op) {
   LLVMValueRef pending = hd_emit_i32(e, hd_op_int(op, HD_ATTR_PENDING, 0));

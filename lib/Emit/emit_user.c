@@ -1,6 +1,6 @@
-/* The user's epilogue function: parsed, held against an allow-list, linked, inlined. It may load, never
- * store; anything not on the lists is refused by name, since LLVM turns what the GPU lacks into calls to
- * functions that do not exist. */
+/* The user's epilogue function: parsed, held against an allow-list, linked, inlined. It may load,
+ * never store; anything not on the lists is refused by name, since LLVM turns what the GPU lacks
+ * into calls to functions that do not exist. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,8 @@ static heddle_status refuse(hd_emitter *e, const char *rule, const char *what, c
   return hd_error(e->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, rule, "user function: %s %s", what, why);
 }
 
-/* --- the lists ------------------------------------------------------------------------------------------- */
+/* --- the lists
+ * ------------------------------------------------------------------------------------------- */
 
 static bool is_allowed_opcode(LLVMOpcode opcode) {
   switch (opcode) {
@@ -96,7 +97,8 @@ static bool is_allowed_type(LLVMTypeRef type) {
   }
 }
 
-/* --- one instruction ----------------------------------------------------------------------------------------- */
+/* --- one instruction
+ * ----------------------------------------------------------------------------------------- */
 
 /* What an address is computed from, as far as that is one value. */
 static LLVMValueRef base_of(LLVMValueRef address) {
@@ -116,7 +118,8 @@ static LLVMValueRef base_of(LLVMValueRef address) {
   return address;
 }
 
-/* LLVM takes such a load for a promise that its path is never taken, and drops the store with it. */
+/* LLVM takes such a load for a promise that its path is never taken, and drops the store with
+ * it. */
 static bool is_nowhere(LLVMValueRef address) {
   LLVMValueRef base = base_of(address);
   bool chosen = LLVMIsASelectInst(base) || LLVMIsAPHINode(base);
@@ -136,7 +139,8 @@ static heddle_status check_load(hd_emitter *e, LLVMValueRef load) {
   if (space != HD_AS_GENERIC && space != HD_AS_GLOBAL && space != 4)
     return refuse(e, "user.load", "a load from shared or local memory", "is not allowed");
   if (is_nowhere(LLVMGetOperand(load, 0)))
-    return refuse(e, "user.load", "a load from null, undef or a constant address", "is not allowed");
+    return refuse(e, "user.load", "a load from null, undef or a constant address",
+                  "is not allowed");
   return HEDDLE_OK;
 }
 
@@ -170,7 +174,8 @@ static heddle_status check_instruction(hd_emitter *e, LLVMValueRef instruction) 
   return opcode == LLVMCall ? check_call(e, instruction) : HEDDLE_OK;
 }
 
-/* --- functions and the module ----------------------------------------------------------------------------------- */
+/* --- functions and the module
+ * ----------------------------------------------------------------------------------- */
 
 static heddle_status check_body(hd_emitter *e, LLVMValueRef function) {
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))
@@ -193,7 +198,8 @@ static heddle_status check_recursion(hd_emitter *e, const call_path *path) {
       return refuse(e, "user.call", "recursion", "is not allowed");
   if (++*path->calls > MOST_CALLS)
     return refuse(e, "user.call", "more than 4096 calls, all inlined,", "are not allowed");
-  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(path->function); b; b = LLVMGetNextBasicBlock(b))
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(path->function); b;
+       b = LLVMGetNextBasicBlock(b))
     for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
       LLVMValueRef callee = LLVMIsACallInst(i) ? LLVMGetCalledValue(i) : NULL;
       if (callee && LLVMIsAFunction(callee) && !LLVMIsDeclaration(callee))

@@ -1,5 +1,5 @@
-/* The user's function ends: its loops are unrolled whole, and what still goes round in a circle is refused. A
- * warp that never leaves the epilogue would hang the device. */
+/* The user's function ends: its loops are unrolled whole, and what still goes round in a circle is
+ * refused. A warp that never leaves the epilogue would hang the device. */
 #include <stdlib.h>
 
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -7,8 +7,9 @@
 #include "Emit/emit_llvm.h"
 
 /* Full unrolling only: the turns must be constant and few (LLVM's own thresholds). */
-static const char unroll[] = "always-inline,function(sroa,early-cse,instcombine,simplifycfg,loop-simplify,lcssa,"
-                             "loop(loop-rotate,indvars,loop-unroll-full),early-cse,simplifycfg)";
+static const char unroll[] =
+    "always-inline,function(sroa,early-cse,instcombine,simplifycfg,loop-simplify,lcssa,"
+    "loop(loop-rotate,indvars,loop-unroll-full),early-cse,simplifycfg)";
 
 typedef struct node {
   LLVMBasicBlockRef block;

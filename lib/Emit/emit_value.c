@@ -56,7 +56,8 @@ static void invent(hd_emitter *e, const hd_value *value) {
     undefined[i] = LLVMGetUndef(hd_emit_type_of(e, value->type));
   hd_emit_set(e, value, undefined, n);
   if (!e->failed)
-    hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.value", "a value is used before it is made");
+    hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.value",
+             "a value is used before it is made");
   e->failed = true;
 }
 

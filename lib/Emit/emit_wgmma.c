@@ -3,21 +3,21 @@
 #include "Emit/emit_buffer.h"
 #include "Emit/emit_instruction.h"
 
-/* Packed A as a canonical K-major layout without swizzle: 8-row groups 256 bytes apart (SBO), 16-byte
- * halves 128 bytes apart (LBO), k-steps of 2048 bytes (docs/format.md). */
+/* Packed A as a canonical K-major layout without swizzle: 8-row groups 256 bytes apart (SBO),
+ * 16-byte halves 128 bytes apart (LBO), k-steps of 2048 bytes (docs/format.md). */
 enum { A_STEP_BYTES = 2048, A_LBO = 128, A_SBO = 256 };
-/* B K-major, 128-byte swizzle: groups of 8 rows 1024 bytes apart, 64 bytes a k-step. B MN-major: panels
- * of 64 n (LBO apart), 8 rows of k 1024 bytes apart (SBO), 32 rows of k a step. */
+/* B K-major, 128-byte swizzle: groups of 8 rows 1024 bytes apart, 64 bytes a k-step. B MN-major:
+ * panels of 64 n (LBO apart), 8 rows of k 1024 bytes apart (SBO), 32 rows of k a step. */
 enum { B_STEP_BYTES = 64, B_STEP_K16 = 32, B_SBO = 1024, B_PANEL = 128, B_SWIZZLE_MASK = 0x70 };
 
-/* A descriptor: the constant fields and (address & 0x3ffff) >> 4, as the ISA's matrix-descriptor-encode
- * says: in a cluster the bits above hold the CTA's rank.
+/* A descriptor: the constant fields and (address & 0x3ffff) >> 4, as the ISA's
+ * matrix-descriptor-encode says: in a cluster the bits above hold the CTA's rank.
  *
  *   63 62 | 45 .. 32 | 29 .. 16 | 13 .. 0
  *   swizzle  SBO>>4     LBO>>4    address>>4
  *
- * `first` is the same in every turn of the loop; slot and step are added to the finished field, which
- * cannot carry out: shared memory ends below 2^18 bytes. */
+ * `first` is the same in every turn of the loop; slot and step are added to the finished field,
+ * which cannot carry out: shared memory ends below 2^18 bytes. */
 typedef struct operand_place {
   LLVMValueRef first, slot; /* i32: address of slot 0; index of the slot */
   int64_t slot_bytes, step_bytes;
@@ -106,8 +106,8 @@ static heddle_status check_call(hd_emitter *e, const hd_op *op, const wgmma_call
   return HEDDLE_OK;
 }
 
-/* SS: acc, A buffer, cursor, slab, B buffer, metadata, scale-d. RS: acc, a, B buffer, cursor, metadata,
- * scale-d. */
+/* SS: acc, A buffer, cursor, slab, B buffer, metadata, scale-d. RS: acc, a, B buffer, cursor,
+ * metadata, scale-d. */
 heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
   bool ss = op->kind == HD_OP_WGMMA_SS;
   wgmma_call w = {.selector = hd_op_int(op, HD_ATTR_SELECTOR, 0),
@@ -128,7 +128,8 @@ heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* --- fence and wait ------------------------------------------------------------------------------------ */
+/* --- fence and wait
+ * ------------------------------------------------------------------------------------ */
 
 /* One fragment through the text. */
 static void tie(hd_emitter *e, const char *text, const hd_value *from, const hd_value *to) {
@@ -156,16 +157,17 @@ static void pass_on(hd_emitter *e, const hd_op *op) {
   }
 }
 
-/* The fence stands where it is: asm with side effects keeps its place among loads and other asm, and
- * the wgmma that follow read only values that exist before it. */
+/* The fence stands where it is: asm with side effects keeps its place among loads and other asm,
+ * and the wgmma that follow read only values that exist before it. */
 heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
   hd_emit_asm(e, e->none, "wgmma.fence.sync.aligned;", "", NULL, 0, HD_ASM_MEMORY);
   pass_on(e, op);
   return HEDDLE_OK;
 }
 
-/* With pending 0 the accumulators are read next by ordinary code, which LLVM would move above a wait
- * that it does not depend on: they pass through the asm. Only the first text waits; the others tie. */
+/* With pending 0 the accumulators are read next by ordinary code, which LLVM would move above a
+ * wait that it does not depend on: they pass through the asm. Only the first text waits; the others
+ * tie. */
 heddle_status hd_emit_op_wgmma_wait(hd_emitter *e, const hd_op *op) {
   int64_t pending = hd_op_int(op, HD_ATTR_PENDING, 0);
   const char *wait =

@@ -10,7 +10,8 @@
 
 static const double timeout_s = 300;
 
-/* --- reading what it says --------------------------------------------------------------------------------- */
+/* --- reading what it says
+ * --------------------------------------------------------------------------------- */
 
 static hd_ptxas_entry *current(hd_ptxas_report *report) {
   return report->n_entries ? &report->entry[report->n_entries - 1] : NULL;
@@ -82,7 +83,9 @@ static heddle_status check_log(heddle_context *ctx, const char *log, hd_ptxas_re
   return first;
 }
 
-/* --- running it ------------------------------------------------------------------------------------------------ */
+/* --- running it
+ *
+ * ------------------------------------------------------------------------------------------------ */
 
 /* A program that says nothing of its own is not ptxas. */
 static heddle_status refused(heddle_context *ctx, const char *log, int code) {
@@ -93,8 +96,8 @@ static heddle_status refused(heddle_context *ctx, const char *log, int code) {
   while (at && at > log && at[-1] != '\n')
     at--;
   at = at ? at : log;
-  return hd_error(ctx, HEDDLE_INTERNAL, HD_NOWHERE, "ptxas.error", "ptxas ended with %d: %.*s", code,
-                  (int)strcspn(at, "\n"), at);
+  return hd_error(ctx, HEDDLE_INTERNAL, HD_NOWHERE, "ptxas.error", "ptxas ended with %d: %.*s",
+                  code, (int)strcspn(at, "\n"), at);
 }
 
 /* It could not run (126, 127) or a signal ended it; 255 is its own verdict. */

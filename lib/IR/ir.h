@@ -170,7 +170,8 @@ hd_module *hd_module_create(hd_level level);
 void hd_module_free(hd_module *module); /* accepts NULL */
 hd_module *hd_module_clone(const hd_module *module); /* owned */
 
-/* --- attributes (absent: the given default, NULL or false) ---------------------------------------- */
+/* --- attributes (absent: the given default, NULL or false)
+ * ---------------------------------------- */
 const hd_attr *hd_op_attr(const hd_op *op, hd_attr_key key); /* NULL when absent */
 bool hd_op_has(const hd_op *op, hd_attr_key key);
 int64_t hd_op_int(const hd_op *op, hd_attr_key key, int64_t otherwise);
@@ -190,7 +191,8 @@ void hd_op_remove_attr(hd_op *op, hd_attr_key key);
 const char *hd_attr_name(hd_attr_key key);
 hd_attr_kind hd_attr_get_kind(hd_attr_key key);
 
-/* --- building: a builder stands at a place in a region and puts ops there ---------------------------- */
+/* --- building: a builder stands at a place in a region and puts ops there
+ * ---------------------------- */
 typedef struct hd_builder {
   hd_module *module;
   hd_region *region;
@@ -202,8 +204,8 @@ hd_builder hd_builder_at_end(hd_module *module, hd_region *region);
 hd_builder hd_builder_before(hd_module *module, hd_op *op);
 hd_builder hd_builder_after(hd_module *module, hd_op *op);
 
-/* An op with the given operands and result types; its regions (info.n_regions) start empty. Attributes
- * are set afterwards. */
+/* An op with the given operands and result types; its regions (info.n_regions) start empty.
+ * Attributes are set afterwards. */
 hd_op *hd_build(hd_builder *b, hd_op_kind kind, hd_value *const *operands, int32_t n_operands,
                 const hd_type *results, int32_t n_results);
 /* hd_build with the operands listed, at most one result. NULL operands are skipped. */
@@ -221,7 +223,8 @@ hd_op *hd_build_if(hd_builder *b, hd_value *condition, const hd_type *results, i
 hd_op *hd_build_yield(hd_builder *b, hd_value *const *values, int32_t n);
 hd_value *hd_region_add_arg(hd_module *m, hd_region *region, hd_type type, const char *name);
 
-/* --- changing ----------------------------------------------------------------------------------------- */
+/* --- changing
+ * ----------------------------------------------------------------------------------------- */
 void hd_op_erase(hd_op *op); /* unlinks it, with its regions */
 void hd_op_move_before(hd_op *op, hd_op *before);
 void hd_op_move_to_end(hd_op *op, hd_region *region);
@@ -242,7 +245,8 @@ hd_value *hd_value_map_get(const hd_value_map *map, const hd_value *from); /* NU
 void hd_value_map_free(hd_value_map *map);
 hd_op *hd_op_clone(hd_builder *b, const hd_op *op, hd_value_map *map);
 
-/* --- walking -------------------------------------------------------------------------------------------- */
+/* --- walking
+ * -------------------------------------------------------------------------------------------- */
 #define HD_FOR_OPS(op, region_)                                                                    \
   for (hd_op *op = (region_)->first, *op##_next = op ? op->next : NULL; op;                        \
        op = op##_next, op##_next = op ? op->next : NULL)
@@ -254,18 +258,22 @@ hd_op *hd_find_op(hd_region *region, hd_op_kind kind);
 /* The kernel that an op stands in. */
 hd_op *hd_op_kernel(hd_op *op);
 
-/* --- text ------------------------------------------------------------------------------------------------ */
-/* Parses a text; diagnostics carry file (borrowed for the call), line and column. *module is owned. */
+/* --- text
+ *
+ * ------------------------------------------------------------------------------------------------ */
+/* Parses a text; diagnostics carry file (borrowed for the call), line and column. *module is
+ * owned. */
 heddle_status hd_parse(heddle_context *ctx, const char *file, const char *text, size_t n_bytes,
                        hd_module **module);
 /* Prints it; hd_parse of the result gives the same module, and printing again the same bytes. */
 void hd_print(const hd_module *module, hd_strbuf *out);
 void hd_print_op(const hd_op *op, hd_strbuf *out); /* one op, with its regions */
 
-/* --- verifying, hashing ------------------------------------------------------------------------------------ */
-/* Structure (levels, operand and result types, attributes, dominance, yields, sync only when placed)
- * and the rules of each op. blame NULL: the input is wrong (HEDDLE_INVALID, or HEDDLE_UNSUPPORTED);
- * else the name of the pass that just ran: HEDDLE_INTERNAL naming it. */
+/* --- verifying, hashing
+ * ------------------------------------------------------------------------------------ */
+/* Structure (levels, operand and result types, attributes, dominance, yields, sync only when
+ * placed) and the rules of each op. blame NULL: the input is wrong (HEDDLE_INVALID, or
+ * HEDDLE_UNSUPPORTED); else the name of the pass that just ran: HEDDLE_INTERNAL naming it. */
 heddle_status hd_verify(heddle_context *ctx, const hd_module *module, const char *blame);
 /* The hash of the printed text, names of values and locations left out. */
 hd_hash hd_module_hash(const hd_module *module);

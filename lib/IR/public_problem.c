@@ -226,14 +226,16 @@ static hd_value *build_dense(building *g, const dense *d, const char *operand, h
 }
 
 /* length NULL: one element. */
-static hd_value *build_vector(building *g, const char *operand, heddle_elem type, hd_value *length) {
+static hd_value *build_vector(building *g, const char *operand, heddle_elem type,
+                              hd_value *length) {
   hd_op *op = hd_build_op(&g->b, HD_OP_VECTOR, hd_type_matrix(type), 1, length);
   hd_op_set_elem(g->m, op, HD_ATTR_TYPE, type);
   hd_op_set_str(g->m, op, HD_ATTR_OPERAND, operand);
   return named(op, operand);
 }
 
-static hd_value *build_scale(building *g, const char *operand, heddle_scale scale, heddle_dim along) {
+static hd_value *build_scale(building *g, const char *operand, heddle_scale scale,
+                             heddle_dim along) {
   if (scale == HEDDLE_SCALE_NONE)
     return NULL;
   return build_vector(g, operand, HEDDLE_F32,

@@ -4,7 +4,8 @@
 enum { MOST_BYTES = 1 << 20 };
 
 static bool in_shared(const hd_op *op) {
-  return op->kind == HD_OP_BARRIER || (op->kind == HD_OP_BUFFER && !hd_op_is(op, HD_ATTR_SPACE, "tmem"));
+  return op->kind == HD_OP_BARRIER ||
+         (op->kind == HD_OP_BUFFER && !hd_op_is(op, HD_ATTR_SPACE, "tmem"));
 }
 
 static heddle_status place(heddle_context *ctx, const hd_op *op, hd_shared_layout *layout) {

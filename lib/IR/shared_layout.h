@@ -1,5 +1,6 @@
 /* IR/shared_layout.h: where the buffers and barriers of a role-level kernel lie in dynamic shared
- * memory. The one place of this arithmetic: Emit makes addresses of it, Check proves bounds with it. */
+ * memory. The one place of this arithmetic: Emit makes addresses of it, Check proves bounds with
+ * it. */
 #ifndef HD_SHARED_LAYOUT_H
 #define HD_SHARED_LAYOUT_H
 
@@ -23,8 +24,8 @@ typedef struct hd_shared_layout {
 } hd_shared_layout;
 
 /* Buffers of space shared or cluster_shared in program order, each at its alignment, then the
- * barriers, HD_BARRIER_BYTES a stage. HEDDLE_INVALID when a size or an alignment makes no sense (the
- * verifier's job, checked again since addresses follow from it). */
+ * barriers, HD_BARRIER_BYTES a stage. HEDDLE_INVALID when a size or an alignment makes no sense
+ * (the verifier's job, checked again since addresses follow from it). */
 heddle_status hd_shared_layout_make(heddle_context *ctx, const hd_op *kernel, hd_arena *arena,
                                     hd_shared_layout *layout);
 /* The item of a buffer or barrier op; NULL for one that does not lie in shared memory. */

@@ -90,8 +90,9 @@ static void check_size(hd_verifier *v, const hd_op *op) {
   int64_t unit = hd_op_int(op, HD_ATTR_DIVISIBLE_BY, 1);
   const char *dim = hd_op_str(op, HD_ATTR_DIM);
   if (!fixed && max && max->i < unit)
-    hd_verify_fail(v, op, "ir.size", "no %s up to max = %lld is divisible by %lld; nearest: max = %lld",
-                   dim, (long long)max->i, (long long)unit, (long long)unit);
+    hd_verify_fail(v, op, "ir.size",
+                   "no %s up to max = %lld is divisible by %lld; nearest: max = %lld", dim,
+                   (long long)max->i, (long long)unit, (long long)unit);
   if (!fixed)
     return;
   if (fixed->i < 1 || fixed->i > INT32_MAX)
@@ -133,7 +134,8 @@ static void check_dense(hd_verifier *v, const hd_op *op) {
 static void check_vector(hd_verifier *v, const hd_op *op) {
   check_elem(v, op, HD_ATTR_TYPE);
   if (op->n_operands == 0 && hd_op_is(op, HD_ATTR_OPERAND, "bias"))
-    hd_verify_fail(v, op, "ir.vector", "only a scale may lack its length; nearest legal: vector %%m");
+    hd_verify_fail(v, op, "ir.vector",
+                   "only a scale may lack its length; nearest legal: vector %%m");
 }
 
 static void check_user(hd_verifier *v, const hd_op *op) {
@@ -223,7 +225,8 @@ static void check_exchanged(hd_verifier *v, const hd_op *op, int32_t fragment) {
   hd_type type = op->operands[fragment]->type;
   bool adds = op->n_results > 0, wide = type.elem == HEDDLE_F32 || type.elem == HEDDLE_S32;
   if (type.n % 4 || !(wide || (!adds && type.elem == HEDDLE_F16)))
-    hd_verify_fail(v, op, "ir.type", "operand %d: a fragment of f32, s32%s, 4 elements an 8-column block",
+    hd_verify_fail(v, op, "ir.type",
+                   "operand %d: a fragment of f32, s32%s, 4 elements an 8-column block",
                    (int)fragment, adds ? "" : " or f16");
   else if (adds && !hd_type_equal(type, op->results[0]->type))
     hd_verify_fail(v, op, "ir.type", "the sum is of another type than the fragment");
@@ -239,8 +242,9 @@ static heddle_status check_own(void *user, hd_op *op) {
   const hd_op_info *info = hd_op_get_info(op->kind);
   bool is_own = info->issuer == HD_BY_NONE || info->issuer == HD_BY_WARP;
   if (!is_own || (*info->levels == 'S' && !is_inside_warp(op->kind)))
-    hd_verify_fail(user, op, "ir.last-arriver",
-                   "stands in a region that one warp alone may run; legal: what a warp does on its own");
+    hd_verify_fail(
+        user, op, "ir.last-arriver",
+        "stands in a region that one warp alone may run; legal: what a warp does on its own");
   return HEDDLE_OK;
 }
 
@@ -327,8 +331,8 @@ static void check_expressions(hd_verifier *v, const hd_op *op, hd_attr_key key) 
   }
 }
 
-/* CUDA Driver API, cuTensorMapEncodeTiled: box rows are multiples of 16 bytes, at most the swizzle.
- */
+/* CUDA Driver API, cuTensorMapEncodeTiled: box rows are multiples of 16 bytes, at most the
+ * swizzle. */
 static void check_tmap(hd_verifier *v, const hd_op *op) {
   int32_t rank = hd_op_attr(op, HD_ATTR_BOX)->n;
   int64_t bits = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits;

@@ -158,10 +158,12 @@ static void check_box_layout(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.layout", "bytes = %lld is no whole number of lines of %lld",
                    (long long)bytes, (long long)panel);
   else if ((swizzle && panel != swizzle) || (panel & (panel - 1)))
-    hd_verify_fail(v, op, "ir.layout", "panel = %lld, swizzle = %lld; legal: a power of two, and the swizzle's own",
+    hd_verify_fail(v, op, "ir.layout",
+                   "panel = %lld, swizzle = %lld; legal: a power of two, and the swizzle's own",
                    (long long)panel, (long long)swizzle);
   else if (align < atom)
-    hd_verify_fail(v, op, "ir.align", "align = %lld; a box with swizzle = %lld begins at multiples of %lld",
+    hd_verify_fail(v, op, "ir.align",
+                   "align = %lld; a box with swizzle = %lld begins at multiples of %lld",
                    (long long)align, (long long)swizzle, (long long)atom);
 }
 
@@ -251,7 +253,8 @@ static void check_stage_tile(hd_verifier *v, const hd_op *op) {
   for (int32_t i = 6; i < op->n_operands; i++)
     columns += op->operands[i]->type.n / 4 * BLOCK;
   if (hd_op_elem(slot, HD_ATTR_TYPE) != hd_op_elem(op, HD_ATTR_TYPE))
-    hd_verify_fail(v, op, "ir.type", "type is not what \"%s\" holds", hd_op_str(slot, HD_ATTR_NAME));
+    hd_verify_fail(v, op, "ir.type", "type is not what \"%s\" holds",
+                   hd_op_str(slot, HD_ATTR_NAME));
   if (cols % (2 * BLOCK) && elem < 4)
     hd_verify_fail(v, op, "ir.slot", "%lld columns a slot; legal: multiples of %d", (long long)cols,
                    2 * BLOCK);
@@ -260,7 +263,8 @@ static void check_stage_tile(hd_verifier *v, const hd_op *op) {
                    hd_op_str(slot, HD_ATTR_NAME), (long long)hd_op_int(slot, HD_ATTR_PANEL, 0),
                    (long long)line);
   if (offset % BLOCK || offset + cols > columns)
-    hd_verify_fail(v, op, "ir.slot", "columns [%lld, %lld) of fragments of %lld; legal: blocks of %d",
+    hd_verify_fail(v, op, "ir.slot",
+                   "columns [%lld, %lld) of fragments of %lld; legal: blocks of %d",
                    (long long)offset, (long long)(offset + cols), (long long)columns, BLOCK);
 }
 
@@ -270,19 +274,20 @@ static void check_copy_out(hd_verifier *v, const hd_op *op) {
   heddle_elem elem = hd_op_elem(map, HD_ATTR_TYPE);
   int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
   if (box->n != 2)
-    hd_verify_fail(v, op, "ir.tmap", "two coordinates, but the tensor map has rank %d", (int)box->n);
+    hd_verify_fail(v, op, "ir.tmap", "two coordinates, but the tensor map has rank %d",
+                   (int)box->n);
   else if (elem != hd_op_elem(slot, HD_ATTR_TYPE) ||
            box->ints[0] * bytes != hd_op_int(slot, HD_ATTR_PANEL, 0) ||
            box->ints[0] * box->ints[1] * bytes != hd_op_int(slot, HD_ATTR_BYTES, 0) ||
            hd_op_int(map, HD_ATTR_SWIZZLE, 0) != hd_op_int(slot, HD_ATTR_SWIZZLE, 0))
-    hd_verify_fail(v, op, "ir.tmap",
-                   "a box of %lld x %lld %s, swizzle = %lld, is no slot of \"%s\": %lld bytes in lines of "
-                   "%lld, swizzle = %lld",
-                   (long long)box->ints[0], (long long)box->ints[1], heddle_elem_get(elem)->name,
-                   (long long)hd_op_int(map, HD_ATTR_SWIZZLE, 0), hd_op_str(slot, HD_ATTR_NAME),
-                   (long long)hd_op_int(slot, HD_ATTR_BYTES, 0),
-                   (long long)hd_op_int(slot, HD_ATTR_PANEL, 0),
-                   (long long)hd_op_int(slot, HD_ATTR_SWIZZLE, 0));
+    hd_verify_fail(
+        v, op, "ir.tmap",
+        "a box of %lld x %lld %s, swizzle = %lld, is no slot of \"%s\": %lld bytes in lines of "
+        "%lld, swizzle = %lld",
+        (long long)box->ints[0], (long long)box->ints[1], heddle_elem_get(elem)->name,
+        (long long)hd_op_int(map, HD_ATTR_SWIZZLE, 0), hd_op_str(slot, HD_ATTR_NAME),
+        (long long)hd_op_int(slot, HD_ATTR_BYTES, 0), (long long)hd_op_int(slot, HD_ATTR_PANEL, 0),
+        (long long)hd_op_int(slot, HD_ATTR_SWIZZLE, 0));
 }
 
 /* The end of what rows of a copy cover in a slot, counted from its offset. */
@@ -324,8 +329,8 @@ static void check_a_step(hd_verifier *v, const hd_op *op, const hd_op *buffer) {
                    (long long)(meta / K_STEP_VALUE_BYTES - 1));
 }
 
-/* A step is 64 bytes of a row of B stored n x k; stored k x n it is whole rows, counted elsewhere.
- */
+/* A step is 64 bytes of a row of B stored n x k; stored k x n it is whole rows, counted
+ * elsewhere. */
 static void check_b_step(hd_verifier *v, const hd_op *op, const hd_op *buffer) {
   int64_t step = hd_op_int(op, HD_ATTR_STEP, 0);
   int64_t row = hd_op_int(buffer, HD_ATTR_BYTES, 0) / hd_op_int(buffer, HD_ATTR_ROWS, 1);
@@ -371,7 +376,8 @@ static void check_send(hd_verifier *v, const hd_op *op) {
   int64_t slots = hd_op_int(op->operands[0]->op, HD_ATTR_STAGES, 0);
   check_barrier_operand(v, op, BARRIER);
   if (op->n_operands > BARRIER && hd_op_int(op->operands[BARRIER]->op, HD_ATTR_STAGES, 0) != slots)
-    hd_verify_fail(v, op, "ir.stages", "barrier \"%s\" of another number of stages than the buffer's %lld",
+    hd_verify_fail(v, op, "ir.stages",
+                   "barrier \"%s\" of another number of stages than the buffer's %lld",
                    hd_op_str(op->operands[BARRIER]->op, HD_ATTR_NAME), (long long)slots);
 }
 

@@ -104,7 +104,8 @@ static void check_row(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.row", "row %s is not what the op issues", name);
   else if (rule && row->layout_judge == HD_JUDGE_NONE && row->family != HD_FAMILY_TCGEN05_SP)
     hd_verify_unsupported(v, op, "ir.unjudged",
-                          "nobody has judged the layout of row %s; `heddle list` names judges", name);
+                          "nobody has judged the layout of row %s; `heddle list` names judges",
+                          name);
   else if (rule) {
     check_legal(v, op, rule, row);
     check_fragments(v, op, rule, row);

@@ -94,10 +94,12 @@ static const char source_maps[] =
     "  _Alignas(128) uint64_t words[16];\n"
     "} hd_tmap;\n"
     "typedef int hd_tmap_encode_fn(hd_tmap *, int, uint32_t, void *, const uint64_t *,\n"
-    "                              const uint64_t *, const uint32_t *, const uint32_t *, int, int,\n"
+    "                              const uint64_t *, const uint32_t *, const uint32_t *, int, "
+    "int,\n"
     "                              int, int);\n"
     "\n"
-    "static int hd_encode(const @_kernel *kernel, hd_tmap *map, int type, int rank, uint64_t base,\n"
+    "static int hd_encode(const @_kernel *kernel, hd_tmap *map, int type, int rank, uint64_t "
+    "base,\n"
     "                     const int64_t *dims, const int64_t *strides, const uint32_t *box,\n"
     "                     int swizzle) {\n"
     "  static const uint32_t ones[5] = {1, 1, 1, 1, 1};\n"
@@ -111,7 +113,8 @@ static const char source_maps[] =
     "        stride[i] >= UINT64_C(1) << 40)\n"
     "      return HEDDLE_LAUNCH_TMAP;\n"
     "  }\n"
-    "  return HD_CALL(kernel, tmap_encode)(map, type, (uint32_t)rank, (void *)(uintptr_t)base, dim,\n"
+    "  return HD_CALL(kernel, tmap_encode)(map, type, (uint32_t)rank, (void *)(uintptr_t)base, "
+    "dim,\n"
     "                                      stride, box, ones, 0, swizzle, 3, 0);\n"
     "}\n"
     "\n";
@@ -151,7 +154,8 @@ static const char source_submit[] =
     "  uint32_t n_tiles, grid, n_slots;\n"
     "} hd_geometry;\n"
     "\n"
-    "static int hd_count_tiles(const hd_variant *variant, const hd_values *v, uint32_t *n_tiles) {\n"
+    "static int hd_count_tiles(const hd_variant *variant, const hd_values *v, uint32_t *n_tiles) "
+    "{\n"
     "  int64_t tall = (int64_t)variant->tile_m * variant->cluster;\n"
     "  int64_t tiles = hd_ceil_div(v->m, tall) * variant->cluster *\n"
     "                  hd_ceil_div(v->n, variant->tile_n);\n"
@@ -185,7 +189,8 @@ static const char source_submit[] =
     "  uint64_t most = tiles * granules < fit ? tiles * granules : fit;\n"
     "  uint32_t workers = tiles < most ? (uint32_t)most : g->grid / variant->cluster;\n"
     "  uint32_t waves = workers > 0 ? tiles / workers : 0;\n"
-    "  uint32_t shared = waves * workers == tiles ? 0 : tiles - (waves > 0 ? waves - 1 : 0) * workers;\n"
+    "  uint32_t shared = waves * workers == tiles ? 0 : tiles - (waves > 0 ? waves - 1 : 0) * "
+    "workers;\n"
     "  if (shared * granules + workers > INT32_MAX)\n"
     "    return HEDDLE_LAUNCH_GRID;\n"
     "  g->grid = workers * variant->cluster;\n"
@@ -193,7 +198,8 @@ static const char source_submit[] =
     "  return HEDDLE_LAUNCH_OK;\n"
     "}\n"
     "\n"
-    "static int hd_find_geometry(const hd_variant *variant, const hd_values *v, uint32_t resident,\n"
+    "static int hd_find_geometry(const hd_variant *variant, const hd_values *v, uint32_t "
+    "resident,\n"
     "                            hd_geometry *g) {\n"
     "  int code = hd_count_tiles(variant, v, &g->n_tiles);\n"
     "  if (code != 0)\n"
@@ -236,7 +242,8 @@ static const char source_load[] =
     "  return code != 0 ? code : hd_count_resident(kernel, index, &kernel->resident[index]);\n"
     "}\n"
     "\n"
-    "/* CUDA_ERROR_INVALID_IMAGE, _NO_BINARY_FOR_GPU, _UNSUPPORTED_PTX_VERSION: try the next one. */\n"
+    "/* CUDA_ERROR_INVALID_IMAGE, _NO_BINARY_FOR_GPU, _UNSUPPORTED_PTX_VERSION: try the next one. "
+    "*/\n"
     "static int hd_does_not_fit(int code) { return code == 200 || code == 209 || code == 222; }\n"
     "\n"
     "int @_load(const heddle_launcher_driver *driver, @_kernel *kernel) {\n"
@@ -301,8 +308,10 @@ static heddle_status check_name(heddle_context *ctx, const char *name) {
       "float for friend goto if inline int int32_t int64_t long main mutable namespace new not "
       "nullptr operator or private protected public register restrict return short signed size_t "
       "sizeof static struct switch template this throw true try typedef typename uint32_t uint64_t "
-      "uintptr_t union unsigned using virtual void volatile while xor bool requires concept wchar_t "
-      "NULL INT32_MAX INT64_MAX UINT32_MAX UINT64_MAX SIZE_MAX abort abs acos asin atan atan2 atexit "
+      "uintptr_t union unsigned using virtual void volatile while xor bool requires concept "
+      "wchar_t "
+      "NULL INT32_MAX INT64_MAX UINT32_MAX UINT64_MAX SIZE_MAX abort abs acos asin atan atan2 "
+      "atexit "
       "bcmp bcopy bzero calloc cbrt ceil cos cosh erf erfc exit exp exp2 expm1 fabs fdim floor fma "
       "fmax fmin fmod fprintf fputc fputs fread free frexp fscanf fwrite gamma hypot index isalpha "
       "isdigit isnan isspace labs ldexp lgamma log log10 log1p log2 malloc memchr memcmp memcpy "
@@ -375,24 +384,28 @@ static char *make_header(const hd_manifest *manifest) {
                   "  void *module;\n", name);
   hd_strbuf_printf(&out, "  void *function[%d];\n  uint32_t resident[%d];\n", manifest->n_variants,
                    manifest->n_variants);
-  add_named(&out,
-            "} @_kernel;\n"
-            "\n"
-            "/* Loads into the current context; on failure *kernel is untouched. */\n"
-            "int @_load(const heddle_launcher_driver *driver, @_kernel *kernel);\n"
-            "/* Unloads, with the same context current; no launch may be in flight. */\n"
-            "void @_unload(@_kernel *kernel);\n"
-            "\n"
-            "/* Bytes of workspace that a launch of these sizes needs (0: pass NULL). The caller owns\n"
-            " * it, zeroes it once for this kernel, and gives each concurrent launch its own. */\n"
-            "int @_workspace(const @_kernel *kernel, ", name);
+  add_named(
+      &out,
+      "} @_kernel;\n"
+      "\n"
+      "/* Loads into the current context; on failure *kernel is untouched. */\n"
+      "int @_load(const heddle_launcher_driver *driver, @_kernel *kernel);\n"
+      "/* Unloads, with the same context current; no launch may be in flight. */\n"
+      "void @_unload(@_kernel *kernel);\n"
+      "\n"
+      "/* Bytes of workspace that a launch of these sizes needs (0: pass NULL). The caller owns\n"
+      " * it, zeroes it once for this kernel, and gives each concurrent launch its own. */\n"
+      "int @_workspace(const @_kernel *kernel, ",
+      name);
   hd_launcher_params(&out, manifest, true);
-  add_named(&out,
-            "uint64_t *n_bytes);\n"
-            "\n"
-            "/* Launches into a stream (CUstream; NULL: the default one) of the context that loaded\n"
-            " * the kernel. Allocates, loads and waits for nothing. Thread-safe. */\n"
-            "int @(const @_kernel *kernel, ", name);
+  add_named(
+      &out,
+      "uint64_t *n_bytes);\n"
+      "\n"
+      "/* Launches into a stream (CUstream; NULL: the default one) of the context that loaded\n"
+      " * the kernel. Allocates, loads and waits for nothing. Thread-safe. */\n"
+      "int @(const @_kernel *kernel, ",
+      name);
   hd_launcher_params(&out, manifest, false);
   add_named(&out,
             "void *stream);\n"
@@ -436,9 +449,9 @@ static void add_variant_table(hd_strbuf *out, const hd_manifest *manifest) {
   hd_strbuf_add(out, "static const hd_variant hd_variants[HD_N_VARIANTS] = {\n");
   for (int i = 0; i < manifest->n_variants; i++) {
     const hd_variant *v = &manifest->variant[i];
-    hd_strbuf_printf(out, "    {\"%s\", %d, %d, %d, %d, %d, %d, %d, %d, %d},\n", v->entry, v->n_threads,
-                     v->shared_bytes, v->cluster, v->tile_m, v->tile_n, v->split_k, v->persistent,
-                     v->stream_granule, v->dependent_launch);
+    hd_strbuf_printf(out, "    {\"%s\", %d, %d, %d, %d, %d, %d, %d, %d, %d},\n", v->entry,
+                     v->n_threads, v->shared_bytes, v->cluster, v->tile_m, v->tile_n, v->split_k,
+                     v->persistent, v->stream_granule, v->dependent_launch);
   }
   hd_strbuf_add(out, "};\n\n");
 }
@@ -468,21 +481,22 @@ static void add_workspace_function(hd_strbuf *out, const hd_manifest *manifest) 
   hd_launcher_params(out, manifest, true);
   hd_strbuf_add(out, "uint64_t *n_bytes) {\n  hd_values v = ");
   hd_launcher_initialiser(out, manifest, true);
-  hd_strbuf_add(out, ";\n"
-                     "  uint64_t most = 0;\n"
-                     "  int code = hd_check_numbers(&v);\n"
-                     "  for (int i = 0; i < HD_N_VARIANTS && code == 0; i++) {\n"
-                     "    hd_geometry g;\n"
-                     "    uint64_t bytes = 0;\n"
-                     "    code = hd_find_geometry(&hd_variants[i], &v, kernel->resident[i], &g);\n"
-                     "    if (code == 0)\n"
-                     "      code = hd_total_workspace(hd_tile_workspace(i, &v), g.n_slots, &bytes);\n"
-                     "    most = bytes > most ? bytes : most;\n"
-                     "  }\n"
-                     "  if (code == 0)\n"
-                     "    *n_bytes = most;\n"
-                     "  return code;\n"
-                     "}\n\n");
+  hd_strbuf_add(out,
+                ";\n"
+                "  uint64_t most = 0;\n"
+                "  int code = hd_check_numbers(&v);\n"
+                "  for (int i = 0; i < HD_N_VARIANTS && code == 0; i++) {\n"
+                "    hd_geometry g;\n"
+                "    uint64_t bytes = 0;\n"
+                "    code = hd_find_geometry(&hd_variants[i], &v, kernel->resident[i], &g);\n"
+                "    if (code == 0)\n"
+                "      code = hd_total_workspace(hd_tile_workspace(i, &v), g.n_slots, &bytes);\n"
+                "    most = bytes > most ? bytes : most;\n"
+                "  }\n"
+                "  if (code == 0)\n"
+                "    *n_bytes = most;\n"
+                "  return code;\n"
+                "}\n\n");
 }
 
 static void add_launch_function(hd_strbuf *out, const hd_manifest *manifest) {
@@ -490,24 +504,25 @@ static void add_launch_function(hd_strbuf *out, const hd_manifest *manifest) {
   hd_launcher_params(out, manifest, false);
   hd_strbuf_add(out, "void *stream) {\n  hd_values v = ");
   hd_launcher_initialiser(out, manifest, false);
-  hd_strbuf_add(out, ";\n"
-                     "  hd_geometry g;\n"
-                     "  uint64_t bytes = 0;\n"
-                     "  int index, code = hd_check_numbers(&v);\n"
-                     "  if (code != 0 || v.m == 0 || v.n == 0)\n"
-                     "    return code;\n"
-                     "  index = hd_pick(&v);\n"
-                     "  if (index < 0)\n"
-                     "    return index;\n"
-                     "  code = hd_find_geometry(&hd_variants[index], &v, kernel->resident[index], &g);\n"
-                     "  if (code == 0)\n"
-                     "    code = hd_total_workspace(hd_tile_workspace(index, &v), g.n_slots, &bytes);\n"
-                     "  if (code == 0)\n"
-                     "    code = hd_check_pointers(&v, bytes);\n"
-                     "  if (code != 0)\n"
-                     "    return code;\n"
-                     "  return hd_launch(index, kernel, &v, g.grid, stream);\n"
-                     "}\n");
+  hd_strbuf_add(out,
+                ";\n"
+                "  hd_geometry g;\n"
+                "  uint64_t bytes = 0;\n"
+                "  int index, code = hd_check_numbers(&v);\n"
+                "  if (code != 0 || v.m == 0 || v.n == 0)\n"
+                "    return code;\n"
+                "  index = hd_pick(&v);\n"
+                "  if (index < 0)\n"
+                "    return index;\n"
+                "  code = hd_find_geometry(&hd_variants[index], &v, kernel->resident[index], &g);\n"
+                "  if (code == 0)\n"
+                "    code = hd_total_workspace(hd_tile_workspace(index, &v), g.n_slots, &bytes);\n"
+                "  if (code == 0)\n"
+                "    code = hd_check_pointers(&v, bytes);\n"
+                "  if (code != 0)\n"
+                "    return code;\n"
+                "  return hd_launch(index, kernel, &v, g.grid, stream);\n"
+                "}\n");
 }
 
 static bool has_maps(const hd_manifest *manifest) {

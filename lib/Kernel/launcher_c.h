@@ -25,7 +25,8 @@ heddle_status hd_launcher_write(heddle_context *ctx, const hd_manifest *manifest
 void hd_launcher_values(hd_strbuf *out, const hd_manifest *manifest);
 void hd_launcher_checks(hd_strbuf *out, const hd_manifest *manifest);
 void hd_launcher_variant(hd_strbuf *out, const hd_manifest *manifest, int index);
-/* "int32_t m, int64_t ldb, " …: what the caller passes; pointers and scalars unless numbers_only. */
+/* "int32_t m, int64_t ldb, " …: what the caller passes; pointers and scalars unless
+ * numbers_only. */
 void hd_launcher_params(hd_strbuf *out, const hd_manifest *manifest, bool numbers_only);
 /* The initialiser of an hd_values from those parameters. */
 void hd_launcher_initialiser(hd_strbuf *out, const hd_manifest *manifest, bool numbers_only);

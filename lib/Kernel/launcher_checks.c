@@ -81,8 +81,8 @@ static void add_size_checks(hd_strbuf *out, const hd_arg *arg) {
   const char *name = hd_arg_name(arg->kind);
   hd_strbuf_printf(out, "  if (v->%s < %d)\n    return HEDDLE_LAUNCH_SIZE;\n", name,
                    arg->kind == HD_ARG_K);
-  hd_strbuf_printf(out, "  if (v->%s > INT64_C(%" PRId64 "))\n    return HEDDLE_LAUNCH_MAX;\n", name,
-                   arg->max > 0 ? arg->max : (int64_t)INT32_MAX);
+  hd_strbuf_printf(out, "  if (v->%s > INT64_C(%" PRId64 "))\n    return HEDDLE_LAUNCH_MAX;\n",
+                   name, arg->max > 0 ? arg->max : (int64_t)INT32_MAX);
   add_divisible(out, arg);
 }
 
@@ -92,8 +92,8 @@ static void add_stride_checks(hd_strbuf *out, const hd_arg *arg) {
   hd_strbuf_printf(out, "  if (v->%s < ", name);
   add_expr(out, arg->at_least.div > 0 ? &arg->at_least : &one);
   hd_strbuf_add(out, ")\n    return HEDDLE_LAUNCH_STRIDE;\n");
-  hd_strbuf_printf(out, "  if (v->%s > INT64_C(%" PRId64 "))\n    return HEDDLE_LAUNCH_MAX;\n", name,
-                   arg->max > 0 && arg->max < MAX_STRIDE ? arg->max : MAX_STRIDE);
+  hd_strbuf_printf(out, "  if (v->%s > INT64_C(%" PRId64 "))\n    return HEDDLE_LAUNCH_MAX;\n",
+                   name, arg->max > 0 && arg->max < MAX_STRIDE ? arg->max : MAX_STRIDE);
   add_divisible(out, arg);
 }
 
@@ -119,9 +119,10 @@ void hd_launcher_checks(hd_strbuf *out, const hd_manifest *manifest) {
     if (hd_arg_class_of(manifest->arg[i].kind) == HD_CLASS_I64)
       add_stride_checks(out, &manifest->arg[i]);
   }
-  hd_strbuf_add(out, "  return HEDDLE_LAUNCH_OK;\n}\n\n"
-                     "static int hd_check_pointers(const hd_values *v, uint64_t workspace_bytes) {\n"
-                     "  (void)workspace_bytes;\n");
+  hd_strbuf_add(out,
+                "  return HEDDLE_LAUNCH_OK;\n}\n\n"
+                "static int hd_check_pointers(const hd_values *v, uint64_t workspace_bytes) {\n"
+                "  (void)workspace_bytes;\n");
   for (int i = 0; i < manifest->n_args; i++) {
     if (hd_arg_class_of(manifest->arg[i].kind) == HD_CLASS_PTR)
       add_pointer_checks(out, &manifest->arg[i]);
@@ -170,14 +171,15 @@ static void add_tmap(hd_strbuf *out, const hd_tmap_recipe *tmap, int index) {
   hd_strbuf_add(out, "    static const uint32_t box[5] = {");
   for (int i = 0; i < tmap->rank; i++)
     hd_strbuf_printf(out, "%s%d", i ? ", " : "", tmap->box[i]);
-  hd_strbuf_printf(out,
-                   "};\n"
-                   "    int code = hd_encode(kernel, &maps[%d], %d, %d, v->%s, dims, strides, box, %d);\n"
-                   "    if (code != HEDDLE_LAUNCH_OK)\n"
-                   "      return code;\n"
-                   "  }\n",
-                   index, (int)hd_tmap_data_type(tmap->elem), tmap->rank, hd_arg_name(tmap->base),
-                   (int)tmap->swizzle);
+  hd_strbuf_printf(
+      out,
+      "};\n"
+      "    int code = hd_encode(kernel, &maps[%d], %d, %d, v->%s, dims, strides, box, %d);\n"
+      "    if (code != HEDDLE_LAUNCH_OK)\n"
+      "      return code;\n"
+      "  }\n",
+      index, (int)hd_tmap_data_type(tmap->elem), tmap->rank, hd_arg_name(tmap->base),
+      (int)tmap->swizzle);
 }
 
 static void add_param(hd_strbuf *out, const hd_param *param, int index) {

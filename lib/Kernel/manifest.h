@@ -21,8 +21,8 @@ enum {
   HD_MAX_REQUIREMENTS = 12
 };
 
-/* A problem's arguments, in the order of the typed function. Pointers are device pointers. Sizes are
- * in elements, i32; strides in elements, i64 (row pitch of the stored matrix); scalars f32. */
+/* A problem's arguments, in the order of the typed function. Pointers are device pointers. Sizes
+ * are in elements, i32; strides in elements, i64 (row pitch of the stored matrix); scalars f32. */
 typedef enum hd_arg_kind {
   HD_ARG_NONE = 0, /* in an expression: the constant 1 */
 #define HD_ARG(kind, name, class) HD_ARG_##kind,
@@ -60,7 +60,12 @@ typedef struct hd_arg {
 } hd_arg;
 
 /* Tiled tensor maps (CUDA Driver API cuTensorMapEncodeTiled); dimension 0 is contiguous. */
-typedef enum hd_swizzle { HD_SWIZZLE_NONE, HD_SWIZZLE_32, HD_SWIZZLE_64, HD_SWIZZLE_128 } hd_swizzle;
+typedef enum hd_swizzle {
+  HD_SWIZZLE_NONE,
+  HD_SWIZZLE_32,
+  HD_SWIZZLE_64,
+  HD_SWIZZLE_128
+} hd_swizzle;
 
 typedef struct hd_tmap_recipe {
   hd_arg_kind base;
@@ -108,9 +113,9 @@ typedef struct hd_variant {
   /* tiles = ceil(M / (tile_m * cluster)) * cluster * ceil(N / tile_n) * split_k: whole clusters of
    * tile rows. grid = tiles; persistent: at most what is resident at once, in whole clusters. */
   bool persistent;
-  /* Of k. Above 0: CTAs share tiles over k (stream-K), all but the whole waves, and of more waves than
-   * one the last whole one too. Fewer tiles than are resident at once: the grid is that large still, or as
-   * large as there are granules. */
+  /* Of k. Above 0: CTAs share tiles over k (stream-K), all but the whole waves, and of more waves
+   * than one the last whole one too. Fewer tiles than are resident at once: the grid is that large
+   * still, or as large as there are granules. */
   int32_t stream_granule;
   bool dependent_launch; /* is launched with programmatic stream serialization */
   bool weights_ready;    /* reads A before the kernel ahead in the stream has ended */
@@ -118,7 +123,8 @@ typedef struct hd_variant {
   hd_param param[HD_MAX_PARAMS];
   hd_tmap_recipe tmap[HD_MAX_TMAPS];
   hd_requirement requirement[HD_MAX_REQUIREMENTS];
-  /* bytes = value * tiles; stream_granule: value * (grid + shared tiles), 0 without those. div 0: none */
+  /* bytes = value * tiles; stream_granule: value * (grid + shared tiles), 0 without those. div 0:
+   * none */
   hd_expr workspace_bytes_per_tile;
 } hd_variant;
 
@@ -158,8 +164,8 @@ static inline int64_t hd_expr_eval(const hd_expr *e, const hd_values *values) {
   return e->div <= 1 ? x : (x + e->div - 1) / e->div;
 }
 
-/* CUtensorMapDataType of an element (cuTensorMapEncodeTiled): tf32 moves as f32, everything of 8 bits
- * or less as bytes. */
+/* CUtensorMapDataType of an element (cuTensorMapEncodeTiled): tf32 moves as f32, everything of 8
+ * bits or less as bytes. */
 int32_t hd_tmap_data_type(heddle_elem elem);
 
 /* What a launch will do. grid_x 0 (M or N is 0): nothing, the launch is done at once. */

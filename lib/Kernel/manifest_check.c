@@ -49,8 +49,8 @@ static heddle_status check_word(heddle_context *ctx, const char *key, const char
   static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.+-";
   if (text[0] && text[strspn(text, all)] == '\0' && strlen(text) <= MAX_NAME)
     return HEDDLE_OK;
-  return refuse(ctx, "manifest.word", "%s: got \"%.40s\", expected letters, digits and _ . + -", key,
-                text);
+  return refuse(ctx, "manifest.word", "%s: got \"%.40s\", expected letters, digits and _ . + -",
+                key, text);
 }
 
 /* The ranges of manifest_fields, for a manifest that was built rather than read. */
@@ -106,8 +106,9 @@ static heddle_status check_arg(heddle_context *ctx, const hd_manifest *manifest,
   if (class == HD_CLASS_I32 && (arg->fixed > INT32_MAX || arg->max > INT32_MAX))
     return refuse(ctx, "manifest.arg", "argument %s: a size is at most %d", name, INT32_MAX);
   if (arg->fixed > 0 && arg->divisible_by > 1 && arg->fixed % arg->divisible_by != 0)
-    return refuse(ctx, "manifest.arg", "argument %s: fixed at %" PRId64 ", not a multiple of %" PRId64,
-                  name, arg->fixed, arg->divisible_by);
+    return refuse(ctx, "manifest.arg",
+                  "argument %s: fixed at %" PRId64 ", not a multiple of %" PRId64, name, arg->fixed,
+                  arg->divisible_by);
   if (arg->align & (arg->align - 1))
     return refuse(ctx, "manifest.arg", "argument %s: alignment %d is not a power of two", name,
                   arg->align);

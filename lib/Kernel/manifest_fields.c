@@ -28,7 +28,8 @@ static const hd_names swizzle_names = {"a swizzle", swizzle_name};
 #define I64(type, member, lo, hi)                                                                  \
   {#member, HD_FIELD_I64, AT(type, member), .least = (lo), .most = (hi)}
 #define NAME(type, member, table) {#member, HD_FIELD_NAME, AT(type, member), .names = &(table)}
-#define RECORD(type, member, fields) {#member, HD_FIELD_RECORD, AT(type, member), .record = (fields)}
+#define RECORD(type, member, fields)                                                               \
+  { #member, HD_FIELD_RECORD, AT(type, member), .record = (fields) }
 #define LIST_OF(type, member, list_kind, n, fields)                                                \
   {#member, list_kind, AT(type, member), .record = (fields), .count_offset = offsetof(type, n),    \
    .size = sizeof(((type *)0)->member[0]), .cap = (int32_t)HD_COUNT(((type *)0)->member)}
@@ -36,7 +37,8 @@ static const hd_names swizzle_names = {"a swizzle", swizzle_name};
 #define MATCH(type, member, n, fields) LIST_OF(type, member, HD_FIELD_MATCH, n, fields)
 #define END {0}
 
-/* Factors stay below 2^20, so that expressions of sizes (2^31) and strides (2^40) stay below 2^62. */
+/* Factors stay below 2^20, so that expressions of sizes (2^31) and strides (2^40) stay below
+ * 2^62. */
 #define FACTOR (INT64_C(1) << 20)
 #define STRIDE (INT64_C(1) << 40)
 

@@ -1,4 +1,5 @@
-/* Manifest <-> JSON, both driven by manifest_fields. Paths in messages read variant[0].tmap[1].box. */
+/* Manifest <-> JSON, both driven by manifest_fields. Paths in messages read
+ * variant[0].tmap[1].box. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>

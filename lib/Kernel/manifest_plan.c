@@ -130,12 +130,13 @@ static uint64_t ceil_div(uint64_t x, int32_t by) {
 static heddle_status count_tiles(heddle_context *ctx, const hd_variant *variant,
                                  const hd_values *values, uint32_t *n_tiles) {
   uint64_t rows = ceil_div(values->v[HD_ARG_M], variant->tile_m * variant->cluster);
-  uint64_t tiles = rows * (uint64_t)variant->cluster * ceil_div(values->v[HD_ARG_N], variant->tile_n);
+  uint64_t tiles =
+      rows * (uint64_t)variant->cluster * ceil_div(values->v[HD_ARG_N], variant->tile_n);
   uint64_t most = (uint64_t)(INT32_MAX - variant->cluster) / (uint64_t)variant->split_k;
   if (tiles > most)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.grid",
-                    "m %" PRIu64 " by n %" PRIu64 " makes %" PRIu64 " tiles of %dx%d, at most %" PRIu64
-                    " fit a grid",
+                    "m %" PRIu64 " by n %" PRIu64 " makes %" PRIu64
+                    " tiles of %dx%d, at most %" PRIu64 " fit a grid",
                     values->v[HD_ARG_M], values->v[HD_ARG_N], tiles, variant->tile_m,
                     variant->tile_n, most);
   *n_tiles = (uint32_t)tiles * (uint32_t)variant->split_k;
@@ -155,11 +156,13 @@ static uint32_t grid_of(const hd_variant *variant, uint32_t n_tiles, uint32_t re
   return grid;
 }
 
-/* Stream-K: fewer tiles than CTAs are shared by as many as there are granules for; of more, what whole waves
- * leave over and one wave more. Kernels count the granules of shared tiles in 31 bits. */
+/* Stream-K: fewer tiles than CTAs are shared by as many as there are granules for; of more, what
+ * whole waves leave over and one wave more. Kernels count the granules of shared tiles in 31
+ * bits. */
 static heddle_status share_tiles(heddle_context *ctx, const hd_variant *variant,
                                  const hd_values *values, uint32_t resident, geometry *g) {
-  uint32_t cluster = (uint32_t)variant->cluster, fit = resident / cluster, tiles = g->n_tiles / cluster;
+  uint32_t cluster = (uint32_t)variant->cluster, fit = resident / cluster,
+           tiles = g->n_tiles / cluster;
   uint64_t granules = ceil_div(values->v[HD_ARG_K], variant->stream_granule);
   uint64_t most = tiles * granules < fit ? tiles * granules : fit;
   uint32_t workers = tiles < most ? (uint32_t)most : g->grid / cluster;
@@ -167,8 +170,10 @@ static heddle_status share_tiles(heddle_context *ctx, const hd_variant *variant,
   uint32_t shared = waves * workers == tiles ? 0 : tiles - (waves > 0 ? waves - 1 : 0) * workers;
   if (shared * granules + workers > INT32_MAX)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.grid",
-                    "k %" PRIu64 " makes %" PRIu64 " granules in each of %u tiles that %u CTAs share, at "
-                    "most %" PRIu64, values->v[HD_ARG_K], granules, shared, workers,
+                    "k %" PRIu64 " makes %" PRIu64
+                    " granules in each of %u tiles that %u CTAs share, at "
+                    "most %" PRIu64,
+                    values->v[HD_ARG_K], granules, shared, workers,
                     (uint64_t)(INT32_MAX - (int64_t)workers) / shared);
   g->grid = workers * cluster;
   g->n_slots = shared > 0 ? (workers + shared) * cluster : 0;
@@ -192,8 +197,8 @@ static heddle_status workspace_of(heddle_context *ctx, const hd_variant *variant
   int64_t each = hd_expr_eval(&variant->workspace_bytes_per_tile, values);
   if (each < 0 || (n_slots > 0 && (uint64_t)each > MAX_TMAP_STRIDE / n_slots))
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.workspace",
-                    "%" PRId64 " bytes of workspace for each of %u tiles, at most 2^40 in all", each,
-                    n_slots);
+                    "%" PRId64 " bytes of workspace for each of %u tiles, at most 2^40 in all",
+                    each, n_slots);
   *n_bytes = (uint64_t)each * n_slots;
   return HEDDLE_OK;
 }

@@ -1,7 +1,8 @@
 /* Layout/layout.h: where things lie. A layout maps named input coordinates (lane, register, field,
  * row, column) to named output coordinates (row, column, or a byte address with its swizzle).
  *
- * It is an affine map over GF(2) inside a power-of-two block, plus outer repeats with integer strides:
+ * It is an affine map over GF(2) inside a power-of-two block, plus outer repeats with integer
+ * strides:
  *
  *   out[d] = sum over repeats r of digit(r) * r.stride[d]
  *          + bits of d in ( offset XOR of column[i] for every set block bit i of the inputs )
@@ -35,7 +36,8 @@ typedef struct hd_layout_repeat {
   int32_t stride[HD_LAYOUT_DIMS]; /* added to each output dimension, per step */
 } hd_layout_repeat;
 
-/* Output bits lie concatenated in a word: dimension 0 in the lowest bits, as wide as out[0].bits. */
+/* Output bits lie concatenated in a word: dimension 0 in the lowest bits, as wide as
+ * out[0].bits. */
 typedef struct hd_layout {
   uint8_t n_in, n_out, n_repeats;
   hd_layout_dim in[HD_LAYOUT_DIMS], out[HD_LAYOUT_DIMS];
@@ -71,7 +73,8 @@ void hd_layout_apply(const hd_layout *layout, const uint32_t *in, int64_t *out);
 /* The point number i of the domain (dimension 0 fastest). */
 void hd_layout_point(const hd_layout *layout, uint64_t i, uint32_t *in);
 
-/* What a question about layouts comes to. UNDECIDED: outside the exact forms; treat it as a refusal. */
+/* What a question about layouts comes to. UNDECIDED: outside the exact forms; treat it as a
+ * refusal. */
 typedef enum hd_answer { HD_NO, HD_YES, HD_UNDECIDED } hd_answer;
 
 /* g after f: out(g(f(x))). f's outputs must be g's inputs, by name and in order. Exact or refused:
@@ -95,8 +98,8 @@ bool hd_layout_swizzle(hd_layout *layout, unsigned dim, unsigned b, unsigned m, 
  * hardware groups them (32, 16 or 8 lanes a phase). 1 = free of conflicts; else the worst number of
  * distinct 4-byte words that one bank must serve in a phase. */
 unsigned hd_bank_conflicts(const uint32_t *address, unsigned n_lanes, unsigned access_bytes);
-/* The same for output dimension `dim` over input dimension `lane_dim`, other inputs at each of their
- * values: the worst. */
+/* The same for output dimension `dim` over input dimension `lane_dim`, other inputs at each of
+ * their values: the worst. */
 unsigned hd_layout_bank_conflicts(const hd_layout *layout, unsigned lane_dim, unsigned dim,
                                   unsigned access_bytes);
 
@@ -104,9 +107,9 @@ unsigned hd_layout_bank_conflicts(const hd_layout *layout, unsigned lane_dim, un
  * `row_bytes` free of bank conflicts; -1 when none does. */
 int hd_swizzle_for_rows(uint32_t row_bytes);
 
-/* Columns in an order that gives each lane of an accumulator `run` of them in a row (a power of two, from 4;
- * n a multiple of 4 run). mma leaves lane q places 8j + 2q + e, e < 2, of a row; so these are
- *   place 8j + 2q + e of each 4 run  ->  column run * q + 2j + e */
+/* Columns in an order that gives each lane of an accumulator `run` of them in a row (a power of
+ * two, from 4; n a multiple of 4 run). mma leaves lane q places 8j + 2q + e, e < 2, of a row; so
+ * these are place 8j + 2q + e of each 4 run  ->  column run * q + 2j + e */
 hd_layout hd_layout_run_order(uint32_t run, uint32_t n);
 
 /* CuTe notation, "((4,8),2):((2,16),1)" per output dimension, with Swizzle<> where one applies:

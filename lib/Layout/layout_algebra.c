@@ -264,7 +264,8 @@ hd_answer hd_layout_onto(const hd_layout *layout, const uint64_t *extent) {
 
 hd_answer hd_layout_equal(const hd_layout *a, const hd_layout *b) {
   uint64_t points = hd_layout_points(a);
-  if (!same_names(a->in, a->n_in, b->in, b->n_in) || !same_names(a->out, a->n_out, b->out, b->n_out))
+  if (!same_names(a->in, a->n_in, b->in, b->n_in) ||
+      !same_names(a->out, a->n_out, b->out, b->n_out))
     return HD_NO;
   for (unsigned d = 0; d < a->n_in; d++)
     if (hd_layout_in_size(a, d) != hd_layout_in_size(b, d))

@@ -95,7 +95,8 @@ unsigned hd_layout_bank_conflicts(const hd_layout *layout, unsigned lane_dim, un
   return worst;
 }
 
-/* Rows of row_bytes, one 16-byte column of eight consecutive rows: what ldmatrix reads in a phase. */
+/* Rows of row_bytes, one 16-byte column of eight consecutive rows: what ldmatrix reads in a
+ * phase. */
 static unsigned row_conflicts(uint32_t row_bytes, unsigned b) {
   unsigned worst = 1;
   for (uint32_t column = 0; column < row_bytes; column += 16) {

@@ -10,8 +10,8 @@ bool hd_is_copy(const hd_op *op) {
 
 bool hd_is_read(const hd_op *op) {
   uint32_t effects = hd_op_effects(op->kind);
-  return (effects & HD_EFFECT_RD_SHARED) && !(effects & (HD_EFFECT_WR_SHARED | HD_EFFECT_WR_GLOBAL)) &&
-         op->kind != HD_OP_PARTIAL_ADD;
+  return (effects & HD_EFFECT_RD_SHARED) &&
+         !(effects & (HD_EFFECT_WR_SHARED | HD_EFFECT_WR_GLOBAL)) && op->kind != HD_OP_PARTIAL_ADD;
 }
 
 bool hd_is_wgmma(const hd_op *op) {

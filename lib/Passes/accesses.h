@@ -22,8 +22,8 @@ hd_op *hd_loop_of(const hd_op *op);
 hd_op *hd_op_in_region(hd_op *op, const hd_region *region);
 /* The cursor operand of a copy or read. */
 hd_value *hd_cursor_of(const hd_op *op);
-/* One more value that a loop carries, from `first` on; its next value is added to the yield by the caller.
- * Gives the region's argument; the result is the loop's last. */
+/* One more value that a loop carries, from `first` on; its next value is added to the yield by the
+ * caller. Gives the region's argument; the result is the loop's last. */
 hd_value *hd_carry(hd_module *m, hd_op *loop, hd_value *first);
 bool hd_is_fill(const hd_op *op); /* fills a slot of D */
 /* Slots of D that a warp has: it fills them in turns. */
@@ -32,7 +32,8 @@ int64_t hd_slots_of_warp(const hd_op *fill);
 bool hd_fills_again(const hd_accesses *fills, int32_t i);
 /* The role that an op stands in. */
 hd_op *hd_role_of(const hd_op *op);
-/* End of the run of accesses from `from` on that use one slot: the same cursor, in the same region. */
+/* End of the run of accesses from `from` on that use one slot: the same cursor, in the same
+ * region. */
 int32_t hd_slot_end(const hd_accesses *list, int32_t from);
 
 #endif

@@ -1,5 +1,5 @@
-/* Passes/arith.h: integer arithmetic that folds as it is built, so that the IR says what a reader would
- * write: constants are folded and stand once a region, x + 0, x * 1 and x / 1 are x. */
+/* Passes/arith.h: integer arithmetic that folds as it is built, so that the IR says what a reader
+ * would write: constants are folded and stand once a region, x + 0, x * 1 and x / 1 are x. */
 #ifndef HD_ARITH_H
 #define HD_ARITH_H
 

@@ -10,8 +10,8 @@
 
 #include "Passes/problem.h"
 
-/* store.tile: register r of a lane holds row lane/4 + 8*(r&2)/2, column (r/4)*8 + (lane%4)*2 + (r&1) of
- * a 16-row strip; a warpgroup's strips follow each other. */
+/* store.tile: register r of a lane holds row lane/4 + 8*(r&2)/2, column (r/4)*8 + (lane%4)*2 +
+ * (r&1) of a 16-row strip; a warpgroup's strips follow each other. */
 static bool store_order(const hd_fragment *d, uint32_t per_register) {
   for (uint32_t lane = 0; lane < d->n_lanes; lane++)
     for (uint32_t i = 0; i < d->n_regs * per_register; i++) {

@@ -1,10 +1,9 @@
 /* legalize: a problem that every later pass can take as it stands.
  *
  * Requires   problem level, verified.
- * Ensures    the target of the run; an epilogue op in every kernel; types that an instruction of the
- *            target takes, and outputs that its accumulators convert to.
- * Why here   first: what is refused here is refused with the user's own words and places.
- * Does not   choose anything.
+ * Ensures    the target of the run; an epilogue op in every kernel; types that an instruction of
+ * the target takes, and outputs that its accumulators convert to. Why here   first: what is refused
+ * here is refused with the user's own words and places. Does not   choose anything.
  */
 #include "Passes/pass_list.h"
 
@@ -44,29 +43,34 @@ static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
   bool narrow = p->d.elem == HEDDLE_E4M3 || p->d.elem == HEDDLE_E5M2;
   bool whole = p->d.elem == HEDDLE_S32 && p->acc_elem != HEDDLE_S32;
   if (narrow && p->target->sm < 89)
-    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->store->loc, "problem.type",
-                    "got D of type %s on %s, which cannot convert to it before sm_89; nearest legal: "
-                    "f16", heddle_elem_get(p->d.elem)->name, p->target->name);
+    return hd_error(
+        ctx, HEDDLE_UNSUPPORTED, p->store->loc, "problem.type",
+        "got D of type %s on %s, which cannot convert to it before sm_89; nearest legal: "
+        "f16",
+        heddle_elem_get(p->d.elem)->name, p->target->name);
   if (narrow || float_output(p->d.elem) || (integer_output(p->d.elem) && !whole))
     return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_UNSUPPORTED, p->store->loc, "problem.type",
-                  "got D of type %s with %s accumulators; legal: %sf16, bf16, f32, e4m3, e5m2, s8, u8",
-                  heddle_elem_get(p->d.elem)->name, heddle_elem_get(p->acc_elem)->name,
-                  p->acc_elem == HEDDLE_S32 ? "s32, " : "");
+  return hd_error(
+      ctx, HEDDLE_UNSUPPORTED, p->store->loc, "problem.type",
+      "got D of type %s with %s accumulators; legal: %sf16, bf16, f32, e4m3, e5m2, s8, u8",
+      heddle_elem_get(p->d.elem)->name, heddle_elem_get(p->acc_elem)->name,
+      p->acc_elem == HEDDLE_S32 ? "s32, " : "");
 }
 
 static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
   if (!hd_problem_row(p, "wgmma", 0, false) && !hd_problem_row(p, "mma", 0, true))
-    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->matmul->loc, "problem.instruction",
-                    "no sparse instruction of %s takes %s x %s -> %s in the packed order; see `heddle "
-                    "list --target %s`",
-                    p->target->name, heddle_elem_get(p->a_elem)->name,
-                    heddle_elem_get(p->b.elem)->name, heddle_elem_get(p->acc_elem)->name,
-                    p->target->name);
+    return hd_error(
+        ctx, HEDDLE_UNSUPPORTED, p->matmul->loc, "problem.instruction",
+        "no sparse instruction of %s takes %s x %s -> %s in the packed order; see `heddle "
+        "list --target %s`",
+        p->target->name, heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
+        heddle_elem_get(p->acc_elem)->name, p->target->name);
   if (p->b.transposed && heddle_elem_get(p->b.elem)->container_bits != 16)
-    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->b.op->loc, "problem.b-order",
-                    "got an mn_major B of %s; only 16-bit types transpose on the way; nearest legal: "
-                    "order = k_major", heddle_elem_get(p->b.elem)->name);
+    return hd_error(
+        ctx, HEDDLE_UNSUPPORTED, p->b.op->loc, "problem.b-order",
+        "got an mn_major B of %s; only 16-bit types transpose on the way; nearest legal: "
+        "order = k_major",
+        heddle_elem_get(p->b.elem)->name);
   HD_TRY(check_d(ctx, p));
   if (p->c.op)
     HD_TRY(check_c(ctx, p));

@@ -1,16 +1,16 @@
 /* place_barriers: who waits for whom.
  *
  * Requires   lower_epilogue; no sync in the module.
- * Ensures    every slot is waited for before it is read and before it is filled again: a ring of full
- *            and empty mbarriers between a producer and a consumer role (R1, R3), or cp.async groups and
- *            CTA barriers inside a lone role. Barriers are initialised before the roles start, and a
- *            cluster leaves together (R4). Of the warps that share a tile over k, the last one to have
- *            written its partial goes on to the sum (R7); no CTA waits for another, but the first of a
- *            cluster along k for what the others send it (R1). The lanes of a warp
- *            meet between what they put into a slot of D and its copy out, and before they fill a slot
- *            that was read (R2, R6). A dependent kernel waits for the one ahead (R8).
- * Why here   roles and accesses are final; fences depend on where the waits are.
- * Does not   place fences, wgmma groups, or cp.async fences (place_fences).
+ * Ensures    every slot is waited for before it is read and before it is filled again: a ring of
+ * full and empty mbarriers between a producer and a consumer role (R1, R3), or cp.async groups and
+ *            CTA barriers inside a lone role. Barriers are initialised before the roles start, and
+ * a cluster leaves together (R4). Of the warps that share a tile over k, the last one to have
+ *            written its partial goes on to the sum (R7); no CTA waits for another, but the first
+ * of a cluster along k for what the others send it (R1). The lanes of a warp meet between what they
+ * put into a slot of D and its copy out, and before they fill a slot that was read (R2, R6). A
+ * dependent kernel waits for the one ahead (R8). Why here   roles and accesses are final; fences
+ * depend on where the waits are. Does not   place fences, wgmma groups, or cp.async fences
+ * (place_fences).
  */
 #include "Passes/accesses.h"
 #include "Passes/pass_list.h"
@@ -50,8 +50,9 @@ static bool is_exchange(const hd_op *op) {
   return op->kind == HD_OP_PARTIAL_SEND || op->kind == HD_OP_PARTIAL_ADD;
 }
 
-/* What CTA 0 is sent: a slot is expected as a whole, and waited for before it is first read. Nobody reaches
- * into the CTAs that send, and CTA 0 has seen all that reaches into it: they may leave one by one. */
+/* What CTA 0 is sent: a slot is expected as a whole, and waited for before it is first read. Nobody
+ * reaches into the CTAs that send, and CTA 0 has seen all that reaches into it: they may leave one
+ * by one. */
 static void place_exchange(ring *r, hd_builder *b) {
   hd_op *first_add = NULL;
   hd_accesses all = {0};
@@ -104,8 +105,9 @@ static int64_t landing_bytes(const ring *r, const hd_region *body) {
   return bytes;
 }
 
-/* A slot begins to fill with A, in the innermost region that has all copies of it: in the loop's body, or
- * ahead of the loop. Wait until it is free (ahead it never was anything else), expect all of it. */
+/* A slot begins to fill with A, in the innermost region that has all copies of it: in the loop's
+ * body, or ahead of the loop. Wait until it is free (ahead it never was anything else), expect all
+ * of it. */
 static void place_fill(ring *r, const hd_region *body, bool is_ahead, int64_t bytes) {
   const hd_region *region = NULL;
   hd_value *cursor = NULL;
@@ -181,8 +183,9 @@ static void place_single(ring *r, hd_region *body, hd_value *cursor) {
   release(r, &end, cursor);
 }
 
-/* Two slots a turn, read by batches of which the newest still runs: each slot is released when the reads
- * of the next one have been issued; the second one in the next turn, the last one behind the loop. */
+/* Two slots a turn, read by batches of which the newest still runs: each slot is released when the
+ * reads of the next one have been issued; the second one in the next turn, the last one behind the
+ * loop. */
 static void place_pair(ring *r, hd_op *loop, hd_op *const first[2], hd_op *const last[2]) {
   hd_module *m = r->module;
   hd_region *body = loop->regions[0];
@@ -246,9 +249,9 @@ static void place_ring(ring *r) {
   place_consumer(r);
 }
 
-/* A lone role: a group a stage; a CTA barrier where the stage becomes readable by all (and where the
- * slot of the turn before becomes free); where a CTA computes several tiles another one behind the loop,
- * before the next tile fills. */
+/* A lone role: a group a stage; a CTA barrier where the stage becomes readable by all (and where
+ * the slot of the turn before becomes free); where a CTA computes several tiles another one behind
+ * the loop, before the next tile fills. */
 static void place_groups(ring *r) {
   hd_module *m = r->module;
   hd_op *loop = hd_loop_of(r->reads.op[0]);
@@ -274,8 +277,8 @@ static void place_groups(ring *r) {
   hd_build_op(&behind, HD_OP_CTA_SYNC, (hd_type){0}, 0);
 }
 
-/* What follows the partial in its block is the last arriver's: the sum, the epilogue. The counter lies behind
- * the tile's first partial. */
+/* What follows the partial in its block is the last arriver's: the sum, the epilogue. The counter
+ * lies behind the tile's first partial. */
 static void place_arrival(hd_module *m, hd_op *kernel) {
   hd_op *partial = hd_find_op(kernel->regions[0], HD_OP_PARTIAL_STORE);
   if (!partial)
@@ -288,8 +291,8 @@ static void place_arrival(hd_module *m, hd_op *kernel) {
     hd_op_move_to_end(last->next, last->regions[0]);
 }
 
-/* Between the lanes' writes and the copy by one of them; and, where a slot is filled again, between the
- * wait of that one and the lanes' writes. */
+/* Between the lanes' writes and the copy by one of them; and, where a slot is filled again, between
+ * the wait of that one and the lanes' writes. */
 static void place_lanes(hd_module *m, hd_op *kernel) {
   hd_accesses fills = {0};
   hd_accesses_find(kernel->regions[0], hd_is_fill, &fills);
@@ -322,8 +325,9 @@ static bool depends(hd_op *kernel, hd_op *op) {
   return false;
 }
 
-/* Each role waits before its first access that depends. The kernel behind is let go after the wait, not
- * before: then "the kernel ahead" is one kernel, and what it promises holds for all before it. */
+/* Each role waits before its first access that depends. The kernel behind is let go after the wait,
+ * not before: then "the kernel ahead" is one kernel, and what it promises holds for all before
+ * it. */
 static void place_grid_wait(hd_module *m, hd_op *kernel) {
   bool first = true;
   HD_FOR_OPS(role, kernel->regions[0]) {

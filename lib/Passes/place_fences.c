@@ -3,11 +3,11 @@
  * Requires   place_barriers.
  * Ensures    wgmma batches are fenced from the generic accesses of their registers, committed, and
  *            waited for before their slots are released and their accumulators read (R1, R3, R5);
- *            generic writes that wgmma reads are fenced by each writing thread before it arrives (R2);
- *            barrier initialisation is fenced (R4). What is put into a slot of D is fenced, its copy out
- *            committed, and waited for before the slot is filled again and before the role ends (R2, R6).
- * Why here   a fence stands between an access and the barrier that publishes it: both exist now.
- * Does not   move or add barriers.
+ *            generic writes that wgmma reads are fenced by each writing thread before it arrives
+ * (R2); barrier initialisation is fenced (R4). What is put into a slot of D is fenced, its copy out
+ *            committed, and waited for before the slot is filled again and before the role ends
+ * (R2, R6). Why here   a fence stands between an access and the barrier that publishes it: both
+ * exist now. Does not   move or add barriers.
  */
 #include "Passes/accesses.h"
 #include "Passes/pass_list.h"
@@ -82,7 +82,8 @@ static void place_batch(hd_module *m, const hd_accesses *batch, int32_t pending)
   hd_op_set_int(m, wait, HD_ATTR_PENDING, pending);
 }
 
-/* What the batch reads stays in its registers until the load that replaces it, a turn or a tile later. */
+/* What the batch reads stays in its registers until the load that replaces it, a turn or a tile
+ * later. */
 static void hold_metadata(hd_module *m, hd_op *loop, const hd_accesses *batch) {
   hd_value *word[MAX_FRAGMENTS];
   hd_op *tiles = loop->region->parent;
@@ -96,9 +97,10 @@ static void hold_metadata(hd_module *m, hd_op *loop, const hd_accesses *batch) {
   }
 }
 
-/* Two batches a turn: each wait ends the batch before, so that one runs while the next is issued; the last
- * one is ended behind the loop. Each batch has metadata registers of its own, loaded again when it is over:
- * on an H200 a load over the metadata of a running wgmma changes its result, and ptxas says nothing. */
+/* Two batches a turn: each wait ends the batch before, so that one runs while the next is issued;
+ * the last one is ended behind the loop. Each batch has metadata registers of its own, loaded again
+ * when it is over: on an H200 a load over the metadata of a running wgmma changes its result, and
+ * ptxas says nothing. */
 static void place_pair(hd_module *m, hd_op *loop, const hd_accesses batch[2]) {
   hd_value *list[MAX_FRAGMENTS];
   int32_t n = 0;

@@ -23,9 +23,10 @@ static heddle_status read_size(heddle_context *ctx, hd_op *op, hd_problem *p) {
                     (long long)size.value);
   int64_t most = size.value > size.max ? size.value : size.max;
   if (most > HD_SIZE_MOST)
-    return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.size-limit",
-                    "got %s up to %lld; tiles past the end are counted in 32 bits; nearest legal: %d",
-                    hd_op_str(op, HD_ATTR_DIM), (long long)most, HD_SIZE_MOST);
+    return hd_error(
+        ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.size-limit",
+        "got %s up to %lld; tiles past the end are counted in 32 bits; nearest legal: %d",
+        hd_op_str(op, HD_ATTR_DIM), (long long)most, HD_SIZE_MOST);
   *slot = size;
   return HEDDLE_OK;
 }
@@ -182,8 +183,8 @@ static heddle_status check_scale(heddle_context *ctx, const hd_dense *scale, con
                     "got %s of type %s; legal: f32", name, heddle_elem_get(scale->elem)->name);
   if (!scale->one && !defines(scale->op->operands[0], size->op))
     return hd_error(ctx, HEDDLE_INVALID, scale->op->loc, "epilogue.scale",
-                    "%s is a vector of %s, or without a length one value for the whole matrix", name,
-                    hd_op_str(size->op, HD_ATTR_DIM));
+                    "%s is a vector of %s, or without a length one value for the whole matrix",
+                    name, hd_op_str(size->op, HD_ATTR_DIM));
   return HEDDLE_OK;
 }
 
@@ -248,25 +249,29 @@ static heddle_status check_group(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
-/* A fixed pitch must hold a row of a fixed size and keep its own promise, and rows start at bytes. */
+/* A fixed pitch must hold a row of a fixed size and keep its own promise, and rows start at
+ * bytes. */
 static heddle_status check_pitch(heddle_context *ctx, const hd_dense *x, const hd_size *row,
                                  const char *name) {
   if (!x->op || !x->ld)
     return HEDDLE_OK;
   if (x->ld < 1 || (row->value && x->ld < row->value))
-    return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
-                    "got ld = %lld of %s, shorter than its row of %lld elements; nearest legal: %lld",
-                    (long long)x->ld, name, (long long)row->value, (long long)row->value);
+    return hd_error(
+        ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
+        "got ld = %lld of %s, shorter than its row of %lld elements; nearest legal: %lld",
+        (long long)x->ld, name, (long long)row->value, (long long)row->value);
   if (x->ld % x->divisible_by)
-    return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
-                    "got ld = %lld of %s, not a multiple of its divisible_by = %lld; nearest legal: %lld",
-                    (long long)x->ld, name, (long long)x->divisible_by,
-                    (long long)((x->ld / x->divisible_by + 1) * x->divisible_by));
+    return hd_error(
+        ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
+        "got ld = %lld of %s, not a multiple of its divisible_by = %lld; nearest legal: %lld",
+        (long long)x->ld, name, (long long)x->divisible_by,
+        (long long)((x->ld / x->divisible_by + 1) * x->divisible_by));
   int32_t unit = hd_elems_per_byte(x->elem);
   if (x->ld % unit)
-    return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
-                    "got ld = %lld of %s, whose rows of %s start at whole bytes; nearest legal: %lld",
-                    (long long)x->ld, name, heddle_elem_get(x->elem)->name, (long long)x->ld + 1);
+    return hd_error(
+        ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
+        "got ld = %lld of %s, whose rows of %s start at whole bytes; nearest legal: %lld",
+        (long long)x->ld, name, heddle_elem_get(x->elem)->name, (long long)x->ld + 1);
   return HEDDLE_OK;
 }
 

@@ -34,21 +34,22 @@ typedef struct hd_problem {
   const char *act, *user;
 } hd_problem;
 
-/* Reads the kernel (region of the problem's ops, or the `work` region's kernel at tile level) and checks
- * the rules that hold for every target: one matmul, its operands, K a multiple of the group, strides no
- * shorter than a row. HEDDLE_INVALID with rule, value and nearest legal value. */
+/* Reads the kernel (region of the problem's ops, or the `work` region's kernel at tile level) and
+ * checks the rules that hold for every target: one matmul, its operands, K a multiple of the group,
+ * strides no shorter than a row. HEDDLE_INVALID with rule, value and nearest legal value. */
 heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *problem);
 
 /* How many elements share a byte: 2 of the 4-bit types, else 1. */
 int32_t hd_elems_per_byte(heddle_elem elem);
-/* Logical elements of k in a granule (128 bytes of a row of B), bytes of a packed block of 64 rows by
- * one granule, of its values and of its metadata (docs/format.md). */
+/* Logical elements of k in a granule (128 bytes of a row of B), bytes of a packed block of 64 rows
+ * by one granule, of its values and of its metadata (docs/format.md). */
 int32_t hd_granule_k(heddle_elem elem);
 int32_t hd_block_bytes(heddle_elem elem);
 int32_t hd_block_meta_bytes(heddle_elem elem);
 enum { HD_SLAB_ROWS = 64, HD_STRIP_ROWS = 16, HD_GRANULE_BYTES = 128, HD_BLOCK_VALUE_BYTES = 4096 };
 
-/* The instruction of a family ("mma", "wgmma") for the problem; n 0: any. NULL when there is none. */
+/* The instruction of a family ("mma", "wgmma") for the problem; n 0: any. NULL when there is
+ * none. */
 const hd_spec_row *hd_problem_row(const hd_problem *problem, const char *family, int n,
                                   bool a_in_registers);
 

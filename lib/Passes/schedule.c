@@ -45,7 +45,8 @@ static const struct key {
 
 void hd_schedule_print(const hd_schedule *s, char out[HD_SCHEDULE_TEXT]) {
   snprintf(out, HD_SCHEDULE_TEXT,
-           "family=%s tile=%dx%dx%d warps=%dx%d stages=%d cluster=%d share=%s ctas=%d a=%s b=%s group=%d "
+           "family=%s tile=%dx%dx%d warps=%dx%d stages=%d cluster=%d share=%s ctas=%d a=%s b=%s "
+           "group=%d "
            "persistent=%d split_k=%d reduce=%s stream_k=%d pending=%d k_order=%s store=%s",
            s->family, s->tile_m, s->tile_n, s->tile_k, s->warps_m, s->warps_n, s->stages,
            s->cluster, s->share, s->ctas, s->a_path, s->b_path, s->group, s->persistent, s->split_k,
@@ -183,8 +184,8 @@ static int64_t extent(const hd_size *size) { return size->value ? size->value : 
 
 static int32_t round_up(int64_t x, int32_t unit) { return (int32_t)((x + unit - 1) / unit * unit); }
 
-/* The tile's n: no wider than the problem when that is known; of a transposed B a power of two, so that
- * a row of it divides among the threads that gather it. */
+/* The tile's n: no wider than the problem when that is known; of a transposed B a power of two, so
+ * that a row of it divides among the threads that gather it. */
 static int32_t default_tile_n(const hd_problem *p, int32_t widest, int32_t unit) {
   int64_t n = extent(&p->n);
   int32_t tile = n && n < widest ? round_up(n, unit) : widest;
@@ -257,8 +258,8 @@ heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel,
   return HEDDLE_OK;
 }
 
-/* The default's sums within a cluster stay only beside words that they agree with. Who names the splits
- * means those through the workspace: so did every record before there were others. */
+/* The default's sums within a cluster stay only beside words that they agree with. Who names the
+ * splits means those through the workspace: so did every record before there were others. */
 static void leave_cluster(const char *text, hd_schedule *s) {
   bool own_persistent = strstr(text, "persistent=") != NULL;
   if (strcmp(s->reduce, "cluster") != 0 ||

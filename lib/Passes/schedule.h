@@ -29,7 +29,8 @@ typedef struct hd_schedule {
   int32_t stream_k;     /* 0 or 1: what full waves leave over is divided evenly over k */
   int32_t pending;      /* wgmma batches that run while the next is issued: 0 or 1 */
   char k_order[8];      /* "forward"; "zigzag": backwards on every other tile of a persistent CTA */
-  char store[12];       /* "direct", "quad"; "permuted", "staged": as quad where N, D's pitch do not suit */
+  char store[12]; /* "direct", "quad"; "permuted", "staged": as quad where N, D's pitch do not suit
+                   */
 } hd_schedule;
 
 /* CTAs of a cluster along k. */
@@ -39,15 +40,16 @@ static inline int32_t hd_schedule_along_k(const hd_schedule *s) {
 
 /* The default for a kernel at problem level; never fails for a legal problem. */
 heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel, hd_schedule *schedule);
-/* Parses text over the given schedule (only the keys that it names change). HEDDLE_INVALID names the
- * key, the value and the nearest legal one. */
+/* Parses text over the given schedule (only the keys that it names change). HEDDLE_INVALID names
+ * the key, the value and the nearest legal one. */
 heddle_status hd_schedule_parse(heddle_context *ctx, const char *text, hd_schedule *schedule);
 /* The words of one author (NULL: none): HEDDLE_INVALID when a key is not legal or comes twice. */
 heddle_status hd_schedule_check_text(heddle_context *ctx, const hd_op *kernel, const char *text);
 /* The canonical text. */
 void hd_schedule_print(const hd_schedule *schedule, char out[HD_SCHEDULE_TEXT]);
-/* HEDDLE_UNSUPPORTED or HEDDLE_INVALID when the schedule cannot serve the kernel: rule, value, nearest
- * legal value (tile too large for shared memory or registers, n not a legal one of the instruction…). */
+/* HEDDLE_UNSUPPORTED or HEDDLE_INVALID when the schedule cannot serve the kernel: rule, value,
+ * nearest legal value (tile too large for shared memory or registers, n not a legal one of the
+ * instruction…). */
 heddle_status hd_schedule_check(heddle_context *ctx, const hd_op *kernel,
                                 const hd_schedule *schedule);
 /* All legal schedules of a kernel, best guess first; *list is owned (free()). */

@@ -15,30 +15,31 @@ static const double OVERLAP = 2.4; /* of two resources: the norm in which their 
  * (measured: f16 925, s8 1835, tf32 457 TFLOP/s); e4m3 and e5m2 are emulated on Hopper. */
 static const double MMA_PRODUCTS = 31.3, MMA_EMULATED = 1.0 / 28;
 
-/* `heddle tune calibrate` of 4905 schedules of 90 products: the front of each weighs most, so a ceiling is
- * what fits there, not what physics would say of it alone. */
-const hd_ceilings hd_ceilings_h200 = {.device = "NVIDIA H200",
-                                      .n_sms = 132,
-                                      .clock_hz = 1.96e9,
-                                      .port_factor = 1.23,
-                                      .own_factor = 1,
-                                      .batch_clocks = 12.5,
-                                      .pending_share = 0.65,
-                                      .pending_clocks = 1.2,
-                                      .pair_clocks = 73,
-                                      .fill_bytes = 20e12,
-                                      .fill_sm_bytes = 250e9,
-                                      .dram_bytes = 4.66e12,
-                                      .l2_latency_s = 1.2e-6,
-                                      .dram_latency_s = 0.96e-6,
-                                      .multicast = 0.92,
-                                      .launch_s = 1.11e-6,
-                                      .tile_s = 1.82e-6,
-                                      .store_sm_bytes = 185e9,
-                                      .reduce_s = 1.17e-6,
-                                      .exchange_s = 0.6e-6, /* 64x16 by 2: 0.55 us less than reduce_s */
-                                      .exchange_sm_bytes = 50e9, /* 128x128 by 2: as the workspace */
-                                      .dense_flops = 690e12};
+/* `heddle tune calibrate` of 4905 schedules of 90 products: the front of each weighs most, so a
+ * ceiling is what fits there, not what physics would say of it alone. */
+const hd_ceilings hd_ceilings_h200 = {
+    .device = "NVIDIA H200",
+    .n_sms = 132,
+    .clock_hz = 1.96e9,
+    .port_factor = 1.23,
+    .own_factor = 1,
+    .batch_clocks = 12.5,
+    .pending_share = 0.65,
+    .pending_clocks = 1.2,
+    .pair_clocks = 73,
+    .fill_bytes = 20e12,
+    .fill_sm_bytes = 250e9,
+    .dram_bytes = 4.66e12,
+    .l2_latency_s = 1.2e-6,
+    .dram_latency_s = 0.96e-6,
+    .multicast = 0.92,
+    .launch_s = 1.11e-6,
+    .tile_s = 1.82e-6,
+    .store_sm_bytes = 185e9,
+    .reduce_s = 1.17e-6,
+    .exchange_s = 0.6e-6,      /* 64x16 by 2: 0.55 us less than reduce_s */
+    .exchange_sm_bytes = 50e9, /* 128x128 by 2: as the workspace */
+    .dense_flops = 690e12};
 
 /* least == most: calibrating leaves it alone. */
 static const struct ceiling {
@@ -179,8 +180,8 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_ceilings
   return u;
 }
 
-/* Stream-K: a worker's piece of the tiles that workers share. It writes each part of it, and as many are read
- * in all. */
+/* Stream-K: a worker's piece of the tiles that workers share. It writes each part of it, and as
+ * many are read in all. */
 static unit unit_of_piece(const unit *whole, double tiles, double workers) {
   const hd_schedule *s = whole->s;
   unit u = *whole;
@@ -192,8 +193,8 @@ static unit unit_of_piece(const unit *whole, double tiles, double workers) {
   return u;
 }
 
-/* The last to arrive at a tile reads every partial sum of it, alone; the first of a cluster is sent all but
- * its own. */
+/* The last to arrive at a tile reads every partial sum of it, alone; the first of a cluster is sent
+ * all but its own. */
 static double reduce_seconds(const hd_schedule *s, const hd_ceilings *c, double parts) {
   double each = (double)s->tile_m * s->tile_n * PARTIAL_BYTES, bytes = parts * each;
   if (hd_schedule_along_k(s) > 1)
@@ -201,7 +202,8 @@ static double reduce_seconds(const hd_schedule *s, const hd_ceilings *c, double 
   return parts > 1 ? c->reduce_s + bytes / c->store_sm_bytes : 0;
 }
 
-/* CTAs that are resident at once. Of clusters of four, 30 fit on an H200: its GPCs have 16 or 18 SMs. */
+/* CTAs that are resident at once. Of clusters of four, 30 fit on an H200: its GPCs have 16 or 18
+ * SMs. */
 static double slots_of(const hd_schedule *s, const hd_ceilings *c) {
   double sms = hd_schedule_along_k(s) > 2 ? floor(c->n_sms * 10.0 / 11) : c->n_sms;
   return sms * s->ctas;

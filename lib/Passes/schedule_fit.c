@@ -9,18 +9,18 @@
 enum {
   BARRIER_BYTES = 16, /* full and empty of a stage */
   PARTIAL_BYTES = 4,
-  ALIGN_SLACK = 1024, /* the dynamic part starts at any 1024-byte boundary: B's swizzle atom */
-  CTA_BYTES = 1024, /* of an SM's shared memory, the system's for each CTA */
+  ALIGN_SLACK = 1024,     /* the dynamic part starts at any 1024-byte boundary: B's swizzle atom */
+  CTA_BYTES = 1024,       /* of an SM's shared memory, the system's for each CTA */
   PRODUCER_THREADS = 128, /* ORDER WARPS: split_roles */
   MOST_CTAS = 8,
-  OTHER_REGISTERS = 40, /* addresses, metadata, scalars beside the accumulators */
-  MMA_REGISTERS = 112,  /* fragments of A and B, and the addresses of copies, as well */
-  WARPGROUP_ACCUMULATORS = 192, /* 255 registers less addresses, metadata, scalars */
+  OTHER_REGISTERS = 40,          /* addresses, metadata, scalars beside the accumulators */
+  MMA_REGISTERS = 112,           /* fragments of A and B, and the addresses of copies, as well */
+  WARPGROUP_ACCUMULATORS = 192,  /* 255 registers less addresses, metadata, scalars */
   REGISTER_A_ACCUMULATORS = 128, /* beside fragments of A */
-  SPLIT_ACCUMULATORS = 96,       /* beside the partials of other splits: with 128 some kernels spill */
+  SPLIT_ACCUMULATORS = 96, /* beside the partials of other splits: with 128 some kernels spill */
   STREAM_ACCUMULATORS = 128,
   PENDING_REGISTERS = 196, /* accumulators, and metadata that two batches hold */
-  PLANE_BYTES = 512, /* a word of metadata of each thread of a warpgroup */
+  PLANE_BYTES = 512,       /* a word of metadata of each thread of a warpgroup */
   WARP_ACCUMULATORS = 128,
   MOST_SPLITS = 16,
   WIDE_TILE = 128 /* columns */
@@ -43,7 +43,8 @@ static int32_t received_bytes(const hd_schedule *s) {
 }
 
 int32_t hd_schedule_ring_bytes(const hd_problem *p, const hd_schedule *s) {
-  return s->stages * (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES) + received_bytes(s) + ALIGN_SLACK;
+  return s->stages * (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES) + received_bytes(s) +
+         ALIGN_SLACK;
 }
 
 int32_t hd_schedule_shared_bytes(const hd_problem *p, const hd_schedule *s) {
@@ -88,8 +89,8 @@ static int32_t power_in(int32_t x, int32_t most) {
   return p;
 }
 
-/* wgmma: two warpgroups where there are two slabs. mma: four or eight warps of 32 x 32 and more, their
- * number a power of two, so that rows of B divide among them. */
+/* wgmma: two warpgroups where there are two slabs. mma: four or eight warps of 32 x 32 and more,
+ * their number a power of two, so that rows of B divide among them. */
 void hd_schedule_spread_warps(hd_schedule *s) {
   if (is_wgmma(s)) {
     s->warps_m = s->tile_m >= 128 ? 8 : 4;
@@ -155,14 +156,17 @@ static heddle_status check_tile(heddle_context *ctx, const hd_problem *p, const 
   if (s->stream_k != 0 && s->stream_k != 1)
     REFUSE(HEDDLE_INVALID, "schedule.stream-k", "got stream_k %d; legal: 0, 1", s->stream_k);
   if (s->stream_k && (s->split_k > 1 || !s->persistent))
-    REFUSE(HEDDLE_INVALID, "schedule.stream-k", "got stream_k=1 with split_k=%d persistent=%d; legal: "
-           "split_k=1 persistent=1", s->split_k, s->persistent);
+    REFUSE(HEDDLE_INVALID, "schedule.stream-k",
+           "got stream_k=1 with split_k=%d persistent=%d; legal: "
+           "split_k=1 persistent=1",
+           s->split_k, s->persistent);
   if (s->group < 1 || s->group > 1024)
     REFUSE(HEDDLE_INVALID, "schedule.group", "got group %d; legal: 1 to 1024", s->group);
   if (s->persistent != 0 && s->persistent != 1)
     REFUSE(HEDDLE_INVALID, "schedule.persistent", "got persistent %d; legal: 0, 1", s->persistent);
   if (!s->persistent && strcmp(s->k_order, "zigzag") == 0)
-    REFUSE(HEDDLE_INVALID, "schedule.k-order", "got k_order=zigzag with persistent=0, where a CTA has "
+    REFUSE(HEDDLE_INVALID, "schedule.k-order",
+           "got k_order=zigzag with persistent=0, where a CTA has "
            "one tile; nearest legal: k_order=forward");
   return HEDDLE_OK;
 }
@@ -176,8 +180,10 @@ static heddle_status check_tiles(heddle_context *ctx, const hd_problem *p, const
   enum { MOST_TILES = 1 << 30 };
   int64_t tiles = tiles_along(&p->m, s->tile_m) * tiles_along(&p->n, s->tile_n) * s->split_k;
   if (tiles > MOST_TILES)
-    REFUSE(HEDDLE_UNSUPPORTED, "schedule.tiles", "got %lld tiles of %dx%d; legal: up to %d, nearest "
-           "with larger tiles", (long long)tiles, s->tile_m, s->tile_n, MOST_TILES);
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.tiles",
+           "got %lld tiles of %dx%d; legal: up to %d, nearest "
+           "with larger tiles",
+           (long long)tiles, s->tile_m, s->tile_n, MOST_TILES);
   return HEDDLE_OK;
 }
 
@@ -185,11 +191,13 @@ static heddle_status check_shared(heddle_context *ctx, const hd_problem *p, cons
   int32_t bytes = hd_schedule_shared_bytes(p, s), limit = hd_schedule_shared_limit(p, s);
   if (bytes > limit) {
     int32_t fit = fitting_stages(p, s);
-    REFUSE(HEDDLE_UNSUPPORTED, "schedule.shared-memory",
-           "tile %dx%dx%d with %d stages%s takes %d bytes of shared memory, %s has %d with ctas=%d; "
-           "nearest legal: %s%d stages", s->tile_m, s->tile_n, s->tile_k, s->stages,
-           hd_schedule_along_k(s) > 1 ? " beside the partial sums" : "", bytes,
-           p->target->name, limit, s->ctas, fit < 2 ? "a smaller tile, " : "", fit < 2 ? 2 : fit);
+    REFUSE(
+        HEDDLE_UNSUPPORTED, "schedule.shared-memory",
+        "tile %dx%dx%d with %d stages%s takes %d bytes of shared memory, %s has %d with ctas=%d; "
+        "nearest legal: %s%d stages",
+        s->tile_m, s->tile_n, s->tile_k, s->stages,
+        hd_schedule_along_k(s) > 1 ? " beside the partial sums" : "", bytes, p->target->name, limit,
+        s->ctas, fit < 2 ? "a smaller tile, " : "", fit < 2 ? 2 : fit);
   }
   return HEDDLE_OK;
 }
@@ -202,7 +210,8 @@ static int32_t most_accumulators(const hd_schedule *s) {
 }
 
 void hd_schedule_narrow(const hd_problem *p, hd_schedule *s) {
-  while (is_wgmma(s) && hd_schedule_accumulators(p, s) > most_accumulators(s) && s->tile_n % 32 == 0)
+  while (is_wgmma(s) && hd_schedule_accumulators(p, s) > most_accumulators(s) &&
+         s->tile_n % 32 == 0)
     s->tile_n /= 2;
 }
 
@@ -211,43 +220,55 @@ static heddle_status check_reduce(heddle_context *ctx, const hd_problem *p, cons
   if (strcmp(s->reduce, "cluster") != 0)
     return HEDDLE_OK;
   if (!is_wgmma(s) || s->cluster != 1 || s->persistent || (s->split_k != 2 && s->split_k != 4))
-    REFUSE(HEDDLE_INVALID, "schedule.reduce", "got reduce=cluster with family=%s cluster=%d persistent=%d "
+    REFUSE(HEDDLE_INVALID, "schedule.reduce",
+           "got reduce=cluster with family=%s cluster=%d persistent=%d "
            "split_k=%d; legal: family=wgmma cluster=1 persistent=0 split_k=2 or 4; nearest: %s",
            s->family, s->cluster, s->persistent, s->split_k,
            s->split_k > 2 && s->split_k < 6 ? "split_k=4" : "split_k=2");
   if (p->acc_elem == HEDDLE_F16)
-    REFUSE(HEDDLE_UNSUPPORTED, "schedule.reduce", "got reduce=cluster with accumulators of f16; legal: f32, "
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.reduce",
+           "got reduce=cluster with accumulators of f16; legal: f32, "
            "s32; nearest: reduce=workspace");
   return HEDDLE_OK;
 }
 
-/* A B that comes by one tensor map with N in whole runs, and rows of D that take 16 bytes at a time. */
-static heddle_status check_permuted(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+/* A B that comes by one tensor map with N in whole runs, and rows of D that take 16 bytes at a
+ * time. */
+static heddle_status check_permuted(heddle_context *ctx, const hd_problem *p,
+                                    const hd_schedule *s) {
   int32_t run = hd_d_run(p), lanes = 4 * run, sharers = s->cluster == 2 && *s->share == 'b' ? 2 : 1;
   int64_t b_bytes = p->b.ld * heddle_elem_get(p->b.elem)->container_bits / 8;
   if (!is_wgmma(s) || !strcmp(s->b_path, "gather") || p->b.transposed || b_bytes % 16)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-b",
-           "got store=permuted with family=%s b=%s, B %s%s; legal: family=wgmma b=auto or tma, B k_major at a "
-           "pitch of 16 bytes; nearest: store=quad", s->family, s->b_path,
-           p->b.transposed ? "mn_major" : "k_major", b_bytes % 16 ? " at another pitch" : "");
+           "got store=permuted with family=%s b=%s, B %s%s; legal: family=wgmma b=auto or tma, B "
+           "k_major at a "
+           "pitch of 16 bytes; nearest: store=quad",
+           s->family, s->b_path, p->b.transposed ? "mn_major" : "k_major",
+           b_bytes % 16 ? " at another pitch" : "");
   if (p->d.transposed || p->d.ld % run)
-    REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-d",
-           "got store=permuted with D %s at pitch %lld; legal: row_major, a multiple of %d; nearest: "
-           "store=quad", p->d.transposed ? "col_major" : "row_major", (long long)p->d.ld, run);
-  int64_t c_bytes = hd_reads_c_rows(p) ? p->c.ld * heddle_elem_get(p->c.elem)->container_bits / 8 : 0;
+    REFUSE(
+        HEDDLE_UNSUPPORTED, "schedule.store-d",
+        "got store=permuted with D %s at pitch %lld; legal: row_major, a multiple of %d; nearest: "
+        "store=quad",
+        p->d.transposed ? "col_major" : "row_major", (long long)p->d.ld, run);
+  int64_t c_bytes =
+      hd_reads_c_rows(p) ? p->c.ld * heddle_elem_get(p->c.elem)->container_bits / 8 : 0;
   if (c_bytes && c_bytes % hd_run_align(p, p->c.elem))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-c",
-           "got store=permuted with C at a pitch of %lld bytes; legal: multiples of %d; nearest: store=quad",
+           "got store=permuted with C at a pitch of %lld bytes; legal: multiples of %d; nearest: "
+           "store=quad",
            (long long)c_bytes, hd_run_align(p, p->c.elem));
   if (p->n.value % lanes)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-n",
-           "got store=permuted with n %lld; legal: multiples of %d (four lanes of 16 bytes), nearest %lld; or "
-           "store=quad", (long long)p->n.value, lanes,
-           (long long)((p->n.value + lanes - 1) / lanes * lanes));
+           "got store=permuted with n %lld; legal: multiples of %d (four lanes of 16 bytes), "
+           "nearest %lld; or "
+           "store=quad",
+           (long long)p->n.value, lanes, (long long)((p->n.value + lanes - 1) / lanes * lanes));
   int32_t unit = lanes * sharers;
   if (s->tile_n % unit)
     REFUSE(HEDDLE_INVALID, "schedule.store-tile",
-           "got store=permuted with tile n %d; legal: multiples of %d (four lanes of 16 bytes%s), nearest %d",
+           "got store=permuted with tile n %d; legal: multiples of %d (four lanes of 16 bytes%s), "
+           "nearest %d",
            s->tile_n, unit, sharers > 1 ? " a CTA of the cluster" : "",
            (s->tile_n + unit - 1) / unit * unit);
   return HEDDLE_OK;
@@ -270,9 +291,10 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
            "got cluster 2 with b=gather; gathered rows cannot be multicast; nearest legal: 1");
   bool shares_a = strcmp(s->share, "a") == 0;
   if (shares_a && (s->cluster == 1 || !s->persistent || shares_tiles(s)))
-    REFUSE(HEDDLE_INVALID, "schedule.share", "got share=a with cluster=%d persistent=%d split_k=%d "
-           "stream_k=%d; legal: cluster=2 persistent=1 split_k=1 stream_k=0", s->cluster, s->persistent,
-           s->split_k, s->stream_k);
+    REFUSE(HEDDLE_INVALID, "schedule.share",
+           "got share=a with cluster=%d persistent=%d split_k=%d "
+           "stream_k=%d; legal: cluster=2 persistent=1 split_k=1 stream_k=0",
+           s->cluster, s->persistent, s->split_k, s->stream_k);
   if (s->cluster == 2 && !shares_a && s->tile_n % (p->b.transposed ? 128 : 16))
     REFUSE(HEDDLE_INVALID, "schedule.cluster-half",
            "got tile n %d with cluster 2; legal: multiples of %d (each CTA brings half of B)",
@@ -281,20 +303,23 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
   int32_t limit = most_accumulators(s);
   if (acc > limit)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
-           "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d (a=%s, split_k=%d, "
-           "stream_k=%d)", s->tile_m, s->tile_n, s->warps_m, acc, limit, s->a_path, s->split_k,
-           s->stream_k);
+           "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d (a=%s, "
+           "split_k=%d, "
+           "stream_k=%d)",
+           s->tile_m, s->tile_n, s->warps_m, acc, limit, s->a_path, s->split_k, s->stream_k);
   if (s->pending != 0 && s->pending != 1)
     REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d; legal: 0, 1", s->pending);
   if (s->pending && strcmp(s->a_path, "reg") == 0)
     REFUSE(HEDDLE_INVALID, "schedule.pending-registers",
-           "got pending 1 with a=reg, whose fragments a pending batch would still read; nearest legal: "
+           "got pending 1 with a=reg, whose fragments a pending batch would still read; nearest "
+           "legal: "
            "pending=0 or a=desc");
   if (s->pending && !may_pend(p, s))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.pending-metadata",
-           "tile %dx%d with pending 1 holds %d accumulators and %d words of metadata a thread; legal: %d "
-           "in all; nearest: pending=0", s->tile_m, s->tile_n, acc, held_metadata(p, s),
-           PENDING_REGISTERS);
+           "tile %dx%d with pending 1 holds %d accumulators and %d words of metadata a thread; "
+           "legal: %d "
+           "in all; nearest: pending=0",
+           s->tile_m, s->tile_n, acc, held_metadata(p, s), PENDING_REGISTERS);
   if (!strcmp(s->b_path, "cp_async") || !strcmp(s->b_path, "ld_st"))
     REFUSE(HEDDLE_INVALID, "schedule.b-path", "got b=%s; legal for wgmma: auto, tma, gather",
            s->b_path);
@@ -309,9 +334,10 @@ static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const h
   int32_t warps = s->warps_m * s->warps_n;
   if (s->warps_m < 1 || s->warps_n < 1 || warps > 16 || (warps & (warps - 1)) ||
       s->tile_m % (16 * s->warps_m) || s->tile_n % (8 * s->warps_n))
-    REFUSE(HEDDLE_INVALID, "schedule.warps", "got warps %dx%d for tile %dx%d; legal: 1, 2, 4, 8 or 16 "
-           "in all, each with a multiple of 16 rows and 8 columns", s->warps_m, s->warps_n,
-           s->tile_m, s->tile_n);
+    REFUSE(HEDDLE_INVALID, "schedule.warps",
+           "got warps %dx%d for tile %dx%d; legal: 1, 2, 4, 8 or 16 "
+           "in all, each with a multiple of 16 rows and 8 columns",
+           s->warps_m, s->warps_n, s->tile_m, s->tile_n);
   if (s->cluster != 1)
     REFUSE(HEDDLE_INVALID, "schedule.cluster", "got cluster %d; legal for mma: 1", s->cluster);
   if (s->pending != 0)

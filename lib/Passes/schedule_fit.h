@@ -5,7 +5,8 @@
 #include "Passes/problem.h"
 #include "Passes/schedule.h"
 
-/* Bytes of shared memory of one stage; of all with barriers and alignment; those and the slots of D. */
+/* Bytes of shared memory of one stage; of all with barriers and alignment; those and the slots of
+ * D. */
 int32_t hd_schedule_stage_bytes(const hd_problem *problem, const hd_schedule *schedule);
 int32_t hd_schedule_ring_bytes(const hd_problem *problem, const hd_schedule *schedule);
 int32_t hd_schedule_shared_bytes(const hd_problem *problem, const hd_schedule *schedule);
@@ -15,12 +16,15 @@ bool hd_schedule_fits(const hd_problem *problem, const hd_schedule *schedule);
 int32_t hd_schedule_shared_limit(const hd_problem *problem, const hd_schedule *schedule);
 /* Stages worth having: enough bytes in flight to cover the memory's latency. */
 int32_t hd_schedule_wanted_stages(const hd_schedule *schedule);
-/* The most stages that fit, at most `most`, at least 2 (hd_schedule_check refuses what does not fit). */
+/* The most stages that fit, at most `most`, at least 2 (hd_schedule_check refuses what does not
+ * fit). */
 int32_t hd_schedule_most_stages(const hd_problem *problem, const hd_schedule *schedule,
                                 int32_t most);
-/* Batches that may run while the next is issued: more is faster, where registers hold their metadata. */
+/* Batches that may run while the next is issued: more is faster, where registers hold their
+ * metadata. */
 int32_t hd_schedule_most_pending(const hd_problem *problem, const hd_schedule *schedule);
-/* Halves the tile's n until splits of k, or A's fragments, have registers beside the accumulators. */
+/* Halves the tile's n until splits of k, or A's fragments, have registers beside the
+ * accumulators. */
 void hd_schedule_narrow(const hd_problem *problem, hd_schedule *schedule);
 /* Warps for a tile that the user gave without them. */
 void hd_schedule_spread_warps(hd_schedule *schedule);

@@ -1,8 +1,8 @@
 /* select_operand_path: how A and B reach the instruction.
  *
  * Requires   assign_fragments.
- * Ensures    `a_path`, `b_path`, `stages` and B's `swizzle` on each matmul: the smallest swizzle under
- *            which rows of a granule are read without bank conflicts; for wgmma, one that a canonical
+ * Ensures    `a_path`, `b_path`, `stages` and B's `swizzle` on each matmul: the smallest swizzle
+ * under which rows of a granule are read without bank conflicts; for wgmma, one that a canonical
  *            descriptor describes (decided by layout algebra, refused when undecided).
  * Why here   pipeline makes buffers of exactly these layouts.
  * Does not   create buffers.

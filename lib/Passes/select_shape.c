@@ -1,10 +1,9 @@
 /* select_shape: the schedule and the instruction.
  *
  * Requires   legalize.
- * Ensures    `schedule` on each kernel (the whole record, legal for problem and target) and `row` on
- *            its matmul.
- * Why here   every later choice (tile, fragments, paths) follows from the instruction.
- * Does not   change the problem.
+ * Ensures    `schedule` on each kernel (the whole record, legal for problem and target) and `row`
+ * on its matmul. Why here   every later choice (tile, fragments, paths) follows from the
+ * instruction. Does not   change the problem.
  */
 #include "Passes/pass_list.h"
 
@@ -31,7 +30,8 @@ heddle_status hd_pass_select_shape(hd_pass_context *pass, hd_module *module) {
         hd_problem_row(&p, s.family, wgmma ? s.tile_n : 0, strcmp(s.a_path, "reg") == 0);
     if (!hd_spec_can_generate(row))
       return hd_error(pass->ctx, HEDDLE_UNSUPPORTED, p.matmul->loc, "spec.unjudged",
-                      "the layout of %s has no judge, so no kernel is generated with it", row->name);
+                      "the layout of %s has no judge, so no kernel is generated with it",
+                      row->name);
     char text[HD_SCHEDULE_TEXT];
     hd_schedule_print(&s, text);
     hd_op_set_str(module, kernel, HD_ATTR_SCHEDULE, text);

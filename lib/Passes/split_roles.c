@@ -1,11 +1,10 @@
 /* split_roles: who brings and who computes.
  *
  * Requires   pipeline.
- * Ensures    a kernel whose copies can be issued by threads that do not compute (wgmma) has a producer
- *            and a consumer role, each with the loops and values that its own ops need; their warps and
- *            registers are set. Other kernels keep their one role.
- * Why here   before sync: who waits for whom follows from the roles.
- * Does not   reorder anything inside a role.
+ * Ensures    a kernel whose copies can be issued by threads that do not compute (wgmma) has a
+ * producer and a consumer role, each with the loops and values that its own ops need; their warps
+ * and registers are set. Other kernels keep their one role. Why here   before sync: who waits for
+ * whom follows from the roles. Does not   reorder anything inside a role.
  */
 #include <string.h>
 
@@ -16,10 +15,10 @@
 /* ORDER WARPS: schedule_fit. setmaxnreg acts on whole warpgroups. */
 enum { PRODUCER_WARPS = 4 };
 
-/* Registers at entry and after setmaxnreg, by threads of a CTA that has its SM alone: multiples of 8 that
- * fill the 65536 of an SM. A producer that gathers needs more than one that only issues copies, and one that
- * finds its share of every tile's k more still. No row: no setmaxnreg; nor where CTAs share the SM, since
- * what is left of registers is enough for small tiles. */
+/* Registers at entry and after setmaxnreg, by threads of a CTA that has its SM alone: multiples of
+ * 8 that fill the 65536 of an SM. A producer that gathers needs more than one that only issues
+ * copies, and one that finds its share of every tile's k more still. No row: no setmaxnreg; nor
+ * where CTAs share the SM, since what is left of registers is enough for small tiles. */
 static const struct register_plan {
   int32_t threads;
   bool gathers, splits;
@@ -45,8 +44,9 @@ static bool is_store(const hd_op *op) {
 static void set_registers(hd_module *m, hd_op *kernel, hd_op *producer, hd_op *consumer,
                           int32_t threads, bool gathers) {
   hd_op *partial = hd_find_op(consumer->regions[0], HD_OP_PARTIAL_STORE);
-  bool splits = hd_find_op(consumer->regions[0], HD_OP_PARTIAL_SEND) ||
-                (partial && hd_op_has(partial, HD_ATTR_SPLITS)); /* stream_k divides ahead of the loop */
+  bool splits =
+      hd_find_op(consumer->regions[0], HD_OP_PARTIAL_SEND) ||
+      (partial && hd_op_has(partial, HD_ATTR_SPLITS)); /* stream_k divides ahead of the loop */
   for (size_t i = 0; i < HD_COUNT(register_plans); i++) {
     const struct register_plan *plan = &register_plans[i];
     if (plan->threads != threads || plan->gathers != gathers || plan->splits != splits ||

@@ -7,7 +7,8 @@
 #include "Passes/store_slot.h"
 #include "Passes/variants.h"
 
-/* A kernel on its way from tile to role level. Values are of the kernel's region, seen by every role. */
+/* A kernel on its way from tile to role level. Values are of the kernel's region, seen by every
+ * role. */
 typedef struct hd_stage {
   heddle_context *ctx;
   hd_module *module;
@@ -24,11 +25,12 @@ typedef struct hd_stage {
   hd_value *arg[32]; /* by hd_stage_arg */
   hd_value *zero, *one;
   hd_value *n_granules, *last_slab; /* i32 */
-  hd_value *units_m, *tiles_n, *n_units; /* tile rows and tile columns in clusters; their product, times
-                                            the splits that are units of their own */
+  hd_value *units_m, *tiles_n, *n_units; /* tile rows and tile columns in clusters; their product,
+                                            times the splits that are units of their own */
   hd_value *n_splits; /* i32: of this launch; NULL without split_k */
   hd_store_slot slot; /* of the staged store; cols 0: D is written from registers */
-  hd_value *sa, *sb, *sd, *partials; /* buffers; sd NULL: D is not staged; partials: of a cluster along k */
+  hd_value *sa, *sb, *sd,
+      *partials; /* buffers; sd NULL: D is not staged; partials: of a cluster along k */
 } hd_stage;
 
 /* The values a kernel may take, in parameter order. ORDER ARGS. */
@@ -54,16 +56,21 @@ typedef enum hd_stage_arg {
   HD_STAGE_BETA
 } hd_stage_arg;
 
-/* CTAs of the cluster along M and along N: B has as many sharers as there are along M, A as along N. */
-static inline int32_t hd_stage_along_m(const hd_stage *st) { return st->shares_a ? 1 : st->cluster; }
-static inline int32_t hd_stage_along_n(const hd_stage *st) { return st->shares_a ? st->cluster : 1; }
+/* CTAs of the cluster along M and along N: B has as many sharers as there are along M, A as along
+ * N. */
+static inline int32_t hd_stage_along_m(const hd_stage *st) {
+  return st->shares_a ? 1 : st->cluster;
+}
+static inline int32_t hd_stage_along_n(const hd_stage *st) {
+  return st->shares_a ? st->cluster : 1;
+}
 
 /* The loop over a CTA's units of work. Workers are CTAs, or clusters of them. */
 typedef struct hd_work {
   hd_value *lo, *hi, *step;
   hd_value *worker, *n_workers, *rank; /* rank NULL without a cluster */
-  /* stream_k only. The line of granules that workers share evenly: its tiles, a worker's piece [from, to) of
-   * at most `piece` granules, and the tile behind the piece's last one. */
+  /* stream_k only. The line of granules that workers share evenly: its tiles, a worker's piece
+   * [from, to) of at most `piece` granules, and the tile behind the piece's last one. */
   hd_value *n_streamed, *piece, *from, *to, *end_tile;
 } hd_work;
 
@@ -83,8 +90,8 @@ void hd_stage_declare(hd_stage *st);
 void hd_stage_find_work(hd_stage *st, hd_builder *b, hd_work *work);
 void hd_stage_find_place(hd_stage *st, hd_builder *b, const hd_work *work, hd_value *unit,
                          hd_tile_place *place);
-/* The loop over this CTA's tiles with carried values; gives the place of the tile, leaves the builder
- * `in` inside the loop. */
+/* The loop over this CTA's tiles with carried values; gives the place of the tile, leaves the
+ * builder `in` inside the loop. */
 hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int32_t n_carried,
                       hd_builder *in, hd_tile_place *place);
 /* Where A may be read early: its granules of the first tile, as many as the ring holds. */
@@ -95,11 +102,12 @@ void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_v
 /* Writes strip `strip` of the tile from accumulator fragments, from column `col` on. */
 void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
                     hd_value *col, hd_value *const *acc, int32_t n_acc);
-/* The same by way of shared memory: all slices of a whole fragment's strip, the warp's `nth` of a tile. */
+/* The same by way of shared memory: all slices of a whole fragment's strip, the warp's `nth` of a
+ * tile. */
 void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
                            int32_t nth, hd_value *strip, hd_value *acc);
-/* The sum of all parts of a tile in place of this one: nothing happens where all tiles are whole. Where it is,
- * b stands afterwards: in a region of b, when but one CTA of the cluster has it. */
+/* The sum of all parts of a tile in place of this one: nothing happens where all tiles are whole.
+ * Where it is, b stands afterwards: in a region of b, when but one CTA of the cluster has it. */
 void hd_stage_reduce(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
                      hd_value **acc, int32_t n_acc);
 /* Ends that region. */

@@ -22,7 +22,8 @@ static void build_if(hd_stage *st, hd_builder *b, hd_value *condition, hd_builde
   *no = hd_builder_at_end(st->module, op->regions[1]);
 }
 
-/* Where CTA `rank` does its part for those that share an operand: in an `if`, unless there is but one. */
+/* Where CTA `rank` does its part for those that share an operand: in an `if`, unless there is but
+ * one. */
 static hd_builder begin_part(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                              int32_t sharers, int32_t rank) {
   if (sharers == 1)
@@ -43,7 +44,8 @@ static void set_multicast(hd_stage *st, hd_op *op, int32_t sharers) {
     hd_op_set_int(st->module, op, HD_ATTR_MULTICAST, (1 << sharers) - 1);
 }
 
-/* Values and metadata of (slab, granule) lie together: one bulk copy, or a part from each sharer. */
+/* Values and metadata of (slab, granule) lie together: one bulk copy, or a part from each
+ * sharer. */
 static void copy_a_bulk(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                         hd_value *cursor) {
   int32_t block = hd_block_bytes(st->p.a_elem), sharers = hd_stage_along_n(st);
@@ -107,7 +109,8 @@ static int32_t rows_a_step(const hd_stage *st) {
   return st->variant->permutes ? 4 * hd_d_run(&st->p) : 1;
 }
 
-/* Boxes of B; each of the CTAs that share it brings its share of rows (or panels) to all of them. */
+/* Boxes of B; each of the CTAs that share it brings its share of rows (or panels) to all of
+ * them. */
 static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                        hd_value *cursor) {
   int32_t granule = hd_granule_k(st->p.b.elem);

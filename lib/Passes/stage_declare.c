@@ -118,7 +118,8 @@ static void set_permuted(hd_stage *st, hd_op *op, int32_t bytes, int64_t rows) {
 }
 
 /* The map of a stored matrix: the names of its sizes, the contiguous one first. */
-static void set_plane(hd_stage *st, hd_op *op, const char *const dims[2], int64_t line, int64_t lines) {
+static void set_plane(hd_stage *st, hd_op *op, const char *const dims[2], int64_t line,
+                      int64_t lines) {
   int32_t bytes = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8;
   const char *arg = hd_op_str(op, HD_ATTR_ARG);
   const char *strides[] = {"", hd_arena_printf(&st->module->arena, "ld%s*%d", arg, bytes)};

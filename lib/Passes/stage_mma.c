@@ -90,7 +90,8 @@ static void copy_if_any(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   hd_build_yield(&no, NULL, 0);
 }
 
-/* The stages in flight before the first computation: all but one. Gives the cursor to write next. */
+/* The stages in flight before the first computation: all but one. Gives the cursor to write
+ * next. */
 static hd_value *prologue(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                           hd_value *cursor) {
   hd_value *ahead = hd_i32(b, st->s.stages - 1);

@@ -3,17 +3,21 @@
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 
-enum { PARTIAL_BYTES = 4, COUNTER_BYTES = 128 }; /* of an element; a counter has a line of its own */
+enum {
+  PARTIAL_BYTES = 4,
+  COUNTER_BYTES = 128
+}; /* of an element; a counter has a line of its own */
 enum { MOST_FRAGMENTS = 8 };
 
-/* A warp's part of the tile in f32 or s32: sums of f16 would round once more a part, and overflow where the
- * whole sum does not. */
+/* A warp's part of the tile in f32 or s32: sums of f16 would round once more a part, and overflow
+ * where the whole sum does not. */
 static int64_t partial_bytes(const hd_stage *st) {
   return (int64_t)st->s.tile_m * st->s.tile_n / (st->s.warps_m * st->s.warps_n) * PARTIAL_BYTES;
 }
 
-/* What a warp leaves in a slot: its partial, then a counter, which counts in the first slot of a tile. Slots
- * lie at the same bytes whatever the sizes of a launch: counters are never where partials have been. */
+/* What a warp leaves in a slot: its partial, then a counter, which counts in the first slot of a
+ * tile. Slots lie at the same bytes whatever the sizes of a launch: counters are never where
+ * partials have been. */
 static int64_t record_bytes(const hd_stage *st) { return partial_bytes(st) + COUNTER_BYTES; }
 
 int64_t hd_stage_tile_bytes(const hd_stage *st) {
@@ -41,7 +45,8 @@ static int64_t part_bytes(const hd_stage *st) {
 /* --- in a cluster ----------------------------------------------------------------------------- */
 
 /* The byte of a slot at which fragment i of this warp begins. */
-static hd_value *find_fragment(hd_stage *st, hd_builder *b, hd_value *warp, int32_t n_acc, int32_t i) {
+static hd_value *find_fragment(hd_stage *st, hd_builder *b, hd_value *warp, int32_t n_acc,
+                               int32_t i) {
   int64_t bytes = partial_bytes(st);
   return hd_arith_const(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, warp, bytes), bytes / n_acc * i);
 }
@@ -100,8 +105,8 @@ void hd_stage_reduce(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd
   if (st->along_k > 1)
     return reduce_in_cluster(st, b, place, warp, acc, n_acc);
   hd_value *workspace = st->arg[HD_STAGE_WORKSPACE], *record = find_record(st, b, place, warp);
-  hd_op *store = hd_build_op(b, HD_OP_PARTIAL_STORE, (hd_type){0}, 7, workspace, record, place->part,
-                             place->n_parts, place->k_lo, place->k_hi, st->n_granules);
+  hd_op *store = hd_build_op(b, HD_OP_PARTIAL_STORE, (hd_type){0}, 7, workspace, record,
+                             place->part, place->n_parts, place->k_lo, place->k_hi, st->n_granules);
   hd_op *sum = hd_build_op(b, HD_OP_PARTIAL_SUM, (hd_type){0}, 4, workspace, record, place->part,
                            place->n_parts);
   for (int32_t i = 0; i < n_acc; i++) {

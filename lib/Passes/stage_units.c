@@ -1,15 +1,17 @@
 /* Which tiles a CTA computes, and over which part of k.
  *
- * Whole tiles (and splits of them) are units that CTAs, or clusters, take in turn. With stream_k the granules
- * of some tiles lie in one line, of which each worker takes an equal piece:
+ * Whole tiles (and splits of them) are units that CTAs, or clusters, take in turn. With stream_k
+ * the granules of some tiles lie in one line, of which each worker takes an equal piece:
  *
  *   tile      0         1         2
  *   line   |---------|---------|---------|      part of a tile: where a worker's piece meets it;
- *   worker |  0   |  1   |  2   |  3   |4|      tile 1 has parts of workers 1, 2 and 3, in that order
+ *   worker |  0   |  1   |  2   |  3   |4|      tile 1 has parts of workers 1, 2 and 3, in that
+ * order
  *
- * The tiles of the line are the first ones, so many that whole waves of workers are left: between one and two
- * a worker where there are that many, so that no tile has more than two parts (Osama et al., Stream-K, 2023:
- * "two-tile"). A worker does its piece first; then all end with a whole tile. */
+ * The tiles of the line are the first ones, so many that whole waves of workers are left: between
+ * one and two a worker where there are that many, so that no tile has more than two parts (Osama et
+ * al., Stream-K, 2023: "two-tile"). A worker does its piece first; then all end with a whole
+ * tile. */
 #include <string.h>
 
 #include "Passes/arith.h"
@@ -17,7 +19,8 @@
 
 /* --- equal splits of every tile --------------------------------------------------------------- */
 
-/* The splits of a tile are neighbours, so that its partials meet in L2 soon. Gives the unit of D. */
+/* The splits of a tile are neighbours, so that its partials meet in L2 soon. Gives the unit of
+ * D. */
 static hd_value *find_split(hd_stage *st, hd_builder *b, hd_value *unit, hd_tile_place *place) {
   bool in_cluster = st->along_k > 1;
   place->part = in_cluster ? place->rank : hd_arith(b, HD_OP_REM, unit, st->n_splits);
@@ -50,8 +53,8 @@ static void find_waves(hd_stage *st, hd_builder *b, hd_work *w) {
   w->n_streamed = hd_arith(b, HD_OP_SUB, st->n_units, whole);
 }
 
-/* The loop counts parts up to -1, whole tiles from 0. Where a piece is empty it begins, and ends, with the
- * line, at the end of a tile: it has no part. */
+/* The loop counts parts up to -1, whole tiles from 0. Where a piece is empty it begins, and ends,
+ * with the line, at the end of a tile: it has no part. */
 static void find_piece(hd_stage *st, hd_builder *b, hd_work *w) {
   hd_value *line = hd_arith(b, HD_OP_MUL, w->n_streamed, st->n_granules);
   hd_value *up = hd_arith(b, HD_OP_ADD, line, w->n_workers);
@@ -104,7 +107,8 @@ static hd_value *find_part(hd_stage *st, hd_builder *b, const hd_work *w, hd_val
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-/* Where k has fewer granules than a cluster CTAs, some have none: their first unit is past the last. */
+/* Where k has fewer granules than a cluster CTAs, some have none: their first unit is past the
+ * last. */
 static hd_value *find_first(hd_stage *st, hd_builder *b, const hd_work *w) {
   if (st->along_k == 1 || st->p.k.value)
     return w->worker;

@@ -54,7 +54,8 @@ static hd_value *mma(hd_stage *st, hd_builder *b, hd_value *acc, hd_value *a, hd
   return op->results[0];
 }
 
-/* All that one stage computes: metadata (and A's fragments) first, then the batch. acc in, acc out. */
+/* All that one stage computes: metadata (and A's fragments) first, then the batch. acc in, acc
+ * out. */
 static void compute(hd_stage *st, hd_builder *b, const warp_rows *rows, hd_value *k,
                     hd_value *k_lo, hd_value *cursor, hd_value **acc) {
   hd_value *word[MAX_SLABS][4], *a[MAX_SLABS][4];

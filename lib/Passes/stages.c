@@ -1,10 +1,11 @@
-/* pipeline: the kernel's loops, its buffers and every access, in the order of one thread of thought.
+/* pipeline: the kernel's loops, its buffers and every access, in the order of one thread of
+ * thought.
  *
  * Requires   select_operand_path.
- * Ensures    role level; one role "main" in each kernel, in which each k-step of the loop names the slot
- *            it fills and the slot it reads; arguments, tensor maps and ring buffers declared.
- * Why here   a ring is the same for both families; who works on which side of it comes next.
- * Does not   split roles, place sync, or choose how D is stored.
+ * Ensures    role level; one role "main" in each kernel, in which each k-step of the loop names the
+ * slot it fills and the slot it reads; arguments, tensor maps and ring buffers declared. Why here
+ * a ring is the same for both families; who works on which side of it comes next. Does not   split
+ * roles, place sync, or choose how D is stored.
  */
 #include <string.h>
 

@@ -13,8 +13,9 @@ static int32_t elem_bytes(const hd_problem *p) {
   return heddle_elem_get(p->d.elem)->container_bits / 8;
 }
 
-/* Two slots, so that one is filled while the other is read, where the stages leave room and the turns of a
- * tile come out even: then each fill of a slot is two fills behind its last one, across tiles too. */
+/* Two slots, so that one is filled while the other is read, where the stages leave room and the
+ * turns of a tile come out even: then each fill of a slot is two fills behind its last one, across
+ * tiles too. */
 hd_store_slot hd_store_slot_of(const hd_problem *p, const hd_schedule *s) {
   int32_t elem = elem_bytes(p), row = s->tile_n * elem, wide = WIDEST;
   int32_t strips = s->warps_m ? s->tile_m / (HD_STRIP_ROWS * s->warps_m) : 1;
@@ -38,17 +39,24 @@ heddle_status hd_store_slot_check(heddle_context *ctx, const hd_problem *p, cons
     return HEDDLE_OK;
   if (strcmp(s->family, "wgmma") != 0 || strcmp(s->b_path, "gather") == 0)
     REFUSE(HEDDLE_INVALID, "schedule.store",
-           "got store=staged with family=%s b=%s; legal for family=wgmma with b=auto or b=tma; nearest: "
-           "store=quad", s->family, s->b_path);
-  int32_t row = s->tile_n * elem_bytes(p), pitch = (int32_t)(p->d.ld * elem_bytes(p) % HD_STAGED_ALIGN);
+           "got store=staged with family=%s b=%s; legal for family=wgmma with b=auto or b=tma; "
+           "nearest: "
+           "store=quad",
+           s->family, s->b_path);
+  int32_t row = s->tile_n * elem_bytes(p),
+          pitch = (int32_t)(p->d.ld * elem_bytes(p) % HD_STAGED_ALIGN);
   if (row % NARROWEST)
     REFUSE(HEDDLE_INVALID, "schedule.store-tile",
-           "got store=staged with tile n %d, rows of %d bytes of %s; legal: multiples of %d bytes, nearest "
-           "tile n %d", s->tile_n, row, heddle_elem_get(p->d.elem)->name, NARROWEST,
+           "got store=staged with tile n %d, rows of %d bytes of %s; legal: multiples of %d bytes, "
+           "nearest "
+           "tile n %d",
+           s->tile_n, row, heddle_elem_get(p->d.elem)->name, NARROWEST,
            (row + NARROWEST - 1) / NARROWEST * NARROWEST / elem_bytes(p));
   if (pitch)
-    REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-pitch",
-           "got store=staged with a row pitch of D of %lld elements, %d bytes past a multiple of %d; "
-           "nearest: store=quad", (long long)p->d.ld, pitch, HD_STAGED_ALIGN);
+    REFUSE(
+        HEDDLE_UNSUPPORTED, "schedule.store-pitch",
+        "got store=staged with a row pitch of D of %lld elements, %d bytes past a multiple of %d; "
+        "nearest: store=quad",
+        (long long)p->d.ld, pitch, HD_STAGED_ALIGN);
   return HEDDLE_OK;
 }

@@ -5,9 +5,9 @@
 #include "Passes/problem.h"
 #include "Passes/schedule.h"
 
-/* A slot holds `cols` columns of a 16-row strip, as a box of D's tensor map: lines of line_bytes bytes,
- * swizzled over as many (0: not). A warp has `each` slots, and fills them in turns. Slots are the warps'
- * own: a split tile's last arriver is a warp, and lanes meet faster than warps. */
+/* A slot holds `cols` columns of a 16-row strip, as a box of D's tensor map: lines of line_bytes
+ * bytes, swizzled over as many (0: not). A warp has `each` slots, and fills them in turns. Slots
+ * are the warps' own: a split tile's last arriver is a warp, and lanes meet faster than warps. */
 typedef struct hd_store_slot {
   int32_t cols, bytes, line_bytes, swizzle, each;
 } hd_store_slot;

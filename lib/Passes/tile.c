@@ -1,10 +1,9 @@
 /* tile: the work, one kernel for each way B can come.
  *
  * Requires   select_shape.
- * Ensures    tile level; in each kernel one `work` op that holds matmul, epilogue and store; `variant`,
- *            and the kernel's entry name, on each kernel.
- * Why here   the tile is the instruction's multiple; a variant differs only from here on.
- * Does not   place anything in memory.
+ * Ensures    tile level; in each kernel one `work` op that holds matmul, epilogue and store;
+ * `variant`, and the kernel's entry name, on each kernel. Why here   the tile is the instruction's
+ * multiple; a variant differs only from here on. Does not   place anything in memory.
  */
 #include "Passes/pass_list.h"
 
@@ -63,9 +62,10 @@ static heddle_status tile_variants(hd_pass_context *pass, hd_module *m, hd_op *k
   while (hd_b_variant_get(&p, &s, n))
     n++;
   if (n == 0)
-    return hd_error(pass->ctx, HEDDLE_UNSUPPORTED, p.b.op->loc, "schedule.b-path",
-                    "b=%s cannot bring a B with a row pitch of %lld elements; nearest legal: b=auto",
-                    s.b_path, (long long)p.b.ld);
+    return hd_error(
+        pass->ctx, HEDDLE_UNSUPPORTED, p.b.op->loc, "schedule.b-path",
+        "b=%s cannot bring a B with a row pitch of %lld elements; nearest legal: b=auto", s.b_path,
+        (long long)p.b.ld);
   hd_op *last = kernel;
   for (int i = 1; i < n; i++) {
     hd_builder b = hd_builder_after(m, last);

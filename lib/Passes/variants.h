@@ -14,16 +14,17 @@ typedef struct hd_b_variant {
   const char *path;   /* of the schedule: "tma", "gather", "cp_async", "ld_st" */
   int32_t align;      /* bytes that B's base and row pitch must be multiples of; 0: its element */
   bool permutes;      /* B's rows, so that a lane stores 16 bytes of D: store=permuted */
-  bool staged;        /* D through shared memory: its base and row pitch multiples of HD_STAGED_ALIGN */
+  bool staged; /* D through shared memory: its base and row pitch multiples of HD_STAGED_ALIGN */
 } hd_b_variant;
 
 /* The i-th variant that a schedule and a problem ask for; NULL at the end. */
 const hd_b_variant *hd_b_variant_get(const hd_problem *problem, const hd_schedule *schedule, int i);
 const hd_b_variant *hd_b_variant_find(const char *name);
-/* Consecutive columns of D that a lane stores where B's rows are permuted: 16 bytes. N is then a multiple of
- * four lanes' of them. */
+/* Consecutive columns of D that a lane stores where B's rows are permuted: 16 bytes. N is then a
+ * multiple of four lanes' of them. */
 int32_t hd_d_run(const hd_problem *problem);
-/* Bytes that a lane then reads together of C's rows or of a vector along N, whose elements are these. */
+/* Bytes that a lane then reads together of C's rows or of a vector along N, whose elements are
+ * these. */
 int32_t hd_run_align(const hd_problem *problem, heddle_elem elem);
 /* C is read by rows, a bias or scale along N: by permuting kernels only at such addresses. */
 bool hd_reads_c_rows(const hd_problem *problem);

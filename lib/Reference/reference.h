@@ -38,7 +38,8 @@ typedef struct hd_reference {
   hd_matrix c;       /* M x N; data NULL: no beta * C */
   hd_matrix bias;    /* one element a row (or column), row_stride apart; data NULL: none */
   bool bias_along_n; /* false: bias[M]; true: bias[N] */
-  hd_matrix scale_a, scale_b; /* of a row, of a column, row_stride apart (0: one for all); data NULL: 1 */
+  hd_matrix scale_a,
+      scale_b; /* of a row, of a column, row_stride apart (0: one for all); data NULL: 1 */
   double alpha, beta;
   hd_act act;
 } hd_reference;

@@ -114,8 +114,8 @@ static double distance(heddle_elem elem, double got, double right) {
   return heddle_elem_get(elem)->kind == HEDDLE_FLOAT ? off : fmax(0, off - 0.5);
 }
 
-/* Above 1: wrong. With 8 bits a value must be the rounding of something near: near is what is left of the bound
- * without the rounding itself. */
+/* Above 1: wrong. With 8 bits a value must be the rounding of something near: near is what is left
+ * of the bound without the rounding itself. */
 static double score_of(heddle_elem elem, double got, double right, double off, double bound,
                        double size) {
   double reach = 16 * (fabs(right) + size);

@@ -1,6 +1,6 @@
 /* Runtime/device.h: a device as tools and tests see it: facts, guarded buffers, timing. Not part of
- * the launch path and not public. One hd_device is used by one thread; its context (the primary one)
- * is current on the thread that opened it. */
+ * the launch path and not public. One hd_device is used by one thread; its context (the primary
+ * one) is current on the thread that opened it. */
 #ifndef HD_DEVICE_H
 #define HD_DEVICE_H
 

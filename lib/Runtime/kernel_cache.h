@@ -1,6 +1,6 @@
-/* Runtime/kernel_cache.h: compiled kernels on disk: manifest, PTX and cubin as one entry of the blob
- * store (Support/blob.h: atomic, checksummed, a bad entry is a miss). What the key holds is the
- * caller's policy (lib/Compile). */
+/* Runtime/kernel_cache.h: compiled kernels on disk: manifest, PTX and cubin as one entry of the
+ * blob store (Support/blob.h: atomic, checksummed, a bad entry is a miss). What the key holds is
+ * the caller's policy (lib/Compile). */
 #ifndef HD_KERNEL_CACHE_H
 #define HD_KERNEL_CACHE_H
 

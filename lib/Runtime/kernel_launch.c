@@ -76,7 +76,8 @@ static heddle_status fill(heddle_context *ctx, const heddle_kernel *kernel,
     HD_TRY(encode(ctx, kernel->runtime, &plan->tmap[i], &p->maps[i]));
   for (int i = 0; i < variant->n_params; i++) {
     const hd_param *param = &variant->param[i]; /* 4-byte values lie at the low end: x86, Arm */
-    p->params[i] = param->arg == HD_ARG_NONE ? (void *)&p->maps[param->tmap] : &values->v[param->arg];
+    p->params[i] =
+        param->arg == HD_ARG_NONE ? (void *)&p->maps[param->tmap] : &values->v[param->arg];
   }
   p->config = (hd_cu_config){.grid_x = plan->grid_x, .grid_y = 1, .grid_z = 1,
                              .block_x = (unsigned)variant->n_threads, .block_y = 1, .block_z = 1,
@@ -120,7 +121,8 @@ heddle_status heddle_kernel_workspace(heddle_context *ctx, const heddle_kernel *
   HD_TRY(gather(ctx, kernel, args, n_args, &values));
   for (int i = 0; i < kernel->n_loaded; i++) {
     uint64_t here;
-    HD_TRY(hd_manifest_workspace(ctx, &kernel->manifest, &values, kernel->loaded[i].resident, &here));
+    HD_TRY(
+        hd_manifest_workspace(ctx, &kernel->manifest, &values, kernel->loaded[i].resident, &here));
     most = here > most ? here : most;
   }
   *n_bytes = most;

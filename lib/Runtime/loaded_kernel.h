@@ -40,7 +40,8 @@ heddle_status hd_kernel_load(heddle_context *ctx, const heddle_runtime *runtime,
 /* Borrowed: lives as long as the kernel. */
 const hd_manifest *hd_kernel_manifest(const heddle_kernel *kernel);
 
-/* What the driver takes for one launch. Its pointers are into itself and the values: none may move. */
+/* What the driver takes for one launch. Its pointers are into itself and the values: none may
+ * move. */
 typedef struct hd_prepared {
   hd_cu_config config;
   hd_cu_attribute attributes[2];

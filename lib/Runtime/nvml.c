@@ -7,7 +7,11 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 
-enum { CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 }; /* nvmlClockType_t, nvmlTemperatureSensors_t */
+enum {
+  CLOCK_SM = 1,
+  CLOCK_MEMORY = 2,
+  SENSOR_GPU = 0
+}; /* nvmlClockType_t, nvmlTemperatureSensors_t */
 
 struct hd_nvml {
   void *library, *device;

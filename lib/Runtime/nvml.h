@@ -1,5 +1,5 @@
-/* Runtime/nvml.h: power, clocks and temperature of a device, through libnvidia-ml.so.1 opened at run
- * time. Absent on some machines: callers go on without the figures. */
+/* Runtime/nvml.h: power, clocks and temperature of a device, through libnvidia-ml.so.1 opened at
+ * run time. Absent on some machines: callers go on without the figures. */
 #ifndef HD_NVML_H
 #define HD_NVML_H
 

@@ -15,9 +15,9 @@ typedef enum hd_sim_mode { HD_SIM_LATE, HD_SIM_EARLY, HD_SIM_RANDOM } hd_sim_mod
 
 /* Parts of the model that can be switched off, to show that the tests need them. */
 enum {
-  HD_SIM_NO_PROXIES = 1,  /* no fence.proxy.async is ever needed (R2, R4) */
-  HD_SIM_NO_RACES = 2,    /* accesses are not compared at all (R1-R3, R6, R7, R9) */
-  HD_SIM_NO_POISON = 4,   /* registers of an unfinished wgmma or tcgen05.ld may be touched (R5, R9) */
+  HD_SIM_NO_PROXIES = 1, /* no fence.proxy.async is ever needed (R2, R4) */
+  HD_SIM_NO_RACES = 2,   /* accesses are not compared at all (R1-R3, R6, R7, R9) */
+  HD_SIM_NO_POISON = 4, /* registers of an unfinished wgmma or tcgen05.ld may be touched (R5, R9) */
   HD_SIM_NO_UNDEFINED = 8 /* uninitialised shared memory and registers may be used */
 };
 
@@ -29,7 +29,7 @@ typedef struct hd_sim_buffer {
   void *data;
   bool writable;
   bool undefined; /* reading a byte that the kernel did not write is an error */
-  bool weights;   /* A: may be read before griddepcontrol.wait (R8) if the variant is weights_ready */
+  bool weights; /* A: may be read before griddepcontrol.wait (R8) if the variant is weights_ready */
 } hd_sim_buffer;
 
 typedef struct hd_sim_options {

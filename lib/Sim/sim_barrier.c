@@ -1,4 +1,5 @@
-/* Sim/sim_barrier.c: CTA, cluster and warp barriers; fences; the dependence on the previous grid. */
+/* Sim/sim_barrier.c: CTA, cluster and warp barriers; fences; the dependence on the previous
+ * grid. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +73,8 @@ static sim_step exec_bar(sim_warp *w, const sim_insn *in, uint32_t mask) {
       release_barrier(m, w->cta, id);
   }
   if (waits && g->generation == b->generation) {
-    g->stamp = m->progress; /* nothing has changed for it: not to be asked again until something has */
+    g->stamp =
+        m->progress; /* nothing has changed for it: not to be asked again until something has */
     return SIM_WAIT;
   }
   g->entered = false;

@@ -447,7 +447,8 @@ static heddle_status decode_bulk_copy(sim_decode *d, sim_insn *in) {
                                         is_address(in, 1));
   }
   in->exec = exec_load;
-  if ((in->flags & SIM_F_REDUCE) || !(hd_sim_take(d, "shared::cluster") || hd_sim_take(d, "shared::cta")) ||
+  if ((in->flags & SIM_F_REDUCE) ||
+      !(hd_sim_take(d, "shared::cluster") || hd_sim_take(d, "shared::cta")) ||
       !hd_sim_take(d, "mbarrier::complete_tx::bytes"))
     return HEDDLE_UNSUPPORTED;
   if (hd_sim_take(d, "multicast::cluster"))

@@ -44,8 +44,8 @@ typedef struct sim_clock {
 } sim_clock;
 
 /* What a thread or barrier knows has happened. order >= reads >= full: the weak remote arrive of R3
- * tells only of reads; relaxed arrivals, commits and bytes that land tell that what precedes them is
- * over, and nothing of memory. */
+ * tells only of reads; relaxed arrivals, commits and bytes that land tell that what precedes them
+ * is over, and nothing of memory. */
 enum { SIM_KNOW_PARTS = 3 };
 typedef struct sim_know {
   sim_clock full, reads, order;

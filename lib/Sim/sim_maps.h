@@ -1,4 +1,5 @@
-/* Sim/sim_maps.h: where every element of an operand lies: fragments, metadata, descriptors, swizzles.
+/* Sim/sim_maps.h: where every element of an operand lies: fragments, metadata, descriptors,
+ * swizzles.
  *
  * Index arithmetic from the PTX ISA's formulas, written without lib/Spec: a test compares the two.
  * g = lane / 4, q = lane % 4 throughout; for wgmma add 16 rows a warp. */
@@ -10,13 +11,14 @@
 
 #include "Kernel/manifest.h"
 
-/* A and B are k-wide rows of bytes: `bits` an element; A in compressed columns when sparse. D of mma
- * is the n = 8 case of wgmma's. */
+/* A and B are k-wide rows of bytes: `bits` an element; A in compressed columns when sparse. D of
+ * mma is the n = 8 case of wgmma's. */
 typedef struct hd_sim_place {
   uint32_t row, col;
 } hd_sim_place;
 
-/* Element `index` (0 = lowest bits) of 32-bit register `reg` of A:  (lane, reg, index) -> (m, k). */
+/* Element `index` (0 = lowest bits) of 32-bit register `reg` of A:  (lane, reg, index) -> (m,
+ * k). */
 static inline hd_sim_place hd_sim_place_a(uint32_t bits, uint32_t lane, uint32_t reg,
                                           uint32_t index) {
   return (hd_sim_place){lane / 4 + 8 * (reg & 1),
@@ -54,16 +56,17 @@ static inline hd_sim_meta_place hd_sim_place_meta(uint32_t bits, uint32_t n_grou
                              4 * (group % 8)};
 }
 
-/* Block scales of mma: which lane's word, and from which bit, scales row i of A or column i of B in block
- * j of k. A's rows g and g + 8 come from a pair of lanes, B's column g from one lane of four. */
+/* Block scales of mma: which lane's word, and from which bit, scales row i of A or column i of B in
+ * block j of k. A's rows g and g + 8 come from a pair of lanes, B's column g from one lane of
+ * four. */
 static inline hd_sim_meta_place hd_sim_place_scale(bool of_a, uint32_t byte_id, uint32_t thread_id,
                                                    uint32_t i, uint32_t j) {
   uint32_t lane = of_a ? 4 * (i % 8) + 2 * thread_id + i / 8 : 4 * i + thread_id;
   return (hd_sim_meta_place){lane, 8 * (byte_id + j)};
 }
 
-/* ldmatrix and stmatrix: which byte of memory, (row, byte of its 16), is byte `index` of a register. Row
- * i is at the address that lane i gives. */
+/* ldmatrix and stmatrix: which byte of memory, (row, byte of its 16), is byte `index` of a
+ * register. Row i is at the address that lane i gives. */
 typedef enum hd_sim_matrix { HD_SIM_M8N8, HD_SIM_M8N16, HD_SIM_M16N16, HD_SIM_M16N8 } hd_sim_matrix;
 
 static inline hd_sim_place hd_sim_place_matrix(hd_sim_matrix shape, bool trans, uint32_t lane,
@@ -74,7 +77,8 @@ static inline hd_sim_place hd_sim_place_matrix(hd_sim_matrix shape, bool trans, 
     return (hd_sim_place){8 * reg + g, 4 * q + index};
   case HD_SIM_M16N16: /* transposed: column g of four neighbouring rows, then column g + 8 */
     return (hd_sim_place){16 * (reg / 2) + 4 * q + index, g + 8 * (reg % 2)};
-  case HD_SIM_M16N8: /* transposed: an accumulator's (g, 2q), (g, 2q + 1), (g + 8, 2q), (g + 8, 2q + 1) */
+  case HD_SIM_M16N8: /* transposed: an accumulator's (g, 2q), (g, 2q + 1), (g + 8, 2q), (g + 8, 2q +
+                        1) */
     return (hd_sim_place){8 * reg + 2 * q + low, g + 8 * half};
   default: /* two 16-bit elements: columns 2q and 2q + 1 of row g, or the transpose of it */
     return trans ? (hd_sim_place){8 * reg + 2 * q + half, 2 * g + low}
@@ -104,8 +108,8 @@ hd_sim_descriptor hd_sim_descriptor_read(uint64_t bits);
 uint32_t hd_sim_descriptor_address(const hd_sim_descriptor *d, bool mn_major, uint32_t mn,
                                    uint32_t k, uint32_t bytes);
 
-/* What one metadata nibble keeps: positions in its group of 2, 4 or 8 elements. false: a nibble that
- * means nothing. kept: 1 (tf32), 2, or 4 (pairs). */
+/* What one metadata nibble keeps: positions in its group of 2, 4 or 8 elements. false: a nibble
+ * that means nothing. kept: 1 (tf32), 2, or 4 (pairs). */
 bool hd_sim_meta_decode(uint32_t group_elems, uint32_t nibble, bool ordered, uint32_t kept[4]);
 
 #endif

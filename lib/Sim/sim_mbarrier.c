@@ -20,8 +20,8 @@ static void mark_cells(sim_cta *cta, uint32_t offset, uint32_t flags, const sim_
   }
 }
 
-/* The init was fenced, and the user knows of the fence, or that what comes behind it has come before (a
- * relaxed cluster barrier). */
+/* The init was fenced, and the user knows of the fence, or that what comes behind it has come
+ * before (a relaxed cluster barrier). */
 static bool knows_fence(const sim_access *a, const sim_cta *cta, const sim_mbarrier *b) {
   const sim_thread *t = &cta->thread[b->init_agent & ((1u << SIM_AGENT_SHIFT) - 1)];
   for (uint32_t i = 0; i < t->n_fences; i++)
@@ -40,17 +40,19 @@ static sim_step check_init(const sim_access *a, const sim_cta *cta, const sim_mb
   const sim_insn *init = &m->program->insn[b->site];
   bool own = b->init_agent == a->view.self, remote = a->warp->cta != cta;
   if (!own && !hd_sim_knows(&a->view.know->full, b->init_agent, b->init_clock))
-    return hd_sim_find(a->m, "R4", a->warp, a->lane, a->insn, init,
-                       "uses the mbarrier at shared byte %u of cta %u, whose init at line %u is not "
-                       "ordered before: a CTA or cluster barrier is missing", b->offset,
-                       cta->index, init->line);
+    return hd_sim_find(
+        a->m, "R4", a->warp, a->lane, a->insn, init,
+        "uses the mbarrier at shared byte %u of cta %u, whose init at line %u is not "
+        "ordered before: a CTA or cluster barrier is missing",
+        b->offset, cta->index, init->line);
   if ((!a->async && !remote) || (m->options.off & HD_SIM_NO_PROXIES))
     return SIM_NEXT;
-  return hd_sim_find(a->m, "R4", a->warp, a->lane, a->insn, init,
-                     "%s the mbarrier at shared byte %u of cta %u without fence.mbarrier_init after "
-                     "its init at line %u", remote ? "arrives from another CTA at"
-                                                   : "lets a copy signal", b->offset, cta->index,
-                     init->line);
+  return hd_sim_find(
+      a->m, "R4", a->warp, a->lane, a->insn, init,
+      "%s the mbarrier at shared byte %u of cta %u without fence.mbarrier_init after "
+      "its init at line %u",
+      remote ? "arrives from another CTA at" : "lets a copy signal", b->offset, cta->index,
+      init->line);
 }
 
 sim_step hd_sim_mbarrier_use(const sim_access *a, sim_cta *cta, uint32_t offset,
@@ -163,7 +165,8 @@ static sim_step inval_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
 }
 
 /* What an arrival tells: a local one, or one at cluster scope, everything; a remote one at the
- * default scope only that reads are over (R3); a relaxed one, only that the thread has come so far. */
+ * default scope only that reads are over (R3); a relaxed one, only that the thread has come so
+ * far. */
 static void tell(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b, bool remote) {
   sim_machine *m = w->machine;
   sim_thread *t = hd_sim_thread(w, lane);
@@ -274,8 +277,9 @@ static void learn_phase(sim_warp *w, const sim_insn *in, uint32_t mask, const si
     hd_sim_acquire(m, w, mask, &b->done_cluster);
 }
 
-/* Blocks until the phase is over, or answers `no`: at once, as its time limit allows (a wait that is
- * not in a loop is a bug that must show), or when the scheduler finds that nothing else can go on. */
+/* Blocks until the phase is over, or answers `no`: at once, as its time limit allows (a wait that
+ * is not in a loop is a bug that must show), or when the scheduler finds that nothing else can go
+ * on. */
 static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   sim_group *g = &w->group[w->current];

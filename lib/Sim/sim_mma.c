@@ -67,18 +67,19 @@ static double scale_of(sim_warp *w, const sim_mma *s, const sim_opnd *data, cons
   return hd_sim_decode_bits(s->scale_type, hd_sim_read_lane(w, data, p.lane) >> p.bit & 0xff);
 }
 
-/* byte-id must leave room for all blocks of k and be a multiple of their number; thread-id is 0 or 1 for
- * A, whose scales take two lanes of four, and 0 to 3 for B. */
+/* byte-id must leave room for all blocks of k and be a multiple of their number; thread-id is 0 or
+ * 1 for A, whose scales take two lanes of four, and 0 to 3 for B. */
 static sim_step check_ids(sim_warp *w, const sim_insn *in, const sim_mma *s, const sim_opnd *ids,
                           bool of_a) {
   for (uint32_t l = 0; l < 32; l++) {
     uint32_t byte = (uint32_t)hd_sim_read_lane(w, &ids->vec[0], l);
     uint32_t thread = (uint32_t)hd_sim_read_lane(w, &ids->vec[1], l);
     if ((byte > 3 || byte % s->n_scales || thread > (of_a ? 1 : 3)) &&
-        hd_sim_find(w->machine, "scales", w, l, in, NULL,
-                    "byte-id %u, thread-id %u of scale-%s: expected a multiple of %u up to %u, and 0 "
-                    "to %u", byte, thread, of_a ? "a" : "b", s->n_scales, 4 - s->n_scales,
-                    of_a ? 1 : 3) == SIM_STOP)
+        hd_sim_find(
+            w->machine, "scales", w, l, in, NULL,
+            "byte-id %u, thread-id %u of scale-%s: expected a multiple of %u up to %u, and 0 "
+            "to %u",
+            byte, thread, of_a ? "a" : "b", s->n_scales, 4 - s->n_scales, of_a ? 1 : 3) == SIM_STOP)
       return SIM_STOP;
   }
   return SIM_NEXT;

@@ -166,7 +166,8 @@ static heddle_status operands(parser *p, sim_insn *in) {
   return HEDDLE_OK;
 }
 
-/* The shadow's grain is the smallest access: a thread never shares a cell with what it leaves alone. */
+/* The shadow's grain is the smallest access: a thread never shares a cell with what it leaves
+ * alone. */
 static void refine_grain(sim_program *g, const sim_insn *in) {
   uint32_t n = in->vec && in->n_types == 1 ? in->vec * hd_sim_type(in->type[0])->bits / 8 : 16;
   uint8_t shift = n >= 4 ? 2 : n == 2 ? 1 : 0;

@@ -1,6 +1,6 @@
-/* Sim/sim_peer_copy.c: cp.async.bulk and cp.reduce.async.bulk from the own shared memory to that of a
- * CTA of the cluster. They signal an mbarrier there: who waits for its phase knows that the source is
- * read and the destination written. */
+/* Sim/sim_peer_copy.c: cp.async.bulk and cp.reduce.async.bulk from the own shared memory to that of
+ * a CTA of the cluster. They signal an mbarrier there: who waits for its phase knows that the
+ * source is read and the destination written. */
 #include <string.h>
 
 #include "Sim/sim_machine.h"

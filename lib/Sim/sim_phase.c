@@ -1,12 +1,13 @@
 /* Sim/sim_phase.c: which phase of an mbarrier a wait or an arrival meets, whatever the schedule.
  *
  * A parity tells two phases apart, no more. So a wait for phase p may only be met by p: its thread
- * knows that p - 1 is over (else it could pass on p - 2), and p + 1 completes only after arrivals that
- * know of the wait (else the wait could be overtaken, and would never pass). An arrival, and the bytes
- * of a copy, count for phase p in every schedule only where p - 1 is known to be over. Bytes land, and
- * a tcgen05.commit arrives, after they were issued: so they tell, as relaxed arrivals and lanes that
- * meet do, that what their thread has waited for is over (sim_know's order), and nothing of memory. A
- * run in which nothing went wrong does not show all this: the knowledge of the threads does. */
+ * knows that p - 1 is over (else it could pass on p - 2), and p + 1 completes only after arrivals
+ * that know of the wait (else the wait could be overtaken, and would never pass). An arrival, and
+ * the bytes of a copy, count for phase p in every schedule only where p - 1 is known to be over.
+ * Bytes land, and a tcgen05.commit arrives, after they were issued: so they tell, as relaxed
+ * arrivals and lanes that meet do, that what their thread has waited for is over (sim_know's
+ * order), and nothing of memory. A run in which nothing went wrong does not show all this: the
+ * knowledge of the threads does. */
 #include <stdlib.h>
 
 #include "Sim/sim_machine.h"
@@ -65,20 +66,22 @@ sim_step hd_sim_phase_passed(sim_warp *w, const sim_insn *in, uint32_t lane, sim
   HD_PUSH(b->waited, b->n_waited, b->waited_cap, waited);
   if (b->phase < 2 || knows_phases(m, &t->know, cta, b, b->phase - 1))
     return SIM_NEXT;
-  return hd_sim_find(m, "phase", w, lane, in, NULL,
-                     "passes on phase %u of the mbarrier at shared byte %u here, and could pass two "
-                     "phases early: nothing tells it that phase %u is over",
-                     b->phase - 1, b->offset, b->phase - 2);
+  return hd_sim_find(
+      m, "phase", w, lane, in, NULL,
+      "passes on phase %u of the mbarrier at shared byte %u here, and could pass two "
+      "phases early: nothing tells it that phase %u is over",
+      b->phase - 1, b->offset, b->phase - 2);
 }
 
 void hd_sim_phase_over(sim_machine *m, const sim_cta *cta, sim_mbarrier *b) {
   for (uint32_t i = 0; i < b->n_waited && !m->stop; i++) {
     const sim_waited *x = &b->waited[i];
     if (!hd_sim_knows(&b->arriving.order, x->agent, x->clock))
-      hd_sim_find(m, "phase", x->warp, x->lane, x->insn, NULL,
-                  "can be overtaken: phase %u of the mbarrier at shared byte %u of cta %u completes "
-                  "without an arrival that follows from this wait for the phase before",
-                  b->phase, b->offset, cta->index);
+      hd_sim_find(
+          m, "phase", x->warp, x->lane, x->insn, NULL,
+          "can be overtaken: phase %u of the mbarrier at shared byte %u of cta %u completes "
+          "without an arrival that follows from this wait for the phase before",
+          b->phase, b->offset, cta->index);
   }
   b->n_waited = 0;
 }

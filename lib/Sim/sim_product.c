@@ -45,9 +45,10 @@ sim_step hd_sim_apply_metadata(sim_warp *w, const sim_insn *in, const sim_mma *s
       hd_sim_meta_place p = hd_sim_place_meta(s->a_bits, n_groups, selector, i, j);
       uint32_t nibble = (uint32_t)(meta[p.lane] >> p.bit) & 15, kept[4] = {0};
       if (!hd_sim_meta_decode(s->group, nibble, s->ordered, kept) &&
-          hd_sim_find(w->machine, "metadata", w, p.lane, in, NULL,
-                      "bits %u to %u of the metadata are 0x%x (row %u, group %u): not a legal index",
-                      p.bit, p.bit + 3, nibble, row + i, j) == SIM_STOP)
+          hd_sim_find(
+              w->machine, "metadata", w, p.lane, in, NULL,
+              "bits %u to %u of the metadata are 0x%x (row %u, group %u): not a legal index", p.bit,
+              p.bit + 3, nibble, row + i, j) == SIM_STOP)
         return SIM_STOP;
       for (uint32_t t = 0; t < s->kept; t++)
         tile->at[row + i][j * s->kept + t] = (uint8_t)(j * s->group + kept[t]);

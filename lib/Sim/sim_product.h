@@ -1,8 +1,8 @@
 /* Sim/sim_product.h: the arithmetic of a tensor-core instruction (private to the folder).
  *
- * Order: the products are exact; they are summed in double precision in ascending k, the accumulator
- * is added, and the result is rounded once (nearest even) to the type of D. Integers are exact, then
- * wrapped or clamped to s32. */
+ * Order: the products are exact; they are summed in double precision in ascending k, the
+ * accumulator is added, and the result is rounded once (nearest even) to the type of D. Integers
+ * are exact, then wrapped or clamped to s32. */
 #ifndef HD_SIM_PRODUCT_H
 #define HD_SIM_PRODUCT_H
 

@@ -186,8 +186,8 @@ void hd_sim_take_space(sim_decode *d, sim_insn *insn);
 void hd_sim_take_order(sim_decode *d, sim_insn *insn);
 /* Takes cache operators and level hints, which change nothing here. */
 void hd_sim_take_hints(sim_decode *d, sim_insn *insn);
-/* The decoder's last word: whether the operands fit, if every modifier was taken: one that was not may
- * bring operands of its own. */
+/* The decoder's last word: whether the operands fit, if every modifier was taken: one that was not
+ * may bring operands of its own. */
 heddle_status hd_sim_judge_operands(const sim_decode *d, bool fit);
 /* Operation and type of atom, red and cp.reduce; exchanges: exch and cas are among them. */
 heddle_status hd_sim_decode_reduction(sim_decode *d, sim_insn *insn, bool exchanges);

@@ -310,9 +310,10 @@ static heddle_status check_launch(const sim_machine *m) {
                     v->cluster);
   uint64_t n_ctas = (uint64_t)m->grid[0] * m->grid[1];
   if (m->grid[0] % (uint32_t)v->cluster || n_ctas > MAX_CTAS || n_ctas * m->grid[2] > MAX_CTAS)
-    return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.grid",
-                    "a grid of %u x %u x %u: expected x a multiple of the cluster (%d), 1 to %d CTAs",
-                    m->grid[0], m->grid[1], m->grid[2], v->cluster, MAX_CTAS);
+    return hd_error(
+        m->ctx, HEDDLE_INVALID, loc, "launch.grid",
+        "a grid of %u x %u x %u: expected x a multiple of the cluster (%d), 1 to %d CTAs",
+        m->grid[0], m->grid[1], m->grid[2], v->cluster, MAX_CTAS);
   if (m->program->cta_groups == 3)
     return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.cta_group",
                     "tcgen05 instructions of .cta_group::1 and ::2: expected the same in all");
@@ -321,8 +322,8 @@ static heddle_status check_launch(const sim_machine *m) {
                     ".cta_group::2 in clusters of %d: expected an even number of CTAs", v->cluster);
   if (v->shared_bytes < 0 || n_shared > SIM_SHARED_LIMIT)
     return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.shared",
-                    "%llu bytes of shared memory: expected at most %d", (unsigned long long)n_shared,
-                    SIM_SHARED_LIMIT);
+                    "%llu bytes of shared memory: expected at most %d",
+                    (unsigned long long)n_shared, SIM_SHARED_LIMIT);
   if (m->program->n_params != (uint32_t)v->n_params)
     return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.params",
                     "the entry has %u parameters, the manifest %d", m->program->n_params,

@@ -6,7 +6,9 @@
 #include "Sim/sim_machine.h"
 #include "Support/strbuf.h"
 
-enum { MAX_ROUNDS = 4 }; /* of try_wait answering `no` without any progress: then it is a deadlock */
+enum {
+  MAX_ROUNDS = 4
+}; /* of try_wait answering `no` without any progress: then it is a deadlock */
 
 void hd_sim_block(sim_warp *w, sim_wait_kind wait, uint64_t address, uint32_t detail) {
   sim_group *g = &w->group[w->current];

@@ -1,5 +1,5 @@
-/* Sim/sim_shadow.c: every access against the history of its memory: order (R1, R3, R7), proxies (R2),
- * initialisation, and the dependence on the previous grid (R8). */
+/* Sim/sim_shadow.c: every access against the history of its memory: order (R1, R3, R7), proxies
+ * (R2), initialisation, and the dependence on the previous grid (R8). */
 #include <stdio.h>
 
 #include "Sim/sim_tmem.h"
@@ -90,7 +90,8 @@ static sim_step race(const sim_access *a, const sim_memory *memory, uint64_t ind
   return hd_sim_find(
       a->m, broken_rule(a, memory, before, agent, before_async), a->warp, a->lane, a->insn, other,
       "%s of %s by %s is not ordered after its %s by %s at line %u (`%s`)", what(a->kind),
-      place(memory, index, where), hd_sim_agent_name(a->m, a->agent, mine), what(before), hd_sim_agent_name(a->m, agent, name), other->line, other->text);
+      place(memory, index, where), hd_sim_agent_name(a->m, a->agent, mine), what(before),
+      hd_sim_agent_name(a->m, agent, name), other->line, other->text);
 }
 
 /* Clusters meet in any order (R7): which of them was first says nothing of the kernel. */
@@ -269,7 +270,8 @@ static sim_step check_cell(const sim_access *a, sim_memory *memory, sim_cell *c,
 static sim_step check_grid(const sim_access *a, const sim_memory *memory) {
   const hd_variant *variant = a->m->plan->variant;
   bool early = a->kind == SIM_READ && memory->buffer->weights && variant->weights_ready;
-  if (!variant->dependent_launch || early || view_knows(a, &a->view.know->full, a->m->agent_grid, 1))
+  if (!variant->dependent_launch || early ||
+      view_knows(a, &a->view.know->full, a->m->agent_grid, 1))
     return SIM_NEXT;
   return hd_sim_find(a->m, "R8", a->warp, a->lane, a->insn, NULL,
                      "%ss %s before griddepcontrol.wait", what(a->kind), memory->buffer->name);

@@ -4,8 +4,9 @@
 #include <string.h>
 
 uint32_t hd_sim_source_width(uint8_t type) {
-  return type == SIM_T_E2M1 ? 4 : type == SIM_T_E3M2 || type == SIM_T_E2M3 ? 6
-                                                                           : hd_sim_type(type)->bits;
+  return type == SIM_T_E2M1                         ? 4
+         : type == SIM_T_E3M2 || type == SIM_T_E2M3 ? 6
+                                                    : hd_sim_type(type)->bits;
 }
 
 static double element_at(const sim_mma *s, const sim_source *from, const uint8_t *at, uint32_t e) {

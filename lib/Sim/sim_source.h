@@ -1,5 +1,5 @@
-/* Sim/sim_source.h: an operand that a tensor-core instruction reads through a descriptor (private to the
- * folder). */
+/* Sim/sim_source.h: an operand that a tensor-core instruction reads through a descriptor (private
+ * to the folder). */
 #ifndef HD_SIM_SOURCE_H
 #define HD_SIM_SOURCE_H
 
@@ -14,7 +14,8 @@ typedef struct sim_source {
 
 /* Bits of an element in its 16 bytes: 4- and 6-bit types lie packed at the start. */
 uint32_t hd_sim_source_width(uint8_t type);
-/* The shared-memory address of the 16 bytes that element (mn, k) begins, by the descriptor's form. */
+/* The shared-memory address of the 16 bytes that element (mn, k) begins, by the descriptor's
+ * form. */
 typedef uint32_t sim_source_address(const sim_source *from, uint32_t mn, uint32_t k);
 /* Puts the values into the tile, 16 bytes a read. */
 sim_step hd_sim_source_read(sim_access *a, sim_cta *cta, const sim_mma *s, const sim_source *from,

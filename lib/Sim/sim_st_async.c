@@ -1,6 +1,6 @@
-/* Sim/sim_st_async.c: st.async: a store to the shared memory of a CTA of the cluster that completes on
- * an mbarrier there. It is performed in the generic proxy, and no thread can fence it: an asynchronous
- * access to what it wrote is an error (R2). */
+/* Sim/sim_st_async.c: st.async: a store to the shared memory of a CTA of the cluster that completes
+ * on an mbarrier there. It is performed in the generic proxy, and no thread can fence it: an
+ * asynchronous access to what it wrote is an error (R2). */
 #include <string.h>
 
 #include "Sim/sim_machine.h"

@@ -158,7 +158,8 @@ static const char *check_places(const sim_insn *in, const sim_plan *p, const sim
 }
 
 /* The descriptor and the places; on a fault the operation is gone. */
-static sim_step check_op(sim_warp *w, const sim_insn *in, uint32_t lane, sim_async *op, sim_plan *p) {
+static sim_step check_op(sim_warp *w, const sim_insn *in, uint32_t lane, sim_async *op,
+                         sim_plan *p) {
   sim_machine *m = w->machine;
   uint32_t idesc = op->tensor->idesc;
   const char *wrong = hd_sim_tcgen05_plan(in, idesc, p), *misplaced = NULL;

@@ -66,10 +66,11 @@ static sim_step issue_cp(sim_warp *w, const sim_insn *in, uint32_t lane) {
   uint64_t bits = hd_sim_read_lane(w, &o[1], lane);
   hd_sim_descriptor5 d = hd_sim_descriptor5_read(bits);
   if (!d.valid || d.base_offset || d.absolute || d.wide)
-    return hd_sim_fault(m, "descriptor", w, lane, in,
-                        "descriptor 0x%llx: a fixed field or the swizzle mode is wrong, or it has a "
-                        "base offset, an absolute stride or 32-byte atoms, which are not simulated",
-                        (unsigned long long)bits);
+    return hd_sim_fault(
+        m, "descriptor", w, lane, in,
+        "descriptor 0x%llx: a fixed field or the swizzle mode is wrong, or it has a "
+        "base offset, an absolute stride or 32-byte atoms, which are not simulated",
+        (unsigned long long)bits);
   uint32_t limit = in->cmp == HD_SIM_CP_4X256B ? 31 : 0;
   if (address >> 16 > limit)
     return hd_sim_fault(m, "tmem", w, lane, in, "lane %u: expected 0 to %u", address >> 16, limit);

@@ -1,5 +1,5 @@
-/* Sim/sim_tcgen05_maps.c: see sim_tcgen05_maps.h. The ISA draws these layouts; the formulas say what
- * the drawings show. */
+/* Sim/sim_tcgen05_maps.c: see sim_tcgen05_maps.h. The ISA draws these layouts; the formulas say
+ * what the drawings show. */
 #include "Sim/sim_tcgen05_maps.h"
 
 #include "Sim/sim_maps.h"

@@ -12,18 +12,20 @@ static uint32_t address_of(const sim_source *from, uint32_t mn, uint32_t k) {
   hd_sim_descriptor5 d = hd_sim_descriptor5_read(from->bits);
   if (from->mn_major)
     return hd_sim_descriptor5_address(&d, true, mn, k, from->container / 8u);
-  return hd_sim_descriptor5_address(&d, false, mn, k * from->container / 8, 1); /* in bytes along k */
+  return hd_sim_descriptor5_address(&d, false, mn, k * from->container / 8,
+                                    1); /* in bytes along k */
 }
 
 static sim_step check_source(const sim_access *a, const sim_source *from) {
   hd_sim_descriptor5 d = hd_sim_descriptor5_read(from->bits);
   bool tf32 = from->type == SIM_T_TF32;
   const char *wrong =
-      !d.valid                                  ? "a fixed field or the swizzle mode is wrong"
-      : d.base_offset || d.absolute             ? "base offsets and absolute strides are not simulated"
-      : d.wide != (tf32 && from->mn_major)      ? "32-byte atoms are for transposed tf32, and only"
-      : from->mn_major && hd_sim_source_width(from->type) < 8 ? "4- and 6-bit types are not transposed"
-                                                : NULL;
+      !d.valid                             ? "a fixed field or the swizzle mode is wrong"
+      : d.base_offset || d.absolute        ? "base offsets and absolute strides are not simulated"
+      : d.wide != (tf32 && from->mn_major) ? "32-byte atoms are for transposed tf32, and only"
+      : from->mn_major && hd_sim_source_width(from->type) < 8
+          ? "4- and 6-bit types are not transposed"
+          : NULL;
   if (!wrong)
     return SIM_NEXT;
   return hd_sim_fault(a->m, "descriptor", a->warp, a->lane, a->insn, "descriptor 0x%llx: %s",
@@ -115,10 +117,12 @@ static sim_step read_meta(sim_machine *m, const sim_async *op, sim_cta *cta, con
         return SIM_STOP;
       uint32_t nibble = *word >> at.bit & 15;
       if (!decode_meta(s, nibble, kept) &&
-          hd_sim_find(m, "metadata", op->warp, op->lane, op->insn, NULL,
-                      "bits %u to %u of lane %u, column %u are 0x%x (row %u, group %u): not a legal "
-                      "index", at.bit, at.bit + 3, lane_at(address, &at), column_at(address, &at),
-                      nibble, row, g) == SIM_STOP)
+          hd_sim_find(
+              m, "metadata", op->warp, op->lane, op->insn, NULL,
+              "bits %u to %u of lane %u, column %u are 0x%x (row %u, group %u): not a legal "
+              "index",
+              at.bit, at.bit + 3, lane_at(address, &at), column_at(address, &at), nibble, row,
+              g) == SIM_STOP)
         return SIM_STOP;
       for (uint32_t t = 0; t < s->kept; t++)
         m->tile->at[row][g * s->kept + t] = (uint8_t)(g * s->group + kept[t]);
@@ -141,10 +145,12 @@ static sim_step read_scale(const sim_access *a, sim_cta *cta, const sim_plan *p,
     uint32_t byte = *word >> at.bit & 0xff;
     first = i ? first : byte;
     if (byte != first)
-      return hd_sim_find(a->m, "tmem", a->warp, a->lane, a->insn, NULL,
-                         "the scale in column %u, bits %u.., is 0x%x in lane %u and 0x%x in lane %u: "
-                         "it must be in every 32 lanes", column_at(address, &at), at.bit, first,
-                         lane_at(address, &at), byte, lane_at(address, &at) + 32 * i);
+      return hd_sim_find(
+          a->m, "tmem", a->warp, a->lane, a->insn, NULL,
+          "the scale in column %u, bits %u.., is 0x%x in lane %u and 0x%x in lane %u: "
+          "it must be in every 32 lanes",
+          column_at(address, &at), at.bit, first, lane_at(address, &at), byte,
+          lane_at(address, &at) + 32 * i);
   }
   *scale = hd_sim_decode_bits(p->s.scale_type, first);
   return SIM_NEXT;

@@ -93,7 +93,8 @@ static void reduce_row(const sim_async *op, const uint8_t *shared, uint32_t star
   uint32_t each = element_bytes(op->tmap->elem);
   for (uint32_t i = 0; i < r.n; i += each)
     hd_sim_reduce_bytes(op->insn->atom, type_of(op->tmap), global + i,
-                        shared + hd_sim_swizzle_address(start + r.skip + i, op->tmap->swizzle), each);
+                        shared + hd_sim_swizzle_address(start + r.skip + i, op->tmap->swizzle),
+                        each);
 }
 
 /* One row between global memory and the tile. */

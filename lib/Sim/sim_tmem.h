@@ -2,12 +2,12 @@
  *
  * Order of accesses (PTX ISA, "Memory Consistency Model for 5th generation of TensorCore
  * operations"), rule R9 of this simulator: an asynchronous operation is ordered after what its
- * thread's *view* holds. The view grows by fence::after_thread_sync (all that the thread knows then,
- * and what mbarriers told of order, be the wait relaxed or not)
- * and by wait::ld and wait::st (its warp's moves). What it holds is told to other threads by
- * fence::before_thread_sync; mma and cp, and what they followed, by the commit that tracks them. Some
- * pairs are ordered by being issued in order, in one thread or with fences between: cp -> mma, and
- * mma -> mma of the same shape, kind and accumulator. */
+ * thread's *view* holds. The view grows by fence::after_thread_sync (all that the thread knows
+ * then, and what mbarriers told of order, be the wait relaxed or not) and by wait::ld and wait::st
+ * (its warp's moves). What it holds is told to other threads by fence::before_thread_sync; mma and
+ * cp, and what they followed, by the commit that tracks them. Some pairs are ordered by being
+ * issued in order, in one thread or with fences between: cp -> mma, and mma -> mma of the same
+ * shape, kind and accumulator. */
 #ifndef HD_SIM_TMEM_H
 #define HD_SIM_TMEM_H
 
@@ -35,7 +35,7 @@ typedef struct sim_issued {
 typedef struct sim_issuer {
   sim_know view;
   sim_know behind; /* what the views of the completed operations held */
-  sim_know heard;  /* from mbarriers, relaxed waits included; fence::after_thread_sync believes it */
+  sim_know heard; /* from mbarriers, relaxed waits included; fence::after_thread_sync believes it */
   sim_issued *issued;
   uint32_t n_issued, cap, n_done;
 } sim_issuer;

@@ -1,5 +1,5 @@
-/* Sim/sim_tmem_ldst.c: tcgen05.ld, tcgen05.st and the waits for them. A load's registers are poisoned
- * from its issue to the wait; a store has read its registers when it is issued. */
+/* Sim/sim_tmem_ldst.c: tcgen05.ld, tcgen05.st and the waits for them. A load's registers are
+ * poisoned from its issue to the wait; a store has read its registers when it is issued. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,7 +117,8 @@ static sim_step check_lanes(sim_warp *w, const sim_insn *in, const move *v, uint
     return SIM_NEXT;
   return hd_sim_fault(w->machine, "tmem", w, 0, in,
                       "lane %u of tensor memory: warp %u reaches lanes %u to %u, from %u%s", lane,
-                      w->index, first, first + 31, first, whole ? "" : " or the sixteenth after it");
+                      w->index, first, first + 31, first,
+                      whole ? "" : " or the sixteenth after it");
 }
 
 static sim_step address_of(sim_warp *w, const sim_insn *in, uint32_t mask, const move *v,

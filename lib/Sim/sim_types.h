@@ -1,4 +1,5 @@
-/* Sim/sim_types.h: PTX element types, and exact conversion of their bits (private to the folder). */
+/* Sim/sim_types.h: PTX element types, and exact conversion of their bits (private to the
+ * folder). */
 #ifndef HD_SIM_TYPES_H
 #define HD_SIM_TYPES_H
 
@@ -51,7 +52,8 @@ enum { SIM_RN, SIM_RZ, SIM_RM, SIM_RP, SIM_RNA, SIM_RNI, SIM_RZI, SIM_RMI, SIM_R
  * tf32 ignores the low 13 bits. */
 double hd_sim_decode_bits(uint8_t elem, uint64_t bits);
 /* The bits of a value, rounded once (SIM_RN ... SIM_RNA). satfinite: overflow and Inf become the
- * largest finite value (formats without Inf always do so). NaN gives the canonical NaN of the type.*/
+ * largest finite value (formats without Inf always do so). NaN gives the canonical NaN of the
+ * type.*/
 uint64_t hd_sim_encode_bits(uint8_t elem, double value, uint8_t round, bool satfinite);
 
 static inline float hd_sim_f32(uint32_t bits) {

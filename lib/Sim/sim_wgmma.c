@@ -1,4 +1,5 @@
-/* Sim/sim_wgmma.c: wgmma of a warpgroup: issue by four warps, registers (R5), completion in order. */
+/* Sim/sim_wgmma.c: wgmma of a warpgroup: issue by four warps, registers (R5), completion in
+ * order. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,9 +132,11 @@ static sim_step enqueue(sim_warp *w, const sim_insn *in, sim_wgmma_op *op) {
     HD_PUSH(q->op, q->n_ops, q->cap, *op);
   } else {
     if (!same_op(op, &q->op[number]))
-      return hd_sim_fault(m, "uniform", w, 0, in,
-                          "the warps of warpgroup %u issue different wgmma, descriptors, scale-d or "
-                          "groups (other: line %u)", q->index, q->op[number].insn->line);
+      return hd_sim_fault(
+          m, "uniform", w, 0, in,
+          "the warps of warpgroup %u issue different wgmma, descriptors, scale-d or "
+          "groups (other: line %u)",
+          q->index, q->op[number].insn->line);
     q->op[number].warps |= 1u << (w->index % 4);
     hd_sim_meet_know(m, &q->op[number].know, know);
   }
@@ -167,7 +170,8 @@ static uint32_t address_of(const sim_source *from, uint32_t mn, uint32_t k) {
   return hd_sim_descriptor_address(&d, from->mn_major, mn, k, from->container / 8u);
 }
 
-static sim_step read_operand(sim_access *a, sim_cta *cta, const sim_mma *s, const sim_source *from) {
+static sim_step read_operand(sim_access *a, sim_cta *cta, const sim_mma *s,
+                             const sim_source *from) {
   uint32_t base_offset = hd_sim_descriptor_read(from->bits).base_offset;
   if (base_offset)
     return hd_sim_fault(a->m, "descriptor", a->warp, 0, a->insn,

@@ -53,7 +53,8 @@ bool hd_canonical_layout(const hd_canonical *form, unsigned elem_bits, uint32_t 
   unsigned e = elem_bits / 8, s = swizzle_bytes[form->swizzle];
   unsigned across = log2_of(s / e);
   axis contiguous = {across, e, 0, 0}, rows = {3, s, 0, 0};
-  axis *mn_axis = form->mn_major ? &contiguous : &rows, *k_axis = form->mn_major ? &rows : &contiguous;
+  axis *mn_axis = form->mn_major ? &contiguous : &rows,
+       *k_axis = form->mn_major ? &rows : &contiguous;
   mn_axis->count = mn;
   k_axis->count = k;
   if (form->mn_major) {

@@ -4,7 +4,8 @@
 #include "Spec/spec.h"
 
 const char *hd_operand_name(hd_operand_id operand) {
-  static const char *const names[HD_N_OPERANDS] = {"a", "b", "c", "d", "meta", "scale_a", "scale_b"};
+  static const char *const names[HD_N_OPERANDS] = {"a",    "b",       "c",      "d",
+                                                   "meta", "scale_a", "scale_b"};
   return names[operand];
 }
 

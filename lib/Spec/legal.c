@@ -43,8 +43,8 @@ static bool avail_covers(const hd_avail *avail, const hd_target *target) {
   return false;
 }
 
-/* The least version at which the row is defined (or undefined but taken) on the target, `base` being
- * the target's own first version; 0: never. */
+/* The least version at which the row is defined (or undefined but taken) on the target, `base`
+ * being the target's own first version; 0: never. */
 static unsigned least_ptx(const hd_spec_row *row, const hd_target *target, unsigned base,
                           bool undefined) {
   unsigned least = 0;
@@ -97,12 +97,13 @@ static hd_legality judge_selector(const hd_spec_row *row, int selector, char *re
                   "spec.selector: sparsity selector %d; the instruction has none", selector);
   if (selector < row->n_selectors_taken)
     return refuse_undefined(reason, reason_bytes);
-  return refuse(HD_ILLEGAL, reason, reason_bytes, "spec.selector: sparsity selector %d; legal: 0..%d",
-                selector, row->n_selectors - 1);
+  return refuse(HD_ILLEGAL, reason, reason_bytes,
+                "spec.selector: sparsity selector %d; legal: 0..%d", selector,
+                row->n_selectors - 1);
 }
 
-/* ptxas takes the row here, and the ISA does not define it: the target is too new for the version, or
- * the row is not defined on the target, or not yet. */
+/* ptxas takes the row here, and the ISA does not define it: the target is too new for the version,
+ * or the row is not defined on the target, or not yet. */
 static bool taken_but_undefined(const hd_spec_row *row, const hd_legal_query *query) {
   const hd_target *t = query->target;
   unsigned early = least_ptx(row, t, t->taken_ptx, false);
@@ -116,8 +117,8 @@ static bool taken_but_undefined(const hd_spec_row *row, const hd_legal_query *qu
 static hd_legality refuse_version(const char *what, unsigned least, const hd_legal_query *query,
                                   char *reason, size_t reason_bytes) {
   return refuse(HD_ILLEGAL, reason, reason_bytes,
-                "spec.ptx-version: %s needs PTX %u.%u on %s, got %u.%u", what, least / 10, least % 10,
-                query->target->name, query->ptx / 10, query->ptx % 10);
+                "spec.ptx-version: %s needs PTX %u.%u on %s, got %u.%u", what, least / 10,
+                least % 10, query->target->name, query->ptx / 10, query->ptx % 10);
 }
 
 hd_legality hd_spec_legal(const hd_spec_row *row, const hd_legal_query *query, char *reason,

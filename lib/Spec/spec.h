@@ -79,11 +79,12 @@ typedef enum hd_operand_id {
 } hd_operand_id;
 
 /* Layout of an operand: map has inputs (lane, reg, field), outputs (row, col). A lane contributes
- * when (lane & lane_mask) == lane_value; the map ignores the masked lane bits. Field f of register r
- * is field_bits bits from (field_base + f) * field_bits up. A: row m, col compressed k. B: row k, col n. C, D: m, n.
- * Metadata: row m and the first logical k of the group that the 4-bit field describes. Scale: row m
- * (or n for B as col) and the index of the k block. In shared memory there are no lanes: see
- * hd_canonical_layout. In tensor memory lane is the datapath lane and reg_base + reg the 32-bit column. */
+ * when (lane & lane_mask) == lane_value; the map ignores the masked lane bits. Field f of register
+ * r is field_bits bits from (field_base + f) * field_bits up. A: row m, col compressed k. B: row k,
+ * col n. C, D: m, n. Metadata: row m and the first logical k of the group that the 4-bit field
+ * describes. Scale: row m (or n for B as col) and the index of the k block. In shared memory there
+ * are no lanes: see hd_canonical_layout. In tensor memory lane is the datapath lane and reg_base +
+ * reg the 32-bit column. */
 typedef struct hd_fragment {
   hd_space space;
   uint8_t field_bits;
@@ -105,7 +106,12 @@ typedef struct hd_operand {
   uint16_t n_regs;  /* registers a thread */
 } hd_operand;
 
-typedef enum hd_judge { HD_JUDGE_NONE, HD_JUDGE_PTXAS, HD_JUDGE_H200, HD_JUDGE_TWO_TRANSCRIPTIONS } hd_judge;
+typedef enum hd_judge {
+  HD_JUDGE_NONE,
+  HD_JUDGE_PTXAS,
+  HD_JUDGE_H200,
+  HD_JUDGE_TWO_TRANSCRIPTIONS
+} hd_judge;
 
 /* Immediates and qualifiers that a row admits beside its text. */
 typedef enum hd_modifier {
@@ -166,10 +172,11 @@ typedef struct hd_spec_row {
 size_t hd_spec_count(void);
 /* The i-th row, grouped by family, in the order of specs/. NULL when out of range. */
 const hd_spec_row *hd_spec_get(size_t i);
-/* By name, or by PTX instruction text (satfinite may be present); NULL when there is none. Where two
- * rows share a text (wgmma A by descriptor or registers), the descriptor one. */
+/* By name, or by PTX instruction text (satfinite may be present); NULL when there is none. Where
+ * two rows share a text (wgmma A by descriptor or registers), the descriptor one. */
 const hd_spec_row *hd_spec_find(const char *name_or_ptx);
-/* A row without layout judge is listed, never generated; nor is tcgen05.mma.sp: no pass makes it. */
+/* A row without layout judge is listed, never generated; nor is tcgen05.mma.sp: no pass makes
+ * it. */
 bool hd_spec_can_generate(const hd_spec_row *row);
 /* Hash of all tables: part of every cache key. */
 hd_hash hd_spec_hash(void);
@@ -182,7 +189,7 @@ typedef struct hd_target {
   char suffix;              /* 'a', 'f' or 0 */
   uint16_t family;          /* sm number of the family's head: 100 for sm_103 */
   uint16_t min_ptx;         /* 80 */
-  uint16_t taken_ptx;       /* ptxas takes the target from here on; below min_ptx that is undefined */
+  uint16_t taken_ptx; /* ptxas takes the target from here on; below min_ptx that is undefined */
   const char *llvm_feature; /* PTX feature to pass to LLVM 22: "+ptx86" */
   uint16_t llvm_ptx;        /* 86 */
   uint32_t shared_per_block, shared_per_sm; /* bytes; per_block = the opt-in limit */
@@ -200,7 +207,11 @@ heddle_status hd_target_parse(const char *name, const hd_target **target);
 const char *hd_target_nearest(const char *name);
 
 /* ---- legality ---- */
-typedef enum hd_legality { HD_LEGAL, HD_ILLEGAL, HD_UNDEFINED /* ptxas takes it, the ISA does not define it */ } hd_legality;
+typedef enum hd_legality {
+  HD_LEGAL,
+  HD_ILLEGAL,
+  HD_UNDEFINED /* ptxas takes it, the ISA does not define it */
+} hd_legality;
 
 /* What is asked beside the row. Zero-initialise: {.selector = -1} = no selector asked. */
 typedef struct hd_legal_query {
@@ -209,12 +220,14 @@ typedef struct hd_legal_query {
   int selector; /* -1: not asked */
 } hd_legal_query;
 
-/* On anything but HD_LEGAL, reason (may be NULL) gets one sentence: rule, value, what would be legal. */
+/* On anything but HD_LEGAL, reason (may be NULL) gets one sentence: rule, value, what would be
+ * legal. */
 hd_legality hd_spec_legal(const hd_spec_row *row, const hd_legal_query *query, char *reason,
                           size_t reason_bytes);
 /* The least PTX version (as 85) at which the row is legal on the target; 0: never. */
 unsigned hd_spec_min_ptx(const hd_spec_row *row, const hd_target *target);
-/* The same for an instruction text, qualifiers and selector checked: answers even when no row has it. */
+/* The same for an instruction text, qualifiers and selector checked: answers even when no row has
+ * it. */
 hd_legality hd_spec_legal_text(const char *instruction, const hd_legal_query *query, char *reason,
                                size_t reason_bytes);
 
@@ -251,7 +264,12 @@ bool hd_fragment_at(const hd_fragment *fragment, unsigned lane, unsigned reg, un
 const char *hd_operand_name(hd_operand_id operand);
 
 /* ---- shared memory: canonical layouts and descriptors ---- */
-typedef enum hd_smem_swizzle { HD_SMEM_NONE, HD_SMEM_32B, HD_SMEM_64B, HD_SMEM_128B } hd_smem_swizzle;
+typedef enum hd_smem_swizzle {
+  HD_SMEM_NONE,
+  HD_SMEM_32B,
+  HD_SMEM_64B,
+  HD_SMEM_128B
+} hd_smem_swizzle;
 
 /* A matrix tile in shared memory as wgmma and tcgen05 read it. Extents in elements. */
 typedef struct hd_canonical {
@@ -260,8 +278,8 @@ typedef struct hd_canonical {
   uint32_t lbo_bytes, sbo_bytes; /* leading and stride dimension byte offsets */
 } hd_canonical;
 
-/* Byte address of element (mn, k): inputs (mn, k), output (byte). elem_bits 8, 16 or 32; extents must
- * fill whole atoms (8 rows x swizzle bytes). False when they do not. */
+/* Byte address of element (mn, k): inputs (mn, k), output (byte). elem_bits 8, 16 or 32; extents
+ * must fill whole atoms (8 rows x swizzle bytes). False when they do not. */
 bool hd_canonical_layout(const hd_canonical *form, unsigned elem_bits, uint32_t mn, uint32_t k,
                          hd_layout *layout);
 /* Which canonical form describes a buffer layout (inputs mn, k; output byte). HD_NO: none does. */

@@ -1,6 +1,6 @@
-/* Spec/spelling.h: a key of an instruction text that does not depend on the order of its qualifiers.
- * ptxas takes qualifiers in any order; the ISA defines one. Types, state spaces and .row.col keep theirs.
- * heddle-tblgen writes the keys of the rows with this same function. */
+/* Spec/spelling.h: a key of an instruction text that does not depend on the order of its
+ * qualifiers. ptxas takes qualifiers in any order; the ISA defines one. Types, state spaces and
+ * .row.col keep theirs. heddle-tblgen writes the keys of the rows with this same function. */
 #ifndef HD_SPEC_SPELLING_H
 #define HD_SPEC_SPELLING_H
 
@@ -26,9 +26,10 @@ static inline bool hd_spelling_is_one_of(const char *word, size_t n, const char 
 /* 0: any order; 1: .row.col keep theirs; 2: types keep theirs; 3: state spaces keep theirs. */
 static inline int hd_spelling_class(const char *word, size_t n) {
   static const char *const majors[] = {"row", "col"};
-  static const char *const types[] = {"f16",  "bf16", "tf32",  "f32",   "s32", "s8", "u8",
-                                      "s4",   "u4",   "e4m3",  "e5m2",  "e3m2", "e2m3", "e2m1",
-                                      "ue8m0", "ue4m3", "b16", "b8", "b8x16", "b6x16_p32", "b4x16_p64"};
+  static const char *const types[] = {"f16",   "bf16",      "tf32",     "f32",   "s32",  "s8",
+                                      "u8",    "s4",        "u4",       "e4m3",  "e5m2", "e3m2",
+                                      "e2m3",  "e2m1",      "ue8m0",    "ue4m3", "b16",  "b8",
+                                      "b8x16", "b6x16_p32", "b4x16_p64"};
   static const char *const spaces[] = {"global", "shared", "shared::cta", "shared::cluster"};
   if (hd_spelling_is_one_of(word, n, majors, sizeof majors / sizeof *majors))
     return 1;

@@ -86,8 +86,8 @@ static const char *mbarrier_order(const char *text) {
   return strstr(text, "_wait") ? ".acquire" : strstr(text, "arrive") ? ".release" : ".relaxed";
 }
 
-/* mbarrier: the default order and scope may be spelled out, since PTX 8.0; no state space is generic
- * addressing. */
+/* mbarrier: the default order and scope may be spelled out, since PTX 8.0; no state space is
+ * generic addressing. */
 static void parse_mbarrier(hd_instruction *in) {
   const char *order = mbarrier_order(in->text);
   strip_cta(in);
@@ -110,7 +110,8 @@ static void parse_cp_async(hd_instruction *in) {
     in->defined_ptx = 78;
 }
 
-/* Bulk copies of global memory take a cache hint; tensor copies load tiles unless they say otherwise. */
+/* Bulk copies of global memory take a cache hint; tensor copies load tiles unless they say
+ * otherwise. */
 static void parse_bulk(hd_instruction *in) {
   static const char hint[] = ".L2::cache_hint";
   bool masked = strip_end(in->text, ".cp_mask");
@@ -148,7 +149,8 @@ static void parse_fence(hd_instruction *in) {
 static void parse_bar(hd_instruction *in) {
   if (starts_with(strchr(in->text, '.'), ".cta.") && strip(in->text, ".cta"))
     in->min_ptx = 78;
-  if (strip(in->text, "rier") && !strip_end(in->text, ".aligned") && strstr(in->text, ".aligned.sync"))
+  if (strip(in->text, "rier") && !strip_end(in->text, ".aligned") &&
+      strstr(in->text, ".aligned.sync"))
     in->misplaced = strip(in->text, ".aligned");
 }
 

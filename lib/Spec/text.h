@@ -11,13 +11,15 @@ typedef struct hd_instruction {
   char text[HD_INSTRUCTION_BYTES];
   uint32_t modifiers;   /* hd_modifier bits of what was stripped or put in */
   uint16_t min_ptx;     /* what the stripped spelling needs by itself; 0 nothing */
-  uint16_t defined_ptx; /* the ISA has the spelling from here on, ptxas takes it earlier; 0 always */
+  uint16_t
+      defined_ptx; /* the ISA has the spelling from here on, ptxas takes it earlier; 0 always */
   bool misplaced;       /* ptxas takes the order of the qualifiers, the ISA does not define it */
   bool keeps_collector; /* .collector::a::use or ::fill, which .ashift excludes */
 } hd_instruction;
 
 /* Strips what rows leave optional (.satfinite, collector, .ashift, cache hints, …) and puts in the
- * default of what they name (state space, .scale_vec, .tile, …). False when the text is too long. */
+ * default of what they name (state space, .scale_vec, .tile, …). False when the text is too
+ * long. */
 bool hd_instruction_parse(const char *text, hd_instruction *out);
 /* The row that has the text and admits the modifiers; NULL. */
 const hd_spec_row *hd_instruction_row(const hd_instruction *instruction);

@@ -17,8 +17,8 @@ heddle_status hd_file_read(heddle_context *ctx, const char *path, char **data, s
 heddle_status hd_file_write(heddle_context *ctx, const char *path, const void *data,
                             size_t n_bytes);
 
-/* Size and time of change of a file, to tell two versions of a program apart; zeros when it cannot be
- * read. */
+/* Size and time of change of a file, to tell two versions of a program apart; zeros when it cannot
+ * be read. */
 void hd_file_stamp(const char *path, uint64_t stamp[2]);
 
 /* Makes a folder and its parents; fine when it exists. */

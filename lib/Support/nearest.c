@@ -18,7 +18,8 @@ int hd_edit_distance(const char *x, const char *y) {
     int diagonal = row[0];
     row[0] = (int)i;
     for (size_t j = 1; j <= ny; j++) {
-      int change = diagonal + (tolower((unsigned char)x[i - 1]) != tolower((unsigned char)y[j - 1]));
+      int change =
+          diagonal + (tolower((unsigned char)x[i - 1]) != tolower((unsigned char)y[j - 1]));
       diagonal = row[j];
       row[j] = least(change, 1 + least(row[j], row[j - 1]));
     }

@@ -2,8 +2,8 @@
 #ifndef HD_NEAREST_H
 #define HD_NEAREST_H
 
-/* Insertions, deletions and changes of a character that lead from one name to the other. Their first
- * 63 characters count, whatever their case. */
+/* Insertions, deletions and changes of a character that lead from one name to the other. Their
+ * first 63 characters count, whatever their case. */
 int hd_edit_distance(const char *x, const char *y);
 
 /* `next` yields the candidates one by one, and NULL at the end. */

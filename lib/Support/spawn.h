@@ -10,8 +10,8 @@ typedef enum hd_spawn_mode {
   HD_SPAWN_TALK    /* its input and output are a socket to us; its errors are ours */
 } hd_spawn_mode;
 
-/* Starts argv[0] (found on PATH; no shell) with no signal blocked, in a process group of its own, so
- * that killing the group ends what it started, too. *fd: our end, which never blocks (yours to
+/* Starts argv[0] (found on PATH; no shell) with no signal blocked, in a process group of its own,
+ * so that killing the group ends what it started, too. *fd: our end, which never blocks (yours to
  * close). HEDDLE_ENVIRONMENT when it cannot be started. */
 heddle_status hd_spawn(heddle_context *ctx, const char *const *argv, hd_spawn_mode mode, int *pid,
                        int *fd);

@@ -104,8 +104,8 @@ static double bound_of(const hd_bench_problem *p, heddle_elem elem) {
   return hd_error_bound(elem, p->elem, hd_bench_accumulator(p->elem), (uint64_t)p->k, k_instr);
 }
 
-/* Sampled rows with double precision; and all of D, when there is something to hold it against, which
- * may be off itself. */
+/* Sampled rows with double precision; and all of D, when there is something to hold it against,
+ * which may be off itself. */
 static void compare(const bench *x, bool row_major, hd_bench_row *row) {
   const hd_bench_problem *p = x->p;
   const hd_bench_host *h = x->options->host;

@@ -35,7 +35,8 @@ typedef struct hd_bench_options {
   const char *cache;  /* folder of compiled kernels; NULL: none */
   const char *const *schedule; /* over the default, each a contender; none: the default alone */
   int32_t n_schedules;
-  const hd_tuned *tuned; /* when no schedule is said: its choice instead of the default; may be NULL */
+  const hd_tuned
+      *tuned;        /* when no schedule is said: its choice instead of the default; may be NULL */
   const char *sweep; /* every legal schedule that has these keys ("" = all) instead; NULL: none */
   int32_t n_finalists; /* of a sweep, in the interleaved final; 0: 8 */
   int32_t n_jobs;      /* threads that compile and make operands; 0: 1 */
@@ -88,11 +89,11 @@ typedef struct hd_bench_way {
   bool weights_ready;
 } hd_bench_way;
 
-/* The ways that options ask for and the problem takes; *list is owned: hd_bench_ways_free. What is left
- * out is noted; HEDDLE_INVALID or HEDDLE_UNSUPPORTED when none is left. Needs no device. */
+/* The ways that options ask for and the problem takes; *list is owned: hd_bench_ways_free. What is
+ * left out is noted; HEDDLE_INVALID or HEDDLE_UNSUPPORTED when none is left. Needs no device. */
 heddle_status hd_bench_ways(heddle_context *ctx, const hd_bench_problem *problem,
-                            const hd_bench_options *options, const char *target, hd_bench_way **list,
-                            int32_t *n);
+                            const hd_bench_options *options, const char *target,
+                            hd_bench_way **list, int32_t *n);
 void hd_bench_ways_free(hd_bench_way *list, int32_t n);
 
 #endif

@@ -11,8 +11,8 @@
 #include "Tune/parallel.h"
 #include "heddle/sparse.h"
 
-/* Rows of A and of stored B, and columns of D, that one thread makes at a time: whole blocks of the packed
- * order. */
+/* Rows of A and of stored B, and columns of D, that one thread makes at a time: whole blocks of the
+ * packed order. */
 enum { ROWS = 64 };
 
 typedef struct making {

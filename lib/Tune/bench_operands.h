@@ -1,5 +1,5 @@
-/* Tune/bench_operands.h: the values of a product on the host: A pruned and packed, B, and what some rows of
- * D must be. */
+/* Tune/bench_operands.h: the values of a product on the host: A pruned and packed, B, and what some
+ * rows of D must be. */
 #ifndef HD_BENCH_OPERANDS_H
 #define HD_BENCH_OPERANDS_H
 
@@ -22,8 +22,8 @@ struct hd_bench_host {
   double *expected; /* those rows, n_checked x n */
 };
 
-/* The values of the product, by n_jobs threads; A is kept when type, M, K and seed are the same again:
- * the same bytes serve every N. */
+/* The values of the product, by n_jobs threads; A is kept when type, M, K and seed are the same
+ * again: the same bytes serve every N. */
 heddle_status hd_bench_host_make(heddle_context *ctx, const hd_product *product, uint64_t seed,
                                  int32_t n_jobs, hd_bench_host *host);
 

@@ -45,7 +45,8 @@ char *hd_bench_text(const hd_bench_problem *p, const char *target, bool row_majo
                    "  store %%x {type = %s, order = %s}\n}\n",
                    t, row_major ? "row" : "col", target,
                    weights_ready ? ", dependent, weights_ready" : "", (long long)p->m,
-                   (long long)p->n, (long long)p->k, t, t, t, t, acc, acc, d, row_major ? "row_major" : "col_major");
+                   (long long)p->n, (long long)p->k, t, t, t, t, acc, acc, d,
+                   row_major ? "row_major" : "col_major");
   return hd_strbuf_take(&s);
 }
 
@@ -153,8 +154,8 @@ static heddle_status add_ways(heddle_context *ctx, const hd_bench_problem *probl
 }
 
 heddle_status hd_bench_ways(heddle_context *ctx, const hd_bench_problem *problem,
-                            const hd_bench_options *options, const char *target, hd_bench_way **list,
-                            int32_t *n) {
+                            const hd_bench_options *options, const char *target,
+                            hd_bench_way **list, int32_t *n) {
   ways out = {0};
   heddle_status status = HEDDLE_OK;
   if (options->promise != HD_BENCH_READY)

@@ -1,6 +1,6 @@
 /* Tune/measure.h: the measuring protocol. Launches are captured in a graph and hidden behind a spin
- * kernel; buffer sets rotate so that operands are cold; contenders take turns in rounds, or run alone
- * (burst, sustained) with power and clocks read meanwhile. */
+ * kernel; buffer sets rotate so that operands are cold; contenders take turns in rounds, or run
+ * alone (burst, sustained) with power and clocks read meanwhile. */
 #ifndef HD_MEASURE_H
 #define HD_MEASURE_H
 
@@ -48,7 +48,8 @@ heddle_status hd_measure_quick(heddle_context *ctx, const hd_device *device,
                                const hd_contender *contender, size_t n_sets, double seconds,
                                double *seconds_a_launch);
 
-/* Alone: burst (4 ms of launches after 200 ms idle) and sustained (1 s). nvml may be NULL: zeros. */
+/* Alone: burst (4 ms of launches after 200 ms idle) and sustained (1 s). nvml may be NULL:
+ * zeros. */
 typedef struct hd_alone {
   double burst, sustained; /* seconds a launch */
   double power_w;          /* at the end of the sustained second */

@@ -170,7 +170,8 @@ static heddle_status prepare_cublas(heddle_context *ctx, hd_peer *peer,
   for (int order = 0; order < 2; order++) {
     form *f = &s->forms[order];
     if (make_form(s, f, order == 1, hd_cuda_type(bench->d_elem), false))
-      return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "peer.case", "cublasLt refuses the case");
+      return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "peer.case",
+                      "cublasLt refuses the case");
     for (int i = 0; i < f->n_found; i++) {
       char name[64];
       snprintf(name, sizeof name, "cublas %s #%d", order ? "row" : "col", i);

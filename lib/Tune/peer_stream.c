@@ -1,5 +1,5 @@
-/* A kernel that only reads what the product must read: packed A, and B, each byte once. No kernel that
- * streams its weights can be faster, so it is the ceiling of small n. */
+/* A kernel that only reads what the product must read: packed A, and B, each byte once. No kernel
+ * that streams its weights can be faster, so it is the ceiling of small n. */
 #include <stdlib.h>
 
 #include "Support/diag.h"
@@ -14,8 +14,8 @@ typedef struct state {
   hd_bench_case bench;
 } state;
 
-/* Pieces of 16 bytes; CTAs from `a_ctas` on read B. The store is never reached but for one word in 2^32
- * of random data: it keeps the loads. */
+/* Pieces of 16 bytes; CTAs from `a_ctas` on read B. The store is never reached but for one word in
+ * 2^32 of random data: it keeps the loads. */
 static const char head[] =
     ".version 7.4\n.target sm_80\n.address_size 64\n"
     ".visible .entry hd_read(.param .u64 a, .param .u64 b, .param .u64 sink,\n"
@@ -25,7 +25,8 @@ static const char head[] =
     "  .reg .u64 %base, %other, %at, %sink;\n"
     "  .reg .u32 %cta, %ctas, %n, %m, %i, %x, %all, %r<32>;\n"
     "  ld.param.u64 %base, [a];\n  ld.param.u64 %other, [b];\n  ld.param.u64 %sink, [sink];\n"
-    "  ld.param.u32 %ctas, [a_ctas];\n  ld.param.u32 %n, [a_pieces];\n  ld.param.u32 %m, [b_pieces];\n"
+    "  ld.param.u32 %ctas, [a_ctas];\n  ld.param.u32 %n, [a_pieces];\n  ld.param.u32 %m, "
+    "[b_pieces];\n"
     "  mov.u32 %cta, %ctaid.x;\n"
     "  setp.ge.u32 %is_b, %cta, %ctas;\n"
     "  @%is_b sub.u32 %cta, %cta, %ctas;\n"

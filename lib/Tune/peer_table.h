@@ -32,6 +32,7 @@ int hd_cuda_type(heddle_elem elem);
 /* Fills a table of function pointers from names; HEDDLE_ENVIRONMENT names the missing one. */
 heddle_status hd_peer_symbols(heddle_context *ctx, hd_peer *peer, const char *const *names,
                               void **table, int32_t n);
-void hd_peer_add(hd_peer *peer, const char *name, hd_launch_fn launch, void *user, hd_stored stored);
+void hd_peer_add(hd_peer *peer, const char *name, hd_launch_fn launch, void *user,
+                 hd_stored stored);
 
 #endif

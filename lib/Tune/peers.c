@@ -41,7 +41,8 @@ heddle_status hd_peer_symbols(heddle_context *ctx, hd_peer *peer, const char *co
   return HEDDLE_OK;
 }
 
-void hd_peer_add(hd_peer *peer, const char *name, hd_launch_fn launch, void *user, hd_stored stored) {
+void hd_peer_add(hd_peer *peer, const char *name, hd_launch_fn launch, void *user,
+                 hd_stored stored) {
   hd_contender c = {.launch = launch, .user = user, .stored = stored};
   strncpy(c.name, name, sizeof c.name - 1);
   HD_PUSH(peer->list, peer->n, peer->cap, c);

@@ -6,7 +6,8 @@
 #include "Tune/measure.h"
 #include "heddle/types.h"
 
-/* What all contenders compute: D[m,n] = A[m,k] x B, B stored n x k. Buffer set i of each rotation. */
+/* What all contenders compute: D[m,n] = A[m,k] x B, B stored n x k. Buffer set i of each
+ * rotation. */
 typedef struct hd_bench_case {
   int64_t m, n, k;
   heddle_elem elem;   /* of A and B */
@@ -27,15 +28,15 @@ heddle_status hd_peer_open(heddle_context *ctx, const char *name, const char *pa
                            const hd_device *device, hd_peer **peer);
 void hd_peer_close(hd_peer *peer);
 
-/* Every way the peer has for the case (both orders of D; heuristics or algorithm ids), as contenders that
- * live until the next prepare or close. `picked` (may be NULL) is the index of what the peer would run by
- * default, -1 when it has none. HEDDLE_UNSUPPORTED when it has no way. */
+/* Every way the peer has for the case (both orders of D; heuristics or algorithm ids), as
+ * contenders that live until the next prepare or close. `picked` (may be NULL) is the index of what
+ * the peer would run by default, -1 when it has none. HEDDLE_UNSUPPORTED when it has no way. */
 heddle_status hd_peer_prepare(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench,
                               const hd_contender **list, int32_t *n, int32_t *picked);
 
-/* The same product into m x n values of f32 (s32 of 8-bit integers) at d, of buffer set 0, accumulated no
- * worse: what results are checked against. Runs on the device's stream. HEDDLE_UNSUPPORTED when the
- * peer has no way. */
+/* The same product into m x n values of f32 (s32 of 8-bit integers) at d, of buffer set 0,
+ * accumulated no worse: what results are checked against. Runs on the device's stream.
+ * HEDDLE_UNSUPPORTED when the peer has no way. */
 heddle_status hd_peer_product(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench,
                               uint64_t d, bool *row_major);
 

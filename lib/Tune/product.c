@@ -91,9 +91,10 @@ heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *targe
   hd_product p = {0};
   int got = sscanf(line, "%31s %lld %lld %lld %15s %15s %15s", types, &m, &k, &n, d, order, last);
   if (got < 4 || !legal_size(m) || !legal_size(n) || !legal_size(k))
-    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.grid",
-                    "got \"%.60s\"; a line is TYPE M K N [DTYPE [ORDER [weights_ready]]], sizes 1 to %d",
-                    line, MOST_SIZE);
+    return hd_error(
+        ctx, HEDDLE_INVALID, loc, "tune.grid",
+        "got \"%.60s\"; a line is TYPE M K N [DTYPE [ORDER [weights_ready]]], sizes 1 to %d", line,
+        MOST_SIZE);
   if (!read_types(types, &p))
     return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type",
                     "got type \"%s\"; legal: as bf16, e4m3xe5m2", types);

@@ -10,8 +10,8 @@ typedef struct hd_product {
   heddle_elem a, b, acc, d;
   int64_t m, n, k;
   bool b_mn_major, d_col_major; /* otherwise k_major, row_major */
-  bool weights_ready; /* launches overlap, and A may be read before the one ahead has ended: a deeper
-                         ring pays, so it is another product */
+  bool weights_ready; /* launches overlap, and A may be read before the one ahead has ended: a
+                         deeper ring pays, so it is another product */
 } hd_product;
 
 /* "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major", and " weights_ready"

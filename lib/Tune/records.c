@@ -210,10 +210,12 @@ heddle_status hd_records_choose(heddle_context *ctx, hd_records *r, const hd_cho
 heddle_status hd_records_each(heddle_context *ctx, hd_records *r, const char *product,
                               hd_record_fn each, void *user) {
   sqlite3_stmt *s;
-  HD_TRY(prepare(ctx, r, &s,
-                 "SELECT product, schedule, final, verdict, why, us, us_min, us_max, predicted_us,"
-                 " error, power_w, sm_mhz, sustained_us FROM measurement WHERE ?1 IS NULL OR product = ?1"
-                 " ORDER BY product, final, at, rowid", "t", product));
+  HD_TRY(prepare(
+      ctx, r, &s,
+      "SELECT product, schedule, final, verdict, why, us, us_min, us_max, predicted_us,"
+      " error, power_w, sm_mhz, sustained_us FROM measurement WHERE ?1 IS NULL OR product = ?1"
+      " ORDER BY product, final, at, rowid",
+      "t", product));
   int code;
   bool on = true;
   while (on && (code = sqlite3_step(s)) == SQLITE_ROW) {
@@ -243,9 +245,11 @@ heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *r, hd_choi
   sqlite3_stmt *s;
   HD_TRY(prepare(ctx, r, &s,
                  "SELECT product, schedule, default_schedule, ifnull(device, ''), us, default_us,"
-                 " n_legal, n_measured, sustained_us, default_sustained_us FROM (SELECT *, row_number() OVER (PARTITION BY product"
+                 " n_legal, n_measured, sustained_us, default_sustained_us FROM (SELECT *, "
+                 "row_number() OVER (PARTITION BY product"
                  " ORDER BY at DESC, choice.rowid DESC) AS age FROM choice) LEFT JOIN run ON"
-                 " run.id = run WHERE age = 1 ORDER BY product", ""));
+                 " run.id = run WHERE age = 1 ORDER BY product",
+                 ""));
   int code;
   bool on = true;
   while (on && (code = sqlite3_step(s)) == SQLITE_ROW) {

@@ -252,7 +252,8 @@ static int64_t wanted(const hd_tune_options *o, size_t n_legal) {
 
 static heddle_status tune_one(heddle_context *ctx, hd_session *s, hd_crew *crew,
                               const hd_product *product, int32_t index, bool *chosen) {
-  hd_course c = {.o = s->o, .session = s, .crew = crew, .product = product, .phase = HD_PHASE_SEARCH};
+  hd_course c = {
+      .o = s->o, .session = s, .crew = crew, .product = product, .phase = HD_PHASE_SEARCH};
   c.event = (hd_tune_event){.product = product, .product_index = index, .n_products = s->n};
   hd_product_print(product, c.name);
   heddle_status status = list_schedules(ctx, &c);

@@ -37,8 +37,8 @@ static void add_finalist(hd_course *c, size_t entry, int32_t most) {
     c->finalist[c->n_finalists++] = (hd_finalist){.entry = entry};
 }
 
-/* The default, which the search need not have looked at, unless it cannot be; then the `fastest` others
- * of those that were measured. */
+/* The default, which the search need not have looked at, unless it cannot be; then the `fastest`
+ * others of those that were measured. */
 static void add_fastest(hd_course *c, const hd_search *search, int32_t fastest, int32_t most) {
   const hd_search_item *list = search->list;
   double above = 0;
@@ -76,11 +76,12 @@ static bool is_largest(const hd_schedule *x, const hd_schedule *y) {
   return y->tile_m == 256 && y->tile_n == 192;
 }
 
-/* The ways of moving fewer bytes, or of moving them beside the products, that it takes: the model is
- * of time and knows none. H200, 8192³ alone: multicast 2 %, staged stores 1 %, the two orders 0.6 %. */
+/* The ways of moving fewer bytes, or of moving them beside the products, that it takes: the model
+ * is of time and knows none. H200, 8192³ alone: multicast 2 %, staged stores 1 %, the two orders
+ * 0.6 %. */
 static int32_t savings(const hd_schedule *s) {
-  return (strcmp(s->k_order, "zigzag") == 0) + (strcmp(s->store, "staged") == 0) + (s->group >= 16) +
-         (s->cluster > 1 && strcmp(s->share, "b") == 0);
+  return (strcmp(s->k_order, "zigzag") == 0) + (strcmp(s->store, "staged") == 0) +
+         (s->group >= 16) + (s->cluster > 1 && strcmp(s->share, "b") == 0);
 }
 
 /* Of those that are so to x, at most `more`: what promises most first. */

@@ -65,7 +65,8 @@ static void compare_band(void *user, int32_t index) {
     for (int64_t j = 0; j < w->n; j++)
       expected[i * w->n + j] = value_at(w, first + i, j);
   }
-  x->band[index] = hd_compare_bounded(x->d, (uint64_t)w->n, rows, (size_t)n_rows, expected, x->bound);
+  x->band[index] =
+      hd_compare_bounded(x->d, (uint64_t)w->n, rows, (size_t)n_rows, expected, x->bound);
   free(rows);
   free(expected);
 }

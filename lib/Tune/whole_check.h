@@ -1,5 +1,5 @@
-/* Tune/whole_check.h: all of D against an independent product of the same values: cuBLASLt's dense one,
- * which accumulates and stores in f32 (s32 of 8-bit integers). */
+/* Tune/whole_check.h: all of D against an independent product of the same values: cuBLASLt's dense
+ * one, which accumulates and stores in f32 (s32 of 8-bit integers). */
 #ifndef HD_WHOLE_CHECK_H
 #define HD_WHOLE_CHECK_H
 
@@ -18,8 +18,9 @@ heddle_status hd_whole_make(heddle_context *ctx, const hd_device *device, hd_pee
                             const hd_bench_case *bench, hd_whole *whole);
 void hd_whole_free(hd_whole *whole);
 
-/* Every element of D (m x n) by n_jobs threads, in bands of whole rows: ok only if each band is within the
- * bound (hd_compare_bounded). error is that of the worst band, row and col that of its worst element. */
+/* Every element of D (m x n) by n_jobs threads, in bands of whole rows: ok only if each band is
+ * within the bound (hd_compare_bounded). error is that of the worst band, row and col that of its
+ * worst element. */
 hd_comparison hd_whole_compare(const hd_whole *whole, const hd_matrix *d, double bound,
                                int32_t n_jobs);
 

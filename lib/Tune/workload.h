@@ -8,8 +8,8 @@
 
 typedef struct hd_workload hd_workload;
 
-/* The product's values (hd_bench_host_make), copied for the protocol's rotation. device and host are
- * borrowed; *workload is owned. */
+/* The product's values (hd_bench_host_make), copied for the protocol's rotation. device and host
+ * are borrowed; *workload is owned. */
 heddle_status hd_workload_open(heddle_context *ctx, const hd_device *device,
                                const hd_product *product, const hd_bench_host *host,
                                hd_workload **workload);

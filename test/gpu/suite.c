@@ -1,4 +1,5 @@
-/* heddle-gpu-suite: every case exact and random, on the device or in the simulator, as one table. */
+/* heddle-gpu-suite: every case exact and random, on the device or in the simulator, as one
+ * table. */
 #include "suite.h"
 
 #include <stdio.h>
@@ -28,7 +29,8 @@ static const char examples[] =
     "heddle-gpu-suite --case 'm=129 n=65 k=100 type=f16' --seed 3\n"
     "compute-sanitizer --tool memcheck heddle-gpu-suite test/gpu/cases.list --sample 20 --bare\n";
 
-/* --- which cases ----------------------------------------------------------------------------------------- */
+/* --- which cases
+ * ----------------------------------------------------------------------------------------- */
 
 static heddle_status read_cases(heddle_context *ctx, const arguments *a, suite_list *list) {
   for (int i = 0; i < a->cases.n; i++)
@@ -72,7 +74,8 @@ static void print_cases(const suite_list *list) {
   }
 }
 
-/* --- the table ------------------------------------------------------------------------------------------- */
+/* --- the table
+ * ------------------------------------------------------------------------------------------- */
 
 static void print_row(const arguments *a, const suite_case *c, const suite_outcome *o) {
   static const char *const words[] = {"pass", "FAIL", "skip"};
@@ -102,7 +105,8 @@ static heddle_status print_table(const arguments *a, const suite_list *list,
   return count[SUITE_FAILED] || !count[SUITE_PASSED] ? HEDDLE_MISMATCH : HEDDLE_OK;
 }
 
-/* --- running --------------------------------------------------------------------------------------------- */
+/* --- running
+ * --------------------------------------------------------------------------------------------- */
 
 static heddle_status run_cases(const arguments *a, const suite_list *list, trial_device *device) {
   suite_outcome *outcomes = calloc(list->n ? list->n : 1, sizeof *outcomes);
@@ -183,7 +187,8 @@ int main(int argc, char **argv) {
       {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "assemble with it (default: the driver compiles)"},
       {"verbose", CLI_FLAG, &a.suite.verbose, NULL, "say when each case begins"},
       {0}};
-  const cli_command command = {"heddle-gpu-suite [CASES] [OPTIONS]", about, examples, options, 0, 1};
+  const cli_command command = {
+      "heddle-gpu-suite [CASES] [OPTIONS]", about, examples, options, 0, 1};
   int code = cli_parse(&command, argc, argv, &a.file, NULL);
   if (code != CLI_GO)
     return code;

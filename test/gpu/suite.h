@@ -26,12 +26,13 @@ typedef struct suite_outcome {
 void suite_run_case(const suite_options *options, const suite_case *c, trial_device *device,
                     suite_outcome *outcome);
 
-/* All of them on n_threads threads; outcomes in order. Ends the process with a sentence when a launch
- * hangs. */
+/* All of them on n_threads threads; outcomes in order. Ends the process with a sentence when a
+ * launch hangs. */
 void suite_run_all(const suite_options *options, const suite_case *cases, size_t n,
                    trial_device *device, suite_outcome *outcomes);
 
-/* The three planted errors, each of which an exact run of the case must see: how many were missed. */
+/* The three planted errors, each of which an exact run of the case must see: how many were
+ * missed. */
 int suite_run_planted(const suite_options *options, const suite_case *c, trial_device *device);
 
 #endif

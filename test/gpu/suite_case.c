@@ -31,7 +31,8 @@ void suite_list_free(suite_list *list) {
   hd_arena_free(&list->arena);
 }
 
-/* --- reading --------------------------------------------------------------------------------------------- */
+/* --- reading
+ * --------------------------------------------------------------------------------------------- */
 
 enum { MAX_ALTERNATIVES = 16 };
 
@@ -105,7 +106,8 @@ heddle_status suite_list_read(heddle_context *ctx, const char *file, const char 
   return HEDDLE_OK;
 }
 
-/* --- writing --------------------------------------------------------------------------------------------- */
+/* --- writing
+ * --------------------------------------------------------------------------------------------- */
 
 void suite_case_print(const suite_case *c, hd_strbuf *out) {
   for (int i = 0; i < N_CASE_KEYS; i++)
@@ -142,7 +144,8 @@ void suite_case_schedule(const suite_case *c, hd_strbuf *text) {
       text->text[i] = ' ';
 }
 
-/* --- the problem ------------------------------------------------------------------------------------------ */
+/* --- the problem
+ * ------------------------------------------------------------------------------------------ */
 
 static void print_size(const suite_case *c, case_key key, hd_strbuf *out) {
   bool dynamic = strchr(c->value[CASE_dyn], names[key][0]) && !suite_case_is(c, CASE_dyn, "none");
@@ -223,7 +226,8 @@ void suite_case_problem(const suite_case *c, hd_strbuf *out) {
   hd_strbuf_printf(out,
                    "module version=1 level=problem sync=none\n\n"
                    "kernel {name = \"suite\", target = \"%s\"%s%s} {\n",
-                   c->value[CASE_target], suite_case_is(c, CASE_launch, "stream") ? "" : ", dependent",
+                   c->value[CASE_target],
+                   suite_case_is(c, CASE_launch, "stream") ? "" : ", dependent",
                    suite_case_is(c, CASE_launch, "weights_ready") ? ", weights_ready" : "");
   print_size(c, CASE_m, out);
   print_size(c, CASE_n, out);

@@ -1,4 +1,5 @@
-/* suite_case.h: one case of the suite: a problem, its sizes and its schedule, as KEY=VALUE words. */
+/* suite_case.h: one case of the suite: a problem, its sizes and its schedule, as KEY=VALUE
+ * words. */
 #ifndef SUITE_CASE_H
 #define SUITE_CASE_H
 

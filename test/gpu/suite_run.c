@@ -11,7 +11,8 @@
 
 enum { HANG_SECONDS_GPU = 60, HANG_SECONDS_SIM = 600 };
 
-/* --- one case --------------------------------------------------------------------------------------------- */
+/* --- one case
+ * --------------------------------------------------------------------------------------------- */
 
 static void fail(suite_outcome *outcome, const char *what, const char *why) {
   outcome->word = SUITE_FAILED;
@@ -78,14 +79,15 @@ static bool run_one(heddle_context *ctx, const suite_options *o, const suite_cas
   return outcome->word == SUITE_PASSED;
 }
 
-/* mma.sp of fp8 and of 4-bit integers is emulated on Hopper: what its driver makes of PTX for an older chip
- * spills, and the gate refuses it. */
+/* mma.sp of fp8 and of 4-bit integers is emulated on Hopper: what its driver makes of PTX for an
+ * older chip spills, and the gate refuses it. */
 static bool is_emulated(const suite_case *c, const char *device) {
   static const char *const types[] = {"e4m3", "e5m2", "s4", "u4"};
   bool emulated = false;
   for (size_t i = 0; i < HD_COUNT(types); i++)
     emulated |= strcmp(c->value[CASE_type], types[i]) == 0;
-  return emulated && strncmp(device, "sm_90", 5) == 0 && strcmp(c->value[CASE_target], "sm_90a") != 0;
+  return emulated && strncmp(device, "sm_90", 5) == 0 &&
+         strcmp(c->value[CASE_target], "sm_90a") != 0;
 }
 
 /* Why the device cannot judge the case; false when it can. */
@@ -118,7 +120,9 @@ void suite_run_case(const suite_options *o, const suite_case *c, trial_device *d
   heddle_context_free(ctx);
 }
 
-/* --- threads ------------------------------------------------------------------------------------------------ */
+/* --- threads
+ *
+ * ------------------------------------------------------------------------------------------------ */
 
 typedef struct pool {
   const suite_options *options;
@@ -186,7 +190,8 @@ void suite_run_all(const suite_options *o, const suite_case *cases, size_t n,
   free((void *)p.started);
 }
 
-/* --- planted errors ------------------------------------------------------------------------------------------- */
+/* --- planted errors
+ * ------------------------------------------------------------------------------------------- */
 
 static bool plant_is_seen(const suite_options *o, const suite_case *c, trial_kernel *kernel,
                           trial_device *device, trial_plant plant, const char *name) {

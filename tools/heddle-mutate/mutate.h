@@ -37,7 +37,8 @@ typedef struct mutate_problem {
   trial_request request;
   uint32_t pick; /* of its kernels: number pick modulo how many there are */
 } mutate_problem;
-/* Draws by seed; what no rule of the compiler forbids is drawn often, but some draws are refused. */
+/* Draws by seed; what no rule of the compiler forbids is drawn often, but some draws are
+ * refused. */
 void mutate_draw(uint64_t *seed, mutate_problem *problem);
 /* A number below n. Each call steps the seed. */
 uint32_t mutate_below(uint64_t *seed, uint32_t n);
@@ -97,14 +98,15 @@ typedef struct mutate_runs {
 } mutate_runs;
 void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_instructions,
                      mutate_runs *runs);
-/* For a mutant that only the checker has caught: the launch that it names; then more random and late
- * schedules of it. *sound: of the form itself; replaced when another launch was run. */
+/* For a mutant that only the checker has caught: the launch that it names; then more random and
+ * late schedules of it. *sound: of the form itself; replaced when another launch was run. */
 void mutate_simulate_launch(const mutate_form *form, const char *ptx,
                             const hd_check_launch *launch, mutate_runs *sound, mutate_runs *runs);
 /* ptxas repairs or serialises wgmma (C75xx), or refuses the text. */
 mutate_verdict mutate_assemble(const char *ptxas, const char *ptx, const char *target);
 
-/* --- mutants of a form (mutate_list.c) --------------------------------------------------------- */
+/* --- mutants of a form (mutate_list.c)
+ * --------------------------------------------------------- */
 
 typedef struct mutate_options {
   const char *schedule, *operator_name, *form_name; /* NULL: the small one; all; all */
@@ -145,7 +147,8 @@ void mutate_list_judge(const mutate_options *options, const mutate_form *form,
                        const mutate_runs *sound, mutate_list *list);
 void mutate_list_free(mutate_list *list);
 
-/* --- the device (mutate_gpu.c, mutate_worker.c) -------------------------------------------------- */
+/* --- the device (mutate_gpu.c, mutate_worker.c)
+ * -------------------------------------------------- */
 
 /* What a launch on the device showed. Past SAME it is noticed. */
 typedef enum mutate_gpu {
@@ -182,8 +185,8 @@ typedef struct mutate_device {
 /* Chooses mutants of a form, the same number of every operator, by seed. */
 void mutate_device_add(const mutate_options *options, const mutate_form *form,
                        const mutate_list *list, mutate_device *device);
-/* Launches them in worker processes, then under the sanitizer's tools; says on standard error how far it
- * is. */
+/* Launches them in worker processes, then under the sanitizer's tools; says on standard error how
+ * far it is. */
 void mutate_device_launch(const mutate_options *options, mutate_device *device);
 void mutate_device_free(mutate_device *device);
 const char *mutate_gpu_name(mutate_gpu outcome);
@@ -191,7 +194,8 @@ const char *mutate_tool_name(int tool);
 /* Such a process: launches options->launch, "OP:SITE,OP:SITE", and prints what happened. */
 heddle_status mutate_worker(heddle_context *ctx, const mutate_options *options, mutate_form *form);
 
-/* --- the table (mutate_table.c) ----------------------------------------------------------------- */
+/* --- the table (mutate_table.c)
+ * ----------------------------------------------------------------- */
 
 enum { MUTATE_MAX_ROWS = 32 };
 typedef struct mutate_row { /* of an operator */
@@ -217,7 +221,8 @@ typedef struct mutate_agree_options {
   const char *blind; /* "check" or "sim": says yes to all; or NULL */
   bool verbose;
 } mutate_agree_options;
-/* Draws n kernels, breaks some, asks both; prints where they differ and the counts. The exit code. */
+/* Draws n kernels, breaks some, asks both; prints where they differ and the counts. The exit
+ * code. */
 int mutate_agree(const mutate_agree_options *options);
 
 #endif

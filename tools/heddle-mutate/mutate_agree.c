@@ -44,7 +44,8 @@ static void free_broken(broken *b) {
 
 static bool break_role(uint64_t *seed, const mutate_form *form, verdict *v, broken *b) {
   size_t n;
-  const mutate_operator *ops = mutate_role_operators(&n), *op = &ops[mutate_below(seed, (uint32_t)n)];
+  const mutate_operator *ops = mutate_role_operators(&n),
+                        *op = &ops[mutate_below(seed, (uint32_t)n)];
   int32_t i = (int32_t)mutate_below(seed, (uint32_t)mutate_count_ops(form->module));
   b->module = mutate_role(form->module, op, i);
   if (!b->module)
@@ -104,15 +105,18 @@ static void ask_sim(const mutate_agree_options *o, const mutate_form *form, cons
   snprintf(v->sim_why, sizeof v->sim_why, "%s", runs.why);
 }
 
-/* The sound kernel computes right numbers and satisfies both, always. Of a broken one both say the same:
- * where the ring is not filled twice a slip may do no harm. Of a line of PTX the checker has no word: the
- * simulator finds it. Where the order of all accesses is unchanged there is nothing to find, and the checker
- * may still object to what the text says (an arrival that nobody waits for). */
+/* The sound kernel computes right numbers and satisfies both, always. Of a broken one both say the
+ * same: where the ring is not filled twice a slip may do no harm. Of a line of PTX the checker has
+ * no word: the simulator finds it. Where the order of all accesses is unchanged there is nothing to
+ * find, and the checker may still object to what the text says (an arrival that nobody waits
+ * for). */
 static void judge(const mutate_agree_options *o, uint64_t *seed, const mutate_form *form,
                   verdict *v) {
   mutate_runs sound;
   broken b = {0};
-  v->kind = mutate_below(seed, 10) < 4 ? AGREE_SOUND : mutate_below(seed, 6) ? AGREE_ROLE : AGREE_PTX;
+  v->kind = mutate_below(seed, 10) < 4 ? AGREE_SOUND
+            : mutate_below(seed, 6)    ? AGREE_ROLE
+                                       : AGREE_PTX;
   snprintf(v->form, sizeof v->form, "%s", form->name);
   ask_check(o, form->module, v);
   mutate_simulate(form, form->ptx, 0, &sound);

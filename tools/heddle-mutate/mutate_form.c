@@ -51,14 +51,14 @@ static heddle_status choose_schedule(source *s, const char *text) {
   if (status == HEDDLE_OK && text)
     hd_schedule_print(&s->schedule, s->schedule_text);
   else if (status == HEDDLE_OK)
-    snprintf(s->schedule_text, sizeof s->schedule_text,
-             "family=%s tile=64x%dx%d stages=%d cluster=%d share=%s a=%s b=auto group=%d persistent=%d "
-             "pending=%d k_order=%s store=%s split_k=%d reduce=%s stream_k=%d",
-             s->schedule.family, small_tile_n(s), hd_granule_k(s->problem.a_elem), STAGES,
-             s->schedule.cluster, s->schedule.share,
-             s->schedule.a_path, s->schedule.group, s->schedule.persistent, s->schedule.pending, s->schedule.k_order,
-             s->schedule.store, s->schedule.split_k < 2 ? 1 : 2, s->schedule.reduce,
-             s->schedule.stream_k);
+    snprintf(
+        s->schedule_text, sizeof s->schedule_text,
+        "family=%s tile=64x%dx%d stages=%d cluster=%d share=%s a=%s b=auto group=%d persistent=%d "
+        "pending=%d k_order=%s store=%s split_k=%d reduce=%s stream_k=%d",
+        s->schedule.family, small_tile_n(s), hd_granule_k(s->problem.a_elem), STAGES,
+        s->schedule.cluster, s->schedule.share, s->schedule.a_path, s->schedule.group,
+        s->schedule.persistent, s->schedule.pending, s->schedule.k_order, s->schedule.store,
+        s->schedule.split_k < 2 ? 1 : 2, s->schedule.reduce, s->schedule.stream_k);
   hd_module_free(probe);
   return status;
 }

@@ -1,5 +1,6 @@
-/* Mutants on the device, each where it can harm nobody: a worker process launches those of a kernel one
- * after the other; what it cannot end it reports and dies with, and a fresh worker takes the rest. */
+/* Mutants on the device, each where it can harm nobody: a worker process launches those of a kernel
+ * one after the other; what it cannot end it reports and dies with, and a fresh worker takes the
+ * rest. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,8 +104,8 @@ static void build(command *c, const mutate_options *o, const mutate_batch *batch
   push(c, NULL);
 }
 
-/* The worker's lines are "begin OP:SITE" and "end OP:SITE OUTCOME why": how many mutants were begun.
- * One that was begun and never ended took the worker with it. */
+/* The worker's lines are "begin OP:SITE" and "end OP:SITE OUTCOME why": how many mutants were
+ * begun. One that was begun and never ended took the worker with it. */
 static size_t read_lines(mutate_shot *shot, size_t n, const char *text) {
   size_t begun = 0;
   for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
@@ -119,7 +120,8 @@ static size_t read_lines(mutate_shot *shot, size_t n, const char *text) {
   return begun;
 }
 
-/* Launches mutants from `from` on; how many are dealt with. 0: the kernel itself does not run here. */
+/* Launches mutants from `from` on; how many are dealt with. 0: the kernel itself does not run
+ * here. */
 static size_t run_worker(const mutate_options *o, const mutate_batch *batch, size_t from) {
   heddle_context *ctx = heddle_context_create();
   command c = {0};
@@ -191,8 +193,8 @@ static mutate_gpu sanitize(const mutate_options *o, const mutate_batch *batch,
                              : MUTATE_GPU_SAME;
 }
 
-/* A tool that cannot run the kernel itself in peace has nothing to say of its mutants. Under a tool a
- * mutant that hangs would only hang for longer. */
+/* A tool that cannot run the kernel itself in peace has nothing to say of its mutants. Under a tool
+ * a mutant that hangs would only hang for longer. */
 static void sanitize_batch(void *user, size_t i) {
   session *s = user;
   mutate_batch *batch = &s->device->batch[i];
@@ -219,7 +221,9 @@ static void shuffle_batches(uint64_t seed, mutate_device *device) {
   }
 }
 
-static double end_after(double start, double seconds) { return seconds > 0 ? start + seconds : 1e300; }
+static double end_after(double start, double seconds) {
+  return seconds > 0 ? start + seconds : 1e300;
+}
 
 void mutate_device_launch(const mutate_options *o, mutate_device *device) {
   double start = hd_clock_seconds(), seconds = o->gpu_seconds;

@@ -162,8 +162,8 @@ static void simulate_more(const mutate_form *form, const char *ptx, uint64_t max
     *runs = more;
 }
 
-/* Sizes that the launch decides; with pitches that hold their rows, 16 bytes whole. False: it is the
- * form's own launch. */
+/* Sizes that the launch decides; with pitches that hold their rows, 16 bytes whole. False: it is
+ * the form's own launch. */
 static bool move_to(mutate_form *form, const hd_check_launch *launch) {
   const struct {
     hd_arg_kind kind;

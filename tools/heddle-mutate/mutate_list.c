@@ -34,7 +34,8 @@ static bool make_line(const mutate_form *form, const mutate_line_operator *op, m
   for (int32_t i = 0; m->ptx && i < m->site; i++)
     line += strcspn(line, "\n") + 1;
   line += strspn(line, " \t");
-  snprintf(m->where, sizeof m->where, "PTX line %d: %.*s", m->site + 1, (int)strcspn(line, "\n"), line);
+  snprintf(m->where, sizeof m->where, "PTX line %d: %.*s", m->site + 1, (int)strcspn(line, "\n"),
+           line);
   return m->ptx != NULL;
 }
 

@@ -194,14 +194,16 @@ int main(int argc, char **argv) {
       {0}};
   cli_command command = {
       .usage = "heddle-mutate [FILE…] [--all]",
-      .about = "Breaks kernels in every way that the operators know and counts who notices: the\n"
-               "static checker, the simulator, ptxas, the device. Exit code 1 when check or sim miss\n"
-               "a mutant that is not equivalent, or do not find a sound kernel sound; with --agree,\n"
-               "when they differ.",
-      .examples = "heddle-mutate --all\n"
-                  "heddle-mutate --all --gpu --sample 1 --sanitizer compute-sanitizer --seconds 120\n"
-                  "heddle-mutate --agree 1000\n"
-                  "heddle-mutate examples/linear_bf16.heddle --no-sim --verbose\n",
+      .about =
+          "Breaks kernels in every way that the operators know and counts who notices: the\n"
+          "static checker, the simulator, ptxas, the device. Exit code 1 when check or sim miss\n"
+          "a mutant that is not equivalent, or do not find a sound kernel sound; with --agree,\n"
+          "when they differ.",
+      .examples =
+          "heddle-mutate --all\n"
+          "heddle-mutate --all --gpu --sample 1 --sanitizer compute-sanitizer --seconds 120\n"
+          "heddle-mutate --agree 1000\n"
+          "heddle-mutate examples/linear_bf16.heddle --no-sim --verbose\n",
       .options = options,
       .min_args = 0,
       .max_args = CLI_MAX_ARGS};

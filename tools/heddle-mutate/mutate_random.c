@@ -46,7 +46,8 @@ static const char *word(draw *d, const char *list, char out[24]) {
 #define INTEGERS "s32 s32 s8 u8 f32 bf16"
 #define MINIFLOATS "e2m1 e3m2 e2m3 e4m3 e5m2"
 
-/* A line of types; B's may differ from A's. granule: elements of k a stage; bits: of a stored element. */
+/* A line of types; B's may differ from A's. granule: elements of k a stage; bits: of a stored
+ * element. */
 static const struct types {
   const char *a, *b, *acc, *d, *targets;
   int32_t granule, group, bits;
@@ -152,8 +153,9 @@ static void draw_sizes(draw *d) {
   d->n = t[1] * d->tile_n -
          (one_in(d, 3) ? 0 : (int32_t)mutate_below(d->seed, (uint32_t)d->tile_n));
   d->n = d->permuted ? (d->n + 63) / 64 * 64 : d->n;
-  d->k = (granules * groups - (one_in(d, 3) ? 0 : (int32_t)mutate_below(d->seed, (uint32_t)groups))) *
-         d->types->group;
+  d->k =
+      (granules * groups - (one_in(d, 3) ? 0 : (int32_t)mutate_below(d->seed, (uint32_t)groups))) *
+      d->types->group;
 }
 
 /* A size is a constant, or known at launch. */
@@ -192,8 +194,8 @@ static void draw_epilogue(draw *d, epilogue *e) {
 /* of: "%m " or "%n "; "": one element. NULL: none. */
 static void add_vector(mutate_problem *p, const char *name, const char *of, const char *type) {
   if (of)
-    hd_strbuf_printf(&p->text, "  %%%s: matrix<%s> = vector %s{type = %s, operand = %s}\n", name, type,
-                     of, type, name);
+    hd_strbuf_printf(&p->text, "  %%%s: matrix<%s> = vector %s{type = %s, operand = %s}\n", name,
+                     type, of, type, name);
 }
 
 static void add_epilogue(draw *d, mutate_problem *p, const epilogue *e) {
@@ -248,8 +250,8 @@ static void draw_text(draw *d, const char *target, mutate_problem *p) {
                    d->col_major ? "col_major" : "row_major");
 }
 
-/* Pitches: of B whole 16 bytes, which suit every way that B can come; of D anything, but where a tensor map
- * stores it. */
+/* Pitches: of B whole 16 bytes, which suit every way that B can come; of D anything, but where a
+ * tensor map stores it. */
 static void draw_launch(draw *d, mutate_problem *p) {
   int64_t row_b = d->transposed ? d->n : d->k, row_d = d->col_major ? d->m : d->n;
   int64_t unit = d->types->bits == 4 ? 32 : 16;

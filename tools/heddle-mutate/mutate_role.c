@@ -1,5 +1,5 @@
-/* Operators at the role level: each takes a sync op away, moves one of its numbers or places by one, or
- * takes columns of D for what they are not. */
+/* Operators at the role level: each takes a sync op away, moves one of its numbers or places by
+ * one, or takes columns of D for what they are not. */
 #include <string.h>
 
 #include "mutate.h"
@@ -149,7 +149,8 @@ static const mutate_operator operators[] = {
     {"rank", "arrive at the own CTA only", has_rank, own_rank_only},
     {"last+", "one arrival more makes the last", is_last_arriver, one_later},
     {"last-", "one arrival fewer makes the last", is_last_arriver, one_sooner},
-    {"columns", "the store takes columns as mma leaves them", is_permuted_store, columns_as_they_lie},
+    {"columns", "the store takes columns as mma leaves them", is_permuted_store,
+     columns_as_they_lie},
     {"stage+", "the next slot of the ring", names_slot, next_slot},
     {"box+", "the next slot of D", names_box, next_box},
 };

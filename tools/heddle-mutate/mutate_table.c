@@ -76,7 +76,8 @@ static void add_row(const mutate_row *r, mutate_row *sum) {
   }
 }
 
-/* --- the device's ------------------------------------------------------------------------------ */
+/* --- the device's
+ * ------------------------------------------------------------------------------ */
 
 static int launched(const mutate_row *r) {
   int n = 0;
@@ -117,7 +118,8 @@ static double percent(int part, int whole) { return whole ? 100.0 * part / whole
 
 int mutate_table_print(const mutate_options *o, const mutate_table *t) {
   mutate_row sum = {.name = "all"};
-  printf("%-14s %8s %10s %9s %9s %9s\n", "operator", "mutants", "equivalent", "check", "sim", "ptxas");
+  printf("%-14s %8s %10s %9s %9s %9s\n", "operator", "mutants", "equivalent", "check", "sim",
+         "ptxas");
   for (int i = 0; i < t->n_rows; i++) {
     print_row(o, &t->row[i]);
     add_row(&t->row[i], &sum);

@@ -154,13 +154,16 @@ int main(int argc, char **argv) {
       {0}};
   const cli_command command = {
       .usage = "heddle-sim FILE.ptx FILE.json [--arg NAME=VALUE] [--data NAME=FILE]",
-      .about = "Executes a kernel's PTX with its manifest. Asynchronous work completes as late, as\n"
-               "early or as randomly as the sync rules allow; a race, a missing fence, an access out\n"
-               "of bounds or a deadlock is a finding (exit code 1) with its PTX line.\n",
+      .about =
+          "Executes a kernel's PTX with its manifest. Asynchronous work completes as late, as\n"
+          "early or as randomly as the sync rules allow; a race, a missing fence, an access out\n"
+          "of bounds or a deadlock is a finding (exit code 1) with its PTX line.\n",
       .examples = "heddle-sim out/linear.ptx out/linear.json\n"
                   "heddle-sim out/k.ptx out/k.json --arg m=200 --arg n=40 --mode late --seed 7\n"
                   "heddle-sim out/k.ptx out/k.json --data a=a.packed --data b=b.bin -o d.bin\n",
-      .options = list, .min_args = 2, .max_args = 2};
+      .options = list,
+      .min_args = 2,
+      .max_args = 2};
   int code = cli_parse(&command, argc, argv, args, &n_args);
   const cli_number numbers[] = {{"--resident", o.resident, 1, UINT32_MAX},
                                 {"--steps", o.max_steps, 0, INT64_MAX}};

@@ -18,8 +18,8 @@ typedef struct sim_operands {
 heddle_status sim_values_fill(heddle_context *ctx, const hd_manifest *manifest,
                               const cli_texts *args, hd_values *values);
 
-/* Places every pointer argument: NAME=FILE of --data (raw bytes), else values from the seed (A packed
- * and legal). The D operand starts unwritten. Sets the pointers in values. */
+/* Places every pointer argument: NAME=FILE of --data (raw bytes), else values from the seed (A
+ * packed and legal). The D operand starts unwritten. Sets the pointers in values. */
 heddle_status sim_operands_make(heddle_context *ctx, const hd_manifest *manifest,
                                 const cli_texts *files, uint64_t seed, uint64_t workspace_bytes,
                                 hd_values *values, sim_operands *operands);

@@ -21,7 +21,8 @@ bool fragment_prove(const record *r, const fragment *f);
 /* Checks a Row against the rules of specs/README.md. Errors are reported on the record. */
 void row_check(const record *row);
 
-/* Words of the schema and the C enumerators that they stand for (ORDER FAMILY); NULL: no such word. */
+/* Words of the schema and the C enumerators that they stand for (ORDER FAMILY); NULL: no such
+ * word. */
 const char *word_family(const char *word);
 const char *word_issuer(const char *word);
 const char *word_completion(const char *word);

@@ -1,5 +1,6 @@
 /* heddle-tblgen DUMP.json OUT.c: checks the records of specs/ and writes the tables of lib/Spec.
- * DUMP.json is what `llvm-tblgen -dump-json specs/heddle.td` prints. Exit code 2: a record is wrong. */
+ * DUMP.json is what `llvm-tblgen -dump-json specs/heddle.td` prints. Exit code 2: a record is
+ * wrong. */
 #include <stdio.h>
 #include <stdlib.h>
 

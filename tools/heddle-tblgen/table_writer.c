@@ -125,11 +125,11 @@ static char *fragment_text(const record *r) {
   hd_strbuf b = {0};
   if (record_is(r, "NoFragment") || !fragment_read(r, &f))
     return NULL;
-  hd_strbuf_printf(&b,
-                   "{.space = %s, .field_bits = %ld, .n_regs = %ld, .rows = %ld, .cols = %ld,\n"
-                   "  .col_step = %ld, .n_lanes = %ld, .lane_mask = %ld, .broadcast = %d,\n  .map = ",
-                   word_space(f.space), f.bits, f.regs, f.rows, f.cols, f.unit, f.lanes, f.mask,
-                   f.broadcast);
+  hd_strbuf_printf(
+      &b,
+      "{.space = %s, .field_bits = %ld, .n_regs = %ld, .rows = %ld, .cols = %ld,\n"
+      "  .col_step = %ld, .n_lanes = %ld, .lane_mask = %ld, .broadcast = %d,\n  .map = ",
+      word_space(f.space), f.bits, f.regs, f.rows, f.cols, f.unit, f.lanes, f.mask, f.broadcast);
   write_layout(&f.map, &b);
   hd_strbuf_add(&b, "}");
   return hd_strbuf_take(&b);
@@ -258,10 +258,10 @@ static void write_row(writer *w, const record *row) {
   write_modifiers(row, &w->rows);
   size_t avail = intern(&w->avails, avail_text(row), w->shared);
   size_t effects = intern(&w->effects, effects_text(row), w->shared);
-  hd_strbuf_printf(&w->rows,
-                   "  .n_avail = %zu, .avail = avail_%zu, .n_effects = %zu, .effect = effects_%zu},\n",
-                   json_array_size(record_list(row, "Where")), avail,
-                   json_array_size(record_list(row, "Effects")), effects);
+  hd_strbuf_printf(
+      &w->rows, "  .n_avail = %zu, .avail = avail_%zu, .n_effects = %zu, .effect = effects_%zu},\n",
+      json_array_size(record_list(row, "Where")), avail,
+      json_array_size(record_list(row, "Effects")), effects);
 }
 
 /* ---- the index by text ---- */
@@ -343,8 +343,8 @@ static void write_rows(dump *d, hd_strbuf *out) {
   record *rows = collect(d, "Row", &n, compare_rows);
   for (size_t i = 0; i < n; i++)
     write_row(&w, &rows[i]);
-  hd_strbuf_printf(out, "\nconst size_t hd_spec_n_rows = %zu;\nconst hd_spec_row hd_spec_rows[] = {\n",
-                   n);
+  hd_strbuf_printf(
+      out, "\nconst size_t hd_spec_n_rows = %zu;\nconst hd_spec_row hd_spec_rows[] = {\n", n);
   hd_strbuf_add(out, hd_strbuf_text(&w.rows));
   hd_strbuf_add(out, "};\n\n");
   write_index(rows, n, out);
@@ -363,15 +363,16 @@ static void write_target(const record *t, hd_strbuf *out) {
   char letter[4] = "0";
   if (*suffix)
     snprintf(letter, sizeof letter, "'%c'", *suffix);
-  hd_strbuf_printf(out, " {.name = \"%s\", .formerly = \"%s\", .sm = %ld, .suffix = %s, .family = %ld,\n"
-                        "  .min_ptx = %ld, .taken_ptx = %ld,\n",
-                   t->name, record_string(t, "Formerly"), record_int(t, "Sm"), letter, record_int(t, "Family"),
-                   record_int(t, "MinPtx"), record_int(t, "TakenPtx"));
-  hd_strbuf_printf(out, "  .llvm_feature = \"+ptx%ld\", .llvm_ptx = %ld,\n", record_int(t, "LlvmPtx"),
-                   record_int(t, "LlvmPtx"));
-  hd_strbuf_printf(out, "  .shared_per_block = %ld, .shared_per_sm = %ld, .registers_per_sm = %ld,\n",
-                   record_int(t, "SharedBlock"), record_int(t, "SharedSm"),
-                   record_int(t, "Registers"));
+  hd_strbuf_printf(out,
+                   " {.name = \"%s\", .formerly = \"%s\", .sm = %ld, .suffix = %s, .family = %ld,\n"
+                   "  .min_ptx = %ld, .taken_ptx = %ld,\n",
+                   t->name, record_string(t, "Formerly"), record_int(t, "Sm"), letter,
+                   record_int(t, "Family"), record_int(t, "MinPtx"), record_int(t, "TakenPtx"));
+  hd_strbuf_printf(out, "  .llvm_feature = \"+ptx%ld\", .llvm_ptx = %ld,\n",
+                   record_int(t, "LlvmPtx"), record_int(t, "LlvmPtx"));
+  hd_strbuf_printf(
+      out, "  .shared_per_block = %ld, .shared_per_sm = %ld, .registers_per_sm = %ld,\n",
+      record_int(t, "SharedBlock"), record_int(t, "SharedSm"), record_int(t, "Registers"));
   hd_strbuf_printf(out, "  .max_registers_per_thread = %ld, .max_threads_per_sm = %ld,\n",
                    record_int(t, "MaxRegisters"), record_int(t, "MaxThreads"));
   hd_strbuf_printf(out, "  .max_ctas_per_sm = %ld, .has_tma = %ld, .has_cluster = %ld,\n",
@@ -382,8 +383,8 @@ static void write_target(const record *t, hd_strbuf *out) {
 static void write_targets(dump *d, hd_strbuf *out) {
   size_t n;
   record *targets = collect(d, "Target", &n, compare_records);
-  hd_strbuf_printf(out, "const size_t hd_spec_n_targets = %zu;\nconst hd_target hd_spec_targets[] = {\n",
-                   n);
+  hd_strbuf_printf(
+      out, "const size_t hd_spec_n_targets = %zu;\nconst hd_target hd_spec_targets[] = {\n", n);
   for (size_t i = 0; i < n; i++)
     write_target(&targets[i], out);
   hd_strbuf_add(out, "};\n\n");

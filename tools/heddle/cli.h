@@ -33,7 +33,7 @@ typedef struct cli_option {
 } cli_option;
 
 typedef struct cli_command {
-  const char *usage;          /* "prune IN [--type T] [-o OUT]"; of a tool of its own: "heddle-opt …" */
+  const char *usage; /* "prune IN [--type T] [-o OUT]"; of a tool of its own: "heddle-opt …" */
   const char *about;          /* sentences of the help */
   const char *examples;       /* lines, each "heddle …\n" */
   const cli_option *options;  /* ended by name = NULL; may be NULL */

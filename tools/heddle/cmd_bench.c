@@ -15,21 +15,30 @@
 
 static const char about[] =
     "Times D[M,N] = A[M,K] (2:4 sparse) x B[K,N], B stored N x K, D in the faster order, against\n"
-    "cuBLASLt (dense, best of its heuristics) and cuSPARSELt (every algorithm id, and its default),\n"
-    "both opened at run time. Launches are graph-captured behind a spin kernel, operands rotate over\n"
-    "256 MB, contenders take turns; medians of rounds, random values, D checked before and (all of it,\n"
+    "cuBLASLt (dense, best of its heuristics) and cuSPARSELt (every algorithm id, and its "
+    "default),\n"
+    "both opened at run time. Launches are graph-captured behind a spin kernel, operands rotate "
+    "over\n"
+    "256 MB, contenders take turns; medians of rounds, random values, D checked before and (all of "
+    "it,\n"
     "against cuBLASLt's product in f32; without it sampled rows: `checked` says which) after.\n"
-    "--alone adds burst (4 ms after 200 ms idle) and sustained (1 s) rates with power and clock, from\n"
-    "N = 1024 on. Every --schedule is a contender; --sweep takes every legal schedule that has the keys\n"
-    "(\"\": all), looks at each for 1 ms, and brings the best into the turns; a quick look has rounds 1.\n"
-    "x dense, x peer: the time of cuBLASLt, of the faster peer, over this one. A row's command in CSV\n"
-    "and JSON measures it again. The peer `stream` only reads packed A and B: the ceiling of small N.\n"
+    "--alone adds burst (4 ms after 200 ms idle) and sustained (1 s) rates with power and clock, "
+    "from\n"
+    "N = 1024 on. Every --schedule is a contender; --sweep takes every legal schedule that has the "
+    "keys\n"
+    "(\"\": all), looks at each for 1 ms, and brings the best into the turns; a quick look has "
+    "rounds 1.\n"
+    "x dense, x peer: the time of cuBLASLt, of the faster peer, over this one. A row's command in "
+    "CSV\n"
+    "and JSON measures it again. The peer `stream` only reads packed A and B: the ceiling of small "
+    "N.\n"
     "A line of a --grid file is TYPE M K N [DTYPE]; # starts a comment.";
 
 static const char examples[] =
     "heddle bench --type bf16 -m 8192 -n 8192 -k 8192 --alone\n"
     "heddle bench --grid docs/bench/llama.grid --peers all --format csv\n"
-    "heddle bench -m 4096 -k 4096 -n 256 --schedule tile=128x64 --schedule \"tile=64x128 stages=6\"\n"
+    "heddle bench -m 4096 -k 4096 -n 256 --schedule tile=128x64 --schedule \"tile=64x128 "
+    "stages=6\"\n"
     "heddle bench -m 8192 -k 8192 -n 16 --weights-ready both --peers all,stream\n"
     "heddle bench -m 8192 -k 8192 -n 256 --sweep \"cluster=2 a=desc\" --peers none --order row\n"
     "heddle bench --grid docs/bench/llama.grid --only s8 --list\n";
@@ -101,7 +110,8 @@ static heddle_status read_line(heddle_context *ctx, const char *file, unsigned l
   return HEDDLE_OK;
 }
 
-/* A case that Heddle has no kernel for is told, and does not keep the others from being measured. */
+/* A case that Heddle has no kernel for is told, and does not keep the others from being
+ * measured. */
 static heddle_status run_grid(heddle_context *ctx, bench_tool *t) {
   char *text, *save = NULL;
   size_t n_bytes;
@@ -156,8 +166,9 @@ static int check_peers(const char *list) {
       known |= strlen(name) == n && strncmp(word, name, n) == 0;
     }
     if (!known)
-      return cli_usage_error("bench.peers", "got \"%.*s\"; legal: all, none, cublas, cusparselt, stream",
-                             (int)n, word);
+      return cli_usage_error("bench.peers",
+                             "got \"%.*s\"; legal: all, none, cublas, cusparselt, stream", (int)n,
+                             word);
   }
   return CLI_GO;
 }
@@ -266,16 +277,19 @@ int cmd_bench(int argc, char **argv) {
                   .seed = 1};
   const cli_option options[] = {
       {"type", CLI_ELEM, &a.problem.elem, "T", "element type of A and B (bf16)"},
-      {"d-type", CLI_ELEM, &a.problem.d_elem, "T", "element type of D (bf16; f16 for f16, f32 for tf32)"},
+      {"d-type", CLI_ELEM, &a.problem.d_elem, "T",
+       "element type of D (bf16; f16 for f16, f32 for tf32)"},
       {"m", CLI_INT, &a.problem.m, "M", "rows of A (4096)"},
       {"n", CLI_INT, &a.problem.n, "N", "columns of B (512)"},
       {"k", CLI_INT, &a.problem.k, "K", "inner size (4096)"},
       {"grid", CLI_TEXT, &a.grid, "FILE", "cases from a file instead"},
       {"only", CLI_TEXT, &a.only, "TYPE", "of the grid the cases of one type"},
-      {"peers", CLI_TEXT, &a.peers, "LIST", "all (cublas, cusparselt: what is found), stream, none"},
+      {"peers", CLI_TEXT, &a.peers, "LIST",
+       "all (cublas, cusparselt: what is found), stream, none"},
       {"schedule", CLI_MORE, &a.schedules, "S", "over the default; each is a contender"},
       {"sweep", CLI_TEXT, &a.sweep, "KEYS", "every legal schedule with these keys; \"\": all"},
-      {"db", CLI_TEXT, &a.db, "FILE", "tuned choices: of `heddle tune`, or its export (the shipped)"},
+      {"db", CLI_TEXT, &a.db, "FILE",
+       "tuned choices: of `heddle tune`, or its export (the shipped)"},
       {"no-tuned", CLI_FLAG, &a.no_tuned, NULL, "the model's default, whatever was tuned"},
       {"finalists", CLI_INT, &a.finalists, "N", "of a sweep, in the turns (8)"},
       {"order", CLI_TEXT, &a.order, "O", "of D: both (the faster counts), row, col"},
@@ -292,8 +306,12 @@ int cmd_bench(int argc, char **argv) {
       {"cublas", CLI_TEXT, &a.cublas, "PATH", "libcublasLt"},
       {"cusparselt", CLI_TEXT, &a.cusparselt, "PATH", "libcusparseLt"},
       {NULL, CLI_FLAG, NULL, NULL, NULL}};
-  const cli_command command = {"bench [-m M -n N -k K --type T | --grid FILE] [--peers LIST]", about,
-                               examples, options, 0, 0};
+  const cli_command command = {"bench [-m M -n N -k K --type T | --grid FILE] [--peers LIST]",
+                               about,
+                               examples,
+                               options,
+                               0,
+                               0};
   bench_tool t = {0};
   int n_args, go = cli_parse(&command, argc, argv, NULL, &n_args);
   if (go == CLI_GO)

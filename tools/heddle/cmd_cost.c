@@ -12,9 +12,12 @@
 #include "tuned_file.h"
 
 static const char about[] =
-    "Measures what Heddle itself takes: a problem's text to PTX (its passes, the check, LLVM), a cached\n"
-    "kernel from disk to launchable, a launch over the driver's own call, memory. Each figure is the\n"
-    "least of the rounds; compiling is counted in time on a processor. What needs a device is left out where\n"
+    "Measures what Heddle itself takes: a problem's text to PTX (its passes, the check, LLVM), a "
+    "cached\n"
+    "kernel from disk to launchable, a launch over the driver's own call, memory. Each figure is "
+    "the\n"
+    "least of the rounds; compiling is counted in time on a processor. What needs a device is left "
+    "out where\n"
     "there is none. The kernels: bf16,\n"
     "8192 x 8192 x 8192; `tma` is the kernel alone, `auto` all that answer for any pitch of B.";
 
@@ -131,7 +134,8 @@ static heddle_status print_device(heddle_context *ctx, const cost_args *a) {
 int cmd_cost(int argc, char **argv) {
   cost_args a = {.rounds = 9};
   const cli_option options[] = {
-      {"schedule", CLI_TEXT, &a.schedule, "S", "of the kernels that are compiled, over the default"},
+      {"schedule", CLI_TEXT, &a.schedule, "S",
+       "of the kernels that are compiled, over the default"},
       {"rounds", CLI_INT, &a.rounds, "N", "of each measurement (9)"},
       {"device", CLI_INT, &a.device, "I", "device number (0)"},
       {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH; else cached kernels are PTX)"},
@@ -140,7 +144,8 @@ int cmd_cost(int argc, char **argv) {
   int n_args, go = cli_parse(&command, argc, argv, NULL, &n_args);
   if (go != CLI_GO)
     return go;
-  const cli_number numbers[] = {{"--rounds", a.rounds, 1, 1000}, {"--device", a.device, 0, INT32_MAX}};
+  const cli_number numbers[] = {{"--rounds", a.rounds, 1, 1000},
+                                {"--device", a.device, 0, INT32_MAX}};
   go = cli_check_numbers("cost.number", numbers, HD_COUNT(numbers));
   if (go != CLI_GO)
     return go;

@@ -30,13 +30,16 @@ static int refuse_value(const hd_field *field, int64_t value) {
     return cli_usage_error("descriptor.fixed", "%s=%" PRId64 "; the ISA fixes it at %" PRIu64,
                            field->name, value, field->fixed);
   if (value < 0 || (uint64_t)value > most)
-    return cli_usage_error("descriptor.range", "%s=%" PRId64 "; 0 to %" PRIu64 ", nearest: %" PRIu64,
-                           field->name, value, most, nearest);
+    return cli_usage_error("descriptor.range",
+                           "%s=%" PRId64 "; 0 to %" PRIu64 ", nearest: %" PRIu64, field->name,
+                           value, most, nearest);
   if (value % unit)
-    return cli_usage_error("descriptor.align", "%s=%" PRId64 " is not a multiple of %u; nearest: %" PRIu64,
-                           field->name, value, unit, nearest);
-  return cli_usage_error("descriptor.value", "%s=%" PRId64 " is not defined (%s); nearest: %" PRIu64,
-                         field->name, value, field->text, nearest);
+    return cli_usage_error("descriptor.align",
+                           "%s=%" PRId64 " is not a multiple of %u; nearest: %" PRIu64, field->name,
+                           value, unit, nearest);
+  return cli_usage_error("descriptor.value",
+                         "%s=%" PRId64 " is not defined (%s); nearest: %" PRIu64, field->name,
+                         value, field->text, nearest);
 }
 
 /* "name=value" into the word; CLI_GO or the exit code. */
@@ -141,13 +144,15 @@ static int unknown_descriptor(const char *name) {
 int cmd_descriptor(int argc, char **argv) {
   static const cli_command command = {
       .usage = "descriptor [NAME decode WORD | NAME encode FIELD=VALUE …]",
-      .about = "Without arguments: every descriptor and its fields. encode: fields are given in their\n"
-               "own units (bytes, rows); those not named are 0 or the one value that the ISA defines.",
-      .examples = "  heddle descriptor wgmma_smem encode start_address=0x400 stride_offset=1024 "
-                  "swizzle=1\n"
-                  "  heddle descriptor wgmma_smem decode 0x4000004000010040\n"
-                  "  heddle descriptor tcgen05_idesc encode sparse=1 d_type=1 a_type=1 b_type=1 n=256 "
-                  "m=128\n",
+      .about =
+          "Without arguments: every descriptor and its fields. encode: fields are given in their\n"
+          "own units (bytes, rows); those not named are 0 or the one value that the ISA defines.",
+      .examples =
+          "  heddle descriptor wgmma_smem encode start_address=0x400 stride_offset=1024 "
+          "swizzle=1\n"
+          "  heddle descriptor wgmma_smem decode 0x4000004000010040\n"
+          "  heddle descriptor tcgen05_idesc encode sparse=1 d_type=1 a_type=1 b_type=1 n=256 "
+          "m=128\n",
       .max_args = CLI_MAX_ARGS};
   const char *args[CLI_MAX_ARGS];
   int n, code = cli_parse(&command, argc, argv, args, &n);
@@ -162,5 +167,6 @@ int cmd_descriptor(int argc, char **argv) {
     return decode(d, args[2]);
   if (n >= 2 && !strcmp(args[1], "encode"))
     return encode(d, args + 2, n - 2);
-  return cli_usage_error("cli.usage", "expected: descriptor NAME decode WORD, or encode FIELD=VALUE …");
+  return cli_usage_error("cli.usage",
+                         "expected: descriptor NAME decode WORD, or encode FIELD=VALUE …");
 }

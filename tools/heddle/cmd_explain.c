@@ -13,8 +13,10 @@
 #include "sizes.h"
 
 static const char about[] =
-    "Prints the schedule that is chosen, its instruction, tile, stages and memory, the time that it is\n"
-    "predicted to take with what binds it, what was measured, what a dense library would take (and\n"
+    "Prints the schedule that is chosen, its instruction, tile, stages and memory, the time that "
+    "it is\n"
+    "predicted to take with what binds it, what was measured, what a dense library would take "
+    "(and\n"
     "whether that is less), the entry points\n"
     "and what each needs of the launch's values, the arguments and the C prototype, the bytes of\n"
     "packed A, and why the other families and paths are not taken.";
@@ -25,7 +27,8 @@ static const char examples[] =
     "heddle explain examples/linear_bf16.heddle --target sm_80\n"
     "heddle explain examples/linear_bf16.heddle --schedule \"tile=512x256x64\"\n";
 
-/* --- the problem ---------------------------------------------------------------------------------------- */
+/* --- the problem
+ * ---------------------------------------------------------------------------------------- */
 
 static void print_size(const char *name, const hd_size *size) {
   if (size->value)
@@ -59,7 +62,8 @@ static void print_problem(const hd_problem *p) {
          scale_text(&p->scale_b, ", a scale of B", ", scales of B's columns"));
 }
 
-/* --- the schedule ---------------------------------------------------------------------------------------- */
+/* --- the schedule
+ * ---------------------------------------------------------------------------------------- */
 
 static const char *judge_name(hd_judge judge) {
   static const char *const names[] = {"none", "ptxas", "H200", "two transcriptions"};
@@ -75,9 +79,10 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
     printf("row       %s\n          %s\n          judges: syntax %s, layout %s; source %s\n",
            row->name, row->ptx, judge_name(row->syntax_judge), judge_name(row->layout_judge),
            row->source);
-  printf("tile      %d x %d, k %d a stage, %d stages of %d bytes, %d bytes of shared memory of %d\n",
-         s->tile_m, s->tile_n, s->tile_k, s->stages, hd_schedule_stage_bytes(p, s),
-         hd_schedule_shared_bytes(p, s), hd_schedule_shared_limit(p, s));
+  printf(
+      "tile      %d x %d, k %d a stage, %d stages of %d bytes, %d bytes of shared memory of %d\n",
+      s->tile_m, s->tile_n, s->tile_k, s->stages, hd_schedule_stage_bytes(p, s),
+      hd_schedule_shared_bytes(p, s), hd_schedule_shared_limit(p, s));
   printf("registers %d accumulators a thread over %d warps\n", hd_schedule_accumulators(p, s),
          s->warps_m * s->warps_n);
   if (p->m.value && p->n.value) {
@@ -96,13 +101,15 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
   }
 }
 
-/* --- the kernel ----------------------------------------------------------------------------------------- */
+/* --- the kernel
+ * ----------------------------------------------------------------------------------------- */
 
 static const char *path_cost(const char *path) {
   if (!strncmp(path, "tma", 3))
     return "one thread issues tensor-map copies; no address arithmetic";
   if (!strcmp(path, "gather8"))
-    return "producer warps copy 8 bytes a thread at a time, then a proxy fence: half the issue rate "
+    return "producer warps copy 8 bytes a thread at a time, then a proxy fence: half the issue "
+           "rate "
            "of 16-byte copies, no multicast";
   if (!strncmp(path, "gather", 6))
     return "producer warps load and store every element, then a proxy fence: many instructions a "
@@ -198,7 +205,8 @@ static heddle_status print_kernel(heddle_context *ctx, const compile_input *in,
   return status;
 }
 
-/* --- what is not taken ------------------------------------------------------------------------------------ */
+/* --- what is not taken
+ * ------------------------------------------------------------------------------------ */
 
 static void print_reason(heddle_context *quiet) {
   const heddle_diagnostic *d = heddle_context_get(quiet, 0);
@@ -232,7 +240,9 @@ static void print_alternatives(const hd_op *kernel, const hd_schedule *chosen) {
       print_alternative(kernel, words[i]);
 }
 
-/* --- all --------------------------------------------------------------------------------------------------- */
+/* --- all
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 static heddle_status explain_module(heddle_context *ctx, const compile_input *in,
                                     const int64_t size[HD_N_ARG_KINDS], hd_module *module) {

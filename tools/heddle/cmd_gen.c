@@ -1,4 +1,5 @@
-/* heddle gen: a problem to PTX, cubin, C launcher, header and manifest. Needs no GPU and no driver. */
+/* heddle gen: a problem to PTX, cubin, C launcher, header and manifest. Needs no GPU and no
+ * driver. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,8 @@
 
 static const char about[] =
     "Writes NAME.ptx, NAME.cubin (when ptxas is found), NAME.h and NAME.c (a launcher in C11 that\n"
-    "links no libcuda) and NAME.json (the manifest) into DIR, NAME being the kernel's. Needs no GPU\n"
+    "links no libcuda) and NAME.json (the manifest) into DIR, NAME being the kernel's. Needs no "
+    "GPU\n"
     "and no driver; the same input gives the same bytes. ptxas' findings (spills, stack frames,\n"
     "serialised wgmma) fail the command.";
 

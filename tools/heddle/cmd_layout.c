@@ -69,8 +69,10 @@ static int find_row(const char *text, const hd_spec_row **row) {
   return cli_usage_error("spec.row", "'%s': %s", text, reason);
 }
 
-/* A wgmma text stands for two rows; asked for A by text, the one with A in registers has a layout. */
-static const hd_spec_row *with_fragment(const char *text, const hd_spec_row *row, hd_operand_id id) {
+/* A wgmma text stands for two rows; asked for A by text, the one with A in registers has a
+ * layout. */
+static const hd_spec_row *with_fragment(const char *text, const hd_spec_row *row,
+                                        hd_operand_id id) {
   for (size_t i = 0; strchr(text, '.') && !row->fragment[id] && i < hd_spec_count(); i++) {
     const hd_spec_row *twin = hd_spec_get(i);
     if (twin->family == row->family && twin->fragment[id] && !strcmp(twin->ptx, row->ptx))
@@ -154,7 +156,8 @@ static int print_layout(const char *text, const layout_options *o) {
   if (code != CLI_GO)
     return code;
   row = with_fragment(text, row, id);
-  layout_picture p = {.row = row, .operand = hd_operand_name(id), .selector = (unsigned)o->selector};
+  layout_picture p = {
+      .row = row, .operand = hd_operand_name(id), .selector = (unsigned)o->selector};
   if (id == HD_OPERAND_C && row->operand[id].space == HD_SPACE_NONE)
     id = HD_OPERAND_D; /* accumulators that are read in place */
   code = collect(row, id, o, &p);
@@ -173,21 +176,27 @@ int cmd_layout(int argc, char **argv) {
       {"selector", CLI_INT, &o.selector, "N",
        "sparsity selector; for scales byte-id + 4 * thread-id (default 0)"},
       {"format", CLI_TEXT, &o.format, "json|table|svg", "default: table"},
-      {"swizzle", CLI_TEXT, &o.form.swizzle, "none|32|64|128", "operands in shared memory: swizzle bytes"},
-      {"major", CLI_TEXT, &o.form.major, "k|mn", "operands in shared memory: which index is contiguous"},
+      {"swizzle", CLI_TEXT, &o.form.swizzle, "none|32|64|128",
+       "operands in shared memory: swizzle bytes"},
+      {"major", CLI_TEXT, &o.form.major, "k|mn",
+       "operands in shared memory: which index is contiguous"},
       {"lbo", CLI_INT, &o.form.lbo, "BYTES", "leading dimension byte offset (default: no gaps)"},
       {"sbo", CLI_INT, &o.form.sbo, "BYTES", "stride dimension byte offset (default: no gaps)"},
       {0}};
   const cli_command command = {
       .usage = "layout ROW [--operand X] [--selector N] [--format json|table|svg]",
-      .about = "ROW is a row's name (heddle list) or its PTX instruction. For a, col is the compressed\n"
-               "column; for b, row is k and col is n; for meta, (row, col) is the first element of the\n"
-               "group that the four bits describe. Operands in shared memory: reg is the 32-bit word, bits\n"
-               "past 31 go on in the next. tcgen05.ld and st: row and col are lane and column of tensor memory.",
-      .examples = "  heddle layout mma_sp_ordered_m16n8k32_f32_f16_f16 --operand meta --selector 1\n"
-                  "  heddle layout wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.f16.f16 --operand d "
-                  "--format json\n"
-                  "  heddle layout wgmma_sp_ss_m64n64k32_f32_f16_f16 --operand b --swizzle 64\n",
+      .about =
+          "ROW is a row's name (heddle list) or its PTX instruction. For a, col is the compressed\n"
+          "column; for b, row is k and col is n; for meta, (row, col) is the first element of the\n"
+          "group that the four bits describe. Operands in shared memory: reg is the 32-bit word, "
+          "bits\n"
+          "past 31 go on in the next. tcgen05.ld and st: row and col are lane and column of tensor "
+          "memory.",
+      .examples =
+          "  heddle layout mma_sp_ordered_m16n8k32_f32_f16_f16 --operand meta --selector 1\n"
+          "  heddle layout wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.f16.f16 --operand d "
+          "--format json\n"
+          "  heddle layout wgmma_sp_ss_m64n64k32_f32_f16_f16 --operand b --swizzle 64\n",
       .options = options,
       .min_args = 1,
       .max_args = 1};

@@ -39,13 +39,14 @@ static bool answer(const request *r) {
     const char *nearest = hd_target_nearest(r->target);
     const hd_target *now = NULL;
     bool renamed = hd_target_parse(nearest, &now) == HEDDLE_OK && !strcmp(now->formerly, r->target);
-    snprintf(expected, sizeof expected, renamed ? "%s, its name from PTX 9.0 on" : "a target such as %s",
-             nearest);
+    snprintf(expected, sizeof expected,
+             renamed ? "%s, its name from PTX 9.0 on" : "a target such as %s", nearest);
     return answer_malformed("spec.target", r->target, expected);
   }
   query.ptx = (uint16_t)ptx_version_parse(r->version);
   if (!query.ptx) {
-    snprintf(expected, sizeof expected, "a PTX version such as %s", ptx_version_nearest(r->version));
+    snprintf(expected, sizeof expected, "a PTX version such as %s",
+             ptx_version_nearest(r->version));
     return answer_malformed("spec.ptx-version", r->version, expected);
   }
   if (r->selector) {
@@ -67,12 +68,14 @@ static bool blank(const char *line) {
 int cmd_legal(int argc, char **argv) {
   static const cli_command command = {
       .usage = "legal < LINES",
-      .about = "Reads lines TARGET PTX_VERSION INSTRUCTION [sel=N] from standard input and answers\n"
-               "one line each: legal, or illegal: REASON (the rule, the value, what would be legal).\n"
-               "What ptxas takes but the ISA leaves undefined: illegal: undefined (ptxas accepts).\n"
-               "Exit code 2 when a line could not be understood.",
-      .examples = "  echo sm_90a 8.5 mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16."
-                  "f16.f32 sel=1 | heddle legal\n"};
+      .about =
+          "Reads lines TARGET PTX_VERSION INSTRUCTION [sel=N] from standard input and answers\n"
+          "one line each: legal, or illegal: REASON (the rule, the value, what would be legal).\n"
+          "What ptxas takes but the ISA leaves undefined: illegal: undefined (ptxas accepts).\n"
+          "Exit code 2 when a line could not be understood.",
+      .examples =
+          "  echo sm_90a 8.5 mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16."
+          "f16.f32 sel=1 | heddle legal\n"};
   const char *args[1];
   int n_args, code = cli_parse(&command, argc, argv, args, &n_args);
   if (code != CLI_GO)

@@ -97,26 +97,29 @@ static void print_json_effects(const hd_spec_row *row) {
   printf("\"effects\":[");
   for (unsigned i = 0; i < row->n_effects; i++) {
     const hd_effect *e = &row->effect[i];
-    printf("%s{\"space\":\"%s\",\"access\":\"%s\",\"proxy\":\"%s\",\"done\":\"%s\",\"what\":\"%s\"}",
-           i ? "," : "", spaces[e->space],
-           e->access == HD_ACCESS_READ    ? "read"
-           : e->access == HD_ACCESS_WRITE ? "write"
-                                          : "order",
-           proxies[e->proxy], done[e->done], e->what);
+    printf(
+        "%s{\"space\":\"%s\",\"access\":\"%s\",\"proxy\":\"%s\",\"done\":\"%s\",\"what\":\"%s\"}",
+        i ? "," : "", spaces[e->space],
+        e->access == HD_ACCESS_READ    ? "read"
+        : e->access == HD_ACCESS_WRITE ? "write"
+                                       : "order",
+        proxies[e->proxy], done[e->done], e->what);
   }
   printf("]");
 }
 
 static void print_json_row(const list_options *o, const hd_spec_row *row, bool first) {
   unsigned ptx = least_ptx(o, row);
-  printf("%s\n{\"row\":\"%s\",\"family\":\"%s\",\"ptx\":\"%s\",\"operands\":\"%s\",", first ? "" : ",",
-         row->name, family_names[row->family], row->ptx, row->operands);
-  printf("\"m\":%u,\"n\":%u,\"k\":%u,\"d\":\"%s\",\"a\":\"%s\",\"b\":\"%s\",\"kind\":\"%s\",", row->m,
-         row->n, row->k, elem_name(row->operand[HD_OPERAND_D].elem),
+  printf("%s\n{\"row\":\"%s\",\"family\":\"%s\",\"ptx\":\"%s\",\"operands\":\"%s\",",
+         first ? "" : ",", row->name, family_names[row->family], row->ptx, row->operands);
+  printf("\"m\":%u,\"n\":%u,\"k\":%u,\"d\":\"%s\",\"a\":\"%s\",\"b\":\"%s\",\"kind\":\"%s\",",
+         row->m, row->n, row->k, elem_name(row->operand[HD_OPERAND_D].elem),
          elem_name(row->operand[HD_OPERAND_A].elem), elem_name(row->operand[HD_OPERAND_B].elem),
          row->kind);
-  printf("\"scale_vec\":%u,\"cta_group\":%u,\"selectors\":%u,\"issuer\":\"%s\",\"min_ptx\":\"%u.%u\",",
-         row->scale_vec, row->cta_group, row->n_selectors, issuer_names[row->issuer], ptx / 10, ptx % 10);
+  printf(
+      "\"scale_vec\":%u,\"cta_group\":%u,\"selectors\":%u,\"issuer\":\"%s\",\"min_ptx\":\"%u.%u\",",
+      row->scale_vec, row->cta_group, row->n_selectors, issuer_names[row->issuer], ptx / 10,
+      ptx % 10);
   printf("\"syntax_judge\":\"%s\",\"layout_judge\":\"%s\",\"generated\":%s,\"source\":\"%s\",",
          judge_names[row->syntax_judge], judge_names[row->layout_judge],
          hd_spec_can_generate(row) ? "true" : "false", row->source);
@@ -198,8 +201,9 @@ int cmd_list(int argc, char **argv) {
       {0}};
   const cli_command command = {
       .usage = "list [--target T] [--ptx V] [--family F] [--format table|csv|json]",
-      .about = "Lists the instructions that Heddle knows: shape, types (d a b), least PTX version,\n"
-               "issuer, who judged the layout, text. A layout that nobody judged is never generated.",
+      .about =
+          "Lists the instructions that Heddle knows: shape, types (d a b), least PTX version,\n"
+          "issuer, who judged the layout, text. A layout that nobody judged is never generated.",
       .examples = "  heddle list --target sm_90a --family wgmma.sp\n"
                   "  heddle list --format json\n",
       .options = options};

@@ -4,11 +4,13 @@
 #include "report.h"
 #include "Support/diag.h"
 
-static const char about[] =
-    "Reads the CSV of one or more runs of heddle bench and prints, in Markdown, every case with its peers,\n"
-    "and each type and band of N against its goal. --cutlass derives CUTLASS' time in each case from a\n"
-    "table of its times beside cuBLAS' and cuSPARSELt's. -o draws roofline.svg and speedup.svg. The same\n"
-    "files give the same bytes.";
+static const char about[] = "Reads the CSV of one or more runs of heddle bench and prints, in "
+                            "Markdown, every case with its peers,\n"
+                            "and each type and band of N against its goal. --cutlass derives "
+                            "CUTLASS' time in each case from a\n"
+                            "table of its times beside cuBLAS' and cuSPARSELt's. -o draws "
+                            "roofline.svg and speedup.svg. The same\n"
+                            "files give the same bytes.";
 
 static const char examples[] =
     "heddle report docs/bench/h200.csv --cutlass docs/bench/cutlass.csv -o docs/bench\n"
@@ -18,12 +20,13 @@ int cmd_report(int argc, char **argv) {
   const char *paths[CLI_MAX_ARGS], *cutlass = NULL, *folder = NULL;
   bool goals = false;
   const cli_option options[] = {
-      {"cutlass", CLI_TEXT, &cutlass, "CSV", "type,m,k,n,cublas,cusparselt,cutlass: its times, in us"},
+      {"cutlass", CLI_TEXT, &cutlass, "CSV",
+       "type,m,k,n,cublas,cusparselt,cutlass: its times, in us"},
       {"goals", CLI_FLAG, &goals, NULL, "the goals alone"},
       {"o", CLI_TEXT, &folder, "DIR", "draw roofline.svg and speedup.svg there"},
       {NULL, CLI_FLAG, NULL, NULL, NULL}};
-  const cli_command command = {"report CSV... [--cutlass CSV] [-o DIR]", about, examples, options, 1,
-                               CLI_MAX_ARGS};
+  const cli_command command = {
+      "report CSV... [--cutlass CSV] [-o DIR]", about, examples, options, 1, CLI_MAX_ARGS};
   int n, go = cli_parse(&command, argc, argv, paths, &n);
   if (go != CLI_GO)
     return go;

@@ -21,10 +21,12 @@ typedef struct run_options {
 } run_options;
 
 static const char about[] =
-    "Compiles the problem, makes operands by seed (or reads them), prunes and packs A, runs the kernel\n"
+    "Compiles the problem, makes operands by seed (or reads them), prunes and packs A, runs the "
+    "kernel\n"
     "with a poisoned D and guards around every buffer, and compares D with the product in double\n"
     "precision. The last line is `verify=ok|fail max_err=E bound=B backend=gpu|sim`: E is\n"
-    "|D - R| / |R|, or with --exact the number of wrong elements. Without a device the simulator runs\n"
+    "|D - R| / |R|, or with --exact the number of wrong elements. Without a device the simulator "
+    "runs\n"
     "the same PTX, large problems as a small instance with the same schedule and tails.\n"
     "Operands are .npy files as the problem stores them; --a also takes canonical or packed files.";
 
@@ -35,7 +37,8 @@ static const char examples[] =
     "heddle run examples/user_epilogue.heddle --epilogue examples/user_epilogue.ll\n"
     "heddle run examples/linear_bf16.heddle --a weights.npy --b tokens.npy -o out.npy\n";
 
-/* --- a small instance -------------------------------------------------------------------------------- */
+/* --- a small instance
+ * -------------------------------------------------------------------------------- */
 
 enum {
   SMALL_PRODUCTS_LOG2 = 26, /* what the simulator does in seconds */
@@ -118,7 +121,8 @@ static heddle_status compile_small(heddle_context *ctx, run_options *o, trial_ke
   return HEDDLE_OK;
 }
 
-/* --- backend ------------------------------------------------------------------------------------------- */
+/* --- backend
+ * ------------------------------------------------------------------------------------------- */
 
 /* *device stays NULL for the simulator. */
 static heddle_status choose_backend(heddle_context *ctx, const char *backend, const char *target,
@@ -147,7 +151,8 @@ static heddle_status choose_backend(heddle_context *ctx, const char *backend, co
   return HEDDLE_OK;
 }
 
-/* --- the run -------------------------------------------------------------------------------------------- */
+/* --- the run
+ * -------------------------------------------------------------------------------------------- */
 
 /* A run that failed otherwise (a finding, memory) has no small error to show. */
 static double shown_error(const trial_result *r) {
@@ -229,19 +234,22 @@ static heddle_status run_problem(heddle_context *ctx, run_options *o) {
 int cmd_run(int argc, char **argv) {
   run_options o = {.backend = "auto", .seed = 1};
   const cli_option options[] = {
-      {"size", CLI_TEXT, &o.sizes, "N=512,…", "sizes and pitches known at launch: M N K LDB LDC LDD"},
+      {"size", CLI_TEXT, &o.sizes, "N=512,…",
+       "sizes and pitches known at launch: M N K LDB LDC LDD"},
       {"a", CLI_TEXT, &o.request.a_file, "FILE", "A instead of a made one (M x K, 2:4)"},
       {"b", CLI_TEXT, &o.request.b_file, "FILE", "B as stored: N x K, or K x N when mn_major"},
       {"c", CLI_TEXT, &o.request.c_file, "FILE", "C as stored"},
       {"bias", CLI_TEXT, &o.request.bias_file, "FILE", "the bias"},
       {"scale-a", CLI_TEXT, &o.request.scale_a_file, "FILE", "scales of A's rows, or the one of A"},
-      {"scale-b", CLI_TEXT, &o.request.scale_b_file, "FILE", "scales of B's columns, or the one of B"},
+      {"scale-b", CLI_TEXT, &o.request.scale_b_file, "FILE",
+       "scales of B's columns, or the one of B"},
       {"o", CLI_TEXT, &o.request.d_file, "FILE", "write D as .npy"},
       {"seed", CLI_INT, &o.seed, "S", "of the operands (default 1)"},
       {"exact", CLI_FLAG, &o.exact, NULL, "small integers, compared bit for bit"},
       {"backend", CLI_TEXT, &o.backend, "B", "gpu, sim or auto (default)"},
       {"small", CLI_FLAG, &o.small, NULL, "simulate a small instance of a large problem"},
-      {"sim-mode", CLI_TEXT, &o.sim_mode, "MODE", "asynchronous work: late (default), early, random"},
+      {"sim-mode", CLI_TEXT, &o.sim_mode, "MODE",
+       "asynchronous work: late (default), early, random"},
       COMPILE_INPUT_OPTIONS(o.input),
       {0}};
   const cli_command command = {"run FILE [OPTIONS]", about, examples, options, 1, 1};

@@ -18,14 +18,18 @@
 
 static const char about[] =
     "Measures the legal schedules that promise most, each checked against double precision before\n"
-    "it is timed, and records every measurement in --db. The few fastest race the default in turns;\n"
-    "from N = 1024 on each runs alone for a second, for the power cap decides there (--no-sustained:\n"
+    "it is timed, and records every measurement in --db. The few fastest race the default in "
+    "turns;\n"
+    "from N = 1024 on each runs alone for a second, for the power cap decides there "
+    "(--no-sustained:\n"
     "in turns, too). The winner is the choice that run, gen, bench and explain take up (--db FILE\n"
-    "there, or the shipped choices). A candidate that crashes, hangs or fails is recorded as such and costs itself\n"
+    "there, or the shipped choices). A candidate that crashes, hangs or fails is recorded as such "
+    "and costs itself\n"
     "alone; a wrong result makes the exit code 1.\n"
     "--budget stops in good order, --resume goes on with what the records lack: use it in slices.\n"
     "What is tuned is the product of the problem's types, sizes and orders, without its epilogue.\n"
-    "A line of a --grid file is TYPE M K N [DTYPE [ORDER [weights_ready]]]; # starts a comment. Under\n"
+    "A line of a --grid file is TYPE M K N [DTYPE [ORDER [weights_ready]]]; # starts a comment. "
+    "Under\n"
     "weights_ready launches overlap; such a product has records and a choice of its own.\n"
     "Beside tuning: heddle tune list | merge | export | evaluate | calibrate.";
 
@@ -285,10 +289,12 @@ static heddle_status tune(heddle_context *ctx, tune_args *a) {
 /* ---- the command ---- */
 
 static int check_args(tune_args *a) {
-  const cli_number numbers[] = {
-      {"--budget", a->budget, 0, INT32_MAX},     {"--deadline", a->deadline, 0, 3600},
-      {"--top", a->top, 0, INT32_MAX},           {"--finalists", a->finalists, 0, HD_TUNE_MOST_FINALISTS},
-      {"--jobs", a->jobs, 0, HD_TUNE_MOST_JOBS}, {"--device", a->device, 0, INT32_MAX}};
+  const cli_number numbers[] = {{"--budget", a->budget, 0, INT32_MAX},
+                                {"--deadline", a->deadline, 0, 3600},
+                                {"--top", a->top, 0, INT32_MAX},
+                                {"--finalists", a->finalists, 0, HD_TUNE_MOST_FINALISTS},
+                                {"--jobs", a->jobs, 0, HD_TUNE_MOST_JOBS},
+                                {"--device", a->device, 0, INT32_MAX}};
   int code = cli_check_numbers("tune.number", numbers, HD_COUNT(numbers));
   if (code != CLI_GO)
     return code;
@@ -300,7 +306,8 @@ static int check_args(tune_args *a) {
 
 static int tune_main(int argc, char **argv) {
   /* A processor for us and one for the measuring process, whose launches must not wait. */
-  tune_args a = {.db = TUNE_DB_DEFAULT, .ready = "no", .seed = 1, .jobs = sysconf(_SC_NPROCESSORS_ONLN) - 2};
+  tune_args a = {
+      .db = TUNE_DB_DEFAULT, .ready = "no", .seed = 1, .jobs = sysconf(_SC_NPROCESSORS_ONLN) - 2};
   a.jobs = a.jobs < 1 ? 1 : a.jobs > HD_TUNE_MOST_JOBS ? HD_TUNE_MOST_JOBS : a.jobs;
   const cli_option options[] = {
       {"grid", CLI_TEXT, &a.grid, "FILE", "problems from a file: TYPE M K N a line"},
@@ -313,8 +320,10 @@ static int tune_main(int argc, char **argv) {
       {"only", CLI_TEXT, &a.only, "KEYS", "schedules that have these: \"family=wgmma group=8\""},
       {"top", CLI_INT, &a.top, "N", "measurements a problem (one in twenty, 8 to 64)"},
       {"finalists", CLI_INT, &a.finalists, "N", "in the last race beside the default (3; alone 8)"},
-      {"no-sustained", CLI_FLAG, &a.no_sustained, NULL, "from N = 1024 on the last race is in turns, too"},
-      {"jobs", CLI_INT, &a.jobs, "N", "processes that compile ahead (two fewer than processors); 0: none"},
+      {"no-sustained", CLI_FLAG, &a.no_sustained, NULL,
+       "from N = 1024 on the last race is in turns, too"},
+      {"jobs", CLI_INT, &a.jobs, "N",
+       "processes that compile ahead (two fewer than processors); 0: none"},
       {"deadline", CLI_INT, &a.deadline, "SECONDS", "a candidate may take so long (30)"},
       {"csv", CLI_FLAG, &a.csv, NULL, "a line a measurement: bench's columns, then predicted us"},
       {"json", CLI_FLAG, &a.json, NULL, "an object a choice"},

@@ -8,7 +8,7 @@
   X(run, "compile a problem, run it and compare with the double-precision reference")              \
   X(explain, "show how a problem will be computed, and why")                                       \
   X(bench, "time a problem and the libraries a user would take instead, on the device")            \
-  X(tune, "find the fastest schedule of a problem by measuring, and keep records")                  \
+  X(tune, "find the fastest schedule of a problem by measuring, and keep records")                 \
   X(report, "tables, goals and pictures of what bench measured")                                   \
   X(cost, "measure what Heddle itself costs: compiling, loading, launching")                       \
   X(prune, "make a dense matrix 2:4 sparse")                                                       \

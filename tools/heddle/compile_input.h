@@ -32,10 +32,13 @@ typedef struct compile_input {
        "LLVM IR or bitcode of the user's epilogue function"},                                      \
       {"ptxas", CLI_TEXT, &(in).ptxas, "PATH",                                                     \
        "the assembler (default: on PATH, then /usr/local/cuda/bin); none: do without"},            \
-      {"cache", CLI_TEXT, &(in).cache, "DIR", "keep and reuse compiled kernels (or $HEDDLE_CACHE)"}, \
+      {"cache", CLI_TEXT, &(in).cache, "DIR",                                                      \
+       "keep and reuse compiled kernels (or $HEDDLE_CACHE)"},                                      \
       {"db", CLI_TEXT, &(in).db, "FILE",                                                           \
        "tuned choices: of `heddle tune`, or its export (the shipped)"},                            \
-      {"no-tuned", CLI_FLAG, &(in).no_tuned, NULL, "the model's default, whatever was tuned"}
+  {                                                                                                \
+    "no-tuned", CLI_FLAG, &(in).no_tuned, NULL, "the model's default, whatever was tuned"          \
+  }
 
 /* Reads the files and finds ptxas. HEDDLE_ENVIRONMENT when --ptxas names nothing that runs. */
 heddle_status compile_input_read(heddle_context *ctx, compile_input *in);

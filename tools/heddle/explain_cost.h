@@ -10,8 +10,8 @@ void explain_print_cost(const hd_problem *problem, const hd_schedule *schedule,
                         const int64_t size_mnk[3], const hd_ceilings *ceilings,
                         const hd_tuned_entry *entry);
 
-/* The legal schedule that is predicted fastest, when it promises a tenth less than this one: the model
- * is no better than that. */
+/* The legal schedule that is predicted fastest, when it promises a tenth less than this one: the
+ * model is no better than that. */
 heddle_status explain_print_promising(heddle_context *ctx, const hd_problem *problem,
                                       const hd_schedule *schedule, const int64_t size_mnk[3],
                                       const hd_ceilings *ceilings);

@@ -39,7 +39,8 @@ typedef struct cell {
 
 static bool continues(const layout_picture *p, const cell *c, const layout_entry *e) {
   bool same = e->lane == c->first.lane && e->reg == c->first.reg && e->bit_lo == c->bit_hi + 1;
-  bool right = e->row == c->first.row && c->rows == 1 && e->col == c->first.col + c->cols * p->col_step;
+  bool right =
+      e->row == c->first.row && c->rows == 1 && e->col == c->first.col + c->cols * p->col_step;
   bool below = e->col == c->first.col && c->cols == 1 && e->row == c->first.row + c->rows;
   return same && (right || below);
 }
@@ -56,8 +57,8 @@ static cell next_cell(const layout_picture *p, size_t *i) {
   return c;
 }
 
-/* "T5 r0", of less than 32 bits also which: "T5 r0 hi", "T5 r0 [15:8]". Tensor memory: lane and column.
- * Metadata of registers has one register. */
+/* "T5 r0", of less than 32 bits also which: "T5 r0 hi", "T5 r0 [15:8]". Tensor memory: lane and
+ * column. Metadata of registers has one register. */
 static void label(const layout_picture *p, const cell *c, char text[40]) {
   const layout_entry *e = &c->first;
   bool tensor = !strcmp(p->space, "tensor"), meta = !strcmp(p->operand, "meta");
@@ -113,7 +114,8 @@ static void subtitle(const layout_picture *p, char text[160]) {
   bool tensor = !strcmp(p->space, "tensor");
   int n = snprintf(text, 160, "operand %s, %s", p->operand, axes_of(p));
   if (!strcmp(p->space, "shared"))
-    snprintf(text + n, 160 - (size_t)n, ", in shared memory: the first byte of what lies in one word");
+    snprintf(text + n, 160 - (size_t)n,
+             ", in shared memory: the first byte of what lies in one word");
   else
     snprintf(text + n, 160 - (size_t)n, ", selector %u, in %s: %s, [bits]", p->selector,
              tensor ? "tensor memory" : "registers",

@@ -12,8 +12,9 @@ static int check_offset(const char *name, int64_t bytes) {
   if (bytes >= 0 && bytes <= MAX_OFFSET && bytes % 16 == 0)
     return CLI_GO;
   int64_t nearest = bytes < 0 ? 0 : bytes > MAX_OFFSET ? MAX_OFFSET : bytes / 16 * 16;
-  return cli_usage_error("layout.offset", "--%s %lld is not a multiple of 16 up to %d; nearest: %lld",
-                         name, (long long)bytes, MAX_OFFSET, (long long)nearest);
+  return cli_usage_error("layout.offset",
+                         "--%s %lld is not a multiple of 16 up to %d; nearest: %lld", name,
+                         (long long)bytes, MAX_OFFSET, (long long)nearest);
 }
 
 static int read_form(const layout_form *o, hd_canonical *form) {
@@ -40,8 +41,8 @@ static int read_form(const layout_form *o, hd_canonical *form) {
 }
 
 /* A tile in shared memory, extents in elements. 16 bytes hold `run` elements of `bits` bits: types
- * narrower than their byte lie packed at the start of them (kinds f8f6f4, mxf8f6f4), e2m1p fills them.
- * The canonical layout counts units of `unit` bits. */
+ * narrower than their byte lie packed at the start of them (kinds f8f6f4, mxf8f6f4), e2m1p fills
+ * them. The canonical layout counts units of `unit` bits. */
 typedef struct shared_tile {
   uint32_t mn, k;
   unsigned bits, unit, run;
@@ -50,7 +51,8 @@ typedef struct shared_tile {
 static shared_tile tile_of(const hd_spec_row *row, hd_operand_id id) {
   const heddle_elem_info *info = heddle_elem_get(row->operand[id].elem);
   bool is_a = id == HD_OPERAND_A;
-  uint32_t ctas = row->cta_group > 1 ? row->cta_group : 1; /* each of a pair holds half of M and N */
+  uint32_t ctas =
+      row->cta_group > 1 ? row->cta_group : 1; /* each of a pair holds half of M and N */
   unsigned bits = info->value_bits < 8 ? info->value_bits : info->container_bits;
   return (shared_tile){.mn = (is_a ? row->m : row->n) / ctas,
                        .k = is_a ? row->k / 2u : row->k,
@@ -104,11 +106,12 @@ static int refuse_form(const hd_spec_row *row, hd_operand_id id, const layout_fo
     if (shared_map(form, t, &map))
       hd_strbuf_printf(&legal, "%s%s", legal.len ? ", " : "", swizzles[s]);
   }
-  cli_usage_error("layout.shared",
-                  "a %u x %u tile of %s has no %s-major layout with swizzle %s and these offsets; legal "
-                  "without --lbo and --sbo: %s",
-                  t->mn, t->k, heddle_elem_get(row->operand[id].elem)->name, o->major, o->swizzle,
-                  hd_strbuf_text(&legal));
+  cli_usage_error(
+      "layout.shared",
+      "a %u x %u tile of %s has no %s-major layout with swizzle %s and these offsets; legal "
+      "without --lbo and --sbo: %s",
+      t->mn, t->k, heddle_elem_get(row->operand[id].elem)->name, o->major, o->swizzle,
+      hd_strbuf_text(&legal));
   hd_strbuf_free(&legal);
   return 3;
 }
@@ -123,8 +126,8 @@ int layout_shared_entries(const hd_spec_row *row, hd_operand_id id, const layout
   if (code != CLI_GO)
     return code;
   if (form.mn_major && !may_transpose(row, id, &t)) {
-    cli_usage_error("layout.major", "%s reads operand %s K-major only; nearest: --major k", row->name,
-                    hd_operand_name(id));
+    cli_usage_error("layout.major", "%s reads operand %s K-major only; nearest: --major k",
+                    row->name, hd_operand_name(id));
     return 3;
   }
   if (!shared_map(form, &t, &map))

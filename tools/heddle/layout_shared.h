@@ -1,4 +1,5 @@
-/* layout_shared.h: operands that an mma reads from shared memory, as a descriptor describes them. */
+/* layout_shared.h: operands that an mma reads from shared memory, as a descriptor describes
+ * them. */
 #ifndef HEDDLE_LAYOUT_SHARED_H
 #define HEDDLE_LAYOUT_SHARED_H
 
@@ -13,8 +14,8 @@ typedef struct layout_form {
   int64_t lbo, sbo;            /* bytes; 0: no gaps */
 } layout_form;
 
-/* Adds every element of A or B of wgmma.sp or tcgen05.mma.sp; CLI_GO, or the exit code of a form that
- * does not exist, which it has reported. */
+/* Adds every element of A or B of wgmma.sp or tcgen05.mma.sp; CLI_GO, or the exit code of a form
+ * that does not exist, which it has reported. */
 int layout_shared_entries(const hd_spec_row *row, hd_operand_id id, const layout_form *form,
                           layout_picture *p);
 

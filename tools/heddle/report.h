@@ -34,13 +34,13 @@ typedef struct report {
   int32_t n_wrong; /* rows left out because their result was wrong */
 } report;
 
-/* Adds a file's rows; columns are found by the names in its first line. Wrong results and quick looks of a
- * sweep are left out. HEDDLE_INVALID names the line and the column. */
+/* Adds a file's rows; columns are found by the names in its first line. Wrong results and quick
+ * looks of a sweep are left out. HEDDLE_INVALID names the line and the column. */
 heddle_status report_read(heddle_context *ctx, const char *path, report *r);
-/* CUTLASS' time now = its time in the file x the geometric mean of (cuBLAS now / there, cuSPARSELt now /
- * there); its sustained time in the same way where the file has sustained times, else slower by as much as
- * cuSPARSELt's, which the same power cap binds. Columns type,m,k,n,cublas,cusparselt,cutlass, and the last
- * three with _sustained. */
+/* CUTLASS' time now = its time in the file x the geometric mean of (cuBLAS now / there, cuSPARSELt
+ * now / there); its sustained time in the same way where the file has sustained times, else slower
+ * by as much as cuSPARSELt's, which the same power cap binds. Columns
+ * type,m,k,n,cublas,cusparselt,cutlass, and the last three with _sustained. */
 heddle_status report_add_cutlass(heddle_context *ctx, const char *path, report *r);
 void report_free(report *r);
 

@@ -11,7 +11,8 @@
 
 enum { COLUMNS = 2, PANEL_W = 430, PANEL_H = 260, PAGE_W = 1040, ROW_H = 340, HEAD = 60 };
 
-static const char ours_style[] = "fill=\"#1f6feb\"", peer_style[] = "fill=\"white\" stroke=\"#c0392b\"";
+static const char ours_style[] = "fill=\"#1f6feb\"",
+                  peer_style[] = "fill=\"white\" stroke=\"#c0392b\"";
 static const char *const colours[] = {"#1f6feb", "#c0392b", "#2e8b57", "#8e44ad",
                                       "#d98200", "#16808a", "#7a5c3e", "#555555"};
 
@@ -29,8 +30,10 @@ static int types_of(const report *r, heddle_elem list[HEDDLE_N_ELEMS]) {
 }
 
 static svg_panel panel_at(int i) {
-  return (svg_panel){.left = 60 + i % COLUMNS * (PANEL_W + 80), .top = HEAD + 30 + i / COLUMNS * ROW_H,
-                     .width = PANEL_W, .height = PANEL_H};
+  return (svg_panel){.left = 60 + i % COLUMNS * (PANEL_W + 80),
+                     .top = HEAD + 30 + i / COLUMNS * ROW_H,
+                     .width = PANEL_W,
+                     .height = PANEL_H};
 }
 
 static int page_height(int n) { return HEAD + (n + COLUMNS - 1) / COLUMNS * ROW_H + 10; }
@@ -41,8 +44,8 @@ static double tflops(const report_cell *c, double us) {
 
 /* ---- roofline ---- */
 
-/* Dense-equivalent TFLOP/s of an H200's tensor cores fed as a product feeds them, sustained at its power
- * cap; and what its memory gives to a read, TB/s. Measured: docs/bench/README.md. */
+/* Dense-equivalent TFLOP/s of an H200's tensor cores fed as a product feeds them, sustained at its
+ * power cap; and what its memory gives to a read, TB/s. Measured: docs/bench/README.md. */
 static const struct ceiling {
   heddle_elem elem;
   double issue, fed;
@@ -72,7 +75,8 @@ static void draw_ceilings(hd_strbuf *out, const svg_panel *p, heddle_elem elem) 
     }
   double right = top > 0 ? top / read_tb : p->y_hi / read_tb;
   svg_line(out, p, p->x_lo, p->x_lo * read_tb, right, right * read_tb, "stroke=\"#888\"");
-  svg_label(out, p, p->x_lo * 16, p->x_lo * 16 * read_tb, 8, 10, "start", "#666", "DRAM, read: 4.53 TB/s");
+  svg_label(out, p, p->x_lo * 16, p->x_lo * 16 * read_tb, 8, 10, "start", "#666",
+            "DRAM, read: 4.53 TB/s");
 }
 
 static void draw_roofline(hd_strbuf *out, const report *r, heddle_elem elem, int index) {
@@ -81,7 +85,8 @@ static void draw_roofline(hd_strbuf *out, const report *r, heddle_elem elem, int
   p.x_hi = 16384;
   p.y_lo = 1;
   p.y_hi = 4096;
-  svg_axes(out, &p, heddle_elem_get(elem)->name, "2·M·N·K a byte of packed A, B and D", "TFLOP/s", 2, 0);
+  svg_axes(out, &p, heddle_elem_get(elem)->name, "2·M·N·K a byte of packed A, B and D", "TFLOP/s",
+           2, 0);
   draw_ceilings(out, &p, elem);
   for (int32_t i = 0; i < r->n; i++) {
     const report_cell *c = &r->cell[i];
@@ -146,7 +151,8 @@ static void draw_speedup(hd_strbuf *out, const report *r, heddle_elem elem, int 
   p.y_lo = 0.6;
   p.y_hi = 2.4;
   p.y_linear = true;
-  svg_axes(out, &p, heddle_elem_get(elem)->name, "N", "time of the best peer over Heddle's", 2, 0.2);
+  svg_axes(out, &p, heddle_elem_get(elem)->name, "N", "time of the best peer over Heddle's", 2,
+           0.2);
   svg_line(out, &p, p.x_lo, 1, p.x_hi, 1, "stroke=\"black\"");
   const report_cell **list = malloc(sizeof *list * (size_t)(r->n ? r->n : 1));
   for (int32_t i = 0; list && i < r->n; i++) {
@@ -186,10 +192,14 @@ static heddle_status write_page(heddle_context *ctx, const report *r, draw_fn *d
 
 heddle_status report_plot(heddle_context *ctx, const report *r, const char *folder) {
   HD_TRY(hd_file_mkdirs(ctx, folder));
-  HD_TRY(write_page(ctx, r, draw_roofline, "Roofline of an H200",
-                    "Filled: Heddle. Open: the best of cuBLAS, cuSPARSELt, CUTLASS. From N = 1024 on "
-                    "sustained.", folder, "roofline.svg"));
-  return write_page(ctx, r, draw_speedup, "Speed-up over the best peer",
-                    "The best of cuBLAS (dense), cuSPARSELt (every algorithm) and CUTLASS in each case; "
-                    "from N = 1024 on sustained.", folder, "speedup.svg");
+  HD_TRY(
+      write_page(ctx, r, draw_roofline, "Roofline of an H200",
+                 "Filled: Heddle. Open: the best of cuBLAS, cuSPARSELt, CUTLASS. From N = 1024 on "
+                 "sustained.",
+                 folder, "roofline.svg"));
+  return write_page(
+      ctx, r, draw_speedup, "Speed-up over the best peer",
+      "The best of cuBLAS (dense), cuSPARSELt (every algorithm) and CUTLASS in each case; "
+      "from N = 1024 on sustained.",
+      folder, "speedup.svg");
 }

@@ -22,7 +22,8 @@ typedef struct line {
   int n;
 } line;
 
-/* Cuts a line into fields, in place; inside quotes a quote is two. False when a quote is not closed. */
+/* Cuts a line into fields, in place; inside quotes a quote is two. False when a quote is not
+ * closed. */
 static bool cut(char *text, line *l) {
   bool quoted = false;
   l->n = 0;

@@ -36,7 +36,8 @@ static void print_rate(double rate) {
 /* "tile=128x256x64" of the schedule's text, and what else is not usual. */
 static void print_tile(const report_cell *c) {
   const char *schedule = c->schedule;
-  static const char *const keys[] = {"tile=", "cluster=2", "split_k=", "stream_k=1", "stages=", "a=reg", "family=mma"};
+  static const char *const keys[] = {"tile=",   "cluster=2", "split_k=",  "stream_k=1",
+                                     "stages=", "a=reg",     "family=mma"};
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
     const char *at = strstr(schedule, keys[i]);
     if (at && strncmp(at, "split_k=1 ", 10) != 0)
@@ -50,7 +51,8 @@ static void print_tile(const report_cell *c) {
 }
 
 void report_print_cases(const report *r) {
-  printf("| type | M | K | N | Heddle, µs | cuBLAS | cuSPARSELt | CUTLASS ~ | over dense | over the best | "
+  printf("| type | M | K | N | Heddle, µs | cuBLAS | cuSPARSELt | CUTLASS ~ | over dense | over "
+         "the best | "
          "of a read | sustained, TFLOP/s | best peer | schedule |\n"
          "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (int32_t i = 0; i < r->n; i++) {
@@ -125,7 +127,8 @@ static void print_band(const report *r, heddle_elem elem, const band *b) {
     printf(" – |\n");
 }
 
-/* Of a read-only kernel over the same bytes: 0.92 from 64 MB of A on, 0.75 at 4096 x 4096 of 16 bits. */
+/* Of a read-only kernel over the same bytes: 0.92 from 64 MB of A on, 0.75 at 4096 x 4096 of 16
+ * bits. */
 static double read_goal(const report_cell *c) {
   if (c->n > 64)
     return 0;
@@ -142,7 +145,8 @@ static void print_reads(const report *r) {
     if (goal <= 0 || ours <= 0 || read <= 0)
       continue;
     if (!any)
-      printf("\n| type | M × K | N | of a read of the same bytes | goal |\n|---|---|---|---|---|\n");
+      printf(
+          "\n| type | M × K | N | of a read of the same bytes | goal |\n|---|---|---|---|---|\n");
     any = true;
     printf("| %s | %lld × %lld | %lld | %.3f | ≥ %.2f: %s |\n", elem_name(c->elem), (long long)c->m,
            (long long)c->k, (long long)c->n, read / ours, goal, verdict(read / ours, goal));
@@ -161,7 +165,8 @@ static void print_promised(const report *r) {
 
 void report_print_goals(const report *r) {
   printf("\nAgainst the best of cuBLAS, cuSPARSELt and CUTLASS in each case:\n\n"
-         "| band | type | cases | geometric mean | goal | worst case | goal | without weights_ready: mean, worst |\n"
+         "| band | type | cases | geometric mean | goal | worst case | goal | without "
+         "weights_ready: mean, worst |\n"
          "|---|---|---|---|---|---|---|---|\n");
   for (size_t b = 0; b < sizeof bands / sizeof *bands; b++)
     for (int elem = 0; elem < HEDDLE_N_ELEMS; elem++)

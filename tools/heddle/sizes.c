@@ -52,7 +52,8 @@ heddle_status sizes_read(heddle_context *ctx, const char *text, int64_t size[HD_
   return status;
 }
 
-heddle_status sizes_agree(heddle_context *ctx, const hd_problem *problem, const int64_t size_mnk[3]) {
+heddle_status sizes_agree(heddle_context *ctx, const hd_problem *problem,
+                          const int64_t size_mnk[3]) {
   const hd_size *sizes[] = {&problem->m, &problem->n, &problem->k};
   for (size_t i = 0; i < HD_COUNT(sizes); i++) {
     long long got = size_mnk[i], fixed = sizes[i]->value, most = sizes[i]->max;

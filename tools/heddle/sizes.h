@@ -9,7 +9,8 @@
 heddle_status sizes_read(heddle_context *ctx, const char *text, int64_t size[HD_N_ARG_KINDS]);
 
 /* Refuses a size that the problem fixes otherwise, or that is more than its max; 0: not given. */
-heddle_status sizes_agree(heddle_context *ctx, const hd_problem *problem, const int64_t size_mnk[3]);
+heddle_status sizes_agree(heddle_context *ctx, const hd_problem *problem,
+                          const int64_t size_mnk[3]);
 
 #define SIZES_HINT_ABOUT "which tuned choice to take, where sizes are known at launch"
 

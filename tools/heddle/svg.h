@@ -15,8 +15,8 @@ typedef struct svg_panel {
 
 void svg_begin(hd_strbuf *out, int width, int height, const char *title);
 void svg_end(hd_strbuf *out);
-/* Frame, title, grid lines and their labels: of x at powers of two (every x_step-th), of y at powers of
- * two or at multiples of y_step. */
+/* Frame, title, grid lines and their labels: of x at powers of two (every x_step-th), of y at
+ * powers of two or at multiples of y_step. */
 void svg_axes(hd_strbuf *out, const svg_panel *p, const char *title, const char *x_label,
               const char *y_label, int x_step, double y_step);
 /* In the panel's units; what lies outside is drawn at the edge. */

@@ -1,5 +1,5 @@
-/* trial/trial.h: one verified run of a kernel: operands, guards, launch, comparison. `heddle run` and
- * the GPU suite are made of these. */
+/* trial/trial.h: one verified run of a kernel: operands, guards, launch, comparison. `heddle run`
+ * and the GPU suite are made of these. */
 #ifndef TRIAL_H
 #define TRIAL_H
 
@@ -15,10 +15,11 @@
 #include "heddle/memory.h"
 #include "heddle/sparse.h"
 
-/* --- the kernel ------------------------------------------------------------------------------------ */
+/* --- the kernel
+ * ------------------------------------------------------------------------------------ */
 
-/* A compiled kernel and its manifest, parsed; loaded by its first trial on a device, which must outlive
- * it. Used by one thread at a time. Zero-initialise. */
+/* A compiled kernel and its manifest, parsed; loaded by its first trial on a device, which must
+ * outlive it. Used by one thread at a time. Zero-initialise. */
 typedef struct trial_kernel {
   heddle_compiled *compiled;
   hd_arena arena;
@@ -34,7 +35,8 @@ void trial_kernel_free(trial_kernel *kernel);
 /* The family of packed A that the kernel reads. */
 heddle_family trial_kernel_family(const hd_manifest *manifest);
 
-/* --- what is asked --------------------------------------------------------------------------------- */
+/* --- what is asked
+ * --------------------------------------------------------------------------------- */
 
 /* An error planted in A as the kernel gets it, to see the comparison fail. */
 typedef enum trial_plant {
@@ -49,7 +51,8 @@ typedef double trial_user(const void *user, double acc, int64_t row, int64_t col
 
 /* Zero-initialise; every field may stay 0. */
 typedef struct trial_request {
-  int64_t size[HD_N_ARG_KINDS]; /* m n k ldb ldc ldd by kind, in elements; 0: fixed or the default */
+  int64_t
+      size[HD_N_ARG_KINDS]; /* m n k ldb ldc ldd by kind, in elements; 0: fixed or the default */
   uint64_t seed;
   bool exact;                   /* small integers, compared bit for bit */
   float alpha, beta;            /* 0: 1 (0.5 and 2 when exact, so that a wrong one is seen) */
@@ -68,7 +71,8 @@ typedef struct trial_request {
 heddle_status trial_check_sizes(heddle_context *ctx, const hd_manifest *manifest,
                                 const trial_request *request);
 
-/* --- what comes out ---------------------------------------------------------------------------------- */
+/* --- what comes out
+ * ---------------------------------------------------------------------------------- */
 
 typedef struct trial_result {
   bool ok;
@@ -91,8 +95,8 @@ heddle_runtime *trial_device_runtime(const trial_device *device); /* borrowed */
 /* Whether it runs code of that target: its own, or a plain older one. */
 bool trial_device_runs(const trial_device *device, const char *target);
 
-/* One trial on the device, or in the simulator when device is NULL. A wrong result is HEDDLE_OK with
- * result->ok false; any other status is a failure to try. Thread-safe with a ctx a thread. */
+/* One trial on the device, or in the simulator when device is NULL. A wrong result is HEDDLE_OK
+ * with result->ok false; any other status is a failure to try. Thread-safe with a ctx a thread. */
 heddle_status trial_run(heddle_context *ctx, trial_kernel *kernel, const trial_request *request,
                         trial_device *device, trial_result *result);
 

@@ -9,7 +9,8 @@
 #include "Support/diag.h"
 #include "trial/trial_parts.h"
 
-/* --- blocks ------------------------------------------------------------------------------------------ */
+/* --- blocks
+ * ------------------------------------------------------------------------------------------ */
 
 trial_block *trial_data_block(const trial_data *data, hd_arg_kind kind) {
   for (int i = 0; i < data->n_blocks; i++)
@@ -42,7 +43,8 @@ void trial_data_free(trial_data *data) {
   free(data->a_dense);
 }
 
-/* --- dense operands -------------------------------------------------------------------------------- */
+/* --- dense operands
+ * -------------------------------------------------------------------------------- */
 
 /* The last row ends with its last element: what lies behind is guard already. */
 static size_t stored_bytes(heddle_elem elem, const trial_stored *s) {
@@ -79,9 +81,10 @@ typedef struct dense_operand {
 static heddle_status add_dense(heddle_context *ctx, uint64_t seed, const dense_operand *o,
                                trial_data *data) {
   if (o->stored.pitch < o->stored.cols)
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.stride",
-                    "got a pitch of %lld elements for %s, shorter than its row; nearest legal: %lld",
-                    (long long)o->stored.pitch, hd_arg_name(o->kind), (long long)o->stored.cols);
+    return hd_error(
+        ctx, HEDDLE_INVALID, HD_NOWHERE, "run.stride",
+        "got a pitch of %lld elements for %s, shorter than its row; nearest legal: %lld",
+        (long long)o->stored.pitch, hd_arg_name(o->kind), (long long)o->stored.cols);
   trial_block *block =
       add_block(data, o->kind, o->elem, stored_bytes(o->elem, &o->stored), o->offset);
   if (o->file)
@@ -93,7 +96,8 @@ static heddle_status add_dense(heddle_context *ctx, uint64_t seed, const dense_o
   return HEDDLE_OK;
 }
 
-/* --- all --------------------------------------------------------------------------------------------- */
+/* --- all
+ * --------------------------------------------------------------------------------------------- */
 
 typedef struct limits {
   unsigned a, b, other; /* 0: random */
@@ -170,17 +174,21 @@ static heddle_status check_wanted(heddle_context *ctx, const hd_manifest *manife
                   hd_arg_name(kind), hd_arg_name(kind));
 }
 
-/* --- scales ------------------------------------------------------------------------------------------ */
+/* --- scales
+ * ------------------------------------------------------------------------------------------ */
 
 /* Root mean square of a made element (Reference/operands.h), about. */
 static double spread(heddle_elem elem, unsigned limit) {
   const heddle_elem_info *info = heddle_elem_get(elem);
   if (limit)
     return (limit + 1) * 0.6;
-  return info->kind == HEDDLE_FLOAT ? 1 : ldexp(1, info->value_bits - (info->kind == HEDDLE_SIGNED)) / 3;
+  return info->kind == HEDDLE_FLOAT
+             ? 1
+             : ldexp(1, info->value_bits - (info->kind == HEDDLE_SIGNED)) / 3;
 }
 
-/* The power of two that brings D into the middle of an 8-bit range: neither all zeros nor all saturated. */
+/* The power of two that brings D into the middle of an 8-bit range: neither all zeros nor all
+ * saturated. */
 static double scale_unit(const hd_manifest *manifest, const limits *limit, int64_t k) {
   enum { MIDDLE = 32 };
   if (heddle_elem_get(manifest->d_elem)->container_bits > 8)
@@ -212,15 +220,16 @@ static heddle_status add_scales(heddle_context *ctx, const hd_manifest *manifest
   bool a = hd_manifest_arg(manifest, HD_ARG_SCALE_A), b = hd_manifest_arg(manifest, HD_ARG_SCALE_B);
   double unit = scale_unit(manifest, limit, s->k);
   if (a)
-    HD_TRY(add_scale(ctx, r, HD_ARG_SCALE_A, manifest->scale_a_one ? 1 : s->m, r->scale_a_file, unit,
-                     data));
+    HD_TRY(add_scale(ctx, r, HD_ARG_SCALE_A, manifest->scale_a_one ? 1 : s->m, r->scale_a_file,
+                     unit, data));
   if (b)
     HD_TRY(add_scale(ctx, r, HD_ARG_SCALE_B, manifest->scale_b_one ? 1 : s->n, r->scale_b_file,
                      a ? 1 : unit, data));
   return HEDDLE_OK;
 }
 
-/* --- all of them --------------------------------------------------------------------------------------- */
+/* --- all of them
+ * --------------------------------------------------------------------------------------- */
 
 static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manifest,
                                   const trial_request *r, const limits *limit, trial_data *data) {

@@ -1,4 +1,5 @@
-/* The verdict: nothing outside D was written, nothing of D was left out, and the numbers are right. */
+/* The verdict: nothing outside D was written, nothing of D was left out, and the numbers are
+ * right. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@ static const double activation_error = 1e-6;
 /* The rounded steps of the epilogue's own f32 arithmetic. */
 static const double epilogue_error = 0x1p-22;
 
-/* --- memory ------------------------------------------------------------------------------------------ */
+/* --- memory
+ * ------------------------------------------------------------------------------------------ */
 
 static void memory_wrong(trial_result *result, const trial_block *block, size_t i) {
   long long from = (long long)i - (long long)(block->data - block->all);
@@ -67,7 +69,8 @@ static bool memory_right(const hd_manifest *manifest, const trial_data *data,
   return true;
 }
 
-/* --- numbers ----------------------------------------------------------------------------------------- */
+/* --- numbers
+ * ----------------------------------------------------------------------------------------- */
 
 static hd_matrix matrix(const void *data, heddle_elem elem, int64_t pitch, bool transposed) {
   uint64_t p = (uint64_t)pitch;
@@ -130,7 +133,8 @@ static bool is_float(const hd_matrix *x) {
 static bool is_rounded(const hd_manifest *manifest, const hd_reference *r) {
   bool whole = manifest->acc_elem == HEDDLE_S32;
   return r->scale_a.data || r->scale_b.data ||
-         (whole && (is_float(&r->c) || is_float(&r->bias) || hd_manifest_arg(manifest, HD_ARG_ALPHA)));
+         (whole &&
+          (is_float(&r->c) || is_float(&r->bias) || hd_manifest_arg(manifest, HD_ARG_ALPHA)));
 }
 
 static double bound_of(const hd_manifest *manifest, const hd_reference *r) {

@@ -10,7 +10,8 @@
 #include "Support/file.h"
 #include "trial/trial_parts.h"
 
-/* --- files ------------------------------------------------------------------------------------------- */
+/* --- files
+ * ------------------------------------------------------------------------------------------- */
 
 static bool is_npy(const char *image, size_t n_bytes) {
   return n_bytes >= 6 && !memcmp(image, "\x93NUMPY", 6);
@@ -112,7 +113,8 @@ heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,
                   (unsigned long long)file_k, (unsigned long long)m, (unsigned long long)k);
 }
 
-/* --- planted errors -------------------------------------------------------------------------------- */
+/* --- planted errors
+ * -------------------------------------------------------------------------------- */
 
 enum { SLAB_ROWS = 64 };
 
@@ -127,8 +129,8 @@ static bool is_free(heddle_elem elem, const void *dense, size_t first, int64_t n
   return true;
 }
 
-/* Moves one unit (an element, or a pair of 4-bit ones) to a free place of its group: the values stay, one
- * code changes. */
+/* Moves one unit (an element, or a pair of 4-bit ones) to a free place of its group: the values
+ * stay, one code changes. */
 static bool plant_metadata(heddle_elem elem, const trial_shape *s, void *dense) {
   int64_t group = heddle_elem_get(elem)->group, unit = group / hd_sparse_rule_get(elem)->n_units;
   for (int64_t row = s->m - 1; row >= 0; row--)

@@ -21,8 +21,8 @@ trial_stored trial_stored_b(const hd_manifest *manifest, const trial_shape *shap
 trial_stored trial_stored_c(const hd_manifest *manifest, const trial_shape *shape);
 trial_stored trial_stored_d(const hd_manifest *manifest, const trial_shape *shape);
 
-/* Host memory of one operand between two guards (none when bare), all poisoned with TRIAL_POISON to start with (NaN in
- * every floating-point type of 8 bits and more, which integers take for -1). */
+/* Host memory of one operand between two guards (none when bare), all poisoned with TRIAL_POISON to
+ * start with (NaN in every floating-point type of 8 bits and more, which integers take for -1). */
 enum { TRIAL_GUARD_BYTES = 1024, TRIAL_POISON = 0xff };
 typedef struct trial_block {
   hd_arg_kind kind;
@@ -47,7 +47,8 @@ typedef struct trial_data {
   float alpha, beta;
 } trial_data;
 
-/* Makes or reads all operands, packs A, poisons D. Free with trial_data_free, also after a failure. */
+/* Makes or reads all operands, packs A, poisons D. Free with trial_data_free, also after a
+ * failure. */
 heddle_status trial_data_make(heddle_context *ctx, const hd_manifest *manifest,
                               const trial_request *request, trial_data *data);
 void trial_data_free(trial_data *data);

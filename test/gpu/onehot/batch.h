@@ -1,5 +1,5 @@
-/* batch.h: many problems of one form, run together, compared element by element. What is judged here
- * is lib/Spec: nothing else says where an element lies. */
+/* batch.h: many problems of one form, run together, compared element by element. What is judged
+ * here is lib/Spec: nothing else says where an element lies. */
 #ifndef ONEHOT_BATCH_H
 #define ONEHOT_BATCH_H
 

@@ -33,7 +33,8 @@ static bool hot_a(batch *b, problem *p) {
   return true;
 }
 
-/* One element of B: a column of D that says which rows keep its k, with A's row-dependent values. */
+/* One element of B: a column of D that says which rows keep its k, with A's row-dependent
+ * values. */
 static bool hot_b(batch *b, problem *p, unsigned step) {
   problem_clear(p);
   problem_random_codes(p);

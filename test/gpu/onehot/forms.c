@@ -14,7 +14,8 @@ static bool k_major_forms(const hd_spec_row *row, form_visit *visit, void *user)
   for (unsigned swizzle = HD_SMEM_32B; swizzle <= HD_SMEM_128B; swizzle++)
     for (unsigned step = 0; !row->a_in_registers && step < 1u << (swizzle - 1); step++) {
       form f = form_plain(row, 0);
-      f.a = (shared_form){{.swizzle = swizzle, .sbo_bytes = 128u << swizzle}, 1u << (swizzle - 1), step};
+      f.a = (shared_form){
+          {.swizzle = swizzle, .sbo_bytes = 128u << swizzle}, 1u << (swizzle - 1), step};
       ok &= visit(user, &f);
     }
   form none = form_plain(row, 0), gaps = none, narrow = none, second = none;
@@ -41,7 +42,8 @@ static bool mn_major_forms(const hd_spec_row *row, form_visit *visit, void *user
     f = form_plain(row, 0);
     f.trans_a = true;
     n_atoms = row->m * 2u / (16u << swizzle);
-    f.a = (shared_form){{true, swizzle, swizzle ? atom * (row->k / 16u) : atom * n_atoms, atom}, 1, 0};
+    f.a = (shared_form){
+        {true, swizzle, swizzle ? atom * (row->k / 16u) : atom * n_atoms, atom}, 1, 0};
     ok &= visit(user, &f);
   }
   return ok;

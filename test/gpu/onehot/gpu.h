@@ -1,4 +1,5 @@
-/* gpu.h: the few CUDA driver calls that the one-hot program needs, from libcuda.so.1 at run time. */
+/* gpu.h: the few CUDA driver calls that the one-hot program needs, from libcuda.so.1 at run
+ * time. */
 #ifndef ONEHOT_GPU_H
 #define ONEHOT_GPU_H
 

@@ -1,6 +1,7 @@
-/* heddle-onehot [--row NAME] [--quick] [--shard I/N] [--plant] [--dump [--target T]]: every matrix row of specs/ that the device runs, one
- * element at a time: each lane, register, field, metadata code and selector; then shared-memory forms,
- * transposes, negation and ldmatrix. One line a row, a total at the end; exit code 1 on a mismatch.
+/* heddle-onehot [--row NAME] [--quick] [--shard I/N] [--plant] [--dump [--target T]]: every matrix
+ * row of specs/ that the device runs, one element at a time: each lane, register, field, metadata
+ * code and selector; then shared-memory forms, transposes, negation and ldmatrix. One line a row, a
+ * total at the end; exit code 1 on a mismatch.
  * --plant swaps two metadata codes, or two rows of a matrix: the run must then report mismatches.
  * --dump prints PTX only, for --target T (sm_90a). */
 #include <stdio.h>
@@ -93,8 +94,9 @@ static void run_row(session *s, const hd_spec_row *row) {
                 : run_move(s, row, &t);
   if (s->o.dump)
     return;
-  printf("row %s cases=%llu checks=%llu mismatches=%llu%s\n", row->name, (unsigned long long)t.cases,
-         (unsigned long long)t.checks, (unsigned long long)t.mismatches, ok ? "" : " NOT-RUN");
+  printf("row %s cases=%llu checks=%llu mismatches=%llu%s\n", row->name,
+         (unsigned long long)t.cases, (unsigned long long)t.checks,
+         (unsigned long long)t.mismatches, ok ? "" : " NOT-RUN");
   fflush(stdout);
   s->all.cases += t.cases;
   s->all.checks += t.checks;
@@ -140,7 +142,8 @@ int main(int argc, char **argv) {
   session s = {.o = {.n_shards = 1}};
   unsigned n_wanted = 0;
   if (!read_options(argc, argv, &s.o)) {
-    fprintf(stderr, "usage: heddle-onehot [--row NAME] [--quick] [--shard I/N] [--plant] [--dump [--target T]]\n");
+    fprintf(stderr, "usage: heddle-onehot [--row NAME] [--quick] [--shard I/N] [--plant] [--dump "
+                    "[--target T]]\n");
     return 2;
   }
   if (!s.o.dump && !(s.g = gpu_open()))

@@ -1,6 +1,6 @@
 /* One warp: 32 rows of 16 bytes in shared memory, row i at the address of lane i.
- * ldmatrix: input is the image, output the registers; stmatrix the other way. All is compared byte by
- * byte; of a 6- or 4-bit format a byte in a register is what the format unpacks. */
+ * ldmatrix: input is the image, output the registers; stmatrix the other way. All is compared byte
+ * by byte; of a 6- or 4-bit format a byte in a register is what the format unpacks. */
 #include "matrix_move.h"
 
 #include <stdlib.h>
@@ -22,12 +22,13 @@ char *matrix_move_text(const hd_spec_row *row, const hd_target *target) {
   ptx = ptx < 80 ? 80 : ptx;
   hd_strbuf_printf(&out, ".version %u.%u\n.target %s\n.address_size 64\n", ptx / 10, ptx % 10,
                    target->name);
-  hd_strbuf_add(&out, ".shared .align 16 .b8 rows[512];\n.extern .shared .align 1024 .b8 image[];\n"
-                      ".visible .entry onehot(.param .u64 p_in, .param .u64 p_out,\n"
-                      "  .param .u32 p2, .param .u32 p3, .param .u32 p4, .param .u64 p5, .param .u64 p6)\n"
-                      ".reqntid 32\n{\n  .reg .b32 r<4>, w<4>, tid, at;\n  .reg .b64 in, out;\n"
-                      "  mov.u32 tid, %tid.x;\n  mov.u32 at, rows;\n  mad.lo.u32 at, tid, 16, at;\n"
-                      "  ld.param.u64 in, [p_in];\n  ld.param.u64 out, [p_out];\n");
+  hd_strbuf_add(
+      &out, ".shared .align 16 .b8 rows[512];\n.extern .shared .align 1024 .b8 image[];\n"
+            ".visible .entry onehot(.param .u64 p_in, .param .u64 p_out,\n"
+            "  .param .u32 p2, .param .u32 p3, .param .u32 p4, .param .u64 p5, .param .u64 p6)\n"
+            ".reqntid 32\n{\n  .reg .b32 r<4>, w<4>, tid, at;\n  .reg .b64 in, out;\n"
+            "  mov.u32 tid, %tid.x;\n  mov.u32 at, rows;\n  mad.lo.u32 at, tid, 16, at;\n"
+            "  ld.param.u64 in, [p_in];\n  ld.param.u64 out, [p_out];\n");
   hd_strbuf_printf(&out, "  mad.wide.u32 in, tid, %u, in;\n  mad.wide.u32 out, tid, %u, out;\n",
                    load ? 16 : 4, load ? 4 : 16);
   if (load)

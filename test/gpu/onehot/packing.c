@@ -158,7 +158,8 @@ static void pack_images(const packing *k, const encoders *e, const problem *p, u
       memcpy(image + k->a_byte[m * half + cc], &e->a.bits[(uint8_t)p->a[m][cc]], bytes);
   for (unsigned n = 0; k->b_image && n < row->n; n++)
     for (unsigned i = 0; i < row->k; i++)
-      memcpy(image + k->a_image + k->b_byte[n * row->k + i], &e->b.bits[(uint8_t)p->b[i][n]], bytes);
+      memcpy(image + k->a_image + k->b_byte[n * row->k + i], &e->b.bits[(uint8_t)p->b[i][n]],
+             bytes);
 }
 
 void packing_pack(const packing *k, const encoders *e, problem *p, void *in) {

@@ -41,7 +41,8 @@ typedef struct encoders {
 void encoder_set(encoder *e, heddle_elem elem, const double value[256]);
 /* Each number stands for itself, in C for itself and c_base. */
 void encoders_integers(encoders *e, const form *f);
-/* What the form makes of a sum beyond s32: the end of the range with .satfinite, else its low 32 bits. */
+/* What the form makes of a sum beyond s32: the end of the range with .satfinite, else its low 32
+ * bits. */
 int32_t form_bounded(const form *f, int64_t sum);
 
 typedef struct packing packing;

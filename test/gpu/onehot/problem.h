@@ -29,8 +29,8 @@ void problem_random_codes(problem *p);
 /* Fills a, b, c with small random values, none of A zero. */
 void problem_random_values(problem *p);
 
-/* Logical k of compressed column `cc` of row `m` (PTX ISA, sparse matrix storage): low two bits of a
- * code are the first kept position, high two the second; tf32 0x4 keeps the first of two, 0xE the
+/* Logical k of compressed column `cc` of row `m` (PTX ISA, sparse matrix storage): low two bits of
+ * a code are the first kept position, high two the second; tf32 0x4 keeps the first of two, 0xE the
  * second; 4-bit types: positions count pairs. */
 unsigned problem_k(const problem *p, unsigned m, unsigned cc);
 

@@ -1,8 +1,9 @@
-/* heddle-simhw [--row NAME]... [--shard I/N] [--dry [--target T]] [--plant]: every matrix row of specs/ that the
- * device runs, the same PTX text on the device and in the simulator: D from small integers must agree
- * bit for bit, from random normal values the largest difference is printed (an infinite one fails).
- * Exit code 1 when a row disagrees or did not run. --dry: the product in double precision stands for the device. --plant:
- * the simulator sees one bit of A inverted; every row must then fail. */
+/* heddle-simhw [--row NAME]... [--shard I/N] [--dry [--target T]] [--plant]: every matrix row of
+ * specs/ that the device runs, the same PTX text on the device and in the simulator: D from small
+ * integers must agree bit for bit, from random normal values the largest difference is printed (an
+ * infinite one fails). Exit code 1 when a row disagrees or did not run. --dry: the product in
+ * double precision stands for the device. --plant: the simulator sees one bit of A inverted; every
+ * row must then fail. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -120,7 +121,8 @@ static void run_rows(session *s) {
 int main(int argc, char **argv) {
   session s = {.n_shards = 1};
   if (!read_options(argc, argv, &s)) {
-    fprintf(stderr, "usage: heddle-simhw [--row NAME]... [--shard I/N] [--dry [--target T]] [--plant]\n");
+    fprintf(stderr,
+            "usage: heddle-simhw [--row NAME]... [--shard I/N] [--dry [--target T]] [--plant]\n");
     return 2;
   }
   if (!s.dry && !(s.sides.g = gpu_open()))

@@ -4,8 +4,8 @@
 
 #include "gpu.h"
 
-/* Runs the PTX text with the job's parameters; poisons the output first. False after the findings or
- * the diagnostics of lib/Sim, each with `name`. */
+/* Runs the PTX text with the job's parameters; poisons the output first. False after the findings
+ * or the diagnostics of lib/Sim, each with `name`. */
 bool sim_device_run(const char *name, const char *ptx, const gpu_job *job);
 
 #endif

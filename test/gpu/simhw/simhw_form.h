@@ -11,7 +11,8 @@ typedef struct sides {
   bool plant; /* the simulator sees one bit of A inverted */
 } sides;
 
-/* Over all cases of a row. rel: difference over |c| + sum of |a*b|, the scale of rounding errors. */
+/* Over all cases of a row. rel: difference over |c| + sum of |a*b|, the scale of rounding
+ * errors. */
 typedef struct apart {
   uint64_t n_exact, n_unequal; /* elements of D from small integers, and those whose bits differ */
   double max_abs, max_rel;     /* of D from random normal values */

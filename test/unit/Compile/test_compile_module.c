@@ -40,7 +40,8 @@ static void a_module_compiles_to_what_its_text_does(void **state) {
   assert_int_equal(heddle_compile(ctx, NULL, text, n, NULL, &parsed), HEDDLE_OK);
   assert_string_equal(heddle_compiled_name(built), "scaled_linear");
   assert_string_equal(heddle_compiled_ptx(built, NULL), heddle_compiled_ptx(parsed, NULL));
-  assert_string_equal(heddle_compiled_manifest(built, NULL), heddle_compiled_manifest(parsed, NULL));
+  assert_string_equal(heddle_compiled_manifest(built, NULL),
+                      heddle_compiled_manifest(parsed, NULL));
   assert_non_null(strstr(heddle_compiled_manifest(built, NULL), "\"scale_b_one\": true"));
   heddle_compiled_free(built);
   heddle_compiled_free(parsed);
@@ -70,7 +71,8 @@ static void cached(const char *folder, const char *name) {
       "  %%m: i32 = size {dim = m, value = 64}\n  %%n: i32 = size {dim = n, value = 64}\n"
       "  %%k: i32 = size {dim = k, value = 64}\n  %%a: matrix<f16> = sparse %%m, %%k {type = f16}\n"
       "  %%b: matrix<f16> = dense %%k, %%n {type = f16, operand = b, order = k_major}\n"
-      "  %%x: matrix<f32> = matmul %%a, %%b {acc = f32}\n  store %%x {type = f16, order = row_major}\n}\n";
+      "  %%x: matrix<f32> = matmul %%a, %%b {acc = f32}\n  store %%x {type = f16, order = "
+      "row_major}\n}\n";
   hd_strbuf problem = {0}, entry = {0};
   heddle_compile_options options = {.cache = folder};
   heddle_compiled *compiled = NULL;

@@ -18,7 +18,8 @@ heddle_status emit_text(heddle_context *ctx, const char *text, const hd_emit_opt
 /* The same with the body of one kernel of 32 threads on a target. */
 heddle_status emit_body(heddle_context *ctx, const char *target, const char *body,
                         const hd_emit_options *options, hd_emit_result *result);
-/* ptxas accepts it without a remark, spill or stack frame (skips the check where ptxas is absent). */
+/* ptxas accepts it without a remark, spill or stack frame (skips the check where ptxas is
+ * absent). */
 void assert_assembles(heddle_context *ctx, const char *ptx, const char *target);
 /* The rule of the first error; "" when there is none. */
 const char *first_rule(const heddle_context *ctx);

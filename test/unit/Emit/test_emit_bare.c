@@ -1,5 +1,5 @@
-/* Every row of specs/, alone in a kernel, by lib/Emit, on each of its targets at the least PTX version
- * that LLVM knows: the text is the row's, and ptxas assembles it. */
+/* Every row of specs/, alone in a kernel, by lib/Emit, on each of its targets at the least PTX
+ * version that LLVM knows: the text is the row's, and ptxas assembles it. */
 #include "emit_fixture.h"
 
 #include <stdio.h>
@@ -12,7 +12,8 @@
 
 enum { MAX_MODULE = 512, LAST_PTX = 90 };
 
-/* Does the kernel named as the row have an instruction whose text `heddle legal` takes for the row's? */
+/* Does the kernel named as the row have an instruction whose text `heddle legal` takes for the
+ * row's? */
 static bool prints_row(const char *ptx, const hd_spec_row *row) {
   char text[256];
   snprintf(text, sizeof text, ".entry %s(", row->name);
@@ -27,9 +28,9 @@ static bool prints_row(const char *ptx, const hd_spec_row *row) {
   return false;
 }
 
-/* Where ptxas makes code; elsewhere it only parses, which is where it judges target and version. Not on
- * sm_8x, where ptxas 13.0.88 itself dies of mbarrier.test_wait with a state; test_emit_rows makes code of
- * mma.sp there, and of wgmma. */
+/* Where ptxas makes code; elsewhere it only parses, which is where it judges target and version.
+ * Not on sm_8x, where ptxas 13.0.88 itself dies of mbarrier.test_wait with a state; test_emit_rows
+ * makes code of mma.sp there, and of wgmma. */
 static bool makes_code(const hd_target *target) {
   static const char *const names[] = {"sm_75", "sm_90", "sm_100a", "sm_120a"};
   for (size_t i = 0; i < HD_COUNT(names); i++)
@@ -95,8 +96,8 @@ static size_t check_target(const hd_target *target) {
   return n_cells;
 }
 
-/* What the test above relies on can fail: another row's text, a version too low, a target without the
- * row. */
+/* What the test above relies on can fail: another row's text, a version too low, a target without
+ * the row. */
 static void test_planted_errors_are_seen(void **state) {
   (void)state;
   heddle_context *ctx = heddle_context_create();

@@ -16,11 +16,13 @@ static void test_parameters(void **state) {
       "module version=1 level=role sync=placed\n"
       "kernel {name = \"first\", target = \"sm_90a\", threads = 64, cluster = 2} {\n"
       "  %ldd: i64 = arg {arg = ldd}\n"
-      "  %t: tmap = tmap {arg = b, type = bf16, dims = [\"k\", \"n\"], strides = [\"\", \"ldb*2\"], "
+      "  %t: tmap = tmap {arg = b, type = bf16, dims = [\"k\", \"n\"], strides = [\"\", "
+      "\"ldb*2\"], "
       "box = [64, 8], swizzle = 128}\n"
       "  %d: ptr<f32> = arg {arg = d, type = f32}\n"
       "  %alpha: f32 = arg {arg = alpha}\n"
-      "  %b: buffer = buffer {name = \"b\", space = shared, bytes = 1024, stages = 3, align = 1024, "
+      "  %b: buffer = buffer {name = \"b\", space = shared, bytes = 1024, stages = 3, align = "
+      "1024, "
       "layout = rows, rows = 8, panel = 128, swizzle = 128}\n"
       "  %full: barrier = barrier {name = \"full\", stages = 3, count = 1}\n"
       "  %a: buffer = buffer {name = \"a\", space = shared, bytes = 384, stages = 1, align = 128, "
@@ -119,9 +121,11 @@ static void test_stores(void **state) {
   for (size_t t = 0; t < HD_COUNT(types); t++)
     for (int form = 0; form < 12; form++, n++) {
       static const char *const accs[] = {"f32 x 24", "f16 x 24", "s32 x 24"};
-      hd_strbuf_printf(&s,
+      hd_strbuf_printf(
+          &s,
           "kernel {name = \"k%d\", target = \"sm_90a\", threads = 32} {\n"
-          "  %%d: ptr<f32> = arg {arg = d, type = f32}\n  %%c: ptr<f16> = arg {arg = c, type = f16}\n"
+          "  %%d: ptr<f32> = arg {arg = d, type = f32}\n  %%c: ptr<f16> = arg {arg = c, type = "
+          "f16}\n"
           "  %%bias: ptr<f32> = arg {arg = bias, type = f32}\n"
           "  %%sa: ptr<f32> = arg {arg = scale_a, type = f32}\n"
           "  %%sb: ptr<f32> = arg {arg = scale_b, type = f32}\n"

@@ -25,8 +25,9 @@ static void test_clean(void **state) {
   hd_ptxas_report report = {0};
   void *cubin = NULL;
   size_t n = 0;
-  const char *ptx = HEAD ".visible .entry clean(.param .u64 p) { .reg .b64 %rd<2>; .shared .b32 s[8];"
-                         " ld.param.u64 %rd1, [p]; st.shared.b32 [s], 1; st.global.b32 [%rd1], 7; ret; }\n";
+  const char *ptx =
+      HEAD ".visible .entry clean(.param .u64 p) { .reg .b64 %rd<2>; .shared .b32 s[8];"
+           " ld.param.u64 %rd1, [p]; st.shared.b32 [s], 1; st.global.b32 [%rd1], 7; ret; }\n";
   assert_int_equal(hd_ptxas_assemble(ctx, HD_PTXAS, ptx, "sm_90a", &cubin, &n, &report), HEDDLE_OK);
   assert_int_equal(report.n_entries, 1);
   assert_string_equal(report.entry[0].name, "clean");
@@ -69,10 +70,11 @@ static void test_planted(void **state) {
   expect(HEAD ".visible .entry k(.param .u64 p) .maxntid 128 {\n"
               "setmaxnreg.dec.sync.aligned.u32 40; ret; }\n",
          HEDDLE_UNSUPPORTED, "ptxas.remark");
-  expect(HEAD ".visible .entry k(.param .u64 p) { .local .align 4 .b8 x[64]; .reg .b64 %rd<3>;\n"
-              ".reg .b32 %r<2>; ld.param.u64 %rd1, [p]; mov.u64 %rd2, x; add.s64 %rd2, %rd2, %rd1;\n"
-              "st.local.b32 [%rd2], 1; ld.local.b32 %r1, [x]; st.global.b32 [%rd1], %r1;"
-              " ret; }\n",
+  expect(HEAD
+         ".visible .entry k(.param .u64 p) { .local .align 4 .b8 x[64]; .reg .b64 %rd<3>;\n"
+         ".reg .b32 %r<2>; ld.param.u64 %rd1, [p]; mov.u64 %rd2, x; add.s64 %rd2, %rd2, %rd1;\n"
+         "st.local.b32 [%rd2], 1; ld.local.b32 %r1, [x]; st.global.b32 [%rd1], %r1;"
+         " ret; }\n",
          HEDDLE_UNSUPPORTED, "ptxas.spill");
   char *ptx = spilling();
   expect(ptx, HEDDLE_UNSUPPORTED, "ptxas.spill");

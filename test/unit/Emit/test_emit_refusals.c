@@ -9,7 +9,7 @@
 #define LINEAR BUFFER "align = 128, layout = linear, type = f16}\n"
 #define AT "    %at: cursor = cursor {stages = 1}\n    %z: i32 = const {value = 0}\n"
 #define FRAGS                                                                                      \
-  "    %e: frag<s32 x 1> = frag.zero\n    %a: frag<s32 x 4> = frag.zero\n"                           \
+  "    %e: frag<s32 x 1> = frag.zero\n    %a: frag<s32 x 4> = frag.zero\n"                         \
   "    %c: frag<f32 x 4> = frag.zero\n"
 
 static const struct refusal {
@@ -19,40 +19,56 @@ static const struct refusal {
     {"emit.target", "sm_80", "  grid.wait\n"},
     {"emit.target", "sm_75", LINEAR ROLE AT "    cp_async.commit\n  }\n"},
     {"emit.target", "sm_77", "  cta.sync\n"},
-    {"emit.row", "sm_80", ROLE FRAGS "    %d: frag<f32 x 4> = mma.sp %c, %a, %a, %e {row = "
-                          "\"no_such_row\", selector = 0}\n  }\n"},
-    {"emit.row", "sm_80", ROLE FRAGS "    %d: frag<f32 x 4> = mma.sp %c, %a, %a, %e {row = "
-                          "\"mma_sp_ordered_m16n8k32_f32_f16_f16\", selector = 7}\n  }\n"},
-    {"emit.row", "sm_80", ROLE FRAGS "    %d: frag<f32 x 4> = mma.sp %c, %a, %a, %e {row = "
-                          "\"mma_sp_ordered_m16n8k64_f32_e4m3_e4m3\", selector = 0}\n  }\n"},
-    {"emit.registers", "sm_80", ROLE FRAGS "    %d: frag<f32 x 4> = mma.sp %c, %e, %a, %e {row = "
-                                "\"mma_sp_ordered_m16n8k32_f32_f16_f16\", selector = 0}\n  }\n"},
-    {"emit.layout", "sm_80", LINEAR ROLE AT
-     "    %m: frag<s32 x 1> = load.meta %s, %at, %z {word = 0}\n  }\n"},
-    {"emit.layout", "sm_80", LINEAR ROLE AT "    %b: frag<f16 x 8> = load.b %s, %at, %z {row = "
-                             "\"mma_sp_ordered_m16n8k32_f32_f16_f16\", step = 0}\n  }\n"},
-    {"emit.layout", "sm_80", BUFFER "align = 128, layout = rows, rows = 36, panel = 64, swizzle = 128}\n"
-     ROLE AT "    %b: frag<f16 x 8> = load.b %s, %at, %z {row = "
-     "\"mma_sp_ordered_m16n8k32_f32_f16_f16\", step = 0}\n  }\n"},
-    {"emit.arg", "sm_80", "  %d: ptr<f32> = arg {arg = d, type = f32}\n  %l: i64 = arg {arg = ldd}\n"
-     "  %n: i32 = arg {arg = n}\n" ROLE FRAGS "    store.tile %d, %l, %n, %n, %n, %n, %c {type = f32, "
+    {"emit.row", "sm_80",
+     ROLE FRAGS "    %d: frag<f32 x 4> = mma.sp %c, %a, %a, %e {row = "
+                "\"no_such_row\", selector = 0}\n  }\n"},
+    {"emit.row", "sm_80",
+     ROLE FRAGS "    %d: frag<f32 x 4> = mma.sp %c, %a, %a, %e {row = "
+                "\"mma_sp_ordered_m16n8k32_f32_f16_f16\", selector = 7}\n  }\n"},
+    {"emit.row", "sm_80",
+     ROLE FRAGS "    %d: frag<f32 x 4> = mma.sp %c, %a, %a, %e {row = "
+                "\"mma_sp_ordered_m16n8k64_f32_e4m3_e4m3\", selector = 0}\n  }\n"},
+    {"emit.registers", "sm_80",
+     ROLE FRAGS "    %d: frag<f32 x 4> = mma.sp %c, %e, %a, %e {row = "
+                "\"mma_sp_ordered_m16n8k32_f32_f16_f16\", selector = 0}\n  }\n"},
+    {"emit.layout", "sm_80",
+     LINEAR ROLE AT "    %m: frag<s32 x 1> = load.meta %s, %at, %z {word = 0}\n  }\n"},
+    {"emit.layout", "sm_80",
+     LINEAR ROLE AT "    %b: frag<f16 x 8> = load.b %s, %at, %z {row = "
+                    "\"mma_sp_ordered_m16n8k32_f32_f16_f16\", step = 0}\n  }\n"},
+    {"emit.layout", "sm_80",
+     BUFFER "align = 128, layout = rows, rows = 36, panel = 64, swizzle = 128}\n" ROLE AT
+            "    %b: frag<f16 x 8> = load.b %s, %at, %z {row = "
+            "\"mma_sp_ordered_m16n8k32_f32_f16_f16\", step = 0}\n  }\n"},
+    {"emit.arg", "sm_80",
+     "  %d: ptr<f32> = arg {arg = d, type = f32}\n  %l: i64 = arg {arg = ldd}\n"
+     "  %n: i32 = arg {arg = n}\n" ROLE FRAGS
+     "    store.tile %d, %l, %n, %n, %n, %n, %c {type = f32, "
      "order = row_major, act = none, path = direct, alpha}\n  }\n"},
-    {"emit.type", "sm_80", "  %d: ptr<f32> = arg {arg = d, type = f32}\n  %l: i64 = arg {arg = ldd}\n"
-     "  %n: i32 = arg {arg = n}\n" ROLE FRAGS "    store.tile %d, %l, %n, %n, %n, %n, %c {type = e4m3, "
+    {"emit.type", "sm_80",
+     "  %d: ptr<f32> = arg {arg = d, type = f32}\n  %l: i64 = arg {arg = ldd}\n"
+     "  %n: i32 = arg {arg = n}\n" ROLE FRAGS
+     "    store.tile %d, %l, %n, %n, %n, %n, %c {type = e4m3, "
      "order = row_major, act = none, path = direct}\n  }\n"},
-    {"emit.act", "sm_80", "  %d: ptr<f32> = arg {arg = d, type = f32}\n  %l: i64 = arg {arg = ldd}\n"
-     "  %n: i32 = arg {arg = n}\n" ROLE FRAGS "    store.tile %d, %l, %n, %n, %n, %n, %c {type = f32, "
+    {"emit.act", "sm_80",
+     "  %d: ptr<f32> = arg {arg = d, type = f32}\n  %l: i64 = arg {arg = ldd}\n"
+     "  %n: i32 = arg {arg = n}\n" ROLE FRAGS
+     "    store.tile %d, %l, %n, %n, %n, %n, %c {type = f32, "
      "order = row_major, act = mish, path = direct}\n  }\n"},
-    {"emit.registers", "sm_90a", "  role {name = \"main\", warp_lo = 0, n_warps = 1, "
-                                 "registers = 40} {\n  }\n"},
+    {"emit.registers", "sm_90a",
+     "  role {name = \"main\", warp_lo = 0, n_warps = 1, "
+     "registers = 40} {\n  }\n"},
     {"shared.align", "sm_80", BUFFER "align = 96, layout = linear}\n"},
-    {"shared.size", "sm_80", "  %s: buffer = buffer {name = \"s\", space = shared, bytes = 0, "
-                             "stages = 1, align = 128, layout = linear}\n"},
-    {"emit.space", "sm_100a", "  %s: buffer = buffer {name = \"s\", space = tmem, bytes = 512, "
-                              "stages = 1, align = 128, layout = linear}\n"},
-    {"emit.op", "sm_100a", "  %s: buffer = buffer {name = \"s\", space = shared, bytes = 512, "
-                           "stages = 1, align = 128, layout = linear}\n"
-     ROLE "    %f: frag<f32 x 4> = tcgen05.ld %s {shape = x1, offset = 0}\n  }\n"},
+    {"shared.size", "sm_80",
+     "  %s: buffer = buffer {name = \"s\", space = shared, bytes = 0, "
+     "stages = 1, align = 128, layout = linear}\n"},
+    {"emit.space", "sm_100a",
+     "  %s: buffer = buffer {name = \"s\", space = tmem, bytes = 512, "
+     "stages = 1, align = 128, layout = linear}\n"},
+    {"emit.op", "sm_100a",
+     "  %s: buffer = buffer {name = \"s\", space = shared, bytes = 512, "
+     "stages = 1, align = 128, layout = linear}\n" ROLE
+     "    %f: frag<f32 x 4> = tcgen05.ld %s {shape = x1, offset = 0}\n  }\n"},
 };
 
 static void test_refused(void **state) {

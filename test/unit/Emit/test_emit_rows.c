@@ -1,5 +1,5 @@
-/* Every mma.sp and wgmma.sp row that may be generated, with every selector, emitted for its targets and
- * assembled by ptxas without a remark. */
+/* Every mma.sp and wgmma.sp row that may be generated, with every selector, emitted for its targets
+ * and assembled by ptxas without a remark. */
 #include "emit_fixture.h"
 
 #include <stdio.h>
@@ -53,13 +53,14 @@ static void write_wgmma(hd_strbuf *s, const hd_spec_row *row, const char *target
                       "  %%sb: buffer = buffer {name = \"b\", space = shared, bytes = %d, "
                       "stages = 1, align = 1024, layout = rows, rows = %d, panel = 128, "
                       "swizzle = 128}\n", number, target, row->n * 128, row->n);
-  hd_strbuf_printf(s, "  role {name = \"main\", warp_lo = 0, n_warps = 4} {\n"
-                      "    %%zero: i32 = const {value = 0}\n    %%yes: i1 = const {value = 1}\n"
-                      "    %%at: cursor = cursor {stages = 1}\n"
-                      "    %%e: frag<s32 x 1> = load.meta %%sa, %%at, %%zero {word = 0}\n"
-                      "    %%a: frag<s32 x 4> = load.a %%sa, %%at, %%zero {row = \"%s\", step = 0}\n"
-                      "    %%u: frag<%s x %d> = frag.undef\n"
-                      "    %%c0: frag<%s x %d> = wgmma.fence %%u\n",
+  hd_strbuf_printf(s,
+                   "  role {name = \"main\", warp_lo = 0, n_warps = 4} {\n"
+                   "    %%zero: i32 = const {value = 0}\n    %%yes: i1 = const {value = 1}\n"
+                   "    %%at: cursor = cursor {stages = 1}\n"
+                   "    %%e: frag<s32 x 1> = load.meta %%sa, %%at, %%zero {word = 0}\n"
+                   "    %%a: frag<s32 x 4> = load.a %%sa, %%at, %%zero {row = \"%s\", step = 0}\n"
+                   "    %%u: frag<%s x %d> = frag.undef\n"
+                   "    %%c0: frag<%s x %d> = wgmma.fence %%u\n",
                    row->name, acc, n_acc, acc, n_acc);
   for (int i = 0; i < n; i++)
     hd_strbuf_printf(s, "    %%c%d: frag<%s x %d> = %s %%c%d, %s, %%e, %%yes {row = \"%s\", "

@@ -1,4 +1,5 @@
-/* Every row of specs/, alone: the simulator takes it, or refuses it by the name of what it lacks. */
+/* Every row of specs/, alone: the simulator takes it, or refuses it by the name of what it
+ * lacks. */
 #include "emit_sim.h"
 
 #include <stdio.h>
@@ -16,7 +17,8 @@ enum { BATCH = 256 };
 static void cut_out(const char *ptx, const hd_spec_row *row, hd_strbuf *out) {
   char head[256];
   snprintf(head, sizeof head, ".visible .entry %s(", row->name);
-  const char *at = strstr(ptx, head), *body = strstr(ptx, ".visible"), *end = at ? strstr(at, "\n}") : NULL;
+  const char *at = strstr(ptx, head), *body = strstr(ptx, ".visible"),
+             *end = at ? strstr(at, "\n}") : NULL;
   assert_non_null(end);
   hd_strbuf_addn(out, ptx, (size_t)(body - ptx));
   hd_strbuf_addn(out, at, (size_t)(end + 2 - at));
@@ -30,8 +32,8 @@ static bool takes(const char *ptx, const hd_spec_row *row) {
   hd_strbuf text = {0};
   sim_program program;
   cut_out(ptx, row, &text);
-  heddle_status status = hd_sim_parse(ctx, row->name, hd_strbuf_text(&text), text.len, row->name, 1024,
-                                      &arena, &program);
+  heddle_status status = hd_sim_parse(ctx, row->name, hd_strbuf_text(&text), text.len, row->name,
+                                      1024, &arena, &program);
   bool named = status == HEDDLE_UNSUPPORTED && !strncmp(first_rule(ctx), "ptx.", 4);
   if (status != HEDDLE_OK && !named)
     print_errors(ctx);
@@ -42,8 +44,8 @@ static bool takes(const char *ptx, const hd_spec_row *row) {
   return status == HEDDLE_OK;
 }
 
-static void count_batch(const hd_target *target, unsigned version, const hd_spec_row **rows, size_t n,
-                        unsigned *taken) {
+static void count_batch(const hd_target *target, unsigned version, const hd_spec_row **rows,
+                        size_t n, unsigned *taken) {
   heddle_context *ctx = heddle_context_create();
   char *ptx = NULL;
   size_t n_bytes = 0;
@@ -76,8 +78,8 @@ static void count_target(size_t t, unsigned version, unsigned *n_rows, unsigned 
 
 void test_the_simulator_takes_or_names_each_row(void **state) {
   (void)state;
-  static const char *const names[] = {"mma.sp", "wgmma.sp", "tcgen05.mma.sp", "ldmatrix", "stmatrix",
-                                      "copy", "sync", "tcgen05"};
+  static const char *const names[] = {"mma.sp",   "wgmma.sp", "tcgen05.mma.sp", "ldmatrix",
+                                      "stmatrix", "copy",     "sync",           "tcgen05"};
   unsigned n_rows[HD_N_FAMILIES] = {0}, taken[HD_N_FAMILIES] = {0};
   for (size_t t = 0; t < hd_target_count(); t++)
     for (unsigned version = 63; version <= 90; version++)

@@ -106,40 +106,52 @@ static void test_many_calls_are_refused(void **state) {
 static const struct refusal {
   const char *rule, *word, *ir;
 } refusals[] = {
-    {"user.call", "erff", HEAD "  %y = call float @erff(float %x)\n  ret float %y\n}\n"
-                          "declare float @erff(float)\n"},
-    {"user.call", "llvm.log.f32", HEAD "  %y = call float @llvm.log.f32(float %x)\n  ret float %y\n}\n"
-                                  "declare float @llvm.log.f32(float)\n"},
-    {"user.call", "llvm.tanh.f32", HEAD "  %y = call float @llvm.tanh.f32(float %x)\n"
-                                   "  ret float %y\n}\ndeclare float @llvm.tanh.f32(float)\n"},
-    {"user.call", "barrier", HEAD "  call void @llvm.nvvm.barrier0()\n  ret float %x\n}\n"
-                                        "declare void @llvm.nvvm.barrier0()\n"},
-    {"user.call", "recursion", HEAD "  %y = call float @f(float %x, i32 %r, i32 %c, ptr %u)\n"
-                               "  ret float %y\n}\n"},
+    {"user.call", "erff",
+     HEAD "  %y = call float @erff(float %x)\n  ret float %y\n}\n"
+          "declare float @erff(float)\n"},
+    {"user.call", "llvm.log.f32",
+     HEAD "  %y = call float @llvm.log.f32(float %x)\n  ret float %y\n}\n"
+          "declare float @llvm.log.f32(float)\n"},
+    {"user.call", "llvm.tanh.f32",
+     HEAD "  %y = call float @llvm.tanh.f32(float %x)\n"
+          "  ret float %y\n}\ndeclare float @llvm.tanh.f32(float)\n"},
+    {"user.call", "barrier",
+     HEAD "  call void @llvm.nvvm.barrier0()\n  ret float %x\n}\n"
+          "declare void @llvm.nvvm.barrier0()\n"},
+    {"user.call", "recursion",
+     HEAD "  %y = call float @f(float %x, i32 %r, i32 %c, ptr %u)\n"
+          "  ret float %y\n}\n"},
     {"user.call", "pointer", HEAD "  %y = call float %u(float %x)\n  ret float %y\n}\n"},
-    {"user.call", "inline asm", HEAD "  call void asm sideeffect \"trap;\", \"\"()\n  ret float %x\n}\n"},
+    {"user.call", "inline asm",
+     HEAD "  call void asm sideeffect \"trap;\", \"\"()\n  ret float %x\n}\n"},
     {"user.instruction", "store", HEAD "  store float %x, ptr %u\n  ret float %x\n}\n"},
-    {"user.instruction", "atomicrmw", HEAD "  %y = atomicrmw fadd ptr %u, float %x seq_cst\n"
-                                      "  ret float %y\n}\n"},
+    {"user.instruction", "atomicrmw",
+     HEAD "  %y = atomicrmw fadd ptr %u, float %x seq_cst\n"
+          "  ret float %y\n}\n"},
     {"user.instruction", "alloca", HEAD "  %y = alloca float\n  ret float %x\n}\n"},
     {"user.instruction", "fence", HEAD "  fence seq_cst\n  ret float %x\n}\n"},
     {"user.load", "volatile", HEAD "  %y = load volatile float, ptr %u\n  ret float %y\n}\n"},
     {"user.instruction", "unreachable", HEAD "  unreachable\n}\n"},
     {"user.load", "null", HEAD "  %y = load float, ptr null\n  ret float %y\n}\n"},
-    {"user.load", "null", HEAD "  %p = getelementptr float, ptr null, i32 %r\n"
-                          "  %y = load float, ptr %p\n  ret float %y\n}\n"},
+    {"user.load", "null",
+     HEAD "  %p = getelementptr float, ptr null, i32 %r\n"
+          "  %y = load float, ptr %p\n  ret float %y\n}\n"},
     {"user.load", "undef", HEAD "  %y = load float, ptr undef\n  ret float %y\n}\n"},
-    {"user.load", "constant", HEAD "  %y = load float, ptr inttoptr (i64 4096 to ptr)\n"
-                              "  ret float %y\n}\n"},
-    {"user.load", "null", HEAD "  %n = icmp eq i32 %r, 0\n  %p = select i1 %n, ptr null, ptr %u\n"
-                          "  %y = load float, ptr %p\n  ret float %y\n}\n"},
+    {"user.load", "constant",
+     HEAD "  %y = load float, ptr inttoptr (i64 4096 to ptr)\n"
+          "  ret float %y\n}\n"},
+    {"user.load", "null",
+     HEAD "  %n = icmp eq i32 %r, 0\n  %p = select i1 %n, ptr null, ptr %u\n"
+          "  %y = load float, ptr %p\n  ret float %y\n}\n"},
     {"user.loop", "unroll", HEAD "  br label %turn\nturn:\n  br label %turn\n}\n"},
-    {"user.loop", "unroll", HEAD "  br label %turn\nturn:\n"
-                            "  %y = phi float [ %x, %0 ], [ %z, %turn ]\n"
-                            "  %z = fmul float %y, 0.5\n  %m = fcmp ogt float %z, 1.0\n"
-                            "  br i1 %m, label %turn, label %end\nend:\n  ret float %z\n}\n"},
-    {"user.type", "64 bits", HEAD "  %y = sext i32 %r to i128\n  %z = sitofp i128 %y to float\n"
-                             "  ret float %z\n}\n"},
+    {"user.loop", "unroll",
+     HEAD "  br label %turn\nturn:\n"
+          "  %y = phi float [ %x, %0 ], [ %z, %turn ]\n"
+          "  %z = fmul float %y, 0.5\n  %m = fcmp ogt float %z, 1.0\n"
+          "  br i1 %m, label %turn, label %end\nend:\n  ret float %z\n}\n"},
+    {"user.type", "64 bits",
+     HEAD "  %y = sext i32 %r to i128\n  %z = sitofp i128 %y to float\n"
+          "  ret float %z\n}\n"},
     {"user.global", "g", "@g = global float 0.0\n" HEAD "  ret float %x\n}\n"},
     {"user.module", "asm", "module asm \"trap;\"\n" HEAD "  ret float %x\n}\n"},
     {"user.function", "must be float", "define float @f(float %x) {\n  ret float %x\n}\n"},

@@ -37,7 +37,8 @@ static void test_arithmetic(void **state) {
   check_value("declare float @llvm.fma.f32(float, float, float)\n"
               "declare float @llvm.maxnum.f32(float, float)\n"
               "declare float @llvm.exp2.f32(float)\n"
-              "define float @f" HEAD "%a = call float @llvm.fma.f32(float %acc, float 3.0, float 1.0)\n"
+              "define float @f" HEAD
+              "%a = call float @llvm.fma.f32(float %acc, float 3.0, float 1.0)\n"
               "%b = call float @llvm.maxnum.f32(float %a, float -8.0)\n"
               "%c = call float @llvm.exp2.f32(float %b)\nret float %c\n}\n",
               -5.0, 0, 0, exp2(-8));

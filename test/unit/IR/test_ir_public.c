@@ -82,8 +82,9 @@ static void scales_stand_in_the_text(void **state) {
   heddle_problem *p = smallest();
   heddle_problem_set_scales(p, HEDDLE_SCALE_VECTOR, HEDDLE_SCALE_ONE);
   char *text = build_text(p);
-  assert_non_null(strstr(text, "  %scale_a: matrix<f32> = vector %m {type = f32, operand = scale_a}\n"
-                               "  %scale_b: matrix<f32> = vector {type = f32, operand = scale_b}\n"));
+  assert_non_null(strstr(text,
+                         "  %scale_a: matrix<f32> = vector %m {type = f32, operand = scale_a}\n"
+                         "  %scale_b: matrix<f32> = vector {type = f32, operand = scale_b}\n"));
   assert_non_null(strstr(text, "epilogue %x, %scale_a, %scale_b {act = none, scale_a, scale_b}"));
   free(text);
   heddle_context *ctx = heddle_context_create();

@@ -323,7 +323,8 @@ static hd_values random_values(uint64_t *seed) {
   if (next(seed) % 8 == 0)
     v.v[HD_ARG_M + next(seed) % 3] = (uint64_t)odd[next(seed) % HD_COUNT(odd)];
   if (next(seed) % 16 == 0)
-    v.v[HD_ARG_LDB + next(seed) % 3] = (uint64_t)(odd[next(seed) % HD_COUNT(odd)] * (INT64_C(1) << 20));
+    v.v[HD_ARG_LDB + next(seed) % 3] =
+        (uint64_t)(odd[next(seed) % HD_COUNT(odd)] * (INT64_C(1) << 20));
   if (next(seed) % 64 == 0) { /* more tiles than a grid takes */
     v.v[HD_ARG_M] = 100000;
     v.v[HD_ARG_N] = v.v[HD_ARG_LDC] = v.v[HD_ARG_LDD] = INT32_MAX;

@@ -55,7 +55,8 @@ static void no_field_is_forgotten(void **state) {
   for (int i = 0; i < m.n_variants; i++) {
     SAME(variant[i].n_threads), SAME(variant[i].cluster), SAME(variant[i].shared_bytes);
     SAME(variant[i].n_registers), SAME(variant[i].tile_m), SAME(variant[i].tile_n);
-    SAME(variant[i].split_k), SAME(variant[i].persistent), SAME(variant[i].stream_granule), SAME(variant[i].dependent_launch);
+    SAME(variant[i].split_k), SAME(variant[i].persistent), SAME(variant[i].stream_granule),
+        SAME(variant[i].dependent_launch);
     SAME(variant[i].weights_ready);
     SAME(variant[i].n_params), SAME(variant[i].n_tmaps), SAME(variant[i].n_requirements);
     SAME_EXPR(variant[i].workspace_bytes_per_tile);
@@ -78,7 +79,8 @@ static void copies_share_no_string(void **state) {
   hd_manifest m = sample_manifest(), copy;
   hd_arena arena = {0};
   hd_manifest_copy(&arena, &m, &copy);
-#define OWN(member)                                                                                  assert_string_equal(m.member, copy.member), assert_ptr_not_equal(m.member, copy.member)
+#define OWN(member)                                                                                \
+  assert_string_equal(m.member, copy.member), assert_ptr_not_equal(m.member, copy.member)
   OWN(name), OWN(target), OWN(act), OWN(family), OWN(user_function);
   for (int i = 0; i < m.n_variants; i++)
     OWN(variant[i].entry), OWN(variant[i].path);

@@ -140,7 +140,8 @@ static hd_launch_plan streamed(int32_t m_pairs, uint32_t resident, uint64_t k) {
   v.v[HD_ARG_M] = (uint64_t)m_pairs * 256; /* tiles of 128 x 64, pairs of them; N = 64 */
   v.v[HD_ARG_N] = v.v[HD_ARG_LDC] = v.v[HD_ARG_LDD] = 64;
   v.v[HD_ARG_K] = v.v[HD_ARG_LDB] = k;
-  assert_int_equal(hd_manifest_plan(NULL, &m, &v, (uint32_t[]){resident, 0, 0, 0}, &plan), HEDDLE_OK);
+  assert_int_equal(hd_manifest_plan(NULL, &m, &v, (uint32_t[]){resident, 0, 0, 0}, &plan),
+                   HEDDLE_OK);
   uint64_t bytes = 1;
   assert_int_equal(hd_manifest_workspace(NULL, &m, &v, (uint32_t[]){resident, 0, 0, 0}, &bytes),
                    HEDDLE_OK);

@@ -37,7 +37,8 @@ void swizzle_is_derived(void **state) {
 }
 
 static hd_layout rows_of_128(int32_t stage) {
-  int32_t row[3][HD_LAYOUT_DIMS] = {{128}, {256}, {512}}, chunk[3][HD_LAYOUT_DIMS] = {{16}, {32}, {64}};
+  int32_t row[3][HD_LAYOUT_DIMS] = {{128}, {256}, {512}},
+          chunk[3][HD_LAYOUT_DIMS] = {{16}, {32}, {64}};
   int32_t stride[HD_LAYOUT_DIMS] = {stage};
   hd_layout layout = hd_layout_empty();
   assert_true(hd_layout_add_out(&layout, "byte", 10));

@@ -31,7 +31,8 @@ static void exact_values_are_small_integers(void **state) {
       negative += x < 0;
     }
     assert_int_equal(seen, (2u << limit) - 2);
-    assert_true(!hd_elem_has_sign(elem) || (negative > ROWS * COLS / 3 && negative < ROWS * COLS * 2 / 3));
+    assert_true(!hd_elem_has_sign(elem) ||
+                (negative > ROWS * COLS / 3 && negative < ROWS * COLS * 2 / 3));
   }
 }
 

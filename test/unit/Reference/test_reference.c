@@ -18,7 +18,8 @@ typedef struct problem {
   void *a, *b, *c, *bias, *values, *codes;
 } problem;
 
-static void *filled(uint64_t seed, heddle_elem elem, uint64_t rows, uint64_t cols, uint64_t stride) {
+static void *filled(uint64_t seed, heddle_elem elem, uint64_t rows, uint64_t cols,
+                    uint64_t stride) {
   hd_fill fill = {.seed = seed, .limit = 3};
   void *data = hd_xmalloc(hd_elem_bytes(elem, (size_t)(rows * stride)));
   hd_fill_dense(&fill, elem, rows, cols, data, stride);

@@ -38,7 +38,8 @@ ENTRY(cuGetErrorString, (int result, const char **text), (void)result; *text = "
 
 ENTRY(cuDeviceGetCount, (int *count), *count = S.n_devices;)
 ENTRY(cuDeviceGet, (int *device, int ordinal), *device = ordinal;)
-ENTRY(cuDeviceGetName, (char *name, int n, int device), snprintf(name, (size_t)n, "Fake %d", device);)
+ENTRY(cuDeviceGetName, (char *name, int n, int device),
+      snprintf(name, (size_t)n, "Fake %d", device);)
 ENTRY(cuDeviceGetPCIBusId, (char *id, int n, int device),
       snprintf(id, (size_t)n, "0000:0%d:00.0", device);)
 ENTRY(cuDeviceTotalMem_v2, (size_t *n_bytes, int device), (void)device; *n_bytes = 1u << 30;)
@@ -69,19 +70,23 @@ static void fill_log(int n, const int *options, void **values) {
   }
 }
 static int modules[64];
-ENTRY(cuModuleLoadDataEx, (void **module, const void *image, unsigned n, int *options, void **values), {
-  bool is_cubin = memcmp(image, "\x7f" "ELF", 4) == 0;
-  int result = is_cubin ? S.cubin_result : S.ptx_result;
-  if (!S.current)
-    return 201;
-  fill_log((int)n, options, values);
-  snprintf(S.last_image, sizeof S.last_image, "%s", (const char *)image);
-  S.n_loads++;
-  if (result != 0)
-    return result;
-  S.n_live_modules++;
-  *module = &modules[S.n_loads % 64];
-})
+ENTRY(cuModuleLoadDataEx,
+      (void **module, const void *image, unsigned n, int *options, void **values), {
+        bool is_cubin = memcmp(image,
+                               "\x7f"
+                               "ELF",
+                               4) == 0;
+        int result = is_cubin ? S.cubin_result : S.ptx_result;
+        if (!S.current)
+          return 201;
+        fill_log((int)n, options, values);
+        snprintf(S.last_image, sizeof S.last_image, "%s", (const char *)image);
+        S.n_loads++;
+        if (result != 0)
+          return result;
+        S.n_live_modules++;
+        *module = &modules[S.n_loads % 64];
+      })
 ENTRY(cuModuleUnload, (void *module), (void)module; S.n_live_modules--;)
 ENTRY(cuModuleGetFunction, (void **function, void *module, const char *name), {
   (void)module;
@@ -187,7 +192,8 @@ ENTRY(cuGraphDestroy, (void *graph), (void)graph; S.n_live_graphs--;)
 
 ENTRY(nvmlInit_v2, (void), )
 ENTRY(nvmlShutdown, (void), )
-ENTRY(nvmlDeviceGetHandleByPciBusId_v2, (const char *pci, void **device), *device = (void *)(uintptr_t)pci;)
+ENTRY(nvmlDeviceGetHandleByPciBusId_v2, (const char *pci, void **device),
+      *device = (void *)(uintptr_t)pci;)
 ENTRY(nvmlDeviceGetPowerUsage, (void *device, unsigned *milliwatts), (void)device;
       *milliwatts = 650500;)
 ENTRY(nvmlDeviceGetEnforcedPowerLimit, (void *device, unsigned *milliwatts), (void)device;

@@ -262,10 +262,12 @@ static void typed_functions_launch(void **state) {
   assert_true(function == again);
   sample_fn sample = (sample_fn)function;
 #define P(n) ((void *)(uintptr_t)(UINT64_C(0x700000010000) * (n)))
-  assert_int_equal(sample(P(1), P(2), P(3), P(4), NULL, 256, 128, 64, 64, (INT64_C(1) << 35) + 1, 131, 1.5f, -2.5f,
-                          P(5), &here), HEDDLE_OK);
-  assert_int_equal(sample(P(1), P(2), P(3), P(4), NULL, -1, 128, 64, 64, (INT64_C(1) << 35) + 1, 131, 1.5f, -2.5f,
-                          P(5), &here), HEDDLE_INVALID);
+  assert_int_equal(sample(P(1), P(2), P(3), P(4), NULL, 256, 128, 64, 64, (INT64_C(1) << 35) + 1,
+                          131, 1.5f, -2.5f, P(5), &here),
+                   HEDDLE_OK);
+  assert_int_equal(sample(P(1), P(2), P(3), P(4), NULL, -1, 128, 64, 64, (INT64_C(1) << 35) + 1,
+                          131, 1.5f, -2.5f, P(5), &here),
+                   HEDDLE_INVALID);
 #undef P
   const fake_launch *l = &f->fake->launch[0];
   assert_int_equal(f->fake->n_launches, 1);

@@ -1,4 +1,5 @@
-/* Runs a PTX text of test/unit/Sim/ptx, as it is or with an error planted, and looks at the report. */
+/* Runs a PTX text of test/unit/Sim/ptx, as it is or with an error planted, and looks at the
+ * report. */
 #ifndef SIM_HARNESS_H
 #define SIM_HARNESS_H
 
@@ -44,8 +45,8 @@ typedef struct planted {
   edit edit[2];
 } planted;
 
-/* Runs the text as it is in every mode with several seeds: no finding, no wrong result, and the same
- * order of conflicts each time. Returns how many runs were not so. */
+/* Runs the text as it is in every mode with several seeds: no finding, no wrong result, and the
+ * same order of conflicts each time. Returns how many runs were not so. */
 int harness_unsound(harness_setup *set_up, int (*wrong)(void), const char *file);
 /* How many of the errors were missed in some mode; each is named on standard error. */
 int harness_missed(harness_setup *set_up, const char *file, const planted *errors, size_t n);

@@ -13,7 +13,8 @@ typedef struct problem {
   float d[M][N];
 } problem;
 
-/* Two of four are kept, at random places; the packed block is written from docs/format.md's formula. */
+/* Two of four are kept, at random places; the packed block is written from docs/format.md's
+ * formula. */
 void problem_make(problem *p);
 /* How many elements of d are not the product. */
 int problem_wrong(const problem *p);

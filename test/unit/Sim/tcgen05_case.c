@@ -18,8 +18,9 @@ static uint64_t code(uint8_t type, double value) {
 }
 
 static uint32_t width_of(uint8_t type) {
-  return type == SIM_T_E2M1 ? 4 : type == SIM_T_E3M2 || type == SIM_T_E2M3 ? 6
-                                                                           : hd_sim_type(type)->bits;
+  return type == SIM_T_E2M1                         ? 4
+         : type == SIM_T_E3M2 || type == SIM_T_E2M3 ? 6
+                                                    : hd_sim_type(type)->bits;
 }
 
 static void put_bits(uint8_t *at, uint32_t bit, uint32_t width, uint64_t value) {
@@ -74,8 +75,9 @@ static void make_values(tc_run *t, uint64_t *state) {
 
 /* ---- shared memory ---- */
 
-/* Where byte `byte` of row `mn` is: rows of 16, 32, 64 or 128 bytes whose 16-byte chunks are exchanged
- * with the row's number; eight rows are `stride` apart, chunks without swizzle `leading`. */
+/* Where byte `byte` of row `mn` is: rows of 16, 32, 64 or 128 bytes whose 16-byte chunks are
+ * exchanged with the row's number; eight rows are `stride` apart, chunks without swizzle
+ * `leading`. */
 static uint32_t k_major_at(tc_layout layout, uint32_t mn, uint32_t byte) {
   uint32_t span = 16u << layout, chunk = byte / 16;
   if (layout == TC_NONE)
@@ -160,11 +162,13 @@ static void place_a(tc_run *t) {
 static uint32_t nibble_of(const tc_run *t, const uint32_t *place) {
   if (t->block == 2)
     return place[0] % 2 ? 0xe : 0x4;
-  return t->block == 4 ? place[0] % 4 | place[1] % 4 << 2 : place[0] % 8 / 2 | place[2] % 8 / 2 << 2;
+  return t->block == 4 ? place[0] % 4 | place[1] % 4 << 2
+                       : place[0] % 8 / 2 | place[2] % 8 / 2 << 2;
 }
 
 /* 16-bit and tf32: in a lane the row's nibbles of one half of k, and above them those of the row
- * eight on; lanes 0-7 of 16 the first half, 8-15 the second. Narrower types: 64 bits, a row a lane. */
+ * eight on; lanes 0-7 of 16 the first half, 8-15 the second. Narrower types: 64 bits, a row a
+ * lane. */
 static void place_meta(tc_run *t) {
   for (uint32_t i = 0; i < t->c.m; i++) {
     for (uint32_t g = 0; g < t->k / t->block; g++) {

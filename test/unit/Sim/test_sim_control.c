@@ -1,4 +1,5 @@
-/* Lanes that part and meet again: loops of different length, jump tables, collectives behind them. */
+/* Lanes that part and meet again: loops of different length, jump tables, collectives behind
+ * them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

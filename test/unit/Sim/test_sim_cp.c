@@ -1,5 +1,5 @@
-/* tcgen05.cp: every shape, multicast, decompression and swizzle, read back lane by lane. And a pair of
- * CTAs: allocation, copy and commit for both. */
+/* tcgen05.cp: every shape, multicast, decompression and swizzle, read back lane by lane. And a pair
+ * of CTAs: allocation, copy and commit for both. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,8 +84,10 @@ static void write_text(hd_strbuf *text, const shape *s, int format, unsigned swi
       ".version 8.7\n.target sm_100a\n.address_size 64\n"
       ".extern .shared .align 1024 .b8 smem[];\n"
       ".visible .entry k(.param .u64 p0, .param .u64 p1)\n"
-      "{ .reg .pred %%p<4>; .reg .b32 %%r<24>; .reg .b32 %%d<%d>; .reg .b64 %%rd<12>; .reg .b16 %%h;\n"
-      "ld.param.u64 %%rd0, [p0]; ld.param.u64 %%rd1, [p1]; mov.u32 %%r0, %%tid.x; mov.u32 %%r1, smem;\n"
+      "{ .reg .pred %%p<4>; .reg .b32 %%r<24>; .reg .b32 %%d<%d>; .reg .b64 %%rd<12>; .reg .b16 "
+      "%%h;\n"
+      "ld.param.u64 %%rd0, [p0]; ld.param.u64 %%rd1, [p1]; mov.u32 %%r0, %%tid.x; mov.u32 %%r1, "
+      "smem;\n"
       "mov.u32 %%r2, %%ctaid.x; mul.wide.u32 %%rd2, %%r2, %d; add.s64 %%rd2, %%rd2, %%rd0;\n"
       "mul.wide.u32 %%rd3, %%r0, 16; add.s64 %%rd2, %%rd2, %%rd3; shl.b32 %%r3, %%r0, 4;\n"
       "add.s32 %%r3, %%r3, %%r1; mov.b32 %%r4, 0;\n"
@@ -119,7 +121,8 @@ static void write_text(hd_strbuf *text, const shape *s, int format, unsigned swi
     hd_strbuf_add(text, "mov.b16 %h, 3; tcgen05.commit.cta_group::2.mbarrier::arrive::one"
                         ".shared::cluster.multicast::cluster.b64 [%r9], %h;\n");
   else
-    hd_strbuf_add(text, "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r9];\n");
+    hd_strbuf_add(text,
+                  "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r9];\n");
   hd_strbuf_add(text, "W: mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r9], 0; @!%p2 bra W;\n"
                       "tcgen05.fence::after_thread_sync;\n"
                       "tcgen05.ld.sync.aligned.32x32b.x32.b32 ");

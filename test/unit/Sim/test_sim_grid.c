@@ -1,5 +1,5 @@
-/* Grids of two and three dimensions; reductions of tensor boxes by their CTAs; what several devices would
- * be needed for is refused. */
+/* Grids of two and three dimensions; reductions of tensor boxes by their CTAs; what several devices
+ * would be needed for is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,20 +18,24 @@ static heddle_status run(harness *h, const char *text) {
                     h->n_buffers, &h->options, &h->arena, &h->report);
 }
 
-/* --- where a CTA is ---------------------------------------------------------------------------- */
+/* --- where a CTA is
+ * ---------------------------------------------------------------------------- */
 
 enum { X = 4, Y = 3, Z = 2 };
 
-static const char places[] =
-    HEAD(".param .u64 p0")
-    "ld.param.u64 %rd0, [p0]; mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ctaid.y; mov.u32 %r2, %ctaid.z;\n"
-    "mov.u32 %r3, %nctaid.x; mov.u32 %r4, %nctaid.y; mov.u32 %r5, %nctaid.z;\n"
-    "mad.lo.u32 %r6, %r2, %r4, %r1; mad.lo.u32 %r6, %r6, %r3, %r0;\n"
-    "mul.wide.u32 %rd1, %r6, 4; add.s64 %rd0, %rd0, %rd1;\n"
-    "mov.u32 %r7, %clusterid.x; mov.u32 %r8, %clusterid.y; mov.u32 %r9, %clusterid.z;\n"
-    "mov.u32 %r10, %nclusterid.x; shl.b32 %r8, %r8, 4; shl.b32 %r9, %r9, 8; shl.b32 %r10, %r10, 12;\n"
-    "shl.b32 %r5, %r5, 16; or.b32 %r7, %r7, %r8; or.b32 %r7, %r7, %r9; or.b32 %r7, %r7, %r10;\n"
-    "or.b32 %r7, %r7, %r5; st.global.b32 [%rd0], %r7; ret;\n}\n";
+static const char places[] = HEAD(
+    ".param .u64 p0") "ld.param.u64 %rd0, [p0]; mov.u32 %r0, %ctaid.x; mov.u32 %r1, %ctaid.y; "
+                      "mov.u32 %r2, %ctaid.z;\n"
+                      "mov.u32 %r3, %nctaid.x; mov.u32 %r4, %nctaid.y; mov.u32 %r5, %nctaid.z;\n"
+                      "mad.lo.u32 %r6, %r2, %r4, %r1; mad.lo.u32 %r6, %r6, %r3, %r0;\n"
+                      "mul.wide.u32 %rd1, %r6, 4; add.s64 %rd0, %rd0, %rd1;\n"
+                      "mov.u32 %r7, %clusterid.x; mov.u32 %r8, %clusterid.y; mov.u32 %r9, "
+                      "%clusterid.z;\n"
+                      "mov.u32 %r10, %nclusterid.x; shl.b32 %r8, %r8, 4; shl.b32 %r9, %r9, 8; "
+                      "shl.b32 %r10, %r10, 12;\n"
+                      "shl.b32 %r5, %r5, 16; or.b32 %r7, %r7, %r8; or.b32 %r7, %r7, %r9; or.b32 "
+                      "%r7, %r7, %r10;\n"
+                      "or.b32 %r7, %r7, %r5; st.global.b32 [%rd0], %r7; ret;\n}\n";
 
 static void each_cta_has_its_place(void **state) {
   (void)state;
@@ -60,19 +64,25 @@ static void a_grid_of_half_clusters_is_refused(void **state) {
   harness_stop(&h);
 }
 
-/* --- cp.reduce.async.bulk.tensor ----------------------------------------------------------------- */
+/* --- cp.reduce.async.bulk.tensor
+ * ----------------------------------------------------------------- */
 
 enum { COLS = 6, ROWS = 3, PITCH = 8, BOX_X = 8, BOX_Y = 4 };
 
 /* Thread i writes element i of the box, row-major, where the swizzle of 32 bytes puts it. */
 static const char reduction[] =
-    HEAD(".param .align 64 .b8 p0[128]")
-    "mov.b64 %rd0, p0; cvta.param.u64 %rd0, %rd0; mov.u32 %r0, %tid.x; mov.u32 %r1, smem;\n"
-    "shl.b32 %r2, %r0, 2; shr.u32 %r3, %r2, 3; and.b32 %r3, %r3, 16; xor.b32 %r2, %r2, %r3;\n"
-    "add.s32 %r2, %r2, %r1; cvt.rn.f32.u32 %r4, %r0; st.shared.b32 [%r2], %r4;\n"
-    "fence.proxy.async; bar.sync 0; setp.ne.u32 %p0, %r0, 0; @%p0 bra E; mov.b32 %r5, 0;\n"
-    "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd0, {%r5, %r5}], [%r1];\n"
-    "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;\nE: ret;\n}\n";
+    HEAD(".param .align 64 .b8 p0[128]") "mov.b64 %rd0, p0; cvta.param.u64 %rd0, %rd0; mov.u32 "
+                                         "%r0, %tid.x; mov.u32 %r1, smem;\n"
+                                         "shl.b32 %r2, %r0, 2; shr.u32 %r3, %r2, 3; and.b32 %r3, "
+                                         "%r3, 16; xor.b32 %r2, %r2, %r3;\n"
+                                         "add.s32 %r2, %r2, %r1; cvt.rn.f32.u32 %r4, %r0; "
+                                         "st.shared.b32 [%r2], %r4;\n"
+                                         "fence.proxy.async; bar.sync 0; setp.ne.u32 %p0, %r0, 0; "
+                                         "@%p0 bra E; mov.b32 %r5, 0;\n"
+                                         "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add."
+                                         "tile.bulk_group [%rd0, {%r5, %r5}], [%r1];\n"
+                                         "cp.async.bulk.commit_group; cp.async.bulk.wait_group "
+                                         "0;\nE: ret;\n}\n";
 
 static heddle_status reduce(harness *h, float *d, size_t n_bytes, heddle_elem elem) {
   for (size_t i = 0; i < n_bytes / sizeof *d; i++)
@@ -111,14 +121,16 @@ static void bytes_are_not_added(void **state) {
   harness_stop(&h);
 }
 
-/* --- several devices ---------------------------------------------------------------------------- */
+/* --- several devices
+ * ---------------------------------------------------------------------------- */
 
 static void multimem_is_refused(void **state) {
   (void)state;
   harness h;
   harness_start(&h, "grid", 1, 0, 1);
-  assert_int_equal(run(&h, HEAD("") "multimem.red.relaxed.sys.global.add.u32 [%rd0], %r0; ret;\n}\n"),
-                   HEDDLE_UNSUPPORTED);
+  assert_int_equal(
+      run(&h, HEAD("") "multimem.red.relaxed.sys.global.add.u32 [%rd0], %r0; ret;\n}\n"),
+      HEDDLE_UNSUPPORTED);
   assert_string_equal(heddle_context_get(h.ctx, 0)->rule, "ptx.multimem");
   harness_stop(&h);
 }

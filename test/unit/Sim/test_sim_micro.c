@@ -21,7 +21,8 @@ static const char head[] =
     ".visible .entry micro(.param .u64 p0, .param .u64 p1, .param .u64 p2)\n{\n"
     ".reg .pred %p<16>; .reg .b16 %h<8>; .reg .b32 %r<64>; .reg .b64 %rd<32>; .reg .f32 %f<16>;\n"
     "ld.param.u64 %rd0, [p0]; ld.param.u64 %rd1, [p1]; ld.param.u64 %rd2, [p2];\n"
-    "mov.u32 %r0, %tid.x; mov.u32 %r1, smem; mov.u32 %r2, %cluster_ctarank; mov.u32 %r3, %ctaid.x;\n"
+    "mov.u32 %r0, %tid.x; mov.u32 %r1, smem; mov.u32 %r2, %cluster_ctarank; mov.u32 %r3, "
+    "%ctaid.x;\n"
     "setp.eq.u32 %p0, %r0, 0; setp.ge.u32 %p1, %r0, 32; setp.eq.u32 %p2, %r2, 0;\n"
     "mul.wide.u32 %rd3, %r0, 4; add.s64 %rd4, %rd0, %rd3; add.s64 %rd5, %rd1, %rd3;\n"
     "shl.b32 %r4, %r0, 2; add.s32 %r4, %r4, %r1;\n";
@@ -55,12 +56,14 @@ typedef struct micro {
   "@%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+2048], " bytes ";\n" \
   "@%p2 bra C; sub.s32 %r10, %r4, %r1; add.s32 %r10, %r10, %r9; add.s32 %r11, %r9, 2048;\n" \
   "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r10], %r0, [%r11]; bra X;\nC: "
-#define PEER(fence, what) /* rank 1 sends 256 bytes into rank 0, which holds tid's and expects them */ \
-  MBAR("1") "fence.mbarrier_init.release.cluster;\n" STORE_MINE fence CLUSTER \
-  REMOTE "and.pred %p6, %p0, %p2; add.s32 %r11, %r9, 2048; @!%p2 bra S;\n" \
-  "@%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+2048], 256;\n" \
-  SPIN("%r1+2048", "0") "ld.shared.b32 %r6, [%r4]; bra X;\n" \
-  "S: @%p0 cp." what " [%r9], [%r1], 256, [%r11];\nX: "
+#define PEER(fence,                                                                                \
+             what) /* rank 1 sends 256 bytes into rank 0, which holds tid's and expects them */    \
+  MBAR("1")                                                                                        \
+  "fence.mbarrier_init.release.cluster;\n" STORE_MINE fence CLUSTER REMOTE                         \
+  "and.pred %p6, %p0, %p2; add.s32 %r11, %r9, 2048; @!%p2 bra S;\n"                                \
+  "@%p6 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+2048], 256;\n" SPIN(                     \
+      "%r1+2048", "0") "ld.shared.b32 %r6, [%r4]; bra X;\n"                                        \
+                       "S: @%p0 cp." what " [%r9], [%r1], 256, [%r11];\nX: "
 #define FENCED "fence.proxy.async;\n"
 #define PEER_COPY \
   "async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
@@ -111,10 +114,10 @@ static const micro cases[] = {
     {"other lane's word without", "race", 0, 0, false,
      STORE_MINE "xor.b32 %r5, %r4, 4; ld.shared.b32 %r6, [%r5];\n"},
     {"halves of a word by two lanes", NULL, 0, 0, false,
-     "shl.b32 %r5, %r0, 1; add.s32 %r5, %r5, %r1; cvt.u16.u32 %h0, %r0; st.shared.b16 [%r5], %h0;\n"},
+     "shl.b32 %r5, %r0, 1; add.s32 %r5, %r5, %r1; cvt.u16.u32 %h0, %r0; st.shared.b16 [%r5], "
+     "%h0;\n"},
     {"half the CTA at a barrier", "deadlock", 0, 0, false, "@%p1 bra X; bar.sync 0; X:\n"},
-    {"barrier of a part of a warp", "aligned|deadlock|barrier", 0, 0, false,
-     "@%p0 bar.sync 0;\n"},
+    {"barrier of a part of a warp", "aligned|deadlock|barrier", 0, 0, false, "@%p0 bar.sync 0;\n"},
     {"named barrier of 32 threads, odd count", "barrier", 0, 0, false, "bar.sync 1, 33;\n"},
     {"bulk store, fenced", NULL, 0, 0, false,
      STORE_MINE "fence.proxy.async.shared::cta; bar.sync 0;\n" BULK_OUT BULK_WAIT},
@@ -128,24 +131,25 @@ static const micro cases[] = {
      STORE_MINE "fence.proxy.async;\n" BULK_OUT BULK_WAIT},
     {"bulk store not waited for", "R6|R1", 0, 0, false,
      STORE_MINE "fence.proxy.async; bar.sync 0;\n" BULK_OUT "@%p0 cp.async.bulk.commit_group;\n"
-     "st.shared.b32 [%r4], %r0;\n"},
+                "st.shared.b32 [%r4], %r0;\n"},
     {"bulk store, source overwritten after the wait", NULL, 0, 0, false,
      STORE_MINE "fence.proxy.async; bar.sync 0;\n" BULK_OUT BULK_WAIT "bar.sync 0;\n" STORE_MINE},
     {"bulk store, source overwritten before", "R6|R2|race", 0, 0, false,
      STORE_MINE "fence.proxy.async; bar.sync 0;\n" BULK_OUT STORE_MINE BULK_WAIT},
     {"bulk store, destination read after .read", "R1|R3|race|uninitialised", 0, 0, false,
      STORE_MINE "fence.proxy.async; bar.sync 0;\n" BULK_OUT BULK_WAIT
-     "@%p0 ld.global.b32 %r6, [%rd1];\n"},
+                "@%p0 ld.global.b32 %r6, [%rd1];\n"},
     {"mbarrier read as data", "mbarrier", 0, 0, false,
      MBAR("1") "@%p0 ld.shared.b32 %r6, [%r1+2048];\n"},
     {"mbarrier used before its init is visible", "R4|mbarrier", 0, 0, false,
      MBAR("64") "mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"},
     {"data handed over by an mbarrier", NULL, 0, 0, false,
-     MBAR("32") PUBLISH "@%p1 bra C;\n" STORE_MINE
-     "mbarrier.arrive.shared::cta.b64 _, [%r1+2048]; bra X;\n"
+     MBAR("32") PUBLISH
+     "@%p1 bra C;\n" STORE_MINE "mbarrier.arrive.shared::cta.b64 _, [%r1+2048]; bra X;\n"
      "C: " SPIN("%r1+2048", "0") "xor.b32 %r5, %r4, 128; ld.shared.b32 %r6, [%r5]; X:\n"},
     {"arrives before it writes", "race|uninitialised", 0, 0, false,
-     MBAR("32") PUBLISH "@%p1 bra C;\nmbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n" STORE_MINE
+     MBAR("32") PUBLISH
+     "@%p1 bra C;\nmbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n" STORE_MINE
      "bra X;\nC: " SPIN("%r1+2048", "0") "xor.b32 %r5, %r4, 128; ld.shared.b32 %r6, [%r5]; X:\n"},
     {"one arrival too many", "arrivals", 0, 0, false,
      MBAR("63") PUBLISH "mbarrier.arrive.shared::cta.b64 _, [%r1+2048], 2;\n"},
@@ -154,56 +158,55 @@ static const micro cases[] = {
     {"an arrival that counts for none", "arrivals", 0, 0, false,
      MBAR("1") PUBLISH "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048], 0;\n"},
     {"more bytes expected than a barrier counts", "tx", 0, 0, false,
-     MBAR("1") PUBLISH
-     "@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+2048], 1048576;\n"},
+     MBAR("1") PUBLISH "@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+2048], 1048576;\n"},
     {"a second arrival, the first phase not waited for", "phase", 0, 0, false,
      MBAR("1") PUBLISH "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"
-     "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"},
+                       "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"},
     {"two phases, each waited for by all", NULL, 0, 0, false,
-     MBAR("1") PUBLISH "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"
-     SPIN("%r1+2048", "0") "bar.sync 0;\n@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"},
+     MBAR("1") PUBLISH "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n" SPIN(
+         "%r1+2048", "0") "bar.sync 0;\n@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"},
     {"waits that the next phase may overtake", "phase|deadlock", 0, 0, false,
-     MBAR("1") PUBLISH "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"
-     SPIN("%r1+2048", "0") "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"},
+     MBAR("1") PUBLISH "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n" SPIN(
+         "%r1+2048", "0") "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n"},
     {"a remote store, cluster barriers", NULL, 2, 2, false,
      CLUSTER REMOTE "@%p2 bra S; add.s32 %r9, %r9, %r4; sub.s32 %r9, %r9, %r1;\n"
-     "st.shared::cluster.b32 [%r9], %r0;\nS: " CLUSTER
-     "@!%p2 bra X; ld.shared.b32 %r6, [%r4]; X:\n"},
+                    "st.shared::cluster.b32 [%r9], %r0;\nS: " CLUSTER
+                    "@!%p2 bra X; ld.shared.b32 %r6, [%r4]; X:\n"},
     {"a remote store, no barrier before the load", "race|uninitialised|R4", 2, 2, false,
      CLUSTER REMOTE "@%p2 bra S; add.s32 %r9, %r9, %r4; sub.s32 %r9, %r9, %r1;\n"
-     "st.shared::cluster.b32 [%r9], %r0;\n"
-     "S: @!%p2 bra X; ld.shared.b32 %r6, [%r4]; X:\n" CLUSTER},
+                    "st.shared::cluster.b32 [%r9], %r0;\n"
+                    "S: @!%p2 bra X; ld.shared.b32 %r6, [%r4]; X:\n" CLUSTER},
     {"the owner leaves early", "R4", 2, 2, false,
      CLUSTER REMOTE "@%p2 bra X; add.s32 %r9, %r9, %r4; sub.s32 %r9, %r9, %r1;\n"
-     "st.shared::cluster.b32 [%r9], %r0;\nX:\n"},
+                    "st.shared::cluster.b32 [%r9], %r0;\nX:\n"},
     {"data through a remote release.cluster", NULL, 2, 2, false,
      MBAR("64") "fence.mbarrier_init.release.cluster;\n" CLUSTER REMOTE
-     "@%p2 bra C; sub.s32 %r10, %r4, %r1; add.s32 %r10, %r10, %r9;\n"
-     "st.shared::cluster.b32 [%r10], %r0;\n"
-     "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r9+2048]; bra X;\n"
-     "C: " SPIN_CLUSTER("%r1+2048", "0") "ld.shared.b32 %r6, [%r4];\nX: " CLUSTER},
+                "@%p2 bra C; sub.s32 %r10, %r4, %r1; add.s32 %r10, %r10, %r9;\n"
+                "st.shared::cluster.b32 [%r10], %r0;\n"
+                "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r9+2048]; bra X;\n"
+                "C: " SPIN_CLUSTER("%r1+2048", "0") "ld.shared.b32 %r6, [%r4];\nX: " CLUSTER},
     {"data through a remote arrive at the default scope", "race", 2, 2, false,
      MBAR("64") "fence.mbarrier_init.release.cluster;\n" CLUSTER REMOTE
-     "@%p2 bra C; sub.s32 %r10, %r4, %r1; add.s32 %r10, %r10, %r9;\n"
-     "st.shared::cluster.b32 [%r10], %r0;\n"
-     "mbarrier.arrive.shared::cluster.b64 _, [%r9+2048]; bra X;\n"
-     "C: " SPIN("%r1+2048", "0") "ld.shared.b32 %r6, [%r4];\nX: " CLUSTER},
+                "@%p2 bra C; sub.s32 %r10, %r4, %r1; add.s32 %r10, %r10, %r9;\n"
+                "st.shared::cluster.b32 [%r10], %r0;\n"
+                "mbarrier.arrive.shared::cluster.b64 _, [%r9+2048]; bra X;\n"
+                "C: " SPIN("%r1+2048", "0") "ld.shared.b32 %r6, [%r4];\nX: " CLUSTER},
     {"a remote arrive at an unfenced mbarrier", "R4", 2, 2, false,
      MBAR("64") CLUSTER REMOTE
      "@%p2 bra X; mbarrier.arrive.shared::cluster.b64 _, [%r9+2048];\nX: " CLUSTER},
     {"a remote arrive behind a relaxed cluster barrier", NULL, 2, 2, false,
      MBAR("64") "fence.mbarrier_init.release.cluster;\n" RELAXED REMOTE
-     "@%p2 bra C; mbarrier.arrive.shared::cluster.b64 _, [%r9+2048]; bra X;\n"
-     "C: " SPIN("%r1+2048", "0") "X: " CLUSTER},
+                "@%p2 bra C; mbarrier.arrive.shared::cluster.b64 _, [%r9+2048]; bra X;\n"
+                "C: " SPIN("%r1+2048", "0") "X: " CLUSTER},
     {"the same at an unfenced mbarrier", "R4", 2, 2, false,
      MBAR("64") RELAXED REMOTE
      "@%p2 bra X; mbarrier.arrive.shared::cluster.b64 _, [%r9+2048];\nX: " CLUSTER},
     {"data behind a relaxed cluster barrier", "race", 2, 2, false,
      STORE_MINE RELAXED REMOTE "sub.s32 %r10, %r4, %r1; add.s32 %r10, %r10, %r9;\n"
-     "@%p2 bra X; ld.shared::cluster.b32 %r6, [%r10];\nX: " CLUSTER},
+                               "@%p2 bra X; ld.shared::cluster.b32 %r6, [%r10];\nX: " CLUSTER},
     {"st.async, waited for", NULL, 2, 2, false,
      ST_ASYNC("256") SPIN("%r1+2048", "0") "ld.shared.b32 %r6, [%r4]; setp.ne.u32 %p8, %r6, %r0;\n"
-     "@%p8 st.global.b32 [%rd4], %r6;\nX: " CLUSTER},
+                                           "@%p8 st.global.b32 [%rd4], %r6;\nX: " CLUSTER},
     {"st.async, not waited for", "race|uninitialised|R1", 2, 2, false,
      ST_ASYNC("256") "ld.shared.b32 %r6, [%r4];\nX: " CLUSTER},
     {"st.async, one store more than expected", "tx|race|R1", 2, 2, false,
@@ -212,32 +215,39 @@ static const micro cases[] = {
      ST_ASYNC("260") SPIN("%r1+2048", "0") "ld.shared.b32 %r6, [%r4];\nX: " CLUSTER},
     {"st.async, then the async proxy", "R2", 2, 2, false,
      ST_ASYNC("256") SPIN("%r1+2048", "0") "fence.proxy.async; bar.sync 0;\n" BULK_OUT BULK_WAIT
-     "X: " CLUSTER},
+                                           "X: " CLUSTER},
     {"two bulk reductions", NULL, 0, 0, false,
      STORE_MINE "fence.proxy.async; bar.sync 0; setp.eq.u32 %p7, %r0, 32;\n" BULK_ADD("%p0", "u32")
-     BULK_ADD("%p7", "u32") BULK_DONE "bar.sync 0;\nadd.s64 %rd6, %rd2, %rd3;\n"
+         BULK_ADD("%p7", "u32") BULK_DONE
+     "bar.sync 0;\nadd.s64 %rd6, %rd2, %rd3;\n"
      "ld.global.b32 %r6, [%rd6]; shl.b32 %r7, %r0, 1; setp.ne.u32 %p8, %r6, %r7;\n"
      "@%p8 st.global.b32 [%rd4], %r6;\n"},
     {"a bulk reduction without its fence", "R2", 0, 0, false,
      STORE_MINE "bar.sync 0;\n" BULK_ADD("%p0", "s32") BULK_DONE},
     {"a bulk reduction, read before it is done", "R1|R3", 0, 0, false,
-     STORE_MINE "fence.proxy.async; bar.sync 0;\n" BULK_ADD("%p0", "f32")
-     "@%p0 ld.global.b32 %r6, [%rd2];\n" BULK_DONE},
+     STORE_MINE "fence.proxy.async; bar.sync 0;\n" BULK_ADD(
+         "%p0", "f32") "@%p0 ld.global.b32 %r6, [%rd2];\n" BULK_DONE},
     {"a bulk reduction, never waited for", "R6", 0, 0, false,
      STORE_MINE "fence.proxy.async; bar.sync 0;\n" BULK_ADD("%p0", "f16")},
     {"multicast", NULL, 2, 2, false,
      MBAR("1") "fence.mbarrier_init.release.cluster;\n" CLUSTER
-     "@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+2048], 256;\n"
-     "and.pred %p6, %p0, %p2; mov.b16 %h0, 3;\n"
-     "@%p6 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-     "[%r1], [%rd0], 256, [%r1+2048], %h0;\n" SPIN("%r1+2048", "0")
-     "ld.shared.b32 %r6, [%r4]; mad.lo.s32 %r7, %r3, 64, %r0; mul.wide.u32 %rd6, %r7, 4;\n"
-     "add.s64 %rd6, %rd6, %rd1; st.global.b32 [%rd6], %r6;\n" CLUSTER},
+               "@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+2048], 256;\n"
+               "and.pred %p6, %p0, %p2; mov.b16 %h0, 3;\n"
+               "@%p6 "
+               "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::"
+               "cluster "
+               "[%r1], [%rd0], 256, [%r1+2048], %h0;\n" SPIN(
+                   "%r1+2048",
+                   "0") "ld.shared.b32 %r6, [%r4]; mad.lo.s32 %r7, %r3, 64, %r0; mul.wide.u32 "
+                        "%rd6, %r7, 4;\n"
+                        "add.s64 %rd6, %rd6, %rd1; st.global.b32 [%rd6], %r6;\n" CLUSTER},
     {"multicast to a CTA that may have left", "R4|R1", 2, 2, false,
      MBAR("1") "fence.mbarrier_init.release.cluster;\n" CLUSTER
-     "and.pred %p6, %p0, %p2; mov.b16 %h0, 2;\n"
-     "@%p6 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-     "[%r1], [%rd0], 256, [%r1+2048], %h0;\n"},
+               "and.pred %p6, %p0, %p2; mov.b16 %h0, 2;\n"
+               "@%p6 "
+               "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::"
+               "cluster "
+               "[%r1], [%rd0], 256, [%r1+2048], %h0;\n"},
     {"partial sums, acq_rel", NULL, 0, 2, false,
      "mad.lo.s32 %r7, %r3, 64, %r0; mul.wide.u32 %rd6, %r7, 4; add.s64 %rd7, %rd6, %rd2;\n"
      "st.global.b32 [%rd7+256], %r0; bar.sync 0; mov.b32 %r8, 0;\n"
@@ -264,11 +274,13 @@ static const micro cases[] = {
     {"two CTAs write one word", "R7", 0, 2, false, "st.global.b32 [%rd5], %r0;\n"},
     {"a CTA waits for one that never comes", "deadlock|steps", 0, 1, false,
      "W: ld.acquire.gpu.global.b32 %r5, [%rd2]; setp.eq.u32 %p5, %r5, 0; @%p5 bra W;\n"},
-    {"bulk copy to a CTA of the cluster", NULL, 2, 2, false, PEER(FENCED, PEER_COPY) CLUSTER IS_NOT("1")},
+    {"bulk copy to a CTA of the cluster", NULL, 2, 2, false,
+     PEER(FENCED, PEER_COPY) CLUSTER IS_NOT("1")},
     {"reduction into a CTA of the cluster", NULL, 2, 2, false,
      PEER(FENCED, PEER_ADD("u32")) CLUSTER IS_NOT("2")},
     {"bulk copy from a CTA that leaves", "R4", 2, 2, false, PEER(FENCED, PEER_COPY)},
-    {"bulk copy within the cluster, without a fence", "R2", 2, 2, false, PEER("", PEER_COPY) CLUSTER},
+    {"bulk copy within the cluster, without a fence", "R2", 2, 2, false,
+     PEER("", PEER_COPY) CLUSTER},
     {"reduction into the cluster, without a fence", "R2", 2, 2, false,
      PEER("", PEER_ADD("u32")) CLUSTER},
     {"grid dependency", NULL, 0, 0, true,
@@ -290,14 +302,14 @@ static const micro cases[] = {
      "xor.b32 %r5, %r4, 128; ld.shared.b32 %r6, [%r5];\n"},
     {"cp.async.mbarrier.arrive", NULL, 0, 0, false,
      MBAR("64") PUBLISH "cp.async.ca.shared.global [%r4], [%rd4], 4;\n"
-     "cp.async.mbarrier.arrive.noinc.shared.b64 [%r1+2048];\n" SPIN("%r1+2048", "0")
-     "xor.b32 %r5, %r4, 128; ld.shared.b32 %r6, [%r5];\n"},
+                        "cp.async.mbarrier.arrive.noinc.shared.b64 [%r1+2048];\n" SPIN(
+                            "%r1+2048", "0") "xor.b32 %r5, %r4, 128; ld.shared.b32 %r6, [%r5];\n"},
     {"gathered, fenced, stored in bulk", NULL, 0, 0, false,
-     "cp.async.ca.shared.global [%r4], [%rd4], 4; cp.async.wait_all; fence.proxy.async; bar.sync 0;\n"
-     BULK_OUT BULK_WAIT},
+     "cp.async.ca.shared.global [%r4], [%rd4], 4; cp.async.wait_all; fence.proxy.async; bar.sync "
+     "0;\n" BULK_OUT BULK_WAIT},
     {"gathered, fenced before the wait", "R2", 0, 0, false,
-     "cp.async.ca.shared.global [%r4], [%rd4], 4; fence.proxy.async; cp.async.wait_all; bar.sync 0;\n"
-     BULK_OUT BULK_WAIT},
+     "cp.async.ca.shared.global [%r4], [%rd4], 4; fence.proxy.async; cp.async.wait_all; bar.sync "
+     "0;\n" BULK_OUT BULK_WAIT},
     {"cp.async in flight at the end", "R1", 0, 0, false,
      "cp.async.ca.shared.global [%r4], [%rd4], 4; cp.async.commit_group;\n"},
 };

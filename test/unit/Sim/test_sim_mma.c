@@ -54,9 +54,12 @@ static const shape shapes[] = {
     {".kind::mxf4.block_scale.scale_vec::2X", "f32", "e2m1", "e2m1", 64, 0, 0, "ue8m0", 2},
     {".kind::mxf8f6f4.block_scale", "f32", "e2m3", "e2m1", 64, SPARSE, 1, "ue8m0", 1},
     {".kind::mxf4.block_scale", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue8m0", 2},
-    {".kind::mxf4nvf4.block_scale.scale_vec::2X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue8m0", 2},
-    {".kind::mxf4nvf4.block_scale.scale_vec::4X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue8m0", 4},
-    {".kind::mxf4nvf4.block_scale.scale_vec::4X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue4m3", 4},
+    {".kind::mxf4nvf4.block_scale.scale_vec::2X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue8m0",
+     2},
+    {".kind::mxf4nvf4.block_scale.scale_vec::4X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue8m0",
+     4},
+    {".kind::mxf4nvf4.block_scale.scale_vec::4X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue4m3",
+     4},
 };
 
 typedef struct test_case {
@@ -146,8 +149,8 @@ static void make_b(test_case *t) {
   }
 }
 
-/* 16-bit and tf32: threads 2 sel + h (or thread sel) hold rows g and g + 8 of 4 groups; others: thread
- * with the low bit holds row g + 8, the high bit the second half of the row. */
+/* 16-bit and tf32: threads 2 sel + h (or thread sel) hold rows g and g + 8 of 4 groups; others:
+ * thread with the low bit holds row g + 8, the high bit the second half of the row. */
 static void make_meta(test_case *t) {
   uint32_t n_groups = t->s->k / t->group, sel = t->selector;
   for (uint32_t row = 0; row < 16 && (t->s->flags & SPARSE); row++) {
@@ -339,11 +342,13 @@ static void bad_scale_selectors_are_found(void **state) {
 static void bad_scale_types_are_refused(void **state) {
   (void)state;
   static const shape bad[] = {
-      {".kind::mxf8f6f4.block_scale.scale_vec::2X", "f32", "e4m3", "e3m2", 64, SPARSE, 1, "ue8m0", 2},
+      {".kind::mxf8f6f4.block_scale.scale_vec::2X", "f32", "e4m3", "e3m2", 64, SPARSE, 1, "ue8m0",
+       2},
       {".kind::mxf8f6f4.block_scale", "f32", "e4m3", "e3m2", 64, SPARSE, 1, "ue4m3", 1},
       {".kind::mxf4.block_scale.scale_vec::4X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue8m0", 4},
       {".kind::mxf4nvf4.block_scale", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue8m0", 2},
-      {".kind::mxf4nvf4.block_scale.scale_vec::2X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue4m3", 2}};
+      {".kind::mxf4nvf4.block_scale.scale_vec::2X", "f32", "e2m1", "e2m1", 128, SPARSE, 1, "ue4m3",
+       2}};
   for (size_t i = 0; i < HD_COUNT(bad); i++) {
     harness h;
     assert_int_equal(run_text(make_case(&bad[i], 0, 1), &h), HEDDLE_UNSUPPORTED);

@@ -1,4 +1,5 @@
-/* An mma.sp kernel with cp.async stages (sm_80): sound in every mode, and every planted error found. */
+/* An mma.sp kernel with cp.async stages (sm_80): sound in every mode, and every planted error
+ * found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,9 +33,12 @@ static const planted errors[] = {
     {"wait_group 2", "race|uninitialised", {{"wait", "cp.async.wait_group 2;"}}},
     {"no bar.sync", "race|uninitialised", {{"bar", NULL}}},
     {"no commit_group", "race|uninitialised", {{"commit", NULL}}},
-    {"a stage too far", "race|uninitialised|bounds",
-     {{"loadstage", "add.s32 %r22, %r22, 2; rem.u32 %r22, %r22, 3; mad.lo.s32 %r22, %r22, 6656, %r2;"}}},
-    {"reads a stage too far", "race|uninitialised|bounds",
+    {"a stage too far",
+     "race|uninitialised|bounds",
+     {{"loadstage",
+       "add.s32 %r22, %r22, 2; rem.u32 %r22, %r22, 3; mad.lo.s32 %r22, %r22, 6656, %r2;"}}},
+    {"reads a stage too far",
+     "race|uninitialised|bounds",
      {{"stage", "xor.b32 %r22, %r22, 1; mad.lo.s32 %r22, %r22, 6656, %r2;"}}},
     {"B is never copied", "uninitialised", {{"copyb", NULL}}},
 };

@@ -1,5 +1,5 @@
-/* Damaged PTX: lines lost, doubled or swapped, bytes changed, texts cut. Nothing crashes or hangs; each
- * run ends with a status that says what it was. */
+/* Damaged PTX: lines lost, doubled or swapped, bytes changed, texts cut. Nothing crashes or hangs;
+ * each run ends with a status that says what it was. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -62,11 +62,18 @@ FN(f_mul, u(f(a) * f(b)))
 FN(f_fma, u(fmaf(f(a), f(b), f(c))))
 FN(f_div, u(f(a) / f(b)))
 FN(f_sqrt, u(sqrtf(f(a))))
-FN(fmax_, u(isnan(f(a)) ? f(b) : isnan(f(b)) ? f(a) : f(a) == f(b) ? (signbit(f(a)) ? f(b) : f(a)) : f(a) > f(b) ? f(a) : f(b)))
+FN(fmax_, u(isnan(f(a))    ? f(b)
+            : isnan(f(b))  ? f(a)
+            : f(a) == f(b) ? (signbit(f(a)) ? f(b) : f(a))
+            : f(a) > f(b)  ? f(a)
+                           : f(b)))
 FN(fneg, U32(a) ^ 0x80000000u)
 FN(fsel, f(a) > f(b) ? U32(a) : U32(b))
 FN(fltu, !(f(a) >= f(b)))
-FN(cvts, isnan(f(a)) ? 0 : f(a) >= 0x1p31f ? 0x7fffffff : f(a) < -0x1p31f ? 0x80000000u : U32((int32_t)f(a)))
+FN(cvts, isnan(f(a))       ? 0
+         : f(a) >= 0x1p31f ? 0x7fffffff
+         : f(a) < -0x1p31f ? 0x80000000u
+                           : U32((int32_t)f(a)))
 FN(cvtf, u((float)S32(a)))
 FN(ext8, (int64_t)(int8_t)a)
 FN(add_bf, u(f((uint64_t)U32(a) << 16) + f(b)))
@@ -133,17 +140,18 @@ static int run_op(size_t index) {
     for (int j = 0; j < 3; j++)
       in[j][i] = i < 324 && j < 2 ? edges[(j ? i / 18 : i) % 18]
                                   : next_random(&state) ^ next_random(&state) << 8;
-  hd_strbuf_printf(&text,
-                   ".visible .entry k(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3)\n"
-                   "{ .reg .pred %%p<4>; .reg .b16 %%h<4>; .reg .b32 %%r<16>; .reg .b64 %%rd<16>;\n"
-                   "ld.param.u64 %%rd4, [p0]; ld.param.u64 %%rd5, [p1]; ld.param.u64 %%rd6, [p2];\n"
-                   "ld.param.u64 %%rd7, [p3]; mov.u32 %%r10, %%tid.x; mov.b32 %%r0, 0; mov.b64 %%rd0, 0;\n"
-                   "mul.wide.u32 %%rd8, %%r10, 4; add.s64 %%rd4, %%rd4, %%rd8;\n"
-                   "add.s64 %%rd5, %%rd5, %%rd8; add.s64 %%rd6, %%rd6, %%rd8;\n"
-                   "shl.b64 %%rd8, %%rd8, 1; add.s64 %%rd7, %%rd7, %%rd8;\n"
-                   "ld.global.b32 %%r1, [%%rd4]; ld.global.b32 %%r2, [%%rd5]; ld.global.b32 %%r3, [%%rd6];\n"
-                   "%s\n%sst.global.b64 [%%rd7], %%rd0;\nret;\n}\n", ops[index].text,
-                   strstr(ops[index].text, "%rd0") ? "" : "cvt.u64.u32 %rd0, %r0;\n");
+  hd_strbuf_printf(
+      &text,
+      ".visible .entry k(.param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3)\n"
+      "{ .reg .pred %%p<4>; .reg .b16 %%h<4>; .reg .b32 %%r<16>; .reg .b64 %%rd<16>;\n"
+      "ld.param.u64 %%rd4, [p0]; ld.param.u64 %%rd5, [p1]; ld.param.u64 %%rd6, [p2];\n"
+      "ld.param.u64 %%rd7, [p3]; mov.u32 %%r10, %%tid.x; mov.b32 %%r0, 0; mov.b64 %%rd0, 0;\n"
+      "mul.wide.u32 %%rd8, %%r10, 4; add.s64 %%rd4, %%rd4, %%rd8;\n"
+      "add.s64 %%rd5, %%rd5, %%rd8; add.s64 %%rd6, %%rd6, %%rd8;\n"
+      "shl.b64 %%rd8, %%rd8, 1; add.s64 %%rd7, %%rd7, %%rd8;\n"
+      "ld.global.b32 %%r1, [%%rd4]; ld.global.b32 %%r2, [%%rd5]; ld.global.b32 %%r3, [%%rd6];\n"
+      "%s\n%sst.global.b64 [%%rd7], %%rd0;\nret;\n}\n",
+      ops[index].text, strstr(ops[index].text, "%rd0") ? "" : "cvt.u64.u32 %rd0, %r0;\n");
   harness_start(&h, "k", LANES, 0, 1);
   harness_param(&h, HD_ARG_A, harness_buffer(&h, "x", in[0], sizeof in[0], false));
   harness_param(&h, HD_ARG_B, harness_buffer(&h, "y", in[1], sizeof in[1], false));

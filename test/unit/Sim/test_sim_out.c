@@ -1,5 +1,5 @@
-/* Tensor stores from slots that are filled again: clipped and unswizzled as the ISA says, sound in every
- * mode and seed, and every planted error found. */
+/* Tensor stores from slots that are filled again: clipped and unswizzled as the ISA says, sound in
+ * every mode and seed, and every planted error found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

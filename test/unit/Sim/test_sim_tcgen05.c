@@ -1,6 +1,6 @@
 /* Every kind of tcgen05.mma and mma.sp: A by descriptor and in tensor memory, B in every canonical
- * layout, one CTA and a pair, block scales: results compared exactly. The texts are legal PTX: ptxas
- * assembles one of each form where it is found. */
+ * layout, one CTA and a pair, block scales: results compared exactly. The texts are legal PTX:
+ * ptxas assembles one of each form where it is found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,8 +83,9 @@ static int run_case(const tc_case *c, uint64_t seed) {
                                     h.n_buffers, &h.options, &h.arena, &h.report);
   int bad = status == HEDDLE_OK ? tc_compare(t) : (int)(c->m * c->n);
   if (bad) {
-    fprintf(stderr, "%s%s %s.%s.%s scales %u, m%u n%u, group %u, A %s %d, B %d, selector %u, ids %u "
-                    "%u: status %d, %d of %u wrong\n",
+    fprintf(stderr,
+            "%s%s %s.%s.%s scales %u, m%u n%u, group %u, A %s %d, B %d, selector %u, ids %u "
+            "%u: status %d, %d of %u wrong\n",
             c->kind->kind, c->sparse ? " sparse" : "", c->kind->d, c->kind->a, c->kind->b,
             c->kind->n_scales, c->m, c->n, c->group, c->a_in_tensor ? "tensor" : "shared",
             (int)c->a_layout, (int)c->b_layout, c->selector, c->scale_a_id, c->scale_b_id, status,

@@ -1,5 +1,5 @@
-/* A tcgen05.mma.sp kernel with a ring of bulk copies, commits that empty its stages, and metadata that
- * goes on to tensor memory: sound in every mode and seed, and every planted error found. */
+/* A tcgen05.mma.sp kernel with a ring of bulk copies, commits that empty its stages, and metadata
+ * that goes on to tensor memory: sound in every mode and seed, and every planted error found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +59,8 @@ static void sound_in_every_mode(void **state) {
 #define COMMIT "@%p6 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 "
 #define MMA "@%p6 tcgen05.mma.sp.cta_group::1.kind::f16 [%r6], %rd3, %rd4, [%r15], %r13, %p5; "
 
-#define SEE(wait) "@!%p2 bra $GO; $SEE: mbarrier." wait " %p4, [%r3], 0; @!%p4 bra $SEE; bra $READ; $GO:"
+#define SEE(wait)                                                                                  \
+  "@!%p2 bra $GO; $SEE: mbarrier." wait " %p4, [%r3], 0; @!%p4 bra $SEE; bra $READ; $GO:"
 
 static const planted errors[] = {
     {"no fence after mbarrier.init", "R4", {{"initfence", NULL}}},

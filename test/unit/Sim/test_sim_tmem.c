@@ -1,5 +1,6 @@
-/* Tensor memory: every shape of tcgen05.ld and .st; and kernels for one CTA and a pair, with commit,
- * fences and waits, that are sound in every mode, and in which every planted error is found. */
+/* Tensor memory: every shape of tcgen05.ld and .st; and kernels for one CTA and a pair, with
+ * commit, fences and waits, that are sound in every mode, and in which every planted error is
+ * found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,14 +69,17 @@ static const planted errors[] = {
     {"a selector that nothing has", "idesc", {{"idesc", "mov.b32 %r16, 0x08100016;"}}},
     {"dense in the descriptor", "idesc", {{"idesc", "mov.b32 %r16, 0x08100010;"}}},
     {"M 192", "idesc", {{"idesc", "mov.b32 %r16, 0x0c100014;"}}},
-    {"a product of another shape into the same D", "R9",
-     {{"idesc2", "mov.b32 %r17, 0x080e0014;"}}},
-    {"a product that is not ordered by the pipeline", "R9",
-     {{"second", "tcgen05.mma.sp.cta_group::1.kind::f16 [%r12+8], %rd4, %rd5, [%r15], %r16, %p2;"}}},
-    {"the metadata copied again under its product", "R9",
+    {"a product of another shape into the same D", "R9", {{"idesc2", "mov.b32 %r17, 0x080e0014;"}}},
+    {"a product that is not ordered by the pipeline",
+     "R9",
+     {{"second",
+       "tcgen05.mma.sp.cta_group::1.kind::f16 [%r12+8], %rd4, %rd5, [%r15], %r16, %p2;"}}},
+    {"the metadata copied again under its product",
+     "R9",
      {{"second", "tcgen05.cp.cta_group::1.128x128b [%r15], %rd6;"}}},
     {"no commit", "deadlock", {{"commit0", NULL}}},
-    {"commit before the second product", "R9",
+    {"commit before the second product",
+     "R9",
      {{"second", "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r8];"},
       {"commit0", "tcgen05.mma.sp.cta_group::1.kind::f16 [%r12], %rd4, %rd5, [%r15], %r17, %p2;"}}},
     {"no wait for the commit", "(R9", {{"wait0", NULL}}},
@@ -91,16 +95,21 @@ static const planted errors[] = {
     {"no wait::st", "R9", {{"waitst", NULL}}},
     {"freed while others read", "R9|tmem", {{"last", NULL}}},
     {"never freed", "tmem", {{"free", NULL}}},
-    {"half of it freed", "tmem",
+    {"half of it freed",
+     "tmem",
      {{"free", "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r12, 64;"}}},
-    {"freed twice", "tmem",
+    {"freed twice",
+     "tmem",
      {{"again", "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r12, %r11;"}}},
-    {"allocated after the permit was given back", "tmem",
+    {"allocated after the permit was given back",
+     "tmem",
      {{"again", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r10], %r11;"}}},
-    {"sizes that increase", "tmem",
+    {"sizes that increase",
+     "tmem",
      {{"relinquish", "mov.b32 %r11, 256; "
                      "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r10], %r11;"}}},
-    {"a second allocation that never fits", "deadlock",
+    {"a second allocation that never fits",
+     "deadlock",
      {{"size", "mov.b32 %r11, 512;"},
       {"relinquish", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r10], %r11;"}}},
 };
@@ -239,7 +248,8 @@ static void refused_by_name(void **state) {
       {HEDDLE_UNSUPPORTED, "tcgen05.mma.sp.cta_group::1.kind::f16.ashift [%r12], [%r12], %rd5, "
                            "[%r15], %r16, %p2;"},
       {HEDDLE_UNSUPPORTED, "tcgen05.shift.cta_group::1.down [%r12];"},
-      {HEDDLE_UNSUPPORTED, "tcgen05.ld.red.sync.aligned.32x32b.x2.max.u32 {%d0, %d1}, %d2, [%r12];"},
+      {HEDDLE_UNSUPPORTED,
+       "tcgen05.ld.red.sync.aligned.32x32b.x2.max.u32 {%d0, %d1}, %d2, [%r12];"},
       {HEDDLE_UNSUPPORTED, "tcgen05.ld.sync.aligned.16x256b.x64.b32 {%d0}, [%r12];"},
       {HEDDLE_UNSUPPORTED, "tcgen05.cp.cta_group::1.64x128b [%r15], %rd6;"},
       {HEDDLE_INVALID, "tcgen05.mma.sp.cta_group::1.kind::f16 [%r12], %rd4, %rd5, %r16, %p2;"},
@@ -281,7 +291,8 @@ static const shape shapes[] = {{"32x32b", 32, 1, 1},
                                {"16x128b", 16, 2, 4},
                                {"16x256b", 16, 4, 8}};
 
-/* Who holds column `column` of a lane (0-31 or 0-15): the drawings of the ISA, from memory to thread. */
+/* Who holds column `column` of a lane (0-31 or 0-15): the drawings of the ISA, from memory to
+ * thread. */
 static void holder(const shape *s, uint32_t lane, uint32_t column, uint32_t *thread,
                    uint32_t *reg) {
   uint32_t half = lane / 8, quad = 4 * (lane % 8);
@@ -358,7 +369,8 @@ static int mismatches(const shape *s, uint32_t n, bool store, bool packed, bool 
   int bad = 0;
   for (uint32_t warp = 0; warp < 4; warp++) {
     for (uint32_t i = 0; i < s->lanes * columns * (split ? 2 : 1); i++) {
-      uint32_t lane = i % s->lanes, column = i / s->lanes % columns, second = i / s->lanes / columns;
+      uint32_t lane = i % s->lanes, column = i / s->lanes % columns,
+               second = i / s->lanes / columns;
       uint32_t thread, reg, low = scale * column + second * SPLIT;
       holder(s, lane, column, &thread, &reg);
       thread += 32 * warp + 16 * second;

@@ -1,5 +1,6 @@
-/* Every type of wgmma and wgmma.sp, A by descriptor and in registers, B in every canonical layout that
- * holds it: images of shared memory made from the layouts' drawings, results compared exactly. */
+/* Every type of wgmma and wgmma.sp, A by descriptor and in registers, B in every canonical layout
+ * that holds it: images of shared memory made from the layouts' drawings, results compared
+ * exactly. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,8 +99,8 @@ static void make_a(test_case *t) {
   }
 }
 
-/* Where element (k, n) of B goes: rows of 32, 64 or 128 bytes whose 16-byte chunks are exchanged with
- * the row's number; MN-major the same with k as the row. */
+/* Where element (k, n) of B goes: rows of 32, 64 or 128 bytes whose 16-byte chunks are exchanged
+ * with the row's number; MN-major the same with k as the row. */
 static uint32_t place_b(const test_case *t, uint32_t k, uint32_t n) {
   uint32_t bytes = t->bits / 8, chunk, rest;
   switch (t->b_layout) {
@@ -161,30 +162,31 @@ static void write_text(const test_case *t, hd_strbuf *out) {
   const shape *s = t->s;
   bool f32 = strcmp(s->d, "f32") == 0, integer = strcmp(s->d, "s32") == 0;
   uint32_t n_d = strcmp(s->d, "f16") == 0 ? N / 4 : N / 2;
-  hd_strbuf_printf(out,
-                   ".version 8.4\n.target sm_90a\n.address_size 64\n"
-                   ".extern .shared .align 1024 .b8 smem[];\n"
-                   ".visible .entry k(.param .u64 p0, .param .u64 p1, .param .u64 p2)\n"
-                   "{ .reg .pred %%p<4>; .reg .b32 %%r<16>; .reg .b32 %%a<5>; .reg .%s %%d<12>;\n"
-                   ".reg .b64 %%rd<16>;\n"
-                   "ld.param.u64 %%rd0, [p0]; ld.param.u64 %%rd1, [p1]; ld.param.u64 %%rd2, [p2];\n"
-                   "mov.u32 %%r0, %%tid.x; mov.u32 %%r1, smem; mul.wide.u32 %%rd3, %%r0, 16;\n"
-                   "add.s64 %%rd3, %%rd3, %%rd0; shl.b32 %%r2, %%r0, 4; add.s32 %%r2, %%r2, %%r1;\n"
-                   "mov.b32 %%r3, 0;\n"
-                   "C: ld.global.v4.b32 {%%r4, %%r5, %%r6, %%r7}, [%%rd3];\n"
-                   "st.shared.v4.b32 [%%r2], {%%r4, %%r5, %%r6, %%r7};\n"
-                   "add.s64 %%rd3, %%rd3, 2048; add.s32 %%r2, %%r2, 2048; add.s32 %%r3, %%r3, 1;\n"
-                   "setp.lt.u32 %%p0, %%r3, 8; @%%p0 bra C;\n"
-                   "fence.proxy.async; bar.sync 0;\n"
-                   "mul.wide.u32 %%rd4, %%r0, 32; add.s64 %%rd4, %%rd4, %%rd1;\n"
-                   "ld.global.v4.b32 {%%a0, %%a1, %%a2, %%a3}, [%%rd4]; ld.global.b32 %%a4, [%%rd4+16];\n"
-                   "shr.u32 %%r8, %%r1, 4; and.b32 %%r8, %%r8, 16383; cvt.u64.u32 %%rd5, %%r8;\n"
-                   "add.s64 %%rd6, %%rd5, %u; or.b64 %%rd6, %%rd6, 0x0000002000080000;\n"
-                   "or.b64 %%rd7, %%rd5, 0x%llx;\n"
-                   "wgmma.fence.sync.aligned;\n",
-                   f32 ? "f32" : "b32", A_AT / 16, (unsigned long long)fields_b(t));
-  hd_strbuf_printf(out, "wgmma.mma_async%s.sync.aligned.m64n%uk%u.%s.%s.%s {", s->sparse ? ".sp" : "",
-                   N, s->k, s->d, s->a, s->b);
+  hd_strbuf_printf(
+      out,
+      ".version 8.4\n.target sm_90a\n.address_size 64\n"
+      ".extern .shared .align 1024 .b8 smem[];\n"
+      ".visible .entry k(.param .u64 p0, .param .u64 p1, .param .u64 p2)\n"
+      "{ .reg .pred %%p<4>; .reg .b32 %%r<16>; .reg .b32 %%a<5>; .reg .%s %%d<12>;\n"
+      ".reg .b64 %%rd<16>;\n"
+      "ld.param.u64 %%rd0, [p0]; ld.param.u64 %%rd1, [p1]; ld.param.u64 %%rd2, [p2];\n"
+      "mov.u32 %%r0, %%tid.x; mov.u32 %%r1, smem; mul.wide.u32 %%rd3, %%r0, 16;\n"
+      "add.s64 %%rd3, %%rd3, %%rd0; shl.b32 %%r2, %%r0, 4; add.s32 %%r2, %%r2, %%r1;\n"
+      "mov.b32 %%r3, 0;\n"
+      "C: ld.global.v4.b32 {%%r4, %%r5, %%r6, %%r7}, [%%rd3];\n"
+      "st.shared.v4.b32 [%%r2], {%%r4, %%r5, %%r6, %%r7};\n"
+      "add.s64 %%rd3, %%rd3, 2048; add.s32 %%r2, %%r2, 2048; add.s32 %%r3, %%r3, 1;\n"
+      "setp.lt.u32 %%p0, %%r3, 8; @%%p0 bra C;\n"
+      "fence.proxy.async; bar.sync 0;\n"
+      "mul.wide.u32 %%rd4, %%r0, 32; add.s64 %%rd4, %%rd4, %%rd1;\n"
+      "ld.global.v4.b32 {%%a0, %%a1, %%a2, %%a3}, [%%rd4]; ld.global.b32 %%a4, [%%rd4+16];\n"
+      "shr.u32 %%r8, %%r1, 4; and.b32 %%r8, %%r8, 16383; cvt.u64.u32 %%rd5, %%r8;\n"
+      "add.s64 %%rd6, %%rd5, %u; or.b64 %%rd6, %%rd6, 0x0000002000080000;\n"
+      "or.b64 %%rd7, %%rd5, 0x%llx;\n"
+      "wgmma.fence.sync.aligned;\n",
+      f32 ? "f32" : "b32", A_AT / 16, (unsigned long long)fields_b(t));
+  hd_strbuf_printf(out, "wgmma.mma_async%s.sync.aligned.m64n%uk%u.%s.%s.%s {",
+                   s->sparse ? ".sp" : "", N, s->k, s->d, s->a, s->b);
   for (uint32_t i = 0; i < n_d; i++)
     hd_strbuf_printf(out, "%s%%d%u", i ? ", " : "", i);
   hd_strbuf_add(out, t->a_in_registers ? "}, {%a0, %a1, %a2, %a3}, %rd7" : "}, %rd6, %rd7");

@@ -1,5 +1,5 @@
-/* The packed block against lib/Spec: for every mma.sp and wgmma.sp row, the bits that its metadata and
- * A fragments read are the codes and values that stand in the block. Spec knows nothing of the
+/* The packed block against lib/Spec: for every mma.sp and wgmma.sp row, the bits that its metadata
+ * and A fragments read are the codes and values that stand in the block. Spec knows nothing of the
  * format, and the format nothing of Spec. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,7 +81,8 @@ static unsigned check_meta(const block *b, const hd_spec_row *spec) {
   return n;
 }
 
-/* docs/format.md, "Families": the half shapes of 8- and 4-bit types spread their codes otherwise. */
+/* docs/format.md, "Families": the half shapes of 8- and 4-bit types spread their codes
+ * otherwise. */
 static bool is_served(const block *b, const hd_spec_row *spec) {
   return words_a_thread(b) == 1 || 2u * spec->k == b->granule_k;
 }
@@ -105,8 +106,8 @@ static unsigned check_a_step(const block *b, const hd_fragment *f, const hd_spec
         unsigned thread = thread0 + lane, matrix_row = 16 * (thread0 / 32) + row;
         uint32_t word = loaded(b, step, thread / 32, thread % 32, reg);
         uint32_t mask = b->bits == 32 ? UINT32_MAX : (1u << b->bits) - 1;
-        uint32_t expected = hd_elem_get_bits(b->elem, b->values,
-                                             (size_t)matrix_row * per_row + step * spec->k / 2 + col);
+        uint32_t expected = hd_elem_get_bits(
+            b->elem, b->values, (size_t)matrix_row * per_row + step * spec->k / 2 + col);
         assert_int_equal(word >> (field * f->field_bits) & mask, expected);
         n++;
       }

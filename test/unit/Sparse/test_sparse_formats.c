@@ -80,7 +80,8 @@ static void compress_single_groups(void **state) {
 
 static void special_values_are_kept_bit_for_bit(void **state) {
   (void)state;
-  const uint16_t dense[8] = {0x7e01, 0, 0xfc00, 0, 0, 0x0001, 0, 0xfe55}; /* NaNs, -Inf, subnormal */
+  const uint16_t dense[8] = {0x7e01, 0,      0xfc00, 0,
+                             0,      0x0001, 0,      0xfe55}; /* NaNs, -Inf, subnormal */
   const uint16_t expected[4] = {0x7e01, 0xfc00, 0x0001, 0xfe55};
   uint16_t values[4];
   uint8_t codes;
@@ -236,8 +237,8 @@ static uint32_t word_at(const uint8_t *p) {
   return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* ldmatrix.x4 over a k-step: matrix j is rows 8(j&1), bytes 16(j>>1); its lane l gets row l/4, bytes
- * 4(l%4): the map of the A registers of mma.sp and wgmma RS. */
+/* ldmatrix.x4 over a k-step: matrix j is rows 8(j&1), bytes 16(j>>1); its lane l gets row l/4,
+ * bytes 4(l%4): the map of the A registers of mma.sp and wgmma RS. */
 static void check_values(const matrix *x, const uint8_t *block, uint64_t row0, uint64_t byte0) {
   for (unsigned step = 0; step < 2; step++)
     for (unsigned t = 0; t < 128; t++)

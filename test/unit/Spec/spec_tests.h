@@ -42,7 +42,8 @@ void sim_reads_the_same_shared_descriptors(void **state);
 
 /* A matrix at CANONICAL_START, as a kind of descriptor has it: the address of an element. */
 enum { CANONICAL_START = 0x4000 };
-typedef uint32_t canonical_address(const hd_canonical *form, uint32_t mn, uint32_t k, uint32_t bytes);
+typedef uint32_t canonical_address(const hd_canonical *form, uint32_t mn, uint32_t k,
+                                   uint32_t bytes);
 void assert_canonical_layouts(canonical_address *address);
 
 #endif

@@ -23,23 +23,27 @@ void canonical_layouts_match_the_isa_examples(void **state) {
   for (uint32_t m = 0; m < 16; m++)
     for (uint32_t k = 0; k < 16; k++)
       assert_int_equal(at(&map, m, k), 4 * (m % 8 * 4 + m / 8 * 32 + k % 4 + k / 4 * 64));
-  form = (hd_canonical){false, HD_SMEM_32B, 0, 64 * 4}; /* Swizzle<1> ((8,2),(4,2)):((8,64),(1,4)) */
+  form =
+      (hd_canonical){false, HD_SMEM_32B, 0, 64 * 4}; /* Swizzle<1> ((8,2),(4,2)):((8,64),(1,4)) */
   assert_true(hd_canonical_layout(&form, 32, 16, 8, &map));
   for (uint32_t m = 0; m < 16; m++)
     for (uint32_t k = 0; k < 8; k++)
       assert_int_equal(at(&map, m, k), swizzled(4 * (m % 8 * 8 + m / 8 * 64 + k), 1));
-  form = (hd_canonical){true, HD_SMEM_NONE, 128 * 2, 64 * 2}; /* ((8,1,2),(8,2)):((1,8,64),(8,128)) */
+  form =
+      (hd_canonical){true, HD_SMEM_NONE, 128 * 2, 64 * 2}; /* ((8,1,2),(8,2)):((1,8,64),(8,128)) */
   assert_true(hd_canonical_layout(&form, 16, 16, 16, &map));
   for (uint32_t m = 0; m < 16; m++)
     for (uint32_t k = 0; k < 16; k++)
       assert_int_equal(at(&map, m, k), 2 * (m % 8 + m / 8 * 64 + k % 8 * 8 + k / 8 * 128));
-  form = (hd_canonical){true, HD_SMEM_32B, 128 * 2, 256 * 2}; /* ((8,2,2),(8,2)):((1,8,128),(16,256)) */
+  form = (hd_canonical){true, HD_SMEM_32B, 128 * 2,
+                        256 * 2}; /* ((8,2,2),(8,2)):((1,8,128),(16,256)) */
   assert_true(hd_canonical_layout(&form, 16, 32, 16, &map));
   for (uint32_t m = 0; m < 32; m++)
     for (uint32_t k = 0; k < 16; k++)
       assert_int_equal(at(&map, m, k),
                        swizzled(2 * (m % 16 + m / 16 * 128 + k % 8 * 16 + k / 8 * 256), 1));
-  form = (hd_canonical){true, HD_SMEM_64B, 256 * 2, 512 * 2}; /* ((8,4,2),(8,2)):((1,8,256),(32,512)) */
+  form = (hd_canonical){true, HD_SMEM_64B, 256 * 2,
+                        512 * 2}; /* ((8,4,2),(8,2)):((1,8,256),(32,512)) */
   assert_true(hd_canonical_layout(&form, 16, 64, 16, &map));
   for (uint32_t m = 0; m < 64; m++)
     for (uint32_t k = 0; k < 16; k++)
@@ -55,7 +59,8 @@ void canonical_forms_are_recognised(void **state) {
     for (unsigned major = 0; major < 2; major++)
       for (unsigned swizzle = 0; swizzle < 4; swizzle++)
         for (unsigned i = 0; i < 3; i++) {
-          hd_canonical form = {major, (hd_smem_swizzle)swizzle, offsets[i][0], offsets[i][1]}, found;
+          hd_canonical form = {major, (hd_smem_swizzle)swizzle, offsets[i][0], offsets[i][1]},
+                       found;
           hd_layout map, again;
           uint32_t along = (16u << swizzle) * 8 / bits * (major || !swizzle ? 2 : 1);
           uint32_t mn = major ? along : 16, k = major ? 16 : along;
@@ -90,9 +95,9 @@ void descriptors_hold_their_fields(void **state) {
   }
 }
 
-/* Packed A (docs/format.md): 16 rows x 32 bytes in core matrices; byte (row/8)*256 + (byte/16)*128 +
- * (row%8)*16 + byte%16. ldmatrix.x4, lane l at the address of stacked row l, must give the A fragment
- * of mma.sp and of wgmma from registers. */
+/* Packed A (docs/format.md): 16 rows x 32 bytes in core matrices; byte (row/8)*256 + (byte/16)*128
+ * + (row%8)*16 + byte%16. ldmatrix.x4, lane l at the address of stacked row l, must give the A
+ * fragment of mma.sp and of wgmma from registers. */
 void ldmatrix_feeds_a_from_core_matrices(void **state) {
   (void)state;
   const hd_spec_row *ld = hd_spec_find("ldmatrix_m8n8_x4_b16");
@@ -101,7 +106,8 @@ void ldmatrix_feeds_a_from_core_matrices(void **state) {
   hd_layout packed;
   uint32_t address[32];
   assert_true(hd_canonical_layout(&form, 16, 16, 16, &packed));
-  for (uint32_t l = 0; l < 32; l++) /* matrix j = l / 8 is register j: rows 8*(j&1), bytes 16*(j>>1) */
+  for (uint32_t l = 0; l < 32;
+       l++) /* matrix j = l / 8 is register j: rows 8*(j&1), bytes 16*(j>>1) */
     address[l] = (uint32_t)at(&packed, l % 8 + 8 * (l / 8 % 2), 8 * (l / 16));
   assert_int_equal(hd_bank_conflicts(address, 32, 16), 1);
   for (unsigned lane = 0; lane < 32; lane++)

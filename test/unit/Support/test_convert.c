@@ -27,7 +27,8 @@ static void every_value_survives(void **state) {
     for (uint32_t bits = 0; bits < n_codes(elem); bits++) {
       double value = hd_elem_to_double(elem, bits);
       uint32_t back = hd_elem_from_double(elem, value);
-      assert_true(hd_elem_to_double(elem, bits & hd_elem_value_mask(elem)) == value || isnan(value));
+      assert_true(hd_elem_to_double(elem, bits & hd_elem_value_mask(elem)) == value ||
+                  isnan(value));
       if (isnan(value))
         assert_true(isnan(hd_elem_to_double(elem, back)));
       else if (is_plain(elem, bits) && !(elem == HEDDLE_UE4M3 && bits > 0x7f) && !isinf(value))
@@ -61,7 +62,8 @@ static double rounded(heddle_elem elem, double x) {
   return hd_elem_to_double(elem, hd_elem_from_double(elem, x));
 }
 
-/* Between two neighbours: below the middle goes down, above goes up, the middle to the even code. */
+/* Between two neighbours: below the middle goes down, above goes up, the middle to the even
+ * code. */
 static void rounding_is_to_nearest_even(void **state) {
   (void)state;
   static sorted s;

@@ -1,5 +1,5 @@
-/* A cuBLASLt for tests, for bf16 and s8 products: one way for each order of D. What it stores in f32 and
- * s32 is right; as a contender it computes nothing. */
+/* A cuBLASLt for tests, for bf16 and s8 products: one way for each order of D. What it stores in
+ * f32 and s32 is right; as a contender it computes nothing. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,13 +27,16 @@ EXPORT int cublasLtDestroy(void *handle);
 EXPORT int cublasLtMatmulDescCreate(void **desc, int compute, int scale);
 EXPORT int cublasLtMatmulDescSetAttribute(void *desc, int attribute, const void *value, size_t n);
 EXPORT int cublasLtMatmulDescDestroy(void *desc);
-EXPORT int cublasLtMatrixLayoutCreate(void **out, int type, uint64_t rows, uint64_t cols, int64_t ld);
+EXPORT int cublasLtMatrixLayoutCreate(void **out, int type, uint64_t rows, uint64_t cols,
+                                      int64_t ld);
 EXPORT int cublasLtMatrixLayoutDestroy(void *l);
 EXPORT int cublasLtMatmulPreferenceCreate(void **preference);
-EXPORT int cublasLtMatmulPreferenceSetAttribute(void *p, int attribute, const void *value, size_t n);
+EXPORT int cublasLtMatmulPreferenceSetAttribute(void *p, int attribute, const void *value,
+                                                size_t n);
 EXPORT int cublasLtMatmulPreferenceDestroy(void *preference);
-EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, void *c, void *d,
-                                          void *preference, int n, heuristic *list, int *n_found);
+EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, void *c,
+                                          void *d, void *preference, int n, heuristic *list,
+                                          int *n_found);
 EXPORT int cublasLtMatmul(void *handle, void *desc, const void *alpha, void *a, layout *a_layout,
                           void *b, layout *b_layout, const void *beta, const void *c,
                           layout *c_layout, void *d, layout *d_layout, const void *algo,

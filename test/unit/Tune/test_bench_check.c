@@ -1,5 +1,5 @@
-/* A case of the benchmark on a driver for tests whose kernels give right results, or nearly: what is right
- * is timed and checked whole, and one wrong element anywhere is found. */
+/* A case of the benchmark on a driver for tests whose kernels give right results, or nearly: what
+ * is right is timed and checked whole, and one wrong element anywhere is found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* The operands that threads make piece by piece are those that are made at once; A is kept for every N. */
+/* The operands that threads make piece by piece are those that are made at once; A is kept for
+ * every N. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -107,17 +107,20 @@ static void an_embedder_asks_with_a_text(void **state) {
   hd_product p = product(128, 8, 4096);
   char *text = hd_product_problem(&p), schedule[HEDDLE_SCHEDULE_BYTES];
   static const int64_t fixed[3] = {0};
-  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule), HEDDLE_OK);
+  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule),
+                   HEDDLE_OK);
   assert_non_null(strstr(schedule, "group=3 "));
   free(text);
   p.weights_ready = true; /* nothing was tuned for that: what was without it */
   text = hd_product_problem(&p);
-  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule), HEDDLE_OK);
+  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule),
+                   HEDDLE_OK);
   assert_non_null(strstr(schedule, "group=3 "));
   free(text);
   p.k = 16384; /* far from all */
   text = hd_product_problem(&p);
-  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule), HEDDLE_OK);
+  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule),
+                   HEDDLE_OK);
   assert_string_equal(schedule, "");
   free(text);
   static const char nonsense[] = "nonsense";
