@@ -126,11 +126,15 @@ static double score_of(heddle_elem elem, double got, double right, double off, d
   return inside ? 0 : INFINITY;
 }
 
+/* The least size that a bound is taken of. silu of -3000 is 0 here, and 3000 times 2^-126 in a
+ * kernel, whose exponential ends there. */
+static const double LEAST_SIZE = 0x1p-96;
+
 hd_comparison hd_compare_bounded(const hd_matrix *d, uint64_t n, const uint64_t *rows,
                                  size_t n_rows, const double *expected, double bound) {
   walk w = {d, n, rows, n_rows, expected};
-  double size = mean_size(&w), errors = 0, sizes = 0, farthest = -1;
-  if (size == 0 || bound == 0)
+  double size = fmax(mean_size(&w), LEAST_SIZE), errors = 0, sizes = 0, farthest = -1;
+  if (bound == 0)
     return hd_compare_exact(d, n, rows, n_rows, expected);
   hd_comparison c = {.n_compared = n * n_rows, .bound = bound};
   for (size_t i = 0; i < n_rows; i++)

@@ -165,6 +165,8 @@ static void judge_one(void *user, size_t i) {
       fprintf(stderr, "seed %llu: refused: %s: %s\n", (unsigned long long)v->seed, problem.schedule,
               heddle_context_count(ctx) ? heddle_context_get(ctx, 0)->text
                                         : heddle_status_text(status));
+    if (a->options->verbose && v->judged && !v->agree)
+      fprintf(stderr, "%s", hd_strbuf_text(&problem.text));
     hd_strbuf_free(&problem.text);
     heddle_context_free(ctx);
   }
