@@ -24,6 +24,29 @@ sim_async *hd_sim_async_new(sim_warp *w, uint32_t lane, const sim_insn *insn,
   return op;
 }
 
+sim_step hd_sim_async_signal(sim_warp *w, const sim_insn *in, uint32_t lane, uint64_t shared,
+                             uint64_t barrier, sim_complete *complete, sim_async **out) {
+  sim_access a = hd_sim_access(w, lane, in, SIM_WRITE);
+  sim_cta *cta;
+  uint32_t offset;
+  sim_mbarrier *b;
+  a.async = true; /* the signal: R4's fence is needed */
+  if (shared >> SIM_RANK_SHIFT != barrier >> SIM_RANK_SHIFT)
+    return hd_sim_fault(w->machine, "mbarrier", w, lane, in,
+                        "destination in CTA rank %llu, mbarrier in rank %llu",
+                        (unsigned long long)(shared >> SIM_RANK_SHIFT),
+                        (unsigned long long)(barrier >> SIM_RANK_SHIFT));
+  if (hd_sim_shared(&a, barrier, &cta, &offset) == SIM_STOP ||
+      hd_sim_mbarrier_use(&a, cta, offset, &b) == SIM_STOP)
+    return SIM_STOP;
+  sim_async *op = *out = hd_sim_async_new(w, lane, in, complete);
+  op->target = cta;
+  op->mbarrier = b;
+  op->shared = (uint32_t)(shared & ((1u << SIM_RANK_SHIFT) - 1));
+  b->in_flight++;
+  return SIM_NEXT;
+}
+
 void hd_sim_async_free(sim_machine *m, sim_async *op) {
   hd_sim_clock_free(m, &op->know);
   hd_sim_tensor_op_free(m, op->tensor);

@@ -42,30 +42,15 @@ static sim_step copy_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   uint64_t shared = address_of(w, &in->opnd[0], lane), source = address_of(w, &in->opnd[1], lane);
   uint64_t n_bytes = hd_sim_read_lane(w, &in->opnd[2], lane);
   uint64_t barrier = address_of(w, &in->opnd[3], lane), low = (1u << SIM_RANK_SHIFT) - 1;
-  sim_access a = hd_sim_access(w, lane, in, SIM_WRITE);
-  sim_cta *cta;
-  uint32_t offset;
-  sim_mbarrier *b;
-  a.async = true; /* the signal: R4's fence is needed */
+  sim_async *op;
   if (n_bytes == 0 || n_bytes % 16)
     return hd_sim_fault(m, "alignment", w, lane, in,
                         "copies %llu bytes: expected a positive multiple of 16",
                         (unsigned long long)n_bytes);
-  if (shared >> SIM_RANK_SHIFT != barrier >> SIM_RANK_SHIFT)
-    return hd_sim_fault(m, "mbarrier", w, lane, in,
-                        "destination in CTA rank %llu, mbarrier in rank %llu",
-                        (unsigned long long)(shared >> SIM_RANK_SHIFT),
-                        (unsigned long long)(barrier >> SIM_RANK_SHIFT));
-  if (hd_sim_shared(&a, barrier, &cta, &offset) == SIM_STOP ||
-      hd_sim_mbarrier_use(&a, cta, offset, &b) == SIM_STOP)
+  if (hd_sim_async_signal(w, in, lane, shared, barrier, complete, &op) == SIM_STOP)
     return SIM_STOP;
-  sim_async *op = hd_sim_async_new(w, lane, in, complete);
-  op->target = cta;
-  op->mbarrier = b;
-  op->shared = (uint32_t)(shared & low);
   op->global = source & low;
   op->n_bytes = (uint32_t)n_bytes;
-  b->in_flight++;
   return hd_sim_async_push(m, op);
 }
 

@@ -30,28 +30,13 @@ static sim_step store_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   sim_machine *m = w->machine;
   const sim_opnd *value = &in->opnd[1];
   uint64_t address = address_of(w, &in->opnd[0], lane), barrier = address_of(w, &in->opnd[2], lane);
-  sim_access a = hd_sim_access(w, lane, in, SIM_WRITE);
-  sim_cta *cta;
-  uint32_t offset;
-  sim_mbarrier *b;
-  a.async = true; /* the signal: R4's fence is needed */
-  if (address >> SIM_RANK_SHIFT != barrier >> SIM_RANK_SHIFT)
-    return hd_sim_fault(m, "mbarrier", w, lane, in,
-                        "destination in CTA rank %llu, mbarrier in rank %llu",
-                        (unsigned long long)(address >> SIM_RANK_SHIFT),
-                        (unsigned long long)(barrier >> SIM_RANK_SHIFT));
-  if (hd_sim_shared(&a, barrier, &cta, &offset) == SIM_STOP ||
-      hd_sim_mbarrier_use(&a, cta, offset, &b) == SIM_STOP)
+  sim_async *op;
+  if (hd_sim_async_signal(w, in, lane, address, barrier, complete, &op) == SIM_STOP)
     return SIM_STOP;
-  sim_async *op = hd_sim_async_new(w, lane, in, complete);
-  op->target = cta;
-  op->mbarrier = b;
-  op->shared = (uint32_t)address & ((1u << SIM_RANK_SHIFT) - 1);
   op->n_bytes = in->vec * hd_sim_type(in->type[0])->bits / 8;
   for (uint32_t i = 0; i < in->vec; i++)
     op->lane_global[i] =
         hd_sim_read_lane(w, value->kind == SIM_VEC ? &value->vec[i] : value, lane);
-  b->in_flight++;
   return hd_sim_async_push(m, op);
 }
 
