@@ -20,6 +20,7 @@ static const double MMA_PRODUCTS = 31.3, MMA_EMULATED = 1.0 / 28;
 const hd_ceilings hd_ceilings_h200 = {
     .device = "NVIDIA H200",
     .n_sms = 132,
+    .n_sms_of_fours = 120,
     .clock_hz = 1.96e9,
     .port_factor = 1.23,
     .own_factor = 1,
@@ -202,11 +203,10 @@ static double reduce_seconds(const hd_schedule *s, const hd_ceilings *c, double 
   return parts > 1 ? c->reduce_s + bytes / c->store_sm_bytes : 0;
 }
 
-/* CTAs that are resident at once. Of clusters of four, 30 fit on an H200: its GPCs have 16 or 18
- * SMs. */
+/* CTAs that are resident at once. */
 static double slots_of(const hd_schedule *s, const hd_ceilings *c) {
-  double sms = hd_schedule_along_k(s) > 2 ? floor(c->n_sms * 10.0 / 11) : c->n_sms;
-  return sms * s->ctas;
+  int32_t sms = hd_schedule_along_k(s) > 2 ? c->n_sms_of_fours : c->n_sms;
+  return (double)sms * s->ctas;
 }
 
 hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],

@@ -10,6 +10,7 @@
 typedef struct hd_ceilings {
   const char *device;
   int32_t n_sms;
+  int32_t n_sms_of_fours;   /* of those, how many clusters of four CTAs fill: GPCs are odd */
   double clock_hz;          /* under a product's load: the power cap decides */
   double port_factor;       /* a whole kernel's clocks over those of the port alone */
   double own_factor;        /* a warpgroup's clocks for its instructions over the tensor cores' */
