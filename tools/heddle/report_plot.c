@@ -4,17 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "report.h"
 #include "svg.h"
 
-enum { COLUMNS = 2, PANEL_W = 430, PANEL_H = 260, PAGE_W = 1040, ROW_H = 340, HEAD = 60 };
-
-static const char ours_style[] = "fill=\"#1f6feb\"",
-                  peer_style[] = "fill=\"white\" stroke=\"#c0392b\"";
-static const char *const colours[] = {"#1f6feb", "#c0392b", "#2e8b57", "#8e44ad",
-                                      "#d98200", "#16808a", "#7a5c3e", "#555555"};
+enum { COLUMNS = 3, PANEL_W = 272, PANEL_H = 210, CELL_W = 346, CELL_H = 292, LEFT = 44 };
+enum { PAGE_W = LEFT + COLUMNS * CELL_W };
 
 /* The types of the report, in their own order. */
 static int types_of(const report *r, heddle_elem list[HEDDLE_N_ELEMS]) {
@@ -29,15 +26,6 @@ static int types_of(const report *r, heddle_elem list[HEDDLE_N_ELEMS]) {
   return n;
 }
 
-static svg_panel panel_at(int i) {
-  return (svg_panel){.left = 60 + i % COLUMNS * (PANEL_W + 80),
-                     .top = HEAD + 30 + i / COLUMNS * ROW_H,
-                     .width = PANEL_W,
-                     .height = PANEL_H};
-}
-
-static int page_height(int n) { return HEAD + (n + COLUMNS - 1) / COLUMNS * ROW_H + 10; }
-
 static double tflops(const report_cell *c, double us) {
   return us > 0 ? 2e-6 * (double)c->m * (double)c->n * (double)c->k / us : 0;
 }
@@ -49,57 +37,101 @@ static double tflops(const report_cell *c, double us) {
 static const struct ceiling {
   heddle_elem elem;
   double issue, fed;
-} ceilings[] = {{HEDDLE_BF16, 1421, 1200}, {HEDDLE_F16, 1332, 0},    {HEDDLE_E4M3, 2683, 2114},
-                {HEDDLE_E5M2, 2683, 2114}, {HEDDLE_S8, 3170, 2237},  {HEDDLE_U8, 3170, 2237},
+} ceilings[] = {{HEDDLE_BF16, 1421, 1200}, {HEDDLE_F16, 1332, 0},   {HEDDLE_E4M3, 2683, 2114},
+                {HEDDLE_E5M2, 2683, 2114}, {HEDDLE_S8, 3170, 2237}, {HEDDLE_U8, 3170, 2237},
                 {HEDDLE_TF32, 751, 530}};
 static const double read_tb = 4.53;
 
-static void draw_ceiling(hd_strbuf *out, const svg_panel *p, double rate, const char *what,
-                         double dy) {
-  char text[64];
+static struct ceiling ceiling_of(heddle_elem elem) {
+  for (size_t i = 0; i < HD_COUNT(ceilings); i++)
+    if (ceilings[i].elem == elem)
+      return ceilings[i];
+  return (struct ceiling){.elem = elem};
+}
+
+/* From the slope of the memory to the right, where its number stands: above the line or below. */
+static void draw_ceiling(hd_strbuf *out, const svg_panel *p, double rate, const char *style,
+                         bool above) {
+  char text[32];
   if (rate <= 0)
     return;
-  double corner = rate / read_tb;
-  svg_line(out, p, corner > p->x_lo ? corner : p->x_lo, rate, p->x_hi, rate, "stroke=\"#888\"");
-  snprintf(text, sizeof text, "%s %.0f", what, rate);
-  svg_label(out, p, p->x_hi, rate, -4, dy, "end", "#666", text);
+  double right = p->left + p->width, y = svg_y(p, rate);
+  snprintf(text, sizeof text, "%.0f", rate);
+  svg_line(out, svg_x(p, rate / read_tb), y, right, y, style);
+  svg_text(out, right + 4, above ? y : y + 8, 10, "start", text);
 }
 
 static void draw_ceilings(hd_strbuf *out, const svg_panel *p, heddle_elem elem) {
-  double top = 0;
-  for (size_t i = 0; i < sizeof ceilings / sizeof *ceilings; i++)
-    if (ceilings[i].elem == elem) {
-      draw_ceiling(out, p, ceilings[i].issue, "issue, sustained:", -3);
-      draw_ceiling(out, p, ceilings[i].fed, "fed by a product's traffic:", 11);
-      top = ceilings[i].issue;
-    }
-  double right = top > 0 ? top / read_tb : p->y_hi / read_tb;
-  svg_line(out, p, p->x_lo, p->x_lo * read_tb, right, right * read_tb, "stroke=\"#888\"");
-  svg_label(out, p, p->x_lo * 16, p->x_lo * 16 * read_tb, 8, 10, "start", "#666",
-            "DRAM, read: 4.53 TB/s");
+  struct ceiling c = ceiling_of(elem);
+  double low = fmax(p->x.lo, p->y.lo / read_tb);
+  double high = fmin(p->x.hi, (c.issue > 0 ? c.issue : p->y.hi) / read_tb);
+  svg_line(out, svg_x(p, low), svg_y(p, low * read_tb), svg_x(p, high), svg_y(p, high * read_tb),
+           "roof");
+  draw_ceiling(out, p, c.issue, "roof", true);
+  draw_ceiling(out, p, c.fed, "fed", false);
 }
 
-static void draw_roofline(hd_strbuf *out, const report *r, heddle_elem elem, int index) {
-  svg_panel p = panel_at(index);
-  p.x_lo = 0.5;
-  p.x_hi = 16384;
-  p.y_lo = 1;
-  p.y_hi = 4096;
-  svg_axes(out, &p, heddle_elem_get(elem)->name, "2·M·N·K a byte of packed A, B and D", "TFLOP/s",
-           2, 0);
-  draw_ceilings(out, &p, elem);
+static double intensity(const report_cell *c) {
+  return 2.0 * (double)c->m * (double)c->n * (double)c->k / report_all_bytes(c);
+}
+
+static double ours_rate(const report_cell *c) {
+  const report_figure *f = &c->of[REPORT_HEDDLE];
+  return tflops(c, report_is_sustained(c) ? f->sustained_us : f->us);
+}
+
+static double peer_rate(const report_cell *c) {
+  return tflops(c, report_peer(c, report_is_sustained(c)));
+}
+
+/* Points of one side. */
+static void draw_points(hd_strbuf *out, const svg_panel *p, const report *r, heddle_elem elem,
+                        double (*rate_of)(const report_cell *cell), const char *style) {
   for (int32_t i = 0; i < r->n; i++) {
     const report_cell *c = &r->cell[i];
-    double x = 2.0 * (double)c->m * (double)c->n * (double)c->k / report_all_bytes(c);
-    bool sustained = report_is_sustained(c);
-    double peer = tflops(c, report_peer(c, sustained));
-    const report_figure *f = &c->of[REPORT_HEDDLE];
-    double ours = tflops(c, sustained ? f->sustained_us : f->us);
-    if (c->elem == elem && peer > 0)
-      svg_dot(out, &p, x, peer, peer_style);
-    if (c->elem == elem && ours > 0)
-      svg_dot(out, &p, x, ours, ours_style);
+    double rate = rate_of(c);
+    if (c->elem == elem && rate > 0)
+      svg_mark(out, svg_x(p, intensity(c)), svg_y(p, rate), 0, style);
   }
+}
+
+/* Widens from … to by what is there. */
+static void widen(double value, double *from, double *to) {
+  *from = value > 0 ? fmin(*from, value) : *from;
+  *to = value > 0 ? fmax(*to, value) : *to;
+}
+
+/* The slope and the ceilings are within. */
+static bool roofline_axes(const report *r, svg_axis *x, svg_axis *y) {
+  double x_lo = INFINITY, x_hi = 0, y_lo = INFINITY, y_hi = 0;
+  for (int32_t i = 0; i < r->n; i++) {
+    const report_cell *c = &r->cell[i];
+    struct ceiling roof = ceiling_of(c->elem);
+    widen(intensity(c), &x_lo, &x_hi);
+    widen(ours_rate(c), &y_lo, &y_hi);
+    widen(peer_rate(c), &y_lo, &y_hi);
+    widen(roof.issue, &y_lo, &y_hi);
+    widen(roof.issue / read_tb, &x_lo, &x_hi);
+    widen(roof.fed / read_tb, &x_lo, &x_hi);
+  }
+  widen(isfinite(x_lo) ? x_lo * read_tb : 0, &y_lo, &y_hi);
+  *x = (svg_axis){.step = 4, .label = "2·M·N·K a byte of packed A, B and D"};
+  *y = (svg_axis){.step = 4, .label = "TFLOP/s"};
+  return svg_axis_around(x, x_lo, x_hi) && svg_axis_around(y, y_lo, y_hi);
+}
+
+static void roofline_legend(hd_strbuf *out, const report *r, svg_legend *l) {
+  (void)r;
+  svg_key(out, l, NULL, "c0", 0, "Heddle");
+  svg_key(out, l, NULL, "c1 open", 0, "the best of cuBLAS, cuSPARSELt and CUTLASS");
+  svg_key(out, l, "roof", NULL, 0, "reading DRAM, 4.53 TB/s; tensor cores alone, sustained");
+  svg_key(out, l, "fed", NULL, 0, "fed by a product's traffic");
+}
+
+static void draw_roofline(hd_strbuf *out, const report *r, heddle_elem elem, const svg_panel *p) {
+  draw_ceilings(out, p, elem);
+  draw_points(out, p, r, elem, ours_rate, "c0");
+  draw_points(out, p, r, elem, peer_rate, "c1 open");
 }
 
 /* ---- speed-up ---- */
@@ -108,98 +140,144 @@ typedef struct shape {
   int64_t m, k;
 } shape;
 
+/* The matrices of the report, in the order of their first cases; *list is owned. */
+static int32_t shapes_of(const report *r, shape **list) {
+  int32_t n = 0, cap = 0;
+  *list = NULL;
+  for (int32_t i = 0; i < r->n; i++) {
+    const report_cell *c = &r->cell[i];
+    int32_t at = 0;
+    while (at < n && ((*list)[at].m != c->m || (*list)[at].k != c->k))
+      at++;
+    if (at == n)
+      HD_PUSH(*list, n, cap, ((shape){c->m, c->k}));
+  }
+  return n;
+}
+
+static const char *colour_of(int32_t i) {
+  static const char *const colours[SVG_N_COLOURS] = {"c0", "c1", "c2", "c3", "c4", "c5"};
+  return colours[i % SVG_N_COLOURS];
+}
+
+static bool speedup_axes(const report *r, svg_axis *x, svg_axis *y) {
+  double x_lo = INFINITY, x_hi = 0, y_lo = 1, y_hi = 1;
+  for (int32_t i = 0; i < r->n; i++) {
+    widen((double)r->cell[i].n, &x_lo, &x_hi);
+    widen(report_gain(&r->cell[i]), &y_lo, &y_hi);
+  }
+  *x = (svg_axis){.step = 4, .label = "N"};
+  *y = (svg_axis){.step = 0.2, .linear = true, .label = "the best peer's time over Heddle's"};
+  while ((y_hi - y_lo) / y->step > 8)
+    y->step *= 2;
+  return svg_axis_around(x, x_lo, x_hi) && svg_axis_around(y, y_lo, y_hi);
+}
+
+static void speedup_legend(hd_strbuf *out, const report *r, svg_legend *l) {
+  shape *list;
+  int32_t n = shapes_of(r, &list);
+  for (int32_t i = 0; i < n; i++) {
+    char text[64];
+    snprintf(text, sizeof text, "%lld × %lld", (long long)list[i].m, (long long)list[i].k);
+    svg_key(out, l, colour_of(i), colour_of(i), i % SVG_N_MARKS, text);
+  }
+  free(list);
+}
+
 static int by_n(const void *a, const void *b) {
   int64_t x = (*(const report_cell *const *)a)->n, y = (*(const report_cell *const *)b)->n;
   return (x > y) - (x < y);
 }
 
-/* The cases of one matrix that have a gain, by N; list has room for all. */
-static int32_t line_of(const report *r, heddle_elem elem, shape s, const report_cell **list) {
-  int32_t n = 0;
+/* The gains of one matrix, by N. */
+static void draw_line(hd_strbuf *out, const report *r, heddle_elem elem, shape s, int32_t index,
+                      const svg_panel *p) {
+  const report_cell **list = NULL;
+  int32_t n = 0, cap = 0;
   for (int32_t i = 0; i < r->n; i++) {
     const report_cell *c = &r->cell[i];
     if (c->elem == elem && c->m == s.m && c->k == s.k && report_gain(c) > 0)
-      list[n++] = c;
+      HD_PUSH(list, n, cap, c);
   }
-  qsort(list, (size_t)n, sizeof *list, by_n);
-  return n;
-}
-
-static void draw_line(hd_strbuf *out, const svg_panel *p, const report_cell **list, int32_t n,
-                      int colour) {
-  char stroke[64], fill[64], text[64];
-  const char *c = colours[colour % 8];
-  snprintf(stroke, sizeof stroke, "stroke=\"%s\" stroke-width=\"1.5\"", c);
-  snprintf(fill, sizeof fill, "fill=\"%s\"", c);
+  if (n)
+    qsort(list, (size_t)n, sizeof *list, by_n);
+  double was_x = 0, was_y = 0;
   for (int32_t i = 0; i < n; i++) {
+    double x = svg_x(p, (double)list[i]->n), y = svg_y(p, report_gain(list[i]));
     if (i)
-      svg_line(out, p, (double)list[i - 1]->n, report_gain(list[i - 1]), (double)list[i]->n,
-               report_gain(list[i]), stroke);
-    svg_dot(out, p, (double)list[i]->n, report_gain(list[i]), fill);
+      svg_line(out, was_x, was_y, x, y, colour_of(index));
+    svg_mark(out, x, y, index % SVG_N_MARKS, colour_of(index));
+    was_x = x;
+    was_y = y;
   }
-  snprintf(text, sizeof text, "%lld × %lld", (long long)list[0]->m, (long long)list[0]->k);
-  svg_text(out, p->left + p->width - 90, p->top + 16 + 13 * colour, 10, "start", text);
-  hd_strbuf_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"8\" height=\"8\" fill=\"%s\"/>\n",
-                   p->left + p->width - 102, p->top + 8 + 13.0 * colour, c);
+  free(list);
 }
 
-static void draw_speedup(hd_strbuf *out, const report *r, heddle_elem elem, int index) {
-  svg_panel p = panel_at(index);
-  int n_lines = 0;
-  p.x_lo = 1;
-  p.x_hi = 16384;
-  p.y_lo = 0.6;
-  p.y_hi = 2.4;
-  p.y_linear = true;
-  svg_axes(out, &p, heddle_elem_get(elem)->name, "N", "time of the best peer over Heddle's", 2,
-           0.2);
-  svg_line(out, &p, p.x_lo, 1, p.x_hi, 1, "stroke=\"black\"");
-  const report_cell **list = malloc(sizeof *list * (size_t)(r->n ? r->n : 1));
-  for (int32_t i = 0; list && i < r->n; i++) {
-    shape s = {r->cell[i].m, r->cell[i].k};
-    int32_t n = r->cell[i].elem == elem ? line_of(r, elem, s, list) : 0;
-    bool first = n > 0;
-    for (int32_t j = 0; j < i; j++)
-      first = first && !(r->cell[j].elem == elem && r->cell[j].m == s.m && r->cell[j].k == s.k);
-    if (first)
-      draw_line(out, &p, list, n, n_lines++);
-  }
+static void draw_speedup(hd_strbuf *out, const report *r, heddle_elem elem, const svg_panel *p) {
+  shape *list;
+  int32_t n = shapes_of(r, &list);
+  svg_line(out, p->left, svg_y(p, 1), p->left + p->width, svg_y(p, 1), "roof");
+  for (int32_t i = 0; i < n; i++)
+    draw_line(out, r, elem, list[i], i, p);
   free(list);
 }
 
 /* ---- pages ---- */
 
-typedef void draw_fn(hd_strbuf *out, const report *r, heddle_elem elem, int index);
+typedef struct page {
+  const char *name, *title, *about;
+  bool (*axes)(const report *r, svg_axis *x, svg_axis *y); /* false: nothing to draw */
+  void (*legend)(hd_strbuf *out, const report *r, svg_legend *l);
+  void (*draw)(hd_strbuf *out, const report *r, heddle_elem elem, const svg_panel *p);
+} page;
 
-static heddle_status write_page(heddle_context *ctx, const report *r, draw_fn *draw,
-                                const char *title, const char *legend, const char *folder,
-                                const char *name) {
+static const page pages[] = {
+    {"roofline.svg", "Roofline of an H200",
+     "Each case a point; from N = 1024 on sustained. 2·M·N·K counted, of s8 as TOP/s.",
+     roofline_axes, roofline_legend, draw_roofline},
+    {"speedup.svg", "Speed-up over the best peer",
+     "The best of cuBLAS (dense), cuSPARSELt (every algorithm) and CUTLASS in each case; from N = "
+     "1024 on sustained.",
+     speedup_axes, speedup_legend, draw_speedup},
+};
+
+/* Title, legend and panels; returns the page's height. */
+static double draw_page(hd_strbuf *out, const report *r, const page *of) {
   heddle_elem types[HEDDLE_N_ELEMS];
   int n = types_of(r, types);
-  hd_strbuf out = {0}, path = {0};
-  svg_begin(&out, PAGE_W, page_height(n), title);
-  svg_text(&out, 60, 26, 16, "start", title);
-  svg_text(&out, 60, 46, 12, "start", legend);
-  for (int i = 0; i < n; i++)
-    draw(&out, r, types[i], i);
+  svg_panel p = {.width = PANEL_W, .height = PANEL_H};
+  svg_legend legend = {.left = LEFT, .right = PAGE_W, .x = LEFT, .y = 68};
+  svg_text(out, LEFT, 26, 16, "start", of->title);
+  svg_text(out, LEFT, 46, 12, "start", of->about);
+  if (!of->axes(r, &p.x, &p.y))
+    return legend.y;
+  of->legend(out, r, &legend);
+  for (int i = 0; i < n; i++) {
+    p.left = LEFT + i % COLUMNS * CELL_W;
+    p.top = legend.y + 38 + i / COLUMNS * CELL_H;
+    svg_axes(out, &p, heddle_elem_get(types[i])->name);
+    of->draw(out, r, types[i], &p);
+  }
+  return legend.y + (n + COLUMNS - 1) / COLUMNS * CELL_H;
+}
+
+static heddle_status write_page(heddle_context *ctx, const report *r, const page *of,
+                                const char *folder) {
+  hd_strbuf body = {0}, out = {0}, path = {0};
+  svg_begin(&out, PAGE_W, draw_page(&body, r, of), of->title);
+  hd_strbuf_add(&out, hd_strbuf_text(&body));
   svg_end(&out);
-  hd_strbuf_printf(&path, "%s/%s", folder, name);
+  hd_strbuf_printf(&path, "%s/%s", folder, of->name);
   heddle_status status = hd_file_write(ctx, hd_strbuf_text(&path), hd_strbuf_text(&out), out.len);
   hd_strbuf_free(&path);
+  hd_strbuf_free(&body);
   hd_strbuf_free(&out);
   return status;
 }
 
 heddle_status report_plot(heddle_context *ctx, const report *r, const char *folder) {
   HD_TRY(hd_file_mkdirs(ctx, folder));
-  HD_TRY(
-      write_page(ctx, r, draw_roofline, "Roofline of an H200",
-                 "Filled: Heddle. Open: the best of cuBLAS, cuSPARSELt, CUTLASS. From N = 1024 on "
-                 "sustained.",
-                 folder, "roofline.svg"));
-  return write_page(
-      ctx, r, draw_speedup, "Speed-up over the best peer",
-      "The best of cuBLAS (dense), cuSPARSELt (every algorithm) and CUTLASS in each case; "
-      "from N = 1024 on sustained.",
-      folder, "speedup.svg");
+  for (size_t i = 0; i < HD_COUNT(pages); i++)
+    HD_TRY(write_page(ctx, r, &pages[i], folder));
+  return HEDDLE_OK;
 }

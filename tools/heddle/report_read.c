@@ -268,9 +268,10 @@ static double gain_of(const report_cell *c, const report_figure *ours) {
 double report_gain(const report_cell *c) { return gain_of(c, &c->of[REPORT_HEDDLE]); }
 double report_plain_gain(const report_cell *c) { return gain_of(c, &c->plain); }
 
+/* Packed A has as many bytes in every family, and mma takes every type. */
 double report_a_bytes(const report_cell *c) {
   size_t n_bytes = 0;
-  heddle_sparse_packed_bytes(NULL, c->elem, HEDDLE_FAMILY_WGMMA, (uint64_t)c->m, (uint64_t)c->k,
+  heddle_sparse_packed_bytes(NULL, c->elem, HEDDLE_FAMILY_MMA, (uint64_t)c->m, (uint64_t)c->k,
                              &n_bytes);
   return (double)n_bytes;
 }

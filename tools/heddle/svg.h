@@ -1,4 +1,7 @@
-/* heddle/svg.h: a page of panels with axes, as SVG text. */
+/* heddle/svg.h: a page of panels with axes, as SVG text, in the reader's light or dark scheme.
+ * Coordinates are pixels of the page; svg_x and svg_y give those of a panel's values. Lines and
+ * marks take a class of the page's style: "roof", "fed" (dashed), "c0" … "c5", "open" (a mark's
+ * outline alone). */
 #ifndef HD_SVG_H
 #define HD_SVG_H
 
@@ -6,27 +9,42 @@
 
 #include "Support/strbuf.h"
 
-/* Both axes of a panel are logarithmic to base 2 or (y, when `linear`) plain. */
+enum { SVG_N_COLOURS = 6, SVG_N_MARKS = 4 };
+
+/* From lo to hi, whole steps apart: a step is a factor or (linear) a difference. */
+typedef struct svg_axis {
+  double lo, hi, step;
+  bool linear;
+  const char *label;
+} svg_axis;
+
 typedef struct svg_panel {
-  double left, top, width, height; /* of the plotting area, in pixels */
-  double x_lo, x_hi, y_lo, y_hi;
-  bool y_linear;
+  double left, top, width, height; /* of the plotting area */
+  svg_axis x, y;
 } svg_panel;
 
-void svg_begin(hd_strbuf *out, int width, int height, const char *title);
+/* A legend's entries stand side by side from left to right, then below. */
+typedef struct svg_legend {
+  double left, right, x, y; /* x, y: of the next entry's baseline */
+} svg_legend;
+
+void svg_begin(hd_strbuf *out, double width, double height, const char *title);
 void svg_end(hd_strbuf *out);
-/* Frame, title, grid lines and their labels: of x at powers of two (every x_step-th), of y at
- * powers of two or at multiples of y_step. */
-void svg_axes(hd_strbuf *out, const svg_panel *p, const char *title, const char *x_label,
-              const char *y_label, int x_step, double y_step);
-/* In the panel's units; what lies outside is drawn at the edge. */
-void svg_line(hd_strbuf *out, const svg_panel *p, double x0, double y0, double x1, double y1,
-              const char *style);
-void svg_dot(hd_strbuf *out, const svg_panel *p, double x, double y, const char *style);
-/* anchor: "start", "end", "middle"; dx, dy in pixels. */
-void svg_label(hd_strbuf *out, const svg_panel *p, double x, double y, double dx, double dy,
-               const char *anchor, const char *colour, const char *text);
-/* On the page, in pixels. */
+
+/* Sets the ends, whole steps apart, around lo … hi; false, and untouched, when hi < lo. */
+bool svg_axis_around(svg_axis *axis, double lo, double hi);
+/* Frame, title above, grid lines and their numbers, the axes' labels. */
+void svg_axes(hd_strbuf *out, const svg_panel *p, const char *title);
+double svg_x(const svg_panel *p, double x);
+double svg_y(const svg_panel *p, double y);
+
+void svg_line(hd_strbuf *out, double x0, double y0, double x1, double y1, const char *class);
+/* shape: 0 … SVG_N_MARKS - 1. */
+void svg_mark(hd_strbuf *out, double x, double y, int shape, const char *class);
+/* anchor: "start", "middle", "end". */
 void svg_text(hd_strbuf *out, double x, double y, int size, const char *anchor, const char *text);
+/* An entry: a line's class (or NULL) with a mark's (or NULL) on it. */
+void svg_key(hd_strbuf *out, svg_legend *legend, const char *line, const char *mark, int shape,
+             const char *text);
 
 #endif
