@@ -3,6 +3,7 @@ import sys
 
 wanted = sys.argv[2:]
 product = None
+print("type,m,k,n,us,verdict,contender,d_type")
 for line in open(sys.argv[1]):
     words = line.split()
     if line.startswith("#"):
@@ -11,5 +12,6 @@ for line in open(sys.argv[1]):
         product = words
     elif not wanted or product[0] in wanted:
         tile, warps, stages, cluster, split, pending, us = words
-        print(f'{",".join(product)},{us},,,,,,,,,ok,"heddle row tile={tile} warps={warps}x1 stages={stages} '
-              f'cluster={cluster} split_k={split} pending={pending} group=8 a=desc k_order=forward ctas=1 share=b"')
+        print(f'{",".join(product)},{us},ok,"heddle row tile={tile} warps={warps}x1 stages={stages} '
+              f'cluster={cluster} split_k={split} pending={pending} group=8 a=desc k_order=forward ctas=1 share=b",'
+              f'{ {"tf32": "f32", "f16": "f16"}.get(product[0], "bf16") }')

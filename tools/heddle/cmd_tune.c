@@ -115,12 +115,21 @@ typedef struct teller {
   int n_wrong;
 } teller;
 
+/* The columns of bench's CSV that a quick look has; then what the model said. */
+static void print_csv_head(void) {
+  printf("type,m,k,n,us,us_min,us_max,tflops,watts,sm_mhz,error,verdict,contender,d_type,rounds,"
+         "promise,predicted_us\n");
+}
+
 static void print_csv(const hd_product *p, const hd_record *r) {
   double tflops = r->median > 0 ? hd_product_flops(p) / r->median * 1e-12 : 0;
-  printf("%s,%lld,%lld,%lld,%.3f,%.3f,%.3f,%.1f,,,%.0f,%d,%.3g,%s,\"heddle %s %s\",%.3f\n",
-         heddle_elem_get(p->a)->name, (long long)p->m, (long long)p->k, (long long)p->n,
-         r->median * 1e6, r->min * 1e6, r->max * 1e6, tflops, r->power_w, r->sm_mhz, r->error,
-         hd_verdict_name(r->verdict), p->d_col_major ? "col" : "row", r->schedule,
+  printf("%s%s%s,%lld,%lld,%lld,%.3f,%.3f,%.3f,%.1f,%.0f,%d,%.3g,%s,\"heddle %s %s\",%s,1,%s,"
+         "%.3f\n",
+         heddle_elem_get(p->a)->name, p->a == p->b ? "" : "x",
+         p->a == p->b ? "" : heddle_elem_get(p->b)->name, (long long)p->m, (long long)p->k,
+         (long long)p->n, r->median * 1e6, r->min * 1e6, r->max * 1e6, tflops, r->power_w,
+         r->sm_mhz, r->error, hd_verdict_name(r->verdict), p->d_col_major ? "col" : "row",
+         r->schedule, heddle_elem_get(p->d)->name, p->weights_ready ? "weights_ready" : "",
          r->predicted * 1e6);
 }
 
@@ -244,6 +253,8 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
                        .tell = tell,
                        .user = &t};
   int32_t n_done;
+  if (status == HEDDLE_OK && a->csv)
+    print_csv_head();
   if (status == HEDDLE_OK)
     status = hd_tune(ctx, &o, products->list, products->n, &n_done);
   hd_tuned_free(tuned);
@@ -325,7 +336,7 @@ static int tune_main(int argc, char **argv) {
       {"jobs", CLI_INT, &a.jobs, "N",
        "processes that compile ahead (two fewer than processors); 0: none"},
       {"deadline", CLI_INT, &a.deadline, "SECONDS", "a candidate may take so long (30)"},
-      {"csv", CLI_FLAG, &a.csv, NULL, "a line a measurement: bench's columns, then predicted us"},
+      {"csv", CLI_FLAG, &a.csv, NULL, "a line a measurement: columns as bench's, and predicted_us"},
       {"json", CLI_FLAG, &a.json, NULL, "an object a choice"},
       {"size", CLI_TEXT, &a.sizes, "N=512,…", "of a problem whose sizes are known at launch"},
       {"ceilings", CLI_TEXT, &a.ceilings, "FILE", TUNE_CEILINGS_ABOUT},

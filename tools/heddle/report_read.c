@@ -4,131 +4,24 @@
 #include <string.h>
 
 #include "Support/arena.h"
-#include "Support/diag.h"
-#include "Support/file.h"
+#include "csv.h"
 #include "heddle/sparse.h"
 #include "report.h"
 
 static const char *const names[] = {"heddle", "cublas", "cusparselt", "cutlass", "stream"};
 
-/* ---- CSV ---- */
-
-enum { MOST_FIELDS = 24 };
-
-typedef struct line {
-  const char *file;
-  unsigned number;
-  char *field[MOST_FIELDS]; /* borrowed from the text */
-  int n;
-} line;
-
-/* Cuts a line into fields, in place; inside quotes a quote is two. False when a quote is not
- * closed. */
-static bool cut(char *text, line *l) {
-  bool quoted = false;
-  l->n = 0;
-  while (text && l->n < MOST_FIELDS) {
-    char *to = text, *from = text;
-    quoted = *from == '"';
-    l->field[l->n++] = to;
-    from += quoted;
-    for (; *from && (quoted || *from != ','); from++) {
-      if (quoted && *from == '"' && *++from != '"') {
-        quoted = false;
-        if (*from == ',' || !*from)
-          break;
-      }
-      *to++ = *from;
-    }
-    text = *from == ',' ? from + 1 : NULL;
-    *to = '\0';
-  }
-  return !quoted;
-}
-
-static int find(const line *head, const char *name) {
-  for (int i = 0; i < head->n; i++)
-    if (strcmp(head->field[i], name) == 0)
-      return i;
-  return -1;
-}
-
-/* The field under a column's name; NULL where there is none. */
-static const char *get(const line *head, const line *l, const char *name) {
-  int at = find(head, name);
-  return at >= 0 && at < l->n ? l->field[at] : NULL;
-}
-
-static heddle_status get_number(heddle_context *ctx, const line *head, const line *l,
-                                const char *name, double *value) {
-  const char *text = get(head, l, name);
-  char *end = NULL;
-  *value = text ? strtod(text, &end) : 0;
-  if (text && end != text && !*end && *value >= 0 && isfinite(*value))
-    return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_INVALID, (hd_loc){l->file, l->number, 1}, "report.column",
-                  "got %s%.40s%s in column %s; a number, 0 or more", text ? "\"" : "",
-                  text ? text : "nothing", text ? "\"" : "", name);
-}
-
-static heddle_status get_size(heddle_context *ctx, const line *head, const line *l,
-                              const char *name, int64_t *size) {
-  double value;
-  HD_TRY(get_number(ctx, head, l, name, &value));
-  if (value < 1 || value > INT32_MAX || value != floor(value))
-    return hd_error(ctx, HEDDLE_INVALID, (hd_loc){l->file, l->number, 1}, "report.column",
-                    "got \"%.40s\" in column %s; a size, 1 to %d", get(head, l, name), name,
-                    INT32_MAX);
-  *size = (int64_t)value;
-  return HEDDLE_OK;
-}
-
-/* A number whose column may be absent or empty: 0. */
-static heddle_status get_optional(heddle_context *ctx, const line *head, const line *l,
-                                  const char *name, double *value) {
-  const char *text = get(head, l, name);
-  *value = 0;
-  return text && *text ? get_number(ctx, head, l, name, value) : HEDDLE_OK;
-}
-
-typedef heddle_status row_fn(heddle_context *ctx, const line *head, const line *l, report *r);
-
-static heddle_status each_row(heddle_context *ctx, const char *path, row_fn *row, report *r) {
-  char *text;
-  size_t n_bytes;
-  HD_TRY(hd_file_read(ctx, path, &text, &n_bytes));
-  line head = {.file = path}, l = {.file = path};
-  heddle_status status = HEDDLE_OK;
-  char *next = text;
-  for (unsigned number = 1; next && status == HEDDLE_OK; number++) {
-    char *at = next;
-    next = strchr(at, '\n');
-    if (next)
-      *next++ = '\0';
-    at[strcspn(at, "\r")] = '\0';
-    l.number = number;
-    if (*at && !cut(at, number == 1 ? &head : &l))
-      status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){path, number, 1}, "report.quote",
-                        "a quote is not closed on its line");
-    else if (*at && number > 1)
-      status = row(ctx, &head, &l, r);
-  }
-  free(text);
-  return status;
-}
-
 /* ---- cells ---- */
 
 /* The case that a row names; made when it is new, unless r has no business with it. */
-static heddle_status find_cell(heddle_context *ctx, const line *head, const line *l, bool make,
+static heddle_status find_cell(heddle_context *ctx, const csv_row *row, bool make,
                                report *r, report_cell **cell) {
   report_cell made = {0};
-  const char *type = get(head, l, "type");
-  HD_TRY(get_size(ctx, head, l, "m", &made.m));
-  HD_TRY(get_size(ctx, head, l, "k", &made.k));
-  HD_TRY(get_size(ctx, head, l, "n", &made.n));
+  const char *type = csv_get(row, "type");
+  HD_TRY(csv_size(ctx, row, "m", &made.m));
+  HD_TRY(csv_size(ctx, row, "k", &made.k));
+  HD_TRY(csv_size(ctx, row, "n", &made.n));
   if (!type || heddle_elem_parse(type, &made.elem) != HEDDLE_OK)
-    return hd_error(ctx, HEDDLE_INVALID, (hd_loc){l->file, l->number, 1}, "report.type",
+    return hd_error(ctx, HEDDLE_INVALID, csv_loc(row), "report.type",
                     "got type \"%.20s\"", type ? type : "");
   for (int32_t i = 0; i < r->n; i++) {
     report_cell *c = &r->cell[i];
@@ -143,8 +36,8 @@ static heddle_status find_cell(heddle_context *ctx, const line *head, const line
   return HEDDLE_OK;
 }
 
-static heddle_status find_who(heddle_context *ctx, const line *head, const line *l, int *who) {
-  const char *contender = get(head, l, "contender");
+static heddle_status find_who(heddle_context *ctx, const csv_row *row, int *who) {
+  const char *contender = csv_get(row, "contender");
   for (int i = 0; contender && i < REPORT_N; i++) {
     size_t n = strlen(names[i]);
     if (strncmp(contender, names[i], n) == 0 && contender[n] == ' ') {
@@ -152,7 +45,7 @@ static heddle_status find_who(heddle_context *ctx, const line *head, const line 
       return HEDDLE_OK;
     }
   }
-  return hd_error(ctx, HEDDLE_INVALID, (hd_loc){l->file, l->number, 1}, "report.contender",
+  return hd_error(ctx, HEDDLE_INVALID, csv_loc(row), "report.contender",
                   "got contender \"%.40s\"; one of heddle, cublas, cusparselt, cutlass, stream",
                   contender ? contender : "");
 }
@@ -164,15 +57,16 @@ static void take_less(report_figure *f, double us, double sustained_us) {
   f->sustained_us = is_less(sustained_us, f->sustained_us) ? sustained_us : f->sustained_us;
 }
 
-static heddle_status add_row(heddle_context *ctx, const line *head, const line *l, report *r) {
-  const char *verdict = get(head, l, "verdict"), *rounds = get(head, l, "rounds");
+static heddle_status add_row(heddle_context *ctx, const csv_row *row, void *user) {
+  report *r = user;
+  const char *verdict = csv_get(row, "verdict"), *rounds = csv_get(row, "rounds");
   int who = 0;
   double us, sustained;
   report_cell *cell;
-  HD_TRY(find_cell(ctx, head, l, true, r, &cell));
-  HD_TRY(find_who(ctx, head, l, &who));
-  HD_TRY(get_number(ctx, head, l, "us", &us));
-  HD_TRY(get_optional(ctx, head, l, "sustained_tflops", &sustained));
+  HD_TRY(find_cell(ctx, row, true, r, &cell));
+  HD_TRY(find_who(ctx, row, &who));
+  HD_TRY(csv_number(ctx, row, "us", &us));
+  HD_TRY(csv_optional(ctx, row, "sustained_tflops", &sustained));
   bool wrong = verdict && strcmp(verdict, "ok") != 0;
   r->n_wrong += wrong;
   if (wrong || (rounds && strcmp(rounds, "1") == 0))
@@ -180,10 +74,10 @@ static heddle_status add_row(heddle_context *ctx, const line *head, const line *
   report_figure *f = &cell->of[who];
   double work = 2e-6 * (double)cell->m * (double)cell->n * (double)cell->k;
   double sustained_us = sustained > 0 ? work / sustained : 0;
-  const char *promise = get(head, l, "promise");
+  const char *promise = csv_get(row, "promise");
   bool plain = !promise || !*promise;
   if (who == REPORT_HEDDLE && is_less(us, f->us)) {
-    snprintf(cell->schedule, sizeof cell->schedule, "%s", get(head, l, "contender"));
+    snprintf(cell->schedule, sizeof cell->schedule, "%s", csv_get(row, "contender"));
     snprintf(cell->promise, sizeof cell->promise, "%s", plain ? "" : promise);
   }
   take_less(f, us, sustained_us);
@@ -193,7 +87,7 @@ static heddle_status add_row(heddle_context *ctx, const line *head, const line *
 }
 
 heddle_status report_read(heddle_context *ctx, const char *path, report *r) {
-  return each_row(ctx, path, add_row, r);
+  return csv_each(ctx, path, add_row, r);
 }
 
 /* ---- CUTLASS ---- */
@@ -209,16 +103,17 @@ static double drift(double cublas, double cublas_there, double lt, double lt_the
   return n ? exp(sum / n) : 0;
 }
 
-static heddle_status add_cutlass(heddle_context *ctx, const line *head, const line *l, report *r) {
+static heddle_status add_cutlass(heddle_context *ctx, const csv_row *row, void *user) {
+  report *r = user;
   report_figure cublas, lt, cutlass;
   report_cell *cell;
-  HD_TRY(get_number(ctx, head, l, "cublas", &cublas.us));
-  HD_TRY(get_number(ctx, head, l, "cusparselt", &lt.us));
-  HD_TRY(get_number(ctx, head, l, "cutlass", &cutlass.us));
-  HD_TRY(get_optional(ctx, head, l, "cublas_sustained", &cublas.sustained_us));
-  HD_TRY(get_optional(ctx, head, l, "cusparselt_sustained", &lt.sustained_us));
-  HD_TRY(get_optional(ctx, head, l, "cutlass_sustained", &cutlass.sustained_us));
-  HD_TRY(find_cell(ctx, head, l, false, r, &cell));
+  HD_TRY(csv_number(ctx, row, "cublas", &cublas.us));
+  HD_TRY(csv_number(ctx, row, "cusparselt", &lt.us));
+  HD_TRY(csv_number(ctx, row, "cutlass", &cutlass.us));
+  HD_TRY(csv_optional(ctx, row, "cublas_sustained", &cublas.sustained_us));
+  HD_TRY(csv_optional(ctx, row, "cusparselt_sustained", &lt.sustained_us));
+  HD_TRY(csv_optional(ctx, row, "cutlass_sustained", &cutlass.sustained_us));
+  HD_TRY(find_cell(ctx, row, false, r, &cell));
   if (!cell)
     return HEDDLE_OK;
   const report_figure *c = &cell->of[REPORT_CUBLAS], *s = &cell->of[REPORT_CUSPARSELT];
@@ -233,7 +128,7 @@ static heddle_status add_cutlass(heddle_context *ctx, const line *head, const li
 }
 
 heddle_status report_add_cutlass(heddle_context *ctx, const char *path, report *r) {
-  return each_row(ctx, path, add_cutlass, r);
+  return csv_each(ctx, path, add_cutlass, r);
 }
 
 void report_free(report *r) {

@@ -1,15 +1,12 @@
 #include "tune_times.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "Support/arena.h"
-#include "Support/diag.h"
-#include "Support/file.h"
-#include "Tune/bench.h"
 #include "Tune/records.h"
+#include "csv.h"
 
 static void add(all_times *all, const hd_product *p, const char *schedule, double seconds) {
   product_times *t = NULL;
@@ -28,49 +25,40 @@ static void add(all_times *all, const hd_product *p, const char *schedule, doubl
   HD_PUSH(t->schedule, t->n, t->cap, strdup(schedule));
 }
 
-/* TYPE,M,K,N,us,…,VERDICT,"heddle row|col SCHEDULE"; other contenders' lines are passed over. */
-static heddle_status read_line(heddle_context *ctx, hd_loc loc, char *line, all_times *all) {
-  char type[32], text[96];
-  long long m, k, n;
-  double us;
-  char *name = strstr(line, ",ok,\"heddle ");
-  if (!name)
-    return HEDDLE_OK;
-  if (sscanf(line, "%31[^,],%lld,%lld,%lld,%lf", type, &m, &k, &n, &us) != 5 || !(us > 0) ||
-      !isfinite(us))
-    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.csv",
-                    "got \"%.60s\"; a line is TYPE,M,K,N,us,…", line);
-  name += strlen(",ok,\"heddle ");
-  char *schedule = name + strcspn(name, " ");
-  schedule[strcspn(schedule, "\"")] = '\0';
-  hd_product p;
-  heddle_elem elem;
-  const char *d = heddle_elem_parse(type, &elem) == HEDDLE_OK
-                      ? heddle_elem_get(hd_bench_output(elem))->name
-                      : "bf16";
-  snprintf(text, sizeof text, "%s %lld %lld %lld %s %s", type, m, k, n, d,
-           strncmp(name, "col", 3) ? "row_major" : "col_major");
-  HD_TRY(hd_product_line(ctx, loc, "sm_90a", text, &p));
-  add(all, &p, schedule + (*schedule == ' '), us * 1e-6);
-  return HEDDLE_OK;
+/* A field that a line of a grid can have as its word; "none" is refused there, by column. */
+static const char *word(const char *field) {
+  return field && *field && !strpbrk(field, " \t") ? field : "none";
 }
 
-static heddle_status read_csv(heddle_context *ctx, const char *path, all_times *all) {
-  char *text, *next = NULL;
-  size_t n_bytes;
-  HD_TRY(hd_file_read(ctx, path, &text, &n_bytes));
-  heddle_status status = HEDDLE_OK;
-  hd_loc loc = {path, 0, 1};
-  for (char *line = text; line && status == HEDDLE_OK; line = next) {
-    next = strchr(line, '\n');
-    if (next)
-      *next++ = '\0';
-    loc.line++;
-    if (line[0] != '#')
-      status = read_line(ctx, loc, line, all);
-  }
-  free(text);
-  return status;
+/* A row's product, as a line of a grid. */
+static heddle_status product_of(heddle_context *ctx, const csv_row *row, const char *order,
+                                hd_product *p) {
+  const char *promise = csv_get(row, "promise");
+  char text[160];
+  int64_t m, k, n;
+  HD_TRY(csv_size(ctx, row, "m", &m));
+  HD_TRY(csv_size(ctx, row, "k", &k));
+  HD_TRY(csv_size(ctx, row, "n", &n));
+  snprintf(text, sizeof text, "%.32s %lld %lld %lld %.16s %s_major %.16s",
+           word(csv_get(row, "type")), (long long)m, (long long)k, (long long)n,
+           word(csv_get(row, "d_type")), order, promise && *promise ? word(promise) : "");
+  return hd_product_line(ctx, csv_loc(row), "sm_90a", text, p);
+}
+
+/* The right times of Heddle's schedules; other contenders' rows are passed over. */
+static heddle_status add_row(heddle_context *ctx, const csv_row *row, void *user) {
+  const char *name = csv_get(row, "contender"), *verdict = csv_get(row, "verdict");
+  char order[8] = "";
+  int at = 0;
+  double us;
+  hd_product p;
+  if (!name || sscanf(name, "heddle %7s %n", order, &at) != 1 || !verdict || strcmp(verdict, "ok"))
+    return HEDDLE_OK;
+  HD_TRY(product_of(ctx, row, order, &p));
+  HD_TRY(csv_number(ctx, row, "us", &us));
+  if (us > 0)
+    add(user, &p, name + at, us * 1e-6);
+  return HEDDLE_OK;
 }
 
 static bool take_record(void *user, const hd_record *r) {
@@ -101,7 +89,7 @@ void tune_times_free(all_times *all) {
 
 heddle_status tune_times_read(heddle_context *ctx, const char *db, const char *csv,
                               all_times *all) {
-  HD_TRY(csv ? read_csv(ctx, csv, all) : read_records(ctx, db, all));
+  HD_TRY(csv ? csv_each(ctx, csv, add_row, all) : read_records(ctx, db, all));
   if (all->n)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.times", "there are no measurements");

@@ -16,8 +16,9 @@ typedef struct all_times {
   int64_t n, cap;
 } all_times;
 
-/* Quick looks of a database, or the lines of a CSV file; just one of the paths is not NULL.
- * HEDDLE_INVALID when there are none. */
+/* Quick looks of a database, or the rows of a CSV file by the columns type, m, k, n, us, verdict,
+ * contender, d_type and (if it has one) promise; just one of the paths is not NULL. HEDDLE_INVALID
+ * when there are none. */
 heddle_status tune_times_read(heddle_context *ctx, const char *db, const char *csv, all_times *all);
 void tune_times_free(all_times *all);
 
