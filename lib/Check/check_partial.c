@@ -5,8 +5,8 @@
  * it does there holds for every order in which the parts may end. Of the partials of other CTAs it
  * takes what the op promises; that they keep the promise is checked where they are stored: same
  * place, same strips and columns, each part once, from the granule where the part before it ends,
- * published by the same counter. Of a tile that is whole (one part) nothing is stored or
- * counted. */
+ * published by the same counter. Of a tile that is whole (one part) nothing is stored, counted or
+ * read: nobody has to be the last. */
 #include <stdlib.h>
 
 #include "Check/check_machine.h"
@@ -19,6 +19,9 @@ static void wrong(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
   hd_check_access before = first ? hd_ck_here(m, w, first, -1) : (hd_check_access){0};
   hd_ck_find(m, "R7", before, here, remedy, "%s %s", here.text, what);
 }
+
+/* Stored, and of a tile that others have parts of. */
+static bool is_shared(const hd_ck_partial *p) { return p->op && p->n > 1; }
 
 /* --- the workspace -------------------------------------------------------------------------- */
 
@@ -135,12 +138,12 @@ void hd_ck_partial_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
   if (!is_part(&p, hd_op_int(op, HD_ATTR_SPLITS, p.n)))
     return wrong(m, w, step, NULL, "1 to `splits` parts, none of them empty, from 0 to all of k",
                  "is of no part that exists");
-  if (w->partial.op || w->last)
+  if (is_shared(&w->partial) || w->last)
     wrong(m, w, step, w->partial.op, "last_arriver behind every partial",
           "comes before another partial is counted");
   check_granules(m, w, step, &p);
   p.tile = tile_of(w, step);
-  if (p.n > 1)
+  if (is_shared(&p))
     claim_part(m, w, step, &p);
   w->partial = p;
 }
@@ -178,7 +181,7 @@ void hd_ck_partial_sum(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
   const hd_op *op = step->op;
   for (int32_t i = SUM_FRAGS; i < step->n_args; i++)
     hd_ck_frag_use(m, w, step, i);
-  if (!w->last || !p->op)
+  if (!p->op || (is_shared(p) && !w->last))
     return wrong(m, w, step, p->op, "last_arriver around it",
                  "reads partials that other CTAs may not have stored");
   enum { FEWER = STORE_FRAGS - SUM_FRAGS };
@@ -198,6 +201,8 @@ void hd_ck_partial_sum(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
     f.content.sum = all;
     w->env[step->results[i]].frag = f;
   }
+  if (!w->last)
+    hd_ck_leave_last(w);
 }
 
 /* --- the end -------------------------------------------------------------------------------- */
@@ -206,7 +211,7 @@ void hd_ck_partials_finish(hd_ck_machine *m) {
   for (int32_t i = 0; i < m->n_warps; i++) {
     const hd_ck_warp *w = &m->warps[i];
     hd_ck_step store = {.op = w->partial.op};
-    if (w->partial.op)
+    if (is_shared(&w->partial))
       wrong(m, w, &store, NULL, "last_arriver behind it", "is never counted: nobody will sum it");
   }
 }

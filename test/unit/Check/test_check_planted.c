@@ -25,6 +25,13 @@
   "        %meta: frag<s32 x 1> = load.meta %sa, %d1, %w {word = 0}\n"                             \
   "        %meta2: frag<s32 x 1> = load.meta %sa, %d1, %w4 {word = 0}\n"
 
+/* The partials of SPLIT are summed by each that stored one. */
+#define WHOEVER_COMES                                                                              \
+  {"      last_arriver %workspace, %place, %ns {offset = 1024} {\n", ""}, {                        \
+    "%m, %n, %s1 {type = f16, order = row_major, act = none, path = direct}\n      }\n",          \
+        "%m, %n, %s1 {type = f16, order = row_major, act = none, path = direct}\n"                 \
+  }
+
 enum { MOST_EDITS = 6 };
 
 typedef struct edit {
@@ -185,10 +192,7 @@ static const planted table[] = {
     {"a slice that is copied nowhere", STAGED, "coverage",
      {{"      copy.out %map_d, %sd, %other, %col1, %row\n", ""}}},
     /* R7: partials of a split tile */
-    {"partials summed by whoever comes", SPLIT, "R7",
-     {{"      last_arriver %workspace, %place, %ns {offset = 1024} {\n", ""},
-      {"%m, %n, %s1 {type = f16, order = row_major, act = none, path = direct}\n      }\n",
-       "%m, %n, %s1 {type = f16, order = row_major, act = none, path = direct}\n"}}},
+    {"partials summed by whoever comes", SPLIT, "R7", {WHOEVER_COMES}},
     {"stored when already counted", SPLIT, "R7",
      {{"      partial.store %workspace, %place, %split, %ns, %lo, %hi, %nk, %r0, %r1 "
        "{splits = 3, bytes = 4608}\n",
@@ -431,6 +435,20 @@ static void accept_sound(void **state) {
   }
 }
 
+/* A tile that is one part is whole where it was summed: nobody has to be the last. */
+static void accept_whole_tiles(void **state) {
+  (void)state;
+  static const edit edits[] = {{"%ns: i32 = min %c3, %nk", "%ns: i32 = min %c1, %nk"},
+                               WHOEVER_COMES};
+  char *text = kernel_text(SPLIT);
+  for (size_t i = 0; i < HD_COUNT(edits); i++)
+    text = replace(text, &edits[i]);
+  hd_check_report report = {0};
+  assert_int_equal(check_text(text, &report), HEDDLE_OK);
+  hd_check_report_free(&report);
+  free(text);
+}
+
 /* A main loop of 16384 turns is decided in the time of a short one, and so are its slips. */
 static void decide_long(void **state) {
   (void)state;
@@ -450,6 +468,7 @@ static void decide_long(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(accept_sound),
+      cmocka_unit_test(accept_whole_tiles),
       cmocka_unit_test(decide_long),
       cmocka_unit_test(find_planted),
   };
