@@ -158,18 +158,22 @@ static void draw_sizes(draw *d) {
       d->types->group;
 }
 
-/* A size is a constant, or known at launch. */
-static void add_size(draw *d, mutate_problem *p, const char *dim, hd_arg_kind kind, int64_t value) {
+/* A size is a constant, or known at launch. A constant m or n is no less than the tile's, so that D
+ * shows all that the kernel multiplies: Check wants all of it right, and a launch of other sizes,
+ * which would show it, there is not. */
+static void add_size(draw *d, mutate_problem *p, const char *dim, hd_arg_kind kind, int64_t tile,
+                     int64_t *value) {
   hd_strbuf_printf(&p->text, "  %%%s: i32 = size {dim = %s, ", dim, dim);
   if (one_in(d, 2)) {
-    hd_strbuf_printf(&p->text, "value = %lld}\n", (long long)value);
+    *value = *value < tile ? tile : *value;
+    hd_strbuf_printf(&p->text, "value = %lld}\n", (long long)*value);
     return;
   }
   hd_strbuf_printf(&p->text, "max = 65536");
   if (*dim == 'k')
     hd_strbuf_printf(&p->text, ", divisible_by = %d", d->types->group);
   hd_strbuf_printf(&p->text, "}\n");
-  p->request.size[kind] = value;
+  p->request.size[kind] = *value;
 }
 
 typedef struct epilogue {
@@ -237,14 +241,17 @@ static void draw_text(draw *d, const char *target, mutate_problem *p) {
   hd_strbuf_printf(&p->text, "module version=1 level=problem sync=none\n\n"
                    "kernel {name = \"random\", target = \"%s\"%s} {\n", target,
                    strcmp(target, "sm_90a") ? "" : draw_launch_words(d));
-  add_size(d, p, "m", HD_ARG_M, d->m);
-  add_size(d, p, "n", HD_ARG_N, d->n);
-  add_size(d, p, "k", HD_ARG_K, d->k);
+  add_size(d, p, "m", HD_ARG_M, d->tile_m, &d->m);
+  add_size(d, p, "n", HD_ARG_N, d->tile_n, &d->n);
+  add_size(d, p, "k", HD_ARG_K, 0, &d->k);
   hd_strbuf_printf(&p->text, "  %%a: matrix<%s> = sparse %%m, %%k {type = %s}\n", t->a, t->a);
   hd_strbuf_printf(&p->text,
                    "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s}\n", b,
                    b, d->transposed ? "mn_major" : "k_major");
   draw_epilogue(d, &e);
+  /* Sums of integers are far beyond 8 bits: D would be all ends. */
+  if (!strcmp(t->acc, "s32") && out[1] == '8' && !e.scale_a && !e.scale_b)
+    e.scale_a = "%m ";
   add_epilogue(d, p, &e);
   hd_strbuf_printf(&p->text, "  store %%y {type = %s, order = %s}\n}\n", out,
                    d->col_major ? "col_major" : "row_major");

@@ -188,21 +188,27 @@ static double spread(heddle_elem elem, unsigned limit) {
 }
 
 /* The power of two that brings D into the middle of an 8-bit range: neither all zeros nor all
- * saturated. */
+ * saturated. Products without a sign only grow. */
 static double scale_unit(const hd_manifest *manifest, const limits *limit, int64_t k) {
   enum { MIDDLE = 32 };
   if (heddle_elem_get(manifest->d_elem)->container_bits > 8)
     return 1;
-  double size = sqrt((double)k / 2) * spread(manifest->a_elem, limit->a) *
+  bool has_sign = hd_elem_has_sign(manifest->a_elem) || hd_elem_has_sign(manifest->b_elem);
+  double n = (double)k / 2;
+  double size = (has_sign ? sqrt(n) : n) * spread(manifest->a_elem, limit->a) *
                 spread(manifest->b_elem, limit->b);
   return ldexp(1, (int)floor(log2(MIDDLE / size)));
 }
 
-/* Exact: powers of two, half to double, so that products stay exact. */
+/* Half to double; exact: powers of two, so that products stay exact. One alone is positive: its
+ * sign would be that of all sums, and an activation or an unsigned D might show none of them. */
 static void shape_scales(trial_block *block, bool exact, double unit) {
   float *v = (float *)(void *)block->data;
-  for (size_t i = 0; i < block->n_bytes / sizeof *v; i++)
-    v[i] = exact ? copysignf((float)ldexp(unit, (int)fabsf(v[i]) - 2), v[i]) : v[i] * (float)unit;
+  size_t n = block->n_bytes / sizeof *v;
+  for (size_t i = 0; i < n; i++) {
+    double x = fabs(v[i]), size = unit * (exact ? ldexp(1, (int)x - 2) : (1 + x) / 2);
+    v[i] = (float)(n > 1 ? copysign(size, v[i]) : size);
+  }
 }
 
 static heddle_status add_scale(heddle_context *ctx, const trial_request *r, hd_arg_kind kind,
