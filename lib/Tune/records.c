@@ -13,6 +13,7 @@
 
 struct hd_records {
   sqlite3 *db;
+  int version; /* of the file, as it was opened */
   char run[33]; /* "" before hd_records_begin */
 };
 
@@ -37,6 +38,13 @@ static const char *const upgrades[VERSION] = {
           "ALTER TABLE choice ADD COLUMN default_sustained_us REAL;"
           "PRAGMA user_version = 2;"
           "COMMIT;"};
+
+/* The columns that each version lacks, for a SELECT of today's. */
+static const struct lacks {
+  const char *measurement, *choice;
+} lacks[VERSION + 1] = {
+    [1] = {", NULL AS sustained_us", ", NULL AS sustained_us, NULL AS default_sustained_us"},
+    [2] = {"", ""}};
 
 static const char *const verdict_names[] = {/* ORDER VERDICTS */
                                             "ok", "wrong", "refused", "failed", "crash", "hang"};
@@ -107,35 +115,70 @@ static int version_of(hd_records *r) {
   return version;
 }
 
-/* A later version may have other columns. */
-static heddle_status prepare_schema(heddle_context *ctx, hd_records *r, const char *path) {
-  int version = version_of(r);
-  if (version > VERSION)
-    return hd_error(ctx, HEDDLE_UNSUPPORTED, (hd_loc){.file = path}, "records.version",
-                    "got records of version %d; legal: up to %d", version, VERSION);
-  for (int v = version; v > 0 && v < VERSION; v++)
-    if (sqlite3_exec(r->db, upgrades[v], NULL, NULL, NULL) != SQLITE_OK)
-      return sql_error(ctx, r, "upgrade the database");
-  if (version < 0 || sqlite3_exec(r->db, schema, NULL, NULL, NULL) != SQLITE_OK)
-    return sql_error(ctx, r, "read the database");
-  return HEDDLE_OK;
+/* Runs statements that answer nothing. */
+static heddle_status execute(heddle_context *ctx, hd_records *r, const char *sql,
+                             const char *what) {
+  return sqlite3_exec(r->db, sql, NULL, NULL, NULL) == SQLITE_OK ? HEDDLE_OK
+                                                                 : sql_error(ctx, r, what);
 }
 
-heddle_status hd_records_open(heddle_context *ctx, const char *path, bool create,
+/* Brings the file up to this version. */
+static heddle_status prepare_to_write(heddle_context *ctx, hd_records *r, const char *path) {
+  if (sqlite3_db_readonly(r->db, "main"))
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, (hd_loc){.file = path}, "records.readonly",
+                    "it can be read, but not written; nearest legal: a copy of it as --db");
+  for (int v = r->version; v > 0 && v < VERSION; v++)
+    HD_TRY(execute(ctx, r, upgrades[v], "upgrade the database"));
+  return execute(ctx, r, schema, "make the tables");
+}
+
+/* Leaves the file as it is: tables of today's columns, in memory, stand before an older one's. */
+static heddle_status prepare_to_read(heddle_context *ctx, hd_records *r, const char *path) {
+  if (r->version == 0)
+    return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "records.version",
+                    "it holds no records: got version 0; legal: 1 to %d", VERSION);
+  if (r->version == VERSION)
+    return HEDDLE_OK;
+  hd_strbuf sql = {0};
+  hd_strbuf_printf(&sql,
+                   "PRAGMA temp_store = MEMORY;"
+                   "CREATE TEMP TABLE measurement AS SELECT *%s FROM main.measurement"
+                   " ORDER BY rowid;"
+                   "CREATE TEMP TABLE choice AS SELECT *%s FROM main.choice ORDER BY rowid;",
+                   lacks[r->version].measurement, lacks[r->version].choice);
+  heddle_status status = execute(ctx, r, hd_strbuf_text(&sql), "read the database");
+  hd_strbuf_free(&sql);
+  return status;
+}
+
+/* A later version may have other columns. */
+static heddle_status prepare_schema(heddle_context *ctx, hd_records *r, const char *path,
+                                    bool write) {
+  r->version = version_of(r);
+  if (r->version < 0)
+    return sql_error(ctx, r, "read the database");
+  if (r->version > VERSION)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, (hd_loc){.file = path}, "records.version",
+                    "got records of version %d; legal: up to %d", r->version, VERSION);
+  return write ? prepare_to_write(ctx, r, path) : prepare_to_read(ctx, r, path);
+}
+
+/* Reading, too, may write: to take back what a killed writer had begun. */
+heddle_status hd_records_open(heddle_context *ctx, const char *path, bool write,
                               hd_records **records) {
   hd_records *r = calloc(1, sizeof *r);
   if (!r)
     return HEDDLE_NO_MEMORY;
-  int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
+  int flags = SQLITE_OPEN_READWRITE | (write ? SQLITE_OPEN_CREATE : 0);
   if (sqlite3_open_v2(path, &r->db, flags, NULL) != SQLITE_OK) {
     heddle_status status =
-        hd_error(ctx, create ? HEDDLE_ENVIRONMENT : HEDDLE_NOT_FOUND, (hd_loc){.file = path},
+        hd_error(ctx, write ? HEDDLE_ENVIRONMENT : HEDDLE_NOT_FOUND, (hd_loc){.file = path},
                  "records.open", "cannot open it: %s", sqlite3_errmsg(r->db));
     hd_records_close(r);
     return status;
   }
   sqlite3_busy_timeout(r->db, 10000);
-  heddle_status status = prepare_schema(ctx, r, path);
+  heddle_status status = prepare_schema(ctx, r, path, write);
   if (status != HEDDLE_OK) {
     hd_records_close(r);
     return status;
@@ -285,23 +328,25 @@ heddle_status hd_records_chosen(heddle_context *ctx, hd_records *r, const char *
 /* ---- merging ---- */
 
 heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char *path) {
-  static const char copy[] =
-      "BEGIN;"
-      "INSERT OR IGNORE INTO main.run SELECT * FROM other.run;"
-      "INSERT OR IGNORE INTO main.measurement SELECT * FROM other.measurement;"
-      "INSERT OR IGNORE INTO main.choice SELECT * FROM other.choice;"
-      "COMMIT;";
   hd_records *from;
   HD_TRY(hd_records_open(ctx, path, false, &from)); /* it is one of ours */
+  const struct lacks *lack = &lacks[from->version];
   hd_records_close(from);
   sqlite3_stmt *s;
   HD_TRY(prepare(ctx, into, &s, "ATTACH ? AS other", "t", path));
   HD_TRY(finish(ctx, into, s, "attach the other database"));
-  heddle_status status = HEDDLE_OK;
-  if (sqlite3_exec(into->db, copy, NULL, NULL, NULL) != SQLITE_OK) {
-    status = sql_error(ctx, into, "merge");
+  hd_strbuf copy = {0};
+  hd_strbuf_printf(&copy,
+                   "BEGIN;"
+                   "INSERT OR IGNORE INTO main.run SELECT * FROM other.run;"
+                   "INSERT OR IGNORE INTO main.measurement SELECT *%s FROM other.measurement;"
+                   "INSERT OR IGNORE INTO main.choice SELECT *%s FROM other.choice;"
+                   "COMMIT;",
+                   lack->measurement, lack->choice);
+  heddle_status status = execute(ctx, into, hd_strbuf_text(&copy), "merge");
+  if (status != HEDDLE_OK)
     sqlite3_exec(into->db, "ROLLBACK", NULL, NULL, NULL);
-  }
+  hd_strbuf_free(&copy);
   sqlite3_exec(into->db, "DETACH other", NULL, NULL, NULL);
   return status;
 }
