@@ -3,9 +3,19 @@
 removed op as wrong numbers, hangs on a shifted parity, dies of a shifted count without a word, and
 finds nothing else.
 worker.py --tool TOOL ...: plays compute-sanitizer. Its synccheck finds removed ops; its memcheck objects
-to the kernel itself; its racecheck finds nothing."""
+to the kernel itself; the others find nothing.
+
+SLOW=WORD, KILLS=WORD in the environment: where WORD is an argument (a tool, a kernel), it never ends,
+or kills the heddle-mutate that started it."""
 import os
+import signal
 import sys
+import time
+
+if os.environ.get("KILLS") in sys.argv:
+    os.kill(os.getppid(), signal.SIGKILL)
+if os.environ.get("SLOW") in sys.argv:
+    time.sleep(1000)
 
 if sys.argv[1] == "--tool":
     launched = sys.argv[sys.argv.index("--launch") + 1]

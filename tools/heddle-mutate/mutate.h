@@ -83,7 +83,13 @@ void mutate_pool(int n_threads, size_t n, void (*work)(void *user, size_t i), vo
 
 /* --- judges (mutate_judge.c) ---------------------------------------------------------------- */
 
-typedef enum mutate_verdict { MUTATE_MISSED, MUTATE_CAUGHT, MUTATE_UNDECIDED } mutate_verdict;
+typedef enum mutate_verdict {
+  MUTATE_MISSED,
+  MUTATE_CAUGHT,
+  MUTATE_UNDECIDED,
+  MUTATE_UNASKED,
+  MUTATE_N_VERDICTS
+} mutate_verdict;
 
 /* What the checker says, and of a finding the launch that shows it. */
 mutate_verdict mutate_check(const hd_module *module, hd_strbuf *why, hd_check_launch *launch);
@@ -105,20 +111,21 @@ void mutate_simulate_launch(const mutate_form *form, const char *ptx,
 /* ptxas repairs or serialises wgmma (C75xx), or refuses the text. */
 mutate_verdict mutate_assemble(const char *ptxas, const char *ptx, const char *target);
 
-/* --- mutants of a form (mutate_list.c)
- * --------------------------------------------------------- */
+/* --- mutants of a form (mutate_list.c) ------------------------------------------------------ */
 
 typedef struct mutate_options {
   const char *schedule, *operator_name, *form_name; /* NULL: the small one; all; all */
   const char *ptxas;                                /* NULL: not asked */
   const char *blind; /* "check" or "sim": says yes to all, to test the count; or NULL */
   const char *worker, *sanitizer, *launch; /* mutate_gpu.c: programs; the worker's own list */
+  const char *out;                         /* where the records are kept; or NULL */
   bool no_sim, no_ptx, gpu, verbose;
   int n_threads;
   uint64_t seed;
   size_t sample;        /* mutants of an operator and a form that are launched; 0: all */
+  size_t tool_sample;   /* mutants of an operator that a tool of the sanitizer is given */
   double limit_seconds; /* of a launch */
-  double gpu_seconds;   /* of all; 0: as long as it takes */
+  double gpu_seconds, tool_seconds; /* of all launches, of a tool; 0: as long as it takes */
 } mutate_options;
 
 typedef struct mutate_mutant {
@@ -147,70 +154,97 @@ void mutate_list_judge(const mutate_options *options, const mutate_form *form,
                        const mutate_runs *sound, mutate_list *list);
 void mutate_list_free(mutate_list *list);
 
-/* --- the device (mutate_gpu.c, mutate_worker.c)
- * -------------------------------------------------- */
+/* --- records (mutate_record.c) -------------------------------------------------------------- */
 
-/* What a launch on the device showed. Past SAME it is noticed. */
+/* What a launch on the device showed, alone or under a tool. */
 typedef enum mutate_gpu {
   MUTATE_GPU_NOT_ASKED,
   MUTATE_GPU_SAME,
-  MUTATE_GPU_WRONG,  /* D differs from what the form makes */
+  MUTATE_GPU_WRONG,   /* D differs from what the form makes; of a tool: it found something */
   MUTATE_GPU_HANG,
-  MUTATE_GPU_ERROR,  /* the driver reports one, or the worker died */
+  MUTATE_GPU_ERROR,   /* the driver reports one, or the worker died */
   MUTATE_GPU_REFUSED, /* by the driver's compiler: C75xx, spills */
   MUTATE_N_GPU
 } mutate_gpu;
-
-enum { MUTATE_N_TOOLS = 3 }; /* of compute-sanitizer */
-
-typedef struct mutate_shot { /* a mutant to be launched */
-  const char *op;
-  int32_t site;
-  mutate_gpu gpu, tool[MUTATE_N_TOOLS]; /* of a tool: WRONG when it found something */
-} mutate_shot;
-
-typedef struct mutate_batch { /* those of a form */
-  char form[96], path[512];
-  mutate_shot *shot; /* owned */
-  size_t n;
-  bool launched; /* false: the kernel itself does not run on this device */
-  mutate_gpu sound[MUTATE_N_TOOLS]; /* what the tools say of the kernel itself */
-} mutate_batch;
-
-typedef struct mutate_device {
-  mutate_batch *batch;
-  size_t n, cap;
-} mutate_device;
-
-/* Chooses mutants of a form, the same number of every operator, by seed. */
-void mutate_device_add(const mutate_options *options, const mutate_form *form,
-                       const mutate_list *list, mutate_device *device);
-/* Launches them in worker processes, then under the sanitizer's tools; says on standard error how
- * far it is. */
-void mutate_device_launch(const mutate_options *options, mutate_device *device);
-void mutate_device_free(mutate_device *device);
 const char *mutate_gpu_name(mutate_gpu outcome);
+mutate_gpu mutate_gpu_named(const char *word, size_t len);
+
+enum { MUTATE_CHECK, MUTATE_SIM, MUTATE_PTXAS, MUTATE_N_JUDGES };
+enum { MUTATE_N_TOOLS = 4 }; /* of compute-sanitizer */
 const char *mutate_tool_name(int tool);
+
+typedef enum mutate_kind {
+  MUTATE_KERNEL,     /* no mutant: the form itself */
+  MUTATE_LIVE,       /* can be launched */
+  MUTATE_EQUIVALENT,
+  MUTATE_UNEMITTED,  /* emission refused it */
+  MUTATE_N_KINDS
+} mutate_kind;
+
+/* A line of --out: all that is known of a mutant. */
+typedef struct mutate_record {
+  const char *op; /* the operator's name; "-" of the form itself */
+  int32_t site;
+  mutate_kind kind;
+  mutate_verdict judge[MUTATE_N_JUDGES];
+  mutate_gpu gpu, tool[MUTATE_N_TOOLS]; /* of the form itself SAME: it runs (in peace) */
+} mutate_record;
+
+typedef struct mutate_kernel { /* a form */
+  char name[96], path[512];
+  char hash[17]; /* of its PTX, and of what was asked about it */
+  bool visited;  /* in this run; else only kept */
+  mutate_record self;
+  mutate_record *mutant; /* owned; those of an operator together */
+  size_t n, cap;
+} mutate_kernel;
+
+typedef struct mutate_records {
+  mutate_kernel *kernel; /* owned */
+  size_t n, cap;
+} mutate_records;
+
+/* The form's record, valid until the next visit. It is yet to be judged where check is unasked. */
+mutate_kernel *mutate_records_visit(const mutate_options *options, const mutate_form *form,
+                                    mutate_records *records);
+void mutate_kernel_add(const mutate_options *options, const mutate_mutant *mutant,
+                       mutate_kernel *kernel);
+/* A file of lines with commas, one a form and one a mutant, written atomically. Reading: an absent
+ * file is empty, any other text is refused by line. */
+heddle_status mutate_records_read(heddle_context *ctx, const char *path, mutate_records *records);
+heddle_status mutate_records_write(heddle_context *ctx, const char *path,
+                                   const mutate_records *records);
+/* To options->out, if any; a failure is said on standard error. */
+void mutate_records_save(const mutate_options *options, const mutate_records *records);
+void mutate_records_free(mutate_records *records);
+
+/* --- the device (mutate_gpu.c, mutate_tools.c, mutate_worker.c) ----------------------------- */
+
+/* Launches --sample mutants of each operator and form in worker processes, until gpu_seconds are
+ * over; says on standard error how far it is. */
+void mutate_launch(const mutate_options *options, mutate_records *records);
+/* Launches the forms that run under a tool of the sanitizer, then tool_sample mutants of each
+ * operator, spread over the forms that the tool accepts, until tool_seconds are over. */
+void mutate_ask_tool(const mutate_options *options, int tool, mutate_records *records);
+
+/* The numbers of the forms visited, in an order drawn by seed; owned. */
+size_t *mutate_order(uint64_t seed, const mutate_records *records, size_t *n);
+/* When a part that starts now ends, by hd_clock_seconds(); seconds 0: never. */
+double mutate_end_after(double seconds);
+/* Runs a worker on shots of a form, under a tool or (-1) not, killed after so many seconds. Its
+ * exit code: FOUND is the tool's word; LATE, NOT_STARTED: there was none, and output says why. */
+enum { MUTATE_FOUND = 86, MUTATE_LATE = -1, MUTATE_NOT_STARTED = -2 };
+int mutate_run_worker(const mutate_options *options, int tool, const mutate_kernel *kernel,
+                      mutate_record *const *shot, size_t n, double seconds, hd_strbuf *output);
 /* Such a process: launches options->launch, "OP:SITE,OP:SITE", and prints what happened. */
 heddle_status mutate_worker(heddle_context *ctx, const mutate_options *options, mutate_form *form);
 
-/* --- the table (mutate_table.c)
- * ----------------------------------------------------------------- */
+/* --- the table (mutate_table.c) ------------------------------------------------------------- */
 
-enum { MUTATE_MAX_ROWS = 32 };
-typedef struct mutate_row { /* of an operator */
-  const char *name;
-  int mutants, equivalent, check, check_asked, sim, ptxas;
-  int gpu[MUTATE_N_GPU], tool[MUTATE_N_TOOLS], tool_asked[MUTATE_N_TOOLS];
-} mutate_row;
-typedef struct mutate_table {
-  mutate_row row[MUTATE_MAX_ROWS];
-  int n_rows, false_alarms, undecided, forms, forms_launched;
-} mutate_table;
-void mutate_table_add(mutate_table *table, const mutate_mutant *mutant);
-void mutate_table_add_device(mutate_table *table, const mutate_device *device);
-/* Prints it and the summary; the exit code. */
-int mutate_table_print(const mutate_options *options, const mutate_table *table);
+/* Of the forms visited: all of it and the summary, giving the exit code; or the device's part. Both
+ * flush. */
+int mutate_table_print(const mutate_options *options, const mutate_records *records);
+void mutate_table_print_device(const mutate_records *records);
 
 /* --- agreement of the two (mutate_agree.c) ---------------------------------------------------- */
 

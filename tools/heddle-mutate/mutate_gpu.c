@@ -9,230 +9,204 @@
 #include "Support/file.h"
 #include "mutate.h"
 
-enum { MAX_WORKERS = 8, START_SECONDS = 60, EACH_SECONDS = 15, SANITIZE_SECONDS = 60 };
-
-static const char *const outcomes[MUTATE_N_GPU] = {"not-asked", "same",  "wrong",
-                                                   "hang",      "error", "refused"};
-static const char *const tools[MUTATE_N_TOOLS] = {"racecheck", "synccheck", "memcheck"};
-
-const char *mutate_gpu_name(mutate_gpu outcome) { return outcomes[outcome]; }
-const char *mutate_tool_name(int tool) { return tools[tool]; }
-
-static mutate_gpu outcome_of(const char *word, size_t len) {
-  for (int i = 0; i < MUTATE_N_GPU; i++)
-    if (strlen(outcomes[i]) == len && !memcmp(outcomes[i], word, len))
-      return (mutate_gpu)i;
-  return MUTATE_GPU_NOT_ASKED;
-}
+enum { MAX_WORKERS = 8, START_SECONDS = 60, EACH_SECONDS = 15, TOOL_LIMIT_SECONDS = 30 };
 
 /* --- choosing ------------------------------------------------------------------------------- */
 
-static uint32_t pick(uint64_t *seed, size_t from, size_t n) {
-  return (uint32_t)from + mutate_below(seed, (uint32_t)(n - from));
+static size_t pick(uint64_t *seed, size_t from, size_t n) {
+  return from + mutate_below(seed, (uint32_t)(n - from));
+}
+
+size_t *mutate_order(uint64_t seed, const mutate_records *records, size_t *n) {
+  size_t *order = hd_xmalloc(sizeof *order * (records->n + 1));
+  *n = 0;
+  for (size_t i = 0; i < records->n; i++)
+    if (records->kernel[i].visited)
+      order[(*n)++] = i;
+  for (size_t i = 0; i < *n; i++) {
+    size_t *other = &order[pick(&seed, i, *n)], kept = order[i];
+    order[i] = *other;
+    *other = kept;
+  }
+  return order;
 }
 
 /* `sample` of them, drawn at random, to the front (0: all are); how many there are. */
-static size_t shuffle(uint64_t *seed, mutate_shot *shot, size_t n, size_t sample) {
+static size_t shuffle(uint64_t *seed, mutate_record **shot, size_t n, size_t sample) {
   for (size_t i = 0; i < sample && i < n; i++) {
-    mutate_shot *other = &shot[pick(seed, i, n)], kept = shot[i];
+    mutate_record **other = &shot[pick(seed, i, n)], *kept = shot[i];
     shot[i] = *other;
     *other = kept;
   }
   return sample && sample < n ? sample : n;
 }
 
-void mutate_device_add(const mutate_options *o, const mutate_form *form, const mutate_list *list,
-                       mutate_device *device) {
-  mutate_batch batch = {.shot = hd_xmalloc(sizeof *batch.shot * (list->n + 1))};
-  uint64_t seed = o->seed + device->n;
-  snprintf(batch.form, sizeof batch.form, "%s", form->name);
-  snprintf(batch.path, sizeof batch.path, "%s", form->path);
-  for (size_t i = 0; i < list->n;) {
-    const char *op = list->mutant[i].op;
-    size_t first = batch.n, n = first;
-    for (; i < list->n && list->mutant[i].op == op; i++)
-      if (list->mutant[i].ptx && !list->mutant[i].equivalent)
-        batch.shot[n++] = (mutate_shot){.op = op, .site = list->mutant[i].site};
-    batch.n = first + shuffle(&seed, batch.shot + first, n - first, o->sample);
+/* The same number of every operator, in any order, since time may end before they do; less those
+ * that were launched before. */
+static size_t choose(const mutate_options *o, uint64_t seed, mutate_kernel *kernel,
+                     mutate_record **shot) {
+  size_t chosen = 0, n_left = 0;
+  for (size_t i = 0; i < kernel->n;) {
+    const char *op = kernel->mutant[i].op;
+    size_t n = chosen;
+    for (; i < kernel->n && kernel->mutant[i].op == op; i++)
+      if (kernel->mutant[i].kind == MUTATE_LIVE)
+        shot[n++] = &kernel->mutant[i];
+    chosen += shuffle(&seed, shot + chosen, n - chosen, o->sample);
   }
-  shuffle(&seed, batch.shot, batch.n, batch.n); /* time may end before they do */
-  HD_PUSH(device->batch, device->n, device->cap, batch);
-}
-
-void mutate_device_free(mutate_device *device) {
-  for (size_t i = 0; i < device->n; i++)
-    free(device->batch[i].shot);
-  free(device->batch);
-  *device = (mutate_device){0};
+  shuffle(&seed, shot, chosen, chosen);
+  for (size_t i = 0; i < chosen; i++)
+    if (shot[i]->gpu == MUTATE_GPU_NOT_ASKED)
+      shot[n_left++] = shot[i];
+  return n_left;
 }
 
 /* --- a worker ------------------------------------------------------------------------------- */
 
-typedef struct session {
-  const mutate_options *options;
-  mutate_device *device;
-  double start, end; /* no worker starts after it */
-  pthread_mutex_t turn; /* to report */
-  size_t n_done, n_hung;
-} session;
-
-/* heddle-mutate FILE --form NAME --launch OP:SITE,OP:SITE… */
 typedef struct command {
   const char *argv[20];
   int n;
-  hd_strbuf list;
+  char found[8], limit[24];
+  hd_strbuf list; /* owned */
 } command;
 
 static void push(command *c, const char *word) { c->argv[c->n++] = word; }
 
-static void build(command *c, const mutate_options *o, const mutate_batch *batch,
-                  const mutate_shot *shot, size_t n, const char *limit) {
+/* [SANITIZER --tool TOOL --error-exitcode N] heddle-mutate FILE --form NAME --launch OP:SITE,… */
+static void build(command *c, const mutate_options *o, int tool, const mutate_kernel *kernel,
+                  mutate_record *const *shot, size_t n) {
   for (size_t i = 0; i < n; i++)
-    hd_strbuf_printf(&c->list, "%s%s:%d", i ? "," : "", shot[i].op, shot[i].site);
+    hd_strbuf_printf(&c->list, "%s%s:%d", i ? "," : "", shot[i]->op, shot[i]->site);
+  snprintf(c->found, sizeof c->found, "%d", MUTATE_FOUND);
+  snprintf(c->limit, sizeof c->limit, "%d", tool < 0 ? (int)o->limit_seconds : TOOL_LIMIT_SECONDS);
+  if (tool >= 0) {
+    push(c, o->sanitizer);
+    push(c, "--tool");
+    push(c, mutate_tool_name(tool));
+    push(c, "--error-exitcode");
+    push(c, c->found);
+  }
   push(c, o->worker);
-  push(c, batch->path);
+  push(c, kernel->path);
   if (o->schedule) {
     push(c, "--schedule");
     push(c, o->schedule);
   }
   push(c, "--form");
-  push(c, batch->form);
+  push(c, kernel->name);
   push(c, "--limit");
-  push(c, limit);
+  push(c, c->limit);
   push(c, "--launch");
   push(c, hd_strbuf_text(&c->list));
   push(c, NULL);
 }
 
+int mutate_run_worker(const mutate_options *o, int tool, const mutate_kernel *kernel,
+                      mutate_record *const *shot, size_t n, double seconds, hd_strbuf *output) {
+  heddle_context *ctx = heddle_context_create();
+  command c = {0};
+  int code = MUTATE_NOT_STARTED;
+  double start = hd_clock_seconds();
+  build(&c, o, tool, kernel, shot, n);
+  if (hd_process_run(ctx, c.argv, seconds, output, &code) != HEDDLE_OK) {
+    code = hd_clock_seconds() - start < seconds ? MUTATE_NOT_STARTED : MUTATE_LATE;
+    hd_strbuf_add(output, heddle_context_get(ctx, 0)->text);
+  }
+  hd_strbuf_free(&c.list);
+  heddle_context_free(ctx);
+  return code;
+}
+
 /* The worker's lines are "begin OP:SITE" and "end OP:SITE OUTCOME why": how many mutants were
  * begun. One that was begun and never ended took the worker with it. */
-static size_t read_lines(mutate_shot *shot, size_t n, const char *text) {
+static size_t read_lines(mutate_record **shot, size_t n, const char *text) {
   size_t begun = 0;
   for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL) {
     if (begun < n && !strncmp(line, "begin ", 6))
-      shot[begun++].gpu = MUTATE_GPU_ERROR;
+      shot[begun++]->gpu = MUTATE_GPU_ERROR;
     if (!begun || strncmp(line, "end ", 4))
       continue;
     const char *word = strchr(line + 4, ' ');
     if (word)
-      shot[begun - 1].gpu = outcome_of(word + 1, strcspn(word + 1, " \n"));
+      shot[begun - 1]->gpu = mutate_gpu_named(word + 1, strcspn(word + 1, " \n"));
   }
   return begun;
-}
-
-/* Launches mutants from `from` on; how many are dealt with. 0: the kernel itself does not run
- * here. */
-static size_t run_worker(const mutate_options *o, const mutate_batch *batch, size_t from) {
-  heddle_context *ctx = heddle_context_create();
-  command c = {0};
-  hd_strbuf output = {0};
-  int code = 0;
-  size_t n = batch->n - from;
-  char limit[24];
-  snprintf(limit, sizeof limit, "%d", (int)o->limit_seconds);
-  build(&c, o, batch, batch->shot + from, n, limit);
-  double seconds = START_SECONDS + (double)n * EACH_SECONDS;
-  bool late = hd_process_run(ctx, c.argv, seconds, &output, &code) != HEDDLE_OK;
-  size_t begun = read_lines(batch->shot + from, n, hd_strbuf_text(&output));
-  if (late && begun) /* killed: what ran last did not come back */
-    batch->shot[from + begun - 1].gpu = MUTATE_GPU_HANG;
-  if (!begun)
-    fprintf(stderr, "%s: not launched: the worker ended with %d: %.300s\n", batch->form, code,
-            hd_strbuf_text(&output));
-  hd_strbuf_free(&output);
-  hd_strbuf_free(&c.list);
-  heddle_context_free(ctx);
-  return begun;
-}
-
-static void report(session *s, const mutate_batch *batch) {
-  pthread_mutex_lock(&s->turn);
-  for (size_t i = 0; i < batch->n; i++)
-    s->n_hung += batch->shot[i].gpu == MUTATE_GPU_HANG;
-  size_t n = s->device->n, left = n - ++s->n_done;
-  double seconds = hd_clock_seconds() - s->start;
-  fprintf(stderr, "%zu of %zu kernels launched, %zu mutants hung, %.0f s; %.0f s left\n", s->n_done,
-          n, s->n_hung, seconds, seconds * (double)left / (double)s->n_done);
-  pthread_mutex_unlock(&s->turn);
-}
-
-static void run_batch(void *user, size_t i) {
-  session *s = user;
-  mutate_batch *batch = &s->device->batch[i];
-  size_t done = 0, step = 1;
-  while (done < batch->n && step && hd_clock_seconds() < s->end) {
-    step = run_worker(s->options, batch, done);
-    done += step;
-  }
-  batch->launched = done > 0;
-  report(s, batch);
-}
-
-/* --- the sanitizer -------------------------------------------------------------------------- */
-
-enum { FOUND = 86 }; /* the exit code that it is told to end with */
-
-/* shot NULL: the kernel itself. */
-static mutate_gpu sanitize(const mutate_options *o, const mutate_batch *batch,
-                           const mutate_shot *shot, const char *tool) {
-  heddle_context *ctx = heddle_context_create();
-  command c = {0};
-  int code = 0;
-  push(&c, o->sanitizer);
-  push(&c, "--tool");
-  push(&c, tool);
-  push(&c, "--error-exitcode");
-  push(&c, "86"); /* FOUND */
-  build(&c, o, batch, shot, shot != NULL, "30");
-  heddle_status status = hd_process_run(ctx, c.argv, SANITIZE_SECONDS, NULL, &code);
-  hd_strbuf_free(&c.list);
-  heddle_context_free(ctx);
-  return status != HEDDLE_OK ? MUTATE_GPU_HANG
-         : code == FOUND     ? MUTATE_GPU_WRONG
-         : code              ? MUTATE_GPU_ERROR
-                             : MUTATE_GPU_SAME;
-}
-
-/* A tool that cannot run the kernel itself in peace has nothing to say of its mutants. Under a tool
- * a mutant that hangs would only hang for longer. */
-static void sanitize_batch(void *user, size_t i) {
-  session *s = user;
-  mutate_batch *batch = &s->device->batch[i];
-  for (int t = 0; t < MUTATE_N_TOOLS && batch->launched && hd_clock_seconds() < s->end; t++) {
-    batch->sound[t] = sanitize(s->options, batch, NULL, tools[t]);
-    if (batch->sound[t] != MUTATE_GPU_SAME)
-      fprintf(stderr, "%s: under %s the kernel itself ends as: %s\n", batch->form, tools[t],
-              mutate_gpu_name(batch->sound[t]));
-  }
-  for (size_t j = 0; j < batch->n; j++)
-    for (int t = 0; t < MUTATE_N_TOOLS && batch->shot[j].gpu != MUTATE_GPU_HANG; t++)
-      if (batch->sound[t] == MUTATE_GPU_SAME && hd_clock_seconds() < s->end)
-        batch->shot[j].tool[t] = sanitize(s->options, batch, &batch->shot[j], tools[t]);
 }
 
 /* --- all ------------------------------------------------------------------------------------ */
 
+typedef struct session {
+  const mutate_options *options;
+  mutate_records *records;
+  size_t *order, n, n_done, n_hung;
+  double start, end;
+  pthread_mutex_t turn; /* to change the records, and to report */
+} session;
+
+double mutate_end_after(double seconds) {
+  return seconds > 0 ? hd_clock_seconds() + seconds : 1e300;
+}
+
+/* What a worker that ended has left; how many mutants are dealt with. 0: the kernel itself does
+ * not run here, or its time was over first. */
+static size_t settle(session *s, mutate_kernel *kernel, mutate_record **shot, size_t n, int code,
+                     bool cut, const char *text) {
+  pthread_mutex_lock(&s->turn);
+  size_t begun = read_lines(shot, n, text);
+  mutate_record *last = begun ? shot[begun - 1] : NULL;
+  if (code == MUTATE_LATE && last && last->gpu == MUTATE_GPU_ERROR)
+    last->gpu = cut ? MUTATE_GPU_NOT_ASKED : MUTATE_GPU_HANG; /* it did not come back */
+  if (begun)
+    kernel->self.gpu = MUTATE_GPU_SAME;
+  else if (!cut)
+    fprintf(stderr, "%s: not launched: the worker ended with %d: %.300s\n", kernel->name, code,
+            text);
+  for (size_t i = 0; i < begun; i++)
+    s->n_hung += shot[i]->gpu == MUTATE_GPU_HANG;
+  mutate_records_save(s->options, s->records);
+  pthread_mutex_unlock(&s->turn);
+  return begun;
+}
+
+static size_t launch_some(session *s, mutate_kernel *kernel, mutate_record **shot, size_t n) {
+  hd_strbuf output = {0};
+  double left = s->end - hd_clock_seconds(), enough = START_SECONDS + (double)n * EACH_SECONDS;
+  if (left <= 0)
+    return 0;
+  int code = mutate_run_worker(s->options, -1, kernel, shot, n, left < enough ? left : enough,
+                               &output);
+  bool cut = code == MUTATE_LATE && left < enough;
+  size_t begun = settle(s, kernel, shot, n, code, cut, hd_strbuf_text(&output));
+  hd_strbuf_free(&output);
+  return begun;
+}
+
+static void report(session *s) {
+  pthread_mutex_lock(&s->turn);
+  double seconds = hd_clock_seconds() - s->start;
+  s->n_done++;
+  fprintf(stderr, "%zu of %zu kernels done, %zu mutants hung, %.0f s; %.0f s left\n",
+          s->n_done, s->n, s->n_hung, seconds,
+          seconds * (double)(s->n - s->n_done) / (double)s->n_done);
+  pthread_mutex_unlock(&s->turn);
+}
+
+static void launch_kernel(void *user, size_t i) {
+  session *s = user;
+  mutate_kernel *kernel = &s->records->kernel[s->order[i]];
+  mutate_record **shot = hd_xmalloc(sizeof *shot * (kernel->n + 1));
+  size_t n = choose(s->options, s->options->seed + s->order[i], kernel, shot), done = 0, step = 1;
+  for (; done < n && step; done += step)
+    step = launch_some(s, kernel, shot + done, n - done);
+  free(shot);
+  report(s);
+}
+
 /* Kernels in random order, so that those that time leaves out are no family. */
-static void shuffle_batches(uint64_t seed, mutate_device *device) {
-  for (size_t i = 0; i < device->n; i++) {
-    mutate_batch *other = &device->batch[pick(&seed, i, device->n)], kept = device->batch[i];
-    device->batch[i] = *other;
-    *other = kept;
-  }
-}
-
-static double end_after(double start, double seconds) {
-  return seconds > 0 ? start + seconds : 1e300;
-}
-
-void mutate_device_launch(const mutate_options *o, mutate_device *device) {
-  double start = hd_clock_seconds(), seconds = o->gpu_seconds;
-  session s = {.options = o, .device = device, .start = start, .turn = PTHREAD_MUTEX_INITIALIZER};
-  int n_workers = o->n_threads < MAX_WORKERS ? o->n_threads : MAX_WORKERS;
-  shuffle_batches(o->seed, device);
-  s.end = end_after(start, o->sanitizer ? seconds / 2 : seconds);
-  mutate_pool(n_workers, device->n, run_batch, &s);
-  s.end = end_after(start, seconds);
-  if (o->sanitizer)
-    mutate_pool(n_workers, device->n, sanitize_batch, &s);
+void mutate_launch(const mutate_options *o, mutate_records *records) {
+  session s = {.options = o, .records = records, .start = hd_clock_seconds(),
+               .end = mutate_end_after(o->gpu_seconds), .turn = PTHREAD_MUTEX_INITIALIZER};
+  s.order = mutate_order(o->seed, records, &s.n);
+  mutate_pool(o->n_threads < MAX_WORKERS ? o->n_threads : MAX_WORKERS, s.n, launch_kernel, &s);
+  free(s.order);
 }

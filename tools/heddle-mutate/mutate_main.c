@@ -14,9 +14,9 @@
 typedef struct run {
   heddle_context *ctx;
   mutate_options options;
-  mutate_table table;
-  mutate_device device;
-  bool found; /* the form that --form names */
+  mutate_records records;
+  bool tool[MUTATE_N_TOOLS]; /* of the sanitizer, asked for */
+  bool found;                /* the form that --form names */
 } run;
 
 /* --- one form ------------------------------------------------------------------------------- */
@@ -37,7 +37,8 @@ static void print_mutant(const run *r, const mutate_form *form, const mutate_mut
 }
 
 /* The kernel itself must be sound for both, or nothing that follows means anything. */
-static void judge_sound(run *r, const mutate_form *form, mutate_runs *sound) {
+static void judge_sound(const run *r, const mutate_form *form, mutate_runs *sound,
+                        mutate_record *self) {
   hd_strbuf why = {0};
   mutate_verdict check = mutate_check(form->module, &why, &(hd_check_launch){0});
   if (!r->options.no_sim)
@@ -46,10 +47,24 @@ static void judge_sound(run *r, const mutate_form *form, mutate_runs *sound) {
     printf("%s: check: %s\n", form->name, hd_strbuf_text(&why));
   if (sound->verdict != MUTATE_MISSED)
     printf("%s: sim: %s\n", form->name, sound->why);
-  r->table.false_alarms += check == MUTATE_CAUGHT;
-  r->table.false_alarms += sound->verdict == MUTATE_CAUGHT;
-  r->table.undecided += check == MUTATE_UNDECIDED || sound->verdict == MUTATE_UNDECIDED;
+  self->judge[MUTATE_CHECK] = check;
+  self->judge[MUTATE_SIM] = r->options.no_sim ? MUTATE_UNASKED : sound->verdict;
   hd_strbuf_free(&why);
+}
+
+static void judge_form(run *r, const mutate_form *form, mutate_kernel *kernel) {
+  mutate_runs sound = {.verdict = MUTATE_MISSED};
+  mutate_list list = {0};
+  fprintf(stderr, "%s\n", form->name);
+  kernel->n = 0;
+  judge_sound(r, form, &sound, &kernel->self);
+  mutate_list_judge(&r->options, form, &sound, &list);
+  for (size_t i = 0; i < list.n; i++) {
+    print_mutant(r, form, &list.mutant[i]);
+    mutate_kernel_add(&r->options, &list.mutant[i], kernel);
+  }
+  mutate_list_free(&list);
+  mutate_records_save(&r->options, &r->records);
 }
 
 static heddle_status visit_form(void *user, mutate_form *form) {
@@ -60,31 +75,31 @@ static heddle_status visit_form(void *user, mutate_form *form) {
   r->found = true;
   if (o->launch)
     return mutate_worker(r->ctx, o, form);
-  mutate_runs sound = {.verdict = MUTATE_MISSED};
-  mutate_list list = {0};
-  r->table.forms++;
-  fprintf(stderr, "%s\n", form->name);
-  judge_sound(r, form, &sound);
-  mutate_list_judge(o, form, &sound, &list);
-  if (o->gpu)
-    mutate_device_add(o, form, &list, &r->device);
-  for (size_t i = 0; i < list.n; i++) {
-    print_mutant(r, form, &list.mutant[i]);
-    mutate_table_add(&r->table, &list.mutant[i]);
-  }
-  mutate_list_free(&list);
+  mutate_kernel *kernel = mutate_records_visit(o, form, &r->records);
+  if (kernel->self.judge[MUTATE_CHECK] == MUTATE_UNASKED)
+    judge_form(r, form, kernel);
   return HEDDLE_OK;
 }
 
-/* After all judges on the host, so that no worker waits for them. */
+static void print_launched(const mutate_kernel *kernel) {
+  for (size_t i = 0; i < kernel->n; i++)
+    if (kernel->mutant[i].gpu)
+      printf("%s: %s:%d on the device: %s\n", kernel->name, kernel->mutant[i].op,
+             kernel->mutant[i].site, mutate_gpu_name(kernel->mutant[i].gpu));
+}
+
+/* After all judges on the host, so that no worker waits for them. A table after each part: what
+ * follows may take longer than the caller has. */
 static void launch_chosen(run *r) {
-  mutate_device_launch(&r->options, &r->device);
-  mutate_table_add_device(&r->table, &r->device);
-  for (size_t i = 0; i < r->device.n && r->options.verbose; i++)
-    for (size_t j = 0; j < r->device.batch[i].n; j++) {
-      const mutate_shot *shot = &r->device.batch[i].shot[j];
-      printf("%s: %s:%d on the device: %s\n", r->device.batch[i].form, shot->op, shot->site,
-             mutate_gpu_name(shot->gpu));
+  mutate_launch(&r->options, &r->records);
+  for (size_t i = 0; i < r->records.n && r->options.verbose; i++)
+    if (r->records.kernel[i].visited)
+      print_launched(&r->records.kernel[i]);
+  mutate_table_print_device(&r->records);
+  for (int i = 0; i < MUTATE_N_TOOLS && r->options.sanitizer; i++)
+    if (r->tool[i]) {
+      mutate_ask_tool(&r->options, i, &r->records);
+      mutate_table_print_device(&r->records);
     }
 }
 
@@ -114,6 +129,15 @@ static heddle_status mutate_folder(run *r, const char *folder) {
   return status;
 }
 
+/* What the file has, and whether it can be written at all. */
+static heddle_status open_records(run *r, bool resume) {
+  if (!r->options.out)
+    return HEDDLE_OK;
+  if (resume)
+    HD_TRY(mutate_records_read(r->ctx, r->options.out, &r->records));
+  return mutate_records_write(r->ctx, r->options.out, &r->records);
+}
+
 /* Refuses at once where no mutant could be launched. */
 static heddle_status check_driver(run *r, const char *self) {
   if (!r->options.gpu || r->options.worker)
@@ -135,7 +159,7 @@ static heddle_status mutate_files(run *r, const char *const *files, int n_files)
   return HEDDLE_OK;
 }
 
-static int run_all(run *r, bool all, const char *examples, const char *self,
+static int run_all(run *r, bool all, bool resume, const char *examples, const char *self,
                    const char *const *files, int n_files) {
   char *found = r->options.ptxas || !all ? NULL : compile_find_ptxas();
   if (found)
@@ -143,6 +167,8 @@ static int run_all(run *r, bool all, const char *examples, const char *self,
   else if (r->options.ptxas && !strcmp(r->options.ptxas, "none"))
     r->options.ptxas = NULL;
   heddle_status status = check_driver(r, self);
+  if (status == HEDDLE_OK)
+    status = open_records(r, resume);
   if (status == HEDDLE_OK && all)
     status = mutate_folder(r, examples);
   if (status == HEDDLE_OK)
@@ -150,21 +176,40 @@ static int run_all(run *r, bool all, const char *examples, const char *self,
   if (status == HEDDLE_OK && r->options.gpu)
     launch_chosen(r);
   int code = status == HEDDLE_OK && !r->options.launch
-                 ? mutate_table_print(&r->options, &r->table)
+                 ? mutate_table_print(&r->options, &r->records)
                  : 0;
   int finish = cli_finish(r->ctx, status);
-  mutate_device_free(&r->device);
+  mutate_records_free(&r->records);
   free(found);
   return finish ? finish : code;
+}
+
+/* CLI_GO, or the exit code. */
+static int choose_tools(const char *list, bool tool[MUTATE_N_TOOLS]) {
+  const char *names[MUTATE_N_TOOLS];
+  for (int i = 0; i < MUTATE_N_TOOLS; i++)
+    names[i] = mutate_tool_name(i);
+  for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
+    char word[32];
+    int i = 0;
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
+    while (i < MUTATE_N_TOOLS && strcmp(word, names[i]))
+      i++;
+    if (i == MUTATE_N_TOOLS)
+      return cli_usage_error("mutate.tools", "got '%s'; nearest legal: %s", word,
+                             cli_nearest(word, names, MUTATE_N_TOOLS));
+    tool[i] = true;
+  }
+  return CLI_GO;
 }
 
 int main(int argc, char **argv) {
   run r = {0};
   mutate_options *o = &r.options;
-  bool all = false;
+  bool all = false, resume = false;
   int64_t agree = 0, seed = 1, threads = sysconf(_SC_NPROCESSORS_ONLN), sample = 0, limit = 2,
-          seconds = 0;
-  const char *examples = "examples";
+          seconds = 0, tool_seconds = 0, tool_sample = 3;
+  const char *examples = "examples", *tools = "memcheck,synccheck,racecheck,initcheck";
   cli_option options[] = {
       {"all", CLI_FLAG, &all, NULL, "every kernel of every example"},
       {"examples", CLI_TEXT, &examples, "DIR", "where they are (default: examples)"},
@@ -176,12 +221,20 @@ int main(int argc, char **argv) {
       {"ptxas", CLI_TEXT, &o->ptxas, "PATH",
        "count what ptxas notices (with --all where it is found; none: do without)"},
       {"gpu", CLI_FLAG, &o->gpu, NULL, "launch the mutants on the device, too"},
-      {"sanitizer", CLI_TEXT, &o->sanitizer, "PATH",
-       "with --gpu: compute-sanitizer; racecheck, synccheck and memcheck are asked, too"},
       {"sample", CLI_INT, &sample, "N",
-       "with --gpu: N mutants of each operator and kernel, by --seed"},
-      {"seconds", CLI_INT, &seconds, "S",
-       "with --gpu: start no launch after S (with --sanitizer half of it)"},
+       "with --gpu: N mutants of each operator and kernel, by --seed (default: all)"},
+      {"seconds", CLI_INT, &seconds, "S", "with --gpu: for all launches (default: no end)"},
+      {"sanitizer", CLI_TEXT, &o->sanitizer, "PATH",
+       "with --gpu: compute-sanitizer; launches once more under each of its tools"},
+      {"tools", CLI_TEXT, &tools, "LIST",
+       "these of them (default: memcheck,synccheck,racecheck,initcheck)"},
+      {"tool-sample", CLI_INT, &tool_sample, "N",
+       "a tool is given N mutants of each operator, over the kernels it accepts (default 3)"},
+      {"tool-seconds", CLI_INT, &tool_seconds, "S", "for each tool (default: no end)"},
+      {"out", CLI_TEXT, &o->out, "FILE",
+       "a line with commas for each kernel and mutant, written anew after every step"},
+      {"resume", CLI_FLAG, &resume, NULL,
+       "go on from what --out has of these kernels and options"},
       {"launch", CLI_TEXT, &o->launch, "LIST",
        "launch OPERATOR:SITE,… of --form on the device, no more"},
       {"limit", CLI_INT, &limit, "S", "seconds until a launch counts as hung (default 2)"},
@@ -201,7 +254,10 @@ int main(int argc, char **argv) {
           "when they differ.",
       .examples =
           "heddle-mutate --all\n"
-          "heddle-mutate --all --gpu --sample 1 --sanitizer compute-sanitizer --seconds 120\n"
+          "heddle-mutate --all --out mutants.csv\n"
+          "heddle-mutate --all --out mutants.csv --resume --gpu --sample 1 --seconds 60\n"
+          "heddle-mutate --all --out mutants.csv --resume --gpu --sample 1 \\\n"
+          "    --sanitizer compute-sanitizer --tool-seconds 30\n"
           "heddle-mutate --agree 1000\n"
           "heddle-mutate examples/linear_bf16.heddle --no-sim --verbose\n",
       .options = options,
@@ -216,6 +272,8 @@ int main(int argc, char **argv) {
   o->sample = sample > 0 ? (size_t)sample : 0;
   o->limit_seconds = (double)limit;
   o->gpu_seconds = (double)seconds;
+  o->tool_seconds = (double)tool_seconds;
+  o->tool_sample = tool_sample > 0 ? (size_t)tool_sample : 0;
   if (agree > 0)
     return mutate_agree(&(mutate_agree_options){(size_t)agree, (uint64_t)seed, o->n_threads,
                                                 o->blind, o->verbose});
@@ -223,6 +281,11 @@ int main(int argc, char **argv) {
     return cli_usage_error("mutate.files", "got no file; nearest legal: --all");
   if (o->sanitizer && !o->gpu)
     return cli_usage_error("mutate.sanitizer", "--sanitizer goes with --gpu");
+  if (resume && !o->out)
+    return cli_usage_error("mutate.resume", "--resume goes with --out");
+  code = choose_tools(tools, r.tool);
+  if (code != CLI_GO)
+    return code;
   r.ctx = heddle_context_create();
-  return run_all(&r, all, examples, argv[0], files, n_files);
+  return run_all(&r, all, resume, examples, argv[0], files, n_files);
 }

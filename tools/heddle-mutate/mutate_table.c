@@ -4,135 +4,175 @@
 
 #include "mutate.h"
 
-static mutate_row *row_of(mutate_table *t, const char *name) {
+enum { MAX_ROWS = 64 };
+
+typedef struct row { /* of an operator */
+  const char *name;
+  int mutants, equivalent;
+  int caught[MUTATE_N_JUDGES], asked[MUTATE_N_JUDGES]; /* of those not equivalent */
+  int gpu[MUTATE_N_GPU], found[MUTATE_N_TOOLS], given[MUTATE_N_TOOLS];
+} row;
+
+typedef struct table {
+  row row[MAX_ROWS], sum;
+  int n_rows, forms, forms_launched, false_alarms, undecided;
+  int accepts[MUTATE_N_TOOLS], tried[MUTATE_N_TOOLS]; /* kernels themselves */
+} table;
+
+/* --- counting ------------------------------------------------------------------------------- */
+
+static row *row_of(table *t, const char *name) {
   for (int i = 0; i < t->n_rows; i++)
     if (!strcmp(t->row[i].name, name))
       return &t->row[i];
-  if (t->n_rows == MUTATE_MAX_ROWS)
-    return &t->row[MUTATE_MAX_ROWS - 1];
-  t->row[t->n_rows] = (mutate_row){.name = name};
+  if (t->n_rows == MAX_ROWS)
+    return &t->row[MAX_ROWS - 1];
+  t->row[t->n_rows] = (row){.name = name};
   return &t->row[t->n_rows++];
 }
 
-void mutate_table_add(mutate_table *t, const mutate_mutant *m) {
-  mutate_row *r = row_of(t, m->op);
+static void count_in_row(row *r, const mutate_record *record) {
   r->mutants++;
-  r->equivalent += m->equivalent;
-  t->undecided += m->check == MUTATE_UNDECIDED || m->runs.verdict == MUTATE_UNDECIDED;
-  t->false_alarms += m->equivalent && m->check == MUTATE_CAUGHT;
-  if (m->equivalent)
-    return;
-  r->check_asked += m->module != NULL;
-  r->check += m->check == MUTATE_CAUGHT;
-  r->sim += m->runs.verdict == MUTATE_CAUGHT;
-  r->ptxas += m->ptxas == MUTATE_CAUGHT;
-}
-
-static void count_shot(mutate_row *r, const mutate_shot *shot) {
-  r->gpu[shot->gpu]++;
-  for (int t = 0; t < MUTATE_N_TOOLS; t++) {
-    r->tool[t] += shot->tool[t] == MUTATE_GPU_WRONG;
-    r->tool_asked[t] += shot->tool[t] != MUTATE_GPU_NOT_ASKED;
+  r->equivalent += record->kind == MUTATE_EQUIVALENT;
+  for (int i = 0; i < MUTATE_N_JUDGES && record->kind != MUTATE_EQUIVALENT; i++) {
+    r->asked[i] += record->judge[i] != MUTATE_UNASKED;
+    r->caught[i] += record->judge[i] == MUTATE_CAUGHT;
+  }
+  r->gpu[record->gpu]++;
+  for (int i = 0; i < MUTATE_N_TOOLS; i++) {
+    r->given[i] += record->tool[i] != MUTATE_GPU_NOT_ASKED;
+    r->found[i] += record->tool[i] == MUTATE_GPU_WRONG;
   }
 }
 
-void mutate_table_add_device(mutate_table *t, const mutate_device *device) {
-  for (size_t i = 0; i < device->n; i++) {
-    const mutate_batch *batch = &device->batch[i];
-    t->forms_launched += batch->launched;
-    for (size_t j = 0; j < batch->n; j++)
-      count_shot(row_of(t, batch->shot[j].op), &batch->shot[j]);
+static void count_mutant(table *t, const mutate_record *record) {
+  const mutate_verdict *judge = record->judge;
+  count_in_row(row_of(t, record->op), record);
+  count_in_row(&t->sum, record);
+  t->undecided += judge[MUTATE_CHECK] == MUTATE_UNDECIDED || judge[MUTATE_SIM] == MUTATE_UNDECIDED;
+  t->false_alarms += record->kind == MUTATE_EQUIVALENT && judge[MUTATE_CHECK] == MUTATE_CAUGHT;
+}
+
+static void count_kernel(table *t, const mutate_record *self) {
+  const mutate_verdict *judge = self->judge;
+  t->forms++;
+  t->forms_launched += self->gpu == MUTATE_GPU_SAME;
+  t->undecided += judge[MUTATE_CHECK] == MUTATE_UNDECIDED || judge[MUTATE_SIM] == MUTATE_UNDECIDED;
+  t->false_alarms += judge[MUTATE_CHECK] == MUTATE_CAUGHT;
+  t->false_alarms += judge[MUTATE_SIM] == MUTATE_CAUGHT;
+  for (int i = 0; i < MUTATE_N_TOOLS; i++) {
+    t->tried[i] += self->tool[i] != MUTATE_GPU_NOT_ASKED;
+    t->accepts[i] += self->tool[i] == MUTATE_GPU_SAME;
   }
 }
+
+static void count_all(const mutate_records *records, table *t) {
+  *t = (table){.sum = {.name = "all"}};
+  for (size_t i = 0; i < records->n; i++) {
+    const mutate_kernel *kernel = &records->kernel[i];
+    if (!kernel->visited)
+      continue;
+    count_kernel(t, &kernel->self);
+    for (size_t j = 0; j < kernel->n; j++)
+      count_mutant(t, &kernel->mutant[j]);
+  }
+}
+
+/* --- the judges' ---------------------------------------------------------------------------- */
 
 /* "-" where none was asked. */
-static void cell(int part, bool asked) {
-  if (asked)
-    printf(" %9d", part);
-  else
-    printf(" %9s", "-");
-}
-
-static void print_row(const mutate_options *o, const mutate_row *r) {
+static void print_row(const row *r) {
   printf("%-14s %8d %10d", r->name, r->mutants, r->equivalent);
-  cell(r->check, r->check_asked);
-  cell(r->sim, !o->no_sim);
-  cell(r->ptxas, o->ptxas);
+  for (int i = 0; i < MUTATE_N_JUDGES; i++)
+    if (r->asked[i])
+      printf(" %9d", r->caught[i]);
+    else
+      printf(" %9s", "-");
   printf("\n");
 }
 
-static void add_row(const mutate_row *r, mutate_row *sum) {
-  sum->mutants += r->mutants;
-  sum->equivalent += r->equivalent;
-  sum->check += r->check;
-  sum->check_asked += r->check_asked;
-  sum->sim += r->sim;
-  sum->ptxas += r->ptxas;
-  for (int i = 0; i < MUTATE_N_GPU; i++)
-    sum->gpu[i] += r->gpu[i];
-  for (int t = 0; t < MUTATE_N_TOOLS; t++) {
-    sum->tool[t] += r->tool[t];
-    sum->tool_asked[t] += r->tool_asked[t];
-  }
+static void print_judges(const table *t) {
+  printf("%-14s %8s %10s %9s %9s %9s\n", "operator", "mutants", "equivalent", "check", "sim",
+         "ptxas");
+  for (int i = 0; i < t->n_rows; i++)
+    print_row(&t->row[i]);
+  print_row(&t->sum);
 }
 
-/* --- the device's
- * ------------------------------------------------------------------------------ */
+/* --- the device's --------------------------------------------------------------------------- */
 
-static int launched(const mutate_row *r) {
+static int launched(const row *r) {
   int n = 0;
   for (int i = MUTATE_GPU_SAME; i < MUTATE_N_GPU; i++)
     n += r->gpu[i];
   return n;
 }
 
-/* "12/40": found in 12 of the 40 that the tool was given. */
-static void print_launches(const mutate_options *o, const mutate_row *r) {
+/* "12/40": found in 12 of the 40 that the tool was given. A tool that accepts no kernel has no
+ * column. */
+static void print_launches(const table *t, const row *r) {
   char text[32];
   printf("%-14s %8d", r->name, launched(r));
   for (int i = MUTATE_GPU_WRONG; i < MUTATE_N_GPU; i++)
     printf(" %9d", r->gpu[i]);
   printf(" %9d", r->gpu[MUTATE_GPU_SAME]);
-  for (int t = 0; t < MUTATE_N_TOOLS && o->sanitizer; t++) {
-    snprintf(text, sizeof text, "%d/%d", r->tool[t], r->tool_asked[t]);
-    printf(" %9s", r->tool_asked[t] ? text : "-");
+  for (int i = 0; i < MUTATE_N_TOOLS; i++) {
+    snprintf(text, sizeof text, "%d/%d", r->found[i], r->given[i]);
+    if (t->accepts[i])
+      printf(" %9s", r->given[i] ? text : "-");
   }
   printf("\n");
 }
 
-static void print_device(const mutate_options *o, const mutate_table *t, const mutate_row *sum) {
+static void print_device(const table *t) {
   printf("\n%-14s %8s", "on the device", "launched");
   for (int i = MUTATE_GPU_WRONG; i < MUTATE_N_GPU; i++)
     printf(" %9s", mutate_gpu_name((mutate_gpu)i));
   printf(" %9s", "not-seen");
-  for (int i = 0; i < MUTATE_N_TOOLS && o->sanitizer; i++)
-    printf(" %9s", mutate_tool_name(i));
+  for (int i = 0; i < MUTATE_N_TOOLS; i++)
+    if (t->accepts[i])
+      printf(" %9s", mutate_tool_name(i));
   printf("\n");
   for (int i = 0; i < t->n_rows; i++)
-    print_launches(o, &t->row[i]);
-  print_launches(o, sum);
-  printf("kernels=%d of %d\n\n", t->forms_launched, t->forms);
+    print_launches(t, &t->row[i]);
+  print_launches(t, &t->sum);
+  printf("kernels=%d of %d\n", t->forms_launched, t->forms);
+  for (int i = 0; i < MUTATE_N_TOOLS; i++)
+    if (t->accepts[i])
+      printf("%s: accepts %d of %d kernels; sees %d of %d of their mutants\n", mutate_tool_name(i),
+             t->accepts[i], t->tried[i], t->sum.found[i], t->sum.given[i]);
+    else if (t->tried[i])
+      printf("%s: no column, since it accepts none of %d kernels\n", mutate_tool_name(i),
+             t->tried[i]);
+  printf("\n");
 }
+
+void mutate_table_print_device(const mutate_records *records) {
+  table t;
+  count_all(records, &t);
+  print_device(&t);
+  fflush(stdout);
+}
+
+/* --- all ------------------------------------------------------------------------------------ */
 
 static double percent(int part, int whole) { return whole ? 100.0 * part / whole : 100.0; }
 
-int mutate_table_print(const mutate_options *o, const mutate_table *t) {
-  mutate_row sum = {.name = "all"};
-  printf("%-14s %8s %10s %9s %9s %9s\n", "operator", "mutants", "equivalent", "check", "sim",
-         "ptxas");
-  for (int i = 0; i < t->n_rows; i++) {
-    print_row(o, &t->row[i]);
-    add_row(&t->row[i], &sum);
-  }
-  print_row(o, &sum);
+int mutate_table_print(const mutate_options *o, const mutate_records *records) {
+  table t;
+  count_all(records, &t);
+  const row *sum = &t.sum;
+  const int *caught = sum->caught, *asked = sum->asked;
+  print_judges(&t);
   if (o->gpu)
-    print_device(o, t, &sum);
-  int live = sum.mutants - sum.equivalent;
-  printf("forms=%d\n", t->forms);
+    print_device(&t);
+  printf("forms=%d\n", t.forms);
   printf("mutants=%d equivalent=%d check=%.1f%% sim=%.1f%% false_alarms=%d undecided=%d\n",
-         sum.mutants, sum.equivalent, percent(sum.check, sum.check_asked),
-         o->no_sim ? 0.0 : percent(sum.sim, live), t->false_alarms, t->undecided);
-  bool all = sum.check == sum.check_asked && (o->no_sim || sum.sim == live);
-  bool shown = !o->gpu || launched(&sum);
-  return all && shown && !t->false_alarms && !t->undecided && sum.mutants ? 0 : 1;
+         sum->mutants, sum->equivalent, percent(caught[MUTATE_CHECK], asked[MUTATE_CHECK]),
+         o->no_sim ? 0.0 : percent(caught[MUTATE_SIM], asked[MUTATE_SIM]), t.false_alarms,
+         t.undecided);
+  fflush(stdout);
+  bool all = caught[MUTATE_CHECK] == asked[MUTATE_CHECK] && caught[MUTATE_SIM] == asked[MUTATE_SIM];
+  bool shown = !o->gpu || launched(sum);
+  return all && shown && !t.false_alarms && !t.undecided && sum->mutants ? 0 : 1;
 }
