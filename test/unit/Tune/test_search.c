@@ -76,8 +76,8 @@ static void the_best_of_a_product_space(void **state) {
       random = random * 1103515245u + 12345u;
       double error = 1 + 0.24 * ((random >> 16 & 1023) / 1023.0 - 0.5), predicted = 10 + tile;
       for (int v = 0; v < 18; v++, i++) {
-        snprintf(text, sizeof text, "tile=%d stages=%d group=%d pending=%d", tile, v % 3,
-                 v / 3 % 3, v / 9);
+        snprintf(text, sizeof text, "tile=%d stages=%d group=%d pending=%d", tile, v % 3, v / 3 % 3,
+                 v / 9);
         hd_search_add(&s, text, predicted);
         double variant = (1 + 0.02 * (v % 3) + 0.01 * (v / 3 % 3)) * (v / 9 ? 0.95 : 1);
         truth[i] = predicted * error * variant;
@@ -100,8 +100,69 @@ static void a_scale_is_no_news(void **state) {
   hd_search_add(&s, "tile=1 warps=1", 1);
   hd_search_add(&s, "tile=2 warps=2", 2);
   hd_search_add(&s, "tile=3 warps=3", 3);
+  hd_search_add(&s, "tile=1 warps=4", 1.5);
   take(&s, 0, 50); /* everything takes fifty times as long */
-  assert_int_equal(hd_search_next(&s), 1);
+  assert_int_equal(hd_search_next(&s), 3);
+  assert_true(50 < hd_search_promise(&s, 3) && hd_search_promise(&s, 3) < 75);
+  hd_search_free(&s);
+}
+
+/* What the second of two that differ in one key alone is promised to take over its prediction,
+ * after the first took twice as long as predicted and a stranger did not: the mean is 1.41. */
+static double taught_across(const char *key) {
+  hd_search s = {0};
+  char text[64];
+  for (int i = 1; i <= 2; i++) {
+    snprintf(text, sizeof text, "tile=1 %s=%d share=1", key, i);
+    hd_search_add(&s, text, 10);
+  }
+  hd_search_add(&s, "tile=7", 10);
+  take(&s, 0, 20);
+  take(&s, 2, 10);
+  double promise = hd_search_promise(&s, 1) / 10;
+  hd_search_free(&s);
+  return promise;
+}
+
+/* Schedules of one kind teach each other at once, whatever else they differ in; others do not. */
+static void a_kind_teaches_and_a_word_hardly_does(void **state) {
+  (void)state;
+  const char *const kinds[] = {"family", "tile",    "cluster", "share",
+                               "ctas",   "split_k", "reduce",  "stream_k"};
+  const char *const words[] = {"warps",      "stages",  "a",       "b",    "group",
+                               "persistent", "pending", "k_order", "store"};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    assert_true(taught_across(kinds[i]) < 1.5);
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    assert_true(taught_across(words[i]) > 1.6);
+}
+
+static void a_fresh_search_knows_nothing(void **state) {
+  (void)state;
+  hd_search s = {0};
+  hd_search_add(&s, "tile=1 stages=1", 1);
+  hd_search_add(&s, "tile=2 stages=1", 2);
+  double promise = hd_search_promise(&s, 1);
+  take(&s, 0, 9);
+  hd_search fresh = hd_search_fresh(&s);
+  assert_int_equal(hd_search_next(&fresh), 0);
+  assert_true(hd_search_promise(&fresh, 1) == promise && fresh.list[0].measured == 0);
+  hd_search_free(&fresh);
+  hd_search_free(&s);
+}
+
+static void a_kind_is_doubted_more_than_a_word(void **state) {
+  (void)state;
+  hd_search s = {0};
+  hd_search_add(&s, "tile=1 stages=1", 100);
+  hd_search_add(&s, "tile=1 stages=2", 100);
+  hd_search_add(&s, "tile=2 stages=1", 100);
+  double unknown = hd_search_promise(&s, 0);
+  assert_true(80 < unknown && unknown < 92);
+  take(&s, 0, 100);
+  double known_kind = hd_search_promise(&s, 1), known_word = hd_search_promise(&s, 2);
+  assert_true(93 < known_kind && known_kind < 97);
+  assert_true(unknown < known_word && known_word < 92);
   hd_search_free(&s);
 }
 
@@ -121,6 +182,9 @@ int main(void) {
       cmocka_unit_test(variants_of_one_tile_do_not_use_up_the_search),
       cmocka_unit_test(the_best_of_a_product_space),
       cmocka_unit_test(a_scale_is_no_news),
+      cmocka_unit_test(a_kind_teaches_and_a_word_hardly_does),
+      cmocka_unit_test(a_fresh_search_knows_nothing),
+      cmocka_unit_test(a_kind_is_doubted_more_than_a_word),
       cmocka_unit_test(the_share),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
