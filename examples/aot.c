@@ -1,5 +1,6 @@
-/* Ahead of time: a kernel from the files of `heddle gen`, without Heddle, CUDA's headers or libcuda at
- * link time. The weights come packed from a file; the tokens are ones, so D's columns are all alike.
+/* Ahead of time: a kernel from the files of `heddle gen`, without Heddle, CUDA's headers or libcuda
+ * at link time. The weights come packed from a file; the tokens are ones, so D's columns are all
+ * alike.
  *
  *   heddle gen examples/dynamic_tokens.heddle -o out      # M = K = 1024
  *   heddle pack w24.npy --type bf16 -o w.hdl              # 1024 x 1024, 2:4
@@ -33,10 +34,13 @@ static void must(const char *what, int code) {
   exit(4);
 }
 
+typedef int alloc_fn(uint64_t *at, size_t n_bytes);
+typedef int copy_fn(uint64_t to, const void *from, size_t n_bytes);
+
 static void *on_gpu(const void *data, size_t n_bytes) {
   uint64_t at = 0;
-  must("alloc", ((int (*)(uint64_t *, size_t))entry("cuMemAlloc_v2"))(&at, n_bytes));
-  must("copy", ((int (*)(uint64_t, const void *, size_t))entry("cuMemcpyHtoD_v2"))(at, data, n_bytes));
+  must("alloc", ((alloc_fn *)entry("cuMemAlloc_v2"))(&at, n_bytes));
+  must("copy", ((copy_fn *)entry("cuMemcpyHtoD_v2"))(at, data, n_bytes));
   return (void *)(uintptr_t)at;
 }
 

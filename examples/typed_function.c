@@ -1,5 +1,6 @@
-/* Calls a kernel as a plain C function (libffi), with what `heddle gen examples/dynamic_tokens.heddle
- * -o DIR` wrote; links the runtime and the packer, but neither the generator nor LLVM.
+/* Calls a kernel as a plain C function (libffi), with what
+ * `heddle gen examples/dynamic_tokens.heddle -o DIR` wrote; links the runtime and the packer, but
+ * neither the generator nor LLVM.
  *
  *   typed_function DIR/dynamic_tokens.json DIR/dynamic_tokens.ptx                              */
 #include <stdio.h>

@@ -15,8 +15,7 @@ extern "C" {
 /* All strings are borrowed for the call. Zero-initialise; every field may stay 0. */
 typedef struct heddle_compile_options {
   const char *target;   /* "sm_90a"; NULL: what the text says */
-  const char
-      *schedule; /* over the default schedule, "tile=128x256x64 stages=4"; NULL: the default */
+  const char *schedule; /* over the default one: "tile=128x256x64 stages=4"; NULL: the default */
   const char *user_epilogue; /* LLVM IR text or bitcode that defines the epilogue's user function */
   size_t user_epilogue_bytes;
   const char *ptxas; /* path of ptxas: assembles to a cubin and applies the gate; NULL: PTX only */

@@ -14,8 +14,7 @@
 extern "C" {
 #endif
 
-/* --- modules
- * ------------------------------------------------------------------------------------ */
+/* ---- modules ---- */
 
 /* A module of any level. Not thread-safe; threads may use different modules at once. */
 typedef struct heddle_module heddle_module;
@@ -39,9 +38,8 @@ HEDDLE_API const char *heddle_module_kernel_name(const heddle_module *module, si
  * spelling only. */
 HEDDLE_API void heddle_module_hash(const heddle_module *module, char out[33]);
 
-/* --- problems: D[m, n] = act(alpha * (A[m, k] B[k, n] * scale_a * scale_b) + beta * C[m, n] +
- * bias)
- * ------------------------ */
+/* ---- problems ----
+ * D[m, n] = act(alpha * (A[m, k] B[k, n] * scale_a * scale_b) + beta * C[m, n] + bias) */
 
 typedef enum heddle_dim { HEDDLE_DIM_M, HEDDLE_DIM_N, HEDDLE_DIM_K } heddle_dim;
 

@@ -44,8 +44,7 @@ static void end(hd_emitter *e, LLVMValueRef const *results, int32_t n, LLVMValue
   LLVMBuildRetVoid(e->b);
 }
 
-/* --- by inline asm
- * ------------------------------------------------------------------------------------ */
+/* ---- by inline asm ---- */
 
 static void by_asm(hd_emitter *e, const hd_spec_row *row) {
   LLVMTypeRef types[HD_MAX_EMIT_ARGS + 1];
@@ -56,8 +55,7 @@ static void by_asm(hd_emitter *e, const hd_spec_row *row) {
   end(e, results, hd_emit_row_results(e, row, types), params[n]);
 }
 
-/* --- by intrinsic
- * --------------------------------------------------------------------------------------- */
+/* ---- by intrinsic ---- */
 
 /* LLVM's number of a tcgen05 kind. */
 static int64_t kind_number(const hd_spec_row *row) {
@@ -141,8 +139,7 @@ static void by_intrinsic(hd_emitter *e, const hd_spec_row *row) {
   end(e, results, n_results, out);
 }
 
-/* --- a module of them
- * -------------------------------------------------------------------------------------- */
+/* ---- a module of them ---- */
 
 static heddle_status emit_rows(hd_emitter *e, const hd_spec_row *const *rows, size_t n_rows) {
   for (size_t i = 0; i < n_rows && !e->failed; i++) {

@@ -75,8 +75,7 @@ LLVMValueRef hd_emit_widen(hd_emitter *e, LLVMValueRef a) {
   return LLVMTypeOf(a) == e->i64 ? a : LLVMBuildSExt(e->b, a, e->i64, "");
 }
 
-/* --- addresses
- * ------------------------------------------------------------------------------------- */
+/* ---- addresses ---- */
 
 LLVMValueRef hd_emit_shared_ptr(hd_emitter *e, LLVMValueRef address, unsigned space) {
   return LLVMBuildIntToPtr(e->b, address, space == HD_AS_CLUSTER ? e->cluster_ptr : e->shared_ptr,
@@ -95,8 +94,7 @@ LLVMValueRef hd_emit_slot(hd_emitter *e, const hd_value *item, const hd_value *c
 
 const hd_op *hd_emit_def(const hd_value *value) { return value->op; }
 
-/* --- calls
- * ----------------------------------------------------------------------------------------- */
+/* ---- calls ---- */
 
 LLVMValueRef hd_emit_bitcast(hd_emitter *e, LLVMValueRef value, LLVMTypeRef type) {
   return LLVMTypeOf(value) == type ? value : LLVMBuildBitCast(e->b, value, type, "");

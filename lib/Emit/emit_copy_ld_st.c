@@ -72,9 +72,9 @@ static void copy_elements(hd_emitter *e, const hd_chunk *chunk, int64_t vec, int
   }
 }
 
-/* --- partial chunks
- * ------------------------------------------------------------------------------------------------
- * Rare: a row whose bytes are no multiple of `vec`. Off the main way, and in loops, so that nothing
+/* ---- partial chunks ---- */
+
+/* Rare: a row whose bytes are no multiple of `vec`. Off the main way, and in loops, so that nothing
  * of it takes registers there. */
 
 static LLVMValueRef is_partial(hd_emitter *e, const hd_rows_copy *c, LLVMValueRef size) {
@@ -131,9 +131,7 @@ static void copy_partial(hd_emitter *e, const hd_rows_copy *c, const hd_rows_pla
   }
 }
 
-/* --- the op
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- the op ---- */
 
 /* A chunk that is not this thread's does not exist for it: it loads nothing and stores nothing. */
 static void copy_batch(hd_emitter *e, const struct width *w, hd_chunk *chunk, int64_t n) {

@@ -5,8 +5,7 @@ enum {
   MOST_HOISTED = 8   /* loose chunks whose places are kept in registers */
 };
 
-/* --- what depends on the thread alone
- * --------------------------------------------------------------------- */
+/* ---- what depends on the thread alone ---- */
 
 static LLVMValueRef loose_row(hd_emitter *e, const hd_rows_copy *c, int64_t i) {
   return hd_emit_divi(e, hd_emit_addi(e, e->role.thread, i * c->threads), c->per_row);
@@ -133,9 +132,9 @@ heddle_status hd_emit_plan_rows(hd_emitter *e, const hd_op *op, hd_rows_copy *co
   return HEDDLE_OK;
 }
 
-/* --- what depends on the tile
- * --------------------------------------------------------------------------------- Operands: ptr,
- * pitch, buffer, cursor, first row, first byte, bytes of a row, rows. */
+/* ---- what depends on the tile ---- */
+
+/* Operands: ptr, pitch, buffer, cursor, first row, first byte, bytes of a row, rows. */
 
 static LLVMValueRef bytes_left(hd_emitter *e, const hd_rows_copy *c) {
   LLVMValueRef left = hd_emit_sub(e, hd_emit_get1(e, c->op->operands[6]),
@@ -202,9 +201,7 @@ hd_chunk hd_emit_chunk(hd_emitter *e, const hd_rows_copy *c, const hd_rows_place
       .mine = i == c->n_mine - 1 ? c->last_is_mine : NULL};
 }
 
-/* --- cp.async
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- cp.async ---- */
 
 /* 16 bytes bypass L1 (.cg), as only that size may. What does not exist arrives as zeros:
  * src-size. */

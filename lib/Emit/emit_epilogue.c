@@ -4,8 +4,7 @@
 #include "Emit/emit_llvm.h"
 #include "Emit/emit_strip.h"
 
-/* --- addresses and bounds
- * -------------------------------------------------------------------------------- */
+/* ---- addresses and bounds ---- */
 
 LLVMValueRef hd_emit_inside(hd_emitter *e, const hd_strip *s, int32_t b, int h, int j) {
   return hd_emit_lt(e, hd_emit_i32(e, hd_strip_column(s, b, j)), s->cols_left[h]);
@@ -20,9 +19,7 @@ hd_place hd_emit_place(hd_emitter *e, const hd_strip *s, const hd_view *view, in
   return (hd_place){hd_emit_global_at(e, view->base, across), 8 * h * view->bytes};
 }
 
-/* --- loads
- *
- * ------------------------------------------------------------------------------------------------- */
+/* ---- loads ---- */
 
 static LLVMTypeRef bits_type(hd_emitter *e, int64_t bytes) {
   return bytes == 1 ? e->i8 : bytes == 2 ? e->i16 : e->i32;
@@ -191,8 +188,7 @@ void hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool check
   }
 }
 
-/* --- arithmetic
- * ---------------------------------------------------------------------------------------------- */
+/* ---- arithmetic ---- */
 
 static LLVMValueRef call_user(hd_emitter *e, const hd_strip *s, LLVMValueRef x, int32_t b, int h,
                               int j) {
@@ -239,8 +235,7 @@ LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *i
   return s->user ? call_user(e, s, x, b, h, j) : x;
 }
 
-/* --- what the op asks for
- * -------------------------------------------------------------------------------------- */
+/* ---- what the op asks for ---- */
 
 /* A view of matrix `name` with pitch `ld` (elements, i64) from this lane's first element on. */
 static hd_view make_view(hd_emitter *e, const hd_strip *s, LLVMValueRef base, LLVMValueRef ld,

@@ -65,8 +65,7 @@ static const struct word {
     {.text = "done", .form = OUTPUT, .reg = 'b'},
 };
 
-/* --- reading an operand list
- * ---------------------------------------------------------------------------- */
+/* ---- reading an operand list ---- */
 
 static const struct word unknown = {.text = "", .form = NUMBER};
 
@@ -130,8 +129,7 @@ int32_t hd_emit_row_results(hd_emitter *e, const hd_spec_row *row, LLVMTypeRef *
   return types_of(e, row, true, types);
 }
 
-/* --- writing the asm
- * -------------------------------------------------------------------------------------- */
+/* ---- writing the asm ---- */
 
 typedef struct asm_writer {
   const hd_spec_row *row;

@@ -6,8 +6,7 @@
 
 enum { NVPTX_KERNEL = 71 /* calling convention */, TMAP_BYTES = 128, TMAP_ALIGN = 64 };
 
-/* --- parameters
- * --------------------------------------------------------------------------------------- */
+/* ---- parameters ---- */
 
 const hd_op **hd_emit_params(const hd_op *kernel, hd_arena *arena, int32_t *n) {
   *n = 0;
@@ -82,8 +81,7 @@ static void make_function(hd_emitter *e, const char *name) {
   }
 }
 
-/* --- directives
- * --------------------------------------------------------------------------------------- */
+/* ---- directives ---- */
 
 static void directive(hd_emitter *e, const char *name, int64_t value, const char *more) {
   char text[40];
@@ -106,8 +104,7 @@ static void make_directives(hd_emitter *e, int64_t n_threads) {
     directive(e, "nvvm.cluster_dim", cluster, ",1,1");
 }
 
-/* --- the CTA and its roles
- * ------------------------------------------------------------------------------ */
+/* ---- the CTA and its roles ---- */
 
 /* The warp's index comes through a shuffle so that ptxas knows it to be the same in all lanes. */
 static void find_thread(hd_emitter *e) {

@@ -1,8 +1,7 @@
 /* Regions: blocks, loops, branches, and who executes an op. The table of lowerings. */
 #include "Emit/emit_state.h"
 
-/* --- blocks
- * ------------------------------------------------------------------------------------------ */
+/* ---- blocks ---- */
 
 LLVMBasicBlockRef hd_emit_block(hd_emitter *e, const char *name) {
   LLVMBasicBlockRef next = LLVMGetNextBasicBlock(LLVMGetInsertBlock(e->b));
@@ -36,10 +35,10 @@ LLVMBasicBlockRef hd_emit_go_to_entry(hd_emitter *e) {
 
 void hd_emit_return_from_entry(hd_emitter *e, LLVMBasicBlockRef block) { hd_emit_at(e, block); }
 
-/* --- runs of one-thread ops
- * ---------------------------------------------------------------------------- Consecutive ops of
- * one thread share a branch. A pure op between them goes before the branch, so that what follows
- * the run may use it. */
+/* ---- runs of one-thread ops ---- */
+
+/* Consecutive ops of one thread share a branch. A pure op between them goes before the branch, so
+ * that what follows the run may use it. */
 
 static void open_run(hd_emitter *e) {
   if (e->elected_branch || e->role.one_thread)
@@ -70,8 +69,7 @@ static heddle_status emit_pure_before_run(hd_emitter *e, hd_emit_fn *lower, cons
   return status;
 }
 
-/* --- the table: one line an op that has a lowering
- * -------------------------------------------------------- */
+/* ---- the table: one line an op that has a lowering ---- */
 
 static const struct lowering {
   hd_emit_fn *fn;
@@ -176,8 +174,7 @@ heddle_status hd_emit_region(hd_emitter *e, const hd_region *region) {
   return HEDDLE_OK;
 }
 
-/* --- values across blocks
- * ----------------------------------------------------------------------------------- */
+/* ---- values across blocks ---- */
 
 /* A list of IR values as one flat list of LLVM values. */
 typedef struct flat {
@@ -221,9 +218,7 @@ static void define(hd_emitter *e, hd_value *const *values, int32_t n, flat from)
   }
 }
 
-/* --- for, if
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- for, if ---- */
 
 /* Rotated: a guard before it, the test at the end, so that the loop body is one piece. */
 heddle_status hd_emit_op_for(hd_emitter *e, const hd_op *op) {

@@ -46,8 +46,7 @@ static LLVMValueRef xor_bytes(hd_emitter *e, LLVMValueRef address, int64_t bytes
   return bytes ? hd_emit_xor(e, address, hd_emit_i32(e, bytes)) : address;
 }
 
-/* --- 16-bit types: four 8 x 8 matrices at a time, two blocks of both halves
- * --------------------------- */
+/* ---- 16-bit types: four 8 x 8 matrices at a time, two blocks of both halves ---- */
 
 /* Lane l gives the address of line l % 8 of matrix l / 8: half l / 8 % 2 of block l / 16. By
  * columns the matrices are stored transposed. */
@@ -77,8 +76,7 @@ static void put_matrices(hd_emitter *e, const slot *at, const hd_pair *pair) {
   }
 }
 
-/* --- the others: each lane its own elements
- * --------------------------------------------------------------- */
+/* ---- the others: each lane its own elements ---- */
 
 static void put_words(hd_emitter *e, LLVMValueRef address, int64_t bytes, LLVMValueRef const *w,
                       int n) {
@@ -122,8 +120,7 @@ static void put_columns(hd_emitter *e, const slot *at, const hd_pair *pair) {
     }
 }
 
-/* --- the epilogue
- * ------------------------------------------------------------------------------------------ */
+/* ---- the epilogue ---- */
 
 /* A user's function may load: it is called for elements that exist, and for no others. */
 static LLVMValueRef finish_existing(hd_emitter *e, const hd_strip *s, const hd_inputs *in,

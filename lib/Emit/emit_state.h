@@ -69,8 +69,7 @@ typedef struct hd_emitter {
 
 typedef heddle_status hd_emit_fn(hd_emitter *e, const hd_op *op);
 
-/* --- values (emit_value.c)
- * ---------------------------------------------------------------------- */
+/* ---- values (emit_value.c) ---- */
 void hd_emit_set(hd_emitter *e, const hd_value *value, LLVMValueRef const *v, int32_t n);
 void hd_emit_set1(hd_emitter *e, const hd_value *value, LLVMValueRef v);
 /* The LLVM values; n may be NULL. The verifier has shown that they exist. */
@@ -81,8 +80,7 @@ void hd_emit_map_free(hd_emit_map *map);
 int32_t hd_emit_type_count(hd_type type);
 LLVMTypeRef hd_emit_type_of(hd_emitter *e, hd_type type);
 
-/* --- small words (emit_build.c); every name ends up in the PTX only as a comment
- * ------------------ */
+/* ---- small words (emit_build.c); every name ends up in the PTX only as a comment ---- */
 LLVMValueRef hd_emit_i32(hd_emitter *e, int64_t value);
 LLVMValueRef hd_emit_i64(hd_emitter *e, int64_t value);
 LLVMValueRef hd_emit_add(hd_emitter *e, LLVMValueRef a, LLVMValueRef b);
@@ -137,8 +135,7 @@ LLVMValueRef hd_emit_bitcast(hd_emitter *e, LLVMValueRef value, LLVMTypeRef type
 LLVMValueRef hd_emit_shfl_idx(hd_emitter *e, LLVMValueRef value, int32_t from);
 LLVMValueRef hd_emit_shfl_xor(hd_emitter *e, LLVMValueRef value, int32_t mask);
 
-/* --- blocks (emit_region.c)
- * ------------------------------------------------------------------------ */
+/* ---- blocks (emit_region.c) ---- */
 LLVMBasicBlockRef hd_emit_block(hd_emitter *e, const char *name); /* after the current one */
 void hd_emit_at(hd_emitter *e, LLVMBasicBlockRef block);
 void hd_emit_jump(hd_emitter *e, LLVMBasicBlockRef to);
@@ -153,20 +150,17 @@ heddle_status hd_emit_region(hd_emitter *e, const hd_region *region);
 /* The row of ops.def that lowers a kind; NULL: no lowering. */
 hd_emit_fn *hd_emit_lowering(hd_op_kind kind);
 
-/* --- kernel (emit_kernel.c)
- * ------------------------------------------------------------------------ */
+/* ---- kernel (emit_kernel.c) ---- */
 heddle_status hd_emit_one_kernel(hd_emitter *e, const hd_op *kernel);
 /* A parameter of the kernel by its argument's name ("bias"); INVALID when it has none. */
 heddle_status hd_emit_arg(hd_emitter *e, const hd_op *user, const char *name, LLVMValueRef *v);
 
-/* --- spec rows (emit_row.c)
- * ------------------------------------------------------------------------ */
+/* ---- spec rows (emit_row.c) ---- */
 /* The row of an op's `row` attribute, legal on the target with this selector. */
 heddle_status hd_emit_row(hd_emitter *e, const hd_op *op, hd_family family, int64_t selector,
                           const hd_spec_row **row);
 
-/* --- lowerings, one an op
- * ---------------------------------------------------------------------------- */
+/* ---- lowerings, one an op ---- */
 hd_emit_fn hd_emit_op_role, hd_emit_op_for, hd_emit_op_if;
 hd_emit_fn hd_emit_op_declared, hd_emit_op_buffer;
 hd_emit_fn hd_emit_op_const, hd_emit_op_binary, hd_emit_op_cmp, hd_emit_op_select,

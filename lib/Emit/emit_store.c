@@ -13,8 +13,7 @@ enum {
   GROUP = 8
 };
 
-/* --- elements
- * --------------------------------------------------------------------------------------------- */
+/* ---- elements ---- */
 
 static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
                            int h) {
@@ -54,8 +53,7 @@ static void store_user(hd_emitter *e, const hd_strip *s, int32_t first, int32_t 
   }
 }
 
-/* --- the fast way
- * --------------------------------------------------------------------------------------------- */
+/* ---- the fast way ---- */
 
 /* How many blocks go through the registers together, and how their stores look. */
 typedef struct store_form {
@@ -239,9 +237,7 @@ static const store_form *find_form(const hd_strip *s, const char *path) {
   return strcmp(path, "direct") ? find_form(s, "direct") : NULL;
 }
 
-/* --- both ways
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- both ways ---- */
 
 static void store_fast(hd_emitter *e, const hd_strip *s, const store_form *form, int32_t first,
                        int32_t end, hd_pair *pair) {

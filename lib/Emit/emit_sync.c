@@ -46,8 +46,7 @@ heddle_status hd_emit_op_cluster_sync(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* --- mbarriers
- * ------------------------------------------------------------------------------------------ */
+/* ---- mbarriers ---- */
 
 heddle_status hd_emit_op_barrier_init(hd_emitter *e, const hd_op *op) {
   const hd_op *barrier = hd_emit_def(op->operands[0]);
@@ -131,8 +130,7 @@ heddle_status hd_emit_op_barrier_wait(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* --- groups
- * ---------------------------------------------------------------------------------------------- */
+/* ---- groups ---- */
 
 heddle_status hd_emit_op_cp_async_wait(hd_emitter *e, const hd_op *op) {
   LLVMValueRef pending = hd_emit_i32(e, hd_op_int(op, HD_ATTR_PENDING, 0));

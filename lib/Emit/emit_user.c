@@ -20,8 +20,7 @@ static heddle_status refuse(hd_emitter *e, const char *rule, const char *what, c
   return hd_error(e->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, rule, "user function: %s %s", what, why);
 }
 
-/* --- the lists
- * ------------------------------------------------------------------------------------------- */
+/* ---- the lists ---- */
 
 static bool is_allowed_opcode(LLVMOpcode opcode) {
   switch (opcode) {
@@ -97,8 +96,7 @@ static bool is_allowed_type(LLVMTypeRef type) {
   }
 }
 
-/* --- one instruction
- * ----------------------------------------------------------------------------------------- */
+/* ---- one instruction ---- */
 
 /* What an address is computed from, as far as that is one value. */
 static LLVMValueRef base_of(LLVMValueRef address) {
@@ -174,8 +172,7 @@ static heddle_status check_instruction(hd_emitter *e, LLVMValueRef instruction) 
   return opcode == LLVMCall ? check_call(e, instruction) : HEDDLE_OK;
 }
 
-/* --- functions and the module
- * ----------------------------------------------------------------------------------- */
+/* ---- functions and the module ---- */
 
 static heddle_status check_body(hd_emitter *e, LLVMValueRef function) {
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b; b = LLVMGetNextBasicBlock(b))

@@ -128,8 +128,7 @@ heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* --- fence and wait
- * ------------------------------------------------------------------------------------ */
+/* ---- fence and wait ---- */
 
 /* One fragment through the text. */
 static void tie(hd_emitter *e, const char *text, const hd_value *from, const hd_value *to) {

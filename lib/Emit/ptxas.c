@@ -10,8 +10,7 @@
 
 static const double timeout_s = 300;
 
-/* --- reading what it says
- * --------------------------------------------------------------------------------- */
+/* ---- reading what it says ---- */
 
 static hd_ptxas_entry *current(hd_ptxas_report *report) {
   return report->n_entries ? &report->entry[report->n_entries - 1] : NULL;
@@ -83,9 +82,7 @@ static heddle_status check_log(heddle_context *ctx, const char *log, hd_ptxas_re
   return first;
 }
 
-/* --- running it
- *
- * ------------------------------------------------------------------------------------------------ */
+/* ---- running it ---- */
 
 /* A program that says nothing of its own is not ptxas. */
 static heddle_status refused(heddle_context *ctx, const char *log, int code) {

@@ -39,8 +39,7 @@ typedef struct run {
   int steps, depth;
 } run;
 
-/* --- slots
- * --------------------------------------------------------------------------------------------- */
+/* ---- slots ---- */
 
 static slot *slot_of(hd_user_function *u, LLVMValueRef key) {
   size_t at = ((uintptr_t)key >> 4) * 0x9e3779b97f4a7c15u >> 20;
@@ -69,8 +68,7 @@ static value operand(run *r, LLVMValueRef in, unsigned i) {
   return read_value(r, LLVMGetOperand(in, i));
 }
 
-/* --- integers
- * ---------------------------------------------------------------------------------------------- */
+/* ---- integers ---- */
 
 static unsigned width_of(LLVMValueRef v) { return LLVMGetIntTypeWidth(LLVMTypeOf(v)); }
 
@@ -127,8 +125,7 @@ static bool compare_integers(LLVMIntPredicate predicate, int64_t a, int64_t b, u
   }
 }
 
-/* --- floating point
- * ------------------------------------------------------------------------------------------ */
+/* ---- floating point ---- */
 
 static double float_op(LLVMOpcode opcode, double a, double b) {
   switch (opcode) {
@@ -180,8 +177,7 @@ static double math_call(const char *name, const double *x, bool *known) {
   return NAN;
 }
 
-/* --- one instruction
- * ------------------------------------------------------------------------------------------- */
+/* ---- one instruction ---- */
 
 static value call_function(run *r, LLVMValueRef function, const value *args);
 
@@ -252,8 +248,7 @@ static value evaluate(run *r, LLVMValueRef in) {
   }
 }
 
-/* --- blocks and calls
- * -------------------------------------------------------------------------------------------- */
+/* ---- blocks and calls ---- */
 
 /* All phis of a block read what stood before any of them is set. */
 static LLVMValueRef enter_block(run *r, LLVMBasicBlockRef from, LLVMBasicBlockRef block) {
@@ -316,9 +311,7 @@ double hd_user_function_call(const hd_user_function *function, double acc, int32
   return call_function(&r, function->function, args).f;
 }
 
-/* --- opening
- *
- * ------------------------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 static bool is_scalar(LLVMTypeRef type) {
   LLVMTypeKind kind = LLVMGetTypeKind(type);

@@ -170,8 +170,7 @@ hd_module *hd_module_create(hd_level level);
 void hd_module_free(hd_module *module); /* accepts NULL */
 hd_module *hd_module_clone(const hd_module *module); /* owned */
 
-/* --- attributes (absent: the given default, NULL or false)
- * ---------------------------------------- */
+/* ---- attributes (absent: the given default, NULL or false) ---- */
 const hd_attr *hd_op_attr(const hd_op *op, hd_attr_key key); /* NULL when absent */
 bool hd_op_has(const hd_op *op, hd_attr_key key);
 int64_t hd_op_int(const hd_op *op, hd_attr_key key, int64_t otherwise);
@@ -191,8 +190,7 @@ void hd_op_remove_attr(hd_op *op, hd_attr_key key);
 const char *hd_attr_name(hd_attr_key key);
 hd_attr_kind hd_attr_get_kind(hd_attr_key key);
 
-/* --- building: a builder stands at a place in a region and puts ops there
- * ---------------------------- */
+/* ---- building: a builder stands at a place in a region and puts ops there ---- */
 typedef struct hd_builder {
   hd_module *module;
   hd_region *region;
@@ -223,8 +221,7 @@ hd_op *hd_build_if(hd_builder *b, hd_value *condition, const hd_type *results, i
 hd_op *hd_build_yield(hd_builder *b, hd_value *const *values, int32_t n);
 hd_value *hd_region_add_arg(hd_module *m, hd_region *region, hd_type type, const char *name);
 
-/* --- changing
- * ----------------------------------------------------------------------------------------- */
+/* ---- changing ---- */
 void hd_op_erase(hd_op *op); /* unlinks it, with its regions */
 void hd_op_move_before(hd_op *op, hd_op *before);
 void hd_op_move_to_end(hd_op *op, hd_region *region);
@@ -245,8 +242,7 @@ hd_value *hd_value_map_get(const hd_value_map *map, const hd_value *from); /* NU
 void hd_value_map_free(hd_value_map *map);
 hd_op *hd_op_clone(hd_builder *b, const hd_op *op, hd_value_map *map);
 
-/* --- walking
- * -------------------------------------------------------------------------------------------- */
+/* ---- walking ---- */
 #define HD_FOR_OPS(op, region_)                                                                    \
   for (hd_op *op = (region_)->first, *op##_next = op ? op->next : NULL; op;                        \
        op = op##_next, op##_next = op ? op->next : NULL)
@@ -258,9 +254,7 @@ hd_op *hd_find_op(hd_region *region, hd_op_kind kind);
 /* The kernel that an op stands in. */
 hd_op *hd_op_kernel(hd_op *op);
 
-/* --- text
- *
- * ------------------------------------------------------------------------------------------------ */
+/* ---- text ---- */
 /* Parses a text; diagnostics carry file (borrowed for the call), line and column. *module is
  * owned. */
 heddle_status hd_parse(heddle_context *ctx, const char *file, const char *text, size_t n_bytes,
@@ -269,8 +263,7 @@ heddle_status hd_parse(heddle_context *ctx, const char *file, const char *text, 
 void hd_print(const hd_module *module, hd_strbuf *out);
 void hd_print_op(const hd_op *op, hd_strbuf *out); /* one op, with its regions */
 
-/* --- verifying, hashing
- * ------------------------------------------------------------------------------------ */
+/* ---- verifying, hashing ---- */
 /* Structure (levels, operand and result types, attributes, dominance, yields, sync only when
  * placed) and the rules of each op. blame NULL: the input is wrong (HEDDLE_INVALID, or
  * HEDDLE_UNSUPPORTED); else the name of the pass that just ran: HEDDLE_INTERNAL naming it. */

@@ -122,8 +122,7 @@ void heddle_problem_set_dependent(heddle_problem *problem, bool dependent, bool 
   problem->weights_ready = weights_ready;
 }
 
-/* --- building
- * -------------------------------------------------------------------------------------- */
+/* ---- building ---- */
 
 /* What the building of one module carries. */
 typedef struct building {

@@ -432,7 +432,7 @@ void hd_sim_phase_over(sim_machine *m, const sim_cta *cta, sim_mbarrier *b);
 
 sim_async *hd_sim_async_new(sim_warp *w, uint32_t lane, const sim_insn *insn,
                             sim_complete *complete);
-/* One that writes to `shared` of a CTA of the cluster and signals an mbarrier there; to be pushed. */
+/* One that writes to `shared` of a CTA of the cluster and signals its mbarrier; to be pushed. */
 sim_step hd_sim_async_signal(sim_warp *w, const sim_insn *in, uint32_t lane, uint64_t shared,
                              uint64_t barrier, sim_complete *complete, sim_async **out);
 sim_step hd_sim_async_push(sim_machine *m, sim_async *op);

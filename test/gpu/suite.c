@@ -29,8 +29,7 @@ static const char examples[] =
     "heddle-gpu-suite --case 'm=129 n=65 k=100 type=f16' --seed 3\n"
     "compute-sanitizer --tool memcheck heddle-gpu-suite test/gpu/cases.list --sample 20 --bare\n";
 
-/* --- which cases
- * ----------------------------------------------------------------------------------------- */
+/* ---- which cases ---- */
 
 static heddle_status read_cases(heddle_context *ctx, const arguments *a, suite_list *list) {
   for (int i = 0; i < a->cases.n; i++)
@@ -74,8 +73,7 @@ static void print_cases(const suite_list *list) {
   }
 }
 
-/* --- the table
- * ------------------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 static void print_row(const arguments *a, const suite_case *c, const suite_outcome *o) {
   static const char *const words[] = {"pass", "FAIL", "skip"};
@@ -105,8 +103,7 @@ static heddle_status print_table(const arguments *a, const suite_list *list,
   return count[SUITE_FAILED] || !count[SUITE_PASSED] ? HEDDLE_MISMATCH : HEDDLE_OK;
 }
 
-/* --- running
- * --------------------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 static heddle_status run_cases(const arguments *a, const suite_list *list, trial_device *device) {
   suite_outcome *outcomes = calloc(list->n ? list->n : 1, sizeof *outcomes);

@@ -31,8 +31,7 @@ void suite_list_free(suite_list *list) {
   hd_arena_free(&list->arena);
 }
 
-/* --- reading
- * --------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 enum { MAX_ALTERNATIVES = 16 };
 
@@ -106,8 +105,7 @@ heddle_status suite_list_read(heddle_context *ctx, const char *file, const char 
   return HEDDLE_OK;
 }
 
-/* --- writing
- * --------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 void suite_case_print(const suite_case *c, hd_strbuf *out) {
   for (int i = 0; i < N_CASE_KEYS; i++)
@@ -144,8 +142,7 @@ void suite_case_schedule(const suite_case *c, hd_strbuf *text) {
       text->text[i] = ' ';
 }
 
-/* --- the problem
- * ------------------------------------------------------------------------------------------ */
+/* ---- the problem ---- */
 
 static void print_size(const suite_case *c, case_key key, hd_strbuf *out) {
   bool dynamic = strchr(c->value[CASE_dyn], names[key][0]) && !suite_case_is(c, CASE_dyn, "none");

@@ -11,8 +11,7 @@
 
 enum { HANG_SECONDS_GPU = 60, HANG_SECONDS_SIM = 600 };
 
-/* --- one case
- * --------------------------------------------------------------------------------------------- */
+/* ---- one case ---- */
 
 static void fail(suite_outcome *outcome, const char *what, const char *why) {
   outcome->word = SUITE_FAILED;
@@ -120,9 +119,7 @@ void suite_run_case(const suite_options *o, const suite_case *c, trial_device *d
   heddle_context_free(ctx);
 }
 
-/* --- threads
- *
- * ------------------------------------------------------------------------------------------------ */
+/* ---- threads ---- */
 
 typedef struct pool {
   const suite_options *options;
@@ -190,8 +187,7 @@ void suite_run_all(const suite_options *o, const suite_case *cases, size_t n,
   free((void *)p.started);
 }
 
-/* --- planted errors
- * ------------------------------------------------------------------------------------------- */
+/* ---- planted errors ---- */
 
 static bool plant_is_seen(const suite_options *o, const suite_case *c, trial_kernel *kernel,
                           trial_device *device, trial_plant plant, const char *name) {

@@ -17,6 +17,7 @@ PLANTED = {  # file: (content, what the finding says)
     "lib/Bare/x.c": ("\n", "lib/Bare: readme"),
     "lib/Wordy/README.md": ("line\n" * 41, "41 lines"),
     "lib/Wordy/long.c": ("\n" * 601, "length: 601"),
+    "test/unit/wide.c": ("/* " + "é" * 95 + " */\n", "wide.c:1: width: 101"),
     "tools/other/says.c": ("\n", "unique: lib/IR/says.c"),
 }
 

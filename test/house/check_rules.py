@@ -7,6 +7,7 @@ Prints one line a breach and exits 1 when there is any:
              clock are Support's, dlopen is Runtime's and Tune's (peers)
   readme     every folder of lib/, tools/, test/ (one level) has a README.md of at most 40 lines
   length     no file of lib/, tools/, include/ is longer than 600 lines
+  width      no line of C has more than 100 characters
   unique     file names are unique in lib/, tools/ and include/
 """
 import os
@@ -31,7 +32,7 @@ FORBIDDEN = [
      "calls the system", "Support/"),
     (r"\bdlopen\s*\(", "loads libraries", ("Runtime/", "Tune/")),
 ]
-MAX_LINES, MAX_README = 600, 40
+MAX_LINES, MAX_README, MAX_WIDTH = 600, 40, 100
 SOURCES = (".c", ".h", ".def", ".td", ".py", ".cmake")
 
 
@@ -46,7 +47,7 @@ def files_under(root, tops, suffixes):
             for name in sorted(names):
                 if name.endswith(suffixes):
                     path = os.path.join(folder, name)
-                    yield os.path.relpath(path, root), open(path, errors="replace").read()
+                    yield os.path.relpath(path, root), open(path, encoding="utf-8").read()
 
 
 def without_comments(text):
@@ -120,6 +121,14 @@ def check_lengths(root):
             yield f"{path}: length: {n} lines, at most {MAX_LINES}"
 
 
+def check_widths(root):
+    tops = ["lib", "tools", "include", "test", "examples"]
+    for path, text in files_under(root, tops, (".c", ".h", ".cpp")):
+        for number, line in enumerate(text.split("\n"), 1):
+            if len(line) > MAX_WIDTH:
+                yield f"{path}:{number}: width: {len(line)} characters, at most {MAX_WIDTH}"
+
+
 def check_unique(root):
     seen = {}
     for path, _ in files_under(root, ["lib", "tools", "include"], SOURCES):
@@ -134,7 +143,8 @@ def check_unique(root):
 
 
 def breaches(root):
-    for check in (check_includes, check_calls, check_readmes, check_lengths, check_unique):
+    for check in (check_includes, check_calls, check_readmes, check_lengths, check_widths,
+                  check_unique):
         yield from check(root)
 
 

@@ -8,8 +8,7 @@
 
 #include "Support/nearest.h"
 
-/* --- nearest name
- * ------------------------------------------------------------------------------ */
+/* ---- nearest name ---- */
 
 const char *cli_nearest(const char *word, const char *const *names, size_t n) {
   const char *best = NULL;
@@ -24,8 +23,7 @@ const char *cli_nearest(const char *word, const char *const *names, size_t n) {
   return best;
 }
 
-/* --- diagnostics
- * --------------------------------------------------------------------------------- */
+/* ---- diagnostics ---- */
 
 int cli_usage_error(const char *rule, const char *format, ...) {
   va_list args;
@@ -83,8 +81,7 @@ int cli_finish(heddle_context *ctx, heddle_status status) {
   return heddle_status_exit_code(status);
 }
 
-/* --- options
- * --------------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 bool cli_parse_int(const char *text, int64_t *value) {
   char *end;

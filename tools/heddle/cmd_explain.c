@@ -27,8 +27,7 @@ static const char examples[] =
     "heddle explain examples/linear_bf16.heddle --target sm_80\n"
     "heddle explain examples/linear_bf16.heddle --schedule \"tile=512x256x64\"\n";
 
-/* --- the problem
- * ---------------------------------------------------------------------------------------- */
+/* ---- the problem ---- */
 
 static void print_size(const char *name, const hd_size *size) {
   if (size->value)
@@ -62,8 +61,7 @@ static void print_problem(const hd_problem *p) {
          scale_text(&p->scale_b, ", a scale of B", ", scales of B's columns"));
 }
 
-/* --- the schedule
- * ---------------------------------------------------------------------------------------- */
+/* ---- the schedule ---- */
 
 static const char *judge_name(hd_judge judge) {
   static const char *const names[] = {"none", "ptxas", "H200", "two transcriptions"};
@@ -101,8 +99,7 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
   }
 }
 
-/* --- the kernel
- * ----------------------------------------------------------------------------------------- */
+/* ---- the kernel ---- */
 
 static const char *path_cost(const char *path) {
   if (!strncmp(path, "tma", 3))
@@ -205,8 +202,7 @@ static heddle_status print_kernel(heddle_context *ctx, const compile_input *in,
   return status;
 }
 
-/* --- what is not taken
- * ------------------------------------------------------------------------------------ */
+/* ---- what is not taken ---- */
 
 static void print_reason(heddle_context *quiet) {
   const heddle_diagnostic *d = heddle_context_get(quiet, 0);
@@ -240,9 +236,7 @@ static void print_alternatives(const hd_op *kernel, const hd_schedule *chosen) {
       print_alternative(kernel, words[i]);
 }
 
-/* --- all
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- all ---- */
 
 static heddle_status explain_module(heddle_context *ctx, const compile_input *in,
                                     const int64_t size[HD_N_ARG_KINDS], hd_module *module) {

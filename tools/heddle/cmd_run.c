@@ -37,8 +37,7 @@ static const char examples[] =
     "heddle run examples/user_epilogue.heddle --epilogue examples/user_epilogue.ll\n"
     "heddle run examples/linear_bf16.heddle --a weights.npy --b tokens.npy -o out.npy\n";
 
-/* --- a small instance
- * -------------------------------------------------------------------------------- */
+/* ---- a small instance ---- */
 
 enum {
   SMALL_PRODUCTS_LOG2 = 26, /* what the simulator does in seconds */
@@ -121,8 +120,7 @@ static heddle_status compile_small(heddle_context *ctx, run_options *o, trial_ke
   return HEDDLE_OK;
 }
 
-/* --- backend
- * ------------------------------------------------------------------------------------------- */
+/* ---- backend ---- */
 
 /* *device stays NULL for the simulator. */
 static heddle_status choose_backend(heddle_context *ctx, const char *backend, const char *target,
@@ -151,8 +149,7 @@ static heddle_status choose_backend(heddle_context *ctx, const char *backend, co
   return HEDDLE_OK;
 }
 
-/* --- the run
- * -------------------------------------------------------------------------------------------- */
+/* ---- the run ---- */
 
 /* A run that failed otherwise (a finding, memory) has no small error to show. */
 static double shown_error(const trial_result *r) {

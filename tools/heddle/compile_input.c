@@ -12,8 +12,7 @@
 #include "sizes.h"
 #include "tuned_file.h"
 
-/* --- ptxas
- * ----------------------------------------------------------------------------------------- */
+/* ---- ptxas ---- */
 
 static heddle_status choose_ptxas(heddle_context *ctx, compile_input *in) {
   if (in->ptxas && !strcmp(in->ptxas, "none"))
@@ -29,8 +28,7 @@ static heddle_status choose_ptxas(heddle_context *ctx, compile_input *in) {
   return HEDDLE_OK;
 }
 
-/* --- reading
- * ----------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 heddle_status compile_input_read(heddle_context *ctx, compile_input *in) {
   HD_TRY(hd_file_read(ctx, in->path, &in->text, &in->text_bytes));
@@ -50,8 +48,7 @@ void compile_input_free(compile_input *in) {
   hd_tuned_free(in->tuned);
 }
 
-/* --- compiling
- * ----------------------------------------------------------------------------------------- */
+/* ---- compiling ---- */
 
 heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in, const char *text,
                                     const char *schedule, trial_kernel *kernel) {
@@ -65,8 +62,7 @@ heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in
                               text ? strlen(text) : in->text_bytes, &options, kernel);
 }
 
-/* --- the product, and what was tuned for it
- * --------------------------------------------------------- */
+/* ---- the product, and what was tuned for it ---- */
 
 /* The input's kernel, legalized: *module is owned. */
 static heddle_status read_kernel(heddle_context *ctx, const compile_input *in, hd_module **module,

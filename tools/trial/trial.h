@@ -15,8 +15,7 @@
 #include "heddle/memory.h"
 #include "heddle/sparse.h"
 
-/* --- the kernel
- * ------------------------------------------------------------------------------------ */
+/* ---- the kernel ---- */
 
 /* A compiled kernel and its manifest, parsed; loaded by its first trial on a device, which must
  * outlive it. Used by one thread at a time. Zero-initialise. */
@@ -35,8 +34,7 @@ void trial_kernel_free(trial_kernel *kernel);
 /* The family of packed A that the kernel reads. */
 heddle_family trial_kernel_family(const hd_manifest *manifest);
 
-/* --- what is asked
- * --------------------------------------------------------------------------------- */
+/* ---- what is asked ---- */
 
 /* An error planted in A as the kernel gets it, to see the comparison fail. */
 typedef enum trial_plant {
@@ -51,8 +49,7 @@ typedef double trial_user(const void *user, double acc, int64_t row, int64_t col
 
 /* Zero-initialise; every field may stay 0. */
 typedef struct trial_request {
-  int64_t
-      size[HD_N_ARG_KINDS]; /* m n k ldb ldc ldd by kind, in elements; 0: fixed or the default */
+  int64_t size[HD_N_ARG_KINDS]; /* m n k ldb ldc ldd, in elements; 0: fixed or the default */
   uint64_t seed;
   bool exact;                   /* small integers, compared bit for bit */
   float alpha, beta;            /* 0: 1 (0.5 and 2 when exact, so that a wrong one is seen) */
@@ -71,8 +68,7 @@ typedef struct trial_request {
 heddle_status trial_check_sizes(heddle_context *ctx, const hd_manifest *manifest,
                                 const trial_request *request);
 
-/* --- what comes out
- * ---------------------------------------------------------------------------------- */
+/* ---- what comes out ---- */
 
 typedef struct trial_result {
   bool ok;

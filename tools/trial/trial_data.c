@@ -9,8 +9,7 @@
 #include "Support/diag.h"
 #include "trial/trial_parts.h"
 
-/* --- blocks
- * ------------------------------------------------------------------------------------------ */
+/* ---- blocks ---- */
 
 trial_block *trial_data_block(const trial_data *data, hd_arg_kind kind) {
   for (int i = 0; i < data->n_blocks; i++)
@@ -43,8 +42,7 @@ void trial_data_free(trial_data *data) {
   free(data->a_dense);
 }
 
-/* --- dense operands
- * -------------------------------------------------------------------------------- */
+/* ---- dense operands ---- */
 
 /* The last row ends with its last element: what lies behind is guard already. */
 static size_t stored_bytes(heddle_elem elem, const trial_stored *s) {
@@ -96,8 +94,7 @@ static heddle_status add_dense(heddle_context *ctx, uint64_t seed, const dense_o
   return HEDDLE_OK;
 }
 
-/* --- all
- * --------------------------------------------------------------------------------------------- */
+/* ---- all ---- */
 
 typedef struct limits {
   unsigned a, b, other; /* 0: random */
@@ -174,8 +171,7 @@ static heddle_status check_wanted(heddle_context *ctx, const hd_manifest *manife
                   hd_arg_name(kind), hd_arg_name(kind));
 }
 
-/* --- scales
- * ------------------------------------------------------------------------------------------ */
+/* ---- scales ---- */
 
 /* Root mean square of a made element (Reference/operands.h), about. */
 static double spread(heddle_elem elem, unsigned limit) {
@@ -234,8 +230,7 @@ static heddle_status add_scales(heddle_context *ctx, const hd_manifest *manifest
   return HEDDLE_OK;
 }
 
-/* --- all of them
- * --------------------------------------------------------------------------------------- */
+/* ---- all of them ---- */
 
 static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manifest,
                                   const trial_request *r, const limits *limit, trial_data *data) {

@@ -49,8 +49,7 @@ bool trial_device_runs(const trial_device *device, const char *target) {
   return *end ? !strcmp(target, device->target) : has >= wanted;
 }
 
-/* --- one launch
- * ------------------------------------------------------------------------------------- */
+/* ---- one launch ---- */
 
 typedef struct launch {
   heddle_context *ctx;

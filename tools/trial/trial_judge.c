@@ -19,8 +19,7 @@ static const double activation_error = 1e-6;
 /* The rounded steps of the epilogue's own f32 arithmetic. */
 static const double epilogue_error = 0x1p-22;
 
-/* --- memory
- * ------------------------------------------------------------------------------------------ */
+/* ---- memory ---- */
 
 static void memory_wrong(trial_result *result, const trial_block *block, size_t i) {
   long long from = (long long)i - (long long)(block->data - block->all);
@@ -69,8 +68,7 @@ static bool memory_right(const hd_manifest *manifest, const trial_data *data,
   return true;
 }
 
-/* --- numbers
- * ----------------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 static hd_matrix matrix(const void *data, heddle_elem elem, int64_t pitch, bool transposed) {
   uint64_t p = (uint64_t)pitch;

@@ -10,8 +10,7 @@
 #include "Support/file.h"
 #include "trial/trial_parts.h"
 
-/* --- files
- * ------------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static bool is_npy(const char *image, size_t n_bytes) {
   return n_bytes >= 6 && !memcmp(image, "\x93NUMPY", 6);
@@ -113,8 +112,7 @@ heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,
                   (unsigned long long)file_k, (unsigned long long)m, (unsigned long long)k);
 }
 
-/* --- planted errors
- * -------------------------------------------------------------------------------- */
+/* ---- planted errors ---- */
 
 enum { SLAB_ROWS = 64 };
 

@@ -158,7 +158,8 @@ static const planted table[] = {
     /* R2, R6: D by way of shared memory */
     {"staged without the proxy fence", STAGED, "R2", {{"      fence.proxy_async\n", ""}}},
     {"proxy fence behind the lanes' meeting", STAGED, "R2",
-     {{"      fence.proxy_async\n      warp.sync\n", "      warp.sync\n      fence.proxy_async\n"}}},
+     {{"      fence.proxy_async\n      warp.sync\n",
+       "      warp.sync\n      fence.proxy_async\n"}}},
     {"copied out before the lanes met", STAGED, "R2",
      {{"      warp.sync\n      copy.out", "      copy.out"}}},
     {"copied out in front of the fill", STAGED, "R1 R2 data",
@@ -172,7 +173,8 @@ static const planted table[] = {
      {{"bulk.wait {pending = 1}", "bulk.wait {pending = 2}"}}},
     {"only one lane has waited", STAGED, "R6",
      {{"      warp.sync\n      stage.tile %sd, %own", "      stage.tile %sd, %own"}}},
-    {"a copy out is never committed", STAGED, "R6", {{"      bulk.commit\n      yield", "      yield"}}},
+    {"a copy out is never committed", STAGED, "R6",
+     {{"      bulk.commit\n      yield", "      yield"}}},
     {"the end before the last copies", STAGED, "R6", {{"    bulk.wait {pending = 0}\n", ""}}},
     {"the end with one copy to come", STAGED, "R6",
      {{"bulk.wait {pending = 0}", "bulk.wait {pending = 1}"}}},
@@ -198,8 +200,9 @@ static const planted table[] = {
        "{splits = 3, bytes = 4608}\n",
        ""},
       {"offset = 1024} {\n",
-       "offset = 1024} {\n        partial.store %workspace, %place, %split, %ns, %lo, %hi, %nk, %r0, "
-       "%r1 {splits = 3, bytes = 4608}\n"}}},
+       "offset = 1024} {\n"
+       "        partial.store %workspace, %place, %split, %ns, %lo, %hi, %nk, %r0, %r1 "
+       "{splits = 3, bytes = 4608}\n"}}},
     {"one arrival more awaited", SPLIT, "R7",
      {{"last_arriver %workspace, %place, %ns {", "last_arriver %workspace, %place, %c8 {"}}},
     {"one arrival fewer awaited", SPLIT, "R7",
@@ -216,7 +219,8 @@ static const planted table[] = {
     {"fragments in another order", SPLIT, "R7",
      {{"partial.sum %workspace, %place, %split, %ns, %r0, %r1",
        "partial.sum %workspace, %place, %split, %ns, %r1, %r0"}}},
-    {"warps share a record", SPLIT, "R7", {{"%w64: i64 = extend %w\n", "%w64: i64 = extend %pair\n"}}},
+    {"warps share a record", SPLIT, "R7",
+     {{"%w64: i64 = extend %w\n", "%w64: i64 = extend %pair\n"}}},
     {"tiles share a record", SPLIT, "R7",
      {{"%of_tile: i64 = mul %tile64, %l13824", "%of_tile: i64 = mul %tile64, %l1152"}}},
     {"splits share a partial", SPLIT, "R7 data",
@@ -229,10 +233,12 @@ static const planted table[] = {
      {{"%lo: i32 = div %lo0, %ns", "%lo1: i32 = div %lo0, %ns\n      %lo2: i32 = min %split, %c1\n"
                                    "      %lo: i32 = add %lo1, %lo2"}}},
     {"a unit fewer than there are", SPLIT, "R7 coverage",
-     {{"%units: i32 = mul %tiles, %ns", "%all: i32 = mul %tiles, %ns\n  %units: i32 = sub %all, %c1"}}},
+     {{"%units: i32 = mul %tiles, %ns",
+       "%all: i32 = mul %tiles, %ns\n  %units: i32 = sub %all, %c1"}}},
     {"a workspace too small", SPLIT, "bounds", {{"bytes = 13824}", "bytes = 13680}"}}},
     {"D from the own share", SPLIT, "data", {{"%m, %n, %s0", "%m, %n, %r0"}}},
-    /* Partials that cross a cluster: R1 (landed, acquired), R4 (who is reached is there), and whose they are */
+    /* Partials that cross a cluster: R1 (landed, acquired), R4 (who is reached is there), and whose
+     * they are */
     {"sums that may not have landed", SUM, "R1",
      {{"          barrier.wait %sent, %pc {parity = 0, scope = cluster}\n", ""}}},
     {"sums that are not acquired", SUM, "R1", {{"{parity = 0, scope = cluster}", "{parity = 0}"}}},
@@ -258,7 +264,8 @@ static const planted table[] = {
      {{"partial.add %sp, %pc, %part", "partial.add %sp, %ps, %part"}}},
     {"a split too few received", SUM, "data arrivals",
      {{"for %c1, %ns, %c1, %ps, %x", "for %c1, %pfew, %c1, %ps, %x"},
-      {"        %ps: cursor = cursor", "        %pfew: i32 = sub %ns, %c1\n        %ps: cursor = cursor"}}},
+      {"        %ps: cursor = cursor",
+       "        %pfew: i32 = sub %ns, %c1\n        %ps: cursor = cursor"}}},
     {"a split too many received", SUM, "tx-bytes",
      {{"for %c1, %ns, %c1, %ps, %x", "for %c1, %c4, %c1, %ps, %x"}}},
     {"added under another's name", SUM, "data bounds",
@@ -268,7 +275,8 @@ static const planted table[] = {
     {"a granule in two CTAs", SUM, "data",
      {{"  %hi: i32 = div %hi0, %ns\n", "  %hi1: i32 = div %hi0, %ns\n  %hi2: i32 = add %hi1, %c1\n"
                                       "  %hi: i32 = min %hi2, %nk\n"}}},
-    {"stored without the others'", SUM, "data bounds", {{"%m, %n, %sum {type", "%m, %n, %x {type"}}},
+    {"stored without the others'", SUM, "data bounds",
+     {{"%m, %n, %sum {type", "%m, %n, %x {type"}}},
     {"stored where the sum is not", SUM, "data bounds",
      {{"%receives: i1 = cmp %rank, %c0", "%receives: i1 = cmp %rank, %c1"}}},
     {"idle CTAs work", SUM, "bounds data",

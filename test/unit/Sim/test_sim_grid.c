@@ -18,8 +18,7 @@ static heddle_status run(harness *h, const char *text) {
                     h->n_buffers, &h->options, &h->arena, &h->report);
 }
 
-/* --- where a CTA is
- * ---------------------------------------------------------------------------- */
+/* ---- where a CTA is ---- */
 
 enum { X = 4, Y = 3, Z = 2 };
 
@@ -64,8 +63,7 @@ static void a_grid_of_half_clusters_is_refused(void **state) {
   harness_stop(&h);
 }
 
-/* --- cp.reduce.async.bulk.tensor
- * ----------------------------------------------------------------- */
+/* ---- cp.reduce.async.bulk.tensor ---- */
 
 enum { COLS = 6, ROWS = 3, PITCH = 8, BOX_X = 8, BOX_Y = 4 };
 
@@ -121,8 +119,7 @@ static void bytes_are_not_added(void **state) {
   harness_stop(&h);
 }
 
-/* --- several devices
- * ---------------------------------------------------------------------------- */
+/* ---- several devices ---- */
 
 static void multimem_is_refused(void **state) {
   (void)state;
