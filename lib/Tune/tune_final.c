@@ -70,7 +70,12 @@ static bool is_twin(const hd_schedule *x, const hd_schedule *y) {
   return strcmp(own, other) == 0;
 }
 
-/* The tile that moves least for its size. */
+/* The two tiles that move least for their size. */
+static bool is_wide(const hd_schedule *x, const hd_schedule *y) {
+  (void)x;
+  return y->tile_m == 128 && y->tile_n == 256;
+}
+
 static bool is_largest(const hd_schedule *x, const hd_schedule *y) {
   (void)x;
   return y->tile_m == 256 && y->tile_n == 192;
@@ -112,15 +117,16 @@ static size_t fastest(const hd_course *c) {
   return best;
 }
 
-/* The first three, what may save energy, and as many more as there is room for. */
+/* The first two, what may save energy, and as many more as there is room for. */
 static void pick_alone(hd_course *c) {
   int32_t most = c->o->n_finalists ? c->o->n_finalists : ALONE_FINALISTS;
   if (fastest(c) == c->n)
     return;
-  add_fastest(c, &c->search, 3, most);
+  add_fastest(c, &c->search, 2, most);
   const hd_schedule *first = &c->entries[fastest(c)].schedule;
-  add_such(c, is_largest, first, 1, most);
-  add_such(c, is_twin, first, most / 2, most);
+  add_such(c, is_wide, first, most / 4, most);
+  add_such(c, is_largest, first, most / 4, most);
+  add_such(c, is_twin, first, most / 4, most);
   add_fastest(c, &c->search, most, most);
 }
 
