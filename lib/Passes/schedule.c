@@ -309,6 +309,18 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
   return HEDDLE_OK;
 }
 
+/* As deep as it is, and as deep as it can be: small stages cover the memory's latency only in
+ * numbers. */
+static void push_depths(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
+                        size_t *cap) {
+  int32_t deepest = hd_schedule_most_stages(p, &s, HD_MOST_STAGES);
+  HD_PUSH(*list, *n, *cap, s);
+  if (s.stages == deepest)
+    return;
+  s.stages = deepest;
+  HD_PUSH(*list, *n, *cap, s);
+}
+
 /* The most promising ones that share the last waves over k. */
 static void each_stream(const hd_problem *p, hd_schedule **list, size_t *n, size_t *cap) {
   enum { MOST = 8 };
@@ -320,7 +332,7 @@ static void each_stream(const hd_problem *p, hd_schedule **list, size_t *n, size
   hd_pick pick = {&base, default_tile_n(p, 256, unit), unit, 1, true};
   int32_t n_found = hd_schedule_pick(p, &pick, found, MOST);
   for (int32_t i = 0; i < n_found; i++)
-    HD_PUSH(*list, *n, *cap, found[i]);
+    push_depths(p, found[i], list, n, cap);
 }
 
 /* The most promising splits of k, where the tiles do not fill the SMs, each also in a cluster. */
@@ -332,9 +344,9 @@ static void each_split(const hd_problem *p, hd_schedule **list, size_t *n, size_
   default_of(p, "wgmma", &base);
   int32_t found = pick(p, &base, 2, split, MOST);
   for (int32_t i = 0; i < found; i++) {
-    HD_PUSH(*list, *n, *cap, split[i]);
+    push_depths(p, split[i], list, n, cap);
     if (hd_schedule_along_k(&split[i]) == 1 && hd_schedule_in_cluster(p, &split[i]))
-      HD_PUSH(*list, *n, *cap, split[i]);
+      push_depths(p, split[i], list, n, cap);
   }
 }
 

@@ -6,7 +6,10 @@
 
 #include "IR/ir.h"
 
-enum { HD_SCHEDULE_TEXT = 256 }; /* bytes of a schedule's text */
+enum {
+  HD_SCHEDULE_TEXT = 256, /* bytes of a schedule's text */
+  HD_MOST_STAGES = 16     /* of a ring */
+};
 
 /* Text form: "family=wgmma tile=128x256x64 stages=4 cluster=2 ctas=1 a=desc b=tma group=8
  * persistent=1 store=quad"; any order, absent keys take the default of the problem and target. */

@@ -23,7 +23,8 @@ enum {
   PLANE_BYTES = 512,       /* a word of metadata of each thread of a warpgroup */
   WARP_ACCUMULATORS = 128,
   MOST_SPLITS = 16,
-  WIDE_TILE = 128 /* columns */
+  NARROW_TILE = 64, /* columns */
+  WIDE_TILE = 128
 };
 
 static bool is_wgmma(const hd_schedule *s) { return strcmp(s->family, "wgmma") == 0; }
@@ -67,7 +68,7 @@ static int32_t register_limit(const hd_problem *p, const hd_schedule *s) {
 }
 
 int32_t hd_schedule_wanted_stages(const hd_schedule *s) {
-  return !is_wgmma(s) ? 4 : s->tile_n <= 32 ? 12 : 8;
+  return !is_wgmma(s) ? 4 : s->tile_n <= NARROW_TILE ? 12 : 8;
 }
 
 static int32_t fitting_stages(const hd_problem *p, const hd_schedule *s) {
@@ -145,8 +146,9 @@ static heddle_status check_tile(heddle_context *ctx, const hd_problem *p, const 
   if (s->tile_k != granule)
     REFUSE(HEDDLE_INVALID, "schedule.tile-k", "got tile k %d; legal: %d, one granule of %s",
            s->tile_k, granule, heddle_elem_get(p->a_elem)->name);
-  if (s->stages < 2 || s->stages > 16)
-    REFUSE(HEDDLE_INVALID, "schedule.stages", "got %d stages; legal: 2 to 16", s->stages);
+  if (s->stages < 2 || s->stages > HD_MOST_STAGES)
+    REFUSE(HEDDLE_INVALID, "schedule.stages", "got %d stages; legal: 2 to %d", s->stages,
+           HD_MOST_STAGES);
   int64_t granules = p->k.value ? (p->k.value + granule - 1) / granule : MOST_SPLITS;
   int32_t splits = granules < MOST_SPLITS ? (int32_t)granules : MOST_SPLITS;
   if (s->split_k < 1 || s->split_k > splits)
@@ -430,7 +432,7 @@ static void each_order(const hd_problem *p, hd_schedule s, hd_schedule **list, s
 
 static void each_depth(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
                        size_t *cap) {
-  int32_t most = hd_schedule_most_stages(p, &s, 10);
+  int32_t most = hd_schedule_most_stages(p, &s, s.tile_n <= NARROW_TILE ? HD_MOST_STAGES : 10);
   for (s.stages = most; s.stages >= 2 && s.stages >= most - 2; s.stages--)
     for (s.group = 4; s.group <= 16; s.group *= 2)
       for (s.pending = 0; s.pending <= 1; s.pending++)
