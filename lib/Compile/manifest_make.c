@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Passes/schedule_fit.h"
 #include "Passes/variants.h"
 
 enum { WORKSPACE_ALIGN = 16 }; /* partials move 16 bytes a lane */
@@ -206,6 +207,8 @@ static heddle_status make_variant(heddle_context *ctx, const hd_problem *p, cons
                           .stream_granule = s->stream_k ? hd_granule_k(p->a_elem) : 0,
                           .dependent_launch = hd_op_has(kernel, HD_ATTR_DEPENDENT),
                           .weights_ready = hd_op_has(kernel, HD_ATTR_WEIGHTS_READY)};
+  if (variant->weights_ready && variant->shared_bytes < hd_schedule_shared_claim(p, s))
+    variant->shared_bytes = hd_schedule_shared_claim(p, s);
   make_requirements(p, b, variant);
   make_workspace(emitted, variant);
   return make_params(ctx, emitted, variant);

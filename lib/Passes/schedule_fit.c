@@ -11,6 +11,7 @@ enum {
   PARTIAL_BYTES = 4,
   ALIGN_SLACK = 1024,     /* the dynamic part starts at any 1024-byte boundary: B's swizzle atom */
   CTA_BYTES = 1024,       /* of an SM's shared memory, the system's for each CTA */
+  SHARED_UNIT = 128,      /* in which shared memory is given out */
   PRODUCER_THREADS = 128, /* ORDER WARPS: split_roles */
   MOST_CTAS = 8,
   OTHER_REGISTERS = 40,          /* addresses, metadata, scalars beside the accumulators */
@@ -56,6 +57,11 @@ int32_t hd_schedule_shared_bytes(const hd_problem *p, const hd_schedule *s) {
 int32_t hd_schedule_shared_limit(const hd_problem *p, const hd_schedule *s) {
   return s->ctas <= 1 ? (int32_t)p->target->shared_per_block
                       : (int32_t)p->target->shared_per_sm / s->ctas - CTA_BYTES;
+}
+
+int32_t hd_schedule_shared_claim(const hd_problem *p, const hd_schedule *s) {
+  int32_t one_more = (int32_t)p->target->shared_per_sm / (s->ctas + 1) - CTA_BYTES;
+  return one_more / SHARED_UNIT * SHARED_UNIT + SHARED_UNIT;
 }
 
 static int32_t threads_of(const hd_schedule *s) {

@@ -14,6 +14,9 @@ int32_t hd_schedule_shared_bytes(const hd_problem *problem, const hd_schedule *s
 bool hd_schedule_fits(const hd_problem *problem, const hd_schedule *schedule);
 /* What a CTA may take of it. */
 int32_t hd_schedule_shared_limit(const hd_problem *problem, const hd_schedule *schedule);
+/* The least to ask for so that an SM holds no more CTAs than the schedule says, those of the kernel
+ * behind included: launched early, they would be spread unevenly and slow their elders. */
+int32_t hd_schedule_shared_claim(const hd_problem *problem, const hd_schedule *schedule);
 /* Stages worth having: enough bytes in flight to cover the memory's latency. */
 int32_t hd_schedule_wanted_stages(const hd_schedule *schedule);
 /* The most stages that fit, at most `most`, at least 2 (hd_schedule_check refuses what does not
