@@ -138,7 +138,7 @@ void hd_ck_partial_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
   if (!is_part(&p, hd_op_int(op, HD_ATTR_SPLITS, p.n)))
     return wrong(m, w, step, NULL, "1 to `splits` parts, none of them empty, from 0 to all of k",
                  "is of no part that exists");
-  if (is_shared(&w->partial) || w->last)
+  if (is_shared(&w->partial) || (is_shared(&p) && w->last))
     wrong(m, w, step, w->partial.op, "last_arriver behind every partial",
           "comes before another partial is counted");
   check_granules(m, w, step, &p);
@@ -154,14 +154,16 @@ void hd_ck_last_arriver(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
   int64_t place = w->env[step->args[1]].i, n = w->env[step->args[2]].i;
   int64_t lo = place + hd_op_int(step->op, HD_ATTR_OFFSET, 0);
   const hd_ck_partial *p = &w->partial;
+  if (n == 1 && !is_shared(p)) {
+    w->last = step->op;
+    return;
+  }
   if (!p->op || w->last)
     wrong(m, w, step, w->last, "partial.store before it", "counts where no partial was stored");
   else if (p->place != place || p->n != n)
     wrong(m, w, step, p->op, "the place and number of parts of the partial",
           "counts for another place, or to another number, than the partial's");
   w->last = step->op;
-  if (n == 1)
-    return;
   hd_ck_claim *c = claim(m, w, step, (hd_ck_claim){.op = step->op, .place = place, .lo = lo,
                                                    .hi = lo + COUNTER_BYTES, .n = n,
                                                    .tile = p->tile, .is_counter = true});
@@ -176,12 +178,10 @@ void hd_ck_leave_last(hd_ck_warp *w) {
 
 /* --- partial.sum ---------------------------------------------------------------------------- */
 
-void hd_ck_partial_sum(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+static void check_source(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
   const hd_ck_partial *p = &w->partial;
   const hd_op *op = step->op;
-  for (int32_t i = SUM_FRAGS; i < step->n_args; i++)
-    hd_ck_frag_use(m, w, step, i);
-  if (!p->op || (is_shared(p) && !w->last))
+  if (!w->last || !p->op)
     return wrong(m, w, step, p->op, "last_arriver around it",
                  "reads partials that other CTAs may not have stored");
   enum { FEWER = STORE_FRAGS - SUM_FRAGS };
@@ -191,18 +191,26 @@ void hd_ck_partial_sum(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
   for (int32_t i = SUM_FRAGS; same && i < step->n_args; i++)
     same = op->operands[i] == p->op->operands[i + FEWER];
   if (!same)
-    return wrong(m, w, step, p->op, "what the partial's store says",
-                 "reads other partials than were stored and counted");
-  uint64_t all = hd_ck_sum_of(0, 1, p->granules);
+    wrong(m, w, step, p->op, "what the partial's store says",
+          "reads other partials than were stored and counted");
+}
+
+/* The only part is what it was. */
+void hd_ck_partial_sum(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  bool is_whole = w->env[step->args[2]].i == 0 && w->env[step->args[3]].i == 1;
+  for (int32_t i = SUM_FRAGS; i < step->n_args; i++)
+    hd_ck_frag_use(m, w, step, i);
+  if (!is_whole)
+    check_source(m, w, step);
   for (int32_t i = 0; i < step->n_results; i++) {
-    hd_ck_frag f = {.state = HD_CK_READY, .root = -1, .made = op, .touched = w->now};
+    hd_ck_frag f = {.state = HD_CK_READY, .root = -1, .made = step->op, .touched = w->now};
     f.content = w->env[step->args[SUM_FRAGS + i]].frag.content;
-    f.content.n_steps = (int32_t)(K_STEPS * p->granules);
-    f.content.sum = all;
+    if (!is_whole) {
+      f.content.n_steps = (int32_t)(K_STEPS * w->partial.granules);
+      f.content.sum = hd_ck_sum_of(0, 1, w->partial.granules);
+    }
     w->env[step->results[i]].frag = f;
   }
-  if (!w->last)
-    hd_ck_leave_last(w);
 }
 
 /* --- the end -------------------------------------------------------------------------------- */
