@@ -5,19 +5,14 @@
 #include "Sparse/sparse_rule.h"
 #include "Support/convert.h"
 #include "Support/diag.h"
-
-static uint64_t mix(uint64_t x) {
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
+#include "Support/hash.h"
 
 static uint64_t row_hash(uint64_t seed, uint64_t i) {
-  return mix(seed + 0x9e3779b97f4a7c15u * (i + 1));
+  return hd_hash_mix(seed + 0x9e3779b97f4a7c15u * (i + 1));
 }
 
 static uint64_t element_hash(uint64_t row, uint64_t j) {
-  return mix(row + 0xd1b54a32d192ed03u * (j + 1));
+  return hd_hash_mix(row + 0xd1b54a32d192ed03u * (j + 1));
 }
 
 /* What value_of needs to know of a type. */

@@ -7,6 +7,7 @@
 #include "Sparse/sparse_rule.h"
 #include "Support/convert.h"
 #include "Support/diag.h"
+#include "Support/hash.h"
 
 enum { PANEL_K = 128, PANEL_N = 512, STRIP = 16, N_STRIPS = PANEL_N / STRIP };
 
@@ -164,20 +165,13 @@ heddle_status hd_reference_rows(heddle_context *ctx, const hd_reference *referen
   return HEDDLE_OK;
 }
 
-static uint64_t next_random(uint64_t *state) {
-  uint64_t x = *state += 0x9e3779b97f4a7c15u;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
-
 /* One row from each of n_rows equal stretches: distinct and ascending without a search. */
 size_t hd_reference_sample_rows(uint64_t seed, uint64_t m, size_t n_rows, uint64_t *rows) {
   size_t n = n_rows < m ? n_rows : (size_t)m;
   for (size_t i = 0; i < n; i++) {
     uint64_t start = (uint64_t)((unsigned __int128)m * i / n);
     uint64_t end = (uint64_t)((unsigned __int128)m * (i + 1) / n);
-    rows[i] = start + next_random(&seed) % (end - start);
+    rows[i] = start + hd_hash_next(&seed) % (end - start);
   }
   if (n > 0)
     rows[0] = 0;

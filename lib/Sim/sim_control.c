@@ -56,7 +56,7 @@ static sim_step exec_trap(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return hd_sim_fault(w->machine, "trap", w, (uint32_t)__builtin_ctz(mask), in, "reached");
 }
 
-static sim_step exec_nothing(sim_warp *w, const sim_insn *in, uint32_t mask) {
+sim_step hd_sim_exec_nothing(sim_warp *w, const sim_insn *in, uint32_t mask) {
   (void)w;
   (void)in;
   (void)mask;
@@ -253,11 +253,11 @@ heddle_status hd_sim_decode_control(sim_decode *d, sim_insn *in) {
     return HEDDLE_OK;
   }
   if (strcmp(name, "nanosleep") == 0) {
-    in->exec = exec_nothing;
+    in->exec = hd_sim_exec_nothing;
     return hd_sim_take(d, "u32") ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
   }
   if (strcmp(name, "setmaxnreg") == 0) {
-    in->exec = exec_nothing;
+    in->exec = hd_sim_exec_nothing;
     in->aligned = hd_sim_take(d, "aligned");
     bool known = hd_sim_take(d, "inc") || hd_sim_take(d, "dec");
     return known && hd_sim_take(d, "sync") && hd_sim_take(d, "u32") ? HEDDLE_OK

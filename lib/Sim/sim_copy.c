@@ -51,10 +51,8 @@ static sim_step fill_lane(sim_warp *w, const sim_insn *in, sim_async *op, uint32
     source = (uint32_t)hd_sim_read_lane(w, &in->opnd[3], lane);
   op->n_bytes = n;
   op->lane_bytes[lane] = source;
-  op->lane_shared[lane] =
-      (uint32_t)(hd_sim_read_lane(w, &in->opnd[0].vec[0], lane) + (uint64_t)in->opnd[0].imm);
-  op->lane_global[lane] =
-      hd_sim_read_lane(w, &in->opnd[1].vec[0], lane) + (uint64_t)in->opnd[1].imm;
+  op->lane_shared[lane] = (uint32_t)hd_sim_address(w, &in->opnd[0], lane);
+  op->lane_global[lane] = hd_sim_address(w, &in->opnd[1], lane);
   op->lane_number[lane] = ++hd_sim_thread(w, lane)->cp_issued;
   op->lane_clock[lane] = hd_sim_thread(w, lane)->clock++;
   if (source > n || op->lane_global[lane] % n || op->lane_shared[lane] % n)
@@ -213,7 +211,7 @@ static const hd_tmap *tensor_map(sim_warp *w, const sim_insn *in, uint32_t lane,
 
 static sim_step fill_tensor(sim_warp *w, const sim_insn *in, uint32_t lane, const sim_opnd *o,
                             sim_async *op) {
-  uint64_t address = hd_sim_read_lane(w, &o->vec[0], lane) + (uint64_t)o->imm;
+  uint64_t address = hd_sim_address(w, o, lane);
   op->tmap = tensor_map(w, in, lane, address);
   if (!op->tmap)
     return SIM_STOP;
@@ -230,7 +228,7 @@ static sim_step fill_load(sim_warp *w, const sim_insn *in, uint32_t lane, sim_as
   const sim_opnd *source = &in->opnd[1];
   if (in->op)
     return fill_tensor(w, in, lane, source, op);
-  op->global = hd_sim_read_lane(w, &source->vec[0], lane) + (uint64_t)source->imm;
+  op->global = hd_sim_address(w, source, lane);
   op->n_bytes = (uint32_t)hd_sim_read_lane(w, &in->opnd[2], lane);
   if (op->n_bytes == 0 || op->n_bytes % 16)
     return hd_sim_fault(w->machine, "alignment", w, lane, in,
@@ -265,8 +263,8 @@ static sim_step issue_load(sim_warp *w, const sim_insn *in, uint32_t lane, uint3
 static sim_step load_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   sim_machine *m = w->machine;
   const sim_opnd *d = &in->opnd[0], *bar = &in->opnd[in->op ? 2 : 3];
-  uint64_t shared = hd_sim_read_lane(w, &d->vec[0], lane) + (uint64_t)d->imm;
-  uint64_t barrier = hd_sim_read_lane(w, &bar->vec[0], lane) + (uint64_t)bar->imm;
+  uint64_t shared = hd_sim_address(w, d, lane);
+  uint64_t barrier = hd_sim_address(w, bar, lane);
   uint32_t low = (1u << SIM_RANK_SHIFT) - 1, rank = (uint32_t)(shared >> SIM_RANK_SHIFT);
   if (!(in->flags & SIM_F_MULTICAST)) {
     if (barrier >> SIM_RANK_SHIFT != rank)
@@ -322,7 +320,7 @@ static sim_step store_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   const sim_opnd *d = &in->opnd[0], *s = &in->opnd[1];
   sim_thread *t = hd_sim_thread(w, lane);
   sim_async *op = hd_sim_async_new(w, lane, in, in->op ? hd_sim_tensor_store : complete_bulk_store);
-  op->shared = (uint32_t)(hd_sim_read_lane(w, &s->vec[0], lane) + (uint64_t)s->imm) &
+  op->shared = (uint32_t)hd_sim_address(w, s, lane) &
                ((1u << SIM_RANK_SHIFT) - 1);
   op->group = t->bulk_committed + 1;
   t->bulk_issued++;
@@ -332,7 +330,7 @@ static sim_step store_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
       return SIM_STOP;
     }
   } else {
-    op->global = hd_sim_read_lane(w, &d->vec[0], lane) + (uint64_t)d->imm;
+    op->global = hd_sim_address(w, d, lane);
     op->n_bytes = (uint32_t)hd_sim_read_lane(w, &in->opnd[2], lane);
   }
   return hd_sim_async_push(m, op);
@@ -383,13 +381,6 @@ static sim_step exec_bulk_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
     }
   }
   w->dirty = true;
-  return SIM_NEXT;
-}
-
-static sim_step exec_nothing(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  (void)w;
-  (void)in;
-  (void)mask;
   return SIM_NEXT;
 }
 
@@ -471,7 +462,7 @@ static heddle_status decode_bulk(sim_decode *d, sim_insn *in) {
     return in->n_opnds == 1 && in->opnd[0].kind == SIM_IMM ? HEDDLE_OK : HEDDLE_INVALID;
   }
   if (hd_sim_take(d, "prefetch")) {
-    in->exec = exec_nothing;
+    in->exec = hd_sim_exec_nothing;
     for (uint32_t i = 1; i < d->n_mods; i++)
       d->taken[i] = true;
     return HEDDLE_OK;

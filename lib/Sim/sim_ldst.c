@@ -5,10 +5,6 @@
 #include "Sim/sim_machine.h"
 #include "Support/diag.h"
 
-static uint64_t lane_address(sim_warp *w, const sim_opnd *o, uint32_t lane) {
-  return hd_sim_read_lane(w, &o->vec[0], lane) + (uint64_t)o->imm;
-}
-
 /* ---- parameters and local memory: private, so only bounds matter ---- */
 
 static sim_step private_bytes(sim_warp *w, const sim_insn *in, uint32_t lane, uint8_t *base,
@@ -111,7 +107,7 @@ static uint64_t extend_loaded(const sim_insn *in, uint64_t raw) {
 static sim_step load_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   const sim_opnd *d = &in->opnd[0];
   uint32_t each = hd_sim_type(in->type[0])->bits / 8, n = in->vec;
-  uint64_t address = lane_address(w, &in->opnd[1], lane), scratch[32];
+  uint64_t address = hd_sim_address(w, &in->opnd[1], lane), scratch[32];
   uint8_t *at;
   if (in->sem == SIM_SEM_ACQUIRE || in->sem == SIM_SEM_RELAXED || in->sem == SIM_SEM_VOLATILE)
     acquire_word(w, in, lane, word_of(w, in, lane, address));
@@ -146,7 +142,7 @@ static sim_step exec_ld_strong(sim_warp *w, const sim_insn *in, uint32_t mask) {
 static sim_step store_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   const sim_opnd *s = &in->opnd[1];
   uint32_t each = hd_sim_type(in->type[0])->bits / 8, n = in->vec;
-  uint64_t address = lane_address(w, &in->opnd[0], lane);
+  uint64_t address = hd_sim_address(w, &in->opnd[0], lane);
   uint8_t *at;
   if (locate(w, in, lane, address, each * n, SIM_WRITE, &at) == SIM_STOP)
     return SIM_STOP;
@@ -229,7 +225,7 @@ bool hd_sim_can_reduce(uint8_t atom, uint8_t type) {
 static sim_step atom_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   const sim_opnd *o = &in->opnd[in->n_dst]; /* address, then b, then c */
   uint32_t n = hd_sim_type(in->type[0])->bits / 8;
-  uint64_t address = lane_address(w, o, lane), old = 0, scratch[32];
+  uint64_t address = hd_sim_address(w, o, lane), old = 0, scratch[32];
   uint64_t b = hd_sim_read_lane(w, &o[1], lane);
   uint64_t c = in->atom == A_CAS ? hd_sim_read_lane(w, &o[2], lane) : 0;
   uint8_t *at;
@@ -293,13 +289,6 @@ static sim_step exec_mapa(sim_warp *w, const sim_insn *in, uint32_t mask) {
     uint64_t high = in->space == SIM_GENERIC ? SIM_SHARED_WINDOW : 0;
     dst[l] = high | (a[l] & ((1u << SIM_RANK_SHIFT) - 1)) | (uint64_t)rank << SIM_RANK_SHIFT;
   }
-  return SIM_NEXT;
-}
-
-static sim_step exec_nothing(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  (void)w;
-  (void)in;
-  (void)mask;
   return SIM_NEXT;
 }
 
@@ -394,7 +383,7 @@ heddle_status hd_sim_decode_memory(sim_decode *d, sim_insn *in) {
   for (uint32_t i = 1; i < d->n_mods; i++)
     d->taken[i] = true;
   bool policy = strcmp(name, "createpolicy") == 0;
-  in->exec = policy ? exec_policy : exec_nothing;
+  in->exec = policy ? exec_policy : hd_sim_exec_nothing;
   in->n_dst = policy;
   return HEDDLE_OK;
 }

@@ -323,6 +323,7 @@ bool hd_sim_can_reduce(uint8_t atom, uint8_t type);
   for (uint32_t l##_left = (mask), l = l##_left ? (uint32_t)__builtin_ctz(l##_left) : 0; l##_left; \
        l##_left &= l##_left - 1, l = l##_left ? (uint32_t)__builtin_ctz(l##_left) : 0)
 
+sim_step hd_sim_exec_nothing(sim_warp *w, const sim_insn *in, uint32_t mask);
 /* What each lane does alone, lane by lane. */
 static inline sim_step hd_sim_each_lane(sim_warp *w, const sim_insn *in, uint32_t mask,
                                         sim_step (*lane)(sim_warp *, const sim_insn *, uint32_t)) {
@@ -336,6 +337,8 @@ static inline sim_step hd_sim_each_lane(sim_warp *w, const sim_insn *in, uint32_
 const uint64_t *hd_sim_read(sim_warp *w, const sim_opnd *o, uint64_t buf[32]);
 /* One lane's value. */
 uint64_t hd_sim_read_lane(sim_warp *w, const sim_opnd *o, uint32_t lane);
+/* One lane's address: [register or symbol + immediate]. */
+uint64_t hd_sim_address(sim_warp *w, const sim_opnd *o, uint32_t lane);
 /* Where an operand's lanes are written; scratch for a sink. */
 uint64_t *hd_sim_dst(sim_warp *w, const sim_opnd *o, uint64_t scratch[32]);
 /* Lanes of an operand (vectors and addresses included) without a value. */

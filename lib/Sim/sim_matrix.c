@@ -24,7 +24,7 @@ static sim_step row_memory(sim_warp *w, const sim_insn *in, uint32_t lane, const
                            uint8_t kind, uint8_t **at) {
   sim_access a = hd_sim_access(w, lane, in, kind);
   sim_memory *memory;
-  uint64_t offset, address = hd_sim_read_lane(w, &o->vec[0], lane) + (uint64_t)o->imm;
+  uint64_t offset, address = hd_sim_address(w, o, lane);
   if (hd_sim_resolve(&a, in->space, address, 16, 16, &memory, &offset) == SIM_STOP ||
       hd_sim_check(&a, memory, offset, 16) == SIM_STOP)
     return SIM_STOP;

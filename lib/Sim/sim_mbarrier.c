@@ -111,7 +111,7 @@ sim_step hd_sim_mbarrier_complete_tx(sim_machine *m, const sim_async *op, uint32
 
 static sim_step find(sim_warp *w, const sim_insn *in, uint32_t lane, const sim_opnd *o,
                      sim_access *a, sim_cta **cta, uint32_t *offset) {
-  uint64_t address = hd_sim_read_lane(w, &o->vec[0], lane) + (uint64_t)o->imm;
+  uint64_t address = hd_sim_address(w, o, lane);
   *a = hd_sim_access(w, lane, in, SIM_READ);
   if (in->space == SIM_GENERIC)
     address -= SIM_SHARED_WINDOW;

@@ -33,15 +33,12 @@ static sim_step complete(sim_machine *m, sim_async *op) {
   return hd_sim_mbarrier_complete_tx(m, op, op->n_bytes);
 }
 
-static uint64_t address_of(sim_warp *w, const sim_opnd *o, uint32_t lane) {
-  return hd_sim_read_lane(w, &o->vec[0], lane) + (uint64_t)o->imm;
-}
-
 static sim_step copy_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   sim_machine *m = w->machine;
-  uint64_t shared = address_of(w, &in->opnd[0], lane), source = address_of(w, &in->opnd[1], lane);
+  uint64_t shared = hd_sim_address(w, &in->opnd[0], lane);
+  uint64_t source = hd_sim_address(w, &in->opnd[1], lane);
   uint64_t n_bytes = hd_sim_read_lane(w, &in->opnd[2], lane);
-  uint64_t barrier = address_of(w, &in->opnd[3], lane), low = (1u << SIM_RANK_SHIFT) - 1;
+  uint64_t barrier = hd_sim_address(w, &in->opnd[3], lane), low = (1u << SIM_RANK_SHIFT) - 1;
   sim_async *op;
   if (n_bytes == 0 || n_bytes % 16)
     return hd_sim_fault(m, "alignment", w, lane, in,

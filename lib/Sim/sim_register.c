@@ -61,6 +61,10 @@ uint64_t hd_sim_read_lane(sim_warp *w, const sim_opnd *o, uint32_t lane) {
   }
 }
 
+uint64_t hd_sim_address(sim_warp *w, const sim_opnd *o, uint32_t lane) {
+  return hd_sim_read_lane(w, &o->vec[0], lane) + (uint64_t)o->imm;
+}
+
 const uint64_t *hd_sim_read(sim_warp *w, const sim_opnd *o, uint64_t buf[32]) {
   if (o->kind == SIM_REG && !o->neg)
     return &w->reg[(size_t)o->reg * 32];

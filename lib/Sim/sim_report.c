@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "Sim/sim_machine.h"
+#include "Support/hash.h"
 #include "Support/strbuf.h"
 
 const char *hd_sim_mode_name(hd_sim_mode mode) {
@@ -20,13 +21,7 @@ heddle_status hd_sim_mode_parse(const char *name, hd_sim_mode *mode) {
   return HEDDLE_NOT_FOUND;
 }
 
-/* splitmix64 */
-uint64_t hd_sim_random(sim_machine *m) {
-  uint64_t z = m->random += 0x9e3779b97f4a7c15ull;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-  return z ^ z >> 31;
-}
+uint64_t hd_sim_random(sim_machine *m) { return hd_hash_next(&m->random); }
 
 const char *hd_sim_agent_name(const sim_machine *m, sim_agent agent, char out[96]) {
   uint32_t cta = agent >> SIM_AGENT_SHIFT, local = agent & ((1u << SIM_AGENT_SHIFT) - 1);

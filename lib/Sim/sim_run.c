@@ -16,29 +16,23 @@ static sim_cell *new_cells(uint64_t n_bytes, uint8_t shift) {
   return cell;
 }
 
-static void *zeroed(size_t n_bytes) {
-  void *p = hd_xmalloc(n_bytes + 1);
-  memset(p, 0, n_bytes + 1);
-  return p;
-}
-
 static void new_warp(sim_machine *m, sim_cta *cta, uint32_t index) {
   sim_warp *w = &cta->warp[index];
   uint32_t n = m->program->n_regs, left = cta->n_threads - index * 32;
   *w = (sim_warp){.machine = m, .cta = cta, .index = index, .fence_epoch = 1};
   w->lanes = left >= 32 ? 0xffffffffu : (1u << left) - 1;
-  w->reg = zeroed(sizeof(uint64_t) * 32 * n);
-  w->undefined = zeroed(sizeof(uint32_t) * n);
+  w->reg = hd_xzalloc(sizeof(uint64_t) * 32 * n);
+  w->undefined = hd_xzalloc(sizeof(uint32_t) * n);
   memset(w->undefined, 0xff, sizeof(uint32_t) * n);
-  w->busy = zeroed(sizeof(uint32_t) * n);
-  w->touched = zeroed(sizeof(uint32_t) * n);
-  w->busy_as = zeroed(n);
+  w->busy = hd_xzalloc(sizeof(uint32_t) * n);
+  w->touched = hd_xzalloc(sizeof(uint32_t) * n);
+  w->busy_as = hd_xzalloc(n);
   w->group[0] = (sim_group){.mask = w->lanes};
   w->n_groups = 1;
 }
 
 static void new_threads(sim_machine *m, sim_cta *cta) {
-  cta->thread = zeroed(sizeof(sim_thread) * m->n_warps * 32);
+  cta->thread = hd_xzalloc(sizeof(sim_thread) * m->n_warps * 32);
   for (uint32_t i = 0; i < m->n_warps * 32; i++) {
     hd_sim_clock_init(m, &cta->thread[i].know);
     cta->thread[i].clock = 1;
@@ -46,7 +40,7 @@ static void new_threads(sim_machine *m, sim_cta *cta) {
 }
 
 sim_cta *hd_sim_cta_new(sim_machine *m, uint32_t index) {
-  sim_cta *cta = zeroed(sizeof *cta);
+  sim_cta *cta = hd_xzalloc(sizeof *cta);
   uint64_t n_shared = m->program->dynamic_shared_at + (uint64_t)m->plan->variant->shared_bytes;
   cta->machine = m;
   cta->index = index;
@@ -54,23 +48,23 @@ sim_cta *hd_sim_cta_new(sim_machine *m, uint32_t index) {
   cta->cluster_first = index - cta->rank;
   cta->n_threads = cta->n_live = m->n_threads;
   cta->n_warps = m->n_warps;
-  cta->shared = (sim_memory){.data = zeroed(n_shared), .n_bytes = n_shared, .cta = cta,
+  cta->shared = (sim_memory){.data = hd_xzalloc(n_shared), .n_bytes = n_shared, .cta = cta,
                              .shift = m->program->shared_shift};
   cta->shared.cell = new_cells(n_shared, cta->shared.shift);
-  cta->local = zeroed((size_t)m->program->local_bytes * m->n_warps * 32);
+  cta->local = hd_xzalloc((size_t)m->program->local_bytes * m->n_warps * 32);
   new_threads(m, cta);
-  cta->warp = zeroed(sizeof(sim_warp) * m->n_warps);
+  cta->warp = hd_xzalloc(sizeof(sim_warp) * m->n_warps);
   for (uint32_t i = 0; i < m->n_warps; i++)
     new_warp(m, cta, i);
   for (uint32_t i = 0; i < SIM_N_BARRIERS; i++)
     hd_sim_clock_init(m, &cta->barrier[i].arriving);
-  cta->mbarrier = zeroed(sizeof(sim_mbarrier) * SIM_MAX_MBARRIERS);
-  cta->wgmma = zeroed(sizeof(sim_wgmma) * m->n_warpgroups);
+  cta->mbarrier = hd_xzalloc(sizeof(sim_mbarrier) * SIM_MAX_MBARRIERS);
+  cta->wgmma = hd_xzalloc(sizeof(sim_wgmma) * m->n_warpgroups);
   for (uint32_t i = 0; i < m->n_warpgroups; i++)
     cta->wgmma[i] = (sim_wgmma){.cta = cta, .index = i};
   hd_sim_tensor_start(m, cta);
   if (m->cluster_size > 1)
-    cta->remote = zeroed(sizeof(uint32_t) * m->cluster_size * m->agents_per_cta);
+    cta->remote = hd_xzalloc(sizeof(uint32_t) * m->cluster_size * m->agents_per_cta);
   m->cta[index] = cta;
   return cta;
 }
@@ -290,7 +284,7 @@ static void number_agents(sim_machine *m) {
 
 static void fill_params(sim_machine *m) {
   const hd_variant *v = m->plan->variant;
-  m->param = zeroed(m->program->param_bytes);
+  m->param = hd_xzalloc(m->program->param_bytes);
   for (uint32_t i = 0; i < m->program->n_params; i++) {
     const sim_param *p = &m->program->param[i];
     if (v->param[i].arg != HD_ARG_NONE)
@@ -349,7 +343,7 @@ static void set_up(sim_machine *m, const hd_sim_buffer *buffers, uint32_t n_buff
   m->n_warpgroups = (m->n_warps + 3) / 4;
   number_agents(m);
   m->n_buffers = n_buffers + m->program->n_variables;
-  m->buffer = zeroed(sizeof *m->buffer * m->n_buffers);
+  m->buffer = hd_xzalloc(sizeof *m->buffer * m->n_buffers);
   for (uint32_t i = 0; i < m->n_buffers; i++) {
     const hd_sim_buffer *b = i < n_buffers ? &buffers[i] : &m->program->variable[i - n_buffers];
     m->buffer[i] = (sim_memory){.data = b->data, .n_bytes = b->n_bytes, .buffer = b,
@@ -358,8 +352,8 @@ static void set_up(sim_machine *m, const hd_sim_buffer *buffers, uint32_t n_buff
 }
 
 static void start(sim_machine *m) {
-  m->cta = zeroed(sizeof *m->cta * m->n_ctas);
-  m->cluster = zeroed(sizeof *m->cluster * (m->n_ctas / m->cluster_size));
+  m->cta = hd_xzalloc(sizeof *m->cta * m->n_ctas);
+  m->cluster = hd_xzalloc(sizeof *m->cluster * (m->n_ctas / m->cluster_size));
   for (uint32_t i = 0; i < m->n_ctas / m->cluster_size; i++) {
     m->cluster[i].barrier.expected = m->cluster_size * m->n_threads;
     hd_sim_clock_init(m, &m->cluster[i].barrier.arriving);
@@ -368,7 +362,7 @@ static void start(sim_machine *m) {
   for (uint32_t i = 0; i < m->n_buffers; i++)
     if (m->buffer[i].buffer->writable)
       m->buffer[i].cell = new_cells(m->buffer[i].n_bytes, m->buffer[i].shift);
-  m->tile = zeroed(sizeof *m->tile);
+  m->tile = hd_xzalloc(sizeof *m->tile);
   fill_params(m);
 }
 

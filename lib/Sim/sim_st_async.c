@@ -22,14 +22,11 @@ static sim_step complete(sim_machine *m, sim_async *op) {
   return hd_sim_mbarrier_complete_tx(m, op, op->n_bytes);
 }
 
-static uint64_t address_of(sim_warp *w, const sim_opnd *o, uint32_t lane) {
-  return hd_sim_read_lane(w, &o->vec[0], lane) + (uint64_t)o->imm;
-}
-
 static sim_step store_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   sim_machine *m = w->machine;
   const sim_opnd *value = &in->opnd[1];
-  uint64_t address = address_of(w, &in->opnd[0], lane), barrier = address_of(w, &in->opnd[2], lane);
+  uint64_t address = hd_sim_address(w, &in->opnd[0], lane);
+  uint64_t barrier = hd_sim_address(w, &in->opnd[2], lane);
   sim_async *op;
   if (hd_sim_async_signal(w, in, lane, address, barrier, complete, &op) == SIM_STOP)
     return SIM_STOP;

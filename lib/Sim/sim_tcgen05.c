@@ -117,7 +117,7 @@ const char *hd_sim_tcgen05_plan(const sim_insn *in, uint32_t bits, sim_plan *p) 
 
 static uint32_t address_of(sim_warp *w, const sim_insn *in, int i, uint32_t lane) {
   const sim_opnd *o = &in->opnd[i];
-  return (uint32_t)(hd_sim_read_lane(w, &o->vec[0], lane) + (uint64_t)o->imm);
+  return (uint32_t)hd_sim_address(w, o, lane);
 }
 
 static void fill_op(sim_warp *w, const sim_insn *in, uint32_t lane, sim_tensor_op *t) {

@@ -6,12 +6,6 @@
 
 /* ---- life ---- */
 
-static void *zeroed(size_t n_bytes) {
-  void *p = hd_xmalloc(n_bytes + 1);
-  memset(p, 0, n_bytes + 1);
-  return p;
-}
-
 void hd_sim_tensor_forget(sim_tensor *t, uint32_t first, uint32_t n) {
   for (uint32_t lane = 0; lane < SIM_TENSOR_LANES; lane++)
     for (uint32_t c = first; c < first + n; c++)
@@ -23,20 +17,20 @@ void hd_sim_tensor_start(sim_machine *m, sim_cta *cta) {
   if (!m->program->has_tensor)
     return;
   uint64_t n_cells = SIM_TENSOR_LANES * SIM_TENSOR_COLUMNS;
-  sim_tensor *t = cta->tensor = zeroed(sizeof *t);
-  t->memory = (sim_memory){.data = zeroed(4 * n_cells), .n_bytes = 4 * n_cells, .cta = cta,
+  sim_tensor *t = cta->tensor = hd_xzalloc(sizeof *t);
+  t->memory = (sim_memory){.data = hd_xzalloc(4 * n_cells), .n_bytes = 4 * n_cells, .cta = cta,
                            .cell = hd_xmalloc(sizeof(sim_cell) * n_cells), .shift = 2,
                            .column = t->column};
   hd_sim_tensor_forget(t, 0, SIM_TENSOR_COLUMNS);
   for (uint32_t i = 0; i < m->n_warps * 32; i++) {
-    cta->thread[i].issuer = zeroed(sizeof(sim_issuer));
+    cta->thread[i].issuer = hd_xzalloc(sizeof(sim_issuer));
     hd_sim_clock_init(m, &cta->thread[i].issuer->view);
     hd_sim_clock_init(m, &cta->thread[i].issuer->behind);
     hd_sim_clock_init(m, &cta->thread[i].issuer->heard);
   }
   for (uint32_t i = 0; i < m->n_warps; i++) {
-    cta->warp[i].mover = zeroed(sizeof(sim_mover));
-    cta->warp[i].mover->loading = zeroed(sizeof(uint32_t) * m->program->n_regs);
+    cta->warp[i].mover = hd_xzalloc(sizeof(sim_mover));
+    cta->warp[i].mover->loading = hd_xzalloc(sizeof(uint32_t) * m->program->n_regs);
   }
 }
 
@@ -75,7 +69,7 @@ void hd_sim_tensor_stop(sim_machine *m, sim_cta *cta, bool all) {
 
 static sim_async *new_op(sim_warp *w, uint32_t lane, const sim_insn *in, sim_complete *complete) {
   sim_async *op = hd_sim_async_new(w, lane, in, complete);
-  op->tensor = zeroed(sizeof *op->tensor);
+  op->tensor = hd_xzalloc(sizeof *op->tensor);
   hd_sim_clock_init(w->machine, &op->tensor->view);
   hd_sim_join_know(w->machine, &op->tensor->view, &hd_sim_thread(w, lane)->issuer->view);
   return op;

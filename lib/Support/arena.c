@@ -25,6 +25,13 @@ void *hd_xmalloc(size_t n_bytes) {
   return p;
 }
 
+void *hd_xzalloc(size_t n_bytes) {
+  void *p = calloc(n_bytes ? n_bytes : 1, 1);
+  if (!p)
+    out_of_memory();
+  return p;
+}
+
 void *hd_xrealloc(void *p, size_t n_bytes) {
   p = realloc(p, n_bytes ? n_bytes : 1);
   if (!p)

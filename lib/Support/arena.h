@@ -24,8 +24,9 @@ void hd_arena_free(hd_arena *arena);
 #define HD_NEW(arena, type) ((type *)hd_arena_alloc((arena), sizeof(type)))
 #define HD_NEW_ARRAY(arena, type, n) ((type *)hd_arena_alloc((arena), sizeof(type) * (size_t)(n)))
 
-/* malloc/realloc that never return NULL. */
+/* malloc, the same zeroed, and realloc; they never return NULL. */
 void *hd_xmalloc(size_t n_bytes);
+void *hd_xzalloc(size_t n_bytes);
 void *hd_xrealloc(void *p, size_t n_bytes);
 
 /* Makes room for one more element in a malloc'd array (owned). */

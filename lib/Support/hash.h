@@ -13,6 +13,10 @@ typedef struct hd_hash {
 hd_hash hd_hash_bytes(const void *data, size_t n_bytes);
 /* Folds a string into a hash (order matters); keys are made of these. */
 hd_hash hd_hash_combine(hd_hash a, hd_hash b);
+/* Of 64 bits: each bit of x changes half of the result's. The finaliser of splitmix64. */
+uint64_t hd_hash_mix(uint64_t x);
+/* The next of a sequence of 2^64 random words (splitmix64); any state begins one. */
+uint64_t hd_hash_next(uint64_t *state);
 /* 32 hexadecimal digits and a NUL. */
 void hd_hash_format(hd_hash hash, char out[33]);
 

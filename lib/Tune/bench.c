@@ -80,15 +80,16 @@ static void tell(heddle_context *ctx, const hd_bench_kernel *k) {
 }
 
 static heddle_status make_kernels(heddle_context *ctx, bench *x) {
-  hd_bench_operands operands = {&x->a_packed, &x->b_sets, &x->d_sets, x->n_sets};
+  hd_rotated_operands operands = {
+      .a = &x->a_packed, .b = &x->b_sets, .d = &x->d_sets, .ldb = x->p->k};
   int32_t n_loaded = 0;
   HD_TRY(hd_bench_ways(ctx, x->p, x->options, x->target, &x->way, &x->n_ways));
   hd_bench_compile(x->p, x->options, x->target, x->way, x->n_ways, &x->kernel, &x->n_kernels);
   for (int32_t i = 0; i < x->n_kernels; i++) {
     hd_bench_kernel *k = &x->kernel[i];
-    hd_bench_load(x->device, x->p, &operands, k);
-    n_loaded += k->kernel != NULL;
-    if (!k->kernel)
+    hd_bench_load(x->device, x->p, operands, k);
+    n_loaded += k->loaded.kernel != NULL;
+    if (!k->loaded.kernel)
       tell(ctx, k);
   }
   return n_loaded ? HEDDLE_OK
@@ -154,8 +155,8 @@ typedef struct entries {
 
 static heddle_status judge(heddle_context *ctx, bench *x, hd_bench_kernel *k, entries *out) {
   entry e = {.contender = {.name = "heddle",
-                           .launch = hd_bench_launch,
-                           .user = k,
+                           .launch = hd_rotated_launch,
+                           .user = &k->loaded,
                            .stored = k->row_major ? HD_STORED_ROW_MAJOR : HD_STORED_COL_MAJOR},
              .kernel = k,
              .alone = true};
@@ -181,7 +182,7 @@ static int quickest(const void *a, const void *b) {
 /* All of ours, the finalists first: of each way the faster order of D alone. */
 static heddle_status enter_ours(heddle_context *ctx, bench *x, entries *out, int32_t *n_final) {
   for (int32_t i = 0; i < x->n_kernels; i++)
-    if (x->kernel[i].kernel)
+    if (x->kernel[i].loaded.kernel)
       HD_TRY(judge(ctx, x, &x->kernel[i], out));
   qsort(out->list, (size_t)out->n, sizeof *out->list, quickest);
   int32_t most = !x->options->sweep         ? x->n_ways

@@ -53,76 +53,24 @@ void hd_bench_compile(const hd_bench_problem *problem, const hd_bench_options *o
 
 /* ---- loading ---- */
 
-static heddle_arg argument(const hd_bench_problem *p, const hd_bench_operands *o, const char *name,
-                           size_t set, bool row_major) {
-  heddle_arg arg = {0};
-  if (strcmp(name, "a") == 0)
-    arg.ptr = (const void *)(uintptr_t)o->a_packed->set[set].address;
-  else if (strcmp(name, "b") == 0)
-    arg.ptr = (const void *)(uintptr_t)o->b->set[set].address;
-  else if (strcmp(name, "d") == 0)
-    arg.ptr = (const void *)(uintptr_t)o->d->set[set].address;
-  else if (strcmp(name, "ldb") == 0)
-    arg.i64 = p->k;
-  else if (strcmp(name, "ldd") == 0)
-    arg.i64 = row_major ? p->n : p->m;
-  return arg;
-}
-
-/* A zeroed workspace, in the arguments of every set. */
-static heddle_status add_workspace(const hd_device *device, hd_bench_kernel *k) {
-  uint64_t n_bytes;
-  HD_TRY(heddle_kernel_workspace(k->said, k->kernel, k->args, k->n_args, &n_bytes));
-  if (n_bytes == 0)
-    return HEDDLE_OK;
-  HD_TRY(hd_buffer_create(k->said, device, n_bytes, 0, &k->workspace));
-  HD_TRY(hd_buffer_fill(k->said, device, &k->workspace, 0));
-  for (size_t i = 0; i < k->n_sets * k->n_args; i++)
-    if (strcmp(heddle_kernel_arg_name(k->kernel, i % k->n_args), "workspace") == 0)
-      k->args[i].ptr = (const void *)(uintptr_t)k->workspace.address;
-  return HEDDLE_OK;
+static heddle_status load(const hd_device *device, const hd_rotated_operands *operands,
+                          hd_bench_kernel *k) {
+  HD_TRY(hd_rotated_load(k->said, device, k->compiled, &k->loaded));
+  return hd_rotated_give(k->said, device, operands, &k->loaded);
 }
 
 void hd_bench_load(const hd_device *device, const hd_bench_problem *problem,
-                   const hd_bench_operands *operands, hd_bench_kernel *k) {
-  if (!k->compiled)
-    return;
-  heddle_image image = {0};
-  size_t json_bytes;
-  const char *json = heddle_compiled_manifest(k->compiled, &json_bytes);
-  image.cubin = heddle_compiled_cubin(k->compiled, &image.cubin_bytes);
-  image.ptx = heddle_compiled_ptx(k->compiled, &image.ptx_bytes);
-  if (heddle_kernel_load(k->said, device->runtime, json, json_bytes, &image, &k->kernel) !=
-      HEDDLE_OK) {
-    k->kernel = NULL;
-    return;
-  }
-  k->n_sets = operands->n_sets;
-  k->n_args = heddle_kernel_arg_count(k->kernel);
-  k->args = hd_xmalloc(sizeof *k->args * k->n_args * k->n_sets);
-  for (size_t s = 0; s < k->n_sets; s++)
-    for (size_t i = 0; i < k->n_args; i++)
-      k->args[s * k->n_args + i] = argument(problem, operands, heddle_kernel_arg_name(k->kernel, i),
-                                            s, k->row_major);
-  if (add_workspace(device, k) != HEDDLE_OK) {
-    heddle_kernel_free(k->kernel);
-    k->kernel = NULL;
-  }
-}
-
-heddle_status hd_bench_launch(heddle_context *ctx, void *user, size_t index, void *stream) {
-  const hd_bench_kernel *k = user;
-  return heddle_kernel_launch(ctx, k->kernel, k->args + index % k->n_sets * k->n_args, k->n_args,
-                              stream);
+                   hd_rotated_operands operands, hd_bench_kernel *k) {
+  operands.ldd = k->row_major ? problem->n : problem->m;
+  if (k->compiled && load(device, &operands, k) != HEDDLE_OK)
+    hd_rotated_free(device, &k->loaded);
 }
 
 void hd_bench_kernels_free(const hd_device *device, hd_bench_kernel *list, int32_t n) {
   for (int32_t i = 0; i < n; i++) {
-    heddle_kernel_free(list[i].kernel);
-    hd_buffer_free(device, &list[i].workspace);
+    hd_rotated_free(device, &list[i].loaded);
     heddle_compiled_free(list[i].compiled);
     heddle_context_free(list[i].said);
-    free(list[i].args);
   }
   free(list);
 }

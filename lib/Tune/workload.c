@@ -7,7 +7,6 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Tune/bench_operands.h"
-#include "heddle/kernel.h"
 #include "heddle/sparse.h"
 
 enum {
@@ -99,53 +98,16 @@ static heddle_status packed_for(heddle_context *ctx, hd_workload *w, const char 
 
 /* ---- candidates ---- */
 
-static heddle_arg argument(const hd_workload *w, const hd_rotation *packed, const char *name,
-                           size_t set) {
-  const hd_product *p = &w->product;
-  heddle_arg arg = {0};
-  if (strcmp(name, "a") == 0)
-    arg.ptr = (const void *)(uintptr_t)packed->set[set].address;
-  else if (strcmp(name, "b") == 0)
-    arg.ptr = (const void *)(uintptr_t)w->b_sets.set[set].address;
-  else if (strcmp(name, "d") == 0)
-    arg.ptr = (const void *)(uintptr_t)w->d_sets.set[set].address;
-  else if (strcmp(name, "ldb") == 0)
-    arg.i64 = p->b_mn_major ? p->n : p->k;
-  else if (strcmp(name, "ldd") == 0)
-    arg.i64 = p->d_col_major ? p->m : p->n;
-  return arg;
-}
-
-/* Zeroed for each candidate: another's partial sums are no counters. */
-static heddle_status give_workspace(heddle_context *ctx, hd_candidate *c) {
-  const hd_device *device = c->workload->device;
-  uint64_t n_bytes;
-  HD_TRY(heddle_kernel_workspace(ctx, c->kernel, c->args, c->n_args, &n_bytes));
-  if (n_bytes == 0)
-    return HEDDLE_OK;
-  HD_TRY(hd_buffer_create(ctx, device, (size_t)n_bytes, 0, &c->workspace));
-  for (size_t i = 0; i < c->n_args * c->workload->n_sets; i++)
-    if (strcmp(heddle_kernel_arg_name(c->kernel, i % c->n_args), "workspace") == 0)
-      c->args[i].ptr = (const void *)(uintptr_t)c->workspace.address;
-  return hd_buffer_fill(ctx, device, &c->workspace, 0);
-}
-
 static heddle_status load(heddle_context *ctx, hd_candidate *c) {
   hd_workload *w = c->workload;
-  heddle_image image = {0};
-  size_t json_bytes;
-  const hd_rotation *packed;
-  const char *json = heddle_compiled_manifest(c->compiled, &json_bytes);
-  image.cubin = heddle_compiled_cubin(c->compiled, &image.cubin_bytes);
-  image.ptx = heddle_compiled_ptx(c->compiled, &image.ptx_bytes);
-  HD_TRY(heddle_kernel_load(ctx, w->device->runtime, json, json_bytes, &image, &c->kernel));
-  HD_TRY(packed_for(ctx, w, heddle_kernel_family(c->kernel), &packed));
-  c->n_args = heddle_kernel_arg_count(c->kernel);
-  c->args = hd_xmalloc(sizeof *c->args * c->n_args * w->n_sets);
-  for (size_t i = 0; i < c->n_args * w->n_sets; i++)
-    c->args[i] =
-        argument(w, packed, heddle_kernel_arg_name(c->kernel, i % c->n_args), i / c->n_args);
-  return give_workspace(ctx, c);
+  const hd_product *p = &w->product;
+  hd_rotated_operands operands = {.b = &w->b_sets,
+                                  .d = &w->d_sets,
+                                  .ldb = p->b_mn_major ? p->n : p->k,
+                                  .ldd = p->d_col_major ? p->m : p->n};
+  HD_TRY(hd_rotated_load(ctx, w->device, c->compiled, &c->loaded));
+  HD_TRY(packed_for(ctx, w, heddle_kernel_family(c->loaded.kernel), &operands.a));
+  return hd_rotated_give(ctx, w->device, &operands, &c->loaded);
 }
 
 heddle_status hd_candidate_load(heddle_context *ctx, hd_workload *workload,
@@ -165,25 +127,17 @@ heddle_status hd_candidate_load(heddle_context *ctx, hd_workload *workload,
 }
 
 void hd_candidate_free(hd_candidate *c) {
-  if (c->workspace.base)
-    hd_buffer_free(c->workload->device, &c->workspace);
-  heddle_kernel_free(c->kernel);
+  if (c->workload)
+    hd_rotated_free(c->workload->device, &c->loaded);
   heddle_compiled_free(c->compiled);
-  free(c->args);
   *c = (hd_candidate){0};
-}
-
-static heddle_status launch(heddle_context *ctx, void *user, size_t index, void *stream) {
-  const hd_candidate *c = user;
-  return heddle_kernel_launch(ctx, c->kernel, c->args + index % c->workload->n_sets * c->n_args,
-                              c->n_args, stream);
 }
 
 hd_contender hd_candidate_contender(const hd_candidate *c) {
   bool col = c->workload->product.d_col_major;
   return (hd_contender){.name = "heddle",
-                        .launch = launch,
-                        .user = (void *)c,
+                        .launch = hd_rotated_launch,
+                        .user = (void *)&c->loaded,
                         .stored = col ? HD_STORED_COL_MAJOR : HD_STORED_ROW_MAJOR};
 }
 
@@ -224,7 +178,7 @@ static heddle_status fetch(heddle_context *ctx, const hd_workload *w) {
 heddle_status hd_candidate_verify(heddle_context *ctx, const hd_candidate *c, double *error) {
   const hd_workload *w = c->workload;
   HD_TRY(hd_buffer_fill(ctx, w->device, &w->d_sets.set[0], HD_POISON_BYTE));
-  HD_TRY(launch(ctx, (void *)c, 0, w->device->stream));
+  HD_TRY(hd_rotated_launch(ctx, (void *)&c->loaded, 0, w->device->stream));
   HD_TRY(hd_device_sync(ctx, w->device));
   HD_TRY(fetch(ctx, w));
   HD_TRY(compare(ctx, w, error));

@@ -4,7 +4,7 @@
 #define HD_WORKLOAD_H
 
 #include "Tune/bench_operands.h"
-#include "heddle/compile.h"
+#include "Tune/rotated_kernel.h"
 
 typedef struct hd_workload hd_workload;
 
@@ -20,10 +20,7 @@ size_t hd_workload_n_sets(const hd_workload *workload);
 typedef struct hd_candidate {
   hd_workload *workload; /* borrowed */
   heddle_compiled *compiled;
-  heddle_kernel *kernel;
-  heddle_arg *args; /* n_sets x n_args */
-  size_t n_args;
-  hd_buffer workspace;
+  hd_rotated_kernel loaded;
 } hd_candidate;
 
 /* Compiles (or takes from options->cache) the product with options->schedule, and loads it. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "Support/hash.h"
 #include "mutate.h"
 
 typedef struct draw {
@@ -13,15 +14,8 @@ typedef struct draw {
   int64_t m, n, k;
 } draw;
 
-static uint64_t mix(uint64_t x) { /* the finaliser of splitmix64 */
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-  return x ^ x >> 31;
-}
-
 uint32_t mutate_below(uint64_t *seed, uint32_t n) {
-  *seed += 0x9e3779b97f4a7c15ull;
-  return (uint32_t)(mix(*seed) >> 32) % n;
+  return (uint32_t)(hd_hash_next(seed) >> 32) % n;
 }
 
 static bool one_in(draw *d, uint32_t n) { return mutate_below(d->seed, n) == 0; }

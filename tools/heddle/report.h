@@ -51,6 +51,8 @@ bool report_is_sustained(const report_cell *cell);
 /* Peer over Heddle, by the figure that binds; 0: none. The second: of Heddle without a promise. */
 double report_gain(const report_cell *cell);
 double report_plain_gain(const report_cell *cell);
+/* Of a time in microseconds, 2 m n k counted; 0 of none. */
+double report_tflops(const report_cell *cell, double us);
 /* Bytes of packed A; and of all that the product must read and write. */
 double report_a_bytes(const report_cell *cell);
 double report_all_bytes(const report_cell *cell);

@@ -26,10 +26,6 @@ static int types_of(const report *r, heddle_elem list[HEDDLE_N_ELEMS]) {
   return n;
 }
 
-static double tflops(const report_cell *c, double us) {
-  return us > 0 ? 2e-6 * (double)c->m * (double)c->n * (double)c->k / us : 0;
-}
-
 /* ---- roofline ---- */
 
 /* Dense-equivalent TFLOP/s of an H200's tensor cores fed as a product feeds them, sustained at its
@@ -77,11 +73,11 @@ static double intensity(const report_cell *c) {
 
 static double ours_rate(const report_cell *c) {
   const report_figure *f = &c->of[REPORT_HEDDLE];
-  return tflops(c, report_is_sustained(c) ? f->sustained_us : f->us);
+  return report_tflops(c, report_is_sustained(c) ? f->sustained_us : f->us);
 }
 
 static double peer_rate(const report_cell *c) {
-  return tflops(c, report_peer(c, report_is_sustained(c)));
+  return report_tflops(c, report_peer(c, report_is_sustained(c)));
 }
 
 /* Points of one side. */

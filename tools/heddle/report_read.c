@@ -163,6 +163,10 @@ static double gain_of(const report_cell *c, const report_figure *ours) {
 double report_gain(const report_cell *c) { return gain_of(c, &c->of[REPORT_HEDDLE]); }
 double report_plain_gain(const report_cell *c) { return gain_of(c, &c->plain); }
 
+double report_tflops(const report_cell *c, double us) {
+  return us > 0 ? 2e-6 * (double)c->m * (double)c->n * (double)c->k / us : 0;
+}
+
 /* Packed A has as many bytes in every family, and mma takes every type. */
 double report_a_bytes(const report_cell *c) {
   size_t n_bytes = 0;

@@ -22,10 +22,6 @@ static void print_ratio(double ratio) {
     printf(" – |");
 }
 
-static double tflops(const report_cell *c, double us) {
-  return us > 0 ? 2e-6 * (double)c->m * (double)c->n * (double)c->k / us : 0;
-}
-
 static void print_rate(double rate) {
   if (rate > 0)
     printf(" %.0f |", rate);
@@ -65,8 +61,8 @@ void report_print_cases(const report *r) {
     print_ratio(ours->us > 0 ? c->of[REPORT_CUBLAS].us / ours->us : 0);
     print_ratio(ours->us > 0 ? report_peer(c, false) / ours->us : 0);
     print_ratio(ours->us > 0 ? c->of[REPORT_STREAM].us / ours->us : 0);
-    print_rate(tflops(c, ours->sustained_us));
-    print_rate(tflops(c, report_peer(c, true)));
+    print_rate(report_tflops(c, ours->sustained_us));
+    print_rate(report_tflops(c, report_peer(c, true)));
     print_tile(c);
   }
 }

@@ -1,0 +1,33 @@
+/* Tune/rotated_kernel.h: a compiled kernel on the device, with its arguments for each set of
+ * operands that its launches take in turn. */
+#ifndef HD_ROTATED_KERNEL_H
+#define HD_ROTATED_KERNEL_H
+
+#include "Runtime/device.h"
+#include "heddle/compile.h"
+#include "heddle/kernel.h"
+
+/* Zero-initialise. */
+typedef struct hd_rotated_kernel {
+  heddle_kernel *kernel; /* NULL: none is loaded */
+  heddle_arg *args;      /* n_sets x n_args */
+  size_t n_args, n_sets;
+  hd_buffer workspace; /* its own: zero at first, as only the same kernel leaves it */
+} hd_rotated_kernel;
+
+/* Set i of each rotation is what launch i works on; a is packed for the kernel's family. */
+typedef struct hd_rotated_operands {
+  const hd_rotation *a, *b, *d;
+  int64_t ldb, ldd;
+} hd_rotated_operands;
+
+heddle_status hd_rotated_load(heddle_context *ctx, const hd_device *device,
+                              const heddle_compiled *compiled, hd_rotated_kernel *k);
+/* Fills in the arguments, once. */
+heddle_status hd_rotated_give(heddle_context *ctx, const hd_device *device,
+                              const hd_rotated_operands *operands, hd_rotated_kernel *k);
+/* An hd_launch_fn; user is the hd_rotated_kernel. */
+heddle_status hd_rotated_launch(heddle_context *ctx, void *user, size_t index, void *stream);
+void hd_rotated_free(const hd_device *device, hd_rotated_kernel *k);
+
+#endif
