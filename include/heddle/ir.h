@@ -94,6 +94,13 @@ HEDDLE_API void heddle_problem_set_bias(heddle_problem *problem, heddle_elem typ
  * a column of B (n). The product is scaled before alpha, beta and bias. */
 typedef enum heddle_scale { HEDDLE_SCALE_NONE, HEDDLE_SCALE_ONE, HEDDLE_SCALE_VECTOR } heddle_scale;
 HEDDLE_API void heddle_problem_set_scales(heddle_problem *problem, heddle_scale a, heddle_scale b);
+/* Scales of A and of B for each `block` elements of k (ue8m0, ue4m3), in granule order
+ * (heddle/block_scale.h); both operands have them. ld_a, ld_b: pitches of a granule in scales, 0:
+ * an argument of the kernel. */
+HEDDLE_API void heddle_problem_set_block_scales(heddle_problem *problem, heddle_elem type,
+                                                int32_t block, int64_t ld_a, int64_t ld_b);
+/* "mxf4nvf4", …: of the instruction, where several take the types; NULL: any. */
+HEDDLE_API void heddle_problem_set_kind(heddle_problem *problem, const char *kind);
 /* alpha, beta as arguments of the kernel; otherwise the constant 1. */
 HEDDLE_API void heddle_problem_set_scalars(heddle_problem *problem, bool alpha, bool beta);
 /* "none" (the default), "relu", "gelu", "gelu_tanh", "silu". */

@@ -212,9 +212,9 @@ static bool row_copy_fits(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
          is_aligned(m, w, step, "a row in bytes", c->row_bytes, c->vec);
 }
 
-/* Rows of a packed A slot are slabs; rows of a `rows` slot lie in panels. */
-static void write_rows(hd_ck_machine *m, hd_ck_warp *w, uint32_t id, hd_ck_place place,
-                       const row_copy *c) {
+/* Rows of a packed A slot are slabs; rows of a `rows` slot lie in panels; scales are one row. */
+static void write_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, uint32_t id,
+                       hd_ck_place place, const row_copy *c) {
   const hd_op *buffer = place.buffer->op;
   if (hd_op_is(buffer, HD_ATTR_LAYOUT, "packed_a")) {
     int64_t slab = hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0);
@@ -227,6 +227,13 @@ static void write_rows(hd_ck_machine *m, hd_ck_warp *w, uint32_t id, hd_ck_place
     note_a(m, m->accesses[id].op, place.buffer, last * c->pitch);
     return;
   }
+  if (hd_op_is(buffer, HD_ATTR_LAYOUT, "linear")) {
+    uint64_t tag = hd_ck_copy_scales(m, step, c->first_row, c->first_byte, c->rows_exist,
+                                     c->row_bytes_exist);
+    place.range = (hd_ck_range){.lo = c->offset, .hi = c->offset + c->row_bytes, .n = 1};
+    hd_ck_access_write(m, w, id, place, tag);
+    return;
+  }
   int64_t panel = hd_op_int(buffer, HD_ATTR_PANEL, 0), rows = hd_op_int(buffer, HD_ATTR_ROWS, 0);
   for (int64_t at = 0; at * panel < c->row_bytes && !m->stop; at++) {
     int64_t lo = c->offset + at * rows * panel;
@@ -235,7 +242,15 @@ static void write_rows(hd_ck_machine *m, hd_ck_warp *w, uint32_t id, hd_ck_place
   }
 }
 
-static bool known_layout(const hd_op *buffer, const row_copy *c) {
+static bool is_scales(const hd_op *arg) {
+  return arg && arg->kind == HD_OP_ARG && (hd_op_is(arg, HD_ATTR_ARG, "block_scale_a") ||
+                                           hd_op_is(arg, HD_ATTR_ARG, "block_scale_b"));
+}
+
+static bool known_layout(const hd_op *arg, const hd_op *buffer, const row_copy *c) {
+  if (is_scales(arg) || hd_op_is(buffer, HD_ATTR_LAYOUT, "linear"))
+    return is_scales(arg) && hd_op_is(buffer, HD_ATTR_LAYOUT, "linear") && c->rows == 1 &&
+           c->offset == 0 && c->row_bytes == hd_op_int(buffer, HD_ATTR_BYTES, 0);
   if (hd_op_is(buffer, HD_ATTR_LAYOUT, "packed_a"))
     return hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0) == c->row_bytes && !(c->pitch % HD_CK_CELL) &&
            !(c->first_byte % HD_CK_CELL);
@@ -248,7 +263,7 @@ void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_place place;
   if (!hd_ck_place_of(m, w, step, 2, 3, &place) || !row_copy_fits(m, w, step, &c))
     return;
-  if (!known_layout(place.buffer->op, &c))
+  if (!known_layout(step->op->operands[0]->op, place.buffer->op, &c))
     return hd_ck_undecided(m, step->op, "a copy of rows into a layout that is not known");
   if (hd_op_is(place.buffer->op, HD_ATTR_LAYOUT, "rows"))
     note_b(m, step->op, &c);
@@ -262,5 +277,5 @@ void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     x.component = hd_ck_component(w->id, HD_CK_LANES);
     x.value = w->now;
   }
-  write_rows(m, w, hd_ck_access_add(m, w, x), place, &c);
+  write_rows(m, w, step, hd_ck_access_add(m, w, x), place, &c);
 }

@@ -216,9 +216,9 @@ uint64_t hd_ck_sum_of(int64_t first, int64_t stride, int64_t n) {
   return sum;
 }
 
-/* Operands c, a, b, metadata. */
+/* Operands c, a, b, metadata, and block scales where the op has them. */
 void hd_ck_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  for (int32_t i = 0; i < 4; i++)
+  for (int32_t i = 0; i < step->n_args; i++)
     hd_ck_frag_use(m, w, step, i);
   const hd_ck_content *c = &w->env[step->args[0]].frag.content;
   const hd_ck_content *a = &w->env[step->args[1]].frag.content;
@@ -226,6 +226,8 @@ void hd_ck_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_ck_content *meta = &w->env[step->args[3]].frag.content;
   hd_ck_frag d = {.state = HD_CK_READY, .root = -1};
   d.content = hd_ck_accumulate(m, w, step, c, a, meta, b);
+  if (step->op->kind == HD_OP_MMA_SP_SCALED)
+    hd_ck_scale(m, w, step, c, b, &d.content);
   w->env[step->results[0]].frag.read_by = 0;
   hd_ck_frag_define(m, w, step, d);
 }

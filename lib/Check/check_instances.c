@@ -156,6 +156,12 @@ static void check_extents(hd_ck_kernel *k, const shape *s, const hd_ck_instance 
     return wrong_extent(k, x->store_op, "granules of k summed up", x->n_granules, granules);
   if (x->a_end > a_bytes)
     return wrong_extent(k, x->a_op, "bytes of A", x->a_end, a_bytes);
+  for (int i = 0; i < 2; i++) {
+    int64_t got, expected;
+    if (!hd_ck_scales_extent(x, i, &expected, &got))
+      return wrong_extent(k, x->scales[i].op, i ? "block scales of B" : "block scales of A", got,
+                          expected);
+  }
   if (x->b_rows < 0)
     return;
   bool trans = is_transposed(k->program.kernel);

@@ -136,10 +136,13 @@ static run_op *memory_op(hd_op_kind kind) {
   case HD_OP_LOAD_A:
   case HD_OP_LOAD_B:
     return hd_ck_load;
+  case HD_OP_LOAD_SCALE:
+    return hd_ck_load_scale;
   case HD_OP_FRAG_ZERO:
   case HD_OP_FRAG_UNDEF:
     return hd_ck_frag_constant;
   case HD_OP_MMA_SP:
+  case HD_OP_MMA_SP_SCALED:
     return hd_ck_mma;
   case HD_OP_WGMMA_SS:
   case HD_OP_WGMMA_RS:

@@ -54,10 +54,11 @@ typedef enum hd_ck_frag_state {
 
 /* What a fragment holds. A and metadata: block of the packed order and 16-row strip in it. B:
  * granule and column (in the order of the buffer's `run`). Accumulators: strip and column, block
- * minus granule (the same for all that may be summed up), and the k-steps so far. -1: nothing
- * yet. */
+ * minus granule (the same for all that may be summed up), and the k-steps so far; `scaled`: one
+ * more than the first row of the strip whose block scales took part, 0: none did. Block scales:
+ * granule, word (as step), first row or column (as col), and how many (as run). -1: nothing yet. */
 typedef struct hd_ck_content {
-  int64_t block, granule, strip, col;
+  int64_t block, granule, strip, col, scaled;
   int32_t run; /* consecutive columns that a lane has; B and accumulators */
   int32_t step, n_steps;
   int64_t last, stride; /* granule summed up last, and its distance from the one before */
@@ -190,6 +191,12 @@ typedef struct hd_ck_mbarrier {
   int32_t n_waits, cap_waits;
 } hd_ck_mbarrier;
 
+/* Block scales of A or of B: as their copies say, and how many a row has in a granule. */
+typedef struct hd_ck_scales {
+  const hd_op *op; /* NULL: none so far */
+  int64_t granules, bytes, each;
+} hd_ck_scales;
+
 /* What the kernel says about its operands, over all clusters of a launch; compared with each
  * other, and with the sizes that the instance gave. -1 (or 0 for ends): not said yet. */
 typedef struct hd_ck_extents {
@@ -200,6 +207,7 @@ typedef struct hd_ck_extents {
   int64_t b_rows, b_row_bytes; /* as the row copies of B say */
   bool b_transposed;
   const hd_op *a_op, *b_op, *store_op;
+  hd_ck_scales scales[2]; /* of A, of B */
   uint64_t *stored; /* of 16 x 8 blocks of D: bit s, written where part s is the last; bits of parts
                        that there are not, too; owned */
   int64_t stored_rows, stored_cols;
@@ -346,6 +354,18 @@ void hd_ck_columns_of(const hd_ck_place *place, uint64_t tag, bool trans, int64_
 hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                                const hd_ck_content *acc, const hd_ck_content *a,
                                const hd_ck_content *meta, const hd_ck_content *b);
+/* --- check_scale.c -------------------------------------------------------------------------- */
+/* A copy of block scales: of granule `granule`, from `byte` of it on, of so many as exist. Gives
+ * the tag. */
+uint64_t hd_ck_copy_scales(hd_ck_machine *m, const hd_ck_step *step, int64_t granule, int64_t byte,
+                           int64_t granules, int64_t bytes);
+void hd_ck_load_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+/* The block scales of an mma (operands 4, 5) are those of this step, strip and column of `sum`. */
+void hd_ck_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, const hd_ck_content *acc,
+                 const hd_ck_content *b, hd_ck_content *sum);
+/* Sizes that the copies of block scales have named, against the problem's. */
+bool hd_ck_scales_extent(const hd_ck_extents *extents, int which, int64_t *expected, int64_t *got);
+
 /* The hash of both k-steps of n granules: first, first + stride, ... */
 uint64_t hd_ck_sum_of(int64_t first, int64_t stride, int64_t n);
 

@@ -46,6 +46,15 @@ static void add_pitch(hd_manifest *m, hd_arg_kind kind, const hd_dense *x, hd_ar
   arg->at_least = (hd_expr){.arg = row, .mul = 1, .div = 1};
 }
 
+/* A granule's scales of all rows. */
+static void add_scale_pitch(hd_manifest *m, hd_arg_kind kind, const hd_problem *p,
+                            const hd_dense *x, hd_arg_kind rows) {
+  hd_arg *arg = add_arg(m, kind);
+  arg->fixed = x->ld;
+  arg->divisible_by = HD_SCALE_ALIGN;
+  arg->at_least = (hd_expr){.arg = rows, .mul = hd_scales_a_row(p), .div = 1};
+}
+
 static void add_args(const hd_problem *p, const hd_schedule *s, hd_manifest *m) {
   add_pointer(m, HD_ARG_A, p->a_elem, 128);
   add_pointer(m, HD_ARG_B, p->b.elem, 0);
@@ -58,6 +67,10 @@ static void add_args(const hd_problem *p, const hd_schedule *s, hd_manifest *m) 
     add_pointer(m, HD_ARG_SCALE_A, p->scale_a.elem, 0);
   if (p->scale_b.op)
     add_pointer(m, HD_ARG_SCALE_B, p->scale_b.elem, 0);
+  if (p->block) {
+    add_pointer(m, HD_ARG_BLOCK_SCALE_A, p->block_a.elem, HD_SCALE_ALIGN);
+    add_pointer(m, HD_ARG_BLOCK_SCALE_B, p->block_b.elem, HD_SCALE_ALIGN);
+  }
   if (p->user)
     add_pointer(m, HD_ARG_USER, HEDDLE_U8, 1);
   add_size(m, HD_ARG_M, &p->m, 1);
@@ -67,6 +80,10 @@ static void add_args(const hd_problem *p, const hd_schedule *s, hd_manifest *m) 
   if (p->c.op)
     add_pitch(m, HD_ARG_LDC, &p->c, p->c.transposed ? HD_ARG_M : HD_ARG_N);
   add_pitch(m, HD_ARG_LDD, &p->d, p->d.transposed ? HD_ARG_M : HD_ARG_N);
+  if (p->block) {
+    add_scale_pitch(m, HD_ARG_LDSA, p, &p->block_a, HD_ARG_M);
+    add_scale_pitch(m, HD_ARG_LDSB, p, &p->block_b, HD_ARG_N);
+  }
   if (p->alpha)
     add_arg(m, HD_ARG_ALPHA);
   if (p->beta)
@@ -232,6 +249,7 @@ heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p, const h
                    .bias_along_n = p->bias_along_n,
                    .scale_a_one = p->scale_a.one,
                    .scale_b_one = p->scale_b.one,
+                   .scale_block = p->block,
                    .act = hd_arena_strdup(arena, p->act),
                    .user_function = p->user ? hd_arena_strdup(arena, p->user) : NULL,
                    .family = strcmp(s->family, "wgmma") == 0 ? "wgmma" : "mma"};

@@ -126,6 +126,30 @@ heddle_status hd_emit_op_load_b(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
+/* Lane 4g + q: row 8q + g of those that there are, its scales one behind the other. */
+heddle_status hd_emit_op_load_scale(hd_emitter *e, const hd_op *op) {
+  enum { QUAD = 4, ROWS_A_LANE = 8, WORD_BYTES = 4 };
+  const hd_spec_row *row = NULL;
+  HD_TRY(hd_emit_row(e, op, HD_FAMILY_MMA_SP, -1, &row));
+  int64_t each = hd_spec_scales_a_row(row), last = hd_op_int(op, HD_ATTR_ROWS, 0) / ROWS_A_LANE - 1;
+  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
+  LLVMValueRef eight = hd_emit_min(e, hd_emit_remi(e, e->lane, QUAD), hd_emit_i32(e, last));
+  LLVMValueRef lane = hd_emit_muli(e, eight, ROWS_A_LANE * each);
+  lane = hd_emit_add(e, lane, hd_emit_muli(e, hd_emit_divi(e, e->lane, QUAD), each));
+  hd_emit_return_from_entry(e, here);
+  const hd_op *buffer = hd_emit_def(op->operands[0]);
+  LLVMValueRef at =
+      hd_emit_slot(e, op->operands[0], op->operands[1], hd_op_int(buffer, HD_ATTR_BYTES, 0));
+  at = hd_emit_add(e, at, hd_emit_muli(e, hd_emit_get1(e, op->operands[2]), each));
+  at = hd_emit_addi(e, hd_emit_add(e, at, lane), hd_op_int(op, HD_ATTR_WORD, 0) * WORD_BYTES);
+  LLVMValueRef ptr = hd_emit_shared_ptr(e, at, HD_AS_SHARED);
+  bool half = each < WORD_BYTES;
+  LLVMValueRef value = LLVMBuildLoad2(e->b, half ? e->i16 : e->i32, ptr, "");
+  LLVMSetAlignment(value, half ? (unsigned)each : WORD_BYTES);
+  hd_emit_set1(e, op->results[0], half ? LLVMBuildZExt(e->b, value, e->i32, "") : value);
+  return HEDDLE_OK;
+}
+
 static heddle_status fill(hd_emitter *e, const hd_op *op) {
   int32_t n = hd_emit_type_count(op->results[0]->type);
   LLVMTypeRef type = hd_emit_type_of(e, op->results[0]->type);

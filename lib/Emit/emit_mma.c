@@ -3,11 +3,13 @@
 
 #include "Emit/emit_instruction.h"
 
-/* What the instruction takes, in the order of its text: d, a, b, c, metadata, selector. */
+/* What the instruction takes, in the order of its text: d, a, b, c, metadata, selector, and where
+ * the row has them block scales, A's data, byte-id, thread-id, then B's. */
 typedef struct mma_call {
   const hd_spec_row *row;
-  LLVMValueRef *a, *b, *c, meta;
+  LLVMValueRef *a, *b, *c, meta, scales[2]; /* NULL: none */
   int64_t selector;
+  const int64_t *ids;
 } mma_call;
 
 /* Registers travel as f32 or i32; halves of other types are cast to what the intrinsic names. */
@@ -30,7 +32,13 @@ static void by_intrinsic(hd_emitter *e, const mma_call *m, LLVMValueRef *d) {
 
 static void by_asm(hd_emitter *e, const mma_call *m, LLVMValueRef *d) {
   const hd_operand *o = m->row->operand;
-  const hd_emit_number selector = {"f", m->selector};
+  static const int64_t no_ids[4] = {0};
+  const int64_t *ids = m->ids ? m->ids : no_ids;
+  const hd_emit_number numbers[] = {{"f", m->selector},
+                                    {"byte-id-a", ids[0]},
+                                    {"thread-id-a", ids[1]},
+                                    {"byte-id-b", ids[2]},
+                                    {"thread-id-b", ids[3]}};
   LLVMValueRef inputs[64];
   int32_t n = 0;
   for (int i = 0; i < o[HD_OPERAND_A].n_regs; i++)
@@ -40,7 +48,9 @@ static void by_asm(hd_emitter *e, const mma_call *m, LLVMValueRef *d) {
   for (int i = 0; i < o[HD_OPERAND_C].n_regs; i++)
     inputs[n++] = m->c[i];
   inputs[n++] = m->meta;
-  hd_emit_row_asm(e, m->row, inputs, &selector, 1, d);
+  for (int i = 0; i < 2 && m->scales[i]; i++)
+    inputs[n++] = m->scales[i];
+  hd_emit_row_asm(e, m->row, inputs, numbers, HD_COUNT(numbers), d);
 }
 
 /* Operands of the op: c, a, b, metadata. */
@@ -57,24 +67,46 @@ static heddle_status check_registers(hd_emitter *e, const hd_op *op, const hd_sp
   return HEDDLE_OK;
 }
 
-heddle_status hd_emit_op_mma_sp(hd_emitter *e, const hd_op *op) {
-  mma_call m = {.selector = hd_op_int(op, HD_ATTR_SELECTOR, 0)};
-  HD_TRY(hd_emit_row(e, op, HD_FAMILY_MMA_SP, m.selector, &m.row));
-  HD_TRY(check_registers(e, op, m.row));
-  m.c = hd_emit_get(e, op->operands[0], NULL);
-  m.a = hd_emit_get(e, op->operands[1], NULL);
-  m.b = hd_emit_get(e, op->operands[2], NULL);
-  m.meta = hd_emit_get1(e, op->operands[3]);
-  LLVMValueRef d[16] = {0};
-  const char *name = m.row->llvm_intrinsic;
-  if (name && LLVMLookupIntrinsicID(name, strlen(name)))
-    by_intrinsic(e, &m, d);
-  else
-    by_asm(e, &m, d);
+static heddle_status begin(hd_emitter *e, const hd_op *op, mma_call *m) {
+  *m = (mma_call){.selector = hd_op_int(op, HD_ATTR_SELECTOR, 0)};
+  HD_TRY(hd_emit_row(e, op, HD_FAMILY_MMA_SP, m->selector, &m->row));
+  HD_TRY(check_registers(e, op, m->row));
+  m->c = hd_emit_get(e, op->operands[0], NULL);
+  m->a = hd_emit_get(e, op->operands[1], NULL);
+  m->b = hd_emit_get(e, op->operands[2], NULL);
+  m->meta = hd_emit_get1(e, op->operands[3]);
+  return HEDDLE_OK;
+}
+
+static heddle_status end(hd_emitter *e, const hd_op *op, LLVMValueRef *d) {
   int32_t n = hd_emit_type_count(op->results[0]->type);
   for (int32_t i = 0; i < n && !e->failed; i++)
     d[i] = hd_emit_bitcast(e, d[i], hd_emit_type_of(e, op->results[0]->type));
   if (!e->failed)
     hd_emit_set(e, op->results[0], d, n);
   return e->failed ? HEDDLE_INTERNAL : HEDDLE_OK;
+}
+
+heddle_status hd_emit_op_mma_sp(hd_emitter *e, const hd_op *op) {
+  mma_call m;
+  LLVMValueRef d[16] = {0};
+  HD_TRY(begin(e, op, &m));
+  const char *name = m.row->llvm_intrinsic;
+  if (name && LLVMLookupIntrinsicID(name, strlen(name)))
+    by_intrinsic(e, &m, d);
+  else
+    by_asm(e, &m, d);
+  return end(e, op, d);
+}
+
+/* As inline asm: the intrinsics take byte-ids and thread-ids in registers. */
+heddle_status hd_emit_op_mma_sp_scaled(hd_emitter *e, const hd_op *op) {
+  mma_call m;
+  LLVMValueRef d[16] = {0};
+  HD_TRY(begin(e, op, &m));
+  for (int i = 0; i < 2; i++)
+    m.scales[i] = hd_emit_get1(e, op->operands[4 + i]);
+  m.ids = hd_op_attr(op, HD_ATTR_SCALE_IDS)->ints;
+  by_asm(e, &m, d);
+  return end(e, op, d);
 }

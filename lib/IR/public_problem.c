@@ -16,7 +16,7 @@ typedef struct dense {
 
 struct heddle_problem {
   hd_arena arena; /* strings */
-  const char *name, *target, *schedule, *act, *user;
+  const char *name, *target, *schedule, *act, *user, *kind;
   hd_loc place;
   size size[3]; /* by heddle_dim */
   dense a, b, c, d;
@@ -24,6 +24,9 @@ struct heddle_problem {
   heddle_elem acc, bias;
   heddle_dim bias_along;
   heddle_scale scale_a, scale_b;
+  int32_t block;     /* elements of k that share a scale; 0: none do */
+  heddle_elem scale; /* its type */
+  int64_t lds[2];    /* of A's, of B's */
 };
 
 static const char *keep(heddle_problem *problem, const char *text) {
@@ -102,6 +105,18 @@ void heddle_problem_set_scales(heddle_problem *problem, heddle_scale a, heddle_s
   problem->scale_b = b;
 }
 
+void heddle_problem_set_block_scales(heddle_problem *problem, heddle_elem type, int32_t block,
+                                     int64_t ld_a, int64_t ld_b) {
+  problem->scale = type;
+  problem->block = block;
+  problem->lds[0] = ld_a;
+  problem->lds[1] = ld_b;
+}
+
+void heddle_problem_set_kind(heddle_problem *problem, const char *kind) {
+  problem->kind = keep(problem, kind);
+}
+
 void heddle_problem_set_scalars(heddle_problem *problem, bool alpha, bool beta) {
   problem->alpha = alpha;
   problem->beta = beta;
@@ -151,7 +166,7 @@ static heddle_status check_given(heddle_context *ctx, const heddle_problem *p) {
     return refuse(ctx, p, "problem.complete", "types of A, B and D are needed");
   if (!is_elem(p->a.type) || !is_elem(p->b.type) || !is_elem(p->d.type) ||
       (p->c.given && !is_elem(p->c.type)) || (p->has_acc && !is_elem(p->acc)) ||
-      (p->has_bias && !is_elem(p->bias)))
+      (p->has_bias && !is_elem(p->bias)) || (p->block && !is_elem(p->scale)))
     return refuse(ctx, p, "problem.type", "a type is not an element type of heddle/types.h");
   if ((unsigned)p->b.order > HEDDLE_COL_MAJOR || (unsigned)p->c.order > HEDDLE_COL_MAJOR ||
       (unsigned)p->d.order > HEDDLE_COL_MAJOR)
@@ -241,6 +256,20 @@ static hd_value *build_scale(building *g, const char *operand, heddle_scale scal
                       scale == HEDDLE_SCALE_VECTOR ? g->size[along] : NULL);
 }
 
+/* Of A (which 0) or B; NULL: none. */
+static hd_value *build_block_scale(building *g, int which) {
+  const heddle_problem *p = g->p;
+  if (!p->block)
+    return NULL;
+  hd_op *op = hd_build_op(&g->b, HD_OP_BLOCK_SCALE, hd_type_matrix(p->scale), 2,
+                          g->size[which ? HEDDLE_DIM_N : HEDDLE_DIM_M], g->size[HEDDLE_DIM_K]);
+  hd_op_set_elem(g->m, op, HD_ATTR_TYPE, p->scale);
+  hd_op_set_str(g->m, op, HD_ATTR_OPERAND, which ? "b" : "a");
+  hd_op_set_int(g->m, op, HD_ATTR_BLOCK, p->block);
+  set_positive(g, op, HD_ATTR_LD, p->lds[which]);
+  return named(op, which ? "block_scale_b" : "block_scale_a");
+}
+
 static heddle_elem accumulator(const heddle_problem *p) {
   if (p->has_acc)
     return p->acc;
@@ -290,8 +319,11 @@ static void build_all(building *g) {
   in[1] = p->has_bias ? build_vector(g, "bias", p->bias, g->size[p->bias_along]) : NULL;
   in[2] = build_scale(g, "scale_a", p->scale_a, HEDDLE_DIM_M);
   in[3] = build_scale(g, "scale_b", p->scale_b, HEDDLE_DIM_N);
-  hd_op *matmul = hd_build_op(&g->b, HD_OP_MATMUL, hd_type_matrix(acc), 2, a, b);
+  hd_value *scale_a = build_block_scale(g, 0), *scale_b = build_block_scale(g, 1);
+  hd_op *matmul = hd_build_op(&g->b, HD_OP_MATMUL, hd_type_matrix(acc), 4, a, b, scale_a, scale_b);
   hd_op_set_elem(g->m, matmul, HD_ATTR_ACC, acc);
+  if (p->kind)
+    hd_op_set_str(g->m, matmul, HD_ATTR_KIND, p->kind);
   build_store(g, build_epilogue(g, named(matmul, "x"), in));
 }
 

@@ -138,6 +138,13 @@ static void check_vector(hd_verifier *v, const hd_op *op) {
                    "only a scale may lack its length; nearest legal: vector %%m");
 }
 
+static void check_matmul(hd_verifier *v, const hd_op *op) {
+  check_elem(v, op, HD_ATTR_ACC);
+  if (op->n_operands == 3)
+    hd_verify_fail(v, op, "ir.block-scale",
+                   "block scales of one operand; legal: of both, or of neither");
+}
+
 static void check_user(hd_verifier *v, const hd_op *op) {
   if (hd_op_is(op, HD_ATTR_ACT, "user") != hd_op_has(op, HD_ATTR_USER))
     hd_verify_fail(v, op, "ir.epilogue", "act = user and user = \"NAME\" go together");
@@ -278,10 +285,11 @@ static void check_arg(hd_verifier *v, const hd_op *op) {
   const struct arg_rule *rule = find_arg(name, strlen(name));
   hd_type type = op->results[0]->type;
   if (!rule)
-    hd_verify_fail(v, op, "ir.arg",
-                   "arg = %.60s; legal: a b c d bias scale_a scale_b user "
-                   "workspace m n k ldb ldc ldd alpha beta",
-                   name);
+    hd_verify_fail(
+        v, op, "ir.arg",
+        "arg = %.60s; legal: a b c d bias scale_a scale_b block_scale_a block_scale_b user "
+        "workspace m n k ldb ldc ldd ldsa ldsb alpha beta",
+        name);
   else if (rule->kind != type.kind)
     hd_verify_fail(v, op, "ir.arg", "argument %s has another type", name);
   else if ((type.kind == HD_TYPE_PTR) != hd_op_has(op, HD_ATTR_TYPE))
@@ -377,8 +385,11 @@ void hd_verify_op_rules(hd_verifier *v, const hd_op *op) {
   case HD_OP_VECTOR:
     check_vector(v, op);
     break;
+  case HD_OP_BLOCK_SCALE:
+    check_elem(v, op, HD_ATTR_TYPE);
+    break;
   case HD_OP_MATMUL:
-    check_elem(v, op, HD_ATTR_ACC);
+    check_matmul(v, op);
     break;
   case HD_OP_EPILOGUE:
     check_epilogue(v, op);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "IR/verify.h"
+#include "Spec/spec.h"
 
 enum { K_STEP_VALUE_BYTES = 2048, META_WORD_BYTES = 512 }; /* of a packed block: docs/format.md */
 enum { MAX_TX = (1 << 20) - 1 };
@@ -47,6 +48,7 @@ static const struct ring_rule {
     {HD_OP_COPY_BULK, 2, 3},      {HD_OP_COPY_BULK, 4, 3},      {HD_OP_COPY_TMA, 1, 2},
     {HD_OP_COPY_TMA, 5, 2},       {HD_OP_COPY_CP_ASYNC, 2, 3},  {HD_OP_COPY_LD_ST, 2, 3},
     {HD_OP_LOAD_META, 0, 1},      {HD_OP_LOAD_A, 0, 1},         {HD_OP_LOAD_B, 0, 1},
+    {HD_OP_LOAD_SCALE, 0, 1},
     {HD_OP_WGMMA_SS, 1, 2},       {HD_OP_WGMMA_SS, 4, 2},       {HD_OP_WGMMA_RS, 2, 3},
     {HD_OP_TCGEN05_MMA_SP, 1, 2}, {HD_OP_TCGEN05_MMA_SP, 3, 4}, {HD_OP_TCGEN05_MMA_SP, 5, 6},
     {HD_OP_TCGEN05_CP, 1, 2},     {HD_OP_BARRIER_EXPECT, 0, 1}, {HD_OP_BARRIER_ARRIVE, 0, 1},
@@ -84,6 +86,7 @@ static const struct storage_rule {
     {HD_OP_TCGEN05_CP, 0, true, NULL},       {HD_OP_TCGEN05_CP, 1, false, NULL},
     {HD_OP_TCGEN05_LD, 0, true, NULL},       {HD_OP_STAGE_TILE, 0, false, "box"},
     {HD_OP_COPY_OUT, 1, false, "box"},
+    {HD_OP_LOAD_SCALE, 0, false, "linear"},
     {HD_OP_PARTIAL_SEND, 0, false, "linear"}, {HD_OP_PARTIAL_ADD, 0, false, "linear"},
 };
 
@@ -351,6 +354,20 @@ static void check_load_meta(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.type", "gives frag<s32 x 1>");
 }
 
+/* A lane holds the scales of one row; lanes go by eights of rows. */
+static void check_load_scale(hd_verifier *v, const hd_op *op) {
+  const char *name = hd_op_str(op, HD_ATTR_ROW);
+  const hd_spec_row *row = name ? hd_spec_find(name) : NULL;
+  int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 0), word = hd_op_int(op, HD_ATTR_WORD, 0);
+  if (rows % 8 || rows > 32)
+    hd_verify_fail(v, op, "ir.scale-rows", "rows = %lld; legal: 8, 16, 24, 32", (long long)rows);
+  else if (row && row->scale_vec && word * 4 >= hd_spec_scales_a_row(row))
+    hd_verify_fail(v, op, "ir.step", "word = %lld of a row's %d scales; legal: 0 to %d",
+                   (long long)word, hd_spec_scales_a_row(row), (hd_spec_scales_a_row(row) - 1) / 4);
+  else if (row && row->scale_vec)
+    check_extent(v, op, op->operands[0]->op, 0, rows * hd_spec_scales_a_row(row));
+}
+
 /* wgmma acts on whole warpgroups: warps 4i to 4i + 3 of the CTA. */
 static void check_warpgroups(hd_verifier *v, const hd_op *op) {
   if (hd_op_get_info(op->kind)->issuer != HD_BY_WARPGROUP || !v->role)
@@ -438,6 +455,9 @@ void hd_verify_slots(hd_verifier *v, const hd_op *op) {
     break;
   case HD_OP_LOAD_META:
     check_load_meta(v, op);
+    break;
+  case HD_OP_LOAD_SCALE:
+    check_load_scale(v, op);
     break;
   case HD_OP_LOAD_A:
     check_a_step(v, op, op->operands[0]->op);

@@ -79,16 +79,39 @@ static void check_legal(hd_verifier *v, const hd_op *op, const struct row_rule *
     hd_verify_unsupported(v, op, "ir.row", "row %s: %s", row->name, reason);
 }
 
+/* Which byte of which lanes: a scale vector begins at a multiple of its length; A's lanes are two
+ * of a quad. */
+static void check_scale_ids(hd_verifier *v, const hd_op *op, const hd_spec_row *row) {
+  const int64_t *ids = hd_op_attr(op, HD_ATTR_SCALE_IDS)->ints;
+  if (hd_op_attr(op, HD_ATTR_SCALE_IDS)->n != 4)
+    return; /* reported by its own rule */
+  for (int i = 0; i < 4; i += 2)
+    if (ids[i] % row->scale_vec)
+      hd_verify_fail(v, op, "ir.scale-ids",
+                     "byte-id %lld; legal with scale_vec::%dX: multiples of %d", (long long)ids[i],
+                     row->scale_vec, row->scale_vec);
+  if (ids[1] > 1)
+    hd_verify_fail(v, op, "ir.scale-ids", "thread-id-a %lld; legal: 0, 1", (long long)ids[1]);
+}
+
 static void check_fragments(hd_verifier *v, const hd_op *op, const struct row_rule *rule,
                             const hd_spec_row *row) {
   check_fragment(v, op, row, rule->a, HD_OPERAND_A);
   check_fragment(v, op, row, rule->b, HD_OPERAND_B);
   check_fragment(v, op, row, rule->d, HD_OPERAND_D);
   check_fragment(v, op, row, rule->meta, HD_OPERAND_META);
+  if (op->kind == HD_OP_MMA_SP_SCALED) {
+    check_fragment(v, op, row, 4, HD_OPERAND_SCALE_A);
+    check_fragment(v, op, row, 5, HD_OPERAND_SCALE_B);
+  }
   if (op->kind == HD_OP_LOAD_A)
     check_result(v, op, row, HD_OPERAND_A);
   else if (op->kind == HD_OP_LOAD_B)
     check_result(v, op, row, HD_OPERAND_B);
+  else if (op->kind == HD_OP_LOAD_SCALE)
+    check_result(v, op, row,
+                 hd_op_is(op, HD_ATTR_OPERAND, "scale_a") ? HD_OPERAND_SCALE_A
+                                                          : HD_OPERAND_SCALE_B);
 }
 
 static void check_row(hd_verifier *v, const hd_op *op) {
@@ -109,6 +132,8 @@ static void check_row(hd_verifier *v, const hd_op *op) {
   else if (rule) {
     check_legal(v, op, rule, row);
     check_fragments(v, op, rule, row);
+    if (op->kind == HD_OP_MMA_SP_SCALED)
+      check_scale_ids(v, op, row);
   }
 }
 

@@ -13,7 +13,7 @@
 #include "heddle/types.h"
 
 enum {
-  HD_MANIFEST_VERSION = 2,
+  HD_MANIFEST_VERSION = 3,
   HD_MAX_ARGS = 24,
   HD_MAX_PARAMS = 32,
   HD_MAX_TMAPS = 4,
@@ -141,6 +141,7 @@ typedef struct hd_manifest {
   bool c_col_major;
   bool bias_along_n;  /* false: bias[M]; true: bias[N] */
   bool scale_a_one, scale_b_one; /* false: scale_a[M], scale_b[N]; true: one value */
+  int32_t scale_block; /* elements of k for each of block_scale_a, block_scale_b; 0: none */
   const char *act;    /* "none", "relu", … or "user" */
   const char *user_function; /* name, or NULL */
   const char *family; /* metadata plane of packed A: "mma", "wgmma" */

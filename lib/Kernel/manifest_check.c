@@ -115,6 +115,19 @@ static heddle_status check_arg(heddle_context *ctx, const hd_manifest *manifest,
   return check_expr(ctx, manifest, "at_least", &arg->at_least, false);
 }
 
+/* All that belongs to block scales, or nothing of it. */
+static heddle_status check_scales(heddle_context *ctx, const hd_manifest *manifest) {
+  static const hd_arg_kind kinds[] = {HD_ARG_BLOCK_SCALE_A, HD_ARG_BLOCK_SCALE_B, HD_ARG_LDSA,
+                                      HD_ARG_LDSB};
+  for (size_t i = 0; i < HD_COUNT(kinds); i++) {
+    bool there = hd_manifest_arg(manifest, kinds[i]) != NULL;
+    if (there != (manifest->scale_block > 0))
+      return refuse(ctx, "manifest.scale-block", "scale_block: got %d %s argument %s",
+                    manifest->scale_block, there ? "beside" : "without", hd_arg_name(kinds[i]));
+  }
+  return HEDDLE_OK;
+}
+
 static heddle_status check_args(heddle_context *ctx, const hd_manifest *manifest) {
   static const hd_arg_kind needed[] = {HD_ARG_A, HD_ARG_B, HD_ARG_D, HD_ARG_M, HD_ARG_N, HD_ARG_K};
   for (int i = 0; i < manifest->n_args; i++)
@@ -123,7 +136,7 @@ static heddle_status check_args(heddle_context *ctx, const hd_manifest *manifest
     if (!hd_manifest_arg(manifest, needed[i]))
       return refuse(ctx, "manifest.arg", "argument %s is missing", hd_arg_name(needed[i]));
   }
-  return HEDDLE_OK;
+  return check_scales(ctx, manifest);
 }
 
 static heddle_status check_tmap(heddle_context *ctx, const hd_manifest *manifest,

@@ -61,10 +61,11 @@ static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
   if (!hd_problem_row(p, "wgmma", 0, false) && !hd_problem_row(p, "mma", 0, true))
     return hd_error(
         ctx, HEDDLE_UNSUPPORTED, p->matmul->loc, "problem.instruction",
-        "no sparse instruction of %s takes %s x %s -> %s in the packed order; see `heddle "
+        "no sparse instruction of %s takes %s x %s -> %s%s%s%s in the packed order; see `heddle "
         "list --target %s`",
         p->target->name, heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
-        heddle_elem_get(p->acc_elem)->name, p->target->name);
+        heddle_elem_get(p->acc_elem)->name, p->block ? " with block scales" : "",
+        p->kind ? " as kind " : "", p->kind ? p->kind : "", p->target->name);
   if (p->b.transposed && heddle_elem_get(p->b.elem)->container_bits != 16)
     return hd_error(
         ctx, HEDDLE_UNSUPPORTED, p->b.op->loc, "problem.b-order",

@@ -59,6 +59,18 @@ static heddle_status read_dense(heddle_context *ctx, hd_op *op, hd_problem *p) {
   return HEDDLE_OK;
 }
 
+static heddle_status read_blocks(heddle_context *ctx, hd_op *op, hd_problem *p) {
+  hd_dense *slot = hd_op_is(op, HD_ATTR_OPERAND, "a") ? &p->block_a : &p->block_b;
+  if (slot->op)
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand",
+                    "block_scale {operand = %s} is given twice", hd_op_str(op, HD_ATTR_OPERAND));
+  *slot = (hd_dense){.op = op,
+                     .elem = hd_op_elem(op, HD_ATTR_TYPE),
+                     .ld = hd_op_int(op, HD_ATTR_LD, 0),
+                     .divisible_by = HD_SCALE_ALIGN};
+  return HEDDLE_OK;
+}
+
 static void read_epilogue(hd_op *op, hd_problem *p) {
   p->epilogue = op;
   p->alpha = hd_op_has(op, HD_ATTR_ALPHA);
@@ -81,12 +93,15 @@ static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
   case HD_OP_DENSE:
   case HD_OP_VECTOR:
     return read_dense(ctx, op, p);
+  case HD_OP_BLOCK_SCALE:
+    return read_blocks(ctx, op, p);
   case HD_OP_MATMUL:
     if (p->matmul)
       return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-matmul",
                       "a kernel holds one matmul; got a second");
     p->matmul = op;
     p->acc_elem = hd_op_elem(op, HD_ATTR_ACC);
+    p->kind = hd_op_str(op, HD_ATTR_KIND);
     return HEDDLE_OK;
   case HD_OP_EPILOGUE:
     if (p->epilogue)
@@ -287,6 +302,7 @@ heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *pr
   HD_TRY(check_epilogue(ctx, &p));
   HD_TRY(check_used(ctx, &p));
   HD_TRY(check_group(ctx, &p));
+  HD_TRY(hd_problem_check_blocks(ctx, &p));
   HD_TRY(check_pitch(ctx, &p.b, p.b.transposed ? &p.n : &p.k, "B"));
   HD_TRY(check_pitch(ctx, &p.c, p.c.transposed ? &p.m : &p.n, "C"));
   HD_TRY(check_pitch(ctx, &p.d, p.d.transposed ? &p.m : &p.n, "D"));
@@ -311,6 +327,14 @@ int32_t hd_block_bytes(heddle_elem elem) {
   return HD_BLOCK_VALUE_BYTES + hd_block_meta_bytes(elem);
 }
 
+/* The scales that the row takes are the problem's, or neither has any. */
+static bool takes_blocks(const hd_problem *p, const hd_spec_row *row) {
+  if (hd_spec_block(row) != p->block)
+    return false;
+  return !p->block || (row->operand[HD_OPERAND_SCALE_A].elem == p->block_a.elem &&
+                       row->operand[HD_OPERAND_SCALE_B].elem == p->block_b.elem);
+}
+
 static const hd_spec_row *find_row(const hd_problem *p, const char *family, const char *kind, int n,
                                    bool a_in_registers) {
   hd_mma_query query = HD_MMA_ANY;
@@ -325,12 +349,19 @@ static const hd_spec_row *find_row(const hd_problem *p, const char *family, cons
   query.a_in_registers = a_in_registers || !wgmma;
   query.kind = kind;
   query.k = hd_granule_k(p->a_elem) / 2; /* the packed order holds two k-steps a granule */
-  return hd_spec_find_mma(&query);
+  size_t at = 0;
+  const hd_spec_row *row = hd_spec_next_mma(&query, &at);
+  while (row && !takes_blocks(p, row))
+    row = hd_spec_next_mma(&query, &at);
+  return row;
 }
 
-/* Narrow floats come without a .kind where the ISA has them so, else as kind::f8f6f4. */
+/* Narrow floats come without a .kind where the ISA has them so, else as kind::f8f6f4; with block
+ * scales as the first kind that takes them. */
 const hd_spec_row *hd_problem_row(const hd_problem *p, const char *family, int n,
                                   bool a_in_registers) {
+  if (p->block || p->kind)
+    return find_row(p, family, p->kind, n, a_in_registers);
   const hd_spec_row *plain = find_row(p, family, "", n, a_in_registers);
   return plain ? plain : find_row(p, family, "f8f6f4", n, a_in_registers);
 }

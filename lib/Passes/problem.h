@@ -14,9 +14,9 @@ typedef struct hd_size {
   int64_t value, max, divisible_by;
 } hd_size;
 
-/* A dense matrix operand, or D. ld 0: an argument of the kernel. */
+/* A dense matrix operand, scales, or D. ld 0: an argument of the kernel. */
 typedef struct hd_dense {
-  hd_op *op; /* `dense`, `vector` or `store`; NULL: not there */
+  hd_op *op; /* `dense`, `vector`, `block_scale` or `store`; NULL: not there */
   heddle_elem elem;
   bool transposed; /* b: mn_major; c, d: col_major */
   bool one;        /* a scale of one element for the whole matrix */
@@ -29,7 +29,9 @@ typedef struct hd_problem {
   hd_size m, n, k;
   heddle_elem a_elem, acc_elem;
   hd_op *sparse, *matmul, *epilogue, *store;
-  hd_dense b, c, d, bias, scale_a, scale_b;
+  hd_dense b, c, d, bias, scale_a, scale_b, block_a, block_b;
+  int32_t block;    /* elements of k that share a scale of block_a, block_b; 0: there are none */
+  const char *kind; /* of the instruction; NULL: any */
   bool alpha, beta, bias_along_n;
   const char *act, *user;
 } hd_problem;
@@ -46,7 +48,14 @@ int32_t hd_elems_per_byte(heddle_elem elem);
 int32_t hd_granule_k(heddle_elem elem);
 int32_t hd_block_bytes(heddle_elem elem);
 int32_t hd_block_meta_bytes(heddle_elem elem);
+/* Block scales (bytes) of a row of A, or a column of B, in a granule. */
+int32_t hd_scales_a_row(const hd_problem *problem);
 enum { HD_SLAB_ROWS = 64, HD_STRIP_ROWS = 16, HD_GRANULE_BYTES = 128, HD_BLOCK_VALUE_BYTES = 4096 };
+
+/* The rules of block scales that hold for every target: types and block are those of an
+ * instruction, pitches in whole copies. */
+heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *problem);
+enum { HD_SCALE_ALIGN = 16 }; /* bytes: of the pointers and pitches of block scales */
 
 /* The instruction of a family ("mma", "wgmma") for the problem; n 0: any. NULL when there is
  * none. */

@@ -36,7 +36,8 @@ static bool shares_tiles(const hd_schedule *s) { return s->split_k > 1 || s->str
 int32_t hd_schedule_stage_bytes(const hd_problem *p, const hd_schedule *s) {
   int32_t granules = s->tile_k / hd_granule_k(p->a_elem);
   return granules * (s->tile_m / HD_SLAB_ROWS * hd_block_bytes(p->a_elem) +
-                     s->tile_n * HD_GRANULE_BYTES);
+                     s->tile_n * HD_GRANULE_BYTES +
+                     (s->tile_m + s->tile_n) * hd_scales_a_row(p));
 }
 
 /* Partial sums that a cluster's first CTA receives, each with a barrier. */

@@ -31,6 +31,7 @@ typedef struct hd_stage {
   hd_store_slot slot; /* of the staged store; cols 0: D is written from registers */
   hd_value *sa, *sb, *sd,
       *partials; /* buffers; sd NULL: D is not staged; partials: of a cluster along k */
+  hd_value *scales[2]; /* buffers of block scales, of A and of B; NULL: there are none */
 } hd_stage;
 
 /* The values a kernel may take, in parameter order. ORDER ARGS. */
@@ -44,6 +45,8 @@ typedef enum hd_stage_arg {
   HD_STAGE_BIAS,
   HD_STAGE_SCALE_A,
   HD_STAGE_SCALE_B,
+  HD_STAGE_BLOCK_SCALE_A,
+  HD_STAGE_BLOCK_SCALE_B,
   HD_STAGE_USER,
   HD_STAGE_WORKSPACE,
   HD_STAGE_M,
@@ -52,6 +55,8 @@ typedef enum hd_stage_arg {
   HD_STAGE_LDB,
   HD_STAGE_LDC,
   HD_STAGE_LDD,
+  HD_STAGE_LDSA,
+  HD_STAGE_LDSB,
   HD_STAGE_ALPHA,
   HD_STAGE_BETA
 } hd_stage_arg;

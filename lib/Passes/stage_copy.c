@@ -190,6 +190,23 @@ static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   }
 }
 
+/* The scales of a granule are a row of their matrix: the tile's piece of it, zeros past its end. */
+static void copy_scales(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
+                        hd_value *cursor) {
+  static const hd_stage_arg ptr[] = {HD_STAGE_BLOCK_SCALE_A, HD_STAGE_BLOCK_SCALE_B},
+                            pitch[] = {HD_STAGE_LDSA, HD_STAGE_LDSB},
+                            size[] = {HD_STAGE_M, HD_STAGE_N};
+  hd_value *const first[] = {place->row0, place->col0};
+  const int32_t rows[] = {st->s.tile_m, st->s.tile_n}, each = hd_scales_a_row(&st->p);
+  for (int i = 0; st->p.block && i < 2; i++) {
+    hd_value *from = hd_arith_const(b, HD_OP_MUL, hd_widen(b, first[i]), each);
+    hd_value *exist = hd_arith_const(b, HD_OP_MUL, hd_widen(b, st->arg[size[i]]), each);
+    hd_value *operands[] = {st->arg[ptr[i]], st->arg[pitch[i]], st->scales[i], cursor, kg, from,
+                            exist,           st->n_granules};
+    copy_rows(st, b, true, operands, 1, (int64_t)rows[i] * each, HD_SCALE_ALIGN);
+  }
+}
+
 void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k,
                    hd_value *cursor) {
   const char *path = st->variant->path;
@@ -204,4 +221,5 @@ void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_v
     copy_b_tma(st, b, place, kg, cursor);
   else
     copy_b_rows(st, b, place, kg, cursor, strcmp(path, "cp_async") == 0);
+  copy_scales(st, b, place, kg, cursor);
 }

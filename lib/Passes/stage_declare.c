@@ -11,10 +11,11 @@ static const struct stage_arg {
     {"a", HD_TYPE_PTR},       {"b", HD_TYPE_PTR},       {"b", HD_TYPE_TMAP},
     {"d", HD_TYPE_PTR},       {"d", HD_TYPE_TMAP},      {"c", HD_TYPE_PTR},
     {"bias", HD_TYPE_PTR},    {"scale_a", HD_TYPE_PTR}, {"scale_b", HD_TYPE_PTR},
+    {"block_scale_a", HD_TYPE_PTR}, {"block_scale_b", HD_TYPE_PTR},
     {"user", HD_TYPE_PTR},    {"workspace", HD_TYPE_PTR}, {"m", HD_TYPE_I32},
     {"n", HD_TYPE_I32},       {"k", HD_TYPE_I32},       {"ldb", HD_TYPE_I64},
-    {"ldc", HD_TYPE_I64},     {"ldd", HD_TYPE_I64},     {"alpha", HD_TYPE_F32},
-    {"beta", HD_TYPE_F32},
+    {"ldc", HD_TYPE_I64},     {"ldd", HD_TYPE_I64},     {"ldsa", HD_TYPE_I64},
+    {"ldsb", HD_TYPE_I64},    {"alpha", HD_TYPE_F32},   {"beta", HD_TYPE_F32},
 };
 
 /* Constants stand for what the problem fixes; of C's pitch the store asks for the parameter. */
@@ -30,6 +31,10 @@ static int64_t fixed_value(const hd_problem *p, hd_stage_arg which) {
     return p->b.ld;
   case HD_STAGE_LDD:
     return p->d.ld;
+  case HD_STAGE_LDSA:
+    return p->block_a.ld;
+  case HD_STAGE_LDSB:
+    return p->block_b.ld;
   default:
     return 0;
   }
@@ -57,6 +62,11 @@ static bool is_needed(const hd_stage *st, hd_stage_arg which) {
     return st->p.scale_a.op != NULL;
   case HD_STAGE_SCALE_B:
     return st->p.scale_b.op != NULL;
+  case HD_STAGE_BLOCK_SCALE_A:
+  case HD_STAGE_BLOCK_SCALE_B:
+  case HD_STAGE_LDSA:
+  case HD_STAGE_LDSB:
+    return st->p.block != 0;
   case HD_STAGE_USER:
     return st->p.user != NULL;
   case HD_STAGE_WORKSPACE:
@@ -84,6 +94,10 @@ static heddle_elem pointee(const hd_stage *st, hd_stage_arg which) {
     return st->p.scale_a.elem;
   case HD_STAGE_SCALE_B:
     return st->p.scale_b.elem;
+  case HD_STAGE_BLOCK_SCALE_A:
+    return st->p.block_a.elem;
+  case HD_STAGE_BLOCK_SCALE_B:
+    return st->p.block_b.elem;
   case HD_STAGE_D:
     return st->p.d.elem;
   default:
@@ -216,6 +230,17 @@ static void declare_slots(hd_stage *st) {
   st->sd = d->results[0];
 }
 
+/* Of each operand a row's scales of the granule, row after row. */
+static void declare_scales(hd_stage *st) {
+  static const char *const names[] = {"scale_a", "scale_b"};
+  const hd_dense *scales[] = {&st->p.block_a, &st->p.block_b};
+  const int32_t rows[] = {st->s.tile_m, st->s.tile_n};
+  for (int i = 0; st->p.block && i < 2; i++)
+    st->scales[i] = declare_buffer(st, names[i], (int64_t)rows[i] * hd_scales_a_row(&st->p),
+                                   HD_SCALE_ALIGN, "linear", scales[i]->elem,
+                                   st->s.stages)->results[0];
+}
+
 static void declare_buffers(hd_stage *st) {
   int64_t block = hd_block_bytes(st->p.a_elem);
   int64_t rows = st->p.b.transposed ? st->s.tile_k : st->s.tile_n;
@@ -234,6 +259,7 @@ static void declare_buffers(hd_stage *st) {
   hd_op_set_int(st->module, a, HD_ATTR_META_OFFSET, HD_BLOCK_VALUE_BYTES);
   st->sa = a->results[0];
   st->sb = b->results[0];
+  declare_scales(st);
   if (st->along_k > 1)
     st->partials = declare_buffer(st, "partials", hd_stage_tile_bytes(st), 128, "linear",
                                   st->p.acc_elem, st->along_k - 1)->results[0];

@@ -4,6 +4,8 @@
 #include "Passes/stage.h"
 
 enum { MAX_STRIPS = 16, MAX_BLOCKS = 32 };
+/* Lanes of a quad hold scales of eight rows each: a register serves so many strips, or blocks. */
+enum { SCALED_STRIPS = 2, SCALED_BLOCKS = 4, SCALES_A_WORD = 4 };
 
 /* What one warp owns of the tile: strips of 16 rows, blocks of 8 columns. */
 typedef struct warp_tile {
@@ -44,19 +46,65 @@ static hd_value *load(hd_stage *st, hd_builder *b, hd_op_kind kind, hd_operand_i
   return op->results[0];
 }
 
-static hd_value *mma(hd_stage *st, hd_builder *b, hd_value *c, hd_value *a, hd_value *bf,
-                     hd_value *meta, int32_t step) {
-  hd_op *op = hd_build_op(b, HD_OP_MMA_SP, c->type, 4, c, a, bf, meta);
+/* The block scales that a warp holds in registers. */
+typedef struct warp_scales {
+  hd_value *a[MAX_STRIPS / SCALED_STRIPS], *b[MAX_BLOCKS / SCALED_BLOCKS];
+} warp_scales;
+
+/* Word `word` of the scales of n strips or blocks, `per` to a register; first: their first rows. */
+static void load_scales(hd_stage *st, hd_builder *b, hd_operand_id operand, hd_value *cursor,
+                        hd_value *const *first, int32_t n, int32_t word, hd_value **out) {
+  bool of_a = operand == HD_OPERAND_SCALE_A;
+  int32_t per = of_a ? SCALED_STRIPS : SCALED_BLOCKS, rows = of_a ? HD_STRIP_ROWS : 8;
+  for (int32_t i = 0; i < n; i += per) {
+    hd_value *row = of_a ? hd_arith_const(b, HD_OP_MUL, first[i], HD_STRIP_ROWS) : first[i];
+    hd_op *op = hd_build_op(b, HD_OP_LOAD_SCALE, hd_stage_fragment(st, operand), 3,
+                            st->scales[!of_a], cursor, row);
+    hd_op_set_str(st->module, op, HD_ATTR_ROW, st->row->name);
+    hd_op_set_str(st->module, op, HD_ATTR_OPERAND, of_a ? "scale_a" : "scale_b");
+    hd_op_set_int(st->module, op, HD_ATTR_ROWS, (n - i < per ? n - i : per) * rows);
+    hd_op_set_int(st->module, op, HD_ATTR_WORD, word);
+    out[i / per] = op->results[0];
+  }
+}
+
+/* A step's scales follow those of the one before: in the same word, or in the next. */
+static void load_step_scales(hd_stage *st, hd_builder *b, const warp_tile *t, hd_value *cursor,
+                             int32_t step, warp_scales *s) {
+  int32_t at = step * st->row->scale_vec;
+  if (!st->p.block || at % SCALES_A_WORD)
+    return;
+  load_scales(st, b, HD_OPERAND_SCALE_A, cursor, t->strip, t->n_strips, at / SCALES_A_WORD, s->a);
+  load_scales(st, b, HD_OPERAND_SCALE_B, cursor, t->block, t->n_blocks, at / SCALES_A_WORD, s->b);
+}
+
+/* Strip i times block j. */
+static hd_value *mma(hd_stage *st, hd_builder *b, hd_value *const operands[4], const warp_scales *s,
+                     int32_t i, int32_t j, int32_t step) {
+  hd_value *in[] = {operands[0], operands[1], operands[2], operands[3], NULL, NULL};
+  if (st->p.block) {
+    in[4] = s->a[i / SCALED_STRIPS];
+    in[5] = s->b[j / SCALED_BLOCKS];
+  }
+  hd_op *op = hd_build(b, st->p.block ? HD_OP_MMA_SP_SCALED : HD_OP_MMA_SP, in, st->p.block ? 6 : 4,
+                       &in[0]->type, 1);
   hd_op_set_str(st->module, op, HD_ATTR_ROW, st->row->name);
   hd_op_set_int(st->module, op, HD_ATTR_SELECTOR, hd_stage_selector(st, step));
+  if (st->p.block) {
+    int64_t byte = step * st->row->scale_vec % SCALES_A_WORD;
+    int64_t ids[] = {byte, i % SCALED_STRIPS, byte, j % SCALED_BLOCKS};
+    hd_op_set_ints(st->module, op, HD_ATTR_SCALE_IDS, ids, 4);
+  }
   return op->results[0];
 }
 
 static void compute(hd_stage *st, hd_builder *b, const warp_tile *t, hd_value *cursor,
                     hd_value **acc) {
   hd_value *a[MAX_STRIPS], *word[MAX_STRIPS];
+  warp_scales scales;
   for (int32_t step = 0; step < st->steps; step++) {
     bool fresh = step == 0 || hd_stage_word(st, step) != hd_stage_word(st, step - 1);
+    load_step_scales(st, b, t, cursor, step, &scales);
     for (int32_t i = 0; i < t->n_strips; i++) {
       if (fresh)
         word[i] = load(st, b, HD_OP_LOAD_META, HD_OPERAND_META, cursor, t->strip[i],
@@ -67,7 +115,7 @@ static void compute(hd_stage *st, hd_builder *b, const warp_tile *t, hd_value *c
       hd_value *bf = load(st, b, HD_OP_LOAD_B, HD_OPERAND_B, cursor, t->block[j], step);
       for (int32_t i = 0; i < t->n_strips; i++) {
         hd_value **c = &acc[i * t->n_blocks + j];
-        *c = mma(st, b, *c, a[i], bf, word[i], step);
+        *c = mma(st, b, (hd_value *[]){*c, a[i], bf, word[i]}, &scales, i, j, step);
       }
     }
   }

@@ -103,6 +103,17 @@ void hd_fill_sparse(const hd_fill *fill, heddle_elem elem, uint64_t m, uint64_t 
   }
 }
 
+void hd_fill_scales(const hd_fill *fill, heddle_elem elem, uint64_t n_rows, uint64_t n_blocks,
+                    void *data) {
+  for (uint64_t i = 0; i < n_rows; i++)
+    for (uint64_t j = 0; j < n_blocks; j++) {
+      uint64_t h = element_hash(row_hash(fill->seed, fill->first_row + i), j);
+      double fraction = elem == HEDDLE_UE4M3 ? 1 + (double)(h >> 32 & 7) / 8 : 1;
+      double value = fill->limit ? (double)(1 + (h >> 16 & 1)) : ldexp(fraction, (int)(h % 7) - 3);
+      hd_elem_store(elem, data, (size_t)(i * n_blocks + j), value);
+    }
+}
+
 int hd_exact_bits(heddle_elem a, heddle_elem b, heddle_elem accumulator) {
   const heddle_elem_info *ia = heddle_elem_get(a), *ib = heddle_elem_get(b);
   bool narrow = ia->kind == HEDDLE_FLOAT && ia->container_bits <= 8 && ib->container_bits <= 8;

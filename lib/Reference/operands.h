@@ -37,6 +37,11 @@ void hd_fill_dense(const hd_fill *fill, heddle_elem elem, uint64_t n_rows, uint6
 void hd_fill_sparse(const hd_fill *fill, heddle_elem elem, uint64_t m, uint64_t k, void *data,
                     uint64_t row_stride);
 
+/* Fills block scales, a byte each. Exact (limit not 0): 1 or 2; random: 2^-3 to 2^3, times 1 + i/8
+ * for ue4m3. */
+void hd_fill_scales(const hd_fill *fill, heddle_elem elem, uint64_t n_rows, uint64_t n_blocks,
+                    void *data);
+
 /* How many bits of an integer sum stay exact while a tensor core adds products of a and b: 24 for
  * f32 accumulators, 11 for f16, 31 for s32, and 13 for f32 over 8-bit floats, whose products
  * Hopper aligns and truncates before it adds (measured: 4e-5 relative an instruction). */

@@ -40,6 +40,9 @@ typedef struct hd_reference {
   bool bias_along_n; /* false: bias[M]; true: bias[N] */
   hd_matrix scale_a,
       scale_b; /* of a row, of a column, row_stride apart (0: one for all); data NULL: 1 */
+  /* Scales of elements of A by (row, k / block), of B by (column, k / block); data NULL: 1. */
+  hd_matrix block_a, block_b;
+  unsigned block; /* a power of two of at most 128 */
   double alpha, beta;
   hd_act act;
 } hd_reference;

@@ -31,21 +31,40 @@ static extent panel_extent(uint64_t start, uint64_t total, unsigned most) {
   return (extent){start, left < most ? (unsigned)left : most};
 }
 
-static void widen_panel(const hd_matrix *b, extent k, extent n, panel out) {
+static double element(const hd_matrix *x, uint64_t i, uint64_t j) {
+  return hd_elem_load(x->elem, x->data, (size_t)(i * x->row_stride + j * x->col_stride));
+}
+
+/* The factor of elements first to first + n - 1 of k of a row: one in each block. */
+static void scale_blocks(const hd_matrix *scales, unsigned block, uint64_t row, extent k,
+                         double *values) {
+  double scale = 1;
+  for (unsigned i = 0; scales->data && i < k.n; i++) {
+    if (i % block == 0) /* a panel begins with a block */
+      scale = element(scales, row, (k.start + i) / block);
+    values[i] *= scale;
+  }
+}
+
+static void widen_panel(const hd_reference *r, extent k, extent n, panel out) {
+  const hd_matrix *b = &r->b;
   double column[PANEL_K];
   memset(out, 0, sizeof(panel));
   for (unsigned j = 0; j < n.n; j++) {
     uint64_t index = k.start * b->row_stride + (n.start + j) * b->col_stride;
     hd_elem_load_many(b->elem, b->data, (size_t)index, (size_t)b->row_stride, k.n, column);
+    scale_blocks(&r->block_b, r->block, n.start + j, k, column);
     for (unsigned i = 0; i < k.n; i++)
       out[j / STRIP][i][j % STRIP] = column[i];
   }
 }
 
-static void slice_dense(const hd_matrix *a, uint64_t row, extent k, row_slice *slice) {
+static void slice_dense(const hd_reference *r, uint64_t row, extent k, row_slice *slice) {
+  const hd_matrix *a = &r->a;
   double values[PANEL_K];
   uint64_t index = row * a->row_stride + k.start * a->col_stride;
   hd_elem_load_many(a->elem, a->data, (size_t)index, (size_t)a->col_stride, k.n, values);
+  scale_blocks(&r->block_a, r->block, row, k, values);
   slice->n = 0;
   for (unsigned i = 0; i < k.n; i++) {
     slice->k[slice->n] = (int)i;
@@ -60,14 +79,19 @@ static void slice_canonical(const hd_reference *r, uint64_t row, extent k, row_s
   unsigned group = heddle_elem_get(r->a.elem)->group, per_unit = group / rule->n_units;
   uint64_t codes_row_bytes = (r->k / group + 1) / 2;
   const uint8_t *codes = (const uint8_t *)r->codes + row * codes_row_bytes;
+  double scales[PANEL_K];
+  for (unsigned i = 0; i < k.n; i++)
+    scales[i] = 1;
+  scale_blocks(&r->block_a, r->block, row, k, scales);
   slice->n = 0;
   for (unsigned first = 0; first < k.n; first += group) {
     unsigned code = hd_nibble(codes, (k.start + first) / group);
     for (unsigned i = 0; i < group / 2u; i++) {
       uint64_t index = row * (r->k / 2) + (k.start + first) / 2 + i;
       unsigned unit = hd_sparse_unit(rule, code, i / per_unit);
-      slice->k[slice->n] = (int)(first + unit * per_unit + i % per_unit);
-      slice->value[slice->n++] = hd_elem_load(r->a.elem, r->values, (size_t)index);
+      unsigned at = first + unit * per_unit + i % per_unit;
+      slice->k[slice->n] = (int)at;
+      slice->value[slice->n++] = hd_elem_load(r->a.elem, r->values, (size_t)index) * scales[at];
     }
   }
 }
@@ -115,20 +139,16 @@ static void multiply_all(const hd_reference *r, const uint64_t *rows, size_t n_r
     extent k = panel_extent(k0, r->k, PANEL_K);
     for (uint64_t n0 = 0; n0 < r->n; n0 += PANEL_N) {
       extent n = panel_extent(n0, r->n, PANEL_N);
-      widen_panel(&r->b, k, n, b);
+      widen_panel(r, k, n, b);
       for (size_t i = 0; i < n_rows; i++) {
         if (r->a.data)
-          slice_dense(&r->a, row_at(rows, i), k, &slice);
+          slice_dense(r, row_at(rows, i), k, &slice);
         else
           slice_canonical(r, row_at(rows, i), k, &slice);
         multiply_row(&slice, b, n.n, out + i * r->n + n0);
       }
     }
   }
-}
-
-static double element(const hd_matrix *x, uint64_t i, uint64_t j) {
-  return hd_elem_load(x->elem, x->data, (size_t)(i * x->row_stride + j * x->col_stride));
 }
 
 static double scale_at(const hd_matrix *scale, uint64_t i) {

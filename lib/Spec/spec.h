@@ -168,6 +168,13 @@ typedef struct hd_spec_row {
   hd_judge syntax_judge, layout_judge;
 } hd_spec_row;
 
+/* Consecutive elements of k that share a block scale; 0: the row has none. */
+static inline int hd_spec_block(const hd_spec_row *row) {
+  return row->scale_vec ? row->k / row->scale_vec : 0;
+}
+/* Block scales (bytes) of a row of A or a column of B in a granule: two k-steps. */
+static inline int hd_spec_scales_a_row(const hd_spec_row *row) { return 2 * row->scale_vec; }
+
 /* ---- rows ---- */
 size_t hd_spec_count(void);
 /* The i-th row, grouped by family, in the order of specs/. NULL when out of range. */

@@ -117,11 +117,20 @@ static int64_t smaller(int64_t size, int64_t most) {
   return size <= most ? size : most - 64 + size % 64;
 }
 
+static bool has_4_bits(const suite_case *c) {
+  return suite_case_is(c, CASE_type, "e2m1p") || suite_case_is(c, CASE_type, "s4") ||
+         suite_case_is(c, CASE_type, "u4");
+}
+
+static int64_t granule_of(const suite_case *c) {
+  return has_4_bits(c) ? 256 : 128;
+}
+
 /* Two granules of 8-bit types, and one for every split. */
 static int64_t most_k(const suite_case *c) {
   const char *split = strstr(c->value[CASE_s], "split_k=");
   long n = split ? strtol(split + strlen("split_k="), NULL, 10) : 1;
-  return n > 2 ? 128 * n : 256;
+  return n > 2 ? granule_of(c) * n : n > 1 ? granule_of(c) * 2 : 256;
 }
 
 void suite_case_shrink(suite_list *list, suite_case *c) {
@@ -176,6 +185,45 @@ static void print_scale(const suite_case *c, case_key key, const char *name, con
                      suite_case_is(c, key, "one") ? "" : length, name);
 }
 
+static int64_t block_of(const suite_case *c) {
+  const char *block = strchr(c->value[CASE_blocks], ':');
+  return block ? strtoll(block + 1, NULL, 10) : 0;
+}
+
+/* A granule of so many rows' scales, and what is asked beyond. */
+static int64_t row_scales(const suite_case *c, case_key rows) {
+  int64_t each = block_of(c) ? granule_of(c) / block_of(c) : 0;
+  return (suite_case_int(c, rows) * each + 15) / 16 * 16 + suite_case_int(c, CASE_lds);
+}
+
+static void print_block_scales(const suite_case *c, hd_strbuf *out) {
+  static const struct {
+    case_key rows;
+    const char *operand;
+  } scales[] = {{CASE_m, "a"}, {CASE_n, "b"}};
+  const char *type = c->value[CASE_blocks];
+  int len = (int)strcspn(type, ":");
+  for (size_t i = 0; block_of(c) && i < HD_COUNT(scales); i++) {
+    hd_strbuf_printf(out,
+                     "  %%s%s: matrix<%.*s> = block_scale %%%s, %%k {type = %.*s, operand = %s, "
+                     "block = %lld",
+                     scales[i].operand, len, type, names[scales[i].rows], len, type,
+                     scales[i].operand, (long long)block_of(c));
+    if (suite_case_is(c, CASE_pitch, "text"))
+      hd_strbuf_printf(out, ", ld = %lld", (long long)row_scales(c, scales[i].rows));
+    hd_strbuf_add(out, "}\n");
+  }
+}
+
+static void print_matmul(const suite_case *c, hd_strbuf *out) {
+  const char *acc = c->value[CASE_acc];
+  hd_strbuf_printf(out, "  %%x: matrix<%s> = matmul %%a, %%b%s {acc = %s", acc,
+                   block_of(c) ? ", %sa, %sb" : "", acc);
+  if (!suite_case_is(c, CASE_kind, "any"))
+    hd_strbuf_printf(out, ", kind = %s", c->value[CASE_kind]);
+  hd_strbuf_add(out, "}\n");
+}
+
 static void print_operands(const suite_case *c, hd_strbuf *out) {
   const char *type = c->value[CASE_type];
   const char *b = suite_case_is(c, CASE_btype, "same") ? type : c->value[CASE_btype];
@@ -196,6 +244,7 @@ static void print_operands(const suite_case *c, hd_strbuf *out) {
                      c->value[CASE_biastype], c->value[CASE_bias], c->value[CASE_biastype]);
   print_scale(c, CASE_sa, "scale_a", " %m", out);
   print_scale(c, CASE_sb, "scale_b", " %n", out);
+  print_block_scales(c, out);
 }
 
 static bool has_epilogue(const suite_case *c) {
@@ -230,8 +279,7 @@ void suite_case_problem(const suite_case *c, hd_strbuf *out) {
   print_size(c, CASE_n, out);
   print_size(c, CASE_k, out);
   print_operands(c, out);
-  hd_strbuf_printf(out, "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n", c->value[CASE_acc],
-                   c->value[CASE_acc]);
+  print_matmul(c, out);
   if (has_epilogue(c))
     print_epilogue(c, out);
   hd_strbuf_printf(out, "  store %%%s {type = %s, order = %s_major", has_epilogue(c) ? "y" : "x",
@@ -254,6 +302,8 @@ void suite_case_request(const suite_case *c, trial_request *r) {
   r->size[HD_ARG_LDB] = row_b(c) + suite_case_int(c, CASE_ldb);
   r->size[HD_ARG_LDC] = row_c(c) + suite_case_int(c, CASE_ldc);
   r->size[HD_ARG_LDD] = row_d(c) + suite_case_int(c, CASE_ldd);
+  r->size[HD_ARG_LDSA] = row_scales(c, CASE_m);
+  r->size[HD_ARG_LDSB] = row_scales(c, CASE_n);
   r->offset_b = (uint32_t)suite_case_int(c, CASE_boff);
   r->offset_d = (uint32_t)suite_case_int(c, CASE_doff);
   r->user = suite_case_is(c, CASE_act, "user") ? hard_swish : NULL;

@@ -169,7 +169,8 @@ static bool move_to(mutate_form *form, const hd_check_launch *launch) {
     hd_arg_kind kind;
     int64_t value;
   } sizes[] = {{HD_ARG_M, launch->m}, {HD_ARG_N, launch->n}, {HD_ARG_K, launch->k}};
-  static const hd_arg_kind pitches[] = {HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD};
+  static const hd_arg_kind pitches[] = {HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD, HD_ARG_LDSA,
+                                        HD_ARG_LDSB};
   int64_t longest = 0, k = form->request.size[HD_ARG_K];
   bool other = false;
   for (size_t i = 0; i < HD_COUNT(sizes); i++) {

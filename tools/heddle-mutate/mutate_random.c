@@ -41,27 +41,32 @@ static const char *word(draw *d, const char *list, char out[24]) {
 #define MINIFLOATS "e2m1 e3m2 e2m3 e4m3 e5m2"
 
 /* A line of types; B's may differ from A's. granule: elements of k a stage; bits: of a stored
- * element. */
+ * element; scale: of `block` elements of k (NULL: none). */
 static const struct types {
   const char *a, *b, *acc, *d, *targets;
   int32_t granule, group, bits;
+  const char *scale;
+  int32_t block;
 } all_types[] = {
-    {"bf16", "bf16", "f32", FLOATS, "sm_90a sm_90a sm_80", 64, 4, 16},
-    {"f16", "f16", "f32", FLOATS, "sm_90a sm_90a sm_80", 64, 4, 16},
-    {"f16", "f16", "f16", "f16 f32 s8", "sm_90a sm_90a sm_80", 64, 4, 16},
-    {"tf32", "tf32", "f32", FLOATS, "sm_90a sm_90a sm_80", 32, 2, 32},
-    {"e4m3", "e4m3 e5m2", "f32", NARROW, "sm_90a sm_90a sm_89", 128, 4, 8},
-    {"e5m2", "e5m2 e4m3", "f32", NARROW, "sm_90a sm_90a sm_89", 128, 4, 8},
-    {"e4m3", "e4m3 e5m2", "f16", "f16 e4m3 u8", "sm_90a", 128, 4, 8},
-    {"s8", "s8 u8", "s32", INTEGERS, "sm_90a sm_90a sm_80", 128, 4, 8},
-    {"u8", "u8 s8", "s32", INTEGERS, "sm_90a sm_90a sm_80", 128, 4, 8},
-    {"s4", "s4 u4", "s32", INTEGERS, "sm_80", 256, 8, 4},
-    {"u4", "u4 s4", "s32", INTEGERS, "sm_80", 256, 8, 4},
-    {"e2m1", MINIFLOATS, "f32", NARROW, "sm_120a", 128, 4, 8},
-    {"e3m2", MINIFLOATS, "f32", NARROW, "sm_120a", 128, 4, 8},
-    {"e2m3", MINIFLOATS, "f32", NARROW, "sm_120a", 128, 4, 8},
-    {"e5m2", MINIFLOATS, "f32", NARROW, "sm_120a", 128, 4, 8},
-    {"e2m1", MINIFLOATS, "f16", "f16 e4m3 s8", "sm_120a", 128, 4, 8},
+    {"bf16", "bf16", "f32", FLOATS, "sm_90a sm_90a sm_80", 64, 4, 16, NULL, 0},
+    {"f16", "f16", "f32", FLOATS, "sm_90a sm_90a sm_80", 64, 4, 16, NULL, 0},
+    {"f16", "f16", "f16", "f16 f32 s8", "sm_90a sm_90a sm_80", 64, 4, 16, NULL, 0},
+    {"tf32", "tf32", "f32", FLOATS, "sm_90a sm_90a sm_80", 32, 2, 32, NULL, 0},
+    {"e4m3", "e4m3 e5m2", "f32", NARROW, "sm_90a sm_90a sm_89", 128, 4, 8, NULL, 0},
+    {"e5m2", "e5m2 e4m3", "f32", NARROW, "sm_90a sm_90a sm_89", 128, 4, 8, NULL, 0},
+    {"e4m3", "e4m3 e5m2", "f16", "f16 e4m3 u8", "sm_90a", 128, 4, 8, NULL, 0},
+    {"s8", "s8 u8", "s32", INTEGERS, "sm_90a sm_90a sm_80", 128, 4, 8, NULL, 0},
+    {"u8", "u8 s8", "s32", INTEGERS, "sm_90a sm_90a sm_80", 128, 4, 8, NULL, 0},
+    {"s4", "s4 u4", "s32", INTEGERS, "sm_80", 256, 8, 4, NULL, 0},
+    {"u4", "u4 s4", "s32", INTEGERS, "sm_80", 256, 8, 4, NULL, 0},
+    {"e2m1", MINIFLOATS, "f32", NARROW, "sm_120a", 128, 4, 8, NULL, 0},
+    {"e3m2", MINIFLOATS, "f32", NARROW, "sm_120a", 128, 4, 8, NULL, 0},
+    {"e2m3", MINIFLOATS, "f32", NARROW, "sm_120a", 128, 4, 8, NULL, 0},
+    {"e5m2", MINIFLOATS, "f32", NARROW, "sm_120a", 128, 4, 8, NULL, 0},
+    {"e2m1", MINIFLOATS, "f16", "f16 e4m3 s8", "sm_120a", 128, 4, 8, NULL, 0},
+    {"e4m3", MINIFLOATS, "f32", NARROW, "sm_120a", 128, 4, 8, "ue8m0", 64},
+    {"e2m1p", "e2m1p", "f32", NARROW, "sm_120a", 256, 8, 4, "ue8m0", 64},
+    {"e2m1p", "e2m1p", "f32", NARROW, "sm_120a", 256, 8, 4, "ue4m3", 32},
 };
 
 /* --- the schedule --------------------------------------------------------------------------- */
@@ -196,6 +201,16 @@ static void add_vector(mutate_problem *p, const char *name, const char *of, cons
                      type, of, type, name);
 }
 
+static void add_block_scale(const draw *d, mutate_problem *p, const char *rows,
+                            const char *operand) {
+  const char *type = d->types->scale;
+  if (type)
+    hd_strbuf_printf(&p->text,
+                     "  %%s%s: matrix<%s> = block_scale %%%s, %%k {type = %s, operand = %s, "
+                     "block = %d}\n",
+                     operand, type, rows, type, operand, d->types->block);
+}
+
 static void add_epilogue(draw *d, mutate_problem *p, const epilogue *e) {
   const char *acc = d->types->acc;
   const struct {
@@ -210,7 +225,10 @@ static void add_epilogue(draw *d, mutate_problem *p, const epilogue *e) {
   add_vector(p, "bias", e->bias, WORD(d, "f32 f16 bf16"));
   add_vector(p, "scale_a", e->scale_a, "f32");
   add_vector(p, "scale_b", e->scale_b, "f32");
-  hd_strbuf_printf(&p->text, "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n", acc, acc);
+  add_block_scale(d, p, "m", "a");
+  add_block_scale(d, p, "n", "b");
+  hd_strbuf_printf(&p->text, "  %%x: matrix<%s> = matmul %%a, %%b%s {acc = %s}\n", acc,
+                   d->types->scale ? ", %sa, %sb" : "", acc);
   hd_strbuf_printf(&p->text, "  %%y: matrix<%s> = epilogue %%x", acc);
   for (size_t i = 0; i < HD_COUNT(inputs); i++)
     hd_strbuf_printf(&p->text, "%s%s", inputs[i].there ? ", %" : "",

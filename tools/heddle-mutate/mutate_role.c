@@ -1,7 +1,8 @@
 /* Operators at the role level: each takes a sync op away, moves one of its numbers or places by
- * one, or takes columns of D for what they are not. */
+ * one, or takes columns of D, or block scales, for what they are not. */
 #include <string.h>
 
+#include "Spec/spec.h"
 #include "mutate.h"
 
 /* --- sites ---------------------------------------------------------------------------------- */
@@ -29,6 +30,7 @@ static bool is_permuted_store(const hd_op *op) {
   return op->kind == HD_OP_STORE_TILE && hd_op_is(op, HD_ATTR_PATH, "permuted");
 }
 static bool has_pending(const hd_op *op) { return hd_op_has(op, HD_ATTR_PENDING); }
+static bool is_scaled(const hd_op *op) { return op->kind == HD_OP_MMA_SP_SCALED; }
 static bool has_rank(const hd_op *op) {
   return op->kind == HD_OP_BARRIER_ARRIVE && hd_op_has(op, HD_ATTR_RANK);
 }
@@ -112,6 +114,23 @@ static void columns_as_they_lie(hd_module *m, hd_op *op) {
   hd_op_set_str(m, op, HD_ATTR_PATH, "quad");
 }
 
+/* One of [byte-id a, thread-id a, byte-id b, thread-id b]. */
+static void set_scale_id(hd_module *m, hd_op *op, int which, int64_t id) {
+  int64_t ids[4];
+  for (int i = 0; i < 4; i++)
+    ids[i] = i == which ? id : hd_op_attr(op, HD_ATTR_SCALE_IDS)->ints[i];
+  hd_op_set_ints(m, op, HD_ATTR_SCALE_IDS, ids, 4);
+}
+
+static void other_strip(hd_module *m, hd_op *op) {
+  set_scale_id(m, op, 1, 1 - hd_op_attr(op, HD_ATTR_SCALE_IDS)->ints[1]);
+}
+
+static void next_scale(hd_module *m, hd_op *op) {
+  const hd_spec_row *row = hd_spec_find(hd_op_str(op, HD_ATTR_ROW));
+  set_scale_id(m, op, 2, (hd_op_attr(op, HD_ATTR_SCALE_IDS)->ints[2] + row->scale_vec) % 4);
+}
+
 static int64_t stages_of(const hd_op *op) {
   for (int32_t i = 0; i < op->n_operands; i++) {
     hd_type_kind kind = op->operands[i]->type.kind;
@@ -151,6 +170,8 @@ static const mutate_operator operators[] = {
     {"last-", "one arrival fewer makes the last", is_last_arriver, one_sooner},
     {"columns", "the store takes columns as mma leaves them", is_permuted_store,
      columns_as_they_lie},
+    {"scale-lane", "A's block scales of the other strip", is_scaled, other_strip},
+    {"scale-byte", "B's block scales of the next step", is_scaled, next_scale},
     {"stage+", "the next slot of the ring", names_slot, next_slot},
     {"box+", "the next slot of D", names_box, next_box},
 };

@@ -92,6 +92,13 @@ static uint64_t packed_bytes(const hd_manifest *manifest, const hd_values *value
          ((value_of(values, HD_ARG_K) + granule - 1) / granule) * block;
 }
 
+/* A row's scales of a granule together, granules at the pitch. */
+static uint64_t granule_scales(const hd_manifest *manifest, uint64_t k, uint64_t rows,
+                               uint64_t pitch) {
+  uint64_t granule = 128 * 8 / elem_bits(manifest->a_elem), block = (uint64_t)manifest->scale_block;
+  return ((k + granule - 1) / granule - 1) * pitch + rows * (block ? granule / block : 0);
+}
+
 static uint64_t operand_bytes(const hd_manifest *manifest, const hd_values *values,
                               hd_arg_kind kind) {
   uint64_t m = value_of(values, HD_ARG_M), n = value_of(values, HD_ARG_N),
@@ -113,6 +120,10 @@ static uint64_t operand_bytes(const hd_manifest *manifest, const hd_values *valu
   case HD_ARG_BIAS: return (manifest->bias_along_n ? n : m) * elem_bits(manifest->bias_elem) / 8;
   case HD_ARG_SCALE_A: return (manifest->scale_a_one ? 1 : m) * 4;
   case HD_ARG_SCALE_B: return (manifest->scale_b_one ? 1 : n) * 4;
+  case HD_ARG_BLOCK_SCALE_A:
+    return granule_scales(manifest, k, m, value_of(values, HD_ARG_LDSA));
+  case HD_ARG_BLOCK_SCALE_B:
+    return granule_scales(manifest, k, n, value_of(values, HD_ARG_LDSB));
   default: return 256;
   }
 }
@@ -136,6 +147,8 @@ static void fill_values(uint8_t *data, uint64_t n_bytes, heddle_elem elem, uint6
     case HEDDLE_TF32: word = sign << 31 | (0x3f000000 + (r >> 8) % 0x1000000); break;
     case HEDDLE_E4M3: word = sign << 7 | (0x30 + (r >> 8) % 16); break;
     case HEDDLE_E5M2: word = sign << 7 | (0x38 + (r >> 8) % 8); break;
+    case HEDDLE_UE8M0: word = 0x7e + r % 4; break;
+    case HEDDLE_UE4M3: word = 0x30 + r % 16; break;
     default: word = r >> 3; break;
     }
     memcpy(data + i, &word, bytes ? bytes : 1);
@@ -164,6 +177,8 @@ static heddle_elem element_of(const hd_manifest *manifest, hd_arg_kind kind) {
   case HD_ARG_B: return manifest->b_elem;
   case HD_ARG_C: return manifest->c_elem;
   case HD_ARG_BIAS: return manifest->bias_elem;
+  case HD_ARG_BLOCK_SCALE_A:
+  case HD_ARG_BLOCK_SCALE_B: return hd_manifest_arg(manifest, kind)->elem;
   default: return HEDDLE_F32;
   }
 }

@@ -54,6 +54,9 @@ static void print_problem(const hd_problem *p) {
          a->group, elem_name(p->b.elem), p->b.transposed ? "mn_major" : "k_major",
          elem_name(p->acc_elem), elem_name(p->d.elem),
          p->d.transposed ? "col_major" : "row_major");
+  if (p->block)
+    printf("scales    %s for each %d of k, of A's rows and B's columns\n",
+           elem_name(p->block_a.elem), p->block);
   printf("epilogue  %s%s%s%s%s%s%s%s\n", p->act, p->alpha ? ", alpha" : "",
          p->beta ? ", beta" : "", p->c.op ? ", C" : "", p->bias.op ? ", bias along " : "",
          !p->bias.op ? "" : p->bias_along_n ? "n" : "m",

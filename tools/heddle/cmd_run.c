@@ -174,7 +174,8 @@ static heddle_status report(heddle_context *ctx, const run_options *o, const tri
 }
 
 static bool has_files(const trial_request *r) {
-  return r->a_file || r->b_file || r->c_file || r->bias_file || r->scale_a_file || r->scale_b_file;
+  return r->a_file || r->b_file || r->c_file || r->bias_file || r->scale_a_file ||
+         r->scale_b_file || r->block_scale_file[0] || r->block_scale_file[1];
 }
 
 /* The user's epilogue on the host, for the reference. */
@@ -232,7 +233,7 @@ int cmd_run(int argc, char **argv) {
   run_options o = {.backend = "auto", .seed = 1};
   const cli_option options[] = {
       {"size", CLI_TEXT, &o.sizes, "N=512,…",
-       "sizes and pitches known at launch: M N K LDB LDC LDD"},
+       "sizes and pitches known at launch: M N K LDB LDC LDD LDSA LDSB"},
       {"a", CLI_TEXT, &o.request.a_file, "FILE", "A instead of a made one (M x K, 2:4)"},
       {"b", CLI_TEXT, &o.request.b_file, "FILE", "B as stored: N x K, or K x N when mn_major"},
       {"c", CLI_TEXT, &o.request.c_file, "FILE", "C as stored"},
@@ -240,6 +241,10 @@ int cmd_run(int argc, char **argv) {
       {"scale-a", CLI_TEXT, &o.request.scale_a_file, "FILE", "scales of A's rows, or the one of A"},
       {"scale-b", CLI_TEXT, &o.request.scale_b_file, "FILE",
        "scales of B's columns, or the one of B"},
+      {"block-scale-a", CLI_TEXT, &o.request.block_scale_file[0], "FILE",
+       "block scales of A: M x ceil(K / block), |u1"},
+      {"block-scale-b", CLI_TEXT, &o.request.block_scale_file[1], "FILE",
+       "of B's columns: N x ceil(K / block)"},
       {"o", CLI_TEXT, &o.request.d_file, "FILE", "write D as .npy"},
       {"seed", CLI_INT, &o.seed, "S", "of the operands (default 1)"},
       {"exact", CLI_FLAG, &o.exact, NULL, "small integers, compared bit for bit"},

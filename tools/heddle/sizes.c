@@ -9,7 +9,8 @@
 #include "cli.h"
 
 static const hd_arg_kind kinds[] = {HD_ARG_M,   HD_ARG_N,   HD_ARG_K,
-                                    HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD};
+                                    HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD,
+                                    HD_ARG_LDSA, HD_ARG_LDSB};
 
 static heddle_status set_size(heddle_context *ctx, const char *name, const char *value,
                               int64_t *size) {

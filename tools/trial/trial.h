@@ -49,7 +49,8 @@ typedef double trial_user(const void *user, double acc, int64_t row, int64_t col
 
 /* Zero-initialise; every field may stay 0. */
 typedef struct trial_request {
-  int64_t size[HD_N_ARG_KINDS]; /* m n k ldb ldc ldd, in elements; 0: fixed or the default */
+  /* m n k ldb ldc ldd ldsa ldsb, in elements; 0: fixed or the default */
+  int64_t size[HD_N_ARG_KINDS];
   uint64_t seed;
   bool exact;                   /* small integers, compared bit for bit */
   float alpha, beta;            /* 0: 1 (0.5 and 2 when exact, so that a wrong one is seen) */
@@ -58,6 +59,7 @@ typedef struct trial_request {
   bool bare;                    /* no guards: for a checker that knows each allocation's end */
   /* .npy (A: also canonical or packed); NULL: made */
   const char *a_file, *b_file, *c_file, *bias_file, *scale_a_file, *scale_b_file;
+  const char *block_scale_file[2]; /* .npy, row-major: of A, of B */
   const char *d_file;           /* written as .npy when not NULL */
   trial_user *user;             /* of a kernel with act = user; its first argument is user_data */
   const void *user_data;

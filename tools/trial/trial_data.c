@@ -40,6 +40,8 @@ void trial_data_free(trial_data *data) {
     free(data->block[i].before);
   }
   free(data->a_dense);
+  free(data->scales[0]);
+  free(data->scales[1]);
 }
 
 /* ---- dense operands ---- */
@@ -106,8 +108,10 @@ static heddle_status choose_limits(heddle_context *ctx, const hd_manifest *manif
   if (!request->exact)
     return HEDDLE_OK;
   out->other = 4;
-  return hd_exact_limits(ctx, manifest->a_elem, manifest->b_elem, manifest->acc_elem,
-                         (uint64_t)shape->k, &out->a, &out->b);
+  /* Exact block scales are 1 and 2: each product counts up to four times. */
+  uint64_t k = (uint64_t)shape->k * (manifest->scale_block ? 4 : 1);
+  return hd_exact_limits(ctx, manifest->a_elem, manifest->b_elem, manifest->acc_elem, k, &out->a,
+                         &out->b);
 }
 
 /* A as the kernel reads it, with the planted error. */
@@ -157,6 +161,8 @@ static void set_values(const hd_manifest *manifest, const trial_request *request
   v[HD_ARG_LDB] = (uint64_t)s->ldb;
   v[HD_ARG_LDC] = (uint64_t)s->ldc;
   v[HD_ARG_LDD] = (uint64_t)s->ldd;
+  v[HD_ARG_LDSA] = (uint64_t)s->ldsa;
+  v[HD_ARG_LDSB] = (uint64_t)s->ldsb;
   v[HD_ARG_ALPHA] = float_bits(data->alpha);
   v[HD_ARG_BETA] = float_bits(data->beta);
 }
@@ -230,6 +236,25 @@ static heddle_status add_scales(heddle_context *ctx, const hd_manifest *manifest
   return HEDDLE_OK;
 }
 
+/* Granules stand at the pitch; the last one ends with its last scale. */
+static heddle_status add_block_scales(heddle_context *ctx, const hd_manifest *manifest,
+                                      const trial_request *r, trial_data *data) {
+  static const hd_arg_kind kinds[] = {HD_ARG_BLOCK_SCALE_A, HD_ARG_BLOCK_SCALE_B};
+  const trial_shape *s = &data->shape;
+  int64_t each = trial_scales_a_granule(manifest);
+  for (int i = 0; i < 2; i++) {
+    const hd_arg *arg = hd_manifest_arg(manifest, kinds[i]);
+    HD_TRY(check_wanted(ctx, manifest, r->block_scale_file[i], kinds[i]));
+    if (!arg)
+      continue;
+    int64_t granules = (trial_scales_a_row(manifest, s) + each - 1) / each;
+    int64_t bytes = (granules - 1) * (i ? s->ldsb : s->ldsa) + (i ? s->n : s->m) * each;
+    trial_block *block = add_block(data, kinds[i], arg->elem, (size_t)bytes, 0);
+    HD_TRY(trial_block_scales(ctx, manifest, r, s, i, &data->scales[i], block->data));
+  }
+  return HEDDLE_OK;
+}
+
 /* ---- all of them ---- */
 
 static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manifest,
@@ -256,6 +281,7 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
     HD_TRY(add_dense(ctx, r->seed, &bias, data));
   }
   HD_TRY(add_scales(ctx, manifest, r, limit, data));
+  HD_TRY(add_block_scales(ctx, manifest, r, data));
   trial_stored d = trial_stored_d(manifest, s);
   add_block(data, HD_ARG_D, manifest->d_elem, stored_bytes(manifest->d_elem, &d), r->offset_d);
   return HEDDLE_OK;

@@ -102,6 +102,13 @@ static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
     r->bias = (hd_matrix){bias->data, manifest->bias_elem, 1, 1};
   r->scale_a = scale(data, HD_ARG_SCALE_A, manifest->scale_a_one);
   r->scale_b = scale(data, HD_ARG_SCALE_B, manifest->scale_b_one);
+  uint64_t n_blocks = manifest->scale_block ? (uint64_t)trial_scales_a_row(manifest, s) : 0;
+  const hd_arg *block_a = hd_manifest_arg(manifest, HD_ARG_BLOCK_SCALE_A);
+  r->block = (unsigned)manifest->scale_block;
+  if (block_a) {
+    r->block_a = (hd_matrix){data->scales[0], block_a->elem, n_blocks, 1};
+    r->block_b = (hd_matrix){data->scales[1], block_a->elem, n_blocks, 1};
+  }
   if (!strcmp(manifest->act, "user"))
     return HEDDLE_OK;
   heddle_status status = hd_act_parse(manifest->act, &r->act);

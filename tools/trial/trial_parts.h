@@ -6,7 +6,7 @@
 
 /* Sizes and pitches of one launch, in elements. */
 typedef struct trial_shape {
-  int64_t m, n, k, ldb, ldc, ldd;
+  int64_t m, n, k, ldb, ldc, ldd, ldsa, ldsb;
 } trial_shape;
 
 /* Asked, fixed, or default sizes; sizes of given files count as asked. */
@@ -35,13 +35,14 @@ typedef struct trial_block {
   size_t offset;
 } trial_block;
 
-enum { TRIAL_MAX_BLOCKS = 8 };
+enum { TRIAL_MAX_BLOCKS = 10 };
 typedef struct trial_data {
   trial_shape shape;
   trial_block block[TRIAL_MAX_BLOCKS];
   int n_blocks;
   void *a_dense; /* owned: m x k */
   size_t a_row_bytes;
+  uint8_t *scales[2]; /* owned: block scales of A (m rows) and of B (n), row-major; NULL: none */
   size_t guard_bytes;
   hd_values values; /* sizes, pitches, scalars; the backend sets the pointers */
   float alpha, beta;
@@ -58,6 +59,15 @@ void *trial_data_take_d(const trial_data *data);
 void trial_data_compare_d(const trial_data *data, void *taken, trial_result *result);
 /* The block of an argument, NULL when the kernel does not take it. */
 trial_block *trial_data_block(const trial_data *data, hd_arg_kind kind);
+
+/* Block scales of a row, in a granule and in all; 0 where the problem has none. */
+int64_t trial_scales_a_granule(const hd_manifest *manifest);
+int64_t trial_scales_a_row(const hd_manifest *manifest, const trial_shape *shape);
+/* Makes or reads the `which`-th operand's (0: A), and stores them at `to` in granule order, rows
+ * that the kernel may only multiply with zeros filled; *scales is owned. */
+heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifest,
+                                 const trial_request *request, const trial_shape *shape, int which,
+                                 uint8_t **scales, uint8_t *to);
 
 /* A as a dense m x k matrix: made, or read from a file (owned by the caller). */
 heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,

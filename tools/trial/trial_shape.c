@@ -26,7 +26,8 @@ static heddle_status check_asked(heddle_context *ctx, const hd_manifest *manifes
 heddle_status trial_check_sizes(heddle_context *ctx, const hd_manifest *manifest,
                                 const trial_request *request) {
   static const hd_arg_kind kinds[] = {HD_ARG_M,   HD_ARG_N,   HD_ARG_K,
-                                      HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD};
+                                      HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD,
+                                      HD_ARG_LDSA, HD_ARG_LDSB};
   for (size_t i = 0; i < HD_COUNT(kinds); i++)
     HD_TRY(check_asked(ctx, manifest, kinds[i], request->size));
   return HEDDLE_OK;
@@ -63,6 +64,9 @@ heddle_status trial_shape_resolve(heddle_context *ctx, const hd_manifest *manife
   choose_pitch(manifest, HD_ARG_LDB, asked, trial_stored_b(manifest, s).cols, &s->ldb);
   choose_pitch(manifest, HD_ARG_LDC, asked, trial_stored_c(manifest, s).cols, &s->ldc);
   choose_pitch(manifest, HD_ARG_LDD, asked, trial_stored_d(manifest, s).cols, &s->ldd);
+  int64_t each = trial_scales_a_granule(manifest);
+  choose_pitch(manifest, HD_ARG_LDSA, asked, s->m * each, &s->ldsa);
+  choose_pitch(manifest, HD_ARG_LDSB, asked, s->n * each, &s->ldsb);
   return HEDDLE_OK;
 }
 

@@ -95,6 +95,36 @@ static void scales_stand_in_the_text(void **state) {
   heddle_problem_free(p);
 }
 
+static void block_scales_stand_in_the_text(void **state) {
+  (void)state;
+  heddle_problem *p = heddle_problem_create("mx", "sm_120a");
+  heddle_problem_set_size(p, HEDDLE_DIM_M, 64);
+  heddle_problem_set_size(p, HEDDLE_DIM_N, 64);
+  heddle_problem_set_size(p, HEDDLE_DIM_K, 256);
+  heddle_problem_set_a(p, HEDDLE_E2M1P);
+  heddle_problem_set_b(p, HEDDLE_E2M1P, HEDDLE_K_MAJOR, 0, 0);
+  heddle_problem_set_d(p, HEDDLE_F32, HEDDLE_ROW_MAJOR, 0, 0);
+  heddle_problem_set_block_scales(p, HEDDLE_UE8M0, 64, 0, 256);
+  heddle_problem_set_kind(p, "mxf4nvf4");
+  char *text = build_text(p);
+  assert_non_null(strstr(text,
+                         "  %block_scale_a: matrix<ue8m0> = block_scale %m, %k {type = ue8m0, "
+                         "operand = a, block = 64}\n"));
+  assert_non_null(strstr(text, "= block_scale %n, %k {type = ue8m0, operand = b, ld = 256, "
+                               "block = 64}\n"));
+  assert_non_null(strstr(text, "matmul %a, %b, %block_scale_a, %block_scale_b {acc = f32, "
+                               "kind = mxf4nvf4}"));
+  free(text);
+  heddle_context *ctx = heddle_context_create();
+  heddle_module *module = NULL;
+  heddle_problem_set_block_scales(p, HEDDLE_UE8M0, -1, 0, 0);
+  assert_int_equal(heddle_problem_build(ctx, p, &module), HEDDLE_INVALID);
+  heddle_problem_set_block_scales(p, HEDDLE_N_ELEMS, 64, 0, 0);
+  assert_int_equal(heddle_problem_build(ctx, p, &module), HEDDLE_INVALID);
+  heddle_context_free(ctx);
+  heddle_problem_free(p);
+}
+
 static void the_last_call_counts(void **state) {
   (void)state;
   heddle_problem *p = smallest();
@@ -210,10 +240,14 @@ static void null_is_freed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_problem_is_its_text),   cmocka_unit_test(promises_stand_in_the_text),
+      cmocka_unit_test(a_problem_is_its_text),
+      cmocka_unit_test(promises_stand_in_the_text),
       cmocka_unit_test(scales_stand_in_the_text),
-      cmocka_unit_test(the_last_call_counts),    cmocka_unit_test(modules_go_through_text),
-      cmocka_unit_test(errors_point_at_the_embedder), cmocka_unit_test(null_is_freed),
+      cmocka_unit_test(block_scales_stand_in_the_text),
+      cmocka_unit_test(the_last_call_counts),
+      cmocka_unit_test(modules_go_through_text),
+      cmocka_unit_test(errors_point_at_the_embedder),
+      cmocka_unit_test(null_is_freed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,8 +64,11 @@ static double at(const hd_matrix *x, uint64_t i, uint64_t j) {
 
 static double naive(const hd_reference *r, uint64_t i, uint64_t j) {
   double sum = 0;
-  for (uint64_t k = 0; k < r->k; k++)
-    sum += at(&r->a, i, k) * at(&r->b, k, j);
+  for (uint64_t k = 0; k < r->k; k++) {
+    double a = r->block_a.data ? at(&r->block_a, i, k / r->block) : 1;
+    double b = r->block_b.data ? at(&r->block_b, j, k / r->block) : 1;
+    sum += at(&r->a, i, k) * a * at(&r->b, k, j) * b;
+  }
   if (r->scale_a.data)
     sum *= at(&r->scale_a, i, 0);
   if (r->scale_b.data)
@@ -140,6 +143,38 @@ static void scales_are_by_row_and_by_column(void **state) {
     compare_with_naive(&p.r);
   }
   release(&p);
+}
+
+/* Powers of two: the order of multiplications does not matter. */
+static void block_scales_are_by_row_column_and_block(void **state) {
+  (void)state;
+  static const uint64_t sizes[][3] = {{1, 1, 8}, {5, 17, 136}, {3, 130, 264}};
+  for (size_t s = 0; s < HD_COUNT(sizes); s++)
+    for (unsigned block = 32; block <= 64; block *= 2) {
+      problem p = make(block == 32 ? HEDDLE_E2M1P : HEDDLE_E4M3, sizes[s][0], sizes[s][1],
+                       sizes[s][2], false);
+      uint64_t blocks = (p.r.k + block - 1) / block;
+      void *scales[] = {hd_xmalloc(p.r.m * blocks), hd_xmalloc(p.r.n * blocks)};
+      hd_fill_scales(&(hd_fill){.seed = 5}, HEDDLE_UE8M0, p.r.m, blocks, scales[0]);
+      hd_fill_scales(&(hd_fill){.seed = 6}, HEDDLE_UE8M0, p.r.n, blocks, scales[1]);
+      p.r.block = block;
+      p.r.block_a = (hd_matrix){scales[0], HEDDLE_UE8M0, blocks, 1};
+      compare_with_naive(&p.r);
+      p.r.block_b = (hd_matrix){scales[1], HEDDLE_UE8M0, blocks, 1};
+      compare_with_naive(&p.r);
+      p.r.values = p.values;
+      p.r.codes = p.codes;
+      double *dense = hd_xmalloc(p.r.m * p.r.n * 8), *canonical = hd_xmalloc(p.r.m * p.r.n * 8);
+      hd_reference_rows(NULL, &p.r, NULL, p.r.m, dense);
+      p.r.a.data = NULL;
+      hd_reference_rows(NULL, &p.r, NULL, p.r.m, canonical);
+      assert_memory_equal(dense, canonical, p.r.m * p.r.n * 8);
+      free(dense);
+      free(canonical);
+      free(scales[0]);
+      free(scales[1]);
+      release(&p);
+    }
 }
 
 static void row_past_the_end_is_refused(void **state) {
@@ -325,6 +360,7 @@ int main(void) {
       cmocka_unit_test(product_equals_a_plain_loop),
       cmocka_unit_test(product_without_c_and_bias),
       cmocka_unit_test(scales_are_by_row_and_by_column),
+      cmocka_unit_test(block_scales_are_by_row_column_and_block),
       cmocka_unit_test(row_past_the_end_is_refused),
       cmocka_unit_test(sampled_rows_are_distinct),
       cmocka_unit_test(activations),

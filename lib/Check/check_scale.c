@@ -1,0 +1,100 @@
+/* Block scales: which granule and rows a slot holds, which of them a register, and whether they are
+ * those of the product that they scale. The tag of a cell: granule, place of the slot's first byte
+ * in it (in units of 16 bytes), and the cell. */
+#include "Check/check_machine.h"
+#include "Spec/spec.h"
+
+enum { CELL_BITS = 8, PLACE_BITS = 30, PLACE_UNIT = 16, WORD = 4, STRIP = 16, BLOCK = 8 };
+
+static bool find(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const char *what,
+                 int64_t got, int64_t expected) {
+  if (got == expected)
+    return true;
+  if (!m->stop)
+    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+               "the block scales of this granule, step, strip and column",
+               "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
+  return false;
+}
+
+uint64_t hd_ck_copy_scales(hd_ck_machine *m, const hd_ck_step *step, int64_t granule, int64_t byte,
+                           int64_t granules, int64_t bytes) {
+  bool of_b = hd_op_is(step->op->operands[0]->op, HD_ATTR_ARG, "block_scale_b");
+  hd_ck_scales *x = &m->extents->scales[of_b];
+  if (x->op && (x->granules != granules || x->bytes != bytes))
+    hd_ck_undecided(m, step->op, "copies of block scales that do not agree on their size");
+  if (byte % PLACE_UNIT || byte / PLACE_UNIT >> PLACE_BITS)
+    hd_ck_undecided(m, step->op, "block scales from a byte that is no multiple of 16");
+  x->op = step->op;
+  x->granules = granules;
+  x->bytes = bytes;
+  return (uint64_t)granule << (PLACE_BITS + CELL_BITS) | (uint64_t)(byte / PLACE_UNIT) << CELL_BITS;
+}
+
+void hd_ck_load_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  const hd_spec_row *row = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW));
+  bool of_b = hd_op_is(step->op, HD_ATTR_OPERAND, "scale_b");
+  int64_t each = hd_spec_scales_a_row(row), rows = hd_op_int(step->op, HD_ATTR_ROWS, 0);
+  int64_t lo = w->env[step->args[2]].i * each;
+  hd_ck_place place;
+  if (!hd_ck_place_of(m, w, step, 0, 1, &place))
+    return;
+  place.range = (hd_ck_range){.lo = lo, .hi = lo + rows * each, .n = 1};
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = place.slot, .value = w->now};
+  x.component = hd_ck_component(w->id, HD_CK_TIME);
+  uint64_t tag = hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), place);
+  if (m->stop || !find(m, w, step, "cell of the slot", (int64_t)(tag & ((1 << CELL_BITS) - 1)),
+                       lo / HD_CK_CELL))
+    return;
+  const hd_ck_ring *from = place.buffer;
+  const hd_op *copy = m->extents->scales[of_b].op;
+  if (!copy || copy->operands[2]->op != from->op)
+    return hd_ck_undecided(m, step->op, "block scales from a buffer of something else");
+  m->extents->scales[of_b].each = each;
+  int64_t first = (int64_t)(tag >> CELL_BITS & ((UINT64_C(1) << PLACE_BITS) - 1)) * PLACE_UNIT;
+  hd_ck_frag f = {.state = HD_CK_READY, .root = step->results[0]};
+  f.content = (hd_ck_content){.block = -1,
+                              .granule = (int64_t)(tag >> (PLACE_BITS + CELL_BITS)),
+                              .strip = of_b,
+                              .col = (first + lo) / each,
+                              .run = (int32_t)rows,
+                              .step = (int32_t)hd_op_int(step->op, HD_ATTR_WORD, 0)};
+  hd_ck_frag_define(m, w, step, f);
+}
+
+/* The `which`-th scales hold, at byte- and thread-id, those of the step and of `unit` rows. */
+static int64_t scaled_row(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int which,
+                          const hd_ck_content *b, int64_t unit) {
+  const hd_ck_content *s = &w->env[step->args[4 + which]].frag.content;
+  const hd_spec_row *row = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW));
+  const int64_t *ids = hd_op_attr(step->op, HD_ATTR_SCALE_IDS)->ints + 2 * which;
+  if (!find(m, w, step, "operand (0 A, 1 B) of block scales", s->strip, which) ||
+      !find(m, w, step, "granule of block scales", s->granule, b->granule) ||
+      !find(m, w, step, "first block scale of the granule", s->step * WORD + ids[0],
+            b->step * row->scale_vec))
+    return -1;
+  if ((ids[1] + 1) * unit > s->run)
+    find(m, w, step, "rows of block scales", s->run, (ids[1] + 1) * unit);
+  return s->col + ids[1] * unit;
+}
+
+void hd_ck_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, const hd_ck_content *acc,
+                 const hd_ck_content *b, hd_ck_content *sum) {
+  sum->scaled = scaled_row(m, w, step, 0, b, STRIP) + 1;
+  if (acc->n_steps > 0)
+    find(m, w, step, "first row of A's block scales", sum->scaled - 1, acc->scaled - 1);
+  find(m, w, step, "first column of B's block scales", scaled_row(m, w, step, 1, b, BLOCK), b->col);
+}
+
+bool hd_ck_scales_extent(const hd_ck_extents *x, int which, int64_t *expected, int64_t *got) {
+  const hd_ck_scales *s = &x->scales[which];
+  if (!s->op || !s->each)
+    return true;
+  *got = s->granules;
+  *expected = x->n_granules;
+  if (*got != *expected)
+    return false;
+  *got = s->bytes;
+  *expected = (which ? x->n : x->m) * s->each;
+  return *got == *expected;
+}
