@@ -122,9 +122,9 @@ static void arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int3
              (long long)ring->count);
 }
 
-/* Reaches into another CTA, on R3's assumption when it is an arrival. */
-static void reach(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  m->report->n_assumed_r3 += step->op->kind == HD_OP_BARRIER_ARRIVE;
+/* Reaches into another CTA, on R3's assumption when it is an arrival that releases nothing. */
+static void reach(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, bool releases) {
+  m->report->n_assumed_r3 += step->op->kind == HD_OP_BARRIER_ARRIVE && !releases;
   w->remote_op = step->op;
   w->remote_time = w->now;
 }
@@ -141,6 +141,7 @@ void hd_ck_barrier_arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
   int32_t slot = slot_of(m, w, step, 0, w->env[step->args[1]].i);
   int64_t ranks = hd_op_int(step->op, HD_ATTR_RANK, 0);
   bool thread = hd_op_is(step->op, HD_ATTR_SCOPE, "thread");
+  bool releases = hd_op_is(step->op, HD_ATTR_SCOPE, "cluster");
   if (slot < 0)
     return;
   if (!hd_op_has(step->op, HD_ATTR_RANK))
@@ -152,10 +153,12 @@ void hd_ck_barrier_arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
   for (int32_t cta = 0; cta < m->program->cluster; cta++) {
     if (!(ranks >> cta & 1))
       continue;
+    bool far = cta != w->cta;
     hd_ck_release how = thread ? HD_CK_PUBLISH : HD_CK_ELECTED;
-    if (cta != w->cta)
-      reach(m, w, step);
-    arrive(m, w, step, 0, cta, slot, cta == w->cta ? how : HD_CK_REMOTE, thread ? 32 : 1);
+    if (far)
+      reach(m, w, step, releases);
+    hd_ck_mbarrier_at(m, cta, slot)->sent |= far && releases;
+    arrive(m, w, step, 0, cta, slot, far && !releases ? HD_CK_REMOTE : how, thread ? 32 : 1);
   }
 }
 
@@ -168,7 +171,7 @@ uint32_t hd_ck_barrier_land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *s
   check_phase(m, w, step, cta, ring->first + slot);
   b->sent = b->sent || step->op->kind == HD_OP_PARTIAL_SEND;
   if (cta != w->cta && !b->sent) /* what is sent is known where it lands */
-    reach(m, w, step);
+    reach(m, w, step, false);
   hd_ck_join_phases(m, w->clock, b->arriving);
   b->landed += bytes;
   b->landing = b->completed + 1;
@@ -199,7 +202,7 @@ bool hd_ck_barrier_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
   if (b->sent && !hd_op_is(step->op, HD_ATTR_SCOPE, "cluster")) {
     hd_check_access here = hd_ck_here(m, w, step->op, hd_ck_slot(cursor));
     hd_ck_find(m, "R1", (hd_check_access){0}, here, "scope = cluster",
-               "%s acquires nothing that threads of another CTA have sent", here.text);
+               "%s acquires nothing that threads of another CTA have sent or released", here.text);
   }
   hd_ck_wait wait = {.warp = w->id, .time = w->now, .op = step->op};
   HD_PUSH(b->waits, b->n_waits, b->cap_waits, wait);

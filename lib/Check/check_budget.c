@@ -25,7 +25,9 @@ static void check_shared(hd_ck_kernel *k, const hd_ck_limits *limits) {
       return hd_ck_static_find(k, "shared", op, "a smaller tile",
                                "a slot of %lld bytes; the target has %lld",
                                (long long)p->buffers[i].bytes, (long long)limits->shared_bytes);
-    bytes = round_up(bytes, align) + round_up(p->buffers[i].bytes, align) * p->buffers[i].stages;
+    int64_t begin = p->buffers[i].over ? p->buffers[i].at : round_up(bytes, align);
+    int64_t end = begin + round_up(p->buffers[i].bytes, align) * p->buffers[i].stages;
+    bytes = end > bytes ? end : bytes;
   }
   bytes = round_up(bytes, MBARRIER_BYTES) + (int64_t)p->n_barrier_slots * MBARRIER_BYTES;
   if (bytes > limits->shared_bytes)

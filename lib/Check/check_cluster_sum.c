@@ -1,11 +1,11 @@
 /* Partial sums that cross a cluster: each holds its share of k, lands whole in a slot of its own in
- * CTA 0, and is added there to accumulators of the same strip and columns.
+ * the CTA that it is sent to, and is added there to accumulators of the same strip and columns.
  *
  * The cells of a slot remember what was sent (a hash of strip, columns, split and granules), so
  * that what is added is known by what was written there, whatever the addresses say. */
 #include "Check/check_machine.h"
 
-enum { K_STEPS = 2, LANES = 32, ELEM_BYTES = 4, ALIGN = 16, FIRST_CTA = 0 };
+enum { K_STEPS = 2, LANES = 32, ELEM_BYTES = 4, ALIGN = 16 };
 
 /* Split s of n over g granules: of the fragment that is sent, or of what is added to it. */
 typedef struct share {
@@ -37,25 +37,25 @@ static uint64_t tag_of(const share *s) {
   return hash;
 }
 
-/* The slot and bytes of a fragment that is sent as s. False after a finding. */
+/* The slot and bytes in CTA `to` of a fragment that is sent as s. False after a finding. */
 static bool find_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                       const share *s, hd_type type, hd_ck_place *place) {
+                       const share *s, int32_t to, hd_type type, hd_ck_place *place) {
   const hd_ck_ring *buffer = hd_ck_buffer(m->program, step->op->operands[0]);
   if (!buffer) {
     hd_ck_undecided(m, step->op, "a buffer that is not named by its declaration");
     return false;
   }
-  *place = (hd_ck_place){.buffer = buffer, .cta = w->cta, .slot = (int32_t)s->split - 1};
+  *place = (hd_ck_place){.buffer = buffer, .cta = to, .slot = (int32_t)s->split - (s->split > to)};
   place->range =
       (hd_ck_range){.lo = s->place, .hi = s->place + (int64_t)type.n * LANES * ELEM_BYTES, .n = 1};
-  if (s->n >= 1 && s->split >= 1 && s->split < s->n && s->n <= buffer->stages + 1 &&
-      s->granules >= s->n && s->place % ALIGN == 0)
+  if (s->n >= 1 && s->split >= 0 && s->split != to && s->split < s->n &&
+      s->n <= buffer->stages + 1 && s->granules >= s->n && s->place % ALIGN == 0)
     return true;
-  hd_ck_find(
-      m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-      "a split above 0, of as many as the buffer has slots and one, at a multiple of 16 bytes",
-      "split %lld of %lld at byte %lld of a slot, over %lld granules", (long long)s->split,
-      (long long)s->n, (long long)s->place, (long long)s->granules);
+  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+             "a split of another CTA, of as many as the buffer has slots and one, at a multiple of "
+             "16 bytes",
+             "split %lld of %lld at byte %lld of a slot, over %lld granules", (long long)s->split,
+             (long long)s->n, (long long)s->place, (long long)s->granules);
   return false;
 }
 
@@ -63,9 +63,10 @@ static bool find_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
 void hd_ck_partial_send(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   enum { FIRST = 1, FRAGMENT = 5, BARRIER = 6 };
   share s = share_of(w, step, FIRST);
+  int32_t to = (int32_t)hd_op_int(step->op, HD_ATTR_OWNER, 0);
   hd_ck_place place;
   hd_ck_frag_use(m, w, step, FRAGMENT);
-  if (!find_place(m, w, step, &s, step->op->operands[FRAGMENT]->type, &place) ||
+  if (!find_place(m, w, step, &s, to, step->op->operands[FRAGMENT]->type, &place) ||
       !hd_ck_same_ring(m, w, step, BARRIER, &place))
     return;
   if (s.content->n_steps != K_STEPS * count_of(&s) ||
@@ -75,7 +76,6 @@ void hd_ck_partial_send(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
                "split %lld of %lld holds other granules of %lld than its share", (long long)s.split,
                (long long)s.n, (long long)s.granules);
   const hd_ck_ring *ring = hd_ck_barrier(m->program, step->op->operands[BARRIER]);
-  place.cta = FIRST_CTA;
   uint32_t phase = hd_ck_barrier_land(m, w, step, BARRIER, place.cta, place.slot,
                                       place.range.hi - place.range.lo);
   hd_ck_access x = {.op = step->op, .kind = HD_CK_SENT, .slot = place.slot, .value = phase + 1};
@@ -89,7 +89,7 @@ void hd_ck_partial_add(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
   share s = share_of(w, step, FIRST);
   hd_ck_place place, named;
   hd_ck_frag_use(m, w, step, FRAGMENT);
-  if (!find_place(m, w, step, &s, step->op->operands[FRAGMENT]->type, &place) ||
+  if (!find_place(m, w, step, &s, w->cta, step->op->operands[FRAGMENT]->type, &place) ||
       !hd_ck_place_of(m, w, step, 0, 1, &named))
     return;
   place.slot = named.slot;

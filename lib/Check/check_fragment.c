@@ -47,6 +47,16 @@ void hd_ck_frag_constant(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
   hd_ck_frag_define(m, w, step, frag);
 }
 
+void hd_ck_frag_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  hd_ck_frag_use(m, w, step, 0);
+  hd_ck_frag part = {.state = HD_CK_READY, .root = -1};
+  part.content = w->env[step->args[0]].frag.content;
+  if (part.content.col >= 0)
+    part.content.col += hd_op_int(step->op, HD_ATTR_OFFSET, 0);
+  w->env[step->results[0]].frag.read_by = 0;
+  hd_ck_frag_define(m, w, step, part);
+}
+
 /* --- loads ---------------------------------------------------------------------------------- */
 
 /* 64-row slabs; strip 4 * slab + i is 16 rows. */

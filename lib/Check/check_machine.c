@@ -141,6 +141,8 @@ static run_op *memory_op(hd_op_kind kind) {
   case HD_OP_FRAG_ZERO:
   case HD_OP_FRAG_UNDEF:
     return hd_ck_frag_constant;
+  case HD_OP_FRAG_COLUMNS:
+    return hd_ck_frag_columns;
   case HD_OP_MMA_SP:
   case HD_OP_MMA_SP_SCALED:
     return hd_ck_mma;

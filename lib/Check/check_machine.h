@@ -186,7 +186,7 @@ typedef struct hd_ck_mbarrier {
   const hd_op *init, *last; /* last arrival or copy */
   int32_t init_warp;
   uint32_t init_time, init_fenced; /* 0: not yet */
-  bool sent; /* threads of another CTA wrote what the running phase completes */
+  bool sent; /* threads of another CTA wrote, or release, what the running phase completes */
   hd_ck_wait *waits; /* owned */
   int32_t n_waits, cap_waits;
 } hd_ck_mbarrier;
@@ -337,6 +337,7 @@ void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_load(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_frag_constant(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_frag_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_wgmma_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_wgmma_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);

@@ -74,6 +74,29 @@ static void add_ring(hd_ck_program *p, const hd_op *op, hd_ck_ring *rings, int32
   *n_slots += (int32_t)stages;
 }
 
+/* Buffers lie one behind the other, each at its alignment; or over another. */
+static void add_buffer(hd_ck_program *p, const hd_op *op) {
+  enum { CELL = 128 };
+  int64_t align = hd_op_int(op, HD_ATTR_ALIGN, 1), end = 0;
+  bool over = op->n_operands > 0, whole = true;
+  add_ring(p, op, p->buffers, &p->n_buffers, &p->n_buffer_slots);
+  if (p->refusal)
+    return;
+  hd_ck_ring *own = &p->buffers[p->n_buffers - 1];
+  for (const hd_ck_ring *b = p->buffers; b < own; b++) {
+    int64_t to = b->at + b->bytes * b->stages;
+    end = to > end ? to : end;
+    whole = whole && b->bytes % CELL == 0;
+    if (over && b->op == op->operands[0]->op)
+      own->at = b->at;
+  }
+  own->over = over;
+  if (!over)
+    own->at = (end + align - 1) / align * align;
+  else if (!whole || own->at % CELL || own->bytes % CELL)
+    refuse(p, op, "a buffer over another, and slots of bytes that 128 does not divide");
+}
+
 static const hd_ck_ring *ring_of(const hd_ck_ring *rings, int32_t n, const hd_value *value) {
   for (int32_t i = 0; i < n; i++)
     if (rings[i].op == value->op)
@@ -241,7 +264,7 @@ static void flatten_op(hd_ck_program *p, const hd_op *op, int32_t role) {
   set_results(p, at, op);
   p->steps[at].number = said_by(op);
   if (op->kind == HD_OP_BUFFER)
-    add_ring(p, op, p->buffers, &p->n_buffers, &p->n_buffer_slots);
+    add_buffer(p, op);
   if (op->kind == HD_OP_BARRIER)
     add_ring(p, op, p->barriers, &p->n_barriers, &p->n_barrier_slots);
   if (op->kind == HD_OP_PARTIAL_SEND)

@@ -39,6 +39,8 @@ typedef struct hd_ck_ring { /* a buffer or a barrier */
   const hd_op *op;
   int32_t stages, first; /* first: index of slot 0 among all slots of its kind in a CTA */
   int64_t bytes, count;
+  int64_t at; /* of a buffer: its first byte in shared memory, where slots are of whole cells */
+  bool over;  /* it lies over other buffers, which know what happens in it */
 } hd_ck_ring;
 
 enum { HD_CK_MAX_ROLES = 8, HD_CK_MAX_RINGS = 16 };

@@ -180,8 +180,34 @@ bool hd_ck_place_at(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *ste
   return false;
 }
 
-static hd_ck_slot_spans *spans_of(hd_ck_machine *m, const hd_ck_place *place) {
-  return m->slots + place->cta * m->program->n_buffer_slots + place->buffer->first + place->slot;
+/* Bytes [lo, hi) of a slot; of a buffer over others, as far as one slot under it goes. */
+typedef struct stretch {
+  hd_ck_slot_spans *slot;
+  int64_t lo, hi;
+} stretch;
+
+static const hd_ck_ring *buffer_at(const hd_ck_program *p, int64_t byte) {
+  for (int32_t i = 0; i < p->n_buffers; i++) {
+    const hd_ck_ring *b = &p->buffers[i];
+    if (!b->over && byte >= b->at && byte < b->at + b->bytes * b->stages)
+      return b;
+  }
+  return NULL;
+}
+
+static stretch stretch_of(hd_ck_machine *m, const hd_ck_place *place, int64_t lo, int64_t hi) {
+  const hd_ck_ring *b = place->buffer;
+  int32_t index = place->slot;
+  int64_t byte = b->at + b->bytes * index + lo;
+  if (b->over && buffer_at(m->program, byte)) {
+    b = buffer_at(m->program, byte);
+    index = (int32_t)((byte - b->at) / b->bytes);
+    int64_t begin = (byte - b->at) % b->bytes;
+    hi = begin + hi - lo < b->bytes ? begin + hi - lo : b->bytes;
+    lo = begin;
+  }
+  hd_ck_slot_spans *all = m->slots + place->cta * m->program->n_buffer_slots;
+  return (stretch){all + b->first + index, lo, hi};
 }
 
 /* The span that holds the cell, or the first one behind it. */
@@ -215,19 +241,25 @@ static int32_t cut(hd_ck_slot_spans *s, int32_t cell) {
   return at + 1;
 }
 
-/* The spans that hold the i-th piece of a range, and no cell beside it. */
+/* The spans that hold bytes [lo, end) of a place, and no cell beside them. */
 typedef struct piece {
   hd_ck_span *span;
   int32_t n, cell; /* the first one */
+  int64_t end;
 } piece;
 
-static piece piece_of(hd_ck_slot_spans *s, const hd_ck_range *r, int32_t i) {
-  int64_t lo = r->lo + i * r->pitch, hi = lo + r->hi - r->lo;
-  piece p = {.cell = (int32_t)(lo / HD_CK_CELL)};
-  int32_t first = cut(s, p.cell);
-  p.n = cut(s, (int32_t)((hi + HD_CK_CELL - 1) / HD_CK_CELL)) - first;
-  p.span = s->span + first;
+static piece piece_of(hd_ck_machine *m, const hd_ck_place *place, int64_t lo, int64_t hi) {
+  stretch s = stretch_of(m, place, lo, hi);
+  piece p = {.cell = (int32_t)(s.lo / HD_CK_CELL), .end = lo + s.hi - s.lo};
+  int32_t first = cut(s.slot, p.cell);
+  p.n = cut(s.slot, (int32_t)((s.hi + HD_CK_CELL - 1) / HD_CK_CELL)) - first;
+  p.span = s.slot->span + first;
   return p;
+}
+
+/* Cells from `lo` to the piece's first one count on in what the tag names. */
+static uint64_t tag_at(uint64_t tag, int64_t lo, int64_t byte) {
+  return tag + (uint64_t)(byte / HD_CK_CELL - lo / HD_CK_CELL);
 }
 
 static bool in_bounds(hd_ck_machine *m, const hd_ck_access *access, const hd_ck_place *place) {
@@ -253,16 +285,28 @@ uint32_t hd_ck_access_add(hd_ck_machine *m, const hd_ck_warp *w, hd_ck_access ac
 }
 
 /* A cell that a write covers in part is written for conflicts, but its tag does not count. */
+static void write_range(pass *p, const hd_ck_place *place, int64_t lo, int64_t hi, uint64_t tag) {
+  for (int64_t at = lo; at < hi && !p->m->stop;) {
+    piece x = piece_of(p->m, place, at, hi);
+    uint64_t base = tag_at(tag, lo, at);
+    for (int32_t j = 0; j < x.n; j++)
+      write_span(p, &x.span[j], base + (uint64_t)(x.span[j].lo - x.cell));
+    at = x.end;
+  }
+}
+
+static pass pass_of(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id) {
+  return (pass){m, w, id, {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}, 0};
+}
+
 void hd_ck_access_write(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place,
                         uint64_t tag) {
+  const hd_ck_range *r = &place.range;
+  pass p = pass_of(m, w, id);
   if (!in_bounds(m, &m->accesses[id], &place))
     return;
-  pass p = {.m = m, .w = w, .id = id, .seen = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}};
-  for (int32_t i = 0; i < place.range.n && !m->stop; i++) {
-    piece x = piece_of(spans_of(m, &place), &place.range, i);
-    for (int32_t j = 0; j < x.n; j++)
-      write_span(&p, &x.span[j], tag + (uint64_t)(x.span[j].lo - x.cell));
-  }
+  for (int32_t i = 0; i < r->n && !m->stop; i++)
+    write_range(&p, &place, r->lo + i * r->pitch, r->hi + i * r->pitch, tag);
 }
 
 static void unwritten(hd_ck_machine *m, uint32_t id, int64_t byte) {
@@ -278,23 +322,30 @@ static void mixed(hd_ck_machine *m, uint32_t id, int64_t byte) {
              at.text, (long long)byte);
 }
 
-uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place) {
-  if (!in_bounds(m, &m->accesses[id], &place))
-    return 0;
-  pass p = {.m = m, .w = w, .id = id, .seen = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}};
-  hd_ck_slot_spans *slot = spans_of(m, &place);
-  uint64_t tag = piece_of(slot, &place.range, 0).span->tag;
-  for (int32_t i = 0; i < place.range.n && !m->stop; i++) {
-    piece x = piece_of(slot, &place.range, i);
-    uint64_t base = tag + (uint64_t)i * place.range.tag_step;
-    for (int32_t j = 0; j < x.n && !m->stop; j++) {
+static void read_range(pass *p, const hd_ck_place *place, int64_t lo, int64_t hi, uint64_t tag) {
+  for (int64_t at = lo; at < hi && !p->m->stop;) {
+    piece x = piece_of(p->m, place, at, hi);
+    uint64_t base = tag_at(tag, lo, at);
+    for (int32_t j = 0; j < x.n && !p->m->stop; j++) {
       int32_t cell = x.span[j].lo;
       if (!x.span[j].n_writes)
-        unwritten(m, id, (int64_t)cell * HD_CK_CELL);
+        unwritten(p->m, p->id, (int64_t)cell * HD_CK_CELL);
       else if (x.span[j].tag != base + (uint64_t)(cell - x.cell))
-        mixed(m, id, (int64_t)cell * HD_CK_CELL);
-      read_span(&p, &x.span[j]);
+        mixed(p->m, p->id, (int64_t)cell * HD_CK_CELL);
+      read_span(p, &x.span[j]);
     }
+    at = x.end;
   }
+}
+
+uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place) {
+  const hd_ck_range *r = &place.range;
+  if (!in_bounds(m, &m->accesses[id], &place))
+    return 0;
+  pass p = pass_of(m, w, id);
+  uint64_t tag = piece_of(m, &place, r->lo, r->hi).span->tag;
+  for (int32_t i = 0; i < r->n && !m->stop; i++)
+    read_range(&p, &place, r->lo + i * r->pitch, r->hi + i * r->pitch,
+               tag + (uint64_t)i * r->tag_step);
   return tag;
 }

@@ -1,4 +1,5 @@
-/* Partial sums that cross a cluster: st.async to CTA 0, and their addition there. */
+/* Partial sums that cross a cluster: st.async to the CTA that owns their columns, and their
+ * addition there. */
 #include <string.h>
 
 #include "Emit/emit_strip.h"
@@ -17,18 +18,27 @@ static LLVMValueRef lane_place(hd_emitter *e, const hd_value *buffer, LLVMValueR
   return hd_emit_add(e, hd_emit_get1(e, buffer), at);
 }
 
-static LLVMValueRef in_first_cta(hd_emitter *e, LLVMValueRef address) {
-  return hd_emit_asm(e, e->i32, "mapa.shared::cluster.u32 $0, $1, 0;", "=r,r", &address, 1, 0);
+static LLVMValueRef in_cta(hd_emitter *e, LLVMValueRef address, int64_t rank) {
+  return hd_emit_asm(e, e->i32,
+                     hd_arena_printf(&e->arena, "mapa.shared::cluster.u32 $0, $1, %d;", (int)rank),
+                     "=r,r", &address, 1, 0);
+}
+
+/* Of a CTA's slots, one for each other split: no slot is left for its own. */
+static LLVMValueRef slot_of(hd_emitter *e, LLVMValueRef split, int64_t owner) {
+  LLVMValueRef below = LLVMBuildICmp(e->b, LLVMIntULT, split, hd_emit_i32(e, owner), "");
+  return hd_emit_select(e, below, split, hd_emit_addi(e, split, -1));
 }
 
 /* Operands: buffer, place, split, splits, granules, fragment, barrier. */
 heddle_status hd_emit_op_partial_send(hd_emitter *e, const hd_op *op) {
   const hd_type type = op->operands[5]->type;
   bool integer = type.elem == HEDDLE_S32;
-  LLVMValueRef slot = hd_emit_addi(e, hd_emit_get1(e, op->operands[2]), -1);
-  LLVMValueRef to = in_first_cta(e, lane_place(e, op->operands[0], slot, op->operands[1]));
+  int64_t owner = hd_op_int(op, HD_ATTR_OWNER, 0);
+  LLVMValueRef slot = slot_of(e, hd_emit_get1(e, op->operands[2]), owner);
+  LLVMValueRef to = in_cta(e, lane_place(e, op->operands[0], slot, op->operands[1]), owner);
   LLVMValueRef done = hd_emit_get1(e, op->operands[6]);
-  done = in_first_cta(e, hd_emit_add(e, done, hd_emit_muli(e, slot, HD_BARRIER_BYTES)));
+  done = in_cta(e, hd_emit_add(e, done, hd_emit_muli(e, slot, HD_BARRIER_BYTES)), owner);
   int32_t n_regs;
   LLVMValueRef *regs = hd_emit_get(e, op->operands[5], &n_regs);
   LLVMValueRef *x = HD_NEW_ARRAY(&e->arena, LLVMValueRef, type.n);

@@ -166,3 +166,14 @@ heddle_status hd_emit_op_frag_zero(hd_emitter *e, const hd_op *op) { return fill
  * would stay live around the loop over tiles, and the epilogue would have to do without them (340
  * bytes of spills with n256 and gelu; 64 moves a tile otherwise). */
 heddle_status hd_emit_op_frag_undef(hd_emitter *e, const hd_op *op) { return fill(e, op); }
+
+/* 4 elements a block of 8 columns: registers of a fragment lie in the order of columns. */
+heddle_status hd_emit_op_frag_columns(hd_emitter *e, const hd_op *op) {
+  enum { BLOCK = 8 };
+  int32_t n, n_own = hd_emit_type_count(op->results[0]->type);
+  LLVMValueRef *all = hd_emit_get(e, op->operands[0], &n);
+  int64_t blocks = hd_op_int(op, HD_ATTR_OFFSET, 0) / BLOCK;
+  int64_t each = n / (op->operands[0]->type.n / 4);
+  hd_emit_set(e, op->results[0], all + blocks * each, n_own);
+  return HEDDLE_OK;
+}

@@ -110,6 +110,7 @@ static const struct lowering {
     [HD_OP_LOAD_B] = {hd_emit_op_load_b, 75},
     [HD_OP_LOAD_SCALE] = {hd_emit_op_load_scale, 0},
     [HD_OP_FRAG_ZERO] = {hd_emit_op_frag_zero, 0},
+    [HD_OP_FRAG_COLUMNS] = {hd_emit_op_frag_columns, 0},
     [HD_OP_FRAG_UNDEF] = {hd_emit_op_frag_undef, 0},
     [HD_OP_MMA_SP] = {hd_emit_op_mma_sp, 80},
     [HD_OP_MMA_SP_SCALED] = {hd_emit_op_mma_sp_scaled, 120},

@@ -169,7 +169,7 @@ hd_emit_fn hd_emit_op_const, hd_emit_op_binary, hd_emit_op_cmp, hd_emit_op_selec
 hd_emit_fn hd_emit_op_copy_bulk, hd_emit_op_copy_tma, hd_emit_op_copy_cp_async,
     hd_emit_op_copy_ld_st;
 hd_emit_fn hd_emit_op_load_meta, hd_emit_op_load_a, hd_emit_op_load_b, hd_emit_op_load_scale,
-    hd_emit_op_frag_zero, hd_emit_op_frag_undef;
+    hd_emit_op_frag_zero, hd_emit_op_frag_undef, hd_emit_op_frag_columns;
 hd_emit_fn hd_emit_op_mma_sp, hd_emit_op_mma_sp_scaled, hd_emit_op_wgmma;
 hd_emit_fn hd_emit_op_store_tile, hd_emit_op_stage_tile, hd_emit_op_copy_out;
 hd_emit_fn hd_emit_op_partial_store, hd_emit_op_partial_sum, hd_emit_op_last_arriver;

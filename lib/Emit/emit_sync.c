@@ -73,15 +73,17 @@ heddle_status hd_emit_op_barrier_expect(hd_emitter *e, const hd_op *op) {
 
 /* Lane r arrives at CTA r of the cluster when the mask has it. The default scope is narrower than
  * the paper asks for a remote barrier: rule R3, this edge publishes no data. */
-static void arrive_remote(hd_emitter *e, LLVMValueRef at, int64_t mask) {
+static void arrive_remote(hd_emitter *e, LLVMValueRef at, int64_t mask, bool releases) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef bit = LLVMBuildLShr(e->b, hd_emit_i32(e, mask), e->lane, "");
   LLVMValueRef mine = LLVMBuildTrunc(e->b, bit, e->i1, "arrives");
   hd_emit_return_from_entry(e, here);
   LLVMValueRef args[] = {at, e->lane, mine};
   hd_emit_asm(e, e->none,
-              "{ .reg .b32 remote; @$2 mapa.shared::cluster.u32 remote, $0, $1;\n\t"
-              "@$2 mbarrier.arrive.shared::cluster.b64 _, [remote]; }",
+              releases ? "{ .reg .b32 remote; @$2 mapa.shared::cluster.u32 remote, $0, $1;\n\t"
+                         "@$2 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote]; }"
+                       : "{ .reg .b32 remote; @$2 mapa.shared::cluster.u32 remote, $0, $1;\n\t"
+                         "@$2 mbarrier.arrive.shared::cluster.b64 _, [remote]; }",
               "r,r,b", args, 3, HD_ASM_MEMORY);
 }
 
@@ -105,7 +107,7 @@ heddle_status hd_emit_op_barrier_arrive(hd_emitter *e, const hd_op *op) {
   if (mask == 0)
     arrive_own(e, at, each_thread);
   else if (mask > 0 && mask < 1 << 16 && !each_thread)
-    arrive_remote(e, at, mask);
+    arrive_remote(e, at, mask, hd_op_is(op, HD_ATTR_SCOPE, "cluster"));
   else
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.arrive",
                     "rank = %lld; expected a mask of at most 16 CTAs with scope = warp",

@@ -23,9 +23,9 @@ typedef struct hd_shared_layout {
   int64_t n_bytes; /* of dynamic shared memory */
 } hd_shared_layout;
 
-/* Buffers of space shared or cluster_shared in program order, each at its alignment, then the
- * barriers, HD_BARRIER_BYTES a stage. HEDDLE_INVALID when a size or an alignment makes no sense
- * (the verifier's job, checked again since addresses follow from it). */
+/* Buffers of space shared or cluster_shared in program order, each at its alignment or over an
+ * earlier one, then the barriers, HD_BARRIER_BYTES a stage. HEDDLE_INVALID when a size or an
+ * alignment makes no sense (the verifier's job, checked again since addresses follow from it). */
 heddle_status hd_shared_layout_make(heddle_context *ctx, const hd_op *kernel, hd_arena *arena,
                                     hd_shared_layout *layout);
 /* The item of a buffer or barrier op; NULL for one that does not lie in shared memory. */

@@ -31,7 +31,7 @@ static const struct word_rule {
     {HD_ATTR_C_ORDER, HD_N_OPS, "row_major col_major"},
     {HD_ATTR_BIAS_ALONG, HD_N_OPS, "m n"},
     {HD_ATTR_SCOPE, HD_OP_BARRIER_WAIT, "cta cluster"},
-    {HD_ATTR_SCOPE, HD_N_OPS, "warp thread"},
+    {HD_ATTR_SCOPE, HD_N_OPS, "warp thread cluster"},
 };
 
 /* Bounds of integers (both inclusive) and of the elements of lists. A number without a row may be
@@ -77,6 +77,7 @@ static const struct range_rule {
     {HD_ATTR_SCALE_IDS, 0, 3, 1},
     {HD_ATTR_BLOCK, 1, 1024, 1},
     {HD_ATTR_RANK, 1, 65535, 1},
+    {HD_ATTR_OWNER, 0, 15, 1},
     {HD_ATTR_PARITY, 0, 1, 1},
     {HD_ATTR_ID, 1, 15, 1},
     {HD_ATTR_PENDING, 0, 63, 1},

@@ -239,6 +239,17 @@ static void check_exchanged(hd_verifier *v, const hd_op *op, int32_t fragment) {
     hd_verify_fail(v, op, "ir.type", "the sum is of another type than the fragment");
 }
 
+static void check_columns(hd_verifier *v, const hd_op *op) {
+  enum { BLOCK = 8, ELEMS = 4 };
+  hd_type in = op->operands[0]->type, out = op->results[0]->type;
+  int64_t offset = hd_op_int(op, HD_ATTR_OFFSET, 0), end = offset + out.n / ELEMS * BLOCK;
+  if (in.elem != out.elem || in.n % ELEMS || out.n % ELEMS)
+    hd_verify_fail(v, op, "ir.type", "takes fragments of one type, 4 elements an 8-column block");
+  else if (offset < 0 || offset % BLOCK || end > in.n / ELEMS * BLOCK)
+    hd_verify_fail(v, op, "ir.columns", "columns [%lld, %lld) of %d; legal: whole blocks of %d",
+                   (long long)offset, (long long)end, in.n / ELEMS * BLOCK, BLOCK);
+}
+
 /* Sync among the lanes of a warp, or of its own groups. */
 static bool is_inside_warp(hd_op_kind kind) {
   return kind == HD_OP_WARP_SYNC || kind == HD_OP_FENCE_PROXY || kind == HD_OP_BULK_COMMIT ||
@@ -437,6 +448,9 @@ void hd_verify_op_rules(hd_verifier *v, const hd_op *op) {
     break;
   case HD_OP_PARTIAL_SUM:
     check_partial_sum(v, op);
+    break;
+  case HD_OP_FRAG_COLUMNS:
+    check_columns(v, op);
     break;
   case HD_OP_PARTIAL_SEND:
     check_exchanged(v, op, 5);

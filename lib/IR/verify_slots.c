@@ -178,6 +178,13 @@ static void check_buffer(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.align",
                    "bytes = %lld would misalign the next slot; nearest multiple of align: %lld",
                    (long long)bytes, (long long)((bytes + align - 1) / align * align));
+  const hd_op *under = op->n_operands ? op->operands[0]->op : NULL;
+  if (under && (hd_op_is(op, HD_ATTR_SPACE, "tmem") || hd_op_is(under, HD_ATTR_SPACE, "tmem") ||
+                under->n_operands || align > hd_op_int(under, HD_ATTR_ALIGN, 0)))
+    hd_verify_fail(v, op, "ir.over",
+                   "lies over \"%s\"; legal: both in shared memory, that one over no other and "
+                   "aligned to at least %lld",
+                   hd_op_str(under, HD_ATTR_NAME), (long long)align);
   if (hd_op_is(op, HD_ATTR_SPACE, "tmem") && !hd_op_is(op, HD_ATTR_LAYOUT, "linear"))
     hd_verify_fail(v, op, "ir.layout", "tensor memory has layout linear");
   else if (hd_op_is(op, HD_ATTR_LAYOUT, "rows"))
@@ -391,6 +398,11 @@ static void check_next(hd_verifier *v, const hd_op *op) {
 static void check_send(hd_verifier *v, const hd_op *op) {
   enum { BARRIER = 6 };
   int64_t slots = hd_op_int(op->operands[0]->op, HD_ATTR_STAGES, 0);
+  int64_t owner = hd_op_int(op, HD_ATTR_OWNER, 0),
+          cluster = hd_op_int(v->kernel, HD_ATTR_CLUSTER, 1);
+  if (owner >= cluster)
+    hd_verify_fail(v, op, "ir.cluster", "owner = %lld in a cluster of %lld", (long long)owner,
+                   (long long)cluster);
   check_barrier_operand(v, op, BARRIER);
   if (op->n_operands > BARRIER && hd_op_int(op->operands[BARRIER]->op, HD_ATTR_STAGES, 0) != slots)
     hd_verify_fail(v, op, "ir.stages",

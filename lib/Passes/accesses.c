@@ -82,5 +82,8 @@ int64_t hd_slots_of_warp(const hd_op *fill) {
 
 bool hd_fills_again(const hd_accesses *fills, int32_t i) {
   hd_op *fill = fills->op[i];
-  return i >= hd_slots_of_warp(fill) || hd_op_has(hd_op_kernel(fill), HD_ATTR_PERSISTENT);
+  int32_t before = 0;
+  for (int32_t j = 0; j < i; j++)
+    before += fills->op[j]->region == fill->region;
+  return before >= hd_slots_of_warp(fill) || hd_op_has(hd_op_kernel(fill), HD_ATTR_PERSISTENT);
 }

@@ -5,12 +5,12 @@
  * full and empty mbarriers between a producer and a consumer role (R1, R3), or cp.async groups and
  *            CTA barriers inside a lone role. Barriers are initialised before the roles start, and
  * a cluster leaves together (R4). Of the warps that share a tile over k, the last one to have
- *            written its partial goes on to the sum (R7); no CTA waits for another, but the first
- * of a cluster along k for what the others send it (R1). The lanes of a warp meet between what they
- * put into a slot of D and its copy out, and before they fill a slot that was read (R2, R6). A
- * dependent kernel waits for the one ahead (R8). Why here   roles and accesses are final; fences
- * depend on where the waits are. Does not   place fences, wgmma groups, or cp.async fences
- * (place_fences).
+ *            written its partial goes on to the sum (R7); no CTA waits for another, but those of a
+ * cluster along k for what they send each other (R1), and for the ring that it goes to (R3). The
+ * lanes of a warp meet between what they put into a slot of D and its copy out, and before they
+ * fill a slot that was read (R2, R6). A dependent kernel waits for the one ahead (R8). Why here
+ * roles and accesses are final; fences depend on where the waits are. Does not   place fences,
+ * wgmma groups, or cp.async fences (place_fences).
  */
 #include "Passes/accesses.h"
 #include "Passes/pass_list.h"
@@ -50,29 +50,90 @@ static bool is_exchange(const hd_op *op) {
   return op->kind == HD_OP_PARTIAL_SEND || op->kind == HD_OP_PARTIAL_ADD;
 }
 
-/* What CTA 0 is sent: a slot is expected as a whole, and waited for before it is first read. Nobody
- * reaches into the CTAs that send, and CTA 0 has seen all that reaches into it: they may leave one
- * by one. */
+/* The region in which a CTA exchanges sums: partial.add stands in a loop of it. */
+static const hd_region *exchange_of(const hd_op *op) {
+  return op->kind == HD_OP_PARTIAL_ADD ? hd_loop_of(op)->region : op->region;
+}
+
+static int32_t exchange_end(const hd_accesses *all, int32_t from) {
+  int32_t to = from + 1;
+  while (to < all->n && exchange_of(all->op[to]) == exchange_of(all->op[from]))
+    to++;
+  return to;
+}
+
+static bool receives(const hd_accesses *all, int32_t end) {
+  return all->op[end - 1]->kind == HD_OP_PARTIAL_ADD;
+}
+
+/* A slot is expected as a whole, and waited for before it is first read. */
+static void wait_sent(ring *r, hd_value *sent, hd_op *first_add) {
+  hd_builder head = hd_builder_before(r->module, first_add);
+  hd_value *cursor = hd_cursor_of(first_add);
+  hd_op *expect = build_on(&head, HD_OP_BARRIER_EXPECT, sent, cursor);
+  hd_op_set_int(r->module, expect, HD_ATTR_BYTES,
+                hd_op_int(first_add->operands[0]->op, HD_ATTR_BYTES, 0));
+  hd_op *wait = build_on(&head, HD_OP_BARRIER_WAIT, sent, cursor);
+  hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 0);
+  hd_op_set_str(r->module, wait, HD_ATTR_SCOPE, "cluster");
+}
+
+/* Sums that lie over the ring: who receives tells all that it reads the ring no more, and who sends
+ * waits until all that receive have said so. That tells of reads, and of copies that have landed
+ * (R3); of rows that threads wrote, where it releases them. */
+static void wait_drained(ring *r, hd_value *drained, hd_op *first, bool tells, bool waits) {
+  bool releases = generic_writers(r) > 0;
+  hd_builder b = hd_builder_before(r->module, first);
+  hd_value *only = hd_build_value(&b, HD_OP_CURSOR, HD_CURSOR, 0);
+  hd_op_set_int(r->module, only->op, HD_ATTR_STAGES, 1);
+  if (tells) {
+    hd_op *arrive = build_on(&b, HD_OP_BARRIER_ARRIVE, drained, only);
+    hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, releases ? "cluster" : "warp");
+    hd_op_set_int(r->module, arrive, HD_ATTR_RANK,
+                  (1 << hd_op_int(r->kernel, HD_ATTR_CLUSTER, 1)) - 1);
+  }
+  if (waits) {
+    hd_op *wait = build_on(&b, HD_OP_BARRIER_WAIT, drained, only);
+    hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 0);
+    if (releases)
+      hd_op_set_str(r->module, wait, HD_ATTR_SCOPE, "cluster");
+  }
+}
+
+static hd_value *declare_ready(ring *r, hd_builder *b, const char *name, int64_t stages,
+                               int64_t count) {
+  hd_value *barrier = declare(r, b, name, stages, count);
+  hd_build_op(b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, barrier);
+  return barrier;
+}
+
+/* Who waits for sums has seen all that reaches into it, and who sends them only what it has waited
+ * for: CTAs may leave one by one. */
 static void place_exchange(ring *r, hd_builder *b) {
-  hd_op *first_add = NULL;
   hd_accesses all = {0};
   hd_accesses_find(r->consumer->regions[0], is_exchange, &all);
   if (!all.n)
     return;
   const hd_op *buffer = all.op[0]->operands[0]->op;
-  hd_value *sent = declare(r, b, "sent", hd_op_int(buffer, HD_ATTR_STAGES, 0), 1);
-  hd_build_op(b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, sent);
-  for (int32_t i = 0; i < all.n; i++)
-    if (all.op[i]->kind == HD_OP_PARTIAL_SEND)
+  int64_t owners = 0, n_warps = hd_op_int(r->consumer, HD_ATTR_N_WARPS, 0);
+  for (int32_t i = 0, end; i < all.n; i = end) {
+    end = exchange_end(&all, i);
+    owners += receives(&all, end);
+  }
+  hd_value *sent = declare_ready(r, b, "sent", hd_op_int(buffer, HD_ATTR_STAGES, 0), 1);
+  hd_value *drained =
+      buffer->n_operands ? declare_ready(r, b, "drained", 1, owners * n_warps) : NULL;
+  for (int32_t i = 0, end; i < all.n; i = end) {
+    bool sends = all.op[i]->kind == HD_OP_PARTIAL_SEND;
+    end = exchange_end(&all, i);
+    hd_op *first = hd_op_in_region(all.op[i], exchange_of(all.op[i]));
+    if (drained)
+      wait_drained(r, drained, first, receives(&all, end), sends);
+    for (; i < end && all.op[i]->kind == HD_OP_PARTIAL_SEND; i++)
       hd_op_add_operand(r->module, all.op[i], sent);
-    else if (!first_add)
-      first_add = all.op[i];
-  hd_builder head = hd_builder_before(r->module, first_add);
-  hd_op *expect = build_on(&head, HD_OP_BARRIER_EXPECT, sent, hd_cursor_of(first_add));
-  hd_op_set_int(r->module, expect, HD_ATTR_BYTES, hd_op_int(buffer, HD_ATTR_BYTES, 0));
-  hd_op *wait = build_on(&head, HD_OP_BARRIER_WAIT, sent, hd_cursor_of(first_add));
-  hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 0);
-  hd_op_set_str(r->module, wait, HD_ATTR_SCOPE, "cluster");
+    if (i < end)
+      wait_sent(r, sent, all.op[i]);
+  }
   hd_accesses_free(&all);
 }
 

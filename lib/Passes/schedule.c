@@ -34,7 +34,7 @@ static const struct key {
     {"persistent", KEY_INT, offsetof(hd_schedule, persistent), 0, NULL},
     {"split_k", KEY_INT, offsetof(hd_schedule, split_k), 0, NULL},
     {"reduce", KEY_WORD, offsetof(hd_schedule, reduce), sizeof((hd_schedule *)0)->reduce,
-     "workspace cluster"},
+     "workspace cluster ring"},
     {"stream_k", KEY_INT, offsetof(hd_schedule, stream_k), 0, NULL},
     {"pending", KEY_INT, offsetof(hd_schedule, pending), 0, NULL},
     {"k_order", KEY_WORD, offsetof(hd_schedule, k_order), sizeof((hd_schedule *)0)->k_order,
@@ -262,7 +262,7 @@ heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel,
  * splits means those through the workspace: so did every record before there were others. */
 static void leave_cluster(const char *text, hd_schedule *s) {
   bool own_persistent = strstr(text, "persistent=") != NULL;
-  if (strcmp(s->reduce, "cluster") != 0 ||
+  if (strcmp(s->reduce, "workspace") == 0 ||
       (!strstr(text, "split_k=") && !own_persistent && s->split_k > 1 && s->cluster == 1))
     return;
   snprintf(s->reduce, sizeof s->reduce, "workspace");
@@ -344,9 +344,12 @@ static void each_split(const hd_problem *p, hd_schedule **list, size_t *n, size_
   default_of(p, "wgmma", &base);
   int32_t found = pick(p, &base, 2, split, MOST);
   for (int32_t i = 0; i < found; i++) {
+    hd_schedule in[2];
     push_depths(p, split[i], list, n, cap);
-    if (hd_schedule_along_k(&split[i]) == 1 && hd_schedule_in_cluster(p, &split[i]))
-      push_depths(p, split[i], list, n, cap);
+    bool is_in = hd_schedule_along_k(&split[i]) > 1;
+    int32_t n_in = is_in ? 0 : hd_schedule_in_cluster(p, &split[i], in);
+    for (int32_t j = 0; j < n_in; j++)
+      push_depths(p, in[j], list, n, cap);
   }
 }
 

@@ -28,7 +28,8 @@ typedef struct hd_schedule {
   int32_t group;        /* tile order: bands of that many tile rows */
   int32_t persistent;   /* 0 or 1 */
   int32_t split_k;      /* 1 = none */
-  char reduce[12];      /* "workspace"; "cluster": the splits of a tile are CTAs of one cluster */
+  char reduce[12]; /* "workspace"; the splits of a tile are CTAs of one cluster: "cluster"; "ring":
+                      with its partial sums over the drained ring */
   int32_t stream_k;     /* 0 or 1: what full waves leave over is divided evenly over k */
   int32_t pending;      /* wgmma batches that run while the next is issued: 0 or 1 */
   char k_order[8];      /* "forward"; "zigzag": backwards on every other tile of a persistent CTA */
@@ -38,7 +39,11 @@ typedef struct hd_schedule {
 
 /* CTAs of a cluster along k. */
 static inline int32_t hd_schedule_along_k(const hd_schedule *s) {
-  return strcmp(s->reduce, "cluster") == 0 ? s->split_k : 1;
+  return strcmp(s->reduce, "workspace") == 0 ? 1 : s->split_k;
+}
+
+static inline bool hd_schedule_over_ring(const hd_schedule *s) {
+  return strcmp(s->reduce, "ring") == 0;
 }
 
 /* The default for a kernel at problem level; never fails for a legal problem. */

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "Passes/schedule_fit.h"
+
 enum { K_STEPS = 2, USUAL_SIZE = 4096, PARTIAL_BYTES = 4 };
 static const double OVERLAP = 2.4; /* of two resources: the norm in which their times add */
 /* mma.sp: dense-equivalent elements of the product a clock and SM at granules of 128 bytes
@@ -40,6 +42,7 @@ const hd_ceilings hd_ceilings_h200 = {
     .reduce_s = 1.17e-6,
     .exchange_s = 0.6e-6,      /* 64x16 by 2: 0.55 us less than reduce_s */
     .exchange_sm_bytes = 50e9, /* 128x128 by 2: as the workspace */
+    .drain_s = 0.3e-6,
     .dense_flops = 690e12};
 
 /* least == most: calibrating leaves it alone. */
@@ -58,7 +61,8 @@ static const struct ceiling {
     CEILING(multicast, 0.5, 1),              CEILING(launch_s, 1e-6, 8e-6),
     CEILING(tile_s, 0.05e-6, 2e-6),          CEILING(store_sm_bytes, 20e9, 1000e9),
     CEILING(reduce_s, 0.1e-6, 10e-6),        CEILING(exchange_s, 0.1e-6, 10e-6),
-    CEILING(exchange_sm_bytes, 5e9, 250e9),  CEILING(dense_flops, 690e12, 690e12)
+    CEILING(exchange_sm_bytes, 5e9, 250e9),  CEILING(drain_s, 0.05e-6, 2e-6),
+    CEILING(dense_flops, 690e12, 690e12)
 #undef CEILING
 };
 
@@ -170,7 +174,7 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_ceilings
   double shared = s->cluster > 1 ? c->multicast : 1;
   u.load_bytes = shares_a(s) ? a_bytes * shared + b_bytes : a_bytes + b_bytes * shared;
   u.ring_bytes = s->stages * (a_bytes + b_bytes);
-  u.store_bytes = (double)s->tile_m * s->tile_n * bytes_of(p->d.elem);
+  u.store_bytes = (double)s->tile_m * s->tile_n * bytes_of(p->d.elem) / hd_schedule_owners(p, s);
   /* The last arriver of a tile writes its own partial and reads all others. */
   if (s->split_k > hd_schedule_along_k(s))
     u.reduce_s = (double)s->tile_m * s->tile_n * PARTIAL_BYTES * s->split_k / c->fill_sm_bytes;
@@ -194,12 +198,14 @@ static unit unit_of_piece(const unit *whole, double tiles, double workers) {
   return u;
 }
 
-/* The last to arrive at a tile reads every partial sum of it, alone; the first of a cluster is sent
- * all but its own. */
-static double reduce_seconds(const hd_schedule *s, const hd_ceilings *c, double parts) {
+/* The last to arrive at a tile reads every partial sum of it, alone; those of a cluster that own
+ * columns are sent all but their own, at once. */
+static double reduce_seconds(const hd_problem *p, const hd_schedule *s, const hd_ceilings *c,
+                             double parts) {
   double each = (double)s->tile_m * s->tile_n * PARTIAL_BYTES, bytes = parts * each;
   if (hd_schedule_along_k(s) > 1)
-    return c->exchange_s + (bytes - each) / c->exchange_sm_bytes;
+    return c->exchange_s + (hd_schedule_over_ring(s) ? c->drain_s : 0) +
+           (bytes - each) / hd_schedule_owners(p, s) / c->exchange_sm_bytes;
   return parts > 1 ? c->reduce_s + bytes / c->store_sm_bytes : 0;
 }
 
@@ -245,7 +251,7 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
     for (int r = 0; r < HD_N_RESOURCES; r++)
       cost.alone[r] += times * alone[r];
   }
-  double extra = c->launch_s + reduce_seconds(s, c, parts);
+  double extra = c->launch_s + reduce_seconds(p, s, c, parts);
   cost.alone[HD_RESOURCE_DRAM] = (read + m * n * bytes_of(p->d.elem)) / c->dram_bytes;
   cost.alone[HD_RESOURCE_LAUNCH] += extra;
   cost.seconds = extra + norm(body, cost.alone[HD_RESOURCE_DRAM]);

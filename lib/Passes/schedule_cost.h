@@ -29,6 +29,7 @@ typedef struct hd_ceilings {
   double reduce_s;          /* split-K: counter and last arrival */
   double exchange_s; /* split-K in a cluster: its start together, and the way of the last sums */
   double exchange_sm_bytes; /* what a CTA receives of the others of its cluster */
+  double drain_s;           /* to hear that their rings are free for it */
   double dense_flops;       /* a dense library's rate for 16-bit types, large sizes */
 } hd_ceilings;
 

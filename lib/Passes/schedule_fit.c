@@ -25,7 +25,8 @@ enum {
   WARP_ACCUMULATORS = 128,
   MOST_SPLITS = 16,
   NARROW_TILE = 64, /* columns */
-  WIDE_TILE = 128
+  WIDE_TILE = 128,
+  LEAST_OWN = 32 /* of an owner: what four lanes store together */
 };
 
 static bool is_wgmma(const hd_schedule *s) { return strcmp(s->family, "wgmma") == 0; }
@@ -40,14 +41,27 @@ int32_t hd_schedule_stage_bytes(const hd_problem *p, const hd_schedule *s) {
                      (s->tile_m + s->tile_n) * hd_scales_a_row(p));
 }
 
-/* Partial sums that a cluster's first CTA receives, each with a barrier. */
-static int32_t received_bytes(const hd_schedule *s) {
-  return (hd_schedule_along_k(s) - 1) * (s->tile_m * s->tile_n * PARTIAL_BYTES + BARRIER_BYTES);
+/* A k that is known at launch may leave CTAs without a granule, and without accumulators. */
+int32_t hd_schedule_owners(const hd_problem *p, const hd_schedule *s) {
+  enum { BLOCK = 8 };
+  int32_t n = hd_schedule_along_k(s);
+  return p->k.value && s->tile_n % (n * BLOCK) == 0 && s->tile_n / n >= LEAST_OWN ? n : 1;
+}
+
+/* Partial sums that an owner receives; and their barriers, and one that tells of drained rings. */
+static int32_t received_bytes(const hd_problem *p, const hd_schedule *s) {
+  int32_t each = s->tile_m * s->tile_n / hd_schedule_owners(p, s) * PARTIAL_BYTES;
+  return (hd_schedule_along_k(s) - 1) * each;
+}
+
+static int32_t barrier_bytes(const hd_schedule *s) {
+  return (s->stages + hd_schedule_along_k(s) - 1) * BARRIER_BYTES;
 }
 
 int32_t hd_schedule_ring_bytes(const hd_problem *p, const hd_schedule *s) {
-  return s->stages * (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES) + received_bytes(s) +
-         ALIGN_SLACK;
+  int32_t ring = s->stages * hd_schedule_stage_bytes(p, s), sums = received_bytes(p, s);
+  bool over = hd_schedule_over_ring(s);
+  return (!over ? ring + sums : ring > sums ? ring : sums) + barrier_bytes(s) + ALIGN_SLACK;
 }
 
 int32_t hd_schedule_shared_bytes(const hd_problem *p, const hd_schedule *s) {
@@ -80,7 +94,9 @@ int32_t hd_schedule_wanted_stages(const hd_schedule *s) {
 
 static int32_t fitting_stages(const hd_problem *p, const hd_schedule *s) {
   int32_t slots = hd_store_slot_of(p, s).bytes * s->warps_m; /* one a warp */
-  int32_t room = hd_schedule_shared_limit(p, s) - slots - received_bytes(s) - ALIGN_SLACK;
+  int32_t sums = hd_schedule_over_ring(s) ? 0 : received_bytes(p, s);
+  int32_t barriers = (hd_schedule_along_k(s) - 1) * BARRIER_BYTES;
+  int32_t room = hd_schedule_shared_limit(p, s) - slots - sums - barriers - ALIGN_SLACK;
   return room / (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES);
 }
 
@@ -205,8 +221,9 @@ static heddle_status check_shared(heddle_context *ctx, const hd_problem *p, cons
         "tile %dx%dx%d with %d stages%s takes %d bytes of shared memory, %s has %d with ctas=%d; "
         "nearest legal: %s%d stages",
         s->tile_m, s->tile_n, s->tile_k, s->stages,
-        hd_schedule_along_k(s) > 1 ? " beside the partial sums" : "", bytes, p->target->name, limit,
-        s->ctas, fit < 2 ? "a smaller tile, " : "", fit < 2 ? 2 : fit);
+        hd_schedule_along_k(s) > 1 && !hd_schedule_over_ring(s) ? " beside the partial sums" : "",
+        bytes, p->target->name, limit, s->ctas, fit < 2 ? "a smaller tile, " : "",
+        fit < 2 ? 2 : fit);
   }
   return HEDDLE_OK;
 }
@@ -226,18 +243,23 @@ void hd_schedule_narrow(const hd_problem *p, hd_schedule *s) {
 
 /* Kernel, checker and launch count a cluster along k so: of 2 or 4 CTAs with one tile. */
 static heddle_status check_reduce(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
-  if (strcmp(s->reduce, "cluster") != 0)
+  if (strcmp(s->reduce, "workspace") == 0)
     return HEDDLE_OK;
   if (!is_wgmma(s) || s->cluster != 1 || s->persistent || (s->split_k != 2 && s->split_k != 4))
     REFUSE(HEDDLE_INVALID, "schedule.reduce",
-           "got reduce=cluster with family=%s cluster=%d persistent=%d "
+           "got reduce=%s with family=%s cluster=%d persistent=%d "
            "split_k=%d; legal: family=wgmma cluster=1 persistent=0 split_k=2 or 4; nearest: %s",
-           s->family, s->cluster, s->persistent, s->split_k,
+           s->reduce, s->family, s->cluster, s->persistent, s->split_k,
            s->split_k > 2 && s->split_k < 6 ? "split_k=4" : "split_k=2");
   if (p->acc_elem == HEDDLE_F16)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.reduce",
-           "got reduce=cluster with accumulators of f16; legal: f32, "
-           "s32; nearest: reduce=workspace");
+           "got reduce=%s with accumulators of f16; legal: f32, "
+           "s32; nearest: reduce=workspace",
+           s->reduce);
+  if (hd_schedule_over_ring(s) && !p->k.value)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.reduce",
+           "got reduce=ring with a k known at launch, which may leave CTAs of a cluster without a "
+           "granule; nearest: reduce=cluster");
   return HEDDLE_OK;
 }
 
@@ -273,12 +295,12 @@ static heddle_status check_permuted(heddle_context *ctx, const hd_problem *p,
            "nearest %lld; or "
            "store=quad",
            (long long)p->n.value, lanes, (long long)((p->n.value + lanes - 1) / lanes * lanes));
-  int32_t unit = lanes * sharers;
+  int32_t unit = lanes * sharers * hd_schedule_owners(p, s);
   if (s->tile_n % unit)
     REFUSE(HEDDLE_INVALID, "schedule.store-tile",
            "got store=permuted with tile n %d; legal: multiples of %d (four lanes of 16 bytes%s), "
            "nearest %d",
-           s->tile_n, unit, sharers > 1 ? " a CTA of the cluster" : "",
+           s->tile_n, unit, unit > lanes ? " a CTA of the cluster" : "",
            (s->tile_n + unit - 1) / unit * unit);
   return HEDDLE_OK;
 }

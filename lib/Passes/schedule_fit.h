@@ -5,6 +5,9 @@
 #include "Passes/problem.h"
 #include "Passes/schedule.h"
 
+/* CTAs of a cluster along k that own columns of its tile, as many each: add them up and store them.
+ * 1: the first one owns all. */
+int32_t hd_schedule_owners(const hd_problem *problem, const hd_schedule *schedule);
 /* Bytes of shared memory of one stage; of all with barriers and alignment; those and the slots of
  * D. */
 int32_t hd_schedule_stage_bytes(const hd_problem *problem, const hd_schedule *schedule);

@@ -54,19 +54,26 @@ static void enter(const hd_problem *p, hd_schedule s, front *f) {
   s.pending = hd_schedule_most_pending(p, &s);
   if (hd_schedule_fits(p, &s))
     enter_one(p, s, f);
-  if (hd_schedule_in_cluster(p, &s))
-    enter_one(p, s, f);
+  hd_schedule in[2];
+  for (int32_t i = 0, n = hd_schedule_in_cluster(p, &s, in); i < n; i++)
+    enter_one(p, in[i], f);
 }
 
-bool hd_schedule_in_cluster(const hd_problem *p, hd_schedule *s) {
-  hd_schedule in = *s;
-  snprintf(in.reduce, sizeof in.reduce, "cluster");
-  in.persistent = 0;
-  in.stages = hd_schedule_most_stages(p, &in, in.stages);
-  if (in.split_k == 1 || !hd_schedule_fits(p, &in))
-    return false;
-  *s = in;
-  return true;
+static bool put_in_cluster(const hd_problem *p, const char *reduce, hd_schedule *s) {
+  snprintf(s->reduce, sizeof s->reduce, "%s", reduce);
+  s->persistent = 0;
+  s->stages = hd_schedule_most_stages(p, s, s->stages);
+  return s->split_k > 1 && hd_schedule_fits(p, s);
+}
+
+int32_t hd_schedule_in_cluster(const hd_problem *p, const hd_schedule *s, hd_schedule out[2]) {
+  hd_schedule beside = *s, over = *s;
+  int32_t n = 0;
+  if (put_in_cluster(p, "cluster", &beside))
+    out[n++] = beside;
+  if (put_in_cluster(p, "ring", &over) && (n == 0 || over.stages > beside.stages))
+    out[n++] = over;
+  return n;
 }
 
 static void enter_streams(const hd_problem *p, hd_schedule s, bool shares, front *f) {

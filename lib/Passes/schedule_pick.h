@@ -20,8 +20,9 @@ typedef struct hd_pick {
 int32_t hd_schedule_pick(const hd_problem *problem, const hd_pick *pick, hd_schedule *list,
                          int32_t most);
 
-/* The same with the splits of a tile in a cluster; false (and as it was) where that is not
- * legal. */
-bool hd_schedule_in_cluster(const hd_problem *problem, hd_schedule *schedule);
+/* The legal ones of two: the same with the splits of a tile in a cluster, their sums beside the
+ * ring, and over it where that makes the ring deeper. Their number. */
+int32_t hd_schedule_in_cluster(const hd_problem *problem, const hd_schedule *schedule,
+                               hd_schedule out[2]);
 
 #endif

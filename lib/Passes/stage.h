@@ -17,6 +17,7 @@ typedef struct hd_stage {
   const hd_spec_row *row;
   const hd_b_variant *variant;
   int32_t cluster, along_k; /* CTAs that share an operand; that have parts of a tile's k */
+  int32_t owners, own_n; /* CTAs of those that store columns of the tile; how many columns each */
   int32_t steps; /* k-steps of the instruction in a stage */
   bool shares_a; /* the cluster lies along N; else along M, and shares B */
   int32_t swizzle;
@@ -111,14 +112,24 @@ void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_
  * tile. */
 void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
                            int32_t nth, hd_value *strip, hd_value *acc);
-/* The sum of all parts of a tile in place of this one: nothing happens where all tiles are whole.
- * Where it is, b stands afterwards: in a region of b, when but one CTA of the cluster has it. */
+/* The sum of all parts of a tile in place of this one: nothing happens where all tiles are
+ * whole. */
 void hd_stage_reduce(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
                      hd_value **acc, int32_t n_acc);
-/* Ends that region. */
-void hd_stage_end_reduce(hd_stage *st, hd_builder *b);
-/* Bytes of a tile's partial sums over one part of k. */
-int64_t hd_stage_tile_bytes(const hd_stage *st);
+/* What a warp has of a tile: a fragment of each of its strips. */
+typedef struct hd_stage_strips {
+  hd_value *warp, *const *strip;
+  int32_t n;
+} hd_stage_strips;
+/* Stores st->own_n columns, from place->col0 on. */
+typedef void hd_stage_store_fn(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                               const hd_stage_strips *strips, hd_value *const *acc);
+/* The same among the CTAs of a cluster: each that owns columns stores their sums. */
+void hd_stage_exchange(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                       const hd_stage_strips *strips, hd_value *const *acc,
+                       hd_stage_store_fn *store);
+/* Bytes of the partial sums of a CTA's own columns over one part of k. */
+int64_t hd_stage_own_bytes(const hd_stage *st);
 /* Bytes of a slot of the workspace: a record for each warp of the tile. */
 int64_t hd_stage_slot_bytes(const hd_stage *st);
 /* Word of the metadata and selector of a k-step. */

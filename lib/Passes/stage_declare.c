@@ -241,10 +241,22 @@ static void declare_scales(hd_stage *st) {
                                    st->s.stages)->results[0];
 }
 
+/* A slot for what each other split sends. */
+static void declare_partials(hd_stage *st) {
+  if (st->along_k == 1)
+    return;
+  hd_op *sums = declare_buffer(st, "partials", hd_stage_own_bytes(st), 128, "linear",
+                               st->p.acc_elem, st->along_k - 1);
+  if (hd_schedule_over_ring(&st->s))
+    hd_op_add_operand(st->module, sums, st->sb);
+  st->partials = sums->results[0];
+}
+
 static void declare_buffers(hd_stage *st) {
   int64_t block = hd_block_bytes(st->p.a_elem);
   int64_t rows = st->p.b.transposed ? st->s.tile_k : st->s.tile_n;
-  /* B and D first: their atoms need the larger alignment. */
+  /* D and B first: their atoms need the larger alignment. B and A together: the ring. */
+  declare_slots(st);
   hd_op *b = declare_buffer(st, "b", (int64_t)st->s.tile_n * HD_GRANULE_BYTES, 1024, "rows",
                             st->p.b.elem, st->s.stages);
   hd_op_set_int(st->module, b, HD_ATTR_ROWS, rows);
@@ -252,7 +264,6 @@ static void declare_buffers(hd_stage *st) {
   if (st->variant->permutes)
     hd_op_set_int(st->module, b, HD_ATTR_RUN, hd_d_run(&st->p));
   hd_op_set_int(st->module, b, HD_ATTR_SWIZZLE, st->swizzle);
-  declare_slots(st);
   hd_op *a = declare_buffer(st, "a", st->s.tile_m / HD_SLAB_ROWS * block, 128, "packed_a",
                             st->p.a_elem, st->s.stages);
   hd_op_set_int(st->module, a, HD_ATTR_SLAB_BYTES, block);
@@ -260,9 +271,7 @@ static void declare_buffers(hd_stage *st) {
   st->sa = a->results[0];
   st->sb = b->results[0];
   declare_scales(st);
-  if (st->along_k > 1)
-    st->partials = declare_buffer(st, "partials", hd_stage_tile_bytes(st), 128, "linear",
-                                  st->p.acc_elem, st->along_k - 1)->results[0];
+  declare_partials(st);
 }
 
 /* ceil(x / unit) */

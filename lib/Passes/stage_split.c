@@ -20,8 +20,8 @@ static int64_t partial_bytes(const hd_stage *st) {
  * partials have been. */
 static int64_t record_bytes(const hd_stage *st) { return partial_bytes(st) + COUNTER_BYTES; }
 
-int64_t hd_stage_tile_bytes(const hd_stage *st) {
-  return (int64_t)st->s.tile_m * st->s.tile_n * PARTIAL_BYTES;
+int64_t hd_stage_own_bytes(const hd_stage *st) {
+  return (int64_t)st->s.tile_m * st->own_n * PARTIAL_BYTES;
 }
 
 int64_t hd_stage_slot_bytes(const hd_stage *st) {
@@ -44,56 +44,106 @@ static int64_t part_bytes(const hd_stage *st) {
 
 /* --- in a cluster ----------------------------------------------------------------------------- */
 
-/* The byte of a slot at which fragment i of this warp begins. */
-static hd_value *find_fragment(hd_stage *st, hd_builder *b, hd_value *warp, int32_t n_acc,
+/* The byte of a slot at which this warp's i-th strip begins. */
+static hd_value *find_fragment(hd_stage *st, hd_builder *b, const hd_stage_strips *strips,
                                int32_t i) {
-  int64_t bytes = partial_bytes(st);
-  return hd_arith_const(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, warp, bytes), bytes / n_acc * i);
+  int64_t bytes = partial_bytes(st) / st->owners;
+  hd_value *first = hd_arith_const(b, HD_OP_MUL, strips->warp, bytes);
+  return hd_arith_const(b, HD_OP_ADD, first, bytes / strips->n * i);
 }
 
-static void send(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
-                 hd_value *const *acc, int32_t n_acc) {
-  for (int32_t i = 0; i < n_acc; i++)
-    hd_build_op(b, HD_OP_PARTIAL_SEND, (hd_type){0}, 6, st->partials,
-                find_fragment(st, b, warp, n_acc, i), place->part, st->n_splits, st->n_granules,
-                acc[i]);
-  hd_build_yield(b, NULL, 0);
+/* The columns of CTA `owner`. */
+static hd_value *find_columns(hd_stage *st, hd_builder *b, hd_value *acc, int32_t owner) {
+  if (st->owners == 1)
+    return acc;
+  hd_type type = hd_type_frag(acc->type.elem, acc->type.n / st->owners);
+  hd_value *own = hd_build_value(b, HD_OP_FRAG_COLUMNS, type, 1, acc);
+  hd_op_set_int(st->module, own->op, HD_ATTR_OFFSET, (int64_t)owner * st->own_n);
+  return own;
 }
 
-/* acc += the partials of splits 1, 2, …, slot after slot. */
-static void receive(hd_stage *st, hd_builder *b, hd_value *warp, hd_value **acc, int32_t n_acc) {
+static void send(hd_stage *st, hd_builder *b, hd_value *split, int32_t owner,
+                 const hd_stage_strips *strips, hd_value *const *acc) {
+  for (int32_t i = 0; i < strips->n; i++) {
+    hd_value *part = find_columns(st, b, acc[i], owner);
+    hd_op *op =
+        hd_build_op(b, HD_OP_PARTIAL_SEND, (hd_type){0}, 6, st->partials,
+                    find_fragment(st, b, strips, i), split, st->n_splits, st->n_granules, part);
+    hd_op_set_int(st->module, op, HD_ATTR_OWNER, owner);
+  }
+}
+
+/* The i-th split but the owner's own, i from 1 on. */
+static hd_value *find_sender(hd_builder *b, hd_value *i, int32_t owner) {
+  if (owner == 0)
+    return i;
+  hd_value *below = hd_build_cmp(b, "le", i, hd_i32(b, owner));
+  return hd_build_value(b, HD_OP_SELECT, HD_I32, 3, below, hd_arith_const(b, HD_OP_SUB, i, 1), i);
+}
+
+/* sum: the owner's columns of acc, and the partials of the other splits, slot after slot. */
+static void receive(hd_stage *st, hd_builder *b, int32_t owner, const hd_stage_strips *strips,
+                    hd_value *const *acc, hd_value **sum) {
   hd_value *carried[MOST_FRAGMENTS + 1];
   hd_op *cursor = hd_build_op(b, HD_OP_CURSOR, HD_CURSOR, 0);
   hd_op_set_int(st->module, cursor, HD_ATTR_STAGES, st->along_k - 1);
   carried[0] = cursor->results[0];
-  memcpy(carried + 1, acc, sizeof *acc * (size_t)n_acc);
-  hd_op *loop = hd_build_for(b, st->one, st->n_splits, st->one, carried, n_acc + 1);
+  for (int32_t i = 0; i < strips->n; i++)
+    carried[i + 1] = find_columns(st, b, acc[i], owner);
+  hd_op *loop = hd_build_for(b, st->one, st->n_splits, st->one, carried, strips->n + 1);
   hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
-  hd_value **args = loop->regions[0]->args;
-  for (int32_t i = 0; i < n_acc; i++)
-    carried[i + 1] = hd_build_value(&in, HD_OP_PARTIAL_ADD, acc[i]->type, 7, st->partials, args[1],
-                                    find_fragment(st, &in, warp, n_acc, i), args[0], st->n_splits,
+  hd_value **args = loop->regions[0]->args, *split = find_sender(&in, args[0], owner);
+  for (int32_t i = 0; i < strips->n; i++)
+    carried[i + 1] = hd_build_value(&in, HD_OP_PARTIAL_ADD, args[i + 2]->type, 7, st->partials,
+                                    args[1], find_fragment(st, &in, strips, i), split, st->n_splits,
                                     st->n_granules, args[i + 2]);
   hd_op *next = hd_build_op(&in, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, args[1]);
   hd_op_set_int(st->module, next, HD_ATTR_STAGES, st->along_k - 1);
   carried[0] = next->results[0];
-  hd_build_yield(&in, carried, n_acc + 1);
-  memcpy(acc, loop->results + 1, sizeof *acc * (size_t)n_acc);
+  hd_build_yield(&in, carried, strips->n + 1);
+  memcpy(sum, loop->results + 1, sizeof *sum * (size_t)strips->n);
 }
 
-/* CTA 0 goes on with the sums; the others have sent theirs. */
-static void reduce_in_cluster(hd_stage *st, hd_builder *b, const hd_tile_place *place,
-                              hd_value *warp, hd_value **acc, int32_t n_acc) {
-  hd_op *which = hd_build_if(b, hd_build_cmp(b, "eq", place->rank, st->zero), NULL, 0);
-  hd_builder other = hd_builder_at_end(st->module, which->regions[1]);
-  send(st, &other, place, warp, acc, n_acc);
-  *b = hd_builder_at_end(st->module, which->regions[0]);
-  receive(st, b, warp, acc, n_acc);
+typedef struct exchange {
+  const hd_tile_place *place;
+  const hd_stage_strips *strips;
+  hd_value *const *acc;
+  hd_stage_store_fn *store;
+} exchange;
+
+/* What the CTA of rank `owner` does: columns are registers, so that each has code of its own. */
+static void own_columns(hd_stage *st, hd_builder *b, const exchange *x, int32_t owner) {
+  hd_value *sum[MOST_FRAGMENTS];
+  hd_tile_place own = *x->place;
+  for (int32_t other = 0; other < st->owners; other++)
+    if (other != owner)
+      send(st, b, hd_i32(b, owner), other, x->strips, x->acc);
+  receive(st, b, owner, x->strips, x->acc, sum);
+  own.col0 = hd_arith_const(b, HD_OP_ADD, own.col0, owner * st->own_n);
+  x->store(st, b, &own, x->strips, sum);
 }
 
-void hd_stage_end_reduce(hd_stage *st, hd_builder *b) {
-  if (st->along_k > 1)
-    hd_build_yield(b, NULL, 0);
+/* if rank == 0 { … } else if rank == 1 { … } …: the last one needs no question. Behind the owners
+ * come those that only send. */
+static void exchange_from(hd_stage *st, hd_builder *b, const exchange *x, int32_t owner) {
+  if (owner == st->owners)
+    return send(st, b, x->place->part, 0, x->strips, x->acc);
+  if (owner == st->along_k - 1)
+    return own_columns(st, b, x, owner);
+  hd_op *which =
+      hd_build_if(b, hd_build_cmp(b, "eq", x->place->rank, hd_i32(b, owner)), NULL, 0);
+  hd_builder own = hd_builder_at_end(st->module, which->regions[0]);
+  hd_builder others = hd_builder_at_end(st->module, which->regions[1]);
+  own_columns(st, &own, x, owner);
+  hd_build_yield(&own, NULL, 0);
+  exchange_from(st, &others, x, owner + 1);
+  hd_build_yield(&others, NULL, 0);
+}
+
+void hd_stage_exchange(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                       const hd_stage_strips *strips, hd_value *const *acc,
+                       hd_stage_store_fn *store) {
+  exchange_from(st, b, &(exchange){place, strips, acc, store}, 0);
 }
 
 /* --- through the workspace -------------------------------------------------------------------- */
@@ -102,8 +152,6 @@ void hd_stage_reduce(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd
                      hd_value **acc, int32_t n_acc) {
   if (!place->n_parts)
     return;
-  if (st->along_k > 1)
-    return reduce_in_cluster(st, b, place, warp, acc, n_acc);
   hd_value *workspace = st->arg[HD_STAGE_WORKSPACE], *record = find_record(st, b, place, warp);
   hd_op *store = hd_build_op(b, HD_OP_PARTIAL_STORE, (hd_type){0}, 7, workspace, record,
                              place->part, place->n_parts, place->k_lo, place->k_hi, st->n_granules);

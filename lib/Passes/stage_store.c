@@ -69,7 +69,7 @@ void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_
 void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
                            int32_t nth, hd_value *strip, hd_value *acc) {
   const hd_store_slot *slot = &st->slot;
-  int32_t n_slices = st->s.tile_n / slot->cols;
+  int32_t n_slices = st->own_n / slot->cols;
   hd_value *first = hd_arith_const(b, HD_OP_MUL, warp, slot->each);
   hd_value *row = row_of(b, place, strip);
   for (int32_t i = 0; i < n_slices; i++) {

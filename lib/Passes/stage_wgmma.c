@@ -100,6 +100,15 @@ static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place
   return loop;
 }
 
+static void store_strips(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                         const hd_stage_strips *strips, hd_value *const *acc) {
+  for (int32_t i = 0; i < strips->n; i++)
+    if (st->sd)
+      hd_stage_store_staged(st, b, place, strips->warp, i, strips->strip[i], acc[i]);
+    else
+      hd_stage_store(st, b, place, strips->strip[i], place->col0, &acc[i], 1);
+}
+
 void hd_stage_wgmma(hd_stage *st) {
   hd_op *role = hd_build_op(&st->b, HD_OP_ROLE, (hd_type){0}, 0);
   hd_op_set_str(st->module, role, HD_ATTR_NAME, "main");
@@ -116,13 +125,13 @@ void hd_stage_wgmma(hd_stage *st) {
   hd_op *loop = stage_loop(st, &in, &place, &rows, tiles->regions[0]->args[1]);
   hd_value *acc[MAX_SLABS];
   memcpy(acc, loop->results + 1, sizeof *acc * (size_t)rows.slabs_each);
-  hd_stage_reduce(st, &in, &place, rows.warp, acc, rows.slabs_each);
-  for (int32_t i = 0; i < rows.slabs_each; i++)
-    if (st->sd)
-      hd_stage_store_staged(st, &in, &place, rows.warp, i, rows.strip[i], acc[i]);
-    else
-      hd_stage_store(st, &in, &place, rows.strip[i], place.col0, &acc[i], 1);
-  hd_stage_end_reduce(st, &in);
+  hd_stage_strips strips = {rows.warp, rows.strip, rows.slabs_each};
+  if (st->along_k > 1) {
+    hd_stage_exchange(st, &in, &place, &strips, acc, store_strips);
+  } else {
+    hd_stage_reduce(st, &in, &place, rows.warp, acc, rows.slabs_each);
+    store_strips(st, &in, &place, &strips, acc);
+  }
   hd_builder end = hd_builder_at_end(st->module, tiles->regions[0]);
   hd_build_yield(&end, &loop->results[0], 1);
 }

@@ -11,6 +11,7 @@
 
 #include "Passes/keep_only.h"
 #include "Passes/pass_list.h"
+#include "Passes/schedule_fit.h"
 #include "Passes/stage.h"
 
 static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, hd_stage *st) {
@@ -28,6 +29,8 @@ static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, h
   st->cluster = (int32_t)hd_op_int(work, HD_ATTR_CLUSTER, 1);
   st->shares_a = st->cluster > 1 && strcmp(st->s.share, "a") == 0;
   st->along_k = hd_schedule_along_k(&st->s);
+  st->owners = hd_schedule_owners(&st->p, &st->s);
+  st->own_n = st->s.tile_n / st->owners;
   hd_op_set_int(m, kernel, HD_ATTR_CLUSTER, st->cluster * st->along_k);
   if (st->s.ctas > 1)
     hd_op_set_int(m, kernel, HD_ATTR_MIN_CTAS, st->s.ctas);

@@ -17,7 +17,7 @@ static int32_t elem_bytes(const hd_problem *p) {
  * turns of a tile come out even: then each fill of a slot is two fills behind its last one, across
  * tiles too. */
 hd_store_slot hd_store_slot_of(const hd_problem *p, const hd_schedule *s) {
-  int32_t elem = elem_bytes(p), row = s->tile_n * elem, wide = WIDEST;
+  int32_t elem = elem_bytes(p), row = s->tile_n / hd_schedule_owners(p, s) * elem, wide = WIDEST;
   int32_t strips = s->warps_m ? s->tile_m / (HD_STRIP_ROWS * s->warps_m) : 1;
   while (wide >= NARROWEST && row % wide)
     wide /= 2;
@@ -43,7 +43,7 @@ heddle_status hd_store_slot_check(heddle_context *ctx, const hd_problem *p, cons
            "nearest: "
            "store=quad",
            s->family, s->b_path);
-  int32_t row = s->tile_n * elem_bytes(p),
+  int32_t owners = hd_schedule_owners(p, s), row = s->tile_n / owners * elem_bytes(p),
           pitch = (int32_t)(p->d.ld * elem_bytes(p) % HD_STAGED_ALIGN);
   if (row % NARROWEST)
     REFUSE(HEDDLE_INVALID, "schedule.store-tile",
@@ -51,7 +51,7 @@ heddle_status hd_store_slot_check(heddle_context *ctx, const hd_problem *p, cons
            "nearest "
            "tile n %d",
            s->tile_n, row, heddle_elem_get(p->d.elem)->name, NARROWEST,
-           (row + NARROWEST - 1) / NARROWEST * NARROWEST / elem_bytes(p));
+           (row + NARROWEST - 1) / NARROWEST * NARROWEST / elem_bytes(p) * owners);
   if (pitch)
     REFUSE(
         HEDDLE_UNSUPPORTED, "schedule.store-pitch",

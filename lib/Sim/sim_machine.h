@@ -382,6 +382,7 @@ typedef struct sim_access {
   uint32_t clock;
   uint8_t kind;
   bool async;  /* through the async proxy */
+  bool late;   /* asynchronous, though generic: st.async */
   bool strong; /* relaxed or stronger: does not race with other strong ones */
   bool quiet;  /* reading what was never written is no error: the reader notes it */
   struct sim_tensor_op *tensor; /* of a tcgen05 operation on tensor memory, or NULL */

@@ -189,8 +189,8 @@ static sim_step check_writer(const sim_access *a, const sim_memory *memory, cons
   if (c->writer == SIM_NO_AGENT || ((c->flags & SIM_CELL_ATOMIC) && a->strong))
     return SIM_NEXT;
   /* Copy over copy: that the first is over is told with the reads that followed it (R3). */
-  const sim_clock *known = a->async && was_async && a->kind != SIM_READ ? &a->view.know->reads
-                                                                         : &a->view.know->full;
+  bool after = (a->async || a->late) && was_async && a->kind != SIM_READ;
+  const sim_clock *known = after ? &a->view.know->reads : &a->view.know->full;
   if (!view_knows(a, known, c->writer, c->write_clock))
     return race(a, memory, index, SIM_WRITE, c->writer, c->write_site, was_async);
   note_pair(a, lasting_place(memory, index), c->writer, c->write_site, SIM_WRITE);
@@ -208,7 +208,7 @@ static sim_step check_writer(const sim_access *a, const sim_memory *memory, cons
 
 static sim_step check_reader(const sim_access *a, const sim_memory *memory, uint64_t index,
                              sim_agent agent, uint32_t clock, uint32_t read_site) {
-  const sim_clock *known = a->async ? &a->view.know->reads : &a->view.know->full;
+  const sim_clock *known = a->async || a->late ? &a->view.know->reads : &a->view.know->full;
   bool was_async = local_of(agent) >= (a->m->agent_bulk_read ? a->m->agent_bulk_read
                                                               : a->m->agent_wgmma);
   if (!view_knows(a, known, agent, clock))

@@ -9,7 +9,7 @@ static sim_step complete(sim_machine *m, sim_async *op) {
   sim_access a = {.m = m, .warp = op->warp, .lane = op->lane, .insn = op->insn,
                   .view = {&op->know, op->self, op->self_clock},
                   .agent = hd_sim_mbarrier_agent(m, op->target, op->mbarrier),
-                  .clock = op->mbarrier->phase + 1, .kind = SIM_WRITE};
+                  .clock = op->mbarrier->phase + 1, .kind = SIM_WRITE, .late = true};
   uint64_t address = op->shared | (uint64_t)op->target->rank << SIM_RANK_SHIFT, at;
   uint32_t each = op->n_bytes / op->insn->vec;
   sim_memory *to;

@@ -9,7 +9,7 @@
 typedef struct draw {
   uint64_t *seed;
   const struct types *types;
-  bool wgmma, transposed, col_major, shares_a, permuted;
+  bool wgmma, transposed, col_major, shares_a, permuted, over_ring;
   int32_t tile_m, tile_n, stages, cluster, splits;
   int64_t m, n, k;
 } draw;
@@ -130,7 +130,8 @@ static void draw_schedule(draw *d, mutate_problem *p) {
   add_word(p, "group", WORD(d, "1 2 8"));
   const char *splits = d->shares_a || streams ? "1" : WORD(d, sums ? "2 2 4" : "1 1 1 1 2 3");
   d->splits = *splits - '0';
-  add_word(p, "reduce", sums ? "cluster" : "workspace");
+  d->over_ring = sums && one_in(d, 2);
+  add_word(p, "reduce", d->over_ring ? "ring" : sums ? "cluster" : "workspace");
   add_word(p, "split_k", splits);
   add_number(p, "stream_k", streams);
   add_word(p, "ctas", WORD(d, "1 1 1 2"));
@@ -157,13 +158,13 @@ static void draw_sizes(draw *d) {
       d->types->group;
 }
 
-/* A size is a constant, or known at launch. A constant m or n is no less than the tile's, so that D
- * shows all that the kernel multiplies: Check wants all of it right, and a launch of other sizes,
- * which would show it, there is not. */
+/* A size is a constant (k is, where sums lie over the ring), or known at launch. A constant m or n
+ * is no less than the tile's, so that D shows all that the kernel multiplies: Check wants all of it
+ * right, and a launch of other sizes, which would show it, there is not. */
 static void add_size(draw *d, mutate_problem *p, const char *dim, hd_arg_kind kind, int64_t tile,
                      int64_t *value) {
   hd_strbuf_printf(&p->text, "  %%%s: i32 = size {dim = %s, ", dim, dim);
-  if (one_in(d, 2)) {
+  if (one_in(d, 2) || (d->over_ring && *dim == 'k')) {
     *value = *value < tile ? tile : *value;
     hd_strbuf_printf(&p->text, "value = %lld}\n", (long long)*value);
     return;

@@ -35,6 +35,11 @@ static bool has_rank(const hd_op *op) {
   return op->kind == HD_OP_BARRIER_ARRIVE && hd_op_has(op, HD_ATTR_RANK);
 }
 
+static bool releases_cluster(const hd_op *op) {
+  return op->kind == HD_OP_BARRIER_ARRIVE && hd_op_is(op, HD_ATTR_SCOPE, "cluster");
+}
+static bool is_columns(const hd_op *op) { return op->kind == HD_OP_FRAG_COLUMNS; }
+
 static int32_t cursor_operand(const hd_op *op) {
   for (int32_t i = 0; i < op->n_operands; i++)
     if (op->operands[i]->type.kind == HD_TYPE_CURSOR)
@@ -131,6 +136,14 @@ static void next_scale(hd_module *m, hd_op *op) {
   set_scale_id(m, op, 2, (hd_op_attr(op, HD_ATTR_SCALE_IDS)->ints[2] + row->scale_vec) % 4);
 }
 
+static void release_less(hd_module *m, hd_op *op) { hd_op_set_str(m, op, HD_ATTR_SCOPE, "warp"); }
+
+/* Those of the next owner, or of the first. */
+static void next_columns(hd_module *m, hd_op *op) {
+  int64_t whole = op->operands[0]->type.n / 4 * 8, own = op->results[0]->type.n / 4 * 8;
+  hd_op_set_int(m, op, HD_ATTR_OFFSET, (hd_op_int(op, HD_ATTR_OFFSET, 0) + own) % whole);
+}
+
 static int64_t stages_of(const hd_op *op) {
   for (int32_t i = 0; i < op->n_operands; i++) {
     hd_type_kind kind = op->operands[i]->type.kind;
@@ -166,6 +179,8 @@ static const mutate_operator operators[] = {
     {"count+", "one more arrival a phase", is_barrier, more_arrivals},
     {"count-", "one arrival fewer a phase", is_barrier, fewer_arrivals},
     {"rank", "arrive at the own CTA only", has_rank, own_rank_only},
+    {"scope", "an arrival tells other CTAs of reads only", releases_cluster, release_less},
+    {"owner", "columns of another owner", is_columns, next_columns},
     {"last+", "one arrival more makes the last", is_last_arriver, one_later},
     {"last-", "one arrival fewer makes the last", is_last_arriver, one_sooner},
     {"columns", "the store takes columns as mma leaves them", is_permuted_store,

@@ -29,6 +29,13 @@ static const char examples[] =
 
 /* ---- the problem ---- */
 
+/* Who adds up the parts of a tile. */
+static const char *summing(const hd_problem *p, const hd_schedule *s) {
+  if (hd_schedule_along_k(s) == 1)
+    return "last to arrive";
+  return hd_schedule_owners(p, s) > 1 ? "CTAs of their cluster" : "first of their cluster";
+}
+
 static void print_size(const char *name, const hd_size *size) {
   if (size->value)
     printf(" %s=%" PRId64, name, size->value);
@@ -91,8 +98,7 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
                     ((p->n.value + s->tile_n - 1) / s->tile_n);
     printf("work      %" PRId64 " tiles", tiles);
     if (s->split_k > 1)
-      printf(" by %d splits of k, summed by the %s", s->split_k,
-             hd_schedule_along_k(s) > 1 ? "first of their cluster" : "last to arrive");
+      printf(" by %d splits of k, summed by the %s", s->split_k, summing(p, s));
     if (s->stream_k)
       printf(", the last waves shared over k (stream-K)");
     printf(", %d CTAs an SM%s%s\n", s->ctas,

@@ -18,6 +18,7 @@
 #define AMPERE "ampere_cp_async"
 #define SPLIT "ampere_split"
 #define SUM "hopper_split"
+#define RING_SUM "hopper_ring_sum"
 #define STAGED "hopper_staged"
 
 /* Of the consumer of GATHER. */
@@ -283,6 +284,32 @@ static const planted table[] = {
      {{"select %works, %cluster, %tiles", "select %yes, %cluster, %tiles"}}},
     {"a CTA's accumulators on their way", SUM, "R5",
      {{"%ns, %nk, %x, %sent", "%ns, %nk, %none, %sent"}}},
+    /* Sums over the ring: R3, which tells of reads; and whose columns they are */
+    {"sums over a ring that is still read", RING_SUM, "R1 R3",
+     {{"        barrier.wait %drained, %only {parity = 0}\n        %away0", "        %away0"}}},
+    {"the ring's last phase but one", RING_SUM, "R3",
+     {{"        barrier.wait %drained, %only {parity = 0}\n        %away1",
+       "        barrier.wait %drained, %only {parity = 1}\n        %away1"}}},
+    {"the ring told drained before it is", RING_SUM, "R3",
+     {{"        barrier.arrive %drained, %only {scope = warp, rank = 3}\n", ""},
+      {"        barrier.arrive %drained, %only {scope = warp, rank = 3}\n", ""},
+      {"      %none: frag<f32 x 8> = frag.undef\n",
+       "      %none: frag<f32 x 8> = frag.undef\n"
+       "      barrier.arrive %drained, %only {scope = warp, rank = 3}\n"}}},
+    {"drained for its own CTA alone", RING_SUM, "deadlock tx-bytes",
+     {{"%drained, %only {scope = warp, rank = 3}", "%drained, %only {scope = warp}"}}},
+    {"one warp may still read", RING_SUM, "R3 arrivals",
+     {{"\"drained\", stages = 1, count = 8", "\"drained\", stages = 1, count = 7"}}},
+    {"drained by one warp too many", RING_SUM, "deadlock",
+     {{"\"drained\", stages = 1, count = 8", "\"drained\", stages = 1, count = 9"}}},
+    {"columns of the other CTA sent", RING_SUM, "data",
+     {{"%x {offset = 8}\n        partial.send", "%x {offset = 0}\n        partial.send"}}},
+    {"columns of the other CTA kept", RING_SUM, "data",
+     {{"%own1: frag<f32 x 4> = frag.columns %x {offset = 8}",
+       "%own1: frag<f32 x 4> = frag.columns %x {offset = 0}"}}},
+    {"stored at the other CTA's columns", RING_SUM, "data",
+     {{"%col1: i32 = add %n0, %c8", "%col1: i32 = add %n0, %c0"}}},
+    {"sent to itself", RING_SUM, "bounds", {{"%sent {owner = 1}", "%sent {owner = 0}"}}},
     /* R8 */
     {"grid.wait removed", CLUSTER, "R8", {{"  grid.wait\n", ""}}},
     /* barriers: bytes, counts, phases, deadlock */
