@@ -60,7 +60,7 @@ static void read_row(granule_row *row, const heddle_sparse_info *canonical, cons
   memcpy(row->values, values + value_start, n_value_bytes);
   memcpy(row->codes, codes + code_start, n_code_bytes);
   bool ends_here = code_start + n_code_bytes == canonical->codes_row_bytes;
-  if (ends_here && n_code_bytes && n_codes % 2)
+  if (ends_here && n_codes % 2)
     row->codes[n_code_bytes - 1] =
         (uint8_t)((row->codes[n_code_bytes - 1] & 0x0f) | HD_CODE_ZERO << 4);
 }

@@ -69,6 +69,16 @@ static void other_blobs_are_misses(void **state) {
   }
 }
 
+/* Sizes that come to the blob's only because their sum runs over. */
+static void sizes_that_wrap_are_misses(void **state) {
+  char bytes[50] = "hdkern01";
+  uint64_t sizes[3] = {0, 0, (uint64_t)0 - 14}; /* manifest at 32, PTX at 48, cubin at 64 */
+  hd_cache_entry out = {0};
+  memcpy(bytes + 8, sizes, sizeof sizes);
+  assert_int_equal(hd_blob_put(NULL, *state, key, bytes, sizeof bytes), HEDDLE_OK);
+  assert_int_equal(hd_cache_get(NULL, *state, key, &out), HEDDLE_NOT_FOUND);
+}
+
 /* The strings end where their sizes say: a reader of either would run on. */
 static void strings_without_an_end_are_misses(void **state) {
   static const size_t ends[] = {0, 33, 49}; /* of neither, the manifest, the PTX */
@@ -91,6 +101,7 @@ int main(void) {
       cmocka_unit_test(entries_come_back),
       cmocka_unit_test(absent_is_a_miss),
       cmocka_unit_test(other_blobs_are_misses),
+      cmocka_unit_test(sizes_that_wrap_are_misses),
       cmocka_unit_test(strings_without_an_end_are_misses),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

@@ -115,6 +115,14 @@ static void a_cubin_that_does_not_fit_falls_to_ptx(void **state) {
   heddle_kernel_free(kernel);
 }
 
+/* Another failure is none of the image's: no second try hides it. */
+static void a_cubin_that_fails_otherwise_is_not_replaced(void **state) {
+  fixture *f = *state;
+  f->fake->cubin_result = 700;
+  refused(f, &both, HEDDLE_ENVIRONMENT, "driver.call", "cuModuleLoadDataEx failed");
+  assert_int_equal(f->fake->n_loads, 1);
+}
+
 static void bad_code_is_refused_with_the_drivers_words(void **state) {
   fixture *f = *state;
   heddle_image cubin = both, none = {0};
@@ -351,6 +359,47 @@ static void contexts_need_the_kernel_attached(void **state) {
   assert_ptr_equal(f->fake->current, current);
 }
 
+/* The fake's contexts are any addresses. */
+static void a_kernel_is_in_so_many_contexts(void **state) {
+  fixture *f = *state;
+  static int more[HD_MAX_LOADED];
+  heddle_kernel *kernel = loaded(f);
+  void *current = f->fake->current;
+  for (int i = 1; i < HD_MAX_LOADED; i++) {
+    f->fake->current = &more[i];
+    assert_int_equal(heddle_kernel_attach(f->ctx, kernel), HEDDLE_OK);
+  }
+  f->fake->current = &more[0];
+  assert_int_equal(heddle_kernel_attach(f->ctx, kernel), HEDDLE_UNSUPPORTED);
+  said(f, "kernel.context", "kernel sample is in 16 contexts, at most 16");
+  assert_int_equal(f->fake->n_live_modules, HD_MAX_LOADED);
+  f->fake->current = current;
+  heddle_kernel_free(kernel);
+}
+
+/* Of devices that hold more CTAs or fewer, the largest. */
+static void a_workspace_serves_every_device(void **state) {
+  fixture *f = *state;
+  heddle_arg args[14];
+  uint64_t small, large, both_of_them;
+  f->manifest.variant[1].split_k = 1;
+  f->manifest.variant[1].persistent = true;
+  f->manifest.variant[1].stream_granule = 4;
+  heddle_kernel *kernel = loaded(f);
+  sample_args(args, kernel);
+  assert_int_equal(heddle_kernel_workspace(f->ctx, kernel, args, 14, &large), HEDDLE_OK);
+  f->fake->n_sms = 5;
+  assert_int_equal(heddle_device_use(f->ctx, f->runtime, 1), HEDDLE_OK);
+  assert_int_equal(heddle_kernel_attach(f->ctx, kernel), HEDDLE_OK);
+  assert_int_equal(heddle_kernel_workspace(f->ctx, kernel, args, 14, &both_of_them), HEDDLE_OK);
+  heddle_kernel_free(kernel);
+  kernel = loaded(f);
+  assert_int_equal(heddle_kernel_workspace(f->ctx, kernel, args, 14, &small), HEDDLE_OK);
+  assert_true(0 < small && small < large);
+  assert_int_equal(both_of_them, large);
+  heddle_kernel_free(kernel);
+}
+
 static void loading_needs_a_context(void **state) {
   fixture *f = *state;
   f->fake->current = NULL;
@@ -371,6 +420,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       CASE(json_and_cubin_become_a_kernel),
       CASE(a_cubin_that_does_not_fit_falls_to_ptx),
+      CASE(a_cubin_that_fails_otherwise_is_not_replaced),
       CASE(bad_code_is_refused_with_the_drivers_words),
       CASE(the_gate_refuses_spills_and_serialised_wgmma),
       CASE(every_failure_of_loading_is_clean),
@@ -382,6 +432,8 @@ int main(void) {
       CASE(workspace_is_asked_without_pointers),
       CASE(launches_are_refused_in_words),
       CASE(contexts_need_the_kernel_attached),
+      CASE(a_kernel_is_in_so_many_contexts),
+      CASE(a_workspace_serves_every_device),
       CASE(loading_needs_a_context),
       CASE(large_clusters_are_allowed_explicitly),
   };

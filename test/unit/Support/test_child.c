@@ -3,7 +3,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "Support/child.h"
 #include "Support/file.h"
@@ -78,6 +80,59 @@ static void many_are_waited_for(void **state) {
   hd_strbuf_free(&line);
 }
 
+/* One that has ended has nothing more to say: it wakes nobody. */
+static void the_ended_are_not_waited_for(void **state) {
+  (void)state;
+  static const char *const ends[] = {"true", NULL};
+  hd_child ended, silent;
+  hd_child *all[] = {&ended, &silent};
+  hd_strbuf line = {0};
+  assert_int_equal(hd_child_start(NULL, ends, &ended), HEDDLE_OK);
+  assert_int_equal(hd_child_start(NULL, echo, &silent), HEDDLE_OK);
+  assert_false(next_line(&ended, &line));
+  double before = hd_clock_seconds();
+  hd_children_wait(all, 2, 0.05);
+  assert_true(hd_clock_seconds() - before > 0.045);
+  hd_child_stop(&ended, NULL);
+  hd_child_stop(&silent, NULL);
+}
+
+static void what_is_not_read_was_not_said(void **state) {
+  (void)state;
+  static const char *const deaf[] = {"sleep", "30", NULL};
+  enum { MUCH = 1 << 24 };
+  char *line = malloc(MUCH);
+  hd_child child;
+  memset(line, 'x', MUCH);
+  line[MUCH - 1] = '\0';
+  assert_int_equal(hd_child_start(NULL, deaf, &child), HEDDLE_OK);
+  assert_false(hd_child_say(&child, line));
+  hd_child_stop(&child, NULL);
+  free(line);
+}
+
+/* What the child started ends with it. */
+static void stopping_ends_the_whole_group(void **state) {
+  (void)state;
+  char *folder = NULL;
+  hd_strbuf script = {0}, mark = {0}, line = {0};
+  hd_child child;
+  assert_int_equal(hd_file_tempdir(NULL, NULL, &folder), HEDDLE_OK);
+  hd_strbuf_printf(&mark, "%s/mark", folder);
+  hd_strbuf_printf(&script, "(sleep 0.4; touch %s) & echo on; wait", mark.text);
+  const char *const argv[] = {"sh", "-c", script.text, NULL};
+  assert_int_equal(hd_child_start(NULL, argv, &child), HEDDLE_OK);
+  assert_true(next_line(&child, &line));
+  hd_child_stop(&child, NULL);
+  usleep(700 * 1000);
+  assert_int_not_equal(access(mark.text, F_OK), 0);
+  hd_strbuf_free(&line);
+  hd_strbuf_free(&mark);
+  hd_strbuf_free(&script);
+  hd_file_remove(NULL, folder);
+  free(folder);
+}
+
 static void what_cannot_be_started(void **state) {
   (void)state;
   static const char *const nothing[] = {"/nowhere/at/all", NULL};
@@ -94,6 +149,9 @@ int main(void) {
       cmocka_unit_test(lines_come_back),
       cmocka_unit_test(its_end_is_an_answer),
       cmocka_unit_test(many_are_waited_for),
+      cmocka_unit_test(the_ended_are_not_waited_for),
+      cmocka_unit_test(what_is_not_read_was_not_said),
+      cmocka_unit_test(stopping_ends_the_whole_group),
       cmocka_unit_test(what_cannot_be_started),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

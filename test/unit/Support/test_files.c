@@ -3,10 +3,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <dirent.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "Support/blob.h"
@@ -81,6 +84,81 @@ static void folders_are_made_with_parents(void **state) {
   free(under);
   free(file);
   free(deep);
+}
+
+/* What cannot be replaced by a rename is written to; its reader gets all of it. */
+static void a_pipe_stays_a_pipe(void **state) {
+  (void)state;
+  enum { N = 300000 }; /* more than a pipe holds, and than is read at once */
+  char *path = in_folder("pipe"), *sent = malloc(N), *data = NULL;
+  size_t n = 0;
+  int code;
+  struct stat st;
+  for (int i = 0; i < N; i++)
+    sent[i] = (char)(i % 251);
+  assert_int_equal(mkfifo(path, 0600), 0);
+  pid_t writer = fork();
+  if (writer == 0)
+    _exit(hd_file_write(NULL, path, sent, N) != HEDDLE_OK);
+  assert_int_equal(hd_file_read(NULL, path, &data, &n), HEDDLE_OK);
+  assert_int_equal(waitpid(writer, &code, 0), writer);
+  assert_int_equal(code, 0);
+  assert_int_equal(n, N);
+  assert_memory_equal(data, sent, N);
+  assert_int_equal(stat(path, &st), 0);
+  assert_true(S_ISFIFO(st.st_mode));
+  free(data);
+  free(sent);
+  free(path);
+}
+
+static int n_entries(const char *path) {
+  DIR *dir = opendir(path);
+  int n = 0;
+  while (readdir(dir))
+    n++;
+  closedir(dir);
+  return n - 2; /* without . and .. */
+}
+
+/* A disk that is full: the file stays as it was, and nothing lies beside it. */
+static void a_failed_write_leaves_nothing(void **state) {
+  (void)state;
+  char *path = in_folder("f"), *data;
+  char zeros[100] = {0};
+  size_t n;
+  struct rlimit was, least;
+  assert_int_equal(hd_file_write(NULL, path, "old", 3), HEDDLE_OK);
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+  least = (struct rlimit){50, was.rlim_max};
+  void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &least), 0);
+  heddle_status status = hd_file_write(NULL, path, zeros, sizeof zeros);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+  signal(SIGXFSZ, handler);
+  assert_int_equal(status, HEDDLE_ENVIRONMENT);
+  assert_int_equal(n_entries(folder), 1);
+  assert_int_equal(hd_file_read(NULL, path, &data, &n), HEDDLE_OK);
+  assert_string_equal(data, "old");
+  free(data);
+  free(path);
+}
+
+static void removing_follows_no_link(void **state) {
+  (void)state;
+  char *kept = in_folder("kept"), *file = in_folder("kept/f"), *gone = in_folder("gone");
+  char *link = in_folder("gone/link");
+  assert_int_equal(hd_file_mkdirs(NULL, kept), HEDDLE_OK);
+  assert_int_equal(hd_file_mkdirs(NULL, gone), HEDDLE_OK);
+  assert_int_equal(hd_file_write(NULL, file, "x", 1), HEDDLE_OK);
+  assert_int_equal(symlink(kept, link), 0);
+  assert_int_equal(hd_file_remove(NULL, gone), HEDDLE_OK);
+  assert_int_not_equal(access(gone, F_OK), 0);
+  assert_int_equal(access(file, F_OK), 0);
+  free(link);
+  free(gone);
+  free(file);
+  free(kept);
 }
 
 /* ---- processes ---- */
@@ -243,6 +321,9 @@ int main(void) {
       IN_FOLDER(write_then_read),
       IN_FOLDER(errors_name_the_file),
       IN_FOLDER(folders_are_made_with_parents),
+      IN_FOLDER(a_pipe_stays_a_pipe),
+      IN_FOLDER(a_failed_write_leaves_nothing),
+      IN_FOLDER(removing_follows_no_link),
       cmocka_unit_test(output_and_exit_code),
       cmocka_unit_test(long_output_arrives_whole),
       cmocka_unit_test(signals_are_codes_above_128),
