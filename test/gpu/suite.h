@@ -31,8 +31,9 @@ void suite_run_case(const suite_options *options, const suite_case *c, trial_dev
 void suite_run_all(const suite_options *options, const suite_case *cases, size_t n,
                    trial_device *device, suite_outcome *outcomes);
 
-/* The three planted errors, each of which an exact run of the case must see: how many were
- * missed. */
-int suite_run_planted(const suite_options *options, const suite_case *c, trial_device *device);
+/* The planted errors (added to *planted), each of which an exact run of the case must see: how many
+ * were missed. */
+int suite_run_planted(const suite_options *options, const suite_case *c, trial_device *device,
+                      int *planted);
 
 #endif

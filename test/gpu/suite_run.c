@@ -203,16 +203,15 @@ static bool plant_is_seen(const suite_options *o, const suite_case *c, trial_ker
   return seen;
 }
 
-int suite_run_planted(const suite_options *o, const suite_case *c, trial_device *device) {
-  static const char *const names[] = {"none", "metadata", "k-step", "rows"};
+int suite_run_planted(const suite_options *o, const suite_case *c, trial_device *device,
+                      int *planted) {
+  static const char *const names[] = {"none", "metadata", "k-step", "rows", "scale"};
   heddle_context *ctx = heddle_context_create();
   trial_kernel kernel = {0};
-  int missed = 0;
-  heddle_status status = compile_case(ctx, o, c, &kernel);
-  if (status != HEDDLE_OK)
-    missed = 3;
-  for (int plant = TRIAL_PLANT_METADATA; status == HEDDLE_OK && plant <= TRIAL_PLANT_ROWS; plant++)
-    missed += !plant_is_seen(o, c, &kernel, device, (trial_plant)plant, names[plant]);
+  bool compiled = compile_case(ctx, o, c, &kernel) == HEDDLE_OK;
+  int last = kernel.manifest.scale_block ? TRIAL_PLANT_SCALE : TRIAL_PLANT_ROWS, missed = 0;
+  for (int plant = TRIAL_PLANT_METADATA; plant <= last; plant++, ++*planted)
+    missed += !compiled || !plant_is_seen(o, c, &kernel, device, (trial_plant)plant, names[plant]);
   trial_kernel_free(&kernel);
   heddle_context_free(ctx);
   return missed;

@@ -36,12 +36,13 @@ heddle_family trial_kernel_family(const hd_manifest *manifest);
 
 /* ---- what is asked ---- */
 
-/* An error planted in A as the kernel gets it, to see the comparison fail. */
+/* An error planted in what the kernel gets, to see the comparison fail. */
 typedef enum trial_plant {
   TRIAL_PLANT_NONE,
   TRIAL_PLANT_METADATA, /* one code of one group */
   TRIAL_PLANT_K_STEP,   /* one k-step of one slab is left out */
-  TRIAL_PLANT_ROWS      /* two neighbouring rows swapped */
+  TRIAL_PLANT_ROWS,     /* two neighbouring rows swapped */
+  TRIAL_PLANT_SCALE     /* one block scale of A */
 } trial_plant;
 
 /* The epilogue function of the user, for the reference. */

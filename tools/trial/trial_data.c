@@ -122,7 +122,7 @@ static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest
   size_t n_bytes;
   HD_TRY(heddle_sparse_packed_bytes(ctx, manifest->a_elem, family, m, k, &n_bytes));
   trial_block *block = add_block(data, HD_ARG_A, manifest->a_elem, n_bytes, 0);
-  if (plant == TRIAL_PLANT_NONE)
+  if (plant == TRIAL_PLANT_NONE || plant == TRIAL_PLANT_SCALE)
     return heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, data->a_dense,
                                     data->a_row_bytes, block->data);
   uint8_t *copy = hd_xmalloc(data->a_row_bytes * m);

@@ -10,6 +10,8 @@
 
 /* Finite in ue8m0 and ue4m3. */
 enum { PAD = 0x5a };
+/* An exponent, or the mantissa's lowest bit, of a planted error. */
+enum { ONE_MORE = 1 };
 
 int64_t trial_scales_a_granule(const hd_manifest *manifest) {
   int64_t granule_k = 1024 / heddle_elem_get(manifest->a_elem)->container_bits;
@@ -60,5 +62,7 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
                                  (size_t)pitch));
   int64_t last = (blocks - 1) / each;
   fill_pads(to + last * pitch, rows, each, blocks - last * each);
+  if (r->plant == TRIAL_PLANT_SCALE && which == 0)
+    to[last * pitch + (rows - 1) * each] += ONE_MORE;
   return HEDDLE_OK;
 }
