@@ -109,6 +109,8 @@ heddle_status hd_tune_pick(heddle_context *ctx, const hd_tuned *t, const hd_op *
   HD_TRY(hd_problem_read(ctx, (hd_op *)kernel, &p));
   HD_TRY(hd_schedule_default(ctx, kernel, &first));
   *entry = NULL;
+  if (p.block) /* products are without scales */
+    return HEDDLE_OK;
   const hd_tuned_entry *found = look_up_alike(t, product);
   bool exact = found != NULL;
   if (!exact)

@@ -92,6 +92,10 @@ heddle_status compile_input_product(heddle_context *ctx, const compile_input *in
   hd_problem p;
   HD_TRY(read_kernel(ctx, in, &module, &p));
   heddle_status status = sizes_agree(ctx, &p, hint_mnk);
+  if (status == HEDDLE_OK && p.block)
+    status = hd_error(ctx, HEDDLE_UNSUPPORTED, p.block_a.op->loc, "tune.block-scale",
+                      "a product with block scales is not measured; nearest legal: a schedule of "
+                      "one's own, as `heddle explain` shows it");
   if (status == HEDDLE_OK)
     *product = hd_product_of(&p, hint_mnk);
   hd_module_free(module);

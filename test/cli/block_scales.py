@@ -1,0 +1,50 @@
+"""block_scales.py DIR M N K: small integers in e4m3, A 2:4, and scales 1, 2, 4 for each 64 of k, as DIR/a.npy,
+b.npy, sa.npy, sb.npy. block_scales.py --check DIR M N K: DIR/d.npy (f32) is their product."""
+import struct
+import sys
+
+BLOCK = 64
+CODE = [0x00, 0x38, 0x40, 0x44, 0x48]  # 0 to 4 in e4m3
+
+
+def write(path, rows):
+    head = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {(len(rows), len(rows[0]))}, }}"
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    with open(path, "wb") as out:
+        out.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode())
+        out.write(b"".join(bytes(row) for row in rows))
+
+
+def sparse(i, j):
+    kept = ((0, 1), (1, 3), (0, 2))[(i + j // 4) % 3]
+    return (i * 7 + j * 3) % 9 - 4 if j % 4 in kept else 0
+
+
+def dense(i, j):
+    return (i * 5 + j * 11) % 7 - 3
+
+
+def exponent(i, b):
+    return (i * 3 + b * 5 + i // 8) % 3
+
+
+def code(x):
+    return CODE[abs(x)] | (0x80 if x < 0 else 0)
+
+
+def read_f32(path):
+    data = open(path, "rb").read()
+    start = 10 + struct.unpack("<H", data[8:10])[0]
+    return struct.unpack(f"<{(len(data) - start) // 4}f", data[start:])
+
+
+folder, m, n, k = sys.argv[-4], *map(int, sys.argv[-3:])
+blocks = -(-k // BLOCK)
+if sys.argv[1] == "--check":
+    expected = [sum(sparse(i, x) * dense(j, x) << exponent(i, x // BLOCK) + exponent(j + 1, x // BLOCK)
+                    for x in range(k)) for i in range(m) for j in range(n)]
+    sys.exit(list(read_f32(folder + "/d.npy")) != expected)
+write(folder + "/a.npy", [[code(sparse(i, x)) for x in range(k)] for i in range(m)])
+write(folder + "/b.npy", [[code(dense(j, x)) for x in range(k)] for j in range(n)])
+write(folder + "/sa.npy", [[127 + exponent(i, b) for b in range(blocks)] for i in range(m)])
+write(folder + "/sb.npy", [[127 + exponent(j + 1, b) for b in range(blocks)] for j in range(n)])
