@@ -20,6 +20,7 @@ enum {
   REGISTER_A_ACCUMULATORS = 128, /* beside fragments of A */
   SPLIT_ACCUMULATORS = 96, /* beside the partials of other splits: with 128 some kernels spill */
   STREAM_ACCUMULATORS = 128,
+  EXCHANGE_ACCUMULATORS = 160, /* of 208 registers, of which the producer's plan leaves so many */
   PENDING_REGISTERS = 196, /* accumulators, and metadata that two batches hold */
   PLANE_BYTES = 512,       /* a word of metadata of each thread of a warpgroup */
   WARP_ACCUMULATORS = 128,
@@ -232,6 +233,7 @@ static int32_t most_accumulators(const hd_schedule *s) {
   return s->split_k > hd_schedule_along_k(s) ? SPLIT_ACCUMULATORS
          : s->stream_k                       ? STREAM_ACCUMULATORS
          : strcmp(s->a_path, "reg") == 0 ? REGISTER_A_ACCUMULATORS
+         : hd_schedule_along_k(s) > 1    ? EXCHANGE_ACCUMULATORS
                                          : WARPGROUP_ACCUMULATORS;
 }
 
