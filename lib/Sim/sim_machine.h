@@ -276,7 +276,7 @@ typedef struct sim_machine {
   uint32_t grid[3]; /* n_ctas are counted along x first; clusters lie along x */
   uint32_t n_ctas, cluster_size, n_threads, n_warps, n_warpgroups;
   uint32_t agents_per_cta, agent_cp, agent_bulk_read, agent_bulk_write, agent_wgmma,
-      agent_mbarrier, agent_tensor, agent_mover, agent_moved, agent_grid;
+      agent_mbarrier, agent_sent, agent_tensor, agent_mover, agent_moved, agent_grid;
   sim_cta **cta;                /* NULL: not started */
   uint32_t live_from, live_to; /* CTAs before are done, those from live_to on are not started */
   sim_cluster *cluster;
@@ -418,6 +418,11 @@ sim_step hd_sim_mbarrier_complete_tx(sim_machine *m, const sim_async *op, uint32
 static inline sim_agent hd_sim_mbarrier_agent(const sim_machine *m, const sim_cta *cta,
                                               const sim_mbarrier *b) {
   return hd_sim_agent(cta, m->agent_mbarrier + (uint32_t)(b - cta->mbarrier));
+}
+/* What threads of other CTAs have sent: known to an acquire at cluster scope only. */
+static inline sim_agent hd_sim_sent_agent(const sim_machine *m, const sim_cta *cta,
+                                          const sim_mbarrier *b) {
+  return hd_sim_agent(cta, m->agent_sent + (uint32_t)(b - cta->mbarrier));
 }
 
 /* sim_phase.c. An arrival by a thread that knows `know`. */

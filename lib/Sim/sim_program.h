@@ -154,7 +154,7 @@ typedef struct sim_program {
   uint32_t dynamic_shared_at;
   uint32_t local_bytes;
   uint8_t shared_shift, global_shift; /* log2 of the finest access: the grain of the shadow */
-  bool has_cp_async, has_bulk_store, has_tensor;
+  bool has_cp_async, has_bulk_store, has_st_async, has_tensor;
   uint8_t cta_groups; /* that tcgen05 instructions name: 1, 2, or 3 for both */
 } sim_program;
 

@@ -42,7 +42,10 @@ const char *hd_sim_agent_name(const sim_machine *m, sim_agent agent, char out[96
     snprintf(out, 96, "tcgen05 of cta %u warp %u lane %u", cta, index / 32, index % 32);
     return out;
   }
-  if (local >= m->agent_mbarrier) {
+  if (m->agent_sent && local >= m->agent_sent) {
+    index -= m->agent_sent;
+    what = "st.async from another CTA, signalling mbarrier";
+  } else if (local >= m->agent_mbarrier) {
     index -= m->agent_mbarrier;
     what = "copy signalling mbarrier";
   } else if (local >= m->agent_wgmma) {

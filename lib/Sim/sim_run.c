@@ -272,6 +272,10 @@ static void number_agents(sim_machine *m) {
   m->agent_wgmma = next;
   m->agent_mbarrier = next + m->n_warpgroups;
   next = m->agent_mbarrier + SIM_MAX_MBARRIERS;
+  if (g->has_st_async) {
+    m->agent_sent = next;
+    next += SIM_MAX_MBARRIERS;
+  }
   if (g->has_tensor) {
     m->agent_tensor = next;
     m->agent_mover = next + n;

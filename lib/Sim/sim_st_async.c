@@ -8,7 +8,9 @@
 static sim_step complete(sim_machine *m, sim_async *op) {
   sim_access a = {.m = m, .warp = op->warp, .lane = op->lane, .insn = op->insn,
                   .view = {&op->know, op->self, op->self_clock},
-                  .agent = hd_sim_mbarrier_agent(m, op->target, op->mbarrier),
+                  .agent = op->warp->cta == op->target
+                               ? hd_sim_mbarrier_agent(m, op->target, op->mbarrier)
+                               : hd_sim_sent_agent(m, op->target, op->mbarrier),
                   .clock = op->mbarrier->phase + 1, .kind = SIM_WRITE, .late = true};
   uint64_t address = op->shared | (uint64_t)op->target->rank << SIM_RANK_SHIFT, at;
   uint32_t each = op->n_bytes / op->insn->vec;
@@ -53,6 +55,7 @@ heddle_status hd_sim_decode_st_async(sim_decode *d, sim_insn *in) {
   if (bits != 32 && bits != 64)
     return HEDDLE_UNSUPPORTED;
   in->exec = exec;
+  ((sim_program *)d->program)->has_st_async = true;
   in->accesses = true;
   if (in->n_opnds != 3 || in->opnd[0].kind != SIM_ADDR || in->opnd[2].kind != SIM_ADDR ||
       (in->opnd[1].kind == SIM_VEC ? in->opnd[1].n != in->vec : in->vec != 1) ||

@@ -35,9 +35,7 @@ static bool has_rank(const hd_op *op) {
   return op->kind == HD_OP_BARRIER_ARRIVE && hd_op_has(op, HD_ATTR_RANK);
 }
 
-static bool releases_cluster(const hd_op *op) {
-  return op->kind == HD_OP_BARRIER_ARRIVE && hd_op_is(op, HD_ATTR_SCOPE, "cluster");
-}
+static bool orders_cluster(const hd_op *op) { return hd_op_is(op, HD_ATTR_SCOPE, "cluster"); }
 static bool is_columns(const hd_op *op) { return op->kind == HD_OP_FRAG_COLUMNS; }
 
 static int32_t cursor_operand(const hd_op *op) {
@@ -136,7 +134,9 @@ static void next_scale(hd_module *m, hd_op *op) {
   set_scale_id(m, op, 2, (hd_op_attr(op, HD_ATTR_SCALE_IDS)->ints[2] + row->scale_vec) % 4);
 }
 
-static void release_less(hd_module *m, hd_op *op) { hd_op_set_str(m, op, HD_ATTR_SCOPE, "warp"); }
+static void order_cta(hd_module *m, hd_op *op) {
+  hd_op_set_str(m, op, HD_ATTR_SCOPE, op->kind == HD_OP_BARRIER_WAIT ? "cta" : "warp");
+}
 
 /* Those of the next owner, or of the first. */
 static void next_columns(hd_module *m, hd_op *op) {
@@ -179,7 +179,7 @@ static const mutate_operator operators[] = {
     {"count+", "one more arrival a phase", is_barrier, more_arrivals},
     {"count-", "one arrival fewer a phase", is_barrier, fewer_arrivals},
     {"rank", "arrive at the own CTA only", has_rank, own_rank_only},
-    {"scope", "an arrival tells other CTAs of reads only", releases_cluster, release_less},
+    {"scope", "order in the CTA only", orders_cluster, order_cta},
     {"owner", "columns of another owner", is_columns, next_columns},
     {"last+", "one arrival more makes the last", is_last_arriver, one_later},
     {"last-", "one arrival fewer makes the last", is_last_arriver, one_sooner},

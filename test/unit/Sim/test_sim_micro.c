@@ -205,17 +205,20 @@ static const micro cases[] = {
      STORE_MINE RELAXED REMOTE "sub.s32 %r10, %r4, %r1; add.s32 %r10, %r10, %r9;\n"
                                "@%p2 bra X; ld.shared::cluster.b32 %r6, [%r10];\nX: " CLUSTER},
     {"st.async, waited for", NULL, 2, 2, false,
-     ST_ASYNC("256") SPIN("%r1+2048", "0") "ld.shared.b32 %r6, [%r4]; setp.ne.u32 %p8, %r6, %r0;\n"
-                                           "@%p8 st.global.b32 [%rd4], %r6;\nX: " CLUSTER},
+     ST_ASYNC("256") SPIN_CLUSTER("%r1+2048", "0")
+         "ld.shared.b32 %r6, [%r4]; setp.ne.u32 %p8, %r6, %r0;\n"
+         "@%p8 st.global.b32 [%rd4], %r6;\nX: " CLUSTER},
+    {"st.async, waited for at the CTA's scope", "race", 2, 2, false,
+     ST_ASYNC("256") SPIN("%r1+2048", "0") "ld.shared.b32 %r6, [%r4];\nX: " CLUSTER},
     {"st.async, not waited for", "race|uninitialised|R1", 2, 2, false,
      ST_ASYNC("256") "ld.shared.b32 %r6, [%r4];\nX: " CLUSTER},
     {"st.async, one store more than expected", "tx|race|R1", 2, 2, false,
-     ST_ASYNC("252") SPIN("%r1+2048", "0") "ld.shared.b32 %r6, [%r4];\nX: " CLUSTER},
+     ST_ASYNC("252") SPIN_CLUSTER("%r1+2048", "0") "ld.shared.b32 %r6, [%r4];\nX: " CLUSTER},
     {"st.async, one store fewer than expected", "deadlock", 2, 2, false,
-     ST_ASYNC("260") SPIN("%r1+2048", "0") "ld.shared.b32 %r6, [%r4];\nX: " CLUSTER},
+     ST_ASYNC("260") SPIN_CLUSTER("%r1+2048", "0") "ld.shared.b32 %r6, [%r4];\nX: " CLUSTER},
     {"st.async, then the async proxy", "R2", 2, 2, false,
-     ST_ASYNC("256") SPIN("%r1+2048", "0") "fence.proxy.async; bar.sync 0;\n" BULK_OUT BULK_WAIT
-                                           "X: " CLUSTER},
+     ST_ASYNC("256") SPIN_CLUSTER("%r1+2048", "0")
+         "fence.proxy.async; bar.sync 0;\n" BULK_OUT BULK_WAIT "X: " CLUSTER},
     {"two bulk reductions", NULL, 0, 0, false,
      STORE_MINE "fence.proxy.async; bar.sync 0; setp.eq.u32 %p7, %r0, 32;\n" BULK_ADD("%p0", "u32")
          BULK_ADD("%p7", "u32") BULK_DONE
