@@ -16,6 +16,7 @@
   X(pack, "turn a canonical or dense matrix into the packed format of a chip family")              \
   X(unpack, "turn a packed matrix back into the canonical format")                                 \
   X(decompress, "turn a canonical or packed matrix back into a dense one")                         \
+  X(scales, "turn block scales into the order that kernels read")                                  \
   X(check, "say whether a matrix or a file is sound")                                              \
   X(list, "list the sparse tensor-core instructions and their targets")                            \
   X(legal, "judge lines of TARGET PTX_VERSION INSTRUCTION from standard input")                    \

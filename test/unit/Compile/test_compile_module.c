@@ -50,6 +50,33 @@ static void a_module_compiles_to_what_its_text_does(void **state) {
   heddle_context_free(ctx);
 }
 
+static void block_scales_are_arguments(void **state) {
+  (void)state;
+  heddle_context *ctx = heddle_context_create();
+  heddle_problem *p = heddle_problem_create("nvfp4", "sm_120a");
+  heddle_module *module = NULL;
+  heddle_compiled *compiled = NULL;
+  heddle_problem_set_dynamic(p, HEDDLE_DIM_M, 4096, 1);
+  heddle_problem_set_dynamic(p, HEDDLE_DIM_N, 4096, 1);
+  heddle_problem_set_size(p, HEDDLE_DIM_K, 512);
+  heddle_problem_set_a(p, HEDDLE_E2M1P);
+  heddle_problem_set_b(p, HEDDLE_E2M1P, HEDDLE_K_MAJOR, 0, 32);
+  heddle_problem_set_d(p, HEDDLE_BF16, HEDDLE_ROW_MAJOR, 0, 0);
+  heddle_problem_set_block_scales(p, HEDDLE_UE4M3, 32, 0, 4096);
+  assert_int_equal(heddle_problem_build(ctx, p, &module), HEDDLE_OK);
+  assert_int_equal(heddle_compile_module(ctx, module, NULL, &compiled), HEDDLE_OK);
+  const char *json = heddle_compiled_manifest(compiled, NULL);
+  assert_non_null(strstr(json, "\"scale_block\": 32"));
+  assert_non_null(strstr(json, "\"kind\": \"block_scale_a\""));
+  assert_non_null(strstr(json, "\"kind\": \"ldsb\""));
+  assert_non_null(strstr(heddle_compiled_ptx(compiled, NULL),
+                         ".kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3"));
+  heddle_compiled_free(compiled);
+  heddle_module_free(module);
+  heddle_problem_free(p);
+  heddle_context_free(ctx);
+}
+
 static void a_module_without_a_kernel_is_refused(void **state) {
   (void)state;
   static const char text[] = "module version=1 level=problem sync=none\n";
@@ -101,6 +128,7 @@ static void a_cached_kernel_has_its_own_name(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_module_compiles_to_what_its_text_does),
+                                     cmocka_unit_test(block_scales_are_arguments),
                                      cmocka_unit_test(a_module_without_a_kernel_is_refused),
                                      cmocka_unit_test(a_cached_kernel_has_its_own_name)};
   return cmocka_run_group_tests(tests, NULL, NULL);

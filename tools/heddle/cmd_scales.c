@@ -1,0 +1,88 @@
+/* heddle scales: block scales, row by row, to the order that kernels read. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Sparse/npy.h"
+#include "Support/diag.h"
+#include "cli.h"
+#include "commands.h"
+#include "heddle/block_scale.h"
+
+typedef struct scales_job {
+  heddle_context *ctx;
+  const char *in, *out;
+  heddle_elem elem; /* of the matrix that is scaled */
+  int64_t block, k; /* k 0: whole blocks */
+  uint64_t rows, blocks;
+  void *scales; /* owned: rows x blocks bytes */
+} scales_job;
+
+static heddle_status check_k(scales_job *job) {
+  uint64_t block = (uint64_t)job->block, k = (uint64_t)job->k;
+  if (job->k == 0)
+    job->k = (int64_t)(job->blocks * block);
+  else if (job->k < 0 || (k + block - 1) / block != job->blocks)
+    return hd_error(job->ctx, HEDDLE_INVALID, (hd_loc){.file = job->in}, "block-scale.k",
+                    "got %llu scales a row for k %lld in blocks of %llu; nearest legal: k %llu",
+                    (unsigned long long)job->blocks, (long long)job->k, (unsigned long long)block,
+                    (unsigned long long)(job->blocks * block));
+  return HEDDLE_OK;
+}
+
+static heddle_status write_granules(scales_job *job, size_t pitch, size_t n_bytes) {
+  uint8_t *packed = calloc(n_bytes, 1);
+  if (!packed)
+    return HEDDLE_NO_MEMORY;
+  heddle_status status =
+      heddle_block_scale_pack(job->ctx, job->elem, (uint32_t)job->block, job->rows,
+                              (uint64_t)job->k, job->scales, job->blocks, packed, pitch);
+  if (status == HEDDLE_OK)
+    status = hd_npy_write(job->ctx, job->out ? job->out : "-", HEDDLE_U8, n_bytes / pitch, pitch,
+                          packed, pitch);
+  free(packed);
+  if (status == HEDDLE_OK && job->out)
+    printf("%s: %zu granules at a pitch of %zu, for %llu rows of k %lld\n", job->out,
+           n_bytes / pitch, pitch, (unsigned long long)job->rows, (long long)job->k);
+  return status;
+}
+
+static heddle_status run(scales_job *job) {
+  size_t pitch, n_bytes;
+  HD_TRY(hd_npy_read(job->ctx, job->in, HEDDLE_U8, &job->scales, &job->rows, &job->blocks));
+  if (job->block < 1 || job->block > UINT32_MAX)
+    job->block = 0; /* refused with the others */
+  else
+    HD_TRY(check_k(job));
+  HD_TRY(heddle_block_scale_plan(job->ctx, job->elem, (uint32_t)job->block, job->rows,
+                                 (uint64_t)job->k, &pitch, &n_bytes));
+  return write_granules(job, pitch, n_bytes);
+}
+
+int cmd_scales(int argc, char **argv) {
+  scales_job job = {.elem = HEDDLE_E4M3, .block = 64};
+  const cli_option options[] = {
+      {"type", CLI_ELEM, &job.elem, "T", "of the matrix that is scaled (default e4m3)"},
+      {"block", CLI_INT, &job.block, "N", "elements of k that share a scale (default 64)"},
+      {"k", CLI_INT, &job.k, "K", "of the matrix (default: whole blocks)"},
+      {"o", CLI_TEXT, &job.out, "OUT", "the .npy to write (default: standard output)"},
+      {0}};
+  const cli_command command = {
+      .usage = "scales IN.npy [--type T] [--block N] [--k K] [-o OUT]",
+      .about = "Turns block scales (bytes of ue8m0 or ue4m3, a row for each row of A or column\n"
+               "of B) into granule order, the bytes that a kernel reads as block_scale_a or\n"
+               "block_scale_b (docs/format.md): a row of OUT is a granule of k, its length the\n"
+               "pitch. Blocks past K become 0.",
+      .examples = "heddle scales sa.npy --type e4m3 --block 64 -o sa.granules.npy\n"
+                  "heddle scales sb.npy --type e2m1p --block 32 --k 4160 -o sb.granules.npy\n",
+      .options = options,
+      .min_args = 1,
+      .max_args = 1};
+  int code = cli_parse(&command, argc, argv, &job.in, &(int){0});
+  if (code != CLI_GO)
+    return code;
+  job.ctx = heddle_context_create();
+  heddle_status status = run(&job);
+  free(job.scales);
+  return cli_finish(job.ctx, status);
+}
