@@ -3,7 +3,7 @@
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 
-enum { MAX_STRIPS = 16, MAX_BLOCKS = 32 };
+enum { MAX_STRIPS = 32, MAX_BLOCKS = 32 };
 /* Lanes of a quad hold scales of eight rows each: a register serves so many strips, or blocks. */
 enum { SCALED_STRIPS = 2, SCALED_BLOCKS = 4, SCALES_A_WORD = 4 };
 
