@@ -26,8 +26,7 @@ enum {
   WARP_ACCUMULATORS = 128,
   MOST_SPLITS = 16,
   NARROW_TILE = 64, /* columns */
-  WIDE_TILE = 128,
-  LEAST_OWN = 32 /* of an owner: what four lanes store together */
+  WIDE_TILE = 128
 };
 
 static bool is_wgmma(const hd_schedule *s) { return strcmp(s->family, "wgmma") == 0; }
@@ -42,11 +41,12 @@ int32_t hd_schedule_stage_bytes(const hd_problem *p, const hd_schedule *s) {
                      (s->tile_m + s->tile_n) * hd_scales_a_row(p));
 }
 
-/* A k that is known at launch may leave CTAs without a granule, and without accumulators. */
+/* An owner has as many columns as four lanes store together, or more. A k that is known at launch
+ * may leave CTAs without a granule, and without accumulators. */
 int32_t hd_schedule_owners(const hd_problem *p, const hd_schedule *s) {
-  enum { BLOCK = 8 };
-  int32_t n = hd_schedule_along_k(s);
-  return p->k.value && s->tile_n % (n * BLOCK) == 0 && s->tile_n / n >= LEAST_OWN ? n : 1;
+  enum { BLOCK = 8, LANES = 4 };
+  int32_t n = hd_schedule_along_k(s), least = LANES * hd_d_run(p);
+  return p->k.value && s->tile_n % (n * BLOCK) == 0 && s->tile_n / n >= least ? n : 1;
 }
 
 /* Partial sums that an owner receives; and their barriers, and one that tells of drained rings. */
