@@ -120,6 +120,7 @@ typedef struct sim_mbarrier {
   uint32_t count, pending, phase; /* phase: how many have completed */
   int64_t tx;                     /* bytes expected and not yet arrived */
   uint32_t in_flight;             /* asynchronous operations that will signal it */
+  uint32_t commits, committed;    /* tcgen05.commit that will arrive at it; as landed, of those */
   uint32_t landed;                /* the last phase, counted from 1, in which one did */
   sim_agent init_agent;
   uint32_t init_clock;

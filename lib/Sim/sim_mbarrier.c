@@ -77,8 +77,10 @@ void hd_sim_mbarrier_advance(sim_machine *m, sim_cta *cta, sim_mbarrier *b) {
   if (m->agent_sent)
     hd_sim_learn_know(m, &b->arriving_cluster, hd_sim_sent_agent(m, cta, b), b->phase);
   hd_sim_join_know(m, &b->done_cluster, &b->arriving_cluster);
-  if (m->program->has_tensor)
+  if (m->program->has_tensor) {
+    hd_sim_learn_know(m, &b->arriving_order, hd_sim_mbarrier_agent(m, cta, b), b->phase);
     hd_sim_join_know(m, &b->done_order, &b->arriving_order);
+  }
   hd_sim_progress(m);
 }
 

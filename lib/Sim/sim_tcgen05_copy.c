@@ -111,6 +111,8 @@ static sim_step complete_commit(sim_machine *m, sim_async *op) {
       hd_sim_learn_know(m, told[i], agent, number);
   }
   b->pending--;
+  b->commits--;
+  b->committed = b->phase + 1;
   hd_sim_mbarrier_advance(m, op->target, b);
   return SIM_NEXT;
 }
@@ -126,6 +128,7 @@ static sim_step commit_to(sim_warp *w, const sim_insn *in, uint32_t lane, uint64
   sim_async *op = hd_sim_tensor_issue(w, lane, in, complete_commit);
   op->mbarrier = b;
   op->target = cta;
+  b->commits++;
   return hd_sim_async_push(w->machine, op);
 }
 

@@ -208,6 +208,22 @@ static sim_step check_issued(sim_warp *w, const sim_insn *in, const sim_know *al
   return SIM_NEXT;
 }
 
+/* A commit that arrives when the CTA has left would do so in memory that another may own. */
+static sim_step check_commits(sim_warp *w, const sim_insn *in, const sim_know *all) {
+  sim_machine *m = w->machine;
+  for (uint32_t i = 0; i < w->cta->n_mbarriers; i++) {
+    const sim_mbarrier *b = &w->cta->mbarrier[i];
+    bool over = !b->committed ||
+                is_known_in(w->cta, all, hd_sim_mbarrier_agent(m, w->cta, b), b->committed);
+    if (b->commits || !over)
+      return hd_sim_find(m, "R9", w, 0, in, &m->program->insn[b->site],
+                         "cta %u leaves while nobody has waited for tcgen05.commit at the mbarrier "
+                         "at shared byte %u",
+                         w->cta->index, b->offset);
+  }
+  return SIM_NEXT;
+}
+
 sim_step hd_sim_tensor_exit(sim_warp *w, const sim_insn *in, const sim_know *all) {
   const sim_tensor *t = w->cta->tensor;
   uint32_t n = 0;
@@ -217,7 +233,9 @@ sim_step hd_sim_tensor_exit(sim_warp *w, const sim_insn *in, const sim_know *all
                        "cta %u leaves with %u columns of tensor memory allocated", w->cta->index,
                        n) == SIM_STOP)
     return SIM_STOP;
-  return t ? check_issued(w, in, all) : SIM_NEXT;
+  if (t && check_issued(w, in, all) == SIM_STOP)
+    return SIM_STOP;
+  return t ? check_commits(w, in, all) : SIM_NEXT;
 }
 
 /* ---- decoding ---- */
