@@ -232,7 +232,7 @@ class TensorMove<bit store, string shape, int num, bit packed, list<Effect> effe
          "llvm.nvvm.tcgen05." # !if(store, "st.", "ld.") # shape # ".x" # num, !if(store, "st", "ld"),
          "warp", "tcgen05_wait", effects> {
   defvar split = !if(!eq(shape, "16x32bx2"), ", split", "");
-  let Operands = !if(store, "[taddr]" # split # ", r", "r, [taddr]" # split);
+  let Operands = !if(store, "[taddr]" # split # ", r", "d, [taddr]" # split);
   let D = Operand<"register", "", "r", TensorShape<shape, num, packed>.Regs,
                   FragTensorMove<shape, num, packed>>;
   let M = TensorShape<shape, num, packed>.Lanes;

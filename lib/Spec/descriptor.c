@@ -13,6 +13,48 @@ uint64_t hd_wgmma_descriptor(const hd_canonical *form) {
   return (lbo & 0x3fff) << 16 | (sbo & 0x3fff) << 32 | mode[form->swizzle] << 62;
 }
 
+/* The same fields where they matter: the swizzle's numbers stand one bit lower and are twice as
+ * large, and bit 46 is the version. */
+uint64_t hd_tcgen05_descriptor(const hd_canonical *form) {
+  return hd_wgmma_descriptor(form) | (uint64_t)1 << 46;
+}
+
+/* ---- the instruction descriptor ---- */
+
+/* A value of a field of tcgen05_idesc, at its place. */
+static uint32_t at_field(const char *name, uint32_t value) {
+  const hd_descriptor *d = hd_descriptor_find("tcgen05_idesc");
+  for (int i = 0; i < d->n_fields; i++)
+    if (!strcmp(d->field[i].name, name))
+      return value >> d->field[i].shift << d->field[i].lo;
+  return 0;
+}
+
+/* As the fields a_type and b_type say in words. */
+static uint32_t input_number(heddle_elem elem) {
+  switch (elem) {
+  case HEDDLE_BF16:
+  case HEDDLE_E5M2:
+  case HEDDLE_S8:
+    return 1;
+  case HEDDLE_TF32:
+    return 2;
+  default: /* f16, e4m3, u8 */
+    return 0;
+  }
+}
+
+uint32_t hd_tcgen05_idesc(const hd_spec_row *row, uint32_t n, unsigned selector, bool b_mn_major) {
+  heddle_elem d = row->operand[HD_OPERAND_D].elem;
+  return at_field("sparsity_selector", selector) | at_field("sparse", 1) |
+         at_field("d_type", d == HEDDLE_S32 ? 2 : d == HEDDLE_F32) |
+         at_field("a_type", input_number(row->operand[HD_OPERAND_A].elem)) |
+         at_field("b_type", input_number(row->operand[HD_OPERAND_B].elem)) |
+         at_field("transpose_b", b_mn_major) | at_field("n", n) | at_field("m", row->m);
+}
+
+/* ---- tables ---- */
+
 size_t hd_descriptor_count(void) {
   return hd_spec_n_descriptors;
 }

@@ -182,8 +182,8 @@ const hd_spec_row *hd_spec_get(size_t i);
 /* By name, or by PTX instruction text (satfinite may be present); NULL when there is none. Where
  * two rows share a text (wgmma A by descriptor or registers), the descriptor one. */
 const hd_spec_row *hd_spec_find(const char *name_or_ptx);
-/* A row without layout judge is listed, never generated; nor is tcgen05.mma.sp: no pass makes
- * it. */
+/* A row without layout judge is listed, never generated; nor are the forms of tcgen05.mma.sp that
+ * no pass makes. */
 bool hd_spec_can_generate(const hd_spec_row *row);
 /* Hash of all tables: part of every cache key. */
 hd_hash hd_spec_hash(void);
@@ -294,8 +294,13 @@ hd_answer hd_canonical_match(const hd_layout *buffer, unsigned elem_bits, hd_can
 /* CuTe text of the canonical form, as in the ISA's table. */
 void hd_canonical_print(const hd_canonical *form, unsigned elem_bits, hd_strbuf *out);
 
-/* 64-bit wgmma descriptor: what the immediate part of it is, to be OR-ed with address >> 4. */
+/* 64-bit descriptors of wgmma and tcgen05: what the immediate part is, to be OR-ed with
+ * address >> 4. */
 uint64_t hd_wgmma_descriptor(const hd_canonical *form);
+uint64_t hd_tcgen05_descriptor(const hd_canonical *form);
+/* The instruction descriptor of a tcgen05.mma.sp row without block scales, for a tile of n columns.
+ */
+uint32_t hd_tcgen05_idesc(const hd_spec_row *row, uint32_t n, unsigned selector, bool b_mn_major);
 
 /* Descriptor tables: one entry a bit field. */
 typedef struct hd_field {
