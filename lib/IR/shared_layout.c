@@ -3,16 +3,20 @@
 /* No device has more; keeps the arithmetic far from overflow. */
 enum { MOST_BYTES = 1 << 20 };
 
+static bool in_tensor(const hd_op *op) {
+  return op->kind == HD_OP_BUFFER && hd_op_is(op, HD_ATTR_SPACE, "tmem");
+}
+
 static bool in_shared(const hd_op *op) {
-  return op->kind == HD_OP_BARRIER ||
-         (op->kind == HD_OP_BUFFER && !hd_op_is(op, HD_ATTR_SPACE, "tmem"));
+  return op->kind == HD_OP_BARRIER || op->kind == HD_OP_TCGEN05_ALLOC ||
+         (op->kind == HD_OP_BUFFER && !in_tensor(op));
 }
 
 static heddle_status place(heddle_context *ctx, const hd_op *op, hd_shared_layout *layout) {
-  bool barrier = op->kind == HD_OP_BARRIER;
-  int64_t bytes = barrier ? HD_BARRIER_BYTES : hd_op_int(op, HD_ATTR_BYTES, 0);
-  int64_t align = barrier ? HD_BARRIER_BYTES : hd_op_int(op, HD_ATTR_ALIGN, 0);
-  int64_t stages = hd_op_int(op, HD_ATTR_STAGES, 0);
+  bool buffer = op->kind == HD_OP_BUFFER; /* else words of 8 bytes; one for tcgen05.alloc */
+  int64_t bytes = buffer ? hd_op_int(op, HD_ATTR_BYTES, 0) : HD_BARRIER_BYTES;
+  int64_t align = buffer ? hd_op_int(op, HD_ATTR_ALIGN, 0) : HD_BARRIER_BYTES;
+  int64_t stages = hd_op_int(op, HD_ATTR_STAGES, !buffer);
   if (bytes <= 0 || bytes > MOST_BYTES || stages <= 0 || stages > 1024)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "shared.size",
                     "%lld bytes in %lld stages; expected 1 to %d bytes, 1 to 1024 stages",
@@ -37,7 +41,7 @@ heddle_status hd_shared_layout_make(heddle_context *ctx, const hd_op *kernel, hd
   HD_FOR_OPS(op, kernel->regions[0])
     n += in_shared(op);
   hd_shared_layout made = {.item = HD_NEW_ARRAY(arena, hd_shared_item, n + 1)};
-  static const hd_op_kind order[] = {HD_OP_BUFFER, HD_OP_BARRIER};
+  static const hd_op_kind order[] = {HD_OP_BUFFER, HD_OP_BARRIER, HD_OP_TCGEN05_ALLOC};
   for (size_t i = 0; i < HD_COUNT(order); i++)
     HD_FOR_OPS(op, kernel->regions[0])
       if (op->kind == order[i] && in_shared(op))
@@ -51,4 +55,16 @@ const hd_shared_item *hd_shared_layout_find(const hd_shared_layout *layout, cons
     if (layout->item[i].op == op)
       return &layout->item[i];
   return NULL;
+}
+
+int64_t hd_tensor_slot_columns(const hd_op *op) {
+  return hd_op_int(op, HD_ATTR_BYTES, 0) / HD_TENSOR_COLUMN_BYTES;
+}
+
+int64_t hd_tensor_column(const hd_op *kernel, const hd_op *op) {
+  int64_t column = 0;
+  for (const hd_op *at = kernel->regions[0]->first; at && at != op; at = at->next)
+    if (in_tensor(at))
+      column += hd_tensor_slot_columns(at) * hd_op_int(at, HD_ATTR_STAGES, 1);
+  return column;
 }

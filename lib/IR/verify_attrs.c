@@ -27,7 +27,6 @@ static const struct word_rule {
     {HD_ATTR_SPACE, HD_N_OPS, "shared cluster_shared tmem"},
     {HD_ATTR_LAYOUT, HD_N_OPS, "rows packed_a box linear"},
     {HD_ATTR_PRED, HD_N_OPS, "eq ne lt le gt ge"},
-    {HD_ATTR_KIND, HD_N_OPS, "f16 tf32 f8f6f4 i8 mxf8f6f4 mxf4 mxf4nvf4"},
     {HD_ATTR_C_ORDER, HD_N_OPS, "row_major col_major"},
     {HD_ATTR_BIAS_ALONG, HD_N_OPS, "m n"},
     {HD_ATTR_SCOPE, HD_OP_BARRIER_WAIT, "cta cluster"},
@@ -73,7 +72,6 @@ static const struct range_rule {
     {HD_ATTR_WORD, 0, 255, 1},
     {HD_ATTR_STEP, 0, 255, 1},
     {HD_ATTR_SELECTOR, 0, 3, 1},
-    {HD_ATTR_CTA_GROUP, 1, 2, 1},
     {HD_ATTR_SCALE_IDS, 0, 3, 1},
     {HD_ATTR_BLOCK, 1, 1024, 1},
     {HD_ATTR_RANK, 1, 65535, 1},
@@ -90,6 +88,7 @@ static const struct choice_rule {
   int32_t n;
 } choice_rules[] = {
     {HD_ATTR_SWIZZLE, {0, 32, 64, 128}, 4},
+    {HD_ATTR_COLUMNS, {32, 64, 128, 256, 512}, 5},
     {HD_ATTR_VEC, {1, 2, 4, 8, 16}, 5},
 };
 

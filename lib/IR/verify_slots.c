@@ -2,6 +2,7 @@
  * storage has the layout that the op reads. */
 #include <string.h>
 
+#include "IR/shared_layout.h"
 #include "IR/verify.h"
 #include "Spec/spec.h"
 
@@ -50,7 +51,8 @@ static const struct ring_rule {
     {HD_OP_LOAD_META, 0, 1},      {HD_OP_LOAD_A, 0, 1},         {HD_OP_LOAD_B, 0, 1},
     {HD_OP_LOAD_SCALE, 0, 1},
     {HD_OP_WGMMA_SS, 1, 2},       {HD_OP_WGMMA_SS, 4, 2},       {HD_OP_WGMMA_RS, 2, 3},
-    {HD_OP_TCGEN05_MMA_SP, 1, 2}, {HD_OP_TCGEN05_MMA_SP, 3, 4}, {HD_OP_TCGEN05_MMA_SP, 5, 6},
+    {HD_OP_TCGEN05_MMA_SP, 0, 1}, {HD_OP_TCGEN05_MMA_SP, 2, 3}, {HD_OP_TCGEN05_MMA_SP, 4, 3},
+    {HD_OP_TCGEN05_MMA_SP, 5, 3}, {HD_OP_TCGEN05_ST, 0, 1},     {HD_OP_TCGEN05_LD, 0, 1},
     {HD_OP_TCGEN05_CP, 1, 2},     {HD_OP_BARRIER_EXPECT, 0, 1}, {HD_OP_BARRIER_ARRIVE, 0, 1},
     {HD_OP_BARRIER_WAIT, 0, 1},   {HD_OP_TCGEN05_COMMIT, 0, 1}, {HD_OP_PARTIAL_ADD, 0, 1},
 };
@@ -76,24 +78,24 @@ static const struct storage_rule {
   bool tmem;
   const char *layout;
 } storage_rules[] = {
-    {HD_OP_COPY_BULK, 2, false, NULL},       {HD_OP_COPY_TMA, 1, false, NULL},
-    {HD_OP_COPY_CP_ASYNC, 2, false, NULL},   {HD_OP_COPY_LD_ST, 2, false, NULL},
-    {HD_OP_LOAD_META, 0, false, "packed_a"}, {HD_OP_LOAD_A, 0, false, "packed_a"},
-    {HD_OP_LOAD_B, 0, false, "rows"},        {HD_OP_WGMMA_SS, 1, false, "packed_a"},
-    {HD_OP_WGMMA_SS, 4, false, "rows"},      {HD_OP_WGMMA_RS, 2, false, "rows"},
-    {HD_OP_TCGEN05_MMA_SP, 0, true, NULL},   {HD_OP_TCGEN05_MMA_SP, 3, false, "rows"},
-    {HD_OP_TCGEN05_MMA_SP, 5, true, NULL},   {HD_OP_TCGEN05_MMA_SP, 7, true, NULL},
-    {HD_OP_TCGEN05_CP, 0, true, NULL},       {HD_OP_TCGEN05_CP, 1, false, NULL},
-    {HD_OP_TCGEN05_LD, 0, true, NULL},       {HD_OP_STAGE_TILE, 0, false, "box"},
-    {HD_OP_COPY_OUT, 1, false, "box"},
-    {HD_OP_LOAD_SCALE, 0, false, "linear"},
-    {HD_OP_PARTIAL_SEND, 0, false, "linear"}, {HD_OP_PARTIAL_ADD, 0, false, "linear"},
+    {HD_OP_COPY_BULK, 2, false, NULL},        {HD_OP_COPY_TMA, 1, false, NULL},
+    {HD_OP_COPY_CP_ASYNC, 2, false, NULL},    {HD_OP_COPY_LD_ST, 2, false, NULL},
+    {HD_OP_LOAD_META, 0, false, "packed_a"},  {HD_OP_LOAD_A, 0, false, "packed_a"},
+    {HD_OP_LOAD_B, 0, false, "rows"},         {HD_OP_WGMMA_SS, 1, false, "packed_a"},
+    {HD_OP_WGMMA_SS, 4, false, "rows"},       {HD_OP_WGMMA_RS, 2, false, "rows"},
+    {HD_OP_TCGEN05_MMA_SP, 0, true, NULL},    {HD_OP_TCGEN05_MMA_SP, 2, false, "packed_a"},
+    {HD_OP_TCGEN05_MMA_SP, 4, false, "rows"}, {HD_OP_TCGEN05_MMA_SP, 5, true, NULL},
+    {HD_OP_TCGEN05_MMA_SP, 7, true, NULL},    {HD_OP_TCGEN05_CP, 0, true, NULL},
+    {HD_OP_TCGEN05_CP, 1, false, NULL},       {HD_OP_TCGEN05_ST, 0, true, NULL},
+    {HD_OP_TCGEN05_LD, 0, true, NULL},        {HD_OP_STAGE_TILE, 0, false, "box"},
+    {HD_OP_COPY_OUT, 1, false, "box"},        {HD_OP_PARTIAL_SEND, 0, false, "linear"},
+    {HD_OP_PARTIAL_ADD, 0, false, "linear"},  {HD_OP_LOAD_SCALE, 0, false, "linear"},
 };
 
 static void check_storage(hd_verifier *v, const hd_op *op) {
   for (size_t i = 0; i < HD_COUNT(storage_rules); i++) {
     const struct storage_rule *rule = &storage_rules[i];
-    if (rule->op != op->kind)
+    if (rule->op != op->kind || rule->operand >= op->n_operands)
       continue;
     const hd_op *buffer = op->operands[rule->operand]->op;
     if (rule->tmem != hd_op_is(buffer, HD_ATTR_SPACE, "tmem"))
@@ -187,6 +189,9 @@ static void check_buffer(hd_verifier *v, const hd_op *op) {
                    hd_op_str(under, HD_ATTR_NAME), (long long)align);
   if (hd_op_is(op, HD_ATTR_SPACE, "tmem") && !hd_op_is(op, HD_ATTR_LAYOUT, "linear"))
     hd_verify_fail(v, op, "ir.layout", "tensor memory has layout linear");
+  else if (hd_op_is(op, HD_ATTR_SPACE, "tmem") && bytes % HD_TENSOR_COLUMN_BYTES)
+    hd_verify_fail(v, op, "ir.tmem", "bytes = %lld; legal: whole columns of %d bytes",
+                   (long long)bytes, HD_TENSOR_COLUMN_BYTES);
   else if (hd_op_is(op, HD_ATTR_LAYOUT, "rows"))
     check_rows_layout(v, op);
   else if (hd_op_is(op, HD_ATTR_LAYOUT, "packed_a"))

@@ -1,7 +1,6 @@
 /* Rules that lib/Spec decides: the target exists, each row exists, is what its op issues, is legal
  * on the target with that selector, has a layout that somebody judged, and takes the fragments that
- * it is given. tcgen05 hands over no fragments: its rows may stand here unjudged, lib/Check and
- * lib/Emit do not let them pass. */
+ * it is given. */
 #include <string.h>
 
 #include "IR/verify.h"
@@ -23,7 +22,9 @@ static const struct row_rule {
     {HD_OP_WGMMA_SS, 1u << HD_FAMILY_WGMMA_SP, 0, 0, -1, -1, 0, 5, true},
     {HD_OP_WGMMA_RS, 1u << HD_FAMILY_WGMMA_SP, 1, 0, 1, -1, 0, 4, true},
     /* its selector goes into the instruction descriptor */
-    {HD_OP_TCGEN05_MMA_SP, 1u << HD_FAMILY_TCGEN05_SP, -1, -1, -1, -1, -1, -1, false},
+    {HD_OP_TCGEN05_MMA_SP, 1u << HD_FAMILY_TCGEN05_SP, 0, -1, -1, -1, -1, -1, false},
+    {HD_OP_TCGEN05_ST, 1u << HD_FAMILY_TCGEN05, -1, -1, -1, -1, -1, -1, false},
+    {HD_OP_TCGEN05_LD, 1u << HD_FAMILY_TCGEN05, -1, -1, -1, -1, -1, -1, false},
 };
 
 static const struct row_rule *rule_of(hd_op_kind kind) {
@@ -33,8 +34,14 @@ static const struct row_rule *rule_of(hd_op_kind kind) {
   return NULL;
 }
 
+/* tcgen05.ld and st are named as their op. */
+static bool is_named_so(const struct row_rule *rule, const hd_spec_row *row) {
+  const char *text = hd_op_get_info(rule->op)->text;
+  return row->family != HD_FAMILY_TCGEN05 || strncmp(row->ptx, text, strlen(text)) == 0;
+}
+
 static bool fits_op(const struct row_rule *rule, const hd_spec_row *row) {
-  return (rule->families >> row->family & 1) &&
+  return is_named_so(rule, row) && (rule->families >> row->family & 1) &&
          (rule->in_registers < 0 || row->family == HD_FAMILY_MMA_SP ||
           rule->in_registers == row->a_in_registers) &&
          (rule->scaled < 0 || row->family != HD_FAMILY_MMA_SP ||
@@ -94,6 +101,19 @@ static void check_scale_ids(hd_verifier *v, const hd_op *op, const hd_spec_row *
     hd_verify_fail(v, op, "ir.scale-ids", "thread-id-a %lld; legal: 0, 1", (long long)ids[1]);
 }
 
+/* What tcgen05.ld gives and st takes, in registers; their elements are anybody's. */
+static void check_move(hd_verifier *v, const hd_op *op, const hd_spec_row *row) {
+  enum { FIRST_WORD = 3 };
+  int32_t registers = 0, wanted = row->operand[HD_OPERAND_D].n_regs;
+  for (int32_t i = 0; i < op->n_results; i++)
+    registers += (int32_t)hd_type_registers(op->results[i]->type);
+  for (int32_t i = FIRST_WORD; i < op->n_operands; i++)
+    registers += (int32_t)hd_type_registers(op->operands[i]->type);
+  if (registers != wanted)
+    hd_verify_fail(v, op, "ir.fragment", "moves %d registers; row %s has %d", (int)registers,
+                   row->name, (int)wanted);
+}
+
 static void check_fragments(hd_verifier *v, const hd_op *op, const struct row_rule *rule,
                             const hd_spec_row *row) {
   check_fragment(v, op, row, rule->a, HD_OPERAND_A);
@@ -112,6 +132,8 @@ static void check_fragments(hd_verifier *v, const hd_op *op, const struct row_ru
     check_result(v, op, row,
                  hd_op_is(op, HD_ATTR_OPERAND, "scale_a") ? HD_OPERAND_SCALE_A
                                                           : HD_OPERAND_SCALE_B);
+  else if (op->kind == HD_OP_TCGEN05_LD || op->kind == HD_OP_TCGEN05_ST)
+    check_move(v, op, row);
 }
 
 static void check_row(hd_verifier *v, const hd_op *op) {
@@ -125,7 +147,7 @@ static void check_row(hd_verifier *v, const hd_op *op) {
                    name);
   else if (rule && !fits_op(rule, row))
     hd_verify_fail(v, op, "ir.row", "row %s is not what the op issues", name);
-  else if (rule && row->layout_judge == HD_JUDGE_NONE && row->family != HD_FAMILY_TCGEN05_SP)
+  else if (rule && row->layout_judge == HD_JUDGE_NONE)
     hd_verify_unsupported(v, op, "ir.unjudged",
                           "nobody has judged the layout of row %s; `heddle list` names judges",
                           name);
