@@ -162,6 +162,15 @@ void hd_ck_barrier_arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
   }
 }
 
+void hd_ck_barrier_commit(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int32_t slot = slot_of(m, w, step, 0, w->env[step->args[1]].i);
+  if (slot < 0)
+    return;
+  arrive(m, w, step, 0, w->cta, slot, HD_CK_COMMIT, 1);
+  hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, w->cta, slot);
+  b->landing = b->completed + 1;
+}
+
 uint32_t hd_ck_barrier_land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                             int32_t operand, int32_t cta, int32_t slot, int64_t bytes) {
   const hd_ck_ring *ring = hd_ck_barrier(m->program, step->op->operands[operand]);

@@ -1,5 +1,6 @@
 /* What no run is needed for: registers, shared memory, barriers, and what the target has at all. */
 #include "Check/check_instances.h"
+#include "IR/shared_layout.h"
 
 enum { SETMAXNREG_LEAST = 24, SETMAXNREG_MOST = 256, SETMAXNREG_UNIT = 8, MBARRIER_BYTES = 8,
        CTA_BYTES = 1024, /* of an SM's shared memory, the system's for each CTA */
@@ -20,7 +21,7 @@ static void check_shared(hd_ck_kernel *k, const hd_ck_limits *limits) {
     const hd_op *op = p->buffers[i].op;
     int64_t align = hd_op_int(op, HD_ATTR_ALIGN, 1);
     if (hd_op_is(op, HD_ATTR_SPACE, "tmem"))
-      return hd_ck_static_find(k, "undecided", op, "shared memory", "a buffer in tensor memory");
+      continue;
     if (p->buffers[i].bytes > limits->shared_bytes || align > limits->shared_bytes)
       return hd_ck_static_find(k, "shared", op, "a smaller tile",
                                "a slot of %lld bytes; the target has %lld",
@@ -30,6 +31,8 @@ static void check_shared(hd_ck_kernel *k, const hd_ck_limits *limits) {
     bytes = end > bytes ? end : bytes;
   }
   bytes = round_up(bytes, MBARRIER_BYTES) + (int64_t)p->n_barrier_slots * MBARRIER_BYTES;
+  if (hd_find_op(p->kernel->regions[0], HD_OP_TCGEN05_ALLOC))
+    bytes += MBARRIER_BYTES; /* what it writes */
   if (bytes > limits->shared_bytes)
     hd_ck_static_find(k, "shared", p->kernel, "fewer stages or a smaller tile",
                       "buffers and barriers take %lld bytes; the target has %lld",
@@ -39,6 +42,22 @@ static void check_shared(hd_ck_kernel *k, const hd_ck_limits *limits) {
                       "%lld CTAs of %lld bytes and %d of the system's; an SM has %lld",
                       (long long)ctas_of(k), (long long)bytes, CTA_BYTES,
                       (long long)limits->shared_sm);
+}
+
+/* CTAs of an SM share its columns: one that finds too few waits until another ends. */
+static void check_tensor(hd_ck_kernel *k, const hd_ck_limits *limits) {
+  const hd_op *kernel = k->program.kernel,
+              *alloc = hd_find_op(kernel->regions[0], HD_OP_TCGEN05_ALLOC);
+  int64_t used = hd_tensor_column(kernel, NULL), taken = used;
+  if (alloc)
+    taken = hd_op_int(alloc, HD_ATTR_COLUMNS, 0);
+  if (taken < used)
+    hd_ck_static_find(k, "tensor", alloc, "as many columns as the buffers have",
+                      "takes %lld columns for buffers of %lld", (long long)taken, (long long)used);
+  else if (taken * ctas_of(k) > limits->tensor_columns)
+    hd_ck_static_find(k, "tensor", alloc ? alloc : kernel, "a narrower tile, or a smaller min_ctas",
+                      "%lld CTAs of %lld columns of tensor memory; an SM has %lld",
+                      (long long)ctas_of(k), (long long)taken, (long long)limits->tensor_columns);
 }
 
 static void check_barriers(hd_ck_kernel *k) {
@@ -145,6 +164,7 @@ void hd_ck_check_budgets(hd_ck_kernel *k) {
   if (k->program.cluster > 1 && !limits.has_cluster)
     hd_ck_static_find(k, "target", kernel, "cluster = 1", "%s has no clusters", target);
   check_shared(k, &limits);
+  check_tensor(k, &limits);
   check_barriers(k);
   check_registers(k, &limits);
 }

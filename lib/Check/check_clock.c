@@ -17,11 +17,13 @@ void hd_ck_join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *i
   hd_ck_join(into + warps, from + warps, (int32_t)hd_ck_grid_component(m) - warps);
 }
 
-/* Writes of any warp stay behind on a remote arrive of default scope (R3): it orders reads only. */
+/* Writes of any warp stay behind on a remote arrive of default scope (R3), which orders reads only;
+ * and on a commit, which comes after what its thread has seen and publishes nothing. */
 static void join_reads(const hd_ck_machine *m, const uint32_t *from, uint32_t *into) {
   for (int32_t w = 0; w < m->n_warps; w++) {
     raise(into, w, HD_CK_TIME, from[hd_ck_component(w, HD_CK_TIME)]);
     raise(into, w, HD_CK_WGMMA, from[hd_ck_component(w, HD_CK_WGMMA)]);
+    raise(into, w, HD_CK_MMA, from[hd_ck_component(w, HD_CK_MMA)]);
   }
   hd_ck_join_phases(m, from, into);
 }
@@ -36,11 +38,15 @@ void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release
   raise(into, w->id, HD_CK_INITS, w->inits_fenced);
   if (how == HD_CK_FENCED_INITS)
     return join_inits(m, w->clock, into);
-  if (how == HD_CK_REMOTE)
+  if (how == HD_CK_REMOTE || how == HD_CK_COMMIT)
     join_reads(m, w->clock, into);
   else
     hd_ck_join(into, w->clock, m->n_components);
   raise(into, w->id, HD_CK_TIME, w->now);
+  raise(into, w->id, HD_CK_LOADS, w->told[0]);
+  raise(into, w->id, HD_CK_STORES, w->told[1]);
+  if (how == HD_CK_COMMIT)
+    raise(into, w->id, HD_CK_MMA, w->multiplied);
   if (how != HD_CK_PUBLISH)
     return;
   raise(into, w->id, HD_CK_LANES, w->now);

@@ -20,6 +20,9 @@ void hd_ck_frag_use(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int
   else if (f->state == HD_CK_FLYING)
     hd_ck_find(m, "R5", made, here, "wgmma.wait {pending = 0} through which the fragment passes",
                "%s uses a fragment that a wgmma may not have finished", here.text);
+  else if (f->state == HD_CK_LOADING)
+    hd_ck_find(m, "R9", made, here, "tcgen05.wait_ld through which the fragment passes",
+               "%s uses a fragment that tcgen05.ld may not have delivered", here.text);
   else if (f->state == HD_CK_UNDEFINED || f->state == HD_CK_NOTHING)
     hd_ck_find(m, "R5", made, here, "an mma that starts from zero",
                "%s uses a fragment without a value", here.text);
@@ -59,6 +62,27 @@ void hd_ck_frag_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
 
 /* --- loads ---------------------------------------------------------------------------------- */
 
+/* Where in its block lies what a packed_a slot holds at byte `at`. */
+static int64_t byte_of_block(const hd_op *buffer, int64_t at) {
+  int64_t slab = hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 1);
+  int64_t values = hd_op_int(buffer, HD_ATTR_META_OFFSET, 0);
+  int64_t slabs = hd_op_int(buffer, HD_ATTR_BYTES, 0) / slab;
+  if (!hd_op_has(buffer, HD_ATTR_BY_STEP))
+    return at % slab;
+  if (at >= slabs * values)
+    return values + (at - slabs * values) % (slab - values);
+  return at / (slabs * STEP_BYTES) * STEP_BYTES + at % STEP_BYTES;
+}
+
+/* The first byte of the metadata of a slab. */
+static int64_t meta_of_slab(const hd_op *buffer, int64_t slab) {
+  int64_t bytes = hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 1);
+  int64_t values = hd_op_int(buffer, HD_ATTR_META_OFFSET, 0);
+  int64_t slabs = hd_op_int(buffer, HD_ATTR_BYTES, 0) / bytes;
+  return hd_op_has(buffer, HD_ATTR_BY_STEP) ? slabs * values + slab * (bytes - values)
+                                            : slab * bytes + values;
+}
+
 /* 64-row slabs; strip 4 * slab + i is 16 rows. */
 static bool strip_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                         hd_ck_place *place, int64_t *lo) {
@@ -70,15 +94,20 @@ static bool strip_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step 
     return false;
   }
   int64_t slab = hd_op_int(place->buffer->op, HD_ATTR_SLAB_BYTES, 0);
-  *lo = strip / 4 * slab;
-  if (step->op->kind == HD_OP_LOAD_META)
-    *lo += hd_op_int(place->buffer->op, HD_ATTR_META_OFFSET, 0) +
-           (hd_op_int(step->op, HD_ATTR_WORD, 0) * 4 + strip % 4) * META_STRIP_BYTES;
+  bool meta = step->op->kind == HD_OP_LOAD_META;
+  if (!meta && hd_op_has(place->buffer->op, HD_ATTR_BY_STEP)) {
+    hd_ck_undecided(m, step->op, "A's fragments of a slot in order of k-steps");
+    return false;
+  }
+  if (meta)
+    *lo = meta_of_slab(place->buffer->op, strip / 4) +
+          (hd_op_int(step->op, HD_ATTR_WORD, 0) * 4 + strip % 4) * META_STRIP_BYTES;
   else
-    *lo += hd_op_int(step->op, HD_ATTR_STEP, 0) * STEP_BYTES + strip % 4 * STRIP_BYTES;
-  int64_t bytes = step->op->kind == HD_OP_LOAD_META ? META_STRIP_BYTES : STRIP_BYTES;
+    *lo = strip / 4 * slab + hd_op_int(step->op, HD_ATTR_STEP, 0) * STEP_BYTES +
+          strip % 4 * STRIP_BYTES;
+  int64_t bytes = meta ? META_STRIP_BYTES : STRIP_BYTES;
   place->range = (hd_ck_range){.lo = lo[0], .hi = lo[0] + bytes, .n = 1};
-  if (strip >= 0 && lo[0] % slab + bytes <= slab)
+  if (strip >= 0 && byte_of_block(place->buffer->op, lo[0]) + bytes <= slab)
     return true;
   hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, place->slot),
              "a strip, word and step of the slab", "strip %lld lies outside of a slab",
@@ -121,7 +150,7 @@ int64_t hd_ck_block_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
                        const hd_ck_place *place, uint64_t tag) {
   int64_t slab = hd_op_int(place->buffer->op, HD_ATTR_SLAB_BYTES, 0);
   int64_t byte = (int64_t)tag * HD_CK_CELL;
-  if (slab > 0 && byte % slab == place->range.lo % slab)
+  if (slab > 0 && byte % slab == byte_of_block(place->buffer->op, place->range.lo))
     return byte / slab;
   if (!m->stop)
     hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, place->slot),

@@ -25,7 +25,7 @@ void hd_ck_static_find(hd_ck_kernel *k, const char *rule, const hd_op *op, const
 
 /* Limits of a target in bytes and registers; false when it is unknown. Its own file: lib/Spec. */
 typedef struct hd_ck_limits {
-  int64_t shared_bytes, shared_sm, registers_sm, registers_thread;
+  int64_t shared_bytes, shared_sm, registers_sm, registers_thread, tensor_columns;
   bool has_tma, has_cluster;
 } hd_ck_limits;
 bool hd_ck_limits_of(const char *target, hd_ck_limits *limits);

@@ -60,15 +60,21 @@ void hd_ck_enter_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 
 /* --- periods -------------------------------------------------------------------------------- */
 
+static void add_granules(hd_ck_content *c, int64_t n) {
+  if (!c->n_steps)
+    return;
+  c->sum += hd_ck_sum_of(c->last + c->stride, c->stride, n);
+  c->n_steps += (int32_t)(2 * n);
+  c->last += n * c->stride;
+}
+
+/* To accumulators that the loop carries, and to those in tensor memory that it adds to. */
 static void add_skipped(hd_ck_warp *w, const hd_ck_step *loop, int64_t n) {
-  for (int32_t i = 1; i < loop->n_outs; i++) {
-    hd_ck_content *c = &w->env[loop->outs[i]].frag.content;
-    if (loop->op->regions[0]->args[i]->type.kind != HD_TYPE_FRAG || !c->n_steps)
-      continue;
-    c->sum += hd_ck_sum_of(c->last + c->stride, c->stride, n);
-    c->n_steps += (int32_t)(2 * n);
-    c->last += n * c->stride;
-  }
+  for (int32_t i = 1; i < loop->n_outs; i++)
+    if (loop->op->regions[0]->args[i]->type.kind == HD_TYPE_FRAG)
+      add_granules(&w->env[loop->outs[i]].frag.content, n);
+  for (int32_t i = 0; w->sums && i < HD_CK_MAX_SLABS; i++)
+    add_granules(&w->sums[i], n);
 }
 
 /* Steps of the index that may be skipped now: whole periods of it, two of them left for the end.

@@ -15,6 +15,7 @@ static void create_warps(hd_ck_machine *m) {
     *w = (hd_ck_warp){.id = i, .cta = i / p->n_warps, .index = i % p->n_warps, .role = -1};
     w->env = HD_NEW_ARRAY(&m->arena, hd_ck_value, p->n_values);
     w->clock = HD_NEW_ARRAY(&m->arena, uint32_t, m->n_components);
+    w->view = HD_NEW_ARRAY(&m->arena, uint32_t, m->n_components);
     for (int32_t r = 0; r < p->n_roles; r++)
       if (w->index >= p->roles[r].warp_lo &&
           w->index < p->roles[r].warp_lo + p->roles[r].n_warps)
@@ -32,6 +33,9 @@ static void create_shared(hd_ck_machine *m) {
     for (int32_t j = 0; j < b->stages; j++)
       HD_PUSH(slot[j].span, slot[j].n, slot[j].cap, whole);
   }
+  m->tensors = HD_NEW_ARRAY(&m->arena, hd_ck_tensor, p->cluster);
+  m->sums =
+      hd_arena_alloc(&m->arena, sizeof *m->sums * (size_t)(p->n_buffer_slots * p->cluster + 1));
   m->mbarriers = HD_NEW_ARRAY(&m->arena, hd_ck_mbarrier, p->n_barrier_slots * p->cluster);
   for (int32_t i = 0; i < p->n_barrier_slots * p->cluster; i++) {
     m->mbarriers[i].arriving = HD_NEW_ARRAY(&m->arena, uint32_t, m->n_components);
@@ -149,6 +153,12 @@ static run_op *memory_op(hd_op_kind kind) {
   case HD_OP_WGMMA_SS:
   case HD_OP_WGMMA_RS:
     return hd_ck_wgmma;
+  case HD_OP_TCGEN05_MMA_SP:
+    return hd_ck_tensor_mma;
+  case HD_OP_TCGEN05_ST:
+    return hd_ck_tensor_st;
+  case HD_OP_TCGEN05_LD:
+    return hd_ck_tensor_ld;
   case HD_OP_STORE_TILE:
     return hd_ck_store;
   case HD_OP_STAGE_TILE:
@@ -182,6 +192,18 @@ static run_op *sync_op(hd_op_kind kind) {
     return hd_ck_wgmma_wait;
   case HD_OP_LAST_ARRIVER:
     return hd_ck_last_arriver;
+  case HD_OP_TCGEN05_COMMIT:
+    return hd_ck_barrier_commit;
+  case HD_OP_TCGEN05_WAIT_LD:
+  case HD_OP_TCGEN05_WAIT_ST:
+    return hd_ck_tensor_wait;
+  case HD_OP_TCGEN05_FENCE_BEFORE:
+  case HD_OP_TCGEN05_FENCE_AFTER:
+    return hd_ck_tensor_fence;
+  case HD_OP_TCGEN05_ALLOC:
+  case HD_OP_TCGEN05_ADDRESS:
+  case HD_OP_TCGEN05_DEALLOC:
+    return hd_ck_tensor_columns;
   default:
     return NULL;
   }
@@ -406,8 +428,11 @@ static void check_landed(hd_ck_machine *m, int32_t cta, const uint32_t *known) {
       continue;
     hd_check_access at = {.op = b->last, .text = hd_op_get_info(b->last->kind)->text,
                           .role = "kernel", .cta = cta, .slot = i, .iteration = -1};
-    hd_ck_find(m, "R1", (hd_check_access){0}, at, "barrier.wait for the last copy",
-               "the kernel may end before a copy has landed");
+    bool commit = b->last->kind == HD_OP_TCGEN05_COMMIT || b->last->kind == HD_OP_BARRIER_ARRIVE;
+    hd_ck_find(m, "R1", (hd_check_access){0}, at,
+               commit ? "barrier.wait for the last commit" : "barrier.wait for the last copy",
+               commit ? "the kernel may end before a commit has arrived"
+                      : "the kernel may end before a copy has landed");
   }
 }
 
@@ -445,6 +470,7 @@ static void finish(hd_ck_machine *m) {
   hd_ck_barriers_finish(m);
   hd_ck_partials_finish(m);
   hd_ck_out_finish(m);
+  hd_ck_tensor_finish(m);
   check_agreement(m);
   check_leaving(m);
 }

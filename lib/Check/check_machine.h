@@ -3,7 +3,7 @@
  *
  * Time is a vector clock. Its components:
  *
- *   8 a warp   TIME    operations of the warp: reads by generic code, arrivals
+ *   11 a warp  TIME    operations of the warp: reads by generic code, arrivals
  *              LANES   its generic writes; a warp knows of its own ones only after a barrier,
  *                      because lanes (and warps) of a role share a copy in any order
  *              FENCED  its generic writes that a fence.proxy_async followed
@@ -11,6 +11,8 @@
  *              WGMMA   its wgmma groups that are complete
  *              OUT     its groups of copies out that have read their slots
  *              INITS   its barriers' initialisations that a fence.barrier_init followed
+ *              MMA     its tcgen05.mma that a commit has told of
+ *              LOADS, STORES  its tcgen05.ld and st that were waited for and fenced (R9)
  *   1 a slot of an mbarrier: phases that are complete
  *   1 in all: 1 where the kernel ahead is known to have ended (grid.wait)
  *
@@ -24,6 +26,7 @@
 #include "Check/check_program.h"
 
 enum { HD_CK_CELL = 128, HD_CK_NEAR = 12, HD_CK_MAX_CLUSTER = 4, HD_CK_MAX_DEPTH = 8 };
+enum { HD_CK_MAX_SLABS = 2 /* of 64 rows: the lanes of tensor memory */ };
 
 /* Components of a warp. ORDER CLOCK. */
 enum {
@@ -35,6 +38,9 @@ enum {
   HD_CK_WGMMA,
   HD_CK_OUT,
   HD_CK_INITS,
+  HD_CK_MMA,
+  HD_CK_LOADS,
+  HD_CK_STORES,
   HD_CK_N_PARTS
 };
 
@@ -49,7 +55,8 @@ typedef enum hd_ck_frag_state {
   HD_CK_UNDEFINED, /* frag.undef: registers without a value */
   HD_CK_READY,     /* may be used by generic code */
   HD_CK_SEALED,    /* passed through wgmma.fence */
-  HD_CK_FLYING     /* result of a wgmma that is not waited for */
+  HD_CK_FLYING,    /* result of a wgmma that is not waited for */
+  HD_CK_LOADING    /* of a tcgen05.ld that is not waited for */
 } hd_ck_frag_state;
 
 /* What a fragment holds. A and metadata: block of the packed order and 16-row strip in it. B:
@@ -122,6 +129,11 @@ typedef struct hd_ck_warp {
   uint32_t now, fenced, copies_fenced, inits_fenced;
   uint32_t copies_done, copies_committed;
   uint32_t wgmma_committed, wgmma_fence;
+  uint32_t *view;                        /* the clock that its tcgen05 operations follow (R9) */
+  uint32_t multiplied;                   /* tcgen05.mma so far */
+  uint32_t moved[2], waited[2], told[2]; /* tcgen05.ld, st: issued, waited for, fenced */
+  bool has_address;                      /* of tensor memory */
+  hd_ck_content *sums;                   /* that its last tcgen05.mma added to; HD_CK_MAX_SLABS */
   uint32_t out_done, out_committed; /* groups of copies out, as the issuing lane knows them */
   const hd_op *out; /* the last copy out; NULL: none */
   bool out_open;    /* it is in no group yet */
@@ -138,13 +150,16 @@ typedef struct hd_ck_warp {
 } hd_ck_warp;
 
 typedef enum hd_ck_access_kind {
-  HD_CK_READ,       /* by generic code: over when issued (value in a register) */
-  HD_CK_WRITE,      /* st.shared */
-  HD_CK_COPY,       /* cp.async */
-  HD_CK_BULK,       /* bulk copy or TMA: over with a phase */
-  HD_CK_SENT,       /* st.async to another CTA: generic, over with a phase */
-  HD_CK_WGMMA_READ, /* over with a wgmma group */
-  HD_CK_OUT_READ,   /* over with a group of copies out */
+  HD_CK_READ,        /* by generic code: over when issued (value in a register) */
+  HD_CK_WRITE,       /* st.shared */
+  HD_CK_COPY,        /* cp.async */
+  HD_CK_BULK,        /* bulk copy or TMA: over with a phase */
+  HD_CK_SENT,        /* st.async to another CTA: generic, over with a phase */
+  HD_CK_WGMMA_READ,  /* over with a wgmma group */
+  HD_CK_OUT_READ,    /* over with a group of copies out */
+  HD_CK_TENSOR_MMA,  /* all that a tcgen05.mma touches: over with a commit */
+  HD_CK_TENSOR_MOVE, /* tcgen05.ld, st: over with their wait */
+  HD_CK_TENSOR_FREE  /* tcgen05.dealloc */
 } hd_ck_access_kind;
 
 typedef struct hd_ck_access {
@@ -181,7 +196,7 @@ typedef struct hd_ck_wait {
 /* One slot of an mbarrier of one CTA. */
 typedef struct hd_ck_mbarrier {
   uint32_t *arriving, *released; /* clocks: of the running phase's arrivals, of the last phase */
-  uint32_t completed, arrived, landing; /* landing: the last phase that bytes land in, plus 1 */
+  uint32_t completed, arrived, landing; /* landing: the last phase of bytes or commits, plus 1 */
   int64_t expected, landed;
   const hd_op *init, *last; /* last arrival or copy */
   int32_t init_warp;
@@ -196,6 +211,13 @@ typedef struct hd_ck_scales {
   const hd_op *op; /* NULL: none so far */
   int64_t granules, bytes, each;
 } hd_ck_scales;
+
+/* Tensor memory of a CTA. */
+typedef struct hd_ck_tensor {
+  const hd_op *alloc, *dealloc;
+  int32_t warp;
+  uint32_t time; /* of alloc */
+} hd_ck_tensor;
 
 /* What the kernel says about its operands, over all clusters of a launch; compared with each
  * other, and with the sizes that the instance gave. -1 (or 0 for ends): not said yet. */
@@ -228,6 +250,8 @@ typedef struct hd_ck_machine {
   int32_t n_warps, n_components;
   hd_ck_slot_spans *slots; /* of all buffers, CTA by CTA */
   hd_ck_mbarrier *mbarriers;
+  hd_ck_tensor *tensors;                  /* CTA by CTA */
+  hd_ck_content (*sums)[HD_CK_MAX_SLABS]; /* of all buffers' slots: what accumulators there hold */
   hd_ck_access *accesses; /* the kernel's: given back when the run is over */
   uint32_t n_accesses, cap_accesses;
   uint64_t steps_left;
@@ -281,6 +305,7 @@ typedef enum hd_ck_release {
   HD_CK_PUBLISH,     /* everything: all threads synchronise */
   HD_CK_ELECTED,     /* through one elected lane: its writes as far as other lanes know them */
   HD_CK_REMOTE,      /* to another CTA under R3: no writes */
+  HD_CK_COMMIT,      /* by tcgen05.commit: as REMOTE, and its tcgen05.mma */
   HD_CK_FENCED_INITS /* barriers that were initialised and fenced: a relaxed cluster.sync */
 } hd_ck_release;
 void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release how,
@@ -314,6 +339,7 @@ bool hd_ck_place_at(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *ste
                     int32_t slot, hd_ck_place *place);
 
 /* --- check_barrier.c ------------------------------------------------------------------------ */
+void hd_ck_barrier_commit(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* Each executes a sync op. barrier_wait gives false when the warp must stop. */
 void hd_ck_barrier_init(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_barrier_fence_inits(hd_ck_machine *m, hd_ck_warp *w);
@@ -341,6 +367,13 @@ void hd_ck_frag_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
 void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_wgmma_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_wgmma_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+/* B's slot as a matrix instruction (operands `buffer` and `cursor`) reads it; false after a
+ * finding. */
+bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
+                  int32_t cursor, hd_ck_content *b);
+/* Reads a place of shared memory for a matrix instruction; gives the tag. */
+uint64_t hd_ck_read_matrix(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
+                           const hd_ck_place *place);
 void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* The ring of the barrier (an operand) must be the buffer's. False after a finding. */
 bool hd_ck_same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
@@ -386,6 +419,16 @@ void hd_ck_out_commit(hd_ck_warp *w);
 void hd_ck_out_wait(hd_ck_warp *w, const hd_ck_step *step);
 /* The cluster has ended: nothing may still read a slot. */
 void hd_ck_out_finish(hd_ck_machine *m);
+
+/* --- check_tensor.c ------------------------------------------------------------------------- */
+void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_tensor_st(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_tensor_ld(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_tensor_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_tensor_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_tensor_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+/* The cluster has ended: what was taken was given back. */
+void hd_ck_tensor_finish(hd_ck_machine *m);
 
 /* --- check_partial.c ------------------------------------------------------------------------ */
 void hd_ck_partial_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);

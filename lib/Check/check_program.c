@@ -122,7 +122,7 @@ static heddle_status note_worker(void *user, hd_op *op) {
   hd_op_issuer by = hd_op_get_info(op->kind)->issuer;
   w->one = w->one || by == HD_BY_THREAD;
   bool waits = op->kind == HD_OP_BARRIER_WAIT || op->kind == HD_OP_GRID_WAIT ||
-               op->kind == HD_OP_GRID_LAUNCH;
+               op->kind == HD_OP_GRID_LAUNCH || op->kind == HD_OP_TCGEN05_FENCE_AFTER;
   w->more = w->more || (by != HD_BY_NONE && by != HD_BY_THREAD && !waits);
   return HEDDLE_OK;
 }

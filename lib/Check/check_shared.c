@@ -10,7 +10,12 @@ static bool is_write(hd_ck_access_kind kind) {
 }
 
 static bool is_async(hd_ck_access_kind kind) {
-  return kind == HD_CK_BULK || kind == HD_CK_WGMMA_READ || kind == HD_CK_OUT_READ;
+  return kind == HD_CK_BULK || kind == HD_CK_WGMMA_READ || kind == HD_CK_OUT_READ ||
+         kind == HD_CK_TENSOR_MMA;
+}
+
+static bool is_tensor(hd_ck_access_kind kind) {
+  return kind == HD_CK_TENSOR_MMA || kind == HD_CK_TENSOR_MOVE;
 }
 
 /* A generic write before an async access needs the writer's proxy fence too (R2). */
@@ -47,23 +52,47 @@ static hazard hazard_after_write(const hd_ck_access *x, const hd_ck_access *y,
                                         : "a barrier between the two, by all writing threads"};
 }
 
+/* x not in the view that y follows: told, but not fenced; or not told at all. */
+static hazard tensor_hazard(const hd_ck_access *x, const hd_ck_access *y, const uint32_t *clock) {
+  if (is_over(x, clock, is_async(y->kind)))
+    return (hazard){"R9", "may come before what the warp has waited for:",
+                    "tcgen05.fence_after behind the wait"};
+  return (hazard){
+      "R9", "is not ordered after",
+      x->kind == HD_CK_TENSOR_MMA
+          ? "tcgen05.commit on a barrier that the second one waits for"
+          : "its tcgen05.wait, tcgen05.fence_before, then an arrive that the second one "
+            "waits for"};
+}
+
 static hazard hazard_of(const hd_ck_access *x, const hd_ck_access *y, const uint32_t *clock) {
+  bool both = is_tensor(x->kind) && (is_tensor(y->kind) || y->kind == HD_CK_TENSOR_FREE);
+  if (both || (is_tensor(y->kind) && is_over(x, clock, is_async(y->kind))))
+    return tensor_hazard(x, y, clock);
   if (is_write(x->kind))
     return hazard_after_write(x, y, clock);
   if (x->kind == HD_CK_OUT_READ)
     return (hazard){"R6", "overwrites what may still be read by",
                     "bulk.wait that covers the group, then a warp.sync"};
   return (hazard){"R3", "overwrites what may still be read by",
-                  x->kind == HD_CK_WGMMA_READ
+                  x->kind == HD_CK_TENSOR_MMA
+                      ? "tcgen05.commit on a barrier that the second access waits for"
+                  : x->kind == HD_CK_WGMMA_READ
                       ? "wgmma.wait that covers the reading group, then an arrive that the second "
                         "access waits for"
                       : "an arrive or barrier after the read that the second access waits for"};
 }
 
+/* A thread's tcgen05.mma of one shape and kind follow each other (R9). */
+static bool is_pipelined(const hd_ck_access *x, const hd_ck_access *y) {
+  return x->kind == HD_CK_TENSOR_MMA && y->kind == HD_CK_TENSOR_MMA && x->warp == y->warp &&
+         !strcmp(hd_op_str(x->op, HD_ATTR_ROW), hd_op_str(y->op, HD_ATTR_ROW));
+}
+
 static void compare(hd_ck_machine *m, const hd_ck_warp *w, uint32_t first, uint32_t second) {
   const hd_ck_access *x = &m->accesses[first], *y = &m->accesses[second];
   m->report->n_pairs++;
-  if (is_over(x, w->clock, is_async(y->kind)))
+  if (is_over(x, is_tensor(y->kind) ? w->view : w->clock, is_async(y->kind)) || is_pipelined(x, y))
     return;
   hazard h = hazard_of(x, y, w->clock);
   hd_check_access a = hd_ck_there(m, x), b = hd_ck_there(m, y);

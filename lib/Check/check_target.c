@@ -9,6 +9,7 @@ bool hd_ck_limits_of(const char *target, hd_ck_limits *limits) {
                            .shared_sm = t->shared_per_sm,
                            .registers_sm = t->registers_per_sm,
                            .registers_thread = t->max_registers_per_thread,
+                           .tensor_columns = t->tensor_columns,
                            .has_tma = t->has_tma,
                            .has_cluster = t->has_cluster};
   return true;

@@ -71,11 +71,13 @@ static void check_value(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
 
 /* --- operands in shared memory -------------------------------------------------------------- */
 
-static uint64_t read_shared(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
-                            const hd_ck_place *place) {
-  hd_ck_access x = {.op = step->op, .kind = HD_CK_WGMMA_READ, .slot = place->slot};
-  x.component = hd_ck_component(w->id, HD_CK_WGMMA);
-  x.value = w->wgmma_committed + 1;
+uint64_t hd_ck_read_matrix(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
+                           const hd_ck_place *place) {
+  bool tensor = step->op->kind == HD_OP_TCGEN05_MMA_SP;
+  hd_ck_access x = {.op = step->op, .slot = place->slot};
+  x.kind = tensor ? HD_CK_TENSOR_MMA : HD_CK_WGMMA_READ;
+  x.component = hd_ck_component(w->id, tensor ? HD_CK_MMA : HD_CK_WGMMA);
+  x.value = tensor ? w->multiplied : w->wgmma_committed + 1;
   return hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), *place);
 }
 
@@ -86,21 +88,22 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_c
   if (!hd_ck_place_of(m, w, step, 1, 2, &place))
     return false;
   int64_t bytes = hd_op_int(place.buffer->op, HD_ATTR_SLAB_BYTES, 0);
-  if (!hd_op_is(place.buffer->op, HD_ATTR_LAYOUT, "packed_a") || slab < 0 || k >= K_STEPS) {
+  if (!hd_op_is(place.buffer->op, HD_ATTR_LAYOUT, "packed_a") || slab < 0 || k >= K_STEPS ||
+      hd_op_has(place.buffer->op, HD_ATTR_BY_STEP)) {
     hd_ck_undecided(m, step->op, "A in a buffer that is not packed_a, or more than two k-steps");
     return false;
   }
   int64_t lo = slab * bytes + k * STEP_BYTES;
   place.range = (hd_ck_range){.lo = lo, .hi = lo + STEP_BYTES, .n = 1};
-  uint64_t tag = read_shared(m, w, step, &place);
+  uint64_t tag = hd_ck_read_matrix(m, w, step, &place);
   a->block = hd_ck_block_of(m, w, step, &place, tag);
   a->step = (int32_t)k;
   a->strip = w->index % 4;
   return true;
 }
 
-static bool read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
-                   int32_t cursor, hd_ck_content *b) {
+bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
+                  int32_t cursor, hd_ck_content *b) {
   int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0);
   bool trans = hd_op_has(step->op, HD_ATTR_TRANS);
   hd_ck_place place;
@@ -120,7 +123,7 @@ static bool read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int3
     place.range.n = (int32_t)(place.buffer->bytes / (rows * panel));
     place.range.tag_step = (uint64_t)panel << 32;
   }
-  hd_ck_columns_of(&place, read_shared(m, w, step, &place), trans, k, b);
+  hd_ck_columns_of(&place, hd_ck_read_matrix(m, w, step, &place), trans, k, b);
   return true;
 }
 
@@ -160,7 +163,7 @@ void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     a = w->env[step->args[1]].frag.content;
     hold(w, step->args[1]);
   }
-  if ((ss && !read_a(m, w, step, &a)) || !read_b(m, w, step, ss ? 4 : 2, ss ? 2 : 3, &b))
+  if ((ss && !read_a(m, w, step, &a)) || !hd_ck_read_b(m, w, step, ss ? 4 : 2, ss ? 2 : 3, &b))
     return;
   hd_ck_content acc = w->env[step->args[0]].frag.content;
   if (!w->env[step->args[scale]].i)

@@ -252,7 +252,7 @@ heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p, const h
                    .scale_block = p->block,
                    .act = hd_arena_strdup(arena, p->act),
                    .user_function = p->user ? hd_arena_strdup(arena, p->user) : NULL,
-                   .family = strcmp(s->family, "wgmma") == 0 ? "wgmma" : "mma"};
+                   .family = strcmp(s->family, "mma") == 0 ? "mma" : "wgmma"};
   add_args(p, s, &m);
   hd_hash_format(key, m.hash);
   HD_FOR_OPS(kernel, module->body) {

@@ -169,6 +169,23 @@ void hd_emit_asm_registers(hd_emitter *e, const char *text, const char *constrai
     results[i] = n_results == 1 ? all : LLVMBuildExtractValue(e->b, all, (unsigned)i, "");
 }
 
+void hd_emit_tie(hd_emitter *e, const char *text, const hd_value *from, const hd_value *to) {
+  int32_t n;
+  LLVMValueRef *v = hd_emit_get(e, from, &n);
+  LLVMValueRef *tied = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n);
+  LLVMTypeRef *types = HD_NEW_ARRAY(&e->arena, LLVMTypeRef, n);
+  hd_strbuf constraints = {0};
+  for (int32_t i = 0; i < n; i++)
+    types[i] = LLVMTypeOf(v[i]);
+  for (int32_t i = 0; i < n; i++)
+    hd_strbuf_printf(&constraints, "%s=%c", i ? "," : "", types[i] == e->f32 ? 'f' : 'r');
+  for (int32_t i = 0; i < n; i++)
+    hd_strbuf_printf(&constraints, ",%d", i);
+  hd_emit_asm_registers(e, text, hd_strbuf_text(&constraints), v, n, HD_ASM_MEMORY, types, n, tied);
+  hd_emit_set(e, to, tied, n);
+  hd_strbuf_free(&constraints);
+}
+
 static LLVMValueRef shfl(hd_emitter *e, const char *name, LLVMValueRef value, int32_t which) {
   LLVMValueRef args[] = {hd_emit_i32(e, -1), value, hd_emit_i32(e, which), hd_emit_i32(e, 31)};
   return hd_emit_intrinsic(e, name, args, 4);

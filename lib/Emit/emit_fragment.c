@@ -9,9 +9,12 @@ enum { STRIPS = 4, STEP_BYTES = 2048, STRIP_BYTES = 512, MATRIX_BYTES = 128, MAT
 /* Bytes of a row of B that one k-step of a sparse mma reads, whatever the type. */
 enum { B_STEP_BYTES = 64, B_STEP_K16 = 32 };
 
+/* by_step: only the metadata is read so. */
 static heddle_status packed_a(hd_emitter *e, const hd_op *op, const hd_value *buffer) {
   const hd_op *def = hd_emit_def(buffer);
-  if (hd_op_is(def, HD_ATTR_LAYOUT, "packed_a") && hd_op_int(def, HD_ATTR_SLAB_BYTES, 0) > 0)
+  bool misplaced = hd_op_has(def, HD_ATTR_BY_STEP) && op->kind != HD_OP_LOAD_META;
+  if (hd_op_is(def, HD_ATTR_LAYOUT, "packed_a") && hd_op_int(def, HD_ATTR_SLAB_BYTES, 0) > 0 &&
+      !misplaced)
     return HEDDLE_OK;
   return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.layout",
                   "%s needs a buffer of layout packed_a with slab_bytes",
@@ -31,8 +34,8 @@ static LLVMValueRef strip_in_slab(hd_emitter *e, const hd_op *op) {
   return hd_emit_remi(e, hd_emit_get1(e, op->operands[2]), STRIPS);
 }
 
-/* Words thread-major: those of a thread stand together, thread strip % 4 * 32 + lane of the
- * slab. */
+/* Words thread-major: those of a thread stand together, thread strip % 4 * 32 + lane of the slab;
+ * by_step thread strip * 32 + lane of the slot, behind the values of all slabs. */
 heddle_status hd_emit_op_load_meta(hd_emitter *e, const hd_op *op) {
   HD_TRY(packed_a(e, op, op->operands[0]));
   const hd_op *def = hd_emit_def(op->operands[0]);
@@ -44,8 +47,15 @@ heddle_status hd_emit_op_load_meta(hd_emitter *e, const hd_op *op) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef lane = hd_emit_muli(e, e->lane, 4 * words);
   hd_emit_return_from_entry(e, here);
-  LLVMValueRef strip = hd_emit_muli(e, strip_in_slab(e, op), HD_LANES * 4 * words);
-  LLVMValueRef at = hd_emit_add(e, slab_of(e, op), hd_emit_add(e, strip, lane));
+  bool by_step = hd_op_has(def, HD_ATTR_BY_STEP);
+  int64_t bytes = hd_op_int(def, HD_ATTR_BYTES, 0);
+  LLVMValueRef index = by_step ? hd_emit_get1(e, op->operands[2]) : strip_in_slab(e, op);
+  LLVMValueRef inside = hd_emit_add(e, hd_emit_muli(e, index, HD_LANES * 4 * words), lane);
+  LLVMValueRef base =
+      by_step ? hd_emit_slot(e, op->operands[0], op->operands[1], bytes) : slab_of(e, op);
+  LLVMValueRef at = hd_emit_add(e, base, inside);
+  if (by_step)
+    first *= bytes / hd_op_int(def, HD_ATTR_SLAB_BYTES, 1);
   LLVMValueRef ptr = hd_emit_shared_ptr(e, hd_emit_addi(e, at, first + 4 * word), HD_AS_SHARED);
   LLVMValueRef value = LLVMBuildLoad2(e->b, e->i32, ptr, "");
   LLVMSetAlignment(value, word == 0 && words == 2 ? 8 : 4);

@@ -63,6 +63,9 @@ static const struct word {
     {.text = "threads", .form = INPUT, .reg = 'r'},
     {.text = "state", .form = OUTPUT, .reg = 'l'},
     {.text = "done", .form = OUTPUT, .reg = 'b'},
+    {.text = "taddr", .form = INPUT, .reg = 'r'},
+    {.text = "r", .form = INPUT, .operand = HD_OPERAND_D, .vector = true},
+    {.text = "columns", .form = NUMBER},
 };
 
 /* ---- reading an operand list ---- */

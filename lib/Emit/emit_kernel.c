@@ -28,10 +28,10 @@ heddle_status hd_emit_op_declared(hd_emitter *e, const hd_op *op) {
 
 heddle_status hd_emit_op_buffer(hd_emitter *e, const hd_op *op) {
   const hd_shared_item *item = hd_shared_layout_find(&e->layout, op);
-  if (!item)
-    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.space",
-                    "buffers of space %s have no lowering; expected shared or cluster_shared",
-                    hd_op_str(op, HD_ATTR_SPACE));
+  if (!item) { /* in tensor memory: a column, to be added to what tcgen05.address gives */
+    hd_emit_set1(e, op->results[0], hd_emit_i32(e, hd_tensor_column(e->kernel, op)));
+    return HEDDLE_OK;
+  }
   LLVMValueRef base = LLVMConstPtrToInt(e->shared, e->i32);
   hd_emit_set1(e, op->results[0], hd_emit_addi(e, base, item->offset));
   return HEDDLE_OK;
@@ -209,6 +209,7 @@ heddle_status hd_emit_one_kernel(hd_emitter *e, const hd_op *kernel) {
     return hd_error(e->ctx, HEDDLE_INVALID, kernel->loc, "kernel.threads",
                     "threads = %lld; expected a multiple of 32 from 32 to 1024",
                     (long long)n_threads);
+  e->tensor = NULL;
   HD_TRY(hd_shared_layout_make(e->ctx, kernel, &e->arena, &e->layout));
   make_function(e, name);
   make_directives(e, n_threads);

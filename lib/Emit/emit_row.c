@@ -2,12 +2,14 @@
 #include "Emit/emit_state.h"
 
 static const char *family_name(hd_family family) {
-  return family == HD_FAMILY_WGMMA_SP ? "wgmma.sp" : "mma.sp";
+  return family == HD_FAMILY_WGMMA_SP     ? "wgmma.sp"
+         : family == HD_FAMILY_TCGEN05_SP ? "tcgen05.mma.sp"
+         : family == HD_FAMILY_TCGEN05    ? "tcgen05"
+                                          : "mma.sp";
 }
 
-heddle_status hd_emit_row(hd_emitter *e, const hd_op *op, hd_family family, int64_t selector,
-                          const hd_spec_row **row) {
-  const char *name = hd_op_str(op, HD_ATTR_ROW);
+heddle_status hd_emit_row_named(hd_emitter *e, const hd_op *op, const char *name, hd_family family,
+                                int64_t selector, const hd_spec_row **row) {
   const hd_spec_row *found = name ? hd_spec_find(name) : NULL;
   if (!found || found->family != family)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.row", "\"%s\" is no spec row of %s",
@@ -21,4 +23,9 @@ heddle_status hd_emit_row(hd_emitter *e, const hd_op *op, hd_family family, int6
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.row", "%s: %s", name, reason);
   *row = found;
   return HEDDLE_OK;
+}
+
+heddle_status hd_emit_row(hd_emitter *e, const hd_op *op, hd_family family, int64_t selector,
+                          const hd_spec_row **row) {
+  return hd_emit_row_named(e, op, hd_op_str(op, HD_ATTR_ROW), family, selector, row);
 }

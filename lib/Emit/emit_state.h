@@ -61,6 +61,7 @@ typedef struct hd_emitter {
   const hd_op *kernel;
   LLVMValueRef function;
   hd_shared_layout layout;
+  LLVMValueRef tensor; /* address of the CTA's tensor memory (i32); NULL before tcgen05.address */
   LLVMValueRef thread, warp, lane; /* of the CTA; i32 */
   hd_emit_role role;
   LLVMValueRef elected_branch; /* open run of one-thread ops: the branch around it; NULL: none */
@@ -130,6 +131,9 @@ void hd_emit_asm_registers(hd_emitter *e, const char *text, const char *constrai
  * ptxas does not know that wgmma reads a metadata register until it is done, and would give the
  * register away. */
 LLVMValueRef hd_emit_read_late(hd_emitter *e, LLVMValueRef value, LLVMValueRef word);
+/* A fragment through asm that clobbers memory, in the same registers: what uses `to` stands behind
+ * it. */
+void hd_emit_tie(hd_emitter *e, const char *text, const hd_value *from, const hd_value *to);
 LLVMValueRef hd_emit_bitcast(hd_emitter *e, LLVMValueRef value, LLVMTypeRef type);
 /* shfl.sync of an i32 in all lanes: from lane `from`, or (xor) from lane ^ mask. */
 LLVMValueRef hd_emit_shfl_idx(hd_emitter *e, LLVMValueRef value, int32_t from);
@@ -159,6 +163,9 @@ heddle_status hd_emit_arg(hd_emitter *e, const hd_op *user, const char *name, LL
 /* The row of an op's `row` attribute, legal on the target with this selector. */
 heddle_status hd_emit_row(hd_emitter *e, const hd_op *op, hd_family family, int64_t selector,
                           const hd_spec_row **row);
+/* The same for a row that the op implies. selector -1: the row has none. */
+heddle_status hd_emit_row_named(hd_emitter *e, const hd_op *op, const char *name, hd_family family,
+                                int64_t selector, const hd_spec_row **row);
 
 /* ---- lowerings, one an op ---- */
 hd_emit_fn hd_emit_op_role, hd_emit_op_for, hd_emit_op_if;
@@ -171,6 +178,10 @@ hd_emit_fn hd_emit_op_copy_bulk, hd_emit_op_copy_tma, hd_emit_op_copy_cp_async,
 hd_emit_fn hd_emit_op_load_meta, hd_emit_op_load_a, hd_emit_op_load_b, hd_emit_op_load_scale,
     hd_emit_op_frag_zero, hd_emit_op_frag_undef, hd_emit_op_frag_columns;
 hd_emit_fn hd_emit_op_mma_sp, hd_emit_op_mma_sp_scaled, hd_emit_op_wgmma;
+hd_emit_fn hd_emit_op_tcgen05_mma, hd_emit_op_tcgen05_st, hd_emit_op_tcgen05_ld,
+    hd_emit_op_tcgen05_wait_ld, hd_emit_op_tcgen05_wait_st, hd_emit_op_tcgen05_fence,
+    hd_emit_op_tcgen05_alloc, hd_emit_op_tcgen05_address, hd_emit_op_tcgen05_dealloc,
+    hd_emit_op_tcgen05_commit;
 hd_emit_fn hd_emit_op_store_tile, hd_emit_op_stage_tile, hd_emit_op_copy_out;
 hd_emit_fn hd_emit_op_partial_store, hd_emit_op_partial_sum, hd_emit_op_last_arriver;
 hd_emit_fn hd_emit_op_partial_send, hd_emit_op_partial_add;

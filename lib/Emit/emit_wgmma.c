@@ -1,70 +1,25 @@
 /* wgmma.mma_async.sp of a warpgroup: inline asm, since LLVM has no intrinsic. Accumulators are tied
  * operands, so that they stay in one set of registers over the whole loop. */
-#include "Emit/emit_buffer.h"
+#include "Emit/emit_descriptor.h"
 #include "Emit/emit_instruction.h"
 
 /* Packed A as a canonical K-major layout without swizzle: 8-row groups 256 bytes apart (SBO),
  * 16-byte halves 128 bytes apart (LBO), k-steps of 2048 bytes (docs/format.md). */
-enum { A_STEP_BYTES = 2048, A_LBO = 128, A_SBO = 256 };
-/* B K-major, 128-byte swizzle: groups of 8 rows 1024 bytes apart, 64 bytes a k-step. B MN-major:
- * panels of 64 n (LBO apart), 8 rows of k 1024 bytes apart (SBO), 32 rows of k a step. */
-enum { B_STEP_BYTES = 64, B_STEP_K16 = 32, B_SBO = 1024, B_PANEL = 128, B_SWIZZLE_MASK = 0x70 };
-
-/* A descriptor: the constant fields and (address & 0x3ffff) >> 4, as the ISA's
- * matrix-descriptor-encode says: in a cluster the bits above hold the CTA's rank.
- *
- *   63 62 | 45 .. 32 | 29 .. 16 | 13 .. 0
- *   swizzle  SBO>>4     LBO>>4    address>>4
- *
- * `first` is the same in every turn of the loop; slot and step are added to the finished field,
- * which cannot carry out: shared memory ends below 2^18 bytes. */
-typedef struct operand_place {
-  LLVMValueRef first, slot; /* i32: address of slot 0; index of the slot */
-  int64_t slot_bytes, step_bytes;
-} operand_place;
-
-enum { UNIT = 16 /* bytes of an address in a descriptor */, ADDRESS_MASK = 0x3ffff };
-
-static LLVMValueRef descriptor(hd_emitter *e, const operand_place *at, const hd_canonical *form) {
-  uint64_t fields = hd_wgmma_descriptor(form);
-  LLVMValueRef inside = hd_emit_and(e, at->first, hd_emit_i32(e, ADDRESS_MASK));
-  LLVMValueRef low = LLVMBuildLShr(e->b, inside, hd_emit_i32(e, 4), "");
-  low = LLVMBuildOr(e->b, low, hd_emit_i32(e, (int32_t)(uint32_t)fields), "");
-  low = hd_emit_add(e, low, hd_emit_muli(e, at->slot, at->slot_bytes / UNIT));
-  low = hd_emit_addi(e, low, at->step_bytes / UNIT);
-  LLVMValueRef high = hd_emit_i64(e, (int64_t)(fields & 0xffffffff00000000u));
-  return LLVMBuildOr(e->b, LLVMBuildZExt(e->b, low, e->i64, ""), high, "");
-}
+enum { A_STEP_BYTES = 2048, UNIT = 16 /* bytes of an address in a descriptor */ };
 
 /* Operands of SS: accumulators, A's buffer, cursor, slab, B's buffer, metadata, scale-d. */
 static heddle_status descriptor_a(hd_emitter *e, const hd_op *op, LLVMValueRef *result) {
-  static const hd_canonical form = {false, HD_SMEM_NONE, A_LBO, A_SBO};
   const hd_op *def = hd_emit_def(op->operands[1]);
   int64_t slab_bytes = hd_op_int(def, HD_ATTR_SLAB_BYTES, 0);
-  if (!hd_op_is(def, HD_ATTR_LAYOUT, "packed_a") || slab_bytes <= 0 || slab_bytes % UNIT)
+  if (!hd_op_is(def, HD_ATTR_LAYOUT, "packed_a") || slab_bytes <= 0 || slab_bytes % UNIT ||
+      hd_op_has(def, HD_ATTR_BY_STEP))
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.layout",
                     "A by descriptor needs a buffer of layout packed_a with slab_bytes");
   LLVMValueRef slab = hd_emit_muli(e, hd_emit_get1(e, op->operands[3]), slab_bytes);
-  operand_place at = {hd_emit_add(e, hd_emit_get1(e, op->operands[1]), slab),
-                      hd_emit_get(e, op->operands[2], NULL)[0], hd_op_int(def, HD_ATTR_BYTES, 0),
-                      hd_op_int(op, HD_ATTR_STEP, 0) * A_STEP_BYTES};
-  *result = descriptor(e, &at, &form);
-  return HEDDLE_OK;
-}
-
-static heddle_status descriptor_b(hd_emitter *e, const hd_op *op, const hd_value *buffer,
-                                  const hd_value *cursor, LLVMValueRef *result) {
-  hd_rows rows;
-  HD_TRY(hd_emit_rows(e, op, buffer, &rows));
-  if (rows.panel != B_PANEL || rows.mask != B_SWIZZLE_MASK)
-    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.layout",
-                    "B by descriptor needs panels and a swizzle of 128 bytes");
-  bool trans = hd_op_has(op, HD_ATTR_TRANS);
-  int64_t step = hd_op_int(op, HD_ATTR_STEP, 0);
-  hd_canonical form = {trans, HD_SMEM_128B, trans ? (uint32_t)(rows.rows * B_PANEL) : 0, B_SBO};
-  operand_place at = {hd_emit_get1(e, buffer), hd_emit_get(e, cursor, NULL)[0], rows.slot_bytes,
-                      step * (trans ? B_STEP_K16 * B_PANEL : B_STEP_BYTES)};
-  *result = descriptor(e, &at, &form);
+  hd_operand_place at = {hd_emit_add(e, hd_emit_get1(e, op->operands[1]), slab),
+                         hd_emit_get(e, op->operands[2], NULL)[0], hd_op_int(def, HD_ATTR_BYTES, 0),
+                         hd_op_int(op, HD_ATTR_STEP, 0) * A_STEP_BYTES};
+  *result = hd_emit_descriptor(e, &at, hd_wgmma_descriptor(&hd_packed_a_form));
   return HEDDLE_OK;
 }
 
@@ -119,7 +74,8 @@ heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
     HD_TRY(descriptor_a(e, op, &w.a_desc));
   else
     w.a_regs = hd_emit_get(e, op->operands[1], NULL);
-  HD_TRY(descriptor_b(e, op, op->operands[ss ? 4 : 2], op->operands[ss ? 2 : 3], &w.b_desc));
+  HD_TRY(hd_emit_descriptor_b(e, op, op->operands[ss ? 4 : 2], op->operands[ss ? 2 : 3],
+                              hd_wgmma_descriptor, &w.b_desc));
   w.meta = hd_emit_get1(e, op->operands[ss ? 5 : 4]);
   w.scale_d = hd_emit_get1(e, op->operands[ss ? 6 : 5]);
   LLVMValueRef *d = HD_NEW_ARRAY(&e->arena, LLVMValueRef, w.n_acc);
@@ -129,24 +85,6 @@ heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
 }
 
 /* ---- fence and wait ---- */
-
-/* One fragment through the text. */
-static void tie(hd_emitter *e, const char *text, const hd_value *from, const hd_value *to) {
-  int32_t n;
-  LLVMValueRef *v = hd_emit_get(e, from, &n);
-  LLVMValueRef *tied = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n);
-  LLVMTypeRef *types = HD_NEW_ARRAY(&e->arena, LLVMTypeRef, n);
-  hd_strbuf constraints = {0};
-  for (int32_t i = 0; i < n; i++)
-    types[i] = LLVMTypeOf(v[i]);
-  for (int32_t i = 0; i < n; i++)
-    hd_strbuf_printf(&constraints, "%s=%c", i ? "," : "", types[i] == e->f32 ? 'f' : 'r');
-  for (int32_t i = 0; i < n; i++)
-    hd_strbuf_printf(&constraints, ",%d", i);
-  hd_emit_asm_registers(e, text, hd_strbuf_text(&constraints), v, n, HD_ASM_MEMORY, types, n, tied);
-  hd_emit_set(e, to, tied, n);
-  hd_strbuf_free(&constraints);
-}
 
 static void pass_on(hd_emitter *e, const hd_op *op) {
   for (int32_t i = 0; i < op->n_operands; i++) {
@@ -177,6 +115,6 @@ heddle_status hd_emit_op_wgmma_wait(hd_emitter *e, const hd_op *op) {
     return HEDDLE_OK;
   }
   for (int32_t i = 0; i < op->n_operands; i++)
-    tie(e, i ? "" : wait, op->operands[i], op->results[i]);
+    hd_emit_tie(e, i ? "" : wait, op->operands[i], op->results[i]);
   return HEDDLE_OK;
 }

@@ -27,6 +27,7 @@ static const struct word_rule {
     {HD_ATTR_SPACE, HD_N_OPS, "shared cluster_shared tmem"},
     {HD_ATTR_LAYOUT, HD_N_OPS, "rows packed_a box linear"},
     {HD_ATTR_PRED, HD_N_OPS, "eq ne lt le gt ge"},
+    {HD_ATTR_KIND, HD_N_OPS, "f16 tf32 f8f6f4 i8 mxf8f6f4 mxf4 mxf4nvf4"},
     {HD_ATTR_C_ORDER, HD_N_OPS, "row_major col_major"},
     {HD_ATTR_BIAS_ALONG, HD_N_OPS, "m n"},
     {HD_ATTR_SCOPE, HD_OP_BARRIER_WAIT, "cta cluster"},

@@ -49,12 +49,12 @@ static const struct ring_rule {
     {HD_OP_COPY_BULK, 2, 3},      {HD_OP_COPY_BULK, 4, 3},      {HD_OP_COPY_TMA, 1, 2},
     {HD_OP_COPY_TMA, 5, 2},       {HD_OP_COPY_CP_ASYNC, 2, 3},  {HD_OP_COPY_LD_ST, 2, 3},
     {HD_OP_LOAD_META, 0, 1},      {HD_OP_LOAD_A, 0, 1},         {HD_OP_LOAD_B, 0, 1},
-    {HD_OP_LOAD_SCALE, 0, 1},
-    {HD_OP_WGMMA_SS, 1, 2},       {HD_OP_WGMMA_SS, 4, 2},       {HD_OP_WGMMA_RS, 2, 3},
-    {HD_OP_TCGEN05_MMA_SP, 0, 1}, {HD_OP_TCGEN05_MMA_SP, 2, 3}, {HD_OP_TCGEN05_MMA_SP, 4, 3},
-    {HD_OP_TCGEN05_MMA_SP, 5, 3}, {HD_OP_TCGEN05_ST, 0, 1},     {HD_OP_TCGEN05_LD, 0, 1},
-    {HD_OP_TCGEN05_CP, 1, 2},     {HD_OP_BARRIER_EXPECT, 0, 1}, {HD_OP_BARRIER_ARRIVE, 0, 1},
-    {HD_OP_BARRIER_WAIT, 0, 1},   {HD_OP_TCGEN05_COMMIT, 0, 1}, {HD_OP_PARTIAL_ADD, 0, 1},
+    {HD_OP_LOAD_SCALE, 0, 1},     {HD_OP_WGMMA_SS, 1, 2},       {HD_OP_WGMMA_SS, 4, 2},
+    {HD_OP_WGMMA_RS, 2, 3},       {HD_OP_TCGEN05_MMA_SP, 0, 1}, {HD_OP_TCGEN05_MMA_SP, 2, 3},
+    {HD_OP_TCGEN05_MMA_SP, 4, 3}, {HD_OP_TCGEN05_MMA_SP, 5, 3}, {HD_OP_TCGEN05_ST, 0, 1},
+    {HD_OP_TCGEN05_LD, 0, 1},     {HD_OP_TCGEN05_CP, 1, 2},     {HD_OP_BARRIER_EXPECT, 0, 1},
+    {HD_OP_BARRIER_ARRIVE, 0, 1}, {HD_OP_BARRIER_WAIT, 0, 1},   {HD_OP_TCGEN05_COMMIT, 0, 1},
+    {HD_OP_PARTIAL_ADD, 0, 1},
 };
 
 static void check_rings(hd_verifier *v, const hd_op *op) {

@@ -32,7 +32,10 @@ static heddle_status assign(hd_pass_context *pass, hd_module *m, hd_op *kernel) 
   HD_TRY(hd_schedule_parse(pass->ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &s));
   const hd_spec_row *row = hd_spec_find(hd_op_str(p.matmul, HD_ATTR_ROW));
   hd_fragment d;
-  HD_TRY(hd_spec_fragment(row, HD_OPERAND_D, 0, &d));
+  /* Out of tensor memory they come by tcgen05.ld. */
+  bool tensor = row->family == HD_FAMILY_TCGEN05_SP;
+  HD_TRY(
+      hd_spec_fragment(tensor ? hd_spec_find("tcgen05_ld_16x256b_x16") : row, HD_OPERAND_D, 0, &d));
   if (!store_order(&d, 32 / d.field_bits))
     return hd_error(pass->ctx, HEDDLE_UNSUPPORTED, p.matmul->loc, "fragment.store-order",
                     "the accumulators of %s do not lie as a store writes them", row->name);

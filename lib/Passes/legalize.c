@@ -58,7 +58,8 @@ static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
 }
 
 static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
-  if (!hd_problem_row(p, "wgmma", 0, false) && !hd_problem_row(p, "mma", 0, true))
+  if (!hd_problem_row(p, "wgmma", 0, false) && !hd_problem_row(p, "tcgen05", 0, false) &&
+      !hd_problem_row(p, "mma", 0, true))
     return hd_error(
         ctx, HEDDLE_UNSUPPORTED, p->matmul->loc, "problem.instruction",
         "no sparse instruction of %s takes %s x %s -> %s%s%s%s in the packed order; see `heddle "

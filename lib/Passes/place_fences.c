@@ -6,8 +6,9 @@
  *            generic writes that wgmma reads are fenced by each writing thread before it arrives
  * (R2); barrier initialisation is fenced (R4). What is put into a slot of D is fenced, its copy out
  *            committed, and waited for before the slot is filled again and before the role ends
- * (R2, R6). Why here   a fence stands between an access and the barrier that publishes it: both
- * exist now. Does not   move or add barriers.
+ * (R2, R6). Who works on tensor memory fences behind its waits and before its arrivals, and waits
+ *            for its loads and stores there (R9). Why here   a fence stands between an access and
+ * the barrier that publishes it: both exist now. Does not   move or add barriers.
  */
 #include "Passes/accesses.h"
 #include "Passes/pass_list.h"
@@ -177,6 +178,70 @@ static void place_staged(hd_module *m, hd_op *kernel) {
   hd_accesses_free(&fills);
 }
 
+/* --- tensor memory -------------------------------------------------------------------------- */
+
+static bool is_move(const hd_op *op) {
+  return op->kind == HD_OP_TCGEN05_LD || op->kind == HD_OP_TCGEN05_ST;
+}
+
+static bool is_tensor_op(const hd_op *op) {
+  return is_move(op) || op->kind == HD_OP_TCGEN05_MMA_SP;
+}
+
+static bool is_signal(const hd_op *op) {
+  return op->kind == HD_OP_BARRIER_WAIT || op->kind == HD_OP_BARRIER_ARRIVE;
+}
+
+static bool follows_its_like(const hd_op *op) {
+  return op->prev && op->prev->kind == op->kind;
+}
+static bool precedes_its_like(const hd_op *op) {
+  return op->next && op->next->kind == op->kind;
+}
+
+/* Behind the last of consecutive waits, before the first of consecutive arrivals; a commit needs
+ * none. */
+static void fence_signals(hd_module *m, hd_op *role) {
+  hd_accesses signals = {0};
+  hd_accesses_find(role->regions[0], is_signal, &signals);
+  for (int32_t i = 0; i < signals.n; i++) {
+    hd_op *op = signals.op[i];
+    bool wait = op->kind == HD_OP_BARRIER_WAIT;
+    if (wait ? precedes_its_like(op) : follows_its_like(op))
+      continue;
+    hd_builder b = wait ? hd_builder_after(m, op) : hd_builder_before(m, op);
+    hd_build_op(&b, wait ? HD_OP_TCGEN05_FENCE_AFTER : HD_OP_TCGEN05_FENCE_BEFORE, (hd_type){0}, 0);
+  }
+  hd_accesses_free(&signals);
+}
+
+static void wait_for_moves(hd_module *m, hd_op *role) {
+  hd_accesses moves = {0};
+  hd_accesses_find(role->regions[0], is_move, &moves);
+  for (int32_t i = 0; i < moves.n; i++) {
+    hd_op *op = moves.op[i];
+    hd_builder b = hd_builder_after(m, op);
+    if (op->kind == HD_OP_TCGEN05_LD)
+      pass_through(m, &b, HD_OP_TCGEN05_WAIT_LD, op->results, 1);
+    else if (!precedes_its_like(op))
+      hd_build_op(&b, HD_OP_TCGEN05_WAIT_ST, (hd_type){0}, 0);
+  }
+  hd_accesses_free(&moves);
+}
+
+static void place_tensor(hd_module *m, hd_op *kernel) {
+  HD_FOR_OPS(role, kernel->regions[0]) {
+    hd_accesses ops = {0};
+    if (role->kind == HD_OP_ROLE)
+      hd_accesses_find(role->regions[0], is_tensor_op, &ops);
+    if (ops.n) {
+      fence_signals(m, role);
+      wait_for_moves(m, role);
+    }
+    hd_accesses_free(&ops);
+  }
+}
+
 static void place_init_fence(hd_module *m, hd_op *kernel) {
   hd_op *last = NULL;
   HD_FOR_OPS(op, kernel->regions[0])
@@ -194,6 +259,7 @@ heddle_status hd_pass_place_fences(hd_pass_context *pass, hd_module *module) {
     place_proxy_fences(module, kernel);
     place_wgmma(module, kernel);
     place_staged(module, kernel);
+    place_tensor(module, kernel);
   }
   return HEDDLE_OK;
 }

@@ -323,6 +323,10 @@ int32_t hd_block_meta_bytes(heddle_elem elem) {
   return heddle_elem_get(elem)->container_bits >= 16 ? 512 : 1024;
 }
 
+int32_t hd_block_meta_words(heddle_elem elem) {
+  return hd_block_meta_bytes(elem) / 512;
+}
+
 int32_t hd_block_bytes(heddle_elem elem) {
   return HD_BLOCK_VALUE_BYTES + hd_block_meta_bytes(elem);
 }
@@ -356,10 +360,33 @@ static const hd_spec_row *find_row(const hd_problem *p, const char *family, cons
   return row;
 }
 
+/* 128 rows of one CTA; n stands in the instruction descriptor. */
+static const hd_spec_row *find_tensor_row(const hd_problem *p) {
+  static const char *const kinds[] = {"f16", "tf32", "f8f6f4", "i8"};
+  hd_mma_query query = HD_MMA_ANY;
+  query.family = HD_FAMILY_TCGEN05_SP;
+  query.m = 128;
+  query.k = hd_granule_k(p->a_elem) / 2; /* as above */
+  query.a = p->a_elem;
+  query.b = p->b.elem;
+  query.d = p->acc_elem;
+  query.cta_group = 1;
+  query.target = p->target;
+  query.a_in_registers = 0;
+  const hd_spec_row *row = NULL;
+  for (size_t i = 0; !row && i < HD_COUNT(kinds); i++) {
+    query.kind = kinds[i];
+    row = hd_spec_find_mma(&query);
+  }
+  return row && hd_spec_can_generate(row) ? row : NULL;
+}
+
 /* Narrow floats come without a .kind where the ISA has them so, else as kind::f8f6f4; with block
  * scales as the first kind that takes them. */
 const hd_spec_row *hd_problem_row(const hd_problem *p, const char *family, int n,
                                   bool a_in_registers) {
+  if (strcmp(family, "tcgen05") == 0)
+    return a_in_registers || p->block || p->kind ? NULL : find_tensor_row(p);
   if (p->block || p->kind)
     return find_row(p, family, p->kind, n, a_in_registers);
   const hd_spec_row *plain = find_row(p, family, "", n, a_in_registers);

@@ -48,6 +48,8 @@ int32_t hd_elems_per_byte(heddle_elem elem);
 int32_t hd_granule_k(heddle_elem elem);
 int32_t hd_block_bytes(heddle_elem elem);
 int32_t hd_block_meta_bytes(heddle_elem elem);
+/* Words of it that a thread of four warps has. */
+int32_t hd_block_meta_words(heddle_elem elem);
 /* Block scales (bytes) of a row of A, or a column of B, in a granule. */
 int32_t hd_scales_a_row(const hd_problem *problem);
 enum { HD_SLAB_ROWS = 64, HD_STRIP_ROWS = 16, HD_GRANULE_BYTES = 128, HD_BLOCK_VALUE_BYTES = 4096 };
@@ -57,8 +59,8 @@ enum { HD_SLAB_ROWS = 64, HD_STRIP_ROWS = 16, HD_GRANULE_BYTES = 128, HD_BLOCK_V
 heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *problem);
 enum { HD_SCALE_ALIGN = 16 }; /* bytes: of the pointers and pitches of block scales */
 
-/* The instruction of a family ("mma", "wgmma") for the problem; n 0: any. NULL when there is
- * none. */
+/* The instruction of a family ("mma", "wgmma", "tcgen05") for the problem; n 0: any. NULL when
+ * there is none. */
 const hd_spec_row *hd_problem_row(const hd_problem *problem, const char *family, int n,
                                   bool a_in_registers);
 

@@ -20,7 +20,7 @@ static const struct key {
   const char *words; /* KEY_WORD: the legal ones */
 } keys[] = {
     {"family", KEY_WORD, offsetof(hd_schedule, family), sizeof((hd_schedule *)0)->family,
-     "mma wgmma"},
+     "mma wgmma tcgen05"},
     {"tile", KEY_TILE, offsetof(hd_schedule, tile_m), 0, NULL},
     {"warps", KEY_WARPS, offsetof(hd_schedule, warps_m), 0, NULL},
     {"stages", KEY_INT, offsetof(hd_schedule, stages), 0, NULL},
@@ -211,6 +211,16 @@ static void default_wgmma(const hd_problem *p, hd_schedule *s) {
   snprintf(s->a_path, sizeof s->a_path, "desc");
 }
 
+static void default_tcgen05(const hd_problem *p, hd_schedule *s) {
+  s->tile_n = default_tile_n(p, 256, p->b.transposed ? 64 : 16);
+  s->tile_m = 128;
+  s->cluster = 1;
+  s->group = 8;
+  s->persistent = 1;
+  snprintf(s->family, sizeof s->family, "tcgen05");
+  snprintf(s->a_path, sizeof s->a_path, "desc");
+}
+
 static void default_mma(const hd_problem *p, hd_schedule *s) {
   int32_t unit = p->b.transposed ? 64 : 32;
   s->tile_n = default_tile_n(p, 128, unit);
@@ -227,6 +237,8 @@ static void default_of(const hd_problem *p, const char *family, hd_schedule *s) 
   *s = (hd_schedule){.tile_k = hd_granule_k(p->a_elem), .ctas = 1, .split_k = 1};
   if (strcmp(family, "wgmma") == 0)
     default_wgmma(p, s);
+  else if (strcmp(family, "tcgen05") == 0)
+    default_tcgen05(p, s);
   else
     default_mma(p, s);
   snprintf(s->share, sizeof s->share, "b");
@@ -251,7 +263,8 @@ heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel,
   hd_problem p;
   HD_TRY(hd_problem_read(ctx, (hd_op *)kernel, &p));
   bool wgmma = hd_problem_row(&p, "wgmma", 0, false) != NULL;
-  default_of(&p, wgmma ? "wgmma" : "mma", schedule);
+  bool tcgen05 = hd_problem_row(&p, "tcgen05", 0, false) != NULL;
+  default_of(&p, wgmma ? "wgmma" : tcgen05 ? "tcgen05" : "mma", schedule);
   hd_schedule base = *schedule;
   if (wgmma)
     pick(&p, &base, 1, schedule, 1);

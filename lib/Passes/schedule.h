@@ -14,17 +14,18 @@ enum {
 /* Text form: "family=wgmma tile=128x256x64 stages=4 cluster=2 ctas=1 a=desc b=tma group=8
  * persistent=1 store=quad"; any order, absent keys take the default of the problem and target. */
 typedef struct hd_schedule {
-  char family[8];       /* "mma" or "wgmma" */
+  char family[8];       /* "mma", "wgmma", "tcgen05" */
   int32_t tile_m;       /* rows of the CTA tile, a multiple of 64 */
   int32_t tile_n;       /* columns, a multiple of 8 */
   int32_t tile_k;       /* logical k of a stage, a whole number of granules */
-  int32_t warps_m, warps_n; /* mma: warps over the tile; wgmma: warps_m / 4 consumer warpgroups */
+  int32_t warps_m, warps_n; /* mma: warps over the tile; wgmma: warps_m / 4 consumer warpgroups;
+                               tcgen05: 4 that write D */
   int32_t stages;
   int32_t cluster;      /* CTAs that share an operand by multicast; 1 = none */
   char share[4];        /* "b": they lie along M and share B; "a": along N, and share A */
   int32_t ctas;         /* CTAs that share an SM's memory and registers; 1 = one may take all */
-  char a_path[8];       /* "desc" (wgmma), "reg" (ldmatrix, both families) */
-  char b_path[12];      /* "tma", "gather" (wgmma) · "cp_async", "ld_st" (mma) · "auto": variants */
+  char a_path[8];       /* "desc" (wgmma, tcgen05), "reg" (ldmatrix: mma, wgmma) */
+  char b_path[12]; /* "tma", "gather" (wgmma, tcgen05) · "cp_async", "ld_st" (mma) · "auto" */
   int32_t group;        /* tile order: bands of that many tile rows */
   int32_t persistent;   /* 0 or 1 */
   int32_t split_k;      /* 1 = none */

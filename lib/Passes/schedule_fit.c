@@ -8,11 +8,17 @@
 
 enum {
   BARRIER_BYTES = 16, /* full and empty of a stage */
+  TENSOR_BYTES = 8,   /* and of tcgen05 its metadata's, */
+  SUMS_BYTES = 40,    /* full and empty of the accumulators, and tensor memory's address */
   PARTIAL_BYTES = 4,
   ALIGN_SLACK = 1024,     /* the dynamic part starts at any 1024-byte boundary: B's swizzle atom */
   CTA_BYTES = 1024,       /* of an SM's shared memory, the system's for each CTA */
   SHARED_UNIT = 128,      /* in which shared memory is given out */
   PRODUCER_THREADS = 128, /* ORDER WARPS: split_roles */
+  TENSOR_THREADS = 416,   /* of the four roles of tcgen05 */
+  TENSOR_ROWS = 128,
+  TENSOR_UNIT = 16, /* of its columns */
+  LEAST_COLUMNS = 32,
   MOST_CTAS = 8,
   OTHER_REGISTERS = 40,          /* addresses, metadata, scalars beside the accumulators */
   MMA_REGISTERS = 112,           /* fragments of A and B, and the addresses of copies, as well */
@@ -30,6 +36,9 @@ enum {
 };
 
 static bool is_wgmma(const hd_schedule *s) { return strcmp(s->family, "wgmma") == 0; }
+static bool is_tensor(const hd_schedule *s) {
+  return strcmp(s->family, "tcgen05") == 0;
+}
 
 /* CTAs share tiles over k, through partial sums. */
 static bool shares_tiles(const hd_schedule *s) { return s->split_k > 1 || s->stream_k; }
@@ -56,7 +65,8 @@ static int32_t received_bytes(const hd_problem *p, const hd_schedule *s) {
 }
 
 static int32_t barrier_bytes(const hd_schedule *s) {
-  return (s->stages + hd_schedule_along_k(s) - 1) * BARRIER_BYTES;
+  int32_t tensor = is_tensor(s) ? s->stages * TENSOR_BYTES + SUMS_BYTES : 0;
+  return (s->stages + hd_schedule_along_k(s) - 1) * BARRIER_BYTES + tensor;
 }
 
 int32_t hd_schedule_ring_bytes(const hd_problem *p, const hd_schedule *s) {
@@ -81,6 +91,8 @@ int32_t hd_schedule_shared_claim(const hd_problem *p, const hd_schedule *s) {
 }
 
 static int32_t threads_of(const hd_schedule *s) {
+  if (is_tensor(s))
+    return TENSOR_THREADS;
   return 32 * s->warps_m * s->warps_n + (is_wgmma(s) ? PRODUCER_THREADS : 0);
 }
 
@@ -90,15 +102,16 @@ static int32_t register_limit(const hd_problem *p, const hd_schedule *s) {
 }
 
 int32_t hd_schedule_wanted_stages(const hd_schedule *s) {
-  return !is_wgmma(s) ? 4 : s->tile_n <= NARROW_TILE ? 12 : 8;
+  return !is_wgmma(s) && !is_tensor(s) ? 4 : s->tile_n <= NARROW_TILE ? 12 : 8;
 }
 
 static int32_t fitting_stages(const hd_problem *p, const hd_schedule *s) {
   int32_t slots = hd_store_slot_of(p, s).bytes * s->warps_m; /* one a warp */
   int32_t sums = hd_schedule_over_ring(s) ? 0 : received_bytes(p, s);
-  int32_t barriers = (hd_schedule_along_k(s) - 1) * BARRIER_BYTES;
+  int32_t barriers = (hd_schedule_along_k(s) - 1) * BARRIER_BYTES + (is_tensor(s) ? SUMS_BYTES : 0);
   int32_t room = hd_schedule_shared_limit(p, s) - slots - sums - barriers - ALIGN_SLACK;
-  return room / (hd_schedule_stage_bytes(p, s) + BARRIER_BYTES);
+  int32_t each = BARRIER_BYTES + (is_tensor(s) ? TENSOR_BYTES : 0);
+  return room / (hd_schedule_stage_bytes(p, s) + each);
 }
 
 int32_t hd_schedule_most_stages(const hd_problem *p, const hd_schedule *s, int32_t most) {
@@ -122,6 +135,11 @@ void hd_schedule_spread_warps(hd_schedule *s) {
     s->warps_n = 1;
     return;
   }
+  if (is_tensor(s)) {
+    s->warps_m = 4;
+    s->warps_n = 1;
+    return;
+  }
   s->warps_n = power_in(s->tile_n / 8, s->tile_n >= 128 ? 4 : s->tile_n >= 64 ? 2 : 1);
   s->warps_m = power_in(s->tile_m / 16, 16 / s->warps_n);
   while (s->warps_m > 1 && (s->warps_m * s->warps_n > 8 ||
@@ -130,7 +148,31 @@ void hd_schedule_spread_warps(hd_schedule *s) {
     s->warps_m /= 2;
 }
 
+/* ---- tensor memory ---- */
+
+/* A power of two. */
+static int32_t columns_of(const hd_problem *p, const hd_schedule *s, int32_t slots) {
+  int32_t used = slots * s->tile_n + s->stages * 2 * hd_block_meta_words(p->a_elem);
+  int32_t columns = LEAST_COLUMNS;
+  while (columns < used)
+    columns *= 2;
+  return columns;
+}
+
+static int32_t most_columns(const hd_problem *p, const hd_schedule *s) {
+  return (int32_t)p->target->tensor_columns / (s->ctas < 1 ? 1 : s->ctas);
+}
+
+int32_t hd_schedule_sum_slots(const hd_problem *p, const hd_schedule *s) {
+  return s->persistent && columns_of(p, s, 2) <= most_columns(p, s) ? 2 : 1;
+}
+
 int32_t hd_schedule_accumulators(const hd_problem *p, const hd_schedule *s) {
+  enum {
+    MOST_AT_ONCE = 128
+  }; /* columns of a strip, half of them a lane; the rest is not in registers */
+  if (is_tensor(s))
+    return (s->tile_n < MOST_AT_ONCE ? s->tile_n : MOST_AT_ONCE) / 2;
   int32_t threads = s->warps_m * s->warps_n * 32;
   /* Partial sums are 32 bits wide, whatever the accumulators are. */
   int32_t bits = shares_tiles(s) ? 32 : heddle_elem_get(p->acc_elem)->container_bits;
@@ -359,6 +401,46 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
   return HEDDLE_OK;
 }
 
+static heddle_status check_tensor(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (!hd_problem_row(p, "tcgen05", 0, false))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction",
+           "no tcgen05.mma.sp for %s x %s -> %s on %s; nearest legal: family=mma",
+           heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
+           heddle_elem_get(p->acc_elem)->name, p->target->name);
+  if (s->tile_m != TENSOR_ROWS || s->tile_n % TENSOR_UNIT)
+    REFUSE(HEDDLE_INVALID, "schedule.tile-tensor",
+           "got tile %dx%d; legal for tcgen05: %d rows, a multiple of %d columns; nearest %dx%d",
+           s->tile_m, s->tile_n, TENSOR_ROWS, TENSOR_UNIT, TENSOR_ROWS,
+           (s->tile_n + TENSOR_UNIT - 1) / TENSOR_UNIT * TENSOR_UNIT);
+  if (s->warps_m != 4 || s->warps_n != 1)
+    REFUSE(HEDDLE_INVALID, "schedule.warps",
+           "got warps %dx%d; legal for tcgen05: 4x1, a warp to 32 "
+           "lanes of tensor memory",
+           s->warps_m, s->warps_n);
+  if (s->cluster != 1 || strcmp(s->share, "b") != 0)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.cluster",
+           "got cluster %d share=%s; legal for tcgen05: 1, b", s->cluster, s->share);
+  if (shares_tiles(s))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.split-k",
+           "got split_k=%d stream_k=%d; legal for tcgen05: split_k=1 stream_k=0", s->split_k,
+           s->stream_k);
+  if (s->pending != 0)
+    REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d; legal for tcgen05: 0", s->pending);
+  if (strcmp(s->a_path, "desc") != 0)
+    REFUSE(HEDDLE_INVALID, "schedule.a-path", "got a=%s; legal for tcgen05: desc", s->a_path);
+  if (!strcmp(s->b_path, "cp_async") || !strcmp(s->b_path, "ld_st"))
+    REFUSE(HEDDLE_INVALID, "schedule.b-path", "got b=%s; legal for tcgen05: auto, tma, gather",
+           s->b_path);
+  int32_t columns = columns_of(p, s, 1), limit = most_columns(p, s);
+  if (columns > limit)
+    REFUSE(
+        HEDDLE_UNSUPPORTED, "schedule.tensor-memory",
+        "tile n %d with %d stages takes %d columns of tensor memory, a CTA of %d has %d; nearest "
+        "legal: a narrower tile",
+        s->tile_n, s->stages, columns, s->ctas, limit);
+  return HEDDLE_OK;
+}
+
 static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   if (!hd_problem_row(p, "mma", 0, true))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction", "no mma.sp for %s x %s -> %s on %s",
@@ -398,7 +480,8 @@ static heddle_status check_ctas(heddle_context *ctx, const hd_problem *p, const 
            "got %d CTAs an SM of %d threads, %s holds %d; nearest legal: ctas=%d", s->ctas,
            threads_of(s), p->target->name, p->target->max_threads_per_sm, fit);
   int32_t acc = hd_schedule_accumulators(p, s);
-  int32_t limit = register_limit(p, s) - (is_wgmma(s) ? OTHER_REGISTERS : MMA_REGISTERS);
+  bool mma = !is_wgmma(s) && !is_tensor(s);
+  int32_t limit = register_limit(p, s) - (mma ? MMA_REGISTERS : OTHER_REGISTERS);
   if (s->ctas > 1 && acc > limit)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.ctas-registers",
            "tile %dx%d with %d CTAs an SM needs %d accumulator registers a thread; legal: %d",
@@ -411,7 +494,9 @@ static heddle_status check_problem_schedule(heddle_context *ctx, const hd_proble
   HD_TRY(check_tile(ctx, p, s));
   HD_TRY(check_tiles(ctx, p, s));
   HD_TRY(check_reduce(ctx, p, s));
-  HD_TRY(is_wgmma(s) ? check_wgmma(ctx, p, s) : check_mma(ctx, p, s));
+  HD_TRY(is_wgmma(s)    ? check_wgmma(ctx, p, s)
+         : is_tensor(s) ? check_tensor(ctx, p, s)
+                        : check_mma(ctx, p, s));
   if (strcmp(s->store, "permuted") == 0)
     HD_TRY(check_permuted(ctx, p, s));
   HD_TRY(check_ctas(ctx, p, s));
@@ -435,8 +520,9 @@ heddle_status hd_schedule_check(heddle_context *ctx, const hd_op *kernel,
 static const struct shape {
   int32_t m, n, warps_m, warps_n; /* wgmma: warps_n 1 */
 } wgmma_shapes[] = {{64, 0, 4, 1}, {128, 0, 8, 1}, {128, 0, 4, 1}, {256, 0, 8, 1}},
-  mma_shapes[] = {{64, 0, 1, 4},  {64, 0, 2, 2}, {128, 0, 2, 2}, {128, 0, 2, 4},
-                  {128, 0, 4, 2}, {256, 0, 4, 2}};
+  tcgen05_shapes[] = {{128, 0, 4, 1}},
+  mma_shapes[] = {{64, 0, 1, 4},  {64, 0, 2, 2},  {128, 0, 2, 2},
+                  {128, 0, 2, 4}, {128, 0, 4, 2}, {256, 0, 4, 2}};
 
 /* Many columns make an exchange, or stores of 16 bytes, worth leaving out. */
 static void each_store(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
@@ -471,21 +557,22 @@ static void each_depth(const hd_problem *p, hd_schedule s, hd_schedule **list, s
 }
 
 static void each_shape(const hd_problem *p, const hd_schedule *first, const struct shape *shape,
-                       bool wgmma, hd_schedule **list, size_t *n, size_t *cap) {
+                       const char *family, hd_schedule **list, size_t *n, size_t *cap) {
   static const int32_t widths[] = {8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 224, 256};
   hd_schedule s = *first;
-  snprintf(s.family, sizeof s.family, wgmma ? "wgmma" : "mma");
+  bool mma = strcmp(family, "mma") == 0;
+  snprintf(s.family, sizeof s.family, "%s", family);
   snprintf(s.b_path, sizeof s.b_path, "auto");
   s.tile_m = shape->m;
   s.warps_m = shape->warps_m;
   s.warps_n = shape->warps_n;
-  s.persistent = wgmma;
+  s.persistent = !mma;
   s.split_k = 1;
   s.stream_k = 0;
   snprintf(s.reduce, sizeof s.reduce, "workspace");
   for (size_t w = 0; w < HD_COUNT(widths); w++)
-    for (int reg = !wgmma; reg < 2; reg++)
-      for (s.cluster = 1; s.cluster <= (wgmma ? 2 : 1); s.cluster++)
+    for (int reg = mma; reg < 2; reg++)
+      for (s.cluster = 1; s.cluster <= (mma ? 1 : 2); s.cluster++)
         for (s.ctas = 1; s.ctas <= (widths[w] <= 32 ? 4 : 3); s.ctas++) {
           s.tile_n = widths[w];
           snprintf(s.a_path, sizeof s.a_path, reg ? "reg" : "desc");
@@ -497,8 +584,11 @@ void hd_schedule_each(const hd_problem *p, const hd_schedule *first, hd_schedule
                       size_t *cap) {
   if (hd_problem_row(p, "wgmma", 0, false))
     for (size_t i = 0; i < HD_COUNT(wgmma_shapes); i++)
-      each_shape(p, first, &wgmma_shapes[i], true, list, n, cap);
+      each_shape(p, first, &wgmma_shapes[i], "wgmma", list, n, cap);
+  if (hd_problem_row(p, "tcgen05", 0, false))
+    for (size_t i = 0; i < HD_COUNT(tcgen05_shapes); i++)
+      each_shape(p, first, &tcgen05_shapes[i], "tcgen05", list, n, cap);
   if (hd_problem_row(p, "mma", 0, true))
     for (size_t i = 0; i < HD_COUNT(mma_shapes); i++)
-      each_shape(p, first, &mma_shapes[i], false, list, n, cap);
+      each_shape(p, first, &mma_shapes[i], "mma", list, n, cap);
 }

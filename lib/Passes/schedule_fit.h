@@ -41,6 +41,10 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
 void hd_schedule_each(const hd_problem *problem, const hd_schedule *first, hd_schedule **list,
                       size_t *n, size_t *cap);
 
+/* tcgen05: slots of accumulators in tensor memory; two where a tile may be written while the next
+ * one is multiplied. */
+int32_t hd_schedule_sum_slots(const hd_problem *problem, const hd_schedule *schedule);
+
 /* Accumulator registers a thread holds. */
 int32_t hd_schedule_accumulators(const hd_problem *problem, const hd_schedule *schedule);
 

@@ -2,10 +2,9 @@
  *
  * Requires   assign_fragments.
  * Ensures    `a_path`, `b_path`, `stages` and B's `swizzle` on each matmul: the smallest swizzle
- * under which rows of a granule are read without bank conflicts; for wgmma, one that a canonical
- *            descriptor describes (decided by layout algebra, refused when undecided).
- * Why here   pipeline makes buffers of exactly these layouts.
- * Does not   create buffers.
+ * under which rows of a granule are read without bank conflicts; for wgmma and tcgen05, one that a
+ * canonical descriptor describes (decided by layout algebra, refused when undecided). Why here
+ * pipeline makes buffers of exactly these layouts. Does not   create buffers.
  */
 #include "Passes/pass_list.h"
 
@@ -52,7 +51,7 @@ static heddle_status select_paths(hd_pass_context *pass, hd_module *m, hd_op *ke
   int swizzle_bits = hd_swizzle_for_rows(HD_GRANULE_BYTES);
   if (swizzle_bits < 0)
     return HD_BUG(pass->ctx, "rows of a granule always have a swizzle");
-  if (!strcmp(s.family, "wgmma") && !has_descriptor(&p, &s, swizzle_bits))
+  if (strcmp(s.family, "mma") && !has_descriptor(&p, &s, swizzle_bits))
     return hd_error(pass->ctx, HEDDLE_UNSUPPORTED, p.matmul->loc, "path.descriptor",
                     "no canonical descriptor describes B's slot of tile n %d", s.tile_n);
   hd_op_set_int(m, p.matmul, HD_ATTR_SWIZZLE, swizzle_bits ? 16 << swizzle_bits : 0);

@@ -3,8 +3,10 @@
  * Requires   pipeline.
  * Ensures    a kernel whose copies can be issued by threads that do not compute (wgmma) has a
  * producer and a consumer role, each with the loops and values that its own ops need; their warps
- * and registers are set. Other kernels keep their one role. Why here   before sync: who waits for
- * whom follows from the roles. Does not   reorder anything inside a role.
+ * and registers are set. One that multiplies in tensor memory has a loader of metadata and an
+ * issuer beside the producer, and its consumer writes D. Other kernels keep their one role. Why
+ * here   before sync: who waits for whom follows from the roles. Does not   reorder anything inside
+ * a role.
  */
 #include <string.h>
 
@@ -39,6 +41,13 @@ static bool is_store(const hd_op *op) {
   return op->kind == HD_OP_STORE_TILE || op->kind == HD_OP_PARTIAL_STORE ||
          op->kind == HD_OP_STAGE_TILE || op->kind == HD_OP_COPY_OUT ||
          op->kind == HD_OP_PARTIAL_SEND;
+}
+
+static bool is_move(const hd_op *op) {
+  return op->kind == HD_OP_TCGEN05_ST;
+}
+static bool is_multiply(const hd_op *op) {
+  return op->kind == HD_OP_TCGEN05_MMA_SP;
 }
 
 static void set_registers(hd_module *m, hd_op *kernel, hd_op *producer, hd_op *consumer,
@@ -78,11 +87,50 @@ static void split(hd_module *m, hd_op *kernel, hd_op *consumer) {
   hd_op_set_int(m, kernel, HD_ATTR_THREADS, threads);
 }
 
+/* Before `role`, what of it leads to such ops. */
+static hd_op *part_of(hd_module *m, hd_op *role, const char *name, hd_is_root *is_root) {
+  hd_builder b = hd_builder_before(m, role);
+  hd_value_map map = {0};
+  hd_op *part = hd_op_clone(&b, role, &map);
+  hd_value_map_free(&map);
+  hd_keep_only(part->regions[0], is_root);
+  hd_op_set_str(m, part, HD_ATTR_NAME, name);
+  return part;
+}
+
+static int64_t set_warps(hd_module *m, hd_op *role, int64_t from, int64_t n) {
+  hd_op_set_int(m, role, HD_ATTR_WARP_LO, from);
+  hd_op_set_int(m, role, HD_ATTR_N_WARPS, n);
+  return from + n;
+}
+
+/* A warp reaches the 32 lanes of tensor memory that its index modulo 4 says: who reads or writes
+ * them are whole warpgroups. */
+static void split_tensor(hd_module *m, hd_op *kernel, hd_op *consumer) {
+  hd_op *loader = part_of(m, consumer, "loader", is_move);
+  hd_op *producer = part_of(m, consumer, "producer", is_copy);
+  hd_op *issuer = part_of(m, consumer, "issuer", is_multiply);
+  hd_keep_only(consumer->regions[0], is_store);
+  hd_op_set_str(m, consumer, HD_ATTR_NAME, "consumer");
+  bool gathers = hd_find_op(producer->regions[0], HD_OP_COPY_LD_ST) != NULL;
+  int64_t warps = hd_op_int(consumer, HD_ATTR_N_WARPS, 4);
+  int64_t at = set_warps(m, loader, 0, warps);
+  at = set_warps(m, consumer, at, warps);
+  at = set_warps(m, producer, at, gathers ? PRODUCER_WARPS : 1);
+  at = set_warps(m, issuer, at, 1);
+  if (!gathers)
+    hd_op_set_flag(m, producer, HD_ATTR_SINGLE);
+  hd_op_set_flag(m, issuer, HD_ATTR_SINGLE);
+  hd_op_set_int(m, kernel, HD_ATTR_THREADS, 32 * at);
+}
+
 heddle_status hd_pass_split_roles(hd_pass_context *pass, hd_module *module) {
   (void)pass;
   HD_FOR_OPS(kernel, module->body) {
     hd_op *role = hd_find_op(kernel->regions[0], HD_OP_ROLE);
-    if (hd_find_op(role->regions[0], HD_OP_COPY_BULK))
+    if (hd_find_op(role->regions[0], HD_OP_TCGEN05_MMA_SP))
+      split_tensor(module, kernel, role);
+    else if (hd_find_op(role->regions[0], HD_OP_COPY_BULK))
       split(module, kernel, role);
   }
   return HEDDLE_OK;

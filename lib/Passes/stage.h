@@ -1,4 +1,4 @@
-/* Passes/stage.h: what `pipeline` shares between the two families. */
+/* Passes/stage.h: what `pipeline` shares between the families. */
 #ifndef HD_STAGE_H
 #define HD_STAGE_H
 
@@ -33,6 +33,7 @@ typedef struct hd_stage {
   hd_value *sa, *sb, *sd,
       *partials; /* buffers; sd NULL: D is not staged; partials: of a cluster along k */
   hd_value *scales[2]; /* buffers of block scales, of A and of B; NULL: there are none */
+  hd_value *sums, *meta; /* buffers in tensor memory */
 } hd_stage;
 
 /* The values a kernel may take, in parameter order. ORDER ARGS. */
@@ -139,8 +140,9 @@ int32_t hd_stage_selector(const hd_stage *st, int32_t step);
 /* Fragment types of the instruction. */
 hd_type hd_stage_fragment(const hd_stage *st, hd_operand_id operand);
 
-/* The body of the one role that both families build before roles are split. */
+/* The body of the one role that all families build before roles are split. */
 void hd_stage_wgmma(hd_stage *st);
+void hd_stage_tcgen05(hd_stage *st);
 void hd_stage_mma(hd_stage *st);
 
 #endif

@@ -44,21 +44,47 @@ static void set_multicast(hd_stage *st, hd_op *op, int32_t sharers) {
     hd_op_set_int(st->module, op, HD_ATTR_MULTICAST, (1 << sharers) - 1);
 }
 
+/* Where the block of the tile's i-th slab lies; past the last one it is the last again. */
+static hd_value *block_offset(hd_stage *st, hd_builder *b, const hd_tile_place *place, int32_t i,
+                              hd_value *kg) {
+  hd_value *slab = hd_arith_const(b, HD_OP_ADD, place->slab0, i);
+  slab = hd_arith(b, HD_OP_MIN, slab, st->last_slab);
+  hd_value *granules = hd_widen(b, st->n_granules);
+  hd_value *index = hd_arith(b, HD_OP_MUL, hd_widen(b, slab), granules);
+  index = hd_arith(b, HD_OP_ADD, index, hd_widen(b, kg));
+  return hd_arith_const(b, HD_OP_MUL, index, hd_block_bytes(st->p.a_elem));
+}
+
+/* What lies together in a slot where the slabs' k-steps are one matrix each (by_step). */
+static void copy_a_by_step(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
+                           hd_value *cursor) {
+  int32_t block = hd_block_bytes(st->p.a_elem), slabs = st->s.tile_m / HD_SLAB_ROWS;
+  int32_t step = HD_BLOCK_VALUE_BYTES / 2;
+  const int32_t piece[] = {0, step, 2 * step, block};
+  for (int32_t i = 0; i < slabs; i++) {
+    hd_value *offset = block_offset(st, b, place, i, kg);
+    for (int32_t j = 0; j < 3; j++) {
+      int32_t bytes = piece[j + 1] - piece[j];
+      hd_op *op = hd_build_op(b, HD_OP_COPY_BULK, (hd_type){0}, 4, st->arg[HD_STAGE_A],
+                              hd_arith_const(b, HD_OP_ADD, offset, piece[j]), st->sa, cursor);
+      hd_op_set_int(st->module, op, HD_ATTR_OFFSET, (int64_t)slabs * piece[j] + i * bytes);
+      hd_op_set_int(st->module, op, HD_ATTR_BYTES, bytes);
+    }
+  }
+}
+
 /* Values and metadata of (slab, granule) lie together: one bulk copy, or a part from each
  * sharer. */
 static void copy_a_bulk(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                         hd_value *cursor) {
   int32_t block = hd_block_bytes(st->p.a_elem), sharers = hd_stage_along_n(st);
+  if (hd_op_has(st->sa->op, HD_ATTR_BY_STEP))
+    return copy_a_by_step(st, b, place, kg, cursor);
   int32_t part = block / sharers;
   for (int32_t rank = 0; rank < sharers; rank++) {
     hd_builder at = begin_part(st, b, place, sharers, rank);
     for (int32_t i = 0; i < st->s.tile_m / HD_SLAB_ROWS; i++) {
-      hd_value *slab = hd_arith_const(&at, HD_OP_ADD, place->slab0, i);
-      slab = hd_arith(&at, HD_OP_MIN, slab, st->last_slab);
-      hd_value *granules = hd_widen(&at, st->n_granules);
-      hd_value *index = hd_arith(&at, HD_OP_MUL, hd_widen(&at, slab), granules);
-      index = hd_arith(&at, HD_OP_ADD, index, hd_widen(&at, kg));
-      hd_value *offset = hd_arith_const(&at, HD_OP_MUL, index, block);
+      hd_value *offset = block_offset(st, &at, place, i, kg);
       offset = hd_arith_const(&at, HD_OP_ADD, offset, rank * part);
       hd_op *op = hd_build_op(&at, HD_OP_COPY_BULK, (hd_type){0}, 4, st->arg[HD_STAGE_A], offset,
                               st->sa, cursor);
@@ -213,7 +239,7 @@ void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_v
   hd_value *kg = find_granule(st, b, place, k);
   if (st->prefetch)
     copy_a_rest(st, b, place, k, kg, cursor);
-  else if (strcmp(st->s.family, "wgmma") == 0)
+  else if (strcmp(st->s.family, "mma") != 0)
     copy_a_bulk(st, b, place, kg, cursor);
   else
     copy_a_cp_async(st, b, place, kg, cursor);

@@ -1,6 +1,8 @@
 #include <string.h>
 
+#include "IR/shared_layout.h"
 #include "Passes/arith.h"
+#include "Passes/schedule_fit.h"
 #include "Passes/stage.h"
 
 /* ORDER ARGS: by hd_stage_arg. */
@@ -252,6 +254,20 @@ static void declare_partials(hd_stage *st) {
   st->partials = sums->results[0];
 }
 
+/* In tensor memory: accumulators, and the metadata of each stage. */
+static void declare_tensor(hd_stage *st) {
+  int32_t columns = 2 * hd_block_meta_words(st->p.a_elem);
+  hd_op *sums = declare_buffer(st, "sums", (int64_t)st->s.tile_n * HD_TENSOR_COLUMN_BYTES,
+                               HD_TENSOR_COLUMN_BYTES, "linear", st->p.acc_elem,
+                               hd_schedule_sum_slots(&st->p, &st->s));
+  hd_op *meta = declare_buffer(st, "meta", (int64_t)columns * HD_TENSOR_COLUMN_BYTES,
+                               HD_TENSOR_COLUMN_BYTES, "linear", HEDDLE_S32, st->s.stages);
+  hd_op_set_str(st->module, sums, HD_ATTR_SPACE, "tmem");
+  hd_op_set_str(st->module, meta, HD_ATTR_SPACE, "tmem");
+  st->sums = sums->results[0];
+  st->meta = meta->results[0];
+}
+
 static void declare_buffers(hd_stage *st) {
   int64_t block = hd_block_bytes(st->p.a_elem);
   int64_t rows = st->p.b.transposed ? st->s.tile_k : st->s.tile_n;
@@ -268,6 +284,10 @@ static void declare_buffers(hd_stage *st) {
                             st->p.a_elem, st->s.stages);
   hd_op_set_int(st->module, a, HD_ATTR_SLAB_BYTES, block);
   hd_op_set_int(st->module, a, HD_ATTR_META_OFFSET, HD_BLOCK_VALUE_BYTES);
+  if (strcmp(st->s.family, "tcgen05") == 0) {
+    hd_op_set_flag(st->module, a, HD_ATTR_BY_STEP);
+    declare_tensor(st);
+  }
   st->sa = a->results[0];
   st->sb = b->results[0];
   declare_scales(st);

@@ -4,7 +4,7 @@
  * Requires   select_operand_path.
  * Ensures    role level; one role "main" in each kernel, in which each k-step of the loop names the
  * slot it fills and the slot it reads; arguments, tensor maps and ring buffers declared. Why here
- * a ring is the same for both families; who works on which side of it comes next. Does not   split
+ * a ring is the same for all families; who works on which side of it comes next. Does not   split
  * roles, place sync, or choose how D is stored.
  */
 #include <string.h>
@@ -24,7 +24,7 @@ static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, h
     st->slot = hd_store_slot_of(&st->p, &st->s);
   st->steps = st->s.tile_k / st->row->k;
   st->swizzle = (int32_t)hd_op_int(st->p.matmul, HD_ATTR_SWIZZLE, 0);
-  st->prefetch = hd_op_has(kernel, HD_ATTR_WEIGHTS_READY) && strcmp(st->s.family, "wgmma") == 0;
+  st->prefetch = hd_op_has(kernel, HD_ATTR_WEIGHTS_READY) && strcmp(st->s.family, "mma") != 0;
   hd_op *work = hd_find_op(kernel->regions[0], HD_OP_WORK);
   st->cluster = (int32_t)hd_op_int(work, HD_ATTR_CLUSTER, 1);
   st->shares_a = st->cluster > 1 && strcmp(st->s.share, "a") == 0;
@@ -55,6 +55,8 @@ static heddle_status stage_kernel(hd_pass_context *pass, hd_module *m, hd_op *ke
   hd_stage_declare(&st);
   if (strcmp(st.s.family, "wgmma") == 0)
     hd_stage_wgmma(&st);
+  else if (strcmp(st.s.family, "tcgen05") == 0)
+    hd_stage_tcgen05(&st);
   else
     hd_stage_mma(&st);
   for (hd_op *op = kernel->regions[0]->first; op;) {

@@ -39,8 +39,13 @@ static bool always_permutes(const hd_problem *p) {
          !hd_reads_scale_n(p);
 }
 
+/* tcgen05 reads B as wgmma does. */
+static bool serves(const hd_b_variant *v, const hd_schedule *s) {
+  return strcmp(v->family, strcmp(s->family, "tcgen05") ? s->family : "wgmma") == 0;
+}
+
 static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
-  if (strcmp(v->family, s->family) != 0 || (v->staged && strcmp(s->store, "staged") != 0))
+  if (!serves(v, s) || (v->staged && strcmp(s->store, "staged") != 0))
     return false;
   bool named = strcmp(s->b_path, v->path) == 0;
   if (!named && strcmp(s->b_path, "auto") != 0)

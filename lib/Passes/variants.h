@@ -10,7 +10,7 @@ enum { HD_STAGED_ALIGN = 16 };
 /* How a variant brings B and stores D. The launcher takes the first whose alignment holds. */
 typedef struct hd_b_variant {
   const char *name;   /* symbol of the kernel's `variant` */
-  const char *family; /* "mma", "wgmma" */
+  const char *family; /* "mma"; "wgmma", and what reads B as it does */
   const char *path;   /* of the schedule: "tma", "gather", "cp_async", "ld_st" */
   int32_t align;      /* bytes that B's base and row pitch must be multiples of; 0: its element */
   bool permutes;      /* B's rows, so that a lane stores 16 bytes of D: store=permuted */

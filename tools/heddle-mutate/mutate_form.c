@@ -37,6 +37,11 @@ static int32_t small_tile_n(const source *s) {
   return is_permuted(s) ? 8 * hd_d_run(&s->problem) * s->schedule.cluster : 64;
 }
 
+/* One slab, but for the 128 lanes of tensor memory. */
+static int32_t small_tile_m(const source *s) {
+  return strcmp(s->schedule.family, "tcgen05") ? 64 : 128;
+}
+
 /* The schedule that ships, with the smallest tile that has every part of it. */
 static heddle_status choose_schedule(source *s, const char *text) {
   hd_module *probe = hd_module_clone(s->module);
@@ -53,10 +58,10 @@ static heddle_status choose_schedule(source *s, const char *text) {
   else if (status == HEDDLE_OK)
     snprintf(
         s->schedule_text, sizeof s->schedule_text,
-        "family=%s tile=64x%dx%d stages=%d cluster=%d share=%s a=%s b=auto group=%d persistent=%d "
+        "family=%s tile=%dx%dx%d stages=%d cluster=%d share=%s a=%s b=auto group=%d persistent=%d "
         "pending=%d k_order=%s store=%s split_k=%d reduce=%s stream_k=%d",
-        s->schedule.family, small_tile_n(s), hd_granule_k(s->problem.a_elem), STAGES,
-        s->schedule.cluster, s->schedule.share, s->schedule.a_path, s->schedule.group,
+        s->schedule.family, small_tile_m(s), small_tile_n(s), hd_granule_k(s->problem.a_elem),
+        STAGES, s->schedule.cluster, s->schedule.share, s->schedule.a_path, s->schedule.group,
         s->schedule.persistent, s->schedule.pending, s->schedule.k_order, s->schedule.store,
         s->schedule.split_k < 2 ? 1 : 2, s->schedule.reduce, s->schedule.stream_k);
   hd_module_free(probe);

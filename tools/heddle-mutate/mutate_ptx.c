@@ -11,12 +11,27 @@ static bool holds(const char *line, size_t n, const char *word) {
 
 /* Sync instructions that stand alone on a line; a wait's loop is no single line. */
 static bool remove_line(const char *line, size_t n, hd_strbuf *out) {
-  static const char *const words[] = {
-      "wgmma.fence",      "wgmma.commit_group", "wgmma.wait_group",  "fence.proxy.async",
-      "fence.mbarrier_init", "mbarrier.init",   "mbarrier.arrive",   "barrier.cluster.arrive",
-      "bar.sync",         "barrier.sync",       "barrier.cta.sync",  "cp.async.commit_group",
-      "cp.async.wait_group", "griddepcontrol.wait", "bar.warp.sync",
-      "cp.async.bulk.commit_group", "cp.async.bulk.wait_group"};
+  static const char *const words[] = {"wgmma.fence",
+                                      "wgmma.commit_group",
+                                      "wgmma.wait_group",
+                                      "fence.proxy.async",
+                                      "fence.mbarrier_init",
+                                      "mbarrier.init",
+                                      "mbarrier.arrive",
+                                      "barrier.cluster.arrive",
+                                      "bar.sync",
+                                      "barrier.sync",
+                                      "barrier.cta.sync",
+                                      "cp.async.commit_group",
+                                      "cp.async.wait_group",
+                                      "griddepcontrol.wait",
+                                      "bar.warp.sync",
+                                      "cp.async.bulk.commit_group",
+                                      "cp.async.bulk.wait_group",
+                                      "tcgen05.fence",
+                                      "tcgen05.wait",
+                                      "tcgen05.commit",
+                                      "tcgen05.dealloc"};
   if (holds(line, n, "{") || holds(line, n, "//"))
     return false;
   for (size_t i = 0; i < HD_COUNT(words); i++)

@@ -15,7 +15,8 @@ static bool is_sync(const hd_op *op) {
 static bool comes_first(const hd_op *op) {
   return op->kind == HD_OP_BARRIER_WAIT || op->kind == HD_OP_CP_ASYNC_WAIT ||
          op->kind == HD_OP_WGMMA_WAIT || op->kind == HD_OP_BULK_WAIT ||
-         op->kind == HD_OP_CTA_SYNC ||
+         op->kind == HD_OP_CTA_SYNC || op->kind == HD_OP_TCGEN05_WAIT_LD ||
+         op->kind == HD_OP_TCGEN05_WAIT_ST || op->kind == HD_OP_TCGEN05_FENCE_AFTER ||
          op->kind == HD_OP_CLUSTER_SYNC || op->kind == HD_OP_FENCE_BARRIER_INIT;
 }
 

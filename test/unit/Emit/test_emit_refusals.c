@@ -62,13 +62,20 @@ static const struct refusal {
     {"shared.size", "sm_80",
      "  %s: buffer = buffer {name = \"s\", space = shared, bytes = 0, "
      "stages = 1, align = 128, layout = linear}\n"},
-    {"emit.space", "sm_100a",
-     "  %s: buffer = buffer {name = \"s\", space = tmem, bytes = 512, "
-     "stages = 1, align = 128, layout = linear}\n"},
     {"emit.op", "sm_100a",
      "  %s: buffer = buffer {name = \"s\", space = shared, bytes = 512, "
-     "stages = 1, align = 128, layout = linear}\n" ROLE
-     "    %f: frag<f32 x 4> = tcgen05.ld %s {shape = x1, offset = 0}\n  }\n"},
+     "stages = 1, align = 128, layout = linear}\n" ROLE "    %at: cursor = cursor {stages = 1}\n"
+     "    tcgen05.cp %s, %s, %at {bytes = 512, shape = x1}\n  }\n"},
+    {"emit.tensor", "sm_100a",
+     "  %s: buffer = buffer {name = \"s\", space = tmem, bytes = 4096, "
+     "stages = 1, align = 512, layout = linear}\n" ROLE
+     "    %at: cursor = cursor {stages = 1}\n    %w: i32 = warp_index\n"
+     "    %f: frag<f32 x 4> = tcgen05.ld %s, %at, %w {row = \"tcgen05_ld_16x256b_x1\", offset = "
+     "0}\n"
+     "  }\n"},
+    {"emit.tensor", "sm_100a", "  tcgen05.address\n" ROLE "  }\n"},
+    {"emit.target", "sm_90a", "  tcgen05.alloc {columns = 32}\n" ROLE "  }\n"},
+    {"emit.row", "sm_120a", "  tcgen05.alloc {columns = 32}\n" ROLE "  }\n"},
 };
 
 static void test_refused(void **state) {

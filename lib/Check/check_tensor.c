@@ -1,0 +1,293 @@
+/* tcgen05: tensor memory, and what orders its asynchronous operations (R9). A slot is taken as 128
+ * lanes behind each other. The tag of a cell of metadata says which block and strip it is of; what
+ * accumulators hold stands beside their slot, by slab of 64 rows. */
+#include <string.h>
+
+#include "Check/check_machine.h"
+#include "Spec/spec.h"
+
+enum { LANES = 128, STRIP = 16, STRIPS = 4, WORD_BYTES = 8 /* of a lane: two columns */ };
+enum { K_STEPS = 2, STEP_BYTES = 2048, FIRST_WORD = 3 };
+
+static const hd_ck_content empty = {.block = -1, .granule = -1, .strip = -1, .col = -1};
+
+/* --- the columns of a CTA ------------------------------------------------------------------- */
+
+static void broken(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                   const char *remedy, const char *what) {
+  hd_check_access here = hd_ck_here(m, w, step->op, -1);
+  hd_ck_find(m, "R9", (hd_check_access){0}, here, remedy, "%s %s", here.text, what);
+}
+
+static void take(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  hd_ck_tensor *t = &m->tensors[w->cta];
+  if (t->alloc)
+    return broken(m, w, step, "one tcgen05.alloc",
+                  "takes columns again after giving up the right to");
+  *t = (hd_ck_tensor){.alloc = step->op, .warp = w->id, .time = w->now};
+}
+
+static void learn_address(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  const hd_ck_tensor *t = &m->tensors[w->cta];
+  if (!t->alloc || w->clock[hd_ck_component(t->warp, HD_CK_LANES)] < t->time)
+    return broken(m, w, step, "tcgen05.alloc, then cta.sync",
+                  "may read before the address is there");
+  w->has_address = true;
+}
+
+/* Nothing may be at work in the columns: a write to all of them. */
+static void give_back(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  hd_ck_tensor *t = &m->tensors[w->cta];
+  if (!t->alloc || t->dealloc)
+    return broken(m, w, step, "one tcgen05.dealloc of what was taken",
+                  "gives back what it has not");
+  if (hd_op_int(t->alloc, HD_ATTR_COLUMNS, 0) != hd_op_int(step->op, HD_ATTR_COLUMNS, 0))
+    return broken(m, w, step, "as many columns as were taken", "gives back other columns");
+  t->dealloc = step->op;
+  for (int32_t i = 0; i < m->program->n_buffers; i++) {
+    const hd_ck_ring *ring = &m->program->buffers[i];
+    hd_ck_place place = {.buffer = ring, .cta = w->cta, .range = {.hi = ring->bytes, .n = 1}};
+    if (!hd_op_is(ring->op, HD_ATTR_SPACE, "tmem"))
+      continue;
+    for (place.slot = 0; place.slot < ring->stages && !m->stop; place.slot++) {
+      hd_ck_access x = {.op = step->op,
+                        .kind = HD_CK_TENSOR_FREE,
+                        .slot = place.slot,
+                        .component = hd_ck_component(w->id, HD_CK_TIME),
+                        .value = w->now};
+      hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), place, 0);
+    }
+  }
+}
+
+/* The CTA's first warp does it; the address is every warp's. */
+void hd_ck_tensor_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  if (step->op->kind == HD_OP_TCGEN05_ADDRESS)
+    learn_address(m, w, step);
+  else if (w->index == 0)
+    (step->op->kind == HD_OP_TCGEN05_ALLOC ? take : give_back)(m, w, step);
+}
+
+void hd_ck_tensor_finish(hd_ck_machine *m) {
+  for (int32_t cta = 0; cta < m->program->cluster && !m->stop; cta++)
+    if (m->tensors[cta].alloc && !m->tensors[cta].dealloc)
+      hd_ck_find(m, "R9", (hd_check_access){0},
+                 hd_ck_here(m, &m->warps[m->tensors[cta].warp], m->tensors[cta].alloc, -1),
+                 "cta.sync and tcgen05.dealloc at the end",
+                 "the kernel ends with columns of tensor memory taken");
+}
+
+/* A slot of tensor memory while the CTA has it. */
+static bool tensor_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
+                         int32_t cursor, hd_ck_place *place) {
+  if (!hd_ck_place_of(m, w, step, buffer, cursor, place))
+    return false;
+  if (w->has_address && !m->tensors[w->cta].dealloc)
+    return true;
+  broken(m, w, step, "tcgen05.address before, tcgen05.dealloc behind all of them",
+         "reaches tensor memory that the CTA does not have");
+  return false;
+}
+
+static int64_t lane_bytes(const hd_ck_place *place) {
+  return place->buffer->bytes / LANES;
+}
+
+static hd_ck_content *sums_of(hd_ck_machine *m, const hd_ck_place *place) {
+  int32_t slot = place->cta * m->program->n_buffer_slots + place->buffer->first + place->slot;
+  return m->sums[slot];
+}
+
+/* --- order ---------------------------------------------------------------------------------- */
+
+void hd_ck_tensor_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  if (step->op->kind == HD_OP_TCGEN05_FENCE_AFTER) {
+    hd_ck_join(w->view, w->clock, m->n_components);
+    return;
+  }
+  for (int i = 0; i < 2; i++)
+    w->told[i] = w->waited[i];
+}
+
+/* What a warp has waited for needs no fence to be behind it. */
+void hd_ck_tensor_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  (void)m;
+  int which = step->op->kind == HD_OP_TCGEN05_WAIT_ST;
+  w->waited[which] = w->moved[which];
+  w->view[hd_ck_component(w->id, which ? HD_CK_STORES : HD_CK_LOADS)] = w->waited[which];
+  for (int32_t i = 0; i < step->n_args; i++) {
+    hd_ck_frag f = w->env[step->args[i]].frag;
+    if (f.state == HD_CK_LOADING) {
+      f.state = HD_CK_READY;
+      f.touched = w->now;
+      f.made = step->op;
+    }
+    w->env[step->results[i]].frag = f;
+  }
+}
+
+static uint32_t enter_move(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int which,
+                           const hd_ck_place *place) {
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_TENSOR_MOVE, .slot = place->slot};
+  x.component = hd_ck_component(w->id, which ? HD_CK_STORES : HD_CK_LOADS);
+  x.value = ++w->moved[which];
+  return hd_ck_access_add(m, w, x);
+}
+
+/* --- moves ---------------------------------------------------------------------------------- */
+
+/* The lanes of strip (operand 2) of a slot (0, 1): those that the warp reaches. */
+static bool strip_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
+                        hd_ck_place *place) {
+  int64_t strip = w->env[step->args[2]].i;
+  if (!tensor_place(m, w, step, 0, 1, place))
+    return false;
+  int64_t bytes = lane_bytes(place) * STRIP;
+  place->range = (hd_ck_range){.lo = strip * bytes, .hi = (strip + 1) * bytes, .n = 1};
+  if (strip >= 0 && strip / 2 == w->index % 4)
+    return true;
+  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, place->slot),
+             "strips 2i and 2i + 1 by warps 4j + i of the CTA",
+             "strip %lld lies in other lanes than warp %d reaches", (long long)strip, w->index);
+  return false;
+}
+
+/* Cells that a strip of metadata takes. */
+static int64_t strip_cells(const hd_ck_place *place) {
+  return lane_bytes(place) * STRIP / HD_CK_CELL;
+}
+
+void hd_ck_tensor_st(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  hd_ck_place place;
+  if (!strip_place(m, w, step, &place))
+    return;
+  int32_t n = step->n_args - FIRST_WORD;
+  if (n * WORD_BYTES != lane_bytes(&place) || n < 1)
+    return hd_ck_undecided(m, step->op, "a strip of metadata stored in parts");
+  const hd_ck_content *c = &w->env[step->args[FIRST_WORD]].frag.content;
+  for (int32_t i = 0; i < n; i++) {
+    const hd_ck_frag *f = &w->env[step->args[FIRST_WORD + i]].frag;
+    hd_ck_frag_use(m, w, step, FIRST_WORD + i);
+    if (m->stop || !f->made || f->made->kind != HD_OP_LOAD_META)
+      return hd_ck_undecided(m, step->op, "something else than metadata in tensor memory");
+    if (f->content.block != c->block || f->content.strip != c->strip ||
+        f->content.strip != w->env[step->args[2]].i % STRIPS ||
+        hd_op_int(f->made, HD_ATTR_WORD, 0) != i)
+      hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, place.slot),
+                 "all words of the strip, in their order",
+                 "the words are not those of one strip of metadata");
+  }
+  uint64_t tag = (uint64_t)((c->block * STRIPS + c->strip) * strip_cells(&place));
+  hd_ck_access_write(m, w, enter_move(m, w, step, 1, &place), place, tag);
+}
+
+void hd_ck_tensor_ld(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  hd_ck_place place;
+  if (!strip_place(m, w, step, &place))
+    return;
+  int64_t strip = w->env[step->args[2]].i, first = hd_op_int(step->op, HD_ATTR_OFFSET, 0);
+  int64_t columns = step->op->results[0]->type.n * 2, all = lane_bytes(&place) / 4;
+  if (first + columns > all)
+    hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, place.slot),
+               "columns of the slot", "columns [%lld, %lld) of a slot of %lld", (long long)first,
+               (long long)(first + columns), (long long)all);
+  hd_ck_access_read(m, w, enter_move(m, w, step, 0, &place), place);
+  hd_ck_frag f = {.state = HD_CK_LOADING, .root = -1};
+  f.content = sums_of(m, &place)[strip / STRIPS];
+  f.content.strip = strip % STRIPS;
+  f.content.col += first;
+  hd_ck_frag_define(m, w, step, f);
+}
+
+/* --- multiplication ------------------------------------------------------------------------- */
+
+static void wrong_operand(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                          const char *what) {
+  if (!m->stop)
+    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+               "operands of one granule, step and tile", "%s", what);
+}
+
+/* One k-step of a slab; strip 0 stands for all of it. */
+static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t slab,
+                   hd_ck_content *a) {
+  hd_ck_place place;
+  if (!hd_ck_place_of(m, w, step, 2, 3, &place))
+    return false;
+  const hd_op *buffer = place.buffer->op;
+  int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0);
+  int64_t slabs = place.buffer->bytes / hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 1);
+  if (!hd_op_has(buffer, HD_ATTR_BY_STEP) || slabs != HD_CK_MAX_SLABS || k >= K_STEPS) {
+    hd_ck_undecided(m, step->op, "A that is not two slabs in the order of two k-steps");
+    return false;
+  }
+  int64_t lo = (k * slabs + slab) * STEP_BYTES;
+  place.range = (hd_ck_range){.lo = lo, .hi = lo + STEP_BYTES, .n = 1};
+  a->block = hd_ck_block_of(m, w, step, &place, hd_ck_read_matrix(m, w, step, &place));
+  a->step = (int32_t)k;
+  a->strip = 0;
+  return true;
+}
+
+/* All four strips of a slab's metadata. */
+static bool read_metadata(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t slab,
+                          hd_ck_content *meta) {
+  hd_ck_place place;
+  if (!tensor_place(m, w, step, 5, 3, &place))
+    return false;
+  int64_t bytes = lane_bytes(&place) * LANES / HD_CK_MAX_SLABS, cells = strip_cells(&place);
+  if (cells < 1) {
+    hd_ck_undecided(m, step->op, "less than two columns of metadata");
+    return false;
+  }
+  place.range = (hd_ck_range){.lo = slab * bytes, .hi = (slab + 1) * bytes, .n = 1};
+  int64_t tag = (int64_t)hd_ck_read_matrix(m, w, step, &place);
+  meta->block = tag / (STRIPS * cells);
+  meta->strip = (int32_t)(tag / cells % STRIPS);
+  return true;
+}
+
+/* Which columns of the slot, and which half of them, the k-step is described by. */
+static void check_selector(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
+  const hd_spec_row *row = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW));
+  int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0);
+  if (hd_op_int(step->op, HD_ATTR_SELECTOR, 0) != (row->n_selectors > 1 ? k : 0))
+    wrong_operand(m, w, step, "the selector names the metadata of another k-step");
+}
+
+/* D: added to, or begun anew. */
+static void write_sums(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
+                       const hd_ck_place *place) {
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_TENSOR_MMA, .slot = place->slot};
+  x.component = hd_ck_component(w->id, HD_CK_MMA);
+  x.value = w->multiplied;
+  hd_ck_place all = *place;
+  all.range = (hd_ck_range){.hi = place->buffer->bytes, .n = 1};
+  hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), all, 0);
+  w->sums = sums_of(m, place);
+}
+
+/* Operands: accumulators, cursor, A, cursor of the stage, B, metadata, scale-d. */
+void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  hd_ck_place place;
+  hd_ck_content b = empty;
+  bool adds = w->env[step->args[6]].i != 0;
+  w->multiplied++;
+  if (step->n_args > 7)
+    return hd_ck_undecided(m, step->op, "block scales");
+  if (!tensor_place(m, w, step, 0, 1, &place) || !hd_ck_read_b(m, w, step, 4, 3, &b))
+    return;
+  check_selector(m, w, step);
+  const hd_ck_ring *of_b = hd_ck_buffer(m->program, step->op->operands[4]);
+  if (of_b->bytes / HD_CK_CELL != lane_bytes(&place) / 4)
+    wrong_operand(m, w, step, "B has other columns than the accumulators");
+  write_sums(m, w, step, &place);
+  for (int32_t i = 0; i < HD_CK_MAX_SLABS && !m->stop; i++) {
+    hd_ck_content a = empty, meta = empty, *sum = &w->sums[i];
+    if (!read_a(m, w, step, i, &a) || !read_metadata(m, w, step, i, &meta))
+      return;
+    if (adds && !sum->n_steps)
+      wrong_operand(m, w, step, "the accumulators are added to before they have a value");
+    *sum = hd_ck_accumulate(m, w, step, adds ? sum : &empty, &a, &meta, &b);
+  }
+}

@@ -1,0 +1,182 @@
+/* tcgen05: tensor memory taken and given back, moves to and from it, the multiplication that one
+ * thread issues, and what orders them. An address in it is lane << 16 | column; buffers are
+ * numbered in columns from the one that tcgen05.alloc gave. All are asm, since LLVM would read what
+ * tcgen05.ld loads before the wait. */
+#include <string.h>
+
+#include "Emit/emit_descriptor.h"
+#include "Emit/emit_instruction.h"
+
+enum { STEP_BYTES = 2048 /* of 64 rows of packed A */, STRIP_SHIFT = 20 /* 16 lanes */ };
+
+/* A row that the op stands for, which takes `inputs`. */
+static heddle_status issue(hd_emitter *e, const hd_op *op, const char *name,
+                           LLVMValueRef const *inputs) {
+  const hd_emit_number columns = {"columns", hd_op_int(op, HD_ATTR_COLUMNS, 0)};
+  const hd_spec_row *row;
+  HD_TRY(hd_emit_row_named(e, op, name, HD_FAMILY_TCGEN05, -1, &row));
+  hd_emit_row_asm(e, row, inputs, &columns, 1, NULL);
+  return HEDDLE_OK;
+}
+
+/* The first column of a buffer's slot, in all lanes. */
+static heddle_status slot_address(hd_emitter *e, const hd_op *op, const hd_value *buffer,
+                                  const hd_value *cursor, LLVMValueRef *address) {
+  if (!e->tensor)
+    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.tensor",
+                    "%s stands before tcgen05.address", hd_op_get_info(op->kind)->text);
+  LLVMValueRef column =
+      hd_emit_slot(e, buffer, cursor, hd_tensor_slot_columns(hd_emit_def(buffer)));
+  *address = hd_emit_add(e, e->tensor, column);
+  return HEDDLE_OK;
+}
+
+/* The same of strip (operand 2) alone, `offset` columns on. */
+static heddle_status strip_address(hd_emitter *e, const hd_op *op, LLVMValueRef *address) {
+  HD_TRY(slot_address(e, op, op->operands[0], op->operands[1], address));
+  LLVMValueRef strip = hd_emit_get1(e, op->operands[2]);
+  *address = hd_emit_add(e, *address, hd_emit_muli(e, strip, 1 << STRIP_SHIFT));
+  *address = hd_emit_addi(e, *address, hd_op_int(op, HD_ATTR_OFFSET, 0));
+  return HEDDLE_OK;
+}
+
+/* --- moves ---------------------------------------------------------------------------------- */
+
+heddle_status hd_emit_op_tcgen05_st(hd_emitter *e, const hd_op *op) {
+  enum { FIRST_WORD = 3 };
+  const hd_spec_row *row;
+  LLVMValueRef inputs[HD_MAX_EMIT_ARGS];
+  HD_TRY(hd_emit_row(e, op, HD_FAMILY_TCGEN05, -1, &row));
+  HD_TRY(strip_address(e, op, &inputs[0]));
+  for (int32_t i = FIRST_WORD; i < op->n_operands; i++)
+    inputs[1 + i - FIRST_WORD] = hd_emit_get1(e, op->operands[i]);
+  hd_emit_row_asm(e, row, inputs, NULL, 0, NULL);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_emit_op_tcgen05_ld(hd_emitter *e, const hd_op *op) {
+  const hd_spec_row *row;
+  LLVMValueRef address, results[HD_MAX_EMIT_ARGS];
+  hd_type type = op->results[0]->type;
+  HD_TRY(hd_emit_row(e, op, HD_FAMILY_TCGEN05, -1, &row));
+  HD_TRY(strip_address(e, op, &address));
+  hd_emit_row_asm(e, row, &address, NULL, 0, results);
+  int32_t n = row->operand[HD_OPERAND_D].n_regs;
+  for (int32_t i = 0; i < n; i++)
+    results[i] = hd_emit_bitcast(e, results[i], hd_emit_type_of(e, type));
+  hd_emit_set(e, op->results[0], results, n);
+  return HEDDLE_OK;
+}
+
+/* Only the first text waits; the others tie. */
+heddle_status hd_emit_op_tcgen05_wait_ld(hd_emitter *e, const hd_op *op) {
+  const hd_spec_row *row;
+  HD_TRY(hd_emit_row_named(e, op, "tcgen05_wait_ld", HD_FAMILY_TCGEN05, -1, &row));
+  const char *wait = hd_arena_printf(&e->arena, "%s;", row->ptx);
+  for (int32_t i = 0; i < op->n_operands; i++)
+    hd_emit_tie(e, i ? "" : wait, op->operands[i], op->results[i]);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_emit_op_tcgen05_wait_st(hd_emitter *e, const hd_op *op) {
+  return issue(e, op, "tcgen05_wait_st", NULL);
+}
+
+heddle_status hd_emit_op_tcgen05_fence(hd_emitter *e, const hd_op *op) {
+  return issue(e, op,
+               op->kind == HD_OP_TCGEN05_FENCE_BEFORE ? "tcgen05_fence_before"
+                                                      : "tcgen05_fence_after",
+               NULL);
+}
+
+/* --- multiplication ------------------------------------------------------------------------- */
+
+/* The slabs' k-steps lie behind each other: one matrix of 64 rows a slab. */
+static heddle_status descriptor_a(hd_emitter *e, const hd_op *op, LLVMValueRef *result) {
+  const hd_op *def = hd_emit_def(op->operands[2]);
+  int64_t bytes = hd_op_int(def, HD_ATTR_BYTES, 0), slab = hd_op_int(def, HD_ATTR_SLAB_BYTES, 0);
+  if (!hd_op_has(def, HD_ATTR_BY_STEP) || slab <= 0)
+    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.layout",
+                    "%s needs A in a buffer of layout packed_a, by_step",
+                    hd_op_get_info(op->kind)->text);
+  hd_operand_place at = {hd_emit_get1(e, op->operands[2]), hd_emit_get(e, op->operands[3], NULL)[0],
+                         bytes, hd_op_int(op, HD_ATTR_STEP, 0) * (bytes / slab) * STEP_BYTES};
+  *result = hd_emit_descriptor(e, &at, hd_tcgen05_descriptor(&hd_packed_a_form));
+  return HEDDLE_OK;
+}
+
+/* Where a selector tells k-steps apart, they share columns; else each has two of its own. */
+static LLVMValueRef metadata(hd_emitter *e, const hd_op *op, const hd_spec_row *row,
+                             LLVMValueRef slot) {
+  int64_t step = hd_op_int(op, HD_ATTR_STEP, 0);
+  return hd_emit_addi(e, slot, row->n_selectors > 1 ? 0 : 2 * step);
+}
+
+/* Operands: accumulators, cursor, A, cursor of the stage, B, metadata, scale-d. */
+heddle_status hd_emit_op_tcgen05_mma(hd_emitter *e, const hd_op *op) {
+  int64_t selector = hd_op_int(op, HD_ATTR_SELECTOR, 0);
+  const hd_spec_row *row;
+  LLVMValueRef d, a = NULL, b = NULL, meta;
+  HD_TRY(hd_emit_row(e, op, HD_FAMILY_TCGEN05_SP, selector, &row));
+  HD_TRY(slot_address(e, op, op->operands[0], op->operands[1], &d));
+  HD_TRY(descriptor_a(e, op, &a));
+  HD_TRY(hd_emit_descriptor_b(e, op, op->operands[4], op->operands[3], hd_tcgen05_descriptor, &b));
+  HD_TRY(slot_address(e, op, op->operands[5], op->operands[3], &meta));
+  int64_t n = hd_tensor_slot_columns(hd_emit_def(op->operands[0]));
+  uint32_t idesc =
+      hd_tcgen05_idesc(row, (uint32_t)n, (unsigned)selector, hd_op_has(op, HD_ATTR_TRANS));
+  LLVMValueRef inputs[] = {
+      d, a, b, metadata(e, op, row, meta), hd_emit_i32(e, idesc), hd_emit_get1(e, op->operands[6])};
+  hd_emit_row_asm(e, row, inputs, NULL, 0, NULL);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_emit_op_tcgen05_commit(hd_emitter *e, const hd_op *op) {
+  LLVMValueRef at = hd_emit_slot(e, op->operands[0], op->operands[1], HD_BARRIER_BYTES);
+  return issue(e, op, "tcgen05_commit_cg1", &at);
+}
+
+/* --- the columns of a CTA ------------------------------------------------------------------- */
+
+static LLVMBasicBlockRef first_warp(hd_emitter *e) {
+  return hd_emit_if(e, hd_emit_eqi(e, e->warp, 0), "tensor");
+}
+
+/* Where the address lies in shared memory. */
+static heddle_status address_slot(hd_emitter *e, const hd_op *op, LLVMValueRef *at) {
+  HD_FOR_OPS(alloc, e->kernel->regions[0])
+  if (alloc->kind == HD_OP_TCGEN05_ALLOC) {
+    int64_t offset = hd_shared_layout_find(&e->layout, alloc)->offset;
+    *at = hd_emit_addi(e, LLVMConstPtrToInt(e->shared, e->i32), offset);
+    return HEDDLE_OK;
+  }
+  return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.tensor", "%s without tcgen05.alloc",
+                  hd_op_get_info(op->kind)->text);
+}
+
+heddle_status hd_emit_op_tcgen05_alloc(hd_emitter *e, const hd_op *op) {
+  LLVMValueRef at;
+  HD_TRY(address_slot(e, op, &at));
+  LLVMBasicBlockRef join = first_warp(e);
+  HD_TRY(issue(e, op, "tcgen05_alloc_cg1", &at));
+  HD_TRY(issue(e, op, "tcgen05_relinquish_alloc_permit_cg1", NULL));
+  hd_emit_endif(e, join);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_emit_op_tcgen05_address(hd_emitter *e, const hd_op *op) {
+  LLVMValueRef at;
+  HD_TRY(address_slot(e, op, &at));
+  e->tensor = hd_emit_asm(e, e->i32, "ld.shared.b32 $0, [$1];", "=r,r", &at, 1, HD_ASM_MEMORY);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_emit_op_tcgen05_dealloc(hd_emitter *e, const hd_op *op) {
+  if (!e->tensor)
+    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.tensor",
+                    "tcgen05.dealloc stands before tcgen05.address");
+  LLVMBasicBlockRef join = first_warp(e);
+  HD_TRY(issue(e, op, "tcgen05_dealloc_cg1", &e->tensor));
+  hd_emit_endif(e, join);
+  return HEDDLE_OK;
+}

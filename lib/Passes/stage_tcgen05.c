@@ -1,0 +1,122 @@
+/* The loops of a kernel whose accumulators and metadata lie in tensor memory. Four roles come of
+ * them: who copies, who brings metadata on to tensor memory, the one thread that multiplies, and
+ * who writes D; slots of the accumulators let it write one tile while the next is multiplied. */
+#include <string.h>
+
+#include "Passes/arith.h"
+#include "Passes/schedule_fit.h"
+#include "Passes/stage.h"
+
+enum {
+  STRIPS = 2,      /* of a warp: the 32 lanes of tensor memory that it reaches */
+  MOST_BLOCKS = 16 /* of 8 columns that a warp loads at once: 64 registers */
+};
+
+static void set_row(hd_stage *st, hd_op *op, const char *name, int32_t number) {
+  hd_op_set_str(st->module, op, HD_ATTR_ROW,
+                hd_arena_printf(&st->module->arena, "%s%d", name, (int)number));
+}
+
+static hd_value *strip_of(hd_builder *b, hd_value *warp, int32_t i) {
+  return hd_arith_const(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, warp, STRIPS), i);
+}
+
+/* A word of wgmma's metadata, stored as 16 lanes of 64 bits, lies as tcgen05.mma.sp reads it: lane
+ * (g, q) goes to row g + 8 * (q % 2) of the strip, column q / 2. */
+static void move_metadata(hd_stage *st, hd_builder *b, hd_value *warp, hd_value *cursor) {
+  enum { MOST_WORDS = 2 };
+  int32_t n = hd_block_meta_words(st->p.a_elem);
+  hd_value *word[STRIPS][MOST_WORDS], *strip[STRIPS];
+  for (int32_t i = 0; i < STRIPS; i++) {
+    strip[i] = strip_of(b, warp, i);
+    for (int32_t w = 0; w < n; w++) {
+      hd_op *load =
+          hd_build_op(b, HD_OP_LOAD_META, hd_type_frag(HEDDLE_S32, 1), 3, st->sa, cursor, strip[i]);
+      hd_op_set_int(st->module, load, HD_ATTR_WORD, w);
+      word[i][w] = load->results[0];
+    }
+  }
+  for (int32_t i = 0; i < STRIPS; i++) {
+    hd_op *store = hd_build_op(b, HD_OP_TCGEN05_ST, (hd_type){0}, 3, st->meta, cursor, strip[i]);
+    for (int32_t w = 0; w < n; w++)
+      hd_op_add_operand(st->module, store, word[i][w]);
+    set_row(st, store, "tcgen05_st_16x64b_x", n);
+  }
+}
+
+static void multiply(hd_stage *st, hd_builder *b, hd_value *sums, hd_value *cursor,
+                     hd_value *more) {
+  hd_value *yes = hd_build_i1(b, true);
+  for (int32_t step = 0; step < st->steps; step++) {
+    hd_op *op = hd_build_op(b, HD_OP_TCGEN05_MMA_SP, (hd_type){0}, 7, st->sums, sums, st->sa,
+                            cursor, st->sb, st->meta, step ? yes : more);
+    hd_op_set_str(st->module, op, HD_ATTR_ROW, st->row->name);
+    hd_op_set_int(st->module, op, HD_ATTR_SELECTOR, hd_stage_selector(st, step));
+    hd_op_set_int(st->module, op, HD_ATTR_STEP, step);
+    if (st->p.b.transposed)
+      hd_op_set_flag(st->module, op, HD_ATTR_TRANS);
+  }
+}
+
+static hd_value *next(hd_stage *st, hd_builder *b, hd_value *cursor, int32_t stages) {
+  hd_op *op = hd_build_op(b, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, cursor);
+  hd_op_set_int(st->module, op, HD_ATTR_STAGES, stages);
+  return op->results[0];
+}
+
+static hd_value *first(hd_stage *st, hd_builder *b, int32_t stages) {
+  hd_op *op = hd_build_op(b, HD_OP_CURSOR, HD_CURSOR, 0);
+  hd_op_set_int(st->module, op, HD_ATTR_STAGES, stages);
+  return op->results[0];
+}
+
+/* for k: copy the stage, move its metadata, multiply it. Gives the cursor behind the last one. */
+static hd_value *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
+                            hd_value *sums, hd_value *cursor) {
+  hd_op *loop = hd_build_for(b, place->k_lo, place->k_hi, st->one, &cursor, 1);
+  hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
+  hd_value **args = loop->regions[0]->args;
+  hd_stage_copy(st, &in, place, args[0], args[1]);
+  move_metadata(st, &in, warp, args[1]);
+  multiply(st, &in, sums, args[1], hd_build_cmp(&in, "ne", args[0], place->k_lo));
+  hd_value *after = next(st, &in, args[1], st->s.stages);
+  hd_build_yield(&in, &after, 1);
+  return loop->results[0];
+}
+
+/* Powers of two of 8-column blocks, the widest first. */
+static void store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
+                  hd_value *sums) {
+  for (int32_t i = 0; i < STRIPS; i++) {
+    hd_value *strip = strip_of(b, warp, i);
+    for (int32_t col = 0, blocks = MOST_BLOCKS; col < st->s.tile_n; col += 8 * blocks) {
+      while (8 * blocks > st->s.tile_n - col)
+        blocks /= 2;
+      hd_op *load = hd_build_op(b, HD_OP_TCGEN05_LD, hd_type_frag(st->p.acc_elem, 4 * blocks), 3,
+                                st->sums, sums, strip);
+      set_row(st, load, "tcgen05_ld_16x256b_x", blocks);
+      hd_op_set_int(st->module, load, HD_ATTR_OFFSET, col);
+      hd_stage_store(st, b, place, strip, hd_arith_const(b, HD_OP_ADD, place->col0, col),
+                     load->results, 1);
+    }
+  }
+}
+
+void hd_stage_tcgen05(hd_stage *st) {
+  hd_op *role = hd_build_op(&st->b, HD_OP_ROLE, (hd_type){0}, 0);
+  hd_op_set_str(st->module, role, HD_ATTR_NAME, "main");
+  hd_op_set_int(st->module, role, HD_ATTR_WARP_LO, 0);
+  hd_op_set_int(st->module, role, HD_ATTR_N_WARPS, st->s.warps_m);
+  hd_builder b = hd_builder_at_end(st->module, role->regions[0]), in;
+  int32_t slots = hd_schedule_sum_slots(&st->p, &st->s);
+  hd_value *warp = hd_build_value(&b, HD_OP_WARP_INDEX, HD_I32, 0);
+  hd_value *carried[] = {first(st, &b, st->s.stages), first(st, &b, slots)};
+  hd_stage_prefetch(st, &b, carried[0]);
+  hd_tile_place place;
+  hd_op *tiles = hd_stage_tiles(st, &b, carried, 2, &in, &place);
+  hd_value **args = tiles->regions[0]->args;
+  carried[0] = stage_loop(st, &in, &place, warp, args[2], args[1]);
+  store(st, &in, &place, warp, args[2]);
+  carried[1] = next(st, &in, args[2], slots);
+  hd_build_yield(&in, carried, 2);
+}
