@@ -1,7 +1,7 @@
 // tcgen05.mma.sp and what surrounds it: PTX ISA 9.7.16. Element types, M and N stand in the
 // instruction descriptor (descriptors.td), so many rows share one text. The ISA draws tensor memory in
 // figures only: what follows is said in words by JAX (format_tcgen05_sparse_metadata, scales_layout) and
-// by TVM's tests, and agrees with the simulator. No pass emits these rows yet.
+// by TVM's tests, and agrees with the simulator. Spec.h says which rows are generated.
 
 // Lane = datapath lane, register = 32-bit column of tensor memory. Full (128 rows a CTA): lane = row.
 // Half (64 rows a CTA): 16 rows in each 32 lanes, at lane 0 or 16.

@@ -1,5 +1,5 @@
 /* Check/check.h: decides whether a kernel at role level with its sync placed is sound.
- * Independent of lib/Passes; the rules are R1-R8 of the design, and only those. */
+ * Independent of lib/Passes; the rules are R1-R8 of the design and R9 of docs/ir.md, only those. */
 #ifndef HD_CHECK_H
 #define HD_CHECK_H
 
@@ -22,7 +22,7 @@ typedef struct hd_check_launch {
 } hd_check_launch;
 
 typedef struct hd_check_finding {
-  const char *rule; /* "R1".."R8", deadlock, tx-bytes, arrivals, phase, bounds, ... (README.md) */
+  const char *rule; /* "R1".."R9", deadlock, tx-bytes, arrivals, phase, bounds, ... (README.md) */
   const char *text; /* the sentence, witness included */
   const char *remedy; /* what is missing and where it would go */
   hd_check_access first, second; /* the second one cannot be allowed after the first */

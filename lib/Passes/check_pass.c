@@ -1,7 +1,7 @@
 /* check: the proof that the sync is enough.
  *
  * Requires   place_fences.
- * Ensures    every access of the kernel is ordered as R1-R8 ask, decided by lib/Check, which shares
+ * Ensures    every access of the kernel is ordered as R1-R9 ask, decided by lib/Check, which shares
  * no code with the passes above. What it cannot decide is refused. Why here   last: after it only
  * lane-local arithmetic is lowered. Does not   change the module.
  */
