@@ -6,6 +6,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "Compile/cache_key.h"
+#include "Spec/spec.h"
 #include "Support/file.h"
 #include "Support/strbuf.h"
 #include "heddle/compile.h"
@@ -91,19 +93,88 @@ static void a_module_without_a_kernel_is_refused(void **state) {
   heddle_context_free(ctx);
 }
 
+static const char head[] = "module version=1 level=problem sync=none\n";
+static const char kernel[] =
+    "kernel {name = \"%s\", target = \"sm_80\"} {\n"
+    "  %%m: i32 = size {dim = m, value = 64}\n  %%n: i32 = size {dim = n, value = 64}\n"
+    "  %%k: i32 = size {dim = k, value = 64}\n  %%a: matrix<f16> = sparse %%m, %%k {type = f16}\n"
+    "  %%b: matrix<f16> = dense %%k, %%n {type = f16, operand = b, order = k_major}\n"
+    "  %%x: matrix<f32> = matmul %%a, %%b {acc = f32}\n"
+    "  store %%x {type = f16, order = row_major}\n}\n";
+
+static hd_strbuf text_of(const char *name) {
+  hd_strbuf text = {0};
+  hd_strbuf_add(&text, head);
+  hd_strbuf_printf(&text, kernel, name);
+  return text;
+}
+
+static void refused(const hd_strbuf *text, const heddle_compile_options *options,
+                    heddle_status status, const char *rule, const char *what) {
+  heddle_context *ctx = heddle_context_create();
+  heddle_compiled *compiled = NULL;
+  assert_int_equal(heddle_compile(ctx, NULL, text->text, text->len, options, &compiled), status);
+  assert_null(compiled);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, rule);
+  assert_non_null(strstr(heddle_context_get(ctx, 0)->text, what));
+  heddle_context_free(ctx);
+}
+
+static void two_kernels_are_one_too_many(void **state) {
+  (void)state;
+  hd_strbuf text = text_of("first");
+  hd_strbuf_printf(&text, kernel, "second");
+  refused(&text, NULL, HEDDLE_UNSUPPORTED, "compile.one-kernel", "got more");
+  hd_strbuf_free(&text);
+}
+
+static void a_function_that_nobody_calls_is_refused(void **state) {
+  (void)state;
+  static const char ir[] = "define float @f(float %x, i32 %r, i32 %c, ptr %u) { ret float %x }";
+  heddle_compile_options options = {.user_epilogue = ir, .user_epilogue_bytes = sizeof ir - 1};
+  hd_strbuf text = text_of("plain");
+  refused(&text, &options, HEDDLE_INVALID, "epilogue.user", "the problem calls none");
+  hd_strbuf_free(&text);
+}
+
+static hd_hash fold(hd_hash hash, const void *data, size_t n_bytes) {
+  return hd_hash_combine(hash, hd_hash_bytes(data, n_bytes));
+}
+
+/* The key is of the module, the specs, the versions, the user's function, and size and time of
+ * ptxas; of no path. */
+static void assert_key(const hd_module *module, const heddle_compile_options *options,
+                       const char *user, const char *ptxas) {
+  static const char versions[] = "heddle " HEDDLE_VERSION " llvm " HEDDLE_LLVM_VERSION;
+  uint64_t stamp[2] = {0};
+  if (ptxas)
+    hd_file_stamp(ptxas, stamp);
+  hd_hash expected = hd_hash_combine(hd_module_hash(module), hd_spec_hash());
+  expected = fold(expected, versions, sizeof versions);
+  expected = fold(expected, user, strlen(user));
+  expected = fold(expected, stamp, sizeof stamp);
+  hd_hash got = hd_cache_key(module, options);
+  assert_true(got.lo == expected.lo && got.hi == expected.hi);
+}
+
+static void the_key_is_of_all_that_matters(void **state) {
+  (void)state;
+  hd_strbuf text = text_of("plain");
+  hd_module *module = NULL;
+  assert_int_equal(hd_parse(NULL, "x", text.text, text.len, &module), HEDDLE_OK);
+  assert_key(module, &(heddle_compile_options){0}, "", NULL);
+  assert_key(module, &(heddle_compile_options){.cache = "/nowhere"}, "", NULL);
+  heddle_compile_options user = {.user_epilogue = "function", .user_epilogue_bytes = 4};
+  assert_key(module, &user, "func", NULL);
+  assert_key(module, &(heddle_compile_options){.ptxas = "/bin/sh"}, "", "/bin/sh");
+  hd_module_free(module);
+  hd_strbuf_free(&text);
+}
+
 static void cached(const char *folder, const char *name) {
-  static const char text[] =
-      "module version=1 level=problem sync=none\n"
-      "kernel {name = \"%s\", target = \"sm_80\"} {\n"
-      "  %%m: i32 = size {dim = m, value = 64}\n  %%n: i32 = size {dim = n, value = 64}\n"
-      "  %%k: i32 = size {dim = k, value = 64}\n  %%a: matrix<f16> = sparse %%m, %%k {type = f16}\n"
-      "  %%b: matrix<f16> = dense %%k, %%n {type = f16, operand = b, order = k_major}\n"
-      "  %%x: matrix<f32> = matmul %%a, %%b {acc = f32}\n  store %%x {type = f16, order = "
-      "row_major}\n}\n";
-  hd_strbuf problem = {0}, entry = {0};
+  hd_strbuf problem = text_of(name), entry = {0};
   heddle_compile_options options = {.cache = folder};
   heddle_compiled *compiled = NULL;
-  hd_strbuf_printf(&problem, text, name);
   hd_strbuf_printf(&entry, ".entry %s(", name);
   assert_int_equal(heddle_compile(NULL, NULL, problem.text, problem.len, &options, &compiled),
                    HEDDLE_OK);
@@ -130,6 +201,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(a_module_compiles_to_what_its_text_does),
                                      cmocka_unit_test(block_scales_are_arguments),
                                      cmocka_unit_test(a_module_without_a_kernel_is_refused),
+                                     cmocka_unit_test(two_kernels_are_one_too_many),
+                                     cmocka_unit_test(a_function_that_nobody_calls_is_refused),
+                                     cmocka_unit_test(the_key_is_of_all_that_matters),
                                      cmocka_unit_test(a_cached_kernel_has_its_own_name)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,6 +169,26 @@ static void shared_tiles_fill_the_grid(void **state) {
   }
 }
 
+/* Kernels count the granules of shared tiles, and the workers, in 31 bits: here 16 tiles of
+ * 2^27 - 1 granules, 2^31 - 16 in all. */
+static void shared_granules_fit_31_bits(void **state) {
+  (void)state;
+  const uint64_t k = INT32_MAX - 15;
+  hd_manifest m = sample_streamed();
+  hd_values v = sample_values();
+  hd_launch_plan plan;
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(streamed(16, 2 * 15, k).grid_x, 2 * 15);
+  m.n_variants = 1;
+  v.v[HD_ARG_M] = 16 * 256;
+  v.v[HD_ARG_N] = v.v[HD_ARG_LDC] = v.v[HD_ARG_LDD] = 64;
+  v.v[HD_ARG_K] = v.v[HD_ARG_LDB] = k;
+  assert_int_equal(hd_manifest_plan(ctx, &m, &v, (uint32_t[]){2 * 17, 0, 0, 0}, &plan),
+                   HEDDLE_UNSUPPORTED);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "launch.grid");
+  heddle_context_free(ctx);
+}
+
 static void the_workspace_must_be_there_when_needed(void **state) {
   (void)state;
   hd_values v = sample_values();
@@ -245,6 +265,7 @@ int main(void) {
       cmocka_unit_test(bad_values_are_named),
       cmocka_unit_test(a_pitch_may_have_a_most),
       cmocka_unit_test(shared_tiles_fill_the_grid),
+      cmocka_unit_test(shared_granules_fit_31_bits),
       cmocka_unit_test(the_workspace_must_be_there_when_needed),
       cmocka_unit_test(a_huge_workspace_is_refused),
       cmocka_unit_test(huge_grids_are_refused),

@@ -153,6 +153,44 @@ static void names_of_products(void **state) {
     assert_int_equal(hd_product_parse(NULL, bad[i], &q), HEDDLE_INVALID);
 }
 
+/* A grid's line, and the product that it is; NULL: refused by that rule. */
+static void lines_of_a_grid(void **state) {
+  (void)state;
+  static const struct {
+    const char *line, *product, *rule;
+  } cases[] = {
+      {"bf16 64 128 8", "a=bf16 b=bf16 acc=f32 d=bf16 m=64 n=8 k=128 k_major row_major", NULL},
+      {"tf32 1 4 1048576 bf16 col_major",
+       "a=tf32 b=tf32 acc=f32 d=bf16 m=1 n=1048576 k=4 k_major col_major", NULL},
+      {"e4m3xe5m2 64 128 8 f32 row_major weights_ready",
+       "a=e4m3 b=e5m2 acc=f32 d=f32 m=64 n=8 k=128 k_major row_major weights_ready", NULL},
+      {"s8 64 128 8", "a=s8 b=s8 acc=s32 d=bf16 m=64 n=8 k=128 k_major row_major", NULL},
+      {"bf17 64 128 8", NULL, "tune.type"},
+      {"e4m3x 64 128 8", NULL, "tune.type"},
+      {"bf16 64 128 8 bf17", NULL, "tune.type"},
+      {"bf16 64 128 8 bf16 k_major", NULL, "tune.order"},
+      {"bf16 64 128 8 bf16 row_major ready", NULL, "tune.promise"},
+      {"bf16 64 128", NULL, "tune.grid"},
+      {"bf16 0 128 8", NULL, "tune.grid"},
+      {"bf16 64 128 1048577", NULL, "tune.grid"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[HD_PRODUCT_TEXT];
+    hd_product p;
+    heddle_context *ctx = heddle_context_create();
+    heddle_status status =
+        hd_product_line(ctx, (hd_loc){"grid", 1, 1}, "sm_90a", cases[i].line, &p);
+    assert_int_equal(status, cases[i].rule ? HEDDLE_INVALID : HEDDLE_OK);
+    if (cases[i].rule) {
+      assert_string_equal(heddle_context_get(ctx, 0)->rule, cases[i].rule);
+    } else {
+      hd_product_print(&p, text);
+      assert_string_equal(text + strlen("sm_90a "), cases[i].product);
+    }
+    heddle_context_free(ctx);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_product_is_found),
@@ -160,6 +198,7 @@ int main(void) {
       cmocka_unit_test(an_empty_table),
       cmocka_unit_test(an_embedder_asks_with_a_text),
       cmocka_unit_test(names_of_products),
+      cmocka_unit_test(lines_of_a_grid),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
