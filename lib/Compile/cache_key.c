@@ -1,5 +1,6 @@
 #include "Compile/cache_key.h"
 
+#include "Kernel/manifest.h"
 #include "Spec/spec.h"
 #include "Support/file.h"
 
@@ -13,7 +14,7 @@ hd_hash hd_cache_key(const hd_module *front, const heddle_compile_options *optio
   key = fold(key, versions, sizeof versions);
   key =
       fold(key, options->user_epilogue, options->user_epilogue ? options->user_epilogue_bytes : 0);
-  uint64_t stamp[2] = {0};
+  uint64_t stamp[3] = {0, 0, HD_MANIFEST_VERSION}; /* entries hold manifests */
   if (options->ptxas)
     hd_file_stamp(options->ptxas, stamp);
   return fold(key, stamp, sizeof stamp);

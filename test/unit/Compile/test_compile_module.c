@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "Compile/cache_key.h"
+#include "Kernel/manifest.h"
 #include "Spec/spec.h"
 #include "Support/file.h"
 #include "Support/strbuf.h"
@@ -146,7 +147,7 @@ static hd_hash fold(hd_hash hash, const void *data, size_t n_bytes) {
 static void assert_key(const hd_module *module, const heddle_compile_options *options,
                        const char *user, const char *ptxas) {
   static const char versions[] = "heddle " HEDDLE_VERSION " llvm " HEDDLE_LLVM_VERSION;
-  uint64_t stamp[2] = {0};
+  uint64_t stamp[3] = {0, 0, HD_MANIFEST_VERSION};
   if (ptxas)
     hd_file_stamp(ptxas, stamp);
   hd_hash expected = hd_hash_combine(hd_module_hash(module), hd_spec_hash());

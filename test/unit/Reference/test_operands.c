@@ -73,6 +73,29 @@ static void sparse_operands_reach_every_pattern(void **state) {
   }
 }
 
+static void block_scales_are_numbers(void **state) {
+  (void)state;
+  enum { LINES = 40, BLOCKS = 9 };
+  static const heddle_elem elems[] = {HEDDLE_UE8M0, HEDDLE_UE4M3};
+  for (int e = 0; e < 2; e++)
+    for (unsigned limit = 0; limit < 2; limit++) {
+      uint8_t scales[LINES * BLOCKS], part[4 * BLOCKS];
+      hd_fill fill = {.seed = 3, .limit = limit},
+              later = {.seed = 3, .limit = limit, .first_row = 7};
+      double least = INFINITY, most = 0;
+      hd_fill_scales(&fill, elems[e], LINES, BLOCKS, scales);
+      hd_fill_scales(&later, elems[e], 4, BLOCKS, part);
+      assert_memory_equal(part, scales + 7 * BLOCKS, sizeof part);
+      for (size_t i = 0; i < sizeof scales; i++) {
+        double x = hd_elem_load(elems[e], scales, i);
+        least = fmin(least, x);
+        most = fmax(most, x);
+      }
+      assert_true(least == (limit ? 1 : 0.125));
+      assert_true(limit ? most == 2 : most >= 8 && most < 16);
+    }
+}
+
 static void a_larger_matrix_begins_with_the_smaller(void **state) {
   (void)state;
   hd_fill fill = {.seed = 4};
@@ -111,6 +134,7 @@ int main(void) {
       cmocka_unit_test(exact_values_are_small_integers),
       cmocka_unit_test(random_values_have_mean_0_and_variance_1),
       cmocka_unit_test(sparse_operands_reach_every_pattern),
+      cmocka_unit_test(block_scales_are_numbers),
       cmocka_unit_test(a_larger_matrix_begins_with_the_smaller),
       cmocka_unit_test(limits_keep_every_sum_exact),
   };
