@@ -3,7 +3,8 @@
  * alike.
  *
  *   heddle gen examples/dynamic_tokens.heddle -o out      # M = K = 1024
- *   heddle pack w24.npy --type bf16 -o w.hdl              # 1024 x 1024, 2:4
+ *   heddle prune w.npy --type bf16 -o w24.npy             # 1024 x 1024
+ *   heddle pack w24.npy --type bf16 -o w.hdl
  *   cc -I out examples/aot.c out/dynamic_tokens.c -o aot && ./aot w.hdl                        */
 #include <dlfcn.h>
 #include <stdio.h>
