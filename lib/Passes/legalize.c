@@ -7,6 +7,7 @@
  */
 #include "Passes/pass_list.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "Passes/problem.h"
@@ -57,16 +58,39 @@ static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
       p->acc_elem == HEDDLE_S32 ? "s32, " : "");
 }
 
+static bool has_row(const hd_problem *p) {
+  return hd_problem_row(p, "wgmma", 0, false) || hd_problem_row(p, "tcgen05", 0, false) ||
+         hd_problem_row(p, "mma", 0, true);
+}
+
+/* By number; NULL: no target has an instruction for the problem. */
+static const hd_target *nearest_target(const hd_problem *p) {
+  const hd_target *best = NULL;
+  for (size_t i = 0; i < hd_target_count(); i++) {
+    hd_problem there = *p;
+    there.target = hd_target_get(i);
+    bool nearer = !best || abs(there.target->sm - p->target->sm) < abs(best->sm - p->target->sm);
+    if (nearer && has_row(&there))
+      best = there.target;
+  }
+  return best;
+}
+
+static heddle_status refuse_instruction(heddle_context *ctx, const hd_problem *p) {
+  const hd_target *nearest = nearest_target(p);
+  return hd_error(
+      ctx, HEDDLE_UNSUPPORTED, p->matmul->loc, "problem.instruction",
+      "no sparse instruction of %s takes %s x %s -> %s%s%s%s in the packed order; %s%s",
+      p->target->name, heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
+      heddle_elem_get(p->acc_elem)->name, p->block ? " with block scales" : "",
+      p->kind ? " as kind " : "", p->kind ? p->kind : "",
+      nearest ? "nearest legal: target " : "nor does one of another target: see `heddle list`",
+      nearest ? nearest->name : "");
+}
+
 static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
-  if (!hd_problem_row(p, "wgmma", 0, false) && !hd_problem_row(p, "tcgen05", 0, false) &&
-      !hd_problem_row(p, "mma", 0, true))
-    return hd_error(
-        ctx, HEDDLE_UNSUPPORTED, p->matmul->loc, "problem.instruction",
-        "no sparse instruction of %s takes %s x %s -> %s%s%s%s in the packed order; see `heddle "
-        "list --target %s`",
-        p->target->name, heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
-        heddle_elem_get(p->acc_elem)->name, p->block ? " with block scales" : "",
-        p->kind ? " as kind " : "", p->kind ? p->kind : "", p->target->name);
+  if (!has_row(p))
+    return refuse_instruction(ctx, p);
   if (p->b.transposed && heddle_elem_get(p->b.elem)->container_bits != 16)
     return hd_error(
         ctx, HEDDLE_UNSUPPORTED, p->b.op->loc, "problem.b-order",
