@@ -7,6 +7,9 @@ that depends on every key. Words plant faults, each a part of the schedules that
   broken=TEXT   answers nonsense
   alone=TEXT    faster by a tenth when it runs alone (it saves energy); all others are slower by one
   tired=TEXT    crashes when it runs alone
+  zero=TEXT     has no time when it runs alone
+  second=FACTOR the second time that it runs alone it takes so much of the first
+  log=FILE      what runs alone is written there
 """
 import re
 import sys
@@ -14,6 +17,7 @@ import time
 import zlib
 
 plan = dict(word.split("=", 1) for word in sys.argv[1:])
+ran_alone = []
 
 
 def befalls(fault, schedule):
@@ -45,6 +49,13 @@ def alone(schedule):
     if befalls("tired", schedule):
         sys.exit(8)
     factor = 0.9 if befalls("alone", schedule) else 1.1
+    if schedule in ran_alone:
+        factor *= float(plan.get("second", 1))
+    if befalls("zero", schedule):
+        factor = 0
+    ran_alone.append(schedule)
+    if "log" in plan:
+        print(schedule, file=open(plan["log"], "a"))
     return f"{measure(schedule)} {seconds(schedule) * factor:.9g}"
 
 
