@@ -116,7 +116,7 @@ static LLVMValueRef metadata(hd_emitter *e, const hd_op *op, const hd_spec_row *
 heddle_status hd_emit_op_tcgen05_mma(hd_emitter *e, const hd_op *op) {
   int64_t selector = hd_op_int(op, HD_ATTR_SELECTOR, 0);
   const hd_spec_row *row;
-  LLVMValueRef d, a = NULL, b = NULL, meta;
+  LLVMValueRef d = NULL, a = NULL, b = NULL, meta = NULL;
   HD_TRY(hd_emit_row(e, op, HD_FAMILY_TCGEN05_SP, selector, &row));
   HD_TRY(slot_address(e, op, op->operands[0], op->operands[1], &d));
   HD_TRY(descriptor_a(e, op, &a));

@@ -43,7 +43,7 @@ static heddle_status find_order(heddle_context *ctx, heddle_elem elem, uint32_t 
 
 heddle_status heddle_block_scale_plan(heddle_context *ctx, heddle_elem elem, uint32_t block,
                                       uint64_t rows, uint64_t k, size_t *pitch, size_t *n_bytes) {
-  order o;
+  order o = {0};
   HD_TRY(find_order(ctx, elem, block, rows, k, &o));
   *pitch = o.pitch;
   *n_bytes = o.granules * o.pitch;
@@ -66,7 +66,7 @@ static heddle_status check_strides(heddle_context *ctx, const order *o, uint64_t
 heddle_status heddle_block_scale_pack(heddle_context *ctx, heddle_elem elem, uint32_t block,
                                       uint64_t rows, uint64_t k, const void *scales,
                                       size_t row_bytes, void *packed, size_t pitch) {
-  order o;
+  order o = {0};
   HD_TRY(find_order(ctx, elem, block, rows, k, &o));
   HD_TRY(check_strides(ctx, &o, rows, row_bytes, pitch));
   for (size_t g = 0; g < o.granules; g++)
