@@ -8,7 +8,7 @@
 
 enum {
   HD_SCHEDULE_TEXT = 256, /* bytes of a schedule's text */
-  HD_MOST_STAGES = 16     /* of a ring */
+  HD_MOST_STAGES = 20     /* of a ring */
 };
 
 /* Text form: "family=wgmma tile=128x256x64 stages=4 cluster=2 ctas=1 a=desc b=tma group=8
