@@ -42,6 +42,7 @@ static sim_step complete_cp(sim_machine *m, sim_async *op) {
   SIM_LANES(l, op->mask)
   if (complete_lane(m, op, l) == SIM_STOP)
     return SIM_STOP;
+  op->warp->cp_landed += op->awaited;
   return SIM_NEXT;
 }
 
@@ -96,13 +97,15 @@ static sim_step exec_cp_commit(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return SIM_NEXT;
 }
 
-/* Are all cp.async of the lane up to that number done? */
+/* Are all cp.async of the lane up to that number done? The first that is not wakes its warp. */
 static bool cp_done(const sim_machine *m, const sim_warp *w, uint32_t lane, uint32_t number) {
   for (uint32_t i = 0; i < m->n_pending; i++) {
-    const sim_async *op = m->pending[i];
+    sim_async *op = m->pending[i];
     if (op->complete == complete_cp && op->warp == w && (op->mask >> lane & 1) &&
-        op->lane_number[lane] <= number)
+        op->lane_number[lane] <= number) {
+      op->awaited = true;
       return false;
+    }
   }
   return true;
 }

@@ -180,7 +180,7 @@ typedef enum sim_wait_kind {
 typedef struct sim_group {
   uint32_t pc, mask;
   sim_wait_kind wait;
-  uint64_t stamp; /* the machine's progress when it blocked */
+  uint64_t stamp; /* the progress that it waits for, when it blocked */
   bool entered;   /* its arrival at the barrier is counted */
   bool give_up;   /* the scheduler lets its try_wait return false once */
   uint32_t generation;
@@ -204,6 +204,7 @@ typedef struct sim_warp {
   struct sim_mover *mover; /* its tcgen05.ld and .st; NULL: the program has none */
   bool dirty; /* lanes have made accesses or learnt since they were last synchronised */
   bool waited; /* lanes have passed mbarriers since they last met */
+  uint64_t cp_landed; /* of the cp.async that it awaited */
   uint64_t steps;
 } sim_warp;
 
@@ -252,6 +253,7 @@ typedef struct sim_async {
   struct sim_tensor_op *tensor; /* of tcgen05, or NULL */
   /* cp.async: what each lane copies, its number, and its clock when it was issued */
   uint32_t lane_shared[32], lane_bytes[32], lane_number[32], lane_clock[32];
+  bool awaited; /* a warp waits for it (cp.async) */
   uint64_t lane_global[32];
 } sim_async;
 

@@ -10,12 +10,18 @@ enum {
   MAX_ROUNDS = 4
 }; /* of try_wait answering `no` without any progress: then it is a deadlock */
 
+/* What a waiting group looks at again when it has moved. Many cp.async are in flight at once: each
+ * wakes its own warp only. */
+static uint64_t progress_of(const sim_warp *w, const sim_group *g) {
+  return g->wait == SIM_WAIT_CP_ASYNC ? w->cp_landed : w->machine->progress;
+}
+
 void hd_sim_block(sim_warp *w, sim_wait_kind wait, uint64_t address, uint32_t detail) {
   sim_group *g = &w->group[w->current];
   g->wait = wait;
   g->address = address;
   g->detail = detail;
-  g->stamp = w->machine->progress;
+  g->stamp = progress_of(w, g);
 }
 
 /* ---- one instruction ---- */
@@ -129,7 +135,7 @@ static sim_step step_group(sim_warp *w) {
   if (step == SIM_NEXT)
     g->pc++;
   if (step == SIM_WAIT) {
-    g->stamp = m->progress;
+    g->stamp = progress_of(w, g);
   } else {
     g->wait = SIM_WAIT_NONE;
     g->entered = false;
@@ -139,8 +145,8 @@ static sim_step step_group(sim_warp *w) {
 
 /* ---- groups of a warp ---- */
 
-static bool can_run(const sim_machine *m, const sim_group *g) {
-  return g->mask && (g->wait == SIM_WAIT_NONE || g->stamp != m->progress || g->give_up);
+static bool can_run(const sim_warp *w, const sim_group *g) {
+  return g->mask && (g->wait == SIM_WAIT_NONE || g->stamp != progress_of(w, g) || g->give_up);
 }
 
 static bool counted(const sim_group *g) { return g->entered && g->wait == SIM_WAIT_BARRIER; }
@@ -172,7 +178,7 @@ static bool choose_group(sim_warp *w) {
   bool found = false;
   for (uint32_t i = 0; i < w->n_groups; i++) {
     const sim_group *g = &w->group[i];
-    if (can_run(w->machine, g) && (!found || g->pc < w->group[w->current].pc)) {
+    if (can_run(w, g) && (!found || g->pc < w->group[w->current].pc)) {
       w->current = i;
       found = true;
     }
@@ -327,7 +333,7 @@ static sim_warp *choose_warp(sim_machine *m) {
       const sim_warp *w = &cta->warp[j];
       bool runs = false;
       for (uint32_t k = 0; k < w->n_groups && !runs; k++)
-        runs = can_run(m, &w->group[k]);
+        runs = can_run(w, &w->group[k]);
       if (!runs)
         continue;
       if (ranked ? !chosen || priority(m, w) > priority(m, chosen) : hd_sim_random(m) % ++n == 0)
