@@ -6,7 +6,7 @@
 
 enum { CELL_BITS = 8, PLACE_BITS = 30, PLACE_UNIT = 16, WORD = 4, STRIP = 16, BLOCK = 8 };
 
-static bool find(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const char *what,
+static bool same(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const char *what,
                  int64_t got, int64_t expected) {
   if (got == expected)
     return true;
@@ -43,7 +43,7 @@ void hd_ck_load_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = place.slot, .value = w->now};
   x.component = hd_ck_component(w->id, HD_CK_TIME);
   uint64_t tag = hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), place);
-  if (m->stop || !find(m, w, step, "cell of the slot", (int64_t)(tag & ((1 << CELL_BITS) - 1)),
+  if (m->stop || !same(m, w, step, "cell of the slot", (int64_t)(tag & ((1 << CELL_BITS) - 1)),
                        lo / HD_CK_CELL))
     return;
   const hd_ck_ring *from = place.buffer;
@@ -68,13 +68,13 @@ static int64_t scaled_row(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
   const hd_ck_content *s = &w->env[step->args[4 + which]].frag.content;
   const hd_spec_row *row = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW));
   const int64_t *ids = hd_op_attr(step->op, HD_ATTR_SCALE_IDS)->ints + 2 * which;
-  if (!find(m, w, step, "operand (0 A, 1 B) of block scales", s->strip, which) ||
-      !find(m, w, step, "granule of block scales", s->granule, b->granule) ||
-      !find(m, w, step, "first block scale of the granule", s->step * WORD + ids[0],
+  if (!same(m, w, step, "operand (0 A, 1 B) of block scales", s->strip, which) ||
+      !same(m, w, step, "granule of block scales", s->granule, b->granule) ||
+      !same(m, w, step, "first block scale of the granule", s->step * WORD + ids[0],
             b->step * row->scale_vec))
     return -1;
   if ((ids[1] + 1) * unit > s->run)
-    find(m, w, step, "rows of block scales", s->run, (ids[1] + 1) * unit);
+    same(m, w, step, "rows of block scales", s->run, (ids[1] + 1) * unit);
   return s->col + ids[1] * unit;
 }
 
@@ -82,8 +82,8 @@ void hd_ck_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, const 
                  const hd_ck_content *b, hd_ck_content *sum) {
   sum->scaled = scaled_row(m, w, step, 0, b, STRIP) + 1;
   if (acc->n_steps > 0)
-    find(m, w, step, "first row of A's block scales", sum->scaled - 1, acc->scaled - 1);
-  find(m, w, step, "first column of B's block scales", scaled_row(m, w, step, 1, b, BLOCK), b->col);
+    same(m, w, step, "first row of A's block scales", sum->scaled - 1, acc->scaled - 1);
+  same(m, w, step, "first column of B's block scales", scaled_row(m, w, step, 1, b, BLOCK), b->col);
 }
 
 bool hd_ck_scales_extent(const hd_ck_extents *x, int which, int64_t *expected, int64_t *got) {

@@ -51,7 +51,8 @@ typedef struct warp_scales {
   hd_value *a[MAX_STRIPS / SCALED_STRIPS], *b[MAX_BLOCKS / SCALED_BLOCKS];
 } warp_scales;
 
-/* Word `word` of the scales of n strips or blocks, `per` to a register; first: their first rows. */
+/* Word `word` of the scales of n strips (A; first: their numbers) or blocks of 8 columns (B; first:
+ * their first columns). */
 static void load_scales(hd_stage *st, hd_builder *b, hd_operand_id operand, hd_value *cursor,
                         hd_value *const *first, int32_t n, int32_t word, hd_value **out) {
   bool of_a = operand == HD_OPERAND_SCALE_A;
