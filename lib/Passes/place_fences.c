@@ -192,6 +192,14 @@ static bool is_signal(const hd_op *op) {
   return op->kind == HD_OP_BARRIER_WAIT || op->kind == HD_OP_BARRIER_ARRIVE;
 }
 
+/* The fence behind the next wait stands before all that follows. */
+static bool precedes_wait(const hd_op *op) {
+  const hd_op *next = op->next;
+  while (next && next->kind == HD_OP_FOR)
+    next = next->regions[0]->first;
+  return next && next->kind == HD_OP_BARRIER_WAIT;
+}
+
 static bool follows_its_like(const hd_op *op) {
   return op->prev && op->prev->kind == op->kind;
 }
@@ -207,7 +215,7 @@ static void fence_signals(hd_module *m, hd_op *role) {
   for (int32_t i = 0; i < signals.n; i++) {
     hd_op *op = signals.op[i];
     bool wait = op->kind == HD_OP_BARRIER_WAIT;
-    if (wait ? precedes_its_like(op) : follows_its_like(op))
+    if (wait ? precedes_wait(op) : follows_its_like(op))
       continue;
     hd_builder b = wait ? hd_builder_after(m, op) : hd_builder_before(m, op);
     hd_build_op(&b, wait ? HD_OP_TCGEN05_FENCE_AFTER : HD_OP_TCGEN05_FENCE_BEFORE, (hd_type){0}, 0);

@@ -167,6 +167,10 @@ int32_t hd_schedule_sum_slots(const hd_problem *p, const hd_schedule *s) {
   return s->persistent && columns_of(p, s, 2) <= most_columns(p, s) ? 2 : 1;
 }
 
+int32_t hd_schedule_columns(const hd_problem *p, const hd_schedule *s) {
+  return columns_of(p, s, hd_schedule_sum_slots(p, s));
+}
+
 int32_t hd_schedule_accumulators(const hd_problem *p, const hd_schedule *s) {
   enum {
     MOST_AT_ONCE = 128

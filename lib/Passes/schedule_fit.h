@@ -44,6 +44,8 @@ void hd_schedule_each(const hd_problem *problem, const hd_schedule *first, hd_sc
 /* tcgen05: slots of accumulators in tensor memory; two where a tile may be written while the next
  * one is multiplied. */
 int32_t hd_schedule_sum_slots(const hd_problem *problem, const hd_schedule *schedule);
+/* Columns of tensor memory that a CTA takes. */
+int32_t hd_schedule_columns(const hd_problem *problem, const hd_schedule *schedule);
 
 /* Accumulator registers a thread holds. */
 int32_t hd_schedule_accumulators(const hd_problem *problem, const hd_schedule *schedule);

@@ -93,6 +93,10 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
       hd_schedule_shared_bytes(p, s), hd_schedule_shared_limit(p, s));
   printf("registers %d accumulators a thread over %d warps\n", hd_schedule_accumulators(p, s),
          s->warps_m * s->warps_n);
+  if (strcmp(s->family, "tcgen05") == 0)
+    printf("tensor    %d tiles of accumulators, metadata of %d stages: %d columns of %u\n",
+           hd_schedule_sum_slots(p, s), s->stages, hd_schedule_columns(p, s),
+           p->target->tensor_columns);
   if (p->m.value && p->n.value) {
     int64_t tiles = ((p->m.value + s->tile_m - 1) / s->tile_m) *
                     ((p->n.value + s->tile_n - 1) / s->tile_n);
@@ -234,10 +238,10 @@ static void print_alternative(const hd_op *kernel, const char *text) {
 }
 
 static void print_alternatives(const hd_op *kernel, const hd_schedule *chosen) {
-  static const char *const words[] = {"family=mma", "family=wgmma", "a=reg",      "a=desc",
-                                      "cluster=2",  "b=tma",        "b=gather", "b=cp_async",
-                                      "b=ld_st",    "split_k=2",    "stream_k=1", "store=permuted",
-                                      "store=staged"};
+  static const char *const words[] = {
+      "family=mma", "family=wgmma", "family=tcgen05", "a=reg",       "a=desc",
+      "cluster=2",  "b=tma",        "b=gather",       "b=cp_async",  "b=ld_st",
+      "split_k=2",  "stream_k=1",   "store=permuted", "store=staged"};
   char text[HD_SCHEDULE_TEXT];
   hd_schedule_print(chosen, text);
   for (size_t i = 0; i < HD_COUNT(words); i++)

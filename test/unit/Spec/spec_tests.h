@@ -39,6 +39,7 @@ void sim_agrees_on_tensor_memory(void **state);
 void sim_moves_tensor_memory_the_same_way(void **state);
 void sim_reads_the_same_instruction_descriptors(void **state);
 void sim_reads_the_same_shared_descriptors(void **state);
+void sim_reads_the_descriptors_of_rows(void **state);
 
 /* A matrix at CANONICAL_START, as a kind of descriptor has it: the address of an element. */
 enum { CANONICAL_START = 0x4000 };

@@ -28,6 +28,7 @@ int main(void) {
       cmocka_unit_test(sim_moves_tensor_memory_the_same_way),
       cmocka_unit_test(sim_reads_the_same_instruction_descriptors),
       cmocka_unit_test(sim_reads_the_same_shared_descriptors),
+      cmocka_unit_test(sim_reads_the_descriptors_of_rows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,8 +176,55 @@ static uint32_t read_tcgen05(const hd_canonical *form, uint32_t mn, uint32_t k, 
   return hd_sim_descriptor5_address(&d, form->mn_major, mn, k, bytes);
 }
 
+/* What lib/Spec makes of canonical forms. */
+static uint32_t read_made(const hd_canonical *form, uint32_t mn, uint32_t k, uint32_t bytes) {
+  hd_sim_descriptor5 d =
+      hd_sim_descriptor5_read(hd_tcgen05_descriptor(form) | CANONICAL_START >> 4);
+  assert_true(d.valid && !d.wide && !d.absolute && d.base_offset == 0);
+  return hd_sim_descriptor5_address(&d, form->mn_major, mn, k, bytes);
+}
+
+/* The simulator's numbers of types: f16 and e4m3 0, bf16 and e5m2 1, tf32 2, u8 0, s8 1. */
+static uint32_t type_number(heddle_elem elem) {
+  return elem == HEDDLE_TF32                                               ? 2
+         : elem == HEDDLE_BF16 || elem == HEDDLE_E5M2 || elem == HEDDLE_S8 ? 1
+                                                                           : 0;
+}
+
+static void compare_made(const hd_spec_row *row, uint32_t n, unsigned selector, bool mn_major) {
+  uint32_t bits = hd_tcgen05_idesc(row, n, selector, mn_major);
+  hd_sim_idesc i = hd_sim_idesc_read(HD_SIM_IDESC_PLAIN, bits);
+  assert_true(i.sparse && !i.saturate && !i.negate_a && !i.negate_b && !i.transpose_a);
+  assert_int_equal(i.reserved, 0);
+  assert_int_equal(i.m, row->m);
+  assert_int_equal(i.n, n);
+  assert_int_equal(i.selector, selector);
+  assert_int_equal(i.transpose_b, mn_major);
+  assert_int_equal(i.d, row->operand[HD_OPERAND_D].elem == HEDDLE_S32 ? 2 : 1);
+  assert_int_equal(i.a, type_number(row->operand[HD_OPERAND_A].elem));
+  assert_int_equal(i.b, type_number(row->operand[HD_OPERAND_B].elem));
+}
+
+/* Of every row that is generated. */
+void sim_reads_the_descriptors_of_rows(void **state) {
+  (void)state;
+  int n_rows = 0;
+  for (size_t i = 0; i < hd_spec_count(); i++) {
+    const hd_spec_row *row = hd_spec_get(i);
+    if (row->family != HD_FAMILY_TCGEN05_SP || !hd_spec_can_generate(row))
+      continue;
+    n_rows++;
+    for (uint32_t n = 16; n <= 256; n += 16)
+      for (unsigned s = 0; s < row->n_selectors; s++)
+        for (int mn_major = 0; mn_major < 2; mn_major++)
+          compare_made(row, n, s, mn_major);
+  }
+  assert_true(n_rows >= 11);
+}
+
 /* The 64 bits by the table, addresses by lib/Spec's canonical layouts. */
 void sim_reads_the_same_shared_descriptors(void **state) {
   (void)state;
   assert_canonical_layouts(read_tcgen05);
+  assert_canonical_layouts(read_made);
 }
