@@ -9,7 +9,7 @@
 typedef struct draw {
   uint64_t *seed;
   const struct types *types;
-  bool wgmma, transposed, col_major, shares_a, permuted, over_ring;
+  bool wgmma, tensor, transposed, col_major, shares_a, permuted, over_ring;
   int32_t tile_m, tile_n, stages, cluster, splits;
   int64_t m, n, k;
 } draw;
@@ -106,6 +106,17 @@ static void draw_wgmma(draw *d, mutate_problem *p) {
   add_word(p, "share", d->shares_a ? "a" : "b");
 }
 
+static void draw_tensor(draw *d, mutate_problem *p) {
+  static const int32_t widths[] = {16, 32, 48, 64, 96, 128};
+  char tile[40];
+  d->cluster = 1;
+  d->tile_m = 128;
+  d->tile_n = d->transposed ? 64 : widths[mutate_below(d->seed, HD_COUNT(widths))];
+  snprintf(tile, sizeof tile, "128x%dx%d", d->tile_n, d->types->granule);
+  add_word(p, "tile", tile);
+  add_word(p, "b", WORD(d, "auto auto tma gather"));
+}
+
 static void draw_mma(draw *d, mutate_problem *p) {
   d->cluster = 1;
   draw_tile(d, p);
@@ -115,20 +126,23 @@ static void draw_mma(draw *d, mutate_problem *p) {
 }
 
 static void draw_schedule(draw *d, mutate_problem *p) {
-  add_word(p, "family", d->wgmma ? "wgmma" : "mma");
-  if (d->wgmma)
+  add_word(p, "family", d->tensor ? "tcgen05" : d->wgmma ? "wgmma" : "mma");
+  if (d->tensor)
+    draw_tensor(d, p);
+  else if (d->wgmma)
     draw_wgmma(d, p);
   else
     draw_mma(d, p);
   d->stages = 2 + (int32_t)mutate_below(d->seed, 4);
   add_number(p, "stages", d->stages);
   bool sums = d->wgmma && d->cluster == 1 && one_in(d, 6);
-  bool streams = !d->shares_a && !sums && one_in(d, 5);
+  bool streams = !d->tensor && !d->shares_a && !sums && one_in(d, 5);
   bool persistent = d->shares_a || streams || (!sums && one_in(d, 2));
   add_number(p, "persistent", persistent);
   add_word(p, "k_order", persistent ? WORD(d, "forward zigzag") : "forward");
   add_word(p, "group", WORD(d, "1 2 8"));
-  const char *splits = d->shares_a || streams ? "1" : WORD(d, sums ? "2 2 4" : "1 1 1 1 2 3");
+  const char *splits =
+      d->tensor || d->shares_a || streams ? "1" : WORD(d, sums ? "2 2 4" : "1 1 1 1 2 3");
   d->splits = *splits - '0';
   d->over_ring = sums && one_in(d, 2);
   add_word(p, "reduce", d->over_ring ? "ring" : sums ? "cluster" : "workspace");
@@ -251,9 +265,10 @@ static void draw_text(draw *d, const char *target, mutate_problem *p) {
   const struct types *t = d->types;
   const char *b = WORD(d, t->b), *out = WORD(d, t->d);
   epilogue e;
-  hd_strbuf_printf(&p->text, "module version=1 level=problem sync=none\n\n"
-                   "kernel {name = \"random\", target = \"%s\"%s} {\n", target,
-                   strcmp(target, "sm_90a") ? "" : draw_launch_words(d));
+  hd_strbuf_printf(&p->text,
+                   "module version=1 level=problem sync=none\n\n"
+                   "kernel {name = \"random\", target = \"%s\"%s} {\n",
+                   target, d->tensor || !strcmp(target, "sm_90a") ? draw_launch_words(d) : "");
   add_size(d, p, "m", HD_ARG_M, d->tile_m, &d->m);
   add_size(d, p, "n", HD_ARG_N, d->tile_n, &d->n);
   add_size(d, p, "k", HD_ARG_K, 0, &d->k);
@@ -284,10 +299,20 @@ static void draw_launch(draw *d, mutate_problem *p) {
   p->pick = mutate_below(d->seed, 6);
 }
 
+/* One in eight of the types that tensor memory takes is multiplied there. Drawn aside, so that the
+ * other draws keep their seeds. */
+static bool draw_is_tensor(const draw *d) {
+  uint64_t aside = *d->seed;
+  return strstr(d->types->targets, "sm_90a") && strcmp(d->types->acc, "f16") &&
+         mutate_below(&aside, 8) == 0;
+}
+
 void mutate_draw(uint64_t *seed, mutate_problem *p) {
   draw d = {.seed = seed, .types = &all_types[mutate_below(seed, HD_COUNT(all_types))]};
   *p = (mutate_problem){0};
   const char *target = WORD(&d, d.types->targets);
+  d.tensor = draw_is_tensor(&d);
+  target = d.tensor ? "sm_100a" : target;
   d.wgmma = !strcmp(target, "sm_90a") && !one_in(&d, 5);
   d.transposed = d.types->bits == 16 && one_in(&d, 4);
   d.col_major = one_in(&d, 4);
