@@ -93,12 +93,12 @@ static void directive(hd_emitter *e, const char *name, int64_t value, const char
 
 static void make_directives(hd_emitter *e, int64_t n_threads) {
   int64_t registers = hd_op_int(e->kernel, HD_ATTR_MAX_REGISTERS, 0);
-  int64_t ctas = hd_op_int(e->kernel, HD_ATTR_MIN_CTAS, 0);
+  int64_t ctas = hd_op_int(e->kernel, HD_ATTR_MIN_CTAS, 1);
   int64_t cluster = hd_op_int(e->kernel, HD_ATTR_CLUSTER, 1);
   directive(e, "nvvm.maxntid", n_threads, "");
   if (registers)
     directive(e, "nvvm.maxnreg", registers, "");
-  else if (ctas) /* ptxas takes one of the two */
+  else /* ptxas takes one of the two; told nothing, it spills to make room for a second CTA */
     directive(e, "nvvm.minctasm", ctas, "");
   if (cluster > 1)
     directive(e, "nvvm.cluster_dim", cluster, ",1,1");
