@@ -56,7 +56,8 @@ static void add_fastest(hd_course *c, const hd_search *search, int32_t fastest, 
   }
 }
 
-/* The same work in another order or with another partner: hardly another time, but other energy. */
+/* The same work in another order, with another partner or other stores, which may cost stages:
+ * hardly another time, but other energy. */
 static bool is_twin(const hd_schedule *x, const hd_schedule *y) {
   char own[HD_SCHEDULE_TEXT], other[HD_SCHEDULE_TEXT];
   hd_schedule s = *x;
@@ -65,20 +66,10 @@ static bool is_twin(const hd_schedule *x, const hd_schedule *y) {
   memcpy(s.store, y->store, sizeof s.store);
   s.cluster = y->cluster;
   s.group = y->group;
+  s.stages = y->stages;
   hd_schedule_print(&s, own);
   hd_schedule_print(y, other);
   return strcmp(own, other) == 0;
-}
-
-/* The two tiles that move least for their size. */
-static bool is_wide(const hd_schedule *x, const hd_schedule *y) {
-  (void)x;
-  return y->tile_m == 128 && y->tile_n == 256;
-}
-
-static bool is_largest(const hd_schedule *x, const hd_schedule *y) {
-  (void)x;
-  return y->tile_m == 256 && y->tile_n == 192;
 }
 
 /* The ways of moving fewer bytes, or of moving them beside the products, that it takes: the model
@@ -108,25 +99,34 @@ static void add_such(hd_course *c, bool (*is)(const hd_schedule *x, const hd_sch
   }
 }
 
-static size_t fastest(const hd_course *c) {
+/* The fastest that was measured; of a tile, if one is given. */
+static size_t fastest(const hd_course *c, const int32_t tile[2]) {
   const hd_search_item *list = c->search.list;
   size_t best = c->n;
-  for (size_t i = 0; i < c->n; i++)
-    if (list[i].measured > 0 && (best == c->n || list[i].measured < list[best].measured))
+  for (size_t i = 0; i < c->n; i++) {
+    const hd_schedule *s = &c->entries[i].schedule;
+    if (list[i].measured > 0 && (!tile || (s->tile_m == tile[0] && s->tile_n == tile[1])) &&
+        (best == c->n || list[i].measured < list[best].measured))
       best = i;
+  }
   return best;
 }
 
-/* The first two, what may save energy, and as many more as there is room for. */
+/* The first two; the thriftiest twins of the fastest, and of the two tiles that move least for
+ * their size; as many more as there is room for. */
 static void pick_alone(hd_course *c) {
+  static const int32_t wide[][2] = {{128, 256}, {256, 192}};
   int32_t most = c->o->n_finalists ? c->o->n_finalists : ALONE_FINALISTS;
-  if (fastest(c) == c->n)
+  size_t first = fastest(c, NULL);
+  if (first == c->n)
     return;
   add_fastest(c, &c->search, 2, most);
-  const hd_schedule *first = &c->entries[fastest(c)].schedule;
-  add_such(c, is_wide, first, most / 4, most);
-  add_such(c, is_largest, first, most / 4, most);
-  add_such(c, is_twin, first, most / 4, most);
+  for (size_t i = 0; i < HD_COUNT(wide); i++) {
+    size_t at = fastest(c, wide[i]);
+    if (at < c->n)
+      add_such(c, is_twin, &c->entries[at].schedule, most / 4, most);
+  }
+  add_such(c, is_twin, &c->entries[first].schedule, most / 4, most);
   add_fastest(c, &c->search, most, most);
 }
 
