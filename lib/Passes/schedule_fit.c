@@ -17,7 +17,8 @@ enum {
   PRODUCER_THREADS = 128, /* ORDER WARPS: split_roles */
   TENSOR_THREADS = 416,   /* of the four roles of tcgen05 */
   TENSOR_ROWS = 128,
-  TENSOR_UNIT = 16, /* of its columns */
+  TENSOR_UNIT = 16,   /* of its columns */
+  TENSOR_SHARED = 48, /* columns, all of a warp's in registers, where tiles are shared over k */
   LEAST_COLUMNS = 32,
   MOST_CTAS = 8,
   OTHER_REGISTERS = 40,          /* addresses, metadata, scalars beside the accumulators */
@@ -27,8 +28,8 @@ enum {
   SPLIT_ACCUMULATORS = 96, /* beside the partials of other splits: with 128 some kernels spill */
   STREAM_ACCUMULATORS = 128,
   EXCHANGE_ACCUMULATORS = 160, /* of 208 registers, of which the producer's plan leaves so many */
-  PENDING_REGISTERS = 196, /* accumulators, and metadata that two batches hold */
-  PLANE_BYTES = 512,       /* a word of metadata of each thread of a warpgroup */
+  PENDING_REGISTERS = 196,     /* accumulators, and metadata that two batches hold */
+  PLANE_BYTES = 512,           /* a word of metadata of each thread of a warpgroup */
   WARP_ACCUMULATORS = 128,
   MOST_SPLITS = 16,
   NARROW_TILE = 64, /* columns */
@@ -175,6 +176,8 @@ int32_t hd_schedule_accumulators(const hd_problem *p, const hd_schedule *s) {
   enum {
     MOST_AT_ONCE = 128
   }; /* columns of a strip, half of them a lane; the rest is not in registers */
+  if (is_tensor(s) && shares_tiles(s))
+    return s->tile_n;
   if (is_tensor(s))
     return (s->tile_n < MOST_AT_ONCE ? s->tile_n : MOST_AT_ONCE) / 2;
   int32_t threads = s->warps_m * s->warps_n * 32;
@@ -276,15 +279,16 @@ static heddle_status check_shared(heddle_context *ctx, const hd_problem *p, cons
 }
 
 static int32_t most_accumulators(const hd_schedule *s) {
-  return s->split_k > hd_schedule_along_k(s) ? SPLIT_ACCUMULATORS
-         : s->stream_k                       ? STREAM_ACCUMULATORS
-         : strcmp(s->a_path, "reg") == 0 ? REGISTER_A_ACCUMULATORS
-         : hd_schedule_along_k(s) > 1    ? EXCHANGE_ACCUMULATORS
-                                         : WARPGROUP_ACCUMULATORS;
+  return is_tensor(s) && shares_tiles(s)       ? TENSOR_SHARED
+         : s->split_k > hd_schedule_along_k(s) ? SPLIT_ACCUMULATORS
+         : s->stream_k                         ? STREAM_ACCUMULATORS
+         : strcmp(s->a_path, "reg") == 0       ? REGISTER_A_ACCUMULATORS
+         : hd_schedule_along_k(s) > 1          ? EXCHANGE_ACCUMULATORS
+                                               : WARPGROUP_ACCUMULATORS;
 }
 
 void hd_schedule_narrow(const hd_problem *p, hd_schedule *s) {
-  while (is_wgmma(s) && hd_schedule_accumulators(p, s) > most_accumulators(s) &&
+  while ((is_wgmma(s) || is_tensor(s)) && hd_schedule_accumulators(p, s) > most_accumulators(s) &&
          s->tile_n % 32 == 0)
     s->tile_n /= 2;
 }
@@ -424,10 +428,11 @@ static heddle_status check_tensor(heddle_context *ctx, const hd_problem *p, cons
   if (s->cluster != 1 || strcmp(s->share, "b") != 0)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.cluster",
            "got cluster %d share=%s; legal for tcgen05: 1, b", s->cluster, s->share);
-  if (shares_tiles(s))
-    REFUSE(HEDDLE_UNSUPPORTED, "schedule.split-k",
-           "got split_k=%d stream_k=%d; legal for tcgen05: split_k=1 stream_k=0", s->split_k,
-           s->stream_k);
+  if (hd_schedule_accumulators(p, s) > most_accumulators(s))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
+           "tile %dx%d with split_k=%d stream_k=%d holds %d accumulator registers a thread beside "
+           "other partials; legal: %d, nearest tile n %d",
+           s->tile_m, s->tile_n, s->split_k, s->stream_k, s->tile_n, TENSOR_SHARED, TENSOR_SHARED);
   if (s->pending != 0)
     REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d; legal for tcgen05: 0", s->pending);
   if (strcmp(s->a_path, "desc") != 0)

@@ -16,6 +16,9 @@
 
 /* ORDER WARPS: schedule_fit. setmaxnreg acts on whole warpgroups. */
 enum { PRODUCER_WARPS = 4 };
+/* Of a thread where ten and thirteen warps have a fourth of the SM's registers each three and four:
+ * as many as there are, or ptxas spills for an occupancy that tensor memory does not allow. */
+enum { TMA_REGISTERS = 168, GATHER_REGISTERS = 128 };
 
 /* Registers at entry and after setmaxnreg, by threads of a CTA that has its SM alone: multiples of
  * 8 that fill the 65536 of an SM. A producer that gathers needs more than one that only issues
@@ -122,6 +125,8 @@ static void split_tensor(hd_module *m, hd_op *kernel, hd_op *consumer) {
     hd_op_set_flag(m, producer, HD_ATTR_SINGLE);
   hd_op_set_flag(m, issuer, HD_ATTR_SINGLE);
   hd_op_set_int(m, kernel, HD_ATTR_THREADS, 32 * at);
+  if (!hd_op_has(kernel, HD_ATTR_MIN_CTAS))
+    hd_op_set_int(m, kernel, HD_ATTR_MAX_REGISTERS, gathers ? GATHER_REGISTERS : TMA_REGISTERS);
 }
 
 heddle_status hd_pass_split_roles(hd_pass_context *pass, hd_module *module) {

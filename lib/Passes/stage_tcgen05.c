@@ -8,8 +8,9 @@
 #include "Passes/stage.h"
 
 enum {
-  STRIPS = 2,      /* of a warp: the 32 lanes of tensor memory that it reaches */
-  MOST_BLOCKS = 16 /* of 8 columns that a warp loads at once: 64 registers */
+  STRIPS = 2,       /* of a warp: the 32 lanes of tensor memory that it reaches */
+  MOST_BLOCKS = 16, /* of 8 columns that a warp loads at once: 64 registers */
+  MOST_PIECES = 16
 };
 
 static void set_row(hd_stage *st, hd_op *op, const char *name, int32_t number) {
@@ -84,22 +85,55 @@ static hd_value *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   return loop->results[0];
 }
 
-/* Powers of two of 8-column blocks, the widest first. */
-static void store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
-                  hd_value *sums) {
+/* What a warp loads of a strip at once. */
+typedef struct piece {
+  hd_value *strip;
+  int32_t col, n_blocks; /* of 8 columns */
+} piece;
+
+/* Powers of two of blocks, the widest first. Who gathers B is warps, which leaves fewer registers
+ * to each. */
+static int32_t find_pieces(hd_stage *st, hd_builder *b, hd_value *warp, piece pieces[MOST_PIECES]) {
+  int32_t n = 0, most = strcmp(st->variant->path, "tma") ? MOST_BLOCKS / 2 : MOST_BLOCKS;
   for (int32_t i = 0; i < STRIPS; i++) {
     hd_value *strip = strip_of(b, warp, i);
-    for (int32_t col = 0, blocks = MOST_BLOCKS; col < st->s.tile_n; col += 8 * blocks) {
+    for (int32_t col = 0, blocks = most; col < st->s.tile_n; col += 8 * blocks) {
       while (8 * blocks > st->s.tile_n - col)
         blocks /= 2;
-      hd_op *load = hd_build_op(b, HD_OP_TCGEN05_LD, hd_type_frag(st->p.acc_elem, 4 * blocks), 3,
-                                st->sums, sums, strip);
-      set_row(st, load, "tcgen05_ld_16x256b_x", blocks);
-      hd_op_set_int(st->module, load, HD_ATTR_OFFSET, col);
-      hd_stage_store(st, b, place, strip, hd_arith_const(b, HD_OP_ADD, place->col0, col),
-                     load->results, 1);
+      pieces[n++] = (piece){strip, col, blocks};
     }
   }
+  return n;
+}
+
+static hd_value *load(hd_stage *st, hd_builder *b, hd_value *sums, const piece *x) {
+  hd_op *op = hd_build_op(b, HD_OP_TCGEN05_LD, hd_type_frag(st->p.acc_elem, 4 * x->n_blocks), 3,
+                          st->sums, sums, x->strip);
+  set_row(st, op, "tcgen05_ld_16x256b_x", x->n_blocks);
+  hd_op_set_int(st->module, op, HD_ATTR_OFFSET, x->col);
+  return op->results[0];
+}
+
+static void store(hd_stage *st, hd_builder *b, const hd_tile_place *place, const piece *x,
+                  hd_value *acc) {
+  hd_value *col = hd_arith_const(b, HD_OP_ADD, place->col0, x->col);
+  hd_stage_store(st, b, place, x->strip, col, &acc, 1);
+}
+
+/* Piece by piece; all of them at once where they are parts of a sum. */
+static void store_tile(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
+                       hd_value *sums) {
+  piece pieces[MOST_PIECES];
+  hd_value *acc[MOST_PIECES];
+  int32_t n = find_pieces(st, b, warp, pieces);
+  for (int32_t i = 0; i < n; i++) {
+    acc[i] = load(st, b, sums, &pieces[i]);
+    if (!place->n_parts)
+      store(st, b, place, &pieces[i], acc[i]);
+  }
+  hd_stage_reduce(st, b, place, warp, acc, n);
+  for (int32_t i = 0; i < n && place->n_parts; i++)
+    store(st, b, place, &pieces[i], acc[i]);
 }
 
 void hd_stage_tcgen05(hd_stage *st) {
@@ -116,7 +150,7 @@ void hd_stage_tcgen05(hd_stage *st) {
   hd_op *tiles = hd_stage_tiles(st, &b, carried, 2, &in, &place);
   hd_value **args = tiles->regions[0]->args;
   carried[0] = stage_loop(st, &in, &place, warp, args[2], args[1]);
-  store(st, &in, &place, warp, args[2]);
   carried[1] = next(st, &in, args[2], slots);
+  store_tile(st, &in, &place, warp, args[2]);
   hd_build_yield(&in, carried, 2);
 }

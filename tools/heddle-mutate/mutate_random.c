@@ -136,13 +136,13 @@ static void draw_schedule(draw *d, mutate_problem *p) {
   d->stages = 2 + (int32_t)mutate_below(d->seed, 4);
   add_number(p, "stages", d->stages);
   bool sums = d->wgmma && d->cluster == 1 && one_in(d, 6);
-  bool streams = !d->tensor && !d->shares_a && !sums && one_in(d, 5);
+  bool streams = !d->shares_a && !sums && one_in(d, 5) && (!d->tensor || d->tile_n <= 48);
   bool persistent = d->shares_a || streams || (!sums && one_in(d, 2));
   add_number(p, "persistent", persistent);
   add_word(p, "k_order", persistent ? WORD(d, "forward zigzag") : "forward");
   add_word(p, "group", WORD(d, "1 2 8"));
-  const char *splits =
-      d->tensor || d->shares_a || streams ? "1" : WORD(d, sums ? "2 2 4" : "1 1 1 1 2 3");
+  bool whole = d->shares_a || streams || (d->tensor && d->tile_n > 48);
+  const char *splits = whole ? "1" : WORD(d, sums ? "2 2 4" : "1 1 1 1 2 3");
   d->splits = *splits - '0';
   d->over_ring = sums && one_in(d, 2);
   add_word(p, "reduce", d->over_ring ? "ring" : sums ? "cluster" : "workspace");
