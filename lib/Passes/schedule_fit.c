@@ -32,8 +32,7 @@ enum {
   PLANE_BYTES = 512,           /* a word of metadata of each thread of a warpgroup */
   WARP_ACCUMULATORS = 128,
   MOST_SPLITS = 16,
-  NARROW_TILE = 64, /* columns */
-  WIDE_TILE = 128
+  NARROW_TILE = 64 /* columns; ORDER NARROW: schedule_each */
 };
 
 static bool is_wgmma(const hd_schedule *s) { return strcmp(s->family, "wgmma") == 0; }
@@ -522,82 +521,4 @@ heddle_status hd_schedule_check(heddle_context *ctx, const hd_op *kernel,
   hd_problem p;
   HD_TRY(hd_problem_read(ctx, (hd_op *)kernel, &p));
   return check_problem_schedule(ctx, &p, schedule);
-}
-
-/* ---- enumeration ---- */
-
-static const struct shape {
-  int32_t m, n, warps_m, warps_n; /* wgmma: warps_n 1 */
-} wgmma_shapes[] = {{64, 0, 4, 1}, {128, 0, 8, 1}, {128, 0, 4, 1}, {256, 0, 8, 1}},
-  tcgen05_shapes[] = {{128, 0, 4, 1}},
-  mma_shapes[] = {{64, 0, 1, 4},  {64, 0, 2, 2},  {128, 0, 2, 2},
-                  {128, 0, 2, 4}, {128, 0, 4, 2}, {256, 0, 4, 2}};
-
-/* Many columns make an exchange, or stores of 16 bytes, worth leaving out. */
-static void each_store(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
-                       size_t *cap) {
-  static const char *const stores[] = {"quad", "permuted", "staged"};
-  for (size_t i = 0; i < (s.tile_n >= WIDE_TILE ? HD_COUNT(stores) : 1); i++) {
-    snprintf(s.store, sizeof s.store, "%s", stores[i]);
-    if (check_problem_schedule(NULL, p, &s) == HEDDLE_OK)
-      HD_PUSH(*list, *n, *cap, s);
-  }
-}
-
-/* Wide tiles are bound by traffic, which the order of k changes. */
-static void each_order(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
-                       size_t *cap) {
-  static const char *const orders[] = {"forward", "zigzag"}, *const shares[] = {"b", "a"};
-  for (size_t i = 0; i < (s.tile_n >= WIDE_TILE ? HD_COUNT(orders) : 1); i++)
-    for (size_t j = 0; j < (s.cluster > 1 ? HD_COUNT(shares) : 1); j++) {
-      snprintf(s.k_order, sizeof s.k_order, "%s", orders[i]);
-      snprintf(s.share, sizeof s.share, "%s", shares[j]);
-      each_store(p, s, list, n, cap);
-    }
-}
-
-static void each_depth(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
-                       size_t *cap) {
-  int32_t most = hd_schedule_most_stages(p, &s, s.tile_n <= NARROW_TILE ? HD_MOST_STAGES : 10);
-  for (s.stages = most; s.stages >= 2 && s.stages >= most - 2; s.stages--)
-    for (s.group = 4; s.group <= 16; s.group *= 2)
-      for (s.pending = 0; s.pending <= 1; s.pending++)
-        each_order(p, s, list, n, cap);
-}
-
-static void each_shape(const hd_problem *p, const hd_schedule *first, const struct shape *shape,
-                       const char *family, hd_schedule **list, size_t *n, size_t *cap) {
-  static const int32_t widths[] = {8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 224, 256};
-  hd_schedule s = *first;
-  bool mma = strcmp(family, "mma") == 0;
-  snprintf(s.family, sizeof s.family, "%s", family);
-  snprintf(s.b_path, sizeof s.b_path, "auto");
-  s.tile_m = shape->m;
-  s.warps_m = shape->warps_m;
-  s.warps_n = shape->warps_n;
-  s.persistent = !mma;
-  s.split_k = 1;
-  s.stream_k = 0;
-  snprintf(s.reduce, sizeof s.reduce, "workspace");
-  for (size_t w = 0; w < HD_COUNT(widths); w++)
-    for (int reg = mma; reg < 2; reg++)
-      for (s.cluster = 1; s.cluster <= (mma ? 1 : 2); s.cluster++)
-        for (s.ctas = 1; s.ctas <= (widths[w] <= 32 ? 4 : 3); s.ctas++) {
-          s.tile_n = widths[w];
-          snprintf(s.a_path, sizeof s.a_path, reg ? "reg" : "desc");
-          each_depth(p, s, list, n, cap);
-        }
-}
-
-void hd_schedule_each(const hd_problem *p, const hd_schedule *first, hd_schedule **list, size_t *n,
-                      size_t *cap) {
-  if (hd_problem_row(p, "wgmma", 0, false))
-    for (size_t i = 0; i < HD_COUNT(wgmma_shapes); i++)
-      each_shape(p, first, &wgmma_shapes[i], "wgmma", list, n, cap);
-  if (hd_problem_row(p, "tcgen05", 0, false))
-    for (size_t i = 0; i < HD_COUNT(tcgen05_shapes); i++)
-      each_shape(p, first, &tcgen05_shapes[i], "tcgen05", list, n, cap);
-  if (hd_problem_row(p, "mma", 0, true))
-    for (size_t i = 0; i < HD_COUNT(mma_shapes); i++)
-      each_shape(p, first, &mma_shapes[i], "mma", list, n, cap);
 }
