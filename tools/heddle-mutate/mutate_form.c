@@ -68,11 +68,12 @@ static heddle_status choose_schedule(source *s, const char *text) {
   return status;
 }
 
-/* Enough granules for every slot and phase, the last one ragged; three tiles for two CTAs. */
+/* Enough granules of each split for every slot and phase, the last one ragged; three tiles for two
+ * CTAs. */
 static int64_t small_size(const source *s, const char *dim) {
   int32_t granule = hd_granule_k(s->problem.a_elem);
   if (*dim == 'k')
-    return TRIPS * granule - granule / 2;
+    return (int64_t)TRIPS * s->schedule.split_k * granule - granule / 2;
   if (*dim == 'm')
     return s->schedule.tile_m * s->schedule.cluster - RAGGED;
   int32_t ragged = is_permuted(s) ? 4 * hd_d_run(&s->problem) : 8;

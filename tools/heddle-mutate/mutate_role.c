@@ -46,9 +46,19 @@ static int32_t cursor_operand(const hd_op *op) {
   return -1;
 }
 
+static int64_t stages_of(const hd_op *op) {
+  for (int32_t i = 0; i < op->n_operands; i++) {
+    hd_type_kind kind = op->operands[i]->type.kind;
+    if (op->operands[i]->op && (kind == HD_TYPE_BUFFER || kind == HD_TYPE_BARRIER))
+      return hd_op_int(op->operands[i]->op, HD_ATTR_STAGES, 1);
+  }
+  return 1;
+}
+
+/* Of several: where there is one, the next is the same. */
 static bool names_slot(const hd_op *op) {
   return cursor_operand(op) >= 0 && op->n_regions == 0 && op->kind != HD_OP_YIELD &&
-         op->kind != HD_OP_CURSOR_NEXT;
+         op->kind != HD_OP_CURSOR_NEXT && stages_of(op) > 1;
 }
 
 static bool names_box(const hd_op *op) {
@@ -143,15 +153,6 @@ static void order_cta(hd_module *m, hd_op *op) {
 static void next_columns(hd_module *m, hd_op *op) {
   int64_t whole = op->operands[0]->type.n / 4 * 8, own = op->results[0]->type.n / 4 * 8;
   hd_op_set_int(m, op, HD_ATTR_OFFSET, (hd_op_int(op, HD_ATTR_OFFSET, 0) + own) % whole);
-}
-
-static int64_t stages_of(const hd_op *op) {
-  for (int32_t i = 0; i < op->n_operands; i++) {
-    hd_type_kind kind = op->operands[i]->type.kind;
-    if (op->operands[i]->op && (kind == HD_TYPE_BUFFER || kind == HD_TYPE_BARRIER))
-      return hd_op_int(op->operands[i]->op, HD_ATTR_STAGES, 1);
-  }
-  return 1;
 }
 
 static void next_slot(hd_module *m, hd_op *op) {
