@@ -2,8 +2,9 @@
  *
  * Requires   place_fences.
  * Ensures    every access of the kernel is ordered as R1-R9 ask, decided by lib/Check, which shares
- * no code with the passes above. What it cannot decide is refused. Why here   last: after it only
- * lane-local arithmetic is lowered. Does not   change the module.
+ *            no code with the passes above. What it cannot decide is refused.
+ * Why here   last: after it only lane-local arithmetic is lowered.
+ * Does not   change the module.
  */
 #include "Check/check.h"
 #include "Passes/pass_list.h"

@@ -2,8 +2,9 @@
  *
  * Requires   problem level, verified.
  * Ensures    the target of the run; an epilogue op in every kernel; types that an instruction of
- * the target takes, and outputs that its accumulators convert to. Why here   first: what is refused
- * here is refused with the user's own words and places. Does not   choose anything.
+ *            the target takes, and outputs that its accumulators convert to.
+ * Why here   first: what is refused here is refused with the user's own words and places.
+ * Does not   choose anything.
  */
 #include "Passes/pass_list.h"
 

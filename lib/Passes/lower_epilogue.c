@@ -2,8 +2,9 @@
  *
  * Requires   split_roles.
  * Ensures    every store.tile names its path: quad (the lanes of a quad trade registers so that
- * each stores 16 bytes) where the schedule does not ask for direct and whole quads of 8-column
- *            blocks are there, permuted (it has 16 bytes) where B's rows came so, else direct.
+ *            each stores 16 bytes) where the schedule does not ask for direct and whole quads of
+ *            8-column blocks are there, permuted (it has 16 bytes) where B's rows came so, else
+ *            direct.
  * Why here   the roles' stores exist; the checker must see the accesses that are emitted.
  * Does not   change what is computed.
  */

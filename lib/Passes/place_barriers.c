@@ -2,17 +2,19 @@
  *
  * Requires   lower_epilogue; no sync in the module.
  * Ensures    every slot is waited for before it is read and before it is filled again: a ring of
- * full and empty mbarriers between a producer and a consumer role (R1, R3), or cp.async groups and
- *            CTA barriers inside a lone role. Barriers are initialised before the roles start, and
- * a cluster leaves together (R4). Of the warps that share a tile over k, the last one to have
- *            written its partial goes on to the sum (R7); no CTA waits for another, but those of a
- * cluster along k for what they send each other (R1), and for the ring that it goes to (R3). Where
- * tensor memory is used, it is taken before the roles and given back behind them; a ring of
- * barriers tells who multiplies of the metadata there, commits free the stages, and the
- * accumulators are a ring of their own (R9). The lanes of a warp meet between what they put into a
- * slot of D and its copy out, and before they fill a slot that was read (R2, R6). A dependent
- * kernel waits for the one ahead (R8). Why here roles and accesses are final; fences depend on
- * where the waits are. Does not   place fences, wgmma groups, or cp.async fences (place_fences).
+ *            full and empty mbarriers between a producer and a consumer role (R1, R3), or cp.async
+ *            groups and CTA barriers inside a lone role. Barriers are initialised before the roles
+ *            start, and a cluster leaves together (R4). Of the warps that share a tile over k, the
+ *            last one to have written its partial goes on to the sum (R7); no CTA waits for
+ *            another, but those of a cluster along k for what they send each other (R1), and for
+ *            the ring that it goes to (R3). Where tensor memory is used, it is taken before the
+ *            roles and given back behind them; a ring of barriers tells who multiplies of the
+ *            metadata there, commits free the stages, and the accumulators are a ring of their own
+ *            (R9). The lanes of a warp meet between what they put into a slot of D and its copy
+ *            out, and before they fill a slot that was read (R2, R6). A dependent kernel waits for
+ *            the one ahead (R8).
+ * Why here   roles and accesses are final; fences depend on where the waits are.
+ * Does not   place fences, wgmma groups, or cp.async fences (place_fences).
  */
 #include "IR/shared_layout.h"
 #include "Passes/accesses.h"

@@ -4,11 +4,12 @@
  * Ensures    wgmma batches are fenced from the generic accesses of their registers, committed, and
  *            waited for before their slots are released and their accumulators read (R1, R3, R5);
  *            generic writes that wgmma reads are fenced by each writing thread before it arrives
- * (R2); barrier initialisation is fenced (R4). What is put into a slot of D is fenced, its copy out
- *            committed, and waited for before the slot is filled again and before the role ends
- * (R2, R6). Who works on tensor memory fences behind its waits and before its arrivals, and waits
- *            for its loads and stores there (R9). Why here   a fence stands between an access and
- * the barrier that publishes it: both exist now. Does not   move or add barriers.
+ *            (R2); barrier initialisation is fenced (R4). What is put into a slot of D is fenced,
+ *            its copy out committed, and waited for before the slot is filled again and before the
+ *            role ends (R2, R6). Who works on tensor memory fences behind its waits and before its
+ *            arrivals, and waits for its loads and stores there (R9).
+ * Why here   a fence stands between an access and the barrier that publishes it: both exist now.
+ * Does not   move or add barriers.
  */
 #include "Passes/accesses.h"
 #include "Passes/pass_list.h"

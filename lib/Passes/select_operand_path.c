@@ -2,9 +2,11 @@
  *
  * Requires   assign_fragments.
  * Ensures    `a_path`, `b_path`, `stages` and B's `swizzle` on each matmul: the smallest swizzle
- * under which rows of a granule are read without bank conflicts; for wgmma and tcgen05, one that a
- * canonical descriptor describes (decided by layout algebra, refused when undecided). Why here
- * pipeline makes buffers of exactly these layouts. Does not   create buffers.
+ *            under which rows of a granule are read without bank conflicts; for wgmma and tcgen05,
+ *            one that a canonical descriptor describes (decided by layout algebra, refused when
+ *            undecided).
+ * Why here   pipeline makes buffers of exactly these layouts.
+ * Does not   create buffers.
  */
 #include "Passes/pass_list.h"
 

@@ -2,8 +2,9 @@
  *
  * Requires   legalize.
  * Ensures    `schedule` on each kernel (the whole record, legal for problem and target) and `row`
- * on its matmul. Why here   every later choice (tile, fragments, paths) follows from the
- * instruction. Does not   change the problem.
+ *            on its matmul.
+ * Why here   every later choice (tile, fragments, paths) follows from the instruction.
+ * Does not   change the problem.
  */
 #include "Passes/pass_list.h"
 

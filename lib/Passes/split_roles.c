@@ -2,11 +2,12 @@
  *
  * Requires   pipeline.
  * Ensures    a kernel whose copies can be issued by threads that do not compute (wgmma) has a
- * producer and a consumer role, each with the loops and values that its own ops need; their warps
- * and registers are set. One that multiplies in tensor memory has a loader of metadata and an
- * issuer beside the producer, and its consumer writes D. Other kernels keep their one role. Why
- * here   before sync: who waits for whom follows from the roles. Does not   reorder anything inside
- * a role.
+ *            producer and a consumer role, each with the loops and values that its own ops need;
+ *            their warps and registers are set. One that multiplies in tensor memory has a loader
+ *            of metadata and an issuer beside the producer, and its consumer writes D. Other
+ *            kernels keep their one role.
+ * Why here   before sync: who waits for whom follows from the roles.
+ * Does not   reorder anything inside a role.
  */
 #include <string.h>
 

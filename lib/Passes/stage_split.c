@@ -4,10 +4,10 @@
 #include "Passes/stage.h"
 
 enum {
-  PARTIAL_BYTES = 4,
-  COUNTER_BYTES = 128
-}; /* of an element; a counter has a line of its own */
-enum { MOST_FRAGMENTS = 8 };
+  PARTIAL_BYTES = 4,   /* of an element */
+  COUNTER_BYTES = 128, /* a line of its own */
+  MOST_FRAGMENTS = 8
+};
 
 /* A warp's part of the tile in f32 or s32: sums of f16 would round once more a part, and overflow
  * where the whole sum does not. */

@@ -3,9 +3,9 @@
  *
  * Requires   select_operand_path.
  * Ensures    role level; one role "main" in each kernel, in which each k-step of the loop names the
- * slot it fills and the slot it reads; arguments, tensor maps and ring buffers declared. Why here
- * a ring is the same for all families; who works on which side of it comes next. Does not   split
- * roles, place sync, or choose how D is stored.
+ *            slot it fills and the slot it reads; arguments, tensor maps and ring buffers declared.
+ * Why here   a ring is the same for all families; who works on which side of it comes next.
+ * Does not   split roles, place sync, or choose how D is stored.
  */
 #include <string.h>
 

@@ -2,8 +2,9 @@
  *
  * Requires   select_shape.
  * Ensures    tile level; in each kernel one `work` op that holds matmul, epilogue and store;
- * `variant`, and the kernel's entry name, on each kernel. Why here   the tile is the instruction's
- * multiple; a variant differs only from here on. Does not   place anything in memory.
+ *            `variant`, and the kernel's entry name, on each kernel.
+ * Why here   the tile is the instruction's multiple; a variant differs only from here on.
+ * Does not   place anything in memory.
  */
 #include "Passes/pass_list.h"
 

@@ -2,10 +2,11 @@
  *
  * Requires   split_roles.
  * Ensures    where the schedule says `pending=1`, the consumer's loop over stages takes two of them
- * a turn, each with registers of its own, and an odd last stage stands behind it. Why here   only
- * the consumer gains: what the tensor cores still read of one stage (metadata) is not what the next
- * stage loads, so that place_fences may leave a batch running over the loop's edge. Does not touch
- * the producer, or decide which batch is waited for where.
+ *            a turn, each with registers of its own, and an odd last stage stands behind it.
+ * Why here   only the consumer gains: what the tensor cores still read of one stage (metadata) is
+ *            not what the next stage loads, so that place_fences may leave a batch running over the
+ *            loop's edge.
+ * Does not   touch the producer, or decide which batch is waited for where.
  */
 #include "Passes/accesses.h"
 #include "Passes/arith.h"
