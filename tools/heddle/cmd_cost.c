@@ -12,14 +12,11 @@
 #include "tuned_file.h"
 
 static const char about[] =
-    "Measures what Heddle itself takes: a problem's text to PTX (its passes, the check, LLVM), a "
-    "cached\n"
-    "kernel from disk to launchable, a launch over the driver's own call, memory. Each figure is "
-    "the\n"
-    "least of the rounds; compiling is counted in time on a processor. What needs a device is left "
-    "out where\n"
-    "there is none. The kernels: bf16,\n"
-    "8192 x 8192 x 8192; `tma` is the kernel alone, `auto` all that answer for any pitch of B.";
+    "Measures what Heddle itself takes: a problem's text to PTX (its passes, the check, LLVM),\n"
+    "a cached kernel from disk to launchable, a launch over the driver's own call, memory. Each\n"
+    "figure is the least of the rounds; compiling is counted in time on a processor. What needs\n"
+    "a device is left out where there is none. The kernels: bf16, 8192 x 8192 x 8192; `tma` is\n"
+    "the kernel alone, `auto` all that answer for any pitch of B.";
 
 static const char examples[] = "heddle cost\n"
                                "heddle cost --rounds 20 --schedule \"tile=256x192 cluster=2\"\n";

@@ -13,13 +13,11 @@
 #include "sizes.h"
 
 static const char about[] =
-    "Prints the schedule that is chosen, its instruction, tile, stages and memory, the time that "
-    "it is\n"
-    "predicted to take with what binds it, what was measured, what a dense library would take "
-    "(and\n"
-    "whether that is less), the entry points\n"
-    "and what each needs of the launch's values, the arguments and the C prototype, the bytes of\n"
-    "packed A, and why the other families and paths are not taken.";
+    "Prints the schedule that is chosen, its instruction, tile, stages and memory, the time\n"
+    "that it is predicted to take with what binds it, what was measured, what a dense library\n"
+    "would take (and whether that is less), the entry points and what each needs of the\n"
+    "launch's values, the arguments and the C prototype, the bytes of packed A, and why the\n"
+    "other families and paths are not taken.";
 
 static const char examples[] =
     "heddle explain examples/linear_bf16.heddle\n"

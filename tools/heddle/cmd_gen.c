@@ -12,11 +12,10 @@
 #include "sizes.h"
 
 static const char about[] =
-    "Writes NAME.ptx, NAME.cubin (when ptxas is found), NAME.h and NAME.c (a launcher in C11 that\n"
-    "links no libcuda) and NAME.json (the manifest) into DIR, NAME being the kernel's. Needs no "
-    "GPU\n"
-    "and no driver; the same input gives the same bytes. ptxas' findings (spills, stack frames,\n"
-    "serialised wgmma) fail the command.";
+    "Writes NAME.ptx, NAME.cubin (when ptxas is found), NAME.h and NAME.c (a launcher in C11\n"
+    "that links no libcuda) and NAME.json (the manifest) into DIR, NAME being the kernel's.\n"
+    "Needs no GPU and no driver; the same input gives the same bytes. ptxas' findings (spills,\n"
+    "stack frames, serialised wgmma) fail the command.";
 
 static const char examples[] =
     "heddle gen examples/linear_bf16.heddle -o out\n"

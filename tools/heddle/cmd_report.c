@@ -4,13 +4,11 @@
 #include "report.h"
 #include "Support/diag.h"
 
-static const char about[] = "Reads the CSV of one or more runs of heddle bench and prints, in "
-                            "Markdown, every case with its peers,\n"
-                            "and each type and band of N against its goal. --cutlass derives "
-                            "CUTLASS' time in each case from a\n"
-                            "table of its times beside cuBLAS' and cuSPARSELt's. -o draws "
-                            "roofline.svg and speedup.svg. The same\n"
-                            "files give the same bytes.";
+static const char about[] =
+    "Reads the CSV of one or more runs of heddle bench and prints, in Markdown, every case with\n"
+    "its peers, and each type and band of N against its goal. --cutlass derives CUTLASS' time\n"
+    "in each case from a table of its times beside cuBLAS' and cuSPARSELt's. -o draws\n"
+    "roofline.svg and speedup.svg. The same files give the same bytes.";
 
 static const char examples[] =
     "heddle report docs/bench/h200.csv --cutlass docs/bench/cutlass.csv -o docs/bench\n"

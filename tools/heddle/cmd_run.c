@@ -21,14 +21,13 @@ typedef struct run_options {
 } run_options;
 
 static const char about[] =
-    "Compiles the problem, makes operands by seed (or reads them), prunes and packs A, runs the "
-    "kernel\n"
-    "with a poisoned D and guards around every buffer, and compares D with the product in double\n"
-    "precision. The last line is `verify=ok|fail max_err=E bound=B backend=gpu|sim`: E is\n"
-    "|D - R| / |R|, or with --exact the number of wrong elements. Without a device the simulator "
-    "runs\n"
-    "the same PTX, large problems as a small instance with the same schedule and tails.\n"
-    "Operands are .npy files as the problem stores them; --a also takes canonical or packed files.";
+    "Compiles the problem, makes operands by seed (or reads them), prunes and packs A, runs the\n"
+    "kernel with a poisoned D and guards around every buffer, and compares D with the product\n"
+    "in double precision. The last line is `verify=ok|fail max_err=E bound=B backend=gpu|sim`:\n"
+    "E is |D - R| / |R|, or with --exact the number of wrong elements. Without a device the\n"
+    "simulator runs the same PTX, large problems as a small instance with the same schedule and\n"
+    "tails. Operands are .npy files as the problem stores them; --a also takes canonical or\n"
+    "packed files.";
 
 static const char examples[] =
     "heddle run examples/linear_bf16.heddle\n"

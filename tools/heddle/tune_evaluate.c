@@ -18,13 +18,11 @@
 #include "tuned_file.h"
 
 static const char about[] =
-    "Judges the model and the search by measurements of many schedules: of --db (quick looks), or\n"
-    "of a --csv file as `heddle tune --csv` and `heddle bench --format csv` write it. Each line: "
-    "a\n"
-    "product, how many schedules, Spearman's rank correlation of predicted and measured times,\n"
-    "then over the best of all: the model's first, the best of its first five, and the best of "
-    "what\n"
-    "the search would have measured. Needs no device.";
+    "Judges the model and the search by measurements of many schedules: of --db (quick looks),\n"
+    "or of a --csv file as `heddle tune --csv` and `heddle bench --format csv` write it. Each\n"
+    "line: a product, how many schedules, Spearman's rank correlation of predicted and measured\n"
+    "times, then over the best of all: the model's first, the best of its first five, and the\n"
+    "best of what the search would have measured. Needs no device.";
 static const char examples[] = "heddle tune evaluate --csv sweep.csv\n"
                                "heddle tune evaluate --db sweep.db --top 20\n";
 
@@ -120,12 +118,10 @@ int tune_evaluate(int argc, char **argv) {
 
 static const char calibrate_about[] =
     "Finds the device's ceilings (rates, latencies, factors of lib/Passes/schedule_cost.h) that\n"
-    "predict the measurements best, the fast schedules of each product counting most, starting "
-    "from\n"
-    "--ceilings. Prints them, and writes them to -o as a file that --ceilings, and run, gen, "
-    "bench\n"
-    "and explain by --db, take. Measure some products with --exhaustive (and --only) first. Needs "
-    "no device.";
+    "predict the measurements best, the fast schedules of each product counting most, starting\n"
+    "from --ceilings. Prints them, and writes them to -o as a file that --ceilings, and run,\n"
+    "gen, bench and explain by --db, take. Measure some products with --exhaustive (and --only)\n"
+    "first. Needs no device.";
 static const char calibrate_examples[] =
     "heddle tune --grid docs/bench/unseen.grid --exhaustive --only group=8 --db sweep.db\n"
     "heddle tune calibrate --db sweep.db -o mine.json\n"
