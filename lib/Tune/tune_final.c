@@ -56,8 +56,8 @@ static void add_fastest(hd_course *c, const hd_search *search, int32_t fastest, 
   }
 }
 
-/* The same work in another order, with another partner or other stores, which may cost stages:
- * hardly another time, but other energy. */
+/* The same work in another order, with another partner, other waits or other stores, which may cost
+ * stages: hardly another time, but other energy. */
 static bool is_twin(const hd_schedule *x, const hd_schedule *y) {
   char own[HD_SCHEDULE_TEXT], other[HD_SCHEDULE_TEXT];
   hd_schedule s = *x;
@@ -67,6 +67,7 @@ static bool is_twin(const hd_schedule *x, const hd_schedule *y) {
   s.cluster = y->cluster;
   s.group = y->group;
   s.stages = y->stages;
+  s.pending = y->pending;
   hd_schedule_print(&s, own);
   hd_schedule_print(y, other);
   return strcmp(own, other) == 0;
