@@ -4,7 +4,10 @@
 
 #include "Passes/schedule_fit.h"
 
-enum { NARROW_TILE = 64, WIDE_TILE = 128 /* columns; ORDER NARROW: schedule_fit */ };
+enum {
+  NARROW_TILE = 64, WIDE_TILE = 128, /* columns; ORDER NARROW: schedule_fit */
+  USUAL_GROUP = 8
+};
 
 static const struct shape {
   int32_t m, n, warps_m, warps_n; /* wgmma: warps_n 1 */
@@ -24,6 +27,21 @@ static void each_store(const hd_problem *p, hd_schedule s, hd_schedule **list, s
   }
 }
 
+/* Tiles of an extent, those that share an operand as one; many of one known at launch. */
+static int64_t count(const hd_size *size, int32_t tile, bool shared, const hd_schedule *s) {
+  int64_t step = (int64_t)tile * (shared ? s->cluster : 1);
+  return size->value ? (size->value + step - 1) / step : INT32_MAX;
+}
+
+/* Bands order a single column of tiles alike, and so do all that are as high as A: the usual group
+ * stands for them. H200: 32 and 64 are no faster than 16 (docs/bench/attempts.csv). */
+static bool orders_anew(const hd_problem *p, const hd_schedule *s) {
+  bool shares_a = strcmp(s->share, "a") == 0;
+  int64_t rows = count(&p->m, s->tile_m, !shares_a, s);
+  int32_t least = s->group < USUAL_GROUP ? s->group : USUAL_GROUP;
+  return s->group == USUAL_GROUP || (rows > least && count(&p->n, s->tile_n, shares_a, s) > 1);
+}
+
 /* Wide tiles are bound by traffic, which the order of k changes. */
 static void each_order(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
                        size_t *cap) {
@@ -32,7 +50,8 @@ static void each_order(const hd_problem *p, hd_schedule s, hd_schedule **list, s
     for (size_t j = 0; j < (s.cluster > 1 ? HD_COUNT(shares) : 1); j++) {
       snprintf(s.k_order, sizeof s.k_order, "%s", orders[i]);
       snprintf(s.share, sizeof s.share, "%s", shares[j]);
-      each_store(p, s, list, n, cap);
+      if (orders_anew(p, &s))
+        each_store(p, s, list, n, cap);
     }
 }
 
