@@ -80,3 +80,19 @@ hd_value *hd_arith_const(hd_builder *b, hd_op_kind kind, hd_value *x, int64_t y)
 hd_value *hd_widen(hd_builder *b, hd_value *x) {
   return is_const(x) ? hd_i64(b, const_value(x)) : hd_build_value(b, HD_OP_EXTEND, HD_I64, 1, x);
 }
+
+/* hi = (x + range) / n where lo = x / n: a share is the n-th part of the range, rounded up. */
+int64_t hd_most_turns(const hd_op *loop) {
+  const hd_value *lo = loop->operands[0], *hi = loop->operands[1];
+  if (is_const(lo) && is_const(hi))
+    return const_value(hi) - const_value(lo);
+  if (!lo->op || !hi->op || lo->op->kind != HD_OP_DIV || hi->op->kind != HD_OP_DIV)
+    return INT64_MAX;
+  const hd_value *n = hi->op->operands[1], *sum = hi->op->operands[0];
+  bool is_share = n == lo->op->operands[1] && is_const(n) && const_value(n) > 0 && sum->op &&
+                  sum->op->kind == HD_OP_ADD && sum->op->operands[0] == lo->op->operands[0] &&
+                  is_const(sum->op->operands[1]);
+  if (!is_share)
+    return INT64_MAX;
+  return (const_value(sum->op->operands[1]) + const_value(n) - 1) / const_value(n);
+}

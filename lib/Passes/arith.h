@@ -12,5 +12,8 @@ hd_value *hd_arith(hd_builder *b, hd_op_kind kind, hd_value *x, hd_value *y);
 hd_value *hd_arith_const(hd_builder *b, hd_op_kind kind, hd_value *x, int64_t y);
 /* i32 to i64. */
 hd_value *hd_widen(hd_builder *b, hd_value *x);
+/* The most turns that a loop with step 1 makes: over all of a constant range, or one of its equal
+ * shares; INT64_MAX where that is not known. */
+int64_t hd_most_turns(const hd_op *loop);
 
 #endif

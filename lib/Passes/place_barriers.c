@@ -3,16 +3,16 @@
  * Requires   lower_epilogue; no sync in the module.
  * Ensures    every slot is waited for before it is read and before it is filled again: a ring of
  *            full and empty mbarriers between a producer and a consumer role (R1, R3), or cp.async
- *            groups and CTA barriers inside a lone role. Barriers are initialised before the roles
- *            start, and a cluster leaves together (R4). Of the warps that share a tile over k, the
- *            last one to have written its partial goes on to the sum (R7); no CTA waits for
- *            another, but those of a cluster along k for what they send each other (R1), and for
- *            the ring that it goes to (R3). Where tensor memory is used, it is taken before the
- *            roles and given back behind them; a ring of barriers tells who multiplies of the
- *            metadata there, commits free the stages, and the accumulators are a ring of their own
- *            (R9). The lanes of a warp meet between what they put into a slot of D and its copy
- *            out, and before they fill a slot that was read (R2, R6). A dependent kernel waits for
- *            the one ahead (R8).
+ *            groups and CTA barriers inside a lone role; a slot that is not filled again is not
+ *            released. Barriers are initialised before the roles start, and a cluster leaves
+ *            together (R4). Of the warps that share a tile over k, the last one to have written its
+ *            partial goes on to the sum (R7); no CTA waits for another, but those of a cluster
+ *            along k for what they send each other (R1), and for the ring that it goes to (R3).
+ *            Where tensor memory is used, it is taken before the roles and given back behind them;
+ *            a ring of barriers tells who multiplies of the metadata there, commits free the
+ *            stages, and the accumulators are a ring of their own (R9). The lanes of a warp meet
+ *            between what they put into a slot of D and its copy out, and before they fill a slot
+ *            that was read (R2, R6). A dependent kernel waits for the one ahead (R8).
  * Why here   roles and accesses are final; fences depend on where the waits are.
  * Does not   place fences, wgmma groups, or cp.async fences (place_fences).
  */
@@ -27,6 +27,7 @@ typedef struct ring {
   hd_accesses copies, reads;
   hd_value *full, *empty;
   int64_t sharers, stages; /* CTAs that copies reach */
+  bool wraps, repeats;     /* slots are filled again: in a tile, for the next one */
 } ring;
 
 static hd_op *build_on(hd_builder *b, hd_op_kind kind, hd_value *barrier, hd_value *cursor) {
@@ -149,9 +150,10 @@ static void place_around_roles(ring *r) {
   int64_t readers = hd_op_int(r->consumer, HD_ATTR_N_WARPS, 0) * r->sharers;
   bool in_cluster = hd_op_int(r->kernel, HD_ATTR_CLUSTER, 1) > 1;
   r->full = declare(r, &b, "full", r->stages, 1 + generic_writers(r));
-  r->empty = declare(r, &b, "empty", r->stages, readers);
+  r->empty = r->wraps || r->repeats ? declare(r, &b, "empty", r->stages, readers) : NULL;
   hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, r->full);
-  hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, r->empty);
+  if (r->empty)
+    hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, r->empty);
   place_exchange(r, &b);
   hd_op *sync = hd_build_op(&b, in_cluster ? HD_OP_CLUSTER_SYNC : HD_OP_CTA_SYNC, (hd_type){0}, 0);
   if (in_cluster) /* there is nothing but the barriers to know of */
@@ -190,7 +192,7 @@ static void place_fill(ring *r, const hd_region *body, bool is_ahead, int64_t by
   if (!region)
     return;
   hd_builder b = hd_builder_before(r->module, region->first);
-  if (!is_ahead) {
+  if (!is_ahead && r->empty) {
     hd_op *wait = build_on(&b, HD_OP_BARRIER_WAIT, r->empty, cursor);
     hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 1);
   }
@@ -245,26 +247,32 @@ static void release_where(ring *r, hd_builder *b, hd_value *x, hd_value *y, hd_v
 
 /* One slot a turn: waited for at its head and released at its end, when all its reads are done. */
 static void place_single(ring *r, hd_region *body, hd_value *cursor) {
+  bool is_last = body->parent->kind != HD_OP_FOR; /* an odd turn, behind the loop */
   wait_full(r, body->first, cursor);
   hd_builder end = hd_builder_before(r->module, body->last);
-  release(r, &end, cursor);
+  if (is_last ? r->repeats : r->empty != NULL)
+    release(r, &end, cursor);
 }
 
 /* Two slots a turn, read by batches of which the newest still runs: each slot is released when the
  * reads of the next one have been issued; the second one in the next turn, the last one behind the
- * loop. */
+ * loop, where another tile may follow. */
 static void place_pair(ring *r, hd_op *loop, hd_op *const first[2], hd_op *const last[2]) {
   hd_module *m = r->module;
   hd_region *body = loop->regions[0];
   hd_value *cursor[] = {hd_cursor_of(first[0]), hd_cursor_of(first[1])};
+  wait_full(r, body->first, cursor[0]);
+  wait_full(r, first[1], cursor[1]);
+  if (!r->empty)
+    return;
   hd_value *before = hd_carry(m, loop, loop->operands[2 + cursor[0]->index]);
   hd_op_add_operand(m, body->last, cursor[1]);
-  wait_full(r, body->first, cursor[0]);
   hd_builder b = hd_builder_after(m, last[0]);
   release_where(r, &b, body->args[0], loop->operands[0], before);
-  wait_full(r, first[1], cursor[1]);
   b = hd_builder_after(m, last[1]);
   release(r, &b, cursor[0]);
+  if (!r->repeats)
+    return;
   b = hd_builder_after(m, loop);
   release_where(r, &b, loop->operands[1], loop->operands[0], loop->results[loop->n_results - 1]);
 }
@@ -448,6 +456,7 @@ static void place_ring(ring *r) {
       buffer = r->copies.op[0]->operands[i];
   r->stages = hd_op_int(buffer->op, HD_ATTR_STAGES, 0);
   r->sharers = count_sharers(r);
+  r->wraps = hd_most_turns(hd_loop_of(r->copies.op[r->copies.n - 1])) > r->stages;
   place_around_roles(r);
   place_producer(r);
   place_consumer(r);
@@ -475,7 +484,7 @@ static void place_groups(ring *r) {
     hd_builder after = hd_builder_after(m, last);
     hd_build_op(&after, HD_OP_CP_ASYNC_COMMIT, (hd_type){0}, 0);
   }
-  if (!hd_op_has(r->kernel, HD_ATTR_PERSISTENT))
+  if (!r->repeats)
     return;
   hd_builder behind = hd_builder_after(m, loop);
   hd_build_op(&behind, HD_OP_CTA_SYNC, (hd_type){0}, 0);
@@ -555,7 +564,8 @@ heddle_status hd_pass_place_barriers(hd_pass_context *pass, hd_module *module) {
   module->sync_placed = true;
   HD_FOR_OPS(kernel, module->body) {
     ring r = {.module = module,
-              .kernel = kernel};
+              .kernel = kernel,
+              .repeats = hd_op_has(kernel, HD_ATTR_PERSISTENT)};
     r.producer = role_with(kernel, hd_is_copy, &r.copies);
     r.consumer = role_with(kernel, hd_is_read, &r.reads);
     if (hd_find_op(kernel->regions[0], HD_OP_TCGEN05_MMA_SP))
