@@ -279,7 +279,7 @@ typedef struct sim_machine {
   uint32_t grid[3]; /* n_ctas are counted along x first; clusters lie along x */
   uint32_t n_ctas, cluster_size, n_threads, n_warps, n_warpgroups;
   uint32_t agents_per_cta, agent_cp, agent_bulk_read, agent_bulk_write, agent_wgmma,
-      agent_mbarrier, agent_sent, agent_tensor, agent_mover, agent_moved, agent_grid;
+      agent_mbarrier, agent_sent, agent_tensor, agent_mover, agent_grid;
   sim_cta **cta;                /* NULL: not started */
   uint32_t live_from, live_to; /* CTAs before are done, those from live_to on are not started */
   sim_cluster *cluster;

@@ -32,7 +32,7 @@ const char *hd_sim_agent_name(const sim_machine *m, sim_agent agent, char out[96
   if (local >= m->agent_grid)
     return "the previous grid";
   if (m->agent_tensor && local >= m->agent_mover) {
-    uint32_t warp = (local - m->agent_mover) / 2 % m->n_warps;
+    uint32_t warp = (local - m->agent_mover) / 2;
     snprintf(out, 96, "tcgen05.%s of cta %u warp %u", (local - m->agent_mover) % 2 ? "st" : "ld",
              cta, warp);
     return out;

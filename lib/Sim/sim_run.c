@@ -279,8 +279,7 @@ static void number_agents(sim_machine *m) {
   if (g->has_tensor) {
     m->agent_tensor = next;
     m->agent_mover = next + n;
-    m->agent_moved = m->agent_mover + 2 * m->n_warps;
-    next = m->agent_moved + 2 * m->n_warps;
+    next = m->agent_mover + 2 * m->n_warps;
   }
   m->agent_grid = next;
   m->agents_per_cta = (m->agent_grid + SIM_CLOCK_STEP) / SIM_CLOCK_STEP * SIM_CLOCK_STEP;

@@ -118,12 +118,11 @@ static sim_step exec_alloc(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return SIM_NEXT;
 }
 
-/* Synchronous: what was waited for needs no fence. */
-static bool is_over(const sim_machine *m, const sim_thread *t, sim_agent agent, uint32_t at) {
-  uint32_t local = agent & ((1u << SIM_AGENT_SHIFT) - 1);
-  bool moved = local >= m->agent_mover && local < m->agent_moved;
+/* Synchronous: it needs no fence::after_thread_sync. What other threads have waited for, they tell
+ * by fence::before_thread_sync. */
+static bool is_over(const sim_thread *t, sim_agent agent, uint32_t at) {
   return agent == SIM_NO_AGENT || hd_sim_knows(&t->issuer->view.full, agent, at) ||
-         hd_sim_knows(&t->know.full, moved ? agent - m->agent_mover + m->agent_moved : agent, at);
+         hd_sim_knows(&t->know.full, agent, at);
 }
 
 static sim_step check_cell_over(sim_warp *w, const sim_insn *in, const sim_thread *t,
@@ -131,15 +130,15 @@ static sim_step check_cell_over(sim_warp *w, const sim_insn *in, const sim_threa
   sim_machine *m = w->machine;
   sim_agent agent = SIM_NO_AGENT;
   uint32_t place = 0;
-  if (!is_over(m, t, c->writer, c->write_clock)) {
+  if (!is_over(t, c->writer, c->write_clock)) {
     agent = c->writer;
     place = c->write_site;
-  } else if (!is_over(m, t, c->reader, c->read_clock)) {
+  } else if (!is_over(t, c->reader, c->read_clock)) {
     agent = c->reader;
     place = c->read_site;
   }
   for (uint32_t i = c->more; i && agent == SIM_NO_AGENT; i = m->readers[i - 1].next) {
-    if (!is_over(m, t, m->readers[i - 1].agent, m->readers[i - 1].clock)) {
+    if (!is_over(t, m->readers[i - 1].agent, m->readers[i - 1].clock)) {
       agent = m->readers[i - 1].agent;
       place = m->readers[i - 1].site;
     }

@@ -172,12 +172,8 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
     return SIM_WAIT;
   }
   mover->waited[which] = n;
-  uint32_t local = 2 * w->index + which;
-  SIM_LANES(l, mask) {
-    sim_thread *t = hd_sim_thread(w, l);
-    hd_sim_learn_know(m, &t->issuer->view, hd_sim_agent(w->cta, m->agent_mover + local), n);
-    hd_sim_learn_know(m, &t->know, hd_sim_agent(w->cta, m->agent_moved + local), n);
-  }
+  sim_agent self = hd_sim_agent(w->cta, m->agent_mover + 2 * w->index + which);
+  SIM_LANES(l, mask) hd_sim_learn_know(m, &hd_sim_thread(w, l)->issuer->view, self, n);
   w->dirty = true;
   return SIM_NEXT;
 }

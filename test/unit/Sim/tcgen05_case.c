@@ -282,6 +282,7 @@ static void write_start(const tc_run *t, hd_strbuf *out) {
                      "tcgen05.st.sync.aligned.32x32b.x128.b32 [%r13], ");
   list_registers(out);
   hd_strbuf_add(out, ";\ntcgen05.wait::st.sync.aligned; tcgen05.fence::before_thread_sync;\n");
+  hd_strbuf_add(out, "tcgen05.fence::before_thread_sync;\n");
   hd_strbuf_add(out, pair ? "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
                           : "bar.sync 0;\n");
   hd_strbuf_add(out, "tcgen05.fence::after_thread_sync;\n");
@@ -340,6 +341,7 @@ void tc_write_text(const tc_run *t, hd_strbuf *out) {
   for (int i = 0; i < TC_COLUMNS; i += 4)
     hd_strbuf_printf(out, "st.global.v4.b32 [%%rd8+%d], {%%d%d, %%d%d, %%d%d, %%d%d};\n", 4 * i, i,
                      i + 1, i + 2, i + 3);
+  hd_strbuf_add(out, "tcgen05.fence::before_thread_sync;\n");
   hd_strbuf_add(out, pair ? "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
                           : "bar.sync 0;\n");
   hd_strbuf_printf(out, "@%%p1 bra E;\n"

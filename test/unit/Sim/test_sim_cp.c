@@ -132,7 +132,7 @@ static void write_text(hd_strbuf *text, const shape *s, int format, unsigned swi
                       "add.s64 %rd5, %rd5, %rd6; add.s64 %rd5, %rd5, %rd1;\n");
   for (int i = 0; i < COLUMNS; i++)
     hd_strbuf_printf(text, "st.global.b32 [%%rd5+%d], %%d%d;\n", 4 * i, i);
-  hd_strbuf_printf(text, "%s@%%p1 bra E;\n"
+  hd_strbuf_printf(text, "tcgen05.fence::before_thread_sync; %s@%%p1 bra E;\n"
                          "tcgen05.dealloc.cta_group::%u.sync.aligned.b32 %%r12, %d;\nE: ret;\n}\n",
                    sync, group, COLUMNS);
 }

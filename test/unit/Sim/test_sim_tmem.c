@@ -94,6 +94,7 @@ static const planted errors[] = {
     {"stored under a load", "R9", {{"waitld1", NULL}}},
     {"no wait::st", "R9", {{"waitst", NULL}}},
     {"freed while others read", "R9|tmem", {{"last", NULL}}},
+    {"freed behind loads that nobody tells of", "(R9", {{"before2", NULL}}},
     {"never freed", "tmem", {{"free", NULL}}},
     {"half of it freed",
      "tmem",
@@ -358,7 +359,7 @@ static void write_text(hd_strbuf *out, const shape *s, uint32_t n, bool store, b
   hd_strbuf_printf(out, ", [%%r%d]%s;\ntcgen05.wait::ld.sync.aligned;\n", store ? 4 : 5,
                    store ? "" : split);
   global(out, "s %rd4", store ? COLUMNS : n * s->registers);
-  hd_strbuf_add(out, "bar.sync 0; @%p0 bra E;\n"
+  hd_strbuf_add(out, "tcgen05.fence::before_thread_sync; bar.sync 0; @%p0 bra E;\n"
                      "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 128;\nE: ret;\n}\n");
 }
 
