@@ -68,16 +68,24 @@ static heddle_status choose_schedule(source *s, const char *text) {
   return status;
 }
 
-/* Enough granules of each split for every slot and phase, the last one ragged; three tiles for two
- * CTAs. */
+/* Tiles for two CTAs: two for one of them, so that the ring goes on; three where the accumulators
+ * are a ring of two. */
+static int64_t n_tiles(const source *s) {
+  if (!s->schedule.persistent)
+    return 1;
+  return strcmp(s->schedule.family, "tcgen05") ? 3 : 5;
+}
+
+/* Enough granules of each split for every slot and phase, the last one ragged, and one more where
+ * k is split, so that there are odd and even counts. */
 static int64_t small_size(const source *s, const char *dim) {
-  int32_t granule = hd_granule_k(s->problem.a_elem);
+  int32_t granule = hd_granule_k(s->problem.a_elem), splits = s->schedule.split_k;
   if (*dim == 'k')
-    return (int64_t)TRIPS * s->schedule.split_k * granule - granule / 2;
+    return (int64_t)(TRIPS * splits + (splits > 1)) * granule - granule / 2;
   if (*dim == 'm')
     return s->schedule.tile_m * s->schedule.cluster - RAGGED;
   int32_t ragged = is_permuted(s) ? 4 * hd_d_run(&s->problem) : 8;
-  return (s->schedule.persistent ? 3 : 1) * s->schedule.tile_n - ragged;
+  return n_tiles(s) * s->schedule.tile_n - ragged;
 }
 
 static void shrink_sizes(source *s) {
