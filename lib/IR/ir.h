@@ -255,6 +255,7 @@ hd_op *hd_find_op(hd_region *region, hd_op_kind kind);
 hd_op *hd_op_kernel(hd_op *op);
 
 /* ---- text ---- */
+const char *hd_level_name(hd_level level); /* "problem", "tile", "role" */
 /* Parses a text; diagnostics carry file (borrowed for the call), line and column. *module is
  * owned. */
 heddle_status hd_parse(heddle_context *ctx, const char *file, const char *text, size_t n_bytes,

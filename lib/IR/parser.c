@@ -193,12 +193,11 @@ static heddle_status parse_statements(hd_parser *p, hd_region *region) {
 }
 
 static heddle_status parse_level(hd_parser *p, hd_level *level) {
-  static const char *const names[] = {"problem", "tile", "role"};
   HD_TRY(hd_parser_expect_word(p, "level"));
   HD_TRY(hd_parser_expect(p, '=', "after level"));
-  for (size_t i = 0; p->token.kind == HD_TOKEN_WORD && i < HD_COUNT(names); i++) {
-    if (strcmp(p->token.text, names[i]) == 0) {
-      *level = (hd_level)i;
+  for (hd_level l = 0; p->token.kind == HD_TOKEN_WORD && l <= HD_LEVEL_ROLE; l++) {
+    if (strcmp(p->token.text, hd_level_name(l)) == 0) {
+      *level = l;
       return hd_parser_advance(p);
     }
   }

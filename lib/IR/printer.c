@@ -219,11 +219,15 @@ static void free_printer(struct printer *p) {
   hd_arena_free(&p->arena);
 }
 
+const char *hd_level_name(hd_level level) {
+  static const char *const names[] = {"problem", "tile", "role"};
+  return names[level];
+}
+
 static void print_module(const hd_module *module, hd_strbuf *out, bool anonymous) {
-  static const char *const levels[] = {"problem", "tile", "role"};
   struct printer p = {.out = out, .anonymous = anonymous};
   name_region(&p, module->body);
-  hd_strbuf_printf(out, "module version=1 level=%s sync=%s\n", levels[module->level],
+  hd_strbuf_printf(out, "module version=1 level=%s sync=%s\n", hd_level_name(module->level),
                    module->sync_placed ? "placed" : "none");
   for (const hd_op *op = module->body->first; op; op = op->next) {
     hd_strbuf_add(out, "\n");

@@ -47,13 +47,13 @@ void hd_verify_unsupported(hd_verifier *v, const hd_op *op, const char *rule, co
 
 static void check_level(hd_verifier *v, const hd_op *op) {
   static const char letters[] = {'P', 'T', 'R'};
-  static const char *const names[] = {"problem", "tile", "role"};
   const char *levels = hd_op_get_info(op->kind)->levels;
   bool is_sync = *levels == 'S';
   if (is_sync && v->module->level == HD_LEVEL_ROLE && !v->module->sync_placed)
     hd_verify_fail(v, op, "ir.sync", "a sync op in a module that says sync=none");
   else if (is_sync ? v->module->level != HD_LEVEL_ROLE : !strchr(levels, letters[v->module->level]))
-    hd_verify_fail(v, op, "ir.level", "does not exist at %s level", names[v->module->level]);
+    hd_verify_fail(v, op, "ir.level", "does not exist at %s level",
+                   hd_level_name(v->module->level));
 }
 
 /* What may stand where. KERNEL_ONLY: in the kernel's region itself; ROLE_ONLY: inside a role. */

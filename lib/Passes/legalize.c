@@ -117,9 +117,6 @@ static heddle_status check_launch(heddle_context *ctx, const hd_problem *p) {
 }
 
 heddle_status hd_pass_legalize(hd_pass_context *pass, hd_module *module) {
-  if (module->level != HD_LEVEL_PROBLEM)
-    return hd_error(pass->ctx, HEDDLE_INVALID, HD_NOWHERE, "pass.level",
-                    "legalize takes a module of problem level");
   HD_FOR_OPS(kernel, module->body) {
     if (pass->target)
       hd_op_set_str(module, kernel, HD_ATTR_TARGET, pass->target);

@@ -16,8 +16,13 @@ typedef heddle_status hd_pass_fn(hd_pass_context *pass, hd_module *module);
 
 typedef struct hd_pass {
   const char *name; /* "legalize", … */
-  hd_pass_fn *run;
-  const char *doc; /* one line */
+  hd_pass_fn *run;  /* called by hd_run_pass alone */
+  const char *doc;  /* one line */
+  /* What it takes: a level, whether sync is placed, and an attribute that the passes ahead of it
+   * have left on each kernel or its matmul (HD_N_ATTRS: none). */
+  hd_level level;
+  bool sync_placed;
+  hd_attr_key needs;
 } hd_pass;
 
 /* The pipeline in order: legalize, select_shape, tile, assign_fragments, select_operand_path,
@@ -31,6 +36,9 @@ typedef struct hd_pipeline_options {
   void (*after)(void *user, const hd_pass *pass, const hd_module *module, double seconds);
   void *user;
 } hd_pipeline_options;
+
+/* Runs one pass on a verified module; HEDDLE_INVALID when that is not what the pass takes. */
+heddle_status hd_run_pass(hd_pass_context *pass, hd_module *module, const hd_pass *p);
 
 heddle_status hd_run_pipeline(hd_pass_context *pass, hd_module *module,
                               const hd_pipeline_options *options);

@@ -106,7 +106,7 @@ heddle_status opt_run_passes(heddle_context *ctx, const opt_options *o, hd_modul
   HD_TRY(make_plan(ctx, o, &p));
   for (int i = 0; i < p.n; i++) {
     double start = hd_clock_seconds();
-    HD_TRY(p.pass[i]->run(&context, module));
+    HD_TRY(hd_run_pass(&context, module, p.pass[i]));
     if (o->time_passes)
       fprintf(stderr, "%10.3f ms  %s\n", 1e3 * (hd_clock_seconds() - start), p.pass[i]->name);
     if (is_printed(o, p.pass[i]->name))
