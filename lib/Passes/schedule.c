@@ -247,7 +247,7 @@ static void default_of(const hd_problem *p, const char *family, hd_schedule *s) 
   snprintf(s->k_order, sizeof s->k_order, "forward");
   snprintf(s->store, sizeof s->store, "quad");
   hd_schedule_spread_warps(s);
-  s->stages = hd_schedule_most_stages(p, s, hd_schedule_wanted_stages(s));
+  s->stages = hd_schedule_most_stages(p, s, hd_schedule_wanted_stages(p, s));
   s->pending = hd_schedule_most_pending(p, s);
 }
 
@@ -315,7 +315,7 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
   if (!own_tile)
     hd_schedule_narrow(&p, &probe);
   if (!strstr(text, "stages="))
-    probe.stages = hd_schedule_most_stages(&p, &probe, hd_schedule_wanted_stages(&probe));
+    probe.stages = hd_schedule_most_stages(&p, &probe, hd_schedule_wanted_stages(&p, &probe));
   if (!strstr(text, "pending="))
     probe.pending = hd_schedule_most_pending(&p, &probe);
   *schedule = probe;

@@ -55,13 +55,25 @@ static void each_order(const hd_problem *p, hd_schedule s, hd_schedule **list, s
     }
 }
 
+static void each_group(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
+                       size_t *cap) {
+  for (s.group = 4; s.group <= 16; s.group *= 2)
+    for (s.pending = 0; s.pending <= 1; s.pending++)
+      each_order(p, s, list, n, cap);
+}
+
+/* The deepest rings; of narrow tiles, which A's stream binds, the one that just covers it. */
 static void each_depth(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
                        size_t *cap) {
-  int32_t most = hd_schedule_most_stages(p, &s, s.tile_n <= NARROW_TILE ? HD_MOST_STAGES : 10);
+  bool narrow = s.tile_n <= NARROW_TILE;
+  int32_t most = hd_schedule_most_stages(p, &s, narrow ? HD_MOST_STAGES : 10);
+  int32_t covering = hd_schedule_covering_stages(p, &s);
   for (s.stages = most; s.stages >= 2 && s.stages >= most - 2; s.stages--)
-    for (s.group = 4; s.group <= 16; s.group *= 2)
-      for (s.pending = 0; s.pending <= 1; s.pending++)
-        each_order(p, s, list, n, cap);
+    each_group(p, s, list, n, cap);
+  if (narrow && covering < most - 2) {
+    s.stages = covering;
+    each_group(p, s, list, n, cap);
+  }
 }
 
 static void each_shape(const hd_problem *p, const hd_schedule *first, const struct shape *shape,

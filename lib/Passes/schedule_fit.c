@@ -11,6 +11,8 @@ enum {
   TENSOR_BYTES = 8,   /* and of tcgen05 its metadata's, */
   SUMS_BYTES = 40,    /* full and empty of the accumulators, and tensor memory's address */
   PARTIAL_BYTES = 4,
+  STREAM_BYTES = 80 << 10, /* of A on the way to an SM: fewer do not cover the latency; more lie in
+                            * each other's way (H200: docs/bench/attempts.csv, run 9) */
   ALIGN_SLACK = 1024,     /* the dynamic part starts at any 1024-byte boundary: B's swizzle atom */
   CTA_BYTES = 1024,       /* of an SM's shared memory, the system's for each CTA */
   SHARED_UNIT = 128,      /* in which shared memory is given out */
@@ -101,8 +103,18 @@ static int32_t register_limit(const hd_problem *p, const hd_schedule *s) {
   return (int32_t)p->target->registers_per_sm / (s->ctas * threads_of(s)) / 8 * 8;
 }
 
-int32_t hd_schedule_wanted_stages(const hd_schedule *s) {
-  return !is_wgmma(s) && !is_tensor(s) ? 4 : s->tile_n <= NARROW_TILE ? 12 : 8;
+int32_t hd_schedule_covering_stages(const hd_problem *p, const hd_schedule *s) {
+  int32_t granules = s->tile_k / hd_granule_k(p->a_elem);
+  int32_t each = s->ctas * granules * (s->tile_m / HD_SLAB_ROWS) * hd_block_bytes(p->a_elem);
+  int32_t stages = (STREAM_BYTES + each - 1) / each;
+  return stages < 2 ? 2 : stages > HD_MOST_STAGES ? HD_MOST_STAGES : stages;
+}
+
+int32_t hd_schedule_wanted_stages(const hd_problem *p, const hd_schedule *s) {
+  if (!is_wgmma(s) || s->tile_n > NARROW_TILE)
+    return !is_wgmma(s) && !is_tensor(s) ? 4 : s->tile_n <= NARROW_TILE ? 12 : 8;
+  bool ahead = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY);
+  return ahead ? HD_MOST_STAGES : hd_schedule_covering_stages(p, s);
 }
 
 static int32_t fitting_stages(const hd_problem *p, const hd_schedule *s) {

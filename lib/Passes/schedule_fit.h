@@ -20,8 +20,10 @@ int32_t hd_schedule_shared_limit(const hd_problem *problem, const hd_schedule *s
 /* The least to ask for so that an SM holds no more CTAs than the schedule says, those of the kernel
  * behind included: launched early, they would be spread unevenly and slow their elders. */
 int32_t hd_schedule_shared_claim(const hd_problem *problem, const hd_schedule *schedule);
-/* Stages worth having: enough bytes in flight to cover the memory's latency. */
-int32_t hd_schedule_wanted_stages(const hd_schedule *schedule);
+/* Stages that just cover the memory's latency where A's stream binds. */
+int32_t hd_schedule_covering_stages(const hd_problem *problem, const hd_schedule *schedule);
+/* Stages worth having: those, or all that there are where A is read ahead of the kernel's turn. */
+int32_t hd_schedule_wanted_stages(const hd_problem *problem, const hd_schedule *schedule);
 /* The most stages that fit, at most `most`, at least 2 (hd_schedule_check refuses what does not
  * fit). */
 int32_t hd_schedule_most_stages(const hd_problem *problem, const hd_schedule *schedule,

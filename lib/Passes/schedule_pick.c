@@ -50,7 +50,7 @@ static void enter_one(const hd_problem *p, hd_schedule s, front *f) {
 
 static void enter(const hd_problem *p, hd_schedule s, front *f) {
   hd_schedule_spread_warps(&s);
-  s.stages = hd_schedule_most_stages(p, &s, hd_schedule_wanted_stages(&s));
+  s.stages = hd_schedule_most_stages(p, &s, hd_schedule_wanted_stages(p, &s));
   s.pending = hd_schedule_most_pending(p, &s);
   if (hd_schedule_fits(p, &s))
     enter_one(p, s, f);
