@@ -122,9 +122,10 @@ static void arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int3
              (long long)ring->count);
 }
 
-/* Reaches into another CTA, on R3's assumption when it is an arrival that releases nothing. */
+/* An arrival at another CTA, on R3's assumption when it releases nothing. What lands there needs no
+ * such note: its bytes are waited for where they land. */
 static void reach(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, bool releases) {
-  m->report->n_assumed_r3 += step->op->kind == HD_OP_BARRIER_ARRIVE && !releases;
+  m->report->n_assumed_r3 += !releases;
   w->remote_op = step->op;
   w->remote_time = w->now;
 }
@@ -179,8 +180,6 @@ uint32_t hd_ck_barrier_land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *s
     return 0;
   check_phase(m, w, step, cta, ring->first + slot);
   b->sent = b->sent || step->op->kind == HD_OP_PARTIAL_SEND;
-  if (cta != w->cta && !b->sent) /* what is sent is known where it lands */
-    reach(m, w, step, false);
   hd_ck_join_phases(m, w->clock, b->arriving);
   b->landed += bytes;
   b->landing = b->completed + 1;

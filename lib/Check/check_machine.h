@@ -137,7 +137,7 @@ typedef struct hd_ck_warp {
   uint32_t out_done, out_committed; /* groups of copies out, as the issuing lane knows them */
   const hd_op *out; /* the last copy out; NULL: none */
   bool out_open;    /* it is in no group yet */
-  const hd_op *remote_op; /* last op that reached into another CTA, and when */
+  const hd_op *remote_op; /* last arrival at another CTA, and when */
   uint32_t remote_time;
   hd_ck_partial partial;
   const hd_op *last; /* the last_arriver that the warp is in */
