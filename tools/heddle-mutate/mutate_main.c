@@ -117,6 +117,9 @@ static heddle_status mutate_folder(run *r, const char *folder) {
   if (n < 0)
     return hd_error(r->ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "mutate.folder", "cannot read %s",
                     folder);
+  if (n == 0)
+    status = hd_error(r->ctx, HEDDLE_INVALID, HD_NOWHERE, "mutate.folder",
+                      "%s holds no .heddle file; nearest legal: --examples examples", folder);
   for (int i = 0; i < n; i++) {
     hd_strbuf path = {0};
     hd_strbuf_printf(&path, "%s/%s", folder, entries[i]->d_name);
@@ -203,11 +206,39 @@ static int choose_tools(const char *list, bool tool[MUTATE_N_TOOLS]) {
   return CLI_GO;
 }
 
+/* A word that is in none of the two lists: CLI_GO, or the exit code. */
+static int check_operator(const char *name) {
+  const char *names[64];
+  size_t n_roles, n_lines, n = 0;
+  const mutate_operator *roles = mutate_role_operators(&n_roles);
+  const mutate_line_operator *lines = mutate_line_operators(&n_lines);
+  for (size_t i = 0; i < n_roles; i++)
+    names[n++] = roles[i].name;
+  for (size_t i = 0; i < n_lines; i++)
+    names[n++] = lines[i].name;
+  for (size_t i = 0; name && i < n; i++)
+    if (!strcmp(name, names[i]))
+      return CLI_GO;
+  return name ? cli_usage_error("mutate.operator", "got '%s'; nearest legal: %s", name,
+                                cli_nearest(name, names, n))
+              : CLI_GO;
+}
+
+/* What would be taken for something else, or for nothing: CLI_GO, or the exit code. */
+static int check_words(const mutate_options *o) {
+  if (o->blind && strcmp(o->blind, "check") && strcmp(o->blind, "sim"))
+    return cli_usage_error("mutate.blind", "got '%s'; legal: check, sim", o->blind);
+  if (o->ptxas && strcmp(o->ptxas, "none") && access(o->ptxas, X_OK) != 0)
+    return cli_usage_error("mutate.ptxas", "'%s' cannot be run; legal: a path of ptxas, or none",
+                           o->ptxas);
+  return check_operator(o->operator_name);
+}
+
 int main(int argc, char **argv) {
   run r = {0};
   mutate_options *o = &r.options;
   bool all = false, resume = false;
-  int64_t agree = 0, seed = 1, threads = sysconf(_SC_NPROCESSORS_ONLN), sample = 0, limit = 2,
+  int64_t agree = INT64_MIN, seed = 1, threads = sysconf(_SC_NPROCESSORS_ONLN), sample = 0, limit = 2,
           seconds = 0, tool_seconds = 0, tool_sample = 3;
   const char *examples = "examples", *tools = "memcheck,synccheck,racecheck,initcheck";
   cli_option options[] = {
@@ -267,14 +298,27 @@ int main(int argc, char **argv) {
   int n_files = 0, code = cli_parse(&command, argc, argv, files, &n_files);
   if (code != CLI_GO)
     return code;
-  o->n_threads = threads < 1 ? 1 : threads > 64 ? 64 : (int)threads;
+  bool agrees = agree != INT64_MIN;
+  const cli_number numbers[] = {{"--agree", agrees ? agree : 1, 1, INT32_MAX},
+                                {"--threads", threads, 1, INT32_MAX},
+                                {"--limit", limit, 1, INT32_MAX},
+                                {"--sample", sample, 0, INT32_MAX},
+                                {"--seconds", seconds, 0, INT32_MAX},
+                                {"--tool-sample", tool_sample, 1, INT32_MAX},
+                                {"--tool-seconds", tool_seconds, 0, INT32_MAX}};
+  code = cli_check_numbers("mutate.number", numbers, HD_COUNT(numbers));
+  if (code == CLI_GO)
+    code = check_words(o);
+  if (code != CLI_GO)
+    return code;
+  o->n_threads = threads > 64 ? 64 : (int)threads;
   o->seed = (uint64_t)seed;
-  o->sample = sample > 0 ? (size_t)sample : 0;
+  o->sample = (size_t)sample;
   o->limit_seconds = (double)limit;
   o->gpu_seconds = (double)seconds;
   o->tool_seconds = (double)tool_seconds;
-  o->tool_sample = tool_sample > 0 ? (size_t)tool_sample : 0;
-  if (agree > 0)
+  o->tool_sample = (size_t)tool_sample;
+  if (agrees)
     return mutate_agree(&(mutate_agree_options){(size_t)agree, (uint64_t)seed, o->n_threads,
                                                 o->blind, o->verbose});
   if (!all && !n_files)

@@ -157,7 +157,7 @@ int main(int argc, char **argv) {
       .about =
           "Executes a kernel's PTX with its manifest. Asynchronous work completes as late, as\n"
           "early or as randomly as the sync rules allow; a race, a missing fence, an access out\n"
-          "of bounds or a deadlock is a finding (exit code 1) with its PTX line.\n",
+          "of bounds or a deadlock is a finding (exit code 1) with its PTX line.",
       .examples = "heddle-sim out/linear.ptx out/linear.json\n"
                   "heddle-sim out/k.ptx out/k.json --arg m=200 --arg n=40 --mode late --seed 7\n"
                   "heddle-sim out/k.ptx out/k.json --data a=a.packed --data b=b.bin -o d.bin\n",
@@ -166,6 +166,8 @@ int main(int argc, char **argv) {
       .max_args = 2};
   int code = cli_parse(&command, argc, argv, args, &n_args);
   const cli_number numbers[] = {{"--resident", o.resident, 1, UINT32_MAX},
+                                {"--grid-y", o.grid_y, 0, UINT16_MAX},
+                                {"--grid-z", o.grid_z, 0, UINT16_MAX},
                                 {"--steps", o.max_steps, 0, INT64_MAX}};
   if (code == CLI_GO)
     code = cli_check_numbers("sim.number", numbers, HD_COUNT(numbers));

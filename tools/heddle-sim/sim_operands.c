@@ -21,33 +21,46 @@ static int64_t default_size(const hd_manifest *manifest, const hd_arg *arg) {
   return arg->max > 0 && size > arg->max ? arg->max / by * by : size;
 }
 
-static heddle_status read_arg(heddle_context *ctx, const char *text, hd_values *values,
-                              bool given[HD_N_ARG_KINDS]) {
+/* NAME=VALUE of an argument that the kernel leaves open. */
+static heddle_status read_kind(heddle_context *ctx, const hd_manifest *manifest, const char *text,
+                               hd_arg_kind *kind, const char **value) {
   char name[32];
   const char *equals = strchr(text, '=');
   size_t n = equals ? (size_t)(equals - text) : sizeof name;
-  hd_arg_kind kind;
-  int64_t value;
   if (n >= sizeof name)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg", "got `%s`, expected NAME=VALUE",
                     text);
   memcpy(name, text, n);
   name[n] = 0;
-  if (hd_arg_parse(name, &kind) != HEDDLE_OK || hd_arg_class_of(kind) == HD_CLASS_PTR)
+  if (hd_arg_parse(name, kind) != HEDDLE_OK || hd_arg_class_of(*kind) == HD_CLASS_PTR ||
+      !hd_manifest_arg(manifest, *kind))
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg",
-                    "got `%s`, expected a size, stride or scalar (m, n, k, ldb, alpha ...)", name);
+                    "got `%s`, expected a size, stride or scalar of the kernel (m, n, k, ldb, "
+                    "alpha ...)", name);
+  *value = equals + 1;
+  return HEDDLE_OK;
+}
+
+static heddle_status read_arg(heddle_context *ctx, const hd_manifest *manifest, const char *text,
+                              hd_values *values, bool given[HD_N_ARG_KINDS]) {
+  hd_arg_kind kind;
+  const char *value = NULL;
+  HD_TRY(read_kind(ctx, manifest, text, &kind, &value));
+  int64_t whole = 0, fixed = hd_manifest_arg(manifest, kind)->fixed;
+  bool scalar = hd_arg_class_of(kind) == HD_CLASS_F32;
+  char *end = NULL;
+  float f = strtof(value, &end);
+  if (scalar ? end == value || *end : !cli_parse_int(value, &whole))
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg", "got `%s`, expected %s", value,
+                    scalar ? "a number" : "an integer");
+  if (fixed > 0 && whole != fixed)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg",
+                    "got `%s`, but the kernel fixes it; nearest legal: %lld", text,
+                    (long long)fixed);
   given[kind] = true;
-  if (hd_arg_class_of(kind) == HD_CLASS_F32) {
-    float f = strtof(equals + 1, NULL);
-    uint32_t bits;
-    memcpy(&bits, &f, 4);
-    values->v[kind] = bits;
-    return HEDDLE_OK;
-  }
-  if (!cli_parse_int(equals + 1, &value))
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg", "got `%s`, expected an integer",
-                    equals + 1);
-  values->v[kind] = (uint64_t)value;
+  values->v[kind] = (uint64_t)whole;
+  if (scalar)
+    memcpy(&values->v[kind], &f, sizeof f);
   return HEDDLE_OK;
 }
 
@@ -55,7 +68,7 @@ heddle_status sim_values_fill(heddle_context *ctx, const hd_manifest *manifest,
                               const cli_texts *args, hd_values *values) {
   bool given[HD_N_ARG_KINDS] = {false};
   for (int i = 0; i < args->n; i++)
-    HD_TRY(read_arg(ctx, args->text[i], values, given));
+    HD_TRY(read_arg(ctx, manifest, args->text[i], values, given));
   for (int i = 0; i < manifest->n_args; i++) {
     const hd_arg *arg = &manifest->arg[i];
     if (arg->fixed > 0)

@@ -14,7 +14,8 @@ const char *cli_nearest(const char *word, const char *const *names, size_t n) {
   const char *best = NULL;
   int best_distance = 0;
   for (size_t i = 0; i < n; i++) {
-    int distance = hd_edit_distance(word, names[i]);
+    bool begun = *word && !strncmp(names[i], word, strlen(word));
+    int distance = begun ? 0 : hd_edit_distance(word, names[i]);
     if (!best || distance < best_distance) {
       best = names[i];
       best_distance = distance;
@@ -241,10 +242,11 @@ int cli_parse(const cli_command *command, int argc, char **argv, const char **ar
   int code = take_all(command, argc, argv, args, &n);
   if (code != CLI_GO)
     return code;
+  const char *slash = strrchr(argv[0], '/');
   if (n < command->min_args)
     return cli_usage_error("cli.arguments", "%s needs %d argument%s, got %d; usage: %s%s",
-                           argv[0], command->min_args, command->min_args == 1 ? "" : "s", n,
-                           program(command), command->usage);
+                           slash ? slash + 1 : argv[0], command->min_args,
+                           command->min_args == 1 ? "" : "s", n, program(command), command->usage);
   if (n_args)
     *n_args = n;
   return CLI_GO;

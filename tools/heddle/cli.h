@@ -66,7 +66,8 @@ int cli_finish(heddle_context *ctx, heddle_status status);
 /* The first half of cli_finish: prints and clears the diagnostics. */
 void cli_print_diagnostics(heddle_context *ctx);
 
-/* The nearest of n names to a misspelt word, by edit distance; NULL when n is 0. */
+/* The nearest of n names to a misspelt word: one that begins so, else by edit distance; NULL when
+ * n is 0. */
 const char *cli_nearest(const char *word, const char *const *names, size_t n);
 
 /* A whole decimal (or 0x…) integer; false when it is not one. */

@@ -294,7 +294,7 @@ int cmd_explain(int argc, char **argv) {
   compile_input in = {0};
   const char *sizes = NULL;
   const cli_option options[] = {
-      {"size", CLI_TEXT, &sizes, "N=512,…", "what to predict, where sizes are known at launch"},
+      {"size", CLI_TEXT, &sizes, "N=512,K=64", "what to predict, where sizes are known at launch"},
       COMPILE_INPUT_OPTIONS(in),
       {0}};
   const cli_command command = {"explain FILE [OPTIONS]", about, examples, options, 1, 1};

@@ -75,12 +75,14 @@ static heddle_status write_kernel(heddle_context *ctx, const char *dir,
 
 static heddle_status generate(heddle_context *ctx, compile_input *in, const char *sizes,
                               const char *dir) {
-  int64_t size[HD_N_ARG_KINDS] = {0};
-  HD_TRY(sizes_read(ctx, sizes, size));
+  trial_request request = {0};
+  HD_TRY(sizes_read(ctx, sizes, request.size));
   HD_TRY(compile_input_read(ctx, in));
-  HD_TRY(compile_input_tune(ctx, in, size));
+  HD_TRY(compile_input_tune(ctx, in, request.size));
   trial_kernel kernel = {0};
   heddle_status status = compile_input_compile(ctx, in, NULL, NULL, &kernel);
+  if (status == HEDDLE_OK)
+    status = trial_check_sizes(ctx, &kernel.manifest, &request);
   if (status == HEDDLE_OK)
     status = write_kernel(ctx, dir, &kernel);
   trial_kernel_free(&kernel);
@@ -91,7 +93,7 @@ int cmd_gen(int argc, char **argv) {
   compile_input in = {0};
   const char *dir = ".", *sizes = NULL;
   const cli_option options[] = {{"o", CLI_TEXT, &dir, "DIR", "where the files go (default: here)"},
-                                {"size", CLI_TEXT, &sizes, "N=512,…", SIZES_HINT_ABOUT},
+                                {"size", CLI_TEXT, &sizes, "N=512,K=64", SIZES_HINT_ABOUT},
                                 COMPILE_INPUT_OPTIONS(in),
                                 {0}};
   const cli_command command = {"gen FILE [OPTIONS] -o DIR", about, examples, options, 1, 1};

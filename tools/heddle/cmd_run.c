@@ -231,7 +231,7 @@ static heddle_status run_problem(heddle_context *ctx, run_options *o) {
 int cmd_run(int argc, char **argv) {
   run_options o = {.backend = "auto", .seed = 1};
   const cli_option options[] = {
-      {"size", CLI_TEXT, &o.sizes, "N=512,…",
+      {"size", CLI_TEXT, &o.sizes, "N=512,K=64",
        "sizes and pitches known at launch: M N K LDB LDC LDD LDSA LDSB"},
       {"a", CLI_TEXT, &o.request.a_file, "FILE", "A instead of a made one (M x K, 2:4)"},
       {"b", CLI_TEXT, &o.request.b_file, "FILE", "B as stored: N x K, or K x N when mn_major"},

@@ -339,7 +339,7 @@ static int tune_main(int argc, char **argv) {
       {"deadline", CLI_INT, &a.deadline, "SECONDS", "a candidate may take so long (30)"},
       {"csv", CLI_FLAG, &a.csv, NULL, "a line a measurement: columns as bench's, and predicted_us"},
       {"json", CLI_FLAG, &a.json, NULL, "an object a choice"},
-      {"size", CLI_TEXT, &a.sizes, "N=512,…", "of a problem whose sizes are known at launch"},
+      {"size", CLI_TEXT, &a.sizes, "N=512,K=64", "of a problem whose sizes are known at launch"},
       {"ceilings", CLI_TEXT, &a.ceilings, "FILE", TUNE_CEILINGS_ABOUT},
       {"weights-ready", CLI_TEXT, &a.ready, "W", PROMISE_ABOUT " (no)"},
       {"target", CLI_TEXT, &a.target, "T", "sm_90a, or what the problem says"},

@@ -75,6 +75,14 @@ static heddle_status npy_sizes(heddle_context *ctx, const char *path, heddle_ele
   return status;
 }
 
+/* A size that is fixed or asked for stands: what contradicts it is then said of the file. */
+static void take_size(const hd_manifest *manifest, hd_arg_kind kind, uint64_t size,
+                      int64_t *asked) {
+  const hd_arg *arg = hd_manifest_arg(manifest, kind);
+  if (!asked[kind] && !(arg && arg->fixed > 0))
+    asked[kind] = (int64_t)size;
+}
+
 heddle_status trial_operand_sizes(heddle_context *ctx, const hd_manifest *manifest,
                                   const trial_request *request, int64_t *asked) {
   uint64_t rows, cols;
@@ -83,12 +91,12 @@ heddle_status trial_operand_sizes(heddle_context *ctx, const hd_manifest *manife
     heddle_status status = read_a(ctx, request->a_file, manifest->a_elem, &unused, &rows, &cols);
     free(unused);
     HD_TRY(status);
-    asked[HD_ARG_M] = (int64_t)rows;
-    asked[HD_ARG_K] = (int64_t)cols;
+    take_size(manifest, HD_ARG_M, rows, asked);
+    take_size(manifest, HD_ARG_K, cols, asked);
   }
   if (request->b_file) {
     HD_TRY(npy_sizes(ctx, request->b_file, manifest->b_elem, &rows, &cols));
-    asked[HD_ARG_N] = (int64_t)(manifest->b_mn_major ? cols : rows);
+    take_size(manifest, HD_ARG_N, manifest->b_mn_major ? cols : rows, asked);
   }
   return HEDDLE_OK;
 }

@@ -73,7 +73,7 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
 heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,
                               const trial_request *request, const trial_shape *shape,
                               unsigned limit, void **dense, size_t *row_bytes);
-/* Sizes that the request's files give, over `asked`. */
+/* Into `asked`, the sizes that the request's files give and nobody has asked for or fixed. */
 heddle_status trial_operand_sizes(heddle_context *ctx, const hd_manifest *manifest,
                                   const trial_request *request, int64_t *asked);
 /* The planted error, in a copy of A. */

@@ -28,8 +28,13 @@ heddle_status trial_check_sizes(heddle_context *ctx, const hd_manifest *manifest
   static const hd_arg_kind kinds[] = {HD_ARG_M,   HD_ARG_N,   HD_ARG_K,
                                       HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD,
                                       HD_ARG_LDSA, HD_ARG_LDSB};
-  for (size_t i = 0; i < HD_COUNT(kinds); i++)
+  for (size_t i = 0; i < HD_COUNT(kinds); i++) {
+    if (request->size[kinds[i]] && !hd_manifest_arg(manifest, kinds[i]))
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
+                      "got %s = %lld, but the kernel has no such argument; nearest legal: without "
+                      "it", hd_arg_name(kinds[i]), (long long)request->size[kinds[i]]);
     HD_TRY(check_asked(ctx, manifest, kinds[i], request->size));
+  }
   return HEDDLE_OK;
 }
 
