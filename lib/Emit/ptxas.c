@@ -125,7 +125,9 @@ static heddle_status assemble_in(heddle_context *ctx, const char *folder, hd_are
   HD_TRY(run(ctx, argv, report));
   if (!cubin)
     return HEDDLE_OK;
-  HD_TRY(hd_file_read(ctx, out, &data, cubin_bytes));
+  if (hd_file_read(NULL, out, &data, cubin_bytes) != HEDDLE_OK)
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "ptxas.run",
+                    "%s ended well and wrote no cubin; is it ptxas?", ptxas);
   *cubin = data;
   return HEDDLE_OK;
 }

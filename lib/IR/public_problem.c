@@ -19,6 +19,7 @@ struct heddle_problem {
   const char *name, *target, *schedule, *act, *user, *kind;
   hd_loc place;
   size size[3]; /* by heddle_dim */
+  size no_size; /* of what is none */
   dense a, b, c, d;
   bool has_acc, has_bias, alpha, beta, dependent, weights_ready;
   heddle_elem acc, bias;
@@ -58,16 +59,19 @@ void heddle_problem_set_schedule(heddle_problem *problem, const char *schedule) 
   problem->schedule = keep(problem, schedule);
 }
 
+/* What is no heddle_dim has a size, too: heddle_problem_build refuses it. */
+static size *size_at(heddle_problem *problem, heddle_dim dim) {
+  return (unsigned)dim <= HEDDLE_DIM_K ? &problem->size[dim] : &problem->no_size;
+}
+
 void heddle_problem_set_size(heddle_problem *problem, heddle_dim dim, int64_t value) {
-  if ((unsigned)dim <= HEDDLE_DIM_K)
-    problem->size[dim] = (size){.given = true, .value = value};
+  *size_at(problem, dim) = (size){.given = true, .value = value};
 }
 
 void heddle_problem_set_dynamic(heddle_problem *problem, heddle_dim dim, int64_t max,
                                 int64_t divisible_by) {
-  if ((unsigned)dim <= HEDDLE_DIM_K)
-    problem->size[dim] =
-        (size){.given = true, .dynamic = true, .max = max, .divisible_by = divisible_by};
+  *size_at(problem, dim) =
+      (size){.given = true, .dynamic = true, .max = max, .divisible_by = divisible_by};
 }
 
 void heddle_problem_set_a(heddle_problem *problem, heddle_elem type) {
@@ -160,6 +164,8 @@ static bool is_elem(heddle_elem elem) {
 static heddle_status check_given(heddle_context *ctx, const heddle_problem *p) {
   if (!p->name || !p->target)
     return refuse(ctx, p, "problem.name", "a problem has a name and a target");
+  if (p->no_size.given)
+    return refuse(ctx, p, "problem.dim", "a size is given of what is not one of heddle_dim");
   if (!p->size[0].given || !p->size[1].given || !p->size[2].given)
     return refuse(ctx, p, "problem.complete", "sizes m, n and k are needed");
   if (!p->a.given || !p->b.given || !p->d.given)

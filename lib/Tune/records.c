@@ -68,8 +68,10 @@ bool hd_verdict_is_loss(hd_verdict v) {
 
 static heddle_status sql_error(heddle_context *ctx, const hd_records *r, const char *what) {
   int code = sqlite3_errcode(r->db);
-  return hd_error(ctx, code == SQLITE_NOTADB ? HEDDLE_INVALID : HEDDLE_ENVIRONMENT, HD_NOWHERE,
-                  "records.sql", "cannot %s: %s", what, sqlite3_errmsg(r->db));
+  bool malformed = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
+  hd_loc loc = {.file = sqlite3_db_filename(r->db, "main")};
+  return hd_error(ctx, malformed ? HEDDLE_INVALID : HEDDLE_ENVIRONMENT, loc, "records.sql",
+                  "cannot %s: %s", what, sqlite3_errmsg(r->db));
 }
 
 /* Prepares and binds: one letter of `types` an argument: t text, i int64_t, d double. */

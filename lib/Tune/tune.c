@@ -134,7 +134,8 @@ static heddle_status heard_open(heddle_context *ctx, hd_course *c, const hd_news
   }
   if (sscanf(line, "ready %lf %31s %127[^\n]", &p.power_limit_w, p.driver, p.device) != 3)
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "tune.worker",
-                    "the measuring process cannot work: %s", line);
+                    "the measuring process cannot work: %s",
+                    line + (strncmp(line, "failed ", 7) ? 0 : 7));
   c->crew->ready = true;
   c->n_faults = 0;
   if (c->session->recording)

@@ -20,6 +20,7 @@ struct heddle_tuned {
   uint32_t *slot; /* owned: index + 1 of an entry, 0: free; open addressing, linear probing */
   size_t n_slots; /* a power of two, at least twice n */
   hd_ceilings ceilings;
+  bool has_ceilings; /* of its own */
 };
 
 /* ---- lookup ---- */
@@ -215,6 +216,7 @@ static heddle_status set_ceiling(heddle_context *ctx, hd_loc loc, const char *na
 static heddle_status read_ceilings(heddle_context *ctx, hd_loc loc, json_t *object, hd_tuned *t) {
   const char *name;
   json_t *value;
+  t->has_ceilings = object != NULL;
   json_object_foreach(object, name, value) {
     if (strcmp(name, "device") != 0)
       HD_TRY(set_ceiling(ctx, loc, name, json_number_value(value), &t->ceilings));
@@ -289,3 +291,5 @@ size_t hd_tuned_count(const hd_tuned *t) { return t->n; }
 const hd_tuned_entry *hd_tuned_get(const hd_tuned *t, size_t index) { return &t->list[index]; }
 
 const hd_ceilings *hd_tuned_ceilings(const hd_tuned *t) { return &t->ceilings; }
+
+bool hd_tuned_has_ceilings(const hd_tuned *t) { return t->has_ceilings; }

@@ -26,6 +26,7 @@ const hd_tuned_entry *hd_tuned_get(const hd_tuned *tuned, size_t index); /* belo
 
 /* Of the device that the choices were measured on: calibrated, or the H200's. */
 const hd_ceilings *hd_tuned_ceilings(const hd_tuned *tuned);
+bool hd_tuned_has_ceilings(const hd_tuned *tuned); /* calibrated */
 
 /* The entry of that very product; NULL: none. One hash and, mostly, one probe: well below 2 us. */
 const hd_tuned_entry *hd_tune_lookup(const hd_tuned *tuned, const hd_product *product);

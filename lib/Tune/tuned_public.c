@@ -27,8 +27,9 @@ static heddle_status pick(heddle_context *ctx, const hd_tuned *tuned, const char
   schedule[0] = '\0';
   if (hd_op_has(kernel, HD_ATTR_SCHEDULE)) /* its author has chosen */
     return HEDDLE_OK;
+  static const int64_t none[3];
   HD_TRY(hd_problem_read(ctx, kernel, &p));
-  hd_product product = hd_product_of(&p, size_mnk);
+  hd_product product = hd_product_of(&p, size_mnk ? size_mnk : none);
   HD_TRY(hd_tune_pick(ctx, tuned, kernel, &product, &entry, &s));
   if (entry)
     hd_schedule_print(&s, schedule);

@@ -55,7 +55,7 @@ typedef struct bench_tool {
   hd_bench_options options;
   bench_printer printer;
   hd_device *device; /* NULL: the cases are listed, not measured */
-  int n_wrong;
+  int n_cases, n_wrong;
 } bench_tool;
 
 static heddle_status list_case(heddle_context *ctx, const bench_tool *t,
@@ -78,6 +78,7 @@ static heddle_status list_case(heddle_context *ctx, const bench_tool *t,
 static heddle_status run_case(heddle_context *ctx, bench_tool *t, const hd_bench_problem *p) {
   if (t->args->only && strcmp(t->args->only, heddle_elem_get(p->elem)->name) != 0)
     return HEDDLE_OK;
+  t->n_cases++;
   if (!t->device)
     return list_case(ctx, t, p);
   hd_bench_result result;
@@ -189,7 +190,12 @@ static void open_peers(heddle_context *ctx, bench_tool *t) {
 }
 
 static heddle_status run_all(heddle_context *ctx, bench_tool *t) {
-  return t->args->grid ? run_grid(ctx, t) : run_case(ctx, t, &t->args->problem);
+  HD_TRY(t->args->grid ? run_grid(ctx, t) : run_case(ctx, t, &t->args->problem));
+  if (t->n_cases)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = t->args->grid}, "bench.grid",
+                  "no case%s%s; a line is TYPE M K N [DTYPE]", t->args->only ? " of " : "",
+                  t->args->only ? t->args->only : "");
 }
 
 static heddle_status run_tool(heddle_context *ctx, bench_tool *t) {

@@ -61,8 +61,9 @@ static bool answer(const request *r) {
   return true;
 }
 
-static bool blank(const char *line) {
-  return line[strspn(line, " \t\r\n")] == 0;
+/* A zero byte ends no line. */
+static bool blank(const char *line, size_t n_bytes) {
+  return strspn(line, " \t\r\n") == n_bytes;
 }
 
 int cmd_legal(int argc, char **argv) {
@@ -74,7 +75,7 @@ int cmd_legal(int argc, char **argv) {
           "What ptxas takes but the ISA leaves undefined: illegal: undefined (ptxas accepts).\n"
           "Exit code 2 when a line could not be understood.",
       .examples =
-          "  echo sm_90a 8.5 mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16."
+          "echo sm_90a 8.5 mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16."
           "f16.f32 sel=1 | heddle legal\n"};
   const char *args[1];
   int n_args, code = cli_parse(&command, argc, argv, args, &n_args);
@@ -83,11 +84,11 @@ int cmd_legal(int argc, char **argv) {
   char *line = NULL;
   size_t cap = 0;
   bool understood = true;
-  while (getline(&line, &cap, stdin) >= 0) {
+  for (ssize_t n; (n = getline(&line, &cap, stdin)) >= 0;) {
     request r;
-    if (blank(line))
+    if (blank(line, (size_t)n))
       continue;
-    if (split(line, &r))
+    if (strlen(line) == (size_t)n && split(line, &r))
       understood &= answer(&r);
     else
       understood = answer_malformed("spec.line", line, "TARGET PTX_VERSION INSTRUCTION [sel=N]");

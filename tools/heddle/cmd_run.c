@@ -67,11 +67,11 @@ static int64_t size_of(const hd_manifest *manifest, const trial_request *request
   return request->size[kind] ? request->size[kind] : 512;
 }
 
-static bool is_large(const hd_manifest *manifest, const trial_request *request) {
-  double products = 0.5;
+static double n_products(const hd_manifest *manifest, const trial_request *request) {
+  double n = 0.5;
   for (int i = 0; i < 3; i++)
-    products *= (double)size_of(manifest, request, size_kinds[i]);
-  return products > (double)(1 << SMALL_PRODUCTS_LOG2);
+    n *= (double)size_of(manifest, request, size_kinds[i]);
+  return n;
 }
 
 /* The problem's text with its fixed sizes replaced (owned by the buffer). */
@@ -197,11 +197,27 @@ static heddle_status run_trial(heddle_context *ctx, run_options *o, trial_kernel
   return status;
 }
 
+/* What takes long says so before it begins. */
+static void announce(heddle_context *ctx, const hd_manifest *manifest,
+                     const trial_request *request) {
+  enum { PRODUCTS_A_SECOND = 100000000 }; /* of one core, within a factor of two */
+  double seconds = n_products(manifest, request) / PRODUCTS_A_SECOND;
+  if (seconds < 10)
+    return;
+  hd_note(ctx, HD_NOWHERE, "run.backend",
+          "the simulator will take about %.0f s; --small simulates an instance with the same "
+          "schedule and tails", seconds);
+  cli_print_diagnostics(ctx);
+}
+
 static heddle_status run_on(heddle_context *ctx, run_options *o, trial_kernel *kernel,
                             trial_device *device, bool asked_for_sim) {
   bool may_shrink = !device && !has_files(&o->request) && (o->small || !asked_for_sim);
-  if (may_shrink && is_large(&kernel->manifest, &o->request))
+  bool large = n_products(&kernel->manifest, &o->request) > 1 << SMALL_PRODUCTS_LOG2;
+  if (may_shrink && large)
     HD_TRY(compile_small(ctx, o, kernel));
+  else if (!device)
+    announce(ctx, &kernel->manifest, &o->request);
   trial_result result;
   HD_TRY(run_trial(ctx, o, kernel, device, &result));
   return report(ctx, o, kernel, &result, device != NULL);

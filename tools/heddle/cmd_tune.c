@@ -90,6 +90,9 @@ static heddle_status read_grid(heddle_context *ctx, const tune_args *a, product_
       add_promised(a->promise, p, out);
   }
   free(text);
+  if (status == HEDDLE_OK && out->n == 0)
+    status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = a->grid}, "tune.grid",
+                      "it holds no product; a line is TYPE M K N");
   return status;
 }
 
@@ -236,7 +239,7 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
   worker_words(a, self, numbers, worker, argv);
   teller t = {.args = a};
   hd_tuned *tuned = NULL;
-  heddle_status status = tuned_open(ctx, a->ceilings, &tuned);
+  heddle_status status = tuned_open_ceilings(ctx, a->ceilings, &tuned);
   hd_tune_options o = {.worker = argv,
                        .n_jobs = (int32_t)a->jobs,
                        .deadline_s = (double)a->deadline,

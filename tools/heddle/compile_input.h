@@ -25,7 +25,7 @@ typedef struct compile_input {
 
 /* Rows of a command's option table for the input in variable `in`. */
 #define COMPILE_INPUT_OPTIONS(in)                                                                  \
-  {"target", CLI_TEXT, &(in).target, "T", "over the text's target: sm_80 … sm_90a"},               \
+  {"target", CLI_TEXT, &(in).target, "T", "over the text's target: sm_80 … sm_121a"},              \
       {"schedule", CLI_TEXT, &(in).schedule, "S",                                                  \
        "over the default schedule: \"tile=128x256x64 stages=4\""},                                 \
       {"epilogue", CLI_TEXT, &(in).epilogue, "FILE",                                               \

@@ -45,7 +45,7 @@ static int check_source(const source *from) {
 
 static heddle_status read_measured(heddle_context *ctx, const source *from, measured *m) {
   HD_TRY(tune_times_read(ctx, from->db ? from->db : TUNE_DB_DEFAULT, from->csv, &m->all));
-  HD_TRY(tuned_open(ctx, from->ceilings, &m->tuned));
+  HD_TRY(tuned_open_ceilings(ctx, from->ceilings, &m->tuned));
   m->ceilings = m->tuned ? hd_tuned_ceilings(m->tuned) : &hd_ceilings_h200;
   return HEDDLE_OK;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "Support/diag.h"
 #include "Support/strbuf.h"
 
 heddle_status tuned_open(heddle_context *ctx, const char *path, hd_tuned **tuned) {
@@ -22,4 +23,12 @@ heddle_status tuned_open(heddle_context *ctx, const char *path, hd_tuned **tuned
     status = hd_tuned_read(ctx, hd_strbuf_text(&shipped), tuned);
   hd_strbuf_free(&shipped);
   return status;
+}
+
+heddle_status tuned_open_ceilings(heddle_context *ctx, const char *path, hd_tuned **tuned) {
+  HD_TRY(tuned_open(ctx, path, tuned));
+  if (!path || hd_tuned_has_ceilings(*tuned))
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "tune.ceilings",
+                  "it holds no ceilings; legal: a file of `heddle tune calibrate -o`");
 }

@@ -8,5 +8,7 @@
 /* path NULL: ../share/heddle/tuned.json beside the tool's folder; *tuned stays NULL when that is
  * not there. *tuned is owned. */
 heddle_status tuned_open(heddle_context *ctx, const char *path, hd_tuned **tuned);
+/* The same for --ceilings FILE: HEDDLE_INVALID when the file has none. */
+heddle_status tuned_open_ceilings(heddle_context *ctx, const char *path, hd_tuned **tuned);
 
 #endif

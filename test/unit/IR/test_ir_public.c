@@ -204,6 +204,12 @@ static void errors_point_at_the_embedder(void **state) {
   heddle_problem_set_size(p, HEDDLE_DIM_K, -4);
   expect(p, HEDDLE_INVALID, "ir.size");
   p = smallest();
+  heddle_problem_set_size(p, (heddle_dim)3, 64);
+  expect(p, HEDDLE_INVALID, "problem.dim");
+  p = smallest();
+  heddle_problem_set_dynamic(p, (heddle_dim)-1, 64, 0);
+  expect(p, HEDDLE_INVALID, "problem.dim");
+  p = smallest();
   heddle_problem_set_dynamic(p, HEDDLE_DIM_N, -1, 8);
   expect(p, HEDDLE_INVALID, "ir.attribute");
   p = smallest();

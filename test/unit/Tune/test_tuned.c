@@ -110,6 +110,9 @@ static void an_embedder_asks_with_a_text(void **state) {
   assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule),
                    HEDDLE_OK);
   assert_non_null(strstr(schedule, "group=3 "));
+  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, NULL, schedule),
+                   HEDDLE_OK);
+  assert_non_null(strstr(schedule, "group=3 "));
   free(text);
   p.weights_ready = true; /* nothing was tuned for that: what was without it */
   text = hd_product_problem(&p);
