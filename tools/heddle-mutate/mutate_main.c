@@ -238,8 +238,8 @@ int main(int argc, char **argv) {
   run r = {0};
   mutate_options *o = &r.options;
   bool all = false, resume = false;
-  int64_t agree = INT64_MIN, seed = 1, threads = sysconf(_SC_NPROCESSORS_ONLN), sample = 0, limit = 2,
-          seconds = 0, tool_seconds = 0, tool_sample = 3;
+  int64_t agree = INT64_MIN /* not given */, seed = 1, threads = sysconf(_SC_NPROCESSORS_ONLN);
+  int64_t sample = 0, limit = 2, seconds = 0, tool_seconds = 0, tool_sample = 3;
   const char *examples = "examples", *tools = "memcheck,synccheck,racecheck,initcheck";
   cli_option options[] = {
       {"all", CLI_FLAG, &all, NULL, "every kernel of every example"},

@@ -67,7 +67,8 @@ typedef struct trial_request {
   hd_sim_mode sim_mode;
 } trial_request;
 
-/* Sizes and pitches that contradict the problem, or that it has not: HEDDLE_INVALID with the nearest legal one. */
+/* Sizes and pitches that contradict the problem, or that it has not: HEDDLE_INVALID with the
+ * nearest legal one. */
 heddle_status trial_check_sizes(heddle_context *ctx, const hd_manifest *manifest,
                                 const trial_request *request);
 
