@@ -322,16 +322,26 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
   return HEDDLE_OK;
 }
 
+/* A split in a cluster comes by itself, and of its form with a workspace. */
+static void push_once(hd_schedule s, hd_schedule **list, size_t *n, size_t *cap) {
+  char text[HD_SCHEDULE_TEXT], other[HD_SCHEDULE_TEXT];
+  hd_schedule_print(&s, text);
+  for (size_t i = *n; i-- > 0 && ((*list)[i].split_k > 1 || (*list)[i].stream_k);) {
+    hd_schedule_print(&(*list)[i], other);
+    if (strcmp(text, other) == 0)
+      return;
+  }
+  HD_PUSH(*list, *n, *cap, s);
+}
+
 /* As deep as it is, and as deep as it can be: small stages cover the memory's latency only in
  * numbers. */
 static void push_depths(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
                         size_t *cap) {
   int32_t deepest = hd_schedule_most_stages(p, &s, HD_MOST_STAGES);
-  HD_PUSH(*list, *n, *cap, s);
-  if (s.stages == deepest)
-    return;
+  push_once(s, list, n, cap);
   s.stages = deepest;
-  HD_PUSH(*list, *n, *cap, s);
+  push_once(s, list, n, cap);
 }
 
 /* The most promising ones that share the last waves over k. */
