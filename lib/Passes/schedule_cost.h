@@ -12,20 +12,18 @@ typedef struct hd_ceilings {
   int32_t n_sms;
   int32_t n_sms_of_fours;   /* of those, how many clusters of four CTAs fill: GPCs are odd */
   double clock_hz;          /* under a product's load: the power cap decides */
-  double port_factor;       /* a whole kernel's clocks over those of the port alone */
-  double own_factor;        /* a warpgroup's clocks for its instructions over the tensor cores' */
-  double batch_clocks;      /* to wait for a batch of wgmma and release its stage */
-  double pending_share;     /* what is left of that when a batch runs while the next is issued */
-  double pending_clocks;    /* that such a stage takes longer for a warpgroup of several slabs */
+  double batch_clocks;      /* to wait for a batch of wgmma, where the next is not issued before */
   double pair_clocks;       /* that a stage takes longer when two CTAs share an operand */
+  double issue_clocks;      /* of the thread that issues the copies, for each */
   double fill_bytes;        /* L2 to shared memory */
-  double fill_sm_bytes;     /* the same, to one SM while the others are quiet */
+  double beside;            /* what is left of B's traffic where CTAs side by side read it */
+  double void_bytes;        /* zeros for columns past B's end */
   double dram_bytes;        /* read */
   double l2_latency_s, dram_latency_s; /* from a copy's issue to its arrival, loaded */
   double multicast;         /* what a multicast to two leaves of that operand's traffic */
   double launch_s;          /* of a kernel that does nothing */
   double tile_s;            /* first fill and last drain of a tile */
-  double store_sm_bytes;    /* one SM's stores */
+  double store_sm_bytes;    /* one SM's stores, and loads of partial sums */
   double reduce_s;          /* split-K: counter and last arrival */
   double exchange_s; /* split-K in a cluster: its start together, and the way of the last sums */
   double exchange_sm_bytes; /* what a CTA receives of the others of its cluster */
@@ -46,8 +44,9 @@ void hd_ceiling_range(size_t index, double *least, double *most);
 typedef enum hd_resource {
   HD_RESOURCE_TENSOR, /* tensor cores and the shared-memory port that feeds them */
   HD_RESOURCE_CHAIN,  /* a warpgroup waiting for its own instructions */
+  HD_RESOURCE_ISSUE,  /* the thread that issues the copies */
   HD_RESOURCE_FILL,   /* L2 to shared memory */
-  HD_RESOURCE_RING,   /* stages in flight against the memory's latency */
+  HD_RESOURCE_RING,   /* stages in flight against the memory's latency; so far a stage's */
   HD_RESOURCE_DRAM,
   HD_RESOURCE_STORE,  /* of D, and of partial sums */
   HD_RESOURCE_LAUNCH, /* launch, first fill, drain */
