@@ -100,15 +100,23 @@ static void add_such(hd_course *c, bool (*is)(const hd_schedule *x, const hd_sch
   }
 }
 
-/* The fastest that was measured; of a tile, if one is given. */
-static size_t fastest(const hd_course *c, const int32_t tile[2]) {
-  const hd_search_item *list = c->search.list;
+/* The fastest that was measured; of a tile, if one is given, and if none of it was measured, what
+ * promises most of it. */
+static size_t likeliest(const hd_course *c, const int32_t tile[2]) {
+  double least = INFINITY;
+  bool known = false;
   size_t best = c->n;
   for (size_t i = 0; i < c->n; i++) {
     const hd_schedule *s = &c->entries[i].schedule;
-    if (list[i].measured > 0 && (!tile || (s->tile_m == tile[0] && s->tile_n == tile[1])) &&
-        (best == c->n || list[i].measured < list[best].measured))
+    double measured = c->search.list[i].measured;
+    double seconds = measured > 0 ? measured : hd_search_promise(&c->search, i);
+    if ((tile && (s->tile_m != tile[0] || s->tile_n != tile[1])) || (known && !(measured > 0)))
+      continue;
+    if (seconds < least || (!known && measured > 0)) {
+      least = seconds;
       best = i;
+    }
+    known |= measured > 0;
   }
   return best;
 }
@@ -118,12 +126,12 @@ static size_t fastest(const hd_course *c, const int32_t tile[2]) {
 static void pick_alone(hd_course *c) {
   static const int32_t wide[][2] = {{128, 256}, {256, 192}};
   int32_t most = c->o->n_finalists ? c->o->n_finalists : ALONE_FINALISTS;
-  size_t first = fastest(c, NULL);
-  if (first == c->n)
+  size_t first = likeliest(c, NULL);
+  if (first == c->n || !(c->search.list[first].measured > 0))
     return;
   add_fastest(c, &c->search, 2, most);
   for (size_t i = 0; i < HD_COUNT(wide); i++) {
-    size_t at = fastest(c, wide[i]);
+    size_t at = likeliest(c, wide[i]);
     if (at < c->n)
       add_such(c, is_twin, &c->entries[at].schedule, most / 4, most);
   }
