@@ -95,7 +95,9 @@ typedef enum mutate_verdict {
 mutate_verdict mutate_check(const hd_module *module, hd_strbuf *why, hd_check_launch *launch);
 
 /* Late, early and random runs until one shows something: a finding, or a wrong number. */
-enum { MUTATE_RUNS = 4, MUTATE_MORE_RUNS = 512 };
+enum { MUTATE_RUNS = 4, MUTATE_MORE_RUNS = 512, MUTATE_MORE_INSTRUCTIONS = 8 * 1000 * 1000 };
+/* A mutant that runs so many times as long as its form does not end: that is a finding. */
+enum { MUTATE_PATIENCE = 10 };
 typedef struct mutate_runs {
   mutate_verdict verdict;
   uint64_t order[MUTATE_RUNS]; /* Sim's hash of the order of conflicting pairs */
@@ -105,7 +107,8 @@ typedef struct mutate_runs {
 void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_instructions,
                      mutate_runs *runs);
 /* For a mutant that only the checker has caught: the launch that it names; then more random and
- * late schedules of it. *sound: of the form itself; replaced when another launch was run. */
+ * late schedules of it, MORE_RUNS or until MORE_INSTRUCTIONS are run. *sound: of the form itself;
+ * replaced when another launch was run. */
 void mutate_simulate_launch(const mutate_form *form, const char *ptx,
                             const hd_check_launch *launch, mutate_runs *sound, mutate_runs *runs);
 /* ptxas repairs or serialises wgmma (C75xx), or refuses the text. */

@@ -1,5 +1,6 @@
 /* The two judges against each other: kernels and schedules drawn at random, sound and broken. Each
  * judge knows nothing of the other, so that where they differ, one of them is wrong. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "Support/file.h"
 #include "mutate.h"
 
-enum { MAX_DRAWS = 100, MAX_TRIES = 2000, MAX_PATHS = 16 };
+enum { MAX_DRAWS = 100, MAX_TRIES = 2000, MAX_PATHS = 16, SAY_SECONDS = 5 };
 
 typedef enum agree_kind { AGREE_SOUND, AGREE_ROLE, AGREE_PTX } agree_kind;
 
@@ -17,7 +18,7 @@ typedef struct verdict {
   char schedule[HD_SCHEDULE_TEXT], form[96], what[160]; /* what: the operator and its site */
   agree_kind kind;
   int n_refused;
-  bool judged, equivalent, agree;
+  bool judged, equivalent, agree, done; /* done: nothing more will be said of it */
   mutate_verdict check;
   char check_why[400], sim_why[400];
   mutate_verdict sim;
@@ -28,6 +29,10 @@ typedef struct verdict {
 typedef struct agreement {
   const mutate_agree_options *options;
   verdict *verdicts;
+  pthread_mutex_t lock; /* for what follows, and standard output and error */
+  size_t n_done, n_first; /* n_first: all before it are done */
+  int n_differ;
+  double start, said; /* hd_clock_seconds() */
 } agreement;
 
 /* --- breaking it ---------------------------------------------------------------------------- */
@@ -95,7 +100,7 @@ static void ask_sim(const mutate_agree_options *o, const mutate_form *form, cons
                     mutate_runs *sound, verdict *v) {
   mutate_runs runs = {.verdict = MUTATE_CAUGHT}; /* no PTX: refused before it could run */
   if (ptx)
-    mutate_simulate(form, ptx, 50 * sound->n_instructions, &runs);
+    mutate_simulate(form, ptx, MUTATE_PATIENCE * sound->n_instructions, &runs);
   bool same = ptx && !strcmp(ptx, form->ptx);
   if (v->check == MUTATE_CAUGHT && runs.verdict == MUTATE_MISSED && !same)
     mutate_simulate_launch(form, ptx, &v->launch, sound, &runs);
@@ -149,10 +154,8 @@ static heddle_status visit(void *user, mutate_form *form) {
 }
 
 /* Draws until the compiler takes it. */
-static void judge_one(void *user, size_t i) {
-  agreement *a = user;
-  verdict *v = &a->verdicts[i];
-  uint64_t seed = v->seed = a->options->seed + i;
+static void draw_one(agreement *a, verdict *v) {
+  uint64_t seed = v->seed;
   double start = hd_clock_seconds();
   for (v->n_refused = 0; v->n_refused < MAX_DRAWS && !v->judged; v->n_refused += !v->judged) {
     heddle_context *ctx = heddle_context_create();
@@ -171,8 +174,6 @@ static void judge_one(void *user, size_t i) {
     heddle_context_free(ctx);
   }
   v->seconds = hd_clock_seconds() - start;
-  if (a->options->verbose)
-    fprintf(stderr, "seed %llu: %.1f s\n", (unsigned long long)v->seed, v->seconds);
 }
 
 /* --- the report ----------------------------------------------------------------------------- */
@@ -188,6 +189,36 @@ static void print_verdict(const agreement *a, const verdict *v) {
          v->check == MUTATE_MISSED ? "" : v->check_why);
   printf("  sim: %s %s\n  %.1f s: heddle-mutate --agree 1 --seed %llu\n", words[v->sim], v->sim_why,
          v->seconds, (unsigned long long)v->seed);
+  fflush(stdout);
+}
+
+/* How far it is, now and then, and how a killed run would go on. */
+static void say_progress(agreement *a) {
+  double now = hd_clock_seconds(), spent = now - a->start;
+  size_t n = a->options->n;
+  if (now - a->said < SAY_SECONDS || a->n_done == n)
+    return;
+  a->said = now;
+  fprintf(stderr, "%zu of %zu kernels judged, %d differ, %.0f s; %.0f s left; "
+          "--agree %zu --seed %llu goes on from here\n", a->n_done, n, a->n_differ, spent,
+          spent / (double)a->n_done * (double)(n - a->n_done), n - a->n_first,
+          (unsigned long long)(a->options->seed + a->n_first));
+}
+
+static void judge_one(void *user, size_t i) {
+  agreement *a = user;
+  verdict *v = &a->verdicts[i];
+  v->seed = a->options->seed + i;
+  draw_one(a, v);
+  pthread_mutex_lock(&a->lock);
+  print_verdict(a, v);
+  v->done = true;
+  a->n_done++;
+  a->n_differ += !v->judged || !v->agree;
+  while (a->n_first < a->options->n && a->verdicts[a->n_first].done)
+    a->n_first++;
+  say_progress(a);
+  pthread_mutex_unlock(&a->lock);
 }
 
 typedef struct path_count {
@@ -216,23 +247,22 @@ static void print_paths(const agreement *a) {
 }
 
 int mutate_agree(const mutate_agree_options *options) {
-  agreement a = {options, calloc(options->n, sizeof(verdict))};
-  if (!a.verdicts)
-    return 1;
+  agreement a = {.options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
+  a.verdicts = hd_xzalloc(sizeof(verdict) * options->n);
+  a.start = hd_clock_seconds();
+  a.said = a.start - SAY_SECONDS;
   mutate_pool(options->n_threads, options->n, judge_one, &a);
-  int count[3] = {0}, disagree = 0, equivalent = 0, refused = 0;
+  int count[3] = {0}, equivalent = 0, refused = 0;
   for (size_t i = 0; i < options->n; i++) {
     const verdict *v = &a.verdicts[i];
-    print_verdict(&a, v);
     count[v->kind] += v->judged;
     equivalent += v->equivalent;
     refused += v->n_refused;
-    disagree += !v->judged || !v->agree;
   }
   print_paths(&a);
   printf("kernels=%zu sound=%d broken=%d ptx=%d equivalent=%d refused_draws=%d disagree=%d\n",
          options->n, count[AGREE_SOUND], count[AGREE_ROLE], count[AGREE_PTX], equivalent, refused,
-         disagree);
+         a.n_differ);
   free(a.verdicts);
-  return disagree ? 1 : 0;
+  return a.n_differ ? 1 : 0;
 }

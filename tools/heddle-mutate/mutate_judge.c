@@ -153,10 +153,13 @@ void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_inst
 static void simulate_more(const mutate_form *form, const char *ptx, uint64_t max_instructions,
                           mutate_runs *runs) {
   mutate_runs more = {.verdict = MUTATE_MISSED};
-  for (uint64_t i = 0; i < MUTATE_MORE_RUNS && more.verdict == MUTATE_MISSED; i++) {
+  uint64_t n_instructions = 0;
+  for (uint64_t i = 0; i < MUTATE_MORE_RUNS && n_instructions < MUTATE_MORE_INSTRUCTIONS &&
+                       more.verdict == MUTATE_MISSED; i++) {
     hd_sim_options options = {.seed = 3 + i / 2, .mode = i % 2 ? HD_SIM_LATE : HD_SIM_RANDOM,
                               .max_steps = max_instructions, .max_findings = 1};
     more.verdict = verdict_of(run_once(form, ptx, options, &more, 0));
+    n_instructions += more.n_instructions;
   }
   if (more.verdict != MUTATE_MISSED)
     *runs = more;
@@ -196,8 +199,8 @@ void mutate_simulate_launch(const mutate_form *form, const char *ptx,
   mutate_form there = *form;
   if (move_to(&there, launch)) {
     mutate_simulate(&there, form->ptx, 0, sound);
-    mutate_simulate(&there, ptx, 50 * sound->n_instructions, runs);
+    mutate_simulate(&there, ptx, MUTATE_PATIENCE * sound->n_instructions, runs);
   }
   if (runs->verdict == MUTATE_MISSED)
-    simulate_more(&there, ptx, 50 * sound->n_instructions, runs);
+    simulate_more(&there, ptx, MUTATE_PATIENCE * sound->n_instructions, runs);
 }

@@ -134,7 +134,7 @@ static void ask_sim(const job *j, mutate_mutant *m, const hd_check_launch *launc
     return;
   }
   if (!j->options->no_sim && !is_blind(j->options, "sim")) {
-    mutate_simulate(j->form, m->ptx, 50 * sound.n_instructions, &m->runs);
+    mutate_simulate(j->form, m->ptx, MUTATE_PATIENCE * sound.n_instructions, &m->runs);
     if (m->check == MUTATE_CAUGHT && m->runs.verdict == MUTATE_MISSED &&
         strcmp(m->ptx, j->form->ptx))
       mutate_simulate_launch(j->form, m->ptx, launch, &sound, &m->runs);
