@@ -41,6 +41,9 @@ static const format formats[SIM_N_TYPES] = {
     [SIM_T_UE4M3] = {0, 4, 3, 7, NAN_ONLY, 0x7f},
 };
 
+/* Two to the e, which is in the range of normal doubles. */
+static double power(int e) { return hd_sim_f64((uint64_t)(e + 1023) << 52); }
+
 static double decode_format(const format *f, uint64_t bits) {
   uint64_t man = bits & ((1u << f->man_bits) - 1);
   int exp = (int)(bits >> f->man_bits) & ((1 << f->exp_bits) - 1);
@@ -52,9 +55,9 @@ static double decode_format(const format *f, uint64_t bits) {
   else if (f->specials == NAN_ONLY && exp == all_ones && man == (1u << f->man_bits) - 1)
     value = NAN;
   else if (exp == 0)
-    value = ldexp((double)man, 1 - f->bias - f->man_bits);
+    value = (double)man * power(1 - f->bias - f->man_bits);
   else
-    value = ldexp((double)(man | 1ull << f->man_bits), exp - f->bias - f->man_bits);
+    value = (double)(man | 1ull << f->man_bits) * power(exp - f->bias - f->man_bits);
   return negative ? -value : value;
 }
 
@@ -79,7 +82,7 @@ double hd_sim_decode_bits(uint8_t elem, uint64_t bits) {
   case SIM_T_TF32: return hd_sim_f32((uint32_t)bits & ~0x1fffu);
   case SIM_T_BF16: return hd_sim_f32((uint32_t)bits << 16);
   case SIM_T_F64: return hd_sim_f64(bits);
-  case SIM_T_UE8M0: return (bits & 0xff) == 0xff ? NAN : ldexp(1.0, (int)(bits & 0xff) - 127);
+  case SIM_T_UE8M0: return (bits & 0xff) == 0xff ? NAN : power((int)(bits & 0xff) - 127);
   default: break;
   }
   if (formats[elem].exp_bits)
@@ -123,7 +126,7 @@ static uint64_t encode_format(const format *f, double value, uint8_t round, bool
     return sign | (satfinite || f->specials == FINITE ? largest_finite(f)
                                                       : overflow_bits(f, SIM_RN, negative, false));
   int exp = 1 - f->bias;
-  if (magnitude >= ldexp(1.0, exp))
+  if (magnitude >= power(exp))
     exp = ilogb(magnitude);
   double scaled = round_magnitude(ldexp(magnitude, f->man_bits - exp), round, negative);
   /* scaled < 2^(man+1); a carry into the exponent comes out right by addition. */
@@ -136,10 +139,10 @@ static uint64_t encode_format(const format *f, double value, uint8_t round, bool
 static uint64_t encode_ue8m0(double value, uint8_t round, bool satfinite) {
   if (isnan(value))
     return 0xff;
-  if (value <= ldexp(1.0, -127))
+  if (value <= power(-127))
     return 0;
   int exp = isinf(value) ? 1024 : ilogb(value);
-  if (round == SIM_RP && !isinf(value) && value > ldexp(1.0, exp))
+  if (round == SIM_RP && !isinf(value) && value > power(exp))
     exp++;
   if (exp > 127)
     return satfinite || round == SIM_RZ ? 0xfe : 0xff;
