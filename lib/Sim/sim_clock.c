@@ -97,10 +97,19 @@ void hd_sim_join(const sim_machine *m, sim_clock *into, const sim_clock *from) {
     join_block(m, &into->block[i], from->block[i]);
 }
 
+/* The parts mostly are one block, on either side: then joined once. */
 void hd_sim_join_know(const sim_machine *m, sim_know *into, const sim_know *from) {
-  hd_sim_join(m, &into->full, &from->full);
-  hd_sim_join(m, &into->reads, &from->reads);
-  hd_sim_join(m, &into->order, &from->order);
+  for (uint32_t i = 0; i < m->n_ctas; i++) {
+    sim_block **full = &into->full.block[i], *before = *full, *other = from->full.block[i];
+    join_block(m, full, other);
+    for (uint32_t j = i + m->n_ctas; j < n_blocks(m); j += m->n_ctas) {
+      sim_block **part = &into->full.block[j];
+      if (*full && *part == before && from->full.block[j] == other)
+        share(part, *full);
+      else
+        join_block(m, part, from->full.block[j]);
+    }
+  }
 }
 
 static void meet_block(const sim_machine *m, sim_block **into, const sim_block *other) {

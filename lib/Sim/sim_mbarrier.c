@@ -168,34 +168,35 @@ static sim_step inval_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   return SIM_NEXT;
 }
 
+static void tell_all(sim_machine *m, sim_know *into, const sim_thread *t, sim_agent self) {
+  hd_sim_join_know(m, into, &t->know);
+  hd_sim_learn_know(m, into, self, t->clock);
+}
+
+static void tell_part(sim_machine *m, sim_clock *into, const sim_clock *known, const sim_thread *t,
+                      sim_agent self) {
+  hd_sim_join(m, into, known);
+  hd_sim_learn(m, into, self, t->clock);
+}
+
 /* What an arrival tells: a local one, or one at cluster scope, everything; a remote one at the
  * default scope only that reads are over (R3); a relaxed one, only that the thread has come so
  * far. */
 static void tell(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b, bool remote) {
   sim_machine *m = w->machine;
   sim_thread *t = hd_sim_thread(w, lane);
-  bool wide = in->scope >= SIM_SCOPE_CLUSTER;
+  bool relaxed = in->sem == SIM_SEM_RELAXED;
   sim_agent self = hd_sim_thread_agent(w, lane);
-  if (m->program->has_tensor) {
-    hd_sim_join_know(m, &b->arriving_order, &t->know);
-    hd_sim_learn_know(m, &b->arriving_order, self, t->clock);
-  }
-  hd_sim_join(m, &b->arriving.order, &t->know.order);
-  hd_sim_learn(m, &b->arriving.order, self, t->clock);
-  if (in->sem == SIM_SEM_RELAXED) {
-    t->clock++;
-    return;
-  }
-  if (wide) {
-    hd_sim_join_know(m, &b->arriving_cluster, &t->know);
-    hd_sim_learn_know(m, &b->arriving_cluster, self, t->clock);
-  }
-  hd_sim_join(m, &b->arriving.reads, &t->know.reads);
-  hd_sim_learn(m, &b->arriving.reads, self, t->clock);
-  if (!remote) {
-    hd_sim_join(m, &b->arriving.full, &t->know.full);
-    hd_sim_learn(m, &b->arriving.full, self, t->clock);
-  }
+  if (m->program->has_tensor)
+    tell_all(m, &b->arriving_order, t, self);
+  if (!relaxed && in->scope >= SIM_SCOPE_CLUSTER)
+    tell_all(m, &b->arriving_cluster, t, self);
+  if (!relaxed && !remote)
+    tell_all(m, &b->arriving, t, self);
+  else
+    tell_part(m, &b->arriving.order, &t->know.order, t, self);
+  if (!relaxed && remote)
+    tell_part(m, &b->arriving.reads, &t->know.reads, t, self);
   t->clock++;
 }
 
