@@ -185,6 +185,7 @@ typedef struct sim_group {
   bool give_up;   /* the scheduler lets its try_wait return false once */
   uint32_t generation;
   uint64_t address;
+  const sim_mbarrier *mbarrier; /* that it waits for, of SIM_WAIT_MBARRIER */
   uint32_t detail;
 } sim_group;
 

@@ -306,6 +306,7 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   bool impatient = !g->entered && (w->refusals < 3 || hd_sim_random(m) % 2 == 0);
   if (waits && !g->give_up && !impatient) {
     g->entered = true; /* from now on it has patience */
+    g->mbarrier = waits;
     hd_sim_block(w, SIM_WAIT_MBARRIER, waits->offset, waits->phase);
     return SIM_WAIT;
   }

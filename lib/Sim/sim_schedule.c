@@ -10,10 +10,14 @@ enum {
   MAX_ROUNDS = 4
 }; /* of try_wait answering `no` without any progress: then it is a deadlock */
 
-/* What a waiting group looks at again when it has moved. Many cp.async are in flight at once: each
- * wakes its own warp only. */
+/* What a waiting group looks at again when it has moved. Of mbarriers and cp.async there are many:
+ * each wakes those only who wait for it. */
 static uint64_t progress_of(const sim_warp *w, const sim_group *g) {
-  return g->wait == SIM_WAIT_CP_ASYNC ? w->cp_landed : w->machine->progress;
+  switch (g->wait) {
+  case SIM_WAIT_MBARRIER: return g->mbarrier->phase;
+  case SIM_WAIT_CP_ASYNC: return w->cp_landed;
+  default: return w->machine->progress;
+  }
 }
 
 void hd_sim_block(sim_warp *w, sim_wait_kind wait, uint64_t address, uint32_t detail) {
