@@ -186,7 +186,7 @@ heddle_status hd_npy_open(heddle_context *ctx, const char *file, const void *ima
   return HEDDLE_OK;
 }
 
-/* The dtype that we write for a type comes first. */
+/* The dtype that we write for a type comes first; V is among those of a type that numpy lacks. */
 static const char *dtypes_of(heddle_elem elem) {
   switch (elem) {
   case HEDDLE_F16:
@@ -213,8 +213,8 @@ heddle_status hd_npy_check_elem(heddle_context *ctx, const char *file, const hd_
   const char dtype[3] = {npy->kind, (char)('0' + npy->item_bytes), 0};
   if (!strstr(dtypes_of(elem), dtype))
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = file}, "npy.dtype",
-                    "dtype '%s' does not hold %s, expected one of: %s", dtype, info->name,
-                    dtypes_of(elem));
+                    "dtype '%s' does not hold %s, expected one of: %s%s", dtype, info->name,
+                    dtypes_of(elem), strchr(dtypes_of(elem), 'V') ? " (its bits)" : "");
   uint64_t per_item = info->container_bits == 4 ? 2 : 1;
   if (npy->cols > UINT64_MAX / per_item)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = file}, "npy.size",

@@ -1,16 +1,15 @@
-/* heddle-onehot [--row NAME] [--quick] [--shard I/N] [--plant] [--dump [--target T]]: every matrix
- * row of specs/ that the device runs, one element at a time: each lane, register, field, metadata
- * code and selector; then shared-memory forms, transposes, negation and ldmatrix. One line a row, a
- * total at the end; exit code 1 on a mismatch.
- * --plant swaps two metadata codes, or two rows of a matrix: the run must then report mismatches.
- * --dump prints PTX only, for --target T (sm_90a). */
+/* heddle-onehot: every matrix row of specs/ that the device runs, one element at a time: each lane,
+ * register, field, metadata code and selector; then shared-memory forms, transposes, negation and
+ * ldmatrix. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cases.h"
+#include "cli.h"
 #include "forms.h"
 #include "matrix_move.h"
+#include "shard.h"
 
 typedef struct options {
   const char *row, *target; /* of --dump */
@@ -105,25 +104,31 @@ static void run_row(session *s, const hd_spec_row *row) {
   s->n_failed += !ok || t.mismatches || !t.checks;
 }
 
-static bool read_options(int argc, char **argv, options *o) {
-  for (int i = 1; i < argc; i++) {
-    if (!strcmp(argv[i], "--quick"))
-      o->quick = true;
-    else if (!strcmp(argv[i], "--dump"))
-      o->dump = true;
-    else if (!strcmp(argv[i], "--plant"))
-      o->plant = true;
-    else if (!strcmp(argv[i], "--row") && i + 1 < argc)
-      o->row = argv[++i];
-    else if (!strcmp(argv[i], "--target") && i + 1 < argc)
-      o->target = argv[++i];
-    else if (!strcmp(argv[i], "--shard") && i + 1 < argc &&
-             sscanf(argv[i + 1], "%u/%u", &o->shard, &o->n_shards) == 2 && o->n_shards > 0)
-      i++;
-    else
-      return false;
-  }
-  return true;
+static const char about[] =
+    "Runs every matrix row of specs/ that the device has, one element at a time: each lane,\n"
+    "register, field, metadata code and selector. One line a row, a total at the end; exit code 1\n"
+    "on a mismatch, or when the row did not run.";
+static const char examples[] = "heddle-onehot\n"
+                               "heddle-onehot --row wgmma_sp_ss_m64n64k32_f32_bf16_bf16\n"
+                               "heddle-onehot --row mma_sp_ordered_m16n8k64_s32_s8_s8 --dump\n"
+                               "test/gpu/onehot/run_onehot build/bin/heddle-onehot 8\n";
+
+/* CLI_GO, or the exit code. */
+static int read_options(int argc, char **argv, options *o) {
+  const char *shard = NULL;
+  const cli_option list[] = {
+      {"row", CLI_TEXT, &o->row, "NAME", "this one only"},
+      {"quick", CLI_FLAG, &o->quick, NULL, "of wgmma n64 and n192 only"},
+      {"shard", CLI_TEXT, &shard, "I/N", "every N-th row, from the I-th (0) on"},
+      {"plant", CLI_FLAG, &o->plant, NULL, "swap two metadata codes, or rows: must mismatch"},
+      {"dump", CLI_FLAG, &o->dump, NULL, "print the PTX; needs no device"},
+      {"target", CLI_TEXT, &o->target, "T", "of --dump (sm_90a)"},
+      {0}};
+  const cli_command command = {"heddle-onehot [OPTIONS]", about, examples, list, 0, 0};
+  int code = cli_parse(&command, argc, argv, NULL, NULL);
+  if (code == CLI_GO && o->target && !o->dump)
+    code = cli_usage_error("onehot.target", "--target goes with --dump");
+  return code == CLI_GO ? bare_shard_read(shard, &o->shard, &o->n_shards) : code;
 }
 
 static bool find_target(session *s) {
@@ -139,13 +144,11 @@ static bool find_target(session *s) {
 }
 
 int main(int argc, char **argv) {
-  session s = {.o = {.n_shards = 1}};
+  session s = {.o = {.quick = false}};
   unsigned n_wanted = 0;
-  if (!read_options(argc, argv, &s.o)) {
-    fprintf(stderr, "usage: heddle-onehot [--row NAME] [--quick] [--shard I/N] [--plant] [--dump "
-                    "[--target T]]\n");
-    return 2;
-  }
+  int code = read_options(argc, argv, &s.o);
+  if (code != CLI_GO)
+    return code;
   if (!s.o.dump && !(s.g = gpu_open()))
     return 4;
   if (!find_target(&s)) {
@@ -155,6 +158,10 @@ int main(int argc, char **argv) {
   for (size_t i = 0; i < hd_spec_count(); i++)
     if (wanted(&s, hd_spec_get(i)) && n_wanted++ % s.o.n_shards == s.o.shard)
       run_row(&s, hd_spec_get(i));
+  if (s.o.row && n_wanted == 0) { /* must not pass for one that matches */
+    fprintf(stderr, "row %s does not run on %s\n", s.o.row, s.target->name);
+    s.n_failed++;
+  }
   if (!s.o.dump)
     printf("total target=%s rows=%u failed=%u cases=%llu checks=%llu mismatches=%llu\n",
            s.target->name, s.n_rows, s.n_failed, (unsigned long long)s.all.cases,

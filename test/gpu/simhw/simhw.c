@@ -1,22 +1,20 @@
-/* heddle-simhw [--row NAME]... [--shard I/N] [--dry [--target T]] [--plant]: every matrix row of
- * specs/ that the device runs, the same PTX text on the device and in the simulator: D from small
- * integers must agree bit for bit, from random normal values the largest difference is printed (an
- * infinite one fails). Exit code 1 when a row disagrees or did not run. --dry: the product in
- * double precision stands for the device. --plant: the simulator sees one bit of A inverted; every
- * row must then fail. */
+/* heddle-simhw: every matrix row of specs/ that the device runs, the same PTX text there and in the
+ * simulator: D from small integers must agree bit for bit, from random normal values the largest
+ * difference is printed (an infinite one fails). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cli.h"
 #include "forms.h"
+#include "shard.h"
 #include "simhw_form.h"
-
-enum { MAX_ROWS = 32 };
 
 typedef struct session {
   sides sides;
-  const char *row[MAX_ROWS], *target; /* of --dry */
-  unsigned n_named, shard, n_shards;
+  cli_texts named;
+  const char *target; /* of --dry */
+  unsigned shard, n_shards;
   bool dry;
   unsigned n_rows, n_failed;
   apart all;
@@ -63,31 +61,35 @@ static void run_row(session *s, const hd_spec_row *row) {
 static bool wanted(const session *s, const hd_spec_row *row) {
   if (!row_runs(row, s->sides.target))
     return false;
-  for (unsigned i = 0; i < s->n_named; i++)
-    if (!strcmp(s->row[i], row->name))
+  for (int i = 0; i < s->named.n; i++)
+    if (!strcmp(s->named.text[i], row->name))
       return true;
-  return s->n_named == 0;
+  return s->named.n == 0;
 }
 
-static bool read_options(int argc, char **argv, session *s) {
-  char end;
-  for (int i = 1; i < argc; i++) {
-    if (!strcmp(argv[i], "--dry"))
-      s->dry = true;
-    else if (!strcmp(argv[i], "--plant"))
-      s->sides.plant = true;
-    else if (!strcmp(argv[i], "--target") && i + 1 < argc)
-      s->target = argv[++i];
-    else if (!strcmp(argv[i], "--row") && i + 1 < argc && s->n_named < MAX_ROWS)
-      s->row[s->n_named++] = argv[++i];
-    else if (!strcmp(argv[i], "--shard") && i + 1 < argc &&
-             sscanf(argv[i + 1], "%u/%u%c", &s->shard, &s->n_shards, &end) == 2 &&
-             s->shard < s->n_shards)
-      i++;
-    else
-      return false;
-  }
-  return s->dry || !s->target;
+static const char about[] =
+    "Runs every matrix row of specs/ that the device has, the same PTX on the device and in the\n"
+    "simulator: small integers must agree bit for bit; of normal values the largest difference is\n"
+    "printed. One line a row, a total at the end; exit code 1 when a row disagrees or did not run.";
+static const char examples[] = "heddle-simhw --row wgmma_sp_ss_m64n64k32_f32_bf16_bf16\n"
+                               "heddle-simhw --dry --target sm_120a\n"
+                               "test/gpu/simhw/run_simhw build/bin/heddle-simhw 8\n";
+
+/* CLI_GO, or the exit code. */
+static int read_options(int argc, char **argv, session *s) {
+  const char *shard = NULL;
+  const cli_option list[] = {
+      {"row", CLI_MORE, &s->named, "NAME", "this one only; may be repeated"},
+      {"shard", CLI_TEXT, &shard, "I/N", "every N-th row, from the I-th (0) on"},
+      {"dry", CLI_FLAG, &s->dry, NULL, "no device: a product in double precision instead"},
+      {"target", CLI_TEXT, &s->target, "T", "of --dry (sm_90a)"},
+      {"plant", CLI_FLAG, &s->sides.plant, NULL, "invert a bit of A in the simulator: must fail"},
+      {0}};
+  const cli_command command = {"heddle-simhw [OPTIONS]", about, examples, list, 0, 0};
+  int code = cli_parse(&command, argc, argv, NULL, NULL);
+  if (code == CLI_GO && s->target && !s->dry)
+    code = cli_usage_error("simhw.target", "--target goes with --dry");
+  return code == CLI_GO ? bare_shard_read(shard, &s->shard, &s->n_shards) : code;
 }
 
 static bool find_target(session *s) {
@@ -111,20 +113,19 @@ static void run_rows(session *s) {
   printf("total target=%s rows=%u exact_failed=%u largest_abs=%.3g largest_rel=%.3g shards=1/%u\n",
          s->sides.target->name, s->n_rows, s->n_failed, s->all.max_abs, s->all.max_rel,
          s->n_shards);
-  if (n_wanted < s->n_named) {
-    fprintf(stderr, "%u of %u named rows do not run on %s\n", s->n_named - n_wanted, s->n_named,
+  unsigned n_named = (unsigned)s->named.n;
+  if (n_wanted < n_named) {
+    fprintf(stderr, "%u of %u named rows do not run on %s\n", n_named - n_wanted, n_named,
             s->sides.target->name);
     s->n_failed++;
   }
 }
 
 int main(int argc, char **argv) {
-  session s = {.n_shards = 1};
-  if (!read_options(argc, argv, &s)) {
-    fprintf(stderr,
-            "usage: heddle-simhw [--row NAME]... [--shard I/N] [--dry [--target T]] [--plant]\n");
-    return 2;
-  }
+  session s = {.dry = false};
+  int code = read_options(argc, argv, &s);
+  if (code != CLI_GO)
+    return code;
   if (!s.dry && !(s.sides.g = gpu_open()))
     return 4;
   if (!find_target(&s)) {

@@ -97,6 +97,21 @@ static void compare_with_naive(const hd_reference *r) {
   free(out);
 }
 
+/* A as values and codes gives the bits that it gives as a dense matrix. */
+static void compare_with_canonical(const problem *p) {
+  hd_reference r = p->r;
+  size_t n_bytes = r.m * r.n * sizeof(double);
+  double *dense = hd_xmalloc(n_bytes), *canonical = hd_xmalloc(n_bytes);
+  assert_int_equal(hd_reference_rows(NULL, &r, NULL, r.m, dense), HEDDLE_OK);
+  r.a.data = NULL;
+  r.values = p->values;
+  r.codes = p->codes;
+  assert_int_equal(hd_reference_rows(NULL, &r, NULL, r.m, canonical), HEDDLE_OK);
+  assert_memory_equal(dense, canonical, n_bytes);
+  free(canonical);
+  free(dense);
+}
+
 static void product_equals_a_plain_loop(void **state) {
   (void)state;
   static const uint64_t sizes[][3] = {{1, 1, 8}, {5, 17, 136}, {3, 130, 264}, {9, 257, 24}};
@@ -109,16 +124,7 @@ static void product_equals_a_plain_loop(void **state) {
         p.r.bias_along_n = form >> 1;
         p.r.act = form == 3 ? HD_ACT_RELU : HD_ACT_NONE;
         compare_with_naive(&p.r);
-        p.r.values = p.values;
-        p.r.codes = p.codes;
-        double *dense = hd_xmalloc(p.r.m * p.r.n * 8), *canonical = hd_xmalloc(p.r.m * p.r.n * 8);
-        hd_reference_rows(NULL, &p.r, NULL, p.r.m, dense);
-        p.r.a.data = NULL;
-        hd_reference_rows(NULL, &p.r, NULL, p.r.m, canonical);
-        for (uint64_t i = 0; i < p.r.m * p.r.n; i++)
-          assert_true(dense[i] == canonical[i]);
-        free(canonical);
-        free(dense);
+        compare_with_canonical(&p);
         release(&p);
       }
   }
@@ -162,15 +168,7 @@ static void block_scales_are_by_row_column_and_block(void **state) {
       compare_with_naive(&p.r);
       p.r.block_b = (hd_matrix){scales[1], HEDDLE_UE8M0, blocks, 1};
       compare_with_naive(&p.r);
-      p.r.values = p.values;
-      p.r.codes = p.codes;
-      double *dense = hd_xmalloc(p.r.m * p.r.n * 8), *canonical = hd_xmalloc(p.r.m * p.r.n * 8);
-      hd_reference_rows(NULL, &p.r, NULL, p.r.m, dense);
-      p.r.a.data = NULL;
-      hd_reference_rows(NULL, &p.r, NULL, p.r.m, canonical);
-      assert_memory_equal(dense, canonical, p.r.m * p.r.n * 8);
-      free(dense);
-      free(canonical);
+      compare_with_canonical(&p);
       free(scales[0]);
       free(scales[1]);
       release(&p);
