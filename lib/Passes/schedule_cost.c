@@ -105,7 +105,7 @@ typedef struct unit {
 
 static double ceil_div(double x, double y) { return ceil(x / y); }
 
-static bool is_wgmma(const hd_schedule *s) { return strcmp(s->family, "wgmma") == 0; }
+static bool is_mma(const hd_schedule *s) { return strcmp(s->family, "mma") == 0; }
 
 static bool shares_a(const hd_schedule *s) { return strcmp(s->share, "a") == 0; }
 
@@ -199,10 +199,10 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_ceilings
   /* The last arriver of a tile writes its own partial and reads all others. */
   if (s->split_k > hd_schedule_along_k(s))
     u.reduce_s = (double)s->tile_m * s->tile_n * PARTIAL_BYTES * s->split_k / c->store_sm_bytes;
-  if (is_wgmma(s))
-    wgmma_clocks(&u);
-  else
+  if (is_mma(s))
     mma_clocks(&u);
+  else
+    wgmma_clocks(&u);
   return u;
 }
 
@@ -230,6 +230,10 @@ static double reduce_seconds(const hd_problem *p, const hd_schedule *s, const hd
   return parts > 1 ? c->reduce_s + bytes / c->store_sm_bytes : 0;
 }
 
+bool hd_cost_is_estimate(const hd_problem *p) {
+  return strcmp(p->target->name, "sm_90a") == 0 && !p->block;
+}
+
 /* CTAs that are resident at once. */
 static double slots_of(const hd_schedule *s, const hd_ceilings *c) {
   int32_t sms = hd_schedule_along_k(s) > 2 ? c->n_sms_of_fours : c->n_sms;
@@ -251,7 +255,7 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   /* Bytes that come from DRAM wait longer than those that another CTA brought to L2 before. */
   double cold = fmin(1, read / (units * u.stages * u.load_bytes));
   u.latency_s = c->l2_latency_s + cold * (c->dram_latency_s - c->l2_latency_s);
-  if (is_wgmma(s))
+  if (!is_mma(s))
     u.void_bytes = (s->tile_n - n / tiles_n) * HD_GRANULE_BYTES;
   double slots = slots_of(s, c), full = floor(units / slots);
   double rest = units - full * slots, parts = s->split_k;

@@ -62,6 +62,10 @@ typedef struct hd_cost {
   double waves;                 /* units over the CTAs that run at once */
 } hd_cost;
 
+/* Its seconds are an estimate: on sm_90a alone. Of other targets nothing was measured; there the
+ * same terms, with Hopper's ceilings, only say which schedule to look at first. */
+bool hd_cost_is_estimate(const hd_problem *problem);
+
 /* Sizes that the problem leaves open come from size_mnk (0 there: 4096). */
 hd_cost hd_schedule_cost(const hd_problem *problem, const hd_schedule *schedule,
                          const int64_t size_mnk[3], const hd_ceilings *ceilings);

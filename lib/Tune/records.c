@@ -230,7 +230,7 @@ heddle_status hd_records_begin(heddle_context *ctx, hd_records *r, const hd_prov
 heddle_status hd_records_add(heddle_context *ctx, hd_records *r, const hd_record *m) {
   sqlite3_stmt *s;
   HD_TRY(prepare(ctx, r, &s,
-                 "INSERT OR REPLACE INTO measurement VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,"
+                 "INSERT OR REPLACE INTO measurement VALUES(?,?,?,?,?,?,?,?,?,nullif(?,0),?,?,?,"
                  "datetime('now'),nullif(?,0))",
                  "tttittddddddid", r->run, m->product, m->schedule, (int64_t)m->final,
                  verdict_names[m->verdict], m->why, m->median * 1e6, m->min * 1e6, m->max * 1e6,
@@ -258,7 +258,8 @@ heddle_status hd_records_each(heddle_context *ctx, hd_records *r, const char *pr
   HD_TRY(prepare(
       ctx, r, &s,
       "SELECT product, schedule, final, verdict, why, us, us_min, us_max, predicted_us,"
-      " error, power_w, sm_mhz, sustained_us FROM measurement WHERE ?1 IS NULL OR product = ?1"
+      " error, power_w, sm_mhz, sustained_us, (SELECT device FROM run WHERE id = run)"
+      " FROM measurement WHERE ?1 IS NULL OR product = ?1"
       " ORDER BY product, final, at, rowid",
       "t", product));
   int code;
@@ -276,7 +277,8 @@ heddle_status hd_records_each(heddle_context *ctx, hd_records *r, const char *pr
                    .error = sqlite3_column_double(s, 9),
                    .power_w = sqlite3_column_double(s, 10),
                    .sm_mhz = sqlite3_column_int(s, 11),
-                   .sustained = sqlite3_column_double(s, 12) * 1e-6};
+                   .sustained = sqlite3_column_double(s, 12) * 1e-6,
+                   .device = text_at(s, 13)};
     hd_verdict_parse(text_at(s, 3), &m.verdict);
     on = each(user, &m);
   }

@@ -51,7 +51,9 @@ typedef struct hd_record {
   bool final;                     /* in the last race; else a quick look */
   hd_verdict verdict;
   const char *why; /* of what is not ok; may be NULL */
-  double median, min, max, predicted, error;
+  const char *device; /* read only: of its run; "": unknown */
+  double median, min, max, error;
+  double predicted; /* 0: the model has no estimate for the target */
   double sustained; /* alone; 0: not measured */
   double power_w;
   int32_t sm_mhz;

@@ -116,7 +116,7 @@ static heddle_status heard_compiler(heddle_context *ctx, hd_course *c, const hd_
                             : news->kind == HD_NEWS_HANG ? HD_VERDICT_HANG
                                                           : HD_VERDICT_CRASH,
                  .why = told && space ? space + 1 : line,
-                 .predicted = c->search.list[i].predicted};
+                 .predicted = hd_course_predicted(c, i)};
   return take_in(ctx, c, i, &r);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "Passes/schedule_cost.h"
 #include "Support/file.h"
 
 bool hd_course_is_alone(const hd_tune_options *o, const hd_product *product) {
@@ -83,12 +84,16 @@ static void read_answer(const char *line, hd_record *r) {
   r->why = "";
 }
 
+double hd_course_predicted(const hd_course *c, size_t entry) {
+  return hd_cost_is_estimate(&c->ir.problem) ? c->search.list[entry].predicted : 0;
+}
+
 hd_record hd_course_heard(hd_course *c, size_t entry, const hd_news *news) {
   hd_record r = {.product = c->name,
                  .schedule = c->entries[entry].text,
                  .verdict = HD_VERDICT_FAILED,
                  .why = hd_strbuf_text(&news->line),
-                 .predicted = c->search.list[entry].predicted};
+                 .predicted = hd_course_predicted(c, entry)};
   if (news->kind == HD_NEWS_LINE)
     read_answer(hd_strbuf_text(&news->line), &r);
   else

@@ -77,6 +77,8 @@ bool hd_course_time_is_up(const hd_course *course);
 /* Of all products, at the pace so far. */
 double hd_course_left_seconds(const hd_course *course);
 void hd_course_tell(hd_course *course, const hd_record *record, const hd_choice *choice);
+/* Seconds by the model; 0 where it has no estimate, and only said what to measure next. */
+double hd_course_predicted(const hd_course *course, size_t entry);
 /* What the measurer's news say of an entry; strings are borrowed. One that is not to be trusted any
  * more is ended. */
 hd_record hd_course_heard(hd_course *course, size_t entry, const hd_news *news);

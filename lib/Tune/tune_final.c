@@ -266,7 +266,7 @@ static bool read_turns(hd_course *c, const char *line) {
     size_t entry = c->finalist[i].entry;
     hd_record r = {.product = c->name,
                    .schedule = c->entries[entry].text,
-                   .predicted = c->search.list[entry].predicted};
+                   .predicted = hd_course_predicted(c, entry)};
     if (sscanf(line, "%lf %lf %lf%n", &r.median, &r.min, &r.max, &at) != 3 || !(r.median > 0))
       return false;
     c->finalist[i].record = r;

@@ -118,8 +118,9 @@ heddle_status hd_tune_pick(heddle_context *ctx, const hd_tuned *t, const hd_op *
     found = hd_tune_nearest(t, product);
   if (!found || !is_legal(kernel, found->schedule, &s))
     return HEDDLE_OK;
-  if (!exact && hd_schedule_cost(&p, &s, sizes, &t->ceilings).seconds >=
-                    hd_schedule_cost(&p, &first, sizes, &t->ceilings).seconds)
+  if (!exact && (!hd_cost_is_estimate(&p) ||
+                 hd_schedule_cost(&p, &s, sizes, &t->ceilings).seconds >=
+                     hd_schedule_cost(&p, &first, sizes, &t->ceilings).seconds))
     return HEDDLE_OK;
   *entry = found;
   *schedule = s;

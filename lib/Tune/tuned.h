@@ -36,7 +36,7 @@ const hd_tuned_entry *hd_tune_nearest(const hd_tuned *tuned, const hd_product *p
 
 /* What a kernel at problem level (legalized) should take: *entry and *schedule, from the very
  * product's entry, else from the nearest one when the model says that its schedule beats the
- * default; each only if it is legal here. *entry NULL: the default. */
+ * default (it says so of sm_90a alone); each only if it is legal here. *entry NULL: the default. */
 heddle_status hd_tune_pick(heddle_context *ctx, const hd_tuned *tuned, const hd_op *kernel,
                            const hd_product *product, const hd_tuned_entry **entry,
                            hd_schedule *schedule);

@@ -127,14 +127,15 @@ static void print_csv_head(void) {
 
 static void print_csv(const hd_product *p, const hd_record *r) {
   double tflops = r->median > 0 ? hd_product_flops(p) / r->median * 1e-12 : 0;
-  printf("%s%s%s,%lld,%lld,%lld,%.3f,%.3f,%.3f,%.1f,%.0f,%d,%.3g,%s,\"heddle %s %s\",%s,1,%s,"
-         "%.3f\n",
+  printf("%s%s%s,%lld,%lld,%lld,%.3f,%.3f,%.3f,%.1f,%.0f,%d,%.3g,%s,\"heddle %s %s\",%s,1,%s,",
          heddle_elem_get(p->a)->name, p->a == p->b ? "" : "x",
          p->a == p->b ? "" : heddle_elem_get(p->b)->name, (long long)p->m, (long long)p->k,
          (long long)p->n, r->median * 1e6, r->min * 1e6, r->max * 1e6, tflops, r->power_w,
          r->sm_mhz, r->error, hd_verdict_name(r->verdict), p->d_col_major ? "col" : "row",
-         r->schedule, heddle_elem_get(p->d)->name, p->weights_ready ? "weights_ready" : "",
-         r->predicted * 1e6);
+         r->schedule, heddle_elem_get(p->d)->name, p->weights_ready ? "weights_ready" : "");
+  if (r->predicted > 0)
+    printf("%.3f", r->predicted * 1e6);
+  printf("\n");
 }
 
 static void print_json(const hd_choice *c) {

@@ -48,17 +48,17 @@ static void print_dense(double dense, double sparse) {
 
 void explain_print_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
                         const hd_ceilings *ceilings, const hd_tuned_entry *entry) {
-  if (strcmp(p->target->name, "sm_90a") != 0) {
+  hd_product product = hd_product_of(p, size_mnk);
+  if (entry)
+    print_tuned(&product, entry);
+  if (!hd_cost_is_estimate(p)) {
     printf("predicted nothing: the ceilings of %s are not measured\n", p->target->name);
     return;
   }
-  hd_product product = hd_product_of(p, size_mnk);
   const int64_t sizes[] = {product.m, product.n, product.k};
   hd_cost cost = hd_schedule_cost(p, s, sizes, ceilings);
   bool exact = entry && entry->product.m == product.m && entry->product.n == product.n &&
                entry->product.k == product.k;
-  if (entry)
-    print_tuned(&product, entry);
   printf("predicted %.2f us for M=%lld N=%lld K=%lld on an %s: %lld units of work, %.2f waves; "
          "alone\n",
          cost.seconds * 1e6, (long long)product.m, (long long)product.n, (long long)product.k,
@@ -73,7 +73,7 @@ heddle_status explain_print_promising(heddle_context *ctx, const hd_problem *p,
   hd_schedule *list;
   size_t n, best = 0;
   char text[HD_SCHEDULE_TEXT];
-  if (strcmp(p->target->name, "sm_90a") != 0)
+  if (!hd_cost_is_estimate(p))
     return HEDDLE_OK;
   hd_product product = hd_product_of(p, size_mnk);
   const int64_t sizes[] = {product.m, product.n, product.k};

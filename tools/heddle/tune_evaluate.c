@@ -160,9 +160,14 @@ static void print_ceilings(const hd_ceilings *was, hd_ceilings *now, hd_strbuf *
 
 static heddle_status calibrate(heddle_context *ctx, const all_times *all, const hd_ceilings *from,
                                const char *out) {
+  if (all->other_device)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.device",
+                    "got measurements of \"%s\" and of \"%s\"; legal: of one device", all->device,
+                    all->other_device);
   samples s = {.ir = hd_xmalloc(sizeof *s.ir * (size_t)all->n)};
   hd_strbuf json = {0};
   hd_ceilings c = *from;
+  c.device = all->device && *all->device ? all->device : "a device without a name";
   heddle_status status = HEDDLE_OK;
   for (int64_t i = 0; i < all->n && status == HEDDLE_OK; i++)
     status = add_samples(ctx, &all->list[i], &s.ir[i], &s);

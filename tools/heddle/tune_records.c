@@ -14,7 +14,8 @@
 
 static const char list_about[] =
     "Lists the choices of the records; with --all every measurement as well: product, schedule,\n"
-    "verdict, median, least and most us, predicted us; of those that ran alone, sustained us.";
+    "verdict, median, least and most us, predicted us (-: the model has no estimate for the\n"
+    "target); of those that ran alone, sustained us.";
 static const char list_examples[] = "heddle tune list --db mine.db\n"
                                     "heddle tune list --db mine.db --all\n";
 
@@ -34,9 +35,12 @@ static bool print_choice(void *user, const hd_choice *c) {
 
 static bool print_record(void *user, const hd_record *r) {
   (void)user;
-  printf("%s; %s; %s%s %.3f %.3f %.3f %.3f", r->product, r->schedule, hd_verdict_name(r->verdict),
-         r->final ? " final" : "", r->median * 1e6, r->min * 1e6, r->max * 1e6,
-         r->predicted * 1e6);
+  printf("%s; %s; %s%s %.3f %.3f %.3f ", r->product, r->schedule, hd_verdict_name(r->verdict),
+         r->final ? " final" : "", r->median * 1e6, r->min * 1e6, r->max * 1e6);
+  if (r->predicted > 0)
+    printf("%.3f", r->predicted * 1e6);
+  else
+    printf("-");
   if (r->sustained > 0)
     printf(" sustained %.3f", r->sustained * 1e6);
   printf("%s%s\n", *r->why ? " " : "", r->why);

@@ -61,11 +61,20 @@ static heddle_status add_row(heddle_context *ctx, const csv_row *row, void *user
   return HEDDLE_OK;
 }
 
+static void note_device(all_times *all, const char *device) {
+  if (!all->device)
+    all->device = strdup(device);
+  else if (!all->other_device && strcmp(all->device, device) != 0)
+    all->other_device = strdup(device);
+}
+
 static bool take_record(void *user, const hd_record *r) {
   hd_product p;
   if (!r->final && r->verdict == HD_VERDICT_OK &&
-      hd_product_parse(NULL, r->product, &p) == HEDDLE_OK)
+      hd_product_parse(NULL, r->product, &p) == HEDDLE_OK) {
     add(user, &p, r->schedule, r->median);
+    note_device(user, r->device);
+  }
   return true;
 }
 
@@ -85,6 +94,8 @@ void tune_times_free(all_times *all) {
     free(all->list[i].seconds);
   }
   free(all->list);
+  free(all->device);
+  free(all->other_device);
 }
 
 heddle_status tune_times_read(heddle_context *ctx, const char *db, const char *csv,

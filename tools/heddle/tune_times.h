@@ -14,6 +14,8 @@ typedef struct product_times {
 typedef struct all_times {
   product_times *list; /* owned */
   int64_t n, cap;
+  char *device;       /* owned: that of the records; NULL: CSV names none */
+  char *other_device; /* owned: another that they are of; NULL: none */
 } all_times;
 
 /* Quick looks of a database, or the rows of a CSV file by the columns type, m, k, n, us, verdict,
