@@ -1,10 +1,16 @@
 /* heddle/block_scale.h: block scales in the order that kernels read them (docs/format.md).
  *
  * R rows (of A, or columns of B) of K elements have one scale for each `block` elements of k: a
- * byte (ue8m0, ue4m3), ceil(K / block) of them a row. In granule order the scales of all rows for
- * one granule of k (128 bytes of a row of B) stand together, a row's behind each other; granules
- * stand `pitch` bytes apart, a multiple of 16. Blocks past K have scale 0 in the last granule:
- * kernels read them, and multiply zeros with them, so that they must not be NaN.
+ * byte (ue8m0, ue4m3), ceil(K / block) of them a row. A granule of k is 128 bytes of a row of B.
+ *
+ * Granule order (mma.sp: sm_120a, sm_121a): the scales of all rows for one granule stand together,
+ * a row's behind each other; granules stand `pitch` bytes apart, a multiple of 16.
+ * Tile order (tcgen05.mma.sp: sm_100a, sm_103a): tiles of 128 rows by 4 scales, 512 bytes each, as
+ * tensor memory takes them; those of 128 rows follow each other along k, whole granules of it, and
+ * are `pitch` bytes.
+ *
+ * Blocks past K have scale 0 in the last granule: kernels read them, and multiply zeros with them,
+ * so that they must not be NaN.
  *
  * Common errors: HEDDLE_INVALID (no rows, K 0, a pitch or row too short, a size past SIZE_MAX) and
  * HEDDLE_UNSUPPORTED (an element type that is not of 8 or 4 bits, a block that does not divide its
@@ -22,17 +28,24 @@
 extern "C" {
 #endif
 
-/* The least pitch, and the bytes of all granules at it. elem: of the matrix that is scaled. */
-HEDDLE_API heddle_status heddle_block_scale_plan(heddle_context *ctx, heddle_elem elem,
-                                                 uint32_t block, uint64_t rows, uint64_t k,
-                                                 size_t *pitch, size_t *n_bytes);
+typedef enum heddle_scales_order {
+  HEDDLE_SCALES_GRANULES,
+  HEDDLE_SCALES_TILES
+} heddle_scales_order;
 
-/* Row-major scales, rows row_bytes apart, to granule order at a pitch of the caller's. Bytes
- * between the rows' scales and the pitch are left alone. Nothing is written on failure. */
-HEDDLE_API heddle_status heddle_block_scale_pack(heddle_context *ctx, heddle_elem elem,
-                                                 uint32_t block, uint64_t rows, uint64_t k,
-                                                 const void *scales, size_t row_bytes, void *packed,
-                                                 size_t pitch);
+/* The least pitch (of tiles the only one), and the bytes of all scales at it. elem: of the matrix
+ * that is scaled. */
+HEDDLE_API heddle_status heddle_block_scale_plan(heddle_context *ctx, heddle_scales_order order,
+                                                 heddle_elem elem, uint32_t block, uint64_t rows,
+                                                 uint64_t k, size_t *pitch, size_t *n_bytes);
+
+/* Row-major scales, rows row_bytes apart, to an order at a pitch of the caller's. Bytes between the
+ * rows' scales of a granule and the pitch are left alone; rows past R of a tile become 0. Nothing
+ * is written on failure. */
+HEDDLE_API heddle_status heddle_block_scale_pack(heddle_context *ctx, heddle_scales_order order,
+                                                 heddle_elem elem, uint32_t block, uint64_t rows,
+                                                 uint64_t k, const void *scales, size_t row_bytes,
+                                                 void *packed, size_t pitch);
 
 #ifdef __cplusplus
 }

@@ -357,8 +357,9 @@ static void add_inputs(hd_strbuf *out, const hd_manifest *m) {
   hd_strbuf_add(out, separator[0] == ';' ? "\n" : "");
   if (m->scale_block)
     hd_strbuf_printf(
-        out, " * block_scale_a, block_scale_b: %s, one for %d of k, in granule order\n",
-        heddle_elem_get(hd_manifest_arg(m, HD_ARG_BLOCK_SCALE_A)->elem)->name, m->scale_block);
+        out, " * block_scale_a, block_scale_b: %s, one for %d of k, in %s order\n",
+        heddle_elem_get(hd_manifest_arg(m, HD_ARG_BLOCK_SCALE_A)->elem)->name, m->scale_block,
+        m->scale_tiles ? "tile" : "granule");
 }
 
 static void add_problem(hd_strbuf *out, const hd_manifest *m) {

@@ -13,7 +13,7 @@
 #include "heddle/types.h"
 
 enum {
-  HD_MANIFEST_VERSION = 3,
+  HD_MANIFEST_VERSION = 4,
   HD_MAX_ARGS = 24,
   HD_MAX_PARAMS = 32,
   HD_MAX_TMAPS = 4,
@@ -36,6 +36,10 @@ typedef enum hd_arg_class { HD_CLASS_PTR, HD_CLASS_I32, HD_CLASS_I64, HD_CLASS_F
 /* "a", "ldb", …; the class of a kind. */
 const char *hd_arg_name(hd_arg_kind kind);
 hd_arg_class hd_arg_class_of(hd_arg_kind kind);
+/* What weights_ready promises: A, and its block scales. */
+static inline bool hd_arg_is_weights(hd_arg_kind kind) {
+  return kind == HD_ARG_A || kind == HD_ARG_BLOCK_SCALE_A;
+}
 /* Its type as a parameter of a C function, ready for the name: "const void *", "int32_t ". */
 const char *hd_arg_c_type(hd_arg_kind kind);
 /* The kind of that name ("none" included). HEDDLE_NOT_FOUND when there is none. */
@@ -118,7 +122,7 @@ typedef struct hd_variant {
    * still, or as large as there are granules. */
   int32_t stream_granule;
   bool dependent_launch; /* is launched with programmatic stream serialization */
-  bool weights_ready;    /* reads A before the kernel ahead in the stream has ended */
+  bool weights_ready;    /* reads A, its block scales before the kernel ahead in the stream ended */
   int32_t n_params, n_tmaps, n_requirements;
   hd_param param[HD_MAX_PARAMS];
   hd_tmap_recipe tmap[HD_MAX_TMAPS];
@@ -142,6 +146,7 @@ typedef struct hd_manifest {
   bool bias_along_n;  /* false: bias[M]; true: bias[N] */
   bool scale_a_one, scale_b_one; /* false: scale_a[M], scale_b[N]; true: one value */
   int32_t scale_block; /* elements of k for each of block_scale_a, block_scale_b; 0: none */
+  bool scale_tiles;    /* they are stored in tiles of 128 rows; false: granules, at a pitch */
   const char *act;    /* "none", "relu", … or "user" */
   const char *user_function; /* name, or NULL */
   const char *family; /* metadata plane of packed A: "mma", "wgmma" */

@@ -115,16 +115,20 @@ static heddle_status check_arg(heddle_context *ctx, const hd_manifest *manifest,
   return check_expr(ctx, manifest, "at_least", &arg->at_least, false);
 }
 
-/* All that belongs to block scales, or nothing of it. */
+/* All that belongs to block scales, or nothing of it; tiles have no pitch. */
 static heddle_status check_scales(heddle_context *ctx, const hd_manifest *manifest) {
   static const hd_arg_kind kinds[] = {HD_ARG_BLOCK_SCALE_A, HD_ARG_BLOCK_SCALE_B, HD_ARG_LDSA,
                                       HD_ARG_LDSB};
   for (size_t i = 0; i < HD_COUNT(kinds); i++) {
     bool there = hd_manifest_arg(manifest, kinds[i]) != NULL;
-    if (there != (manifest->scale_block > 0))
-      return refuse(ctx, "manifest.scale-block", "scale_block: got %d %s argument %s",
-                    manifest->scale_block, there ? "beside" : "without", hd_arg_name(kinds[i]));
+    bool is_pitch = hd_arg_class_of(kinds[i]) != HD_CLASS_PTR;
+    if (there != (manifest->scale_block > 0 && !(is_pitch && manifest->scale_tiles)))
+      return refuse(ctx, "manifest.scale-block", "scale_block: got %d%s %s argument %s",
+                    manifest->scale_block, manifest->scale_tiles ? " in tiles" : "",
+                    there ? "beside" : "without", hd_arg_name(kinds[i]));
   }
+  if (manifest->scale_tiles && !manifest->scale_block)
+    return refuse(ctx, "manifest.scale-block", "scale_tiles: got true without block scales");
   return HEDDLE_OK;
 }
 

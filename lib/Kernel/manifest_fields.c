@@ -125,6 +125,7 @@ const hd_field hd_manifest_fields[] = {
     BOOL(hd_manifest, scale_a_one),
     BOOL(hd_manifest, scale_b_one),
     I32(hd_manifest, scale_block, 0, 1024),
+    BOOL(hd_manifest, scale_tiles),
     TEXT(hd_manifest, act),
     OPTIONAL(hd_manifest, user_function),
     TEXT(hd_manifest, family),

@@ -105,11 +105,13 @@ static uint64_t packed_bytes(const hd_manifest *manifest, const hd_values *value
          ((value_of(values, HD_ARG_K) + granule - 1) / granule) * block;
 }
 
-/* A row's scales of a granule together, granules at the pitch. */
-static uint64_t granule_scales(const hd_manifest *manifest, uint64_t k, uint64_t rows,
-                               uint64_t pitch) {
+/* A row's scales of a granule together, granules at the pitch; or tiles of 128 rows by 4 scales. */
+static uint64_t block_scales(const hd_manifest *manifest, uint64_t k, uint64_t rows,
+                             uint64_t pitch) {
   uint64_t granule = 128 * 8 / elem_bits(manifest->a_elem), block = (uint64_t)manifest->scale_block;
-  return ((k + granule - 1) / granule - 1) * pitch + rows * (block ? granule / block : 0);
+  uint64_t granules = (k + granule - 1) / granule, each = block ? granule / block : 0;
+  return manifest->scale_tiles ? (rows + 127) / 128 * ((granules * each + 3) / 4) * 512
+                               : (granules - 1) * pitch + rows * each;
 }
 
 static uint64_t operand_bytes(const hd_manifest *manifest, const hd_values *values,
@@ -134,9 +136,9 @@ static uint64_t operand_bytes(const hd_manifest *manifest, const hd_values *valu
   case HD_ARG_SCALE_A: return (manifest->scale_a_one ? 1 : m) * 4;
   case HD_ARG_SCALE_B: return (manifest->scale_b_one ? 1 : n) * 4;
   case HD_ARG_BLOCK_SCALE_A:
-    return granule_scales(manifest, k, m, value_of(values, HD_ARG_LDSA));
+    return block_scales(manifest, k, m, value_of(values, HD_ARG_LDSA));
   case HD_ARG_BLOCK_SCALE_B:
-    return granule_scales(manifest, k, n, value_of(values, HD_ARG_LDSB));
+    return block_scales(manifest, k, n, value_of(values, HD_ARG_LDSB));
   default: return 256;
   }
 }
@@ -275,7 +277,7 @@ heddle_status sim_operands_make(heddle_context *ctx, const hd_manifest *manifest
     *b = (hd_sim_buffer){.name = hd_arg_name(kind), .address = (uint64_t)(at + 1) << 32,
                          .n_bytes = n_bytes, .data = hd_xmalloc(n_bytes + 1),
                          .writable = kind == HD_ARG_D || kind == HD_ARG_WORKSPACE,
-                         .undefined = kind == HD_ARG_D, .weights = kind == HD_ARG_A};
+                         .undefined = kind == HD_ARG_D, .weights = hd_arg_is_weights(kind)};
     memset(b->data, 0, n_bytes + 1);
     operands->kind[at] = kind;
     values->v[kind] = b->address;

@@ -12,6 +12,8 @@
 typedef struct scales_job {
   heddle_context *ctx;
   const char *in, *out;
+  const char *family;
+  heddle_scales_order order;
   heddle_elem elem; /* of the matrix that is scaled */
   int64_t block, k; /* k 0: whole blocks */
   uint64_t rows, blocks;
@@ -30,50 +32,64 @@ static heddle_status check_k(scales_job *job) {
   return HEDDLE_OK;
 }
 
-static heddle_status write_granules(scales_job *job, size_t pitch, size_t n_bytes) {
+static heddle_status find_order(scales_job *job) {
+  bool tensor = strcmp(job->family, "tcgen05") == 0;
+  job->order = tensor ? HEDDLE_SCALES_TILES : HEDDLE_SCALES_GRANULES;
+  if (tensor || strcmp(job->family, "mma") == 0)
+    return HEDDLE_OK;
+  return hd_error(job->ctx, HEDDLE_INVALID, HD_NOWHERE, "block-scale.family",
+                  "got %s, whose instructions scale no blocks; legal: mma, tcgen05", job->family);
+}
+
+static heddle_status write_scales(scales_job *job, size_t pitch, size_t n_bytes) {
   uint8_t *packed = calloc(n_bytes, 1);
   if (!packed)
     return HEDDLE_NO_MEMORY;
   heddle_status status =
-      heddle_block_scale_pack(job->ctx, job->elem, (uint32_t)job->block, job->rows,
+      heddle_block_scale_pack(job->ctx, job->order, job->elem, (uint32_t)job->block, job->rows,
                               (uint64_t)job->k, job->scales, job->blocks, packed, pitch);
   if (status == HEDDLE_OK)
     status = hd_npy_write(job->ctx, job->out ? job->out : "-", HEDDLE_U8, n_bytes / pitch, pitch,
                           packed, pitch);
   free(packed);
   if (status == HEDDLE_OK && job->out)
-    printf("%s: %zu granules at a pitch of %zu, for %llu rows of k %lld\n", job->out,
-           n_bytes / pitch, pitch, (unsigned long long)job->rows, (long long)job->k);
+    printf("%s: %zu %s at a pitch of %zu, for %llu rows of k %lld\n", job->out, n_bytes / pitch,
+           job->order == HEDDLE_SCALES_TILES ? "bands of 128 rows" : "granules", pitch,
+           (unsigned long long)job->rows, (long long)job->k);
   return status;
 }
 
 static heddle_status run(scales_job *job) {
   size_t pitch, n_bytes;
+  HD_TRY(find_order(job));
   HD_TRY(hd_npy_read(job->ctx, job->in, HEDDLE_U8, &job->scales, &job->rows, &job->blocks));
   if (job->block < 1 || job->block > UINT32_MAX)
     job->block = 0; /* refused with the others */
   else
     HD_TRY(check_k(job));
-  HD_TRY(heddle_block_scale_plan(job->ctx, job->elem, (uint32_t)job->block, job->rows,
+  HD_TRY(heddle_block_scale_plan(job->ctx, job->order, job->elem, (uint32_t)job->block, job->rows,
                                  (uint64_t)job->k, &pitch, &n_bytes));
-  return write_granules(job, pitch, n_bytes);
+  return write_scales(job, pitch, n_bytes);
 }
 
 int cmd_scales(int argc, char **argv) {
-  scales_job job = {.elem = HEDDLE_E4M3, .block = 64};
+  scales_job job = {.family = "mma", .elem = HEDDLE_E4M3, .block = 64};
   const cli_option options[] = {
       {"type", CLI_ELEM, &job.elem, "T", "of the matrix that is scaled (default e4m3)"},
       {"block", CLI_INT, &job.block, "N", "elements of k that share a scale (default 64)"},
+      {"family", CLI_TEXT, &job.family, "F",
+       "of the instructions: mma (default; sm_120a), tcgen05 (sm_100a)"},
       {"k", CLI_INT, &job.k, "K", "of the matrix (default: whole blocks)"},
       {"o", CLI_TEXT, &job.out, "OUT", "the .npy to write (default: standard output)"},
       {0}};
   const cli_command command = {
-      .usage = "scales IN.npy [--type T] [--block N] [--k K] [-o OUT]",
+      .usage = "scales IN.npy [--family F] [--type T] [--block N] [--k K] [-o OUT]",
       .about = "Turns block scales (bytes of ue8m0 or ue4m3, a row for each row of A or column\n"
-               "of B) into granule order, the bytes that a kernel reads as block_scale_a or\n"
-               "block_scale_b (docs/format.md): a row of OUT is a granule of k, its length the\n"
-               "pitch. Blocks past K become 0.",
+               "of B) into the bytes that a kernel reads as block_scale_a or block_scale_b\n"
+               "(docs/format.md): a row of OUT is a granule of k (family mma) or 128 rows\n"
+               "(tcgen05), its length the pitch. Blocks past K become 0.",
       .examples = "heddle scales sa.npy --type e4m3 --block 64 -o sa.granules.npy\n"
+                  "heddle scales sa.npy --family tcgen05 --type e4m3 -o sa.tiles.npy\n"
                   "heddle scales sb.npy --type e2m1p --block 32 --k 4160 -o sb.granules.npy\n",
       .options = options,
       .min_args = 1,

@@ -236,19 +236,16 @@ static heddle_status add_scales(heddle_context *ctx, const hd_manifest *manifest
   return HEDDLE_OK;
 }
 
-/* Granules stand at the pitch; the last one ends with its last scale. */
 static heddle_status add_block_scales(heddle_context *ctx, const hd_manifest *manifest,
                                       const trial_request *r, trial_data *data) {
   static const hd_arg_kind kinds[] = {HD_ARG_BLOCK_SCALE_A, HD_ARG_BLOCK_SCALE_B};
   const trial_shape *s = &data->shape;
-  int64_t each = trial_scales_a_granule(manifest);
   for (int i = 0; i < 2; i++) {
     const hd_arg *arg = hd_manifest_arg(manifest, kinds[i]);
     HD_TRY(check_wanted(ctx, manifest, r->block_scale_file[i], kinds[i]));
     if (!arg)
       continue;
-    int64_t granules = (trial_scales_a_row(manifest, s) + each - 1) / each;
-    int64_t bytes = (granules - 1) * (i ? s->ldsb : s->ldsa) + (i ? s->n : s->m) * each;
+    int64_t bytes = trial_block_scale_bytes(manifest, s, i);
     trial_block *block = add_block(data, kinds[i], arg->elem, (size_t)bytes, 0);
     HD_TRY(trial_block_scales(ctx, manifest, r, s, i, &data->scales[i], block->data));
   }

@@ -63,7 +63,9 @@ trial_block *trial_data_block(const trial_data *data, hd_arg_kind kind);
 /* Block scales of a row, in a granule and in all; 0 where the problem has none. */
 int64_t trial_scales_a_granule(const hd_manifest *manifest);
 int64_t trial_scales_a_row(const hd_manifest *manifest, const trial_shape *shape);
-/* Makes or reads the `which`-th operand's (0: A), and stores them at `to` in granule order, rows
+/* Bytes that the `which`-th operand's (0: A) take. */
+int64_t trial_block_scale_bytes(const hd_manifest *manifest, const trial_shape *shape, int which);
+/* Makes or reads the `which`-th operand's, and stores them at `to` as the kernel reads them, blocks
  * that the kernel may only multiply with zeros filled; *scales is owned. */
 heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifest,
                                  const trial_request *request, const trial_shape *shape, int which,

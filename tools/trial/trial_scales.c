@@ -1,4 +1,4 @@
-/* Block scales: made by seed or read row-major, then stored in granule order. */
+/* Block scales: made by seed or read row-major, then stored as the kernel reads them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,10 +36,24 @@ static heddle_status read_scales(heddle_context *ctx, const char *path, heddle_e
                   (unsigned long long)blocks);
 }
 
-/* Scales past K meet zeros only: what they are may not matter, unless NaN. */
-static void fill_pads(uint8_t *last, int64_t rows, int64_t each, int64_t used) {
-  for (int64_t row = 0; row < rows; row++)
-    memset(last + row * each + used, PAD, (size_t)(each - used));
+static heddle_scales_order order_of(const hd_manifest *manifest) {
+  return manifest->scale_tiles ? HEDDLE_SCALES_TILES : HEDDLE_SCALES_GRANULES;
+}
+
+/* Where the i-th scale of a row is stored. */
+static int64_t place_of(const hd_manifest *manifest, int64_t pitch, int64_t row, int64_t i) {
+  int64_t each = trial_scales_a_granule(manifest);
+  return manifest->scale_tiles
+             ? row / 128 * pitch + i / 4 * 512 + row % 32 * 16 + row % 128 / 32 * 4 + i % 4
+             : i / each * pitch + row * each + i % each;
+}
+
+/* Granules stand at the pitch, and the last one ends with its last scale; tiles are whole. */
+int64_t trial_block_scale_bytes(const hd_manifest *manifest, const trial_shape *s, int which) {
+  int64_t each = trial_scales_a_granule(manifest), rows = which ? s->n : s->m;
+  int64_t granules = (trial_scales_a_row(manifest, s) + each - 1) / each;
+  int64_t pitch = which ? s->ldsb : s->ldsa;
+  return manifest->scale_tiles ? (rows + 127) / 128 * pitch : (granules - 1) * pitch + rows * each;
 }
 
 heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifest,
@@ -57,12 +71,18 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
     *scales = hd_xmalloc((size_t)(rows * blocks));
     hd_fill_scales(&fill, elem, (uint64_t)rows, (uint64_t)blocks, *scales);
   }
-  HD_TRY(heddle_block_scale_pack(ctx, manifest->a_elem, (uint32_t)manifest->scale_block,
-                                 (uint64_t)rows, (uint64_t)s->k, *scales, (size_t)blocks, to,
-                                 (size_t)pitch));
-  int64_t last = (blocks - 1) / each;
-  fill_pads(to + last * pitch, rows, each, blocks - last * each);
+  HD_TRY(heddle_block_scale_pack(ctx, order_of(manifest), manifest->a_elem,
+                                 (uint32_t)manifest->scale_block, (uint64_t)rows, (uint64_t)s->k,
+                                 *scales, (size_t)blocks, to, (size_t)pitch));
+  /* Of rows past the last one nothing is stored in D: not even NaN may matter. */
+  for (int64_t row = rows; manifest->scale_tiles && row % 128; row++)
+    for (int64_t i = 0; i < blocks; i++)
+      to[place_of(manifest, pitch, row, i)] = elem == HEDDLE_UE8M0 ? 0xff : 0x7f;
+  /* Scales past K meet zeros only: what they are may not matter, unless NaN. */
+  for (int64_t row = 0; row < rows; row++)
+    for (int64_t i = blocks; i % each; i++)
+      to[place_of(manifest, pitch, row, i)] = PAD;
   if (r->plant == TRIAL_PLANT_SCALE && which == 0)
-    to[last * pitch + (rows - 1) * each] += ONE_MORE;
+    to[place_of(manifest, pitch, rows - 1, (blocks - 1) / each * each)] += ONE_MORE;
   return HEDDLE_OK;
 }

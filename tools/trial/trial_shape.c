@@ -61,6 +61,16 @@ static void choose_pitch(const hd_manifest *manifest, hd_arg_kind kind, const in
   *pitch = arg && arg->fixed > 0 ? arg->fixed : asked[kind] ? asked[kind] : round_up(row, unit);
 }
 
+/* Of a granule of all rows; in tiles, of 128 rows' whole granules. */
+static void choose_scale_pitches(const hd_manifest *manifest, const int64_t *asked,
+                                 trial_shape *s) {
+  int64_t each = trial_scales_a_granule(manifest);
+  choose_pitch(manifest, HD_ARG_LDSA, asked, s->m * each, &s->ldsa);
+  choose_pitch(manifest, HD_ARG_LDSB, asked, s->n * each, &s->ldsb);
+  if (manifest->scale_tiles)
+    s->ldsa = s->ldsb = (round_up(trial_scales_a_row(manifest, s), each) + 3) / 4 * 512;
+}
+
 heddle_status trial_shape_resolve(heddle_context *ctx, const hd_manifest *manifest,
                                   const int64_t *asked, trial_shape *s) {
   HD_TRY(choose_size(ctx, manifest, HD_ARG_M, asked, &s->m));
@@ -69,9 +79,7 @@ heddle_status trial_shape_resolve(heddle_context *ctx, const hd_manifest *manife
   choose_pitch(manifest, HD_ARG_LDB, asked, trial_stored_b(manifest, s).cols, &s->ldb);
   choose_pitch(manifest, HD_ARG_LDC, asked, trial_stored_c(manifest, s).cols, &s->ldc);
   choose_pitch(manifest, HD_ARG_LDD, asked, trial_stored_d(manifest, s).cols, &s->ldd);
-  int64_t each = trial_scales_a_granule(manifest);
-  choose_pitch(manifest, HD_ARG_LDSA, asked, s->m * each, &s->ldsa);
-  choose_pitch(manifest, HD_ARG_LDSB, asked, s->n * each, &s->ldsb);
+  choose_scale_pitches(manifest, asked, s);
   return HEDDLE_OK;
 }
 

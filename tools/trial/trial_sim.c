@@ -24,7 +24,7 @@ static hd_sim_buffer buffer_of(trial_data *data, int i) {
                          .data = block->data - block->offset,
                          .writable = is_d,
                          .undefined = is_d,
-                         .weights = block->kind == HD_ARG_A};
+                         .weights = hd_arg_is_weights(block->kind)};
 }
 
 static void keep_finding(const hd_sim_report *report, trial_result *result) {

@@ -47,7 +47,7 @@ static void no_field_is_forgotten(void **state) {
 #define SAME_EXPR(member) SAME(member.arg), SAME(member.mul), SAME(member.add), SAME(member.div)
   SAME(ptx_version), SAME(a_elem), SAME(b_elem), SAME(c_elem), SAME(d_elem), SAME(acc_elem);
   SAME(bias_elem), SAME(b_mn_major), SAME(d_col_major), SAME(c_col_major), SAME(bias_along_n);
-  SAME(scale_block), SAME(n_args), SAME(n_variants);
+  SAME(scale_block), SAME(scale_tiles), SAME(n_args), SAME(n_variants);
   for (int i = 0; i < m.n_args; i++) {
     SAME(arg[i].kind), SAME(arg[i].fixed), SAME(arg[i].divisible_by), SAME(arg[i].max);
     SAME_EXPR(arg[i].at_least), SAME(arg[i].align), SAME(arg[i].elem);
@@ -147,9 +147,11 @@ static void refused(const char *from, const char *to, const char *rule, const ch
 
 static void errors_name_key_value_and_range(void **state) {
   (void)state;
-  refused("\"heddle_manifest\": 3", "\"heddle_manifest\": 9", "manifest.version", "version 9");
+  refused("\"heddle_manifest\": 4", "\"heddle_manifest\": 9", "manifest.version", "version 9");
   refused("\"scale_block\": 0", "\"scale_block\": 64", "manifest.scale-block",
           "got 64 without argument block_scale_a");
+  refused("\"scale_tiles\": false", "\"scale_tiles\": true", "manifest.scale-block",
+          "got true without block scales");
   refused("\"heddle_manifest\"", "\"other\"", "manifest.version", "not a heddle manifest");
   refused("\"family\"", "\"famly\"", "manifest.missing-key", "family");
   refused("\"family\"", "\"famly\": 1, \"family\"", "manifest.unknown-key", "famly");

@@ -1,4 +1,5 @@
-/* Granule order: every scale at the place that docs/format.md names, nothing else written. */
+/* Granule and tile order: every scale at the place that docs/format.md names, nothing else
+ * written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +20,8 @@ static uint8_t scale_of(size_t row, size_t block) {
 static void check_order(heddle_elem elem, uint32_t granule, uint32_t block, size_t rows, size_t k,
                         size_t more) {
   size_t pitch, n_bytes, blocks = (k + block - 1) / block, each = granule / block;
-  assert_int_equal(heddle_block_scale_plan(NULL, elem, block, rows, k, &pitch, &n_bytes),
+  assert_int_equal(heddle_block_scale_plan(NULL, HEDDLE_SCALES_GRANULES, elem, block, rows, k,
+                                           &pitch, &n_bytes),
                    HEDDLE_OK);
   assert_int_equal(pitch, (rows * each + 15) / 16 * 16);
   assert_int_equal(n_bytes, (k + granule - 1) / granule * pitch);
@@ -30,7 +32,8 @@ static void check_order(heddle_elem elem, uint32_t granule, uint32_t block, size
   for (size_t row = 0; row < rows; row++)
     for (size_t b = 0; b <= blocks; b++)
       from[row * (blocks + 1) + b] = scale_of(row, b);
-  assert_int_equal(heddle_block_scale_pack(NULL, elem, block, rows, k, from, blocks + 1, to, pitch),
+  assert_int_equal(heddle_block_scale_pack(NULL, HEDDLE_SCALES_GRANULES, elem, block, rows, k, from,
+                                           blocks + 1, to, pitch),
                    HEDDLE_OK);
   for (size_t i = 0; i < granules * pitch; i++) {
     size_t row = i % pitch / each, b = i / pitch * each + i % pitch % each;
@@ -53,33 +56,83 @@ static void scales_of_a_granule_stand_together(void **state) {
       }
 }
 
-static void what_no_kernel_reads_is_refused(void **state) {
+/* Scale i of a row stands in tile i / 4 of its 128 rows, in line row % 32, word row / 32 of it. */
+static void check_tiles(heddle_elem elem, uint32_t granule, uint32_t block, size_t rows, size_t k) {
+  size_t pitch, n_bytes, blocks = (k + block - 1) / block, bands = (rows + 127) / 128;
+  size_t tiles = ((k + granule - 1) / granule * (granule / block) + 3) / 4;
+  assert_int_equal(heddle_block_scale_plan(NULL, HEDDLE_SCALES_TILES, elem, block, rows, k, &pitch,
+                                           &n_bytes),
+                   HEDDLE_OK);
+  assert_int_equal(pitch, tiles * 512);
+  assert_int_equal(n_bytes, bands * pitch);
+  uint8_t *from = hd_xmalloc(rows * blocks), *to = hd_xmalloc(n_bytes);
+  memset(to, UNTOUCHED, n_bytes);
+  for (size_t row = 0; row < rows; row++)
+    for (size_t b = 0; b < blocks; b++)
+      from[row * blocks + b] = scale_of(row, b);
+  assert_int_equal(heddle_block_scale_pack(NULL, HEDDLE_SCALES_TILES, elem, block, rows, k, from,
+                                           blocks, to, pitch),
+                   HEDDLE_OK);
+  for (size_t at = 0; at < n_bytes; at++) {
+    size_t row = at / pitch * 128 + at / 4 % 4 * 32 + at / 16 % 32;
+    size_t b = at % pitch / 512 * 4 + at % 4;
+    assert_int_equal(to[at], row < rows && b < blocks ? scale_of(row, b) : 0);
+  }
+  free(from);
+  free(to);
+}
+
+static void scales_of_128_rows_stand_in_tiles(void **state) {
   (void)state;
+  static const size_t rows[] = {1, 33, 128, 257}, ks[] = {8, 64, 128, 200, 256, 520};
+  for (size_t r = 0; r < HD_COUNT(rows); r++)
+    for (size_t i = 0; i < HD_COUNT(ks); i++) {
+      check_tiles(HEDDLE_E4M3, 128, 64, rows[r], ks[i]);
+      check_tiles(HEDDLE_E2M1P, 256, 64, rows[r], ks[i]);
+      check_tiles(HEDDLE_E2M1P, 256, 32, rows[r], ks[i]);
+    }
+}
+
+static void refuse_plan(heddle_scales_order order, heddle_elem elem, uint32_t block, uint64_t rows,
+                        uint64_t k, heddle_status expected) {
   size_t pitch = 1, n_bytes = 2;
-  uint8_t scales[64] = {0}, packed[256];
-  memset(packed, UNTOUCHED, sizeof packed);
-  assert_int_equal(heddle_block_scale_plan(NULL, HEDDLE_BF16, 64, 8, 64, &pitch, &n_bytes),
-                   HEDDLE_UNSUPPORTED);
-  assert_int_equal(heddle_block_scale_plan(NULL, HEDDLE_E4M3, 48, 8, 64, &pitch, &n_bytes),
-                   HEDDLE_UNSUPPORTED);
-  assert_int_equal(heddle_block_scale_plan(NULL, HEDDLE_E4M3, 0, 8, 64, &pitch, &n_bytes),
-                   HEDDLE_UNSUPPORTED);
-  assert_int_equal(heddle_block_scale_plan(NULL, HEDDLE_E4M3, 64, 0, 64, &pitch, &n_bytes),
-                   HEDDLE_INVALID);
-  assert_int_equal(heddle_block_scale_plan(NULL, HEDDLE_E4M3, 64, UINT64_MAX, 64, &pitch, &n_bytes),
-                   HEDDLE_INVALID);
+  assert_int_equal(heddle_block_scale_plan(NULL, order, elem, block, rows, k, &pitch, &n_bytes),
+                   expected);
   assert_true(pitch == 1 && n_bytes == 2);
-  static const size_t strides[][2] = {{1, 16}, {2, 8}, {2, 24}, {2, 0}}; /* of 8 rows of 2 scales */
-  for (size_t i = 0; i < HD_COUNT(strides); i++)
-    assert_int_equal(heddle_block_scale_pack(NULL, HEDDLE_E4M3, 64, 8, 128, scales, strides[i][0],
-                                             packed, strides[i][1]),
-                     HEDDLE_INVALID);
+}
+
+static void refuse_strides(heddle_scales_order order, size_t row_bytes, size_t pitch) {
+  uint8_t scales[64] = {0}, packed[1024];
+  memset(packed, UNTOUCHED, sizeof packed);
+  assert_int_equal(heddle_block_scale_pack(NULL, order, HEDDLE_E4M3, 64, 8, 128, scales, row_bytes,
+                                           packed, pitch),
+                   HEDDLE_INVALID);
   for (size_t i = 0; i < sizeof packed; i++)
     assert_int_equal(packed[i], UNTOUCHED);
 }
 
+static void what_no_kernel_reads_is_refused(void **state) {
+  (void)state;
+  static const heddle_scales_order orders[] = {HEDDLE_SCALES_GRANULES, HEDDLE_SCALES_TILES};
+  for (size_t i = 0; i < HD_COUNT(orders); i++) {
+    refuse_plan(orders[i], HEDDLE_BF16, 64, 8, 64, HEDDLE_UNSUPPORTED);
+    refuse_plan(orders[i], HEDDLE_E4M3, 48, 8, 64, HEDDLE_UNSUPPORTED);
+    refuse_plan(orders[i], HEDDLE_E4M3, 0, 8, 64, HEDDLE_UNSUPPORTED);
+    refuse_plan(orders[i], HEDDLE_E4M3, 64, 0, 64, HEDDLE_INVALID);
+    refuse_plan(orders[i], HEDDLE_E4M3, 64, UINT64_MAX, 64, HEDDLE_INVALID);
+    refuse_plan(orders[i], HEDDLE_E4M3, 64, 8, UINT64_MAX, HEDDLE_INVALID);
+  }
+  /* of 8 rows of 2 scales */
+  static const size_t strides[][2] = {{1, 16}, {2, 8}, {2, 24}, {2, 0}}, tiles[] = {0, 256, 1024};
+  for (size_t i = 0; i < HD_COUNT(strides); i++)
+    refuse_strides(HEDDLE_SCALES_GRANULES, strides[i][0], strides[i][1]);
+  for (size_t i = 0; i < HD_COUNT(tiles); i++)
+    refuse_strides(HEDDLE_SCALES_TILES, 2, tiles[i]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(scales_of_a_granule_stand_together),
+                                     cmocka_unit_test(scales_of_128_rows_stand_in_tiles),
                                      cmocka_unit_test(what_no_kernel_reads_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
