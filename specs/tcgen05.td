@@ -49,6 +49,10 @@ class FragTensorScaleA<bit half, int vec>
     : Fragment<"tensor", 128, !if(half, 2, 4), 8, !if(half, 64, 128), vec,
                [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [0, 0], [0, 0]],
                !if(half, [[32, 0]], [[32, 0], [64, 0]]), Fields<vec>.Cols> { let Broadcast = 1; }
+// What tcgen05.cp.32x128b.warpx4 makes of 32 rows of 16 bytes: 4 columns, the same in each 32 lanes.
+def FragTensorCopy
+    : Fragment<"tensor", 128, 4, 32, 32, 4, [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [0, 0], [0, 0]],
+               [[0, 1], [0, 2]], []> { let Broadcast = 1; }
 class FragTensorScaleB<int vec>
     : Fragment<"tensor", 128, 8, 8, vec, 256,
                [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 0], [0, 0]],
@@ -199,7 +203,11 @@ foreach cg = [1, 2] in {
           : Tc<"cp" # G # "." # shape # fmt, "[taddr], s-desc",
                "llvm.nvvm.tcgen05.cp." # ShapeName # FmtName # L, "cp", "thread", "mbarrier",
           [Effect<"shared", "read", "async", "mbarrier", "source through its descriptor">,
-           Effect<"tensor", "write", "tensor", "mbarrier", "destination">]>;
+           Effect<"tensor", "write", "tensor", "mbarrier", "destination">]> {
+        defvar scales = !eq(shape # fmt, "32x128b.warpx4");
+        let LayoutJudge = !if(scales, "two", "none");
+        let D = !if(scales, Operand<"tensor", "", "r", 1, FragTensorCopy>, NoOperand);
+      }
     }
 }
 // D of ld and st: row = lane of tensor memory, column = its 32-bit column, both from the address on.

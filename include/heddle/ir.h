@@ -94,9 +94,9 @@ HEDDLE_API void heddle_problem_set_bias(heddle_problem *problem, heddle_elem typ
  * a column of B (n). The product is scaled before alpha, beta and bias. */
 typedef enum heddle_scale { HEDDLE_SCALE_NONE, HEDDLE_SCALE_ONE, HEDDLE_SCALE_VECTOR } heddle_scale;
 HEDDLE_API void heddle_problem_set_scales(heddle_problem *problem, heddle_scale a, heddle_scale b);
-/* Scales of A and of B for each `block` elements of k (ue8m0, ue4m3), in granule order
- * (heddle/block_scale.h); both operands have them. ld_a, ld_b: pitches of a granule in scales, 0:
- * an argument of the kernel. */
+/* Scales of A and of B for each `block` elements of k (ue8m0, ue4m3), in granule order, on targets
+ * with tcgen05 in tile order (heddle/block_scale.h); both operands have them. ld_a, ld_b: pitches
+ * of a granule in scales, 0: an argument of the kernel; of tiles there is none. */
 HEDDLE_API void heddle_problem_set_block_scales(heddle_problem *problem, heddle_elem type,
                                                 int32_t block, int64_t ld_a, int64_t ld_b);
 /* "mxf4nvf4", …: of the instruction, where several take the types; NULL: any. */
@@ -109,8 +109,8 @@ HEDDLE_API void heddle_problem_set_act(heddle_problem *problem, const char *act)
 HEDDLE_API void heddle_problem_set_user(heddle_problem *problem, const char *function);
 /* dependent: launches may start before the kernel ahead of them in their stream has ended
  * (programmatic dependent launch, sm_90 and later), and wait for it before they touch what it may
- * write. weights_ready: the caller promises that the kernel ahead does not write A, which is then
- * read before. Both default to false; weights_ready alone is refused. */
+ * write. weights_ready: the caller promises that the kernel ahead does not write A, nor its block
+ * scales, which are then read before. Both default to false; weights_ready alone is refused. */
 HEDDLE_API void heddle_problem_set_dependent(heddle_problem *problem, bool dependent,
                                              bool weights_ready);
 

@@ -75,6 +75,11 @@ static void note_a(hd_ck_machine *m, const hd_op *op, const hd_ck_ring *buffer, 
   }
 }
 
+static bool is_scales(const hd_op *arg) {
+  return arg && arg->kind == HD_OP_ARG && (hd_op_is(arg, HD_ATTR_ARG, "block_scale_a") ||
+                                           hd_op_is(arg, HD_ATTR_ARG, "block_scale_b"));
+}
+
 void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t from = w->env[step->args[1]].i, bytes = hd_op_int(step->op, HD_ATTR_BYTES, 0);
   int64_t offset = hd_op_int(step->op, HD_ATTR_OFFSET, 0);
@@ -84,9 +89,14 @@ void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
       !is_aligned(m, w, step, "the size in bytes", bytes, 16) ||
       !is_aligned(m, w, step, "the destination", offset, 16))
     return;
-  if (!hd_op_is(place.buffer->op, HD_ATTR_LAYOUT, "packed_a") || from % HD_CK_CELL)
-    return hd_ck_undecided(m, step->op, "a bulk copy of something else than packed A");
+  bool scales = is_scales(step->op->operands[0]->op);
+  if (!hd_op_is(place.buffer->op, HD_ATTR_LAYOUT, scales ? "linear" : "packed_a") ||
+      from % HD_CK_CELL)
+    return hd_ck_undecided(m, step->op,
+                           "a bulk copy of something else than packed A or block scales");
   place.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
+  if (scales)
+    return land(m, w, step, 4, place, hd_ck_copy_scale_tiles(m, step, from, bytes));
   note_a(m, step->op, place.buffer, from + bytes);
   land(m, w, step, 4, place, (uint64_t)(from / HD_CK_CELL));
 }
@@ -240,11 +250,6 @@ static void write_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
     place.range = (hd_ck_range){.lo = lo, .hi = lo + c->rows * panel, .n = 1};
     hd_ck_access_write(m, w, id, place, b_tag(c->first_byte + at * panel, c->first_row));
   }
-}
-
-static bool is_scales(const hd_op *arg) {
-  return arg && arg->kind == HD_OP_ARG && (hd_op_is(arg, HD_ATTR_ARG, "block_scale_a") ||
-                                           hd_op_is(arg, HD_ATTR_ARG, "block_scale_b"));
 }
 
 static bool known_layout(const hd_op *arg, const hd_op *buffer, const row_copy *c) {

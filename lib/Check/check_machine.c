@@ -99,8 +99,9 @@ static void check_dependence(hd_ck_machine *m, hd_ck_warp *w, const hd_op *op) {
   if (!m->dependent || w->clock[hd_ck_grid_component(m)])
     return;
   bool global = hd_op_effects(op->kind) & (HD_EFFECT_RD_GLOBAL | HD_EFFECT_WR_GLOBAL);
-  bool early = m->weights_ready && op->kind == HD_OP_COPY_BULK && op->operands[0]->op &&
-               hd_op_is(op->operands[0]->op, HD_ATTR_ARG, "a");
+  const hd_op *from = op->n_operands ? op->operands[0]->op : NULL;
+  bool early = m->weights_ready && op->kind == HD_OP_COPY_BULK && from &&
+               (hd_op_is(from, HD_ATTR_ARG, "a") || hd_op_is(from, HD_ATTR_ARG, "block_scale_a"));
   if (!global || early)
     return;
   hd_check_access at = hd_ck_here(m, w, op, -1);
@@ -155,6 +156,8 @@ static run_op *memory_op(hd_op_kind kind) {
     return hd_ck_wgmma;
   case HD_OP_TCGEN05_MMA_SP:
     return hd_ck_tensor_mma;
+  case HD_OP_TCGEN05_CP:
+    return hd_ck_tensor_cp;
   case HD_OP_TCGEN05_ST:
     return hd_ck_tensor_st;
   case HD_OP_TCGEN05_LD:

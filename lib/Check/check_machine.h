@@ -11,7 +11,7 @@
  *              WGMMA   its wgmma groups that are complete
  *              OUT     its groups of copies out that have read their slots
  *              INITS   its barriers' initialisations that a fence.barrier_init followed
- *              MMA     its tcgen05.mma that a commit has told of
+ *              MMA     its tcgen05.mma and cp that a commit has told of
  *              LOADS, STORES  its tcgen05.ld and st that were waited for and fenced (R9)
  *   1 a slot of an mbarrier: phases that are complete
  *   1 in all: 1 where the kernel ahead is known to have ended (grid.wait)
@@ -59,6 +59,13 @@ typedef enum hd_ck_frag_state {
   HD_CK_LOADING    /* of a tcgen05.ld that is not waited for */
 } hd_ck_frag_state;
 
+/* Block scales that accumulators in tensor memory took part with: of `columns` from `col` on, the
+ * numbers of the tiles where a row of A, the first and the last columns of B begin. columns 0:
+ * none. */
+typedef struct hd_ck_tiles {
+  int64_t a, b, b_last, col, columns;
+} hd_ck_tiles;
+
 /* What a fragment holds. A and metadata: block of the packed order and 16-row strip in it. B:
  * granule and column (in the order of the buffer's `run`). Accumulators: strip and column, block
  * minus granule (the same for all that may be summed up), and the k-steps so far; `scaled`: one
@@ -70,6 +77,7 @@ typedef struct hd_ck_content {
   int32_t step, n_steps;
   int64_t last, stride; /* granule summed up last, and its distance from the one before */
   uint64_t sum;         /* of a hash of every k-step */
+  hd_ck_tiles tiles;
 } hd_ck_content;
 
 typedef struct hd_ck_frag {
@@ -130,7 +138,7 @@ typedef struct hd_ck_warp {
   uint32_t copies_done, copies_committed;
   uint32_t wgmma_committed, wgmma_fence;
   uint32_t *view;                        /* the clock that its tcgen05 operations follow (R9) */
-  uint32_t multiplied;                   /* tcgen05.mma so far */
+  uint32_t multiplied;                   /* tcgen05.mma and cp so far */
   uint32_t moved[2], waited[2], told[2]; /* tcgen05.ld, st: issued, waited for, fenced */
   bool has_address;                      /* of tensor memory */
   hd_ck_content *sums;                   /* that its last tcgen05.mma added to; HD_CK_MAX_SLABS */
@@ -157,7 +165,7 @@ typedef enum hd_ck_access_kind {
   HD_CK_SENT,        /* st.async to another CTA: generic, over with a phase */
   HD_CK_WGMMA_READ,  /* over with a wgmma group */
   HD_CK_OUT_READ,    /* over with a group of copies out */
-  HD_CK_TENSOR_MMA,  /* all that a tcgen05.mma touches: over with a commit */
+  HD_CK_TENSOR_MMA,  /* all that a tcgen05.mma or cp touches: over with a commit */
   HD_CK_TENSOR_MOVE, /* tcgen05.ld, st: over with their wait */
   HD_CK_TENSOR_FREE  /* tcgen05.dealloc */
 } hd_ck_access_kind;
@@ -210,6 +218,7 @@ typedef struct hd_ck_mbarrier {
 typedef struct hd_ck_scales {
   const hd_op *op; /* NULL: none so far */
   int64_t granules, bytes, each;
+  int64_t end; /* of what is copied in tiles; 0: nothing */
 } hd_ck_scales;
 
 /* Tensor memory of a CTA. */
@@ -305,7 +314,7 @@ typedef enum hd_ck_release {
   HD_CK_PUBLISH,     /* everything: all threads synchronise */
   HD_CK_ELECTED,     /* through one elected lane: its writes as far as other lanes know them */
   HD_CK_REMOTE,      /* to another CTA under R3: no writes */
-  HD_CK_COMMIT,      /* by tcgen05.commit: as REMOTE, and its tcgen05.mma */
+  HD_CK_COMMIT,      /* by tcgen05.commit: as REMOTE, and its tcgen05.mma and cp */
   HD_CK_FENCED_INITS /* barriers that were initialised and fenced: a relaxed cluster.sync */
 } hd_ck_release;
 void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release how,
@@ -399,6 +408,21 @@ void hd_ck_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, const 
                  const hd_ck_content *b, hd_ck_content *sum);
 /* Sizes that the copies of block scales have named, against the problem's. */
 bool hd_ck_scales_extent(const hd_ck_extents *extents, int which, int64_t *expected, int64_t *got);
+/* --- check_scale_tile.c --------------------------------------------------------------------- */
+/* A bulk copy of `bytes` of block scales from byte `from` on. Gives the tag. */
+uint64_t hd_ck_copy_scale_tiles(hd_ck_machine *m, const hd_ck_step *step, int64_t from,
+                                int64_t bytes);
+void hd_ck_tensor_cp(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+/* The block scales that a tcgen05.mma.sp (operands 7 to 10) of `columns` columns reads; then, that
+ * they go with those `before`; then, that they are those of the rows that are stored. */
+bool hd_ck_scale_tiles(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t columns,
+                       const hd_ck_content *b, hd_ck_tiles *tiles);
+void hd_ck_scale_sums(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                      const hd_ck_tiles *tiles, const hd_ck_content *before, hd_ck_content *sum);
+void hd_ck_scale_stored(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                        const hd_ck_content *c, int64_t row);
+bool hd_ck_scale_tiles_extent(const hd_ck_extents *extents, int which, int64_t *expected,
+                              int64_t *got);
 
 /* The hash of both k-steps of n granules: first, first + stride, ... */
 uint64_t hd_ck_sum_of(int64_t first, int64_t stride, int64_t n);
@@ -421,6 +445,9 @@ void hd_ck_out_wait(hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_out_finish(hd_ck_machine *m);
 
 /* --- check_tensor.c ------------------------------------------------------------------------- */
+/* A slot of tensor memory (operands `buffer`, `cursor`) while the CTA has it. */
+bool hd_ck_tensor_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
+                        int32_t cursor, hd_ck_place *place);
 void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_tensor_st(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_tensor_ld(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);

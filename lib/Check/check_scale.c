@@ -90,6 +90,8 @@ bool hd_ck_scales_extent(const hd_ck_extents *x, int which, int64_t *expected, i
   const hd_ck_scales *s = &x->scales[which];
   if (!s->op || !s->each)
     return true;
+  if (s->end)
+    return hd_ck_scale_tiles_extent(x, which, expected, got);
   *got = s->granules;
   *expected = x->n_granules;
   if (*got != *expected)

@@ -83,10 +83,12 @@ static hazard hazard_of(const hd_ck_access *x, const hd_ck_access *y, const uint
                       : "an arrive or barrier after the read that the second access waits for"};
 }
 
-/* A thread's tcgen05.mma of one shape and kind follow each other (R9). */
+/* A thread's tcgen05.mma of one shape and kind follow each other, and its tcgen05.cp (R9). */
 static bool is_pipelined(const hd_ck_access *x, const hd_ck_access *y) {
   return x->kind == HD_CK_TENSOR_MMA && y->kind == HD_CK_TENSOR_MMA && x->warp == y->warp &&
-         !strcmp(hd_op_str(x->op, HD_ATTR_ROW), hd_op_str(y->op, HD_ATTR_ROW));
+         y->op->kind == HD_OP_TCGEN05_MMA_SP &&
+         (x->op->kind == HD_OP_TCGEN05_CP ||
+          !strcmp(hd_op_str(x->op, HD_ATTR_ROW), hd_op_str(y->op, HD_ATTR_ROW)));
 }
 
 static void compare(hd_ck_machine *m, const hd_ck_warp *w, uint32_t first, uint32_t second) {

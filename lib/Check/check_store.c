@@ -33,6 +33,7 @@ static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
     wrong_data(m, w, step, "strip of the slab", c->strip, row % SLAB / STRIP);
   if (c->scaled && c->scaled != row + 1)
     wrong_data(m, w, step, "first row of A's block scales", c->scaled - 1, row);
+  hd_ck_scale_stored(m, w, step, c, row);
 }
 
 static void allocate_blocks(hd_ck_extents *x) {

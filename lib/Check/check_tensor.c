@@ -7,7 +7,7 @@
 #include "Spec/spec.h"
 
 enum { LANES = 128, STRIP = 16, STRIPS = 4, WORD_BYTES = 8 /* of a lane: two columns */ };
-enum { K_STEPS = 2, STEP_BYTES = 2048, FIRST_WORD = 3 };
+enum { K_STEPS = 2, STEP_BYTES = 2048, FIRST_WORD = 3, PLAIN_OPERANDS = 7 };
 
 static const hd_ck_content empty = {.block = -1, .granule = -1, .strip = -1, .col = -1};
 
@@ -77,9 +77,8 @@ void hd_ck_tensor_finish(hd_ck_machine *m) {
                  "the kernel ends with columns of tensor memory taken");
 }
 
-/* A slot of tensor memory while the CTA has it. */
-static bool tensor_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
-                         int32_t cursor, hd_ck_place *place) {
+bool hd_ck_tensor_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
+                        int32_t cursor, hd_ck_place *place) {
   if (!hd_ck_place_of(m, w, step, buffer, cursor, place))
     return false;
   if (w->has_address && !m->tensors[w->cta].dealloc)
@@ -140,7 +139,7 @@ static uint32_t enter_move(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
 static bool strip_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                         hd_ck_place *place) {
   int64_t strip = w->env[step->args[2]].i;
-  if (!tensor_place(m, w, step, 0, 1, place))
+  if (!hd_ck_tensor_place(m, w, step, 0, 1, place))
     return false;
   int64_t bytes = lane_bytes(place) * STRIP;
   place->range = (hd_ck_range){.lo = strip * bytes, .hi = (strip + 1) * bytes, .n = 1};
@@ -233,7 +232,7 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int6
 static bool read_metadata(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t slab,
                           hd_ck_content *meta) {
   hd_ck_place place;
-  if (!tensor_place(m, w, step, 5, 3, &place))
+  if (!hd_ck_tensor_place(m, w, step, 5, 3, &place))
     return false;
   int64_t bytes = lane_bytes(&place) * LANES / HD_CK_MAX_SLABS, cells = strip_cells(&place);
   if (cells < 1) {
@@ -267,20 +266,21 @@ static void write_sums(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
   w->sums = sums_of(m, place);
 }
 
-/* Operands: accumulators, cursor, A, cursor of the stage, B, metadata, scale-d. */
+/* Operands: accumulators, cursor, A, cursor of the stage, B, metadata, scale-d, block scales. */
 void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_place place;
   hd_ck_content b = empty;
-  bool adds = w->env[step->args[6]].i != 0;
+  hd_ck_tiles tiles = {0};
+  bool adds = w->env[step->args[6]].i != 0, scaled = step->n_args > PLAIN_OPERANDS;
   w->multiplied++;
-  if (step->n_args > 7)
-    return hd_ck_undecided(m, step->op, "block scales");
-  if (!tensor_place(m, w, step, 0, 1, &place) || !hd_ck_read_b(m, w, step, 4, 3, &b))
+  if (!hd_ck_tensor_place(m, w, step, 0, 1, &place) || !hd_ck_read_b(m, w, step, 4, 3, &b))
     return;
   check_selector(m, w, step);
   const hd_ck_ring *of_b = hd_ck_buffer(m->program, step->op->operands[4]);
   if (of_b->bytes / HD_CK_CELL != lane_bytes(&place) / 4)
     wrong_operand(m, w, step, "B has other columns than the accumulators");
+  if (scaled && !hd_ck_scale_tiles(m, w, step, lane_bytes(&place) / 4, &b, &tiles))
+    return;
   write_sums(m, w, step, &place);
   for (int32_t i = 0; i < HD_CK_MAX_SLABS && !m->stop; i++) {
     hd_ck_content a = empty, meta = empty, *sum = &w->sums[i];
@@ -288,6 +288,8 @@ void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
       return;
     if (adds && !sum->n_steps)
       wrong_operand(m, w, step, "the accumulators are added to before they have a value");
-    *sum = hd_ck_accumulate(m, w, step, adds ? sum : &empty, &a, &meta, &b);
+    hd_ck_content before = adds ? *sum : empty;
+    *sum = hd_ck_accumulate(m, w, step, &before, &a, &meta, &b);
+    hd_ck_scale_sums(m, w, step, &tiles, &before, sum);
   }
 }

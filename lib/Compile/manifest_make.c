@@ -80,7 +80,7 @@ static void add_args(const hd_problem *p, const hd_schedule *s, hd_manifest *m) 
   if (p->c.op)
     add_pitch(m, HD_ARG_LDC, &p->c, p->c.transposed ? HD_ARG_M : HD_ARG_N);
   add_pitch(m, HD_ARG_LDD, &p->d, p->d.transposed ? HD_ARG_M : HD_ARG_N);
-  if (p->block) {
+  if (p->block && !hd_scales_in_tiles(p)) {
     add_scale_pitch(m, HD_ARG_LDSA, p, &p->block_a, HD_ARG_M);
     add_scale_pitch(m, HD_ARG_LDSB, p, &p->block_b, HD_ARG_N);
   }
@@ -231,6 +231,13 @@ static heddle_status make_variant(heddle_context *ctx, const hd_problem *p, cons
   return make_params(ctx, emitted, variant);
 }
 
+/* The plane of A's metadata: tcgen05 takes those of wgmma, and of types that wgmma has not the
+ * other's. */
+static const char *plane_of(const hd_problem *p, const hd_schedule *s) {
+  bool mma = strcmp(s->family, "mma") == 0 || hd_elems_per_byte(p->a_elem) > 1;
+  return mma ? "mma" : "wgmma";
+}
+
 heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p, const hd_schedule *s,
                                const hd_module *module, const hd_emit_result *emitted, hd_hash key,
                                hd_arena *arena, hd_manifest *manifest) {
@@ -250,9 +257,10 @@ heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p, const h
                    .scale_a_one = p->scale_a.one,
                    .scale_b_one = p->scale_b.one,
                    .scale_block = p->block,
+                   .scale_tiles = hd_scales_in_tiles(p),
                    .act = hd_arena_strdup(arena, p->act),
                    .user_function = p->user ? hd_arena_strdup(arena, p->user) : NULL,
-                   .family = strcmp(s->family, "mma") == 0 ? "mma" : "wgmma"};
+                   .family = plane_of(p, s)};
   add_args(p, s, &m);
   hd_hash_format(key, m.hash);
   HD_FOR_OPS(kernel, module->body) {

@@ -64,6 +64,7 @@ static const struct word {
     {.text = "state", .form = OUTPUT, .reg = 'l'},
     {.text = "done", .form = OUTPUT, .reg = 'b'},
     {.text = "taddr", .form = INPUT, .reg = 'r'},
+    {.text = "s-desc", .form = INPUT, .reg = 'l'},
     {.text = "r", .form = INPUT, .operand = HD_OPERAND_D, .vector = true},
     {.text = "columns", .form = NUMBER},
 };

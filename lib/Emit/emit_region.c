@@ -119,6 +119,7 @@ static const struct lowering {
     [HD_OP_TCGEN05_MMA_SP] = {hd_emit_op_tcgen05_mma, 100},
     [HD_OP_TCGEN05_ST] = {hd_emit_op_tcgen05_st, 100},
     [HD_OP_TCGEN05_LD] = {hd_emit_op_tcgen05_ld, 100},
+    [HD_OP_TCGEN05_CP] = {hd_emit_op_tcgen05_cp, 100},
     [HD_OP_STORE_TILE] = {hd_emit_op_store_tile, 80},
     [HD_OP_STAGE_TILE] = {hd_emit_op_stage_tile, 90},
     [HD_OP_COPY_OUT] = {hd_emit_op_copy_out, 90},

@@ -179,6 +179,7 @@ hd_emit_fn hd_emit_op_load_meta, hd_emit_op_load_a, hd_emit_op_load_b, hd_emit_o
     hd_emit_op_frag_zero, hd_emit_op_frag_undef, hd_emit_op_frag_columns;
 hd_emit_fn hd_emit_op_mma_sp, hd_emit_op_mma_sp_scaled, hd_emit_op_wgmma;
 hd_emit_fn hd_emit_op_tcgen05_mma, hd_emit_op_tcgen05_st, hd_emit_op_tcgen05_ld,
+    hd_emit_op_tcgen05_cp,
     hd_emit_op_tcgen05_wait_ld, hd_emit_op_tcgen05_wait_st, hd_emit_op_tcgen05_fence,
     hd_emit_op_tcgen05_alloc, hd_emit_op_tcgen05_address, hd_emit_op_tcgen05_dealloc,
     hd_emit_op_tcgen05_commit;

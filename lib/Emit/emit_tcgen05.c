@@ -8,6 +8,8 @@
 #include "Emit/emit_instruction.h"
 
 enum { STEP_BYTES = 2048 /* of 64 rows of packed A */, STRIP_SHIFT = 20 /* 16 lanes */ };
+/* Block scales: a tile is 128 rows by the 4 of a word, 4 columns of a word for each of 32 rows. */
+enum { TILE_ROWS = 128, TILE_BYTES = 512, TILE_COLUMNS = 4, A_WORD = 4, WORD_ROWS = 32 };
 
 /* A row that the op stands for, which takes `inputs`. */
 static heddle_status issue(hd_emitter *e, const hd_op *op, const char *name,
@@ -51,6 +53,29 @@ heddle_status hd_emit_op_tcgen05_st(hd_emitter *e, const hd_op *op) {
   for (int32_t i = FIRST_WORD; i < op->n_operands; i++)
     inputs[1 + i - FIRST_WORD] = hd_emit_get1(e, op->operands[i]);
   hd_emit_row_asm(e, row, inputs, NULL, 0, NULL);
+  return HEDDLE_OK;
+}
+
+/* 32 lines of 16 bytes: those that stand behind each other. */
+static const hd_canonical tile_form = {false, HD_SMEM_NONE, 128, 128};
+
+/* Operands: tensor memory, shared memory, cursor. The tiles of 128 rows stand behind each other in
+ * shared memory, in tensor memory those of all rows. */
+heddle_status hd_emit_op_tcgen05_cp(hd_emitter *e, const hd_op *op) {
+  int64_t bytes = hd_op_int(hd_emit_def(op->operands[1]), HD_ATTR_BYTES, 0);
+  int64_t bands = hd_op_int(op, HD_ATTR_ROWS, 0) / TILE_ROWS, tiles = bytes / TILE_BYTES;
+  hd_operand_place from = {hd_emit_get1(e, op->operands[1]),
+                           hd_emit_get(e, op->operands[2], NULL)[0], bytes, 0};
+  const hd_spec_row *row;
+  LLVMValueRef to;
+  HD_TRY(hd_emit_row(e, op, HD_FAMILY_TCGEN05, -1, &row));
+  HD_TRY(slot_address(e, op, op->operands[0], op->operands[2], &to));
+  for (int64_t i = 0; i < tiles; i++, from.step_bytes += TILE_BYTES) {
+    int64_t words = tiles / bands, at = i % words * bands + i / words;
+    LLVMValueRef inputs[] = {hd_emit_addi(e, to, at * TILE_COLUMNS),
+                             hd_emit_descriptor(e, &from, hd_tcgen05_descriptor(&tile_form))};
+    hd_emit_row_asm(e, row, inputs, NULL, 0, NULL);
+  }
   return HEDDLE_OK;
 }
 
@@ -112,10 +137,51 @@ static LLVMValueRef metadata(hd_emitter *e, const hd_op *op, const hd_spec_row *
   return hd_emit_addi(e, slot, row->n_selectors > 1 ? 0 : 2 * step);
 }
 
-/* Operands: accumulators, cursor, A, cursor of the stage, B, metadata, scale-d. */
+/* Where the op's k-step has its block scales. */
+typedef struct scale_place {
+  LLVMValueRef a, b; /* addresses */
+  LLVMValueRef odd;  /* the granule begins in the middle of a word; NULL: none does */
+  unsigned byte;     /* of the word, in even granules */
+} scale_place;
+
+/* A row's scales of a granule fill words, or half of one: then two granules share it. B's begin at
+ * the tile's first column among 128. */
+static heddle_status find_scales(hd_emitter *e, const hd_op *op, const hd_spec_row *row,
+                                 int64_t n, scale_place *s) {
+  int64_t step = hd_op_int(op, HD_ATTR_STEP, 0), each = hd_spec_scales_a_row(row);
+  int64_t first = step * row->scale_vec, bands = (n + TILE_ROWS - 1) / TILE_ROWS;
+  LLVMValueRef granule = hd_emit_get1(e, op->operands[9]);
+  HD_TRY(slot_address(e, op, op->operands[7], op->operands[3], &s->a));
+  HD_TRY(slot_address(e, op, op->operands[8], op->operands[3], &s->b));
+  s->a = hd_emit_addi(e, s->a, first / A_WORD * TILE_COLUMNS);
+  s->b = hd_emit_addi(e, s->b, first / A_WORD * TILE_COLUMNS * bands);
+  if (n % TILE_ROWS) {
+    LLVMValueRef inside = hd_emit_remi(e, hd_emit_get1(e, op->operands[10]), TILE_ROWS);
+    s->b = hd_emit_add(e, s->b, hd_emit_divi(e, inside, WORD_ROWS));
+  }
+  s->byte = (unsigned)(first % A_WORD);
+  s->odd = each < A_WORD ? hd_emit_eqi(e, hd_emit_remi(e, granule, A_WORD / each), 1) : NULL;
+  return HEDDLE_OK;
+}
+
+static LLVMValueRef idesc_of(hd_emitter *e, const hd_op *op, const hd_spec_row *row, int64_t n,
+                             const scale_place *s) {
+  bool trans = hd_op_has(op, HD_ATTR_TRANS);
+  unsigned selector = row->scale_vec ? s->byte : (unsigned)hd_op_int(op, HD_ATTR_SELECTOR, 0);
+  LLVMValueRef even = hd_emit_i32(e, hd_tcgen05_idesc(row, (uint32_t)n, selector, trans));
+  if (!s->odd)
+    return even;
+  selector += (unsigned)hd_spec_scales_a_row(row);
+  return hd_emit_select(
+      e, s->odd, hd_emit_i32(e, hd_tcgen05_idesc(row, (uint32_t)n, selector, trans)), even);
+}
+
+/* Operands: accumulators, cursor, A, cursor of the stage, B, metadata, scale-d; and block scales of
+ * A, of B, granule, first column. */
 heddle_status hd_emit_op_tcgen05_mma(hd_emitter *e, const hd_op *op) {
   int64_t selector = hd_op_int(op, HD_ATTR_SELECTOR, 0);
   const hd_spec_row *row;
+  scale_place scales = {0};
   LLVMValueRef d = NULL, a = NULL, b = NULL, meta = NULL;
   HD_TRY(hd_emit_row(e, op, HD_FAMILY_TCGEN05_SP, selector, &row));
   HD_TRY(slot_address(e, op, op->operands[0], op->operands[1], &d));
@@ -123,10 +189,15 @@ heddle_status hd_emit_op_tcgen05_mma(hd_emitter *e, const hd_op *op) {
   HD_TRY(hd_emit_descriptor_b(e, op, op->operands[4], op->operands[3], hd_tcgen05_descriptor, &b));
   HD_TRY(slot_address(e, op, op->operands[5], op->operands[3], &meta));
   int64_t n = hd_tensor_slot_columns(hd_emit_def(op->operands[0]));
-  uint32_t idesc =
-      hd_tcgen05_idesc(row, (uint32_t)n, (unsigned)selector, hd_op_has(op, HD_ATTR_TRANS));
-  LLVMValueRef inputs[] = {
-      d, a, b, metadata(e, op, row, meta), hd_emit_i32(e, idesc), hd_emit_get1(e, op->operands[6])};
+  if (row->scale_vec)
+    HD_TRY(find_scales(e, op, row, n, &scales));
+  LLVMValueRef inputs[8] = {d, a, b, metadata(e, op, row, meta), idesc_of(e, op, row, n, &scales)};
+  int32_t n_inputs = 5;
+  if (row->scale_vec) {
+    inputs[n_inputs++] = scales.a;
+    inputs[n_inputs++] = scales.b;
+  }
+  inputs[n_inputs] = hd_emit_get1(e, op->operands[6]);
   hd_emit_row_asm(e, row, inputs, NULL, 0, NULL);
   return HEDDLE_OK;
 }

@@ -52,7 +52,8 @@ static const struct ring_rule {
     {HD_OP_LOAD_SCALE, 0, 1},     {HD_OP_WGMMA_SS, 1, 2},       {HD_OP_WGMMA_SS, 4, 2},
     {HD_OP_WGMMA_RS, 2, 3},       {HD_OP_TCGEN05_MMA_SP, 0, 1}, {HD_OP_TCGEN05_MMA_SP, 2, 3},
     {HD_OP_TCGEN05_MMA_SP, 4, 3}, {HD_OP_TCGEN05_MMA_SP, 5, 3}, {HD_OP_TCGEN05_ST, 0, 1},
-    {HD_OP_TCGEN05_LD, 0, 1},     {HD_OP_TCGEN05_CP, 1, 2},     {HD_OP_BARRIER_EXPECT, 0, 1},
+    {HD_OP_TCGEN05_MMA_SP, 7, 3}, {HD_OP_TCGEN05_MMA_SP, 8, 3}, {HD_OP_TCGEN05_LD, 0, 1},
+    {HD_OP_TCGEN05_CP, 0, 2},     {HD_OP_TCGEN05_CP, 1, 2},     {HD_OP_BARRIER_EXPECT, 0, 1},
     {HD_OP_BARRIER_ARRIVE, 0, 1}, {HD_OP_BARRIER_WAIT, 0, 1},   {HD_OP_TCGEN05_COMMIT, 0, 1},
     {HD_OP_PARTIAL_ADD, 0, 1},
 };
@@ -85,8 +86,9 @@ static const struct storage_rule {
     {HD_OP_WGMMA_SS, 4, false, "rows"},       {HD_OP_WGMMA_RS, 2, false, "rows"},
     {HD_OP_TCGEN05_MMA_SP, 0, true, NULL},    {HD_OP_TCGEN05_MMA_SP, 2, false, "packed_a"},
     {HD_OP_TCGEN05_MMA_SP, 4, false, "rows"}, {HD_OP_TCGEN05_MMA_SP, 5, true, NULL},
-    {HD_OP_TCGEN05_MMA_SP, 7, true, NULL},    {HD_OP_TCGEN05_CP, 0, true, NULL},
-    {HD_OP_TCGEN05_CP, 1, false, NULL},       {HD_OP_TCGEN05_ST, 0, true, NULL},
+    {HD_OP_TCGEN05_MMA_SP, 7, true, NULL},    {HD_OP_TCGEN05_MMA_SP, 8, true, NULL},
+    {HD_OP_TCGEN05_CP, 0, true, NULL},        {HD_OP_TCGEN05_CP, 1, false, "linear"},
+    {HD_OP_TCGEN05_ST, 0, true, NULL},
     {HD_OP_TCGEN05_LD, 0, true, NULL},        {HD_OP_STAGE_TILE, 0, false, "box"},
     {HD_OP_COPY_OUT, 1, false, "box"},        {HD_OP_PARTIAL_SEND, 0, false, "linear"},
     {HD_OP_PARTIAL_ADD, 0, false, "linear"},  {HD_OP_LOAD_SCALE, 0, false, "linear"},
@@ -380,6 +382,45 @@ static void check_load_scale(hd_verifier *v, const hd_op *op) {
     check_extent(v, op, op->operands[0]->op, 0, rows * hd_spec_scales_a_row(row));
 }
 
+/* Four bytes of a row in shared memory are a word in each 32 lanes of tensor memory. */
+static void check_cp(hd_verifier *v, const hd_op *op) {
+  enum { TILE_ROWS = 128, TILE_BYTES = 512, COPIES = 4 };
+  int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 0);
+  int64_t from = hd_op_int(op->operands[1]->op, HD_ATTR_BYTES, 0);
+  int64_t to = hd_op_int(op->operands[0]->op, HD_ATTR_BYTES, 0);
+  if (rows < TILE_ROWS || rows % TILE_ROWS)
+    hd_verify_fail(v, op, "ir.scale-rows", "rows = %lld; legal: multiples of %d", (long long)rows,
+                   TILE_ROWS);
+  else if (from % (rows / TILE_ROWS * TILE_BYTES) || to != from * COPIES)
+    hd_verify_fail(v, op, "ir.slot",
+                   "%lld bytes of scales of %lld rows into %lld of tensor memory; legal: whole "
+                   "tiles of %d bytes, four times as many there",
+                   (long long)from, (long long)rows, (long long)to, TILE_BYTES);
+}
+
+/* A granule's scales of 128 rows (A), of the columns of D and those before them in 128 (B). */
+static void check_mma_scales(hd_verifier *v, const hd_op *op) {
+  enum { SCALE_A = 7, SCALE_B = 8, N_OPERANDS = 11, A_WORD = 4, TILE_ROWS = 128, TILE_COLUMNS = 4 };
+  const char *name = hd_op_str(op, HD_ATTR_ROW);
+  const hd_spec_row *row = name ? hd_spec_find(name) : NULL;
+  if (!row || (!row->scale_vec && op->n_operands == SCALE_A))
+    return;
+  if (!row->scale_vec || op->n_operands != N_OPERANDS) {
+    hd_verify_fail(v, op, "ir.operands", "%d operands; row %s takes %d", (int)op->n_operands,
+                   row->name, row->scale_vec ? N_OPERANDS : SCALE_A);
+    return;
+  }
+  int64_t tiles = (hd_spec_scales_a_row(row) + A_WORD - 1) / A_WORD * TILE_COLUMNS;
+  int64_t n = hd_tensor_slot_columns(op->operands[0]->op);
+  int64_t wanted[] = {tiles, (n + TILE_ROWS - 1) / TILE_ROWS * tiles};
+  for (int i = 0; i < 2; i++) {
+    int64_t got = hd_tensor_slot_columns(op->operands[SCALE_A + i]->op);
+    if (got != wanted[i])
+      hd_verify_fail(v, op, "ir.slot", "%lld columns of block scales of %s; row %s takes %lld",
+                     (long long)got, i ? "B" : "A", row->name, (long long)wanted[i]);
+  }
+}
+
 /* wgmma acts on whole warpgroups: warps 4i to 4i + 3 of the CTA. */
 static void check_warpgroups(hd_verifier *v, const hd_op *op) {
   if (hd_op_get_info(op->kind)->issuer != HD_BY_WARPGROUP || !v->role)
@@ -481,6 +522,12 @@ void hd_verify_slots(hd_verifier *v, const hd_op *op) {
     break;
   case HD_OP_LOAD_B:
     check_b_step(v, op, op->operands[0]->op);
+    break;
+  case HD_OP_TCGEN05_CP:
+    check_cp(v, op);
+    break;
+  case HD_OP_TCGEN05_MMA_SP:
+    check_mma_scales(v, op);
     break;
   case HD_OP_WGMMA_SS:
     check_a_step(v, op, op->operands[1]->op);

@@ -25,6 +25,7 @@ static const struct row_rule {
     {HD_OP_TCGEN05_MMA_SP, 1u << HD_FAMILY_TCGEN05_SP, 0, -1, -1, -1, -1, -1, false},
     {HD_OP_TCGEN05_ST, 1u << HD_FAMILY_TCGEN05, -1, -1, -1, -1, -1, -1, false},
     {HD_OP_TCGEN05_LD, 1u << HD_FAMILY_TCGEN05, -1, -1, -1, -1, -1, -1, false},
+    {HD_OP_TCGEN05_CP, 1u << HD_FAMILY_TCGEN05, -1, -1, -1, -1, -1, -1, false},
 };
 
 static const struct row_rule *rule_of(hd_op_kind kind) {
@@ -34,7 +35,7 @@ static const struct row_rule *rule_of(hd_op_kind kind) {
   return NULL;
 }
 
-/* tcgen05.ld and st are named as their op. */
+/* tcgen05.ld, st and cp are named as their op. */
 static bool is_named_so(const struct row_rule *rule, const hd_spec_row *row) {
   const char *text = hd_op_get_info(rule->op)->text;
   return row->family != HD_FAMILY_TCGEN05 || strncmp(row->ptx, text, strlen(text)) == 0;

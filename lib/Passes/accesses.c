@@ -14,6 +14,11 @@ bool hd_is_read(const hd_op *op) {
          !(effects & (HD_EFFECT_WR_SHARED | HD_EFFECT_WR_GLOBAL)) && op->kind != HD_OP_PARTIAL_ADD;
 }
 
+bool hd_is_weights(const hd_op *op) {
+  return op->kind == HD_OP_COPY_BULK &&
+         !hd_op_is(op->operands[0]->op, HD_ATTR_ARG, "block_scale_b");
+}
+
 bool hd_is_wgmma(const hd_op *op) {
   return op->kind == HD_OP_WGMMA_SS || op->kind == HD_OP_WGMMA_RS;
 }

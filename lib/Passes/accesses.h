@@ -13,6 +13,7 @@ typedef struct hd_accesses {
 
 bool hd_is_copy(const hd_op *op);  /* fills a slot of a ring buffer */
 bool hd_is_read(const hd_op *op);  /* reads one */
+bool hd_is_weights(const hd_op *op); /* a bulk copy of A, or of its block scales */
 bool hd_is_wgmma(const hd_op *op);
 void hd_accesses_find(hd_region *region, bool (*want)(const hd_op *op), hd_accesses *out);
 void hd_accesses_free(hd_accesses *list);

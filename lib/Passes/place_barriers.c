@@ -182,7 +182,7 @@ static void place_fill(ring *r, const hd_region *body, bool is_ahead, int64_t by
   hd_value *cursor = NULL;
   for (int32_t i = 0; i < r->copies.n; i++) {
     hd_op *copy = r->copies.op[i];
-    if (copy->kind != HD_OP_COPY_BULK || is_ahead != !hd_op_in_region(copy, body))
+    if (!hd_is_weights(copy) || is_ahead != !hd_op_in_region(copy, body))
       continue;
     cursor = hd_cursor_of(copy);
     region = region ? region : copy->region;
@@ -524,7 +524,7 @@ static void place_lanes(hd_module *m, hd_op *kernel) {
 /* Whether the kernel ahead may write what is read here, or use what is written. */
 static heddle_status find_dependence(void *user, hd_op *op) {
   const hd_op *kernel = user;
-  bool weights = op->kind == HD_OP_COPY_BULK && hd_op_has(kernel, HD_ATTR_WEIGHTS_READY);
+  bool weights = hd_is_weights(op) && hd_op_has(kernel, HD_ATTR_WEIGHTS_READY);
   bool global = hd_op_effects(op->kind) & (HD_EFFECT_RD_GLOBAL | HD_EFFECT_WR_GLOBAL);
   return global && !weights ? HEDDLE_MISMATCH : HEDDLE_OK;
 }

@@ -319,6 +319,11 @@ int32_t hd_elems_per_byte(heddle_elem elem) {
   return bits < 8 ? 8 / bits : 1;
 }
 
+int32_t hd_map_bytes(heddle_elem elem) {
+  int32_t bits = heddle_elem_get(elem)->container_bits;
+  return bits < 8 ? 1 : bits / 8;
+}
+
 int32_t hd_block_meta_bytes(heddle_elem elem) {
   return heddle_elem_get(elem)->container_bits >= 16 ? 512 : 1024;
 }
@@ -361,8 +366,7 @@ static const hd_spec_row *find_row(const hd_problem *p, const char *family, cons
 }
 
 /* 128 rows of one CTA; n stands in the instruction descriptor. */
-static const hd_spec_row *find_tensor_row(const hd_problem *p) {
-  static const char *const kinds[] = {"f16", "tf32", "f8f6f4", "i8"};
+static const hd_spec_row *find_tensor_row(const hd_problem *p, const char *kind) {
   hd_mma_query query = HD_MMA_ANY;
   query.family = HD_FAMILY_TCGEN05_SP;
   query.m = 128;
@@ -373,12 +377,23 @@ static const hd_spec_row *find_tensor_row(const hd_problem *p) {
   query.cta_group = 1;
   query.target = p->target;
   query.a_in_registers = 0;
+  query.kind = kind;
+  size_t at = 0;
+  const hd_spec_row *row = hd_spec_next_mma(&query, &at);
+  while (row && (!takes_blocks(p, row) || !hd_spec_can_generate(row)))
+    row = hd_spec_next_mma(&query, &at);
+  return row;
+}
+
+/* Of the problem's own kind, or the first one that takes it. */
+static const hd_spec_row *find_tensor_kind(const hd_problem *p) {
+  static const char *const kinds[] = {"f16",      "tf32", "f8f6f4",  "i8",
+                                      "mxf8f6f4", "mxf4", "mxf4nvf4"};
   const hd_spec_row *row = NULL;
-  for (size_t i = 0; !row && i < HD_COUNT(kinds); i++) {
-    query.kind = kinds[i];
-    row = hd_spec_find_mma(&query);
-  }
-  return row && hd_spec_can_generate(row) ? row : NULL;
+  for (size_t i = 0; !row && i < HD_COUNT(kinds); i++)
+    if (!p->kind || strcmp(p->kind, kinds[i]) == 0)
+      row = find_tensor_row(p, kinds[i]);
+  return row;
 }
 
 /* Narrow floats come without a .kind where the ISA has them so, else as kind::f8f6f4; with block
@@ -386,7 +401,7 @@ static const hd_spec_row *find_tensor_row(const hd_problem *p) {
 const hd_spec_row *hd_problem_row(const hd_problem *p, const char *family, int n,
                                   bool a_in_registers) {
   if (strcmp(family, "tcgen05") == 0)
-    return a_in_registers || p->block || p->kind ? NULL : find_tensor_row(p);
+    return a_in_registers ? NULL : find_tensor_kind(p);
   if (p->block || p->kind)
     return find_row(p, family, p->kind, n, a_in_registers);
   const hd_spec_row *plain = find_row(p, family, "", n, a_in_registers);

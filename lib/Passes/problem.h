@@ -52,12 +52,22 @@ int32_t hd_block_meta_bytes(heddle_elem elem);
 int32_t hd_block_meta_words(heddle_elem elem);
 /* Block scales (bytes) of a row of A, or a column of B, in a granule. */
 int32_t hd_scales_a_row(const hd_problem *problem);
+/* Scales are stored as tensor memory takes them: in tiles of 128 rows by 4, along k. Else in
+ * granules. A granule has so many whole tiles, or a part of one. */
+bool hd_scales_in_tiles(const hd_problem *problem);
+int32_t hd_scale_tiles(const hd_problem *problem);
+/* How many times 128 rows or columns a tile of so many reaches into. It begins with a band, or (64,
+ * 192 columns) in its middle. */
+int32_t hd_scale_bands(int32_t rows);
+/* Bytes of what a tensor map of such elements counts in: 4-bit ones go in pairs. */
+int32_t hd_map_bytes(heddle_elem elem);
 enum { HD_SLAB_ROWS = 64, HD_STRIP_ROWS = 16, HD_GRANULE_BYTES = 128, HD_BLOCK_VALUE_BYTES = 4096 };
 
 /* The rules of block scales that hold for every target: types and block are those of an
  * instruction, pitches in whole copies. */
 heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *problem);
 enum { HD_SCALE_ALIGN = 16 }; /* bytes: of the pointers and pitches of block scales */
+enum { HD_SCALE_TILE_ROWS = 128, HD_SCALE_TILE_BYTES = 512, HD_SCALES_A_WORD = 4 };
 
 /* The instruction of a family ("mma", "wgmma", "tcgen05") for the problem; n 0: any. NULL when
  * there is none. */

@@ -44,6 +44,8 @@ static const hd_spec_row *nearest_row(const hd_problem *p) {
 }
 
 static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
+  if (hd_scales_in_tiles(p) && hd_op_int(p->block_b.op, HD_ATTR_BLOCK, 0) == p->block)
+    return HEDDLE_OK;
   const hd_spec_row *row = nearest_row(p);
   const char *a = heddle_elem_get(p->a_elem)->name, *b = heddle_elem_get(p->b.elem)->name;
   if (!row)
@@ -69,6 +71,11 @@ static heddle_status check_pitch(heddle_context *ctx, const hd_problem *p, const
                                  const hd_size *rows) {
   int64_t least =
       (rows->value * hd_scales_a_row(p) + HD_SCALE_ALIGN - 1) / HD_SCALE_ALIGN * HD_SCALE_ALIGN;
+  if (x->ld && hd_scales_in_tiles(p))
+    return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
+                    "got ld = %lld of block scales that %s takes in tiles, which follow each "
+                    "other; nearest legal: without ld",
+                    (long long)x->ld, p->target->name);
   int64_t legal =
       x->ld < least ? least : (x->ld + HD_SCALE_ALIGN - 1) / HD_SCALE_ALIGN * HD_SCALE_ALIGN;
   if (!x->ld || x->ld == legal)
@@ -93,4 +100,16 @@ heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *p) {
 
 int32_t hd_scales_a_row(const hd_problem *p) {
   return p->block ? hd_granule_k(p->a_elem) / p->block : 0;
+}
+
+bool hd_scales_in_tiles(const hd_problem *p) {
+  return p->block && hd_problem_row(p, "tcgen05", 0, false) != NULL;
+}
+
+int32_t hd_scale_tiles(const hd_problem *p) {
+  return (hd_scales_a_row(p) + HD_SCALES_A_WORD - 1) / HD_SCALES_A_WORD;
+}
+
+int32_t hd_scale_bands(int32_t rows) {
+  return (rows + HD_SCALE_TILE_ROWS - 1) / HD_SCALE_TILE_ROWS;
 }

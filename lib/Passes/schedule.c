@@ -212,7 +212,7 @@ static void default_wgmma(const hd_problem *p, hd_schedule *s) {
 }
 
 static void default_tcgen05(const hd_problem *p, hd_schedule *s) {
-  s->tile_n = default_tile_n(p, 256, p->b.transposed ? 64 : 16);
+  s->tile_n = default_tile_n(p, 256, p->b.transposed || p->block ? 64 : 16);
   s->tile_m = 128;
   s->cluster = 1;
   s->group = 8;

@@ -20,6 +20,7 @@ enum {
   TENSOR_THREADS = 416,   /* of the four roles of tcgen05 */
   TENSOR_ROWS = 128,
   TENSOR_UNIT = 16,   /* of its columns */
+  SCALED_UNIT = 64,   /* the same with block scales */
   TENSOR_SHARED = 48, /* columns, all of a warp's in registers, where tiles are shared over k */
   LEAST_COLUMNS = 32,
   MOST_CTAS = 8,
@@ -45,11 +46,17 @@ static bool is_tensor(const hd_schedule *s) {
 /* CTAs share tiles over k, through partial sums. */
 static bool shares_tiles(const hd_schedule *s) { return s->split_k > 1 || s->stream_k; }
 
+int32_t hd_schedule_scale_bytes(const hd_problem *p, const hd_schedule *s, int32_t rows) {
+  if (!is_tensor(s))
+    return rows * hd_scales_a_row(p);
+  return hd_scale_bands(rows) * hd_scale_tiles(p) * HD_SCALE_TILE_BYTES;
+}
+
 int32_t hd_schedule_stage_bytes(const hd_problem *p, const hd_schedule *s) {
   int32_t granules = s->tile_k / hd_granule_k(p->a_elem);
   return granules * (s->tile_m / HD_SLAB_ROWS * hd_block_bytes(p->a_elem) +
-                     s->tile_n * HD_GRANULE_BYTES +
-                     (s->tile_m + s->tile_n) * hd_scales_a_row(p));
+                     s->tile_n * HD_GRANULE_BYTES + hd_schedule_scale_bytes(p, s, s->tile_m) +
+                     hd_schedule_scale_bytes(p, s, s->tile_n));
 }
 
 /* An owner has as many columns as four lanes store together, or more. A k that is known at launch
@@ -162,9 +169,16 @@ void hd_schedule_spread_warps(hd_schedule *s) {
 
 /* ---- tensor memory ---- */
 
+/* A stage's metadata, and block scales: 4 columns a tile of them. */
+static int32_t stage_columns(const hd_problem *p, const hd_schedule *s) {
+  int32_t scales = hd_schedule_scale_bytes(p, s, s->tile_m) +
+                   hd_schedule_scale_bytes(p, s, s->tile_n);
+  return 2 * hd_block_meta_words(p->a_elem) + 4 * (scales / HD_SCALE_TILE_BYTES);
+}
+
 /* A power of two. */
 static int32_t columns_of(const hd_problem *p, const hd_schedule *s, int32_t slots) {
-  int32_t used = slots * s->tile_n + s->stages * 2 * hd_block_meta_words(p->a_elem);
+  int32_t used = slots * s->tile_n + s->stages * stage_columns(p, s);
   int32_t columns = LEAST_COLUMNS;
   while (columns < used)
     columns *= 2;
@@ -420,6 +434,21 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
   return HEDDLE_OK;
 }
 
+/* Scales of B come by 128 columns, of which a tile may begin in the middle. */
+static heddle_status check_scale_tile(heddle_context *ctx, const hd_problem *p,
+                                      const hd_schedule *s) {
+  if (p->block && shares_tiles(s))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.split-scales",
+           "got split_k=%d stream_k=%d with block scales in tensor memory, whose tiles are too "
+           "wide to be summed up in registers; nearest legal: split_k=1 stream_k=0",
+           s->split_k, s->stream_k);
+  if (p->block && s->tile_n % SCALED_UNIT)
+    REFUSE(HEDDLE_INVALID, "schedule.tile-scales",
+           "got tile n %d with block scales in tensor memory; legal: multiples of %d, nearest %d",
+           s->tile_n, SCALED_UNIT, (s->tile_n + SCALED_UNIT - 1) / SCALED_UNIT * SCALED_UNIT);
+  return HEDDLE_OK;
+}
+
 static heddle_status check_tensor(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   if (!hd_problem_row(p, "tcgen05", 0, false))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction",
@@ -431,6 +460,7 @@ static heddle_status check_tensor(heddle_context *ctx, const hd_problem *p, cons
            "got tile %dx%d; legal for tcgen05: %d rows, a multiple of %d columns; nearest %dx%d",
            s->tile_m, s->tile_n, TENSOR_ROWS, TENSOR_UNIT, TENSOR_ROWS,
            (s->tile_n + TENSOR_UNIT - 1) / TENSOR_UNIT * TENSOR_UNIT);
+  HD_TRY(check_scale_tile(ctx, p, s));
   if (s->warps_m != 4 || s->warps_n != 1)
     REFUSE(HEDDLE_INVALID, "schedule.warps",
            "got warps %dx%d; legal for tcgen05: 4x1, a warp to 32 "

@@ -8,6 +8,9 @@
 /* CTAs of a cluster along k that own columns of its tile, as many each: add them up and store them.
  * 1: the first one owns all. */
 int32_t hd_schedule_owners(const hd_problem *problem, const hd_schedule *schedule);
+/* Bytes of a stage's block scales of so many rows of A, or columns of B. */
+int32_t hd_schedule_scale_bytes(const hd_problem *problem, const hd_schedule *schedule,
+                                int32_t rows);
 /* Bytes of shared memory of one stage; of all with barriers and alignment; those and the slots of
  * D. */
 int32_t hd_schedule_stage_bytes(const hd_problem *problem, const hd_schedule *schedule);

@@ -15,9 +15,10 @@
 #include "Passes/problem.h"
 #include "Passes/variants.h"
 
-/* The slot of B: rows of 128 bytes in swizzle atoms of 8 rows. Inputs (mn, k) in elements. */
+/* The slot of B: rows of 128 bytes in swizzle atoms of 8 rows. Inputs (mn, k) in elements, or
+ * bytes of 4-bit ones. */
 static hd_layout slot_layout(const hd_problem *p, const hd_schedule *s, int swizzle_bits) {
-  int32_t elem_bytes = heddle_elem_get(p->b.elem)->container_bits / 8;
+  int32_t elem_bytes = hd_map_bytes(p->b.elem);
   int32_t along[7][HD_LAYOUT_DIMS] = {{0}}, across[3][HD_LAYOUT_DIMS] = {{128}, {256}, {512}};
   unsigned n_along = 0;
   for (int32_t byte = elem_bytes; byte < HD_GRANULE_BYTES; byte *= 2)
@@ -42,7 +43,7 @@ static hd_layout slot_layout(const hd_problem *p, const hd_schedule *s, int swiz
 static bool has_descriptor(const hd_problem *p, const hd_schedule *s, int swizzle_bits) {
   hd_layout slot = slot_layout(p, s, swizzle_bits);
   hd_canonical form;
-  return hd_canonical_match(&slot, heddle_elem_get(p->b.elem)->container_bits, &form) == HD_YES;
+  return hd_canonical_match(&slot, 8 * (unsigned)hd_map_bytes(p->b.elem), &form) == HD_YES;
 }
 
 static heddle_status select_paths(hd_pass_context *pass, hd_module *m, hd_op *kernel) {

@@ -50,8 +50,8 @@ static bool is_store(const hd_op *op) {
 static bool is_move(const hd_op *op) {
   return op->kind == HD_OP_TCGEN05_ST;
 }
-static bool is_multiply(const hd_op *op) {
-  return op->kind == HD_OP_TCGEN05_MMA_SP;
+static bool is_issued(const hd_op *op) {
+  return op->kind == HD_OP_TCGEN05_MMA_SP || op->kind == HD_OP_TCGEN05_CP;
 }
 
 static void set_registers(hd_module *m, hd_op *kernel, hd_op *producer, hd_op *consumer,
@@ -113,7 +113,7 @@ static int64_t set_warps(hd_module *m, hd_op *role, int64_t from, int64_t n) {
 static void split_tensor(hd_module *m, hd_op *kernel, hd_op *consumer) {
   hd_op *loader = part_of(m, consumer, "loader", is_move);
   hd_op *producer = part_of(m, consumer, "producer", is_copy);
-  hd_op *issuer = part_of(m, consumer, "issuer", is_multiply);
+  hd_op *issuer = part_of(m, consumer, "issuer", is_issued);
   hd_keep_only(consumer->regions[0], is_store);
   hd_op_set_str(m, consumer, HD_ATTR_NAME, "consumer");
   bool gathers = hd_find_op(producer->regions[0], HD_OP_COPY_LD_ST) != NULL;

@@ -26,6 +26,7 @@ typedef struct hd_stage {
   hd_value *arg[32]; /* by hd_stage_arg */
   hd_value *zero, *one;
   hd_value *n_granules, *last_slab; /* i32 */
+  hd_value *n_scale_tiles, *last_band[2]; /* i32: of block scales along k; 128 rows of A, of B */
   hd_value *units_m, *tiles_n, *n_units; /* tile rows and tile columns in clusters; their product,
                                             times the splits that are units of their own */
   hd_value *n_splits; /* i32: of this launch; NULL without split_k */
@@ -33,7 +34,7 @@ typedef struct hd_stage {
   hd_value *sa, *sb, *sd,
       *partials; /* buffers; sd NULL: D is not staged; partials: of a cluster along k */
   hd_value *scales[2]; /* buffers of block scales, of A and of B; NULL: there are none */
-  hd_value *sums, *meta; /* buffers in tensor memory */
+  hd_value *sums, *meta, *factors[2]; /* buffers in tensor memory; factors: block scales of A, B */
 } hd_stage;
 
 /* The values a kernel may take, in parameter order. ORDER ARGS. */
@@ -106,6 +107,8 @@ void hd_stage_prefetch(hd_stage *st, hd_builder *b, hd_value *cursor);
 /* Copies the k-th granule to be computed of A (and B) into slot `cursor`. */
 void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k,
                    hd_value *cursor);
+/* Which granule that is: the k-th of those that are this tile's, from either end. */
+hd_value *hd_stage_granule(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k);
 /* Writes strip `strip` of the tile from accumulator fragments, from column `col` on. */
 void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
                     hd_value *col, hd_value *const *acc, int32_t n_acc);

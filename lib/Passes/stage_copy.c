@@ -4,8 +4,7 @@
 #include "Passes/stage.h"
 
 /* Backwards, a tile begins with what its neighbours on the other SMs have just read. */
-static hd_value *find_granule(hd_stage *st, hd_builder *b, const hd_tile_place *place,
-                              hd_value *k) {
+hd_value *hd_stage_granule(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k) {
   if (!place->is_back)
     return k;
   hd_value *last = hd_arith(b, HD_OP_SUB, place->k_hi, st->one);
@@ -55,6 +54,35 @@ static hd_value *block_offset(hd_stage *st, hd_builder *b, const hd_tile_place *
   return hd_arith_const(b, HD_OP_MUL, index, hd_block_bytes(st->p.a_elem));
 }
 
+/* Block scales in tiles (docs/format.md): those of a granule of each 128 rows of the tile; past the
+ * last rows they are those again. */
+static void copy_scale_tiles(hd_stage *st, hd_builder *b, const hd_tile_place *place, int which,
+                             hd_value *kg, hd_value *cursor) {
+  const bool of_b = which == 1;
+  int32_t each = hd_scales_a_row(&st->p);
+  int32_t n = hd_scale_bands(of_b ? st->s.tile_n : st->s.tile_m);
+  int64_t bytes = (int64_t)hd_scale_tiles(&st->p) * HD_SCALE_TILE_BYTES;
+  if (!st->factors[which])
+    return;
+  hd_value *first = hd_arith_const(b, HD_OP_DIV, of_b ? place->col0 : place->row0,
+                                   HD_SCALE_TILE_ROWS);
+  hd_value *at = hd_arith_const(b, HD_OP_MUL, kg, each);
+  at = hd_widen(b, hd_arith_const(b, HD_OP_DIV, at, HD_SCALES_A_WORD));
+  hd_value *tiles = hd_widen(b, st->n_scale_tiles);
+  for (int32_t i = 0; i < n; i++) {
+    hd_value *band = hd_arith_const(b, HD_OP_ADD, first, i);
+    band = hd_arith(b, HD_OP_MIN, band, st->last_band[which]);
+    hd_value *tile = hd_arith(b, HD_OP_MUL, hd_widen(b, band), tiles);
+    tile = hd_arith(b, HD_OP_ADD, tile, at);
+    hd_value *from = hd_arith_const(b, HD_OP_MUL, tile, HD_SCALE_TILE_BYTES);
+    hd_op *op = hd_build_op(b, HD_OP_COPY_BULK, (hd_type){0}, 4,
+                            st->arg[of_b ? HD_STAGE_BLOCK_SCALE_B : HD_STAGE_BLOCK_SCALE_A], from,
+                            st->scales[which], cursor);
+    hd_op_set_int(st->module, op, HD_ATTR_OFFSET, i * bytes);
+    hd_op_set_int(st->module, op, HD_ATTR_BYTES, bytes);
+  }
+}
+
 /* What lies together in a slot where the slabs' k-steps are one matrix each (by_step). */
 static void copy_a_by_step(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                            hd_value *cursor) {
@@ -74,10 +102,11 @@ static void copy_a_by_step(hd_stage *st, hd_builder *b, const hd_tile_place *pla
 }
 
 /* Values and metadata of (slab, granule) lie together: one bulk copy, or a part from each
- * sharer. */
+ * sharer; beside them, block scales in tiles. */
 static void copy_a_bulk(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                         hd_value *cursor) {
   int32_t block = hd_block_bytes(st->p.a_elem), sharers = hd_stage_along_n(st);
+  copy_scale_tiles(st, b, place, 0, kg, cursor);
   if (hd_op_has(st->sa->op, HD_ATTR_BY_STEP))
     return copy_a_by_step(st, b, place, kg, cursor);
   int32_t part = block / sharers;
@@ -139,7 +168,7 @@ static int32_t rows_a_step(const hd_stage *st) {
  * them. */
 static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                        hd_value *cursor) {
-  int32_t granule = hd_granule_k(st->p.b.elem);
+  int32_t granule = HD_GRANULE_BYTES / hd_map_bytes(st->p.b.elem); /* as the map counts */
   int32_t panel_bytes = st->s.tile_k * HD_GRANULE_BYTES;
   int32_t sharers = hd_stage_along_m(st), share = st->s.tile_n / sharers;
   int32_t boxes = st->p.b.transposed ? share / granule : 1;
@@ -217,14 +246,14 @@ static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *pl
 }
 
 /* The scales of a granule are a row of their matrix: the tile's piece of it, zeros past its end. */
-static void copy_scales(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
+static void copy_scale_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                         hd_value *cursor) {
   static const hd_stage_arg ptr[] = {HD_STAGE_BLOCK_SCALE_A, HD_STAGE_BLOCK_SCALE_B},
                             pitch[] = {HD_STAGE_LDSA, HD_STAGE_LDSB},
                             size[] = {HD_STAGE_M, HD_STAGE_N};
   hd_value *const first[] = {place->row0, place->col0};
   const int32_t rows[] = {st->s.tile_m, st->s.tile_n}, each = hd_scales_a_row(&st->p);
-  for (int i = 0; st->p.block && i < 2; i++) {
+  for (int i = 0; i < 2; i++) {
     hd_value *from = hd_arith_const(b, HD_OP_MUL, hd_widen(b, first[i]), each);
     hd_value *exist = hd_arith_const(b, HD_OP_MUL, hd_widen(b, st->arg[size[i]]), each);
     hd_value *operands[] = {st->arg[ptr[i]], st->arg[pitch[i]], st->scales[i], cursor, kg, from,
@@ -236,7 +265,7 @@ static void copy_scales(hd_stage *st, hd_builder *b, const hd_tile_place *place,
 void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k,
                    hd_value *cursor) {
   const char *path = st->variant->path;
-  hd_value *kg = find_granule(st, b, place, k);
+  hd_value *kg = hd_stage_granule(st, b, place, k);
   if (st->prefetch)
     copy_a_rest(st, b, place, k, kg, cursor);
   else if (strcmp(st->s.family, "mma") != 0)
@@ -247,5 +276,7 @@ void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_v
     copy_b_tma(st, b, place, kg, cursor);
   else
     copy_b_rows(st, b, place, kg, cursor, strcmp(path, "cp_async") == 0);
-  copy_scales(st, b, place, kg, cursor);
+  copy_scale_tiles(st, b, place, 1, kg, cursor);
+  if (st->scales[0] && !st->factors[0])
+    copy_scale_rows(st, b, place, kg, cursor);
 }

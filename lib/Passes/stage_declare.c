@@ -66,9 +66,10 @@ static bool is_needed(const hd_stage *st, hd_stage_arg which) {
     return st->p.scale_b.op != NULL;
   case HD_STAGE_BLOCK_SCALE_A:
   case HD_STAGE_BLOCK_SCALE_B:
+    return st->p.block != 0;
   case HD_STAGE_LDSA:
   case HD_STAGE_LDSB:
-    return st->p.block != 0;
+    return st->p.block && !hd_scales_in_tiles(&st->p);
   case HD_STAGE_USER:
     return st->p.user != NULL;
   case HD_STAGE_WORKSPACE:
@@ -133,13 +134,21 @@ static void set_permuted(hd_stage *st, hd_op *op, int32_t bytes, int64_t rows) {
   hd_op_set_ints(st->module, op, HD_ATTR_BOX, box, rank);
 }
 
-/* The map of a stored matrix: the names of its sizes, the contiguous one first. */
+/* The map of a stored matrix: the names of its sizes, the contiguous one first. Pairs of 4-bit
+ * elements are bytes. */
 static void set_plane(hd_stage *st, hd_op *op, const char *const dims[2], int64_t line,
                       int64_t lines) {
-  int32_t bytes = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8;
+  hd_arena *arena = &st->module->arena;
+  heddle_elem elem = hd_op_elem(op, HD_ATTR_TYPE);
   const char *arg = hd_op_str(op, HD_ATTR_ARG);
-  const char *strides[] = {"", hd_arena_printf(&st->module->arena, "ld%s*%d", arg, bytes)};
-  hd_op_set_strings(st->module, op, HD_ATTR_DIMS, dims, 2);
+  const char *sizes[] = {dims[0], dims[1]};
+  const char *strides[] = {"", hd_arena_printf(arena, "ld%s*%d", arg, hd_map_bytes(elem))};
+  if (hd_elems_per_byte(elem) > 1) {
+    sizes[0] = hd_arena_printf(arena, "%s/2", dims[0]);
+    strides[1] = hd_arena_printf(arena, "ld%s/2", arg);
+    hd_op_set_elem(st->module, op, HD_ATTR_TYPE, HEDDLE_U8);
+  }
+  hd_op_set_strings(st->module, op, HD_ATTR_DIMS, sizes, 2);
   hd_op_set_strings(st->module, op, HD_ATTR_STRIDES, strides, 2);
   hd_op_set_ints(st->module, op, HD_ATTR_BOX, (int64_t[]){line, lines}, 2);
 }
@@ -147,7 +156,7 @@ static void set_plane(hd_stage *st, hd_op *op, const char *const dims[2], int64_
 /* Rows of B's box: what one CTA of the cluster brings, at most one panel when transposed. */
 static void set_box(hd_stage *st, hd_op *op) {
   static const char *const k_major[] = {"k", "n"}, *const mn_major[] = {"n", "k"};
-  int32_t bytes = heddle_elem_get(st->p.b.elem)->container_bits / 8;
+  int32_t bytes = hd_map_bytes(st->p.b.elem);
   int64_t rows = st->s.tile_n / hd_stage_along_m(st), line = HD_GRANULE_BYTES / bytes;
   if (st->variant->permutes)
     set_permuted(st, op, bytes, rows);
@@ -232,15 +241,26 @@ static void declare_slots(hd_stage *st) {
   st->sd = d->results[0];
 }
 
-/* Of each operand a row's scales of the granule, row after row. */
+/* Of each operand a row's scales of the granule, row after row; or in tiles, which tensor memory
+ * holds once for each 32 lanes. */
 static void declare_scales(hd_stage *st) {
-  static const char *const names[] = {"scale_a", "scale_b"};
+  enum { COPIES = 4 };
+  static const char *const names[] = {"scale_a", "scale_b"}, *const in_tensor[] = {"tscale_a",
+                                                                                   "tscale_b"};
   const hd_dense *scales[] = {&st->p.block_a, &st->p.block_b};
   const int32_t rows[] = {st->s.tile_m, st->s.tile_n};
-  for (int i = 0; st->p.block && i < 2; i++)
-    st->scales[i] = declare_buffer(st, names[i], (int64_t)rows[i] * hd_scales_a_row(&st->p),
-                                   HD_SCALE_ALIGN, "linear", scales[i]->elem,
+  bool tensor = strcmp(st->s.family, "tcgen05") == 0;
+  for (int i = 0; st->p.block && i < 2; i++) {
+    int64_t bytes = hd_schedule_scale_bytes(&st->p, &st->s, rows[i]);
+    st->scales[i] = declare_buffer(st, names[i], bytes, HD_SCALE_ALIGN, "linear", scales[i]->elem,
                                    st->s.stages)->results[0];
+    if (!tensor)
+      continue;
+    hd_op *op = declare_buffer(st, in_tensor[i], bytes * COPIES, HD_TENSOR_COLUMN_BYTES, "linear",
+                               scales[i]->elem, st->s.stages);
+    hd_op_set_str(st->module, op, HD_ATTR_SPACE, "tmem");
+    st->factors[i] = op->results[0];
+  }
 }
 
 /* A slot for what each other split sends. */
@@ -300,6 +320,20 @@ static hd_value *ceil_div(hd_builder *b, hd_value *x, int64_t unit) {
   return hd_arith_const(b, HD_OP_DIV, up, unit);
 }
 
+/* Where block scales come in tiles: how many along k, of whole granules, and the last 128 rows. */
+static void find_scale_tiles(hd_stage *st) {
+  static const hd_stage_arg size[] = {HD_STAGE_M, HD_STAGE_N};
+  hd_builder *b = &st->b;
+  if (!st->factors[0])
+    return;
+  hd_value *scales = hd_arith_const(b, HD_OP_MUL, st->n_granules, hd_scales_a_row(&st->p));
+  st->n_scale_tiles = ceil_div(b, scales, HD_SCALES_A_WORD);
+  for (int i = 0; i < 2; i++) {
+    hd_value *bands = ceil_div(b, st->arg[size[i]], HD_SCALE_TILE_ROWS);
+    st->last_band[i] = hd_arith(b, HD_OP_SUB, bands, st->one);
+  }
+}
+
 void hd_stage_declare(hd_stage *st) {
   hd_builder *b = &st->b;
   for (size_t i = 0; i < HD_COUNT(stage_args); i++)
@@ -308,6 +342,7 @@ void hd_stage_declare(hd_stage *st) {
   st->zero = hd_i32(b, 0);
   st->one = hd_i32(b, 1);
   st->n_granules = ceil_div(b, st->arg[HD_STAGE_K], hd_granule_k(st->p.a_elem));
+  find_scale_tiles(st);
   hd_value *slabs = ceil_div(b, st->arg[HD_STAGE_M], HD_SLAB_ROWS);
   st->last_slab = hd_arith(b, HD_OP_SUB, slabs, st->one);
   st->units_m = ceil_div(b, st->arg[HD_STAGE_M], (int64_t)st->s.tile_m * hd_stage_along_m(st));

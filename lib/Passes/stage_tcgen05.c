@@ -1,6 +1,7 @@
 /* The loops of a kernel whose accumulators and metadata lie in tensor memory. Four roles come of
- * them: who copies, who brings metadata on to tensor memory, the one thread that multiplies, and
- * who writes D; slots of the accumulators let it write one tile while the next is multiplied. */
+ * them: who copies, who brings metadata on to tensor memory, the one thread that brings block
+ * scales there and multiplies, and who writes D; slots of the accumulators let it write one tile
+ * while the next is multiplied. */
 #include <string.h>
 
 #include "Passes/arith.h"
@@ -10,7 +11,8 @@
 enum {
   STRIPS = 2,       /* of a warp: the 32 lanes of tensor memory that it reaches */
   MOST_BLOCKS = 16, /* of 8 columns that a warp loads at once: 64 registers */
-  MOST_PIECES = 16
+  MOST_PIECES = 16,
+  PLAIN_OPERANDS = 7 /* of an instruction without block scales */
 };
 
 static void set_row(hd_stage *st, hd_op *op, const char *name, int32_t number) {
@@ -45,12 +47,26 @@ static void move_metadata(hd_stage *st, hd_builder *b, hd_value *warp, hd_value 
   }
 }
 
-static void multiply(hd_stage *st, hd_builder *b, hd_value *sums, hd_value *cursor,
-                     hd_value *more) {
+/* The stage's block scales, by the thread that multiplies: they are there before it does. */
+static void move_scales(hd_stage *st, hd_builder *b, hd_value *cursor) {
+  const int32_t rows[] = {st->s.tile_m, st->s.tile_n};
+  for (int i = 0; st->factors[0] && i < 2; i++) {
+    hd_op *op = hd_build_op(b, HD_OP_TCGEN05_CP, (hd_type){0}, 3, st->factors[i], st->scales[i],
+                            cursor);
+    hd_op_set_str(st->module, op, HD_ATTR_ROW, "tcgen05_cp_cg1_32x128b_warpx4");
+    hd_op_set_int(st->module, op, HD_ATTR_ROWS, hd_scale_bands(rows[i]) * HD_SCALE_TILE_ROWS);
+  }
+}
+
+/* Granule kg of a tile whose first column is col0. */
+static void multiply(hd_stage *st, hd_builder *b, hd_value *sums, hd_value *cursor, hd_value *more,
+                     hd_value *kg, hd_value *col0) {
   hd_value *yes = hd_build_i1(b, true);
   for (int32_t step = 0; step < st->steps; step++) {
-    hd_op *op = hd_build_op(b, HD_OP_TCGEN05_MMA_SP, (hd_type){0}, 7, st->sums, sums, st->sa,
-                            cursor, st->sb, st->meta, step ? yes : more);
+    hd_value *operands[] = {st->sums, sums, st->sa, cursor, st->sb, st->meta, step ? yes : more,
+                            st->factors[0], st->factors[1], kg, col0};
+    hd_op *op = hd_build(b, HD_OP_TCGEN05_MMA_SP, operands,
+                         st->factors[0] ? (int32_t)HD_COUNT(operands) : PLAIN_OPERANDS, NULL, 0);
     hd_op_set_str(st->module, op, HD_ATTR_ROW, st->row->name);
     hd_op_set_int(st->module, op, HD_ATTR_SELECTOR, hd_stage_selector(st, step));
     hd_op_set_int(st->module, op, HD_ATTR_STEP, step);
@@ -71,7 +87,8 @@ static hd_value *first(hd_stage *st, hd_builder *b, int32_t stages) {
   return op->results[0];
 }
 
-/* for k: copy the stage, move its metadata, multiply it. Gives the cursor behind the last one. */
+/* for k: copy the stage, move its metadata and block scales, multiply it. Gives the cursor behind
+ * the last one. */
 static hd_value *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
                             hd_value *sums, hd_value *cursor) {
   hd_op *loop = hd_build_for(b, place->k_lo, place->k_hi, st->one, &cursor, 1);
@@ -79,7 +96,10 @@ static hd_value *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   hd_value **args = loop->regions[0]->args;
   hd_stage_copy(st, &in, place, args[0], args[1]);
   move_metadata(st, &in, warp, args[1]);
-  multiply(st, &in, sums, args[1], hd_build_cmp(&in, "ne", args[0], place->k_lo));
+  move_scales(st, &in, args[1]);
+  hd_value *more = hd_build_cmp(&in, "ne", args[0], place->k_lo);
+  hd_value *kg = hd_stage_granule(st, &in, place, args[0]);
+  multiply(st, &in, sums, args[1], more, kg, place->col0);
   hd_value *after = next(st, &in, args[1], st->s.stages);
   hd_build_yield(&in, &after, 1);
   return loop->results[0];

@@ -29,7 +29,8 @@ typedef struct hd_sim_buffer {
   void *data;
   bool writable;
   bool undefined; /* reading a byte that the kernel did not write is an error */
-  bool weights; /* A: may be read before griddepcontrol.wait (R8) if the variant is weights_ready */
+  bool weights; /* A, its block scales: may be read before griddepcontrol.wait (R8) if the variant
+                   is weights_ready */
 } hd_sim_buffer;
 
 typedef struct hd_sim_options {

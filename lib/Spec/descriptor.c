@@ -21,9 +21,8 @@ uint64_t hd_tcgen05_descriptor(const hd_canonical *form) {
 
 /* ---- the instruction descriptor ---- */
 
-/* A value of a field of tcgen05_idesc, at its place. */
-static uint32_t at_field(const char *name, uint32_t value) {
-  const hd_descriptor *d = hd_descriptor_find("tcgen05_idesc");
+/* A value of a field of the descriptor, at its place; 0 where it has no such field. */
+static uint32_t at_field(const hd_descriptor *d, const char *name, uint32_t value) {
   for (int i = 0; i < d->n_fields; i++)
     if (!strcmp(d->field[i].name, name))
       return value >> d->field[i].shift << d->field[i].lo;
@@ -36,6 +35,7 @@ static uint32_t input_number(heddle_elem elem) {
   case HEDDLE_BF16:
   case HEDDLE_E5M2:
   case HEDDLE_S8:
+  case HEDDLE_E2M1P:
     return 1;
   case HEDDLE_TF32:
     return 2;
@@ -45,12 +45,18 @@ static uint32_t input_number(heddle_elem elem) {
 }
 
 uint32_t hd_tcgen05_idesc(const hd_spec_row *row, uint32_t n, unsigned selector, bool b_mn_major) {
-  heddle_elem d = row->operand[HD_OPERAND_D].elem;
-  return at_field("sparsity_selector", selector) | at_field("sparse", 1) |
-         at_field("d_type", d == HEDDLE_S32 ? 2 : d == HEDDLE_F32) |
-         at_field("a_type", input_number(row->operand[HD_OPERAND_A].elem)) |
-         at_field("b_type", input_number(row->operand[HD_OPERAND_B].elem)) |
-         at_field("transpose_b", b_mn_major) | at_field("n", n) | at_field("m", row->m);
+  heddle_elem d_elem = row->operand[HD_OPERAND_D].elem;
+  bool narrow = row->operand[HD_OPERAND_A].elem == HEDDLE_E2M1P;
+  const hd_descriptor *d = hd_descriptor_find(!row->scale_vec ? "tcgen05_idesc"
+                                              : narrow        ? "tcgen05_idesc_mxf4"
+                                                              : "tcgen05_idesc_mxf8f6f4");
+  return at_field(d, "sparsity_selector", selector) | at_field(d, "sparse", 1) |
+         at_field(d, "d_type", d_elem == HEDDLE_S32 ? 2 : d_elem == HEDDLE_F32) |
+         at_field(d, "a_type", input_number(row->operand[HD_OPERAND_A].elem)) |
+         at_field(d, "b_type", input_number(row->operand[HD_OPERAND_B].elem)) |
+         at_field(d, "transpose_b", b_mn_major) | at_field(d, "n", n) | at_field(d, "m", row->m) |
+         at_field(d, "scale_type", row->operand[HD_OPERAND_SCALE_A].elem == HEDDLE_UE8M0) |
+         at_field(d, "scale_a_id", selector) | at_field(d, "scale_b_id", selector);
 }
 
 /* ---- tables ---- */

@@ -25,13 +25,17 @@ const hd_spec_row *hd_spec_find(const char *name_or_ptx) {
   return hd_instruction_parse(name_or_ptx, &in) ? hd_instruction_row(&in) : NULL;
 }
 
-/* Of tcgen05.mma.sp: 128 rows of one CTA, A by descriptor, elements that fill their bytes,
- * accumulators that fill a column, no block scales. */
+/* Elements that fill their bytes, or half of them each: shared memory pads all others. */
+static bool is_dense(const heddle_elem_info *info) {
+  return info->value_bits >= 8 || info->container_bits == 4;
+}
+
+/* Of tcgen05.mma.sp: 128 rows of one CTA, A by descriptor, accumulators that fill a column. */
 static bool has_tensor_form(const hd_spec_row *row) {
   const heddle_elem_info *a = heddle_elem_get(row->operand[HD_OPERAND_A].elem);
   const heddle_elem_info *b = heddle_elem_get(row->operand[HD_OPERAND_B].elem);
-  return row->cta_group == 1 && row->m == 128 && !row->a_in_registers && !row->scale_vec &&
-         a->value_bits >= 8 && b->value_bits >= 8 && row->operand[HD_OPERAND_D].elem != HEDDLE_F16;
+  return row->cta_group == 1 && row->m == 128 && !row->a_in_registers && is_dense(a) &&
+         is_dense(b) && row->operand[HD_OPERAND_D].elem != HEDDLE_F16;
 }
 
 bool hd_spec_can_generate(const hd_spec_row *row) {

@@ -298,8 +298,9 @@ void hd_canonical_print(const hd_canonical *form, unsigned elem_bits, hd_strbuf 
  * address >> 4. */
 uint64_t hd_wgmma_descriptor(const hd_canonical *form);
 uint64_t hd_tcgen05_descriptor(const hd_canonical *form);
-/* The instruction descriptor of a tcgen05.mma.sp row without block scales, for a tile of n columns.
- */
+/* The instruction descriptor of a tcgen05.mma.sp row, for a tile of n columns. selector: of the
+ * metadata, or (rows with block scales, which have one) the byte of a word where both scales
+ * begin. */
 uint32_t hd_tcgen05_idesc(const hd_spec_row *row, uint32_t n, unsigned selector, bool b_mn_major);
 
 /* Descriptor tables: one entry a bit field. */

@@ -51,7 +51,7 @@ static int make_buffers(trial_data *data, hd_sim_buffer *buffers) {
                                  .data = block->data,
                                  .writable = is_d,
                                  .undefined = is_d,
-                                 .weights = block->kind == HD_ARG_A};
+                                 .weights = hd_arg_is_weights(block->kind)};
   }
   return data->n_blocks;
 }

@@ -5,6 +5,8 @@
 #include "Spec/spec.h"
 #include "mutate.h"
 
+enum { TENSOR_GRANULE = 9, TENSOR_COLUMN = 10 /* operands of tcgen05.mma.sp */, A_WORD = 4 };
+
 /* --- sites ---------------------------------------------------------------------------------- */
 
 static bool is_sync(const hd_op *op) {
@@ -32,12 +34,22 @@ static bool is_permuted_store(const hd_op *op) {
 }
 static bool has_pending(const hd_op *op) { return hd_op_has(op, HD_ATTR_PENDING); }
 static bool is_scaled(const hd_op *op) { return op->kind == HD_OP_MMA_SP_SCALED; }
+static bool is_scale_move(const hd_op *op) { return op->kind == HD_OP_TCGEN05_CP; }
+static bool is_tensor_scaled(const hd_op *op) {
+  return op->kind == HD_OP_TCGEN05_MMA_SP && op->n_operands > TENSOR_COLUMN;
+}
 static bool has_rank(const hd_op *op) {
   return op->kind == HD_OP_BARRIER_ARRIVE && hd_op_has(op, HD_ATTR_RANK);
 }
 
 static bool orders_cluster(const hd_op *op) { return hd_op_is(op, HD_ATTR_SCOPE, "cluster"); }
 static bool is_columns(const hd_op *op) { return op->kind == HD_OP_FRAG_COLUMNS; }
+
+/* Two granules share a word. */
+static bool halves_words(const hd_op *op) {
+  return is_tensor_scaled(op) &&
+         hd_spec_scales_a_row(hd_spec_find(hd_op_str(op, HD_ATTR_ROW))) < A_WORD;
+}
 
 static int32_t cursor_operand(const hd_op *op) {
   for (int32_t i = 0; i < op->n_operands; i++)
@@ -111,14 +123,15 @@ static void fewer_arrivals(hd_module *m, hd_op *op) { add_to(m, op, HD_ATTR_COUN
 static void flip_parity(hd_module *m, hd_op *op) {
   hd_op_set_int(m, op, HD_ATTR_PARITY, !hd_op_int(op, HD_ATTR_PARITY, 0));
 }
-/* Operand 2 of last_arriver: how many arrivals there are. */
-static void shift_arrivals(hd_module *m, hd_op *op, int64_t by) {
+static void add_to_operand(hd_module *m, hd_op *op, int32_t operand, int64_t by) {
   hd_builder b = hd_builder_before(m, op);
-  op->operands[2] =
-      hd_build_value(&b, HD_OP_ADD, HD_I32, 2, op->operands[2], hd_build_i32(&b, by));
+  op->operands[operand] =
+      hd_build_value(&b, HD_OP_ADD, HD_I32, 2, op->operands[operand], hd_build_i32(&b, by));
 }
-static void one_later(hd_module *m, hd_op *op) { shift_arrivals(m, op, 1); }
-static void one_sooner(hd_module *m, hd_op *op) { shift_arrivals(m, op, -1); }
+
+/* Operand 2 of last_arriver: how many arrivals there are. */
+static void one_later(hd_module *m, hd_op *op) { add_to_operand(m, op, 2, 1); }
+static void one_sooner(hd_module *m, hd_op *op) { add_to_operand(m, op, 2, -1); }
 static void own_rank_only(hd_module *m, hd_op *op) {
   (void)m;
   hd_op_remove_attr(op, HD_ATTR_RANK);
@@ -144,6 +157,11 @@ static void next_scale(hd_module *m, hd_op *op) {
   const hd_spec_row *row = hd_spec_find(hd_op_str(op, HD_ATTR_ROW));
   set_scale_id(m, op, 2, (hd_op_attr(op, HD_ATTR_SCALE_IDS)->ints[2] + row->scale_vec) % 4);
 }
+
+static void next_granule(hd_module *m, hd_op *op) { add_to_operand(m, op, TENSOR_GRANULE, 1); }
+
+/* Those that begin in the middle of 128, or with them. */
+static void other_half(hd_module *m, hd_op *op) { add_to_operand(m, op, TENSOR_COLUMN, 64); }
 
 static void order_cta(hd_module *m, hd_op *op) {
   hd_op_set_str(m, op, HD_ATTR_SCOPE, op->kind == HD_OP_BARRIER_WAIT ? "cta" : "warp");
@@ -189,6 +207,9 @@ static const mutate_operator operators[] = {
      columns_as_they_lie},
     {"scale-lane", "A's block scales of the other strip", is_scaled, other_strip},
     {"scale-byte", "B's block scales of the next step", is_scaled, next_scale},
+    {"scale-move", "block scales do not come to tensor memory", is_scale_move, remove_op},
+    {"scale-granule", "block scales of the next granule", halves_words, next_granule},
+    {"scale-column", "B's block scales of columns 64 away", is_tensor_scaled, other_half},
     {"stage+", "the next slot of the ring", names_slot, next_slot},
     {"box+", "the next slot of D", names_box, next_box},
 };

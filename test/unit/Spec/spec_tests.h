@@ -37,6 +37,7 @@ void sim_moves_matrices_the_same_way(void **state);
 void sim_reads_the_same_canonical_layouts(void **state);
 void sim_agrees_on_tensor_memory(void **state);
 void sim_moves_tensor_memory_the_same_way(void **state);
+void sim_copies_block_scales_the_same_way(void **state);
 void sim_reads_the_same_instruction_descriptors(void **state);
 void sim_reads_the_same_shared_descriptors(void **state);
 void sim_reads_the_descriptors_of_rows(void **state);

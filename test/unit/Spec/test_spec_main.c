@@ -26,6 +26,7 @@ int main(void) {
       cmocka_unit_test(sim_reads_the_same_canonical_layouts),
       cmocka_unit_test(sim_agrees_on_tensor_memory),
       cmocka_unit_test(sim_moves_tensor_memory_the_same_way),
+      cmocka_unit_test(sim_copies_block_scales_the_same_way),
       cmocka_unit_test(sim_reads_the_same_instruction_descriptors),
       cmocka_unit_test(sim_reads_the_same_shared_descriptors),
       cmocka_unit_test(sim_reads_the_descriptors_of_rows),

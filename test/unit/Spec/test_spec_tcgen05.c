@@ -76,7 +76,7 @@ void sim_moves_tensor_memory_the_same_way(void **state) {
   for (size_t i = 0; i < hd_spec_count(); i++) {
     const hd_spec_row *row = hd_spec_get(i);
     const hd_fragment *f = row->fragment[HD_OPERAND_D];
-    if (row->family != HD_FAMILY_TCGEN05 || !f)
+    if (row->family != HD_FAMILY_TCGEN05 || !f || f->broadcast)
       continue;
     for (shape = 0; !strstr(row->ptx, shapes[shape]); shape++) {}
     unsigned parts = 32 / f->field_bits;
@@ -93,6 +93,29 @@ void sim_moves_tensor_memory_the_same_way(void **state) {
   }
   print_message("fields of tcgen05.ld and st compared with the simulator: %u\n", n);
   assert_int_equal(n, 2 * 3 * 32 * (255 * 3 + 2 * 127 + 4 * 63));
+}
+
+/* The copy of block scales: 32 rows of 16 bytes, each to the four lanes that the simulator
+ * names. */
+void sim_copies_block_scales_the_same_way(void **state) {
+  (void)state;
+  hd_fragment f;
+  const hd_spec_row *row = hd_spec_find("tcgen05_cp_cg1_32x128b_warpx4");
+  hd_sim_cp_shape shape = hd_sim_cp_shape_of(HD_SIM_CP_32X128B_X4);
+  assert_int_equal(hd_spec_fragment(row, HD_OPERAND_D, 0, &f), HEDDLE_OK);
+  assert_int_equal(f.n_lanes, shape.rows * shape.copies);
+  assert_int_equal(f.n_regs * 4, shape.bytes);
+  unsigned n = 0;
+  for (uint32_t r = 0; r < shape.rows; r++)
+    for (uint32_t copy = 0; copy < shape.copies; copy++)
+      for (unsigned reg = 0; reg < f.n_regs; reg++, n++) {
+        uint32_t at_row, column;
+        uint32_t lane = hd_sim_cp_lane(HD_SIM_CP_32X128B_X4, r, copy);
+        assert_true(hd_fragment_at(&f, lane, reg, 0, &at_row, &column));
+        assert_int_equal(at_row, r);
+        assert_int_equal(column, reg);
+      }
+  print_message("fields of tcgen05.cp compared with the simulator: %u\n", n);
 }
 
 /* ---- descriptors ---- */
@@ -184,21 +207,31 @@ static uint32_t read_made(const hd_canonical *form, uint32_t mn, uint32_t k, uin
   return hd_sim_descriptor5_address(&d, form->mn_major, mn, k, bytes);
 }
 
-/* The simulator's numbers of types: f16 and e4m3 0, bf16 and e5m2 1, tf32 2, u8 0, s8 1. */
+/* The simulator's numbers of types: f16 and e4m3 0, bf16 and e5m2 1, tf32 2, u8 0, s8 1; pairs of
+ * e2m1 1. */
 static uint32_t type_number(heddle_elem elem) {
-  return elem == HEDDLE_TF32                                               ? 2
-         : elem == HEDDLE_BF16 || elem == HEDDLE_E5M2 || elem == HEDDLE_S8 ? 1
-                                                                           : 0;
+  bool one = elem == HEDDLE_BF16 || elem == HEDDLE_E5M2 || elem == HEDDLE_S8 ||
+             elem == HEDDLE_E2M1P;
+  return elem == HEDDLE_TF32 ? 2 : one;
+}
+
+static hd_sim_idesc_form form_of(const hd_spec_row *row) {
+  bool pairs = row->operand[HD_OPERAND_A].elem == HEDDLE_E2M1P;
+  return !row->scale_vec ? HD_SIM_IDESC_PLAIN : pairs ? HD_SIM_IDESC_MX4 : HD_SIM_IDESC_MX8;
 }
 
 static void compare_made(const hd_spec_row *row, uint32_t n, unsigned selector, bool mn_major) {
   uint32_t bits = hd_tcgen05_idesc(row, n, selector, mn_major);
-  hd_sim_idesc i = hd_sim_idesc_read(HD_SIM_IDESC_PLAIN, bits);
+  hd_sim_idesc i = hd_sim_idesc_read(form_of(row), bits);
+  bool ue8m0 = row->operand[HD_OPERAND_SCALE_A].elem == HEDDLE_UE8M0;
   assert_true(i.sparse && !i.saturate && !i.negate_a && !i.negate_b && !i.transpose_a);
   assert_int_equal(i.reserved, 0);
   assert_int_equal(i.m, row->m);
   assert_int_equal(i.n, n);
-  assert_int_equal(i.selector, selector);
+  assert_int_equal(i.selector, row->scale_vec ? 0 : selector);
+  assert_int_equal(i.scale_a, row->scale_vec ? selector : 0);
+  assert_int_equal(i.scale_b, row->scale_vec ? selector : 0);
+  assert_int_equal(i.scale_type, row->scale_vec && ue8m0);
   assert_int_equal(i.transpose_b, mn_major);
   assert_int_equal(i.d, row->operand[HD_OPERAND_D].elem == HEDDLE_S32 ? 2 : 1);
   assert_int_equal(i.a, type_number(row->operand[HD_OPERAND_A].elem));
@@ -214,12 +247,15 @@ void sim_reads_the_descriptors_of_rows(void **state) {
     if (row->family != HD_FAMILY_TCGEN05_SP || !hd_spec_can_generate(row))
       continue;
     n_rows++;
+    bool pairs = row->operand[HD_OPERAND_A].elem == HEDDLE_E2M1P; /* are not transposed */
+    unsigned selectors = row->scale_vec ? 4 : row->n_selectors;
+    unsigned unit = row->scale_vec ? row->scale_vec : 1;
     for (uint32_t n = 16; n <= 256; n += 16)
-      for (unsigned s = 0; s < row->n_selectors; s++)
-        for (int mn_major = 0; mn_major < 2; mn_major++)
+      for (unsigned s = 0; s < selectors; s += unit)
+        for (int mn_major = 0; mn_major < 2 - pairs; mn_major++)
           compare_made(row, n, s, mn_major);
   }
-  assert_true(n_rows >= 11);
+  assert_true(n_rows >= 11 + 4 + 4);
 }
 
 /* The 64 bits by the table, addresses by lib/Spec's canonical layouts. */

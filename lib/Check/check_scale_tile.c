@@ -1,0 +1,175 @@
+/* Block scales in tiles of 128 rows by 4 scales, on their way by copy.bulk and tcgen05.cp to tensor
+ * memory: which tile each place holds, and whether it is that of the product that it scales. The
+ * tag of a cell: whose scales, and the source offset in cells. A slot of tensor memory is taken as
+ * columns behind each other, a tile of it as 16 cells. */
+#include "Check/check_machine.h"
+#include "Spec/spec.h"
+
+enum { TILE_ROWS = 128, TILE_BYTES = 512, TILE_CELLS = TILE_BYTES / HD_CK_CELL, WORD = 4 };
+enum { TENSOR_TILE_BYTES = 2048, TENSOR_TILE_CELLS = TENSOR_TILE_BYTES / HD_CK_CELL };
+enum { OWNER_BIT = 40, K_STEPS = 2 };
+
+static const uint64_t of_b = UINT64_C(1) << OWNER_BIT;
+
+static bool same(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const char *what,
+                 int64_t got, int64_t expected) {
+  if (got != expected && !m->stop)
+    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+               "the block scales of this granule, step, slab and column",
+               "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
+  return got == expected && !m->stop;
+}
+
+/* --- copies --------------------------------------------------------------------------------- */
+
+uint64_t hd_ck_copy_scale_tiles(hd_ck_machine *m, const hd_ck_step *step, int64_t from,
+                                int64_t bytes) {
+  bool b = hd_op_is(step->op->operands[0]->op, HD_ATTR_ARG, "block_scale_b");
+  hd_ck_scales *x = &m->extents->scales[b];
+  if (from % TILE_BYTES || bytes % TILE_BYTES || from >> OWNER_BIT)
+    hd_ck_undecided(m, step->op, "a copy of parts of tiles of block scales");
+  x->op = step->op;
+  x->end = from + bytes > x->end ? from + bytes : x->end;
+  return (uint64_t)(from / HD_CK_CELL) | (b ? of_b : 0);
+}
+
+static uint32_t enter(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                      int32_t slot) {
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_TENSOR_MMA, .slot = slot};
+  x.component = hd_ck_component(w->id, HD_CK_MMA);
+  x.value = w->multiplied;
+  return hd_ck_access_add(m, w, x);
+}
+
+/* The tile that stands at byte `lo` of a slot; -1 after a finding. */
+static int64_t read_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
+                         hd_ck_place place, int64_t lo, int32_t cells) {
+  place.range = (hd_ck_range){.lo = lo, .hi = lo + (int64_t)cells * HD_CK_CELL, .n = 1};
+  uint64_t tag = hd_ck_access_read(m, w, enter(m, w, step, place.slot), place);
+  if (m->stop || !same(m, w, step, "cell of a tile", (int64_t)(tag % (uint64_t)cells), 0))
+    return -1;
+  return (int64_t)(tag / (uint64_t)cells);
+}
+
+/* Whose a tile is: the number of another operand's differs in a high bit. */
+static int64_t owner_of(int64_t tile, int32_t cells) {
+  return tile / (int64_t)(of_b / (uint64_t)cells);
+}
+
+void hd_ck_tensor_cp(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  hd_ck_place to, from;
+  w->multiplied++;
+  if (!hd_ck_tensor_place(m, w, step, 0, 2, &to) || !hd_ck_place_of(m, w, step, 1, 2, &from))
+    return;
+  int64_t bands = hd_op_int(step->op, HD_ATTR_ROWS, 0) / TILE_ROWS;
+  int64_t tiles = from.buffer->bytes / TILE_BYTES;
+  if (bands < 1 || tiles % bands || to.buffer->bytes != tiles * TENSOR_TILE_BYTES)
+    return hd_ck_undecided(m, step->op, "a copy of parts of a slot of block scales");
+  uint32_t id = enter(m, w, step, to.slot);
+  for (int64_t i = 0; i < tiles && !m->stop; i++) {
+    int64_t words = tiles / bands, at = i % words * bands + i / words;
+    int64_t tile = read_tile(m, w, step, from, i * TILE_BYTES, TILE_CELLS);
+    to.range = (hd_ck_range){.lo = at * TENSOR_TILE_BYTES, .hi = (at + 1) * TENSOR_TILE_BYTES,
+                             .n = 1};
+    if (tile >= 0)
+      hd_ck_access_write(m, w, id, to, (uint64_t)tile * TENSOR_TILE_CELLS);
+  }
+}
+
+/* --- multiplication ------------------------------------------------------------------------- */
+
+/* The tiles of 128 rows, beginning with the operand's first, that a k-step reads: less those of the
+ * granules before, so that all steps of a tile of D agree. False after a finding. */
+static bool read_bands(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int which,
+                       int64_t bands, const hd_ck_content *b, int64_t tile[2]) {
+  const hd_spec_row *row = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW));
+  int64_t each = hd_spec_scales_a_row(row), before = b->granule * each;
+  int64_t word = (before % WORD + b->step * row->scale_vec) / WORD;
+  const uint64_t owner = of_b / TILE_CELLS;
+  hd_ck_place place;
+  if (!hd_ck_tensor_place(m, w, step, 7 + which, 3, &place))
+    return false;
+  if (place.buffer->bytes != bands * ((each + WORD - 1) / WORD) * TENSOR_TILE_BYTES) {
+    hd_ck_undecided(m, step->op, "block scales of more or less than the rows of a tile");
+    return false;
+  }
+  m->extents->scales[which].each = each;
+  for (int64_t i = 0; i < bands; i++) {
+    int64_t lo = (word * bands + i) * TENSOR_TILE_BYTES;
+    tile[i] = read_tile(m, w, step, place, lo, TENSOR_TILE_CELLS);
+    if (tile[i] < 0 || !same(m, w, step, "operand (0 A, 1 B) of block scales",
+                             owner_of(tile[i], TILE_CELLS), which))
+      return false;
+    tile[i] = tile[i] % (int64_t)owner - before / WORD - word;
+  }
+  return true;
+}
+
+/* Where in a word the granule's scales begin, and (of tiles that do not fill bands) in which word
+ * of 128 columns the tile's: of operands 9 and 10 no more counts. */
+static bool check_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                        int64_t columns, const hd_ck_content *b) {
+  enum { WORD_ROWS = 32 };
+  int64_t each = hd_spec_scales_a_row(hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW)));
+  int64_t granule = w->env[step->args[9]].i, col = w->env[step->args[10]].i;
+  if (b->col % WORD_ROWS)
+    hd_ck_undecided(m, step->op, "block scales from a column that is no multiple of 32");
+  return same(m, w, step, "place in a word of the granule's block scales", granule * each % WORD,
+              b->granule * each % WORD) &&
+         (columns % TILE_ROWS == 0 ||
+          same(m, w, step, "word of the first column's block scales", col % TILE_ROWS / WORD_ROWS,
+               b->col % TILE_ROWS / WORD_ROWS));
+}
+
+bool hd_ck_scale_tiles(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t columns,
+                       const hd_ck_content *b, hd_ck_tiles *tiles) {
+  int64_t of_a[2] = {0}, of_columns[2] = {0}, bands = (columns + TILE_ROWS - 1) / TILE_ROWS;
+  if (bands > 2) {
+    hd_ck_undecided(m, step->op, "block scales of more than 256 columns");
+    return false;
+  }
+  if (!check_place(m, w, step, columns, b) ||
+      !read_bands(m, w, step, 0, 1, b, of_a) || !read_bands(m, w, step, 1, bands, b, of_columns))
+    return false;
+  *tiles = (hd_ck_tiles){.a = of_a[0], .b = of_columns[0], .col = b->col, .columns = columns};
+  tiles->b_last = of_columns[bands - 1];
+  return true;
+}
+
+void hd_ck_scale_sums(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                      const hd_ck_tiles *tiles, const hd_ck_content *before, hd_ck_content *sum) {
+  const hd_ck_tiles *old = &before->tiles;
+  sum->tiles = *tiles;
+  if (!before->n_steps)
+    return;
+  same(m, w, step, "first tile of A's block scales", tiles->a, old->a);
+  same(m, w, step, "first tile of B's block scales", tiles->b, old->b);
+  same(m, w, step, "last tile of B's block scales", tiles->b_last, old->b_last);
+}
+
+/* --- D -------------------------------------------------------------------------------------- */
+
+/* Tiles along k of 128 rows: of whole granules. */
+static int64_t tiles_along(int64_t n_granules, int64_t each) {
+  return (n_granules * each + WORD - 1) / WORD;
+}
+
+void hd_ck_scale_stored(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                        const hd_ck_content *c, int64_t row) {
+  const hd_ck_tiles *t = &c->tiles;
+  if (!t->columns)
+    return;
+  int64_t along = tiles_along(c->n_steps / K_STEPS, m->extents->scales[0].each);
+  int64_t last = (t->col + t->columns - 1) / TILE_ROWS, end = (m->extents->n - 1) / TILE_ROWS;
+  same(m, w, step, "first tile of A's block scales", t->a, row / TILE_ROWS * along);
+  same(m, w, step, "first tile of B's block scales", t->b, t->col / TILE_ROWS * along);
+  same(m, w, step, "last tile of B's block scales", t->b_last, (last < end ? last : end) * along);
+}
+
+bool hd_ck_scale_tiles_extent(const hd_ck_extents *x, int which, int64_t *expected, int64_t *got) {
+  const hd_ck_scales *s = &x->scales[which];
+  int64_t bands = ((which ? x->n : x->m) + TILE_ROWS - 1) / TILE_ROWS;
+  *got = s->end;
+  *expected = bands * tiles_along(x->n_granules, s->each) * TILE_BYTES;
+  return *got <= *expected;
+}
