@@ -112,9 +112,7 @@ static void ask_sim(const mutate_agree_options *o, const mutate_form *form, cons
 
 /* The sound kernel computes right numbers and satisfies both, always. Of a broken one both say the
  * same: where the ring is not filled twice a slip may do no harm. Of a line of PTX the checker has
- * no word: the simulator finds it. Where the order of all accesses is unchanged there is nothing to
- * find, and the checker may still object to what the text says (an arrival that nobody waits
- * for). */
+ * no word: the simulator finds it, unless the order of all accesses is unchanged. */
 static void judge(const mutate_agree_options *o, uint64_t *seed, const mutate_form *form,
                   verdict *v) {
   mutate_runs sound;
@@ -136,8 +134,8 @@ static void judge(const mutate_agree_options *o, uint64_t *seed, const mutate_fo
   if (b.module)
     ask_check(o, b.module, v);
   ask_sim(o, form, b.ptx, &sound, v);
-  bool same = b.module ? v->check == v->sim : v->sim == MUTATE_CAUGHT;
-  v->agree = v->sim != MUTATE_UNDECIDED && (same || v->equivalent);
+  v->agree = v->sim != MUTATE_UNDECIDED &&
+             (b.module ? v->check == v->sim : v->sim == MUTATE_CAUGHT || v->equivalent);
   free_broken(&b);
 }
 
