@@ -18,7 +18,8 @@ void hd_ck_join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *i
 }
 
 /* Writes of any warp stay behind on a remote arrive of default scope (R3), which orders reads only;
- * and on a commit, which comes after what its thread has seen and publishes nothing. */
+ * and on a commit, which comes after what its thread has seen (that the kernel ahead has ended is
+ * of that) and publishes nothing. */
 static void join_reads(const hd_ck_machine *m, const uint32_t *from, uint32_t *into) {
   for (int32_t w = 0; w < m->n_warps; w++) {
     raise(into, w, HD_CK_TIME, from[hd_ck_component(w, HD_CK_TIME)]);
@@ -45,8 +46,11 @@ void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release
   raise(into, w->id, HD_CK_TIME, w->now);
   raise(into, w->id, HD_CK_LOADS, w->told[0]);
   raise(into, w->id, HD_CK_STORES, w->told[1]);
-  if (how == HD_CK_COMMIT)
+  if (how == HD_CK_COMMIT) {
+    uint32_t grid = hd_ck_grid_component(m);
     raise(into, w->id, HD_CK_MMA, w->multiplied);
+    into[grid] = w->clock[grid] > into[grid] ? w->clock[grid] : into[grid];
+  }
   if (how != HD_CK_PUBLISH)
     return;
   raise(into, w->id, HD_CK_LANES, w->now);
