@@ -224,15 +224,30 @@ static void fence_signals(hd_module *m, hd_op *role) {
   hd_accesses_free(&signals);
 }
 
+/* The results of the loads that end with `last`, in order. */
+static int32_t loaded_together(const hd_op *last, hd_value **list) {
+  const hd_op *op = last;
+  int32_t n = 1;
+  for (; follows_its_like(op); op = op->prev)
+    n++;
+  for (int32_t i = 0; i < n; i++, op = op->next)
+    list[i] = op->results[0];
+  return n;
+}
+
+/* One wait behind consecutive moves: it is for all that were issued. */
 static void wait_for_moves(hd_module *m, hd_op *role) {
   hd_accesses moves = {0};
   hd_accesses_find(role->regions[0], is_move, &moves);
   for (int32_t i = 0; i < moves.n; i++) {
     hd_op *op = moves.op[i];
     hd_builder b = hd_builder_after(m, op);
+    hd_value *list[MAX_FRAGMENTS];
+    if (precedes_its_like(op))
+      continue;
     if (op->kind == HD_OP_TCGEN05_LD)
-      pass_through(m, &b, HD_OP_TCGEN05_WAIT_LD, op->results, 1);
-    else if (!precedes_its_like(op))
+      pass_through(m, &b, HD_OP_TCGEN05_WAIT_LD, list, loaded_together(op, list));
+    else
       hd_build_op(&b, HD_OP_TCGEN05_WAIT_ST, (hd_type){0}, 0);
   }
   hd_accesses_free(&moves);
