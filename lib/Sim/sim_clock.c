@@ -191,20 +191,44 @@ void hd_sim_publish(sim_machine *m, sim_know *into, sim_warp *w, uint32_t mask) 
   }
 }
 
-void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t mask, const sim_know *from) {
-  sim_block **before = hd_xmalloc(know_bytes(m));
-  const sim_know *last = NULL;
-  SIM_LANES(l, mask) {
-    sim_know *know = &hd_sim_thread(w, l)->know;
-    if (last && same_blocks(m, know, before)) {
-      adopt(m, know, last);
-      continue;
-    }
-    memcpy(before, know->full.block, know_bytes(m));
-    hd_sim_join_know(m, know, from);
-    last = know;
+void hd_sim_lanes_begin(const sim_machine *m, sim_lanes *lanes) {
+  *lanes = (sim_lanes){.before = hd_xmalloc(know_bytes(m))};
+}
+
+void hd_sim_lanes_end(sim_lanes *lanes) { free(lanes->before); }
+
+/* Takes over what the last lane's became, where this one's was the same. */
+static bool as_the_last(const sim_machine *m, sim_lanes *lanes, sim_know *know) {
+  bool same = lanes->made && same_blocks(m, know, lanes->before);
+  if (same) {
+    adopt(m, know, lanes->made);
+  } else {
+    memcpy(lanes->before, know->full.block, know_bytes(m));
+    lanes->made = know;
   }
-  free(before);
+  return same;
+}
+
+void hd_sim_lanes_join(const sim_machine *m, sim_lanes *lanes, sim_know *into,
+                       const sim_know *from) {
+  if (lanes->from && !same_blocks(m, from, lanes->from->full.block))
+    lanes->made = NULL;
+  lanes->from = from;
+  if (!as_the_last(m, lanes, into))
+    hd_sim_join_know(m, into, from);
+}
+
+void hd_sim_lanes_learn(const sim_machine *m, sim_lanes *lanes, sim_know *into, sim_agent agent,
+                        uint32_t clock) {
+  if (!as_the_last(m, lanes, into))
+    hd_sim_learn_know(m, into, agent, clock);
+}
+
+void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t mask, const sim_know *from) {
+  sim_lanes lanes;
+  hd_sim_lanes_begin(m, &lanes);
+  SIM_LANES(l, mask) hd_sim_lanes_join(m, &lanes, &hd_sim_thread(w, l)->know, from);
+  hd_sim_lanes_end(&lanes);
   w->dirty = true;
 }
 

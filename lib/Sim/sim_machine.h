@@ -70,6 +70,19 @@ void hd_sim_meet_know(const struct sim_machine *m, sim_know *into, const sim_kno
 void hd_sim_learn(const struct sim_machine *m, sim_clock *into, sim_agent agent, uint32_t clock);
 void hd_sim_learn_know(const struct sim_machine *m, sim_know *into, sim_agent agent,
                        uint32_t clock);
+/* The same for one lane of a warp after the other. Lanes mostly hold the same blocks: what one join
+ * made of them, the next lane takes over. One sim_lanes serves one kind of join. */
+typedef struct sim_lanes {
+  sim_block **before;   /* owned: what the last lane had */
+  const sim_know *made; /* what became of it; NULL: none yet */
+  const sim_know *from;
+} sim_lanes;
+void hd_sim_lanes_begin(const struct sim_machine *m, sim_lanes *lanes);
+void hd_sim_lanes_join(const struct sim_machine *m, sim_lanes *lanes, sim_know *into,
+                       const sim_know *from);
+void hd_sim_lanes_learn(const struct sim_machine *m, sim_lanes *lanes, sim_know *into,
+                        sim_agent agent, uint32_t clock);
+void hd_sim_lanes_end(sim_lanes *lanes);
 bool hd_sim_knows(const sim_clock *clock, sim_agent agent, uint32_t at);
 /* Certainly the same; false says nothing. */
 bool hd_sim_same_know(const struct sim_machine *m, const sim_know *a, const sim_know *b);

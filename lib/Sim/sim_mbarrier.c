@@ -268,10 +268,18 @@ static sim_step exec_expect(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return hd_sim_each_lane(w, in, mask, expect_lane);
 }
 
+static void hear(sim_warp *w, uint32_t mask, const sim_mbarrier *b) {
+  sim_lanes lanes;
+  hd_sim_lanes_begin(w->machine, &lanes);
+  SIM_LANES(l, mask)
+  hd_sim_lanes_join(w->machine, &lanes, &hd_sim_thread(w, l)->issuer->heard, &b->done_order);
+  hd_sim_lanes_end(&lanes);
+}
+
 static void learn_phase(sim_warp *w, const sim_insn *in, uint32_t mask, const sim_mbarrier *b) {
   sim_machine *m = w->machine;
-  SIM_LANES(l, m->program->has_tensor ? mask : 0)
-  hd_sim_join_know(m, &hd_sim_thread(w, l)->issuer->heard, &b->done_order);
+  if (m->program->has_tensor)
+    hear(w, mask, b);
   if (in->sem == SIM_SEM_RELAXED || !mask) {
     SIM_LANES(l, mask) hd_sim_join(m, &hd_sim_thread(w, l)->know.order, &b->done.order);
     w->dirty |= mask != 0;

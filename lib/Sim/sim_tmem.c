@@ -240,23 +240,34 @@ bool hd_sim_tensor_is_next(const sim_async *op) {
 
 static sim_step exec_before(sim_warp *w, const sim_insn *in, uint32_t mask) {
   (void)in;
+  sim_lanes lanes;
+  hd_sim_lanes_begin(w->machine, &lanes);
   SIM_LANES(l, mask) {
     sim_thread *t = hd_sim_thread(w, l);
-    hd_sim_join_know(w->machine, &t->know, &t->issuer->view);
+    hd_sim_lanes_join(w->machine, &lanes, &t->know, &t->issuer->view);
     sim_fence f = {.clock = t->clock++, .what = SIM_FENCE_TENSOR};
     HD_PUSH(t->fence, t->n_fences, t->fence_cap, f);
   }
+  hd_sim_lanes_end(&lanes);
   w->dirty = true;
   return SIM_NEXT;
 }
 
+/* What they know, or heard, enters their views. */
+static void see(sim_warp *w, uint32_t mask, bool heard) {
+  sim_lanes lanes;
+  hd_sim_lanes_begin(w->machine, &lanes);
+  SIM_LANES(l, mask) {
+    const sim_thread *t = hd_sim_thread(w, l);
+    hd_sim_lanes_join(w->machine, &lanes, &t->issuer->view, heard ? &t->issuer->heard : &t->know);
+  }
+  hd_sim_lanes_end(&lanes);
+}
+
 static sim_step exec_after(sim_warp *w, const sim_insn *in, uint32_t mask) {
   (void)in;
-  SIM_LANES(l, mask) {
-    sim_thread *t = hd_sim_thread(w, l);
-    hd_sim_join_know(w->machine, &t->issuer->view, &t->know);
-    hd_sim_join_know(w->machine, &t->issuer->view, &t->issuer->heard);
-  }
+  see(w, mask, false);
+  see(w, mask, true);
   return SIM_NEXT;
 }
 

@@ -173,7 +173,11 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   }
   mover->waited[which] = n;
   sim_agent self = hd_sim_agent(w->cta, m->agent_mover + 2 * w->index + which);
-  SIM_LANES(l, mask) hd_sim_learn_know(m, &hd_sim_thread(w, l)->issuer->view, self, n);
+  sim_lanes lanes;
+  hd_sim_lanes_begin(m, &lanes);
+  SIM_LANES(l, mask)
+  hd_sim_lanes_learn(m, &lanes, &hd_sim_thread(w, l)->issuer->view, self, n);
+  hd_sim_lanes_end(&lanes);
   w->dirty = true;
   return SIM_NEXT;
 }
