@@ -9,7 +9,7 @@
 #include "Support/file.h"
 #include "mutate.h"
 
-enum { STAGES = 3, TRIPS = 2 * STAGES + 1, RAGGED = 3, RESIDENT = 2 };
+enum { STAGES = 3, RAGGED = 3, RESIDENT = 2 };
 
 /* A problem, and how it is to be computed. */
 typedef struct source {
@@ -30,17 +30,24 @@ typedef struct source {
 
 static bool is_permuted(const source *s) { return strcmp(s->schedule.store, "permuted") == 0; }
 
-/* Whole panels of B where it is transposed; two groups of permuted columns a CTA. */
+static bool in_tensor_memory(const source *s) { return !strcmp(s->schedule.family, "tcgen05"); }
+
+static bool is_in_parts(const source *s) {
+  return s->schedule.split_k > 1 || s->schedule.stream_k;
+}
+
+/* Whole panels of B where it is transposed; two groups of permuted columns a CTA; of tensor memory
+ * what a warp can hold beside other parts. */
 static int32_t small_tile_n(const source *s) {
   if (s->problem.b.transposed)
     return HD_GRANULE_BYTES / 2 * s->schedule.cluster;
-  return is_permuted(s) ? 8 * hd_d_run(&s->problem) * s->schedule.cluster : 64;
+  if (is_permuted(s))
+    return 8 * hd_d_run(&s->problem) * s->schedule.cluster;
+  return in_tensor_memory(s) && is_in_parts(s) ? 32 : 64;
 }
 
 /* One slab, but for the 128 lanes of tensor memory. */
-static int32_t small_tile_m(const source *s) {
-  return strcmp(s->schedule.family, "tcgen05") ? 64 : 128;
-}
+static int32_t small_tile_m(const source *s) { return in_tensor_memory(s) ? 128 : 64; }
 
 /* The schedule that ships, with the smallest tile that has every part of it. */
 static heddle_status choose_schedule(source *s, const char *text) {
@@ -73,15 +80,16 @@ static heddle_status choose_schedule(source *s, const char *text) {
 static int64_t n_tiles(const source *s) {
   if (!s->schedule.persistent)
     return 1;
-  return strcmp(s->schedule.family, "tcgen05") ? 3 : 5;
+  return in_tensor_memory(s) ? 5 : 3;
 }
 
 /* Enough granules of each split for every slot and phase, the last one ragged, and one more where
  * k is split, so that there are odd and even counts. */
 static int64_t small_size(const source *s, const char *dim) {
   int32_t granule = hd_granule_k(s->problem.a_elem), splits = s->schedule.split_k;
+  int64_t trips = 2 * s->schedule.stages + 1;
   if (*dim == 'k')
-    return (int64_t)(TRIPS * splits + (splits > 1)) * granule - granule / 2;
+    return (trips * splits + (splits > 1)) * granule - granule / 2;
   if (*dim == 'm')
     return s->schedule.tile_m * s->schedule.cluster - RAGGED;
   int32_t ragged = is_permuted(s) ? 4 * hd_d_run(&s->problem) : 8;
@@ -133,8 +141,7 @@ static heddle_status read_example(source *s, const char *path, const char *sched
   HD_TRY(choose_schedule(s, schedule));
   HD_TRY(hd_schedule_parse(s->ctx, s->schedule_text, &s->schedule));
   set_sizes(s);
-  if (!schedule)
-    shrink_sizes(s);
+  shrink_sizes(s);
   return HEDDLE_OK;
 }
 
