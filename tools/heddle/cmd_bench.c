@@ -102,10 +102,12 @@ static heddle_status read_line(heddle_context *ctx, const char *file, unsigned l
                     "got \"%.60s\"; a line is TYPE M K N [DTYPE], sizes 1 to 1048576", text);
   *p = (hd_bench_problem){.m = m, .n = n, .k = k};
   if (heddle_elem_parse(type, &p->elem) != HEDDLE_OK)
-    return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type", "got type \"%s\"", type);
+    return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type",
+                    "got type \"%s\"; legal: as bf16, e4m3", type);
   p->d_elem = hd_bench_output(p->elem);
   if (got == 5 && heddle_elem_parse(d, &p->d_elem) != HEDDLE_OK)
-    return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type", "got type \"%s\"", d);
+    return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type",
+                    "got type \"%s\"; legal: as bf16, f32", d);
   return HEDDLE_OK;
 }
 

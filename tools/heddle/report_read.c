@@ -22,7 +22,7 @@ static heddle_status find_cell(heddle_context *ctx, const csv_row *row, bool mak
   HD_TRY(csv_size(ctx, row, "n", &made.n));
   if (!type || heddle_elem_parse(type, &made.elem) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, csv_loc(row), "report.type",
-                    "got type \"%.20s\"", type ? type : "");
+                    "got type \"%.20s\"; legal: as bf16, e4m3", type ? type : "");
   for (int32_t i = 0; i < r->n; i++) {
     report_cell *c = &r->cell[i];
     if (c->elem == made.elem && c->m == made.m && c->k == made.k && c->n == made.n) {

@@ -228,6 +228,9 @@ static void errors_point_at_the_embedder(void **state) {
   heddle_problem_set_bias(p, HEDDLE_F32, HEDDLE_DIM_K);
   expect(p, HEDDLE_INVALID, "problem.bias");
   p = smallest();
+  heddle_problem_set_scales(p, (heddle_scale)3, HEDDLE_SCALE_ONE);
+  expect(p, HEDDLE_INVALID, "problem.scale");
+  p = smallest();
   heddle_problem_set_act(p, "tanh");
   expect(p, HEDDLE_INVALID, "ir.attribute");
   p = smallest();
