@@ -273,6 +273,22 @@ static const planted table[] = {
      {{"%part, %p, %ns, %nk, %so_far", "%part, %c1, %ns, %nk, %so_far"}}},
     {"sent under another's name", SUM, "data R1 bounds",
      {{"%part, %rank, %ns, %nk, %x", "%part, %c1, %ns, %nk, %x"}}},
+    {"more splits than slots", SUM, "bounds",
+     {{"        partial.send %sp, %part, %rank, %ns",
+       "        %c5: i32 = add %c4, %c1\n        %many: i32 = min %c5, %nk\n"
+       "        partial.send %sp, %part, %rank, %many"}}},
+    {"more splits than granules", SUM, "bounds",
+     {{"partial.send %sp, %part, %rank, %ns, %nk", "partial.send %sp, %part, %rank, %ns, %c1"}}},
+    {"a part that begins between 16 bytes", SUM, "bounds", /* and ends within its slot */
+     {{"        partial.send %sp, %part",
+       "        %c3: i32 = sub %c4, %c1\n        %last_part: i32 = mul %c3, %c1024\n"
+       "        %past: i32 = add %part, %c4\n        %odd: i32 = min %past, %last_part\n"
+       "        partial.send %sp, %odd"}}},
+    {"a granule as often as there are", SUM, "data", /* by those that send */
+     {{"        %g64: i64 = extend %g\n",
+       "        %sums: i1 = cmp %rank, %c0 {pred = eq}\n        %gg: i32 = select %sums, %g, %lo\n"
+       "        %g64: i64 = extend %gg\n"},
+      {"%k0: i32 = mul %g, %c64", "%k0: i32 = mul %gg, %c64"}}},
     {"a granule in two CTAs", SUM, "data",
      {{"  %hi: i32 = div %hi0, %ns\n", "  %hi1: i32 = div %hi0, %ns\n  %hi2: i32 = add %hi1, %c1\n"
                                       "  %hi: i32 = min %hi2, %nk\n"}}},
@@ -458,7 +474,8 @@ static void find_planted(void **state) {
 
 static void accept_sound(void **state) {
   (void)state;
-  static const char *const files[] = {CLUSTER, GATHER, AMPERE, SPLIT, SUM, STAGED};
+  static const char *const files[] = {CLUSTER, GATHER, AMPERE, SPLIT,
+                                      SUM,     RING_SUM, STAGED};
   for (size_t i = 0; i < HD_COUNT(files); i++) {
     char *text = kernel_text(files[i]);
     hd_check_report report = {0};

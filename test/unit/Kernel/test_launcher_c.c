@@ -396,6 +396,20 @@ static void shared_tiles_agree_too(void **state) {
   dlclose(library);
 }
 
+/* 16 tiles of 2^27 - 1 granules, shared by 17 workers: as in test_manifest_plan.c. */
+static void shared_granules_fit_31_bits(void **state) {
+  (void)state;
+  hd_manifest m = sample_streamed();
+  hd_values v = sample_values();
+  void *library = open_launcher(&m, &both);
+  v.v[HD_ARG_M] = 16 * 256;
+  v.v[HD_ARG_N] = v.v[HD_ARG_LDC] = v.v[HD_ARG_LDD] = 64;
+  v.v[HD_ARG_K] = v.v[HD_ARG_LDB] = INT32_MAX - 15;
+  load(library, 17);
+  assert_int_equal(call(library, &v), code_of("launch.grid"));
+  dlclose(library);
+}
+
 static void the_drivers_code_comes_back(void **state) {
   hd_values v = sample_values();
   load(*state, 4);
@@ -473,6 +487,7 @@ int main(void) {
       cmocka_unit_test(launcher_and_plan_agree_everywhere),
       cmocka_unit_test(workspace_and_plan_agree),
       cmocka_unit_test(shared_tiles_agree_too),
+      cmocka_unit_test(shared_granules_fit_31_bits),
       cmocka_unit_test(the_drivers_code_comes_back),
       cmocka_unit_test(fixed_sizes_compile_too),
       cmocka_unit_test(the_header_is_cpp_too),

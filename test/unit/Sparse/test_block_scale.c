@@ -128,6 +128,10 @@ static void what_no_kernel_reads_is_refused(void **state) {
     refuse_strides(HEDDLE_SCALES_GRANULES, strides[i][0], strides[i][1]);
   for (size_t i = 0; i < HD_COUNT(tiles); i++)
     refuse_strides(HEDDLE_SCALES_TILES, 2, tiles[i]);
+  uint8_t scales[4] = {0}, packed[32]; /* a second granule that would wrap around to before */
+  assert_int_equal(heddle_block_scale_pack(NULL, HEDDLE_SCALES_GRANULES, HEDDLE_E4M3, 64, 1, 256,
+                                           scales, 4, packed + 16, SIZE_MAX - 15),
+                   HEDDLE_INVALID);
 }
 
 int main(void) {

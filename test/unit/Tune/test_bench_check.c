@@ -199,6 +199,10 @@ static void every_band_is_compared(void **state) {
     assert_int_equal(c.col, at[i] / ROWS);
     d[at[i]]--;
   }
+  d[0]++;
+  d[ROWS * COLS - 1]++;
+  c = hd_whole_compare(&whole, &m, 0, 3);
+  assert_true(!c.ok && c.n_wrong == 2);
   hd_whole_free(&whole);
   free(d);
 }
