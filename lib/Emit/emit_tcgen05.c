@@ -67,7 +67,7 @@ heddle_status hd_emit_op_tcgen05_cp(hd_emitter *e, const hd_op *op) {
   hd_operand_place from = {hd_emit_get1(e, op->operands[1]),
                            hd_emit_get(e, op->operands[2], NULL)[0], bytes, 0};
   const hd_spec_row *row;
-  LLVMValueRef to;
+  LLVMValueRef to = NULL;
   HD_TRY(hd_emit_row(e, op, HD_FAMILY_TCGEN05, -1, &row));
   HD_TRY(slot_address(e, op, op->operands[0], op->operands[2], &to));
   for (int64_t i = 0; i < tiles; i++, from.step_bytes += TILE_BYTES) {
