@@ -169,25 +169,56 @@ static void errors_name_key_value_and_range(void **state) {
   refused("\"hash\": \"0", "\"hash\": \"", "manifest.hash", "32");
 }
 
+static void refuse_built(const hd_manifest *m, const char *rule) {
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(hd_manifest_check(ctx, m), HEDDLE_INVALID);
+  assert_int_equal(heddle_context_count(ctx), 1);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, rule);
+  heddle_context_free(ctx);
+}
+
 static void built_manifests_are_checked_too(void **state) {
   (void)state;
-  hd_manifest m = sample_manifest();
+  const hd_manifest sound = sample_manifest();
+  hd_manifest m = sound;
   char *json = NULL;
   m.variant[0].param[1].tmap = 1;
+  refuse_built(&m, "manifest.param");
   assert_int_equal(hd_manifest_write(NULL, &m, &json), HEDDLE_INVALID);
-  m = sample_manifest();
-  m.n_args--; /* the workspace */
-  assert_int_equal(hd_manifest_check(NULL, &m), HEDDLE_INVALID);
-  m = sample_manifest();
-  m.n_variants = 0;
-  assert_int_equal(hd_manifest_check(NULL, &m), HEDDLE_INVALID);
-  m = sample_manifest();
-  m.variant[0].requirement[0].value.arg = HD_ARG_BIAS;
-  assert_int_equal(hd_manifest_check(NULL, &m), HEDDLE_INVALID);
-  m = sample_manifest();
-  m.variant[1].n_tmaps = 99;
-  assert_int_equal(hd_manifest_check(NULL, &m), HEDDLE_INVALID);
   assert_null(json);
+  m = sound;
+  m.n_args--; /* the workspace */
+  refuse_built(&m, "manifest.param");
+  for (int i = 0; i < m.n_variants; i++)
+    m.variant[i].n_params = 1;
+  refuse_built(&m, "manifest.workspace");
+  m = sound;
+  m.n_variants = 0;
+  refuse_built(&m, "manifest.variant");
+  m = sound;
+  m.variant[0].requirement[0].value.arg = HD_ARG_BIAS;
+  refuse_built(&m, "manifest.expr");
+  m = sound;
+  m.variant[0].requirement[0].value.div = 0;
+  refuse_built(&m, "manifest.requirement");
+  m = sound;
+  m.variant[1].workspace_bytes_per_tile.arg = HD_ARG_ALPHA;
+  refuse_built(&m, "manifest.expr");
+  m = sound;
+  m.variant[0].tmap[0].dim[0].arg = HD_ARG_B; /* an address is no size */
+  refuse_built(&m, "manifest.expr");
+  m = sound;
+  m.variant[0].tmap[0].base = HD_ARG_N;
+  refuse_built(&m, "manifest.tmap");
+  m = sound;
+  m.variant[0].tmap[0].stride[1].div = 0;
+  refuse_built(&m, "manifest.tmap");
+  m = sound;
+  m.variant[1].n_tmaps = 99;
+  refuse_built(&m, "manifest.length");
+  m = sound;
+  m.variant[1].n_params = -1;
+  refuse_built(&m, "manifest.length");
 }
 
 static void argument_names_are_a_bijection(void **state) {
