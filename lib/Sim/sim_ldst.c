@@ -125,16 +125,16 @@ static sim_step exec_ld(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return hd_sim_each_lane(w, in, mask, load_lane);
 }
 
-/* A load that another CTA may answer: others run before it is tried again and again. */
-static sim_step exec_ld_strong(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  sim_group *g = &w->group[w->current];
-  if (!g->entered) {
-    g->entered = true;
+/* What another thread may answer: who asks in a circle waits for something to move. */
+static bool waits(sim_warp *w, const sim_insn *in) {
+  bool round = hd_sim_goes_round(w, in);
+  if (round)
     hd_sim_block(w, SIM_WAIT_MEMORY, 0, 0);
-    return SIM_WAIT;
-  }
-  g->entered = false;
-  return exec_ld(w, in, mask);
+  return round;
+}
+
+static sim_step exec_ld_strong(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  return waits(w, in) ? SIM_WAIT : exec_ld(w, in, mask);
 }
 
 /* ---- st ---- */
@@ -150,6 +150,7 @@ static sim_step store_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
     uint64_t raw = hd_sim_read_lane(w, s->kind == SIM_VEC ? &s->vec[i] : s, lane);
     memcpy(at + i * each, &raw, each);
   }
+  w->n_stores++;
   if (in->sem != SIM_SEM_NONE) {
     publish_word(w, in, lane, word_of(w, in, lane, address));
     hd_sim_progress(w->machine);
@@ -240,14 +241,15 @@ static sim_step atom_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
       in->atom == A_CAS ? swapped : reduce(in->atom, hd_sim_type(in->type[0]), old, b);
   memcpy(at, &value, n);
   publish_word(w, in, lane, word);
-  hd_sim_progress(w->machine);
+  if (memcmp(&value, &old, n) != 0)
+    hd_sim_progress(w->machine);
   if (in->n_dst)
     hd_sim_dst(w, &in->opnd[0], scratch)[lane] = extend_loaded(in, old);
   return SIM_NEXT;
 }
 
 static sim_step exec_atom(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  return hd_sim_each_lane(w, in, mask, atom_lane);
+  return waits(w, in) ? SIM_WAIT : hd_sim_each_lane(w, in, mask, atom_lane);
 }
 
 /* ---- addresses ---- */

@@ -189,6 +189,13 @@ typedef enum sim_wait_kind {
   SIM_WAIT_MEMORY
 } sim_wait_kind;
 
+/* A state of lanes that ask memory, to be recognised (sim_poll.c). */
+typedef struct sim_poll {
+  const sim_insn *insn; /* where they asked; NULL: no state yet */
+  uint64_t state, progress; /* of the machine: what follows is forgotten when it moves */
+  uint32_t n, until;        /* polls since the state was taken; until the next one is */
+} sim_poll;
+
 /* Lanes of a warp at one place. */
 typedef struct sim_group {
   uint32_t pc, mask;
@@ -200,6 +207,7 @@ typedef struct sim_group {
   uint64_t address;
   const sim_mbarrier *mbarrier; /* that it waits for, of SIM_WAIT_MBARRIER */
   uint32_t detail;
+  sim_poll poll;
 } sim_group;
 
 typedef struct sim_warp {
@@ -219,7 +227,7 @@ typedef struct sim_warp {
   bool dirty; /* lanes have made accesses or learnt since they were last synchronised */
   bool waited; /* lanes have passed mbarriers since they last met */
   uint64_t cp_landed; /* of the cp.async that it awaited */
-  uint64_t steps;
+  uint64_t steps, n_stores; /* st of its threads */
 } sim_warp;
 
 typedef struct sim_cta {
@@ -496,6 +504,9 @@ bool hd_sim_gathered(sim_warp *w, uint32_t need, uint32_t mask);
 
 /* ---- the run (sim_run.c, sim_schedule.c) ---- */
 
+/* A strong load or atom: do its lanes come back to it in one and the same state, while nothing else
+ * moves? They then go round until something does. */
+bool hd_sim_goes_round(sim_warp *w, const sim_insn *in);
 void hd_sim_block(sim_warp *w, sim_wait_kind wait, uint64_t address, uint32_t detail);
 static inline void hd_sim_progress(sim_machine *m) { m->progress++; }
 /* Starts a CTA; frees one. */

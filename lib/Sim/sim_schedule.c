@@ -359,7 +359,7 @@ static bool give_up_waits(sim_machine *m, schedule *s) {
     for (uint32_t j = 0; cta && !cta->done && j < cta->n_warps; j++) {
       for (uint32_t k = 0; k < cta->warp[j].n_groups; k++) {
         sim_group *g = &cta->warp[j].group[k];
-        if (g->mask && (g->wait == SIM_WAIT_MBARRIER || g->wait == SIM_WAIT_MEMORY))
+        if (g->mask && g->wait == SIM_WAIT_MBARRIER)
           g->give_up = any = true;
       }
     }

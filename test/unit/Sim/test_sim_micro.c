@@ -275,8 +275,27 @@ static const micro cases[] = {
      "add.s64 %rd8, %rd2, %rd3; ld.global.b32 %r9, [%rd8+256]; ld.global.b32 %r10, [%rd8+512];\n"
      "X:\n"},
     {"two CTAs write one word", "R7", 0, 2, false, "st.global.b32 [%rd5], %r0;\n"},
-    {"a CTA waits for one that never comes", "deadlock|steps", 0, 1, false,
+    {"a CTA waits for one that never comes", "deadlock", 0, 1, false,
      "W: ld.acquire.gpu.global.b32 %r5, [%rd2]; setp.eq.u32 %p5, %r5, 0; @%p5 bra W;\n"},
+    {"... and asks by atom", "deadlock", 0, 1, false,
+     "W: atom.acquire.gpu.global.cas.b32 %r5, [%rd2], 1, 2;\n"
+     "setp.ne.u32 %p5, %r5, 1; @%p5 bra W;\n"},
+    {"... of several words", "deadlock", 0, 1, false,
+     "W: ld.relaxed.gpu.global.b32 %r5, [%rd2]; ld.relaxed.gpu.global.b32 %r6, [%rd2+4];\n"
+     "or.b32 %r5, %r5, %r6; setp.eq.u32 %p5, %r5, 0; @%p5 bra W;\n"},
+    {"a CTA asks by atom, and is answered", NULL, 0, 2, false,
+     "setp.ne.u32 %p6, %r3, 0; @%p6 bra A; @%p1 bra X;\n"
+     "W: atom.acquire.gpu.global.cas.b32 %r5, [%rd2], 1, 1; setp.ne.u32 %p5, %r5, 1; @%p5 bra W;\n"
+     "bra X; A: @%p0 st.release.gpu.global.b32 [%rd2], 1; X:\n"},
+    {"strong loads of one word after the other", NULL, 0, 1, false,
+     "mov.b32 %r6, 0; mov.b64 %rd6, %rd2;\n"
+     "L: ld.relaxed.gpu.global.b32 %r5, [%rd6]; add.s64 %rd6, %rd6, 4; add.s32 %r6, %r6, 1;\n"
+     "setp.lt.u32 %p5, %r6, 16; @%p5 bra L;\n"},
+    {"atoms that change nothing, one after the other", NULL, 0, 1, false,
+     "mov.b32 %r6, 0; mov.b64 %rd6, %rd2;\n"
+     "L: atom.relaxed.gpu.global.or.b32 %r5, [%rd6], 0;\n"
+     "add.s64 %rd6, %rd6, 4; add.s32 %r6, %r6, 1;\n"
+     "setp.lt.u32 %p5, %r6, 16; @%p5 bra L;\n"},
     {"bulk copy to a CTA of the cluster", NULL, 2, 2, false,
      PEER(FENCED, PEER_COPY) CLUSTER IS_NOT("1")},
     {"reduction into a CTA of the cluster", NULL, 2, 2, false,
