@@ -111,7 +111,9 @@ static void draw_tensor(draw *d, mutate_problem *p) {
   char tile[40];
   d->cluster = 1;
   d->tile_m = 128;
-  d->tile_n = d->transposed ? 64 : widths[mutate_below(d->seed, HD_COUNT(widths))];
+  d->tile_n = d->types->scale ? 64 * (1 + (int32_t)mutate_below(d->seed, 3))
+              : d->transposed ? 64
+                              : widths[mutate_below(d->seed, HD_COUNT(widths))];
   snprintf(tile, sizeof tile, "128x%dx%d", d->tile_n, d->types->granule);
   add_word(p, "tile", tile);
   add_word(p, "b", WORD(d, "auto auto tma gather"));
@@ -299,10 +301,12 @@ static void draw_launch(draw *d, mutate_problem *p) {
   p->pick = mutate_below(d->seed, 6);
 }
 
-/* One in eight of the types that tensor memory takes is multiplied there. Drawn aside, so that the
- * other draws keep their seeds. */
+/* One in eight of the types that tensor memory takes is multiplied there, and half of those with
+ * block scales. Drawn aside, so that the other draws keep their seeds. */
 static bool draw_is_tensor(const draw *d) {
   uint64_t aside = *d->seed;
+  if (d->types->scale)
+    return mutate_below(&aside, 2) == 0;
   return strstr(d->types->targets, "sm_90a") && strcmp(d->types->acc, "f16") &&
          mutate_below(&aside, 8) == 0;
 }
