@@ -60,8 +60,8 @@ static void print_problem(const hd_problem *p) {
          elem_name(p->acc_elem), elem_name(p->d.elem),
          p->d.transposed ? "col_major" : "row_major");
   if (p->block)
-    printf("scales    %s for each %d of k, of A's rows and B's columns\n",
-           elem_name(p->block_a.elem), p->block);
+    printf("scales    %s for each %d of k, of A's rows and B's columns, in %s order\n",
+           elem_name(p->block_a.elem), p->block, hd_scales_in_tiles(p) ? "tile" : "granule");
   printf("epilogue  %s%s%s%s%s%s%s%s\n", p->act, p->alpha ? ", alpha" : "",
          p->beta ? ", beta" : "", p->c.op ? ", C" : "", p->bias.op ? ", bias along " : "",
          !p->bias.op ? "" : p->bias_along_n ? "n" : "m",
@@ -92,9 +92,9 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
   printf("registers %d accumulators a thread over %d warps\n", hd_schedule_accumulators(p, s),
          s->warps_m * s->warps_n);
   if (strcmp(s->family, "tcgen05") == 0)
-    printf("tensor    %d tiles of accumulators, metadata of %d stages: %d columns of %u\n",
-           hd_schedule_sum_slots(p, s), s->stages, hd_schedule_columns(p, s),
-           p->target->tensor_columns);
+    printf("tensor    %d tiles of accumulators, metadata%s of %d stages: %d columns of %u\n",
+           hd_schedule_sum_slots(p, s), p->block ? " and scales" : "", s->stages,
+           hd_schedule_columns(p, s), p->target->tensor_columns);
   if (p->m.value && p->n.value) {
     int64_t tiles = ((p->m.value + s->tile_m - 1) / s->tile_m) *
                     ((p->n.value + s->tile_n - 1) / s->tile_n);
