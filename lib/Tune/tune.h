@@ -47,7 +47,7 @@ typedef struct hd_tune_options {
   uint64_t seed;
   const hd_ceilings *ceilings; /* borrowed; of the model */
   hd_records *records;         /* borrowed */
-  void (*tell)(void *user, const hd_tune_event *event);
+  bool (*tell)(void *user, const hd_tune_event *event); /* false: begin nothing more */
   void *user;
 } hd_tune_options;
 

@@ -48,8 +48,8 @@ void hd_course_tell(hd_course *c, const hd_record *record, const hd_choice *choi
   e->n_alone = c->phase == HD_PHASE_ALONE ? c->n_finalists : 0;
   e->round = c->round;
   e->turn = c->turn;
-  if (c->o->tell)
-    c->o->tell(c->o->user, e);
+  if (c->o->tell && !c->o->tell(c->o->user, e))
+    c->session->until = 0;
 }
 
 /* ---- answers ---- */

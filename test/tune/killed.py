@@ -1,10 +1,12 @@
-"""killed.py LINES COMMAND...: runs it, kills it with SIGKILL after so many lines of its output."""
+"""killed.py [SIGNAL:]LINES COMMAND...: runs it, ends it by the signal (SIGKILL) after so many lines of its output."""
 import signal
 import subprocess
 import sys
 
+name, lines = ("SIGKILL:" + sys.argv[1]).split(":")[-2:]
 child = subprocess.Popen(sys.argv[2:], stdout=subprocess.PIPE, text=True)
-for _ in range(int(sys.argv[1])):
+for _ in range(int(lines)):
     child.stdout.readline()
-child.send_signal(signal.SIGKILL)
-print(f"killed={-child.wait()}")
+child.send_signal(signal.Signals[name])
+rest = len(child.communicate()[0].splitlines())
+print(f"killed={-child.wait()} rest={rest}")

@@ -11,6 +11,7 @@
 #include "Tune/tune.h"
 #include "commands.h"
 #include "compile_input.h"
+#include "interrupt.h"
 #include "promise.h"
 #include "sizes.h"
 #include "tune_commands.h"
@@ -24,8 +25,8 @@ static const char about[] =
     "bench and explain take up (--db FILE there, or the shipped choices).\n"
     "\n"
     "A candidate that crashes, hangs or fails is recorded as such and costs itself alone; a\n"
-    "wrong result makes the exit code 1. --budget stops in good order, --resume goes on with\n"
-    "what the records lack: use it in slices.\n"
+    "wrong result makes the exit code 1. --budget and Ctrl-C stop in good order, --resume goes\n"
+    "on with what the records lack: use it in slices.\n"
     "\n"
     "What is tuned is the product of the problem's types, sizes and orders, without its\n"
     "epilogue. A line of a --grid file is TYPE M K N [DTYPE [ORDER [weights_ready]]]; #\n"
@@ -51,6 +52,7 @@ typedef struct tune_args {
   hd_bench_promise promise;
   int64_t budget, deadline, top, finalists, jobs, device, seed;
   bool resume, exhaustive, compare, no_sustained, csv, json;
+  sigset_t held; /* a signal that came ends the tuner in good order */
 } tune_args;
 
 typedef struct product_list {
@@ -189,9 +191,10 @@ static void print_progress(const hd_tune_event *e) {
   fprintf(stderr, "about %d:%02d left\n", left / 60, left % 60);
 }
 
-static void tell(void *user, const hd_tune_event *e) {
+static bool tell(void *user, const hd_tune_event *e) {
   enum { EVERY_S = 3 };
   teller *t = user;
+  bool goes_on = !interrupt_came(&t->args->held);
   t->n_wrong += e->record && e->record->verdict == HD_VERDICT_WRONG;
   if (e->record && !e->record->final && t->args->csv)
     print_csv(e->product, e->record);
@@ -204,9 +207,10 @@ static void tell(void *user, const hd_tune_event *e) {
   fflush(stdout);
   double now = hd_clock_seconds();
   if (now - t->told_at < EVERY_S && !e->choice)
-    return;
+    return goes_on;
   t->told_at = now;
   print_progress(e);
+  return goes_on;
 }
 
 /* ---- the worker ---- */
@@ -363,8 +367,10 @@ static int tune_main(int argc, char **argv) {
   if (code != CLI_GO)
     return code;
   heddle_context *ctx = heddle_context_create();
-  heddle_status status = tune(ctx, &a);
-  return cli_finish(ctx, status);
+  interrupt_hold(&a.held);
+  code = cli_finish(ctx, tune(ctx, &a));
+  interrupt_release(&a.held);
+  return code;
 }
 
 int cmd_tune(int argc, char **argv) {
