@@ -116,6 +116,18 @@ static heddle_status check_user(heddle_context *ctx, const front *f,
   return HEDDLE_OK;
 }
 
+/* A cache that cannot be written costs time and nothing else. */
+static void keep(heddle_context *ctx, const char *folder, hd_hash key,
+                 const hd_cache_entry *entry) {
+  heddle_context *said = heddle_context_create();
+  if (hd_cache_put(said, folder, key, entry) != HEDDLE_OK) {
+    const heddle_diagnostic *d = heddle_context_get(said, 0);
+    hd_note(ctx, (hd_loc){.file = d && d->file ? d->file : folder}, "cache.write",
+            "the kernel is compiled, but could not be cached: %s", d ? d->text : "no memory");
+  }
+  heddle_context_free(said);
+}
+
 static heddle_status compile_module(heddle_context *ctx, hd_module *module,
                                     const heddle_compile_options *options, heddle_compiled *c) {
   hd_op *kernel;
@@ -133,9 +145,8 @@ static heddle_status compile_module(heddle_context *ctx, hd_module *module,
     if (!cached)
       status = build(ctx, module, &f, options, c);
   }
-  if (status == HEDDLE_OK && options->cache && !cached &&
-      hd_cache_put(NULL, options->cache, f.key, &c->entry) != HEDDLE_OK)
-    hd_note(ctx, HD_NOWHERE, "cache.write", "the kernel is compiled, but could not be cached");
+  if (status == HEDDLE_OK && options->cache && !cached)
+    keep(ctx, options->cache, f.key, &c->entry);
   hd_module_free(f.module);
   return status;
 }
