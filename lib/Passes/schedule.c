@@ -335,13 +335,20 @@ static void push_once(hd_schedule s, hd_schedule **list, size_t *n, size_t *cap)
 }
 
 /* As deep as it is, and as deep as it can be: small stages cover the memory's latency only in
- * numbers. */
-static void push_depths(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
-                        size_t *cap) {
-  int32_t deepest = hd_schedule_most_stages(p, &s, HD_MOST_STAGES);
-  push_once(s, list, n, cap);
-  s.stages = deepest;
-  push_once(s, list, n, cap);
+ * numbers. Where columns are many, also without an exchange between lanes (H200: 1.5 % of e4m3
+ * 4096 x 4096, N = 256, in a cluster: docs/bench/attempts.csv, run 11). */
+static void push_ways(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
+                      size_t *cap) {
+  enum { WIDE_TILE = 128 }; /* ORDER NARROW: schedule_each */
+  int32_t depth[] = {s.stages, hd_schedule_most_stages(p, &s, HD_MOST_STAGES)};
+  static const char *const stores[] = {"quad", "permuted"};
+  for (size_t i = 0; i < (s.tile_n >= WIDE_TILE ? HD_COUNT(stores) : 1); i++)
+    for (size_t j = 0; j < HD_COUNT(depth); j++) {
+      snprintf(s.store, sizeof s.store, "%s", stores[i]);
+      s.stages = depth[j];
+      if (hd_schedule_fits(p, &s))
+        push_once(s, list, n, cap);
+    }
 }
 
 /* The most promising ones that share the last waves over k. */
@@ -355,7 +362,7 @@ static void each_stream(const hd_problem *p, hd_schedule **list, size_t *n, size
   hd_pick pick = {&base, default_tile_n(p, 256, unit), unit, 1, true};
   int32_t n_found = hd_schedule_pick(p, &pick, found, MOST);
   for (int32_t i = 0; i < n_found; i++)
-    push_depths(p, found[i], list, n, cap);
+    push_ways(p, found[i], list, n, cap);
 }
 
 /* The most promising splits of k, where the tiles do not fill the SMs, each also in a cluster. */
@@ -368,11 +375,11 @@ static void each_split(const hd_problem *p, hd_schedule **list, size_t *n, size_
   int32_t found = pick(p, &base, 2, split, MOST);
   for (int32_t i = 0; i < found; i++) {
     hd_schedule in[2];
-    push_depths(p, split[i], list, n, cap);
+    push_ways(p, split[i], list, n, cap);
     bool is_in = hd_schedule_along_k(&split[i]) > 1;
     int32_t n_in = is_in ? 0 : hd_schedule_in_cluster(p, &split[i], in);
     for (int32_t j = 0; j < n_in; j++)
-      push_depths(p, in[j], list, n, cap);
+      push_ways(p, in[j], list, n, cap);
   }
 }
 
