@@ -70,6 +70,9 @@ heddle_status csv_each(heddle_context *ctx, const char *path, csv_row_fn *each, 
       status = each(ctx, &row, user);
   }
   free(text);
+  if (status == HEDDLE_OK && row.names.n == 0)
+    status = hd_error(ctx, HEDDLE_INVALID, row.loc, "csv.head",
+                      "no line names the columns; legal: a CSV of heddle bench or tune");
   return status;
 }
 
