@@ -94,12 +94,25 @@ static sim_step race(const sim_access *a, const sim_memory *memory, uint64_t ind
       hd_sim_agent_name(a->m, agent, name), other->line, other->text);
 }
 
+/* Which number an mbarrier has is chance, too: one that is never used may not have been begun. What
+ * signals it goes by its place. */
+static uint64_t lasting_agent(const sim_machine *m, sim_agent agent) {
+  uint32_t local = local_of(agent);
+  bool sent = m->agent_sent && local >= m->agent_sent;
+  uint32_t number = local - (sent ? m->agent_sent : m->agent_mbarrier);
+  const sim_cta *cta = m->cta[agent >> SIM_AGENT_SHIFT];
+  if (local < m->agent_mbarrier || number >= SIM_MAX_MBARRIERS || !cta)
+    return agent;
+  return (uint64_t)(1 + sent) << 32 | cta->mbarrier[number].offset | (uint64_t)cta->index << 34;
+}
+
 /* Clusters meet in any order (R7): which of them was first says nothing of the kernel. */
 static void note_pair(const sim_access *a, uint64_t place, sim_agent agent, uint32_t before_site,
                       uint8_t before) {
   if (!same_cluster(a, agent))
     return;
-  uint64_t h = (uint64_t)agent << 32 | a->agent;
+  uint64_t h = lasting_agent(a->m, agent);
+  h = (h ^ h >> 30) * 0xff51afd7ed558ccdull ^ lasting_agent(a->m, a->agent);
   h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9ull;
   h ^= (uint64_t)site(a->m, before_site)->order << 32 | a->insn->order;
   h = (h ^ h >> 32) * 0x94d049bb133111ebull;
