@@ -14,9 +14,10 @@
 
 #include "IR/grow.h"
 #include "IR/op_info.h"
+#include "Support/file.h"
 #include "Support/nearest.h"
 
-enum { MAX_DEPTH = 64, MAX_TEXT_BYTES = 64 << 20 };
+enum { MAX_DEPTH = 64 };
 
 /* Results of a statement, before its op is known. */
 struct results {
@@ -237,9 +238,9 @@ static heddle_status parse_text(hd_parser *p) {
 heddle_status hd_parse(heddle_context *ctx, const char *file, const char *text, size_t n_bytes,
                        hd_module **module) {
   hd_loc start = {file, 1, 1};
-  if (n_bytes > MAX_TEXT_BYTES)
+  if (n_bytes > HD_MAX_TEXT_BYTES)
     return hd_error(ctx, HEDDLE_INVALID, start, "text.size",
-                    "a text of %zu bytes: expected at most %d", n_bytes, MAX_TEXT_BYTES);
+                    "a text of %zu bytes: expected at most %d", n_bytes, HD_MAX_TEXT_BYTES);
   hd_module *parsed = hd_module_create(HD_LEVEL_PROBLEM);
   if (file)
     parsed->file = start.file = hd_arena_strdup(&parsed->arena, file);

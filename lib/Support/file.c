@@ -22,12 +22,13 @@ static heddle_status io_error(heddle_context *ctx, const char *path, const char 
   return hd_error(ctx, status, loc, "file.io", "cannot %s: %s", what, strerror(code));
 }
 
-/* Reads to the end: the size that stat gives is only a first guess (pipes have none). */
-static bool read_all(int fd, char **data, size_t *n_bytes) {
+/* Reads to the end: the size that stat gives is only a first guess (pipes have none). EFBIG when
+ * that lies past `most` bytes. */
+static bool read_all(int fd, size_t most, char **data, size_t *n_bytes) {
   size_t cap = READ_STEP, len = 0;
   struct stat st;
   if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-    cap = (size_t)st.st_size + 2;
+    cap = ((size_t)st.st_size < most ? (size_t)st.st_size : most) + 2;
   char *buf = malloc(cap);
   while (buf) {
     if (cap - len < 2) {
@@ -48,6 +49,10 @@ static bool read_all(int fd, char **data, size_t *n_bytes) {
       return true;
     }
     len += (size_t)n;
+    if (len > most) {
+      errno = EFBIG;
+      break;
+    }
   }
   int code = errno;
   free(buf);
@@ -55,17 +60,29 @@ static bool read_all(int fd, char **data, size_t *n_bytes) {
   return false;
 }
 
-heddle_status hd_file_read(heddle_context *ctx, const char *path, char **data, size_t *n_bytes) {
+static heddle_status read_path(heddle_context *ctx, const char *path, size_t most, char **data,
+                               size_t *n_bytes) {
   bool standard = strcmp(path, "-") == 0;
   int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return io_error(ctx, path, "open for reading");
   heddle_status status = HEDDLE_OK;
-  if (!read_all(fd, data, n_bytes))
-    status = io_error(ctx, path, "read");
+  if (!read_all(fd, most, data, n_bytes))
+    status = errno == EFBIG ? hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "text.size",
+                                       "a text of more than %zu bytes: expected at most that", most)
+                            : io_error(ctx, path, "read");
   if (!standard)
     close(fd);
   return status;
+}
+
+heddle_status hd_file_read(heddle_context *ctx, const char *path, char **data, size_t *n_bytes) {
+  return read_path(ctx, path, SIZE_MAX - 2, data, n_bytes);
+}
+
+heddle_status hd_file_read_text(heddle_context *ctx, const char *path, char **data,
+                                size_t *n_bytes) {
+  return read_path(ctx, path, HD_MAX_TEXT_BYTES, data, n_bytes);
 }
 
 static bool write_all(int fd, const char *data, size_t n_bytes) {

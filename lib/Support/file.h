@@ -13,6 +13,12 @@
  * HEDDLE_NOT_FOUND or HEDDLE_ENVIRONMENT with a diagnostic. */
 heddle_status hd_file_read(heddle_context *ctx, const char *path, char **data, size_t *n_bytes);
 
+/* The same of a text: HEDDLE_INVALID when it has more than HD_MAX_TEXT_BYTES, as a device without
+ * an end. */
+enum { HD_MAX_TEXT_BYTES = 64 << 20 };
+heddle_status hd_file_read_text(heddle_context *ctx, const char *path, char **data,
+                                size_t *n_bytes);
+
 /* Writes atomically: temporary file beside it, fsync, rename ("-" = standard output). */
 heddle_status hd_file_write(heddle_context *ctx, const char *path, const void *data,
                             size_t n_bytes);

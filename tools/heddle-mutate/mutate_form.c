@@ -115,7 +115,7 @@ static void read_epilogue(source *s, const char *example) {
   hd_strbuf_addn(&path, example, dot ? (size_t)(dot - example) : strlen(example));
   hd_strbuf_add(&path, ".ll");
   heddle_context *quiet = heddle_context_create();
-  if (hd_file_read(quiet, hd_strbuf_text(&path), &s->user_ir, &s->user_ir_bytes) != HEDDLE_OK)
+  if (hd_file_read_text(quiet, hd_strbuf_text(&path), &s->user_ir, &s->user_ir_bytes) != HEDDLE_OK)
     s->user_ir = NULL;
   heddle_context_free(quiet);
   hd_strbuf_free(&path);
@@ -132,7 +132,7 @@ static void set_sizes(source *s) {
 }
 
 static heddle_status read_example(source *s, const char *path, const char *schedule) {
-  HD_TRY(hd_file_read(s->ctx, path, &s->text, &s->text_bytes));
+  HD_TRY(hd_file_read_text(s->ctx, path, &s->text, &s->text_bytes));
   HD_TRY(hd_parse(s->ctx, path, s->text, s->text_bytes, &s->module));
   if (!s->module->body->first || s->module->level != HD_LEVEL_PROBLEM)
     return hd_error(s->ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "mutate.level",

@@ -51,7 +51,7 @@ static heddle_status print_ops(heddle_context *ctx, const opt_options *o) {
   if (o->intro) {
     char *intro = NULL;
     size_t n_bytes = 0;
-    HD_TRY(hd_file_read(ctx, o->intro, &intro, &n_bytes));
+    HD_TRY(hd_file_read_text(ctx, o->intro, &intro, &n_bytes));
     hd_strbuf_addn(&text, intro, n_bytes);
     free(intro);
   }
@@ -87,7 +87,7 @@ static heddle_status run(heddle_context *ctx, const opt_options *o, const char *
   char *text = NULL;
   size_t n_bytes = 0;
   hd_module *module = NULL;
-  HD_TRY(hd_file_read(ctx, file, &text, &n_bytes));
+  HD_TRY(hd_file_read_text(ctx, file, &text, &n_bytes));
   heddle_status status = hd_parse(ctx, file, text, n_bytes, &module);
   if (status == HEDDLE_OK)
     status = transform(ctx, o, module);

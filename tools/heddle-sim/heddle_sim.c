@@ -128,8 +128,8 @@ static heddle_status run_modes(job *j) {
 }
 
 static heddle_status run(job *j, const char *json_path) {
-  HD_TRY(hd_file_read(j->ctx, j->ptx_path, &j->ptx, &j->ptx_bytes));
-  HD_TRY(hd_file_read(j->ctx, json_path, &j->json, &j->json_bytes));
+  HD_TRY(hd_file_read_text(j->ctx, j->ptx_path, &j->ptx, &j->ptx_bytes));
+  HD_TRY(hd_file_read_text(j->ctx, json_path, &j->json, &j->json_bytes));
   HD_TRY(hd_manifest_read(j->ctx, j->json, j->json_bytes, &j->arena, &j->manifest));
   return run_modes(j);
 }

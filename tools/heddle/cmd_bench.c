@@ -116,7 +116,7 @@ static heddle_status read_line(heddle_context *ctx, const char *file, unsigned l
 static heddle_status run_grid(heddle_context *ctx, bench_tool *t) {
   char *text, *save = NULL;
   size_t n_bytes;
-  HD_TRY(hd_file_read(ctx, t->args->grid, &text, &n_bytes));
+  HD_TRY(hd_file_read_text(ctx, t->args->grid, &text, &n_bytes));
   heddle_status status = HEDDLE_OK, left_out = HEDDLE_OK;
   unsigned number = 0;
   for (char *line = text; line && status == HEDDLE_OK; line = save) {

@@ -53,9 +53,6 @@ static heddle_status write_all(heddle_context *ctx, const char *dir,
     if (parts[i].data)
       HD_TRY(write_one(ctx, dir, heddle_compiled_name(compiled), parts[i].extension, parts[i].data,
                        parts[i].n_bytes));
-  if (!code->cubin)
-    hd_warning(ctx, HD_NOWHERE, "gen.ptxas",
-               "ptxas was not found: no cubin, and its gate was not applied; give --ptxas PATH");
   return HEDDLE_OK;
 }
 
@@ -85,6 +82,9 @@ static heddle_status generate(heddle_context *ctx, compile_input *in, const char
     status = trial_check_sizes(ctx, &kernel.manifest, &request);
   if (status == HEDDLE_OK)
     status = write_kernel(ctx, dir, &kernel);
+  if (status == HEDDLE_OK && !in->ptxas && !in->ptxas_path)
+    hd_warning(ctx, HD_NOWHERE, "gen.ptxas",
+               "ptxas was not found: no cubin, and its gate was not applied; give --ptxas PATH");
   trial_kernel_free(&kernel);
   return status;
 }

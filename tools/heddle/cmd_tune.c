@@ -75,7 +75,7 @@ static void add_promised(hd_bench_promise promise, hd_product p, product_list *o
 static heddle_status read_grid(heddle_context *ctx, const tune_args *a, product_list *out) {
   char *text, *next = NULL;
   size_t n_bytes;
-  HD_TRY(hd_file_read(ctx, a->grid, &text, &n_bytes));
+  HD_TRY(hd_file_read_text(ctx, a->grid, &text, &n_bytes));
   heddle_status status = HEDDLE_OK;
   hd_loc loc = {a->grid, 0, 1};
   for (char *line = text; line && status == HEDDLE_OK; line = next) {

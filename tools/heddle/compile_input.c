@@ -9,6 +9,7 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "heddle/sparse.h"
+#include "interrupt.h"
 #include "sizes.h"
 #include "tuned_file.h"
 
@@ -31,9 +32,9 @@ static heddle_status choose_ptxas(heddle_context *ctx, compile_input *in) {
 /* ---- reading ---- */
 
 heddle_status compile_input_read(heddle_context *ctx, compile_input *in) {
-  HD_TRY(hd_file_read(ctx, in->path, &in->text, &in->text_bytes));
+  HD_TRY(hd_file_read_text(ctx, in->path, &in->text, &in->text_bytes));
   if (in->epilogue)
-    HD_TRY(hd_file_read(ctx, in->epilogue, &in->epilogue_text, &in->epilogue_bytes));
+    HD_TRY(hd_file_read_text(ctx, in->epilogue, &in->epilogue_text, &in->epilogue_bytes));
   if (!in->cache)
     in->cache = getenv("HEDDLE_CACHE");
   if (in->cache && !*in->cache)
@@ -58,8 +59,13 @@ heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in
                                     .user_epilogue_bytes = in->epilogue_bytes,
                                     .ptxas = in->ptxas_path,
                                     .cache = in->cache};
-  return trial_kernel_compile(ctx, in->path, text ? text : in->text,
-                              text ? strlen(text) : in->text_bytes, &options, kernel);
+  sigset_t held;
+  interrupt_hold(&held); /* ptxas works in a folder, which goes when it has ended */
+  heddle_status status = trial_kernel_compile(ctx, in->path, text ? text : in->text,
+                                              text ? strlen(text) : in->text_bytes, &options,
+                                              kernel);
+  interrupt_release(&held);
+  return status;
 }
 
 /* ---- the product, and what was tuned for it ---- */

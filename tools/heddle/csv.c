@@ -50,7 +50,7 @@ static bool is_head(const csv_row *row) {
 heddle_status csv_each(heddle_context *ctx, const char *path, csv_row_fn *each, void *user) {
   char *text, *next;
   size_t n_bytes;
-  HD_TRY(hd_file_read(ctx, path, &text, &n_bytes));
+  HD_TRY(hd_file_read_text(ctx, path, &text, &n_bytes));
   csv_row row = {.loc = {path, 0, 1}};
   heddle_status status = HEDDLE_OK;
   for (char *line = text; line && status == HEDDLE_OK; line = next) {
