@@ -43,7 +43,7 @@ heddle_status hd_spec_fragment(const hd_spec_row *row, hd_operand_id operand, un
     status = select_scale(row, selector, &f);
   else if (operand == HD_OPERAND_META && selector < (row->n_selectors ? row->n_selectors : 1))
     select_metadata(selector, &f);
-  else if (operand == HD_OPERAND_META)
+  else if (operand == HD_OPERAND_META || selector != 0)
     status = HEDDLE_UNSUPPORTED;
   if (status == HEDDLE_OK)
     *fragment = f;

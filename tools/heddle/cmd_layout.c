@@ -94,7 +94,8 @@ static int find_operand(const char *text, hd_operand_id *id) {
                          cli_nearest(text, names, HD_N_OPERANDS));
 }
 
-/* Names the selectors that the operand has: "0..1", or "0, 2, 4, 6" (byte-id + 4 * thread-id). */
+/* Names the selectors that the operand has: "0" where there is none to choose, "0..1", or
+ * "0, 2, 4, 6" (byte-id + 4 * thread-id). */
 static int refuse_selector(const hd_spec_row *row, hd_operand_id id, int64_t selector) {
   hd_fragment f;
   hd_strbuf list = {0};
@@ -105,9 +106,9 @@ static int refuse_selector(const hd_spec_row *row, hd_operand_id id, int64_t sel
       last = s;
       n++;
     }
-  if (last + 1 == n) {
+  if (last == 0 || last + 1 == n) {
     hd_strbuf_free(&list);
-    hd_strbuf_printf(&list, "0..%u", last);
+    hd_strbuf_printf(&list, last ? "0..%u" : "%u", last);
   }
   int code = cli_usage_error("spec.selector", "selector %lld of operand %s; legal: %s",
                              (long long)selector, hd_operand_name(id), hd_strbuf_text(&list));
@@ -120,7 +121,8 @@ static int collect(const hd_spec_row *row, hd_operand_id id, const layout_option
   hd_fragment fragment;
   if (row->operand[id].space == HD_SPACE_SHARED &&
       (row->family == HD_FAMILY_WGMMA_SP || row->family == HD_FAMILY_TCGEN05_SP))
-    return layout_shared_entries(row, id, &o->form, p);
+    return o->selector ? refuse_selector(row, id, o->selector)
+                       : layout_shared_entries(row, id, &o->form, p);
   if (!row->fragment[id]) {
     cli_usage_error("layout.operand", "%s has no known layout for operand %s", row->name,
                     hd_operand_name(id));

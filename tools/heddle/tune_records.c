@@ -75,6 +75,16 @@ static const char merge_about[] =
     "Takes over into --db what other databases have and it has not. Merging twice changes nothing.";
 static const char merge_examples[] = "heddle tune merge --db all.db monday.db tuesday.db\n";
 
+/* All of them can be read: INTO is not made for nothing. */
+static heddle_status check_from(heddle_context *ctx, const char *const *from, int n) {
+  for (int i = 0; i < n; i++) {
+    hd_records *records;
+    HD_TRY(hd_records_open(ctx, from[i], false, &records));
+    hd_records_close(records);
+  }
+  return HEDDLE_OK;
+}
+
 int tune_merge(int argc, char **argv) {
   const char *db = TUNE_DB_DEFAULT, *from[CLI_MAX_ARGS];
   hd_records *records = NULL;
@@ -85,7 +95,9 @@ int tune_merge(int argc, char **argv) {
   if (code != CLI_GO)
     return code;
   heddle_context *ctx = heddle_context_create();
-  heddle_status status = hd_records_open(ctx, db, true, &records);
+  heddle_status status = check_from(ctx, from, n);
+  if (status == HEDDLE_OK)
+    status = hd_records_open(ctx, db, true, &records);
   for (int i = 0; i < n && status == HEDDLE_OK; i++)
     status = hd_records_merge(ctx, records, from[i]);
   hd_records_close(records);
