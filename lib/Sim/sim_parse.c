@@ -141,10 +141,13 @@ static void want_label(parser *p, const char *name, uint32_t slot) {
 static heddle_status operands(parser *p, sim_insn *in) {
   sim_opnd list[SIM_MAX_OPNDS];
   bool branch = strncmp(in->text, "bra", 3) == 0, indexed = strncmp(in->text, "brx", 3) == 0;
-  while (!hd_sim_text_accept(p, ';')) {
+  for (;;) {
+    bool wants_label = branch || (indexed && in->n_opnds == 1);
+    if (!wants_label && hd_sim_text_accept(p, ';'))
+      break;
     if (in->n_opnds == SIM_MAX_OPNDS)
       return hd_sim_text_fail(p, "ptx.syntax", "expected at most 12 operands", in->text);
-    if (branch || (indexed && in->n_opnds == 1)) {
+    if (wants_label) {
       const char *name = hd_sim_text_word(p);
       if (!name)
         return hd_sim_text_fail(p, "ptx.branch", "expected a label", in->text);
