@@ -14,18 +14,19 @@
 #include "Passes/accesses.h"
 #include "Passes/pass_list.h"
 
-enum { MAX_FRAGMENTS = 32 };
+static hd_value **new_list(hd_module *m, int32_t n) {
+  return HD_NEW_ARRAY(&m->arena, hd_value *, n);
+}
 
 /* Passes fragments through a sync op built at b; later uses take what comes out. */
 static hd_op *pass_through(hd_module *m, hd_builder *b, hd_op_kind kind, hd_value *const *in,
                            int32_t n) {
-  hd_type types[MAX_FRAGMENTS] = {{0}};
+  hd_type *types = HD_NEW_ARRAY(&m->arena, hd_type, n);
   for (int32_t i = 0; i < n; i++)
     types[i] = in[i]->type;
   hd_op *op = hd_build(b, kind, in, n, types, n);
   for (int32_t i = 0; i < n; i++)
     hd_replace_uses(op->region, in[i], op->results[i], op);
-  (void)m;
   return op;
 }
 
@@ -75,7 +76,7 @@ static int32_t batch_metadata(const hd_accesses *batch, hd_value **list) {
 
 /* Fence, batch, commit, wait until at most `pending` batches run. */
 static void place_batch(hd_module *m, const hd_accesses *batch, int32_t pending) {
-  hd_value *list[MAX_FRAGMENTS];
+  hd_value **list = new_list(m, 2 * batch->n); /* accumulators and A */
   hd_builder b = hd_builder_before(m, batch->op[0]);
   pass_through(m, &b, HD_OP_WGMMA_FENCE, list, batch_inputs(batch, list));
   hd_builder after = hd_builder_after(m, batch->op[batch->n - 1]);
@@ -87,7 +88,7 @@ static void place_batch(hd_module *m, const hd_accesses *batch, int32_t pending)
 /* What the batch reads stays in its registers until the load that replaces it, a turn or a tile
  * later. */
 static void hold_metadata(hd_module *m, hd_op *loop, const hd_accesses *batch) {
-  hd_value *word[MAX_FRAGMENTS];
+  hd_value **word = new_list(m, batch->n);
   hd_op *tiles = loop->region->parent;
   int32_t n = batch_metadata(batch, word);
   hd_builder before = hd_builder_before(m, tiles);
@@ -104,7 +105,7 @@ static void hold_metadata(hd_module *m, hd_op *loop, const hd_accesses *batch) {
  * when it is over: on an H200 a load over the metadata of a running wgmma changes its result, and
  * ptxas says nothing. */
 static void place_pair(hd_module *m, hd_op *loop, const hd_accesses batch[2]) {
-  hd_value *list[MAX_FRAGMENTS];
+  hd_value **list = new_list(m, loop->n_results);
   int32_t n = 0;
   for (int32_t i = 0; i < loop->n_results; i++)
     if (loop->results[i]->type.kind == HD_TYPE_FRAG)
@@ -224,15 +225,17 @@ static void fence_signals(hd_module *m, hd_op *role) {
   hd_accesses_free(&signals);
 }
 
-/* The results of the loads that end with `last`, in order. */
-static int32_t loaded_together(const hd_op *last, hd_value **list) {
+/* Behind the loads that end with `last`: what they load. */
+static void wait_for_loads(hd_module *m, hd_op *last) {
   const hd_op *op = last;
+  hd_builder b = hd_builder_after(m, last);
   int32_t n = 1;
   for (; follows_its_like(op); op = op->prev)
     n++;
+  hd_value **list = new_list(m, n);
   for (int32_t i = 0; i < n; i++, op = op->next)
     list[i] = op->results[0];
-  return n;
+  pass_through(m, &b, HD_OP_TCGEN05_WAIT_LD, list, n);
 }
 
 /* One wait behind consecutive moves: it is for all that were issued. */
@@ -242,11 +245,10 @@ static void wait_for_moves(hd_module *m, hd_op *role) {
   for (int32_t i = 0; i < moves.n; i++) {
     hd_op *op = moves.op[i];
     hd_builder b = hd_builder_after(m, op);
-    hd_value *list[MAX_FRAGMENTS];
     if (precedes_its_like(op))
       continue;
     if (op->kind == HD_OP_TCGEN05_LD)
-      pass_through(m, &b, HD_OP_TCGEN05_WAIT_LD, list, loaded_together(op, list));
+      wait_for_loads(m, op);
     else
       hd_build_op(&b, HD_OP_TCGEN05_WAIT_ST, (hd_type){0}, 0);
   }
