@@ -307,6 +307,7 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
     probe.split_k = 1;
   if (!strstr(text, "reduce="))
     leave_cluster(text, &probe);
+  HD_TRY(hd_schedule_check_tile(ctx, &p, &probe));
   /* A cluster along k has one tile, and nothing to share. */
   if (hd_schedule_along_k(&probe) > 1 && !strstr(text, "persistent="))
     probe.persistent = 0;

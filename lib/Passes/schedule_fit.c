@@ -118,8 +118,12 @@ int32_t hd_schedule_covering_stages(const hd_problem *p, const hd_schedule *s) {
 }
 
 int32_t hd_schedule_wanted_stages(const hd_problem *p, const hd_schedule *s) {
-  if (!is_wgmma(s) || s->tile_n > NARROW_TILE)
-    return !is_wgmma(s) && !is_tensor(s) ? 4 : s->tile_n <= NARROW_TILE ? 12 : 8;
+  if (!is_wgmma(s) && !is_tensor(s))
+    return 4;
+  if (s->tile_n > NARROW_TILE)
+    return 8;
+  if (is_tensor(s))
+    return 12;
   bool ahead = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY);
   return ahead ? HD_MOST_STAGES : hd_schedule_covering_stages(p, s);
 }
@@ -227,7 +231,8 @@ int32_t hd_schedule_most_pending(const hd_problem *p, const hd_schedule *s) {
 
 #define REFUSE(status, rule, ...) return hd_error(ctx, status, p->matmul->loc, rule, __VA_ARGS__)
 
-static heddle_status check_tile(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+heddle_status hd_schedule_check_tile(heddle_context *ctx, const hd_problem *p,
+                                     const hd_schedule *s) {
   int32_t granule = hd_granule_k(p->a_elem);
   if (s->tile_m < 64 || s->tile_m > 512 || s->tile_m % 64)
     REFUSE(HEDDLE_INVALID, "schedule.tile-m", "got tile m %d; legal: multiples of 64 to 512, "
@@ -244,6 +249,14 @@ static heddle_status check_tile(heddle_context *ctx, const hd_problem *p, const 
   if (s->tile_k != granule)
     REFUSE(HEDDLE_INVALID, "schedule.tile-k", "got tile k %d; legal: %d, one granule of %s",
            s->tile_k, granule, heddle_elem_get(p->a_elem)->name);
+  if (s->ctas < 1 || s->ctas > MOST_CTAS)
+    REFUSE(HEDDLE_INVALID, "schedule.ctas", "got %d CTAs an SM; legal: 1 to %d, nearest %d",
+           s->ctas, MOST_CTAS, s->ctas < 1 ? 1 : MOST_CTAS);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_depth(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  int32_t granule = hd_granule_k(p->a_elem);
   if (s->stages < 2 || s->stages > HD_MOST_STAGES)
     REFUSE(HEDDLE_INVALID, "schedule.stages", "got %d stages; legal: 2 to %d", s->stages,
            HD_MOST_STAGES);
@@ -521,9 +534,6 @@ static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const h
 }
 
 static heddle_status check_ctas(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
-  if (s->ctas < 1 || s->ctas > MOST_CTAS)
-    REFUSE(HEDDLE_INVALID, "schedule.ctas", "got %d CTAs an SM; legal: 1 to %d, nearest %d",
-           s->ctas, MOST_CTAS, s->ctas < 1 ? 1 : MOST_CTAS);
   int32_t fit = p->target->max_threads_per_sm / threads_of(s);
   if (s->ctas > fit)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.ctas-threads",
@@ -541,7 +551,8 @@ static heddle_status check_ctas(heddle_context *ctx, const hd_problem *p, const 
 
 static heddle_status check_problem_schedule(heddle_context *ctx, const hd_problem *p,
                                             const hd_schedule *s) {
-  HD_TRY(check_tile(ctx, p, s));
+  HD_TRY(hd_schedule_check_tile(ctx, p, s));
+  HD_TRY(check_depth(ctx, p, s));
   HD_TRY(check_tiles(ctx, p, s));
   HD_TRY(check_reduce(ctx, p, s));
   HD_TRY(is_wgmma(s)    ? check_wgmma(ctx, p, s)
