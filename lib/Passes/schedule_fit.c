@@ -395,8 +395,22 @@ static heddle_status check_permuted(heddle_context *ctx, const hd_problem *p,
   return HEDDLE_OK;
 }
 
+/* A problem that was read has an instruction of one family. */
+static heddle_status no_instruction(heddle_context *ctx, const hd_problem *p, const char *name) {
+  const char *legal = hd_problem_row(p, "wgmma", 0, false)     ? "wgmma"
+                      : hd_problem_row(p, "tcgen05", 0, false) ? "tcgen05"
+                                                               : "mma";
+  REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction",
+         "no %s for %s x %s -> %s on %s; nearest legal: family=%s", name,
+         heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
+         heddle_elem_get(p->acc_elem)->name, p->target->name, legal);
+}
+
 static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
-  if (!hd_problem_row(p, "wgmma", s->tile_n, strcmp(s->a_path, "reg") == 0))
+  bool in_registers = strcmp(s->a_path, "reg") == 0;
+  if (!hd_problem_row(p, "wgmma", 0, in_registers))
+    return no_instruction(ctx, p, "wgmma.mma_async.sp");
+  if (!hd_problem_row(p, "wgmma", s->tile_n, in_registers))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction",
            "no wgmma.mma_async.sp of n %d for %s x %s -> %s on %s; nearest legal n: %d", s->tile_n,
            heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
@@ -464,10 +478,7 @@ static heddle_status check_scale_tile(heddle_context *ctx, const hd_problem *p,
 
 static heddle_status check_tensor(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   if (!hd_problem_row(p, "tcgen05", 0, false))
-    REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction",
-           "no tcgen05.mma.sp for %s x %s -> %s on %s; nearest legal: family=mma",
-           heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
-           heddle_elem_get(p->acc_elem)->name, p->target->name);
+    return no_instruction(ctx, p, "tcgen05.mma.sp");
   if (s->tile_m != TENSOR_ROWS || s->tile_n % TENSOR_UNIT)
     REFUSE(HEDDLE_INVALID, "schedule.tile-tensor",
            "got tile %dx%d; legal for tcgen05: %d rows, a multiple of %d columns; nearest %dx%d",
@@ -506,9 +517,7 @@ static heddle_status check_tensor(heddle_context *ctx, const hd_problem *p, cons
 
 static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   if (!hd_problem_row(p, "mma", 0, true))
-    REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction", "no mma.sp for %s x %s -> %s on %s",
-           heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
-           heddle_elem_get(p->acc_elem)->name, p->target->name);
+    return no_instruction(ctx, p, "mma.sp");
   int32_t warps = s->warps_m * s->warps_n;
   if (s->warps_m < 1 || s->warps_n < 1 || warps > 16 || (warps & (warps - 1)) ||
       s->tile_m % (16 * s->warps_m) || s->tile_n % (8 * s->warps_n))

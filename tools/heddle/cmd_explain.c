@@ -260,6 +260,7 @@ static heddle_status explain_module(heddle_context *ctx, const compile_input *in
   HD_TRY(hd_schedule_parse(ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &s));
   const int64_t size_mnk[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
   HD_TRY(sizes_agree(ctx, &p, size_mnk));
+  HD_TRY(sizes_exist(ctx, &p, size));
   print_problem(&p);
   print_schedule(&p, &s);
   const hd_ceilings *ceilings = in->tuned ? hd_tuned_ceilings(in->tuned) : &hd_ceilings_h200;
