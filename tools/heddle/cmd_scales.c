@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "Sparse/npy.h"
+#include "Support/arena.h"
 #include "Support/diag.h"
 #include "cli.h"
 #include "commands.h"
@@ -37,8 +38,10 @@ static heddle_status find_order(scales_job *job) {
   job->order = tensor ? HEDDLE_SCALES_TILES : HEDDLE_SCALES_GRANULES;
   if (tensor || strcmp(job->family, "mma") == 0)
     return HEDDLE_OK;
+  static const char *const legal[] = {"mma", "tcgen05"};
   return hd_error(job->ctx, HEDDLE_INVALID, HD_NOWHERE, "block-scale.family",
-                  "got %s, whose instructions scale no blocks; legal: mma, tcgen05", job->family);
+                  "got '%s'; families that scale blocks: mma, tcgen05; nearest legal: %s",
+                  job->family, cli_nearest(job->family, legal, HD_COUNT(legal)));
 }
 
 static heddle_status write_scales(scales_job *job, size_t pitch, size_t n_bytes) {
@@ -64,9 +67,10 @@ static heddle_status run(scales_job *job) {
   HD_TRY(find_order(job));
   HD_TRY(hd_npy_read(job->ctx, job->in, HEDDLE_U8, &job->scales, &job->rows, &job->blocks));
   if (job->block < 1 || job->block > UINT32_MAX)
-    job->block = 0; /* refused with the others */
-  else
-    HD_TRY(check_k(job));
+    return hd_error(job->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "block-scale.block",
+                    "got blocks of %lld; nearest legal: %d", (long long)job->block,
+                    job->block < 1 ? 32 : 64);
+  HD_TRY(check_k(job));
   HD_TRY(heddle_block_scale_plan(job->ctx, job->order, job->elem, (uint32_t)job->block, job->rows,
                                  (uint64_t)job->k, &pitch, &n_bytes));
   return write_scales(job, pitch, n_bytes);
