@@ -247,7 +247,7 @@ static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *pl
 
 /* The scales of a granule are a row of their matrix: the tile's piece of it, zeros past its end. */
 static void copy_scale_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
-                        hd_value *cursor) {
+                            hd_value *cursor) {
   static const hd_stage_arg ptr[] = {HD_STAGE_BLOCK_SCALE_A, HD_STAGE_BLOCK_SCALE_B},
                             pitch[] = {HD_STAGE_LDSA, HD_STAGE_LDSB},
                             size[] = {HD_STAGE_M, HD_STAGE_N};

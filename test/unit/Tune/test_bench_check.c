@@ -185,7 +185,8 @@ static void every_band_is_compared(void **state) {
   enum { ROWS = 3000, COLS = 70 };
   int32_t *right = malloc(sizeof *right * ROWS * COLS), *d = malloc(sizeof *d * ROWS * COLS);
   for (int64_t i = 0; i < ROWS * COLS; i++)
-    right[i] = d[i / COLS + i % COLS * ROWS] = (int32_t)(i * 2654435761u >> 8) - (1 << 23);
+    right[i] = d[i / COLS + i % COLS * ROWS] =
+        (int32_t)((uint32_t)(i * 2654435761u) >> 8) - (1 << 23);
   hd_whole whole = {.data = right, .integer = true, .row_major = true, .m = ROWS, .n = COLS};
   hd_matrix m = {d, HEDDLE_S32, 1, ROWS};
   hd_comparison c = hd_whole_compare(&whole, &m, 0, 3);
