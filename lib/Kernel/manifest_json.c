@@ -173,8 +173,6 @@ static heddle_status read_string(const reader *r, const place *at, const hd_fiel
   }
   if (!json_is_string(json))
     return refuse_type(r, at, json, "a string");
-  if (strlen(json_string_value(json)) != json_string_length(json))
-    return refuse(r, at, "manifest.text", "holds a NUL character");
   *text = hd_arena_strdup(r->arena, json_string_value(json));
   return HEDDLE_OK;
 }

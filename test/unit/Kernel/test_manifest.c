@@ -166,6 +166,8 @@ static void errors_name_key_value_and_range(void **state) {
   refused("\"modulo\": 16", "\"modulo\": 0", "manifest.range", "requirement[0].modulo");
   refused("\"align\": 128", "\"align\": 96", "manifest.arg", "alignment 96 is not a power of two");
   refused("\"kind\": \"ldd\"", "\"kind\": \"ldc\"", "manifest.arg", "ldc stands twice");
+  refused("\"name\": \"sample\"", "\"name\": \"sam\\u0000ple\"", "manifest.json", "NUL");
+  refused("\"act\": \"user\"", "\"act\": \"*/\"", "manifest.word", "act: got \"*/\"");
   refused("\"hash\": \"0", "\"hash\": \"", "manifest.hash", "32");
 }
 
