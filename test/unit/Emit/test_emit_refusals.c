@@ -11,6 +11,14 @@
 #define FRAGS                                                                                      \
   "    %e: frag<s32 x 1> = frag.zero\n    %a: frag<s32 x 4> = frag.zero\n"                         \
   "    %c: frag<f32 x 4> = frag.zero\n"
+#define BARRIER "  %full: barrier = barrier {name = \"full\", stages = 1, count = 1}\n"
+#define SOURCE "  %g: ptr<f16> = arg {arg = b, type = f16}\n  %o: i64 = const {value = 0}\n"
+#define COPY "    copy.cp_async %g, %o, %s, %at, %z, %o, %o, %z {offset = 0, "
+#define ARGS                                                                                       \
+  "  %d: ptr<f32> = arg {arg = d, type = f32}\n  %l: i64 = arg {arg = ldd}\n"                      \
+  "  %n: i32 = arg {arg = n}\n"
+#define STORE                                                                                      \
+  ARGS ROLE FRAGS "    store.tile %d, %l, %n, %n, %n, %n, %c {type = f32, order = row_major, "
 
 static const struct refusal {
   const char *rule, *target, *body;
@@ -41,18 +49,15 @@ static const struct refusal {
             "    %b: frag<f16 x 8> = load.b %s, %at, %z {row = "
             "\"mma_sp_ordered_m16n8k32_f32_f16_f16\", step = 0}\n  }\n"},
     {"emit.arg", "sm_80",
-     "  %d: ptr<f32> = arg {arg = d, type = f32}\n  %l: i64 = arg {arg = ldd}\n"
-     "  %n: i32 = arg {arg = n}\n" ROLE FRAGS
+     ARGS ROLE FRAGS
      "    store.tile %d, %l, %n, %n, %n, %n, %c {type = f32, "
      "order = row_major, act = none, path = direct, alpha}\n  }\n"},
     {"emit.type", "sm_80",
-     "  %d: ptr<f32> = arg {arg = d, type = f32}\n  %l: i64 = arg {arg = ldd}\n"
-     "  %n: i32 = arg {arg = n}\n" ROLE FRAGS
+     ARGS ROLE FRAGS
      "    store.tile %d, %l, %n, %n, %n, %n, %c {type = e4m3, "
      "order = row_major, act = none, path = direct}\n  }\n"},
     {"emit.act", "sm_80",
-     "  %d: ptr<f32> = arg {arg = d, type = f32}\n  %l: i64 = arg {arg = ldd}\n"
-     "  %n: i32 = arg {arg = n}\n" ROLE FRAGS
+     ARGS ROLE FRAGS
      "    store.tile %d, %l, %n, %n, %n, %n, %c {type = f32, "
      "order = row_major, act = mish, path = direct}\n  }\n"},
     {"emit.registers", "sm_90a",
@@ -73,6 +78,26 @@ static const struct refusal {
     {"emit.tensor", "sm_100a", "  tcgen05.address\n" ROLE "  }\n"},
     {"emit.target", "sm_90a", "  tcgen05.alloc {columns = 32}\n" ROLE "  }\n"},
     {"emit.row", "sm_120a", "  tcgen05.alloc {columns = 32}\n" ROLE "  }\n"},
+    {"emit.arrive", "sm_90a",
+     BARRIER ROLE AT "    barrier.arrive %full, %at {scope = warp, rank = 65536}\n  }\n"},
+    {"emit.cmp", "sm_80", ROLE AT "    %p: i1 = cmp %z, %z {pred = near}\n  }\n"},
+    {"emit.copy", "sm_80",
+     LINEAR SOURCE ROLE AT COPY "rows = 3, row_bytes = 100, vec = 16}\n  }\n"},
+    {"emit.vec", "sm_80", LINEAR SOURCE ROLE AT COPY "rows = 3, row_bytes = 96, vec = 12}\n  }\n"},
+    {"emit.word", "sm_80",
+     BUFFER "align = 128, layout = packed_a, slab_bytes = 4608, meta_offset = 4096, type = f16}\n"
+     ROLE AT "    %m: frag<s32 x 1> = load.meta %s, %at, %z {word = 1}\n  }\n"},
+    {"emit.fragment", "sm_80",
+     BUFFER "align = 128, layout = packed_a, slab_bytes = 4608, meta_offset = 4096, type = f16}\n"
+     ROLE AT "    %m: frag<f16 x 4> = load.a %s, %at, %z {step = 0}\n  }\n"},
+    {"emit.c", "sm_80", STORE "act = none, path = direct, c, c_type = e4m3}\n  }\n"},
+    {"emit.bias", "sm_80", STORE "act = none, path = direct, bias, bias_type = e4m3}\n  }\n"},
+    {"emit.user", "sm_80", STORE "act = user, path = direct}\n  }\n"},
+    {"emit.store", "sm_80",
+     ARGS ROLE FRAGS "    store.tile %d, %l, %n, %n, %n, %n, %e {type = f32, order = row_major, "
+                     "act = none, path = direct}\n  }\n"},
+    {"emit.tile_coord", "sm_80",
+     ROLE AT "    %i: i32, %j: i32 = tile_coord %z, %z, %z {order = spiral, group = 1}\n  }\n"},
 };
 
 static void test_refused(void **state) {

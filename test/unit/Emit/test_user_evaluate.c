@@ -93,26 +93,28 @@ static void test_endless(void **state) {
   hd_user_function_free(function);
 }
 
-static void check_refused(const char *ir, heddle_status expected) {
+static void check_refused(const char *ir, const char *rule, heddle_status expected) {
   heddle_context *ctx = heddle_context_create();
   hd_user_function *function = NULL;
   assert_int_equal(hd_user_function_open(ctx, ir, strlen(ir), "f", &function), expected);
   assert_null(function);
   assert_int_equal(heddle_context_count(ctx), 1);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, rule);
   heddle_context_free(ctx);
 }
 
 static void test_refusals(void **state) {
   (void)state;
   check_refused("define float @f" HEAD "%a = load float, ptr %user\nret float %a\n}\n",
-                HEDDLE_UNSUPPORTED);
+                "user.evaluate", HEDDLE_UNSUPPORTED);
   check_refused("declare float @erff(float)\ndefine float @f" HEAD
                 "%a = call float @erff(float %acc)\nret float %a\n}\n",
-                HEDDLE_UNSUPPORTED);
-  check_refused("define float @g" HEAD "ret float %acc\n}\n", HEDDLE_INVALID);
-  check_refused("define float @f(float %acc) {\nret float %acc\n}\n", HEDDLE_INVALID);
-  check_refused("not IR", HEDDLE_INVALID);
-  check_refused("", HEDDLE_INVALID);
+                "user.evaluate", HEDDLE_UNSUPPORTED);
+  check_refused("define float @g" HEAD "ret float %acc\n}\n", "user.function", HEDDLE_INVALID);
+  check_refused("define float @f(float %acc) {\nret float %acc\n}\n", "user.function",
+                HEDDLE_INVALID);
+  check_refused("not IR", "user.parse", HEDDLE_INVALID);
+  check_refused("", "user.function", HEDDLE_INVALID);
 }
 
 int main(void) {

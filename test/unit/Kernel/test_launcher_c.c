@@ -476,7 +476,10 @@ static void bad_names_and_no_code_are_refused(void **state) {
   assert_int_equal(hd_launcher_write(NULL, &m, &both, &header, &source), HEDDLE_INVALID);
   m = sample_manifest();
   hd_launcher_code none = {0};
-  assert_int_equal(hd_launcher_write(NULL, &m, &none, &header, &source), HEDDLE_INVALID);
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(hd_launcher_write(ctx, &m, &none, &header, &source), HEDDLE_INVALID);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "launcher.code");
+  heddle_context_free(ctx);
   assert_null(header);
 }
 

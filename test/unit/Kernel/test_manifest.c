@@ -195,6 +195,9 @@ static void built_manifests_are_checked_too(void **state) {
     m.variant[i].n_params = 1;
   refuse_built(&m, "manifest.workspace");
   m = sound;
+  m.name = NULL;
+  refuse_built(&m, "manifest.missing");
+  m = sound;
   m.n_variants = 0;
   refuse_built(&m, "manifest.variant");
   m = sound;

@@ -117,8 +117,11 @@ static void limits_keep_every_sum_exact(void **state) {
                      HEDDLE_OK);
     assert_true(k / 2 * a * b + 64 <= 2048);
   }
-  assert_int_equal(hd_exact_limits(NULL, HEDDLE_F16, HEDDLE_F16, HEDDLE_F16, 3972, &a, &b),
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(hd_exact_limits(ctx, HEDDLE_F16, HEDDLE_F16, HEDDLE_F16, 3972, &a, &b),
                    HEDDLE_UNSUPPORTED);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "reference.exact");
+  heddle_context_free(ctx);
   assert_int_equal(hd_exact_limits(NULL, HEDDLE_BF16, HEDDLE_BF16, HEDDLE_F32, 8192, &a, &b),
                    HEDDLE_OK);
   assert_true(a == 8 && b == 8);

@@ -93,6 +93,10 @@ static void compare_with_naive(const hd_reference *r) {
   assert_int_equal(hd_reference_rows(NULL, r, rows, n_rows, some), HEDDLE_OK);
   for (size_t i = 0; i < n_rows; i++)
     assert_memory_equal(some + i * r->n, out + rows[i] * r->n, r->n * sizeof *some);
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(hd_reference_rows(ctx, r, &r->m, 1, some), HEDDLE_INVALID);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "reference.row");
+  heddle_context_free(ctx);
   free(some);
   free(out);
 }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "Runtime/device.h"
+#include "Runtime/nvml.h"
 #include "fake_cuda.h"
 
 typedef struct fixture {
@@ -82,6 +83,7 @@ static void writes_outside_are_found(void **state) {
     *at = 0;
     snprintf(text, sizeof text, "byte %lld holds 0x00", (long long)outside[i]);
     assert_int_equal(hd_buffer_check(ctx, f->device, &b, "d"), HEDDLE_MISMATCH);
+    assert_string_equal(heddle_context_get(ctx, 0)->rule, "buffer.guard");
     assert_non_null(strstr(heddle_context_get(ctx, 0)->text, text));
     *at = HD_GUARD_BYTE;
     heddle_context_free(ctx);
@@ -144,6 +146,33 @@ static void rotations_reach_the_total(void **state) {
   f->fake->fail = NULL;
 }
 
+static void expect_rule(heddle_context *ctx, const char *rule) {
+  assert_int_equal(heddle_context_count(ctx), 1);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, rule);
+  heddle_context_clear(ctx);
+}
+
+static void refusals_name_their_rule(void **state) {
+  const fixture *f = *state;
+  heddle_context *ctx = heddle_context_create();
+  hd_device *device;
+  hd_buffer b;
+  hd_nvml *nvml;
+  double seconds;
+  assert_int_equal(hd_device_open(ctx, f->runtime, 99, &device), HEDDLE_ENVIRONMENT);
+  expect_rule(ctx, "device.ordinal");
+  assert_int_equal(hd_buffer_create(ctx, f->device, 8, 256, &b), HEDDLE_INVALID);
+  expect_rule(ctx, "buffer.size");
+  assert_int_equal(hd_time_stream(ctx, f->device, launch_nothing, NULL, 0, &seconds),
+                   HEDDLE_INVALID);
+  expect_rule(ctx, "time.count");
+  assert_int_equal(hd_nvml_open(ctx, "/nowhere/nvml", "0", &nvml), HEDDLE_ENVIRONMENT);
+  expect_rule(ctx, "nvml.open");
+  assert_int_equal(hd_nvml_open(ctx, "libm.so.6", "0", &nvml), HEDDLE_ENVIRONMENT);
+  expect_rule(ctx, "nvml.symbol");
+  heddle_context_free(ctx);
+}
+
 /* Each call in turn fails; opening then reports it and leaves nothing behind. */
 static void every_failure_of_opening_is_clean(void **state) {
   const fixture *f = *state;
@@ -166,6 +195,7 @@ int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
       CASE(facts_come_from_the_driver),
+      CASE(refusals_name_their_rule),
       CASE(buffers_are_poisoned_copied_and_aligned),
       CASE(writes_outside_are_found),
       CASE(times_are_per_launch),

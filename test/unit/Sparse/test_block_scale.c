@@ -94,19 +94,26 @@ static void scales_of_128_rows_stand_in_tiles(void **state) {
 }
 
 static void refuse_plan(heddle_scales_order order, heddle_elem elem, uint32_t block, uint64_t rows,
-                        uint64_t k, heddle_status expected) {
+                        uint64_t k, const char *rule) {
   size_t pitch = 1, n_bytes = 2;
-  assert_int_equal(heddle_block_scale_plan(NULL, order, elem, block, rows, k, &pitch, &n_bytes),
-                   expected);
+  bool malformed = strcmp(rule, "block-scale.size") == 0;
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(heddle_block_scale_plan(ctx, order, elem, block, rows, k, &pitch, &n_bytes),
+                   malformed ? HEDDLE_INVALID : HEDDLE_UNSUPPORTED);
   assert_true(pitch == 1 && n_bytes == 2);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, rule);
+  heddle_context_free(ctx);
 }
 
 static void refuse_strides(heddle_scales_order order, size_t row_bytes, size_t pitch) {
   uint8_t scales[64] = {0}, packed[1024];
+  heddle_context *ctx = heddle_context_create();
   memset(packed, UNTOUCHED, sizeof packed);
-  assert_int_equal(heddle_block_scale_pack(NULL, order, HEDDLE_E4M3, 64, 8, 128, scales, row_bytes,
+  assert_int_equal(heddle_block_scale_pack(ctx, order, HEDDLE_E4M3, 64, 8, 128, scales, row_bytes,
                                            packed, pitch),
                    HEDDLE_INVALID);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "block-scale.stride");
+  heddle_context_free(ctx);
   for (size_t i = 0; i < sizeof packed; i++)
     assert_int_equal(packed[i], UNTOUCHED);
 }
@@ -115,12 +122,12 @@ static void what_no_kernel_reads_is_refused(void **state) {
   (void)state;
   static const heddle_scales_order orders[] = {HEDDLE_SCALES_GRANULES, HEDDLE_SCALES_TILES};
   for (size_t i = 0; i < HD_COUNT(orders); i++) {
-    refuse_plan(orders[i], HEDDLE_BF16, 64, 8, 64, HEDDLE_UNSUPPORTED);
-    refuse_plan(orders[i], HEDDLE_E4M3, 48, 8, 64, HEDDLE_UNSUPPORTED);
-    refuse_plan(orders[i], HEDDLE_E4M3, 0, 8, 64, HEDDLE_UNSUPPORTED);
-    refuse_plan(orders[i], HEDDLE_E4M3, 64, 0, 64, HEDDLE_INVALID);
-    refuse_plan(orders[i], HEDDLE_E4M3, 64, UINT64_MAX, 64, HEDDLE_INVALID);
-    refuse_plan(orders[i], HEDDLE_E4M3, 64, 8, UINT64_MAX, HEDDLE_INVALID);
+    refuse_plan(orders[i], HEDDLE_BF16, 64, 8, 64, "block-scale.type");
+    refuse_plan(orders[i], HEDDLE_E4M3, 48, 8, 64, "block-scale.block");
+    refuse_plan(orders[i], HEDDLE_E4M3, 0, 8, 64, "block-scale.block");
+    refuse_plan(orders[i], HEDDLE_E4M3, 64, 0, 64, "block-scale.size");
+    refuse_plan(orders[i], HEDDLE_E4M3, 64, UINT64_MAX, 64, "block-scale.size");
+    refuse_plan(orders[i], HEDDLE_E4M3, 64, 8, UINT64_MAX, "block-scale.size");
   }
   /* of 8 rows of 2 scales */
   static const size_t strides[][2] = {{1, 16}, {2, 8}, {2, 24}, {2, 0}}, tiles[] = {0, 256, 1024};

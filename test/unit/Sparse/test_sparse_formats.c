@@ -155,7 +155,10 @@ static void bad_shapes_are_refused(void **state) {
                      cases[i].expected);
   assert_int_equal(heddle_sparse_plan(NULL, 3, HEDDLE_F16, HEDDLE_FAMILY_MMA, 1, 4, &info),
                    HEDDLE_INVALID);
-  assert_int_equal(heddle_sparse_prune(NULL, HEDDLE_F16, 2, 8, buffer, 15), HEDDLE_INVALID);
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(heddle_sparse_prune(ctx, HEDDLE_F16, 2, 8, buffer, 15), HEDDLE_INVALID);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "sparse.stride");
+  heddle_context_free(ctx);
   assert_int_equal(heddle_sparse_prune(NULL, HEDDLE_F16, 2, 8, buffer, SIZE_MAX), HEDDLE_INVALID);
   assert_int_equal(heddle_sparse_prune(NULL, HEDDLE_F16, 2, 8, buffer, 16), HEDDLE_OK);
 }

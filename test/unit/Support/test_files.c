@@ -214,11 +214,29 @@ static void time_runs_out(void **state) {
   (void)state;
   int code = 55;
   double start = hd_clock_seconds();
-  assert_int_equal(run("sleep 30", 0.2, NULL, &code), HEDDLE_ENVIRONMENT);
+  const char *const argv[] = {"sleep", "30", NULL};
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(hd_process_run(ctx, argv, 0.2, NULL, &code), HEDDLE_ENVIRONMENT);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "process.timeout");
+  heddle_context_free(ctx);
   assert_int_equal(run("yes", 0.2, NULL, &code), HEDDLE_ENVIRONMENT);
   assert_int_equal(run("exec >&- 2>&-; sleep 30", 0.2, NULL, &code), HEDDLE_ENVIRONMENT);
   assert_int_equal(code, 55);
   assert_true(hd_clock_seconds() - start < 15);
+}
+
+static void a_host_that_ignores_its_children_is_told(void **state) {
+  (void)state;
+  const char *const argv[] = {"true", NULL};
+  int code = 55;
+  heddle_context *ctx = heddle_context_create();
+  void (*before)(int) = signal(SIGCHLD, SIG_IGN);
+  heddle_status status = hd_process_run(ctx, argv, 10, NULL, &code);
+  signal(SIGCHLD, before);
+  assert_int_equal(status, HEDDLE_ENVIRONMENT);
+  assert_int_equal(code, 55);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "process.wait");
+  heddle_context_free(ctx);
 }
 
 /* What the child started ends with it. */
@@ -329,6 +347,7 @@ int main(void) {
       cmocka_unit_test(signals_are_codes_above_128),
       cmocka_unit_test(no_signal_is_blocked_in_a_child),
       cmocka_unit_test(time_runs_out),
+      cmocka_unit_test(a_host_that_ignores_its_children_is_told),
       IN_FOLDER(a_time_out_ends_the_whole_group),
       cmocka_unit_test(a_child_left_behind_does_not_hold_us),
       cmocka_unit_test(what_cannot_start_is_an_error),

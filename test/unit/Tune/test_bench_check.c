@@ -105,6 +105,20 @@ static void what_is_right_is_checked_whole(void **state) {
   assert_true(row.ok && !row.whole);
 }
 
+static void a_peer_that_is_none_is_refused(void **state) {
+  const fixture *f = *state;
+  static const char *const cases[][3] = {{"cublas", FAKE_CUDA, "peer.symbol"},
+                                         {"cublas", "/nowhere/lib", "peer.library"},
+                                         {"curlas", NULL, "peer.name"}};
+  for (size_t i = 0; i < HD_COUNT(cases); i++) {
+    heddle_context *ctx = heddle_context_create();
+    hd_peer *peer;
+    assert_int_not_equal(hd_peer_open(ctx, cases[i][0], cases[i][1], f->device, &peer), HEDDLE_OK);
+    assert_string_equal(heddle_context_get(ctx, 0)->rule, cases[i][2]);
+    heddle_context_free(ctx);
+  }
+}
+
 /* The cuBLASLt for tests stores nothing in bf16: its time stands, and it is told of. */
 static void a_peer_that_is_off_is_told_of(void **state) {
   fixture *f = *state;
@@ -211,6 +225,7 @@ static void every_band_is_compared(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(what_is_right_is_checked_whole, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_peer_that_is_none_is_refused, setup, teardown),
       cmocka_unit_test_setup_teardown(a_peer_that_is_off_is_told_of, setup, teardown),
       cmocka_unit_test_setup_teardown(one_wrong_element_is_found, setup, teardown),
       cmocka_unit_test_setup_teardown(two_exchanged_rows_are_found, setup, teardown),
