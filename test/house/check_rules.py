@@ -9,10 +9,13 @@ Prints one line a breach and exits 1 when there is any:
   length     no file of lib/, tools/, include/ is longer than 600 lines
   width      no line of C has more than 100 characters
   unique     file names are unique in lib/, tools/ and include/
+  tested     each rule that a refusal names stands in a test, or in rule_names.py
 """
 import os
 import re
 import sys
+
+from rule_names import check_names
 
 # Top-down exceptions to "all that stands below": the folder may use these only.
 ONLY = {
@@ -144,7 +147,7 @@ def check_unique(root):
 
 def breaches(root):
     for check in (check_includes, check_calls, check_readmes, check_lengths, check_widths,
-                  check_unique):
+                  check_unique, check_names):
         yield from check(root)
 
 
