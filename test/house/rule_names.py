@@ -12,7 +12,7 @@ UNTESTED = {
                                     "trial.arguments tune.final",
     "a fault of ours or of LLVM's": "emit.intrinsic emit.llvm emit.value emit.verify manifest.act "
                                     "user.link user.llvm",
-    "a check before it": "emit.trans fragment.store-order path.descriptor run.stride "
+    "a check before it": "fragment.store-order path.descriptor run.stride "
                          "run.user-epilogue spec.unjudged trial.plant",
     "a terminal": "cli.terminal",
 }

@@ -98,6 +98,10 @@ static const struct refusal {
                      "act = none, path = direct}\n  }\n"},
     {"emit.tile_coord", "sm_80",
      ROLE AT "    %i: i32, %j: i32 = tile_coord %z, %z, %z {order = spiral, group = 1}\n  }\n"},
+    {"emit.trans", "sm_90a",
+     LINEAR ROLE AT FRAGS "    %i: i1 = cmp %z, %z {pred = ne}\n"
+     "    %x: frag<s32 x 4> = wgmma.sp.ss %a, %s, %at, %z, %s, %e, %i {row = "
+     "\"wgmma_sp_ss_m64n8k64_s32_s8_s8\", selector = 0, step = 0, trans}\n  }\n"},
 };
 
 static void test_refused(void **state) {
