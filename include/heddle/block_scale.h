@@ -12,9 +12,10 @@
  * Blocks past K have scale 0 in the last granule: kernels read them, and multiply zeros with them,
  * so that they must not be NaN.
  *
- * Common errors: HEDDLE_INVALID (no rows, K 0, a pitch or row too short, a size past SIZE_MAX) and
- * HEDDLE_UNSUPPORTED (an element type that is not of 8 or 4 bits, a block that does not divide its
- * granule), with a diagnostic in ctx (may be NULL). Thread-safe for distinct buffers. */
+ * Common errors: HEDDLE_INVALID (no order, no rows, K 0, a pitch or row too short, a size past
+ * SIZE_MAX) and HEDDLE_UNSUPPORTED (an element type that is not of 8 or 4 bits, a block that does
+ * not divide its granule), with a diagnostic in ctx (may be NULL). Thread-safe for distinct
+ * buffers. */
 #ifndef HEDDLE_BLOCK_SCALE_H
 #define HEDDLE_BLOCK_SCALE_H
 

@@ -40,6 +40,10 @@ static heddle_status find_granule(heddle_context *ctx, heddle_elem elem, uint32_
 static heddle_status find_order(heddle_context *ctx, heddle_scales_order name, heddle_elem elem,
                                 uint32_t block, uint64_t rows, uint64_t k, order *o) {
   uint32_t granule;
+  if (name != HEDDLE_SCALES_GRANULES && name != HEDDLE_SCALES_TILES)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "block-scale.order",
+                    "got order %d; legal: those of heddle_scales_order, nearest %d", (int)name,
+                    HEDDLE_SCALES_TILES);
   HD_TRY(find_granule(ctx, elem, block, &granule));
   *o = (order){.name = name, .each = granule / block};
   /* so that what follows neither wraps nor, as tiles of all rows and blocks, ends past SIZE_MAX */

@@ -96,10 +96,10 @@ static void scales_of_128_rows_stand_in_tiles(void **state) {
 static void refuse_plan(heddle_scales_order order, heddle_elem elem, uint32_t block, uint64_t rows,
                         uint64_t k, const char *rule) {
   size_t pitch = 1, n_bytes = 2;
-  bool malformed = strcmp(rule, "block-scale.size") == 0;
+  bool unsupported = !strcmp(rule, "block-scale.type") || !strcmp(rule, "block-scale.block");
   heddle_context *ctx = heddle_context_create();
   assert_int_equal(heddle_block_scale_plan(ctx, order, elem, block, rows, k, &pitch, &n_bytes),
-                   malformed ? HEDDLE_INVALID : HEDDLE_UNSUPPORTED);
+                   unsupported ? HEDDLE_UNSUPPORTED : HEDDLE_INVALID);
   assert_true(pitch == 1 && n_bytes == 2);
   assert_string_equal(heddle_context_get(ctx, 0)->rule, rule);
   heddle_context_free(ctx);
@@ -129,6 +129,7 @@ static void what_no_kernel_reads_is_refused(void **state) {
     refuse_plan(orders[i], HEDDLE_E4M3, 64, UINT64_MAX, 64, "block-scale.size");
     refuse_plan(orders[i], HEDDLE_E4M3, 64, 8, UINT64_MAX, "block-scale.size");
   }
+  refuse_plan((heddle_scales_order)2, HEDDLE_E4M3, 64, 8, 64, "block-scale.order");
   /* of 8 rows of 2 scales */
   static const size_t strides[][2] = {{1, 16}, {2, 8}, {2, 24}, {2, 0}}, tiles[] = {0, 256, 1024};
   for (size_t i = 0; i < HD_COUNT(strides); i++)
