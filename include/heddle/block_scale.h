@@ -5,9 +5,9 @@
  *
  * Granule order (mma.sp: sm_120a, sm_121a): the scales of all rows for one granule stand together,
  * a row's behind each other; granules stand `pitch` bytes apart, a multiple of 16.
- * Tile order (tcgen05.mma.sp: sm_100a, sm_103a): tiles of 128 rows by 4 scales, 512 bytes each, as
- * tensor memory takes them; those of 128 rows follow each other along k, whole granules of it, and
- * are `pitch` bytes.
+ * Tile order (tcgen05.mma.sp: sm_100a to sm_110a): tiles of 128 rows by 4 scales, 512 bytes each,
+ * as tensor memory takes them; those of 128 rows follow each other along k, whole granules of it,
+ * and are `pitch` bytes.
  *
  * Blocks past K have scale 0 in the last granule: kernels read them, and multiply zeros with them,
  * so that they must not be NaN.

@@ -8,8 +8,6 @@
 #include "Emit/emit_instruction.h"
 
 enum { STEP_BYTES = 2048 /* of 64 rows of packed A */, STRIP_SHIFT = 20 /* 16 lanes */ };
-/* Block scales: a tile is 128 rows by the 4 of a word, 4 columns of a word for each of 32 rows. */
-enum { TILE_ROWS = 128, TILE_BYTES = 512, TILE_COLUMNS = 4, A_WORD = 4, WORD_ROWS = 32 };
 
 /* A row that the op stands for, which takes `inputs`. */
 static heddle_status issue(hd_emitter *e, const hd_op *op, const char *name,
@@ -63,16 +61,17 @@ static const hd_canonical tile_form = {false, HD_SMEM_NONE, 128, 128};
  * shared memory, in tensor memory those of all rows. */
 heddle_status hd_emit_op_tcgen05_cp(hd_emitter *e, const hd_op *op) {
   int64_t bytes = hd_op_int(hd_emit_def(op->operands[1]), HD_ATTR_BYTES, 0);
-  int64_t bands = hd_op_int(op, HD_ATTR_ROWS, 0) / TILE_ROWS, tiles = bytes / TILE_BYTES;
+  int64_t bands = hd_op_int(op, HD_ATTR_ROWS, 0) / HD_SCALE_TILE_ROWS;
+  int64_t tiles = bytes / HD_SCALE_TILE_BYTES;
   hd_operand_place from = {hd_emit_get1(e, op->operands[1]),
                            hd_emit_get(e, op->operands[2], NULL)[0], bytes, 0};
   const hd_spec_row *row;
   LLVMValueRef to = NULL;
   HD_TRY(hd_emit_row(e, op, HD_FAMILY_TCGEN05, -1, &row));
   HD_TRY(slot_address(e, op, op->operands[0], op->operands[2], &to));
-  for (int64_t i = 0; i < tiles; i++, from.step_bytes += TILE_BYTES) {
+  for (int64_t i = 0; i < tiles; i++, from.step_bytes += HD_SCALE_TILE_BYTES) {
     int64_t words = tiles / bands, at = i % words * bands + i / words;
-    LLVMValueRef inputs[] = {hd_emit_addi(e, to, at * TILE_COLUMNS),
+    LLVMValueRef inputs[] = {hd_emit_addi(e, to, at * HD_SCALE_TILE_COLUMNS),
                              hd_emit_descriptor(e, &from, hd_tcgen05_descriptor(&tile_form))};
     hd_emit_row_asm(e, row, inputs, NULL, 0, NULL);
   }
@@ -149,18 +148,19 @@ typedef struct scale_place {
 static heddle_status find_scales(hd_emitter *e, const hd_op *op, const hd_spec_row *row,
                                  int64_t n, scale_place *s) {
   int64_t step = hd_op_int(op, HD_ATTR_STEP, 0), each = hd_spec_scales_a_row(row);
-  int64_t first = step * row->scale_vec, bands = (n + TILE_ROWS - 1) / TILE_ROWS;
+  int64_t first = step * row->scale_vec, bands = (n + HD_SCALE_TILE_ROWS - 1) / HD_SCALE_TILE_ROWS;
   LLVMValueRef granule = hd_emit_get1(e, op->operands[9]);
   HD_TRY(slot_address(e, op, op->operands[7], op->operands[3], &s->a));
   HD_TRY(slot_address(e, op, op->operands[8], op->operands[3], &s->b));
-  s->a = hd_emit_addi(e, s->a, first / A_WORD * TILE_COLUMNS);
-  s->b = hd_emit_addi(e, s->b, first / A_WORD * TILE_COLUMNS * bands);
-  if (n % TILE_ROWS) {
-    LLVMValueRef inside = hd_emit_remi(e, hd_emit_get1(e, op->operands[10]), TILE_ROWS);
-    s->b = hd_emit_add(e, s->b, hd_emit_divi(e, inside, WORD_ROWS));
+  s->a = hd_emit_addi(e, s->a, first / HD_SCALES_A_WORD * HD_SCALE_TILE_COLUMNS);
+  s->b = hd_emit_addi(e, s->b, first / HD_SCALES_A_WORD * HD_SCALE_TILE_COLUMNS * bands);
+  if (n % HD_SCALE_TILE_ROWS) {
+    LLVMValueRef inside = hd_emit_remi(e, hd_emit_get1(e, op->operands[10]), HD_SCALE_TILE_ROWS);
+    s->b = hd_emit_add(e, s->b, hd_emit_divi(e, inside, HD_SCALE_COLUMN_ROWS));
   }
-  s->byte = (unsigned)(first % A_WORD);
-  s->odd = each < A_WORD ? hd_emit_eqi(e, hd_emit_remi(e, granule, A_WORD / each), 1) : NULL;
+  s->byte = (unsigned)(first % HD_SCALES_A_WORD);
+  if (each < HD_SCALES_A_WORD)
+    s->odd = hd_emit_eqi(e, hd_emit_remi(e, granule, HD_SCALES_A_WORD / each), 1);
   return HEDDLE_OK;
 }
 

@@ -382,25 +382,25 @@ static void check_load_scale(hd_verifier *v, const hd_op *op) {
     check_extent(v, op, op->operands[0]->op, 0, rows * hd_spec_scales_a_row(row));
 }
 
-/* Four bytes of a row in shared memory are a word in each 32 lanes of tensor memory. */
 static void check_cp(hd_verifier *v, const hd_op *op) {
-  enum { TILE_ROWS = 128, TILE_BYTES = 512, COPIES = 4 };
   int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 0);
   int64_t from = hd_op_int(op->operands[1]->op, HD_ATTR_BYTES, 0);
   int64_t to = hd_op_int(op->operands[0]->op, HD_ATTR_BYTES, 0);
-  if (rows < TILE_ROWS || rows % TILE_ROWS)
-    hd_verify_fail(v, op, "ir.scale-rows", "rows = %lld; legal: multiples of %d", (long long)rows,
-                   TILE_ROWS);
-  else if (from % (rows / TILE_ROWS * TILE_BYTES) || to != from * COPIES)
+  if (rows < HD_SCALE_TILE_ROWS || rows % HD_SCALE_TILE_ROWS)
+    hd_verify_fail(v, op, "ir.scale-rows", "rows = %lld; legal: multiples of %d, nearest %lld",
+                   (long long)rows, HD_SCALE_TILE_ROWS,
+                   (long long)(rows / HD_SCALE_TILE_ROWS + 1) * HD_SCALE_TILE_ROWS);
+  else if (from % (rows / HD_SCALE_TILE_ROWS * HD_SCALE_TILE_BYTES) ||
+           to != from * HD_SCALE_TILE_COPIES)
     hd_verify_fail(v, op, "ir.slot",
                    "%lld bytes of scales of %lld rows into %lld of tensor memory; legal: whole "
                    "tiles of %d bytes, four times as many there",
-                   (long long)from, (long long)rows, (long long)to, TILE_BYTES);
+                   (long long)from, (long long)rows, (long long)to, HD_SCALE_TILE_BYTES);
 }
 
 /* A granule's scales of 128 rows (A), of the columns of D and those before them in 128 (B). */
 static void check_mma_scales(hd_verifier *v, const hd_op *op) {
-  enum { SCALE_A = 7, SCALE_B = 8, N_OPERANDS = 11, A_WORD = 4, TILE_ROWS = 128, TILE_COLUMNS = 4 };
+  enum { SCALE_A = 7, SCALE_B = 8, N_OPERANDS = 11 };
   const char *name = hd_op_str(op, HD_ATTR_ROW);
   const hd_spec_row *row = name ? hd_spec_find(name) : NULL;
   if (!row || (!row->scale_vec && op->n_operands == SCALE_A))
@@ -410,9 +410,10 @@ static void check_mma_scales(hd_verifier *v, const hd_op *op) {
                    row->name, row->scale_vec ? N_OPERANDS : SCALE_A);
     return;
   }
-  int64_t tiles = (hd_spec_scales_a_row(row) + A_WORD - 1) / A_WORD * TILE_COLUMNS;
+  int64_t words = (hd_spec_scales_a_row(row) + HD_SCALES_A_WORD - 1) / HD_SCALES_A_WORD;
+  int64_t tiles = words * HD_SCALE_TILE_COLUMNS;
   int64_t n = hd_tensor_slot_columns(op->operands[0]->op);
-  int64_t wanted[] = {tiles, (n + TILE_ROWS - 1) / TILE_ROWS * tiles};
+  int64_t wanted[] = {tiles, (n + HD_SCALE_TILE_ROWS - 1) / HD_SCALE_TILE_ROWS * tiles};
   for (int i = 0; i < 2; i++) {
     int64_t got = hd_tensor_slot_columns(op->operands[SCALE_A + i]->op);
     if (got != wanted[i])

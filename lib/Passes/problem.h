@@ -67,7 +67,6 @@ enum { HD_SLAB_ROWS = 64, HD_STRIP_ROWS = 16, HD_GRANULE_BYTES = 128, HD_BLOCK_V
  * instruction, pitches in whole copies. */
 heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *problem);
 enum { HD_SCALE_ALIGN = 16 }; /* bytes: of the pointers and pitches of block scales */
-enum { HD_SCALE_TILE_ROWS = 128, HD_SCALE_TILE_BYTES = 512, HD_SCALES_A_WORD = 4 };
 
 /* The instruction of a family ("mma", "wgmma", "tcgen05") for the problem; n 0: any. NULL when
  * there is none. */

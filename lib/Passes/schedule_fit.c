@@ -173,11 +173,12 @@ void hd_schedule_spread_warps(hd_schedule *s) {
 
 /* ---- tensor memory ---- */
 
-/* A stage's metadata, and block scales: 4 columns a tile of them. */
+/* A stage's metadata, and tiles of block scales. */
 static int32_t stage_columns(const hd_problem *p, const hd_schedule *s) {
   int32_t scales = hd_schedule_scale_bytes(p, s, s->tile_m) +
                    hd_schedule_scale_bytes(p, s, s->tile_n);
-  return 2 * hd_block_meta_words(p->a_elem) + 4 * (scales / HD_SCALE_TILE_BYTES);
+  return 2 * hd_block_meta_words(p->a_elem) +
+         scales / HD_SCALE_TILE_BYTES * HD_SCALE_TILE_COLUMNS;
 }
 
 /* A power of two. */

@@ -244,7 +244,6 @@ static void declare_slots(hd_stage *st) {
 /* Of each operand a row's scales of the granule, row after row; or in tiles, which tensor memory
  * holds once for each 32 lanes. */
 static void declare_scales(hd_stage *st) {
-  enum { COPIES = 4 };
   static const char *const names[] = {"scale_a", "scale_b"}, *const in_tensor[] = {"tscale_a",
                                                                                    "tscale_b"};
   const hd_dense *scales[] = {&st->p.block_a, &st->p.block_b};
@@ -256,8 +255,8 @@ static void declare_scales(hd_stage *st) {
                                    st->s.stages)->results[0];
     if (!tensor)
       continue;
-    hd_op *op = declare_buffer(st, in_tensor[i], bytes * COPIES, HD_TENSOR_COLUMN_BYTES, "linear",
-                               scales[i]->elem, st->s.stages);
+    hd_op *op = declare_buffer(st, in_tensor[i], bytes * HD_SCALE_TILE_COPIES,
+                               HD_TENSOR_COLUMN_BYTES, "linear", scales[i]->elem, st->s.stages);
     hd_op_set_str(st->module, op, HD_ATTR_SPACE, "tmem");
     st->factors[i] = op->results[0];
   }

@@ -174,6 +174,16 @@ static inline int hd_spec_block(const hd_spec_row *row) {
 }
 /* Block scales (bytes) of a row of A or a column of B in a granule: two k-steps. */
 static inline int hd_spec_scales_a_row(const hd_spec_row *row) { return 2 * row->scale_vec; }
+/* Block scales for tensor memory: a tile is 128 rows by the 4 scales of a word (docs/format.md).
+ * There it is 4 columns, one for each 32 rows, held once in each 32 lanes: four times its bytes. */
+enum {
+  HD_SCALE_TILE_ROWS = 128,
+  HD_SCALE_TILE_BYTES = 512,
+  HD_SCALE_TILE_COLUMNS = 4,
+  HD_SCALE_TILE_COPIES = 4,
+  HD_SCALE_COLUMN_ROWS = 32,
+  HD_SCALES_A_WORD = 4
+};
 
 /* ---- rows ---- */
 size_t hd_spec_count(void);
