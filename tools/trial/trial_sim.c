@@ -54,6 +54,12 @@ static heddle_status plan_launch(heddle_context *ctx, const hd_manifest *manifes
   return hd_manifest_plan(ctx, manifest, &data->values, resident, plan);
 }
 
+/* Warp instructions: a sound kernel stays well below, what waits in a circle is found before. */
+static uint64_t most_steps(const trial_shape *s) {
+  enum { LEAST = 20000000, PRODUCTS_A_STEP = 100 };
+  return LEAST + (uint64_t)((double)s->m * (double)s->n * (double)s->k / 2 / PRODUCTS_A_STEP);
+}
+
 static heddle_status simulate(heddle_context *ctx, const trial_kernel *kernel, hd_sim_mode mode,
                               uint64_t seed, trial_data *data, workspace *w,
                               trial_result *result) {
@@ -73,7 +79,8 @@ static heddle_status simulate(heddle_context *ctx, const trial_kernel *kernel, h
   }
   size_t ptx_bytes;
   const char *ptx = heddle_compiled_ptx(kernel->compiled, &ptx_bytes);
-  hd_sim_options options = {.seed = seed, .mode = mode};
+  hd_sim_options options = {
+      .seed = seed, .mode = mode, .max_steps = most_steps(&data->shape)};
   hd_arena arena = {0};
   hd_sim_report report = {0};
   heddle_status status = hd_sim_run(ctx, kernel->manifest.name, ptx, ptx_bytes, &plan,
