@@ -299,6 +299,7 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
   bool own_tile = strstr(text, "tile=") != NULL;
   probe = s;
   HD_TRY(parse_at(ctx, kernel->loc, text, NULL, &probe));
+  HD_TRY(hd_schedule_check_extents(ctx, &p, &probe));
   if (own_tile && !strstr(text, "warps="))
     hd_schedule_spread_warps(&probe);
   if (own_tile && !strstr(text, "cluster=") && probe.tile_n % 16)
@@ -307,7 +308,6 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
     probe.split_k = 1;
   if (!strstr(text, "reduce="))
     leave_cluster(text, &probe);
-  HD_TRY(hd_schedule_check_tile(ctx, &p, &probe));
   /* A cluster along k has one tile, and nothing to share. */
   if (hd_schedule_along_k(&probe) > 1 && !strstr(text, "persistent="))
     probe.persistent = 0;

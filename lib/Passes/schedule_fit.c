@@ -24,6 +24,7 @@ enum {
   TENSOR_SHARED = 48, /* columns, all of a warp's in registers, where tiles are shared over k */
   LEAST_COLUMNS = 32,
   MOST_CTAS = 8,
+  MOST_WARPS = 16,
   OTHER_REGISTERS = 40,          /* addresses, metadata, scalars beside the accumulators */
   MMA_REGISTERS = 112,           /* fragments of A and B, and the addresses of copies, as well */
   WARPGROUP_ACCUMULATORS = 192,  /* 255 registers less addresses, metadata, scalars */
@@ -232,8 +233,7 @@ int32_t hd_schedule_most_pending(const hd_problem *p, const hd_schedule *s) {
 
 #define REFUSE(status, rule, ...) return hd_error(ctx, status, p->matmul->loc, rule, __VA_ARGS__)
 
-heddle_status hd_schedule_check_tile(heddle_context *ctx, const hd_problem *p,
-                                     const hd_schedule *s) {
+static heddle_status check_tile(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   int32_t granule = hd_granule_k(p->a_elem);
   if (s->tile_m < 64 || s->tile_m > 512 || s->tile_m % 64)
     REFUSE(HEDDLE_INVALID, "schedule.tile-m", "got tile m %d; legal: multiples of 64 to 512, "
@@ -256,17 +256,26 @@ heddle_status hd_schedule_check_tile(heddle_context *ctx, const hd_problem *p,
   return HEDDLE_OK;
 }
 
-static heddle_status check_depth(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+heddle_status hd_schedule_check_extents(heddle_context *ctx, const hd_problem *p,
+                                        const hd_schedule *s) {
   int32_t granule = hd_granule_k(p->a_elem);
-  if (s->stages < 2 || s->stages > HD_MOST_STAGES)
-    REFUSE(HEDDLE_INVALID, "schedule.stages", "got %d stages; legal: 2 to %d", s->stages,
-           HD_MOST_STAGES);
+  HD_TRY(check_tile(ctx, p, s));
+  if (s->warps_m > MOST_WARPS || s->warps_n > MOST_WARPS)
+    REFUSE(HEDDLE_INVALID, "schedule.warps", "got warps %dx%d; legal: up to %d in all, nearest "
+           "%dx1", s->warps_m, s->warps_n, MOST_WARPS, s->warps_m < 8 ? 4 : 8);
   int64_t granules = p->k.value ? (p->k.value + granule - 1) / granule : MOST_SPLITS;
   int32_t splits = granules < MOST_SPLITS ? (int32_t)granules : MOST_SPLITS;
   if (s->split_k < 1 || s->split_k > splits)
     REFUSE(HEDDLE_INVALID, "schedule.split-k", "got split_k %d; legal: 1 to %d%s, nearest %d",
            s->split_k, splits, splits < MOST_SPLITS ? " (a granule of k each)" : "",
            s->split_k < 1 ? 1 : splits);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_depth(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (s->stages < 2 || s->stages > HD_MOST_STAGES)
+    REFUSE(HEDDLE_INVALID, "schedule.stages", "got %d stages; legal: 2 to %d", s->stages,
+           HD_MOST_STAGES);
   if (s->stream_k != 0 && s->stream_k != 1)
     REFUSE(HEDDLE_INVALID, "schedule.stream-k", "got stream_k %d; legal: 0, 1", s->stream_k);
   if (s->stream_k && (s->split_k > 1 || !s->persistent))
@@ -520,7 +529,7 @@ static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const h
   if (!hd_problem_row(p, "mma", 0, true))
     return no_instruction(ctx, p, "mma.sp");
   int32_t warps = s->warps_m * s->warps_n;
-  if (s->warps_m < 1 || s->warps_n < 1 || warps > 16 || (warps & (warps - 1)) ||
+  if (s->warps_m < 1 || s->warps_n < 1 || warps > MOST_WARPS || (warps & (warps - 1)) ||
       s->tile_m % (16 * s->warps_m) || s->tile_n % (8 * s->warps_n))
     REFUSE(HEDDLE_INVALID, "schedule.warps",
            "got warps %dx%d for tile %dx%d; legal: 1, 2, 4, 8 or 16 "
@@ -561,7 +570,7 @@ static heddle_status check_ctas(heddle_context *ctx, const hd_problem *p, const 
 
 static heddle_status check_problem_schedule(heddle_context *ctx, const hd_problem *p,
                                             const hd_schedule *s) {
-  HD_TRY(hd_schedule_check_tile(ctx, p, s));
+  HD_TRY(hd_schedule_check_extents(ctx, p, s));
   HD_TRY(check_depth(ctx, p, s));
   HD_TRY(check_tiles(ctx, p, s));
   HD_TRY(check_reduce(ctx, p, s));

@@ -5,9 +5,10 @@
 #include "Passes/problem.h"
 #include "Passes/schedule.h"
 
-/* What all that is said here takes for granted: a tile and CTAs an SM that exist. */
-heddle_status hd_schedule_check_tile(heddle_context *ctx, const hd_problem *problem,
-                                     const hd_schedule *schedule);
+/* What all that is said here takes for granted: a tile, warps, splits of k and CTAs an
+ * SM that exist. */
+heddle_status hd_schedule_check_extents(heddle_context *ctx, const hd_problem *problem,
+                                        const hd_schedule *schedule);
 /* CTAs of a cluster along k that own columns of its tile, as many each: add them up and store them.
  * 1: the first one owns all. */
 int32_t hd_schedule_owners(const hd_problem *problem, const hd_schedule *schedule);
