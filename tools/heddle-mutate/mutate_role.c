@@ -5,7 +5,7 @@
 #include "Spec/spec.h"
 #include "mutate.h"
 
-enum { TENSOR_GRANULE = 9, TENSOR_COLUMN = 10 /* operands of tcgen05.mma.sp */, A_WORD = 4 };
+enum { TENSOR_GRANULE = 9, TENSOR_COLUMN = 10 /* operands of tcgen05.mma.sp */ };
 
 /* --- sites ---------------------------------------------------------------------------------- */
 
@@ -48,7 +48,7 @@ static bool is_columns(const hd_op *op) { return op->kind == HD_OP_FRAG_COLUMNS;
 /* Two granules share a word. */
 static bool halves_words(const hd_op *op) {
   return is_tensor_scaled(op) &&
-         hd_spec_scales_a_row(hd_spec_find(hd_op_str(op, HD_ATTR_ROW))) < A_WORD;
+         hd_spec_scales_a_row(hd_spec_find(hd_op_str(op, HD_ATTR_ROW))) < HD_SCALES_A_WORD;
 }
 
 static int32_t cursor_operand(const hd_op *op) {
