@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "Emit/ptxas.h"
+#include "Emit/user_evaluate.h"
 #include "Sim/sim.h"
 
 mutate_verdict mutate_check(const hd_module *module, hd_strbuf *why, hd_check_launch *launch) {
@@ -57,14 +58,27 @@ static int make_buffers(trial_data *data, hd_sim_buffer *buffers) {
 }
 
 /* Wrong numbers count as caught: a person would see them too. */
-static bool is_wrong(heddle_context *ctx, const mutate_form *form, const trial_data *data,
-                     char *why, size_t why_bytes) {
+static double call_user(const void *user, double acc, int64_t row, int64_t col) {
+  return hd_user_function_call(user, acc, (int32_t)row, (int32_t)col);
+}
+
+/* HEDDLE_MISMATCH, and why, where D is wrong. */
+static heddle_status judge_numbers(heddle_context *ctx, const mutate_form *form,
+                                   const trial_data *data, char *why, size_t why_bytes) {
+  trial_request request = form->request;
   trial_result result = {.ok = true};
-  heddle_status status = trial_judge(ctx, &form->manifest, &form->request, data, &result);
+  hd_user_function *function = NULL; /* one a run: it is for one thread */
+  if (form->manifest.user_function)
+    HD_TRY(hd_user_function_open(ctx, form->user_ir, form->user_ir_bytes,
+                                 form->manifest.user_function, &function));
+  request.user = call_user;
+  request.user_data = function;
+  heddle_status status = trial_judge(ctx, &form->manifest, &request, data, &result);
+  hd_user_function_free(function);
   if (status != HEDDLE_OK || result.ok)
-    return false;
+    return status;
   snprintf(why, why_bytes, "wrong numbers: %.300s", result.why);
-  return true;
+  return HEDDLE_MISMATCH;
 }
 
 /* One launch; memory is as the one before left it. */
@@ -88,9 +102,7 @@ static heddle_status launch(heddle_context *ctx, const mutate_form *form, const 
     snprintf(why, why_bytes, "%s at PTX line %u: %s", report->finding[0].rule,
              report->finding[0].line, report->finding[0].text);
   hd_arena_free(&arena);
-  if (status == HEDDLE_OK && is_wrong(ctx, form, data, why, why_bytes))
-    status = HEDDLE_MISMATCH;
-  return status;
+  return status == HEDDLE_OK ? judge_numbers(ctx, form, data, why, why_bytes) : status;
 }
 
 /* Twice where there is a workspace, since a launch leaves its counters at zero for the next. */
