@@ -145,8 +145,7 @@ static bool take_shape(sim_decode *d, sim_insn *in) {
 
 heddle_status hd_sim_decode_matrix(sim_decode *d, sim_insn *in) {
   bool load = d->mod[0][0] == 'l';
-  in->aligned = hd_sim_take(d, "aligned");
-  in->lanesync = true;
+  in->aligned = hd_sim_take(d, "aligned"); /* lanes meet, but tell nothing of memory */
   if (!hd_sim_take(d, "sync"))
     return HEDDLE_UNSUPPORTED;
   if (strcmp(d->mod[0], "movmatrix") == 0)
