@@ -10,7 +10,7 @@
 #include "Emit/ptxas.h"
 #include "IR/public_module.h"
 #include "Passes/passes.h"
-#include "Passes/schedule_fit.h"
+#include "Passes/schedule.h"
 #include "Runtime/kernel_cache.h"
 
 struct heddle_compiled {

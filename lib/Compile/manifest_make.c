@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Passes/schedule_fit.h"
+#include "Passes/schedule_room.h"
 #include "Passes/variants.h"
 
 enum { WORKSPACE_ALIGN = 16 }; /* partials move 16 bytes a lane */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "Passes/schedule_fit.h"
+#include "Passes/schedule_room.h"
 
 enum {
   K_STEPS = 2, USUAL_SIZE = 4096, PARTIAL_BYTES = 4,

@@ -5,7 +5,7 @@
 #include "Passes/schedule_fit.h"
 
 enum {
-  NARROW_TILE = 64, WIDE_TILE = 128, /* columns; ORDER NARROW: schedule_fit */
+  NARROW_TILE = 64, WIDE_TILE = 128, /* columns; ORDER NARROW: schedule_room */
   USUAL_GROUP = 8
 };
 

@@ -15,7 +15,7 @@
 #include "Passes/pass_list.h"
 #include "Passes/variants.h"
 
-/* ORDER WARPS: schedule_fit. setmaxnreg acts on whole warpgroups. */
+/* ORDER WARPS: schedule_room. setmaxnreg acts on whole warpgroups. */
 enum { PRODUCER_WARPS = 4 };
 /* Of a thread where ten and thirteen warps have a fourth of the SM's registers each three and four:
  * as many as there are, or ptxas spills for an occupancy that tensor memory does not allow. */

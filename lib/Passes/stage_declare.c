@@ -2,7 +2,7 @@
 
 #include "IR/shared_layout.h"
 #include "Passes/arith.h"
-#include "Passes/schedule_fit.h"
+#include "Passes/schedule_room.h"
 #include "Passes/stage.h"
 
 /* ORDER ARGS: by hd_stage_arg. */

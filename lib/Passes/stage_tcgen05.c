@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "Passes/arith.h"
-#include "Passes/schedule_fit.h"
+#include "Passes/schedule_room.h"
 #include "Passes/stage.h"
 
 enum {

@@ -11,7 +11,7 @@
 
 #include "Passes/keep_only.h"
 #include "Passes/pass_list.h"
-#include "Passes/schedule_fit.h"
+#include "Passes/schedule_room.h"
 #include "Passes/stage.h"
 
 static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, hd_stage *st) {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "Passes/schedule_fit.h"
+#include "Passes/schedule_room.h"
 #include "Passes/variants.h"
 
 enum { WIDEST = 128, NARROWEST = 32 /* bytes of a row in a slot */ };

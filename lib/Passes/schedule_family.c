@@ -1,0 +1,167 @@
+#include "Passes/schedule_fit.h"
+
+enum {
+  TENSOR_ROWS = 128,
+  TENSOR_UNIT = 16, /* of its columns */
+  SCALED_UNIT = 64, /* the same with block scales */
+  WARP_ACCUMULATORS = 128
+};
+
+#define REFUSE(status, rule, ...) return hd_error(ctx, status, p->matmul->loc, rule, __VA_ARGS__)
+
+/* A problem that was read has an instruction of one family. */
+static heddle_status no_instruction(heddle_context *ctx, const hd_problem *p, const char *name) {
+  const char *legal = hd_problem_row(p, "wgmma", 0, false)     ? "wgmma"
+                      : hd_problem_row(p, "tcgen05", 0, false) ? "tcgen05"
+                                                               : "mma";
+  REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction",
+         "no %s for %s x %s -> %s on %s; nearest legal: family=%s", name,
+         heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
+         heddle_elem_get(p->acc_elem)->name, p->target->name, legal);
+}
+
+static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  bool in_registers = strcmp(s->a_path, "reg") == 0;
+  if (!hd_problem_row(p, "wgmma", 0, in_registers))
+    return no_instruction(ctx, p, "wgmma.mma_async.sp");
+  if (!hd_problem_row(p, "wgmma", s->tile_n, in_registers))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction",
+           "no wgmma.mma_async.sp of n %d for %s x %s -> %s on %s; nearest legal n: %d", s->tile_n,
+           heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
+           heddle_elem_get(p->acc_elem)->name, p->target->name, (s->tile_n + 15) / 16 * 16);
+  if (s->warps_n != 1 || s->warps_m % 4 || s->warps_m < 4 || s->warps_m > 8 ||
+      s->tile_m % (s->warps_m * 16))
+    REFUSE(HEDDLE_INVALID, "schedule.warps",
+           "got warps %dx%d; legal for wgmma: 4x1 or 8x1, with "
+           "tile m a multiple of 16 rows a warp",
+           s->warps_m, s->warps_n);
+  if (s->cluster != 1 && s->cluster != 2)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.cluster", "got cluster %d; legal: 1, 2", s->cluster);
+  if (s->cluster == 2 && strcmp(s->b_path, "gather") == 0)
+    REFUSE(HEDDLE_INVALID, "schedule.cluster-gather",
+           "got cluster 2 with b=gather; gathered rows cannot be multicast; nearest legal: 1");
+  bool shares_a = strcmp(s->share, "a") == 0;
+  if (shares_a && (s->cluster == 1 || !s->persistent || hd_schedule_shares_tiles(s)))
+    REFUSE(HEDDLE_INVALID, "schedule.share",
+           "got share=a with cluster=%d persistent=%d split_k=%d "
+           "stream_k=%d; legal: cluster=2 persistent=1 split_k=1 stream_k=0",
+           s->cluster, s->persistent, s->split_k, s->stream_k);
+  if (s->cluster == 2 && !shares_a && s->tile_n % (p->b.transposed ? 128 : 16))
+    REFUSE(HEDDLE_INVALID, "schedule.cluster-half",
+           "got tile n %d with cluster 2; legal: multiples of %d (each CTA brings half of B)",
+           s->tile_n, p->b.transposed ? 128 : 16);
+  int32_t acc = hd_schedule_accumulators(p, s);
+  int32_t limit = hd_schedule_most_accumulators(s);
+  if (acc > limit)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
+           "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d (a=%s, "
+           "split_k=%d, "
+           "stream_k=%d)",
+           s->tile_m, s->tile_n, s->warps_m, acc, limit, s->a_path, s->split_k, s->stream_k);
+  if (s->pending != 0 && s->pending != 1)
+    REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d; legal: 0, 1", s->pending);
+  if (s->pending && strcmp(s->a_path, "reg") == 0)
+    REFUSE(HEDDLE_INVALID, "schedule.pending-registers",
+           "got pending 1 with a=reg, whose fragments a pending batch would still read; nearest "
+           "legal: "
+           "pending=0 or a=desc");
+  if (s->pending && !hd_schedule_may_pend(p, s))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.pending-metadata",
+           "tile %dx%d with pending 1 holds %d accumulators and %d words of metadata a thread; "
+           "legal: %d "
+           "in all; nearest: pending=0",
+           s->tile_m, s->tile_n, acc, hd_schedule_held_metadata(p, s), HD_PENDING_REGISTERS);
+  if (!strcmp(s->b_path, "cp_async") || !strcmp(s->b_path, "ld_st"))
+    REFUSE(HEDDLE_INVALID, "schedule.b-path", "got b=%s; legal for wgmma: auto, tma, gather",
+           s->b_path);
+  return HEDDLE_OK;
+}
+
+/* Scales of B come by 128 columns, of which a tile may begin in the middle. */
+static heddle_status check_scale_tile(heddle_context *ctx, const hd_problem *p,
+                                      const hd_schedule *s) {
+  if (p->block && hd_schedule_shares_tiles(s))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.split-scales",
+           "got split_k=%d stream_k=%d with block scales in tensor memory, whose tiles are too "
+           "wide to be summed up in registers; nearest legal: split_k=1 stream_k=0",
+           s->split_k, s->stream_k);
+  if (p->block && s->tile_n % SCALED_UNIT)
+    REFUSE(HEDDLE_INVALID, "schedule.tile-scales",
+           "got tile n %d with block scales in tensor memory; legal: multiples of %d, nearest %d",
+           s->tile_n, SCALED_UNIT, (s->tile_n + SCALED_UNIT - 1) / SCALED_UNIT * SCALED_UNIT);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_tensor(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (!hd_problem_row(p, "tcgen05", 0, false))
+    return no_instruction(ctx, p, "tcgen05.mma.sp");
+  if (s->tile_m != TENSOR_ROWS || s->tile_n % TENSOR_UNIT)
+    REFUSE(HEDDLE_INVALID, "schedule.tile-tensor",
+           "got tile %dx%d; legal for tcgen05: %d rows, a multiple of %d columns; nearest %dx%d",
+           s->tile_m, s->tile_n, TENSOR_ROWS, TENSOR_UNIT, TENSOR_ROWS,
+           (s->tile_n + TENSOR_UNIT - 1) / TENSOR_UNIT * TENSOR_UNIT);
+  HD_TRY(check_scale_tile(ctx, p, s));
+  if (s->warps_m != 4 || s->warps_n != 1)
+    REFUSE(HEDDLE_INVALID, "schedule.warps",
+           "got warps %dx%d; legal for tcgen05: 4x1, a warp to 32 "
+           "lanes of tensor memory",
+           s->warps_m, s->warps_n);
+  if (s->cluster != 1 || strcmp(s->share, "b") != 0)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.cluster",
+           "got cluster %d share=%s; legal for tcgen05: 1, b", s->cluster, s->share);
+  int32_t acc = hd_schedule_accumulators(p, s), most = hd_schedule_most_accumulators(s);
+  if (acc > most)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
+           "tile %dx%d with split_k=%d stream_k=%d holds %d accumulator registers a thread beside "
+           "other partials; legal: %d, nearest tile n %d",
+           s->tile_m, s->tile_n, s->split_k, s->stream_k, acc, most, most);
+  if (s->pending != 0)
+    REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d; legal for tcgen05: 0", s->pending);
+  if (strcmp(s->a_path, "desc") != 0)
+    REFUSE(HEDDLE_INVALID, "schedule.a-path", "got a=%s; legal for tcgen05: desc", s->a_path);
+  if (!strcmp(s->b_path, "cp_async") || !strcmp(s->b_path, "ld_st"))
+    REFUSE(HEDDLE_INVALID, "schedule.b-path", "got b=%s; legal for tcgen05: auto, tma, gather",
+           s->b_path);
+  int32_t columns = hd_schedule_least_columns(p, s), limit = hd_schedule_most_columns(p, s);
+  if (columns > limit)
+    REFUSE(
+        HEDDLE_UNSUPPORTED, "schedule.tensor-memory",
+        "tile n %d with %d stages takes %d columns of tensor memory, a CTA of %d has %d; nearest "
+        "legal: a narrower tile",
+        s->tile_n, s->stages, columns, s->ctas, limit);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (!hd_problem_row(p, "mma", 0, true))
+    return no_instruction(ctx, p, "mma.sp");
+  int32_t warps = s->warps_m * s->warps_n;
+  if (s->warps_m < 1 || s->warps_n < 1 || warps > HD_MOST_WARPS || (warps & (warps - 1)) ||
+      s->tile_m % (16 * s->warps_m) || s->tile_n % (8 * s->warps_n))
+    REFUSE(HEDDLE_INVALID, "schedule.warps",
+           "got warps %dx%d for tile %dx%d; legal: 1, 2, 4, 8 or 16 "
+           "in all, each with a multiple of 16 rows and 8 columns",
+           s->warps_m, s->warps_n, s->tile_m, s->tile_n);
+  if (s->cluster != 1)
+    REFUSE(HEDDLE_INVALID, "schedule.cluster", "got cluster %d; legal for mma: 1", s->cluster);
+  if (s->pending != 0)
+    REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d; legal for mma: 0", s->pending);
+  int32_t acc = hd_schedule_accumulators(p, s);
+  if (acc > WARP_ACCUMULATORS)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
+           "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d", s->tile_m,
+           s->tile_n, warps, acc, WARP_ACCUMULATORS);
+  if (strcmp(s->a_path, "reg") != 0)
+    REFUSE(HEDDLE_INVALID, "schedule.a-path", "got a=%s; legal for mma: reg", s->a_path);
+  if (!strcmp(s->b_path, "tma") || !strcmp(s->b_path, "gather"))
+    REFUSE(HEDDLE_INVALID, "schedule.b-path", "got b=%s; legal for mma: auto, cp_async, ld_st",
+           s->b_path);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_schedule_check_family(heddle_context *ctx, const hd_problem *p,
+                                       const hd_schedule *s) {
+  return hd_schedule_is_wgmma(s)    ? check_wgmma(ctx, p, s)
+         : hd_schedule_is_tensor(s) ? check_tensor(ctx, p, s)
+                                    : check_mma(ctx, p, s);
+}
