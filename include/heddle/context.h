@@ -30,10 +30,11 @@ HEDDLE_API heddle_context *heddle_context_create(void);
 /* Frees it and every diagnostic in it; accepts NULL. */
 HEDDLE_API void heddle_context_free(heddle_context *ctx);
 
-/* How many diagnostics it holds, and the i-th (borrowed; NULL when i is out of range). */
+/* How many diagnostics it holds, and the i-th (borrowed; NULL when i is out of range). Of a NULL
+ * ctx: none. */
 HEDDLE_API size_t heddle_context_count(const heddle_context *ctx);
 HEDDLE_API const heddle_diagnostic *heddle_context_get(const heddle_context *ctx, size_t i);
-/* Drops all diagnostics. */
+/* Drops all diagnostics; accepts NULL. */
 HEDDLE_API void heddle_context_clear(heddle_context *ctx);
 
 /* Formats a diagnostic as `FILE:LINE:COL: error[RULE]: TEXT` into out (at most out_bytes with the

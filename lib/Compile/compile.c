@@ -121,7 +121,7 @@ static void keep(heddle_context *ctx, const char *folder, hd_hash key,
                  const hd_cache_entry *entry) {
   heddle_context *said = heddle_context_create();
   if (hd_cache_put(said, folder, key, entry) != HEDDLE_OK) {
-    const heddle_diagnostic *d = heddle_context_get(said, 0);
+    const heddle_diagnostic *d = hd_first_error(said);
     hd_note(ctx, (hd_loc){.file = d && d->file ? d->file : folder}, "cache.write",
             "the kernel is compiled, but could not be cached: %s", d ? d->text : "no memory");
   }

@@ -15,23 +15,35 @@ struct heddle_context {
 heddle_context *heddle_context_create(void) { return calloc(1, sizeof(heddle_context)); }
 
 void heddle_context_free(heddle_context *ctx) {
-  if (!ctx)
-    return;
   heddle_context_clear(ctx);
   free(ctx);
 }
 
 void heddle_context_clear(heddle_context *ctx) {
+  if (!ctx)
+    return;
   free(ctx->list);
   ctx->list = NULL;
   ctx->count = ctx->cap = 0;
   hd_arena_free(&ctx->arena);
 }
 
-size_t heddle_context_count(const heddle_context *ctx) { return ctx->count; }
+size_t heddle_context_count(const heddle_context *ctx) { return ctx ? ctx->count : 0; }
 
 const heddle_diagnostic *heddle_context_get(const heddle_context *ctx, size_t i) {
-  return i < ctx->count ? &ctx->list[i] : NULL;
+  return i < heddle_context_count(ctx) ? &ctx->list[i] : NULL;
+}
+
+const heddle_diagnostic *hd_first_error(const heddle_context *ctx) {
+  for (size_t i = 0; i < heddle_context_count(ctx); i++)
+    if (ctx->list[i].severity == HEDDLE_ERROR)
+      return &ctx->list[i];
+  return NULL;
+}
+
+const char *hd_first_error_text(const heddle_context *ctx, const char *otherwise) {
+  const heddle_diagnostic *first = hd_first_error(ctx);
+  return first ? first->text : otherwise;
 }
 
 static void add(heddle_context *ctx, heddle_severity severity, hd_loc loc, const char *rule,

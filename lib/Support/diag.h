@@ -23,6 +23,11 @@ void hd_note(heddle_context *ctx, hd_loc loc, const char *rule, const char *form
 void hd_warning(heddle_context *ctx, hd_loc loc, const char *rule, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* What went wrong first (borrowed as heddle_context_get has it); NULL, or `otherwise`, when ctx
+ * holds no error or is NULL. */
+const heddle_diagnostic *hd_first_error(const heddle_context *ctx);
+const char *hd_first_error_text(const heddle_context *ctx, const char *otherwise);
+
 /* We are wrong: aborts in debug builds (no NDEBUG), else reports and returns HEDDLE_INTERNAL. */
 heddle_status hd_bug(heddle_context *ctx, const char *file, int line, const char *what);
 #define HD_BUG(ctx, what) hd_bug((ctx), __FILE__, __LINE__, (what))

@@ -74,7 +74,7 @@ static heddle_status make_operands(heddle_context *ctx, bench *x) {
 
 /* What was said of a schedule that is none here becomes a note. */
 static void tell(heddle_context *ctx, const hd_bench_kernel *k) {
-  const heddle_diagnostic *d = heddle_context_get(k->said, 0);
+  const heddle_diagnostic *d = hd_first_error(k->said);
   hd_note(ctx, HD_NOWHERE, "bench.schedule", "left out: %s, D %s: %s%s%s", k->way->schedule,
           k->row_major ? "row" : "col", d ? d->rule : "", d ? ": " : "", d ? d->text : "no reason");
 }
@@ -239,11 +239,12 @@ static heddle_status enter_peers(heddle_context *ctx, bench *x, entries *out) {
     if (status == HEDDLE_OK)
       status = best_of(quiet, x, list, n, &best);
     if (status == HEDDLE_OK) {
-      enter_peer(&list[best], strncmp(list[best].name, "stream", 6) != 0, out);
+      enter_peer(&list[best], list[best].stored != HD_STORED_NOTHING, out);
       if (picked >= 0 && picked != best)
         enter_peer(&list[picked], false, out);
-    } else if (quiet && heddle_context_count(quiet)) {
-      hd_note(ctx, HD_NOWHERE, "bench.peer", "%s", heddle_context_get(quiet, 0)->text);
+    } else {
+      hd_note(ctx, HD_NOWHERE, "bench.peer", "%s",
+              hd_first_error_text(quiet, heddle_status_text(status)));
     }
     heddle_context_free(quiet);
     if (status != HEDDLE_OK && status != HEDDLE_UNSUPPORTED && status != HEDDLE_ENVIRONMENT)

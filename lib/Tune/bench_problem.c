@@ -104,7 +104,7 @@ static heddle_status add_legal(heddle_context *ctx, const hd_op *kernel, const h
     add(out, s);
   else if (!last || out->n > out->first)
     hd_note(ctx, HD_NOWHERE, "bench.schedule", "left out: %s",
-            heddle_context_count(quiet) ? heddle_context_get(quiet, 0)->text : "not legal");
+            hd_first_error_text(quiet, "not legal"));
   heddle_context_free(quiet);
   return last && out->n == out->first ? hd_schedule_check(ctx, kernel, s) : HEDDLE_OK;
 }

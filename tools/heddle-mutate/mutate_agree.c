@@ -164,8 +164,7 @@ static void draw_one(agreement *a, verdict *v) {
     heddle_status status = mutate_drawn_kernel(ctx, &problem, visit, &at);
     if (!v->judged && a->options->verbose)
       fprintf(stderr, "seed %llu: refused: %s: %s\n", (unsigned long long)v->seed, problem.schedule,
-              heddle_context_count(ctx) ? heddle_context_get(ctx, 0)->text
-                                        : heddle_status_text(status));
+              hd_first_error_text(ctx, heddle_status_text(status)));
     if (a->options->verbose && v->judged && !v->agree)
       fprintf(stderr, "%s", hd_strbuf_text(&problem.text));
     hd_strbuf_free(&problem.text);

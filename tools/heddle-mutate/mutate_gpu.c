@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Support/diag.h"
 #include "Support/file.h"
 #include "mutate.h"
 
@@ -110,7 +111,7 @@ int mutate_run_worker(const mutate_options *o, int tool, const mutate_kernel *ke
   build(&c, o, tool, kernel, shot, n);
   if (hd_process_run(ctx, c.argv, seconds, output, &code) != HEDDLE_OK) {
     code = hd_clock_seconds() - start < seconds ? MUTATE_NOT_STARTED : MUTATE_LATE;
-    hd_strbuf_add(output, heddle_context_get(ctx, 0)->text);
+    hd_strbuf_add(output, hd_first_error_text(ctx, "it could not be run"));
   }
   hd_strbuf_free(&c.list);
   heddle_context_free(ctx);

@@ -132,8 +132,8 @@ static heddle_status run_once(const mutate_form *form, const char *ptx, hd_sim_o
   heddle_status status = trial_data_make(ctx, &form->manifest, &form->request, &data);
   if (status == HEDDLE_OK)
     status = launches(ctx, form, ptx, options, &data, &report, runs->why, sizeof runs->why);
-  if (!runs->why[0] && status != HEDDLE_OK && heddle_context_count(ctx))
-    snprintf(runs->why, sizeof runs->why, "%s", heddle_context_get(ctx, 0)->text);
+  if (!runs->why[0] && status != HEDDLE_OK)
+    snprintf(runs->why, sizeof runs->why, "%s", hd_first_error_text(ctx, ""));
   trial_data_free(&data);
   heddle_context_free(ctx);
   runs->order[i] = report.order_hash;

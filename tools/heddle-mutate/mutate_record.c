@@ -126,8 +126,9 @@ void mutate_records_save(const mutate_options *o, const mutate_records *records)
   if (!o->out)
     return;
   heddle_context *ctx = heddle_context_create();
-  if (mutate_records_write(ctx, o->out, records) != HEDDLE_OK && heddle_context_count(ctx))
-    fprintf(stderr, "%s\n", heddle_context_get(ctx, 0)->text);
+  heddle_status status = mutate_records_write(ctx, o->out, records);
+  if (status != HEDDLE_OK)
+    fprintf(stderr, "%s\n", hd_first_error_text(ctx, heddle_status_text(status)));
   heddle_context_free(ctx);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Support/diag.h"
 #include "Support/nearest.h"
 
 /* ---- nearest name ---- */
@@ -57,24 +58,15 @@ static void print_diagnostic(const heddle_diagnostic *diagnostic) {
 }
 
 void cli_print_diagnostics(heddle_context *ctx) {
-  if (!ctx)
-    return;
   for (size_t i = 0; i < heddle_context_count(ctx); i++)
     print_diagnostic(heddle_context_get(ctx, i));
   heddle_context_clear(ctx);
 }
 
-static bool has_error(const heddle_context *ctx) {
-  for (size_t i = 0; ctx && i < heddle_context_count(ctx); i++)
-    if (heddle_context_get(ctx, i)->severity == HEDDLE_ERROR)
-      return true;
-  return false;
-}
-
 int cli_finish(heddle_context *ctx, heddle_status status) {
   /* Results before what is said about them, when both go to one terminal. */
   fflush(stdout);
-  bool reported = has_error(ctx);
+  bool reported = hd_first_error(ctx) != NULL;
   cli_print_diagnostics(ctx);
   if (status != HEDDLE_OK && !reported)
     fprintf(stderr, "error[status]: %s\n", heddle_status_text(status));

@@ -186,7 +186,7 @@ static void open_peers(heddle_context *ctx, bench_tool *t) {
       t->options.peer[t->options.n_peers++] = peer;
     else
       hd_note(ctx, HD_NOWHERE, "bench.peer", "without %s: %s", peer_names[i],
-              heddle_context_count(quiet) ? heddle_context_get(quiet, 0)->text : "");
+              hd_first_error_text(quiet, "no reason"));
     heddle_context_free(quiet);
   }
 }

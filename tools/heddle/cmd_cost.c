@@ -112,7 +112,7 @@ static heddle_status print_device(heddle_context *ctx, const cost_args *a) {
   heddle_status status = heddle_runtime_create(quiet, NULL, &runtime);
   if (status == HEDDLE_ENVIRONMENT) {
     hd_note(ctx, HD_NOWHERE, "cost.device", "without a device: %s",
-            heddle_context_count(quiet) ? heddle_context_get(quiet, 0)->text : "no driver");
+            hd_first_error_text(quiet, "no driver"));
     status = print_cached(ctx, a, NULL);
   } else if (status == HEDDLE_OK) {
     status = hd_device_open(ctx, runtime, (int)a->device, &device);

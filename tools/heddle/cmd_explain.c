@@ -216,7 +216,7 @@ static heddle_status print_kernel(heddle_context *ctx, const compile_input *in,
 /* ---- what is not taken ---- */
 
 static void print_reason(heddle_context *quiet) {
-  const heddle_diagnostic *d = heddle_context_get(quiet, 0);
+  const heddle_diagnostic *d = hd_first_error(quiet);
   printf("%s%s%s%s\n", d ? "refused[" : "refused", d ? d->rule : "", d ? "]: " : "",
          d ? d->text : "");
 }

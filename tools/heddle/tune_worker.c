@@ -41,14 +41,10 @@ static void answer(const char *word, const char *text) {
 }
 
 static void answer_failure(worker *w, heddle_status status) {
-  const heddle_diagnostic *first = NULL;
-  for (size_t i = 0; !first && i < heddle_context_count(w->ctx); i++)
-    if (heddle_context_get(w->ctx, i)->severity == HEDDLE_ERROR)
-      first = heddle_context_get(w->ctx, i);
   const char *word = status == HEDDLE_MISMATCH                                   ? "wrong"
                      : status == HEDDLE_UNSUPPORTED || status == HEDDLE_INVALID ? "refused"
                                                                                 : "failed";
-  answer(word, first ? first->text : heddle_status_text(status));
+  answer(word, hd_first_error_text(w->ctx, heddle_status_text(status)));
   heddle_context_clear(w->ctx);
 }
 

@@ -179,6 +179,29 @@ static void what_is_wrong_is_one_line(void **state) {
   heddle_context_free(NULL);
 }
 
+static void notes_are_no_errors(void **state) {
+  (void)state;
+  heddle_context *ctx = heddle_context_create();
+  assert_null(hd_first_error(ctx));
+  hd_note(ctx, HD_NOWHERE, "n", "a note");
+  assert_string_equal(hd_first_error_text(ctx, "none"), "none");
+  hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "e", "first");
+  hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "f", "second");
+  assert_string_equal(hd_first_error(ctx)->rule, "e");
+  assert_string_equal(hd_first_error_text(ctx, "none"), "first");
+  heddle_context_free(ctx);
+}
+
+/* As when there was no memory for one. */
+static void no_context_holds_nothing(void **state) {
+  (void)state;
+  heddle_context_clear(NULL);
+  assert_int_equal(heddle_context_count(NULL), 0);
+  assert_null(heddle_context_get(NULL, 0));
+  assert_null(hd_first_error(NULL));
+  assert_string_equal(hd_first_error_text(NULL, "none"), "none");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_arena_gives_zeroed_memory),
@@ -189,6 +212,8 @@ int main(void) {
       cmocka_unit_test(hashes_fold_in_order),
       cmocka_unit_test(a_name_s_neighbour),
       cmocka_unit_test(what_is_wrong_is_one_line),
+      cmocka_unit_test(notes_are_no_errors),
+      cmocka_unit_test(no_context_holds_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
