@@ -65,12 +65,21 @@ typedef struct hd_sim_report {
                           equal for two texts whose happens-before relations agree */
 } hd_sim_report;
 
-/* Runs a launch. plan->variant->entry names the entry. Returns HEDDLE_OK when nothing was found,
- * HEDDLE_MISMATCH with findings in the report, HEDDLE_INVALID for malformed PTX, HEDDLE_UNSUPPORTED
- * naming an instruction outside the subset. file names the text in diagnostics. Reentrant. */
-heddle_status hd_sim_run(heddle_context *ctx, const char *file, const char *ptx, size_t n_bytes,
-                         const hd_launch_plan *plan, const hd_values *values,
-                         const hd_sim_buffer *buffers, uint32_t n_buffers,
+/* One launch of a text. All borrowed for the call; the buffers' data is read and written. */
+typedef struct hd_sim_launch {
+  const char *file; /* names the text in diagnostics */
+  const char *ptx;
+  size_t ptx_bytes;
+  const hd_launch_plan *plan; /* plan->variant->entry names the entry */
+  const hd_values *values;
+  const hd_sim_buffer *buffers;
+  uint32_t n_buffers;
+} hd_sim_launch;
+
+/* Runs a launch. Returns HEDDLE_OK when nothing was found, HEDDLE_MISMATCH with findings in the
+ * report (whose texts live in the arena), HEDDLE_INVALID for malformed PTX, HEDDLE_UNSUPPORTED
+ * naming an instruction outside the subset. Reentrant. */
+heddle_status hd_sim_run(heddle_context *ctx, const hd_sim_launch *launch,
                          const hd_sim_options *options, hd_arena *arena, hd_sim_report *report);
 
 /* Name of a mode and back ("late", "early", "random"). */

@@ -13,7 +13,6 @@
 #define SIM_LOCAL_WINDOW 0x7f3000000000ull
 
 enum {
-  SIM_SHARED_BASE = 1024,  /* the first kilobyte of shared memory belongs to the system */
   SIM_RANK_SHIFT = 24,
   SIM_N_BARRIERS = 16,
   SIM_MAX_MBARRIERS = 256,

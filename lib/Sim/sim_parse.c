@@ -458,12 +458,12 @@ static heddle_status refuse_zero(parser *p) {
   return hd_sim_text_fail(p, "ptx.byte", "PTX is text without zero bytes", "\\0");
 }
 
-heddle_status hd_sim_parse(heddle_context *ctx, const char *file, const char *text, size_t n_bytes,
-                           const char *entry, uint32_t shared_base, hd_arena *arena,
+heddle_status hd_sim_parse(heddle_context *ctx, const hd_sim_launch *launch, hd_arena *arena,
                            sim_program *program) {
+  const char *file = launch->file, *text = launch->ptx, *entry = launch->plan->variant->entry;
   *program = (sim_program){.file = file, .shared_shift = 2, .global_shift = 2};
-  parser p = {.ctx = ctx, .file = file, .at = text, .end = text + n_bytes, .line = 1,
-              .arena = arena, .program = program, .shared_end = shared_base};
+  parser p = {.ctx = ctx, .file = file, .at = text, .end = text + launch->ptx_bytes, .line = 1,
+              .arena = arena, .program = program, .shared_end = SIM_SHARED_BASE};
   heddle_status status = refuse_zero(&p);
   if (status == HEDDLE_OK)
     status = place_shared(&p);

@@ -10,6 +10,7 @@
 #include "Support/arena.h"
 #include "heddle/context.h"
 
+enum { SIM_SHARED_BASE = 1024 }; /* the first kilobyte of shared memory belongs to the system */
 enum { SIM_NO_REG = 0xffffffffu, SIM_MAX_MODS = 24, SIM_MAX_OPNDS = 12 };
 
 /* An operand as written. Registers and vectors point into the program's tables. */
@@ -158,9 +159,8 @@ typedef struct sim_program {
   uint8_t cta_groups; /* that tcgen05 instructions name: 1, 2, or 3 for both */
 } sim_program;
 
-/* Parses and decodes entry `entry`. shared_base: where the CTA's shared memory starts. */
-heddle_status hd_sim_parse(heddle_context *ctx, const char *file, const char *text, size_t n_bytes,
-                           const char *entry, uint32_t shared_base, hd_arena *arena,
+/* Parses and decodes the entry that the launch names. */
+heddle_status hd_sim_parse(heddle_context *ctx, const hd_sim_launch *launch, hd_arena *arena,
                            sim_program *program);
 
 /* What the decoder gets: the opcode split at its dots, and the program so far. */

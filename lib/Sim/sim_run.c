@@ -400,23 +400,24 @@ static void finish_report(sim_machine *m) {
   m->report->n_findings = m->n_findings;
 }
 
-heddle_status hd_sim_run(heddle_context *ctx, const char *file, const char *ptx, size_t n_bytes,
-                         const hd_launch_plan *plan, const hd_values *values,
-                         const hd_sim_buffer *buffers, uint32_t n_buffers,
+static uint64_t or_default(uint64_t given, uint64_t otherwise) { return given ? given : otherwise; }
+
+heddle_status hd_sim_run(heddle_context *ctx, const hd_sim_launch *launch,
                          const hd_sim_options *options, hd_arena *arena, hd_sim_report *report) {
+  enum { MAX_STEPS = 20000000, MAX_FINDINGS = 8, MAX_RESIDENT = 8 }; /* where options have 0 */
+  const hd_launch_plan *plan = launch->plan;
   sim_program program;
   *report = (hd_sim_report){0};
   if (plan->grid_x == 0) /* an empty problem: nothing is launched */
     return HEDDLE_OK;
-  HD_TRY(hd_sim_parse(ctx, file, ptx, n_bytes, plan->variant->entry, SIM_SHARED_BASE, arena,
-                      &program));
-  sim_machine m = {.ctx = ctx, .program = &program, .plan = plan, .values = values,
+  HD_TRY(hd_sim_parse(ctx, launch, arena, &program));
+  sim_machine m = {.ctx = ctx, .program = &program, .plan = plan, .values = launch->values,
                    .options = *options, .arena = arena, .report = report,
                    .random = options->seed};
-  m.options.max_steps = m.options.max_steps ? m.options.max_steps : 20000000;
-  m.options.max_findings = m.options.max_findings ? m.options.max_findings : 8;
-  m.options.max_resident = m.options.max_resident ? m.options.max_resident : 8;
-  set_up(&m, buffers, n_buffers);
+  m.options.max_steps = or_default(options->max_steps, MAX_STEPS);
+  m.options.max_findings = (uint32_t)or_default(options->max_findings, MAX_FINDINGS);
+  m.options.max_resident = (uint32_t)or_default(options->max_resident, MAX_RESIDENT);
+  set_up(&m, launch->buffers, launch->n_buffers);
   heddle_status status = check_launch(&m);
   if (status == HEDDLE_OK) {
     start(&m);

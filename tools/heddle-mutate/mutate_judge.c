@@ -62,80 +62,91 @@ static double call_user(const void *user, double acc, int64_t row, int64_t col) 
   return hd_user_function_call(user, acc, (int32_t)row, (int32_t)col);
 }
 
+/* A text with the options and the data of one run; `runs` keeps why it was caught. */
+typedef struct simulation {
+  heddle_context *ctx;
+  const mutate_form *form;
+  const char *ptx;
+  const hd_sim_options *options;
+  trial_data data;
+  mutate_runs *runs;
+} simulation;
+
 /* HEDDLE_MISMATCH, and why, where D is wrong. */
-static heddle_status judge_numbers(heddle_context *ctx, const mutate_form *form,
-                                   const trial_data *data, char *why, size_t why_bytes) {
+static heddle_status judge_numbers(const simulation *s) {
+  const mutate_form *form = s->form;
   trial_request request = form->request;
   trial_result result = {.ok = true};
   hd_user_function *function = NULL; /* one a run: it is for one thread */
   if (form->manifest.user_function)
-    HD_TRY(hd_user_function_open(ctx, form->user_ir, form->user_ir_bytes,
+    HD_TRY(hd_user_function_open(s->ctx, form->user_ir, form->user_ir_bytes,
                                  form->manifest.user_function, &function));
   request.user = call_user;
   request.user_data = function;
-  heddle_status status = trial_judge(ctx, &form->manifest, &request, data, &result);
+  heddle_status status = trial_judge(s->ctx, &form->manifest, &request, &s->data, &result);
   hd_user_function_free(function);
   if (status != HEDDLE_OK || result.ok)
     return status;
-  snprintf(why, why_bytes, "wrong numbers: %.300s", result.why);
+  snprintf(s->runs->why, sizeof s->runs->why, "wrong numbers: %.300s", result.why);
   return HEDDLE_MISMATCH;
 }
 
 /* One launch; memory is as the one before left it. */
-static heddle_status launch(heddle_context *ctx, const mutate_form *form, const char *ptx,
-                            hd_sim_options options, trial_data *data, uint8_t *workspace,
-                            hd_sim_report *report, char *why, size_t why_bytes) {
+static heddle_status launch(simulation *s, uint8_t *workspace, hd_sim_report *report) {
   hd_sim_buffer buffers[MAX_BUFFERS + 1];
-  int n = make_buffers(data, buffers);
-  uint32_t resident[HD_MAX_VARIANTS] = {form->resident};
+  hd_values *values = &s->data.values;
+  int n = make_buffers(&s->data, buffers);
+  uint32_t resident[HD_MAX_VARIANTS] = {s->form->resident};
   hd_launch_plan plan;
-  data->values.v[HD_ARG_WORKSPACE] = address_of(n);
-  HD_TRY(hd_manifest_plan(ctx, &form->manifest, &data->values, resident, &plan));
+  values->v[HD_ARG_WORKSPACE] = address_of(n);
+  HD_TRY(hd_manifest_plan(s->ctx, &s->form->manifest, values, resident, &plan));
   buffers[n] = (hd_sim_buffer){.name = "workspace", .address = address_of(n),
                                .n_bytes = plan.workspace_bytes, .data = workspace,
                                .writable = true};
+  const hd_sim_launch sim = {.file = "mutant",
+                             .ptx = s->ptx,
+                             .ptx_bytes = strlen(s->ptx),
+                             .plan = &plan,
+                             .values = values,
+                             .buffers = buffers,
+                             .n_buffers = (uint32_t)n + (plan.workspace_bytes > 0)};
   hd_arena arena = {0};
-  heddle_status status = hd_sim_run(ctx, "mutant", ptx, strlen(ptx), &plan, &data->values, buffers,
-                                    (uint32_t)n + (plan.workspace_bytes > 0), &options, &arena,
-                                    report);
+  heddle_status status = hd_sim_run(s->ctx, &sim, s->options, &arena, report);
   if (report->n_findings)
-    snprintf(why, why_bytes, "%s at PTX line %u: %s", report->finding[0].rule,
+    snprintf(s->runs->why, sizeof s->runs->why, "%s at PTX line %u: %s", report->finding[0].rule,
              report->finding[0].line, report->finding[0].text);
   hd_arena_free(&arena);
-  return status == HEDDLE_OK ? judge_numbers(ctx, form, data, why, why_bytes) : status;
+  return status == HEDDLE_OK ? judge_numbers(s) : status;
 }
 
 /* Twice where there is a workspace, since a launch leaves its counters at zero for the next. */
-static heddle_status launches(heddle_context *ctx, const mutate_form *form, const char *ptx,
-                              hd_sim_options options, trial_data *data, hd_sim_report *report,
-                              char *why, size_t why_bytes) {
+static heddle_status launches(simulation *s, hd_sim_report *report) {
   uint64_t n_bytes = 0;
-  uint32_t resident[HD_MAX_VARIANTS] = {form->resident};
-  HD_TRY(hd_manifest_workspace(ctx, &form->manifest, &data->values, resident, &n_bytes));
-  uint8_t *workspace = n_bytes ? calloc(n_bytes, 1) : NULL;
-  heddle_status status =
-      launch(ctx, form, ptx, options, data, workspace, report, why, why_bytes);
+  uint32_t resident[HD_MAX_VARIANTS] = {s->form->resident};
+  HD_TRY(hd_manifest_workspace(s->ctx, &s->form->manifest, &s->data.values, resident, &n_bytes));
+  uint8_t *workspace = n_bytes ? hd_xzalloc(n_bytes) : NULL;
+  heddle_status status = launch(s, workspace, report);
   if (status == HEDDLE_OK && n_bytes) {
     hd_sim_report second = {0};
-    free(trial_data_take_d(data));
-    status = launch(ctx, form, ptx, options, data, workspace, &second, why, why_bytes);
+    free(trial_data_take_d(&s->data));
+    status = launch(s, workspace, &second);
   }
   free(workspace);
   return status;
 }
 
-static heddle_status run_once(const mutate_form *form, const char *ptx, hd_sim_options options,
-                              mutate_runs *runs, int i) {
-  heddle_context *ctx = heddle_context_create();
-  trial_data data;
+static heddle_status run_once(const mutate_form *form, const char *ptx,
+                              const hd_sim_options *options, mutate_runs *runs, int i) {
+  simulation s = {.ctx = heddle_context_create(), .form = form, .ptx = ptx, .options = options,
+                  .runs = runs};
   hd_sim_report report = {0};
-  heddle_status status = trial_data_make(ctx, &form->manifest, &form->request, &data);
+  heddle_status status = trial_data_make(s.ctx, &form->manifest, &form->request, &s.data);
   if (status == HEDDLE_OK)
-    status = launches(ctx, form, ptx, options, &data, &report, runs->why, sizeof runs->why);
+    status = launches(&s, &report);
   if (!runs->why[0] && status != HEDDLE_OK)
-    snprintf(runs->why, sizeof runs->why, "%s", hd_first_error_text(ctx, ""));
-  trial_data_free(&data);
-  heddle_context_free(ctx);
+    snprintf(runs->why, sizeof runs->why, "%s", hd_first_error_text(s.ctx, ""));
+  trial_data_free(&s.data);
+  heddle_context_free(s.ctx);
   runs->order[i] = report.order_hash;
   runs->n_instructions = report.n_instructions;
   return status;
@@ -158,7 +169,7 @@ void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_inst
   for (int i = 0; i < MUTATE_RUNS && runs->verdict == MUTATE_MISSED; i++) {
     hd_sim_options options = {.seed = plan[i].seed, .mode = plan[i].mode,
                               .max_steps = max_instructions, .max_findings = 1};
-    runs->verdict = verdict_of(run_once(form, ptx, options, runs, i));
+    runs->verdict = verdict_of(run_once(form, ptx, &options, runs, i));
   }
 }
 
@@ -170,7 +181,7 @@ static void simulate_more(const mutate_form *form, const char *ptx, uint64_t max
                        more.verdict == MUTATE_MISSED; i++) {
     hd_sim_options options = {.seed = 3 + i / 2, .mode = i % 2 ? HD_SIM_LATE : HD_SIM_RANDOM,
                               .max_steps = max_instructions, .max_findings = 1};
-    more.verdict = verdict_of(run_once(form, ptx, options, &more, 0));
+    more.verdict = verdict_of(run_once(form, ptx, &options, &more, 0));
     n_instructions += more.n_instructions;
   }
   if (more.verdict != MUTATE_MISSED)

@@ -87,11 +87,16 @@ static heddle_status launch(job *j, hd_sim_mode mode, hd_values *values, sim_ope
   HD_TRY(sim_operands_make(j->ctx, &j->manifest, &j->o->files, (uint64_t)j->o->seed, workspace,
                            values, operands));
   HD_TRY(hd_manifest_plan(j->ctx, &j->manifest, values, resident, &plan));
+  const hd_sim_launch sim = {.file = j->ptx_path,
+                             .ptx = j->ptx,
+                             .ptx_bytes = j->ptx_bytes,
+                             .plan = &plan,
+                             .values = values,
+                             .buffers = operands->buffer,
+                             .n_buffers = operands->n};
   hd_sim_report report = {0};
   clock_t start = clock();
-  heddle_status status =
-      hd_sim_run(j->ctx, j->ptx_path, j->ptx, j->ptx_bytes, &plan, values, operands->buffer,
-                 operands->n, &so, &j->arena, &report);
+  heddle_status status = hd_sim_run(j->ctx, &sim, &so, &j->arena, &report);
   if (status == HEDDLE_OK || status == HEDDLE_MISMATCH)
     print_findings(j, &report, hd_sim_mode_name(mode));
   if (j->o->time)

@@ -77,14 +77,17 @@ static heddle_status simulate(heddle_context *ctx, const trial_kernel *kernel, h
                                  false, false};
     n++;
   }
-  size_t ptx_bytes;
-  const char *ptx = heddle_compiled_ptx(kernel->compiled, &ptx_bytes);
+  hd_sim_launch launch = {.file = kernel->manifest.name,
+                          .plan = &plan,
+                          .values = &data->values,
+                          .buffers = buffers,
+                          .n_buffers = n};
+  launch.ptx = heddle_compiled_ptx(kernel->compiled, &launch.ptx_bytes);
   hd_sim_options options = {
       .seed = seed, .mode = mode, .max_steps = most_steps(&data->shape)};
   hd_arena arena = {0};
   hd_sim_report report = {0};
-  heddle_status status = hd_sim_run(ctx, kernel->manifest.name, ptx, ptx_bytes, &plan,
-                                    &data->values, buffers, n, &options, &arena, &report);
+  heddle_status status = hd_sim_run(ctx, &launch, &options, &arena, &report);
   result->n_instructions = report.n_instructions;
   if (status == HEDDLE_MISMATCH && report.n_findings) {
     keep_finding(&report, result);

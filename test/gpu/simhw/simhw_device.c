@@ -48,8 +48,14 @@ static heddle_status launch(heddle_context *ctx, const char *name, const char *p
                                      job->b_descriptor};
   for (int i = 0; i < N_PARAMS; i++)
     values.v[params[i].arg] = passed[i];
-  return hd_sim_run(ctx, name, ptx, strlen(ptx), &plan, &values, buffers, 2, &options, arena,
-                    report);
+  const hd_sim_launch launch = {.file = name,
+                                .ptx = ptx,
+                                .ptx_bytes = strlen(ptx),
+                                .plan = &plan,
+                                .values = &values,
+                                .buffers = buffers,
+                                .n_buffers = HD_COUNT(buffers)};
+  return hd_sim_run(ctx, &launch, &options, arena, report);
 }
 
 bool sim_device_run(const char *name, const char *ptx, const gpu_job *job) {

@@ -65,6 +65,17 @@ static char *edited(const char *text, const edit *edits, int n_edits) {
   return hd_strbuf_take(&out);
 }
 
+heddle_status harness_run_text(harness *h, const char *text, size_t n_bytes) {
+  const hd_sim_launch launch = {.file = h->variant.entry,
+                                .ptx = text,
+                                .ptx_bytes = n_bytes,
+                                .plan = &h->plan,
+                                .values = &h->values,
+                                .buffers = h->buffer,
+                                .n_buffers = h->n_buffers};
+  return hd_sim_run(h->ctx, &launch, &h->options, &h->arena, &h->report);
+}
+
 heddle_status harness_run(harness *h, const char *name, const edit *edits, int n_edits) {
   char path[256], *text = NULL;
   size_t n = 0;
@@ -73,8 +84,7 @@ heddle_status harness_run(harness *h, const char *name, const edit *edits, int n
   if (status != HEDDLE_OK)
     return status;
   char *ptx = edited(text, edits, n_edits);
-  status = hd_sim_run(h->ctx, name, ptx, strlen(ptx), &h->plan, &h->values, h->buffer,
-                      h->n_buffers, &h->options, &h->arena, &h->report);
+  status = harness_run_text(h, ptx, strlen(ptx));
   free(ptx);
   free(text);
   return status;

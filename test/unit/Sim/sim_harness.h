@@ -29,6 +29,8 @@ void harness_param(harness *h, hd_arg_kind kind, uint64_t value);
 hd_tmap *harness_tmap(harness *h);
 /* A buffer at an address of its own; returns the address. */
 uint64_t harness_buffer(harness *h, const char *name, void *data, uint64_t n_bytes, bool writable);
+/* Runs a text. */
+heddle_status harness_run_text(harness *h, const char *text, size_t n_bytes);
 /* Reads test/unit/Sim/ptx/NAME, makes the edits, runs. */
 heddle_status harness_run(harness *h, const char *name, const edit *edits, int n_edits);
 /* Prints the findings (for a failing test). */

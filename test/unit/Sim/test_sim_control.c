@@ -67,8 +67,7 @@ static void lanes_meet_again(void **state) {
     harness_start(&h, "k", 96, 0, 1);
     h.options = (hd_sim_options){.mode = (hd_sim_mode)mode, .seed = 3};
     harness_param(&h, HD_ARG_D, harness_buffer(&h, "d", d, sizeof d, true));
-    heddle_status status = hd_sim_run(h.ctx, "control", text, strlen(text), &h.plan, &h.values,
-                                      h.buffer, h.n_buffers, &h.options, &h.arena, &h.report);
+    heddle_status status = harness_run_text(&h, text, strlen(text));
     harness_print(&h);
     assert_int_equal(status, HEDDLE_OK);
     for (uint32_t t = 0; t < 96; t++) {

@@ -151,8 +151,7 @@ static int run_copy(const shape *s, int format, unsigned swizzle, uint32_t group
   h.options.mode = (hd_sim_mode)(swizzle % 3);
   harness_param(&h, HD_ARG_A, harness_buffer(&h, "image", image, sizeof image, false));
   harness_param(&h, HD_ARG_D, harness_buffer(&h, "out", out, sizeof out, true));
-  heddle_status status = hd_sim_run(h.ctx, "k", text.text, text.len, &h.plan, &h.values, h.buffer,
-                                    h.n_buffers, &h.options, &h.arena, &h.report);
+  heddle_status status = harness_run_text(&h, text.text, text.len);
   int bad = status != HEDDLE_OK;
   for (uint32_t cta = 0; cta < group && !bad; cta++)
     bad += mismatches(s, format, swizzle, lane_of_four, cta);

@@ -14,8 +14,7 @@
   ".visible .entry grid(" params ")\n{\n.reg .pred %p<4>; .reg .b32 %r<32>; .reg .b64 %rd<8>;\n"
 
 static heddle_status run(harness *h, const char *text) {
-  return hd_sim_run(h->ctx, "grid", text, strlen(text), &h->plan, &h->values, h->buffer,
-                    h->n_buffers, &h->options, &h->arena, &h->report);
+  return harness_run_text(h, text, strlen(text));
 }
 
 /* ---- where a CTA is ---- */

@@ -353,8 +353,7 @@ static heddle_status run(const micro *c, hd_sim_mode mode, uint64_t seed, uint32
   harness_param(&h, HD_ARG_D, harness_buffer(&h, "d", d, sizeof d, true));
   harness_param(&h, HD_ARG_WORKSPACE, harness_buffer(&h, "w", w, sizeof w, true));
   h.buffer[2].undefined = false;
-  heddle_status status = hd_sim_run(h.ctx, c->name, text.text, text.len, &h.plan, &h.values,
-                                    h.buffer, h.n_buffers, &h.options, &h.arena, &h.report);
+  heddle_status status = harness_run_text(&h, text.text, text.len);
   *found = rules && harness_found(&h, rules);
   if (print)
     harness_print(&h);

@@ -266,8 +266,7 @@ static heddle_status run_text(const test_case *t, harness *h) {
   harness_start(h, "k", 32, 0, 1);
   harness_param(h, HD_ARG_A, harness_buffer(h, "in", (void *)t->in, sizeof t->in, false));
   harness_param(h, HD_ARG_D, harness_buffer(h, "out", (void *)t->out, sizeof t->out, true));
-  heddle_status status = hd_sim_run(h->ctx, "mma", text.text, text.len, &h->plan, &h->values,
-                                    h->buffer, h->n_buffers, &h->options, &h->arena, &h->report);
+  heddle_status status = harness_run_text(h, text.text, text.len);
   hd_strbuf_free(&text);
   return status;
 }

@@ -107,8 +107,7 @@ static void noise(const char *name, bool ring, uint32_t n_ctas, int n_runs) {
       set_up_tensor(&h, n_ctas, (uint64_t)i);
     else
       set_up(&h, ring, (uint64_t)i);
-    heddle_status status = hd_sim_run(h.ctx, name, text, n, &h.plan, &h.values, h.buffer,
-                                      h.n_buffers, &h.options, &h.arena, &h.report);
+    heddle_status status = harness_run_text(&h, text, n);
     assert_true(status >= HEDDLE_OK && status <= HEDDLE_UNSUPPORTED);
     assert_true(status != HEDDLE_MISMATCH || h.report.n_findings > 0);
     assert_true(status < HEDDLE_INVALID || heddle_context_count(h.ctx) > 0);

@@ -157,8 +157,7 @@ static int run_op(size_t index) {
   harness_param(&h, HD_ARG_B, harness_buffer(&h, "y", in[1], sizeof in[1], false));
   harness_param(&h, HD_ARG_C, harness_buffer(&h, "z", in[2], sizeof in[2], false));
   harness_param(&h, HD_ARG_D, harness_buffer(&h, "d", out, sizeof out, true));
-  heddle_status status = hd_sim_run(h.ctx, "op", text.text, text.len, &h.plan, &h.values, h.buffer,
-                                    h.n_buffers, &h.options, &h.arena, &h.report);
+  heddle_status status = harness_run_text(&h, text.text, text.len);
   int bad = status != HEDDLE_OK;
   if (bad)
     harness_print(&h);

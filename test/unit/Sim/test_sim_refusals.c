@@ -115,8 +115,7 @@ static void a_vector_has_an_end(void **state) {
 static void launch(harness *h, const char *body, const char *rule) {
   hd_strbuf text = {0};
   hd_strbuf_printf(&text, ".entry k(.param .b64 a) {\n%s\n%s ret; }\n", regs, body);
-  hd_sim_run(h->ctx, "k.ptx", hd_strbuf_text(&text), text.len, &h->plan, &h->values, h->buffer,
-             h->n_buffers, &h->options, &h->arena, &h->report);
+  harness_run_text(h, hd_strbuf_text(&text), text.len);
   assert_int_equal(other_rule(h->ctx, rule, body), 0);
   hd_strbuf_free(&text);
   harness_stop(h);

@@ -79,8 +79,7 @@ static int run_case(const tc_case *c, uint64_t seed) {
   harness_param(&h, HD_ARG_A, harness_buffer(&h, "image", t->image, sizeof t->image, false));
   harness_param(&h, HD_ARG_B, harness_buffer(&h, "tensor", t->tensor, sizeof t->tensor, false));
   harness_param(&h, HD_ARG_D, harness_buffer(&h, "out", t->out, sizeof t->out, true));
-  heddle_status status = hd_sim_run(h.ctx, "k", text.text, text.len, &h.plan, &h.values, h.buffer,
-                                    h.n_buffers, &h.options, &h.arena, &h.report);
+  heddle_status status = harness_run_text(&h, text.text, text.len);
   int bad = status == HEDDLE_OK ? tc_compare(t) : (int)(c->m * c->n);
   if (bad) {
     fprintf(stderr,

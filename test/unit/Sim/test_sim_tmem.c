@@ -398,8 +398,7 @@ static int run_shape(const shape *s, uint32_t n, bool store, bool packed, bool u
                                              sizeof memory, false));
   harness_param(&h, HD_ARG_D, harness_buffer(&h, "out", store ? after : registers,
                                              sizeof after, true));
-  heddle_status status = hd_sim_run(h.ctx, "k", text.text, text.len, &h.plan, &h.values, h.buffer,
-                                    h.n_buffers, &h.options, &h.arena, &h.report);
+  heddle_status status = harness_run_text(&h, text.text, text.len);
   int bad = status == HEDDLE_OK ? mismatches(s, n, store, packed, upper) : 1;
   if (bad) {
     fprintf(stderr, "%s.%s.x%u%s%s: status %d, %d wrong\n", store ? "st" : "ld", s->name, n,

@@ -249,8 +249,7 @@ static int run_case(const shape *s, layout b_layout, bool a_in_registers, uint32
   harness_param(&h, HD_ARG_A, harness_buffer(&h, "image", t.image, sizeof t.image, false));
   harness_param(&h, HD_ARG_B, harness_buffer(&h, "lanes", t.lane, sizeof t.lane, false));
   harness_param(&h, HD_ARG_D, harness_buffer(&h, "out", t.out, sizeof t.out, true));
-  heddle_status status = hd_sim_run(h.ctx, "wgmma", text.text, text.len, &h.plan, &h.values,
-                                    h.buffer, h.n_buffers, &h.options, &h.arena, &h.report);
+  heddle_status status = harness_run_text(&h, text.text, text.len);
   int bad = status == HEDDLE_OK ? compare(&t) : 64 * N;
   if (bad) {
     fprintf(stderr, "wgmma%s k%u %s.%s.%s, A in %s, B %s, selector %u: status %d, %d of %d wrong\n",
