@@ -32,8 +32,11 @@ static bool takes(const char *ptx, const hd_spec_row *row) {
   hd_strbuf text = {0};
   sim_program program;
   cut_out(ptx, row, &text);
-  heddle_status status = hd_sim_parse(ctx, row->name, hd_strbuf_text(&text), text.len, row->name,
-                                      1024, &arena, &program);
+  const hd_variant variant = {.entry = row->name};
+  const hd_launch_plan plan = {.variant = &variant};
+  const hd_sim_launch launch = {
+      .file = row->name, .ptx = hd_strbuf_text(&text), .ptx_bytes = text.len, .plan = &plan};
+  heddle_status status = hd_sim_parse(ctx, &launch, &arena, &program);
   bool named = status == HEDDLE_UNSUPPORTED && !strncmp(first_rule(ctx), "ptx.", 4);
   if (status != HEDDLE_OK && !named)
     print_errors(ctx);

@@ -69,8 +69,11 @@ static heddle_status parse(heddle_context *ctx, const struct refusal *r) {
   for (int i = 0; i < r->times; i++)
     hd_strbuf_add(&text, r->body);
   hd_strbuf_add(&text, "\nret; }\n");
-  heddle_status status = hd_sim_parse(ctx, "k.ptx", hd_strbuf_text(&text), text.len, "k", 0, &arena,
-                                      &program);
+  const hd_variant variant = {.entry = "k"};
+  const hd_launch_plan plan = {.variant = &variant};
+  const hd_sim_launch launch = {
+      .file = "k.ptx", .ptx = hd_strbuf_text(&text), .ptx_bytes = text.len, .plan = &plan};
+  heddle_status status = hd_sim_parse(ctx, &launch, &arena, &program);
   hd_strbuf_free(&text);
   hd_arena_free(&arena);
   return status;
