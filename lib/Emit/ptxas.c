@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
 
@@ -100,10 +99,11 @@ static heddle_status refused(heddle_context *ctx, const char *log, int code) {
 /* It could not run (126, 127) or a signal ended it; 255 is its own verdict. */
 static bool was_stopped(int code) { return code >= 126 && code < 128 + 65; }
 
-static heddle_status run(heddle_context *ctx, const char *const *argv, hd_ptxas_report *report) {
+static heddle_status run(heddle_context *ctx, const char *const *argv, const hd_memory_file *files,
+                         int n_files, hd_ptxas_report *report) {
   hd_strbuf log = {0};
   int code = 0;
-  heddle_status status = hd_process_run(ctx, argv, timeout_s, &log, &code);
+  heddle_status status = hd_process_run_with(ctx, argv, files, n_files, timeout_s, &log, &code);
   if (status == HEDDLE_OK && code != 0)
     status = was_stopped(code) ? hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "ptxas.run",
                                           "%s ended with %d", argv[0], code)
@@ -114,21 +114,26 @@ static heddle_status run(heddle_context *ctx, const char *const *argv, hd_ptxas_
   return status;
 }
 
-static heddle_status assemble_in(heddle_context *ctx, const char *folder, hd_arena *arena,
-                                 const char *ptxas, const char *ptx, const char *target,
-                                 void **cubin, size_t *cubin_bytes, hd_ptxas_report *report) {
-  char *in = hd_arena_printf(arena, "%s/kernel.ptx", folder);
-  char *out = hd_arena_printf(arena, "%s/kernel.cubin", folder);
-  const char *argv[] = {ptxas, "-v", "-arch", target, "-o", out, in, NULL};
+enum { INPUT, OUTPUT, N_FILES };
+
+static heddle_status assemble(heddle_context *ctx, const char *ptxas, const char *target,
+                              const hd_memory_file file[N_FILES], void **cubin,
+                              size_t *cubin_bytes, hd_ptxas_report *report) {
+  const char *argv[] = {ptxas, "-v", "-arch", target, "-o", file[OUTPUT].path, file[INPUT].path,
+                        NULL};
   char *data = NULL;
-  HD_TRY(hd_file_write(ctx, in, ptx, strlen(ptx)));
-  HD_TRY(run(ctx, argv, report));
+  size_t n_bytes;
+  HD_TRY(run(ctx, argv, file, N_FILES, report));
   if (!cubin)
     return HEDDLE_OK;
-  if (hd_file_read(NULL, out, &data, cubin_bytes) != HEDDLE_OK)
+  HD_TRY(hd_file_read(ctx, file[OUTPUT].path, &data, &n_bytes));
+  if (!n_bytes) {
+    free(data);
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "ptxas.run",
                     "%s ended well and wrote no cubin; is it ptxas?", ptxas);
+  }
   *cubin = data;
+  *cubin_bytes = n_bytes;
   return HEDDLE_OK;
 }
 
@@ -136,14 +141,15 @@ heddle_status hd_ptxas_assemble(heddle_context *ctx, const char *ptxas, const ch
                                 const char *target, void **cubin, size_t *cubin_bytes,
                                 hd_ptxas_report *report) {
   hd_ptxas_report made = {0};
-  hd_arena arena = {0};
-  char *folder = NULL;
-  HD_TRY(hd_file_tempdir(ctx, NULL, &folder));
-  heddle_status status = assemble_in(ctx, folder, &arena, ptxas, ptx, target, cubin, cubin_bytes,
-                                     &made);
-  hd_file_remove(ctx, folder);
-  free(folder);
-  hd_arena_free(&arena);
+  hd_memory_file file[N_FILES] = {{.fd = -1}, {.fd = -1}};
+  heddle_status status =
+      hd_memory_file_create(ctx, "kernel.ptx", ptx, strlen(ptx), &file[INPUT]);
+  if (status == HEDDLE_OK)
+    status = hd_memory_file_create(ctx, "kernel.cubin", NULL, 0, &file[OUTPUT]);
+  if (status == HEDDLE_OK)
+    status = assemble(ctx, ptxas, target, file, cubin, cubin_bytes, &made);
+  hd_memory_file_close(&file[INPUT]);
+  hd_memory_file_close(&file[OUTPUT]);
   if (report)
     *report = made;
   else

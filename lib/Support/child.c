@@ -13,7 +13,7 @@
 
 heddle_status hd_child_start(heddle_context *ctx, const char *const *argv, hd_child *child) {
   hd_child started = {0};
-  HD_TRY(hd_spawn(ctx, argv, HD_SPAWN_TALK, &started.pid, &started.fd));
+  HD_TRY(hd_spawn(ctx, argv, HD_SPAWN_TALK, NULL, 0, &started.pid, &started.fd));
   *child = started;
   return HEDDLE_OK;
 }

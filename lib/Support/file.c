@@ -213,10 +213,11 @@ heddle_status hd_file_mkdirs(heddle_context *ctx, const char *path) {
 
 heddle_status hd_file_tempdir(heddle_context *ctx, const char *base, char **path) {
   hd_strbuf name = {0};
-  hd_strbuf_printf(&name, "%s/heddle-XXXXXX", base ? base : "/tmp");
+  const char *in = base && *base ? base : "/tmp";
+  hd_strbuf_printf(&name, "%s/heddle-XXXXXX", in);
   if (!mkdtemp(name.text)) {
     hd_strbuf_free(&name);
-    return io_error(ctx, base ? base : "/tmp", "make a temporary folder in it");
+    return io_error(ctx, in, "make a temporary folder in it");
   }
   *path = hd_strbuf_take(&name);
   return HEDDLE_OK;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "heddle/context.h"
+#include "Support/memory_file.h"
 #include "Support/strbuf.h"
 
 /* Reads a whole file ("-" = standard input). *data is owned (free()), one NUL follows its n_bytes.
@@ -30,7 +31,8 @@ void hd_file_stamp(const char *path, uint64_t stamp[2]);
 /* Makes a folder and its parents; fine when it exists. */
 heddle_status hd_file_mkdirs(heddle_context *ctx, const char *path);
 
-/* A fresh temporary folder under $TMPDIR or /tmp given by `base` (NULL: /tmp); path owned. */
+/* A fresh folder under `base` (NULL or "": /tmp); path owned. One that goes with its owner, however
+ * that ends: scratch.h. */
 heddle_status hd_file_tempdir(heddle_context *ctx, const char *base, char **path);
 /* Removes a file, or a folder with all in it; absent is fine. */
 heddle_status hd_file_remove(heddle_context *ctx, const char *path);
@@ -40,6 +42,10 @@ heddle_status hd_file_remove(heddle_context *ctx, const char *path);
  * it cannot be started or timed out. No shell. */
 heddle_status hd_process_run(heddle_context *ctx, const char *const *argv, double timeout_s,
                              hd_strbuf *output, int *exit_code);
+/* The same, given files in memory under the paths that they have here. */
+heddle_status hd_process_run_with(heddle_context *ctx, const char *const *argv,
+                                  const hd_memory_file *files, int n_files, double timeout_s,
+                                  hd_strbuf *output, int *exit_code);
 
 /* Monotonic seconds; and seconds that this thread was on a processor. */
 double hd_clock_seconds(void);

@@ -69,10 +69,11 @@ static int collect(pid_t pid, int fd, double timeout_s, hd_strbuf *output) {
   return status;
 }
 
-heddle_status hd_process_run(heddle_context *ctx, const char *const *argv, double timeout_s,
-                             hd_strbuf *output, int *exit_code) {
+heddle_status hd_process_run_with(heddle_context *ctx, const char *const *argv,
+                                  const hd_memory_file *files, int n_files, double timeout_s,
+                                  hd_strbuf *output, int *exit_code) {
   int pid, fd;
-  HD_TRY(hd_spawn(ctx, argv, HD_SPAWN_LISTEN, &pid, &fd));
+  HD_TRY(hd_spawn(ctx, argv, HD_SPAWN_LISTEN, files, n_files, &pid, &fd));
   int status = collect(pid, fd, timeout_s, output);
   close(fd);
   if (status == TIMED_OUT)
@@ -83,4 +84,9 @@ heddle_status hd_process_run(heddle_context *ctx, const char *const *argv, doubl
                     "the exit code of '%s' is lost: this program ignores SIGCHLD", argv[0]);
   *exit_code = hd_exit_code(status);
   return HEDDLE_OK;
+}
+
+heddle_status hd_process_run(heddle_context *ctx, const char *const *argv, double timeout_s,
+                             hd_strbuf *output, int *exit_code) {
+  return hd_process_run_with(ctx, argv, NULL, 0, timeout_s, output, exit_code);
 }

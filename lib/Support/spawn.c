@@ -19,7 +19,8 @@ static int connect_ends(hd_spawn_mode mode, int ends[2]) {
 }
 
 /* 0, or an error number. */
-static int start(const char *const *argv, hd_spawn_mode mode, int end, pid_t *pid) {
+static int start(const char *const *argv, hd_spawn_mode mode, const hd_memory_file *files,
+                 int n_files, int end, pid_t *pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t none;
@@ -33,6 +34,8 @@ static int start(const char *const *argv, hd_spawn_mode mode, int end, pid_t *pi
     posix_spawn_file_actions_adddup2(&actions, end, STDERR_FILENO);
   }
   posix_spawn_file_actions_adddup2(&actions, end, STDOUT_FILENO);
+  for (int i = 0; i < n_files; i++) /* onto itself: it stays open */
+    posix_spawn_file_actions_adddup2(&actions, files[i].fd, files[i].fd);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setsigmask(&attributes, &none);
@@ -42,13 +45,13 @@ static int start(const char *const *argv, hd_spawn_mode mode, int end, pid_t *pi
   return code;
 }
 
-heddle_status hd_spawn(heddle_context *ctx, const char *const *argv, hd_spawn_mode mode, int *pid,
-                       int *fd) {
+heddle_status hd_spawn(heddle_context *ctx, const char *const *argv, hd_spawn_mode mode,
+                       const hd_memory_file *files, int n_files, int *pid, int *fd) {
   int ends[2];
   pid_t started;
   int code = connect_ends(mode, ends) == 0 ? 0 : errno;
   if (code == 0) {
-    code = start(argv, mode, ends[1], &started);
+    code = start(argv, mode, files, n_files, ends[1], &started);
     close(ends[1]);
     if (code != 0)
       close(ends[0]);

@@ -3,7 +3,7 @@
 #ifndef HD_SPAWN_H
 #define HD_SPAWN_H
 
-#include "heddle/context.h"
+#include "Support/memory_file.h"
 
 typedef enum hd_spawn_mode {
   HD_SPAWN_LISTEN, /* its input is empty; its output and errors come to us by a pipe */
@@ -11,10 +11,10 @@ typedef enum hd_spawn_mode {
 } hd_spawn_mode;
 
 /* Starts argv[0] (found on PATH; no shell) with no signal blocked, in a process group of its own,
- * so that killing the group ends what it started, too. *fd: our end, which never blocks (yours to
- * close). HEDDLE_ENVIRONMENT when it cannot be started. */
-heddle_status hd_spawn(heddle_context *ctx, const char *const *argv, hd_spawn_mode mode, int *pid,
-                       int *fd);
+ * so that killing the group ends what it started, too. It holds `files` as we do. *fd: our end,
+ * which never blocks (yours to close). HEDDLE_ENVIRONMENT when it cannot be started. */
+heddle_status hd_spawn(heddle_context *ctx, const char *const *argv, hd_spawn_mode mode,
+                       const hd_memory_file *files, int n_files, int *pid, int *fd);
 /* Of what waitpid says: its exit code, or 128 + the signal that ended it. */
 int hd_exit_code(int wait_status);
 

@@ -95,19 +95,16 @@ static heddle_status cached_once(heddle_context *ctx, const hd_device *device, c
 }
 
 heddle_status hd_cost_cached(heddle_context *ctx, const hd_device *device, const char *text,
-                             const char *ptxas, int32_t n_rounds, hd_cached_cost *cost) {
-  char *folder;
+                             const char *ptxas, const char *cache, int32_t n_rounds,
+                             hd_cached_cost *cost) {
   hd_cached_cost best = {INFINITY, INFINITY, 0}, now;
-  HD_TRY(hd_file_tempdir(ctx, NULL, &folder));
-  heddle_compile_options options = {.ptxas = ptxas, .cache = folder};
+  heddle_compile_options options = {.ptxas = ptxas, .cache = cache};
   heddle_status status = cached_once(ctx, NULL, text, &options, &now); /* fills it */
   for (int32_t i = 0; i < n_rounds && status == HEDDLE_OK; i++) {
     status = cached_once(ctx, device, text, &options, &now);
     best = (hd_cached_cost){least(best.lookup, now.lookup), least(best.load, now.load),
                             now.cubin_bytes};
   }
-  hd_file_remove(NULL, folder);
-  free(folder);
   if (status == HEDDLE_OK)
     *cost = best;
   return status;

@@ -16,14 +16,15 @@ heddle_status hd_cost_compile(heddle_context *ctx, const char *text, const char 
                               int32_t n_rounds, hd_compile_cost *cost);
 
 /* Seconds from a text to a launchable kernel that is in the cache on disk: `lookup` until the bytes
- * are there, `load` until the driver has them (0 without a device). ptxas NULL: the entry holds PTX
- * alone. */
+ * are there, `load` until the driver has them (0 without a device). `cache` is an empty folder;
+ * ptxas NULL: the entry holds PTX alone. */
 typedef struct hd_cached_cost {
   double lookup, load;
   size_t cubin_bytes;
 } hd_cached_cost;
 heddle_status hd_cost_cached(heddle_context *ctx, const hd_device *device, const char *text,
-                             const char *ptxas, int32_t n_rounds, hd_cached_cost *cost);
+                             const char *ptxas, const char *cache, int32_t n_rounds,
+                             hd_cached_cost *cost);
 
 /* Seconds of the calling thread a launch of a kernel of one CTA: the driver's call alone, with all
  * that it takes prepared before; heddle_kernel_launch; the typed function. */

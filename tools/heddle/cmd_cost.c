@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "Support/diag.h"
+#include "Support/scratch.h"
 #include "Tune/bench.h"
 #include "Tune/self_cost.h"
 #include "cli.h"
@@ -83,9 +84,13 @@ static heddle_status print_host(heddle_context *ctx, const cost_args *a) {
 static heddle_status print_cached(heddle_context *ctx, const cost_args *a,
                                   const hd_device *device) {
   hd_cached_cost c;
+  hd_scratch cache;
+  HD_TRY(hd_scratch_open(ctx, getenv("TMPDIR"), &cache));
   char *text = large_problem();
-  heddle_status status = hd_cost_cached(ctx, device, text, a->ptxas, (int32_t)a->rounds, &c);
+  heddle_status status =
+      hd_cost_cached(ctx, device, text, a->ptxas, cache.path, (int32_t)a->rounds, &c);
   free(text);
+  hd_scratch_close(&cache);
   HD_TRY(status);
   print_line("cached kernel: text to bytes", c.lookup * 1e3, "ms", device ? 0 : 5);
   if (device)

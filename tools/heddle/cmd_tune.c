@@ -8,6 +8,7 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/scratch.h"
 #include "Tune/tune.h"
 #include "commands.h"
 #include "compile_input.h"
@@ -280,15 +281,13 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
 /* Compiled kernels go through a folder: --cache, or one of our own for as long as we run. */
 static heddle_status with_cache(heddle_context *ctx, tune_args *a, const product_list *products,
                                 hd_records *records) {
-  char *own = NULL;
+  hd_scratch own = {0};
   if (!a->cache) {
-    HD_TRY(hd_file_tempdir(ctx, getenv("TMPDIR"), &own));
-    a->cache = own;
+    HD_TRY(hd_scratch_open(ctx, getenv("TMPDIR"), &own));
+    a->cache = own.path;
   }
   heddle_status status = tune_all(ctx, a, products, records);
-  if (own)
-    (void)hd_file_remove(NULL, own);
-  free(own);
+  hd_scratch_close(&own);
   return status;
 }
 

@@ -9,7 +9,6 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "heddle/sparse.h"
-#include "interrupt.h"
 #include "sizes.h"
 #include "tuned_file.h"
 
@@ -59,13 +58,8 @@ heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in
                                     .user_epilogue_bytes = in->epilogue_bytes,
                                     .ptxas = in->ptxas_path,
                                     .cache = in->cache};
-  sigset_t held;
-  interrupt_hold(&held); /* ptxas works in a folder, which goes when it has ended */
-  heddle_status status = trial_kernel_compile(ctx, in->path, text ? text : in->text,
-                                              text ? strlen(text) : in->text_bytes, &options,
-                                              kernel);
-  interrupt_release(&held);
-  return status;
+  return trial_kernel_compile(ctx, in->path, text ? text : in->text,
+                              text ? strlen(text) : in->text_bytes, &options, kernel);
 }
 
 /* ---- the product, and what was tuned for it ---- */

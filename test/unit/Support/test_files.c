@@ -14,6 +14,7 @@
 
 #include "Support/blob.h"
 #include "Support/file.h"
+#include "Support/scratch.h"
 
 static char *folder; /* of one test */
 
@@ -210,6 +211,47 @@ static void no_signal_is_blocked_in_a_child(void **state) {
   assert_int_equal(code, 128 + SIGTERM);
 }
 
+/* A child reads and writes files in memory by their paths, others of ours it has not. */
+static void files_in_memory(void **state) {
+  (void)state;
+  hd_memory_file file[3];
+  hd_strbuf script = {0}, output = {0};
+  char *data;
+  size_t n = 0;
+  int code = -1;
+  assert_int_equal(hd_memory_file_create(NULL, "in", "seven\n", 6, &file[0]), HEDDLE_OK);
+  assert_int_equal(hd_memory_file_create(NULL, "out", NULL, 0, &file[1]), HEDDLE_OK);
+  assert_int_equal(hd_memory_file_create(NULL, "other", "x", 1, &file[2]), HEDDLE_OK);
+  hd_strbuf_printf(&script, "cat %s %s > %s; test ! -e %s", file[0].path, file[0].path,
+                   file[1].path, file[2].path);
+  const char *const argv[] = {"sh", "-c", script.text, NULL};
+  assert_int_equal(hd_process_run_with(NULL, argv, file, 2, 10, &output, &code), HEDDLE_OK);
+  assert_int_equal(code, 0);
+  assert_int_equal(hd_file_read(NULL, file[1].path, &data, &n), HEDDLE_OK);
+  assert_string_equal(data, "seven\nseven\n");
+  for (int i = 0; i < 3; i++)
+    hd_memory_file_close(&file[i]);
+  free(data);
+  hd_strbuf_free(&script);
+  hd_strbuf_free(&output);
+}
+
+static void a_scratch_folder_goes_when_closed(void **state) {
+  (void)state;
+  hd_scratch scratch;
+  hd_strbuf inside = {0};
+  assert_int_equal(hd_scratch_open(NULL, folder, &scratch), HEDDLE_OK);
+  hd_strbuf_printf(&inside, "%s/a/b", scratch.path);
+  assert_int_equal(hd_file_mkdirs(NULL, inside.text), HEDDLE_OK);
+  char *path = strdup(scratch.path);
+  hd_scratch_close(&scratch);
+  assert_int_not_equal(access(path, F_OK), 0);
+  hd_scratch_close(&scratch);
+  assert_int_equal(hd_scratch_open(NULL, "/no/such/folder", &scratch), HEDDLE_NOT_FOUND);
+  free(path);
+  hd_strbuf_free(&inside);
+}
+
 static void time_runs_out(void **state) {
   (void)state;
   int code = 55;
@@ -346,6 +388,8 @@ int main(void) {
       cmocka_unit_test(long_output_arrives_whole),
       cmocka_unit_test(signals_are_codes_above_128),
       cmocka_unit_test(no_signal_is_blocked_in_a_child),
+      cmocka_unit_test(files_in_memory),
+      IN_FOLDER(a_scratch_folder_goes_when_closed),
       cmocka_unit_test(time_runs_out),
       cmocka_unit_test(a_host_that_ignores_its_children_is_told),
       IN_FOLDER(a_time_out_ends_the_whole_group),
