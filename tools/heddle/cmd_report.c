@@ -35,8 +35,11 @@ int cmd_report(int argc, char **argv) {
     status = report_read(ctx, paths[i], &r);
   if (status == HEDDLE_OK && cutlass)
     status = report_add_cutlass(ctx, cutlass, &r);
-  if (status == HEDDLE_OK && !goals)
-    report_print_cases(&r);
+  if (status == HEDDLE_OK && !goals) {
+    report_print_head();
+    for (int32_t i = 0; i < r.n; i++)
+      report_print_case(&r.cell[i]);
+  }
   if (status == HEDDLE_OK)
     report_print_goals(&r);
   if (status == HEDDLE_OK && folder)

@@ -47,11 +47,10 @@ static bool is_head(const csv_row *row) {
   return row->names.n == 0 || strcmp(row->values.at[0], row->names.at[0]) == 0;
 }
 
-heddle_status csv_each(heddle_context *ctx, const char *path, csv_row_fn *each, void *user) {
-  char *text, *next;
-  size_t n_bytes;
-  HD_TRY(hd_file_read_text(ctx, path, &text, &n_bytes));
-  csv_row row = {.loc = {path, 0, 1}};
+heddle_status csv_each_of(heddle_context *ctx, const char *name, char *text, csv_row_fn *each,
+                          void *user) {
+  char *next;
+  csv_row row = {.loc = {name, 0, 1}};
   heddle_status status = HEDDLE_OK;
   for (char *line = text; line && status == HEDDLE_OK; line = next) {
     next = strchr(line, '\n');
@@ -69,10 +68,18 @@ heddle_status csv_each(heddle_context *ctx, const char *path, csv_row_fn *each, 
     else
       status = each(ctx, &row, user);
   }
-  free(text);
   if (status == HEDDLE_OK && row.names.n == 0)
     status = hd_error(ctx, HEDDLE_INVALID, row.loc, "csv.head",
                       "no line names the columns; legal: a CSV of heddle bench or tune");
+  return status;
+}
+
+heddle_status csv_each(heddle_context *ctx, const char *path, csv_row_fn *each, void *user) {
+  char *text;
+  size_t n_bytes;
+  HD_TRY(hd_file_read_text(ctx, path, &text, &n_bytes));
+  heddle_status status = csv_each_of(ctx, path, text, each, user);
+  free(text);
   return status;
 }
 

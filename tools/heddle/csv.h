@@ -9,6 +9,9 @@ typedef heddle_status csv_row_fn(heddle_context *ctx, const csv_row *row, void *
 
 /* Every line but those and empty ones, until one fails. */
 heddle_status csv_each(heddle_context *ctx, const char *path, csv_row_fn *each, void *user);
+/* The same of a text, which is cut up; name stands for it in diagnostics. */
+heddle_status csv_each_of(heddle_context *ctx, const char *name, char *text, csv_row_fn *each,
+                          void *user);
 
 hd_loc csv_loc(const csv_row *row);
 /* The field under a column's name, borrowed; NULL where there is none. */

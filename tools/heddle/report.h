@@ -2,7 +2,7 @@
 #ifndef HD_REPORT_H
 #define HD_REPORT_H
 
-#include "heddle/context.h"
+#include "csv.h"
 #include "heddle/types.h"
 
 /* ORDER REPORT: as the names in report_read.c. */
@@ -34,9 +34,12 @@ typedef struct report {
   int32_t n_wrong; /* rows left out because their result was wrong */
 } report;
 
-/* Adds a file's rows; columns are found by the names in its first line. Wrong results and quick
+/* Adds a row; a file's rows; columns are found by the names in its first line. Wrong results and quick
  * looks of a sweep are left out. HEDDLE_INVALID names the line and the column. */
+heddle_status report_add_row(heddle_context *ctx, const csv_row *row, report *r);
 heddle_status report_read(heddle_context *ctx, const char *path, report *r);
+/* NULL: none has it. */
+const report_cell *report_find(const report *r, heddle_elem elem, int64_t m, int64_t k, int64_t n);
 /* CUTLASS' time now = its time in the file x the geometric mean of (cuBLAS now / there, cuSPARSELt
  * now / there); its sustained time in the same way where the file has sustained times, else slower
  * by as much as cuSPARSELt's, which the same power cap binds. Columns
@@ -57,8 +60,10 @@ double report_tflops(const report_cell *cell, double us);
 double report_a_bytes(const report_cell *cell);
 double report_all_bytes(const report_cell *cell);
 
-/* Markdown on standard output: every case; then each type and band against its goal. */
-void report_print_cases(const report *r);
+/* Markdown on standard output, its columns aligned: what the columns are, and a line a case, which
+ * may come as it is measured; then each type and band against its goal. */
+void report_print_head(void);
+void report_print_case(const report_cell *cell);
 void report_print_goals(const report *r);
 /* roofline.svg and speedup.svg in a folder, which is made. */
 heddle_status report_plot(heddle_context *ctx, const report *r, const char *folder);

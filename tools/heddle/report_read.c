@@ -4,13 +4,27 @@
 #include <string.h>
 
 #include "Support/arena.h"
-#include "csv.h"
 #include "heddle/sparse.h"
 #include "report.h"
 
 static const char *const names[] = {"heddle", "cublas", "cusparselt", "cutlass", "stream"};
 
 /* ---- cells ---- */
+
+/* r->n: none has it. */
+static int32_t index_of(const report *r, heddle_elem elem, int64_t m, int64_t k, int64_t n) {
+  int32_t i = 0;
+  while (i < r->n && !(r->cell[i].elem == elem && r->cell[i].m == m && r->cell[i].k == k &&
+                       r->cell[i].n == n))
+    i++;
+  return i;
+}
+
+const report_cell *report_find(const report *r, heddle_elem elem, int64_t m, int64_t k,
+                               int64_t n) {
+  int32_t i = index_of(r, elem, m, k, n);
+  return i < r->n ? &r->cell[i] : NULL;
+}
 
 /* The case that a row names; made when it is new, unless r has no business with it. */
 static heddle_status find_cell(heddle_context *ctx, const csv_row *row, bool make,
@@ -23,16 +37,10 @@ static heddle_status find_cell(heddle_context *ctx, const csv_row *row, bool mak
   if (!type || heddle_elem_parse(type, &made.elem) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, csv_loc(row), "report.type",
                     "got type \"%.20s\"; legal: as bf16, e4m3", type ? type : "");
-  for (int32_t i = 0; i < r->n; i++) {
-    report_cell *c = &r->cell[i];
-    if (c->elem == made.elem && c->m == made.m && c->k == made.k && c->n == made.n) {
-      *cell = c;
-      return HEDDLE_OK;
-    }
-  }
-  if (make)
+  int32_t i = index_of(r, made.elem, made.m, made.k, made.n);
+  if (i == r->n && make)
     HD_PUSH(r->cell, r->n, r->cap, made);
-  *cell = make ? &r->cell[r->n - 1] : NULL;
+  *cell = i < r->n ? &r->cell[i] : NULL;
   return HEDDLE_OK;
 }
 
@@ -57,8 +65,7 @@ static void take_less(report_figure *f, double us, double sustained_us) {
   f->sustained_us = is_less(sustained_us, f->sustained_us) ? sustained_us : f->sustained_us;
 }
 
-static heddle_status add_row(heddle_context *ctx, const csv_row *row, void *user) {
-  report *r = user;
+heddle_status report_add_row(heddle_context *ctx, const csv_row *row, report *r) {
   const char *verdict = csv_get(row, "verdict"), *rounds = csv_get(row, "rounds");
   int who = 0;
   double us, sustained;
@@ -84,6 +91,10 @@ static heddle_status add_row(heddle_context *ctx, const csv_row *row, void *user
   if (who == REPORT_HEDDLE && plain)
     take_less(&cell->plain, us, sustained_us);
   return HEDDLE_OK;
+}
+
+static heddle_status add_row(heddle_context *ctx, const csv_row *row, void *user) {
+  return report_add_row(ctx, row, user);
 }
 
 heddle_status report_read(heddle_context *ctx, const char *path, report *r) {

@@ -1,70 +1,114 @@
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "Support/arena.h"
 #include "report.h"
 
 static const char *elem_name(heddle_elem elem) { return heddle_elem_get(elem)->name; }
 
+/* ---- a table's cells ---- */
+
+/* A column's head, and how wide it is; below 0: its text begins at the left. */
+typedef struct column {
+  const char *name;
+  int width;
+} column;
+
+/* "| text ", padded. A character of UTF-8 is one wide. */
+__attribute__((format(printf, 2, 3))) static void print_cell(int width, const char *format, ...) {
+  char text[320];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  int pad = abs(width);
+  for (const char *c = text; *c; c++)
+    pad -= ((unsigned char)*c & 0xC0) != 0x80;
+  pad = pad > 0 ? pad : 0;
+  printf("| %*s%s%*s ", width < 0 ? 0 : pad, "", text, width < 0 ? pad : 0, "");
+}
+
+static void print_columns(const column *list, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    print_cell(list[i].width, "%s", list[i].name);
+  printf("|\n");
+  for (size_t i = 0; i < n; i++) {
+    int width = abs(list[i].width);
+    printf("|%s", list[i].width < 0 ? ":" : "-");
+    for (int j = 0; j < width; j++)
+      putchar('-');
+    printf("%s", list[i].width < 0 ? "-" : ":");
+  }
+  printf("|\n");
+}
+
+/* 0: not known. */
+static void print_figure(int width, int decimals, double value) {
+  if (value > 0)
+    print_cell(width, "%.*f", decimals, value);
+  else
+    print_cell(width, "–");
+}
+
 /* ---- cases ---- */
 
-static void print_us(double us) {
-  if (us > 0)
-    printf(" %.1f |", us);
-  else
-    printf(" – |");
+static const column case_columns[] = {
+    {"type", -4},   {"M", 5},       {"K", 5},       {"N", 5},     {"Heddle", 7}, {"cuBLAS", 7},
+    {"cuSPARSELt", 10}, {"CUTLASS", 7}, {"× dense", 7}, {"× best", 6}, {"of read", 7},
+    {"TB/s", 4},    {"TFLOP/s", 7}, {"alone", 5},   {"peer", 5},  {"schedule", -8}};
+
+void report_print_head(void) {
+  printf("Times in µs; CUTLASS' is derived (--cutlass). × dense, × best: cuBLAS, the best of the "
+         "three, over Heddle.\nof read: a kernel that only reads A and B, over Heddle. TB/s: A, B "
+         "and D. alone, peer: TFLOP/s sustained,\nof Heddle and of the best of the three.\n\n");
+  print_columns(case_columns, HD_COUNT(case_columns));
 }
 
-static void print_ratio(double ratio) {
-  if (ratio > 0)
-    printf(" %.2f |", ratio);
-  else
-    printf(" – |");
-}
-
-static void print_rate(double rate) {
-  if (rate > 0)
-    printf(" %.0f |", rate);
-  else
-    printf(" – |");
+static void add_word(char *text, size_t size, const char *word, int n) {
+  size_t at = strlen(text);
+  snprintf(text + at, size - at, "%s%.*s", at ? " " : "", n, word);
 }
 
 /* "tile=128x256x64" of the schedule's text, and what else is not usual. */
-static void print_tile(const report_cell *c) {
-  const char *schedule = c->schedule;
+static void print_schedule(int width, const report_cell *c) {
   static const char *const keys[] = {"tile=",   "cluster=2", "split_k=",  "stream_k=1",
                                      "stages=", "a=reg",     "family=mma"};
+  char text[300] = "", plain[32];
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-    const char *at = strstr(schedule, keys[i]);
+    const char *at = strstr(c->schedule, keys[i]);
     if (at && strncmp(at, "split_k=1 ", 10) != 0)
-      printf(" %.*s", (int)strcspn(at, " "), at);
+      add_word(text, sizeof text, at, (int)strcspn(at, " "));
   }
   if (*c->promise)
-    printf(" %s", c->promise);
+    add_word(text, sizeof text, c->promise, sizeof c->promise);
+  snprintf(plain, sizeof plain, "(%.1f without)", c->plain.us);
   if (*c->promise && c->plain.us > 0)
-    printf(" (%.1f without)", c->plain.us);
-  printf(" |\n");
+    add_word(text, sizeof text, plain, sizeof plain);
+  print_cell(width, "%s", text);
+  printf("|\n");
 }
 
-void report_print_cases(const report *r) {
-  printf("| type | M | K | N | Heddle, µs | cuBLAS | cuSPARSELt | CUTLASS ~ | over dense | over "
-         "the best | "
-         "of a read | sustained, TFLOP/s | best peer | schedule |\n"
-         "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
-  for (int32_t i = 0; i < r->n; i++) {
-    const report_cell *c = &r->cell[i];
-    const report_figure *ours = &c->of[REPORT_HEDDLE];
-    printf("| %s | %lld | %lld | %lld |", elem_name(c->elem), (long long)c->m, (long long)c->k,
-           (long long)c->n);
-    for (int who = REPORT_HEDDLE; who <= REPORT_CUTLASS; who++)
-      print_us(c->of[who].us);
-    print_ratio(ours->us > 0 ? c->of[REPORT_CUBLAS].us / ours->us : 0);
-    print_ratio(ours->us > 0 ? report_peer(c, false) / ours->us : 0);
-    print_ratio(ours->us > 0 ? c->of[REPORT_STREAM].us / ours->us : 0);
-    print_rate(report_tflops(c, ours->sustained_us));
-    print_rate(report_tflops(c, report_peer(c, true)));
-    print_tile(c);
-  }
+void report_print_case(const report_cell *c) {
+  const column *at = case_columns;
+  const report_figure *ours = &c->of[REPORT_HEDDLE];
+  double over = ours->us > 0 ? 1 / ours->us : 0;
+  print_cell((at++)->width, "%s", elem_name(c->elem));
+  print_cell((at++)->width, "%lld", (long long)c->m);
+  print_cell((at++)->width, "%lld", (long long)c->k);
+  print_cell((at++)->width, "%lld", (long long)c->n);
+  for (int who = REPORT_HEDDLE; who <= REPORT_CUTLASS; who++)
+    print_figure((at++)->width, 1, c->of[who].us);
+  print_figure((at++)->width, 2, c->of[REPORT_CUBLAS].us * over);
+  print_figure((at++)->width, 2, report_peer(c, false) * over);
+  print_figure((at++)->width, 2, c->of[REPORT_STREAM].us * over);
+  print_figure((at++)->width, 2, 1e-6 * report_all_bytes(c) * over);
+  print_figure((at++)->width, 0, report_tflops(c, ours->us));
+  print_figure((at++)->width, 0, report_tflops(c, ours->sustained_us));
+  print_figure((at++)->width, 0, report_tflops(c, report_peer(c, true)));
+  print_schedule(at->width, c);
 }
 
 /* ---- goals ---- */
@@ -107,20 +151,31 @@ static tally tally_of(const report *r, heddle_elem elem, const band *b,
 
 static const char *verdict(double got, double goal) { return got >= goal ? "reached" : "missed"; }
 
+static const column band_columns[] = {
+    {"band", -19}, {"type", -4},        {"cases", 5}, {"mean", 5},
+    {"goal", -15}, {"worst case", -34}, {"goal", -15}, {"without weights_ready: mean, worst", -34}};
+
 static void print_band(const report *r, heddle_elem elem, const band *b) {
   tally t = tally_of(r, elem, b, report_gain), plain = tally_of(r, elem, b, report_plain_gain);
   if (!t.n)
     return;
   double mean = exp(t.logs / t.n);
   double goal = heddle_elem_get(elem)->container_bits <= 8 ? b->mean_narrow : b->mean;
-  printf("| %s | %s | %d | %.3f | ≥ %.2f: %s | %.3f at %lld × %lld, N = %lld | ≥ %.2f: %s |",
-         b->name, elem_name(elem), t.n, mean, goal, verdict(mean, goal), t.worst,
-         (long long)t.worst_cell->m, (long long)t.worst_cell->k, (long long)t.worst_cell->n,
-         b->worst, verdict(t.worst, b->worst));
+  const report_cell *worst = t.worst_cell;
+  const column *at = band_columns;
+  print_cell((at++)->width, "%s", b->name);
+  print_cell((at++)->width, "%s", elem_name(elem));
+  print_cell((at++)->width, "%d", t.n);
+  print_cell((at++)->width, "%.3f", mean);
+  print_cell((at++)->width, "≥ %.2f: %s", goal, verdict(mean, goal));
+  print_cell((at++)->width, "%.3f at %lld × %lld, N = %lld", t.worst, (long long)worst->m,
+             (long long)worst->k, (long long)worst->n);
+  print_cell((at++)->width, "≥ %.2f: %s", b->worst, verdict(t.worst, b->worst));
   if (plain.n)
-    printf(" %.3f, %.3f |\n", exp(plain.logs / plain.n), plain.worst);
+    print_cell(at->width, "%.3f, %.3f", exp(plain.logs / plain.n), plain.worst);
   else
-    printf(" – |\n");
+    print_cell(at->width, "–");
+  printf("|\n");
 }
 
 /* Of a read-only kernel over the same bytes: 0.92 from 64 MB of A on, 0.75 at 4096 x 4096 of 16
@@ -133,6 +188,9 @@ static double read_goal(const report_cell *c) {
   return c->m == 4096 && c->k == 4096 && c->elem == HEDDLE_BF16 ? 0.75 : 0;
 }
 
+static const column read_columns[] = {
+    {"type", -4}, {"M × K", -13}, {"N", 3}, {"of a read of the same bytes", 27}, {"goal", -15}};
+
 static void print_reads(const report *r) {
   bool any = false;
   for (int32_t i = 0; i < r->n; i++) {
@@ -140,12 +198,18 @@ static void print_reads(const report *r) {
     double ours = c->of[REPORT_HEDDLE].us, read = c->of[REPORT_STREAM].us, goal = read_goal(c);
     if (goal <= 0 || ours <= 0 || read <= 0)
       continue;
-    if (!any)
-      printf(
-          "\n| type | M × K | N | of a read of the same bytes | goal |\n|---|---|---|---|---|\n");
+    if (!any) {
+      printf("\n");
+      print_columns(read_columns, HD_COUNT(read_columns));
+    }
     any = true;
-    printf("| %s | %lld × %lld | %lld | %.3f | ≥ %.2f: %s |\n", elem_name(c->elem), (long long)c->m,
-           (long long)c->k, (long long)c->n, read / ours, goal, verdict(read / ours, goal));
+    const column *at = read_columns;
+    print_cell((at++)->width, "%s", elem_name(c->elem));
+    print_cell((at++)->width, "%lld × %lld", (long long)c->m, (long long)c->k);
+    print_cell((at++)->width, "%lld", (long long)c->n);
+    print_cell((at++)->width, "%.3f", read / ours);
+    print_cell(at->width, "≥ %.2f: %s", goal, verdict(read / ours, goal));
+    printf("|\n");
   }
 }
 
@@ -160,10 +224,8 @@ static void print_promised(const report *r) {
 }
 
 void report_print_goals(const report *r) {
-  printf("\nAgainst the best of cuBLAS, cuSPARSELt and CUTLASS in each case:\n\n"
-         "| band | type | cases | geometric mean | goal | worst case | goal | without "
-         "weights_ready: mean, worst |\n"
-         "|---|---|---|---|---|---|---|---|\n");
+  printf("\nAgainst the best of cuBLAS, cuSPARSELt and CUTLASS in each case, geometric mean:\n\n");
+  print_columns(band_columns, HD_COUNT(band_columns));
   for (size_t b = 0; b < sizeof bands / sizeof *bands; b++)
     for (int elem = 0; elem < HEDDLE_N_ELEMS; elem++)
       print_band(r, (heddle_elem)elem, &bands[b]);
