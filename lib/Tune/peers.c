@@ -57,12 +57,21 @@ static void *open_library(const hd_peer_ops *ops, const char *path) {
   return library;
 }
 
-heddle_status hd_peer_open(heddle_context *ctx, const char *name, const char *path,
-                           const hd_device *device, hd_peer **peer) {
-  const hd_peer_ops *ops = NULL;
+static const hd_peer_ops *ops_of(const char *name) {
   for (size_t i = 0; i < HD_COUNT(peers); i++)
     if (strcmp(peers[i]->name, name) == 0)
-      ops = peers[i];
+      return peers[i];
+  return NULL;
+}
+
+const char *const *hd_peer_sonames(const char *name) {
+  const hd_peer_ops *ops = ops_of(name);
+  return ops ? ops->sonames : NULL;
+}
+
+heddle_status hd_peer_open(heddle_context *ctx, const char *name, const char *path,
+                           const hd_device *device, hd_peer **peer) {
+  const hd_peer_ops *ops = ops_of(name);
   if (!ops)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "peer.name",
                     "got \"%s\"; legal: cublas, cusparselt, stream", name);

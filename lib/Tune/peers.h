@@ -27,6 +27,8 @@ typedef struct hd_peer hd_peer;
 heddle_status hd_peer_open(heddle_context *ctx, const char *name, const char *path,
                            const hd_device *device, hd_peer **peer);
 void hd_peer_close(hd_peer *peer);
+/* The usual names of a peer's library, newest first, ended by NULL; NULL: it needs none. */
+const char *const *hd_peer_sonames(const char *name);
 
 /* Every way the peer has for the case (both orders of D; heuristics or algorithm ids), as
  * contenders that live until the next prepare or close. `picked` (may be NULL) is the index of what

@@ -8,7 +8,7 @@
 
 #include "Support/diag.h"
 #include "cli.h"
-#include "find_ptxas.h"
+#include "find_program.h"
 #include "mutate.h"
 
 typedef struct run {

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Support/strbuf.h"
-
 bool bench_format_parse(const char *text, bench_format *format) {
   static const char *const names[] = {"table", "csv", "json"}; /* ORDER bench_format */
   for (int i = 0; i < 3; i++)
@@ -60,7 +58,10 @@ static void print_table_head(const bench_printer *printer, const hd_device_info 
   if (nvml && hd_nvml_read(NULL, nvml, &s) == HEDDLE_OK)
     printf(", %.0f W of %.0f W, SM %u MHz, memory %u MHz, %u C", s.power_w, s.power_limit_w,
            s.sm_mhz, s.memory_mhz, s.temperature_c);
-  printf("\n%-5s %6s %6s %6s  %9s %9s %9s %8s %7s %7s", "type", "m", "k", "n", "us", "min", "max",
+  printf("\n");
+  if (printer->summary)
+    return;
+  printf("%-5s %6s %6s %6s  %9s %9s %9s %8s %7s %7s", "type", "m", "k", "n", "us", "min", "max",
          "TFLOP/s", "x dense", "x peer");
   if (printer->alone)
     printf(" %8s %8s %6s %5s", "burst", "sustain", "W", "MHz");
@@ -74,8 +75,7 @@ void bench_print_head(const bench_printer *printer, const hd_device_info *device
   else if (printer->format == BENCH_TABLE)
     print_table_head(printer, device, nvml);
   else
-    printf("type,m,k,n,us,us_min,us_max,tflops,burst_tflops,sustained_tflops,watts,sm_mhz,error,"
-           "verdict,contender,d_type,rounds,promise,checked,command\n");
+    printf("%s", bench_csv_head);
 }
 
 void bench_print_tail(const bench_printer *printer) {
@@ -138,26 +138,40 @@ static void print_table_row(const bench_printer *printer, const hd_bench_problem
 }
 
 /* Inside CSV's quotes a quote is two. */
-static void print_quoted(const char *text) {
-  putchar('"');
-  for (; *text; text++) {
-    if (*text == '"')
-      putchar('"');
-    putchar(*text);
-  }
-  putchar('"');
+static void add_quoted(hd_strbuf *out, const char *text) {
+  hd_strbuf_add(out, "\"");
+  for (; *text; text++)
+    hd_strbuf_printf(out, "%s%c", *text == '"' ? "\"" : "", *text);
+  hd_strbuf_add(out, "\"");
 }
 
-static void print_csv_row(const hd_bench_problem *p, const hd_bench_row *r, const char *command) {
-  printf("%s,%lld,%lld,%lld,%.3f,%.3f,%.3f,%.1f,%.1f,%.1f,%.0f,%u,%.3g,%s,", elem_name(p->elem),
-         (long long)p->m, (long long)p->k, (long long)p->n, r->timing.median * 1e6,
-         r->timing.min * 1e6, r->timing.max * 1e6, bench_tflops(p, r->timing.median),
-         bench_tflops(p, r->alone.burst), bench_tflops(p, r->alone.sustained), r->alone.power_w,
-         r->alone.sm_mhz, r->error, r->ok ? "ok" : "WRONG");
-  print_quoted(r->name);
-  printf(",%s,%d,%s,%s,", elem_name(p->d_elem), r->n_rounds, promise_of(r), checked_of(r));
-  print_quoted(command);
-  putchar('\n');
+const char bench_csv_head[] =
+    "type,m,k,n,us,us_min,us_max,tflops,burst_tflops,sustained_tflops,watts,sm_mhz,error,verdict,"
+    "contender,d_type,rounds,promise,checked,command\n";
+
+static void add_csv_row(hd_strbuf *out, const hd_bench_problem *p, const hd_bench_row *r,
+                        const char *command) {
+  hd_strbuf_printf(out, "%s,%lld,%lld,%lld,%.3f,%.3f,%.3f,%.1f,%.1f,%.1f,%.0f,%u,%.3g,%s,",
+                   elem_name(p->elem), (long long)p->m, (long long)p->k, (long long)p->n,
+                   r->timing.median * 1e6, r->timing.min * 1e6, r->timing.max * 1e6,
+                   bench_tflops(p, r->timing.median), bench_tflops(p, r->alone.burst),
+                   bench_tflops(p, r->alone.sustained), r->alone.power_w, r->alone.sm_mhz,
+                   r->error, r->ok ? "ok" : "WRONG");
+  add_quoted(out, r->name);
+  hd_strbuf_printf(out, ",%s,%d,%s,%s,", elem_name(p->d_elem), r->n_rounds, promise_of(r),
+                   checked_of(r));
+  add_quoted(out, command);
+  hd_strbuf_add(out, "\n");
+}
+
+void bench_csv_case(hd_strbuf *out, uint64_t seed, const hd_bench_problem *p,
+                    const hd_bench_result *result) {
+  for (int32_t i = 0; i < result->n_rows; i++) {
+    const hd_bench_row *r = &result->row[i];
+    char *command = bench_command(p, seed, r->name, r->weights_ready);
+    add_csv_row(out, p, r, command);
+    free(command);
+  }
 }
 
 static void print_json_row(const hd_bench_problem *p, const hd_bench_row *r, const char *command,
@@ -179,20 +193,33 @@ static void print_json_row(const hd_bench_problem *p, const hd_bench_row *r, con
   json_decref(row);
 }
 
-void bench_print_case(bench_printer *printer, const hd_bench_problem *p,
-                      const hd_bench_result *result) {
-  bests b = find_bests(result);
+static void print_csv_case(const bench_printer *printer, const hd_bench_problem *p,
+                           const hd_bench_result *result) {
+  hd_strbuf rows = {0};
+  bench_csv_case(&rows, printer->seed, p, result);
+  printf("%s", hd_strbuf_text(&rows));
+  hd_strbuf_free(&rows);
+}
+
+static void print_json_case(bench_printer *printer, const hd_bench_problem *p,
+                            const hd_bench_result *result) {
   for (int32_t i = 0; i < result->n_rows; i++) {
     const hd_bench_row *r = &result->row[i];
     char *command = bench_command(p, printer->seed, r->name, r->weights_ready);
-    if (printer->format == BENCH_TABLE)
-      print_table_row(printer, p, r, &b);
-    else if (printer->format == BENCH_CSV)
-      print_csv_row(p, r, command);
-    else
-      print_json_row(p, r, command, printer->n_rows == 0);
-    printer->n_rows++;
+    print_json_row(p, r, command, printer->n_rows++ == 0);
     free(command);
   }
+}
+
+void bench_print_case(bench_printer *printer, const hd_bench_problem *p,
+                      const hd_bench_result *result) {
+  bests b = find_bests(result);
+  if (printer->format == BENCH_CSV)
+    print_csv_case(printer, p, result);
+  else if (printer->format == BENCH_JSON)
+    print_json_case(printer, p, result);
+  else
+    for (int32_t i = 0; i < result->n_rows; i++)
+      print_table_row(printer, p, &result->row[i], &b);
   fflush(stdout);
 }

@@ -1,7 +1,8 @@
-/* heddle/bench_print.h: what a case of the benchmark came to: table, CSV or JSON. */
+/* heddle/bench_print.h: what the contenders of a case came to, a row each: table, CSV or JSON. */
 #ifndef HD_BENCH_PRINT_H
 #define HD_BENCH_PRINT_H
 
+#include "Support/strbuf.h"
 #include "Tune/bench.h"
 
 typedef enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON } bench_format;
@@ -12,11 +13,17 @@ bool bench_format_parse(const char *text, bench_format *format);
 typedef struct bench_printer {
   bench_format format;
   bool alone;
+  bool summary; /* the table's head is the device alone: another's rows follow */
   uint64_t seed;
   int n_rows; /* so far */
 } bench_printer;
 
-/* nvml may be NULL. */
+/* CSV: the line that names the columns, and the lines of a case, added to out. */
+extern const char bench_csv_head[];
+void bench_csv_case(hd_strbuf *out, uint64_t seed, const hd_bench_problem *problem,
+                    const hd_bench_result *result);
+
+/* On standard output; nvml may be NULL. */
 void bench_print_head(const bench_printer *printer, const hd_device_info *device,
                       const hd_nvml *nvml);
 void bench_print_case(bench_printer *printer, const hd_bench_problem *problem,

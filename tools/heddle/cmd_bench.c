@@ -6,6 +6,10 @@
 
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/strbuf.h"
+#include "bench_grid.h"
+#include "bench_log.h"
+#include "bench_peers.h"
 #include "bench_print.h"
 #include "cli.h"
 #include "commands.h"
@@ -16,37 +20,42 @@
 static const char about[] =
     "Times D[M,N] = A[M,K] (2:4 sparse) x B[K,N], B stored N x K, D in the faster order,\n"
     "against cuBLASLt (dense, best of its heuristics) and cuSPARSELt (every algorithm id, and\n"
-    "its default), both opened at run time. The peer `stream` only reads packed A and B: the\n"
-    "ceiling of small N.\n"
+    "its default), both opened at run time: from where the loader looks (LD_LIBRARY_PATH), CUDA\n"
+    "(CUDA_HOME, /usr/local/cuda) or Python's wheels (VIRTUAL_ENV, python3 on PATH). The peer\n"
+    "`stream` only reads packed A and B: the ceiling of small N.\n"
     "\n"
     "Launches are graph-captured behind a spin kernel, operands rotate over 256 MB,\n"
     "contenders take turns; medians of rounds, random values. D is checked before and after:\n"
     "all of it, against cuBLASLt's product in f32, or else sampled rows (`checked` says\n"
-    "which). --alone adds burst (4 ms after 200 ms idle) and sustained (1 s) rates with power\n"
-    "and clock, from N = 1024 on.\n"
+    "which). From N = 1024 on burst (4 ms after 200 ms idle) and sustained (1 s) rates follow,\n"
+    "each alone, with power and clock.\n"
+    "\n"
+    "One case is a row a contender. A --grid file, whose lines are TYPE M K N [DTYPE] (# starts\n"
+    "a comment), is a line a case and then each band of N against its goal, as `heddle report`\n"
+    "prints them; -o keeps every row besides: written after each case, gone on with by --resume.\n"
     "\n"
     "Every --schedule is a contender; --sweep takes every legal schedule that has the keys\n"
     "(\"\": all), looks at each for 1 ms, and brings the best into the turns; a quick look has\n"
     "rounds 1.\n"
     "\n"
     "x dense, x peer: the time of cuBLASLt, of the faster peer, over this one. A row's\n"
-    "command in CSV and JSON measures it again. A line of a --grid file is TYPE M K N\n"
-    "[DTYPE]; # starts a comment.";
+    "command in CSV and JSON measures it again.";
 
 static const char examples[] =
-    "heddle bench --type bf16 -m 8192 -n 8192 -k 8192 --alone\n"
-    "heddle bench --grid docs/bench/llama.grid --peers all --format csv\n"
+    "heddle bench --type bf16 -m 8192 -n 8192 -k 8192\n"
+    "heddle bench --grid docs/bench/llama.grid --peers all\n"
+    "heddle bench --grid docs/bench/llama.grid -o h200.csv --resume\n"
     "heddle bench -m 4096 -k 4096 -n 256 --schedule tile=128x64 --schedule tile=64x128\n"
-    "heddle bench -m 8192 -k 8192 -n 16 --weights-ready both --peers all,stream\n"
+    "heddle bench -m 8192 -k 8192 -n 16 --weights-ready both\n"
     "heddle bench -m 8192 -k 8192 -n 256 --sweep \"cluster=2 a=desc\" --peers none --order row\n"
     "heddle bench --grid docs/bench/llama.grid --only s8 --list\n";
 
 typedef struct bench_args {
   hd_bench_problem problem;
   const char *grid, *only, *peers, *format, *ptxas, *cache, *cublas, *cusparselt, *order, *sweep;
-  const char *target, *db, *promise;
+  const char *target, *db, *promise, *csv, *cutlass;
   cli_texts schedules;
-  bool alone, list, no_tuned;
+  bool alone, no_alone, resume, list, no_tuned;
   int64_t device, seed, finalists, jobs;
 } bench_args;
 
@@ -54,8 +63,11 @@ typedef struct bench_tool {
   const bench_args *args;
   hd_bench_options options;
   bench_printer printer;
+  bench_grid grid;
+  bench_log log;     /* of a summary (a line a case, and the goals), or with -o */
   hd_device *device; /* NULL: the cases are listed, not measured */
-  int n_cases, n_wrong;
+  int n_wrong;
+  double began, work_done; /* when, and what was measured since: case_work */
 } bench_tool;
 
 static heddle_status list_case(heddle_context *ctx, const bench_tool *t,
@@ -75,136 +87,121 @@ static heddle_status list_case(heddle_context *ctx, const bench_tool *t,
   return HEDDLE_OK;
 }
 
-static heddle_status run_case(heddle_context *ctx, bench_tool *t, const hd_bench_problem *p) {
-  if (t->args->only && strcmp(t->args->only, heddle_elem_get(p->elem)->name) != 0)
-    return HEDDLE_OK;
-  t->n_cases++;
-  if (!t->device)
-    return list_case(ctx, t, p);
-  hd_bench_result result;
-  HD_TRY(hd_bench_run(ctx, t->device, p, &t->options, &result));
-  bench_print_case(&t->printer, p, &result);
-  for (int32_t i = 0; i < result.n_rows; i++)
-    t->n_wrong += !result.row[i].ok;
-  free(result.row);
-  cli_print_diagnostics(ctx);
-  return HEDDLE_OK;
+/* ---- progress ---- */
+
+/* What a case takes, in cases of small n: the rates alone take their time. */
+static double case_work(const hd_bench_problem *p) { return hd_measure_is_large(p->n) ? 4 : 1; }
+
+/* A line on standard error before each case of a grid; on a terminal the next one replaces it. */
+static void tell_progress(const bench_tool *t, int32_t index) {
+  const hd_bench_problem *p = &t->grid.list[index];
+  double left = 0;
+  for (int32_t i = index; i < t->grid.n; i++)
+    left += case_work(&t->grid.list[i]);
+  fprintf(stderr, "[%d/%d] %s %lld %lld %lld", index + 1, t->grid.n,
+          heddle_elem_get(p->elem)->name, (long long)p->m, (long long)p->k, (long long)p->n);
+  if (t->work_done > 0) {
+    int seconds = (int)((hd_clock_seconds() - t->began) / t->work_done * left);
+    fprintf(stderr, ", about %d:%02d left", seconds / 60, seconds % 60);
+  }
+  fputs(isatty(STDERR_FILENO) ? "\r" : "\n", stderr);
 }
 
-static heddle_status read_line(heddle_context *ctx, const char *file, unsigned line, char *text,
-                               hd_bench_problem *p) {
-  char type[16] = "", d[16] = "";
-  long long m, k, n;
-  hd_loc loc = {file, line, 1};
-  int got = sscanf(text, "%15s %lld %lld %lld %15s", type, &m, &k, &n, d);
-  if (got < 4 || m < 1 || n < 1 || k < 1 || m > 1 << 20 || n > 1 << 20 || k > 1 << 20)
-    return hd_error(ctx, HEDDLE_INVALID, loc, "bench.grid",
-                    "got \"%.60s\"; a line is TYPE M K N [DTYPE], sizes 1 to 1048576", text);
-  *p = (hd_bench_problem){.m = m, .n = n, .k = k};
-  if (heddle_elem_parse(type, &p->elem) != HEDDLE_OK)
-    return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type",
-                    "got type \"%s\"; legal: as bf16, e4m3", type);
-  p->d_elem = hd_bench_output(p->elem);
-  if (got == 5 && heddle_elem_parse(d, &p->d_elem) != HEDDLE_OK)
-    return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type",
-                    "got type \"%s\"; legal: as bf16, f32", d);
+static void clear_progress(void) {
+  if (isatty(STDERR_FILENO))
+    fputs("\033[K", stderr);
+}
+
+/* ---- cases ---- */
+
+static void tell_wrong(heddle_context *ctx, const bench_tool *t, const hd_bench_problem *p,
+                       const hd_bench_result *result) {
+  for (int32_t i = 0; i < result->n_rows; i++) {
+    const hd_bench_row *r = &result->row[i];
+    if (r->ok)
+      continue;
+    char *command = bench_command(p, t->options.seed, r->name, r->weights_ready);
+    hd_note(ctx, HD_NOWHERE, "bench.verify", "wrong, error %.3g of %.3g: %s", r->error, r->bound,
+            command);
+    free(command);
+  }
+}
+
+static heddle_status measure_case(heddle_context *ctx, bench_tool *t, const hd_bench_problem *p) {
+  hd_bench_result result;
+  HD_TRY(hd_bench_run(ctx, t->device, p, &t->options, &result));
+  t->work_done += case_work(p);
+  heddle_status status = HEDDLE_OK;
+  if (t->printer.summary || t->log.path)
+    status = bench_log_add(ctx, &t->log, t->options.seed, p, &result);
+  if (!t->printer.summary)
+    bench_print_case(&t->printer, p, &result);
+  for (int32_t i = 0; i < result.n_rows; i++)
+    t->n_wrong += !result.row[i].ok;
+  if (t->printer.summary)
+    tell_wrong(ctx, t, p, &result);
+  free(result.row);
+  return status;
+}
+
+/* Measured, unless the log has it. */
+static heddle_status run_case(heddle_context *ctx, bench_tool *t, const hd_bench_problem *p) {
+  const report_cell *cell = NULL;
+  HD_TRY(bench_log_find(ctx, &t->log, p, &cell));
+  if (cell && !t->printer.summary)
+    hd_note(ctx, HD_NOWHERE, "bench.resume", "%s has the case already", t->log.path);
+  heddle_status status = cell ? HEDDLE_OK : measure_case(ctx, t, p);
+  clear_progress();
+  HD_TRY(status);
+  if (!cell)
+    HD_TRY(bench_log_find(ctx, &t->log, p, &cell));
+  if (t->printer.summary && cell)
+    report_print_case(cell);
   return HEDDLE_OK;
 }
 
 /* A case that Heddle has no kernel for is told, and does not keep the others from being
  * measured. */
-static heddle_status run_grid(heddle_context *ctx, bench_tool *t) {
-  char *text, *save = NULL;
-  size_t n_bytes;
-  HD_TRY(hd_file_read_text(ctx, t->args->grid, &text, &n_bytes));
-  heddle_status status = HEDDLE_OK, left_out = HEDDLE_OK;
-  unsigned number = 0;
-  for (char *line = text; line && status == HEDDLE_OK; line = save) {
-    save = strchr(line, '\n');
-    if (save)
-      *save++ = '\0';
-    number++;
-    line[strcspn(line, "#")] = '\0';
-    if (line[strspn(line, " \t\r")] == '\0')
-      continue;
-    hd_bench_problem p = t->args->problem;
-    status = read_line(ctx, t->args->grid, number, line, &p);
-    if (status == HEDDLE_OK)
-      status = run_case(ctx, t, &p);
-    if (status == HEDDLE_UNSUPPORTED) {
-      cli_print_diagnostics(ctx);
-      left_out = status;
-      status = HEDDLE_OK;
-    }
-  }
-  free(text);
-  return status == HEDDLE_OK ? left_out : status;
-}
-
-static const char *const peer_names[] = {"cublas", "cusparselt", "stream"};
-enum { N_LIBRARIES = 2 }; /* the first ones: rivals, and what "all" means */
-
-/* Is the name a word of the list, as it stands or in "all"? */
-static bool wants(const char *list, int peer) {
-  size_t n;
-  for (const char *word = list; *word; word += n + (word[n] == ',')) {
-    n = strcspn(word, ",");
-    if ((n == strlen(peer_names[peer]) && strncmp(word, peer_names[peer], n) == 0) ||
-        (peer < N_LIBRARIES && n == 3 && strncmp(word, "all", n) == 0))
-      return true;
-  }
-  return false;
-}
-
-static int check_peers(const char *list) {
-  static const char *const others[] = {"all", "none"};
-  size_t n;
-  for (const char *word = list; *word; word += n + (word[n] == ',')) {
-    n = strcspn(word, ",");
-    bool known = false;
-    for (int i = 0; i < 5; i++) {
-      const char *name = i < 3 ? peer_names[i] : others[i - 3];
-      known |= strlen(name) == n && strncmp(word, name, n) == 0;
-    }
-    if (!known)
-      return cli_usage_error("bench.peers",
-                             "got \"%.*s\"; legal: all, none, cublas, cusparselt, stream", (int)n,
-                             word);
-  }
-  return CLI_GO;
-}
-
-/* A peer that cannot be opened is not missed, but told of. */
-static void open_peers(heddle_context *ctx, bench_tool *t) {
-  const char *paths[] = {t->args->cublas, t->args->cusparselt, NULL};
-  for (int i = 0; i < HD_BENCH_PEERS; i++) {
-    if (!wants(t->args->peers, i))
-      continue;
-    hd_peer *peer;
-    heddle_context *quiet = heddle_context_create();
-    if (hd_peer_open(quiet, peer_names[i], paths[i], t->device, &peer) == HEDDLE_OK)
-      t->options.peer[t->options.n_peers++] = peer;
-    else
-      hd_note(ctx, HD_NOWHERE, "bench.peer", "without %s: %s", peer_names[i],
-              hd_first_error_text(quiet, "no reason"));
-    heddle_context_free(quiet);
-  }
-}
-
 static heddle_status run_all(heddle_context *ctx, bench_tool *t) {
-  HD_TRY(t->args->grid ? run_grid(ctx, t) : run_case(ctx, t, &t->args->problem));
-  if (t->n_cases)
-    return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = t->args->grid}, "bench.grid",
-                  "no case%s%s; a line is TYPE M K N [DTYPE]", t->args->only ? " of " : "",
-                  t->args->only ? t->args->only : "");
+  const bench_args *a = t->args;
+  heddle_status left_out = HEDDLE_OK;
+  if (t->grid.n == 0)
+    return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = a->grid}, "bench.grid",
+                    "no case%s%s; a line is TYPE M K N [DTYPE]", a->only ? " of " : "",
+                    a->only ? a->only : "");
+  t->began = hd_clock_seconds();
+  for (int32_t i = 0; i < t->grid.n; i++) {
+    if (t->device && a->grid)
+      tell_progress(t, i);
+    heddle_status status =
+        t->device ? run_case(ctx, t, &t->grid.list[i]) : list_case(ctx, t, &t->grid.list[i]);
+    if (status != HEDDLE_OK && (status != HEDDLE_UNSUPPORTED || !a->grid))
+      return status;
+    if (status != HEDDLE_OK)
+      left_out = status;
+    fflush(stdout);
+    cli_print_diagnostics(ctx);
+  }
+  return left_out;
 }
+
+/* ---- the run ---- */
 
 static heddle_status run_tool(heddle_context *ctx, bench_tool *t) {
-  open_peers(ctx, t);
+  const bench_args *a = t->args;
+  const char *const paths[] = {a->cublas, a->cusparselt};
+  HD_TRY(bench_log_open(ctx, a->resume, &t->log));
+  bench_peers_open(ctx, t->device, a->peers, paths, &t->options);
+  cli_print_diagnostics(ctx);
   bench_print_head(&t->printer, &t->device->info, t->options.nvml);
+  if (t->printer.summary)
+    report_print_head();
   heddle_status status = run_all(ctx, t);
   bench_print_tail(&t->printer);
+  if (t->printer.summary) {
+    report_print_goals(&t->log.report);
+    t->n_wrong = t->log.report.n_wrong;
+  }
   return status;
 }
 
@@ -220,6 +217,7 @@ static heddle_status bench_on_device(heddle_context *ctx, bench_tool *t) {
     t->options.host = hd_bench_host_create();
     status = run_tool(ctx, t);
     hd_bench_host_free(t->options.host);
+    bench_log_close(&t->log);
     for (int32_t i = 0; i < t->options.n_peers; i++)
       hd_peer_close(t->options.peer[i]);
     if (nvml)
@@ -247,8 +245,15 @@ static int check_args(const bench_args *a, bench_tool *t) {
     return cli_usage_error("bench.only", "got \"%s\"; legal: a type, as bf16 or e4m3", a->only);
   if (!bench_format_parse(a->format, &t->printer.format))
     return cli_usage_error("bench.format", "got \"%s\"; legal: table, csv, json", a->format);
-  if (check_peers(a->peers) != CLI_GO || promise_read(a->promise, &t->options.promise) != CLI_GO)
+  const char *promise = a->promise ? a->promise : a->grid ? "both" : "no";
+  if (bench_peers_check(a->peers) != CLI_GO || promise_read(promise, &t->options.promise) != CLI_GO)
     return 2;
+  if (a->csv && strcmp(a->csv, "-") == 0)
+    return cli_usage_error("bench.file", "got -o -; legal: a file's name, or --format csv");
+  if (a->resume && !a->csv)
+    return cli_usage_error("bench.file", "got --resume without -o; legal: -o FILE --resume");
+  if (a->alone && a->no_alone)
+    return cli_usage_error("bench.alone", "got --alone and --no-alone; legal: one of them");
   static const char *const orders[] = {"both", "col", "row"}; /* ORDER hd_bench_order */
   for (int i = 0; i < 3; i++)
     if (strcmp(a->order, orders[i]) == 0) {
@@ -268,13 +273,47 @@ static void set_options(const bench_args *a, bench_tool *t) {
   t->options.sweep = a->sweep;
   t->options.n_finalists = (int32_t)a->finalists;
   t->options.n_jobs = (int32_t)a->jobs;
-  t->options.alone = t->printer.alone = a->alone;
+  t->options.alone = !a->no_alone;
+  t->printer.alone = !a->no_alone && (a->grid || hd_measure_is_large(a->problem.n));
+  t->log.path = a->csv;
+  t->printer.summary = a->grid && t->printer.format == BENCH_TABLE;
   t->options.seed = t->printer.seed = (uint64_t)a->seed;
+}
+
+/* What --cutlass says, else cutlass.csv beside the grid (owned); NULL: none. */
+static char *find_cutlass(const bench_args *a) {
+  const char *slash = a->grid ? strrchr(a->grid, '/') : NULL;
+  hd_strbuf path = {0};
+  uint64_t stamp[2];
+  if (a->cutlass)
+    return strcmp(a->cutlass, "none") ? strdup(a->cutlass) : NULL;
+  if (!a->grid)
+    return NULL;
+  hd_strbuf_printf(&path, "%.*scutlass.csv", slash ? (int)(slash + 1 - a->grid) : 0, a->grid);
+  hd_file_stamp(hd_strbuf_text(&path), stamp);
+  if (stamp[0] || stamp[1])
+    return hd_strbuf_take(&path);
+  hd_strbuf_free(&path);
+  return NULL;
+}
+
+static heddle_status run(heddle_context *ctx, bench_tool *t) {
+  const bench_args *a = t->args;
+  hd_tuned *tuned = NULL;
+  if (a->grid)
+    HD_TRY(bench_grid_read(ctx, a->grid, a->only, &t->grid));
+  else
+    bench_grid_add(&t->grid, &a->problem, a->only);
+  if (!a->no_tuned)
+    HD_TRY(tuned_open(ctx, a->db, &tuned));
+  t->options.tuned = tuned;
+  heddle_status status = a->list ? run_all(ctx, t) : bench_on_device(ctx, t);
+  hd_tuned_free(tuned);
+  return status;
 }
 
 int cmd_bench(int argc, char **argv) {
   bench_args a = {.problem = {HEDDLE_BF16, HEDDLE_N_ELEMS, 4096, 512, 4096},
-                  .promise = "no",
                   .peers = "all",
                   .format = "table",
                   .order = "both",
@@ -291,7 +330,7 @@ int cmd_bench(int argc, char **argv) {
       {"grid", CLI_TEXT, &a.grid, "FILE", "cases from a file instead"},
       {"only", CLI_TEXT, &a.only, "TYPE", "of the grid the cases of one type"},
       {"peers", CLI_TEXT, &a.peers, "LIST",
-       "all (cublas, cusparselt: what is found), stream, none"},
+       "all (what is found of them): cublas, cusparselt, stream; none"},
       {"schedule", CLI_MORE, &a.schedules, "S", "over the default; each is a contender"},
       {"sweep", CLI_TEXT, &a.sweep, "KEYS", "every legal schedule with these keys; \"\": all"},
       {"db", CLI_TEXT, &a.db, "FILE",
@@ -299,9 +338,16 @@ int cmd_bench(int argc, char **argv) {
       {"no-tuned", CLI_FLAG, &a.no_tuned, NULL, "the model's default, whatever was tuned"},
       {"finalists", CLI_INT, &a.finalists, "N", "of a sweep, in the turns (8)"},
       {"order", CLI_TEXT, &a.order, "O", "of D: both (the faster counts), row, col"},
-      {"weights-ready", CLI_TEXT, &a.promise, "W", "Heddle's " PROMISE_ABOUT " (no)"},
-      {"alone", CLI_FLAG, &a.alone, NULL, "burst and sustained rates too"},
+      {"weights-ready", CLI_TEXT, &a.promise, "W",
+       "Heddle's " PROMISE_ABOUT " (no; of a grid both)"},
+      {"alone", CLI_FLAG, &a.alone, NULL, "burst and sustained rates from N = 1024 on (so it is)"},
+      {"no-alone", CLI_FLAG, &a.no_alone, NULL, "times in turns alone"},
+      {"cutlass", CLI_TEXT, &a.cutlass, "CSV",
+       "of a grid: CUTLASS' times, as report takes them (cutlass.csv beside it); none"},
       {"format", CLI_TEXT, &a.format, "F", "table, csv or json"},
+      {"o", CLI_TEXT, &a.csv, "FILE", "every row as CSV too, whole cases"},
+      {"resume", CLI_FLAG, &a.resume, NULL,
+       "what -o's file has is not measured again (the same device and options)"},
       {"list", CLI_FLAG, &a.list, NULL, "print the commands of the cases; needs no device"},
       {"target", CLI_TEXT, &a.target, "T", "compile for it (the device's; of --list sm_90a)"},
       {"jobs", CLI_INT, &a.jobs, "N", "compiles at once (as many as there are cores)"},
@@ -328,17 +374,15 @@ int cmd_bench(int argc, char **argv) {
     a.problem.d_elem = hd_bench_output(a.problem.elem);
   if (a.list && !a.target)
     a.target = "sm_90a";
-  char *found = a.ptxas ? NULL : compile_find_ptxas();
+  char *found = a.ptxas ? NULL : compile_find_ptxas(), *cutlass = find_cutlass(&a);
   if (found)
     a.ptxas = found;
+  t.log.cutlass = cutlass;
   set_options(&a, &t);
   heddle_context *ctx = heddle_context_create();
-  hd_tuned *tuned = NULL;
-  heddle_status status = a.no_tuned ? HEDDLE_OK : tuned_open(ctx, a.db, &tuned);
-  t.options.tuned = tuned;
-  if (status == HEDDLE_OK)
-    status = a.list ? run_all(ctx, &t) : bench_on_device(ctx, &t);
-  hd_tuned_free(tuned);
+  heddle_status status = run(ctx, &t);
+  free(t.grid.list);
   free(found);
+  free(cutlass);
   return cli_finish(ctx, status);
 }

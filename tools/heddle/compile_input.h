@@ -5,7 +5,7 @@
 
 #include "Tune/tuned.h"
 #include "cli.h"
-#include "find_ptxas.h"
+#include "find_program.h"
 #include "trial/trial.h"
 
 typedef struct compile_input {

@@ -1,4 +1,4 @@
-#include "find_ptxas.h"
+#include "find_program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,25 +7,30 @@
 
 #include "Support/arena.h"
 
-/* FOLDER/ptxas when it can be run (owned). */
-static char *ptxas_in(const char *folder, size_t len) {
-  char *path = hd_xmalloc(len + sizeof "/ptxas");
-  sprintf(path, "%.*s/ptxas", (int)len, folder);
+/* FOLDER/NAME when it can be run (owned). */
+static char *program_in(const char *folder, size_t len, const char *name) {
+  char *path = hd_xmalloc(len + strlen(name) + 2);
+  sprintf(path, "%.*s/%s", (int)len, folder, name);
   if (len && access(path, X_OK) == 0)
     return path;
   free(path);
   return NULL;
 }
 
-char *compile_find_ptxas(void) {
+char *find_program(const char *name) {
   const char *folders = getenv("PATH");
   while (folders && *folders) {
     size_t len = strcspn(folders, ":");
-    char *found = ptxas_in(folders, len);
+    char *found = program_in(folders, len, name);
     if (found)
       return found;
     folders += len + (folders[len] == ':');
   }
+  return NULL;
+}
+
+char *compile_find_ptxas(void) {
   static const char usual[] = "/usr/local/cuda/bin";
-  return ptxas_in(usual, sizeof usual - 1);
+  char *found = find_program("ptxas");
+  return found ? found : program_in(usual, sizeof usual - 1, "ptxas");
 }

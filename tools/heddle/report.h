@@ -34,8 +34,8 @@ typedef struct report {
   int32_t n_wrong; /* rows left out because their result was wrong */
 } report;
 
-/* Adds a row; a file's rows; columns are found by the names in its first line. Wrong results and quick
- * looks of a sweep are left out. HEDDLE_INVALID names the line and the column. */
+/* Adds a row; a file's rows. Columns are found by the names in its first line; wrong results and
+ * quick looks of a sweep are left out. HEDDLE_INVALID names the line and the column. */
 heddle_status report_add_row(heddle_context *ctx, const csv_row *row, report *r);
 heddle_status report_read(heddle_context *ctx, const char *path, report *r);
 /* NULL: none has it. */

@@ -1,0 +1,57 @@
+#include "bench_grid.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+
+void bench_grid_add(bench_grid *grid, const hd_bench_problem *problem, const char *only) {
+  if (!only || strcmp(only, heddle_elem_get(problem->elem)->name) == 0)
+    HD_PUSH(grid->list, grid->n, grid->cap, *problem);
+}
+
+static heddle_status read_line(heddle_context *ctx, hd_loc loc, const char *text,
+                               hd_bench_problem *p) {
+  char type[16] = "", d[16] = "";
+  long long m, k, n;
+  int got = sscanf(text, "%15s %lld %lld %lld %15s", type, &m, &k, &n, d);
+  if (got < 4 || m < 1 || n < 1 || k < 1 || m > 1 << 20 || n > 1 << 20 || k > 1 << 20)
+    return hd_error(ctx, HEDDLE_INVALID, loc, "bench.grid",
+                    "got \"%.60s\"; a line is TYPE M K N [DTYPE], sizes 1 to 1048576", text);
+  *p = (hd_bench_problem){.m = m, .n = n, .k = k};
+  if (heddle_elem_parse(type, &p->elem) != HEDDLE_OK)
+    return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type",
+                    "got type \"%s\"; legal: as bf16, e4m3", type);
+  p->d_elem = hd_bench_output(p->elem);
+  if (got == 5 && heddle_elem_parse(d, &p->d_elem) != HEDDLE_OK)
+    return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type",
+                    "got type \"%s\"; legal: as bf16, f32", d);
+  return HEDDLE_OK;
+}
+
+heddle_status bench_grid_read(heddle_context *ctx, const char *path, const char *only,
+                              bench_grid *grid) {
+  char *text, *next = NULL;
+  size_t n_bytes;
+  hd_loc loc = {path, 0, 1};
+  HD_TRY(hd_file_read_text(ctx, path, &text, &n_bytes));
+  heddle_status status = HEDDLE_OK;
+  for (char *line = text; line && status == HEDDLE_OK; line = next) {
+    next = strchr(line, '\n');
+    if (next)
+      *next++ = '\0';
+    loc.line++;
+    line[strcspn(line, "#")] = '\0';
+    if (line[strspn(line, " \t\r")] == '\0')
+      continue;
+    hd_bench_problem p;
+    status = read_line(ctx, loc, line, &p);
+    if (status == HEDDLE_OK)
+      bench_grid_add(grid, &p, only);
+  }
+  free(text);
+  return status;
+}

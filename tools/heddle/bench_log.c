@@ -1,0 +1,81 @@
+#include "bench_log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "bench_print.h"
+
+static heddle_status read_before(heddle_context *ctx, bench_log *log) {
+  uint64_t stamp[2];
+  char *text;
+  size_t n_bytes, n_head = strlen(bench_csv_head);
+  hd_file_stamp(log->path, stamp);
+  if (!stamp[0] && !stamp[1])
+    return HEDDLE_OK;
+  HD_TRY(hd_file_read_text(ctx, log->path, &text, &n_bytes));
+  bool same = strncmp(text, bench_csv_head, n_head) == 0;
+  if (same)
+    hd_strbuf_add(&log->text, text + n_head);
+  else
+    hd_error(ctx, HEDDLE_INVALID, (hd_loc){log->path, 1, 1}, "bench.resume",
+             "its columns are not %.*s; legal: a file that -o wrote", (int)n_head - 1,
+             bench_csv_head);
+  free(text);
+  return same ? HEDDLE_OK : HEDDLE_INVALID;
+}
+
+heddle_status bench_log_open(heddle_context *ctx, bool resume, bench_log *log) {
+  hd_strbuf_add(&log->text, bench_csv_head);
+  if (log->cutlass)
+    HD_TRY(report_add_cutlass(ctx, log->cutlass, &log->report));
+  return resume ? read_before(ctx, log) : HEDDLE_OK;
+}
+
+typedef struct finder {
+  const hd_bench_problem *p;
+  report *report;
+  bool found;
+} finder;
+
+static bool is_elem(const csv_row *row, const char *column, heddle_elem elem) {
+  const char *name = csv_get(row, column);
+  return name && strcmp(name, heddle_elem_get(elem)->name) == 0;
+}
+
+static heddle_status gather(heddle_context *ctx, const csv_row *row, void *user) {
+  finder *f = user;
+  int64_t m, k, n;
+  HD_TRY(csv_size(ctx, row, "m", &m));
+  HD_TRY(csv_size(ctx, row, "k", &k));
+  HD_TRY(csv_size(ctx, row, "n", &n));
+  if (m != f->p->m || k != f->p->k || n != f->p->n || !is_elem(row, "type", f->p->elem) ||
+      !is_elem(row, "d_type", f->p->d_elem))
+    return HEDDLE_OK;
+  f->found = true;
+  return report_add_row(ctx, row, f->report);
+}
+
+heddle_status bench_log_find(heddle_context *ctx, bench_log *log, const hd_bench_problem *p,
+                             const report_cell **cell) {
+  finder f = {.p = p, .report = &log->report};
+  char *text = strdup(hd_strbuf_text(&log->text));
+  heddle_status status = csv_each_of(ctx, log->path, text, gather, &f);
+  free(text);
+  if (status == HEDDLE_OK && log->cutlass)
+    status = report_add_cutlass(ctx, log->cutlass, &log->report);
+  *cell = f.found ? report_find(&log->report, p->elem, p->m, p->k, p->n) : NULL;
+  return status;
+}
+
+heddle_status bench_log_add(heddle_context *ctx, bench_log *log, uint64_t seed,
+                            const hd_bench_problem *p, const hd_bench_result *result) {
+  bench_csv_case(&log->text, seed, p, result);
+  return log->path ? hd_file_write(ctx, log->path, log->text.text, log->text.len) : HEDDLE_OK;
+}
+
+void bench_log_close(bench_log *log) {
+  hd_strbuf_free(&log->text);
+  report_free(&log->report);
+}
