@@ -1,4 +1,5 @@
-/* heddle/block_scale.h: block scales in the order that kernels read them (docs/format.md).
+/* heddle/block_scale.h: block scales in the order that kernels read them (docs/format.md; source:
+ * PTX ISA, "Block Scaling", of mma.sync and of tcgen05.mma).
  *
  * R rows (of A, or columns of B) of K elements have one scale for each `block` elements of k: a
  * byte (ue8m0, ue4m3), ceil(K / block) of them a row. A granule of k is 128 bytes of a row of B.
@@ -34,18 +35,25 @@ typedef enum heddle_scales_order {
   HEDDLE_SCALES_TILES
 } heddle_scales_order;
 
-/* The least pitch (of tiles the only one), and the bytes of all scales at it. elem: of the matrix
- * that is scaled. */
-HEDDLE_API heddle_status heddle_block_scale_plan(heddle_context *ctx, heddle_scales_order order,
-                                                 heddle_elem elem, uint32_t block, uint64_t rows,
-                                                 uint64_t k, size_t *pitch, size_t *n_bytes);
+/* What is scaled, and in which order its scales stand. */
+typedef struct heddle_block_scale_shape {
+  heddle_scales_order order;
+  heddle_elem elem; /* of the matrix that is scaled */
+  uint32_t block;   /* elements of k that share a scale */
+  uint64_t rows, k;
+} heddle_block_scale_shape;
+
+/* The least pitch (of tiles the only one), and the bytes of all scales at it. */
+HEDDLE_API heddle_status heddle_block_scale_plan(heddle_context *ctx,
+                                                 const heddle_block_scale_shape *shape,
+                                                 size_t *pitch, size_t *n_bytes);
 
 /* Row-major scales, rows row_bytes apart, to an order at a pitch of the caller's. Bytes between the
  * rows' scales of a granule and the pitch are left alone; rows past R of a tile become 0. Nothing
  * is written on failure. */
-HEDDLE_API heddle_status heddle_block_scale_pack(heddle_context *ctx, heddle_scales_order order,
-                                                 heddle_elem elem, uint32_t block, uint64_t rows,
-                                                 uint64_t k, const void *scales, size_t row_bytes,
+HEDDLE_API heddle_status heddle_block_scale_pack(heddle_context *ctx,
+                                                 const heddle_block_scale_shape *shape,
+                                                 const void *scales, size_t row_bytes,
                                                  void *packed, size_t pitch);
 
 #ifdef __cplusplus

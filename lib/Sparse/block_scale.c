@@ -10,19 +10,18 @@ enum { PITCH_UNIT = 16, TILE_ROWS = 128, TILE_SCALES = 4, TILE_BYTES = 512, LANE
 /* Scales of a row: in a granule, and in all; what stands a pitch apart (granules, or bands of 128
  * rows), how many of them, and the least pitch. */
 typedef struct order {
-  heddle_scales_order name;
   size_t each, blocks, parts, pitch;
 } order;
 
-static heddle_status too_large(heddle_context *ctx, uint64_t rows, uint64_t k) {
+static heddle_status too_large(heddle_context *ctx, const heddle_block_scale_shape *s) {
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "block-scale.size",
                   "got scales of %llu rows of %llu elements; legal: 1 x 1 to what memory addresses",
-                  (unsigned long long)rows, (unsigned long long)k);
+                  (unsigned long long)s->rows, (unsigned long long)s->k);
 }
 
-static heddle_status find_granule(heddle_context *ctx, heddle_elem elem, uint32_t block,
+static heddle_status find_granule(heddle_context *ctx, const heddle_block_scale_shape *s,
                                   uint32_t *granule) {
-  const heddle_elem_info *info = heddle_elem_get(elem);
+  const heddle_elem_info *info = heddle_elem_get(s->elem);
   *granule = info && info->container_bits <= 8
                  ? HEDDLE_SPARSE_GRANULE_BYTES * 8 / info->container_bits
                  : 0;
@@ -30,49 +29,48 @@ static heddle_status find_granule(heddle_context *ctx, heddle_elem elem, uint32_
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "block-scale.type",
                     "got %s; legal: types of 8 and 4 bits, nearest: e4m3",
                     info ? info->name : "none");
-  if (block == 0 || *granule % block)
+  if (s->block == 0 || *granule % s->block)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "block-scale.block",
-                    "got blocks of %u of %s, whose granule is %u; nearest legal: %u", block,
-                    info->name, *granule, block > 0 && block < 64 ? 32 : 64);
+                    "got blocks of %u of %s, whose granule is %u; nearest legal: %u", s->block,
+                    info->name, *granule, s->block > 0 && s->block < 64 ? 32 : 64);
   return HEDDLE_OK;
 }
 
-static heddle_status find_order(heddle_context *ctx, heddle_scales_order name, heddle_elem elem,
-                                uint32_t block, uint64_t rows, uint64_t k, order *o) {
+static heddle_status find_order(heddle_context *ctx, const heddle_block_scale_shape *s, order *o) {
+  bool tiles = s->order == HEDDLE_SCALES_TILES;
   uint32_t granule;
-  if (name != HEDDLE_SCALES_GRANULES && name != HEDDLE_SCALES_TILES)
+  if (!tiles && s->order != HEDDLE_SCALES_GRANULES)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "block-scale.order",
-                    "got order %d; legal: those of heddle_scales_order, nearest %d", (int)name,
+                    "got order %d; legal: those of heddle_scales_order, nearest %d", (int)s->order,
                     HEDDLE_SCALES_TILES);
-  HD_TRY(find_granule(ctx, elem, block, &granule));
-  *o = (order){.name = name, .each = granule / block};
+  HD_TRY(find_granule(ctx, s, &granule));
+  size_t each = granule / s->block;
   /* so that what follows neither wraps nor, as tiles of all rows and blocks, ends past SIZE_MAX */
-  if (rows == 0 || k == 0 || k > SIZE_MAX / TILE_BYTES - granule ||
-      rows > (SIZE_MAX / TILE_BYTES - PITCH_UNIT) / o->each)
-    return too_large(ctx, rows, k);
-  size_t granules = ((size_t)k + granule - 1) / granule;
-  bool tiles = name == HEDDLE_SCALES_TILES;
-  o->blocks = ((size_t)k + block - 1) / block;
-  o->parts = tiles ? ((size_t)rows + TILE_ROWS - 1) / TILE_ROWS : granules;
-  o->pitch = tiles ? (granules * o->each + TILE_SCALES - 1) / TILE_SCALES * TILE_BYTES
-                   : ((size_t)rows * o->each + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT;
-  return o->parts > SIZE_MAX / o->pitch ? too_large(ctx, rows, k) : HEDDLE_OK;
+  if (s->rows == 0 || s->k == 0 || s->k > SIZE_MAX / TILE_BYTES - granule ||
+      s->rows > (SIZE_MAX / TILE_BYTES - PITCH_UNIT) / each)
+    return too_large(ctx, s);
+  size_t rows = (size_t)s->rows, granules = ((size_t)s->k + granule - 1) / granule;
+  *o = (order){.each = each,
+               .blocks = ((size_t)s->k + s->block - 1) / s->block,
+               .parts = tiles ? (rows + TILE_ROWS - 1) / TILE_ROWS : granules,
+               .pitch = tiles ? (granules * each + TILE_SCALES - 1) / TILE_SCALES * TILE_BYTES
+                              : (rows * each + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT};
+  return o->parts > SIZE_MAX / o->pitch ? too_large(ctx, s) : HEDDLE_OK;
 }
 
-heddle_status heddle_block_scale_plan(heddle_context *ctx, heddle_scales_order name,
-                                      heddle_elem elem, uint32_t block, uint64_t rows, uint64_t k,
+heddle_status heddle_block_scale_plan(heddle_context *ctx, const heddle_block_scale_shape *shape,
                                       size_t *pitch, size_t *n_bytes) {
   order o = {0};
-  HD_TRY(find_order(ctx, name, elem, block, rows, k, &o));
+  HD_TRY(find_order(ctx, shape, &o));
   *pitch = o.pitch;
   *n_bytes = o.parts * o.pitch;
   return HEDDLE_OK;
 }
 
-static heddle_status check_strides(heddle_context *ctx, const order *o, uint64_t rows,
-                                   size_t row_bytes, size_t pitch) {
-  bool fixed = o->name == HEDDLE_SCALES_TILES;
-  if (row_bytes < o->blocks || rows > SIZE_MAX / row_bytes)
+static heddle_status check_strides(heddle_context *ctx, const heddle_block_scale_shape *s,
+                                   const order *o, size_t row_bytes, size_t pitch) {
+  bool fixed = s->order == HEDDLE_SCALES_TILES;
+  if (row_bytes < o->blocks || s->rows > SIZE_MAX / row_bytes)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "block-scale.stride",
                     "got rows of %zu bytes apart; legal: at least a row's %zu scales", row_bytes,
                     o->blocks);
@@ -107,16 +105,15 @@ static void pack_tiles(const order *o, size_t rows, const uint8_t *scales, size_
   }
 }
 
-heddle_status heddle_block_scale_pack(heddle_context *ctx, heddle_scales_order name,
-                                      heddle_elem elem, uint32_t block, uint64_t rows, uint64_t k,
+heddle_status heddle_block_scale_pack(heddle_context *ctx, const heddle_block_scale_shape *shape,
                                       const void *scales, size_t row_bytes, void *packed,
                                       size_t pitch) {
   order o = {0};
-  HD_TRY(find_order(ctx, name, elem, block, rows, k, &o));
-  HD_TRY(check_strides(ctx, &o, rows, row_bytes, pitch));
-  if (name == HEDDLE_SCALES_TILES)
-    pack_tiles(&o, (size_t)rows, scales, row_bytes, packed);
+  HD_TRY(find_order(ctx, shape, &o));
+  HD_TRY(check_strides(ctx, shape, &o, row_bytes, pitch));
+  if (shape->order == HEDDLE_SCALES_TILES)
+    pack_tiles(&o, (size_t)shape->rows, scales, row_bytes, packed);
   else
-    pack_granules(&o, (size_t)rows, scales, row_bytes, packed, pitch);
+    pack_granules(&o, (size_t)shape->rows, scales, row_bytes, packed, pitch);
   return HEDDLE_OK;
 }

@@ -14,18 +14,16 @@ typedef struct scales_job {
   heddle_context *ctx;
   const char *in, *out;
   const char *family;
-  heddle_scales_order order;
-  heddle_elem elem; /* of the matrix that is scaled */
-  int64_t block, k; /* k 0: whole blocks */
-  uint64_t rows, blocks;
+  heddle_block_scale_shape shape;
+  int64_t block, k; /* as given; k 0: whole blocks */
+  uint64_t blocks;  /* of a row */
   void *scales; /* owned: rows x blocks bytes */
 } scales_job;
 
 static heddle_status check_k(scales_job *job) {
   uint64_t block = (uint64_t)job->block, k = (uint64_t)job->k;
-  if (job->k == 0)
-    job->k = (int64_t)(job->blocks * block);
-  else if (job->k < 0 || (k + block - 1) / block != job->blocks)
+  job->shape.k = job->k ? k : job->blocks * block;
+  if (job->k < 0 || (job->shape.k + block - 1) / block != job->blocks)
     return hd_error(job->ctx, HEDDLE_INVALID, (hd_loc){.file = job->in}, "block-scale.k",
                     "got %llu scales a row for k %lld in blocks of %llu; nearest legal: k %llu",
                     (unsigned long long)job->blocks, (long long)job->k, (unsigned long long)block,
@@ -35,7 +33,7 @@ static heddle_status check_k(scales_job *job) {
 
 static heddle_status find_order(scales_job *job) {
   bool tensor = strcmp(job->family, "tcgen05") == 0;
-  job->order = tensor ? HEDDLE_SCALES_TILES : HEDDLE_SCALES_GRANULES;
+  job->shape.order = tensor ? HEDDLE_SCALES_TILES : HEDDLE_SCALES_GRANULES;
   if (tensor || strcmp(job->family, "mma") == 0)
     return HEDDLE_OK;
   static const char *const legal[] = {"mma", "tcgen05"};
@@ -48,38 +46,38 @@ static heddle_status write_scales(scales_job *job, size_t pitch, size_t n_bytes)
   uint8_t *packed = calloc(n_bytes, 1);
   if (!packed)
     return HEDDLE_NO_MEMORY;
-  heddle_status status =
-      heddle_block_scale_pack(job->ctx, job->order, job->elem, (uint32_t)job->block, job->rows,
-                              (uint64_t)job->k, job->scales, job->blocks, packed, pitch);
+  heddle_status status = heddle_block_scale_pack(job->ctx, &job->shape, job->scales, job->blocks,
+                                                 packed, pitch);
   if (status == HEDDLE_OK)
     status = hd_npy_write(job->ctx, job->out ? job->out : "-", HEDDLE_U8, n_bytes / pitch, pitch,
                           packed, pitch);
   free(packed);
   if (status == HEDDLE_OK && job->out)
-    printf("%s: %zu %s at a pitch of %zu, for %llu rows of k %lld\n", job->out, n_bytes / pitch,
-           job->order == HEDDLE_SCALES_TILES ? "bands of 128 rows" : "granules", pitch,
-           (unsigned long long)job->rows, (long long)job->k);
+    printf("%s: %zu %s at a pitch of %zu, for %llu rows of k %llu\n", job->out, n_bytes / pitch,
+           job->shape.order == HEDDLE_SCALES_TILES ? "bands of 128 rows" : "granules", pitch,
+           (unsigned long long)job->shape.rows, (unsigned long long)job->shape.k);
   return status;
 }
 
 static heddle_status run(scales_job *job) {
   size_t pitch, n_bytes;
   HD_TRY(find_order(job));
-  HD_TRY(hd_npy_read(job->ctx, job->in, HEDDLE_U8, &job->scales, &job->rows, &job->blocks));
+  HD_TRY(hd_npy_read(job->ctx, job->in, HEDDLE_U8, &job->scales, &job->shape.rows,
+                     &job->blocks));
   if (job->block < 1 || job->block > UINT32_MAX)
     return hd_error(job->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "block-scale.block",
                     "got blocks of %lld; nearest legal: %d", (long long)job->block,
                     job->block < 1 ? 32 : 64);
+  job->shape.block = (uint32_t)job->block;
   HD_TRY(check_k(job));
-  HD_TRY(heddle_block_scale_plan(job->ctx, job->order, job->elem, (uint32_t)job->block, job->rows,
-                                 (uint64_t)job->k, &pitch, &n_bytes));
+  HD_TRY(heddle_block_scale_plan(job->ctx, &job->shape, &pitch, &n_bytes));
   return write_scales(job, pitch, n_bytes);
 }
 
 int cmd_scales(int argc, char **argv) {
-  scales_job job = {.family = "mma", .elem = HEDDLE_E4M3, .block = 64};
+  scales_job job = {.family = "mma", .shape.elem = HEDDLE_E4M3, .block = 64};
   const cli_option options[] = {
-      {"type", CLI_ELEM, &job.elem, "T", "of the matrix that is scaled (default e4m3)"},
+      {"type", CLI_ELEM, &job.shape.elem, "T", "of the matrix that is scaled (default e4m3)"},
       {"block", CLI_INT, &job.block, "N", "elements of k that share a scale (default 64)"},
       {"family", CLI_TEXT, &job.family, "F",
        "of the instructions: mma (default; sm_120a), tcgen05 (sm_100a)"},

@@ -36,10 +36,6 @@ static heddle_status read_scales(heddle_context *ctx, const char *path, heddle_e
                   (unsigned long long)blocks);
 }
 
-static heddle_scales_order order_of(const hd_manifest *manifest) {
-  return manifest->scale_tiles ? HEDDLE_SCALES_TILES : HEDDLE_SCALES_GRANULES;
-}
-
 /* Where the i-th scale of a row is stored. */
 static int64_t place_of(const hd_manifest *manifest, int64_t pitch, int64_t row, int64_t i) {
   int64_t each = trial_scales_a_granule(manifest);
@@ -71,9 +67,13 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
     *scales = hd_xmalloc((size_t)(rows * blocks));
     hd_fill_scales(&fill, elem, (uint64_t)rows, (uint64_t)blocks, *scales);
   }
-  HD_TRY(heddle_block_scale_pack(ctx, order_of(manifest), manifest->a_elem,
-                                 (uint32_t)manifest->scale_block, (uint64_t)rows, (uint64_t)s->k,
-                                 *scales, (size_t)blocks, to, (size_t)pitch));
+  const heddle_block_scale_shape shape = {
+      .order = manifest->scale_tiles ? HEDDLE_SCALES_TILES : HEDDLE_SCALES_GRANULES,
+      .elem = manifest->a_elem,
+      .block = (uint32_t)manifest->scale_block,
+      .rows = (uint64_t)rows,
+      .k = (uint64_t)s->k};
+  HD_TRY(heddle_block_scale_pack(ctx, &shape, *scales, (size_t)blocks, to, (size_t)pitch));
   /* Of rows past the last one nothing is stored in D: not even NaN may matter. */
   for (int64_t row = rows; manifest->scale_tiles && row % 128; row++)
     for (int64_t i = 0; i < blocks; i++)

@@ -19,10 +19,9 @@ static uint8_t scale_of(size_t row, size_t block) {
 /* Scale i of granule g of a row stands at g * pitch + row * (granule / block) + i. */
 static void check_order(heddle_elem elem, uint32_t granule, uint32_t block, size_t rows, size_t k,
                         size_t more) {
+  const heddle_block_scale_shape shape = {HEDDLE_SCALES_GRANULES, elem, block, rows, k};
   size_t pitch, n_bytes, blocks = (k + block - 1) / block, each = granule / block;
-  assert_int_equal(heddle_block_scale_plan(NULL, HEDDLE_SCALES_GRANULES, elem, block, rows, k,
-                                           &pitch, &n_bytes),
-                   HEDDLE_OK);
+  assert_int_equal(heddle_block_scale_plan(NULL, &shape, &pitch, &n_bytes), HEDDLE_OK);
   assert_int_equal(pitch, (rows * each + 15) / 16 * 16);
   assert_int_equal(n_bytes, (k + granule - 1) / granule * pitch);
   pitch += more;
@@ -32,9 +31,7 @@ static void check_order(heddle_elem elem, uint32_t granule, uint32_t block, size
   for (size_t row = 0; row < rows; row++)
     for (size_t b = 0; b <= blocks; b++)
       from[row * (blocks + 1) + b] = scale_of(row, b);
-  assert_int_equal(heddle_block_scale_pack(NULL, HEDDLE_SCALES_GRANULES, elem, block, rows, k, from,
-                                           blocks + 1, to, pitch),
-                   HEDDLE_OK);
+  assert_int_equal(heddle_block_scale_pack(NULL, &shape, from, blocks + 1, to, pitch), HEDDLE_OK);
   for (size_t i = 0; i < granules * pitch; i++) {
     size_t row = i % pitch / each, b = i / pitch * each + i % pitch % each;
     uint8_t expected = row >= rows ? UNTOUCHED : b < blocks ? scale_of(row, b) : 0;
@@ -58,11 +55,10 @@ static void scales_of_a_granule_stand_together(void **state) {
 
 /* Scale i of a row stands in tile i / 4 of its 128 rows, in line row % 32, word row / 32 of it. */
 static void check_tiles(heddle_elem elem, uint32_t granule, uint32_t block, size_t rows, size_t k) {
+  const heddle_block_scale_shape shape = {HEDDLE_SCALES_TILES, elem, block, rows, k};
   size_t pitch, n_bytes, blocks = (k + block - 1) / block, bands = (rows + 127) / 128;
   size_t tiles = ((k + granule - 1) / granule * (granule / block) + 3) / 4;
-  assert_int_equal(heddle_block_scale_plan(NULL, HEDDLE_SCALES_TILES, elem, block, rows, k, &pitch,
-                                           &n_bytes),
-                   HEDDLE_OK);
+  assert_int_equal(heddle_block_scale_plan(NULL, &shape, &pitch, &n_bytes), HEDDLE_OK);
   assert_int_equal(pitch, tiles * 512);
   assert_int_equal(n_bytes, bands * pitch);
   uint8_t *from = hd_xmalloc(rows * blocks), *to = hd_xmalloc(n_bytes);
@@ -70,9 +66,7 @@ static void check_tiles(heddle_elem elem, uint32_t granule, uint32_t block, size
   for (size_t row = 0; row < rows; row++)
     for (size_t b = 0; b < blocks; b++)
       from[row * blocks + b] = scale_of(row, b);
-  assert_int_equal(heddle_block_scale_pack(NULL, HEDDLE_SCALES_TILES, elem, block, rows, k, from,
-                                           blocks, to, pitch),
-                   HEDDLE_OK);
+  assert_int_equal(heddle_block_scale_pack(NULL, &shape, from, blocks, to, pitch), HEDDLE_OK);
   for (size_t at = 0; at < n_bytes; at++) {
     size_t row = at / pitch * 128 + at / 4 % 4 * 32 + at / 16 % 32;
     size_t b = at % pitch / 512 * 4 + at % 4;
@@ -95,10 +89,11 @@ static void scales_of_128_rows_stand_in_tiles(void **state) {
 
 static void refuse_plan(heddle_scales_order order, heddle_elem elem, uint32_t block, uint64_t rows,
                         uint64_t k, const char *rule) {
+  const heddle_block_scale_shape shape = {order, elem, block, rows, k};
   size_t pitch = 1, n_bytes = 2;
   bool unsupported = !strcmp(rule, "block-scale.type") || !strcmp(rule, "block-scale.block");
   heddle_context *ctx = heddle_context_create();
-  assert_int_equal(heddle_block_scale_plan(ctx, order, elem, block, rows, k, &pitch, &n_bytes),
+  assert_int_equal(heddle_block_scale_plan(ctx, &shape, &pitch, &n_bytes),
                    unsupported ? HEDDLE_UNSUPPORTED : HEDDLE_INVALID);
   assert_true(pitch == 1 && n_bytes == 2);
   assert_string_equal(heddle_context_get(ctx, 0)->rule, rule);
@@ -106,11 +101,11 @@ static void refuse_plan(heddle_scales_order order, heddle_elem elem, uint32_t bl
 }
 
 static void refuse_strides(heddle_scales_order order, size_t row_bytes, size_t pitch) {
+  const heddle_block_scale_shape shape = {order, HEDDLE_E4M3, 64, 8, 128};
   uint8_t scales[64] = {0}, packed[1024];
   heddle_context *ctx = heddle_context_create();
   memset(packed, UNTOUCHED, sizeof packed);
-  assert_int_equal(heddle_block_scale_pack(ctx, order, HEDDLE_E4M3, 64, 8, 128, scales, row_bytes,
-                                           packed, pitch),
+  assert_int_equal(heddle_block_scale_pack(ctx, &shape, scales, row_bytes, packed, pitch),
                    HEDDLE_INVALID);
   assert_string_equal(heddle_context_get(ctx, 0)->rule, "block-scale.stride");
   heddle_context_free(ctx);
@@ -136,10 +131,11 @@ static void what_no_kernel_reads_is_refused(void **state) {
     refuse_strides(HEDDLE_SCALES_GRANULES, strides[i][0], strides[i][1]);
   for (size_t i = 0; i < HD_COUNT(tiles); i++)
     refuse_strides(HEDDLE_SCALES_TILES, 2, tiles[i]);
+  const heddle_block_scale_shape two = {HEDDLE_SCALES_GRANULES, HEDDLE_E4M3, 64, 1, 256};
   uint8_t scales[4] = {0}, packed[32]; /* a second granule that would wrap around to before */
-  assert_int_equal(heddle_block_scale_pack(NULL, HEDDLE_SCALES_GRANULES, HEDDLE_E4M3, 64, 1, 256,
-                                           scales, 4, packed + 16, SIZE_MAX - 15),
-                   HEDDLE_INVALID);
+  assert_int_equal(
+      heddle_block_scale_pack(NULL, &two, scales, 4, packed + 16, SIZE_MAX - 15),
+      HEDDLE_INVALID);
 }
 
 int main(void) {
