@@ -168,8 +168,7 @@ static bool same_blocks(const sim_machine *m, const sim_know *a, sim_block *cons
   return memcmp(a->full.block, b, know_bytes(m)) == 0;
 }
 
-/* into, which knows less, becomes from. */
-static void adopt(const sim_machine *m, sim_know *into, const sim_know *from) {
+void hd_sim_adopt(const sim_machine *m, sim_know *into, const sim_know *from) {
   for (uint32_t i = 0; i < n_blocks(m); i++)
     if (from->full.block[i] && into->full.block[i] != from->full.block[i])
       share(&into->full.block[i], from->full.block[i]);
@@ -201,7 +200,7 @@ void hd_sim_lanes_end(sim_lanes *lanes) { free(lanes->before); }
 static bool as_the_last(const sim_machine *m, sim_lanes *lanes, sim_know *know) {
   bool same = lanes->made && same_blocks(m, know, lanes->before);
   if (same) {
-    adopt(m, know, lanes->made);
+    hd_sim_adopt(m, know, lanes->made);
   } else {
     memcpy(lanes->before, know->full.block, know_bytes(m));
     lanes->made = know;
@@ -230,17 +229,4 @@ void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t mask, const sim_know *
   SIM_LANES(l, mask) hd_sim_lanes_join(m, &lanes, &hd_sim_thread(w, l)->know, from);
   hd_sim_lanes_end(&lanes);
   w->dirty = true;
-}
-
-void hd_sim_lanesync(sim_warp *w, uint32_t mask) {
-  if (!w->dirty || !mask)
-    return;
-  sim_machine *m = w->machine;
-  sim_know all;
-  hd_sim_clock_init(m, &all);
-  hd_sim_publish(m, &all, w, mask);
-  SIM_LANES(l, mask) adopt(m, &hd_sim_thread(w, l)->know, &all);
-  hd_sim_clock_free(m, &all);
-  if (mask == (w->lanes & ~w->exited))
-    w->dirty = false;
 }

@@ -99,7 +99,7 @@ static sim_step exec_shfl(sim_warp *w, const sim_insn *in, uint32_t mask) {
   uint32_t member = (uint32_t)hd_sim_read_lane(w, &in->opnd[4], (uint32_t)__builtin_ctz(mask));
   if (!hd_sim_gathered(w, member, mask))
     return SIM_WAIT;
-  hd_sim_phase_meet(w, mask & member);
+  hd_sim_meet(w, mask & member);
   uint64_t buf[5][32], copy[32];
   memcpy(copy, hd_sim_read(w, &in->opnd[1], buf[0]), sizeof copy);
   const uint64_t *b = hd_sim_read(w, &in->opnd[2], buf[1]);
@@ -126,7 +126,7 @@ static sim_step exec_vote(sim_warp *w, const sim_insn *in, uint32_t mask) {
   uint32_t member = (uint32_t)hd_sim_read_lane(w, &in->opnd[2], (uint32_t)__builtin_ctz(mask));
   if (!hd_sim_gathered(w, member, mask))
     return SIM_WAIT;
-  hd_sim_phase_meet(w, mask & member);
+  hd_sim_meet(w, mask & member);
   uint32_t set = 0;
   SIM_LANES(l, mask) set |= (uint32_t)(hd_sim_read_lane(w, &in->opnd[1], l) & 1) << l;
   set &= member;
@@ -146,7 +146,7 @@ static sim_step exec_elect(sim_warp *w, const sim_insn *in, uint32_t mask) {
   uint32_t member = (uint32_t)hd_sim_read_lane(w, &in->opnd[1], (uint32_t)__builtin_ctz(mask));
   if (!hd_sim_gathered(w, member, mask))
     return SIM_WAIT;
-  hd_sim_phase_meet(w, mask & member);
+  hd_sim_meet(w, mask & member);
   uint32_t left = mask & member, skip = 0;
   if (left == 0)
     return hd_sim_fault(w->machine, "elect", w, 0, in, "no lane of membermask 0x%x is here",
@@ -171,7 +171,7 @@ static sim_step exec_redux(sim_warp *w, const sim_insn *in, uint32_t mask) {
   uint32_t member = (uint32_t)hd_sim_read_lane(w, &in->opnd[2], (uint32_t)__builtin_ctz(mask));
   if (!hd_sim_gathered(w, member, mask))
     return SIM_WAIT;
-  hd_sim_phase_meet(w, mask & member);
+  hd_sim_meet(w, mask & member);
   bool is_signed = in->type[0] == SIM_T_S32, first = true;
   uint32_t r = 0;
   SIM_LANES(l, mask & member) {
@@ -258,7 +258,7 @@ heddle_status hd_sim_decode_control(sim_decode *d, sim_insn *in) {
   }
   if (strcmp(name, "setmaxnreg") == 0) {
     in->exec = hd_sim_exec_nothing;
-    in->aligned = hd_sim_take(d, "aligned");
+    in->aligned = in->meets = hd_sim_take(d, "aligned");
     bool known = hd_sim_take(d, "inc") || hd_sim_take(d, "dec");
     return known && hd_sim_take(d, "sync") && hd_sim_take(d, "u32") ? HEDDLE_OK
                                                                     : HEDDLE_UNSUPPORTED;

@@ -64,6 +64,8 @@ void hd_sim_clock_init(const struct sim_machine *m, sim_know *know);
 void hd_sim_clock_free(const struct sim_machine *m, sim_know *know);
 void hd_sim_join(const struct sim_machine *m, sim_clock *into, const sim_clock *from);
 void hd_sim_join_know(const struct sim_machine *m, sim_know *into, const sim_know *from);
+/* into, which knows less, becomes from. */
+void hd_sim_adopt(const struct sim_machine *m, sim_know *into, const sim_know *from);
 /* into becomes what both know. */
 void hd_sim_meet_know(const struct sim_machine *m, sim_know *into, const sim_know *other);
 void hd_sim_learn(const struct sim_machine *m, sim_clock *into, sim_agent agent, uint32_t clock);
@@ -209,6 +211,12 @@ typedef struct sim_group {
   sim_poll poll;
 } sim_group;
 
+/* What the lanes of a warp had read when it issued the operations of a group. */
+typedef struct sim_taken {
+  uint32_t group;
+  sim_know know; /* reads */
+} sim_taken;
+
 typedef struct sim_warp {
   struct sim_machine *machine;
   struct sim_cta *cta;
@@ -225,6 +233,9 @@ typedef struct sim_warp {
   struct sim_mover *mover; /* its tcgen05.ld and .st; NULL: the program has none */
   bool dirty; /* lanes have made accesses or learnt since they were last synchronised */
   bool waited; /* lanes have passed mbarriers since they last met */
+  bool loaded; /* lanes have read since the last of taken */
+  sim_taken *taken; /* owned; groups ascend */
+  uint32_t n_taken, taken_cap;
   uint64_t cp_landed; /* of the cp.async that it awaited */
   uint64_t steps, n_stores; /* st of its threads */
 } sim_warp;
@@ -385,11 +396,21 @@ static inline sim_view hd_sim_view(const sim_warp *w, uint32_t lane) {
   return (sim_view){&t->know, hd_sim_thread_agent(w, lane), t->clock};
 }
 
-/* Synchronises the lanes of a warp: each knows what all know. */
-void hd_sim_lanesync(sim_warp *w, uint32_t mask);
 /* Adds what the lanes know, their own accesses included, to `into`; their clocks tick. */
 void hd_sim_publish(sim_machine *m, sim_know *into, sim_warp *w, uint32_t mask);
 void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t mask, const sim_know *from);
+
+/* ---- where the lanes of a warp meet (sim_meet.c) ---- */
+
+/* bar.warp.sync: each lane knows what all know. */
+void hd_sim_lanesync(sim_warp *w, uint32_t mask);
+/* Any .sync instruction: what one lane has waited for is over for all. */
+void hd_sim_meet(sim_warp *w, uint32_t mask);
+/* A collective operation takes registers of all lanes; group: of its kind, counted from 1. */
+void hd_sim_take_registers(sim_warp *w, uint32_t mask, uint32_t group);
+/* The operations up to group are over: so are the reads that filled those registers. */
+void hd_sim_registers_taken(sim_warp *w, uint32_t mask, uint32_t group);
+void hd_sim_free_taken(const sim_machine *m, sim_warp *w);
 
 /* ---- memory accesses (sim_memory.c, sim_shadow.c) ---- */
 
@@ -455,8 +476,6 @@ sim_step hd_sim_phase_arrive(sim_machine *m, const sim_warp *w, uint32_t lane,
                              sim_mbarrier *b);
 /* The same for one that an operation makes, or its bytes: it tells what precedes the issue. */
 sim_step hd_sim_phase_land(sim_machine *m, const sim_async *op);
-/* The lanes meet: what one has waited for is over for all. */
-void hd_sim_phase_meet(sim_warp *w, uint32_t mask);
 /* A wait of the lane passes. */
 sim_step hd_sim_phase_passed(sim_warp *w, const sim_insn *in, uint32_t lane, sim_cta *cta,
                              sim_mbarrier *b);

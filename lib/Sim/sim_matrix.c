@@ -145,7 +145,8 @@ static bool take_shape(sim_decode *d, sim_insn *in) {
 
 heddle_status hd_sim_decode_matrix(sim_decode *d, sim_insn *in) {
   bool load = d->mod[0][0] == 'l';
-  in->aligned = hd_sim_take(d, "aligned"); /* lanes meet, but tell nothing of memory */
+  in->aligned = hd_sim_take(d, "aligned");
+  in->meets = true;
   if (!hd_sim_take(d, "sync"))
     return HEDDLE_UNSUPPORTED;
   if (strcmp(d->mod[0], "movmatrix") == 0)

@@ -194,7 +194,7 @@ heddle_status hd_sim_decode_mma(sim_decode *d, sim_insn *in) {
   sim_mma *s = HD_NEW(d->arena, sim_mma);
   in->mma = s;
   in->exec = exec_mma;
-  in->lanesync = true;
+  in->meets = true;
   in->n_dst = 1;
   s->ordered = hd_sim_take(d, "sp::ordered_metadata");
   s->sparse = s->ordered || hd_sim_take(d, "sp");

@@ -38,23 +38,6 @@ sim_step hd_sim_phase_land(sim_machine *m, const sim_async *op) {
   return hd_sim_phase_arrive(m, op->warp, op->lane, op->insn, &op->know, op->target, b);
 }
 
-void hd_sim_phase_meet(sim_warp *w, uint32_t mask) {
-  sim_machine *m = w->machine;
-  sim_know all;
-  if (!w->waited)
-    return;
-  hd_sim_clock_init(m, &all);
-  SIM_LANES(l, mask) {
-    sim_thread *t = hd_sim_thread(w, l);
-    hd_sim_join(m, &all.order, &t->know.order);
-    hd_sim_learn(m, &all.order, hd_sim_thread_agent(w, l), t->clock++);
-  }
-  SIM_LANES(l, mask) hd_sim_join(m, &hd_sim_thread(w, l)->know.order, &all.order);
-  hd_sim_clock_free(m, &all);
-  w->dirty = true;
-  w->waited = mask != (w->lanes & ~w->exited);
-}
-
 sim_step hd_sim_phase_passed(sim_warp *w, const sim_insn *in, uint32_t lane, sim_cta *cta,
                              sim_mbarrier *b) {
   sim_machine *m = w->machine;

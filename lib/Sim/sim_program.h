@@ -81,7 +81,7 @@ typedef struct sim_insn {
   uint32_t pred; /* register, or SIM_NO_REG */
   bool pred_neg;
   bool aligned;  /* all lanes of the warp must execute it together */
-  bool lanesync; /* orders the accesses of the warp's lanes (collective) */
+  bool meets;    /* .sync: each lane waits until all are here */
   bool accesses; /* reads or writes memory (not only synchronisation objects) */
   bool pure;     /* lane-local: an undefined source makes the result undefined, no more */
   bool selects;  /* selp: only the chosen source counts */

@@ -86,6 +86,7 @@ void hd_sim_cta_retire(sim_machine *m, sim_cta *cta) {
     free(w->busy);
     free(w->touched);
     free(w->busy_as);
+    hd_sim_free_taken(m, w);
     w->reg = NULL;
     w->undefined = w->busy = w->touched = NULL;
     w->busy_as = NULL;

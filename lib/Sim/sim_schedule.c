@@ -72,8 +72,8 @@ static sim_step complain_undefined(sim_warp *w, const sim_insn *in, uint32_t lan
 
 /* Registers around the instruction itself: poison, definedness. */
 static sim_step execute(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  if (in->lanesync)
-    hd_sim_lanesync(w, mask);
+  if (in->meets)
+    hd_sim_meet(w, mask);
   if (in->owns_registers)
     return in->exec(w, in, mask);
   if (touch_all(w, in) == SIM_STOP)

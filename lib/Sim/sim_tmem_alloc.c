@@ -112,10 +112,7 @@ static sim_step exec_alloc(sim_warp *w, const sim_insn *in, uint32_t mask) {
     return step;
   uint32_t first = t->granted - 1;
   t->granted = 0;
-  if (store_address(w, in, (uint32_t)__builtin_ctz(mask), first) == SIM_STOP)
-    return SIM_STOP;
-  hd_sim_lanesync(w, mask);
-  return SIM_NEXT;
+  return store_address(w, in, (uint32_t)__builtin_ctz(mask), first);
 }
 
 /* Synchronous: it needs no fence::after_thread_sync. What other threads have waited for, they tell
@@ -241,7 +238,7 @@ sim_step hd_sim_tensor_exit(sim_warp *w, const sim_insn *in, const sim_know *all
 
 static heddle_status decode_manage(sim_decode *d, sim_insn *in, sim_exec *exec, uint32_t n_opnds) {
   in->exec = exec;
-  in->aligned = in->lanesync = true;
+  in->aligned = in->meets = true;
   bool whole = hd_sim_take(d, "sync") && hd_sim_take(d, "aligned");
   if (!whole)
     return HEDDLE_UNSUPPORTED;

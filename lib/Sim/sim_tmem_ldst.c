@@ -158,8 +158,10 @@ static sim_step exec_move(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_async *op = hd_sim_tensor_move(w, mask, in, store ? complete_st : complete_ld);
   op->tensor->address = address;
   op->tensor->split = v.split ? (uint32_t)v.split->imm : 0;
-  if (store)
+  if (store) {
     keep_values(w, &v, op->tensor);
+    hd_sim_take_registers(w, mask, op->tensor->number);
+  }
   return hd_sim_async_push(m, op);
 }
 
@@ -179,6 +181,8 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   hd_sim_lanes_learn(m, &lanes, &hd_sim_thread(w, l)->issuer->view, self, n);
   hd_sim_lanes_end(&lanes);
   w->dirty = true;
+  if (which)
+    hd_sim_registers_taken(w, mask, n);
   return SIM_NEXT;
 }
 
@@ -209,7 +213,7 @@ static bool take_shape(sim_decode *d, sim_insn *in) {
 heddle_status hd_sim_decode_tensor_move(sim_decode *d, sim_insn *in, bool store) {
   in->op = store ? SIM_OP_ST : SIM_OP_LD;
   in->exec = exec_move;
-  in->accesses = in->aligned = in->lanesync = in->owns_registers = true;
+  in->accesses = in->aligned = in->meets = in->owns_registers = true;
   if (hd_sim_take(d, store ? "unpack::16b" : "pack::16b"))
     in->flags |= SIM_F_WIDE;
   if (!hd_sim_take(d, "sync") || !hd_sim_take(d, "aligned") || !hd_sim_take(d, "b32") ||
@@ -227,7 +231,7 @@ heddle_status hd_sim_decode_tensor_move(sim_decode *d, sim_insn *in, bool store)
 heddle_status hd_sim_decode_tensor_wait(sim_decode *d, sim_insn *in, bool store) {
   in->op = store ? SIM_OP_ST : SIM_OP_LD;
   in->exec = exec_wait;
-  in->aligned = in->lanesync = true;
+  in->aligned = in->meets = true;
   if (!hd_sim_take(d, "sync") || !hd_sim_take(d, "aligned"))
     return HEDDLE_UNSUPPORTED;
   return in->n_opnds == 0 ? HEDDLE_OK : HEDDLE_INVALID;

@@ -119,8 +119,8 @@ static bool same_op(const sim_wgmma_op *a, const sim_wgmma_op *b) {
          a->scale_d == b->scale_d && a->group == b->group;
 }
 
-/* Joins the warp's issue with those of the other three: the operation knows only what all know. */
-static sim_step enqueue(sim_warp *w, const sim_insn *in, sim_wgmma_op *op) {
+/* Joins the lanes' issues, and those of the other warps: the operation knows only what all know. */
+static sim_step enqueue(sim_warp *w, const sim_insn *in, uint32_t mask, sim_wgmma_op *op) {
   sim_machine *m = w->machine;
   sim_wgmma *q = &w->cta->wgmma[w->index / 4];
   const sim_know *know = &hd_sim_thread(w, 0)->know;
@@ -138,8 +138,8 @@ static sim_step enqueue(sim_warp *w, const sim_insn *in, sim_wgmma_op *op) {
           "groups (other: line %u)",
           q->index, q->op[number].insn->line);
     q->op[number].warps |= 1u << (w->index % 4);
-    hd_sim_meet_know(m, &q->op[number].know, know);
   }
+  SIM_LANES(l, mask) hd_sim_meet_know(m, &q->op[number].know, &hd_sim_thread(w, l)->know);
   hd_sim_progress(m);
   sim_step step = SIM_NEXT;
   if (m->options.mode == HD_SIM_EARLY)
@@ -160,7 +160,8 @@ static sim_step exec_wgmma(sim_warp *w, const sim_insn *in, uint32_t mask) {
   op.scale_d = scale_d & 1;
   if (use_registers(w, in, &r, op.scale_d, op.group) == SIM_STOP)
     return SIM_STOP;
-  return enqueue(w, in, &op);
+  hd_sim_take_registers(w, mask, op.group);
+  return enqueue(w, in, mask, &op);
 }
 
 /* ---- completion ---- */
@@ -322,6 +323,7 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   hd_sim_learn_know(m, &done, agent, group);
   hd_sim_acquire(m, w, mask, &done);
   hd_sim_clock_free(m, &done);
+  hd_sim_registers_taken(w, mask, group);
   return SIM_NEXT;
 }
 
@@ -370,8 +372,7 @@ static heddle_status decode_mma_async(sim_decode *d, sim_insn *in) {
 }
 
 heddle_status hd_sim_decode_wgmma(sim_decode *d, sim_insn *in) {
-  in->aligned = true;
-  in->lanesync = true;
+  in->aligned = in->meets = true;
   hd_sim_take(d, "aligned");
   if (!hd_sim_take(d, "sync"))
     return HEDDLE_UNSUPPORTED;
