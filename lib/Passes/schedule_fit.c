@@ -121,7 +121,9 @@ static heddle_status check_reduce(heddle_context *ctx, const hd_problem *p, cons
            "got reduce=%s with family=%s cluster=%d persistent=%d "
            "split_k=%d; legal: family=wgmma cluster=1 persistent=0 split_k=2 or 4; nearest: %s",
            s->reduce, s->family, s->cluster, s->persistent, s->split_k,
-           s->split_k > 2 && s->split_k < 6 ? "split_k=4" : "split_k=2");
+           !hd_schedule_is_wgmma(s)           ? "reduce=workspace"
+           : s->split_k > 2 && s->split_k < 6 ? "split_k=4"
+                                              : "split_k=2");
   if (p->acc_elem == HEDDLE_F16)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.reduce",
            "got reduce=%s with accumulators of f16; legal: f32, "
@@ -198,6 +200,7 @@ static heddle_status check_problem_schedule(heddle_context *ctx, const hd_proble
   HD_TRY(check_tiles(ctx, p, s));
   HD_TRY(check_reduce(ctx, p, s));
   HD_TRY(hd_schedule_check_family(ctx, p, s));
+  HD_TRY(hd_b_variant_check(ctx, p, s));
   if (strcmp(s->store, "permuted") == 0)
     HD_TRY(check_permuted(ctx, p, s));
   HD_TRY(check_ctas(ctx, p, s));

@@ -59,14 +59,10 @@ static heddle_status tile_variants(hd_pass_context *pass, hd_module *m, hd_op *k
   hd_schedule s = {0};
   HD_TRY(hd_problem_read(pass->ctx, kernel, &p));
   HD_TRY(hd_schedule_parse(pass->ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &s));
+  HD_TRY(hd_b_variant_check(pass->ctx, &p, &s));
   int n = 0;
   while (hd_b_variant_get(&p, &s, n))
     n++;
-  if (n == 0)
-    return hd_error(
-        pass->ctx, HEDDLE_UNSUPPORTED, p.b.op->loc, "schedule.b-path",
-        "b=%s cannot bring a B with a row pitch of %lld elements; nearest legal: b=auto", s.b_path,
-        (long long)p.b.ld);
   hd_op *last = kernel;
   for (int i = 1; i < n; i++) {
     hd_builder b = hd_builder_after(m, last);

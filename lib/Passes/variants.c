@@ -65,6 +65,14 @@ const hd_b_variant *hd_b_variant_get(const hd_problem *p, const hd_schedule *s, 
   return NULL;
 }
 
+heddle_status hd_b_variant_check(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (hd_b_variant_get(p, s, 0))
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, p->b.op->loc, "schedule.b-path",
+                  "b=%s cannot bring a B with a row pitch of %lld elements; nearest legal: b=auto",
+                  s->b_path, (long long)p->b.ld);
+}
+
 const hd_b_variant *hd_b_variant_find(const char *name) {
   for (size_t v = 0; name && v < HD_COUNT(variants); v++)
     if (strcmp(variants[v].name, name) == 0)

@@ -19,6 +19,9 @@ typedef struct hd_b_variant {
 
 /* The i-th variant that a schedule and a problem ask for; NULL at the end. */
 const hd_b_variant *hd_b_variant_get(const hd_problem *problem, const hd_schedule *schedule, int i);
+/* HEDDLE_UNSUPPORTED when there is none. */
+heddle_status hd_b_variant_check(heddle_context *ctx, const hd_problem *problem,
+                                 const hd_schedule *schedule);
 const hd_b_variant *hd_b_variant_find(const char *name);
 /* Consecutive columns of D that a lane stores where B's rows are permuted: 16 bytes. N is then a
  * multiple of four lanes' of them. */

@@ -221,10 +221,13 @@ static void print_reason(heddle_context *quiet) {
          d ? d->text : "");
 }
 
-static void print_alternative(const hd_op *kernel, const char *text) {
+/* --schedule stands over the text's own words, not in their place. */
+static void print_alternative(const hd_op *kernel, const char *own, const char *text) {
   heddle_context *quiet = heddle_context_create();
+  hd_strbuf words = {0};
   hd_schedule s;
-  heddle_status status = hd_schedule_resolve(quiet, kernel, text, &s);
+  hd_strbuf_printf(&words, "%s %s", own, text);
+  heddle_status status = hd_schedule_resolve(quiet, kernel, hd_strbuf_text(&words), &s);
   if (status == HEDDLE_OK)
     status = hd_schedule_check(quiet, kernel, &s);
   printf("could     %-22s ", text);
@@ -232,10 +235,11 @@ static void print_alternative(const hd_op *kernel, const char *text) {
     printf("legal: --schedule \"%s\"\n", text);
   else
     print_reason(quiet);
+  hd_strbuf_free(&words);
   heddle_context_free(quiet);
 }
 
-static void print_alternatives(const hd_op *kernel, const hd_schedule *chosen) {
+static void print_alternatives(const hd_op *kernel, const char *own, const hd_schedule *chosen) {
   static const char *const words[] = {
       "family=mma", "family=wgmma", "family=tcgen05", "a=reg",       "a=desc",
       "cluster=2",  "b=tma",        "b=gather",       "b=cp_async",  "b=ld_st",
@@ -244,7 +248,7 @@ static void print_alternatives(const hd_op *kernel, const hd_schedule *chosen) {
   hd_schedule_print(chosen, text);
   for (size_t i = 0; i < HD_COUNT(words); i++)
     if (!strstr(text, words[i]))
-      print_alternative(kernel, words[i]);
+      print_alternative(kernel, own, words[i]);
 }
 
 /* ---- all ---- */
@@ -252,8 +256,11 @@ static void print_alternatives(const hd_op *kernel, const hd_schedule *chosen) {
 static heddle_status explain_module(heddle_context *ctx, const compile_input *in,
                                     const int64_t size[HD_N_ARG_KINDS], hd_module *module) {
   hd_pass_context pass = {ctx, in->target, in->schedule};
-  HD_TRY(hd_run_pipeline(&pass, module, &(hd_pipeline_options){.stop_after = "select_shape"}));
   hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
+  const char *words = hd_op_str(kernel, HD_ATTR_SCHEDULE); /* before the whole record takes over */
+  const char *own = hd_arena_strdup(&module->arena, words ? words : "");
+  HD_TRY(hd_run_pipeline(&pass, module, &(hd_pipeline_options){.stop_after = "select_shape"}));
+  kernel = hd_find_op(module->body, HD_OP_KERNEL);
   hd_problem p;
   HD_TRY(hd_problem_read(ctx, kernel, &p));
   hd_schedule s = {0};
@@ -270,7 +277,7 @@ static heddle_status explain_module(heddle_context *ctx, const compile_input *in
     status = explain_print_promising(ctx, &p, &s, size_mnk, ceilings);
   if (status == HEDDLE_OK)
     status = print_kernel(ctx, in, &p);
-  print_alternatives(kernel, &s);
+  print_alternatives(kernel, own, &s);
   return status;
 }
 
