@@ -12,36 +12,34 @@
 #include "Support/nearest.h"
 
 /* ORDER KEYS: the printed order. */
-typedef enum key_kind { KEY_INT, KEY_WORD, KEY_TILE, KEY_WARPS } key_kind;
-static const struct key {
-  const char *name;
-  key_kind kind;
-  size_t at, bytes;
-  const char *words; /* KEY_WORD: the legal ones */
-} keys[] = {
-    {"family", KEY_WORD, offsetof(hd_schedule, family), sizeof((hd_schedule *)0)->family,
+static const hd_schedule_key keys[] = {
+    {"family", HD_KEY_WORD, offsetof(hd_schedule, family), sizeof((hd_schedule *)0)->family,
      "mma wgmma tcgen05"},
-    {"tile", KEY_TILE, offsetof(hd_schedule, tile_m), 0, NULL},
-    {"warps", KEY_WARPS, offsetof(hd_schedule, warps_m), 0, NULL},
-    {"stages", KEY_INT, offsetof(hd_schedule, stages), 0, NULL},
-    {"cluster", KEY_INT, offsetof(hd_schedule, cluster), 0, NULL},
-    {"share", KEY_WORD, offsetof(hd_schedule, share), sizeof((hd_schedule *)0)->share, "b a"},
-    {"ctas", KEY_INT, offsetof(hd_schedule, ctas), 0, NULL},
-    {"a", KEY_WORD, offsetof(hd_schedule, a_path), sizeof((hd_schedule *)0)->a_path, "desc reg"},
-    {"b", KEY_WORD, offsetof(hd_schedule, b_path), sizeof((hd_schedule *)0)->b_path,
+    {"tile", HD_KEY_TILE, offsetof(hd_schedule, tile_m), 0, NULL},
+    {"warps", HD_KEY_WARPS, offsetof(hd_schedule, warps_m), 0, NULL},
+    {"stages", HD_KEY_INT, offsetof(hd_schedule, stages), 0, NULL},
+    {"cluster", HD_KEY_INT, offsetof(hd_schedule, cluster), 0, NULL},
+    {"share", HD_KEY_WORD, offsetof(hd_schedule, share), sizeof((hd_schedule *)0)->share, "b a"},
+    {"ctas", HD_KEY_INT, offsetof(hd_schedule, ctas), 0, NULL},
+    {"a", HD_KEY_WORD, offsetof(hd_schedule, a_path), sizeof((hd_schedule *)0)->a_path, "desc reg"},
+    {"b", HD_KEY_WORD, offsetof(hd_schedule, b_path), sizeof((hd_schedule *)0)->b_path,
      "auto tma gather cp_async ld_st"},
-    {"group", KEY_INT, offsetof(hd_schedule, group), 0, NULL},
-    {"persistent", KEY_INT, offsetof(hd_schedule, persistent), 0, NULL},
-    {"split_k", KEY_INT, offsetof(hd_schedule, split_k), 0, NULL},
-    {"reduce", KEY_WORD, offsetof(hd_schedule, reduce), sizeof((hd_schedule *)0)->reduce,
+    {"group", HD_KEY_INT, offsetof(hd_schedule, group), 0, NULL},
+    {"persistent", HD_KEY_INT, offsetof(hd_schedule, persistent), 0, NULL},
+    {"split_k", HD_KEY_INT, offsetof(hd_schedule, split_k), 0, NULL},
+    {"reduce", HD_KEY_WORD, offsetof(hd_schedule, reduce), sizeof((hd_schedule *)0)->reduce,
      "workspace cluster ring"},
-    {"stream_k", KEY_INT, offsetof(hd_schedule, stream_k), 0, NULL},
-    {"pending", KEY_INT, offsetof(hd_schedule, pending), 0, NULL},
-    {"k_order", KEY_WORD, offsetof(hd_schedule, k_order), sizeof((hd_schedule *)0)->k_order,
+    {"stream_k", HD_KEY_INT, offsetof(hd_schedule, stream_k), 0, NULL},
+    {"pending", HD_KEY_INT, offsetof(hd_schedule, pending), 0, NULL},
+    {"k_order", HD_KEY_WORD, offsetof(hd_schedule, k_order), sizeof((hd_schedule *)0)->k_order,
      "forward zigzag"},
-    {"store", KEY_WORD, offsetof(hd_schedule, store), sizeof((hd_schedule *)0)->store,
+    {"store", HD_KEY_WORD, offsetof(hd_schedule, store), sizeof((hd_schedule *)0)->store,
      "direct quad permuted staged"},
 };
+
+const hd_schedule_key *hd_schedule_key_get(size_t i) {
+  return i < HD_COUNT(keys) ? &keys[i] : NULL;
+}
 
 void hd_schedule_print(const hd_schedule *s, char out[HD_SCHEDULE_TEXT]) {
   snprintf(out, HD_SCHEDULE_TEXT,
@@ -53,7 +51,7 @@ void hd_schedule_print(const hd_schedule *s, char out[HD_SCHEDULE_TEXT]) {
            s->reduce, s->stream_k, s->pending, s->k_order, s->store);
 }
 
-static heddle_status bad_value(heddle_context *ctx, hd_loc loc, const struct key *key,
+static heddle_status bad_value(heddle_context *ctx, hd_loc loc, const hd_schedule_key *key,
                                const char *value, const char *legal) {
   return hd_error(ctx, HEDDLE_INVALID, loc, "schedule.value",
                   "got %s=%s; legal: %s", key->name, value, legal);
@@ -83,27 +81,27 @@ static bool has_word(const char *words, const char *word) {
   return false;
 }
 
-static heddle_status set_key(heddle_context *ctx, hd_loc loc, const struct key *key,
+static heddle_status set_key(heddle_context *ctx, hd_loc loc, const hd_schedule_key *key,
                              const char *value, hd_schedule *s) {
   char *at = (char *)s + key->at;
   int32_t v[3];
   switch (key->kind) {
-  case KEY_WORD:
+  case HD_KEY_WORD:
     if (!has_word(key->words, value))
       return bad_value(ctx, loc, key, value, key->words);
     snprintf(at, key->bytes, "%s", value);
     return HEDDLE_OK;
-  case KEY_INT:
+  case HD_KEY_INT:
     if (!read_ints(value, v, 1))
       return bad_value(ctx, loc, key, value, "a whole number to 1048576");
     memcpy(at, v, sizeof *v);
     return HEDDLE_OK;
-  case KEY_WARPS:
+  case HD_KEY_WARPS:
     if (!read_ints(value, v, 2))
       return bad_value(ctx, loc, key, value, "MxN, for example 2x4");
     memcpy(at, v, 2 * sizeof *v);
     return HEDDLE_OK;
-  case KEY_TILE: /* K is one granule of the type unless it is said */
+  case HD_KEY_TILE: /* K is one granule of the type unless it is said */
     memcpy(v, at, sizeof v);
     if (!read_ints(value, v, 3) && !read_ints(value, v, 2))
       return bad_value(ctx, loc, key, value, "MxN or MxNxK, for example 128x256x64");

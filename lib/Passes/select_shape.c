@@ -13,6 +13,16 @@
 #include "Passes/problem.h"
 #include "Passes/schedule_fit.h"
 
+static heddle_status choose(heddle_context *ctx, const hd_op *kernel, const char *wish,
+                            hd_schedule *s) {
+  heddle_status status = hd_schedule_resolve(ctx, kernel, wish, s);
+  if (status == HEDDLE_OK)
+    status = hd_schedule_check(ctx, kernel, s);
+  if (status == HEDDLE_INVALID || status == HEDDLE_UNSUPPORTED)
+    hd_schedule_note_nearest(ctx, kernel, wish);
+  return status;
+}
+
 heddle_status hd_pass_select_shape(hd_pass_context *pass, hd_module *module) {
   HD_FOR_OPS(kernel, module->body) {
     hd_problem p;
@@ -24,8 +34,7 @@ heddle_status hd_pass_select_shape(hd_pass_context *pass, hd_module *module) {
                                        pass->schedule_text ? pass->schedule_text : "");
     HD_TRY(hd_schedule_check_text(pass->ctx, kernel, own));
     HD_TRY(hd_schedule_check_text(pass->ctx, kernel, pass->schedule_text));
-    HD_TRY(hd_schedule_resolve(pass->ctx, kernel, wish, &s));
-    HD_TRY(hd_schedule_check(pass->ctx, kernel, &s));
+    HD_TRY(choose(pass->ctx, kernel, wish, &s));
     bool wgmma = strcmp(s.family, "wgmma") == 0;
     const hd_spec_row *row =
         hd_problem_row(&p, s.family, wgmma ? s.tile_n : 0, strcmp(s.a_path, "reg") == 0);
