@@ -42,9 +42,25 @@ sim_step hd_sim_async_signal(sim_warp *w, const sim_insn *in, uint32_t lane, uin
   sim_async *op = *out = hd_sim_async_new(w, lane, in, complete);
   op->target = cta;
   op->mbarrier = b;
-  op->shared = (uint32_t)(shared & ((1u << SIM_RANK_SHIFT) - 1));
+  op->shared = hd_sim_offset(shared);
   b->in_flight++;
   return SIM_NEXT;
+}
+
+sim_step hd_sim_multicast(sim_warp *w, const sim_insn *in, uint32_t lane, const sim_opnd *o,
+                          uint32_t *mask) {
+  *mask = (uint16_t)hd_sim_read_lane(w, o, lane);
+  if (*mask == 0 || *mask >> w->machine->cluster_size)
+    return hd_sim_fault(w->machine, "bounds", w, lane, in, "multicast mask 0x%x in a cluster of %u",
+                        *mask, w->machine->cluster_size);
+  return SIM_NEXT;
+}
+
+void hd_sim_async_move(const sim_async *op, uint8_t *to, const uint8_t *from) {
+  if (op->insn->flags & SIM_F_REDUCE)
+    hd_sim_reduce_bytes(op->insn->atom, op->insn->type[0], to, from, op->n_bytes);
+  else
+    memmove(to, from, op->n_bytes);
 }
 
 void hd_sim_async_free(sim_machine *m, sim_async *op) {

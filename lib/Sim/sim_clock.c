@@ -132,18 +132,17 @@ void hd_sim_meet_know(const sim_machine *m, sim_know *into, const sim_know *othe
 
 bool hd_sim_knows(const sim_clock *clock, sim_agent agent, uint32_t at) {
   const sim_block *b = clock->block[agent >> SIM_AGENT_SHIFT];
-  return b && b->clock[agent & ((1u << SIM_AGENT_SHIFT) - 1)] >= at;
+  return b && b->clock[hd_sim_local(agent)] >= at;
 }
 
 void hd_sim_learn(const sim_machine *m, sim_clock *into, sim_agent agent, uint32_t clock) {
   if (!hd_sim_knows(into, agent, clock))
-    own(m, &into->block[agent >> SIM_AGENT_SHIFT])
-        ->clock[agent & ((1u << SIM_AGENT_SHIFT) - 1)] = clock;
+    own(m, &into->block[agent >> SIM_AGENT_SHIFT])->clock[hd_sim_local(agent)] = clock;
 }
 
 /* The parts mostly are one block, which then is written once. */
 void hd_sim_learn_know(const sim_machine *m, sim_know *into, sim_agent agent, uint32_t clock) {
-  uint32_t cta = agent >> SIM_AGENT_SHIFT, local = agent & ((1u << SIM_AGENT_SHIFT) - 1);
+  uint32_t cta = agent >> SIM_AGENT_SHIFT, local = hd_sim_local(agent);
   sim_block **full = &into->full.block[cta], **reads = &into->reads.block[cta],
             **order = &into->order.block[cta];
   if (*full != *reads || *reads != *order) {

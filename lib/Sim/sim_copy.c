@@ -60,7 +60,7 @@ static sim_step fill_lane(sim_warp *w, const sim_insn *in, sim_async *op, uint32
     return hd_sim_fault(w->machine, "alignment", w, lane, in,
                         "%u of %u bytes from 0x%llx to shared byte %u: expected multiples of %u",
                         source, n, (unsigned long long)op->lane_global[lane],
-                        op->lane_shared[lane] & ((1u << SIM_RANK_SHIFT) - 1), n);
+                        hd_sim_offset(op->lane_shared[lane]), n);
   return SIM_NEXT;
 }
 
@@ -268,20 +268,18 @@ static sim_step load_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   const sim_opnd *d = &in->opnd[0], *bar = &in->opnd[in->op ? 2 : 3];
   uint64_t shared = hd_sim_address(w, d, lane);
   uint64_t barrier = hd_sim_address(w, bar, lane);
-  uint32_t low = (1u << SIM_RANK_SHIFT) - 1, rank = (uint32_t)(shared >> SIM_RANK_SHIFT);
+  uint32_t rank = (uint32_t)(shared >> SIM_RANK_SHIFT), mask;
   if (!(in->flags & SIM_F_MULTICAST)) {
     if (barrier >> SIM_RANK_SHIFT != rank)
       return hd_sim_fault(m, "mbarrier", w, lane, in,
                           "destination in CTA rank %u, mbarrier in rank %llu", rank,
                           (unsigned long long)(barrier >> SIM_RANK_SHIFT));
-    return issue_load(w, in, lane, rank, (uint32_t)shared & low, (uint32_t)barrier & low);
+    return issue_load(w, in, lane, rank, hd_sim_offset(shared), hd_sim_offset(barrier));
   }
-  uint32_t mask = (uint16_t)hd_sim_read_lane(w, &in->opnd[in->op ? 3 : 4], lane);
-  if (mask == 0 || mask >> m->cluster_size)
-    return hd_sim_fault(m, "bounds", w, lane, in, "multicast mask 0x%x in a cluster of %u", mask,
-                        m->cluster_size);
+  if (hd_sim_multicast(w, in, lane, &in->opnd[in->op ? 3 : 4], &mask) == SIM_STOP)
+    return SIM_STOP;
   SIM_LANES(r, mask)
-  if (issue_load(w, in, lane, r, (uint32_t)shared & low, (uint32_t)barrier & low) == SIM_STOP)
+  if (issue_load(w, in, lane, r, hd_sim_offset(shared), hd_sim_offset(barrier)) == SIM_STOP)
     return SIM_STOP;
   return SIM_NEXT;
 }
@@ -310,11 +308,7 @@ static sim_step complete_bulk_store(sim_machine *m, sim_async *op) {
   if (hd_sim_resolve_global(&a, op->global, op->n_bytes, 16, &to, &to_at) == SIM_STOP ||
       hd_sim_check(&a, to, to_at, op->n_bytes) == SIM_STOP)
     return SIM_STOP;
-  if (reduces)
-    hd_sim_reduce_bytes(op->insn->atom, op->insn->type[0], to->data + to_at, from->data + from_at,
-                        op->n_bytes);
-  else
-    memcpy(to->data + to_at, from->data + from_at, op->n_bytes);
+  hd_sim_async_move(op, to->data + to_at, from->data + from_at);
   return SIM_NEXT;
 }
 
@@ -323,8 +317,7 @@ static sim_step store_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   const sim_opnd *d = &in->opnd[0], *s = &in->opnd[1];
   sim_thread *t = hd_sim_thread(w, lane);
   sim_async *op = hd_sim_async_new(w, lane, in, in->op ? hd_sim_tensor_store : complete_bulk_store);
-  op->shared = (uint32_t)hd_sim_address(w, s, lane) &
-               ((1u << SIM_RANK_SHIFT) - 1);
+  op->shared = hd_sim_offset(hd_sim_address(w, s, lane));
   op->group = t->bulk_committed + 1;
   t->bulk_issued++;
   if (in->op) {

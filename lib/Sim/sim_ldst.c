@@ -289,7 +289,7 @@ static sim_step exec_mapa(sim_warp *w, const sim_insn *in, uint32_t mask) {
       return hd_sim_fault(w->machine, "bounds", w, l, in, "CTA rank %u of a cluster of %u", rank,
                           w->machine->cluster_size);
     uint64_t high = in->space == SIM_GENERIC ? SIM_SHARED_WINDOW : 0;
-    dst[l] = high | (a[l] & ((1u << SIM_RANK_SHIFT) - 1)) | (uint64_t)rank << SIM_RANK_SHIFT;
+    dst[l] = high | hd_sim_offset(a[l]) | (uint64_t)rank << SIM_RANK_SHIFT;
   }
   return SIM_NEXT;
 }

@@ -385,6 +385,14 @@ sim_step hd_sim_touch(sim_warp *w, const sim_insn *insn, const sim_opnd *o);
 static inline sim_thread *hd_sim_thread(const sim_warp *w, uint32_t lane) {
   return &w->cta->thread[w->index * 32 + lane];
 }
+/* Of an agent, its number in its CTA. */
+static inline uint32_t hd_sim_local(sim_agent agent) {
+  return agent & ((1u << SIM_AGENT_SHIFT) - 1);
+}
+/* Of an address of shared memory, its offset in the CTA's. */
+static inline uint32_t hd_sim_offset(uint64_t address) {
+  return (uint32_t)address & ((1u << SIM_RANK_SHIFT) - 1);
+}
 static inline sim_agent hd_sim_agent(const sim_cta *cta, uint32_t local) {
   return cta->index << SIM_AGENT_SHIFT | local;
 }
@@ -453,6 +461,8 @@ sim_sync_word *hd_sim_word(sim_machine *m, uint64_t address);
 
 /* ---- synchronisation (sim_mbarrier.c, sim_barrier.c) ---- */
 
+/* Frees what an mbarrier owns. */
+void hd_sim_mbarrier_free(const sim_machine *m, sim_mbarrier *b);
 sim_mbarrier *hd_sim_mbarrier_at(sim_cta *cta, uint32_t offset);
 /* Finds a live mbarrier that is visible to the accessor (R4), or faults. */
 sim_step hd_sim_mbarrier_use(const sim_access *a, sim_cta *cta, uint32_t offset,
@@ -487,6 +497,11 @@ sim_async *hd_sim_async_new(sim_warp *w, uint32_t lane, const sim_insn *insn,
 /* One that writes to `shared` of a CTA of the cluster and signals its mbarrier; to be pushed. */
 sim_step hd_sim_async_signal(sim_warp *w, const sim_insn *in, uint32_t lane, uint64_t shared,
                              uint64_t barrier, sim_complete *complete, sim_async **out);
+/* The CTAs of the cluster that .multicast::cluster names: bits of *mask. */
+sim_step hd_sim_multicast(sim_warp *w, const sim_insn *in, uint32_t lane, const sim_opnd *o,
+                          uint32_t *mask);
+/* What a bulk copy or reduction does to its n_bytes, once both ends are checked. */
+void hd_sim_async_move(const sim_async *op, uint8_t *to, const uint8_t *from);
 sim_step hd_sim_async_push(sim_machine *m, sim_async *op);
 /* Completes one; SIM_WAIT when it cannot yet. */
 sim_step hd_sim_async_run(sim_machine *m, uint32_t index);
@@ -520,13 +535,15 @@ void hd_sim_cluster_advance(sim_machine *m, uint32_t cluster);
 /* All of `need` must be in `mask`, or the group waits for them. */
 bool hd_sim_gathered(sim_warp *w, uint32_t need, uint32_t mask);
 
-/* ---- the run (sim_run.c, sim_schedule.c) ---- */
+/* ---- the run (sim_run.c, sim_cta.c, sim_schedule.c) ---- */
 
 /* A strong load or atom: do its lanes come back to it in one and the same state, while nothing else
  * moves? They then go round until something does. */
 bool hd_sim_goes_round(sim_warp *w, const sim_insn *in);
 void hd_sim_block(sim_warp *w, sim_wait_kind wait, uint64_t address, uint32_t detail);
 static inline void hd_sim_progress(sim_machine *m) { m->progress++; }
+/* The cells of memory that nothing has touched; owned. */
+sim_cell *hd_sim_cells(uint64_t n_bytes, uint8_t shift);
 /* Starts a CTA; frees one. */
 sim_cta *hd_sim_cta_new(sim_machine *m, uint32_t index);
 void hd_sim_cta_free(sim_machine *m, sim_cta *cta);

@@ -1,7 +1,25 @@
 /* Sim/sim_mbarrier.c: mbarriers: phases, arrivals, transaction bytes, and what a wait tells. */
-#include <string.h>
+#include <stdlib.h>
 
 #include "Sim/sim_tmem.h"
+
+/* All that it holds of knowledge. */
+#define KNOWLEDGE(b)                                                                               \
+  {&(b)->arriving,     &(b)->done,           &(b)->arriving_cluster,                               \
+   &(b)->done_cluster, &(b)->arriving_order, &(b)->done_order}
+
+static void start_knowledge(const sim_machine *m, sim_mbarrier *b) {
+  sim_know *const all[] = KNOWLEDGE(b);
+  for (size_t i = 0; i < HD_COUNT(all); i++)
+    hd_sim_clock_init(m, all[i]);
+}
+
+void hd_sim_mbarrier_free(const sim_machine *m, sim_mbarrier *b) {
+  sim_know *const all[] = KNOWLEDGE(b);
+  for (size_t i = 0; i < HD_COUNT(all); i++)
+    hd_sim_clock_free(m, all[i]);
+  free(b->waited);
+}
 
 sim_mbarrier *hd_sim_mbarrier_at(sim_cta *cta, uint32_t offset) {
   for (uint32_t i = 0; i < cta->n_mbarriers; i++)
@@ -23,7 +41,7 @@ static void mark_cells(sim_cta *cta, uint32_t offset, uint32_t flags, const sim_
 /* The init was fenced, and the user knows of the fence, or that what comes behind it has come
  * before (a relaxed cluster barrier). */
 static bool knows_fence(const sim_access *a, const sim_cta *cta, const sim_mbarrier *b) {
-  const sim_thread *t = &cta->thread[b->init_agent & ((1u << SIM_AGENT_SHIFT) - 1)];
+  const sim_thread *t = &cta->thread[hd_sim_local(b->init_agent)];
   for (uint32_t i = 0; i < t->n_fences; i++)
     if ((t->fence[i].what & SIM_FENCE_INIT) && t->fence[i].clock >= b->init_clock &&
         (b->init_agent == a->view.self ||
@@ -146,12 +164,7 @@ static sim_step init_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   sim_mbarrier *b = &cta->mbarrier[cta->n_mbarriers++];
   *b = (sim_mbarrier){.offset = offset, .live = true, .count = count, .pending = count,
                       .init_agent = a.agent, .init_clock = a.clock, .site = in->site};
-  hd_sim_clock_init(m, &b->arriving);
-  hd_sim_clock_init(m, &b->done);
-  hd_sim_clock_init(m, &b->arriving_cluster);
-  hd_sim_clock_init(m, &b->done_cluster);
-  hd_sim_clock_init(m, &b->arriving_order);
-  hd_sim_clock_init(m, &b->done_order);
+  start_knowledge(m, b);
   return SIM_NEXT;
 }
 

@@ -13,7 +13,7 @@ sim_access hd_sim_access(sim_warp *w, uint32_t lane, const sim_insn *insn, uint8
 sim_step hd_sim_shared(const sim_access *a, uint64_t address, sim_cta **cta, uint32_t *offset) {
   sim_machine *m = a->m;
   uint64_t rank = address >> SIM_RANK_SHIFT;
-  *offset = (uint32_t)address & ((1u << SIM_RANK_SHIFT) - 1);
+  *offset = hd_sim_offset(address);
   if (rank >= m->cluster_size)
     return hd_sim_fault(m, "bounds", a->warp, a->lane, a->insn,
                         "shared address 0x%llx is of CTA rank %llu; the cluster has %u",
@@ -32,8 +32,7 @@ static void note_remote(const sim_access *a, sim_cta *cta) {
   uint32_t from = a->agent >> SIM_AGENT_SHIFT;
   if (from == cta->index || !cta->remote)
     return;
-  uint32_t slot = (from - cta->cluster_first) * a->m->agents_per_cta +
-                  (a->agent & ((1u << SIM_AGENT_SHIFT) - 1));
+  uint32_t slot = (from - cta->cluster_first) * a->m->agents_per_cta + hd_sim_local(a->agent);
   if (cta->remote[slot] < a->clock)
     cta->remote[slot] = a->clock;
 }

@@ -1,8 +1,6 @@
 /* Sim/sim_peer_copy.c: cp.async.bulk and cp.reduce.async.bulk from the own shared memory to that of
  * a CTA of the cluster. They signal an mbarrier there: who waits for its phase knows that the
  * source is read and the destination written. */
-#include <string.h>
-
 #include "Sim/sim_machine.h"
 #include "Sim/sim_types.h"
 
@@ -25,11 +23,7 @@ static sim_step complete(sim_machine *m, sim_async *op) {
   if (hd_sim_resolve(&a, SIM_SHARED_CLUSTER, shared, op->n_bytes, 16, &to, &to_at) == SIM_STOP ||
       hd_sim_check(&a, to, to_at, op->n_bytes) == SIM_STOP)
     return SIM_STOP;
-  if (reduces)
-    hd_sim_reduce_bytes(op->insn->atom, op->insn->type[0], to->data + to_at, from->data + from_at,
-                        op->n_bytes);
-  else
-    memmove(to->data + to_at, from->data + from_at, op->n_bytes);
+  hd_sim_async_move(op, to->data + to_at, from->data + from_at);
   return hd_sim_mbarrier_complete_tx(m, op, op->n_bytes);
 }
 
@@ -38,7 +32,7 @@ static sim_step copy_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   uint64_t shared = hd_sim_address(w, &in->opnd[0], lane);
   uint64_t source = hd_sim_address(w, &in->opnd[1], lane);
   uint64_t n_bytes = hd_sim_read_lane(w, &in->opnd[2], lane);
-  uint64_t barrier = hd_sim_address(w, &in->opnd[3], lane), low = (1u << SIM_RANK_SHIFT) - 1;
+  uint64_t barrier = hd_sim_address(w, &in->opnd[3], lane);
   sim_async *op;
   if (n_bytes == 0 || n_bytes % 16)
     return hd_sim_fault(m, "alignment", w, lane, in,
@@ -46,7 +40,7 @@ static sim_step copy_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
                         (unsigned long long)n_bytes);
   if (hd_sim_async_signal(w, in, lane, shared, barrier, complete, &op) == SIM_STOP)
     return SIM_STOP;
-  op->global = source & low;
+  op->global = hd_sim_offset(source);
   op->n_bytes = (uint32_t)n_bytes;
   return hd_sim_async_push(m, op);
 }

@@ -24,7 +24,7 @@ heddle_status hd_sim_mode_parse(const char *name, hd_sim_mode *mode) {
 uint64_t hd_sim_random(sim_machine *m) { return hd_hash_next(&m->random); }
 
 const char *hd_sim_agent_name(const sim_machine *m, sim_agent agent, char out[96]) {
-  uint32_t cta = agent >> SIM_AGENT_SHIFT, local = agent & ((1u << SIM_AGENT_SHIFT) - 1);
+  uint32_t cta = agent >> SIM_AGENT_SHIFT, local = hd_sim_local(agent);
   const char *what = NULL;
   uint32_t index = local;
   if (agent == SIM_NO_AGENT)

@@ -4,8 +4,6 @@
 
 #include "Sim/sim_tmem.h"
 
-static uint32_t local_of(sim_agent agent) { return agent & ((1u << SIM_AGENT_SHIFT) - 1); }
-
 static bool view_knows(const sim_access *a, const sim_clock *clock, sim_agent agent, uint32_t at) {
   return agent == SIM_NO_AGENT || (agent == a->view.self && at <= a->view.self_clock) ||
          hd_sim_knows(clock, agent, at) ||
@@ -17,7 +15,7 @@ static bool view_knows(const sim_access *a, const sim_clock *clock, sim_agent ag
 static bool is_fenced(const sim_access *a, const sim_memory *memory, const sim_cell *cell) {
   const sim_machine *m = a->m;
   const sim_cta *cta = m->cta[cell->writer >> SIM_AGENT_SHIFT];
-  uint32_t local = local_of(cell->writer);
+  uint32_t local = hd_sim_local(cell->writer);
   bool copied = m->agent_cp && local >= m->agent_cp && local < m->agent_cp + m->n_threads;
   uint32_t thread = copied ? local - m->agent_cp : local;
   uint8_t want = memory->buffer ? SIM_FENCE_GLOBAL : SIM_FENCE_SHARED;
@@ -60,7 +58,7 @@ static uint64_t lasting_place(const sim_memory *memory, uint64_t index) {
 }
 
 static bool is_bulk_store(const sim_machine *m, sim_agent agent) {
-  uint32_t local = local_of(agent);
+  uint32_t local = hd_sim_local(agent);
   return m->agent_bulk_read && local >= m->agent_bulk_read && local < m->agent_wgmma;
 }
 
@@ -97,7 +95,7 @@ static sim_step race(const sim_access *a, const sim_memory *memory, uint64_t ind
 /* Which number an mbarrier has is chance, too: one that is never used may not have been begun. What
  * signals it goes by its place. */
 static uint64_t lasting_agent(const sim_machine *m, sim_agent agent) {
-  uint32_t local = local_of(agent);
+  uint32_t local = hd_sim_local(agent);
   bool sent = m->agent_sent && local >= m->agent_sent;
   uint32_t number = local - (sent ? m->agent_sent : m->agent_mbarrier);
   const sim_cta *cta = m->cta[agent >> SIM_AGENT_SHIFT];
@@ -222,7 +220,7 @@ static sim_step check_writer(const sim_access *a, const sim_memory *memory, cons
 static sim_step check_reader(const sim_access *a, const sim_memory *memory, uint64_t index,
                              sim_agent agent, uint32_t clock, uint32_t read_site) {
   const sim_clock *known = a->async || a->late ? &a->view.know->reads : &a->view.know->full;
-  bool was_async = local_of(agent) >= (a->m->agent_bulk_read ? a->m->agent_bulk_read
+  bool was_async = hd_sim_local(agent) >= (a->m->agent_bulk_read ? a->m->agent_bulk_read
                                                               : a->m->agent_wgmma);
   if (!view_knows(a, known, agent, clock))
     return race(a, memory, index, SIM_READ, agent, read_site, was_async);

@@ -139,13 +139,11 @@ static sim_step commit_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
     address -= SIM_SHARED_WINDOW;
   if (!(in->flags & SIM_F_MULTICAST))
     return commit_to(w, in, lane, address);
-  uint32_t mask = (uint16_t)hd_sim_read_lane(w, &o[1], lane);
-  if (mask == 0 || mask >> w->machine->cluster_size)
-    return hd_sim_fault(w->machine, "bounds", w, lane, in,
-                        "multicast mask 0x%x in a cluster of %u", mask, w->machine->cluster_size);
-  uint64_t low = address & ((1u << SIM_RANK_SHIFT) - 1);
+  uint32_t mask;
+  if (hd_sim_multicast(w, in, lane, &o[1], &mask) == SIM_STOP)
+    return SIM_STOP;
   SIM_LANES(rank, mask)
-  if (commit_to(w, in, lane, low | (uint64_t)rank << SIM_RANK_SHIFT) == SIM_STOP)
+  if (commit_to(w, in, lane, hd_sim_offset(address) | (uint64_t)rank << SIM_RANK_SHIFT) == SIM_STOP)
     return SIM_STOP;
   return SIM_NEXT;
 }

@@ -193,7 +193,7 @@ bool hd_sim_tensor_pipelined(const sim_access *a, sim_agent agent, uint32_t at) 
   const sim_machine *m = a->m;
   if (agent == a->agent && at == a->clock)
     return true; /* the same operation: D is read, then written */
-  uint32_t local = agent & ((1u << SIM_AGENT_SHIFT) - 1);
+  uint32_t local = hd_sim_local(agent);
   const sim_cta *cta = m->cta[agent >> SIM_AGENT_SHIFT];
   if (a->insn->op != SIM_OP_MMA || local < m->agent_tensor ||
       local >= m->agent_tensor + m->n_warps * 32)

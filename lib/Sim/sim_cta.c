@@ -1,0 +1,255 @@
+/* Sim/sim_cta.c: a CTA's beginning and end, and what must be over when its threads leave. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "Sim/sim_product.h"
+#include "Sim/sim_tmem.h"
+
+sim_cell *hd_sim_cells(uint64_t n_bytes, uint8_t shift) {
+  uint64_t n = (n_bytes >> shift) + 1;
+  sim_cell *cell = hd_xmalloc(sizeof *cell * n);
+  for (uint64_t i = 0; i < n; i++)
+    cell[i] = (sim_cell){.writer = SIM_NO_AGENT, .reader = SIM_NO_AGENT};
+  return cell;
+}
+
+static void new_warp(sim_machine *m, sim_cta *cta, uint32_t index) {
+  sim_warp *w = &cta->warp[index];
+  uint32_t n = m->program->n_regs, left = cta->n_threads - index * 32;
+  *w = (sim_warp){.machine = m, .cta = cta, .index = index, .fence_epoch = 1};
+  w->lanes = left >= 32 ? 0xffffffffu : (1u << left) - 1;
+  w->reg = hd_xzalloc(sizeof(uint64_t) * 32 * n);
+  w->undefined = hd_xzalloc(sizeof(uint32_t) * n);
+  memset(w->undefined, 0xff, sizeof(uint32_t) * n);
+  w->busy = hd_xzalloc(sizeof(uint32_t) * n);
+  w->touched = hd_xzalloc(sizeof(uint32_t) * n);
+  w->busy_as = hd_xzalloc(n);
+  w->group[0] = (sim_group){.mask = w->lanes};
+  w->n_groups = 1;
+}
+
+static void new_threads(sim_machine *m, sim_cta *cta) {
+  cta->thread = hd_xzalloc(sizeof(sim_thread) * m->n_warps * 32);
+  for (uint32_t i = 0; i < m->n_warps * 32; i++) {
+    hd_sim_clock_init(m, &cta->thread[i].know);
+    cta->thread[i].clock = 1;
+  }
+}
+
+sim_cta *hd_sim_cta_new(sim_machine *m, uint32_t index) {
+  sim_cta *cta = hd_xzalloc(sizeof *cta);
+  uint64_t n_shared = m->program->dynamic_shared_at + (uint64_t)m->plan->variant->shared_bytes;
+  cta->machine = m;
+  cta->index = index;
+  cta->rank = index % m->cluster_size;
+  cta->cluster_first = index - cta->rank;
+  cta->n_threads = cta->n_live = m->n_threads;
+  cta->n_warps = m->n_warps;
+  cta->shared = (sim_memory){.data = hd_xzalloc(n_shared), .n_bytes = n_shared, .cta = cta,
+                             .shift = m->program->shared_shift};
+  cta->shared.cell = hd_sim_cells(n_shared, cta->shared.shift);
+  cta->local = hd_xzalloc((size_t)m->program->local_bytes * m->n_warps * 32);
+  new_threads(m, cta);
+  cta->warp = hd_xzalloc(sizeof(sim_warp) * m->n_warps);
+  for (uint32_t i = 0; i < m->n_warps; i++)
+    new_warp(m, cta, i);
+  for (uint32_t i = 0; i < SIM_N_BARRIERS; i++)
+    hd_sim_clock_init(m, &cta->barrier[i].arriving);
+  cta->mbarrier = hd_xzalloc(sizeof(sim_mbarrier) * SIM_MAX_MBARRIERS);
+  cta->wgmma = hd_xzalloc(sizeof(sim_wgmma) * m->n_warpgroups);
+  for (uint32_t i = 0; i < m->n_warpgroups; i++)
+    cta->wgmma[i] = (sim_wgmma){.cta = cta, .index = i};
+  hd_sim_tensor_start(m, cta);
+  if (m->cluster_size > 1)
+    cta->remote = hd_xzalloc(sizeof(uint32_t) * m->cluster_size * m->agents_per_cta);
+  m->cta[index] = cta;
+  return cta;
+}
+
+/* ---- the end of one ---- */
+
+static void retire_warp(const sim_machine *m, sim_warp *w) {
+  free(w->reg);
+  free(w->undefined);
+  free(w->busy);
+  free(w->touched);
+  free(w->busy_as);
+  hd_sim_free_taken(m, w);
+  w->reg = NULL;
+  w->undefined = w->busy = w->touched = NULL;
+  w->busy_as = NULL;
+}
+
+static void free_know(const sim_machine *m, sim_know *know) {
+  if (know) {
+    hd_sim_clock_free(m, know);
+    free(know);
+  }
+}
+
+/* Its fences stay: later CTAs may ask for them. */
+static void retire_thread(const sim_machine *m, sim_thread *t) {
+  hd_sim_clock_free(m, &t->know);
+  free_know(m, t->released);
+  free_know(m, t->pending);
+  free(t->cp_group);
+  t->released = t->pending = NULL;
+  t->cp_group = NULL;
+}
+
+static void retire_wgmma(const sim_machine *m, sim_wgmma *q) {
+  for (uint32_t i = q->n_done; i < q->n_ops; i++)
+    hd_sim_clock_free(m, &q->op[i].know);
+  free(q->op);
+  *q = (sim_wgmma){.cta = q->cta, .index = q->index};
+}
+
+void hd_sim_cta_retire(sim_machine *m, sim_cta *cta) {
+  hd_sim_tensor_stop(m, cta, false);
+  for (uint32_t i = 0; i < cta->n_warps; i++)
+    retire_warp(m, &cta->warp[i]);
+  for (uint32_t i = 0; i < m->n_warps * 32; i++)
+    retire_thread(m, &cta->thread[i]);
+  for (uint32_t i = 0; i < SIM_N_BARRIERS; i++)
+    hd_sim_clock_free(m, &cta->barrier[i].arriving);
+  for (uint32_t i = 0; i < cta->n_mbarriers; i++)
+    hd_sim_mbarrier_free(m, &cta->mbarrier[i]);
+  cta->n_mbarriers = 0;
+  for (uint32_t i = 0; i < m->n_warpgroups; i++)
+    retire_wgmma(m, &cta->wgmma[i]);
+  free(cta->shared.data);
+  free(cta->shared.cell);
+  free(cta->local);
+  free(cta->remote);
+  cta->shared = (sim_memory){0};
+  cta->local = NULL;
+  cta->remote = NULL;
+}
+
+void hd_sim_cta_free(sim_machine *m, sim_cta *cta) {
+  if (!cta)
+    return;
+  if (cta->shared.data)
+    hd_sim_cta_retire(m, cta);
+  hd_sim_tensor_stop(m, cta, true);
+  for (uint32_t i = 0; i < m->n_warps * 32; i++)
+    free(cta->thread[i].fence);
+  free(cta->thread);
+  free(cta->warp);
+  free(cta->mbarrier);
+  free(cta->wgmma);
+  free(cta);
+}
+
+/* ---- leaving ---- */
+
+/* What a thread has started must be known to be over when it leaves: by knowledge, not by what the
+ * schedule happened to do. */
+static sim_step check_unfinished(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  sim_machine *m = w->machine;
+  const sim_wgmma *q = &w->cta->wgmma[w->index / 4];
+  SIM_LANES(l, mask) {
+    const sim_thread *t = hd_sim_thread(w, l);
+    sim_agent agent = hd_sim_agent(w->cta, m->agent_bulk_read + w->index * 32 + l);
+    bool over = t->bulk_committed == 0 || hd_sim_knows(&t->know.full, agent, t->bulk_committed);
+    if ((!over || t->bulk_issued) &&
+        hd_sim_find(m, "R6", w, l, in, NULL,
+                    "leaves without cp.async.bulk.wait_group for its stores from shared memory") ==
+            SIM_STOP)
+      return SIM_STOP;
+  }
+  if (w->wgmma_issued > 0 && w->wgmma_waited < q->op[w->wgmma_issued - 1].group)
+    return hd_sim_find(m, "R5", w, 0, in, NULL, "leaves without waiting for its wgmma");
+  return SIM_NEXT;
+}
+
+/* Copies into this CTA's memory that none of its threads has waited for. */
+static sim_step check_landed(sim_warp *w, const sim_insn *in, const sim_know *all) {
+  sim_machine *m = w->machine;
+  sim_cta *cta = w->cta;
+  for (uint32_t i = 0; i < cta->n_mbarriers; i++) {
+    const sim_mbarrier *b = &cta->mbarrier[i];
+    bool over = !b->landed ||
+                hd_sim_knows(&all->full, hd_sim_mbarrier_agent(m, cta, b), b->landed);
+    if ((b->in_flight || !over) &&
+        hd_sim_find(m, "R1", w, 0, in, &m->program->insn[b->site],
+                    "cta %u leaves while nobody has waited for copies that signal the mbarrier at "
+                    "shared byte %u", cta->index, b->offset) == SIM_STOP)
+      return SIM_STOP;
+  }
+  for (uint32_t i = 0; m->agent_cp && i < cta->n_threads; i++)
+    if (cta->thread[i].cp_issued &&
+        !hd_sim_knows(&all->full, hd_sim_agent(cta, m->agent_cp + i), cta->thread[i].cp_issued))
+      return hd_sim_find(m, "R1", w, 0, in, NULL,
+                         "cta %u leaves while nobody has waited for a cp.async of thread %u",
+                         cta->index, i);
+  return SIM_NEXT;
+}
+
+static sim_step check_remote(sim_warp *w, const sim_insn *in, const sim_know *all) {
+  sim_machine *m = w->machine;
+  sim_cta *cta = w->cta;
+  for (uint32_t i = 0; cta->remote && i < m->cluster_size * m->agents_per_cta; i++) {
+    sim_agent agent = (cta->cluster_first + i / m->agents_per_cta) << SIM_AGENT_SHIFT |
+                      i % m->agents_per_cta;
+    char name[96];
+    if (!cta->remote[i] || hd_sim_knows(&all->reads, agent, cta->remote[i]))
+      continue;
+    return hd_sim_find(m, "R4", w, 0, in, NULL,
+                       "cta %u leaves, not ordered after an access to its shared memory by %s: a "
+                       "cluster leaves together (barrier.cluster before exit)", cta->index,
+                       hd_sim_agent_name(m, agent, name));
+  }
+  return SIM_NEXT;
+}
+
+/* The last thread leaves: nobody else may still use this CTA's memory. */
+static sim_step check_cta_exit(sim_warp *w, const sim_insn *in) {
+  sim_machine *m = w->machine;
+  sim_know all;
+  if (m->options.off & HD_SIM_NO_RACES)
+    return SIM_NEXT;
+  hd_sim_clock_init(m, &all);
+  for (uint32_t i = 0; i < w->cta->n_threads; i++)
+    hd_sim_join_know(m, &all, &w->cta->thread[i].know);
+  sim_step step = check_landed(w, in, &all);
+  if (step == SIM_NEXT)
+    step = check_remote(w, in, &all);
+  if (step == SIM_NEXT)
+    step = hd_sim_tensor_exit(w, in, &all);
+  hd_sim_clock_free(m, &all);
+  return step;
+}
+
+static sim_step check_grid_exit(sim_warp *w, const sim_insn *in) {
+  sim_machine *m = w->machine;
+  if (!m->plan->variant->dependent_launch)
+    return SIM_NEXT;
+  for (uint32_t i = 0; i < w->cta->n_threads; i++)
+    if (hd_sim_knows(&w->cta->thread[i].know.full, m->agent_grid, 1))
+      return SIM_NEXT;
+  return hd_sim_find(m, "R8", w, 0, in, NULL, "cta %u leaves without griddepcontrol.wait",
+                     w->cta->index);
+}
+
+sim_step hd_sim_exit(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  sim_machine *m = w->machine;
+  sim_cta *cta = w->cta;
+  sim_group *g = &w->group[w->current];
+  uint32_t cluster = cta->index / m->cluster_size;
+  if (check_unfinished(w, in, mask) == SIM_STOP)
+    return SIM_STOP;
+  w->exited |= mask;
+  cta->n_live -= (uint32_t)__builtin_popcount(mask);
+  m->cluster[cluster].barrier.expected -= (uint32_t)__builtin_popcount(mask);
+  if (cta->n_live == 0) {
+    if (check_cta_exit(w, in) == SIM_STOP || check_grid_exit(w, in) == SIM_STOP)
+      return SIM_STOP;
+    cta->done = true;
+  }
+  hd_sim_cluster_advance(m, cluster);
+  hd_sim_progress(m);
+  g->mask &= ~mask;
+  g->pc++;
+  return SIM_JUMP;
+}
