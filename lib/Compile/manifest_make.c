@@ -6,92 +6,6 @@
 #include "Passes/schedule_room.h"
 #include "Passes/variants.h"
 
-enum { WORKSPACE_ALIGN = 16 }; /* partials move 16 bytes a lane */
-
-static hd_arg *add_arg(hd_manifest *m, hd_arg_kind kind) {
-  hd_arg *arg = &m->arg[m->n_args++];
-  *arg = (hd_arg){.kind = kind, .divisible_by = 1, .align = 1};
-  return arg;
-}
-
-static void add_pointer(hd_manifest *m, hd_arg_kind kind, heddle_elem elem, int32_t align) {
-  hd_arg *arg = add_arg(m, kind);
-  int32_t bytes = heddle_elem_get(elem)->container_bits / 8;
-  arg->elem = elem;
-  arg->align = align ? align : bytes ? bytes : 1;
-}
-
-static int64_t least_common_multiple(int64_t x, int64_t y) {
-  int64_t a = x, b = y;
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return x / a * y;
-}
-
-static void add_size(hd_manifest *m, hd_arg_kind kind, const hd_size *size, int64_t group) {
-  hd_arg *arg = add_arg(m, kind);
-  arg->fixed = size->value;
-  arg->max = size->value ? 0 : size->max ? size->max : HD_SIZE_MOST;
-  arg->divisible_by = size->value ? 1 : least_common_multiple(size->divisible_by, group);
-}
-
-static void add_pitch(hd_manifest *m, hd_arg_kind kind, const hd_dense *x, hd_arg_kind row) {
-  hd_arg *arg = add_arg(m, kind);
-  arg->fixed = x->ld;
-  arg->divisible_by =
-      x->ld ? 1 : least_common_multiple(x->divisible_by, hd_elems_per_byte(x->elem));
-  arg->at_least = (hd_expr){.arg = row, .mul = 1, .div = 1};
-}
-
-/* A granule's scales of all rows. */
-static void add_scale_pitch(hd_manifest *m, hd_arg_kind kind, const hd_problem *p,
-                            const hd_dense *x, hd_arg_kind rows) {
-  hd_arg *arg = add_arg(m, kind);
-  arg->fixed = x->ld;
-  arg->divisible_by = HD_SCALE_ALIGN;
-  arg->at_least = (hd_expr){.arg = rows, .mul = hd_scales_a_row(p), .div = 1};
-}
-
-static void add_args(const hd_problem *p, const hd_schedule *s, hd_manifest *m) {
-  add_pointer(m, HD_ARG_A, p->a_elem, 128);
-  add_pointer(m, HD_ARG_B, p->b.elem, 0);
-  if (p->c.op)
-    add_pointer(m, HD_ARG_C, p->c.elem, 0);
-  add_pointer(m, HD_ARG_D, p->d.elem, 0);
-  if (p->bias.op)
-    add_pointer(m, HD_ARG_BIAS, p->bias.elem, 0);
-  if (p->scale_a.op)
-    add_pointer(m, HD_ARG_SCALE_A, p->scale_a.elem, 0);
-  if (p->scale_b.op)
-    add_pointer(m, HD_ARG_SCALE_B, p->scale_b.elem, 0);
-  if (p->block) {
-    add_pointer(m, HD_ARG_BLOCK_SCALE_A, p->block_a.elem, HD_SCALE_ALIGN);
-    add_pointer(m, HD_ARG_BLOCK_SCALE_B, p->block_b.elem, HD_SCALE_ALIGN);
-  }
-  if (p->user)
-    add_pointer(m, HD_ARG_USER, HEDDLE_U8, 1);
-  add_size(m, HD_ARG_M, &p->m, 1);
-  add_size(m, HD_ARG_N, &p->n, 1);
-  add_size(m, HD_ARG_K, &p->k, heddle_elem_get(p->a_elem)->group);
-  add_pitch(m, HD_ARG_LDB, &p->b, p->b.transposed ? HD_ARG_N : HD_ARG_K);
-  if (p->c.op)
-    add_pitch(m, HD_ARG_LDC, &p->c, p->c.transposed ? HD_ARG_M : HD_ARG_N);
-  add_pitch(m, HD_ARG_LDD, &p->d, p->d.transposed ? HD_ARG_M : HD_ARG_N);
-  if (p->block && !hd_scales_in_tiles(p)) {
-    add_scale_pitch(m, HD_ARG_LDSA, p, &p->block_a, HD_ARG_M);
-    add_scale_pitch(m, HD_ARG_LDSB, p, &p->block_b, HD_ARG_N);
-  }
-  if (p->alpha)
-    add_arg(m, HD_ARG_ALPHA);
-  if (p->beta)
-    add_arg(m, HD_ARG_BETA);
-  if (s->split_k > hd_schedule_along_k(s) || s->stream_k)
-    add_pointer(m, HD_ARG_WORKSPACE, HEDDLE_U8, WORKSPACE_ALIGN);
-}
-
 /* "ldb*2+0/1": every part but the first may be absent, which is a name or a number. */
 static heddle_status parse_expr(const char *text, hd_expr *expr) {
   char name[16] = "", *at = (char *)text;
@@ -261,7 +175,7 @@ heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p, const h
                    .act = hd_arena_strdup(arena, p->act),
                    .user_function = p->user ? hd_arena_strdup(arena, p->user) : NULL,
                    .family = plane_of(p, s)};
-  add_args(p, s, &m);
+  hd_manifest_args(p, s->split_k > hd_schedule_along_k(s) || s->stream_k, &m);
   hd_hash_format(key, m.hash);
   HD_FOR_OPS(kernel, module->body) {
     if (m.n_variants == HD_MAX_VARIANTS || m.n_variants == emitted->n_kernels)

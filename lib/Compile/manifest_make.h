@@ -7,6 +7,10 @@
 #include "Passes/problem.h"
 #include "Passes/schedule.h"
 
+/* Adds the arguments of a launch, with what each may be, to a manifest that has none; `workspace`:
+ * tiles are shared over k through global memory. */
+void hd_manifest_args(const hd_problem *problem, bool workspace, hd_manifest *manifest);
+
 /* problem: of the legalized kernel, with its name; schedule: the resolved one; module: role level;
  * emitted: its entry points in the same order. Strings live in the arena. */
 heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *problem,

@@ -182,6 +182,10 @@ typedef struct hd_launch_plan {
   hd_tmap tmap[HD_MAX_TMAPS]; /* variant->n_tmaps of them are set, none when grid_x is 0 */
 } hd_launch_plan;
 
+/* Refuses a size or stride that no launch takes; a stride's least is of the sizes in values. */
+heddle_status hd_manifest_check_number(heddle_context *ctx, const hd_arg *arg,
+                                       const hd_values *values);
+
 /* The argument of that kind, or NULL. */
 const hd_arg *hd_manifest_arg(const hd_manifest *manifest, hd_arg_kind kind);
 

@@ -50,10 +50,20 @@ static heddle_status check_divisible(heddle_context *ctx, const hd_arg *arg, int
   int64_t by = arg->divisible_by;
   if (by <= 1 || value % by == 0)
     return HEDDLE_OK;
+  int64_t above = (value + by - 1) / by * by;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.divisible",
                   "argument %s: got %" PRId64 ", expected a multiple of %" PRId64
                   "; nearest %" PRId64,
-                  hd_arg_name(arg->kind), value, by, (value + by - 1) / by * by);
+                  hd_arg_name(arg->kind), value, by,
+                  arg->max > 0 && above > arg->max ? above - by : above);
+}
+
+heddle_status hd_manifest_check_number(heddle_context *ctx, const hd_arg *arg,
+                                       const hd_values *values) {
+  int64_t value = (int64_t)values->v[arg->kind];
+  HD_TRY(hd_arg_class_of(arg->kind) == HD_CLASS_I32 ? check_size(ctx, arg, value)
+                                                    : check_stride(ctx, arg, value, values));
+  return check_divisible(ctx, arg, value);
 }
 
 /* Sizes first: the least strides are expressions of them. */
@@ -63,11 +73,8 @@ static heddle_status check_numbers(heddle_context *ctx, const hd_manifest *manif
     hd_arg_class class = pass == 0 ? HD_CLASS_I32 : HD_CLASS_I64;
     for (int i = 0; i < manifest->n_args; i++) {
       const hd_arg *arg = &manifest->arg[i];
-      int64_t value = (int64_t)values->v[arg->kind];
-      if (hd_arg_class_of(arg->kind) != class)
-        continue;
-      HD_TRY(pass == 0 ? check_size(ctx, arg, value) : check_stride(ctx, arg, value, values));
-      HD_TRY(check_divisible(ctx, arg, value));
+      if (hd_arg_class_of(arg->kind) == class)
+        HD_TRY(hd_manifest_check_number(ctx, arg, values));
     }
   }
   return HEDDLE_OK;

@@ -266,8 +266,6 @@ static heddle_status explain_module(heddle_context *ctx, const compile_input *in
   hd_schedule s = {0};
   HD_TRY(hd_schedule_parse(ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &s));
   const int64_t size_mnk[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
-  HD_TRY(sizes_agree(ctx, &p, size_mnk));
-  HD_TRY(sizes_exist(ctx, &p, size));
   print_problem(&p);
   print_schedule(&p, &s);
   const hd_ceilings *ceilings = in->tuned ? hd_tuned_ceilings(in->tuned) : &hd_ceilings_h200;
@@ -283,8 +281,8 @@ static heddle_status explain_module(heddle_context *ctx, const compile_input *in
 
 static heddle_status explain(heddle_context *ctx, compile_input *in, const char *sizes) {
   int64_t size[HD_N_ARG_KINDS] = {0};
-  HD_TRY(sizes_read(ctx, sizes, size));
   HD_TRY(compile_input_read(ctx, in));
+  HD_TRY(compile_input_sizes(ctx, in, sizes, size));
   HD_TRY(compile_input_tune(ctx, in, size));
   hd_module *module;
   HD_TRY(hd_parse(ctx, in->path, in->text, in->text_bytes, &module));

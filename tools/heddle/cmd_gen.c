@@ -72,14 +72,12 @@ static heddle_status write_kernel(heddle_context *ctx, const char *dir,
 
 static heddle_status generate(heddle_context *ctx, compile_input *in, const char *sizes,
                               const char *dir) {
-  trial_request request = {0};
-  HD_TRY(sizes_read(ctx, sizes, request.size));
+  int64_t size[HD_N_ARG_KINDS] = {0};
   HD_TRY(compile_input_read(ctx, in));
-  HD_TRY(compile_input_tune(ctx, in, request.size));
+  HD_TRY(compile_input_sizes(ctx, in, sizes, size));
+  HD_TRY(compile_input_tune(ctx, in, size));
   trial_kernel kernel = {0};
   heddle_status status = compile_input_compile(ctx, in, NULL, NULL, &kernel);
-  if (status == HEDDLE_OK)
-    status = trial_check_sizes(ctx, &kernel.manifest, &request);
   if (status == HEDDLE_OK)
     status = write_kernel(ctx, dir, &kernel);
   if (status == HEDDLE_OK && !in->ptxas && !in->ptxas_path)

@@ -224,17 +224,15 @@ static heddle_status run_on(heddle_context *ctx, run_options *o, trial_kernel *k
 }
 
 static heddle_status run_problem(heddle_context *ctx, run_options *o) {
-  HD_TRY(sizes_read(ctx, o->sizes, o->request.size));
   if (o->sim_mode && hd_sim_mode_parse(o->sim_mode, &o->request.sim_mode) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.sim-mode",
                     "got '%s'; legal: late, early, random", o->sim_mode);
   HD_TRY(compile_input_read(ctx, &o->input));
+  HD_TRY(compile_input_sizes(ctx, &o->input, o->sizes, o->request.size));
   HD_TRY(compile_input_tune(ctx, &o->input, o->request.size));
   trial_kernel kernel = {0};
   trial_device *device = NULL;
   heddle_status status = compile_input_compile(ctx, &o->input, NULL, NULL, &kernel);
-  if (status == HEDDLE_OK)
-    status = trial_check_sizes(ctx, &kernel.manifest, &o->request);
   if (status == HEDDLE_OK)
     status = choose_backend(ctx, o->backend, kernel.manifest.target, &device);
   if (status == HEDDLE_OK)

@@ -99,13 +99,27 @@ static heddle_status read_grid(heddle_context *ctx, const tune_args *a, product_
   return status;
 }
 
+/* What is measured has no gaps between its rows. */
+static heddle_status refuse_pitches(heddle_context *ctx, const int64_t size[HD_N_ARG_KINDS]) {
+  static const hd_arg_kind pitches[] = {HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD};
+  for (size_t i = 0; i < HD_COUNT(pitches); i++)
+    if (size[pitches[i]])
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.pitch",
+                      "got %s = %lld, but tuning measures rows without gaps; nearest legal: M, N "
+                      "and K alone", hd_arg_name(pitches[i]), (long long)size[pitches[i]]);
+  return HEDDLE_OK;
+}
+
 static heddle_status read_problem(heddle_context *ctx, const tune_args *a, product_list *out) {
   compile_input in = {.path = a->path, .target = a->target, .ptxas = "none"};
   int64_t size[HD_N_ARG_KINDS] = {0};
   hd_product p;
-  HD_TRY(sizes_read(ctx, a->sizes, size));
-  const int64_t hint[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
   heddle_status status = compile_input_read(ctx, &in);
+  if (status == HEDDLE_OK)
+    status = compile_input_sizes(ctx, &in, a->sizes, size);
+  const int64_t hint[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
+  if (status == HEDDLE_OK)
+    status = refuse_pitches(ctx, size);
   if (status == HEDDLE_OK)
     status = compile_input_product(ctx, &in, hint, &p);
   compile_input_free(&in);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "Compile/manifest_make.h"
 #include "Passes/passes.h"
 #include "Support/diag.h"
 #include "Support/file.h"
@@ -86,13 +87,27 @@ static heddle_status read_kernel(heddle_context *ctx, const compile_input *in, h
   return HEDDLE_OK;
 }
 
+heddle_status compile_input_sizes(heddle_context *ctx, const compile_input *in, const char *text,
+                                  int64_t size[HD_N_ARG_KINDS]) {
+  hd_module *module;
+  hd_problem p;
+  hd_manifest arguments = {0};
+  if (!text)
+    return HEDDLE_OK;
+  HD_TRY(sizes_read(ctx, text, size));
+  HD_TRY(read_kernel(ctx, in, &module, &p));
+  hd_manifest_args(&p, false, &arguments);
+  hd_module_free(module);
+  return trial_check_sizes(ctx, &arguments, size);
+}
+
 heddle_status compile_input_product(heddle_context *ctx, const compile_input *in,
                                     const int64_t hint_mnk[3], hd_product *product) {
   hd_module *module;
   hd_problem p;
   HD_TRY(read_kernel(ctx, in, &module, &p));
-  heddle_status status = sizes_agree(ctx, &p, hint_mnk);
-  if (status == HEDDLE_OK && p.block)
+  heddle_status status = HEDDLE_OK;
+  if (p.block)
     status = hd_error(ctx, HEDDLE_UNSUPPORTED, p.block_a.op->loc, "tune.block-scale",
                       "a product with block scales is not measured; nearest legal: a schedule of "
                       "one's own, as `heddle explain` shows it");

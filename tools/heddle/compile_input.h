@@ -54,6 +54,11 @@ heddle_status compile_input_tune(heddle_context *ctx, compile_input *in,
 heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in, const char *text,
                                     const char *schedule, trial_kernel *kernel);
 
+/* --size's text (NULL: none) into size, all 0 before; refuses what the input's problem does not
+ * take. */
+heddle_status compile_input_sizes(heddle_context *ctx, const compile_input *in, const char *text,
+                                  int64_t size[HD_N_ARG_KINDS]);
+
 /* The product that the input's problem is of; hint_mnk as hd_product_of has it. */
 heddle_status compile_input_product(heddle_context *ctx, const compile_input *in,
                                     const int64_t hint_mnk[3], hd_product *product);

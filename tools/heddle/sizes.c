@@ -52,35 +52,3 @@ heddle_status sizes_read(heddle_context *ctx, const char *text, int64_t size[HD_
   free(copy);
   return status;
 }
-
-heddle_status sizes_exist(heddle_context *ctx, const hd_problem *problem,
-                          const int64_t size[HD_N_ARG_KINDS]) {
-  bool granules = problem->block && !hd_scales_in_tiles(problem);
-  const struct {
-    hd_arg_kind kind;
-    bool exists;
-  } pitches[] = {{HD_ARG_LDC, problem->c.op}, {HD_ARG_LDSA, granules}, {HD_ARG_LDSB, granules}};
-  for (size_t i = 0; i < HD_COUNT(pitches); i++)
-    if (size[pitches[i].kind] && !pitches[i].exists)
-      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
-                      "got %s = %lld, but the kernel has no such argument; nearest legal: without "
-                      "it", hd_arg_name(pitches[i].kind), (long long)size[pitches[i].kind]);
-  return HEDDLE_OK;
-}
-
-heddle_status sizes_agree(heddle_context *ctx, const hd_problem *problem,
-                          const int64_t size_mnk[3]) {
-  const hd_size *sizes[] = {&problem->m, &problem->n, &problem->k};
-  for (size_t i = 0; i < HD_COUNT(sizes); i++) {
-    long long got = size_mnk[i], fixed = sizes[i]->value, most = sizes[i]->max;
-    if (got && fixed && got != fixed)
-      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
-                      "got %s = %lld, but the problem fixes it; nearest legal: %lld",
-                      hd_arg_name(kinds[i]), got, fixed);
-    if (got && most && got > most)
-      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
-                      "got %s = %lld, more than the problem's max; nearest legal: %lld",
-                      hd_arg_name(kinds[i]), got, most);
-  }
-  return HEDDLE_OK;
-}

@@ -67,10 +67,11 @@ typedef struct trial_request {
   hd_sim_mode sim_mode;
 } trial_request;
 
-/* Sizes and pitches that contradict the problem, or that it has not: HEDDLE_INVALID with the
- * nearest legal one. */
+/* Sizes and pitches (by HD_ARG_M and its like; 0: not given) that contradict the problem, that no
+ * launch takes, or that the kernel has not: HEDDLE_INVALID with the nearest legal one. Of the
+ * manifest only the arguments count. */
 heddle_status trial_check_sizes(heddle_context *ctx, const hd_manifest *manifest,
-                                const trial_request *request);
+                                const int64_t size[HD_N_ARG_KINDS]);
 
 /* ---- what comes out ---- */
 

@@ -24,16 +24,24 @@ static heddle_status check_asked(heddle_context *ctx, const hd_manifest *manifes
 }
 
 heddle_status trial_check_sizes(heddle_context *ctx, const hd_manifest *manifest,
-                                const trial_request *request) {
+                                const int64_t size[HD_N_ARG_KINDS]) {
   static const hd_arg_kind kinds[] = {HD_ARG_M,   HD_ARG_N,   HD_ARG_K,
                                       HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD,
                                       HD_ARG_LDSA, HD_ARG_LDSB};
+  hd_values values = {0}; /* a size that is left to the launch makes no pitch too short */
+  for (int i = 0; i < manifest->n_args; i++) {
+    const hd_arg *arg = &manifest->arg[i];
+    values.v[arg->kind] = (uint64_t)(arg->fixed > 0 ? arg->fixed : size[arg->kind]);
+  }
   for (size_t i = 0; i < HD_COUNT(kinds); i++) {
-    if (request->size[kinds[i]] && !hd_manifest_arg(manifest, kinds[i]))
+    const hd_arg *arg = hd_manifest_arg(manifest, kinds[i]);
+    if (size[kinds[i]] && !arg)
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
                       "got %s = %lld, but the kernel has no such argument; nearest legal: without "
-                      "it", hd_arg_name(kinds[i]), (long long)request->size[kinds[i]]);
-    HD_TRY(check_asked(ctx, manifest, kinds[i], request->size));
+                      "it", hd_arg_name(kinds[i]), (long long)size[kinds[i]]);
+    HD_TRY(check_asked(ctx, manifest, kinds[i], size));
+    if (size[kinds[i]])
+      HD_TRY(hd_manifest_check_number(ctx, arg, &values));
   }
   return HEDDLE_OK;
 }
