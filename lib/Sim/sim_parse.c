@@ -16,11 +16,10 @@ static heddle_status reg_directive(parser *p) {
       return hd_sim_text_fail(p, "ptx.reg", "expected a register name", "nothing");
     family f = {.name = name, .base = p->program->n_regs};
     if (hd_sim_text_accept(p, '<')) {
-      const char *count = hd_sim_text_word(p);
-      f.count = count ? (uint32_t)strtoul(count, NULL, 10) : 0;
-      if (f.count == 0 || f.count > MAX_REGS)
-        return hd_sim_text_fail(p, "ptx.reg", "expected a count of registers, 1 to 65536",
-                                count ? count : "nothing");
+      static const char what[] = "expected a count of registers, 1 to 65536";
+      HD_TRY(hd_sim_text_count(p, "ptx.reg", what, MAX_REGS, &f.count));
+      if (f.count == 0)
+        return hd_sim_text_fail(p, "ptx.reg", what, "0");
       HD_TRY(hd_sim_text_expect(p, '>'));
     }
     p->program->n_regs += f.count ? f.count : 1;
@@ -79,8 +78,8 @@ static heddle_status params(parser *p) {
     const char *text;
     for (text = hd_sim_text_word(p); text && text[0] == '.'; text = hd_sim_text_word(p)) {
       if (strcmp(text, ".align") == 0) {
-        const char *value = hd_sim_text_word(p);
-        uint32_t a = value ? (uint32_t)strtoul(value, NULL, 10) : 1;
+        uint32_t a;
+        HD_TRY(hd_sim_text_count(p, "ptx.param", "expected an alignment", MAX_PARAM_BYTES, &a));
         align = align ? align : a; /* the second one speaks of the pointee */
       } else if (hd_sim_type_find(text + 1)) {
         size = hd_sim_type(hd_sim_type_find(text + 1))->bits / 8;
@@ -93,11 +92,14 @@ static heddle_status params(parser *p) {
                               text ? text : "nothing");
     align = align ? align : size;
     if (hd_sim_text_accept(p, '[')) {
-      const char *count = hd_sim_text_word(p);
-      size *= count ? (uint32_t)strtoul(count, NULL, 10) : 0;
+      uint32_t n;
+      HD_TRY(hd_sim_text_count(p, "ptx.param", "expected a number of elements", MAX_PARAM_BYTES,
+                               &n));
+      size *= n;
       HD_TRY(hd_sim_text_expect(p, ']'));
     }
-    if (size > 4096 || align > 4096 || (align & (align - 1)) || g->n_params == MAX_PARAMS)
+    if (size > MAX_PARAM_BYTES || align > MAX_PARAM_BYTES || (align & (align - 1)) ||
+        g->n_params == MAX_PARAMS)
       return hd_sim_text_fail(p, "ptx.param",
                               "expected at most 256 parameters of at most 4096 bytes", text);
     sim_param param = {text, align_up(g->param_bytes, align), size};
@@ -122,15 +124,17 @@ static void close_scope(parser *p) {
   p->scope = p->scope_parent[p->scope];
 }
 
-static void split_opcode(parser *p, const char *opcode, sim_decode *d) {
-  char *copy = hd_arena_strdup(p->arena, opcode);
-  for (char *at = copy; at && d->n_mods < SIM_MAX_MODS;) {
+static heddle_status split_opcode(parser *p, const char *opcode, sim_decode *d) {
+  for (char *at = hd_arena_strdup(p->arena, opcode); at;) {
+    if (d->n_mods == SIM_MAX_MODS)
+      return hd_sim_text_fail(p, "ptx.modifier", "expected at most 23 modifiers", opcode);
     char *dot = strchr(at, '.');
     if (dot)
       *dot++ = 0;
     d->mod[d->n_mods++] = at;
     at = dot;
   }
+  return HEDDLE_OK;
 }
 
 static void want_label(parser *p, const char *name, uint32_t slot) {
@@ -187,7 +191,7 @@ static heddle_status instruction(parser *p, const char *opcode, sim_insn *in) {
   in->site = p->program->n_insns;
   HD_TRY(operands(p, in));
   sim_decode d = {.ctx = p->ctx, .program = p->program, .arena = p->arena};
-  split_opcode(p, opcode, &d);
+  HD_TRY(split_opcode(p, opcode, &d));
   HD_TRY(hd_sim_decode(&d, in));
   in->order = in->accesses ? ++p->n_accesses : 0;
   if (in->accesses)
@@ -211,19 +215,19 @@ static heddle_status predicated(parser *p) {
 }
 
 static heddle_status branch_targets(parser *p, const char *name) {
-  table t = {.name = name};
-  uint32_t cap = 0;
+  uint32_t cap = 0, index = p->n_tables;
+  HD_PUSH(p->table, p->n_tables, p->table_cap, ((table){.name = name}));
+  table *t = &p->table[index];
   do {
     const char *target = hd_sim_text_word(p);
-    if (!target || t.n == 4096)
+    if (!target || t->n == 4096)
       return hd_sim_text_fail(p, "ptx.branchtargets", "expected labels",
                               target ? target : "nothing");
     /* Resolved at the end: the slot is a running number of table entries. */
-    fixup f = {target, SIM_NO_REG, p->n_tables * 4096u + t.n, p->line, p->scope};
+    fixup f = {target, SIM_NO_REG, index * 4096u + t->n, p->line, p->scope};
     HD_PUSH(p->fixup, p->n_fixups, p->fixup_cap, f);
-    HD_PUSH(t.target, t.n, cap, 0u);
+    HD_PUSH(t->target, t->n, cap, 0u);
   } while (hd_sim_text_accept(p, ','));
-  HD_PUSH(p->table, p->n_tables, p->table_cap, t);
   return hd_sim_text_expect(p, ';');
 }
 

@@ -1,5 +1,6 @@
 /* Sim/sim_text.c: characters, words, names and operands of PTX text. */
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,23 +93,56 @@ void hd_sim_text_skip_statement(parser *p) {
     skip_braces(p);
 }
 
-static int64_t number(const char *text, uint8_t *fp) {
-  *fp = 0;
-  if (text[0] == '0' && (text[1] == 'f' || text[1] == 'F')) {
-    *fp = 1;
-    return (int64_t)strtoull(text + 2, NULL, 16);
-  }
-  if (text[0] == '0' && (text[1] == 'd' || text[1] == 'D')) {
-    *fp = 2;
-    return (int64_t)strtoull(text + 2, NULL, 16);
-  }
-  if (strchr(text, '.')) {
-    *fp = 2;
-    return (int64_t)hd_sim_f64_bits(strtod(text, NULL));
-  }
-  if (text[0] == '0' && (text[1] == 'b' || text[1] == 'B'))
-    return (int64_t)strtoull(text + 2, NULL, 2);
-  return (int64_t)strtoull(text, NULL, 0);
+/* ---- numbers ---- */
+
+/* Digits of a base, all of them, and a U behind them where one may stand. */
+static bool read_bits(const char *digits, int base, bool suffix, uint64_t *bits) {
+  char *end;
+  errno = 0;
+  *bits = strtoull(digits, &end, base);
+  return isxdigit((unsigned char)*digits) && !errno &&
+         end[suffix && (*end == 'U' || *end == 'u')] == '\0';
+}
+
+/* 0f and 8 digits: the bits of an f32; 0d and 16: of an f64. */
+static bool read_float_bits(const char *text, uint8_t fp, uint64_t *bits) {
+  return strlen(text) == (fp == 1 ? 10 : 18) && read_bits(text + 2, 16, false, bits);
+}
+
+static bool read_decimal(const char *text, uint64_t *bits) {
+  char *end;
+  *bits = hd_sim_f64_bits(strtod(text, &end));
+  return *end == '\0';
+}
+
+static heddle_status number(parser *p, const char *text, sim_opnd *o) {
+  char kind = text[0] == '0' ? (char)tolower((unsigned char)text[1]) : 0;
+  uint64_t bits = 0;
+  bool whole;
+  *o = (sim_opnd){.kind = SIM_IMM};
+  o->fp = kind == 'f' ? 1 : kind == 'd' || strchr(text, '.') ? 2 : 0;
+  if (kind == 'f' || kind == 'd')
+    whole = read_float_bits(text, o->fp, &bits);
+  else if (o->fp)
+    whole = read_decimal(text, &bits);
+  else if (kind == 'b')
+    whole = read_bits(text + 2, 2, true, &bits);
+  else
+    whole = read_bits(text, 0, true, &bits);
+  o->imm = (int64_t)bits;
+  if (whole)
+    return HEDDLE_OK;
+  return hd_sim_text_fail(p, "ptx.number", "expected a number of at most 64 bits", text);
+}
+
+heddle_status hd_sim_text_count(parser *p, const char *rule, const char *what, uint32_t most,
+                                uint32_t *count) {
+  const char *text = hd_sim_text_word(p);
+  uint64_t value = 0;
+  if (!text || !read_bits(text, 0, true, &value) || value > most)
+    return hd_sim_text_fail(p, rule, what, text ? text : "nothing");
+  *count = (uint32_t)value;
+  return HEDDLE_OK;
 }
 
 /* ---- names ---- */
@@ -195,57 +229,13 @@ static heddle_status name_operand(parser *p, const char *name, sim_opnd *o) {
   return hd_sim_text_fail(p, "ptx.name", "expected a declared register, symbol or parameter", name);
 }
 
-static heddle_status vector_operand(parser *p, sim_opnd *o) {
-  sim_opnd items[256];
-  uint32_t n = 0;
-  while (!hd_sim_text_accept(p, '}')) {
-    if (n == HD_COUNT(items))
-      return hd_sim_text_fail(p, "ptx.vector", "expected at most 256 elements", "more");
-    HD_TRY(hd_sim_text_operand(p, &items[n++]));
-    if (hd_sim_text_peek(p) != '}')
-      HD_TRY(hd_sim_text_expect(p, ','));
-  }
-  *o = (sim_opnd){.kind = SIM_VEC, .n = (uint16_t)n,
-                  .vec = hd_arena_copy(p->arena, items, sizeof *items * (n + 1))};
-  return HEDDLE_OK;
+static uint64_t negated(uint64_t bits, uint8_t fp) {
+  return fp == 2 ? bits ^ 1ull << 63 : fp == 1 ? bits ^ 0x80000000u : 0 - bits;
 }
 
-static heddle_status address_operand(parser *p, sim_opnd *o) {
-  sim_opnd base = {0}, extra = {0};
-  int64_t offset = 0;
-  HD_TRY(hd_sim_text_operand(p, &base));
-  while (hd_sim_text_peek(p) == '+' || hd_sim_text_peek(p) == '-') {
-    bool minus = *p->at++ == '-';
-    minus ^= hd_sim_text_accept(p, '-');
-    const char *text = hd_sim_text_word(p);
-    if (!text || !isdigit((unsigned char)text[0]))
-      return hd_sim_text_fail(p, "ptx.address", "expected a number after + or -",
-                              text ? text : "nothing");
-    uint8_t fp;
-    int64_t value = number(text, &fp);
-    offset += minus ? -value : value;
-  }
-  if (hd_sim_text_accept(p, ',')) {
-    HD_TRY(hd_sim_text_operand(p, &extra));
-    if (extra.kind != SIM_VEC)
-      return hd_sim_text_fail(p, "ptx.address", "expected {coordinates} in an address",
-                              "something else");
-  }
-  HD_TRY(hd_sim_text_expect(p, ']'));
-  sim_opnd *vec = HD_NEW_ARRAY(p->arena, sim_opnd, 1 + extra.n);
-  vec[0] = base;
-  for (uint32_t i = 0; i < extra.n; i++)
-    vec[1 + i] = extra.vec[i];
-  *o = (sim_opnd){.kind = SIM_ADDR, .imm = offset, .n = (uint16_t)(1 + extra.n), .vec = vec};
-  return HEDDLE_OK;
-}
-
-heddle_status hd_sim_text_operand(parser *p, sim_opnd *o) {
+/* A register, a name or a number. */
+static heddle_status scalar_operand(parser *p, sim_opnd *o) {
   *o = (sim_opnd){0};
-  if (hd_sim_text_accept(p, '{'))
-    return vector_operand(p, o);
-  if (hd_sim_text_accept(p, '['))
-    return address_operand(p, o);
   bool invert = hd_sim_text_accept(p, '!'), minus = !invert && hd_sim_text_accept(p, '-');
   const char *text = hd_sim_text_word(p);
   if (!text) {
@@ -257,11 +247,62 @@ heddle_status hd_sim_text_operand(parser *p, sim_opnd *o) {
     o->neg = invert || minus;
     return HEDDLE_OK;
   }
-  uint8_t fp;
-  int64_t value = number(text, &fp);
+  HD_TRY(number(p, text, o));
   if (minus)
-    value = fp == 2 ? (int64_t)((uint64_t)value ^ 1ull << 63)
-                    : fp == 1 ? value ^ 0x80000000ll : (int64_t)(0 - (uint64_t)value);
-  *o = (sim_opnd){.kind = SIM_IMM, .fp = fp, .imm = value};
+    o->imm = (int64_t)negated((uint64_t)o->imm, o->fp);
   return HEDDLE_OK;
+}
+
+static heddle_status vector_operand(parser *p, sim_opnd *o) {
+  sim_opnd items[256];
+  uint32_t n = 0;
+  while (!hd_sim_text_accept(p, '}')) {
+    if (n == HD_COUNT(items))
+      return hd_sim_text_fail(p, "ptx.vector", "expected at most 256 elements", "more");
+    HD_TRY(scalar_operand(p, &items[n++]));
+    if (hd_sim_text_peek(p) != '}')
+      HD_TRY(hd_sim_text_expect(p, ','));
+  }
+  *o = (sim_opnd){.kind = SIM_VEC, .n = (uint16_t)n,
+                  .vec = hd_arena_copy(p->arena, items, sizeof *items * (n + 1))};
+  return HEDDLE_OK;
+}
+
+static heddle_status address_operand(parser *p, sim_opnd *o) {
+  sim_opnd base = {0}, extra = {0};
+  uint64_t offset = 0; /* wraps, as addresses do */
+  HD_TRY(scalar_operand(p, &base));
+  while (hd_sim_text_peek(p) == '+' || hd_sim_text_peek(p) == '-') {
+    bool minus = *p->at++ == '-';
+    minus ^= hd_sim_text_accept(p, '-');
+    const char *text = hd_sim_text_word(p);
+    if (!text || !isdigit((unsigned char)text[0]))
+      return hd_sim_text_fail(p, "ptx.address", "expected a number after + or -",
+                              text ? text : "nothing");
+    sim_opnd value;
+    HD_TRY(number(p, text, &value));
+    offset += minus ? 0 - (uint64_t)value.imm : (uint64_t)value.imm;
+  }
+  if (hd_sim_text_accept(p, ',')) {
+    if (!hd_sim_text_accept(p, '{'))
+      return hd_sim_text_fail(p, "ptx.address", "expected {coordinates} in an address",
+                              "something else");
+    HD_TRY(vector_operand(p, &extra));
+  }
+  HD_TRY(hd_sim_text_expect(p, ']'));
+  sim_opnd *vec = HD_NEW_ARRAY(p->arena, sim_opnd, 1 + extra.n);
+  vec[0] = base;
+  for (uint32_t i = 0; i < extra.n; i++)
+    vec[1 + i] = extra.vec[i];
+  *o = (sim_opnd){
+      .kind = SIM_ADDR, .imm = (int64_t)offset, .n = (uint16_t)(1 + extra.n), .vec = vec};
+  return HEDDLE_OK;
+}
+
+heddle_status hd_sim_text_operand(parser *p, sim_opnd *o) {
+  if (hd_sim_text_accept(p, '{'))
+    return vector_operand(p, o);
+  if (hd_sim_text_accept(p, '['))
+    return address_operand(p, o);
+  return scalar_operand(p, o);
 }

@@ -31,7 +31,8 @@ typedef struct symbol {
   uint32_t offset;
 } symbol;
 
-enum { MAX_SCOPES = 65536, MAX_SHARED = 1 << 18, MAX_REGS = 1 << 16, MAX_PARAMS = 256 };
+enum { MAX_SCOPES = 65536, MAX_SHARED = 1 << 18, MAX_REGS = 1 << 16, MAX_PARAMS = 256,
+       MAX_PARAM_BYTES = 4096, MAX_ALIGN = 65536 };
 
 typedef struct parser {
   heddle_context *ctx;
@@ -80,5 +81,8 @@ void hd_sim_text_skip_statement(parser *p);
 /* The register of that name in the scopes that are open; SIM_NO_REG when there is none. */
 uint32_t hd_sim_text_register(const parser *p, const char *name);
 heddle_status hd_sim_text_operand(parser *p, sim_opnd *o);
+/* A whole number, 0 to most; else fails by that rule and sentence. */
+heddle_status hd_sim_text_count(parser *p, const char *rule, const char *what, uint32_t most,
+                                uint32_t *count);
 
 #endif

@@ -1,5 +1,4 @@
 /* Sim/sim_variable.c: declarations of variables, and the data of those outside of functions. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "Sim/sim_text.h"
@@ -12,27 +11,26 @@ heddle_status hd_sim_variable(parser *p, sim_variable *v) {
   *v = (sim_variable){.element = 1};
   for (; text && text[0] == '.'; text = hd_sim_text_word(p)) {
     if (strcmp(text, ".align") == 0) {
-      const char *value = hd_sim_text_word(p);
-      v->align = value ? (uint32_t)strtoul(value, NULL, 10) : 0;
+      HD_TRY(hd_sim_text_count(p, "ptx.variable", "expected an alignment", MAX_ALIGN, &v->align));
     } else if (hd_sim_type_find(text + 1)) {
       v->element = hd_sim_type(hd_sim_type_find(text + 1))->bits / 8;
     }
   }
   v->element = v->element ? v->element : 1;
   v->align = v->align ? v->align : v->element;
-  if (!text || (v->align & (v->align - 1)) || v->align > 65536)
+  if (!text || (v->align & (v->align - 1)) || v->align > MAX_ALIGN)
     return hd_sim_text_fail(p, "ptx.variable", "expected a name and a power-of-two alignment",
                             text ? text : "nothing");
   v->name = text;
   v->n_bytes = v->element;
   if (!hd_sim_text_accept(p, '['))
     return HEDDLE_OK;
-  const char *count = hd_sim_text_word(p);
-  v->open = count == NULL;
-  unsigned long n = count ? strtoul(count, NULL, 0) : 0;
-  if (n > MAX_SHARED)
-    return hd_sim_text_fail(p, "ptx.variable", "expected at most 262144 elements", count);
-  v->n_bytes = (uint32_t)n * v->element;
+  uint32_t n = 0;
+  v->open = hd_sim_text_peek(p) == ']';
+  if (!v->open)
+    HD_TRY(hd_sim_text_count(p, "ptx.variable", "expected at most 262144 elements", MAX_SHARED,
+                             &n));
+  v->n_bytes = n * v->element;
   return hd_sim_text_expect(p, ']');
 }
 
