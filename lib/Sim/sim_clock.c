@@ -53,7 +53,7 @@ void hd_sim_clock_free(const sim_machine *m, sim_know *know) {
   for (uint32_t i = 0; i < n_blocks(m); i++)
     drop(know->full.block[i]);
   free(know->full.block);
-  know->full.block = NULL;
+  *know = (sim_know){0};
 }
 
 /* more: b is ahead somewhere; less: a is. In steps of a fixed length, which compilers vectorise. */

@@ -310,9 +310,20 @@ static void admit(sim_machine *m, schedule *s) {
   }
 }
 
+/* What a CTA leaves under way is a finding, and the run may go on: it lands while its memory is
+ * there. */
+static void land_rest(sim_machine *m, const sim_cta *cta) {
+  for (uint32_t i = 0; i < m->n_pending && !m->stop;) {
+    const sim_async *op = m->pending[i];
+    bool of_cta = op->target == cta || op->warp->cta == cta;
+    i = of_cta && hd_sim_async_run(m, i) != SIM_WAIT ? 0 : i + 1;
+  }
+}
+
 static void retire(sim_machine *m, schedule *s, sim_cta *cta) {
   if (!cta->done || !cta->shared.data)
     return;
+  land_rest(m, cta);
   hd_sim_cta_retire(m, cta);
   s->resident--;
   while (m->live_from < m->live_to && m->cta[m->live_from]->done)

@@ -332,6 +332,10 @@ static const micro cases[] = {
     {"gathered, fenced before the wait", "R2", 0, 0, false,
      "cp.async.ca.shared.global [%r4], [%rd4], 4; fence.proxy.async; cp.async.wait_all; bar.sync "
      "0;\n" BULK_OUT BULK_WAIT},
+    {"cp.async.mbarrier.arrive in flight when a CTA leaves and others run", "R1|phase", 0, 8, false,
+     MBAR("32") PUBLISH "cp.async.ca.shared.global [%r4], [%rd4], 4;\n"
+                        "cp.async.mbarrier.arrive.noinc.shared.b64 [%r1+2048];\n" SPIN("%r1+2048",
+                                                                                       "0")},
     {"cp.async in flight at the end", "R1", 0, 0, false,
      "cp.async.ca.shared.global [%r4], [%rd4], 4; cp.async.commit_group;\n"},
 };
