@@ -39,6 +39,7 @@ typedef struct hd_sim_options {
   uint64_t max_steps;    /* warp instructions; 0 = 20 million */
   uint32_t grid_y, grid_z; /* the plan's grid_x CTAs, so many times; 0 = 1 */
   uint32_t max_resident; /* CTAs in flight at once; 0 = 8. Persistent grids are resident whole. */
+  bool in_turn;          /* one cluster after the other: who comes last (R7) is always the same */
   uint32_t max_findings; /* stop after so many different ones; 0 = 8 */
   uint32_t off;          /* HD_SIM_NO_... */
   void (*trace)(void *user, const char *line); /* one line an executed warp instruction; or NULL */

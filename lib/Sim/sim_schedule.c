@@ -380,7 +380,7 @@ static bool give_up_waits(sim_machine *m, schedule *s) {
 
 void hd_sim_schedule(sim_machine *m) {
   schedule s = {.limit = m->plan->variant->persistent ? m->n_ctas : m->options.max_resident};
-  if (s.limit < m->cluster_size)
+  if (m->options.in_turn || s.limit < m->cluster_size)
     s.limit = m->cluster_size;
   while (!m->stop) {
     admit(m, &s);

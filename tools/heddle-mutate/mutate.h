@@ -106,6 +106,11 @@ typedef struct mutate_runs {
 } mutate_runs;
 void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_instructions,
                      mutate_runs *runs);
+/* Is the order of all conflicting pairs that of the form, in runs that found nothing? Of CTAs that
+ * share a tile the last to come does more, and an instruction less may make that another one: where
+ * the runs differ, they are made again with one cluster after the other. */
+bool mutate_same_order(const mutate_form *form, const char *ptx, const mutate_runs *sound,
+                       const mutate_runs *runs);
 /* For a mutant that only the checker has caught: the launch that it names; then more random and
  * late schedules of it, MORE_RUNS or until MORE_INSTRUCTIONS are run. *sound: of the form itself;
  * replaced when another launch was run. */

@@ -104,8 +104,7 @@ static void ask_sim(const mutate_agree_options *o, const mutate_form *form, cons
   bool same = ptx && !strcmp(ptx, form->ptx);
   if (v->check == MUTATE_CAUGHT && runs.verdict == MUTATE_MISSED && !same)
     mutate_simulate_launch(form, ptx, &v->launch, sound, &runs);
-  v->equivalent = same || (runs.verdict == MUTATE_MISSED &&
-                           !memcmp(runs.order, sound->order, sizeof runs.order));
+  v->equivalent = same || mutate_same_order(form, ptx, sound, &runs);
   v->sim = is_blind(o, "sim") ? MUTATE_MISSED : runs.verdict;
   snprintf(v->sim_why, sizeof v->sim_why, "%s", runs.why);
 }

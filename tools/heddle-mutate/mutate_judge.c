@@ -158,8 +158,8 @@ static mutate_verdict verdict_of(heddle_status status) {
                                      : MUTATE_UNDECIDED;
 }
 
-void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_instructions,
-                     mutate_runs *runs) {
+static void simulate(const mutate_form *form, const char *ptx, uint64_t max_instructions,
+                     bool in_turn, mutate_runs *runs) {
   static const struct {
     hd_sim_mode mode;
     uint64_t seed;
@@ -167,10 +167,26 @@ void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_inst
       {HD_SIM_LATE, 1}, {HD_SIM_EARLY, 1}, {HD_SIM_RANDOM, 1}, {HD_SIM_RANDOM, 2}};
   *runs = (mutate_runs){.verdict = MUTATE_MISSED};
   for (int i = 0; i < MUTATE_RUNS && runs->verdict == MUTATE_MISSED; i++) {
-    hd_sim_options options = {.seed = plan[i].seed, .mode = plan[i].mode,
+    hd_sim_options options = {.seed = plan[i].seed, .mode = plan[i].mode, .in_turn = in_turn,
                               .max_steps = max_instructions, .max_findings = 1};
     runs->verdict = verdict_of(run_once(form, ptx, &options, runs, i));
   }
+}
+
+void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_instructions,
+                     mutate_runs *runs) {
+  simulate(form, ptx, max_instructions, false, runs);
+}
+
+bool mutate_same_order(const mutate_form *form, const char *ptx, const mutate_runs *sound,
+                       const mutate_runs *runs) {
+  mutate_runs own, other;
+  if (runs->verdict != MUTATE_MISSED || !memcmp(runs->order, sound->order, sizeof sound->order))
+    return runs->verdict == MUTATE_MISSED;
+  simulate(form, form->ptx, 0, true, &own);
+  simulate(form, ptx, MUTATE_PATIENCE * sound->n_instructions, true, &other);
+  return own.verdict == MUTATE_MISSED && other.verdict == MUTATE_MISSED &&
+         !memcmp(own.order, other.order, sizeof own.order);
 }
 
 static void simulate_more(const mutate_form *form, const char *ptx, uint64_t max_instructions,

@@ -115,8 +115,7 @@ static bool is_blind(const mutate_options *o, const char *judge) {
 static bool is_equivalent(const job *j, const mutate_mutant *m, const mutate_runs *sound) {
   if (m->ptx && !strcmp(m->ptx, j->form->ptx))
     return true;
-  return !j->options->no_sim && m->runs.verdict == MUTATE_MISSED &&
-         !memcmp(m->runs.order, sound->order, sizeof sound->order);
+  return !j->options->no_sim && mutate_same_order(j->form, m->ptx, sound, &m->runs);
 }
 
 static void ask_check(const job *j, mutate_mutant *m, hd_check_launch *launch) {

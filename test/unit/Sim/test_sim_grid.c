@@ -50,6 +50,43 @@ static void each_cta_has_its_place(void **state) {
   harness_stop(&h);
 }
 
+/* ---- who comes when ---- */
+
+static const char tickets[] = HEAD(".param .u64 p0, .param .u64 p1")
+    "ld.param.u64 %rd0, [p0]; ld.param.u64 %rd1, [p1]; mov.u32 %r0, %ctaid.x;\n"
+    "mul.wide.u32 %rd2, %r0, 4; add.s64 %rd0, %rd0, %rd2;\n"
+    "atom.relaxed.gpu.global.add.u32 %r1, [%rd1], 1; st.global.b32 [%rd0], %r1; ret;\n}\n";
+
+/* How many CTAs of eight came when their number says. */
+static int n_in_turn(hd_sim_mode mode, uint64_t seed, bool in_turn) {
+  uint32_t d[8], count = 0;
+  int n = 0;
+  harness h;
+  harness_start(&h, "grid", 1, 0, HD_COUNT(d));
+  h.variant.persistent = true;
+  h.options = (hd_sim_options){.mode = mode, .seed = seed, .in_turn = in_turn};
+  harness_param(&h, HD_ARG_D, harness_buffer(&h, "d", d, sizeof d, true));
+  harness_param(&h, HD_ARG_WORKSPACE, harness_buffer(&h, "w", &count, sizeof count, true));
+  h.buffer[1].undefined = false;
+  assert_int_equal(run(&h, tickets), HEDDLE_OK);
+  for (uint32_t i = 0; i < HD_COUNT(d); i++)
+    n += d[i] == i;
+  harness_stop(&h);
+  return n;
+}
+
+static void clusters_come_in_turn_where_asked(void **state) {
+  (void)state;
+  int free_ones = 0;
+  for (int mode = HD_SIM_LATE; mode <= HD_SIM_RANDOM; mode++) {
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+      assert_int_equal(n_in_turn((hd_sim_mode)mode, seed, true), 8);
+      free_ones += n_in_turn((hd_sim_mode)mode, seed, false) == 8;
+    }
+  }
+  assert_in_range(free_ones, 0, 3);
+}
+
 static void a_grid_of_half_clusters_is_refused(void **state) {
   (void)state;
   uint32_t d[X];
@@ -134,6 +171,7 @@ static void multimem_is_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_cta_has_its_place),
+      cmocka_unit_test(clusters_come_in_turn_where_asked),
       cmocka_unit_test(a_grid_of_half_clusters_is_refused),
       cmocka_unit_test(boxes_are_added),
       cmocka_unit_test(bytes_are_not_added),
