@@ -15,8 +15,8 @@ extern "C" {
 typedef struct heddle_tuned heddle_tuned;
 
 /* Reads a database of `heddle tune`, or its export (the tools' own is share/heddle/tuned.json).
- * *tuned is owned. HEDDLE_NOT_FOUND, HEDDLE_ENVIRONMENT, or HEDDLE_INVALID for what is neither, or
- * holds a product, schedule or ceiling that is none. */
+ * *tuned is owned. HEDDLE_NOT_FOUND, HEDDLE_ENVIRONMENT, or HEDDLE_INVALID for what is neither,
+ * holds a product, schedule or ceiling that is none, or choices of one product on two devices. */
 HEDDLE_API heddle_status heddle_tuned_read(heddle_context *ctx, const char *path,
                                            heddle_tuned **tuned);
 /* Accepts NULL. */

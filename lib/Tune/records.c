@@ -32,12 +32,9 @@ enum { VERSION = 2 }; /* as in the schema */
 
 /* From each version to the next: columns come last, as ALTER TABLE puts them. */
 static const char *const upgrades[VERSION] = {
-    [1] = "BEGIN;"
-          "ALTER TABLE measurement ADD COLUMN sustained_us REAL;"
+    [1] = "ALTER TABLE measurement ADD COLUMN sustained_us REAL;"
           "ALTER TABLE choice ADD COLUMN sustained_us REAL;"
-          "ALTER TABLE choice ADD COLUMN default_sustained_us REAL;"
-          "PRAGMA user_version = 2;"
-          "COMMIT;"};
+          "ALTER TABLE choice ADD COLUMN default_sustained_us REAL;"};
 
 /* The columns that each version lacks, for a SELECT of today's. */
 static const struct lacks {
@@ -71,7 +68,8 @@ static heddle_status sql_error(heddle_context *ctx, const hd_records *r, const c
   bool malformed = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
   hd_loc loc = {.file = sqlite3_db_filename(r->db, "main")};
   return hd_error(ctx, malformed ? HEDDLE_INVALID : HEDDLE_ENVIRONMENT, loc, "records.sql",
-                  "cannot %s: %s", what, sqlite3_errmsg(r->db));
+                  "cannot %s: %s%s", what, sqlite3_errmsg(r->db),
+                  code == SQLITE_NOTADB ? "; legal: what `heddle tune --db` wrote" : "");
 }
 
 /* Prepares and binds: one letter of `types` an argument: t text, i int64_t, d double. */
@@ -124,14 +122,26 @@ static heddle_status execute(heddle_context *ctx, hd_records *r, const char *sql
                                                                  : sql_error(ctx, r, what);
 }
 
-/* Brings the file up to this version. */
+static heddle_status make_tables(heddle_context *ctx, hd_records *r) {
+  for (int v = version_of(r); v > 0 && v < VERSION; v++) /* another process may have been faster */
+    HD_TRY(execute(ctx, r, upgrades[v], "upgrade the database"));
+  return execute(ctx, r, schema, "make the tables");
+}
+
+/* Brings the file up to this version, whole or not at all. */
 static heddle_status prepare_to_write(heddle_context *ctx, hd_records *r, const char *path) {
   if (sqlite3_db_readonly(r->db, "main"))
     return hd_error(ctx, HEDDLE_ENVIRONMENT, (hd_loc){.file = path}, "records.readonly",
                     "it can be read, but not written; nearest legal: a copy of it as --db");
-  for (int v = r->version; v > 0 && v < VERSION; v++)
-    HD_TRY(execute(ctx, r, upgrades[v], "upgrade the database"));
-  return execute(ctx, r, schema, "make the tables");
+  if (r->version == VERSION)
+    return HEDDLE_OK;
+  HD_TRY(execute(ctx, r, "BEGIN IMMEDIATE", "make the tables"));
+  heddle_status status = make_tables(ctx, r);
+  if (status == HEDDLE_OK)
+    status = execute(ctx, r, "COMMIT", "make the tables");
+  if (status != HEDDLE_OK)
+    sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
+  return status;
 }
 
 /* Leaves the file as it is: tables of today's columns, in memory, stand before an older one's. */
@@ -252,6 +262,12 @@ heddle_status hd_records_choose(heddle_context *ctx, hd_records *r, const hd_cho
 
 /* ---- reading ---- */
 
+/* The last choice of every product on every device, or on ?1 alone. */
+#define LATEST_CHOICES                                                                            \
+  " (SELECT choice.*, device, driver, row_number() OVER (PARTITION BY product, device"            \
+  " ORDER BY at DESC, choice.rowid DESC) AS age FROM choice LEFT JOIN run ON run.id = run"        \
+  " WHERE ?1 IS NULL OR device = ?1) WHERE age = 1 ORDER BY product, device"
+
 heddle_status hd_records_each(heddle_context *ctx, hd_records *r, const char *product,
                               hd_record_fn each, void *user) {
   sqlite3_stmt *s;
@@ -292,11 +308,8 @@ heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *r, hd_choi
   sqlite3_stmt *s;
   HD_TRY(prepare(ctx, r, &s,
                  "SELECT product, schedule, default_schedule, ifnull(device, ''), us, default_us,"
-                 " n_legal, n_measured, sustained_us, default_sustained_us FROM (SELECT *, "
-                 "row_number() OVER (PARTITION BY product"
-                 " ORDER BY at DESC, choice.rowid DESC) AS age FROM choice) LEFT JOIN run ON"
-                 " run.id = run WHERE age = 1 ORDER BY product",
-                 ""));
+                 " n_legal, n_measured, sustained_us, default_sustained_us FROM" LATEST_CHOICES,
+                 "t", NULL));
   int code;
   bool on = true;
   while (on && (code = sqlite3_step(s)) == SQLITE_ROW) {
@@ -331,14 +344,7 @@ heddle_status hd_records_chosen(heddle_context *ctx, hd_records *r, const char *
 
 /* ---- merging ---- */
 
-heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char *path) {
-  hd_records *from;
-  HD_TRY(hd_records_open(ctx, path, false, &from)); /* it is one of ours */
-  const struct lacks *lack = &lacks[from->version];
-  hd_records_close(from);
-  sqlite3_stmt *s;
-  HD_TRY(prepare(ctx, into, &s, "ATTACH ? AS other", "t", path));
-  HD_TRY(finish(ctx, into, s, "attach the other database"));
+static heddle_status copy_other(heddle_context *ctx, hd_records *into, const struct lacks *lack) {
   hd_strbuf copy = {0};
   hd_strbuf_printf(&copy,
                    "BEGIN;"
@@ -351,6 +357,20 @@ heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char
   if (status != HEDDLE_OK)
     sqlite3_exec(into->db, "ROLLBACK", NULL, NULL, NULL);
   hd_strbuf_free(&copy);
+  return status;
+}
+
+heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char *path) {
+  hd_records *from;
+  HD_TRY(hd_records_open(ctx, path, false, &from)); /* it is one of ours */
+  const struct lacks *lack = &lacks[from->version];
+  hd_records_close(from);
+  sqlite3_stmt *s;
+  HD_TRY(prepare(ctx, into, &s, "ATTACH ? AS other", "t", path));
+  HD_TRY(finish(ctx, into, s, "attach the other database"));
+  bool itself = strcmp(sqlite3_db_filename(into->db, "main"),
+                       sqlite3_db_filename(into->db, "other")) == 0;
+  heddle_status status = itself ? HEDDLE_OK : copy_other(ctx, into, lack);
   sqlite3_exec(into->db, "DETACH other", NULL, NULL, NULL);
   return status;
 }
@@ -359,9 +379,9 @@ heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char
 
 /* Rows as objects by column name, one a line; what a row has not is left out. */
 static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char *sql,
-                                 hd_strbuf *out) {
+                                 const char *device, hd_strbuf *out) {
   sqlite3_stmt *s;
-  HD_TRY(prepare(ctx, r, &s, sql, ""));
+  HD_TRY(prepare(ctx, r, &s, sql, "t", device));
   int code;
   for (const char *comma = ""; (code = sqlite3_step(s)) == SQLITE_ROW; comma = ",") {
     json_t *row = json_object();
@@ -384,22 +404,40 @@ static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char 
   return status;
 }
 
+/* A name that nobody has would export nothing. */
+static heddle_status check_device(heddle_context *ctx, hd_records *r, const char *device) {
+  sqlite3_stmt *s;
+  heddle_status status = HEDDLE_OK;
+  HD_TRY(prepare(ctx, r, &s, "SELECT max(device = ?), group_concat(device, ', ')"
+                 " FROM (SELECT DISTINCT device FROM run ORDER BY device)", "t", device));
+  if (sqlite3_step(s) == SQLITE_ROW && !sqlite3_column_int(s, 0))
+    status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = sqlite3_db_filename(r->db, "main")},
+                      "records.no-device", "got device \"%.60s\"; legal: %s", device,
+                      *text_at(s, 1) ? text_at(s, 1) : "none, it holds no runs");
+  sqlite3_finalize(s);
+  return status;
+}
+
 heddle_status hd_records_export(heddle_context *ctx, hd_records *r, bool choices_only,
-                                hd_strbuf *json) {
+                                const char *device, hd_strbuf *json) {
   static const char choices[] =
-      "SELECT product, schedule, us, default_us, sustained_us, default_sustained_us, device,"
-      " driver, date FROM (SELECT product, schedule, round(us, 3) us, round(default_us, 3)"
-      " default_us, round(sustained_us, 3) sustained_us, round(default_sustained_us, 3)"
-      " default_sustained_us, device, driver,"
-      " date(at) date, row_number() OVER (PARTITION BY product ORDER BY at DESC) age FROM choice"
-      " LEFT JOIN run ON run.id = run) WHERE age = 1 ORDER BY product";
+      "SELECT product, schedule, round(us, 3) us, round(default_us, 3) default_us,"
+      " round(sustained_us, 3) sustained_us, round(default_sustained_us, 3) default_sustained_us,"
+      " device, driver, date(at) date FROM" LATEST_CHOICES;
+  static const char runs[] =
+      "SELECT * FROM run WHERE ?1 IS NULL OR device = ?1 ORDER BY started, id";
+  static const char measurements[] =
+      "SELECT * FROM measurement WHERE ?1 IS NULL OR run IN (SELECT id FROM run WHERE device = ?1)"
+      " ORDER BY product, at, rowid";
+  if (device)
+    HD_TRY(check_device(ctx, r, device));
   hd_strbuf_add(json, "{\"version\": 1,\n\"choices\": [");
-  HD_TRY(export_rows(ctx, r, choices, json));
+  HD_TRY(export_rows(ctx, r, choices, device, json));
   if (!choices_only) {
     hd_strbuf_add(json, "],\n\"runs\": [");
-    HD_TRY(export_rows(ctx, r, "SELECT * FROM run ORDER BY started, id", json));
+    HD_TRY(export_rows(ctx, r, runs, device, json));
     hd_strbuf_add(json, "],\n\"measurements\": [");
-    HD_TRY(export_rows(ctx, r, "SELECT * FROM measurement ORDER BY product, at, rowid", json));
+    HD_TRY(export_rows(ctx, r, measurements, device, json));
   }
   hd_strbuf_add(json, "]}\n");
   return HEDDLE_OK;

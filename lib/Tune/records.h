@@ -74,7 +74,7 @@ heddle_status hd_records_choose(heddle_context *ctx, hd_records *records, const 
 typedef bool (*hd_record_fn)(void *user, const hd_record *record);
 heddle_status hd_records_each(heddle_context *ctx, hd_records *records, const char *product,
                               hd_record_fn each, void *user);
-/* The latest choice of every product, by name. */
+/* The latest choice of every product on every device, by their names. */
 typedef bool (*hd_choice_fn)(void *user, const hd_choice *choice);
 heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *records, hd_choice_fn each,
                                      void *user);
@@ -84,11 +84,12 @@ heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *records, h
 heddle_status hd_records_chosen(heddle_context *ctx, hd_records *records, const char *product,
                                 bool sustained, int64_t *n_measured);
 
-/* Takes over what another database has and this one has not. */
+/* Takes over what another database has and this one has not: of itself, nothing. */
 heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char *path);
 
-/* All of it as JSON, or the choices alone (the form of a shipped database); one record a line. */
+/* All of it as JSON, or the choices alone (the form of a shipped database); of one device, or of
+ * all: NULL. One record a line. */
 heddle_status hd_records_export(heddle_context *ctx, hd_records *records, bool choices_only,
-                                hd_strbuf *json);
+                                const char *device, hd_strbuf *json);
 
 #endif

@@ -143,18 +143,34 @@ static heddle_status add(heddle_context *ctx, hd_tuned *t, const hd_choice *c) {
   return HEDDLE_OK;
 }
 
+/* What is fastest on one device need not be on another. */
+static heddle_status two_devices(heddle_context *ctx, const char *path, const hd_tuned_entry *x,
+                                 const hd_tuned_entry *y) {
+  char product[HD_PRODUCT_TEXT];
+  hd_product_print(&x->product, product);
+  return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "tuned.devices",
+                  "got choices of %s on %s and on %s; nearest legal: those of one device, as "
+                  "`heddle tune export --device \"%s\"` writes them",
+                  product, x->device, y->device, x->device);
+}
+
 /* Of two entries of one product the first is found. */
-static void index_all(hd_tuned *t) {
+static heddle_status index_all(heddle_context *ctx, const char *path, hd_tuned *t) {
   for (t->n_slots = 2; t->n_slots < 2 * t->n + 2;)
     t->n_slots *= 2;
   t->slot = hd_xmalloc(sizeof *t->slot * t->n_slots);
   memset(t->slot, 0, sizeof *t->slot * t->n_slots);
   for (size_t i = 0; i < t->n; i++) {
-    size_t at = hash_of(&t->list[i].product);
+    const hd_tuned_entry *e = &t->list[i];
+    const hd_tuned_entry *twin = hd_tune_lookup(t, &e->product);
+    if (twin && strcmp(twin->device, e->device) != 0)
+      return two_devices(ctx, path, twin, e);
+    size_t at = hash_of(&e->product);
     while (t->slot[at & (t->n_slots - 1)])
       at++;
     t->slot[at & (t->n_slots - 1)] = (uint32_t)i + 1;
   }
+  return HEDDLE_OK;
 }
 
 typedef struct reader {
@@ -269,11 +285,12 @@ heddle_status hd_tuned_read(heddle_context *ctx, const char *path, hd_tuned **tu
                              ? read_records(ctx, path, t)
                              : read_json(ctx, path, text, n_bytes, t);
   free(text);
+  if (status == HEDDLE_OK)
+    status = index_all(ctx, path, t);
   if (status != HEDDLE_OK) {
     hd_tuned_free(t);
     return status;
   }
-  index_all(t);
   *tuned = t;
   return HEDDLE_OK;
 }

@@ -18,7 +18,8 @@ typedef struct hd_tuned_entry {
 } hd_tuned_entry;
 
 /* Reads a database of records (.db) or what `heddle tune export` wrote (JSON). *tuned is owned;
- * immutable, so that any number of threads may look things up. */
+ * immutable, so that any number of threads may look things up. HEDDLE_INVALID, too, when a product
+ * has choices of two devices. */
 heddle_status hd_tuned_read(heddle_context *ctx, const char *path, hd_tuned **tuned);
 void hd_tuned_free(hd_tuned *tuned); /* accepts NULL */
 size_t hd_tuned_count(const hd_tuned *tuned);

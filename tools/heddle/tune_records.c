@@ -28,8 +28,8 @@ static bool print_choice(void *user, const hd_choice *c) {
   if (c->sustained > 0)
     printf("sustained %.2f us, %.3fx, ", c->sustained * 1e6,
            over(c->default_sustained, c->sustained));
-  printf("%lld of %lld measured\n  %s\n", (long long)c->n_measured, (long long)c->n_legal,
-         c->schedule);
+  printf("%lld of %lld measured on %s\n  %s\n", (long long)c->n_measured, (long long)c->n_legal,
+         *c->device ? c->device : "an unknown device", c->schedule);
   return true;
 }
 
@@ -108,28 +108,32 @@ int tune_merge(int argc, char **argv) {
 
 static const char export_about[] =
     "Writes the records as JSON: choices, runs and measurements, one a line. --choices leaves the\n"
-    "other two out: the form of a shipped database, which the tools read as well as a .db file.";
+    "other two out: the form of a shipped database, which the tools read as well as a .db file.\n"
+    "--device takes those of one device: of what machines with different ones have measured.";
 static const char export_examples[] = "heddle tune export --db mine.db -o mine.json\n"
-                                      "heddle tune export --db mine.db --choices -o tuned.json\n";
+                                      "heddle tune export --db mine.db --choices -o tuned.json\n"
+                                      "heddle tune export --db all.db --device \"NVIDIA H200\" "
+                                      "-o h200.json\n";
 
 int tune_export(int argc, char **argv) {
-  const char *db = TUNE_DB_DEFAULT, *out = "-";
+  const char *db = TUNE_DB_DEFAULT, *out = "-", *device = NULL;
   bool choices = false;
   hd_records *records = NULL;
   hd_strbuf json = {0};
   const cli_option options[] = {{"db", CLI_TEXT, &db, "FILE", TUNE_DB_ABOUT},
                                 {"choices", CLI_FLAG, &choices, NULL, "the choices alone"},
+                                {"device", CLI_TEXT, &device, "NAME", "of this device alone"},
                                 {"o", CLI_TEXT, &out, "FILE", "where to (standard output)"},
                                 {0}};
-  const cli_command command = {"tune export [--db FILE] [--choices] [-o FILE]", export_about,
-                               export_examples, options, 0, 0};
+  const cli_command command = {"tune export [--db FILE] [--choices] [--device NAME] [-o FILE]",
+                               export_about, export_examples, options, 0, 0};
   int code = cli_parse(&command, argc, argv, NULL, NULL);
   if (code != CLI_GO)
     return code;
   heddle_context *ctx = heddle_context_create();
   heddle_status status = hd_records_open(ctx, db, false, &records);
   if (status == HEDDLE_OK)
-    status = hd_records_export(ctx, records, choices, &json);
+    status = hd_records_export(ctx, records, choices, device, &json);
   if (status == HEDDLE_OK)
     status = hd_file_write(ctx, out, hd_strbuf_text(&json), json.len);
   hd_records_close(records);
