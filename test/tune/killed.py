@@ -1,4 +1,5 @@
-"""killed.py [SIGNAL:]LINES COMMAND...: runs it, ends it by the signal (SIGKILL) after so many lines of its output."""
+"""killed.py [SIGNAL:]LINES COMMAND...: runs it, ends it by the signal (SIGKILL) after so many lines of its output;
+SIGPIPE: reads no further."""
 import signal
 import subprocess
 import sys
@@ -7,6 +8,10 @@ name, lines = ("SIGKILL:" + sys.argv[1]).split(":")[-2:]
 child = subprocess.Popen(sys.argv[2:], stdout=subprocess.PIPE, text=True)
 for _ in range(int(lines)):
     child.stdout.readline()
-child.send_signal(signal.Signals[name])
-rest = len(child.communicate()[0].splitlines())
+if name == "SIGPIPE":
+    child.stdout.close()
+    rest = 0
+else:
+    child.send_signal(signal.Signals[name])
+    rest = len(child.communicate()[0].splitlines())
 print(f"killed={-child.wait()} rest={rest}")

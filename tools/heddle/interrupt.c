@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { N_SIGNALS = sizeof signals / sizeof *signals };
 
 void interrupt_hold(sigset_t *held) {
