@@ -20,21 +20,14 @@
 #include "Passes/accesses.h"
 #include "Passes/arith.h"
 #include "Passes/pass_list.h"
+#include "Passes/place_ring.h"
 
-typedef struct ring {
-  hd_module *module;
-  hd_op *kernel, *producer, *consumer;
-  hd_accesses copies, reads;
-  hd_value *full, *empty;
-  int64_t sharers, stages; /* CTAs that copies reach */
-  bool wraps, repeats;     /* slots are filled again: in a tile, for the next one */
-} ring;
-
-static hd_op *build_on(hd_builder *b, hd_op_kind kind, hd_value *barrier, hd_value *cursor) {
+hd_op *hd_build_on(hd_builder *b, hd_op_kind kind, hd_value *barrier, hd_value *cursor) {
   return hd_build_op(b, kind, (hd_type){0}, 2, barrier, cursor);
 }
 
-static hd_value *declare(ring *r, hd_builder *b, const char *name, int64_t stages, int64_t count) {
+hd_value *hd_ring_declare(hd_ring *r, hd_builder *b, const char *name, int64_t stages,
+                          int64_t count) {
   hd_op *op = hd_build_op(b, HD_OP_BARRIER, HD_BARRIER, 0);
   hd_op_set_str(r->module, op, HD_ATTR_NAME, name);
   hd_op_set_int(r->module, op, HD_ATTR_STAGES, stages);
@@ -46,7 +39,7 @@ static bool is_generic(const hd_op *op) {
   return !(hd_op_effects(op->kind) & HD_EFFECT_ASYNCP);
 }
 
-static int64_t generic_writers(const ring *r) {
+int64_t hd_ring_writers(const hd_ring *r) {
   for (int32_t i = 0; i < r->copies.n; i++)
     if (is_generic(r->copies.op[i]))
       return 32 * hd_op_int(r->producer, HD_ATTR_N_WARPS, 0);
@@ -74,13 +67,13 @@ static bool receives(const hd_accesses *all, int32_t end) {
 }
 
 /* A slot is expected as a whole, and waited for before it is first read. */
-static void wait_sent(ring *r, hd_value *sent, hd_op *first_add) {
+static void wait_sent(hd_ring *r, hd_value *sent, hd_op *first_add) {
   hd_builder head = hd_builder_before(r->module, first_add);
   hd_value *cursor = hd_cursor_of(first_add);
-  hd_op *expect = build_on(&head, HD_OP_BARRIER_EXPECT, sent, cursor);
+  hd_op *expect = hd_build_on(&head, HD_OP_BARRIER_EXPECT, sent, cursor);
   hd_op_set_int(r->module, expect, HD_ATTR_BYTES,
                 hd_op_int(first_add->operands[0]->op, HD_ATTR_BYTES, 0));
-  hd_op *wait = build_on(&head, HD_OP_BARRIER_WAIT, sent, cursor);
+  hd_op *wait = hd_build_on(&head, HD_OP_BARRIER_WAIT, sent, cursor);
   hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 0);
   hd_op_set_str(r->module, wait, HD_ATTR_SCOPE, "cluster");
 }
@@ -88,35 +81,35 @@ static void wait_sent(ring *r, hd_value *sent, hd_op *first_add) {
 /* Sums that lie over the ring: who receives tells all that it reads the ring no more, and who sends
  * waits until all that receive have said so. That tells of reads, and of copies that have landed
  * (R3); of rows that threads wrote, where it releases them. */
-static void wait_drained(ring *r, hd_value *drained, hd_op *first, bool tells, bool waits) {
-  bool releases = generic_writers(r) > 0;
+static void wait_drained(hd_ring *r, hd_value *drained, hd_op *first, bool tells, bool waits) {
+  bool releases = hd_ring_writers(r) > 0;
   hd_builder b = hd_builder_before(r->module, first);
   hd_value *only = hd_build_value(&b, HD_OP_CURSOR, HD_CURSOR, 0);
   hd_op_set_int(r->module, only->op, HD_ATTR_STAGES, 1);
   if (tells) {
-    hd_op *arrive = build_on(&b, HD_OP_BARRIER_ARRIVE, drained, only);
+    hd_op *arrive = hd_build_on(&b, HD_OP_BARRIER_ARRIVE, drained, only);
     hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, releases ? "cluster" : "warp");
     hd_op_set_int(r->module, arrive, HD_ATTR_RANK,
                   (1 << hd_op_int(r->kernel, HD_ATTR_CLUSTER, 1)) - 1);
   }
   if (waits) {
-    hd_op *wait = build_on(&b, HD_OP_BARRIER_WAIT, drained, only);
+    hd_op *wait = hd_build_on(&b, HD_OP_BARRIER_WAIT, drained, only);
     hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 0);
     if (releases)
       hd_op_set_str(r->module, wait, HD_ATTR_SCOPE, "cluster");
   }
 }
 
-static hd_value *declare_ready(ring *r, hd_builder *b, const char *name, int64_t stages,
+static hd_value *declare_ready(hd_ring *r, hd_builder *b, const char *name, int64_t stages,
                                int64_t count) {
-  hd_value *barrier = declare(r, b, name, stages, count);
+  hd_value *barrier = hd_ring_declare(r, b, name, stages, count);
   hd_build_op(b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, barrier);
   return barrier;
 }
 
 /* Who waits for sums has seen all that reaches into it, and who sends them only what it has waited
  * for: CTAs may leave one by one. */
-static void place_exchange(ring *r, hd_builder *b) {
+static void place_exchange(hd_ring *r, hd_builder *b) {
   hd_accesses all = {0};
   hd_accesses_find(r->consumer->regions[0], is_exchange, &all);
   if (!all.n)
@@ -145,12 +138,12 @@ static void place_exchange(ring *r, hd_builder *b) {
 }
 
 /* Barriers before the roles, all of the cluster behind them; who shares copies leaves together. */
-static void place_around_roles(ring *r) {
+static void place_around_roles(hd_ring *r) {
   hd_builder b = hd_builder_before(r->module, r->producer);
   int64_t readers = hd_op_int(r->consumer, HD_ATTR_N_WARPS, 0) * r->sharers;
   bool in_cluster = hd_op_int(r->kernel, HD_ATTR_CLUSTER, 1) > 1;
-  r->full = declare(r, &b, "full", r->stages, 1 + generic_writers(r));
-  r->empty = r->wraps || r->repeats ? declare(r, &b, "empty", r->stages, readers) : NULL;
+  r->full = hd_ring_declare(r, &b, "full", r->stages, 1 + hd_ring_writers(r));
+  r->empty = r->wraps || r->repeats ? hd_ring_declare(r, &b, "empty", r->stages, readers) : NULL;
   hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, r->full);
   if (r->empty)
     hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, r->empty);
@@ -166,7 +159,7 @@ static void place_around_roles(ring *r) {
 
 /* What lands in one slot of one CTA in a turn of the loop: own copies, and everyone's shares of a
  * multicast one. */
-static int64_t landing_bytes(const ring *r, const hd_region *body) {
+static int64_t landing_bytes(const hd_ring *r, const hd_region *body) {
   int64_t bytes = 0;
   for (int32_t i = 0; i < r->copies.n; i++)
     if (!is_generic(r->copies.op[i]) && hd_op_in_region(r->copies.op[i], body))
@@ -177,7 +170,7 @@ static int64_t landing_bytes(const ring *r, const hd_region *body) {
 /* A slot begins to fill with A, in the innermost region that has all copies of it: in the loop's
  * body, or ahead of the loop. Wait until it is free (ahead it never was anything else), expect all
  * of it. */
-static void place_fill(ring *r, const hd_region *body, bool is_ahead, int64_t bytes) {
+static void place_fill(hd_ring *r, const hd_region *body, bool is_ahead, int64_t bytes) {
   const hd_region *region = NULL;
   hd_value *cursor = NULL;
   for (int32_t i = 0; i < r->copies.n; i++) {
@@ -193,14 +186,14 @@ static void place_fill(ring *r, const hd_region *body, bool is_ahead, int64_t by
     return;
   hd_builder b = hd_builder_before(r->module, region->first);
   if (!is_ahead && r->empty) {
-    hd_op *wait = build_on(&b, HD_OP_BARRIER_WAIT, r->empty, cursor);
+    hd_op *wait = hd_build_on(&b, HD_OP_BARRIER_WAIT, r->empty, cursor);
     hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 1);
   }
-  hd_op *expect = build_on(&b, HD_OP_BARRIER_EXPECT, r->full, cursor);
+  hd_op *expect = hd_build_on(&b, HD_OP_BARRIER_EXPECT, r->full, cursor);
   hd_op_set_int(r->module, expect, HD_ATTR_BYTES, bytes);
 }
 
-static void place_producer(ring *r) {
+void hd_ring_place_producer(hd_ring *r) {
   hd_op *last = r->copies.op[r->copies.n - 1];
   hd_region *body = hd_loop_of(last)->regions[0];
   hd_value *cursor = hd_cursor_of(last);
@@ -217,26 +210,26 @@ static void place_producer(ring *r) {
   }
   if (last_generic) {
     hd_builder after = hd_builder_after(r->module, last_generic);
-    hd_op *arrive = build_on(&after, HD_OP_BARRIER_ARRIVE, r->full, cursor);
+    hd_op *arrive = hd_build_on(&after, HD_OP_BARRIER_ARRIVE, r->full, cursor);
     hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, "thread");
   }
 }
 
-static void wait_full(ring *r, hd_op *before, hd_value *cursor) {
+void hd_ring_wait_full(hd_ring *r, hd_op *before, hd_value *cursor) {
   hd_builder b = hd_builder_before(r->module, before);
-  hd_op *wait = build_on(&b, HD_OP_BARRIER_WAIT, r->full, cursor);
+  hd_op *wait = hd_build_on(&b, HD_OP_BARRIER_WAIT, r->full, cursor);
   hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 0);
 }
 
-static void release(ring *r, hd_builder *b, hd_value *cursor) {
-  hd_op *arrive = build_on(b, HD_OP_BARRIER_ARRIVE, r->empty, cursor);
+static void release(hd_ring *r, hd_builder *b, hd_value *cursor) {
+  hd_op *arrive = hd_build_on(b, HD_OP_BARRIER_ARRIVE, r->empty, cursor);
   hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, "warp");
   if (r->sharers > 1)
     hd_op_set_int(r->module, arrive, HD_ATTR_RANK, (1 << r->sharers) - 1);
 }
 
 /* Where `x > y`. */
-static void release_where(ring *r, hd_builder *b, hd_value *x, hd_value *y, hd_value *cursor) {
+static void release_where(hd_ring *r, hd_builder *b, hd_value *x, hd_value *y, hd_value *cursor) {
   hd_op *where = hd_build_if(b, hd_build_cmp(b, "gt", x, y), NULL, 0);
   hd_builder then = hd_builder_at_end(r->module, where->regions[0]);
   hd_builder otherwise = hd_builder_at_end(r->module, where->regions[1]);
@@ -246,9 +239,9 @@ static void release_where(ring *r, hd_builder *b, hd_value *x, hd_value *y, hd_v
 }
 
 /* One slot a turn: waited for at its head and released at its end, when all its reads are done. */
-static void place_single(ring *r, hd_region *body, hd_value *cursor) {
+static void place_single(hd_ring *r, hd_region *body, hd_value *cursor) {
   bool is_last = body->parent->kind != HD_OP_FOR; /* an odd turn, behind the loop */
-  wait_full(r, body->first, cursor);
+  hd_ring_wait_full(r, body->first, cursor);
   hd_builder end = hd_builder_before(r->module, body->last);
   if (is_last ? r->repeats : r->empty != NULL)
     release(r, &end, cursor);
@@ -257,12 +250,12 @@ static void place_single(ring *r, hd_region *body, hd_value *cursor) {
 /* Two slots a turn, read by batches of which the newest still runs: each slot is released when the
  * reads of the next one have been issued; the second one in the next turn, the last one behind the
  * loop, where another tile may follow. */
-static void place_pair(ring *r, hd_op *loop, hd_op *const first[2], hd_op *const last[2]) {
+static void place_pair(hd_ring *r, hd_op *loop, hd_op *const first[2], hd_op *const last[2]) {
   hd_module *m = r->module;
   hd_region *body = loop->regions[0];
   hd_value *cursor[] = {hd_cursor_of(first[0]), hd_cursor_of(first[1])};
-  wait_full(r, body->first, cursor[0]);
-  wait_full(r, first[1], cursor[1]);
+  hd_ring_wait_full(r, body->first, cursor[0]);
+  hd_ring_wait_full(r, first[1], cursor[1]);
   if (!r->empty)
     return;
   hd_value *before = hd_carry(m, loop, loop->operands[2 + cursor[0]->index]);
@@ -277,7 +270,7 @@ static void place_pair(ring *r, hd_op *loop, hd_op *const first[2], hd_op *const
   release_where(r, &b, loop->operands[1], loop->operands[0], loop->results[loop->n_results - 1]);
 }
 
-static void place_consumer(ring *r) {
+static void place_consumer(hd_ring *r) {
   const hd_accesses *reads = &r->reads;
   for (int32_t i = 0, end; i < reads->n; i = end) {
     end = hd_slot_end(reads, i);
@@ -291,141 +284,6 @@ static void place_consumer(ring *r) {
       place_single(r, op->region, hd_cursor_of(op));
     }
   }
-}
-
-/* --- tensor memory -------------------------------------------------------------------------- */
-
-/* The ring of stages has two readers: the loader, of metadata, and what the issuer issues. */
-typedef struct tensor_ring {
-  ring stages;
-  hd_op *loader, *issuer, *consumer;  /* roles */
-  hd_op *move, *multiply, *load;      /* the last op of each */
-  hd_value *ready, *summed, *drained; /* metadata moved; accumulators full, empty */
-} tensor_ring;
-
-static bool is_move(const hd_op *op) {
-  return op->kind == HD_OP_TCGEN05_ST;
-}
-static bool is_multiply(const hd_op *op) {
-  return op->kind == HD_OP_TCGEN05_MMA_SP;
-}
-static bool is_load(const hd_op *op) {
-  return op->kind == HD_OP_TCGEN05_LD;
-}
-
-/* The first and last such op of the kernel. */
-static hd_op *find_last(hd_op *kernel, bool (*want)(const hd_op *op), hd_op **first) {
-  hd_accesses found = {0};
-  hd_accesses_find(kernel->regions[0], want, &found);
-  hd_op *last = found.n ? found.op[found.n - 1] : NULL;
-  if (first)
-    *first = found.n ? found.op[0] : NULL;
-  hd_accesses_free(&found);
-  return last;
-}
-
-static hd_op *build_columns(ring *r, hd_builder *b, hd_op_kind kind) {
-  int64_t columns = 32, used = hd_tensor_column(r->kernel, NULL);
-  while (columns < used)
-    columns *= 2;
-  hd_op *op = hd_build_op(b, kind, (hd_type){0}, 0);
-  hd_op_set_int(r->module, op, HD_ATTR_COLUMNS, columns);
-  return op;
-}
-
-static void place_around_tensor(tensor_ring *t) {
-  ring *r = &t->stages;
-  hd_builder b = hd_builder_before(r->module, t->loader);
-  int64_t sums = hd_op_int(t->load->operands[0]->op, HD_ATTR_STAGES, 1);
-  int64_t loaders = hd_op_int(t->loader, HD_ATTR_N_WARPS, 0);
-  r->full = declare(r, &b, "full", r->stages, 1 + generic_writers(r));
-  r->empty = declare(r, &b, "empty", r->stages, loaders + 1);
-  t->ready = declare(r, &b, "ready", r->stages, loaders);
-  t->summed = declare(r, &b, "summed", sums, 1);
-  t->drained = declare(r, &b, "drained", sums, hd_op_int(t->consumer, HD_ATTR_N_WARPS, 0));
-  hd_value *all[] = {r->full, r->empty, t->ready, t->summed, t->drained};
-  for (size_t i = 0; i < HD_COUNT(all); i++)
-    hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, all[i]);
-  build_columns(r, &b, HD_OP_TCGEN05_ALLOC);
-  hd_build_op(&b, HD_OP_CTA_SYNC, (hd_type){0}, 0);
-  hd_build_op(&b, HD_OP_TCGEN05_ADDRESS, (hd_type){0}, 0);
-  hd_builder end = hd_builder_at_end(r->module, r->kernel->regions[0]);
-  hd_build_op(&end, HD_OP_CTA_SYNC, (hd_type){0}, 0);
-  build_columns(r, &end, HD_OP_TCGEN05_DEALLOC);
-}
-
-static void wait_for(ring *r, hd_op *before, hd_value *barrier, hd_value *cursor, int64_t parity) {
-  hd_builder b = hd_builder_before(r->module, before);
-  hd_op *wait = build_on(&b, HD_OP_BARRIER_WAIT, barrier, cursor);
-  hd_op_set_int(r->module, wait, HD_ATTR_PARITY, parity);
-}
-
-static void arrive_behind(ring *r, hd_op *last, hd_value *barrier, hd_value *cursor) {
-  hd_builder b = hd_builder_after(r->module, last);
-  hd_op *arrive = build_on(&b, HD_OP_BARRIER_ARRIVE, barrier, cursor);
-  hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, "warp");
-}
-
-static void place_loader(tensor_ring *t) {
-  hd_value *cursor = hd_cursor_of(t->move);
-  wait_full(&t->stages, t->move->region->first, cursor);
-  arrive_behind(&t->stages, t->move, t->stages.empty, cursor);
-  arrive_behind(&t->stages, t->move, t->ready, cursor);
-}
-
-static void place_issuer(tensor_ring *t) {
-  ring *r = &t->stages;
-  hd_op *loop = t->multiply->region->parent;
-  hd_value *sums = t->multiply->operands[1], *cursor = t->multiply->operands[3];
-  hd_op *head = t->multiply->region->first;
-  wait_for(r, loop, t->drained, sums, 1);
-  wait_for(r, head, r->full, cursor, 0);
-  wait_for(r, head, t->ready, cursor, 0);
-  hd_builder b = hd_builder_after(r->module, t->multiply);
-  build_on(&b, HD_OP_TCGEN05_COMMIT, r->empty, cursor);
-  b = hd_builder_after(r->module, loop);
-  build_on(&b, HD_OP_TCGEN05_COMMIT, t->summed, sums);
-}
-
-/* Commits arrive at barriers of the CTA: it may not end before the last ones have. Who fills the
- * ring waits for every slot once more. */
-static void place_end(tensor_ring *t) {
-  ring *r = &t->stages;
-  hd_op *tiles = hd_loop_of(hd_loop_of(r->copies.op[r->copies.n - 1]));
-  hd_builder b = hd_builder_after(r->module, tiles), in;
-  hd_value *last = tiles->results[0];
-  hd_op *loop = hd_build_for(&b, hd_i32(&b, 0), hd_i32(&b, r->stages), hd_i32(&b, 1), &last, 1);
-  in = hd_builder_at_end(r->module, loop->regions[0]);
-  hd_value *cursor = loop->regions[0]->args[1];
-  hd_op *wait = build_on(&in, HD_OP_BARRIER_WAIT, r->empty, cursor);
-  hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 1);
-  hd_op *next = hd_build_op(&in, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, cursor);
-  hd_op_set_int(r->module, next, HD_ATTR_STAGES, r->stages);
-  hd_build_yield(&in, next->results, 1);
-}
-
-static void place_drain(tensor_ring *t, hd_op *first) {
-  wait_for(&t->stages, first, t->summed, hd_cursor_of(first), 0);
-  arrive_behind(&t->stages, t->load, t->drained, hd_cursor_of(first));
-}
-
-static void place_tensor(ring *r) {
-  tensor_ring t = {.stages = *r};
-  hd_op *first_load = NULL;
-  t.move = find_last(r->kernel, is_move, NULL);
-  t.multiply = find_last(r->kernel, is_multiply, NULL);
-  t.load = find_last(r->kernel, is_load, &first_load);
-  t.loader = hd_role_of(t.move);
-  t.issuer = hd_role_of(t.multiply);
-  t.consumer = hd_role_of(t.load);
-  t.stages.stages = hd_op_int(t.move->operands[0]->op, HD_ATTR_STAGES, 0);
-  t.stages.sharers = 1;
-  place_around_tensor(&t);
-  place_producer(&t.stages);
-  place_end(&t);
-  place_loader(&t);
-  place_issuer(&t);
-  place_drain(&t, first_load);
 }
 
 /* --- rings and groups ----------------------------------------------------------------------- */
@@ -442,14 +300,14 @@ static hd_op *role_with(hd_op *kernel, bool (*want)(const hd_op *op), hd_accesse
 }
 
 /* A copy that is shared at all reaches the whole cluster. */
-static int64_t count_sharers(const ring *r) {
+static int64_t count_sharers(const hd_ring *r) {
   for (int32_t i = 0; i < r->copies.n; i++)
     if (hd_op_has(r->copies.op[i], HD_ATTR_MULTICAST))
       return hd_op_int(r->kernel, HD_ATTR_CLUSTER, 1);
   return 1;
 }
 
-static void place_ring(ring *r) {
+static void place_ring(hd_ring *r) {
   hd_value *buffer = NULL;
   for (int32_t i = 0; !buffer && i < r->copies.op[0]->n_operands; i++)
     if (r->copies.op[0]->operands[i]->type.kind == HD_TYPE_BUFFER)
@@ -458,14 +316,14 @@ static void place_ring(ring *r) {
   r->sharers = count_sharers(r);
   r->wraps = hd_most_turns(hd_loop_of(r->copies.op[r->copies.n - 1])) > r->stages;
   place_around_roles(r);
-  place_producer(r);
+  hd_ring_place_producer(r);
   place_consumer(r);
 }
 
 /* A lone role: a group a stage; a CTA barrier where the stage becomes readable by all (and where
  * the slot of the turn before becomes free); where a CTA computes several tiles another one behind
  * the loop, before the next tile fills. */
-static void place_groups(ring *r) {
+static void place_groups(hd_ring *r) {
   hd_module *m = r->module;
   hd_op *loop = hd_loop_of(r->reads.op[0]);
   hd_op *first_fill = hd_loop_of(r->copies.op[0]);
@@ -563,13 +421,13 @@ heddle_status hd_pass_place_barriers(hd_pass_context *pass, hd_module *module) {
   (void)pass;
   module->sync_placed = true;
   HD_FOR_OPS(kernel, module->body) {
-    ring r = {.module = module,
+    hd_ring r = {.module = module,
               .kernel = kernel,
               .repeats = hd_op_has(kernel, HD_ATTR_PERSISTENT)};
     r.producer = role_with(kernel, hd_is_copy, &r.copies);
     r.consumer = role_with(kernel, hd_is_read, &r.reads);
     if (hd_find_op(kernel->regions[0], HD_OP_TCGEN05_MMA_SP))
-      place_tensor(&r);
+      hd_place_tensor(&r);
     else if (r.producer != r.consumer)
       place_ring(&r);
     else

@@ -1,0 +1,138 @@
+/* The barriers of a kernel with tensor memory (place_barriers.c says which). */
+#include "IR/shared_layout.h"
+#include "Passes/arith.h"
+#include "Passes/place_ring.h"
+
+/* The ring of stages has two readers: the loader, of metadata, and what the issuer issues. */
+typedef struct tensor_ring {
+  hd_ring stages;
+  hd_op *loader, *issuer, *consumer;  /* roles */
+  hd_op *move, *multiply, *load;      /* the last op of each */
+  hd_value *ready, *summed, *drained; /* metadata moved; accumulators full, empty */
+} tensor_ring;
+
+static bool is_move(const hd_op *op) {
+  return op->kind == HD_OP_TCGEN05_ST;
+}
+static bool is_multiply(const hd_op *op) {
+  return op->kind == HD_OP_TCGEN05_MMA_SP;
+}
+static bool is_load(const hd_op *op) {
+  return op->kind == HD_OP_TCGEN05_LD;
+}
+
+/* The first and last such op of the kernel. */
+static hd_op *find_last(hd_op *kernel, bool (*want)(const hd_op *op), hd_op **first) {
+  hd_accesses found = {0};
+  hd_accesses_find(kernel->regions[0], want, &found);
+  hd_op *last = found.n ? found.op[found.n - 1] : NULL;
+  if (first)
+    *first = found.n ? found.op[0] : NULL;
+  hd_accesses_free(&found);
+  return last;
+}
+
+static hd_op *build_columns(hd_ring *r, hd_builder *b, hd_op_kind kind) {
+  int64_t columns = 32, used = hd_tensor_column(r->kernel, NULL);
+  while (columns < used)
+    columns *= 2;
+  hd_op *op = hd_build_op(b, kind, (hd_type){0}, 0);
+  hd_op_set_int(r->module, op, HD_ATTR_COLUMNS, columns);
+  return op;
+}
+
+static void place_around_tensor(tensor_ring *t) {
+  hd_ring *r = &t->stages;
+  hd_builder b = hd_builder_before(r->module, t->loader);
+  int64_t sums = hd_op_int(t->load->operands[0]->op, HD_ATTR_STAGES, 1);
+  int64_t loaders = hd_op_int(t->loader, HD_ATTR_N_WARPS, 0);
+  r->full = hd_ring_declare(r, &b, "full", r->stages, 1 + hd_ring_writers(r));
+  r->empty = hd_ring_declare(r, &b, "empty", r->stages, loaders + 1);
+  t->ready = hd_ring_declare(r, &b, "ready", r->stages, loaders);
+  t->summed = hd_ring_declare(r, &b, "summed", sums, 1);
+  t->drained = hd_ring_declare(r, &b, "drained", sums, hd_op_int(t->consumer, HD_ATTR_N_WARPS, 0));
+  hd_value *all[] = {r->full, r->empty, t->ready, t->summed, t->drained};
+  for (size_t i = 0; i < HD_COUNT(all); i++)
+    hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, all[i]);
+  build_columns(r, &b, HD_OP_TCGEN05_ALLOC);
+  hd_build_op(&b, HD_OP_CTA_SYNC, (hd_type){0}, 0);
+  hd_build_op(&b, HD_OP_TCGEN05_ADDRESS, (hd_type){0}, 0);
+  hd_builder end = hd_builder_at_end(r->module, r->kernel->regions[0]);
+  hd_build_op(&end, HD_OP_CTA_SYNC, (hd_type){0}, 0);
+  build_columns(r, &end, HD_OP_TCGEN05_DEALLOC);
+}
+
+static void wait_for(hd_ring *r, hd_op *before, hd_value *barrier, hd_value *cursor,
+                     int64_t parity) {
+  hd_builder b = hd_builder_before(r->module, before);
+  hd_op *wait = hd_build_on(&b, HD_OP_BARRIER_WAIT, barrier, cursor);
+  hd_op_set_int(r->module, wait, HD_ATTR_PARITY, parity);
+}
+
+static void arrive_behind(hd_ring *r, hd_op *last, hd_value *barrier, hd_value *cursor) {
+  hd_builder b = hd_builder_after(r->module, last);
+  hd_op *arrive = hd_build_on(&b, HD_OP_BARRIER_ARRIVE, barrier, cursor);
+  hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, "warp");
+}
+
+static void place_loader(tensor_ring *t) {
+  hd_value *cursor = hd_cursor_of(t->move);
+  hd_ring_wait_full(&t->stages, t->move->region->first, cursor);
+  arrive_behind(&t->stages, t->move, t->stages.empty, cursor);
+  arrive_behind(&t->stages, t->move, t->ready, cursor);
+}
+
+static void place_issuer(tensor_ring *t) {
+  hd_ring *r = &t->stages;
+  hd_op *loop = t->multiply->region->parent;
+  hd_value *sums = t->multiply->operands[1], *cursor = t->multiply->operands[3];
+  hd_op *head = t->multiply->region->first;
+  wait_for(r, loop, t->drained, sums, 1);
+  wait_for(r, head, r->full, cursor, 0);
+  wait_for(r, head, t->ready, cursor, 0);
+  hd_builder b = hd_builder_after(r->module, t->multiply);
+  hd_build_on(&b, HD_OP_TCGEN05_COMMIT, r->empty, cursor);
+  b = hd_builder_after(r->module, loop);
+  hd_build_on(&b, HD_OP_TCGEN05_COMMIT, t->summed, sums);
+}
+
+/* Commits arrive at barriers of the CTA: it may not end before the last ones have. Who fills the
+ * ring waits for every slot once more. */
+static void place_end(tensor_ring *t) {
+  hd_ring *r = &t->stages;
+  hd_op *tiles = hd_loop_of(hd_loop_of(r->copies.op[r->copies.n - 1]));
+  hd_builder b = hd_builder_after(r->module, tiles), in;
+  hd_value *last = tiles->results[0];
+  hd_op *loop = hd_build_for(&b, hd_i32(&b, 0), hd_i32(&b, r->stages), hd_i32(&b, 1), &last, 1);
+  in = hd_builder_at_end(r->module, loop->regions[0]);
+  hd_value *cursor = loop->regions[0]->args[1];
+  hd_op *wait = hd_build_on(&in, HD_OP_BARRIER_WAIT, r->empty, cursor);
+  hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 1);
+  hd_op *next = hd_build_op(&in, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, cursor);
+  hd_op_set_int(r->module, next, HD_ATTR_STAGES, r->stages);
+  hd_build_yield(&in, next->results, 1);
+}
+
+static void place_drain(tensor_ring *t, hd_op *first) {
+  wait_for(&t->stages, first, t->summed, hd_cursor_of(first), 0);
+  arrive_behind(&t->stages, t->load, t->drained, hd_cursor_of(first));
+}
+
+void hd_place_tensor(hd_ring *r) {
+  tensor_ring t = {.stages = *r};
+  hd_op *first_load = NULL;
+  t.move = find_last(r->kernel, is_move, NULL);
+  t.multiply = find_last(r->kernel, is_multiply, NULL);
+  t.load = find_last(r->kernel, is_load, &first_load);
+  t.loader = hd_role_of(t.move);
+  t.issuer = hd_role_of(t.multiply);
+  t.consumer = hd_role_of(t.load);
+  t.stages.stages = hd_op_int(t.move->operands[0]->op, HD_ATTR_STAGES, 0);
+  t.stages.sharers = 1;
+  place_around_tensor(&t);
+  hd_ring_place_producer(&t.stages);
+  place_end(&t);
+  place_loader(&t);
+  place_issuer(&t);
+  place_drain(&t, first_load);
+}
