@@ -131,7 +131,8 @@ def tcgen05_section(tool, out, rows, pictures):
     out.append("One thread issues it, for one CTA or a pair. M, N and the element types stand in the "
                "instruction descriptor (`heddle descriptor tcgen05_idesc`). D and A in tensor memory: lane "
                "= row of the CTA's 128, or (64 rows) 16 rows in each 32 lanes; pictures of the CTA's "
-               "first rows are of M = 128. Judged by two transcriptions; no pass emits these rows yet.\n")
+               "first rows are of M = 128. Judged by two transcriptions. Kernels are made of rows of 128 rows "
+               "a CTA with A by descriptor (`heddle list --format json` says `generated`).\n")
     lines = []
     for text, members in grouped(rows, "", "").items():
         types = sorted({f"{r['a']}×{r['b']}→{r['d']}" for r in members})

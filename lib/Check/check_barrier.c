@@ -130,6 +130,17 @@ static void reach(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, bool 
   w->remote_time = w->now;
 }
 
+/* A mask of the CTAs at whose barriers the op arrives; 0 after a finding. */
+static int64_t ranks_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
+  int64_t ranks = hd_op_int(step->op, HD_ATTR_RANK, (int64_t)1 << w->cta);
+  if (ranks > 0 && !(ranks >> m->program->cluster))
+    return ranks;
+  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+             "name CTAs of the cluster", "ranks %lld of a cluster of %d CTAs", (long long)ranks,
+             m->program->cluster);
+  return 0;
+}
+
 void hd_ck_barrier_expect(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int32_t slot = slot_of(m, w, step, 0, w->env[step->args[1]].i);
   if (slot < 0)
@@ -140,18 +151,10 @@ void hd_ck_barrier_expect(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
 
 void hd_ck_barrier_arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int32_t slot = slot_of(m, w, step, 0, w->env[step->args[1]].i);
-  int64_t ranks = hd_op_int(step->op, HD_ATTR_RANK, 0);
+  int64_t ranks = ranks_of(m, w, step);
   bool thread = hd_op_is(step->op, HD_ATTR_SCOPE, "thread");
   bool releases = hd_op_is(step->op, HD_ATTR_SCOPE, "cluster");
-  if (slot < 0)
-    return;
-  if (!hd_op_has(step->op, HD_ATTR_RANK))
-    ranks = (int64_t)1 << w->cta;
-  if (ranks <= 0 || ranks >> m->program->cluster)
-    return hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-                      "name CTAs of the cluster", "ranks %lld of a cluster of %d CTAs",
-                      (long long)ranks, m->program->cluster);
-  for (int32_t cta = 0; cta < m->program->cluster; cta++) {
+  for (int32_t cta = 0; slot >= 0 && cta < m->program->cluster; cta++) {
     if (!(ranks >> cta & 1))
       continue;
     bool far = cta != w->cta;
@@ -163,13 +166,17 @@ void hd_ck_barrier_arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
   }
 }
 
+/* What arrives in another CTA is waited for there, as bytes are that land. */
 void hd_ck_barrier_commit(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int32_t slot = slot_of(m, w, step, 0, w->env[step->args[1]].i);
-  if (slot < 0)
-    return;
-  arrive(m, w, step, 0, w->cta, slot, HD_CK_COMMIT, 1);
-  hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, w->cta, slot);
-  b->landing = b->completed + 1;
+  int64_t ranks = ranks_of(m, w, step);
+  for (int32_t cta = 0; slot >= 0 && cta < m->program->cluster && !m->stop; cta++) {
+    if (!(ranks >> cta & 1))
+      continue;
+    arrive(m, w, step, 0, cta, slot, HD_CK_COMMIT, 1);
+    hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, cta, slot);
+    b->landing = b->completed + 1;
+  }
 }
 
 uint32_t hd_ck_barrier_land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
@@ -244,7 +251,8 @@ static bool complete(hd_ck_machine *m, int32_t cta, const hd_ck_ring *ring, int3
   b->completed++;
   b->arrived = 0;
   b->expected = b->landed = 0;
-  b->arriving[hd_ck_barrier_component(m, cta, ring->first + i)] = b->completed;
+  uint32_t phases = hd_ck_barrier_component(m, cta, ring->first + i);
+  b->arriving[phases] = b->arriving[phases + hd_ck_to_landings(m)] = b->completed;
   for (int32_t c = 0; c < m->n_components; c++) {
     b->released[c] = b->arriving[c];
     b->arriving[c] = 0;

@@ -11,10 +11,10 @@ static void raise(uint32_t *into, int32_t warp, int32_t part, uint32_t value) {
 }
 
 /* A copy lands after it was issued, hence after the phases that its issuer had seen; it says
- * nothing of the issuer's own accesses, nor of the kernel ahead. */
+ * nothing of the issuer's own accesses, of what landed in them, nor of the kernel ahead. */
 void hd_ck_join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *into) {
   int32_t warps = m->n_warps * HD_CK_N_PARTS;
-  hd_ck_join(into + warps, from + warps, (int32_t)hd_ck_grid_component(m) - warps);
+  hd_ck_join(into + warps, from + warps, m->program->cluster * m->program->n_barrier_slots);
 }
 
 /* Writes of any warp stay behind on a remote arrive of default scope (R3), which orders reads only;

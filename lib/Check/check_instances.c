@@ -69,6 +69,7 @@ static shape shape_of(const hd_ck_program *p) {
       s.tile_n = is_transposed(p->kernel) ? p->buffers[i].bytes / rows * 8 / bits : rows;
     }
   }
+  s.tile_n *= p->together;
   hd_walk(p->kernel->regions[0], note_arg, &s);
   return s;
 }

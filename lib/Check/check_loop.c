@@ -73,8 +73,9 @@ static void add_skipped(hd_ck_warp *w, const hd_ck_step *loop, int64_t n) {
   for (int32_t i = 1; i < loop->n_outs; i++)
     if (loop->op->regions[0]->args[i]->type.kind == HD_TYPE_FRAG)
       add_granules(&w->env[loop->outs[i]].frag.content, n);
-  for (int32_t i = 0; w->sums && i < HD_CK_MAX_SLABS; i++)
-    add_granules(&w->sums[i], n);
+  for (int32_t i = 0; i < HD_CK_PAIR * HD_CK_MAX_SLABS; i++)
+    if (w->sums[i / HD_CK_MAX_SLABS])
+      add_granules(&w->sums[i / HD_CK_MAX_SLABS][i % HD_CK_MAX_SLABS], n);
 }
 
 /* Steps of the index that may be skipped now: whole periods of it, two of them left for the end.

@@ -7,7 +7,8 @@
 static void create_warps(hd_ck_machine *m) {
   const hd_ck_program *p = m->program;
   m->n_warps = p->n_warps * p->cluster;
-  m->n_components = m->n_warps * HD_CK_N_PARTS + p->cluster * p->n_barrier_slots + 1;
+  m->n_components = m->n_warps * HD_CK_N_PARTS + p->cluster * p->n_barrier_slots +
+                    (int32_t)hd_ck_to_landings(m) + 1;
   m->warps = HD_NEW_ARRAY(&m->arena, hd_ck_warp, m->n_warps);
   m->held = HD_NEW_ARRAY(&m->arena, hd_ck_value, p->n_values);
   for (int32_t i = 0; i < m->n_warps; i++) {

@@ -13,7 +13,8 @@
  *              INITS   its barriers' initialisations that a fence.barrier_init followed
  *              MMA     its tcgen05.mma and cp that a commit has told of
  *              LOADS, STORES  its tcgen05.ld and st that were waited for and fenced (R9)
- *   1 a slot of an mbarrier: phases that are complete
+ *   1 a slot of an mbarrier: phases that are complete; where a pair of CTAs multiplies together,
+ *     one more: of those, phases whose bytes may be read, by what another CTA issues, too
  *   1 in all: 1 where the kernel ahead is known to have ended (grid.wait)
  *
  * An access is over, for a warp, when the warp's clock holds its component at its value. That is a
@@ -26,7 +27,7 @@
 #include "Check/check_program.h"
 
 enum { HD_CK_CELL = 128, HD_CK_NEAR = 12, HD_CK_MAX_CLUSTER = 4, HD_CK_MAX_DEPTH = 8 };
-enum { HD_CK_MAX_SLABS = 2 /* of 64 rows: the lanes of tensor memory */ };
+enum { HD_CK_MAX_SLABS = 2 /* of 64 rows: the lanes of tensor memory */, HD_CK_PAIR = 2 };
 
 /* Components of a warp. ORDER CLOCK. */
 enum {
@@ -141,7 +142,8 @@ typedef struct hd_ck_warp {
   uint32_t multiplied;                   /* tcgen05.mma and cp so far */
   uint32_t moved[2], waited[2], told[2]; /* tcgen05.ld, st: issued, waited for, fenced */
   bool has_address;                      /* of tensor memory */
-  hd_ck_content *sums;                   /* that its last tcgen05.mma added to; HD_CK_MAX_SLABS */
+  hd_ck_content *sums[HD_CK_PAIR];       /* that its last tcgen05.mma added to, in each CTA of a
+                                            pair; HD_CK_MAX_SLABS */
   uint32_t out_done, out_committed; /* groups of copies out, as the issuing lane knows them */
   const hd_op *out; /* the last copy out; NULL: none */
   bool out_open;    /* it is in no group yet */
@@ -282,6 +284,11 @@ static inline uint32_t hd_ck_grid_component(const hd_ck_machine *m) {
   return (uint32_t)m->n_components - 1;
 }
 uint32_t hd_ck_barrier_component(const hd_ck_machine *m, int32_t cta, int32_t slot);
+/* From there to the one of bytes that may be read; 0: it is the same. */
+static inline uint32_t hd_ck_to_landings(const hd_ck_machine *m) {
+  bool apart = m->program->together > 1;
+  return apart ? (uint32_t)(m->program->cluster * m->program->n_barrier_slots) : 0;
+}
 hd_ck_mbarrier *hd_ck_mbarrier_at(hd_ck_machine *m, int32_t cta, int32_t slot);
 static inline int32_t hd_ck_slot(int64_t cursor) { return (int32_t)(cursor & 0xffff); }
 static inline int32_t hd_ck_phase(int64_t cursor) { return (int32_t)(cursor >> 16 & 1); }
@@ -378,8 +385,8 @@ void hd_ck_wgmma_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_wgmma_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* B's slot as a matrix instruction (operands `buffer` and `cursor`) reads it; false after a
  * finding. */
-bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
-                  int32_t cursor, hd_ck_content *b);
+bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_place place,
+                  hd_ck_content *b);
 /* Reads a place of shared memory for a matrix instruction; gives the tag. */
 uint64_t hd_ck_read_matrix(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                            const hd_ck_place *place);
@@ -446,8 +453,8 @@ void hd_ck_out_finish(hd_ck_machine *m);
 
 /* --- check_tensor.c ------------------------------------------------------------------------- */
 /* A slot of tensor memory (operands `buffer`, `cursor`) while the CTA has it. */
-bool hd_ck_tensor_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
-                        int32_t cursor, hd_ck_place *place);
+bool hd_ck_tensor_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
+                        int32_t buffer, int32_t cursor, hd_ck_place *place);
 void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_tensor_st(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_tensor_ld(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);

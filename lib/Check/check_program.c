@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "IR/shared_layout.h"
+
 /* --- numbering of values -------------------------------------------------------------------- */
 
 static int32_t place_of(const hd_ck_program *p, const hd_value *value) {
@@ -338,6 +340,7 @@ void hd_ck_program_build(hd_ck_program *p, const hd_op *kernel) {
   *p = (hd_ck_program){.kernel = kernel, .splits = 1};
   grow_values(p);
   p->cluster = (int32_t)hd_op_int(kernel, HD_ATTR_CLUSTER, 1);
+  p->together = hd_tensor_ctas(kernel);
   if (p->cluster < 1 || p->cluster > 4)
     return refuse(p, kernel, "a cluster of more than 4 CTAs");
   flatten(p, kernel->regions[0], -1);

@@ -56,6 +56,7 @@ typedef struct hd_ck_program {
   hd_ck_ring buffers[HD_CK_MAX_RINGS], barriers[HD_CK_MAX_RINGS];
   int32_t n_roles, n_buffers, n_barriers, n_buffer_slots, n_barrier_slots;
   int32_t n_warps, cluster; /* warps of a CTA, CTAs of a cluster */
+  int32_t together;         /* CTAs that multiply together: 2 of a pair */
   int32_t splits; /* of k that a tile may have; 1: none */
   bool streams; /* CTAs share tiles over k, in parts that the grid decides */
   int32_t period; /* turns after which all rings stand where they stood; 0: loops are run in full */

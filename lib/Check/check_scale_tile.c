@@ -59,7 +59,8 @@ static int64_t owner_of(int64_t tile, int32_t cells) {
 void hd_ck_tensor_cp(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_place to, from;
   w->multiplied++;
-  if (!hd_ck_tensor_place(m, w, step, 0, 2, &to) || !hd_ck_place_of(m, w, step, 1, 2, &from))
+  if (!hd_ck_tensor_place(m, w, step, w->cta, 0, 2, &to) ||
+      !hd_ck_place_of(m, w, step, 1, 2, &from))
     return;
   int64_t bands = hd_op_int(step->op, HD_ATTR_ROWS, 0) / TILE_ROWS;
   int64_t tiles = from.buffer->bytes / TILE_BYTES;
@@ -87,7 +88,7 @@ static bool read_bands(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
   int64_t word = (before % WORD + b->step * row->scale_vec) / WORD;
   const uint64_t owner = of_b / TILE_CELLS;
   hd_ck_place place;
-  if (!hd_ck_tensor_place(m, w, step, 7 + which, 3, &place))
+  if (!hd_ck_tensor_place(m, w, step, w->cta, 7 + which, 3, &place))
     return false;
   if (place.buffer->bytes != bands * ((each + WORD - 1) / WORD) * TENSOR_TILE_BYTES) {
     hd_ck_undecided(m, step->op, "block scales of more or less than the rows of a tile");

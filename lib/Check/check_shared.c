@@ -18,9 +18,13 @@ static bool is_tensor(hd_ck_access_kind kind) {
   return kind == HD_CK_TENSOR_MMA || kind == HD_CK_TENSOR_MOVE;
 }
 
-/* A generic write before an async access needs the writer's proxy fence too (R2). */
-static bool is_over(const hd_ck_access *x, const uint32_t *clock, bool before_async) {
+/* A generic write before an async access needs the writer's proxy fence too (R2); bytes that are
+ * read, not only their phase (R1). */
+static bool is_over(const hd_ck_machine *m, const hd_ck_access *x, const hd_ck_access *y,
+                    const uint32_t *clock, bool before_async) {
   uint32_t component = x->component;
+  if (x->kind == HD_CK_BULK && !is_write(y->kind))
+    component += hd_ck_to_landings(m);
   if (before_async && x->kind == HD_CK_WRITE)
     component += HD_CK_FENCED - HD_CK_LANES;
   if (before_async && x->kind == HD_CK_COPY)
@@ -32,13 +36,15 @@ typedef struct hazard {
   const char *rule, *verb, *remedy;
 } hazard;
 
-static hazard hazard_after_write(const hd_ck_access *x, const hd_ck_access *y,
-                                 const uint32_t *clock) {
+static hazard hazard_after_write(const hd_ck_machine *m, const hd_ck_access *x,
+                                 const hd_ck_access *y, const uint32_t *clock) {
   if (x->kind == HD_CK_BULK || x->kind == HD_CK_SENT)
     return (hazard){"R1", is_write(y->kind) ? "overwrites what has not landed yet from"
                                             : "reads what may not have landed yet from",
-                    "barrier.wait of that phase before the second access"};
-  if (is_async(y->kind) && is_over(x, clock, false))
+                    clock[x->component] < x->value
+                        ? "barrier.wait of that phase before the second access"
+                        : "an arrive of scope cluster, by who has waited for that phase"};
+  if (is_async(y->kind) && is_over(m, x, y, clock, false))
     return (hazard){"R2", "goes through the async proxy after the generic write of",
                     "fence.proxy_async in every writing thread, after the write (and its "
                     "cp_async.wait) and before the barrier"};
@@ -53,8 +59,9 @@ static hazard hazard_after_write(const hd_ck_access *x, const hd_ck_access *y,
 }
 
 /* x not in the view that y follows: told, but not fenced; or not told at all. */
-static hazard tensor_hazard(const hd_ck_access *x, const hd_ck_access *y, const uint32_t *clock) {
-  if (is_over(x, clock, is_async(y->kind)))
+static hazard tensor_hazard(const hd_ck_machine *m, const hd_ck_access *x, const hd_ck_access *y,
+                            const uint32_t *clock) {
+  if (is_over(m, x, y, clock, is_async(y->kind)))
     return (hazard){"R9", "may come before what the warp has waited for:",
                     "tcgen05.fence_after behind the wait"};
   return (hazard){
@@ -65,12 +72,13 @@ static hazard tensor_hazard(const hd_ck_access *x, const hd_ck_access *y, const 
             "waits for"};
 }
 
-static hazard hazard_of(const hd_ck_access *x, const hd_ck_access *y, const uint32_t *clock) {
+static hazard hazard_of(const hd_ck_machine *m, const hd_ck_access *x, const hd_ck_access *y,
+                        const uint32_t *clock) {
   bool both = is_tensor(x->kind) && (is_tensor(y->kind) || y->kind == HD_CK_TENSOR_FREE);
-  if (both || (is_tensor(y->kind) && is_over(x, clock, is_async(y->kind))))
-    return tensor_hazard(x, y, clock);
+  if (both || (is_tensor(y->kind) && is_over(m, x, y, clock, is_async(y->kind))))
+    return tensor_hazard(m, x, y, clock);
   if (is_write(x->kind))
-    return hazard_after_write(x, y, clock);
+    return hazard_after_write(m, x, y, clock);
   if (x->kind == HD_CK_OUT_READ)
     return (hazard){"R6", "overwrites what may still be read by",
                     "bulk.wait that covers the group, then a warp.sync"};
@@ -94,9 +102,10 @@ static bool is_pipelined(const hd_ck_access *x, const hd_ck_access *y) {
 static void compare(hd_ck_machine *m, const hd_ck_warp *w, uint32_t first, uint32_t second) {
   const hd_ck_access *x = &m->accesses[first], *y = &m->accesses[second];
   m->report->n_pairs++;
-  if (is_over(x, is_tensor(y->kind) ? w->view : w->clock, is_async(y->kind)) || is_pipelined(x, y))
+  if (is_over(m, x, y, is_tensor(y->kind) ? w->view : w->clock, is_async(y->kind)) ||
+      is_pipelined(x, y))
     return;
-  hazard h = hazard_of(x, y, w->clock);
+  hazard h = hazard_of(m, x, y, w->clock);
   hd_check_access a = hd_ck_there(m, x), b = hd_ck_there(m, y);
   hd_ck_find(m, h.rule, a, b, h.remedy, "%s %s %s", b.text, h.verb, a.text);
 }

@@ -77,11 +77,12 @@ void hd_ck_tensor_finish(hd_ck_machine *m) {
                  "the kernel ends with columns of tensor memory taken");
 }
 
-bool hd_ck_tensor_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
-                        int32_t cursor, hd_ck_place *place) {
+bool hd_ck_tensor_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
+                        int32_t buffer, int32_t cursor, hd_ck_place *place) {
   if (!hd_ck_place_of(m, w, step, buffer, cursor, place))
     return false;
-  if (w->has_address && !m->tensors[w->cta].dealloc)
+  place->cta = cta;
+  if (w->has_address && m->tensors[cta].alloc && !m->tensors[cta].dealloc)
     return true;
   broken(m, w, step, "tcgen05.address before, tcgen05.dealloc behind all of them",
          "reaches tensor memory that the CTA does not have");
@@ -139,7 +140,7 @@ static uint32_t enter_move(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
 static bool strip_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                         hd_ck_place *place) {
   int64_t strip = w->env[step->args[2]].i;
-  if (!hd_ck_tensor_place(m, w, step, 0, 1, place))
+  if (!hd_ck_tensor_place(m, w, step, w->cta, 0, 1, place))
     return false;
   int64_t bytes = lane_bytes(place) * STRIP;
   place->range = (hd_ck_range){.lo = strip * bytes, .hi = (strip + 1) * bytes, .n = 1};
@@ -207,12 +208,18 @@ static void wrong_operand(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
                "operands of one granule, step and tile", "%s", what);
 }
 
+/* The slabs of the CTAs that an instruction works for. */
+typedef struct slab {
+  int32_t cta, index; /* of the CTA's */
+} slab;
+
 /* One k-step of a slab; strip 0 stands for all of it. */
-static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t slab,
+static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, slab at,
                    hd_ck_content *a) {
   hd_ck_place place;
   if (!hd_ck_place_of(m, w, step, 2, 3, &place))
     return false;
+  place.cta = at.cta;
   const hd_op *buffer = place.buffer->op;
   int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0);
   int64_t slabs = place.buffer->bytes / hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 1);
@@ -220,7 +227,7 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int6
     hd_ck_undecided(m, step->op, "A that is not two slabs in the order of two k-steps");
     return false;
   }
-  int64_t lo = (k * slabs + slab) * STEP_BYTES;
+  int64_t lo = (k * slabs + at.index) * STEP_BYTES;
   place.range = (hd_ck_range){.lo = lo, .hi = lo + STEP_BYTES, .n = 1};
   a->block = hd_ck_block_of(m, w, step, &place, hd_ck_read_matrix(m, w, step, &place));
   a->step = (int32_t)k;
@@ -229,17 +236,17 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int6
 }
 
 /* All four strips of a slab's metadata. */
-static bool read_metadata(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t slab,
+static bool read_metadata(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, slab at,
                           hd_ck_content *meta) {
   hd_ck_place place;
-  if (!hd_ck_tensor_place(m, w, step, 5, 3, &place))
+  if (!hd_ck_tensor_place(m, w, step, at.cta, 5, 3, &place))
     return false;
   int64_t bytes = lane_bytes(&place) * LANES / HD_CK_MAX_SLABS, cells = strip_cells(&place);
   if (cells < 1) {
     hd_ck_undecided(m, step->op, "less than two columns of metadata");
     return false;
   }
-  place.range = (hd_ck_range){.lo = slab * bytes, .hi = (slab + 1) * bytes, .n = 1};
+  place.range = (hd_ck_range){.lo = at.index * bytes, .hi = (at.index + 1) * bytes, .n = 1};
   int64_t tag = (int64_t)hd_ck_read_matrix(m, w, step, &place);
   meta->block = tag / (STRIPS * cells);
   meta->strip = (int32_t)(tag / cells % STRIPS);
@@ -254,6 +261,28 @@ static void check_selector(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_st
     wrong_operand(m, w, step, "the selector names the metadata of another k-step");
 }
 
+/* B's columns: those of a pair's first CTA, then those of its second. */
+static bool read_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t first,
+                         int32_t n_ctas, int64_t columns, hd_ck_content *b) {
+  hd_ck_place place;
+  if (!hd_ck_place_of(m, w, step, 4, 3, &place))
+    return false;
+  int64_t each = place.buffer->bytes / HD_CK_CELL;
+  if (each * n_ctas != columns)
+    wrong_operand(m, w, step, "B has other columns than the accumulators");
+  for (int32_t i = 0; i < n_ctas && !m->stop; i++) {
+    hd_ck_content part = empty;
+    place.cta = first + i;
+    if (!hd_ck_read_b(m, w, step, place, &part))
+      return false;
+    if (i == 0)
+      *b = part;
+    else if (part.granule != b->granule || part.col != b->col + i * each)
+      wrong_operand(m, w, step, "the second CTA's columns of B are not those behind the first's");
+  }
+  return !m->stop;
+}
+
 /* D: added to, or begun anew. */
 static void write_sums(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                        const hd_ck_place *place) {
@@ -263,33 +292,49 @@ static void write_sums(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
   hd_ck_place all = *place;
   all.range = (hd_ck_range){.hi = place->buffer->bytes, .n = 1};
   hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), all, 0);
-  w->sums = sums_of(m, place);
 }
 
-/* Operands: accumulators, cursor, A, cursor of the stage, B, metadata, scale-d, block scales. */
-void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  hd_ck_place place;
-  hd_ck_content b = empty;
-  hd_ck_tiles tiles = {0};
-  bool adds = w->env[step->args[6]].i != 0, scaled = step->n_args > PLAIN_OPERANDS;
-  w->multiplied++;
-  if (!hd_ck_tensor_place(m, w, step, 0, 1, &place) || !hd_ck_read_b(m, w, step, 4, 3, &b))
-    return;
-  check_selector(m, w, step);
-  const hd_ck_ring *of_b = hd_ck_buffer(m->program, step->op->operands[4]);
-  if (of_b->bytes / HD_CK_CELL != lane_bytes(&place) / 4)
-    wrong_operand(m, w, step, "B has other columns than the accumulators");
-  if (scaled && !hd_ck_scale_tiles(m, w, step, lane_bytes(&place) / 4, &b, &tiles))
-    return;
-  write_sums(m, w, step, &place);
+/* The rows of one CTA. */
+static void multiply_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
+                          hd_ck_content *sums, const hd_ck_content *b, const hd_ck_tiles *tiles) {
+  bool adds = w->env[step->args[6]].i != 0;
   for (int32_t i = 0; i < HD_CK_MAX_SLABS && !m->stop; i++) {
-    hd_ck_content a = empty, meta = empty, *sum = &w->sums[i];
-    if (!read_a(m, w, step, i, &a) || !read_metadata(m, w, step, i, &meta))
+    slab at = {cta, i};
+    hd_ck_content a = empty, meta = empty, *sum = &sums[i];
+    if (!read_a(m, w, step, at, &a) || !read_metadata(m, w, step, at, &meta))
       return;
     if (adds && !sum->n_steps)
       wrong_operand(m, w, step, "the accumulators are added to before they have a value");
     hd_ck_content before = adds ? *sum : empty;
-    *sum = hd_ck_accumulate(m, w, step, &before, &a, &meta, &b);
-    hd_ck_scale_sums(m, w, step, &tiles, &before, sum);
+    *sum = hd_ck_accumulate(m, w, step, &before, &a, &meta, b);
+    hd_ck_scale_sums(m, w, step, tiles, &before, sum);
+  }
+}
+
+/* Operands: accumulators, cursor, A, cursor of the stage, B, metadata, scale-d, block scales. */
+void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  const hd_spec_row *row = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW));
+  int32_t n_ctas = row->cta_group, first = w->cta / n_ctas * n_ctas;
+  hd_ck_place place;
+  hd_ck_content b = empty;
+  hd_ck_tiles tiles = {0};
+  bool scaled = step->n_args > PLAIN_OPERANDS;
+  w->multiplied++;
+  if (n_ctas > HD_CK_PAIR || first + n_ctas > m->program->cluster || (scaled && n_ctas > 1))
+    return hd_ck_undecided(m, step->op, "a pair of CTAs without a cluster, or with block scales");
+  if (!hd_ck_tensor_place(m, w, step, first, 0, 1, &place))
+    return;
+  int64_t columns = lane_bytes(&place) / 4;
+  if (!read_columns(m, w, step, first, n_ctas, columns, &b))
+    return;
+  check_selector(m, w, step);
+  if (scaled && !hd_ck_scale_tiles(m, w, step, columns, &b, &tiles))
+    return;
+  for (int32_t i = 0; i < n_ctas && !m->stop; i++) {
+    if (!hd_ck_tensor_place(m, w, step, first + i, 0, 1, &place))
+      return;
+    write_sums(m, w, step, &place);
+    w->sums[i] = sums_of(m, &place);
+    multiply_rows(m, w, step, place.cta, w->sums[i], &b, &tiles);
   }
 }

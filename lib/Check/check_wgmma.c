@@ -102,13 +102,10 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_c
   return true;
 }
 
-bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
-                  int32_t cursor, hd_ck_content *b) {
+bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_place place,
+                  hd_ck_content *b) {
   int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0);
   bool trans = hd_op_has(step->op, HD_ATTR_TRANS);
-  hd_ck_place place;
-  if (!hd_ck_place_of(m, w, step, buffer, cursor, &place))
-    return false;
   const hd_op *op = place.buffer->op;
   int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 0), panel = hd_op_int(op, HD_ATTR_PANEL, 0);
   if (!hd_op_is(op, HD_ATTR_LAYOUT, "rows") || panel != HD_CK_CELL || rows < 1 || k >= K_STEPS ||
@@ -163,7 +160,10 @@ void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     a = w->env[step->args[1]].frag.content;
     hold(w, step->args[1]);
   }
-  if ((ss && !read_a(m, w, step, &a)) || !hd_ck_read_b(m, w, step, ss ? 4 : 2, ss ? 2 : 3, &b))
+  hd_ck_place of_b;
+  if ((ss && !read_a(m, w, step, &a)) ||
+      !hd_ck_place_of(m, w, step, ss ? 4 : 2, ss ? 2 : 3, &of_b) ||
+      !hd_ck_read_b(m, w, step, of_b, &b))
     return;
   hd_ck_content acc = w->env[step->args[0]].frag.content;
   if (!w->env[step->args[scale]].i)

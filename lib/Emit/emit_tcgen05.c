@@ -9,6 +9,11 @@
 
 enum { STEP_BYTES = 2048 /* of 64 rows of packed A */, STRIP_SHIFT = 20 /* 16 lanes */ };
 
+/* The row of a kernel's CTA, or pair of CTAs. */
+static const char *for_ctas(hd_emitter *e, const char *name) {
+  return hd_arena_printf(&e->arena, "%s_cg%d", name, (int)hd_tensor_ctas(e->kernel));
+}
+
 /* A row that the op stands for, which takes `inputs`. */
 static heddle_status issue(hd_emitter *e, const hd_op *op, const char *name,
                            LLVMValueRef const *inputs) {
@@ -203,8 +208,11 @@ heddle_status hd_emit_op_tcgen05_mma(hd_emitter *e, const hd_op *op) {
 }
 
 heddle_status hd_emit_op_tcgen05_commit(hd_emitter *e, const hd_op *op) {
-  LLVMValueRef at = hd_emit_slot(e, op->operands[0], op->operands[1], HD_BARRIER_BYTES);
-  return issue(e, op, "tcgen05_commit_cg1", &at);
+  bool far = hd_op_has(op, HD_ATTR_RANK);
+  LLVMValueRef mask = LLVMConstInt(e->i16, (uint64_t)hd_op_int(op, HD_ATTR_RANK, 0), 0);
+  LLVMValueRef inputs[] = {
+      hd_emit_slot(e, op->operands[0], op->operands[1], HD_BARRIER_BYTES), mask};
+  return issue(e, op, for_ctas(e, far ? "tcgen05_commit_multicast" : "tcgen05_commit"), inputs);
 }
 
 /* --- the columns of a CTA ------------------------------------------------------------------- */
@@ -229,8 +237,8 @@ heddle_status hd_emit_op_tcgen05_alloc(hd_emitter *e, const hd_op *op) {
   LLVMValueRef at;
   HD_TRY(address_slot(e, op, &at));
   LLVMBasicBlockRef join = first_warp(e);
-  HD_TRY(issue(e, op, "tcgen05_alloc_cg1", &at));
-  HD_TRY(issue(e, op, "tcgen05_relinquish_alloc_permit_cg1", NULL));
+  HD_TRY(issue(e, op, for_ctas(e, "tcgen05_alloc"), &at));
+  HD_TRY(issue(e, op, for_ctas(e, "tcgen05_relinquish_alloc_permit"), NULL));
   hd_emit_endif(e, join);
   return HEDDLE_OK;
 }
@@ -247,7 +255,7 @@ heddle_status hd_emit_op_tcgen05_dealloc(hd_emitter *e, const hd_op *op) {
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.tensor",
                     "tcgen05.dealloc stands before tcgen05.address");
   LLVMBasicBlockRef join = first_warp(e);
-  HD_TRY(issue(e, op, "tcgen05_dealloc_cg1", &e->tensor));
+  HD_TRY(issue(e, op, for_ctas(e, "tcgen05_dealloc"), &e->tensor));
   hd_emit_endif(e, join);
   return HEDDLE_OK;
 }

@@ -1,5 +1,7 @@
 #include "IR/shared_layout.h"
 
+#include "Spec/spec.h"
+
 /* No device has more; keeps the arithmetic far from overflow. */
 enum { MOST_BYTES = 1 << 20 };
 
@@ -67,4 +69,10 @@ int64_t hd_tensor_column(const hd_op *kernel, const hd_op *op) {
     if (in_tensor(at))
       column += hd_tensor_slot_columns(at) * hd_op_int(at, HD_ATTR_STAGES, 1);
   return column;
+}
+
+int32_t hd_tensor_ctas(const hd_op *kernel) {
+  const hd_op *mma = hd_find_op(kernel->regions[0], HD_OP_TCGEN05_MMA_SP);
+  const hd_spec_row *row = mma ? hd_spec_find(hd_op_str(mma, HD_ATTR_ROW)) : NULL;
+  return row && row->cta_group > 1 ? row->cta_group : 1;
 }

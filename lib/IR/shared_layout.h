@@ -37,6 +37,8 @@ const hd_shared_item *hd_shared_layout_find(const hd_shared_layout *layout, cons
 /* Buffers of space tmem follow each other in program order: the first column of one, counted from
  * what tcgen05.alloc gave. op NULL: the columns that all of the kernel's take. */
 int64_t hd_tensor_column(const hd_op *kernel, const hd_op *op);
+/* CTAs whose tensor memory its tcgen05 ops work on, as its tcgen05.mma.sp says: 2 of a pair. */
+int32_t hd_tensor_ctas(const hd_op *kernel);
 /* Columns of a slot. */
 int64_t hd_tensor_slot_columns(const hd_op *op);
 

@@ -544,6 +544,7 @@ void hd_verify_slots(hd_verifier *v, const hd_op *op) {
     check_expect(v, op);
     break;
   case HD_OP_BARRIER_ARRIVE:
+  case HD_OP_TCGEN05_COMMIT:
     check_mask(v, op, HD_ATTR_RANK);
     break;
   default:

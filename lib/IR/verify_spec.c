@@ -3,6 +3,7 @@
  * it is given. */
 #include <string.h>
 
+#include "IR/shared_layout.h"
 #include "IR/verify.h"
 #include "Spec/spec.h"
 
@@ -137,6 +138,18 @@ static void check_fragments(hd_verifier *v, const hd_op *op, const struct row_ru
     check_move(v, op, row);
 }
 
+/* All tcgen05 ops of a kernel are of one .cta_group; a pair of CTAs is a cluster's. */
+static void check_pair(hd_verifier *v, const hd_op *op, const hd_spec_row *row) {
+  int64_t cluster = hd_op_int(v->kernel, HD_ATTR_CLUSTER, 1);
+  if (row->cta_group != hd_tensor_ctas(v->kernel))
+    hd_verify_fail(v, op, "ir.pair",
+                   "row %s is of .cta_group::%d; legal: %d, as the kernel's first", row->name,
+                   row->cta_group, (int)hd_tensor_ctas(v->kernel));
+  else if (cluster % row->cta_group)
+    hd_verify_fail(v, op, "ir.pair", "row %s is of a pair of CTAs; got cluster = %lld, legal: 2",
+                   row->name, (long long)cluster);
+}
+
 static void check_row(hd_verifier *v, const hd_op *op) {
   const struct row_rule *rule = rule_of(op->kind);
   const char *name = hd_op_str(op, HD_ATTR_ROW);
@@ -157,6 +170,8 @@ static void check_row(hd_verifier *v, const hd_op *op) {
     check_fragments(v, op, rule, row);
     if (op->kind == HD_OP_MMA_SP_SCALED)
       check_scale_ids(v, op, row);
+    if (op->kind == HD_OP_TCGEN05_MMA_SP)
+      check_pair(v, op, row);
   }
 }
 

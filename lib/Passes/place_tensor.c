@@ -9,6 +9,7 @@ typedef struct tensor_ring {
   hd_op *loader, *issuer, *consumer;  /* roles */
   hd_op *move, *multiply, *load;      /* the last op of each */
   hd_value *ready, *summed, *drained; /* metadata moved; accumulators full, empty */
+  int64_t ctas; /* that the issuer works for; it is of the first of them */
 } tensor_ring;
 
 static bool is_move(const hd_op *op) {
@@ -44,42 +45,65 @@ static hd_op *build_columns(hd_ring *r, hd_builder *b, hd_op_kind kind) {
 static void place_around_tensor(tensor_ring *t) {
   hd_ring *r = &t->stages;
   hd_builder b = hd_builder_before(r->module, t->loader);
+  hd_op_kind meet = t->ctas > 1 ? HD_OP_CLUSTER_SYNC : HD_OP_CTA_SYNC;
   int64_t sums = hd_op_int(t->load->operands[0]->op, HD_ATTR_STAGES, 1);
   int64_t loaders = hd_op_int(t->loader, HD_ATTR_N_WARPS, 0);
+  int64_t consumers = hd_op_int(t->consumer, HD_ATTR_N_WARPS, 0);
   r->full = hd_ring_declare(r, &b, "full", r->stages, 1 + hd_ring_writers(r));
   r->empty = hd_ring_declare(r, &b, "empty", r->stages, loaders + 1);
-  t->ready = hd_ring_declare(r, &b, "ready", r->stages, loaders);
+  t->ready = hd_ring_declare(r, &b, "ready", r->stages, loaders * t->ctas);
   t->summed = hd_ring_declare(r, &b, "summed", sums, 1);
-  t->drained = hd_ring_declare(r, &b, "drained", sums, hd_op_int(t->consumer, HD_ATTR_N_WARPS, 0));
+  t->drained = hd_ring_declare(r, &b, "drained", sums, consumers * t->ctas);
   hd_value *all[] = {r->full, r->empty, t->ready, t->summed, t->drained};
   for (size_t i = 0; i < HD_COUNT(all); i++)
     hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, all[i]);
   build_columns(r, &b, HD_OP_TCGEN05_ALLOC);
-  hd_build_op(&b, HD_OP_CTA_SYNC, (hd_type){0}, 0);
+  hd_build_op(&b, meet, (hd_type){0}, 0);
   hd_build_op(&b, HD_OP_TCGEN05_ADDRESS, (hd_type){0}, 0);
   hd_builder end = hd_builder_at_end(r->module, r->kernel->regions[0]);
-  hd_build_op(&end, HD_OP_CTA_SYNC, (hd_type){0}, 0);
+  hd_build_op(&end, meet, (hd_type){0}, 0);
   build_columns(r, &end, HD_OP_TCGEN05_DEALLOC);
 }
 
-static void wait_for(hd_ring *r, hd_op *before, hd_value *barrier, hd_value *cursor,
-                     int64_t parity) {
+static hd_op *wait_for(hd_ring *r, hd_op *before, hd_value *barrier, hd_value *cursor,
+                       int64_t parity) {
   hd_builder b = hd_builder_before(r->module, before);
   hd_op *wait = hd_build_on(&b, HD_OP_BARRIER_WAIT, barrier, cursor);
   hd_op_set_int(r->module, wait, HD_ATTR_PARITY, parity);
+  return wait;
 }
 
-static void arrive_behind(hd_ring *r, hd_op *last, hd_value *barrier, hd_value *cursor) {
+static hd_op *arrive_behind(hd_ring *r, hd_op *last, hd_value *barrier, hd_value *cursor) {
   hd_builder b = hd_builder_after(r->module, last);
   hd_op *arrive = hd_build_on(&b, HD_OP_BARRIER_ARRIVE, barrier, cursor);
   hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, "warp");
+  return arrive;
+}
+
+/* Where the issuer waits; `releases`: also what the warp has seen land, which is read there. */
+static void tell_issuer(tensor_ring *t, hd_op *last, hd_value *barrier, hd_value *cursor,
+                        bool releases) {
+  hd_op *arrive = arrive_behind(&t->stages, last, barrier, cursor);
+  if (t->ctas == 1)
+    return;
+  hd_op_set_int(t->stages.module, arrive, HD_ATTR_RANK, 1);
+  if (releases)
+    hd_op_set_str(t->stages.module, arrive, HD_ATTR_SCOPE, "cluster");
 }
 
 static void place_loader(tensor_ring *t) {
   hd_value *cursor = hd_cursor_of(t->move);
   hd_ring_wait_full(&t->stages, t->move->region->first, cursor);
   arrive_behind(&t->stages, t->move, t->stages.empty, cursor);
-  arrive_behind(&t->stages, t->move, t->ready, cursor);
+  tell_issuer(t, t->move, t->ready, cursor, true);
+}
+
+/* In each of the CTAs that the issuer works for. */
+static void commit_behind(tensor_ring *t, hd_op *last, hd_value *barrier, hd_value *cursor) {
+  hd_builder b = hd_builder_after(t->stages.module, last);
+  hd_op *commit = hd_build_on(&b, HD_OP_TCGEN05_COMMIT, barrier, cursor);
+  if (t->ctas > 1)
+    hd_op_set_int(t->stages.module, commit, HD_ATTR_RANK, (1 << t->ctas) - 1);
 }
 
 static void place_issuer(tensor_ring *t) {
@@ -89,11 +113,11 @@ static void place_issuer(tensor_ring *t) {
   hd_op *head = t->multiply->region->first;
   wait_for(r, loop, t->drained, sums, 1);
   wait_for(r, head, r->full, cursor, 0);
-  wait_for(r, head, t->ready, cursor, 0);
-  hd_builder b = hd_builder_after(r->module, t->multiply);
-  hd_build_on(&b, HD_OP_TCGEN05_COMMIT, r->empty, cursor);
-  b = hd_builder_after(r->module, loop);
-  hd_build_on(&b, HD_OP_TCGEN05_COMMIT, t->summed, sums);
+  hd_op *ready = wait_for(r, head, t->ready, cursor, 0);
+  if (t->ctas > 1)
+    hd_op_set_str(r->module, ready, HD_ATTR_SCOPE, "cluster");
+  commit_behind(t, t->multiply, r->empty, cursor);
+  commit_behind(t, loop, t->summed, sums);
 }
 
 /* Commits arrive at barriers of the CTA: it may not end before the last ones have. Who fills the
@@ -115,11 +139,11 @@ static void place_end(tensor_ring *t) {
 
 static void place_drain(tensor_ring *t, hd_op *first) {
   wait_for(&t->stages, first, t->summed, hd_cursor_of(first), 0);
-  arrive_behind(&t->stages, t->load, t->drained, hd_cursor_of(first));
+  tell_issuer(t, t->load, t->drained, hd_cursor_of(first), false);
 }
 
 void hd_place_tensor(hd_ring *r) {
-  tensor_ring t = {.stages = *r};
+  tensor_ring t = {.stages = *r, .ctas = hd_tensor_ctas(r->kernel)};
   hd_op *first_load = NULL;
   t.move = find_last(r->kernel, is_move, NULL);
   t.multiply = find_last(r->kernel, is_multiply, NULL);

@@ -72,5 +72,7 @@ enum { HD_SCALE_ALIGN = 16 }; /* bytes: of the pointers and pitches of block sca
  * there is none. */
 const hd_spec_row *hd_problem_row(const hd_problem *problem, const char *family, int n,
                                   bool a_in_registers);
+/* The tcgen05 instruction of a pair of CTAs. */
+const hd_spec_row *hd_problem_pair_row(const hd_problem *problem);
 
 #endif

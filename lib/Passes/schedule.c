@@ -313,6 +313,8 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
     probe.cluster = 1;
   if (!own_tile)
     hd_schedule_narrow(&p, &probe);
+  if (!own_tile && hd_schedule_is_pair(&probe))
+    probe.tile_n = round_up(probe.tile_n, hd_schedule_tensor_unit(&p, &probe));
   if (!strstr(text, "stages="))
     probe.stages = hd_schedule_most_stages(&p, &probe, hd_schedule_wanted_stages(&p, &probe));
   if (!strstr(text, "pending="))

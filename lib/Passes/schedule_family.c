@@ -2,8 +2,7 @@
 
 enum {
   TENSOR_ROWS = 128,
-  TENSOR_UNIT = 16, /* of its columns */
-  SCALED_UNIT = 64, /* the same with block scales */
+  SCALED_UNIT = 64, /* columns of a tile with block scales */
   WARP_ACCUMULATORS = 128
 };
 
@@ -92,29 +91,42 @@ static heddle_status check_scale_tile(heddle_context *ctx, const hd_problem *p,
   return HEDDLE_OK;
 }
 
+static heddle_status check_pair(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (s->cluster < 1 || s->cluster > 2 || strcmp(s->share, "b") != 0)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.cluster",
+           "got cluster %d share=%s; legal for tcgen05: 1, 2 with share=b; nearest: cluster=%d "
+           "share=b",
+           s->cluster, s->share, s->cluster < 2 ? 1 : 2);
+  if (hd_schedule_is_pair(s) && p->block)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.pair-scales",
+           "got cluster 2 with block scales in tensor memory, of which a pair of CTAs would need "
+           "B's twice; nearest legal: cluster=1");
+  return HEDDLE_OK;
+}
+
 static heddle_status check_tensor(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   if (!hd_problem_row(p, "tcgen05", 0, false))
     return no_instruction(ctx, p, "tcgen05.mma.sp");
-  if (s->tile_m != TENSOR_ROWS || s->tile_n % TENSOR_UNIT)
+  int32_t unit = hd_schedule_tensor_unit(p, s);
+  if (s->tile_m != TENSOR_ROWS || s->tile_n % unit)
     REFUSE(HEDDLE_INVALID, "schedule.tile-tensor",
-           "got tile %dx%d; legal for tcgen05: %d rows, a multiple of %d columns; nearest %dx%d",
-           s->tile_m, s->tile_n, TENSOR_ROWS, TENSOR_UNIT, TENSOR_ROWS,
-           (s->tile_n + TENSOR_UNIT - 1) / TENSOR_UNIT * TENSOR_UNIT);
+           "got tile %dx%d; legal for tcgen05%s: %d rows, a multiple of %d columns; nearest %dx%d",
+           s->tile_m, s->tile_n, hd_schedule_is_pair(s) ? " with cluster 2, half of B a CTA" : "",
+           TENSOR_ROWS, unit, TENSOR_ROWS, (s->tile_n + unit - 1) / unit * unit);
   HD_TRY(check_scale_tile(ctx, p, s));
   if (s->warps_m != 4 || s->warps_n != 1)
     REFUSE(HEDDLE_INVALID, "schedule.warps",
            "got warps %dx%d; legal for tcgen05: 4x1, a warp to 32 "
            "lanes of tensor memory",
            s->warps_m, s->warps_n);
-  if (s->cluster != 1 || strcmp(s->share, "b") != 0)
-    REFUSE(HEDDLE_UNSUPPORTED, "schedule.cluster",
-           "got cluster %d share=%s; legal for tcgen05: 1, b", s->cluster, s->share);
+  HD_TRY(check_pair(ctx, p, s));
   int32_t acc = hd_schedule_accumulators(p, s), most = hd_schedule_most_accumulators(s);
   if (acc > most)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
            "tile %dx%d with split_k=%d stream_k=%d holds %d accumulator registers a thread beside "
-           "other partials; legal: %d, nearest tile n %d",
-           s->tile_m, s->tile_n, s->split_k, s->stream_k, acc, most, most);
+           "other partials; legal: %d, nearest tile n %d%s",
+           s->tile_m, s->tile_n, s->split_k, s->stream_k, acc, most,
+           most < unit ? most : most / unit * unit, most < unit ? " with cluster=1" : "");
   if (s->pending != 0)
     REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d; legal for tcgen05: 0", s->pending);
   if (strcmp(s->a_path, "desc") != 0)

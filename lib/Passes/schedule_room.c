@@ -28,6 +28,11 @@ enum {
   NARROW_TILE = 64             /* columns; ORDER NARROW: schedule_each */
 };
 
+int32_t hd_schedule_tensor_unit(const hd_problem *p, const hd_schedule *s) {
+  enum { UNIT = 16, PAIR_UNIT = 32, PAIR_PANELS = 128 };
+  return !hd_schedule_is_pair(s) ? UNIT : p->b.transposed ? PAIR_PANELS : PAIR_UNIT;
+}
+
 /* ---- shared memory ---- */
 
 int32_t hd_schedule_scale_bytes(const hd_problem *p, const hd_schedule *s, int32_t rows) {
@@ -39,8 +44,9 @@ int32_t hd_schedule_scale_bytes(const hd_problem *p, const hd_schedule *s, int32
 int32_t hd_schedule_stage_bytes(const hd_problem *p, const hd_schedule *s) {
   int32_t granules = s->tile_k / hd_granule_k(p->a_elem);
   return granules *
-         (s->tile_m / HD_SLAB_ROWS * hd_block_bytes(p->a_elem) + s->tile_n * HD_GRANULE_BYTES +
-          hd_schedule_scale_bytes(p, s, s->tile_m) + hd_schedule_scale_bytes(p, s, s->tile_n));
+         (s->tile_m / HD_SLAB_ROWS * hd_block_bytes(p->a_elem) +
+          hd_schedule_b_columns(s) * HD_GRANULE_BYTES + hd_schedule_scale_bytes(p, s, s->tile_m) +
+          hd_schedule_scale_bytes(p, s, s->tile_n));
 }
 
 /* An owner has as many columns as four lanes store together, or more. A k that is known at launch

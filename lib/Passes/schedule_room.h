@@ -19,6 +19,20 @@ static inline bool hd_schedule_is_tensor(const hd_schedule *s) {
   return strcmp(s->family, "tcgen05") == 0;
 }
 
+/* The CTAs of a cluster multiply together: the first one issues, each holds half of B's columns. */
+static inline bool hd_schedule_is_pair(const hd_schedule *s) {
+  return hd_schedule_is_tensor(s) && s->cluster == 2;
+}
+
+/* Columns of B in a CTA's slot. */
+static inline int32_t hd_schedule_b_columns(const hd_schedule *s) {
+  return hd_schedule_is_pair(s) ? s->tile_n / 2 : s->tile_n;
+}
+
+/* What the columns of a tile of tcgen05 are a multiple of: those of a pair fall into halves, of an
+ * mn_major B in whole panels of 64. */
+int32_t hd_schedule_tensor_unit(const hd_problem *problem, const hd_schedule *schedule);
+
 /* CTAs share tiles over k, through partial sums. */
 static inline bool hd_schedule_shares_tiles(const hd_schedule *s) {
   return s->split_k > 1 || s->stream_k;

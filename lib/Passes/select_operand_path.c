@@ -12,13 +12,13 @@
 
 #include <string.h>
 
-#include "Passes/problem.h"
+#include "Passes/schedule_room.h"
 #include "Passes/variants.h"
 
 /* The slot of B: rows of 128 bytes in swizzle atoms of 8 rows. Inputs (mn, k) in elements, or
  * bytes of 4-bit ones. */
 static hd_layout slot_layout(const hd_problem *p, const hd_schedule *s, int swizzle_bits) {
-  int32_t elem_bytes = hd_map_bytes(p->b.elem);
+  int32_t elem_bytes = hd_map_bytes(p->b.elem), n = hd_schedule_b_columns(s);
   int32_t along[7][HD_LAYOUT_DIMS] = {{0}}, across[3][HD_LAYOUT_DIMS] = {{128}, {256}, {512}};
   unsigned n_along = 0;
   for (int32_t byte = elem_bytes; byte < HD_GRANULE_BYTES; byte *= 2)
@@ -29,12 +29,12 @@ static hd_layout slot_layout(const hd_problem *p, const hd_schedule *s, int swiz
   if (p->b.transposed) {
     hd_layout_add_in(&layout, "mn", n_along, along);
     hd_layout_add_in(&layout, "k", 3, across);
-    hd_layout_add_repeat(&layout, 0, (uint32_t)(s->tile_n * elem_bytes / HD_GRANULE_BYTES), panel);
+    hd_layout_add_repeat(&layout, 0, (uint32_t)(n * elem_bytes / HD_GRANULE_BYTES), panel);
     hd_layout_add_repeat(&layout, 1, (uint32_t)(s->tile_k / 8), atom);
   } else {
     hd_layout_add_in(&layout, "mn", 3, across);
     hd_layout_add_in(&layout, "k", n_along, along);
-    hd_layout_add_repeat(&layout, 0, (uint32_t)(s->tile_n / 8), atom);
+    hd_layout_add_repeat(&layout, 0, (uint32_t)(n / 8), atom);
   }
   hd_layout_swizzle(&layout, 0, (unsigned)swizzle_bits, 4, 3);
   return layout;

@@ -37,7 +37,9 @@ heddle_status hd_pass_select_shape(hd_pass_context *pass, hd_module *module) {
     HD_TRY(choose(pass->ctx, kernel, wish, &s));
     bool wgmma = strcmp(s.family, "wgmma") == 0;
     const hd_spec_row *row =
-        hd_problem_row(&p, s.family, wgmma ? s.tile_n : 0, strcmp(s.a_path, "reg") == 0);
+        hd_schedule_is_pair(&s)
+            ? hd_problem_pair_row(&p)
+            : hd_problem_row(&p, s.family, wgmma ? s.tile_n : 0, strcmp(s.a_path, "reg") == 0);
     if (!hd_spec_can_generate(row))
       return hd_error(pass->ctx, HEDDLE_UNSUPPORTED, p.matmul->loc, "spec.unjudged",
                       "the layout of %s has no judge, so no kernel is generated with it",

@@ -4,13 +4,15 @@
  * Ensures    a kernel whose copies can be issued by threads that do not compute (wgmma) has a
  *            producer and a consumer role, each with the loops and values that its own ops need;
  *            their warps and registers are set. One that multiplies in tensor memory has a loader
- *            of metadata and an issuer beside the producer, and its consumer writes D. Other
- *            kernels keep their one role.
+ *            of metadata and an issuer beside the producer, and its consumer writes D; of a pair
+ *            of CTAs the first one's issuer works. Other kernels keep their one role.
  * Why here   before sync: who waits for whom follows from the roles.
  * Does not   reorder anything inside a role.
  */
 #include <string.h>
 
+#include "IR/shared_layout.h"
+#include "Passes/arith.h"
 #include "Passes/keep_only.h"
 #include "Passes/pass_list.h"
 #include "Passes/variants.h"
@@ -108,6 +110,19 @@ static int64_t set_warps(hd_module *m, hd_op *role, int64_t from, int64_t n) {
   return from + n;
 }
 
+/* Of a pair of CTAs the first one multiplies for both. */
+static void leave_to_first(hd_module *m, hd_op *role) {
+  hd_builder b = hd_builder_before(m, role->regions[0]->first);
+  hd_value *rank = hd_build_value(&b, HD_OP_CTA_RANK, HD_I32, 0);
+  hd_op *where = hd_build_if(&b, hd_build_cmp(&b, "eq", rank, hd_i32(&b, 0)), NULL, 0);
+  while (where->next)
+    hd_op_move_to_end(where->next, where->regions[0]);
+  for (int32_t i = 0; i < 2; i++) {
+    hd_builder end = hd_builder_at_end(m, where->regions[i]);
+    hd_build_yield(&end, NULL, 0);
+  }
+}
+
 /* A warp reaches the 32 lanes of tensor memory that its index modulo 4 says: who reads or writes
  * them are whole warpgroups. */
 static void split_tensor(hd_module *m, hd_op *kernel, hd_op *consumer) {
@@ -125,6 +140,8 @@ static void split_tensor(hd_module *m, hd_op *kernel, hd_op *consumer) {
   if (!gathers)
     hd_op_set_flag(m, producer, HD_ATTR_SINGLE);
   hd_op_set_flag(m, issuer, HD_ATTR_SINGLE);
+  if (hd_tensor_ctas(kernel) > 1)
+    leave_to_first(m, issuer);
   hd_op_set_int(m, kernel, HD_ATTR_THREADS, 32 * at);
   if (!hd_op_has(kernel, HD_ATTR_MIN_CTAS))
     hd_op_set_int(m, kernel, HD_ATTR_MAX_REGISTERS, gathers ? GATHER_REGISTERS : TMA_REGISTERS);

@@ -20,6 +20,8 @@ typedef struct hd_stage {
   int32_t owners, own_n; /* CTAs of those that store columns of the tile; how many columns each */
   int32_t steps; /* k-steps of the instruction in a stage */
   bool shares_a; /* the cluster lies along N; else along M, and shares B */
+  bool pair;     /* that by halves: its first CTA multiplies for both */
+  int32_t b_n;   /* columns of B in a CTA's slot */
   int32_t swizzle;
   bool prefetch; /* the first ring of A is copied before the kernel ahead has ended */
   hd_builder b; /* at the end of the kernel's new region */
@@ -73,6 +75,11 @@ static inline int32_t hd_stage_along_n(const hd_stage *st) {
   return st->shares_a ? st->cluster : 1;
 }
 
+/* CTAs to which a copy of B goes. */
+static inline int32_t hd_stage_b_sharers(const hd_stage *st) {
+  return st->pair ? 1 : hd_stage_along_m(st);
+}
+
 /* The loop over a CTA's units of work. Workers are CTAs, or clusters of them. */
 typedef struct hd_work {
   hd_value *lo, *hi, *step;
@@ -85,6 +92,7 @@ typedef struct hd_work {
 /* Where a CTA's tile lies, and which granules of k [k_lo, k_hi) are its part. */
 typedef struct hd_tile_place {
   hd_value *row0, *col0, *slab0, *rank; /* rank NULL without a cluster */
+  hd_value *b_col0;                     /* the first column of B that its CTA holds */
   hd_value *k_lo, *k_hi;
   hd_value *part, *n_parts; /* which of how many the tile has; NULL: it is whole */
   hd_value *slot;           /* of the workspace, for the tile's first part */

@@ -165,12 +165,12 @@ static int32_t rows_a_step(const hd_stage *st) {
 }
 
 /* Boxes of B; each of the CTAs that share it brings its share of rows (or panels) to all of
- * them. */
+ * them; of a pair its own half. */
 static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                        hd_value *cursor) {
   int32_t granule = HD_GRANULE_BYTES / hd_map_bytes(st->p.b.elem); /* as the map counts */
   int32_t panel_bytes = st->s.tile_k * HD_GRANULE_BYTES;
-  int32_t sharers = hd_stage_along_m(st), share = st->s.tile_n / sharers;
+  int32_t sharers = hd_stage_b_sharers(st), share = st->b_n / sharers;
   int32_t boxes = st->p.b.transposed ? share / granule : 1;
   int32_t bytes = st->p.b.transposed ? panel_bytes : share * HD_GRANULE_BYTES;
   hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, granule);
@@ -178,7 +178,7 @@ static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
     hd_builder at = begin_part(st, b, place, sharers, rank);
     for (int32_t i = 0; i < boxes; i++) {
       int32_t first = rank * share + i * granule;
-      hd_value *n0 = hd_arith_const(&at, HD_OP_ADD, place->col0, first);
+      hd_value *n0 = hd_arith_const(&at, HD_OP_ADD, place->b_col0, first);
       n0 = hd_arith_const(&at, HD_OP_DIV, n0, rows_a_step(st));
       hd_op *op = hd_build_op(&at, HD_OP_COPY_TMA, (hd_type){0}, 5, st->arg[HD_STAGE_TMAP_B],
                               st->sb, cursor, st->p.b.transposed ? n0 : k0,
@@ -217,13 +217,13 @@ static void copy_b_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, hd_granule_k(st->p.b.elem));
   /* One op a statement: the order of ops must not hang on the order in which C evaluates. */
   hd_value *pitch = in_bytes(b, st->arg[HD_STAGE_LDB], st->p.b.elem);
-  hd_value *first = in_bytes(b, hd_widen(b, t ? place->col0 : k0), st->p.b.elem);
+  hd_value *first = in_bytes(b, hd_widen(b, t ? place->b_col0 : k0), st->p.b.elem);
   hd_value *exist = in_bytes(b, hd_widen(b, st->arg[t ? HD_STAGE_N : HD_STAGE_K]), st->p.b.elem);
   hd_value *operands[] = {st->arg[HD_STAGE_B], pitch, st->sb, cursor,
-                          t ? k0 : place->col0, first, exist,
+                          t ? k0 : place->b_col0, first, exist,
                           st->arg[t ? HD_STAGE_K : HD_STAGE_N]};
-  copy_rows(st, b, async, operands, t ? st->s.tile_k : st->s.tile_n,
-            t ? (int64_t)st->s.tile_n * 2 /* 16-bit types only */ : HD_GRANULE_BYTES,
+  copy_rows(st, b, async, operands, t ? st->s.tile_k : st->b_n,
+            t ? (int64_t)st->b_n * 2 /* 16-bit types only */ : HD_GRANULE_BYTES,
             hd_b_variant_align(st->variant, st->p.b.elem));
 }
 

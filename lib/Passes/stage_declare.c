@@ -157,7 +157,7 @@ static void set_plane(hd_stage *st, hd_op *op, const char *const dims[2], int64_
 static void set_box(hd_stage *st, hd_op *op) {
   static const char *const k_major[] = {"k", "n"}, *const mn_major[] = {"n", "k"};
   int32_t bytes = hd_map_bytes(st->p.b.elem);
-  int64_t rows = st->s.tile_n / hd_stage_along_m(st), line = HD_GRANULE_BYTES / bytes;
+  int64_t rows = st->b_n / hd_stage_b_sharers(st), line = HD_GRANULE_BYTES / bytes;
   if (st->variant->permutes)
     set_permuted(st, op, bytes, rows);
   else if (st->p.b.transposed)
@@ -289,10 +289,10 @@ static void declare_tensor(hd_stage *st) {
 
 static void declare_buffers(hd_stage *st) {
   int64_t block = hd_block_bytes(st->p.a_elem);
-  int64_t rows = st->p.b.transposed ? st->s.tile_k : st->s.tile_n;
+  int64_t rows = st->p.b.transposed ? st->s.tile_k : st->b_n;
   /* D and B first: their atoms need the larger alignment. B and A together: the ring. */
   declare_slots(st);
-  hd_op *b = declare_buffer(st, "b", (int64_t)st->s.tile_n * HD_GRANULE_BYTES, 1024, "rows",
+  hd_op *b = declare_buffer(st, "b", (int64_t)st->b_n * HD_GRANULE_BYTES, 1024, "rows",
                             st->p.b.elem, st->s.stages);
   hd_op_set_int(st->module, b, HD_ATTR_ROWS, rows);
   hd_op_set_int(st->module, b, HD_ATTR_PANEL, HD_GRANULE_BYTES);

@@ -161,7 +161,10 @@ void hd_stage_find_place(hd_stage *st, hd_builder *b, const hd_work *w, hd_value
     *along = hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, *along, st->cluster), place->rank);
   place->row0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m);
   place->slab0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m / HD_SLAB_ROWS);
-  place->col0 = hd_arith_const(b, HD_OP_MUL, tn, st->s.tile_n);
+  place->col0 = place->b_col0 = hd_arith_const(b, HD_OP_MUL, tn, st->s.tile_n);
+  if (st->pair)
+    place->b_col0 = hd_arith(b, HD_OP_ADD, place->col0,
+                             hd_arith_const(b, HD_OP_MUL, place->rank, st->b_n));
   place->is_first = st->prefetch ? hd_build_cmp(b, "eq", unit, w->lo) : NULL;
   place->is_back = is_zigzag(st) ? find_direction(st, b, w, unit) : NULL;
 }

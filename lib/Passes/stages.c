@@ -28,6 +28,8 @@ static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, h
   hd_op *work = hd_find_op(kernel->regions[0], HD_OP_WORK);
   st->cluster = (int32_t)hd_op_int(work, HD_ATTR_CLUSTER, 1);
   st->shares_a = st->cluster > 1 && strcmp(st->s.share, "a") == 0;
+  st->pair = hd_schedule_is_pair(&st->s);
+  st->b_n = hd_schedule_b_columns(&st->s);
   st->along_k = hd_schedule_along_k(&st->s);
   st->owners = hd_schedule_owners(&st->p, &st->s);
   st->own_n = st->s.tile_n / st->owners;

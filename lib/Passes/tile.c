@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "Passes/problem.h"
+#include "Passes/schedule_room.h"
 #include "Passes/variants.h"
 
 static void build_work(hd_module *m, const hd_problem *p, const hd_schedule *s,
@@ -24,7 +25,8 @@ static void build_work(hd_module *m, const hd_problem *p, const hd_schedule *s,
   hd_op_set_ints(m, work, HD_ATTR_TILE, tile, 3);
   hd_op_set_str(m, work, HD_ATTR_ORDER, "grouped");
   hd_op_set_int(m, work, HD_ATTR_GROUP, s->group);
-  hd_op_set_int(m, work, HD_ATTR_CLUSTER, strcmp(variant->path, "gather") ? s->cluster : 1);
+  bool multicasts = strcmp(variant->path, "gather") != 0;
+  hd_op_set_int(m, work, HD_ATTR_CLUSTER, multicasts || hd_schedule_is_pair(s) ? s->cluster : 1);
   hd_op_set_int(m, work, HD_ATTR_SPLIT_K, s->split_k);
   if (s->stream_k)
     hd_op_set_flag(m, work, HD_ATTR_STREAM_K);

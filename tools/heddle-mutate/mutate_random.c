@@ -107,15 +107,17 @@ static void draw_wgmma(draw *d, mutate_problem *p) {
 }
 
 static void draw_tensor(draw *d, mutate_problem *p) {
-  static const int32_t widths[] = {16, 32, 48, 64, 96, 128};
+  static const int32_t widths[] = {16, 32, 48, 64, 96, 128}, of_pairs[] = {32, 64, 96, 128};
   char tile[40];
-  d->cluster = 1;
+  d->cluster = !d->types->scale && one_in(d, 3) ? 2 : 1;
   d->tile_m = 128;
-  d->tile_n = d->types->scale ? 64 * (1 + (int32_t)mutate_below(d->seed, 3))
-              : d->transposed ? 64
-                              : widths[mutate_below(d->seed, HD_COUNT(widths))];
+  d->tile_n = d->types->scale  ? 64 * (1 + (int32_t)mutate_below(d->seed, 3))
+              : d->transposed  ? 64 * d->cluster
+              : d->cluster > 1 ? of_pairs[mutate_below(d->seed, HD_COUNT(of_pairs))]
+                               : widths[mutate_below(d->seed, HD_COUNT(widths))];
   snprintf(tile, sizeof tile, "128x%dx%d", d->tile_n, d->types->granule);
   add_word(p, "tile", tile);
+  add_number(p, "cluster", d->cluster);
   add_word(p, "b", WORD(d, "auto auto tma gather"));
 }
 

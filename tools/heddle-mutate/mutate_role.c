@@ -38,9 +38,7 @@ static bool is_scale_move(const hd_op *op) { return op->kind == HD_OP_TCGEN05_CP
 static bool is_tensor_scaled(const hd_op *op) {
   return op->kind == HD_OP_TCGEN05_MMA_SP && op->n_operands > TENSOR_COLUMN;
 }
-static bool has_rank(const hd_op *op) {
-  return op->kind == HD_OP_BARRIER_ARRIVE && hd_op_has(op, HD_ATTR_RANK);
-}
+static bool has_rank(const hd_op *op) { return hd_op_has(op, HD_ATTR_RANK); }
 
 static bool orders_cluster(const hd_op *op) { return hd_op_is(op, HD_ATTR_SCOPE, "cluster"); }
 static bool is_columns(const hd_op *op) { return op->kind == HD_OP_FRAG_COLUMNS; }

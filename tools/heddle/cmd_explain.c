@@ -76,6 +76,13 @@ static const char *judge_name(hd_judge judge) {
   return names[judge];
 }
 
+static const char *sharing(const hd_schedule *s) {
+  return s->cluster < 2              ? ""
+         : hd_schedule_is_pair(s)    ? ", pairs of CTAs multiply together, half of B in each"
+         : strcmp(s->share, "a") == 0 ? ", A multicast to 2 CTAs"
+                                      : ", B multicast to 2 CTAs";
+}
+
 static void print_schedule(const hd_problem *p, const hd_schedule *s) {
   char text[HD_SCHEDULE_TEXT];
   hd_schedule_print(s, text);
@@ -104,9 +111,7 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
     if (s->stream_k)
       printf(", the last waves shared over k (stream-K)");
     printf(", %d CTAs an SM%s%s\n", s->ctas,
-           s->persistent ? ", persistent" : "", s->cluster < 2      ? ""
-           : s->share[0] == 'a' ? ", A multicast to 2 CTAs"
-                                : ", B multicast to 2 CTAs");
+           s->persistent ? ", persistent" : "", sharing(s));
   }
 }
 
