@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <sqlite3.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,6 +97,14 @@ static heddle_status finish(heddle_context *ctx, hd_records *r, sqlite3_stmt *s,
   heddle_status status = code == SQLITE_DONE ? HEDDLE_OK : sql_error(ctx, r, what);
   sqlite3_finalize(s);
   return status;
+}
+
+/* *row: there is one more. */
+static heddle_status next_row(heddle_context *ctx, const hd_records *r, sqlite3_stmt *s,
+                              bool *row) {
+  int code = sqlite3_step(s);
+  *row = code == SQLITE_ROW;
+  return *row || code == SQLITE_DONE ? HEDDLE_OK : sql_error(ctx, r, "read");
 }
 
 static const char *text_at(sqlite3_stmt *s, int column) {
@@ -210,9 +219,10 @@ void hd_records_close(hd_records *r) {
 
 static heddle_status refuse_others(heddle_context *ctx, hd_records *r, const char *device) {
   sqlite3_stmt *s;
+  bool other;
   HD_TRY(prepare(ctx, r, &s, "SELECT device FROM run WHERE device <> ? LIMIT 1", "t", device));
-  heddle_status status = HEDDLE_OK;
-  if (sqlite3_step(s) == SQLITE_ROW)
+  heddle_status status = next_row(ctx, r, s, &other);
+  if (other)
     status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "records.device",
                       "the records hold measurements of %s, this is %s; nearest legal: another "
                       "--db", text_at(s, 0), device);
@@ -223,14 +233,14 @@ static heddle_status refuse_others(heddle_context *ctx, hd_records *r, const cha
 heddle_status hd_records_begin(heddle_context *ctx, hd_records *r, const hd_provenance *p,
                                bool resumes) {
   char spec[33];
+  unsigned char id[16];
   sqlite3_stmt *s;
   if (resumes)
     HD_TRY(refuse_others(ctx, r, p->device));
   hd_hash_format(hd_spec_hash(), spec);
-  HD_TRY(prepare(ctx, r, &s, "SELECT lower(hex(randomblob(16)))", ""));
-  if (sqlite3_step(s) == SQLITE_ROW)
-    strncpy(r->run, text_at(s, 0), sizeof r->run - 1);
-  sqlite3_finalize(s);
+  sqlite3_randomness(sizeof id, id);
+  for (size_t i = 0; i < sizeof id; i++)
+    snprintf(r->run + 2 * i, 3, "%02x", id[i]);
   HD_TRY(prepare(ctx, r, &s, "INSERT INTO run VALUES(?,datetime('now'),?,?,?,?,?,?)", "tttdtti",
                  r->run, p->device, p->driver, p->power_limit_w, HEDDLE_VERSION, spec,
                  (int64_t)p->seed));
@@ -278,9 +288,9 @@ heddle_status hd_records_each(heddle_context *ctx, hd_records *r, const char *pr
       " FROM measurement WHERE ?1 IS NULL OR product = ?1"
       " ORDER BY product, final, at, rowid",
       "t", product));
-  int code;
-  bool on = true;
-  while (on && (code = sqlite3_step(s)) == SQLITE_ROW) {
+  bool row;
+  heddle_status status;
+  while ((status = next_row(ctx, r, s, &row)) == HEDDLE_OK && row) {
     hd_record m = {.product = text_at(s, 0),
                    .schedule = text_at(s, 1),
                    .final = sqlite3_column_int(s, 2) != 0,
@@ -296,9 +306,9 @@ heddle_status hd_records_each(heddle_context *ctx, hd_records *r, const char *pr
                    .sustained = sqlite3_column_double(s, 12) * 1e-6,
                    .device = text_at(s, 13)};
     hd_verdict_parse(text_at(s, 3), &m.verdict);
-    on = each(user, &m);
+    if (!each(user, &m))
+      break;
   }
-  heddle_status status = on && code != SQLITE_DONE ? sql_error(ctx, r, "read") : HEDDLE_OK;
   sqlite3_finalize(s);
   return status;
 }
@@ -310,9 +320,9 @@ heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *r, hd_choi
                  "SELECT product, schedule, default_schedule, ifnull(device, ''), us, default_us,"
                  " n_legal, n_measured, sustained_us, default_sustained_us FROM" LATEST_CHOICES,
                  "t", NULL));
-  int code;
-  bool on = true;
-  while (on && (code = sqlite3_step(s)) == SQLITE_ROW) {
+  bool row;
+  heddle_status status;
+  while ((status = next_row(ctx, r, s, &row)) == HEDDLE_OK && row) {
     hd_choice c = {.product = text_at(s, 0),
                    .schedule = text_at(s, 1),
                    .default_schedule = text_at(s, 2),
@@ -323,9 +333,9 @@ heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *r, hd_choi
                    .n_measured = sqlite3_column_int64(s, 7),
                    .sustained = sqlite3_column_double(s, 8) * 1e-6,
                    .default_sustained = sqlite3_column_double(s, 9) * 1e-6};
-    on = each(user, &c);
+    if (!each(user, &c))
+      break;
   }
-  heddle_status status = on && code != SQLITE_DONE ? sql_error(ctx, r, "read") : HEDDLE_OK;
   sqlite3_finalize(s);
   return status;
 }
@@ -336,10 +346,12 @@ heddle_status hd_records_chosen(heddle_context *ctx, hd_records *r, const char *
   HD_TRY(prepare(ctx, r, &s,
                  "SELECT ifnull(max(n_measured), 0) FROM choice WHERE product = ?"
                  " AND (sustained_us > 0 OR NOT ?)", "ti", product, (int64_t)sustained));
-  if (sqlite3_step(s) == SQLITE_ROW)
+  bool row;
+  heddle_status status = next_row(ctx, r, s, &row);
+  if (row)
     *n_measured = sqlite3_column_int64(s, 0);
   sqlite3_finalize(s);
-  return HEDDLE_OK;
+  return status;
 }
 
 /* ---- merging ---- */
@@ -382,8 +394,10 @@ static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char 
                                  const char *device, hd_strbuf *out) {
   sqlite3_stmt *s;
   HD_TRY(prepare(ctx, r, &s, sql, "t", device));
-  int code;
-  for (const char *comma = ""; (code = sqlite3_step(s)) == SQLITE_ROW; comma = ",") {
+  bool more;
+  heddle_status status;
+  const char *comma = "";
+  for (; (status = next_row(ctx, r, s, &more)) == HEDDLE_OK && more; comma = ",") {
     json_t *row = json_object();
     for (int i = 0; i < sqlite3_column_count(s); i++) {
       int type = sqlite3_column_type(s, i);
@@ -399,7 +413,6 @@ static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char 
     free(text);
     json_decref(row);
   }
-  heddle_status status = code == SQLITE_DONE ? HEDDLE_OK : sql_error(ctx, r, "read");
   sqlite3_finalize(s);
   return status;
 }
@@ -407,10 +420,11 @@ static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char 
 /* A name that nobody has would export nothing. */
 static heddle_status check_device(heddle_context *ctx, hd_records *r, const char *device) {
   sqlite3_stmt *s;
-  heddle_status status = HEDDLE_OK;
+  bool row;
   HD_TRY(prepare(ctx, r, &s, "SELECT max(device = ?), group_concat(device, ', ')"
                  " FROM (SELECT DISTINCT device FROM run ORDER BY device)", "t", device));
-  if (sqlite3_step(s) == SQLITE_ROW && !sqlite3_column_int(s, 0))
+  heddle_status status = next_row(ctx, r, s, &row);
+  if (row && !sqlite3_column_int(s, 0))
     status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = sqlite3_db_filename(r->db, "main")},
                       "records.no-device", "got device \"%.60s\"; legal: %s", device,
                       *text_at(s, 1) ? text_at(s, 1) : "none, it holds no runs");
