@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Support/diag.h"
+
 enum { BLOCK_BYTES = 64 * 1024, ALIGN = 16 };
 
 struct hd_arena_block {
@@ -36,6 +38,15 @@ void *hd_xrealloc(void *p, size_t n_bytes) {
   p = realloc(p, n_bytes ? n_bytes : 1);
   if (!p)
     out_of_memory();
+  return p;
+}
+
+void *hd_try_malloc(heddle_context *ctx, size_t n_bytes, const char *what) {
+  void *p = malloc(n_bytes ? n_bytes : 1);
+  if (!p)
+    hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "memory.size",
+             "%s takes %zu bytes, which this machine does not give; nearest legal: smaller sizes",
+             what, n_bytes);
   return p;
 }
 

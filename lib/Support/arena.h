@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "heddle/context.h"
+
 /* A bump allocator. Zero-initialise to start. Never fails: out of memory ends in hd_out_of_memory,
  * which aborts (a compile needs a few megabytes; input sizes are bounded before allocation). */
 typedef struct hd_arena {
@@ -28,6 +30,10 @@ void hd_arena_free(hd_arena *arena);
 void *hd_xmalloc(size_t n_bytes);
 void *hd_xzalloc(size_t n_bytes);
 void *hd_xrealloc(void *p, size_t n_bytes);
+
+/* malloc of a size that comes from outside: NULL, and a diagnostic that names what it was for, when
+ * it cannot be had. The caller returns HEDDLE_NO_MEMORY. */
+void *hd_try_malloc(heddle_context *ctx, size_t n_bytes, const char *what);
 
 /* Makes room for one more element in a malloc'd array (owned). */
 #define HD_PUSH(array, count, cap, value)                                                          \

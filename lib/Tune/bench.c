@@ -58,7 +58,9 @@ static heddle_status make_operands(heddle_context *ctx, bench *x) {
   HD_TRY(hd_bench_host_make(ctx, &product, x->options->seed, x->options->n_jobs, h));
   size_t b_bytes = h->b_bytes, a_bytes = (size_t)p->m * h->a_row_bytes;
   x->d_bytes = (size_t)p->m * (size_t)p->n * heddle_elem_get(p->d_elem)->container_bits / 8;
-  x->d = hd_xmalloc(x->d_bytes);
+  x->d = hd_try_malloc(ctx, x->d_bytes, "D");
+  if (!x->d)
+    return HEDDLE_NO_MEMORY;
   x->n_sets = hd_rotation_count(h->packed_bytes + b_bytes + x->d_bytes, ROTATE_BYTES);
   if (x->n_sets < 2)
     x->n_sets = 2;

@@ -69,9 +69,9 @@ static heddle_status allocate_a(heddle_context *ctx, making *x, uint64_t seed) {
   HD_TRY(heddle_sparse_dense_row_bytes(ctx, p->a, k, &h->a_row_bytes));
   HD_TRY(heddle_sparse_packed_bytes(ctx, p->a, h->family, m, k, &h->packed_bytes));
   HD_TRY(heddle_sparse_packed_bytes(ctx, p->a, h->family, ROWS, k, &x->block_bytes));
-  h->a = hd_xmalloc((size_t)p->m * h->a_row_bytes);
-  h->packed = hd_xmalloc(h->packed_bytes);
-  return HEDDLE_OK;
+  h->a = hd_try_malloc(ctx, (size_t)p->m * h->a_row_bytes, "A");
+  h->packed = h->a ? hd_try_malloc(ctx, h->packed_bytes, "packed A") : NULL;
+  return h->packed ? HEDDLE_OK : HEDDLE_NO_MEMORY;
 }
 
 /* ---- B, and rows of D ---- */
@@ -111,15 +111,19 @@ static heddle_status make_expected(const making *x, int32_t i) {
 
 static void work_expected(void *user, int32_t i) { note(user, make_expected(user, i)); }
 
-static void allocate_b(const hd_product *p, hd_bench_host *h) {
+static heddle_status allocate_b(heddle_context *ctx, const hd_product *p, hd_bench_host *h) {
   h->b_row_bytes = ((size_t)b_cols(p) * heddle_elem_get(p->b)->container_bits + 7) / 8;
   h->n_checked =
       hd_reference_sample_rows(h->seed, (uint64_t)p->m, HD_BENCH_CHECKED_ROWS, h->checked);
   free(h->b);
   free(h->expected);
   h->b_bytes = (size_t)b_rows(p) * h->b_row_bytes;
-  h->b = hd_xmalloc(h->b_bytes);
-  h->expected = hd_xmalloc(sizeof *h->expected * h->n_checked * (size_t)p->n);
+  h->expected = NULL;
+  h->b = hd_try_malloc(ctx, h->b_bytes, "B");
+  if (h->b)
+    h->expected =
+        hd_try_malloc(ctx, sizeof *h->expected * h->n_checked * (size_t)p->n, "the reference");
+  return h->expected ? HEDDLE_OK : HEDDLE_NO_MEMORY;
 }
 
 heddle_status hd_bench_host_make(heddle_context *ctx, const hd_product *p, uint64_t seed,
@@ -129,7 +133,7 @@ heddle_status hd_bench_host_make(heddle_context *ctx, const hd_product *p, uint6
     HD_TRY(allocate_a(ctx, &x, seed));
     hd_parallel(n_jobs, pieces(p->m), work_a, &x);
   }
-  allocate_b(p, h);
+  HD_TRY(allocate_b(ctx, p, h));
   hd_parallel(n_jobs, pieces(b_rows(p)), work_b, &x);
   if (!x.failed)
     hd_parallel(n_jobs, pieces(p->n), work_expected, &x);

@@ -21,8 +21,8 @@ heddle_status hd_whole_make(heddle_context *ctx, const hd_device *device, hd_pee
   if (status == HEDDLE_OK)
     status = hd_device_sync(ctx, device);
   if (status == HEDDLE_OK) {
-    w.data = hd_xmalloc(n_bytes);
-    status = hd_buffer_download(ctx, device, &d, w.data);
+    w.data = hd_try_malloc(ctx, n_bytes, "all of D");
+    status = w.data ? hd_buffer_download(ctx, device, &d, w.data) : HEDDLE_NO_MEMORY;
   }
   hd_buffer_free(device, &d);
   if (status != HEDDLE_OK) {

@@ -34,7 +34,9 @@ static heddle_status place_operands(heddle_context *ctx, hd_workload *w) {
   const hd_product *p = &w->product;
   const hd_bench_host *h = w->host;
   w->d_bytes = (size_t)p->m * (size_t)p->n * heddle_elem_get(p->d)->container_bits / 8;
-  w->d = hd_xmalloc(w->d_bytes);
+  w->d = hd_try_malloc(ctx, w->d_bytes, "D");
+  if (!w->d)
+    return HEDDLE_NO_MEMORY;
   w->n_sets = hd_rotation_count(h->packed_bytes + h->b_bytes + w->d_bytes, ROTATE_BYTES);
   if (w->n_sets < 2)
     w->n_sets = 2;
@@ -87,7 +89,9 @@ static heddle_status packed_for(heddle_context *ctx, hd_workload *w, const char 
     return hd_rotation_create(ctx, w->device, h->packed, h->packed_bytes, w->n_sets, &w->packed[i]);
   size_t n_bytes;
   HD_TRY(heddle_sparse_packed_bytes(ctx, p->a, wanted, m, k, &n_bytes));
-  void *payload = hd_xmalloc(n_bytes);
+  void *payload = hd_try_malloc(ctx, n_bytes, "packed A");
+  if (!payload)
+    return HEDDLE_NO_MEMORY;
   heddle_status status =
       heddle_sparse_pack_dense(ctx, p->a, wanted, m, k, h->a, h->a_row_bytes, payload);
   if (status == HEDDLE_OK)

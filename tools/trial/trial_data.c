@@ -18,20 +18,23 @@ trial_block *trial_data_block(const trial_data *data, hd_arg_kind kind) {
   return NULL;
 }
 
-static trial_block *add_block(trial_data *data, hd_arg_kind kind, heddle_elem elem, size_t n_bytes,
-                              size_t offset) {
-  trial_block *block = &data->block[data->n_blocks++];
+static heddle_status add_block(heddle_context *ctx, hd_arg_kind kind, heddle_elem elem,
+                               size_t n_bytes, size_t offset, trial_data *data) {
   size_t all = 2 * data->guard_bytes + offset + n_bytes;
+  uint8_t *memory = hd_try_malloc(ctx, all, hd_arg_name(kind));
+  if (!memory)
+    return HEDDLE_NO_MEMORY;
+  trial_block *block = &data->block[data->n_blocks++];
   *block = (trial_block){.kind = kind,
                          .elem = elem,
                          .n_bytes = n_bytes,
                          .offset = offset,
                          .lead_bytes = data->guard_bytes + offset,
                          .all_bytes = all,
-                         .all = hd_xmalloc(all)};
+                         .all = memory};
   memset(block->all, TRIAL_POISON, all);
   block->data = block->all + block->lead_bytes;
-  return block;
+  return HEDDLE_OK;
 }
 
 void trial_data_free(trial_data *data) {
@@ -85,8 +88,8 @@ static heddle_status add_dense(heddle_context *ctx, uint64_t seed, const dense_o
         ctx, HEDDLE_INVALID, HD_NOWHERE, "run.stride",
         "got a pitch of %lld elements for %s, shorter than its row; nearest legal: %lld",
         (long long)o->stored.pitch, hd_arg_name(o->kind), (long long)o->stored.cols);
-  trial_block *block =
-      add_block(data, o->kind, o->elem, stored_bytes(o->elem, &o->stored), o->offset);
+  HD_TRY(add_block(ctx, o->kind, o->elem, stored_bytes(o->elem, &o->stored), o->offset, data));
+  trial_block *block = trial_data_block(data, o->kind);
   if (o->file)
     return read_rows(ctx, o->file, o->elem, &o->stored, block->data);
   /* Each operand its own stream of numbers. */
@@ -121,7 +124,8 @@ static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest
   uint64_t m = (uint64_t)data->shape.m, k = (uint64_t)data->shape.k;
   size_t n_bytes;
   HD_TRY(heddle_sparse_packed_bytes(ctx, manifest->a_elem, family, m, k, &n_bytes));
-  trial_block *block = add_block(data, HD_ARG_A, manifest->a_elem, n_bytes, 0);
+  HD_TRY(add_block(ctx, HD_ARG_A, manifest->a_elem, n_bytes, 0, data));
+  trial_block *block = trial_data_block(data, HD_ARG_A);
   if (plant == TRIAL_PLANT_NONE || plant == TRIAL_PLANT_SCALE)
     return heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, data->a_dense,
                                     data->a_row_bytes, block->data);
@@ -246,8 +250,9 @@ static heddle_status add_block_scales(heddle_context *ctx, const hd_manifest *ma
     if (!arg)
       continue;
     int64_t bytes = trial_block_scale_bytes(manifest, s, i);
-    trial_block *block = add_block(data, kinds[i], arg->elem, (size_t)bytes, 0);
-    HD_TRY(trial_block_scales(ctx, manifest, r, s, i, &data->scales[i], block->data));
+    HD_TRY(add_block(ctx, kinds[i], arg->elem, (size_t)bytes, 0, data));
+    HD_TRY(trial_block_scales(ctx, manifest, r, s, i, &data->scales[i],
+                              trial_data_block(data, kinds[i])->data));
   }
   return HEDDLE_OK;
 }
@@ -280,8 +285,8 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
   HD_TRY(add_scales(ctx, manifest, r, limit, data));
   HD_TRY(add_block_scales(ctx, manifest, r, data));
   trial_stored d = trial_stored_d(manifest, s);
-  add_block(data, HD_ARG_D, manifest->d_elem, stored_bytes(manifest->d_elem, &d), r->offset_d);
-  return HEDDLE_OK;
+  return add_block(ctx, HD_ARG_D, manifest->d_elem, stored_bytes(manifest->d_elem, &d),
+                   r->offset_d, data);
 }
 
 heddle_status trial_data_make(heddle_context *ctx, const hd_manifest *manifest,
@@ -301,7 +306,9 @@ heddle_status trial_data_make(heddle_context *ctx, const hd_manifest *manifest,
   HD_TRY(add_operands(ctx, manifest, request, &limit, data));
   for (int i = 0; i < data->n_blocks; i++) {
     trial_block *block = &data->block[i];
-    block->before = hd_xmalloc(block->all_bytes);
+    block->before = hd_try_malloc(ctx, block->all_bytes, "a copy of the operands");
+    if (!block->before)
+      return HEDDLE_NO_MEMORY;
     memcpy(block->before, block->all, block->all_bytes);
   }
   return HEDDLE_OK;

@@ -167,7 +167,9 @@ static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
                              const trial_request *request, const trial_data *data,
                              const hd_reference *r, const uint64_t *rows, size_t n_rows,
                              trial_result *result) {
-  double *expected = hd_xmalloc(sizeof *expected * n_rows * r->n);
+  double *expected = hd_try_malloc(ctx, sizeof *expected * n_rows * r->n, "the reference");
+  if (!expected)
+    return HEDDLE_NO_MEMORY;
   heddle_status status = hd_reference_rows(ctx, r, rows, n_rows, expected);
   if (status == HEDDLE_OK) {
     if (!strcmp(manifest->act, "user"))

@@ -47,7 +47,9 @@ static heddle_status read_sparse_image(heddle_context *ctx, const char *path, co
                     heddle_elem_get(elem)->name);
   size_t row_bytes;
   HD_TRY(heddle_sparse_dense_row_bytes(ctx, elem, info.k, &row_bytes));
-  *dense = hd_xmalloc(row_bytes * info.m);
+  *dense = hd_try_malloc(ctx, row_bytes * info.m, "A");
+  if (!*dense)
+    return HEDDLE_NO_MEMORY;
   *m = info.m;
   *k = info.k;
   return expand(ctx, &info, (const uint8_t *)image, *dense, row_bytes);
@@ -107,7 +109,9 @@ heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,
   uint64_t m = (uint64_t)shape->m, k = (uint64_t)shape->k, file_m = m, file_k = k;
   HD_TRY(heddle_sparse_dense_row_bytes(ctx, manifest->a_elem, k, row_bytes));
   if (!request->a_file) {
-    *dense = hd_xmalloc(*row_bytes * m);
+    *dense = hd_try_malloc(ctx, *row_bytes * m, "A");
+    if (!*dense)
+      return HEDDLE_NO_MEMORY;
     hd_fill fill = {.seed = request->seed, .limit = limit};
     hd_fill_sparse(&fill, manifest->a_elem, m, k, *dense, k);
     return HEDDLE_OK;

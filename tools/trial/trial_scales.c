@@ -64,7 +64,9 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
                        scales));
   } else {
     hd_fill fill = {.seed = r->seed * HD_N_ARG_KINDS + (uint64_t)kind, .limit = r->exact};
-    *scales = hd_xmalloc((size_t)(rows * blocks));
+    *scales = hd_try_malloc(ctx, (size_t)(rows * blocks), "block scales");
+    if (!*scales)
+      return HEDDLE_NO_MEMORY;
     hd_fill_scales(&fill, elem, (uint64_t)rows, (uint64_t)blocks, *scales);
   }
   const heddle_block_scale_shape shape = {

@@ -55,6 +55,18 @@ static void memory_of_nothing_is_memory(void **state) {
   free(hd_xrealloc(hd_xmalloc(0), 0));
 }
 
+static void what_is_not_given_is_told_of(void **state) {
+  (void)state;
+  heddle_context *ctx = heddle_context_create();
+  void *some = hd_try_malloc(ctx, 0, "nothing");
+  assert_non_null(some);
+  free(some);
+  assert_null(hd_try_malloc(ctx, SIZE_MAX / 2, "a whole"));
+  assert_string_equal(hd_first_error(ctx)->rule, "memory.size");
+  assert_non_null(strstr(hd_first_error(ctx)->text, "a whole takes 9223372036854775807 bytes"));
+  heddle_context_free(ctx);
+}
+
 static void a_list_grows(void **state) {
   (void)state;
   int *list = NULL, n = 0, cap = 0;
@@ -206,6 +218,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_arena_gives_zeroed_memory),
       cmocka_unit_test(memory_of_nothing_is_memory),
+      cmocka_unit_test(what_is_not_given_is_told_of),
       cmocka_unit_test(a_list_grows),
       cmocka_unit_test(a_string_grows),
       cmocka_unit_test(the_random_words_are_splitmix64),
