@@ -20,7 +20,8 @@ enum {
 static const double MMA_PRODUCTS = 31.3, MMA_EMULATED = 1.0 / 28;
 
 /* `heddle tune calibrate` of 9223 schedules of 222 products: the front of each weighs most, so a
- * ceiling is what fits there, not what physics would say of it alone. */
+ * ceiling is what fits there, not what physics would say of it alone. `crowd` came later, of
+ * docs/bench/attempts.csv, run 9. */
 const hd_ceilings hd_ceilings_h200 = {
     .device = "NVIDIA H200",
     .n_sms = 132,
@@ -33,6 +34,7 @@ const hd_ceilings hd_ceilings_h200 = {
     .beside = 0.522,
     .void_bytes = 3.74e12,
     .dram_bytes = 4.5e12,
+    .crowd = 0.04,
     .l2_latency_s = 0.496e-6,
     .dram_latency_s = 0.615e-6,
     .multicast = 0.848,
@@ -56,12 +58,12 @@ static const struct ceiling {
     CEILING(pair_clocks, 1, 300),            CEILING(issue_clocks, 1, 300),
     CEILING(fill_bytes, 1e12, 30e12),        CEILING(beside, 0.1, 1),
     CEILING(void_bytes, 0.1e12, 30e12),      CEILING(dram_bytes, 0.5e12, 4.8e12),
-    CEILING(l2_latency_s, 0.2e-6, 2e-6),     CEILING(dram_latency_s, 0.4e-6, 4e-6),
-    CEILING(multicast, 0.5, 1),              CEILING(launch_s, 0.1e-6, 8e-6),
-    CEILING(tile_s, 0.05e-6, 5e-6),          CEILING(store_sm_bytes, 20e9, 1000e9),
-    CEILING(reduce_s, 0.1e-6, 10e-6),        CEILING(exchange_s, 0.01e-6, 10e-6),
-    CEILING(exchange_sm_bytes, 5e9, 250e9),  CEILING(drain_s, 0.01e-6, 2e-6),
-    CEILING(dense_flops, 690e12, 690e12)
+    CEILING(crowd, 0.001, 0.5),              CEILING(l2_latency_s, 0.2e-6, 2e-6),
+    CEILING(dram_latency_s, 0.4e-6, 4e-6),   CEILING(multicast, 0.5, 1),
+    CEILING(launch_s, 0.1e-6, 8e-6),         CEILING(tile_s, 0.05e-6, 5e-6),
+    CEILING(store_sm_bytes, 20e9, 1000e9),   CEILING(reduce_s, 0.1e-6, 10e-6),
+    CEILING(exchange_s, 0.01e-6, 10e-6),     CEILING(exchange_sm_bytes, 5e9, 250e9),
+    CEILING(drain_s, 0.01e-6, 2e-6),         CEILING(dense_flops, 690e12, 690e12)
 #undef CEILING
 };
 
@@ -101,6 +103,7 @@ typedef struct unit {
   double parts; /* of tiles, each with a fill and a drain */
   double tensor_s, chain_s, issue_s; /* a stage */
   double latency_s, reduce_s;
+  double residents; /* CTAs that an SM holds at once */
 } unit;
 
 static double ceil_div(double x, double y) { return ceil(x / y); }
@@ -167,9 +170,29 @@ static void stage_times(const unit *u, double n_ctas, double together,
   t[HD_RESOURCE_RING] = u->load_bytes / u->ring_bytes * u->latency_s;
 }
 
+/* CTAs that are resident at once. */
+static double slots_of(const unit *u) {
+  int32_t sms = hd_schedule_along_k(u->s) > 2 ? u->c->n_sms_of_fours : u->c->n_sms;
+  return sms * u->residents;
+}
+
+/* Of all CTAs, those that find themselves together on an SM. */
+static double together_of(const unit *u, double n_ctas) {
+  return fmin(u->residents, ceil_div(n_ctas, u->c->n_sms));
+}
+
+/* More on the way than covers the latency lies in each other's way; what is read ahead of the
+ * kernel's turn does not. */
+static double crowding(const unit *u, double units) {
+  double covering = hd_schedule_covering_stages(u->p, u->s) * u->s->ctas;
+  double more = together_of(u, units) * u->s->stages / covering - 1;
+  bool ahead = hd_op_has(u->p->kernel, HD_ATTR_WEIGHTS_READY);
+  return is_mma(u->s) || ahead ? 1 : 1 + u->c->crowd * fmax(more, 0);
+}
+
 /* Waves of n_ctas units; each resource's seconds are added to alone. */
 static void add_waves(const unit *u, double waves, double n_ctas, hd_cost *cost) {
-  double t[N_STAGE_RESOURCES], together = fmin(u->s->ctas, ceil_div(n_ctas, u->c->n_sms));
+  double t[N_STAGE_RESOURCES], together = together_of(u, n_ctas);
   if (waves <= 0 || n_ctas <= 0)
     return;
   stage_times(u, n_ctas, together, t);
@@ -183,7 +206,7 @@ static void add_waves(const unit *u, double waves, double n_ctas, hd_cost *cost)
 }
 
 static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_ceilings *c, double k) {
-  unit u = {.p = p, .s = s, .c = c, .parts = 1};
+  unit u = {.p = p, .s = s, .c = c, .parts = 1, .residents = hd_schedule_residents(p, s)};
   double slabs = s->tile_m / (double)HD_SLAB_ROWS;
   double a_bytes = slabs * hd_block_bytes(p->a_elem);
   double b_bytes = (double)s->tile_n * HD_GRANULE_BYTES;
@@ -234,12 +257,6 @@ bool hd_cost_is_estimate(const hd_problem *p) {
   return strcmp(p->target->name, "sm_90a") == 0 && !p->block;
 }
 
-/* CTAs that are resident at once. */
-static double slots_of(const hd_schedule *s, const hd_ceilings *c) {
-  int32_t sms = hd_schedule_along_k(s) > 2 ? c->n_sms_of_fours : c->n_sms;
-  return (double)sms * s->ctas;
-}
-
 hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
                          const hd_ceilings *c) {
   double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
@@ -257,7 +274,7 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   u.latency_s = c->l2_latency_s + cold * (c->dram_latency_s - c->l2_latency_s);
   if (!is_mma(s))
     u.void_bytes = (s->tile_n - n / tiles_n) * HD_GRANULE_BYTES;
-  double slots = slots_of(s, c), full = floor(units / slots);
+  double slots = slots_of(&u), full = floor(units / slots);
   double rest = units - full * slots, parts = s->split_k;
   unit last = u;
   if (s->stream_k && rest > 0) {
@@ -270,7 +287,8 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   add_waves(&u, full, slots, &cost);
   add_waves(&last, 1, rest, &cost);
   double extra = c->launch_s + reduce_seconds(p, s, c, parts);
-  cost.alone[HD_RESOURCE_DRAM] = (read + m * n * bytes_of(p->d.elem)) / c->dram_bytes;
+  cost.alone[HD_RESOURCE_DRAM] =
+      (read + m * n * bytes_of(p->d.elem)) / c->dram_bytes * crowding(&u, units);
   cost.alone[HD_RESOURCE_LAUNCH] += extra;
   cost.seconds = extra + both(cost.seconds, cost.alone[HD_RESOURCE_DRAM]);
   cost.units = (int64_t)units;

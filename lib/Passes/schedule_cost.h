@@ -19,6 +19,7 @@ typedef struct hd_ceilings {
   double beside;            /* what is left of B's traffic where CTAs side by side read it */
   double void_bytes;        /* zeros for columns past B's end */
   double dram_bytes;        /* read */
+  double crowd; /* that DRAM takes longer, for each time more on the way than covers its latency */
   double l2_latency_s, dram_latency_s; /* from a copy's issue to its arrival, loaded */
   double multicast;         /* what a multicast to two leaves of that operand's traffic */
   double launch_s;          /* of a kernel that does nothing */

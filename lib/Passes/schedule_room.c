@@ -213,6 +213,25 @@ int32_t hd_schedule_accumulators(const hd_problem *p, const hd_schedule *s) {
   return threads ? s->tile_m * s->tile_n / threads * bits / 32 : 0;
 }
 
+/* Partials of other splits are held beside the sums, and the addresses of both. */
+static bool has_room(const hd_problem *p, const hd_schedule *s) {
+  bool adds = hd_schedule_shares_tiles(s) && hd_schedule_along_k(s) == 1;
+  int32_t held = hd_schedule_accumulators(p, s) * (adds ? 2 : 1) + (adds ? OTHER_REGISTERS : 0);
+  return held <= hd_schedule_shared_accumulators(p, s) &&
+         hd_schedule_shared_bytes(p, s) <= hd_schedule_shared_limit(p, s);
+}
+
+int32_t hd_schedule_residents(const hd_problem *p, const hd_schedule *s) {
+  hd_schedule more = *s;
+  bool moves_registers = s->ctas == 1 && s->warps_m > 4;
+  if (!hd_schedule_is_wgmma(s) || moves_registers || hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY))
+    return s->ctas;
+  do
+    more.ctas++;
+  while (has_room(p, &more));
+  return more.ctas - 1;
+}
+
 int32_t hd_schedule_held_metadata(const hd_problem *p, const hd_schedule *s) {
   int32_t words = hd_block_meta_bytes(p->a_elem) / PLANE_BYTES;
   return 2 * words * (s->tile_m / HD_SLAB_ROWS) / (s->warps_m / 4);

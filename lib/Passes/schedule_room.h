@@ -76,6 +76,9 @@ int32_t hd_schedule_most_accumulators(const hd_schedule *schedule);
 int32_t hd_schedule_shared_accumulators(const hd_problem *problem, const hd_schedule *schedule);
 /* Metadata registers of the two batches of a turn. */
 int32_t hd_schedule_held_metadata(const hd_problem *problem, const hd_schedule *schedule);
+/* CTAs that an SM will hold, never fewer than the schedule says: as many as its memory and, by
+ * estimate, its registers have room for; where it is not known what they take, what it says. */
+int32_t hd_schedule_residents(const hd_problem *problem, const hd_schedule *schedule);
 /* Registers hold the metadata of a batch that runs while the next is issued. */
 bool hd_schedule_may_pend(const hd_problem *problem, const hd_schedule *schedule);
 /* Batches that may do so: more is faster. */
