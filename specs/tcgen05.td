@@ -167,7 +167,7 @@ class Tc<string text, string operands, string llvm, string section, string issue
          string completion, list<Effect> effects>
     : Op<"TCGEN05", "tcgen05." # text, operands, llvm, "PTX ISA 9.7.16 (tcgen05." # section # ")",
          issuer, completion, Tc05, effects>;
-foreach cg = [1, 2] in {
+foreach cg = [1, 2] in let CtaGroup = cg in {
   defvar G = ".cta_group::" # cg;
   defvar L = ".cg" # cg;
   def tcgen05_alloc_cg # cg : Tc<"alloc" # G # ".sync.aligned.shared::cta.b32", "[dst], columns",

@@ -420,10 +420,10 @@ bool hd_ck_scales_extent(const hd_ck_extents *extents, int which, int64_t *expec
 uint64_t hd_ck_copy_scale_tiles(hd_ck_machine *m, const hd_ck_step *step, int64_t from,
                                 int64_t bytes);
 void hd_ck_tensor_cp(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
-/* The block scales that a tcgen05.mma.sp (operands 7 to 10) of `columns` columns reads; then, that
- * they go with those `before`; then, that they are those of the rows that are stored. */
-bool hd_ck_scale_tiles(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t columns,
-                       const hd_ck_content *b, hd_ck_tiles *tiles);
+/* The block scales that a tcgen05.mma.sp (operands 7 to 10) of `columns` columns reads in a CTA;
+ * then, that they go with those `before`; then, that they are those of the rows that are stored. */
+bool hd_ck_scale_tiles(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
+                       int64_t columns, const hd_ck_content *b, hd_ck_tiles *tiles);
 void hd_ck_scale_sums(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                       const hd_ck_tiles *tiles, const hd_ck_content *before, hd_ck_content *sum);
 void hd_ck_scale_stored(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
@@ -452,7 +452,10 @@ void hd_ck_out_wait(hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_out_finish(hd_ck_machine *m);
 
 /* --- check_tensor.c ------------------------------------------------------------------------- */
-/* A slot of tensor memory (operands `buffer`, `cursor`) while the CTA has it. */
+/* How many CTAs a tcgen05.mma.sp or cp works for, from the first one on; 0 after a finding. */
+int32_t hd_ck_tensor_group(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                           int32_t *first);
+/* A slot of a CTA's tensor memory (operands `buffer`, `cursor`) while it has it. */
 bool hd_ck_tensor_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
                         int32_t buffer, int32_t cursor, hd_ck_place *place);
 void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);

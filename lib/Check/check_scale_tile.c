@@ -56,12 +56,11 @@ static int64_t owner_of(int64_t tile, int32_t cells) {
   return tile / (int64_t)(of_b / (uint64_t)cells);
 }
 
-void hd_ck_tensor_cp(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+static void copy_tiles(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta) {
   hd_ck_place to, from;
-  w->multiplied++;
-  if (!hd_ck_tensor_place(m, w, step, w->cta, 0, 2, &to) ||
-      !hd_ck_place_of(m, w, step, 1, 2, &from))
+  if (!hd_ck_tensor_place(m, w, step, cta, 0, 2, &to) || !hd_ck_place_of(m, w, step, 1, 2, &from))
     return;
+  from.cta = cta;
   int64_t bands = hd_op_int(step->op, HD_ATTR_ROWS, 0) / TILE_ROWS;
   int64_t tiles = from.buffer->bytes / TILE_BYTES;
   if (bands < 1 || tiles % bands || to.buffer->bytes != tiles * TENSOR_TILE_BYTES)
@@ -77,18 +76,26 @@ void hd_ck_tensor_cp(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   }
 }
 
+/* Of a pair, in both of its CTAs: from the shared to the tensor memory of each. */
+void hd_ck_tensor_cp(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  int32_t first, n_ctas = hd_ck_tensor_group(m, w, step, &first);
+  w->multiplied++;
+  for (int32_t i = 0; i < n_ctas && !m->stop; i++)
+    copy_tiles(m, w, step, first + i);
+}
+
 /* --- multiplication ------------------------------------------------------------------------- */
 
 /* The tiles of 128 rows, beginning with the operand's first, that a k-step reads: less those of the
  * granules before, so that all steps of a tile of D agree. False after a finding. */
-static bool read_bands(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int which,
-                       int64_t bands, const hd_ck_content *b, int64_t tile[2]) {
+static bool read_bands(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
+                       int which, int64_t bands, const hd_ck_content *b, int64_t tile[2]) {
   const hd_spec_row *row = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW));
   int64_t each = hd_spec_scales_a_row(row), before = b->granule * each;
   int64_t word = (before % WORD + b->step * row->scale_vec) / WORD;
   const uint64_t owner = of_b / TILE_CELLS;
   hd_ck_place place;
-  if (!hd_ck_tensor_place(m, w, step, w->cta, 7 + which, 3, &place))
+  if (!hd_ck_tensor_place(m, w, step, cta, 7 + which, 3, &place))
     return false;
   if (place.buffer->bytes != bands * ((each + WORD - 1) / WORD) * TENSOR_TILE_BYTES) {
     hd_ck_undecided(m, step->op, "block scales of more or less than the rows of a tile");
@@ -122,15 +129,15 @@ static bool check_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step 
                b->col % TILE_ROWS / WORD_ROWS));
 }
 
-bool hd_ck_scale_tiles(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t columns,
-                       const hd_ck_content *b, hd_ck_tiles *tiles) {
+bool hd_ck_scale_tiles(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
+                       int64_t columns, const hd_ck_content *b, hd_ck_tiles *tiles) {
   int64_t of_a[2] = {0}, of_columns[2] = {0}, bands = (columns + TILE_ROWS - 1) / TILE_ROWS;
   if (bands > 2) {
     hd_ck_undecided(m, step->op, "block scales of more than 256 columns");
     return false;
   }
-  if (!check_place(m, w, step, columns, b) ||
-      !read_bands(m, w, step, 0, 1, b, of_a) || !read_bands(m, w, step, 1, bands, b, of_columns))
+  if (!check_place(m, w, step, columns, b) || !read_bands(m, w, step, cta, 0, 1, b, of_a) ||
+      !read_bands(m, w, step, cta, 1, bands, b, of_columns))
     return false;
   *tiles = (hd_ck_tiles){.a = of_a[0], .b = of_columns[0], .col = b->col, .columns = columns};
   tiles->b_last = of_columns[bands - 1];

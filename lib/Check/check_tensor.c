@@ -89,6 +89,16 @@ bool hd_ck_tensor_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
   return false;
 }
 
+int32_t hd_ck_tensor_group(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                           int32_t *first) {
+  int32_t n = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW))->cta_group;
+  *first = w->cta / n * n;
+  if (n <= HD_CK_PAIR && *first + n <= m->program->cluster)
+    return n;
+  hd_ck_undecided(m, step->op, "a pair of CTAs without a cluster");
+  return 0;
+}
+
 static int64_t lane_bytes(const hd_ck_place *place) {
   return place->buffer->bytes / LANES;
 }
@@ -294,12 +304,15 @@ static void write_sums(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
   hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), all, 0);
 }
 
-/* The rows of one CTA. */
-static void multiply_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
-                          hd_ck_content *sums, const hd_ck_content *b, const hd_ck_tiles *tiles) {
-  bool adds = w->env[step->args[6]].i != 0;
+/* The rows of one CTA, that of `place`. */
+static void multiply_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
+                          const hd_ck_place *place, hd_ck_content *sums, const hd_ck_content *b) {
+  bool adds = w->env[step->args[6]].i != 0, scaled = step->n_args > PLAIN_OPERANDS;
+  hd_ck_tiles tiles = {0};
+  if (scaled && !hd_ck_scale_tiles(m, w, step, place->cta, lane_bytes(place) / 4, b, &tiles))
+    return;
   for (int32_t i = 0; i < HD_CK_MAX_SLABS && !m->stop; i++) {
-    slab at = {cta, i};
+    slab at = {place->cta, i};
     hd_ck_content a = empty, meta = empty, *sum = &sums[i];
     if (!read_a(m, w, step, at, &a) || !read_metadata(m, w, step, at, &meta))
       return;
@@ -307,34 +320,27 @@ static void multiply_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
       wrong_operand(m, w, step, "the accumulators are added to before they have a value");
     hd_ck_content before = adds ? *sum : empty;
     *sum = hd_ck_accumulate(m, w, step, &before, &a, &meta, b);
-    hd_ck_scale_sums(m, w, step, tiles, &before, sum);
+    hd_ck_scale_sums(m, w, step, &tiles, &before, sum);
   }
 }
 
 /* Operands: accumulators, cursor, A, cursor of the stage, B, metadata, scale-d, block scales. */
 void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  const hd_spec_row *row = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW));
-  int32_t n_ctas = row->cta_group, first = w->cta / n_ctas * n_ctas;
+  int32_t first, n_ctas = hd_ck_tensor_group(m, w, step, &first);
   hd_ck_place place;
   hd_ck_content b = empty;
-  hd_ck_tiles tiles = {0};
-  bool scaled = step->n_args > PLAIN_OPERANDS;
   w->multiplied++;
-  if (n_ctas > HD_CK_PAIR || first + n_ctas > m->program->cluster || (scaled && n_ctas > 1))
-    return hd_ck_undecided(m, step->op, "a pair of CTAs without a cluster, or with block scales");
-  if (!hd_ck_tensor_place(m, w, step, first, 0, 1, &place))
+  if (!n_ctas || !hd_ck_tensor_place(m, w, step, first, 0, 1, &place))
     return;
   int64_t columns = lane_bytes(&place) / 4;
   if (!read_columns(m, w, step, first, n_ctas, columns, &b))
     return;
   check_selector(m, w, step);
-  if (scaled && !hd_ck_scale_tiles(m, w, step, columns, &b, &tiles))
-    return;
   for (int32_t i = 0; i < n_ctas && !m->stop; i++) {
     if (!hd_ck_tensor_place(m, w, step, first + i, 0, 1, &place))
       return;
     write_sums(m, w, step, &place);
     w->sums[i] = sums_of(m, &place);
-    multiply_rows(m, w, step, place.cta, w->sums[i], &b, &tiles);
+    multiply_rows(m, w, step, &place, w->sums[i], &b);
   }
 }

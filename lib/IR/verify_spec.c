@@ -170,7 +170,7 @@ static void check_row(hd_verifier *v, const hd_op *op) {
     check_fragments(v, op, rule, row);
     if (op->kind == HD_OP_MMA_SP_SCALED)
       check_scale_ids(v, op, row);
-    if (op->kind == HD_OP_TCGEN05_MMA_SP)
+    if (op->kind == HD_OP_TCGEN05_MMA_SP || op->kind == HD_OP_TCGEN05_CP)
       check_pair(v, op, row);
   }
 }

@@ -97,10 +97,6 @@ static heddle_status check_pair(heddle_context *ctx, const hd_problem *p, const 
            "got cluster %d share=%s; legal for tcgen05: 1, 2 with share=b; nearest: cluster=%d "
            "share=b",
            s->cluster, s->share, s->cluster < 2 ? 1 : 2);
-  if (hd_schedule_is_pair(s) && p->block)
-    REFUSE(HEDDLE_UNSUPPORTED, "schedule.pair-scales",
-           "got cluster 2 with block scales in tensor memory, of which a pair of CTAs would need "
-           "B's twice; nearest legal: cluster=1");
   return HEDDLE_OK;
 }
 

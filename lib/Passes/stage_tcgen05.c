@@ -53,7 +53,8 @@ static void move_scales(hd_stage *st, hd_builder *b, hd_value *cursor) {
   for (int i = 0; st->factors[0] && i < 2; i++) {
     hd_op *op = hd_build_op(b, HD_OP_TCGEN05_CP, (hd_type){0}, 3, st->factors[i], st->scales[i],
                             cursor);
-    hd_op_set_str(st->module, op, HD_ATTR_ROW, "tcgen05_cp_cg1_32x128b_warpx4");
+    hd_op_set_str(st->module, op, HD_ATTR_ROW,
+                  st->pair ? "tcgen05_cp_cg2_32x128b_warpx4" : "tcgen05_cp_cg1_32x128b_warpx4");
     hd_op_set_int(st->module, op, HD_ATTR_ROWS, hd_scale_bands(rows[i]) * HD_SCALE_TILE_ROWS);
   }
 }

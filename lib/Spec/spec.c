@@ -30,13 +30,11 @@ static bool is_dense(const heddle_elem_info *info) {
   return info->value_bits >= 8 || info->container_bits == 4;
 }
 
-/* Of tcgen05.mma.sp: 128 rows a CTA, A by descriptor, accumulators that fill a column; of a pair of
- * CTAs no block scales. */
+/* Of tcgen05.mma.sp: 128 rows a CTA, A by descriptor, accumulators that fill a column. */
 static bool has_tensor_form(const hd_spec_row *row) {
   const heddle_elem_info *a = heddle_elem_get(row->operand[HD_OPERAND_A].elem);
   const heddle_elem_info *b = heddle_elem_get(row->operand[HD_OPERAND_B].elem);
-  return row->m == 128 * row->cta_group && !(row->cta_group > 1 && row->scale_vec) &&
-         !row->a_in_registers && is_dense(a) && is_dense(b) &&
+  return row->m == 128 * row->cta_group && !row->a_in_registers && is_dense(a) && is_dense(b) &&
          row->operand[HD_OPERAND_D].elem != HEDDLE_F16;
 }
 

@@ -109,7 +109,7 @@ static void draw_wgmma(draw *d, mutate_problem *p) {
 static void draw_tensor(draw *d, mutate_problem *p) {
   static const int32_t widths[] = {16, 32, 48, 64, 96, 128}, of_pairs[] = {32, 64, 96, 128};
   char tile[40];
-  d->cluster = !d->types->scale && one_in(d, 3) ? 2 : 1;
+  d->cluster = one_in(d, 3) ? 2 : 1;
   d->tile_m = 128;
   d->tile_n = d->types->scale  ? 64 * (1 + (int32_t)mutate_below(d->seed, 3))
               : d->transposed  ? 64 * d->cluster
