@@ -277,10 +277,23 @@ void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     x.kind = HD_CK_COPY;
     x.component = hd_ck_component(w->id, HD_CK_COPIED);
     x.value = w->copies_committed + 1;
+    w->copied = step->op;
+    w->copied_group = x.value;
   } else {
     x.kind = HD_CK_WRITE;
     x.component = hd_ck_component(w->id, HD_CK_LANES);
     x.value = w->now;
   }
   write_rows(m, w, step, hd_ck_access_add(m, w, x), place, &c);
+}
+
+/* R1: a CTA's shared memory is gone when it ends. */
+void hd_ck_copies_finish(hd_ck_machine *m) {
+  for (int32_t i = 0; i < m->n_warps && !m->stop; i++) {
+    const hd_ck_warp *w = &m->warps[i];
+    if (w->copied && w->copies_done < w->copied_group)
+      hd_ck_find(m, "R1", (hd_check_access){0}, hd_ck_here(m, w, w->copied, -1),
+                 "cp_async.commit behind the last copy, cp_async.wait {pending = 0} before the end",
+                 "the kernel may end before a copy has landed");
+  }
 }

@@ -473,6 +473,8 @@ static void finish(hd_ck_machine *m) {
   }
   hd_ck_barriers_finish(m);
   hd_ck_partials_finish(m);
+  hd_ck_copies_finish(m);
+  hd_ck_wgmma_finish(m);
   hd_ck_out_finish(m);
   hd_ck_tensor_finish(m);
   check_agreement(m);

@@ -137,7 +137,11 @@ typedef struct hd_ck_warp {
   uint32_t *clock;
   uint32_t now, fenced, copies_fenced, inits_fenced;
   uint32_t copies_done, copies_committed;
+  const hd_op *copied; /* its last cp.async; NULL: none */
+  uint32_t copied_group;
   uint32_t wgmma_committed, wgmma_fence;
+  const hd_op *multiplies; /* its last wgmma; NULL: none */
+  uint32_t wgmma_group;
   uint32_t *view;                        /* the clock that its tcgen05 operations follow (R9) */
   uint32_t multiplied;                   /* tcgen05.mma and cp so far */
   uint32_t moved[2], waited[2], told[2]; /* tcgen05.ld, st: issued, waited for, fenced */
@@ -376,6 +380,7 @@ void hd_ck_barriers_finish(hd_ck_machine *m);
 void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_copies_finish(hd_ck_machine *m);
 void hd_ck_load(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_frag_constant(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
@@ -383,6 +388,7 @@ void hd_ck_frag_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
 void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_wgmma_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_wgmma_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_wgmma_finish(hd_ck_machine *m);
 /* B's slot as a matrix instruction (operands `buffer` and `cursor`) reads it; false after a
  * finding. */
 bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_place place,

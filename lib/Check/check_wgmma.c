@@ -39,6 +39,17 @@ void hd_ck_wgmma_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   }
 }
 
+/* R5: a warp's registers are gone when it leaves. */
+void hd_ck_wgmma_finish(hd_ck_machine *m) {
+  for (int32_t i = 0; i < m->n_warps && !m->stop; i++) {
+    const hd_ck_warp *w = &m->warps[i];
+    if (w->multiplies && !group_done(w, w->wgmma_group))
+      hd_ck_find(m, "R5", (hd_check_access){0}, hd_ck_here(m, w, w->multiplies, -1),
+                 "wgmma.commit behind the last wgmma, wgmma.wait {pending = 0} before the end",
+                 "a warp may leave before its wgmma is over");
+  }
+}
+
 /* A register operand of a wgmma: the last access by generic code lies before the fence. */
 static void check_sealed(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand,
                          const char *what, bool passes) {
@@ -127,6 +138,8 @@ bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck
 /* --- the instruction ------------------------------------------------------------------------ */
 
 static void define(hd_ck_warp *w, const hd_ck_step *step, hd_ck_content content) {
+  w->multiplies = step->op;
+  w->wgmma_group = w->wgmma_committed;
   w->env[step->args[0]].frag.spent = true;
   w->env[step->results[0]].frag = (hd_ck_frag){.state = HD_CK_FLYING,
                                                .group = w->wgmma_committed,

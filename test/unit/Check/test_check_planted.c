@@ -77,6 +77,16 @@ static const planted table[] = {
        "        %rn: cursor = cursor.next %rc {stages = 3}\n"
        "        %m0: frag<s32 x 1> = load.meta %sa, %rn"},
       {"        %rn: cursor = cursor.next %rc {stages = 3}\n        yield", "        yield"}}},
+    {"the kernel ends before a cp.async has landed", AMPERE, "R1",
+     {{"      yield\n    }\n  }\n}",
+       "      yield\n    }\n"
+       "    cta.sync\n"
+       "    %s0: cursor = cursor {stages = 3}\n"
+       "    %l0: i64 = const {value = 0}\n"
+       "    copy.cp_async %b, %pitchb, %sb, %s0, %c0, %l0, %rowb, %n {offset = 0, rows = 16, "
+       "row_bytes = 128, vec = 16}\n"
+       "    cp_async.commit\n"
+       "  }\n}"}}},
     /* R2: generic writes that wgmma reads */
     {"proxy fence removed", GATHER, "R2", {{"        fence.proxy_async\n", ""}}},
     {"proxy fence in front of the writes", GATHER, "R2",
@@ -163,6 +173,17 @@ static const planted table[] = {
     {"stale accumulators", CLUSTER, "R5", {{"wgmma.sp.ss %x1", "wgmma.sp.ss %accf"}}},
     {"sum started from nothing", CLUSTER, "R5",
      {{"%meta, %some {row", "%meta, %yes {row"}}},
+    {"a warp leaves before its wgmma is over", CLUSTER, "R5",
+     {{"      yield %te2\n    }\n",
+       "      yield %te2\n    }\n"
+       "    %s0: cursor = cursor {stages = 3}\n"
+       "    %no: i1 = const {value = 0}\n"
+       "    %m0: frag<s32 x 1> = load.meta %sa, %s0, %w {word = 0}\n"
+       "    %u0: frag<f32 x 32> = frag.undef\n"
+       "    %u1: frag<f32 x 32> = wgmma.fence %u0\n"
+       "    %u2: frag<f32 x 32> = wgmma.sp.ss %u1, %sa, %s0, %wg, %sb, %m0, %no {row = "
+       "\"wgmma_sp_ss_m64n64k32_f32_bf16_bf16\", selector = 0, step = 0}\n"
+       "    wgmma.commit\n"}}},
     /* R2, R6: D by way of shared memory */
     {"staged without the proxy fence", STAGED, "R2", {{"      fence.proxy_async\n", ""}}},
     {"proxy fence behind the lanes' meeting", STAGED, "R2",
