@@ -26,11 +26,18 @@ static heddle_status read_before(heddle_context *ctx, bench_log *log) {
   return same ? HEDDLE_OK : HEDDLE_INVALID;
 }
 
+static heddle_status write_all(heddle_context *ctx, const bench_log *log) {
+  return log->path ? hd_file_write(ctx, log->path, log->text.text, log->text.len) : HEDDLE_OK;
+}
+
+/* Files that cannot be read or written are found out before anything is measured. */
 heddle_status bench_log_open(heddle_context *ctx, bool resume, bench_log *log) {
   hd_strbuf_add(&log->text, bench_csv_head);
   if (log->cutlass)
     HD_TRY(report_add_cutlass(ctx, log->cutlass, &log->report));
-  return resume ? read_before(ctx, log) : HEDDLE_OK;
+  if (resume)
+    HD_TRY(read_before(ctx, log));
+  return write_all(ctx, log);
 }
 
 typedef struct finder {
@@ -72,7 +79,7 @@ heddle_status bench_log_find(heddle_context *ctx, bench_log *log, const hd_bench
 heddle_status bench_log_add(heddle_context *ctx, bench_log *log, uint64_t seed,
                             const hd_bench_problem *p, const hd_bench_result *result) {
   bench_csv_case(&log->text, seed, p, result);
-  return log->path ? hd_file_write(ctx, log->path, log->text.text, log->text.len) : HEDDLE_OK;
+  return write_all(ctx, log);
 }
 
 void bench_log_close(bench_log *log) {
