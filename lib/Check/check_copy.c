@@ -222,6 +222,20 @@ static bool row_copy_fits(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
          is_aligned(m, w, step, "a row in bytes", c->row_bytes, c->vec);
 }
 
+static bool is_pitch_of_b(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                          const row_copy *c) {
+  const hd_op *b = step->op->operands[0]->op;
+  int64_t expected = m->extents->ldb;
+  if (b && b->kind == HD_OP_ARG && hd_op_has(b, HD_ATTR_TYPE))
+    expected = expected * heddle_elem_get(hd_op_elem(b, HD_ATTR_TYPE))->container_bits / 8;
+  if (!expected || c->pitch == expected)
+    return true;
+  hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1), "the argument ldb",
+             "rows of B are copied at a pitch of %lld bytes, they have %lld", (long long)c->pitch,
+             (long long)expected);
+  return false;
+}
+
 /* Rows of a packed A slot are slabs; rows of a `rows` slot lie in panels; scales are one row. */
 static void write_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, uint32_t id,
                        hd_ck_place place, const row_copy *c) {
@@ -270,8 +284,11 @@ void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     return;
   if (!known_layout(step->op->operands[0]->op, place.buffer->op, &c))
     return hd_ck_undecided(m, step->op, "a copy of rows into a layout that is not known");
-  if (hd_op_is(place.buffer->op, HD_ATTR_LAYOUT, "rows"))
+  if (hd_op_is(place.buffer->op, HD_ATTR_LAYOUT, "rows")) {
+    if (!is_pitch_of_b(m, w, step, &c))
+      return;
     note_b(m, step->op, &c);
+  }
   hd_ck_access x = {.op = step->op, .slot = place.slot, .occurrence = ++w->n_shared_work};
   if (step->op->kind == HD_OP_COPY_CP_ASYNC) {
     x.kind = HD_CK_COPY;

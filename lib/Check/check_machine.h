@@ -242,6 +242,7 @@ typedef struct hd_ck_extents {
   int64_t n_granules; /* that accumulators held when they were stored */
   int64_t a_end, block_bytes;
   int64_t b_rows, b_row_bytes; /* as the row copies of B say */
+  int64_t ldb, ldd; /* as the arguments say; 0: there is none */
   bool b_transposed;
   const hd_op *a_op, *b_op, *store_op;
   hd_ck_scales scales[2]; /* of A, of B */

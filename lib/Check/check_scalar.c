@@ -2,6 +2,8 @@
 
 #include "Check/check_machine.h"
 
+enum { PITCH_STEP_LOG2 = 20 };
+
 static bool compare(int64_t predicate, int64_t x, int64_t y) {
   switch (predicate) {
   case HD_CK_EQ:
@@ -81,6 +83,16 @@ static int64_t cursor_next(int64_t cursor) {
   return (wraps ? 0 : slot) | (wraps ? !phase : phase) << 16 | (int64_t)hd_ck_stages(cursor) << 32;
 }
 
+/* They differ, so that one is not taken for another. */
+static int64_t pitch(const hd_ck_machine *m, const char *arg) {
+  int64_t ld = m->at.ld + ((int64_t)(arg[strlen(arg) - 1] - 'a') << PITCH_STEP_LOG2);
+  if (!strcmp(arg, "ldb"))
+    m->extents->ldb = ld;
+  if (!strcmp(arg, "ldd"))
+    m->extents->ldd = ld;
+  return ld;
+}
+
 static int64_t argument(const hd_ck_machine *m, const hd_op *op) {
   const char *arg = hd_op_str(op, HD_ATTR_ARG);
   const hd_ck_instance *at = &m->at;
@@ -90,7 +102,7 @@ static int64_t argument(const hd_ck_machine *m, const hd_op *op) {
     return at->n;
   if (!strcmp(arg, "k"))
     return at->k;
-  return !strncmp(arg, "ld", 2) ? at->ld : 0;
+  return !strncmp(arg, "ld", 2) ? pitch(m, arg) : 0;
 }
 
 static int64_t special(const hd_ck_machine *m, const hd_ck_warp *w, hd_op_kind kind) {

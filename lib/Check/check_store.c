@@ -85,6 +85,8 @@ static void check_pitch(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step 
     hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                "a pitch no shorter than a row", "D's pitch is %lld, a row has %lld elements",
                (long long)ldd, (long long)shortest);
+  else if (m->extents->ldd && ldd != m->extents->ldd)
+    wrong_data(m, w, step, "D's pitch", ldd, m->extents->ldd);
 }
 
 /* Consecutive columns that a lane stores. */

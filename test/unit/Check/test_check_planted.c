@@ -77,6 +77,10 @@ static const planted table[] = {
        "        %rn: cursor = cursor.next %rc {stages = 3}\n"
        "        %m0: frag<s32 x 1> = load.meta %sa, %rn"},
       {"        %rn: cursor = cursor.next %rc {stages = 3}\n        yield", "        yield"}}},
+    {"B's rows as far apart as they are long", AMPERE, "data",
+     {{"copy.cp_async %b, %pitchb, %sb, %c,", "copy.cp_async %b, %rowb, %sb, %c,"}}},
+    {"D at B's pitch", AMPERE, "data",
+     {{"store.tile %d, %ldd, %d0,", "store.tile %d, %ldb, %d0,"}}},
     {"the kernel ends before a cp.async has landed", AMPERE, "R1",
      {{"      yield\n    }\n  }\n}",
        "      yield\n    }\n"
