@@ -2,7 +2,6 @@
 
 enum {
   TENSOR_ROWS = 128,
-  SCALED_UNIT = 64, /* columns of a tile with block scales */
   WARP_ACCUMULATORS = 128
 };
 
@@ -50,7 +49,7 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
            "got tile n %d with cluster 2; legal: multiples of %d (each CTA brings half of B)",
            s->tile_n, p->b.transposed ? 128 : 16);
   int32_t acc = hd_schedule_accumulators(p, s);
-  int32_t limit = hd_schedule_most_accumulators(s);
+  int32_t limit = hd_schedule_most_accumulators(p, s);
   if (acc > limit)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
            "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d (a=%s, "
@@ -79,15 +78,15 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
 /* Scales of B come by 128 columns, of which a tile may begin in the middle. */
 static heddle_status check_scale_tile(heddle_context *ctx, const hd_problem *p,
                                       const hd_schedule *s) {
-  if (p->block && hd_schedule_shares_tiles(s))
-    REFUSE(HEDDLE_UNSUPPORTED, "schedule.split-scales",
-           "got split_k=%d stream_k=%d with block scales in tensor memory, whose tiles are too "
-           "wide to be summed up in registers; nearest legal: split_k=1 stream_k=0",
-           s->split_k, s->stream_k);
-  if (p->block && s->tile_n % SCALED_UNIT)
+  if (p->block && s->stream_k)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.stream-scales",
+           "got stream_k=1 with block scales in tensor memory, whose tiles are so wide that no "
+           "registers are left to find the parts; nearest legal: stream_k=0, or split_k=2");
+  if (p->block && s->tile_n % HD_SCALED_UNIT)
     REFUSE(HEDDLE_INVALID, "schedule.tile-scales",
            "got tile n %d with block scales in tensor memory; legal: multiples of %d, nearest %d",
-           s->tile_n, SCALED_UNIT, (s->tile_n + SCALED_UNIT - 1) / SCALED_UNIT * SCALED_UNIT);
+           s->tile_n, HD_SCALED_UNIT,
+           (s->tile_n + HD_SCALED_UNIT - 1) / HD_SCALED_UNIT * HD_SCALED_UNIT);
   return HEDDLE_OK;
 }
 
@@ -116,7 +115,7 @@ static heddle_status check_tensor(heddle_context *ctx, const hd_problem *p, cons
            "lanes of tensor memory",
            s->warps_m, s->warps_n);
   HD_TRY(check_pair(ctx, p, s));
-  int32_t acc = hd_schedule_accumulators(p, s), most = hd_schedule_most_accumulators(s);
+  int32_t acc = hd_schedule_accumulators(p, s), most = hd_schedule_most_accumulators(p, s);
   if (acc > most)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
            "tile %dx%d with split_k=%d stream_k=%d holds %d accumulator registers a thread beside "

@@ -246,17 +246,20 @@ int32_t hd_schedule_most_pending(const hd_problem *p, const hd_schedule *s) {
          hd_schedule_may_pend(p, s);
 }
 
-int32_t hd_schedule_most_accumulators(const hd_schedule *s) {
-  return hd_schedule_is_tensor(s) && hd_schedule_shares_tiles(s) ? TENSOR_SHARED
-         : s->split_k > hd_schedule_along_k(s)                   ? SPLIT_ACCUMULATORS
-         : s->stream_k                                           ? STREAM_ACCUMULATORS
-         : strcmp(s->a_path, "reg") == 0                         ? REGISTER_A_ACCUMULATORS
-         : hd_schedule_along_k(s) > 1                            ? EXCHANGE_ACCUMULATORS
-                                                                 : WARPGROUP_ACCUMULATORS;
+int32_t hd_schedule_most_accumulators(const hd_problem *p, const hd_schedule *s) {
+  if (hd_schedule_is_tensor(s) && hd_schedule_shares_tiles(s))
+    return p->block ? HD_SCALED_UNIT : TENSOR_SHARED;
+  return s->split_k > hd_schedule_along_k(s) ? SPLIT_ACCUMULATORS
+         : s->stream_k                       ? STREAM_ACCUMULATORS
+         : strcmp(s->a_path, "reg") == 0     ? REGISTER_A_ACCUMULATORS
+         : hd_schedule_along_k(s) > 1        ? EXCHANGE_ACCUMULATORS
+                                             : WARPGROUP_ACCUMULATORS;
 }
 
 void hd_schedule_narrow(const hd_problem *p, hd_schedule *s) {
-  while ((hd_schedule_is_wgmma(s) || hd_schedule_is_tensor(s)) &&
-         hd_schedule_accumulators(p, s) > hd_schedule_most_accumulators(s) && s->tile_n % 32 == 0)
-    s->tile_n /= 2;
+  bool warpwise = !hd_schedule_is_wgmma(s) && !hd_schedule_is_tensor(s);
+  int32_t unit = p->block ? HD_SCALED_UNIT : 16;
+  while (!warpwise && s->tile_n % 32 == 0 &&
+         hd_schedule_accumulators(p, s) > hd_schedule_most_accumulators(p, s))
+    s->tile_n = s->tile_n / 2 % unit ? unit : s->tile_n / 2;
 }

@@ -8,6 +8,7 @@
 
 enum {
   HD_MOST_WARPS = 16,
+  HD_SCALED_UNIT = 64,       /* of columns of a tile in tensor memory with block scales */
   HD_PENDING_REGISTERS = 196 /* accumulators, and metadata that two batches hold */
 };
 
@@ -72,7 +73,7 @@ int32_t hd_schedule_most_stages(const hd_problem *problem, const hd_schedule *sc
 /* Accumulator registers a thread holds; may hold beside what else its schedule wants (wgmma,
  * tcgen05); may hold where its CTA shares the SM, which may be less than none. */
 int32_t hd_schedule_accumulators(const hd_problem *problem, const hd_schedule *schedule);
-int32_t hd_schedule_most_accumulators(const hd_schedule *schedule);
+int32_t hd_schedule_most_accumulators(const hd_problem *problem, const hd_schedule *schedule);
 int32_t hd_schedule_shared_accumulators(const hd_problem *problem, const hd_schedule *schedule);
 /* Metadata registers of the two batches of a turn. */
 int32_t hd_schedule_held_metadata(const hd_problem *problem, const hd_schedule *schedule);

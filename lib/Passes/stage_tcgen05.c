@@ -112,10 +112,17 @@ typedef struct piece {
   int32_t col, n_blocks; /* of 8 columns */
 } piece;
 
-/* Powers of two of blocks, the widest first. Who gathers B is warps, which leaves fewer registers
- * to each. */
+/* Blocks that a warp loads at once, a power of two. Who gathers B is warps, which leaves fewer
+ * registers to each; and beside 64 columns of a sum a wide load finds no registers in a row. */
+static int32_t most_blocks(const hd_stage *st) {
+  if (st->p.block && hd_schedule_shares_tiles(&st->s))
+    return MOST_BLOCKS / 8;
+  return strcmp(st->variant->path, "tma") ? MOST_BLOCKS / 2 : MOST_BLOCKS;
+}
+
+/* The widest first. */
 static int32_t find_pieces(hd_stage *st, hd_builder *b, hd_value *warp, piece pieces[MOST_PIECES]) {
-  int32_t n = 0, most = strcmp(st->variant->path, "tma") ? MOST_BLOCKS / 2 : MOST_BLOCKS;
+  int32_t n = 0, most = most_blocks(st);
   for (int32_t i = 0; i < STRIPS; i++) {
     hd_value *strip = strip_of(b, warp, i);
     for (int32_t col = 0, blocks = most; col < st->s.tile_n; col += 8 * blocks) {

@@ -43,7 +43,7 @@ static int32_t small_tile_n(const source *s) {
     return HD_GRANULE_BYTES / 2 * s->schedule.cluster;
   if (is_permuted(s))
     return 8 * hd_d_run(&s->problem) * s->schedule.cluster;
-  return in_tensor_memory(s) && is_in_parts(s) ? 32 : 64;
+  return in_tensor_memory(s) && is_in_parts(s) && !s->problem.block ? 32 : 64;
 }
 
 /* One slab, but for the 128 lanes of tensor memory. */

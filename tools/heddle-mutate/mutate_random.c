@@ -145,7 +145,7 @@ static void draw_schedule(draw *d, mutate_problem *p) {
   add_number(p, "persistent", persistent);
   add_word(p, "k_order", persistent ? WORD(d, "forward zigzag") : "forward");
   add_word(p, "group", WORD(d, "1 2 8"));
-  bool whole = d->shares_a || streams || (d->tensor && d->tile_n > 48);
+  bool whole = d->shares_a || streams || (d->tensor && d->tile_n > (d->types->scale ? 64 : 48));
   const char *splits = whole ? "1" : WORD(d, sums ? "2 2 4" : "1 1 1 1 2 3");
   d->splits = *splits - '0';
   d->over_ring = sums && one_in(d, 2);
