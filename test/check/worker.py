@@ -6,7 +6,7 @@ worker.py --tool TOOL ...: plays compute-sanitizer. Its synccheck finds removed 
 to the kernel itself; the others find nothing.
 
 SLOW=WORD, KILLS=WORD in the environment: where WORD is an argument (a tool, a kernel), it never ends,
-or kills the heddle-mutate that started it."""
+or kills the heddle-mutate that started it. LOG=FILE: where each worker writes "FORM LIST"."""
 import os
 import signal
 import sys
@@ -21,6 +21,10 @@ if sys.argv[1] == "--tool":
     launched = sys.argv[sys.argv.index("--launch") + 1]
     found = {"synccheck": "remove" in launched, "memcheck": not launched}
     sys.exit(86 if found.get(sys.argv[2]) else 0)
+
+if os.environ.get("LOG"):
+    with open(os.environ["LOG"], "a") as log:
+        print(*(sys.argv[sys.argv.index(o) + 1] for o in ("--form", "--launch")), file=log)
 
 for mutant in sys.argv[sys.argv.index("--launch") + 1].split(","):
     op = mutant.split(":")[0]

@@ -10,7 +10,7 @@
 #include "Support/file.h"
 #include "mutate.h"
 
-enum { MAX_WORKERS = 8, START_SECONDS = 60, EACH_SECONDS = 15, TOOL_LIMIT_SECONDS = 30 };
+enum { MAX_WORKERS = 16, START_SECONDS = 60, EACH_SECONDS = 15, TOOL_LIMIT_SECONDS = 30 };
 
 /* --- choosing ------------------------------------------------------------------------------- */
 
@@ -42,24 +42,53 @@ static size_t shuffle(uint64_t *seed, mutate_record **shot, size_t n, size_t sam
   return sample && sample < n ? sample : n;
 }
 
+/* Of these some wait never ends. */
+static bool starves(const char *op) {
+  static const char *const words[] = {"bytes+",     "bytes-",     "count+",    "rank",
+                                      "ptx-bytes+", "ptx-bytes-", "ptx-count+"};
+  for (size_t i = 0; i < HD_COUNT(words); i++)
+    if (!strcmp(op, words[i]))
+      return true;
+  return false;
+}
+
+/* What is to be launched of a form; the first n_ending of the shots will probably end. */
+typedef struct target {
+  mutate_kernel *kernel;
+  mutate_record **shot; /* owned */
+  size_t n, n_ending;
+  bool refused; /* the form does not run here */
+} target;
+
+static void put_ending_first(target *t) {
+  for (size_t i = 0; i < t->n; i++) {
+    mutate_record *r = t->shot[i];
+    if (starves(r->op))
+      continue;
+    t->shot[i] = t->shot[t->n_ending];
+    t->shot[t->n_ending++] = r;
+  }
+}
+
 /* The same number of every operator, in any order, since time may end before they do; less those
  * that were launched before. */
-static size_t choose(const mutate_options *o, uint64_t seed, mutate_kernel *kernel,
-                     mutate_record **shot) {
-  size_t chosen = 0, n_left = 0;
+static target choose(const mutate_options *o, uint64_t seed, mutate_kernel *kernel) {
+  target t = {.kernel = kernel, .shot = hd_xmalloc(sizeof *t.shot * (kernel->n + 1))};
+  size_t chosen = 0;
   for (size_t i = 0; i < kernel->n;) {
     const char *op = kernel->mutant[i].op;
     size_t n = chosen;
     for (; i < kernel->n && kernel->mutant[i].op == op; i++)
       if (kernel->mutant[i].kind == MUTATE_LIVE)
-        shot[n++] = &kernel->mutant[i];
-    chosen += shuffle(&seed, shot + chosen, n - chosen, o->sample);
+        t.shot[n++] = &kernel->mutant[i];
+    chosen += shuffle(&seed, t.shot + chosen, n - chosen, o->sample);
   }
-  shuffle(&seed, shot, chosen, chosen);
+  shuffle(&seed, t.shot, chosen, chosen);
   for (size_t i = 0; i < chosen; i++)
-    if (shot[i]->gpu == MUTATE_GPU_NOT_ASKED)
-      shot[n_left++] = shot[i];
-  return n_left;
+    if (t.shot[i]->gpu == MUTATE_GPU_NOT_ASKED)
+      t.shot[t.n++] = t.shot[i];
+  put_ending_first(&t);
+  return t;
 }
 
 /* --- a worker ------------------------------------------------------------------------------- */
@@ -136,10 +165,18 @@ static size_t read_lines(mutate_record **shot, size_t n, const char *text) {
 
 /* --- all ------------------------------------------------------------------------------------ */
 
+/* One worker's list, and what is left of it when it dies. */
+typedef struct task {
+  target *target;
+  size_t from, n;
+} task;
+
 typedef struct session {
   const mutate_options *options;
   mutate_records *records;
-  size_t *order, n, n_done, n_hung;
+  target *target;
+  task *task;
+  size_t n_targets, n_tasks, task_cap, n_shots, n_done, n_hung;
   double start, end;
   pthread_mutex_t turn; /* to change the records, and to report */
 } session;
@@ -182,32 +219,68 @@ static size_t launch_some(session *s, mutate_kernel *kernel, mutate_record **sho
   return begun;
 }
 
-static void report(session *s) {
+static void report(session *s, size_t n_launched, size_t n_given_up) {
   pthread_mutex_lock(&s->turn);
   double seconds = hd_clock_seconds() - s->start;
-  s->n_done++;
-  fprintf(stderr, "%zu of %zu kernels done, %zu mutants hung, %.0f s; %.0f s left\n",
-          s->n_done, s->n, s->n_hung, seconds,
-          seconds * (double)(s->n - s->n_done) / (double)s->n_done);
+  s->n_done += n_launched;
+  s->n_shots -= n_given_up;
+  fprintf(stderr, "%zu of %zu mutants launched, %zu hung, %.0f s", s->n_done, s->n_shots,
+          s->n_hung, seconds);
+  if (s->n_done)
+    fprintf(stderr, "; %.0f s left",
+            seconds * (double)(s->n_shots - s->n_done) / (double)s->n_done);
+  fprintf(stderr, "\n");
   pthread_mutex_unlock(&s->turn);
 }
 
-static void launch_kernel(void *user, size_t i) {
+static void launch_task(void *user, size_t i) {
   session *s = user;
-  mutate_kernel *kernel = &s->records->kernel[s->order[i]];
-  mutate_record **shot = hd_xmalloc(sizeof *shot * (kernel->n + 1));
-  size_t n = choose(s->options, s->options->seed + s->order[i], kernel, shot), done = 0, step = 1;
-  for (; done < n && step; done += step)
-    step = launch_some(s, kernel, shot + done, n - done);
-  free(shot);
-  report(s);
+  const task *t = &s->task[i];
+  target *at = t->target;
+  size_t done = 0, step = !at->refused;
+  for (; done < t->n && step; done += step)
+    step = launch_some(s, at->kernel, at->shot + t->from + done, t->n - done);
+  bool over = hd_clock_seconds() >= s->end;
+  at->refused |= done == 0 && !over;
+  report(s, done, over ? 0 : t->n - done);
 }
 
-/* Kernels in random order, so that those that time leaves out are no family. */
+static void add_task(session *s, target *t, size_t from, size_t n) {
+  task fresh = {t, from, n};
+  if (n)
+    HD_PUSH(s->task, s->n_tasks, s->task_cap, fresh);
+}
+
+/* Those that end, a list a form; then one of each form that may hang, a second of each, and so on:
+ * each costs a worker, and what time leaves out is no family of forms. */
+static void make_tasks(session *s) {
+  size_t left = 1;
+  for (size_t i = 0; i < s->n_targets; i++) {
+    add_task(s, &s->target[i], 0, s->target[i].n_ending);
+    s->n_shots += s->target[i].n;
+  }
+  for (size_t turn = 0; left; turn++) {
+    left = 0;
+    for (size_t i = 0; i < s->n_targets; i++) {
+      size_t at = s->target[i].n_ending + turn;
+      add_task(s, &s->target[i], at, at < s->target[i].n);
+      left += at < s->target[i].n;
+    }
+  }
+}
+
 void mutate_launch(const mutate_options *o, mutate_records *records) {
   session s = {.options = o, .records = records, .start = hd_clock_seconds(),
                .end = mutate_end_after(o->gpu_seconds), .turn = PTHREAD_MUTEX_INITIALIZER};
-  s.order = mutate_order(o->seed, records, &s.n);
-  mutate_pool(o->n_threads < MAX_WORKERS ? o->n_threads : MAX_WORKERS, s.n, launch_kernel, &s);
-  free(s.order);
+  size_t *order = mutate_order(o->seed, records, &s.n_targets);
+  s.target = hd_xmalloc(sizeof *s.target * (s.n_targets + 1));
+  for (size_t i = 0; i < s.n_targets; i++)
+    s.target[i] = choose(o, o->seed + order[i], &records->kernel[order[i]]);
+  make_tasks(&s);
+  mutate_pool(o->n_threads < MAX_WORKERS ? o->n_threads : MAX_WORKERS, s.n_tasks, launch_task, &s);
+  for (size_t i = 0; i < s.n_targets; i++)
+    free(s.target[i].shot);
+  free(s.target);
+  free(s.task);
+  free(order);
 }

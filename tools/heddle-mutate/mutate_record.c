@@ -37,8 +37,8 @@ mutate_gpu mutate_gpu_named(const char *word, size_t len) {
 
 static void name_hash(const mutate_options *o, const mutate_form *form, char out[17]) {
   char asked[96], digits[33];
-  int n = snprintf(asked, sizeof asked, "%s|%s|%d|%d|%d", o->operator_name ? o->operator_name : "",
-                   o->blind ? o->blind : "", o->no_sim, o->no_ptx, o->ptxas != NULL);
+  int n = snprintf(asked, sizeof asked, "%s|%s|%d|%d", o->operator_name ? o->operator_name : "",
+                   o->blind ? o->blind : "", o->no_sim, o->no_ptx);
   hd_hash_format(hd_hash_combine(hd_hash_bytes(form->ptx, strlen(form->ptx)),
                                  hd_hash_bytes(asked, (size_t)n)),
                  digits);
@@ -57,6 +57,11 @@ static mutate_record unknown(const char *op, int32_t site, mutate_kind kind) {
                          MUTATE_GPU_NOT_ASKED, {MUTATE_GPU_NOT_ASKED}};
 }
 
+/* ptxas is to be asked, and was not: what else was asked is kept where ptxas is missing. */
+static bool lacks_ptxas(const mutate_options *o, const mutate_kernel *kernel) {
+  return o->ptxas && kernel->n && kernel->mutant[0].judge[MUTATE_PTXAS] == MUTATE_UNASKED;
+}
+
 mutate_kernel *mutate_records_visit(const mutate_options *o, const mutate_form *form,
                                     mutate_records *records) {
   mutate_kernel fresh = {.visited = true, .self = unknown(itself, 0, MUTATE_KERNEL)};
@@ -66,7 +71,7 @@ mutate_kernel *mutate_records_visit(const mutate_options *o, const mutate_form *
   if (!kernel) {
     HD_PUSH(records->kernel, records->n, records->cap, fresh);
     kernel = &records->kernel[records->n - 1];
-  } else if (strcmp(kernel->hash, fresh.hash)) { /* it was another one */
+  } else if (strcmp(kernel->hash, fresh.hash) || lacks_ptxas(o, kernel)) { /* it was another one */
     free(kernel->mutant);
     *kernel = fresh;
   }
