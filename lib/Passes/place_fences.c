@@ -186,6 +186,8 @@ static bool is_move(const hd_op *op) {
   return op->kind == HD_OP_TCGEN05_LD || op->kind == HD_OP_TCGEN05_ST;
 }
 
+static bool is_load(const hd_op *op) { return op->kind == HD_OP_TCGEN05_LD; }
+
 static bool is_tensor_op(const hd_op *op) {
   return is_move(op) || op->kind == HD_OP_TCGEN05_MMA_SP;
 }
@@ -209,20 +211,36 @@ static bool precedes_its_like(const hd_op *op) {
   return op->next && op->next->kind == op->kind;
 }
 
+/* Who tells of no loads at a barrier tells of them when the CTA meets, before the columns are given
+ * back. */
+static void fence_loads(hd_module *m, hd_op *role) {
+  hd_accesses loads = {0};
+  hd_accesses_find(role->regions[0], is_load, &loads);
+  if (loads.n) {
+    hd_builder b = hd_builder_after(m, loads.op[loads.n - 1]);
+    hd_build_op(&b, HD_OP_TCGEN05_FENCE_BEFORE, (hd_type){0}, 0);
+  }
+  hd_accesses_free(&loads);
+}
+
 /* Behind the last of consecutive waits, before the first of consecutive arrivals; a commit needs
  * none. */
 static void fence_signals(hd_module *m, hd_op *role) {
   hd_accesses signals = {0};
+  bool arrives = false;
   hd_accesses_find(role->regions[0], is_signal, &signals);
   for (int32_t i = 0; i < signals.n; i++) {
     hd_op *op = signals.op[i];
     bool wait = op->kind == HD_OP_BARRIER_WAIT;
+    arrives |= !wait;
     if (wait ? precedes_wait(op) : follows_its_like(op))
       continue;
     hd_builder b = wait ? hd_builder_after(m, op) : hd_builder_before(m, op);
     hd_build_op(&b, wait ? HD_OP_TCGEN05_FENCE_AFTER : HD_OP_TCGEN05_FENCE_BEFORE, (hd_type){0}, 0);
   }
   hd_accesses_free(&signals);
+  if (!arrives)
+    fence_loads(m, role);
 }
 
 /* Behind the loads that end with `last`: what they load. */

@@ -8,7 +8,7 @@ typedef struct tensor_ring {
   hd_ring stages;
   hd_op *loader, *issuer, *consumer;  /* roles */
   hd_op *move, *multiply, *load;      /* the last op of each */
-  hd_value *ready, *summed, *drained; /* metadata moved; accumulators full, empty */
+  hd_value *ready, *summed, *drained; /* metadata moved; sums full, empty (NULL: filled once) */
   int64_t ctas; /* that the issuer works for; it is of the first of them */
 } tensor_ring;
 
@@ -53,10 +53,11 @@ static void place_around_tensor(tensor_ring *t) {
   r->empty = hd_ring_declare(r, &b, "empty", r->stages, loaders + 1);
   t->ready = hd_ring_declare(r, &b, "ready", r->stages, loaders * t->ctas);
   t->summed = hd_ring_declare(r, &b, "summed", sums, 1);
-  t->drained = hd_ring_declare(r, &b, "drained", sums, consumers * t->ctas);
+  t->drained = r->repeats ? hd_ring_declare(r, &b, "drained", sums, consumers * t->ctas) : NULL;
   hd_value *all[] = {r->full, r->empty, t->ready, t->summed, t->drained};
   for (size_t i = 0; i < HD_COUNT(all); i++)
-    hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, all[i]);
+    if (all[i])
+      hd_build_op(&b, HD_OP_BARRIER_INIT, (hd_type){0}, 1, all[i]);
   build_columns(r, &b, HD_OP_TCGEN05_ALLOC);
   hd_build_op(&b, meet, (hd_type){0}, 0);
   hd_build_op(&b, HD_OP_TCGEN05_ADDRESS, (hd_type){0}, 0);
@@ -111,7 +112,8 @@ static void place_issuer(tensor_ring *t) {
   hd_op *loop = t->multiply->region->parent;
   hd_value *sums = t->multiply->operands[1], *cursor = t->multiply->operands[3];
   hd_op *head = t->multiply->region->first;
-  wait_for(r, loop, t->drained, sums, 1);
+  if (t->drained)
+    wait_for(r, loop, t->drained, sums, 1);
   wait_for(r, head, r->full, cursor, 0);
   hd_op *ready = wait_for(r, head, t->ready, cursor, 0);
   if (t->ctas > 1)
@@ -139,7 +141,8 @@ static void place_end(tensor_ring *t) {
 
 static void place_drain(tensor_ring *t, hd_op *first) {
   wait_for(&t->stages, first, t->summed, hd_cursor_of(first), 0);
-  tell_issuer(t, t->load, t->drained, hd_cursor_of(first), false);
+  if (t->drained)
+    tell_issuer(t, t->load, t->drained, hd_cursor_of(first), false);
 }
 
 void hd_place_tensor(hd_ring *r) {

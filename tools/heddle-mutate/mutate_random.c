@@ -177,8 +177,9 @@ static void draw_sizes(draw *d) {
 }
 
 /* A size is a constant (k is, where sums lie over the ring), or known at launch. A constant m or n
- * is no less than the tile's, so that D shows all that the kernel multiplies: Check wants all of it
- * right, and a launch of other sizes, which would show it, there is not. */
+ * is no less than the tile's, and a k scaled in blocks no less than a stage's, so that D shows all
+ * that the kernel multiplies: Check wants all of it right, and a launch of other sizes, which would
+ * show it, there is not. */
 static void add_size(draw *d, mutate_problem *p, const char *dim, hd_arg_kind kind, int64_t tile,
                      int64_t *value) {
   hd_strbuf_printf(&p->text, "  %%%s: i32 = size {dim = %s, ", dim, dim);
@@ -275,7 +276,7 @@ static void draw_text(draw *d, const char *target, mutate_problem *p) {
                    target, d->tensor || !strcmp(target, "sm_90a") ? draw_launch_words(d) : "");
   add_size(d, p, "m", HD_ARG_M, d->tile_m, &d->m);
   add_size(d, p, "n", HD_ARG_N, d->tile_n, &d->n);
-  add_size(d, p, "k", HD_ARG_K, 0, &d->k);
+  add_size(d, p, "k", HD_ARG_K, t->scale ? t->granule : 0, &d->k);
   hd_strbuf_printf(&p->text, "  %%a: matrix<%s> = sparse %%m, %%k {type = %s}\n", t->a, t->a);
   hd_strbuf_printf(&p->text,
                    "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s}\n", b,
