@@ -358,14 +358,17 @@ static void check_b_step(hd_verifier *v, const hd_op *op, const hd_op *buffer) {
 
 static void check_load_meta(hd_verifier *v, const hd_op *op) {
   const hd_op *buffer = op->operands[0]->op;
+  const hd_type word_type = hd_type_frag(HEDDLE_S32, 1);
   int64_t word = hd_op_int(op, HD_ATTR_WORD, 0);
   int64_t room =
       hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0) - hd_op_int(buffer, HD_ATTR_META_OFFSET, 0);
   if ((word + 1) * META_WORD_BYTES > room)
     hd_verify_fail(v, op, "ir.step", "word = %lld of the metadata; legal: 0 to %lld",
                    (long long)word, (long long)(room / META_WORD_BYTES - 1));
-  if (!hd_type_equal(op->results[0]->type, hd_type_frag(HEDDLE_S32, 1)))
+  if (!hd_type_equal(op->results[0]->type, word_type))
     hd_verify_fail(v, op, "ir.type", "gives frag<s32 x 1>");
+  if (op->n_operands > 3 && !hd_type_equal(op->operands[3]->type, word_type))
+    hd_verify_fail(v, op, "ir.type", "operand 3, an older word, is a frag<s32 x 1>");
 }
 
 /* A lane holds the scales of one row; lanes go by eights of rows. */
