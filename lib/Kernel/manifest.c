@@ -20,6 +20,22 @@ hd_arg_class hd_arg_class_of(hd_arg_kind kind) {
   return (unsigned)kind < HD_N_ARG_KINDS ? args[kind].class : HD_CLASS_I64;
 }
 
+uint64_t hd_arg_bits(hd_arg_class class, heddle_arg arg) {
+  uint32_t bits;
+  switch (class) {
+  case HD_CLASS_PTR:
+    return (uint64_t)(uintptr_t)arg.ptr;
+  case HD_CLASS_I32:
+    return (uint64_t)(int64_t)arg.i32;
+  case HD_CLASS_I64:
+    return (uint64_t)arg.i64;
+  case HD_CLASS_F32:
+    memcpy(&bits, &arg.f32, sizeof bits);
+    return bits;
+  }
+  return 0;
+}
+
 const char *hd_arg_c_type(hd_arg_kind kind) {
   switch (hd_arg_class_of(kind)) {
   case HD_CLASS_PTR:

@@ -10,6 +10,7 @@
 
 #include "Support/arena.h"
 #include "heddle/context.h"
+#include "heddle/kernel.h"
 #include "heddle/types.h"
 
 enum {
@@ -36,6 +37,8 @@ typedef enum hd_arg_class { HD_CLASS_PTR, HD_CLASS_I32, HD_CLASS_I64, HD_CLASS_F
 /* "a", "ldb", …; the class of a kind. */
 const char *hd_arg_name(hd_arg_kind kind);
 hd_arg_class hd_arg_class_of(hd_arg_kind kind);
+/* One argument's value as hd_values holds it. */
+uint64_t hd_arg_bits(hd_arg_class class, heddle_arg arg);
 /* What weights_ready promises: A, and its block scales. */
 static inline bool hd_arg_is_weights(hd_arg_kind kind) {
   return kind == HD_ARG_A || kind == HD_ARG_BLOCK_SCALE_A;

@@ -4,22 +4,6 @@
 #include "Runtime/loaded_kernel.h"
 #include "Support/diag.h"
 
-uint64_t hd_arg_bits(hd_arg_class class, heddle_arg arg) {
-  uint32_t bits;
-  switch (class) {
-  case HD_CLASS_PTR:
-    return (uint64_t)(uintptr_t)arg.ptr;
-  case HD_CLASS_I32:
-    return (uint64_t)(int64_t)arg.i32;
-  case HD_CLASS_I64:
-    return (uint64_t)arg.i64;
-  case HD_CLASS_F32:
-    memcpy(&bits, &arg.f32, sizeof bits);
-    return bits;
-  }
-  return 0;
-}
-
 static heddle_status gather(heddle_context *ctx, const heddle_kernel *kernel,
                             const heddle_arg *args, size_t n_args, hd_values *values) {
   if (n_args != (size_t)kernel->n_passed)

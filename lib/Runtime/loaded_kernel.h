@@ -56,9 +56,6 @@ heddle_status hd_kernel_prepare(heddle_context *ctx, const heddle_kernel *kernel
 heddle_status hd_kernel_launch_values(heddle_context *ctx, const heddle_kernel *kernel,
                                       hd_values *values, void *stream);
 
-/* One argument's value as hd_values holds it. */
-uint64_t hd_arg_bits(hd_arg_class class, heddle_arg arg);
-
 /* kernel_function.c: the C prototype (in the arena), and the end of a closure (accepts NULL). */
 const char *hd_prototype_text(hd_arena *arena, const hd_manifest *manifest);
 void hd_closure_free(struct hd_closure *closure);

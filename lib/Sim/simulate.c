@@ -1,0 +1,133 @@
+/* heddle/simulate.h over sim.h: the caller's memory becomes buffers, findings diagnostics. */
+#include "heddle/simulate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "Sim/sim.h"
+#include "Support/diag.h"
+#include "Support/strbuf.h"
+
+enum {
+  ADDRESS_STEP_LOG2 = 32, /* a buffer a 4 GiB window: nothing reaches its neighbour */
+  RESIDENT = 4            /* CTAs of a persistent grid, so that each runs several tiles */
+};
+
+/* ORDER: heddle_sim_order */
+static const hd_sim_mode modes[] = {HD_SIM_LATE, HD_SIM_EARLY, HD_SIM_RANDOM};
+
+/* A launch in the making. */
+typedef struct launch {
+  const heddle_simulation *from;
+  hd_arena arena; /* the manifest's strings, then the findings */
+  hd_manifest manifest;
+  hd_arg_kind kind[HD_N_ARG_KINDS]; /* of what is passed */
+  size_t n_passed;
+  hd_values values;
+  hd_sim_buffer buffer[HD_N_ARG_KINDS];
+  uint32_t n_buffers;
+  void *workspace; /* owned */
+  uint64_t workspace_bytes;
+  uint32_t resident[HD_MAX_VARIANTS];
+} launch;
+
+static heddle_status wrong_count(heddle_context *ctx, const launch *l) {
+  hd_strbuf names = {0};
+  for (size_t i = 0; i < l->n_passed; i++)
+    hd_strbuf_printf(&names, "%s%s", i ? ", " : "", hd_arg_name(l->kind[i]));
+  heddle_status status =
+      hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.args",
+               "got %zu arguments, kernel %s takes %zu: %s", l->from->n_args, l->manifest.name,
+               l->n_passed, hd_strbuf_text(&names));
+  hd_strbuf_free(&names);
+  return status;
+}
+
+static uint64_t add_buffer(launch *l, hd_arg_kind kind, const void *data, uint64_t n_bytes) {
+  uint64_t address = (uint64_t)(l->n_buffers + 1) << ADDRESS_STEP_LOG2;
+  l->buffer[l->n_buffers++] =
+      (hd_sim_buffer){.name = hd_arg_name(kind), .address = address, .n_bytes = n_bytes,
+                      .data = (void *)(uintptr_t)data,
+                      .writable = kind == HD_ARG_D || kind == HD_ARG_WORKSPACE,
+                      .undefined = kind == HD_ARG_D, .weights = hd_arg_is_weights(kind)};
+  return address;
+}
+
+static heddle_status take_arg(heddle_context *ctx, launch *l, size_t i) {
+  heddle_arg arg = l->from->args[i];
+  hd_arg_kind kind = l->kind[i];
+  if (kind == HD_ARG_WORKSPACE && arg.ptr)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "simulate.workspace",
+                    "got a workspace; nearest legal: NULL, the simulator makes its own");
+  bool pointer = hd_arg_class_of(kind) == HD_CLASS_PTR;
+  l->values.v[kind] = pointer && arg.ptr ? add_buffer(l, kind, arg.ptr, l->from->arg_bytes[i])
+                                         : hd_arg_bits(hd_arg_class_of(kind), arg);
+  return HEDDLE_OK;
+}
+
+static heddle_status take_args(heddle_context *ctx, launch *l) {
+  for (int i = 0; i < l->manifest.n_args; i++)
+    if (hd_arg_is_passed(&l->manifest.arg[i]))
+      l->kind[l->n_passed++] = l->manifest.arg[i].kind;
+  if (l->from->n_args != l->n_passed)
+    return wrong_count(ctx, l);
+  for (size_t i = 0; i < l->n_passed; i++)
+    HD_TRY(take_arg(ctx, l, i));
+  return HEDDLE_OK;
+}
+
+static heddle_status make_workspace(heddle_context *ctx, launch *l) {
+  HD_TRY(hd_manifest_workspace(ctx, &l->manifest, &l->values, l->resident, &l->workspace_bytes));
+  if (!l->workspace_bytes)
+    return HEDDLE_OK;
+  l->workspace = calloc(l->workspace_bytes, 1);
+  if (!l->workspace)
+    return HEDDLE_NO_MEMORY;
+  l->values.v[HD_ARG_WORKSPACE] =
+      add_buffer(l, HD_ARG_WORKSPACE, l->workspace, l->workspace_bytes);
+  return HEDDLE_OK;
+}
+
+/* Warp instructions: a sound kernel stays well below, what waits in a circle is found before. */
+static uint64_t most_steps(const hd_values *v) {
+  enum { LEAST = 20000000, PRODUCTS_A_STEP = 100 };
+  return LEAST + (uint64_t)((double)v->v[HD_ARG_M] * (double)v->v[HD_ARG_N] *
+                            (double)v->v[HD_ARG_K] / 2 / PRODUCTS_A_STEP);
+}
+
+static heddle_status run(heddle_context *ctx, launch *l, const hd_launch_plan *plan) {
+  hd_sim_launch sim = {.file = l->manifest.name, .ptx = l->from->ptx,
+                       .ptx_bytes = l->from->ptx_bytes, .plan = plan, .values = &l->values,
+                       .buffers = l->buffer, .n_buffers = l->n_buffers};
+  hd_sim_options options = {.seed = l->from->seed, .mode = modes[l->from->order],
+                            .max_steps = most_steps(&l->values)};
+  hd_sim_report report = {0};
+  heddle_status status = hd_sim_run(ctx, &sim, &options, &l->arena, &report);
+  for (uint32_t i = 0; i < report.n_findings; i++)
+    hd_error(ctx, status, (hd_loc){l->manifest.name, report.finding[i].line, 1},
+             report.finding[i].rule, "%s", report.finding[i].text);
+  return status;
+}
+
+static heddle_status simulate(heddle_context *ctx, launch *l) {
+  const heddle_simulation *s = l->from;
+  hd_launch_plan plan;
+  if ((size_t)s->order >= HD_COUNT(modes))
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "simulate.order",
+                    "got order %d; legal: 0 to %zu", (int)s->order, HD_COUNT(modes) - 1);
+  for (int i = 0; i < HD_MAX_VARIANTS; i++)
+    l->resident[i] = RESIDENT;
+  HD_TRY(hd_manifest_read(ctx, s->manifest, s->manifest_bytes, &l->arena, &l->manifest));
+  HD_TRY(take_args(ctx, l));
+  HD_TRY(make_workspace(ctx, l));
+  HD_TRY(hd_manifest_plan(ctx, &l->manifest, &l->values, l->resident, &plan));
+  return plan.grid_x ? run(ctx, l, &plan) : HEDDLE_OK;
+}
+
+heddle_status heddle_simulate(heddle_context *ctx, const heddle_simulation *simulation) {
+  launch l = {.from = simulation};
+  heddle_status status = simulate(ctx, &l);
+  free(l.workspace);
+  hd_arena_free(&l.arena);
+  return status;
+}
