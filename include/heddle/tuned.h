@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "heddle/context.h"
+#include "heddle/ir.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,6 +33,11 @@ HEDDLE_API heddle_status heddle_tuned_pick(heddle_context *ctx, const heddle_tun
                                            const char *text, size_t text_bytes, const char *target,
                                            const int64_t size_mnk[3],
                                            char schedule[HEDDLE_SCHEDULE_BYTES]);
+/* The same for a module that was built or parsed (heddle/ir.h), which stays as it is. */
+HEDDLE_API heddle_status heddle_tuned_pick_module(heddle_context *ctx, const heddle_tuned *tuned,
+                                                  const heddle_module *module, const char *target,
+                                                  const int64_t size_mnk[3],
+                                                  char schedule[HEDDLE_SCHEDULE_BYTES]);
 
 #ifdef __cplusplus
 }

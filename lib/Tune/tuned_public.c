@@ -1,6 +1,7 @@
 /* heddle/tuned.h over Tune/tuned.h. */
 #include <string.h>
 
+#include "IR/public_module.h"
 #include "Passes/passes.h"
 #include "Support/diag.h"
 #include "Tune/tuned.h"
@@ -43,5 +44,15 @@ heddle_status heddle_tuned_pick(heddle_context *ctx, const heddle_tuned *tuned, 
   HD_TRY(hd_parse(ctx, NULL, text, text_bytes, &module));
   heddle_status status = pick(ctx, tuned, target, module, size_mnk, schedule);
   hd_module_free(module);
+  return status;
+}
+
+heddle_status heddle_tuned_pick_module(heddle_context *ctx, const heddle_tuned *tuned,
+                                       const heddle_module *module, const char *target,
+                                       const int64_t size_mnk[3],
+                                       char schedule[HEDDLE_SCHEDULE_BYTES]) {
+  hd_module *copy = hd_module_clone(module->ir);
+  heddle_status status = pick(ctx, tuned, target, copy, size_mnk, schedule);
+  hd_module_free(copy);
   return status;
 }

@@ -113,6 +113,13 @@ static void an_embedder_asks_with_a_text(void **state) {
   assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, NULL, schedule),
                    HEDDLE_OK);
   assert_non_null(strstr(schedule, "group=3 "));
+  heddle_module *module = NULL;
+  schedule[0] = '\0';
+  assert_int_equal(heddle_module_parse(NULL, NULL, text, strlen(text), &module), HEDDLE_OK);
+  for (int i = 0; i < 2; i++) /* it stays as it is */
+    assert_int_equal(heddle_tuned_pick_module(NULL, t, module, NULL, fixed, schedule), HEDDLE_OK);
+  assert_non_null(strstr(schedule, "group=3 "));
+  heddle_module_free(module);
   free(text);
   p.weights_ready = true; /* nothing was tuned for that: what was without it */
   text = hd_product_problem(&p);
