@@ -151,37 +151,72 @@ typedef struct building {
   hd_value *size[3];
 } building;
 
-static heddle_status refuse(heddle_context *ctx, const heddle_problem *p, const char *rule,
-                            const char *text) {
-  return hd_error(ctx, HEDDLE_INVALID, p->place, rule, "%s", text);
+#define REFUSE(rule, ...) return hd_error(ctx, HEDDLE_INVALID, p->place, rule, __VA_ARGS__)
+
+static heddle_status check_complete(heddle_context *ctx, const heddle_problem *p) {
+  const struct {
+    bool given;
+    const char *what;
+  } needed[] = {{p->name, "name"},
+                {p->target, "target"},
+                {p->size[HEDDLE_DIM_M].given, "size m"},
+                {p->size[HEDDLE_DIM_N].given, "size n"},
+                {p->size[HEDDLE_DIM_K].given, "size k"},
+                {p->a.given, "type of A"},
+                {p->b.given, "type of B"},
+                {p->d.given, "type of D"}};
+  for (size_t i = 0; i < HD_COUNT(needed); i++)
+    if (!needed[i].given)
+      REFUSE("problem.complete", "the %s is missing; a problem has a name, a target, sizes m, n "
+             "and k, and types of A, B and D", needed[i].what);
+  return HEDDLE_OK;
 }
 
-static bool is_elem(heddle_elem elem) {
-  return heddle_elem_get(elem) != NULL;
+static heddle_status check_types(heddle_context *ctx, const heddle_problem *p) {
+  const struct {
+    bool given;
+    heddle_elem type;
+    const char *of;
+  } types[] = {{p->a.given, p->a.type, "A"},
+               {p->b.given, p->b.type, "B"},
+               {p->c.given, p->c.type, "C"},
+               {p->d.given, p->d.type, "D"},
+               {p->has_acc, p->acc, "the accumulators"},
+               {p->has_bias, p->bias, "the bias"},
+               {p->block > 0, p->scale, "the block scales"}};
+  for (size_t i = 0; i < HD_COUNT(types); i++)
+    if (types[i].given && !heddle_elem_get(types[i].type))
+      REFUSE("problem.type", "got type %d of %s; legal: 0 to %d, the enumerators of heddle_elem",
+             (int)types[i].type, types[i].of, HEDDLE_N_ELEMS - 1);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_enumerators(heddle_context *ctx, const heddle_problem *p) {
+  const struct {
+    int value, most;
+    const char *rule, *what, *type;
+  } words[] = {
+      {(int)p->b.order, HEDDLE_COL_MAJOR, "problem.order", "order of B", "heddle_order"},
+      {(int)p->c.order, HEDDLE_COL_MAJOR, "problem.order", "order of C", "heddle_order"},
+      {(int)p->d.order, HEDDLE_COL_MAJOR, "problem.order", "order of D", "heddle_order"},
+      {(int)p->bias_along, HEDDLE_DIM_N, "problem.bias", "dim of the bias", "heddle_dim"},
+      {(int)p->scale_a, HEDDLE_SCALE_VECTOR, "problem.scale", "scale of A", "heddle_scale"},
+      {(int)p->scale_b, HEDDLE_SCALE_VECTOR, "problem.scale", "scale of B", "heddle_scale"}};
+  for (size_t i = 0; i < HD_COUNT(words); i++)
+    if (words[i].value < 0 || words[i].value > words[i].most)
+      REFUSE(words[i].rule, "got %s %d; legal: 0 to %d of %s", words[i].what, words[i].value,
+             words[i].most, words[i].type);
+  return HEDDLE_OK;
 }
 
 /* What the IR cannot even hold; the rest is the verifier's. */
 static heddle_status check_given(heddle_context *ctx, const heddle_problem *p) {
-  if (!p->name || !p->target)
-    return refuse(ctx, p, "problem.name", "a problem has a name and a target");
   if (p->no_size.given)
-    return refuse(ctx, p, "problem.dim", "a size is given of what is not one of heddle_dim");
-  if (!p->size[0].given || !p->size[1].given || !p->size[2].given)
-    return refuse(ctx, p, "problem.complete", "sizes m, n and k are needed");
-  if (!p->a.given || !p->b.given || !p->d.given)
-    return refuse(ctx, p, "problem.complete", "types of A, B and D are needed");
-  if (!is_elem(p->a.type) || !is_elem(p->b.type) || !is_elem(p->d.type) ||
-      (p->c.given && !is_elem(p->c.type)) || (p->has_acc && !is_elem(p->acc)) ||
-      (p->has_bias && !is_elem(p->bias)) || (p->block && !is_elem(p->scale)))
-    return refuse(ctx, p, "problem.type", "a type is not an element type of heddle/types.h");
-  if ((unsigned)p->b.order > HEDDLE_COL_MAJOR || (unsigned)p->c.order > HEDDLE_COL_MAJOR ||
-      (unsigned)p->d.order > HEDDLE_COL_MAJOR)
-    return refuse(ctx, p, "problem.order", "an order is not one of heddle_order");
-  if (p->has_bias && p->bias_along != HEDDLE_DIM_M && p->bias_along != HEDDLE_DIM_N)
-    return refuse(ctx, p, "problem.bias", "a bias lies along m or n");
-  if ((unsigned)p->scale_a > HEDDLE_SCALE_VECTOR || (unsigned)p->scale_b > HEDDLE_SCALE_VECTOR)
-    return refuse(ctx, p, "problem.scale", "a scale is not one of heddle_scale");
-  return HEDDLE_OK;
+    REFUSE("problem.dim", "a size is given of what is no dimension; legal: 0 to %d of heddle_dim",
+           HEDDLE_DIM_K);
+  HD_TRY(check_complete(ctx, p));
+  HD_TRY(check_types(ctx, p));
+  return check_enumerators(ctx, p);
 }
 
 static void set_positive(building *g, hd_op *op, hd_attr_key key, int64_t value) {

@@ -44,9 +44,9 @@ static void kill_group(pid_t pid) {
     (void)poll(NULL, 0, POLL_MS);
 }
 
-/* The wait status; LOST when the host program ignores SIGCHLD; TIMED_OUT after killing the child's
- * process group. A grandchild that keeps the pipe open does not hold us: the child's own end
- * decides. */
+/* The wait status; LOST when the host program ignores SIGCHLD or reaps all children; TIMED_OUT
+ * after killing the child's process group. A grandchild that keeps the pipe open does not hold us:
+ * the child's own end decides. */
 static int collect(pid_t pid, int fd, double timeout_s, hd_strbuf *output) {
   double deadline = hd_clock_seconds() + timeout_s;
   bool open = true;
@@ -81,7 +81,9 @@ heddle_status hd_process_run_with(heddle_context *ctx, const char *const *argv,
                     "'%s' did not end within %g s and was killed", argv[0], timeout_s);
   if (status == LOST)
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "process.wait",
-                    "the exit code of '%s' is lost: this program ignores SIGCHLD", argv[0]);
+                    "the exit code of '%s' is lost: this program ignores SIGCHLD, or waits for "
+                    "children that it did not start; legal: neither while this call runs",
+                    argv[0]);
   *exit_code = hd_exit_code(status);
   return HEDDLE_OK;
 }

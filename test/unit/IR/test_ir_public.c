@@ -175,8 +175,10 @@ static void modules_go_through_text(void **state) {
   free(again);
 }
 
-/* Builds, wants the status and one error of the rule at the embedder's own place. */
-static void expect(heddle_problem *p, heddle_status status, const char *rule) {
+/* Builds, wants the status and one error of the rule, with these words, at the embedder's own
+ * place. */
+static void expect_words(heddle_problem *p, heddle_status status, const char *rule,
+                         const char *words) {
   heddle_context *ctx = heddle_context_create();
   heddle_module *module = NULL;
   heddle_problem_set_place(p, "model.py", 12, 5);
@@ -187,16 +189,21 @@ static void expect(heddle_problem *p, heddle_status status, const char *rule) {
   assert_string_equal(d->rule, rule);
   assert_string_equal(d->file, "model.py");
   assert_int_equal(d->line, 12);
+  assert_non_null(strstr(d->text, words));
   heddle_context_free(ctx);
   heddle_problem_free(p);
+}
+
+static void expect(heddle_problem *p, heddle_status status, const char *rule) {
+  expect_words(p, status, rule, "");
 }
 
 static void errors_point_at_the_embedder(void **state) {
   (void)state;
   heddle_problem *p = heddle_problem_create("linear", "sm_90a");
-  expect(p, HEDDLE_INVALID, "problem.complete");
-  p = heddle_problem_create(NULL, NULL);
-  expect(p, HEDDLE_INVALID, "problem.name");
+  expect_words(p, HEDDLE_INVALID, "problem.complete", "the size m is missing; ");
+  p = heddle_problem_create(NULL, "sm_90a");
+  expect_words(p, HEDDLE_INVALID, "problem.complete", "the name is missing; ");
   p = smallest();
   heddle_problem_set_size(p, HEDDLE_DIM_M, 0);
   expect(p, HEDDLE_INVALID, "ir.size");
@@ -214,13 +221,13 @@ static void errors_point_at_the_embedder(void **state) {
   expect(p, HEDDLE_INVALID, "ir.attribute");
   p = smallest();
   heddle_problem_set_a(p, (heddle_elem)99);
-  expect(p, HEDDLE_INVALID, "problem.type");
+  expect_words(p, HEDDLE_INVALID, "problem.type", "got type 99 of A; legal: 0 to 16");
   p = smallest();
   heddle_problem_set_a(p, HEDDLE_F32);
   expect(p, HEDDLE_UNSUPPORTED, "ir.sparse-type");
   p = smallest();
   heddle_problem_set_b(p, HEDDLE_BF16, (heddle_order)7, 0, 0);
-  expect(p, HEDDLE_INVALID, "problem.order");
+  expect_words(p, HEDDLE_INVALID, "problem.order", "got order of B 7; legal: 0 to 3");
   p = smallest();
   heddle_problem_set_b(p, HEDDLE_BF16, HEDDLE_ROW_MAJOR, 0, 0);
   expect(p, HEDDLE_INVALID, "ir.order");
