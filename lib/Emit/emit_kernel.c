@@ -163,23 +163,40 @@ static void rejoin(hd_emitter *e, const hd_op *op, LLVMBasicBlockRef join) {
   }
 }
 
+/* Whether this is the role's one thread; *join ends its warp's branch. Of one that its warp elects
+ * ptxas knows that it is alone; of any other it does not, and loops over the lanes at each copy. */
+static LLVMValueRef elect(hd_emitter *e, LLVMBasicBlockRef *join) {
+  *join = NULL;
+  if (e->target->sm < 90)
+    return e->role.elected;
+  if (e->role.n_warps > 1)
+    *join = hd_emit_if(e, hd_emit_eqi(e, e->role.warp, 0), "first_warp");
+  LLVMValueRef all = hd_emit_i32(e, -1);
+  LLVMValueRef both = hd_emit_intrinsic(e, "llvm.nvvm.elect.sync", &all, 1);
+  return LLVMBuildExtractValue(e->b, both, 1, "");
+}
+
 heddle_status hd_emit_op_role(hd_emitter *e, const hd_op *op) {
   hd_emit_role cta = e->role;
   int64_t lo = hd_op_int(op, HD_ATTR_WARP_LO, 0), n = hd_op_int(op, HD_ATTR_N_WARPS, 1);
   const char *name = hd_op_str(op, HD_ATTR_NAME);
-  LLVMBasicBlockRef after = NULL, one = NULL;
+  LLVMBasicBlockRef after = NULL, warp_join = NULL, one = NULL;
   if (n < cta.n_warps) {
     LLVMValueRef warp = hd_emit_addi(e, e->warp, -lo);
     after = hd_emit_if(e, LLVMBuildICmp(e->b, LLVMIntULT, warp, hd_emit_i32(e, n), ""), name);
   }
   HD_TRY(set_registers(e, op));
   describe_role(e, op);
-  if (e->role.one_thread)
-    one = hd_emit_if(e, e->role.elected, "elected");
+  if (e->role.one_thread) {
+    LLVMValueRef elected = elect(e, &warp_join);
+    one = hd_emit_if(e, elected, "elected");
+  }
   enter_block(e, name);
   HD_TRY(hd_emit_region(e, op->regions[0]));
   if (one)
     rejoin(e, op, one);
+  if (warp_join)
+    hd_emit_endif(e, warp_join);
   if (after)
     hd_emit_endif(e, after);
   e->role = cta;
