@@ -117,7 +117,7 @@ static void make_workspace(const hd_emit_kernel *kernel, hd_variant *variant) {
     if (kernel->param[i]->kind == HD_OP_ARG && hd_op_has(kernel->param[i], HD_ATTR_BYTES))
       variant->workspace_bytes_per_tile =
           (hd_expr){.add = hd_op_int(kernel->param[i], HD_ATTR_BYTES, 0),
-                    .div = (int64_t)variant->cluster * variant->split_k};
+                    .div = (int64_t)variant->tile_cluster * variant->split_k};
 }
 
 static heddle_status make_variant(heddle_context *ctx, const hd_problem *p, const hd_schedule *s,
@@ -129,7 +129,8 @@ static heddle_status make_variant(heddle_context *ctx, const hd_problem *p, cons
   *variant = (hd_variant){.entry = hd_arena_strdup(arena, emitted->entry),
                           .path = b->name,
                           .n_threads = emitted->n_threads,
-                          .cluster = emitted->cluster,
+                          .cluster = s->spread > 1 ? s->spread : emitted->cluster,
+                          .tile_cluster = emitted->cluster,
                           .shared_bytes = emitted->shared_bytes,
                           .tile_m = s->tile_m / along_k,
                           .tile_n = s->tile_n,

@@ -176,9 +176,9 @@ static void add_variant_table(hd_strbuf *out, const hd_manifest *manifest) {
   hd_strbuf_add(out, "static const hd_variant hd_variants[HD_N_VARIANTS] = {\n");
   for (int i = 0; i < manifest->n_variants; i++) {
     const hd_variant *v = &manifest->variant[i];
-    hd_strbuf_printf(out, "    {\"%s\", %d, %d, %d, %d, %d, %d, %d, %d, %d},\n", v->entry,
-                     v->n_threads, v->shared_bytes, v->cluster, v->tile_m, v->tile_n, v->split_k,
-                     v->persistent, v->stream_granule, v->dependent_launch);
+    hd_strbuf_printf(out, "    {\"%s\", %d, %d, %d, %d, %d, %d, %d, %d, %d, %d},\n", v->entry,
+                     v->n_threads, v->shared_bytes, v->cluster, v->tile_cluster, v->tile_m,
+                     v->tile_n, v->split_k, v->persistent, v->stream_granule, v->dependent_launch);
   }
   hd_strbuf_add(out, "};\n\n");
 }

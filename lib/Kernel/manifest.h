@@ -113,12 +113,13 @@ typedef struct hd_variant {
   const char *path;  /* "tma", "gather", "cp.async": how B comes */
   int32_t n_threads; /* block size */
   int32_t cluster;   /* CTAs a cluster along x; 1 = none */
+  int32_t tile_cluster; /* of those, CTAs that take tiles together: all, or each its own (1) */
   int32_t shared_bytes; /* dynamic */
   int32_t n_registers;  /* 0 = unknown */
   int32_t tile_m, tile_n;
   int32_t split_k;
-  /* tiles = ceil(M / (tile_m * cluster)) * cluster * ceil(N / tile_n) * split_k: whole clusters of
-   * tile rows. grid = tiles; persistent: at most what is resident at once, in whole clusters. */
+  /* tiles = ceil(M / (tile_m * tile_cluster)) * tile_cluster * ceil(N / tile_n) * split_k. grid =
+   * tiles, in whole clusters; persistent: at most what is resident at once. */
   bool persistent;
   /* Of k. Above 0: CTAs share tiles over k (stream-K), all but the whole waves, and of more waves
    * than one the last whole one too. Fewer tiles than are resident at once: the grid is that large

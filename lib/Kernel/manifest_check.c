@@ -172,10 +172,23 @@ static heddle_status check_params(heddle_context *ctx, const hd_manifest *manife
   return HEDDLE_OK;
 }
 
+/* Clusters that share nothing may have CTAs without a tile: only a loop over tiles knows those. */
+static heddle_status check_cluster(heddle_context *ctx, const hd_variant *v) {
+  bool whole = v->tile_cluster == v->cluster;
+  if (whole || (v->tile_cluster == 1 && v->persistent && !v->stream_granule))
+    return HEDDLE_OK;
+  return refuse(ctx, "manifest.cluster",
+                "entry %s: tile_cluster %d of a cluster of %d, persistent %d, stream_granule %d; "
+                "expected %d, or 1 of a persistent kernel without stream-K",
+                v->entry, v->tile_cluster, v->cluster, v->persistent, v->stream_granule,
+                v->cluster);
+}
+
 static heddle_status check_variant(heddle_context *ctx, const hd_manifest *manifest,
                                    const hd_variant *variant) {
   HD_TRY(check_identifier(ctx, "variant.entry", variant->entry));
   HD_TRY(check_word(ctx, "variant.path", variant->path));
+  HD_TRY(check_cluster(ctx, variant));
   HD_TRY(check_params(ctx, manifest, variant));
   for (int i = 0; i < variant->n_tmaps; i++)
     HD_TRY(check_tmap(ctx, manifest, &variant->tmap[i]));

@@ -92,6 +92,7 @@ static const hd_field variant_fields[] = {
     TEXT(hd_variant, path),
     I32(hd_variant, n_threads, 1, 1024),
     I32(hd_variant, cluster, 1, 16),
+    I32(hd_variant, tile_cluster, 1, 16),
     I32(hd_variant, shared_bytes, 0, 256 * 1024),
     I32(hd_variant, n_registers, 0, 255),
     I32(hd_variant, tile_m, 1, 4096),

@@ -136,9 +136,10 @@ static uint64_t ceil_div(uint64_t x, int32_t by) {
 
 static heddle_status count_tiles(heddle_context *ctx, const hd_variant *variant,
                                  const hd_values *values, uint32_t *n_tiles) {
-  uint64_t rows = ceil_div(values->v[HD_ARG_M], variant->tile_m * variant->cluster);
+  int32_t cluster = variant->tile_cluster;
+  uint64_t rows = ceil_div(values->v[HD_ARG_M], variant->tile_m * cluster);
   uint64_t tiles =
-      rows * (uint64_t)variant->cluster * ceil_div(values->v[HD_ARG_N], variant->tile_n);
+      rows * (uint64_t)cluster * ceil_div(values->v[HD_ARG_N], variant->tile_n);
   uint64_t most = (uint64_t)(INT32_MAX - variant->cluster) / (uint64_t)variant->split_k;
   if (tiles > most)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.grid",
@@ -156,8 +157,8 @@ typedef struct geometry {
 } geometry;
 
 static uint32_t grid_of(const hd_variant *variant, uint32_t n_tiles, uint32_t resident) {
-  uint32_t cluster = (uint32_t)variant->cluster, grid = n_tiles;
-  uint32_t fit = resident / cluster * cluster;
+  uint32_t cluster = (uint32_t)variant->cluster, fit = resident / cluster * cluster;
+  uint32_t grid = (n_tiles + cluster - 1) / cluster * cluster;
   if (variant->persistent && resident > 0 && grid > fit)
     grid = fit > 0 ? fit : cluster;
   return grid;

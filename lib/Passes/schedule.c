@@ -20,6 +20,7 @@ static const hd_schedule_key keys[] = {
     {"stages", HD_KEY_INT, offsetof(hd_schedule, stages), 0, NULL},
     {"cluster", HD_KEY_INT, offsetof(hd_schedule, cluster), 0, NULL},
     {"share", HD_KEY_WORD, offsetof(hd_schedule, share), sizeof((hd_schedule *)0)->share, "b a"},
+    {"spread", HD_KEY_INT, offsetof(hd_schedule, spread), 0, NULL},
     {"ctas", HD_KEY_INT, offsetof(hd_schedule, ctas), 0, NULL},
     {"a", HD_KEY_WORD, offsetof(hd_schedule, a_path), sizeof((hd_schedule *)0)->a_path, "desc reg"},
     {"b", HD_KEY_WORD, offsetof(hd_schedule, b_path), sizeof((hd_schedule *)0)->b_path,
@@ -43,12 +44,12 @@ const hd_schedule_key *hd_schedule_key_get(size_t i) {
 
 void hd_schedule_print(const hd_schedule *s, char out[HD_SCHEDULE_TEXT]) {
   snprintf(out, HD_SCHEDULE_TEXT,
-           "family=%s tile=%dx%dx%d warps=%dx%d stages=%d cluster=%d share=%s ctas=%d a=%s b=%s "
-           "group=%d "
-           "persistent=%d split_k=%d reduce=%s stream_k=%d pending=%d k_order=%s store=%s",
+           "family=%s tile=%dx%dx%d warps=%dx%d stages=%d cluster=%d share=%s spread=%d ctas=%d "
+           "a=%s b=%s group=%d persistent=%d split_k=%d reduce=%s stream_k=%d pending=%d "
+           "k_order=%s store=%s",
            s->family, s->tile_m, s->tile_n, s->tile_k, s->warps_m, s->warps_n, s->stages,
-           s->cluster, s->share, s->ctas, s->a_path, s->b_path, s->group, s->persistent, s->split_k,
-           s->reduce, s->stream_k, s->pending, s->k_order, s->store);
+           s->cluster, s->share, s->spread, s->ctas, s->a_path, s->b_path, s->group, s->persistent,
+           s->split_k, s->reduce, s->stream_k, s->pending, s->k_order, s->store);
 }
 
 static heddle_status bad_value(heddle_context *ctx, hd_loc loc, const hd_schedule_key *key,
@@ -232,7 +233,7 @@ static void default_mma(const hd_problem *p, hd_schedule *s) {
 }
 
 static void default_of(const hd_problem *p, const char *family, hd_schedule *s) {
-  *s = (hd_schedule){.tile_k = hd_granule_k(p->a_elem), .ctas = 1, .split_k = 1};
+  *s = (hd_schedule){.tile_k = hd_granule_k(p->a_elem), .spread = 1, .ctas = 1, .split_k = 1};
   if (strcmp(family, "wgmma") == 0)
     default_wgmma(p, s);
   else if (strcmp(family, "tcgen05") == 0)
@@ -247,6 +248,7 @@ static void default_of(const hd_problem *p, const char *family, hd_schedule *s) 
   hd_schedule_spread_warps(s);
   s->stages = hd_schedule_most_stages(p, s, hd_schedule_wanted_stages(p, s));
   s->pending = hd_schedule_most_pending(p, s);
+  s->spread = hd_schedule_wanted_spread(p, s);
 }
 
 static int32_t pick(const hd_problem *p, const hd_schedule *base, int32_t least_splits,
@@ -319,6 +321,8 @@ heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, cons
     probe.stages = hd_schedule_most_stages(&p, &probe, hd_schedule_wanted_stages(&p, &probe));
   if (!strstr(text, "pending="))
     probe.pending = hd_schedule_most_pending(&p, &probe);
+  if (!strstr(text, "spread="))
+    probe.spread = hd_schedule_wanted_spread(&p, &probe);
   *schedule = probe;
   return HEDDLE_OK;
 }

@@ -23,6 +23,7 @@ typedef struct hd_schedule {
   int32_t stages;
   int32_t cluster;      /* CTAs that share an operand by multicast; 1 = none */
   char share[4];        /* "b": they lie along M and share B; "a": along N, and share A */
+  int32_t spread;       /* CTAs launched as a cluster though they share nothing; 1 = none */
   int32_t ctas;         /* CTAs that share an SM's memory and registers; 1 = one may take all */
   char a_path[8];       /* "desc" (wgmma, tcgen05), "reg" (ldmatrix: mma, wgmma) */
   char b_path[12]; /* "tma", "gather" (wgmma, tcgen05) · "cp_async", "ld_st" (mma) · "auto" */

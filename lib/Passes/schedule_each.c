@@ -20,6 +20,7 @@ static const struct shape {
 static void each_store(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
                        size_t *cap) {
   static const char *const stores[] = {"quad", "permuted", "staged"};
+  s.spread = hd_schedule_wanted_spread(p, &s);
   for (size_t i = 0; i < (s.tile_n >= WIDE_TILE ? HD_COUNT(stores) : 1); i++) {
     snprintf(s.store, sizeof s.store, "%s", stores[i]);
     if (hd_schedule_fits(p, &s))

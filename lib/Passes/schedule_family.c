@@ -166,8 +166,20 @@ static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const h
   return HEDDLE_OK;
 }
 
+static heddle_status check_spread(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (s->spread != 1 && s->spread != 2 && s->spread != 4 && s->spread != 8)
+    REFUSE(HEDDLE_INVALID, "schedule.spread", "got spread %d; legal: 1, 2, 4, 8", s->spread);
+  if (s->spread > 1 && !hd_schedule_may_spread(s))
+    REFUSE(HEDDLE_INVALID, "schedule.spread-whole",
+           "got spread %d with family=%s cluster=%d persistent=%d split_k=%d stream_k=%d; legal: "
+           "family=wgmma cluster=1 persistent=1 split_k=1 stream_k=0; nearest: spread=1",
+           s->spread, s->family, s->cluster, s->persistent, s->split_k, s->stream_k);
+  return HEDDLE_OK;
+}
+
 heddle_status hd_schedule_check_family(heddle_context *ctx, const hd_problem *p,
                                        const hd_schedule *s) {
+  HD_TRY(check_spread(ctx, p, s));
   return hd_schedule_is_wgmma(s)    ? check_wgmma(ctx, p, s)
          : hd_schedule_is_tensor(s) ? check_tensor(ctx, p, s)
                                     : check_mma(ctx, p, s);

@@ -52,6 +52,7 @@ static void enter(const hd_problem *p, hd_schedule s, front *f) {
   hd_schedule_spread_warps(&s);
   s.stages = hd_schedule_most_stages(p, &s, hd_schedule_wanted_stages(p, &s));
   s.pending = hd_schedule_most_pending(p, &s);
+  s.spread = hd_schedule_wanted_spread(p, &s);
   if (hd_schedule_fits(p, &s))
     enter_one(p, s, f);
   hd_schedule in[2];
@@ -62,6 +63,7 @@ static void enter(const hd_problem *p, hd_schedule s, front *f) {
 static bool put_in_cluster(const hd_problem *p, const char *reduce, hd_schedule *s) {
   snprintf(s->reduce, sizeof s->reduce, "%s", reduce);
   s->persistent = 0;
+  s->spread = 1;
   s->stages = hd_schedule_most_stages(p, s, s->stages);
   return s->split_k > 1 && hd_schedule_fits(p, s);
 }

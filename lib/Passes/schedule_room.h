@@ -62,6 +62,15 @@ int32_t hd_schedule_shared_claim(const hd_problem *problem, const hd_schedule *s
 int32_t hd_schedule_covering_stages(const hd_problem *problem, const hd_schedule *schedule);
 /* Stages worth having: those, or all that there are where A is read ahead of the kernel's turn. */
 int32_t hd_schedule_wanted_stages(const hd_problem *problem, const hd_schedule *schedule);
+/* CTAs may be launched in clusters that share nothing: each takes tiles until there are none. */
+static inline bool hd_schedule_may_spread(const hd_schedule *s) {
+  return strcmp(s->family, "wgmma") == 0 && s->cluster == 1 && s->persistent &&
+         !hd_schedule_shares_tiles(s);
+}
+/* Under weights_ready CTAs go where those of the launch ahead have left, unevenly over the GPCs,
+ * and the fullest binds; in clusters of four they have few other places (H200, 112 CTAs: 2 to 7 % less
+ * time, docs/bench/attempts.csv, run 12). 1 where the SMs are full anyway. */
+int32_t hd_schedule_wanted_spread(const hd_problem *problem, const hd_schedule *schedule);
 /* Stages that fit, and may be none; the same, at most `most`, at least 2 (hd_schedule_check refuses
  * what does not fit). */
 int32_t hd_schedule_fitting_stages(const hd_problem *problem, const hd_schedule *schedule);

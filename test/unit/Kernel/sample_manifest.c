@@ -33,7 +33,8 @@ static const hd_arg_kind params[] = {HD_ARG_A,   HD_ARG_B,   HD_ARG_C,     HD_AR
                                      HD_ARG_BETA, HD_ARG_WORKSPACE};
 
 static hd_variant common_variant(void) {
-  hd_variant v = {.n_threads = 384, .cluster = 1, .shared_bytes = 200 * 1024, .tile_m = 128,
+  hd_variant v = {.n_threads = 384, .cluster = 1, .tile_cluster = 1,
+                  .shared_bytes = 200 * 1024, .tile_m = 128,
                   .tile_n = 64, .split_k = 1};
   for (size_t i = 0; i < HD_COUNT(params); i++)
     v.param[v.n_params++].arg = params[i];
@@ -44,7 +45,7 @@ static hd_variant tma_variant(void) {
   hd_variant v = common_variant();
   v.entry = "sample_tma";
   v.path = "tma";
-  v.cluster = 2;
+  v.cluster = v.tile_cluster = 2;
   v.persistent = v.dependent_launch = v.weights_ready = true;
   v.n_registers = 168;
   v.param[1] = (hd_param){HD_ARG_NONE, 0};

@@ -280,7 +280,7 @@ static void expect_launch(const hd_launch_plan *plan, const hd_values *v, bool t
   assert_int_equal(seen.grid, plan->grid_x);
   assert_int_equal(seen.block, plan->variant->n_threads);
   assert_int_equal(seen.shared_bytes, plan->variant->shared_bytes);
-  assert_int_equal(seen.cluster, tma ? 2 : 0);
+  assert_int_equal(seen.cluster, tma ? plan->variant->cluster : 0);
   assert_int_equal(seen.dependent, tma);
   assert_ptr_equal(seen.stream, (void *)0x77);
   assert_int_equal(seen.m, v->v[HD_ARG_M]);
@@ -339,7 +339,8 @@ static void agree_everywhere(void *library, const hd_manifest *m) {
   for (int i = 0; i < 20000; i++) {
     int resident = (int)(next(&seed) % 9) + 1;
     hd_values v = random_values(&seed), planned = v;
-    uint32_t residents[HD_MAX_VARIANTS] = {(uint32_t)resident * 2, (uint32_t)resident * 10};
+    uint32_t residents[HD_MAX_VARIANTS] = {(uint32_t)(resident * m->variant[0].cluster),
+                                            (uint32_t)resident * 10};
     hd_launch_plan plan;
     load(library, resident);
     int code = call(library, &v);
@@ -372,7 +373,8 @@ static void workspaces_agree(void *library, const hd_manifest *m) {
   workspace_fn sample_workspace = (workspace_fn)find(library, "sample_workspace");
   for (int32_t rows = 0; rows < 5000; rows += 130) {
     int resident = rows / 130 % 7 + 1;
-    uint32_t residents[HD_MAX_VARIANTS] = {(uint32_t)resident * 2, (uint32_t)resident * 10};
+    uint32_t residents[HD_MAX_VARIANTS] = {(uint32_t)(resident * m->variant[0].cluster),
+                                            (uint32_t)resident * 10};
     load(library, resident);
     v.v[HD_ARG_M] = (uint64_t)rows;
     assert_int_equal(sample_workspace(kernel, rows, 128, 64, 64, 128, 128, &bytes), 0);
@@ -390,6 +392,18 @@ static void workspace_and_plan_agree(void **state) {
 static void shared_tiles_agree_too(void **state) {
   (void)state;
   hd_manifest m = sample_streamed();
+  void *library = open_launcher(&m, &both);
+  agree_everywhere(library, &m);
+  workspaces_agree(library, &m);
+  dlclose(library);
+}
+
+/* Whole clusters of CTAs of which each has tiles of its own, the last ones none. */
+static void spread_clusters_agree_too(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  m.variant[0].cluster = 4;
+  m.variant[0].tile_cluster = 1;
   void *library = open_launcher(&m, &both);
   agree_everywhere(library, &m);
   workspaces_agree(library, &m);
@@ -490,6 +504,7 @@ int main(void) {
       cmocka_unit_test(launcher_and_plan_agree_everywhere),
       cmocka_unit_test(workspace_and_plan_agree),
       cmocka_unit_test(shared_tiles_agree_too),
+      cmocka_unit_test(spread_clusters_agree_too),
       cmocka_unit_test(shared_granules_fit_31_bits),
       cmocka_unit_test(the_drivers_code_comes_back),
       cmocka_unit_test(fixed_sizes_compile_too),

@@ -53,7 +53,8 @@ static void no_field_is_forgotten(void **state) {
     SAME_EXPR(arg[i].at_least), SAME(arg[i].align), SAME(arg[i].elem);
   }
   for (int i = 0; i < m.n_variants; i++) {
-    SAME(variant[i].n_threads), SAME(variant[i].cluster), SAME(variant[i].shared_bytes);
+    SAME(variant[i].n_threads), SAME(variant[i].cluster), SAME(variant[i].tile_cluster);
+    SAME(variant[i].shared_bytes);
     SAME(variant[i].n_registers), SAME(variant[i].tile_m), SAME(variant[i].tile_n);
     SAME(variant[i].split_k), SAME(variant[i].persistent), SAME(variant[i].stream_granule),
         SAME(variant[i].dependent_launch);
@@ -194,6 +195,14 @@ static void built_manifests_are_checked_too(void **state) {
   for (int i = 0; i < m.n_variants; i++)
     m.variant[i].n_params = 1;
   refuse_built(&m, "manifest.workspace");
+  m = sound;
+  m.variant[0].tile_cluster = 1;
+  assert_int_equal(hd_manifest_check(NULL, &m), HEDDLE_OK);
+  m.variant[0].persistent = false;
+  refuse_built(&m, "manifest.cluster");
+  m = sound;
+  m.variant[0].cluster = 4;
+  refuse_built(&m, "manifest.cluster");
   m = sound;
   m.name = NULL;
   refuse_built(&m, "manifest.missing");

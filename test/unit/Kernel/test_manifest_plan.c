@@ -61,6 +61,22 @@ static void persistent_grids_stay_resident_and_whole_clusters(void **state) {
   assert_int_equal(planned(v, NULL).grid_x, 2);
 }
 
+/* Each CTA has tiles of its own; clusters are whole all the same, and none is larger than fits. */
+static void spread_grids_are_whole_clusters(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  hd_values v = sample_values();
+  hd_launch_plan p;
+  m.variant[0].cluster = 4;
+  m.variant[0].tile_cluster = 1;
+  v.v[HD_ARG_M] = 128 * 55; /* 110 tiles */
+  assert_int_equal(hd_manifest_plan(NULL, &m, &v, (uint32_t[]){120, 0, 0, 0}, &p), HEDDLE_OK);
+  assert_int_equal(p.n_tiles, 110);
+  assert_int_equal(p.grid_x, 112);
+  assert_int_equal(hd_manifest_plan(NULL, &m, &v, (uint32_t[]){103, 0, 0, 0}, &p), HEDDLE_OK);
+  assert_int_equal(p.grid_x, 100);
+}
+
 static void nothing_to_do_is_a_grid_of_zero(void **state) {
   (void)state;
   hd_values v = sample_values();
@@ -260,6 +276,7 @@ int main(void) {
       cmocka_unit_test(aligned_values_take_the_first_variant),
       cmocka_unit_test(unaligned_values_fall_to_the_next_variant),
       cmocka_unit_test(persistent_grids_stay_resident_and_whole_clusters),
+      cmocka_unit_test(spread_grids_are_whole_clusters),
       cmocka_unit_test(nothing_to_do_is_a_grid_of_zero),
       cmocka_unit_test(fixed_sizes_fill_themselves_in),
       cmocka_unit_test(bad_values_are_named),
