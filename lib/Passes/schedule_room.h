@@ -68,8 +68,8 @@ static inline bool hd_schedule_may_spread(const hd_schedule *s) {
          !hd_schedule_shares_tiles(s);
 }
 /* Under weights_ready CTAs go where those of the launch ahead have left, unevenly over the GPCs,
- * and the fullest binds; in clusters of four they have few other places (H200, 112 CTAs: 2 to 7 % less
- * time, docs/bench/attempts.csv, run 12). 1 where the SMs are full anyway. */
+ * and the fullest binds; in clusters of four they have few other places (H200, 112 CTAs: 2 to 7 %
+ * less time, docs/bench/attempts.csv, run 12). 1 where the SMs are full anyway. */
 int32_t hd_schedule_wanted_spread(const hd_problem *problem, const hd_schedule *schedule);
 /* Stages that fit, and may be none; the same, at most `most`, at least 2 (hd_schedule_check refuses
  * what does not fit). */

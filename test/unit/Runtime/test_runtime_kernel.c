@@ -408,7 +408,7 @@ static void loading_needs_a_context(void **state) {
 
 static void large_clusters_are_allowed_explicitly(void **state) {
   fixture *f = *state;
-  f->manifest.variant[0].cluster = 16;
+  f->manifest.variant[0].cluster = f->manifest.variant[0].tile_cluster = 16;
   f->fake->n_sms = 64;
   heddle_kernel *kernel = loaded(f);
   assert_int_equal(f->fake->non_portable, 1);
