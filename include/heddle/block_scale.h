@@ -5,10 +5,13 @@
  * byte (ue8m0, ue4m3), ceil(K / block) of them a row. A granule of k is 128 bytes of a row of B.
  *
  * Granule order (mma.sp: sm_120a, sm_121a): the scales of all rows for one granule stand together,
- * a row's behind each other; granules stand `pitch` bytes apart, a multiple of 16.
+ * a row's behind each other; granules stand `pitch` bytes apart, a multiple of 16. With `each` =
+ * granule / block, scale b of a row is the byte
+ *   b / each * pitch + row * each + b % each
  * Tile order (tcgen05.mma.sp: sm_100a to sm_110a): tiles of 128 rows by 4 scales, 512 bytes each,
  * as tensor memory takes them; those of 128 rows follow each other along k, whole granules of it,
- * and are `pitch` bytes.
+ * and are `pitch` bytes: scale b of a row is the byte
+ *   row / 128 * pitch + b / 4 * 512 + row % 32 * 16 + row / 32 % 4 * 4 + b % 4
  *
  * Blocks past K have scale 0 in the last granule: kernels read them, and multiply zeros with them,
  * so that they must not be NaN.
