@@ -37,8 +37,7 @@ static heddle_status assign(hd_pass_context *pass, hd_module *m, hd_op *kernel) 
   HD_TRY(
       hd_spec_fragment(tensor ? hd_spec_find("tcgen05_ld_16x256b_x16") : row, HD_OPERAND_D, 0, &d));
   if (!store_order(&d, 32 / d.field_bits))
-    return hd_error(pass->ctx, HEDDLE_UNSUPPORTED, p.matmul->loc, "fragment.store-order",
-                    "the accumulators of %s do not lie as a store writes them", row->name);
+    return HD_BUG(pass->ctx, "accumulators that do not lie as a store writes them");
   int64_t tile[] = {s.tile_m, s.tile_n, s.tile_k}, warps[] = {s.warps_m, s.warps_n};
   hd_op_set_ints(m, p.matmul, HD_ATTR_TILE, tile, 3);
   hd_op_set_ints(m, p.matmul, HD_ATTR_WARPS, warps, 2);

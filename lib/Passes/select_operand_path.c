@@ -55,8 +55,7 @@ static heddle_status select_paths(hd_pass_context *pass, hd_module *m, hd_op *ke
   if (swizzle_bits < 0)
     return HD_BUG(pass->ctx, "rows of a granule always have a swizzle");
   if (strcmp(s.family, "mma") && !has_descriptor(&p, &s, swizzle_bits))
-    return hd_error(pass->ctx, HEDDLE_UNSUPPORTED, p.matmul->loc, "path.descriptor",
-                    "no canonical descriptor describes B's slot of tile n %d", s.tile_n);
+    return HD_BUG(pass->ctx, "no canonical descriptor describes a slot of B");
   hd_op_set_int(m, p.matmul, HD_ATTR_SWIZZLE, swizzle_bits ? 16 << swizzle_bits : 0);
   hd_op_set_int(m, p.matmul, HD_ATTR_STAGES, s.stages);
   hd_op_set_str(m, p.matmul, HD_ATTR_A_PATH, s.a_path);

@@ -353,7 +353,7 @@ int cmd_bench(int argc, char **argv) {
       {"jobs", CLI_INT, &a.jobs, "N", "compiles at once (as many as there are cores)"},
       {"device", CLI_INT, &a.device, "I", "device number (0)"},
       {"seed", CLI_INT, &a.seed, "S", "of the operands (1)"},
-      {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH; else the driver compiles)"},
+      {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH); none: the driver compiles"},
       {"cache", CLI_TEXT, &a.cache, "DIR", "folder of compiled kernels"},
       {"cublas", CLI_TEXT, &a.cublas, "PATH", "libcublasLt"},
       {"cusparselt", CLI_TEXT, &a.cusparselt, "PATH", "libcusparseLt"},
@@ -375,7 +375,7 @@ int cmd_bench(int argc, char **argv) {
   if (a.list && !a.target)
     a.target = "sm_90a";
   char *found = a.ptxas ? NULL : compile_find_ptxas(), *cutlass = find_cutlass(&a);
-  if (found)
+  if (found || (a.ptxas && !strcmp(a.ptxas, "none")))
     a.ptxas = found;
   t.log.cutlass = cutlass;
   set_options(&a, &t);

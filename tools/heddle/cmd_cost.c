@@ -140,7 +140,7 @@ int cmd_cost(int argc, char **argv) {
        "of the kernels that are compiled, over the default"},
       {"rounds", CLI_INT, &a.rounds, "N", "of each measurement (9)"},
       {"device", CLI_INT, &a.device, "I", "device number (0)"},
-      {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH; else cached kernels are PTX)"},
+      {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH); none: cached kernels are PTX"},
       {NULL, CLI_FLAG, NULL, NULL, NULL}};
   const cli_command command = {"cost [--rounds N] [--schedule S]", about, examples, options, 0, 0};
   int n_args, go = cli_parse(&command, argc, argv, NULL, &n_args);
@@ -152,7 +152,7 @@ int cmd_cost(int argc, char **argv) {
   if (go != CLI_GO)
     return go;
   char *found = a.ptxas ? NULL : compile_find_ptxas();
-  if (found)
+  if (found || (a.ptxas && !strcmp(a.ptxas, "none")))
     a.ptxas = found;
   heddle_context *ctx = heddle_context_create();
   heddle_status status = print_host(ctx, &a);
