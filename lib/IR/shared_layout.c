@@ -73,6 +73,7 @@ int64_t hd_tensor_column(const hd_op *kernel, const hd_op *op) {
 
 int32_t hd_tensor_ctas(const hd_op *kernel) {
   const hd_op *mma = hd_find_op(kernel->regions[0], HD_OP_TCGEN05_MMA_SP);
-  const hd_spec_row *row = mma ? hd_spec_find(hd_op_str(mma, HD_ATTR_ROW)) : NULL;
+  const char *name = mma ? hd_op_str(mma, HD_ATTR_ROW) : NULL;
+  const hd_spec_row *row = name ? hd_spec_find(name) : NULL; /* the verifier asks before it knows */
   return row && row->cta_group > 1 ? row->cta_group : 1;
 }
