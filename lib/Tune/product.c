@@ -31,10 +31,11 @@ static bool legal_size(long long x) { return x >= 1 && x <= MOST_SIZE; }
 
 heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product *product) {
   hd_product p = {0};
-  char a[16], b[16], acc[16], d[16], b_word[16], d_word[16], last[16] = "";
+  char a[16], b[16], acc[16], d[16], b_word[16], d_word[16], last[16] = "", rest[2];
   long long m, n, k;
-  int got = sscanf(text, "%15s a=%15s b=%15s acc=%15s d=%15s m=%lld n=%lld k=%lld %15s %15s %15s",
-                   p.target, a, b, acc, d, &m, &n, &k, b_word, d_word, last);
+  int got =
+      sscanf(text, "%15s a=%15s b=%15s acc=%15s d=%15s m=%lld n=%lld k=%lld %15s %15s %15s %1s",
+             p.target, a, b, acc, d, &m, &n, &k, b_word, d_word, last, rest);
   p.weights_ready = strcmp(last, promise) == 0;
   bool ok = got == 10 + p.weights_ready && legal_size(m) && legal_size(n) && legal_size(k) &&
             heddle_elem_parse(a, &p.a) == HEDDLE_OK && heddle_elem_parse(b, &p.b) == HEDDLE_OK &&
@@ -86,11 +87,12 @@ static bool read_types(const char *word, hd_product *p) {
 
 heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *target, const char *line,
                               hd_product *product) {
-  char types[32] = "", d[16] = "", order[16] = "row_major", last[16] = "";
+  char types[32] = "", d[16] = "", order[16] = "row_major", last[16] = "", rest[2];
   long long m, k, n;
   hd_product p = {0};
-  int got = sscanf(line, "%31s %lld %lld %lld %15s %15s %15s", types, &m, &k, &n, d, order, last);
-  if (got < 4 || !legal_size(m) || !legal_size(n) || !legal_size(k))
+  int got = sscanf(line, "%31s %lld %lld %lld %15s %15s %15s %1s", types, &m, &k, &n, d, order,
+                   last, rest);
+  if (got < 4 || got > 7 || !legal_size(m) || !legal_size(n) || !legal_size(k))
     return hd_error(
         ctx, HEDDLE_INVALID, loc, "tune.grid",
         "got \"%.60s\"; a line is TYPE M K N [DTYPE [ORDER [weights_ready]]], sizes 1 to %d", line,

@@ -15,10 +15,10 @@ void bench_grid_add(bench_grid *grid, const hd_bench_problem *problem, const cha
 
 static heddle_status read_line(heddle_context *ctx, hd_loc loc, const char *text,
                                hd_bench_problem *p) {
-  char type[16] = "", d[16] = "";
+  char type[16] = "", d[16] = "", rest[2];
   long long m, k, n;
-  int got = sscanf(text, "%15s %lld %lld %lld %15s", type, &m, &k, &n, d);
-  if (got < 4 || m < 1 || n < 1 || k < 1 || m > 1 << 20 || n > 1 << 20 || k > 1 << 20)
+  int got = sscanf(text, "%15s %lld %lld %lld %15s %1s", type, &m, &k, &n, d, rest);
+  if (got < 4 || got > 5 || m < 1 || n < 1 || k < 1 || m > 1 << 20 || n > 1 << 20 || k > 1 << 20)
     return hd_error(ctx, HEDDLE_INVALID, loc, "bench.grid",
                     "got \"%.60s\"; a line is TYPE M K N [DTYPE], sizes 1 to 1048576", text);
   *p = (hd_bench_problem){.m = m, .n = n, .k = k};

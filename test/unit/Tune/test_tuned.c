@@ -181,6 +181,7 @@ static void lines_of_a_grid(void **state) {
       {"bf16 64 128 8 bf16 k_major", NULL, "tune.order"},
       {"bf16 64 128 8 bf16 row_major ready", NULL, "tune.promise"},
       {"bf16 64 128", NULL, "tune.grid"},
+      {"bf16 64 128 8 bf16 row_major weights_ready bf16 64 128 9", NULL, "tune.grid"},
       {"bf16 0 128 8", NULL, "tune.grid"},
       {"bf16 64 128 1048577", NULL, "tune.grid"},
   };
