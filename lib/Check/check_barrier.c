@@ -288,8 +288,8 @@ void hd_ck_barriers_check_bytes(hd_ck_machine *m) {
         check_bytes(m, cta, &m->program->barriers[r], i);
 }
 
-/* What is left in a phase when all warps have ended can never complete; bytes that land then land
- * in memory that another CTA may own. */
+/* A phase that has begun when all warps have ended can never complete; bytes that land then land in
+ * memory that another CTA may own. Arrivals alone harm nobody: who waited for them would still. */
 void hd_ck_barriers_finish(hd_ck_machine *m) {
   while (hd_ck_barriers_advance(m))
     ;
@@ -299,7 +299,7 @@ void hd_ck_barriers_finish(hd_ck_machine *m) {
       for (int32_t i = 0; i < m->program->barriers[r].stages; i++) {
         const hd_ck_ring *ring = &m->program->barriers[r];
         const hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, cta, ring->first + i);
-        if (!b->arrived && !b->expected && !b->landed)
+        if (!b->expected && !b->landed)
           continue;
         hd_check_access at = {.op = b->last, .text = hd_op_get_info(b->last->kind)->text,
                               .role = "kernel", .cta = cta, .slot = i, .iteration = -1};
