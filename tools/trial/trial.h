@@ -101,4 +101,7 @@ bool trial_device_runs(const trial_device *device, const char *target);
 heddle_status trial_run(heddle_context *ctx, trial_kernel *kernel, const trial_request *request,
                         trial_device *device, trial_result *result);
 
+/* Warp instructions after which the simulator takes a launch for one that does not end. */
+uint64_t trial_most_steps(int64_t m, int64_t n, int64_t k);
+
 #endif

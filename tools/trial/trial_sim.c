@@ -54,10 +54,13 @@ static heddle_status plan_launch(heddle_context *ctx, const hd_manifest *manifes
   return hd_manifest_plan(ctx, manifest, &data->values, resident, plan);
 }
 
-/* Warp instructions: a sound kernel stays well below, what waits in a circle is found before. */
-static uint64_t most_steps(const trial_shape *s) {
-  enum { LEAST = 20000000, PRODUCTS_A_STEP = 100 };
-  return LEAST + (uint64_t)((double)s->m * (double)s->n * (double)s->k / 2 / PRODUCTS_A_STEP);
+/* A sound kernel stays well below, what waits in a circle is found before. Narrow products cost as
+ * many instructions as wide ones: tiles are whole, and each step of k is waited for. */
+uint64_t trial_most_steps(int64_t m, int64_t n, int64_t k) {
+  enum { LEAST = 20000000, PRODUCTS_A_STEP = 100, ROWS = 64, COLUMNS = 64 };
+  double rows = (double)((m + ROWS - 1) / ROWS * ROWS);
+  double columns = (double)((n + COLUMNS - 1) / COLUMNS * COLUMNS);
+  return LEAST + (uint64_t)(rows * columns * (double)k / 2 / PRODUCTS_A_STEP);
 }
 
 static heddle_status simulate(heddle_context *ctx, const trial_kernel *kernel, hd_sim_mode mode,
@@ -83,8 +86,9 @@ static heddle_status simulate(heddle_context *ctx, const trial_kernel *kernel, h
                           .buffers = buffers,
                           .n_buffers = n};
   launch.ptx = heddle_compiled_ptx(kernel->compiled, &launch.ptx_bytes);
+  const trial_shape *s = &data->shape;
   hd_sim_options options = {
-      .seed = seed, .mode = mode, .max_steps = most_steps(&data->shape)};
+      .seed = seed, .mode = mode, .max_steps = trial_most_steps(s->m, s->n, s->k)};
   hd_arena arena = {0};
   hd_sim_report report = {0};
   heddle_status status = hd_sim_run(ctx, &launch, &options, &arena, &report);
