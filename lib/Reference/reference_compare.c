@@ -13,16 +13,17 @@ static double rounding_of(heddle_elem d) {
                             : 0;
 }
 
-double hd_error_bound(heddle_elem d, heddle_elem a, heddle_elem accumulator, uint64_t k,
-                      unsigned k_instr) {
+double hd_error_bound(heddle_elem d, heddle_elem a, heddle_elem accumulator, uint64_t k) {
+  enum { INSTRUCTION_BITS = 512 }; /* of a row of A */
   const heddle_elem_info *info = heddle_elem_get(a);
+  double n_instructions = ceil((double)k / (INSTRUCTION_BITS / info->container_bits));
   bool narrow = info->kind == HEDDLE_FLOAT && info->container_bits <= 8;
   double out = rounding_of(d), u = narrow ? 4e-5 : 0x1p-22;
   if (accumulator == HEDDLE_F16)
     u = 0x1p-11;
   else if (accumulator == HEDDLE_S32)
     u = 0;
-  return out + ceil((double)k / k_instr) * u;
+  return out + n_instructions * u;
 }
 
 /* One element at a time, the same walk for both kinds of comparison. */

@@ -4,13 +4,12 @@
 
 #include "Reference/reference.h"
 
-/* ||D - R|| / ||R|| that rounding explains: out(d) + (K / k_instr) * u.
+/* ||D - R|| / ||R|| that rounding explains: out(d) + (K / k of an instruction) * u.
  *   out, the output's rounding:   0 for f32 and integers, 4e-4 f16, 3e-3 bf16, 2^-4 e4m3, 2^-3 e5m2
  *   u, a step of accumulation:    2^-22 in f32, 2^-11 in f16, 0 in s32, and 4e-5 in f32 over 8-bit
  *                                 floats (their products are truncated before they are added)
- * k_instr: the k of one instruction (16 for tf32 m64nNk16, 32 for 16-bit, 64 for 8-bit). */
-double hd_error_bound(heddle_elem d, heddle_elem a, heddle_elem accumulator, uint64_t k,
-                      unsigned k_instr);
+ * An instruction's k is 512 bits of A: 16 of tf32 (m64nNk16), 32 of 16 bits, 64 of 8, 128 of 4. */
+double hd_error_bound(heddle_elem d, heddle_elem a, heddle_elem accumulator, uint64_t k);
 
 typedef struct hd_comparison {
   bool ok;

@@ -13,7 +13,6 @@
 #include "Tune/whole_check.h"
 
 enum {
-  ROTATE_BYTES = 256 << 20, /* the protocol: A, B and D of all sets together */
   WORKSPACE_BYTES = 64 << 20,
   DEFAULT_FINALISTS = 8
 };
@@ -61,9 +60,7 @@ static heddle_status make_operands(heddle_context *ctx, bench *x) {
   x->d = hd_try_malloc(ctx, x->d_bytes, "D");
   if (!x->d)
     return HEDDLE_NO_MEMORY;
-  x->n_sets = hd_rotation_count(h->packed_bytes + b_bytes + x->d_bytes, ROTATE_BYTES);
-  if (x->n_sets < 2)
-    x->n_sets = 2;
+  x->n_sets = hd_measure_sets(h->packed_bytes + b_bytes + x->d_bytes);
   HD_TRY(hd_rotation_create(ctx, x->device, h->packed, h->packed_bytes, x->n_sets, &x->a_packed));
   HD_TRY(hd_rotation_create(ctx, x->device, h->b, b_bytes, x->n_sets, &x->b_sets));
   if (x->options->n_peers)
@@ -103,8 +100,7 @@ static heddle_status make_kernels(heddle_context *ctx, bench *x) {
 
 /* Of a product of the case that rounds to elem. */
 static double bound_of(const hd_bench_problem *p, heddle_elem elem) {
-  unsigned k_instr = 32u * 16 / heddle_elem_get(p->elem)->container_bits;
-  return hd_error_bound(elem, p->elem, hd_bench_accumulator(p->elem), (uint64_t)p->k, k_instr);
+  return hd_error_bound(elem, p->elem, hd_product_accumulator(p->elem), (uint64_t)p->k);
 }
 
 /* Sampled rows with double precision; and all of D, when there is something to hold it against,

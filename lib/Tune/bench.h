@@ -74,9 +74,6 @@ heddle_status hd_bench_run(heddle_context *ctx, const hd_device *device,
                            const hd_bench_problem *problem, const hd_bench_options *options,
                            hd_bench_result *result);
 
-/* The type that accumulates products of elem, and D's type unless one is said. */
-heddle_elem hd_bench_accumulator(heddle_elem elem);
-heddle_elem hd_bench_output(heddle_elem elem);
 /* What is tuned for it, without a target. */
 hd_product hd_bench_product(const hd_bench_problem *problem);
 /* The problem as Heddle reads it; owned: free(). */

@@ -9,19 +9,10 @@
 #include "Support/strbuf.h"
 #include "Tune/bench.h"
 
-heddle_elem hd_bench_accumulator(heddle_elem elem) {
-  heddle_elem_kind kind = heddle_elem_get(elem)->kind;
-  return kind == HEDDLE_FLOAT ? HEDDLE_F32 : HEDDLE_S32;
-}
-
-heddle_elem hd_bench_output(heddle_elem elem) {
-  return elem == HEDDLE_TF32 ? HEDDLE_F32 : elem == HEDDLE_F16 ? HEDDLE_F16 : HEDDLE_BF16;
-}
-
 hd_product hd_bench_product(const hd_bench_problem *p) {
   return (hd_product){.a = p->elem,
                       .b = p->elem,
-                      .acc = hd_bench_accumulator(p->elem),
+                      .acc = hd_product_accumulator(p->elem),
                       .d = p->d_elem,
                       .m = p->m,
                       .n = p->n,
@@ -31,7 +22,7 @@ hd_product hd_bench_product(const hd_bench_problem *p) {
 char *hd_bench_text(const hd_bench_problem *p, const char *target, bool row_major,
                     bool weights_ready) {
   const char *t = heddle_elem_get(p->elem)->name, *d = heddle_elem_get(p->d_elem)->name;
-  const char *acc = heddle_elem_get(hd_bench_accumulator(p->elem))->name;
+  const char *acc = heddle_elem_get(hd_product_accumulator(p->elem))->name;
   hd_strbuf s = {0};
   hd_strbuf_printf(&s,
                    "module version=1 level=problem sync=none\n"

@@ -8,6 +8,12 @@
 
 enum { MOST_LAUNCHES = 4096 }; /* in one graph */
 
+size_t hd_measure_sets(size_t bytes_a_set) {
+  enum { ROTATE_BYTES = 256 << 20, LEAST = 2 };
+  size_t n = hd_rotation_count(bytes_a_set, ROTATE_BYTES);
+  return n < LEAST ? LEAST : n;
+}
+
 bool hd_measure_is_large(int64_t n) { return n >= 1024; }
 
 hd_rounds hd_rounds_for(int64_t n) {

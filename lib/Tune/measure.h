@@ -29,6 +29,10 @@ typedef struct hd_rounds {
   double warm_seconds; /* untimed launches before each turn */
 } hd_rounds;
 
+/* How many buffer sets of so many bytes (A, B and D together) the protocol rotates over: 256 MiB of
+ * them, and at least two. */
+size_t hd_measure_sets(size_t bytes_a_set);
+
 /* From n = 1024 on a product keeps the device busy enough to meet its power cap, and in turns the
  * cap couples the contenders: the figure that counts is each alone and sustained. */
 bool hd_measure_is_large(int64_t n);

@@ -6,9 +6,16 @@
 
 #include "Passes/passes.h"
 #include "Support/strbuf.h"
-#include "Tune/bench.h"
 
-enum { MOST_SIZE = 1 << 20, USUAL_SIZE = 4096 };
+enum { USUAL_SIZE = 4096 };
+
+heddle_elem hd_product_accumulator(heddle_elem a) {
+  return heddle_elem_get(a)->kind == HEDDLE_FLOAT ? HEDDLE_F32 : HEDDLE_S32;
+}
+
+heddle_elem hd_product_output(heddle_elem a) {
+  return a == HEDDLE_TF32 ? HEDDLE_F32 : a == HEDDLE_F16 ? HEDDLE_F16 : HEDDLE_BF16;
+}
 
 static const char *name(heddle_elem elem) { return heddle_elem_get(elem)->name; }
 
@@ -27,7 +34,7 @@ void hd_product_print(const hd_product *p, char out[HD_PRODUCT_TEXT]) {
 /* The last word of a name or a line; it may be absent. */
 static const char promise[] = "weights_ready";
 
-static bool legal_size(long long x) { return x >= 1 && x <= MOST_SIZE; }
+static bool legal_size(long long x) { return x >= 1 && x <= HD_PRODUCT_MOST_SIZE; }
 
 heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product *product) {
   hd_product p = {0};
@@ -70,7 +77,7 @@ hd_product hd_product_of(const hd_problem *p, const int64_t hint_mnk[3]) {
                     .k = size_of(&p->k, hint_mnk[2]),
                     .b_mn_major = p->b.transposed,
                     .d_col_major = p->d.transposed,
-                  .weights_ready = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY)};
+                    .weights_ready = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY)};
   snprintf(out.target, sizeof out.target, "%s", p->target->name);
   return out;
 }
@@ -96,11 +103,11 @@ heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *targe
     return hd_error(
         ctx, HEDDLE_INVALID, loc, "tune.grid",
         "got \"%.60s\"; a line is TYPE M K N [DTYPE [ORDER [weights_ready]]], sizes 1 to %d", line,
-        MOST_SIZE);
+        HD_PRODUCT_MOST_SIZE);
   if (!read_types(types, &p))
     return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type",
                     "got type \"%s\"; legal: as bf16, e4m3xe5m2", types);
-  p.d = hd_bench_output(p.a);
+  p.d = hd_product_output(p.a);
   if (got >= 5 && heddle_elem_parse(d, &p.d) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type", "got type \"%s\" of D", d);
   if (strcmp(order, "row_major") != 0 && strcmp(order, "col_major") != 0)
@@ -111,7 +118,7 @@ heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *targe
   if (*last && !p.weights_ready)
     return hd_error(ctx, HEDDLE_INVALID, loc, "tune.promise", "got \"%s\"; legal: weights_ready",
                     last);
-  p.acc = hd_bench_accumulator(p.a);
+  p.acc = hd_product_accumulator(p.a);
   p.m = m;
   p.n = n;
   p.k = k;

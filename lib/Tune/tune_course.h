@@ -45,7 +45,7 @@ typedef enum hd_phase {
 /* One that has come into the race. */
 typedef struct hd_finalist {
   size_t entry;
-  hd_record record; /* what is known of it: sustained is the sum of its turns */
+  hd_record record; /* what is known of it: sustained is the mean of its turns */
   int32_t n_turns;  /* alone */
   bool out;         /* it failed, or has no second turn */
 } hd_finalist;

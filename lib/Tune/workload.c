@@ -9,10 +9,7 @@
 #include "Tune/bench_operands.h"
 #include "heddle/sparse.h"
 
-enum {
-  ROTATE_BYTES = 256 << 20, /* the protocol: A, B and D of all sets together */
-  N_FAMILIES = 2
-};
+enum { N_FAMILIES = 2 };
 
 static const heddle_family families[N_FAMILIES] = {HEDDLE_FAMILY_WGMMA, HEDDLE_FAMILY_MMA};
 
@@ -37,9 +34,7 @@ static heddle_status place_operands(heddle_context *ctx, hd_workload *w) {
   w->d = hd_try_malloc(ctx, w->d_bytes, "D");
   if (!w->d)
     return HEDDLE_NO_MEMORY;
-  w->n_sets = hd_rotation_count(h->packed_bytes + h->b_bytes + w->d_bytes, ROTATE_BYTES);
-  if (w->n_sets < 2)
-    w->n_sets = 2;
+  w->n_sets = hd_measure_sets(h->packed_bytes + h->b_bytes + w->d_bytes);
   HD_TRY(hd_rotation_create(ctx, w->device, h->b, h->b_bytes, w->n_sets, &w->b_sets));
   return hd_rotation_create(ctx, w->device, NULL, w->d_bytes, w->n_sets, &w->d_sets);
 }
@@ -150,8 +145,7 @@ hd_contender hd_candidate_contender(const hd_candidate *c) {
 static heddle_status compare(heddle_context *ctx, const hd_workload *w, double *error) {
   const hd_product *p = &w->product;
   uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n;
-  unsigned k_instr = 32u * 16 / heddle_elem_get(p->a)->container_bits;
-  double bound = hd_error_bound(p->d, p->a, p->acc, (uint64_t)p->k, k_instr);
+  double bound = hd_error_bound(p->d, p->a, p->acc, (uint64_t)p->k);
   hd_matrix out = {w->d, p->d, p->d_col_major ? 1 : n, p->d_col_major ? m : 1};
   const hd_bench_host *h = w->host;
   hd_comparison c = hd_compare_bounded(&out, n, h->checked, h->n_checked, h->expected, bound);

@@ -18,14 +18,15 @@ static heddle_status read_line(heddle_context *ctx, hd_loc loc, const char *text
   char type[16] = "", d[16] = "", rest[2];
   long long m, k, n;
   int got = sscanf(text, "%15s %lld %lld %lld %15s %1s", type, &m, &k, &n, d, rest);
-  if (got < 4 || got > 5 || m < 1 || n < 1 || k < 1 || m > 1 << 20 || n > 1 << 20 || k > 1 << 20)
+  const long long most = HD_PRODUCT_MOST_SIZE;
+  if (got < 4 || got > 5 || m < 1 || n < 1 || k < 1 || m > most || n > most || k > most)
     return hd_error(ctx, HEDDLE_INVALID, loc, "bench.grid",
-                    "got \"%.60s\"; a line is TYPE M K N [DTYPE], sizes 1 to 1048576", text);
+                    "got \"%.60s\"; a line is TYPE M K N [DTYPE], sizes 1 to %lld", text, most);
   *p = (hd_bench_problem){.m = m, .n = n, .k = k};
   if (heddle_elem_parse(type, &p->elem) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type",
                     "got type \"%s\"; legal: as bf16, e4m3", type);
-  p->d_elem = hd_bench_output(p->elem);
+  p->d_elem = hd_product_output(p->elem);
   if (got == 5 && heddle_elem_parse(d, &p->d_elem) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type",
                     "got type \"%s\"; legal: as bf16, f32", d);

@@ -234,8 +234,10 @@ static heddle_status bench_on_device(heddle_context *ctx, bench_tool *t) {
 /* Judged before a device is looked for: a wrong use is one on every machine. */
 static int check_args(const bench_args *a, bench_tool *t) {
   const cli_number numbers[] = {
-      {"-m", a->problem.m, 1, INT32_MAX},          {"-n", a->problem.n, 1, INT32_MAX},
-      {"-k", a->problem.k, 1, INT32_MAX},          {"--device", a->device, 0, INT32_MAX},
+      {"-m", a->problem.m, 1, HD_PRODUCT_MOST_SIZE},
+      {"-n", a->problem.n, 1, HD_PRODUCT_MOST_SIZE},
+      {"-k", a->problem.k, 1, HD_PRODUCT_MOST_SIZE},
+      {"--device", a->device, 0, INT32_MAX},
       {"--finalists", a->finalists, 1, INT32_MAX}, {"--jobs", a->jobs, 1, INT32_MAX}};
   int code = cli_check_numbers("bench.number", numbers, HD_COUNT(numbers));
   if (code != CLI_GO)
@@ -371,7 +373,7 @@ int cmd_bench(int argc, char **argv) {
   if (go != CLI_GO)
     return go;
   if (a.problem.d_elem == HEDDLE_N_ELEMS)
-    a.problem.d_elem = hd_bench_output(a.problem.elem);
+    a.problem.d_elem = hd_product_output(a.problem.elem);
   if (a.list && !a.target)
     a.target = "sm_90a";
   char *found = a.ptxas ? NULL : compile_find_ptxas(), *cutlass = find_cutlass(&a);

@@ -143,9 +143,8 @@ static bool is_rounded(const hd_manifest *manifest, const hd_reference *r) {
 }
 
 static double bound_of(const hd_manifest *manifest, const hd_reference *r) {
-  unsigned k_instr = 512u / heddle_elem_get(manifest->a_elem)->container_bits;
   double bound =
-      hd_error_bound(manifest->d_elem, manifest->a_elem, manifest->acc_elem, r->k, k_instr);
+      hd_error_bound(manifest->d_elem, manifest->a_elem, manifest->acc_elem, r->k);
   if (is_rounded(manifest, r))
     bound += epilogue_error;
   return is_smooth(manifest, r) ? bound + activation_error : bound;

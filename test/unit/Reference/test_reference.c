@@ -290,7 +290,7 @@ static void random_expected(double *expected) {
 
 static void bounded_accepts_rounding_and_sees_one_wrong_element(void **state) {
   (void)state;
-  double expected[M * N], bound = hd_error_bound(HEDDLE_BF16, HEDDLE_BF16, HEDDLE_F32, 4096, 32);
+  double expected[M * N], bound = hd_error_bound(HEDDLE_BF16, HEDDLE_BF16, HEDDLE_F32, 4096);
   uint16_t d[M * N];
   hd_matrix dm = {d, HEDDLE_BF16, N, 1};
   random_expected(expected);
@@ -324,7 +324,7 @@ static void bounded_judges_a_byte_by_its_rounding(void **state) {
   expected[50] = 26.4;
   for (size_t i = 0; i < HD_COUNT(elems); i++) {
     hd_matrix dm = {d, elems[i], N, 1};
-    double bound = hd_error_bound(elems[i], HEDDLE_BF16, HEDDLE_F32, 4096, 32);
+    double bound = hd_error_bound(elems[i], HEDDLE_BF16, HEDDLE_F32, 4096);
     round_all(expected, elems[i], d);
     assert_true(hd_compare_bounded(&dm, N, NULL, M, expected, bound).ok);
     uint8_t saved = d[50];
@@ -350,11 +350,11 @@ static void bounded_never_trusts_zeros(void **state) {
 
 static void bounds_are_those_of_the_contract(void **state) {
   (void)state;
-  near(hd_error_bound(HEDDLE_F32, HEDDLE_BF16, HEDDLE_F32, 64, 32), 2 * 0x1p-22);
-  near(hd_error_bound(HEDDLE_F16, HEDDLE_F16, HEDDLE_F32, 64, 32), 4e-4 + 2 * 0x1p-22);
-  near(hd_error_bound(HEDDLE_BF16, HEDDLE_BF16, HEDDLE_F32, 36, 32), 3e-3 + 2 * 0x1p-22);
-  near(hd_error_bound(HEDDLE_F16, HEDDLE_F16, HEDDLE_F16, 64, 32), 4e-4 + 2 * 0x1p-11);
-  near(hd_error_bound(HEDDLE_S32, HEDDLE_S8, HEDDLE_S32, 64, 64), 0);
+  near(hd_error_bound(HEDDLE_F32, HEDDLE_BF16, HEDDLE_F32, 64), 2 * 0x1p-22);
+  near(hd_error_bound(HEDDLE_F16, HEDDLE_F16, HEDDLE_F32, 64), 4e-4 + 2 * 0x1p-22);
+  near(hd_error_bound(HEDDLE_BF16, HEDDLE_BF16, HEDDLE_F32, 36), 3e-3 + 2 * 0x1p-22);
+  near(hd_error_bound(HEDDLE_F16, HEDDLE_F16, HEDDLE_F16, 64), 4e-4 + 2 * 0x1p-11);
+  near(hd_error_bound(HEDDLE_S32, HEDDLE_S8, HEDDLE_S32, 64), 0);
 }
 
 int main(void) {
