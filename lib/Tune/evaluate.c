@@ -9,98 +9,108 @@
 #include "Support/diag.h"
 #include "Tune/search.h"
 
-/* Ranks, equal values sharing their mean: O(n * n), n in the thousands. */
-static void rank_all(const double *value, int64_t n, double *rank) {
-  for (int64_t i = 0; i < n; i++) {
-    int64_t less = 0, equal = 0;
-    for (int64_t j = 0; j < n; j++) {
-      less += value[j] < value[i];
-      equal += value[j] == value[i];
-    }
-    rank[i] = (double)less + (double)(equal - 1) / 2;
+enum { MEASURED, PREDICTED };
+
+/* The seconds of a schedule, measured and predicted, and its rank in each. */
+typedef struct judged {
+  int64_t index;
+  double seconds[2], rank[2];
+} judged;
+
+/* Of equals the earlier one comes first. */
+static int in_order(const judged *x, const judged *y, int of) {
+  int order = (x->seconds[of] > y->seconds[of]) - (x->seconds[of] < y->seconds[of]);
+  return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+static int by_measured(const void *x, const void *y) { return in_order(x, y, MEASURED); }
+
+static int by_predicted(const void *x, const void *y) { return in_order(x, y, PREDICTED); }
+
+/* Sorts, and ranks from 0 on; equal values share their mean. */
+static void rank_all(judged *list, int64_t n, int of) {
+  qsort(list, (size_t)n, sizeof *list, of == MEASURED ? by_measured : by_predicted);
+  for (int64_t i = 0, end; i < n; i = end) {
+    for (end = i + 1; end < n && list[end].seconds[of] == list[i].seconds[of];)
+      end++;
+    for (int64_t j = i; j < end; j++)
+      list[j].rank[of] = (double)(i + end - 1) / 2;
   }
 }
 
-static double correlation(const double *x, const double *y, int64_t n) {
+static double correlation(const judged *list, int64_t n) {
   double mean = (double)(n - 1) / 2, xy = 0, xx = 0, yy = 0;
   for (int64_t i = 0; i < n; i++) {
-    xy += (x[i] - mean) * (y[i] - mean);
-    xx += (x[i] - mean) * (x[i] - mean);
-    yy += (y[i] - mean) * (y[i] - mean);
+    double x = list[i].rank[PREDICTED] - mean, y = list[i].rank[MEASURED] - mean;
+    xy += x * y;
+    xx += x * x;
+    yy += y * y;
   }
   return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 0;
 }
 
-/* The least time among the `most` schedules that are predicted fastest; of equals the earlier. */
-static double best_of_first(const double *predicted, const double *seconds, int64_t n,
-                            int64_t most) {
-  double best = INFINITY;
-  for (int64_t i = 0; i < n; i++) {
-    int64_t before = 0;
-    for (int64_t j = 0; j < n; j++)
-      before += predicted[j] < predicted[i] || (predicted[j] == predicted[i] && j < i);
-    if (before < most)
-      best = fmin(best, seconds[i]);
-  }
-  return best;
+static double least_of(const judged *list, int64_t n) {
+  double least = INFINITY;
+  for (int64_t i = 0; i < n; i++)
+    least = fmin(least, list[i].seconds[MEASURED]);
+  return least;
 }
 
-static double best_found(hd_search *search, const double *seconds, int64_t n_search) {
+static double best_found(hd_search *search, const hd_timed *list, int64_t n_search) {
   double best = INFINITY;
   for (int64_t i = 0; i < n_search; i++) {
     size_t at = hd_search_next(search);
     search->list[at].taken = true;
-    hd_search_learn(search, at, seconds[at]);
-    best = fmin(best, seconds[at]);
+    hd_search_learn(search, at, list[at].seconds);
+    best = fmin(best, list[at].seconds);
   }
   return best;
 }
 
-static heddle_status predict_all(heddle_context *ctx, const hd_product_ir *ir,
-                                 const char *const *schedule, int64_t n,
-                                 const hd_ceilings *ceilings, double *predicted,
-                                 hd_search *search) {
+static heddle_status predict(heddle_context *ctx, const hd_product_ir *ir, const char *schedule,
+                             const hd_ceilings *ceilings, hd_search *search) {
   static const int64_t fixed[3] = {0};
-  for (int64_t i = 0; i < n; i++) {
-    char text[HD_SCHEDULE_TEXT];
-    hd_schedule s;
-    HD_TRY(hd_schedule_resolve(ctx, ir->kernel, schedule[i], &s));
-    hd_schedule_print(&s, text);
-    predicted[i] = hd_schedule_cost(&ir->problem, &s, fixed, ceilings).seconds;
-    hd_search_add(search, text, predicted[i]);
-  }
+  char text[HD_SCHEDULE_TEXT];
+  hd_schedule s;
+  HD_TRY(hd_schedule_resolve(ctx, ir->kernel, schedule, &s));
+  hd_schedule_print(&s, text);
+  hd_search_add(search, text, hd_schedule_cost(&ir->problem, &s, fixed, ceilings).seconds);
   return HEDDLE_OK;
 }
 
-heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product,
-                          const char *const *schedule, const double *seconds, int64_t n,
-                          int64_t n_search, const hd_ceilings *ceilings, hd_evaluation *result) {
+static void judge(const hd_timed *list, int64_t n, int64_t n_search, hd_search *search,
+                  hd_evaluation *result) {
+  judged *all = hd_xmalloc((size_t)n * sizeof *all);
+  for (int64_t i = 0; i < n; i++)
+    all[i] = (judged){.index = i, .seconds = {list[i].seconds, search->list[i].predicted}};
+  rank_all(all, n, MEASURED);
+  rank_all(all, n, PREDICTED); /* and so the model's first ones stand first */
+  double best = least_of(all, n);
+  *result = (hd_evaluation){.rank_correlation = correlation(all, n),
+                            .first = least_of(all, 1) / best,
+                            .five = least_of(all, n < 5 ? n : 5) / best,
+                            .found = best_found(search, list, n_search) / best,
+                            .n = n,
+                            .n_searched = n_search};
+  free(all);
+}
+
+heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product, const hd_timed *list,
+                          int64_t n, int64_t n_search, const hd_ceilings *ceilings,
+                          hd_evaluation *result) {
   if (n < 2)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.evaluate",
                     "got %lld measurements of a product; legal: 2 and more", (long long)n);
-  hd_arena arena = {0};
   hd_product_ir ir = {0};
-  double *predicted = HD_NEW_ARRAY(&arena, double, n), *p_rank = HD_NEW_ARRAY(&arena, double, n);
-  double *rank = HD_NEW_ARRAY(&arena, double, n);
   hd_search search = {0};
   heddle_status status = hd_product_build(ctx, product, &ir);
-  if (status == HEDDLE_OK)
-    status = predict_all(ctx, &ir, schedule, n, ceilings, predicted, &search);
+  for (int64_t i = 0; i < n && status == HEDDLE_OK; i++)
+    status = predict(ctx, &ir, list[i].schedule, ceilings, &search);
   if (status == HEDDLE_OK) {
-    rank_all(seconds, n, rank);
-    rank_all(predicted, n, p_rank);
-    double best = best_of_first(predicted, seconds, n, n);
-    int64_t searched = n_search ? n_search : hd_search_share(n);
-    searched = searched < n ? searched : n;
-    *result = (hd_evaluation){.rank_correlation = correlation(p_rank, rank, n),
-                              .first = best_of_first(predicted, seconds, n, 1) / best,
-                              .five = best_of_first(predicted, seconds, n, 5) / best,
-                              .found = best_found(&search, seconds, searched) / best,
-                              .n = n,
-                              .n_searched = searched};
+    int64_t most = n_search ? n_search : hd_search_share(n);
+    judge(list, n, most < n ? most : n, &search, result);
   }
   hd_search_free(&search);
   hd_product_ir_free(&ir);
-  hd_arena_free(&arena);
   return status;
 }

@@ -13,10 +13,16 @@ typedef struct hd_evaluation {
   int64_t n, n_searched;
 } hd_evaluation;
 
-/* schedule[i] took seconds[i] (> 0). The search may measure n_search of them (0:
- * hd_search_share). HEDDLE_INVALID when a schedule is not one, or there are fewer than two. */
-heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product,
-                          const char *const *schedule, const double *seconds, int64_t n,
-                          int64_t n_search, const hd_ceilings *ceilings, hd_evaluation *result);
+/* What a schedule took: seconds a launch, > 0. */
+typedef struct hd_timed {
+  char *schedule;
+  double seconds;
+} hd_timed;
+
+/* The search may measure n_search of the list (0: hd_search_share). HEDDLE_INVALID when a schedule
+ * is not one, or there are fewer than two. */
+heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product, const hd_timed *list,
+                          int64_t n, int64_t n_search, const hd_ceilings *ceilings,
+                          hd_evaluation *result);
 
 #endif

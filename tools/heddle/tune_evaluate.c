@@ -65,8 +65,7 @@ static heddle_status judge(heddle_context *ctx, const all_times *all, int64_t n_
     char name[HD_PRODUCT_TEXT];
     hd_evaluation e;
     hd_product_print(&t->product, name);
-    HD_TRY(hd_evaluate(ctx, &t->product, (const char *const *)t->schedule, t->seconds, t->n,
-                       n_search, ceilings, &e));
+    HD_TRY(hd_evaluate(ctx, &t->product, t->list, t->n, n_search, ceilings, &e));
     printf("%s: %lld schedules, rank %.3f, first %.3f, five %.3f, found %.3f of %lld\n", name,
            (long long)e.n, e.rank_correlation, e.first, e.five, e.found, (long long)e.n_searched);
     sum.rank_correlation += e.rank_correlation;
@@ -139,8 +138,8 @@ static heddle_status add_samples(heddle_context *ctx, const product_times *t, hd
   HD_TRY(hd_product_build(ctx, &t->product, ir));
   out->n_products++;
   for (int64_t i = 0; i < t->n; i++) {
-    hd_sample s = {.problem = &ir->problem, .seconds = t->seconds[i]};
-    HD_TRY(hd_schedule_resolve(ctx, ir->kernel, t->schedule[i], &s.schedule));
+    hd_sample s = {.problem = &ir->problem, .seconds = t->list[i].seconds};
+    HD_TRY(hd_schedule_resolve(ctx, ir->kernel, t->list[i].schedule, &s.schedule));
     HD_PUSH(out->list, out->n, out->cap, s);
   }
   return HEDDLE_OK;

@@ -20,9 +20,8 @@ static void add(all_times *all, const hd_product *p, const char *schedule, doubl
     HD_PUSH(all->list, all->n, all->cap, ((product_times){.product = *p}));
     t = &all->list[all->n - 1];
   }
-  int64_t n = t->n;
-  HD_PUSH(t->seconds, n, t->seconds_cap, seconds);
-  HD_PUSH(t->schedule, t->n, t->cap, strdup(schedule));
+  const hd_timed timed = {strdup(schedule), seconds};
+  HD_PUSH(t->list, t->n, t->cap, timed);
 }
 
 /* A field that a line of a grid can have as its word; "none" is refused there, by column. */
@@ -89,9 +88,8 @@ static heddle_status read_records(heddle_context *ctx, const char *path, all_tim
 void tune_times_free(all_times *all) {
   for (int64_t i = 0; i < all->n; i++) {
     for (int64_t j = 0; j < all->list[i].n; j++)
-      free(all->list[i].schedule[j]);
-    free(all->list[i].schedule);
-    free(all->list[i].seconds);
+      free(all->list[i].list[j].schedule);
+    free(all->list[i].list);
   }
   free(all->list);
   free(all->device);

@@ -2,13 +2,12 @@
 #ifndef HD_TUNE_TIMES_H
 #define HD_TUNE_TIMES_H
 
-#include "Tune/product.h"
+#include "Tune/evaluate.h"
 
 typedef struct product_times {
   hd_product product;
-  char **schedule; /* owned, each too */
-  double *seconds; /* owned */
-  int64_t n, cap, seconds_cap;
+  hd_timed *list; /* owned, each schedule too */
+  int64_t n, cap;
 } product_times;
 
 typedef struct all_times {
