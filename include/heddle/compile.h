@@ -38,11 +38,16 @@ HEDDLE_API heddle_status heddle_compile_module(heddle_context *ctx, const heddle
 /* Accepts NULL. */
 HEDDLE_API void heddle_compiled_free(heddle_compiled *compiled);
 
-/* All borrowed: valid until heddle_compiled_free. The cubin is NULL without ptxas. */
-HEDDLE_API const char *heddle_compiled_name(const heddle_compiled *compiled);
+/* What came out. All borrowed: valid until heddle_compiled_free; n_bytes may be NULL.
+ * Thread-safe. */
+HEDDLE_API const char *heddle_compiled_name(const heddle_compiled *compiled); /* the kernel's */
+/* PTX text; a NUL follows its n_bytes. */
 HEDDLE_API const char *heddle_compiled_ptx(const heddle_compiled *compiled, size_t *n_bytes);
+/* What ptxas made of it; NULL and 0 without ptxas. */
 HEDDLE_API const void *heddle_compiled_cubin(const heddle_compiled *compiled, size_t *n_bytes);
+/* JSON: what heddle_kernel_load (heddle/kernel.h) takes; a NUL follows its n_bytes. */
 HEDDLE_API const char *heddle_compiled_manifest(const heddle_compiled *compiled, size_t *n_bytes);
+/* The whole schedule: as heddle_compile_options.schedule it makes the same kernel again. */
 HEDDLE_API const char *heddle_compiled_schedule(const heddle_compiled *compiled);
 
 #ifdef __cplusplus

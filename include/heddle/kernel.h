@@ -102,9 +102,12 @@ HEDDLE_API heddle_status heddle_kernel_function(heddle_context *ctx, heddle_kern
 /* "int NAME(const void *a, …, void *stream)". Lives as long as the kernel. */
 HEDDLE_API const char *heddle_kernel_prototype(const heddle_kernel *kernel);
 
-/* What the driver says of one entry point, in the context that loaded the kernel first. */
+/* What the driver says of one entry point, in the context that loaded the kernel first. Strings
+ * live as long as the kernel. */
 typedef struct heddle_kernel_info {
-  const char *entry, *path; /* path: how B comes: "tma", "gather", "cp.async" */
+  const char *entry;
+  const char *path; /* how B comes, and D goes where that differs: "tma", "tma_permuted",
+                       "tma_staged", "gather8", "gather", "cp_async16", "cp_async4", "ld_st" */
   int32_t n_threads, cluster;
   int32_t n_registers;  /* a thread */
   int32_t shared_bytes; /* static and dynamic, a CTA */

@@ -4,6 +4,9 @@
  * byte, low nibble first. K is a multiple of the type's sparse group (heddle_elem_info.group: 4, or
  * 2 for tf32, or 8 for 4-bit types), M and K at least 1. Neither N nor the other operand is needed.
  *
+ * Source of all patterns and codes: PTX ISA, "Sparse matrix storage", of mma.sp and of
+ * wgmma.mma_async.sp.
+ *
  * A group's `unit` is what one 2-bit index selects: an element, or a pair of 4-bit elements. Of 4
  * units 2 stay (tf32: of 2 units 1). A unit is zero when all its value bits but the signs are: -0.0
  * is a zero, NaN is not. The low 13 bits of tf32 are ignored.
@@ -27,16 +30,17 @@
 extern "C" {
 #endif
 
-/* Which instructions read a packed matrix. Numbers are pinned: files hold them. */
+/* Which instructions read a packed matrix; heddle_kernel_family (heddle/kernel.h) tells a kernel's.
+ * Numbers are pinned: files hold them. */
 typedef enum heddle_family {
   HEDDLE_FAMILY_NONE = 0,  /* canonical: no instruction's */
-  HEDDLE_FAMILY_MMA = 1,   /* mma.sp, sm_80 and up */
-  HEDDLE_FAMILY_WGMMA = 2, /* wgmma.mma_async.sp, sm_90a */
+  HEDDLE_FAMILY_MMA = 1,   /* mma.sp, sm_80 and up; tcgen05.mma.sp of types of two a byte */
+  HEDDLE_FAMILY_WGMMA = 2, /* wgmma.mma_async.sp, sm_90a; tcgen05.mma.sp of the other types */
 } heddle_family;
 
-/* "none", "mma", "wgmma"; NULL when it is not one. */
+/* "none", "mma", "wgmma" (static); NULL when it is not one. Thread-safe. */
 HEDDLE_API const char *heddle_family_name(heddle_family family);
-/* The family of a name; HEDDLE_NOT_FOUND when there is none. */
+/* The family of a name; HEDDLE_NOT_FOUND when there is none. Thread-safe. */
 HEDDLE_API heddle_status heddle_family_parse(const char *name, heddle_family *family);
 
 /* The two forms. Numbers are pinned: files hold them. */

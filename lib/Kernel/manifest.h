@@ -110,7 +110,7 @@ typedef struct hd_requirement {
 /* One entry point. A launch takes the first variant whose requirements hold. */
 typedef struct hd_variant {
   const char *entry; /* name in the PTX */
-  const char *path;  /* "tma", "gather", "cp.async": how B comes */
+  const char *path;  /* how B comes: "tma", … (Passes/variants.c) */
   int32_t n_threads; /* block size */
   int32_t cluster;   /* CTAs a cluster along x; 1 = none */
   int32_t tile_cluster; /* of those, CTAs that take tiles together: all, or each its own (1) */

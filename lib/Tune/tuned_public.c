@@ -6,6 +6,8 @@
 #include "Support/diag.h"
 #include "Tune/tuned.h"
 
+_Static_assert((int)HEDDLE_SCHEDULE_BYTES == (int)HD_SCHEDULE_TEXT, "ORDER SCHEDULE BYTES");
+
 heddle_status heddle_tuned_read(heddle_context *ctx, const char *path, heddle_tuned **tuned) {
   return hd_tuned_read(ctx, path, tuned);
 }

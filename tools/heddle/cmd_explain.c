@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "compile_input.h"
 #include "explain_cost.h"
+#include "heddle/sparse.h"
 #include "sizes.h"
 
 static const char about[] =
@@ -211,12 +212,12 @@ static heddle_status print_kernel(heddle_context *ctx, const compile_input *in,
       print_argument(&kernel.manifest.arg[i]);
     print_prototype(&kernel.manifest);
   }
-  size_t packed;
+  size_t packed, row_bytes;
   if (status == HEDDLE_OK && p->m.value && p->k.value &&
-      compile_packed_bytes(ctx, &kernel.manifest, p->m.value, p->k.value, &packed) == HEDDLE_OK)
-    printf("packed A  %zu bytes (dense %" PRId64 "): heddle pack --type %s --family %s\n", packed,
-           p->m.value * p->k.value * heddle_elem_get(p->a_elem)->container_bits / 8,
-           elem_name(p->a_elem), kernel.manifest.family);
+      compile_packed_bytes(ctx, &kernel.manifest, p->m.value, p->k.value, &packed) == HEDDLE_OK &&
+      heddle_sparse_dense_row_bytes(ctx, p->a_elem, (uint64_t)p->k.value, &row_bytes) == HEDDLE_OK)
+    printf("packed A  %zu bytes (dense %zu): heddle pack --type %s --family %s\n", packed,
+           (size_t)p->m.value * row_bytes, elem_name(p->a_elem), kernel.manifest.family);
   trial_kernel_free(&kernel);
   return status;
 }
