@@ -168,13 +168,31 @@ static sim_step init_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   return SIM_NEXT;
 }
 
+/* The ISA leaves undefined what uses an invalid mbarrier: before, its copies have landed, and who
+ * waits for its last phase has done so. */
+static sim_step check_unused(const sim_access *a, const sim_cta *cta, const sim_mbarrier *b) {
+  sim_machine *m = a->m;
+  const sim_clock *known = &a->view.know->full;
+  bool used = b->in_flight ||
+              (b->landed && !hd_sim_knows(known, hd_sim_mbarrier_agent(m, cta, b), b->landed));
+  for (uint32_t i = 0; i < b->n_waited && !used; i++)
+    used = b->waited[i].agent != a->agent &&
+           !hd_sim_knows(known, b->waited[i].agent, b->waited[i].clock);
+  if (!used || (m->options.off & HD_SIM_NO_RACES))
+    return SIM_NEXT;
+  return hd_sim_find(m, "mbarrier", a->warp, a->lane, a->insn, &m->program->insn[b->site],
+                     "invalidates the mbarrier at shared byte %u, not ordered after all copies "
+                     "that signal it and all waits for its last phase", b->offset);
+}
+
 static sim_step inval_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   sim_access a;
   sim_cta *cta;
   uint32_t offset;
   sim_mbarrier *b;
   if (find(w, in, lane, &in->opnd[0], &a, &cta, &offset) == SIM_STOP ||
-      hd_sim_mbarrier_use(&a, cta, offset, &b) == SIM_STOP)
+      hd_sim_mbarrier_use(&a, cta, offset, &b) == SIM_STOP ||
+      check_unused(&a, cta, b) == SIM_STOP)
     return SIM_STOP;
   b->live = false;
   mark_cells(cta, offset, 0, &a);

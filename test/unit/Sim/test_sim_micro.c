@@ -119,6 +119,17 @@ static const micro cases[] = {
     {"half the CTA at a barrier", "deadlock", 0, 0, false, "@%p1 bra X; bar.sync 0; X:\n"},
     {"barrier of a part of a warp", "aligned|deadlock|barrier", 0, 0, false, "@%p0 bar.sync 0;\n"},
     {"named barrier of 32 threads, odd count", "barrier", 0, 0, false, "bar.sync 1, 33;\n"},
+    {"mbarrier invalidated behind all waits", NULL, 0, 0, false,
+     MBAR("1") PUBLISH "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n" SPIN(
+         "%r1+2048", "0") "bar.sync 0;\n@%p0 mbarrier.inval.shared::cta.b64 [%r1+2048];\n"},
+    {"mbarrier invalidated while others may wait", "mbarrier", 0, 0, false,
+     MBAR("1") PUBLISH "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r1+2048];\n@%p1 bra Z;\n" SPIN(
+         "%r1+2048", "0") "@%p0 mbarrier.inval.shared::cta.b64 [%r1+2048];\nZ:\n"},
+    {"mbarrier invalidated while a copy is on its way", "mbarrier", 0, 0, false,
+     MBAR("1") PUBLISH
+     "@%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1+2048], 256;\n"
+     "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd0], 256, "
+     "[%r1+2048];\n@%p0 mbarrier.inval.shared::cta.b64 [%r1+2048];\n"},
     {"bulk store, fenced", NULL, 0, 0, false,
      STORE_MINE "fence.proxy.async.shared::cta; bar.sync 0;\n" BULK_OUT BULK_WAIT},
     {"bulk store without a proxy fence", "R2", 0, 0, false,
