@@ -67,6 +67,8 @@ set_target_properties(libheddle-runtime PROPERTIES EXPORT_NAME runtime)
 install(TARGETS libheddle libheddle-runtime EXPORT heddle-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/heddle TYPE INCLUDE)
+install(FILES LICENSE README.md TYPE DOC)
+install(DIRECTORY docs TYPE DOC FILES_MATCHING PATTERN "*.md")
 install(EXPORT heddle-targets NAMESPACE heddle:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/heddle-config-version.cmake
                                  COMPATIBILITY SameMinorVersion)

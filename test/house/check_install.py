@@ -87,6 +87,9 @@ with tempfile.TemporaryDirectory() as work:
     tree = os.path.join(work, "tree")
     run(args.cmake, "--install", args.build, "--prefix", tree)
     expect(run(os.path.join(tree, "bin", "heddle"), "--version"), "heddle ")
+    texts = os.listdir(os.path.join(tree, "share", "doc", "heddle"))
+    if sorted(texts) != ["LICENSE", "README.md", "docs"]:
+        raise SystemExit(f"share/doc/heddle has {texts}")
     by_cmake(tree, work)
     by_pkg_config(tree, work)
     examples(tree, work)
