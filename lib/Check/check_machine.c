@@ -227,6 +227,7 @@ static bool own_op(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   case HD_OP_WGMMA_COMMIT:
     return w->wgmma_committed++, true;
   case HD_OP_WARP_SYNC:
+    w->met = w->now;
     return hd_ck_release_to(m, w, HD_CK_PUBLISH, w->clock), true;
   case HD_OP_BULK_COMMIT:
     return hd_ck_out_commit(w), true;
@@ -343,6 +344,7 @@ static void meet(hd_ck_machine *m, group g, hd_ck_release how) {
     if (!is_in(m, w, g))
       continue;
     hd_ck_join(w->clock, all, m->n_components);
+    w->met = how == HD_CK_PUBLISH ? w->now : w->met > w->inits_fenced ? w->met : w->inits_fenced;
     hd_ck_mix_path(w, (uint64_t)w->at << 4);
     w->state = HD_CK_RUNNING;
     w->at++;

@@ -136,6 +136,7 @@ typedef struct hd_ck_warp {
   hd_ck_value *env;
   uint32_t *clock;
   uint32_t now, fenced, copies_fenced, inits_fenced;
+  uint32_t met; /* what any lane knows of what another of the warp did: until the last meeting */
   uint32_t copies_done, copies_committed;
   const hd_op *copied; /* its last cp.async; NULL: none */
   uint32_t copied_group;

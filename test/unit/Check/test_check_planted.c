@@ -139,6 +139,8 @@ static const planted table[] = {
     {"init fence removed", CLUSTER, "R4", {{"  fence.barrier_init\n", ""}}},
     {"init fence behind the sync", CLUSTER, "R4",
      {{"  fence.barrier_init\n  cluster.sync\n", "  cluster.sync\n  fence.barrier_init\n"}}},
+    {"init fence behind the sync, in the warp of which any lane may copy", STAGED, "R4",
+     {{"  fence.barrier_init\n  cta.sync\n", "  cta.sync\n  fence.barrier_init\n"}}},
     {"only the CTA is in step", CLUSTER, "R4",
      {{"  fence.barrier_init\n  cluster.sync\n", "  fence.barrier_init\n  cta.sync\n"}}},
     {"no sync behind the init", GATHER, "R4",
