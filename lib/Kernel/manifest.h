@@ -14,7 +14,7 @@
 #include "heddle/types.h"
 
 enum {
-  HD_MANIFEST_VERSION = 4,
+  HD_MANIFEST_VERSION = 5,
   HD_MAX_ARGS = 24,
   HD_MAX_PARAMS = 32,
   HD_MAX_TMAPS = 4,

@@ -148,7 +148,7 @@ static void refused(const char *from, const char *to, const char *rule, const ch
 
 static void errors_name_key_value_and_range(void **state) {
   (void)state;
-  refused("\"heddle_manifest\": 4", "\"heddle_manifest\": 9", "manifest.version", "version 9");
+  refused("\"heddle_manifest\": 5", "\"heddle_manifest\": 9", "manifest.version", "version 9");
   refused("\"scale_block\": 0", "\"scale_block\": 64", "manifest.scale-block",
           "got 64 without argument block_scale_a");
   refused("\"scale_tiles\": false", "\"scale_tiles\": true", "manifest.scale-block",
