@@ -59,10 +59,10 @@ void hd_ck_barrier_fence_inits(hd_ck_machine *m, hd_ck_warp *w) {
   w->inits_fenced = w->now;
 }
 
-/* What is known of the warp that initialised: in a role another of its lanes may be at work. */
-static uint32_t known_of_init(const hd_ck_warp *w, const hd_ck_step *step,
-                              const hd_ck_mbarrier *b) {
-  if (w->id == b->init_warp && step->role >= 0)
+/* What is known of the warp that initialised: another of its lanes may be a single role's. */
+static uint32_t known_of_init(const hd_ck_machine *m, const hd_ck_warp *w,
+                              const hd_ck_step *step, const hd_ck_mbarrier *b) {
+  if (w->id == b->init_warp && step->role >= 0 && m->program->roles[step->role].single)
     return w->met;
   uint32_t known = w->clock[hd_ck_component(b->init_warp, HD_CK_TIME)];
   uint32_t told = w->clock[hd_ck_component(b->init_warp, HD_CK_INITS)];
@@ -79,7 +79,7 @@ static bool check_init(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
     m->stop = true; /* every later finding would follow from it */
     return false;
   }
-  uint32_t known = known_of_init(w, step, b);
+  uint32_t known = known_of_init(m, w, step, b);
   bool visible = known >= b->init_time;
   if (visible && (!far || (b->init_fenced && known >= b->init_fenced)))
     return true;
