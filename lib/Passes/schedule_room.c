@@ -1,5 +1,6 @@
 #include "Passes/schedule_room.h"
 
+#include "Passes/schedule_cost.h"
 #include "Passes/store_slot.h"
 #include "Passes/variants.h"
 
@@ -11,7 +12,6 @@ enum {
   STREAM_BYTES = 80 << 10, /* of A on the way to an SM: fewer do not cover the latency; more lie in
                             * each other's way (H200: docs/bench/attempts.csv, run 9) */
   SPREAD = 4,              /* CTAs of a cluster that shares nothing: two do not help, eight less */
-  SPREAD_CTAS = 120,       /* so many fit an H100, H200 in such clusters: its GPCs are odd */
   ALIGN_SLACK = 1024,      /* the dynamic part starts at any 1024-byte boundary: B's swizzle atom */
   CTA_BYTES = 1024,        /* of an SM's shared memory, the system's for each CTA */
   SHARED_UNIT = 128,       /* in which shared memory is given out */
@@ -128,7 +128,7 @@ int32_t hd_schedule_wanted_spread(const hd_problem *p, const hd_schedule *s) {
     return 1;
   int64_t rows = (p->m.value + s->tile_m - 1) / s->tile_m;
   int64_t ctas = rows * ((p->n.value + s->tile_n - 1) / s->tile_n);
-  return ctas >= SPREAD && ctas <= SPREAD_CTAS ? SPREAD : 1;
+  return ctas >= SPREAD && ctas <= hd_ceilings_h200.n_sms_of_fours ? SPREAD : 1;
 }
 
 int32_t hd_schedule_fitting_stages(const hd_problem *p, const hd_schedule *s) {
