@@ -10,10 +10,12 @@
 #include "Spec/spec.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
+#include "Support/file.h"
 #include "Support/hash.h"
 
 struct hd_records {
-  sqlite3 *db;
+  sqlite3 *db;  /* in memory, and empty, while `later` is there */
+  char *later;  /* owned: the file that the first write makes; NULL: there is one */
   int version; /* of the file, as it was opened */
   char run[33]; /* "" before hd_records_begin */
 };
@@ -185,21 +187,29 @@ static heddle_status prepare_schema(heddle_context *ctx, hd_records *r, const ch
 }
 
 /* Reading, too, may write: to take back what a killed writer had begun. */
+static heddle_status open_file(heddle_context *ctx, hd_records *r, const char *path, bool write) {
+  int flags = SQLITE_OPEN_READWRITE | (write ? SQLITE_OPEN_CREATE : 0);
+  if (sqlite3_open_v2(path, &r->db, flags, NULL) != SQLITE_OK)
+    return hd_error(ctx, write ? HEDDLE_ENVIRONMENT : HEDDLE_NOT_FOUND, (hd_loc){.file = path},
+                    "records.open", "cannot open it: %s", sqlite3_errmsg(r->db));
+  sqlite3_busy_timeout(r->db, 10000);
+  return prepare_schema(ctx, r, path, write);
+}
+
+static bool is_there(const char *path) {
+  uint64_t stamp[2];
+  hd_file_stamp(path, stamp);
+  return stamp[0] || stamp[1];
+}
+
 heddle_status hd_records_open(heddle_context *ctx, const char *path, bool write,
                               hd_records **records) {
   hd_records *r = calloc(1, sizeof *r);
   if (!r)
     return HEDDLE_NO_MEMORY;
-  int flags = SQLITE_OPEN_READWRITE | (write ? SQLITE_OPEN_CREATE : 0);
-  if (sqlite3_open_v2(path, &r->db, flags, NULL) != SQLITE_OK) {
-    heddle_status status =
-        hd_error(ctx, write ? HEDDLE_ENVIRONMENT : HEDDLE_NOT_FOUND, (hd_loc){.file = path},
-                 "records.open", "cannot open it: %s", sqlite3_errmsg(r->db));
-    hd_records_close(r);
-    return status;
-  }
-  sqlite3_busy_timeout(r->db, 10000);
-  heddle_status status = prepare_schema(ctx, r, path, write);
+  if (write && !is_there(path))
+    r->later = strcpy(hd_xmalloc(strlen(path) + 1), path);
+  heddle_status status = open_file(ctx, r, r->later ? ":memory:" : path, write);
   if (status != HEDDLE_OK) {
     hd_records_close(r);
     return status;
@@ -208,10 +218,23 @@ heddle_status hd_records_open(heddle_context *ctx, const char *path, bool write,
   return HEDDLE_OK;
 }
 
+/* Before anything is written: the file, which another process may have made by now. */
+static heddle_status make_file(heddle_context *ctx, hd_records *r) {
+  if (!r->later)
+    return HEDDLE_OK;
+  char *path = r->later;
+  r->later = NULL;
+  sqlite3_close(r->db);
+  heddle_status status = open_file(ctx, r, path, true);
+  free(path);
+  return status;
+}
+
 void hd_records_close(hd_records *r) {
   if (!r)
     return;
   sqlite3_close(r->db);
+  free(r->later);
   free(r);
 }
 
@@ -235,6 +258,7 @@ heddle_status hd_records_begin(heddle_context *ctx, hd_records *r, const hd_prov
   char spec[33];
   unsigned char id[16];
   sqlite3_stmt *s;
+  HD_TRY(make_file(ctx, r));
   if (resumes)
     HD_TRY(refuse_others(ctx, r, p->device));
   hd_hash_format(hd_spec_hash(), spec);
@@ -377,6 +401,7 @@ heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char
   HD_TRY(hd_records_open(ctx, path, false, &from)); /* it is one of ours */
   const struct lacks *lack = &lacks[from->version];
   hd_records_close(from);
+  HD_TRY(make_file(ctx, into));
   sqlite3_stmt *s;
   HD_TRY(prepare(ctx, into, &s, "ATTACH ? AS other", "t", path));
   HD_TRY(finish(ctx, into, s, "attach the other database"));

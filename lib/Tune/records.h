@@ -11,9 +11,10 @@
 
 typedef struct hd_records hd_records;
 
-/* To write, it is made where there is none, and brought up to this version; to read, a file of any
- * version is left as it is. HEDDLE_NOT_FOUND when there is none to read; HEDDLE_INVALID when it is
- * no database of ours; HEDDLE_ENVIRONMENT when it may not be written, or with SQLite's sentence. */
+/* To write, it is brought up to this version, and where there is none, made by the first run or
+ * merge; to read, a file of any version is left as it is. HEDDLE_NOT_FOUND when there is none to
+ * read; HEDDLE_INVALID when it is no database of ours; HEDDLE_ENVIRONMENT when it may not be
+ * written, or with SQLite's sentence; these of making it, too. */
 heddle_status hd_records_open(heddle_context *ctx, const char *path, bool write,
                               hd_records **records);
 void hd_records_close(hd_records *records); /* accepts NULL */
