@@ -14,13 +14,15 @@
 static const char about[] =
     "Writes NAME.ptx, NAME.cubin (when ptxas is found), NAME.h and NAME.c (a launcher in C11\n"
     "that links no libcuda) and NAME.json (the manifest) into DIR, NAME being the kernel's.\n"
-    "Needs no GPU and no driver; the same input gives the same bytes. ptxas' findings (spills,\n"
-    "stack frames, serialised wgmma) fail the command.";
+    "With -o - the PTX alone goes to standard output. Needs no GPU and no driver; the same input\n"
+    "gives the same bytes. ptxas' findings (spills, stack frames, serialised wgmma) fail the\n"
+    "command.";
 
 static const char examples[] =
     "heddle gen examples/linear_bf16.heddle -o out\n"
     "heddle gen examples/bias_gelu.heddle --target sm_80 -o out\n"
     "heddle gen examples/linear_bf16.heddle --schedule \"tile=128x128x64 stages=6\" -o out\n"
+    "heddle gen examples/decode.heddle -o - | less\n"
     "heddle gen examples/user_epilogue.heddle --epilogue examples/user_epilogue.ll -o out\n";
 
 static heddle_status write_one(heddle_context *ctx, const char *dir, const char *name,
@@ -62,6 +64,8 @@ static heddle_status write_kernel(heddle_context *ctx, const char *dir,
   hd_launcher_code code = {0};
   code.cubin = heddle_compiled_cubin(kernel->compiled, &code.cubin_bytes);
   code.ptx = heddle_compiled_ptx(kernel->compiled, &code.ptx_bytes);
+  if (strcmp(dir, "-") == 0)
+    return hd_file_write(ctx, dir, code.ptx, code.ptx_bytes);
   char *header = NULL, *source = NULL;
   HD_TRY(hd_launcher_write(ctx, &kernel->manifest, &code, &header, &source));
   heddle_status status = write_all(ctx, dir, kernel->compiled, &code, header, source);
@@ -90,10 +94,11 @@ static heddle_status generate(heddle_context *ctx, compile_input *in, const char
 int cmd_gen(int argc, char **argv) {
   compile_input in = {0};
   const char *dir = ".", *sizes = NULL;
-  const cli_option options[] = {{"o", CLI_TEXT, &dir, "DIR", "where the files go (default: here)"},
-                                {"size", CLI_TEXT, &sizes, "N=512,K=64", SIZES_HINT_ABOUT},
-                                COMPILE_INPUT_OPTIONS(in),
-                                {0}};
+  const cli_option options[] = {
+      {"o", CLI_TEXT, &dir, "DIR", "where the files go (here); -: PTX, to standard output"},
+      {"size", CLI_TEXT, &sizes, "N=512,K=64", SIZES_HINT_ABOUT},
+      COMPILE_INPUT_OPTIONS(in),
+      {0}};
   const cli_command command = {"gen FILE [OPTIONS] -o DIR", about, examples, options, 1, 1};
   int code = cli_parse(&command, argc, argv, &in.path, NULL);
   if (code != CLI_GO)
