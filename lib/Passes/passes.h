@@ -18,11 +18,13 @@ typedef struct hd_pass {
   const char *name; /* "legalize", … */
   hd_pass_fn *run;  /* called by hd_run_pass alone */
   const char *doc;  /* one line */
-  /* What it takes: a level, whether sync is placed, and an attribute that the passes ahead of it
-   * have left on each kernel or its matmul (HD_N_ATTRS: none). */
+  /* What it takes: a level, whether sync is placed, an attribute that the passes ahead of it have
+   * left on each kernel or its matmul (HD_N_ATTRS: none), and of a kernel what these do not tell:
+   * `unfit` says which kernel is not taken, "that is …", else NULL (NULL itself: any is). */
   hd_level level;
   bool sync_placed;
   hd_attr_key needs;
+  const char *(*unfit)(hd_op *kernel);
 } hd_pass;
 
 /* The pipeline in order: legalize, select_shape, tile, assign_fragments, select_operand_path,

@@ -296,6 +296,11 @@ static void place_init_fence(hd_module *m, hd_op *kernel) {
   hd_build_op(&b, HD_OP_FENCE_BARRIER_INIT, (hd_type){0}, 0);
 }
 
+bool hd_has_fences(hd_op *kernel) {
+  return hd_find_op(kernel->regions[0], HD_OP_FENCE_BARRIER_INIT) ||
+         hd_find_op(kernel->regions[0], HD_OP_FENCE_PROXY);
+}
+
 heddle_status hd_pass_place_fences(hd_pass_context *pass, hd_module *module) {
   (void)pass;
   HD_FOR_OPS(kernel, module->body) {

@@ -147,13 +147,33 @@ static void split_tensor(hd_module *m, hd_op *kernel, hd_op *consumer) {
     hd_op_set_int(m, kernel, HD_ATTR_MAX_REGISTERS, gathers ? GATHER_REGISTERS : TMA_REGISTERS);
 }
 
+static bool splits_tensor(const hd_op *role) {
+  return hd_find_op(role->regions[0], HD_OP_TCGEN05_MMA_SP) != NULL;
+}
+
+static bool splits(const hd_op *role) {
+  return hd_find_op(role->regions[0], HD_OP_COPY_BULK) != NULL;
+}
+
+int32_t hd_n_roles(const hd_op *kernel) {
+  int32_t n = 0;
+  HD_FOR_OPS(op, kernel->regions[0])
+    n += op->kind == HD_OP_ROLE;
+  return n;
+}
+
+bool hd_is_split(hd_op *kernel) {
+  const hd_op *role = hd_find_op(kernel->regions[0], HD_OP_ROLE);
+  return hd_n_roles(kernel) != 1 || !(splits_tensor(role) || splits(role));
+}
+
 heddle_status hd_pass_split_roles(hd_pass_context *pass, hd_module *module) {
   (void)pass;
   HD_FOR_OPS(kernel, module->body) {
     hd_op *role = hd_find_op(kernel->regions[0], HD_OP_ROLE);
-    if (hd_find_op(role->regions[0], HD_OP_TCGEN05_MMA_SP))
+    if (splits_tensor(role))
       split_tensor(module, kernel, role);
-    else if (hd_find_op(role->regions[0], HD_OP_COPY_BULK))
+    else if (splits(role))
       split(module, kernel, role);
   }
   return HEDDLE_OK;

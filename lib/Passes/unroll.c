@@ -81,15 +81,25 @@ static heddle_status unroll(heddle_context *ctx, hd_module *m, hd_op *loop) {
   return HEDDLE_OK;
 }
 
+/* The consumer's loop over stages, where it multiplies by wgmma. */
+static hd_op *find_loop(hd_op *kernel) {
+  hd_accesses batch = {0};
+  hd_accesses_find(kernel->regions[0], hd_is_wgmma, &batch);
+  hd_op *loop = batch.n ? hd_loop_of(batch.op[0]) : NULL;
+  hd_accesses_free(&batch);
+  return loop;
+}
+
+bool hd_is_unrolled(hd_op *kernel) {
+  const hd_op *loop = find_loop(kernel);
+  return loop && loop->operands[2]->op && hd_op_int(loop->operands[2]->op, HD_ATTR_VALUE, 1) == 2;
+}
+
 heddle_status hd_pass_unroll(hd_pass_context *pass, hd_module *module) {
   HD_FOR_OPS(kernel, module->body) {
     hd_schedule s = {0};
     HD_TRY(hd_schedule_parse(pass->ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &s));
-    hd_accesses batch = {0};
-    if (s.pending)
-      hd_accesses_find(kernel->regions[0], hd_is_wgmma, &batch);
-    hd_op *loop = batch.n ? hd_loop_of(batch.op[0]) : NULL;
-    hd_accesses_free(&batch);
+    hd_op *loop = s.pending ? find_loop(kernel) : NULL;
     if (loop)
       HD_TRY(unroll(pass->ctx, module, loop));
   }
