@@ -156,7 +156,7 @@ static heddle_status compile_once(heddle_context *ctx, hd_module *module,
                                   const heddle_compile_options *options,
                                   heddle_compiled **compiled) {
   static const heddle_compile_options defaults = {0};
-  heddle_compiled *c = calloc(1, sizeof *c);
+  heddle_compiled *c = hd_try_zalloc(ctx, sizeof *c, "a kernel");
   heddle_status status =
       c ? compile_module(ctx, module, options ? options : &defaults, c) : HEDDLE_NO_MEMORY;
   hd_module_free(module);

@@ -5,6 +5,7 @@
 
 #include "Reference/reference.h"
 #include "Sparse/sparse_rule.h"
+#include "Support/arena.h"
 #include "Support/convert.h"
 #include "Support/diag.h"
 #include "Support/hash.h"
@@ -174,9 +175,9 @@ heddle_status hd_reference_rows(heddle_context *ctx, const hd_reference *referen
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "reference.row",
                       "row %llu of a matrix of %llu rows",
                       (unsigned long long)row_at(rows, i), (unsigned long long)reference->m);
-  double(*b)[PANEL_K][STRIP] = malloc(sizeof(panel));
+  double(*b)[PANEL_K][STRIP] = hd_try_malloc(ctx, sizeof(panel), "a panel of B");
   if (!b)
-    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "reference.memory", "no memory");
+    return HEDDLE_NO_MEMORY;
   memset(out, 0, n_rows * (size_t)reference->n * sizeof *out);
   multiply_all(reference, rows, n_rows, b, out);
   for (size_t i = 0; i < n_rows; i++)

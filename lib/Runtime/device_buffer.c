@@ -92,9 +92,9 @@ heddle_status hd_rotation_create(heddle_context *ctx, const hd_device *device, c
                                  size_t n_bytes, size_t n_sets, hd_rotation *rotation) {
   hd_rotation made = {0};
   heddle_status status = HEDDLE_OK;
-  made.set = calloc(n_sets > 0 ? n_sets : 1, sizeof *made.set);
+  made.set = hd_try_zalloc(ctx, n_sets * sizeof *made.set, "a rotation of buffers");
   if (!made.set)
-    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "rotation.create", "no memory");
+    return HEDDLE_NO_MEMORY;
   while (status == HEDDLE_OK && made.n_sets < n_sets) {
     status = hd_buffer_create(ctx, device, n_bytes, 0, &made.set[made.n_sets]);
     if (status == HEDDLE_OK && data)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "Runtime/device.h"
+#include "Support/arena.h"
 #include "Support/diag.h"
 
 /* Spins until the global timer has moved on by `ns`. */
@@ -68,9 +69,9 @@ static heddle_status load_spin(heddle_context *ctx, hd_device *device) {
 heddle_status hd_device_open(heddle_context *ctx, heddle_runtime *runtime, int ordinal,
                              hd_device **device) {
   HD_TRY(heddle_device_use(ctx, runtime, ordinal));
-  hd_device *made = calloc(1, sizeof *made);
+  hd_device *made = hd_try_zalloc(ctx, sizeof *made, "a device");
   if (!made)
-    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "device.open", "no memory for a device");
+    return HEDDLE_NO_MEMORY;
   made->runtime = runtime;
   heddle_status status = ask_info(ctx, runtime, &made->info);
   if (status == HEDDLE_OK)

@@ -80,7 +80,7 @@ heddle_status heddle_runtime_create(heddle_context *ctx, const heddle_runtime_co
   if (!library)
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "driver.open",
                     "no CUDA driver: %s", dlerror());
-  heddle_runtime *made = calloc(1, sizeof *made);
+  heddle_runtime *made = hd_try_zalloc(ctx, sizeof *made, "the runtime");
   heddle_status status = made ? HEDDLE_OK : HEDDLE_NO_MEMORY;
   if (made)
     made->library = library;

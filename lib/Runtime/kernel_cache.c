@@ -40,9 +40,9 @@ heddle_status hd_cache_put(heddle_context *ctx, const char *folder, hd_hash key,
                            const hd_cache_entry *entry) {
   layout at = lay_out(entry->manifest_bytes, entry->ptx_bytes, entry->cubin_bytes);
   uint64_t sizes[3] = {entry->manifest_bytes, entry->ptx_bytes, entry->cubin_bytes};
-  char *bytes = calloc(1, at.end);
+  char *bytes = hd_try_zalloc(ctx, at.end, "an entry of the cache");
   if (!bytes)
-    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "cache.put", "no memory for an entry");
+    return HEDDLE_NO_MEMORY;
   memcpy(bytes, magic, sizeof magic);
   memcpy(bytes + sizeof magic, sizes, sizeof sizes);
   copy_part(bytes + at.manifest, entry->manifest_json, entry->manifest_bytes);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "Runtime/loaded_kernel.h"
+#include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/strbuf.h"
 
@@ -63,10 +64,11 @@ static bool prepare(heddle_kernel *kernel, struct hd_closure *closure) {
 heddle_status heddle_kernel_function(heddle_context *ctx, heddle_kernel *kernel,
                                      heddle_function *function) {
   if (!kernel->closure) {
-    struct hd_closure *made = calloc(1, sizeof *made);
-    if (made)
-      made->writable = ffi_closure_alloc(sizeof *made->writable, &made->code);
-    if (!made || !prepare(kernel, made)) {
+    struct hd_closure *made = hd_try_zalloc(ctx, sizeof *made, "a typed function");
+    if (!made)
+      return HEDDLE_NO_MEMORY;
+    made->writable = ffi_closure_alloc(sizeof *made->writable, &made->code);
+    if (!prepare(kernel, made)) {
       hd_closure_free(made);
       return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "kernel.function",
                       "no executable memory for a typed function (libffi)");

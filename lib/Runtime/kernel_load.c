@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "Runtime/loaded_kernel.h"
+#include "Support/arena.h"
 #include "Support/diag.h"
 
 enum { LOG_BYTES = 16 * 1024 };
@@ -51,9 +52,9 @@ static heddle_status refuse_image(heddle_context *ctx, const heddle_kernel *kern
 static heddle_status load_image(heddle_context *ctx, const heddle_kernel *kernel, void **module) {
   const hd_driver *cu = &kernel->runtime->cu;
   const heddle_image *image = &kernel->image;
-  jit_log *log = malloc(sizeof *log);
+  jit_log *log = hd_try_malloc(ctx, sizeof *log, "the driver's log");
   if (!log)
-    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "kernel.load", "no memory for a log");
+    return HEDDLE_NO_MEMORY;
   int result = HD_CU_NO_BINARY;
   if (image->cubin)
     result = load_module(cu, image->cubin, log, module);
@@ -176,9 +177,9 @@ heddle_status hd_kernel_load(heddle_context *ctx, const heddle_runtime *runtime,
                              const hd_manifest *manifest, const heddle_image *image, bool gate,
                              heddle_kernel **kernel) {
   HD_TRY(hd_manifest_check(ctx, manifest));
-  heddle_kernel *made = calloc(1, sizeof *made);
+  heddle_kernel *made = hd_try_zalloc(ctx, sizeof *made, "a kernel");
   if (!made)
-    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "kernel.load", "no memory for a kernel");
+    return HEDDLE_NO_MEMORY;
   made->runtime = runtime;
   made->gate = gate;
   hd_manifest_copy(&made->arena, manifest, &made->manifest);

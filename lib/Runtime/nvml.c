@@ -58,9 +58,9 @@ static heddle_status start(heddle_context *ctx, hd_nvml *nvml, const char *pci_i
 
 heddle_status hd_nvml_open(heddle_context *ctx, const char *path, const char *pci_id,
                            hd_nvml **nvml) {
-  hd_nvml *made = calloc(1, sizeof *made);
+  hd_nvml *made = hd_try_zalloc(ctx, sizeof *made, "NVML");
   if (!made)
-    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "nvml.open", "no memory");
+    return HEDDLE_NO_MEMORY;
   made->library = dlopen(path ? path : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
   heddle_status status = made->library
                              ? start(ctx, made, pci_id)

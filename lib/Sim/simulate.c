@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "Sim/sim.h"
+#include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/strbuf.h"
 
@@ -80,7 +81,7 @@ static heddle_status make_workspace(heddle_context *ctx, launch *l) {
   HD_TRY(hd_manifest_workspace(ctx, &l->manifest, &l->values, l->resident, &l->workspace_bytes));
   if (!l->workspace_bytes)
     return HEDDLE_OK;
-  l->workspace = calloc(l->workspace_bytes, 1);
+  l->workspace = hd_try_zalloc(ctx, l->workspace_bytes, "the workspace");
   if (!l->workspace)
     return HEDDLE_NO_MEMORY;
   l->values.v[HD_ARG_WORKSPACE] =

@@ -225,10 +225,9 @@ heddle_status hd_npy_check_elem(heddle_context *ctx, const char *file, const hd_
 }
 
 heddle_status hd_npy_copy_rows(heddle_context *ctx, const hd_npy *npy, void **rows_data) {
-  uint8_t *copy = malloc(npy->data_bytes ? npy->data_bytes : 1);
+  uint8_t *copy = hd_try_malloc(ctx, npy->data_bytes, "the array");
   if (!copy)
-    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "npy.memory", "no memory for %zu bytes",
-                    npy->data_bytes);
+    return HEDDLE_NO_MEMORY;
   size_t n = npy->item_bytes, rows = (size_t)npy->rows, cols = (size_t)npy->cols;
   if (!npy->fortran && npy->data_bytes)
     memcpy(copy, npy->data, npy->data_bytes);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "Sparse/sparse_sizes.h"
+#include "Support/arena.h"
 #include "Support/diag.h"
 
 enum { CHUNK_BYTES = 16, CHUNKS_A_ROW = HD_BLOCK_VALUE_ROW_BYTES / CHUNK_BYTES, WORD_BYTES = 4 };
@@ -147,9 +148,10 @@ heddle_status heddle_sparse_pack_dense(heddle_context *ctx, heddle_elem elem, he
   HD_TRY(hd_sparse_stride_check(ctx, elem, m, k, row_bytes, &rule));
   HD_TRY(make_plans(ctx, elem, family, m, k, &plans));
   const heddle_sparse_info *canonical = &plans.canonical;
-  uint8_t *values = malloc(canonical->values_row_bytes + canonical->codes_row_bytes);
+  uint8_t *values =
+      hd_try_malloc(ctx, canonical->values_row_bytes + canonical->codes_row_bytes, "a row of A");
   if (!values)
-    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "sparse.memory", "no memory for a row");
+    return HEDDLE_NO_MEMORY;
   uint8_t *codes = values + canonical->values_row_bytes;
   heddle_status status = HEDDLE_OK;
   for (uint64_t i = 0; status == HEDDLE_OK && i < m; i++) {

@@ -4,6 +4,7 @@
 
 #include "Sparse/sparse_file.h"
 #include "Sparse/sparse_sizes.h"
+#include "Support/arena.h"
 #include "Support/diag.h"
 
 static heddle_status check_codes(heddle_context *ctx, const heddle_sparse_info *canonical,
@@ -64,10 +65,10 @@ static heddle_status check_packed(heddle_context *ctx, const uint8_t *image,
   heddle_sparse_info canonical;
   HD_TRY(heddle_sparse_plan(ctx, HEDDLE_SPARSE_CANONICAL, info->elem, HEDDLE_FAMILY_NONE, info->m,
                             info->k, &canonical));
-  uint8_t *scratch = malloc(canonical.values_bytes + canonical.codes_bytes + info->payload_bytes);
+  uint8_t *scratch = hd_try_malloc(
+      ctx, canonical.values_bytes + canonical.codes_bytes + info->payload_bytes, "unpacking");
   if (!scratch)
-    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "sparse.memory",
-                    "no memory to unpack %zu bytes", info->payload_bytes);
+    return HEDDLE_NO_MEMORY;
   heddle_status status =
       check_packed_in(ctx, image + info->payload_offset, info, &canonical, scratch);
   free(scratch);

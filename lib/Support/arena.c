@@ -41,13 +41,20 @@ void *hd_xrealloc(void *p, size_t n_bytes) {
   return p;
 }
 
-void *hd_try_malloc(heddle_context *ctx, size_t n_bytes, const char *what) {
-  void *p = malloc(n_bytes ? n_bytes : 1);
+static void *tried(heddle_context *ctx, void *p, size_t n_bytes, const char *what) {
   if (!p)
     hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "memory.size",
-             "%s takes %zu bytes, which this machine does not give; nearest legal: smaller sizes",
-             what, n_bytes);
+             "%s takes %zu bytes, which this machine does not give; legal: smaller sizes", what,
+             n_bytes);
   return p;
+}
+
+void *hd_try_malloc(heddle_context *ctx, size_t n_bytes, const char *what) {
+  return tried(ctx, malloc(n_bytes ? n_bytes : 1), n_bytes, what);
+}
+
+void *hd_try_zalloc(heddle_context *ctx, size_t n_bytes, const char *what) {
+  return tried(ctx, calloc(n_bytes ? n_bytes : 1, 1), n_bytes, what);
 }
 
 static struct hd_arena_block *add_block(hd_arena *arena, size_t n_bytes) {

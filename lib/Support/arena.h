@@ -31,9 +31,10 @@ void *hd_xmalloc(size_t n_bytes);
 void *hd_xzalloc(size_t n_bytes);
 void *hd_xrealloc(void *p, size_t n_bytes);
 
-/* malloc of a size that comes from outside: NULL, and a diagnostic that names what it was for, when
- * it cannot be had. The caller returns HEDDLE_NO_MEMORY. */
+/* malloc, and the same zeroed, where a caller can go on without it: NULL, and a diagnostic that
+ * names what it was for, when it cannot be had. The caller returns HEDDLE_NO_MEMORY. */
 void *hd_try_malloc(heddle_context *ctx, size_t n_bytes, const char *what);
+void *hd_try_zalloc(heddle_context *ctx, size_t n_bytes, const char *what);
 
 /* Makes room for one more element in a malloc'd array (owned). */
 #define HD_PUSH(array, count, cap, value)                                                          \

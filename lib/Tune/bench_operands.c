@@ -101,7 +101,9 @@ static heddle_status make_expected(const making *x, int32_t i) {
                     .a = {h->a, h->elem, k, 1},
                     .b = {(char *)h->b + offset, p->b, row, col},
                     .alpha = 1};
-  double *part = hd_xmalloc(sizeof *part * h->n_checked * n);
+  double *part = hd_try_malloc(NULL, sizeof *part * h->n_checked * n, "a part of the reference");
+  if (!part)
+    return HEDDLE_NO_MEMORY;
   heddle_status status = hd_reference_rows(NULL, &r, h->checked, h->n_checked, part);
   for (size_t at = 0; at < h->n_checked && status == HEDDLE_OK; at++)
     memcpy(h->expected + at * (size_t)p->n + first, part + at * n, sizeof *part * n);
@@ -139,8 +141,8 @@ heddle_status hd_bench_host_make(heddle_context *ctx, const hd_product *p, uint6
     hd_parallel(n_jobs, pieces(p->n), work_expected, &x);
   if (x.failed)
     return hd_error(ctx, (heddle_status)x.failed, HD_NOWHERE, "bench.operands",
-                    "the operands of %lld x %lld x %lld could not be made", (long long)p->m,
-                    (long long)p->n, (long long)p->k);
+                    "the operands of %lld x %lld x %lld could not be made: %s", (long long)p->m,
+                    (long long)p->n, (long long)p->k, heddle_status_text((heddle_status)x.failed));
   h->m = p->m;
   h->k = p->k;
   return HEDDLE_OK;

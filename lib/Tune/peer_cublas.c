@@ -115,7 +115,7 @@ static heddle_status launch(heddle_context *ctx, void *user, size_t index, void 
 }
 
 static heddle_status open_cublas(heddle_context *ctx, hd_peer *peer) {
-  state *s = calloc(1, sizeof *s);
+  state *s = hd_try_zalloc(ctx, sizeof *s, "cuBLASLt");
   if (!s)
     return HEDDLE_NO_MEMORY;
   peer->state = s;

@@ -2,6 +2,7 @@
  * that streams its weights can be faster, so it is the ceiling of small n. */
 #include <stdlib.h>
 
+#include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/strbuf.h"
 #include "Tune/peer_table.h"
@@ -58,7 +59,7 @@ static char *kernel_text(void) {
 }
 
 static heddle_status open_stream(heddle_context *ctx, hd_peer *peer) {
-  state *s = calloc(1, sizeof *s);
+  state *s = hd_try_zalloc(ctx, sizeof *s, "the stream");
   if (!s)
     return HEDDLE_NO_MEMORY;
   s->device = peer->device;

@@ -204,7 +204,7 @@ static bool is_there(const char *path) {
 
 heddle_status hd_records_open(heddle_context *ctx, const char *path, bool write,
                               hd_records **records) {
-  hd_records *r = calloc(1, sizeof *r);
+  hd_records *r = hd_try_zalloc(ctx, sizeof *r, "the records");
   if (!r)
     return HEDDLE_NO_MEMORY;
   if (write && !is_there(path))

@@ -42,7 +42,7 @@ static heddle_status place_operands(heddle_context *ctx, hd_workload *w) {
 heddle_status hd_workload_open(heddle_context *ctx, const hd_device *device,
                                const hd_product *product, const hd_bench_host *host,
                                hd_workload **workload) {
-  hd_workload *w = calloc(1, sizeof *w);
+  hd_workload *w = hd_try_zalloc(ctx, sizeof *w, "a workload");
   if (!w)
     return HEDDLE_NO_MEMORY;
   w->device = device;

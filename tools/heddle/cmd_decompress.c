@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "sparse_io.h"
 
+#include "Support/arena.h"
 #include "Support/diag.h"
 
 /* Values and codes of a packed file in `scratch`, of a canonical one where they stand. */
@@ -25,10 +26,9 @@ static heddle_status expand(sparse_job *job, const heddle_sparse_info *canonical
   const void *values, *codes;
   HD_TRY(find_canonical(job, canonical, scratch, &values, &codes));
   HD_TRY(heddle_sparse_dense_row_bytes(job->ctx, job->elem, job->k, &job->row_bytes));
-  job->dense = malloc((size_t)job->m * job->row_bytes);
+  job->dense = hd_try_malloc(job->ctx, (size_t)job->m * job->row_bytes, "the dense matrix");
   if (!job->dense)
-    return hd_error(job->ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "sparse.memory",
-                    "no memory for the dense matrix");
+    return HEDDLE_NO_MEMORY;
   return heddle_sparse_decompress(job->ctx, job->elem, job->m, job->k, values, codes, job->dense,
                                   job->row_bytes);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "Sparse/npy.h"
+#include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "cli.h"
@@ -72,10 +73,8 @@ heddle_status sparse_read(sparse_job *job, unsigned kinds, const char *instead) 
 heddle_status sparse_image(sparse_job *job, heddle_sparse_form form, heddle_family family,
                            heddle_sparse_info *info, uint8_t **image) {
   HD_TRY(heddle_sparse_plan(job->ctx, form, job->elem, family, job->m, job->k, info));
-  *image = malloc(info->file_bytes);
-  return *image ? HEDDLE_OK
-                : hd_error(job->ctx, HEDDLE_NO_MEMORY, here(job), "sparse.memory",
-                           "no memory for %zu bytes", info->file_bytes);
+  *image = hd_try_malloc(job->ctx, info->file_bytes, "the file");
+  return *image ? HEDDLE_OK : HEDDLE_NO_MEMORY;
 }
 
 /* Binary data on a terminal helps nobody. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <jansson.h>
 
 #include "Support/strbuf.h"
 #include "sample_manifest.h"
@@ -247,6 +248,24 @@ static void argument_names_are_a_bijection(void **state) {
   assert_string_equal(hd_arg_name((hd_arg_kind)99), "?");
 }
 
+static void *no_memory(size_t n_bytes) {
+  (void)n_bytes;
+  return NULL;
+}
+
+static void a_text_without_memory_is_refused(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  heddle_context *ctx = heddle_context_create();
+  char *json = NULL;
+  json_set_alloc_funcs(no_memory, free);
+  assert_int_equal(hd_manifest_write(ctx, &m, &json), HEDDLE_NO_MEMORY);
+  json_set_alloc_funcs(malloc, free);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "manifest.write");
+  assert_null(json);
+  heddle_context_free(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(round_trip_keeps_every_byte),
@@ -256,6 +275,7 @@ int main(void) {
       cmocka_unit_test(noise_never_crashes),
       cmocka_unit_test(errors_name_key_value_and_range),
       cmocka_unit_test(built_manifests_are_checked_too),
+      cmocka_unit_test(a_text_without_memory_is_refused),
       cmocka_unit_test(argument_names_are_a_bijection),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,9 @@
 
 EXPORT extern fake_cuda fake_state;
 #ifdef FAKE_READY
-fake_cuda fake_state = {.n_devices = 1, .resident = 1, .n_sms = 132};
+fake_cuda fake_state = {.n_devices = 1, .resident = 1, .n_sms = 132, .fail_result = 719};
+/* FAKE_FAIL names the entry point that fails. */
+__attribute__((constructor)) static void plant(void) { fake_state.fail = getenv("FAKE_FAIL"); }
 #else
 fake_cuda fake_state;
 #endif

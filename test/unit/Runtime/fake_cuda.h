@@ -41,5 +41,7 @@ typedef struct fake_cuda {
 fake_cuda *fake_reset(const char *path);
 /* Calls of malloc, calloc and realloc by the code under test, ever. */
 extern int fake_n_allocations;
+/* The so-many-th next of malloc, calloc and libffi's gives NULL, once; 0: none. */
+extern int fake_refuse_in;
 
 #endif

@@ -1,10 +1,11 @@
-/* The test's side of the fake: its state, and a count of allocations (linked with --wrap). */
+/* The test's side of the fake: its state, and what is allocated (linked with FAKE_WRAPS). */
 #include "fake_cuda.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 
 int fake_n_allocations;
+int fake_refuse_in;
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
@@ -12,20 +13,28 @@ void *__real_realloc(void *p, size_t n);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t n);
+void *__real_ffi_closure_alloc(size_t n, void **code);
+void *__wrap_ffi_closure_alloc(size_t n, void **code);
+
+static bool is_refused(void) { return fake_refuse_in && --fake_refuse_in == 0; }
 
 void *__wrap_malloc(size_t n) {
   fake_n_allocations++;
-  return __real_malloc(n);
+  return is_refused() ? NULL : __real_malloc(n);
 }
 
 void *__wrap_calloc(size_t n, size_t size) {
   fake_n_allocations++;
-  return __real_calloc(n, size);
+  return is_refused() ? NULL : __real_calloc(n, size);
 }
 
 void *__wrap_realloc(void *p, size_t n) {
   fake_n_allocations++;
   return __real_realloc(p, n);
+}
+
+void *__wrap_ffi_closure_alloc(size_t n, void **code) {
+  return is_refused() ? NULL : __real_ffi_closure_alloc(n, code);
 }
 
 fake_cuda *fake_reset(const char *path) {

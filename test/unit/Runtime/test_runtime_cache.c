@@ -10,6 +10,7 @@
 #include "Runtime/kernel_cache.h"
 #include "Support/blob.h"
 #include "Support/file.h"
+#include "fake_cuda.h"
 
 static int setup(void **state) {
   return hd_file_tempdir(NULL, NULL, (char **)state) == HEDDLE_OK ? 0 : -1;
@@ -44,6 +45,14 @@ static void entries_come_back(void **state) {
       assert_memory_equal(out.cubin, cubin, sizeof cubin);
     hd_cache_entry_free(&out);
   }
+}
+
+static void memory_that_is_not_given_is_told_of(void **state) {
+  heddle_context *ctx = heddle_context_create();
+  fake_refuse_in = 1;
+  assert_int_equal(hd_cache_put(ctx, *state, key, &(hd_cache_entry){0}), HEDDLE_NO_MEMORY);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "memory.size");
+  heddle_context_free(ctx);
 }
 
 static void absent_is_a_miss(void **state) {
@@ -99,6 +108,7 @@ static void strings_without_an_end_are_misses(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(entries_come_back),
+      cmocka_unit_test(memory_that_is_not_given_is_told_of),
       cmocka_unit_test(absent_is_a_miss),
       cmocka_unit_test(other_blobs_are_misses),
       cmocka_unit_test(sizes_that_wrap_are_misses),

@@ -170,6 +170,29 @@ static void refusals_name_their_rule(void **state) {
   expect_rule(ctx, "nvml.open");
   assert_int_equal(hd_nvml_open(ctx, "libm.so.6", "0", &nvml), HEDDLE_ENVIRONMENT);
   expect_rule(ctx, "nvml.symbol");
+  f->fake->fail = "nvmlDeviceGetHandleByPciBusId_v2";
+  f->fake->fail_result = 6;
+  assert_int_equal(hd_nvml_open(ctx, FAKE_CUDA, "0", &nvml), HEDDLE_ENVIRONMENT);
+  expect_rule(ctx, "nvml.call");
+  f->fake->fail = NULL;
+  heddle_context_free(ctx);
+}
+
+static void memory_that_is_not_given_is_told_of(void **state) {
+  const fixture *f = *state;
+  heddle_context *ctx = heddle_context_create();
+  hd_device *device;
+  hd_rotation r;
+  hd_nvml *nvml;
+  fake_refuse_in = 1;
+  assert_int_equal(hd_device_open(ctx, f->runtime, 0, &device), HEDDLE_NO_MEMORY);
+  expect_rule(ctx, "memory.size");
+  fake_refuse_in = 1;
+  assert_int_equal(hd_rotation_create(ctx, f->device, NULL, 100, 4, &r), HEDDLE_NO_MEMORY);
+  expect_rule(ctx, "memory.size");
+  fake_refuse_in = 1;
+  assert_int_equal(hd_nvml_open(ctx, FAKE_CUDA, "0", &nvml), HEDDLE_NO_MEMORY);
+  expect_rule(ctx, "memory.size");
   heddle_context_free(ctx);
 }
 
@@ -202,6 +225,7 @@ int main(void) {
       CASE(a_failing_launch_ends_the_capture),
       CASE(rotations_reach_the_total),
       CASE(every_failure_of_opening_is_clean),
+      CASE(memory_that_is_not_given_is_told_of),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

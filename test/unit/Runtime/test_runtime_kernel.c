@@ -400,6 +400,25 @@ static void a_workspace_serves_every_device(void **state) {
   heddle_kernel_free(kernel);
 }
 
+/* Of the kernel, of the driver's log; of a typed function, and libffi's for it. */
+static void memory_that_is_not_given_is_told_of(void **state) {
+  fixture *f = *state;
+  fake_refuse_in = 1;
+  refused(f, &both, HEDDLE_NO_MEMORY, "memory.size", "a kernel takes ");
+  fake_refuse_in = 3; /* the second is its arena's */
+  refused(f, &both, HEDDLE_NO_MEMORY, "memory.size", "the driver's log takes ");
+  heddle_kernel *kernel = loaded(f);
+  heddle_function function;
+  fake_refuse_in = 1;
+  assert_int_equal(heddle_kernel_function(f->ctx, kernel, &function), HEDDLE_NO_MEMORY);
+  said(f, "memory.size", "a typed function");
+  fake_refuse_in = 2;
+  assert_int_equal(heddle_kernel_function(f->ctx, kernel, &function), HEDDLE_ENVIRONMENT);
+  said(f, "kernel.function", "libffi");
+  assert_int_equal(heddle_kernel_function(f->ctx, kernel, &function), HEDDLE_OK);
+  heddle_kernel_free(kernel);
+}
+
 static void loading_needs_a_context(void **state) {
   fixture *f = *state;
   f->fake->current = NULL;
@@ -434,6 +453,7 @@ int main(void) {
       CASE(contexts_need_the_kernel_attached),
       CASE(a_kernel_is_in_so_many_contexts),
       CASE(a_workspace_serves_every_device),
+      CASE(memory_that_is_not_given_is_told_of),
       CASE(loading_needs_a_context),
       CASE(large_clusters_are_allowed_explicitly),
   };
