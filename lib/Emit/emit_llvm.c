@@ -11,8 +11,8 @@
 
 static const char triple[] = "nvptx64-nvidia-cuda";
 /* Little is left to gain: loops are unrolled by us, and heavier passes move wgmma's registers. */
-static const char passes[] = "always-inline,function(early-cse,instcombine<no-verify-fixpoint>,"
-                             "simplifycfg,loop-mssa(licm)),globaldce";
+static const char light[] = "always-inline,function(early-cse,instcombine<no-verify-fixpoint>,"
+                            "simplifycfg,loop-mssa(licm)),globaldce";
 
 /* Registering the backend is global in LLVM and must happen once. */
 static pthread_once_t registered = PTHREAD_ONCE_INIT;
@@ -87,12 +87,18 @@ heddle_status hd_emit_pick_ptx(hd_emitter *e) {
                   e->target->min_ptx % 10, e->target->name);
 }
 
+/* LLVM's own words, or `otherwise`. */
+static heddle_status failed(hd_emitter *e, const char *message, const char *otherwise) {
+  e->failed = true;
+  return hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.llvm", "%s",
+                  message ? message : otherwise);
+}
+
 static heddle_status make_machine(hd_emitter *e, LLVMTargetMachineRef *machine) {
   LLVMTargetRef target;
   char *message = NULL, feature[16];
   if (LLVMGetTargetFromTriple(triple, &target, &message)) {
-    heddle_status status =
-        hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.llvm", "%s", message);
+    heddle_status status = failed(e, message, "no NVPTX");
     LLVMDisposeMessage(message);
     return status;
   }
@@ -112,14 +118,15 @@ static heddle_status verify(hd_emitter *e) {
   return status;
 }
 
-static heddle_status run_passes(hd_emitter *e, LLVMTargetMachineRef machine) {
+heddle_status hd_emit_run_passes(hd_emitter *e, LLVMModuleRef module, const char *passes,
+                                 LLVMTargetMachineRef machine) {
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-  LLVMErrorRef error = LLVMRunPasses(e->module, passes, machine, options);
+  LLVMErrorRef error = LLVMRunPasses(module, passes, machine, options);
   LLVMDisposePassBuilderOptions(options);
   if (!error)
     return HEDDLE_OK;
   char *message = LLVMGetErrorMessage(error);
-  heddle_status status = hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.llvm", "%s", message);
+  heddle_status status = failed(e, message, NULL);
   LLVMDisposeErrorMessage(message);
   return status;
 }
@@ -130,8 +137,7 @@ static heddle_status generate(hd_emitter *e, LLVMTargetMachineRef machine, char 
   char *message = NULL;
   if (LLVMTargetMachineEmitToMemoryBuffer(machine, e->module, LLVMAssemblyFile, &message,
                                           &buffer)) {
-    heddle_status status = hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "emit.llvm", "%s",
-                                    message ? message : "no code");
+    heddle_status status = failed(e, message, "no code");
     LLVMDisposeMessage(message);
     return status;
   }
@@ -160,7 +166,7 @@ heddle_status hd_emit_codegen(hd_emitter *e, char **ptx, size_t *n_bytes) {
   LLVMTargetMachineRef machine;
   HD_TRY(verify(e));
   HD_TRY(make_machine(e, &machine));
-  heddle_status status = run_passes(e, machine);
+  heddle_status status = hd_emit_run_passes(e, e->module, light, machine);
   if (status == HEDDLE_OK && !e->failed)
     status = generate(e, machine, ptx, n_bytes);
   LLVMDisposeTargetMachine(machine);

@@ -11,6 +11,9 @@ void hd_emit_close(hd_emitter *e);
 heddle_status hd_emit_pick_ptx(hd_emitter *e);
 /* The data layout and triple of NVPTX for a module. */
 void hd_emit_set_target(hd_emitter *e, LLVMModuleRef module);
+/* Passes by LLVM's names for them, of which no target machine (NULL) needs to know. */
+heddle_status hd_emit_run_passes(hd_emitter *e, LLVMModuleRef module, const char *passes,
+                                 LLVMTargetMachineRef machine);
 /* Verifies, optimises lightly, generates code: *ptx owned (free()). */
 heddle_status hd_emit_codegen(hd_emitter *e, char **ptx, size_t *n_bytes);
 /* Links the user's function into the module (emit_user.c); refused by name when it is not

@@ -205,6 +205,13 @@ static heddle_status check_recursion(hd_emitter *e, const call_path *path) {
   return HEDDLE_OK;
 }
 
+/* Apart from the kernels' names and ours, which they would take away. */
+static void rename_user(hd_emitter *e, LLVMValueRef global) {
+  size_t n;
+  char *name = hd_arena_printf(&e->arena, USER_PREFIX "%s", LLVMGetValueName2(global, &n));
+  LLVMSetValueName2(global, name, strlen(name));
+}
+
 static heddle_status check_globals(hd_emitter *e, LLVMModuleRef user) {
   size_t n;
   if (*LLVMGetModuleInlineAsm(user, &n))
@@ -217,6 +224,7 @@ static heddle_status check_globals(hd_emitter *e, LLVMModuleRef user) {
       return refuse(e, "user.global", LLVMGetValueName2(g, &n),
                     "is not a constant with a value: only such globals are allowed");
     LLVMSetLinkage(g, LLVMInternalLinkage);
+    rename_user(e, g);
   }
   return HEDDLE_OK;
 }
@@ -230,8 +238,6 @@ static void drop_attribute(LLVMValueRef function, const char *name) {
 static void make_inline(hd_emitter *e, LLVMValueRef function) {
   static const char *const words[] = {"target-cpu", "target-features", "tune-cpu"};
   unsigned always = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
-  size_t n;
-  char *name = hd_arena_printf(&e->arena, USER_PREFIX "%s", LLVMGetValueName2(function, &n));
   drop_attribute(function, "noinline");
   drop_attribute(function, "optnone");
   for (size_t i = 0; i < HD_COUNT(words); i++)
@@ -241,7 +247,7 @@ static void make_inline(hd_emitter *e, LLVMValueRef function) {
                           LLVMCreateEnumAttribute(e->llvm, always, 0));
   LLVMSetFunctionCallConv(function, LLVMCCallConv);
   LLVMSetSection(function, "");
-  LLVMSetValueName2(function, name, strlen(name));
+  rename_user(e, function);
 }
 
 static heddle_status check_function(hd_emitter *e, LLVMValueRef function) {
@@ -318,8 +324,8 @@ heddle_status hd_emit_link_user(hd_emitter *e) {
     LLVMDisposeModule(user);
     return e->failed ? HEDDLE_INVALID : status;
   }
-  if (LLVMLinkModules2(e->module, user) || e->failed) /* consumes it */
-    return hd_error(e->ctx, HEDDLE_INVALID, HD_NOWHERE, "user.link", "cannot be linked");
+  if (LLVMLinkModules2(e->module, user) || e->failed) /* consumes it, and says why not */
+    return HEDDLE_INTERNAL;
   internalise(e);
   return HEDDLE_OK;
 }

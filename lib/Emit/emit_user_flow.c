@@ -2,8 +2,6 @@
  * refused. A warp that never leaves the epilogue would hang the device. */
 #include <stdlib.h>
 
-#include <llvm-c/Transforms/PassBuilder.h>
-
 #include "Emit/emit_llvm.h"
 
 /* Full unrolling only: the turns must be constant and few (LLVM's own thresholds). */
@@ -60,20 +58,8 @@ static bool has_cycle(LLVMValueRef function) {
   return cycle;
 }
 
-static heddle_status run(hd_emitter *e, LLVMModuleRef user) {
-  LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-  LLVMErrorRef error = LLVMRunPasses(user, unroll, NULL, options);
-  LLVMDisposePassBuilderOptions(options);
-  if (!error)
-    return HEDDLE_OK;
-  char *message = LLVMGetErrorMessage(error);
-  heddle_status status = hd_error(e->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "user.llvm", "%s", message);
-  LLVMDisposeErrorMessage(message);
-  return status;
-}
-
 heddle_status hd_emit_user_ends(hd_emitter *e, LLVMModuleRef user) {
-  HD_TRY(run(e, user));
+  HD_TRY(hd_emit_run_passes(e, user, unroll, NULL));
   for (LLVMValueRef f = LLVMGetFirstFunction(user); f; f = LLVMGetNextFunction(f))
     if (!LLVMIsDeclaration(f) && has_cycle(f))
       return hd_error(e->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "user.loop",

@@ -120,6 +120,30 @@ static void test_planted_errors_are_seen(void **state) {
   heddle_context_free(ctx);
 }
 
+/* A row of the tables that speaks of what LLVM has not, gives no code for, or not with such
+ * operands: named, and LLVM does not end the process. */
+static void test_rows_that_llvm_refuses(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {
+      {"emit.intrinsic", "llvm.nvvm.none"},
+      {"emit.verify", "llvm.nvvm.setmaxnreg.inc.sync.aligned.u32"}, /* of 0 registers */
+      {"emit.llvm", "llvm.stacksave"}};                             /* before PTX 7.3 */
+  const hd_target *target;
+  assert_int_equal(hd_target_parse("sm_75", &target), HEDDLE_OK);
+  for (size_t i = 0; i < HD_COUNT(cases); i++) {
+    heddle_context *ctx = heddle_context_create();
+    hd_spec_row bad = *hd_spec_find("ldmatrix_m8n8_x1_b16");
+    const hd_spec_row *row = &bad;
+    char *ptx = NULL;
+    size_t n = 0;
+    bad.llvm_intrinsic = cases[i][1];
+    assert_int_equal(hd_emit_bare_rows(ctx, target, 65, &row, 1, &ptx, &n), HEDDLE_INTERNAL);
+    assert_null(ptx);
+    assert_string_equal(heddle_context_get(ctx, 0)->rule, cases[i][0]);
+    heddle_context_free(ctx);
+  }
+}
+
 /* What cannot be emitted says why. */
 static bool is_emitted(const hd_spec_row *row) {
   bool somewhere = false;
@@ -146,6 +170,7 @@ static void test_every_row_on_every_target(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_row_on_every_target),
                                      cmocka_unit_test(test_planted_errors_are_seen),
+                                     cmocka_unit_test(test_rows_that_llvm_refuses),
                                      cmocka_unit_test(test_the_simulator_takes_or_names_each_row)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,8 +156,28 @@ static void test_modules(void **state) {
   assert_string_equal(rule, "emit.level");
 }
 
+/* What no verified text holds: a sum that is made of itself. */
+static void test_a_value_before_it_is_made(void **state) {
+  (void)state;
+  static const char text[] =
+      MODULE "kernel {name = \"k\", target = \"sm_80\", threads = 32} {\n" ROLE AT
+             "    %s: i32 = add %z, %z\n  }\n}\n";
+  heddle_context *ctx = heddle_context_create();
+  hd_module *module = NULL;
+  hd_emit_result result = {0};
+  assert_int_equal(hd_parse(ctx, "test", text, strlen(text), &module), HEDDLE_OK);
+  hd_op *sum = module->body->first->regions[0]->first->regions[0]->last;
+  assert_int_equal(sum->kind, HD_OP_ADD);
+  sum->operands[1] = sum->results[0];
+  assert_int_equal(hd_emit_ptx(ctx, module, NULL, &result), HEDDLE_INTERNAL);
+  assert_string_equal(first_rule(ctx), "emit.value");
+  hd_module_free(module);
+  heddle_context_free(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused),
-                                     cmocka_unit_test(test_modules)};
+                                     cmocka_unit_test(test_modules),
+                                     cmocka_unit_test(test_a_value_before_it_is_made)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,6 +55,27 @@ static void test_inlined(void **state) {
   heddle_context_free(ctx);
 }
 
+/* Names of the user's take none of ours away: the kernel's entry and the shared memory. */
+static void test_names_stay_apart(void **state) {
+  (void)state;
+  heddle_context *ctx = heddle_context_create();
+  hd_emit_result result = {0};
+  heddle_status status = emit_user(ctx,
+      "@k = constant [2 x float] [float 3.0, float 4.0]\n"
+      "@shared_memory = constant [2 x float] [float 5.0, float 6.0]\n"
+      HEAD
+      "  %i = and i32 %c, 1\n"
+      "  %p = getelementptr float, ptr @k, i32 %i\n  %y = load float, ptr %p\n"
+      "  %q = getelementptr float, ptr @shared_memory, i32 %i\n  %z = load float, ptr %q\n"
+      "  %w = fadd float %y, %z\n"
+      "  ret float %w\n}\n", &result);
+  assert_int_equal(status, HEDDLE_OK);
+  assert_non_null(strstr(result.ptx, ".entry k("));
+  assert_assembles(ctx, result.ptx, "sm_80");
+  hd_emit_result_free(&result);
+  heddle_context_free(ctx);
+}
+
 static void test_counted_loop_unrolls(void **state) {
   (void)state;
   heddle_context *ctx = heddle_context_create();
@@ -181,6 +202,7 @@ static void test_refused(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_inlined),
                                      cmocka_unit_test(test_counted_loop_unrolls),
+                                     cmocka_unit_test(test_names_stay_apart),
                                      cmocka_unit_test(test_many_calls_are_refused),
                                      cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
