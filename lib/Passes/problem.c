@@ -344,6 +344,15 @@ static bool takes_blocks(const hd_problem *p, const hd_spec_row *row) {
                        row->operand[HD_OPERAND_SCALE_B].elem == p->block_b.elem);
 }
 
+/* Of those that have a judge, since no other is generated. */
+static const hd_spec_row *first_row(const hd_problem *p, const hd_mma_query *query) {
+  size_t at = 0;
+  const hd_spec_row *row = hd_spec_next_mma(query, &at);
+  while (row && (!takes_blocks(p, row) || !hd_spec_can_generate(row)))
+    row = hd_spec_next_mma(query, &at);
+  return row;
+}
+
 static const hd_spec_row *find_row(const hd_problem *p, const char *family, const char *kind, int n,
                                    bool a_in_registers) {
   hd_mma_query query = HD_MMA_ANY;
@@ -358,11 +367,7 @@ static const hd_spec_row *find_row(const hd_problem *p, const char *family, cons
   query.a_in_registers = a_in_registers || !wgmma;
   query.kind = kind;
   query.k = hd_granule_k(p->a_elem) / 2; /* the packed order holds two k-steps a granule */
-  size_t at = 0;
-  const hd_spec_row *row = hd_spec_next_mma(&query, &at);
-  while (row && !takes_blocks(p, row))
-    row = hd_spec_next_mma(&query, &at);
-  return row;
+  return first_row(p, &query);
 }
 
 /* 128 rows a CTA; n stands in the instruction descriptor. */
@@ -378,11 +383,7 @@ static const hd_spec_row *find_tensor_row(const hd_problem *p, const char *kind,
   query.target = p->target;
   query.a_in_registers = 0;
   query.kind = kind;
-  size_t at = 0;
-  const hd_spec_row *row = hd_spec_next_mma(&query, &at);
-  while (row && (!takes_blocks(p, row) || !hd_spec_can_generate(row)))
-    row = hd_spec_next_mma(&query, &at);
-  return row;
+  return first_row(p, &query);
 }
 
 /* Of the problem's own kind, or the first one that takes it. */

@@ -40,10 +40,6 @@ heddle_status hd_pass_select_shape(hd_pass_context *pass, hd_module *module) {
         hd_schedule_is_pair(&s)
             ? hd_problem_pair_row(&p)
             : hd_problem_row(&p, s.family, wgmma ? s.tile_n : 0, strcmp(s.a_path, "reg") == 0);
-    if (!hd_spec_can_generate(row))
-      return hd_error(pass->ctx, HEDDLE_UNSUPPORTED, p.matmul->loc, "spec.unjudged",
-                      "the layout of %s has no judge, so no kernel is generated with it",
-                      row->name);
     char text[HD_SCHEDULE_TEXT];
     hd_schedule_print(&s, text);
     hd_op_set_str(module, kernel, HD_ATTR_SCHEDULE, text);

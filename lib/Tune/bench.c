@@ -201,23 +201,23 @@ static heddle_status enter_ours(heddle_context *ctx, bench *x, entries *out, int
   return HEDDLE_OK;
 }
 
+/* A way that cannot be launched is passed over; when none can, ctx holds why. */
 static heddle_status best_of(heddle_context *ctx, const bench *x, const hd_contender *list,
                              int32_t n, int32_t *best) {
   double least = INFINITY;
+  heddle_status status = HEDDLE_OK;
   *best = -1;
   for (int32_t i = 0; i < n; i++) {
     double seconds;
-    if (hd_measure_quick(NULL, x->device, &list[i], x->n_sets, 1e-3, &seconds) != HEDDLE_OK)
-      continue;
-    if (seconds < least) {
+    heddle_status one = hd_measure_quick(ctx, x->device, &list[i], x->n_sets, 1e-3, &seconds);
+    if (one != HEDDLE_OK) {
+      status = one;
+    } else if (seconds < least) {
       least = seconds;
       *best = i;
     }
   }
-  if (*best >= 0)
-    return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "bench.contender",
-                  "none of %d ways of %s could be launched", n, n ? list[0].name : "nothing");
+  return *best >= 0 ? HEDDLE_OK : status;
 }
 
 static void enter_peer(const hd_contender *c, bool alone, entries *out) {

@@ -226,14 +226,14 @@ static bool read_kib(const char *text, const char *key, size_t *n_bytes) {
   return true;
 }
 
-heddle_status hd_cost_memory(heddle_context *ctx, hd_memory_cost *cost) {
+heddle_status hd_cost_memory(heddle_context *ctx, const char *path, hd_memory_cost *cost) {
   char *text;
   size_t n;
-  HD_TRY(hd_file_read(ctx, "/proc/self/status", &text, &n));
+  HD_TRY(hd_file_read(ctx, path, &text, &n));
   bool ok = read_kib(text, "RssAnon:", &cost->own_bytes) &&
             read_kib(text, "RssFile:", &cost->file_bytes);
   free(text);
   return ok ? HEDDLE_OK
-            : hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "cost.memory",
-                       "/proc/self/status has no RssAnon and RssFile");
+            : hd_error(ctx, HEDDLE_ENVIRONMENT, (hd_loc){.file = path}, "cost.memory",
+                       "got no RssAnon and RssFile; legal: the status of Linux 4.5 and later");
 }

@@ -38,11 +38,11 @@ heddle_status hd_cost_launch(heddle_context *ctx, const hd_device *device, const
  * none. */
 double hd_cost_lookup(const hd_tuned *tuned, int32_t n_rounds);
 
-/* Resident bytes of this process, now: its own, and pages of files (code, libLLVM where it is
- * shared). */
+/* Resident bytes of a process, now: its own, and pages of files (code, libLLVM where it is shared).
+ * path: its status, as /proc/self/status. */
 typedef struct hd_memory_cost {
   size_t own_bytes, file_bytes;
 } hd_memory_cost;
-heddle_status hd_cost_memory(heddle_context *ctx, hd_memory_cost *cost);
+heddle_status hd_cost_memory(heddle_context *ctx, const char *path, hd_memory_cost *cost);
 
 #endif

@@ -8,6 +8,7 @@ that depends on every key. Words plant faults, each a part of the schedules that
   alone=TEXT    faster by a tenth when it runs alone (it saves energy); all others are slower by one
   tired=TEXT    crashes when it runs alone
   zero=TEXT     has no time when it runs alone
+  lost=1        the final is answered by nonsense
   second=FACTOR the second time that it runs alone it takes so much of the first
   log=FILE      what runs alone is written there
 """
@@ -75,5 +76,5 @@ for line in sys.stdin:
         answer = alone(text)
     elif verb == "final":
         times = [seconds(s) for s in text.split("\t")[1:]]
-        answer = "final" + "".join(f" {t:.9g} {t * .99:.9g} {t * 1.01:.9g}" for t in times)
+        answer = "lost" if "lost" in plan else "final" + "".join(f" {t:.9g} {t * .99:.9g} {t * 1.01:.9g}" for t in times)
     print(answer, flush=True)

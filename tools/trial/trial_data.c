@@ -83,11 +83,6 @@ typedef struct dense_operand {
 
 static heddle_status add_dense(heddle_context *ctx, uint64_t seed, const dense_operand *o,
                                trial_data *data) {
-  if (o->stored.pitch < o->stored.cols)
-    return hd_error(
-        ctx, HEDDLE_INVALID, HD_NOWHERE, "run.stride",
-        "got a pitch of %lld elements for %s, shorter than its row; nearest legal: %lld",
-        (long long)o->stored.pitch, hd_arg_name(o->kind), (long long)o->stored.cols);
   HD_TRY(add_block(ctx, o->kind, o->elem, stored_bytes(o->elem, &o->stored), o->offset, data));
   trial_block *block = trial_data_block(data, o->kind);
   if (o->file)

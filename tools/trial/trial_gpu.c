@@ -88,10 +88,7 @@ static heddle_status reset_d(launch *l) {
 }
 
 static heddle_status fill_args(launch *l) {
-  l->n_args = heddle_kernel_arg_count(l->kernel);
-  if (l->n_args > HD_N_ARG_KINDS)
-    return hd_error(l->ctx, HEDDLE_INTERNAL, HD_NOWHERE, "trial.arguments", "%zu arguments",
-                    l->n_args);
+  l->n_args = heddle_kernel_arg_count(l->kernel); /* at most one of a kind */
   for (size_t i = 0; i < l->n_args; i++) {
     hd_arg_kind kind;
     HD_TRY(hd_arg_parse(heddle_kernel_arg_name(l->kernel, i), &kind));

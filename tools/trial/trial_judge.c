@@ -114,7 +114,8 @@ static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
   heddle_status status = hd_act_parse(manifest->act, &r->act);
   return status == HEDDLE_OK ? status
                              : hd_error(ctx, HEDDLE_INTERNAL, HD_NOWHERE, "manifest.act",
-                                        "got \"%s\"", manifest->act);
+                                        "got act = %s; legal: none, relu, gelu, gelu_tanh, silu, "
+                                        "user", manifest->act);
 }
 
 static void apply_user(const trial_request *request, const uint64_t *rows, size_t n_rows,

@@ -1,5 +1,7 @@
 /* A cuBLASLt for tests, for bf16 and s8 products: one way for each order of D. What it stores in
- * f32 and s32 is right; as a contender it computes nothing. */
+ * f32 and s32 is right; as a contender it computes nothing. What
+ * fake_cublaslt_fails names, fails. */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,18 +44,24 @@ EXPORT int cublasLtMatmul(void *handle, void *desc, const void *alpha, void *a, 
                           layout *c_layout, void *d, layout *d_layout, const void *algo,
                           void *workspace, size_t n_bytes, void *stream);
 
+EXPORT extern const char *fake_cublaslt_fails;
+const char *fake_cublaslt_fails;
 static int thing; /* what handles point to */
+
+static bool fails(const char *name) {
+  return fake_cublaslt_fails && strcmp(fake_cublaslt_fails, name) == 0;
+}
 
 static int give(void **handle) {
   *handle = &thing;
   return 0;
 }
 
-int cublasLtCreate(void **handle) { return give(handle); }
+int cublasLtCreate(void **handle) { return fails("create") ? 1 : give(handle); }
 int cublasLtDestroy(void *handle) { return handle != &thing; }
 int cublasLtMatmulDescCreate(void **desc, int compute, int scale) {
   (void)compute, (void)scale;
-  return give(desc);
+  return fails("desc") ? 15 : give(desc);
 }
 int cublasLtMatmulDescSetAttribute(void *desc, int attribute, const void *value, size_t n) {
   (void)attribute, (void)value, (void)n;
@@ -105,6 +113,8 @@ int cublasLtMatmul(void *handle, void *desc, const void *alpha, void *a, layout 
                    void *stream) {
   (void)handle, (void)desc, (void)alpha, (void)beta, (void)c, (void)c_layout, (void)algo;
   (void)workspace, (void)n_bytes, (void)stream;
+  if (fails("matmul"))
+    return 13;
   if (d_layout->type != F32 && d_layout->type != S32)
     return 0;
   for (uint64_t j = 0; j < d_layout->cols; j++)

@@ -1,5 +1,6 @@
 /* A case of the benchmark on a driver for tests whose kernels give right results, or nearly: what
  * is right is timed and checked whole, and one wrong element anywhere is found. */
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -135,6 +136,70 @@ static void a_peer_that_is_off_is_told_of(void **state) {
   free(result.row);
 }
 
+static void expect_rule(heddle_context *ctx, const char *rule) {
+  const heddle_diagnostic *first = heddle_context_get(ctx, 0);
+  assert_non_null(first);
+  assert_string_equal(first->rule, rule);
+  heddle_context_clear(ctx);
+}
+
+/* Each thing that a peer may fail at, by rule; the benchmark goes on without it and says why. */
+static void a_peer_that_fails_says_where(void **state) {
+  fixture *f = *state;
+  const char **fails = dlsym(dlopen(FAKE_CUBLASLT, RTLD_NOW), "fake_cublaslt_fails");
+  heddle_context *ctx = heddle_context_create();
+  hd_peer *peer, *stream;
+  hd_buffer set[] = {{0}};
+  hd_rotation one = {.set = set, .n_sets = 1};
+  hd_bench_case c = {.m = 64, .n = 8, .k = 64, .elem = HEDDLE_BF16, .d_elem = HEDDLE_BF16,
+                     .a_dense = &one, .b = &one, .d = &one, .n_sets = 1};
+  const hd_contender *list;
+  int32_t n;
+  bool row_major;
+  *fails = "create";
+  assert_int_equal(hd_peer_open(ctx, "cublas", FAKE_CUBLASLT, f->device, &peer),
+                   HEDDLE_ENVIRONMENT);
+  expect_rule(ctx, "peer.open");
+  *fails = "desc";
+  assert_int_equal(hd_peer_prepare(ctx, f->cublas, &c, &list, &n, NULL), HEDDLE_UNSUPPORTED);
+  expect_rule(ctx, "peer.case");
+  *fails = "matmul";
+  assert_int_equal(hd_peer_product(ctx, f->cublas, &c, 0, &row_major), HEDDLE_UNSUPPORTED);
+  expect_rule(ctx, "peer.product");
+  assert_int_equal(hd_peer_prepare(ctx, f->cublas, &c, &list, &n, NULL), HEDDLE_OK);
+  assert_int_equal(list[0].launch(ctx, list[0].user, 0, NULL), HEDDLE_ENVIRONMENT);
+  expect_rule(ctx, "peer.launch");
+  static const char *const schedules[] = {"tile=64x48 stages=2"};
+  hd_bench_options o = {.schedule = schedules, .n_schedules = 1, .n_jobs = 1, .seed = SEED,
+                        .host = f->host, .peer = {f->cublas}, .n_peers = 1};
+  hd_bench_result result;
+  assert_int_equal(hd_bench_run(ctx, f->device, &problem, &o, &result), HEDDLE_OK);
+  assert_string_equal(heddle_context_get(ctx, 0)->text, "cublasLtMatmul: status 13");
+  expect_rule(ctx, "bench.peer");
+  free(result.row);
+  *fails = NULL;
+  assert_int_equal(hd_peer_open(ctx, "stream", NULL, f->device, &stream), HEDDLE_OK);
+  assert_int_equal(hd_peer_product(ctx, stream, &c, 0, &row_major), HEDDLE_UNSUPPORTED);
+  expect_rule(ctx, "peer.product");
+  hd_peer_close(stream);
+  heddle_context_free(ctx);
+}
+
+/* A is there; B, the expected rows and what a part of them is made in are not given in turn. */
+static void operands_that_memory_lacks_are_told_of(void **state) {
+  fixture *f = *state;
+  heddle_context *ctx = heddle_context_create();
+  hd_product product = hd_bench_product(&problem);
+  static const char *const rules[] = {"memory.size", "memory.size", "bench.operands",
+                                      "bench.operands"};
+  for (int i = 0; i < 4; i++) {
+    fake_refuse_in = i + 1;
+    assert_int_equal(hd_bench_host_make(ctx, &product, SEED, 1, f->host), HEDDLE_NO_MEMORY);
+    expect_rule(ctx, rules[i]);
+  }
+  heddle_context_free(ctx);
+}
+
 static int64_t unsampled_row(const fixture *f) {
   int64_t i = 0;
   for (size_t s = 0; s < f->host->n_checked; s++)
@@ -227,6 +292,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(what_is_right_is_checked_whole, setup, teardown),
       cmocka_unit_test_setup_teardown(a_peer_that_is_none_is_refused, setup, teardown),
       cmocka_unit_test_setup_teardown(a_peer_that_is_off_is_told_of, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_peer_that_fails_says_where, setup, teardown),
+      cmocka_unit_test_setup_teardown(operands_that_memory_lacks_are_told_of, setup, teardown),
       cmocka_unit_test_setup_teardown(one_wrong_element_is_found, setup, teardown),
       cmocka_unit_test_setup_teardown(two_exchanged_rows_are_found, setup, teardown),
       cmocka_unit_test_setup_teardown(a_type_without_a_way_is_said_to_be, setup, teardown),
