@@ -32,8 +32,10 @@ static void check_kernel(const hd_op *op, const hd_check_options *options, uint6
   if (k.program.refusal)
     hd_ck_static_find(&k, "undecided", k.program.refused, "a form that is known", "%s",
                       k.program.refusal);
-  else
+  else {
     hd_ck_check_budgets(&k);
+    hd_ck_check_arguments(&k);
+  }
   if (report->n_findings == 0)
     hd_ck_run_instances(&k);
   *steps_left = k.steps_left;

@@ -91,9 +91,10 @@ void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     return;
   bool scales = is_scales(step->op->operands[0]->op);
   if (!hd_op_is(place.buffer->op, HD_ATTR_LAYOUT, scales ? "linear" : "packed_a") ||
-      from % HD_CK_CELL)
+      (from | offset | bytes) % HD_CK_CELL)
     return hd_ck_undecided(m, step->op,
-                           "a bulk copy of something else than packed A or block scales");
+                           "a bulk copy of something else than packed A or block scales, or of a "
+                           "part of 128 bytes of them");
   place.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
   if (scales)
     return land(m, w, step, 4, place, hd_ck_copy_scale_tiles(m, step, from, bytes));
@@ -267,6 +268,8 @@ static void write_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
 }
 
 static bool known_layout(const hd_op *arg, const hd_op *buffer, const row_copy *c) {
+  if (c->offset % HD_CK_CELL)
+    return false;
   if (is_scales(arg) || hd_op_is(buffer, HD_ATTR_LAYOUT, "linear"))
     return is_scales(arg) && hd_op_is(buffer, HD_ATTR_LAYOUT, "linear") && c->rows == 1 &&
            c->offset == 0 && c->row_bytes == hd_op_int(buffer, HD_ATTR_BYTES, 0);

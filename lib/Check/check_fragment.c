@@ -159,7 +159,7 @@ int64_t hd_ck_block_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
   return -1;
 }
 
-/* Granule and first column that a tag of B names. */
+/* Granule and first column that a tag of B names. What begins inside of a granule is none: -1. */
 void hd_ck_columns_of(const hd_ck_place *place, uint64_t tag, bool trans, int64_t k_step,
                       hd_ck_content *content) {
   const hd_op *buffer = place->buffer->op;
@@ -168,8 +168,9 @@ void hd_ck_columns_of(const hd_ck_place *place, uint64_t tag, bool trans, int64_
   int64_t rows = hd_op_int(buffer, HD_ATTR_ROWS, 0);
   content->step = (int32_t)k_step;
   content->run = (int32_t)hd_op_int(buffer, HD_ATTR_RUN, 2);
-  content->granule = trans ? (row - k_step * rows / K_STEPS) / (HD_CK_CELL / elem)
-                           : byte / HD_CK_CELL;
+  int64_t at = trans ? row - k_step * rows / K_STEPS : byte;
+  int64_t granule = trans ? HD_CK_CELL / elem : HD_CK_CELL;
+  content->granule = at % granule ? -1 : at / granule;
   content->col = trans ? byte / elem : row;
 }
 

@@ -41,17 +41,6 @@ static heddle_status note_arg(void *user, hd_op *op) {
   return HEDDLE_OK;
 }
 
-static heddle_status find_trans(void *user, hd_op *op) {
-  *(bool *)user = *(bool *)user || hd_op_has(op, HD_ATTR_TRANS);
-  return HEDDLE_OK;
-}
-
-static bool is_transposed(const hd_op *kernel) {
-  bool trans = false;
-  hd_walk(kernel->regions[0], find_trans, &trans);
-  return trans;
-}
-
 static shape shape_of(const hd_ck_program *p) {
   shape s = {.tile_m = 64, .tile_n = 64, .granule = 64, .unit_n = 1, .stages = 1};
   for (int32_t i = 0; i < p->n_buffers; i++) {
@@ -66,7 +55,7 @@ static shape shape_of(const hd_ck_program *p) {
     else if (rows > 0) {
       s.granule = HD_CK_CELL * 8 / bits;
       s.unit_n = hd_op_has(op, HD_ATTR_RUN) ? 4 * hd_op_int(op, HD_ATTR_RUN, 0) : 1;
-      s.tile_n = is_transposed(p->kernel) ? p->buffers[i].bytes / rows * 8 / bits : rows;
+      s.tile_n = p->transposed ? p->buffers[i].bytes / rows * 8 / bits : rows;
     }
   }
   s.tile_n *= p->together;
@@ -165,7 +154,7 @@ static void check_extents(hd_ck_kernel *k, const shape *s, const hd_ck_instance 
   }
   if (x->b_rows < 0)
     return;
-  bool trans = is_transposed(k->program.kernel);
+  bool trans = k->program.transposed;
   int64_t row_elems = x->b_row_bytes * s->granule / HD_CK_CELL;
   int64_t k_elems = trans ? x->b_rows : row_elems, n_elems = trans ? row_elems : x->b_rows;
   if (n_elems != x->n)

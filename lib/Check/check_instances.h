@@ -19,6 +19,8 @@ void hd_ck_run_instances(hd_ck_kernel *k);
 
 /* Registers, shared memory, barriers and threads against the target. */
 void hd_ck_check_budgets(hd_ck_kernel *k);
+/* Pointers and tensor maps against what they are used for. */
+void hd_ck_check_arguments(hd_ck_kernel *k);
 /* A finding (or "undecided") that no run is needed for. */
 void hd_ck_static_find(hd_ck_kernel *k, const char *rule, const hd_op *op, const char *remedy,
                        const char *format, ...) __attribute__((format(printf, 5, 6)));

@@ -12,11 +12,28 @@ void hd_ck_mix_path(hd_ck_warp *w, uint64_t what) {
   w->lap ^= w->lap >> 29;
 }
 
+static bool same_load(const hd_ck_frag *x, const hd_ck_frag *y) {
+  return x->root >= 0 && x->root == y->root && x->touched == y->touched;
+}
+
+/* R5: another fragment comes to where a wgmma may still read one. */
+static void check_held(hd_ck_machine *m, const hd_ck_warp *w, int32_t from, int32_t to) {
+  const hd_ck_frag *old = &w->env[to].frag;
+  if (old->read_by <= w->clock[hd_ck_component(w->id, HD_CK_WGMMA)] ||
+      same_load(&w->env[from].frag, old))
+    return;
+  hd_check_access here = hd_ck_here(m, w, m->program->steps[w->at].op, -1);
+  hd_ck_find(m, "R5", (hd_check_access){0}, here, "wgmma.wait that covers the reading group",
+             "%s overwrites registers that a wgmma may still read", here.text);
+}
+
 /* All at once: a value may move to where another one comes from. */
 void hd_ck_copy_values(hd_ck_machine *m, hd_ck_warp *w, const int32_t *from, const int32_t *to,
                        int32_t n) {
-  for (int32_t i = 0; i < n; i++)
+  for (int32_t i = 0; i < n; i++) {
+    check_held(m, w, from[i], to[i]);
     m->held[i] = w->env[from[i]];
+  }
   for (int32_t i = 0; i < n; i++)
     w->env[to[i]] = m->held[i];
 }

@@ -265,6 +265,7 @@ static void flatten_op(hd_ck_program *p, const hd_op *op, int32_t role) {
   set_args(p, at, op);
   set_results(p, at, op);
   p->steps[at].number = said_by(op);
+  p->transposed = p->transposed || hd_op_has(op, HD_ATTR_TRANS);
   if (op->kind == HD_OP_BUFFER)
     add_buffer(p, op);
   if (op->kind == HD_OP_BARRIER)

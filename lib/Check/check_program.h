@@ -58,6 +58,7 @@ typedef struct hd_ck_program {
   int32_t n_warps, cluster; /* warps of a CTA, CTAs of a cluster */
   int32_t together;         /* CTAs that multiply together: 2 of a pair */
   int32_t splits; /* of k that a tile may have; 1: none */
+  bool transposed; /* B is stored k x n */
   bool streams; /* CTAs share tiles over k, in parts that the grid decides */
   int32_t period; /* turns after which all rings stand where they stood; 0: loops are run in full */
   const char *refusal; /* NULL, or why the kernel cannot be flattened */

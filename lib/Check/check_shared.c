@@ -18,13 +18,15 @@ static bool is_tensor(hd_ck_access_kind kind) {
   return kind == HD_CK_TENSOR_MMA || kind == HD_CK_TENSOR_MOVE;
 }
 
-/* A generic write before an async access needs the writer's proxy fence too (R2); bytes that are
- * read, not only their phase (R1). */
+/* A generic write before an async access needs the writer's proxy fence too (R2), which nobody has
+ * for what st.async wrote; bytes that are read, not only their phase (R1). */
 static bool is_over(const hd_ck_machine *m, const hd_ck_access *x, const hd_ck_access *y,
                     const uint32_t *clock, bool before_async) {
   uint32_t component = x->component;
   if (x->kind == HD_CK_BULK && !is_write(y->kind))
     component += hd_ck_to_landings(m);
+  if (before_async && x->kind == HD_CK_SENT)
+    return false;
   if (before_async && x->kind == HD_CK_WRITE)
     component += HD_CK_FENCED - HD_CK_LANES;
   if (before_async && x->kind == HD_CK_COPY)
@@ -38,6 +40,9 @@ typedef struct hazard {
 
 static hazard hazard_after_write(const hd_ck_machine *m, const hd_ck_access *x,
                                  const hd_ck_access *y, const uint32_t *clock) {
+  if (x->kind == HD_CK_SENT && is_async(y->kind))
+    return (hazard){"R2", "goes through the async proxy after what was sent by",
+                    "a place of its own for what is sent: no thread can fence it"};
   if (x->kind == HD_CK_BULK || x->kind == HD_CK_SENT)
     return (hazard){"R1", is_write(y->kind) ? "overwrites what has not landed yet from"
                                             : "reads what may not have landed yet from",
@@ -324,7 +329,8 @@ uint32_t hd_ck_access_add(hd_ck_machine *m, const hd_ck_warp *w, hd_ck_access ac
   return m->n_accesses - 1;
 }
 
-/* A cell that a write covers in part is written for conflicts, but its tag does not count. */
+/* A cell that a write covers in part counts as written: copies of operands come in whole cells
+ * (check_copy.c), other writes fill their places whole. */
 static void write_range(pass *p, const hd_ck_place *place, int64_t lo, int64_t hi, uint64_t tag) {
   for (int64_t at = lo; at < hi && !p->m->stop;) {
     piece x = piece_of(p->m, place, at, hi);

@@ -1,0 +1,112 @@
+/* What a kernel reaches by the wrong name, or beside the place that it means: arguments, tensor
+ * maps, parts of granules and blocks, registers and slots that two uses meet in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "check_harness.h"
+
+/* Of CLUSTER: A's copy, and what a stage then expects. */
+#define COPY "copy.bulk %a, %offset, %sa, %c, %full {offset = 0, bytes = 4608}"
+#define SHORT_COPY(offset)                                                                         \
+  {COPY, "copy.bulk %a, %offset, %sa, %c, %full {offset = " offset ", bytes = 4592}"}, {           \
+    "{bytes = 12800}", "{bytes = 12784}"                                                           \
+  }
+
+/* Of RING_SUM: the consumer waits for a batch at the head of the next turn, and its metadata go
+ * round the loop. `used`: which ones its wgmma read, %meta of this turn or %old of the last. */
+#define CARRIED(used)                                                                              \
+  {"      %te: cursor, %x: frag<f32 x 8> = for %lo, %hi, %c1, %tc, %none (%g: i32, %c: cursor, "   \
+   "%acc: frag<f32 x 8>) {\n",                                                                     \
+   "      barrier.wait %full, %tc {parity = 0}\n"                                                  \
+   "      %first: frag<s32 x 1> = load.meta %sa, %tc, %w {word = 0}\n"                             \
+   "      %te: cursor, %xl: frag<f32 x 8>, %cl: cursor, %ml: frag<s32 x 1> = for %lo, %hi, %c1, "  \
+   "%tc, %none, %tc, %first (%g: i32, %c: cursor, %accl: frag<f32 x 8>, %prev: cursor, "           \
+   "%old: frag<s32 x 1>) {\n"                                                                      \
+   "        %acc: frag<f32 x 8> = wgmma.wait %accl {pending = 0}\n"                                \
+   "        %later: i1 = cmp %g, %lo {pred = ne}\n"                                                \
+   "        if %later {\n"                                                                         \
+   "          barrier.arrive %empty, %prev {scope = warp}\n"                                       \
+   "          yield\n"                                                                             \
+   "        }\n"},                                                                                 \
+      {"%sb, %meta, %more", "%sb, " used ", %more"}, {"%sb, %meta, %yes", "%sb, " used ", %yes"},  \
+      {"        %x3: frag<f32 x 8> = wgmma.wait %x2 {pending = 0}\n", ""},                         \
+      {"        barrier.arrive %empty, %c {scope = warp}\n        yield %cn, %x3\n",               \
+       "        yield %cn, %x2, %c, %meta\n"},                                                     \
+  {                                                                                                \
+    "      %is_first", "      %x: frag<f32 x 8> = wgmma.wait %xl {pending = 0}\n"                  \
+                       "      barrier.arrive %empty, %cl {scope = warp}\n"                         \
+                       "      %is_first"                                                           \
+  }
+
+static const planted table[] = {
+    /* arguments */
+    {"A copied from B", CLUSTER, "data",
+     {{"%a: ptr<bf16> = arg {arg = a,", "%a: ptr<bf16> = arg {arg = b,"}}},
+    {"B gathered from A", GATHER, "data", {{"copy.ld_st %b,", "copy.ld_st %a,"}}},
+    {"B boxed from D", CLUSTER, "data", {{"tmap {arg = b,", "tmap {arg = d,"}}},
+    {"D stored over A", CLUSTER, "data", {{"store.tile %d,", "store.tile %a,"}}},
+    {"D stored over C", CLUSTER, "data", {{"arg {arg = d,", "arg {arg = c,"}}},
+    {"partials stored over A", SPLIT, "data", {{"partial.store %workspace", "partial.store %a"}}},
+    {"arrivals counted in D", SPLIT, "data", {{"last_arriver %workspace", "last_arriver %d"}}},
+    /* tensor maps of B */
+    {"B's sizes swapped", CLUSTER, "data", {{"dims = [\"k\", \"n\"]", "dims = [\"n\", \"k\"]"}}},
+    {"B as tall as A", CLUSTER, "data", {{"dims = [\"k\", \"n\"]", "dims = [\"k\", \"m\"]"}}},
+    {"B's pitch in other elements", CLUSTER, "data", {{"\"ldb*2\"", "\"ldb*4\""}}},
+    {"D's pitch for B's", CLUSTER, "data", {{"\"ldb*2\"", "\"ldd*2\""}}},
+    {"boxes of wider elements", CLUSTER, "data",
+     {{"arg = b, type = bf16", "arg = b, type = f32"}, {"box = [64, 32]", "box = [32, 32]"}}},
+    /* parts of what is moved whole */
+    {"a box that begins inside of a granule", CLUSTER, "data",
+     {{"%k0: i32 = mul %i, %c64", "%k1: i32 = mul %i, %c64\n        %k0: i32 = add %k1, %c1"}}},
+    {"rows gathered from inside of a granule", GATHER, "data",
+     {{"%fb: i64 = mul %k0l, %l2", "%f0: i64 = mul %k0l, %l2\n        %fb: i64 = add %f0, %l2"}}},
+    {"the end of a block left out", CLUSTER, "undecided", {SHORT_COPY("0")}},
+    {"a block moved by 16 bytes", CLUSTER, "undecided", {SHORT_COPY("16")}},
+    /* two uses of a place */
+    {"metadata move to registers that are read", RING_SUM, "R5", {CARRIED("%old")}},
+    {"a copy over what st.async wrote", RING_SUM, "R2",
+     {{"  barrier.init %sent\n", "  barrier.init %sent\n  barrier.init %added\n"},
+      {"  %drained: barrier",
+       "  %added: barrier = barrier {name = \"added\", stages = 1, count = 4}\n"
+       "  %drained: barrier"},
+      {"      yield %te\n    }\n  }\n  role {name = \"consumer\"",
+       "      yield %te\n    }\n"
+       "    %once: cursor = cursor {stages = 1}\n"
+       "    barrier.wait %added, %once {parity = 0}\n"
+       "    barrier.expect %full, %e {bytes = 2048}\n"
+       "    copy.tma %tb, %sb, %e, %c0, %c0, %full {bytes = 2048, offset = 0}\n"
+       "    barrier.wait %full, %e {parity = 0}\n"
+       "  }\n  role {name = \"consumer\""},
+      {"      yield %te\n    }\n  }\n}",
+       "      yield %te\n    }\n    barrier.arrive %added, %only {scope = warp}\n  }\n}"}}},
+};
+
+static void find_planted(void **state) {
+  (void)state;
+  assert_int_equal(count_missed(table, HD_COUNT(table)), 0);
+}
+
+/* Metadata may go round the loop where no wgmma reads the registers that they come to. */
+static void accept_carried(void **state) {
+  (void)state;
+  static const edit carried[] = {CARRIED("%meta")};
+  char *text = kernel_text(RING_SUM);
+  for (size_t i = 0; i < HD_COUNT(carried); i++)
+    text = replace(text, &carried[i]);
+  hd_check_report report = {0};
+  assert_int_equal(check_text(text, &report), HEDDLE_OK);
+  hd_check_report_free(&report);
+  free(text);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(find_planted),
+                                     cmocka_unit_test(accept_carried)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
