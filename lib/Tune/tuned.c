@@ -56,17 +56,19 @@ static bool as_wide(heddle_elem x, heddle_elem y) {
 }
 
 /* Another type or order of D is a small difference, and so are types of the same width: the
- * bytes are the same. Infinite: no neighbour. */
+ * bytes are the same. Integers draw less power than floats. Infinite: no neighbour. */
 static double distance(const hd_product *x, const hd_product *y) {
   if (!as_wide(x->a, y->a) || !as_wide(x->b, y->b) || x->b_mn_major != y->b_mn_major ||
       strcmp(x->target, y->target) != 0)
     return INFINITY;
   bool other = x->a != y->a || x->b != y->b || x->acc != y->acc;
+  bool other_kind = heddle_elem_get(x->acc)->kind != heddle_elem_get(y->acc)->kind;
   double m = apart(x->m, y->m), n = apart(x->n, y->n), k = apart(x->k, y->k);
   if (m > 1 || n > 1 || k > 1)
     return INFINITY;
   return m + n + k + 0.01 * (x->d_col_major != y->d_col_major) +
-         0.02 * (x->weights_ready != y->weights_ready) + 0.1 * (x->d != y->d) + 0.2 * other;
+         0.02 * (x->weights_ready != y->weights_ready) + 0.1 * (x->d != y->d) + 0.2 * other +
+         0.2 * other_kind;
 }
 
 const hd_tuned_entry *hd_tune_nearest(const hd_tuned *t, const hd_product *product) {
@@ -87,6 +89,10 @@ const hd_tuned_entry *hd_tune_nearest(const hd_tuned *t, const hd_product *produ
 static bool is_legal(const hd_op *kernel, const char *text, hd_schedule *schedule) {
   return hd_schedule_resolve(NULL, kernel, text, schedule) == HEDDLE_OK &&
          hd_schedule_check(NULL, kernel, schedule) == HEDDLE_OK;
+}
+
+static bool as_large(const hd_product *x, const hd_product *y) {
+  return x->m == y->m && x->n == y->n && x->k == y->k;
 }
 
 /* That very product's, else the same tiles stored the other way, else under the other promise. */
@@ -113,14 +119,13 @@ heddle_status hd_tune_pick(heddle_context *ctx, const hd_tuned *t, const hd_op *
   if (p.block) /* products are without scales */
     return HEDDLE_OK;
   const hd_tuned_entry *found = look_up_alike(t, product);
-  bool exact = found != NULL;
-  if (!exact)
+  if (!found)
     found = hd_tune_nearest(t, product);
   if (!found || !is_legal(kernel, found->schedule, &s))
     return HEDDLE_OK;
-  if (!exact && (!hd_cost_is_estimate(&p) ||
-                 hd_schedule_cost(&p, &s, sizes, &t->ceilings).seconds >=
-                     hd_schedule_cost(&p, &first, sizes, &t->ceilings).seconds))
+  if (!as_large(&found->product, product) &&
+      (!hd_cost_is_estimate(&p) || hd_schedule_cost(&p, &s, sizes, &t->ceilings).seconds >=
+                                       hd_schedule_cost(&p, &first, sizes, &t->ceilings).seconds))
     return HEDDLE_OK;
   *entry = found;
   *schedule = s;

@@ -36,8 +36,9 @@ const hd_tuned_entry *hd_tune_lookup(const hd_tuned *tuned, const hd_product *pr
 const hd_tuned_entry *hd_tune_nearest(const hd_tuned *tuned, const hd_product *product);
 
 /* What a kernel at problem level (legalized) should take: *entry and *schedule, from the very
- * product's entry, else from the nearest one when the model says that its schedule beats the
- * default (it says so of sm_90a alone); each only if it is legal here. *entry NULL: the default. */
+ * product's entry, else from the nearest one: of the same sizes (types as wide move the same
+ * bytes), or when the model says that its schedule beats the default (it says so of sm_90a alone);
+ * each only if it is legal here. *entry NULL: the default. */
 heddle_status hd_tune_pick(heddle_context *ctx, const hd_tuned *tuned, const hd_op *kernel,
                            const hd_product *product, const hd_tuned_entry **entry,
                            hd_schedule *schedule);

@@ -17,11 +17,24 @@ static hd_product product(int64_t m, int64_t n, int64_t k) {
   return p;
 }
 
+static hd_tuned *read_table(const char *json, size_t n_bytes) {
+  char *folder;
+  hd_tuned *tuned = NULL;
+  hd_strbuf path = {0};
+  assert_int_equal(hd_file_tempdir(NULL, NULL, &folder), HEDDLE_OK);
+  hd_strbuf_printf(&path, "%s/t.json", folder);
+  assert_int_equal(hd_file_write(NULL, hd_strbuf_text(&path), json, n_bytes), HEDDLE_OK);
+  assert_int_equal(hd_tuned_read(NULL, hd_strbuf_text(&path), &tuned), HEDDLE_OK);
+  assert_int_equal(hd_file_remove(NULL, folder), HEDDLE_OK);
+  hd_strbuf_free(&path);
+  free(folder);
+  return tuned;
+}
+
 /* n x n products; the schedule names the sizes. */
 static hd_tuned *table(int n) {
   hd_strbuf json = {0};
-  char *folder, name[HD_PRODUCT_TEXT];
-  hd_tuned *tuned = NULL;
+  char name[HD_PRODUCT_TEXT];
   hd_strbuf_add(&json, "{\"version\": 1, \"choices\": [");
   for (int i = 0; i < n * n; i++) {
     hd_product p = product(64 << i / n, 8 << i % n, 4096);
@@ -30,15 +43,8 @@ static hd_tuned *table(int n) {
                      i ? "," : "", name, i + 1, i + 1);
   }
   hd_strbuf_add(&json, "]}");
-  assert_int_equal(hd_file_tempdir(NULL, NULL, &folder), HEDDLE_OK);
-  hd_strbuf path = {0};
-  hd_strbuf_printf(&path, "%s/t.json", folder);
-  assert_int_equal(hd_file_write(NULL, hd_strbuf_text(&path), json.text, json.len), HEDDLE_OK);
-  assert_int_equal(hd_tuned_read(NULL, hd_strbuf_text(&path), &tuned), HEDDLE_OK);
-  assert_int_equal(hd_file_remove(NULL, folder), HEDDLE_OK);
+  hd_tuned *tuned = read_table(json.text, json.len);
   hd_strbuf_free(&json);
-  hd_strbuf_free(&path);
-  free(folder);
   return tuned;
 }
 
@@ -89,6 +95,45 @@ static void the_nearest_is_within_twice(void **state) {
   p.a = p.b = HEDDLE_BF16;
   p.b_mn_major = true;
   assert_null(hd_tune_nearest(t, &p));
+  hd_tuned_free(t);
+}
+
+/* What stands for a product of other types, as wide or not; the model would take neither. */
+static void types_as_wide_share_a_choice(void **state) {
+  (void)state;
+  static const struct {
+    heddle_elem elem;
+    int64_t k;
+    const char *group;
+  } cases[] = {{HEDDLE_F16, 4096, "group=3 "}, {HEDDLE_F16, 4100, ""}, {HEDDLE_E4M3, 4096, ""}};
+  hd_tuned *t = table(2);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    hd_product p = product(128, 8, cases[i].k);
+    p.a = p.b = p.d = cases[i].elem;
+    char *text = hd_product_problem(&p), schedule[HEDDLE_SCHEDULE_BYTES] = "?";
+    assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, NULL, schedule),
+                     HEDDLE_OK);
+    assert_non_null(strstr(schedule, cases[i].group));
+    assert_int_equal(schedule[0] == '\0', cases[i].group[0] == '\0');
+    free(text);
+  }
+  hd_tuned_free(t);
+}
+
+static void integers_are_nearer_to_integers(void **state) {
+  (void)state;
+  static const char json[] =
+      "{\"version\": 1, \"choices\": ["
+      "{\"product\": \"sm_90a a=e4m3 b=e4m3 acc=f32 d=bf16 m=64 n=8 k=64 k_major row_major\","
+      " \"schedule\": \"group=1\"},"
+      "{\"product\": \"sm_90a a=s8 b=s8 acc=s32 d=bf16 m=64 n=8 k=64 k_major row_major\","
+      " \"schedule\": \"group=2\"}]}";
+  hd_tuned *t = read_table(json, strlen(json));
+  hd_product p = product(64, 8, 64);
+  p.a = p.b = HEDDLE_U8, p.acc = HEDDLE_S32;
+  assert_string_equal(hd_tune_nearest(t, &p)->schedule, "group=2");
+  p.a = p.b = HEDDLE_E5M2, p.acc = HEDDLE_F32;
+  assert_string_equal(hd_tune_nearest(t, &p)->schedule, "group=1");
   hd_tuned_free(t);
 }
 
@@ -206,6 +251,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_product_is_found),
       cmocka_unit_test(the_nearest_is_within_twice),
+      cmocka_unit_test(types_as_wide_share_a_choice),
+      cmocka_unit_test(integers_are_nearer_to_integers),
       cmocka_unit_test(an_empty_table),
       cmocka_unit_test(an_embedder_asks_with_a_text),
       cmocka_unit_test(names_of_products),
