@@ -119,7 +119,7 @@ static heddle_status add_cutlass(heddle_context *ctx, const csv_row *row, void *
   report_figure cublas, lt, cutlass;
   report_cell *cell;
   HD_TRY(csv_number(ctx, row, "cublas", &cublas.us));
-  HD_TRY(csv_number(ctx, row, "cusparselt", &lt.us));
+  HD_TRY(csv_optional(ctx, row, "cusparselt", &lt.us));
   HD_TRY(csv_number(ctx, row, "cutlass", &cutlass.us));
   HD_TRY(csv_optional(ctx, row, "cublas_sustained", &cublas.sustained_us));
   HD_TRY(csv_optional(ctx, row, "cusparselt_sustained", &lt.sustained_us));
