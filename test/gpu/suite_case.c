@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "Support/diag.h"
+#include "Support/lines.h"
 
 static const char *const names[N_CASE_KEYS] = {
 #define CASE_KEY(name, otherwise, about) #name,
@@ -85,10 +86,8 @@ static heddle_status read_line(heddle_context *ctx, hd_loc loc, char *text, suit
     l.alternative[i][0] = defaults[i];
     l.n[i] = 1;
   }
-  char *rest = NULL, *word = strtok_r(text, " \t", &rest);
-  if (!word)
-    return HEDDLE_OK;
-  for (; word; word = strtok_r(NULL, " \t", &rest))
+  char *rest = NULL;
+  for (char *word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest))
     HD_TRY(read_word(ctx, loc, &list->arena, word, &l));
   expand(&l, list);
   return HEDDLE_OK;
@@ -96,12 +95,9 @@ static heddle_status read_line(heddle_context *ctx, hd_loc loc, char *text, suit
 
 heddle_status suite_list_read(heddle_context *ctx, const char *file, const char *text,
                               suite_list *list) {
-  hd_loc loc = {.file = file, .line = 1};
-  for (const char *at = text; *at; loc.line++) {
-    size_t len = strcspn(at, "\n"), used = strcspn(at, "#\n");
-    HD_TRY(read_line(ctx, loc, hd_arena_strndup(&list->arena, at, used), list));
-    at += len + (at[len] == '\n');
-  }
+  hd_lines lines = hd_lines_of(file, hd_arena_strdup(&list->arena, text));
+  for (char *entry; (entry = hd_lines_next_entry(&lines));)
+    HD_TRY(read_line(ctx, lines.loc, entry, list));
   return HEDDLE_OK;
 }
 

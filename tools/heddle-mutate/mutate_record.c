@@ -7,6 +7,7 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Support/hash.h"
+#include "Support/lines.h"
 #include "mutate.h"
 
 static const char header[] =
@@ -226,18 +227,13 @@ heddle_status mutate_records_read(heddle_context *ctx, const char *path, mutate_
     return HEDDLE_OK;
   if (status != HEDDLE_OK)
     return hd_error(ctx, status, (hd_loc){.file = path}, "mutate.resume", "cannot be read");
-  int number = 0;
+  hd_lines lines = hd_lines_of(path, text);
   bool good = true;
-  for (char *line = text, *next; *line && good; line = next) {
-    size_t len = strcspn(line, "\n");
-    next = line + len + (line[len] != 0);
-    line[len] = 0;
-    good = number++ ? read_line(line, records) : !strcmp(line, header);
-  }
+  for (char *line; good && (line = hd_lines_next(&lines));)
+    good = lines.loc.line > 1 ? read_line(line, records) : !strcmp(line, header);
   free(text);
   if (good)
     return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "mutate.resume",
-                  "line %d is not what this version writes; legal: a file of --out, or none",
-                  number);
+  return hd_error(ctx, HEDDLE_INVALID, lines.loc, "mutate.resume",
+                  "it is not what this version writes; legal: a file of --out, or none");
 }

@@ -7,6 +7,7 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/lines.h"
 
 void bench_grid_add(bench_grid *grid, const hd_bench_problem *problem, const char *only) {
   if (!only || strcmp(only, heddle_elem_get(problem->elem)->name) == 0)
@@ -35,21 +36,14 @@ static heddle_status read_line(heddle_context *ctx, hd_loc loc, const char *text
 
 heddle_status bench_grid_read(heddle_context *ctx, const char *path, const char *only,
                               bench_grid *grid) {
-  char *text, *next = NULL;
+  char *text;
   size_t n_bytes;
-  hd_loc loc = {path, 0, 1};
   HD_TRY(hd_file_read_text(ctx, path, &text, &n_bytes));
   heddle_status status = HEDDLE_OK;
-  for (char *line = text; line && status == HEDDLE_OK; line = next) {
-    next = strchr(line, '\n');
-    if (next)
-      *next++ = '\0';
-    loc.line++;
-    line[strcspn(line, "#")] = '\0';
-    if (line[strspn(line, " \t\r")] == '\0')
-      continue;
+  hd_lines lines = hd_lines_of(path, text);
+  for (char *line; status == HEDDLE_OK && (line = hd_lines_next_entry(&lines));) {
     hd_bench_problem p;
-    status = read_line(ctx, loc, line, &p);
+    status = read_line(ctx, lines.loc, line, &p);
     if (status == HEDDLE_OK)
       bench_grid_add(grid, &p, only);
   }

@@ -8,6 +8,7 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/lines.h"
 #include "Support/scratch.h"
 #include "Tune/tune.h"
 #include "commands.h"
@@ -74,21 +75,14 @@ static void add_promised(hd_bench_promise promise, hd_product p, product_list *o
 }
 
 static heddle_status read_grid(heddle_context *ctx, const tune_args *a, product_list *out) {
-  char *text, *next = NULL;
+  char *text;
   size_t n_bytes;
   HD_TRY(hd_file_read_text(ctx, a->grid, &text, &n_bytes));
   heddle_status status = HEDDLE_OK;
-  hd_loc loc = {a->grid, 0, 1};
-  for (char *line = text; line && status == HEDDLE_OK; line = next) {
-    next = strchr(line, '\n');
-    if (next)
-      *next++ = '\0';
-    loc.line++;
-    line[strcspn(line, "#")] = '\0';
-    if (line[strspn(line, " \t\r")] == '\0')
-      continue;
+  hd_lines lines = hd_lines_of(a->grid, text);
+  for (char *line; status == HEDDLE_OK && (line = hd_lines_next_entry(&lines));) {
     hd_product p;
-    status = hd_product_line(ctx, loc, a->target ? a->target : "sm_90a", line, &p);
+    status = hd_product_line(ctx, lines.loc, a->target ? a->target : "sm_90a", line, &p);
     if (status == HEDDLE_OK)
       add_promised(a->promise, p, out);
   }

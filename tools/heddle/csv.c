@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "Support/file.h"
+#include "Support/lines.h"
 
 enum { MOST_FIELDS = 24 };
 
@@ -49,15 +50,11 @@ static bool is_head(const csv_row *row) {
 
 heddle_status csv_each_of(heddle_context *ctx, const char *name, char *text, csv_row_fn *each,
                           void *user) {
-  char *next;
-  csv_row row = {.loc = {name, 0, 1}};
+  hd_lines lines = hd_lines_of(name, text);
+  csv_row row = {0};
   heddle_status status = HEDDLE_OK;
-  for (char *line = text; line && status == HEDDLE_OK; line = next) {
-    next = strchr(line, '\n');
-    if (next)
-      *next++ = '\0';
-    line[strcspn(line, "\r")] = '\0';
-    row.loc.line++;
+  for (char *line; status == HEDDLE_OK && (line = hd_lines_next(&lines));) {
+    row.loc = lines.loc;
     if (!*line)
       continue;
     if (!cut(line, &row.values))
@@ -69,7 +66,7 @@ heddle_status csv_each_of(heddle_context *ctx, const char *name, char *text, csv
       status = each(ctx, &row, user);
   }
   if (status == HEDDLE_OK && row.names.n == 0)
-    status = hd_error(ctx, HEDDLE_INVALID, row.loc, "csv.head",
+    status = hd_error(ctx, HEDDLE_INVALID, lines.loc, "csv.head",
                       "no line names the columns; legal: a CSV of heddle bench or tune");
   return status;
 }

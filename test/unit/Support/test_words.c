@@ -11,6 +11,7 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/hash.h"
+#include "Support/lines.h"
 #include "Support/nearest.h"
 #include "Support/strbuf.h"
 
@@ -167,6 +168,33 @@ static const char *formatted(const heddle_context *ctx, size_t i, char out[128])
   return out;
 }
 
+/* Whatever ends them; the last one needs no end, and behind the last end there is none. */
+static void lines_have_their_places(void **state) {
+  (void)state;
+  static const char *const expected[] = {"a b\tc", "", "  # all of it", "last # but this", "\r"};
+  char text[] = "a b\tc\r\n\n  # all of it\nlast # but this\n\r\r\n", entries[sizeof text];
+  memcpy(entries, text, sizeof text);
+  hd_lines lines = hd_lines_of("f", text);
+  for (uint32_t i = 0; i < 5; i++) {
+    assert_string_equal(hd_lines_next(&lines), expected[i]);
+    assert_int_equal(lines.loc.line, i + 1);
+  }
+  assert_null(hd_lines_next(&lines));
+  assert_null(hd_lines_next(&lines));
+  lines = hd_lines_of("f", entries);
+  assert_string_equal(hd_lines_next_entry(&lines), "a b\tc");
+  assert_string_equal(hd_lines_next_entry(&lines), "last ");
+  assert_int_equal(lines.loc.line, 4);
+  assert_string_equal(lines.loc.file, "f");
+  assert_null(hd_lines_next_entry(&lines));
+  char nothing[] = "", open[] = "x";
+  lines = hd_lines_of("f", nothing);
+  assert_null(hd_lines_next(&lines));
+  lines = hd_lines_of("f", open);
+  assert_string_equal(hd_lines_next(&lines), "x");
+  assert_null(hd_lines_next(&lines));
+}
+
 static void what_is_wrong_is_one_line(void **state) {
   (void)state;
   char out[128];
@@ -224,6 +252,7 @@ int main(void) {
       cmocka_unit_test(the_random_words_are_splitmix64),
       cmocka_unit_test(hashes_fold_in_order),
       cmocka_unit_test(a_name_s_neighbour),
+      cmocka_unit_test(lines_have_their_places),
       cmocka_unit_test(what_is_wrong_is_one_line),
       cmocka_unit_test(notes_are_no_errors),
       cmocka_unit_test(no_context_holds_nothing),
