@@ -9,8 +9,7 @@
 #include "Emit/emit.h"
 #include "Emit/ptxas.h"
 #include "IR/public_module.h"
-#include "Passes/passes.h"
-#include "Passes/schedule.h"
+#include "Passes/front.h"
 #include "Runtime/kernel_cache.h"
 
 struct heddle_compiled {
@@ -21,36 +20,7 @@ struct heddle_compiled {
   const char *name, *schedule;
 };
 
-/* What the compile knows before any pass has chosen memory or sync: the cache key's material. */
-typedef struct front {
-  hd_module *module; /* legalized, with schedule and row; owned */
-  hd_problem problem;
-  hd_schedule schedule;
-  hd_hash key;
-} front;
-
-static heddle_status one_kernel(heddle_context *ctx, const hd_module *module, hd_op **kernel) {
-  *kernel = module->body->first;
-  if (*kernel && !(*kernel)->next)
-    return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_UNSUPPORTED, *kernel ? (*kernel)->next->loc : HD_NOWHERE,
-                  "compile.one-kernel", "a module to compile holds one kernel; got %s",
-                  *kernel ? "more" : "none");
-}
-
-static heddle_status read_front(heddle_context *ctx, const hd_module *module,
-                                const heddle_compile_options *options, front *f) {
-  f->module = hd_module_clone(module);
-  hd_pass_context pass = {ctx, options->target, options->schedule};
-  HD_TRY(hd_run_pipeline(&pass, f->module, &(hd_pipeline_options){.stop_after = "select_shape"}));
-  hd_op *kernel = f->module->body->first;
-  HD_TRY(hd_problem_read(ctx, kernel, &f->problem));
-  HD_TRY(hd_schedule_parse(ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &f->schedule));
-  f->key = hd_cache_key(f->module, options);
-  return HEDDLE_OK;
-}
-
-static char *header_text(const front *f, hd_arena *arena) {
+static char *header_text(const hd_front *f, hd_arena *arena) {
   hd_strbuf problem = {0};
   hd_print_op(f->problem.kernel, &problem);
   char *text = hd_arena_printf(
@@ -62,7 +32,7 @@ static char *header_text(const front *f, hd_arena *arena) {
 }
 
 static heddle_status assemble(heddle_context *ctx, const heddle_compile_options *options,
-                              const front *f, hd_manifest *manifest, heddle_compiled *c) {
+                              const hd_front *f, hd_manifest *manifest, heddle_compiled *c) {
   if (!options->ptxas)
     return HEDDLE_OK;
   hd_ptxas_report report = {0};
@@ -77,10 +47,11 @@ static heddle_status assemble(heddle_context *ctx, const heddle_compile_options 
   return status;
 }
 
-static heddle_status build(heddle_context *ctx, hd_module *module, const front *f,
-                           const heddle_compile_options *options, heddle_compiled *c) {
-  hd_pass_context pass = {ctx, options->target, options->schedule};
-  HD_TRY(hd_run_pipeline(&pass, module, NULL));
+static heddle_status build(hd_pass_context *pass, hd_module *module, const hd_front *f,
+                           const heddle_compile_options *options, hd_hash key,
+                           heddle_compiled *c) {
+  heddle_context *ctx = pass->ctx;
+  HD_TRY(hd_run_pipeline(pass, module, NULL));
   hd_emit_options emit = {.ptx_version = f->problem.target->llvm_ptx,
                           .header = header_text(f, &c->arena),
                           .user_ir = options->user_epilogue,
@@ -88,7 +59,7 @@ static heddle_status build(heddle_context *ctx, hd_module *module, const front *
   hd_emit_result emitted = {0};
   HD_TRY(hd_emit_ptx(ctx, module, &emit, &emitted));
   hd_manifest manifest;
-  heddle_status status = hd_manifest_make(ctx, &f->problem, &f->schedule, module, &emitted, f->key,
+  heddle_status status = hd_manifest_make(ctx, &f->problem, &f->schedule, module, &emitted, key,
                                           &c->arena, &manifest);
   c->ptx = emitted.ptx;
   c->entry.ptx = c->ptx;
@@ -103,7 +74,7 @@ static heddle_status build(heddle_context *ctx, hd_module *module, const front *
   return HEDDLE_OK;
 }
 
-static heddle_status check_user(heddle_context *ctx, const front *f,
+static heddle_status check_user(heddle_context *ctx, const hd_front *f,
                                 const heddle_compile_options *options) {
   if (f->problem.user && !options->user_epilogue)
     return hd_error(ctx, HEDDLE_INVALID, f->problem.epilogue->loc, "epilogue.user",
@@ -128,26 +99,30 @@ static void keep(heddle_context *ctx, const char *folder, hd_hash key,
   heddle_context_free(said);
 }
 
+/* What the front end knows, before any pass has chosen memory or sync, is the cache key's
+ * material. */
+static heddle_status find_or_build(hd_pass_context *pass, hd_module *module, hd_front *f,
+                                   const heddle_compile_options *options, heddle_compiled *c) {
+  HD_TRY(hd_front_choose(pass, f));
+  HD_TRY(check_user(pass->ctx, f, options));
+  hd_hash key = hd_cache_key(f->module, options);
+  c->name = hd_arena_strdup(&c->arena, hd_op_str(f->problem.kernel, HD_ATTR_NAME));
+  c->schedule = hd_arena_strdup(&c->arena, hd_op_str(f->problem.kernel, HD_ATTR_SCHEDULE));
+  if (options->cache && hd_cache_get(NULL, options->cache, key, &c->entry) == HEDDLE_OK)
+    return HEDDLE_OK;
+  HD_TRY(build(pass, module, f, options, key, c));
+  if (options->cache)
+    keep(pass->ctx, options->cache, key, &c->entry);
+  return HEDDLE_OK;
+}
+
 static heddle_status compile_module(heddle_context *ctx, hd_module *module,
                                     const heddle_compile_options *options, heddle_compiled *c) {
-  hd_op *kernel;
-  HD_TRY(hd_verify(ctx, module, NULL));
-  HD_TRY(one_kernel(ctx, module, &kernel));
-  front f = {0};
-  heddle_status status = read_front(ctx, module, options, &f);
-  if (status == HEDDLE_OK)
-    status = check_user(ctx, &f, options);
-  bool cached = false;
-  if (status == HEDDLE_OK) {
-    c->name = hd_arena_strdup(&c->arena, hd_op_str(f.problem.kernel, HD_ATTR_NAME));
-    c->schedule = hd_arena_strdup(&c->arena, hd_op_str(f.problem.kernel, HD_ATTR_SCHEDULE));
-    cached = options->cache && hd_cache_get(NULL, options->cache, f.key, &c->entry) == HEDDLE_OK;
-    if (!cached)
-      status = build(ctx, module, &f, options, c);
-  }
-  if (status == HEDDLE_OK && options->cache && !cached)
-    keep(ctx, options->cache, f.key, &c->entry);
-  hd_module_free(f.module);
+  hd_pass_context pass = {ctx, options->target, options->schedule};
+  hd_front front;
+  HD_TRY(hd_front_read(&pass, hd_module_clone(module), &front));
+  heddle_status status = find_or_build(&pass, module, &front, options, c);
+  hd_front_free(&front);
   return status;
 }
 

@@ -30,6 +30,7 @@ typedef struct hd_pass {
 /* The pipeline in order: legalize, select_shape, tile, assign_fragments, select_operand_path,
  * pipeline, split_roles, unroll, lower_epilogue, place_barriers, place_fences, check. */
 const hd_pass *hd_pipeline(size_t *n);
+const hd_pass *hd_pass_find(const char *name); /* NULL: there is none */
 
 /* Observes the module after each pass (printing, timing). */
 typedef struct hd_pipeline_options {

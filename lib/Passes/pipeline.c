@@ -62,6 +62,13 @@ const hd_pass *hd_pipeline(size_t *n) {
   return pipeline;
 }
 
+const hd_pass *hd_pass_find(const char *name) {
+  for (size_t i = 0; i < HD_COUNT(pipeline); i++)
+    if (strcmp(pipeline[i].name, name) == 0)
+      return &pipeline[i];
+  return NULL;
+}
+
 static bool always_verify(void) {
 #ifndef NDEBUG
   return true;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Passes/passes.h"
+#include "Passes/front.h"
 #include "Passes/schedule_fit.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
@@ -129,17 +129,15 @@ static heddle_status add_ways(heddle_context *ctx, const hd_bench_problem *probl
                               const hd_bench_options *o, const char *target, bool weights_ready,
                               ways *out) {
   char *text = hd_bench_text(problem, target, true, weights_ready);
-  hd_module *module = NULL;
+  hd_front front = {0};
   hd_pass_context pass = {ctx, target, NULL};
   out->first = out->n;
   out->weights_ready = weights_ready;
-  heddle_status status = hd_parse(ctx, "bench", text, strlen(text), &module);
+  heddle_status status = hd_front_parse(&pass, "bench", text, strlen(text), &front);
   if (status == HEDDLE_OK)
-    status = hd_run_pipeline(&pass, module, &(hd_pipeline_options){.stop_after = "legalize"});
-  if (status == HEDDLE_OK)
-    status = o->sweep ? sweep(ctx, module->body->first, o->sweep, out)
-                      : named(ctx, module->body->first, o, out);
-  hd_module_free(module);
+    status = o->sweep ? sweep(ctx, front.problem.kernel, o->sweep, out)
+                      : named(ctx, front.problem.kernel, o, out);
+  hd_front_free(&front);
   free(text);
   return status;
 }

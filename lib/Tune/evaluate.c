@@ -67,14 +67,14 @@ static double best_found(hd_search *search, const hd_timed *list, int64_t n_sear
   return best;
 }
 
-static heddle_status predict(heddle_context *ctx, const hd_product_ir *ir, const char *schedule,
+static heddle_status predict(heddle_context *ctx, const hd_front *front, const char *schedule,
                              const hd_ceilings *ceilings, hd_search *search) {
   static const int64_t fixed[3] = {0};
   char text[HD_SCHEDULE_TEXT];
   hd_schedule s;
-  HD_TRY(hd_schedule_resolve(ctx, ir->kernel, schedule, &s));
+  HD_TRY(hd_schedule_resolve(ctx, front->problem.kernel, schedule, &s));
   hd_schedule_print(&s, text);
-  hd_search_add(search, text, hd_schedule_cost(&ir->problem, &s, fixed, ceilings).seconds);
+  hd_search_add(search, text, hd_schedule_cost(&front->problem, &s, fixed, ceilings).seconds);
   return HEDDLE_OK;
 }
 
@@ -101,16 +101,16 @@ heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product, const 
   if (n < 2)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.evaluate",
                     "got %lld measurements of a product; legal: 2 and more", (long long)n);
-  hd_product_ir ir = {0};
+  hd_front front = {0};
   hd_search search = {0};
-  heddle_status status = hd_product_build(ctx, product, &ir);
+  heddle_status status = hd_product_build(ctx, product, &front);
   for (int64_t i = 0; i < n && status == HEDDLE_OK; i++)
-    status = predict(ctx, &ir, list[i].schedule, ceilings, &search);
+    status = predict(ctx, &front, list[i].schedule, ceilings, &search);
   if (status == HEDDLE_OK) {
     int64_t most = n_search ? n_search : hd_search_share(n);
     judge(list, n, most < n ? most : n, &search, result);
   }
   hd_search_free(&search);
-  hd_product_ir_free(&ir);
+  hd_front_free(&front);
   return status;
 }

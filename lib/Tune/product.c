@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Passes/passes.h"
 #include "Support/strbuf.h"
 
 enum { USUAL_SIZE = 4096 };
@@ -146,30 +145,12 @@ char *hd_product_problem(const hd_product *p) {
   return hd_strbuf_take(&s);
 }
 
-heddle_status hd_product_build(heddle_context *ctx, const hd_product *product, hd_product_ir *ir) {
+heddle_status hd_product_build(heddle_context *ctx, const hd_product *product, hd_front *front) {
   char *text = hd_product_problem(product);
-  hd_product_ir made = {0};
   hd_pass_context pass = {.ctx = ctx};
-  heddle_status status = hd_parse(ctx, "product", text, strlen(text), &made.module);
+  heddle_status status = hd_front_parse(&pass, "product", text, strlen(text), front);
   free(text);
-  HD_TRY(status);
-  status = hd_verify(ctx, made.module, NULL);
-  if (status == HEDDLE_OK)
-    status = hd_run_pipeline(&pass, made.module, &(hd_pipeline_options){.stop_after = "legalize"});
-  made.kernel = made.module->body->first;
-  if (status == HEDDLE_OK)
-    status = hd_problem_read(ctx, made.kernel, &made.problem);
-  if (status != HEDDLE_OK) {
-    hd_module_free(made.module);
-    return status;
-  }
-  *ir = made;
-  return HEDDLE_OK;
-}
-
-void hd_product_ir_free(hd_product_ir *ir) {
-  hd_module_free(ir->module);
-  *ir = (hd_product_ir){0};
+  return status;
 }
 
 double hd_product_flops(const hd_product *p) {

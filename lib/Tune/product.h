@@ -3,7 +3,7 @@
 #ifndef HD_PRODUCT_H
 #define HD_PRODUCT_H
 
-#include "Passes/problem.h"
+#include "Passes/front.h"
 
 typedef struct hd_product {
   char target[16];
@@ -39,14 +39,8 @@ heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *targe
 /* It as a problem text (owned, free()). */
 char *hd_product_problem(const hd_product *product);
 
-/* It as a module, legalized: what schedules are enumerated and judged for. Zero-initialise. */
-typedef struct hd_product_ir {
-  hd_module *module; /* owned */
-  hd_op *kernel;
-  hd_problem problem;
-} hd_product_ir;
-heddle_status hd_product_build(heddle_context *ctx, const hd_product *product, hd_product_ir *ir);
-void hd_product_ir_free(hd_product_ir *ir);
+/* It as a kernel, legalized: what schedules are enumerated and judged for. */
+heddle_status hd_product_build(heddle_context *ctx, const hd_product *product, hd_front *front);
 
 /* Floating-point operations, counted as the dense product's. */
 double hd_product_flops(const hd_product *product);

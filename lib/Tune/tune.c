@@ -54,9 +54,9 @@ static heddle_status take_schedules(heddle_context *ctx, hd_course *c, const hd_
 static heddle_status list_schedules(heddle_context *ctx, hd_course *c) {
   hd_schedule *list;
   size_t n;
-  HD_TRY(hd_product_build(ctx, c->product, &c->ir));
-  HD_TRY(hd_schedule_enumerate(ctx, c->ir.kernel, &list, &n));
-  heddle_status status = take_schedules(ctx, c, &c->ir.problem, list, n);
+  HD_TRY(hd_product_build(ctx, c->product, &c->front));
+  HD_TRY(hd_schedule_enumerate(ctx, c->front.problem.kernel, &list, &n));
+  heddle_status status = take_schedules(ctx, c, &c->front.problem, list, n);
   free(list);
   return status;
 }
@@ -76,7 +76,7 @@ static bool take_known(void *user, const hd_record *r) {
   hd_course *c = user;
   hd_schedule s;
   char text[HD_SCHEDULE_TEXT];
-  if (r->final || hd_schedule_resolve(NULL, c->ir.kernel, r->schedule, &s) != HEDDLE_OK)
+  if (r->final || hd_schedule_resolve(NULL, c->front.problem.kernel, r->schedule, &s) != HEDDLE_OK)
     return true;
   hd_schedule_print(&s, text);
   for (size_t i = 0; i < c->n; i++)
@@ -274,7 +274,7 @@ static heddle_status tune_one(heddle_context *ctx, hd_session *s, hd_crew *crew,
   *chosen = c.chosen;
   free(c.entries);
   hd_search_free(&c.search);
-  hd_product_ir_free(&c.ir);
+  hd_front_free(&c.front);
   return status;
 }
 

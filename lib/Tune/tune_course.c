@@ -85,7 +85,7 @@ static void read_answer(const char *line, hd_record *r) {
 }
 
 double hd_course_predicted(const hd_course *c, size_t entry) {
-  return hd_cost_is_estimate(&c->ir.problem) ? c->search.list[entry].predicted : 0;
+  return hd_cost_is_estimate(&c->front.problem) ? c->search.list[entry].predicted : 0;
 }
 
 hd_record hd_course_heard(hd_course *c, size_t entry, const hd_news *news) {

@@ -56,7 +56,7 @@ typedef struct hd_course {
   hd_crew *crew;
   const hd_product *product;
   char name[HD_PRODUCT_TEXT];
-  hd_product_ir ir; /* owned */
+  hd_front front; /* owned */
   hd_entry *entries; /* owned; entry 0 is the default */
   hd_search search;
   size_t n;

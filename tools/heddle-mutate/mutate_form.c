@@ -4,7 +4,7 @@
 
 #include "Compile/manifest_make.h"
 #include "Emit/emit.h"
-#include "Passes/passes.h"
+#include "Passes/front.h"
 #include "Passes/variants.h"
 #include "Support/file.h"
 #include "mutate.h"
@@ -51,15 +51,12 @@ static int32_t small_tile_m(const source *s) { return in_tensor_memory(s) ? 128 
 
 /* The schedule that ships, with the smallest tile that has every part of it. */
 static heddle_status choose_schedule(source *s, const char *text) {
-  hd_module *probe = hd_module_clone(s->module);
   hd_pass_context pass = {.ctx = s->ctx, .schedule_text = text};
-  heddle_status status =
-      hd_run_pipeline(&pass, probe, &(hd_pipeline_options){.stop_after = "select_shape"});
-  if (status == HEDDLE_OK)
-    status = hd_schedule_parse(s->ctx, hd_op_str(probe->body->first, HD_ATTR_SCHEDULE),
-                               &s->schedule);
-  if (status == HEDDLE_OK)
-    status = hd_problem_read(s->ctx, probe->body->first, &s->problem);
+  hd_front probe;
+  HD_TRY(hd_front_read(&pass, hd_module_clone(s->module), &probe));
+  heddle_status status = hd_front_choose(&pass, &probe);
+  s->problem = probe.problem;
+  s->schedule = probe.schedule;
   if (status == HEDDLE_OK && text)
     hd_schedule_print(&s->schedule, s->schedule_text);
   else if (status == HEDDLE_OK)
@@ -71,7 +68,7 @@ static heddle_status choose_schedule(source *s, const char *text) {
         STAGES, s->schedule.cluster, s->schedule.share, s->schedule.a_path, s->schedule.group,
         s->schedule.persistent, s->schedule.pending, s->schedule.k_order, s->schedule.store,
         s->schedule.split_k < 2 ? 1 : 2, s->schedule.reduce, s->schedule.stream_k);
-  hd_module_free(probe);
+  hd_front_free(&probe);
   return status;
 }
 
@@ -226,20 +223,15 @@ static heddle_status visit_kernels(source *s, const hd_module *role, const hd_pr
 
 static heddle_status compile_source(source *s, mutate_visit *visit, void *user) {
   hd_pass_context pass = {.ctx = s->ctx, .schedule_text = s->schedule_text};
-  hd_module *front = hd_module_clone(s->module), *role = hd_module_clone(s->module);
-  hd_problem problem;
-  hd_schedule schedule = {0};
-  heddle_status status =
-      hd_run_pipeline(&pass, front, &(hd_pipeline_options){.stop_after = "select_shape"});
-  if (status == HEDDLE_OK)
-    status = hd_problem_read(s->ctx, front->body->first, &problem);
-  if (status == HEDDLE_OK)
-    status = hd_schedule_parse(s->ctx, hd_op_str(front->body->first, HD_ATTR_SCHEDULE), &schedule);
+  hd_front front;
+  HD_TRY(hd_front_read(&pass, hd_module_clone(s->module), &front));
+  heddle_status status = hd_front_choose(&pass, &front);
+  hd_module *role = hd_module_clone(s->module);
   if (status == HEDDLE_OK)
     status = hd_run_pipeline(&pass, role, &(hd_pipeline_options){.stop_after = "place_fences"});
   if (status == HEDDLE_OK)
-    status = visit_kernels(s, role, &problem, &schedule, visit, user);
-  hd_module_free(front);
+    status = visit_kernels(s, role, &front.problem, &front.schedule, visit, user);
+  hd_front_free(&front);
   hd_module_free(role);
   return status;
 }

@@ -27,13 +27,11 @@ static heddle_status find_pass(heddle_context *ctx, const char *name, const hd_p
   size_t n;
   const hd_pass *passes = hd_pipeline(&n);
   const char *names[MAX_RUN];
-  for (size_t i = 0; i < n; i++) {
+  *found = hd_pass_find(name);
+  if (*found)
+    return HEDDLE_OK;
+  for (size_t i = 0; i < n; i++)
     names[i] = passes[i].name;
-    if (strcmp(passes[i].name, name) == 0) {
-      *found = &passes[i];
-      return HEDDLE_OK;
-    }
-  }
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "opt.pass",
                   "there is no pass '%s'; the nearest is '%s'", name, cli_nearest(name, names, n));
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Passes/passes.h"
+#include "Passes/front.h"
 #include "Passes/schedule_fit.h"
 #include "Support/diag.h"
 #include "commands.h"
@@ -262,29 +262,24 @@ static void print_alternatives(const hd_op *kernel, const char *own, const hd_sc
 
 /* ---- all ---- */
 
-static heddle_status explain_module(heddle_context *ctx, const compile_input *in,
-                                    const int64_t size[HD_N_ARG_KINDS], hd_module *module) {
-  hd_pass_context pass = {ctx, in->target, in->schedule};
-  hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
-  const char *words = hd_op_str(kernel, HD_ATTR_SCHEDULE); /* before the whole record takes over */
-  const char *own = hd_arena_strdup(&module->arena, words ? words : "");
-  HD_TRY(hd_run_pipeline(&pass, module, &(hd_pipeline_options){.stop_after = "select_shape"}));
-  kernel = hd_find_op(module->body, HD_OP_KERNEL);
-  hd_problem p;
-  HD_TRY(hd_problem_read(ctx, kernel, &p));
-  hd_schedule s = {0};
-  HD_TRY(hd_schedule_parse(ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &s));
+static heddle_status explain_front(hd_pass_context *pass, const compile_input *in,
+                                   const int64_t size[HD_N_ARG_KINDS], hd_front *front) {
+  const hd_problem *p = &front->problem;
+  const hd_schedule *s = &front->schedule;
+  const char *words = hd_op_str(p->kernel, HD_ATTR_SCHEDULE); /* before all keys take over */
+  const char *own = hd_arena_strdup(&front->module->arena, words ? words : "");
+  HD_TRY(hd_front_choose(pass, front));
   const int64_t size_mnk[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
-  print_problem(&p);
-  print_schedule(&p, &s);
+  print_problem(p);
+  print_schedule(p, s);
   const hd_ceilings *ceilings = in->tuned ? hd_tuned_ceilings(in->tuned) : &hd_ceilings_h200;
-  explain_print_cost(&p, &s, size_mnk, ceilings, in->entry);
+  explain_print_cost(p, s, size_mnk, ceilings, in->entry);
   heddle_status status = HEDDLE_OK;
   if (!in->entry) /* what was measured knows better */
-    status = explain_print_promising(ctx, &p, &s, size_mnk, ceilings);
+    status = explain_print_promising(pass->ctx, p, s, size_mnk, ceilings);
   if (status == HEDDLE_OK)
-    status = print_kernel(ctx, in, &p);
-  print_alternatives(kernel, own, &s);
+    status = print_kernel(pass->ctx, in, p);
+  print_alternatives(p->kernel, own, s);
   return status;
 }
 
@@ -293,15 +288,11 @@ static heddle_status explain(heddle_context *ctx, compile_input *in, const char 
   HD_TRY(compile_input_read(ctx, in));
   HD_TRY(compile_input_sizes(ctx, in, sizes, size));
   HD_TRY(compile_input_tune(ctx, in, size));
-  hd_module *module;
-  HD_TRY(hd_parse(ctx, in->path, in->text, in->text_bytes, &module));
-  heddle_status status = hd_verify(ctx, module, NULL);
-  if (status == HEDDLE_OK && !hd_find_op(module->body, HD_OP_KERNEL))
-    status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = in->path}, "compile.one-kernel",
-                      "the text holds no kernel");
-  if (status == HEDDLE_OK)
-    status = explain_module(ctx, in, size, module);
-  hd_module_free(module);
+  hd_pass_context pass = {ctx, in->target, in->schedule};
+  hd_front front;
+  HD_TRY(hd_front_parse(&pass, in->path, in->text, in->text_bytes, &front));
+  heddle_status status = explain_front(&pass, in, size, &front);
+  hd_front_free(&front);
   return status;
 }
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "Compile/manifest_make.h"
-#include "Passes/passes.h"
+#include "Passes/front.h"
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "heddle/sparse.h"
@@ -65,55 +65,37 @@ heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in
 
 /* ---- the product, and what was tuned for it ---- */
 
-/* The input's kernel, legalized: *module is owned. */
-static heddle_status read_kernel(heddle_context *ctx, const compile_input *in, hd_module **module,
-                                 hd_problem *problem) {
-  hd_module *m;
+static heddle_status read_front(heddle_context *ctx, const compile_input *in, hd_front *front) {
   hd_pass_context pass = {.ctx = ctx, .target = in->target};
-  HD_TRY(hd_parse(ctx, in->path, in->text, in->text_bytes, &m));
-  heddle_status status = hd_verify(ctx, m, NULL);
-  if (status == HEDDLE_OK && !hd_find_op(m->body, HD_OP_KERNEL))
-    status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = in->path}, "compile.one-kernel",
-                      "the text holds no kernel");
-  if (status == HEDDLE_OK)
-    status = hd_run_pipeline(&pass, m, &(hd_pipeline_options){.stop_after = "legalize"});
-  if (status == HEDDLE_OK)
-    status = hd_problem_read(ctx, hd_find_op(m->body, HD_OP_KERNEL), problem);
-  if (status != HEDDLE_OK) {
-    hd_module_free(m);
-    return status;
-  }
-  *module = m;
-  return HEDDLE_OK;
+  return hd_front_parse(&pass, in->path, in->text, in->text_bytes, front);
 }
 
 heddle_status compile_input_sizes(heddle_context *ctx, const compile_input *in, const char *text,
                                   int64_t size[HD_N_ARG_KINDS]) {
-  hd_module *module;
-  hd_problem p;
+  hd_front front;
   hd_manifest arguments = {0};
   if (!text)
     return HEDDLE_OK;
   HD_TRY(sizes_read(ctx, text, size));
-  HD_TRY(read_kernel(ctx, in, &module, &p));
-  hd_manifest_args(&p, false, &arguments);
-  hd_module_free(module);
+  HD_TRY(read_front(ctx, in, &front));
+  hd_manifest_args(&front.problem, false, &arguments);
+  hd_front_free(&front);
   return trial_check_sizes(ctx, &arguments, size);
 }
 
 heddle_status compile_input_product(heddle_context *ctx, const compile_input *in,
                                     const int64_t hint_mnk[3], hd_product *product) {
-  hd_module *module;
-  hd_problem p;
-  HD_TRY(read_kernel(ctx, in, &module, &p));
+  hd_front front;
+  HD_TRY(read_front(ctx, in, &front));
+  const hd_problem *p = &front.problem;
   heddle_status status = HEDDLE_OK;
-  if (p.block)
-    status = hd_error(ctx, HEDDLE_UNSUPPORTED, p.block_a.op->loc, "tune.block-scale",
+  if (p->block)
+    status = hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "tune.block-scale",
                       "a product with block scales is not measured; nearest legal: a schedule of "
                       "one's own, as `heddle explain` shows it");
   if (status == HEDDLE_OK)
-    *product = hd_product_of(&p, hint_mnk);
-  hd_module_free(module);
+    *product = hd_product_of(p, hint_mnk);
+  hd_front_free(&front);
   return status;
 }
 
@@ -121,19 +103,19 @@ heddle_status compile_input_product(heddle_context *ctx, const compile_input *in
 heddle_status compile_input_tune(heddle_context *ctx, compile_input *in,
                                  const int64_t size[HD_N_ARG_KINDS]) {
   const int64_t hint[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
-  hd_module *module;
-  hd_problem p;
+  hd_front front;
   hd_schedule s;
   if (in->schedule || in->no_tuned)
     return HEDDLE_OK;
   HD_TRY(tuned_open(ctx, in->db, &in->tuned));
-  if (!in->tuned || read_kernel(NULL, in, &module, &p) != HEDDLE_OK)
+  if (!in->tuned || read_front(NULL, in, &front) != HEDDLE_OK)
     return HEDDLE_OK;
-  hd_product product = hd_product_of(&p, hint);
+  hd_op *kernel = front.problem.kernel;
+  hd_product product = hd_product_of(&front.problem, hint);
   heddle_status status = HEDDLE_OK;
-  if (!hd_op_has(p.kernel, HD_ATTR_SCHEDULE))
-    status = hd_tune_pick(ctx, in->tuned, p.kernel, &product, &in->entry, &s);
-  hd_module_free(module);
+  if (!hd_op_has(kernel, HD_ATTR_SCHEDULE))
+    status = hd_tune_pick(ctx, in->tuned, kernel, &product, &in->entry, &s);
+  hd_front_free(&front);
   if (status == HEDDLE_OK && in->entry) {
     hd_schedule_print(&s, in->tuned_schedule);
     in->schedule = in->tuned_schedule;

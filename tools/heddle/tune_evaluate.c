@@ -127,19 +127,19 @@ static const char calibrate_examples[] =
     "heddle tune evaluate --db sweep.db --ceilings mine.json\n";
 
 typedef struct samples {
-  hd_product_ir *ir; /* owned; one a product */
+  hd_front *front; /* owned; one a product */
   int64_t n_products;
   hd_sample *list; /* owned */
   size_t n, cap;
 } samples;
 
-static heddle_status add_samples(heddle_context *ctx, const product_times *t, hd_product_ir *ir,
+static heddle_status add_samples(heddle_context *ctx, const product_times *t, hd_front *front,
                                  samples *out) {
-  HD_TRY(hd_product_build(ctx, &t->product, ir));
+  HD_TRY(hd_product_build(ctx, &t->product, front));
   out->n_products++;
   for (int64_t i = 0; i < t->n; i++) {
-    hd_sample s = {.problem = &ir->problem, .seconds = t->list[i].seconds};
-    HD_TRY(hd_schedule_resolve(ctx, ir->kernel, t->list[i].schedule, &s.schedule));
+    hd_sample s = {.problem = &front->problem, .seconds = t->list[i].seconds};
+    HD_TRY(hd_schedule_resolve(ctx, front->problem.kernel, t->list[i].schedule, &s.schedule));
     HD_PUSH(out->list, out->n, out->cap, s);
   }
   return HEDDLE_OK;
@@ -163,13 +163,13 @@ static heddle_status calibrate(heddle_context *ctx, const all_times *all, const 
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.device",
                     "got measurements of \"%s\" and of \"%s\"; legal: of one device", all->device,
                     all->other_device);
-  samples s = {.ir = hd_xmalloc(sizeof *s.ir * (size_t)all->n)};
+  samples s = {.front = hd_xmalloc(sizeof *s.front * (size_t)all->n)};
   hd_strbuf json = {0};
   hd_ceilings c = *from;
   c.device = all->device && *all->device ? all->device : "a device without a name";
   heddle_status status = HEDDLE_OK;
   for (int64_t i = 0; i < all->n && status == HEDDLE_OK; i++)
-    status = add_samples(ctx, &all->list[i], &s.ir[i], &s);
+    status = add_samples(ctx, &all->list[i], &s.front[i], &s);
   if (status == HEDDLE_OK) {
     double before = hd_calibration_error(s.list, s.n, from);
     hd_calibrate(s.list, s.n, &c);
@@ -181,8 +181,8 @@ static heddle_status calibrate(heddle_context *ctx, const all_times *all, const 
   }
   hd_strbuf_free(&json);
   for (int64_t i = 0; i < s.n_products; i++)
-    hd_product_ir_free(&s.ir[i]);
-  free(s.ir);
+    hd_front_free(&s.front[i]);
+  free(s.front);
   free(s.list);
   return status;
 }

@@ -1,0 +1,24 @@
+/* Passes/front.h: the front end: a text, or a module, to its one kernel, legalized and read. */
+#ifndef HD_FRONT_H
+#define HD_FRONT_H
+
+#include "Passes/passes.h"
+#include "Passes/problem.h"
+
+/* A problem that is legal, before any choice of how; then with the schedule. */
+typedef struct hd_front {
+  hd_module *module;    /* owned */
+  hd_problem problem;   /* borrows from it */
+  hd_schedule schedule; /* once chosen */
+} hd_front;
+
+/* The statuses of hd_parse, hd_verify, legalize and hd_problem_read, in this order; and
+ * HEDDLE_UNSUPPORTED where there is not one kernel. The module is consumed, whatever comes out. */
+heddle_status hd_front_parse(hd_pass_context *pass, const char *file, const char *text,
+                             size_t n_bytes, hd_front *front);
+heddle_status hd_front_read(hd_pass_context *pass, hd_module *module, hd_front *front);
+/* Goes on behind select_shape: the kernel has its whole schedule, and matmul its row. */
+heddle_status hd_front_choose(hd_pass_context *pass, hd_front *front);
+void hd_front_free(hd_front *front);
+
+#endif
