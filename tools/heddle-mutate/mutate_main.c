@@ -4,19 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "Support/diag.h"
-#include "cli.h"
 #include "find_program.h"
-#include "mutate.h"
+#include "mutate_arguments.h"
 
 typedef struct run {
   heddle_context *ctx;
-  mutate_options options;
+  const mutate_arguments *arguments;
+  mutate_options options; /* theirs, with programs found */
   mutate_records records;
-  bool tool[MUTATE_N_TOOLS]; /* of the sanitizer, asked for */
-  bool found;                /* the form that --form names */
+  bool found; /* the form that --form names */
 } run;
 
 /* --- one form ------------------------------------------------------------------------------- */
@@ -97,20 +95,21 @@ static void launch_chosen(run *r) {
       print_launched(&r->records.kernel[i]);
   mutate_table_print_device(&r->records);
   for (int i = 0; i < MUTATE_N_TOOLS && r->options.sanitizer; i++)
-    if (r->tool[i]) {
+    if (r->arguments->tool[i]) {
       mutate_ask_tool(&r->options, i, &r->records);
       mutate_table_print_device(&r->records);
     }
 }
 
-/* --- command line --------------------------------------------------------------------------- */
+/* --- all of them ----------------------------------------------------------------------------- */
 
 static int is_problem(const struct dirent *entry) {
   const char *dot = strrchr(entry->d_name, '.');
   return dot && !strcmp(dot, ".heddle");
 }
 
-static heddle_status mutate_folder(run *r, const char *folder) {
+static heddle_status mutate_folder(run *r) {
+  const char *folder = r->arguments->examples;
   struct dirent **entries;
   int n = scandir(folder, &entries, is_problem, alphasort);
   heddle_status status = HEDDLE_OK;
@@ -133,10 +132,10 @@ static heddle_status mutate_folder(run *r, const char *folder) {
 }
 
 /* What the file has, and whether it can be written at all. */
-static heddle_status open_records(run *r, bool resume) {
+static heddle_status open_records(run *r) {
   if (!r->options.out)
     return HEDDLE_OK;
-  if (resume)
+  if (r->arguments->resume)
     HD_TRY(mutate_records_read(r->ctx, r->options.out, &r->records));
   return mutate_records_write(r->ctx, r->options.out, &r->records);
 }
@@ -152,32 +151,40 @@ static heddle_status check_driver(run *r, const char *self) {
   return HEDDLE_OK;
 }
 
-static heddle_status mutate_files(run *r, const char *const *files, int n_files) {
-  for (int i = 0; i < n_files; i++)
-    HD_TRY(mutate_each_form(r->ctx, files[i], r->options.schedule, visit_form, r));
-  if (n_files && !r->found)
+static heddle_status mutate_files(run *r) {
+  const mutate_arguments *a = r->arguments;
+  for (int i = 0; i < a->n_files; i++)
+    HD_TRY(mutate_each_form(r->ctx, a->files[i], r->options.schedule, visit_form, r));
+  if (a->n_files && !r->found)
     return hd_error(r->ctx, HEDDLE_INVALID, HD_NOWHERE, "mutate.form",
                     "no kernel is called %s; legal: FILE/VARIANT, as standard error names them",
                     r->options.form_name ? r->options.form_name : "so");
   return HEDDLE_OK;
 }
 
-static int run_all(run *r, bool all, bool resume, const char *examples, const char *self,
-                   const char *const *files, int n_files) {
-  char *found = r->options.ptxas || !all ? NULL : compile_find_ptxas();
-  if (found)
-    r->options.ptxas = found;
+/* With --all ptxas is asked where it is found; *found is owned. */
+static void choose_ptxas(run *r, char **found) {
+  if (!r->options.ptxas && r->arguments->all)
+    r->options.ptxas = *found = compile_find_ptxas();
   else if (r->options.ptxas && !strcmp(r->options.ptxas, "none"))
     r->options.ptxas = NULL;
-  heddle_status status = check_driver(r, self);
-  if (status == HEDDLE_OK)
-    status = open_records(r, resume);
-  if (status == HEDDLE_OK && all)
-    status = mutate_folder(r, examples);
-  if (status == HEDDLE_OK)
-    status = mutate_files(r, files, n_files);
-  if (status == HEDDLE_OK && r->options.gpu)
+}
+
+static heddle_status judge_all(run *r, const char *self) {
+  HD_TRY(check_driver(r, self));
+  HD_TRY(open_records(r));
+  if (r->arguments->all)
+    HD_TRY(mutate_folder(r));
+  HD_TRY(mutate_files(r));
+  if (r->options.gpu)
     launch_chosen(r);
+  return HEDDLE_OK;
+}
+
+static int run_all(run *r, const char *self) {
+  char *found = NULL;
+  choose_ptxas(r, &found);
+  heddle_status status = judge_all(r, self);
   int code = status == HEDDLE_OK && !r->options.launch
                  ? mutate_table_print(&r->options, &r->records)
                  : 0;
@@ -187,149 +194,15 @@ static int run_all(run *r, bool all, bool resume, const char *examples, const ch
   return finish ? finish : code;
 }
 
-/* CLI_GO, or the exit code. */
-static int choose_tools(const char *list, bool tool[MUTATE_N_TOOLS]) {
-  const char *names[MUTATE_N_TOOLS];
-  for (int i = 0; i < MUTATE_N_TOOLS; i++)
-    names[i] = mutate_tool_name(i);
-  for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
-    char word[32];
-    int i = 0;
-    snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
-    while (i < MUTATE_N_TOOLS && strcmp(word, names[i]))
-      i++;
-    if (i == MUTATE_N_TOOLS)
-      return cli_usage_error("mutate.tools", "got '%s'; nearest legal: %s", word,
-                             cli_nearest(word, names, MUTATE_N_TOOLS));
-    tool[i] = true;
-  }
-  return CLI_GO;
-}
-
-/* A word that is in none of the two lists: CLI_GO, or the exit code. */
-static int check_operator(const char *name) {
-  const char *names[64];
-  size_t n_roles, n_lines, n = 0;
-  const mutate_operator *roles = mutate_role_operators(&n_roles);
-  const mutate_line_operator *lines = mutate_line_operators(&n_lines);
-  for (size_t i = 0; i < n_roles; i++)
-    names[n++] = roles[i].name;
-  for (size_t i = 0; i < n_lines; i++)
-    names[n++] = lines[i].name;
-  for (size_t i = 0; name && i < n; i++)
-    if (!strcmp(name, names[i]))
-      return CLI_GO;
-  return name ? cli_usage_error("mutate.operator", "got '%s'; nearest legal: %s", name,
-                                cli_nearest(name, names, n))
-              : CLI_GO;
-}
-
-/* What would be taken for something else, or for nothing: CLI_GO, or the exit code. */
-static int check_words(const mutate_options *o) {
-  if (o->blind && strcmp(o->blind, "check") && strcmp(o->blind, "sim"))
-    return cli_usage_error("mutate.blind", "got '%s'; legal: check, sim", o->blind);
-  if (o->ptxas && strcmp(o->ptxas, "none") && access(o->ptxas, X_OK) != 0)
-    return cli_usage_error("mutate.ptxas", "'%s' cannot be run; legal: a path of ptxas, or none",
-                           o->ptxas);
-  return check_operator(o->operator_name);
-}
-
 int main(int argc, char **argv) {
-  run r = {0};
-  mutate_options *o = &r.options;
-  bool all = false, resume = false;
-  int64_t agree = INT64_MIN /* not given */, seed = 1, threads = sysconf(_SC_NPROCESSORS_ONLN);
-  int64_t sample = 0, limit = 2, seconds = 0, tool_seconds = 0, tool_sample = 3;
-  const char *examples = "examples", *tools = "memcheck,synccheck,racecheck,initcheck";
-  cli_option options[] = {
-      {"all", CLI_FLAG, &all, NULL, "every kernel of every example"},
-      {"examples", CLI_TEXT, &examples, "DIR", "where they are (default: examples)"},
-      {"schedule", CLI_TEXT, &o->schedule, "S", "instead of a small tile of the default"},
-      {"operator", CLI_TEXT, &o->operator_name, "NAME", "this one only"},
-      {"form", CLI_TEXT, &o->form_name, "NAME", "this kernel only: FILE/VARIANT"},
-      {"no-sim", CLI_FLAG, &o->no_sim, NULL, "ask the checker only"},
-      {"no-ptx", CLI_FLAG, &o->no_ptx, NULL, "leave the operators on PTX lines out"},
-      {"ptxas", CLI_TEXT, &o->ptxas, "PATH",
-       "count what ptxas notices (with --all where it is found; none: do without)"},
-      {"gpu", CLI_FLAG, &o->gpu, NULL, "launch the mutants on the device, too"},
-      {"sample", CLI_INT, &sample, "N",
-       "with --gpu: N mutants of each operator and kernel, by --seed (default: all)"},
-      {"seconds", CLI_INT, &seconds, "S", "with --gpu: for all launches (default: no end)"},
-      {"sanitizer", CLI_TEXT, &o->sanitizer, "PATH",
-       "with --gpu: compute-sanitizer; launches once more under each of its tools"},
-      {"tools", CLI_TEXT, &tools, "LIST",
-       "these of them (default: memcheck,synccheck,racecheck,initcheck)"},
-      {"tool-sample", CLI_INT, &tool_sample, "N",
-       "a tool is given N mutants of each operator, over the kernels it accepts (default 3)"},
-      {"tool-seconds", CLI_INT, &tool_seconds, "S", "for each tool (default: no end)"},
-      {"out", CLI_TEXT, &o->out, "FILE",
-       "a line with commas for each kernel and mutant, written anew after every step"},
-      {"resume", CLI_FLAG, &resume, NULL,
-       "go on from what --out has of these kernels and options"},
-      {"launch", CLI_TEXT, &o->launch, "LIST",
-       "launch OPERATOR:SITE,… of --form on the device, no more"},
-      {"limit", CLI_INT, &limit, "S", "seconds until a launch counts as hung (default 2)"},
-      {"worker", CLI_TEXT, &o->worker, "PATH", "the program that launches (default: this one)"},
-      {"agree", CLI_INT, &agree, "N", "N kernels drawn at random: do check and sim agree?"},
-      {"seed", CLI_INT, &seed, "S", "of the first of them, and of --sample (default 1)"},
-      {"threads", CLI_INT, &threads, "N", "how many judge at once (default: the machine's)"},
-      {"blind", CLI_TEXT, &o->blind, "JUDGE", "check or sim: says yes to all, to test the count"},
-      {"verbose", CLI_FLAG, &o->verbose, NULL, "a line for every mutant, not only the missed"},
-      {0}};
-  cli_command command = {
-      .usage = "heddle-mutate [FILE…] [--all]",
-      .about =
-          "Breaks kernels in every way that the operators know and counts who notices: the\n"
-          "static checker, the simulator, ptxas, the device. Exit code 1 when check or sim miss\n"
-          "a mutant that is not equivalent, or do not find a sound kernel sound; with --agree,\n"
-          "when they differ.",
-      .examples =
-          "heddle-mutate --all\n"
-          "heddle-mutate --all --out mutants.csv\n"
-          "heddle-mutate --all --out mutants.csv --resume --gpu --sample 1 --seconds 60\n"
-          "heddle-mutate --all --out mutants.csv --resume --gpu --sample 1 \\\n"
-          "    --sanitizer compute-sanitizer --tool-seconds 30\n"
-          "heddle-mutate --agree 1000\n"
-          "heddle-mutate examples/linear_bf16.heddle --no-sim --verbose\n",
-      .options = options,
-      .min_args = 0,
-      .max_args = CLI_MAX_ARGS};
-  const char *files[CLI_MAX_ARGS];
-  int n_files = 0, code = cli_parse(&command, argc, argv, files, &n_files);
+  mutate_arguments a;
+  int code = mutate_arguments_read(argc, argv, &a);
   if (code != CLI_GO)
     return code;
-  bool agrees = agree != INT64_MIN;
-  const cli_number numbers[] = {{"--agree", agrees ? agree : 1, 1, INT32_MAX},
-                                {"--threads", threads, 1, INT32_MAX},
-                                {"--limit", limit, 1, INT32_MAX},
-                                {"--sample", sample, 0, INT32_MAX},
-                                {"--seconds", seconds, 0, INT32_MAX},
-                                {"--tool-sample", tool_sample, 1, INT32_MAX},
-                                {"--tool-seconds", tool_seconds, 0, INT32_MAX}};
-  code = cli_check_numbers("mutate.number", numbers, HD_COUNT(numbers));
-  if (code == CLI_GO)
-    code = check_words(o);
-  if (code != CLI_GO)
-    return code;
-  o->n_threads = threads > 64 ? 64 : (int)threads;
-  o->seed = (uint64_t)seed;
-  o->sample = (size_t)sample;
-  o->limit_seconds = (double)limit;
-  o->gpu_seconds = (double)seconds;
-  o->tool_seconds = (double)tool_seconds;
-  o->tool_sample = (size_t)tool_sample;
-  if (agrees)
-    return mutate_agree(&(mutate_agree_options){(size_t)agree, (uint64_t)seed, o->n_threads,
-                                                o->blind, o->verbose});
-  if (!all && !n_files)
-    return cli_usage_error("mutate.files", "got no file; nearest legal: --all");
-  if (o->sanitizer && !o->gpu)
-    return cli_usage_error("mutate.sanitizer", "--sanitizer goes with --gpu");
-  if (resume && !o->out)
-    return cli_usage_error("mutate.resume", "--resume goes with --out");
-  code = choose_tools(tools, r.tool);
-  if (code != CLI_GO)
-    return code;
-  r.ctx = heddle_context_create();
-  return run_all(&r, all, resume, examples, argv[0], files, n_files);
+  if (a.agrees)
+    return mutate_agree(&(mutate_agree_options){(size_t)a.agree, a.options.seed,
+                                                a.options.n_threads, a.options.blind,
+                                                a.options.verbose});
+  run r = {.ctx = heddle_context_create(), .arguments = &a, .options = a.options};
+  return run_all(&r, argv[0]);
 }
