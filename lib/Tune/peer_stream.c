@@ -1,5 +1,6 @@
-/* A kernel that only reads what the product must read: packed A, and B, each byte once. No kernel
- * that streams its weights can be faster, so it is the ceiling of small n. */
+/* Kernels that only read: packed A and B, each byte once, or as many bytes of D, too. No kernel
+ * that streams its weights can be faster, so they are the ceilings of small n: of what the product
+ * must read, and of all that it must move. */
 #include <stdlib.h>
 
 #include "Support/arena.h"
@@ -7,7 +8,7 @@
 #include "Support/strbuf.h"
 #include "Tune/peer_table.h"
 
-enum { THREADS = 256, LOADS = 8, PIECE = 16, CTA_PIECES = THREADS * LOADS };
+enum { THREADS = 256, LOADS = 8, PIECE = 16, CTA_PIECES = THREADS * LOADS, RANGES = 3 };
 
 typedef struct state {
   const hd_device *device;
@@ -15,28 +16,32 @@ typedef struct state {
   hd_bench_case bench;
 } state;
 
-/* Pieces of 16 bytes; CTAs from `a_ctas` on read B. The store is never reached but for one word in
- * 2^32 of random data: it keeps the loads. */
+/* Pieces of 16 bytes of up to three ranges, each read by CTAs of its own. The store is never
+ * reached but for one word in 2^32 of random data: it keeps the loads. */
 static const char head[] =
     ".version 7.4\n.target sm_80\n.address_size 64\n"
-    ".visible .entry hd_read(.param .u64 a, .param .u64 b, .param .u64 sink,\n"
-    "                        .param .u32 a_ctas, .param .u32 a_pieces, .param .u32 b_pieces)\n"
+    ".visible .entry hd_read(.param .u64 at0, .param .u64 at1, .param .u64 at2, .param .u64 sink,\n"
+    "                        .param .u32 ctas0, .param .u32 ctas1, .param .u32 pieces0,\n"
+    "                        .param .u32 pieces1, .param .u32 pieces2)\n"
     ".maxntid 256, 1, 1\n{\n"
-    "  .reg .pred %is_b, %in, %hit;\n"
+    "  .reg .pred %past, %in, %hit;\n"
     "  .reg .u64 %base, %other, %at, %sink;\n"
     "  .reg .u32 %cta, %ctas, %n, %m, %i, %x, %all, %r<32>;\n"
-    "  ld.param.u64 %base, [a];\n  ld.param.u64 %other, [b];\n  ld.param.u64 %sink, [sink];\n"
-    "  ld.param.u32 %ctas, [a_ctas];\n  ld.param.u32 %n, [a_pieces];\n  ld.param.u32 %m, "
-    "[b_pieces];\n"
+    "  ld.param.u64 %base, [at0];\n  ld.param.u32 %n, [pieces0];\n"
+    "  ld.param.u64 %sink, [sink];\n"
     "  mov.u32 %cta, %ctaid.x;\n"
-    "  setp.ge.u32 %is_b, %cta, %ctas;\n"
-    "  @%is_b sub.u32 %cta, %cta, %ctas;\n"
-    "  selp.u64 %base, %other, %base, %is_b;\n"
-    "  selp.u32 %n, %m, %n, %is_b;\n"
-    "  mov.u32 %i, %tid.x;\n"
-    "  mad.lo.u32 %i, %cta, 2048, %i;\n"
-    "  mad.wide.u32 %at, %i, 16, %base;\n"
-    "  mov.u32 %all, 0;\n";
+    "  setp.eq.u32 %past, 0, 0;\n";
+static const char next_range[] = "  ld.param.u32 %%ctas, [ctas%d];\n"
+                                 "  ld.param.u64 %%other, [at%d];\n"
+                                 "  ld.param.u32 %%m, [pieces%d];\n"
+                                 "  setp.ge.and.u32 %%past, %%cta, %%ctas, %%past;\n"
+                                 "  @%%past sub.u32 %%cta, %%cta, %%ctas;\n"
+                                 "  selp.u64 %%base, %%other, %%base, %%past;\n"
+                                 "  selp.u32 %%n, %%m, %%n, %%past;\n";
+static const char places[] = "  mov.u32 %i, %tid.x;\n"
+                             "  mad.lo.u32 %i, %cta, 2048, %i;\n"
+                             "  mad.wide.u32 %at, %i, 16, %base;\n"
+                             "  mov.u32 %all, 0;\n";
 static const char tail[] = "  setp.eq.u32 %hit, %all, 0x5eed1e55;\n"
                            "  @%hit st.global.u32 [%sink], %all;\n"
                            "  ret;\n}\n";
@@ -44,6 +49,9 @@ static const char tail[] = "  setp.eq.u32 %hit, %all, 0x5eed1e55;\n"
 static char *kernel_text(void) {
   hd_strbuf s = {0};
   hd_strbuf_add(&s, head);
+  for (int i = 1; i < RANGES; i++)
+    hd_strbuf_printf(&s, next_range, i - 1, i, i);
+  hd_strbuf_add(&s, places);
   for (int i = 0; i < LOADS * 4; i++)
     hd_strbuf_printf(&s, "  mov.u32 %%r%d, 0;\n", i);
   for (int i = 0; i < LOADS; i++)
@@ -78,17 +86,22 @@ static heddle_status open_stream(heddle_context *ctx, hd_peer *peer) {
   return status;
 }
 
-static uint32_t pieces(size_t n_bytes) { return (uint32_t)((n_bytes + PIECE - 1) / PIECE); }
-
-static heddle_status launch(heddle_context *ctx, void *user, size_t index, void *stream) {
-  state *s = user;
-  size_t set = index % s->bench.n_sets;
-  const hd_buffer *a = &s->bench.a_packed->set[set], *b = &s->bench.b->set[set];
-  uint64_t addresses[] = {a->address, b->address, s->bench.workspace};
-  uint32_t a_pieces = pieces(a->n_bytes), b_pieces = pieces(b->n_bytes);
-  uint32_t a_ctas = (a_pieces + CTA_PIECES - 1) / CTA_PIECES;
-  void *params[] = {&addresses[0], &addresses[1], &addresses[2], &a_ctas, &a_pieces, &b_pieces};
-  hd_cu_config config = {.grid_x = a_ctas + (b_pieces + CTA_PIECES - 1) / CTA_PIECES,
+/* Reads that set of the first n of packed A, B and D. */
+static heddle_status read_ranges(heddle_context *ctx, const state *s, size_t set, int n,
+                                 void *stream) {
+  const hd_bench_case *c = &s->bench;
+  const hd_buffer *range[RANGES] = {&c->a_packed->set[set], &c->b->set[set], &c->d->set[set]};
+  uint64_t at[RANGES], sink = c->workspace;
+  uint32_t pieces[RANGES] = {0}, ctas[RANGES] = {0};
+  for (int i = 0; i < RANGES; i++)
+    at[i] = range[i]->address;
+  for (int i = 0; i < n; i++) {
+    pieces[i] = (uint32_t)((range[i]->n_bytes + PIECE - 1) / PIECE);
+    ctas[i] = (pieces[i] + CTA_PIECES - 1) / CTA_PIECES;
+  }
+  void *params[] = {&at[0],   &at[1],     &at[2],     &sink,     &ctas[0],
+                    &ctas[1], &pieces[0], &pieces[1], &pieces[2]};
+  hd_cu_config config = {.grid_x = ctas[0] + ctas[1] + ctas[2],
                          .grid_y = 1,
                          .grid_z = 1,
                          .block_x = THREADS,
@@ -99,12 +112,23 @@ static heddle_status launch(heddle_context *ctx, void *user, size_t index, void 
   return HEDDLE_OK;
 }
 
+static heddle_status read_operands(heddle_context *ctx, void *user, size_t index, void *stream) {
+  const state *s = user;
+  return read_ranges(ctx, s, index % s->bench.n_sets, 2, stream);
+}
+
+static heddle_status read_all(heddle_context *ctx, void *user, size_t index, void *stream) {
+  const state *s = user;
+  return read_ranges(ctx, s, index % s->bench.n_sets, RANGES, stream);
+}
+
 static heddle_status prepare_stream(heddle_context *ctx, hd_peer *peer,
                                     const hd_bench_case *bench) {
   (void)ctx;
   state *s = peer->state;
   s->bench = *bench;
-  hd_peer_add(peer, "stream read", launch, s, HD_STORED_NOTHING);
+  hd_peer_add(peer, "stream read", read_operands, s, HD_STORED_NOTHING);
+  hd_peer_add(peer, "stream all", read_all, s, HD_STORED_NOTHING);
   return HEDDLE_OK;
 }
 

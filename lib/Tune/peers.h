@@ -21,9 +21,9 @@ typedef struct hd_bench_case {
 /* A peer's library, opened. */
 typedef struct hd_peer hd_peer;
 
-/* name: "cublas", "cusparselt", or "stream" (a kernel that only reads what the product must read: a
- * ceiling, not a rival). path NULL: the library's usual names. HEDDLE_ENVIRONMENT when it is
- * not there, HEDDLE_INVALID for an unknown name. */
+/* name: "cublas", "cusparselt", or "stream" (kernels that only read what the product must read, or
+ * must move: ceilings, not rivals). path NULL: the library's usual names. HEDDLE_ENVIRONMENT when
+ * it is not there, HEDDLE_INVALID for an unknown name. */
 heddle_status hd_peer_open(heddle_context *ctx, const char *name, const char *path,
                            const hd_device *device, hd_peer **peer);
 void hd_peer_close(hd_peer *peer);

@@ -22,7 +22,7 @@ static const char about[] =
     "against cuBLASLt (dense, best of its heuristics) and cuSPARSELt (every algorithm id, and\n"
     "its default), both opened at run time: from where the loader looks (LD_LIBRARY_PATH), CUDA\n"
     "(CUDA_HOME, /usr/local/cuda) or Python's wheels (VIRTUAL_ENV, python3 on PATH). The peer\n"
-    "`stream` only reads packed A and B: the ceiling of small N.\n"
+    "`stream` only reads: packed A and B, or as many bytes of D, too: the ceilings of small N.\n"
     "\n"
     "Launches are graph-captured behind a spin kernel, operands rotate over 256 MB,\n"
     "contenders take turns; medians of rounds, random values. D is checked before and after:\n"

@@ -11,7 +11,8 @@ typedef enum report_who {
   REPORT_CUBLAS,
   REPORT_CUSPARSELT,
   REPORT_CUTLASS, /* not measured: derived from its times elsewhere */
-  REPORT_STREAM,  /* a kernel that only reads A and B */
+  REPORT_READ,    /* a kernel that only reads A and B */
+  REPORT_ALL,     /* and as many bytes of D */
   REPORT_N
 } report_who;
 

@@ -7,7 +7,8 @@
 #include "heddle/sparse.h"
 #include "report.h"
 
-static const char *const names[] = {"heddle", "cublas", "cusparselt", "cutlass", "stream"};
+static const char *const names[] = {"heddle", "cublas", "cusparselt", "cutlass", "stream read",
+                                    "stream all"};
 
 /* ---- cells ---- */
 
@@ -48,7 +49,7 @@ static heddle_status find_who(heddle_context *ctx, const csv_row *row, int *who)
   const char *contender = csv_get(row, "contender");
   for (int i = 0; contender && i < REPORT_N; i++) {
     size_t n = strlen(names[i]);
-    if (strncmp(contender, names[i], n) == 0 && contender[n] == ' ') {
+    if (strncmp(contender, names[i], n) == 0 && (contender[n] == ' ' || contender[n] == '\0')) {
       *who = i;
       return HEDDLE_OK;
     }
