@@ -23,6 +23,7 @@ void hd_ck_join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *i
 static void join_reads(const hd_ck_machine *m, const uint32_t *from, uint32_t *into) {
   for (int32_t w = 0; w < m->n_warps; w++) {
     raise(into, w, HD_CK_TIME, from[hd_ck_component(w, HD_CK_TIME)]);
+    raise(into, w, HD_CK_READS, from[hd_ck_component(w, HD_CK_READS)]);
     raise(into, w, HD_CK_WGMMA, from[hd_ck_component(w, HD_CK_WGMMA)]);
     raise(into, w, HD_CK_MMA, from[hd_ck_component(w, HD_CK_MMA)]);
   }
@@ -53,6 +54,7 @@ void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release
   }
   if (how != HD_CK_PUBLISH)
     return;
+  raise(into, w->id, HD_CK_READS, w->now);
   raise(into, w->id, HD_CK_LANES, w->now);
   raise(into, w->id, HD_CK_FENCED, w->fenced);
   raise(into, w->id, HD_CK_COPIED, w->copies_done);

@@ -141,7 +141,7 @@ static bool column_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
 static uint32_t enter_read(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                            const hd_ck_place *place) {
   hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = place->slot, .value = w->now};
-  x.component = hd_ck_component(w->id, HD_CK_TIME);
+  x.component = hd_ck_component(w->id, HD_CK_READS);
   return hd_ck_access_add(m, w, x);
 }
 

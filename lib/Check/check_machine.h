@@ -3,9 +3,10 @@
  *
  * Time is a vector clock. Its components:
  *
- *   11 a warp  TIME    operations of the warp: reads by generic code, arrivals
- *              LANES   its generic writes; a warp knows of its own ones only after a barrier,
- *                      because lanes (and warps) of a role share a copy in any order
+ *   12 a warp  TIME    operations of the warp: arrivals, waits
+ *              READS   its generic reads; each lane's are its own, so that a warp (and the one
+ *                      lane that arrives for it) knows of them only after its lanes have met
+ *              LANES   its generic writes: likewise
  *              FENCED  its generic writes that a fence.proxy_async followed
  *              COPIED  its cp.async groups that are complete, FENCED_COPIES those fenced afterwards
  *              WGMMA   its wgmma groups that are complete
@@ -32,6 +33,7 @@ enum { HD_CK_MAX_SLABS = 2 /* of 64 rows: the lanes of tensor memory */, HD_CK_P
 /* Components of a warp. ORDER CLOCK. */
 enum {
   HD_CK_TIME,
+  HD_CK_READS,
   HD_CK_LANES,
   HD_CK_FENCED,
   HD_CK_COPIED,
@@ -325,7 +327,7 @@ void hd_ck_join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *i
 /* What the warp makes known. */
 typedef enum hd_ck_release {
   HD_CK_PUBLISH,     /* everything: all threads synchronise */
-  HD_CK_ELECTED,     /* through one elected lane: its writes as far as other lanes know them */
+  HD_CK_ELECTED,     /* through one lane: reads and writes up to where the warp's lanes met */
   HD_CK_REMOTE,      /* to another CTA under R3: no writes */
   HD_CK_COMMIT,      /* by tcgen05.commit: as REMOTE, and its tcgen05.mma and cp */
   HD_CK_FENCED_INITS /* barriers that were initialised and fenced: a relaxed cluster.sync */

@@ -87,6 +87,10 @@ static hazard hazard_of(const hd_ck_machine *m, const hd_ck_access *x, const hd_
   if (x->kind == HD_CK_OUT_READ)
     return (hazard){"R6", "overwrites what may still be read by",
                     "bulk.wait that covers the group, then a warp.sync"};
+  if (x->kind == HD_CK_READ && clock[hd_ck_component(x->warp, HD_CK_TIME)] >= x->value)
+    return (hazard){"R3", "overwrites what other lanes than the one that told of it may still "
+                          "read by",
+                    "a warp.sync behind the read, before the arrive of one lane for its warp"};
   return (hazard){"R3", "overwrites what may still be read by",
                   x->kind == HD_CK_TENSOR_MMA
                       ? "tcgen05.commit on a barrier that the second access waits for"

@@ -11,6 +11,7 @@
  *            Where tensor memory is used, it is taken before the roles and given back behind them;
  *            a ring of barriers tells who multiplies of the metadata there, commits free the
  *            stages, and the accumulators are a ring of their own (R9). The lanes of a warp meet
+ *            behind what they read of a stage, before one of them tells that it is free (R3);
  *            between what they put into a slot of D and its copy out, and before they fill a slot
  *            that was read (R2, R6). A dependent kernel waits for the one ahead (R8).
  * Why here   roles and accesses are final; fences depend on where the waits are.
@@ -34,6 +35,8 @@ hd_value *hd_ring_declare(hd_ring *r, hd_builder *b, const char *name, int64_t s
   hd_op_set_int(r->module, op, HD_ATTR_COUNT, count);
   return op->results[0];
 }
+
+void hd_place_meeting(hd_builder *b) { hd_build_op(b, HD_OP_WARP_SYNC, (hd_type){0}, 0); }
 
 static bool is_generic(const hd_op *op) {
   return !(hd_op_effects(op->kind) & HD_EFFECT_ASYNCP);
@@ -123,6 +126,7 @@ static void place_exchange(hd_ring *r, hd_builder *b) {
   hd_value *sent = declare_ready(r, b, "sent", hd_op_int(buffer, HD_ATTR_STAGES, 0), 1);
   hd_value *drained =
       buffer->n_operands ? declare_ready(r, b, "drained", 1, owners * n_warps) : NULL;
+  r->drains = drained;
   for (int32_t i = 0, end; i < all.n; i = end) {
     bool sends = all.op[i]->kind == HD_OP_PARTIAL_SEND;
     end = exchange_end(&all, i);
@@ -243,27 +247,32 @@ static void place_single(hd_ring *r, hd_region *body, hd_value *cursor) {
   bool is_last = body->parent->kind != HD_OP_FOR; /* an odd turn, behind the loop */
   hd_ring_wait_full(r, body->first, cursor);
   hd_builder end = hd_builder_before(r->module, body->last);
-  if (is_last ? r->repeats : r->empty != NULL)
+  bool releases = is_last ? r->repeats : r->empty != NULL;
+  if (releases || r->drains)
+    hd_place_meeting(&end);
+  if (releases)
     release(r, &end, cursor);
 }
 
 /* Two slots a turn, read by batches of which the newest still runs: each slot is released when the
  * reads of the next one have been issued; the second one in the next turn, the last one behind the
- * loop, where another tile may follow. */
+ * loop, where another tile may follow. The lanes meet once a turn, behind the loads of both. */
 static void place_pair(hd_ring *r, hd_op *loop, hd_op *const first[2], hd_op *const last[2]) {
   hd_module *m = r->module;
   hd_region *body = loop->regions[0];
   hd_value *cursor[] = {hd_cursor_of(first[0]), hd_cursor_of(first[1])};
   hd_ring_wait_full(r, body->first, cursor[0]);
   hd_ring_wait_full(r, first[1], cursor[1]);
+  hd_builder b = hd_builder_after(m, r->empty ? last[1] : loop);
+  if (r->empty || r->drains)
+    hd_place_meeting(&b);
   if (!r->empty)
     return;
+  release(r, &b, cursor[0]);
   hd_value *before = hd_carry(m, loop, loop->operands[2 + cursor[0]->index]);
   hd_op_add_operand(m, body->last, cursor[1]);
-  hd_builder b = hd_builder_after(m, last[0]);
+  b = hd_builder_after(m, last[0]);
   release_where(r, &b, body->args[0], loop->operands[0], before);
-  b = hd_builder_after(m, last[1]);
-  release(r, &b, cursor[0]);
   if (!r->repeats)
     return;
   b = hd_builder_after(m, loop);
@@ -370,9 +379,9 @@ static void place_lanes(hd_module *m, hd_op *kernel) {
   for (int32_t i = 0; i < fills.n; i++) {
     hd_builder b = hd_builder_before(m, fills.op[i]);
     if (hd_fills_again(&fills, i))
-      hd_build_op(&b, HD_OP_WARP_SYNC, (hd_type){0}, 0);
+      hd_place_meeting(&b);
     b = hd_builder_after(m, fills.op[i]);
-    hd_build_op(&b, HD_OP_WARP_SYNC, (hd_type){0}, 0);
+    hd_place_meeting(&b);
   }
   hd_accesses_free(&fills);
 }

@@ -97,6 +97,8 @@ static void place_loader(tensor_ring *t) {
   hd_ring_wait_full(&t->stages, t->move->region->first, cursor);
   arrive_behind(&t->stages, t->move, t->stages.empty, cursor);
   tell_issuer(t, t->move, t->ready, cursor, true);
+  hd_builder b = hd_builder_after(t->stages.module, t->move);
+  hd_place_meeting(&b);
 }
 
 /* In each of the CTAs that the issuer works for. */

@@ -68,13 +68,12 @@ sim_cta *hd_sim_cta_new(sim_machine *m, uint32_t index) {
 
 /* ---- the end of one ---- */
 
-static void retire_warp(const sim_machine *m, sim_warp *w) {
+static void retire_warp(sim_warp *w) {
   free(w->reg);
   free(w->undefined);
   free(w->busy);
   free(w->touched);
   free(w->busy_as);
-  hd_sim_free_taken(m, w);
   w->reg = NULL;
   w->undefined = w->busy = w->touched = NULL;
   w->busy_as = NULL;
@@ -107,7 +106,7 @@ static void retire_wgmma(const sim_machine *m, sim_wgmma *q) {
 void hd_sim_cta_retire(sim_machine *m, sim_cta *cta) {
   hd_sim_tensor_stop(m, cta, false);
   for (uint32_t i = 0; i < cta->n_warps; i++)
-    retire_warp(m, &cta->warp[i]);
+    retire_warp(&cta->warp[i]);
   for (uint32_t i = 0; i < m->n_warps * 32; i++)
     retire_thread(m, &cta->thread[i]);
   for (uint32_t i = 0; i < SIM_N_BARRIERS; i++)

@@ -211,12 +211,6 @@ typedef struct sim_group {
   sim_poll poll;
 } sim_group;
 
-/* What the lanes of a warp had read when it issued the operations of a group. */
-typedef struct sim_taken {
-  uint32_t group;
-  sim_know know; /* reads */
-} sim_taken;
-
 typedef struct sim_warp {
   struct sim_machine *machine;
   struct sim_cta *cta;
@@ -233,9 +227,6 @@ typedef struct sim_warp {
   struct sim_mover *mover; /* its tcgen05.ld and .st; NULL: the program has none */
   bool dirty; /* lanes have made accesses or learnt since they were last synchronised */
   bool waited; /* lanes have passed mbarriers since they last met */
-  bool loaded; /* lanes have read since the last of taken */
-  sim_taken *taken; /* owned; groups ascend */
-  uint32_t n_taken, taken_cap;
   uint64_t cp_landed; /* of the cp.async that it awaited */
   uint64_t steps, n_stores; /* st of its threads */
 } sim_warp;
@@ -414,11 +405,6 @@ void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t mask, const sim_know *
 void hd_sim_lanesync(sim_warp *w, uint32_t mask);
 /* Any .sync instruction: what one lane has waited for is over for all. */
 void hd_sim_meet(sim_warp *w, uint32_t mask);
-/* A collective operation takes registers of all lanes; group: of its kind, counted from 1. */
-void hd_sim_take_registers(sim_warp *w, uint32_t mask, uint32_t group);
-/* The operations up to group are over: so are the reads that filled those registers. */
-void hd_sim_registers_taken(sim_warp *w, uint32_t mask, uint32_t group);
-void hd_sim_free_taken(const sim_machine *m, sim_warp *w);
 
 /* ---- memory accesses (sim_memory.c, sim_shadow.c) ---- */
 

@@ -4,7 +4,6 @@
 sim_access hd_sim_access(sim_warp *w, uint32_t lane, const sim_insn *insn, uint8_t kind) {
   const sim_thread *t = hd_sim_thread(w, lane);
   w->dirty = true;
-  w->loaded |= kind == SIM_READ;
   return (sim_access){.m = w->machine, .warp = w, .lane = lane, .insn = insn,
                       .view = hd_sim_view(w, lane), .agent = hd_sim_thread_agent(w, lane),
                       .clock = t->clock, .kind = kind};

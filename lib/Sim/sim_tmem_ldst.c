@@ -158,10 +158,8 @@ static sim_step exec_move(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_async *op = hd_sim_tensor_move(w, mask, in, store ? complete_st : complete_ld);
   op->tensor->address = address;
   op->tensor->split = v.split ? (uint32_t)v.split->imm : 0;
-  if (store) {
+  if (store)
     keep_values(w, &v, op->tensor);
-    hd_sim_take_registers(w, mask, op->tensor->number);
-  }
   return hd_sim_async_push(m, op);
 }
 
@@ -181,8 +179,6 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   hd_sim_lanes_learn(m, &lanes, &hd_sim_thread(w, l)->issuer->view, self, n);
   hd_sim_lanes_end(&lanes);
   w->dirty = true;
-  if (which)
-    hd_sim_registers_taken(w, mask, n);
   return SIM_NEXT;
 }
 

@@ -160,7 +160,6 @@ static sim_step exec_wgmma(sim_warp *w, const sim_insn *in, uint32_t mask) {
   op.scale_d = scale_d & 1;
   if (use_registers(w, in, &r, op.scale_d, op.group) == SIM_STOP)
     return SIM_STOP;
-  hd_sim_take_registers(w, mask, op.group);
   return enqueue(w, in, mask, &op);
 }
 
@@ -323,7 +322,6 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   hd_sim_learn_know(m, &done, agent, group);
   hd_sim_acquire(m, w, mask, &done);
   hd_sim_clock_free(m, &done);
-  hd_sim_registers_taken(w, mask, group);
   return SIM_NEXT;
 }
 

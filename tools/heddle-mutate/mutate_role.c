@@ -17,9 +17,10 @@ static bool is_sync(const hd_op *op) {
 static bool comes_first(const hd_op *op) {
   return op->kind == HD_OP_BARRIER_WAIT || op->kind == HD_OP_CP_ASYNC_WAIT ||
          op->kind == HD_OP_WGMMA_WAIT || op->kind == HD_OP_BULK_WAIT ||
-         op->kind == HD_OP_CTA_SYNC || op->kind == HD_OP_TCGEN05_WAIT_LD ||
-         op->kind == HD_OP_TCGEN05_WAIT_ST || op->kind == HD_OP_TCGEN05_FENCE_AFTER ||
-         op->kind == HD_OP_CLUSTER_SYNC || op->kind == HD_OP_FENCE_BARRIER_INIT;
+         op->kind == HD_OP_CTA_SYNC || op->kind == HD_OP_WARP_SYNC ||
+         op->kind == HD_OP_TCGEN05_WAIT_LD || op->kind == HD_OP_TCGEN05_WAIT_ST ||
+         op->kind == HD_OP_TCGEN05_FENCE_AFTER || op->kind == HD_OP_CLUSTER_SYNC ||
+         op->kind == HD_OP_FENCE_BARRIER_INIT;
 }
 
 /* Fences, commits, waits and arrivals; initialisations have no order among themselves. */
@@ -92,12 +93,18 @@ static bool does_something(const hd_op *op) {
   return op->n_regions > 0 || hd_op_effects(op->kind) != HD_EFFECT_PURE;
 }
 
+/* Lanes that meet are nothing to a wgmma's end, which is no lane's own. */
+static bool passes(const hd_op *op, const hd_op *next) {
+  return !does_something(next) ||
+         (op->kind == HD_OP_WGMMA_WAIT && next->kind == HD_OP_WARP_SYNC);
+}
+
 /* Behind the next thing that is done, or in front of the last one. */
 static void move_op(hd_module *m, hd_op *op) {
   (void)m;
   if (comes_first(op)) {
     hd_op *next = op->next;
-    while (next && !does_something(next))
+    while (next && passes(op, next))
       next = next->next;
     if (next && next->kind != HD_OP_YIELD && next->next)
       hd_op_move_before(op, next->next);

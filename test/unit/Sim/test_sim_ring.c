@@ -52,6 +52,7 @@ static const planted errors[] = {
     {"no wgmma.fence", "R5", {{"fence", NULL}}},
     {"no wait_group", "R5|R3", {{"wait", NULL}}},
     {"wait_group 1", "R3|R5", {{"wait", "wgmma.wait_group.sync.aligned 1;"}}},
+    {"one lane releases before the others have met it", "R3", {{"meet", NULL}}},
     {"no commit_group", "R5|R3", {{"commit", NULL}}},
     {"metadata without a value", "undefined", {{"meta", NULL}}},
     {"accumulators without a value",
