@@ -17,7 +17,7 @@ typedef enum heddle_severity { HEDDLE_NOTE, HEDDLE_WARNING, HEDDLE_ERROR } heddl
 typedef struct heddle_diagnostic {
   heddle_severity severity;
   const char *rule;    /* e.g. "problem.k-group"; never NULL */
-  const char *text;    /* got, expected, nearest legal value, PTX ISA section where one applies */
+  const char *text;    /* "got …; legal: …; nearest: …" (docs/embedding.md) */
   const char *file;    /* NULL when the input has no file */
   uint32_t line, col;  /* 1-based; 0 = unknown */
 } heddle_diagnostic;

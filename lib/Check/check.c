@@ -67,7 +67,7 @@ heddle_status hd_check(heddle_context *ctx, const hd_module *module,
   uint64_t steps_left = options->max_steps ? options->max_steps : MAX_STEPS;
   if (!is_checkable(module))
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = module->file}, "check.level",
-                    "got a module without its sync; expected level=role sync=placed");
+                    "got a module without its sync; legal: level=role sync=placed");
   HD_TRY(hd_verify(ctx, module, NULL));
   for (const hd_op *op = module->body->first; op && !report->n_findings; op = op->next)
     check_kernel(op, options, &steps_left, report);

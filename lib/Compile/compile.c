@@ -82,8 +82,8 @@ static heddle_status check_user(heddle_context *ctx, const hd_front *f,
                     f->problem.user);
   if (!f->problem.user && options->user_epilogue)
     return hd_error(ctx, HEDDLE_INVALID, f->problem.store->loc, "epilogue.user",
-                    "an epilogue function was given, and the problem calls none; nearest legal: "
-                    "epilogue %%x {act = user, user = \"NAME\"}");
+                    "an epilogue function was given, and the problem calls none; nearest: epilogue "
+                    "%%x {act = user, user = \"NAME\"}");
   return HEDDLE_OK;
 }
 

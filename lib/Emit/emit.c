@@ -13,7 +13,7 @@ static heddle_status find_target(hd_emitter *e, const hd_module *module) {
     const char *mine = hd_op_str(op, HD_ATTR_TARGET);
     if (op->kind != HD_OP_KERNEL || !mine)
       return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.module",
-                      "expected kernels with a target");
+                      "got an op that is no kernel with a target; legal: kernels with a target");
     if (name && strcmp(name, mine) != 0)
       return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.target",
                       "kernels for %s and %s cannot share one PTX", name, mine);
@@ -23,7 +23,7 @@ static heddle_status find_target(hd_emitter *e, const hd_module *module) {
     return hd_error(e->ctx, HEDDLE_INVALID, HD_NOWHERE, "emit.module", "the module has no kernel");
   if (hd_target_parse(name, &e->target) != HEDDLE_OK)
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, module->body->first->loc, "emit.target",
-                    "no target %s; the nearest is %s", name, hd_target_nearest(name));
+                    "no target %s; nearest: %s", name, hd_target_nearest(name));
   return HEDDLE_OK;
 }
 
@@ -92,7 +92,8 @@ heddle_status hd_emit_ptx(heddle_context *ctx, const hd_module *module,
   hd_emit_result made = {0};
   if (module->level != HD_LEVEL_ROLE || !module->sync_placed)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "emit.level",
-                    "expected a module of level=role with sync=placed");
+                    "got level=%s sync=%s; legal: level=role sync=placed",
+                    hd_level_name(module->level), module->sync_placed ? "placed" : "none");
   HD_TRY(find_target(&e, module));
   HD_TRY(hd_emit_pick_ptx(&e));
   HD_TRY(hd_emit_open(&e));

@@ -14,7 +14,7 @@ heddle_status hd_emit_rows(hd_emitter *e, const hd_op *user, const hd_value *buf
   bool known = swizzle == 0 || swizzle == 32 || swizzle == 64 || swizzle == 128;
   if (!known || made.panel < 16 || made.panel % 16 || made.panel < swizzle || made.rows <= 0)
     return hd_error(e->ctx, HEDDLE_INVALID, user->loc, "emit.layout",
-                    "rows = %lld, panel = %lld, swizzle = %lld; expected swizzle 0, 32, 64 or 128 "
+                    "rows = %lld, panel = %lld, swizzle = %lld; legal: swizzle 0, 32, 64 or 128 "
                     "and a panel at least as wide",
                     (long long)made.rows, (long long)made.panel, (long long)swizzle);
   *rows = made;

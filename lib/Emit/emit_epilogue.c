@@ -262,7 +262,7 @@ static heddle_status open_c(hd_emitter *e, hd_strip *s) {
   heddle_elem elem = hd_op_elem(s->op, HD_ATTR_C_TYPE);
   if (!hd_emit_can_load(elem))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, s->op->loc, "emit.c",
-                    "C cannot be read as this type; expected f16, bf16, f32, s32, s8 or u8");
+                    "C cannot be read as this type; legal: f16, bf16, f32, s32, s8 or u8");
   HD_TRY(hd_emit_arg(e, s->op, "c", &c));
   HD_TRY(hd_emit_arg(e, s->op, "ldc", &ldc));
   s->c = make_view(e, s, c, ldc, elem, hd_op_is(s->op, HD_ATTR_C_ORDER, "col_major"));
@@ -274,7 +274,7 @@ static heddle_status open_bias(hd_emitter *e, hd_strip *s) {
   heddle_elem elem = hd_op_elem(s->op, HD_ATTR_BIAS_TYPE);
   if (!hd_emit_can_load(elem))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, s->op->loc, "emit.bias",
-                    "bias cannot be read as this type; expected f16, bf16, f32, s32, s8 or u8");
+                    "bias cannot be read as this type; legal: f16, bf16, f32, s32, s8 or u8");
   HD_TRY(hd_emit_arg(e, s->op, "bias", &bias));
   if (s->has_bias_n)
     s->bias_n = open_along(e, s, bias, elem);
@@ -356,7 +356,7 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
   bool user = s->act && strcmp(s->act, "user") == 0;
   if (!user && !hd_emit_is_activation(s->act))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.act",
-                    "no activation %s; expected none, relu, gelu, gelu_tanh, silu or user",
+                    "no activation %s; legal: none, relu, gelu, gelu_tanh, silu or user",
                     s->act ? s->act : "");
   if (op->kind == HD_OP_STORE_TILE)
     s->d = make_view(e, s, hd_emit_get1(e, op->operands[0]), hd_emit_get1(e, op->operands[1]), elem,

@@ -207,10 +207,9 @@ static heddle_status check_name(hd_emitter *e, const char *name) {
   size_t n = name ? strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
                   : 0;
   if (n == 0 || name[n] || (name[0] >= '0' && name[0] <= '9') || n > 200)
-    return hd_error(
-        e->ctx, HEDDLE_INVALID, e->kernel->loc, "kernel.name",
-        "\"%s\" cannot name an entry; expected a C identifier of at most 200 characters",
-        name ? name : "");
+    return hd_error(e->ctx, HEDDLE_INVALID, e->kernel->loc, "kernel.name",
+                    "\"%s\" cannot name an entry; legal: a C identifier of at most 200 characters",
+                    name ? name : "");
   if (LLVMGetNamedFunction(e->module, name))
     return hd_error(e->ctx, HEDDLE_INVALID, e->kernel->loc, "kernel.name",
                     "two kernels are named %s", name);
@@ -224,7 +223,7 @@ heddle_status hd_emit_one_kernel(hd_emitter *e, const hd_op *kernel) {
   HD_TRY(check_name(e, name));
   if (n_threads < HD_LANES || n_threads > 1024 || n_threads % HD_LANES)
     return hd_error(e->ctx, HEDDLE_INVALID, kernel->loc, "kernel.threads",
-                    "threads = %lld; expected a multiple of 32 from 32 to 1024",
+                    "threads = %lld; legal: a multiple of 32 from 32 to 1024",
                     (long long)n_threads);
   e->tensor = NULL;
   HD_TRY(hd_shared_layout_make(e->ctx, kernel, &e->arena, &e->layout));

@@ -82,7 +82,7 @@ heddle_status hd_emit_pick_ptx(hd_emitter *e) {
     if (known_ptx[i] == e->ptx_version && e->ptx_version >= e->target->min_ptx)
       return HEDDLE_OK;
   return hd_error(e->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "emit.ptx",
-                  "PTX version %d.%d; expected one of 8.0 to 8.8 or 9.0, at least %d.%d for %s",
+                  "PTX version %d.%d; legal: 8.0 to 8.8 or 9.0, at least %d.%d for %s",
                   e->ptx_version / 10, e->ptx_version % 10, e->target->min_ptx / 10,
                   e->target->min_ptx % 10, e->target->name);
 }

@@ -49,7 +49,7 @@ heddle_status hd_emit_op_cmp(hd_emitter *e, const hd_op *op) {
       return HEDDLE_OK;
     }
   return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.cmp",
-                  "no such predicate; expected eq, ne, lt, le, gt or ge");
+                  "no such predicate; legal: eq, ne, lt, le, gt or ge");
 }
 
 heddle_status hd_emit_op_select(hd_emitter *e, const hd_op *op) {
@@ -87,7 +87,7 @@ heddle_status hd_emit_op_warp_index(hd_emitter *e, const hd_op *op) {
 heddle_status hd_emit_op_tile_coord(hd_emitter *e, const hd_op *op) {
   if (!hd_op_is(op, HD_ATTR_ORDER, "grouped"))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.tile_coord",
-                    "order %s has no lowering; expected grouped", hd_op_str(op, HD_ATTR_ORDER));
+                    "order %s has no lowering; legal: grouped", hd_op_str(op, HD_ATTR_ORDER));
   LLVMValueRef index = hd_emit_get1(e, op->operands[0]);
   LLVMValueRef tiles_m = hd_emit_get1(e, op->operands[1]);
   LLVMValueRef tiles_n = hd_emit_get1(e, op->operands[2]);

@@ -110,7 +110,7 @@ heddle_status hd_emit_op_barrier_arrive(hd_emitter *e, const hd_op *op) {
     arrive_remote(e, at, mask, hd_op_is(op, HD_ATTR_SCOPE, "cluster"));
   else
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.arrive",
-                    "rank = %lld; expected a mask of at most 16 CTAs with scope = warp",
+                    "rank = %lld; legal: a mask of at most 16 CTAs with scope = warp",
                     (long long)mask);
   return HEDDLE_OK;
 }

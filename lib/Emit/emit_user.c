@@ -341,7 +341,7 @@ heddle_status hd_emit_find_user(hd_emitter *e, const hd_op *op, const char *name
                     e->options->user_ir ? "the user's IR" : "no user IR was given, which", name);
   if (LLVMGlobalGetValueType(found) != LLVMFunctionType(e->f32, params, 4, false))
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "user.function",
-                    "%s must be float (%s acc, i32 row, i32 col, ptr user)", name,
+                    "%s has another type; legal: float (%s acc, i32 row, i32 col, ptr user)", name,
                     acc == e->f32 ? "float" : "i32");
   *function = found;
   return HEDDLE_OK;

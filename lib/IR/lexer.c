@@ -45,7 +45,7 @@ static heddle_status lex_word(hd_lexer *lexer, hd_token *token, const char *star
   size_t n = (size_t)(lexer->at - start);
   if (n == 0 || n > MAX_WORD)
     return hd_error(lexer->ctx, HEDDLE_INVALID, token->loc, "text.word",
-                    "got a name of %zu characters, expected 1 to %d", n, MAX_WORD);
+                    "got a name of %zu characters; legal: 1 to %d", n, MAX_WORD);
   token->text = hd_arena_strndup(lexer->arena, start, n);
   return HEDDLE_OK;
 }
@@ -90,8 +90,7 @@ static heddle_status lex_string(hd_lexer *lexer, hd_token *token) {
       step(lexer);
       c = at_end(lexer) ? -1 : unescape(lexer);
       if (c < 0)
-        return string_error(lexer,
-                            "unknown escape: expected \\\" \\\\ \\n \\t or \\xHH, not \\x00");
+        return string_error(lexer, "unknown escape; legal: \\\" \\\\ \\n \\t or \\xHH, not \\x00");
     } else if (c < ' ' || c == 0x7f) {
       return string_error(lexer, "a string ends on its line and holds no control characters");
     }

@@ -85,7 +85,7 @@ static heddle_status unknown_key(hd_parser *p, const hd_op *op, hd_loc loc, cons
   return hd_error(p->ctx, HEDDLE_INVALID, loc, "text.attribute",
                   "unknown attribute '%.60s'; %s takes %s%s%s", text,
                   hd_op_get_info(op->kind)->text, hd_op_get_info(op->kind)->attributes,
-                  near ? "; the nearest is " : "", near ? near : "");
+                  near ? "; nearest: " : "", near ? near : "");
 }
 
 static heddle_status parse_attr(hd_parser *p, hd_op *op) {

@@ -25,7 +25,7 @@ heddle_status hd_parser_unexpected(hd_parser *p, const char *expected) {
     hd_strbuf_printf(&got, "%s%s%.60s", t->kind == HD_TOKEN_STRING ? "the string " : "",
                      t->kind == HD_TOKEN_VALUE ? "%" : "", t->text);
   heddle_status status = hd_error(p->ctx, HEDDLE_INVALID, t->loc, "text.syntax",
-                                  "got %s, expected %s", hd_strbuf_text(&got), expected);
+                                  "got %s; legal: %s", hd_strbuf_text(&got), expected);
   hd_strbuf_free(&got);
   return status;
 }
@@ -64,7 +64,7 @@ heddle_status hd_parser_int(hd_parser *p, const char *what, int64_t *value) {
   long long parsed = strtoll(text, NULL, 10);
   if (errno)
     return hd_error(p->ctx, HEDDLE_INVALID, p->token.loc, "text.number",
-                    "got %.60s, expected an integer of 64 bits", text);
+                    "got %.60s; legal: an integer of 64 bits", text);
   *value = parsed;
   return hd_parser_advance(p);
 }
@@ -76,8 +76,7 @@ heddle_status hd_parser_elem(hd_parser *p, heddle_elem *elem) {
   if (heddle_elem_parse(text, elem) != HEDDLE_OK) {
     const char *near = hd_elem_nearest(text);
     return hd_error(p->ctx, HEDDLE_INVALID, p->token.loc, "text.element-type",
-                    "unknown element type '%.60s'; the nearest is '%s'", text,
-                    near ? near : "bf16");
+                    "unknown element type '%.60s'; nearest: %s", text, near ? near : "bf16");
   }
   return hd_parser_advance(p);
 }
@@ -93,7 +92,7 @@ static heddle_status parse_elem_type(hd_parser *p, hd_type *type) {
     HD_TRY(hd_parser_int(p, "a number of elements", &n));
     if (n < 1 || n > 4096)
       return hd_error(p->ctx, HEDDLE_INVALID, loc, "text.frag",
-                      "a fragment of %lld elements: expected 1 to 4096", (long long)n);
+                      "a fragment of %lld elements; legal: 1 to 4096", (long long)n);
     type->n = (int32_t)n;
   }
   return hd_parser_expect(p, '>', "after the element type");

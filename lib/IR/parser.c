@@ -80,7 +80,7 @@ static heddle_status undefined_value(hd_parser *p) {
   const char *near = hd_nearest_name(p->token.text, next_visible, &c);
   return hd_error(p->ctx, HEDDLE_INVALID, p->token.loc, "text.undefined",
                   "%%%.60s is not defined before this line, or not visible here%s%s", p->token.text,
-                  near ? "; the nearest is %" : "", near ? near : "");
+                  near ? "; nearest: %" : "", near ? near : "");
 }
 
 static heddle_status parse_operands(hd_parser *p, hd_op *op) {
@@ -150,8 +150,8 @@ static heddle_status parse_op_name(hd_parser *p, hd_op_kind *kind) {
   *kind = hd_op_find_kind(name.text);
   if (*kind == HD_N_OPS) {
     const char *near = hd_op_nearest(name.text);
-    return hd_error(p->ctx, HEDDLE_INVALID, name.loc, "text.op", "unknown op '%.60s'%s%s%s",
-                    name.text, near ? "; the nearest is '" : "", near ? near : "", near ? "'" : "");
+    return hd_error(p->ctx, HEDDLE_INVALID, name.loc, "text.op", "unknown op '%.60s'%s%s",
+                    name.text, near ? "; nearest: " : "", near ? near : "");
   }
   return hd_parser_advance(p);
 }
@@ -240,7 +240,7 @@ heddle_status hd_parse(heddle_context *ctx, const char *file, const char *text, 
   hd_loc start = {file, 1, 1};
   if (n_bytes > HD_MAX_TEXT_BYTES)
     return hd_error(ctx, HEDDLE_INVALID, start, "text.size",
-                    "a text of %zu bytes: expected at most %d", n_bytes, HD_MAX_TEXT_BYTES);
+                    "a text of %zu bytes; legal: at most %d", n_bytes, HD_MAX_TEXT_BYTES);
   hd_module *parsed = hd_module_create(HD_LEVEL_PROBLEM);
   if (file)
     parsed->file = start.file = hd_arena_strdup(&parsed->arena, file);

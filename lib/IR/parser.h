@@ -20,7 +20,7 @@ bool hd_parser_at_mark(const hd_parser *p, char mark);
  */
 heddle_status hd_parser_expect(hd_parser *p, char mark, const char *where);
 heddle_status hd_parser_expect_word(hd_parser *p, const char *word);
-/* "got X, expected Y", X being the next token. */
+/* "got X; legal: Y", X being the next token. */
 heddle_status hd_parser_unexpected(hd_parser *p, const char *expected);
 /* Moves past a word, an integer, an element type. */
 heddle_status hd_parser_word(hd_parser *p, const char *what, const char **text);

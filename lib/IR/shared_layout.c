@@ -21,11 +21,11 @@ static heddle_status place(heddle_context *ctx, const hd_op *op, hd_shared_layou
   int64_t stages = hd_op_int(op, HD_ATTR_STAGES, !buffer);
   if (bytes <= 0 || bytes > MOST_BYTES || stages <= 0 || stages > 1024)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "shared.size",
-                    "%lld bytes in %lld stages; expected 1 to %d bytes, 1 to 1024 stages",
+                    "%lld bytes in %lld stages; legal: 1 to %d bytes, 1 to 1024 stages",
                     (long long)bytes, (long long)stages, MOST_BYTES);
   if (align <= 0 || align > HD_SHARED_ALIGN || (align & (align - 1)) || bytes % align)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "shared.align",
-                    "alignment %lld of slots of %lld bytes; expected a power of two up to %d that "
+                    "alignment %lld of slots of %lld bytes; legal: a power of two up to %d that "
                     "divides the slot",
                     (long long)align, (long long)bytes, HD_SHARED_ALIGN);
   const hd_op *under = buffer && op->n_operands ? op->operands[0]->op : NULL;

@@ -177,12 +177,12 @@ static void type_error(hd_verifier *v, const hd_op *op, const char *what, int32_
                        char letter) {
   hd_strbuf text = {0};
   hd_type_print(got, &text);
-  hd_verify_fail(v, op, "ir.type", "%s %d is %s, expected %s", what, (int)i, hd_strbuf_text(&text),
+  hd_verify_fail(v, op, "ir.type", "%s %d is %s; legal: %s", what, (int)i, hd_strbuf_text(&text),
                  hd_slot_text(letter));
   hd_strbuf_free(&text);
 }
 
-/* "2 operands, expected a matrix, a matrix": optional ones in brackets, repeated ones with dots. */
+/* "2 operands; legal: a matrix, a matrix": optional ones in brackets, repeated ones with dots. */
 static void count_error(hd_verifier *v, const hd_op *op, const char *what, int32_t n,
                         const char *letters) {
   hd_strbuf text = {0};
@@ -191,7 +191,7 @@ static void count_error(hd_verifier *v, const hd_op *op, const char *what, int32
     hd_strbuf_printf(&text, "%s%s%s%s%s", text.len ? ", " : "", slot.optional ? "[" : "",
                      hd_slot_text(slot.letter), slot.optional ? "]" : "",
                      slot.repeated ? " ..." : "");
-  hd_verify_fail(v, op, "ir.count", "%d %s%s, expected %s", (int)n, what, n == 1 ? "" : "s",
+  hd_verify_fail(v, op, "ir.count", "%d %s%s; legal: %s", (int)n, what, n == 1 ? "" : "s",
                  text.len ? hd_strbuf_text(&text) : "none");
   hd_strbuf_free(&text);
 }
@@ -228,7 +228,7 @@ static void check_yielded(hd_verifier *v, const hd_op *op, const hd_region *regi
     return;
   }
   if (last->n_operands != op->n_results) {
-    hd_verify_fail(v, last, "ir.yield", "hands on %d values, expected %d", (int)last->n_operands,
+    hd_verify_fail(v, last, "ir.yield", "hands on %d values; legal: %d", (int)last->n_operands,
                    (int)op->n_results);
     return;
   }

@@ -223,8 +223,8 @@ void hd_verify_attrs(hd_verifier *v, const hd_op *op) {
     if (hd_attr_get_use(op->kind, key) != HD_ATTR_REFUSED)
       check_attr(v, op, &op->attrs[i]);
     else if ((near = hd_attr_nearest(op->kind, hd_attr_name(key))))
-      hd_verify_fail(v, op, "ir.attribute", "does not take %s; the nearest that it takes is %s",
-                     hd_attr_name(key), near);
+      hd_verify_fail(v, op, "ir.attribute", "does not take %s; nearest: %s", hd_attr_name(key),
+                     near);
     else
       hd_verify_fail(v, op, "ir.attribute", "does not take %s", hd_attr_name(key));
   }

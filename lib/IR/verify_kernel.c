@@ -22,8 +22,7 @@ static void check_name(hd_verifier *v, const hd_op *kernel) {
   size_t most = v->module->level == HD_LEVEL_PROBLEM ? PROBLEM_NAME : ENTRY_NAME;
   if (name[n] || n > most || strchr("0123456789", name[0]) || strcmp(name, "_") == 0)
     hd_verify_fail(v, kernel, "ir.kernel-name",
-                   "name = \"%.60s\"; expected a C identifier of at most %zu characters", name,
-                   most);
+                   "name = \"%.60s\"; legal: a C identifier of at most %zu characters", name, most);
 }
 
 static const hd_op *role_at(const hd_op *kernel, int64_t warp) {
@@ -88,8 +87,9 @@ static void check_registers(hd_verifier *v, const hd_op *kernel, int64_t warps) 
 
 static void check_launch(hd_verifier *v, const hd_op *kernel) {
   if (hd_op_has(kernel, HD_ATTR_WEIGHTS_READY) && !hd_op_has(kernel, HD_ATTR_DEPENDENT))
-    hd_verify_fail(v, kernel, "ir.weights-ready", "weights_ready says what may be read before the "
-                   "kernel ahead has ended; nearest legal: dependent, weights_ready");
+    hd_verify_fail(v, kernel, "ir.weights-ready",
+                   "weights_ready says what may be read before the kernel ahead has ended; "
+                   "nearest: dependent, weights_ready");
 }
 
 struct id_user {

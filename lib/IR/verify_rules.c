@@ -9,7 +9,7 @@ static void check_const(hd_verifier *v, const hd_op *op) {
   if (kind != HD_TYPE_I1 && kind != HD_TYPE_I32 && kind != HD_TYPE_I64)
     hd_verify_fail(v, op, "ir.type", "a constant is i1, i32 or i64");
   else if (kind == HD_TYPE_I1 && value != 0 && value != 1)
-    hd_verify_fail(v, op, "ir.const", "value = %lld; legal for i1: 0, 1", (long long)value);
+    hd_verify_fail(v, op, "ir.const", "value = %lld of i1; legal: 0, 1", (long long)value);
   else if (kind == HD_TYPE_I32 && (value < INT32_MIN || value > INT32_MAX))
     hd_verify_fail(v, op, "ir.const", "value = %lld does not fit i32", (long long)value);
 }
@@ -134,8 +134,7 @@ static void check_dense(hd_verifier *v, const hd_op *op) {
 static void check_vector(hd_verifier *v, const hd_op *op) {
   check_elem(v, op, HD_ATTR_TYPE);
   if (op->n_operands == 0 && hd_op_is(op, HD_ATTR_OPERAND, "bias"))
-    hd_verify_fail(v, op, "ir.vector",
-                   "only a scale may lack its length; nearest legal: vector %%m");
+    hd_verify_fail(v, op, "ir.vector", "only a scale may lack its length; nearest: vector %%m");
 }
 
 static void check_matmul(hd_verifier *v, const hd_op *op) {
@@ -344,8 +343,7 @@ static void check_expressions(hd_verifier *v, const hd_op *op, hd_attr_key key) 
   for (int32_t i = 0; i < list->n; i++) {
     bool unused = key == HD_ATTR_STRIDES && i == 0 && !*list->strings[i];
     if (!unused && !is_expression(list->strings[i]))
-      hd_verify_fail(v, op, "ir.tmap",
-                     "%s[%d] = \"%.60s\"; expected ARG*MUL+ADD/DIV, e.g. \"ldb*2\"",
+      hd_verify_fail(v, op, "ir.tmap", "%s[%d] = \"%.60s\"; legal: ARG*MUL+ADD/DIV, e.g. \"ldb*2\"",
                      hd_attr_name(key), (int)i, list->strings[i]);
   }
 }
@@ -372,7 +370,7 @@ static void check_tmap(hd_verifier *v, const hd_op *op) {
 
 static void check_list_length(hd_verifier *v, const hd_op *op, hd_attr_key key, int32_t n) {
   if (hd_op_attr(op, key)->n != n)
-    hd_verify_fail(v, op, "ir.attribute", "%s has %d elements, expected %d", hd_attr_name(key),
+    hd_verify_fail(v, op, "ir.attribute", "%s has %d elements; legal: %d", hd_attr_name(key),
                    (int)hd_op_attr(op, key)->n, (int)n);
 }
 

@@ -101,11 +101,11 @@ static void check_storage(hd_verifier *v, const hd_op *op) {
       continue;
     const hd_op *buffer = op->operands[rule->operand]->op;
     if (rule->tmem != hd_op_is(buffer, HD_ATTR_SPACE, "tmem"))
-      hd_verify_fail(v, op, "ir.space", "operand %d, buffer \"%s\", lies in %s; expected %s",
+      hd_verify_fail(v, op, "ir.space", "operand %d, buffer \"%s\", lies in %s; legal: %s",
                      (int)rule->operand, hd_op_str(buffer, HD_ATTR_NAME),
                      hd_op_str(buffer, HD_ATTR_SPACE), rule->tmem ? "tmem" : "shared memory");
     else if (rule->layout && !hd_op_is(buffer, HD_ATTR_LAYOUT, rule->layout))
-      hd_verify_fail(v, op, "ir.layout", "operand %d, buffer \"%s\", has layout %s; expected %s",
+      hd_verify_fail(v, op, "ir.layout", "operand %d, buffer \"%s\", has layout %s; legal: %s",
                      (int)rule->operand, hd_op_str(buffer, HD_ATTR_NAME),
                      hd_op_str(buffer, HD_ATTR_LAYOUT), rule->layout);
   }
@@ -138,7 +138,7 @@ static void check_rows_layout(hd_verifier *v, const hd_op *op) {
   else if (run & (run - 1))
     hd_verify_fail(v, op, "ir.run", "run = %lld; legal: 4, 8, 16", (long long)run);
   else if (hd_op_has(op, HD_ATTR_RUN) && rows % (4 * run))
-    hd_verify_fail(v, op, "ir.run", "rows = %lld; legal with run = %lld: multiples of %lld",
+    hd_verify_fail(v, op, "ir.run", "rows = %lld with run = %lld; legal: multiples of %lld",
                    (long long)rows, (long long)run, (long long)(4 * run));
 }
 
@@ -179,8 +179,7 @@ static void check_buffer(hd_verifier *v, const hd_op *op) {
   if (align & (align - 1))
     hd_verify_fail(v, op, "ir.align", "align = %lld; legal: powers of two", (long long)align);
   else if (bytes % align)
-    hd_verify_fail(v, op, "ir.align",
-                   "bytes = %lld would misalign the next slot; nearest multiple of align: %lld",
+    hd_verify_fail(v, op, "ir.align", "bytes = %lld would misalign the next slot; nearest: %lld",
                    (long long)bytes, (long long)((bytes + align - 1) / align * align));
   const hd_op *under = op->n_operands ? op->operands[0]->op : NULL;
   if (under && (hd_op_is(op, HD_ATTR_SPACE, "tmem") || hd_op_is(under, HD_ATTR_SPACE, "tmem") ||
@@ -237,7 +236,7 @@ static void check_copy_tma(hd_verifier *v, const hd_op *op) {
   for (int32_t i = 0; i < box->n; i++)
     box_bytes *= box->ints[i];
   if (box->n != rank)
-    hd_verify_fail(v, op, "ir.tmap", "the tensor map has rank %d; legal for buffer \"%s\": %d",
+    hd_verify_fail(v, op, "ir.tmap", "the tensor map has rank %d for buffer \"%s\"; legal: %d",
                    (int)box->n, hd_op_str(buffer, HD_ATTR_NAME), rank);
   else if (bytes != box_bytes)
     hd_verify_fail(v, op, "ir.tmap", "bytes = %lld, but a box has %lld", (long long)bytes,
@@ -276,7 +275,7 @@ static void check_stage_tile(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.slot", "%lld columns a slot; legal: multiples of %d", (long long)cols,
                    2 * BLOCK);
   if (line != hd_op_int(slot, HD_ATTR_PANEL, 0))
-    hd_verify_fail(v, op, "ir.slot", "\"%s\" has lines of %lld bytes; expected %lld",
+    hd_verify_fail(v, op, "ir.slot", "\"%s\" has lines of %lld bytes; legal: %lld",
                    hd_op_str(slot, HD_ATTR_NAME), (long long)hd_op_int(slot, HD_ATTR_PANEL, 0),
                    (long long)line);
   if (offset % BLOCK || offset + cols > columns)
@@ -390,7 +389,7 @@ static void check_cp(hd_verifier *v, const hd_op *op) {
   int64_t from = hd_op_int(op->operands[1]->op, HD_ATTR_BYTES, 0);
   int64_t to = hd_op_int(op->operands[0]->op, HD_ATTR_BYTES, 0);
   if (rows < HD_SCALE_TILE_ROWS || rows % HD_SCALE_TILE_ROWS)
-    hd_verify_fail(v, op, "ir.scale-rows", "rows = %lld; legal: multiples of %d, nearest %lld",
+    hd_verify_fail(v, op, "ir.scale-rows", "rows = %lld; legal: multiples of %d; nearest: %lld",
                    (long long)rows, HD_SCALE_TILE_ROWS,
                    (long long)(rows / HD_SCALE_TILE_ROWS + 1) * HD_SCALE_TILE_ROWS);
   else if (from % (rows / HD_SCALE_TILE_ROWS * HD_SCALE_TILE_BYTES) ||
@@ -431,7 +430,7 @@ static void check_warpgroups(hd_verifier *v, const hd_op *op) {
     return;
   if (hd_op_int(v->role, HD_ATTR_N_WARPS, 0) % 4 || hd_op_int(v->role, HD_ATTR_WARP_LO, 0) % 4)
     hd_verify_fail(
-        v, op, "ir.warpgroup", "role \"%s\" has warps %lld to %lld; expected whole groups of 4",
+        v, op, "ir.warpgroup", "role \"%s\" has warps %lld to %lld; legal: whole groups of 4",
         hd_op_str(v->role, HD_ATTR_NAME), (long long)hd_op_int(v->role, HD_ATTR_WARP_LO, 0),
         (long long)(hd_op_int(v->role, HD_ATTR_WARP_LO, 0) +
                     hd_op_int(v->role, HD_ATTR_N_WARPS, 0) - 1));

@@ -97,7 +97,7 @@ static void check_scale_ids(hd_verifier *v, const hd_op *op, const hd_spec_row *
   for (int i = 0; i < 4; i += 2)
     if (ids[i] % row->scale_vec)
       hd_verify_fail(v, op, "ir.scale-ids",
-                     "byte-id %lld; legal with scale_vec::%dX: multiples of %d", (long long)ids[i],
+                     "byte-id %lld with scale_vec::%dX; legal: multiples of %d", (long long)ids[i],
                      row->scale_vec, row->scale_vec);
   if (ids[1] > 1)
     hd_verify_fail(v, op, "ir.scale-ids", "thread-id-a %lld; legal: 0, 1", (long long)ids[1]);
@@ -179,7 +179,7 @@ void hd_verify_spec(hd_verifier *v, const hd_op *op) {
   const hd_target *target;
   const char *name = op->kind == HD_OP_KERNEL ? hd_op_str(op, HD_ATTR_TARGET) : NULL;
   if (name && hd_target_parse(name, &target) != HEDDLE_OK)
-    hd_verify_unsupported(v, op, "ir.target", "target \"%.40s\"; the nearest is %s", name,
+    hd_verify_unsupported(v, op, "ir.target", "target \"%.40s\"; nearest: %s", name,
                           hd_target_nearest(name));
   check_row(v, op);
 }

@@ -88,9 +88,8 @@ static heddle_status check_name(heddle_context *ctx, const char *name) {
       strncmp(name, "heddle", 6) != 0)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launcher.name",
-                  "kernel name \"%s\" is taken in C, C++ or the launcher, expected another such as "
-                  "\"k_%s\"",
-                  name, name);
+                  "kernel name \"%s\" is taken in C, C++ or the launcher; nearest: \"k_%s\"", name,
+                  name);
 }
 
 /* ---- NAME.h ---- */

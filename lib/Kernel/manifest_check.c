@@ -32,7 +32,7 @@ static bool is_identifier(const char *text) {
 static heddle_status check_identifier(heddle_context *ctx, const char *key, const char *text) {
   if (is_identifier(text))
     return HEDDLE_OK;
-  return refuse(ctx, "manifest.identifier", "%s: got \"%.40s\", expected a C identifier", key,
+  return refuse(ctx, "manifest.identifier", "%s: got \"%.40s\"; legal: a C identifier", key,
                 text ? text : "");
 }
 
@@ -40,7 +40,7 @@ static heddle_status check_number(heddle_context *ctx, const hd_field *field, co
   int64_t value = field->kind == HD_FIELD_I32 ? *(const int32_t *)at : *(const int64_t *)at;
   if (value >= field->least && value <= field->most)
     return HEDDLE_OK;
-  return refuse(ctx, "manifest.range", "%s: got %" PRId64 ", expected %" PRId64 " to %" PRId64,
+  return refuse(ctx, "manifest.range", "%s: got %" PRId64 "; legal: %" PRId64 " to %" PRId64,
                 field->key, value, field->least, field->most);
 }
 
@@ -49,8 +49,8 @@ static heddle_status check_word(heddle_context *ctx, const char *key, const char
   static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789.+-";
   if (text[0] && text[strspn(text, all)] == '\0' && strlen(text) <= MAX_NAME)
     return HEDDLE_OK;
-  return refuse(ctx, "manifest.word", "%s: got \"%.40s\", expected letters, digits and _ . + -",
-                key, text);
+  return refuse(ctx, "manifest.word", "%s: got \"%.40s\"; legal: letters, digits and _ . + -", key,
+                text);
 }
 
 /* The ranges of manifest_fields, for a manifest that was built rather than read. */
@@ -64,12 +64,12 @@ static heddle_status check_ranges(heddle_context *ctx, const hd_field *fields, c
     if (field->kind == HD_FIELD_STRING && !*(const char *const *)at)
       return refuse(ctx, "manifest.missing", "%s: missing", field->key);
     if (field->kind == HD_FIELD_NAME && !field->names->name((int)*(const unsigned *)at))
-      return refuse(ctx, "manifest.name", "%s: got %u, expected %s", field->key,
+      return refuse(ctx, "manifest.name", "%s: got %u; legal: %s", field->key,
                     *(const unsigned *)at, field->names->what);
     if (field->kind == HD_FIELD_RECORD)
       HD_TRY(check_ranges(ctx, field->record, at));
     if (count < 0 || (is_list && count > field->cap))
-      return refuse(ctx, "manifest.length", "%s: got %d elements, expected at most %d", field->key,
+      return refuse(ctx, "manifest.length", "%s: got %d elements; legal: at most %d", field->key,
                     count, field->cap);
     for (int32_t i = 0; i < count; i++)
       HD_TRY(check_ranges(ctx, field->record, at + (size_t)i * field->size));
@@ -87,7 +87,7 @@ static heddle_status check_expr(heddle_context *ctx, const hd_manifest *manifest
     return refuse(ctx, "manifest.expr", "%s speaks of %s, which is no argument", where,
                   hd_arg_name(expr->arg));
   if (class == HD_CLASS_F32 || (class == HD_CLASS_PTR && !pointers))
-    return refuse(ctx, "manifest.expr", "%s speaks of %s, expected a size or a stride", where,
+    return refuse(ctx, "manifest.expr", "%s speaks of %s; legal: a size or a stride", where,
                   hd_arg_name(expr->arg));
   return HEDDLE_OK;
 }
@@ -179,7 +179,7 @@ static heddle_status check_cluster(heddle_context *ctx, const hd_variant *v) {
     return HEDDLE_OK;
   return refuse(ctx, "manifest.cluster",
                 "entry %s: tile_cluster %d of a cluster of %d, persistent %d, stream_granule %d; "
-                "expected %d, or 1 of a persistent kernel without stream-K",
+                "legal: %d, or 1 of a persistent kernel without stream-K",
                 v->entry, v->tile_cluster, v->cluster, v->persistent, v->stream_granule,
                 v->cluster);
 }
@@ -215,7 +215,7 @@ heddle_status hd_manifest_check(heddle_context *ctx, const hd_manifest *manifest
     HD_TRY(check_identifier(ctx, "user_function", manifest->user_function));
   HD_TRY(check_args(ctx, manifest));
   if (manifest->n_variants < 1)
-    return refuse(ctx, "manifest.variant", "no variant, expected at least one");
+    return refuse(ctx, "manifest.variant", "no variant; legal: at least one");
   for (int i = 0; i < manifest->n_variants; i++)
     HD_TRY(check_variant(ctx, manifest, &manifest->variant[i]));
   return HEDDLE_OK;

@@ -147,7 +147,7 @@ static const char *type_name(const json_t *value) {
 static heddle_status refuse_type(const reader *r, const place *at, const json_t *got,
                                  const char *expected) {
   char what[96];
-  snprintf(what, sizeof what, "got %s, expected %s", type_name(got), expected);
+  snprintf(what, sizeof what, "got %s; legal: %s", type_name(got), expected);
   return refuse(r, at, "manifest.type", what);
 }
 
@@ -160,7 +160,7 @@ static heddle_status read_integer(const reader *r, const place *at, const hd_fie
     return HEDDLE_OK;
   char what[128];
   snprintf(what, sizeof what,
-           "got %" PRId64 ", expected %" PRId64 " to %" PRId64 "; nearest %" PRId64, *value,
+           "got %" PRId64 "; legal: %" PRId64 " to %" PRId64 "; nearest: %" PRId64, *value,
            field->least, field->most, *value < field->least ? field->least : field->most);
   return refuse(r, at, "manifest.range", what);
 }
@@ -183,7 +183,8 @@ static heddle_status read_hash(const reader *r, const place *at, const json_t *j
   const char *text = json_string_value(json);
   size_t n = json_string_length(json);
   if ((n != 0 && n != 32) || strspn(text, "0123456789abcdef") != n)
-    return refuse(r, at, "manifest.hash", "expected 32 hexadecimal digits, or none");
+    return refuse(r, at, "manifest.hash",
+                  "got another text; legal: 32 hexadecimal digits, or none");
   memcpy(out, text, n + 1);
   return HEDDLE_OK;
 }
@@ -201,7 +202,7 @@ static heddle_status read_name(const reader *r, const place *at, const hd_field 
     }
   }
   char what[128];
-  snprintf(what, sizeof what, "got \"%.40s\", expected %s such as \"%s\"", json_string_value(json),
+  snprintf(what, sizeof what, "got \"%.40s\"; legal: %s such as \"%s\"", json_string_value(json),
            field->names->what, field->names->name(1));
   return refuse(r, at, "manifest.name", what);
 }
@@ -217,7 +218,7 @@ static heddle_status read_length(const reader *r, const place *at, const hd_fiel
   int32_t expected = field->kind == HD_FIELD_MATCH ? list_count(field, base) : field->cap;
   if (n > (size_t)field->cap || (field->kind == HD_FIELD_MATCH && n != (size_t)expected)) {
     char what[96];
-    snprintf(what, sizeof what, "got %zu elements, expected %s%d", n,
+    snprintf(what, sizeof what, "got %zu elements; legal: %s%d", n,
              field->kind == HD_FIELD_MATCH ? "" : "at most ", expected);
     return refuse(r, at, "manifest.length", what);
   }
@@ -314,10 +315,10 @@ static heddle_status check_version(const reader *r, const json_t *root) {
     return HEDDLE_OK;
   if (!json_is_integer(version))
     return hd_error(r->ctx, HEDDLE_INVALID, HD_NOWHERE, "manifest.version",
-                    "not a heddle manifest: expected the key \"" VERSION_KEY "\" with %d",
+                    "not a heddle manifest; legal: the key \"" VERSION_KEY "\" with %d",
                     HD_MANIFEST_VERSION);
   return hd_error(r->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "manifest.version",
-                  "got manifest version %" JSON_INTEGER_FORMAT ", expected %d",
+                  "got manifest version %" JSON_INTEGER_FORMAT "; legal: %d",
                   json_integer_value(version), HD_MANIFEST_VERSION);
 }
 

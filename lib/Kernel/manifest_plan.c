@@ -14,7 +14,7 @@
 static heddle_status refuse(heddle_context *ctx, const hd_arg *arg, const char *rule, int64_t got,
                             const char *what, int64_t legal) {
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, rule,
-                  "argument %s: got %" PRId64 ", expected %s %" PRId64, hd_arg_name(arg->kind), got,
+                  "argument %s: got %" PRId64 "; legal: %s %" PRId64, hd_arg_name(arg->kind), got,
                   what, legal);
 }
 
@@ -51,11 +51,10 @@ static heddle_status check_divisible(heddle_context *ctx, const hd_arg *arg, int
   if (by <= 1 || value % by == 0)
     return HEDDLE_OK;
   int64_t above = (value + by - 1) / by * by;
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.divisible",
-                  "argument %s: got %" PRId64 ", expected a multiple of %" PRId64
-                  "; nearest %" PRId64,
-                  hd_arg_name(arg->kind), value, by,
-                  arg->max > 0 && above > arg->max ? above - by : above);
+  return hd_error(
+      ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.divisible",
+      "argument %s: got %" PRId64 "; legal: a multiple of %" PRId64 "; nearest: %" PRId64,
+      hd_arg_name(arg->kind), value, by, arg->max > 0 && above > arg->max ? above - by : above);
 }
 
 heddle_status hd_manifest_check_number(heddle_context *ctx, const hd_arg *arg,
@@ -91,11 +90,11 @@ static heddle_status check_pointers(heddle_context *ctx, const hd_manifest *mani
         arg->kind == HD_ARG_USER || (arg->kind == HD_ARG_WORKSPACE && workspace_bytes == 0);
     if (value == 0 && !may_be_null)
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.null",
-                      "argument %s: got a null pointer, expected device memory",
+                      "argument %s: got a null pointer; legal: device memory",
                       hd_arg_name(arg->kind));
     if (arg->align > 1 && (value & (uint64_t)(arg->align - 1)) != 0) /* a power of two */
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.align",
-                      "argument %s: got address 0x%" PRIx64 ", expected a multiple of %d bytes",
+                      "argument %s: got address 0x%" PRIx64 "; legal: a multiple of %d bytes",
                       hd_arg_name(arg->kind), value, arg->align);
   }
   return HEDDLE_OK;
@@ -124,7 +123,7 @@ static heddle_status pick_variant(heddle_context *ctx, const hd_manifest *manife
     return HD_BUG(ctx, "a manifest without variants");
   return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.variant",
                   "no variant of %s fits: argument %s times %" PRId64 " plus %" PRId64
-                  " gives %" PRId64 ", expected a multiple of %" PRId64,
+                  " gives %" PRId64 "; legal: a multiple of %" PRId64,
                   manifest->name, hd_arg_name(missing->value.arg), missing->value.mul,
                   missing->value.add, hd_expr_eval(&missing->value, values), missing->modulo);
 }
@@ -226,12 +225,12 @@ static heddle_status fill_tmap(heddle_context *ctx, const hd_tmap_recipe *recipe
     tmap->box[i] = (uint32_t)recipe->box[i];
     if (tmap->dim[i] < 1 || tmap->dim[i] > MAX_TMAP_DIM)
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.tmap",
-                      "tensor map of %s: dimension %d is %" PRIu64 ", expected 1 to 2^32", name, i,
+                      "tensor map of %s: dimension %d is %" PRIu64 "; legal: 1 to 2^32", name, i,
                       tmap->dim[i]);
     if (tmap->stride[i] % TMAP_ALIGN != 0 || tmap->stride[i] >= MAX_TMAP_STRIDE)
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.tmap",
                       "tensor map of %s: stride %d is %" PRIu64
-                      " bytes, expected a multiple of 16 below 2^40",
+                      " bytes; legal: a multiple of 16 below 2^40",
                       name, i, tmap->stride[i]);
   }
   return HEDDLE_OK;

@@ -45,11 +45,9 @@ static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
   bool narrow = p->d.elem == HEDDLE_E4M3 || p->d.elem == HEDDLE_E5M2;
   bool whole = p->d.elem == HEDDLE_S32 && p->acc_elem != HEDDLE_S32;
   if (narrow && p->target->sm < 89)
-    return hd_error(
-        ctx, HEDDLE_UNSUPPORTED, p->store->loc, "problem.type",
-        "got D of type %s on %s, which cannot convert to it before sm_89; nearest legal: "
-        "f16",
-        heddle_elem_get(p->d.elem)->name, p->target->name);
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->store->loc, "problem.type",
+                    "got D of type %s on %s, which cannot convert to it before sm_89; nearest: f16",
+                    heddle_elem_get(p->d.elem)->name, p->target->name);
   if (narrow || float_output(p->d.elem) || (integer_output(p->d.elem) && !whole))
     return HEDDLE_OK;
   return hd_error(
@@ -85,7 +83,7 @@ static heddle_status refuse_instruction(heddle_context *ctx, const hd_problem *p
       p->target->name, heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
       heddle_elem_get(p->acc_elem)->name, p->block ? " with block scales" : "",
       p->kind ? " as kind " : "", p->kind ? p->kind : "",
-      nearest ? "nearest legal: target " : "nor does one of another target: see `heddle list`",
+      nearest ? "nearest: target " : "nor does one of another target: see `heddle list`",
       nearest ? nearest->name : "");
 }
 
@@ -95,8 +93,7 @@ static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
   if (p->b.transposed && heddle_elem_get(p->b.elem)->container_bits != 16)
     return hd_error(
         ctx, HEDDLE_UNSUPPORTED, p->b.op->loc, "problem.b-order",
-        "got an mn_major B of %s; only 16-bit types transpose on the way; nearest legal: "
-        "order = k_major",
+        "got an mn_major B of %s; only 16-bit types transpose on the way; nearest: order = k_major",
         heddle_elem_get(p->b.elem)->name);
   HD_TRY(check_d(ctx, p));
   if (p->c.op)
@@ -111,9 +108,10 @@ static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
 static heddle_status check_launch(heddle_context *ctx, const hd_problem *p) {
   if (!hd_op_has(p->kernel, HD_ATTR_DEPENDENT) || p->target->sm >= 90)
     return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_UNSUPPORTED, p->kernel->loc, "problem.dependent",
-                  "got dependent on %s; programmatic dependent launch needs sm_90; nearest legal: "
-                  "without it", p->target->name);
+  return hd_error(
+      ctx, HEDDLE_UNSUPPORTED, p->kernel->loc, "problem.dependent",
+      "got dependent on %s; programmatic dependent launch needs sm_90; nearest: without it",
+      p->target->name);
 }
 
 heddle_status hd_pass_legalize(hd_pass_context *pass, hd_module *module) {

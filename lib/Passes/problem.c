@@ -23,10 +23,9 @@ static heddle_status read_size(heddle_context *ctx, hd_op *op, hd_problem *p) {
                     (long long)size.value);
   int64_t most = size.value > size.max ? size.value : size.max;
   if (most > HD_SIZE_MOST)
-    return hd_error(
-        ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.size-limit",
-        "got %s up to %lld; tiles past the end are counted in 32 bits; nearest legal: %d",
-        hd_op_str(op, HD_ATTR_DIM), (long long)most, HD_SIZE_MOST);
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.size-limit",
+                    "got %s up to %lld; tiles past the end are counted in 32 bits; nearest: %d",
+                    hd_op_str(op, HD_ATTR_DIM), (long long)most, HD_SIZE_MOST);
   *slot = size;
   return HEDDLE_OK;
 }
@@ -179,11 +178,11 @@ static heddle_status check_used(heddle_context *ctx, const hd_problem *p) {
     for (int32_t j = 1; p->epilogue && j < p->epilogue->n_operands; j++)
       used |= defines(p->epilogue->operands[j], op);
     if (!used)
-      return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.unused",
-                      "operand = %s is declared, and no epilogue takes it; nearest legal: "
-                      "epilogue %%x, %%%s {%s}",
-                      hd_op_str(op, HD_ATTR_OPERAND), hd_op_str(op, HD_ATTR_OPERAND),
-                      hd_op_str(op, HD_ATTR_OPERAND));
+      return hd_error(
+          ctx, HEDDLE_INVALID, op->loc, "problem.unused",
+          "operand = %s is declared, and no epilogue takes it; nearest: epilogue %%x, %%%s {%s}",
+          hd_op_str(op, HD_ATTR_OPERAND), hd_op_str(op, HD_ATTR_OPERAND),
+          hd_op_str(op, HD_ATTR_OPERAND));
   }
   return HEDDLE_OK;
 }
@@ -256,11 +255,11 @@ static heddle_status check_group(heddle_context *ctx, const hd_problem *p) {
                     "%s is never a sparse operand; nearest: bf16", info->name);
   int64_t nearest = (p->k.value + info->group - 1) / info->group * info->group;
   if (p->k.value % info->group)
-    return hd_error(ctx, HEDDLE_INVALID, p->k.op->loc, "problem.k-group",
-                    "got k = %lld, not a multiple of the group of %d (%s is %d:%d sparse); nearest "
-                    "legal: %lld",
-                    (long long)p->k.value, info->group, info->name, info->kept, info->group,
-                    (long long)nearest);
+    return hd_error(
+        ctx, HEDDLE_INVALID, p->k.op->loc, "problem.k-group",
+        "got k = %lld, not a multiple of the group of %d (%s is %d:%d sparse); nearest: %lld",
+        (long long)p->k.value, info->group, info->name, info->kept, info->group,
+        (long long)nearest);
   return HEDDLE_OK;
 }
 
@@ -271,22 +270,19 @@ static heddle_status check_pitch(heddle_context *ctx, const hd_dense *x, const h
   if (!x->op || !x->ld)
     return HEDDLE_OK;
   if (x->ld < 1 || (row->value && x->ld < row->value))
-    return hd_error(
-        ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
-        "got ld = %lld of %s, shorter than its row of %lld elements; nearest legal: %lld",
-        (long long)x->ld, name, (long long)row->value, (long long)row->value);
+    return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
+                    "got ld = %lld of %s, shorter than its row of %lld elements; nearest: %lld",
+                    (long long)x->ld, name, (long long)row->value, (long long)row->value);
   if (x->ld % x->divisible_by)
-    return hd_error(
-        ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
-        "got ld = %lld of %s, not a multiple of its divisible_by = %lld; nearest legal: %lld",
-        (long long)x->ld, name, (long long)x->divisible_by,
-        (long long)((x->ld / x->divisible_by + 1) * x->divisible_by));
+    return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
+                    "got ld = %lld of %s, not a multiple of its divisible_by = %lld; nearest: %lld",
+                    (long long)x->ld, name, (long long)x->divisible_by,
+                    (long long)((x->ld / x->divisible_by + 1) * x->divisible_by));
   int32_t unit = hd_elems_per_byte(x->elem);
   if (x->ld % unit)
-    return hd_error(
-        ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
-        "got ld = %lld of %s, whose rows of %s start at whole bytes; nearest legal: %lld",
-        (long long)x->ld, name, heddle_elem_get(x->elem)->name, (long long)x->ld + 1);
+    return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
+                    "got ld = %lld of %s, whose rows of %s start at whole bytes; nearest: %lld",
+                    (long long)x->ld, name, heddle_elem_get(x->elem)->name, (long long)x->ld + 1);
   return HEDDLE_OK;
 }
 

@@ -51,20 +51,19 @@ static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
   if (!row)
     return hd_error(
         ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "problem.block-scale",
-        "no sparse instruction scales blocks of %s x %s; nearest legal: scale_a, scale_b of "
-        "the epilogue",
+        "no sparse instruction scales blocks of %s x %s; nearest: scale_a, scale_b of the epilogue",
         a, b);
   heddle_elem legal = row->operand[HD_OPERAND_SCALE_A].elem;
   int64_t block_b = hd_op_int(p->block_b.op, HD_ATTR_BLOCK, 0);
   if (p->block_a.elem == legal && p->block_b.elem == legal && p->block == hd_spec_block(row) &&
       block_b == p->block)
     return HEDDLE_OK;
-  return hd_error(
-      ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "problem.block-scale",
-      "got scales of %s for blocks of %d and of %s for %lld with %s x %s; nearest legal: %s "
-      "for blocks of %d, both",
-      heddle_elem_get(p->block_a.elem)->name, p->block, heddle_elem_get(p->block_b.elem)->name,
-      (long long)block_b, a, b, heddle_elem_get(legal)->name, hd_spec_block(row));
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "problem.block-scale",
+                  "got scales of %s for blocks of %d and of %s for %lld with %s x %s; nearest: %s "
+                  "for blocks of %d, both",
+                  heddle_elem_get(p->block_a.elem)->name, p->block,
+                  heddle_elem_get(p->block_b.elem)->name, (long long)block_b, a, b,
+                  heddle_elem_get(legal)->name, hd_spec_block(row));
 }
 
 static heddle_status check_pitch(heddle_context *ctx, const hd_problem *p, const hd_dense *x,
@@ -74,7 +73,7 @@ static heddle_status check_pitch(heddle_context *ctx, const hd_problem *p, const
   if (x->ld && hd_scales_in_tiles(p))
     return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
                     "got ld = %lld of block scales that %s takes in tiles, which follow each "
-                    "other; nearest legal: without ld",
+                    "other; nearest: without ld",
                     (long long)x->ld, p->target->name);
   int64_t legal =
       x->ld < least ? least : (x->ld + HD_SCALE_ALIGN - 1) / HD_SCALE_ALIGN * HD_SCALE_ALIGN;

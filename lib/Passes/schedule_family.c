@@ -13,7 +13,7 @@ static heddle_status no_instruction(heddle_context *ctx, const hd_problem *p, co
                       : hd_problem_row(p, "tcgen05", 0, false) ? "tcgen05"
                                                                : "mma";
   REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction",
-         "no %s for %s x %s -> %s on %s; nearest legal: family=%s", name,
+         "no %s for %s x %s -> %s on %s; nearest: family=%s", name,
          heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
          heddle_elem_get(p->acc_elem)->name, p->target->name, legal);
 }
@@ -24,20 +24,20 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
     return no_instruction(ctx, p, "wgmma.mma_async.sp");
   if (!hd_problem_row(p, "wgmma", s->tile_n, in_registers))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction",
-           "no wgmma.mma_async.sp of n %d for %s x %s -> %s on %s; nearest legal n: %d", s->tile_n,
+           "no wgmma.mma_async.sp of n %d for %s x %s -> %s on %s; nearest: n %d", s->tile_n,
            heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
            heddle_elem_get(p->acc_elem)->name, p->target->name, (s->tile_n + 15) / 16 * 16);
   if (s->warps_n != 1 || s->warps_m % 4 || s->warps_m < 4 || s->warps_m > 8 ||
       s->tile_m % (s->warps_m * 16))
     REFUSE(HEDDLE_INVALID, "schedule.warps",
-           "got warps %dx%d; legal for wgmma: 4x1 or 8x1, with "
-           "tile m a multiple of 16 rows a warp",
+           "got warps %dx%d with family=wgmma; legal: 4x1 or 8x1, with tile m a multiple of 16 "
+           "rows a warp",
            s->warps_m, s->warps_n);
   if (s->cluster != 1 && s->cluster != 2)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.cluster", "got cluster %d; legal: 1, 2", s->cluster);
   if (s->cluster == 2 && strcmp(s->b_path, "gather") == 0)
     REFUSE(HEDDLE_INVALID, "schedule.cluster-gather",
-           "got cluster 2 with b=gather; gathered rows cannot be multicast; nearest legal: 1");
+           "got cluster 2 with b=gather; gathered rows cannot be multicast; nearest: 1");
   bool shares_a = strcmp(s->share, "a") == 0;
   if (shares_a && (s->cluster == 1 || !s->persistent || hd_schedule_shares_tiles(s)))
     REFUSE(HEDDLE_INVALID, "schedule.share",
@@ -60,8 +60,7 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
     REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d; legal: 0, 1", s->pending);
   if (s->pending && strcmp(s->a_path, "reg") == 0)
     REFUSE(HEDDLE_INVALID, "schedule.pending-registers",
-           "got pending 1 with a=reg, whose fragments a pending batch would still read; nearest "
-           "legal: "
+           "got pending 1 with a=reg, whose fragments a pending batch would still read; nearest: "
            "pending=0 or a=desc");
   if (s->pending && !hd_schedule_may_pend(p, s))
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.pending-metadata",
@@ -70,8 +69,8 @@ static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const
            "in all; nearest: pending=0",
            s->tile_m, s->tile_n, acc, hd_schedule_held_metadata(p, s), HD_PENDING_REGISTERS);
   if (!strcmp(s->b_path, "cp_async") || !strcmp(s->b_path, "ld_st"))
-    REFUSE(HEDDLE_INVALID, "schedule.b-path", "got b=%s; legal for wgmma: auto, tma, gather",
-           s->b_path);
+    REFUSE(HEDDLE_INVALID, "schedule.b-path",
+           "got b=%s with family=wgmma; legal: auto, tma, gather", s->b_path);
   return HEDDLE_OK;
 }
 
@@ -81,10 +80,10 @@ static heddle_status check_scale_tile(heddle_context *ctx, const hd_problem *p,
   if (p->block && s->stream_k)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.stream-scales",
            "got stream_k=1 with block scales in tensor memory, whose tiles are so wide that no "
-           "registers are left to find the parts; nearest legal: stream_k=0, or split_k=2");
+           "registers are left to find the parts; nearest: stream_k=0, or split_k=2");
   if (p->block && s->tile_n % HD_SCALED_UNIT)
     REFUSE(HEDDLE_INVALID, "schedule.tile-scales",
-           "got tile n %d with block scales in tensor memory; legal: multiples of %d, nearest %d",
+           "got tile n %d with block scales in tensor memory; legal: multiples of %d; nearest: %d",
            s->tile_n, HD_SCALED_UNIT,
            (s->tile_n + HD_SCALED_UNIT - 1) / HD_SCALED_UNIT * HD_SCALED_UNIT);
   return HEDDLE_OK;
@@ -93,8 +92,8 @@ static heddle_status check_scale_tile(heddle_context *ctx, const hd_problem *p,
 static heddle_status check_pair(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   if (s->cluster < 1 || s->cluster > 2 || strcmp(s->share, "b") != 0)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.cluster",
-           "got cluster %d share=%s; legal for tcgen05: 1, 2 with share=b; nearest: cluster=%d "
-           "share=b",
+           "got cluster %d share=%s with family=tcgen05; legal: 1 or 2, share=b; nearest: "
+           "cluster=%d share=b",
            s->cluster, s->share, s->cluster < 2 ? 1 : 2);
   return HEDDLE_OK;
 }
@@ -105,37 +104,38 @@ static heddle_status check_tensor(heddle_context *ctx, const hd_problem *p, cons
   int32_t unit = hd_schedule_tensor_unit(p, s);
   if (s->tile_m != TENSOR_ROWS || s->tile_n % unit)
     REFUSE(HEDDLE_INVALID, "schedule.tile-tensor",
-           "got tile %dx%d; legal for tcgen05%s: %d rows, a multiple of %d columns; nearest %dx%d",
+           "got tile %dx%d with family=tcgen05%s; legal: %d rows, a multiple of %d columns; "
+           "nearest: %dx%d",
            s->tile_m, s->tile_n, hd_schedule_is_pair(s) ? " with cluster 2, half of B a CTA" : "",
            TENSOR_ROWS, unit, TENSOR_ROWS, (s->tile_n + unit - 1) / unit * unit);
   HD_TRY(check_scale_tile(ctx, p, s));
   if (s->warps_m != 4 || s->warps_n != 1)
     REFUSE(HEDDLE_INVALID, "schedule.warps",
-           "got warps %dx%d; legal for tcgen05: 4x1, a warp to 32 "
-           "lanes of tensor memory",
+           "got warps %dx%d with family=tcgen05; legal: 4x1, a warp to 32 lanes of tensor memory",
            s->warps_m, s->warps_n);
   HD_TRY(check_pair(ctx, p, s));
   int32_t acc = hd_schedule_accumulators(p, s), most = hd_schedule_most_accumulators(p, s);
   if (acc > most)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
            "tile %dx%d with split_k=%d stream_k=%d holds %d accumulator registers a thread beside "
-           "other partials; legal: %d, nearest tile n %d%s",
+           "other partials; legal: %d; nearest: tile n %d%s",
            s->tile_m, s->tile_n, s->split_k, s->stream_k, acc, most,
            most < unit ? most : most / unit * unit, most < unit ? " with cluster=1" : "");
   if (s->pending != 0)
-    REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d; legal for tcgen05: 0", s->pending);
+    REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d with family=tcgen05; legal: 0",
+           s->pending);
   if (strcmp(s->a_path, "desc") != 0)
-    REFUSE(HEDDLE_INVALID, "schedule.a-path", "got a=%s; legal for tcgen05: desc", s->a_path);
+    REFUSE(HEDDLE_INVALID, "schedule.a-path", "got a=%s with family=tcgen05; legal: desc",
+           s->a_path);
   if (!strcmp(s->b_path, "cp_async") || !strcmp(s->b_path, "ld_st"))
-    REFUSE(HEDDLE_INVALID, "schedule.b-path", "got b=%s; legal for tcgen05: auto, tma, gather",
-           s->b_path);
+    REFUSE(HEDDLE_INVALID, "schedule.b-path",
+           "got b=%s with family=tcgen05; legal: auto, tma, gather", s->b_path);
   int32_t columns = hd_schedule_least_columns(p, s), limit = hd_schedule_most_columns(p, s);
   if (columns > limit)
-    REFUSE(
-        HEDDLE_UNSUPPORTED, "schedule.tensor-memory",
-        "tile n %d with %d stages takes %d columns of tensor memory, a CTA of %d has %d; nearest "
-        "legal: a narrower tile",
-        s->tile_n, s->stages, columns, s->ctas, limit);
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.tensor-memory",
+           "tile n %d with %d stages takes %d columns of tensor memory, a CTA of %d has %d; legal: "
+           "a narrower tile",
+           s->tile_n, s->stages, columns, s->ctas, limit);
   return HEDDLE_OK;
 }
 
@@ -150,19 +150,21 @@ static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const h
            "in all, each with a multiple of 16 rows and 8 columns",
            s->warps_m, s->warps_n, s->tile_m, s->tile_n);
   if (s->cluster != 1)
-    REFUSE(HEDDLE_INVALID, "schedule.cluster", "got cluster %d; legal for mma: 1", s->cluster);
+    REFUSE(HEDDLE_INVALID, "schedule.cluster", "got cluster %d with family=mma; legal: 1",
+           s->cluster);
   if (s->pending != 0)
-    REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d; legal for mma: 0", s->pending);
+    REFUSE(HEDDLE_INVALID, "schedule.pending", "got pending %d with family=mma; legal: 0",
+           s->pending);
   int32_t acc = hd_schedule_accumulators(p, s);
   if (acc > WARP_ACCUMULATORS)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
            "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d", s->tile_m,
            s->tile_n, warps, acc, WARP_ACCUMULATORS);
   if (strcmp(s->a_path, "reg") != 0)
-    REFUSE(HEDDLE_INVALID, "schedule.a-path", "got a=%s; legal for mma: reg", s->a_path);
+    REFUSE(HEDDLE_INVALID, "schedule.a-path", "got a=%s with family=mma; legal: reg", s->a_path);
   if (!strcmp(s->b_path, "tma") || !strcmp(s->b_path, "gather"))
-    REFUSE(HEDDLE_INVALID, "schedule.b-path", "got b=%s; legal for mma: auto, cp_async, ld_st",
-           s->b_path);
+    REFUSE(HEDDLE_INVALID, "schedule.b-path",
+           "got b=%s with family=mma; legal: auto, cp_async, ld_st", s->b_path);
   return HEDDLE_OK;
 }
 

@@ -7,34 +7,29 @@ enum { MOST_CTAS = 8, MOST_SPLITS = 16 };
 
 #define REFUSE(status, rule, ...) return hd_error(ctx, status, p->matmul->loc, rule, __VA_ARGS__)
 
+/* One side of a tile: a multiple of unit, from unit to most. */
+static heddle_status check_side(heddle_context *ctx, const hd_problem *p, const char *rule,
+                                char side, int32_t got, int32_t unit, int32_t most,
+                                const char *why) {
+  if (got >= unit && got <= most && got % unit == 0)
+    return HEDDLE_OK;
+  int32_t nearest = got < unit ? unit : got > most ? most : (got + unit / 2) / unit * unit;
+  REFUSE(HEDDLE_INVALID, rule, "got tile %c %d; legal: multiples of %d to %d%s; nearest: %d", side,
+         got, unit, most, why, nearest);
+}
+
 static heddle_status check_tile(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   int32_t granule = hd_granule_k(p->a_elem);
-  if (s->tile_m < 64 || s->tile_m > 512 || s->tile_m % 64)
-    REFUSE(HEDDLE_INVALID, "schedule.tile-m",
-           "got tile m %d; legal: multiples of 64 to 512, "
-           "nearest %d",
-           s->tile_m,
-           s->tile_m < 64    ? 64
-           : s->tile_m > 512 ? 512
-                             : (s->tile_m + 32) / 64 * 64);
-  if (s->tile_n < 8 || s->tile_n > 256 || s->tile_n % 8)
-    REFUSE(HEDDLE_INVALID, "schedule.tile-n",
-           "got tile n %d; legal: multiples of 8 to 256, "
-           "nearest %d",
-           s->tile_n,
-           s->tile_n < 8     ? 8
-           : s->tile_n > 256 ? 256
-                             : (s->tile_n + 4) / 8 * 8);
-  if (p->b.transposed && s->tile_n % 64)
-    REFUSE(HEDDLE_INVALID, "schedule.tile-n-panel",
-           "got tile n %d with an mn_major B; legal: "
-           "multiples of 64 (a 128-byte panel), nearest %d",
-           s->tile_n, s->tile_n < 64 ? 64 : (s->tile_n + 32) / 64 * 64);
+  HD_TRY(check_side(ctx, p, "schedule.tile-m", 'm', s->tile_m, 64, 512, ""));
+  HD_TRY(check_side(ctx, p, "schedule.tile-n", 'n', s->tile_n, 8, 256, ""));
+  if (p->b.transposed)
+    HD_TRY(check_side(ctx, p, "schedule.tile-n-panel", 'n', s->tile_n, 64, 256,
+                      " (128-byte panels of an mn_major B)"));
   if (s->tile_k != granule)
     REFUSE(HEDDLE_INVALID, "schedule.tile-k", "got tile k %d; legal: %d, one granule of %s",
            s->tile_k, granule, heddle_elem_get(p->a_elem)->name);
   if (s->ctas < 1 || s->ctas > MOST_CTAS)
-    REFUSE(HEDDLE_INVALID, "schedule.ctas", "got %d CTAs an SM; legal: 1 to %d, nearest %d",
+    REFUSE(HEDDLE_INVALID, "schedule.ctas", "got %d CTAs an SM; legal: 1 to %d; nearest: %d",
            s->ctas, MOST_CTAS, s->ctas < 1 ? 1 : MOST_CTAS);
   return HEDDLE_OK;
 }
@@ -45,13 +40,12 @@ heddle_status hd_schedule_check_extents(heddle_context *ctx, const hd_problem *p
   HD_TRY(check_tile(ctx, p, s));
   if (s->warps_m > HD_MOST_WARPS || s->warps_n > HD_MOST_WARPS)
     REFUSE(HEDDLE_INVALID, "schedule.warps",
-           "got warps %dx%d; legal: up to %d in all, nearest "
-           "%dx1",
-           s->warps_m, s->warps_n, HD_MOST_WARPS, s->warps_m < 8 ? 4 : 8);
+           "got warps %dx%d; legal: up to %d in all; nearest: %dx1", s->warps_m, s->warps_n,
+           HD_MOST_WARPS, s->warps_m < 8 ? 4 : 8);
   int64_t granules = p->k.value ? (p->k.value + granule - 1) / granule : MOST_SPLITS;
   int32_t splits = granules < MOST_SPLITS ? (int32_t)granules : MOST_SPLITS;
   if (s->split_k < 1 || s->split_k > splits)
-    REFUSE(HEDDLE_INVALID, "schedule.split-k", "got split_k %d; legal: 1 to %d%s, nearest %d",
+    REFUSE(HEDDLE_INVALID, "schedule.split-k", "got split_k %d; legal: 1 to %d%s; nearest: %d",
            s->split_k, splits, splits < MOST_SPLITS ? " (a granule of k each)" : "",
            s->split_k < 1 ? 1 : splits);
   return HEDDLE_OK;
@@ -73,9 +67,9 @@ static heddle_status check_depth(heddle_context *ctx, const hd_problem *p, const
   if (s->persistent != 0 && s->persistent != 1)
     REFUSE(HEDDLE_INVALID, "schedule.persistent", "got persistent %d; legal: 0, 1", s->persistent);
   if (!s->persistent && strcmp(s->k_order, "zigzag") == 0)
-    REFUSE(HEDDLE_INVALID, "schedule.k-order",
-           "got k_order=zigzag with persistent=0, where a CTA has "
-           "one tile; nearest legal: k_order=forward");
+    REFUSE(
+        HEDDLE_INVALID, "schedule.k-order",
+        "got k_order=zigzag with persistent=0, where a CTA has one tile; nearest: k_order=forward");
   return HEDDLE_OK;
 }
 
@@ -89,9 +83,8 @@ static heddle_status check_tiles(heddle_context *ctx, const hd_problem *p, const
   int64_t tiles = tiles_along(&p->m, s->tile_m) * tiles_along(&p->n, s->tile_n) * s->split_k;
   if (tiles > MOST_TILES)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.tiles",
-           "got %lld tiles of %dx%d; legal: up to %d, nearest "
-           "with larger tiles",
-           (long long)tiles, s->tile_m, s->tile_n, MOST_TILES);
+           "got %lld tiles of %dx%d; legal: up to %d, by larger tiles", (long long)tiles, s->tile_m,
+           s->tile_n, MOST_TILES);
   return HEDDLE_OK;
 }
 
@@ -99,14 +92,14 @@ static heddle_status check_shared(heddle_context *ctx, const hd_problem *p, cons
   int32_t bytes = hd_schedule_shared_bytes(p, s), limit = hd_schedule_shared_limit(p, s);
   if (bytes > limit) {
     int32_t fit = hd_schedule_fitting_stages(p, s);
-    REFUSE(
-        HEDDLE_UNSUPPORTED, "schedule.shared-memory",
-        "tile %dx%dx%d with %d stages%s takes %d bytes of shared memory, %s has %d with ctas=%d; "
-        "nearest legal: %s%d stages",
-        s->tile_m, s->tile_n, s->tile_k, s->stages,
-        hd_schedule_along_k(s) > 1 && !hd_schedule_over_ring(s) ? " beside the partial sums" : "",
-        bytes, p->target->name, limit, s->ctas, fit < 2 ? "a smaller tile, " : "",
-        fit < 2 ? 2 : fit);
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.shared-memory",
+           "tile %dx%dx%d with %d stages%s takes %d bytes of shared memory, %s has %d with "
+           "ctas=%d; nearest: %s%d stages",
+           s->tile_m, s->tile_n, s->tile_k, s->stages,
+           hd_schedule_along_k(s) > 1 && !hd_schedule_over_ring(s) ? " beside the partial sums"
+                                                                   : "",
+           bytes, p->target->name, limit, s->ctas, fit < 2 ? "a smaller tile, " : "",
+           fit < 2 ? 2 : fit);
   }
   return HEDDLE_OK;
 }
@@ -164,15 +157,14 @@ static heddle_status check_permuted(heddle_context *ctx, const hd_problem *p,
            (long long)c_bytes, hd_run_align(p, p->c.elem));
   if (p->n.value % lanes)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-n",
-           "got store=permuted with n %lld; legal: multiples of %d (four lanes of 16 bytes), "
-           "nearest %lld; or "
-           "store=quad",
+           "got store=permuted with n %lld; legal: multiples of %d (four lanes of 16 bytes); "
+           "nearest: %lld, or store=quad",
            (long long)p->n.value, lanes, (long long)((p->n.value + lanes - 1) / lanes * lanes));
   int32_t unit = lanes * sharers * hd_schedule_owners(p, s);
   if (s->tile_n % unit)
     REFUSE(HEDDLE_INVALID, "schedule.store-tile",
-           "got store=permuted with tile n %d; legal: multiples of %d (four lanes of 16 bytes%s), "
-           "nearest %d",
+           "got store=permuted with tile n %d; legal: multiples of %d (four lanes of 16 bytes%s); "
+           "nearest: %d",
            s->tile_n, unit, unit > lanes ? " a CTA of the cluster" : "",
            (s->tile_n + unit - 1) / unit * unit);
   return HEDDLE_OK;
@@ -182,7 +174,7 @@ static heddle_status check_ctas(heddle_context *ctx, const hd_problem *p, const 
   int32_t fit = p->target->max_threads_per_sm / hd_schedule_threads(s);
   if (s->ctas > fit)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.ctas-threads",
-           "got %d CTAs an SM of %d threads, %s holds %d; nearest legal: ctas=%d", s->ctas,
+           "got %d CTAs an SM of %d threads, %s holds %d; nearest: ctas=%d", s->ctas,
            hd_schedule_threads(s), p->target->name, p->target->max_threads_per_sm, fit);
   int32_t acc = hd_schedule_accumulators(p, s);
   int32_t limit = hd_schedule_shared_accumulators(p, s);

@@ -218,5 +218,5 @@ void hd_schedule_note_nearest(heddle_context *ctx, const hd_op *kernel, const ch
   hd_schedule same;
   if (!is_legal(kernel, found, &same))
     hd_schedule_print(&s, found);
-  hd_note(ctx, kernel->loc, "schedule.nearest", "nearest legal: %s", found);
+  hd_note(ctx, kernel->loc, "schedule.nearest", "nearest: %s", found);
 }

@@ -39,17 +39,15 @@ heddle_status hd_store_slot_check(heddle_context *ctx, const hd_problem *p, cons
     return HEDDLE_OK;
   if (strcmp(s->family, "wgmma") != 0 || strcmp(s->b_path, "gather") == 0)
     REFUSE(HEDDLE_INVALID, "schedule.store",
-           "got store=staged with family=%s b=%s; legal for family=wgmma with b=auto or b=tma; "
-           "nearest: "
+           "got store=staged with family=%s b=%s; legal: family=wgmma, b=auto or b=tma; nearest: "
            "store=quad",
            s->family, s->b_path);
   int32_t owners = hd_schedule_owners(p, s), row = s->tile_n / owners * elem_bytes(p),
           pitch = (int32_t)(p->d.ld * elem_bytes(p) % HD_STAGED_ALIGN);
   if (row % NARROWEST)
     REFUSE(HEDDLE_INVALID, "schedule.store-tile",
-           "got store=staged with tile n %d, rows of %d bytes of %s; legal: multiples of %d bytes, "
-           "nearest "
-           "tile n %d",
+           "got store=staged with tile n %d, rows of %d bytes of %s; legal: multiples of %d bytes; "
+           "nearest: tile n %d",
            s->tile_n, row, heddle_elem_get(p->d.elem)->name, NARROWEST,
            (row + NARROWEST - 1) / NARROWEST * NARROWEST / elem_bytes(p) * owners);
   if (pitch)

@@ -13,8 +13,8 @@ heddle_status hd_buffer_create(heddle_context *ctx, const hd_device *device, siz
                                size_t offset_bytes, hd_buffer *buffer) {
   if (offset_bytes >= ALIGN || n_bytes > SIZE_MAX / 2)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "buffer.size",
-                    "got %zu bytes at offset %zu, expected an offset below %d", n_bytes,
-                    offset_bytes, ALIGN);
+                    "got %zu bytes at offset %zu; legal: an offset below %d", n_bytes, offset_bytes,
+                    ALIGN);
   hd_buffer made = {.n_bytes = n_bytes, .base_bytes = n_bytes + 2 * HD_GUARD_BYTES + ALIGN};
   HD_CU_TRY(ctx, device->runtime, mem_alloc, &made.base, made.base_bytes);
   made.address = (made.base + HD_GUARD_BYTES + ALIGN - 1) / ALIGN * ALIGN + offset_bytes;

@@ -51,7 +51,7 @@ static heddle_status find_entries(heddle_context *ctx, const char *path, void *l
     void *symbol = dlsym(library, entries[i].symbol);
     if (!symbol)
       return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "driver.symbol",
-                      "%s has no %s; expected the driver of CUDA 12.0 or later", path,
+                      "%s has no %s; legal: the driver of CUDA 12.0 or later", path,
                       entries[i].symbol);
     *(void **)((char *)cu + entries[i].offset) = symbol;
   }

@@ -40,7 +40,7 @@ static sim_step arrive_barrier(sim_warp *w, const sim_insn *in, uint32_t mask, u
     expected = (uint32_t)hd_sim_read_lane(w, &in->opnd[1], first);
   if (expected == 0 || expected % 32 || expected > m->n_threads)
     return hd_sim_fault(m, "barrier", w, first, in,
-                        "barrier %u for %u threads: expected a multiple of 32, at most %u", id,
+                        "barrier %u for %u threads; legal: a multiple of 32, at most %u", id,
                         expected, m->n_threads);
   if (b->arrived && b->expected != expected)
     return hd_sim_fault(m, "barrier", w, first, in,
@@ -60,7 +60,7 @@ static sim_step exec_bar(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_group *g = &w->group[w->current];
   uint32_t id = (uint32_t)hd_sim_read_lane(w, &in->opnd[0], (uint32_t)__builtin_ctz(mask));
   if (id >= SIM_N_BARRIERS)
-    return hd_sim_fault(m, "barrier", w, 0, in, "barrier %u: expected 0 to 15", id);
+    return hd_sim_fault(m, "barrier", w, 0, in, "barrier %u; legal: 0 to 15", id);
   sim_barrier *b = &w->cta->barrier[id];
   bool waits = in->op != 0;
   if (!g->entered) {

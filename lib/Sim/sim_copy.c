@@ -58,7 +58,7 @@ static sim_step fill_lane(sim_warp *w, const sim_insn *in, sim_async *op, uint32
   op->lane_clock[lane] = hd_sim_thread(w, lane)->clock++;
   if (source > n || op->lane_global[lane] % n || op->lane_shared[lane] % n)
     return hd_sim_fault(w->machine, "alignment", w, lane, in,
-                        "%u of %u bytes from 0x%llx to shared byte %u: expected multiples of %u",
+                        "%u of %u bytes from 0x%llx to shared byte %u; legal: multiples of %u",
                         source, n, (unsigned long long)op->lane_global[lane],
                         hd_sim_offset(op->lane_shared[lane]), n);
   return SIM_NEXT;
@@ -235,7 +235,7 @@ static sim_step fill_load(sim_warp *w, const sim_insn *in, uint32_t lane, sim_as
   op->n_bytes = (uint32_t)hd_sim_read_lane(w, &in->opnd[2], lane);
   if (op->n_bytes == 0 || op->n_bytes % 16)
     return hd_sim_fault(w->machine, "alignment", w, lane, in,
-                        "copies %u bytes: expected a positive multiple of 16", op->n_bytes);
+                        "copies %u bytes; legal: a positive multiple of 16", op->n_bytes);
   return SIM_NEXT;
 }
 

@@ -155,8 +155,9 @@ static sim_step init_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   if (count == 0 || count > 0xfffff || cta != w->cta || hd_sim_mbarrier_at(cta, offset) ||
       cta->n_mbarriers == SIM_MAX_MBARRIERS)
     return hd_sim_fault(m, "mbarrier", w, lane, in,
-                        "count %u at shared byte %u: expected 1 to 1048575, in the own CTA, not "
-                        "already initialised, at most 256", count, offset);
+                        "count %u at shared byte %u; legal: 1 to 1048575, in the own CTA, not "
+                        "already initialised, at most 256",
+                        count, offset);
   a.kind = SIM_WRITE;
   if (hd_sim_check(&a, &cta->shared, offset, 8) == SIM_STOP)
     return SIM_STOP;

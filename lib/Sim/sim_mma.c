@@ -77,8 +77,7 @@ static sim_step check_ids(sim_warp *w, const sim_insn *in, const sim_mma *s, con
     if ((byte > 3 || byte % s->n_scales || thread > (of_a ? 1 : 3)) &&
         hd_sim_find(
             w->machine, "scales", w, l, in, NULL,
-            "byte-id %u, thread-id %u of scale-%s: expected a multiple of %u up to %u, and 0 "
-            "to %u",
+            "byte-id %u, thread-id %u of scale-%s; legal: a multiple of %u up to %u, and 0 to %u",
             byte, thread, of_a ? "a" : "b", s->n_scales, 4 - s->n_scales, of_a ? 1 : 3) == SIM_STOP)
       return SIM_STOP;
   }

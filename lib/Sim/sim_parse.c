@@ -13,10 +13,10 @@ static heddle_status reg_directive(parser *p) {
   do {
     const char *name = hd_sim_text_word(p);
     if (!name)
-      return hd_sim_text_fail(p, "ptx.reg", "expected a register name", "nothing");
+      return hd_sim_text_fail(p, "ptx.reg", "a register name", "nothing");
     family f = {.name = name, .base = p->program->n_regs};
     if (hd_sim_text_accept(p, '<')) {
-      static const char what[] = "expected a count of registers, 1 to 65536";
+      static const char what[] = "a count of registers, 1 to 65536";
       HD_TRY(hd_sim_text_count(p, "ptx.reg", what, MAX_REGS, &f.count));
       if (f.count == 0)
         return hd_sim_text_fail(p, "ptx.reg", what, "0");
@@ -24,7 +24,7 @@ static heddle_status reg_directive(parser *p) {
     }
     p->program->n_regs += f.count ? f.count : 1;
     if (p->program->n_regs > MAX_REGS)
-      return hd_sim_text_fail(p, "ptx.reg", "expected at most 65536 registers", name);
+      return hd_sim_text_fail(p, "ptx.reg", "at most 65536 registers", name);
     HD_PUSH(p->family, p->n_families, p->family_cap, f);
   } while (hd_sim_text_accept(p, ','));
   return hd_sim_text_expect(p, ';');
@@ -47,8 +47,7 @@ static heddle_status shared_directive(parser *p, bool is_extern) {
   } else {
     p->shared_end = s.offset + v.n_bytes;
     if (p->shared_end > MAX_SHARED)
-      return hd_sim_text_fail(p, "ptx.shared", "expected at most 262144 bytes of shared memory",
-                              v.name);
+      return hd_sim_text_fail(p, "ptx.shared", "at most 262144 bytes of shared memory", v.name);
   }
   HD_PUSH(p->shared, p->n_shared, p->shared_cap, s);
   return hd_sim_text_expect(p, ';');
@@ -60,7 +59,7 @@ static heddle_status local_directive(parser *p) {
   symbol s = {v.name, align_up(p->program->local_bytes, v.align)};
   p->program->local_bytes = s.offset + v.n_bytes;
   if (p->program->local_bytes > 65536)
-    return hd_sim_text_fail(p, "ptx.local", "expected at most 65536 bytes of local memory", v.name);
+    return hd_sim_text_fail(p, "ptx.local", "at most 65536 bytes of local memory", v.name);
   HD_PUSH(p->local, p->n_local, p->local_cap, s);
   return hd_sim_text_expect(p, ';');
 }
@@ -73,13 +72,13 @@ static heddle_status params(parser *p) {
   do {
     const char *first = hd_sim_text_word(p);
     if (!first || strcmp(first, ".param") != 0)
-      return hd_sim_text_fail(p, "ptx.param", "expected .param", first ? first : "nothing");
+      return hd_sim_text_fail(p, "ptx.param", ".param", first ? first : "nothing");
     uint32_t align = 0, size = 0;
     const char *text;
     for (text = hd_sim_text_word(p); text && text[0] == '.'; text = hd_sim_text_word(p)) {
       if (strcmp(text, ".align") == 0) {
         uint32_t a;
-        HD_TRY(hd_sim_text_count(p, "ptx.param", "expected an alignment", MAX_PARAM_BYTES, &a));
+        HD_TRY(hd_sim_text_count(p, "ptx.param", "an alignment", MAX_PARAM_BYTES, &a));
         align = align ? align : a; /* the second one speaks of the pointee */
       } else if (hd_sim_type_find(text + 1)) {
         size = hd_sim_type(hd_sim_type_find(text + 1))->bits / 8;
@@ -88,20 +87,17 @@ static heddle_status params(parser *p) {
       }
     }
     if (!text || !size)
-      return hd_sim_text_fail(p, "ptx.param", "expected a type and a name",
-                              text ? text : "nothing");
+      return hd_sim_text_fail(p, "ptx.param", "a type and a name", text ? text : "nothing");
     align = align ? align : size;
     if (hd_sim_text_accept(p, '[')) {
       uint32_t n;
-      HD_TRY(hd_sim_text_count(p, "ptx.param", "expected a number of elements", MAX_PARAM_BYTES,
-                               &n));
+      HD_TRY(hd_sim_text_count(p, "ptx.param", "a number of elements", MAX_PARAM_BYTES, &n));
       size *= n;
       HD_TRY(hd_sim_text_expect(p, ']'));
     }
     if (size > MAX_PARAM_BYTES || align > MAX_PARAM_BYTES || (align & (align - 1)) ||
         g->n_params == MAX_PARAMS)
-      return hd_sim_text_fail(p, "ptx.param",
-                              "expected at most 256 parameters of at most 4096 bytes", text);
+      return hd_sim_text_fail(p, "ptx.param", "at most 256 parameters of at most 4096 bytes", text);
     sim_param param = {text, align_up(g->param_bytes, align), size};
     g->param_bytes = param.offset + size;
     HD_PUSH(g->param, g->n_params, p->param_cap, param);
@@ -127,7 +123,7 @@ static void close_scope(parser *p) {
 static heddle_status split_opcode(parser *p, const char *opcode, sim_decode *d) {
   for (char *at = hd_arena_strdup(p->arena, opcode); at;) {
     if (d->n_mods == SIM_MAX_MODS)
-      return hd_sim_text_fail(p, "ptx.modifier", "expected at most 23 modifiers", opcode);
+      return hd_sim_text_fail(p, "ptx.modifier", "at most 23 modifiers", opcode);
     char *dot = strchr(at, '.');
     if (dot)
       *dot++ = 0;
@@ -150,11 +146,11 @@ static heddle_status operands(parser *p, sim_insn *in) {
     if (!wants_label && hd_sim_text_accept(p, ';'))
       break;
     if (in->n_opnds == SIM_MAX_OPNDS)
-      return hd_sim_text_fail(p, "ptx.syntax", "expected at most 12 operands", in->text);
+      return hd_sim_text_fail(p, "ptx.syntax", "at most 12 operands", in->text);
     if (wants_label) {
       const char *name = hd_sim_text_word(p);
       if (!name)
-        return hd_sim_text_fail(p, "ptx.branch", "expected a label", in->text);
+        return hd_sim_text_fail(p, "ptx.branch", "a label", in->text);
       want_label(p, name, indexed ? SIM_NO_REG : 0);
       HD_TRY(hd_sim_text_expect(p, ';'));
       break;
@@ -163,7 +159,7 @@ static heddle_status operands(parser *p, sim_insn *in) {
     in->n_opnds++;
     if (hd_sim_text_accept(p, '|')) {
       if (in->n_opnds != 1)
-        return hd_sim_text_fail(p, "ptx.syntax", "expected d|p first", in->text);
+        return hd_sim_text_fail(p, "ptx.syntax", "d|p first", in->text);
       HD_TRY(hd_sim_text_operand(p, &in->dst2));
     }
     if (hd_sim_text_peek(p) != ';')
@@ -205,12 +201,10 @@ static heddle_status predicated(parser *p) {
   const char *name = hd_sim_text_word(p);
   in.pred = name ? hd_sim_text_register(p, name) : SIM_NO_REG;
   if (in.pred == SIM_NO_REG)
-    return hd_sim_text_fail(p, "ptx.name", "expected a declared predicate after @",
-                            name ? name : "nothing");
+    return hd_sim_text_fail(p, "ptx.name", "a declared predicate after @", name ? name : "nothing");
   const char *opcode = hd_sim_text_word(p);
   if (!opcode)
-    return hd_sim_text_fail(p, "ptx.syntax", "expected an instruction after its predicate",
-                            "nothing");
+    return hd_sim_text_fail(p, "ptx.syntax", "an instruction after its predicate", "nothing");
   return instruction(p, opcode, &in);
 }
 
@@ -221,8 +215,7 @@ static heddle_status branch_targets(parser *p, const char *name) {
   do {
     const char *target = hd_sim_text_word(p);
     if (!target || t->n == 4096)
-      return hd_sim_text_fail(p, "ptx.branchtargets", "expected labels",
-                              target ? target : "nothing");
+      return hd_sim_text_fail(p, "ptx.branchtargets", "labels", target ? target : "nothing");
     /* Resolved at the end: the slot is a running number of table entries. */
     fixup f = {target, SIM_NO_REG, index * 4096u + t->n, p->line, p->scope};
     HD_PUSH(p->fixup, p->n_fixups, p->fixup_cap, f);
@@ -247,7 +240,7 @@ static heddle_status body_directive(parser *p, const char *name) {
     return HEDDLE_OK;
   }
   return hd_error(p->ctx, HEDDLE_UNSUPPORTED, (hd_loc){p->file, p->line, 1}, "ptx.directive",
-                  "directive %s in a body is not simulated; known are .reg .shared .local .loc "
+                  "directive %s in a body is not simulated; legal: .reg .shared .local .loc "
                   ".pragma", name);
 }
 
@@ -267,7 +260,7 @@ static heddle_status labelled(parser *p, const char *name) {
 static heddle_status statement(parser *p) {
   if (hd_sim_text_accept(p, '{')) {
     if (p->n_scopes == MAX_SCOPES)
-      return hd_sim_text_fail(p, "ptx.scope", "expected at most 65536 scopes", "more");
+      return hd_sim_text_fail(p, "ptx.scope", "at most 65536 scopes", "more");
     open_scope(p);
     return HEDDLE_OK;
   }
@@ -276,7 +269,7 @@ static heddle_status statement(parser *p) {
   const char *text = hd_sim_text_word(p);
   if (!text) {
     char got[2] = {hd_sim_text_peek(p), 0};
-    return hd_sim_text_fail(p, "ptx.syntax", "expected a statement", got);
+    return hd_sim_text_fail(p, "ptx.syntax", "a statement", got);
   }
   if (text[0] == '.')
     return body_directive(p, text);
@@ -308,11 +301,11 @@ static heddle_status resolve_one(parser *p, const fixup *f) {
         return HEDDLE_OK;
       }
     }
-    return hd_sim_text_fail(p, "ptx.branchtargets", "expected a table of branch targets", f->name);
+    return hd_sim_text_fail(p, "ptx.branchtargets", "a table of branch targets", f->name);
   }
   const label *l = find_label(p, f->name, f->scope);
   if (!l)
-    return hd_sim_text_fail(p, "ptx.label", "expected a label in scope", f->name);
+    return hd_sim_text_fail(p, "ptx.label", "a label in scope", f->name);
   if (f->insn == SIM_NO_REG)
     p->table[f->slot / 4096].target[f->slot % 4096] = l->insn;
   else
@@ -339,7 +332,7 @@ static heddle_status body(parser *p) {
   while (depth > 0) {
     char c = hd_sim_text_peek(p);
     if (c == 0)
-      return hd_sim_text_fail(p, "ptx.syntax", "expected } before the end of the text", "the end");
+      return hd_sim_text_fail(p, "ptx.syntax", "} before the end of the text", "the end");
     if (c == '}') {
       p->at++;
       depth--;
@@ -367,7 +360,7 @@ static void place_dynamic(parser *p) {
 static heddle_status entry_directive(parser *p, const char *entry, bool *found) {
   const char *name = hd_sim_text_word(p);
   if (!name)
-    return hd_sim_text_fail(p, "ptx.entry", "expected the entry's name", "nothing");
+    return hd_sim_text_fail(p, "ptx.entry", "the entry's name", "nothing");
   if (strcmp(name, entry) != 0) {
     hd_sim_text_skip_statement(p);
     return HEDDLE_OK;
@@ -384,7 +377,7 @@ static heddle_status module(parser *p, const char *entry, bool *found) {
   while (hd_sim_text_peek(p)) {
     const char *text = hd_sim_text_word(p);
     if (!text)
-      return hd_sim_text_fail(p, "ptx.syntax", "expected a directive", (char[]){*p->at, 0});
+      return hd_sim_text_fail(p, "ptx.syntax", "a directive", (char[]){*p->at, 0});
     if (strcmp(text, ".extern") == 0) {
       is_extern = true;
       continue;
@@ -459,7 +452,7 @@ static heddle_status refuse_zero(parser *p) {
     return HEDDLE_OK;
   for (const char *at = p->at; at < zero; at++)
     p->line += *at == '\n';
-  return hd_sim_text_fail(p, "ptx.byte", "PTX is text without zero bytes", "\\0");
+  return hd_sim_text_fail(p, "ptx.byte", "text without zero bytes", "\\0");
 }
 
 heddle_status hd_sim_parse(heddle_context *ctx, const hd_sim_launch *launch, hd_arena *arena,
@@ -478,7 +471,7 @@ heddle_status hd_sim_parse(heddle_context *ctx, const hd_sim_launch *launch, hd_
     p.placed = true;
     status = module(&p, entry, &found);
     if (status == HEDDLE_OK && !found)
-      status = hd_sim_text_fail(&p, "ptx.entry", "expected an entry of the manifest's name", entry);
+      status = hd_sim_text_fail(&p, "ptx.entry", "an entry of the manifest's name", entry);
   }
   HD_PUSH(program->insn, program->n_insns, p.insn_cap, (sim_insn){0});
   program->n_insns--;

@@ -36,7 +36,7 @@ static sim_step copy_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   sim_async *op;
   if (n_bytes == 0 || n_bytes % 16)
     return hd_sim_fault(m, "alignment", w, lane, in,
-                        "copies %llu bytes: expected a positive multiple of 16",
+                        "copies %llu bytes; legal: a positive multiple of 16",
                         (unsigned long long)n_bytes);
   if (hd_sim_async_signal(w, in, lane, shared, barrier, complete, &op) == SIM_STOP)
     return SIM_STOP;

@@ -52,24 +52,23 @@ static heddle_status check_launch(const sim_machine *m) {
   uint64_t n_shared = m->program->dynamic_shared_at + (uint64_t)v->shared_bytes;
   if (v->n_threads < 1 || v->n_threads > 1024 || v->cluster < 1 || v->cluster > 16)
     return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.shape",
-                    "%d threads in clusters of %d: expected 1 to 1024 and 1 to 16", v->n_threads,
+                    "%d threads in clusters of %d; legal: 1 to 1024 and 1 to 16", v->n_threads,
                     v->cluster);
   uint64_t n_ctas = (uint64_t)m->grid[0] * m->grid[1];
   if (m->grid[0] % (uint32_t)v->cluster || n_ctas > MAX_CTAS || n_ctas * m->grid[2] > MAX_CTAS)
-    return hd_error(
-        m->ctx, HEDDLE_INVALID, loc, "launch.grid",
-        "a grid of %u x %u x %u: expected x a multiple of the cluster (%d), 1 to %d CTAs",
-        m->grid[0], m->grid[1], m->grid[2], v->cluster, MAX_CTAS);
+    return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.grid",
+                    "a grid of %u x %u x %u; legal: x a multiple of the cluster (%d), 1 to %d CTAs",
+                    m->grid[0], m->grid[1], m->grid[2], v->cluster, MAX_CTAS);
   if (m->program->cta_groups == 3)
     return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.cta_group",
-                    "tcgen05 instructions of .cta_group::1 and ::2: expected the same in all");
+                    "tcgen05 instructions of .cta_group::1 and ::2; legal: the same in all");
   if (m->program->cta_groups == 2 && v->cluster % 2)
     return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.cta_group",
-                    ".cta_group::2 in clusters of %d: expected an even number of CTAs", v->cluster);
+                    ".cta_group::2 in clusters of %d; legal: an even number of CTAs", v->cluster);
   if (v->shared_bytes < 0 || n_shared > SIM_SHARED_LIMIT)
     return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.shared",
-                    "%llu bytes of shared memory: expected at most %d",
-                    (unsigned long long)n_shared, SIM_SHARED_LIMIT);
+                    "%llu bytes of shared memory; legal: at most %d", (unsigned long long)n_shared,
+                    SIM_SHARED_LIMIT);
   if (m->program->n_params != (uint32_t)v->n_params)
     return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.params",
                     "the entry has %u parameters, the manifest %d", m->program->n_params,
@@ -77,8 +76,7 @@ static heddle_status check_launch(const sim_machine *m) {
   for (uint32_t i = 0; i < m->n_buffers; i++)
     if (m->buffer[i].buffer->address % 256)
       return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.buffer",
-                      "buffer %s is at 0x%llx: expected a multiple of 256",
-                      m->buffer[i].buffer->name,
+                      "buffer %s is at 0x%llx; legal: a multiple of 256", m->buffer[i].buffer->name,
                       (unsigned long long)m->buffer[i].buffer->address);
   return HEDDLE_OK;
 }

@@ -73,7 +73,7 @@ static sim_step issue_cp(sim_warp *w, const sim_insn *in, uint32_t lane) {
         (unsigned long long)bits);
   uint32_t limit = in->cmp == HD_SIM_CP_4X256B ? 31 : 0;
   if (address >> 16 > limit)
-    return hd_sim_fault(m, "tmem", w, lane, in, "lane %u: expected 0 to %u", address >> 16, limit);
+    return hd_sim_fault(m, "tmem", w, lane, in, "lane %u; legal: 0 to %u", address >> 16, limit);
   sim_async *op = hd_sim_tensor_issue(w, lane, in, complete_cp);
   op->tensor->address = address;
   op->tensor->desc_a = bits;

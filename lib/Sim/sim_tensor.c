@@ -73,7 +73,7 @@ static sim_step check_map(sim_machine *m, const sim_async *op) {
                         "multiples of 16 bytes, rows at most the span", width, span);
   if (op->shared % 128)
     return hd_sim_fault(m, "alignment", op->warp, op->lane, op->insn,
-                        "shared byte %u: expected a multiple of 128", op->shared);
+                        "shared byte %u; legal: a multiple of 128", op->shared);
   return SIM_NEXT;
 }
 

@@ -8,8 +8,8 @@
 #include "Support/diag.h"
 
 heddle_status hd_sim_text_fail(parser *p, const char *rule, const char *what, const char *got) {
-  return hd_error(p->ctx, HEDDLE_INVALID, (hd_loc){p->file, p->line, 1}, rule, "%s, got `%s`", what,
-                  got);
+  return hd_error(p->ctx, HEDDLE_INVALID, (hd_loc){p->file, p->line, 1}, rule,
+                  "got `%s`; legal: %s", got, what);
 }
 
 /* ---- characters ---- */
@@ -57,8 +57,8 @@ bool hd_sim_text_accept(parser *p, char c) {
 heddle_status hd_sim_text_expect(parser *p, char c) {
   if (hd_sim_text_accept(p, c))
     return HEDDLE_OK;
-  char want[32] = "expected `?`", got[2] = {hd_sim_text_peek(p), 0};
-  want[10] = c;
+  char want[] = "`?`", got[2] = {hd_sim_text_peek(p), 0};
+  want[1] = c;
   return hd_sim_text_fail(p, "ptx.syntax", want, got);
 }
 
@@ -132,7 +132,7 @@ static heddle_status number(parser *p, const char *text, sim_opnd *o) {
   o->imm = (int64_t)bits;
   if (whole)
     return HEDDLE_OK;
-  return hd_sim_text_fail(p, "ptx.number", "expected a number of at most 64 bits", text);
+  return hd_sim_text_fail(p, "ptx.number", "a number of at most 64 bits", text);
 }
 
 heddle_status hd_sim_text_count(parser *p, const char *rule, const char *what, uint32_t most,
@@ -226,7 +226,7 @@ static heddle_status name_operand(parser *p, const char *name, sim_opnd *o) {
       return HEDDLE_OK;
     }
   }
-  return hd_sim_text_fail(p, "ptx.name", "expected a declared register, symbol or parameter", name);
+  return hd_sim_text_fail(p, "ptx.name", "a declared register, symbol or parameter", name);
 }
 
 static uint64_t negated(uint64_t bits, uint8_t fp) {
@@ -240,7 +240,7 @@ static heddle_status scalar_operand(parser *p, sim_opnd *o) {
   const char *text = hd_sim_text_word(p);
   if (!text) {
     char got[2] = {hd_sim_text_peek(p), 0};
-    return hd_sim_text_fail(p, "ptx.syntax", "expected an operand", got);
+    return hd_sim_text_fail(p, "ptx.syntax", "an operand", got);
   }
   if (!isdigit((unsigned char)text[0])) {
     HD_TRY(name_operand(p, text, o));
@@ -258,7 +258,7 @@ static heddle_status vector_operand(parser *p, sim_opnd *o) {
   uint32_t n = 0;
   while (!hd_sim_text_accept(p, '}')) {
     if (n == HD_COUNT(items))
-      return hd_sim_text_fail(p, "ptx.vector", "expected at most 256 elements", "more");
+      return hd_sim_text_fail(p, "ptx.vector", "at most 256 elements", "more");
     HD_TRY(scalar_operand(p, &items[n++]));
     if (hd_sim_text_peek(p) != '}')
       HD_TRY(hd_sim_text_expect(p, ','));
@@ -277,16 +277,14 @@ static heddle_status address_operand(parser *p, sim_opnd *o) {
     minus ^= hd_sim_text_accept(p, '-');
     const char *text = hd_sim_text_word(p);
     if (!text || !isdigit((unsigned char)text[0]))
-      return hd_sim_text_fail(p, "ptx.address", "expected a number after + or -",
-                              text ? text : "nothing");
+      return hd_sim_text_fail(p, "ptx.address", "a number after + or -", text ? text : "nothing");
     sim_opnd value;
     HD_TRY(number(p, text, &value));
     offset += minus ? 0 - (uint64_t)value.imm : (uint64_t)value.imm;
   }
   if (hd_sim_text_accept(p, ',')) {
     if (!hd_sim_text_accept(p, '{'))
-      return hd_sim_text_fail(p, "ptx.address", "expected {coordinates} in an address",
-                              "something else");
+      return hd_sim_text_fail(p, "ptx.address", "{coordinates} in an address", "something else");
     HD_TRY(vector_operand(p, &extra));
   }
   HD_TRY(hd_sim_text_expect(p, ']'));

@@ -156,9 +156,10 @@ sim_step hd_sim_tensor_cells(const sim_access *a, sim_cta *cta, uint32_t lane, u
     return hd_sim_fault(a->m, "R9", a->warp, a->lane, a->insn,
                         "uses tensor memory of a CTA that has left");
   if (lane >= SIM_TENSOR_LANES || column >= SIM_TENSOR_COLUMNS || n > SIM_TENSOR_COLUMNS - column)
-    return hd_sim_fault(a->m, "bounds", a->warp, a->lane, a->insn,
-                        "lane %u, columns [%u, +%u) of tensor memory: expected lanes below 128 and "
-                        "columns below 512", lane, column, n);
+    return hd_sim_fault(
+        a->m, "bounds", a->warp, a->lane, a->insn,
+        "lane %u, columns [%u, +%u) of tensor memory; legal: lanes below 128 and columns below 512",
+        lane, column, n);
   for (uint32_t c = column; c < column + n; c++)
     if (t->column[c] == 0)
       return hd_sim_fault(a->m, "tmem", a->warp, a->lane, a->insn,

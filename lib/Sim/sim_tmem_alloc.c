@@ -20,7 +20,7 @@ static sim_step check_alloc(sim_warp *w, const sim_insn *in, const sim_tensor *t
   sim_machine *m = w->machine;
   if (!is_size(n))
     return hd_sim_fault(m, "tmem", w, 0, in,
-                        "allocates %u columns: expected a power of two from 32 to 512", n);
+                        "allocates %u columns; legal: a power of two from 32 to 512", n);
   if (t->relinquished)
     return hd_sim_fault(m, "tmem", w, 0, in,
                         "allocates after tcgen05.relinquish_alloc_permit");

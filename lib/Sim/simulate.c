@@ -59,7 +59,7 @@ static heddle_status take_arg(heddle_context *ctx, launch *l, size_t i) {
   hd_arg_kind kind = l->kind[i];
   if (kind == HD_ARG_WORKSPACE && arg.ptr)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "simulate.workspace",
-                    "got a workspace; nearest legal: NULL, the simulator makes its own");
+                    "got a workspace; nearest: NULL (the simulator makes its own)");
   bool pointer = hd_arg_class_of(kind) == HD_CLASS_PTR;
   l->values.v[kind] = pointer && arg.ptr ? add_buffer(l, kind, arg.ptr, l->from->arg_bytes[i])
                                          : hd_arg_bits(hd_arg_class_of(kind), arg);

@@ -27,11 +27,11 @@ static heddle_status find_granule(heddle_context *ctx, const heddle_block_scale_
                  : 0;
   if (!*granule)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "block-scale.type",
-                    "got %s; legal: types of 8 and 4 bits, nearest: e4m3",
+                    "got %s; legal: types of 8 and 4 bits; nearest: e4m3",
                     info ? info->name : "none");
   if (s->block == 0 || *granule % s->block)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "block-scale.block",
-                    "got blocks of %u of %s, whose granule is %u; nearest legal: %u", s->block,
+                    "got blocks of %u of %s, whose granule is %u; nearest: %u", s->block,
                     info->name, *granule, s->block > 0 && s->block < 64 ? 32 : 64);
   return HEDDLE_OK;
 }
@@ -41,7 +41,7 @@ static heddle_status find_order(heddle_context *ctx, const heddle_block_scale_sh
   uint32_t granule;
   if (!tiles && s->order != HEDDLE_SCALES_GRANULES)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "block-scale.order",
-                    "got order %d; legal: those of heddle_scales_order, nearest %d", (int)s->order,
+                    "got order %d; legal: those of heddle_scales_order; nearest: %d", (int)s->order,
                     HEDDLE_SCALES_TILES);
   HD_TRY(find_granule(ctx, s, &granule));
   size_t each = granule / s->block;
@@ -78,8 +78,8 @@ static heddle_status check_strides(heddle_context *ctx, const heddle_block_scale
             : pitch >= o->pitch && pitch % PITCH_UNIT == 0 && pitch <= SIZE_MAX / o->parts)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "block-scale.stride",
-                  "got a pitch of %zu bytes; legal: %s %zu", pitch,
-                  fixed ? "of tiles" : "multiples of 16, nearest",
+                  "got a pitch of %zu bytes; legal: %s; nearest: %zu", pitch,
+                  fixed ? "that of tiles" : "multiples of 16",
                   fixed || pitch < o->pitch ? o->pitch : pitch / PITCH_UNIT * PITCH_UNIT);
 }
 

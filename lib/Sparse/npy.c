@@ -83,7 +83,7 @@ static heddle_status read_shape(reader *r, hd_npy *npy) {
       return malformed(r, "a shape that is no tuple of sizes");
     if (n == 2)
       return hd_error(r->ctx, HEDDLE_UNSUPPORTED, (hd_loc){.file = r->file}, "npy.shape",
-                      "the array has more than 2 dimensions, expected 1 or 2");
+                      "got more than 2 dimensions; legal: 1, 2");
     sizes[n++] = size;
     if (!take(r, ',') && !(r->at < r->end && *r->at == ')'))
       return malformed(r, "a shape that is no tuple of sizes");
@@ -97,14 +97,13 @@ static heddle_status read_dtype(reader *r, hd_npy *npy) {
   char text[16];
   if (!take_string(r, text, sizeof text))
     return hd_error(r->ctx, HEDDLE_UNSUPPORTED, (hd_loc){.file = r->file}, "npy.dtype",
-                    "a structured or unusual dtype, expected a plain one such as '<f2'");
+                    "a structured or unusual dtype; legal: a plain one such as '<f2'");
   unsigned item_bytes = strlen(text) == 3 && text[2] >= '1' && text[2] <= '8' ? text[2] - '0' : 0;
   bool order = text[0] == '<' || text[0] == '|' || (text[0] == '>' && item_bytes == 1);
   bool known = item_bytes == 1 || item_bytes == 2 || item_bytes == 4 || item_bytes == 8;
   if (!order || !known || !strchr("fiuV", text[1]))
     return hd_error(r->ctx, HEDDLE_UNSUPPORTED, (hd_loc){.file = r->file}, "npy.dtype",
-                    "dtype '%s', expected a little-endian '<f2', '<f4', '<i4', '<u2', '|u1' or "
-                    "'|i1'",
+                    "dtype '%s'; legal: a little-endian '<f2', '<f4', '<i4', '<u2', '|u1' or '|i1'",
                     text);
   npy->kind = text[1];
   npy->item_bytes = item_bytes;
@@ -149,11 +148,11 @@ static heddle_status read_dictionary(reader *r, hd_npy *npy) {
 static heddle_status find_dictionary(reader *r, const uint8_t *image, size_t n_bytes) {
   if (n_bytes < MAGIC_BYTES + 4 || memcmp(image, magic, MAGIC_BYTES) != 0)
     return hd_error(r->ctx, HEDDLE_INVALID, (hd_loc){.file = r->file}, "npy.magic",
-                    n_bytes ? "not a .npy file" : "the file is empty, expected a .npy file");
+                    n_bytes ? "not a .npy file" : "the file is empty; legal: a .npy file");
   unsigned version = image[6], length_bytes = version == 1 ? 2 : 4;
   if (version < 1 || version > 3)
     return hd_error(r->ctx, HEDDLE_UNSUPPORTED, (hd_loc){.file = r->file}, "npy.version",
-                    ".npy version %u, expected 1, 2 or 3", version);
+                    ".npy version %u; legal: 1, 2 or 3", version);
   size_t start = MAGIC_BYTES + 2 + length_bytes, length = 0;
   if (n_bytes < start)
     return malformed(r, "a truncated length");
@@ -179,7 +178,7 @@ heddle_status hd_npy_open(heddle_context *ctx, const char *file, const void *ima
       __builtin_mul_overflow(wanted, (uint64_t)found.item_bytes, &wanted) ||
       wanted != found.data_bytes)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = file}, "npy.size",
-                    "%zu bytes of data, expected %llu x %llu items of %u bytes", found.data_bytes,
+                    "%zu bytes of data; legal: %llu x %llu items of %u bytes", found.data_bytes,
                     (unsigned long long)found.rows, (unsigned long long)found.cols,
                     found.item_bytes);
   *npy = found;
@@ -213,8 +212,8 @@ heddle_status hd_npy_check_elem(heddle_context *ctx, const char *file, const hd_
   const char dtype[3] = {npy->kind, (char)('0' + npy->item_bytes), 0};
   if (!strstr(dtypes_of(elem), dtype))
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = file}, "npy.dtype",
-                    "dtype '%s' does not hold %s, expected one of: %s%s", dtype, info->name,
-                    dtypes_of(elem), strchr(dtypes_of(elem), 'V') ? " (its bits)" : "");
+                    "dtype '%s' does not hold %s; legal: %s%s", dtype, info->name, dtypes_of(elem),
+                    strchr(dtypes_of(elem), 'V') ? " (its bits)" : "");
   uint64_t per_item = info->container_bits == 4 ? 2 : 1;
   if (npy->cols > UINT64_MAX / per_item)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = file}, "npy.size",

@@ -18,7 +18,7 @@ static heddle_status check_codes(heddle_context *ctx, const heddle_sparse_info *
         return hd_sparse_bad_code(ctx, rule, i, g, hd_nibble(row, g));
     if (n_groups % 2 && hd_nibble(row, n_groups) != 0)
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.padding",
-                      "the padding nibble of row %llu is 0x%x, expected 0", (unsigned long long)i,
+                      "the padding nibble of row %llu is 0x%x; legal: 0", (unsigned long long)i,
                       hd_nibble(row, n_groups));
   }
   return HEDDLE_OK;
@@ -29,7 +29,7 @@ static heddle_status check_canonical(heddle_context *ctx, const uint8_t *image,
   for (size_t i = info->values_offset + info->values_bytes; i < info->codes_offset; i++)
     if (image[i] != 0)
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.padding",
-                      "byte %zu, between values and codes, is 0x%02x, expected 0", i, image[i]);
+                      "byte %zu, between values and codes, is 0x%02x; legal: 0", i, image[i]);
   return check_codes(ctx, info, image + info->codes_offset);
 }
 
@@ -42,7 +42,7 @@ static heddle_status first_difference(heddle_context *ctx, const heddle_sparse_i
     return HEDDLE_OK;
   size_t block = i / info->block_bytes;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.padding",
-                  "byte %zu of block (%llu, %llu) is padding and holds 0x%02x, expected 0x%02x",
+                  "byte %zu of block (%llu, %llu) is padding and holds 0x%02x; legal: 0x%02x",
                   i % info->block_bytes, (unsigned long long)(block / info->n_granules),
                   (unsigned long long)(block % info->n_granules), payload[i], expected[i]);
 }

@@ -87,7 +87,7 @@ heddle_status heddle_sparse_seal(heddle_context *ctx, const heddle_sparse_info *
 
 static heddle_status malformed(heddle_context *ctx, const char *rule, const char *field,
                                uint64_t got, uint64_t expected) {
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, rule, "%s is %llu, expected %llu", field,
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, rule, "%s is %llu; legal: %llu", field,
                   (unsigned long long)got, (unsigned long long)expected);
 }
 
@@ -95,11 +95,11 @@ static heddle_status malformed(heddle_context *ctx, const char *rule, const char
 static heddle_status check_preamble(heddle_context *ctx, const uint8_t *image, size_t n_bytes) {
   if (n_bytes == 0)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.file-empty",
-                    "the file is empty, expected a header of %d bytes", HEDDLE_SPARSE_HEADER_BYTES);
+                    "the file is empty; legal: a header of %d bytes", HEDDLE_SPARSE_HEADER_BYTES);
   if (memcmp(image, magic, n_bytes < MAGIC_BYTES ? n_bytes : MAGIC_BYTES) != 0)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.file-magic",
-                    "not a canonical or packed file: it begins with 0x%02x, expected 89 'HDL' 0d "
-                    "0a 1a 0a (a .npy file needs `heddle compress` or `heddle pack`)",
+                    "not a canonical or packed file: it begins with 0x%02x; legal: 89 'HDL' 0d 0a "
+                    "1a 0a (a .npy file needs `heddle compress` or `heddle pack`)",
                     image[0]);
   if (n_bytes < HEDDLE_SPARSE_HEADER_BYTES)
     return malformed(ctx, "sparse.file-truncated", "the file's size", n_bytes,
@@ -118,13 +118,12 @@ static heddle_status compare_header(heddle_context *ctx, const uint8_t *image,
   make_header(plan, expected);
   for (unsigned i = 0; i < AT_CHECKSUM; i++) {
     if (image[i] != expected[i])
-      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.file-header",
-                      "byte %u of the header is 0x%02x, expected 0x%02x for a %s matrix of %llu x "
-                      "%llu %s",
-                      i, image[i], expected[i],
-                      plan->form == HEDDLE_SPARSE_PACKED ? "packed" : "canonical",
-                      (unsigned long long)plan->m, (unsigned long long)plan->k,
-                      heddle_elem_get(plan->elem)->name);
+      return hd_error(
+          ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.file-header",
+          "byte %u of the header is 0x%02x; legal: 0x%02x for a %s matrix of %llu x %llu %s", i,
+          image[i], expected[i], plan->form == HEDDLE_SPARSE_PACKED ? "packed" : "canonical",
+          (unsigned long long)plan->m, (unsigned long long)plan->k,
+          heddle_elem_get(plan->elem)->name);
   }
   return HEDDLE_OK;
 }
@@ -157,9 +156,8 @@ heddle_status hd_sparse_checksum_check(heddle_context *ctx, const void *image,
   if (memcmp(checksum, bytes + AT_CHECKSUM, CHECKSUM_BYTES) == 0)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.file-checksum",
-                  "the checksum is %016llx%016llx, expected %016llx%016llx: the file is damaged",
+                  "the file is damaged: its checksum is %016llx%016llx; legal: %016llx%016llx",
                   (unsigned long long)get(bytes + AT_CHECKSUM + 8, 8),
                   (unsigned long long)get(bytes + AT_CHECKSUM, 8),
-                  (unsigned long long)get(checksum + 8, 8),
-                  (unsigned long long)get(checksum, 8));
+                  (unsigned long long)get(checksum + 8, 8), (unsigned long long)get(checksum, 8));
 }

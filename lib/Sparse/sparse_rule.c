@@ -29,13 +29,15 @@ heddle_status hd_sparse_rule_find(heddle_context *ctx, heddle_elem elem,
   const heddle_elem_info *info = heddle_elem_get(elem);
   if (!info)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.type",
-                    "%d is no element type, expected 0 to %d", (int)elem, HEDDLE_N_ELEMS - 1);
+                    "%d is no element type; legal: 0 to %d", (int)elem, HEDDLE_N_ELEMS - 1);
   if (!rules[elem].n_units)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "sparse.type",
-                    "%s is never a sparse operand, expected f16, bf16, tf32, e4m3, e5m2, e3m2, "
-                    "e2m3, e2m1, e2m1p, s8, u8, s4 or u4; nearest: %s",
-                    info->name, info->kind == HEDDLE_SIGNED ? "s8" : info->container_bits == 8
-                    ? "e4m3" : "tf32");
+                    "%s is never a sparse operand; legal: f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3, "
+                    "e2m1, e2m1p, s8, u8, s4 or u4; nearest: %s",
+                    info->name,
+                    info->kind == HEDDLE_SIGNED ? "s8"
+                    : info->container_bits == 8 ? "e4m3"
+                                                : "tf32");
   *rule = &rules[elem];
   return HEDDLE_OK;
 }
@@ -64,7 +66,7 @@ bool hd_sparse_code_is_legal(const hd_sparse_rule *rule, unsigned code) {
 heddle_status hd_sparse_bad_code(heddle_context *ctx, const hd_sparse_rule *rule, uint64_t row,
                                  uint64_t group, unsigned code) {
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.code",
-                  "row %llu, group %llu has the code 0x%x, expected %s", (unsigned long long)row,
+                  "row %llu, group %llu has the code 0x%x; legal: %s", (unsigned long long)row,
                   (unsigned long long)group, code,
                   rule->kept == 1 ? "0x4 or 0xe" : "0x4, 0x8, 0x9, 0xc, 0xd or 0xe");
 }

@@ -103,12 +103,11 @@ static heddle_status check_family(heddle_context *ctx, heddle_elem elem, heddle_
                                   const hd_sparse_rule *rule) {
   if (family != HEDDLE_FAMILY_MMA && family != HEDDLE_FAMILY_WGMMA)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.family",
-                    "%d is no family of a packed matrix, expected mma (1) or wgmma (2)",
-                    (int)family);
+                    "%d is no family of a packed matrix; legal: mma (1) or wgmma (2)", (int)family);
   if (family == HEDDLE_FAMILY_WGMMA && !rule->in_wgmma)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "sparse.family",
-                    "wgmma.mma_async.sp takes no %s, expected f16, bf16, tf32, e4m3, e5m2, s8 or "
-                    "u8; nearest: family mma",
+                    "wgmma.mma_async.sp takes no %s; legal: f16, bf16, tf32, e4m3, e5m2, s8 or u8; "
+                    "nearest: family mma",
                     heddle_elem_get(elem)->name);
   return HEDDLE_OK;
 }
@@ -128,7 +127,7 @@ heddle_status heddle_sparse_plan(heddle_context *ctx, heddle_sparse_form form, h
     plan_canonical(&plan);
   } else {
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.form",
-                    "%d is no form, expected canonical (1) or packed (2)", (int)form);
+                    "%d is no form; legal: canonical (1) or packed (2)", (int)form);
   }
   plan.file_bytes = plan.payload_offset + plan.payload_bytes;
   *info = plan;

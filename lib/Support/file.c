@@ -69,7 +69,7 @@ static heddle_status read_path(heddle_context *ctx, const char *path, size_t mos
   heddle_status status = HEDDLE_OK;
   if (!read_all(fd, most, data, n_bytes))
     status = errno == EFBIG ? hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "text.size",
-                                       "a text of more than %zu bytes: expected at most that", most)
+                                       "got a text of more bytes; legal: up to %zu", most)
                             : io_error(ctx, path, "read");
   if (!standard)
     close(fd);

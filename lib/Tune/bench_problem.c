@@ -81,8 +81,7 @@ static heddle_status sweep(heddle_context *ctx, const hd_op *kernel, const char 
   free(list);
   if (status == HEDDLE_OK && out->n == out->first)
     status = hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "bench.sweep",
-                      "none of %zu legal schedules has \"%s\"; nearest legal: fewer keys", n,
-                      wanted);
+                      "none of %zu legal schedules has \"%s\"; legal: fewer keys", n, wanted);
   return status;
 }
 

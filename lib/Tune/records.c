@@ -143,7 +143,7 @@ static heddle_status make_tables(heddle_context *ctx, hd_records *r) {
 static heddle_status prepare_to_write(heddle_context *ctx, hd_records *r, const char *path) {
   if (sqlite3_db_readonly(r->db, "main"))
     return hd_error(ctx, HEDDLE_ENVIRONMENT, (hd_loc){.file = path}, "records.readonly",
-                    "it can be read, but not written; nearest legal: a copy of it as --db");
+                    "it can be read, but not written; legal: a copy of it as --db");
   if (r->version == VERSION)
     return HEDDLE_OK;
   HD_TRY(execute(ctx, r, "BEGIN IMMEDIATE", "make the tables"));
@@ -247,8 +247,8 @@ static heddle_status refuse_others(heddle_context *ctx, hd_records *r, const cha
   heddle_status status = next_row(ctx, r, s, &other);
   if (other)
     status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "records.device",
-                      "the records hold measurements of %s, this is %s; nearest legal: another "
-                      "--db", text_at(s, 0), device);
+                      "the records hold measurements of %s, this is %s; legal: another --db",
+                      text_at(s, 0), device);
   sqlite3_finalize(s);
   return status;
 }

@@ -154,8 +154,8 @@ static heddle_status two_devices(heddle_context *ctx, const char *path, const hd
   char product[HD_PRODUCT_TEXT];
   hd_product_print(&x->product, product);
   return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "tuned.devices",
-                  "got choices of %s on %s and on %s; nearest legal: those of one device, as "
-                  "`heddle tune export --device \"%s\"` writes them",
+                  "got choices of %s on %s and on %s; legal: those of one device, as `heddle tune "
+                  "export --device \"%s\"` writes them",
                   product, x->device, y->device, x->device);
 }
 
@@ -258,7 +258,7 @@ static heddle_status read_json(heddle_context *ctx, const char *path, const char
     loc.line = root ? 1 : (uint32_t)error.line;
     json_decref(root);
     return hd_error(ctx, HEDDLE_INVALID, loc, "tuned.file",
-                    "%s; expected an export of `heddle tune export`, version 1",
+                    "%s; legal: an export of `heddle tune export`, version 1",
                     error.text[0] ? error.text : "no choices");
   }
   heddle_status status = HEDDLE_OK;

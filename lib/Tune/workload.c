@@ -153,7 +153,7 @@ static heddle_status compare(heddle_context *ctx, const hd_workload *w, double *
   if (c.ok)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "tune.verify",
-                  "D[%llu, %llu] is %g, expected %g; relative error %.3g, bound %.3g",
+                  "D[%llu, %llu] is %g, the reference's %g; relative error %.3g, bound %.3g",
                   (unsigned long long)c.row, (unsigned long long)c.col, c.got, c.expected, c.error,
                   bound);
 }

@@ -21,6 +21,9 @@ PLANTED = {  # file: (content, what the finding says)
     "tools/other/says.c": ("\n", "unique: lib/IR/says.c"),
     "lib/Sim/refuses.c": ('\nvoid f(void) { hd_error(c, s, l, "no.test", ""); }\n',
                           "refuses.c:2: tested: no test names no.test"),
+    "lib/Sim/words.c": ('f(c, "got 3, expected 4");\ng("got 3; legal: 1, 2, nearest 2");\n',
+                        "words.c:2: words: ', nearest 2'"),
+    "tools/other/words2.c": ('f(c, "got 3; did you mean 4?");\n', "words: 'did you mean'"),
     "test/unit/names.c": ("/* other.no.test, no.test-case */\n", "no test names no.test"),
 }
 

@@ -1,10 +1,22 @@
-"""The names of refusals, as hd_error and its like give them: each stands in a test."""
+"""The names of refusals, as hd_error and its like give them: each stands in a test. Their words are
+"FACT; legal: SET; nearest: VALUE" (docs/embedding.md); what lib/Check finds is no refusal."""
 import os
 import re
 
 NAME = r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*\.[a-z0-9_]+(?:-[a-z0-9]+)*"
 GIVEN = re.compile(r"\b(?:\w*(?:error|note|warning|fail|refuse)\w*|REFUSE\w*)\s*\("
                    rf'[^;"]*"({NAME})"')
+
+LITERAL = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+OTHERWISE = re.compile(r"[,;:] expected |nearest legal|did you mean|the nearest is|"
+                       r"[,;] nearest [^:]|legal (?:for|with) ")
+
+
+def words_of(path, text):
+    for literal in () if path.startswith("lib/Check/") else LITERAL.finditer(text):
+        for match in OTHERWISE.finditer(literal.group()):
+            line = text.count("\n", 0, literal.start()) + 1
+            yield f"{path}:{line}: words: '{match.group().strip()}'; nearest: '; legal: '"
 
 
 def texts_under(root, tops):
@@ -19,6 +31,7 @@ def check_names(root):
     given = {}
     for path, text in texts_under(root, ["lib", "tools"]):
         if path.endswith((".c", ".h")):
+            yield from words_of(path, text)
             for match in GIVEN.finditer(text):
                 line = text.count("\n", 0, match.end()) + 1
                 given.setdefault(match.group(1), f"{path}:{line}")

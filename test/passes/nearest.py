@@ -24,7 +24,7 @@ WORDS = {
     "k_order": ["forward", "zigzag"],
     "store": ["direct", "quad", "permuted", "staged"],
 }
-NOTE = re.compile(r"note\[schedule\.nearest\]: nearest legal: (.*)")
+NOTE = re.compile(r"note\[schedule\.nearest\]: nearest: (.*)")
 seed, n, tool, *files = sys.argv[1:]
 
 

@@ -99,7 +99,7 @@ static int choose_tools(const char *list, bool tool[MUTATE_N_TOOLS]) {
     while (i < MUTATE_N_TOOLS && strcmp(word, names[i]))
       i++;
     if (i == MUTATE_N_TOOLS)
-      return cli_usage_error("mutate.tools", "got '%s'; nearest legal: %s", word,
+      return cli_usage_error("mutate.tools", "got '%s'; nearest: %s", word,
                              cli_nearest(word, names, MUTATE_N_TOOLS));
     tool[i] = true;
   }
@@ -119,7 +119,7 @@ static int check_operator(const char *name) {
   for (size_t i = 0; name && i < n; i++)
     if (!strcmp(name, names[i]))
       return CLI_GO;
-  return name ? cli_usage_error("mutate.operator", "got '%s'; nearest legal: %s", name,
+  return name ? cli_usage_error("mutate.operator", "got '%s'; nearest: %s", name,
                                 cli_nearest(name, names, n))
               : CLI_GO;
 }
@@ -137,7 +137,7 @@ static int check_words(const mutate_options *o) {
 /* Options that need another one. */
 static int check_company(const mutate_arguments *a) {
   if (!a->all && !a->n_files)
-    return cli_usage_error("mutate.files", "got no file; nearest legal: --all");
+    return cli_usage_error("mutate.files", "got no file; nearest: --all");
   if (a->options.sanitizer && !a->options.gpu)
     return cli_usage_error("mutate.sanitizer", "--sanitizer goes with --gpu");
   if (a->resume && !a->options.out)

@@ -133,7 +133,7 @@ static heddle_status read_example(source *s, const char *path, const char *sched
   HD_TRY(hd_parse(s->ctx, path, s->text, s->text_bytes, &s->module));
   if (!s->module->body->first || s->module->level != HD_LEVEL_PROBLEM)
     return hd_error(s->ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "mutate.level",
-                    "expected a kernel at problem level");
+                    "got no kernel at problem level; legal: a problem's FILE");
   read_epilogue(s, path);
   HD_TRY(choose_schedule(s, schedule));
   HD_TRY(hd_schedule_parse(s->ctx, s->schedule_text, &s->schedule));

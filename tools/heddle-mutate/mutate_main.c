@@ -118,7 +118,7 @@ static heddle_status mutate_folder(run *r) {
                     folder);
   if (n == 0)
     status = hd_error(r->ctx, HEDDLE_INVALID, HD_NOWHERE, "mutate.folder",
-                      "%s holds no .heddle file; nearest legal: --examples examples", folder);
+                      "%s holds no .heddle file; nearest: --examples examples", folder);
   for (int i = 0; i < n; i++) {
     hd_strbuf path = {0};
     hd_strbuf_printf(&path, "%s/%s", folder, entries[i]->d_name);

@@ -32,8 +32,8 @@ static heddle_status find_pass(heddle_context *ctx, const char *name, const hd_p
     return HEDDLE_OK;
   for (size_t i = 0; i < n; i++)
     names[i] = passes[i].name;
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "opt.pass",
-                  "there is no pass '%s'; the nearest is '%s'", name, cli_nearest(name, names, n));
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "opt.pass", "there is no pass '%s'; nearest: %s",
+                  name, cli_nearest(name, names, n));
 }
 
 static heddle_status add_pass(heddle_context *ctx, plan *p, const char *name) {

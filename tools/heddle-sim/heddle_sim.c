@@ -48,7 +48,7 @@ static heddle_status parse_off(heddle_context *ctx, const char *text, uint32_t *
     }
   }
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.off",
-                  "got `%s`, expected proxies, races, poison or undefined", text);
+                  "got `%s`; legal: proxies, races, poison or undefined", text);
 }
 
 static void print_findings(const job *j, const hd_sim_report *r, const char *mode) {
@@ -120,7 +120,7 @@ static heddle_status run_modes(job *j) {
   if (strcmp(j->o->mode, "all") != 0) {
     if (hd_sim_mode_parse(j->o->mode, &mode) != HEDDLE_OK)
       return hd_error(j->ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.mode",
-                      "got `%s`, expected late, early, random or all", j->o->mode);
+                      "got `%s`; legal: late, early, random or all", j->o->mode);
     return run_mode(j, mode);
   }
   for (int i = HD_SIM_LATE; i <= HD_SIM_RANDOM; i++) {

@@ -28,15 +28,15 @@ static heddle_status read_kind(heddle_context *ctx, const hd_manifest *manifest,
   const char *equals = strchr(text, '=');
   size_t n = equals ? (size_t)(equals - text) : sizeof name;
   if (n >= sizeof name)
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg", "got `%s`, expected NAME=VALUE",
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg", "got `%s`; legal: NAME=VALUE",
                     text);
   memcpy(name, text, n);
   name[n] = 0;
   if (hd_arg_parse(name, kind) != HEDDLE_OK || hd_arg_class_of(*kind) == HD_CLASS_PTR ||
       !hd_manifest_arg(manifest, *kind))
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg",
-                    "got `%s`, expected a size, stride or scalar of the kernel (m, n, k, ldb, "
-                    "alpha ...)", name);
+    return hd_error(
+        ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg",
+        "got `%s`; legal: a size, stride or scalar of the kernel (m, n, k, ldb, alpha ...)", name);
   *value = equals + 1;
   return HEDDLE_OK;
 }
@@ -51,12 +51,11 @@ static heddle_status read_arg(heddle_context *ctx, const hd_manifest *manifest, 
   char *end = NULL;
   float f = strtof(value, &end);
   if (scalar ? end == value || *end : !cli_parse_int(value, &whole))
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg", "got `%s`, expected %s", value,
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg", "got `%s`; legal: %s", value,
                     scalar ? "a number" : "an integer");
   if (fixed > 0 && whole != fixed)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg",
-                    "got `%s`, but the kernel fixes it; nearest legal: %lld", text,
-                    (long long)fixed);
+                    "got `%s`, but the kernel fixes it; nearest: %lld", text, (long long)fixed);
   given[kind] = true;
   values->v[kind] = (uint64_t)whole;
   if (scalar)
@@ -215,7 +214,7 @@ static heddle_status read_operand(heddle_context *ctx, const char *path, hd_sim_
   if (n_bytes < b->n_bytes) {
     free(data);
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){path, 0, 0}, "sim.data",
-                    "%zu bytes, expected at least %llu for %s", n_bytes,
+                    "%zu bytes; legal: at least %llu for %s", n_bytes,
                     (unsigned long long)b->n_bytes, b->name);
   }
   memcpy(b->data, data, b->n_bytes);
@@ -270,7 +269,7 @@ heddle_status sim_operands_make(heddle_context *ctx, const hd_manifest *manifest
                                                 : operand_bytes(manifest, values, kind);
     if (n_bytes > 1ull << 30)
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.size",
-                      "operand %s has %llu bytes, expected at most 1 GiB", hd_arg_name(kind),
+                      "operand %s has %llu bytes; legal: at most 1 GiB", hd_arg_name(kind),
                       (unsigned long long)n_bytes);
     uint32_t at = operands->n++;
     hd_sim_buffer *b = &operands->buffer[at];

@@ -138,7 +138,7 @@ static int unknown_option(const cli_command *command, const char *given, const c
     names[i] = command->options[i].name;
   names[n] = "help";
   const char *nearest = cli_nearest(word, names, n + 1);
-  return cli_usage_error("cli.option", "unknown option '%s'; did you mean '%s%s'?", given,
+  return cli_usage_error("cli.option", "unknown option '%s'; nearest: %s%s", given,
                          nearest[1] ? "--" : "-", nearest);
 }
 
@@ -148,7 +148,7 @@ static int set_elem(const cli_option *option, const char *text) {
   const char *names[HEDDLE_N_ELEMS];
   for (int i = 0; i < HEDDLE_N_ELEMS; i++)
     names[i] = heddle_elem_get((heddle_elem)i)->name;
-  return cli_usage_error("cli.type", "'%s' is not an element type; the nearest is '%s'", text,
+  return cli_usage_error("cli.type", "'%s' is not an element type; nearest: %s", text,
                          cli_nearest(text, names, HEDDLE_N_ELEMS));
 }
 

@@ -27,12 +27,13 @@ static int refuse_value(const hd_field *field, int64_t value) {
   unsigned unit = 1u << field->shift;
   uint64_t nearest = hd_field_nearest(field, value), most = hd_field_mask(field) << field->shift;
   if (field->fixed != UINT64_MAX)
-    return cli_usage_error("descriptor.fixed", "%s=%" PRId64 "; the ISA fixes it at %" PRIu64,
-                           field->name, value, field->fixed);
+    return cli_usage_error("descriptor.fixed",
+                           "%s=%" PRId64 ", which the ISA fixes; nearest: %" PRIu64, field->name,
+                           value, field->fixed);
   if (value < 0 || (uint64_t)value > most)
     return cli_usage_error("descriptor.range",
-                           "%s=%" PRId64 "; 0 to %" PRIu64 ", nearest: %" PRIu64, field->name,
-                           value, most, nearest);
+                           "%s=%" PRId64 "; legal: 0 to %" PRIu64 "; nearest: %" PRIu64,
+                           field->name, value, most, nearest);
   if (value % unit)
     return cli_usage_error("descriptor.align",
                            "%s=%" PRId64 " is not a multiple of %u; nearest: %" PRIu64, field->name,
@@ -167,6 +168,6 @@ int cmd_descriptor(int argc, char **argv) {
     return decode(d, args[2]);
   if (n >= 2 && !strcmp(args[1], "encode"))
     return encode(d, args + 2, n - 2);
-  return cli_usage_error("cli.usage",
-                         "expected: descriptor NAME decode WORD, or encode FIELD=VALUE …");
+  return cli_usage_error(
+      "cli.usage", "got neither form; legal: descriptor NAME decode WORD, or encode FIELD=VALUE …");
 }

@@ -26,7 +26,7 @@ static bool split(char *line, request *r) {
 }
 
 static bool answer_malformed(const char *what, const char *got, const char *expected) {
-  printf("illegal: %s: got '%s', expected %s\n", what, got ? got : "", expected);
+  printf("illegal: %s: got '%s'; legal: %s\n", what, got ? got : "", expected);
   return false;
 }
 

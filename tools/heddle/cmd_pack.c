@@ -44,7 +44,7 @@ static int parse_family(const char *name, heddle_family *family) {
   if (!name ||
       (heddle_family_parse(name, family) == HEDDLE_OK && *family != HEDDLE_FAMILY_NONE))
     return CLI_GO;
-  return cli_usage_error("sparse.family", "'%s' is no family, expected mma or wgmma; nearest: %s",
+  return cli_usage_error("sparse.family", "'%s' is no family; legal: mma or wgmma; nearest: %s",
                          name, cli_nearest(name, names, 2));
 }
 

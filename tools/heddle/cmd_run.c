@@ -131,7 +131,7 @@ static heddle_status choose_backend(heddle_context *ctx, const char *backend, co
     return trial_device_open(ctx, device);
   if (strcmp(backend, "auto"))
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.backend",
-                    "got '%s'; legal: gpu, sim, auto; the nearest is '%s'", backend,
+                    "got '%s'; legal: gpu, sim, auto; nearest: %s", backend,
                     cli_nearest(backend, names, HD_COUNT(names)));
   heddle_context *quiet = heddle_context_create();
   heddle_status status = trial_device_open(quiet, device);

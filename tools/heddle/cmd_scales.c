@@ -25,7 +25,7 @@ static heddle_status check_k(scales_job *job) {
   job->shape.k = job->k ? k : job->blocks * block;
   if (job->k < 0 || (job->shape.k + block - 1) / block != job->blocks)
     return hd_error(job->ctx, HEDDLE_INVALID, (hd_loc){.file = job->in}, "block-scale.k",
-                    "got %llu scales a row for k %lld in blocks of %llu; nearest legal: k %llu",
+                    "got %llu scales a row for k %lld in blocks of %llu; nearest: k %llu",
                     (unsigned long long)job->blocks, (long long)job->k, (unsigned long long)block,
                     (unsigned long long)(job->blocks * block));
   return HEDDLE_OK;
@@ -38,8 +38,8 @@ static heddle_status find_order(scales_job *job) {
     return HEDDLE_OK;
   static const char *const legal[] = {"mma", "tcgen05"};
   return hd_error(job->ctx, HEDDLE_INVALID, HD_NOWHERE, "block-scale.family",
-                  "got '%s'; families that scale blocks: mma, tcgen05; nearest legal: %s",
-                  job->family, cli_nearest(job->family, legal, HD_COUNT(legal)));
+                  "got '%s'; legal: mma, tcgen05 (which scale blocks); nearest: %s", job->family,
+                  cli_nearest(job->family, legal, HD_COUNT(legal)));
 }
 
 static heddle_status write_scales(scales_job *job, size_t pitch, size_t n_bytes) {
@@ -66,7 +66,7 @@ static heddle_status run(scales_job *job) {
                      &job->blocks));
   if (job->block < 1 || job->block > UINT32_MAX)
     return hd_error(job->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "block-scale.block",
-                    "got blocks of %lld; nearest legal: %d", (long long)job->block,
+                    "got blocks of %lld; nearest: %d", (long long)job->block,
                     job->block < 1 ? 32 : 64);
   job->shape.block = (uint32_t)job->block;
   HD_TRY(check_k(job));

@@ -98,9 +98,10 @@ static heddle_status refuse_pitches(heddle_context *ctx, const int64_t size[HD_N
   static const hd_arg_kind pitches[] = {HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD};
   for (size_t i = 0; i < HD_COUNT(pitches); i++)
     if (size[pitches[i]])
-      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.pitch",
-                      "got %s = %lld, but tuning measures rows without gaps; nearest legal: M, N "
-                      "and K alone", hd_arg_name(pitches[i]), (long long)size[pitches[i]]);
+      return hd_error(
+          ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.pitch",
+          "got %s = %lld, but tuning measures rows without gaps; legal: M, N and K alone",
+          hd_arg_name(pitches[i]), (long long)size[pitches[i]]);
   return HEDDLE_OK;
 }
 

@@ -91,8 +91,8 @@ heddle_status compile_input_product(heddle_context *ctx, const compile_input *in
   heddle_status status = HEDDLE_OK;
   if (p->block)
     status = hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "tune.block-scale",
-                      "a product with block scales is not measured; nearest legal: a schedule of "
-                      "one's own, as `heddle explain` shows it");
+                      "a product with block scales is not measured; legal: a schedule of one's "
+                      "own, as `heddle explain` shows it");
   if (status == HEDDLE_OK)
     *product = hd_product_of(p, hint_mnk);
   hd_front_free(&front);

@@ -106,12 +106,11 @@ static int refuse_form(const hd_spec_row *row, hd_operand_id id, const layout_fo
     if (shared_map(form, t, &map))
       hd_strbuf_printf(&legal, "%s%s", legal.len ? ", " : "", swizzles[s]);
   }
-  cli_usage_error(
-      "layout.shared",
-      "a %u x %u tile of %s has no %s-major layout with swizzle %s and these offsets; legal "
-      "without --lbo and --sbo: %s",
-      t->mn, t->k, heddle_elem_get(row->operand[id].elem)->name, o->major, o->swizzle,
-      hd_strbuf_text(&legal));
+  cli_usage_error("layout.shared",
+                  "a %u x %u tile of %s has no %s-major layout with swizzle %s and these offsets; "
+                  "legal: without --lbo and --sbo %s",
+                  t->mn, t->k, heddle_elem_get(row->operand[id].elem)->name, o->major, o->swizzle,
+                  hd_strbuf_text(&legal));
   hd_strbuf_free(&legal);
   return 3;
 }

@@ -30,7 +30,7 @@ static int unknown_command(const char *word) {
   for (int i = 0; i < N_COMMANDS; i++)
     names[i] = commands[i].name;
   const char *nearest = cli_nearest(word, names, N_COMMANDS);
-  return cli_usage_error("cli.command", "unknown command '%s'; did you mean '%s'?", word,
+  return cli_usage_error("cli.command", "unknown command '%s'; nearest: %s", word,
                          nearest ? nearest : "--help");
 }
 

@@ -31,7 +31,7 @@ static heddle_status set_size(heddle_context *ctx, const char *name, const char 
     size[kinds[i]] = v;
     return HEDDLE_OK;
   }
-  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size", "got '%s'; did you mean '%s'?", name,
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size", "got '%s'; nearest: %s", name,
                   cli_nearest(name, names, HD_COUNT(names)));
 }
 

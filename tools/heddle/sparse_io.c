@@ -35,9 +35,8 @@ static heddle_status read_dense(sparse_job *job) {
   job->elem = job->type != SPARSE_TYPE_NONE ? job->type : implied_type(&npy);
   if (job->elem == SPARSE_TYPE_NONE)
     return hd_error(job->ctx, HEDDLE_INVALID, here(job), "sparse.type",
-                    "dtype '%c%u' does not tell the element type, expected --type, such as "
-                    "--type %s",
-                    npy.kind, npy.item_bytes, npy.item_bytes == 2 ? "bf16" : "e4m3");
+                    "dtype '%c%u' does not tell the element type; legal: as --type %s", npy.kind,
+                    npy.item_bytes, npy.item_bytes == 2 ? "bf16" : "e4m3");
   HD_TRY(hd_npy_check_elem(job->ctx, job->in, &npy, job->elem, &job->m, &job->k));
   HD_TRY(heddle_sparse_dense_row_bytes(job->ctx, job->elem, job->k, &job->row_bytes));
   job->kind = SPARSE_DENSE;
@@ -82,7 +81,7 @@ static heddle_status check_output(const sparse_job *job) {
   if (job->out || !isatty(STDOUT_FILENO))
     return HEDDLE_OK;
   return hd_error(job->ctx, HEDDLE_INVALID, HD_NOWHERE, "cli.terminal",
-                  "standard output is a terminal and the result is binary, expected -o OUT");
+                  "standard output is a terminal and the result is binary; legal: -o OUT");
 }
 
 static void say_written(const sparse_job *job, const char *what) {

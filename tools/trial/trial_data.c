@@ -172,7 +172,7 @@ static heddle_status check_wanted(heddle_context *ctx, const hd_manifest *manife
   if (!file || hd_manifest_arg(manifest, kind))
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = file}, "run.operand",
-                  "a file for %s, but the problem has no %s; nearest legal: without it",
+                  "a file for %s, but the problem has no %s; nearest: without it",
                   hd_arg_name(kind), hd_arg_name(kind));
 }
 

@@ -157,7 +157,7 @@ static void keep_numbers(const trial_request *request, trial_result *result) {
   if (c->ok)
     return;
   snprintf(result->why, sizeof result->why,
-           "D[%" PRIu64 ", %" PRIu64 "] is %.9g, expected %.9g (%s%" PRIu64 " of %" PRIu64
+           "D[%" PRIu64 ", %" PRIu64 "] is %.9g, the reference's %.9g (%s%" PRIu64 " of %" PRIu64
            " wrong)",
            c->row, c->col, c->got, c->expected, request->exact ? "" : "at least ", c->n_wrong,
            c->n_compared);

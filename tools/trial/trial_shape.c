@@ -14,12 +14,12 @@ static heddle_status check_asked(heddle_context *ctx, const hd_manifest *manifes
   long long value = asked[kind];
   if (arg && value && arg->fixed > 0 && value != arg->fixed)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
-                    "got %s = %lld, but the problem fixes it; nearest legal: %lld",
-                    hd_arg_name(kind), value, (long long)arg->fixed);
+                    "got %s = %lld, but the problem fixes it; nearest: %lld", hd_arg_name(kind),
+                    value, (long long)arg->fixed);
   if (arg && arg->max && value > arg->max)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
-                    "got %s = %lld, more than the problem's max; nearest legal: %lld",
-                    hd_arg_name(kind), value, (long long)arg->max);
+                    "got %s = %lld, more than the problem's max; nearest: %lld", hd_arg_name(kind),
+                    value, (long long)arg->max);
   return HEDDLE_OK;
 }
 
@@ -37,8 +37,8 @@ heddle_status trial_check_sizes(heddle_context *ctx, const hd_manifest *manifest
     const hd_arg *arg = hd_manifest_arg(manifest, kinds[i]);
     if (size[kinds[i]] && !arg)
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
-                      "got %s = %lld, but the kernel has no such argument; nearest legal: without "
-                      "it", hd_arg_name(kinds[i]), (long long)size[kinds[i]]);
+                      "got %s = %lld, but the kernel has no such argument; nearest: without it",
+                      hd_arg_name(kinds[i]), (long long)size[kinds[i]]);
     HD_TRY(check_asked(ctx, manifest, kinds[i], size));
     if (size[kinds[i]])
       HD_TRY(hd_manifest_check_number(ctx, arg, &values));

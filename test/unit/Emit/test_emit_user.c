@@ -175,7 +175,7 @@ static const struct refusal {
           "  ret float %z\n}\n"},
     {"user.global", "g", "@g = global float 0.0\n" HEAD "  ret float %x\n}\n"},
     {"user.module", "asm", "module asm \"trap;\"\n" HEAD "  ret float %x\n}\n"},
-    {"user.function", "must be float", "define float @f(float %x) {\n  ret float %x\n}\n"},
+    {"user.function", "legal: float", "define float @f(float %x) {\n  ret float %x\n}\n"},
     {"user.function", "no function", "define float @g(float %x) {\n  ret float %x\n}\n"},
     {"user.parse", "", "define float @f(\n"},
     {"user.parse", "", "\x01\x02noise"},

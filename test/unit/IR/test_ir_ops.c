@@ -141,13 +141,13 @@ static void operands_are_counted(void **state) {
     hd_op *op = build(&f, (hd_op_kind)kind, false);
     if (op->n_operands) {
       op->n_operands--;
-      expect_error(f.module, (hd_op_kind)kind, "ir.count", ", expected ");
+      expect_error(f.module, (hd_op_kind)kind, "ir.count", "; legal: ");
       op->n_operands++;
     }
     for (int i = 0; i < 5 && !strchr(letters, '*'); i++)
       hd_op_add_operand(f.module, op, fixture_value(&f.b, HD_I32));
     if (!strchr(letters, '*'))
-      expect_error(f.module, (hd_op_kind)kind, "ir.count", "operands, expected");
+      expect_error(f.module, (hd_op_kind)kind, "ir.count", "operands; legal: ");
     hd_module_free(f.module);
   }
 }

@@ -159,7 +159,7 @@ static void errors_name_key_value_and_range(void **state) {
   refused("\"family\"", "\"famly\": 1, \"family\"", "manifest.unknown-key", "famly");
   refused("\"family\"", "\"act\": \"none\", \"family\"", "manifest.json", "duplicate");
   refused("\"n_threads\": 384", "\"n_threads\": 2048", "manifest.range",
-          "variant[0].n_threads: got 2048, expected 1 to 1024; nearest 1024");
+          "variant[0].n_threads: got 2048; legal: 1 to 1024; nearest: 1024");
   refused("\"n_threads\": 384", "\"n_threads\": \"x\"", "manifest.type", "got a string");
   refused("\"a_elem\": \"bf16\"", "\"a_elem\": \"bf17\"", "manifest.name", "bf17");
   refused("\"name\": \"sample\"", "\"name\": \"sam*/ple\"", "manifest.identifier", "sam*/ple");

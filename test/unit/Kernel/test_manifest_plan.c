@@ -122,12 +122,12 @@ static void refused(hd_arg_kind kind, int64_t value, heddle_status status, const
 static void bad_values_are_named(void **state) {
   (void)state;
   const heddle_status invalid = HEDDLE_INVALID;
-  refused(HD_ARG_M, -1, invalid, "launch.size", "argument m: got -1, expected at least 0");
+  refused(HD_ARG_M, -1, invalid, "launch.size", "argument m: got -1; legal: at least 0");
   refused(HD_ARG_M, 100001, invalid, "launch.max", "at most 100000");
-  refused(HD_ARG_K, 0, invalid, "launch.size", "argument k: got 0, expected at least 1");
-  refused(HD_ARG_K, 62, invalid, "launch.divisible", "a multiple of 4; nearest 64");
+  refused(HD_ARG_K, 0, invalid, "launch.size", "argument k: got 0; legal: at least 1");
+  refused(HD_ARG_K, 62, invalid, "launch.divisible", "a multiple of 4; nearest: 64");
   refused(HD_ARG_N, (int64_t)1 << 31, invalid, "launch.max", "at most 2147483647");
-  refused(HD_ARG_LDB, 63, invalid, "launch.stride", "ldb: got 63, expected at least the row");
+  refused(HD_ARG_LDB, 63, invalid, "launch.stride", "ldb: got 63; legal: at least the row");
   refused(HD_ARG_LDD, -128, invalid, "launch.stride", "ldd: got -128");
   refused(HD_ARG_LDB, INT64_MAX, invalid, "launch.max", "ldb");
   refused(HD_ARG_A, 0, invalid, "launch.null", "argument a");
