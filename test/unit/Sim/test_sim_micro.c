@@ -3,50 +3,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "Support/strbuf.h"
-#include "sim_harness.h"
+#include "micro.h"
 
-/* %rd0 = a (256 read-only words, word i holds i), %rd1 = d (256 words, not yet written), %rd2 = w
- * (workspace of zeros), %r0 = tid, %r1 = shared base, %r2 = cluster rank, %r3 = ctaid, %p0: tid 0.
- * Shared memory: 4096 bytes. */
-static const char head[] =
-    ".version 8.6\n.target sm_90a\n.address_size 64\n"
-    ".extern .shared .align 1024 .b8 smem[];\n"
-    ".global .align 4 .u32 table[4] = {1, 0x2, 3, -4};\n.global .u64 zero;\n"
-    ".const .align 4 .f32 half[2] = {0f3F000000, 0f40000000};\n"
-    ".visible .entry micro(.param .u64 p0, .param .u64 p1, .param .u64 p2)\n{\n"
-    ".reg .pred %p<16>; .reg .b16 %h<8>; .reg .b32 %r<64>; .reg .b64 %rd<32>; .reg .f32 %f<16>;\n"
-    "ld.param.u64 %rd0, [p0]; ld.param.u64 %rd1, [p1]; ld.param.u64 %rd2, [p2];\n"
-    "mov.u32 %r0, %tid.x; mov.u32 %r1, smem; mov.u32 %r2, %cluster_ctarank; mov.u32 %r3, "
-    "%ctaid.x;\n"
-    "setp.eq.u32 %p0, %r0, 0; setp.ge.u32 %p1, %r0, 32; setp.eq.u32 %p2, %r2, 0;\n"
-    "mul.wide.u32 %rd3, %r0, 4; add.s64 %rd4, %rd0, %rd3; add.s64 %rd5, %rd1, %rd3;\n"
-    "shl.b32 %r4, %r0, 2; add.s32 %r4, %r4, %r1;\n";
-
-typedef struct micro {
-  const char *name, *rules; /* NULL: sound; after a bracket: found by one seed at least */
-  int cluster, grid;        /* 0: 1 */
-  bool dependent;
-  const char *body;
-} micro;
-
-#define STORE_MINE "st.shared.b32 [%r4], %r0;\n"
-#define MBAR(n) "@%p0 mbarrier.init.shared::cta.b64 [%r1+2048], " n ";\n"
-#define PUBLISH "fence.mbarrier_init.release.cluster; bar.sync 0;\n"
-#define CLUSTER "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
-#define RELAXED "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;\n"
-#define SPIN(address, parity) \
-  "{ .reg .pred P; W: mbarrier.try_wait.parity.shared::cta.b64 P, [" address "], " parity ";\n" \
-  "@!P bra W; }\n"
-#define SPIN_CLUSTER(address, parity)                                                              \
-  "{ .reg .pred P; W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 P, [" address       \
-  "], " parity ";\n@!P bra W; }\n"
-#define BULK_OUT "@%p0 cp.async.bulk.global.shared::cta.bulk_group [%rd1], [%r1], 256;\n"
-#define BULK_WAIT "@%p0 cp.async.bulk.commit_group;\n@%p0 cp.async.bulk.wait_group.read 0;\n"
 #define BULK_ADD(pred, type) \
   "@" pred " cp.reduce.async.bulk.global.shared::cta.bulk_group.add." type " [%rd2], [%r1], 256;\n"
 #define BULK_DONE "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n"
@@ -78,8 +38,6 @@ typedef struct micro {
   "L: bar.sync 0; ld.shared.b32 %r8, [%r1]; setp.ne.u32 %p5, %r8, 1; @%p5 bra X;\n" \
   "add.s64 %rd8, %rd2, %rd3; ld.global.b32 %r9, [%rd8+256]; ld.global.b32 %r10, [%rd8+512];\n" \
   "add.s32 %r9, %r9, %r10; st.global.b32 [%rd5], %r9; X:\n"
-#define REMOTE "mapa.shared::cluster.u32 %r9, %r1, 0;\n" /* shared memory of rank 0 */
-
 static const micro cases[] = {
     {"store past the end", "bounds", 0, 0, false, "st.global.b32 [%rd5+1024], %r0;\n"},
     {"load before the start", "bounds", 0, 0, false, "ld.global.b32 %r5, [%rd4+-256];\n"},
@@ -351,57 +309,9 @@ static const micro cases[] = {
      "cp.async.ca.shared.global [%r4], [%rd4], 4; cp.async.commit_group;\n"},
 };
 
-static heddle_status run(const micro *c, hd_sim_mode mode, uint64_t seed, uint32_t off,
-                         const char *rules, bool *found, bool print) {
-  harness h;
-  uint32_t a[256], d[256], w[256] = {0};
-  hd_strbuf text = {0};
-  for (uint32_t i = 0; i < 256; i++)
-    a[i] = i;
-  memset(d, 0xc5, sizeof d);
-  hd_strbuf_printf(&text, "%s%sret;\n}\n", head, c->body);
-  harness_start(&h, "micro", 64, 4096, c->grid ? (uint32_t)c->grid : 1);
-  h.variant.cluster = c->cluster ? c->cluster : 1;
-  h.variant.dependent_launch = c->dependent;
-  h.options = (hd_sim_options){.mode = mode, .seed = seed, .off = off, .max_steps = 100000};
-  harness_param(&h, HD_ARG_A, harness_buffer(&h, "a", a, sizeof a, false));
-  harness_param(&h, HD_ARG_D, harness_buffer(&h, "d", d, sizeof d, true));
-  harness_param(&h, HD_ARG_WORKSPACE, harness_buffer(&h, "w", w, sizeof w, true));
-  h.buffer[2].undefined = false;
-  heddle_status status = harness_run_text(&h, text.text, text.len);
-  *found = rules && harness_found(&h, rules);
-  if (print)
-    harness_print(&h);
-  hd_strbuf_free(&text);
-  harness_stop(&h);
-  return status;
-}
-
-static int judge(const micro *c) {
-  int bad = 0;
-  bool found, by_chance = c->rules && c->rules[0] == '(';
-  for (int mode = HD_SIM_LATE; mode <= HD_SIM_RANDOM; mode++) {
-    for (uint64_t seed = 1; seed <= 4; seed++) {
-      heddle_status status = run(c, (hd_sim_mode)mode, seed, 0,
-                                 c->rules ? c->rules + by_chance : NULL, &found, false);
-      bool right = c->rules ? status == HEDDLE_MISMATCH && found : status == HEDDLE_OK;
-      if (right)
-        continue;
-      fprintf(stderr, "%s (mode %s, seed %d): status %d\n", c->name,
-              hd_sim_mode_name((hd_sim_mode)mode), (int)seed, status);
-      run(c, (hd_sim_mode)mode, seed, 0, NULL, &found, true);
-      bad++;
-    }
-  }
-  return bad;
-}
-
 static void each_rule(void **state) {
   (void)state;
-  int bad = 0;
-  for (size_t i = 0; i < HD_COUNT(cases); i++)
-    bad += judge(&cases[i]);
-  assert_int_equal(bad, 0);
+  assert_int_equal(micro_judge(cases, HD_COUNT(cases)), 0);
 }
 
 /* A simulator without a part of its model must miss what that part is for. */
@@ -419,8 +329,8 @@ static void a_blind_simulator_misses(void **state) {
     for (size_t i = 0; i < HD_COUNT(cases); i++) {
       bool found;
       if (cases[i].rules && strcmp(cases[i].rules, parts[p].rules) == 0)
-        missed += run(&cases[i], HD_SIM_EARLY, 2, parts[p].off, parts[p].rules, &found, false) ==
-                  HEDDLE_OK;
+        missed += micro_run(&cases[i], HD_SIM_EARLY, 2, parts[p].off, parts[p].rules, &found,
+                            false) == HEDDLE_OK;
     }
     assert_true(missed > 0);
   }
