@@ -233,11 +233,11 @@ static heddle_status decode_fence(sim_decode *d, sim_insn *in) {
   in->exec = exec_fence;
   if (hd_sim_take(d, "proxy")) {
     in->exec = exec_proxy_fence;
-    in->op = SIM_FENCE_SHARED | SIM_FENCE_GLOBAL | SIM_FENCE_INIT;
-    if (hd_sim_take(d, "global"))
-      in->op = SIM_FENCE_GLOBAL;
-    else if (hd_sim_take(d, "shared::cta") || hd_sim_take(d, "shared::cluster"))
-      in->op = SIM_FENCE_SHARED | SIM_FENCE_INIT;
+    uint8_t own = SIM_FENCE_SHARED | SIM_FENCE_INIT;
+    in->op = hd_sim_take(d, "global")            ? SIM_FENCE_GLOBAL
+             : hd_sim_take(d, "shared::cta")     ? own
+             : hd_sim_take(d, "shared::cluster") ? own | SIM_FENCE_REMOTE
+                                                 : own | SIM_FENCE_REMOTE | SIM_FENCE_GLOBAL;
     return hd_sim_take(d, "async") ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
   }
   if (hd_sim_take(d, "mbarrier_init")) {

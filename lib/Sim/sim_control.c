@@ -256,13 +256,6 @@ heddle_status hd_sim_decode_control(sim_decode *d, sim_insn *in) {
     in->exec = hd_sim_exec_nothing;
     return hd_sim_take(d, "u32") ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
   }
-  if (strcmp(name, "setmaxnreg") == 0) {
-    in->exec = hd_sim_exec_nothing;
-    in->aligned = in->meets = hd_sim_take(d, "aligned");
-    bool known = hd_sim_take(d, "inc") || hd_sim_take(d, "dec");
-    return known && hd_sim_take(d, "sync") && hd_sim_take(d, "u32") ? HEDDLE_OK
-                                                                    : HEDDLE_UNSUPPORTED;
-  }
   if (strcmp(name, "activemask") == 0) {
     in->exec = exec_activemask;
     in->n_dst = 1;

@@ -304,7 +304,6 @@ static sim_step complete_bulk_store(sim_machine *m, sim_async *op) {
   bool reduces = op->insn->flags & SIM_F_REDUCE;
   a.agent = hd_sim_agent(op->warp->cta, m->agent_bulk_write + thread);
   a.kind = reduces ? SIM_ATOMIC : SIM_WRITE;
-  a.strong = reduces; /* relaxed at gpu scope */
   if (hd_sim_resolve_global(&a, op->global, op->n_bytes, 16, &to, &to_at) == SIM_STOP ||
       hd_sim_check(&a, to, to_at, op->n_bytes) == SIM_STOP)
     return SIM_STOP;

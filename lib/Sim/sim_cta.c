@@ -16,7 +16,8 @@ sim_cell *hd_sim_cells(uint64_t n_bytes, uint8_t shift) {
 static void new_warp(sim_machine *m, sim_cta *cta, uint32_t index) {
   sim_warp *w = &cta->warp[index];
   uint32_t n = m->program->n_regs, left = cta->n_threads - index * 32;
-  *w = (sim_warp){.machine = m, .cta = cta, .index = index, .fence_epoch = 1};
+  *w = (sim_warp){.machine = m, .cta = cta, .index = index, .fence_epoch = 1,
+                  .registers = m->program->max_registers};
   w->lanes = left >= 32 ? 0xffffffffu : (1u << left) - 1;
   w->reg = hd_xzalloc(sizeof(uint64_t) * 32 * n);
   w->undefined = hd_xzalloc(sizeof(uint32_t) * n);
@@ -238,9 +239,14 @@ sim_step hd_sim_exit(sim_warp *w, const sim_insn *in, uint32_t mask) {
   uint32_t cluster = cta->index / m->cluster_size;
   if (check_unfinished(w, in, mask) == SIM_STOP)
     return SIM_STOP;
+  sim_barrier *barrier = &m->cluster[cluster].barrier;
+  SIM_LANES(l, mask) { /* who has left is neither expected nor counted */
+    const sim_thread *t = hd_sim_thread(w, l);
+    barrier->arrived -= t->cluster_arrived && t->cluster_generation == barrier->generation;
+  }
   w->exited |= mask;
   cta->n_live -= (uint32_t)__builtin_popcount(mask);
-  m->cluster[cluster].barrier.expected -= (uint32_t)__builtin_popcount(mask);
+  barrier->expected -= (uint32_t)__builtin_popcount(mask);
   if (cta->n_live == 0) {
     if (check_cta_exit(w, in) == SIM_STOP || check_grid_exit(w, in) == SIM_STOP)
       return SIM_STOP;

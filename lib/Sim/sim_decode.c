@@ -106,7 +106,7 @@ static const struct {
     {"shfl", hd_sim_decode_control},       {"vote", hd_sim_decode_control},
     {"elect", hd_sim_decode_control},      {"activemask", hd_sim_decode_control},
           {"redux", hd_sim_decode_control},
-    {"setmaxnreg", hd_sim_decode_control}, {"griddepcontrol", hd_sim_decode_sync},
+    {"setmaxnreg", hd_sim_decode_setmaxnreg}, {"griddepcontrol", hd_sim_decode_sync},
     {"nanosleep", hd_sim_decode_control},
     {"cp", hd_sim_decode_copy},         {"ldmatrix", hd_sim_decode_matrix},
     {"stmatrix", hd_sim_decode_matrix}, {"movmatrix", hd_sim_decode_matrix},

@@ -45,7 +45,6 @@ static sim_step locate(sim_warp *w, const sim_insn *in, uint32_t lane, uint64_t 
   sim_access a = hd_sim_access(w, lane, in, kind);
   sim_memory *memory;
   uint64_t offset;
-  a.strong = in->sem != SIM_SEM_NONE || kind == SIM_ATOMIC;
   if (hd_sim_resolve(&a, space, address, n, n, &memory, &offset) == SIM_STOP ||
       hd_sim_check(&a, memory, offset, n) == SIM_STOP)
     return SIM_STOP;
@@ -85,6 +84,16 @@ static void acquire_word(sim_warp *w, const sim_insn *in, uint32_t lane, sim_syn
     hd_sim_clock_init(m, t->pending);
   }
   hd_sim_join_know(m, t->pending, &word->gpu);
+}
+
+/* A store ends what others had released there: who reads its value hears of its own thread only. An
+ * atom goes on with it. */
+static void begin_word(const sim_machine *m, sim_sync_word *word) {
+  sim_know *const all[] = {&word->gpu, &word->local};
+  for (size_t i = 0; i < HD_COUNT(all); i++) {
+    hd_sim_clock_free(m, all[i]);
+    hd_sim_clock_init(m, all[i]);
+  }
 }
 
 static sim_sync_word *word_of(sim_warp *w, const sim_insn *in, uint32_t lane, uint64_t address) {
@@ -152,7 +161,9 @@ static sim_step store_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   }
   w->n_stores++;
   if (in->sem != SIM_SEM_NONE) {
-    publish_word(w, in, lane, word_of(w, in, lane, address));
+    sim_sync_word *word = word_of(w, in, lane, address);
+    begin_word(w->machine, word);
+    publish_word(w, in, lane, word);
     hd_sim_progress(w->machine);
   }
   return SIM_NEXT;
@@ -381,7 +392,9 @@ heddle_status hd_sim_decode_memory(sim_decode *d, sim_insn *in) {
     return decode_atom(d, in, name[0] == 'a');
   if (strcmp(name, "cvta") == 0 || strcmp(name, "mapa") == 0 || strcmp(name, "isspacep") == 0)
     return decode_address(d, in);
-  /* prefetch, applypriority, discard, createpolicy: hints */
+  if (strcmp(name, "discard") == 0) /* what it discards has no value any more */
+    return HEDDLE_UNSUPPORTED;
+  /* prefetch, applypriority, createpolicy: hints */
   for (uint32_t i = 1; i < d->n_mods; i++)
     d->taken[i] = true;
   bool policy = strcmp(name, "createpolicy") == 0;

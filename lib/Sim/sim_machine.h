@@ -94,12 +94,14 @@ typedef struct sim_readers {
   sim_agent agent;
   uint32_t clock, site;
   uint32_t next; /* index + 1 in the machine's pool; 0 = end */
+  bool wrote;    /* a strong write that the last one, strong too, need not follow */
 } sim_readers;
 
-enum { SIM_CELL_WRITTEN = 1, SIM_CELL_ASYNC = 2, SIM_CELL_ATOMIC = 4, SIM_CELL_MBARRIER = 8 };
+enum { SIM_CELL_WRITTEN = 1, SIM_CELL_ASYNC = 2, SIM_CELL_WROTE = 4, SIM_CELL_MBARRIER = 8 };
 
 /* The history of one grain of memory: its last write, and the reads since that no other known read
- * follows. */
+ * follows; before it, the strong accesses that it, being strong, need not follow (WROTE: some of
+ * them writes). */
 typedef struct sim_cell {
   sim_agent writer;
   uint32_t write_clock, write_site, flags;
@@ -119,13 +121,15 @@ typedef struct sim_memory {
 
 /* ---- synchronisation objects ---- */
 
-/* A wait that has passed on the phase before the running one. */
+/* A thread's use of an mbarrier: a wait that has passed on the phase before the running one, bytes
+ * expected alone in this, an arrival. */
 typedef struct sim_waited {
   const struct sim_warp *warp;
   const struct sim_insn *insn;
   uint32_t lane;
   sim_agent agent;
   uint32_t clock;
+  bool expects, followed; /* bytes alone; an arrival of the phase knows of it */
 } sim_waited;
 
 typedef struct sim_mbarrier {
@@ -144,6 +148,9 @@ typedef struct sim_mbarrier {
   uint32_t site; /* of the init */
   sim_waited *waited; /* owned */
   uint32_t n_waited, waited_cap;
+  bool expecting; /* some of them do */
+  sim_waited *arrived; /* owned */
+  uint32_t n_arrived, arrived_cap;
 } sim_mbarrier;
 
 typedef struct sim_barrier {
@@ -158,7 +165,13 @@ typedef struct sim_fence {
   uint32_t cp_known; /* cp.async groups that it had waited for */
   uint8_t what;    /* SIM_FENCE_... */
 } sim_fence;
-enum { SIM_FENCE_SHARED = 1, SIM_FENCE_GLOBAL = 2, SIM_FENCE_INIT = 4, SIM_FENCE_TENSOR = 8 };
+enum { /* REMOTE: shared memory of the cluster's other CTAs */
+  SIM_FENCE_SHARED = 1,
+  SIM_FENCE_GLOBAL = 2,
+  SIM_FENCE_INIT = 4,
+  SIM_FENCE_TENSOR = 8,
+  SIM_FENCE_REMOTE = 16
+};
 
 typedef struct sim_thread {
   sim_know know;
@@ -187,6 +200,7 @@ typedef enum sim_wait_kind {
   SIM_WAIT_BULK,
   SIM_WAIT_LANES,
   SIM_WAIT_TENSOR,
+  SIM_WAIT_REGISTERS,
   SIM_WAIT_MEMORY
 } sim_wait_kind;
 
@@ -223,6 +237,7 @@ typedef struct sim_warp {
   uint32_t *touched;  /* [n_regs] fence epoch of the last generic access */
   uint8_t *busy_as;   /* [n_regs] 'd', 'a' or 'm' */
   uint32_t fence_epoch, wgmma_issued, wgmma_committed, wgmma_waited;
+  uint32_t registers; /* of a thread, as setmaxnreg says */
   uint32_t busy_shape, refusals; /* how often a try_wait answered no */
   struct sim_mover *mover; /* its tcgen05.ld and .st; NULL: the program has none */
   bool dirty; /* lanes have made accesses or learnt since they were last synchronised */
@@ -235,6 +250,7 @@ typedef struct sim_cta {
   struct sim_machine *machine;
   uint32_t index, rank, cluster_first; /* rank in its cluster */
   uint32_t n_threads, n_warps, n_live, n_exited;
+  uint32_t free_registers; /* of a thread, summed over the warps that gave them up */
   sim_warp *warp;
   sim_thread *thread;
   sim_memory shared;
@@ -422,7 +438,6 @@ typedef struct sim_access {
   uint8_t kind;
   bool async;  /* through the async proxy */
   bool late;   /* asynchronous, though generic: st.async */
-  bool strong; /* relaxed or stronger: does not race with other strong ones */
   bool quiet;  /* reading what was never written is no error: the reader notes it */
   struct sim_tensor_op *tensor; /* of a tcgen05 operation on tensor memory, or NULL */
 } sim_access;
@@ -439,6 +454,9 @@ sim_step hd_sim_resolve_global(const sim_access *a, uint64_t address, uint64_t n
 sim_step hd_sim_check(const sim_access *a, sim_memory *memory, uint64_t offset, uint64_t n_bytes);
 /* Splits a shared-memory address: rank and offset. The CTA, or a fault. */
 sim_step hd_sim_shared(const sim_access *a, uint64_t address, sim_cta **cta, uint32_t *offset);
+/* An access from another CTA of the cluster comes after this one has begun, and must be over before
+ * it leaves. */
+sim_step hd_sim_reach(const sim_access *a, sim_cta *cta);
 /* n aligned bytes of the CTA's shared memory, checked. */
 sim_step hd_sim_chunk(sim_access *a, sim_cta *cta, uint32_t address, uint32_t n,
                       const uint8_t **at);
@@ -472,6 +490,11 @@ sim_step hd_sim_phase_arrive(sim_machine *m, const sim_warp *w, uint32_t lane,
                              sim_mbarrier *b);
 /* The same for one that an operation makes, or its bytes: it tells what precedes the issue. */
 sim_step hd_sim_phase_land(sim_machine *m, const sim_async *op);
+/* A thread expects bytes alone: of the running phase, which must not end without it. */
+sim_step hd_sim_phase_expect(sim_warp *w, const sim_insn *in, uint32_t lane, const sim_cta *cta,
+                             sim_mbarrier *b);
+/* The lane arrives. */
+void hd_sim_phase_follow(sim_warp *w, uint32_t lane, sim_mbarrier *b);
 /* A wait of the lane passes. */
 sim_step hd_sim_phase_passed(sim_warp *w, const sim_insn *in, uint32_t lane, sim_cta *cta,
                              sim_mbarrier *b);

@@ -3,6 +3,8 @@
 
 #include "Sim/sim_tmem.h"
 
+enum { MOST_TX = (1 << 20) - 1 };
+
 /* All that it holds of knowledge. */
 #define KNOWLEDGE(b)                                                                               \
   {&(b)->arriving,     &(b)->done,           &(b)->arriving_cluster,                               \
@@ -19,6 +21,7 @@ void hd_sim_mbarrier_free(const sim_machine *m, sim_mbarrier *b) {
   for (size_t i = 0; i < HD_COUNT(all); i++)
     hd_sim_clock_free(m, all[i]);
   free(b->waited);
+  free(b->arrived);
 }
 
 sim_mbarrier *hd_sim_mbarrier_at(sim_cta *cta, uint32_t offset) {
@@ -118,7 +121,7 @@ sim_step hd_sim_mbarrier_complete_tx(sim_machine *m, const sim_async *op, uint32
   b->tx -= n_bytes;
   b->in_flight--;
   b->landed = b->phase + 1;
-  if (b->pending == 0 && b->tx < 0)
+  if (b->tx < -MOST_TX || (b->pending == 0 && b->tx < 0))
     return hd_sim_fault(m, "tx", op->warp, op->lane, op->insn,
                         "%lld bytes more arrive at the mbarrier at shared byte %u in phase %u than "
                         "were expected", (long long)-b->tx, b->offset, b->phase);
@@ -145,6 +148,14 @@ static sim_step find(sim_warp *w, const sim_insn *in, uint32_t lane, const sim_o
   return SIM_NEXT;
 }
 
+/* PTX ISA, mbarrier.test_wait, .inval: in .shared::cta only. */
+static sim_step check_own(sim_warp *w, const sim_insn *in, uint32_t lane, const sim_cta *cta) {
+  if (cta == w->cta)
+    return SIM_NEXT;
+  return hd_sim_fault(w->machine, "mbarrier", w, lane, in,
+                      "names an mbarrier of cta %u; legal: of the own CTA", cta->index);
+}
+
 static sim_step init_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   sim_machine *m = w->machine;
   sim_access a;
@@ -169,21 +180,30 @@ static sim_step init_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   return SIM_NEXT;
 }
 
-/* The ISA leaves undefined what uses an invalid mbarrier: before, its copies have landed, and who
- * waits for its last phase has done so. */
+/* Somebody else's, and not known to be over. */
+static bool is_running(const sim_access *a, const sim_clock *known, const sim_waited *use,
+                       uint32_t n) {
+  for (uint32_t i = 0; i < n; i++)
+    if (use[i].agent != a->agent && !hd_sim_knows(known, use[i].agent, use[i].clock))
+      return true;
+  return false;
+}
+
+/* The ISA leaves undefined what uses an invalid mbarrier: before, its copies have landed, all have
+ * arrived, and who waits for its last phase has done so. */
 static sim_step check_unused(const sim_access *a, const sim_cta *cta, const sim_mbarrier *b) {
   sim_machine *m = a->m;
-  const sim_clock *known = &a->view.know->full;
-  bool used = b->in_flight ||
-              (b->landed && !hd_sim_knows(known, hd_sim_mbarrier_agent(m, cta, b), b->landed));
-  for (uint32_t i = 0; i < b->n_waited && !used; i++)
-    used = b->waited[i].agent != a->agent &&
-           !hd_sim_knows(known, b->waited[i].agent, b->waited[i].clock);
-  if (!used || (m->options.off & HD_SIM_NO_RACES))
+  const sim_know *know = a->view.know;
+  bool landing = b->in_flight || (b->landed && !hd_sim_knows(&know->full,
+                                                             hd_sim_mbarrier_agent(m, cta, b),
+                                                             b->landed));
+  if ((!landing && !is_running(a, &know->full, b->waited, b->n_waited) &&
+       !is_running(a, &know->order, b->arrived, b->n_arrived)) ||
+      (m->options.off & HD_SIM_NO_RACES))
     return SIM_NEXT;
   return hd_sim_find(m, "mbarrier", a->warp, a->lane, a->insn, &m->program->insn[b->site],
                      "invalidates the mbarrier at shared byte %u, not ordered after all copies "
-                     "that signal it and all waits for its last phase", b->offset);
+                     "that signal it, all arrivals, and all waits for its last phase", b->offset);
 }
 
 static sim_step inval_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
@@ -192,6 +212,7 @@ static sim_step inval_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   uint32_t offset;
   sim_mbarrier *b;
   if (find(w, in, lane, &in->opnd[0], &a, &cta, &offset) == SIM_STOP ||
+      check_own(w, in, lane, cta) == SIM_STOP ||
       hd_sim_mbarrier_use(&a, cta, offset, &b) == SIM_STOP ||
       check_unused(&a, cta, b) == SIM_STOP)
     return SIM_STOP;
@@ -232,13 +253,30 @@ static void tell(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b
   t->clock++;
 }
 
+/* Each thread's last arrival; who invalidates asks. */
+static void note_arrival(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b) {
+  sim_waited now = {.warp = w,
+                    .insn = in,
+                    .lane = lane,
+                    .agent = hd_sim_thread_agent(w, lane),
+                    .clock = hd_sim_thread(w, lane)->clock};
+  if (!w->machine->program->has_inval)
+    return;
+  for (uint32_t i = 0; i < b->n_arrived; i++)
+    if (b->arrived[i].agent == now.agent) {
+      b->arrived[i] = now;
+      return;
+    }
+  HD_PUSH(b->arrived, b->n_arrived, b->arrived_cap, now);
+}
+
 static sim_step expect(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b,
                        uint32_t n_bytes) {
   b->tx += n_bytes;
-  if (b->tx > 0xfffff)
+  if (b->tx > MOST_TX)
     return hd_sim_fault(w->machine, "tx", w, lane, in,
-                        "the mbarrier at shared byte %u expects %lld bytes, at most 1048575",
-                        b->offset, (long long)b->tx);
+                        "the mbarrier at shared byte %u expects %lld bytes, at most %d", b->offset,
+                        (long long)b->tx, MOST_TX);
   return SIM_NEXT;
 }
 
@@ -266,8 +304,11 @@ static sim_step arrive_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   uint64_t scratch[32];
   if (in->n_dst)
     hd_sim_dst(w, &in->opnd[0], scratch)[lane] = b->phase;
-  if (hd_sim_phase_arrive(m, w, lane, in, &hd_sim_thread(w, lane)->know, cta, b) == SIM_STOP)
+  if (hd_sim_phase_arrive(m, w, lane, in, &hd_sim_thread(w, lane)->know, cta, b) == SIM_STOP ||
+      hd_sim_reach(&a, cta) == SIM_STOP)
     return SIM_STOP;
+  hd_sim_phase_follow(w, lane, b);
+  note_arrival(w, in, lane, b);
   tell(w, in, lane, b, cta != w->cta);
   b->pending -= count;
   if (check_early(m, w, lane, in, b) == SIM_STOP)
@@ -283,6 +324,8 @@ static sim_step expect_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   sim_mbarrier *b;
   if (find(w, in, lane, &in->opnd[0], &a, &cta, &offset) == SIM_STOP ||
       hd_sim_mbarrier_use(&a, cta, offset, &b) == SIM_STOP)
+    return SIM_STOP;
+  if (hd_sim_reach(&a, cta) == SIM_STOP || hd_sim_phase_expect(w, in, lane, cta, b) == SIM_STOP)
     return SIM_STOP;
   return expect(w, in, lane, b, (uint32_t)hd_sim_read_lane(w, &in->opnd[1], lane));
 }
@@ -335,6 +378,7 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
     sim_access a;
     uint32_t offset, value = (uint32_t)hd_sim_read_lane(w, &in->opnd[2], l);
     if (find(w, in, l, &in->opnd[1], &a, &cta, &offset) == SIM_STOP ||
+        check_own(w, in, l, cta) == SIM_STOP ||
         hd_sim_mbarrier_use(&a, cta, offset, &b) == SIM_STOP)
       return SIM_STOP;
     bool done = in->flags & SIM_F_PARITY ? (b->phase & 1) != (value & 1) : b->phase != value;
@@ -401,5 +445,6 @@ heddle_status hd_sim_decode_mbarrier(sim_decode *d, sim_insn *in) {
   if (!init && !inval && !hd_sim_take(d, "expect_tx"))
     return HEDDLE_UNSUPPORTED;
   in->exec = init ? exec_init : inval ? exec_inval : exec_expect;
+  ((sim_program *)d->program)->has_inval |= inval;
   return hd_sim_judge_operands(d, in->n_opnds == (inval ? 1 : 2) && in->opnd[0].kind == SIM_ADDR);
 }

@@ -26,14 +26,26 @@ sim_step hd_sim_shared(const sim_access *a, uint64_t address, sim_cta **cta, uin
   return SIM_NEXT;
 }
 
-/* Accesses from another CTA must be over before the owner leaves. */
-static void note_remote(const sim_access *a, sim_cta *cta) {
+/* Any thread of it is known to have done something. */
+static bool has_begun(const sim_access *a, const sim_cta *cta) {
+  for (uint32_t i = 0; i < cta->n_threads; i++)
+    if (hd_sim_knows(&a->view.know->order, hd_sim_agent(cta, i), 1))
+      return true;
+  return false;
+}
+
+sim_step hd_sim_reach(const sim_access *a, sim_cta *cta) {
   uint32_t from = a->agent >> SIM_AGENT_SHIFT;
   if (from == cta->index || !cta->remote)
-    return;
+    return SIM_NEXT;
   uint32_t slot = (from - cta->cluster_first) * a->m->agents_per_cta + hd_sim_local(a->agent);
   if (cta->remote[slot] < a->clock)
     cta->remote[slot] = a->clock;
+  if ((a->m->options.off & HD_SIM_NO_RACES) || has_begun(a, cta))
+    return SIM_NEXT;
+  return hd_sim_find(a->m, "R4", a->warp, a->lane, a->insn, NULL,
+                     "reaches into cta %u, which may not have begun: a cluster barrier is missing",
+                     cta->index);
 }
 
 static sim_step misaligned(const sim_access *a, uint64_t address, uint32_t align) {
@@ -54,10 +66,9 @@ static sim_step resolve_shared(const sim_access *a, uint64_t address, uint32_t n
     return hd_sim_fault(a->m, "bounds", a->warp, a->lane, a->insn,
                         "shared bytes [%u, %u) are outside [%u, %llu)", at, at + n_bytes,
                         SIM_SHARED_BASE, (unsigned long long)cta->shared.n_bytes);
-  note_remote(a, cta);
   *memory = &cta->shared;
   *offset = at;
-  return SIM_NEXT;
+  return hd_sim_reach(a, cta);
 }
 
 sim_step hd_sim_resolve_global(const sim_access *a, uint64_t address, uint64_t n_bytes,

@@ -357,6 +357,19 @@ static void place_dynamic(parser *p) {
       p->shared[i].offset = at;
 }
 
+/* .maxntid and the like: the plan says what is launched, but for the registers. */
+static heddle_status performance_directives(parser *p) {
+  while (p->at < p->end && hd_sim_text_peek(p) != '{') {
+    const char *word = *p->at == '.' ? hd_sim_text_word(p) : NULL;
+    if (word && strcmp(word, ".maxnreg") == 0)
+      HD_TRY(hd_sim_text_count(p, "ptx.directive", "expected a number of registers", 256,
+                               &p->program->max_registers));
+    else if (!word)
+      p->at++;
+  }
+  return HEDDLE_OK;
+}
+
 static heddle_status entry_directive(parser *p, const char *entry, bool *found) {
   const char *name = hd_sim_text_word(p);
   if (!name)
@@ -367,8 +380,7 @@ static heddle_status entry_directive(parser *p, const char *entry, bool *found) 
   }
   *found = true;
   HD_TRY(params(p));
-  while (p->at < p->end && hd_sim_text_peek(p) != '{')
-    p->at++; /* .maxntid and the like: the plan says what is launched */
+  HD_TRY(performance_directives(p));
   return body(p);
 }
 

@@ -19,7 +19,6 @@ static sim_step complete(sim_machine *m, sim_async *op) {
       hd_sim_check(&a, from, from_at, op->n_bytes) == SIM_STOP)
     return SIM_STOP;
   a.kind = reduces ? SIM_ATOMIC : SIM_WRITE;
-  a.strong = reduces; /* relaxed at cluster scope */
   if (hd_sim_resolve(&a, SIM_SHARED_CLUSTER, shared, op->n_bytes, 16, &to, &to_at) == SIM_STOP ||
       hd_sim_check(&a, to, to_at, op->n_bytes) == SIM_STOP)
     return SIM_STOP;

@@ -3,7 +3,9 @@
  * A parity tells two phases apart, no more. So a wait for phase p may only be met by p: its thread
  * knows that p - 1 is over (else it could pass on p - 2), and p + 1 completes only after arrivals
  * that know of the wait (else the wait could be overtaken, and would never pass). An arrival, and
- * the bytes of a copy, count for phase p in every schedule only where p - 1 is known to be over.
+ * the bytes of a copy, count for phase p in every schedule only where p - 1 is known to be over;
+ * bytes that are expected without an arrival, only where one that p must have knows of it, too
+ * (the bytes themselves do not count: without this they are not waited for).
  * Bytes land, and a tcgen05.commit arrives, after they were issued: so they tell, as relaxed
  * arrivals and lanes that meet do, that what their thread has waited for is over (sim_know's
  * order), and nothing of memory. A run in which nothing went wrong does not show all this: the
@@ -38,15 +40,41 @@ sim_step hd_sim_phase_land(sim_machine *m, const sim_async *op) {
   return hd_sim_phase_arrive(m, op->warp, op->lane, op->insn, &op->know, op->target, b);
 }
 
+/* What the phase's last arrivals must follow. */
+static void must_follow(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b,
+                        bool expects) {
+  sim_waited use = {.warp = w,
+                    .insn = in,
+                    .lane = lane,
+                    .agent = hd_sim_thread_agent(w, lane),
+                    .clock = hd_sim_thread(w, lane)->clock,
+                    .expects = expects};
+  w->waited = true;
+  HD_PUSH(b->waited, b->n_waited, b->waited_cap, use);
+}
+
+sim_step hd_sim_phase_expect(sim_warp *w, const sim_insn *in, uint32_t lane, const sim_cta *cta,
+                             sim_mbarrier *b) {
+  must_follow(w, in, lane, b, true);
+  b->expecting = true;
+  return hd_sim_phase_arrive(w->machine, w, lane, in, &hd_sim_thread(w, lane)->know, cta, b);
+}
+
+void hd_sim_phase_follow(sim_warp *w, uint32_t lane, sim_mbarrier *b) {
+  for (uint32_t i = 0; b->expecting && i < b->n_waited; i++) {
+    sim_waited *x = &b->waited[i];
+    x->followed = x->followed || x->agent == hd_sim_thread_agent(w, lane) ||
+                  hd_sim_knows(&hd_sim_thread(w, lane)->know.order, x->agent, x->clock);
+  }
+}
+
 sim_step hd_sim_phase_passed(sim_warp *w, const sim_insn *in, uint32_t lane, sim_cta *cta,
                              sim_mbarrier *b) {
   sim_machine *m = w->machine;
   const sim_thread *t = hd_sim_thread(w, lane);
   if (is_off(m))
     return SIM_NEXT;
-  sim_waited waited = {w, in, lane, hd_sim_thread_agent(w, lane), t->clock};
-  w->waited = true;
-  HD_PUSH(b->waited, b->n_waited, b->waited_cap, waited);
+  must_follow(w, in, lane, b, false);
   if (b->phase < 2 || knows_phases(m, &t->know, cta, b, b->phase - 1))
     return SIM_NEXT;
   return hd_sim_find(
@@ -59,12 +87,13 @@ sim_step hd_sim_phase_passed(sim_warp *w, const sim_insn *in, uint32_t lane, sim
 void hd_sim_phase_over(sim_machine *m, const sim_cta *cta, sim_mbarrier *b) {
   for (uint32_t i = 0; i < b->n_waited && !m->stop; i++) {
     const sim_waited *x = &b->waited[i];
-    if (!hd_sim_knows(&b->arriving.order, x->agent, x->clock))
+    if (x->expects ? !x->followed : !hd_sim_knows(&b->arriving.order, x->agent, x->clock))
       hd_sim_find(
           m, "phase", x->warp, x->lane, x->insn, NULL,
           "can be overtaken: phase %u of the mbarrier at shared byte %u of cta %u completes "
-          "without an arrival that follows from this wait for the phase before",
+          "without an arrival that follows from this",
           b->phase, b->offset, cta->index);
   }
   b->n_waited = 0;
+  b->expecting = false;
 }

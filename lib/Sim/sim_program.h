@@ -155,7 +155,8 @@ typedef struct sim_program {
   uint32_t dynamic_shared_at;
   uint32_t local_bytes;
   uint8_t shared_shift, global_shift; /* log2 of the finest access: the grain of the shadow */
-  bool has_cp_async, has_bulk_store, has_st_async, has_tensor;
+  bool has_cp_async, has_bulk_store, has_st_async, has_tensor, has_inval;
+  uint32_t max_registers; /* .maxnreg; 0: not said */
   uint8_t cta_groups; /* that tcgen05 instructions name: 1, 2, or 3 for both */
 } sim_program;
 
@@ -197,6 +198,7 @@ heddle_status hd_sim_decode_peer_copy(sim_decode *d, sim_insn *insn);
 
 typedef heddle_status sim_decoder(sim_decode *d, sim_insn *insn);
 sim_decoder hd_sim_decode_alu, hd_sim_decode_memory, hd_sim_decode_control, hd_sim_decode_sync,
+    hd_sim_decode_setmaxnreg,
     hd_sim_decode_mbarrier, hd_sim_decode_copy, hd_sim_decode_matrix, hd_sim_decode_mma,
     hd_sim_decode_wgmma, hd_sim_decode_tcgen05;
 

@@ -18,7 +18,8 @@ static bool is_fenced(const sim_access *a, const sim_memory *memory, const sim_c
   uint32_t local = hd_sim_local(cell->writer);
   bool copied = m->agent_cp && local >= m->agent_cp && local < m->agent_cp + m->n_threads;
   uint32_t thread = copied ? local - m->agent_cp : local;
-  uint8_t want = memory->buffer ? SIM_FENCE_GLOBAL : SIM_FENCE_SHARED;
+  uint8_t want = memory->buffer       ? SIM_FENCE_GLOBAL
+                 : memory->cta == cta ? SIM_FENCE_SHARED : SIM_FENCE_REMOTE;
   if (local >= m->agent_mbarrier && local < m->agent_grid)
     return false; /* st.async: nobody can fence it */
   if (!cta || thread >= m->n_threads)
@@ -120,17 +121,36 @@ static void note_pair(const sim_access *a, uint64_t place, sim_agent agent, uint
   a->m->report->n_conflicts++;
 }
 
+/* ---- strong accesses ---- */
+
+/* The scope of an access that is relaxed or stronger; none: it is weak. A bulk reduction writes at
+ * gpu scope. */
+static uint8_t strength(const sim_insn *in, bool writes) {
+  if (writes && (in->flags & SIM_F_REDUCE))
+    return SIM_SCOPE_GPU;
+  return in->sem == SIM_SEM_NONE ? SIM_SCOPE_NONE : in->scope ? in->scope : SIM_SCOPE_GPU;
+}
+
+/* Both are strong, each at a scope that holds the other one: they do not race. */
+static bool is_strong_pair(const sim_access *a, const sim_readers *before) {
+  uint8_t scope = strength(a->insn, a->kind != SIM_READ);
+  if (scope == SIM_SCOPE_NONE)
+    return false;
+  bool own = a->agent >> SIM_AGENT_SHIFT == before->agent >> SIM_AGENT_SHIFT;
+  uint8_t least = own                              ? SIM_SCOPE_CTA
+                  : same_cluster(a, before->agent) ? SIM_SCOPE_CLUSTER : SIM_SCOPE_GPU;
+  return scope >= least && strength(site(a->m, before->site), before->wrote) >= least;
+}
+
 /* ---- readers ---- */
 
-static void drop_readers(sim_machine *m, sim_cell *c) {
-  for (uint32_t i = c->more; i;) {
-    uint32_t next = m->readers[i - 1].next;
-    m->readers[i - 1].next = m->free_readers;
-    m->free_readers = i;
-    i = next;
-  }
-  c->more = 0;
-  c->reader = SIM_NO_AGENT;
+static sim_readers first_reader(const sim_cell *c) {
+  return (sim_readers){.agent = c->reader, .clock = c->read_clock, .site = c->read_site};
+}
+
+static sim_readers last_writer(const sim_cell *c) {
+  return (sim_readers){
+      .agent = c->writer, .clock = c->write_clock, .site = c->write_site, .wrote = true};
 }
 
 static uint32_t new_reader(sim_machine *m) {
@@ -143,12 +163,20 @@ static uint32_t new_reader(sim_machine *m) {
   return m->n_readers;
 }
 
-/* Forgets readers that this one follows: who is ordered after this read is ordered after them. */
-static void prune_readers(const sim_access *a, sim_cell *c) {
+static void push_reader(sim_machine *m, sim_cell *c, sim_readers r) {
+  uint32_t i = new_reader(m);
+  r.next = c->more;
+  m->readers[i - 1] = r;
+  c->more = i;
+}
+
+typedef bool is_past(const sim_access *a, const sim_readers *r);
+
+static void forget_readers(const sim_access *a, sim_cell *c, is_past *past) {
   sim_machine *m = a->m;
   for (uint32_t *link = &c->more; *link;) {
     sim_readers *r = &m->readers[*link - 1];
-    if (view_knows(a, &a->view.know->full, r->agent, r->clock)) {
+    if (past(a, r)) {
       uint32_t gone = *link;
       *link = r->next;
       r->next = m->free_readers;
@@ -159,14 +187,31 @@ static void prune_readers(const sim_access *a, sim_cell *c) {
   }
 }
 
+/* Who is ordered after a read is ordered after the reads that it follows. */
+static bool is_followed(const sim_access *a, const sim_readers *r) {
+  return !r->wrote && view_knows(a, &a->view.know->full, r->agent, r->clock);
+}
+
+/* Who is ordered after a write is ordered after what it follows, too, and no more. */
+static bool is_over(const sim_access *a, const sim_readers *r) {
+  return r->agent == SIM_NO_AGENT || !is_strong_pair(a, r) ||
+         view_knows(a, &a->view.know->full, r->agent, r->clock);
+}
+
+static bool same_reader(const sim_access *a, const sim_readers *r) {
+  return r->agent == a->agent && !r->wrote &&
+         strength(site(a->m, r->site), false) == strength(a->insn, false);
+}
+
 static bool same_agent_reader(const sim_access *a, sim_cell *c) {
-  if (c->reader == a->agent) {
+  sim_readers first = first_reader(c);
+  if (c->reader != SIM_NO_AGENT && same_reader(a, &first)) {
     c->read_clock = a->clock;
     c->read_site = a->insn->site;
     return true;
   }
   for (uint32_t i = c->more; i; i = a->m->readers[i - 1].next) {
-    if (a->m->readers[i - 1].agent == a->agent) {
+    if (same_reader(a, &a->m->readers[i - 1])) {
       a->m->readers[i - 1].clock = a->clock;
       a->m->readers[i - 1].site = a->insn->site;
       return true;
@@ -179,17 +224,24 @@ static void add_reader(const sim_access *a, sim_cell *c) {
   if (same_agent_reader(a, c))
     return;
   if (c->more)
-    prune_readers(a, c);
+    forget_readers(a, c, is_followed);
   if (c->reader != SIM_NO_AGENT &&
-      !view_knows(a, &a->view.know->full, c->reader, c->read_clock)) {
-    uint32_t i = new_reader(a->m);
-    a->m->readers[i - 1] =
-        (sim_readers){c->reader, c->read_clock, c->read_site, c->more};
-    c->more = i;
-  }
+      !view_knows(a, &a->view.know->full, c->reader, c->read_clock))
+    push_reader(a->m, c, first_reader(c));
   c->reader = a->agent;
   c->read_clock = a->clock;
   c->read_site = a->insn->site;
+}
+
+/* What comes after a write must follow it, and so all that it follows; not the others. */
+static void leave_behind(const sim_access *a, sim_cell *c) {
+  const sim_readers before[] = {first_reader(c), last_writer(c)};
+  if (c->more)
+    forget_readers(a, c, is_over);
+  for (size_t i = 0; i < HD_COUNT(before); i++)
+    if (!is_over(a, &before[i]))
+      push_reader(a->m, c, before[i]);
+  c->reader = SIM_NO_AGENT;
 }
 
 /* ---- cells ---- */
@@ -197,7 +249,8 @@ static void add_reader(const sim_access *a, sim_cell *c) {
 static sim_step check_writer(const sim_access *a, const sim_memory *memory, const sim_cell *c,
                              uint64_t index) {
   bool was_async = c->flags & SIM_CELL_ASYNC;
-  if (c->writer == SIM_NO_AGENT || ((c->flags & SIM_CELL_ATOMIC) && a->strong))
+  const sim_readers last = last_writer(c);
+  if (c->writer == SIM_NO_AGENT || is_strong_pair(a, &last))
     return SIM_NEXT;
   /* Copy over copy: that the first is over is told with the reads that followed it (R3). */
   bool after = (a->async || a->late) && was_async && a->kind != SIM_READ;
@@ -218,24 +271,31 @@ static sim_step check_writer(const sim_access *a, const sim_memory *memory, cons
 }
 
 static sim_step check_reader(const sim_access *a, const sim_memory *memory, uint64_t index,
-                             sim_agent agent, uint32_t clock, uint32_t read_site) {
+                             const sim_readers *r) {
   const sim_clock *known = a->async || a->late ? &a->view.know->reads : &a->view.know->full;
-  bool was_async = hd_sim_local(agent) >= (a->m->agent_bulk_read ? a->m->agent_bulk_read
-                                                              : a->m->agent_wgmma);
-  if (!view_knows(a, known, agent, clock))
-    return race(a, memory, index, SIM_READ, agent, read_site, was_async);
-  note_pair(a, lasting_place(memory, index), agent, read_site, SIM_READ);
+  bool was_async = hd_sim_local(r->agent) >= (a->m->agent_bulk_read ? a->m->agent_bulk_read
+                                                                    : a->m->agent_wgmma);
+  uint8_t before = r->wrote ? SIM_WRITE : SIM_READ;
+  if (is_strong_pair(a, r))
+    return SIM_NEXT;
+  if (!view_knows(a, r->wrote ? &a->view.know->full : known, r->agent, r->clock))
+    return race(a, memory, index, before, r->agent, r->site, was_async);
+  note_pair(a, lasting_place(memory, index), r->agent, r->site, before);
   return SIM_NEXT;
 }
 
+/* A read meets those only that wrote. */
 static sim_step check_readers(const sim_access *a, const sim_memory *memory, const sim_cell *c,
                               uint64_t index) {
-  if (c->reader != SIM_NO_AGENT &&
-      check_reader(a, memory, index, c->reader, c->read_clock, c->read_site) == SIM_STOP)
+  bool reads = a->kind == SIM_READ;
+  const sim_readers first = first_reader(c);
+  if (reads && !(c->flags & SIM_CELL_WROTE))
+    return SIM_NEXT;
+  if (!reads && c->reader != SIM_NO_AGENT && check_reader(a, memory, index, &first) == SIM_STOP)
     return SIM_STOP;
   for (uint32_t i = c->more; i; i = a->m->readers[i - 1].next) {
     const sim_readers *r = &a->m->readers[i - 1];
-    if (check_reader(a, memory, index, r->agent, r->clock, r->site) == SIM_STOP)
+    if ((!reads || r->wrote) && check_reader(a, memory, index, r) == SIM_STOP)
       return SIM_STOP;
   }
   return SIM_NEXT;
@@ -262,17 +322,17 @@ static sim_step check_cell(const sim_access *a, sim_memory *memory, sim_cell *c,
   bool races = !(a->m->options.off & HD_SIM_NO_RACES);
   if (races && check_writer(a, memory, c, index) == SIM_STOP)
     return SIM_STOP;
+  if (races && check_readers(a, memory, c, index) == SIM_STOP)
+    return SIM_STOP;
   if (a->kind == SIM_READ) {
     add_reader(a, c);
     return SIM_NEXT;
   }
-  if (races && check_readers(a, memory, c, index) == SIM_STOP)
-    return SIM_STOP;
-  drop_readers(a->m, c);
+  leave_behind(a, c);
   c->writer = a->agent;
   c->write_clock = a->clock;
   c->write_site = a->insn->site;
-  c->flags = SIM_CELL_WRITTEN | (a->async ? SIM_CELL_ASYNC : 0) | (a->strong ? SIM_CELL_ATOMIC : 0);
+  c->flags = SIM_CELL_WRITTEN | (a->async ? SIM_CELL_ASYNC : 0) | (c->more ? SIM_CELL_WROTE : 0);
   return SIM_NEXT;
 }
 

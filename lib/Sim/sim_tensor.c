@@ -173,7 +173,6 @@ sim_step hd_sim_tensor_store(sim_machine *m, sim_async *op) {
     return hd_sim_fault(m, "tensor-map", op->warp, op->lane, op->insn,
                         "elements of the map have no such reduction");
   t.global.kind = reduces ? SIM_ATOMIC : SIM_WRITE;
-  t.global.strong = reduces; /* relaxed at gpu scope */
   t.global.agent = hd_sim_agent(op->warp->cta, m->agent_bulk_write + thread);
   return transfer_box(m, op, &t);
 }
