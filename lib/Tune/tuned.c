@@ -2,6 +2,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -248,22 +249,34 @@ static heddle_status read_ceilings(heddle_context *ctx, hd_loc loc, json_t *obje
   return HEDDLE_OK;
 }
 
+/* What is wrong with the whole: no JSON, no choices, or of a version that is not this one's. */
+static heddle_status check_root(heddle_context *ctx, hd_loc loc, const json_t *root,
+                                const json_error_t *error) {
+  enum { VERSION = 1 };
+  char got[JSON_ERROR_TEXT_LENGTH];
+  long long version = json_integer_value(json_object_get(root, "version"));
+  if (!root)
+    snprintf(got, sizeof got, "%s", error->text);
+  else if (!json_is_array(json_object_get(root, "choices")))
+    snprintf(got, sizeof got, "no choices");
+  else if (version != VERSION)
+    snprintf(got, sizeof got, "version %lld", version);
+  else
+    return HEDDLE_OK;
+  loc.line = root ? 1 : (uint32_t)error->line;
+  return hd_error(ctx, HEDDLE_INVALID, loc, "tuned.file",
+                  "got %s; legal: an export of `heddle tune export`, version %d", got, VERSION);
+}
+
 static heddle_status read_json(heddle_context *ctx, const char *path, const char *text,
                                size_t n_bytes, hd_tuned *t) {
   json_error_t error;
   hd_loc loc = {path, 1, 1};
-  json_t *root = json_loadb(text, n_bytes, 0, &error), *row;
+  json_t *root = json_loadb(text, n_bytes, 0, &error);
   const json_t *choices = json_object_get(root, "choices");
-  if (!json_is_array(choices) || json_integer_value(json_object_get(root, "version")) != 1) {
-    loc.line = root ? 1 : (uint32_t)error.line;
-    json_decref(root);
-    return hd_error(ctx, HEDDLE_INVALID, loc, "tuned.file",
-                    "%s; legal: an export of `heddle tune export`, version 1",
-                    error.text[0] ? error.text : "no choices");
-  }
-  heddle_status status = HEDDLE_OK;
+  heddle_status status = check_root(ctx, loc, root, &error);
   for (size_t i = 0; i < json_array_size(choices) && status == HEDDLE_OK; i++) {
-    row = json_array_get(choices, i);
+    const json_t *row = json_array_get(choices, i);
     hd_choice c = {.product = string_of(row, "product"),
                    .schedule = string_of(row, "schedule"),
                    .device = string_of(row, "device"),
