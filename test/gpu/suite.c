@@ -166,7 +166,7 @@ static heddle_status run_suite(heddle_context *ctx, arguments *a) {
   return status;
 }
 
-int main(int argc, char **argv) {
+static int suite(int argc, char **argv) {
   arguments a = {.backend = "gpu", .suite = {.seed = 1}, .threads = sysconf(_SC_NPROCESSORS_ONLN)};
   const cli_option options[] = {
       {"backend", CLI_TEXT, &a.backend, "B", "gpu (default) or sim"},
@@ -196,3 +196,5 @@ int main(int argc, char **argv) {
   heddle_status status = run_suite(ctx, &a);
   return cli_finish(ctx, status);
 }
+
+int main(int argc, char **argv) { return cli_close(suite(argc, argv)); }

@@ -194,7 +194,7 @@ static int run_all(run *r, const char *self) {
   return finish ? finish : code;
 }
 
-int main(int argc, char **argv) {
+static int mutate(int argc, char **argv) {
   mutate_arguments a;
   int code = mutate_arguments_read(argc, argv, &a);
   if (code != CLI_GO)
@@ -206,3 +206,5 @@ int main(int argc, char **argv) {
   run r = {.ctx = heddle_context_create(), .arguments = &a, .options = a.options};
   return run_all(&r, argv[0]);
 }
+
+int main(int argc, char **argv) { return cli_close(mutate(argc, argv)); }

@@ -96,7 +96,7 @@ static heddle_status run(heddle_context *ctx, const opt_options *o, const char *
   return status;
 }
 
-int main(int argc, char **argv) {
+static int opt(int argc, char **argv) {
   opt_options options = {0};
   const char *file;
   int code = parse_options(argc, argv, &options, &file);
@@ -110,3 +110,5 @@ int main(int argc, char **argv) {
   heddle_status status = options.print_ops_md ? print_ops(ctx, &options) : run(ctx, &options, file);
   return cli_finish(ctx, status);
 }
+
+int main(int argc, char **argv) { return cli_close(opt(argc, argv)); }

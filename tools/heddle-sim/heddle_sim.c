@@ -135,11 +135,15 @@ static heddle_status run_modes(job *j) {
 static heddle_status run(job *j, const char *json_path) {
   HD_TRY(hd_file_read_text(j->ctx, j->ptx_path, &j->ptx, &j->ptx_bytes));
   HD_TRY(hd_file_read_text(j->ctx, json_path, &j->json, &j->json_bytes));
-  HD_TRY(hd_manifest_read(j->ctx, j->json, j->json_bytes, &j->arena, &j->manifest));
-  return run_modes(j);
+  heddle_status status =
+      hd_manifest_read(j->ctx, j->json, j->json_bytes, &j->arena, &j->manifest);
+  if (status == HEDDLE_OK)
+    return run_modes(j);
+  hd_note(j->ctx, (hd_loc){.file = json_path}, "sim.manifest", "this was read as the manifest");
+  return status;
 }
 
-int main(int argc, char **argv) {
+static int simulate(int argc, char **argv) {
   options o = {.mode = "all", .seed = 1, .resident = 4};
   const char *args[2];
   int n_args;
@@ -190,3 +194,5 @@ int main(int argc, char **argv) {
   }
   return cli_finish(j.ctx, status);
 }
+
+int main(int argc, char **argv) { return cli_close(simulate(argc, argv)); }

@@ -74,6 +74,13 @@ int cli_finish(heddle_context *ctx, heddle_status status) {
   return heddle_status_exit_code(status);
 }
 
+int cli_close(int code) {
+  if (fflush(stdout) == 0 && !ferror(stdout))
+    return code;
+  fprintf(stderr, "error[io.write]: standard output could not be written\n");
+  return code ? code : 4;
+}
+
 /* ---- options ---- */
 
 bool cli_parse_int(const char *text, int64_t *value) {
@@ -203,6 +210,11 @@ static int take_option(const cli_command *command, int argc, char **argv, int *i
 
 static bool is_help(const char *word) { return !strcmp(word, "--help") || !strcmp(word, "-h"); }
 
+static void print_version(const cli_command *command) {
+  const char *name = *program(command) ? "heddle" : command->usage;
+  printf("%.*s %s\n", (int)strcspn(name, " "), name, HEDDLE_VERSION);
+}
+
 static int take_all(const cli_command *command, int argc, char **argv, const char **args,
                     int *n_args) {
   bool options_end = false;
@@ -225,11 +237,16 @@ static int take_all(const cli_command *command, int argc, char **argv, const cha
 }
 
 int cli_parse(const cli_command *command, int argc, char **argv, const char **args, int *n_args) {
-  for (int i = 1; i < argc; i++)
+  for (int i = 1; i < argc; i++) {
     if (is_help(argv[i])) {
       print_help(command);
       return 0;
     }
+    if (!strcmp(argv[i], "--version")) {
+      print_version(command);
+      return 0;
+    }
+  }
   int n = 0;
   int code = take_all(command, argc, argv, args, &n);
   if (code != CLI_GO)

@@ -45,7 +45,8 @@ enum { CLI_GO = -1 };
 
 /* Reads argv: options (--name VALUE, --name=VALUE, -o VALUE) into their values, the others into
  * args (borrowed, room for command->max_args). Returns CLI_GO; or the exit code to return at once:
- * 0 after --help, 2 after a wrong use, which it has reported with the nearest legal name. */
+ * 0 after --help and --version, 2 after a wrong use, which it has reported with the nearest legal
+ * name. */
 int cli_parse(const cli_command *command, int argc, char **argv, const char **args, int *n_args);
 
 /* Reports `error[rule]: …` on standard error and returns 2, the exit code of a wrong use. */
@@ -65,6 +66,10 @@ int cli_check_numbers(const char *rule, const cli_number *numbers, size_t n);
 int cli_finish(heddle_context *ctx, heddle_status status);
 /* The first half of cli_finish: prints and clears the diagnostics. */
 void cli_print_diagnostics(heddle_context *ctx);
+
+/* The end of every main: the exit code, or 4 and an error where standard output could not be
+ * written, whatever the command thought. */
+int cli_close(int code);
 
 /* The nearest of n names to a misspelt word: one that begins so, else by edit distance; NULL when
  * n is 0. */

@@ -9,6 +9,7 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Support/lines.h"
+#include "Support/nearest.h"
 #include "Support/scratch.h"
 #include "Tune/tune.h"
 #include "commands.h"
@@ -381,18 +382,29 @@ static int tune_main(int argc, char **argv) {
   return code;
 }
 
+static const struct verb {
+  const char *name;
+  int (*run)(int argc, char **argv);
+} verbs[] = {{"worker", tune_worker},       {"evaluate", tune_evaluate}, {"list", tune_list},
+             {"calibrate", tune_calibrate}, {"merge", tune_merge},       {"export", tune_export}};
+
+/* A word that is neither a file nor an option, but nearly a verb: CLI_GO, or the exit code. */
+static int check_verb(const char *word) {
+  enum { MOST_SLIPS = 2 };
+  const char *names[HD_COUNT(verbs)];
+  for (size_t i = 0; i < HD_COUNT(verbs); i++)
+    names[i] = verbs[i].name;
+  const char *nearest = cli_nearest(word, names, HD_COUNT(verbs));
+  if (*word == '-' || hd_edit_distance(word, nearest) > MOST_SLIPS || access(word, F_OK) == 0)
+    return CLI_GO;
+  return cli_usage_error("tune.verb", "there is no file '%s'; nearest: heddle tune %s",
+                         word, nearest);
+}
+
 int cmd_tune(int argc, char **argv) {
-  static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-  } verbs[] = {{"worker", tune_worker},
-               {"evaluate", tune_evaluate},
-               {"calibrate", tune_calibrate},
-               {"list", tune_list},
-               {"merge", tune_merge},
-               {"export", tune_export}};
   for (size_t i = 0; argc > 1 && i < HD_COUNT(verbs); i++)
     if (strcmp(argv[1], verbs[i].name) == 0)
       return verbs[i].run(argc - 1, argv + 1);
-  return tune_main(argc, argv);
+  int code = argc > 1 ? check_verb(argv[1]) : CLI_GO;
+  return code == CLI_GO ? tune_main(argc, argv) : code;
 }

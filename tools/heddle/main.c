@@ -17,7 +17,7 @@ enum { N_COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(void) {
   printf("heddle: 2:4 sparse matrix multiply for tensor cores, as PTX\n\n"
-         "usage: heddle COMMAND [ARGUMENTS]\n\nCommands:\n");
+         "usage: heddle COMMAND [ARGUMENTS] | help COMMAND | --version\n\nCommands:\n");
   for (int i = 0; i < N_COMMANDS; i++)
     printf("  %-11s %s\n", commands[i].name, commands[i].about);
   printf("\n`heddle COMMAND --help` shows its options and examples.\n\n"
@@ -25,38 +25,42 @@ static void print_help(void) {
          "3 well-formed but not supported, 4 environment, 5 a bug in heddle.\n");
 }
 
+static const command *find_command(const char *name) {
+  for (int i = 0; i < N_COMMANDS; i++)
+    if (!strcmp(name, commands[i].name))
+      return &commands[i];
+  return NULL;
+}
+
 static int unknown_command(const char *word) {
-  const char *names[N_COMMANDS];
+  const char *names[N_COMMANDS + 2] = {"help", "--version"};
   for (int i = 0; i < N_COMMANDS; i++)
-    names[i] = commands[i].name;
-  const char *nearest = cli_nearest(word, names, N_COMMANDS);
+    names[i + 2] = commands[i].name;
   return cli_usage_error("cli.command", "unknown command '%s'; nearest: %s", word,
-                         nearest ? nearest : "--help");
+                         cli_nearest(word, names, N_COMMANDS + 2));
 }
 
-/* Output that could not be written is a failure, whatever the command thought. */
-static int close_output(int code) {
-  if (fflush(stdout) == 0 && !ferror(stdout))
-    return code;
-  fprintf(stderr, "error[io.write]: standard output could not be written\n");
-  return code ? code : 4;
+/* `heddle help gen` is `heddle gen --help`. */
+static int help_about(char *name) {
+  const command *found = find_command(name);
+  char *words[] = {name, "--help", NULL};
+  return found ? found->run(2, words) : unknown_command(name);
 }
 
-int main(int argc, char **argv) {
-  if (argc < 2) {
+static int dispatch(int argc, char **argv) {
+  const char *word = argc > 1 ? argv[1] : "";
+  if (argc > 2 && !strcmp(word, "help"))
+    return help_about(argv[2]);
+  if (argc < 2 || !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
     print_help();
-    return close_output(2);
+    return argc < 2 ? 2 : 0;
   }
-  if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
-    print_help();
-    return close_output(0);
-  }
-  if (!strcmp(argv[1], "--version")) {
+  if (!strcmp(word, "--version")) {
     printf("heddle %s\n", HEDDLE_VERSION);
-    return close_output(0);
+    return 0;
   }
-  for (int i = 0; i < N_COMMANDS; i++)
-    if (!strcmp(argv[1], commands[i].name))
-      return close_output(commands[i].run(argc - 1, argv + 1));
-  return unknown_command(argv[1]);
+  const command *found = find_command(word);
+  return found ? found->run(argc - 1, argv + 1) : unknown_command(word);
 }
+
+int main(int argc, char **argv) { return cli_close(dispatch(argc, argv)); }
