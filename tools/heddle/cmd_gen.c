@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "Kernel/launcher_c.h"
 #include "Support/diag.h"
@@ -25,15 +26,17 @@ static const char examples[] =
     "heddle gen examples/decode.heddle -o - | less\n"
     "heddle gen examples/user_epilogue.heddle --epilogue examples/user_epilogue.ll -o out\n";
 
-static heddle_status write_one(heddle_context *ctx, const char *dir, const char *name,
-                               const char *extension, const void *data, size_t n_bytes) {
-  hd_strbuf path = {0};
-  hd_strbuf_printf(&path, "%s/%s.%s", dir, name, extension);
-  heddle_status status = hd_file_write(ctx, hd_strbuf_text(&path), data, n_bytes);
-  if (status == HEDDLE_OK)
-    printf("wrote %s (%zu bytes)\n", hd_strbuf_text(&path), n_bytes);
-  hd_strbuf_free(&path);
-  return status;
+static heddle_status write_one(heddle_context *ctx, const char *path, const void *data,
+                               size_t n_bytes) {
+  HD_TRY(hd_file_write(ctx, path, data, n_bytes));
+  printf("wrote %s (%zu bytes)\n", path, n_bytes);
+  return HEDDLE_OK;
+}
+
+/* No such file now: one of an earlier gen would be taken for this kernel's. */
+static void remove_stale(const char *path) {
+  if (unlink(path) == 0)
+    printf("removed %s (of an earlier kernel)\n", path);
 }
 
 static heddle_status write_all(heddle_context *ctx, const char *dir,
@@ -50,12 +53,17 @@ static heddle_status write_all(heddle_context *ctx, const char *dir,
                {"h", header, strlen(header)},
                {"c", source, strlen(source)},
                {"json", json, json_bytes}};
-  HD_TRY(hd_file_mkdirs(ctx, dir));
-  for (size_t i = 0; i < HD_COUNT(parts); i++)
+  heddle_status status = hd_file_mkdirs(ctx, dir);
+  for (size_t i = 0; i < HD_COUNT(parts) && status == HEDDLE_OK; i++) {
+    hd_strbuf path = {0};
+    hd_strbuf_printf(&path, "%s/%s.%s", dir, heddle_compiled_name(compiled), parts[i].extension);
     if (parts[i].data)
-      HD_TRY(write_one(ctx, dir, heddle_compiled_name(compiled), parts[i].extension, parts[i].data,
-                       parts[i].n_bytes));
-  return HEDDLE_OK;
+      status = write_one(ctx, hd_strbuf_text(&path), parts[i].data, parts[i].n_bytes);
+    else
+      remove_stale(hd_strbuf_text(&path));
+    hd_strbuf_free(&path);
+  }
+  return status;
 }
 
 /* The launcher first: what it refuses, a kernel's name, leaves no files behind. */
