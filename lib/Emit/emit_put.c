@@ -17,7 +17,8 @@ void hd_emit_put_words(hd_emitter *e, hd_place at, LLVMValueRef const *w, int32_
   hd_emit_asm(e, e->none, text, form->constraints, args, 1 + n, HD_ASM_MEMORY);
 }
 
-/* Where element j stands: row-major in the instruction; column-major one multiplication away. */
+/* Where element j of block b stands: row-major in the instruction; column-major one multiplication
+ * away. */
 static void add_address(hd_strbuf *text, const hd_strip *s, int32_t b, int h, int j) {
   const hd_view *d = &s->d;
   int32_t column = hd_strip_column(s, b, j);
@@ -30,33 +31,50 @@ static void add_address(hd_strbuf *text, const hd_strip *s, int32_t b, int h, in
     hd_strbuf_printf(text, "$0+%d], ", column * (int)d->bytes);
 }
 
-/* The registers of the two elements: halves of one, or two. */
-static void add_split(hd_strbuf *text, int64_t bytes) {
+/* The registers of the two elements: halves of operand `at`, or it and the next. */
+static void add_split(hd_strbuf *text, int64_t bytes, int at) {
   if (bytes == 2)
-    hd_strbuf_add(text, ".reg .b16 x0, x1;\n\tmov.b32 {x0, x1}, $3;\n\t");
+    hd_strbuf_printf(text, "mov.b32 {x0, x1}, $%d;\n\t", at);
   else if (bytes == 1)
-    hd_strbuf_add(text, ".reg .b16 x0, x1;\n\tmov.b16 x0, $3;\n\tshr.u16 x1, $3, 8;\n\t");
+    hd_strbuf_printf(text, "mov.b16 x0, $%d;\n\tshr.u16 x1, $%d, 8;\n\t", at, at);
 }
 
-/* Operands: $0 base, $1 columns left, $2 pitch (column-major), $3 (and $4) the elements. */
-void hd_emit_put_checked(hd_emitter *e, const hd_strip *s, int32_t b, int h, hd_pair pair) {
+static void add_pair(hd_strbuf *text, const hd_strip *s, int32_t b, int h, int at) {
+  int64_t bytes = s->d.bytes;
+  add_split(text, bytes, at);
+  for (int j = 0; j < 2; j++)
+    hd_strbuf_printf(text, "setp.gt.s32 in%d, $1, %d;\n\t", j, hd_strip_column(s, b, j));
+  for (int j = 0; j < 2; j++) {
+    add_address(text, s, b, h, j);
+    hd_strbuf_printf(text, bytes == 4 ? "$%d;\n\t" : "x%d;\n\t", bytes == 4 ? at + j : j);
+  }
+}
+
+/* Operands: $0 base, $1 columns left, $2 pitch (column-major), from $3 on the pairs. */
+void hd_emit_put_checked(hd_emitter *e, const hd_strip *s, int32_t b, int32_t n, int h,
+                         const hd_pair *pair) {
   const hd_view *d = &s->d;
-  hd_strbuf text = {0};
+  hd_strbuf text = {0}, constraints = {0};
+  LLVMValueRef args[3 + 2 * HD_PUT_BLOCKS] = {h && d->below ? d->below : d->base, s->cols_left[h],
+                                              d->ld_bytes};
+  int at = 3;
+  hd_strbuf_add(&constraints, "l,r,l");
   hd_strbuf_add(&text, "{ .reg .pred in0, in1;\n\t");
   if (d->col_major)
     hd_strbuf_add(&text, ".reg .b64 at0, at1;\n\t");
-  add_split(&text, d->bytes);
-  for (int j = 0; j < 2; j++)
-    hd_strbuf_printf(&text, "setp.gt.s32 in%d, $1, %d;\n\t", j, hd_strip_column(s, b, j));
-  for (int j = 0; j < 2; j++) {
-    add_address(&text, s, b, h, j);
-    hd_strbuf_printf(&text, d->bytes == 4 ? "$%d;\n\t" : "x%d;\n\t", d->bytes == 4 ? 3 + j : j);
+  if (d->bytes < 4)
+    hd_strbuf_add(&text, ".reg .b16 x0, x1;\n\t");
+  for (int32_t i = 0; i < n; i++) {
+    const hd_pair *p = &pair[2 * i + h];
+    add_pair(&text, s, b + i, h, at);
+    for (int32_t j = 0; j < p->n; j++) {
+      args[at++] = p->v[j];
+      hd_strbuf_add(&constraints, d->bytes == 1 ? ",h" : ",r");
+    }
   }
   hd_strbuf_add(&text, "}");
-  LLVMValueRef args[] = {h && d->below ? d->below : d->base, s->cols_left[h], d->ld_bytes,
-                         pair.v[0], pair.v[1]};
-  hd_emit_asm(e, e->none, hd_strbuf_text(&text),
-              d->bytes == 1 ? "l,r,l,h" : d->bytes == 2 ? "l,r,l,r" : "l,r,l,r,r", args,
-              3 + pair.n, HD_ASM_MEMORY);
+  hd_emit_asm(e, e->none, hd_strbuf_text(&text), hd_strbuf_text(&constraints), args, at,
+              HD_ASM_MEMORY);
   hd_strbuf_free(&text);
+  hd_strbuf_free(&constraints);
 }

@@ -1,6 +1,7 @@
-/* store.tile: a 16-row strip of D through the epilogue. Two ways to memory: a fast one for strips
- * that lie inside D and at aligned addresses, with wide stores; and one that asks for every
- * element. */
+/* store.tile: a 16-row strip of D through the epilogue. Two ways to memory: a fast one for what
+ * lies inside D and at aligned addresses, with wide stores; and one that asks for every element. A
+ * strip is a straight line of the first, or it reaches over the right edge of D, and each few
+ * blocks go their own way. */
 #include <string.h>
 
 #include "Emit/emit_strip.h"
@@ -257,20 +258,55 @@ static void store_slow(hd_emitter *e, const hd_strip *s, int32_t first, int32_t 
     store_user(e, s, first, end);
     return;
   }
-  for (int32_t i = 2 * first; i < 2 * end; i++)
-    hd_emit_put_checked(e, s, i / 2, i % 2, pair[i]);
+  for (int32_t b = first; b < end; b += HD_PUT_BLOCKS)
+    for (int h = 0; h < 2; h++)
+      hd_emit_put_checked(e, s, b, end - b < HD_PUT_BLOCKS ? end - b : HD_PUT_BLOCKS, h,
+                          pair + 2 * b);
 }
 
-/* i1: origin and pitch of D are multiples of `align`, and the strip lies inside m x n. All lanes
+/* i1: origin and pitch of D are multiples of `align`, and the strip's rows lie inside m. All lanes
  * agree. */
-static LLVMValueRef can_go_fast(hd_emitter *e, const hd_strip *s, int64_t align) {
+static LLVMValueRef rows_go_fast(hd_emitter *e, const hd_strip *s, int64_t align) {
   LLVMValueRef address = LLVMBuildPtrToInt(e->b, s->d.origin, e->i64, "");
   LLVMValueRef low = LLVMBuildOr(e->b, address, s->d.ld_bytes, "");
   low = hd_emit_and(e, low, hd_emit_i64(e, align - 1));
   LLVMValueRef rows = hd_emit_lt(e, hd_emit_addi(e, s->row0, STRIP_ROWS - 1), s->m);
-  LLVMValueRef cols = hd_emit_lt(e, hd_emit_addi(e, s->col0, BLOCK * s->n_blocks - 1), s->n);
-  return hd_emit_and(e, hd_emit_eqi(e, low, 0), hd_emit_and(e, rows, cols));
+  return hd_emit_and(e, hd_emit_eqi(e, low, 0), rows);
 }
+
+/* i1: the first column of block b lies inside n. All lanes agree. */
+static LLVMValueRef reaches(hd_emitter *e, const hd_strip *s, int32_t b) {
+  return hd_emit_lt(e, hd_emit_addi(e, s->col0, BLOCK * b), s->n);
+}
+
+/* i1: so do all columns of the blocks before `end`. */
+static LLVMValueRef has_columns(hd_emitter *e, const hd_strip *s, int32_t end) {
+  return hd_emit_lt(e, hd_emit_addi(e, s->col0, BLOCK * end - 1), s->n);
+}
+
+/* Two ways that meet again. */
+typedef struct fork {
+  LLVMBasicBlockRef edge, join;
+} fork;
+
+static fork begin_inside(hd_emitter *e, LLVMValueRef is_inside) {
+  fork f;
+  f.join = hd_emit_block(e, "stored");
+  f.edge = hd_emit_block(e, "edge");
+  LLVMBasicBlockRef inside = hd_emit_block(e, "inside");
+  LLVMBuildCondBr(e->b, is_inside, inside, f.edge);
+  hd_emit_at(e, inside);
+  return f;
+}
+
+static void go_on_at(hd_emitter *e, const fork *f, LLVMBasicBlockRef next) {
+  hd_emit_jump(e, f->join);
+  LLVMMoveBasicBlockAfter(next, LLVMGetInsertBlock(e->b));
+  hd_emit_at(e, next);
+}
+
+static void begin_edge(hd_emitter *e, const fork *f) { go_on_at(e, f, f->edge); }
+static void end_edge(hd_emitter *e, const fork *f) { go_on_at(e, f, f->join); }
 
 static heddle_status read_operands(hd_emitter *e, hd_strip *s) {
   const hd_op *op = s->op;
@@ -319,23 +355,31 @@ heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s) {
   return hd_emit_epilogue_open(e, s);
 }
 
-/* The elements are finished once for both ways, and packed. */
+/* A strip that reaches over the edge, a form's blocks at a time. */
+static void store_edge(hd_emitter *e, const hd_strip *s, const store_form *form,
+                       LLVMValueRef fast_rows, int32_t first, int32_t end, hd_pair *pair) {
+  for (int32_t b = first, next; b < end; b = next) {
+    next = b + form->n_blocks < end ? b + form->n_blocks : end;
+    LLVMBasicBlockRef some = hd_emit_if(e, reaches(e, s, b), "some");
+    fork f = begin_inside(e, hd_emit_and(e, fast_rows, has_columns(e, s, next)));
+    store_fast(e, s, form, b, next, pair);
+    begin_edge(e, &f);
+    store_slow(e, s, b, next, pair);
+    end_edge(e, &f);
+    hd_emit_endif(e, some);
+  }
+}
+
+/* The elements are finished once for all ways, and packed. */
 static void store_group(hd_emitter *e, const hd_strip *s, const store_form *form,
-                        LLVMValueRef quick, int32_t first, int32_t end, hd_pair *pair) {
+                        LLVMValueRef fast_rows, int32_t first, int32_t end, hd_pair *pair) {
   if (!s->user)
     hd_emit_finish_all(e, s, first, end, true, pair);
-  LLVMBasicBlockRef done = hd_emit_block(e, "stored"), slow = hd_emit_block(e, "edge");
-  LLVMBasicBlockRef fast = hd_emit_block(e, "inside");
-  LLVMBuildCondBr(e->b, quick, fast, slow);
-  hd_emit_at(e, fast);
+  fork f = begin_inside(e, hd_emit_and(e, fast_rows, has_columns(e, s, s->n_blocks)));
   store_fast(e, s, form, first, end, pair);
-  hd_emit_jump(e, done);
-  LLVMMoveBasicBlockAfter(slow, LLVMGetInsertBlock(e->b));
-  hd_emit_at(e, slow);
-  store_slow(e, s, first, end, pair);
-  hd_emit_jump(e, done);
-  LLVMMoveBasicBlockAfter(done, LLVMGetInsertBlock(e->b));
-  hd_emit_at(e, done);
+  begin_edge(e, &f);
+  store_edge(e, s, form, fast_rows, first, end, pair);
+  end_edge(e, &f);
 }
 
 /* Blocks that are finished together. All of them where that frees registers: 16-bit results take
@@ -356,9 +400,9 @@ heddle_status hd_emit_op_store_tile(hd_emitter *e, const hd_op *op) {
   HD_TRY(hd_emit_strip_open(e, &s));
   const store_form *form = find_form(&s, hd_op_str(op, HD_ATTR_PATH));
   hd_pair *pair = HD_NEW_ARRAY(&e->arena, hd_pair, 2 * s.n_blocks);
-  LLVMValueRef quick = can_go_fast(e, &s, form->align);
+  LLVMValueRef fast_rows = rows_go_fast(e, &s, form->align);
   int32_t group = group_blocks(&s);
   for (int32_t b = 0; b < s.n_blocks; b += group)
-    store_group(e, &s, form, quick, b, b + group < s.n_blocks ? b + group : s.n_blocks, pair);
+    store_group(e, &s, form, fast_rows, b, b + group < s.n_blocks ? b + group : s.n_blocks, pair);
   return HEDDLE_OK;
 }

@@ -114,8 +114,11 @@ void hd_emit_finish_all(hd_emitter *e, const hd_strip *s, int32_t first, int32_t
  * small instructions fewer for LLVM to look at. --- */
 /* n words (i32, 1 to 4 of them; or one i16 or i8) to consecutive addresses. */
 void hd_emit_put_words(hd_emitter *e, hd_place at, LLVMValueRef const *w, int32_t n);
-/* The two elements of a pair, each when it lies inside m x n. */
-void hd_emit_put_checked(hd_emitter *e, const hd_strip *s, int32_t b, int h, hd_pair pair);
+/* Half h of n blocks from b on, whose pairs begin at `pair`: each element when it lies inside m x
+ * n. */
+enum { HD_PUT_BLOCKS = 4 /* at most */ };
+void hd_emit_put_checked(hd_emitter *e, const hd_strip *s, int32_t b, int32_t n, int h,
+                         const hd_pair *pair);
 
 /* --- emit_activation.c --- */
 /* act of an f32; act is none, relu, gelu, gelu_tanh or silu. */
