@@ -10,7 +10,7 @@
  * checked, never assumed. The splits of a tile have such a loop each: k has so many times more.
  * Sizes that the kernel fixes are run as they are: the first clusters, the last, and one without a
  * tile; of a long main loop the periods in the middle are skipped once two in a row went the same
- * way (check_loop.c).
+ * way (check_loop.c). Sizes that it leaves open are also as large as they may be.
  *
  * Stream-K: the grid decides into which parts tiles fall. Grids of every kind are run: more tiles
  * than two waves of CTAs, fewer, fewer than one, fewer granules than CTAs, and whole waves. Of a
@@ -21,7 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MANY = 1 << 20 /* clusters: no tile is left for the last */, LONG_ROW = 1 << 30 };
+enum {
+  MANY = 1 << 20, /* clusters: no tile is left for the last */
+  FAR = 1 << 30 /* rows or columns: more are refused, since tiles past the end count in 32 bits */
+};
 
 /* What the buffers say about the tile; only used to choose sizes that cross its edges. */
 typedef struct shape {
@@ -312,7 +315,7 @@ static void run_streams(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool
 static hd_ck_instance sizes(const shape *s, int64_t m, int64_t n, int64_t k) {
   n = (n + s->unit_n - 1) / s->unit_n * s->unit_n;
   hd_ck_instance at = {.m = s->any_m ? m : -1, .n = s->any_n ? n : -1, .k = s->any_k ? k : -1};
-  at.ld = LONG_ROW; /* no shorter than any row that the kernel itself may fix */
+  at.ld = INT64_C(16) * FAR; /* no shorter than any row that the kernel itself may fix */
   return at;
 }
 
@@ -339,24 +342,39 @@ static void run_parts(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t ta
     run_streams(k, s, sizes(s, 1, 1, 4), true);
 }
 
+/* The last tile of a product as tall, or as wide, as a launch may be: what is computed of its place
+ * in 32 bits must fit them. */
+static void run_far(hd_ck_kernel *k, const shape *s, int64_t m, int64_t n) {
+  hd_ck_instance at = sizes(s, m, n, s->granule * k->program.splits);
+  int64_t units = count_units(k, s, at, true);
+  if (is_clean(k) && units > 0 && units < INT32_MAX / k->program.cluster)
+    run_grid(k, s, at, (int32_t)units, (int32_t)units - 1, (int32_t)units - 1);
+}
+
 /* Odd numbers of tiles, ragged edges. The pairs of a cluster get a tile that is not there. */
+static void run_tiles(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t tall) {
+  int64_t splits = k->program.splits;
+  if (splits > 1 && s->any_k)
+    run_shares(k, s, trips, tall);
+  else
+    for (int64_t g = s->any_k ? trips : 1; g > 0 && is_clean(k); g--)
+      run_problem(k, s, sizes(s, tall + 1, s->tile_n + 8, g * s->granule), g == 1);
+  for (int64_t g = 1; g <= trips && s->any_k && is_clean(k); g += s->stages)
+    run_problem(k, s, sizes(s, tall, s->tile_n, g * splits * s->granule - s->granule / 2), false);
+  if (is_clean(k) && (s->any_m || s->any_n || s->any_k))
+    run_problem(k, s, sizes(s, 1, 1, 4), true);
+  if (is_clean(k) && (s->any_m || s->any_n))
+    run_problem(k, s, sizes(s, 2 * tall + 17, 2 * s->tile_n + 1, 3 * s->granule), true);
+}
+
 void hd_ck_run_instances(hd_ck_kernel *k) {
   shape s = shape_of(&k->program);
   int64_t trips = 2 * s.stages + 2, tall = s.tile_m * k->program.cluster;
   constants c = {k, trips};
   hd_walk(k->program.kernel->regions[0], far_condition, &c);
-  if (k->program.streams)
-    return run_parts(k, &s, trips, tall);
-  int64_t splits = k->program.splits;
-  if (splits > 1 && s.any_k)
-    run_shares(k, &s, trips, tall);
-  else
-    for (int64_t g = s.any_k ? trips : 1; g > 0 && is_clean(k); g--)
-      run_problem(k, &s, sizes(&s, tall + 1, s.tile_n + 8, g * s.granule), g == 1);
-  for (int64_t g = 1; g <= trips && s.any_k && is_clean(k); g += s.stages)
-    run_problem(k, &s, sizes(&s, tall, s.tile_n, g * splits * s.granule - s.granule / 2), false);
-  if (is_clean(k) && (s.any_m || s.any_n || s.any_k))
-    run_problem(k, &s, sizes(&s, 1, 1, 4), true);
-  if (is_clean(k) && (s.any_m || s.any_n))
-    run_problem(k, &s, sizes(&s, 2 * tall + 17, 2 * s.tile_n + 1, 3 * s.granule), true);
+  (k->program.streams ? run_parts : run_tiles)(k, &s, trips, tall);
+  if (s.any_m && is_clean(k))
+    run_far(k, &s, FAR, s.tile_n);
+  if (s.any_n && is_clean(k))
+    run_far(k, &s, tall, FAR);
 }

@@ -1,5 +1,5 @@
 /* What a kernel reaches by the wrong name, or beside the place that it means: arguments, tensor
- * maps, parts of granules and blocks, registers and slots that two uses meet in. */
+ * maps, parts of granules and blocks, offsets that wrap, places that two uses meet in. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,6 +68,13 @@ static const planted table[] = {
      {{"%fb: i64 = mul %k0l, %l2", "%f0: i64 = mul %k0l, %l2\n        %fb: i64 = add %f0, %l2"}}},
     {"the end of a block left out", CLUSTER, "undecided", {SHORT_COPY("0")}},
     {"a block moved by 16 bytes", CLUSTER, "undecided", {SHORT_COPY("16")}},
+    /* what only a large product shows */
+    {"A's offset in 32 bits", CLUSTER, "overflow",
+     {{"%slabbytes: i64 = const", "%slabbytes: i32 = const"},
+      {"%block0: i64 = mul %slab64, %nk64", "%block0: i32 = mul %slab, %nk"},
+      {"%index: i64 = add %block0, %i64v", "%index: i32 = add %block0, %i"},
+      {"%offset: i64 = mul %index, %slabbytes",
+       "%offset0: i32 = mul %index, %slabbytes\n        %offset: i64 = extend %offset0"}}},
     /* two uses of a place */
     {"metadata move to registers that are read", RING_SUM, "R5", {CARRIED("%old")}},
     {"a copy over what st.async wrote", RING_SUM, "R2",
