@@ -90,7 +90,7 @@ static heddle_status check(hd_emitter *e, const hd_rows_copy *c) {
   bool async = c->op->kind == HD_OP_COPY_CP_ASYNC;
   if (!vec || (c->vec < 4 && async))
     return hd_error(e->ctx, HEDDLE_INVALID, c->op->loc, "emit.vec",
-                    "vec = %lld bytes; %s takes 4, 8 or 16%s", (long long)c->vec,
+                    "vec = %lld bytes of %s; legal: 4, 8 or 16%s", (long long)c->vec,
                     hd_op_get_info(c->op->kind)->text, async ? "" : ", or 1 or 2");
   if (c->rows <= 0 || c->row_bytes <= 0 || c->row_bytes % c->vec)
     return hd_error(e->ctx, HEDDLE_INVALID, c->op->loc, "emit.copy",

@@ -43,7 +43,8 @@ heddle_status hd_emit_op_load_meta(hd_emitter *e, const hd_op *op) {
   int64_t words = (hd_op_int(def, HD_ATTR_SLAB_BYTES, 0) - first) / META_PLANE_BYTES;
   if (word < 0 || word >= words)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.word",
-                    "word = %lld; the slab holds %lld a thread", (long long)word, (long long)words);
+                    "word = %lld; legal: below %lld, which the slab holds a thread",
+                    (long long)word, (long long)words);
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef lane = hd_emit_muli(e, e->lane, 4 * words);
   hd_emit_return_from_entry(e, here);

@@ -130,7 +130,7 @@ static heddle_status set_registers(hd_emitter *e, const hd_op *op) {
                     "(setmaxnreg)", (long long)wanted);
   if (wanted < 24 || wanted > 256 || wanted % 8)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.registers",
-                    "registers = %lld; setmaxnreg takes 24 to 256 in steps of 8",
+                    "registers = %lld; legal: 24 to 256 in steps of 8 (setmaxnreg)",
                     (long long)wanted);
   LLVMValueRef count = hd_emit_i32(e, wanted);
   hd_emit_intrinsic(e, wanted > base ? "llvm.nvvm.setmaxnreg.inc.sync.aligned.u32"

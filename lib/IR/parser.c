@@ -119,7 +119,7 @@ static heddle_status parse_statements(hd_parser *p, hd_region *region);
 static heddle_status parse_region(hd_parser *p, hd_region *region) {
   if (p->depth == MAX_DEPTH)
     return hd_error(p->ctx, HEDDLE_INVALID, p->token.loc, "text.nesting",
-                    "regions nest deeper than %d", MAX_DEPTH);
+                    "regions nest too deep; legal: up to %d", MAX_DEPTH);
   p->depth++;
   int32_t mark = hd_scope_enter(&p->scope);
   if (hd_parser_at_mark(p, '('))
@@ -221,7 +221,7 @@ static heddle_status parse_header(hd_parser *p) {
   HD_TRY(hd_parser_int(p, "a version", &version));
   if (version != 1)
     return hd_error(p->ctx, HEDDLE_UNSUPPORTED, loc, "text.version",
-                    "version %lld of the text; this Heddle reads version 1", (long long)version);
+                    "got version %lld of the text; legal: 1", (long long)version);
   HD_TRY(parse_level(p, &p->module->level));
   return parse_sync(p, &p->module->sync_placed);
 }

@@ -293,7 +293,7 @@ static void check_op(hd_verifier *v, const hd_op *op, int32_t depth) {
   int32_t before = v->n_errors;
   check_one(v, op);
   if (depth == MAX_DEPTH)
-    hd_verify_fail(v, op, "ir.nesting", "regions nest deeper than %d", MAX_DEPTH);
+    hd_verify_fail(v, op, "ir.nesting", "regions nest too deep; legal: up to %d", MAX_DEPTH);
   bool frame = op->kind == HD_OP_KERNEL || op->kind == HD_OP_ROLE;
   if (depth == MAX_DEPTH || (frame && v->n_errors != before))
     return;

@@ -48,10 +48,10 @@ static int64_t check_partition(hd_verifier *v, const hd_op *kernel) {
   if (warps == 0)
     hd_verify_fail(v, kernel, "ir.roles", "has no role");
   else if (warps > 32)
-    hd_verify_fail(v, kernel, "ir.roles", "roles of %lld warps; a CTA has at most 32",
+    hd_verify_fail(v, kernel, "ir.roles", "roles of %lld warps; legal: up to 32 a CTA",
                    (long long)warps);
   else if (threads != 32 * warps)
-    hd_verify_fail(v, kernel, "ir.roles", "threads = %lld, but the roles have %lld",
+    hd_verify_fail(v, kernel, "ir.roles", "threads = %lld; legal: %lld, as the roles have",
                    (long long)threads, (long long)(32 * warps));
   for (int64_t warp = 0; warp < warps && warps <= 32; warp++)
     if (!role_at(kernel, warp)) {

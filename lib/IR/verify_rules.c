@@ -11,7 +11,8 @@ static void check_const(hd_verifier *v, const hd_op *op) {
   else if (kind == HD_TYPE_I1 && value != 0 && value != 1)
     hd_verify_fail(v, op, "ir.const", "value = %lld of i1; legal: 0, 1", (long long)value);
   else if (kind == HD_TYPE_I32 && (value < INT32_MIN || value > INT32_MAX))
-    hd_verify_fail(v, op, "ir.const", "value = %lld does not fit i32", (long long)value);
+    hd_verify_fail(v, op, "ir.const", "value = %lld of i32; legal: -2147483648 to 2147483647",
+                   (long long)value);
 }
 
 /* Both operands and the result (if any) are the same integer type. */
@@ -103,7 +104,7 @@ static void check_size(hd_verifier *v, const hd_op *op) {
                    (long long)fixed->i, (long long)unit,
                    (long long)(fixed->i / unit ? fixed->i / unit * unit : unit));
   else if (max && fixed->i > max->i)
-    hd_verify_fail(v, op, "ir.size", "%s = %lld is above its own max = %lld", dim,
+    hd_verify_fail(v, op, "ir.size", "%s = %lld; legal: up to its own max = %lld", dim,
                    (long long)fixed->i, (long long)max->i);
 }
 
@@ -362,7 +363,7 @@ static void check_tmap(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.tmap", "a box row of %lld bytes; legal: multiples of 16",
                    (long long)row);
   else if (swizzle && row > swizzle)
-    hd_verify_fail(v, op, "ir.tmap", "a box row of %lld bytes; at most swizzle = %lld",
+    hd_verify_fail(v, op, "ir.tmap", "a box row of %lld bytes; legal: up to swizzle = %lld",
                    (long long)row, (long long)swizzle);
   check_expressions(v, op, HD_ATTR_DIMS);
   check_expressions(v, op, HD_ATTR_STRIDES);

@@ -143,7 +143,7 @@ static heddle_status count_tiles(heddle_context *ctx, const hd_variant *variant,
   if (tiles > most)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.grid",
                     "m %" PRIu64 " by n %" PRIu64 " makes %" PRIu64
-                    " tiles of %dx%d, at most %" PRIu64 " fit a grid",
+                    " tiles of %dx%d; legal: up to %" PRIu64 ", which fit a grid",
                     values->v[HD_ARG_M], values->v[HD_ARG_N], tiles, variant->tile_m,
                     variant->tile_n, most);
   *n_tiles = (uint32_t)tiles * (uint32_t)variant->split_k;
@@ -178,8 +178,7 @@ static heddle_status share_tiles(heddle_context *ctx, const hd_variant *variant,
   if (shared * granules + workers > INT32_MAX)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.grid",
                     "k %" PRIu64 " makes %" PRIu64
-                    " granules in each of %u tiles that %u CTAs share, at "
-                    "most %" PRIu64,
+                    " granules in each of %u tiles that %u CTAs share; legal: up to %" PRIu64,
                     values->v[HD_ARG_K], granules, shared, workers,
                     (uint64_t)(INT32_MAX - (int64_t)workers) / shared);
   g->grid = workers * cluster;
@@ -204,7 +203,7 @@ static heddle_status workspace_of(heddle_context *ctx, const hd_variant *variant
   int64_t each = hd_expr_eval(&variant->workspace_bytes_per_tile, values);
   if (each < 0 || (n_slots > 0 && (uint64_t)each > MAX_TMAP_STRIDE / n_slots))
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.workspace",
-                    "%" PRId64 " bytes of workspace for each of %u tiles, at most 2^40 in all",
+                    "%" PRId64 " bytes of workspace for each of %u tiles; legal: up to 2^40 in all",
                     each, n_slots);
   *n_bytes = (uint64_t)each * n_slots;
   return HEDDLE_OK;

@@ -7,9 +7,8 @@ static heddle_status refuse_but_one(heddle_context *ctx, const hd_module *module
   if (kernel && !kernel->next)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_UNSUPPORTED,
-                  kernel ? kernel->next->loc : (hd_loc){.file = module->file},
-                  "compile.one-kernel", "a module to compile holds one kernel; got %s",
-                  kernel ? "more" : "none");
+                  kernel ? kernel->next->loc : (hd_loc){.file = module->file}, "compile.one-kernel",
+                  "got %s to compile; legal: one kernel", kernel ? "more" : "none");
 }
 
 static heddle_status legalize(hd_pass_context *pass, hd_module *module, hd_problem *problem) {

@@ -85,7 +85,7 @@ static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
   case HD_OP_SPARSE:
     if (p->sparse)
       return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-sparse",
-                      "a kernel holds one sparse operand; got a second");
+                      "got a second sparse operand; legal: one a kernel");
     p->sparse = op;
     p->a_elem = hd_op_elem(op, HD_ATTR_TYPE);
     return HEDDLE_OK;
@@ -97,7 +97,7 @@ static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
   case HD_OP_MATMUL:
     if (p->matmul)
       return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-matmul",
-                      "a kernel holds one matmul; got a second");
+                      "got a second matmul; legal: one a kernel");
     p->matmul = op;
     p->acc_elem = hd_op_elem(op, HD_ATTR_ACC);
     p->kind = hd_op_str(op, HD_ATTR_KIND);
@@ -105,13 +105,13 @@ static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
   case HD_OP_EPILOGUE:
     if (p->epilogue)
       return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-epilogue",
-                      "a kernel holds one epilogue; got a second");
+                      "got a second epilogue; legal: one a kernel");
     read_epilogue(op, p);
     return HEDDLE_OK;
   case HD_OP_STORE:
     if (p->store)
       return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-store",
-                      "a kernel holds one store; got a second");
+                      "got a second store; legal: one a kernel");
     p->store = op;
     p->d = (hd_dense){.op = op,
                       .elem = hd_op_elem(op, HD_ATTR_TYPE),

@@ -136,7 +136,7 @@ static heddle_status set_pair(heddle_context *ctx, hd_loc loc, char *pair, uint3
   char *eq = strchr(pair, '=');
   if (!eq)
     return hd_error(ctx, HEDDLE_INVALID, loc, "schedule.syntax",
-                    "got \"%.60s\"; a schedule is KEY=VALUE pairs, as in stages=4", pair);
+                    "got \"%.60s\"; legal: KEY=VALUE pairs, as in stages=4", pair);
   *eq = '\0';
   size_t i = 0;
   while (i < HD_COUNT(keys) && strcmp(keys[i].name, pair) != 0)

@@ -8,7 +8,7 @@ static heddle_status gather(heddle_context *ctx, const heddle_kernel *kernel,
                             const heddle_arg *args, size_t n_args, hd_values *values) {
   if (n_args != (size_t)kernel->n_passed)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.args",
-                    "got %zu arguments, kernel %s takes %d: %s", n_args, kernel->manifest.name,
+                    "got %zu arguments for kernel %s; legal: %d, %s", n_args, kernel->manifest.name,
                     kernel->n_passed, kernel->prototype);
   memset(values, 0, sizeof *values);
   for (size_t i = 0; i < n_args; i++)

@@ -148,7 +148,7 @@ heddle_status heddle_kernel_attach(heddle_context *ctx, heddle_kernel *kernel) {
   }
   if (kernel->n_loaded == HD_MAX_LOADED)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "kernel.context",
-                    "kernel %s is in %d contexts, at most %d", kernel->manifest.name,
+                    "kernel %s is in %d contexts; legal: up to %d", kernel->manifest.name,
                     kernel->n_loaded, HD_MAX_LOADED);
   HD_TRY(load_image(ctx, kernel, &loaded.module));
   for (int i = 0; i < kernel->manifest.n_variants; i++) {

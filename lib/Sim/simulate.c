@@ -38,7 +38,7 @@ static heddle_status wrong_count(heddle_context *ctx, const launch *l) {
     hd_strbuf_printf(&names, "%s%s", i ? ", " : "", hd_arg_name(l->kind[i]));
   heddle_status status =
       hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.args",
-               "got %zu arguments, kernel %s takes %zu: %s", l->from->n_args, l->manifest.name,
+               "got %zu arguments for kernel %s; legal: %zu, %s", l->from->n_args, l->manifest.name,
                l->n_passed, hd_strbuf_text(&names));
   hd_strbuf_free(&names);
   return status;

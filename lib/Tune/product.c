@@ -56,8 +56,9 @@ heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product
   }
   if (!ok)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.product",
-                    "got \"%.100s\"; a product is as in \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 "
-                    "m=4096 n=16 k=4096 k_major row_major\"", text);
+                    "got \"%.100s\"; legal: as in \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 "
+                    "n=16 k=4096 k_major row_major\"",
+                    text);
   *product = p;
   return HEDDLE_OK;
 }
@@ -101,14 +102,15 @@ heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *targe
   if (got < 4 || got > 7 || !legal_size(m) || !legal_size(n) || !legal_size(k))
     return hd_error(
         ctx, HEDDLE_INVALID, loc, "tune.grid",
-        "got \"%.60s\"; a line is TYPE M K N [DTYPE [ORDER [weights_ready]]], sizes 1 to %d", line,
+        "got \"%.60s\"; legal: TYPE M K N [DTYPE [ORDER [weights_ready]]], sizes 1 to %d", line,
         HD_PRODUCT_MOST_SIZE);
   if (!read_types(types, &p))
     return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type",
                     "got type \"%s\"; legal: as bf16, e4m3xe5m2", types);
   p.d = hd_product_output(p.a);
   if (got >= 5 && heddle_elem_parse(d, &p.d) != HEDDLE_OK)
-    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type", "got type \"%s\" of D", d);
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type",
+                    "got type \"%s\" of D; legal: as bf16, f32", d);
   if (strcmp(order, "row_major") != 0 && strcmp(order, "col_major") != 0)
     return hd_error(ctx, HEDDLE_INVALID, loc, "tune.order",
                     "got \"%s\"; legal: row_major, col_major", order);

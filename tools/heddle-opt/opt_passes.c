@@ -38,7 +38,8 @@ static heddle_status find_pass(heddle_context *ctx, const char *name, const hd_p
 
 static heddle_status add_pass(heddle_context *ctx, plan *p, const char *name) {
   if (p->n == MAX_RUN)
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "opt.pass", "more than %d passes", MAX_RUN);
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "opt.pass", "got more passes; legal: up to %d",
+                    MAX_RUN);
   HD_TRY(find_pass(ctx, name, &p->pass[p->n]));
   p->n++;
   return HEDDLE_OK;

@@ -22,7 +22,7 @@ static heddle_status read_line(heddle_context *ctx, hd_loc loc, const char *text
   const long long most = HD_PRODUCT_MOST_SIZE;
   if (got < 4 || got > 5 || m < 1 || n < 1 || k < 1 || m > most || n > most || k > most)
     return hd_error(ctx, HEDDLE_INVALID, loc, "bench.grid",
-                    "got \"%.60s\"; a line is TYPE M K N [DTYPE], sizes 1 to %lld", text, most);
+                    "got \"%.60s\"; legal: TYPE M K N [DTYPE], sizes 1 to %lld", text, most);
   *p = (hd_bench_problem){.m = m, .n = n, .k = k};
   if (heddle_elem_parse(type, &p->elem) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, loc, "bench.type",

@@ -162,8 +162,8 @@ static int set_elem(const cli_option *option, const char *text) {
 static int set_more(const cli_option *option, const char *text) {
   cli_texts *texts = option->value;
   if (texts->n == CLI_MAX_TEXTS)
-    return cli_usage_error("cli.repeated", "%s%s is given more than %d times", dashes(option),
-                           option->name, CLI_MAX_TEXTS);
+    return cli_usage_error("cli.repeated", "%s%s is given too often; legal: up to %d times",
+                           dashes(option), option->name, CLI_MAX_TEXTS);
   texts->text[texts->n++] = text;
   return CLI_GO;
 }
@@ -179,7 +179,7 @@ static int set_value(const cli_option *option, const char *text) {
   case CLI_INT:
     if (cli_parse_int(text, option->value))
       return CLI_GO;
-    return cli_usage_error("cli.integer", "%s%s takes an integer, got '%s'", dashes(option),
+    return cli_usage_error("cli.integer", "got %s%s %s; legal: an integer", dashes(option),
                            option->name, text);
   case CLI_ELEM:
     return set_elem(option, text);

@@ -167,7 +167,7 @@ static heddle_status run_all(heddle_context *ctx, bench_tool *t) {
   heddle_status left_out = HEDDLE_OK;
   if (t->grid.n == 0)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = a->grid}, "bench.grid",
-                    "no case%s%s; a line is TYPE M K N [DTYPE]", a->only ? " of " : "",
+                    "no case%s%s; legal: TYPE M K N [DTYPE]", a->only ? " of " : "",
                     a->only ? a->only : "");
   t->began = hd_clock_seconds();
   for (int32_t i = 0; i < t->grid.n; i++) {

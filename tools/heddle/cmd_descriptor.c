@@ -48,7 +48,7 @@ static int encode_field(const hd_descriptor *d, const char *text, uint64_t *word
   const char *equals = strchr(text, '=');
   int64_t value;
   if (!equals || !cli_parse_int(equals + 1, &value))
-    return cli_usage_error("descriptor.field", "'%s' is not FIELD=NUMBER", text);
+    return cli_usage_error("descriptor.field", "got '%s'; legal: FIELD=NUMBER", text);
   const hd_field *field = find_field(d, text, (size_t)(equals - text));
   if (!field)
     return cli_usage_error("descriptor.field", "%s has no field '%.*s'; nearest: %s", d->name,
@@ -115,7 +115,7 @@ static int decode(const hd_descriptor *d, const char *text) {
   errno = 0;
   uint64_t word = strtoull(text, &end, 0);
   if (errno || *end || end == text || text[0] == '-')
-    return cli_usage_error("descriptor.word", "'%s' is not a number of 64 bits", text);
+    return cli_usage_error("descriptor.word", "got '%s'; legal: a number of 64 bits", text);
   if (d->bits < 64 && word >> d->bits)
     return cli_usage_error("descriptor.word", "%s has %u bits", d->name, d->bits);
   print_word(d, word);

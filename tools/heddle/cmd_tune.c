@@ -90,7 +90,7 @@ static heddle_status read_grid(heddle_context *ctx, const tune_args *a, product_
   free(text);
   if (status == HEDDLE_OK && out->n == 0)
     status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = a->grid}, "tune.grid",
-                      "it holds no product; a line is TYPE M K N");
+                      "it holds no product; legal: TYPE M K N");
   return status;
 }
 

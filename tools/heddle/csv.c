@@ -96,7 +96,7 @@ heddle_status csv_number(heddle_context *ctx, const csv_row *row, const char *na
   if (text && end != text && !*end && *value >= 0 && isfinite(*value))
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, row->loc, "csv.column",
-                  "got %s%.40s%s in column %s; a number, 0 or more", text ? "\"" : "",
+                  "got %s%.40s%s in column %s; legal: a number, 0 or more", text ? "\"" : "",
                   text ? text : "nothing", text ? "\"" : "", name);
 }
 
@@ -105,7 +105,7 @@ heddle_status csv_size(heddle_context *ctx, const csv_row *row, const char *name
   HD_TRY(csv_number(ctx, row, name, &value));
   if (value < 1 || value > INT32_MAX || value != floor(value))
     return hd_error(ctx, HEDDLE_INVALID, row->loc, "csv.column",
-                    "got \"%.40s\" in column %s; a size, 1 to %d", csv_get(row, name), name,
+                    "got \"%.40s\" in column %s; legal: a size, 1 to %d", csv_get(row, name), name,
                     INT32_MAX);
   *size = (int64_t)value;
   return HEDDLE_OK;

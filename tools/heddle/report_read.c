@@ -55,7 +55,7 @@ static heddle_status find_who(heddle_context *ctx, const csv_row *row, int *who)
     }
   }
   return hd_error(ctx, HEDDLE_INVALID, csv_loc(row), "report.contender",
-                  "got contender \"%.40s\"; one of heddle, cublas, cusparselt, cutlass, stream",
+                  "got contender \"%.40s\"; legal: heddle, cublas, cusparselt, cutlass, stream",
                   contender ? contender : "");
 }
 

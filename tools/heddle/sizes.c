@@ -26,7 +26,7 @@ static heddle_status set_size(heddle_context *ctx, const char *name, const char 
                       "got %s = %s; legal: 1 to 2147483647", name, value);
     if (size[kinds[i]])
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
-                      "got %s = %s after %s = %lld; a size is given once", name, value, name,
+                      "got %s = %s after %s = %lld; legal: once", name, value, name,
                       (long long)size[kinds[i]]);
     size[kinds[i]] = v;
     return HEDDLE_OK;
@@ -43,7 +43,7 @@ heddle_status sizes_read(heddle_context *ctx, const char *text, int64_t size[HD_
     char *equals = strchr(pair, '=');
     if (!equals) {
       status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
-                        "got '%s'; a size is NAME=VALUE, as in N=512", pair);
+                        "got '%s'; legal: NAME=VALUE, as in N=512", pair);
       break;
     }
     *equals = '\0';

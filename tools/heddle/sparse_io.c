@@ -51,8 +51,8 @@ static heddle_status read_heddle_file(sparse_job *job) {
   job->k = job->info.k;
   if (job->type != SPARSE_TYPE_NONE && job->type != job->elem)
     return hd_error(job->ctx, HEDDLE_INVALID, here(job), "sparse.type",
-                    "--type %s, but the file holds %s", heddle_elem_get(job->type)->name,
-                    heddle_elem_get(job->elem)->name);
+                    "got --type %s for a file of %s; nearest: without --type",
+                    heddle_elem_get(job->type)->name, heddle_elem_get(job->elem)->name);
   return HEDDLE_OK;
 }
 

@@ -39,8 +39,9 @@ typedef struct measured {
 } measured;
 
 static int check_source(const source *from) {
-  return from->db && from->csv ? cli_usage_error("tune.input", "got both --db and --csv; give one")
-                               : CLI_GO;
+  return from->db && from->csv
+             ? cli_usage_error("tune.input", "got both --db and --csv; legal: one of them")
+             : CLI_GO;
 }
 
 static heddle_status read_measured(heddle_context *ctx, const source *from, measured *m) {

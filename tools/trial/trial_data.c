@@ -67,7 +67,7 @@ static heddle_status read_rows(heddle_context *ctx, const char *path, heddle_ele
   if (fits)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "run.shape",
-                  "the matrix is %llu x %llu; the problem stores %lld x %lld",
+                  "the matrix is %llu x %llu; legal: %lld x %lld, as the problem stores it",
                   (unsigned long long)n_rows, (unsigned long long)n_cols, (long long)s->rows,
                   (long long)s->cols);
 }

@@ -43,8 +43,8 @@ static heddle_status read_sparse_image(heddle_context *ctx, const char *path, co
   HD_TRY(heddle_sparse_check(ctx, image, n_bytes, &info));
   if (info.elem != elem)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "run.type",
-                    "the file holds %s; the problem's A is %s", heddle_elem_get(info.elem)->name,
-                    heddle_elem_get(elem)->name);
+                    "the file holds %s; legal: %s, the problem's A",
+                    heddle_elem_get(info.elem)->name, heddle_elem_get(elem)->name);
   size_t row_bytes;
   HD_TRY(heddle_sparse_dense_row_bytes(ctx, elem, info.k, &row_bytes));
   *dense = hd_try_malloc(ctx, row_bytes * info.m, "A");
@@ -120,8 +120,9 @@ heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,
   if (file_m == m && file_k == k)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = request->a_file}, "run.shape",
-                  "A is %llu x %llu; the problem wants %llu x %llu", (unsigned long long)file_m,
-                  (unsigned long long)file_k, (unsigned long long)m, (unsigned long long)k);
+                  "A is %llu x %llu; legal: %llu x %llu, as the problem has it",
+                  (unsigned long long)file_m, (unsigned long long)file_k, (unsigned long long)m,
+                  (unsigned long long)k);
 }
 
 /* ---- planted errors ---- */

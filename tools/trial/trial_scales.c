@@ -31,7 +31,7 @@ static heddle_status read_scales(heddle_context *ctx, const char *path, heddle_e
   if (n_rows == rows && n_cols == blocks)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "run.shape",
-                  "the block scales are %llu x %llu; the problem wants %llu x %llu",
+                  "the block scales are %llu x %llu; legal: %llu x %llu, as the problem has them",
                   (unsigned long long)n_rows, (unsigned long long)n_cols, (unsigned long long)rows,
                   (unsigned long long)blocks);
 }

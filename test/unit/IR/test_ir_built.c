@@ -158,7 +158,7 @@ static void deep_modules_are_refused(void **state) {
     hd_op *last = hd_build_yield(&yields, NULL, 0);
     in = hd_builder_before(f.module, last);
   }
-  expect(&f, "ir.nesting", "regions nest deeper than 64");
+  expect(&f, "ir.nesting", "regions nest too deep; legal: up to 64");
 }
 
 static void many_errors_are_counted(void **state) {

@@ -321,7 +321,7 @@ static void launches_are_refused_in_words(void **state) {
   heddle_arg args[14];
   sample_args(args, kernel);
   assert_int_equal(heddle_kernel_launch(f->ctx, kernel, args, 13, NULL), HEDDLE_INVALID);
-  said(f, "launch.args", "got 13 arguments, kernel sample takes 14");
+  said(f, "launch.args", "got 13 arguments for kernel sample; legal: 14");
   args[7].i32 = 62;
   assert_int_equal(heddle_kernel_launch(f->ctx, kernel, args, 14, NULL), HEDDLE_INVALID);
   said(f, "launch.divisible", "argument k: got 62");
@@ -371,7 +371,7 @@ static void a_kernel_is_in_so_many_contexts(void **state) {
   }
   f->fake->current = &more[0];
   assert_int_equal(heddle_kernel_attach(f->ctx, kernel), HEDDLE_UNSUPPORTED);
-  said(f, "kernel.context", "kernel sample is in 16 contexts, at most 16");
+  said(f, "kernel.context", "kernel sample is in 16 contexts; legal: up to 16");
   assert_int_equal(f->fake->n_live_modules, HD_MAX_LOADED);
   f->fake->current = current;
   heddle_kernel_free(kernel);
