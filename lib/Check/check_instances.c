@@ -203,11 +203,16 @@ static void check_coverage(hd_ck_kernel *k, const hd_ck_extents *x) {
     hd_ck_static_find(k, "R7", missing->op, "an arrival of each part",
                       "a counter ends at %lld of %lld arrivals, not at zero",
                       (long long)missing->times, (long long)missing->n);
-  for (int64_t i = 0; x->stored && i < x->stored_rows * x->stored_cols && is_clean(k); i++)
-    if (x->stored[i] != UINT64_MAX)
-      hd_ck_static_find(k, "coverage", x->store_op, "a tile for every strip and column",
-                        "row %lld, column %lld of D are never written",
-                        (long long)(i / x->stored_cols * 16), (long long)(i % x->stored_cols * 8));
+  int64_t row, col;
+  if (is_clean(k) && hd_ck_store_missing(x, &row, &col))
+    hd_ck_static_find(k, "coverage", x->store_op, "a tile for every strip and column",
+                      "row %lld, column %lld of D are never written", (long long)row,
+                      (long long)col);
+}
+
+static void free_extents(hd_ck_extents *x) {
+  hd_arena_free(&x->arena);
+  free(x->claims);
 }
 
 /* Clusters [first, last] of a grid of n; all of them: D must be whole. Gives the tiles (in
@@ -226,8 +231,7 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
     check_workspace(k, &at, &x);
   if (is_clean(k) && first == 0 && last == n - 1)
     check_coverage(k, &x);
-  free(x.stored);
-  free(x.claims);
+  free_extents(&x);
   return x.units;
 }
 
@@ -256,7 +260,7 @@ static int64_t read_units(hd_ck_kernel *k, hd_ck_instance at) {
   at.grid = MANY * k->program.cluster;
   at.block = 0;
   run_cluster(k, &at, true, &x);
-  free(x.stored);
+  free_extents(&x);
   return x.units;
 }
 

@@ -249,8 +249,9 @@ typedef struct hd_ck_extents {
   bool b_transposed;
   const hd_op *a_op, *b_op, *store_op;
   hd_ck_scales scales[2]; /* of A, of B */
-  uint64_t *stored; /* of 16 x 8 blocks of D: bit s, written where part s is the last; bits of parts
-                       that there are not, too; owned */
+  hd_arena arena;
+  uint64_t **stored; /* of 16 x 8 blocks of D: bit s, written where part s is the last; bits of
+                        parts that there are not, too. A row is NULL before its first store */
   int64_t stored_rows, stored_cols;
   hd_ck_claim *claims; /* owned */
   int32_t n_claims, cap_claims;
@@ -452,6 +453,8 @@ void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
 /* A 16 x 8 block of D is written; twice is a finding. */
 void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int64_t row,
                       int64_t col);
+/* The whole grid has ended: the first element of D that was not written. False: all were. */
+bool hd_ck_store_missing(const hd_ck_extents *extents, int64_t *row, int64_t *col);
 
 /* --- check_out.c ------------------------------------------------------------------------------ */
 void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);

@@ -1,8 +1,5 @@
 /* store.tile and stage.tile: what is written to D is a whole sum, at its own place, inside D,
  * once. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "Check/check_machine.h"
 
 enum { STRIP = 16, BLOCK = 8, SLAB = 64, K_STEPS = 2, WIDE = 16, PARTS = 64 };
@@ -41,7 +38,7 @@ static void allocate_blocks(hd_ck_extents *x) {
   x->stored_cols = (x->n + BLOCK - 1) / BLOCK;
   if (x->stored_rows * x->stored_cols > (int64_t)1 << 24)
     return; /* too large to remember: its pattern is seen on smaller ones */
-  x->stored = calloc((size_t)(x->stored_rows * x->stored_cols), sizeof *x->stored);
+  x->stored = HD_NEW_ARRAY(&x->arena, uint64_t *, x->stored_rows);
 }
 
 bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
@@ -66,7 +63,10 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
   hd_ck_extents *x = m->extents;
   if (!x->stored || row >= x->m || col >= x->n)
     return;
-  uint64_t *by = &x->stored[row / STRIP * x->stored_cols + col / BLOCK];
+  uint64_t **blocks = &x->stored[row / STRIP];
+  if (!*blocks)
+    *blocks = HD_NEW_ARRAY(&x->arena, uint64_t, x->stored_cols);
+  uint64_t *by = &(*blocks)[col / BLOCK];
   int64_t part = w->last ? w->partial.part : 0, n = w->last ? w->partial.n : 1;
   uint64_t bit = UINT64_C(1) << (part & (PARTS - 1));
   bool twice = *by & bit;
@@ -75,6 +75,17 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
     hd_ck_find(m, "coverage", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                "one warp a strip and column", "row %lld, column %lld of D are written twice",
                (long long)row, (long long)col);
+}
+
+bool hd_ck_store_missing(const hd_ck_extents *x, int64_t *row, int64_t *col) {
+  for (int64_t i = 0; x->stored && i < x->stored_rows; i++)
+    for (int64_t j = 0; j < x->stored_cols; j++)
+      if (!x->stored[i] || x->stored[i][j] != UINT64_MAX) {
+        *row = i * STRIP;
+        *col = j * BLOCK;
+        return true;
+      }
+  return false;
 }
 
 static void check_pitch(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
