@@ -68,7 +68,7 @@ static bool is_aligned(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
 
 static void note_a(hd_ck_machine *m, const hd_op *op, const hd_ck_ring *buffer, int64_t end) {
   hd_ck_extents *x = m->extents;
-  x->block_bytes = hd_op_int(buffer->op, HD_ATTR_SLAB_BYTES, 0);
+  x->block_bytes = buffer->slab_bytes;
   if (end > x->a_end) {
     x->a_end = end;
     x->a_op = op;
@@ -90,7 +90,7 @@ void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
       !is_aligned(m, w, step, "the destination", offset, 16))
     return;
   bool scales = is_scales(step->op->operands[0]->op);
-  if (!hd_op_is(place.buffer->op, HD_ATTR_LAYOUT, scales ? "linear" : "packed_a") ||
+  if (place.buffer->layout != (scales ? HD_CK_LINEAR : HD_CK_PACKED_A) ||
       (from | offset | bytes) % HD_CK_CELL)
     return hd_ck_undecided(m, step->op,
                            "a bulk copy of something else than packed A or block scales, or of a "
@@ -146,8 +146,7 @@ static bool permutes(const hd_op *map, int64_t run) {
 }
 
 static bool same_order(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                       const hd_op *map, const hd_op *buffer) {
-  int64_t run = hd_op_int(buffer, HD_ATTR_RUN, 0);
+                       const hd_op *map, int64_t run) {
   if (run ? permutes(map, run) : hd_op_attr(map, HD_ATTR_BOX)->n == 2)
     return true;
   hd_ck_find(m, "data", hd_ck_here(m, w, map, -1), hd_ck_here(m, w, step->op, -1),
@@ -166,7 +165,7 @@ void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     return hd_ck_undecided(m, step->op, "a tensor map that is not named by its declaration");
   int64_t swizzle = hd_op_int(map, HD_ATTR_SWIZZLE, 0), atom = swizzle ? 8 * swizzle : 128;
   if (!hd_ck_place_of(m, w, step, 1, 2, &place) || !hd_ck_same_ring(m, w, step, 5, &place) ||
-      !box_fits(m, w, step, map, bytes) || !same_order(m, w, step, map, place.buffer->op) ||
+      !box_fits(m, w, step, map, bytes) || !same_order(m, w, step, map, place.buffer->run) ||
       !is_aligned(m, w, step, "the destination", offset, atom) ||
       !is_aligned(m, w, step, "the slot's alignment",
                   hd_op_int(place.buffer->op, HD_ATTR_ALIGN, 1), atom))
@@ -176,7 +175,7 @@ void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
                       "the buffer's swizzle", "the tensor map's swizzle is not the buffer's");
   int64_t elem = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8;
   place.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
-  int64_t run = hd_op_int(place.buffer->op, HD_ATTR_RUN, 0);
+  int64_t run = place.buffer->run;
   land(m, w, step, 5, place, b_tag(x * elem, run ? y * 4 * run : y));
 }
 
@@ -240,44 +239,44 @@ static bool is_pitch_of_b(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
 /* Rows of a packed A slot are slabs; rows of a `rows` slot lie in panels; scales are one row. */
 static void write_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, uint32_t id,
                        hd_ck_place place, const row_copy *c) {
-  const hd_op *buffer = place.buffer->op;
-  if (hd_op_is(buffer, HD_ATTR_LAYOUT, "packed_a")) {
-    int64_t slab = hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0);
+  const hd_ck_ring *buffer = place.buffer;
+  if (buffer->layout == HD_CK_PACKED_A) {
     for (int64_t r = 0; r < c->rows && !m->stop; r++) {
-      int64_t lo = c->offset + r * slab, from = (c->first_row + r) * c->pitch + c->first_byte;
+      int64_t lo = c->offset + r * buffer->slab_bytes;
+      int64_t from = (c->first_row + r) * c->pitch + c->first_byte;
       place.range = (hd_ck_range){.lo = lo, .hi = lo + c->row_bytes, .n = 1};
       hd_ck_access_write(m, w, id, place, (uint64_t)(from / HD_CK_CELL));
     }
     int64_t last = c->first_row + c->rows < c->rows_exist ? c->first_row + c->rows : c->rows_exist;
-    note_a(m, m->accesses[id].op, place.buffer, last * c->pitch);
+    note_a(m, m->accesses[id].op, buffer, last * c->pitch);
     return;
   }
-  if (hd_op_is(buffer, HD_ATTR_LAYOUT, "linear")) {
+  if (buffer->layout == HD_CK_LINEAR) {
     uint64_t tag = hd_ck_copy_scales(m, step, c->first_row, c->first_byte, c->rows_exist,
                                      c->row_bytes_exist);
     place.range = (hd_ck_range){.lo = c->offset, .hi = c->offset + c->row_bytes, .n = 1};
     hd_ck_access_write(m, w, id, place, tag);
     return;
   }
-  int64_t panel = hd_op_int(buffer, HD_ATTR_PANEL, 0), rows = hd_op_int(buffer, HD_ATTR_ROWS, 0);
+  int64_t panel = buffer->panel;
   for (int64_t at = 0; at * panel < c->row_bytes && !m->stop; at++) {
-    int64_t lo = c->offset + at * rows * panel;
+    int64_t lo = c->offset + at * buffer->rows * panel;
     place.range = (hd_ck_range){.lo = lo, .hi = lo + c->rows * panel, .n = 1};
     hd_ck_access_write(m, w, id, place, b_tag(c->first_byte + at * panel, c->first_row));
   }
 }
 
-static bool known_layout(const hd_op *arg, const hd_op *buffer, const row_copy *c) {
+static bool known_layout(const hd_op *arg, const hd_ck_ring *buffer, const row_copy *c) {
   if (c->offset % HD_CK_CELL)
     return false;
-  if (is_scales(arg) || hd_op_is(buffer, HD_ATTR_LAYOUT, "linear"))
-    return is_scales(arg) && hd_op_is(buffer, HD_ATTR_LAYOUT, "linear") && c->rows == 1 &&
-           c->offset == 0 && c->row_bytes == hd_op_int(buffer, HD_ATTR_BYTES, 0);
-  if (hd_op_is(buffer, HD_ATTR_LAYOUT, "packed_a"))
-    return hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0) == c->row_bytes && !(c->pitch % HD_CK_CELL) &&
+  if (is_scales(arg) || buffer->layout == HD_CK_LINEAR)
+    return is_scales(arg) && buffer->layout == HD_CK_LINEAR && c->rows == 1 && c->offset == 0 &&
+           c->row_bytes == buffer->bytes;
+  if (buffer->layout == HD_CK_PACKED_A)
+    return buffer->slab_bytes == c->row_bytes && !(c->pitch % HD_CK_CELL) &&
            !(c->first_byte % HD_CK_CELL);
-  return hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") && !hd_op_has(buffer, HD_ATTR_RUN) &&
-         hd_op_int(buffer, HD_ATTR_PANEL, 0) == HD_CK_CELL && !(c->row_bytes % HD_CK_CELL);
+  return buffer->layout == HD_CK_ROWS && !buffer->run && buffer->panel == HD_CK_CELL &&
+         !(c->row_bytes % HD_CK_CELL);
 }
 
 void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
@@ -285,9 +284,9 @@ void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_place place;
   if (!hd_ck_place_of(m, w, step, 2, 3, &place) || !row_copy_fits(m, w, step, &c))
     return;
-  if (!known_layout(step->op->operands[0]->op, place.buffer->op, &c))
+  if (!known_layout(step->op->operands[0]->op, place.buffer, &c))
     return hd_ck_undecided(m, step->op, "a copy of rows into a layout that is not known");
-  if (hd_op_is(place.buffer->op, HD_ATTR_LAYOUT, "rows")) {
+  if (place.buffer->layout == HD_CK_ROWS) {
     if (!is_pitch_of_b(m, w, step, &c))
       return;
     note_b(m, step->op, &c);

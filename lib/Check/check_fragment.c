@@ -63,11 +63,9 @@ void hd_ck_frag_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
 /* --- loads ---------------------------------------------------------------------------------- */
 
 /* Where in its block lies what a packed_a slot holds at byte `at`. */
-static int64_t byte_of_block(const hd_op *buffer, int64_t at) {
-  int64_t slab = hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 1);
-  int64_t values = hd_op_int(buffer, HD_ATTR_META_OFFSET, 0);
-  int64_t slabs = hd_op_int(buffer, HD_ATTR_BYTES, 0) / slab;
-  if (!hd_op_has(buffer, HD_ATTR_BY_STEP))
+static int64_t byte_of_block(const hd_ck_ring *buffer, int64_t at) {
+  int64_t slab = buffer->slab_bytes, values = buffer->meta_offset, slabs = buffer->n_slabs;
+  if (!buffer->by_step)
     return at % slab;
   if (at >= slabs * values)
     return values + (at - slabs * values) % (slab - values);
@@ -75,12 +73,10 @@ static int64_t byte_of_block(const hd_op *buffer, int64_t at) {
 }
 
 /* The first byte of the metadata of a slab. */
-static int64_t meta_of_slab(const hd_op *buffer, int64_t slab) {
-  int64_t bytes = hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 1);
-  int64_t values = hd_op_int(buffer, HD_ATTR_META_OFFSET, 0);
-  int64_t slabs = hd_op_int(buffer, HD_ATTR_BYTES, 0) / bytes;
-  return hd_op_has(buffer, HD_ATTR_BY_STEP) ? slabs * values + slab * (bytes - values)
-                                            : slab * bytes + values;
+static int64_t meta_of_slab(const hd_ck_ring *buffer, int64_t slab) {
+  int64_t bytes = buffer->slab_bytes, values = buffer->meta_offset;
+  return buffer->by_step ? buffer->n_slabs * values + slab * (bytes - values)
+                         : slab * bytes + values;
 }
 
 /* 64-row slabs; strip 4 * slab + i is 16 rows. */
@@ -89,25 +85,25 @@ static bool strip_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step 
   int64_t strip = w->env[step->args[2]].i;
   if (!hd_ck_place_of(m, w, step, 0, 1, place))
     return false;
-  if (!hd_op_is(place->buffer->op, HD_ATTR_LAYOUT, "packed_a")) {
+  if (place->buffer->layout != HD_CK_PACKED_A) {
     hd_ck_undecided(m, step->op, "A in a buffer that is not packed_a");
     return false;
   }
-  int64_t slab = hd_op_int(place->buffer->op, HD_ATTR_SLAB_BYTES, 0);
+  int64_t slab = place->buffer->slab_bytes;
   bool meta = step->op->kind == HD_OP_LOAD_META;
-  if (!meta && hd_op_has(place->buffer->op, HD_ATTR_BY_STEP)) {
+  if (!meta && place->buffer->by_step) {
     hd_ck_undecided(m, step->op, "A's fragments of a slot in order of k-steps");
     return false;
   }
   if (meta)
-    *lo = meta_of_slab(place->buffer->op, strip / 4) +
+    *lo = meta_of_slab(place->buffer, strip / 4) +
           (hd_op_int(step->op, HD_ATTR_WORD, 0) * 4 + strip % 4) * META_STRIP_BYTES;
   else
     *lo = strip / 4 * slab + hd_op_int(step->op, HD_ATTR_STEP, 0) * STEP_BYTES +
           strip % 4 * STRIP_BYTES;
   int64_t bytes = meta ? META_STRIP_BYTES : STRIP_BYTES;
   place->range = (hd_ck_range){.lo = lo[0], .hi = lo[0] + bytes, .n = 1};
-  if (strip >= 0 && byte_of_block(place->buffer->op, lo[0]) + bytes <= slab)
+  if (strip >= 0 && byte_of_block(place->buffer, lo[0]) + bytes <= slab)
     return true;
   hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, place->slot),
              "a strip, word and step of the slab", "strip %lld lies outside of a slab",
@@ -121,10 +117,10 @@ static bool column_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
   int64_t col = w->env[step->args[2]].i, k = hd_op_int(step->op, HD_ATTR_STEP, 0);
   if (!hd_ck_place_of(m, w, step, 0, 1, place))
     return false;
-  const hd_op *buffer = place->buffer->op;
-  int64_t rows = hd_op_int(buffer, HD_ATTR_ROWS, 0), panel = hd_op_int(buffer, HD_ATTR_PANEL, 0);
-  if (!hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") || panel != HD_CK_CELL || k >= K_STEPS ||
-      col < 0 || col % 8 || hd_op_has(buffer, HD_ATTR_RUN)) {
+  const hd_ck_ring *buffer = place->buffer;
+  int64_t rows = buffer->rows, panel = buffer->panel;
+  if (buffer->layout != HD_CK_ROWS || panel != HD_CK_CELL || k >= K_STEPS || col < 0 || col % 8 ||
+      buffer->run) {
     hd_ck_undecided(m, step->op, "B in a buffer that is not of rows of 128 bytes in order");
     return false;
   }
@@ -132,8 +128,8 @@ static bool column_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
     place->range = (hd_ck_range){.lo = col * panel, .hi = (col + 8) * panel, .n = 1};
     return true;
   }
-  int64_t elem = heddle_elem_get(hd_op_elem(buffer, HD_ATTR_TYPE))->container_bits / 8;
-  int64_t lo = col * elem / panel * rows * panel + k * rows / K_STEPS * panel;
+  int64_t column_of_panels = col * buffer->elem_bits / 8 / panel;
+  int64_t lo = (column_of_panels * rows + k * rows / K_STEPS) * panel;
   place->range = (hd_ck_range){.lo = lo, .hi = lo + rows / K_STEPS * panel, .n = 1};
   return true;
 }
@@ -148,9 +144,8 @@ static uint32_t enter_read(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_st
 /* The block that a tag of A names, when what was read is at its right place in the block. */
 int64_t hd_ck_block_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                        const hd_ck_place *place, uint64_t tag) {
-  int64_t slab = hd_op_int(place->buffer->op, HD_ATTR_SLAB_BYTES, 0);
-  int64_t byte = (int64_t)tag * HD_CK_CELL;
-  if (slab > 0 && byte % slab == byte_of_block(place->buffer->op, place->range.lo))
+  int64_t slab = place->buffer->slab_bytes, byte = (int64_t)tag * HD_CK_CELL;
+  if (slab > 0 && byte % slab == byte_of_block(place->buffer, place->range.lo))
     return byte / slab;
   if (!m->stop)
     hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, place->slot),
@@ -162,16 +157,15 @@ int64_t hd_ck_block_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
 /* Granule and first column that a tag of B names. What begins inside of a granule is none: -1. */
 void hd_ck_columns_of(const hd_ck_place *place, uint64_t tag, bool trans, int64_t k_step,
                       hd_ck_content *content) {
-  const hd_op *buffer = place->buffer->op;
-  int64_t elem = heddle_elem_get(hd_op_elem(buffer, HD_ATTR_TYPE))->container_bits / 8;
-  int64_t byte = (int64_t)(tag >> 32), row = (int64_t)(tag & UINT32_MAX);
-  int64_t rows = hd_op_int(buffer, HD_ATTR_ROWS, 0);
+  const hd_ck_ring *buffer = place->buffer;
+  int64_t bits = buffer->elem_bits, byte = (int64_t)(tag >> 32);
+  int64_t row = (int64_t)(tag & UINT32_MAX);
   content->step = (int32_t)k_step;
-  content->run = (int32_t)hd_op_int(buffer, HD_ATTR_RUN, 2);
-  int64_t at = trans ? row - k_step * rows / K_STEPS : byte;
-  int64_t granule = trans ? HD_CK_CELL / elem : HD_CK_CELL;
+  content->run = buffer->run ? (int32_t)buffer->run : 2;
+  int64_t at = trans ? row - k_step * buffer->rows / K_STEPS : byte;
+  int64_t granule = trans ? HD_CK_CELL * 8 / bits : HD_CK_CELL;
   content->granule = at % granule ? -1 : at / granule;
-  content->col = trans ? byte / elem : row;
+  content->col = trans ? byte * 8 / bits : row;
 }
 
 static void load_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
@@ -198,10 +192,8 @@ void hd_ck_load(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_frag f = {.state = HD_CK_READY, .root = step->results[0], .content = empty};
   uint64_t tag = hd_ck_access_read(m, w, enter_read(m, w, step, &place), place);
   hd_ck_columns_of(&place, tag, trans, hd_op_int(step->op, HD_ATTR_STEP, 0), &f.content);
-  if (trans) {
-    int64_t elem = heddle_elem_get(hd_op_elem(place.buffer->op, HD_ATTR_TYPE))->container_bits / 8;
-    f.content.col += w->env[step->args[2]].i % (HD_CK_CELL / elem);
-  }
+  if (trans)
+    f.content.col += w->env[step->args[2]].i % (HD_CK_CELL * 8 / place.buffer->elem_bits);
   hd_ck_frag_define(m, w, step, f);
 }
 

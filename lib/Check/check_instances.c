@@ -47,18 +47,16 @@ static heddle_status note_arg(void *user, hd_op *op) {
 static shape shape_of(const hd_ck_program *p) {
   shape s = {.tile_m = 64, .tile_n = 64, .granule = 64, .unit_n = 1, .stages = 1};
   for (int32_t i = 0; i < p->n_buffers; i++) {
-    const hd_op *op = p->buffers[i].op;
-    if (hd_op_is(op, HD_ATTR_LAYOUT, "box"))
+    const hd_ck_ring *b = &p->buffers[i];
+    if (b->layout == HD_CK_BOX)
       continue;
-    int64_t slab = hd_op_int(op, HD_ATTR_SLAB_BYTES, 0), rows = hd_op_int(op, HD_ATTR_ROWS, 0);
-    int64_t bits = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits;
-    s.stages = p->buffers[i].stages > s.stages ? p->buffers[i].stages : s.stages;
-    if (slab > 0)
-      s.tile_m = p->buffers[i].bytes / slab * 64;
-    else if (rows > 0) {
-      s.granule = HD_CK_CELL * 8 / bits;
-      s.unit_n = hd_op_has(op, HD_ATTR_RUN) ? 4 * hd_op_int(op, HD_ATTR_RUN, 0) : 1;
-      s.tile_n = p->transposed ? p->buffers[i].bytes / rows * 8 / bits : rows;
+    s.stages = b->stages > s.stages ? b->stages : s.stages;
+    if (b->n_slabs > 0)
+      s.tile_m = b->n_slabs * 64;
+    else if (b->rows > 0) {
+      s.granule = HD_CK_CELL * 8 / b->elem_bits;
+      s.unit_n = b->run ? 4 * b->run : 1;
+      s.tile_n = p->transposed ? b->bytes / b->rows * 8 / b->elem_bits : b->rows;
     }
   }
   s.tile_n *= p->together;

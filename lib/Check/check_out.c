@@ -12,8 +12,7 @@ static uint64_t tag_of(int64_t row, int64_t col) {
 }
 
 static int64_t columns_of(const hd_ck_place *place) {
-  int64_t bits = heddle_elem_get(hd_op_elem(place->buffer->op, HD_ATTR_TYPE))->container_bits;
-  return place->buffer->bytes * 8 / (STRIP * bits);
+  return place->buffer->bytes * 8 / (STRIP * place->buffer->elem_bits);
 }
 
 /* A strip and a block that exist as numbers; D's edges are another matter. */

@@ -76,11 +76,34 @@ static void add_ring(hd_ck_program *p, const hd_op *op, hd_ck_ring *rings, int32
   *n_slots += (int32_t)stages;
 }
 
+static hd_ck_layout layout_of(const hd_op *op) {
+  static const char *const names[] = {"rows", "packed_a", "box"}; /* ORDER HD_CK_ROWS */
+  int i = 0;
+  while (i < (int)HD_COUNT(names) && !hd_op_is(op, HD_ATTR_LAYOUT, names[i]))
+    i++;
+  return (hd_ck_layout)i;
+}
+
+/* What the declaration of a buffer says, read once. */
+static void describe_buffer(const hd_op *op, hd_ck_ring *b) {
+  b->layout = layout_of(op);
+  b->slab_bytes = hd_op_int(op, HD_ATTR_SLAB_BYTES, 0);
+  b->n_slabs = b->slab_bytes > 0 ? b->bytes / b->slab_bytes : 0;
+  b->meta_offset = hd_op_int(op, HD_ATTR_META_OFFSET, 0);
+  b->by_step = hd_op_has(op, HD_ATTR_BY_STEP);
+  b->rows = hd_op_int(op, HD_ATTR_ROWS, 0);
+  b->panel = hd_op_int(op, HD_ATTR_PANEL, 0);
+  b->run = hd_op_int(op, HD_ATTR_RUN, 0);
+  b->elem_bits = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits;
+}
+
 /* Buffers lie one behind the other, each at its alignment; or over another. */
 static void add_buffer(hd_ck_program *p, const hd_op *op) {
   enum { CELL = 128 };
   int64_t align = hd_op_int(op, HD_ATTR_ALIGN, 1), end = 0;
   bool over = op->n_operands > 0, whole = true;
+  if (!hd_op_has(op, HD_ATTR_TYPE))
+    return refuse(p, op, "a buffer that does not say the type of its elements");
   add_ring(p, op, p->buffers, &p->n_buffers, &p->n_buffer_slots);
   if (p->refusal)
     return;
@@ -92,6 +115,7 @@ static void add_buffer(hd_ck_program *p, const hd_op *op) {
     if (over && b->op == op->operands[0]->op)
       own->at = b->at;
   }
+  describe_buffer(op, own);
   own->over = over;
   if (!over)
     own->at = (end + align - 1) / align * align;
@@ -324,7 +348,7 @@ static int32_t find_period(const hd_ck_program *p) {
   enum { MOST = 256 };
   int32_t period = 1;
   for (int32_t i = 0; i < p->n_buffers; i++) {
-    if (hd_op_is(p->buffers[i].op, HD_ATTR_LAYOUT, "box"))
+    if (p->buffers[i].layout == HD_CK_BOX)
       continue; /* no ring: no main loop goes round it */
     int32_t unit = 2 * p->buffers[i].stages, lcm = period;
     while (lcm % unit && lcm <= MOST)

@@ -35,12 +35,19 @@ typedef struct hd_ck_role {
   bool single; /* only thread-issued work: the warps past the first leave at once */
 } hd_ck_role;
 
+/* ORDER HD_CK_ROWS; the verifier admits no other. */
+typedef enum hd_ck_layout { HD_CK_ROWS, HD_CK_PACKED_A, HD_CK_BOX, HD_CK_LINEAR } hd_ck_layout;
+
 typedef struct hd_ck_ring { /* a buffer or a barrier */
   const hd_op *op;
   int32_t stages, first; /* first: index of slot 0 among all slots of its kind in a CTA */
   int64_t bytes, count;
   int64_t at; /* of a buffer: its first byte in shared memory, where slots are of whole cells */
   bool over;  /* it lies over other buffers, which know what happens in it */
+  hd_ck_layout layout; /* of a buffer, as all that follows; 0 where it says no such thing */
+  int64_t slab_bytes, n_slabs, meta_offset, rows, panel, run;
+  int32_t elem_bits; /* of the container */
+  bool by_step;
 } hd_ck_ring;
 
 enum { HD_CK_MAX_ROLES = 8, HD_CK_MAX_RINGS = 16 };

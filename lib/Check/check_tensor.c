@@ -230,10 +230,8 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, slab
   if (!hd_ck_place_of(m, w, step, 2, 3, &place))
     return false;
   place.cta = at.cta;
-  const hd_op *buffer = place.buffer->op;
-  int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0);
-  int64_t slabs = place.buffer->bytes / hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 1);
-  if (!hd_op_has(buffer, HD_ATTR_BY_STEP) || slabs != HD_CK_MAX_SLABS || k >= K_STEPS) {
+  int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0), slabs = place.buffer->n_slabs;
+  if (!place.buffer->by_step || slabs != HD_CK_MAX_SLABS || k >= K_STEPS) {
     hd_ck_undecided(m, step->op, "A that is not two slabs in the order of two k-steps");
     return false;
   }

@@ -98,13 +98,12 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_c
   hd_ck_place place;
   if (!hd_ck_place_of(m, w, step, 1, 2, &place))
     return false;
-  int64_t bytes = hd_op_int(place.buffer->op, HD_ATTR_SLAB_BYTES, 0);
-  if (!hd_op_is(place.buffer->op, HD_ATTR_LAYOUT, "packed_a") || slab < 0 || k >= K_STEPS ||
-      hd_op_has(place.buffer->op, HD_ATTR_BY_STEP)) {
+  if (place.buffer->layout != HD_CK_PACKED_A || slab < 0 || k >= K_STEPS ||
+      place.buffer->by_step) {
     hd_ck_undecided(m, step->op, "A in a buffer that is not packed_a, or more than two k-steps");
     return false;
   }
-  int64_t lo = slab * bytes + k * STEP_BYTES;
+  int64_t lo = slab * place.buffer->slab_bytes + k * STEP_BYTES;
   place.range = (hd_ck_range){.lo = lo, .hi = lo + STEP_BYTES, .n = 1};
   uint64_t tag = hd_ck_read_matrix(m, w, step, &place);
   a->block = hd_ck_block_of(m, w, step, &place, tag);
@@ -117,10 +116,9 @@ bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck
                   hd_ck_content *b) {
   int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0);
   bool trans = hd_op_has(step->op, HD_ATTR_TRANS);
-  const hd_op *op = place.buffer->op;
-  int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 0), panel = hd_op_int(op, HD_ATTR_PANEL, 0);
-  if (!hd_op_is(op, HD_ATTR_LAYOUT, "rows") || panel != HD_CK_CELL || rows < 1 || k >= K_STEPS ||
-      (trans && hd_op_has(op, HD_ATTR_RUN))) {
+  int64_t rows = place.buffer->rows, panel = place.buffer->panel;
+  if (place.buffer->layout != HD_CK_ROWS || panel != HD_CK_CELL || rows < 1 || k >= K_STEPS ||
+      (trans && place.buffer->run)) {
     hd_ck_undecided(m, step->op, "B in a buffer that is not of rows of 128 bytes");
     return false;
   }
