@@ -272,9 +272,8 @@ static int32_t find_span(const hd_ck_slot_spans *s, int32_t cell) {
   return lo;
 }
 
-/* Makes `cell` the beginning of a span, which it gives. */
-static int32_t cut(hd_ck_slot_spans *s, int32_t cell) {
-  int32_t at = find_span(s, cell);
+/* Makes `cell`, which span `at` holds, the beginning of a span; gives its number. */
+static int32_t cut(hd_ck_slot_spans *s, int32_t at, int32_t cell) {
   if (at == s->n || s->span[at].lo == cell)
     return at;
   hd_ck_span rest = s->span[at];
@@ -300,8 +299,11 @@ typedef struct piece {
 static piece piece_of(hd_ck_machine *m, const hd_ck_place *place, int64_t lo, int64_t hi) {
   stretch s = stretch_of(m, place, lo, hi);
   piece p = {.cell = (int32_t)(s.lo / HD_CK_CELL), .end = lo + s.hi - s.lo};
-  int32_t first = cut(s.slot, p.cell);
-  p.n = cut(s.slot, (int32_t)((s.hi + HD_CK_CELL - 1) / HD_CK_CELL)) - first;
+  int32_t first = cut(s.slot, find_span(s.slot, p.cell), p.cell), last = first;
+  int32_t end = (int32_t)((s.hi + HD_CK_CELL - 1) / HD_CK_CELL);
+  while (last < s.slot->n && s.slot->span[last].hi <= end)
+    last++;
+  p.n = cut(s.slot, last, end) - first;
   p.span = s.slot->span + first;
   return p;
 }
@@ -372,9 +374,14 @@ static void mixed(hd_ck_machine *m, uint32_t id, int64_t byte) {
              at.text, (long long)byte);
 }
 
-static void read_range(pass *p, const hd_ck_place *place, int64_t lo, int64_t hi, uint64_t tag) {
+/* expected NULL: any tag. Gives the one of the first cell, which the others must follow. */
+static uint64_t read_range(pass *p, const hd_ck_place *place, int64_t lo, int64_t hi,
+                           const uint64_t *expected) {
+  uint64_t tag = expected ? *expected : 0;
   for (int64_t at = lo; at < hi && !p->m->stop;) {
     piece x = piece_of(p->m, place, at, hi);
+    if (!expected && at == lo)
+      tag = x.span->tag;
     uint64_t base = tag_at(tag, lo, at);
     for (int32_t j = 0; j < x.n && !p->m->stop; j++) {
       int32_t cell = x.span[j].lo;
@@ -386,6 +393,7 @@ static void read_range(pass *p, const hd_ck_place *place, int64_t lo, int64_t hi
     }
     at = x.end;
   }
+  return tag;
 }
 
 uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place) {
@@ -393,9 +401,10 @@ uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, h
   if (!in_bounds(m, &m->accesses[id], &place))
     return 0;
   pass p = pass_of(m, w, id);
-  uint64_t tag = piece_of(m, &place, r->lo, r->hi).span->tag;
-  for (int32_t i = 0; i < r->n && !m->stop; i++)
-    read_range(&p, &place, r->lo + i * r->pitch, r->hi + i * r->pitch,
-               tag + (uint64_t)i * r->tag_step);
+  uint64_t tag = read_range(&p, &place, r->lo, r->hi, NULL);
+  for (int32_t i = 1; i < r->n && !m->stop; i++) {
+    uint64_t next = tag + (uint64_t)i * r->tag_step;
+    read_range(&p, &place, r->lo + i * r->pitch, r->hi + i * r->pitch, &next);
+  }
   return tag;
 }
