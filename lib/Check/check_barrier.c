@@ -1,9 +1,10 @@
-#include <stdlib.h>
+#include <string.h>
 
 #include "Check/check_machine.h"
 
 uint32_t hd_ck_barrier_component(const hd_ck_machine *m, int32_t cta, int32_t slot) {
-  return (uint32_t)(m->n_warps * HD_CK_N_PARTS + cta * m->program->n_barrier_slots + slot);
+  uint32_t first = hd_ck_component(m, 0, HD_CK_N_PARTS);
+  return first + (uint32_t)(cta * m->program->n_barrier_slots + slot);
 }
 
 hd_ck_mbarrier *hd_ck_mbarrier_at(hd_ck_machine *m, int32_t cta, int32_t slot) {
@@ -64,8 +65,8 @@ static uint32_t known_of_init(const hd_ck_machine *m, const hd_ck_warp *w,
                               const hd_ck_step *step, const hd_ck_mbarrier *b) {
   if (w->id == b->init_warp && step->role >= 0 && m->program->roles[step->role].single)
     return w->met;
-  uint32_t known = w->clock[hd_ck_component(b->init_warp, HD_CK_TIME)];
-  uint32_t told = w->clock[hd_ck_component(b->init_warp, HD_CK_INITS)];
+  uint32_t known = w->clock[hd_ck_component(m, b->init_warp, HD_CK_TIME)];
+  uint32_t told = w->clock[hd_ck_component(m, b->init_warp, HD_CK_INITS)];
   return told > known ? told : known;
 }
 
@@ -230,7 +231,7 @@ bool hd_ck_barrier_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
   hd_ck_wait wait = {.warp = w->id, .time = w->now, .op = step->op};
   HD_PUSH(b->waits, b->n_waits, b->cap_waits, wait);
   if (b->completed)
-    hd_ck_join(w->clock, b->released, m->n_components);
+    hd_ck_join(m, b->released, w->clock);
   return true;
 }
 
@@ -239,7 +240,7 @@ bool hd_ck_barrier_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
 static void check_waits(hd_ck_machine *m, hd_ck_mbarrier *b) {
   for (int32_t i = 0; i < b->n_waits; i++) {
     const hd_ck_wait *x = &b->waits[i];
-    if (b->arriving[hd_ck_component(x->warp, HD_CK_TIME)] >= x->time)
+    if (b->arriving[hd_ck_component(m, x->warp, HD_CK_TIME)] >= x->time)
       continue;
     hd_check_access at = hd_ck_here(m, &m->warps[x->warp], x->op, -1);
     hd_ck_find(m, "phase", at, (hd_check_access){.op = b->last, .text = "the next phase",
@@ -261,10 +262,9 @@ static bool complete(hd_ck_machine *m, int32_t cta, const hd_ck_ring *ring, int3
   b->expected = b->landed = 0;
   uint32_t phases = hd_ck_barrier_component(m, cta, ring->first + i);
   b->arriving[phases] = b->arriving[phases + hd_ck_to_landings(m)] = b->completed;
-  for (int32_t c = 0; c < m->n_components; c++) {
-    b->released[c] = b->arriving[c];
-    b->arriving[c] = 0;
-  }
+  uint32_t *next = b->released;
+  b->released = b->arriving;
+  b->arriving = memset(next, 0, sizeof *next * (size_t)m->n_components);
   return true;
 }
 

@@ -94,7 +94,7 @@ void hd_ck_partial_add(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
     return;
   place.slot = named.slot;
   hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = place.slot, .value = w->now};
-  x.component = hd_ck_component(w->id, HD_CK_READS);
+  x.component = hd_ck_component(m, w->id, HD_CK_READS);
   if (hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), place) != tag_of(&s) && !m->stop)
     hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, place.slot),
                "the slot and place that the split's partial.send names",

@@ -294,13 +294,13 @@ void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_access x = {.op = step->op, .slot = place.slot, .occurrence = ++w->n_shared_work};
   if (step->op->kind == HD_OP_COPY_CP_ASYNC) {
     x.kind = HD_CK_COPY;
-    x.component = hd_ck_component(w->id, HD_CK_COPIED);
+    x.component = hd_ck_component(m, w->id, HD_CK_COPIED);
     x.value = w->copies_committed + 1;
     w->copied = step->op;
     w->copied_group = x.value;
   } else {
     x.kind = HD_CK_WRITE;
-    x.component = hd_ck_component(w->id, HD_CK_LANES);
+    x.component = hd_ck_component(m, w->id, HD_CK_LANES);
     x.value = w->now;
   }
   write_rows(m, w, step, hd_ck_access_add(m, w, x), place, &c);

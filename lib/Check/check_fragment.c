@@ -30,7 +30,7 @@ void hd_ck_frag_use(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int
 
 void hd_ck_frag_define(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_frag frag) {
   hd_ck_frag *f = &w->env[step->results[0]].frag;
-  uint32_t done = w->clock[hd_ck_component(w->id, HD_CK_WGMMA)];
+  uint32_t done = w->clock[hd_ck_component(m, w->id, HD_CK_WGMMA)];
   if (f->read_by > done) {
     hd_check_access here = hd_ck_here(m, w, step->op, -1);
     hd_ck_find(m, "R5", (hd_check_access){0}, here, "wgmma.wait that covers the reading group",
@@ -137,7 +137,7 @@ static bool column_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
 static uint32_t enter_read(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                            const hd_ck_place *place) {
   hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = place->slot, .value = w->now};
-  x.component = hd_ck_component(w->id, HD_CK_READS);
+  x.component = hd_ck_component(m, w->id, HD_CK_READS);
   return hd_ck_access_add(m, w, x);
 }
 

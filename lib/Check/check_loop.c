@@ -19,7 +19,7 @@ static bool same_load(const hd_ck_frag *x, const hd_ck_frag *y) {
 /* R5: another fragment comes to where a wgmma may still read one. */
 static void check_held(hd_ck_machine *m, const hd_ck_warp *w, int32_t from, int32_t to) {
   const hd_ck_frag *old = &w->env[to].frag;
-  if (old->read_by <= w->clock[hd_ck_component(w->id, HD_CK_WGMMA)] ||
+  if (old->read_by <= w->clock[hd_ck_component(m, w->id, HD_CK_WGMMA)] ||
       same_load(&w->env[from].frag, old))
     return;
   hd_check_access here = hd_ck_here(m, w, m->program->steps[w->at].op, -1);

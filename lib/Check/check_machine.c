@@ -4,9 +4,21 @@
 
 /* --- setting up ----------------------------------------------------------------------------- */
 
+/* The parts of a clock that an access of the kernel may wait for, and those before them. */
+static int32_t parts_of(const hd_ck_program *p) {
+  for (int32_t i = 0; i < p->n_buffers; i++)
+    if (hd_op_is(p->buffers[i].op, HD_ATTR_SPACE, "tmem"))
+      return HD_CK_N_PARTS;
+  for (int32_t i = 0; i < p->n_steps; i++)
+    if (p->steps[i].op->kind == HD_OP_COPY_CP_ASYNC)
+      return HD_CK_MMA;
+  return HD_CK_COPIED;
+}
+
 static void create_warps(hd_ck_machine *m) {
   const hd_ck_program *p = m->program;
   m->n_warps = p->n_warps * p->cluster;
+  m->n_parts = parts_of(p);
   m->n_components = m->n_warps * HD_CK_N_PARTS + p->cluster * p->n_barrier_slots +
                     (int32_t)hd_ck_to_landings(m) + 1;
   m->warps = HD_NEW_ARRAY(&m->arena, hd_ck_warp, m->n_warps);
@@ -284,7 +296,7 @@ static void run_or_stop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
 static void advance(hd_ck_machine *m, hd_ck_warp *w) {
   const hd_ck_step *step = &m->program->steps[w->at];
   w->now++;
-  w->clock[hd_ck_component(w->id, HD_CK_TIME)] = w->now;
+  w->clock[hd_ck_component(m, w->id, HD_CK_TIME)] = w->now;
   switch (step->code) {
   case HD_CK_OP:
     return run_or_stop(m, w, step);
@@ -343,7 +355,7 @@ static void meet(hd_ck_machine *m, group g, hd_ck_release how) {
     hd_ck_warp *w = &m->warps[i];
     if (!is_in(m, w, g))
       continue;
-    hd_ck_join(w->clock, all, m->n_components);
+    hd_ck_join(m, all, w->clock);
     w->met = how == HD_CK_PUBLISH ? w->now : w->met > w->inits_fenced ? w->met : w->inits_fenced;
     hd_ck_mix_path(w, (uint64_t)w->at << 4);
     w->state = HD_CK_RUNNING;
@@ -419,7 +431,8 @@ static void check_agreement(hd_ck_machine *m) {
 static void check_reached(hd_ck_machine *m, int32_t cta, const uint32_t *known) {
   for (int32_t i = 0; i < m->n_warps && !m->stop; i++) {
     const hd_ck_warp *w = &m->warps[i];
-    if (w->cta == cta || !w->remote_op || known[hd_ck_component(i, HD_CK_TIME)] >= w->remote_time)
+    if (w->cta == cta || !w->remote_op ||
+        known[hd_ck_component(m, i, HD_CK_TIME)] >= w->remote_time)
       continue;
     hd_check_access at = hd_ck_here(m, w, w->remote_op, -1);
     hd_ck_find(m, "R4", (hd_check_access){0}, at, "cluster.sync at the end of the kernel",
@@ -458,7 +471,7 @@ static void check_leaving(hd_ck_machine *m) {
     uint32_t *known = HD_NEW_ARRAY(&scratch, uint32_t, m->n_components);
     for (int32_t i = 0; i < m->n_warps; i++)
       if (m->warps[i].cta == cta)
-        hd_ck_join(known, m->warps[i].clock, m->n_components);
+        hd_ck_join(m, m->warps[i].clock, known);
     check_reached(m, cta, known);
     check_landed(m, cta, known);
     check_waited(m, cta, known);

@@ -8,12 +8,13 @@
  *                      lane that arrives for it) knows of them only after its lanes have met
  *              LANES   its generic writes: likewise
  *              FENCED  its generic writes that a fence.proxy_async followed
- *              COPIED  its cp.async groups that are complete, FENCED_COPIES those fenced afterwards
+ *              INITS   its barriers' initialisations that a fence.barrier_init followed
  *              WGMMA   its wgmma groups that are complete
  *              OUT     its groups of copies out that have read their slots
- *              INITS   its barriers' initialisations that a fence.barrier_init followed
+ *              COPIED  its cp.async groups that are complete, FENCED_COPIES those fenced afterwards
  *              MMA     its tcgen05.mma and cp that a commit has told of
  *              LOADS, STORES  its tcgen05.ld and st that were waited for and fenced (R9)
+ *     (part by part, each of all warps: the last ones are joined only where they matter)
  *   1 a slot of an mbarrier: phases that are complete; where a pair of CTAs multiplies together,
  *     one more: of those, phases whose bytes may be read, by what another CTA issues, too
  *   1 in all: 1 where the kernel ahead is known to have ended (grid.wait)
@@ -36,11 +37,11 @@ enum {
   HD_CK_READS,
   HD_CK_LANES,
   HD_CK_FENCED,
-  HD_CK_COPIED,
-  HD_CK_FENCED_COPIES,
+  HD_CK_INITS,
   HD_CK_WGMMA,
   HD_CK_OUT,
-  HD_CK_INITS,
+  HD_CK_COPIED,
+  HD_CK_FENCED_COPIES,
   HD_CK_MMA,
   HD_CK_LOADS,
   HD_CK_STORES,
@@ -268,6 +269,7 @@ typedef struct hd_ck_machine {
   hd_ck_warp *warps;
   hd_ck_value *held; /* scratch: as many values as the program has */
   int32_t n_warps, n_components;
+  int32_t n_parts; /* no access of this kernel waits for the ones behind them */
   hd_ck_slot_spans *slots; /* of all buffers, CTA by CTA */
   hd_ck_mbarrier *mbarriers;
   hd_ck_tensor *tensors;                  /* CTA by CTA */
@@ -286,8 +288,8 @@ typedef struct hd_ck_machine {
 void hd_ck_run(hd_ck_machine *machine);
 void hd_ck_machine_free(hd_ck_machine *machine);
 /* Numbers of components. */
-static inline uint32_t hd_ck_component(int32_t warp, int32_t part) {
-  return (uint32_t)(warp * HD_CK_N_PARTS + part);
+static inline uint32_t hd_ck_component(const hd_ck_machine *m, int32_t warp, int32_t part) {
+  return (uint32_t)(part * m->n_warps + warp);
 }
 static inline uint32_t hd_ck_grid_component(const hd_ck_machine *m) {
   return (uint32_t)m->n_components - 1;
@@ -323,7 +325,7 @@ void hd_ck_mix_path(hd_ck_warp *w, uint64_t what);
 bool hd_ck_scalar(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 
 /* --- check_clock.c -------------------------------------------------------------------------- */
-void hd_ck_join(uint32_t *into, const uint32_t *from, int32_t n);
+void hd_ck_join(const hd_ck_machine *m, const uint32_t *from, uint32_t *into);
 void hd_ck_join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *into);
 /* What the warp makes known. */
 typedef enum hd_ck_release {

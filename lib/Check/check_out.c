@@ -32,7 +32,7 @@ void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     return;
   hd_ck_store_fragments(m, w, step, row, col - hd_op_int(step->op, HD_ATTR_OFFSET, 0));
   hd_ck_access x = {.op = step->op, .kind = HD_CK_WRITE, .slot = place.slot, .value = w->now};
-  x.component = hd_ck_component(w->id, HD_CK_LANES);
+  x.component = hd_ck_component(m, w->id, HD_CK_LANES);
   hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), place, tag_of(row, col));
 }
 
@@ -64,7 +64,7 @@ void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   if (!in_grid(m, step, row, col))
     return;
   hd_ck_access x = {.op = step->op, .kind = HD_CK_OUT_READ, .slot = place.slot};
-  x.component = hd_ck_component(w->id, HD_CK_OUT);
+  x.component = hd_ck_component(m, w->id, HD_CK_OUT);
   x.value = w->out_committed + 1;
   w->out = step->op;
   w->out_open = true;

@@ -41,7 +41,7 @@ void hd_ck_load_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     return;
   place.range = (hd_ck_range){.lo = lo, .hi = lo + rows * each, .n = 1};
   hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = place.slot, .value = w->now};
-  x.component = hd_ck_component(w->id, HD_CK_READS);
+  x.component = hd_ck_component(m, w->id, HD_CK_READS);
   uint64_t tag = hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), place);
   if (m->stop || !same(m, w, step, "cell of the slot", (int64_t)(tag & ((1 << CELL_BITS) - 1)),
                        lo / HD_CK_CELL))

@@ -36,7 +36,7 @@ uint64_t hd_ck_copy_scale_tiles(hd_ck_machine *m, const hd_ck_step *step, int64_
 static uint32_t enter(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                       int32_t slot) {
   hd_ck_access x = {.op = step->op, .kind = HD_CK_TENSOR_MMA, .slot = slot};
-  x.component = hd_ck_component(w->id, HD_CK_MMA);
+  x.component = hd_ck_component(m, w->id, HD_CK_MMA);
   x.value = w->multiplied;
   return hd_ck_access_add(m, w, x);
 }

@@ -28,9 +28,9 @@ static bool is_over(const hd_ck_machine *m, const hd_ck_access *x, const hd_ck_a
   if (before_async && x->kind == HD_CK_SENT)
     return false;
   if (before_async && x->kind == HD_CK_WRITE)
-    component += HD_CK_FENCED - HD_CK_LANES;
+    component += hd_ck_component(m, 0, HD_CK_FENCED - HD_CK_LANES);
   if (before_async && x->kind == HD_CK_COPY)
-    component += HD_CK_FENCED_COPIES - HD_CK_COPIED;
+    component += hd_ck_component(m, 0, HD_CK_FENCED_COPIES - HD_CK_COPIED);
   return clock[component] >= x->value;
 }
 
@@ -87,7 +87,7 @@ static hazard hazard_of(const hd_ck_machine *m, const hd_ck_access *x, const hd_
   if (x->kind == HD_CK_OUT_READ)
     return (hazard){"R6", "overwrites what may still be read by",
                     "bulk.wait that covers the group, then a warp.sync"};
-  if (x->kind == HD_CK_READ && clock[hd_ck_component(x->warp, HD_CK_TIME)] >= x->value)
+  if (x->kind == HD_CK_READ && clock[hd_ck_component(m, x->warp, HD_CK_TIME)] >= x->value)
     return (hazard){"R3", "overwrites what other lanes than the one that told of it may still "
                           "read by",
                     "a warp.sync behind the read, before the arrive of one lane for its warp"};

@@ -29,7 +29,7 @@ static void take(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 
 static void learn_address(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_ck_tensor *t = &m->tensors[w->cta];
-  if (!t->alloc || w->clock[hd_ck_component(t->warp, HD_CK_LANES)] < t->time)
+  if (!t->alloc || w->clock[hd_ck_component(m, t->warp, HD_CK_LANES)] < t->time)
     return broken(m, w, step, "tcgen05.alloc, then cta.sync",
                   "may read before the address is there");
   w->has_address = true;
@@ -53,7 +53,7 @@ static void give_back(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
       hd_ck_access x = {.op = step->op,
                         .kind = HD_CK_TENSOR_FREE,
                         .slot = place.slot,
-                        .component = hd_ck_component(w->id, HD_CK_TIME),
+                        .component = hd_ck_component(m, w->id, HD_CK_TIME),
                         .value = w->now};
       hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), place, 0);
     }
@@ -112,7 +112,7 @@ static hd_ck_content *sums_of(hd_ck_machine *m, const hd_ck_place *place) {
 
 void hd_ck_tensor_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   if (step->op->kind == HD_OP_TCGEN05_FENCE_AFTER) {
-    hd_ck_join(w->view, w->clock, m->n_components);
+    hd_ck_join(m, w->clock, w->view);
     return;
   }
   for (int i = 0; i < 2; i++)
@@ -121,10 +121,9 @@ void hd_ck_tensor_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
 
 /* What a warp has waited for needs no fence to be behind it. */
 void hd_ck_tensor_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  (void)m;
   int which = step->op->kind == HD_OP_TCGEN05_WAIT_ST;
   w->waited[which] = w->moved[which];
-  w->view[hd_ck_component(w->id, which ? HD_CK_STORES : HD_CK_LOADS)] = w->waited[which];
+  w->view[hd_ck_component(m, w->id, which ? HD_CK_STORES : HD_CK_LOADS)] = w->waited[which];
   for (int32_t i = 0; i < step->n_args; i++) {
     hd_ck_frag f = w->env[step->args[i]].frag;
     if (f.state == HD_CK_LOADING) {
@@ -139,7 +138,7 @@ void hd_ck_tensor_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
 static uint32_t enter_move(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int which,
                            const hd_ck_place *place) {
   hd_ck_access x = {.op = step->op, .kind = HD_CK_TENSOR_MOVE, .slot = place->slot};
-  x.component = hd_ck_component(w->id, which ? HD_CK_STORES : HD_CK_LOADS);
+  x.component = hd_ck_component(m, w->id, which ? HD_CK_STORES : HD_CK_LOADS);
   x.value = ++w->moved[which];
   return hd_ck_access_add(m, w, x);
 }
@@ -295,7 +294,7 @@ static bool read_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
 static void write_sums(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                        const hd_ck_place *place) {
   hd_ck_access x = {.op = step->op, .kind = HD_CK_TENSOR_MMA, .slot = place->slot};
-  x.component = hd_ck_component(w->id, HD_CK_MMA);
+  x.component = hd_ck_component(m, w->id, HD_CK_MMA);
   x.value = w->multiplied;
   hd_ck_place all = *place;
   all.range = (hd_ck_range){.hi = place->buffer->bytes, .n = 1};

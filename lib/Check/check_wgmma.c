@@ -4,8 +4,8 @@
 
 enum { K_STEPS = 2, STEP_BYTES = 2048 };
 
-static bool group_done(const hd_ck_warp *w, uint32_t group) {
-  return group < w->clock[hd_ck_component(w->id, HD_CK_WGMMA)];
+static bool group_done(const hd_ck_machine *m, const hd_ck_warp *w, uint32_t group) {
+  return group < w->clock[hd_ck_component(m, w->id, HD_CK_WGMMA)];
 }
 
 void hd_ck_wgmma_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
@@ -23,14 +23,13 @@ void hd_ck_wgmma_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
 }
 
 void hd_ck_wgmma_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  (void)m;
   int64_t pending = hd_op_int(step->op, HD_ATTR_PENDING, 0);
-  uint32_t *done = &w->clock[hd_ck_component(w->id, HD_CK_WGMMA)];
+  uint32_t *done = &w->clock[hd_ck_component(m, w->id, HD_CK_WGMMA)];
   if (pending < w->wgmma_committed && w->wgmma_committed - (uint32_t)pending > *done)
     *done = w->wgmma_committed - (uint32_t)pending;
   for (int32_t i = 0; i < step->n_args; i++) {
     hd_ck_frag f = w->env[step->args[i]].frag;
-    if (f.state == HD_CK_FLYING && group_done(w, f.group)) {
+    if (f.state == HD_CK_FLYING && group_done(m, w, f.group)) {
       f.state = HD_CK_READY;
       f.touched = w->now;
       f.made = step->op;
@@ -43,7 +42,7 @@ void hd_ck_wgmma_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 void hd_ck_wgmma_finish(hd_ck_machine *m) {
   for (int32_t i = 0; i < m->n_warps && !m->stop; i++) {
     const hd_ck_warp *w = &m->warps[i];
-    if (w->multiplies && !group_done(w, w->wgmma_group))
+    if (w->multiplies && !group_done(m, w, w->wgmma_group))
       hd_ck_find(m, "R5", (hd_check_access){0}, hd_ck_here(m, w, w->multiplies, -1),
                  "wgmma.commit behind the last wgmma, wgmma.wait {pending = 0} before the end",
                  "a warp may leave before its wgmma is over");
@@ -87,7 +86,7 @@ uint64_t hd_ck_read_matrix(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
   bool tensor = step->op->kind == HD_OP_TCGEN05_MMA_SP;
   hd_ck_access x = {.op = step->op, .slot = place->slot};
   x.kind = tensor ? HD_CK_TENSOR_MMA : HD_CK_WGMMA_READ;
-  x.component = hd_ck_component(w->id, tensor ? HD_CK_MMA : HD_CK_WGMMA);
+  x.component = hd_ck_component(m, w->id, tensor ? HD_CK_MMA : HD_CK_WGMMA);
   x.value = tensor ? w->multiplied : w->wgmma_committed + 1;
   return hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), *place);
 }
