@@ -158,7 +158,6 @@ heddle_status hd_emit_bare_rows(heddle_context *ctx, const hd_target *target, un
                                 size_t *n_bytes) {
   hd_emitter e = {.ctx = ctx, .target = target, .ptx_version = (int32_t)ptx_version};
   HD_TRY(hd_emit_open(&e));
-  hd_emit_set_target(&e, e.module);
   heddle_status status = emit_rows(&e, rows, n_rows);
   if (status == HEDDLE_OK)
     status = hd_emit_codegen(&e, ptx, n_bytes);

@@ -144,10 +144,12 @@ typedef struct asm_writer {
 static void add_registers(asm_writer *w, const struct word *word) {
   int32_t n = count(w->row, word);
   hd_strbuf_add(&w->text, word->vector ? "{" : "");
+  const char constraint[] = {'=', register_kind(w->row, word)};
+  bool output = word->form == OUTPUT;
   for (int32_t i = 0; i < n; i++) {
     hd_strbuf_printf(&w->text, "%s$%d", i ? ", " : "", (int)w->next++);
-    hd_strbuf_printf(&w->constraints, "%s%s%c", w->constraints.len ? "," : "",
-                     word->form == OUTPUT ? "=" : "", register_kind(w->row, word));
+    hd_strbuf_add(&w->constraints, w->constraints.len ? "," : "");
+    hd_strbuf_addn(&w->constraints, output ? constraint : constraint + 1, output ? 2 : 1);
   }
   hd_strbuf_add(&w->text, word->vector ? "}" : "");
   for (int32_t i = 0; is_tied(w->row, word) && i < n; i++, w->next++)

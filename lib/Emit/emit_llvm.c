@@ -52,25 +52,6 @@ static void make_types(hd_emitter *e) {
   e->cluster_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_CLUSTER);
 }
 
-heddle_status hd_emit_open(hd_emitter *e) {
-  pthread_once(&registered, register_backend);
-  e->llvm = LLVMContextCreate();
-  LLVMContextSetDiagnosticHandler(e->llvm, on_diagnostic, e);
-  e->module = LLVMModuleCreateWithNameInContext("heddle", e->llvm);
-  e->b = LLVMCreateBuilderInContext(e->llvm);
-  make_types(e);
-  e->shared = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType2(e->i8, 0), "shared_memory",
-                                          HD_AS_SHARED);
-  LLVMSetAlignment(e->shared, HD_SHARED_ALIGN);
-  return HEDDLE_OK;
-}
-
-void hd_emit_close(hd_emitter *e) {
-  LLVMDisposeBuilder(e->b);
-  LLVMDisposeModule(e->module);
-  LLVMContextDispose(e->llvm);
-}
-
 /* The PTX versions that LLVM 22 knows: it ignores what it does not know, and then emits an old
  * one. */
 static const uint16_t known_ptx[] = {80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
@@ -94,7 +75,7 @@ static heddle_status failed(hd_emitter *e, const char *message, const char *othe
                   message ? message : otherwise);
 }
 
-static heddle_status make_machine(hd_emitter *e, LLVMTargetMachineRef *machine) {
+static heddle_status make_machine(hd_emitter *e) {
   LLVMTargetRef target;
   char *message = NULL, feature[16];
   if (LLVMGetTargetFromTriple(triple, &target, &message)) {
@@ -103,10 +84,39 @@ static heddle_status make_machine(hd_emitter *e, LLVMTargetMachineRef *machine) 
     return status;
   }
   snprintf(feature, sizeof feature, "+ptx%d", (int)e->ptx_version);
-  *machine = LLVMCreateTargetMachine(target, triple, e->target->name, feature,
-                                     LLVMCodeGenLevelDefault, LLVMRelocDefault,
-                                     LLVMCodeModelDefault);
-  return *machine ? HEDDLE_OK : HD_BUG(e->ctx, "no target machine for NVPTX");
+  e->machine = LLVMCreateTargetMachine(target, triple, e->target->name, feature,
+                                       LLVMCodeGenLevelDefault, LLVMRelocDefault,
+                                       LLVMCodeModelDefault);
+  return e->machine ? HEDDLE_OK : HD_BUG(e->ctx, "no target machine for NVPTX");
+}
+
+heddle_status hd_emit_open(hd_emitter *e) {
+  pthread_once(&registered, register_backend);
+  HD_TRY(make_machine(e));
+  e->llvm = LLVMContextCreate();
+  LLVMContextSetDiagnosticHandler(e->llvm, on_diagnostic, e);
+  e->module = LLVMModuleCreateWithNameInContext("heddle", e->llvm);
+  e->b = LLVMCreateBuilderInContext(e->llvm);
+  make_types(e);
+  hd_emit_set_target(e, e->module);
+  e->shared = LLVMAddGlobalInAddressSpace(e->module, LLVMArrayType2(e->i8, 0), "shared_memory",
+                                          HD_AS_SHARED);
+  LLVMSetAlignment(e->shared, HD_SHARED_ALIGN);
+  return HEDDLE_OK;
+}
+
+void hd_emit_close(hd_emitter *e) {
+  LLVMDisposeBuilder(e->b);
+  LLVMDisposeModule(e->module);
+  LLVMContextDispose(e->llvm);
+  LLVMDisposeTargetMachine(e->machine);
+}
+
+void hd_emit_set_target(hd_emitter *e, LLVMModuleRef module) {
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(e->machine);
+  LLVMSetModuleDataLayout(module, layout);
+  LLVMSetTarget(module, triple);
+  LLVMDisposeTargetData(layout);
 }
 
 static heddle_status verify(hd_emitter *e) {
@@ -131,11 +141,10 @@ heddle_status hd_emit_run_passes(hd_emitter *e, LLVMModuleRef module, const char
   return status;
 }
 
-static heddle_status generate(hd_emitter *e, LLVMTargetMachineRef machine, char **ptx,
-                              size_t *n_bytes) {
+static heddle_status generate(hd_emitter *e, char **ptx, size_t *n_bytes) {
   LLVMMemoryBufferRef buffer = NULL;
   char *message = NULL;
-  if (LLVMTargetMachineEmitToMemoryBuffer(machine, e->module, LLVMAssemblyFile, &message,
+  if (LLVMTargetMachineEmitToMemoryBuffer(e->machine, e->module, LLVMAssemblyFile, &message,
                                           &buffer)) {
     heddle_status status = failed(e, message, "no code");
     LLVMDisposeMessage(message);
@@ -151,24 +160,10 @@ static heddle_status generate(hd_emitter *e, LLVMTargetMachineRef machine, char 
   return e->failed ? HEDDLE_INTERNAL : HEDDLE_OK;
 }
 
-void hd_emit_set_target(hd_emitter *e, LLVMModuleRef module) {
-  LLVMTargetMachineRef machine;
-  if (make_machine(e, &machine) != HEDDLE_OK)
-    return;
-  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
-  LLVMSetModuleDataLayout(module, layout);
-  LLVMSetTarget(module, triple);
-  LLVMDisposeTargetData(layout);
-  LLVMDisposeTargetMachine(machine);
-}
-
 heddle_status hd_emit_codegen(hd_emitter *e, char **ptx, size_t *n_bytes) {
-  LLVMTargetMachineRef machine;
   HD_TRY(verify(e));
-  HD_TRY(make_machine(e, &machine));
-  heddle_status status = hd_emit_run_passes(e, e->module, light, machine);
+  heddle_status status = hd_emit_run_passes(e, e->module, light, e->machine);
   if (status == HEDDLE_OK && !e->failed)
-    status = generate(e, machine, ptx, n_bytes);
-  LLVMDisposeTargetMachine(machine);
+    status = generate(e, ptx, n_bytes);
   return e->failed && status == HEDDLE_OK ? HEDDLE_INTERNAL : status;
 }

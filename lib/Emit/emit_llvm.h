@@ -4,7 +4,8 @@
 
 #include "Emit/emit_state.h"
 
-/* Opens context, module and builder; errors that LLVM reports become diagnostics of e->ctx. */
+/* Opens target machine, context, module and builder; errors that LLVM reports become diagnostics of
+ * e->ctx. Nothing is open after a failure. */
 heddle_status hd_emit_open(hd_emitter *e);
 void hd_emit_close(hd_emitter *e);
 /* Which PTX version: the one asked for, or the target's; checked. */

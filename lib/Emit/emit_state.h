@@ -49,6 +49,7 @@ typedef struct hd_emitter {
   int32_t ptx_version;
   hd_arena arena;
 
+  LLVMTargetMachineRef machine;
   LLVMContextRef llvm;
   LLVMModuleRef module;
   LLVMBuilderRef b;

@@ -28,10 +28,14 @@ void hd_strbuf_printf(hd_strbuf *buf, const char *format, ...) {
   va_list args, again;
   va_start(args, format);
   va_copy(again, args);
-  int n = vsnprintf(NULL, 0, format, args);
-  reserve(buf, (size_t)n);
-  vsnprintf(buf->text + buf->len, (size_t)n + 1, format, again);
-  buf->len += (size_t)n;
+  reserve(buf, 0);
+  size_t room = buf->cap - buf->len;
+  size_t n = (size_t)vsnprintf(buf->text + buf->len, room, format, args);
+  if (n >= room) {
+    reserve(buf, n);
+    vsnprintf(buf->text + buf->len, n + 1, format, again);
+  }
+  buf->len += n;
   va_end(again);
   va_end(args);
 }
