@@ -141,89 +141,49 @@ static void mix_group(hd_ck_warp *w, const hd_ck_step *step) {
 
 typedef void run_op(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 
-static run_op *memory_op(hd_op_kind kind) {
-  switch (kind) {
-  case HD_OP_COPY_BULK:
-    return hd_ck_copy_bulk;
-  case HD_OP_COPY_TMA:
-    return hd_ck_copy_tma;
-  case HD_OP_COPY_CP_ASYNC:
-  case HD_OP_COPY_LD_ST:
-    return hd_ck_copy_rows;
-  case HD_OP_LOAD_META:
-  case HD_OP_LOAD_A:
-  case HD_OP_LOAD_B:
-    return hd_ck_load;
-  case HD_OP_LOAD_SCALE:
-    return hd_ck_load_scale;
-  case HD_OP_FRAG_ZERO:
-  case HD_OP_FRAG_UNDEF:
-    return hd_ck_frag_constant;
-  case HD_OP_FRAG_COLUMNS:
-    return hd_ck_frag_columns;
-  case HD_OP_MMA_SP:
-  case HD_OP_MMA_SP_SCALED:
-    return hd_ck_mma;
-  case HD_OP_WGMMA_SS:
-  case HD_OP_WGMMA_RS:
-    return hd_ck_wgmma;
-  case HD_OP_TCGEN05_MMA_SP:
-    return hd_ck_tensor_mma;
-  case HD_OP_TCGEN05_CP:
-    return hd_ck_tensor_cp;
-  case HD_OP_TCGEN05_ST:
-    return hd_ck_tensor_st;
-  case HD_OP_TCGEN05_LD:
-    return hd_ck_tensor_ld;
-  case HD_OP_STORE_TILE:
-    return hd_ck_store;
-  case HD_OP_STAGE_TILE:
-    return hd_ck_stage_tile;
-  case HD_OP_COPY_OUT:
-    return hd_ck_copy_out;
-  case HD_OP_PARTIAL_STORE:
-    return hd_ck_partial_store;
-  case HD_OP_PARTIAL_SUM:
-    return hd_ck_partial_sum;
-  case HD_OP_PARTIAL_SEND:
-    return hd_ck_partial_send;
-  case HD_OP_PARTIAL_ADD:
-    return hd_ck_partial_add;
-  default:
-    return NULL;
-  }
-}
-
-static run_op *sync_op(hd_op_kind kind) {
-  switch (kind) {
-  case HD_OP_BARRIER_INIT:
-    return hd_ck_barrier_init;
-  case HD_OP_BARRIER_EXPECT:
-    return hd_ck_barrier_expect;
-  case HD_OP_BARRIER_ARRIVE:
-    return hd_ck_barrier_arrive;
-  case HD_OP_WGMMA_FENCE:
-    return hd_ck_wgmma_fence;
-  case HD_OP_WGMMA_WAIT:
-    return hd_ck_wgmma_wait;
-  case HD_OP_LAST_ARRIVER:
-    return hd_ck_last_arriver;
-  case HD_OP_TCGEN05_COMMIT:
-    return hd_ck_barrier_commit;
-  case HD_OP_TCGEN05_WAIT_LD:
-  case HD_OP_TCGEN05_WAIT_ST:
-    return hd_ck_tensor_wait;
-  case HD_OP_TCGEN05_FENCE_BEFORE:
-  case HD_OP_TCGEN05_FENCE_AFTER:
-    return hd_ck_tensor_fence;
-  case HD_OP_TCGEN05_ALLOC:
-  case HD_OP_TCGEN05_ADDRESS:
-  case HD_OP_TCGEN05_DEALLOC:
-    return hd_ck_tensor_columns;
-  default:
-    return NULL;
-  }
-}
+/* Ops that touch memory, fragments or barriers. */
+static run_op *const run_ops[HD_N_OPS] = {
+    [HD_OP_COPY_BULK] = hd_ck_copy_bulk,
+    [HD_OP_COPY_TMA] = hd_ck_copy_tma,
+    [HD_OP_COPY_CP_ASYNC] = hd_ck_copy_rows,
+    [HD_OP_COPY_LD_ST] = hd_ck_copy_rows,
+    [HD_OP_LOAD_META] = hd_ck_load,
+    [HD_OP_LOAD_A] = hd_ck_load,
+    [HD_OP_LOAD_B] = hd_ck_load,
+    [HD_OP_LOAD_SCALE] = hd_ck_load_scale,
+    [HD_OP_FRAG_ZERO] = hd_ck_frag_constant,
+    [HD_OP_FRAG_UNDEF] = hd_ck_frag_constant,
+    [HD_OP_FRAG_COLUMNS] = hd_ck_frag_columns,
+    [HD_OP_MMA_SP] = hd_ck_mma,
+    [HD_OP_MMA_SP_SCALED] = hd_ck_mma,
+    [HD_OP_WGMMA_SS] = hd_ck_wgmma,
+    [HD_OP_WGMMA_RS] = hd_ck_wgmma,
+    [HD_OP_TCGEN05_MMA_SP] = hd_ck_tensor_mma,
+    [HD_OP_TCGEN05_CP] = hd_ck_tensor_cp,
+    [HD_OP_TCGEN05_ST] = hd_ck_tensor_st,
+    [HD_OP_TCGEN05_LD] = hd_ck_tensor_ld,
+    [HD_OP_STORE_TILE] = hd_ck_store,
+    [HD_OP_STAGE_TILE] = hd_ck_stage_tile,
+    [HD_OP_COPY_OUT] = hd_ck_copy_out,
+    [HD_OP_PARTIAL_STORE] = hd_ck_partial_store,
+    [HD_OP_PARTIAL_SUM] = hd_ck_partial_sum,
+    [HD_OP_PARTIAL_SEND] = hd_ck_partial_send,
+    [HD_OP_PARTIAL_ADD] = hd_ck_partial_add,
+    [HD_OP_BARRIER_INIT] = hd_ck_barrier_init,
+    [HD_OP_BARRIER_EXPECT] = hd_ck_barrier_expect,
+    [HD_OP_BARRIER_ARRIVE] = hd_ck_barrier_arrive,
+    [HD_OP_WGMMA_FENCE] = hd_ck_wgmma_fence,
+    [HD_OP_WGMMA_WAIT] = hd_ck_wgmma_wait,
+    [HD_OP_LAST_ARRIVER] = hd_ck_last_arriver,
+    [HD_OP_TCGEN05_COMMIT] = hd_ck_barrier_commit,
+    [HD_OP_TCGEN05_WAIT_LD] = hd_ck_tensor_wait,
+    [HD_OP_TCGEN05_WAIT_ST] = hd_ck_tensor_wait,
+    [HD_OP_TCGEN05_FENCE_BEFORE] = hd_ck_tensor_fence,
+    [HD_OP_TCGEN05_FENCE_AFTER] = hd_ck_tensor_fence,
+    [HD_OP_TCGEN05_ALLOC] = hd_ck_tensor_columns,
+    [HD_OP_TCGEN05_ADDRESS] = hd_ck_tensor_columns,
+    [HD_OP_TCGEN05_DEALLOC] = hd_ck_tensor_columns,
+};
 
 /* Sync ops that touch nothing but the warp. False: not one. */
 static bool own_op(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
@@ -266,9 +226,8 @@ static void run_one(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   if (!is_mine(m, w, step))
     return;
   check_dependence(m, w, step->op);
-  run_op *run = memory_op(kind) ? memory_op(kind) : sync_op(kind);
-  if (run)
-    run(m, w, step);
+  if (run_ops[kind])
+    run_ops[kind](m, w, step);
   else if (!own_op(m, w, step))
     hd_ck_undecided(m, step->op, "an op whose effects the checker does not know yet");
 }
