@@ -41,18 +41,18 @@ void hd_ck_frag_define(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
   *f = frag;
 }
 
-static const hd_ck_content empty = {.block = -1, .granule = -1, .strip = -1, .col = -1};
-
 void hd_ck_frag_constant(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   bool zero = step->op->kind == HD_OP_FRAG_ZERO;
-  hd_ck_frag frag = {.state = zero ? HD_CK_READY : HD_CK_UNDEFINED, .root = -1, .content = empty};
+  hd_ck_frag frag = hd_ck_no_frag;
+  frag.state = zero ? HD_CK_READY : HD_CK_UNDEFINED;
   w->env[step->results[0]].frag.read_by = 0; /* not a register that A was in */
   hd_ck_frag_define(m, w, step, frag);
 }
 
 void hd_ck_frag_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_frag_use(m, w, step, 0);
-  hd_ck_frag part = {.state = HD_CK_READY, .root = -1};
+  hd_ck_frag part = hd_ck_no_frag;
+  part.state = HD_CK_READY;
   part.content = w->env[step->args[0]].frag.content;
   if (part.content.col >= 0)
     part.content.col += hd_op_int(step->op, HD_ATTR_OFFSET, 0);
@@ -168,12 +168,19 @@ void hd_ck_columns_of(const hd_ck_place *place, uint64_t tag, bool trans, int64_
   content->col = trans ? byte * 8 / bits : row;
 }
 
+static hd_ck_frag loaded(const hd_ck_step *step) {
+  hd_ck_frag f = hd_ck_no_frag;
+  f.state = HD_CK_READY;
+  f.root = step->results[0];
+  return f;
+}
+
 static void load_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_place place;
   int64_t lo;
   if (!strip_place(m, w, step, &place, &lo))
     return;
-  hd_ck_frag f = {.state = HD_CK_READY, .root = step->results[0], .content = empty};
+  hd_ck_frag f = loaded(step);
   uint64_t tag = hd_ck_access_read(m, w, enter_read(m, w, step, &place), place);
   f.content.block = hd_ck_block_of(m, w, step, &place, tag);
   f.content.strip = w->env[step->args[2]].i % 4;
@@ -189,7 +196,7 @@ void hd_ck_load(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   if (!column_place(m, w, step, &place))
     return;
   bool trans = hd_op_has(step->op, HD_ATTR_TRANS);
-  hd_ck_frag f = {.state = HD_CK_READY, .root = step->results[0], .content = empty};
+  hd_ck_frag f = loaded(step);
   uint64_t tag = hd_ck_access_read(m, w, enter_read(m, w, step, &place), place);
   hd_ck_columns_of(&place, tag, trans, hd_op_int(step->op, HD_ATTR_STEP, 0), &f.content);
   if (trans)
@@ -256,7 +263,8 @@ void hd_ck_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_ck_content *a = &w->env[step->args[1]].frag.content;
   const hd_ck_content *b = &w->env[step->args[2]].frag.content;
   const hd_ck_content *meta = &w->env[step->args[3]].frag.content;
-  hd_ck_frag d = {.state = HD_CK_READY, .root = -1};
+  hd_ck_frag d = hd_ck_no_frag;
+  d.state = HD_CK_READY;
   d.content = hd_ck_accumulate(m, w, step, c, a, meta, b);
   if (step->op->kind == HD_OP_MMA_SP_SCALED)
     hd_ck_scale(m, w, step, c, b, &d.content);

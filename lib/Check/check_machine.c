@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+const hd_ck_frag hd_ck_no_frag = {
+    .root = -1, .content = {.block = -1, .granule = -1, .strip = -1, .col = -1}};
+
 /* --- setting up ----------------------------------------------------------------------------- */
 
 /* The parts of a clock that an access of the kernel may wait for, and those before them. */

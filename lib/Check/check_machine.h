@@ -284,6 +284,8 @@ typedef struct hd_ck_machine {
 } hd_ck_machine;
 
 /* --- check_machine.c ------------------------------------------------------------------------ */
+/* A fragment that nothing was done with, and of nothing. */
+extern const hd_ck_frag hd_ck_no_frag;
 /* Runs one cluster. */
 void hd_ck_run(hd_ck_machine *machine);
 void hd_ck_machine_free(hd_ck_machine *machine);

@@ -9,8 +9,6 @@
 enum { LANES = 128, STRIP = 16, STRIPS = 4, WORD_BYTES = 8 /* of a lane: two columns */ };
 enum { K_STEPS = 2, STEP_BYTES = 2048, FIRST_WORD = 3, PLAIN_OPERANDS = 7 };
 
-static const hd_ck_content empty = {.block = -1, .granule = -1, .strip = -1, .col = -1};
-
 /* --- the columns of a CTA ------------------------------------------------------------------- */
 
 static void broken(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
@@ -278,7 +276,7 @@ static bool read_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
   if (each * n_ctas != columns)
     wrong_operand(m, w, step, "B has other columns than the accumulators");
   for (int32_t i = 0; i < n_ctas && !m->stop; i++) {
-    hd_ck_content part = empty;
+    hd_ck_content part = hd_ck_no_frag.content;
     place.cta = first + i;
     if (!hd_ck_read_b(m, w, step, place, &part))
       return false;
@@ -310,12 +308,12 @@ static void multiply_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
     return;
   for (int32_t i = 0; i < HD_CK_MAX_SLABS && !m->stop; i++) {
     slab at = {place->cta, i};
-    hd_ck_content a = empty, meta = empty, *sum = &sums[i];
+    hd_ck_content a = hd_ck_no_frag.content, meta = a, *sum = &sums[i];
     if (!read_a(m, w, step, at, &a) || !read_metadata(m, w, step, at, &meta))
       return;
     if (adds && !sum->n_steps)
       wrong_operand(m, w, step, "the accumulators are added to before they have a value");
-    hd_ck_content before = adds ? *sum : empty;
+    hd_ck_content before = adds ? *sum : hd_ck_no_frag.content;
     *sum = hd_ck_accumulate(m, w, step, &before, &a, &meta, b);
     hd_ck_scale_sums(m, w, step, &tiles, &before, sum);
   }
@@ -325,7 +323,7 @@ static void multiply_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
 void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int32_t first, n_ctas = hd_ck_tensor_group(m, w, step, &first);
   hd_ck_place place;
-  hd_ck_content b = empty;
+  hd_ck_content b = hd_ck_no_frag.content;
   w->multiplied++;
   if (!n_ctas || !hd_ck_tensor_place(m, w, step, first, 0, 1, &place))
     return;

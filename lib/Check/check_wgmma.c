@@ -138,11 +138,12 @@ static void define(hd_ck_warp *w, const hd_ck_step *step, hd_ck_content content)
   w->multiplies = step->op;
   w->wgmma_group = w->wgmma_committed;
   w->env[step->args[0]].frag.spent = true;
-  w->env[step->results[0]].frag = (hd_ck_frag){.state = HD_CK_FLYING,
-                                               .group = w->wgmma_committed,
-                                               .root = -1,
-                                               .made = step->op,
-                                               .content = content};
+  hd_ck_frag *made = &w->env[step->results[0]].frag;
+  *made = hd_ck_no_frag;
+  made->state = HD_CK_FLYING;
+  made->group = w->wgmma_committed;
+  made->made = step->op;
+  made->content = content;
 }
 
 /* A's and the metadata's registers are read until the group is over: neither they nor what was
@@ -160,7 +161,7 @@ static void hold(hd_ck_warp *w, int32_t number) {
 void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   bool ss = step->op->kind == HD_OP_WGMMA_SS;
   int32_t meta = ss ? 5 : 4, scale = ss ? 6 : 5;
-  hd_ck_content a = {.block = -1, .strip = -1}, b = {.granule = -1, .col = -1};
+  hd_ck_content a = hd_ck_no_frag.content, b = a;
   check_sealed(m, w, step, 0, "accumulators", true);
   check_sealed(m, w, step, meta, "metadata", false);
   check_value(m, w, step, w->env[step->args[scale]].i != 0);
@@ -175,9 +176,8 @@ void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
       !hd_ck_place_of(m, w, step, ss ? 4 : 2, ss ? 2 : 3, &of_b) ||
       !hd_ck_read_b(m, w, step, of_b, &b))
     return;
-  hd_ck_content acc = w->env[step->args[0]].frag.content;
-  if (!w->env[step->args[scale]].i)
-    acc = (hd_ck_content){.block = -1, .granule = -1, .strip = -1, .col = -1};
-  define(w, step,
-         hd_ck_accumulate(m, w, step, &acc, &a, &w->env[step->args[meta]].frag.content, &b));
+  bool adds = w->env[step->args[scale]].i != 0;
+  const hd_ck_frag *acc = adds ? &w->env[step->args[0]].frag : &hd_ck_no_frag;
+  const hd_ck_content *held = &w->env[step->args[meta]].frag.content;
+  define(w, step, hd_ck_accumulate(m, w, step, &acc->content, &a, held, &b));
 }
