@@ -71,6 +71,10 @@ static void add(hd_ck_machine *m, hd_check_finding finding) {
 
 void hd_ck_find(hd_ck_machine *m, const char *rule, hd_check_access first, hd_check_access second,
                 const char *remedy, const char *format, ...) {
+  if (m->at.far && strcmp(rule, "overflow")) {
+    m->went_on = true;
+    return;
+  }
   if (is_known(m->report, rule, first.op, second.op))
     return;
   char sentence[512], a[256], b[256], at[128];
@@ -91,7 +95,7 @@ void hd_ck_undecided(hd_ck_machine *m, const hd_op *op, const char *why) {
   hd_check_access at = {.op = op, .text = hd_op_get_info(op->kind)->text, .role = "kernel",
                         .slot = -1, .iteration = -1};
   m->stop = true;
-  if (is_known(m->report, "undecided", NULL, op))
+  if (m->went_on || is_known(m->report, "undecided", NULL, op))
     return;
   m->report->n_undecided++;
   add(m, (hd_check_finding){.rule = "undecided", .text = why, .remedy = "a form that is known",

@@ -52,6 +52,7 @@ enum {
 typedef struct hd_ck_instance {
   int64_t m, n, k, ld;
   int32_t grid, block; /* CTAs of the grid; first block of the cluster that runs */
+  bool far; /* larger than pitches that the kernel fixes may allow: asked for overflow alone */
 } hd_ck_instance;
 
 typedef enum hd_ck_frag_state {
@@ -279,6 +280,7 @@ typedef struct hd_ck_machine {
   uint64_t steps_left;
   bool stop;     /* a finding ended the run, or all is known that was asked */
   bool counting; /* asks for the number of tiles alone */
+  bool went_on;  /* past a finding that was not asked for: what follows from it says nothing */
   bool dependent, weights_ready;
   hd_ck_extents *extents;
 } hd_ck_machine;
