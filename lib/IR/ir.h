@@ -265,6 +265,8 @@ void hd_print(const hd_module *module, hd_strbuf *out);
 void hd_print_op(const hd_op *op, hd_strbuf *out); /* one op, with its regions */
 
 /* ---- verifying, hashing ---- */
+/* The largest m, n or k: a tile's padding past it still counts in 32 bits. */
+enum { HD_SIZE_MOST = 1 << 30 };
 /* Structure (levels, operand and result types, attributes, dominance, yields, sync only when
  * placed) and the rules of each op. blame NULL: the input is wrong (HEDDLE_INVALID, or
  * HEDDLE_UNSUPPORTED); else the name of the pass that just ran: HEDDLE_INTERNAL naming it. */

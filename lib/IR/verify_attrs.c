@@ -48,7 +48,7 @@ static const struct range_rule {
     {HD_ATTR_WARP_LO, 0, 31, 1},
     {HD_ATTR_N_WARPS, 1, 32, 1},
     {HD_ATTR_REGISTERS, 24, 256, 8},
-    {HD_ATTR_MAX, 1, INT32_MAX, 1},
+    {HD_ATTR_MAX, 1, HD_SIZE_MOST, 1},
     {HD_ATTR_DIVISIBLE_BY, 1, INT32_MAX, 1},
     {HD_ATTR_LD, 1, INT64_C(1) << 40, 1},
     {HD_ATTR_STAGES, 1, 64, 1},

@@ -96,9 +96,9 @@ static void check_size(hd_verifier *v, const hd_op *op) {
                    (long long)max->i, (long long)unit, (long long)unit);
   if (!fixed)
     return;
-  if (fixed->i < 1 || fixed->i > INT32_MAX)
-    hd_verify_fail(v, op, "ir.size", "%s = %lld; legal: 1 to %d", dim, (long long)fixed->i,
-                   INT32_MAX);
+  if (fixed->i < 1 || fixed->i > HD_SIZE_MOST)
+    hd_verify_fail(v, op, "ir.size", "%s = %lld; legal: 1 to %d; nearest: %d", dim,
+                   (long long)fixed->i, HD_SIZE_MOST, fixed->i < 1 ? 1 : HD_SIZE_MOST);
   else if (fixed->i % unit)
     hd_verify_fail(v, op, "ir.size", "%s = %lld is not divisible by %lld; nearest: %lld", dim,
                    (long long)fixed->i, (long long)unit,

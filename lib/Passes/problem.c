@@ -17,15 +17,9 @@ static heddle_status read_size(heddle_context *ctx, hd_op *op, hd_problem *p) {
   if (slot->op)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.dim", "dim = %s is given twice",
                     hd_op_str(op, HD_ATTR_DIM));
-  if (hd_op_has(op, HD_ATTR_VALUE) && (size.value < 1 || size.value > INT32_MAX))
-    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.size",
-                    "got %s = %lld; legal: 1 to 2147483647", hd_op_str(op, HD_ATTR_DIM),
-                    (long long)size.value);
-  int64_t most = size.value > size.max ? size.value : size.max;
-  if (most > HD_SIZE_MOST)
-    return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.size-limit",
-                    "got %s up to %lld; tiles past the end are counted in 32 bits; nearest: %d",
-                    hd_op_str(op, HD_ATTR_DIM), (long long)most, HD_SIZE_MOST);
+  if (hd_op_has(op, HD_ATTR_VALUE) && (size.value < 1 || size.value > HD_SIZE_MOST))
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.size", "got %s = %lld; legal: 1 to %d",
+                    hd_op_str(op, HD_ATTR_DIM), (long long)size.value, HD_SIZE_MOST);
   *slot = size;
   return HEDDLE_OK;
 }

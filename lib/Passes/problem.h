@@ -5,9 +5,6 @@
 #include "IR/ir.h"
 #include "Spec/spec.h"
 
-/* The largest size: a tile's padding past it still counts in 32 bits. */
-enum { HD_SIZE_MOST = 1 << 30 };
-
 /* A size: fixed (value > 0) or known at launch. */
 typedef struct hd_size {
   hd_op *op;
