@@ -25,6 +25,11 @@ const char *cli_nearest(const char *word, const char *const *names, size_t n) {
   return best;
 }
 
+bool cli_is_near(const char *word, const char *name) {
+  int length = (int)strlen(word), most = length < 4 ? 2 : length / 2; /* two letters swapped: 2 */
+  return !strncmp(name, word, strlen(word)) || hd_edit_distance(word, name) <= most;
+}
+
 /* ---- diagnostics ---- */
 
 int cli_usage_error(const char *rule, const char *format, ...) {
@@ -145,8 +150,10 @@ static int unknown_option(const cli_command *command, const char *given, const c
     names[i] = command->options[i].name;
   names[n] = "help";
   const char *nearest = cli_nearest(word, names, n + 1);
-  return cli_usage_error("cli.option", "unknown option '%s'; nearest: %s%s", given,
-                         nearest[1] ? "--" : "-", nearest);
+  bool near = nearest[1] ? cli_is_near(word, nearest) : nearest[0] == word[0];
+  return near ? cli_usage_error("cli.option", "unknown option '%s'; nearest: %s%s", given,
+                                nearest[1] ? "--" : "-", nearest)
+              : cli_usage_error("cli.option", "unknown option '%s'; legal: those of --help", given);
 }
 
 static int set_elem(const cli_option *option, const char *text) {
@@ -174,6 +181,9 @@ static int set_value(const cli_option *option, const char *text) {
     *(bool *)option->value = true;
     return CLI_GO;
   case CLI_TEXT:
+    if (!*text && !option->name[1]) /* -o "$OUT", and there is no OUT */
+      return cli_usage_error("cli.value", "-%s is empty; legal: %s", option->name,
+                             option->metavar);
     *(const char **)option->value = text;
     return CLI_GO;
   case CLI_INT:

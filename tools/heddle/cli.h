@@ -75,6 +75,9 @@ int cli_close(int code);
  * n is 0. */
 const char *cli_nearest(const char *word, const char *const *names, size_t n);
 
+/* Is it likely that the name was meant? */
+bool cli_is_near(const char *word, const char *name);
+
 /* A whole decimal (or 0x…) integer; false when it is not one. */
 bool cli_parse_int(const char *text, int64_t *value);
 

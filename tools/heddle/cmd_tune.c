@@ -9,7 +9,6 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Support/lines.h"
-#include "Support/nearest.h"
 #include "Support/scratch.h"
 #include "Tune/tune.h"
 #include "commands.h"
@@ -390,12 +389,11 @@ static const struct verb {
 
 /* A word that is neither a file nor an option, but nearly a verb: CLI_GO, or the exit code. */
 static int check_verb(const char *word) {
-  enum { MOST_SLIPS = 2 };
   const char *names[HD_COUNT(verbs)];
   for (size_t i = 0; i < HD_COUNT(verbs); i++)
     names[i] = verbs[i].name;
   const char *nearest = cli_nearest(word, names, HD_COUNT(verbs));
-  if (*word == '-' || hd_edit_distance(word, nearest) > MOST_SLIPS || access(word, F_OK) == 0)
+  if (*word == '-' || !cli_is_near(word, nearest) || access(word, F_OK) == 0)
     return CLI_GO;
   return cli_usage_error("tune.verb", "there is no file '%s'; nearest: heddle tune %s",
                          word, nearest);

@@ -36,8 +36,11 @@ static int unknown_command(const char *word) {
   const char *names[N_COMMANDS + 2] = {"help", "--version"};
   for (int i = 0; i < N_COMMANDS; i++)
     names[i + 2] = commands[i].name;
-  return cli_usage_error("cli.command", "unknown command '%s'; nearest: %s", word,
-                         cli_nearest(word, names, N_COMMANDS + 2));
+  const char *nearest = cli_nearest(word, names, N_COMMANDS + 2);
+  return cli_is_near(word, nearest)
+             ? cli_usage_error("cli.command", "unknown command '%s'; nearest: %s", word, nearest)
+             : cli_usage_error("cli.command", "unknown command '%s'; legal: those of heddle --help",
+                               word);
 }
 
 /* `heddle help gen` is `heddle gen --help`. */
