@@ -17,7 +17,7 @@ static const char examples[] =
     "heddle-mutate --all --out mutants.csv --resume --gpu --sample 1 \\\n"
     "    --sanitizer compute-sanitizer --tool-seconds 30\n"
     "heddle-mutate --agree 1000\n"
-    "heddle-mutate examples/linear_bf16.heddle --no-sim --verbose\n";
+    "heddle-mutate examples/linear_bf16.heddle --operator parity --verbose\n";
 
 enum { MOST_THREADS = 64 };
 static const int64_t NOT_GIVEN = INT64_MIN;
@@ -30,7 +30,7 @@ static int parse(int argc, char **argv, mutate_arguments *a) {
       {"schedule", CLI_TEXT, &o->schedule, "S", "instead of a small tile of the default"},
       {"operator", CLI_TEXT, &o->operator_name, "NAME", "this one only"},
       {"form", CLI_TEXT, &o->form_name, "NAME", "this kernel only: FILE/VARIANT"},
-      {"no-sim", CLI_FLAG, &o->no_sim, NULL, "ask the checker only"},
+      {"no-sim", CLI_FLAG, &o->no_sim, NULL, "ask the checker only, who knows of no mutant that it is equivalent"},
       {"no-ptx", CLI_FLAG, &o->no_ptx, NULL, "leave the operators on PTX lines out"},
       {"ptxas", CLI_TEXT, &o->ptxas, "PATH",
        "count what ptxas notices (with --all where it is found; none: do without)"},

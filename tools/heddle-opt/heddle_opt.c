@@ -31,7 +31,8 @@ static int parse_options(int argc, char **argv, opt_options *o, const char **fil
                "With --print-after the last module is printed only where -o says.",
       .examples = "heddle-opt examples/linear_bf16.heddle --passes all\n"
                   "heddle-opt examples/linear_bf16.heddle --stop-after tile\n"
-                  "heddle-opt a.heddle --passes all --print-after place_barriers\n"
+                  "heddle-opt examples/decode.heddle --passes all --print-after place_barriers\n"
+                  "heddle-opt examples/decode.heddle --passes all -o role.heddle\n"
                   "heddle-opt role.heddle --check\n",
       .options = options,
       .max_args = 1};

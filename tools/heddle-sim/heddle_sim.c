@@ -167,8 +167,9 @@ static int simulate(int argc, char **argv) {
           "Executes a kernel's PTX with its manifest. Asynchronous work completes as late, as\n"
           "early or as randomly as the sync rules allow; a race, a missing fence, an access out\n"
           "of bounds or a deadlock is a finding (exit code 1) with its PTX line.",
-      .examples = "heddle-sim out/linear.ptx out/linear.json\n"
-                  "heddle-sim out/k.ptx out/k.json --arg m=200 --arg n=40 --mode late --seed 7\n"
+      .examples = "heddle gen examples/dynamic_tokens.heddle -o out\n"
+                  "heddle-sim out/dynamic_tokens.ptx out/dynamic_tokens.json --arg n=40\n"
+                  "heddle-sim out/k.ptx out/k.json --arg m=200 --mode late --seed 7\n"
                   "heddle-sim out/k.ptx out/k.json --data a=a.packed --data b=b.bin -o d.bin\n",
       .options = list,
       .min_args = 2,

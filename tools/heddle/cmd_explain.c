@@ -24,7 +24,7 @@ static const char examples[] =
     "heddle explain examples/linear_bf16.heddle\n"
     "heddle explain examples/odd_sizes.heddle\n"
     "heddle explain examples/linear_bf16.heddle --target sm_80\n"
-    "heddle explain examples/linear_bf16.heddle --schedule \"tile=512x256x64\"\n";
+    "heddle explain examples/linear_bf16.heddle --schedule \"tile=128x256x64 cluster=2\"\n";
 
 /* ---- the problem ---- */
 
