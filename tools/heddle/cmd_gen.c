@@ -107,7 +107,7 @@ int cmd_gen(int argc, char **argv) {
       {"size", CLI_TEXT, &sizes, "N=512,K=64", SIZES_HINT_ABOUT},
       COMPILE_INPUT_OPTIONS(in),
       {0}};
-  const cli_command command = {"gen FILE [OPTIONS] -o DIR", about, examples, options, 1, 1};
+  const cli_command command = {"gen FILE [OPTIONS] [-o DIR]", about, examples, options, 1, 1};
   int code = cli_parse(&command, argc, argv, &in.path, NULL);
   if (code != CLI_GO)
     return code;
