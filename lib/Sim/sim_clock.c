@@ -56,15 +56,20 @@ void hd_sim_clock_free(const sim_machine *m, sim_know *know) {
   *know = (sim_know){0};
 }
 
-/* more: b is ahead somewhere; less: a is. In steps of a fixed length, which compilers vectorise. */
+/* Clocks go in steps of a number that compilers know, which they vectorise: a and b, of different
+ * blocks, at each step. */
+#define EACH_STEP(m, a, b)                                                                         \
+  for (const uint32_t *end = (a) + (m)->agents_per_cta; (a) < end;                                 \
+       (a) += SIM_CLOCK_STEP, (b) += SIM_CLOCK_STEP)
+
+/* more: b is ahead somewhere; less: a is. */
 static void compare(const sim_machine *m, const uint32_t *a, const uint32_t *b, uint32_t *more,
                     uint32_t *less) {
   uint32_t ahead = 0, behind = 0;
-  for (uint32_t i = 0; i < m->agents_per_cta; i += SIM_CLOCK_STEP) {
-    for (uint32_t j = i; j < i + SIM_CLOCK_STEP; j++) {
-      ahead |= a[j] < b[j];
-      behind |= a[j] > b[j];
-    }
+  EACH_STEP(m, a, b)
+  for (int j = 0; j < SIM_CLOCK_STEP; j++) {
+    ahead |= a[j] < b[j];
+    behind |= a[j] > b[j];
   }
   *more = ahead;
   *less = behind;
@@ -86,10 +91,11 @@ static void join_block(const sim_machine *m, sim_block **into, sim_block *from) 
     share(into, from);
     return;
   }
-  uint32_t *c = own(m, into)->clock;
-  for (uint32_t i = 0; i < m->agents_per_cta; i += SIM_CLOCK_STEP)
-    for (uint32_t j = i; j < i + SIM_CLOCK_STEP; j++)
-      c[j] = c[j] > from->clock[j] ? c[j] : from->clock[j];
+  uint32_t *restrict c = own(m, into)->clock;
+  const uint32_t *f = from->clock;
+  EACH_STEP(m, c, f)
+  for (int j = 0; j < SIM_CLOCK_STEP; j++)
+    c[j] = c[j] > f[j] ? c[j] : f[j];
 }
 
 void hd_sim_join(const sim_machine *m, sim_clock *into, const sim_clock *from) {
@@ -120,9 +126,11 @@ static void meet_block(const sim_machine *m, sim_block **into, const sim_block *
     *into = NULL;
     return;
   }
-  uint32_t *c = own(m, into)->clock;
-  for (uint32_t i = 0; i < m->agents_per_cta; i++)
-    c[i] = c[i] < other->clock[i] ? c[i] : other->clock[i];
+  uint32_t *restrict c = own(m, into)->clock;
+  const uint32_t *o = other->clock;
+  EACH_STEP(m, c, o)
+  for (int j = 0; j < SIM_CLOCK_STEP; j++)
+    c[j] = c[j] < o[j] ? c[j] : o[j];
 }
 
 void hd_sim_meet_know(const sim_machine *m, sim_know *into, const sim_know *other) {

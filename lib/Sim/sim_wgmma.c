@@ -139,7 +139,13 @@ static sim_step enqueue(sim_warp *w, const sim_insn *in, uint32_t mask, sim_wgmm
           q->index, q->op[number].insn->line);
     q->op[number].warps |= 1u << (w->index % 4);
   }
-  SIM_LANES(l, mask) hd_sim_meet_know(m, &q->op[number].know, &hd_sim_thread(w, l)->know);
+  know = NULL;
+  SIM_LANES(l, mask) {
+    const sim_know *own = &hd_sim_thread(w, l)->know;
+    if (!know || !hd_sim_same_know(m, own, know))
+      hd_sim_meet_know(m, &q->op[number].know, own);
+    know = own;
+  }
   hd_sim_progress(m);
   sim_step step = SIM_NEXT;
   if (m->options.mode == HD_SIM_EARLY)
