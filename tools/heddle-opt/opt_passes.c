@@ -46,9 +46,12 @@ static heddle_status add_pass(heddle_context *ctx, plan *p, const char *name) {
 }
 
 static heddle_status add_list(heddle_context *ctx, plan *p, const char *list) {
+  static const char between[] = ", ";
   char name[64];
-  for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',') {
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
+  for (const char *at = list + strspn(list, between); *at; at += strspn(at, between)) {
+    size_t length = strcspn(at, between);
+    snprintf(name, sizeof name, "%.*s", (int)length, at);
+    at += length;
     HD_TRY(add_pass(ctx, p, name));
   }
   return HEDDLE_OK;
@@ -62,27 +65,45 @@ static heddle_status add_pipeline(heddle_context *ctx, plan *p) {
   return HEDDLE_OK;
 }
 
+/* An option that names a pass says nothing unless that pass runs. */
+static heddle_status check_runs(heddle_context *ctx, const plan *p, const char *option,
+                                const char *name) {
+  const hd_pass *pass;
+  HD_TRY(find_pass(ctx, name, &pass));
+  for (int i = 0; i < p->n; i++)
+    if (p->pass[i] == pass)
+      return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "opt.idle",
+                  "got --%s %s, and that pass does not run; legal: with --passes all", option,
+                  name);
+}
+
+static heddle_status check_plan(heddle_context *ctx, const opt_options *o, const plan *p) {
+  for (int i = 0; i < o->print_after.n; i++)
+    HD_TRY(check_runs(ctx, p, "print-after", o->print_after.text[i]));
+  if (!p->n && (o->target || o->schedule || o->print_after_all))
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "opt.idle",
+                    "got --%s, and no pass runs; legal: with --passes all",
+                    o->target ? "target" : o->schedule ? "schedule" : "print-after-all");
+  return HEDDLE_OK;
+}
+
 /* --stop-after alone means the pipeline up to there. */
 static heddle_status make_plan(heddle_context *ctx, const opt_options *o, plan *p) {
   bool all = o->pass_list && strcmp(o->pass_list, "all") == 0;
   bool none = !o->pass_list && !o->passes.n;
-  const hd_pass *last = NULL;
-  if (o->stop_after)
-    HD_TRY(find_pass(ctx, o->stop_after, &last));
-  for (int i = 0; i < o->print_after.n; i++) {
-    const hd_pass *known;
-    HD_TRY(find_pass(ctx, o->print_after.text[i], &known));
-  }
   if (all || (none && o->stop_after))
     HD_TRY(add_pipeline(ctx, p));
   else if (o->pass_list)
     HD_TRY(add_list(ctx, p, o->pass_list));
   for (int i = 0; i < o->passes.n; i++)
     HD_TRY(add_pass(ctx, p, o->passes.text[i]));
-  for (int i = 0; last && i < p->n; i++)
-    if (p->pass[i] == last)
+  if (o->stop_after)
+    HD_TRY(check_runs(ctx, p, "stop-after", o->stop_after));
+  for (int i = 0; o->stop_after && i < p->n; i++)
+    if (strcmp(p->pass[i]->name, o->stop_after) == 0)
       p->n = i + 1;
-  return HEDDLE_OK;
+  return check_plan(ctx, o, p);
 }
 
 static bool is_printed(const opt_options *o, const char *name) {
