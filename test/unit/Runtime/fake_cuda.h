@@ -2,6 +2,7 @@
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "Runtime/driver.h"
@@ -39,9 +40,9 @@ typedef struct fake_cuda {
 
 /* fake_driver.c: the state of an opened fake, reset to one healthy device with nothing current. */
 fake_cuda *fake_reset(const char *path);
-/* Calls of malloc, calloc and realloc by the code under test, ever. */
-extern int fake_n_allocations;
+/* Calls of malloc, calloc and realloc by the code under test, ever, in whatever thread. */
+extern atomic_int fake_n_allocations;
 /* The so-many-th next of malloc, calloc and libffi's gives NULL, once; 0: none. */
-extern int fake_refuse_in;
+extern atomic_int fake_refuse_in;
 
 #endif

@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-int fake_n_allocations;
-int fake_refuse_in;
+atomic_int fake_n_allocations;
+atomic_int fake_refuse_in;
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
