@@ -93,10 +93,15 @@ static bool does_something(const hd_op *op) {
   return op->n_regions > 0 || hd_op_effects(op->kind) != HD_EFFECT_PURE;
 }
 
-/* Lanes that meet are nothing to a wgmma's end, which is no lane's own. */
-static bool passes(const hd_op *op, const hd_op *next) {
-  return !does_something(next) ||
-         (op->kind == HD_OP_WGMMA_WAIT && next->kind == HD_OP_WARP_SYNC);
+/* Of what a warp does as one: it and a meeting of the lanes say the same in either order. */
+static bool is_of_warp(const hd_op *op) {
+  return op->kind == HD_OP_WGMMA_WAIT || op->kind == HD_OP_TCGEN05_WAIT_ST ||
+         op->kind == HD_OP_TCGEN05_FENCE_BEFORE;
+}
+
+static bool passes(const hd_op *op, const hd_op *by) {
+  return !does_something(by) || (is_of_warp(op) && by->kind == HD_OP_WARP_SYNC) ||
+         (op->kind == HD_OP_WARP_SYNC && is_of_warp(by));
 }
 
 /* Behind the next thing that is done, or in front of the last one. */
@@ -111,7 +116,7 @@ static void move_op(hd_module *m, hd_op *op) {
     return;
   }
   hd_op *last = op->prev;
-  while (last && !does_something(last))
+  while (last && passes(op, last))
     last = last->prev;
   if (last && last->kind != HD_OP_BUFFER && last->kind != HD_OP_BARRIER)
     hd_op_move_before(op, last);
