@@ -71,7 +71,7 @@ static void add(hd_ck_machine *m, hd_check_finding finding) {
 
 void hd_ck_find(hd_ck_machine *m, const char *rule, hd_check_access first, hd_check_access second,
                 const char *remedy, const char *format, ...) {
-  if (m->at.far && strcmp(rule, "overflow")) {
+  if (m->at.far && (m->counting || strcmp(rule, "overflow"))) {
     m->went_on = true;
     return;
   }

@@ -344,13 +344,19 @@ static void run_parts(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t ta
     run_streams(k, s, sizes(s, 1, 1, 4), true);
 }
 
-/* The last tile of a product as tall, or as wide, as a launch may be: what is computed of its place
- * in 32 bits must fit them. All else smaller ones have shown. */
-static void run_far(hd_ck_kernel *k, const shape *s, int64_t m, int64_t n) {
-  hd_ck_instance at = sizes(s, m, n, s->granule * k->program.splits);
-  at.far = true;
-  int64_t units = count_units(k, s, at, true);
-  if (is_clean(k) && units > 0 && units < INT32_MAX / k->program.cluster)
+/* The last tile of a product as tall, or as wide, as a launch may be (of more tiles than a grid
+ * counts none is): what is computed of its place in 32 bits must fit them. All else smaller ones
+ * have shown. */
+static void run_far(hd_ck_kernel *k, const shape *s, bool tall) {
+  int64_t most = INT32_MAX / k->program.cluster, units = most;
+  hd_ck_instance at = {0};
+  for (int64_t far = FAR; units >= most; far /= 2) {
+    at = sizes(s, tall ? far : s->tile_m * k->program.cluster, tall ? s->tile_n : far,
+               s->granule * k->program.splits);
+    at.far = true;
+    units = count_units(k, s, at, true);
+  }
+  if (is_clean(k) && units > 0)
     run_grid(k, s, at, (int32_t)units, (int32_t)units - 1, (int32_t)units - 1);
 }
 
@@ -377,7 +383,7 @@ void hd_ck_run_instances(hd_ck_kernel *k) {
   hd_walk(k->program.kernel->regions[0], far_condition, &c);
   (k->program.streams ? run_parts : run_tiles)(k, &s, trips, tall);
   if (s.any_m && is_clean(k))
-    run_far(k, &s, FAR, s.tile_n);
+    run_far(k, &s, true);
   if (s.any_n && is_clean(k))
-    run_far(k, &s, tall, FAR);
+    run_far(k, &s, false);
 }
