@@ -11,7 +11,7 @@
 #include "Support/file.h"
 #include "Tune/tune_course.h"
 
-enum { TURN_ROUNDS = 9, TURN_FINALISTS = 3, ALONE_FINALISTS = 8, ALONE_ROUNDS = 2 };
+enum { TURN_ROUNDS = 9, TURN_FINALISTS = 6, ALONE_FINALISTS = 8, ALONE_ROUNDS = 2 };
 static const double TURNS_S = 120;      /* deadline of the race in turns */
 static const double ALONE_S = 1;        /* of one alone: load, check, settle, measure */
 static const double SAVING = 0.97;      /* of the promise, for each way to save energy */

@@ -347,7 +347,7 @@ static int tune_main(int argc, char **argv) {
        "measure all, then race the search's choice with the best of all"},
       {"only", CLI_TEXT, &a.only, "KEYS", "schedules that have these: \"family=wgmma group=8\""},
       {"top", CLI_INT, &a.top, "N", "measurements a problem (one in twenty, 8 to 64)"},
-      {"finalists", CLI_INT, &a.finalists, "N", "in the last race beside the default (3; alone 8)"},
+      {"finalists", CLI_INT, &a.finalists, "N", "in the last race beside the default (6; alone 8)"},
       {"no-sustained", CLI_FLAG, &a.no_sustained, NULL,
        "from N = 1024 on the last race is in turns, too"},
       {"jobs", CLI_INT, &a.jobs, "N",
