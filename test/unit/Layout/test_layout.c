@@ -105,6 +105,22 @@ void equality_sees_through_factoring(void **state) {
   assert_int_equal(hd_layout_equal(&a, &b), HD_NO);
 }
 
+/* Of a pair written alike each number counts. */
+void equality_reads_every_number(void **state) {
+  (void)state;
+  const hd_layout a = strided(4, 3, 16);
+  hd_layout b = a;
+  assert_int_equal(hd_layout_equal(&a, &b), HD_YES);
+  b.column[3] ^= 1;
+  assert_int_equal(hd_layout_equal(&a, &b), HD_NO);
+  b = a;
+  b.offset ^= 1;
+  assert_int_equal(hd_layout_equal(&a, &b), HD_NO);
+  b = a;
+  b.repeat[0].stride[0]++;
+  assert_int_equal(hd_layout_equal(&a, &b), HD_NO);
+}
+
 void injectivity_is_exact(void **state) {
   (void)state;
   hd_layout a = strided(2, 12, 16);

@@ -5,6 +5,7 @@ int main(void) {
       cmocka_unit_test(layouts_compose_exactly),
       cmocka_unit_test(layouts_invert_exactly),
       cmocka_unit_test(equality_sees_through_factoring),
+      cmocka_unit_test(equality_reads_every_number),
       cmocka_unit_test(injectivity_is_exact),
       cmocka_unit_test(wrong_dimensions_are_refused),
       cmocka_unit_test(repeats_without_form_are_undecided),
