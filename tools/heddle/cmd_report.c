@@ -33,9 +33,6 @@ int cmd_report(int argc, char **argv) {
   heddle_status status = HEDDLE_OK;
   for (int i = 0; i < n && status == HEDDLE_OK; i++)
     status = report_read(ctx, paths[i], &r);
-  if (status == HEDDLE_OK && r.n == 0)
-    status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = paths[0]}, "report.rows",
-                      "it holds no measurement; legal: what heddle bench --format csv prints");
   if (status == HEDDLE_OK && cutlass)
     status = report_add_cutlass(ctx, cutlass, &r);
   if (status == HEDDLE_OK && !goals) {

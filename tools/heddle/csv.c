@@ -65,7 +65,7 @@ heddle_status csv_each_of(heddle_context *ctx, const char *name, char *text, csv
     else
       status = each(ctx, &row, user);
   }
-  if (status == HEDDLE_OK && row.names.n == 0)
+  if (status == HEDDLE_OK && row.names.n < 2) /* one word is any line of any text */
     status = hd_error(ctx, HEDDLE_INVALID, lines.loc, "csv.head",
                       "no line names the columns; legal: a CSV of heddle bench or tune");
   return status;
