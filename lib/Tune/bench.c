@@ -226,6 +226,15 @@ static void enter_peer(const hd_contender *c, bool alone, entries *out) {
   HD_PUSH(out->list, out->n, out->cap, e);
 }
 
+/* The fastest of a peer's ways, and what it would run by default; ceilings all. */
+static void enter_ways(const hd_contender *list, int32_t n, int32_t best, int32_t picked,
+                       entries *out) {
+  enter_peer(&list[best], list[best].stored != HD_STORED_NOTHING, out);
+  for (int32_t i = 0; i < n; i++)
+    if (i != best && (i == picked || list[i].stored == HD_STORED_NOTHING))
+      enter_peer(&list[i], false, out);
+}
+
 static heddle_status enter_peers(heddle_context *ctx, bench *x, entries *out) {
   hd_bench_case bc = case_of(x);
   for (int32_t i = 0; i < x->options->n_peers; i++) {
@@ -237,9 +246,7 @@ static heddle_status enter_peers(heddle_context *ctx, bench *x, entries *out) {
     if (status == HEDDLE_OK)
       status = best_of(quiet, x, list, n, &best);
     if (status == HEDDLE_OK) {
-      enter_peer(&list[best], list[best].stored != HD_STORED_NOTHING, out);
-      if (picked >= 0 && picked != best)
-        enter_peer(&list[picked], false, out);
+      enter_ways(list, n, best, picked, out);
     } else {
       hd_note(ctx, HD_NOWHERE, "bench.peer", "%s",
               hd_first_error_text(quiet, heddle_status_text(status)));
