@@ -229,9 +229,11 @@ static void enter_peer(const hd_contender *c, bool alone, entries *out) {
 /* The fastest of a peer's ways, and what it would run by default; ceilings all. */
 static void enter_ways(const hd_contender *list, int32_t n, int32_t best, int32_t picked,
                        entries *out) {
-  enter_peer(&list[best], list[best].stored != HD_STORED_NOTHING, out);
+  bool ceilings = list[best].stored == HD_STORED_NOTHING;
+  if (!ceilings)
+    enter_peer(&list[best], true, out);
   for (int32_t i = 0; i < n; i++)
-    if (i != best && (i == picked || list[i].stored == HD_STORED_NOTHING))
+    if (ceilings || (i == picked && i != best))
       enter_peer(&list[i], false, out);
 }
 
