@@ -94,11 +94,14 @@ static void pass_on(hd_emitter *e, const hd_op *op) {
   }
 }
 
-/* The fence stands where it is: asm with side effects keeps its place among loads and other asm,
- * and the wgmma that follow read only values that exist before it. */
+/* What the fence is for passes through it, so that no definition or copy of it, which LLVM places
+ * where it likes, comes to stand behind. Only the last text fences: all are tied before. */
 heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
-  hd_emit_asm(e, e->none, "wgmma.fence.sync.aligned;", "", NULL, 0, HD_ASM_MEMORY);
-  pass_on(e, op);
+  const char *fence = "wgmma.fence.sync.aligned;";
+  if (op->n_operands == 0)
+    hd_emit_asm(e, e->none, fence, "", NULL, 0, HD_ASM_MEMORY);
+  for (int32_t i = 0; i < op->n_operands; i++)
+    hd_emit_tie(e, i + 1 < op->n_operands ? "" : fence, op->operands[i], op->results[i]);
   return HEDDLE_OK;
 }
 

@@ -148,9 +148,46 @@ static void test_stores(void **state) {
   emit_and_assemble("sm_90a", &s);
 }
 
+/* R5: no definition of what a fence is for, nor a copy of it, comes to stand behind the fence. */
+static void test_fence(void **state) {
+  (void)state;
+  heddle_context *ctx = heddle_context_create();
+  hd_emit_result r = {0};
+  const char *text =
+      "module version=1 level=role sync=placed\n"
+      "kernel {name = \"k\", target = \"sm_90a\", threads = 128} {\n"
+      "  %b: buffer = buffer {name = \"b\", type = bf16, space = shared, bytes = 1024, stages = 1, "
+      "align = 1024, layout = rows, rows = 8, panel = 128, swizzle = 128}\n"
+      "  %a: buffer = buffer {name = \"a\", type = bf16, space = shared, bytes = 4608, stages = 1, "
+      "align = 128, layout = packed_a, slab_bytes = 4608, meta_offset = 4096}\n"
+      "  role {name = \"main\", warp_lo = 0, n_warps = 4} {\n"
+      "    %z: i32 = const {value = 0}\n    %no: i1 = const {value = 0}\n"
+      "    %at: cursor = cursor {stages = 1}\n"
+      "    %x: frag<f32 x 4> = frag.undef\n    %y: frag<f32 x 4> = frag.undef\n"
+      "    %meta: frag<s32 x 1> = load.meta %a, %at, %z {word = 0}\n"
+      "    %fx: frag<f32 x 4>, %fy: frag<f32 x 4> = wgmma.fence %x, %y\n"
+      "    %dx: frag<f32 x 4> = wgmma.sp.ss %fx, %a, %at, %z, %b, %meta, %no "
+      "{row = \"wgmma_sp_ss_m64n8k32_f32_bf16_bf16\", step = 0, selector = 0}\n"
+      "    %dy: frag<f32 x 4> = wgmma.sp.ss %fy, %a, %at, %z, %b, %meta, %no "
+      "{row = \"wgmma_sp_ss_m64n8k32_f32_bf16_bf16\", step = 1, selector = 1}\n"
+      "    wgmma.commit\n"
+      "    %wx: frag<f32 x 4>, %wy: frag<f32 x 4> = wgmma.wait %dx, %dy {pending = 0}\n"
+      "  }\n}\n";
+  heddle_status status = emit_text(ctx, text, NULL, &r);
+  if (status != HEDDLE_OK)
+    print_errors(ctx);
+  assert_int_equal(status, HEDDLE_OK);
+  const char *fence = strstr(r.ptx, "wgmma.fence"), *move = strstr(fence, "mov.b32");
+  const char *last = strstr(strstr(fence, "wgmma.mma_async") + 1, "wgmma.mma_async");
+  assert_true(last && (!move || move > last));
+  hd_emit_result_free(&r);
+  heddle_context_free(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_parameters),
                                      cmocka_unit_test(test_copies),
-                                     cmocka_unit_test(test_stores)};
+                                     cmocka_unit_test(test_stores),
+                                     cmocka_unit_test(test_fence)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
