@@ -1,12 +1,10 @@
-# The two shared libraries, and what `cmake --install` lays down: headers, tools, find_package(heddle)
-# and pkg-config files.
+# The two libraries, shared and as archives, and what `cmake --install` lays down: headers, tools,
+# find_package(heddle) and pkg-config files.
 #   libheddle          every folder of lib/: the generator, the runtime, the formats
 #   libheddle-runtime  load, launch and pack; no LLVM
-# With LLVM linked statically there are the tools alone: `cmake --install --strip` lays them down.
-if(HEDDLE_STATIC_LLVM)
-  return()
-endif()
+# With LLVM linked statically there are archives and tools alone.
 include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
 
 # Every folder that the named ones use, themselves included.
 function(heddle_closure out)
@@ -27,21 +25,25 @@ function(heddle_closure out)
   set(${out} ${done} PARENT_SCOPE)
 endfunction()
 
-# heddle_shared_library(TARGET FILENAME Folder...): exports what is marked HEDDLE_API, nothing else,
-# whatever the archives it links bring along.
-function(heddle_shared_library target filename)
+# The objects of folders, and what they take from outside Heddle.
+function(heddle_parts out_objects out_outside)
   set(objects)
   set(outside)
   foreach(name IN LISTS ARGN)
     list(APPEND objects $<TARGET_OBJECTS:hd${name}>)
     get_target_property(linked hd${name} INTERFACE_LINK_LIBRARIES)
-    foreach(item IN LISTS linked)
-      if(item AND NOT item MATCHES "^hd[A-Z]")
-        list(APPEND outside ${item})
-      endif()
-    endforeach()
+    list(FILTER linked EXCLUDE REGEX "^hd[A-Z]|NOTFOUND$")
+    list(APPEND outside ${linked})
   endforeach()
   list(REMOVE_DUPLICATES outside)
+  set(${out_objects} ${objects} PARENT_SCOPE)
+  set(${out_outside} ${outside} PARENT_SCOPE)
+endfunction()
+
+# heddle_shared_library(TARGET FILENAME Folder...): exports what is marked HEDDLE_API, nothing else,
+# whatever the archives it links bring along.
+function(heddle_shared_library target filename)
+  heddle_parts(objects outside ${ARGN})
   add_library(${target} SHARED ${objects})
   # LLVM's system libraries come with the folder that uses LLVM; C++ only when LLVM is static.
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${filename} VERSION ${PROJECT_VERSION}
@@ -57,27 +59,48 @@ function(heddle_shared_library target filename)
   endif()
 endfunction()
 
-heddle_closure(runtime_folders Kernel Runtime Sparse)
-heddle_shared_library(libheddle-runtime heddle-runtime ${runtime_folders})
-heddle_closure(all_folders ${HEDDLE_LIBRARIES})
-heddle_shared_library(libheddle heddle ${all_folders})
-set_target_properties(libheddle PROPERTIES EXPORT_NAME heddle)
-set_target_properties(libheddle-runtime PROPERTIES EXPORT_NAME runtime)
+# heddle_archive(TARGET FILENAME Folder...): the same objects. A program that links both archives, in
+# any order, takes each object once; a shared library made with one exports HEDDLE_API's names alone.
+function(heddle_archive target filename)
+  heddle_parts(objects outside ${ARGN})
+  add_library(${target} STATIC ${objects})
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${filename} LINKER_LANGUAGE C)
+  target_link_libraries(${target} PRIVATE ${outside})
+  target_include_directories(${target} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endfunction()
 
-install(TARGETS libheddle libheddle-runtime EXPORT heddle-targets
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+heddle_closure(runtime_folders Kernel Runtime Sparse)
+heddle_closure(all_folders ${HEDDLE_LIBRARIES})
+heddle_archive(heddle_static heddle ${all_folders})
+heddle_archive(runtime_static heddle-runtime ${runtime_folders})
+install(TARGETS heddle_static runtime_static heddle_llvm EXPORT heddle-static
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT heddle-static NAMESPACE heddle:: DESTINATION ${package_dir})
+set(packages heddle-static heddle-runtime-static)
+if(NOT HEDDLE_STATIC_LLVM)
+  heddle_shared_library(libheddle heddle ${all_folders})
+  heddle_shared_library(libheddle-runtime heddle-runtime ${runtime_folders})
+  set_target_properties(libheddle PROPERTIES EXPORT_NAME heddle)
+  set_target_properties(libheddle-runtime PROPERTIES EXPORT_NAME runtime)
+  install(TARGETS libheddle libheddle-runtime EXPORT heddle-targets
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT heddle-targets NAMESPACE heddle:: DESTINATION ${package_dir})
+  list(APPEND packages heddle heddle-runtime)
+endif()
+
 install(DIRECTORY include/heddle TYPE INCLUDE)
 install(FILES LICENSE README.md TYPE DOC)
 install(DIRECTORY docs TYPE DOC FILES_MATCHING PATTERN "*.md")
-install(EXPORT heddle-targets NAMESPACE heddle:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/heddle-config-version.cmake
                                  COMPATIBILITY SameMinorVersion)
+set(tuned ${CMAKE_INSTALL_DATADIR}/heddle/tuned.json)
 configure_package_config_file(cmake/heddle-config.cmake.in ${CMAKE_BINARY_DIR}/heddle-config.cmake
-                              INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
+                              INSTALL_DESTINATION ${package_dir} PATH_VARS tuned)
 install(FILES ${CMAKE_BINARY_DIR}/heddle-config.cmake
               ${CMAKE_BINARY_DIR}/heddle-config-version.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
-foreach(name heddle heddle-runtime)
+        DESTINATION ${package_dir})
+string(REPLACE ";" " " llvm_flags "${llvm_libs}")
+foreach(name IN LISTS packages)
   configure_file(cmake/${name}.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()

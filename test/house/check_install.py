@@ -1,8 +1,9 @@
 """check_install.py --build DIR --consumer DIR --examples DIR --cmake CMAKE --cc CC
 
 Installs the build into a fresh tree, then builds and runs a stranger's program against it: through
-find_package(heddle) and through pkg-config; and the examples' programs, which use it in earnest:
-right on a device, and without one refused for that reason alone.
+find_package(heddle) and through pkg-config, with the shared libraries and with the archives; and the
+examples' programs, which use it in earnest: right on a device, and without one refused for that
+reason alone.
 """
 import argparse
 import os
@@ -33,25 +34,44 @@ def by_cmake(prefix, work):
     run(args.cmake, "-S", args.consumer, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
         f"-DCMAKE_C_COMPILER={args.cc}")
     run(args.cmake, "--build", build)
-    expect(run(os.path.join(build, "consumer")), "consumer=ok")
-    expect(run(os.path.join(build, "consumer-runtime")), "consumer=ok")
+    for name in ("", "-runtime", "-static", "-runtime-static", "-both-static"):
+        program = os.path.join(build, "consumer" + name)
+        expect(run(program), "consumer=ok")
+        check_linked(program, "static" in name, "runtime" in name)
+
+
+def check_linked(program, static, runtime):
+    """An archive leaves nothing of Heddle to be found at run time, the runtime nothing of LLVM."""
+    needed = run("ldd", program)
+    if static == ("libheddle" in needed) or runtime and "LLVM" in needed:
+        raise SystemExit(f"{program} needs\n{needed}")
+
+
+def pkg_config(prefix, *words):
+    """What pkg-config says of an installed package, and the folder of the libraries."""
+    folder = next(d for d, _, files in os.walk(prefix) if "heddle.pc" in files)
+    said = run("pkg-config", *words, env=dict(os.environ, PKG_CONFIG_PATH=folder))
+    return said.split(), os.path.dirname(folder)
 
 
 def compile_with(package, source, prefix, work):
     """Compiles one source against an installed package; the program's path."""
-    folder = next(d for d, _, files in os.walk(prefix) if "heddle.pc" in files)
-    flags = run("pkg-config", "--cflags", "--libs", package,
-                env=dict(os.environ, PKG_CONFIG_PATH=folder)).split()
+    flags, libraries = pkg_config(prefix, "--cflags", "--libs", package)
     program = os.path.join(work, f"{package}-{os.path.basename(source)[:-2]}")
     run(args.cc, "-std=c11", "-Wall", "-Wextra", "-Werror", source, *flags,
-        f"-Wl,-rpath,{os.path.dirname(folder)}", "-o", program)
+        f"-Wl,-rpath,{libraries}", "-o", program)
     return program
 
 
 def by_pkg_config(prefix, work):
-    for package in ("heddle", "heddle-runtime"):
-        source = os.path.join(args.consumer, "consumer.c")
-        expect(run(compile_with(package, source, prefix, work)), "consumer=ok")
+    for package in ("heddle", "heddle-runtime", "heddle-static", "heddle-runtime-static"):
+        program = compile_with(package, os.path.join(args.consumer, "consumer.c"), prefix, work)
+        expect(run(program), "consumer=ok")
+        check_linked(program, "static" in package, "runtime" in package)
+    for package in ("heddle", "heddle-static"):
+        tuned = pkg_config(prefix, "--variable=tuned", package)[0][0]
+        if not os.path.isfile(tuned):
+            raise SystemExit(f"{package}.pc: no choices in {tuned}")
 
 
 def run_example(*command):
@@ -62,7 +82,8 @@ def run_example(*command):
 
 
 def examples(prefix, work):
-    jit, typed = (compile_with(package, os.path.join(args.examples, name), prefix, work)
+    jit, typed = ([compile_with(package + form, os.path.join(args.examples, name), prefix, work)
+                   for form in ("", "-static")]
                   for package, name in (("heddle", "jit.c"), ("heddle-runtime", "typed_function.c")))
     heddle = os.path.join(prefix, "bin", "heddle")
     run(heddle, "gen", "--ptxas", "none", "-o", work,
@@ -79,8 +100,10 @@ def examples(prefix, work):
     run(heddle, "pack", w24, "--type", "bf16", "--family", "mma", "-o", packed)
     if subprocess.run([aot, packed], stdout=subprocess.DEVNULL).returncode != 2:
         raise SystemExit("aot: takes weights in the order of another family")
-    run_example(jit)
-    run_example(typed, *(os.path.join(work, "dynamic_tokens." + end) for end in ("json", "ptx")))
+    for program in jit:
+        run_example(program)
+    for program in typed:
+        run_example(program, *(os.path.join(work, "dynamic_tokens." + end) for end in ("json", "ptx")))
 
 
 with tempfile.TemporaryDirectory() as work:

@@ -5,6 +5,7 @@
 - libheddle.so exports exactly the symbols of LIST
 - no exported symbol is LLVM's; neither library needs libcuda, the runtime not LLVM either
 - no archive of lib/ holds mutable data (no global state): nothing in .data, .bss or thread-local
+- libheddle.a defines no name that a program linked with it may have: only heddle_… and hd_…
 """
 import argparse
 import glob
@@ -56,6 +57,13 @@ def check_state(folder):
                 yield f"{os.path.basename(archive)} has mutable state: {match.group(4)}"
 
 
+def check_names(archive):
+    for line in output("nm", "-g", "--defined-only", archive).splitlines():
+        name = line.split()[2:]
+        if name and not re.match("heddle_|hd_", name[0]):
+            yield f"{os.path.basename(archive)} defines {name[0]}"
+
+
 parser = argparse.ArgumentParser()
 parser.add_argument("--exports", required=True)
 parser.add_argument("--archives", required=True)
@@ -68,7 +76,8 @@ if args.update:
     with open(args.exports, "w") as out:
         out.write("".join(name + "\n" for name in sorted(names)))
 found = [*check_exports(args.exports, names), *check_needed(args.libheddle, "libcuda"),
-         *check_needed(args.runtime, "libcuda|LLVM"), *check_state(args.archives)]
+         *check_needed(args.runtime, "libcuda|LLVM"), *check_state(args.archives),
+         *check_names(os.path.join(args.archives, "libheddle.a"))]
 extra = exported(args.runtime) - names
 found += [f"the runtime exports {name}, which libheddle does not" for name in sorted(extra)]
 print("\n".join(found))
