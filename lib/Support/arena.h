@@ -6,8 +6,8 @@
 
 #include "heddle/context.h"
 
-/* A bump allocator. Zero-initialise to start. Never fails: out of memory ends in hd_out_of_memory,
- * which aborts (a compile needs a few megabytes; input sizes are bounded before allocation). */
+/* A bump allocator. Zero-initialise to start. Never fails: out of memory says so and
+ * aborts (a compile needs a few megabytes; input sizes are bounded before allocation). */
 typedef struct hd_arena {
   struct hd_arena_block *head;
 } hd_arena;

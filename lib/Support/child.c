@@ -2,10 +2,8 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "Support/diag.h"
@@ -28,16 +26,20 @@ bool hd_child_say(hd_child *child, const char *line) {
   return said;
 }
 
+/* What is there, within bounds: one that never stops talking must not outlive its time, nor fill the
+ * memory. */
 static void hear(hd_child *child) {
+  enum { CHUNKS = 64, MOST_BYTES = 1 << 20 };
   char chunk[4096];
-  ssize_t n;
-  while ((n = read(child->fd, chunk, sizeof chunk)) > 0)
+  ssize_t n = 1;
+  for (int i = 0; i < CHUNKS && (n = read(child->fd, chunk, sizeof chunk)) > 0; i++)
     hd_strbuf_addn(&child->heard, chunk, (size_t)n);
-  child->ended = n == 0 || (errno != EAGAIN && errno != EINTR);
+  child->ended = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ||
+                 child->heard.len > MOST_BYTES;
 }
 
 bool hd_child_take(hd_child *child, hd_strbuf *line) {
-  const char *text = hd_strbuf_text(&child->heard), *end = strchr(text, '\n');
+  const char *text = hd_strbuf_text(&child->heard), *end = memchr(text, '\n', child->heard.len);
   if (!end)
     return false;
   size_t n = (size_t)(end - text);
@@ -67,18 +69,12 @@ void hd_children_wait(hd_child *const *children, int n, double timeout_s) {
 }
 
 void hd_child_stop(hd_child *child, int *how) {
+  enum { END_SECONDS = 1 };
   int status = 0;
   if (child->pid) {
     /* One that ended by itself keeps its own exit code. */
-    for (int i = 0; child->ended && i < 200; i++) {
-      if (waitpid(child->pid, &status, WNOHANG) == child->pid)
-        goto reaped;
-      (void)poll(NULL, 0, 5);
-    }
-    kill(-child->pid, SIGKILL);
-    while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
-      ;
-  reaped:
+    if (!child->ended || !hd_spawn_wait(child->pid, END_SECONDS, &status))
+      hd_spawn_kill(child->pid, &status);
     close(child->fd);
   }
   if (how)

@@ -1,4 +1,4 @@
-/* Support/file.h: the only calls that touch files, processes and the clock. */
+/* Support/file.h: files, programs that run to their end, and the clock. */
 #ifndef HD_FILE_H
 #define HD_FILE_H
 

@@ -11,7 +11,7 @@ typedef struct hd_hash {
 
 /* The hash of a byte string; stable across machines and versions of Heddle. */
 hd_hash hd_hash_bytes(const void *data, size_t n_bytes);
-/* Folds a string into a hash (order matters); keys are made of these. */
+/* The hash of two in this order; keys are made of these. */
 hd_hash hd_hash_combine(hd_hash a, hd_hash b);
 /* Of 64 bits: each bit of x changes half of the result's. The finaliser of splitmix64. */
 uint64_t hd_hash_mix(uint64_t x);

@@ -1,16 +1,13 @@
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Support/spawn.h"
 
-enum { POLL_MS = 2, DRAIN_CHUNKS = 64, KILL_SECONDS = 5, TIMED_OUT = -1, LOST = -2 };
+enum { POLL_MS = 2, DRAIN_CHUNKS = 64, TIMED_OUT = -1, LOST = -2 };
 
 /* Reads what is there without waiting, within bounds: a child that never stops talking must not
  * outlive its time. False at the end of the output. */
@@ -35,15 +32,6 @@ static void wait_for_output(int fd, bool open) {
   (void)poll(&wanted, open ? 1 : 0, POLL_MS);
 }
 
-/* A child deep in a driver may be slow to die, or never do: it is not waited for longer. */
-static void kill_group(pid_t pid) {
-  double deadline = hd_clock_seconds() + KILL_SECONDS;
-  int status;
-  kill(-pid, SIGKILL);
-  while (waitpid(pid, &status, WNOHANG) == 0 && hd_clock_seconds() < deadline)
-    (void)poll(NULL, 0, POLL_MS);
-}
-
 /* The wait status; LOST when the host program ignores SIGCHLD or reaps all children; TIMED_OUT
  * after killing the child's process group. A grandchild that keeps the pipe open does not hold us:
  * the child's own end decides. */
@@ -60,7 +48,7 @@ static int collect(pid_t pid, int fd, double timeout_s, hd_strbuf *output) {
     if (ended < 0 && errno != EINTR)
       return LOST;
     if (timeout_s > 0 && hd_clock_seconds() > deadline) {
-      kill_group(pid);
+      hd_spawn_kill(pid, &status);
       return TIMED_OUT;
     }
   }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "Support/diag.h"
+#include "Support/file.h"
 
 extern char **environ; /* the child inherits it; heddle itself reads nothing from it */
 
@@ -63,6 +65,28 @@ heddle_status hd_spawn(heddle_context *ctx, const char *const *argv, hd_spawn_mo
   *pid = started;
   *fd = ends[0];
   return HEDDLE_OK;
+}
+
+bool hd_spawn_wait(int pid, double most_s, int *wait_status) {
+  enum { POLL_MS = 2 };
+  double deadline = hd_clock_seconds() + most_s;
+  for (;;) {
+    int status;
+    pid_t ended = waitpid(pid, &status, WNOHANG);
+    if (ended == pid)
+      *wait_status = status;
+    if (ended == pid || (ended < 0 && errno != EINTR))
+      return true;
+    if (hd_clock_seconds() > deadline)
+      return false;
+    (void)poll(NULL, 0, POLL_MS);
+  }
+}
+
+void hd_spawn_kill(int pid, int *wait_status) {
+  enum { KILL_SECONDS = 5 };
+  kill(-pid, SIGKILL);
+  (void)hd_spawn_wait(pid, KILL_SECONDS, wait_status);
 }
 
 int hd_exit_code(int wait_status) {

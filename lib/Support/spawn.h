@@ -3,6 +3,8 @@
 #ifndef HD_SPAWN_H
 #define HD_SPAWN_H
 
+#include <stdbool.h>
+
 #include "Support/memory_file.h"
 
 typedef enum hd_spawn_mode {
@@ -15,6 +17,12 @@ typedef enum hd_spawn_mode {
  * which never blocks (yours to close). HEDDLE_ENVIRONMENT when it cannot be started. */
 heddle_status hd_spawn(heddle_context *ctx, const char *const *argv, hd_spawn_mode mode,
                        const hd_memory_file *files, int n_files, int *pid, int *fd);
+/* Waits for it to end, at most so long. True: it is gone; *wait_status (waitpid's) stays as it was
+ * when somebody else has waited for it. */
+bool hd_spawn_wait(int pid, double most_s, int *wait_status);
+/* Kills its group, and waits for it, but not long: one that is deep in a driver may be slow to die,
+ * or never do. */
+void hd_spawn_kill(int pid, int *wait_status);
 /* Of what waitpid says: its exit code, or 128 + the signal that ended it. */
 int hd_exit_code(int wait_status);
 

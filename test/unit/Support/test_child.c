@@ -111,6 +111,39 @@ static void what_is_not_read_was_not_said(void **state) {
   free(line);
 }
 
+/* A byte 0 is a byte of a line. */
+static void a_line_may_hold_any_byte(void **state) {
+  (void)state;
+  static const char *const nul[] = {"sh", "-c", "printf 'a\\0b\\nnext\\n'; sleep 30", NULL};
+  hd_child child;
+  hd_strbuf line = {0};
+  assert_int_equal(hd_child_start(NULL, nul, &child), HEDDLE_OK);
+  assert_true(next_line(&child, &line));
+  assert_int_equal(line.len, 3);
+  assert_memory_equal(line.text, "a\0b", 4);
+  assert_true(next_line(&child, &line));
+  assert_string_equal(line.text, "next");
+  hd_child_stop(&child, NULL);
+  hd_strbuf_free(&line);
+}
+
+/* One that talks faster than it is heard neither holds us nor fills our memory. */
+static void an_endless_line_ends(void **state) {
+  (void)state;
+  static const char *const talks[] = {"cat", "/dev/zero", NULL};
+  hd_child child, *all[] = {&child};
+  hd_strbuf line = {0};
+  int how = 0;
+  assert_int_equal(hd_child_start(NULL, talks, &child), HEDDLE_OK);
+  for (int i = 0; i < 1000 && !child.ended; i++)
+    hd_children_wait(all, 1, 0.1);
+  assert_true(child.ended);
+  assert_true(child.heard.len < 2 << 20);
+  assert_false(hd_child_take(&child, &line));
+  hd_child_stop(&child, &how);
+  assert_int_equal(how, 128 + 9);
+}
+
 /* What the child started ends with it. */
 static void stopping_ends_the_whole_group(void **state) {
   (void)state;
@@ -151,6 +184,8 @@ int main(void) {
       cmocka_unit_test(many_are_waited_for),
       cmocka_unit_test(the_ended_are_not_waited_for),
       cmocka_unit_test(what_is_not_read_was_not_said),
+      cmocka_unit_test(a_line_may_hold_any_byte),
+      cmocka_unit_test(an_endless_line_ends),
       cmocka_unit_test(stopping_ends_the_whole_group),
       cmocka_unit_test(what_cannot_be_started),
   };
