@@ -19,7 +19,8 @@ typedef struct heddle_compile_options {
   const char *user_epilogue; /* LLVM IR text or bitcode that defines the epilogue's user function */
   size_t user_epilogue_bytes;
   const char *ptxas; /* path of ptxas: assembles to a cubin and applies the gate; NULL: PTX only */
-  const char *cache; /* folder of compiled kernels; NULL: no cache */
+  const char *cache; /* folder of compiled kernels; NULL: no cache. Not used with a ptxas that is
+                        named alone, to be found on PATH: it may be another one tomorrow */
 } heddle_compile_options;
 
 typedef struct heddle_compiled heddle_compiled;

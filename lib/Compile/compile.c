@@ -48,7 +48,7 @@ static heddle_status assemble(heddle_context *ctx, const heddle_compile_options 
 }
 
 static heddle_status build(hd_pass_context *pass, hd_module *module, const hd_front *f,
-                           const heddle_compile_options *options, hd_hash key,
+                           const heddle_compile_options *options, hd_hash hash,
                            heddle_compiled *c) {
   heddle_context *ctx = pass->ctx;
   HD_TRY(hd_run_pipeline(pass, module, NULL));
@@ -59,7 +59,7 @@ static heddle_status build(hd_pass_context *pass, hd_module *module, const hd_fr
   hd_emit_result emitted = {0};
   HD_TRY(hd_emit_ptx(ctx, module, &emit, &emitted));
   hd_manifest manifest;
-  heddle_status status = hd_manifest_make(ctx, &f->problem, &f->schedule, module, &emitted, key,
+  heddle_status status = hd_manifest_make(ctx, &f->problem, &f->schedule, module, &emitted, hash,
                                           &c->arena, &manifest);
   c->ptx = emitted.ptx;
   c->entry.ptx = c->ptx;
@@ -105,13 +105,14 @@ static heddle_status find_or_build(hd_pass_context *pass, hd_module *module, hd_
                                    const heddle_compile_options *options, heddle_compiled *c) {
   HD_TRY(hd_front_choose(pass, f));
   HD_TRY(check_user(pass->ctx, f, options));
-  hd_hash key = hd_cache_key(f->module, options);
+  hd_hash hash = hd_kernel_hash(f->module, options), key;
   c->name = hd_arena_strdup(&c->arena, hd_op_str(f->problem.kernel, HD_ATTR_NAME));
   c->schedule = hd_arena_strdup(&c->arena, hd_op_str(f->problem.kernel, HD_ATTR_SCHEDULE));
-  if (options->cache && hd_cache_get(NULL, options->cache, key, &c->entry) == HEDDLE_OK)
+  bool cached = hd_cache_key(hash, options, &key);
+  if (cached && hd_cache_get(NULL, options->cache, key, &c->entry) == HEDDLE_OK)
     return HEDDLE_OK;
-  HD_TRY(build(pass, module, f, options, key, c));
-  if (options->cache)
+  HD_TRY(build(pass, module, f, options, hash, c));
+  if (cached)
     keep(pass->ctx, options->cache, key, &c->entry);
   return HEDDLE_OK;
 }

@@ -154,7 +154,7 @@ static const char *plane_of(const hd_problem *p, const hd_schedule *s) {
 }
 
 heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p, const hd_schedule *s,
-                               const hd_module *module, const hd_emit_result *emitted, hd_hash key,
+                               const hd_module *module, const hd_emit_result *emitted, hd_hash hash,
                                hd_arena *arena, hd_manifest *manifest) {
   hd_manifest m = {.name = hd_arena_strdup(arena, hd_op_str(p->kernel, HD_ATTR_NAME)),
                    .target = p->target->name,
@@ -177,7 +177,7 @@ heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p, const h
                    .user_function = p->user ? hd_arena_strdup(arena, p->user) : NULL,
                    .family = plane_of(p, s)};
   hd_manifest_args(p, s->split_k > hd_schedule_along_k(s) || s->stream_k, &m);
-  hd_hash_format(key, m.hash);
+  hd_hash_format(hash, m.hash);
   HD_FOR_OPS(kernel, module->body) {
     if (m.n_variants == HD_MAX_VARIANTS || m.n_variants == emitted->n_kernels)
       return HD_BUG(ctx, "more kernels than variants");

@@ -15,7 +15,7 @@ void hd_manifest_args(const hd_problem *problem, bool workspace, hd_manifest *ma
  * emitted: its entry points in the same order. Strings live in the arena. */
 heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *problem,
                                const hd_schedule *schedule, const hd_module *module,
-                               const hd_emit_result *emitted, hd_hash key, hd_arena *arena,
+                               const hd_emit_result *emitted, hd_hash hash, hd_arena *arena,
                                hd_manifest *manifest);
 
 #endif

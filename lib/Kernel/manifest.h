@@ -157,7 +157,7 @@ typedef struct hd_manifest {
   int32_t n_args, n_variants;
   hd_arg arg[HD_MAX_ARGS];
   hd_variant variant[HD_MAX_VARIANTS];
-  char hash[33]; /* of the kernel; names the cache entry */
+  char hash[33]; /* of what the kernel is made from */
 } hd_manifest;
 
 /* Values of one launch, indexed by hd_arg_kind: pointers and integers as they are, floats as their

@@ -26,8 +26,8 @@ bool hd_child_say(hd_child *child, const char *line) {
   return said;
 }
 
-/* What is there, within bounds: one that never stops talking must not outlive its time, nor fill the
- * memory. */
+/* What is there, within bounds: one that never stops talking must not outlive its time, nor fill
+ * the memory. */
 static void hear(hd_child *child) {
   enum { CHUNKS = 64, MOST_BYTES = 1 << 20 };
   char chunk[4096];

@@ -26,8 +26,8 @@ bool hd_child_take(hd_child *child, hd_strbuf *line);
 /* Waits until one of n children has said something or ended, at most timeout_s. Children that
  * are NULL or not running are passed over. */
 void hd_children_wait(hd_child *const *children, int n, double timeout_s);
-/* Kills its process group, waits a few seconds for it, frees what it said; *how (may be NULL) is its
- * exit code, or 128 + signal. One that was not started is fine. */
+/* Kills its process group, waits a few seconds for it, frees what it said; *how (may be NULL) is
+ * its exit code, or 128 + signal. One that was not started is fine. */
 void hd_child_stop(hd_child *child, int *how);
 
 #endif

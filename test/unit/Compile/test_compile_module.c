@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "Compile/cache_key.h"
+#include "Compile/sources_hash.h"
 #include "Kernel/manifest.h"
 #include "Spec/spec.h"
 #include "Support/file.h"
@@ -142,19 +143,22 @@ static hd_hash fold(hd_hash hash, const void *data, size_t n_bytes) {
   return hd_hash_combine(hash, hd_hash_bytes(data, n_bytes));
 }
 
-/* The key is of the module, the specs, the versions, the user's function, and size and time of
- * ptxas; of no path. */
+/* A kernel's hash is of the module, the specs, the versions and the user's function; its key in a
+ * cache of the sources, the manifest's version, and size and time of ptxas, too; no path. */
 static void assert_key(const hd_module *module, const heddle_compile_options *options,
                        const char *user, const char *ptxas) {
   static const char versions[] = "heddle " HEDDLE_VERSION " llvm " HEDDLE_LLVM_VERSION;
-  uint64_t stamp[3] = {0, 0, HD_MANIFEST_VERSION};
+  uint64_t facts[4] = {HD_MANIFEST_VERSION, ptxas != NULL};
   if (ptxas)
-    hd_file_stamp(ptxas, stamp);
+    hd_file_stamp(ptxas, &facts[2]);
   hd_hash expected = hd_hash_combine(hd_module_hash(module), hd_spec_hash());
   expected = fold(expected, versions, sizeof versions);
   expected = fold(expected, user, strlen(user));
-  expected = fold(expected, stamp, sizeof stamp);
-  hd_hash got = hd_cache_key(module, options);
+  hd_hash got = hd_kernel_hash(module, options);
+  assert_true(got.lo == expected.lo && got.hi == expected.hi);
+  expected = fold(expected, HD_SOURCES_HASH, sizeof HD_SOURCES_HASH);
+  expected = fold(expected, facts, sizeof facts);
+  assert_int_equal(hd_cache_key(got, options, &got), options->cache != NULL);
   assert_true(got.lo == expected.lo && got.hi == expected.hi);
 }
 
@@ -168,8 +172,19 @@ static void the_key_is_of_all_that_matters(void **state) {
   heddle_compile_options user = {.user_epilogue = "function", .user_epilogue_bytes = 4};
   assert_key(module, &user, "func", NULL);
   assert_key(module, &(heddle_compile_options){.ptxas = "/bin/sh"}, "", "/bin/sh");
+  assert_key(module, &(heddle_compile_options){.ptxas = "/bin/sh", .cache = "/"}, "", "/bin/sh");
   hd_module_free(module);
   hd_strbuf_free(&text);
+}
+
+/* A program that is found by its name alone cannot be told from another, or from none. */
+static void a_name_on_the_path_is_not_cached(void **state) {
+  (void)state;
+  heddle_compile_options options = {.ptxas = "sh", .cache = "/nowhere"};
+  hd_hash none = {0, 0}, key;
+  assert_false(hd_cache_key(none, &options, &key));
+  options.ptxas = NULL;
+  assert_true(hd_cache_key(none, &options, &key));
 }
 
 static void cached(const char *folder, const char *name) {
@@ -205,6 +220,8 @@ int main(void) {
                                      cmocka_unit_test(two_kernels_are_one_too_many),
                                      cmocka_unit_test(a_function_that_nobody_calls_is_refused),
                                      cmocka_unit_test(the_key_is_of_all_that_matters),
+                                     cmocka_unit_test(a_name_on_the_path_is_not_cached),
+      cmocka_unit_test(a_name_on_the_path_is_not_cached),
                                      cmocka_unit_test(a_cached_kernel_has_its_own_name)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

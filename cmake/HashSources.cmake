@@ -1,0 +1,15 @@
+# cmake -D ROOT=… -D FOLDERS=a;b -D OUT=header -P HashSources.cmake: a header with the hash of the sources
+# in those folders: names and bytes, not where the tree lies.
+cmake_minimum_required(VERSION 3.25)
+set(all "")
+foreach(folder IN LISTS FOLDERS)
+  file(GLOB files RELATIVE ${ROOT} ${ROOT}/${folder}/*)
+  list(FILTER files INCLUDE REGEX "\\.(c|h|def|in)$")
+  list(SORT files)
+  foreach(file IN LISTS files)
+    file(SHA256 ${ROOT}/${file} one)
+    string(APPEND all "${file} ${one}\n")
+  endforeach()
+endforeach()
+string(SHA256 hash "${all}")
+file(CONFIGURE OUTPUT ${OUT} CONTENT "#define HD_SOURCES_HASH \"${hash}\"\n")

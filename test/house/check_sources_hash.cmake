@@ -1,0 +1,36 @@
+# cmake -D HASH=HashSources.cmake -P check_sources_hash.cmake: the hash is of names and bytes of sources,
+# and of nothing else.
+set(work ${CMAKE_CURRENT_BINARY_DIR}/sources_hash)
+file(REMOVE_RECURSE ${work})
+
+function(hash_of tree out)
+  execute_process(COMMAND ${CMAKE_COMMAND} -D ROOT=${work}/${tree} -D FOLDERS=x\\;y
+                          -D OUT=${work}/${tree}.h -P ${HASH} COMMAND_ERROR_IS_FATAL ANY)
+  file(READ ${work}/${tree}.h text)
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+function(expect word left right)
+  hash_of(${left} a)
+  hash_of(${right} b)
+  set(got other)
+  if(a STREQUAL b)
+    set(got same)
+  endif()
+  if(NOT got STREQUAL word)
+    message(FATAL_ERROR "${left} and ${right}: not the ${word}\n${a}${b}")
+  endif()
+endfunction()
+
+foreach(tree one copy text moved changed)
+  file(WRITE ${work}/${tree}/x/a.c "int a;\n")
+  file(WRITE ${work}/${tree}/y/b.def "B(1)\n")
+endforeach()
+file(WRITE ${work}/text/x/README.md "a")
+file(RENAME ${work}/moved/y/b.def ${work}/moved/x/b.def)
+file(APPEND ${work}/changed/y/b.def " ")
+expect(same one copy)
+expect(same one text)
+expect(other one moved)
+expect(other one changed)
+file(REMOVE_RECURSE ${work})
