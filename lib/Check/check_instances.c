@@ -12,6 +12,10 @@
  * tile; of a long main loop the periods in the middle are skipped once two in a row went the same
  * way (check_loop.c). Sizes that it leaves open are also as large as they may be.
  *
+ * Who sums up a tile that CTAs share is decided while they run: each is run as the last wherever it
+ * may be that, and the first of a few once more as the last nowhere (`late`). What it is in one
+ * tile, and not in the next, shows nothing new: a last arriver's region waits for what is its own.
+ *
  * Stream-K: the grid decides into which parts tiles fall. Grids of every kind are run: more tiles
  * than two waves of CTAs, fewer, fewer than one, fewer granules than CTAs, and whole waves. Of a
  * large one the first and the last pairs of neighbours show where one's part ends and the next
@@ -223,11 +227,12 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
     at.block = i * k->program.cluster;
     run_cluster(k, &at, false, &x);
   }
-  if (is_clean(k) && !at.far)
+  bool whole = !at.far && !at.late; /* what there is to D is seen */
+  if (is_clean(k) && whole)
     check_extents(k, s, &at, &x);
-  if (is_clean(k) && !at.far)
+  if (is_clean(k) && whole)
     check_workspace(k, &at, &x);
-  if (is_clean(k) && !at.far && first == 0 && last == n - 1)
+  if (is_clean(k) && whole && first == 0 && last == n - 1)
     check_coverage(k, &x);
   free_extents(&x);
   return x.units;
@@ -277,6 +282,14 @@ static int64_t fewest(const hd_ck_kernel *k, int64_t units) {
   return hd_op_has(k->program.kernel, HD_ATTR_PERSISTENT) ? (units + 2) / 3 : units;
 }
 
+/* The first of so few clusters, where the others' parts of its tiles end behind its own. */
+static void run_late(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t units) {
+  int64_t n = fewest(k, units);
+  at.late = true;
+  if (k->program.counts && is_clean(k) && n < units && n < INT32_MAX / k->program.cluster)
+    run_grid(k, s, at, (int32_t)n, 0, 0);
+}
+
 /* all: also a tile for each CTA, and CTAs without one. */
 static void run_problem(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool all) {
   int64_t units = count_units(k, s, at, all);
@@ -284,7 +297,8 @@ static void run_problem(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool
     run_ends(k, s, at, fewest(k, units), fewest(k, units) == units);
   if (!all || !is_clean(k))
     return;
-  if (fewest(k, units) < units)
+  run_late(k, s, at, units);
+  if (is_clean(k) && fewest(k, units) < units)
     run_ends(k, s, at, units, true);
   if (is_clean(k))
     run_grid(k, s, at, (int32_t)units + 1, (int32_t)units, (int32_t)units);
@@ -310,6 +324,7 @@ static void run_streams(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool
   while (two_waves > 1 && units % two_waves == 0)
     two_waves--;
   const int64_t grids[] = {two_waves, units + 1, 2 * units + 1, units, MANY};
+  run_late(k, s, at, units);
   for (size_t i = 0; i < HD_COUNT(grids); i++)
     run_neighbours(k, s, at, grids[i]);
 }

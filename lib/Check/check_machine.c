@@ -18,6 +18,17 @@ static int32_t parts_of(const hd_ck_program *p) {
   return HD_CK_COPIED;
 }
 
+/* A warp before its first step. */
+static void start_warp(const hd_ck_machine *m, int32_t i, hd_ck_warp *w) {
+  const hd_ck_program *p = m->program;
+  *w = (hd_ck_warp){.id = i, .cta = i / p->n_warps, .index = i % p->n_warps, .role = -1,
+                    .env = w->env, .clock = w->clock, .view = w->view};
+  w->clock[hd_ck_component(m, i, HD_CK_TIME)] = 0;
+  for (int32_t r = 0; r < p->n_roles; r++)
+    if (w->index >= p->roles[r].warp_lo && w->index < p->roles[r].warp_lo + p->roles[r].n_warps)
+      w->role = r;
+}
+
 static void create_warps(hd_ck_machine *m) {
   const hd_ck_program *p = m->program;
   m->n_warps = p->n_warps * p->cluster;
@@ -28,14 +39,10 @@ static void create_warps(hd_ck_machine *m) {
   m->held = HD_NEW_ARRAY(&m->arena, hd_ck_value, p->n_values);
   for (int32_t i = 0; i < m->n_warps; i++) {
     hd_ck_warp *w = &m->warps[i];
-    *w = (hd_ck_warp){.id = i, .cta = i / p->n_warps, .index = i % p->n_warps, .role = -1};
     w->env = HD_NEW_ARRAY(&m->arena, hd_ck_value, p->n_values);
     w->clock = HD_NEW_ARRAY(&m->arena, uint32_t, m->n_components);
     w->view = HD_NEW_ARRAY(&m->arena, uint32_t, m->n_components);
-    for (int32_t r = 0; r < p->n_roles; r++)
-      if (w->index >= p->roles[r].warp_lo &&
-          w->index < p->roles[r].warp_lo + p->roles[r].n_warps)
-        w->role = r;
+    start_warp(m, i, w);
   }
 }
 
@@ -68,6 +75,7 @@ void hd_ck_machine_free(hd_ck_machine *m) {
   }
   for (int32_t i = 0; m->mbarriers && i < p->n_barrier_slots * p->cluster; i++)
     free(m->mbarriers[i].waits);
+  free(m->counts);
   hd_arena_free(&m->arena);
 }
 
@@ -239,6 +247,16 @@ static bool is_meeting(hd_op_kind kind) {
   return kind == HD_OP_CTA_SYNC || kind == HD_OP_ROLE_SYNC || kind == HD_OP_CLUSTER_SYNC;
 }
 
+/* Cursors are left out, as the loops that carry them are: they decide about nothing. */
+static void list_one(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  hd_type_kind makes = step->n_results ? step->op->results[0]->type.kind : HD_TYPE_CURSOR;
+  if (step->op->kind == HD_OP_LAST_ARRIVER)
+    hd_ck_list_count(m, w, step);
+  else if (makes != HD_TYPE_CURSOR && makes != HD_TYPE_FRAG)
+    hd_ck_scalar(m, w, step);
+  w->at++;
+}
+
 /* Executes an op; the warp stays at it when it has to stop. */
 static void run_or_stop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_op_kind kind = step->op->kind;
@@ -261,9 +279,13 @@ static void advance(hd_ck_machine *m, hd_ck_warp *w) {
   w->clock[hd_ck_component(m, w->id, HD_CK_TIME)] = w->now;
   switch (step->code) {
   case HD_CK_OP:
-    return run_or_stop(m, w, step);
+    return (m->listing ? list_one : run_or_stop)(m, w, step);
   case HD_CK_FOR:
-    return hd_ck_enter_loop(m, w, step);
+    if (m->listing && !step->decides)
+      w->at = step->target;
+    else
+      hd_ck_enter_loop(m, w, step);
+    return;
   case HD_CK_NEXT:
     return hd_ck_next_iteration(m, w, step);
   case HD_CK_IF:
@@ -469,8 +491,23 @@ static void run_warp(hd_ck_machine *m, hd_ck_warp *w) {
   }
 }
 
+/* Where warps will count arrivals: scalars alone decide about the way that they take. */
+static void list_counts(hd_ck_machine *m) {
+  m->listing = true;
+  for (int32_t i = 0; i < m->n_warps; i++) {
+    hd_ck_warp *w = &m->warps[i];
+    if (w->role < 0 || !m->program->roles[w->role].counts)
+      continue;
+    run_warp(m, w);
+    start_warp(m, i, w);
+  }
+  m->listing = false;
+}
+
 void hd_ck_run(hd_ck_machine *m) {
   create_warps(m);
+  if (m->program->counts && !m->counting)
+    list_counts(m);
   create_shared(m);
   bool again = true;
   while (again && !m->stop) {

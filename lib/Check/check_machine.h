@@ -29,6 +29,7 @@
 #include "Check/check_program.h"
 
 enum { HD_CK_CELL = 128, HD_CK_NEAR = 12, HD_CK_MAX_CLUSTER = 4, HD_CK_MAX_DEPTH = 8 };
+enum { HD_CK_PARTS = 64 /* of a tile that are told apart */ };
 enum { HD_CK_MAX_SLABS = 2 /* of 64 rows: the lanes of tensor memory */, HD_CK_PAIR = 2 };
 
 /* Components of a warp. ORDER CLOCK. */
@@ -53,6 +54,7 @@ typedef struct hd_ck_instance {
   int64_t m, n, k, ld;
   int32_t grid, block; /* CTAs of the grid; first block of the cluster that runs */
   bool far; /* larger than pitches that the kernel fixes may allow: asked for overflow alone */
+  bool late; /* who shares a tile with a CTA counts behind it */
 } hd_ck_instance;
 
 typedef enum hd_ck_frag_state {
@@ -120,6 +122,13 @@ typedef struct hd_ck_claim {
   int64_t times; /* stored, or counted */
 } hd_ck_claim;
 
+/* Arrivals of a warp at one counter. */
+typedef struct hd_ck_count {
+  int32_t warp, total, so_far; /* total: in the whole run */
+  int64_t at;                  /* the counter's byte */
+  uint64_t parts;              /* it counted so far: bits, as in hd_ck_extents.stored */
+} hd_ck_count;
+
 typedef enum hd_ck_warp_state {
   HD_CK_RUNNING,
   HD_CK_AT_BARRIER, /* barrier.wait not satisfied */
@@ -160,6 +169,7 @@ typedef struct hd_ck_warp {
   uint32_t remote_time;
   hd_ck_partial partial;
   const hd_op *last; /* the last_arriver that the warp is in */
+  uint64_t parts;    /* of the tile that it sums up: those that it counted itself */
   uint32_t n_shared_work; /* role-issued copies so far: their number names the occurrence */
   hd_ck_loop loop[HD_CK_MAX_DEPTH];
   int32_t depth;
@@ -252,8 +262,9 @@ typedef struct hd_ck_extents {
   const hd_op *a_op, *b_op, *store_op;
   hd_ck_scales scales[2]; /* of A, of B */
   hd_arena arena;
-  uint64_t **stored; /* of 16 x 8 blocks of D: bit s, written where part s is the last; bits of
-                        parts that there are not, too. A row is NULL before its first store */
+  uint64_t **stored; /* of 16 x 8 blocks of D: bit s, written where part s is the last, or one
+                        behind it of the same CTA; bits of parts that there are not, too. A row is
+                        NULL before its first store */
   int64_t stored_rows, stored_cols;
   hd_ck_claim *claims; /* owned */
   int32_t n_claims, cap_claims;
@@ -277,7 +288,10 @@ typedef struct hd_ck_machine {
   hd_ck_content (*sums)[HD_CK_MAX_SLABS]; /* of all buffers' slots: what accumulators there hold */
   hd_ck_access *accesses; /* the kernel's: given back when the run is over */
   uint32_t n_accesses, cap_accesses;
+  hd_ck_count *counts; /* owned */
+  int32_t n_counts, cap_counts;
   uint64_t steps_left;
+  bool listing;  /* runs scalars alone, to know the counts */
   bool stop;     /* a finding ended the run, or all is known that was asked */
   bool counting; /* asks for the number of tiles alone */
   bool went_on;  /* past a finding that was not asked for: what follows from it says nothing */
@@ -490,6 +504,8 @@ void hd_ck_tensor_finish(hd_ck_machine *m);
 void hd_ck_partial_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_partial_sum(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_last_arriver(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+/* The warp will count there, says the run before. */
+void hd_ck_list_count(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_leave_last(hd_ck_warp *w);
 /* The cluster has ended: every partial was counted. */
 void hd_ck_partials_finish(hd_ck_machine *m);

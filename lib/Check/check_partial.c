@@ -1,12 +1,13 @@
 /* Tiles that CTAs share over k (R7): partials go to places of their own, each holds its part of k,
  * and only a warp that has seen all of them counted reads them.
  *
- * Any arrival may be the last one, so every warp runs the last arriver's region as if it were: what
- * it does there holds for every order in which the parts may end. Of the partials of other CTAs it
- * takes what the op promises; that they keep the promise is checked where they are stored: same
- * place, same strips and columns, each part once, from the granule where the part before it ends,
- * published by the same counter. Of a tile that is whole (one part) nothing is stored, counted or
- * read: nobody has to be the last. */
+ * The parts of a tile end in any order: a warp may be the last wherever it counts for the tile a
+ * last time, and is for certain where it has counted them all. There it runs the last arriver's
+ * region; in an instance that is `late`, only where it is for certain. Of the partials of other
+ * CTAs it takes what the op promises; that they keep the promise is checked where they are stored:
+ * same place, same strips and columns, each part once, from the granule where the part before it
+ * ends, published by the same counter. Of a tile that is whole (one part) nothing is stored,
+ * counted or read: nobody has to be the last. */
 #include <stdlib.h>
 
 #include "Check/check_machine.h"
@@ -150,12 +151,43 @@ void hd_ck_partial_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
 
 /* --- last_arriver --------------------------------------------------------------------------- */
 
+static int64_t counter_of(const hd_ck_warp *w, const hd_ck_step *step) {
+  return w->env[step->args[1]].i + hd_op_int(step->op, HD_ATTR_OFFSET, 0);
+}
+
+/* The warp's count there; NULL: it has none. */
+static hd_ck_count *find_count(const hd_ck_machine *m, const hd_ck_warp *w, int64_t at) {
+  for (int32_t i = 0; i < m->n_counts; i++)
+    if (m->counts[i].warp == w->id && m->counts[i].at == at)
+      return &m->counts[i];
+  return NULL;
+}
+
+void hd_ck_list_count(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
+  hd_ck_count made = {.warp = w->id, .at = counter_of(w, step), .total = 1};
+  hd_ck_count *c = find_count(m, w, made.at);
+  if (c)
+    c->total++;
+  else
+    HD_PUSH(m->counts, m->n_counts, m->cap_counts, made);
+}
+
+/* Counts once more: is it the last, or may it be? */
+static bool comes_last(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
+  hd_ck_count *c = find_count(m, w, counter_of(w, step));
+  c->so_far++;
+  c->parts |= UINT64_C(1) << (w->partial.part & (HD_CK_PARTS - 1));
+  w->parts = c->parts;
+  return m->at.late ? c->so_far == w->partial.n : c->so_far == c->total;
+}
+
 void hd_ck_last_arriver(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t place = w->env[step->args[1]].i, n = w->env[step->args[2]].i;
-  int64_t lo = place + hd_op_int(step->op, HD_ATTR_OFFSET, 0);
+  int64_t lo = counter_of(w, step);
   const hd_ck_partial *p = &w->partial;
   if (n == 1 && !is_shared(p)) {
     w->last = step->op;
+    w->parts = 1;
     return;
   }
   if (!p->op || w->last)
@@ -163,12 +195,15 @@ void hd_ck_last_arriver(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
   else if (p->place != place || p->n != n)
     wrong(m, w, step, p->op, "the place and number of parts of the partial",
           "counts for another place, or to another number, than the partial's");
-  w->last = step->op;
   hd_ck_claim *c = claim(m, w, step, (hd_ck_claim){.op = step->op, .place = place, .lo = lo,
                                                    .hi = lo + COUNTER_BYTES, .n = n,
                                                    .tile = p->tile, .is_counter = true});
   if (c)
     c->times++;
+  if (comes_last(m, w, step))
+    w->last = step->op;
+  else
+    w->at = step->target - 1; /* behind it is the region's end */
 }
 
 void hd_ck_leave_last(hd_ck_warp *w) {

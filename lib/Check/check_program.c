@@ -194,18 +194,37 @@ static const hd_op *end_of(hd_ck_program *p, const hd_region *region, const hd_o
 }
 
 /* Whether periods of the loop at `at`, which ends the program so far, may be skipped: it has no
- * loop inside, and does not multiply what it brought itself some turns ago, which would be another
- * stage behind a skip. */
+ * loop inside, counts no arrivals, and does not multiply what it brought itself some turns ago,
+ * which would be another stage behind a skip. */
 static bool may_skip(const hd_ck_program *p, int32_t at) {
   bool brings = false, multiplies = false;
   for (int32_t i = at + 1; i < p->n_steps; i++) {
     hd_op_kind kind = p->steps[i].op ? p->steps[i].op->kind : HD_OP_YIELD;
-    if (p->steps[i].code == HD_CK_FOR)
+    if (p->steps[i].code == HD_CK_FOR || kind == HD_OP_LAST_ARRIVER)
       return false;
     brings = brings || kind == HD_OP_COPY_CP_ASYNC || kind == HD_OP_COPY_LD_ST;
     multiplies = multiplies || kind == HD_OP_MMA_SP || kind == HD_OP_MMA_SP_SCALED;
   }
   return !brings || !multiplies;
+}
+
+static bool carries_numbers(const hd_op *loop) {
+  for (int32_t i = 0; i < loop->n_results; i++) {
+    hd_type_kind kind = loop->results[i]->type.kind;
+    if (kind != HD_TYPE_CURSOR && kind != HD_TYPE_FRAG)
+      return true;
+  }
+  return false;
+}
+
+/* Whether the loop at `at`, which ends the program so far, decides where arrivals are counted. */
+static bool decides(const hd_ck_program *p, int32_t at) {
+  if (carries_numbers(p->steps[at].op))
+    return true;
+  for (int32_t i = at + 1; i < p->n_steps; i++)
+    if (p->steps[i].code == HD_CK_LEAVE)
+      return true;
+  return false;
 }
 
 static void flatten_for(hd_ck_program *p, const hd_op *op, int32_t role) {
@@ -220,6 +239,7 @@ static void flatten_for(hd_ck_program *p, const hd_op *op, int32_t role) {
   p->steps[at].n_outs = body->n_args;
   flatten(p, body, role);
   p->steps[at].skips = may_skip(p, at);
+  p->steps[at].decides = decides(p, at);
   int32_t next = push(p, HD_CK_NEXT, yield, role);
   set_args(p, next, yield);
   p->steps[next].target = at;
@@ -302,11 +322,12 @@ static void flatten_op(hd_ck_program *p, const hd_op *op, int32_t role) {
   p->streams = !hd_op_has(op, HD_ATTR_SPLITS);
 }
 
-/* Every warp takes the region: any may be the last. */
 static void flatten_last(hd_ck_program *p, const hd_op *op, int32_t role) {
+  int32_t at = p->n_steps;
   flatten_op(p, op, role);
   flatten(p, op->regions[0], role);
-  push(p, HD_CK_LEAVE, op, role);
+  p->steps[at].target = push(p, HD_CK_LEAVE, op, role);
+  p->counts = p->roles[role].counts = true;
 }
 
 static void flatten(hd_ck_program *p, const hd_region *region, int32_t role) {
@@ -331,19 +352,8 @@ static void flatten(hd_ck_program *p, const hd_region *region, int32_t role) {
     }
 }
 
-/* Loops that carry numbers are run in full: a skip would not know their next value. */
-static bool carries_numbers(const hd_ck_step *step) {
-  if (step->code != HD_CK_FOR || !step->skips)
-    return false;
-  for (int32_t i = 0; i < step->op->n_results; i++) {
-    hd_type_kind kind = step->op->results[i]->type.kind;
-    if (kind != HD_TYPE_CURSOR && kind != HD_TYPE_FRAG)
-      return true;
-  }
-  return false;
-}
-
-/* Least common multiple of twice the stages of every ring. */
+/* Least common multiple of twice the stages of every ring. Loops that carry numbers are run in
+ * full: a skip would not know their next value. */
 static int32_t find_period(const hd_ck_program *p) {
   enum { MOST = 256 };
   int32_t period = 1;
@@ -356,7 +366,7 @@ static int32_t find_period(const hd_ck_program *p) {
     period = lcm;
   }
   for (int32_t i = 0; i < p->n_steps; i++)
-    if (carries_numbers(&p->steps[i]))
+    if (p->steps[i].skips && carries_numbers(p->steps[i].op))
       return 0;
   return period <= MOST ? period : 0;
 }

@@ -10,7 +10,7 @@ typedef enum hd_ck_code {
   HD_CK_NEXT, /* end of a loop's body: args next carried values; target the FOR */
   HD_CK_IF,   /* args condition; target the else part */
   HD_CK_JOIN, /* end of a branch: args to outs; target behind the if */
-  HD_CK_LEAVE, /* end of a last_arriver's region */
+  HD_CK_LEAVE, /* end of a last_arriver's region, whose target it is */
   HD_CK_ROLE, /* warps of other roles go to target */
   HD_CK_END
 } hd_ck_code;
@@ -25,6 +25,7 @@ typedef struct hd_ck_step {
   int32_t target;
   int32_t role;   /* -1 outside of roles */
   bool skips;     /* of a FOR: whole periods of it may be skipped */
+  bool decides;   /* of a FOR: arrivals are counted in it, or its results are numbers */
   int64_t number; /* const: its value; cursor: its stages; cmp: its predicate, of HD_CK_EQ … */
 } hd_ck_step;
 
@@ -33,6 +34,7 @@ typedef struct hd_ck_role {
   const char *name;
   int32_t warp_lo, n_warps;
   bool single; /* only thread-issued work: the warps past the first leave at once */
+  bool counts; /* it has a last_arriver */
 } hd_ck_role;
 
 /* ORDER HD_CK_ROWS; the verifier admits no other. */
@@ -67,6 +69,7 @@ typedef struct hd_ck_program {
   int32_t splits; /* of k that a tile may have; 1: none */
   bool transposed; /* B is stored k x n */
   bool streams; /* CTAs share tiles over k, in parts that the grid decides */
+  bool counts;  /* a last_arriver tells which CTA sums them up */
   int32_t period; /* turns after which all rings stand where they stood; 0: loops are run in full */
   const char *refusal; /* NULL, or why the kernel cannot be flattened */
   const hd_op *refused;

@@ -2,7 +2,7 @@
  * once. */
 #include "Check/check_machine.h"
 
-enum { STRIP = 16, BLOCK = 8, SLAB = 64, K_STEPS = 2, WIDE = 16, PARTS = 64 };
+enum { STRIP = 16, BLOCK = 8, SLAB = 64, K_STEPS = 2, WIDE = 16 };
 
 static void wrong_data(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                        const char *what, int64_t got, int64_t expected) {
@@ -67,10 +67,10 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
   if (!*blocks)
     *blocks = HD_NEW_ARRAY(&x->arena, uint64_t, x->stored_cols);
   uint64_t *by = &(*blocks)[col / BLOCK];
-  int64_t part = w->last ? w->partial.part : 0, n = w->last ? w->partial.n : 1;
-  uint64_t bit = UINT64_C(1) << (part & (PARTS - 1));
-  bool twice = *by & bit;
-  *by |= bit | (n < PARTS ? ~UINT64_C(0) << n : 0);
+  int64_t n = w->last ? w->partial.n : 1;
+  uint64_t parts = w->last ? w->parts : 1;
+  bool twice = *by & parts;
+  *by |= parts | (n < HD_CK_PARTS ? ~UINT64_C(0) << n : 0);
   if (twice)
     hd_ck_find(m, "coverage", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                "one warp a strip and column", "row %lld, column %lld of D are written twice",

@@ -11,6 +11,7 @@
 #define SUM "hopper_split"
 #define RING_SUM "hopper_ring_sum"
 #define STAGED "hopper_staged"
+#define LAST "hopper_last"
 
 enum { MOST_EDITS = 8 };
 

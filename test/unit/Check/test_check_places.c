@@ -18,6 +18,10 @@
     "{bytes = 12800}", "{bytes = 12784}"                                                           \
   }
 
+/* Of LAST: the slot of D is filled again while a copy out may read it. */
+#define UNWAITED {"        bulk.wait {pending = 0}\n", ""}
+#define ONE_TILE {"%m: i32 = const {value = 512}", "%m: i32 = const {value = 64}"}
+
 /* Of RING_SUM: the consumer waits for a batch at the head of the next turn, and its metadata go
  * round the loop. `used`: which ones its wgmma read, %meta of this turn or %old of the last. */
 #define CARRIED(used)                                                                              \
@@ -45,6 +49,11 @@
   }
 
 static const planted table[] = {
+    {"the last of two tiles fills a slot again", LAST, "R6", {UNWAITED}},
+    {"lanes that meet only where they are the last", LAST, "R3",
+     {{"        warp.sync\n        barrier.arrive %empty, %d {scope = warp}\n", ""},
+      {"        bulk.commit\n      }\n",
+       "        bulk.commit\n      }\n      barrier.arrive %empty, %uc {scope = warp}\n"}}},
     /* arguments */
     {"A copied from B", CLUSTER, "data",
      {{"%a: ptr<bf16> = arg {arg = a,", "%a: ptr<bf16> = arg {arg = b,"}}},
@@ -99,21 +108,34 @@ static void find_planted(void **state) {
   assert_int_equal(count_missed(table, HD_COUNT(table)), 0);
 }
 
-/* Metadata may go round the loop where no wgmma reads the registers that they come to. */
-static void accept_carried(void **state) {
-  (void)state;
-  static const edit carried[] = {CARRIED("%meta")};
-  char *text = kernel_text(RING_SUM);
-  for (size_t i = 0; i < HD_COUNT(carried); i++)
-    text = replace(text, &carried[i]);
+static void assert_sound(const char *file, const edit *edits, size_t n) {
+  char *text = kernel_text(file);
+  for (size_t i = 0; i < n; i++)
+    text = replace(text, &edits[i]);
   hd_check_report report = {0};
   assert_int_equal(check_text(text, &report), HEDDLE_OK);
   hd_check_report_free(&report);
   free(text);
 }
 
+/* Metadata may go round the loop where no wgmma reads the registers that they come to. */
+static void accept_carried(void **state) {
+  (void)state;
+  static const edit carried[] = {CARRIED("%meta")};
+  assert_sound(RING_SUM, carried, HD_COUNT(carried));
+}
+
+/* Of one tile a CTA is the last to count once, however many parts of it are its own. */
+static void accept_last_once(void **state) {
+  (void)state;
+  static const edit once[] = {UNWAITED, ONE_TILE};
+  assert_sound(LAST, NULL, 0);
+  assert_sound(LAST, once, HD_COUNT(once));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(find_planted),
-                                     cmocka_unit_test(accept_carried)};
+                                     cmocka_unit_test(accept_carried),
+                                     cmocka_unit_test(accept_last_once)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
