@@ -14,7 +14,6 @@ class Target<int sm, string suffix, int family, int minPtx, int llvmPtx> {
   int Registers = 65536;     // an SM
   int MaxRegisters = 255;    // a thread
   int MaxThreads = 2048;     // an SM
-  int MaxCtas = 32;          // an SM
   bit Tma = 0;
   bit Cluster = 0;
   int TensorColumns = 0;     // of tensor memory, 128 lanes each

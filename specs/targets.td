@@ -1,24 +1,24 @@
 // Targets that ptxas 13.0 (PTX 9.0) knows and Heddle may generate for. sm_101 became sm_110
 // with PTX 9.0; ptxas 13.0 knows the new name only.
-// Shared memory, threads and CTAs: CUDA C++ Programming Guide, "Compute Capabilities".
+// Shared memory and threads: CUDA C++ Programming Guide, "Compute Capabilities".
 class Turing<int sm> : Target<sm, "", 75, 63, 86> {
-  let SharedBlock = 65536; let SharedSm = 65536; let MaxThreads = 1024; let MaxCtas = 16;
+  let SharedBlock = 65536; let SharedSm = 65536; let MaxThreads = 1024;
   let Source = "CUDA C++ Programming Guide, compute capability 7.5";
 }
-class Ampere<int sm, int ptx, int block, int total, int threads, int ctas>
+class Ampere<int sm, int ptx, int block, int total, int threads>
     : Target<sm, "", 80, ptx, 86> {
-  let SharedBlock = block; let SharedSm = total; let MaxThreads = threads; let MaxCtas = ctas;
+  let SharedBlock = block; let SharedSm = total; let MaxThreads = threads;
   let Source = "CUDA C++ Programming Guide, compute capability 8.x";
 }
 def sm_75 : Turing<75>;
-def sm_80 : Ampere<80, 70, 166912, 167936, 2048, 32>;
-def sm_86 : Ampere<86, 71, 101376, 102400, 1536, 16>;
-def sm_87 : Ampere<87, 74, 166912, 167936, 1536, 16>;
-def sm_88 : Ampere<88, 90, 101376, 102400, 1536, 16> {
+def sm_80 : Ampere<80, 70, 166912, 167936, 2048>;
+def sm_86 : Ampere<86, 71, 101376, 102400, 1536>;
+def sm_87 : Ampere<87, 74, 166912, 167936, 1536>;
+def sm_88 : Ampere<88, 90, 101376, 102400, 1536> {
   let LlvmPtx = 90;
   let TakenPtx = 73;
 }
-def sm_89 : Ampere<89, 78, 101376, 102400, 1536, 24>;
+def sm_89 : Ampere<89, 78, 101376, 102400, 1536>;
 
 class Hopper<string suffix, int ptx> : Target<90, suffix, 90, ptx, 86> {
   let SharedBlock = 232448; let SharedSm = 233472; let Tma = 1; let Cluster = 1;
@@ -39,14 +39,14 @@ def sm_100f : Blackwell<100, "f", 100, 88, 88>;
 def sm_103  : Blackwell<103, "", 100, 88, 88>;
 def sm_103a : Blackwell<103, "a", 100, 88, 88>;
 def sm_103f : Blackwell<103, "f", 100, 88, 88>;
-let MaxThreads = 1536, MaxCtas = 24 in {
+let MaxThreads = 1536 in {
 def sm_110  : Blackwell<110, "", 110, 90, 90> { let Formerly = "sm_101"; }
 def sm_110a : Blackwell<110, "a", 110, 90, 90> { let Formerly = "sm_101a"; }
 def sm_110f : Blackwell<110, "f", 110, 90, 90> { let Formerly = "sm_101f"; }
 }
 
 class GeForce<int sm, string suffix, int ptx, int llvm> : Target<sm, suffix, 120, ptx, llvm> {
-  let SharedBlock = 101376; let SharedSm = 102400; let MaxThreads = 1536; let MaxCtas = 24;
+  let SharedBlock = 101376; let SharedSm = 102400; let MaxThreads = 1536;
   let Tma = 1; let Cluster = 1;
   let Source = "CUDA C++ Programming Guide, compute capability 12.x";
 }

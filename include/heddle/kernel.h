@@ -70,7 +70,8 @@ typedef enum heddle_arg_class {
 } heddle_arg_class;
 
 /* How many arguments a launch takes (fixed sizes are not passed), and the i-th: "a", "m", "ldb", …
- * with its class. NULL when i is out of range. Strings live as long as the kernel. */
+ * with its class. NULL, and HEDDLE_CLASS_I64, when i is out of range. Strings live as long as the
+ * kernel. */
 HEDDLE_API size_t heddle_kernel_arg_count(const heddle_kernel *kernel);
 HEDDLE_API const char *heddle_kernel_arg_name(const heddle_kernel *kernel, size_t i);
 HEDDLE_API heddle_arg_class heddle_kernel_arg_class(const heddle_kernel *kernel, size_t i);

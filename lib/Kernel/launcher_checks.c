@@ -4,11 +4,9 @@
 
 #include "Kernel/launcher_c.h"
 
-#define MAX_STRIDE (INT64_C(1) << 40)
-
 static bool is_number(hd_arg_kind kind) {
-  hd_arg_class class = hd_arg_class_of(kind);
-  return class == HD_CLASS_I32 || class == HD_CLASS_I64;
+  heddle_arg_class class = hd_arg_class_of(kind);
+  return class == HEDDLE_CLASS_I32 || class == HEDDLE_CLASS_I64;
 }
 
 void hd_launcher_params(hd_strbuf *out, const hd_manifest *manifest, bool numbers_only) {
@@ -28,7 +26,7 @@ void hd_launcher_initialiser(hd_strbuf *out, const hd_manifest *manifest, bool n
       continue;
     if (!hd_arg_is_passed(arg))
       hd_strbuf_printf(out, "%s.%s = INT64_C(%" PRId64 ")", separator, name, arg->fixed);
-    else if (hd_arg_class_of(arg->kind) == HD_CLASS_PTR)
+    else if (hd_arg_class_of(arg->kind) == HEDDLE_CLASS_PTR)
       hd_strbuf_printf(out, "%s.%s = (uint64_t)(uintptr_t)%s", separator, name, name);
     else
       hd_strbuf_printf(out, "%s.%s = %s", separator, name, name);
@@ -49,7 +47,7 @@ void hd_launcher_values(hd_strbuf *out, const hd_manifest *manifest) {
 
 /* arg * mul + add, without the parts that do nothing. */
 static void add_linear(hd_strbuf *out, const hd_expr *expr) {
-  bool is_pointer = hd_arg_class_of(expr->arg) == HD_CLASS_PTR;
+  bool is_pointer = hd_arg_class_of(expr->arg) == HEDDLE_CLASS_PTR;
   if (expr->arg == HD_ARG_NONE) {
     hd_strbuf_printf(out, "INT64_C(%" PRId64 ")", expr->mul + expr->add);
     return;
@@ -93,7 +91,7 @@ static void add_stride_checks(hd_strbuf *out, const hd_arg *arg) {
   add_expr(out, arg->at_least.div > 0 ? &arg->at_least : &one);
   hd_strbuf_add(out, ")\n    return HEDDLE_LAUNCH_STRIDE;\n");
   hd_strbuf_printf(out, "  if (v->%s > INT64_C(%" PRId64 "))\n    return HEDDLE_LAUNCH_MAX;\n",
-                   name, arg->max > 0 && arg->max < MAX_STRIDE ? arg->max : MAX_STRIDE);
+                   name, arg->max > 0 && arg->max < HD_MAX_STRIDE ? arg->max : HD_MAX_STRIDE);
   add_divisible(out, arg);
 }
 
@@ -112,11 +110,11 @@ static void add_pointer_checks(hd_strbuf *out, const hd_arg *arg) {
 void hd_launcher_checks(hd_strbuf *out, const hd_manifest *manifest) {
   hd_strbuf_add(out, "static int hd_check_numbers(const hd_values *v) {\n");
   for (int i = 0; i < manifest->n_args; i++) {
-    if (hd_arg_class_of(manifest->arg[i].kind) == HD_CLASS_I32)
+    if (hd_arg_class_of(manifest->arg[i].kind) == HEDDLE_CLASS_I32)
       add_size_checks(out, &manifest->arg[i]);
   }
   for (int i = 0; i < manifest->n_args; i++) {
-    if (hd_arg_class_of(manifest->arg[i].kind) == HD_CLASS_I64)
+    if (hd_arg_class_of(manifest->arg[i].kind) == HEDDLE_CLASS_I64)
       add_stride_checks(out, &manifest->arg[i]);
   }
   hd_strbuf_add(out,
@@ -124,7 +122,7 @@ void hd_launcher_checks(hd_strbuf *out, const hd_manifest *manifest) {
                 "static int hd_check_pointers(const hd_values *v, uint64_t workspace_bytes) {\n"
                 "  (void)workspace_bytes;\n");
   for (int i = 0; i < manifest->n_args; i++) {
-    if (hd_arg_class_of(manifest->arg[i].kind) == HD_CLASS_PTR)
+    if (hd_arg_class_of(manifest->arg[i].kind) == HEDDLE_CLASS_PTR)
       add_pointer_checks(out, &manifest->arg[i]);
   }
   hd_strbuf_add(out, "  return HEDDLE_LAUNCH_OK;\n}\n\n");

@@ -4,10 +4,10 @@
 
 static const struct {
   const char *name;
-  hd_arg_class class;
+  heddle_arg_class class;
 } args[HD_N_ARG_KINDS] = {
-    {"none", HD_CLASS_I64},
-#define HD_ARG(kind, name, class) {name, HD_CLASS_##class},
+    {"none", HEDDLE_CLASS_I64},
+#define HD_ARG(kind, name, class) {name, HEDDLE_CLASS_##class},
 #include "Kernel/args.def"
 #undef HD_ARG
 };
@@ -16,20 +16,20 @@ const char *hd_arg_name(hd_arg_kind kind) {
   return (unsigned)kind < HD_N_ARG_KINDS ? args[kind].name : "?";
 }
 
-hd_arg_class hd_arg_class_of(hd_arg_kind kind) {
-  return (unsigned)kind < HD_N_ARG_KINDS ? args[kind].class : HD_CLASS_I64;
+heddle_arg_class hd_arg_class_of(hd_arg_kind kind) {
+  return (unsigned)kind < HD_N_ARG_KINDS ? args[kind].class : HEDDLE_CLASS_I64;
 }
 
-uint64_t hd_arg_bits(hd_arg_class class, heddle_arg arg) {
+uint64_t hd_arg_bits(heddle_arg_class class, heddle_arg arg) {
   uint32_t bits;
   switch (class) {
-  case HD_CLASS_PTR:
+  case HEDDLE_CLASS_PTR:
     return (uint64_t)(uintptr_t)arg.ptr;
-  case HD_CLASS_I32:
+  case HEDDLE_CLASS_I32:
     return (uint64_t)(int64_t)arg.i32;
-  case HD_CLASS_I64:
+  case HEDDLE_CLASS_I64:
     return (uint64_t)arg.i64;
-  case HD_CLASS_F32:
+  case HEDDLE_CLASS_F32:
     memcpy(&bits, &arg.f32, sizeof bits);
     return bits;
   }
@@ -38,13 +38,13 @@ uint64_t hd_arg_bits(hd_arg_class class, heddle_arg arg) {
 
 const char *hd_arg_c_type(hd_arg_kind kind) {
   switch (hd_arg_class_of(kind)) {
-  case HD_CLASS_PTR:
+  case HEDDLE_CLASS_PTR:
     return kind == HD_ARG_D || kind == HD_ARG_WORKSPACE ? "void *" : "const void *";
-  case HD_CLASS_I32:
+  case HEDDLE_CLASS_I32:
     return "int32_t ";
-  case HD_CLASS_I64:
+  case HEDDLE_CLASS_I64:
     return "int64_t ";
-  case HD_CLASS_F32:
+  case HEDDLE_CLASS_F32:
     return "float ";
   }
   return "";

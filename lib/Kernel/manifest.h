@@ -22,6 +22,9 @@ enum {
   HD_MAX_REQUIREMENTS = 12
 };
 
+/* Of a pitch in elements, and of a tensor map's in bytes (cuTensorMapEncodeTiled asks for less). */
+#define HD_MAX_STRIDE (INT64_C(1) << 40)
+
 /* A problem's arguments, in the order of the typed function. Pointers are device pointers. Sizes
  * are in elements, i32; strides in elements, i64 (row pitch of the stored matrix); scalars f32. */
 typedef enum hd_arg_kind {
@@ -32,13 +35,11 @@ typedef enum hd_arg_kind {
   HD_N_ARG_KINDS
 } hd_arg_kind;
 
-typedef enum hd_arg_class { HD_CLASS_PTR, HD_CLASS_I32, HD_CLASS_I64, HD_CLASS_F32 } hd_arg_class;
-
 /* "a", "ldb", …; the class of a kind. */
 const char *hd_arg_name(hd_arg_kind kind);
-hd_arg_class hd_arg_class_of(hd_arg_kind kind);
+heddle_arg_class hd_arg_class_of(hd_arg_kind kind);
 /* One argument's value as hd_values holds it. */
-uint64_t hd_arg_bits(hd_arg_class class, heddle_arg arg);
+uint64_t hd_arg_bits(heddle_arg_class class, heddle_arg arg);
 /* What weights_ready promises: A, and its block scales. */
 static inline bool hd_arg_is_weights(hd_arg_kind kind) {
   return kind == HD_ARG_A || kind == HD_ARG_BLOCK_SCALE_A;
@@ -135,8 +136,6 @@ typedef struct hd_variant {
    * none */
   hd_expr workspace_bytes_per_tile;
 } hd_variant;
-
-typedef enum hd_order { HD_ROW_MAJOR, HD_COL_MAJOR } hd_order;
 
 typedef struct hd_manifest {
   const char *name;    /* of the kernel; a C identifier */

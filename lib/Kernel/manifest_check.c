@@ -82,11 +82,11 @@ static heddle_status check_expr(heddle_context *ctx, const hd_manifest *manifest
                                 const char *where, const hd_expr *expr, bool pointers) {
   if (expr->div == 0 || expr->arg == HD_ARG_NONE)
     return HEDDLE_OK;
-  hd_arg_class class = hd_arg_class_of(expr->arg);
+  heddle_arg_class class = hd_arg_class_of(expr->arg);
   if (!hd_manifest_arg(manifest, expr->arg))
     return refuse(ctx, "manifest.expr", "%s speaks of %s, which is no argument", where,
                   hd_arg_name(expr->arg));
-  if (class == HD_CLASS_F32 || (class == HD_CLASS_PTR && !pointers))
+  if (class == HEDDLE_CLASS_F32 || (class == HEDDLE_CLASS_PTR && !pointers))
     return refuse(ctx, "manifest.expr", "%s speaks of %s; legal: a size or a stride", where,
                   hd_arg_name(expr->arg));
   return HEDDLE_OK;
@@ -95,15 +95,15 @@ static heddle_status check_expr(heddle_context *ctx, const hd_manifest *manifest
 static heddle_status check_arg(heddle_context *ctx, const hd_manifest *manifest, int index) {
   const hd_arg *arg = &manifest->arg[index];
   const char *name = hd_arg_name(arg->kind);
-  hd_arg_class class = hd_arg_class_of(arg->kind);
-  bool is_number = class == HD_CLASS_I32 || class == HD_CLASS_I64;
+  heddle_arg_class class = hd_arg_class_of(arg->kind);
+  bool is_number = class == HEDDLE_CLASS_I32 || class == HEDDLE_CLASS_I64;
   if (arg->kind == HD_ARG_NONE)
     return refuse(ctx, "manifest.arg", "argument %d has no kind", index);
   if (hd_manifest_arg(manifest, arg->kind) != arg)
     return refuse(ctx, "manifest.arg", "argument %s stands twice", name);
   if (arg->fixed > 0 && !is_number)
     return refuse(ctx, "manifest.arg", "argument %s: only sizes and strides can be fixed", name);
-  if (class == HD_CLASS_I32 && (arg->fixed > INT32_MAX || arg->max > INT32_MAX))
+  if (class == HEDDLE_CLASS_I32 && (arg->fixed > INT32_MAX || arg->max > INT32_MAX))
     return refuse(ctx, "manifest.arg", "argument %s: a size is at most %d", name, INT32_MAX);
   if (arg->fixed > 0 && arg->divisible_by > 1 && arg->fixed % arg->divisible_by != 0)
     return refuse(ctx, "manifest.arg",
@@ -121,7 +121,7 @@ static heddle_status check_scales(heddle_context *ctx, const hd_manifest *manife
                                       HD_ARG_LDSB};
   for (size_t i = 0; i < HD_COUNT(kinds); i++) {
     bool there = hd_manifest_arg(manifest, kinds[i]) != NULL;
-    bool is_pitch = hd_arg_class_of(kinds[i]) != HD_CLASS_PTR;
+    bool is_pitch = hd_arg_class_of(kinds[i]) != HEDDLE_CLASS_PTR;
     if (there != (manifest->scale_block > 0 && !(is_pitch && manifest->scale_tiles)))
       return refuse(ctx, "manifest.scale-block", "scale_block: got %d%s %s argument %s",
                     manifest->scale_block, manifest->scale_tiles ? " in tiles" : "",
@@ -145,7 +145,7 @@ static heddle_status check_args(heddle_context *ctx, const hd_manifest *manifest
 
 static heddle_status check_tmap(heddle_context *ctx, const hd_manifest *manifest,
                                 const hd_tmap_recipe *tmap) {
-  if (hd_arg_class_of(tmap->base) != HD_CLASS_PTR || !hd_manifest_arg(manifest, tmap->base))
+  if (hd_arg_class_of(tmap->base) != HEDDLE_CLASS_PTR || !hd_manifest_arg(manifest, tmap->base))
     return refuse(ctx, "manifest.tmap", "base %s is not a pointer argument",
                   hd_arg_name(tmap->base));
   for (int i = 0; i < tmap->rank; i++) {

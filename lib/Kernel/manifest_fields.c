@@ -40,21 +40,20 @@ static const hd_names swizzle_names = {"a swizzle", swizzle_name};
 /* Factors stay below 2^20, so that expressions of sizes (2^31) and strides (2^40) stay below
  * 2^62. */
 #define FACTOR (INT64_C(1) << 20)
-#define STRIDE (INT64_C(1) << 40)
 
 static const hd_field expr_fields[] = {
     NAME(hd_expr, arg, arg_names),
     I64(hd_expr, mul, -FACTOR, FACTOR),
-    I64(hd_expr, add, -STRIDE, STRIDE),
+    I64(hd_expr, add, -HD_MAX_STRIDE, HD_MAX_STRIDE),
     I64(hd_expr, div, 0, FACTOR),
     END,
 };
 
 static const hd_field arg_fields[] = {
     NAME(hd_arg, kind, arg_names),
-    I64(hd_arg, fixed, 0, STRIDE),
-    I64(hd_arg, divisible_by, 0, STRIDE),
-    I64(hd_arg, max, 0, STRIDE),
+    I64(hd_arg, fixed, 0, HD_MAX_STRIDE),
+    I64(hd_arg, divisible_by, 0, HD_MAX_STRIDE),
+    I64(hd_arg, max, 0, HD_MAX_STRIDE),
     RECORD(hd_arg, at_least, expr_fields),
     I32(hd_arg, align, 0, 4096),
     NAME(hd_arg, elem, elem_names),
@@ -69,7 +68,7 @@ static const hd_field param_fields[] = {
 
 static const hd_field requirement_fields[] = {
     RECORD(hd_requirement, value, expr_fields),
-    I64(hd_requirement, modulo, 1, STRIDE),
+    I64(hd_requirement, modulo, 1, HD_MAX_STRIDE),
     END,
 };
 

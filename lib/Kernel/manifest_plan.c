@@ -5,10 +5,9 @@
 #include "Support/diag.h"
 
 /* Bounds that keep every expression of a checked manifest inside 64 bits (hd_manifest_check limits
- * factors to 2^20). cuTensorMapEncodeTiled asks for strides below 2^40 bytes itself. */
-#define MAX_STRIDE (INT64_C(1) << 40)
+ * factors to 2^20). */
 #define MAX_TMAP_DIM (UINT64_C(1) << 32)
-#define MAX_TMAP_STRIDE (UINT64_C(1) << 40)
+#define MAX_TMAP_STRIDE ((uint64_t)HD_MAX_STRIDE)
 #define TMAP_ALIGN 16
 
 static heddle_status refuse(heddle_context *ctx, const hd_arg *arg, const char *rule, int64_t got,
@@ -38,7 +37,7 @@ static heddle_status check_size(heddle_context *ctx, const hd_arg *arg, int64_t 
 static heddle_status check_stride(heddle_context *ctx, const hd_arg *arg, int64_t value,
                                   const hd_values *values) {
   int64_t least = arg->at_least.div > 0 ? hd_expr_eval(&arg->at_least, values) : 1;
-  int64_t most = arg->max > 0 && arg->max < MAX_STRIDE ? arg->max : MAX_STRIDE;
+  int64_t most = arg->max > 0 && arg->max < HD_MAX_STRIDE ? arg->max : HD_MAX_STRIDE;
   if (value < least)
     return refuse(ctx, arg, "launch.stride", value, "at least the row, that is", least);
   if (value > most)
@@ -60,7 +59,7 @@ static heddle_status check_divisible(heddle_context *ctx, const hd_arg *arg, int
 heddle_status hd_manifest_check_number(heddle_context *ctx, const hd_arg *arg,
                                        const hd_values *values) {
   int64_t value = (int64_t)values->v[arg->kind];
-  HD_TRY(hd_arg_class_of(arg->kind) == HD_CLASS_I32 ? check_size(ctx, arg, value)
+  HD_TRY(hd_arg_class_of(arg->kind) == HEDDLE_CLASS_I32 ? check_size(ctx, arg, value)
                                                     : check_stride(ctx, arg, value, values));
   return check_divisible(ctx, arg, value);
 }
@@ -69,7 +68,7 @@ heddle_status hd_manifest_check_number(heddle_context *ctx, const hd_arg *arg,
 static heddle_status check_numbers(heddle_context *ctx, const hd_manifest *manifest,
                                    const hd_values *values) {
   for (int pass = 0; pass < 2; pass++) {
-    hd_arg_class class = pass == 0 ? HD_CLASS_I32 : HD_CLASS_I64;
+    heddle_arg_class class = pass == 0 ? HEDDLE_CLASS_I32 : HEDDLE_CLASS_I64;
     for (int i = 0; i < manifest->n_args; i++) {
       const hd_arg *arg = &manifest->arg[i];
       if (hd_arg_class_of(arg->kind) == class)
@@ -83,7 +82,7 @@ static heddle_status check_pointers(heddle_context *ctx, const hd_manifest *mani
                                     const hd_values *values, uint64_t workspace_bytes) {
   for (int i = 0; i < manifest->n_args; i++) {
     const hd_arg *arg = &manifest->arg[i];
-    if (hd_arg_class_of(arg->kind) != HD_CLASS_PTR)
+    if (hd_arg_class_of(arg->kind) != HEDDLE_CLASS_PTR)
       continue;
     uint64_t value = values->v[arg->kind];
     bool may_be_null =

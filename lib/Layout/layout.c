@@ -63,21 +63,6 @@ bool hd_layout_add_repeat(hd_layout *layout, unsigned in_dim, uint32_t count,
   return true;
 }
 
-static int find_dim(const hd_layout_dim *dim, unsigned n, const char *name) {
-  for (unsigned i = 0; i < n; i++)
-    if (!strcmp(dim[i].name, name))
-      return (int)i;
-  return -1;
-}
-
-int hd_layout_find_in(const hd_layout *layout, const char *name) {
-  return find_dim(layout->in, layout->n_in, name);
-}
-
-int hd_layout_find_out(const hd_layout *layout, const char *name) {
-  return find_dim(layout->out, layout->n_out, name);
-}
-
 uint32_t hd_layout_in_size(const hd_layout *layout, unsigned dim) {
   uint32_t size = 1u << layout->in[dim].bits;
   for (unsigned i = 0; i < layout->n_repeats; i++)

@@ -58,10 +58,6 @@ bool hd_layout_add_in(hd_layout *layout, const char *name, unsigned n_bits,
 bool hd_layout_add_repeat(hd_layout *layout, unsigned in_dim, uint32_t count,
                           const int32_t stride[HD_LAYOUT_DIMS]);
 
-/* Index of a dimension by name, or -1. */
-int hd_layout_find_in(const hd_layout *layout, const char *name);
-int hd_layout_find_out(const hd_layout *layout, const char *name);
-
 /* How many values an input dimension takes, and one more than the largest value of an output. */
 uint32_t hd_layout_in_size(const hd_layout *layout, unsigned dim);
 uint64_t hd_layout_out_extent(const hd_layout *layout, unsigned dim);
@@ -112,10 +108,9 @@ int hd_swizzle_for_rows(uint32_t row_bytes);
  * these are place 8j + 2q + e of each 4 run  ->  column run * q + 2j + e */
 hd_layout hd_layout_run_order(uint32_t run, uint32_t n);
 
-/* CuTe notation, "((4,8),2):((2,16),1)" per output dimension, with Swizzle<> where one applies:
- * strides in units of the flattened output. Prints the GF(2) columns when it has no CuTe form. */
+/* CuTe notation, "((4,8),2):((2,16),1)", a mode an input dimension, with Swizzle<> where one
+ * applies: strides in units of the flattened output, dimension 0 fastest. Without a CuTe form, a
+ * line for each input bit and repeat: "lane[0] -> row 0, col 2". */
 void hd_layout_print_cute(const hd_layout *layout, hd_strbuf *out);
-/* One line per input bit and repeat: "lane[0] -> row 0, col 2". */
-void hd_layout_print(const hd_layout *layout, hd_strbuf *out);
 
 #endif

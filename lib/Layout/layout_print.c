@@ -19,7 +19,7 @@ static uint32_t field_of(const hd_layout *layout, uint32_t word, unsigned dim) {
   return (uint32_t)((uint64_t)word >> shift & (((uint64_t)1 << layout->out[dim].bits) - 1));
 }
 
-void hd_layout_print(const hd_layout *layout, hd_strbuf *out) {
+static void print_bits(const hd_layout *layout, hd_strbuf *out) {
   unsigned bit = 0;
   for (unsigned d = 0; d < layout->n_in; d++)
     for (unsigned i = 0; i < layout->in[d].bits; i++, bit++) {
@@ -123,5 +123,5 @@ void hd_layout_print_cute(const hd_layout *layout, hd_strbuf *out) {
     return;
   }
   hd_strbuf_add(out, "no CuTe form:\n");
-  hd_layout_print(layout, out);
+  print_bits(layout, out);
 }

@@ -42,11 +42,6 @@ void hd_fill_sparse(const hd_fill *fill, heddle_elem elem, uint64_t m, uint64_t 
 void hd_fill_scales(const hd_fill *fill, heddle_elem elem, uint64_t n_rows, uint64_t n_blocks,
                     void *data);
 
-/* How many bits of an integer sum stay exact while a tensor core adds products of a and b: 24 for
- * f32 accumulators, 11 for f16, 31 for s32, and 13 for f32 over 8-bit floats, whose products
- * Hopper aligns and truncates before it adds (measured: 4e-5 relative an instruction). */
-int hd_exact_bits(heddle_elem a, heddle_elem b, heddle_elem accumulator);
-
 /* The largest limits (at most 8) with K/2 * limit_a * limit_b + 64 within 2^bits for both operands'
  * types (64: room for C and bias), so that every partial sum in any order is exact.
  * HEDDLE_UNSUPPORTED names the largest K when there are none. */

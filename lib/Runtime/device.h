@@ -12,10 +12,8 @@ typedef struct hd_device_info {
   char name[128];
   char target[16]; /* "sm_90a" */
   char pci_id[32];
-  int32_t cc_major, cc_minor, n_sms;
-  int32_t shared_per_block_bytes, shared_per_sm_bytes, registers_per_sm;
-  int32_t clock_mhz;
-  int64_t l2_bytes, memory_bytes;
+  int32_t n_sms;
+  int64_t l2_bytes;
   int32_t driver_version; /* 12080 = CUDA 12.8 */
 } hd_device_info;
 

@@ -24,40 +24,17 @@ static const char spin_ptx[] = ".version 7.0\n"
                                "  ret;\n"
                                "}\n";
 
-static heddle_status ask_numbers(heddle_context *ctx, const heddle_runtime *runtime, int device,
-                                 hd_device_info *info) {
-  int l2 = 0, khz = 0;
-  const struct {
-    int attribute, *value;
-  } wanted[] = {
-      {HD_CU_DEV_CC_MAJOR, &info->cc_major},
-      {HD_CU_DEV_CC_MINOR, &info->cc_minor},
-      {HD_CU_DEV_SMS, &info->n_sms},
-      {HD_CU_DEV_SHARED_PER_BLOCK, &info->shared_per_block_bytes},
-      {HD_CU_DEV_SHARED_PER_SM, &info->shared_per_sm_bytes},
-      {HD_CU_DEV_REGISTERS_PER_SM, &info->registers_per_sm},
-      {HD_CU_DEV_L2_BYTES, &l2},
-      {HD_CU_DEV_CLOCK_KHZ, &khz},
-  };
-  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-    HD_CU_TRY(ctx, runtime, device_attribute, wanted[i].value, wanted[i].attribute, device);
-  info->l2_bytes = l2;
-  info->clock_mhz = khz / 1000;
-  return HEDDLE_OK;
-}
-
 static heddle_status ask_info(heddle_context *ctx, const heddle_runtime *runtime,
                               hd_device_info *info) {
-  int device;
-  size_t memory_bytes;
+  int device, l2;
   HD_CU_TRY(ctx, runtime, context_device, &device);
   HD_CU_TRY(ctx, runtime, device_name, info->name, (int)sizeof info->name, device);
   HD_CU_TRY(ctx, runtime, device_pci, info->pci_id, (int)sizeof info->pci_id, device);
-  HD_CU_TRY(ctx, runtime, device_memory, &memory_bytes, device);
-  info->memory_bytes = (int64_t)memory_bytes;
+  HD_CU_TRY(ctx, runtime, device_attribute, &info->n_sms, HD_CU_DEV_SMS, device);
+  HD_CU_TRY(ctx, runtime, device_attribute, &l2, HD_CU_DEV_L2_BYTES, device);
+  info->l2_bytes = l2;
   info->driver_version = runtime->version;
-  HD_TRY(heddle_device_target(ctx, runtime, info->target));
-  return ask_numbers(ctx, runtime, device, info);
+  return heddle_device_target(ctx, runtime, info->target);
 }
 
 static heddle_status load_spin(heddle_context *ctx, hd_device *device) {

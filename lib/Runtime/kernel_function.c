@@ -15,24 +15,24 @@ struct hd_closure {
   ffi_type *types[HD_MAX_ARGS + 1];
 };
 
-static ffi_type *ffi_type_of(hd_arg_class class) {
+static ffi_type *ffi_type_of(heddle_arg_class class) {
   switch (class) {
-  case HD_CLASS_PTR:
+  case HEDDLE_CLASS_PTR:
     return &ffi_type_pointer;
-  case HD_CLASS_I32:
+  case HEDDLE_CLASS_I32:
     return &ffi_type_sint32;
-  case HD_CLASS_I64:
+  case HEDDLE_CLASS_I64:
     return &ffi_type_sint64;
-  case HD_CLASS_F32:
+  case HEDDLE_CLASS_F32:
     return &ffi_type_float;
   }
   return &ffi_type_pointer;
 }
 
 /* libffi hands over the address of each argument; each class reads its own width. */
-static heddle_arg read_arg(hd_arg_class class, const void *at) {
+static heddle_arg read_arg(heddle_arg_class class, const void *at) {
   heddle_arg arg = {.i64 = 0};
-  bool is_wide = class == HD_CLASS_PTR || class == HD_CLASS_I64;
+  bool is_wide = class == HEDDLE_CLASS_PTR || class == HEDDLE_CLASS_I64;
   memcpy(&arg, at, is_wide ? 8 : 4);
   return arg;
 }
@@ -42,7 +42,7 @@ static void called(ffi_cif *cif, void *result, void **args, void *user) {
   hd_values values = {{0}};
   (void)cif;
   for (int i = 0; i < kernel->n_passed; i++) {
-    hd_arg_class class = hd_arg_class_of(kernel->passed[i]);
+    heddle_arg_class class = hd_arg_class_of(kernel->passed[i]);
     values.v[kernel->passed[i]] = hd_arg_bits(class, read_arg(class, args[i]));
   }
   void *stream = *(void **)args[kernel->n_passed];

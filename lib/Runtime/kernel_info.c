@@ -1,14 +1,6 @@
 /* What a loaded kernel is: the queries of heddle/kernel.h. */
 #include "Runtime/loaded_kernel.h"
 
-_Static_assert((int)HEDDLE_CLASS_PTR == (int)HD_CLASS_PTR &&
-                   (int)HEDDLE_CLASS_I32 == (int)HD_CLASS_I32 &&
-                   (int)HEDDLE_CLASS_I64 == (int)HD_CLASS_I64 &&
-                   (int)HEDDLE_CLASS_F32 == (int)HD_CLASS_F32,
-               "the public argument classes are the manifest's");
-
-const hd_manifest *hd_kernel_manifest(const heddle_kernel *kernel) { return &kernel->manifest; }
-
 const char *heddle_kernel_name(const heddle_kernel *kernel) { return kernel->manifest.name; }
 
 const char *heddle_kernel_family(const heddle_kernel *kernel) { return kernel->manifest.family; }
@@ -23,7 +15,7 @@ const char *heddle_kernel_arg_name(const heddle_kernel *kernel, size_t i) {
 
 heddle_arg_class heddle_kernel_arg_class(const heddle_kernel *kernel, size_t i) {
   hd_arg_kind kind = i < (size_t)kernel->n_passed ? kernel->passed[i] : HD_ARG_NONE;
-  return (heddle_arg_class)hd_arg_class_of(kind);
+  return hd_arg_class_of(kind);
 }
 
 size_t heddle_kernel_variant_count(const heddle_kernel *kernel) {

@@ -37,9 +37,6 @@ heddle_status hd_kernel_load(heddle_context *ctx, const heddle_runtime *runtime,
                              const hd_manifest *manifest, const heddle_image *image, bool gate,
                              heddle_kernel **kernel);
 
-/* Borrowed: lives as long as the kernel. */
-const hd_manifest *hd_kernel_manifest(const heddle_kernel *kernel);
-
 /* What the driver takes for one launch. Its pointers are into itself and the values: none may
  * move. */
 typedef struct hd_prepared {

@@ -60,7 +60,7 @@ static heddle_status take_arg(heddle_context *ctx, launch *l, size_t i) {
   if (kind == HD_ARG_WORKSPACE && arg.ptr)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "simulate.workspace",
                     "got a workspace; nearest: NULL (the simulator makes its own)");
-  bool pointer = hd_arg_class_of(kind) == HD_CLASS_PTR;
+  bool pointer = hd_arg_class_of(kind) == HEDDLE_CLASS_PTR;
   l->values.v[kind] = pointer && arg.ptr ? add_buffer(l, kind, arg.ptr, l->from->arg_bytes[i])
                                          : hd_arg_bits(hd_arg_class_of(kind), arg);
   return HEDDLE_OK;

@@ -42,8 +42,8 @@ static heddle_status wrong_k(heddle_context *ctx, const heddle_elem_info *info, 
                   (unsigned long long)k, info->name, info->group, (unsigned long long)nearest);
 }
 
-heddle_status hd_sparse_shape_check(heddle_context *ctx, heddle_elem elem, uint64_t m, uint64_t k,
-                                    const hd_sparse_rule **rule) {
+static heddle_status check_shape(heddle_context *ctx, heddle_elem elem, uint64_t m, uint64_t k,
+                                 const hd_sparse_rule **rule) {
   const hd_sparse_rule *found;
   HD_TRY(hd_sparse_rule_find(ctx, elem, &found));
   const heddle_elem_info *info = heddle_elem_get(elem);
@@ -64,7 +64,7 @@ heddle_status hd_sparse_shape_check(heddle_context *ctx, heddle_elem elem, uint6
 
 heddle_status hd_sparse_stride_check(heddle_context *ctx, heddle_elem elem, uint64_t m, uint64_t k,
                                      size_t row_bytes, const hd_sparse_rule **rule) {
-  HD_TRY(hd_sparse_shape_check(ctx, elem, m, k, rule));
+  HD_TRY(check_shape(ctx, elem, m, k, rule));
   size_t least = (size_t)k * heddle_elem_get(elem)->container_bits / 8, total = row_bytes;
   if (row_bytes < least)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.stride",
@@ -116,7 +116,7 @@ heddle_status heddle_sparse_plan(heddle_context *ctx, heddle_sparse_form form, h
                                  heddle_family family, uint64_t m, uint64_t k,
                                  heddle_sparse_info *info) {
   const hd_sparse_rule *rule = NULL;
-  HD_TRY(hd_sparse_shape_check(ctx, elem, m, k, &rule));
+  HD_TRY(check_shape(ctx, elem, m, k, &rule));
   heddle_sparse_info plan = {.form = form, .elem = elem, .m = m, .k = k};
   plan.payload_offset = HEDDLE_SPARSE_HEADER_BYTES;
   if (form == HEDDLE_SPARSE_PACKED) {
@@ -146,7 +146,7 @@ heddle_status heddle_sparse_packed_bytes(heddle_context *ctx, heddle_elem elem,
 heddle_status heddle_sparse_dense_row_bytes(heddle_context *ctx, heddle_elem elem, uint64_t k,
                                             size_t *row_bytes) {
   const hd_sparse_rule *rule;
-  HD_TRY(hd_sparse_shape_check(ctx, elem, 1, k, &rule));
+  HD_TRY(check_shape(ctx, elem, 1, k, &rule));
   *row_bytes = (size_t)k * heddle_elem_get(elem)->container_bits / 8;
   return HEDDLE_OK;
 }

@@ -4,12 +4,8 @@
 
 #include "Sparse/sparse_rule.h"
 
-/* Refuses what no form can hold: a type or family that does not fit, an empty matrix, a K that is
- * not whole groups, a size past SIZE_MAX. */
-heddle_status hd_sparse_shape_check(heddle_context *ctx, heddle_elem elem, uint64_t m, uint64_t k,
-                                    const hd_sparse_rule **rule);
-
-/* And a dense row stride: at least a row, and m of them within SIZE_MAX. */
+/* Refuses what no form can hold (a type that does not fit, an empty matrix, a K that is not whole
+ * groups, a size past SIZE_MAX), and a dense row stride shorter than a row, or past SIZE_MAX. */
 heddle_status hd_sparse_stride_check(heddle_context *ctx, heddle_elem elem, uint64_t m, uint64_t k,
                                      size_t row_bytes, const hd_sparse_rule **rule);
 

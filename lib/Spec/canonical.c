@@ -121,17 +121,3 @@ hd_answer hd_canonical_match(const hd_layout *buffer, unsigned elem_bits, hd_can
   }
   return HD_NO;
 }
-
-void hd_canonical_print(const hd_canonical *form, unsigned elem_bits, hd_strbuf *out) {
-  unsigned t = 128 / elem_bits, w = swizzle_bytes[form->swizzle] / 16;
-  unsigned lbo = form->lbo_bytes * 8 / elem_bits, sbo = form->sbo_bytes * 8 / elem_bits;
-  hd_strbuf_printf(out, "Swizzle<%u,4,3> o ", (unsigned)form->swizzle);
-  if (form->mn_major && form->swizzle == HD_SMEM_NONE)
-    hd_strbuf_printf(out, "((%u,1,m),(8,k)):((1,%u,%u),(%u,%u))", t, t, sbo, t, lbo);
-  else if (form->mn_major)
-    hd_strbuf_printf(out, "((%u,%u,m),(8,k)):((1,%u,%u),(%u,%u))", t, w, t, lbo, w * t, sbo);
-  else if (form->swizzle == HD_SMEM_NONE)
-    hd_strbuf_printf(out, "((8,m),(%u,2k)):((%u,%u),(1,%u))", t, t, sbo, lbo);
-  else
-    hd_strbuf_printf(out, "((8,m),(%u,2k)):((%u,%u),(1,%u))", t, w * t, sbo, t);
-}

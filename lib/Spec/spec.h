@@ -50,8 +50,7 @@ typedef enum hd_space {
   HD_SPACE_SHARED,
   HD_SPACE_TENSOR,
   HD_SPACE_GLOBAL,
-  HD_SPACE_CLUSTER, /* shared memory of any CTA of the cluster */
-  HD_N_SPACES
+  HD_SPACE_CLUSTER /* shared memory of any CTA of the cluster */
 } hd_space;
 
 typedef enum hd_proxy { HD_PROXY_GENERIC, HD_PROXY_ASYNC, HD_PROXY_TENSOR } hd_proxy;
@@ -207,11 +206,10 @@ typedef struct hd_target {
   uint16_t family;          /* sm number of the family's head: 100 for sm_103 */
   uint16_t min_ptx;         /* 80 */
   uint16_t taken_ptx; /* ptxas takes the target from here on; below min_ptx that is undefined */
-  const char *llvm_feature; /* PTX feature to pass to LLVM 22: "+ptx86" */
-  uint16_t llvm_ptx;        /* 86 */
+  uint16_t llvm_ptx;        /* of the PTX feature to pass to LLVM 22: 86 */
   uint32_t shared_per_block, shared_per_sm; /* bytes; per_block = the opt-in limit */
   uint32_t registers_per_sm;
-  uint16_t max_registers_per_thread, max_threads_per_sm, max_ctas_per_sm;
+  uint16_t max_registers_per_thread, max_threads_per_sm;
   bool has_tma, has_cluster;
   uint32_t tensor_columns;  /* of tensor memory; 0 none */
 } hd_target;
@@ -301,8 +299,6 @@ bool hd_canonical_layout(const hd_canonical *form, unsigned elem_bits, uint32_t 
                          hd_layout *layout);
 /* Which canonical form describes a buffer layout (inputs mn, k; output byte). HD_NO: none does. */
 hd_answer hd_canonical_match(const hd_layout *buffer, unsigned elem_bits, hd_canonical *form);
-/* CuTe text of the canonical form, as in the ISA's table. */
-void hd_canonical_print(const hd_canonical *form, unsigned elem_bits, hd_strbuf *out);
 
 /* 64-bit descriptors of wgmma and tcgen05: what the immediate part is, to be OR-ed with
  * address >> 4. */

@@ -37,7 +37,7 @@ typedef struct hd_tune_options {
   double deadline_s;         /* a candidate may take so long; 0: 30 */
   double budget_s;           /* begin nothing after so long; 0: no limit */
   int64_t n_top;             /* measurements a product; 0: one in twenty, 8 to 64 */
-  int32_t n_finalists;       /* beside the default; 0: 3, alone 8 */
+  int32_t n_finalists;       /* beside the default; 0: 6, alone 8 */
   const char *only;          /* keys that a schedule must have: "group=8 family=wgmma"; NULL: any */
   bool exhaustive;           /* measure all */
   bool compare;              /* with exhaustive: the final is between what the search alone would

@@ -23,8 +23,8 @@ static double best_seconds(const hd_course *c) {
   return best;
 }
 
-/* Products to come count as this one, and their races as they are. */
-double hd_course_left_seconds(const hd_course *c) {
+/* Of all products, at the pace so far: those to come count as this one, their races as they are. */
+static double left_seconds(const hd_course *c) {
   const hd_session *s = c->session;
   double pace = (hd_clock_seconds() - s->begun_at) / (double)(s->n_fresh ? s->n_fresh : 1);
   int64_t left = c->n_wanted - c->n_measured + (s->n - 1 - c->event.product_index) * c->n_wanted;
@@ -44,7 +44,7 @@ void hd_course_tell(hd_course *c, const hd_record *record, const hd_choice *choi
   e->n_measured = c->n_measured;
   e->n_lost = c->n_lost;
   e->best = best_seconds(c);
-  e->left_seconds = hd_course_left_seconds(c);
+  e->left_seconds = left_seconds(c);
   e->n_alone = c->phase == HD_PHASE_ALONE ? c->n_finalists : 0;
   e->round = c->round;
   e->turn = c->turn;

@@ -74,8 +74,6 @@ typedef struct hd_course {
 /* Is the product's last race alone and sustained? */
 bool hd_course_is_alone(const hd_tune_options *o, const hd_product *product);
 bool hd_course_time_is_up(const hd_course *course);
-/* Of all products, at the pace so far. */
-double hd_course_left_seconds(const hd_course *course);
 void hd_course_tell(hd_course *course, const hd_record *record, const hd_choice *choice);
 /* Seconds by the model; 0 where it has no estimate, and only said what to measure next. */
 double hd_course_predicted(const hd_course *course, size_t entry);

@@ -32,7 +32,7 @@ static heddle_status read_kind(heddle_context *ctx, const hd_manifest *manifest,
                     text);
   memcpy(name, text, n);
   name[n] = 0;
-  if (hd_arg_parse(name, kind) != HEDDLE_OK || hd_arg_class_of(*kind) == HD_CLASS_PTR ||
+  if (hd_arg_parse(name, kind) != HEDDLE_OK || hd_arg_class_of(*kind) == HEDDLE_CLASS_PTR ||
       !hd_manifest_arg(manifest, *kind))
     return hd_error(
         ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg",
@@ -47,7 +47,7 @@ static heddle_status read_arg(heddle_context *ctx, const hd_manifest *manifest, 
   const char *value = NULL;
   HD_TRY(read_kind(ctx, manifest, text, &kind, &value));
   int64_t whole = 0, fixed = hd_manifest_arg(manifest, kind)->fixed;
-  bool scalar = hd_arg_class_of(kind) == HD_CLASS_F32;
+  bool scalar = hd_arg_class_of(kind) == HEDDLE_CLASS_F32;
   char *end = NULL;
   float f = strtof(value, &end);
   if (scalar ? end == value || *end : !cli_parse_int(value, &whole))
@@ -72,14 +72,14 @@ heddle_status sim_values_fill(heddle_context *ctx, const hd_manifest *manifest,
     const hd_arg *arg = &manifest->arg[i];
     if (arg->fixed > 0)
       values->v[arg->kind] = (uint64_t)arg->fixed;
-    else if (!given[arg->kind] && hd_arg_class_of(arg->kind) == HD_CLASS_I32)
+    else if (!given[arg->kind] && hd_arg_class_of(arg->kind) == HEDDLE_CLASS_I32)
       values->v[arg->kind] = (uint64_t)default_size(manifest, arg);
-    else if (!given[arg->kind] && hd_arg_class_of(arg->kind) == HD_CLASS_F32)
+    else if (!given[arg->kind] && hd_arg_class_of(arg->kind) == HEDDLE_CLASS_F32)
       values->v[arg->kind] = 0x3f800000;
   }
   for (int i = 0; i < manifest->n_args; i++) {
     const hd_arg *arg = &manifest->arg[i];
-    if (arg->fixed > 0 || given[arg->kind] || hd_arg_class_of(arg->kind) != HD_CLASS_I64)
+    if (arg->fixed > 0 || given[arg->kind] || hd_arg_class_of(arg->kind) != HEDDLE_CLASS_I64)
       continue;
     int64_t by = arg->divisible_by > 0 ? arg->divisible_by : 1;
     int64_t row = arg->at_least.div > 0 ? hd_expr_eval(&arg->at_least, values) : 1;
@@ -245,7 +245,7 @@ static heddle_status check_files(heddle_context *ctx, const hd_manifest *manifes
     for (int j = 0; j < manifest->n_args; j++) {
       const char *name = hd_arg_name(manifest->arg[j].kind);
       size_t n = strlen(name);
-      taken |= hd_arg_class_of(manifest->arg[j].kind) == HD_CLASS_PTR &&
+      taken |= hd_arg_class_of(manifest->arg[j].kind) == HEDDLE_CLASS_PTR &&
                strncmp(files->text[i], name, n) == 0 && files->text[i][n] == '=';
     }
     if (!taken)
@@ -263,7 +263,7 @@ heddle_status sim_operands_make(heddle_context *ctx, const hd_manifest *manifest
   HD_TRY(check_files(ctx, manifest, files));
   for (int i = 0; i < manifest->n_args && operands->n < SIM_MAX_OPERANDS; i++) {
     hd_arg_kind kind = manifest->arg[i].kind;
-    if (hd_arg_class_of(kind) != HD_CLASS_PTR)
+    if (hd_arg_class_of(kind) != HEDDLE_CLASS_PTR)
       continue;
     uint64_t n_bytes = kind == HD_ARG_WORKSPACE ? workspace_bytes
                                                 : operand_bytes(manifest, values, kind);

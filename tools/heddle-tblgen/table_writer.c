@@ -368,15 +368,14 @@ static void write_target(const record *t, hd_strbuf *out) {
                    "  .min_ptx = %ld, .taken_ptx = %ld,\n",
                    t->name, record_string(t, "Formerly"), record_int(t, "Sm"), letter,
                    record_int(t, "Family"), record_int(t, "MinPtx"), record_int(t, "TakenPtx"));
-  hd_strbuf_printf(out, "  .llvm_feature = \"+ptx%ld\", .llvm_ptx = %ld,\n",
-                   record_int(t, "LlvmPtx"), record_int(t, "LlvmPtx"));
+  hd_strbuf_printf(out, "  .llvm_ptx = %ld,\n", record_int(t, "LlvmPtx"));
   hd_strbuf_printf(
       out, "  .shared_per_block = %ld, .shared_per_sm = %ld, .registers_per_sm = %ld,\n",
       record_int(t, "SharedBlock"), record_int(t, "SharedSm"), record_int(t, "Registers"));
   hd_strbuf_printf(out, "  .max_registers_per_thread = %ld, .max_threads_per_sm = %ld,\n",
                    record_int(t, "MaxRegisters"), record_int(t, "MaxThreads"));
-  hd_strbuf_printf(out, "  .max_ctas_per_sm = %ld, .has_tma = %ld, .has_cluster = %ld,\n",
-                   record_int(t, "MaxCtas"), record_int(t, "Tma"), record_int(t, "Cluster"));
+  hd_strbuf_printf(out, "  .has_tma = %ld, .has_cluster = %ld,\n", record_int(t, "Tma"),
+                   record_int(t, "Cluster"));
   hd_strbuf_printf(out, "  .tensor_columns = %ld},\n", record_int(t, "TensorColumns"));
 }
 

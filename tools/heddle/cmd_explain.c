@@ -175,7 +175,7 @@ static void print_argument(const hd_arg *arg) {
   printf("argument  %s", hd_arg_name(arg->kind));
   if (arg->fixed > 0)
     printf(" = %" PRId64 " (fixed)", arg->fixed);
-  else if (hd_arg_class_of(arg->kind) == HD_CLASS_PTR)
+  else if (hd_arg_class_of(arg->kind) == HEDDLE_CLASS_PTR)
     printf(": %s, aligned to %d bytes", elem_name(arg->elem), arg->align);
   if (arg->divisible_by > 1)
     printf(", a multiple of %" PRId64, arg->divisible_by);

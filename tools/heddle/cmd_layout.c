@@ -45,6 +45,7 @@ static void fragment_entries(const hd_fragment *f, layout_picture *p) {
   p->rows = f->rows;
   p->cols = f->cols;
   p->col_step = f->col_step;
+  p->map = f->map;
   p->space = f->space == HD_SPACE_TENSOR ? "tensor" : "register";
 }
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "Support/strbuf.h"
+
 void layout_print_json(const layout_picture *p) {
   printf("{\"row\":\"%s\",\"operand\":\"%s\",\"selector\":%u,\"space\":\"%s\",\"entries\":[",
          p->row->name, p->operand, p->selector, p->space);
@@ -14,10 +16,25 @@ void layout_print_json(const layout_picture *p) {
   printf("\n]}\n");
 }
 
+/* In CuTe's words: its modes, what they lead to, and how. */
+static void print_cute(const hd_layout *map) {
+  hd_strbuf text = {0};
+  hd_layout_print_cute(map, &text);
+  printf("CuTe: (");
+  for (unsigned d = 0; d < map->n_in; d++)
+    printf("%s%s", d ? ", " : "", map->in[d].name);
+  printf(") to %s", map->out[0].name);
+  if (map->n_out > 1)
+    printf(" + %llu %s", (unsigned long long)hd_layout_out_extent(map, 0), map->out[1].name);
+  printf(": %s\n", hd_strbuf_text(&text));
+  hd_strbuf_free(&text);
+}
+
 void layout_print_table(const layout_picture *p) {
   printf("%s  operand %s  selector %u  space %s  %u x %u\n", p->row->name, p->operand, p->selector,
          p->space, p->rows, p->cols);
   printf("source: %s\n", p->row->source);
+  print_cute(&p->map);
   printf("lane  reg  bits    row  col\n");
   for (size_t i = 0; i < p->n; i++) {
     const layout_entry *e = &p->entry[i];

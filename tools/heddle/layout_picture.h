@@ -14,6 +14,7 @@ typedef struct layout_picture {
   const char *operand, *space;
   unsigned selector;
   uint32_t rows, cols, col_step; /* the tile; columns that one entry stands for */
+  hd_layout map;
   layout_entry *entry;           /* owned, sorted by lane, register, bit */
   size_t n, cap;
 } layout_picture;

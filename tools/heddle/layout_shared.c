@@ -141,6 +141,7 @@ int layout_shared_entries(const hd_spec_row *row, hd_operand_id id, const layout
   p->rows = is_a ? t.mn : t.k;
   p->cols = is_a ? t.k : t.mn;
   p->col_step = 1;
+  p->map = map;
   p->space = "shared";
   return CLI_GO;
 }

@@ -441,8 +441,8 @@ static void fixed_sizes_compile_too(void **state) {
   m.variant[0].workspace_bytes_per_tile = (hd_expr){0};
   m.variant[0].n_requirements = 0;
   for (int i = 0; i < m.n_args; i++) {
-    if (hd_arg_class_of(m.arg[i].kind) == HD_CLASS_I32 ||
-        hd_arg_class_of(m.arg[i].kind) == HD_CLASS_I64)
+    if (hd_arg_class_of(m.arg[i].kind) == HEDDLE_CLASS_I32 ||
+        hd_arg_class_of(m.arg[i].kind) == HEDDLE_CLASS_I64)
       m.arg[i].fixed = 4096;
   }
   cubin.ptx_bytes = 0;

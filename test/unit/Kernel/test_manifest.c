@@ -243,8 +243,8 @@ static void argument_names_are_a_bijection(void **state) {
     assert_int_equal(hd_arg_parse(hd_arg_name((hd_arg_kind)i), &kind), HEDDLE_OK);
     assert_int_equal(kind, i);
   }
-  assert_int_equal(hd_arg_class_of(HD_ARG_LDB), HD_CLASS_I64);
-  assert_int_equal(hd_arg_class_of(HD_ARG_BETA), HD_CLASS_F32);
+  assert_int_equal(hd_arg_class_of(HD_ARG_LDB), HEDDLE_CLASS_I64);
+  assert_int_equal(hd_arg_class_of(HD_ARG_BETA), HEDDLE_CLASS_F32);
   assert_string_equal(hd_arg_name((hd_arg_kind)99), "?");
 }
 

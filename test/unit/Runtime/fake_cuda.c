@@ -44,7 +44,6 @@ ENTRY(cuDeviceGetName, (char *name, int n, int device),
       snprintf(name, (size_t)n, "Fake %d", device);)
 ENTRY(cuDeviceGetPCIBusId, (char *id, int n, int device),
       snprintf(id, (size_t)n, "0000:0%d:00.0", device);)
-ENTRY(cuDeviceTotalMem_v2, (size_t *n_bytes, int device), (void)device; *n_bytes = 1u << 30;)
 ENTRY(cuDeviceGetAttribute, (int *value, int attribute, int device), (void)device;
       switch (attribute) {
         case 75: *value = 9; break;

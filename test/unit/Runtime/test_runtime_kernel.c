@@ -72,7 +72,7 @@ static void sample_args(heddle_arg args[14], const heddle_kernel *kernel) {
   assert_int_equal(kernel->n_passed, 14);
   for (int i = 0; i < 14; i++) {
     args[i].i64 = (int64_t)v.v[kernel->passed[i]];
-    if (hd_arg_class_of(kernel->passed[i]) == HD_CLASS_F32)
+    if (hd_arg_class_of(kernel->passed[i]) == HEDDLE_CLASS_F32)
       args[i].f32 = 0.25f * (float)i;
   }
 }

@@ -37,7 +37,7 @@ void targets_are_found(void **state) {
   const hd_target *t = NULL;
   assert_int_equal(hd_target_parse("sm_90a", &t), HEDDLE_OK);
   assert_true(t->sm == 90 && t->suffix == 'a' && t->min_ptx == 80 && t->shared_per_block == 232448);
-  assert_string_equal(t->llvm_feature, "+ptx86");
+  assert_int_equal(t->llvm_ptx, 86);
   assert_int_equal(hd_target_parse("sm_91", &t), HEDDLE_UNSUPPORTED);
   assert_string_equal(hd_target_nearest("sm_91"), "sm_90a");
   assert_string_equal(hd_target_nearest("sm_102a"), "sm_103a");
