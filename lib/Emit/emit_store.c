@@ -1,7 +1,7 @@
 /* store.tile: a 16-row strip of D through the epilogue. Two ways to memory: a fast one for what
  * lies inside D and at aligned addresses, with wide stores; and one that asks for every element. A
- * strip is a straight line of the first, or it reaches over the right edge of D, and each few
- * blocks go their own way. */
+ * strip is a straight line of the first, or of the second; or, where it may reach over the right
+ * edge of D, each few blocks go their own way. */
 #include <string.h>
 
 #include "Emit/emit_strip.h"
@@ -355,17 +355,34 @@ heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s) {
   return hd_emit_epilogue_open(e, s);
 }
 
-/* A strip that reaches over the edge, a form's blocks at a time. */
+/* Strips begin at multiples of their width: does none reach over the right edge of D in part? */
+static bool come_whole(const hd_strip *s) {
+  return LLVMIsAConstantInt(s->n) &&
+         LLVMConstIntGetSExtValue(s->n) % (BLOCK * s->n_blocks) == 0;
+}
+
+static void store_either(hd_emitter *e, const hd_strip *s, const store_form *form,
+                         LLVMValueRef fast_rows, int32_t first, int32_t end, hd_pair *pair) {
+  fork f = begin_inside(e, hd_emit_and(e, fast_rows, has_columns(e, s, end)));
+  store_fast(e, s, form, first, end, pair);
+  begin_edge(e, &f);
+  store_slow(e, s, first, end, pair);
+  end_edge(e, &f);
+}
+
+/* A strip with rows or columns outside, or addresses that are not aligned. Where columns may be, a
+ * form's blocks at a time. */
 static void store_edge(hd_emitter *e, const hd_strip *s, const store_form *form,
                        LLVMValueRef fast_rows, int32_t first, int32_t end, hd_pair *pair) {
+  bool whole = come_whole(s);
+  int32_t n_each = whole ? end - first : form->n_blocks;
   for (int32_t b = first, next; b < end; b = next) {
-    next = b + form->n_blocks < end ? b + form->n_blocks : end;
+    next = b + n_each < end ? b + n_each : end;
     LLVMBasicBlockRef some = hd_emit_if(e, reaches(e, s, b), "some");
-    fork f = begin_inside(e, hd_emit_and(e, fast_rows, has_columns(e, s, next)));
-    store_fast(e, s, form, b, next, pair);
-    begin_edge(e, &f);
-    store_slow(e, s, b, next, pair);
-    end_edge(e, &f);
+    if (whole)
+      store_slow(e, s, b, next, pair);
+    else
+      store_either(e, s, form, fast_rows, b, next, pair);
     hd_emit_endif(e, some);
   }
 }
