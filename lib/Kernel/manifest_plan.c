@@ -34,10 +34,23 @@ static heddle_status check_size(heddle_context *ctx, const hd_arg *arg, int64_t 
   return HEDDLE_OK;
 }
 
+/* The rows are longer than a pitch that is no argument: there are too many of them. */
+static heddle_status refuse_rows(heddle_context *ctx, const hd_arg *pitch,
+                                 const hd_values *values) {
+  hd_arg_kind rows = pitch->at_least.arg;
+  long long most = (long long)(pitch->fixed / pitch->at_least.mul);
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.stride",
+                  "argument %s: got %lld; legal: at most %lld, for %s is fixed at %lld",
+                  hd_arg_name(rows), (long long)values->v[rows], most, hd_arg_name(pitch->kind),
+                  (long long)pitch->fixed);
+}
+
 static heddle_status check_stride(heddle_context *ctx, const hd_arg *arg, int64_t value,
                                   const hd_values *values) {
   int64_t least = arg->at_least.div > 0 ? hd_expr_eval(&arg->at_least, values) : 1;
   int64_t most = arg->max > 0 && arg->max < HD_MAX_STRIDE ? arg->max : HD_MAX_STRIDE;
+  if (value < least && arg->fixed > 0 && arg->at_least.mul > 0)
+    return refuse_rows(ctx, arg, values);
   if (value < least)
     return refuse(ctx, arg, "launch.stride", value, "at least the row, that is", least);
   if (value > most)

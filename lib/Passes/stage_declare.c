@@ -20,6 +20,12 @@ static const struct stage_arg {
     {"ldsb", HD_TYPE_I64},    {"alpha", HD_TYPE_F32},   {"beta", HD_TYPE_F32},
 };
 
+/* A pitch of rows whose length a launch says stays a parameter, and the launcher's to compare with
+ * it: the check runs launches of all lengths. */
+static int64_t fixed_pitch(const hd_dense *x, const hd_size *row) {
+  return row->value ? x->ld : 0;
+}
+
 /* Constants stand for what the problem fixes; of C's pitch the store asks for the parameter. */
 static int64_t fixed_value(const hd_problem *p, hd_stage_arg which) {
   switch (which) {
@@ -30,13 +36,13 @@ static int64_t fixed_value(const hd_problem *p, hd_stage_arg which) {
   case HD_STAGE_K:
     return p->k.value;
   case HD_STAGE_LDB:
-    return p->b.ld;
+    return fixed_pitch(&p->b, p->b.transposed ? &p->n : &p->k);
   case HD_STAGE_LDD:
-    return p->d.ld;
+    return fixed_pitch(&p->d, p->d.transposed ? &p->m : &p->n);
   case HD_STAGE_LDSA:
-    return p->block_a.ld;
+    return fixed_pitch(&p->block_a, &p->m);
   case HD_STAGE_LDSB:
-    return p->block_b.ld;
+    return fixed_pitch(&p->block_b, &p->n);
   default:
     return 0;
   }
