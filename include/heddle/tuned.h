@@ -26,8 +26,9 @@ HEDDLE_API void heddle_tuned_free(heddle_tuned *tuned);
 /* The schedule for the kernel of a problem text, to be given as heddle_compile_options.schedule:
  * what was measured to be fastest for its product, or for one nearly as large if the model says
  * that it beats the default. "" when the default is to be taken. size_mnk: of sizes known at
- * launch, the ones to choose for (0: the text's own, or its max; may be NULL). target as in
- * heddle_compile_options. The text is judged as heddle_compile does it. */
+ * launch, the ones to choose for (0: the text's own, or its max; may be NULL); HEDDLE_INVALID for
+ * one that no launch could have. target as in heddle_compile_options. The text is judged as
+ * heddle_compile does it. */
 enum { HEDDLE_SCHEDULE_BYTES = 256 };
 HEDDLE_API heddle_status heddle_tuned_pick(heddle_context *ctx, const heddle_tuned *tuned,
                                            const char *text, size_t text_bytes, const char *target,

@@ -14,6 +14,24 @@ heddle_status heddle_tuned_read(heddle_context *ctx, const char *path, heddle_tu
 
 void heddle_tuned_free(heddle_tuned *tuned) { hd_tuned_free(tuned); }
 
+/* A size that no launch of this kernel could have has no schedule. */
+static heddle_status check_size(heddle_context *ctx, const hd_size *size, int64_t asked) {
+  int64_t most = size->value ? size->value : size->max ? size->max : HD_SIZE_MOST;
+  int64_t least = size->value ? size->value : 1;
+  if (!asked || (asked >= least && asked <= most))
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, size->op->loc, "tuned.size",
+                  "got %s = %lld; legal: 0 or %lld to %lld; nearest: %lld",
+                  hd_op_str(size->op, HD_ATTR_DIM), (long long)asked, (long long)least,
+                  (long long)most, (long long)(asked < least ? least : most));
+}
+
+static heddle_status check_sizes(heddle_context *ctx, const hd_problem *p, const int64_t mnk[3]) {
+  HD_TRY(check_size(ctx, &p->m, mnk[0]));
+  HD_TRY(check_size(ctx, &p->n, mnk[1]));
+  return check_size(ctx, &p->k, mnk[2]);
+}
+
 /* The front is consumed. */
 static heddle_status pick(heddle_context *ctx, const hd_tuned *tuned, hd_front *front,
                           const int64_t size_mnk[3], char schedule[HEDDLE_SCHEDULE_BYTES]) {
@@ -22,8 +40,9 @@ static heddle_status pick(heddle_context *ctx, const hd_tuned *tuned, hd_front *
   const hd_tuned_entry *entry = NULL;
   hd_schedule s;
   hd_product product = hd_product_of(p, size_mnk ? size_mnk : none);
-  heddle_status status = HEDDLE_OK;
-  if (!hd_op_has(p->kernel, HD_ATTR_SCHEDULE)) /* else its author has chosen */
+  heddle_status status = check_sizes(ctx, p, size_mnk ? size_mnk : none);
+  bool has_chosen = hd_op_has(p->kernel, HD_ATTR_SCHEDULE); /* its author */
+  if (status == HEDDLE_OK && !has_chosen)
     status = hd_tune_pick(ctx, tuned, p->kernel, &product, &entry, &s);
   hd_front_free(front);
   HD_TRY(status);

@@ -184,6 +184,24 @@ static void an_embedder_asks_with_a_text(void **state) {
   heddle_tuned_free(t);
 }
 
+static void sizes_that_no_launch_has(void **state) {
+  (void)state;
+  static const int64_t wrong[][3] = {{0, -1, 0}, {127, 0, 0}, {0, 9, 0}, {0, 0, 1 << 30}};
+  hd_tuned *t = table(2);
+  hd_product p = product(128, 8, 4096);
+  char *text = hd_product_problem(&p), schedule[HEDDLE_SCHEDULE_BYTES] = "as it was";
+  heddle_context *ctx = heddle_context_create();
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_int_equal(heddle_tuned_pick(ctx, t, text, strlen(text), NULL, wrong[i], schedule),
+                     HEDDLE_INVALID);
+    assert_string_equal(heddle_context_get(ctx, i)->rule, "tuned.size");
+    assert_string_equal(schedule, "as it was");
+  }
+  heddle_context_free(ctx);
+  free(text);
+  hd_tuned_free(t);
+}
+
 static void names_of_products(void **state) {
   (void)state;
   char text[HD_PRODUCT_TEXT], again[HD_PRODUCT_TEXT];
@@ -255,6 +273,7 @@ int main(void) {
       cmocka_unit_test(integers_are_nearer_to_integers),
       cmocka_unit_test(an_empty_table),
       cmocka_unit_test(an_embedder_asks_with_a_text),
+      cmocka_unit_test(sizes_that_no_launch_has),
       cmocka_unit_test(names_of_products),
       cmocka_unit_test(lines_of_a_grid),
   };
