@@ -12,9 +12,14 @@ static void reset_know(sim_machine *m, sim_know *know) {
   hd_sim_clock_init(m, know);
 }
 
-/* All have come: every waiting lane learns what the others did. */
+/* All have come: every waiting lane learns what the others did, and that the round is over. */
 static void release_barrier(sim_machine *m, sim_cta *cta, uint32_t id) {
   sim_barrier *b = &cta->barrier[id];
+  if (m->agent_barrier)
+    hd_sim_learn_know(m, &b->arriving, hd_sim_agent(cta, m->agent_barrier + id),
+                      b->generation + 1);
+  for (uint32_t i = 0; i < cta->n_threads; i++)
+    cta->thread[i].came &= (uint16_t)~(1u << id);
   for (uint32_t i = 0; i < cta->n_warps; i++) {
     sim_warp *w = &cta->warp[i];
     for (uint32_t j = 0; j < w->n_groups; j++) {
@@ -32,6 +37,50 @@ static void release_barrier(sim_machine *m, sim_cta *cta, uint32_t id) {
   hd_sim_progress(m);
 }
 
+/* A round ends when enough have come: a thread comes once. */
+static sim_step come_once(sim_warp *w, const sim_insn *in, uint32_t mask, uint32_t id) {
+  SIM_LANES(l, mask) {
+    sim_thread *t = hd_sim_thread(w, l);
+    if (t->came >> id & 1)
+      return hd_sim_fault(w->machine, "barrier", w, l, in, "comes to barrier %u twice in a round",
+                          id);
+    t->came |= (uint16_t)(1u << id);
+  }
+  return SIM_NEXT;
+}
+
+/* In every schedule it comes to this round: it knows that the one before is over. Who waited for
+ * that knows; who only arrived must be told. */
+static sim_step check_round(sim_warp *w, const sim_insn *in, uint32_t mask, uint32_t id) {
+  sim_machine *m = w->machine;
+  uint32_t round = w->cta->barrier[id].generation;
+  sim_agent agent = hd_sim_agent(w->cta, m->agent_barrier + id);
+  if (!m->agent_barrier || round == 0 || (m->options.off & HD_SIM_NO_RACES))
+    return SIM_NEXT;
+  SIM_LANES(l, mask)
+  if (!hd_sim_knows(&hd_sim_thread(w, l)->know.order, agent, round))
+    return hd_sim_find(m, "phase", w, l, in, NULL,
+                       "comes to barrier %u for round %u here, and could come for an earlier one: "
+                       "nothing tells it that round %u is over", id, round, round - 1);
+  return SIM_NEXT;
+}
+
+/* The lanes must mean one barrier, and one number of threads. */
+static sim_step check_same(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  static const char *const what[] = {"barriers", "numbers of threads"};
+  for (uint32_t i = 0; i < in->n_opnds; i++) {
+    uint64_t first = hd_sim_read_lane(w, &in->opnd[i], (uint32_t)__builtin_ctz(mask));
+    SIM_LANES(l, mask) {
+      uint64_t own = hd_sim_read_lane(w, &in->opnd[i], l);
+      if (own != first)
+        return hd_sim_fault(w->machine, "barrier", w, l, in,
+                            "%s %u and %u; legal: one for all lanes of a warp", what[i],
+                            (uint32_t)first, (uint32_t)own);
+    }
+  }
+  return SIM_NEXT;
+}
+
 static sim_step arrive_barrier(sim_warp *w, const sim_insn *in, uint32_t mask, uint32_t id) {
   sim_machine *m = w->machine;
   sim_barrier *b = &w->cta->barrier[id];
@@ -46,6 +95,8 @@ static sim_step arrive_barrier(sim_warp *w, const sim_insn *in, uint32_t mask, u
     return hd_sim_fault(m, "barrier", w, first, in,
                         "barrier %u for %u threads, but others came for %u", id, expected,
                         b->expected);
+  if (come_once(w, in, mask, id) == SIM_STOP || check_round(w, in, mask, id) == SIM_STOP)
+    return SIM_STOP;
   b->expected = expected;
   b->arrived += (uint32_t)__builtin_popcount(mask);
   hd_sim_publish(m, &b->arriving, w, mask);
@@ -59,6 +110,8 @@ static sim_step exec_bar(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   sim_group *g = &w->group[w->current];
   uint32_t id = (uint32_t)hd_sim_read_lane(w, &in->opnd[0], (uint32_t)__builtin_ctz(mask));
+  if (!g->entered && check_same(w, in, mask) == SIM_STOP)
+    return SIM_STOP;
   if (id >= SIM_N_BARRIERS)
     return hd_sim_fault(m, "barrier", w, 0, in, "barrier %u; legal: 0 to 15", id);
   sim_barrier *b = &w->cta->barrier[id];
@@ -226,6 +279,8 @@ static heddle_status decode_bar(sim_decode *d, sim_insn *in) {
   in->exec = exec_bar;
   in->aligned = hd_sim_take(d, "aligned") || old;
   bool fits = in->n_opnds == 2 || (in->op && in->n_opnds == 1);
+  if (in->n_opnds == 2)
+    ((sim_program *)d->program)->has_named_barrier = true;
   return fits ? HEDDLE_OK : HEDDLE_INVALID;
 }
 

@@ -184,6 +184,7 @@ typedef struct sim_thread {
   uint32_t bulk_issued, bulk_committed; /* operations of the open group; groups */
   uint32_t cluster_generation; /* of its last barrier.cluster.arrive */
   bool cluster_arrived;
+  uint16_t came; /* bits: barriers that it came to in their running round */
   sim_know *released; /* snapshot of the last release fence at gpu scope, or NULL */
   sim_know *pending;  /* what relaxed reads brought, for the next acquire fence, or NULL */
   struct sim_issuer *issuer; /* of tcgen05 instructions; NULL: the program has none */
@@ -318,7 +319,7 @@ typedef struct sim_machine {
   uint32_t grid[3]; /* n_ctas are counted along x first; clusters lie along x */
   uint32_t n_ctas, cluster_size, n_threads, n_warps, n_warpgroups;
   uint32_t agents_per_cta, agent_cp, agent_bulk_read, agent_bulk_write, agent_wgmma,
-      agent_mbarrier, agent_sent, agent_tensor, agent_mover, agent_grid;
+      agent_mbarrier, agent_sent, agent_tensor, agent_mover, agent_barrier, agent_grid;
   sim_cta **cta;                /* NULL: not started */
   uint32_t live_from, live_to; /* CTAs before are done, those from live_to on are not started */
   sim_cluster *cluster;

@@ -155,7 +155,7 @@ typedef struct sim_program {
   uint32_t dynamic_shared_at;
   uint32_t local_bytes;
   uint8_t shared_shift, global_shift; /* log2 of the finest access: the grain of the shadow */
-  bool has_cp_async, has_bulk_store, has_st_async, has_tensor, has_inval;
+  bool has_cp_async, has_bulk_store, has_st_async, has_tensor, has_inval, has_named_barrier;
   uint32_t max_registers; /* .maxnreg; 0: not said */
   uint8_t cta_groups; /* that tcgen05 instructions name: 1, 2, or 3 for both */
 } sim_program;

@@ -30,6 +30,10 @@ static void number_agents(sim_machine *m) {
     m->agent_mover = next + n;
     next = m->agent_mover + 2 * m->n_warps;
   }
+  if (g->has_named_barrier) {
+    m->agent_barrier = next;
+    next += SIM_N_BARRIERS;
+  }
   m->agent_grid = next;
   m->agents_per_cta = (m->agent_grid + SIM_CLOCK_STEP) / SIM_CLOCK_STEP * SIM_CLOCK_STEP;
 }

@@ -54,6 +54,26 @@ static const micro cases[] = {
     {"invalidates another CTA's mbarrier", "mbarrier", 2, 2, false,
      MBAR("1") FENCE_INIT CLUSTER REMOTE
      "@%p2 bra X;\n@%p0 mbarrier.inval.shared::cta.b64 [%r9+2048];\nX: " CLUSTER},
+    /* named barriers */
+    {"arrives twice in a round", "barrier", 0, 0, false,
+     "@%p1 bra X;\nbar.arrive 1, 64;\nbar.arrive 1, 64;\nX:\n"},
+    {"arrives, then waits in the same round", "barrier", 0, 0, false,
+     "@%p1 bra X;\nbar.arrive 1, 64;\nbar.sync 1, 64;\nX:\n"},
+    {"arrives for two rounds, not told that the first is over", "barrier|phase", 0, 0, false,
+     "@%p1 bra C;\nbar.arrive 1, 64;\nbar.arrive 1, 64;\nbra X;\n"
+     "C: bar.sync 1, 64;\nbar.sync 1, 64;\nX:\n"},
+    {"arrives for the second round behind a wait that does not tell", "barrier|phase", 0, 0, false,
+     "@%p1 bra C;\nbar.arrive 1, 64;\nbar.sync 2, 64;\nbar.arrive 1, 64;\nbra X;\n"
+     "C: bar.arrive 2, 64;\nbar.sync 1, 64;\nbar.sync 1, 64;\nX:\n"},
+    {"arrives for two rounds, told between", NULL, 0, 0, false,
+     "@%p1 bra C;\nbar.arrive 1, 64;\nbar.sync 2, 64;\nbar.arrive 1, 64;\nbra X;\n"
+     "C: bar.sync 1, 64;\nbar.arrive 2, 64;\nbar.sync 1, 64;\nX:\n"},
+    {"lanes of a warp at two barriers", "barrier", 0, 0, false,
+     "and.b32 %r5, %r0, 1;\nbar.sync %r5;\n"},
+    {"lanes of a warp at a barrier for two numbers of threads", "barrier", 0, 0, false,
+     "and.b32 %r5, %r0, 1;\nmad.lo.u32 %r5, %r5, 32, 32;\nbarrier.sync 1, %r5;\n"},
+    {"all at one barrier, by a register", NULL, 0, 0, false,
+     "mov.b32 %r5, 3;\nmov.b32 %r6, 64;\nbar.sync %r5, %r6;\nbarrier.sync %r5, %r6;\n"},
     /* a cluster's beginning and end */
     {"arrives at a CTA that may have left", "R4", 2, 2, false,
      MBAR("64") FENCE_INIT CLUSTER REMOTE
@@ -84,6 +104,13 @@ static const micro cases[] = {
      "C: { .reg .pred P;\n"
      "W: mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 P, [%r1+2048], 0; @!P bra W; }\n"
      "xor.b32 %r5, %r4, 128; ld.shared.b32 %r6, [%r5]; X:\n"},
+    {"a bulk store's D read behind a wait for its reads alone", "race|R1|R2", 0, 0, false,
+     STORE_MINE "fence.proxy.async; bar.sync 0;\n" BULK_OUT BULK_WAIT
+                "@%p0 ld.global.b32 %r5, [%rd1];\n"},
+    {"a bulk store's D read behind a wait for all of it", NULL, 0, 0, false,
+     STORE_MINE "fence.proxy.async; bar.sync 0;\n" BULK_OUT
+                "@%p0 cp.async.bulk.commit_group;\n@%p0 cp.async.bulk.wait_group 0;\n"
+                "@%p0 ld.global.b32 %r5, [%rd1];\n"},
     /* the grid ahead */
     {"one warp waits for the grid ahead, both meet", NULL, 0, 0, true,
      "@%p1 bra L; griddepcontrol.wait;\nL: bar.sync 0; st.global.b32 [%rd5], %r0;\n"},
