@@ -340,15 +340,17 @@ static void push_once(hd_schedule s, hd_schedule **list, size_t *n, size_t *cap)
 }
 
 /* As deep as it is, and as deep as it can be: small stages cover the memory's latency only in
- * numbers. Where columns are many, also without an exchange between lanes (H200: 1.5 % of e4m3
- * 4096 x 4096, N = 256, in a cluster: docs/bench/attempts.csv, run 11). */
+ * numbers; where that is deeper than usual, also halfway (H200: 28 stages 4 % of e4m3 4096 x 14336,
+ * N = 1, under the promise: docs/bench/attempts.csv, run 17). Where columns are many, also without
+ * an exchange between lanes (1.5 % of e4m3 4096 x 4096, N = 256, in a cluster: run 11). */
 static void push_ways(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
                       size_t *cap) {
   enum { WIDE_TILE = 128 }; /* ORDER NARROW: schedule_each */
-  int32_t depth[] = {s.stages, hd_schedule_most_stages(p, &s, HD_MOST_STAGES)};
+  int32_t most = hd_schedule_most_stages(p, &s, HD_MOST_STAGES);
+  int32_t depth[] = {s.stages, most, (s.stages + most) / 2};
   static const char *const stores[] = {"quad", "permuted"};
   for (size_t i = 0; i < (s.tile_n >= WIDE_TILE ? HD_COUNT(stores) : 1); i++)
-    for (size_t j = 0; j < HD_COUNT(depth); j++) {
+    for (size_t j = 0; j < (most > HD_USUAL_STAGES ? 3 : 2); j++) {
       snprintf(s.store, sizeof s.store, "%s", stores[i]);
       s.stages = depth[j];
       if (hd_schedule_fits(p, &s))

@@ -8,7 +8,8 @@
 
 enum {
   HD_SCHEDULE_TEXT = 256, /* bytes of a schedule's text */
-  HD_MOST_STAGES = 20     /* of a ring */
+  HD_MOST_STAGES = 40,    /* of a ring */
+  HD_USUAL_STAGES = 20    /* of one that a default, or the search for tiles, makes deep */
 };
 
 /* Text form: "family=wgmma tile=128x256x64 stages=4 cluster=2 ctas=1 a=desc b=tma group=8

@@ -67,7 +67,7 @@ static void each_group(const hd_problem *p, hd_schedule s, hd_schedule **list, s
 static void each_depth(const hd_problem *p, hd_schedule s, hd_schedule **list, size_t *n,
                        size_t *cap) {
   bool narrow = s.tile_n <= NARROW_TILE;
-  int32_t most = hd_schedule_most_stages(p, &s, narrow ? HD_MOST_STAGES : 10);
+  int32_t most = hd_schedule_most_stages(p, &s, narrow ? HD_USUAL_STAGES : 10);
   int32_t covering = hd_schedule_covering_stages(p, &s);
   for (s.stages = most; s.stages >= 2 && s.stages >= most - 2; s.stages--)
     each_group(p, s, list, n, cap);

@@ -108,7 +108,7 @@ int32_t hd_schedule_covering_stages(const hd_problem *p, const hd_schedule *s) {
   int32_t granules = s->tile_k / hd_granule_k(p->a_elem);
   int32_t each = s->ctas * granules * (s->tile_m / HD_SLAB_ROWS) * hd_block_bytes(p->a_elem);
   int32_t stages = (STREAM_BYTES + each - 1) / each;
-  return stages < 2 ? 2 : stages > HD_MOST_STAGES ? HD_MOST_STAGES : stages;
+  return stages < 2 ? 2 : stages > HD_USUAL_STAGES ? HD_USUAL_STAGES : stages;
 }
 
 int32_t hd_schedule_wanted_stages(const hd_problem *p, const hd_schedule *s) {
@@ -119,7 +119,7 @@ int32_t hd_schedule_wanted_stages(const hd_problem *p, const hd_schedule *s) {
   if (hd_schedule_is_tensor(s))
     return 12;
   bool ahead = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY);
-  return ahead ? HD_MOST_STAGES : hd_schedule_covering_stages(p, s);
+  return ahead ? HD_USUAL_STAGES : hd_schedule_covering_stages(p, s);
 }
 
 int32_t hd_schedule_wanted_spread(const hd_problem *p, const hd_schedule *s) {
