@@ -50,6 +50,19 @@ hd_op *hd_op_in_region(hd_op *op, const hd_region *region) {
   return op;
 }
 
+static hd_value *set_stages(hd_builder *b, hd_op *cursor, int64_t stages) {
+  hd_op_set_int(b->module, cursor, HD_ATTR_STAGES, stages);
+  return cursor->results[0];
+}
+
+hd_value *hd_first_slot(hd_builder *b, int64_t stages) {
+  return set_stages(b, hd_build_op(b, HD_OP_CURSOR, HD_CURSOR, 0), stages);
+}
+
+hd_value *hd_next_slot(hd_builder *b, hd_value *cursor, int64_t stages) {
+  return set_stages(b, hd_build_op(b, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, cursor), stages);
+}
+
 hd_value *hd_cursor_of(const hd_op *op) {
   for (int32_t i = 0; i < op->n_operands; i++)
     if (op->operands[i]->type.kind == HD_TYPE_CURSOR)

@@ -1,9 +1,8 @@
-/* Passes/accesses.h: which loops of a role fill and read the ring buffers. */
+/* Passes/accesses.h: slots of ring buffers, and which loops of a role fill and read them. */
 #ifndef HD_ACCESSES_H
 #define HD_ACCESSES_H
 
 #include "IR/ir.h"
-
 
 /* The copies into buffers, or the reads of buffers, in a region, in program order. */
 typedef struct hd_accesses {
@@ -21,6 +20,9 @@ void hd_accesses_free(hd_accesses *list);
 hd_op *hd_loop_of(const hd_op *op);
 /* The op of `region` itself that an op of it stands in. */
 hd_op *hd_op_in_region(hd_op *op, const hd_region *region);
+/* The first slot of a ring of so many, and the one behind another. */
+hd_value *hd_first_slot(hd_builder *b, int64_t stages);
+hd_value *hd_next_slot(hd_builder *b, hd_value *cursor, int64_t stages);
 /* The cursor operand of a copy or read. */
 hd_value *hd_cursor_of(const hd_op *op);
 /* One more value that a loop carries, from `first` on; its next value is added to the yield by the

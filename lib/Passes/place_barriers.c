@@ -87,8 +87,7 @@ static void wait_sent(hd_ring *r, hd_value *sent, hd_op *first_add) {
 static void wait_drained(hd_ring *r, hd_value *drained, hd_op *first, bool tells, bool waits) {
   bool releases = hd_ring_writers(r) > 0;
   hd_builder b = hd_builder_before(r->module, first);
-  hd_value *only = hd_build_value(&b, HD_OP_CURSOR, HD_CURSOR, 0);
-  hd_op_set_int(r->module, only->op, HD_ATTR_STAGES, 1);
+  hd_value *only = hd_first_slot(&b, 1);
   if (tells) {
     hd_op *arrive = hd_build_on(&b, HD_OP_BARRIER_ARRIVE, drained, only);
     hd_op_set_str(r->module, arrive, HD_ATTR_SCOPE, releases ? "cluster" : "warp");

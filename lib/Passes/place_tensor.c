@@ -136,9 +136,8 @@ static void place_end(tensor_ring *t) {
   hd_value *cursor = loop->regions[0]->args[1];
   hd_op *wait = hd_build_on(&in, HD_OP_BARRIER_WAIT, r->empty, cursor);
   hd_op_set_int(r->module, wait, HD_ATTR_PARITY, 1);
-  hd_op *next = hd_build_op(&in, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, cursor);
-  hd_op_set_int(r->module, next, HD_ATTR_STAGES, r->stages);
-  hd_build_yield(&in, next->results, 1);
+  hd_value *next = hd_next_slot(&in, cursor, r->stages);
+  hd_build_yield(&in, &next, 1);
 }
 
 static void place_drain(tensor_ring *t, hd_op *first) {

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "IR/shared_layout.h"
+#include "Passes/accesses.h"
 #include "Passes/arith.h"
 #include "Passes/keep_only.h"
 #include "Passes/pass_list.h"
@@ -37,11 +38,6 @@ static const struct register_plan {
     {384, false, true, 168, 88, 208},
     {384, true, true, 168, 88, 208},
 };
-
-static bool is_copy(const hd_op *op) {
-  return op->kind == HD_OP_COPY_BULK || op->kind == HD_OP_COPY_TMA ||
-         op->kind == HD_OP_COPY_CP_ASYNC || op->kind == HD_OP_COPY_LD_ST;
-}
 
 static bool is_store(const hd_op *op) {
   return op->kind == HD_OP_STORE_TILE || op->kind == HD_OP_PARTIAL_STORE ||
@@ -78,7 +74,7 @@ static void split(hd_module *m, hd_op *kernel, hd_op *consumer) {
   hd_value_map map = {0};
   hd_op *producer = hd_op_clone(&b, consumer, &map);
   hd_value_map_free(&map);
-  hd_keep_only(producer->regions[0], is_copy);
+  hd_keep_only(producer->regions[0], hd_is_copy);
   hd_keep_only(consumer->regions[0], is_store);
   bool gathers = hd_find_op(producer->regions[0], HD_OP_COPY_LD_ST) != NULL;
   int64_t warps = hd_op_int(consumer, HD_ATTR_N_WARPS, 0);
@@ -127,7 +123,7 @@ static void leave_to_first(hd_module *m, hd_op *role) {
  * them are whole warpgroups. */
 static void split_tensor(hd_module *m, hd_op *kernel, hd_op *consumer) {
   hd_op *loader = part_of(m, consumer, "loader", is_move);
-  hd_op *producer = part_of(m, consumer, "producer", is_copy);
+  hd_op *producer = part_of(m, consumer, "producer", hd_is_copy);
   hd_op *issuer = part_of(m, consumer, "issuer", is_issued);
   hd_keep_only(consumer->regions[0], is_store);
   hd_op_set_str(m, consumer, HD_ATTR_NAME, "consumer");

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "Passes/accesses.h"
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 
@@ -141,9 +142,8 @@ void hd_stage_prefetch(hd_stage *st, hd_builder *b, hd_value *cursor) {
   hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
   hd_value **args = loop->regions[0]->args;
   copy_a_bulk(st, &in, &place, hd_arith(&in, HD_OP_ADD, args[0], place.k_lo), args[1]);
-  hd_op *next = hd_build_op(&in, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, args[1]);
-  hd_op_set_int(st->module, next, HD_ATTR_STAGES, st->s.stages);
-  hd_build_yield(&in, next->results, 1);
+  hd_value *next = hd_next_slot(&in, args[1], st->s.stages);
+  hd_build_yield(&in, &next, 1);
   hd_build_yield(&some, NULL, 0);
 }
 

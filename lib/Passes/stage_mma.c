@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "Passes/accesses.h"
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 
@@ -122,12 +123,6 @@ static void compute(hd_stage *st, hd_builder *b, const warp_tile *t, hd_value *c
   }
 }
 
-static hd_value *next(hd_stage *st, hd_builder *b, hd_value *cursor) {
-  hd_op *op = hd_build_op(b, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, cursor);
-  hd_op_set_int(st->module, op, HD_ATTR_STAGES, st->s.stages);
-  return op->results[0];
-}
-
 /* if kg < k_hi: copy the stage. */
 static void copy_if_any(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                         hd_value *cursor) {
@@ -148,7 +143,7 @@ static hd_value *prologue(hd_stage *st, hd_builder *b, const hd_tile_place *plac
   hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
   hd_value **args = loop->regions[0]->args;
   copy_if_any(st, &in, place, hd_arith(&in, HD_OP_ADD, args[0], place->k_lo), args[1]);
-  hd_value *after = next(st, &in, args[1]);
+  hd_value *after = hd_next_slot(&in, args[1], st->s.stages);
   hd_build_yield(&in, &after, 1);
   return loop->results[0];
 }
@@ -164,12 +159,11 @@ static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place
   hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
   hd_value **args = loop->regions[0]->args;
   memcpy(acc, args + 3, sizeof *acc * (size_t)n_acc);
-  hd_value *ahead = hd_arith(&in, HD_OP_ADD, args[0],
-                                   hd_i32(&in, st->s.stages - 1));
+  hd_value *ahead = hd_arith_const(&in, HD_OP_ADD, args[0], st->s.stages - 1);
   copy_if_any(st, &in, place, ahead, args[1]);
   compute(st, &in, t, args[2], acc);
-  carried[0] = next(st, &in, args[1]);
-  carried[1] = next(st, &in, args[2]);
+  carried[0] = hd_next_slot(&in, args[1], st->s.stages);
+  carried[1] = hd_next_slot(&in, args[2], st->s.stages);
   memcpy(carried + 2, acc, sizeof *acc * (size_t)n_acc);
   hd_build_yield(&in, carried, n_acc + 2);
   return loop;
@@ -192,10 +186,9 @@ void hd_stage_mma(hd_stage *st) {
   find_tile(st, &b, &tile);
   hd_tile_place place;
   hd_stage_tiles(st, &b, NULL, 0, &in, &place);
-  hd_op *start = hd_build_op(&in, HD_OP_CURSOR, HD_CURSOR, 0);
-  hd_op_set_int(st->module, start, HD_ATTR_STAGES, st->s.stages);
-  hd_value *write = prologue(st, &in, &place, start->results[0]);
-  hd_op *loop = stage_loop(st, &in, &place, &tile, write, start->results[0]);
+  hd_value *read = hd_first_slot(&in, st->s.stages);
+  hd_value *write = prologue(st, &in, &place, read);
+  hd_op *loop = stage_loop(st, &in, &place, &tile, write, read);
   hd_value *acc[MAX_STRIPS * MAX_BLOCKS];
   int32_t n_acc = tile.n_strips * tile.n_blocks;
   memcpy(acc, loop->results + 2, sizeof *acc * (size_t)n_acc);

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "Passes/accesses.h"
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 
@@ -85,9 +86,7 @@ static hd_value *find_sender(hd_builder *b, hd_value *i, int32_t owner) {
 static void receive(hd_stage *st, hd_builder *b, int32_t owner, const hd_stage_strips *strips,
                     hd_value *const *acc, hd_value **sum) {
   hd_value *carried[MOST_FRAGMENTS + 1];
-  hd_op *cursor = hd_build_op(b, HD_OP_CURSOR, HD_CURSOR, 0);
-  hd_op_set_int(st->module, cursor, HD_ATTR_STAGES, st->along_k - 1);
-  carried[0] = cursor->results[0];
+  carried[0] = hd_first_slot(b, st->along_k - 1);
   for (int32_t i = 0; i < strips->n; i++)
     carried[i + 1] = find_columns(st, b, acc[i], owner);
   hd_op *loop = hd_build_for(b, st->one, st->n_splits, st->one, carried, strips->n + 1);
@@ -97,9 +96,7 @@ static void receive(hd_stage *st, hd_builder *b, int32_t owner, const hd_stage_s
     carried[i + 1] = hd_build_value(&in, HD_OP_PARTIAL_ADD, args[i + 2]->type, 7, st->partials,
                                     args[1], find_fragment(st, &in, strips, i), split, st->n_splits,
                                     st->n_granules, args[i + 2]);
-  hd_op *next = hd_build_op(&in, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, args[1]);
-  hd_op_set_int(st->module, next, HD_ATTR_STAGES, st->along_k - 1);
-  carried[0] = next->results[0];
+  carried[0] = hd_next_slot(&in, args[1], st->along_k - 1);
   hd_build_yield(&in, carried, strips->n + 1);
   memcpy(sum, loop->results + 1, sizeof *sum * (size_t)strips->n);
 }

@@ -4,6 +4,7 @@
  * while the next is multiplied. */
 #include <string.h>
 
+#include "Passes/accesses.h"
 #include "Passes/arith.h"
 #include "Passes/schedule_room.h"
 #include "Passes/stage.h"
@@ -76,18 +77,6 @@ static void multiply(hd_stage *st, hd_builder *b, hd_value *sums, hd_value *curs
   }
 }
 
-static hd_value *next(hd_stage *st, hd_builder *b, hd_value *cursor, int32_t stages) {
-  hd_op *op = hd_build_op(b, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, cursor);
-  hd_op_set_int(st->module, op, HD_ATTR_STAGES, stages);
-  return op->results[0];
-}
-
-static hd_value *first(hd_stage *st, hd_builder *b, int32_t stages) {
-  hd_op *op = hd_build_op(b, HD_OP_CURSOR, HD_CURSOR, 0);
-  hd_op_set_int(st->module, op, HD_ATTR_STAGES, stages);
-  return op->results[0];
-}
-
 /* for k: copy the stage, move its metadata and block scales, multiply it. Gives the cursor behind
  * the last one. */
 static hd_value *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
@@ -101,7 +90,7 @@ static hd_value *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   hd_value *more = hd_build_cmp(&in, "ne", args[0], place->k_lo);
   hd_value *kg = hd_stage_granule(st, &in, place, args[0]);
   multiply(st, &in, sums, args[1], more, kg, place->col0);
-  hd_value *after = next(st, &in, args[1], st->s.stages);
+  hd_value *after = hd_next_slot(&in, args[1], st->s.stages);
   hd_build_yield(&in, &after, 1);
   return loop->results[0];
 }
@@ -172,13 +161,13 @@ void hd_stage_tcgen05(hd_stage *st) {
   hd_builder b = hd_builder_at_end(st->module, role->regions[0]), in;
   int32_t slots = hd_schedule_sum_slots(&st->p, &st->s);
   hd_value *warp = hd_build_value(&b, HD_OP_WARP_INDEX, HD_I32, 0);
-  hd_value *carried[] = {first(st, &b, st->s.stages), first(st, &b, slots)};
+  hd_value *carried[] = {hd_first_slot(&b, st->s.stages), hd_first_slot(&b, slots)};
   hd_stage_prefetch(st, &b, carried[0]);
   hd_tile_place place;
   hd_op *tiles = hd_stage_tiles(st, &b, carried, 2, &in, &place);
   hd_value **args = tiles->regions[0]->args;
   carried[0] = stage_loop(st, &in, &place, warp, args[2], args[1]);
-  carried[1] = next(st, &in, args[2], slots);
+  carried[1] = hd_next_slot(&in, args[2], slots);
   store_tile(st, &in, &place, warp, args[2]);
   hd_build_yield(&in, carried, 2);
 }

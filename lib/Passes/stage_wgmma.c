@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "Passes/accesses.h"
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 
@@ -92,9 +93,7 @@ static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place
   memcpy(acc, args + 2, sizeof *acc * (size_t)rows->slabs_each);
   hd_stage_copy(st, &in, place, args[0], args[1]);
   compute(st, &in, rows, args[0], place->k_lo, args[1], acc);
-  hd_op *next = hd_build_op(&in, HD_OP_CURSOR_NEXT, HD_CURSOR, 1, args[1]);
-  hd_op_set_int(st->module, next, HD_ATTR_STAGES, st->s.stages);
-  carried[0] = next->results[0];
+  carried[0] = hd_next_slot(&in, args[1], st->s.stages);
   memcpy(carried + 1, acc, sizeof *acc * (size_t)rows->slabs_each);
   hd_build_yield(&in, carried, rows->slabs_each + 1);
   return loop;
@@ -117,11 +116,10 @@ void hd_stage_wgmma(hd_stage *st) {
   hd_builder b = hd_builder_at_end(st->module, role->regions[0]), in;
   warp_rows rows;
   find_rows(st, &b, &rows);
-  hd_op *start = hd_build_op(&b, HD_OP_CURSOR, HD_CURSOR, 0);
-  hd_op_set_int(st->module, start, HD_ATTR_STAGES, st->s.stages);
-  hd_stage_prefetch(st, &b, start->results[0]);
+  hd_value *cursor = hd_first_slot(&b, st->s.stages);
+  hd_stage_prefetch(st, &b, cursor);
   hd_tile_place place;
-  hd_op *tiles = hd_stage_tiles(st, &b, &start->results[0], 1, &in, &place);
+  hd_op *tiles = hd_stage_tiles(st, &b, &cursor, 1, &in, &place);
   hd_op *loop = stage_loop(st, &in, &place, &rows, tiles->regions[0]->args[1]);
   hd_value *acc[MAX_SLABS];
   memcpy(acc, loop->results + 1, sizeof *acc * (size_t)rows.slabs_each);
