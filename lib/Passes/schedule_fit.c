@@ -210,3 +210,14 @@ heddle_status hd_schedule_check(heddle_context *ctx, const hd_op *kernel,
   HD_TRY(hd_problem_read(ctx, (hd_op *)kernel, &p));
   return check_problem_schedule(ctx, &p, schedule);
 }
+
+heddle_status hd_schedule_has(heddle_context *ctx, const hd_schedule *schedule, const char *words,
+                              bool *yes) {
+  char is[HD_SCHEDULE_TEXT], would_be[HD_SCHEDULE_TEXT];
+  hd_schedule set = *schedule;
+  HD_TRY(hd_schedule_parse(ctx, words, &set));
+  hd_schedule_print(schedule, is);
+  hd_schedule_print(&set, would_be);
+  *yes = strcmp(is, would_be) == 0;
+  return HEDDLE_OK;
+}

@@ -23,6 +23,10 @@ heddle_status hd_schedule_check_family(heddle_context *ctx, const hd_problem *pr
                                        const hd_schedule *schedule);
 /* hd_schedule_check without its sentence. */
 bool hd_schedule_fits(const hd_problem *problem, const hd_schedule *schedule);
+/* Whether it is what such words ask for: they would change nothing in it. HEDDLE_INVALID as
+ * hd_schedule_parse. */
+heddle_status hd_schedule_has(heddle_context *ctx, const hd_schedule *schedule, const char *words,
+                              bool *yes);
 /* Default, then text; stages and warps follow the tile unless the text names them. */
 heddle_status hd_schedule_resolve(heddle_context *ctx, const hd_op *kernel, const char *text,
                                   hd_schedule *schedule);

@@ -1,4 +1,5 @@
 /* What a case is for the compiler: its text, and the schedules to try. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +7,6 @@
 #include "Passes/schedule_fit.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
-#include "Support/strbuf.h"
 #include "Tune/bench.h"
 
 hd_product hd_bench_product(const hd_bench_problem *p) {
@@ -21,24 +21,14 @@ hd_product hd_bench_product(const hd_bench_problem *p) {
 
 char *hd_bench_text(const hd_bench_problem *p, const char *target, bool row_major,
                     bool weights_ready) {
-  const char *t = heddle_elem_get(p->elem)->name, *d = heddle_elem_get(p->d_elem)->name;
-  const char *acc = heddle_elem_get(hd_product_accumulator(p->elem))->name;
-  hd_strbuf s = {0};
-  hd_strbuf_printf(&s,
-                   "module version=1 level=problem sync=none\n"
-                   "kernel {name = \"bench_%s_%s\", target = \"%s\"%s} {\n"
-                   "  %%m: i32 = size {dim = m, value = %lld}\n"
-                   "  %%n: i32 = size {dim = n, value = %lld}\n"
-                   "  %%k: i32 = size {dim = k, value = %lld}\n"
-                   "  %%a: matrix<%s> = sparse %%m, %%k {type = %s}\n"
-                   "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = k_major}\n"
-                   "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n"
-                   "  store %%x {type = %s, order = %s}\n}\n",
-                   t, row_major ? "row" : "col", target,
-                   weights_ready ? ", dependent, weights_ready" : "", (long long)p->m,
-                   (long long)p->n, (long long)p->k, t, t, t, t, acc, acc, d,
-                   row_major ? "row_major" : "col_major");
-  return hd_strbuf_take(&s);
+  char name[64];
+  hd_product product = hd_bench_product(p);
+  snprintf(product.target, sizeof product.target, "%s", target);
+  product.d_col_major = !row_major;
+  product.weights_ready = weights_ready;
+  snprintf(name, sizeof name, "bench_%s_%s", heddle_elem_get(p->elem)->name,
+           row_major ? "row" : "col");
+  return hd_product_kernel(&product, name);
 }
 
 typedef struct ways {
@@ -54,18 +44,6 @@ static void add(ways *out, const hd_schedule *s) {
   HD_PUSH(out->list, out->n, out->cap, way);
 }
 
-/* Setting the wanted keys changes nothing. */
-static heddle_status agrees(heddle_context *ctx, const hd_schedule *s, const char *wanted,
-                            bool *yes) {
-  char is[HD_SCHEDULE_TEXT], would_be[HD_SCHEDULE_TEXT];
-  hd_schedule set = *s;
-  HD_TRY(hd_schedule_parse(ctx, wanted, &set));
-  hd_schedule_print(s, is);
-  hd_schedule_print(&set, would_be);
-  *yes = strcmp(is, would_be) == 0;
-  return HEDDLE_OK;
-}
-
 static heddle_status sweep(heddle_context *ctx, const hd_op *kernel, const char *wanted,
                            ways *out) {
   hd_schedule *list;
@@ -74,7 +52,7 @@ static heddle_status sweep(heddle_context *ctx, const hd_op *kernel, const char 
   heddle_status status = HEDDLE_OK;
   for (size_t i = 0; i < n && status == HEDDLE_OK; i++) {
     bool yes = false;
-    status = agrees(ctx, &list[i], wanted, &yes);
+    status = hd_schedule_has(ctx, &list[i], wanted, &yes);
     if (yes)
       add(out, &list[i]);
   }

@@ -74,7 +74,7 @@ static bool is_greeting(const hd_strbuf *line) {
   return strcmp(hd_strbuf_text(line), "product") == 0;
 }
 
-static void replace(hd_crew *crew, hd_hand *h, int *how) {
+static void put_aside(hd_crew *crew, hd_hand *h, int *how) {
   hd_child_stop(&h->child, how);
   h->entry = HD_ENTRY_IDLE;
   if (h == &crew->measurer)
@@ -98,7 +98,7 @@ static bool news_of(hd_crew *crew, hd_hand *h, hd_news *news) {
     return false;
   int how = 0;
   news->kind = h->child.ended ? HD_NEWS_CRASH : HD_NEWS_HANG;
-  replace(crew, h, &how);
+  put_aside(crew, h, &how);
   news->line.len = 0;
   if (news->kind == HD_NEWS_HANG)
     hd_strbuf_add(&news->line, "no answer within its time");
@@ -146,7 +146,9 @@ void hd_crew_wait(hd_crew *crew, double timeout_s, hd_news *news) {
   any_news(crew, news);
 }
 
+void hd_crew_distrust(hd_crew *crew) { put_aside(crew, &crew->measurer, NULL); }
+
 void hd_crew_end(hd_crew *crew) {
   for (int32_t i = 0; i <= crew->n_compilers; i++)
-    replace(crew, hand(crew, i), NULL);
+    put_aside(crew, hand(crew, i), NULL);
 }

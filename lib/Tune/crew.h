@@ -42,6 +42,8 @@ heddle_status hd_crew_open(heddle_context *ctx, hd_crew *crew, double deadline_s
 void hd_crew_measure(hd_crew *crew, int64_t entry, const char *request, double deadline_s);
 /* Waits at most timeout_s for news; deadlines are looked after. */
 void hd_crew_wait(hd_crew *crew, double timeout_s, hd_news *news);
+/* Ends the measurer, which is not to be trusted any more; the next hd_crew_open starts another. */
+void hd_crew_distrust(hd_crew *crew);
 /* Ends every child. */
 void hd_crew_end(hd_crew *crew);
 

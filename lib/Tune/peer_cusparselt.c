@@ -148,8 +148,10 @@ static heddle_status compress_sets(heddle_context *ctx, hd_peer *peer, const way
   int bad = s->f.compressed_size(&s->handle, &w->plan, &n_bytes, &scratch_bytes);
   if (bad)
     return refuse(ctx, "cusparseLtSpMMACompressedSize", bad);
-  s->compressed = calloc(s->bench.n_sets, sizeof *s->compressed);
   hd_buffer scratch;
+  s->compressed = hd_try_zalloc(ctx, s->bench.n_sets * sizeof *s->compressed, "compressed A");
+  if (!s->compressed)
+    return HEDDLE_NO_MEMORY;
   HD_TRY(hd_buffer_create(ctx, peer->device, scratch_bytes ? scratch_bytes : 1, 0, &scratch));
   heddle_status status = HEDDLE_OK;
   for (size_t i = 0; i < s->bench.n_sets && status == HEDDLE_OK; i++) {

@@ -66,6 +66,13 @@ static char *kernel_text(void) {
   return hd_strbuf_take(&s);
 }
 
+static void close_stream(hd_peer *peer) {
+  state *s = peer->state;
+  if (s->module)
+    s->device->runtime->cu.module_unload(s->module);
+  free(s);
+}
+
 static heddle_status open_stream(heddle_context *ctx, hd_peer *peer) {
   state *s = hd_try_zalloc(ctx, sizeof *s, "the stream");
   if (!s)
@@ -79,10 +86,9 @@ static heddle_status open_stream(heddle_context *ctx, hd_peer *peer) {
   if (status == HEDDLE_OK)
     status = hd_driver_check(ctx, cu, cu->module_function(&s->kernel, s->module, "hd_read"),
                              "module_function");
-  if (status == HEDDLE_OK)
-    peer->state = s;
-  else
-    free(s);
+  peer->state = s;
+  if (status != HEDDLE_OK)
+    close_stream(peer);
   return status;
 }
 
@@ -133,12 +139,6 @@ static heddle_status prepare_stream(heddle_context *ctx, hd_peer *peer,
 }
 
 static void reset_stream(hd_peer *peer) { (void)peer; }
-
-static void close_stream(hd_peer *peer) {
-  state *s = peer->state;
-  s->device->runtime->cu.module_unload(s->module);
-  free(s);
-}
 
 const hd_peer_ops hd_peer_stream = {.name = "stream",
                                     .sonames = NULL,

@@ -128,11 +128,11 @@ heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *targe
   return HEDDLE_OK;
 }
 
-char *hd_product_problem(const hd_product *p) {
+char *hd_product_kernel(const hd_product *p, const char *kernel) {
   hd_strbuf s = {0};
   hd_strbuf_printf(&s,
                    "module version=1 level=problem sync=none\n"
-                   "kernel {name = \"tuned\", target = \"%s\"%s} {\n"
+                   "kernel {name = \"%s\", target = \"%s\"%s} {\n"
                    "  %%m: i32 = size {dim = m, value = %lld}\n"
                    "  %%n: i32 = size {dim = n, value = %lld}\n"
                    "  %%k: i32 = size {dim = k, value = %lld}\n"
@@ -140,12 +140,14 @@ char *hd_product_problem(const hd_product *p) {
                    "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s}\n"
                    "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n"
                    "  store %%x {type = %s, order = %s}\n}\n",
-                   p->target, p->weights_ready ? ", dependent, weights_ready" : "",
+                   kernel, p->target, p->weights_ready ? ", dependent, weights_ready" : "",
                    (long long)p->m, (long long)p->n, (long long)p->k, name(p->a), name(p->a),
                    name(p->b), name(p->b), b_order(p), name(p->acc), name(p->acc), name(p->d),
                    d_order(p));
   return hd_strbuf_take(&s);
 }
+
+char *hd_product_problem(const hd_product *p) { return hd_product_kernel(p, "tuned"); }
 
 heddle_status hd_product_build(heddle_context *ctx, const hd_product *product, hd_front *front) {
   char *text = hd_product_problem(product);

@@ -36,8 +36,9 @@ hd_product hd_product_of(const hd_problem *problem, const int64_t hint_mnk[3]);
 heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *target, const char *line,
                               hd_product *product);
 
-/* It as a problem text (owned, free()). */
+/* It as a problem text, whose kernel is "tuned", or has that name (owned, free()). */
 char *hd_product_problem(const hd_product *product);
+char *hd_product_kernel(const hd_product *product, const char *kernel);
 
 /* It as a kernel, legalized: what schedules are enumerated and judged for. */
 heddle_status hd_product_build(heddle_context *ctx, const hd_product *product, hd_front *front);

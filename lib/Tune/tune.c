@@ -22,16 +22,15 @@ static double predict(const hd_course *c, const hd_problem *p, const hd_schedule
   return hd_schedule_cost(p, s, fixed, c->o->ceilings).seconds;
 }
 
-/* The wanted keys change nothing in it; the default (index 0, which the list holds once more)
- * stays in any case. */
+/* It has the wanted keys; the default (index 0, which the list holds once more) stays in any
+ * case. */
 static heddle_status is_wanted(heddle_context *ctx, const hd_course *c, const hd_schedule *s,
                                size_t index, bool *yes) {
-  char is[HD_SCHEDULE_TEXT], would_be[HD_SCHEDULE_TEXT];
-  hd_schedule set = *s;
-  HD_TRY(hd_schedule_parse(ctx, c->o->only ? c->o->only : "", &set));
-  hd_schedule_print(s, is);
-  hd_schedule_print(&set, would_be);
-  *yes = index == 0 || (strcmp(is, would_be) == 0 && strcmp(is, c->entries[0].text) != 0);
+  char text[HD_SCHEDULE_TEXT];
+  bool has;
+  HD_TRY(hd_schedule_has(ctx, s, c->o->only ? c->o->only : "", &has));
+  hd_schedule_print(s, text);
+  *yes = index == 0 || (has && strcmp(text, c->entries[0].text) != 0);
   return HEDDLE_OK;
 }
 

@@ -54,14 +54,6 @@ void hd_course_tell(hd_course *c, const hd_record *record, const hd_choice *choi
 
 /* ---- answers ---- */
 
-/* A CUDA error is sticky, and a wrong kernel may have written anywhere: the child is not used
- * again. */
-void hd_course_distrust(hd_course *c) {
-  hd_child_stop(&c->crew->measurer.child, NULL);
-  c->crew->measurer.entry = HD_ENTRY_IDLE;
-  c->crew->ready = false;
-}
-
 /* "VERDICT why", or "ok MEDIAN MIN MAX ERROR WATTS MHZ [SUSTAINED]". */
 static void read_answer(const char *line, hd_record *r) {
   char word[16] = "";
@@ -98,7 +90,8 @@ hd_record hd_course_heard(hd_course *c, size_t entry, const hd_news *news) {
     read_answer(hd_strbuf_text(&news->line), &r);
   else
     r.verdict = news->kind == HD_NEWS_HANG ? HD_VERDICT_HANG : HD_VERDICT_CRASH;
+  /* A CUDA error is sticky, and a wrong kernel may have written anywhere. */
   if (r.verdict == HD_VERDICT_FAILED || r.verdict == HD_VERDICT_WRONG)
-    hd_course_distrust(c);
+    hd_crew_distrust(c->crew);
   return r;
 }

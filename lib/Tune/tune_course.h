@@ -80,7 +80,6 @@ double hd_course_predicted(const hd_course *course, size_t entry);
 /* What the measurer's news say of an entry; strings are borrowed. One that is not to be trusted any
  * more is ended. */
 hd_record hd_course_heard(hd_course *course, size_t entry, const hd_news *news);
-void hd_course_distrust(hd_course *course);
 
 /* Picks the finalists and turns to the race that suits the product; false when there are none. */
 bool hd_final_begin(hd_course *course);

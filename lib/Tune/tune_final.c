@@ -280,7 +280,7 @@ static heddle_status heard_turns(heddle_context *ctx, hd_course *c, const hd_new
   if (news->kind == HD_NEWS_LINE && read_turns(c, line))
     return conclude(ctx, c);
   c->phase = HD_PHASE_OVER;
-  hd_course_distrust(c);
+  hd_crew_distrust(c->crew);
   hd_warning(ctx, HD_NOWHERE, "tune.final", "%s: the final was lost: %s", c->name, line);
   return HEDDLE_OK;
 }
