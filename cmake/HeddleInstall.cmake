@@ -47,7 +47,8 @@ function(heddle_shared_library target filename)
   add_library(${target} SHARED ${objects})
   # LLVM's system libraries come with the folder that uses LLVM; C++ only when LLVM is static.
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${filename} VERSION ${PROJECT_VERSION}
-                        SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE C)
+                        SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+                        LINKER_LANGUAGE C)
   target_link_libraries(${target} PRIVATE ${outside})
   target_link_options(${target} PRIVATE -Wl,--no-undefined -Wl,--as-needed
                       -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/exports.map)

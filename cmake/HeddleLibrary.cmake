@@ -35,8 +35,7 @@ function(heddle_compile_options target)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/lib
                                                ${CMAKE_SOURCE_DIR}/include
                                                ${CMAKE_BINARY_DIR}/generated)
-  target_compile_definitions(${target} PRIVATE _GNU_SOURCE HD_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-                                               HEDDLE_VERSION="${PROJECT_VERSION}")
+  target_compile_definitions(${target} PRIVATE _GNU_SOURCE HD_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wstrict-prototypes
                                            -Wmissing-prototypes -Wpointer-arith -Wvla
                                            -fno-strict-aliasing

@@ -4,6 +4,7 @@
 #include "Kernel/manifest.h"
 #include "Spec/spec.h"
 #include "Support/file.h"
+#include "heddle/version.h"
 
 static hd_hash fold(hd_hash hash, const void *data, size_t n_bytes) {
   return hd_hash_combine(hash, hd_hash_bytes(data, n_bytes));

@@ -11,6 +11,7 @@
 #include "IR/public_module.h"
 #include "Passes/front.h"
 #include "Runtime/kernel_cache.h"
+#include "heddle/version.h"
 
 struct heddle_compiled {
   hd_arena arena;

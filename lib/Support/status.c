@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "heddle/types.h"
+#include "heddle/version.h"
 
 const char *heddle_status_text(heddle_status status) {
   switch (status) {
@@ -46,3 +47,5 @@ heddle_status heddle_elem_parse(const char *name, heddle_elem *elem) {
   }
   return HEDDLE_NOT_FOUND;
 }
+
+int heddle_version_number(void) { return HEDDLE_VERSION_NUMBER; }

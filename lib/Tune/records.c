@@ -12,6 +12,7 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Support/hash.h"
+#include "heddle/version.h"
 
 struct hd_records {
   sqlite3 *db;  /* in memory, and empty, while `later` is there */

@@ -8,6 +8,7 @@
 
 #include "Support/diag.h"
 #include "Support/nearest.h"
+#include "heddle/version.h"
 
 /* ---- nearest name ---- */
 

@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "commands.h"
+#include "heddle/version.h"
 
 typedef struct command {
   const char *name, *about;

@@ -13,6 +13,7 @@
 #include "Support/file.h"
 #include "Support/strbuf.h"
 #include "heddle/compile.h"
+#include "heddle/version.h"
 
 static heddle_module *scaled_linear(heddle_context *ctx) {
   heddle_problem *p = heddle_problem_create("scaled_linear", "sm_90a");

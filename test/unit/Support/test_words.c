@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "Support/lines.h"
 #include "Support/nearest.h"
 #include "Support/strbuf.h"
+#include "heddle/version.h"
 
 /* ---- memory ---- */
 
@@ -242,6 +244,14 @@ static void no_context_holds_nothing(void **state) {
   assert_string_equal(hd_first_error_text(NULL, "none"), "none");
 }
 
+static void the_version_s_text_and_number_agree(void **state) {
+  (void)state;
+  int major, minor, patch;
+  assert_int_equal(sscanf(HEDDLE_VERSION, "%d.%d.%d", &major, &minor, &patch), 3);
+  assert_int_equal(major * 10000 + minor * 100 + patch, HEDDLE_VERSION_NUMBER);
+  assert_int_equal(heddle_version_number(), HEDDLE_VERSION_NUMBER);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_arena_gives_zeroed_memory),
@@ -256,6 +266,7 @@ int main(void) {
       cmocka_unit_test(what_is_wrong_is_one_line),
       cmocka_unit_test(notes_are_no_errors),
       cmocka_unit_test(no_context_holds_nothing),
+      cmocka_unit_test(the_version_s_text_and_number_agree),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,22 @@
+/* heddle/version.h: which Heddle a program was compiled with, and which it runs with. */
+#ifndef HEDDLE_VERSION_H
+#define HEDDLE_VERSION_H
+
+#include "heddle/export.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The build reads the version here. While MAJOR is 0, a new MINOR may change anything, and the
+ * shared libraries' names have both (libheddle.so.0.1); a new PATCH adds functions at most. */
+#define HEDDLE_VERSION "0.1.0"
+#define HEDDLE_VERSION_NUMBER 100 /* MAJOR * 10000 + MINOR * 100 + PATCH */
+
+/* HEDDLE_VERSION_NUMBER of the library that the program runs with. Thread-safe. */
+HEDDLE_API int heddle_version_number(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
