@@ -131,7 +131,7 @@ sim_access hd_sim_tensor_access(sim_machine *m, const sim_async *op, uint8_t kin
 
 sim_access hd_sim_operand_access(sim_machine *m, const sim_async *op) {
   sim_access a = hd_sim_tensor_access(m, op, SIM_READ);
-  a.view = (sim_view){&op->know, op->self, op->self_clock};
+  a.view = (sim_view){&op->tensor->view, op->self, op->self_clock};
   a.tensor = NULL;
   return a;
 }

@@ -60,6 +60,7 @@ static void sound_in_every_mode(void **state) {
 static const planted errors[] = {
     {"no fence.proxy.async", "R2", {{"proxy", NULL}}},
     {"no barrier after the copy", "R2|race|mbarrier|uninitialised|R4", {{"copied", NULL}}},
+    {"no fence between the barrier and what reads the copy", "R2", {{"after", NULL}}},
     {"48 columns", "tmem", {{"size", "mov.b32 %r11, 48;"}}},
     {"columns that are not allocated", "tmem|bounds", {{"load1", LOOSE "[%r13+128];"}}},
     {"more columns than there are", "bounds|tmem", {{"load1", LOOSE "[%r13+511];"}}},
@@ -212,6 +213,7 @@ static const planted pair_errors[] = {
     {"no fence.proxy.async", "R2", {{"proxy", NULL}}},
     {"a CTA barrier where the cluster's belongs", "R2|R4|R9|race|uninitialised|mbarrier",
      {{"arrive0", "bar.sync 0;"}, {"wait0", NULL}}},
+    {"no fence between the barrier and what reads shared memory", "R2|R4", {{"after0", NULL}}},
     {"no wait for the commit", "(R9", {{"wait", NULL}}},
     {"no fence after the wait", "R9", {{"after", NULL}}},
     {"no wait::ld", "R9", {{"waitld", NULL}}},
