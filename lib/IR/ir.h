@@ -260,6 +260,10 @@ const char *hd_level_name(hd_level level); /* "problem", "tile", "role" */
  * owned. */
 heddle_status hd_parse(heddle_context *ctx, const char *file, const char *text, size_t n_bytes,
                        hd_module **module);
+/* Parses a text that Heddle wrote itself: diagnostics about its ops point at `place`, where the
+ * user wrote what led to it (HD_NOWHERE: nowhere). */
+heddle_status hd_parse_made(heddle_context *ctx, hd_loc place, const char *text,
+                            hd_module **module);
 /* Prints it; hd_parse of the result gives the same module, and printing again the same bytes. */
 void hd_print(const hd_module *module, hd_strbuf *out);
 void hd_print_op(const hd_op *op, hd_strbuf *out); /* one op, with its regions */

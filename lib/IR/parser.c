@@ -259,3 +259,19 @@ heddle_status hd_parse(heddle_context *ctx, const char *file, const char *text, 
     hd_module_free(parsed);
   return status;
 }
+
+static heddle_status set_place(void *user, hd_op *op) {
+  op->loc = *(const hd_loc *)user;
+  return HEDDLE_OK;
+}
+
+heddle_status hd_parse_made(heddle_context *ctx, hd_loc place, const char *text,
+                            hd_module **module) {
+  hd_module *made;
+  HD_TRY(hd_parse(ctx, NULL, text, strlen(text), &made));
+  if (place.file)
+    made->file = place.file = hd_arena_strdup(&made->arena, place.file);
+  HD_TRY(hd_walk(made->body, set_place, &place));
+  *module = made;
+  return HEDDLE_OK;
+}

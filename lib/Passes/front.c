@@ -35,6 +35,13 @@ heddle_status hd_front_parse(hd_pass_context *pass, const char *file, const char
   return hd_front_read(pass, module, front);
 }
 
+heddle_status hd_front_made(hd_pass_context *pass, hd_loc place, const char *text,
+                            hd_front *front) {
+  hd_module *module;
+  HD_TRY(hd_parse_made(pass->ctx, place, text, &module));
+  return hd_front_read(pass, module, front);
+}
+
 heddle_status hd_front_choose(hd_pass_context *pass, hd_front *front) {
   HD_TRY(hd_run_pass(pass, front->module, hd_pass_find("select_shape")));
   return hd_schedule_parse(pass->ctx, hd_op_str(front->problem.kernel, HD_ATTR_SCHEDULE),

@@ -16,6 +16,8 @@ typedef struct hd_front {
  * HEDDLE_UNSUPPORTED where there is not one kernel. The module is consumed, whatever comes out. */
 heddle_status hd_front_parse(hd_pass_context *pass, const char *file, const char *text,
                              size_t n_bytes, hd_front *front);
+/* The same of a text that Heddle wrote itself (hd_parse_made). */
+heddle_status hd_front_made(hd_pass_context *pass, hd_loc place, const char *text, hd_front *front);
 heddle_status hd_front_read(hd_pass_context *pass, hd_module *module, hd_front *front);
 /* Goes on behind select_shape: the kernel has its whole schedule, and matmul its row. */
 heddle_status hd_front_choose(hd_pass_context *pass, hd_front *front);

@@ -75,8 +75,28 @@ static const hd_target *nearest_target(const hd_problem *p) {
   return best;
 }
 
+/* The problem with the block scales that an instruction wants; false: none takes it with any. */
+static bool add_scales(const hd_problem *p, hd_problem *scaled) {
+  const hd_spec_row *row = p->block ? NULL : hd_problem_scaled_row(p);
+  *scaled = *p;
+  if (!row)
+    return false;
+  scaled->block = hd_spec_block(row);
+  scaled->block_a.elem = scaled->block_b.elem = row->operand[HD_OPERAND_SCALE_A].elem;
+  return nearest_target(scaled) != NULL;
+}
+
 static heddle_status refuse_instruction(heddle_context *ctx, const hd_problem *p) {
+  hd_problem scaled;
   const hd_target *nearest = nearest_target(p);
+  if (!nearest && add_scales(p, &scaled))
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->matmul->loc, "problem.instruction",
+                    "no sparse instruction takes %s x %s -> %s without block scales; nearest: "
+                    "block_scale operands of %s, block = %d, target %s",
+                    heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
+                    heddle_elem_get(p->acc_elem)->name,
+                    heddle_elem_get(scaled.block_a.elem)->name, scaled.block,
+                    nearest_target(&scaled)->name);
   return hd_error(
       ctx, HEDDLE_UNSUPPORTED, p->matmul->loc, "problem.instruction",
       "no sparse instruction of %s takes %s x %s -> %s%s%s%s in the packed order; %s%s",

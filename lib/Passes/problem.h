@@ -63,6 +63,9 @@ enum { HD_SLAB_ROWS = 64, HD_STRIP_ROWS = 16, HD_GRANULE_BYTES = 128, HD_BLOCK_V
 /* The rules of block scales that hold for every target: types and block are those of an
  * instruction, pitches in whole copies. */
 heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *problem);
+/* An instruction of any target that scales blocks of its types, the nearest one by its scales'
+ * type, then by its block; NULL: there is none. */
+const hd_spec_row *hd_problem_scaled_row(const hd_problem *problem);
 enum { HD_SCALE_ALIGN = 16 }; /* bytes: of the pointers and pitches of block scales */
 
 /* The instruction of a family ("mma", "wgmma", "tcgen05") for the problem; n 0: any. NULL when

@@ -23,8 +23,7 @@ static heddle_status check_flow(heddle_context *ctx, const hd_problem *p) {
   return HEDDLE_OK;
 }
 
-/* An instruction of any target; the nearest one by its scales' type, then by its block. */
-static const hd_spec_row *nearest_row(const hd_problem *p) {
+const hd_spec_row *hd_problem_scaled_row(const hd_problem *p) {
   hd_mma_query query = HD_MMA_ANY;
   query.family = HD_FAMILY_MMA_SP;
   query.a = p->a_elem;
@@ -46,7 +45,7 @@ static const hd_spec_row *nearest_row(const hd_problem *p) {
 static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
   if (hd_scales_in_tiles(p) && hd_op_int(p->block_b.op, HD_ATTR_BLOCK, 0) == p->block)
     return HEDDLE_OK;
-  const hd_spec_row *row = nearest_row(p);
+  const hd_spec_row *row = hd_problem_scaled_row(p);
   const char *a = heddle_elem_get(p->a_elem)->name, *b = heddle_elem_get(p->b.elem)->name;
   if (!row)
     return hd_error(

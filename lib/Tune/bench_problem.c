@@ -110,7 +110,7 @@ static heddle_status add_ways(heddle_context *ctx, const hd_bench_problem *probl
   hd_pass_context pass = {ctx, target, NULL};
   out->first = out->n;
   out->weights_ready = weights_ready;
-  heddle_status status = hd_front_parse(&pass, "bench", text, strlen(text), &front);
+  heddle_status status = hd_front_made(&pass, HD_NOWHERE, text, &front);
   if (status == HEDDLE_OK)
     status = o->sweep ? sweep(ctx, front.problem.kernel, o->sweep, out)
                       : named(ctx, front.problem.kernel, o, out);

@@ -103,7 +103,7 @@ heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product, const 
                     "got %lld measurements of a product; legal: 2 and more", (long long)n);
   hd_front front = {0};
   hd_search search = {0};
-  heddle_status status = hd_product_build(ctx, product, &front);
+  heddle_status status = hd_product_build(ctx, HD_NOWHERE, product, &front);
   for (int64_t i = 0; i < n && status == HEDDLE_OK; i++)
     status = predict(ctx, &front, list[i].schedule, ceilings, &search);
   if (status == HEDDLE_OK) {

@@ -149,10 +149,11 @@ char *hd_product_kernel(const hd_product *p, const char *kernel) {
 
 char *hd_product_problem(const hd_product *p) { return hd_product_kernel(p, "tuned"); }
 
-heddle_status hd_product_build(heddle_context *ctx, const hd_product *product, hd_front *front) {
+heddle_status hd_product_build(heddle_context *ctx, hd_loc place, const hd_product *product,
+                               hd_front *front) {
   char *text = hd_product_problem(product);
   hd_pass_context pass = {.ctx = ctx};
-  heddle_status status = hd_front_parse(&pass, "product", text, strlen(text), front);
+  heddle_status status = hd_front_made(&pass, place, text, front);
   free(text);
   return status;
 }

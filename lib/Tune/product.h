@@ -40,8 +40,10 @@ heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *targe
 char *hd_product_problem(const hd_product *product);
 char *hd_product_kernel(const hd_product *product, const char *kernel);
 
-/* It as a kernel, legalized: what schedules are enumerated and judged for. */
-heddle_status hd_product_build(heddle_context *ctx, const hd_product *product, hd_front *front);
+/* It as a kernel, legalized: what schedules are enumerated and judged for. place: where it comes
+ * from, for diagnostics. */
+heddle_status hd_product_build(heddle_context *ctx, hd_loc place, const hd_product *product,
+                               hd_front *front);
 
 /* Floating-point operations, counted as the dense product's. */
 double hd_product_flops(const hd_product *product);

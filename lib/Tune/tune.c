@@ -22,38 +22,32 @@ static double predict(const hd_course *c, const hd_problem *p, const hd_schedule
   return hd_schedule_cost(p, s, fixed, c->o->ceilings).seconds;
 }
 
-/* It has the wanted keys; the default (index 0, which the list holds once more) stays in any
- * case. */
-static heddle_status is_wanted(heddle_context *ctx, const hd_course *c, const hd_schedule *s,
-                               size_t index, bool *yes) {
-  char text[HD_SCHEDULE_TEXT];
-  bool has;
-  HD_TRY(hd_schedule_has(ctx, s, c->o->only ? c->o->only : "", &has));
-  hd_schedule_print(s, text);
-  *yes = index == 0 || (has && strcmp(text, c->entries[0].text) != 0);
-  return HEDDLE_OK;
-}
-
 static heddle_status take_schedules(heddle_context *ctx, hd_course *c, const hd_problem *p,
                                     const hd_schedule *list, size_t n) {
+  size_t n_wanted = 0;
   c->entries = hd_xmalloc(n * sizeof *c->entries);
   for (size_t i = 0; i < n; i++) {
     bool yes;
-    HD_TRY(is_wanted(ctx, c, &list[i], i, &yes));
-    if (!yes)
-      continue;
-    hd_entry *e = &c->entries[c->n++];
-    *e = (hd_entry){.schedule = list[i], .state = HD_STATE_WAITING};
-    hd_schedule_print(&list[i], e->text);
-    hd_search_add(&c->search, e->text, predict(c, p, &list[i]));
+    HD_TRY(hd_schedule_has(ctx, &list[i], c->o->only ? c->o->only : "", &yes));
+    n_wanted += yes;
+    hd_entry e = {.schedule = list[i], .state = HD_STATE_WAITING};
+    hd_schedule_print(&list[i], e.text);
+    if (i > 0 && (!yes || strcmp(e.text, c->entries[0].text) == 0))
+      continue; /* the default, first and once more in the list, stays in any case */
+    c->entries[c->n++] = e;
+    hd_search_add(&c->search, e.text, predict(c, p, &list[i]));
   }
+  if (n_wanted == 0)
+    hd_note(ctx, HD_NOWHERE, "tune.only",
+            "%s: no legal schedule has \"%s\"; the default alone is measured", c->name,
+            c->o->only);
   return HEDDLE_OK;
 }
 
 static heddle_status list_schedules(heddle_context *ctx, hd_course *c) {
   hd_schedule *list;
   size_t n;
-  HD_TRY(hd_product_build(ctx, c->product, &c->front));
+  HD_TRY(hd_product_build(ctx, HD_NOWHERE, c->product, &c->front));
   HD_TRY(hd_schedule_enumerate(ctx, c->front.problem.kernel, &list, &n));
   heddle_status status = take_schedules(ctx, c, &c->front.problem, list, n);
   free(list);

@@ -74,6 +74,16 @@ static void add_promised(hd_bench_promise promise, hd_product p, product_list *o
   HD_PUSH(out->list, out->n, out->cap, p);
 }
 
+/* A line's product, or why no kernel can do it: before the first is measured. */
+static heddle_status read_line(heddle_context *ctx, hd_loc loc, const tune_args *a,
+                               const char *line, hd_product *p) {
+  hd_front front = {0};
+  HD_TRY(hd_product_line(ctx, loc, a->target ? a->target : "sm_90a", line, p));
+  HD_TRY(hd_product_build(ctx, loc, p, &front));
+  hd_front_free(&front);
+  return HEDDLE_OK;
+}
+
 static heddle_status read_grid(heddle_context *ctx, const tune_args *a, product_list *out) {
   char *text;
   size_t n_bytes;
@@ -82,7 +92,7 @@ static heddle_status read_grid(heddle_context *ctx, const tune_args *a, product_
   hd_lines lines = hd_lines_of(a->grid, text);
   for (char *line; status == HEDDLE_OK && (line = hd_lines_next_entry(&lines));) {
     hd_product p;
-    status = hd_product_line(ctx, lines.loc, a->target ? a->target : "sm_90a", line, &p);
+    status = read_line(ctx, lines.loc, a, line, &p);
     if (status == HEDDLE_OK)
       add_promised(a->promise, p, out);
   }

@@ -136,7 +136,7 @@ typedef struct samples {
 
 static heddle_status add_samples(heddle_context *ctx, const product_times *t, hd_front *front,
                                  samples *out) {
-  HD_TRY(hd_product_build(ctx, &t->product, front));
+  HD_TRY(hd_product_build(ctx, HD_NOWHERE, &t->product, front));
   out->n_products++;
   for (int64_t i = 0; i < t->n; i++) {
     hd_sample s = {.problem = &front->problem, .seconds = t->list[i].seconds};
