@@ -1,48 +1,16 @@
-#include <stdlib.h>
-#include <string.h>
-
 #include "IR/ir.h"
 
-/* The place of a key in the open-addressed table: its own, or the free one where it would stand. */
-static int32_t place_of(const hd_value_map *map, const hd_value *from) {
-  uint64_t mixed = (uint64_t)(uintptr_t)from * UINT64_C(0x9e3779b97f4a7c15);
-  int32_t i = (int32_t)(mixed >> 33) & (map->cap - 1);
-  while (map->from[i] && map->from[i] != from)
-    i = (i + 1) & (map->cap - 1);
-  return i;
-}
-
-static void widen(hd_value_map *map) {
-  hd_value_map old = *map;
-  map->cap = old.cap ? 2 * old.cap : 64;
-  map->from = hd_xmalloc(sizeof *map->from * (size_t)map->cap);
-  map->to = hd_xmalloc(sizeof *map->to * (size_t)map->cap);
-  memset(map->from, 0, sizeof *map->from * (size_t)map->cap);
-  memset(map->to, 0, sizeof *map->to * (size_t)map->cap);
-  map->n = 0;
-  for (int32_t i = 0; i < old.cap; i++)
-    if (old.from[i])
-      hd_value_map_set(map, old.from[i], old.to[i]);
-  hd_value_map_free(&old);
-}
-
 void hd_value_map_set(hd_value_map *map, const hd_value *from, hd_value *to) {
-  if (2 * map->n >= map->cap)
-    widen(map);
-  int32_t i = place_of(map, from);
-  map->n += map->from[i] == NULL;
-  map->from[i] = from;
-  map->to[i] = to;
+  hd_facts_set(&map->places, from, (int64_t)(intptr_t)to);
 }
 
 hd_value *hd_value_map_get(const hd_value_map *map, const hd_value *from) {
-  return map->cap ? map->to[place_of(map, from)] : NULL;
+  int64_t place = hd_facts_get(&map->places, from);
+  return place == HD_NO_FACT ? NULL : (hd_value *)(intptr_t)place;
 }
 
 void hd_value_map_free(hd_value_map *map) {
-  free(map->from);
-  free(map->to);
-  *map = (hd_value_map){0};
+  hd_facts_free(&map->places);
 }
 
 static void copy_attr(hd_module *m, hd_op *op, const hd_attr *attr) {

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "IR/facts.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/hash.h"
@@ -230,12 +231,10 @@ hd_value *hd_op_add_result(hd_module *m, hd_op *op, hd_type type);
 /* Every use of `old` inside `region` (nested regions included) that comes after `from` in program
  * order (NULL: every use) becomes `with`; uses by `from` and inside its own regions stay. */
 void hd_replace_uses(hd_region *region, const hd_value *old, hd_value *with, const hd_op *from);
-/* A deep copy of an op at the builder's place. map: old → new, extended by what is copied; a hash
- * table, zero-initialise to start. */
+/* A deep copy of an op at the builder's place. map: old → new, extended by what is copied;
+ * zero-initialise to start. */
 typedef struct hd_value_map {
-  const hd_value **from; /* owned (malloc) */
-  hd_value **to;
-  int32_t n, cap;
+  hd_facts places; /* hd_value * as numbers */
 } hd_value_map;
 void hd_value_map_set(hd_value_map *map, const hd_value *from, hd_value *to);
 hd_value *hd_value_map_get(const hd_value_map *map, const hd_value *from); /* NULL when absent */

@@ -1,5 +1,4 @@
-/* IR/scope.h: tables that the parser, the printer and the verifier share: names that are visible,
- * and facts about values. */
+/* IR/scope.h: names that are visible, for the parser, the printer and the verifier. */
 #ifndef HD_SCOPE_H
 #define HD_SCOPE_H
 
@@ -26,17 +25,5 @@ void hd_scope_add(hd_scope *scope, const char *name, hd_value *value);
 /* The visible entry of that name, NULL when there is none; valid until the next add. */
 const hd_scope_entry *hd_scope_find(const hd_scope *scope, const char *name);
 void hd_scope_free(hd_scope *scope);
-
-/* A fact (any number but INT64_MIN) about each value. Zero-initialise to start. */
-typedef struct hd_facts {
-  const hd_value **keys; /* owned */
-  int64_t *facts;        /* owned */
-  int32_t n, cap;
-} hd_facts;
-
-#define HD_NO_FACT INT64_MIN
-void hd_facts_set(hd_facts *facts, const hd_value *value, int64_t fact);
-int64_t hd_facts_get(const hd_facts *facts, const hd_value *value); /* HD_NO_FACT when absent */
-void hd_facts_free(hd_facts *facts);
 
 #endif

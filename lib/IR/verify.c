@@ -8,6 +8,7 @@
  * and for each kernel what holds over it (verify_kernel.c).
  * It does not check that a problem makes sense (legalize), that sync suffices (lib/Check), or that
  * names differ: names are for readers. */
+#include "IR/shared_layout.h"
 #include "IR/verify.h"
 
 #include <stdarg.h>
@@ -132,14 +133,9 @@ static void check_place(hd_verifier *v, const hd_op *op) {
  * a single lane. */
 static void check_wide(hd_verifier *v, const hd_op *op) {
   hd_op_issuer issuer = hd_op_get_info(op->kind)->issuer;
-  if (!v->role || (issuer != HD_BY_CTA && issuer != HD_BY_CLUSTER))
-    return;
-  int n_roles = 0;
-  for (const hd_op *other = v->kernel->regions[0]->first; other; other = other->next)
-    n_roles += other->kind == HD_OP_ROLE;
-  if (n_roles > 1)
+  if (v->role && v->n_roles > 1 && (issuer == HD_BY_CTA || issuer == HD_BY_CLUSTER))
     hd_verify_fail(v, op, "ir.wide", "needs all threads of the CTA; it stands in one of %d roles",
-                   n_roles);
+                   (int)v->n_roles);
 }
 
 /* One lane alone runs a `single` role: nothing there may need its whole warp. */
@@ -286,6 +282,16 @@ static void check_one(hd_verifier *v, const hd_op *op) {
     hd_verify_spec(v, op);
 }
 
+/* What its ops are judged by is counted once, however many they are. */
+static void enter_kernel(hd_verifier *v, const hd_op *kernel) {
+  v->kernel = kernel;
+  v->role = NULL;
+  v->n_roles = 0;
+  for (const hd_op *op = kernel->regions[0]->first; op; op = op->next)
+    v->n_roles += op->kind == HD_OP_ROLE;
+  v->tensor_ctas = hd_tensor_ctas(kernel);
+}
+
 /* An op and its regions, with the kernel and role that they stand in. What stands in a kernel or
  * role that is not in order itself goes unjudged: rules look at its cluster and warps. */
 static void check_op(hd_verifier *v, const hd_op *op, int32_t depth) {
@@ -297,8 +303,10 @@ static void check_op(hd_verifier *v, const hd_op *op, int32_t depth) {
   bool frame = op->kind == HD_OP_KERNEL || op->kind == HD_OP_ROLE;
   if (depth == MAX_DEPTH || (frame && v->n_errors != before))
     return;
-  v->kernel = op->kind == HD_OP_KERNEL ? op : kernel;
-  v->role = op->kind == HD_OP_ROLE ? op : role;
+  if (op->kind == HD_OP_KERNEL)
+    enter_kernel(v, op);
+  else if (op->kind == HD_OP_ROLE)
+    v->role = op;
   for (int32_t i = 0; i < op->n_regions; i++)
     check_region(v, op->regions[i], depth + 1);
   check_yields(v, op);
@@ -312,11 +320,14 @@ static void check_op(hd_verifier *v, const hd_op *op, int32_t depth) {
 }
 
 static void check_names(hd_verifier *v) {
-  for (const hd_op *x = v->module->body->first; x; x = x->next)
-    for (const hd_op *y = v->module->body->first; y != x; y = y->next)
-      if (strcmp(hd_op_str(x, HD_ATTR_NAME), hd_op_str(y, HD_ATTR_NAME)) == 0)
-        hd_verify_fail(v, x, "ir.kernel-name", "two kernels are named \"%s\"",
-                       hd_op_str(x, HD_ATTR_NAME));
+  hd_scope names = {0};
+  for (const hd_op *kernel = v->module->body->first; kernel; kernel = kernel->next) {
+    const char *name = hd_op_str(kernel, HD_ATTR_NAME);
+    if (hd_scope_find(&names, name))
+      hd_verify_fail(v, kernel, "ir.kernel-name", "two kernels are named \"%s\"", name);
+    hd_scope_add(&names, name, NULL);
+  }
+  hd_scope_free(&names);
 }
 
 heddle_status hd_verify(heddle_context *ctx, const hd_module *module, const char *blame) {

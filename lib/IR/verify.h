@@ -25,6 +25,7 @@ typedef struct hd_verifier {
   const char *blame;   /* NULL: the input */
   const hd_op *kernel; /* around the op in hand, NULL in the module's region */
   const hd_op *role;   /* NULL outside */
+  int32_t n_roles, tensor_ctas; /* of the kernel: its roles; hd_tensor_ctas */
   hd_facts defined;    /* HD_DEFINED… of each value that the walk has passed */
   hd_facts stages;     /* of a cursor's ring */
   int32_t n_errors;

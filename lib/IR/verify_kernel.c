@@ -3,13 +3,18 @@
 
 #include "IR/verify.h"
 
-/* Runs for every pair of equal kind in a region; n is small. */
+/* Ops of one kind that stand in the kernel itself have a name each. */
 static void check_unique(hd_verifier *v, const hd_op *kernel, hd_op_kind kind, hd_attr_key key) {
-  for (const hd_op *x = kernel->regions[0]->first; x; x = x->next)
-    for (const hd_op *y = kernel->regions[0]->first; y != x; y = y->next)
-      if (x->kind == kind && y->kind == kind && strcmp(hd_op_str(x, key), hd_op_str(y, key)) == 0)
-        hd_verify_fail(v, x, "ir.twice", "%s = \"%s\" is given twice", hd_attr_name(key),
-                       hd_op_str(x, key));
+  hd_scope names = {0};
+  for (const hd_op *op = kernel->regions[0]->first; op; op = op->next) {
+    if (op->kind != kind)
+      continue;
+    const char *name = hd_op_str(op, key);
+    if (hd_scope_find(&names, name))
+      hd_verify_fail(v, op, "ir.twice", "%s = \"%s\" is given twice", hd_attr_name(key), name);
+    hd_scope_add(&names, name, NULL);
+  }
+  hd_scope_free(&names);
 }
 
 /* The name becomes a PTX entry (of which `_` alone is none) and a C function. A problem's leaves

@@ -141,10 +141,10 @@ static void check_fragments(hd_verifier *v, const hd_op *op, const struct row_ru
 /* All tcgen05 ops of a kernel are of one .cta_group; a pair of CTAs is a cluster's. */
 static void check_pair(hd_verifier *v, const hd_op *op, const hd_spec_row *row) {
   int64_t cluster = hd_op_int(v->kernel, HD_ATTR_CLUSTER, 1);
-  if (row->cta_group != hd_tensor_ctas(v->kernel))
+  if (row->cta_group != v->tensor_ctas)
     hd_verify_fail(v, op, "ir.pair",
                    "row %s is of .cta_group::%d; legal: %d, as the kernel's first", row->name,
-                   row->cta_group, (int)hd_tensor_ctas(v->kernel));
+                   row->cta_group, (int)v->tensor_ctas);
   else if (cluster % row->cta_group)
     hd_verify_fail(v, op, "ir.pair", "row %s is of a pair of CTAs; got cluster = %lld, legal: 2",
                    row->name, (long long)cluster);

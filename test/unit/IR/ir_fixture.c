@@ -178,7 +178,7 @@ static void same_region(pairs *p, const hd_region *x, const hd_region *y) {
 }
 
 void fixture_assert_same(const hd_module *x, const hd_module *y) {
-  pairs p = {{0}};
+  pairs p = {.map = {{0}}};
   assert_int_equal(x->level, y->level);
   assert_int_equal(x->sync_placed, y->sync_placed);
   same_region(&p, x->body, y->body);

@@ -164,7 +164,7 @@ static void maps_hold_thousands(void **state) {
   for (int i = 0; i < 5000; i++)
     hd_value_map_set(&map, &values[i], &values[4999 - i]);
   hd_value_map_set(&map, &values[7], &values[7]);
-  assert_int_equal(map.n, 5000);
+  assert_int_equal(map.places.n, 5000);
   for (int i = 0; i < 5000; i++)
     assert_ptr_equal(hd_value_map_get(&map, &values[i]), i == 7 ? &values[7] : &values[4999 - i]);
   hd_value other;
