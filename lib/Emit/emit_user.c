@@ -273,6 +273,12 @@ static heddle_status check_module(hd_emitter *e, LLVMModuleRef user) {
   return HEDDLE_OK;
 }
 
+/* Of LLVM's lines the first says what is wrong. */
+static heddle_status refuse_text(hd_emitter *e, const char *message) {
+  return hd_error(e->ctx, HEDDLE_INVALID, HD_NOWHERE, "user.parse",
+                  "%.*s; legal: LLVM IR, text or bitcode", (int)strcspn(message, "\n"), message);
+}
+
 static heddle_status parse(hd_emitter *e, LLVMModuleRef *user) {
   char *message = NULL;
   LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
@@ -281,8 +287,7 @@ static heddle_status parse(hd_emitter *e, LLVMModuleRef *user) {
   LLVMDisposeMemoryBuffer(buffer);
   if (!bad)
     return HEDDLE_OK;
-  heddle_status status = hd_error(e->ctx, HEDDLE_INVALID, HD_NOWHERE, "user.parse", "%s",
-                                  message ? message : "neither LLVM IR nor bitcode");
+  heddle_status status = refuse_text(e, message ? message : "neither of both");
   LLVMDisposeMessage(message);
   return status;
 }
@@ -291,7 +296,7 @@ static heddle_status verify_user(hd_emitter *e, LLVMModuleRef user) {
   char *message = NULL;
   heddle_status status = HEDDLE_OK;
   if (LLVMVerifyModule(user, LLVMReturnStatusAction, &message))
-    status = hd_error(e->ctx, HEDDLE_INVALID, HD_NOWHERE, "user.parse", "%s", message);
+    status = refuse_text(e, message);
   LLVMDisposeMessage(message);
   return status;
 }

@@ -178,7 +178,7 @@ static const struct refusal {
     {"user.function", "legal: float", "define float @f(float %x) {\n  ret float %x\n}\n"},
     {"user.function", "no function", "define float @g(float %x) {\n  ret float %x\n}\n"},
     {"user.parse", "", "define float @f(\n"},
-    {"user.parse", "", "\x01\x02noise"},
+    {"user.parse", "legal: LLVM IR", "\x01\x02noise"},
 };
 
 static void test_refused(void **state) {

@@ -252,12 +252,34 @@ static void the_version_s_text_and_number_agree(void **state) {
   assert_int_equal(heddle_version_number(), HEDDLE_VERSION_NUMBER);
 }
 
+/* What is quoted of an input may be any bytes; a diagnostic is text that no terminal obeys. */
+static void diagnostics_are_text(void **state) {
+  (void)state;
+  static const struct {
+    const char *got, *said;
+  } cases[] = {{"ab\n\tc", "ab\n\tc"},          {"\xc3\xa9\xe2\x80\xa6\xf0\x9f\xa7\xb5", NULL},
+               {"\xff\xfe", "\\xff\\xfe"},     {"\x1b[2J\x7f", "\\x1b[2J\\x7f"},
+               {"\xc3", "\\xc3"},             {"\xe2\x80", "\\xe2\\x80"},
+               {"\xc0\xaf", "\\xc0\\xaf"},     {"\xe0\x80\xaf", "\\xe0\\x80\\xaf"},
+               {"\xed\xa0\x80", "\\xed\\xa0\\x80"},
+               {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
+               {"\xe2\x80z", "\\xe2\\x80z"}};
+  heddle_context *ctx = heddle_context_create();
+  for (size_t i = 0; i < HD_COUNT(cases); i++) {
+    hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "text.quoted", "%s", cases[i].got);
+    assert_string_equal(heddle_context_get(ctx, i)->text,
+                        cases[i].said ? cases[i].said : cases[i].got);
+  }
+  heddle_context_free(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_arena_gives_zeroed_memory),
       cmocka_unit_test(memory_of_nothing_is_memory),
       cmocka_unit_test(what_is_not_given_is_told_of),
       cmocka_unit_test(a_list_grows),
+      cmocka_unit_test(diagnostics_are_text),
       cmocka_unit_test(a_string_grows),
       cmocka_unit_test(the_random_words_are_splitmix64),
       cmocka_unit_test(hashes_fold_in_order),
