@@ -1,4 +1,5 @@
 /* Fragments: what a warp loads from shared memory, and accumulators at the start. */
+#include "Emit/emit_bank.h"
 #include "Emit/emit_buffer.h"
 
 /* Packed A (docs/format.md): a slab of 64 rows holds k-steps of 2048 bytes of values,
@@ -176,7 +177,9 @@ heddle_status hd_emit_op_frag_zero(hd_emitter *e, const hd_op *op) { return fill
 /* Zeros as well: a wgmma takes its accumulators as in- and outputs, so registers that nothing sets
  * would stay live around the loop over tiles, and the epilogue would have to do without them (340
  * bytes of spills with n256 and gelu; 64 moves a tile otherwise). */
-heddle_status hd_emit_op_frag_undef(hd_emitter *e, const hd_op *op) { return fill(e, op); }
+heddle_status hd_emit_op_frag_undef(hd_emitter *e, const hd_op *op) {
+  return hd_emit_bank_open(e, op) ? HEDDLE_OK : fill(e, op);
+}
 
 /* 4 elements a block of 8 columns: registers of a fragment lie in the order of columns. */
 heddle_status hd_emit_op_frag_columns(hd_emitter *e, const hd_op *op) {

@@ -5,6 +5,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "Emit/emit_bank.h"
+
 enum { OUTPUT, INPUT, NUMBER };
 
 /* The words of operand lists. Registers: one of kind `reg`, or (0) what the row's operand says. */
@@ -139,20 +141,23 @@ typedef struct asm_writer {
   const hd_spec_row *row;
   hd_strbuf text, constraints;
   int32_t next; /* operand number: results come first, tied inputs take numbers too */
+  int32_t bank; /* of the results; HD_NO_BANK: they are operands */
 } asm_writer;
 
 static void add_registers(asm_writer *w, const struct word *word) {
   int32_t n = count(w->row, word);
   hd_strbuf_add(&w->text, word->vector ? "{" : "");
   const char constraint[] = {'=', register_kind(w->row, word)};
-  bool output = word->form == OUTPUT;
-  for (int32_t i = 0; i < n; i++) {
+  bool output = word->form == OUTPUT, banked = output && w->bank != HD_NO_BANK;
+  for (int32_t i = 0; banked && i < n; i++)
+    hd_strbuf_printf(&w->text, "%s" HD_BANK_REGISTER, i ? ", " : "", (int)(w->bank + i));
+  for (int32_t i = 0; !banked && i < n; i++) {
     hd_strbuf_printf(&w->text, "%s$%d", i ? ", " : "", (int)w->next++);
     hd_strbuf_add(&w->constraints, w->constraints.len ? "," : "");
     hd_strbuf_addn(&w->constraints, output ? constraint : constraint + 1, output ? 2 : 1);
   }
   hd_strbuf_add(&w->text, word->vector ? "}" : "");
-  for (int32_t i = 0; is_tied(w->row, word) && i < n; i++, w->next++)
+  for (int32_t i = 0; !banked && is_tied(w->row, word) && i < n; i++, w->next++)
     hd_strbuf_printf(&w->constraints, ",%d", (int)i);
 }
 
@@ -192,7 +197,7 @@ static hd_asm_kind asm_kind(const hd_spec_row *row) {
 
 void hd_emit_row_asm(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
                      const hd_emit_number *numbers, int32_t n_numbers, LLVMValueRef *results) {
-  asm_writer w = {.row = row};
+  asm_writer w = {.row = row, .bank = HD_NO_BANK};
   LLVMTypeRef in[HD_MAX_EMIT_ARGS], out[HD_MAX_EMIT_ARGS];
   int32_t n_in = hd_emit_row_inputs(e, row, in), n_out = hd_emit_row_results(e, row, out);
   if (write_asm(e, &w, numbers, n_numbers) == HEDDLE_OK)
@@ -201,6 +206,18 @@ void hd_emit_row_asm(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *
   else
     for (int32_t i = 0; i < n_out; i++)
       results[i] = LLVMGetUndef(out[i]);
+  hd_strbuf_free(&w.text);
+  hd_strbuf_free(&w.constraints);
+}
+
+void hd_emit_row_asm_banked(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
+                            const hd_emit_number *numbers, int32_t n_numbers, int32_t bank) {
+  asm_writer w = {.row = row, .bank = bank};
+  LLVMTypeRef in[HD_MAX_EMIT_ARGS];
+  int32_t n_tied = row->operand[HD_OPERAND_D].n_regs, n = hd_emit_row_inputs(e, row, in) - n_tied;
+  if (write_asm(e, &w, numbers, n_numbers) == HEDDLE_OK)
+    hd_emit_asm(e, e->none, hd_strbuf_text(&w.text), hd_strbuf_text(&w.constraints), inputs, n,
+                asm_kind(row));
   hd_strbuf_free(&w.text);
   hd_strbuf_free(&w.constraints);
 }

@@ -1,5 +1,5 @@
 /* Regions: blocks, loops, branches, and who executes an op. The table of lowerings. */
-#include "Emit/emit_state.h"
+#include "Emit/emit_bank.h"
 
 /* ---- blocks ---- */
 
@@ -199,15 +199,14 @@ typedef struct flat {
 
 static flat flatten(hd_emitter *e, hd_value *const *values, int32_t n) {
   flat all = {NULL, 0};
+  int32_t most = 0, count;
   for (int32_t i = 0; i < n; i++)
-    all.n += hd_emit_type_count(values[i]->type);
-  all.v = HD_NEW_ARRAY(&e->arena, LLVMValueRef, all.n + 1);
-  int32_t at = 0;
+    most += hd_emit_type_count(values[i]->type);
+  all.v = HD_NEW_ARRAY(&e->arena, LLVMValueRef, most + 1);
   for (int32_t i = 0; i < n; i++) {
-    int32_t count;
     LLVMValueRef *v = hd_emit_get(e, values[i], &count);
-    for (int32_t j = 0; j < count && at < all.n; j++)
-      all.v[at++] = v[j];
+    for (int32_t j = 0; j < count && all.n < most; j++)
+      all.v[all.n++] = v[j];
   }
   return all;
 }
@@ -224,12 +223,18 @@ static void add_incoming(flat phis, flat values, LLVMBasicBlockRef from) {
     LLVMAddIncoming(phis.v[i], &values.v[i], &from, 1);
 }
 
-static void define(hd_emitter *e, hd_value *const *values, int32_t n, flat from) {
-  int32_t at = 0;
+/* Values that come from others: those in a bank are there already, or are read from it. */
+static void define(hd_emitter *e, hd_value *const *values, hd_value *const *from, int32_t n,
+                   flat all) {
+  LLVMValueRef *v = all.v;
   for (int32_t i = 0; i < n; i++) {
-    int32_t count = hd_emit_type_count(values[i]->type);
-    hd_emit_set(e, values[i], from.v + at, count);
-    at += count;
+    bool banked = hd_emit_bank_of(e, from[i]) != HD_NO_BANK;
+    int32_t count = banked ? 0 : hd_emit_type_count(values[i]->type);
+    if (!banked)
+      hd_emit_set(e, values[i], v, count);
+    else if (hd_emit_bank_of(e, values[i]) == HD_NO_BANK)
+      hd_emit_bank_read(e, from[i], values[i]);
+    v += count;
   }
 }
 
@@ -250,7 +255,7 @@ heddle_status hd_emit_op_for(hd_emitter *e, const hd_op *op) {
   LLVMValueRef i = LLVMBuildPhi(e->b, e->i32, "i");
   flat phis = make_phis(e, init, "");
   hd_emit_set1(e, region->args[0], i);
-  define(e, region->args + 1, n, phis);
+  define(e, region->args + 1, op->operands + 3, n, phis);
   HD_TRY(hd_emit_region(e, region));
   flat last = flatten(e, region->last->operands, n);
   LLVMValueRef next = hd_emit_add(e, i, step);
@@ -265,7 +270,7 @@ heddle_status hd_emit_op_for(hd_emitter *e, const hd_op *op) {
   flat results = make_phis(e, init, "");
   add_incoming(results, init, before);
   add_incoming(results, last, latch);
-  define(e, op->results, n, results);
+  define(e, op->results, op->operands + 3, n, results);
   return HEDDLE_OK;
 }
 
@@ -275,11 +280,13 @@ heddle_status hd_emit_op_if(hd_emitter *e, const hd_op *op) {
   block[0] = hd_emit_block(e, "then");
   LLVMBuildCondBr(e->b, hd_emit_get1(e, op->operands[0]), block[0], block[1]);
   flat values[2];
+  hd_value *const *yielded = NULL;
   for (int i = 0; i < 2; i++) {
     const hd_op *yield = op->regions[i]->last;
     hd_emit_at(e, block[i]);
     HD_TRY(hd_emit_region(e, op->regions[i]));
-    values[i] = flatten(e, yield ? yield->operands : NULL, op->n_results);
+    yielded = yield ? yield->operands : NULL;
+    values[i] = flatten(e, yielded, op->n_results);
     block[i] = LLVMGetInsertBlock(e->b);
     hd_emit_jump(e, join);
   }
@@ -288,6 +295,6 @@ heddle_status hd_emit_op_if(hd_emitter *e, const hd_op *op) {
   flat results = make_phis(e, values[0], "");
   add_incoming(results, values[0], block[0]);
   add_incoming(results, values[1], block[1]);
-  define(e, op->results, op->n_results, results);
+  define(e, op->results, yielded, op->n_results, results);
   return HEDDLE_OK;
 }

@@ -18,11 +18,13 @@ enum {
 };
 
 /* IR value -> LLVM values: one for a scalar, (slot, phase) for a cursor, one a register for a
- * fragment, the i32 shared address for a buffer or a barrier. */
+ * fragment (none: it lies in a bank, emit_bank.h), the i32 shared address for a buffer or a
+ * barrier. */
 typedef struct hd_emit_value {
   const hd_value *key;
   LLVMValueRef *v;
   int32_t n;
+  int32_t bank;
 } hd_emit_value;
 
 typedef struct hd_emit_map {
@@ -61,6 +63,7 @@ typedef struct hd_emitter {
   hd_emit_map values;
   const hd_op *kernel;
   LLVMValueRef function;
+  int32_t n_banked; /* registers in banks so far */
   hd_shared_layout layout;
   LLVMValueRef tensor; /* address of the CTA's tensor memory (i32); NULL before tcgen05.address */
   LLVMValueRef thread, warp, lane; /* of the CTA; i32 */
@@ -74,9 +77,13 @@ typedef heddle_status hd_emit_fn(hd_emitter *e, const hd_op *op);
 /* ---- values (emit_value.c) ---- */
 void hd_emit_set(hd_emitter *e, const hd_value *value, LLVMValueRef const *v, int32_t n);
 void hd_emit_set1(hd_emitter *e, const hd_value *value, LLVMValueRef v);
+void hd_emit_set_bank(hd_emitter *e, const hd_value *value, int32_t bank);
 /* The LLVM values; n may be NULL. The verifier has shown that they exist. */
 LLVMValueRef *hd_emit_get(hd_emitter *e, const hd_value *value, int32_t *n);
 LLVMValueRef hd_emit_get1(hd_emitter *e, const hd_value *value);
+/* HD_NO_BANK: it has LLVM values, or none yet. */
+enum { HD_NO_BANK = -1 };
+int32_t hd_emit_bank_of(const hd_emitter *e, const hd_value *value);
 void hd_emit_map_free(hd_emit_map *map);
 /* How many LLVM values a type takes, and the type of each of them. */
 int32_t hd_emit_type_count(hd_type type);

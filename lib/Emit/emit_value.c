@@ -32,14 +32,25 @@ void hd_emit_map_free(hd_emit_map *map) {
   *map = (hd_emit_map){0};
 }
 
-void hd_emit_set(hd_emitter *e, const hd_value *value, LLVMValueRef const *v, int32_t n) {
+static void set(hd_emitter *e, hd_emit_value new) {
   if (2 * (e->values.n + 1) > e->values.cap)
     grow(&e->values);
-  hd_emit_value *entry = find(&e->values, value);
+  hd_emit_value *entry = find(&e->values, new.key);
   e->values.n += entry->key == NULL;
-  entry->key = value;
-  entry->n = n;
-  entry->v = hd_arena_copy(&e->arena, v, sizeof *v * (size_t)n);
+  *entry = new;
+}
+
+void hd_emit_set(hd_emitter *e, const hd_value *value, LLVMValueRef const *v, int32_t n) {
+  set(e, (hd_emit_value){value, hd_arena_copy(&e->arena, v, sizeof *v * (size_t)n), n, HD_NO_BANK});
+}
+
+void hd_emit_set_bank(hd_emitter *e, const hd_value *value, int32_t bank) {
+  set(e, (hd_emit_value){value, NULL, 0, bank});
+}
+
+int32_t hd_emit_bank_of(const hd_emitter *e, const hd_value *value) {
+  const hd_emit_value *entry = e->values.cap ? find(&e->values, value) : NULL;
+  return entry && entry->key ? entry->bank : HD_NO_BANK;
 }
 
 void hd_emit_set1(hd_emitter *e, const hd_value *value, LLVMValueRef v) {

@@ -1,5 +1,6 @@
 /* wgmma.mma_async.sp of a warpgroup: inline asm, since LLVM has no intrinsic. Accumulators are tied
  * operands, so that they stay in one set of registers over the whole loop. */
+#include "Emit/emit_bank.h"
 #include "Emit/emit_descriptor.h"
 #include "Emit/emit_instruction.h"
 
@@ -28,7 +29,7 @@ typedef struct wgmma_call {
   const hd_spec_row *row;
   LLVMValueRef *acc, *a_regs; /* a_regs NULL: by descriptor */
   LLVMValueRef a_desc, b_desc, meta, scale_d;
-  int32_t n_acc;
+  int32_t n_acc, bank;
   int64_t selector;
   bool trans_b;
 } wgmma_call;
@@ -37,14 +38,17 @@ static void call_wgmma(hd_emitter *e, const wgmma_call *w, LLVMValueRef *result)
   const hd_emit_number numbers[] = {{"sp-sel", w->selector}, {"imm-trans-b", w->trans_b}};
   int n_a = w->a_regs ? w->row->operand[HD_OPERAND_A].n_regs : 1, n = 0;
   LLVMValueRef inputs[HD_MAX_EMIT_ARGS];
-  for (int i = 0; i < w->n_acc; i++)
+  for (int i = 0; w->bank == HD_NO_BANK && i < w->n_acc; i++)
     inputs[n++] = w->acc[i];
   for (int i = 0; i < n_a; i++)
     inputs[n++] = w->a_regs ? w->a_regs[i] : w->a_desc;
   inputs[n++] = w->b_desc;
   inputs[n++] = w->meta;
   inputs[n++] = w->scale_d;
-  hd_emit_row_asm(e, w->row, inputs, numbers, HD_COUNT(numbers), result);
+  if (w->bank != HD_NO_BANK)
+    hd_emit_row_asm_banked(e, w->row, inputs, numbers, HD_COUNT(numbers), w->bank);
+  else
+    hd_emit_row_asm(e, w->row, inputs, numbers, HD_COUNT(numbers), result);
 }
 
 static heddle_status check_call(hd_emitter *e, const hd_op *op, const wgmma_call *w, bool ss) {
@@ -68,7 +72,10 @@ heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
   wgmma_call w = {.selector = hd_op_int(op, HD_ATTR_SELECTOR, 0),
                   .trans_b = hd_op_has(op, HD_ATTR_TRANS)};
   HD_TRY(hd_emit_row(e, op, HD_FAMILY_WGMMA_SP, w.selector, &w.row));
+  w.bank = hd_emit_bank_of(e, op->operands[0]);
   w.acc = hd_emit_get(e, op->operands[0], &w.n_acc);
+  if (w.bank != HD_NO_BANK)
+    w.n_acc = hd_emit_type_count(op->operands[0]->type);
   HD_TRY(check_call(e, op, &w, ss));
   if (ss)
     HD_TRY(descriptor_a(e, op, &w.a_desc));
@@ -80,44 +87,44 @@ heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
   w.scale_d = hd_emit_get1(e, op->operands[ss ? 6 : 5]);
   LLVMValueRef *d = HD_NEW_ARRAY(&e->arena, LLVMValueRef, w.n_acc);
   call_wgmma(e, &w, d);
-  hd_emit_set(e, op->results[0], d, w.n_acc);
+  if (w.bank == HD_NO_BANK)
+    hd_emit_set(e, op->results[0], d, w.n_acc);
   return HEDDLE_OK;
 }
 
 /* ---- fence and wait ---- */
 
-static void pass_on(hd_emitter *e, const hd_op *op) {
-  for (int32_t i = 0; i < op->n_operands; i++) {
-    int32_t n;
-    LLVMValueRef *v = hd_emit_get(e, op->operands[i], &n);
-    hd_emit_set(e, op->results[i], v, n);
-  }
-}
-
-/* What the fence is for passes through it, so that no definition or copy of it, which LLVM places
- * where it likes, comes to stand behind. Only the last text fences: all are tied before. */
+/* What the fence is for passes through asm in front of it, so that no definition or copy of it,
+ * which LLVM places where it likes, comes to stand behind. A bank is written by asm. */
 heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
-  const char *fence = "wgmma.fence.sync.aligned;";
-  if (op->n_operands == 0)
-    hd_emit_asm(e, e->none, fence, "", NULL, 0, HD_ASM_MEMORY);
   for (int32_t i = 0; i < op->n_operands; i++)
-    hd_emit_tie(e, i + 1 < op->n_operands ? "" : fence, op->operands[i], op->results[i]);
+    if (hd_emit_bank_of(e, op->operands[i]) == HD_NO_BANK)
+      hd_emit_tie(e, "", op->operands[i], op->results[i]);
+  hd_emit_asm(e, e->none, "wgmma.fence.sync.aligned;", "", NULL, 0, HD_ASM_MEMORY);
   return HEDDLE_OK;
 }
 
 /* With pending 0 the accumulators are read next by ordinary code, which LLVM would move above a
- * wait that it does not depend on: they pass through the asm. Only the first text waits; the others
- * tie. */
+ * wait that it does not depend on: they pass through asm behind it, or are read there. */
+static void pass_wait(hd_emitter *e, const hd_value *from, const hd_value *to, bool pending) {
+  int32_t n;
+  LLVMValueRef *v = hd_emit_get(e, from, &n);
+  if (hd_emit_bank_of(e, to) != HD_NO_BANK)
+    return;
+  if (hd_emit_bank_of(e, from) != HD_NO_BANK)
+    hd_emit_bank_read(e, from, to);
+  else if (pending)
+    hd_emit_set(e, to, v, n);
+  else
+    hd_emit_tie(e, "", from, to);
+}
+
 heddle_status hd_emit_op_wgmma_wait(hd_emitter *e, const hd_op *op) {
   int64_t pending = hd_op_int(op, HD_ATTR_PENDING, 0);
   const char *wait =
       hd_arena_printf(&e->arena, "wgmma.wait_group.sync.aligned %d;", (int)pending);
-  if (pending > 0 || op->n_operands == 0) {
-    hd_emit_asm(e, e->none, wait, "", NULL, 0, HD_ASM_MEMORY);
-    pass_on(e, op);
-    return HEDDLE_OK;
-  }
+  hd_emit_asm(e, e->none, wait, "", NULL, 0, HD_ASM_MEMORY);
   for (int32_t i = 0; i < op->n_operands; i++)
-    hd_emit_tie(e, i ? "" : wait, op->operands[i], op->results[i]);
+    pass_wait(e, op->operands[i], op->results[i], pending > 0);
   return HEDDLE_OK;
 }

@@ -3,6 +3,7 @@
 #include "emit_fixture.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "IR/shared_layout.h"
@@ -148,46 +149,116 @@ static void test_stores(void **state) {
   emit_and_assemble("sm_90a", &s);
 }
 
-/* R5: no definition of what a fence is for, nor a copy of it, comes to stand behind the fence. */
-static void test_fence(void **state) {
-  (void)state;
+static const char two_fragments[] =
+    "module version=1 level=role sync=placed\n"
+    "kernel {name = \"k\", target = \"sm_90a\", threads = 128} {\n"
+    "  %b: buffer = buffer {name = \"b\", type = bf16, space = shared, bytes = 1024, stages = 1, "
+    "align = 1024, layout = rows, rows = 8, panel = 128, swizzle = 128}\n"
+    "  %a: buffer = buffer {name = \"a\", type = bf16, space = shared, bytes = 4608, stages = 1, "
+    "align = 128, layout = packed_a, slab_bytes = 4608, meta_offset = 4096}\n"
+    "  role {name = \"main\", warp_lo = 0, n_warps = 4} {\n"
+    "    %z: i32 = const {value = 0}\n    %one: i32 = const {value = 1}\n"
+    "    %no: i1 = const {value = 0}\n    %at: cursor = cursor {stages = 1}\n"
+    "    %x: F = frag.undef\n    %y: F = frag.undef\n"
+    "    %meta: frag<s32 x 1> = load.meta %a, %at, %z {word = 0}\n";
+
+/* The two fragments and what is done with them. F stands for their type, M for what a wgmma takes
+ * beside its accumulators. */
+static void emit_fragments(const char *body, hd_emit_result *r) {
+  static const char more[] = "%a, %at, %z, %b, %meta, %no {row = "
+                             "\"wgmma_sp_ss_m64n8k32_f32_bf16_bf16\", step = 0, selector = 0}";
   heddle_context *ctx = heddle_context_create();
-  hd_emit_result r = {0};
-  const char *text =
-      "module version=1 level=role sync=placed\n"
-      "kernel {name = \"k\", target = \"sm_90a\", threads = 128} {\n"
-      "  %b: buffer = buffer {name = \"b\", type = bf16, space = shared, bytes = 1024, stages = 1, "
-      "align = 1024, layout = rows, rows = 8, panel = 128, swizzle = 128}\n"
-      "  %a: buffer = buffer {name = \"a\", type = bf16, space = shared, bytes = 4608, stages = 1, "
-      "align = 128, layout = packed_a, slab_bytes = 4608, meta_offset = 4096}\n"
-      "  role {name = \"main\", warp_lo = 0, n_warps = 4} {\n"
-      "    %z: i32 = const {value = 0}\n    %no: i1 = const {value = 0}\n"
-      "    %at: cursor = cursor {stages = 1}\n"
-      "    %x: frag<f32 x 4> = frag.undef\n    %y: frag<f32 x 4> = frag.undef\n"
-      "    %meta: frag<s32 x 1> = load.meta %a, %at, %z {word = 0}\n"
-      "    %fx: frag<f32 x 4>, %fy: frag<f32 x 4> = wgmma.fence %x, %y\n"
-      "    %dx: frag<f32 x 4> = wgmma.sp.ss %fx, %a, %at, %z, %b, %meta, %no "
-      "{row = \"wgmma_sp_ss_m64n8k32_f32_bf16_bf16\", step = 0, selector = 0}\n"
-      "    %dy: frag<f32 x 4> = wgmma.sp.ss %fy, %a, %at, %z, %b, %meta, %no "
-      "{row = \"wgmma_sp_ss_m64n8k32_f32_bf16_bf16\", step = 1, selector = 1}\n"
-      "    wgmma.commit\n"
-      "    %wx: frag<f32 x 4>, %wy: frag<f32 x 4> = wgmma.wait %dx, %dy {pending = 0}\n"
-      "  }\n}\n";
-  heddle_status status = emit_text(ctx, text, NULL, &r);
+  hd_strbuf all = {0}, text = {0};
+  hd_strbuf_printf(&all, "%s%s  }\n}\n", two_fragments, body);
+  for (const char *at = hd_strbuf_text(&all); *at; at++)
+    if (*at == 'F' || *at == 'M')
+      hd_strbuf_add(&text, *at == 'F' ? "frag<f32 x 4>" : more);
+    else
+      hd_strbuf_addn(&text, at, 1);
+  heddle_status status = emit_text(ctx, hd_strbuf_text(&text), NULL, r);
   if (status != HEDDLE_OK)
     print_errors(ctx);
   assert_int_equal(status, HEDDLE_OK);
-  const char *fence = strstr(r.ptx, "wgmma.fence"), *move = strstr(fence, "mov.b32");
+  hd_strbuf_free(&all);
+  hd_strbuf_free(&text);
+  heddle_context_free(ctx);
+}
+
+static const char both[] = "    %fx: F, %fy: F = wgmma.fence %x, %y\n"
+                           "    %dx: F = wgmma.sp.ss %fx, M\n"
+                           "    %dy: F = wgmma.sp.ss %fy, M\n"
+                           "    wgmma.commit\n"
+                           "    %wx: F, %wy: F = wgmma.wait %dx, %dy {pending = 0}\n";
+
+/* R5: no definition of what a fence is for, nor a copy of it, comes to stand behind the fence. */
+static void expect_nothing_behind_fence(const char *body, const char *move_of) {
+  hd_emit_result r = {0};
+  emit_fragments(body, &r);
+  const char *fence = strstr(r.ptx, "wgmma.fence"), *move = strstr(fence, move_of);
   const char *last = strstr(strstr(fence, "wgmma.mma_async") + 1, "wgmma.mma_async");
   assert_true(last && (!move || move > last));
   hd_emit_result_free(&r);
-  heddle_context_free(ctx);
+}
+
+static void test_fence(void **state) {
+  (void)state;
+  expect_nothing_behind_fence(both, "mov.b32");
+  /* A third user: the fragments are LLVM's. */
+  char *shared = NULL;
+  assert_true(asprintf(&shared, "%s    %%sx: F, %%sy: F = wgmma.wait %%x, %%y {pending = 0}\n",
+                       both) > 0);
+  expect_nothing_behind_fence(shared, "mov.b32");
+  free(shared);
+}
+
+/* Which fragments lie in a bank: those that one op after the other has alone. */
+static void test_banks(void **state) {
+  (void)state;
+  static const struct {
+    const char *body;
+    int32_t n_banked; /* registers */
+  } cases[] = {
+      {both, 8},
+      {"    %d: F = wgmma.sp.ss %x, M\n    %e: F = wgmma.sp.ss %x, M\n", 0},
+      {"    %d: F = wgmma.sp.ss %x, M\n    %e: F = wgmma.sp.ss %y, M\n"
+       "    %w: F = wgmma.wait %d {pending = 0}\n",
+       4},
+      {"    %u: F, %v: F = for %z, %one, %one, %x, %y (%i: i32, %p: F, %q: F) {\n"
+       "      %d: F = wgmma.sp.ss %p, M\n      %w: F = wgmma.wait %d {pending = 0}\n"
+       "      yield %w, %q\n    }\n",
+       8},
+      {"    %u: F, %v: F = for %z, %one, %one, %x, %y (%i: i32, %p: F, %q: F) {\n"
+       "      %d: F = wgmma.sp.ss %p, M\n      %w: F = wgmma.wait %d {pending = 0}\n"
+       "      yield %q, %w\n    }\n",
+       0},
+      {"    for %z, %one, %one (%i: i32) {\n      %d: F = wgmma.sp.ss %x, M\n"
+       "      %w: F = wgmma.wait %d {pending = 0}\n      yield\n    }\n",
+       0},
+      {"    %u: F = if %no {\n      %d: F = wgmma.sp.ss %x, M\n"
+       "      %w: F = wgmma.wait %d {pending = 0}\n      yield %w\n    } else {\n"
+       "      yield %x\n    }\n",
+       4},
+      {"    %u: F = if %no {\n      %d: F = wgmma.sp.ss %x, M\n"
+       "      %w: F = wgmma.wait %d {pending = 0}\n      yield %w\n    } else {\n"
+       "      yield %y\n    }\n",
+       0},
+  };
+  for (size_t i = 0; i < HD_COUNT(cases); i++) {
+    hd_emit_result r = {0};
+    char declared[32];
+    emit_fragments(cases[i].body, &r);
+    snprintf(declared, sizeof declared, "%%acc<%d>;", (int)cases[i].n_banked);
+    if (cases[i].n_banked ? !strstr(r.ptx, declared) : strstr(r.ptx, "%acc") != NULL)
+      fail_msg("case %zu: not %d registers in banks", i, (int)cases[i].n_banked);
+    hd_emit_result_free(&r);
+  }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_parameters),
                                      cmocka_unit_test(test_copies),
                                      cmocka_unit_test(test_stores),
-                                     cmocka_unit_test(test_fence)};
+                                     cmocka_unit_test(test_fence),
+                                     cmocka_unit_test(test_banks)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
