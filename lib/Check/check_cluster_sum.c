@@ -29,11 +29,11 @@ static int64_t count_of(const share *s) {
 }
 
 static uint64_t tag_of(const share *s) {
-  int64_t parts[] = {s->content->block, s->content->strip, s->content->col, s->split, s->n,
-                     s->granules};
+  int64_t parts[] = {s->content->block, s->content->strip, s->content->col, s->content->end,
+                     s->split, s->n, s->granules};
   uint64_t hash = 0;
   for (size_t i = 0; i < HD_COUNT(parts); i++)
-    hash = (hash ^ (uint64_t)(parts[i] + 2)) * 0x9e3779b97f4a7c15u, hash ^= hash >> 31;
+    hash = (hash ^ ((uint64_t)parts[i] + 2)) * 0x9e3779b97f4a7c15u, hash ^= hash >> 31;
   return hash;
 }
 

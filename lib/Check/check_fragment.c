@@ -238,6 +238,7 @@ hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_c
   sum.strip = a->strip;
   sum.col = b->col;
   sum.run = b->run;
+  sum.end = b->end < acc->end ? b->end : acc->end;
   sum.n_steps++;
   sum.sum += hash_step(b->granule, b->step);
   if (sum.n_steps == 1 || b->granule != sum.last) {

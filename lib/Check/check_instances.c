@@ -34,12 +34,23 @@ enum {
 typedef struct shape {
   int64_t tile_m, tile_n, granule;
   int64_t unit_n; /* n is a multiple of it: 4 runs, where B's rows are permuted */
+  int64_t lines, line; /* of a box of B's tensor map; 0: there is none */
   int32_t stages;
   bool any_m, any_n, any_k; /* left to the launch */
 } shape;
 
+static void note_box(shape *s, const hd_op *map) {
+  const hd_attr *box = hd_op_attr(map, HD_ATTR_BOX);
+  s->line = box->ints[0];
+  s->lines = 1;
+  for (int32_t i = 1; i < box->n; i++)
+    s->lines *= box->ints[i];
+}
+
 static heddle_status note_arg(void *user, hd_op *op) {
   shape *s = user;
+  if (op->kind == HD_OP_TMAP && hd_op_is(op, HD_ATTR_ARG, "b"))
+    note_box(s, op);
   if (op->kind != HD_OP_ARG)
     return HEDDLE_OK;
   s->any_m = s->any_m || hd_op_is(op, HD_ATTR_ARG, "m");
@@ -359,6 +370,12 @@ static void run_parts(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t ta
     run_streams(k, s, sizes(s, 1, 1, 4), true);
 }
 
+/* The last tile of so many, by a CTA (or cluster) of its own. */
+static void run_last(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t units) {
+  if (is_clean(k) && units > 0)
+    run_grid(k, s, at, (int32_t)units, (int32_t)units - 1, (int32_t)units - 1);
+}
+
 /* The last tile of a product as tall, or as wide, as a launch may be (of more tiles than a grid
  * counts none is): what is computed of its place in 32 bits must fit them. All else smaller ones
  * have shown. */
@@ -371,8 +388,7 @@ static void run_far(hd_ck_kernel *k, const shape *s, bool tall) {
     at.far = true;
     units = count_units(k, s, at, true);
   }
-  if (is_clean(k) && units > 0)
-    run_grid(k, s, at, (int32_t)units, (int32_t)units - 1, (int32_t)units - 1);
+  run_last(k, s, at, units);
 }
 
 /* Odd numbers of tiles, ragged edges. The pairs of a cluster get a tile that is not there. */
@@ -391,12 +407,23 @@ static void run_tiles(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t ta
     run_problem(k, s, sizes(s, 2 * tall + 17, 2 * s->tile_n + 1, 3 * s->granule), true);
 }
 
+/* A box of B may bring anything where it would begin past N: asked for each box of a tile, where it
+ * holds as few columns as it may (one) and is the last that does. */
+static void run_boxes(hd_ck_kernel *k, const shape *s) {
+  int64_t box = k->program.transposed ? s->line : s->lines;
+  for (int64_t n = box; n && n < s->tile_n && s->any_n && is_clean(k); n += box) {
+    hd_ck_instance at = sizes(s, 1, s->tile_n + n + 1, s->granule * k->program.splits);
+    run_last(k, s, at, count_units(k, s, at, true));
+  }
+}
+
 void hd_ck_run_instances(hd_ck_kernel *k) {
   shape s = shape_of(&k->program);
   int64_t trips = 2 * s.stages + 2, tall = s.tile_m * k->program.cluster;
   constants c = {k, trips};
   hd_walk(k->program.kernel->regions[0], far_condition, &c);
   (k->program.streams ? run_parts : run_tiles)(k, &s, trips, tall);
+  run_boxes(k, &s);
   if (s.any_m && is_clean(k))
     run_far(k, &s, true);
   if (s.any_n && is_clean(k))

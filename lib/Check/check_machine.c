@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 const hd_ck_frag hd_ck_no_frag = {
-    .root = -1, .content = {.block = -1, .granule = -1, .strip = -1, .col = -1}};
+    .root = -1, .content = {.block = -1, .granule = -1, .strip = -1, .col = -1, .end = INT64_MAX}};
 
 /* --- setting up ----------------------------------------------------------------------------- */
 

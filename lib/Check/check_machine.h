@@ -77,9 +77,10 @@ typedef struct hd_ck_tiles {
  * granule and column (in the order of the buffer's `run`). Accumulators: strip and column, block
  * minus granule (the same for all that may be summed up), and the k-steps so far; `scaled`: one
  * more than the first row of the strip whose block scales took part, 0: none did. Block scales:
- * granule, word (as step), first row or column (as col), and how many (as run). -1: nothing yet. */
+ * granule, word (as step), first row or column (as col), and how many (as run). -1: nothing yet.
+ * Columns from `end` on are sums of whatever the slot of B held there: no D may have them. */
 typedef struct hd_ck_content {
-  int64_t block, granule, strip, col, scaled;
+  int64_t block, granule, strip, col, end, scaled;
   int32_t run; /* consecutive columns that a lane has; B and accumulators */
   int32_t step, n_steps;
   int64_t last, stride; /* granule summed up last, and its distance from the one before */
@@ -375,6 +376,9 @@ void hd_ck_access_write(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_c
                         uint64_t tag);
 /* Gives the tag of the first cell; the others must follow it (else finding `data`). */
 uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place);
+/* The same where they need not: `other` is the first byte that does not; INT64_MAX: all do. */
+uint64_t hd_ck_access_read_any(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id,
+                               hd_ck_place place, int64_t *other);
 /* Slot and buffer of operands; false after a finding. */
 bool hd_ck_place_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
                     int32_t cursor, hd_ck_place *place);
@@ -418,9 +422,10 @@ void hd_ck_wgmma_finish(hd_ck_machine *m);
  * finding. */
 bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_place place,
                   hd_ck_content *b);
-/* Reads a place of shared memory for a matrix instruction; gives the tag. */
+/* Reads a place of shared memory for a matrix instruction; gives the tag. `other` as of
+ * hd_ck_access_read_any; NULL: as hd_ck_access_read. */
 uint64_t hd_ck_read_matrix(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
-                           const hd_ck_place *place);
+                           const hd_ck_place *place, int64_t *other);
 void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* The ring of the barrier (an operand) must be the buffer's. False after a finding. */
 bool hd_ck_same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,

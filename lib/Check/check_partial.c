@@ -82,9 +82,9 @@ static uint64_t tile_of(const hd_ck_warp *w, const hd_ck_step *step) {
   uint64_t hash = 0;
   for (int32_t i = STORE_FRAGS; i < step->n_args; i++) {
     const hd_ck_content *c = &w->env[step->args[i]].frag.content;
-    int64_t parts[] = {c->block, c->strip, c->col};
-    for (int p = 0; p < 3; p++)
-      hash = (hash ^ (uint64_t)(parts[p] + 2)) * 0x9e3779b97f4a7c15u, hash ^= hash >> 31;
+    int64_t parts[] = {c->block, c->strip, c->col, c->end};
+    for (size_t p = 0; p < HD_COUNT(parts); p++)
+      hash = (hash ^ ((uint64_t)parts[p] + 2)) * 0x9e3779b97f4a7c15u, hash ^= hash >> 31;
   }
   return hash;
 }

@@ -127,6 +127,7 @@ typedef struct pass {
   const hd_ck_warp *w;
   uint32_t id, seen[4];
   int32_t at;
+  int64_t *other; /* of a read: the first byte whose tag does not follow; NULL: none may */
 } pass;
 
 static void compare_once(pass *p, uint32_t first) {
@@ -348,7 +349,7 @@ static void write_range(pass *p, const hd_ck_place *place, int64_t lo, int64_t h
 }
 
 static pass pass_of(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id) {
-  return (pass){m, w, id, {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}, 0};
+  return (pass){m, w, id, {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}, 0, NULL};
 }
 
 void hd_ck_access_write(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place,
@@ -367,8 +368,13 @@ static void unwritten(hd_ck_machine *m, uint32_t id, int64_t byte) {
              "%s reads byte %lld of a slot that nothing has written", at.text, (long long)byte);
 }
 
-static void mixed(hd_ck_machine *m, uint32_t id, int64_t byte) {
-  hd_check_access at = hd_ck_there(m, &m->accesses[id]);
+static void mixed(pass *p, int64_t byte) {
+  hd_ck_machine *m = p->m;
+  if (p->other) {
+    *p->other = byte < *p->other ? byte : *p->other;
+    return;
+  }
+  hd_check_access at = hd_ck_there(m, &m->accesses[p->id]);
   hd_ck_find(m, "data", (hd_check_access){0}, at, "copy the whole of it from one place",
              "%s reads a piece of the operand that another one is mixed into, at byte %lld",
              at.text, (long long)byte);
@@ -384,11 +390,11 @@ static uint64_t read_range(pass *p, const hd_ck_place *place, int64_t lo, int64_
       tag = x.span->tag;
     uint64_t base = tag_at(tag, lo, at);
     for (int32_t j = 0; j < x.n && !p->m->stop; j++) {
-      int32_t cell = x.span[j].lo;
+      int32_t cell = x.span[j].lo - x.cell;
       if (!x.span[j].n_writes)
-        unwritten(p->m, p->id, (int64_t)cell * HD_CK_CELL);
-      else if (x.span[j].tag != base + (uint64_t)(cell - x.cell))
-        mixed(p->m, p->id, (int64_t)cell * HD_CK_CELL);
+        unwritten(p->m, p->id, at + (int64_t)cell * HD_CK_CELL);
+      else if (x.span[j].tag != base + (uint64_t)cell)
+        mixed(p, at + (int64_t)cell * HD_CK_CELL);
       read_span(p, &x.span[j]);
     }
     at = x.end;
@@ -396,15 +402,27 @@ static uint64_t read_range(pass *p, const hd_ck_place *place, int64_t lo, int64_
   return tag;
 }
 
-uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place) {
-  const hd_ck_range *r = &place.range;
-  if (!in_bounds(m, &m->accesses[id], &place))
+static uint64_t read_place(pass *p, const hd_ck_place *place) {
+  const hd_ck_range *r = &place->range;
+  if (!in_bounds(p->m, &p->m->accesses[p->id], place))
     return 0;
-  pass p = pass_of(m, w, id);
-  uint64_t tag = read_range(&p, &place, r->lo, r->hi, NULL);
-  for (int32_t i = 1; i < r->n && !m->stop; i++) {
+  uint64_t tag = read_range(p, place, r->lo, r->hi, NULL);
+  for (int32_t i = 1; i < r->n && !p->m->stop; i++) {
     uint64_t next = tag + (uint64_t)i * r->tag_step;
-    read_range(&p, &place, r->lo + i * r->pitch, r->hi + i * r->pitch, &next);
+    read_range(p, place, r->lo + i * r->pitch, r->hi + i * r->pitch, &next);
   }
   return tag;
+}
+
+uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place) {
+  pass p = pass_of(m, w, id);
+  return read_place(&p, &place);
+}
+
+uint64_t hd_ck_access_read_any(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id,
+                               hd_ck_place place, int64_t *other) {
+  pass p = pass_of(m, w, id);
+  p.other = other;
+  *other = INT64_MAX;
+  return read_place(&p, &place);
 }

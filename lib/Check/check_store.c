@@ -113,21 +113,24 @@ static int64_t whole_of(int32_t run) { return run > 2 ? 4 * run : BLOCK; }
 void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t row,
                            int64_t col) {
   int32_t run = run_of(step->op);
-  int64_t whole = whole_of(run);
+  int64_t whole = whole_of(run), n = m->extents->n;
   for (int32_t i = 6; i < step->n_args && !m->stop; i++) {
     const hd_ck_frag *f = &w->env[step->args[i]].frag;
     int64_t columns = step->op->operands[i]->type.n / 4 * BLOCK;
     hd_ck_frag_use(m, w, step, i);
     if (columns % whole)
       return hd_ck_undecided(m, step->op, "a permuted fragment of a part of a run's four lanes");
-    if (row < m->extents->m && col < m->extents->n) {
+    if (row < m->extents->m && col < n) {
       check_sum(m, w, step, &f->content, row);
       if (f->content.col != col)
         wrong_data(m, w, step, "first column", f->content.col, col);
+      int64_t end = col + columns < n ? col + columns : n;
+      if (f->content.end < end)
+        wrong_data(m, w, step, "end of the columns that B has brought", f->content.end, end);
       if (f->content.run != run)
         wrong_data(m, w, step, "consecutive columns of a lane", f->content.run, run);
-      else if (run > 2 && m->extents->n % whole)
-        wrong_data(m, w, step, "columns beyond the runs of four lanes", m->extents->n % whole, 0);
+      else if (run > 2 && n % whole)
+        wrong_data(m, w, step, "columns beyond the runs of four lanes", n % whole, 0);
     }
     col += columns;
   }

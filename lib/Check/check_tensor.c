@@ -234,7 +234,7 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, slab
   }
   int64_t lo = (k * slabs + at.index) * STEP_BYTES;
   place.range = (hd_ck_range){.lo = lo, .hi = lo + STEP_BYTES, .n = 1};
-  a->block = hd_ck_block_of(m, w, step, &place, hd_ck_read_matrix(m, w, step, &place));
+  a->block = hd_ck_block_of(m, w, step, &place, hd_ck_read_matrix(m, w, step, &place, NULL));
   a->step = (int32_t)k;
   a->strip = 0;
   return true;
@@ -252,7 +252,7 @@ static bool read_metadata(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
     return false;
   }
   place.range = (hd_ck_range){.lo = at.index * bytes, .hi = (at.index + 1) * bytes, .n = 1};
-  int64_t tag = (int64_t)hd_ck_read_matrix(m, w, step, &place);
+  int64_t tag = (int64_t)hd_ck_read_matrix(m, w, step, &place, NULL);
   meta->block = tag / (STRIPS * cells);
   meta->strip = (int32_t)(tag / cells % STRIPS);
   return true;
@@ -283,7 +283,8 @@ static bool read_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
     if (i == 0)
       *b = part;
     else if (part.granule != b->granule || part.col != b->col + i * each)
-      wrong_operand(m, w, step, "the second CTA's columns of B are not those behind the first's");
+      part.end = b->col + i * each;
+    b->end = part.end < b->end ? part.end : b->end;
   }
   return !m->stop;
 }

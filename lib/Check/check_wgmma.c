@@ -82,13 +82,15 @@ static void check_value(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
 /* --- operands in shared memory -------------------------------------------------------------- */
 
 uint64_t hd_ck_read_matrix(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
-                           const hd_ck_place *place) {
+                           const hd_ck_place *place, int64_t *other) {
   bool tensor = step->op->kind == HD_OP_TCGEN05_MMA_SP;
   hd_ck_access x = {.op = step->op, .slot = place->slot};
   x.kind = tensor ? HD_CK_TENSOR_MMA : HD_CK_WGMMA_READ;
   x.component = hd_ck_component(m, w->id, tensor ? HD_CK_MMA : HD_CK_WGMMA);
   x.value = tensor ? w->multiplied : w->wgmma_committed + 1;
-  return hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), *place);
+  uint32_t id = hd_ck_access_add(m, w, x);
+  return other ? hd_ck_access_read_any(m, w, id, *place, other)
+               : hd_ck_access_read(m, w, id, *place);
 }
 
 /* Slab `slab` of a packed_a slot, one k-step. */
@@ -104,11 +106,21 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_c
   }
   int64_t lo = slab * place.buffer->slab_bytes + k * STEP_BYTES;
   place.range = (hd_ck_range){.lo = lo, .hi = lo + STEP_BYTES, .n = 1};
-  uint64_t tag = hd_ck_read_matrix(m, w, step, &place);
+  uint64_t tag = hd_ck_read_matrix(m, w, step, &place, NULL);
   a->block = hd_ck_block_of(m, w, step, &place, tag);
   a->step = (int32_t)k;
   a->strip = w->index % 4;
   return true;
+}
+
+/* The first column that is another one's, where byte `other` of the slot is. Lanes' runs of columns
+ * mix those of a group of rows. */
+static int64_t first_other(const hd_ck_place *place, bool trans, int64_t col, int64_t other) {
+  const hd_ck_ring *b = place->buffer;
+  int64_t row = other / b->panel, group = b->run ? 4 * b->run : 1;
+  if (other == INT64_MAX)
+    return other;
+  return col + (trans ? row / b->rows * b->panel * 8 / b->elem_bits : row / group * group);
 }
 
 bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_place place,
@@ -128,7 +140,10 @@ bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck
     place.range.n = (int32_t)(place.buffer->bytes / (rows * panel));
     place.range.tag_step = (uint64_t)panel << 32;
   }
-  hd_ck_columns_of(&place, hd_ck_read_matrix(m, w, step, &place), trans, k, b);
+  int64_t other;
+  uint64_t tag = hd_ck_read_matrix(m, w, step, &place, &other);
+  hd_ck_columns_of(&place, tag, trans, k, b);
+  b->end = first_other(&place, trans, b->col, other);
   return true;
 }
 
