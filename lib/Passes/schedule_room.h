@@ -30,6 +30,12 @@ static inline int32_t hd_schedule_b_columns(const hd_schedule *s) {
   return hd_schedule_is_pair(s) ? s->tile_n / 2 : s->tile_n;
 }
 
+/* No tile reaches over N. */
+bool hd_schedule_is_whole_n(const hd_problem *problem, const hd_schedule *schedule);
+/* Columns of B in a box of its tensor map. Where a tile may reach over N no box begins there, and
+ * they are small: for a row that is not there TMA takes three times as long as for one that is. */
+int32_t hd_schedule_b_box(const hd_problem *problem, const hd_schedule *schedule);
+
 /* What the columns of a tile of tcgen05 are a multiple of: those of a pair fall into halves, of an
  * mn_major B in whole panels of 64. */
 int32_t hd_schedule_tensor_unit(const hd_problem *problem, const hd_schedule *schedule);

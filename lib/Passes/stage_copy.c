@@ -2,6 +2,7 @@
 
 #include "Passes/accesses.h"
 #include "Passes/arith.h"
+#include "Passes/schedule_room.h"
 #include "Passes/stage.h"
 
 /* Backwards, a tile begins with what its neighbours on the other SMs have just read. */
@@ -164,28 +165,36 @@ static int32_t rows_a_step(const hd_stage *st) {
   return st->variant->permutes ? 4 * hd_d_run(&st->p) : 1;
 }
 
+/* The column of B where box `first` of a slot begins. One past N brings the first columns of all
+ * again, rather than zeros: nobody stores what comes of it. */
+static hd_value *box_column(hd_stage *st, hd_builder *b, const hd_tile_place *place,
+                            int32_t first) {
+  hd_value *n0 = hd_arith_const(b, HD_OP_ADD, place->b_col0, first);
+  bool is_sure = first == 0 && !st->shares_a && !st->pair;
+  if (is_sure || hd_schedule_is_whole_n(&st->p, &st->s))
+    return n0;
+  hd_value *is_there = hd_build_cmp(b, "lt", n0, st->arg[HD_STAGE_N]);
+  return hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_there, n0, st->zero);
+}
+
 /* Boxes of B; each of the CTAs that share it brings its share of rows (or panels) to all of
  * them; of a pair its own half. */
 static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                        hd_value *cursor) {
   int32_t granule = HD_GRANULE_BYTES / hd_map_bytes(st->p.b.elem); /* as the map counts */
-  int32_t panel_bytes = st->s.tile_k * HD_GRANULE_BYTES;
   int32_t sharers = hd_stage_b_sharers(st), share = st->b_n / sharers;
-  int32_t boxes = st->p.b.transposed ? share / granule : 1;
-  int32_t bytes = st->p.b.transposed ? panel_bytes : share * HD_GRANULE_BYTES;
+  int32_t box = hd_schedule_b_box(&st->p, &st->s);
+  int32_t bytes = (st->p.b.transposed ? st->s.tile_k : box) * HD_GRANULE_BYTES;
   hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, granule);
   for (int32_t rank = 0; rank < sharers; rank++) {
     hd_builder at = begin_part(st, b, place, sharers, rank);
-    for (int32_t i = 0; i < boxes; i++) {
-      int32_t first = rank * share + i * granule;
-      hd_value *n0 = hd_arith_const(&at, HD_OP_ADD, place->b_col0, first);
+    for (int32_t first = rank * share; first < (rank + 1) * share; first += box) {
+      hd_value *n0 = box_column(st, &at, place, first);
       n0 = hd_arith_const(&at, HD_OP_DIV, n0, rows_a_step(st));
       hd_op *op = hd_build_op(&at, HD_OP_COPY_TMA, (hd_type){0}, 5, st->arg[HD_STAGE_TMAP_B],
                               st->sb, cursor, st->p.b.transposed ? n0 : k0,
                               st->p.b.transposed ? k0 : n0);
-      hd_op_set_int(st->module, op, HD_ATTR_OFFSET,
-                    st->p.b.transposed ? (int64_t)first / granule * panel_bytes
-                                       : (int64_t)first * HD_GRANULE_BYTES);
+      hd_op_set_int(st->module, op, HD_ATTR_OFFSET, (int64_t)first / box * bytes);
       hd_op_set_int(st->module, op, HD_ATTR_BYTES, bytes);
       set_multicast(st, op, sharers);
     }

@@ -159,11 +159,11 @@ static void set_plane(hd_stage *st, hd_op *op, const char *const dims[2], int64_
   hd_op_set_ints(st->module, op, HD_ATTR_BOX, (int64_t[]){line, lines}, 2);
 }
 
-/* Rows of B's box: what one CTA of the cluster brings, at most one panel when transposed. */
+/* B's box: a range of columns, or one panel when transposed. */
 static void set_box(hd_stage *st, hd_op *op) {
   static const char *const k_major[] = {"k", "n"}, *const mn_major[] = {"n", "k"};
   int32_t bytes = hd_map_bytes(st->p.b.elem);
-  int64_t rows = st->b_n / hd_stage_b_sharers(st), line = HD_GRANULE_BYTES / bytes;
+  int64_t rows = hd_schedule_b_box(&st->p, &st->s), line = HD_GRANULE_BYTES / bytes;
   if (st->variant->permutes)
     set_permuted(st, op, bytes, rows);
   else if (st->p.b.transposed)
