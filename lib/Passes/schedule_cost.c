@@ -99,7 +99,7 @@ typedef struct unit {
   const hd_ceilings *c;
   double stages, load_bytes, ring_bytes, store_bytes;
   double fill_bytes; /* of a stage's, what L2 has to give */
-  double void_bytes; /* a stage's past B's end: the mean of a row of tiles */
+  double void_bytes; /* a stage's past B's end, of its last box: the mean of a row of tiles */
   double parts; /* of tiles, each with a fill and a drain */
   double tensor_s, chain_s, issue_s; /* a stage */
   double latency_s, reduce_s;
@@ -118,12 +118,20 @@ static double size_of(const hd_size *size, int64_t hint) {
 
 static double bytes_of(heddle_elem elem) { return heddle_elem_get(elem)->container_bits / 8.0; }
 
-/* One for each slab of A, and for each panel of B. */
+/* One for each slab of A, and for each box of B. */
 static double count_copies(const hd_problem *p, const hd_schedule *s) {
-  double panel = HD_GRANULE_BYTES / bytes_of(p->b.elem), b = s->tile_n;
+  double b = s->tile_n;
   if (s->cluster > 1 && !shares_a(s))
     b /= s->cluster;
-  return s->tile_m / (double)HD_SLAB_ROWS + (p->b.transposed ? ceil_div(b, panel) : 1);
+  return s->tile_m / (double)HD_SLAB_ROWS + ceil_div(b, hd_schedule_b_box(p, s));
+}
+
+/* Columns past N that a row of tiles asks for: the last box's, and, where N is shorter than a box,
+ * those of all that bring the first columns again. */
+static double void_columns(const hd_problem *p, const hd_schedule *s, double n, double tiles_n) {
+  double box = hd_schedule_b_box(p, s), used = ceil_div(n, box);
+  double again = tiles_n * s->tile_n / box - used;
+  return used * box - n + again * fmax(box - n, 0);
 }
 
 /* A wgmma.sp of m64nN takes N/2 + 16 clocks of the port, and never fewer than 16 of its own. */
@@ -273,7 +281,7 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   double cold = fmin(1, read / (units * u.stages * u.load_bytes));
   u.latency_s = c->l2_latency_s + cold * (c->dram_latency_s - c->l2_latency_s);
   if (!is_mma(s))
-    u.void_bytes = (s->tile_n - n / tiles_n) * HD_GRANULE_BYTES;
+    u.void_bytes = void_columns(p, s, n, tiles_n) / tiles_n * HD_GRANULE_BYTES;
   double slots = slots_of(&u), full = floor(units / slots);
   double rest = units - full * slots, parts = s->split_k;
   unit last = u;

@@ -11,7 +11,7 @@ for line in open(sys.argv[1]):
     if len(words) == 4:
         product = words
     elif not wanted or product[0] in wanted:
-        tile, warps, stages, cluster, split, pending, us = words
+        tile, warps, stages, cluster, split, reduce, pending, us = words
         print(f'{",".join(product)},{us},ok,"heddle row tile={tile} warps={warps}x1 stages={stages} '
-              f'cluster={cluster} split_k={split} pending={pending} group=8 a=desc k_order=forward ctas=1 share=b",'
-              f'{ {"tf32": "f32", "f16": "f16"}.get(product[0], "bf16") }')
+              f'cluster={cluster} split_k={split} reduce={reduce} pending={pending} group=8 a=desc '
+              f'k_order=forward ctas=1 share=b",{ {"tf32": "f32", "f16": "f16"}.get(product[0], "bf16") }')
