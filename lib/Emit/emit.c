@@ -98,7 +98,7 @@ heddle_status hd_emit_ptx(heddle_context *ctx, const hd_module *module,
   HD_TRY(hd_emit_open(&e));
   heddle_status status = emit_module(&e, module, &made);
   hd_emit_close(&e);
-  hd_emit_map_free(&e.values);
+  hd_facts_free(&e.values);
   hd_arena_free(&e.arena);
   if (status == HEDDLE_OK)
     *result = made;

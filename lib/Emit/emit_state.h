@@ -17,21 +17,6 @@ enum {
   HD_MAX_EMIT_ARGS = 300 /* operands of one inline asm: 256 accumulators and a few more */
 };
 
-/* IR value -> LLVM values: one for a scalar, (slot, phase) for a cursor, one a register for a
- * fragment (none: it lies in a bank, emit_bank.h), the i32 shared address for a buffer or a
- * barrier. */
-typedef struct hd_emit_value {
-  const hd_value *key;
-  LLVMValueRef *v;
-  int32_t n;
-  int32_t bank;
-} hd_emit_value;
-
-typedef struct hd_emit_map {
-  hd_emit_value *slot; /* open addressing; owned (malloc) */
-  size_t n, cap;
-} hd_emit_map;
-
 /* Who executes what is being emitted: a role, or (op NULL) all threads of the CTA. */
 typedef struct hd_emit_role {
   const hd_op *op;
@@ -60,7 +45,7 @@ typedef struct hd_emitter {
   LLVMValueRef shared; /* the dynamic shared memory */
   bool failed;         /* LLVM reported an error */
 
-  hd_emit_map values;
+  hd_facts values; /* IR value -> LLVM values (emit_value.c) */
   const hd_op *kernel;
   LLVMValueRef function;
   int32_t n_banked; /* registers in banks so far */
@@ -84,7 +69,6 @@ LLVMValueRef hd_emit_get1(hd_emitter *e, const hd_value *value);
 /* HD_NO_BANK: it has LLVM values, or none yet. */
 enum { HD_NO_BANK = -1 };
 int32_t hd_emit_bank_of(const hd_emitter *e, const hd_value *value);
-void hd_emit_map_free(hd_emit_map *map);
 /* How many LLVM values a type takes, and the type of each of them. */
 int32_t hd_emit_type_count(hd_type type);
 LLVMTypeRef hd_emit_type_of(hd_emitter *e, hd_type type);
@@ -159,8 +143,6 @@ void hd_emit_endif(hd_emitter *e, LLVMBasicBlockRef join);
 LLVMBasicBlockRef hd_emit_go_to_entry(hd_emitter *e);
 void hd_emit_return_from_entry(hd_emitter *e, LLVMBasicBlockRef block);
 heddle_status hd_emit_region(hd_emitter *e, const hd_region *region);
-/* The row of ops.def that lowers a kind; NULL: no lowering. */
-hd_emit_fn *hd_emit_lowering(hd_op_kind kind);
 
 /* ---- kernel (emit_kernel.c) ---- */
 heddle_status hd_emit_one_kernel(hd_emitter *e, const hd_op *kernel);

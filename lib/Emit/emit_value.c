@@ -1,56 +1,34 @@
 /* Which LLVM values stand for an IR value. */
-#include <stdlib.h>
-
 #include "Emit/emit_state.h"
 
-static size_t home(const hd_emit_map *map, const hd_value *key) {
-  uint64_t h = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u;
-  return (size_t)(h >> 32) & (map->cap - 1);
+/* One for a scalar, (slot, phase) for a cursor, one a register for a fragment (none: it lies in a
+ * bank, emit_bank.h), the i32 shared address for a buffer or a barrier. */
+typedef struct emitted {
+  LLVMValueRef *v;
+  int32_t n, bank;
+} emitted;
+
+static emitted *find(const hd_emitter *e, const hd_value *value) {
+  int64_t place = hd_facts_get(&e->values, value);
+  return place == HD_NO_FACT ? NULL : (emitted *)(intptr_t)place;
 }
 
-static hd_emit_value *find(const hd_emit_map *map, const hd_value *key) {
-  size_t i = home(map, key);
-  while (map->slot[i].key && map->slot[i].key != key)
-    i = (i + 1) & (map->cap - 1);
-  return &map->slot[i];
-}
-
-static void grow(hd_emit_map *map) {
-  hd_emit_map old = *map;
-  map->cap = old.cap ? old.cap * 2 : 256;
-  map->slot = hd_xmalloc(map->cap * sizeof *map->slot);
-  for (size_t i = 0; i < map->cap; i++)
-    map->slot[i] = (hd_emit_value){0};
-  for (size_t i = 0; i < old.cap; i++)
-    if (old.slot[i].key)
-      *find(map, old.slot[i].key) = old.slot[i];
-  free(old.slot);
-}
-
-void hd_emit_map_free(hd_emit_map *map) {
-  free(map->slot);
-  *map = (hd_emit_map){0};
-}
-
-static void set(hd_emitter *e, hd_emit_value new) {
-  if (2 * (e->values.n + 1) > e->values.cap)
-    grow(&e->values);
-  hd_emit_value *entry = find(&e->values, new.key);
-  e->values.n += entry->key == NULL;
-  *entry = new;
+static void set(hd_emitter *e, const hd_value *value, emitted new) {
+  emitted *entry = hd_arena_copy(&e->arena, &new, sizeof new);
+  hd_facts_set(&e->values, value, (int64_t)(intptr_t)entry);
 }
 
 void hd_emit_set(hd_emitter *e, const hd_value *value, LLVMValueRef const *v, int32_t n) {
-  set(e, (hd_emit_value){value, hd_arena_copy(&e->arena, v, sizeof *v * (size_t)n), n, HD_NO_BANK});
+  set(e, value, (emitted){hd_arena_copy(&e->arena, v, sizeof *v * (size_t)n), n, HD_NO_BANK});
 }
 
 void hd_emit_set_bank(hd_emitter *e, const hd_value *value, int32_t bank) {
-  set(e, (hd_emit_value){value, NULL, 0, bank});
+  set(e, value, (emitted){NULL, 0, bank});
 }
 
 int32_t hd_emit_bank_of(const hd_emitter *e, const hd_value *value) {
-  const hd_emit_value *entry = e->values.cap ? find(&e->values, value) : NULL;
-  return entry && entry->key ? entry->bank : HD_NO_BANK;
+  const emitted *entry = find(e, value);
+  return entry ? entry->bank : HD_NO_BANK;
 }
 
 void hd_emit_set1(hd_emitter *e, const hd_value *value, LLVMValueRef v) {
@@ -73,9 +51,9 @@ static void invent(hd_emitter *e, const hd_value *value) {
 }
 
 LLVMValueRef *hd_emit_get(hd_emitter *e, const hd_value *value, int32_t *n) {
-  if (e->values.cap == 0 || !find(&e->values, value)->key)
+  if (!find(e, value))
     invent(e, value);
-  const hd_emit_value *entry = find(&e->values, value);
+  const emitted *entry = find(e, value);
   if (n)
     *n = entry->n;
   return entry->v;

@@ -23,7 +23,7 @@ typedef union value {
 /* Where each argument and instruction keeps its value during a call. */
 typedef struct slot {
   LLVMValueRef key;
-  value now;
+  value now, next; /* next: of a phi, while others of its block still read now */
 } slot;
 
 struct hd_user_function {
@@ -69,6 +69,10 @@ static value operand(run *r, LLVMValueRef in, unsigned i) {
 }
 
 /* ---- integers ---- */
+
+static bool is_integer(LLVMTypeRef type) {
+  return LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) <= 64;
+}
 
 static unsigned width_of(LLVMValueRef v) { return LLVMGetIntTypeWidth(LLVMTypeOf(v)); }
 
@@ -142,6 +146,25 @@ static bool compare_floats(LLVMRealPredicate predicate, double a, double b) {
   return ((unsigned)predicate & is) != 0;
 }
 
+/* Of values of that width; llvm.abs has its second operand for what may not happen. */
+static bool integer_call(const char *name, const value *x, unsigned width, int64_t *result) {
+  int64_t a = x[0].i, b = x[1].i;
+  uint64_t ua = zero_extended(a, width), ub = zero_extended(b, width);
+  if (!strncmp(name, "llvm.smin.", 10))
+    *result = a < b ? a : b;
+  else if (!strncmp(name, "llvm.smax.", 10))
+    *result = a > b ? a : b;
+  else if (!strncmp(name, "llvm.umin.", 10))
+    *result = ua < ub ? a : b;
+  else if (!strncmp(name, "llvm.umax.", 10))
+    *result = ua > ub ? a : b;
+  else if (!strncmp(name, "llvm.abs.", 9))
+    *result = a < 0 ? wrap((int64_t)(0 - (uint64_t)a), width) : a;
+  else
+    return false;
+  return true;
+}
+
 static double math_call(const char *name, const double *x, bool *known) {
   static const struct {
     const char *prefix;
@@ -183,25 +206,30 @@ static value call_function(run *r, LLVMValueRef function, const value *args);
 
 static value call_op(run *r, LLVMValueRef in) {
   LLVMValueRef callee = LLVMGetCalledValue(in);
-  value args[4] = {{0}};
-  double x[4];
-  for (unsigned i = 0; i < LLVMGetNumArgOperands(in) && i < 4; i++) {
+  value args[4] = {{0}}, result;
+  double x[4] = {0};
+  bool known;
+  size_t n;
+  for (unsigned i = 0; i < LLVMGetNumArgOperands(in); i++) {
     args[i] = operand(r, in, i);
     x[i] = args[i].f;
   }
   if (!LLVMIsDeclaration(callee))
     return call_function(r, callee, args);
-  size_t n;
-  bool known;
-  return (value){.f = math_call(LLVMGetValueName2(callee, &n), x, &known)};
+  const char *name = LLVMGetValueName2(callee, &n);
+  if (!is_integer(LLVMTypeOf(in)) || !integer_call(name, args, width_of(in), &result.i))
+    result.f = math_call(name, x, &known);
+  return result;
 }
 
-static value bit_cast(value x, bool from_float, bool to_float) {
+/* float and i32, double and i64: the same bits. */
+static value bit_cast(value x, LLVMTypeRef from, LLVMTypeRef to) {
+  bool wide = LLVMGetTypeKind(is_float(from) ? from : to) == LLVMDoubleTypeKind;
   float f;
   int32_t bits;
-  if (from_float == to_float)
+  if (is_float(from) == is_float(to) || wide) /* a double lies in `value` as its bits do */
     return x;
-  if (from_float) {
+  if (is_float(from)) {
     f = (float)x.f;
     memcpy(&bits, &f, sizeof bits);
     return (value){.i = bits};
@@ -220,7 +248,7 @@ static value cast_op(LLVMOpcode opcode, LLVMValueRef in, value x) {
   case LLVMUIToFP: return (value){.f = (double)zero_extended(x.i, width_of(from))};
   case LLVMFPToSI:
   case LLVMFPToUI: return (value){.i = fabs(x.f) < 9e18 ? wrap((int64_t)x.f, width_of(in)) : 0};
-  case LLVMBitCast: return bit_cast(x, is_float(LLVMTypeOf(from)), is_float(LLVMTypeOf(in)));
+  case LLVMBitCast: return bit_cast(x, LLVMTypeOf(from), LLVMTypeOf(in));
   default: return x; /* sext, fpext, fptrunc, freeze: the value as it is */
   }
 }
@@ -252,16 +280,13 @@ static value evaluate(run *r, LLVMValueRef in) {
 
 /* All phis of a block read what stood before any of them is set. */
 static LLVMValueRef enter_block(run *r, LLVMBasicBlockRef from, LLVMBasicBlockRef block) {
-  value next[64];
-  unsigned n = 0;
-  LLVMValueRef in = LLVMGetFirstInstruction(block);
-  for (; in && LLVMIsAPHINode(in) && n < 64; in = LLVMGetNextInstruction(in), n++)
+  LLVMValueRef first = LLVMGetFirstInstruction(block), in = first;
+  for (; in && LLVMIsAPHINode(in); in = LLVMGetNextInstruction(in))
     for (unsigned i = 0; i < LLVMCountIncoming(in); i++)
       if (LLVMGetIncomingBlock(in, i) == from)
-        next[n] = read_value(r, LLVMGetIncomingValue(in, i));
-  LLVMValueRef phi = LLVMGetFirstInstruction(block);
-  for (unsigned i = 0; i < n; i++, phi = LLVMGetNextInstruction(phi))
-    slot_of(r->user, phi)->now = next[i];
+        slot_of(r->user, in)->next = read_value(r, LLVMGetIncomingValue(in, i));
+  for (LLVMValueRef phi = first; phi != in; phi = LLVMGetNextInstruction(phi))
+    slot_of(r->user, phi)->now = slot_of(r->user, phi)->next;
   return in;
 }
 
@@ -277,7 +302,7 @@ static value run_blocks(run *r, LLVMValueRef function) {
   while (in && r->steps++ < MOST_STEPS) {
     switch (LLVMGetInstructionOpcode(in)) {
     case LLVMRet:
-      return operand(r, in, 0);
+      return LLVMGetNumOperands(in) ? operand(r, in, 0) : (value){0};
     case LLVMBr:
       from = block;
       block = branch_target(r, in);
@@ -313,27 +338,50 @@ double hd_user_function_call(const hd_user_function *function, double acc, int32
 
 /* ---- opening ---- */
 
-static bool is_scalar(LLVMTypeRef type) {
-  LLVMTypeKind kind = LLVMGetTypeKind(type);
-  return is_float(type) || kind == LLVMIntegerTypeKind || kind == LLVMVoidTypeKind;
+static bool is_scalar(LLVMTypeRef type) { return is_float(type) || is_integer(type); }
+
+static bool has_scalars(LLVMValueRef in) {
+  for (int i = 0; i < LLVMGetNumOperands(in); i++)
+    if (!is_scalar(LLVMTypeOf(LLVMGetOperand(in, (unsigned)i))))
+      return false;
+  return true;
+}
+
+/* A function of the module, whatever it is handed on; or one whose value is known here. */
+static bool is_evaluated_call(LLVMValueRef in) {
+  LLVMValueRef callee = LLVMGetCalledValue(in);
+  bool known = false, returns = LLVMGetTypeKind(LLVMTypeOf(in)) != LLVMVoidTypeKind;
+  size_t n;
+  int64_t unused;
+  if (!LLVMIsAFunction(callee) || LLVMGetNumArgOperands(in) > 4 ||
+      (returns && !is_scalar(LLVMTypeOf(in))))
+    return false;
+  if (!LLVMIsDeclaration(callee))
+    return true;
+  const char *name = LLVMGetValueName2(callee, &n);
+  if (returns && is_integer(LLVMTypeOf(in)))
+    return integer_call(name, (value[4]){{0}}, width_of(in), &unused);
+  math_call(name, (double[4]){0}, &known);
+  return known;
 }
 
 static bool is_evaluated(LLVMValueRef in) {
-  bool known = true;
-  size_t n;
   switch (LLVMGetInstructionOpcode(in)) {
-  case LLVMLoad: case LLVMSwitch: case LLVMGetElementPtr: case LLVMPtrToInt: case LLVMIntToPtr:
-    return false;
-  case LLVMCall: {
-    LLVMValueRef callee = LLVMGetCalledValue(in);
-    if (!LLVMIsAFunction(callee) || LLVMGetNumArgOperands(in) > 4)
-      return false;
-    if (LLVMIsDeclaration(callee))
-      math_call(LLVMGetValueName2(callee, &n), (double[4]){0}, &known);
-    return known;
-  }
+  case LLVMRet:
+    return has_scalars(in);
+  case LLVMBr:
+    return true;
+  case LLVMCall:
+    return is_evaluated_call(in);
+  case LLVMFNeg: case LLVMFAdd: case LLVMFSub: case LLVMFMul: case LLVMFDiv: case LLVMFCmp:
+  case LLVMICmp: case LLVMSelect: case LLVMPHI: case LLVMAdd: case LLVMSub: case LLVMMul:
+  case LLVMAnd: case LLVMOr: case LLVMXor: case LLVMShl: case LLVMLShr: case LLVMAShr:
+  case LLVMUDiv: case LLVMSDiv: case LLVMURem: case LLVMSRem: case LLVMZExt: case LLVMSExt:
+  case LLVMTrunc: case LLVMSIToFP: case LLVMUIToFP: case LLVMFPToSI: case LLVMFPToUI:
+  case LLVMBitCast: case LLVMFPExt: case LLVMFPTrunc: case LLVMFreeze:
+    return is_scalar(LLVMTypeOf(in)) && has_scalars(in);
   default:
-    return is_scalar(LLVMTypeOf(in));
+    return false;
   }
 }
 
@@ -349,8 +397,9 @@ static heddle_status visit_values(heddle_context *ctx, hd_user_function *u, bool
            in = LLVMGetNextInstruction(in), ++*count) {
         if (!is_evaluated(in))
           return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "user.evaluate",
-                          "the user's function loads, or uses what only the device has: there is "
-                          "no reference to compare with");
+                          "the user's function has what is not evaluated here (loads, switch, "
+                          "pointers, vectors, some intrinsics): there is no reference to compare "
+                          "with");
         if (keep)
           slot_of(u, in)->key = in;
       }
@@ -361,9 +410,10 @@ static heddle_status visit_values(heddle_context *ctx, hd_user_function *u, bool
 static heddle_status prepare(heddle_context *ctx, const char *name, hd_user_function *u) {
   size_t n = 0;
   u->function = LLVMGetNamedFunction(u->module, name);
-  if (!u->function || LLVMIsDeclaration(u->function) || LLVMCountParams(u->function) != 4)
+  if (!u->function || LLVMIsDeclaration(u->function) || LLVMCountParams(u->function) != 4 ||
+      !is_float(LLVMGetReturnType(LLVMGlobalGetValueType(u->function))))
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "user.function",
-                    "the user's IR defines no function %s of four parameters", name);
+                    "the user's IR defines no float %s of four parameters", name);
   HD_TRY(visit_values(ctx, u, false, &n));
   for (u->n_slots = 16; u->n_slots < 2 * n;)
     u->n_slots *= 2;

@@ -11,8 +11,8 @@
 typedef struct hd_user_function hd_user_function;
 
 /* Reads LLVM IR or bitcode and finds the function `name` (owned: hd_user_function_free).
- * HEDDLE_INVALID when it is not there; HEDDLE_UNSUPPORTED, by name, for what has no evaluation
- * here: loads, vectors, aggregates, switch. */
+ * HEDDLE_INVALID when it is not there, or of another type; HEDDLE_UNSUPPORTED for what has no
+ * evaluation here: loads, pointers, vectors, aggregates, switch, some intrinsics. */
 heddle_status hd_user_function_open(heddle_context *ctx, const char *ir, size_t n_bytes,
                                     const char *name, hd_user_function **function);
 void hd_user_function_free(hd_user_function *function); /* accepts NULL */

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -60,6 +61,21 @@ static void test_integers(void **state) {
               1.5, 0, 0, -1.5);
 }
 
+static void test_integer_intrinsics(void **state) {
+  (void)state;
+  check_value("declare i32 @llvm.smax.i32(i32, i32)\ndeclare i32 @llvm.umin.i32(i32, i32)\n"
+              "declare i32 @llvm.abs.i32(i32, i1)\n"
+              "define float @f" HEAD "%a = call i32 @llvm.smax.i32(i32 %row, i32 -5)\n"
+              "%b = call i32 @llvm.umin.i32(i32 %a, i32 -7)\n"
+              "%c = call i32 @llvm.abs.i32(i32 %b, i1 false)\n"
+              "%d = sitofp i32 %c to float\nret float %d\n}\n",
+              0, -9, 0, 7);
+  check_value("define float @f" HEAD "%a = fpext float %acc to double\n"
+              "%b = bitcast double %a to i64\n%c = lshr i64 %b, 52\n"
+              "%d = uitofp i64 %c to float\nret float %d\n}\n",
+              4, 0, 0, 1025);
+}
+
 static void test_choices(void **state) {
   (void)state;
   static const char ordered[] = "define float @f" HEAD "%a = fcmp olt float %acc, 0.0\n"
@@ -83,6 +99,30 @@ static void test_loops_and_calls(void **state) {
               "body:\n%y = call float @times(float %x)\n%j = add i32 %i, 1\nbr label %loop\n"
               "done:\nret float %x\n}\n",
               2.0, 4, 0, 162.0);
+}
+
+/* What hands on a pointer and gives nothing has its place in a call. */
+static void test_nothing_to_return(void **state) {
+  (void)state;
+  check_value("define void @none(ptr %p) {\nret void\n}\n"
+              "define float @f" HEAD "call void @none(ptr %user)\nret float %acc\n}\n",
+              2.5, 0, 0, 2.5);
+}
+
+/* As many as an unrolled loop leaves. */
+static void test_many_phis(void **state) {
+  (void)state;
+  enum { N = 100 };
+  static char ir[20000];
+  static const char head[] = "define float @f" HEAD "br label %next\nnext:\n";
+  size_t n = (size_t)snprintf(ir, sizeof ir, "%s", head);
+  for (int i = 0; i < N; i++)
+    n += (size_t)snprintf(ir + n, sizeof ir - n, "%%p%d = phi float [ %d.0, %%0 ]\n", i, i);
+  for (int i = 0; i < N; i++)
+    n += (size_t)snprintf(ir + n, sizeof ir - n, "%%s%d = fadd float %%%c%d, %%p%d\n", i,
+                          i ? 's' : 'p', i ? i - 1 : 0, i);
+  snprintf(ir + n, sizeof ir - n, "ret float %%s%d\n}\n", N - 1);
+  check_value(ir, 0, 0, 0, N * (N - 1) / 2);
 }
 
 static void test_endless(void **state) {
@@ -110,6 +150,14 @@ static void test_refusals(void **state) {
   check_refused("declare float @erff(float)\ndefine float @f" HEAD
                 "%a = call float @erff(float %acc)\nret float %a\n}\n",
                 "user.evaluate", HEDDLE_UNSUPPORTED);
+  check_refused("define float @f" HEAD "%a = icmp eq ptr %user, null\n"
+                "%b = uitofp i1 %a to float\nret float %b\n}\n",
+                "user.evaluate", HEDDLE_UNSUPPORTED);
+  check_refused("define float @f" HEAD "%a = sext i32 %row to i128\n%b = sitofp i128 %a to float\n"
+                "ret float %b\n}\n",
+                "user.evaluate", HEDDLE_UNSUPPORTED);
+  check_refused("define float @f" HEAD "unreachable\n}\n", "user.evaluate", HEDDLE_UNSUPPORTED);
+  check_refused("define i32 @f" HEAD "ret i32 %row\n}\n", "user.function", HEDDLE_INVALID);
   check_refused("define float @g" HEAD "ret float %acc\n}\n", "user.function", HEDDLE_INVALID);
   check_refused("define float @f(float %acc) {\nret float %acc\n}\n", "user.function",
                 HEDDLE_INVALID);
@@ -122,6 +170,8 @@ int main(void) {
       cmocka_unit_test(test_arithmetic),      cmocka_unit_test(test_integers),
       cmocka_unit_test(test_choices),         cmocka_unit_test(test_loops_and_calls),
       cmocka_unit_test(test_endless),         cmocka_unit_test(test_refusals),
+      cmocka_unit_test(test_integer_intrinsics), cmocka_unit_test(test_nothing_to_return),
+      cmocka_unit_test(test_many_phis),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
