@@ -83,7 +83,7 @@ static heddle_status parse_value(hd_parser *p, hd_op *op, hd_attr_key key) {
 static heddle_status unknown_key(hd_parser *p, const hd_op *op, hd_loc loc, const char *text) {
   const char *near = hd_attr_nearest(op->kind, text);
   return hd_error(p->ctx, HEDDLE_INVALID, loc, "text.attribute",
-                  "unknown attribute '%.60s'; %s takes %s%s%s", text,
+                  "'%.60s' is no attribute of %s; legal: %s%s%s", text,
                   hd_op_get_info(op->kind)->text, hd_op_get_info(op->kind)->attributes,
                   near ? "; nearest: " : "", near ? near : "");
 }
@@ -97,7 +97,7 @@ static heddle_status parse_attr(hd_parser *p, hd_op *op) {
     return unknown_key(p, op, loc, text);
   if (hd_op_has(op, key))
     return hd_error(p->ctx, HEDDLE_INVALID, loc, "text.attribute-twice",
-                    "attribute '%s' is given twice", text);
+                    "attribute '%s' is given twice; legal: once", text);
   if (hd_attr_get_kind(key) == HD_ATTR_KIND_FLAG) {
     hd_op_set_flag(p->module, op, key);
     return HEDDLE_OK;

@@ -34,7 +34,7 @@ static bool is_number(const char *text) {
 static heddle_status define(hd_parser *p, const hd_token *name, hd_value *value) {
   if (hd_scope_find(&p->scope, name->text))
     return hd_error(p->ctx, HEDDLE_INVALID, name->loc, "text.value-twice",
-                    "%%%.60s is already defined here; values are assigned once", name->text);
+                    "%%%.60s is already defined here; legal: another name", name->text);
   if (!is_number(name->text))
     value->name = name->text;
   hd_scope_add(&p->scope, name->text, value);

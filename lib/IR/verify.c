@@ -51,10 +51,14 @@ static void check_level(hd_verifier *v, const hd_op *op) {
   const char *levels = hd_op_get_info(op->kind)->levels;
   bool is_sync = *levels == 'S';
   if (is_sync && v->module->level == HD_LEVEL_ROLE && !v->module->sync_placed)
-    hd_verify_fail(v, op, "ir.sync", "a sync op in a module that says sync=none");
+    hd_verify_fail(v, op, "ir.sync",
+                   "a sync op in a module that says sync=none; legal: sync=placed");
   else if (is_sync ? v->module->level != HD_LEVEL_ROLE : !strchr(levels, letters[v->module->level]))
-    hd_verify_fail(v, op, "ir.level", "does not exist at %s level",
-                   hd_level_name(v->module->level));
+    hd_verify_fail(v, op, "ir.level", "does not exist at %s level; nearest: %s level",
+                   hd_level_name(v->module->level),
+                   hd_level_name(is_sync || *levels == 'R' ? HD_LEVEL_ROLE
+                                 : *levels == 'T'          ? HD_LEVEL_TILE
+                                                           : HD_LEVEL_PROBLEM));
 }
 
 /* What may stand where. KERNEL_ONLY: in the kernel's region itself; ROLE_ONLY: inside a role. */
@@ -98,33 +102,39 @@ static place place_of_kind(const hd_verifier *v, const hd_op *op) {
   }
 }
 
+static void misplaced(hd_verifier *v, const hd_op *op, const char *rule, const char *legal) {
+  const hd_op *parent = op->region->parent;
+  hd_verify_fail(v, op, rule, "stands in %s; legal: %s",
+                 parent ? hd_op_get_info(parent->kind)->text : "the module", legal);
+}
+
 static void check_place(hd_verifier *v, const hd_op *op) {
   const hd_op *parent = op->region->parent;
   hd_op_kind in = parent ? parent->kind : HD_N_OPS;
   switch (place_of_kind(v, op)) {
   case MODULE_ONLY:
     if (parent)
-      hd_verify_fail(v, op, "ir.place", "kernels do not nest");
+      misplaced(v, op, "ir.place", "the module");
     return;
   case KERNEL_ONLY:
     if (in != HD_OP_KERNEL)
-      hd_verify_fail(v, op, "ir.place", "stands in the region of a kernel itself");
+      misplaced(v, op, "ir.place", "the region of a kernel itself");
     return;
   case WORK_ONLY:
     if (in != HD_OP_WORK)
-      hd_verify_fail(v, op, "ir.place", "stands in the region of a work at tile level");
+      misplaced(v, op, "ir.place", "the region of a work");
     return;
   case ROLE_ONLY:
     if (!v->role)
-      hd_verify_fail(v, op, "ir.place", "stands inside a role");
+      misplaced(v, op, "ir.place", "a role");
     return;
   case BLOCK_END:
     if ((in != HD_OP_FOR && in != HD_OP_IF && in != HD_OP_WORK) || op->next)
-      hd_verify_fail(v, op, "ir.yield", "ends the region of a for, an if or a work");
+      misplaced(v, op, "ir.yield", "the end of a for, an if or a work");
     return;
   case ANYWHERE:
     if (!v->kernel)
-      hd_verify_fail(v, op, "ir.place", "stands in a kernel");
+      misplaced(v, op, "ir.place", "a kernel");
     return;
   }
 }
@@ -134,7 +144,8 @@ static void check_place(hd_verifier *v, const hd_op *op) {
 static void check_wide(hd_verifier *v, const hd_op *op) {
   hd_op_issuer issuer = hd_op_get_info(op->kind)->issuer;
   if (v->role && v->n_roles > 1 && (issuer == HD_BY_CTA || issuer == HD_BY_CLUSTER))
-    hd_verify_fail(v, op, "ir.wide", "needs all threads of the CTA; it stands in one of %d roles",
+    hd_verify_fail(v, op, "ir.wide",
+                   "needs all threads of the CTA, and stands in one of %d roles; legal: outside",
                    (int)v->n_roles);
 }
 
@@ -147,7 +158,8 @@ static void check_single(hd_verifier *v, const hd_op *op) {
   bool wide = info->issuer >= HD_BY_WARPGROUP && op->kind != HD_OP_CP_ASYNC_COMMIT &&
               op->kind != HD_OP_CP_ASYNC_WAIT;
   if (wide || (info->issuer == HD_BY_WARP && !is_sync))
-    hd_verify_fail(v, op, "ir.single", "needs more than the one lane of a `single` role");
+    hd_verify_fail(v, op, "ir.single",
+                   "needs more than the one lane of a `single` role; legal: another role");
 }
 
 static bool is_inside(const hd_region *region, const hd_region *outer) {
@@ -161,10 +173,13 @@ static void check_links(hd_verifier *v, const hd_op *op) {
     const hd_value *value = op->operands[i];
     const hd_region *home = value->op ? value->op->region : value->region;
     if (hd_facts_get(&v->defined, value) == HD_NO_FACT)
-      hd_verify_fail(v, op, "ir.dominance", "operand %d (%%%s) is not defined before", (int)i,
+      hd_verify_fail(v, op, "ir.dominance",
+                     "operand %d (%%%s) is not defined before; legal: what stands above", (int)i,
                      value->name ? value->name : "?");
     else if (!home || !is_inside(op->region, home))
-      hd_verify_fail(v, op, "ir.dominance", "operand %d (%%%s) is defined in a region not around",
+      hd_verify_fail(v, op, "ir.dominance",
+                     "operand %d (%%%s) is defined in a region not around; legal: what a yield "
+                     "hands on from there",
                      (int)i, value->name ? value->name : "?");
   }
 }
@@ -219,7 +234,8 @@ static void check_types(hd_verifier *v, const hd_op *op, hd_value *const *values
 static void check_yielded(hd_verifier *v, const hd_op *op, const hd_region *region) {
   const hd_op *last = region->last;
   if (!last || last->kind != HD_OP_YIELD) {
-    hd_verify_fail(v, last ? last : op, "ir.yield", "the region of %s ends with a yield",
+    hd_verify_fail(v, last ? last : op, "ir.yield", "%s of %s; legal: a yield",
+                   last ? "ends the region" : "nothing ends the region",
                    hd_op_get_info(op->kind)->text);
     return;
   }
@@ -230,7 +246,8 @@ static void check_yielded(hd_verifier *v, const hd_op *op, const hd_region *regi
   }
   for (int32_t i = 0; i < op->n_results; i++)
     if (!hd_type_equal(last->operands[i]->type, op->results[i]->type))
-      hd_verify_fail(v, last, "ir.yield", "value %d has not the type of the result", (int)i);
+      hd_verify_fail(v, last, "ir.yield", "value %d is of another type; legal: that of the result",
+                     (int)i);
 }
 
 static void check_yields(hd_verifier *v, const hd_op *op) {
@@ -239,7 +256,8 @@ static void check_yields(hd_verifier *v, const hd_op *op) {
     for (int32_t i = 0; i < op->n_regions; i++)
       check_yielded(v, op, op->regions[i]);
   else if (op->kind == HD_OP_WORK && last && last->kind == HD_OP_YIELD && last->n_operands)
-    hd_verify_fail(v, last, "ir.yield", "a work has no results");
+    hd_verify_fail(v, last, "ir.yield", "hands on %d values from a work; legal: 0",
+                   (int)last->n_operands);
 }
 
 static void define(hd_verifier *v, hd_value *const *values, int32_t n, int64_t fact) {
@@ -251,7 +269,8 @@ static void define(hd_verifier *v, hd_value *const *values, int32_t n, int64_t f
 static void check_args(hd_verifier *v, const hd_op *op) {
   for (int32_t i = 0; i < op->n_regions; i++)
     if (op->kind != HD_OP_FOR && op->regions[i]->n_args)
-      hd_verify_fail(v, op, "ir.region", "its region takes no arguments");
+      hd_verify_fail(v, op, "ir.region", "its region has %d arguments; legal: 0",
+                     (int)op->regions[i]->n_args);
 }
 
 static void check_op(hd_verifier *v, const hd_op *op, int32_t depth);

@@ -170,7 +170,8 @@ static void check_choice(hd_verifier *v, const hd_op *op, hd_attr_key key, int64
 static void check_list(hd_verifier *v, const hd_op *op, const hd_attr *attr) {
   bool is_ints = hd_attr_get_kind(attr->key) == HD_ATTR_KIND_INTS;
   if (attr->n < 1 || (is_ints ? attr->ints == NULL : attr->strings == NULL))
-    hd_verify_fail(v, op, "ir.attribute", "%s is an empty list", hd_attr_name(attr->key));
+    hd_verify_fail(v, op, "ir.attribute",
+                   "%s is an empty list; legal: 1 element or more", hd_attr_name(attr->key));
   else if (is_ints)
     for (int32_t i = 0; i < attr->n; i++)
       check_range(v, op, attr->key, attr->ints[i]);
@@ -184,7 +185,8 @@ static void check_attr(hd_verifier *v, const hd_op *op, const hd_attr *attr) {
     break;
   case HD_ATTR_KIND_STRING:
     if (!attr->s || !*attr->s)
-      hd_verify_fail(v, op, "ir.attribute", "%s is an empty string", hd_attr_name(attr->key));
+      hd_verify_fail(v, op, "ir.attribute",
+                     "%s is an empty string; legal: 1 character or more", hd_attr_name(attr->key));
     break;
   case HD_ATTR_KIND_SYMBOL:
     check_symbol(v, op, attr);

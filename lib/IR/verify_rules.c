@@ -7,7 +7,7 @@ static void check_const(hd_verifier *v, const hd_op *op) {
   hd_type_kind kind = op->results[0]->type.kind;
   int64_t value = hd_op_int(op, HD_ATTR_VALUE, 0);
   if (kind != HD_TYPE_I1 && kind != HD_TYPE_I32 && kind != HD_TYPE_I64)
-    hd_verify_fail(v, op, "ir.type", "a constant is i1, i32 or i64");
+    hd_verify_fail(v, op, "ir.type", "a constant of another type; legal: i1, i32, i64");
   else if (kind == HD_TYPE_I1 && value != 0 && value != 1)
     hd_verify_fail(v, op, "ir.const", "value = %lld of i1; legal: 0, 1", (long long)value);
   else if (kind == HD_TYPE_I32 && (value < INT32_MIN || value > INT32_MAX))
@@ -22,16 +22,18 @@ static void check_arithmetic(hd_verifier *v, const hd_op *op) {
   if (op->kind != HD_OP_CMP)
     same = same && op->results[0]->type.kind == kind;
   if (!same || (kind != HD_TYPE_I32 && kind != HD_TYPE_I64))
-    hd_verify_fail(v, op, "ir.type", "operands and result are all i32 or all i64");
+    hd_verify_fail(v, op, "ir.type",
+                   "operands and result of several types; legal: all i32, or all i64");
 }
 
 static void check_select(hd_verifier *v, const hd_op *op) {
   hd_type type = op->results[0]->type;
   if (type.kind > HD_TYPE_PTR)
-    hd_verify_fail(v, op, "ir.type", "chooses between scalars only");
+    hd_verify_fail(v, op, "ir.type",
+                   "chooses between what are no scalars; legal: scalars of one type");
   else if (!hd_type_equal(op->operands[1]->type, type) ||
            !hd_type_equal(op->operands[2]->type, type))
-    hd_verify_fail(v, op, "ir.type", "both choices have the type of the result");
+    hd_verify_fail(v, op, "ir.type", "a choice is of another type; legal: that of the result");
 }
 
 /* Results repeat the operands' types one by one: fragments pass through. */
@@ -40,12 +42,13 @@ static void check_pass_through(hd_verifier *v, const hd_op *op) {
   for (int32_t i = 0; same && i < op->n_results; i++)
     same = hd_type_equal(op->results[i]->type, op->operands[i]->type);
   if (!same)
-    hd_verify_fail(v, op, "ir.type", "one result for each operand, of its type");
+    hd_verify_fail(v, op, "ir.type",
+                   "results are not as operands; legal: one for each, of its type");
 }
 
 static void check_accumulates(hd_verifier *v, const hd_op *op) {
   if (!hd_type_equal(op->results[0]->type, op->operands[0]->type))
-    hd_verify_fail(v, op, "ir.type", "the result has the type of the accumulators (operand 0)");
+    hd_verify_fail(v, op, "ir.type", "the result is of another type; legal: that of operand 0");
 }
 
 /* What may pass through a loop or an if: buffers and barriers are named where they are used, so
@@ -58,7 +61,8 @@ static void check_carried(hd_verifier *v, const hd_op *op) {
   for (int32_t i = 0; i < op->n_results; i++)
     if (!can_be_carried(op->results[i]->type))
       hd_verify_fail(v, op, "ir.type",
-                     "result %d: buffers, barriers, tensor maps and matrices are not carried",
+                     "result %d is a buffer, a barrier, a tensor map or a matrix; legal: what "
+                     "registers hold",
                      (int)i);
 }
 
@@ -76,7 +80,8 @@ static void check_for(hd_verifier *v, const hd_op *op) {
            hd_type_equal(op->operands[i + 3]->type, op->results[i]->type);
   if (!fits) {
     hd_verify_fail(v, op, "ir.for",
-                   "region arguments are (i32, the %d carried values), results the carried values",
+                   "region arguments or results are not those that are carried; legal: arguments "
+                   "(i32, the %d carried values), results the carried values",
                    (int)n);
     return;
   }
@@ -147,7 +152,8 @@ static void check_matmul(hd_verifier *v, const hd_op *op) {
 
 static void check_user(hd_verifier *v, const hd_op *op) {
   if (hd_op_is(op, HD_ATTR_ACT, "user") != hd_op_has(op, HD_ATTR_USER))
-    hd_verify_fail(v, op, "ir.epilogue", "act = user and user = \"NAME\" go together");
+    hd_verify_fail(v, op, "ir.epilogue",
+                   "one of act = user and user = \"NAME\"; legal: both, or neither");
 }
 
 static void check_epilogue(hd_verifier *v, const hd_op *op) {
@@ -157,10 +163,11 @@ static void check_epilogue(hd_verifier *v, const hd_op *op) {
     n += hd_op_has(op, flags[i]);
   if (op->n_operands != n)
     hd_verify_fail(v, op, "ir.epilogue",
-                   "%d operands, but the flags c, bias, scale_a, scale_b ask for %d",
+                   "%d operands; legal: %d, as the flags c, bias, scale_a, scale_b say",
                    (int)op->n_operands, (int)n);
   if (hd_op_has(op, HD_ATTR_BETA) && !hd_op_has(op, HD_ATTR_C))
-    hd_verify_fail(v, op, "ir.epilogue", "beta scales C: it needs the flag c");
+    hd_verify_fail(v, op, "ir.epilogue",
+                   "beta without the flag c, for the C that it scales; legal: both");
   check_user(v, op);
 }
 
@@ -178,23 +185,27 @@ static void check_store_tile(hd_verifier *v, const hd_op *op) {
                      hd_attr_name(ones[i].flag));
   for (size_t i = 0; i < HD_COUNT(pairs); i++)
     if (hd_op_has(op, pairs[i].flag) != hd_op_has(op, pairs[i].needs))
-      hd_verify_fail(v, op, "ir.epilogue", "%s and %s go together", hd_attr_name(pairs[i].flag),
+      hd_verify_fail(v, op, "ir.epilogue",
+                     "one of %s and %s; legal: both, or neither", hd_attr_name(pairs[i].flag),
                      hd_attr_name(pairs[i].needs));
   if (hd_op_has(op, HD_ATTR_BETA) && !hd_op_has(op, HD_ATTR_C))
-    hd_verify_fail(v, op, "ir.epilogue", "beta scales C: it needs the flag c");
+    hd_verify_fail(v, op, "ir.epilogue",
+                   "beta without the flag c, for the C that it scales; legal: both");
   check_user(v, op);
   if (hd_op_is(op, HD_ATTR_PATH, "permuted") && hd_op_is(op, HD_ATTR_ORDER, "col_major"))
     hd_verify_fail(v, op, "ir.run", "path = permuted stores along rows; legal: order = row_major");
   if (op->n_operands < 7)
-    hd_verify_fail(v, op, "ir.count", "stores at least one fragment");
+    hd_verify_fail(v, op, "ir.count", "no fragment; legal: 1 or more");
   for (int32_t i = 6; i < op->n_operands; i++) {
     hd_type type = op->operands[i]->type;
     if (type.elem != op->operands[6]->type.elem || type.n % 4)
       hd_verify_fail(v, op, "ir.type",
-                     "operand %d: fragments are of one type, 4 elements an 8-column block", (int)i);
+                     "operand %d is another fragment; legal: one type, 4 elements an 8-column "
+                     "block",
+                     (int)i);
   }
   if (op->kind == HD_OP_STORE_TILE && op->operands[0]->type.elem != hd_op_elem(op, HD_ATTR_TYPE))
-    hd_verify_fail(v, op, "ir.type", "type is not what D (operand 0) points to");
+    hd_verify_fail(v, op, "ir.type", "type is another than D's (operand 0); legal: that");
 }
 
 /* A partial of 8-column blocks: 4 elements a lane, 512 bytes as f32 or s32. */
@@ -206,7 +217,8 @@ static void check_partial(hd_verifier *v, const hd_op *op, int32_t first) {
     if (type.n % 4 ||
         (type.elem != HEDDLE_F32 && type.elem != HEDDLE_F16 && type.elem != HEDDLE_S32))
       hd_verify_fail(v, op, "ir.type",
-                     "operand %d: fragments are of f32, f16 or s32, 4 elements an 8-column block",
+                     "operand %d is no such fragment; legal: f32, f16, s32, 4 elements an 8-column "
+                     "block",
                      (int)i);
   }
   if (bytes < hd_partial_bytes(op) || bytes % LANE_BYTES)
@@ -224,7 +236,8 @@ static void check_partial_sum(hd_verifier *v, const hd_op *op) {
   }
   check_partial(v, op, FIRST);
   if (!same)
-    hd_verify_fail(v, op, "ir.type", "one result for each fragment, of as many f32 (s32)");
+    hd_verify_fail(v, op, "ir.type",
+                   "results are not as fragments; legal: one for each, of as many f32 (s32)");
 }
 
 /* A fragment that crosses a cluster, and of partial.add the result. */
@@ -233,10 +246,11 @@ static void check_exchanged(hd_verifier *v, const hd_op *op, int32_t fragment) {
   bool adds = op->n_results > 0, wide = type.elem == HEDDLE_F32 || type.elem == HEDDLE_S32;
   if (type.n % 4 || !(wide || (!adds && type.elem == HEDDLE_F16)))
     hd_verify_fail(v, op, "ir.type",
-                   "operand %d: a fragment of f32, s32%s, 4 elements an 8-column block",
+                   "operand %d is no such fragment; legal: f32, s32%s, 4 elements an 8-column "
+                   "block",
                    (int)fragment, adds ? "" : " or f16");
   else if (adds && !hd_type_equal(type, op->results[0]->type))
-    hd_verify_fail(v, op, "ir.type", "the sum is of another type than the fragment");
+    hd_verify_fail(v, op, "ir.type", "the sum is of another type; legal: that of the fragment");
 }
 
 static void check_columns(hd_verifier *v, const hd_op *op) {
@@ -244,7 +258,9 @@ static void check_columns(hd_verifier *v, const hd_op *op) {
   hd_type in = op->operands[0]->type, out = op->results[0]->type;
   int64_t offset = hd_op_int(op, HD_ATTR_OFFSET, 0), end = offset + out.n / ELEMS * BLOCK;
   if (in.elem != out.elem || in.n % ELEMS || out.n % ELEMS)
-    hd_verify_fail(v, op, "ir.type", "takes fragments of one type, 4 elements an 8-column block");
+    hd_verify_fail(v, op, "ir.type",
+                   "fragments of several types or odd lengths; legal: one, 4 elements an 8-column "
+                   "block");
   else if (offset < 0 || offset % BLOCK || end > in.n / ELEMS * BLOCK)
     hd_verify_fail(v, op, "ir.columns", "columns [%lld, %lld) of %d; legal: whole blocks of %d",
                    (long long)offset, (long long)end, in.n / ELEMS * BLOCK, BLOCK);
@@ -304,15 +320,17 @@ static void check_arg(hd_verifier *v, const hd_op *op) {
   else if (rule->kind != type.kind)
     hd_verify_fail(v, op, "ir.arg", "argument %s has another type", name);
   else if ((type.kind == HD_TYPE_PTR) != hd_op_has(op, HD_ATTR_TYPE))
-    hd_verify_fail(v, op, "ir.arg", "type goes with a ptr, and only with one");
+    hd_verify_fail(v, op, "ir.arg", "one of type and a ptr; legal: both, or neither");
   else if (type.kind == HD_TYPE_PTR)
     check_elem(v, op, HD_ATTR_TYPE);
   bool sized = hd_op_has(op, HD_ATTR_TILE) && hd_op_has(op, HD_ATTR_BYTES);
   bool half = hd_op_has(op, HD_ATTR_TILE) != hd_op_has(op, HD_ATTR_BYTES);
   if (half || (sized && (strcmp(name, "workspace") || hd_op_attr(op, HD_ATTR_TILE)->n != 2)))
-    hd_verify_fail(v, op, "ir.arg", "bytes and tile = [m, n] go together, and with the workspace");
+    hd_verify_fail(v, op, "ir.arg",
+                   "one of bytes and tile = [m, n], or no workspace; legal: both, of the "
+                   "workspace");
   else if (hd_op_has(op, HD_ATTR_STREAM_K) && !sized)
-    hd_verify_fail(v, op, "ir.arg", "stream_k goes with the bytes of the workspace");
+    hd_verify_fail(v, op, "ir.arg", "stream_k without the bytes of the workspace; legal: both");
 }
 
 /* Moves past digits; false when there is none, or more than fit. */
@@ -358,7 +376,8 @@ static void check_tmap(hd_verifier *v, const hd_op *op) {
   int64_t swizzle = hd_op_int(op, HD_ATTR_SWIZZLE, 0);
   if (rank < 2 || rank > 5 || hd_op_attr(op, HD_ATTR_DIMS)->n != rank ||
       hd_op_attr(op, HD_ATTR_STRIDES)->n != rank)
-    hd_verify_fail(v, op, "ir.tmap", "dims, strides and box have one length, 2 to 5");
+    hd_verify_fail(v, op, "ir.tmap",
+                   "dims, strides and box of several lengths; legal: one, 2 to 5");
   if (row % 16)
     hd_verify_fail(v, op, "ir.tmap", "a box row of %lld bytes; legal: multiples of 16",
                    (long long)row);

@@ -211,7 +211,7 @@ static heddle_status check_epilogue(heddle_context *ctx, hd_problem *p) {
                     "got act = %s; legal: none, relu, gelu, gelu_tanh, silu, user", p->act);
   if ((strcmp(p->act, "user") == 0) != (p->user != NULL))
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "epilogue.user",
-                    "act = user and user = \"FUNCTION\" go together");
+                    "one of act = user and user = \"NAME\"; legal: both, or neither");
   const struct {
     bool flag;
     const hd_dense *operand;

@@ -100,7 +100,7 @@ static void only_loops_have_arguments(void **state) {
   hd_builder in;
   fixture_kernel f = with_role(&in);
   hd_region_add_arg(f.module, in.region, HD_BUFFER, "s");
-  expect(&f, "ir.region", "its region takes no arguments");
+  expect(&f, "ir.region", "its region has 1 arguments; legal: 0");
 }
 
 static void attributes_hold_their_kind(void **state) {
