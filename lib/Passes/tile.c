@@ -17,7 +17,7 @@
 
 static void build_work(hd_module *m, const hd_problem *p, const hd_schedule *s,
                        const hd_b_variant *variant) {
-  hd_builder b = hd_builder_before(m, p->matmul);
+  hd_builder b = hd_builder_before(m, p->store); /* behind all that the epilogue reads */
   b.loc = p->matmul->loc;
   hd_value *sizes[] = {p->m.op->results[0], p->n.op->results[0], p->k.op->results[0]};
   hd_op *work = hd_build(&b, HD_OP_WORK, sizes, 3, NULL, 0);

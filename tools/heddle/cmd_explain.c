@@ -158,8 +158,10 @@ static void print_variants(const hd_manifest *m) {
   print_launch(&m->variant[0]);
   for (int i = 0; i < m->n_variants; i++) {
     const hd_variant *v = &m->variant[i];
-    printf("variant   %s: B by %s, %d threads, %d registers, %d bytes of shared memory\n", v->entry,
-           v->path, v->n_threads, v->n_registers, v->shared_bytes);
+    printf("variant   %s: B by %s, %d threads, ", v->entry, v->path, v->n_threads);
+    if (v->n_registers) /* ptxas tells */
+      printf("%d registers, ", v->n_registers);
+    printf("%d bytes of shared memory\n", v->shared_bytes);
     printf("          taken when");
     for (int r = 0; r < v->n_requirements; r++) {
       printf("%s ", r ? " and" : "");
