@@ -241,13 +241,18 @@ heddle_status hd_npy_read(heddle_context *ctx, const char *path, heddle_elem ele
                           uint64_t *n_rows, uint64_t *n_cols) {
   char *image;
   size_t n_bytes;
+  uint64_t rows = 0, cols = 0;
   hd_npy npy;
   HD_TRY(hd_file_read(ctx, path, &image, &n_bytes));
   heddle_status status = hd_npy_open(ctx, path, image, n_bytes, &npy);
   if (status == HEDDLE_OK)
-    status = hd_npy_check_elem(ctx, path, &npy, elem, n_rows, n_cols);
+    status = hd_npy_check_elem(ctx, path, &npy, elem, &rows, &cols);
   if (status == HEDDLE_OK)
     status = hd_npy_copy_rows(ctx, &npy, data);
+  if (status == HEDDLE_OK) {
+    *n_rows = rows;
+    *n_cols = cols;
+  }
   free(image);
   return status;
 }
@@ -278,11 +283,18 @@ heddle_status hd_npy_write(heddle_context *ctx, const char *path, heddle_elem el
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "npy.shape",
                     "%llu columns of %s are no whole bytes; nearest: %llu",
                     (unsigned long long)n_cols, info->name, (unsigned long long)n_cols + 1);
-  hd_strbuf out = {0};
-  write_header(&out, elem, n_rows, items);
-  for (uint64_t i = 0; i < n_rows; i++)
-    hd_strbuf_addn(&out, (const char *)data + i * row_bytes, used);
-  heddle_status status = hd_file_write(ctx, path, out.text, out.len);
-  hd_strbuf_free(&out);
+  hd_strbuf header = {0};
+  write_header(&header, elem, n_rows, items);
+  heddle_status status = HEDDLE_NO_MEMORY;
+  size_t n_bytes = header.len + (size_t)n_rows * used;
+  char *image = hd_try_malloc(ctx, n_bytes, "the .npy file");
+  if (image) {
+    memcpy(image, header.text, header.len);
+    for (uint64_t i = 0; i < n_rows && used; i++)
+      memcpy(image + header.len + i * used, (const char *)data + i * row_bytes, used);
+    status = hd_file_write(ctx, path, image, n_bytes);
+  }
+  free(image);
+  hd_strbuf_free(&header);
   return status;
 }
