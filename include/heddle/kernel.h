@@ -48,7 +48,8 @@ HEDDLE_API heddle_status heddle_kernel_load(heddle_context *ctx, const heddle_ru
                                             const heddle_image *image, heddle_kernel **kernel);
 
 /* Loads it into the now current context as well (another device); done already: nothing happens.
- * Not while another thread launches this kernel. */
+ * Errors are those of heddle_kernel_load. Not while another thread launches this kernel. A context
+ * is known by its handle: free the kernel before a context that it was loaded into is destroyed. */
 HEDDLE_API heddle_status heddle_kernel_attach(heddle_context *ctx, heddle_kernel *kernel);
 
 /* Unloads it everywhere; accepts NULL. No launch may be in flight. */
