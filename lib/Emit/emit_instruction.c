@@ -195,11 +195,17 @@ static hd_asm_kind asm_kind(const hd_spec_row *row) {
   return HD_ASM_PURE;
 }
 
-void hd_emit_row_asm(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
-                     const hd_emit_number *numbers, int32_t n_numbers, LLVMValueRef *results) {
-  asm_writer w = {.row = row, .bank = HD_NO_BANK};
+/* Results, and the inputs tied to them, are operands, or lie in a bank. */
+static void row_asm(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
+                    const hd_emit_number *numbers, int32_t n_numbers, int32_t bank,
+                    LLVMValueRef *results) {
+  asm_writer w = {.row = row, .bank = bank};
   LLVMTypeRef in[HD_MAX_EMIT_ARGS], out[HD_MAX_EMIT_ARGS];
   int32_t n_in = hd_emit_row_inputs(e, row, in), n_out = hd_emit_row_results(e, row, out);
+  if (bank != HD_NO_BANK) {
+    n_in -= n_out;
+    n_out = 0;
+  }
   if (write_asm(e, &w, numbers, n_numbers) == HEDDLE_OK)
     hd_emit_asm_registers(e, hd_strbuf_text(&w.text), hd_strbuf_text(&w.constraints), inputs, n_in,
                           asm_kind(row), out, n_out, results);
@@ -210,14 +216,12 @@ void hd_emit_row_asm(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *
   hd_strbuf_free(&w.constraints);
 }
 
+void hd_emit_row_asm(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
+                     const hd_emit_number *numbers, int32_t n_numbers, LLVMValueRef *results) {
+  row_asm(e, row, inputs, numbers, n_numbers, HD_NO_BANK, results);
+}
+
 void hd_emit_row_asm_banked(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
                             const hd_emit_number *numbers, int32_t n_numbers, int32_t bank) {
-  asm_writer w = {.row = row, .bank = bank};
-  LLVMTypeRef in[HD_MAX_EMIT_ARGS];
-  int32_t n_tied = row->operand[HD_OPERAND_D].n_regs, n = hd_emit_row_inputs(e, row, in) - n_tied;
-  if (write_asm(e, &w, numbers, n_numbers) == HEDDLE_OK)
-    hd_emit_asm(e, e->none, hd_strbuf_text(&w.text), hd_strbuf_text(&w.constraints), inputs, n,
-                asm_kind(row));
-  hd_strbuf_free(&w.text);
-  hd_strbuf_free(&w.constraints);
+  row_asm(e, row, inputs, numbers, n_numbers, bank, NULL);
 }
