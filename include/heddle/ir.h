@@ -53,7 +53,7 @@ typedef enum heddle_order {
 } heddle_order;
 
 /* A problem in the making. Setters only note what they are given, the last call of each counts, and
- * strings are copied; heddle_problem_build checks all of it. Not thread-safe. */
+ * strings are copied; heddle_problem_build and heddle_compile_module check it. Not thread-safe. */
 typedef struct heddle_problem heddle_problem;
 
 /* name: a C identifier; target: "sm_90a". Owned by the caller; NULL when out of memory. */
@@ -115,8 +115,9 @@ HEDDLE_API void heddle_problem_set_dependent(heddle_problem *problem, bool depen
                                              bool weights_ready);
 
 /* A module of problem level with the problem as its kernel, verified. HEDDLE_INVALID names what is
- * missing or wrong, HEDDLE_UNSUPPORTED what no kernel can do. *module is owned; problem stays as it
- * is. */
+ * missing or out of range by itself, HEDDLE_UNSUPPORTED what no target has; what must fit together
+ * (types and target, a pitch and its row, k and the group) heddle_compile_module judges. *module is
+ * owned; problem stays as it is. */
 HEDDLE_API heddle_status heddle_problem_build(heddle_context *ctx, const heddle_problem *problem,
                                               heddle_module **module);
 

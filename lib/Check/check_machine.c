@@ -485,7 +485,8 @@ static void run_warp(hd_ck_machine *m, hd_ck_warp *w) {
     w->state = HD_CK_RUNNING;
   while (w->state == HD_CK_RUNNING && !m->stop) {
     if (m->steps_left-- == 0)
-      return hd_ck_undecided(m, m->program->kernel, "more work than the checker's budget of steps");
+      return hd_ck_undecided(m, m->program->kernel,
+                             "more steps than the checker takes: a k of millions is the launch's");
     m->report->n_steps++;
     advance(m, w);
   }
