@@ -4,7 +4,8 @@
  * CTA, the CTA's place in its cluster, and masks at the edges. The sync is a ring of S slots with
  * a phase bit, so that the whole state of the pipeline repeats after 2S stages up to a renaming
  * of time: a main loop of 1 to 2S + 2 trips shows prologue, every (slot, phase) and drain, each
- * after the other; two and three tiles a CTA let the next tile start at every slot and phase.
+ * after the other; two and three tiles a CTA let the next tile start at every slot and phase, and
+ * where k is fixed and short, as many as that many turns take.
  * What does not repeat would have to compare its index with something else than its bounds: such
  * conditions are refused (far_condition). That an instance had the trips it was meant to have is
  * checked, never assumed. The splits of a tile have such a loop each: k has so many times more.
@@ -26,6 +27,7 @@
 #include <string.h>
 
 enum {
+  TILES = 3, /* of a CTA, that show each change from one to the next */
   MANY = 1 << 20, /* clusters: no tile is left for the last */
   FAR = 1 << 30 /* rows or columns: more are refused, since tiles past the end count in 32 bits */
 };
@@ -36,6 +38,7 @@ typedef struct shape {
   int64_t unit_n; /* n is a multiple of it: 4 runs, where B's rows are permuted */
   int64_t lines, line; /* of a box of B's tensor map; 0: there is none */
   int32_t stages;
+  int64_t tiles; /* of a persistent CTA, at most: enough for its rings to go round */
   bool any_m, any_n, any_k; /* left to the launch */
 } shape;
 
@@ -60,7 +63,7 @@ static heddle_status note_arg(void *user, hd_op *op) {
 }
 
 static shape shape_of(const hd_ck_program *p) {
-  shape s = {.tile_m = 64, .tile_n = 64, .granule = 64, .unit_n = 1, .stages = 1};
+  shape s = {.tile_m = 64, .tile_n = 64, .granule = 64, .unit_n = 1, .stages = 1, .tiles = TILES};
   for (int32_t i = 0; i < p->n_buffers; i++) {
     const hd_ck_ring *b = &p->buffers[i];
     if (b->layout == HD_CK_BOX)
@@ -238,6 +241,7 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
     at.block = i * k->program.cluster;
     run_cluster(k, &at, false, &x);
   }
+  k->n_granules = x.n_granules > 0 ? x.n_granules : k->n_granules;
   bool whole = !at.far && !at.late; /* what there is to D is seen */
   if (is_clean(k) && whole)
     check_extents(k, s, &at, &x);
@@ -288,14 +292,15 @@ static int64_t count_units(hd_ck_kernel *k, const shape *s, hd_ck_instance at, b
   return rows * (at.n < 0 ? 1 : (at.n + s->tile_n - 1) / s->tile_n);
 }
 
-/* A grid as small as the kernel allows: three tiles a CTA, or one. */
-static int64_t fewest(const hd_ck_kernel *k, int64_t units) {
-  return hd_op_has(k->program.kernel, HD_ATTR_PERSISTENT) ? (units + 2) / 3 : units;
+/* A grid as small as the kernel allows: some tiles a CTA, or one. */
+static int64_t fewest(const hd_ck_kernel *k, const shape *s, int64_t units) {
+  bool persistent = hd_op_has(k->program.kernel, HD_ATTR_PERSISTENT);
+  return persistent ? (units + s->tiles - 1) / s->tiles : units;
 }
 
 /* The first of so few clusters, where the others' parts of its tiles end behind its own. */
 static void run_late(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t units) {
-  int64_t n = fewest(k, units);
+  int64_t n = fewest(k, s, units);
   at.late = true;
   if (k->program.counts && is_clean(k) && n < units && n < INT32_MAX / k->program.cluster)
     run_grid(k, s, at, (int32_t)n, 0, 0);
@@ -305,11 +310,11 @@ static void run_late(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t
 static void run_problem(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool all) {
   int64_t units = count_units(k, s, at, all);
   if (is_clean(k))
-    run_ends(k, s, at, fewest(k, units), fewest(k, units) == units);
+    run_ends(k, s, at, fewest(k, s, units), fewest(k, s, units) == units);
   if (!all || !is_clean(k))
     return;
   run_late(k, s, at, units);
-  if (is_clean(k) && fewest(k, units) < units)
+  if (is_clean(k) && fewest(k, s, units) < units)
     run_ends(k, s, at, units, true);
   if (is_clean(k))
     run_grid(k, s, at, (int32_t)units + 1, (int32_t)units, (int32_t)units);
@@ -336,6 +341,8 @@ static void run_streams(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool
     two_waves--;
   const int64_t grids[] = {two_waves, units + 1, 2 * units + 1, units, MANY};
   run_late(k, s, at, units);
+  if (s->tiles > TILES)
+    run_neighbours(k, s, at, fewest(k, s, units));
   for (size_t i = 0; i < HD_COUNT(grids); i++)
     run_neighbours(k, s, at, grids[i]);
 }
@@ -417,12 +424,27 @@ static void run_boxes(hd_ck_kernel *k, const shape *s) {
   }
 }
 
+/* Where the kernel fixes k, a tile may be shorter than the ring: then a CTA gets as many as make up
+ * for it, of a product that has them. */
+static void run_short(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t tall) {
+  int64_t own = k->n_granules / k->program.splits;
+  shape many = *s;
+  many.tiles = own > 0 ? (trips + own - 1) / own : trips;
+  if (s->any_k || many.tiles <= s->tiles || !is_clean(k) ||
+      !hd_op_has(k->program.kernel, HD_ATTR_PERSISTENT))
+    return;
+  hd_ck_instance at =
+      sizes(s, s->any_n ? tall : many.tiles * tall, many.tiles * s->tile_n, s->granule);
+  (k->program.streams ? run_streams : run_problem)(k, &many, at, true);
+}
+
 void hd_ck_run_instances(hd_ck_kernel *k) {
   shape s = shape_of(&k->program);
   int64_t trips = 2 * s.stages + 2, tall = s.tile_m * k->program.cluster;
   constants c = {k, trips};
   hd_walk(k->program.kernel->regions[0], far_condition, &c);
   (k->program.streams ? run_parts : run_tiles)(k, &s, trips, tall);
+  run_short(k, &s, trips, tall);
   run_boxes(k, &s);
   if (s.any_m && is_clean(k))
     run_far(k, &s, true);
