@@ -9,7 +9,7 @@
 #include "Support/file.h"
 #include "mutate.h"
 
-enum { STAGES = 3, RAGGED = 3, RESIDENT = 2 };
+enum { STAGES = 3, RAGGED = 3, RESIDENT = 2, BOX = 64 };
 
 /* A problem, and how it is to be computed. */
 typedef struct source {
@@ -81,7 +81,7 @@ static int64_t n_tiles(const source *s) {
 }
 
 /* Enough granules of each split for every slot and phase, the last one ragged, and one more where
- * k is split, so that there are odd and even counts. */
+ * k is split, so that there are odd and even counts. Boxes of B past N where a tile has several. */
 static int64_t small_size(const source *s, const char *dim) {
   int32_t granule = hd_granule_k(s->problem.a_elem), splits = s->schedule.split_k;
   int64_t trips = 2 * s->schedule.stages + 1;
@@ -90,7 +90,8 @@ static int64_t small_size(const source *s, const char *dim) {
   if (*dim == 'm')
     return s->schedule.tile_m * s->schedule.cluster - RAGGED;
   int32_t ragged = is_permuted(s) ? 4 * hd_d_run(&s->problem) : 8;
-  return n_tiles(s) * s->schedule.tile_n - ragged;
+  int32_t past = s->schedule.tile_n > BOX ? s->schedule.tile_n / 2 : 0;
+  return n_tiles(s) * s->schedule.tile_n - past - ragged;
 }
 
 static void shrink_sizes(source *s) {
