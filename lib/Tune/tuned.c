@@ -135,14 +135,23 @@ heddle_status hd_tune_pick(heddle_context *ctx, const hd_tuned *t, const hd_op *
 
 /* ---- reading ---- */
 
-static heddle_status add(heddle_context *ctx, hd_tuned *t, const hd_choice *c) {
+static heddle_status parse_choice(heddle_context *ctx, const hd_choice *c, hd_product *product) {
+  hd_schedule unused = {0};
+  HD_TRY(hd_product_parse(ctx, c->product, product));
+  return hd_schedule_parse(ctx, c->schedule, &unused);
+}
+
+static heddle_status add(heddle_context *ctx, const char *path, hd_tuned *t, const hd_choice *c) {
   hd_tuned_entry e = {.seconds = c->seconds,
                       .default_seconds = c->default_seconds,
                       .sustained = c->sustained,
                       .default_sustained = c->default_sustained};
-  hd_schedule unused = {0};
-  HD_TRY(hd_product_parse(ctx, c->product, &e.product));
-  HD_TRY(hd_schedule_parse(ctx, c->schedule, &unused));
+  heddle_status status = parse_choice(ctx, c, &e.product);
+  if (status != HEDDLE_OK) {
+    hd_note(ctx, (hd_loc){.file = path}, "tuned.choice", "this stands in choice %zu of the file",
+            t->n + 1);
+    return status;
+  }
   e.schedule = hd_arena_strdup(&t->arena, c->schedule);
   e.device = hd_arena_strdup(&t->arena, c->device);
   HD_PUSH(t->list, t->n, t->cap, e);
@@ -181,19 +190,20 @@ static heddle_status index_all(heddle_context *ctx, const char *path, hd_tuned *
 
 typedef struct reader {
   heddle_context *ctx;
+  const char *path;
   hd_tuned *tuned;
   heddle_status status;
 } reader;
 
 static bool add_record(void *user, const hd_choice *c) {
   reader *r = user;
-  r->status = add(r->ctx, r->tuned, c);
+  r->status = add(r->ctx, r->path, r->tuned, c);
   return r->status == HEDDLE_OK;
 }
 
 static heddle_status read_records(heddle_context *ctx, const char *path, hd_tuned *t) {
   hd_records *records;
-  reader r = {ctx, t, HEDDLE_OK};
+  reader r = {ctx, path, t, HEDDLE_OK};
   HD_TRY(hd_records_open(ctx, path, false, &records));
   heddle_status status = hd_records_each_choice(ctx, records, add_record, &r);
   hd_records_close(records);
@@ -284,7 +294,7 @@ static heddle_status read_json(heddle_context *ctx, const char *path, const char
                    .default_seconds = seconds_of(row, "default_us"),
                    .sustained = seconds_of(row, "sustained_us"),
                    .default_sustained = seconds_of(row, "default_sustained_us")};
-    status = add(ctx, t, &c);
+    status = add(ctx, path, t, &c);
   }
   if (status == HEDDLE_OK)
     status = read_ceilings(ctx, loc, json_object_get(root, "ceilings"), t);
