@@ -27,9 +27,9 @@ static bool store_order(const hd_fragment *d, uint32_t per_register) {
 
 static heddle_status assign(hd_pass_context *pass, hd_module *m, hd_op *kernel) {
   hd_problem p;
-  hd_schedule s = {0};
+  hd_schedule s;
   HD_TRY(hd_problem_read(pass->ctx, kernel, &p));
-  HD_TRY(hd_schedule_parse(pass->ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &s));
+  HD_TRY(hd_schedule_chosen(pass->ctx, kernel, &s));
   const hd_spec_row *row = hd_spec_find(hd_op_str(p.matmul, HD_ATTR_ROW));
   hd_fragment d;
   /* Out of tensor memory they come by tcgen05.ld. */

@@ -44,8 +44,7 @@ heddle_status hd_front_made(hd_pass_context *pass, hd_loc place, const char *tex
 
 heddle_status hd_front_choose(hd_pass_context *pass, hd_front *front) {
   HD_TRY(hd_run_pass(pass, front->module, hd_pass_find("select_shape")));
-  return hd_schedule_parse(pass->ctx, hd_op_str(front->problem.kernel, HD_ATTR_SCHEDULE),
-                           &front->schedule);
+  return hd_schedule_chosen(pass->ctx, front->problem.kernel, &front->schedule);
 }
 
 void hd_front_free(hd_front *front) {

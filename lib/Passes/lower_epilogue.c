@@ -24,8 +24,8 @@ static heddle_status lower(void *user, hd_op *op) {
   const hd_pass_context *pass = user;
   if (op->kind != HD_OP_STORE_TILE)
     return HEDDLE_OK;
-  hd_schedule s = {0};
-  HD_TRY(hd_schedule_parse(pass->ctx, hd_op_str(hd_op_kernel(op), HD_ATTR_SCHEDULE), &s));
+  hd_schedule s;
+  HD_TRY(hd_schedule_chosen(pass->ctx, hd_op_kernel(op), &s));
   const hd_b_variant *variant = hd_b_variant_find(hd_op_str(hd_op_kernel(op), HD_ATTR_VARIANT));
   bool permuted = variant && variant->permutes;
   bool quad = strcmp(s.store, "direct") != 0 && n_blocks(op) % 4 == 0;

@@ -171,6 +171,11 @@ heddle_status hd_schedule_parse(heddle_context *ctx, const char *text, hd_schedu
   return parse_at(ctx, HD_NOWHERE, text, NULL, schedule);
 }
 
+heddle_status hd_schedule_chosen(heddle_context *ctx, const hd_op *kernel, hd_schedule *schedule) {
+  *schedule = (hd_schedule){0};
+  return hd_schedule_parse(ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), schedule);
+}
+
 heddle_status hd_schedule_check_text(heddle_context *ctx, const hd_op *kernel, const char *text) {
   hd_schedule unused = {0};
   uint32_t given = 0;

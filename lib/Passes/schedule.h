@@ -54,6 +54,8 @@ heddle_status hd_schedule_default(heddle_context *ctx, const hd_op *kernel, hd_s
 /* Parses text over the given schedule (only the keys that it names change). HEDDLE_INVALID names
  * the key, the value and the nearest legal one. */
 heddle_status hd_schedule_parse(heddle_context *ctx, const char *text, hd_schedule *schedule);
+/* What select_shape wrote on the kernel: all keys. */
+heddle_status hd_schedule_chosen(heddle_context *ctx, const hd_op *kernel, hd_schedule *schedule);
 /* The words of one author (NULL: none): HEDDLE_INVALID when a key is not legal or comes twice. */
 heddle_status hd_schedule_check_text(heddle_context *ctx, const hd_op *kernel, const char *text);
 /* The canonical text. */

@@ -48,9 +48,9 @@ static bool has_descriptor(const hd_problem *p, const hd_schedule *s, int swizzl
 
 static heddle_status select_paths(hd_pass_context *pass, hd_module *m, hd_op *kernel) {
   hd_problem p;
-  hd_schedule s = {0};
+  hd_schedule s;
   HD_TRY(hd_problem_read(pass->ctx, kernel, &p));
-  HD_TRY(hd_schedule_parse(pass->ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &s));
+  HD_TRY(hd_schedule_chosen(pass->ctx, kernel, &s));
   int swizzle_bits = hd_swizzle_for_rows(HD_GRANULE_BYTES);
   if (swizzle_bits < 0)
     return HD_BUG(pass->ctx, "rows of a granule always have a swizzle");

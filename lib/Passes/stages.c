@@ -17,7 +17,7 @@
 static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, hd_stage *st) {
   *st = (hd_stage){.ctx = pass->ctx, .module = m};
   HD_TRY(hd_problem_read(pass->ctx, kernel, &st->p));
-  HD_TRY(hd_schedule_parse(pass->ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &st->s));
+  HD_TRY(hd_schedule_chosen(pass->ctx, kernel, &st->s));
   st->row = hd_spec_find(hd_op_str(st->p.matmul, HD_ATTR_ROW));
   st->variant = hd_b_variant_find(hd_op_str(kernel, HD_ATTR_VARIANT));
   if (st->variant->staged)

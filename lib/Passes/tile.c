@@ -43,9 +43,9 @@ static void build_work(hd_module *m, const hd_problem *p, const hd_schedule *s,
 static heddle_status tile_kernel(hd_pass_context *pass, hd_module *m, hd_op *kernel,
                                  const hd_b_variant *variant, int index) {
   hd_problem p;
-  hd_schedule s = {0};
+  hd_schedule s;
   HD_TRY(hd_problem_read(pass->ctx, kernel, &p));
-  HD_TRY(hd_schedule_parse(pass->ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &s));
+  HD_TRY(hd_schedule_chosen(pass->ctx, kernel, &s));
   hd_op_set_str(m, kernel, HD_ATTR_VARIANT, variant->name);
   if (index > 0)
     hd_op_set_str(m, kernel, HD_ATTR_NAME,
@@ -58,9 +58,9 @@ static heddle_status tile_kernel(hd_pass_context *pass, hd_module *m, hd_op *ker
 /* One clone a variant; the first keeps the kernel itself. */
 static heddle_status tile_variants(hd_pass_context *pass, hd_module *m, hd_op *kernel) {
   hd_problem p;
-  hd_schedule s = {0};
+  hd_schedule s;
   HD_TRY(hd_problem_read(pass->ctx, kernel, &p));
-  HD_TRY(hd_schedule_parse(pass->ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &s));
+  HD_TRY(hd_schedule_chosen(pass->ctx, kernel, &s));
   HD_TRY(hd_b_variant_check(pass->ctx, &p, &s));
   int n = 0;
   while (hd_b_variant_get(&p, &s, n))

@@ -97,8 +97,8 @@ bool hd_is_unrolled(hd_op *kernel) {
 
 heddle_status hd_pass_unroll(hd_pass_context *pass, hd_module *module) {
   HD_FOR_OPS(kernel, module->body) {
-    hd_schedule s = {0};
-    HD_TRY(hd_schedule_parse(pass->ctx, hd_op_str(kernel, HD_ATTR_SCHEDULE), &s));
+    hd_schedule s;
+    HD_TRY(hd_schedule_chosen(pass->ctx, kernel, &s));
     hd_op *loop = s.pending ? find_loop(kernel) : NULL;
     if (loop)
       HD_TRY(unroll(pass->ctx, module, loop));

@@ -302,7 +302,7 @@ static heddle_status read_json(heddle_context *ctx, const char *path, const char
   return status;
 }
 
-heddle_status hd_tuned_read(heddle_context *ctx, const char *path, hd_tuned **tuned) {
+heddle_status heddle_tuned_read(heddle_context *ctx, const char *path, hd_tuned **tuned) {
   static const char sqlite[] = "SQLite format 3";
   char *text;
   size_t n_bytes;
@@ -316,14 +316,14 @@ heddle_status hd_tuned_read(heddle_context *ctx, const char *path, hd_tuned **tu
   if (status == HEDDLE_OK)
     status = index_all(ctx, path, t);
   if (status != HEDDLE_OK) {
-    hd_tuned_free(t);
+    heddle_tuned_free(t);
     return status;
   }
   *tuned = t;
   return HEDDLE_OK;
 }
 
-void hd_tuned_free(hd_tuned *t) {
+void heddle_tuned_free(hd_tuned *t) {
   if (!t)
     return;
   hd_arena_free(&t->arena);

@@ -1,5 +1,5 @@
-/* Tune/tuned.h: the choices of earlier tuning, in memory: what run, gen, bench and explain look
- * up. */
+/* Tune/tuned.h: inside the choices of earlier tuning (heddle/tuned.h reads them): what run, gen,
+ * bench and explain look up. */
 #ifndef HD_TUNED_H
 #define HD_TUNED_H
 
@@ -17,11 +17,6 @@ typedef struct hd_tuned_entry {
   double sustained, default_sustained; /* alone; 0: not measured */
 } hd_tuned_entry;
 
-/* Reads a database of records (.db) or what `heddle tune export` wrote (JSON). *tuned is owned;
- * immutable, so that any number of threads may look things up. HEDDLE_INVALID, too, when a product
- * has choices of two devices. */
-heddle_status hd_tuned_read(heddle_context *ctx, const char *path, hd_tuned **tuned);
-void hd_tuned_free(hd_tuned *tuned); /* accepts NULL */
 size_t hd_tuned_count(const hd_tuned *tuned);
 const hd_tuned_entry *hd_tuned_get(const hd_tuned *tuned, size_t index); /* below the count */
 

@@ -8,12 +8,6 @@
 
 _Static_assert((int)HEDDLE_SCHEDULE_BYTES == (int)HD_SCHEDULE_TEXT, "ORDER SCHEDULE BYTES");
 
-heddle_status heddle_tuned_read(heddle_context *ctx, const char *path, heddle_tuned **tuned) {
-  return hd_tuned_read(ctx, path, tuned);
-}
-
-void heddle_tuned_free(heddle_tuned *tuned) { hd_tuned_free(tuned); }
-
 /* A size that no launch of this kernel could have has no schedule. */
 static heddle_status check_size(heddle_context *ctx, const hd_size *size, int64_t asked) {
   int64_t most = size->value ? size->value : size->max ? size->max : HD_SIZE_MOST;

@@ -310,7 +310,7 @@ static heddle_status run(heddle_context *ctx, bench_tool *t) {
     HD_TRY(tuned_open(ctx, a->db, &tuned));
   t->options.tuned = tuned;
   heddle_status status = a->list ? run_all(ctx, t) : bench_on_device(ctx, t);
-  hd_tuned_free(tuned);
+  heddle_tuned_free(tuned);
   return status;
 }
 

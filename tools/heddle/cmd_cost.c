@@ -66,7 +66,7 @@ static heddle_status print_lookup(heddle_context *ctx, const cost_args *a) {
   HD_TRY(tuned_open(ctx, NULL, &tuned));
   if (tuned)
     print_line("tuned choice: lookup", hd_cost_lookup(tuned, (int32_t)a->rounds) * 1e6, "us", 2);
-  hd_tuned_free(tuned);
+  heddle_tuned_free(tuned);
   return HEDDLE_OK;
 }
 

@@ -286,7 +286,7 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
     print_csv_head();
   if (status == HEDDLE_OK)
     status = hd_tune(ctx, &o, products->list, products->n, &n_done);
-  hd_tuned_free(tuned);
+  heddle_tuned_free(tuned);
   free(worker);
   if (status == HEDDLE_OK && n_done < products->n)
     hd_note(ctx, HD_NOWHERE, "tune.unfinished",

@@ -46,7 +46,7 @@ void compile_input_free(compile_input *in) {
   free(in->text);
   free(in->epilogue_text);
   free(in->ptxas_path);
-  hd_tuned_free(in->tuned);
+  heddle_tuned_free(in->tuned);
 }
 
 /* ---- compiling ---- */

@@ -53,7 +53,7 @@ static heddle_status read_measured(heddle_context *ctx, const source *from, meas
 
 static void free_measured(measured *m) {
   tune_times_free(&m->all);
-  hd_tuned_free(m->tuned);
+  heddle_tuned_free(m->tuned);
 }
 
 /* ---- evaluate ---- */

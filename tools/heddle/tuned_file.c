@@ -10,7 +10,7 @@
 
 heddle_status tuned_open(heddle_context *ctx, const char *path, hd_tuned **tuned) {
   if (path)
-    return hd_tuned_read(ctx, path, tuned);
+    return heddle_tuned_read(ctx, path, tuned);
   char self[4096];
   ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
   self[len > 0 ? len : 0] = '\0';
@@ -20,7 +20,7 @@ heddle_status tuned_open(heddle_context *ctx, const char *path, hd_tuned **tuned
                    slash ? (int)(slash - self) : 0, self);
   heddle_status status = HEDDLE_OK;
   if (access(hd_strbuf_text(&shipped), R_OK) == 0)
-    status = hd_tuned_read(ctx, hd_strbuf_text(&shipped), tuned);
+    status = heddle_tuned_read(ctx, hd_strbuf_text(&shipped), tuned);
   hd_strbuf_free(&shipped);
   return status;
 }

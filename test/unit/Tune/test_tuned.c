@@ -24,7 +24,7 @@ static hd_tuned *read_table(const char *json, size_t n_bytes) {
   assert_int_equal(hd_file_tempdir(NULL, NULL, &folder), HEDDLE_OK);
   hd_strbuf_printf(&path, "%s/t.json", folder);
   assert_int_equal(hd_file_write(NULL, hd_strbuf_text(&path), json, n_bytes), HEDDLE_OK);
-  assert_int_equal(hd_tuned_read(NULL, hd_strbuf_text(&path), &tuned), HEDDLE_OK);
+  assert_int_equal(heddle_tuned_read(NULL, hd_strbuf_text(&path), &tuned), HEDDLE_OK);
   assert_int_equal(hd_file_remove(NULL, folder), HEDDLE_OK);
   hd_strbuf_free(&path);
   free(folder);
@@ -68,7 +68,7 @@ static void every_product_is_found(void **state) {
     p.a = HEDDLE_F16;
     assert_null(hd_tune_lookup(t, &p));
   }
-  hd_tuned_free(t);
+  heddle_tuned_free(t);
 }
 
 static void the_nearest_is_within_twice(void **state) {
@@ -95,7 +95,7 @@ static void the_nearest_is_within_twice(void **state) {
   p.a = p.b = HEDDLE_BF16;
   p.b_mn_major = true;
   assert_null(hd_tune_nearest(t, &p));
-  hd_tuned_free(t);
+  heddle_tuned_free(t);
 }
 
 /* What stands for a product of other types, as wide or not; the model would take neither. */
@@ -117,7 +117,7 @@ static void types_as_wide_share_a_choice(void **state) {
     assert_int_equal(schedule[0] == '\0', cases[i].group[0] == '\0');
     free(text);
   }
-  hd_tuned_free(t);
+  heddle_tuned_free(t);
 }
 
 static void integers_are_nearer_to_integers(void **state) {
@@ -134,7 +134,7 @@ static void integers_are_nearer_to_integers(void **state) {
   assert_string_equal(hd_tune_nearest(t, &p)->schedule, "group=2");
   p.a = p.b = HEDDLE_E5M2, p.acc = HEDDLE_F32;
   assert_string_equal(hd_tune_nearest(t, &p)->schedule, "group=1");
-  hd_tuned_free(t);
+  heddle_tuned_free(t);
 }
 
 static void an_empty_table(void **state) {
@@ -143,7 +143,7 @@ static void an_empty_table(void **state) {
   hd_product p = product(64, 8, 64);
   assert_null(hd_tune_lookup(t, &p));
   assert_null(hd_tune_nearest(t, &p));
-  hd_tuned_free(t);
+  heddle_tuned_free(t);
 }
 
 static void an_embedder_asks_with_a_text(void **state) {
@@ -199,7 +199,7 @@ static void sizes_that_no_launch_has(void **state) {
   }
   heddle_context_free(ctx);
   free(text);
-  hd_tuned_free(t);
+  heddle_tuned_free(t);
 }
 
 static void names_of_products(void **state) {
