@@ -397,7 +397,8 @@ static heddle_status copy_other(heddle_context *ctx, hd_records *into, const str
   return status;
 }
 
-heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char *path) {
+heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char *path,
+                               int64_t *n_new) {
   hd_records *from;
   HD_TRY(hd_records_open(ctx, path, false, &from)); /* it is one of ours */
   const struct lacks *lack = &lacks[from->version];
@@ -408,7 +409,10 @@ heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char
   HD_TRY(finish(ctx, into, s, "attach the other database"));
   bool itself = strcmp(sqlite3_db_filename(into->db, "main"),
                        sqlite3_db_filename(into->db, "other")) == 0;
+  int64_t before = sqlite3_total_changes64(into->db);
   heddle_status status = itself ? HEDDLE_OK : copy_other(ctx, into, lack);
+  if (status == HEDDLE_OK)
+    *n_new = sqlite3_total_changes64(into->db) - before;
   sqlite3_exec(into->db, "DETACH other", NULL, NULL, NULL);
   return status;
 }

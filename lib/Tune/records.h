@@ -85,8 +85,10 @@ heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *records, h
 heddle_status hd_records_chosen(heddle_context *ctx, hd_records *records, const char *product,
                                 bool sustained, int64_t *n_measured);
 
-/* Takes over what another database has and this one has not: of itself, nothing. */
-heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char *path);
+/* Takes over what another database has and this one has not: of itself, nothing. n_new: its runs,
+ * measurements and choices that came over. */
+heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char *path,
+                               int64_t *n_new);
 
 /* All of it as JSON, or the choices alone (the form of a shipped database); of one device, or of
  * all: NULL. One record a line. */

@@ -1,4 +1,5 @@
 /* heddle tune list, merge, export: the records. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,8 +99,12 @@ int tune_merge(int argc, char **argv) {
   heddle_status status = check_from(ctx, from, n);
   if (status == HEDDLE_OK)
     status = hd_records_open(ctx, db, true, &records);
-  for (int i = 0; i < n && status == HEDDLE_OK; i++)
-    status = hd_records_merge(ctx, records, from[i]);
+  for (int i = 0; i < n && status == HEDDLE_OK; i++) {
+    int64_t n_new;
+    status = hd_records_merge(ctx, records, from[i], &n_new);
+    if (status == HEDDLE_OK)
+      printf("%s: %" PRId64 " new records from %s\n", db, n_new, from[i]);
+  }
   hd_records_close(records);
   return cli_finish(ctx, status);
 }
