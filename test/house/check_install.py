@@ -46,7 +46,7 @@ def check_linked(program, static, runtime):
     if static == ("libheddle" in needed) or runtime and "LLVM" in needed:
         raise SystemExit(f"{program} needs\n{needed}")
     if not static:  # until 1.0 another minor version is another interface
-        expect(needed, ".so.0.1 ")
+        expect(needed, f".so.{minor_version} ")
 
 
 def pkg_config(prefix, *words):
@@ -111,7 +111,8 @@ def examples(prefix, work):
 with tempfile.TemporaryDirectory() as work:
     tree = os.path.join(work, "tree")
     run(args.cmake, "--install", args.build, "--prefix", tree)
-    expect(run(os.path.join(tree, "bin", "heddle"), "--version"), "heddle ")
+    name, version = run(os.path.join(tree, "bin", "heddle"), "--version").split()
+    minor_version = version.rpartition(".")[0]
     texts = os.listdir(os.path.join(tree, "share", "doc", "heddle"))
     if sorted(texts) != ["LICENSE", "README.md", "docs"]:
         raise SystemExit(f"share/doc/heddle has {texts}")
