@@ -326,7 +326,8 @@ static void flatten_last(hd_ck_program *p, const hd_op *op, int32_t role) {
   int32_t at = p->n_steps;
   flatten_op(p, op, role);
   flatten(p, op->regions[0], role);
-  p->steps[at].target = push(p, HD_CK_LEAVE, op, role);
+  int32_t leave = push(p, HD_CK_LEAVE, op, role); /* may move the steps */
+  p->steps[at].target = leave;
   p->counts = p->roles[role].counts = true;
 }
 
