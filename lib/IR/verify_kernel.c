@@ -51,7 +51,7 @@ static int64_t check_partition(hd_verifier *v, const hd_op *kernel) {
   int64_t warps = count_role_warps(kernel);
   int64_t threads = hd_op_int(kernel, HD_ATTR_THREADS, 32 * warps);
   if (warps == 0)
-    hd_verify_fail(v, kernel, "ir.roles", "has no role");
+    hd_verify_fail(v, kernel, "ir.roles", "has no role; legal: 1 or more");
   else if (warps > 32)
     hd_verify_fail(v, kernel, "ir.roles", "roles of %lld warps; legal: up to 32 a CTA",
                    (long long)warps);
@@ -80,10 +80,12 @@ static void check_registers(hd_verifier *v, const hd_op *kernel, int64_t warps) 
     any = any || sets;
     wanted += hd_op_int(op, HD_ATTR_N_WARPS, 0) * hd_op_int(op, HD_ATTR_REGISTERS, entry);
     if (sets && (hd_op_int(op, HD_ATTR_WARP_LO, 0) % 4 || hd_op_int(op, HD_ATTR_N_WARPS, 0) % 4))
-      hd_verify_fail(v, op, "ir.registers", "setmaxnreg acts on whole groups of 4 warps");
+      hd_verify_fail(v, op, "ir.registers",
+                     "registers of a part of 4 warps; legal: of whole groups, for setmaxnreg");
   }
   if (any && !entry)
-    hd_verify_fail(v, kernel, "ir.registers", "roles set registers: max_registers is needed");
+    hd_verify_fail(v, kernel, "ir.registers",
+                   "roles set registers, without max_registers; legal: both");
   else if (any && wanted > entry * warps)
     hd_verify_fail(v, kernel, "ir.registers",
                    "roles want %lld registers a lane in all, max_registers = %lld gives %lld",

@@ -125,7 +125,8 @@ static void check_rows_layout(hd_verifier *v, const hd_op *op) {
   int64_t bytes = hd_op_int(op, HD_ATTR_BYTES, 0), align = hd_op_int(op, HD_ATTR_ALIGN, 0);
   int64_t run = hd_op_int(op, HD_ATTR_RUN, 4);
   if (!rows || !panel || !hd_op_has(op, HD_ATTR_SWIZZLE))
-    hd_verify_fail(v, op, "ir.layout", "layout = rows needs rows, panel and swizzle");
+    hd_verify_fail(v, op, "ir.layout",
+                   "layout = rows lacks an attribute; legal: rows, panel, swizzle");
   else if (bytes % (rows * panel))
     hd_verify_fail(v, op, "ir.layout", "bytes = %lld is no whole number of panels of %lld x %lld",
                    (long long)bytes, (long long)rows, (long long)panel);
@@ -146,7 +147,8 @@ static void check_packed_layout(hd_verifier *v, const hd_op *op) {
   int64_t slab = hd_op_int(op, HD_ATTR_SLAB_BYTES, 0), bytes = hd_op_int(op, HD_ATTR_BYTES, 0);
   int64_t meta = hd_op_int(op, HD_ATTR_META_OFFSET, -1);
   if (!slab || meta < 0 || !hd_op_has(op, HD_ATTR_TYPE))
-    hd_verify_fail(v, op, "ir.layout", "layout = packed_a needs slab_bytes, meta_offset and type");
+    hd_verify_fail(v, op, "ir.layout",
+                   "layout = packed_a lacks one; legal: slab_bytes, meta_offset, type");
   else if (bytes % slab)
     hd_verify_fail(v, op, "ir.layout", "bytes = %lld is no whole number of slabs of %lld",
                    (long long)bytes, (long long)slab);
@@ -160,7 +162,8 @@ static void check_box_layout(hd_verifier *v, const hd_op *op) {
   int64_t bytes = hd_op_int(op, HD_ATTR_BYTES, 0), align = hd_op_int(op, HD_ATTR_ALIGN, 0);
   int64_t atom = swizzle > 16 ? 8 * swizzle : 128;
   if (!panel || !hd_op_has(op, HD_ATTR_SWIZZLE) || !hd_op_has(op, HD_ATTR_TYPE))
-    hd_verify_fail(v, op, "ir.layout", "layout = box needs panel, swizzle and type");
+    hd_verify_fail(v, op, "ir.layout",
+                   "layout = box lacks an attribute; legal: panel, swizzle, type");
   else if (bytes % panel)
     hd_verify_fail(v, op, "ir.layout", "bytes = %lld is no whole number of lines of %lld",
                    (long long)bytes, (long long)panel);
@@ -189,7 +192,7 @@ static void check_buffer(hd_verifier *v, const hd_op *op) {
                    "aligned to at least %lld",
                    hd_op_str(under, HD_ATTR_NAME), (long long)align);
   if (hd_op_is(op, HD_ATTR_SPACE, "tmem") && !hd_op_is(op, HD_ATTR_LAYOUT, "linear"))
-    hd_verify_fail(v, op, "ir.layout", "tensor memory has layout linear");
+    hd_verify_fail(v, op, "ir.layout", "another layout in tensor memory; legal: linear");
   else if (hd_op_is(op, HD_ATTR_SPACE, "tmem") && bytes % HD_TENSOR_COLUMN_BYTES)
     hd_verify_fail(v, op, "ir.tmem", "bytes = %lld; legal: whole columns of %d bytes",
                    (long long)bytes, HD_TENSOR_COLUMN_BYTES);
@@ -211,7 +214,8 @@ static void check_mask(hd_verifier *v, const hd_op *op, hd_attr_key key) {
 
 static void check_barrier_operand(hd_verifier *v, const hd_op *op, int32_t index) {
   if (v->module->sync_placed && op->n_operands <= index)
-    hd_verify_fail(v, op, "ir.sync", "sync=placed, but no barrier tells when the copy is done");
+    hd_verify_fail(v, op, "ir.sync",
+                   "sync=placed, and no barrier tells of the copy's end; legal: one");
 }
 
 static void check_copy_bulk(hd_verifier *v, const hd_op *op) {
@@ -322,7 +326,7 @@ static void check_copy_rows(hd_verifier *v, const hd_op *op) {
   int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 0), offset = hd_op_int(op, HD_ATTR_OFFSET, 0);
   int64_t row_bytes = hd_op_int(op, HD_ATTR_ROW_BYTES, 0), vec = hd_op_int(op, HD_ATTR_VEC, 0);
   if (op->kind == HD_OP_COPY_CP_ASYNC && vec < 4)
-    hd_verify_fail(v, op, "ir.vec", "vec = %lld; cp.async takes 4, 8, 16", (long long)vec);
+    hd_verify_fail(v, op, "ir.vec", "vec = %lld; legal: 4, 8, 16", (long long)vec);
   if (row_bytes % vec || offset % vec)
     hd_verify_fail(v, op, "ir.align",
                    "row_bytes = %lld, offset = %lld; legal: multiples of vec = %lld",
@@ -365,9 +369,9 @@ static void check_load_meta(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.step", "word = %lld of the metadata; legal: 0 to %lld",
                    (long long)word, (long long)(room / META_WORD_BYTES - 1));
   if (!hd_type_equal(op->results[0]->type, word_type))
-    hd_verify_fail(v, op, "ir.type", "gives frag<s32 x 1>");
+    hd_verify_fail(v, op, "ir.type", "gives another type; legal: frag<s32 x 1>");
   if (op->n_operands > 3 && !hd_type_equal(op->operands[3]->type, word_type))
-    hd_verify_fail(v, op, "ir.type", "operand 3, an older word, is a frag<s32 x 1>");
+    hd_verify_fail(v, op, "ir.type", "operand 3, an older word, is another; legal: frag<s32 x 1>");
 }
 
 /* A lane holds the scales of one row; lanes go by eights of rows. */
