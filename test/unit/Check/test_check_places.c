@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "Support/strbuf.h"
 #include "check_harness.h"
 
 /* Of CLUSTER: A's copy, and what a stage then expects. */
@@ -133,9 +134,41 @@ static void accept_last_once(void **state) {
   assert_sound(LAST, once, HD_COUNT(once));
 }
 
+enum { BLOCKS = 512, SIZES = 128 };
+
+/* Blocks of many sizes with holes between them: what lies in a hole has to move when it grows. */
+static void hold_blocks(void *block[BLOCKS]) {
+  for (size_t i = 0; i < BLOCKS; i++)
+    block[i] = hd_xmalloc((i / 2 % SIZES + 1) * 1024);
+  for (size_t i = 0; i < BLOCKS; i += 2) {
+    free(block[i]);
+    block[i] = NULL;
+  }
+}
+
+/* Wherever the list of steps has to grow: also at the end of a last arriver's region. */
+static void accept_any_length(void **state) {
+  (void)state;
+  hd_strbuf lines = {0};
+  void *held[BLOCKS];
+  hold_blocks(held);
+  for (int n = 0; n < 128; n++) {
+    hd_strbuf_printf(&lines, "  %%filler%d: i32 = const {value = 0}\n", n);
+    hd_strbuf with = {0};
+    hd_strbuf_printf(&with, "%s  %%full: barrier = ", hd_strbuf_text(&lines));
+    const edit longer[] = {ONE_TILE, {"  %full: barrier = ", hd_strbuf_text(&with)}};
+    assert_sound(LAST, longer, HD_COUNT(longer));
+    hd_strbuf_free(&with);
+  }
+  hd_strbuf_free(&lines);
+  for (size_t i = 0; i < BLOCKS; i++)
+    free(held[i]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(find_planted),
                                      cmocka_unit_test(accept_carried),
-                                     cmocka_unit_test(accept_last_once)};
+                                     cmocka_unit_test(accept_last_once),
+                                     cmocka_unit_test(accept_any_length)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
