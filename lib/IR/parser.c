@@ -267,7 +267,7 @@ static heddle_status set_place(void *user, hd_op *op) {
 
 heddle_status hd_parse_made(heddle_context *ctx, hd_loc place, const char *text,
                             hd_module **module) {
-  hd_module *made;
+  hd_module *made = NULL;
   HD_TRY(hd_parse(ctx, NULL, text, strlen(text), &made));
   if (place.file)
     made->file = place.file = hd_arena_strdup(&made->arena, place.file);
