@@ -19,7 +19,7 @@ typedef struct hd_comparison {
   double got, expected;
   double max_error; /* largest |got - expected| among finite elements */
   double error;     /* bounded: ||D - R|| / ||R||; exact: n_wrong */
-  double bound;     /* exact: 0 */
+  double bound;     /* that error was held against; exact: 0 */
 } hd_comparison;
 
 /* Compares rows of D (M x N) with the reference's rows: `rows` and `expected` as in
@@ -29,9 +29,10 @@ hd_comparison hd_compare_exact(const hd_matrix *d, uint64_t n, const uint64_t *r
                                size_t n_rows, const double *expected);
 
 /* Bounded: the norm of the whole error, and no element farther off than 16 * bound * (|R| + the
- * root mean square of R): a norm alone would not see one wrong element among millions. What is not
- * finite in either must be the same in both (rounded once). An all-zero reference and
- * a bound of 0 are compared exactly. */
+ * root mean square of R): a norm alone would not see one wrong element among millions. What the
+ * rounding to D's type explains is right in both: few elements can all lie half a unit of it off,
+ * which is more than the bound, and subnormals farther (c.bound is then that norm). What is not
+ * finite in either must be the same in both (rounded once). A bound of 0 compares exactly. */
 hd_comparison hd_compare_bounded(const hd_matrix *d, uint64_t n, const uint64_t *rows,
                                  size_t n_rows, const double *expected, double bound);
 

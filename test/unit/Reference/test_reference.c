@@ -338,6 +338,55 @@ static void bounded_judges_a_byte_by_its_rounding(void **state) {
   }
 }
 
+/* Few elements can all lie almost half a unit from the reference: no more than that is let pass. */
+static void bounded_lets_few_elements_round(void **state) {
+  (void)state;
+  double expected[4], bound = hd_error_bound(HEDDLE_BF16, HEDDLE_BF16, HEDDLE_F32, 64) + 1e-6;
+  uint16_t d[4];
+  hd_matrix dm = {d, HEDDLE_BF16, 1, 1};
+  for (size_t n = 1; n <= 4; n++) {
+    for (size_t i = 0; i < n; i++)
+      expected[i] = 1 + 0.98 * 0x1p-8;
+    for (size_t i = 0; i < n; i++)
+      d[i] = (uint16_t)hd_elem_from_double(HEDDLE_BF16, 1);
+    hd_comparison c = hd_compare_bounded(&dm, 1, NULL, n, expected, bound);
+    assert_true(c.ok && c.error > bound && c.error <= c.bound && c.bound <= 0x1p-8);
+    d[n - 1]++; /* the unit on the other side is farther */
+    assert_false(hd_compare_bounded(&dm, 1, NULL, n, expected, bound).ok);
+    d[n - 1] -= 2; /* half a unit more below 1 */
+    assert_false(hd_compare_bounded(&dm, 1, NULL, n, expected, bound).ok);
+  }
+  expected[1] = 1e-3; /* one outweighs the others, and one of those is wrong */
+  d[0] = d[2] = d[3] = (uint16_t)hd_elem_from_double(HEDDLE_BF16, 1);
+  d[1] = (uint16_t)hd_elem_from_double(HEDDLE_BF16, 0.1);
+  assert_false(hd_compare_bounded(&dm, 1, NULL, 4, expected, bound).ok);
+}
+
+/* D cannot come closer to a reference below its least unit than 0 or that unit. */
+static void bounded_lets_small_results_vanish(void **state) {
+  (void)state;
+  static const heddle_elem elems[] = {HEDDLE_F16, HEDDLE_BF16, HEDDLE_E4M3, HEDDLE_E5M2};
+  for (size_t i = 0; i < HD_COUNT(elems); i++) {
+    uint16_t d[1] = {0};
+    hd_matrix dm = {d, elems[i], 1, 1};
+    double bound = hd_error_bound(elems[i], HEDDLE_F16, HEDDLE_F32, 64) + 1e-6;
+    double unit = hd_elem_to_double(elems[i], 1);
+    const double vanishing[] = {-1.62e-79, unit / 3}, half = 1.4 * unit, small = 1e-32;
+    for (size_t j = 0; j < HD_COUNT(vanishing); j++)
+      assert_true(hd_compare_bounded(&dm, 1, NULL, 1, &vanishing[j], bound).ok);
+    d[0] = 1;
+    assert_true(hd_compare_bounded(&dm, 1, NULL, 1, &half, bound).ok);
+    d[0] = 0;
+    if (elems[i] == HEDDLE_BF16) { /* its units lie below what a kernel's exponential can reach */
+      assert_false(hd_compare_bounded(&dm, 1, NULL, 1, &small, bound).ok);
+      continue;
+    }
+    d[0] = 2;
+    assert_false(hd_compare_bounded(&dm, 1, NULL, 1, &half, bound).ok);
+    assert_false(hd_compare_bounded(&dm, 1, NULL, 1, &vanishing[0], bound).ok);
+  }
+}
+
 static void bounded_never_trusts_zeros(void **state) {
   (void)state;
   double expected[M * N] = {0};
@@ -371,6 +420,8 @@ int main(void) {
       cmocka_unit_test(exact_reads_rows_and_strides),
       cmocka_unit_test(bounded_accepts_rounding_and_sees_one_wrong_element),
       cmocka_unit_test(bounded_judges_a_byte_by_its_rounding),
+      cmocka_unit_test(bounded_lets_few_elements_round),
+      cmocka_unit_test(bounded_lets_small_results_vanish),
       cmocka_unit_test(bounded_never_trusts_zeros),
       cmocka_unit_test(bounds_are_those_of_the_contract),
   };
