@@ -165,23 +165,51 @@ static heddle_status find_dictionary(reader *r, const uint8_t *image, size_t n_b
   return HEDDLE_OK;
 }
 
+/* All but the data, whose size follows from the rest. */
+static heddle_status open_header(reader *r, const void *image, size_t n_bytes, hd_npy *npy) {
+  hd_npy found = {0};
+  HD_TRY(find_dictionary(r, image, n_bytes));
+  HD_TRY(read_dictionary(r, &found));
+  found.data = (const uint8_t *)r->end;
+  size_t most = SIZE_MAX - (size_t)(found.data - (const uint8_t *)image);
+  if (__builtin_mul_overflow(found.rows, found.cols, &found.data_bytes) ||
+      __builtin_mul_overflow(found.data_bytes, found.item_bytes, &found.data_bytes) ||
+      found.data_bytes > most)
+    return hd_error(r->ctx, HEDDLE_INVALID, (hd_loc){.file = r->file}, "npy.size",
+                    "%llu x %llu items of %u bytes are too many; legal: up to %zu bytes",
+                    (unsigned long long)found.rows, (unsigned long long)found.cols,
+                    found.item_bytes, most);
+  *npy = found;
+  return HEDDLE_OK;
+}
+
 heddle_status hd_npy_open(heddle_context *ctx, const char *file, const void *image, size_t n_bytes,
                           hd_npy *npy) {
   reader r = {.ctx = ctx, .file = file};
-  hd_npy found = {0};
-  HD_TRY(find_dictionary(&r, image, n_bytes));
-  HD_TRY(read_dictionary(&r, &found));
-  found.data = (const uint8_t *)r.end;
-  found.data_bytes = n_bytes - (size_t)(found.data - (const uint8_t *)image);
-  uint64_t wanted;
-  if (__builtin_mul_overflow(found.rows, found.cols, &wanted) ||
-      __builtin_mul_overflow(wanted, (uint64_t)found.item_bytes, &wanted) ||
-      wanted != found.data_bytes)
+  hd_npy found;
+  HD_TRY(open_header(&r, image, n_bytes, &found));
+  size_t data_bytes = n_bytes - (size_t)(found.data - (const uint8_t *)image);
+  if (data_bytes != found.data_bytes)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = file}, "npy.size",
-                    "%zu bytes of data; legal: %llu x %llu items of %u bytes", found.data_bytes,
+                    "%zu bytes of data; legal: %llu x %llu items of %u bytes", data_bytes,
                     (unsigned long long)found.rows, (unsigned long long)found.cols,
                     found.item_bytes);
   *npy = found;
+  return HEDDLE_OK;
+}
+
+bool hd_npy_is(const void *image, size_t n_bytes) {
+  return n_bytes > 0 && *(const char *)image == magic[0];
+}
+
+_Static_assert(MAX_HEADER_BYTES + MAGIC_BYTES + 6 <= HD_FILE_HEAD_BYTES, "a head holds a header");
+
+heddle_status hd_npy_judge(heddle_context *ctx, const char *path, const void *head, size_t n_bytes,
+                           size_t *whole_bytes) {
+  reader r = {.ctx = ctx, .file = path};
+  hd_npy npy;
+  HD_TRY(open_header(&r, head, n_bytes, &npy));
+  *whole_bytes = (size_t)(npy.data - (const uint8_t *)head) + npy.data_bytes;
   return HEDDLE_OK;
 }
 
@@ -243,7 +271,7 @@ heddle_status hd_npy_read(heddle_context *ctx, const char *path, heddle_elem ele
   size_t n_bytes;
   uint64_t rows = 0, cols = 0;
   hd_npy npy;
-  HD_TRY(hd_file_read(ctx, path, &image, &n_bytes));
+  HD_TRY(hd_file_read_judged(ctx, path, hd_npy_judge, &image, &n_bytes));
   heddle_status status = hd_npy_open(ctx, path, image, n_bytes, &npy);
   if (status == HEDDLE_OK)
     status = hd_npy_check_elem(ctx, path, &npy, elem, &rows, &cols);

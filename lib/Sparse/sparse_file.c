@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "Sparse/npy.h"
 #include "Support/diag.h"
+#include "Support/file.h"
 #include "Support/hash.h"
 
 enum {
@@ -128,9 +130,8 @@ static heddle_status compare_header(heddle_context *ctx, const uint8_t *image,
   return HEDDLE_OK;
 }
 
-heddle_status heddle_sparse_open(heddle_context *ctx, const void *image, size_t n_bytes,
+static heddle_status open_header(heddle_context *ctx, const uint8_t *bytes, size_t n_bytes,
                                  heddle_sparse_info *info) {
-  const uint8_t *bytes = image;
   heddle_sparse_info plan;
   HD_TRY(check_preamble(ctx, bytes, n_bytes));
   heddle_status status =
@@ -140,6 +141,14 @@ heddle_status heddle_sparse_open(heddle_context *ctx, const void *image, size_t 
   if (status != HEDDLE_OK)
     return HEDDLE_INVALID; /* a header never asks for what is merely unsupported: it is broken */
   HD_TRY(compare_header(ctx, bytes, &plan));
+  *info = plan;
+  return HEDDLE_OK;
+}
+
+heddle_status heddle_sparse_open(heddle_context *ctx, const void *image, size_t n_bytes,
+                                 heddle_sparse_info *info) {
+  heddle_sparse_info plan;
+  HD_TRY(open_header(ctx, image, n_bytes, &plan));
   if (n_bytes != plan.file_bytes)
     return malformed(ctx, n_bytes < plan.file_bytes ? "sparse.file-truncated" : "sparse.file-tail",
                      "the file's size", n_bytes, plan.file_bytes);
@@ -160,4 +169,19 @@ heddle_status hd_sparse_checksum_check(heddle_context *ctx, const void *image,
                   (unsigned long long)get(bytes + AT_CHECKSUM + 8, 8),
                   (unsigned long long)get(bytes + AT_CHECKSUM, 8),
                   (unsigned long long)get(checksum + 8, 8), (unsigned long long)get(checksum, 8));
+}
+
+static heddle_status judge(heddle_context *ctx, const char *path, const void *head, size_t n_bytes,
+                           size_t *whole_bytes) {
+  heddle_sparse_info info;
+  if (hd_npy_is(head, n_bytes))
+    return hd_npy_judge(ctx, path, head, n_bytes, whole_bytes);
+  HD_TRY(open_header(ctx, head, n_bytes, &info));
+  *whole_bytes = info.file_bytes;
+  return HEDDLE_OK;
+}
+
+heddle_status hd_sparse_file_read(heddle_context *ctx, const char *path, char **image,
+                                  size_t *n_bytes) {
+  return hd_file_read_judged(ctx, path, judge, image, n_bytes);
 }

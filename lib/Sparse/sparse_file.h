@@ -37,4 +37,9 @@ enum { HD_SPARSE_VERSION = 1 };
 heddle_status hd_sparse_checksum_check(heddle_context *ctx, const void *image,
                                        const heddle_sparse_info *info);
 
+/* Reads a file of either form, or a .npy file; what its header refuses, or does not cover, is never
+ * read. *image owned. Its rest is judged by heddle_sparse_check or hd_npy_open. */
+heddle_status hd_sparse_file_read(heddle_context *ctx, const char *path, char **image,
+                                  size_t *n_bytes);
+
 #endif

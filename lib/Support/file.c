@@ -22,67 +22,105 @@ static heddle_status io_error(heddle_context *ctx, const char *path, const char 
   return hd_error(ctx, status, loc, "file.io", "cannot %s: %s", what, strerror(code));
 }
 
-/* Reads to the end: the size that stat gives is only a first guess (pipes have none). EFBIG when
- * that lies past `most` bytes. */
-static bool read_all(int fd, size_t most, char **data, size_t *n_bytes) {
-  size_t cap = READ_STEP, len = 0;
+/* A file on its way into memory; one of the cap bytes is kept for the NUL. */
+typedef struct reading {
+  int fd;
+  char *data; /* owned */
+  size_t cap, len;
+} reading;
+
+/* The size that stat gives is only a first guess: pipes have none. */
+static size_t expected_bytes(int fd, size_t most) {
   struct stat st;
-  if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-    cap = ((size_t)st.st_size < most ? (size_t)st.st_size : most) + 2;
-  char *buf = malloc(cap);
-  while (buf) {
-    if (cap - len < 2) {
-      char *larger = realloc(buf, cap *= 2);
-      if (!larger)
-        break;
-      buf = larger;
-    }
-    ssize_t n = read(fd, buf + len, cap - len - 1);
+  if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size <= 0)
+    return READ_STEP;
+  return (size_t)st.st_size < most ? (size_t)st.st_size : most;
+}
+
+static bool reserve(reading *r, size_t cap) {
+  char *larger = realloc(r->data, cap);
+  if (!larger)
+    return false;
+  r->data = larger;
+  r->cap = cap;
+  return true;
+}
+
+/* Reads on to the end, or to one byte past `most`. */
+static bool read_on(reading *r, size_t most) {
+  size_t expected = expected_bytes(r->fd, most) + 2;
+  if (expected > r->cap && !reserve(r, expected))
+    return false;
+  while (r->len <= most) {
+    if (r->cap - r->len < 2 && !reserve(r, 2 * r->cap))
+      return false;
+    size_t space = r->cap - r->len - 1, left = most - r->len + 1;
+    ssize_t n = read(r->fd, r->data + r->len, space < left ? space : left);
     if (n < 0 && errno == EINTR)
       continue;
     if (n < 0)
+      return false;
+    if (n == 0)
       break;
-    if (n == 0) {
-      buf[len] = 0;
-      *data = buf;
-      *n_bytes = len;
-      return true;
-    }
-    len += (size_t)n;
-    if (len > most) {
-      errno = EFBIG;
-      break;
-    }
+    r->len += (size_t)n;
   }
-  int code = errno;
-  free(buf);
-  errno = code;
-  return false;
+  r->data[r->len] = 0;
+  return true;
 }
 
-static heddle_status read_path(heddle_context *ctx, const char *path, size_t most, char **data,
-                               size_t *n_bytes) {
+static heddle_status refuse_more(heddle_context *ctx, const char *path, bool is_judged,
+                                 size_t most) {
+  hd_loc loc = {.file = path};
+  return is_judged ? hd_error(ctx, HEDDLE_INVALID, loc, "file.tail",
+                              "got more bytes than the header tells; legal: %zu", most)
+                   : hd_error(ctx, HEDDLE_INVALID, loc, "text.size",
+                              "got a text of more bytes; legal: up to %zu", most);
+}
+
+/* The judge, if any, sees the head before anything else is read and says how many bytes follow. */
+static heddle_status read_judged(heddle_context *ctx, const char *path, hd_file_judge *judge,
+                                 size_t most, reading *r) {
+  if (judge) {
+    if (!read_on(r, HD_FILE_HEAD_BYTES))
+      return io_error(ctx, path, "read");
+    HD_TRY(judge(ctx, path, r->data, r->len, &most));
+  }
+  bool ended = judge && r->len <= HD_FILE_HEAD_BYTES;
+  if (!ended && !read_on(r, most))
+    return io_error(ctx, path, "read");
+  return r->len > most ? refuse_more(ctx, path, judge != NULL, most) : HEDDLE_OK;
+}
+
+static heddle_status read_path(heddle_context *ctx, const char *path, hd_file_judge *judge,
+                               size_t most, char **data, size_t *n_bytes) {
   bool standard = strcmp(path, "-") == 0;
-  int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0)
+  reading r = {.fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)};
+  if (r.fd < 0)
     return io_error(ctx, path, "open for reading");
-  heddle_status status = HEDDLE_OK;
-  if (!read_all(fd, most, data, n_bytes))
-    status = errno == EFBIG ? hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "text.size",
-                                       "got a text of more bytes; legal: up to %zu", most)
-                            : io_error(ctx, path, "read");
+  heddle_status status = read_judged(ctx, path, judge, most, &r);
   if (!standard)
-    close(fd);
-  return status;
+    close(r.fd);
+  if (status != HEDDLE_OK) {
+    free(r.data);
+    return status;
+  }
+  *data = r.data;
+  *n_bytes = r.len;
+  return HEDDLE_OK;
 }
 
 heddle_status hd_file_read(heddle_context *ctx, const char *path, char **data, size_t *n_bytes) {
-  return read_path(ctx, path, SIZE_MAX - 2, data, n_bytes);
+  return read_path(ctx, path, NULL, SIZE_MAX - 2, data, n_bytes);
 }
 
 heddle_status hd_file_read_text(heddle_context *ctx, const char *path, char **data,
                                 size_t *n_bytes) {
-  return read_path(ctx, path, HD_MAX_TEXT_BYTES, data, n_bytes);
+  return read_path(ctx, path, NULL, HD_MAX_TEXT_BYTES, data, n_bytes);
+}
+
+heddle_status hd_file_read_judged(heddle_context *ctx, const char *path, hd_file_judge *judge,
+                                  char **data, size_t *n_bytes) {
+  return read_path(ctx, path, judge, 0, data, n_bytes);
 }
 
 static bool write_all(int fd, const char *data, size_t n_bytes) {

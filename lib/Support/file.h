@@ -20,6 +20,15 @@ enum { HD_MAX_TEXT_BYTES = 64 << 20 };
 heddle_status hd_file_read_text(heddle_context *ctx, const char *path, char **data,
                                 size_t *n_bytes);
 
+/* The same of a file whose head tells its size: the judge sees its first bytes (more than
+ * HD_FILE_HEAD_BYTES, or all) before anything else is read, and refuses, or says how many bytes the
+ * whole file has. HEDDLE_INVALID when it has more; the judge's caller sees when it has fewer. */
+enum { HD_FILE_HEAD_BYTES = 2 << 20 };
+typedef heddle_status hd_file_judge(heddle_context *ctx, const char *path, const void *head,
+                                    size_t n_bytes, size_t *whole_bytes);
+heddle_status hd_file_read_judged(heddle_context *ctx, const char *path, hd_file_judge *judge,
+                                  char **data, size_t *n_bytes);
+
 /* Writes atomically: temporary file beside it, fsync, rename ("-" = standard output). */
 heddle_status hd_file_write(heddle_context *ctx, const char *path, const void *data,
                             size_t n_bytes);

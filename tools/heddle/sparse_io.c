@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "Sparse/npy.h"
+#include "Sparse/sparse_file.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
@@ -69,9 +70,8 @@ heddle_status sparse_read(sparse_job *job, unsigned kinds, const char *instead) 
   job->ctx = heddle_context_create();
   if (!job->ctx)
     return HEDDLE_NO_MEMORY;
-  HD_TRY(hd_file_read(job->ctx, job->in, &job->image, &job->image_bytes));
-  bool npy = job->image_bytes > 0 && (uint8_t)job->image[0] == 0x93;
-  HD_TRY(npy ? read_dense(job) : read_heddle_file(job));
+  HD_TRY(hd_sparse_file_read(job->ctx, job->in, &job->image, &job->image_bytes));
+  HD_TRY(hd_npy_is(job->image, job->image_bytes) ? read_dense(job) : read_heddle_file(job));
   if (!(kinds >> job->kind & 1))
     return hd_error(job->ctx, HEDDLE_INVALID, here(job), "sparse.form", "the input is %s; %s",
                     kind_names[job->kind], instead);

@@ -4,17 +4,13 @@
 
 #include "Reference/operands.h"
 #include "Sparse/npy.h"
+#include "Sparse/sparse_file.h"
 #include "Sparse/sparse_rule.h"
 #include "Support/convert.h"
 #include "Support/diag.h"
-#include "Support/file.h"
 #include "trial/trial_parts.h"
 
 /* ---- files ---- */
-
-static bool is_npy(const char *image, size_t n_bytes) {
-  return n_bytes >= 6 && !memcmp(image, "\x93NUMPY", 6);
-}
 
 /* Canonical or packed to dense. */
 static heddle_status expand(heddle_context *ctx, const heddle_sparse_info *info,
@@ -59,9 +55,9 @@ static heddle_status read_a(heddle_context *ctx, const char *path, heddle_elem e
                             uint64_t *m, uint64_t *k) {
   char *image;
   size_t n_bytes;
-  HD_TRY(hd_file_read(ctx, path, &image, &n_bytes));
+  HD_TRY(hd_sparse_file_read(ctx, path, &image, &n_bytes));
   heddle_status status;
-  if (is_npy(image, n_bytes))
+  if (hd_npy_is(image, n_bytes))
     status = hd_npy_read(ctx, path, elem, dense, m, k);
   else
     status = read_sparse_image(ctx, path, image, n_bytes, elem, dense, m, k);

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "Support/arena.h"
 #include "Support/blob.h"
 #include "Support/file.h"
 #include "Support/scratch.h"
@@ -55,6 +56,46 @@ static void write_then_read(void **state) {
   mode_t mask = umask(0);
   umask(mask);
   assert_int_equal(st.st_mode & 0777, 0666 & ~mask);
+  free(path);
+}
+
+/* The first byte is the size of the whole, in units of 3 MiB; 0 is refused. */
+static heddle_status judge(heddle_context *ctx, const char *path, const void *head, size_t n_bytes,
+                           size_t *whole_bytes) {
+  (void)ctx, (void)path;
+  assert_true(n_bytes > 0 && n_bytes <= HD_FILE_HEAD_BYTES + 1);
+  *whole_bytes = (size_t)((const uint8_t *)head)[0] * (3 << 20);
+  return *whole_bytes ? HEDDLE_OK : HEDDLE_INVALID;
+}
+
+static void a_judged_file_is_read_as_far_as_it_should(void **state) {
+  (void)state;
+  char *path = in_folder("judged"), *data, *bytes = calloc(7 << 20, 1);
+  const struct {
+    size_t size;
+    char first;
+    heddle_status expected;
+  } cases[] = {{1, 1, HEDDLE_OK},
+               {HD_FILE_HEAD_BYTES, 1, HEDDLE_OK},
+               {3 << 20, 1, HEDDLE_OK},
+               {(3 << 20) + 1, 1, HEDDLE_INVALID},
+               {7 << 20, 2, HEDDLE_INVALID},
+               {5 << 20, 0, HEDDLE_INVALID}};
+  for (size_t i = 0; i < HD_COUNT(cases); i++) {
+    size_t n = 0;
+    bytes[0] = cases[i].first;
+    assert_int_equal(hd_file_write(NULL, path, bytes, cases[i].size), HEDDLE_OK);
+    assert_int_equal(hd_file_read_judged(NULL, path, judge, &data, &n), cases[i].expected);
+    if (cases[i].expected != HEDDLE_OK)
+      continue;
+    assert_int_equal(n, cases[i].size);
+    assert_memory_equal(data, bytes, n);
+    assert_int_equal(data[n], 0);
+    free(data);
+  }
+  assert_int_equal(hd_file_read_judged(NULL, "/dev/zero", judge, &data, &(size_t){0}),
+                   HEDDLE_INVALID);
+  free(bytes);
   free(path);
 }
 
@@ -379,6 +420,7 @@ static void a_bad_entry_is_a_miss(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       IN_FOLDER(write_then_read),
+      IN_FOLDER(a_judged_file_is_read_as_far_as_it_should),
       IN_FOLDER(errors_name_the_file),
       IN_FOLDER(folders_are_made_with_parents),
       IN_FOLDER(a_pipe_stays_a_pipe),
