@@ -90,6 +90,8 @@ sim_async *hd_sim_tensor_issue(sim_warp *w, uint32_t lane, const sim_insn *in,
   if (in->op != SIM_OP_COMMIT) {
     sim_issued record = {.insn = in, .clock = op->self_clock};
     HD_PUSH(issuer->issued, issuer->n_issued, issuer->cap, record);
+    /* Of shared memory it sees what its thread does, where the view holds that, too. */
+    hd_sim_meet_know(w->machine, &op->know, &op->tensor->view);
   }
   op->tensor->number = issuer->n_issued;
   return op;
@@ -131,7 +133,7 @@ sim_access hd_sim_tensor_access(sim_machine *m, const sim_async *op, uint8_t kin
 
 sim_access hd_sim_operand_access(sim_machine *m, const sim_async *op) {
   sim_access a = hd_sim_tensor_access(m, op, SIM_READ);
-  a.view = (sim_view){&op->tensor->view, op->self, op->self_clock};
+  a.view = (sim_view){&op->know, op->self, op->self_clock};
   a.tensor = NULL;
   return a;
 }
