@@ -312,5 +312,5 @@ double hd_dense_seconds(const hd_problem *p, const int64_t size_mnk[3], const hd
   double k = size_of(&p->k, size_mnk[2]), bits = heddle_elem_get(p->b.elem)->container_bits;
   double compute = 2 * m * n * k / (c->dense_flops * 16 / bits);
   double bytes = m * k * bytes_of(p->a_elem) + n * k * bits / 8 + m * n * bytes_of(p->d.elem);
-  return c->launch_s + both(compute, bytes / c->dram_bytes);
+  return c->launch_s + c->tile_s + both(compute, bytes / c->dram_bytes);
 }
