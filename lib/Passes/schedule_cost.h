@@ -72,8 +72,8 @@ hd_cost hd_schedule_cost(const hd_problem *problem, const hd_schedule *schedule,
                          const int64_t size_mnk[3], const hd_ceilings *ceilings);
 
 /* The same product by a dense library: its rate and the bytes of a dense A, whichever takes
- * longer, between a tile's first fill and last drain. Of the 125 products of docs/bench/h200.csv
- * that cuBLAS has it is 0.98 of its time in the median, 0.80 to 1.17. */
+ * longer, between a tile's first fill and last drain. Against cuBLAS in docs/bench/h200.csv:
+ * test/cli/explain_dense.test. */
 double hd_dense_seconds(const hd_problem *problem, const int64_t size_mnk[3],
                         const hd_ceilings *ceilings);
 

@@ -38,7 +38,7 @@ static void print_resources(const hd_cost *cost) {
   }
 }
 
-/* The dense time is an estimate (hd_dense_seconds): what it is off by at most, there, decides
+/* The dense time is an estimate: what it is off by at most (test/cli/explain_dense.test) decides
  * nothing. */
 static void print_dense(double dense, double sparse) {
   const double doubt = 1.2;
