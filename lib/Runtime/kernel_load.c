@@ -30,10 +30,11 @@ static bool does_not_fit(int result) {
          result == HD_CU_UNSUPPORTED_PTX;
 }
 
-/* ptxas and the driver repair broken wgmma code and only say so: C7510 to C7519. */
+/* ptxas and the driver repair broken wgmma code and only say so: C7510 to C7519, in parentheses
+ * (the names of kernels stand in the log, too). */
 static heddle_status check_log(heddle_context *ctx, const heddle_kernel *kernel,
                                const jit_log *log) {
-  const char *line = strstr(log->info, "C75");
+  const char *line = strstr(log->info, "(C75");
   if (!line || !kernel->gate)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "kernel.gate",

@@ -150,10 +150,17 @@ static void the_gate_refuses_spills_and_serialised_wgmma(void **state) {
   refused(f, &both, HEDDLE_UNSUPPORTED, "kernel.gate", "16 bytes of local memory");
   f->fake->local_bytes = 0;
   f->fake->info_log = "ptxas info : (C7519) Potential Performance Loss: wgmma\nmore";
-  refused(f, &both, HEDDLE_UNSUPPORTED, "kernel.gate", "C7519) Potential Performance Loss");
+  refused(f, &both, HEDDLE_UNSUPPORTED, "kernel.gate", "(C7519) Potential Performance Loss");
   assert_int_equal(hd_kernel_load(f->ctx, f->runtime, &f->manifest, &both, false, &kernel),
                    HEDDLE_OK);
   heddle_kernel_free(kernel);
+}
+
+/* The verbose log names kernels, and a kernel may have any name. */
+static void the_gate_reads_remarks_and_no_names(void **state) {
+  fixture *f = *state;
+  f->fake->info_log = "ptxas info : Function properties for C75_tma";
+  heddle_kernel_free(loaded(f));
 }
 
 /* Each call in turn fails while loading: an error, and nothing left behind. */
@@ -442,6 +449,7 @@ int main(void) {
       CASE(a_cubin_that_fails_otherwise_is_not_replaced),
       CASE(bad_code_is_refused_with_the_drivers_words),
       CASE(the_gate_refuses_spills_and_serialised_wgmma),
+      CASE(the_gate_reads_remarks_and_no_names),
       CASE(every_failure_of_loading_is_clean),
       CASE(a_launch_hands_over_everything),
       CASE(variants_and_attributes_follow_the_values),
