@@ -165,6 +165,10 @@ static bool integer_call(const char *name, const value *x, unsigned width, int64
   return true;
 }
 
+/* Of IEEE 754-2019: what is no number passes through, as it does not through fmin. */
+static double minimum(double a, double b) { return isnan(a) || isnan(b) ? NAN : fmin(a, b); }
+static double maximum(double a, double b) { return isnan(a) || isnan(b) ? NAN : fmax(a, b); }
+
 static double math_call(const char *name, const double *x, bool *known) {
   static const struct {
     const char *prefix;
@@ -180,8 +184,8 @@ static double math_call(const char *name, const double *x, bool *known) {
   static const struct {
     const char *prefix;
     double (*two)(double, double);
-  } twos[] = {{"llvm.minnum.", fmin},   {"llvm.maxnum.", fmax},
-              {"llvm.minimum.", fmin},  {"llvm.maximum.", fmax},
+  } twos[] = {{"llvm.minnum.", fmin},     {"llvm.maxnum.", fmax},
+              {"llvm.minimum.", minimum}, {"llvm.maximum.", maximum},
               {"llvm.copysign.", copysign}};
   *known = true;
   for (size_t i = 0; i < HD_COUNT(ones); i++)
@@ -253,6 +257,9 @@ static value cast_op(LLVMOpcode opcode, LLVMValueRef in, value x) {
   }
 }
 
+/* An i1, whose true is -1 when sign-extended. */
+static value truth(bool is) { return (value){.i = -(int64_t)is}; }
+
 static value evaluate(run *r, LLVMValueRef in) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(in);
   value a = operand(r, in, 0);
@@ -261,10 +268,10 @@ static value evaluate(run *r, LLVMValueRef in) {
   case LLVMFAdd: case LLVMFSub: case LLVMFMul: case LLVMFDiv:
     return (value){.f = float_op(opcode, a.f, operand(r, in, 1).f)};
   case LLVMFCmp:
-    return (value){.i = compare_floats(LLVMGetFCmpPredicate(in), a.f, operand(r, in, 1).f)};
+    return truth(compare_floats(LLVMGetFCmpPredicate(in), a.f, operand(r, in, 1).f));
   case LLVMICmp:
-    return (value){.i = compare_integers(LLVMGetICmpPredicate(in), a.i, operand(r, in, 1).i,
-                                         width_of(LLVMGetOperand(in, 0)))};
+    return truth(compare_integers(LLVMGetICmpPredicate(in), a.i, operand(r, in, 1).i,
+                                  width_of(LLVMGetOperand(in, 0))));
   case LLVMSelect: return a.i & 1 ? operand(r, in, 1) : operand(r, in, 2);
   case LLVMCall: return call_op(r, in);
   case LLVMAdd: case LLVMSub: case LLVMMul: case LLVMAnd: case LLVMOr: case LLVMXor:
@@ -365,7 +372,19 @@ static bool is_evaluated_call(LLVMValueRef in) {
   return known;
 }
 
+/* Such as ptrtoint of a function's address. */
+static bool has_constant_expression(LLVMValueRef in) {
+  for (int i = 0; i < LLVMGetNumOperands(in); i++) {
+    LLVMValueRef v = LLVMGetOperand(in, (unsigned)i);
+    if (LLVMIsAConstantExpr(v) && is_scalar(LLVMTypeOf(v)))
+      return true;
+  }
+  return false;
+}
+
 static bool is_evaluated(LLVMValueRef in) {
+  if (has_constant_expression(in))
+    return false;
   switch (LLVMGetInstructionOpcode(in)) {
   case LLVMRet:
     return has_scalars(in);

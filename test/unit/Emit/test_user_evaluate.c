@@ -86,6 +86,32 @@ static void test_choices(void **state) {
                                   "%b = uitofp i1 %a to float\nret float %b\n}\n";
   check_value(unordered, NAN, 0, 0, 1);
   check_value(unordered, 1, 0, 0, 0);
+  static const char as_mask[] = "define float @f" HEAD "%a = fcmp olt float %acc, 0.0\n"
+                                "%b = icmp ult i32 %row, %col\n%c = icmp eq i1 %a, true\n"
+                                "%d = sext i1 %a to i32\n%e = sitofp i1 %b to float\n"
+                                "%g = zext i1 %c to i32\n%h = sub i32 %g, %d\n"
+                                "%i = sitofp i32 %h to float\n%j = fadd float %i, %e\n"
+                                "ret float %j\n}\n"; /* 2 [acc < 0] - [row < col] */
+  check_value(as_mask, -2, 0, 1, 1);
+  check_value(as_mask, 2, 0, 1, -1);
+  check_value(as_mask, -2, 1, 0, 2);
+}
+
+/* minimum hands on what is no number, minnum takes the other. */
+static void test_no_number(void **state) {
+  (void)state;
+  static const char *const suffixes[] = {"minimum", "maximum", "minnum", "maxnum"};
+  for (int i = 0; i < 4; i++) {
+    char ir[400];
+    snprintf(ir, sizeof ir,
+             "declare float @llvm.%s.f32(float, float)\ndefine float @f%s"
+             "%%a = call float @llvm.%s.f32(float %%acc, float 2.0)\nret float %%a\n}\n",
+             suffixes[i], HEAD, suffixes[i]);
+    hd_user_function *function = open_function(ir);
+    assert_int_equal(isnan(hd_user_function_call(function, NAN, 0, 0)) != 0, i < 2);
+    assert_true(hd_user_function_call(function, 3, 0, 0) == (i % 2 ? 3 : 2));
+    hd_user_function_free(function);
+  }
 }
 
 /* acc * 3^row by a loop with two phis that swap, and a function of its own. */
@@ -157,6 +183,9 @@ static void test_refusals(void **state) {
                 "ret float %b\n}\n",
                 "user.evaluate", HEDDLE_UNSUPPORTED);
   check_refused("define float @f" HEAD "unreachable\n}\n", "user.evaluate", HEDDLE_UNSUPPORTED);
+  check_refused("define float @f" HEAD "%a = sitofp i64 ptrtoint (ptr @f to i64) to float\n"
+                "ret float %a\n}\n",
+                "user.evaluate", HEDDLE_UNSUPPORTED);
   check_refused("define i32 @f" HEAD "ret i32 %row\n}\n", "user.function", HEDDLE_INVALID);
   check_refused("define float @g" HEAD "ret float %acc\n}\n", "user.function", HEDDLE_INVALID);
   check_refused("define float @f(float %acc) {\nret float %acc\n}\n", "user.function",
@@ -171,7 +200,7 @@ int main(void) {
       cmocka_unit_test(test_choices),         cmocka_unit_test(test_loops_and_calls),
       cmocka_unit_test(test_endless),         cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_integer_intrinsics), cmocka_unit_test(test_nothing_to_return),
-      cmocka_unit_test(test_many_phis),
+      cmocka_unit_test(test_many_phis),       cmocka_unit_test(test_no_number),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
