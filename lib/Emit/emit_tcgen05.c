@@ -100,6 +100,8 @@ heddle_status hd_emit_op_tcgen05_ld(hd_emitter *e, const hd_op *op) {
 /* Only the first text waits; the others tie. */
 heddle_status hd_emit_op_tcgen05_wait_ld(hd_emitter *e, const hd_op *op) {
   const hd_spec_row *row;
+  if (op->n_operands == 0)
+    return issue(e, op, "tcgen05_wait_ld", NULL);
   HD_TRY(hd_emit_row_named(e, op, "tcgen05_wait_ld", HD_FAMILY_TCGEN05, -1, &row));
   const char *wait = hd_arena_printf(&e->arena, "%s;", row->ptx);
   for (int32_t i = 0; i < op->n_operands; i++)

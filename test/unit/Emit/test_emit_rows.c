@@ -126,8 +126,25 @@ static void test_wgmma_rows(void **state) {
   assert_true(n >= 32);
 }
 
+/* tcgen05.wait_ld waits, whether fragments pass through it or not. */
+static void test_a_wait_for_nothing(void **state) {
+  (void)state;
+  heddle_context *ctx = heddle_context_create();
+  hd_emit_result result = {0};
+  assert_int_equal(emit_body(ctx, "sm_100a",
+                             "  role {name = \"main\", warp_lo = 0, n_warps = 1} {\n"
+                             "    tcgen05.wait_ld\n  }\n",
+                             NULL, &result),
+                   HEDDLE_OK);
+  assert_non_null(strstr(result.ptx, "tcgen05.wait::ld.sync.aligned"));
+  assert_assembles(ctx, result.ptx, "sm_100a");
+  hd_emit_result_free(&result);
+  heddle_context_free(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_mma_rows),
-                                     cmocka_unit_test(test_wgmma_rows)};
+                                     cmocka_unit_test(test_wgmma_rows),
+                                     cmocka_unit_test(test_a_wait_for_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
