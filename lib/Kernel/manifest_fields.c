@@ -6,12 +6,12 @@ static const char *elem_name(int number) {
 }
 
 static const char *arg_name(int number) {
-  return number < HD_N_ARG_KINDS ? hd_arg_name((hd_arg_kind)number) : NULL;
+  return (unsigned)number < HD_N_ARG_KINDS ? hd_arg_name((hd_arg_kind)number) : NULL;
 }
 
 static const char *swizzle_name(int number) {
   static const char *const swizzles[] = {"none", "32", "64", "128"};
-  return number < (int)HD_COUNT(swizzles) ? swizzles[number] : NULL;
+  return (unsigned)number < HD_COUNT(swizzles) ? swizzles[number] : NULL;
 }
 
 static const hd_names elem_names = {"an element type", elem_name};

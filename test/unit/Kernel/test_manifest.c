@@ -234,6 +234,12 @@ static void built_manifests_are_checked_too(void **state) {
   m = sound;
   m.variant[1].n_params = -1;
   refuse_built(&m, "manifest.length");
+  m = sound;
+  m.variant[0].tmap[0].swizzle = (hd_swizzle)-1;
+  refuse_built(&m, "manifest.name");
+  m = sound;
+  m.arg[0].kind = (hd_arg_kind)-1;
+  refuse_built(&m, "manifest.name");
 }
 
 static void argument_names_are_a_bijection(void **state) {
