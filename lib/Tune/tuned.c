@@ -250,6 +250,9 @@ static heddle_status read_ceilings(heddle_context *ctx, hd_loc loc, json_t *obje
   const char *name;
   json_t *value;
   t->has_ceilings = object != NULL;
+  if (object && !json_is_object(object))
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tuned.ceiling",
+                    "the ceilings are no object; legal: {\"NAME\": NUMBER, ...}");
   json_object_foreach(object, name, value) {
     if (strcmp(name, "device") != 0)
       HD_TRY(set_ceiling(ctx, loc, name, json_number_value(value), &t->ceilings));
