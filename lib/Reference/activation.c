@@ -16,10 +16,9 @@ heddle_status hd_act_parse(const char *name, hd_act *act) {
   return HEDDLE_NOT_FOUND;
 }
 
-/* 1 + tanh(u) = 2 / (1 + exp(-2u)), which keeps its digits where it is small. */
-static double gelu_tanh(double x) {
-  const double sqrt_2_over_pi = 0.79788456080286535588;
-  return x / (1 + exp(-2 * sqrt_2_over_pi * (x + 0.044715 * x * x * x)));
+/* 2u, u = sqrt(2 / pi) (x + 0.044715 x^3). */
+static double twice_u(double x) {
+  return 1.59576912160573071176 * (x + 0.044715 * x * x * x);
 }
 
 double hd_act_apply(hd_act act, double x) {
@@ -31,9 +30,56 @@ double hd_act_apply(hd_act act, double x) {
   case HD_ACT_GELU:
     return 0.5 * x * erfc(-x * 0.70710678118654752440);
   case HD_ACT_GELU_TANH:
-    return gelu_tanh(x);
+    return x / (1 + exp(-twice_u(x))); /* 1 + tanh(u), with its digits where it is small */
   case HD_ACT_SILU:
     return x / (1 + exp(-x));
   }
   return x;
+}
+
+/* Relative, where no exponential underflows: what emit_activation.c counts. */
+static double relative_error(hd_act act, double x) {
+  const double half_unit = 0x1p-24;
+  switch (act) {
+  case HD_ACT_NONE:
+  case HD_ACT_RELU:
+    return 0;
+  case HD_ACT_GELU:
+    return 24 * half_unit;
+  case HD_ACT_GELU_TANH:
+    return (10 + 4 * fmin(fmax(-twice_u(x), 1), 87)) * half_unit;
+  case HD_ACT_SILU:
+    return 10 * half_unit;
+  }
+  return 0;
+}
+
+static bool is_smooth(hd_act act) {
+  return act != HD_ACT_NONE && act != HD_ACT_RELU;
+}
+
+double hd_act_error(hd_act act, double x) {
+  const double least = 0x1p-125; /* exp(-87), where a kernel's exponentials end */
+  if (!is_smooth(act))
+    return 0;
+  return relative_error(act, x) * fabs(hd_act_apply(act, x)) + least * (fabs(x) + 1);
+}
+
+void hd_act_apply_all(hd_act act, double bound, size_t n, double *values, double *slack) {
+  double squares = 0, n_finite = 0;
+  for (size_t i = 0; i < n; i++)
+    if (isfinite(values[i])) {
+      squares += values[i] * values[i];
+      n_finite++;
+    }
+  double size = n_finite ? sqrt(squares / n_finite) : 0;
+  for (size_t i = 0; i < n; i++) {
+    double x = values[i], off = bound * (fabs(x) + size), y = hd_act_apply(act, x);
+    values[i] = y;
+    slack[i] = 0;
+    if (!is_smooth(act))
+      continue;
+    double above = hd_act_apply(act, x + off), below = hd_act_apply(act, x - off);
+    slack[i] = hd_act_error(act, x) + fmax(fabs(above - y), fabs(below - y));
+  }
 }

@@ -25,6 +25,12 @@ heddle_status hd_act_parse(const char *name, hd_act *act);
 /* gelu is x * (1 + erf(x / sqrt 2)) / 2; gelu_tanh its tanh form; silu x / (1 + exp(-x)). NaN stays
  * NaN in all of them. */
 double hd_act_apply(hd_act act, double x);
+/* How far off a right kernel that applies it to x itself may be, before it rounds to D's type. */
+double hd_act_error(hd_act act, double x);
+/* In place of n sums what the activation makes of them, and in slack how far off a right kernel may
+ * be: hd_act_error, and what becomes of an error of `bound` of the sum's size and the root mean
+ * square of all. none and relu enlarge no error, and their slack is 0. */
+void hd_act_apply_all(hd_act act, double bound, size_t n, double *values, double *slack);
 
 /* A problem. A is M x K, dense (a.data) or canonical (values and codes as in heddle/sparse.h, with
  * a.elem their type). B is K x N: K-major means row_stride 1. A zero of a dense A is not multiplied

@@ -1,5 +1,6 @@
 #include "Reference/reference_compare.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "Support/convert.h"
@@ -32,11 +33,19 @@ typedef struct walk {
   uint64_t n;
   const uint64_t *rows;
   size_t n_rows;
-  const double *expected;
+  const double *expected, *slack;
 } walk;
 
 static uint64_t row_of(const walk *w, size_t i) {
   return w->rows ? w->rows[i] : i;
+}
+
+static double right_at(const walk *w, size_t i, uint64_t j) {
+  return w->expected[i * w->n + j];
+}
+
+static double slack_at(const walk *w, size_t i, uint64_t j) {
+  return w->slack ? w->slack[i * w->n + j] : 0;
 }
 
 static uint32_t bits_of(const walk *w, size_t i, uint64_t j) {
@@ -48,7 +57,7 @@ static void blame(hd_comparison *c, const walk *w, size_t i, uint64_t j, double 
   c->row = row_of(w, i);
   c->col = j;
   c->got = got;
-  c->expected = w->expected[i * w->n + j];
+  c->expected = right_at(w, i, j);
 }
 
 static bool same_bits(heddle_elem elem, uint32_t got, double expected) {
@@ -56,18 +65,28 @@ static bool same_bits(heddle_elem elem, uint32_t got, double expected) {
                          : got == hd_elem_from_double(elem, expected);
 }
 
+static double rounded(heddle_elem elem, double x) {
+  return hd_elem_to_double(elem, hd_elem_from_double(elem, x));
+}
+
+/* Whether got is the rounding of something within slack of right. */
+static bool is_rounding_near(heddle_elem elem, double got, double right, double slack) {
+  return got >= rounded(elem, right - slack) && got <= rounded(elem, right + slack);
+}
+
 hd_comparison hd_compare_exact(const hd_matrix *d, uint64_t n, const uint64_t *rows,
-                               size_t n_rows, const double *expected) {
-  walk w = {d, n, rows, n_rows, expected};
+                               size_t n_rows, const double *expected, const double *slack) {
+  walk w = {d, n, rows, n_rows, expected, slack};
   hd_comparison c = {.n_compared = n * n_rows};
   for (size_t i = 0; i < n_rows; i++)
     for (uint64_t j = 0; j < n; j++) {
       uint32_t bits = bits_of(&w, i, j);
-      double got = hd_elem_to_double(d->elem, bits), right = expected[i * n + j];
-      double off = fabs(got - hd_elem_to_double(d->elem, hd_elem_from_double(d->elem, right)));
+      double got = hd_elem_to_double(d->elem, bits), right = right_at(&w, i, j);
+      double may = slack_at(&w, i, j), off = fabs(got - rounded(d->elem, right));
       if (isfinite(off) && off > c.max_error)
         c.max_error = off;
-      if (same_bits(d->elem, bits, right))
+      if (same_bits(d->elem, bits, right) ||
+          (may > 0 && is_rounding_near(d->elem, got, right, may)))
         continue;
       if (c.n_wrong++ == 0)
         blame(&c, &w, i, j, got);
@@ -75,10 +94,6 @@ hd_comparison hd_compare_exact(const hd_matrix *d, uint64_t n, const uint64_t *r
   c.error = (double)c.n_wrong;
   c.ok = c.n_wrong == 0;
   return c;
-}
-
-static double rounded(heddle_elem elem, double x) {
-  return hd_elem_to_double(elem, hd_elem_from_double(elem, x));
 }
 
 static bool is_narrow(heddle_elem elem) {
@@ -125,19 +140,14 @@ static double before_rounding(heddle_elem elem, double bound) {
 
 /* Above 1: wrong. A rounding of something near is right, however far it went: always with 8 bits,
  * where that alone decides, and among the subnormals of wider types. */
-static double score_of(heddle_elem elem, double got, double right, double off, double bound,
+static double score_of(heddle_elem elem, double got, double right, double slack, double bound,
                        double size) {
-  double reach = REACH * (fabs(right) + size), near = before_rounding(elem, bound) * reach;
-  double score = is_narrow(elem) ? INFINITY : off / (bound * reach);
-  if (!(score > 1))
-    return score;
-  bool inside = got >= rounded(elem, right - near) && got <= rounded(elem, right + near);
-  return inside ? 0 : score;
+  double reach = REACH * (fabs(right) + size), near = REACH * slack;
+  double score =
+      is_narrow(elem) ? INFINITY : distance(elem, got, right) / (bound * reach + near);
+  near += before_rounding(elem, bound) * reach;
+  return score > 1 && is_rounding_near(elem, got, right, near) ? 0 : score;
 }
-
-/* The least size that a bound is taken of. silu of -3000 is 0 here, and 3000 times 2^-126 in a
- * kernel, whose exponential ends there. */
-static const double LEAST_SIZE = 0x1p-96;
 
 /* Overflow has its own rule: is_special. */
 static double rounding_error(heddle_elem elem, double x, double right) {
@@ -152,7 +162,7 @@ static double rounding_square(const walk *w, double bound) {
   double sum = 0, near = before_rounding(elem, bound);
   for (size_t i = 0; i < w->n_rows * (size_t)w->n; i++) {
     double right = reachable(elem, w->expected[i]);
-    double slack = near * (fabs(right) + REACH * LEAST_SIZE);
+    double slack = near * fabs(right) + (w->slack ? w->slack[i] : 0);
     double off = fmax(rounding_error(elem, right - slack, right),
                       rounding_error(elem, right + slack, right));
     sum += off * off;
@@ -161,19 +171,20 @@ static double rounding_square(const walk *w, double bound) {
 }
 
 hd_comparison hd_compare_bounded(const hd_matrix *d, uint64_t n, const uint64_t *rows,
-                                 size_t n_rows, const double *expected, double bound) {
-  walk w = {d, n, rows, n_rows, expected};
-  double size = fmax(mean_size(&w), LEAST_SIZE), errors = 0, sizes = 0, farthest = -1;
+                                 size_t n_rows, const double *expected, const double *slack,
+                                 double bound) {
+  walk w = {d, n, rows, n_rows, expected, slack};
+  double size = fmax(mean_size(&w), DBL_MIN), errors = 0, sizes = 0, farthest = -1;
   if (bound == 0)
-    return hd_compare_exact(d, n, rows, n_rows, expected);
+    return hd_compare_exact(d, n, rows, n_rows, expected, slack);
   hd_comparison c = {.n_compared = n * n_rows, .bound = bound};
   for (size_t i = 0; i < n_rows; i++)
     for (uint64_t j = 0; j < n; j++) {
       uint32_t bits = bits_of(&w, i, j);
       double got = hd_elem_to_double(d->elem, bits);
-      double right = reachable(d->elem, expected[i * n + j]);
+      double right = reachable(d->elem, right_at(&w, i, j));
       double off = distance(d->elem, got, right);
-      double score = score_of(d->elem, got, right, off, bound, size);
+      double score = score_of(d->elem, got, right, slack_at(&w, i, j), bound, size);
       if (is_special(d->elem, got, right))
         score = same_bits(d->elem, bits, right) ? 0 : INFINITY;
       else {

@@ -23,17 +23,21 @@ typedef struct hd_comparison {
 } hd_comparison;
 
 /* Compares rows of D (M x N) with the reference's rows: `rows` and `expected` as in
- * hd_reference_rows. Exact: the bits of D equal those of the reference rounded once to D's type;
- * all NaNs are equal. */
+ * hd_reference_rows. slack, of the shape of expected, is how far off each element may be before it
+ * is rounded to D's type; NULL: all 0.
+ * Exact: the bits of D equal those of the reference rounded once to D's type, or lie between those
+ * of the ends of its slack; all NaNs are equal. */
 hd_comparison hd_compare_exact(const hd_matrix *d, uint64_t n, const uint64_t *rows,
-                               size_t n_rows, const double *expected);
+                               size_t n_rows, const double *expected, const double *slack);
 
-/* Bounded: the norm of the whole error, and no element farther off than 16 * bound * (|R| + the
- * root mean square of R): a norm alone would not see one wrong element among millions. What the
- * rounding to D's type explains is right in both: few elements can all lie half a unit of it off,
- * which is more than the bound, and subnormals farther (c.bound is then that norm). What is not
- * finite in either must be the same in both (rounded once). A bound of 0 compares exactly. */
+/* Bounded: the norm of the whole error, and no element farther off than 16 * (bound * (|R| + the
+ * root mean square of R) + slack): a norm alone would not see one wrong element among millions.
+ * What slack and the rounding to D's type explain is right in both: few elements can all lie half a
+ * unit of it off, which is more than the bound, and subnormals farther (c.bound is then that norm).
+ * What is not finite in either must be the same in both (rounded once). A bound of 0 compares
+ * exactly. */
 hd_comparison hd_compare_bounded(const hd_matrix *d, uint64_t n, const uint64_t *rows,
-                                 size_t n_rows, const double *expected, double bound);
+                                 size_t n_rows, const double *expected, const double *slack,
+                                 double bound);
 
 #endif

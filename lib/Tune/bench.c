@@ -111,7 +111,8 @@ static void compare(const bench *x, bool row_major, hd_bench_row *row) {
   uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n;
   hd_matrix out = {x->d, p->d_elem, row_major ? n : 1, row_major ? 1 : m};
   row->bound = bound_of(p, p->d_elem);
-  hd_comparison c = hd_compare_bounded(&out, n, h->checked, h->n_checked, h->expected, row->bound);
+  hd_comparison c = hd_compare_bounded(&out, n, h->checked, h->n_checked, h->expected, NULL,
+                                       row->bound);
   row->ok = c.ok;
   row->error = c.error;
   row->whole = x->whole.data != NULL;

@@ -66,7 +66,7 @@ static void compare_band(void *user, int32_t index) {
       expected[i * w->n + j] = value_at(w, first + i, j);
   }
   x->band[index] =
-      hd_compare_bounded(x->d, (uint64_t)w->n, rows, (size_t)n_rows, expected, x->bound);
+      hd_compare_bounded(x->d, (uint64_t)w->n, rows, (size_t)n_rows, expected, NULL, x->bound);
   free(rows);
   free(expected);
 }

@@ -148,7 +148,7 @@ static heddle_status compare(heddle_context *ctx, const hd_workload *w, double *
   double bound = hd_error_bound(p->d, p->a, p->acc, (uint64_t)p->k);
   hd_matrix out = {w->d, p->d, p->d_col_major ? 1 : n, p->d_col_major ? m : 1};
   const hd_bench_host *h = w->host;
-  hd_comparison c = hd_compare_bounded(&out, n, h->checked, h->n_checked, h->expected, bound);
+  hd_comparison c = hd_compare_bounded(&out, n, h->checked, h->n_checked, h->expected, NULL, bound);
   *error = c.error;
   if (c.ok)
     return HEDDLE_OK;

@@ -244,10 +244,10 @@ static void exact_sees_one_bit(void **state) {
   expected[10] = 1e300;
   round_all(expected, HEDDLE_BF16, d);
   d[9] = 0xffc1; /* another NaN */
-  assert_true(hd_compare_exact(&dm, N, NULL, M, expected).ok);
+  assert_true(hd_compare_exact(&dm, N, NULL, M, expected, NULL).ok);
   d[3 * N + 7] ^= 1;
   d[4 * N] ^= 1;
-  hd_comparison c = hd_compare_exact(&dm, N, NULL, M, expected);
+  hd_comparison c = hd_compare_exact(&dm, N, NULL, M, expected, NULL);
   assert_false(c.ok);
   assert_int_equal(c.n_wrong, 2);
   assert_int_equal(c.row, 3);
@@ -260,7 +260,7 @@ static void exact_tells_zeros_apart(void **state) {
   double expected[1] = {0.0};
   uint16_t d[1] = {0x8000};
   hd_matrix dm = {d, HEDDLE_F16, 1, 1};
-  assert_false(hd_compare_exact(&dm, 1, NULL, 1, expected).ok);
+  assert_false(hd_compare_exact(&dm, 1, NULL, 1, expected, NULL).ok);
 }
 
 static void exact_reads_rows_and_strides(void **state) {
@@ -272,9 +272,9 @@ static void exact_reads_rows_and_strides(void **state) {
   for (int i = 0; i < 2; i++)
     for (int j = 0; j < 3; j++)
       d[j][rows[i]] = (float)expected[i * 3 + j];
-  assert_true(hd_compare_exact(&dm, 3, rows, 2, expected).ok);
+  assert_true(hd_compare_exact(&dm, 3, rows, 2, expected, NULL).ok);
   d[2][4] = 0;
-  hd_comparison c = hd_compare_exact(&dm, 3, rows, 2, expected);
+  hd_comparison c = hd_compare_exact(&dm, 3, rows, 2, expected, NULL);
   assert_false(c.ok);
   assert_int_equal(c.row, 4);
   assert_int_equal(c.col, 2);
@@ -295,21 +295,21 @@ static void bounded_accepts_rounding_and_sees_one_wrong_element(void **state) {
   hd_matrix dm = {d, HEDDLE_BF16, N, 1};
   random_expected(expected);
   round_all(expected, HEDDLE_BF16, d);
-  hd_comparison c = hd_compare_bounded(&dm, N, NULL, M, expected, bound);
+  hd_comparison c = hd_compare_bounded(&dm, N, NULL, M, expected, NULL, bound);
   assert_true(c.ok && c.error > 0 && c.error <= bound);
   uint16_t saved = d[50];
   d[50] = (uint16_t)hd_elem_from_double(HEDDLE_BF16, expected[50] + 30);
-  c = hd_compare_bounded(&dm, N, NULL, M, expected, bound);
+  c = hd_compare_bounded(&dm, N, NULL, M, expected, NULL, bound);
   assert_false(c.ok);
   assert_int_equal(c.row * N + c.col, 50);
   d[50] = 0x7fc0;
-  assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, bound).ok);
+  assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, NULL, bound).ok);
   d[50] = 0x7f80;
-  assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, bound).ok);
+  assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, NULL, bound).ok);
   d[50] = saved;
   for (int i = 0; i < M * N; i++) /* everything 1 % too large */
     d[i] = (uint16_t)hd_elem_from_double(HEDDLE_BF16, expected[i] * 1.01);
-  assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, bound).ok);
+  assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, NULL, bound).ok);
 }
 
 /* A value may be the rounding of anything within the bound, and of nothing else. */
@@ -326,15 +326,15 @@ static void bounded_judges_a_byte_by_its_rounding(void **state) {
     hd_matrix dm = {d, elems[i], N, 1};
     double bound = hd_error_bound(elems[i], HEDDLE_BF16, HEDDLE_F32, 4096);
     round_all(expected, elems[i], d);
-    assert_true(hd_compare_bounded(&dm, N, NULL, M, expected, bound).ok);
+    assert_true(hd_compare_bounded(&dm, N, NULL, M, expected, NULL, bound).ok);
     uint8_t saved = d[50];
     d[50] = (uint8_t)(saved - 1);
-    hd_comparison c = hd_compare_bounded(&dm, N, NULL, M, expected, bound);
+    hd_comparison c = hd_compare_bounded(&dm, N, NULL, M, expected, NULL, bound);
     assert_false(c.ok);
     assert_int_equal(c.row * N + c.col, 50);
     d[50] = saved;
     d[3] = (uint8_t)(d[3] - 1); /* the next below */
-    assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, bound).ok);
+    assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, NULL, bound).ok);
   }
 }
 
@@ -349,17 +349,17 @@ static void bounded_lets_few_elements_round(void **state) {
       expected[i] = 1 + 0.98 * 0x1p-8;
     for (size_t i = 0; i < n; i++)
       d[i] = (uint16_t)hd_elem_from_double(HEDDLE_BF16, 1);
-    hd_comparison c = hd_compare_bounded(&dm, 1, NULL, n, expected, bound);
+    hd_comparison c = hd_compare_bounded(&dm, 1, NULL, n, expected, NULL, bound);
     assert_true(c.ok && c.error > bound && c.error <= c.bound && c.bound <= 0x1p-8);
     d[n - 1]++; /* the unit on the other side is farther */
-    assert_false(hd_compare_bounded(&dm, 1, NULL, n, expected, bound).ok);
+    assert_false(hd_compare_bounded(&dm, 1, NULL, n, expected, NULL, bound).ok);
     d[n - 1] -= 2; /* half a unit more below 1 */
-    assert_false(hd_compare_bounded(&dm, 1, NULL, n, expected, bound).ok);
+    assert_false(hd_compare_bounded(&dm, 1, NULL, n, expected, NULL, bound).ok);
   }
   expected[1] = 1e-3; /* one outweighs the others, and one of those is wrong */
   d[0] = d[2] = d[3] = (uint16_t)hd_elem_from_double(HEDDLE_BF16, 1);
   d[1] = (uint16_t)hd_elem_from_double(HEDDLE_BF16, 0.1);
-  assert_false(hd_compare_bounded(&dm, 1, NULL, 4, expected, bound).ok);
+  assert_false(hd_compare_bounded(&dm, 1, NULL, 4, expected, NULL, bound).ok);
 }
 
 /* D cannot come closer to a reference below its least unit than 0 or that unit. */
@@ -371,20 +371,59 @@ static void bounded_lets_small_results_vanish(void **state) {
     hd_matrix dm = {d, elems[i], 1, 1};
     double bound = hd_error_bound(elems[i], HEDDLE_F16, HEDDLE_F32, 64) + 1e-6;
     double unit = hd_elem_to_double(elems[i], 1);
-    const double vanishing[] = {-1.62e-79, unit / 3}, half = 1.4 * unit, small = 1e-32;
+    const double vanishing[] = {-1.62e-79, unit / 3}, half = 1.4 * unit;
     for (size_t j = 0; j < HD_COUNT(vanishing); j++)
-      assert_true(hd_compare_bounded(&dm, 1, NULL, 1, &vanishing[j], bound).ok);
+      assert_true(hd_compare_bounded(&dm, 1, NULL, 1, &vanishing[j], NULL, bound).ok);
     d[0] = 1;
-    assert_true(hd_compare_bounded(&dm, 1, NULL, 1, &half, bound).ok);
-    d[0] = 0;
-    if (elems[i] == HEDDLE_BF16) { /* its units lie below what a kernel's exponential can reach */
-      assert_false(hd_compare_bounded(&dm, 1, NULL, 1, &small, bound).ok);
-      continue;
-    }
+    assert_true(hd_compare_bounded(&dm, 1, NULL, 1, &half, NULL, bound).ok);
     d[0] = 2;
-    assert_false(hd_compare_bounded(&dm, 1, NULL, 1, &half, bound).ok);
-    assert_false(hd_compare_bounded(&dm, 1, NULL, 1, &vanishing[0], bound).ok);
+    assert_false(hd_compare_bounded(&dm, 1, NULL, 1, &half, NULL, bound).ok);
+    assert_false(hd_compare_bounded(&dm, 1, NULL, 1, &vanishing[0], NULL, bound).ok);
   }
+}
+
+/* Half a unit of D's type and the slack, no unit more: what a norm does not see. */
+static void exact_lets_slack_choose_the_neighbour(void **state) {
+  (void)state;
+  const double expected[3] = {1 + 0x1p-8 + 1e-7, 229, -0.0}, slack[3] = {1.1e-7, 1e-4, 1e-30};
+  uint16_t d[3];
+  hd_matrix dm = {d, HEDDLE_BF16, 3, 1};
+  for (int i = 0; i < 3; i++)
+    d[i] = (uint16_t)hd_elem_from_double(HEDDLE_BF16, expected[i]);
+  assert_true(hd_compare_exact(&dm, 3, NULL, 1, expected, slack).ok);
+  d[0]--; /* 1, the other side of the tie */
+  d[2] = 0;
+  assert_true(hd_compare_exact(&dm, 3, NULL, 1, expected, slack).ok);
+  assert_int_equal(hd_compare_exact(&dm, 3, NULL, 1, expected, NULL).n_wrong, 2);
+  d[1]++;
+  hd_comparison c = hd_compare_exact(&dm, 3, NULL, 1, expected, slack);
+  assert_int_equal(c.n_wrong, 1);
+  assert_int_equal(c.col, 1);
+}
+
+/* One f32 element deep in the tail: off by what the activation may be, and by what it makes of the
+ * error of its sum; not by forty times that. */
+static void a_lone_tail_is_off_by_its_activation(void **state) {
+  (void)state;
+  static const double at[] = {-0.5, -3, -6, -9, -13, -50, -86, -300};
+  for (int act = HD_ACT_GELU; act <= HD_ACT_SILU; act++)
+    for (size_t i = 0; i < HD_COUNT(at); i++)
+      for (int sign = -1; sign <= 1; sign += 2) {
+        const double bound = 8 * 0x1p-22, tie = 0x1p-24;
+        double right = at[i], slack;
+        hd_act_apply_all((hd_act)act, 0, 1, &right, &slack);
+        float d = (float)(right + sign * 0.9 * slack);
+        hd_matrix dm = {&d, HEDDLE_F32, 1, 1};
+        assert_true(hd_compare_exact(&dm, 1, NULL, 1, &right, &slack).ok);
+        d = (float)(right + sign * (1.1 * slack + 2 * tie * fabs(right) + 0x1p-149));
+        assert_false(hd_compare_exact(&dm, 1, NULL, 1, &right, &slack).ok);
+        right = at[i];
+        hd_act_apply_all((hd_act)act, bound, 1, &right, &slack);
+        d = (float)hd_act_apply((hd_act)act, at[i] * (1 + sign * bound));
+        assert_true(hd_compare_bounded(&dm, 1, NULL, 1, &right, &slack, bound).ok);
+        d = (float)(right + 40 * (slack + bound * fabs(right)) + 0x1p-149);
+        assert_false(hd_compare_bounded(&dm, 1, NULL, 1, &right, &slack, bound).ok);
+      }
 }
 
 static void bounded_never_trusts_zeros(void **state) {
@@ -392,9 +431,9 @@ static void bounded_never_trusts_zeros(void **state) {
   double expected[M * N] = {0};
   float d[M * N] = {0};
   hd_matrix dm = {d, HEDDLE_F32, N, 1};
-  assert_true(hd_compare_bounded(&dm, N, NULL, M, expected, 1e-6).ok);
+  assert_true(hd_compare_bounded(&dm, N, NULL, M, expected, NULL, 1e-6).ok);
   d[3] = 1e-30f;
-  assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, 1e-6).ok);
+  assert_false(hd_compare_bounded(&dm, N, NULL, M, expected, NULL, 1e-6).ok);
 }
 
 static void bounds_are_those_of_the_contract(void **state) {
@@ -417,6 +456,8 @@ int main(void) {
       cmocka_unit_test(activations),
       cmocka_unit_test(exact_sees_one_bit),
       cmocka_unit_test(exact_tells_zeros_apart),
+      cmocka_unit_test(exact_lets_slack_choose_the_neighbour),
+      cmocka_unit_test(a_lone_tail_is_off_by_its_activation),
       cmocka_unit_test(exact_reads_rows_and_strides),
       cmocka_unit_test(bounded_accepts_rounding_and_sees_one_wrong_element),
       cmocka_unit_test(bounded_judges_a_byte_by_its_rounding),
