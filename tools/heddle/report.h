@@ -48,6 +48,8 @@ const report_cell *report_find(const report *r, heddle_elem elem, int64_t m, int
 heddle_status report_add_cutlass(heddle_context *ctx, const char *path, report *r);
 void report_free(report *r);
 
+/* "cuBLAS, cuSPARSELt and CUTLASS": those that any case has. */
+void report_peer_names(const report *r, char *text, size_t size);
 /* The least time of the three peers; 0: none. */
 double report_peer(const report_cell *cell, bool sustained);
 /* Which figure binds: from n = 1024 on the sustained one, where both sides have it. */

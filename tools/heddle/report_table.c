@@ -226,7 +226,9 @@ static void print_promised(const report *r) {
 }
 
 void report_print_goals(const report *r) {
-  printf("\nAgainst the best of cuBLAS, cuSPARSELt and CUTLASS in each case, geometric mean:\n\n");
+  char peers[48];
+  report_peer_names(r, peers, sizeof peers);
+  printf("\nAgainst the best of %s in each case, geometric mean:\n\n", peers);
   print_columns(band_columns, HD_COUNT(band_columns));
   for (size_t b = 0; b < sizeof bands / sizeof *bands; b++)
     for (int elem = 0; elem < HEDDLE_N_ELEMS; elem++)
