@@ -2,7 +2,8 @@
 
 enum {
   MOST_CHUNKS = 256, /* a thread */
-  MOST_HOISTED = 8   /* loose chunks whose places are kept in registers */
+  MOST_HOISTED = 8,  /* loose chunks whose places are kept in registers */
+  MOST_POINTERS = 8  /* of cp.async: chunks whose addresses may be, too */
 };
 
 /* ---- what depends on the thread alone ---- */
@@ -216,10 +217,18 @@ static void copy_async(hd_emitter *e, const hd_chunk *chunk, int64_t vec) {
     hd_emit_endif(e, join);
 }
 
+/* LLVM, which sees that addresses of chunks differ by constants from turn to turn, may keep one for
+ * each in registers. What asm gives it cannot know. */
+static LLVMValueRef hide(hd_emitter *e, LLVMValueRef pointer) {
+  return hd_emit_asm(e, e->global_ptr, "mov.b64 $0, $1;", "=l,l", &pointer, 1, HD_ASM_PURE);
+}
+
 heddle_status hd_emit_op_copy_cp_async(hd_emitter *e, const hd_op *op) {
   hd_rows_copy copy;
   HD_TRY(hd_emit_plan_rows(e, op, &copy));
   hd_rows_place place = hd_emit_place_rows(e, &copy);
+  if (copy.n_mine > MOST_POINTERS)
+    place.source = hide(e, place.source);
   hd_chunk chunk = {0};
   for (int64_t i = 0; i < copy.n_mine; i++) {
     chunk = hd_emit_chunk(e, &copy, &place, i, i ? &chunk : NULL);

@@ -102,23 +102,28 @@ typedef struct piece {
 } piece;
 
 /* Blocks that a warp loads at once, a power of two. Who gathers B is warps, which leaves fewer
- * registers to each; and beside 64 columns of a sum a wide load finds no registers in a row. */
+ * registers to each, the fewer beside elements of C; and beside 64 columns of a sum a wide load
+ * finds no registers in a row. */
 static int32_t most_blocks(const hd_stage *st) {
   if (st->p.block && hd_schedule_shares_tiles(&st->s))
     return MOST_BLOCKS / 8;
-  return strcmp(st->variant->path, "tma") ? MOST_BLOCKS / 2 : MOST_BLOCKS;
+  if (strcmp(st->variant->path, "tma") == 0)
+    return MOST_BLOCKS;
+  return st->p.c.op ? MOST_BLOCKS / 4 : MOST_BLOCKS / 2;
 }
 
-/* The widest first. */
+/* The widest first; the strips of the same columns after each other, so that what depends on the
+ * column is forgotten soon. */
 static int32_t find_pieces(hd_stage *st, hd_builder *b, hd_value *warp, piece pieces[MOST_PIECES]) {
-  int32_t n = 0, most = most_blocks(st);
-  for (int32_t i = 0; i < STRIPS; i++) {
-    hd_value *strip = strip_of(b, warp, i);
-    for (int32_t col = 0, blocks = most; col < st->s.tile_n; col += 8 * blocks) {
-      while (8 * blocks > st->s.tile_n - col)
-        blocks /= 2;
-      pieces[n++] = (piece){strip, col, blocks};
-    }
+  int32_t n = 0, blocks = most_blocks(st);
+  hd_value *strip[STRIPS];
+  for (int32_t i = 0; i < STRIPS; i++)
+    strip[i] = strip_of(b, warp, i);
+  for (int32_t col = 0; col < st->s.tile_n; col += 8 * blocks) {
+    while (8 * blocks > st->s.tile_n - col)
+      blocks /= 2;
+    for (int32_t i = 0; i < STRIPS; i++)
+      pieces[n++] = (piece){strip[i], col, blocks};
   }
   return n;
 }
