@@ -91,7 +91,8 @@ endif()
 
 install(DIRECTORY include/heddle TYPE INCLUDE)
 install(FILES LICENSE README.md TYPE DOC)
-install(DIRECTORY docs TYPE DOC FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY docs TYPE DOC PATTERN "make_*.py" EXCLUDE)
+install(DIRECTORY examples TYPE DOC PATTERN "CMakeLists.txt" EXCLUDE)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/heddle-config-version.cmake
                                  COMPATIBILITY SameMinorVersion)
 set(tuned ${CMAKE_INSTALL_DATADIR}/heddle/tuned.json)

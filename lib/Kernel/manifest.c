@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "Support/strbuf.h"
+
 static const struct {
   const char *name;
   heddle_arg_class class;
@@ -96,4 +98,18 @@ void hd_manifest_copy(hd_arena *arena, const hd_manifest *from, hd_manifest *to)
     to->variant[i].entry = hd_arena_strdup(arena, from->variant[i].entry);
     to->variant[i].path = hd_arena_strdup(arena, from->variant[i].path);
   }
+}
+
+const char *hd_manifest_prototype(hd_arena *arena, const hd_manifest *manifest) {
+  hd_strbuf text = {0};
+  hd_strbuf_printf(&text, "int %s(", manifest->name);
+  for (int i = 0; i < manifest->n_args; i++) {
+    hd_arg_kind kind = manifest->arg[i].kind;
+    if (hd_arg_is_passed(&manifest->arg[i]))
+      hd_strbuf_printf(&text, "%s%s, ", hd_arg_c_type(kind), hd_arg_name(kind));
+  }
+  hd_strbuf_add(&text, "void *stream)");
+  const char *copy = hd_arena_strdup(arena, hd_strbuf_text(&text));
+  hd_strbuf_free(&text);
+  return copy;
 }

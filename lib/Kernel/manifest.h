@@ -214,6 +214,9 @@ heddle_status hd_manifest_workspace(heddle_context *ctx, const hd_manifest *mani
  * hd_manifest_write and _read call it. */
 heddle_status hd_manifest_check(heddle_context *ctx, const hd_manifest *manifest);
 
+/* "int NAME(const void *a, …, void *stream)", in the arena: the kernel as a C function. */
+const char *hd_manifest_prototype(hd_arena *arena, const hd_manifest *manifest);
+
 /* A copy whose strings live in the arena. */
 void hd_manifest_copy(hd_arena *arena, const hd_manifest *from, hd_manifest *to);
 

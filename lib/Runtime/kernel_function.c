@@ -6,7 +6,6 @@
 #include "Runtime/loaded_kernel.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
-#include "Support/strbuf.h"
 
 struct hd_closure {
   ffi_closure *writable;
@@ -83,18 +82,4 @@ void hd_closure_free(struct hd_closure *closure) {
   if (closure && closure->writable)
     ffi_closure_free(closure->writable);
   free(closure);
-}
-
-const char *hd_prototype_text(hd_arena *arena, const hd_manifest *manifest) {
-  hd_strbuf text = {0};
-  hd_strbuf_printf(&text, "int %s(", manifest->name);
-  for (int i = 0; i < manifest->n_args; i++) {
-    hd_arg_kind kind = manifest->arg[i].kind;
-    if (hd_arg_is_passed(&manifest->arg[i]))
-      hd_strbuf_printf(&text, "%s%s, ", hd_arg_c_type(kind), hd_arg_name(kind));
-  }
-  hd_strbuf_add(&text, "void *stream)");
-  const char *copy = hd_arena_strdup(arena, hd_strbuf_text(&text));
-  hd_strbuf_free(&text);
-  return copy;
 }

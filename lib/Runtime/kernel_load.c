@@ -189,7 +189,7 @@ heddle_status hd_kernel_load(heddle_context *ctx, const heddle_runtime *runtime,
     if (hd_arg_is_passed(&manifest->arg[i]))
       made->passed[made->n_passed++] = manifest->arg[i].kind;
   }
-  made->prototype = hd_prototype_text(&made->arena, &made->manifest);
+  made->prototype = hd_manifest_prototype(&made->arena, &made->manifest);
   heddle_status status = made->image.cubin || made->image.ptx
                              ? heddle_kernel_attach(ctx, made)
                              : hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "kernel.image",

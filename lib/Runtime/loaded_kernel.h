@@ -53,8 +53,7 @@ heddle_status hd_kernel_prepare(heddle_context *ctx, const heddle_kernel *kernel
 heddle_status hd_kernel_launch_values(heddle_context *ctx, const heddle_kernel *kernel,
                                       hd_values *values, void *stream);
 
-/* kernel_function.c: the C prototype (in the arena), and the end of a closure (accepts NULL). */
-const char *hd_prototype_text(hd_arena *arena, const hd_manifest *manifest);
+/* kernel_function.c: the end of a closure; accepts NULL. */
 void hd_closure_free(struct hd_closure *closure);
 
 #endif

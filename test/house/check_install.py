@@ -3,10 +3,11 @@
 Installs the build into a fresh tree, then builds and runs a stranger's program against it: through
 find_package(heddle) and through pkg-config, with the shared libraries and with the archives; and the
 examples' programs, which use it in earnest: right on a device, and without one refused for that
-reason alone.
+reason alone. What the installed texts link to is there, too.
 """
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -104,8 +105,20 @@ def examples(prefix, work):
         raise SystemExit("aot: takes weights in the order of another family")
     for program in jit:
         run_example(program)
+    library = os.path.join(pkg_config(prefix, "--libs", "heddle")[1], f"libheddle.so.{minor_version}")
+    expect(run(sys.executable, os.path.join(args.examples, "dsl.py"), library), " 0 of ")
     for program in typed:
         run_example(program, *(os.path.join(work, "dynamic_tokens." + end) for end in ("json", "ptx")))
+
+
+def texts(folder):
+    if sorted(os.listdir(folder)) != ["LICENSE", "README.md", "docs", "examples"]:
+        raise SystemExit(f"{folder} has {os.listdir(folder)}")
+    pages = [os.path.join(d, name) for d, _, files in os.walk(folder) for name in files if name.endswith(".md")]
+    for page in pages:
+        for link in re.findall(r"\]\(([^):#]+)[^):]*\)", open(page).read()):
+            if not os.path.exists(os.path.join(os.path.dirname(page), link)):
+                raise SystemExit(f"{page}: no {link}")
 
 
 with tempfile.TemporaryDirectory() as work:
@@ -113,9 +126,7 @@ with tempfile.TemporaryDirectory() as work:
     run(args.cmake, "--install", args.build, "--prefix", tree)
     name, version = run(os.path.join(tree, "bin", "heddle"), "--version").split()
     minor_version = version.rpartition(".")[0]
-    texts = os.listdir(os.path.join(tree, "share", "doc", "heddle"))
-    if sorted(texts) != ["LICENSE", "README.md", "docs"]:
-        raise SystemExit(f"share/doc/heddle has {texts}")
+    texts(os.path.join(tree, "share", "doc", "heddle"))
     by_cmake(tree, work)
     by_pkg_config(tree, work)
     examples(tree, work)

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "Support/strbuf.h"
+#include "heddle/manifest.h"
 #include "sample_manifest.h"
 
 static char *written(const hd_manifest *m) {
@@ -254,6 +255,36 @@ static void argument_names_are_a_bijection(void **state) {
   assert_string_equal(hd_arg_name((hd_arg_kind)99), "?");
 }
 
+/* heddle/manifest.h: names, classes and rules of what is passed, as the JSON has them. */
+static void arguments_are_told_without_a_device(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  heddle_manifest *read = NULL;
+  heddle_manifest_arg arg;
+  m.arg[7].fixed = 64; /* k */
+  char *json = written(&m);
+  assert_int_equal(heddle_manifest_read(NULL, json, strlen(json), &read), HEDDLE_OK);
+  assert_string_equal(heddle_manifest_name(read), "sample");
+  assert_string_equal(heddle_manifest_target(read), "sm_90a");
+  assert_string_equal(heddle_manifest_family(read), "wgmma");
+  assert_string_equal(heddle_manifest_prototype(read),
+                      "int sample(const void *a, const void *b, const void *c, void *d, "
+                      "const void *user, int32_t m, int32_t n, int64_t ldb, int64_t ldc, "
+                      "int64_t ldd, float alpha, float beta, void *workspace, void *stream)");
+  assert_int_equal(heddle_manifest_arg_count(read), 13);
+  assert_int_equal(heddle_manifest_get_arg(read, 0, &arg), HEDDLE_OK);
+  assert_true(arg.arg_class == HEDDLE_CLASS_PTR && arg.align == 128 && arg.elem == HEDDLE_BF16);
+  assert_int_equal(heddle_manifest_get_arg(read, 5, &arg), HEDDLE_OK);
+  assert_true(arg.arg_class == HEDDLE_CLASS_I32 && arg.max == 100000 && arg.divisible_by == 1);
+  assert_int_equal(heddle_manifest_get_arg(read, 7, &arg), HEDDLE_OK);
+  assert_string_equal(arg.name, "ldb");
+  assert_int_equal(heddle_manifest_get_arg(read, 13, &arg), HEDDLE_INVALID);
+  assert_int_equal(heddle_manifest_read(NULL, json, strlen(json) - 1, &read), HEDDLE_INVALID);
+  heddle_manifest_free(read);
+  heddle_manifest_free(NULL);
+  free(json);
+}
+
 static void *no_memory(size_t n_bytes) {
   (void)n_bytes;
   return NULL;
@@ -282,6 +313,7 @@ int main(void) {
       cmocka_unit_test(errors_name_key_value_and_range),
       cmocka_unit_test(built_manifests_are_checked_too),
       cmocka_unit_test(a_text_without_memory_is_refused),
+      cmocka_unit_test(arguments_are_told_without_a_device),
       cmocka_unit_test(argument_names_are_a_bijection),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
