@@ -196,7 +196,7 @@ uint32_t hd_ck_barrier_land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *s
     return 0;
   check_phase(m, w, step, cta, ring->first + slot);
   b->sent = b->sent || step->op->kind == HD_OP_PARTIAL_SEND;
-  hd_ck_join_phases(m, w->clock, b->arriving);
+  hd_ck_release_order(m, w, b->arriving);
   b->landed += bytes;
   b->landing = b->completed + 1;
   b->last = step->op;
@@ -240,7 +240,7 @@ bool hd_ck_barrier_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
 static void check_waits(hd_ck_machine *m, hd_ck_mbarrier *b) {
   for (int32_t i = 0; i < b->n_waits; i++) {
     const hd_ck_wait *x = &b->waits[i];
-    if (b->arriving[hd_ck_component(m, x->warp, HD_CK_TIME)] >= x->time)
+    if (b->arriving[hd_ck_component(m, x->warp, HD_CK_ORDER)] >= x->time)
       continue;
     hd_check_access at = hd_ck_here(m, &m->warps[x->warp], x->op, -1);
     hd_ck_find(m, "phase", at, (hd_check_access){.op = b->last, .text = "the next phase",

@@ -20,9 +20,7 @@ static void raise(const hd_ck_machine *m, uint32_t *into, int32_t warp, int32_t 
   *at = value > *at ? value : *at;
 }
 
-/* A copy lands after it was issued, hence after the phases that its issuer had seen; it says
- * nothing of the issuer's own accesses, of what landed in them, nor of the kernel ahead. */
-void hd_ck_join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *into) {
+static void join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *into) {
   uint32_t first = hd_ck_barrier_component(m, 0, 0);
   join(from, into, first, hd_ck_barrier_component(m, m->program->cluster, 0));
 }
@@ -32,10 +30,19 @@ void hd_ck_join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *i
  * of that) and publishes nothing. */
 static void join_reads(const hd_ck_machine *m, const uint32_t *from, uint32_t *into) {
   join_part(m, from, into, HD_CK_TIME);
+  join_part(m, from, into, HD_CK_ORDER);
   join_part(m, from, into, HD_CK_READS);
   join_part(m, from, into, HD_CK_WGMMA);
   join_part(m, from, into, HD_CK_MMA);
-  hd_ck_join_phases(m, from, into);
+  join_phases(m, from, into);
+}
+
+/* A copy lands after it was issued, hence after what its issuer had done, and the phases that it
+ * had seen; it says nothing of the issuer's accesses, of what landed in those phases, nor of the
+ * kernel ahead. */
+void hd_ck_release_order(const hd_ck_machine *m, const hd_ck_warp *w, uint32_t *into) {
+  join_part(m, w->clock, into, HD_CK_ORDER);
+  join_phases(m, w->clock, into);
 }
 
 void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release how,
@@ -47,7 +54,6 @@ void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release
     join_reads(m, w->clock, into);
   else
     hd_ck_join(m, w->clock, into);
-  raise(m, into, w->id, HD_CK_TIME, w->now);
   raise(m, into, w->id, HD_CK_LOADS, w->told[0]);
   raise(m, into, w->id, HD_CK_STORES, w->told[1]);
   if (how == HD_CK_COMMIT) {

@@ -24,6 +24,7 @@ static void start_warp(const hd_ck_machine *m, int32_t i, hd_ck_warp *w) {
   *w = (hd_ck_warp){.id = i, .cta = i / p->n_warps, .index = i % p->n_warps, .role = -1,
                     .env = w->env, .clock = w->clock, .view = w->view};
   w->clock[hd_ck_component(m, i, HD_CK_TIME)] = 0;
+  w->clock[hd_ck_component(m, i, HD_CK_ORDER)] = 0;
   for (int32_t r = 0; r < p->n_roles; r++)
     if (w->index >= p->roles[r].warp_lo && w->index < p->roles[r].warp_lo + p->roles[r].n_warps)
       w->role = r;
@@ -277,6 +278,7 @@ static void advance(hd_ck_machine *m, hd_ck_warp *w) {
   const hd_ck_step *step = &m->program->steps[w->at];
   w->now++;
   w->clock[hd_ck_component(m, w->id, HD_CK_TIME)] = w->now;
+  w->clock[hd_ck_component(m, w->id, HD_CK_ORDER)] = w->now;
   switch (step->code) {
   case HD_CK_OP:
     return (m->listing ? list_one : run_or_stop)(m, w, step);

@@ -3,7 +3,8 @@
  *
  * Time is a vector clock. Its components:
  *
- *   12 a warp  TIME    operations of the warp: arrivals, waits
+ *   13 a warp  TIME    operations of the warp, and that they are seen: initialisations, arrivals
+ *              ORDER   operations of the warp, which only come before: its waits
  *              READS   its generic reads; each lane's are its own, so that a warp (and the one
  *                      lane that arrives for it) knows of them only after its lanes have met
  *              LANES   its generic writes: likewise
@@ -35,6 +36,7 @@ enum { HD_CK_MAX_SLABS = 2 /* of 64 rows: the lanes of tensor memory */, HD_CK_P
 /* Components of a warp. ORDER CLOCK. */
 enum {
   HD_CK_TIME,
+  HD_CK_ORDER,
   HD_CK_READS,
   HD_CK_LANES,
   HD_CK_FENCED,
@@ -345,7 +347,6 @@ bool hd_ck_scalar(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 
 /* --- check_clock.c -------------------------------------------------------------------------- */
 void hd_ck_join(const hd_ck_machine *m, const uint32_t *from, uint32_t *into);
-void hd_ck_join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *into);
 /* What the warp makes known. */
 typedef enum hd_ck_release {
   HD_CK_PUBLISH,     /* everything: all threads synchronise */
@@ -356,6 +357,8 @@ typedef enum hd_ck_release {
 } hd_ck_release;
 void hd_ck_release_to(const hd_ck_machine *m, const hd_ck_warp *w, hd_ck_release how,
                       uint32_t *into);
+/* What a copy of the warp tells where it lands. */
+void hd_ck_release_order(const hd_ck_machine *m, const hd_ck_warp *w, uint32_t *into);
 
 /* --- check_shared.c ------------------------------------------------------------------------- */
 /* Bytes [lo, hi) of a slot, and the same again every `pitch` bytes, n times in all; when read,

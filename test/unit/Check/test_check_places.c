@@ -22,6 +22,13 @@
 /* Of LAST: the slot of D is filled again while a copy out may read it. */
 #define UNWAITED {"        bulk.wait {pending = 0}\n", ""}
 #define ONE_TILE {"%m: i32 = const {value = 512}", "%m: i32 = const {value = 64}"}
+/* Its producer waits for the empty slot behind another of its ops. */
+#define WAIT "        barrier.wait %empty, %c {parity = 1}\n"
+#define WAITS_BEHIND(op) {WAIT, ""}, {op, op WAIT}
+#define EXPECT "        barrier.expect %full, %c {bytes = 8704}\n"
+#define COPY_A "        copy.bulk %a, %from, %sa, %c, %full {bytes = 4608, offset = 0}\n"
+#define COPY_B                                                                                     \
+  "        copy.tma %map_b, %sb, %c, %k0, %c0, %full {bytes = 4096, offset = 0}\n"
 
 /* Of RING_SUM: the consumer waits for a batch at the head of the next turn, and its metadata go
  * round the loop. `used`: which ones its wgmma read, %meta of this turn or %old of the last. */
@@ -55,6 +62,10 @@ static const planted table[] = {
      {{"        warp.sync\n        barrier.arrive %empty, %d {scope = warp}\n", ""},
       {"        bulk.commit\n      }\n",
        "        bulk.commit\n      }\n      barrier.arrive %empty, %uc {scope = warp}\n"}}},
+    /* waits that are overtaken */
+    {"a slot of the next turn is expected before it is empty", LAST, "phase arrivals",
+     {WAITS_BEHIND(EXPECT)}},
+    {"nothing lands behind the wait", LAST, "phase", {WAITS_BEHIND(COPY_B), ONE_TILE}},
     /* arguments */
     {"A copied from B", CLUSTER, "data",
      {{"%a: ptr<bf16> = arg {arg = a,", "%a: ptr<bf16> = arg {arg = b,"}}},
@@ -134,6 +145,15 @@ static void accept_last_once(void **state) {
   assert_sound(LAST, once, HD_COUNT(once));
 }
 
+/* Where the ring does not come round, what lands behind the wait tells that it is over. */
+static void accept_late_wait(void **state) {
+  (void)state;
+  static const edit expected[] = {WAITS_BEHIND(EXPECT), ONE_TILE};
+  static const edit brought[] = {WAITS_BEHIND(COPY_A), ONE_TILE};
+  assert_sound(LAST, expected, HD_COUNT(expected));
+  assert_sound(LAST, brought, HD_COUNT(brought));
+}
+
 enum { BLOCKS = 512, SIZES = 128 };
 
 /* Blocks of many sizes with holes between them: what lies in a hole has to move when it grows. */
@@ -169,6 +189,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(find_planted),
                                      cmocka_unit_test(accept_carried),
                                      cmocka_unit_test(accept_last_once),
+                                     cmocka_unit_test(accept_late_wait),
                                      cmocka_unit_test(accept_any_length)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
