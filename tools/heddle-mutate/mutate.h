@@ -259,6 +259,7 @@ void mutate_table_print_device(const mutate_records *records);
 typedef struct mutate_agree_options {
   size_t n;
   uint64_t seed; /* of the first kernel; the next one has the next */
+  size_t n_mutants; /* of each kernel; 0: of six kernels in ten one, in the kernel's place */
   int n_threads;
   const char *blind; /* "check" or "sim": says yes to all; or NULL */
   bool verbose;

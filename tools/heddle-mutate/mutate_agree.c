@@ -10,77 +10,74 @@
 
 enum { MAX_DRAWS = 100, MAX_TRIES = 2000, MAX_PATHS = 16, SAY_SECONDS = 5 };
 
-typedef enum agree_kind { AGREE_SOUND, AGREE_ROLE, AGREE_PTX } agree_kind;
+typedef enum agree_kind { AGREE_SOUND, AGREE_ROLE, AGREE_PTX, AGREE_N_KINDS } agree_kind;
 
-/* One kernel, and what was said of it. */
+/* What was said of a kernel, or of a mutant of it. */
 typedef struct verdict {
   uint64_t seed;
   char schedule[HD_SCHEDULE_TEXT], form[96], what[160]; /* what: the operator and its site */
   agree_kind kind;
-  int n_refused;
-  bool judged, equivalent, agree, done; /* done: nothing more will be said of it */
+  bool equivalent, agree;
   mutate_verdict check;
   char check_why[400], sim_why[400];
   mutate_verdict sim;
   hd_check_launch launch; /* that the checker names */
-  double seconds;         /* that it took */
+  double start;           /* hd_clock_seconds() */
 } verdict;
+
+/* How many kernels came by a way of B. */
+typedef struct path_count {
+  char path[24];
+  int n;
+} path_count;
 
 typedef struct agreement {
   const mutate_agree_options *options;
-  verdict *verdicts;
+  bool *done; /* of each kernel: nothing more will be said of it; owned */
   pthread_mutex_t lock; /* for what follows, and standard output and error */
   size_t n_done, n_first; /* n_first: all before it are done */
-  int n_differ;
+  int n_of[AGREE_N_KINDS], n_equivalent, n_refused, n_differ;
+  path_count paths[MAX_PATHS];
   double start, said; /* hd_clock_seconds() */
 } agreement;
 
 /* --- breaking it ---------------------------------------------------------------------------- */
 
-typedef struct broken {
-  hd_module *module; /* owned; NULL: broken in the PTX */
-  char *ptx;         /* owned; NULL: emission refused it */
-} broken;
-
-static void free_broken(broken *b) {
-  hd_module_free(b->module);
-  free(b->ptx);
-}
-
-static bool break_role(uint64_t *seed, const mutate_form *form, verdict *v, broken *b) {
+static const char *draw_operator(uint64_t *seed, agree_kind kind) {
   size_t n;
-  const mutate_operator *ops = mutate_role_operators(&n),
-                        *op = &ops[mutate_below(seed, (uint32_t)n)];
-  int32_t i = (int32_t)mutate_below(seed, (uint32_t)mutate_count_ops(form->module));
-  b->module = mutate_role(form->module, op, i);
-  if (!b->module)
-    return false;
-  hd_strbuf site = {0};
-  mutate_describe(form->module, i, &site);
-  snprintf(v->what, sizeof v->what, "%s at %s", op->name, hd_strbuf_text(&site));
-  hd_strbuf_free(&site);
-  heddle_context *ctx = heddle_context_create();
-  if (mutate_emit(ctx, form, b->module, &b->ptx) != HEDDLE_OK)
-    b->ptx = NULL;
-  heddle_context_free(ctx);
-  return true;
+  if (kind == AGREE_ROLE) {
+    const mutate_operator *ops = mutate_role_operators(&n);
+    return ops[mutate_below(seed, (uint32_t)n)].name;
+  }
+  const mutate_line_operator *ops = mutate_line_operators(&n);
+  return ops[mutate_below(seed, (uint32_t)n)].name;
 }
 
-static bool break_line(uint64_t *seed, const mutate_form *form, verdict *v, broken *b) {
-  size_t n;
-  const mutate_line_operator *ops = mutate_line_operators(&n),
-                             *op = &ops[mutate_below(seed, (uint32_t)n)];
-  int32_t i = (int32_t)mutate_below(seed, (uint32_t)mutate_count_lines(form->ptx));
-  b->ptx = mutate_line(form->ptx, op, i);
-  snprintf(v->what, sizeof v->what, "%s at PTX line %d", op->name, i + 1);
-  return b->ptx != NULL;
+static int32_t draw_site(uint64_t *seed, agree_kind kind, const mutate_form *form) {
+  int32_t n = kind == AGREE_ROLE ? mutate_count_ops(form->module) : mutate_count_lines(form->ptx);
+  return (int32_t)mutate_below(seed, (uint32_t)n);
 }
 
-static bool break_form(uint64_t *seed, const mutate_form *form, verdict *v, broken *b) {
-  bool done = false;
-  for (int32_t i = 0; i < MAX_TRIES && !done; i++)
-    done = v->kind == AGREE_ROLE ? break_role(seed, form, v, b) : break_line(seed, form, v, b);
-  return done;
+static bool is_among(const mutate_mutant *m, const mutate_mutant *before, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (before[i].op == m->op && before[i].site == m->site)
+      return true;
+  return false;
+}
+
+/* Mutant number i of a form, none of those before it. All sites of all operators are drawn alike;
+ * of many mutants, all operators that have sites. */
+static bool break_form(uint64_t *seed, const mutate_form *form, agree_kind kind, bool many,
+                       mutate_mutant *mutants, size_t i) {
+  mutate_mutant *m = &mutants[i];
+  for (int32_t t = 0; t < MAX_TRIES * (many ? MAX_DRAWS : 1); t++) {
+    if (!many || t % MAX_TRIES == 0)
+      *m = (mutate_mutant){.op = draw_operator(seed, kind)};
+    m->site = draw_site(seed, kind, form);
+    if (!is_among(m, mutants, i) && mutate_make(form, m))
+      return true;
+  }
+  return false;
 }
 
 /* --- judging it ----------------------------------------------------------------------------- */
@@ -109,83 +106,36 @@ static void ask_sim(const mutate_agree_options *o, const mutate_form *form, cons
   snprintf(v->sim_why, sizeof v->sim_why, "%s", runs.why);
 }
 
-/* The sound kernel computes right numbers and satisfies both, always. Of a broken one both say the
- * same: where the ring is not filled twice a slip may do no harm. Of a line of PTX the checker has
- * no word: the simulator finds it, unless the order of all accesses is unchanged. */
-static void judge(const mutate_agree_options *o, uint64_t *seed, const mutate_form *form,
-                  verdict *v) {
-  mutate_runs sound;
-  broken b = {0};
-  v->kind = mutate_below(seed, 10) < 4 ? AGREE_SOUND
-            : mutate_below(seed, 6)    ? AGREE_ROLE
-                                       : AGREE_PTX;
-  snprintf(v->form, sizeof v->form, "%s", form->name);
-  ask_check(o, form->module, v);
-  mutate_simulate(form, form->ptx, 0, &sound);
-  v->judged = true;
-  v->sim = sound.verdict;
-  snprintf(v->sim_why, sizeof v->sim_why, "%s", sound.why);
-  v->agree = v->check == MUTATE_MISSED && v->sim == MUTATE_MISSED;
-  if (!v->agree || v->kind == AGREE_SOUND || !break_form(seed, form, v, &b)) {
-    v->kind = AGREE_SOUND;
-    return;
-  }
-  if (b.module)
-    ask_check(o, b.module, v);
-  ask_sim(o, form, b.ptx, &sound, v);
-  v->agree = v->sim != MUTATE_UNDECIDED &&
-             (b.module ? v->check == v->sim : v->sim == MUTATE_CAUGHT || v->equivalent);
-  free_broken(&b);
-}
-
-typedef struct visitor {
-  const mutate_agree_options *options;
-  uint64_t *seed;
-  verdict *v;
-} visitor;
-
-static heddle_status visit(void *user, mutate_form *form) {
-  visitor *at = user;
-  judge(at->options, at->seed, form, at->v);
-  return HEDDLE_OK;
-}
-
-/* Draws until the compiler takes it. */
-static void draw_one(agreement *a, verdict *v) {
-  uint64_t seed = v->seed;
-  double start = hd_clock_seconds();
-  for (v->n_refused = 0; v->n_refused < MAX_DRAWS && !v->judged; v->n_refused += !v->judged) {
-    heddle_context *ctx = heddle_context_create();
-    mutate_problem problem;
-    mutate_draw(&seed, &problem);
-    snprintf(v->schedule, sizeof v->schedule, "%s", problem.schedule);
-    visitor at = {a->options, &seed, v};
-    heddle_status status = mutate_drawn_kernel(ctx, &problem, visit, &at);
-    if (!v->judged && a->options->verbose)
-      fprintf(stderr, "seed %llu: refused: %s: %s\n", (unsigned long long)v->seed, problem.schedule,
-              hd_first_error_text(ctx, heddle_status_text(status)));
-    if (a->options->verbose && v->judged && !v->agree)
-      fprintf(stderr, "%s", hd_strbuf_text(&problem.text));
-    hd_strbuf_free(&problem.text);
-    heddle_context_free(ctx);
-  }
-  v->seconds = hd_clock_seconds() - start;
-}
-
 /* --- the report ----------------------------------------------------------------------------- */
+
+/* " --mutants N", or nothing. */
+static const char *mutants_word(const mutate_agree_options *o, char out[32]) {
+  snprintf(out, 32, o->n_mutants ? " --mutants %zu" : "", o->n_mutants);
+  return out;
+}
 
 static void print_verdict(const agreement *a, const verdict *v) {
   static const char *const words[] = {"sound", "broken", "undecided"};
-  if (v->judged && v->agree && !a->options->verbose)
+  if (v->agree && !a->options->verbose)
     return;
   printf("%s %s: %s%s\n  %s\n", v->agree ? "agree" : "DISAGREE", v->form,
          v->kind == AGREE_SOUND ? "the kernel itself" : v->what,
          v->equivalent ? " (equivalent)" : "", v->schedule);
   printf("  check: %s %s\n", v->kind == AGREE_PTX ? "-" : words[v->check],
          v->check == MUTATE_MISSED ? "" : v->check_why);
-  printf("  sim: %s %s\n  %.1f s: heddle-mutate --agree 1 --seed %llu\n", words[v->sim], v->sim_why,
-         v->seconds, (unsigned long long)v->seed);
+  printf("  sim: %s %s\n  %.1f s: heddle-mutate --agree 1 --seed %llu%s\n", words[v->sim],
+         v->sim_why, hd_clock_seconds() - v->start, (unsigned long long)v->seed,
+         mutants_word(a->options, (char[32]){0}));
   fflush(stdout);
+}
+
+static void say(agreement *a, const verdict *v) {
+  pthread_mutex_lock(&a->lock);
+  print_verdict(a, v);
+  a->n_of[v->kind]++;
+  a->n_equivalent += v->equivalent;
+  a->n_differ += !v->agree;
+  pthread_mutex_unlock(&a->lock);
 }
 
 /* How far it is, now and then, and how a killed run would go on. */
@@ -196,69 +146,160 @@ static void say_progress(agreement *a) {
     return;
   a->said = now;
   fprintf(stderr, "%zu of %zu kernels judged, %d differ, %.0f s; %.0f s left; "
-          "--agree %zu --seed %llu goes on from here\n", a->n_done, n, a->n_differ, spent,
+          "--agree %zu --seed %llu%s goes on from here\n", a->n_done, n, a->n_differ, spent,
           spent / (double)a->n_done * (double)(n - a->n_done), n - a->n_first,
-          (unsigned long long)(a->options->seed + a->n_first));
+          (unsigned long long)(a->options->seed + a->n_first),
+          mutants_word(a->options, (char[32]){0}));
 }
 
-static void judge_one(void *user, size_t i) {
-  agreement *a = user;
-  verdict *v = &a->verdicts[i];
-  v->seed = a->options->seed + i;
-  draw_one(a, v);
+static void count_path(agreement *a, const char *path) {
+  int at = 0;
+  while (at < MAX_PATHS && a->paths[at].n && strcmp(a->paths[at].path, path))
+    at++;
+  if (at == MAX_PATHS)
+    return;
+  snprintf(a->paths[at].path, sizeof a->paths[at].path, "%s", path);
+  a->paths[at].n++;
+}
+
+/* "tma=310 gather8=…". */
+static void print_paths(const agreement *a) {
+  printf("paths:");
+  for (int i = 0; i < MAX_PATHS && a->paths[i].n; i++)
+    printf(" %s=%d", a->paths[i].path, a->paths[i].n);
+  printf("\n");
+}
+
+/* Of a kernel that is judged: refused draws before it, and its form's name. */
+static void finish_kernel(agreement *a, size_t i, int n_refused, const char *form) {
+  const char *slash = strrchr(form, '/');
   pthread_mutex_lock(&a->lock);
-  print_verdict(a, v);
-  v->done = true;
+  a->done[i] = true;
   a->n_done++;
-  a->n_differ += !v->judged || !v->agree;
-  while (a->n_first < a->options->n && a->verdicts[a->n_first].done)
+  a->n_refused += n_refused;
+  if (slash)
+    count_path(a, slash + 1);
+  while (a->n_first < a->options->n && a->done[a->n_first])
     a->n_first++;
   say_progress(a);
   pthread_mutex_unlock(&a->lock);
 }
 
-typedef struct path_count {
-  const char *path;
-  int n;
-} path_count;
+/* --- one kernel ----------------------------------------------------------------------------- */
 
-/* How many of which way of B: "tma=310 gather8=…". */
-static void print_paths(const agreement *a) {
-  path_count paths[MAX_PATHS] = {{0}};
-  int n = 0;
-  for (size_t i = 0; i < a->options->n; i++) {
-    const char *slash = strrchr(a->verdicts[i].form, '/');
-    int at = 0;
-    while (slash && at < n && strcmp(paths[at].path, slash + 1))
-      at++;
-    if (!slash || at == MAX_PATHS)
-      continue;
-    paths[at].path = slash + 1;
-    paths[at].n++;
-    n = at == n ? n + 1 : n;
+/* The sound kernel computes right numbers and satisfies both, always. */
+static void judge_sound(const mutate_agree_options *o, const mutate_form *form,
+                        mutate_runs *sound, verdict *v) {
+  ask_check(o, form->module, v);
+  mutate_simulate(form, form->ptx, 0, sound);
+  v->sim = sound->verdict;
+  snprintf(v->sim_why, sizeof v->sim_why, "%s", sound->why);
+  v->agree = v->check == MUTATE_MISSED && v->sim == MUTATE_MISSED;
+}
+
+/* Of a broken one both say the same: where the ring is not filled twice a slip may do no harm. Of a
+ * line of PTX the checker has no word: the simulator finds it, unless the order of all accesses is
+ * unchanged. */
+static void judge_broken(const mutate_agree_options *o, const mutate_form *form,
+                         const mutate_mutant *m, mutate_runs sound, verdict *v) {
+  v->kind = m->module ? AGREE_ROLE : AGREE_PTX;
+  v->start = hd_clock_seconds();
+  snprintf(v->what, sizeof v->what, "%s:%d at %s", m->op, m->site, m->where);
+  if (m->module)
+    ask_check(o, m->module, v);
+  ask_sim(o, form, m->ptx, &sound, v);
+  v->agree = v->sim != MUTATE_UNDECIDED &&
+             (m->module ? v->check == v->sim : v->sim == MUTATE_CAUGHT || v->equivalent);
+}
+
+static agree_kind draw_broken(uint64_t *seed) {
+  return mutate_below(seed, 6) ? AGREE_ROLE : AGREE_PTX;
+}
+
+/* One kernel being drawn. */
+typedef struct visitor {
+  agreement *a;
+  uint64_t *seed;
+  verdict v; /* of the kernel itself */
+  bool judged, differs;
+} visitor;
+
+static void judge_mutants(visitor *at, const mutate_form *form, const mutate_runs *sound) {
+  size_t n = at->a->options->n_mutants;
+  mutate_mutant *mutants = hd_xzalloc(n * sizeof *mutants);
+  for (size_t i = 0; i < n; i++) {
+    verdict v = at->v;
+    if (!break_form(at->seed, form, draw_broken(at->seed), true, mutants, i))
+      break;
+    judge_broken(at->a->options, form, &mutants[i], *sound, &v);
+    mutate_unmake(&mutants[i]);
+    at->differs |= !v.agree;
+    say(at->a, &v);
   }
-  for (int i = 0; i < n; i++)
-    printf("%s%s=%d", i ? " " : "paths: ", paths[i].path, paths[i].n);
-  printf("\n");
+  free(mutants);
+}
+
+/* Of six kernels in ten one mutant stands for the kernel. */
+static void judge_one(visitor *at, const mutate_form *form, agree_kind kind,
+                      const mutate_runs *sound) {
+  mutate_mutant m = {0};
+  if (kind != AGREE_SOUND && at->v.agree && break_form(at->seed, form, kind, false, &m, 0))
+    judge_broken(at->a->options, form, &m, *sound, &at->v);
+  mutate_unmake(&m);
+}
+
+static heddle_status visit(void *user, mutate_form *form) {
+  visitor *at = user;
+  const mutate_agree_options *o = at->a->options;
+  agree_kind kind = o->n_mutants || mutate_below(at->seed, 10) < 4 ? AGREE_SOUND
+                                                                   : draw_broken(at->seed);
+  mutate_runs sound;
+  at->judged = true;
+  snprintf(at->v.form, sizeof at->v.form, "%s", form->name);
+  judge_sound(o, form, &sound, &at->v);
+  judge_one(at, form, kind, &sound);
+  say(at->a, &at->v);
+  at->differs = !at->v.agree;
+  if (at->v.agree && o->n_mutants)
+    judge_mutants(at, form, &sound);
+  return HEDDLE_OK;
+}
+
+/* Draws until the compiler takes it. */
+static void draw_one(void *user, size_t i) {
+  agreement *a = user;
+  uint64_t seed = a->options->seed + i;
+  visitor at = {.a = a, .seed = &seed, .v = {.seed = seed, .start = hd_clock_seconds()}};
+  int n_refused = 0;
+  for (; n_refused < MAX_DRAWS && !at.judged; n_refused += !at.judged) {
+    heddle_context *ctx = heddle_context_create();
+    mutate_problem problem;
+    mutate_draw(&seed, &problem);
+    snprintf(at.v.schedule, sizeof at.v.schedule, "%s", problem.schedule);
+    heddle_status status = mutate_drawn_kernel(ctx, &problem, visit, &at);
+    if (!at.judged && a->options->verbose)
+      fprintf(stderr, "seed %llu: refused: %s: %s\n", (unsigned long long)at.v.seed,
+              problem.schedule, hd_first_error_text(ctx, heddle_status_text(status)));
+    if (a->options->verbose && at.differs)
+      fprintf(stderr, "%s", hd_strbuf_text(&problem.text));
+    hd_strbuf_free(&problem.text);
+    heddle_context_free(ctx);
+  }
+  if (!at.judged)
+    say(a, &at.v);
+  finish_kernel(a, i, n_refused, at.v.form);
 }
 
 int mutate_agree(const mutate_agree_options *options) {
   agreement a = {.options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
-  a.verdicts = hd_xzalloc(sizeof(verdict) * options->n);
+  a.done = hd_xzalloc(sizeof *a.done * options->n);
   a.start = hd_clock_seconds();
   a.said = a.start - SAY_SECONDS;
-  mutate_pool(options->n_threads, options->n, judge_one, &a);
-  int count[3] = {0}, equivalent = 0, refused = 0;
-  for (size_t i = 0; i < options->n; i++) {
-    const verdict *v = &a.verdicts[i];
-    count[v->kind] += v->judged;
-    equivalent += v->equivalent;
-    refused += v->n_refused;
-  }
+  mutate_pool(options->n_threads, options->n, draw_one, &a);
   print_paths(&a);
   printf("kernels=%zu sound=%d broken=%d ptx=%d equivalent=%d refused_draws=%d disagree=%d\n",
-         options->n, count[AGREE_SOUND], count[AGREE_ROLE], count[AGREE_PTX], equivalent, refused,
-         a.n_differ);
-  free(a.verdicts);
+         options->n, a.n_of[AGREE_SOUND], a.n_of[AGREE_ROLE], a.n_of[AGREE_PTX], a.n_equivalent,
+         a.n_refused, a.n_differ);
+  free(a.done);
   return a.n_differ ? 1 : 0;
 }

@@ -17,6 +17,7 @@ static const char examples[] =
     "heddle-mutate --all --out mutants.csv --resume --gpu --sample 1 \\\n"
     "    --sanitizer compute-sanitizer --tool-seconds 30\n"
     "heddle-mutate --agree 1000\n"
+    "heddle-mutate --agree 100 --mutants 6 --seed 5000\n"
     "heddle-mutate examples/linear_bf16.heddle --operator parity --verbose\n";
 
 enum { MOST_THREADS = 64 };
@@ -55,6 +56,8 @@ static int parse(int argc, char **argv, mutate_arguments *a) {
       {"limit", CLI_INT, &a->limit, "S", "seconds until a launch counts as hung (default 2)"},
       {"worker", CLI_TEXT, &o->worker, "PATH", "the program that launches (default: this one)"},
       {"agree", CLI_INT, &a->agree, "N", "N kernels drawn at random: do check and sim agree?"},
+      {"mutants", CLI_INT, &a->mutants, "N",
+       "with --agree: N mutants of each kernel (default: of six kernels in ten one, no more)"},
       {"seed", CLI_INT, &a->seed, "S", "of the first of them, and of --sample (default 1)"},
       {"threads", CLI_INT, &a->threads, "N", "how many judge at once (default: the machine's)"},
       {"blind", CLI_TEXT, &o->blind, "JUDGE", "check or sim: says yes to all, to test the count"},
@@ -67,6 +70,7 @@ static int parse(int argc, char **argv, mutate_arguments *a) {
 
 static int check_numbers(const mutate_arguments *a) {
   const cli_number numbers[] = {{"--agree", a->agree == NOT_GIVEN ? 1 : a->agree, 1, INT32_MAX},
+                                {"--mutants", a->mutants, 0, INT32_MAX},
                                 {"--threads", a->threads, 1, INT32_MAX},
                                 {"--limit", a->limit, 1, INT32_MAX},
                                 {"--sample", a->sample, 0, INT32_MAX},
@@ -137,6 +141,8 @@ static int check_words(const mutate_options *o) {
 
 /* Options that need another one. */
 static int check_company(const mutate_arguments *a) {
+  if (a->mutants)
+    return cli_usage_error("mutate.mutants", "--mutants goes with --agree");
   if (!a->all && !a->n_files)
     return cli_usage_error("mutate.files", "got no file; nearest: --all");
   if (a->options.sanitizer && !a->options.gpu)

@@ -201,7 +201,7 @@ static int mutate(int argc, char **argv) {
     return code;
   if (a.agrees)
     return mutate_agree(&(mutate_agree_options){(size_t)a.agree, a.options.seed,
-                                                a.options.n_threads, a.options.blind,
+                                                (size_t)a.mutants, a.options.n_threads, a.options.blind,
                                                 a.options.verbose});
   run r = {.ctx = heddle_context_create(), .arguments = &a, .options = a.options};
   return run_all(&r, argv[0]);
