@@ -53,11 +53,6 @@ static const char *draw_operator(uint64_t *seed, agree_kind kind) {
   return ops[mutate_below(seed, (uint32_t)n)].name;
 }
 
-static int32_t draw_site(uint64_t *seed, agree_kind kind, const mutate_form *form) {
-  int32_t n = kind == AGREE_ROLE ? mutate_count_ops(form->module) : mutate_count_lines(form->ptx);
-  return (int32_t)mutate_below(seed, (uint32_t)n);
-}
-
 static bool is_among(const mutate_mutant *m, const mutate_mutant *before, size_t n) {
   for (size_t i = 0; i < n; i++)
     if (before[i].op == m->op && before[i].site == m->site)
@@ -70,10 +65,12 @@ static bool is_among(const mutate_mutant *m, const mutate_mutant *before, size_t
 static bool break_form(uint64_t *seed, const mutate_form *form, agree_kind kind, bool many,
                        mutate_mutant *mutants, size_t i) {
   mutate_mutant *m = &mutants[i];
+  int32_t sites =
+      kind == AGREE_ROLE ? mutate_count_ops(form->module) : mutate_count_lines(form->ptx);
   for (int32_t t = 0; t < MAX_TRIES * (many ? MAX_DRAWS : 1); t++) {
     if (!many || t % MAX_TRIES == 0)
       *m = (mutate_mutant){.op = draw_operator(seed, kind)};
-    m->site = draw_site(seed, kind, form);
+    m->site = (int32_t)mutate_below(seed, (uint32_t)sites);
     if (!is_among(m, mutants, i) && mutate_make(form, m))
       return true;
   }
