@@ -151,6 +151,11 @@ static void mix_group(hd_ck_warp *w, const hd_ck_step *step) {
       w->group_path = (w->group_path ^ (uint64_t)w->env[step->args[i]].i) * 0x9e3779b97f4a7c15u;
 }
 
+void hd_ck_meet_lanes(hd_ck_machine *m, hd_ck_warp *w) {
+  w->met = w->now;
+  hd_ck_release_to(m, w, HD_CK_PUBLISH, w->clock);
+}
+
 typedef void run_op(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 
 /* Ops that touch memory, fragments or barriers. */
@@ -211,8 +216,7 @@ static bool own_op(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   case HD_OP_WGMMA_COMMIT:
     return w->wgmma_committed++, true;
   case HD_OP_WARP_SYNC:
-    w->met = w->now;
-    return hd_ck_release_to(m, w, HD_CK_PUBLISH, w->clock), true;
+    return hd_ck_meet_lanes(m, w), true;
   case HD_OP_BULK_COMMIT:
     return hd_ck_out_commit(w), true;
   case HD_OP_BULK_WAIT:

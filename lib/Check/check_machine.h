@@ -308,6 +308,8 @@ extern const hd_ck_frag hd_ck_no_frag;
 /* Runs one cluster. */
 void hd_ck_run(hd_ck_machine *machine);
 void hd_ck_machine_free(hd_ck_machine *machine);
+/* A warp's lanes know what all of them did. */
+void hd_ck_meet_lanes(hd_ck_machine *m, hd_ck_warp *w);
 /* Numbers of components. */
 static inline uint32_t hd_ck_component(const hd_ck_machine *m, int32_t warp, int32_t part) {
   return (uint32_t)(part * m->n_warps + warp);

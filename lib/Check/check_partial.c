@@ -185,6 +185,7 @@ void hd_ck_last_arriver(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
   int64_t place = w->env[step->args[1]].i, n = w->env[step->args[2]].i;
   int64_t lo = counter_of(w, step);
   const hd_ck_partial *p = &w->partial;
+  hd_ck_meet_lanes(m, w);
   if (n == 1 && !is_shared(p)) {
     w->last = step->op;
     w->parts = 1;

@@ -200,9 +200,12 @@ static int mutate(int argc, char **argv) {
   if (code != CLI_GO)
     return code;
   if (a.agrees)
-    return mutate_agree(&(mutate_agree_options){(size_t)a.agree, a.options.seed,
-                                                (size_t)a.mutants, a.options.n_threads, a.options.blind,
-                                                a.options.verbose});
+    return mutate_agree(&(mutate_agree_options){.n = (size_t)a.agree,
+                                                .seed = a.options.seed,
+                                                .n_mutants = (size_t)a.mutants,
+                                                .n_threads = a.options.n_threads,
+                                                .blind = a.options.blind,
+                                                .verbose = a.options.verbose});
   run r = {.ctx = heddle_context_create(), .arguments = &a, .options = a.options};
   return run_all(&r, argv[0]);
 }

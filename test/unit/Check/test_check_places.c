@@ -27,8 +27,33 @@
 #define WAITS_BEHIND(op) {WAIT, ""}, {op, op WAIT}
 #define EXPECT "        barrier.expect %full, %c {bytes = 8704}\n"
 #define COPY_A "        copy.bulk %a, %from, %sa, %c, %full {bytes = 4608, offset = 0}\n"
-#define COPY_B                                                                                     \
-  "        copy.tma %map_b, %sb, %c, %k0, %c0, %full {bytes = 4096, offset = 0}\n"
+#define COPY_B "        copy.tma %map_b, %sb, %c, %k0, %c0, %full {bytes = 4096, offset = 0}\n"
+
+/* Its slot of the ring is set free elsewhere than in the loop. */
+#define RELEASE {"        warp.sync\n        barrier.arrive %empty, %d {scope = warp}\n", ""}
+#define ARRIVE "        barrier.arrive %empty, %uc {scope = warp}\n"
+/* Its consumer gathers B itself, a unit ahead, and fences it in front of the count or not. */
+#define GATHER_B(name, unit, cursor)                                                               \
+  "      %" name ": i32 = rem " unit ", %c2\n"                                                     \
+  "      %" name "64: i64 = extend %" name "\n"                                                    \
+  "      %" name "128: i64 = mul %" name "64, %l128\n"                                             \
+  "      copy.ld_st %b, %pitch, %sb, " cursor ", %c0, %" name "128, %l256, %n {offset = 0, "       \
+  "rows = 32, row_bytes = 128, vec = 16}\n"
+#define GATHERED(fence)                                                                            \
+  {"  %map_d: tmap", "  %b: ptr<bf16> = arg {type = bf16, arg = b}\n"                              \
+                     "  %ldb: i64 = arg {arg = ldb}\n"                                             \
+                     "  %map_d: tmap"},                                                            \
+      {"{bytes = 8704}", "{bytes = 4608}"}, {COPY_B, ""},                                          \
+      {"    %dt: cursor = for", "    %l128: i64 = const {value = 128}\n"                           \
+                                "    %l256: i64 = const {value = 256}\n"                           \
+                                "    %l2: i64 = const {value = 2}\n"                               \
+                                "    %pitch: i64 = mul %ldb, %l2\n" GATHER_B(                      \
+                                    "g", "%dblock", "%dstart") "      fence.proxy_async\n"         \
+                                                               "    %dt: cursor = for"},           \
+      {"      %none: frag", "      role.sync {id = 1}\n      %none: frag"}, {                      \
+    "      last_arriver", "      %ahead: i32 = add %u, %dgrid\n" GATHER_B("h", "%ahead", "%dc")    \
+                              fence "      last_arriver"                                           \
+  }
 
 /* Of RING_SUM: the consumer waits for a batch at the head of the next turn, and its metadata go
  * round the loop. `used`: which ones its wgmma read, %meta of this turn or %old of the last. */
@@ -58,10 +83,9 @@
 
 static const planted table[] = {
     {"the last of two tiles fills a slot again", LAST, "R6", {UNWAITED}},
-    {"lanes that meet only where they are the last", LAST, "R3",
-     {{"        warp.sync\n        barrier.arrive %empty, %d {scope = warp}\n", ""},
-      {"        bulk.commit\n      }\n",
-       "        bulk.commit\n      }\n      barrier.arrive %empty, %uc {scope = warp}\n"}}},
+    {"what only the last fences", LAST, "R2", {GATHERED("")}},
+    {"a slot set free before the lanes meet", LAST, "R3",
+     {RELEASE, {"      last_arriver", ARRIVE "      last_arriver"}}},
     /* waits that are overtaken */
     {"a slot of the next turn is expected before it is empty", LAST, "phase arrivals",
      {WAITS_BEHIND(EXPECT)}},
@@ -145,6 +169,20 @@ static void accept_last_once(void **state) {
   assert_sound(LAST, once, HD_COUNT(once));
 }
 
+/* A warp's lanes meet where they count, the last or not. */
+static void accept_met_at_count(void **state) {
+  (void)state;
+  static const edit counted[] = {
+      RELEASE, {"        bulk.commit\n      }\n", "        bulk.commit\n      }\n" ARRIVE}};
+  assert_sound(LAST, counted, HD_COUNT(counted));
+}
+
+static void accept_fenced_ahead(void **state) {
+  (void)state;
+  static const edit gathered[] = {GATHERED("      fence.proxy_async\n")};
+  assert_sound(LAST, gathered, HD_COUNT(gathered));
+}
+
 /* Where the ring does not come round, what lands behind the wait tells that it is over. */
 static void accept_late_wait(void **state) {
   (void)state;
@@ -186,10 +224,10 @@ static void accept_any_length(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(find_planted),
-                                     cmocka_unit_test(accept_carried),
-                                     cmocka_unit_test(accept_last_once),
-                                     cmocka_unit_test(accept_late_wait),
-                                     cmocka_unit_test(accept_any_length)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(find_planted),        cmocka_unit_test(accept_carried),
+      cmocka_unit_test(accept_last_once),    cmocka_unit_test(accept_met_at_count),
+      cmocka_unit_test(accept_fenced_ahead), cmocka_unit_test(accept_late_wait),
+      cmocka_unit_test(accept_any_length)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
