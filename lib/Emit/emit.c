@@ -16,11 +16,12 @@ static heddle_status find_target(hd_emitter *e, const hd_module *module) {
                       "got an op that is no kernel with a target; legal: kernels with a target");
     if (name && strcmp(name, mine) != 0)
       return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.target",
-                      "kernels for %s and %s cannot share one PTX", name, mine);
+                      "kernels for %s and %s in one module; legal: one target", name, mine);
     name = mine;
   }
   if (!name)
-    return hd_error(e->ctx, HEDDLE_INVALID, HD_NOWHERE, "emit.module", "the module has no kernel");
+    return hd_error(e->ctx, HEDDLE_INVALID, HD_NOWHERE, "emit.module",
+                    "got a module without kernel; legal: 1 or more");
   if (hd_target_parse(name, &e->target) != HEDDLE_OK)
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, module->body->first->loc, "emit.target",
                     "no target %s; nearest: %s", name, hd_target_nearest(name));

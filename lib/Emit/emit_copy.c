@@ -21,7 +21,8 @@ static heddle_status barrier_slot(hd_emitter *e, const hd_op *op, int32_t index,
                                   const hd_value *cursor, LLVMValueRef *barrier) {
   if (op->n_operands <= index)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.copy",
-                    "%s needs the barrier that it completes on", hd_op_get_info(op->kind)->text);
+                    "%s without the barrier that it completes on; legal: one",
+                    hd_op_get_info(op->kind)->text);
   LLVMValueRef at = hd_emit_slot(e, op->operands[index], cursor, HD_BARRIER_BYTES);
   *barrier = hd_emit_shared_ptr(e, at, HD_AS_SHARED);
   return HEDDLE_OK;

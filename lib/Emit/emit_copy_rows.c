@@ -95,12 +95,14 @@ static heddle_status check(hd_emitter *e, const hd_rows_copy *c) {
                     hd_op_get_info(c->op->kind)->text, async ? "" : ", or 1 or 2");
   if (c->rows <= 0 || c->row_bytes <= 0 || c->row_bytes % c->vec)
     return hd_error(e->ctx, HEDDLE_INVALID, c->op->loc, "emit.copy",
-                    "%lld rows of %lld bytes cannot be cut into chunks of %lld",
+                    "%lld rows of %lld bytes; legal: whole chunks of vec = %lld",
                     (long long)c->rows, (long long)c->row_bytes, (long long)c->vec);
   if (c->rows * (c->row_bytes / c->vec) > MOST_CHUNKS * c->threads)
-    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, c->op->loc, "emit.copy",
-                    "a thread would copy more than %d chunks of %lld bytes", MOST_CHUNKS,
-                    (long long)c->vec);
+    return hd_error(
+        e->ctx, HEDDLE_UNSUPPORTED, c->op->loc, "emit.copy",
+        "%lld rows of %lld bytes by %lld threads; legal: up to %d chunks of vec = %lld each",
+        (long long)c->rows, (long long)c->row_bytes, (long long)c->threads, MOST_CHUNKS,
+        (long long)c->vec);
   hd_rows rows;
   if (hd_op_is(hd_emit_def(c->op->operands[2]), HD_ATTR_LAYOUT, "rows"))
     return hd_emit_rows(e, c->op, c->op->operands[2], &rows);

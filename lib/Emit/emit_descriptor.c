@@ -25,7 +25,8 @@ heddle_status hd_emit_descriptor_b(hd_emitter *e, const hd_op *op, const hd_valu
   HD_TRY(hd_emit_rows(e, op, buffer, &rows));
   if (rows.panel != B_PANEL || rows.mask != B_SWIZZLE_MASK)
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.layout",
-                    "B by descriptor needs panels and a swizzle of 128 bytes");
+                    "B by descriptor of panel = %lld; legal: panel = %d, swizzle = %d",
+                    (long long)rows.panel, (int)B_PANEL, (int)B_SWIZZLE_MASK + 16);
   bool trans = hd_op_has(op, HD_ATTR_TRANS);
   int64_t step = hd_op_int(op, HD_ATTR_STEP, 0);
   hd_canonical form = {trans, HD_SMEM_128B, trans ? (uint32_t)(rows.rows * B_PANEL) : 0, B_SBO};

@@ -313,12 +313,12 @@ static heddle_status open_user(hd_emitter *e, hd_strip *s) {
   const char *name = hd_op_str(s->op, HD_ATTR_USER);
   if (!name)
     return hd_error(e->ctx, HEDDLE_INVALID, s->op->loc, "emit.user",
-                    "act = user needs the name of the function");
+                    "act = user without the function; legal: user = \"NAME\"");
   if (s->acc_elem == HEDDLE_S32 && !s->integer)
     return hd_error(
         e->ctx, HEDDLE_UNSUPPORTED, s->op->loc, "emit.user",
-        "a user function of an integer product takes the i32 sum itself: no alpha, beta, "
-        "scales, and only integer C and bias");
+        "the user's function takes the i32 sum of an integer product itself; legal: no alpha, "
+        "beta, scales, and only integer C and bias");
   HD_TRY(hd_emit_find_user(e, s->op, name, s->integer ? e->i32 : e->f32, &s->user));
   LLVMValueRef user;
   HD_TRY(hd_emit_arg(e, s->op, "user", &user));
@@ -352,7 +352,9 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
   s->has_scale_b = hd_op_has(op, HD_ATTR_SCALE_B);
   if (!hd_emit_can_store(e, elem))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.type",
-                    "D cannot be written in this type on %s", e->target->name);
+                    "D of type %s on %s; legal: f32, s32, s8, u8, from sm_80 f16, bf16, from sm_89 "
+                    "e4m3, e5m2",
+                    heddle_elem_get(elem)->name, e->target->name);
   bool user = s->act && strcmp(s->act, "user") == 0;
   if (!user && !hd_emit_is_activation(s->act))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.act",

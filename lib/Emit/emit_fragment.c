@@ -18,7 +18,7 @@ static heddle_status packed_a(hd_emitter *e, const hd_op *op, const hd_value *bu
       !misplaced)
     return HEDDLE_OK;
   return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.layout",
-                  "%s needs a buffer of layout packed_a with slab_bytes",
+                  "%s of a buffer of another layout; legal: packed_a with slab_bytes",
                   hd_op_get_info(op->kind)->text);
 }
 
@@ -85,7 +85,8 @@ static heddle_status four_registers(hd_emitter *e, const hd_op *op) {
   if (n == 4)
     return HEDDLE_OK;
   return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.fragment",
-                  "%s gives 4 registers, the fragment has %d", hd_op_get_info(op->kind)->text, n);
+                  "%s into a fragment of %d registers; legal: 4", hd_op_get_info(op->kind)->text,
+                  n);
 }
 
 /* Lane l gives the address of row l % 8 of matrix l / 8. Matrices in register order: rows 0-7 and

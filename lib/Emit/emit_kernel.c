@@ -44,7 +44,7 @@ heddle_status hd_emit_arg(hd_emitter *e, const hd_op *user, const char *name, LL
       return HEDDLE_OK;
     }
   return hd_error(e->ctx, HEDDLE_INVALID, user->loc, "emit.arg",
-                  "%s needs the argument %s, which the kernel does not declare",
+                  "%s reads an argument that the kernel lacks; nearest: arg {arg = %s}",
                   hd_op_get_info(user->kind)->text, name);
 }
 
@@ -126,8 +126,9 @@ static heddle_status set_registers(hd_emitter *e, const hd_op *op) {
     return HEDDLE_OK;
   if (base == 0 || e->target->sm < 90 || e->target->suffix == 0)
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.registers",
-                    "registers = %lld needs max_registers of the kernel and a target like sm_90a "
-                    "(setmaxnreg)", (long long)wanted);
+                    "registers = %lld; legal: beside the kernel's max_registers, on a target like "
+                    "sm_90a (setmaxnreg)",
+                    (long long)wanted);
   if (wanted < 24 || wanted > 256 || wanted % 8)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.registers",
                     "registers = %lld; legal: 24 to 256 in steps of 8 (setmaxnreg)",
@@ -212,7 +213,7 @@ static heddle_status check_name(hd_emitter *e, const char *name) {
                     name ? name : "");
   if (LLVMGetNamedFunction(e->module, name))
     return hd_error(e->ctx, HEDDLE_INVALID, e->kernel->loc, "kernel.name",
-                    "two kernels are named %s", name);
+                    "two kernels are named %s; legal: a name each", name);
   return HEDDLE_OK;
 }
 

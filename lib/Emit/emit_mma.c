@@ -60,9 +60,8 @@ static heddle_status check_registers(hd_emitter *e, const hd_op *op, const hd_sp
     int32_t n = hd_emit_type_count(op->operands[i]->type);
     if (n != row->operand[order[i]].n_regs)
       return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.registers",
-                      "operand %d of %s has %d registers; %s takes %d", (int)i,
-                      hd_op_get_info(op->kind)->text, n, row->name,
-                      row->operand[order[i]].n_regs);
+                      "operand %d of %s has %d registers; legal: %d, as %s takes", (int)i,
+                      hd_op_get_info(op->kind)->text, n, row->operand[order[i]].n_regs, row->name);
   }
   return HEDDLE_OK;
 }

@@ -161,10 +161,11 @@ static heddle_status find_lowering(hd_emitter *e, const hd_op *op, hd_emit_fn **
   const struct lowering *row = &lowerings[op->kind];
   const char *text = hd_op_get_info(op->kind)->text;
   if (!row->fn)
-    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.op", "%s has no lowering", text);
+    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.op",
+                    "%s has no lowering; legal: ops of role level", text);
   if (e->target->sm < row->sm)
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.target",
-                    "%s needs sm_%d or later; the target is %s", text, row->sm, e->target->name);
+                    "%s on %s; legal: sm_%d and later", text, e->target->name, row->sm);
   *fn = row->fn;
   return HEDDLE_OK;
 }

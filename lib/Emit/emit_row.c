@@ -12,11 +12,13 @@ heddle_status hd_emit_row_named(hd_emitter *e, const hd_op *op, const char *name
                                 int64_t selector, const hd_spec_row **row) {
   const hd_spec_row *found = name ? hd_spec_find(name) : NULL;
   if (!found || found->family != family)
-    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.row", "\"%s\" is no spec row of %s",
+    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.row",
+                    "\"%s\" is no spec row of %s; legal: those that `heddle list` names",
                     name ? name : "", family_name(family));
   if (!hd_spec_can_generate(found))
-    return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.row",
-                    "the layout of %s has no judge: it is listed, not generated", name);
+    return hd_error(
+        e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.row",
+        "nobody has judged the layout of row %s; legal: rows with a judge (`heddle list`)", name);
   char reason[256] = "";
   hd_legal_query query = {e->target, (uint16_t)e->ptx_version, (int)selector};
   if (hd_spec_legal(found, &query, reason, sizeof reason) != HD_LEGAL)

@@ -29,7 +29,8 @@ static heddle_status slot_address(hd_emitter *e, const hd_op *op, const hd_value
                                   const hd_value *cursor, LLVMValueRef *address) {
   if (!e->tensor)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.tensor",
-                    "%s stands before tcgen05.address", hd_op_get_info(op->kind)->text);
+                    "%s stands before tcgen05.address; legal: behind it",
+                    hd_op_get_info(op->kind)->text);
   LLVMValueRef column =
       hd_emit_slot(e, buffer, cursor, hd_tensor_slot_columns(hd_emit_def(buffer)));
   *address = hd_emit_add(e, e->tensor, column);
@@ -128,7 +129,7 @@ static heddle_status descriptor_a(hd_emitter *e, const hd_op *op, LLVMValueRef *
   int64_t bytes = hd_op_int(def, HD_ATTR_BYTES, 0), slab = hd_op_int(def, HD_ATTR_SLAB_BYTES, 0);
   if (!hd_op_has(def, HD_ATTR_BY_STEP) || slab <= 0)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.layout",
-                    "%s needs A in a buffer of layout packed_a, by_step",
+                    "%s of A in a buffer of another layout; legal: packed_a, by_step",
                     hd_op_get_info(op->kind)->text);
   hd_operand_place at = {hd_emit_get1(e, op->operands[2]), hd_emit_get(e, op->operands[3], NULL)[0],
                          bytes, hd_op_int(op, HD_ATTR_STEP, 0) * (bytes / slab) * STEP_BYTES};
@@ -231,8 +232,8 @@ static heddle_status address_slot(hd_emitter *e, const hd_op *op, LLVMValueRef *
     *at = hd_emit_addi(e, LLVMConstPtrToInt(e->shared, e->i32), offset);
     return HEDDLE_OK;
   }
-  return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.tensor", "%s without tcgen05.alloc",
-                  hd_op_get_info(op->kind)->text);
+  return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.tensor",
+                  "%s without tcgen05.alloc; legal: behind one", hd_op_get_info(op->kind)->text);
 }
 
 heddle_status hd_emit_op_tcgen05_alloc(hd_emitter *e, const hd_op *op) {
@@ -255,7 +256,7 @@ heddle_status hd_emit_op_tcgen05_address(hd_emitter *e, const hd_op *op) {
 heddle_status hd_emit_op_tcgen05_dealloc(hd_emitter *e, const hd_op *op) {
   if (!e->tensor)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.tensor",
-                    "tcgen05.dealloc stands before tcgen05.address");
+                    "tcgen05.dealloc stands before tcgen05.address; legal: behind it");
   LLVMBasicBlockRef join = first_warp(e);
   HD_TRY(issue(e, op, for_ctas(e, "tcgen05_dealloc"), &e->tensor));
   hd_emit_endif(e, join);

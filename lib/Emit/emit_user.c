@@ -16,8 +16,9 @@
 
 enum { WIDEST_INTEGER = 64, MOST_FUNCTIONS = 256, MOST_CALLS = 4096, DEEPEST_CALL = 32 };
 
-static heddle_status refuse(hd_emitter *e, const char *rule, const char *what, const char *why) {
-  return hd_error(e->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, rule, "user function: %s %s", what, why);
+static heddle_status refuse(hd_emitter *e, const char *rule, const char *what, const char *legal) {
+  return hd_error(e->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, rule, "user function: got %s; %s", what,
+                  legal);
 }
 
 /* ---- the lists ---- */
@@ -133,40 +134,43 @@ static bool is_nowhere(LLVMValueRef address) {
 static heddle_status check_load(hd_emitter *e, LLVMValueRef load) {
   unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(load, 0)));
   if (LLVMGetVolatile(load) || LLVMIsAtomic(load))
-    return refuse(e, "user.load", "a volatile or atomic load", "is not allowed");
+    return refuse(e, "user.load", "a volatile or atomic load", "legal: plain loads");
   if (space != HD_AS_GENERIC && space != HD_AS_GLOBAL && space != 4)
-    return refuse(e, "user.load", "a load from shared or local memory", "is not allowed");
+    return refuse(e, "user.load", "a load from shared or local memory",
+                  "legal: from global memory and constants");
   if (is_nowhere(LLVMGetOperand(load, 0)))
     return refuse(e, "user.load", "a load from null, undef or a constant address",
-                  "is not allowed");
+                  "legal: through user, from constants");
   return HEDDLE_OK;
 }
 
 static heddle_status check_call(hd_emitter *e, LLVMValueRef call) {
   LLVMValueRef callee = LLVMGetCalledValue(call);
   if (LLVMIsAInlineAsm(callee))
-    return refuse(e, "user.call", "inline asm", "is not allowed");
+    return refuse(e, "user.call", "inline asm", "legal: LLVM instructions");
   if (!LLVMIsAFunction(callee))
-    return refuse(e, "user.call", "a call through a pointer", "is not allowed");
+    return refuse(e, "user.call", "a call through a pointer", "legal: calls by name");
   size_t n;
   const char *name = LLVMGetValueName2(callee, &n);
   if (!LLVMIsDeclaration(callee) || is_allowed_call(name, call))
     return HEDDLE_OK;
   return hd_error(e->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "user.call",
-                  "user function: a call of %s is not allowed; allowed are its own functions, fma, "
-                  "minnum, maxnum, fabs, sqrt, exp2, rounding, afn tanh and llvm.nvvm.*.approx",
+                  "user function: got a call of %s; legal: its own functions, fma, minnum, maxnum, "
+                  "fabs, sqrt, exp2, rounding, afn tanh and llvm.nvvm.*.approx",
                   name);
 }
 
 static heddle_status check_instruction(hd_emitter *e, LLVMValueRef instruction) {
   LLVMOpcode opcode = LLVMGetInstructionOpcode(instruction);
   if (!is_allowed_opcode(opcode))
-    return refuse(e, "user.instruction", opcode_name(opcode), "is not allowed");
+    return refuse(
+        e, "user.instruction", opcode_name(opcode),
+        "legal: arithmetic, comparisons, conversions, select, br, switch, phi, load, call");
   if (!is_allowed_type(LLVMTypeOf(instruction)))
-    return refuse(e, "user.type", "a type wider than 64 bits", "is not allowed");
+    return refuse(e, "user.type", "a type wider than 64 bits", "legal: up to 64 bits");
   for (int i = 0; i < LLVMGetNumOperands(instruction); i++)
     if (!is_allowed_type(LLVMTypeOf(LLVMGetOperand(instruction, (unsigned)i))))
-      return refuse(e, "user.type", "an operand wider than 64 bits", "is not allowed");
+      return refuse(e, "user.type", "an operand wider than 64 bits", "legal: up to 64 bits");
   if (opcode == LLVMLoad)
     return check_load(e, instruction);
   return opcode == LLVMCall ? check_call(e, instruction) : HEDDLE_OK;
@@ -192,9 +196,9 @@ typedef struct call_path {
 static heddle_status check_recursion(hd_emitter *e, const call_path *path) {
   for (const call_path *p = path->up; p; p = p->up)
     if (p->function == path->function || path->depth > DEEPEST_CALL)
-      return refuse(e, "user.call", "recursion", "is not allowed");
+      return refuse(e, "user.call", "recursion", "legal: calls up to 32 deep");
   if (++*path->calls > MOST_CALLS)
-    return refuse(e, "user.call", "more than 4096 calls, all inlined,", "are not allowed");
+    return refuse(e, "user.call", "more than 4096 calls, all inlined", "legal: up to 4096");
   for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(path->function); b;
        b = LLVMGetNextBasicBlock(b))
     for (LLVMValueRef i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) {
@@ -215,14 +219,14 @@ static void rename_user(hd_emitter *e, LLVMValueRef global) {
 static heddle_status check_globals(hd_emitter *e, LLVMModuleRef user) {
   size_t n;
   if (*LLVMGetModuleInlineAsm(user, &n))
-    return refuse(e, "user.module", "module asm", "is not allowed");
+    return refuse(e, "user.module", "module asm", "legal: functions and constants");
   if (LLVMGetFirstGlobalAlias(user) || LLVMGetFirstGlobalIFunc(user))
-    return refuse(e, "user.module", "an alias", "is not allowed");
+    return refuse(e, "user.module", "an alias", "legal: functions and constants");
   for (LLVMValueRef g = LLVMGetFirstGlobal(user); g; g = LLVMGetNextGlobal(g)) {
     if (!LLVMIsGlobalConstant(g) || LLVMIsDeclaration(g) || LLVMIsThreadLocal(g) ||
         strncmp(LLVMGetValueName2(g, &n), "llvm.", 5) == 0)
       return refuse(e, "user.global", LLVMGetValueName2(g, &n),
-                    "is not a constant with a value: only such globals are allowed");
+                    "legal: of globals, constants with a value");
     LLVMSetLinkage(g, LLVMInternalLinkage);
     rename_user(e, g);
   }
@@ -255,7 +259,7 @@ static heddle_status check_function(hd_emitter *e, LLVMValueRef function) {
   int calls = 0;
   if (LLVMHasPersonalityFn(function) || LLVMIsFunctionVarArg(LLVMGlobalGetValueType(function)))
     return refuse(e, "user.function", LLVMGetValueName2(function, &n),
-                  "has variable arguments or an exception handler");
+                  "legal: functions of fixed arguments, without exception handlers");
   HD_TRY(check_body(e, function));
   return check_recursion(e, &(call_path){NULL, function, 0, &calls});
 }
@@ -267,7 +271,7 @@ static heddle_status check_module(hd_emitter *e, LLVMModuleRef user) {
     if (LLVMIsDeclaration(f))
       continue;
     if (++n_functions > MOST_FUNCTIONS)
-      return refuse(e, "user.module", "more than 256 functions", "are not allowed");
+      return refuse(e, "user.module", "more than 256 functions", "legal: up to 256");
     HD_TRY(check_function(e, f));
   }
   return HEDDLE_OK;
@@ -342,8 +346,10 @@ heddle_status hd_emit_find_user(hd_emitter *e, const hd_op *op, const char *name
   LLVMTypeRef params[] = {acc, e->i32, e->i32, e->generic_ptr};
   if (!found || LLVMIsDeclaration(found))
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "user.function",
-                    "%s defines no function %s",
-                    e->options->user_ir ? "the user's IR" : "no user IR was given, which", name);
+                    "%s; nearest: define float @%s(%s %%acc, i32 %%row, i32 %%col, ptr %%user)",
+                    e->options->user_ir ? "the user's IR defines no such function"
+                                        : "no user IR was given",
+                    name, acc == e->f32 ? "float" : "i32");
   if (LLVMGlobalGetValueType(found) != LLVMFunctionType(e->f32, params, 4, false))
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "user.function",
                     "%s has another type; legal: float (%s acc, i32 row, i32 col, ptr user)", name,

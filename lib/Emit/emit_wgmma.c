@@ -14,8 +14,9 @@ static heddle_status descriptor_a(hd_emitter *e, const hd_op *op, LLVMValueRef *
   int64_t slab_bytes = hd_op_int(def, HD_ATTR_SLAB_BYTES, 0);
   if (!hd_op_is(def, HD_ATTR_LAYOUT, "packed_a") || slab_bytes <= 0 || slab_bytes % UNIT ||
       hd_op_has(def, HD_ATTR_BY_STEP))
-    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.layout",
-                    "A by descriptor needs a buffer of layout packed_a with slab_bytes");
+    return hd_error(
+        e->ctx, HEDDLE_INVALID, op->loc, "emit.layout",
+        "A by descriptor of a buffer of another layout; legal: packed_a with slab_bytes");
   LLVMValueRef slab = hd_emit_muli(e, hd_emit_get1(e, op->operands[3]), slab_bytes);
   hd_operand_place at = {hd_emit_add(e, hd_emit_get1(e, op->operands[1]), slab),
                          hd_emit_get(e, op->operands[2], NULL)[0], hd_op_int(def, HD_ATTR_BYTES, 0),
@@ -53,15 +54,16 @@ static void call_wgmma(hd_emitter *e, const wgmma_call *w, LLVMValueRef *result)
 
 static heddle_status check_call(hd_emitter *e, const hd_op *op, const wgmma_call *w, bool ss) {
   if (w->row->a_in_registers == ss)
-    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.row", "%s takes A from %s",
-                    w->row->name, ss ? "registers" : "shared memory");
+    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.row",
+                    "row %s with A in %s; legal: in %s", w->row->name,
+                    ss ? "shared memory" : "registers", ss ? "registers" : "shared memory");
   if (w->n_acc != w->row->operand[HD_OPERAND_D].n_regs || w->n_acc > 256)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.registers",
-                    "the accumulators have %d registers; %s takes %d", w->n_acc, w->row->name,
-                    w->row->operand[HD_OPERAND_D].n_regs);
+                    "the accumulators have %d registers; legal: %d, as %s takes", w->n_acc,
+                    w->row->operand[HD_OPERAND_D].n_regs, w->row->name);
   if (w->trans_b && !(w->row->modifiers & HD_MOD_TRANS_B))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.trans",
-                    "%s reads B K-major only", w->row->name);
+                    "row %s with trans; legal: B K-major", w->row->name);
   return HEDDLE_OK;
 }
 

@@ -417,8 +417,8 @@ static heddle_status visit_values(heddle_context *ctx, hd_user_function *u, bool
         if (!is_evaluated(in))
           return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "user.evaluate",
                           "the user's function has what is not evaluated here (loads, switch, "
-                          "pointers, vectors, some intrinsics): there is no reference to compare "
-                          "with");
+                          "pointers, vectors, some intrinsics), so that nothing tells what is "
+                          "right; legal: arithmetic of scalars, br, calls");
         if (keep)
           slot_of(u, in)->key = in;
       }
@@ -431,8 +431,11 @@ static heddle_status prepare(heddle_context *ctx, const char *name, hd_user_func
   u->function = LLVMGetNamedFunction(u->module, name);
   if (!u->function || LLVMIsDeclaration(u->function) || LLVMCountParams(u->function) != 4 ||
       !is_float(LLVMGetReturnType(LLVMGlobalGetValueType(u->function))))
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "user.function",
-                    "the user's IR defines no float %s of four parameters", name);
+    return hd_error(
+        ctx, HEDDLE_INVALID, HD_NOWHERE, "user.function",
+        "the user's IR defines no such function; nearest: define float @%s(float %%acc, "
+        "i32 %%row, i32 %%col, ptr %%user)",
+        name);
   HD_TRY(visit_values(ctx, u, false, &n));
   for (u->n_slots = 16; u->n_slots < 2 * n;)
     u->n_slots *= 2;

@@ -167,8 +167,10 @@ static heddle_status check_complete(heddle_context *ctx, const heddle_problem *p
                 {p->d.given, "type of D"}};
   for (size_t i = 0; i < HD_COUNT(needed); i++)
     if (!needed[i].given)
-      REFUSE("problem.complete", "the %s is missing; a problem has a name, a target, sizes m, n "
-             "and k, and types of A, B and D", needed[i].what);
+      REFUSE("problem.complete",
+             "the %s is missing; legal: a name, a target, sizes m, n and k, "
+             "types of A, B and D",
+             needed[i].what);
   return HEDDLE_OK;
 }
 

@@ -343,7 +343,8 @@ static void check_names(hd_verifier *v) {
   for (const hd_op *kernel = v->module->body->first; kernel; kernel = kernel->next) {
     const char *name = hd_op_str(kernel, HD_ATTR_NAME);
     if (hd_scope_find(&names, name))
-      hd_verify_fail(v, kernel, "ir.kernel-name", "two kernels are named \"%s\"", name);
+      hd_verify_fail(v, kernel, "ir.kernel-name",
+                     "two kernels are named \"%s\"; legal: a name each", name);
     hd_scope_add(&names, name, NULL);
   }
   hd_scope_free(&names);
@@ -354,7 +355,8 @@ heddle_status hd_verify(heddle_context *ctx, const hd_module *module, const char
   if (module->sync_placed && module->level != HD_LEVEL_ROLE) {
     v.n_errors++;
     v.status = hd_error(ctx, blame ? HEDDLE_INTERNAL : HEDDLE_INVALID, (hd_loc){module->file, 1, 1},
-                        "ir.sync", "sync=placed exists at role level only");
+                        "ir.sync", "sync=placed at %s level; nearest: sync=none",
+                        hd_level_name(module->level));
   }
   check_region(&v, module->body, 0);
   if (!v.n_errors)

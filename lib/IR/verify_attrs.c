@@ -118,7 +118,8 @@ static bool is_symbol(const char *text) {
 static void check_symbol(hd_verifier *v, const hd_op *op, const hd_attr *attr) {
   const char *words = words_of(op, attr->key);
   if (!attr->s || !is_symbol(attr->s))
-    hd_verify_fail(v, op, "ir.attribute", "%s is no word", hd_attr_name(attr->key));
+    hd_verify_fail(v, op, "ir.attribute", "%s is no word; legal: letters, digits, _ and .",
+                   hd_attr_name(attr->key));
   else if (words && !has_word(words, attr->s))
     hd_verify_fail(v, op, "ir.attribute", "%s = %.60s; legal: %s", hd_attr_name(attr->key), attr->s,
                    words);
@@ -193,7 +194,8 @@ static void check_attr(hd_verifier *v, const hd_op *op, const hd_attr *attr) {
     break;
   case HD_ATTR_KIND_ELEM:
     if (attr->i < 0 || attr->i >= HEDDLE_N_ELEMS)
-      hd_verify_fail(v, op, "ir.attribute", "%s is no element type", hd_attr_name(attr->key));
+      hd_verify_fail(v, op, "ir.attribute", "%s = %lld; legal: an element type",
+                     hd_attr_name(attr->key), (long long)attr->i);
     break;
   case HD_ATTR_KIND_INTS:
   case HD_ATTR_KIND_STRINGS:
@@ -214,8 +216,19 @@ static void check_required(hd_verifier *v, const hd_op *op) {
     char name[64] = {0};
     memcpy(name, p, n - 1 < sizeof name - 1 ? n - 1 : sizeof name - 1);
     if (!hd_op_has(op, hd_attr_find_key(name)))
-      hd_verify_fail(v, op, "ir.attribute", "the attribute %s is missing", name);
+      hd_verify_fail(v, op, "ir.attribute", "the attribute %s is missing; legal: one", name);
   }
+}
+
+/* Nothing that the op takes is written nearly so. */
+static void refuse_attr(hd_verifier *v, const hd_op *op, hd_attr_key wrong) {
+  hd_strbuf taken = {0};
+  for (int key = 0; key < HD_N_ATTRS; key++)
+    if (hd_attr_get_use(op->kind, (hd_attr_key)key) != HD_ATTR_REFUSED)
+      hd_strbuf_printf(&taken, "%s%s", taken.len ? ", " : "", hd_attr_name((hd_attr_key)key));
+  hd_verify_fail(v, op, "ir.attribute", "does not take %s; legal: %s", hd_attr_name(wrong),
+                 taken.len ? hd_strbuf_text(&taken) : "no attribute");
+  hd_strbuf_free(&taken);
 }
 
 void hd_verify_attrs(hd_verifier *v, const hd_op *op) {
@@ -228,7 +241,7 @@ void hd_verify_attrs(hd_verifier *v, const hd_op *op) {
       hd_verify_fail(v, op, "ir.attribute", "does not take %s; nearest: %s", hd_attr_name(key),
                      near);
     else
-      hd_verify_fail(v, op, "ir.attribute", "does not take %s", hd_attr_name(key));
+      refuse_attr(v, op, key);
   }
   check_required(v, op);
 }

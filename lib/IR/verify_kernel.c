@@ -11,7 +11,8 @@ static void check_unique(hd_verifier *v, const hd_op *kernel, hd_op_kind kind, h
       continue;
     const char *name = hd_op_str(op, key);
     if (hd_scope_find(&names, name))
-      hd_verify_fail(v, op, "ir.twice", "%s = \"%s\" is given twice", hd_attr_name(key), name);
+      hd_verify_fail(v, op, "ir.twice", "%s = \"%s\" is given twice; legal: once",
+                     hd_attr_name(key), name);
     hd_scope_add(&names, name, NULL);
   }
   hd_scope_free(&names);
@@ -61,8 +62,7 @@ static int64_t check_partition(hd_verifier *v, const hd_op *kernel) {
   for (int64_t warp = 0; warp < warps && warps <= 32; warp++)
     if (!role_at(kernel, warp)) {
       hd_verify_fail(v, kernel, "ir.roles",
-                     "warp %lld has no role, or another has two: roles "
-                     "partition the warps",
+                     "warp %lld has no role, or another has two; legal: one for each warp",
                      (long long)warp);
       break;
     }
@@ -87,9 +87,10 @@ static void check_registers(hd_verifier *v, const hd_op *kernel, int64_t warps) 
     hd_verify_fail(v, kernel, "ir.registers",
                    "roles set registers, without max_registers; legal: both");
   else if (any && wanted > entry * warps)
-    hd_verify_fail(v, kernel, "ir.registers",
-                   "roles want %lld registers a lane in all, max_registers = %lld gives %lld",
-                   (long long)wanted, (long long)entry, (long long)(entry * warps));
+    hd_verify_fail(
+        v, kernel, "ir.registers",
+        "roles want %lld registers a lane in all; legal: up to %lld, of max_registers = %lld",
+        (long long)wanted, (long long)(entry * warps), (long long)entry);
 }
 
 static void check_launch(hd_verifier *v, const hd_op *kernel) {
@@ -110,7 +111,8 @@ static heddle_status note_id(void *user, hd_op *op) {
     return HEDDLE_OK;
   int64_t id = hd_op_int(op, HD_ATTR_ID, 0);
   if (ids->owner[id] && ids->owner[id] != ids->role)
-    hd_verify_fail(ids->v, op, "ir.barrier-id", "id = %lld belongs to role \"%s\"", (long long)id,
+    hd_verify_fail(ids->v, op, "ir.barrier-id",
+                   "id = %lld is of role \"%s\"; legal: one of its own", (long long)id,
                    hd_op_str(ids->owner[id], HD_ATTR_NAME));
   ids->owner[id] = ids->role;
   return HEDDLE_OK;

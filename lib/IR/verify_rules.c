@@ -116,14 +116,16 @@ static void check_size(hd_verifier *v, const hd_op *op) {
 /* The type that a matrix says is its `type`. */
 static void check_elem(hd_verifier *v, const hd_op *op, hd_attr_key key) {
   if (op->results[0]->type.elem != hd_op_elem(op, key))
-    hd_verify_fail(v, op, "ir.type", "the result is not of %s = %s", hd_attr_name(key),
-                   heddle_elem_get(hd_op_elem(op, key))->name);
+    hd_verify_fail(v, op, "ir.type", "%s = %s; legal: %s, as the result", hd_attr_name(key),
+                   heddle_elem_get(hd_op_elem(op, key))->name,
+                   heddle_elem_get(op->results[0]->type.elem)->name);
 }
 
 static void check_sparse(hd_verifier *v, const hd_op *op) {
   check_elem(v, op, HD_ATTR_TYPE);
   if (heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->group == 0)
-    hd_verify_unsupported(v, op, "ir.sparse-type", "no sparse form of %s exists",
+    hd_verify_unsupported(v, op, "ir.sparse-type",
+                          "no sparse form of %s exists; legal: types of groups (`heddle list`)",
                           heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->name);
 }
 
@@ -181,8 +183,8 @@ static void check_store_tile(hd_verifier *v, const hd_op *op) {
     ones[] = {{HD_ATTR_SCALE_A, HD_ATTR_SCALE_A_ONE}, {HD_ATTR_SCALE_B, HD_ATTR_SCALE_B_ONE}};
   for (size_t i = 0; i < HD_COUNT(ones); i++)
     if (hd_op_has(op, ones[i].needs) && !hd_op_has(op, ones[i].flag))
-      hd_verify_fail(v, op, "ir.epilogue", "%s without %s", hd_attr_name(ones[i].needs),
-                     hd_attr_name(ones[i].flag));
+      hd_verify_fail(v, op, "ir.epilogue", "%s without %s; legal: behind it",
+                     hd_attr_name(ones[i].needs), hd_attr_name(ones[i].flag));
   for (size_t i = 0; i < HD_COUNT(pairs); i++)
     if (hd_op_has(op, pairs[i].flag) != hd_op_has(op, pairs[i].needs))
       hd_verify_fail(v, op, "ir.epilogue",
@@ -318,7 +320,11 @@ static void check_arg(hd_verifier *v, const hd_op *op) {
         "workspace m n k ldb ldc ldd ldsa ldsb alpha beta",
         name);
   else if (rule->kind != type.kind)
-    hd_verify_fail(v, op, "ir.arg", "argument %s has another type", name);
+    hd_verify_fail(v, op, "ir.arg", "argument %s of another type; legal: %s", name,
+                   rule->kind == HD_TYPE_PTR   ? "ptr"
+                   : rule->kind == HD_TYPE_I32 ? "i32"
+                   : rule->kind == HD_TYPE_I64 ? "i64"
+                                               : "f32");
   else if ((type.kind == HD_TYPE_PTR) != hd_op_has(op, HD_ATTR_TYPE))
     hd_verify_fail(v, op, "ir.arg", "one of type and a ptr; legal: both, or neither");
   else if (type.kind == HD_TYPE_PTR)

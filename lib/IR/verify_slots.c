@@ -23,8 +23,9 @@ static void join_cursors(hd_verifier *v, const hd_op *op, int32_t i, const hd_op
   int64_t old = hd_verify_stages(v, op->results[i]);
   int64_t stages = hd_verify_stages(v, last->operands[i]);
   if (old != HD_NO_FACT && stages != HD_NO_FACT && stages != old)
-    hd_verify_fail(v, last, "ir.stages", "value %d is a cursor of %lld stages, before of %lld",
-                   (int)i, (long long)stages, (long long)old);
+    hd_verify_fail(v, last, "ir.stages",
+                   "value %d is a cursor of %lld stages; legal: %lld, as before", (int)i,
+                   (long long)stages, (long long)old);
   set_stages(v, op->results[i], stages);
 }
 
@@ -67,7 +68,7 @@ static void check_rings(hd_verifier *v, const hd_op *op) {
     int64_t stages = hd_verify_stages(v, op->operands[rule->cursor]);
     int64_t held = hd_op_int(holder, HD_ATTR_STAGES, 0);
     if (stages != HD_NO_FACT && stages != held)
-      hd_verify_fail(v, op, "ir.stages", "a cursor of %lld stages in \"%s\", which has %lld",
+      hd_verify_fail(v, op, "ir.stages", "a cursor of %lld stages in \"%s\"; legal: %lld",
                      (long long)stages, hd_op_str(holder, HD_ATTR_NAME), (long long)held);
   }
 }
@@ -114,7 +115,7 @@ static void check_storage(hd_verifier *v, const hd_op *op) {
 static void check_extent(hd_verifier *v, const hd_op *op, const hd_op *buffer, int64_t lo,
                          int64_t hi) {
   if (lo < 0 || hi > hd_op_int(buffer, HD_ATTR_BYTES, 0))
-    hd_verify_fail(v, op, "ir.slot", "bytes [%lld, %lld) of a slot of \"%s\", which has %lld",
+    hd_verify_fail(v, op, "ir.slot", "bytes [%lld, %lld) of a slot of \"%s\"; legal: [0, %lld)",
                    (long long)lo, (long long)hi, hd_op_str(buffer, HD_ATTR_NAME),
                    (long long)hd_op_int(buffer, HD_ATTR_BYTES, 0));
 }
@@ -128,13 +129,13 @@ static void check_rows_layout(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.layout",
                    "layout = rows lacks an attribute; legal: rows, panel, swizzle");
   else if (bytes % (rows * panel))
-    hd_verify_fail(v, op, "ir.layout", "bytes = %lld is no whole number of panels of %lld x %lld",
+    hd_verify_fail(v, op, "ir.layout", "bytes = %lld; legal: whole panels of %lld x %lld",
                    (long long)bytes, (long long)rows, (long long)panel);
   else if (swizzle && panel % swizzle)
     hd_verify_fail(v, op, "ir.layout", "panel = %lld; legal: multiples of swizzle = %lld",
                    (long long)panel, (long long)swizzle);
   else if (align < 8 * swizzle)
-    hd_verify_fail(v, op, "ir.align", "align = %lld; swizzle = %lld repeats every %lld bytes",
+    hd_verify_fail(v, op, "ir.align", "align = %lld with swizzle = %lld; nearest: %lld",
                    (long long)align, (long long)swizzle, (long long)(8 * swizzle));
   else if (run & (run - 1))
     hd_verify_fail(v, op, "ir.run", "run = %lld; legal: 4, 8, 16", (long long)run);
@@ -150,8 +151,8 @@ static void check_packed_layout(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.layout",
                    "layout = packed_a lacks one; legal: slab_bytes, meta_offset, type");
   else if (bytes % slab)
-    hd_verify_fail(v, op, "ir.layout", "bytes = %lld is no whole number of slabs of %lld",
-                   (long long)bytes, (long long)slab);
+    hd_verify_fail(v, op, "ir.layout", "bytes = %lld; legal: whole slabs of %lld", (long long)bytes,
+                   (long long)slab);
   else if (meta + META_WORD_BYTES > slab || meta < K_STEP_VALUE_BYTES)
     hd_verify_fail(v, op, "ir.layout", "meta_offset = %lld; legal: %d to %lld", (long long)meta,
                    (int)K_STEP_VALUE_BYTES, (long long)(slab - META_WORD_BYTES));
@@ -165,15 +166,14 @@ static void check_box_layout(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.layout",
                    "layout = box lacks an attribute; legal: panel, swizzle, type");
   else if (bytes % panel)
-    hd_verify_fail(v, op, "ir.layout", "bytes = %lld is no whole number of lines of %lld",
-                   (long long)bytes, (long long)panel);
+    hd_verify_fail(v, op, "ir.layout", "bytes = %lld; legal: whole lines of %lld", (long long)bytes,
+                   (long long)panel);
   else if ((swizzle && panel != swizzle) || (panel & (panel - 1)))
     hd_verify_fail(v, op, "ir.layout",
                    "panel = %lld, swizzle = %lld; legal: a power of two, and the swizzle's own",
                    (long long)panel, (long long)swizzle);
   else if (align < atom)
-    hd_verify_fail(v, op, "ir.align",
-                   "align = %lld; a box with swizzle = %lld begins at multiples of %lld",
+    hd_verify_fail(v, op, "ir.align", "align = %lld of a box with swizzle = %lld; nearest: %lld",
                    (long long)align, (long long)swizzle, (long long)atom);
 }
 
@@ -208,8 +208,8 @@ static void check_buffer(hd_verifier *v, const hd_op *op) {
 static void check_mask(hd_verifier *v, const hd_op *op, hd_attr_key key) {
   int64_t cluster = hd_op_int(v->kernel, HD_ATTR_CLUSTER, 1), mask = hd_op_int(op, key, 1);
   if (mask >> cluster)
-    hd_verify_fail(v, op, "ir.cluster", "%s = %lld names CTAs outside of a cluster of %lld",
-                   hd_attr_name(key), (long long)mask, (long long)cluster);
+    hd_verify_fail(v, op, "ir.cluster", "%s = %lld in a cluster of %lld; legal: up to %lld",
+                   hd_attr_name(key), (long long)mask, (long long)cluster, (1LL << cluster) - 1);
 }
 
 static void check_barrier_operand(hd_verifier *v, const hd_op *op, int32_t index) {
@@ -243,15 +243,16 @@ static void check_copy_tma(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.tmap", "the tensor map has rank %d for buffer \"%s\"; legal: %d",
                    (int)box->n, hd_op_str(buffer, HD_ATTR_NAME), rank);
   else if (bytes != box_bytes)
-    hd_verify_fail(v, op, "ir.tmap", "bytes = %lld, but a box has %lld", (long long)bytes,
+    hd_verify_fail(v, op, "ir.tmap", "bytes = %lld of a box; nearest: %lld", (long long)bytes,
                    (long long)box_bytes);
   if (offset % 128)
     hd_verify_fail(v, op, "ir.align", "offset = %lld; legal: multiples of 128", (long long)offset);
   if (hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") &&
       hd_op_int(buffer, HD_ATTR_SWIZZLE, 0) != hd_op_int(map, HD_ATTR_SWIZZLE, 0))
-    hd_verify_fail(v, op, "ir.tmap", "the tensor map swizzles %lld bytes, buffer \"%s\" %lld",
-                   (long long)hd_op_int(map, HD_ATTR_SWIZZLE, 0), hd_op_str(buffer, HD_ATTR_NAME),
-                   (long long)hd_op_int(buffer, HD_ATTR_SWIZZLE, 0));
+    hd_verify_fail(v, op, "ir.tmap", "the tensor map swizzles %lld bytes; legal: %lld, as \"%s\"",
+                   (long long)hd_op_int(map, HD_ATTR_SWIZZLE, 0),
+                   (long long)hd_op_int(buffer, HD_ATTR_SWIZZLE, 0),
+                   hd_op_str(buffer, HD_ATTR_NAME));
   check_extent(v, op, buffer, offset, offset + bytes);
   check_mask(v, op, HD_ATTR_MULTICAST);
   check_barrier_operand(v, op, 5);
@@ -273,7 +274,9 @@ static void check_stage_tile(hd_verifier *v, const hd_op *op) {
   for (int32_t i = 6; i < op->n_operands; i++)
     columns += op->operands[i]->type.n / 4 * BLOCK;
   if (hd_op_elem(slot, HD_ATTR_TYPE) != hd_op_elem(op, HD_ATTR_TYPE))
-    hd_verify_fail(v, op, "ir.type", "type is not what \"%s\" holds",
+    hd_verify_fail(v, op, "ir.type", "type = %s; legal: %s, as \"%s\"",
+                   heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->name,
+                   heddle_elem_get(hd_op_elem(slot, HD_ATTR_TYPE))->name,
                    hd_op_str(slot, HD_ATTR_NAME));
   if (cols % (2 * BLOCK) && elem < 4)
     hd_verify_fail(v, op, "ir.slot", "%lld columns a slot; legal: multiples of %d", (long long)cols,
@@ -294,15 +297,14 @@ static void check_copy_out(hd_verifier *v, const hd_op *op) {
   heddle_elem elem = hd_op_elem(map, HD_ATTR_TYPE);
   int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
   if (box->n != 2)
-    hd_verify_fail(v, op, "ir.tmap", "two coordinates, but the tensor map has rank %d",
-                   (int)box->n);
+    hd_verify_fail(v, op, "ir.tmap", "a tensor map of rank %d; legal: 2", (int)box->n);
   else if (elem != hd_op_elem(slot, HD_ATTR_TYPE) ||
            box->ints[0] * bytes != hd_op_int(slot, HD_ATTR_PANEL, 0) ||
            box->ints[0] * box->ints[1] * bytes != hd_op_int(slot, HD_ATTR_BYTES, 0) ||
            hd_op_int(map, HD_ATTR_SWIZZLE, 0) != hd_op_int(slot, HD_ATTR_SWIZZLE, 0))
     hd_verify_fail(
         v, op, "ir.tmap",
-        "a box of %lld x %lld %s, swizzle = %lld, is no slot of \"%s\": %lld bytes in lines of "
+        "a box of %lld x %lld %s, swizzle = %lld; legal: a slot of \"%s\", %lld bytes in lines of "
         "%lld, swizzle = %lld",
         (long long)box->ints[0], (long long)box->ints[1], heddle_elem_get(elem)->name,
         (long long)hd_op_int(map, HD_ATTR_SWIZZLE, 0), hd_op_str(slot, HD_ATTR_NAME),
@@ -332,12 +334,12 @@ static void check_copy_rows(hd_verifier *v, const hd_op *op) {
                    "row_bytes = %lld, offset = %lld; legal: multiples of vec = %lld",
                    (long long)row_bytes, (long long)offset, (long long)vec);
   if (hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") && rows > hd_op_int(buffer, HD_ATTR_ROWS, 0))
-    hd_verify_fail(v, op, "ir.slot", "rows = %lld into \"%s\", which has %lld", (long long)rows,
+    hd_verify_fail(v, op, "ir.slot", "rows = %lld into \"%s\"; legal: up to %lld", (long long)rows,
                    hd_op_str(buffer, HD_ATTR_NAME), (long long)hd_op_int(buffer, HD_ATTR_ROWS, 0));
   else if (hd_op_is(buffer, HD_ATTR_LAYOUT, "packed_a") &&
            row_bytes > hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0))
-    hd_verify_fail(v, op, "ir.slot", "row_bytes = %lld into slabs of %lld", (long long)row_bytes,
-                   (long long)hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0));
+    hd_verify_fail(v, op, "ir.slot", "row_bytes = %lld; legal: up to slab_bytes = %lld",
+                   (long long)row_bytes, (long long)hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0));
   else
     check_extent(v, op, buffer, offset, offset + rows_end(buffer, rows, row_bytes));
 }
@@ -412,8 +414,8 @@ static void check_mma_scales(hd_verifier *v, const hd_op *op) {
   if (!row || (!row->scale_vec && op->n_operands == SCALE_A))
     return;
   if (!row->scale_vec || op->n_operands != N_OPERANDS) {
-    hd_verify_fail(v, op, "ir.operands", "%d operands; row %s takes %d", (int)op->n_operands,
-                   row->name, row->scale_vec ? N_OPERANDS : SCALE_A);
+    hd_verify_fail(v, op, "ir.operands", "%d operands; legal: %d, as row %s takes",
+                   (int)op->n_operands, row->scale_vec ? N_OPERANDS : SCALE_A, row->name);
     return;
   }
   int64_t words = (hd_spec_scales_a_row(row) + HD_SCALES_A_WORD - 1) / HD_SCALES_A_WORD;
@@ -423,8 +425,9 @@ static void check_mma_scales(hd_verifier *v, const hd_op *op) {
   for (int i = 0; i < 2; i++) {
     int64_t got = hd_tensor_slot_columns(op->operands[SCALE_A + i]->op);
     if (got != wanted[i])
-      hd_verify_fail(v, op, "ir.slot", "%lld columns of block scales of %s; row %s takes %lld",
-                     (long long)got, i ? "B" : "A", row->name, (long long)wanted[i]);
+      hd_verify_fail(v, op, "ir.slot",
+                     "%lld columns of block scales of %s; legal: %lld, as row %s takes",
+                     (long long)got, i ? "B" : "A", (long long)wanted[i], row->name);
   }
 }
 
@@ -443,8 +446,8 @@ static void check_warpgroups(hd_verifier *v, const hd_op *op) {
 static void check_next(hd_verifier *v, const hd_op *op) {
   int64_t from = hd_verify_stages(v, op->operands[0]), stages = hd_op_int(op, HD_ATTR_STAGES, 0);
   if (from != HD_NO_FACT && from != stages)
-    hd_verify_fail(v, op, "ir.stages", "stages = %lld, but the cursor has %lld", (long long)stages,
-                   (long long)from);
+    hd_verify_fail(v, op, "ir.stages", "stages = %lld; legal: %lld, as the cursor",
+                   (long long)stages, (long long)from);
 }
 
 /* Each slot of the buffer completes on a barrier slot of its own. */
@@ -454,18 +457,18 @@ static void check_send(hd_verifier *v, const hd_op *op) {
   int64_t owner = hd_op_int(op, HD_ATTR_OWNER, 0),
           cluster = hd_op_int(v->kernel, HD_ATTR_CLUSTER, 1);
   if (owner >= cluster)
-    hd_verify_fail(v, op, "ir.cluster", "owner = %lld in a cluster of %lld", (long long)owner,
-                   (long long)cluster);
+    hd_verify_fail(v, op, "ir.cluster", "owner = %lld; legal: 0 to %lld", (long long)owner,
+                   (long long)(cluster - 1));
   check_barrier_operand(v, op, BARRIER);
   if (op->n_operands > BARRIER && hd_op_int(op->operands[BARRIER]->op, HD_ATTR_STAGES, 0) != slots)
     hd_verify_fail(v, op, "ir.stages",
-                   "barrier \"%s\" of another number of stages than the buffer's %lld",
+                   "barrier \"%s\" of another number of stages; legal: %lld, as the buffer",
                    hd_op_str(op->operands[BARRIER]->op, HD_ATTR_NAME), (long long)slots);
 }
 
 static void check_expect(hd_verifier *v, const hd_op *op) {
   if (hd_op_int(op, HD_ATTR_BYTES, 0) > MAX_TX)
-    hd_verify_fail(v, op, "ir.tx", "bytes = %lld; an mbarrier counts to %d",
+    hd_verify_fail(v, op, "ir.tx", "bytes = %lld; legal: up to %d, as an mbarrier counts",
                    (long long)hd_op_int(op, HD_ATTR_BYTES, 0), (int)MAX_TX);
 }
 

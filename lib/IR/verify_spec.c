@@ -59,10 +59,10 @@ static void check_fragment(hd_verifier *v, const hd_op *op, const hd_spec_row *r
   bool typed = operand != HD_OPERAND_META;
   if (hd_type_registers(type) != want->n_regs || (typed && type.elem != want->elem))
     hd_verify_fail(v, op, "ir.fragment",
-                   "operand %d is %d registers of %s; %s of the row takes %d of %s", (int)index,
-                   (int)hd_type_registers(type), heddle_elem_get(type.elem)->name,
-                   hd_operand_name(operand), (int)want->n_regs,
-                   typed ? heddle_elem_get(want->elem)->name : "s32");
+                   "operand %d is %d registers of %s; legal: %d of %s, as %s of the row",
+                   (int)index, (int)hd_type_registers(type), heddle_elem_get(type.elem)->name,
+                   (int)want->n_regs, typed ? heddle_elem_get(want->elem)->name : "s32",
+                   hd_operand_name(operand));
 }
 
 static void check_result(hd_verifier *v, const hd_op *op, const hd_spec_row *row,
@@ -70,9 +70,10 @@ static void check_result(hd_verifier *v, const hd_op *op, const hd_spec_row *row
   const hd_operand *want = &row->operand[operand];
   hd_type type = op->results[0]->type;
   if (hd_type_registers(type) != want->n_regs || type.elem != want->elem)
-    hd_verify_fail(v, op, "ir.fragment", "gives %d registers of %s; %s of the row has %d of %s",
+    hd_verify_fail(v, op, "ir.fragment",
+                   "gives %d registers of %s; legal: %d of %s, as %s of the row",
                    (int)hd_type_registers(type), heddle_elem_get(type.elem)->name,
-                   hd_operand_name(operand), (int)want->n_regs, heddle_elem_get(want->elem)->name);
+                   (int)want->n_regs, heddle_elem_get(want->elem)->name, hd_operand_name(operand));
 }
 
 static void check_legal(hd_verifier *v, const hd_op *op, const struct row_rule *rule,
@@ -112,8 +113,8 @@ static void check_move(hd_verifier *v, const hd_op *op, const hd_spec_row *row) 
   for (int32_t i = FIRST_WORD; i < op->n_operands; i++)
     registers += (int32_t)hd_type_registers(op->operands[i]->type);
   if (registers != wanted)
-    hd_verify_fail(v, op, "ir.fragment", "moves %d registers; row %s has %d", (int)registers,
-                   row->name, (int)wanted);
+    hd_verify_fail(v, op, "ir.fragment", "moves %d registers; legal: %d, as row %s", (int)registers,
+                   (int)wanted, row->name);
 }
 
 static void check_fragments(hd_verifier *v, const hd_op *op, const struct row_rule *rule,
@@ -157,14 +158,16 @@ static void check_row(hd_verifier *v, const hd_op *op) {
   if (!name)
     return;
   if (!row || strcmp(row->name, name) != 0)
-    hd_verify_fail(v, op, "ir.row", "there is no spec row \"%.100s\"; `heddle list` names them",
-                   name);
+    hd_verify_fail(v, op, "ir.row",
+                   "there is no spec row \"%.100s\"; legal: those that `heddle list` names", name);
   else if (rule && !fits_op(rule, row))
-    hd_verify_fail(v, op, "ir.row", "row %s is not what the op issues", name);
+    hd_verify_fail(v, op, "ir.row", "row %s; legal: rows of the op (`heddle list`)", name);
   else if (rule && row->layout_judge == HD_JUDGE_NONE)
-    hd_verify_unsupported(v, op, "ir.unjudged",
-                          "nobody has judged the layout of row %s; `heddle list` names judges",
-                          name);
+    hd_verify_unsupported(
+        v, op, "ir.unjudged",
+        "nobody has judged the layout of row %s; legal: rows with a judge (`heddle "
+        "list`)",
+        name);
   else if (rule) {
     check_legal(v, op, rule, row);
     check_fragments(v, op, rule, row);

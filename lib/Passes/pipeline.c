@@ -113,11 +113,10 @@ heddle_status hd_run_pass(hd_pass_context *pass, hd_module *module, const hd_pas
   if (level && !unfit)
     return p->run(pass, module);
   return hd_error(pass->ctx, HEDDLE_INVALID, HD_NOWHERE, "pass.order",
-                  "got level=%s sync=%s%s%s; %s takes level=%s sync=%s, as %s leaves it",
+                  "got level=%s sync=%s%s%s before %s; legal: level=%s sync=%s, as %s leaves it",
                   hd_level_name(module->level), sync_name(module->sync_placed),
-                  unfit ? ", a kernel " : "", unfit ? unfit : "", p->name,
-                  hd_level_name(p->level), sync_name(p->sync_placed),
-                  p == pipeline ? "its author" : p[-1].name);
+                  unfit ? ", a kernel " : "", unfit ? unfit : "", p->name, hd_level_name(p->level),
+                  sync_name(p->sync_placed), p == pipeline ? "its author" : p[-1].name);
 }
 
 static heddle_status run_one(hd_pass_context *pass, hd_module *module, const hd_pass *p,

@@ -15,8 +15,8 @@ static heddle_status read_size(heddle_context *ctx, hd_op *op, hd_problem *p) {
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.dim",
                     "got dim = %s; legal: m, n, k", hd_op_str(op, HD_ATTR_DIM));
   if (slot->op)
-    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.dim", "dim = %s is given twice",
-                    hd_op_str(op, HD_ATTR_DIM));
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.dim",
+                    "dim = %s is given twice; legal: once", hd_op_str(op, HD_ATTR_DIM));
   if (hd_op_has(op, HD_ATTR_VALUE) && (size.value < 1 || size.value > HD_SIZE_MOST))
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.size", "got %s = %lld; legal: 1 to %d",
                     hd_op_str(op, HD_ATTR_DIM), (long long)size.value, HD_SIZE_MOST);
@@ -40,8 +40,8 @@ static heddle_status read_dense(heddle_context *ctx, hd_op *op, hd_problem *p) {
                     "got operand = %s; legal: b, c, bias, scale_a, scale_b",
                     hd_op_str(op, HD_ATTR_OPERAND));
   if (slot->op)
-    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand", "operand = %s is given twice",
-                    hd_op_str(op, HD_ATTR_OPERAND));
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand",
+                    "operand = %s is given twice; legal: once", hd_op_str(op, HD_ATTR_OPERAND));
   *slot = (hd_dense){.op = op,
                      .elem = hd_op_elem(op, HD_ATTR_TYPE),
                      .transposed = hd_op_is(op, HD_ATTR_ORDER, "mn_major") ||
@@ -56,7 +56,8 @@ static heddle_status read_blocks(heddle_context *ctx, hd_op *op, hd_problem *p) 
   hd_dense *slot = hd_op_is(op, HD_ATTR_OPERAND, "a") ? &p->block_a : &p->block_b;
   if (slot->op)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand",
-                    "block_scale {operand = %s} is given twice", hd_op_str(op, HD_ATTR_OPERAND));
+                    "block_scale {operand = %s} is given twice; legal: once",
+                    hd_op_str(op, HD_ATTR_OPERAND));
   *slot = (hd_dense){.op = op,
                      .elem = hd_op_elem(op, HD_ATTR_TYPE),
                      .ld = hd_op_int(op, HD_ATTR_LD, 0),
@@ -138,7 +139,7 @@ static heddle_status check_complete(heddle_context *ctx, const hd_problem *p) {
   for (size_t i = 0; i < HD_COUNT(needed); i++)
     if (!needed[i].there)
       return hd_error(ctx, HEDDLE_INVALID, p->kernel->loc, "problem.complete",
-                      "the kernel has no `%s`", needed[i].what);
+                      "the kernel has no `%s`; legal: one", needed[i].what);
   return HEDDLE_OK;
 }
 
@@ -147,19 +148,22 @@ static bool defines(const hd_value *value, const hd_op *op) { return value->op =
 static heddle_status check_flow(heddle_context *ctx, const hd_problem *p) {
   if (!defines(p->sparse->operands[0], p->m.op) || !defines(p->sparse->operands[1], p->k.op))
     return hd_error(ctx, HEDDLE_INVALID, p->sparse->loc, "problem.shape",
-                    "sparse takes (m, k)");
+                    "sparse of other sizes; legal: (m, k)");
   if (!defines(p->b.op->operands[0], p->k.op) || !defines(p->b.op->operands[1], p->n.op))
-    return hd_error(ctx, HEDDLE_INVALID, p->b.op->loc, "problem.shape", "B takes (k, n)");
+    return hd_error(ctx, HEDDLE_INVALID, p->b.op->loc, "problem.shape",
+                    "B of other sizes; legal: (k, n)");
   if (!defines(p->matmul->operands[0], p->sparse) || !defines(p->matmul->operands[1], p->b.op))
     return hd_error(ctx, HEDDLE_INVALID, p->matmul->loc, "problem.shape",
-                    "matmul takes (sparse A, dense B)");
+                    "matmul of other operands; legal: (sparse A, dense B)");
   const hd_op *last = p->epilogue ? p->epilogue : p->matmul;
   if (!defines(p->store->operands[0], last))
     return hd_error(ctx, HEDDLE_INVALID, p->store->loc, "problem.shape",
-                    "store takes the result of %s", p->epilogue ? "the epilogue" : "the matmul");
+                    "store of another value; legal: the result of %s",
+                    p->epilogue ? "the epilogue" : "the matmul");
   if (p->c.op && (!defines(p->c.op->operands[0], p->m.op) ||
                   !defines(p->c.op->operands[1], p->n.op)))
-    return hd_error(ctx, HEDDLE_INVALID, p->c.op->loc, "problem.shape", "C takes (m, n)");
+    return hd_error(ctx, HEDDLE_INVALID, p->c.op->loc, "problem.shape",
+                    "C of other sizes; legal: (m, n)");
   return HEDDLE_OK;
 }
 
@@ -191,7 +195,7 @@ static heddle_status check_scale(heddle_context *ctx, const hd_dense *scale, con
                     "got %s of type %s; legal: f32", name, heddle_elem_get(scale->elem)->name);
   if (!scale->one && !defines(scale->op->operands[0], size->op))
     return hd_error(ctx, HEDDLE_INVALID, scale->op->loc, "epilogue.scale",
-                    "%s is a vector of %s, or without a length one value for the whole matrix",
+                    "%s of another length; legal: %s, or none for one value of the whole matrix",
                     name, hd_op_str(size->op, HD_ATTR_DIM));
   return HEDDLE_OK;
 }
@@ -226,18 +230,20 @@ static heddle_status check_epilogue(heddle_context *ctx, hd_problem *p) {
                  defines(op->operands[next], inputs[i].operand->op);
     if (inputs[i].flag != wired)
       return hd_error(ctx, HEDDLE_INVALID, op->loc, "epilogue.inputs",
-                      "the flag `%s` and operand number %d do not agree", inputs[i].name, next);
+                      "one of the flag `%s` and its operand, number %d; legal: both, or neither",
+                      inputs[i].name, next);
     next += wired;
   }
   if (p->beta && !p->c.op)
-    return hd_error(ctx, HEDDLE_INVALID, op->loc, "epilogue.beta", "beta needs the operand C");
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "epilogue.beta",
+                    "beta without the operand C; legal: both");
   HD_TRY(check_scale(ctx, &p->scale_a, &p->m, "scale_a"));
   HD_TRY(check_scale(ctx, &p->scale_b, &p->n, "scale_b"));
   if (p->bias.op) {
     p->bias_along_n = defines(p->bias.op->operands[0], p->n.op);
     if (!p->bias_along_n && !defines(p->bias.op->operands[0], p->m.op))
       return hd_error(ctx, HEDDLE_INVALID, p->bias.op->loc, "epilogue.bias",
-                      "the bias is a vector of m or of n");
+                      "the bias is of another length; legal: m or n");
   }
   return HEDDLE_OK;
 }

@@ -11,14 +11,13 @@ static heddle_status check_flow(heddle_context *ctx, const hd_problem *p) {
     const hd_op *op = i ? b : a;
     const char *name = i ? "b" : "a", *rows = i ? "n" : "m";
     if (!op || matmul->n_operands != 4 || !defines(matmul->operands[2 + i], op))
-      return hd_error(
-          ctx, HEDDLE_INVALID, op ? op->loc : matmul->loc, "problem.block-scale",
-          "block scales of A and of B are operands 2 and 3 of the matmul, both or neither; "
-          "got %s %s",
-          op ? "no matmul with those of" : "none of", name);
+      return hd_error(ctx, HEDDLE_INVALID, op ? op->loc : matmul->loc, "problem.block-scale",
+                      "got %s %s; legal: block scales of A and of B, operands 2 and 3 of the "
+                      "matmul, or neither",
+                      op ? "no matmul with the block scales of" : "no block scales of", name);
     if (!defines(op->operands[0], i ? p->n.op : p->m.op) || !defines(op->operands[1], p->k.op))
       return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.shape",
-                      "block_scale {operand = %s} takes (%s, k)", name, rows);
+                      "block_scale {operand = %s} of other sizes; legal: (%s, k)", name, rows);
   }
   return HEDDLE_OK;
 }

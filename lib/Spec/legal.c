@@ -83,8 +83,8 @@ static hd_legality refuse_target(const hd_spec_row *row, const hd_target *target
   describe_avail(row, where, sizeof where);
   if (!*where)
     snprintf(where, sizeof where, "no target");
-  return refuse(HD_ILLEGAL, reason, reason_bytes, "spec.target: not on %s; legal on %s",
-                target->name, where);
+  return refuse(HD_ILLEGAL, reason, reason_bytes, "spec.target: not on %s; legal: %s", target->name,
+                where);
 }
 
 /* Neither the ISA nor ptxas knows the selector, or ptxas alone does. */
@@ -94,7 +94,7 @@ static hd_legality judge_selector(const hd_spec_row *row, int selector, char *re
     return HD_LEGAL;
   if (!row->n_selectors)
     return refuse(HD_ILLEGAL, reason, reason_bytes,
-                  "spec.selector: sparsity selector %d; the instruction has none", selector);
+                  "spec.selector: sparsity selector %d; legal: none", selector);
   if (selector < row->n_selectors_taken)
     return refuse_undefined(reason, reason_bytes);
   return refuse(HD_ILLEGAL, reason, reason_bytes,
@@ -117,8 +117,8 @@ static bool taken_but_undefined(const hd_spec_row *row, const hd_legal_query *qu
 static hd_legality refuse_version(const char *what, unsigned least, const hd_legal_query *query,
                                   char *reason, size_t reason_bytes) {
   return refuse(HD_ILLEGAL, reason, reason_bytes,
-                "spec.ptx-version: %s needs PTX %u.%u on %s, got %u.%u", what, least / 10,
-                least % 10, query->target->name, query->ptx / 10, query->ptx % 10);
+                "spec.ptx-version: %s by PTX %u.%u on %s; legal: PTX %u.%u and later", what,
+                query->ptx / 10, query->ptx % 10, query->target->name, least / 10, least % 10);
 }
 
 hd_legality hd_spec_legal(const hd_spec_row *row, const hd_legal_query *query, char *reason,

@@ -23,6 +23,9 @@ PLANTED = {  # file: (content, what the finding says)
                           "refuses.c:2: tested: no test names no.test"),
     "lib/Sim/words.c": ('f(c, "got 3, expected 4");\ng("got 3; legal: 1, 2, nearest 2");\n',
                         "words.c:2: words: ', nearest 2'"),
+    "lib/IR/verify_words.c": ('f(v, "ir.no-test", "no; legal: 1");\n'
+                              'hd_verify_fail(v, op, "ir.no-test", "%d is no"\n  "number");\n',
+                              "verify_words.c:2: words: ir.no-test says nothing legal"),
     "tools/other/words2.c": ('f(c, "got 3; did you mean 4?");\n', "words: 'did you mean'"),
     "test/unit/names.c": ("/* other.no.test, no.test-case */\n", "no test names no.test"),
 }

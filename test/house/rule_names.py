@@ -19,6 +19,24 @@ def words_of(path, text):
             yield f"{path}:{line}: words: '{match.group().strip()}'; nearest: '; legal: '"
 
 
+# Where each refusal says what is legal, but for those that pass on the words of others.
+SAID = re.compile(r"lib/(?:IR/verify|Emit/emit|Passes/|Spec/legal)")
+CALL = re.compile(rf'\b\w*(?:error|fail|refuse|unsupported)\w*\s*\([^;"]*"({NAME})"'
+                  r'((?:[^;"]|"(?:[^"\\\n]|\\.)*")*)')
+OTHERS = {"emit.llvm", "emit.verify", "emit.intrinsic", "emit.value"}
+
+
+def unsaid(path, text):
+    """Refusals that name neither what is legal nor what is nearest. Words of %s alone are another's."""
+    for match in CALL.finditer(text) if SAID.match(path) else ():
+        words = " ".join(literal[1:-1] for literal in LITERAL.findall(match.group(2)))
+        passed_on = re.fullmatch(r"(?:row )?(?:%s[: ]*)*", words)
+        if not passed_on and match.group(1) not in OTHERS and not re.search(
+                r"\b(?:legal|nearest):", words):
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: words: {match.group(1)} says nothing legal; nearest: '; legal: '"
+
+
 def texts_under(root, tops):
     for top in tops:
         for folder, _, names in sorted(os.walk(os.path.join(root, top))):
@@ -32,6 +50,7 @@ def check_names(root):
     for path, text in texts_under(root, ["lib", "tools"]):
         if path.endswith((".c", ".h")):
             yield from words_of(path, text)
+            yield from unsaid(path, text)
             for match in GIVEN.finditer(text):
                 line = text.count("\n", 0, match.end()) + 1
                 given.setdefault(match.group(1), f"{path}:{line}")

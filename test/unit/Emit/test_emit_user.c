@@ -139,7 +139,7 @@ static const struct refusal {
     {"user.call", "barrier",
      HEAD "  call void @llvm.nvvm.barrier0()\n  ret float %x\n}\n"
           "declare void @llvm.nvvm.barrier0()\n"},
-    {"user.call", "recursion",
+    {"user.call", "recursion; legal: calls",
      HEAD "  %y = call float @f(float %x, i32 %r, i32 %c, ptr %u)\n"
           "  ret float %y\n}\n"},
     {"user.call", "pointer", HEAD "  %y = call float %u(float %x)\n  ret float %y\n}\n"},
@@ -176,7 +176,8 @@ static const struct refusal {
     {"user.global", "g", "@g = global float 0.0\n" HEAD "  ret float %x\n}\n"},
     {"user.module", "asm", "module asm \"trap;\"\n" HEAD "  ret float %x\n}\n"},
     {"user.function", "legal: float", "define float @f(float %x) {\n  ret float %x\n}\n"},
-    {"user.function", "no function", "define float @g(float %x) {\n  ret float %x\n}\n"},
+    {"user.function", "nearest: define float @f(float",
+     "define float @g(float %x) {\n  ret float %x\n}\n"},
     {"user.parse", "", "define float @f(\n"},
     {"user.parse", "legal: LLVM IR", "\x01\x02noise"},
 };
