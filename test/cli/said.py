@@ -15,7 +15,7 @@ LEFT_OUT = {
                                     r"heddle report bf16",
     "files of the reader's": r"--a weights\.npy|out/k\.ptx",
     "minutes": r"heddle-mutate --|--scale|heddle cost|quickstart|ctest",
-    "an installed Heddle (house.install)": r"cmake --install|pkg-config|\./typed_function|aot\.c|export PKG",
+    "an installed Heddle (house.install)": r"cmake --install|pkg-config|\./typed_function|aot\.c|export PATH|dsl\.py",
     "numpy": r"python3 -c",
 }
 
