@@ -8,6 +8,7 @@
  */
 #include "Passes/pass_list.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,8 +87,27 @@ static bool add_scales(const hd_problem *p, hd_problem *scaled) {
   return nearest_target(scaled) != NULL;
 }
 
+/* Where no target has an instruction: what to change so that one has; "": no one word does it. */
+enum { CHANGE_BYTES = 32 };
+static void find_change(const hd_problem *p, char change[CHANGE_BYTES]) {
+  static const heddle_elem accumulators[] = {HEDDLE_F32, HEDDLE_S32, HEDDLE_F16};
+  hd_problem kind = *p, b = *p;
+  kind.kind = NULL;
+  b.b.elem = p->a_elem;
+  snprintf(change, CHANGE_BYTES, "%s", nearest_target(&kind) ? "no kind" : "");
+  if (!*change && nearest_target(&b))
+    snprintf(change, CHANGE_BYTES, "B of %s", heddle_elem_get(p->a_elem)->name);
+  for (size_t i = 0; i < HD_COUNT(accumulators) && !*change; i++) {
+    hd_problem acc = *p;
+    acc.acc_elem = accumulators[i];
+    if (nearest_target(&acc))
+      snprintf(change, CHANGE_BYTES, "acc = %s", heddle_elem_get(accumulators[i])->name);
+  }
+}
+
 static heddle_status refuse_instruction(heddle_context *ctx, const hd_problem *p) {
   hd_problem scaled;
+  char change[CHANGE_BYTES] = "";
   const hd_target *nearest = nearest_target(p);
   if (!nearest && add_scales(p, &scaled))
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->matmul->loc, "problem.instruction",
@@ -97,14 +117,16 @@ static heddle_status refuse_instruction(heddle_context *ctx, const hd_problem *p
                     heddle_elem_get(p->acc_elem)->name,
                     heddle_elem_get(scaled.block_a.elem)->name, scaled.block,
                     nearest_target(&scaled)->name);
+  if (!nearest)
+    find_change(p, change);
   return hd_error(
       ctx, HEDDLE_UNSUPPORTED, p->matmul->loc, "problem.instruction",
-      "no sparse instruction of %s takes %s x %s -> %s%s%s%s in the packed order; %s%s",
+      "no sparse instruction of %s takes %s x %s -> %s%s%s%s in the packed order%s%s%s",
       p->target->name, heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
       heddle_elem_get(p->acc_elem)->name, p->block ? " with block scales" : "",
       p->kind ? " as kind " : "", p->kind ? p->kind : "",
-      nearest ? "nearest: target " : "nor does one of another target: see `heddle list`",
-      nearest ? nearest->name : "");
+      nearest ? "; nearest: target " : ", nor does one of another target: see `heddle list`",
+      *change ? "; nearest: " : "", nearest ? nearest->name : change);
 }
 
 static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
