@@ -68,18 +68,23 @@ static bool read_on(reading *r, size_t most) {
   return true;
 }
 
-static heddle_status refuse_more(heddle_context *ctx, const char *path, bool is_judged,
-                                 size_t most) {
+/* What a file of more than `most` bytes is told: of a text, of a header's, of an exact size. */
+typedef enum limit { TEXT, HEADER, EXACT } limit;
+
+static heddle_status refuse_more(heddle_context *ctx, const char *path, limit of, size_t most) {
   hd_loc loc = {.file = path};
-  return is_judged ? hd_error(ctx, HEDDLE_INVALID, loc, "file.tail",
-                              "got more bytes than the header tells; legal: %zu", most)
-                   : hd_error(ctx, HEDDLE_INVALID, loc, "text.size",
-                              "got a text of more bytes; legal: up to %zu", most);
+  if (of == TEXT)
+    return hd_error(ctx, HEDDLE_INVALID, loc, "text.size",
+                    "got a text of more bytes; legal: up to %zu", most);
+  if (of == HEADER)
+    return hd_error(ctx, HEDDLE_INVALID, loc, "file.tail",
+                    "got more bytes than the header tells; legal: %zu", most);
+  return hd_error(ctx, HEDDLE_INVALID, loc, "file.bytes", "got more bytes; legal: %zu", most);
 }
 
 /* The judge, if any, sees the head before anything else is read and says how many bytes follow. */
-static heddle_status read_judged(heddle_context *ctx, const char *path, hd_file_judge *judge,
-                                 size_t most, reading *r) {
+static heddle_status read_judged(heddle_context *ctx, const char *path, limit of,
+                                 hd_file_judge *judge, size_t most, reading *r) {
   if (judge) {
     if (!read_on(r, HD_FILE_HEAD_BYTES))
       return io_error(ctx, path, "read");
@@ -88,16 +93,16 @@ static heddle_status read_judged(heddle_context *ctx, const char *path, hd_file_
   bool ended = judge && r->len <= HD_FILE_HEAD_BYTES;
   if (!ended && !read_on(r, most))
     return io_error(ctx, path, "read");
-  return r->len > most ? refuse_more(ctx, path, judge != NULL, most) : HEDDLE_OK;
+  return r->len > most ? refuse_more(ctx, path, of, most) : HEDDLE_OK;
 }
 
-static heddle_status read_path(heddle_context *ctx, const char *path, hd_file_judge *judge,
-                               size_t most, char **data, size_t *n_bytes) {
+static heddle_status read_path(heddle_context *ctx, const char *path, limit of,
+                               hd_file_judge *judge, size_t most, char **data, size_t *n_bytes) {
   bool standard = strcmp(path, "-") == 0;
   reading r = {.fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)};
   if (r.fd < 0)
     return io_error(ctx, path, "open for reading");
-  heddle_status status = read_judged(ctx, path, judge, most, &r);
+  heddle_status status = read_judged(ctx, path, of, judge, most, &r);
   if (!standard)
     close(r.fd);
   if (status != HEDDLE_OK) {
@@ -110,17 +115,42 @@ static heddle_status read_path(heddle_context *ctx, const char *path, hd_file_ju
 }
 
 heddle_status hd_file_read(heddle_context *ctx, const char *path, char **data, size_t *n_bytes) {
-  return read_path(ctx, path, NULL, SIZE_MAX - 2, data, n_bytes);
+  return read_path(ctx, path, TEXT, NULL, SIZE_MAX - 2, data, n_bytes);
 }
 
 heddle_status hd_file_read_text(heddle_context *ctx, const char *path, char **data,
                                 size_t *n_bytes) {
-  return read_path(ctx, path, NULL, HD_MAX_TEXT_BYTES, data, n_bytes);
+  return read_path(ctx, path, TEXT, NULL, HD_MAX_TEXT_BYTES, data, n_bytes);
 }
 
 heddle_status hd_file_read_judged(heddle_context *ctx, const char *path, hd_file_judge *judge,
                                   char **data, size_t *n_bytes) {
-  return read_path(ctx, path, judge, 0, data, n_bytes);
+  return read_path(ctx, path, HEADER, judge, 0, data, n_bytes);
+}
+
+heddle_status hd_file_read_bytes(heddle_context *ctx, const char *path, void *data,
+                                 size_t n_bytes) {
+  char *got = NULL;
+  size_t n_got = 0;
+  heddle_status status = read_path(ctx, path, EXACT, NULL, n_bytes, &got, &n_got);
+  if (status == HEDDLE_OK && n_got < n_bytes)
+    status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "file.bytes",
+                      "got %zu bytes; legal: %zu", n_got, n_bytes);
+  if (status == HEDDLE_OK)
+    memcpy(data, got, n_bytes);
+  free(got);
+  return status;
+}
+
+size_t hd_file_read_head(const char *path, void *head, size_t n_bytes) {
+  struct stat st;
+  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+    return 0;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd < 0 ? 0 : read(fd, head, n_bytes);
+  if (fd >= 0)
+    close(fd);
+  return n < 0 ? 0 : (size_t)n;
 }
 
 static bool write_all(int fd, const char *data, size_t n_bytes) {

@@ -29,6 +29,11 @@ typedef heddle_status hd_file_judge(heddle_context *ctx, const char *path, const
 heddle_status hd_file_read_judged(heddle_context *ctx, const char *path, hd_file_judge *judge,
                                   char **data, size_t *n_bytes);
 
+/* Fills all of `data`. HEDDLE_INVALID when the file has more or fewer bytes. */
+heddle_status hd_file_read_bytes(heddle_context *ctx, const char *path, void *data, size_t n_bytes);
+/* The first bytes of a regular file, at most n_bytes; how many. 0 of anything else. */
+size_t hd_file_read_head(const char *path, void *head, size_t n_bytes);
+
 /* Writes atomically: temporary file beside it, fsync, rename ("-" = standard output). */
 heddle_status hd_file_write(heddle_context *ctx, const char *path, const void *data,
                             size_t n_bytes);

@@ -229,7 +229,7 @@ static bool read_kib(const char *text, const char *key, size_t *n_bytes) {
 heddle_status hd_cost_memory(heddle_context *ctx, const char *path, hd_memory_cost *cost) {
   char *text;
   size_t n;
-  HD_TRY(hd_file_read(ctx, path, &text, &n));
+  HD_TRY(hd_file_read_text(ctx, path, &text, &n));
   bool ok = read_kib(text, "RssAnon:", &cost->own_bytes) &&
             read_kib(text, "RssFile:", &cost->file_bytes);
   free(text);

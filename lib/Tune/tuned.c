@@ -307,14 +307,16 @@ static heddle_status read_json(heddle_context *ctx, const char *path, const char
 
 heddle_status heddle_tuned_read(heddle_context *ctx, const char *path, hd_tuned **tuned) {
   static const char sqlite[] = "SQLite format 3";
-  char *text;
-  size_t n_bytes;
-  HD_TRY(hd_file_read(ctx, path, &text, &n_bytes));
+  char head[sizeof sqlite], *text = NULL;
+  size_t n_bytes = 0;
+  bool records = hd_file_read_head(path, head, sizeof head) == sizeof head &&
+                 memcmp(head, sqlite, sizeof sqlite) == 0;
+  if (!records)
+    HD_TRY(hd_file_read_text(ctx, path, &text, &n_bytes));
   hd_tuned *t = hd_xmalloc(sizeof *t);
   *t = (hd_tuned){.ceilings = hd_ceilings_h200};
-  heddle_status status = n_bytes >= sizeof sqlite && !memcmp(text, sqlite, sizeof sqlite)
-                             ? read_records(ctx, path, t)
-                             : read_json(ctx, path, text, n_bytes, t);
+  heddle_status status =
+      records ? read_records(ctx, path, t) : read_json(ctx, path, text, n_bytes, t);
   free(text);
   if (status == HEDDLE_OK)
     status = index_all(ctx, path, t);

@@ -54,6 +54,7 @@ def commands(source):
 
 binaries, source, work = map(os.path.abspath, sys.argv[1:])
 os.environ["PATH"] = binaries + ":" + os.environ["PATH"]
+os.environ["LD_LIBRARY_PATH"] = os.path.join(binaries, "..", "lib")
 shutil.rmtree(work, ignore_errors=True)
 os.makedirs(work)
 os.chdir(work)

@@ -40,7 +40,7 @@ static heddle_status read_cases(heddle_context *ctx, const arguments *a, suite_l
                               "give a file of cases, or --case");
   char *text;
   size_t n_bytes;
-  HD_TRY(hd_file_read(ctx, a->file, &text, &n_bytes));
+  HD_TRY(hd_file_read_text(ctx, a->file, &text, &n_bytes));
   heddle_status status = suite_list_read(ctx, a->file, text, list);
   free(text);
   return status;
@@ -156,7 +156,8 @@ static heddle_status run_suite(heddle_context *ctx, arguments *a) {
   char *epilogue = NULL;
   heddle_status status = HEDDLE_OK;
   if (a->epilogue)
-    status = hd_file_read(ctx, a->epilogue, &epilogue, &a->suite.compile.user_epilogue_bytes);
+    status = hd_file_read_text(ctx, a->epilogue, &epilogue,
+                               &a->suite.compile.user_epilogue_bytes);
   a->suite.compile.user_epilogue = epilogue;
   a->suite.compile.ptxas = a->ptxas;
   if (status == HEDDLE_OK)

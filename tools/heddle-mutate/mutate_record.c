@@ -221,7 +221,7 @@ heddle_status mutate_records_read(heddle_context *ctx, const char *path, mutate_
   char *text = NULL;
   size_t n_bytes = 0;
   heddle_context *quiet = heddle_context_create();
-  heddle_status status = hd_file_read(quiet, path, &text, &n_bytes);
+  heddle_status status = hd_file_read_text(quiet, path, &text, &n_bytes);
   heddle_context_free(quiet);
   if (status == HEDDLE_NOT_FOUND)
     return HEDDLE_OK;

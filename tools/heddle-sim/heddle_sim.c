@@ -149,7 +149,7 @@ static int simulate(int argc, char **argv) {
   int n_args;
   const cli_option list[] = {
       {"arg", CLI_MORE, &o.args, "NAME=VALUE", "a size, stride or scalar: m=256"},
-      {"data", CLI_MORE, &o.files, "NAME=FILE", "raw bytes of an operand: a=packed.bin"},
+      {"data", CLI_MORE, &o.files, "NAME=FILE", "all bytes of an operand: a=packed.bin"},
       {"mode", CLI_TEXT, &o.mode, "MODE", "late, early, random or all (default)"},
       {"seed", CLI_INT, &o.seed, "N", "of the schedule and of operands without a file"},
       {"grid-y", CLI_INT, &o.grid_y, "N", "the manifest's CTAs N times: a grid of two dimensions"},

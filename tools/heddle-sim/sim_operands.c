@@ -207,27 +207,12 @@ static const char *file_of(const cli_texts *files, const char *name) {
   return NULL;
 }
 
-static heddle_status read_operand(heddle_context *ctx, const char *path, hd_sim_buffer *b) {
-  char *data = NULL;
-  size_t n_bytes = 0;
-  HD_TRY(hd_file_read(ctx, path, &data, &n_bytes));
-  if (n_bytes < b->n_bytes) {
-    free(data);
-    return hd_error(ctx, HEDDLE_INVALID, (hd_loc){path, 0, 0}, "sim.data",
-                    "%zu bytes; legal: at least %llu for %s", n_bytes,
-                    (unsigned long long)b->n_bytes, b->name);
-  }
-  memcpy(b->data, data, b->n_bytes);
-  free(data);
-  return HEDDLE_OK;
-}
-
 static heddle_status make_one(heddle_context *ctx, const hd_manifest *manifest, hd_arg_kind kind,
                               const char *path, uint64_t *state, hd_sim_buffer *b) {
   if (kind == HD_ARG_WORKSPACE)
     return HEDDLE_OK;
   if (path)
-    return read_operand(ctx, path, b);
+    return hd_file_read_bytes(ctx, path, b->data, b->n_bytes);
   if (kind == HD_ARG_A)
     fill_packed(b->data, b->n_bytes, manifest->a_elem, state);
   else if (kind == HD_ARG_D)

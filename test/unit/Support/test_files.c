@@ -99,6 +99,28 @@ static void a_judged_file_is_read_as_far_as_it_should(void **state) {
   free(path);
 }
 
+static void exact_bytes_and_heads(void **state) {
+  (void)state;
+  char *path = in_folder("five"), *none = in_folder("nothing"), got[8] = "........";
+  assert_int_equal(hd_file_write(NULL, path, "12345", 5), HEDDLE_OK);
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(hd_file_read_bytes(ctx, path, got, 5), HEDDLE_OK);
+  assert_memory_equal(got, "12345...", 8);
+  assert_int_equal(hd_file_read_bytes(ctx, path, got, 6), HEDDLE_INVALID);
+  assert_int_equal(hd_file_read_bytes(ctx, path, got, 4), HEDDLE_INVALID);
+  assert_int_equal(hd_file_read_bytes(ctx, "/dev/zero", got, 8), HEDDLE_INVALID);
+  for (size_t i = 0; i < 3; i++)
+    assert_string_equal(heddle_context_get(ctx, i)->rule, "file.bytes");
+  assert_memory_equal(got, "12345...", 8);
+  assert_int_equal(hd_file_read_head(path, got, 3), 3);
+  assert_int_equal(hd_file_read_head(path, got, 8), 5);
+  assert_int_equal(hd_file_read_head("/dev/zero", got, 8), 0);
+  assert_int_equal(hd_file_read_head(none, got, 8), 0);
+  heddle_context_free(ctx);
+  free(none);
+  free(path);
+}
+
 static void errors_name_the_file(void **state) {
   (void)state;
   char *missing = in_folder("none/f"), *data;
@@ -421,6 +443,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       IN_FOLDER(write_then_read),
       IN_FOLDER(a_judged_file_is_read_as_far_as_it_should),
+      IN_FOLDER(exact_bytes_and_heads),
       IN_FOLDER(errors_name_the_file),
       IN_FOLDER(folders_are_made_with_parents),
       IN_FOLDER(a_pipe_stays_a_pipe),
