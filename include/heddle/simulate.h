@@ -26,7 +26,8 @@ typedef struct heddle_simulation {
   size_t manifest_bytes, ptx_bytes;
   /* In the order of heddle_kernel_launch. Pointers are to host memory, of arg_bytes (of numbers:
    * 0), which the kernel sees at an address that is a multiple of 256; the workspace's is NULL, it
-   * is made here. */
+   * is made here. An address that stands in memory (behind `user`) leads nowhere: what an epilogue
+   * of one's own reads, stands there itself. */
   const heddle_arg *args;
   const size_t *arg_bytes;
   size_t n_args;

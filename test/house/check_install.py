@@ -121,12 +121,27 @@ def texts(folder):
                 raise SystemExit(f"{page}: no {link}")
 
 
+def manual(prefix):
+    """The manual page has a section for each command, bash completes commands and options."""
+    page = open(os.path.join(prefix, "share", "man", "man1", "heddle.1")).read()
+    for word in ("gen", "descriptor"):
+        expect(page, f".SH {word}\n.nf\nusage: heddle {word}")
+    completion = os.path.join(prefix, "share", "bash-completion", "completions", "heddle")
+    script = f'. {completion}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _heddle "$1" "${{@: -1}}"; echo "${{COMPREPLY[@]}}"'
+    for word, words in (("dec", ["decompress"]), ("--siz", ["--size"])):
+        first = ["run"] if word.startswith("-") else []
+        said = run("bash", "-c", script, "-", os.path.join(prefix, "bin", "heddle"), *first, word)
+        if said.split() != words:
+            raise SystemExit(f"bash completes {word} to {said}")
+
+
 with tempfile.TemporaryDirectory() as work:
     tree = os.path.join(work, "tree")
     run(args.cmake, "--install", args.build, "--prefix", tree)
     name, version = run(os.path.join(tree, "bin", "heddle"), "--version").split()
     minor_version = version.rpartition(".")[0]
     texts(os.path.join(tree, "share", "doc", "heddle"))
+    manual(tree)
     by_cmake(tree, work)
     by_pkg_config(tree, work)
     examples(tree, work)
