@@ -110,7 +110,7 @@ static heddle_status find_or_build(hd_pass_context *pass, hd_module *module, hd_
   c->name = hd_arena_strdup(&c->arena, hd_op_str(f->problem.kernel, HD_ATTR_NAME));
   c->schedule = hd_arena_strdup(&c->arena, hd_op_str(f->problem.kernel, HD_ATTR_SCHEDULE));
   bool cached = hd_cache_key(hash, options, &key);
-  if (cached && hd_cache_get(NULL, options->cache, key, &c->entry) == HEDDLE_OK)
+  if (cached && hd_cache_get(options->cache, key, &c->entry) == HEDDLE_OK)
     return HEDDLE_OK;
   HD_TRY(build(pass, module, f, options, hash, c));
   if (cached)

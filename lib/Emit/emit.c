@@ -69,7 +69,7 @@ static heddle_status emit_module(hd_emitter *e, const hd_module *module, hd_emit
   HD_TRY(emit_kernels(e, module));
   if (e->options->keep_llvm) {
     char *text = LLVMPrintModuleToString(e->module);
-    result->llvm_ir = strdup(text);
+    result->llvm_ir = hd_xstrdup(text);
     LLVMDisposeMessage(text);
   }
   char *ptx = NULL;

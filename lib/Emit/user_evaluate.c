@@ -439,7 +439,7 @@ static heddle_status prepare(heddle_context *ctx, const char *name, hd_user_func
   HD_TRY(visit_values(ctx, u, false, &n));
   for (u->n_slots = 16; u->n_slots < 2 * n;)
     u->n_slots *= 2;
-  u->slots = memset(hd_xmalloc(u->n_slots * sizeof *u->slots), 0, u->n_slots * sizeof *u->slots);
+  u->slots = hd_xzalloc(u->n_slots * sizeof *u->slots);
   return visit_values(ctx, u, true, &n);
 }
 
@@ -449,7 +449,7 @@ static void ignore_diagnostic(LLVMDiagnosticInfoRef info, void *user) {
 
 heddle_status hd_user_function_open(heddle_context *ctx, const char *ir, size_t n_bytes,
                                     const char *name, hd_user_function **function) {
-  hd_user_function *u = memset(hd_xmalloc(sizeof *u), 0, sizeof *u);
+  hd_user_function *u = hd_xzalloc(sizeof *u);
   u->llvm = LLVMContextCreate();
   LLVMContextSetDiagnosticHandler(u->llvm, ignore_diagnostic, NULL);
   char *message = NULL;

@@ -1,7 +1,6 @@
 #include "IR/facts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "Support/arena.h"
 
@@ -18,9 +17,8 @@ static void widen_facts(hd_facts *facts) {
   hd_facts old = *facts;
   facts->cap = old.cap ? 2 * old.cap : 256;
   facts->n = 0;
-  facts->keys = hd_xmalloc(sizeof *facts->keys * (size_t)facts->cap);
+  facts->keys = hd_xzalloc(sizeof *facts->keys * (size_t)facts->cap);
   facts->facts = hd_xmalloc(sizeof *facts->facts * (size_t)facts->cap);
-  memset(facts->keys, 0, sizeof *facts->keys * (size_t)facts->cap);
   for (int32_t i = 0; i < old.cap; i++)
     if (old.keys[i])
       hd_facts_set(facts, old.keys[i], old.facts[i]);

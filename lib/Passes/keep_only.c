@@ -22,8 +22,7 @@ static bool has(const needs *set, const void *p) { return set->slot[slot_of(set,
 
 static void grow(needs *set) {
   needs bigger = {.n_slots = set->n_slots * 2};
-  bigger.slot = hd_xmalloc(bigger.n_slots * sizeof *bigger.slot);
-  memset(bigger.slot, 0, bigger.n_slots * sizeof *bigger.slot);
+  bigger.slot = hd_xzalloc(bigger.n_slots * sizeof *bigger.slot);
   for (size_t i = 0; i < set->n_slots; i++)
     if (set->slot[i])
       bigger.slot[slot_of(&bigger, set->slot[i])] = set->slot[i];
@@ -128,8 +127,7 @@ static void sweep(const needs *set, hd_region *region) {
 
 void hd_keep_only(hd_region *region, hd_is_root *is_root) {
   needs set = {.n_slots = 1024};
-  set.slot = hd_xmalloc(set.n_slots * sizeof *set.slot);
-  memset(set.slot, 0, set.n_slots * sizeof *set.slot);
+  set.slot = hd_xzalloc(set.n_slots * sizeof *set.slot);
   find_roots(&set, region, is_root);
   while (set.n_todo)
     look_at(&set, set.todo[--set.n_todo]);

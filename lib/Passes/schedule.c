@@ -154,9 +154,7 @@ static heddle_status set_pair(heddle_context *ctx, hd_loc loc, char *pair, uint3
 static heddle_status parse_at(heddle_context *ctx, hd_loc loc, const char *text, uint32_t *given,
                               hd_schedule *schedule) {
   hd_schedule s = *schedule;
-  char *copy = strdup(text), *save = NULL;
-  if (!copy)
-    return HEDDLE_NO_MEMORY;
+  char *copy = hd_xstrdup(text), *save = NULL;
   heddle_status status = HEDDLE_OK;
   for (char *pair = strtok_r(copy, " ,\t\n", &save); pair && status == HEDDLE_OK;
        pair = strtok_r(NULL, " ,\t\n", &save))

@@ -71,11 +71,10 @@ static bool parse(char *bytes, size_t n_bytes, hd_cache_entry *entry) {
   return true;
 }
 
-heddle_status hd_cache_get(heddle_context *ctx, const char *folder, hd_hash key,
-                           hd_cache_entry *entry) {
+heddle_status hd_cache_get(const char *folder, hd_hash key, hd_cache_entry *entry) {
   void *bytes;
   size_t n_bytes;
-  HD_TRY(hd_blob_get(ctx, folder, key, &bytes, &n_bytes));
+  HD_TRY(hd_blob_get(folder, key, &bytes, &n_bytes));
   if (parse(bytes, n_bytes, entry))
     return HEDDLE_OK;
   free(bytes);

@@ -19,8 +19,7 @@ heddle_status hd_cache_put(heddle_context *ctx, const char *folder, hd_hash key,
                            const hd_cache_entry *entry);
 /* HEDDLE_NOT_FOUND for a miss. Pointers are into entry->storage; the texts end in a NUL, the cubin
  * is aligned to 16 bytes. */
-heddle_status hd_cache_get(heddle_context *ctx, const char *folder, hd_hash key,
-                           hd_cache_entry *entry);
+heddle_status hd_cache_get(const char *folder, hd_hash key, hd_cache_entry *entry);
 void hd_cache_entry_free(hd_cache_entry *entry);
 
 #endif

@@ -41,6 +41,8 @@ void *hd_xrealloc(void *p, size_t n_bytes) {
   return p;
 }
 
+char *hd_xstrdup(const char *text) { return strcpy(hd_xmalloc(strlen(text) + 1), text); }
+
 static void *tried(heddle_context *ctx, void *p, size_t n_bytes, const char *what) {
   if (!p)
     hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "memory.size",

@@ -26,10 +26,11 @@ void hd_arena_free(hd_arena *arena);
 #define HD_NEW(arena, type) ((type *)hd_arena_alloc((arena), sizeof(type)))
 #define HD_NEW_ARRAY(arena, type, n) ((type *)hd_arena_alloc((arena), sizeof(type) * (size_t)(n)))
 
-/* malloc, the same zeroed, and realloc; they never return NULL. */
+/* malloc, the same zeroed, realloc and strdup; they never return NULL. */
 void *hd_xmalloc(size_t n_bytes);
 void *hd_xzalloc(size_t n_bytes);
 void *hd_xrealloc(void *p, size_t n_bytes);
+char *hd_xstrdup(const char *text);
 
 /* malloc, and the same zeroed, where a caller can go on without it: NULL, and a diagnostic that
  * names what it was for, when it cannot be had. The caller returns HEDDLE_NO_MEMORY. */

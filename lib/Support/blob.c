@@ -60,8 +60,7 @@ static bool entry_is_good(hd_hash key, const char *entry, size_t entry_bytes) {
          same_hash(header.checksum, hd_hash_bytes(entry + sizeof header, header.n_bytes));
 }
 
-heddle_status hd_blob_get(heddle_context *ctx, const char *folder, hd_hash key, void **data,
-                          size_t *n_bytes) {
+heddle_status hd_blob_get(const char *folder, hd_hash key, void **data, size_t *n_bytes) {
   char *path = entry_path(folder, key, false), *entry = NULL;
   size_t entry_bytes = 0;
   /* Why an entry cannot be read does not matter to the caller: it is a miss. */
@@ -72,7 +71,6 @@ heddle_status hd_blob_get(heddle_context *ctx, const char *folder, hd_hash key, 
     status = HEDDLE_NOT_FOUND;
   }
   free(path);
-  (void)ctx;
   if (status != HEDDLE_OK)
     return HEDDLE_NOT_FOUND;
   *n_bytes = entry_bytes - sizeof(struct entry_header);

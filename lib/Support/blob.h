@@ -10,7 +10,6 @@ heddle_status hd_blob_put(heddle_context *ctx, const char *folder, hd_hash key, 
                           size_t n_bytes);
 /* Fetches them (*data owned, free()). HEDDLE_NOT_FOUND when absent, truncated or corrupt: a bad
  * entry is a miss, and is removed. */
-heddle_status hd_blob_get(heddle_context *ctx, const char *folder, hd_hash key, void **data,
-                          size_t *n_bytes);
+heddle_status hd_blob_get(const char *folder, hd_hash key, void **data, size_t *n_bytes);
 
 #endif

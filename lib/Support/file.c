@@ -169,10 +169,7 @@ static bool write_all(int fd, const char *data, size_t n_bytes) {
 /* The rename itself must survive a crash too, so the folder is synced; a file system that cannot
  * sync a folder is no error. */
 static void sync_folder_of(const char *path) {
-  char *folder = strdup(path);
-  if (!folder)
-    return;
-  char *slash = strrchr(folder, '/');
+  char *folder = hd_xstrdup(path), *slash = strrchr(folder, '/');
   if (slash)
     slash[slash == folder ? 1 : 0] = 0;
   int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -265,8 +262,7 @@ static bool make_one(const char *path) {
 }
 
 heddle_status hd_file_mkdirs(heddle_context *ctx, const char *path) {
-  char *copy = hd_xmalloc(strlen(path) + 1);
-  strcpy(copy, path);
+  char *copy = hd_xstrdup(path);
   bool ok = true;
   for (char *slash = strchr(copy + (copy[0] == '/'), '/'); ok && slash;
        slash = strchr(slash + 1, '/')) {

@@ -1,7 +1,6 @@
 /* What a case is for the compiler: its text, and the schedules to try. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "Passes/front.h"
 #include "Passes/schedule_fit.h"
@@ -40,7 +39,7 @@ typedef struct ways {
 static void add(ways *out, const hd_schedule *s) {
   char text[HD_SCHEDULE_TEXT];
   hd_schedule_print(s, text);
-  hd_bench_way way = {strcpy(hd_xmalloc(strlen(text) + 1), text), out->weights_ready};
+  hd_bench_way way = {hd_xstrdup(text), out->weights_ready};
   HD_PUSH(out->list, out->n, out->cap, way);
 }
 

@@ -209,7 +209,7 @@ heddle_status hd_records_open(heddle_context *ctx, const char *path, bool write,
   if (!r)
     return HEDDLE_NO_MEMORY;
   if (write && !is_there(path))
-    r->later = strcpy(hd_xmalloc(strlen(path) + 1), path);
+    r->later = hd_xstrdup(path);
   heddle_status status = open_file(ctx, r, r->later ? ":memory:" : path, write);
   if (status != HEDDLE_OK) {
     hd_records_close(r);

@@ -173,8 +173,7 @@ static heddle_status two_devices(heddle_context *ctx, const char *path, const hd
 static heddle_status index_all(heddle_context *ctx, const char *path, hd_tuned *t) {
   for (t->n_slots = 2; t->n_slots < 2 * t->n + 2;)
     t->n_slots *= 2;
-  t->slot = hd_xmalloc(sizeof *t->slot * t->n_slots);
-  memset(t->slot, 0, sizeof *t->slot * t->n_slots);
+  t->slot = hd_xzalloc(sizeof *t->slot * t->n_slots);
   for (size_t i = 0; i < t->n; i++) {
     const hd_tuned_entry *e = &t->list[i];
     const hd_tuned_entry *twin = hd_tune_lookup(t, &e->product);

@@ -67,7 +67,7 @@ static heddle_status gather(heddle_context *ctx, const csv_row *row, void *user)
 heddle_status bench_log_find(heddle_context *ctx, bench_log *log, const hd_bench_problem *p,
                              const report_cell **cell) {
   finder f = {.p = p, .report = &log->report};
-  char *text = strdup(hd_strbuf_text(&log->text));
+  char *text = hd_xstrdup(hd_strbuf_text(&log->text));
   heddle_status status = csv_each_of(ctx, log->path, text, gather, &f);
   free(text);
   if (status == HEDDLE_OK && log->cutlass)

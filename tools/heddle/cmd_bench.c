@@ -288,7 +288,7 @@ static char *find_cutlass(const bench_args *a) {
   hd_strbuf path = {0};
   uint64_t stamp[2];
   if (a->cutlass)
-    return strcmp(a->cutlass, "none") ? strdup(a->cutlass) : NULL;
+    return strcmp(a->cutlass, "none") ? hd_xstrdup(a->cutlass) : NULL;
   if (!a->grid)
     return NULL;
   hd_strbuf_printf(&path, "%.*scutlass.csv", slash ? (int)(slash + 1 - a->grid) : 0, a->grid);

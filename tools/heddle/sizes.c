@@ -36,9 +36,9 @@ static heddle_status set_size(heddle_context *ctx, const char *name, const char 
 }
 
 heddle_status sizes_read(heddle_context *ctx, const char *text, int64_t size[HD_N_ARG_KINDS]) {
-  char *copy = strdup(text ? text : ""), *rest = NULL;
-  heddle_status status = copy ? HEDDLE_OK : HEDDLE_NO_MEMORY;
-  for (char *pair = copy ? strtok_r(copy, ",", &rest) : NULL; pair && status == HEDDLE_OK;
+  char *copy = hd_xstrdup(text ? text : ""), *rest = NULL;
+  heddle_status status = HEDDLE_OK;
+  for (char *pair = strtok_r(copy, ",", &rest); pair && status == HEDDLE_OK;
        pair = strtok_r(NULL, ",", &rest)) {
     char *equals = strchr(pair, '=');
     if (!equals) {

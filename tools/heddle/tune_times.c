@@ -20,7 +20,7 @@ static void add(all_times *all, const hd_product *p, const char *schedule, doubl
     HD_PUSH(all->list, all->n, all->cap, ((product_times){.product = *p}));
     t = &all->list[all->n - 1];
   }
-  const hd_timed timed = {strdup(schedule), seconds};
+  const hd_timed timed = {hd_xstrdup(schedule), seconds};
   HD_PUSH(t->list, t->n, t->cap, timed);
 }
 
@@ -62,9 +62,9 @@ static heddle_status add_row(heddle_context *ctx, const csv_row *row, void *user
 
 static void note_device(all_times *all, const char *device) {
   if (!all->device)
-    all->device = strdup(device);
+    all->device = hd_xstrdup(device);
   else if (!all->other_device && strcmp(all->device, device) != 0)
-    all->other_device = strdup(device);
+    all->other_device = hd_xstrdup(device);
 }
 
 static bool take_record(void *user, const hd_record *r) {

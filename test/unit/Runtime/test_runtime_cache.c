@@ -35,7 +35,7 @@ static void entries_come_back(void **state) {
     if (parts & 4)
       in.cubin = cubin, in.cubin_bytes = sizeof cubin;
     assert_int_equal(hd_cache_put(NULL, *state, key, &in), HEDDLE_OK);
-    assert_int_equal(hd_cache_get(NULL, *state, key, &out), HEDDLE_OK);
+    assert_int_equal(hd_cache_get(*state, key, &out), HEDDLE_OK);
     assert_string_equal(out.manifest_json, parts & 1 ? "{}" : "");
     assert_int_equal(out.ptx != NULL, (parts & 2) != 0);
     if (parts & 2)
@@ -57,7 +57,7 @@ static void memory_that_is_not_given_is_told_of(void **state) {
 
 static void absent_is_a_miss(void **state) {
   hd_cache_entry out = {0};
-  assert_int_equal(hd_cache_get(NULL, *state, (hd_hash){9, 9}, &out), HEDDLE_NOT_FOUND);
+  assert_int_equal(hd_cache_get(*state, (hd_hash){9, 9}, &out), HEDDLE_NOT_FOUND);
   assert_null(out.storage);
 }
 
@@ -70,11 +70,11 @@ static void other_blobs_are_misses(void **state) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     memcpy(bytes + 8, sizes[i], sizeof sizes[i]);
     assert_int_equal(hd_blob_put(NULL, *state, key, bytes, sizeof bytes), HEDDLE_OK);
-    assert_int_equal(hd_cache_get(NULL, *state, key, &out), HEDDLE_NOT_FOUND);
+    assert_int_equal(hd_cache_get(*state, key, &out), HEDDLE_NOT_FOUND);
   }
   for (size_t n = 0; n < 40; n += 3) {
     assert_int_equal(hd_blob_put(NULL, *state, key, bytes, n), HEDDLE_OK);
-    assert_int_equal(hd_cache_get(NULL, *state, key, &out), HEDDLE_NOT_FOUND);
+    assert_int_equal(hd_cache_get(*state, key, &out), HEDDLE_NOT_FOUND);
   }
 }
 
@@ -85,7 +85,7 @@ static void sizes_that_wrap_are_misses(void **state) {
   hd_cache_entry out = {0};
   memcpy(bytes + 8, sizes, sizeof sizes);
   assert_int_equal(hd_blob_put(NULL, *state, key, bytes, sizeof bytes), HEDDLE_OK);
-  assert_int_equal(hd_cache_get(NULL, *state, key, &out), HEDDLE_NOT_FOUND);
+  assert_int_equal(hd_cache_get(*state, key, &out), HEDDLE_NOT_FOUND);
 }
 
 /* The strings end where their sizes say: a reader of either would run on. */
@@ -99,7 +99,7 @@ static void strings_without_an_end_are_misses(void **state) {
     if (ends[i])
       bytes[ends[i]] = 'x';
     assert_int_equal(hd_blob_put(NULL, *state, key, bytes, sizeof bytes), HEDDLE_OK);
-    assert_int_equal(hd_cache_get(NULL, *state, key, &out), ends[i] ? HEDDLE_NOT_FOUND : HEDDLE_OK);
+    assert_int_equal(hd_cache_get(*state, key, &out), ends[i] ? HEDDLE_NOT_FOUND : HEDDLE_OK);
     if (!ends[i])
       hd_cache_entry_free(&out);
   }

@@ -390,7 +390,7 @@ static char *find_entry(hd_hash key) {
 static heddle_status fetch(hd_hash key, size_t *n) {
   char *store = in_folder("store");
   void *data = NULL;
-  heddle_status status = hd_blob_get(NULL, store, key, &data, n);
+  heddle_status status = hd_blob_get(store, key, &data, n);
   free(data);
   free(store);
   return status;
