@@ -20,20 +20,27 @@ static int32_t n_blocks(const hd_op *store) {
   return elems / 4;
 }
 
+typedef struct epilogue {
+  hd_module *module;
+  bool permuted, direct; /* B's rows came so; the schedule asks for it */
+} epilogue;
+
 static heddle_status lower(void *user, hd_op *op) {
-  const hd_pass_context *pass = user;
+  const epilogue *e = user;
   if (op->kind != HD_OP_STORE_TILE)
     return HEDDLE_OK;
-  hd_schedule s;
-  HD_TRY(hd_schedule_chosen(pass->ctx, hd_op_kernel(op), &s));
-  const hd_b_variant *variant = hd_b_variant_find(hd_op_str(hd_op_kernel(op), HD_ATTR_VARIANT));
-  bool permuted = variant && variant->permutes;
-  bool quad = strcmp(s.store, "direct") != 0 && n_blocks(op) % 4 == 0;
-  hd_attr *path = (hd_attr *)hd_op_attr(op, HD_ATTR_PATH);
-  path->s = permuted ? "permuted" : quad ? "quad" : "direct";
+  bool quad = !e->direct && n_blocks(op) % 4 == 0;
+  hd_op_set_str(e->module, op, HD_ATTR_PATH, e->permuted ? "permuted" : quad ? "quad" : "direct");
   return HEDDLE_OK;
 }
 
 heddle_status hd_pass_lower_epilogue(hd_pass_context *pass, hd_module *module) {
-  return hd_walk(module->body, lower, pass);
+  HD_FOR_OPS(kernel, module->body) {
+    hd_schedule s;
+    HD_TRY(hd_schedule_chosen(pass->ctx, kernel, &s));
+    const hd_b_variant *variant = hd_b_variant_find(hd_op_str(kernel, HD_ATTR_VARIANT));
+    epilogue e = {module, variant && variant->permutes, strcmp(s.store, "direct") == 0};
+    HD_TRY(hd_walk(kernel->regions[0], lower, &e));
+  }
+  return HEDDLE_OK;
 }
