@@ -149,7 +149,7 @@ static heddle_status make_variant(heddle_context *ctx, const hd_problem *p, cons
 /* The plane of A's metadata: tcgen05 takes those of wgmma, and of types that wgmma has not the
  * other's. */
 static const char *plane_of(const hd_problem *p, const hd_schedule *s) {
-  bool mma = strcmp(s->family, "mma") == 0 || hd_elems_per_byte(p->a_elem) > 1;
+  bool mma = hd_schedule_is_mma(s) || hd_elems_per_byte(p->a_elem) > 1;
   return mma ? "mma" : "wgmma";
 }
 

@@ -125,7 +125,7 @@ static void place_exchange(hd_ring *r, hd_builder *b) {
   hd_value *sent = declare_ready(r, b, "sent", hd_op_int(buffer, HD_ATTR_STAGES, 0), 1);
   hd_value *drained =
       buffer->n_operands ? declare_ready(r, b, "drained", 1, owners * n_warps) : NULL;
-  r->drains = drained;
+  r->drains = drained != NULL;
   for (int32_t i = 0, end; i < all.n; i = end) {
     bool sends = all.op[i]->kind == HD_OP_PARTIAL_SEND;
     end = exchange_end(&all, i);

@@ -68,7 +68,7 @@ static const struct ceiling {
 };
 
 const char *hd_ceiling_name(size_t index) {
-  return index < sizeof table / sizeof *table ? table[index].name : NULL;
+  return index < HD_COUNT(table) ? table[index].name : NULL;
 }
 
 double *hd_ceiling_at(hd_ceilings *c, size_t index) {
@@ -107,8 +107,6 @@ typedef struct unit {
 } unit;
 
 static double ceil_div(double x, double y) { return ceil(x / y); }
-
-static bool is_mma(const hd_schedule *s) { return strcmp(s->family, "mma") == 0; }
 
 static bool shares_a(const hd_schedule *s) { return strcmp(s->share, "a") == 0; }
 
@@ -195,7 +193,7 @@ static double crowding(const unit *u, double units) {
   double covering = hd_schedule_covering_stages(u->p, u->s) * u->s->ctas;
   double more = together_of(u, units) * u->s->stages / covering - 1;
   bool ahead = hd_op_has(u->p->kernel, HD_ATTR_WEIGHTS_READY);
-  return is_mma(u->s) || ahead ? 1 : 1 + u->c->crowd * fmax(more, 0);
+  return hd_schedule_is_mma(u->s) || ahead ? 1 : 1 + u->c->crowd * fmax(more, 0);
 }
 
 /* Waves of n_ctas units; each resource's seconds are added to alone. */
@@ -230,7 +228,7 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_ceilings
   /* The last arriver of a tile writes its own partial and reads all others. */
   if (s->split_k > hd_schedule_along_k(s))
     u.reduce_s = (double)s->tile_m * s->tile_n * PARTIAL_BYTES * s->split_k / c->store_sm_bytes;
-  if (is_mma(s))
+  if (hd_schedule_is_mma(s))
     mma_clocks(&u);
   else
     wgmma_clocks(&u);
@@ -280,7 +278,7 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   /* Bytes that come from DRAM wait longer than those that another CTA brought to L2 before. */
   double cold = fmin(1, read / (units * u.stages * u.load_bytes));
   u.latency_s = c->l2_latency_s + cold * (c->dram_latency_s - c->l2_latency_s);
-  if (!is_mma(s))
+  if (!hd_schedule_is_mma(s))
     u.void_bytes = void_columns(p, s, n, tiles_n) / tiles_n * HD_GRANULE_BYTES;
   double slots = slots_of(&u), full = floor(units / slots);
   double rest = units - full * slots, parts = s->split_k;

@@ -16,6 +16,10 @@ static inline bool hd_schedule_is_wgmma(const hd_schedule *s) {
   return strcmp(s->family, "wgmma") == 0;
 }
 
+static inline bool hd_schedule_is_mma(const hd_schedule *s) {
+  return strcmp(s->family, "mma") == 0;
+}
+
 static inline bool hd_schedule_is_tensor(const hd_schedule *s) {
   return strcmp(s->family, "tcgen05") == 0;
 }
@@ -70,7 +74,7 @@ int32_t hd_schedule_covering_stages(const hd_problem *problem, const hd_schedule
 int32_t hd_schedule_wanted_stages(const hd_problem *problem, const hd_schedule *schedule);
 /* CTAs may be launched in clusters that share nothing: each takes tiles until there are none. */
 static inline bool hd_schedule_may_spread(const hd_schedule *s) {
-  return strcmp(s->family, "wgmma") == 0 && s->cluster == 1 && s->persistent &&
+  return hd_schedule_is_wgmma(s) && s->cluster == 1 && s->persistent &&
          !hd_schedule_shares_tiles(s);
 }
 /* Under weights_ready CTAs go where those of the launch ahead have left, unevenly over the GPCs,

@@ -54,7 +54,7 @@ static heddle_status select_paths(hd_pass_context *pass, hd_module *m, hd_op *ke
   int swizzle_bits = hd_swizzle_for_rows(HD_GRANULE_BYTES);
   if (swizzle_bits < 0)
     return HD_BUG(pass->ctx, "rows of a granule always have a swizzle");
-  if (strcmp(s.family, "mma") && !has_descriptor(&p, &s, swizzle_bits))
+  if (!hd_schedule_is_mma(&s) && !has_descriptor(&p, &s, swizzle_bits))
     return HD_BUG(pass->ctx, "no canonical descriptor describes a slot of B");
   hd_op_set_int(m, p.matmul, HD_ATTR_SWIZZLE, swizzle_bits ? 16 << swizzle_bits : 0);
   hd_op_set_int(m, p.matmul, HD_ATTR_STAGES, s.stages);

@@ -35,11 +35,11 @@ heddle_status hd_pass_select_shape(hd_pass_context *pass, hd_module *module) {
     HD_TRY(hd_schedule_check_text(pass->ctx, kernel, own));
     HD_TRY(hd_schedule_check_text(pass->ctx, kernel, pass->schedule_text));
     HD_TRY(choose(pass->ctx, kernel, wish, &s));
-    bool wgmma = strcmp(s.family, "wgmma") == 0;
+    int32_t n = hd_schedule_is_wgmma(&s) ? s.tile_n : 0;
     const hd_spec_row *row =
         hd_schedule_is_pair(&s)
             ? hd_problem_pair_row(&p)
-            : hd_problem_row(&p, s.family, wgmma ? s.tile_n : 0, strcmp(s.a_path, "reg") == 0);
+            : hd_problem_row(&p, s.family, n, strcmp(s.a_path, "reg") == 0);
     char text[HD_SCHEDULE_TEXT];
     hd_schedule_print(&s, text);
     hd_op_set_str(module, kernel, HD_ATTR_SCHEDULE, text);

@@ -7,38 +7,6 @@
 #include "Passes/store_slot.h"
 #include "Passes/variants.h"
 
-/* A kernel on its way from tile to role level. Values are of the kernel's region, seen by every
- * role. */
-typedef struct hd_stage {
-  heddle_context *ctx;
-  hd_module *module;
-  hd_problem p;
-  hd_schedule s;
-  const hd_spec_row *row;
-  const hd_b_variant *variant;
-  int32_t cluster, along_k; /* CTAs that share an operand; that have parts of a tile's k */
-  int32_t owners, own_n; /* CTAs of those that store columns of the tile; how many columns each */
-  int32_t steps; /* k-steps of the instruction in a stage */
-  bool shares_a; /* the cluster lies along N; else along M, and shares B */
-  bool pair;     /* that by halves: its first CTA multiplies for both */
-  int32_t b_n;   /* columns of B in a CTA's slot */
-  int32_t swizzle;
-  bool prefetch; /* the first ring of A is copied before the kernel ahead has ended */
-  hd_builder b; /* at the end of the kernel's new region */
-  hd_value *arg[32]; /* by hd_stage_arg */
-  hd_value *zero, *one;
-  hd_value *n_granules, *last_slab; /* i32 */
-  hd_value *n_scale_tiles, *last_band[2]; /* i32: of block scales along k; 128 rows of A, of B */
-  hd_value *units_m, *tiles_n, *n_units; /* tile rows and tile columns in clusters; their product,
-                                            times the splits that are units of their own */
-  hd_value *n_splits; /* i32: of this launch; NULL without split_k */
-  hd_store_slot slot; /* of the staged store; cols 0: D is written from registers */
-  hd_value *sa, *sb, *sd,
-      *partials; /* buffers; sd NULL: D is not staged; partials: of a cluster along k */
-  hd_value *scales[2]; /* buffers of block scales, of A and of B; NULL: there are none */
-  hd_value *sums, *meta, *factors[2]; /* buffers in tensor memory; factors: block scales of A, B */
-} hd_stage;
-
 /* The values a kernel may take, in parameter order. ORDER ARGS. */
 typedef enum hd_stage_arg {
   HD_STAGE_A,
@@ -63,8 +31,41 @@ typedef enum hd_stage_arg {
   HD_STAGE_LDSA,
   HD_STAGE_LDSB,
   HD_STAGE_ALPHA,
-  HD_STAGE_BETA
+  HD_STAGE_BETA,
+  HD_N_STAGE_ARGS
 } hd_stage_arg;
+
+/* A kernel on its way from tile to role level. Values are of the kernel's region, seen by every
+ * role. */
+typedef struct hd_stage {
+  heddle_context *ctx;
+  hd_module *module;
+  hd_problem p;
+  hd_schedule s;
+  const hd_spec_row *row;
+  const hd_b_variant *variant;
+  int32_t cluster, along_k; /* CTAs that share an operand; that have parts of a tile's k */
+  int32_t owners, own_n; /* CTAs of those that store columns of the tile; how many columns each */
+  int32_t steps; /* k-steps of the instruction in a stage */
+  bool shares_a; /* the cluster lies along N; else along M, and shares B */
+  bool pair;     /* that by halves: its first CTA multiplies for both */
+  int32_t b_n;   /* columns of B in a CTA's slot */
+  int32_t swizzle;
+  bool prefetch; /* the first ring of A is copied before the kernel ahead has ended */
+  hd_builder b; /* at the end of the kernel's new region */
+  hd_value *arg[HD_N_STAGE_ARGS];
+  hd_value *zero, *one;
+  hd_value *n_granules, *last_slab; /* i32 */
+  hd_value *n_scale_tiles, *last_band[2]; /* i32: of block scales along k; 128 rows of A, of B */
+  hd_value *units_m, *tiles_n, *n_units; /* tile rows and tile columns in clusters; their product,
+                                            times the splits that are units of their own */
+  hd_value *n_splits; /* i32: of this launch; NULL without split_k */
+  hd_store_slot slot; /* of the staged store; cols 0: D is written from registers */
+  hd_value *sa, *sb, *sd,
+      *partials; /* buffers; sd NULL: D is not staged; partials: of a cluster along k */
+  hd_value *scales[2]; /* buffers of block scales, of A and of B; NULL: there are none */
+  hd_value *sums, *meta, *factors[2]; /* buffers in tensor memory; factors: block scales of A, B */
+} hd_stage;
 
 /* CTAs of the cluster along M and along N: B has as many sharers as there are along M, A as along
  * N. */

@@ -277,7 +277,7 @@ void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_v
   hd_value *kg = hd_stage_granule(st, b, place, k);
   if (st->prefetch)
     copy_a_rest(st, b, place, k, kg, cursor);
-  else if (strcmp(st->s.family, "mma") != 0)
+  else if (!hd_schedule_is_mma(&st->s))
     copy_a_bulk(st, b, place, kg, cursor);
   else
     copy_a_cp_async(st, b, place, kg, cursor);

@@ -19,6 +19,7 @@ static const struct stage_arg {
     {"ldc", HD_TYPE_I64},     {"ldd", HD_TYPE_I64},     {"ldsa", HD_TYPE_I64},
     {"ldsb", HD_TYPE_I64},    {"alpha", HD_TYPE_F32},   {"beta", HD_TYPE_F32},
 };
+_Static_assert(HD_COUNT(stage_args) == HD_N_STAGE_ARGS, "ORDER ARGS");
 
 /* A pitch of rows whose length a launch says stays a parameter, and the launcher's to compare with
  * it: the check runs launches of all lengths. */
@@ -254,7 +255,7 @@ static void declare_scales(hd_stage *st) {
                                                                                    "tscale_b"};
   const hd_dense *scales[] = {&st->p.block_a, &st->p.block_b};
   const int32_t rows[] = {st->s.tile_m, st->s.tile_n};
-  bool tensor = strcmp(st->s.family, "tcgen05") == 0;
+  bool tensor = hd_schedule_is_tensor(&st->s);
   for (int i = 0; st->p.block && i < 2; i++) {
     int64_t bytes = hd_schedule_scale_bytes(&st->p, &st->s, rows[i]);
     st->scales[i] = declare_buffer(st, names[i], bytes, HD_SCALE_ALIGN, "linear", scales[i]->elem,
@@ -309,7 +310,7 @@ static void declare_buffers(hd_stage *st) {
                             st->p.a_elem, st->s.stages);
   hd_op_set_int(st->module, a, HD_ATTR_SLAB_BYTES, block);
   hd_op_set_int(st->module, a, HD_ATTR_META_OFFSET, HD_BLOCK_VALUE_BYTES);
-  if (strcmp(st->s.family, "tcgen05") == 0) {
+  if (hd_schedule_is_tensor(&st->s)) {
     hd_op_set_flag(st->module, a, HD_ATTR_BY_STEP);
     declare_tensor(st);
   }
@@ -341,8 +342,8 @@ static void find_scale_tiles(hd_stage *st) {
 
 void hd_stage_declare(hd_stage *st) {
   hd_builder *b = &st->b;
-  for (size_t i = 0; i < HD_COUNT(stage_args); i++)
-    st->arg[i] = is_needed(st, (hd_stage_arg)i) ? declare_arg(st, (hd_stage_arg)i) : NULL;
+  for (hd_stage_arg i = 0; i < HD_N_STAGE_ARGS; i++)
+    st->arg[i] = is_needed(st, i) ? declare_arg(st, i) : NULL;
   declare_buffers(st);
   st->zero = hd_i32(b, 0);
   st->one = hd_i32(b, 1);

@@ -6,7 +6,7 @@
 
 enum { MAX_STRIPS = 32, MAX_BLOCKS = 32 };
 /* Lanes of a quad hold scales of eight rows each: a register serves so many strips, or blocks. */
-enum { SCALED_STRIPS = 2, SCALED_BLOCKS = 4, SCALES_A_WORD = 4 };
+enum { SCALED_STRIPS = 2, SCALED_BLOCKS = 4 };
 
 /* What one warp owns of the tile: strips of 16 rows, blocks of 8 columns. */
 typedef struct warp_tile {
@@ -73,11 +73,11 @@ static void load_scales(hd_stage *st, hd_builder *b, hd_operand_id operand, hd_v
 /* A step's scales follow those of the one before: in the same word, or in the next. */
 static void load_step_scales(hd_stage *st, hd_builder *b, const warp_tile *t, hd_value *cursor,
                              int32_t step, warp_scales *s) {
-  int32_t at = step * st->row->scale_vec;
-  if (!st->p.block || at % SCALES_A_WORD)
+  int32_t at = step * st->row->scale_vec, word = at / HD_SCALES_A_WORD;
+  if (!st->p.block || at % HD_SCALES_A_WORD)
     return;
-  load_scales(st, b, HD_OPERAND_SCALE_A, cursor, t->strip, t->n_strips, at / SCALES_A_WORD, s->a);
-  load_scales(st, b, HD_OPERAND_SCALE_B, cursor, t->block, t->n_blocks, at / SCALES_A_WORD, s->b);
+  load_scales(st, b, HD_OPERAND_SCALE_A, cursor, t->strip, t->n_strips, word, s->a);
+  load_scales(st, b, HD_OPERAND_SCALE_B, cursor, t->block, t->n_blocks, word, s->b);
 }
 
 /* Strip i times block j. */
@@ -93,7 +93,7 @@ static hd_value *mma(hd_stage *st, hd_builder *b, hd_value *const operands[4], c
   hd_op_set_str(st->module, op, HD_ATTR_ROW, st->row->name);
   hd_op_set_int(st->module, op, HD_ATTR_SELECTOR, hd_stage_selector(st, step));
   if (st->p.block) {
-    int64_t byte = step * st->row->scale_vec % SCALES_A_WORD;
+    int64_t byte = step * st->row->scale_vec % HD_SCALES_A_WORD;
     int64_t ids[] = {byte, i % SCALED_STRIPS, byte, j % SCALED_BLOCKS};
     hd_op_set_ints(st->module, op, HD_ATTR_SCALE_IDS, ids, 4);
   }

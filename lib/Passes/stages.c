@@ -24,7 +24,7 @@ static heddle_status begin(hd_pass_context *pass, hd_module *m, hd_op *kernel, h
     st->slot = hd_store_slot_of(&st->p, &st->s);
   st->steps = st->s.tile_k / st->row->k;
   st->swizzle = (int32_t)hd_op_int(st->p.matmul, HD_ATTR_SWIZZLE, 0);
-  st->prefetch = hd_op_has(kernel, HD_ATTR_WEIGHTS_READY) && strcmp(st->s.family, "mma") != 0;
+  st->prefetch = hd_op_has(kernel, HD_ATTR_WEIGHTS_READY) && !hd_schedule_is_mma(&st->s);
   hd_op *work = hd_find_op(kernel->regions[0], HD_OP_WORK);
   st->cluster = (int32_t)hd_op_int(work, HD_ATTR_CLUSTER, 1);
   st->shares_a = st->cluster > 1 && strcmp(st->s.share, "a") == 0;
@@ -55,9 +55,9 @@ static heddle_status stage_kernel(hd_pass_context *pass, hd_module *m, hd_op *ke
   st.b = hd_builder_at_end(m, kernel->regions[0]);
   st.b.loc = st.p.matmul->loc;
   hd_stage_declare(&st);
-  if (strcmp(st.s.family, "wgmma") == 0)
+  if (hd_schedule_is_wgmma(&st.s))
     hd_stage_wgmma(&st);
-  else if (strcmp(st.s.family, "tcgen05") == 0)
+  else if (hd_schedule_is_tensor(&st.s))
     hd_stage_tcgen05(&st);
   else
     hd_stage_mma(&st);

@@ -37,7 +37,7 @@ hd_store_slot hd_store_slot_of(const hd_problem *p, const hd_schedule *s) {
 heddle_status hd_store_slot_check(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   if (!is_staged(s))
     return HEDDLE_OK;
-  if (strcmp(s->family, "wgmma") != 0 || strcmp(s->b_path, "gather") == 0)
+  if (!hd_schedule_is_wgmma(s) || strcmp(s->b_path, "gather") == 0)
     REFUSE(HEDDLE_INVALID, "schedule.store",
            "got store=staged with family=%s b=%s; legal: family=wgmma, b=auto or b=tma; nearest: "
            "store=quad",

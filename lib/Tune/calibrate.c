@@ -60,7 +60,7 @@ void hd_calibrate(const hd_sample *samples, size_t n, hd_ceilings *ceilings) {
   enum { MOST_SWEEPS = 30 };
   static const double steps[] = {0.3, 0.1, 0.03, 0.01};
   double error = hd_calibration_error(samples, n, ceilings);
-  for (size_t s = 0; s < sizeof steps / sizeof *steps; s++) {
+  for (size_t s = 0; s < HD_COUNT(steps); s++) {
     bool gained = true;
     for (int sweep = 0; gained && sweep < MOST_SWEEPS; sweep++) {
       gained = false;
