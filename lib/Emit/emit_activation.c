@@ -16,10 +16,6 @@ static LLVMValueRef fmul(hd_emitter *e, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildFMul(e->b, a, b, "");
 }
 
-static LLVMValueRef fma32(hd_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
-  return hd_emit_intrinsic_of(e, "llvm.fma", e->f32, (LLVMValueRef[]){a, b, c}, 3);
-}
-
 static LLVMValueRef two(hd_emitter *e, const char *name, LLVMValueRef a, LLVMValueRef b) {
   return hd_emit_intrinsic_of(e, name, e->f32, (LLVMValueRef[]){a, b}, 2);
 }
@@ -34,12 +30,12 @@ static LLVMValueRef exponential(hd_emitter *e, LLVMValueRef x, LLVMValueRef x_lo
   const double log2e = 1.4426950408889634, high = 1.44269502162933349609375,
                ln2 = 0.6931471805599453;
   LLVMValueRef y = fmul(e, x, real(e, high));
-  LLVMValueRef low = fma32(e, x, real(e, high), LLVMBuildFNeg(e->b, y, ""));
-  low = fma32(e, x, real(e, log2e - high), low);
+  LLVMValueRef low = hd_emit_fma(e, x, real(e, high), LLVMBuildFNeg(e->b, y, ""));
+  low = hd_emit_fma(e, x, real(e, log2e - high), low);
   if (x_low)
-    low = fma32(e, x_low, real(e, high), low);
+    low = hd_emit_fma(e, x_low, real(e, high), low);
   LLVMValueRef power = hd_emit_intrinsic_of(e, "llvm.nvvm.ex2.approx.ftz", e->f32, &y, 1);
-  return fma32(e, power, fmul(e, low, real(e, ln2)), power);
+  return hd_emit_fma(e, power, fmul(e, low, real(e, ln2)), power);
 }
 
 /* x / (1 + exp(-v)) */
@@ -58,7 +54,7 @@ static LLVMValueRef silu(hd_emitter *e, LLVMValueRef x) { return times_sigmoid(e
 /* (1 + tanh u) / 2 = 1 / (1 + exp(-2u)), u = sqrt(2/pi) (x + 0.044715 x^3) */
 static LLVMValueRef gelu_tanh(hd_emitter *e, LLVMValueRef x) {
   const double scale = 1.5957691216057308;
-  LLVMValueRef inner = fma32(e, fmul(e, x, x), real(e, scale * 0.044715), real(e, scale));
+  LLVMValueRef inner = hd_emit_fma(e, fmul(e, x, x), real(e, scale * 0.044715), real(e, scale));
   return times_sigmoid(e, x, fmul(e, x, inner));
 }
 
@@ -71,14 +67,14 @@ static LLVMValueRef gelu(hd_emitter *e, LLVMValueRef x) {
                              0.22865912318229675,    -0.16916562616825104, 0.03837818652391434};
   LLVMValueRef a = hd_emit_intrinsic_of(e, "llvm.fabs", e->f32, &x, 1);
   a = two(e, "llvm.minnum", a, real(e, 14));
-  LLVMValueRef t = reciprocal(e, fma32(e, a, real(e, 0.3), real(e, 1)));
+  LLVMValueRef t = reciprocal(e, hd_emit_fma(e, a, real(e, 0.3), real(e, 1)));
   LLVMValueRef tail = real(e, p[HD_COUNT(p) - 1]);
   for (size_t i = HD_COUNT(p) - 1; i-- > 0;)
-    tail = fma32(e, tail, t, real(e, p[i]));
+    tail = hd_emit_fma(e, tail, t, real(e, p[i]));
   LLVMValueRef square = fmul(e, a, a);
-  LLVMValueRef low = fma32(e, a, a, LLVMBuildFNeg(e->b, square, ""));
+  LLVMValueRef low = hd_emit_fma(e, a, a, LLVMBuildFNeg(e->b, square, ""));
   LLVMValueRef power = exponential(e, fmul(e, square, real(e, -0.5)), fmul(e, low, real(e, -0.5)));
-  return fma32(e, LLVMBuildFNeg(e->b, a, ""), fmul(e, tail, power), relu(e, x));
+  return hd_emit_fma(e, LLVMBuildFNeg(e->b, a, ""), fmul(e, tail, power), relu(e, x));
 }
 
 static LLVMValueRef none(hd_emitter *e, LLVMValueRef x) {

@@ -13,16 +13,9 @@ enum {
   MAP_BYTES = 128    /* that fence.proxy.tensormap orders */
 };
 
-/* Every version from 6.3, the first of sm_75, that LLVM 22 knows. */
-static const uint16_t llvm_versions[] = {63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77, 78,
-                                         80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
-
 unsigned hd_emit_bare_version(const hd_spec_row *row, const hd_target *target) {
   unsigned least = hd_spec_min_ptx(row, target);
-  for (size_t i = 0; least && i < HD_COUNT(llvm_versions); i++)
-    if (llvm_versions[i] >= least)
-      return llvm_versions[i];
-  return 0;
+  return least ? hd_emit_next_ptx(least) : 0;
 }
 
 /* A kernel: parameters of those types and the pointer. Gives the parameters. */

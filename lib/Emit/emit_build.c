@@ -75,6 +75,10 @@ LLVMValueRef hd_emit_widen(hd_emitter *e, LLVMValueRef a) {
   return LLVMTypeOf(a) == e->i64 ? a : LLVMBuildSExt(e->b, a, e->i64, "");
 }
 
+LLVMValueRef hd_emit_fma(hd_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
+  return hd_emit_intrinsic_of(e, "llvm.fma", e->f32, (LLVMValueRef[]){a, b, c}, 3);
+}
+
 /* ---- addresses ---- */
 
 LLVMValueRef hd_emit_shared_ptr(hd_emitter *e, LLVMValueRef address, unsigned space) {

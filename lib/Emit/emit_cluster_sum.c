@@ -4,14 +4,11 @@
 
 #include "Emit/emit_strip.h"
 
-/* A fragment lies in register order: of block after block (8 columns), 16 bytes a lane. */
-enum { VECTOR = 4, LANE_BYTES = 16, BLOCK_BYTES = HD_LANES * LANE_BYTES };
-
 /* This lane's first vector in slot `slot`, from byte `place` of it on. */
 static LLVMValueRef lane_place(hd_emitter *e, const hd_value *buffer, LLVMValueRef slot,
                                const hd_value *place) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
-  LLVMValueRef lane = hd_emit_muli(e, e->lane, LANE_BYTES);
+  LLVMValueRef lane = hd_emit_muli(e, e->lane, HD_VECTOR_BYTES);
   hd_emit_return_from_entry(e, here);
   LLVMValueRef at = hd_emit_muli(e, slot, hd_op_int(hd_emit_def(buffer), HD_ATTR_BYTES, 0));
   at = hd_emit_add(e, hd_emit_add(e, at, hd_emit_get1(e, place)), lane);
@@ -21,7 +18,7 @@ static LLVMValueRef lane_place(hd_emitter *e, const hd_value *buffer, LLVMValueR
 static LLVMValueRef in_cta(hd_emitter *e, LLVMValueRef address, int64_t rank) {
   return hd_emit_asm(e, e->i32,
                      hd_arena_printf(&e->arena, "mapa.shared::cluster.u32 $0, $1, %d;", (int)rank),
-                     "=r,r", &address, 1, 0);
+                     "=r,r", &address, 1, HD_ASM_PURE);
 }
 
 /* Of a CTA's slots, one for each other split: no slot is left for its own. */
@@ -43,14 +40,14 @@ heddle_status hd_emit_op_partial_send(hd_emitter *e, const hd_op *op) {
   LLVMValueRef *regs = hd_emit_get(e, op->operands[5], &n_regs);
   LLVMValueRef *x = HD_NEW_ARRAY(&e->arena, LLVMValueRef, type.n);
   hd_emit_accumulators(e, type.elem, regs, n_regs, x);
-  for (int32_t i = 0; i < type.n; i += VECTOR) {
+  for (int32_t i = 0; i < type.n; i += HD_VECTOR) {
     LLVMValueRef args[] = {to, done, x[i], x[i + 1], x[i + 2], x[i + 3]};
     hd_emit_asm(e, e->none,
                 hd_arena_printf(&e->arena,
                                 "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 "
                                 "[$0+%d], {$2, $3, $4, $5}, [$1];",
-                                i / VECTOR * BLOCK_BYTES),
-                integer ? "r,r,r,r,r,r" : "r,r,f,f,f,f", args, 2 + VECTOR, HD_ASM_MEMORY);
+                                hd_part_offset(i)),
+                integer ? "r,r,r,r,r,r" : "r,r,f,f,f,f", args, 2 + HD_VECTOR, HD_ASM_MEMORY);
   }
   return HEDDLE_OK;
 }
@@ -68,10 +65,10 @@ static void add_vector(hd_emitter *e, LLVMValueRef at, int32_t offset, bool inte
                       "add.%s $0, $0, x0;\n\tadd.%s $1, $1, x1;\n\t"
                       "add.%s $2, $2, x2;\n\tadd.%s $3, $3, x3; }",
                       (int)offset, word, word, word, word);
-  LLVMValueRef all = hd_emit_asm(e, LLVMStructTypeInContext(e->llvm, types, VECTOR, false), text,
+  LLVMValueRef all = hd_emit_asm(e, LLVMStructTypeInContext(e->llvm, types, HD_VECTOR, false), text,
                                  integer ? "=r,=r,=r,=r,r,0,1,2,3" : "=f,=f,=f,=f,r,0,1,2,3", args,
-                                 1 + VECTOR, HD_ASM_MEMORY);
-  for (unsigned i = 0; i < VECTOR; i++)
+                                 1 + HD_VECTOR, HD_ASM_MEMORY);
+  for (unsigned i = 0; i < HD_VECTOR; i++)
     sum[i] = LLVMBuildExtractValue(e->b, all, i, "");
 }
 
@@ -83,8 +80,8 @@ heddle_status hd_emit_op_partial_add(hd_emitter *e, const hd_op *op) {
   LLVMValueRef slot = hd_emit_get(e, op->operands[1], NULL)[0];
   LLVMValueRef at = lane_place(e, op->operands[0], slot, op->operands[2]);
   memcpy(sum, own, sizeof *sum * (size_t)n);
-  for (int32_t i = 0; i < n; i += VECTOR)
-    add_vector(e, at, i / VECTOR * BLOCK_BYTES, op->operands[6]->type.elem == HEDDLE_S32, sum + i);
+  for (int32_t i = 0; i < n; i += HD_VECTOR)
+    add_vector(e, at, hd_part_offset(i), op->operands[6]->type.elem == HEDDLE_S32, sum + i);
   hd_emit_set(e, op->results[0], sum, n);
   return HEDDLE_OK;
 }

@@ -206,10 +206,6 @@ static LLVMValueRef finish_integer(hd_emitter *e, const hd_strip *s, const hd_in
   return strcmp(s->act, "relu") == 0 ? hd_emit_max(e, x, hd_emit_i32(e, 0)) : x;
 }
 
-static LLVMValueRef fma32(hd_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
-  return hd_emit_intrinsic_of(e, "llvm.fma", e->f32, (LLVMValueRef[]){a, b, c}, 3);
-}
-
 /* One rounding a term: C and bias are added by fma where they are scaled. */
 static LLVMValueRef finish_float(hd_emitter *e, const hd_strip *s, const hd_inputs *in,
                                  LLVMValueRef x, int h, int j) {
@@ -222,7 +218,7 @@ static LLVMValueRef finish_float(hd_emitter *e, const hd_strip *s, const hd_inpu
   if (s->alpha)
     x = LLVMBuildFMul(e->b, x, s->alpha, "");
   if (in->c[h][j])
-    x = s->beta ? fma32(e, s->beta, in->c[h][j], x) : LLVMBuildFAdd(e->b, x, in->c[h][j], "");
+    x = s->beta ? hd_emit_fma(e, s->beta, in->c[h][j], x) : LLVMBuildFAdd(e->b, x, in->c[h][j], "");
   if (s->has_bias)
     x = LLVMBuildFAdd(e->b, x, s->has_bias_n ? in->bias[j] : s->bias_m[h], "");
   return s->user ? x : hd_emit_activation(e, s->act, x);

@@ -52,16 +52,23 @@ static void make_types(hd_emitter *e) {
   e->cluster_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_CLUSTER);
 }
 
-/* The PTX versions that LLVM 22 knows: it ignores what it does not know, and then emits an old
- * one. */
-static const uint16_t known_ptx[] = {80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
+/* LLVM ignores what it does not know, and then emits an old version. */
+unsigned hd_emit_next_ptx(unsigned version) {
+  static const uint16_t known[] = {63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77,
+                                   78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
+  for (size_t i = 0; i < HD_COUNT(known); i++)
+    if (known[i] >= version)
+      return known[i];
+  return 0;
+}
 
 heddle_status hd_emit_pick_ptx(hd_emitter *e) {
+  enum { OLDEST_PTX = 80 };
   int32_t asked = e->options->ptx_version;
   e->ptx_version = asked ? asked : e->target->llvm_ptx;
-  for (size_t i = 0; i < HD_COUNT(known_ptx); i++)
-    if (known_ptx[i] == e->ptx_version && e->ptx_version >= e->target->min_ptx)
-      return HEDDLE_OK;
+  if (e->ptx_version >= OLDEST_PTX && e->ptx_version >= e->target->min_ptx &&
+      hd_emit_next_ptx((unsigned)e->ptx_version) == (unsigned)e->ptx_version)
+    return HEDDLE_OK;
   return hd_error(e->ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "emit.ptx",
                   "PTX version %d.%d; legal: 8.0 to 8.8 or 9.0, at least %d.%d for %s",
                   e->ptx_version / 10, e->ptx_version % 10, e->target->min_ptx / 10,

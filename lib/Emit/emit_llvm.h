@@ -8,6 +8,9 @@
  * e->ctx. Nothing is open after a failure. */
 heddle_status hd_emit_open(hd_emitter *e);
 void hd_emit_close(hd_emitter *e);
+/* The least PTX version that LLVM 22 knows, of those from `version` on and from 6.3, the first of
+ * sm_75; 0: none. */
+unsigned hd_emit_next_ptx(unsigned version);
 /* Which PTX version: the one asked for, or the target's; checked. */
 heddle_status hd_emit_pick_ptx(hd_emitter *e);
 /* The data layout and triple of NVPTX for a module. */

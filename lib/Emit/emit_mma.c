@@ -12,26 +12,31 @@ typedef struct mma_call {
   const int64_t *ids;
 } mma_call;
 
+enum { MOST_INPUTS = 64 };
+
+/* a, b, c and metadata; how many. */
+static int32_t gather(const mma_call *m, LLVMValueRef *inputs) {
+  static const hd_operand_id order[] = {HD_OPERAND_A, HD_OPERAND_B, HD_OPERAND_C};
+  LLVMValueRef *const from[] = {m->a, m->b, m->c};
+  int32_t n = 0;
+  for (size_t i = 0; i < HD_COUNT(order); i++)
+    for (int32_t j = 0; j < m->row->operand[order[i]].n_regs; j++)
+      inputs[n++] = from[i][j];
+  inputs[n++] = m->meta;
+  return n;
+}
+
 /* Registers travel as f32 or i32; halves of other types are cast to what the intrinsic names. */
 static void by_intrinsic(hd_emitter *e, const mma_call *m, LLVMValueRef *d) {
-  const hd_operand *o = m->row->operand;
-  LLVMValueRef args[64];
-  int32_t n = 0;
-  for (int i = 0; i < o[HD_OPERAND_A].n_regs; i++)
-    args[n++] = m->a[i];
-  for (int i = 0; i < o[HD_OPERAND_B].n_regs; i++)
-    args[n++] = m->b[i];
-  for (int i = 0; i < o[HD_OPERAND_C].n_regs; i++)
-    args[n++] = m->c[i];
-  args[n++] = m->meta;
+  LLVMValueRef args[MOST_INPUTS];
+  int32_t n = gather(m, args);
   args[n++] = hd_emit_i32(e, m->selector);
   LLVMValueRef all = hd_emit_intrinsic(e, m->row->llvm_intrinsic, args, n);
-  for (unsigned i = 0; i < o[HD_OPERAND_D].n_regs && !e->failed; i++)
+  for (unsigned i = 0; i < m->row->operand[HD_OPERAND_D].n_regs && !e->failed; i++)
     d[i] = LLVMBuildExtractValue(e->b, all, i, "");
 }
 
 static void by_asm(hd_emitter *e, const mma_call *m, LLVMValueRef *d) {
-  const hd_operand *o = m->row->operand;
   static const int64_t no_ids[4] = {0};
   const int64_t *ids = m->ids ? m->ids : no_ids;
   const hd_emit_number numbers[] = {{"f", m->selector},
@@ -39,15 +44,8 @@ static void by_asm(hd_emitter *e, const mma_call *m, LLVMValueRef *d) {
                                     {"thread-id-a", ids[1]},
                                     {"byte-id-b", ids[2]},
                                     {"thread-id-b", ids[3]}};
-  LLVMValueRef inputs[64];
-  int32_t n = 0;
-  for (int i = 0; i < o[HD_OPERAND_A].n_regs; i++)
-    inputs[n++] = m->a[i];
-  for (int i = 0; i < o[HD_OPERAND_B].n_regs; i++)
-    inputs[n++] = m->b[i];
-  for (int i = 0; i < o[HD_OPERAND_C].n_regs; i++)
-    inputs[n++] = m->c[i];
-  inputs[n++] = m->meta;
+  LLVMValueRef inputs[MOST_INPUTS];
+  int32_t n = gather(m, inputs);
   for (int i = 0; i < 2 && m->scales[i]; i++)
     inputs[n++] = m->scales[i];
   hd_emit_row_asm(e, m->row, inputs, numbers, HD_COUNT(numbers), d);

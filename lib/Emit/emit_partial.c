@@ -4,8 +4,6 @@
 
 #include "Emit/emit_strip.h"
 
-/* A partial lies in fragment order: of block after block (8 columns), 16 bytes a lane. */
-enum { VECTOR = 4, LANE_BYTES = 16, BLOCK_BYTES = HD_LANES * LANE_BYTES };
 /* Elements of a lane that are loaded at once, where they are few: of several partials. */
 enum { FLIGHT = 64, MOST_AT_ONCE = 4 };
 enum { STORE_FRAGS = 7, SUM_FRAGS = 4 }; /* the first fragment's operand */
@@ -35,7 +33,7 @@ static elements read_elements(hd_emitter *e, const hd_op *op, int32_t first) {
 /* This lane's first vector of a part. */
 static LLVMValueRef lane_place(hd_emitter *e, const hd_op *op, LLVMValueRef part) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
-  LLVMValueRef lane = hd_emit_widen(e, hd_emit_muli(e, e->lane, LANE_BYTES));
+  LLVMValueRef lane = hd_emit_widen(e, hd_emit_muli(e, e->lane, HD_VECTOR_BYTES));
   hd_emit_return_from_entry(e, here);
   LLVMValueRef at = hd_emit_add(e, hd_emit_get1(e, op->operands[1]), lane);
   LLVMValueRef far = hd_emit_muli(e, hd_emit_widen(e, part), hd_op_int(op, HD_ATTR_BYTES, 0));
@@ -47,12 +45,12 @@ heddle_status hd_emit_op_partial_store(hd_emitter *e, const hd_op *op) {
   LLVMValueRef n = hd_emit_get1(e, op->operands[3]);
   LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_lt(e, hd_emit_i32(e, 1), n), "part");
   LLVMValueRef at = lane_place(e, op, hd_emit_get1(e, op->operands[2]));
-  for (int32_t i = 0; i < x.n; i += VECTOR) {
+  for (int32_t i = 0; i < x.n; i += HD_VECTOR) {
     LLVMValueRef args[] = {at, x.v[i], x.v[i + 1], x.v[i + 2], x.v[i + 3]};
     hd_emit_asm(e, e->none,
                 hd_arena_printf(&e->arena, "st.global.v4.b32 [$0+%d], {$1, $2, $3, $4};",
-                                i / VECTOR * BLOCK_BYTES),
-                x.integer ? "l,r,r,r,r" : "l,f,f,f,f", args, 1 + VECTOR, HD_ASM_MEMORY);
+                                hd_part_offset(i)),
+                x.integer ? "l,r,r,r,r" : "l,f,f,f,f", args, 1 + HD_VECTOR, HD_ASM_MEMORY);
   }
   hd_emit_endif(e, join);
   return HEDDLE_OK;
@@ -75,20 +73,20 @@ typedef struct part_loop {
 static const char *sum_text(hd_emitter *e, const part_loop *l, int64_t offset) {
   const char *word = l->integer ? "s32" : "f32", *zero = l->integer ? "0" : "0f80000000";
   hd_strbuf text = {0};
-  hd_strbuf_printf(&text, "{ .reg .b32 x<%d>;", l->at_once * VECTOR);
+  hd_strbuf_printf(&text, "{ .reg .b32 x<%d>;", l->at_once * HD_VECTOR);
   for (int32_t p = 1; p < l->at_once; p++)
-    for (int32_t i = 0; i < VECTOR; i++)
-      hd_strbuf_printf(&text, "\n\tmov.b32 x%d, %s;", p * VECTOR + i, zero);
+    for (int32_t i = 0; i < HD_VECTOR; i++)
+      hd_strbuf_printf(&text, "\n\tmov.b32 x%d, %s;", p * HD_VECTOR + i, zero);
   for (int32_t p = 0; p < l->at_once; p++) {
-    int32_t x = p * VECTOR;
+    int32_t x = p * HD_VECTOR;
     hd_strbuf_add(&text, "\n\t");
     if (p > 0)
-      hd_strbuf_printf(&text, "@$%d ", VECTOR + p);
+      hd_strbuf_printf(&text, "@$%d ", HD_VECTOR + p);
     hd_strbuf_printf(&text, "ld.global.v4.b32 {x%d, x%d, x%d, x%d}, [$4+%lld];", x, x + 1, x + 2,
                      x + 3, (long long)(offset + p * l->bytes));
   }
-  for (int32_t x = 0; x < l->at_once * VECTOR; x++)
-    hd_strbuf_printf(&text, "\n\tadd.%s $%d, $%d, x%d;", word, x % VECTOR, x % VECTOR, x);
+  for (int32_t x = 0; x < l->at_once * HD_VECTOR; x++)
+    hd_strbuf_printf(&text, "\n\tadd.%s $%d, $%d, x%d;", word, x % HD_VECTOR, x % HD_VECTOR, x);
   hd_strbuf_add(&text, " }");
   const char *kept = hd_arena_strdup(&e->arena, hd_strbuf_text(&text));
   hd_strbuf_free(&text);
@@ -97,17 +95,18 @@ static const char *sum_text(hd_emitter *e, const part_loop *l, int64_t offset) {
 
 static void add_vector(hd_emitter *e, const part_loop *l, int64_t offset, LLVMValueRef *sum) {
   LLVMTypeRef type = l->integer ? e->i32 : e->f32, types[] = {type, type, type, type};
-  LLVMValueRef args[2 * VECTOR + MOST_AT_ONCE] = {l->at};
+  LLVMValueRef args[2 * HD_VECTOR + MOST_AT_ONCE] = {l->at};
   int32_t n = 1;
   for (int32_t p = 1; p < l->at_once; p++)
     args[n++] = l->is_there[p];
-  memcpy(args + n, sum, sizeof *sum * VECTOR);
+  memcpy(args + n, sum, sizeof *sum * HD_VECTOR);
   char *inputs =
       hd_arena_printf(&e->arena, "%s,l%.*s,0,1,2,3", l->integer ? "=r,=r,=r,=r" : "=f,=f,=f,=f",
                       2 * (l->at_once - 1), ",b,b,b");
-  LLVMValueRef all = hd_emit_asm(e, LLVMStructTypeInContext(e->llvm, types, VECTOR, false),
-                                 sum_text(e, l, offset), inputs, args, n + VECTOR, HD_ASM_MEMORY);
-  for (unsigned i = 0; i < VECTOR; i++)
+  LLVMValueRef all = hd_emit_asm(e, LLVMStructTypeInContext(e->llvm, types, HD_VECTOR, false),
+                                 sum_text(e, l, offset), inputs, args, n + HD_VECTOR,
+                                 HD_ASM_MEMORY);
+  for (unsigned i = 0; i < HD_VECTOR; i++)
     sum[i] = LLVMBuildExtractValue(e->b, all, i, "");
 }
 
@@ -129,8 +128,8 @@ static void add_parts(hd_emitter *e, const hd_op *op, LLVMValueRef lo, LLVMValue
   l.at = lane_place(e, op, i);
   for (int32_t p = 1; p < l.at_once; p++)
     l.is_there[p] = hd_emit_lt(e, hd_emit_addi(e, i, p), hi);
-  for (int32_t j = 0; j < x->n; j += VECTOR)
-    add_vector(e, &l, j / VECTOR * BLOCK_BYTES, next + j);
+  for (int32_t j = 0; j < x->n; j += HD_VECTOR)
+    add_vector(e, &l, hd_part_offset(j), next + j);
   LLVMValueRef more = hd_emit_addi(e, i, l.at_once);
   LLVMBuildCondBr(e->b, hd_emit_lt(e, more, hi), body, exit);
   LLVMBasicBlockRef from[] = {before, body};

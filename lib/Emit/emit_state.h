@@ -10,7 +10,13 @@
 #include "Spec/spec.h"
 
 /* Address spaces of NVPTX. */
-enum { HD_AS_GENERIC = 0, HD_AS_GLOBAL = 1, HD_AS_SHARED = 3, HD_AS_CLUSTER = 7 };
+enum {
+  HD_AS_GENERIC = 0,
+  HD_AS_GLOBAL = 1,
+  HD_AS_SHARED = 3,
+  HD_AS_CONSTANT = 4,
+  HD_AS_CLUSTER = 7
+};
 
 enum {
   HD_LANES = 32,
@@ -91,6 +97,7 @@ LLVMValueRef hd_emit_select(hd_emitter *e, LLVMValueRef c, LLVMValueRef a, LLVMV
 LLVMValueRef hd_emit_min(hd_emitter *e, LLVMValueRef a, LLVMValueRef b); /* signed */
 LLVMValueRef hd_emit_max(hd_emitter *e, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef hd_emit_widen(hd_emitter *e, LLVMValueRef a); /* i32 to i64, signed */
+LLVMValueRef hd_emit_fma(hd_emitter *e, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c); /* f32 */
 /* A shared address (i32) as a pointer of an address space. */
 LLVMValueRef hd_emit_shared_ptr(hd_emitter *e, LLVMValueRef address, unsigned space);
 /* ptr + i64 bytes, in global memory. */

@@ -52,6 +52,14 @@ typedef struct hd_strip {
   LLVMValueRef user, user_ptr; /* function and its pointer */
 } hd_strip;
 
+/* A part of a sum over k lies in fragment order: of block after block a vector of 4 elements a
+ * lane. */
+enum { HD_VECTOR = 4, HD_VECTOR_BYTES = 16 };
+/* From a lane's first vector to that of its element `i`, a multiple of 4. */
+static inline int32_t hd_part_offset(int32_t i) {
+  return i / HD_VECTOR * HD_LANES * HD_VECTOR_BYTES;
+}
+
 /* What the epilogue reads beside the accumulators for the four elements of a block: by h, j, in f32
  * (integer epilogues: i32). NULL: absent. */
 typedef struct hd_inputs {

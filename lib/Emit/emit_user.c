@@ -135,7 +135,7 @@ static heddle_status check_load(hd_emitter *e, LLVMValueRef load) {
   unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(LLVMGetOperand(load, 0)));
   if (LLVMGetVolatile(load) || LLVMIsAtomic(load))
     return refuse(e, "user.load", "a volatile or atomic load", "legal: plain loads");
-  if (space != HD_AS_GENERIC && space != HD_AS_GLOBAL && space != 4)
+  if (space != HD_AS_GENERIC && space != HD_AS_GLOBAL && space != HD_AS_CONSTANT)
     return refuse(e, "user.load", "a load from shared or local memory",
                   "legal: from global memory and constants");
   if (is_nowhere(LLVMGetOperand(load, 0)))
