@@ -55,7 +55,7 @@ void hd_bench_compile(const hd_bench_problem *problem, const hd_bench_options *o
 
 static heddle_status load(const hd_device *device, const hd_rotated_operands *operands,
                           hd_bench_kernel *k) {
-  HD_TRY(hd_rotated_load(k->said, device, k->compiled, &k->loaded));
+  HD_TRY(hd_load_compiled(k->said, device->runtime, k->compiled, &k->loaded.kernel));
   return hd_rotated_give(k->said, device, operands, &k->loaded);
 }
 

@@ -6,14 +6,14 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 
-heddle_status hd_rotated_load(heddle_context *ctx, const hd_device *device,
-                              const heddle_compiled *compiled, hd_rotated_kernel *k) {
+heddle_status hd_load_compiled(heddle_context *ctx, heddle_runtime *runtime,
+                               const heddle_compiled *compiled, heddle_kernel **kernel) {
   heddle_image image = {0};
   size_t json_bytes;
   const char *json = heddle_compiled_manifest(compiled, &json_bytes);
   image.cubin = heddle_compiled_cubin(compiled, &image.cubin_bytes);
   image.ptx = heddle_compiled_ptx(compiled, &image.ptx_bytes);
-  return heddle_kernel_load(ctx, device->runtime, json, json_bytes, &image, &k->kernel);
+  return heddle_kernel_load(ctx, runtime, json, json_bytes, &image, kernel);
 }
 
 static const void *pointer_to(const hd_buffer *buffer) {

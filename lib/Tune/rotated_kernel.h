@@ -21,8 +21,9 @@ typedef struct hd_rotated_operands {
   int64_t ldb, ldd;
 } hd_rotated_operands;
 
-heddle_status hd_rotated_load(heddle_context *ctx, const hd_device *device,
-                              const heddle_compiled *compiled, hd_rotated_kernel *k);
+/* heddle_kernel_load of what was compiled. */
+heddle_status hd_load_compiled(heddle_context *ctx, heddle_runtime *runtime,
+                               const heddle_compiled *compiled, heddle_kernel **kernel);
 /* Fills in the arguments, once. */
 heddle_status hd_rotated_give(heddle_context *ctx, const hd_device *device,
                               const hd_rotated_operands *operands, hd_rotated_kernel *k);

@@ -11,6 +11,7 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Tune/bench.h"
+#include "Tune/rotated_kernel.h"
 
 static double least(double a, double b) { return a < b ? a : b; }
 
@@ -67,16 +68,6 @@ heddle_status hd_cost_compile(heddle_context *ctx, const char *text, const char 
 
 /* ---- loading ---- */
 
-static heddle_status load(heddle_context *ctx, const hd_device *device,
-                          const heddle_compiled *compiled, heddle_kernel **kernel) {
-  size_t json_bytes;
-  heddle_image image = {0};
-  const char *json = heddle_compiled_manifest(compiled, &json_bytes);
-  image.cubin = heddle_compiled_cubin(compiled, &image.cubin_bytes);
-  image.ptx = heddle_compiled_ptx(compiled, &image.ptx_bytes);
-  return heddle_kernel_load(ctx, device->runtime, json, json_bytes, &image, kernel);
-}
-
 /* Of a kernel that the cache holds. */
 static heddle_status cached_once(heddle_context *ctx, const hd_device *device, const char *text,
                                  const heddle_compile_options *options, hd_cached_cost *cost) {
@@ -85,7 +76,8 @@ static heddle_status cached_once(heddle_context *ctx, const hd_device *device, c
   double start = hd_clock_seconds();
   HD_TRY(heddle_compile(ctx, "cost", text, strlen(text), options, &compiled));
   double middle = hd_clock_seconds();
-  heddle_status status = device ? load(ctx, device, compiled, &kernel) : HEDDLE_OK;
+  heddle_status status = device ? hd_load_compiled(ctx, device->runtime, compiled, &kernel)
+                                : HEDDLE_OK;
   *cost = (hd_cached_cost){.lookup = middle - start,
                            .load = device ? hd_clock_seconds() - middle : 0};
   heddle_compiled_cubin(compiled, &cost->cubin_bytes);
@@ -184,7 +176,7 @@ heddle_status hd_cost_launch(heddle_context *ctx, const hd_device *device, const
   heddle_status status = heddle_compile(ctx, "cost", text, strlen(text), &options, &compiled);
   free(text);
   HD_TRY(status);
-  status = load(ctx, device, compiled, &kernel);
+  status = hd_load_compiled(ctx, device->runtime, compiled, &kernel);
   heddle_compiled_free(compiled);
   if (status == HEDDLE_OK)
     status = hd_buffer_create(ctx, device, BYTES, 0, &memory);

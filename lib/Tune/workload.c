@@ -104,7 +104,7 @@ static heddle_status load(heddle_context *ctx, hd_candidate *c) {
                                   .d = &w->d_sets,
                                   .ldb = p->b_mn_major ? p->n : p->k,
                                   .ldd = p->d_col_major ? p->m : p->n};
-  HD_TRY(hd_rotated_load(ctx, w->device, c->compiled, &c->loaded));
+  HD_TRY(hd_load_compiled(ctx, w->device->runtime, c->compiled, &c->loaded.kernel));
   HD_TRY(packed_for(ctx, w, heddle_kernel_family(c->loaded.kernel), &operands.a));
   return hd_rotated_give(ctx, w->device, &operands, &c->loaded);
 }
