@@ -26,17 +26,19 @@ static const char *elem_text(heddle_elem elem) {
   return info ? info->name : "?";
 }
 
+const char *hd_type_word(hd_type_kind kind) {
+  static const char *const words[] = {
+      [HD_TYPE_NONE] = "none",       [HD_TYPE_I1] = "i1",         [HD_TYPE_I32] = "i32",
+      [HD_TYPE_I64] = "i64",         [HD_TYPE_F32] = "f32",       [HD_TYPE_PTR] = "ptr",
+      [HD_TYPE_TMAP] = "tmap",       [HD_TYPE_MATRIX] = "matrix", [HD_TYPE_BUFFER] = "buffer",
+      [HD_TYPE_BARRIER] = "barrier", [HD_TYPE_CURSOR] = "cursor", [HD_TYPE_FRAG] = "frag"};
+  return (size_t)kind < HD_COUNT(words) ? words[kind] : NULL;
+}
+
 void hd_type_print(hd_type type, hd_strbuf *out) {
-  static const char *const plain[] = {
-      [HD_TYPE_NONE] = "none",     [HD_TYPE_I1] = "i1",           [HD_TYPE_I32] = "i32",
-      [HD_TYPE_I64] = "i64",       [HD_TYPE_F32] = "f32",         [HD_TYPE_TMAP] = "tmap",
-      [HD_TYPE_BUFFER] = "buffer", [HD_TYPE_BARRIER] = "barrier", [HD_TYPE_CURSOR] = "cursor"};
-  if (type.kind == HD_TYPE_PTR)
-    hd_strbuf_printf(out, "ptr<%s>", elem_text(type.elem));
-  else if (type.kind == HD_TYPE_MATRIX)
-    hd_strbuf_printf(out, "matrix<%s>", elem_text(type.elem));
+  hd_strbuf_add(out, hd_type_word(type.kind));
+  if (type.kind == HD_TYPE_PTR || type.kind == HD_TYPE_MATRIX)
+    hd_strbuf_printf(out, "<%s>", elem_text(type.elem));
   else if (type.kind == HD_TYPE_FRAG)
-    hd_strbuf_printf(out, "frag<%s x %d>", elem_text(type.elem), (int)type.n);
-  else
-    hd_strbuf_add(out, plain[type.kind]);
+    hd_strbuf_printf(out, "<%s x %d>", elem_text(type.elem), (int)type.n);
 }

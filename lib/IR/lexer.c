@@ -2,14 +2,19 @@
 
 #include <string.h>
 
-enum { MAX_WORD = 4096 };
-
 static bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-static bool is_word(char c) {
+static bool is_word_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '.';
+}
+
+bool hd_is_word(const char *text) {
+  size_t n = 0;
+  while (is_word_letter(text[n]))
+    n++;
+  return n > 0 && n <= HD_MAX_WORD && text[n] == '\0';
 }
 
 static bool at_end(const hd_lexer *lexer) {
@@ -40,12 +45,12 @@ static void skip_blanks(hd_lexer *lexer) {
 
 /* From start (before or at the lexer's place) to the last character of a word. */
 static heddle_status lex_word(hd_lexer *lexer, hd_token *token, const char *start) {
-  while (!at_end(lexer) && is_word(*lexer->at))
+  while (!at_end(lexer) && is_word_letter(*lexer->at))
     step(lexer);
   size_t n = (size_t)(lexer->at - start);
-  if (n == 0 || n > MAX_WORD)
+  if (n == 0 || n > HD_MAX_WORD)
     return hd_error(lexer->ctx, HEDDLE_INVALID, token->loc, "text.word",
-                    "got a name of %zu characters; legal: 1 to %d", n, MAX_WORD);
+                    "got a name of %zu characters; legal: 1 to %d", n, HD_MAX_WORD);
   token->text = hd_arena_strndup(lexer->arena, start, n);
   return HEDDLE_OK;
 }
@@ -120,7 +125,7 @@ heddle_status hd_lex(hd_lexer *lexer, hd_token *token) {
     return HEDDLE_OK;
   char c = *lexer->at;
   const char *start = lexer->at;
-  if (is_word(c) || (c == '-' && lexer->end - start > 1 && is_digit(start[1]))) {
+  if (is_word_letter(c) || (c == '-' && lexer->end - start > 1 && is_digit(start[1]))) {
     step(lexer);
     token->kind = HD_TOKEN_WORD;
     return lex_word(lexer, token, start);

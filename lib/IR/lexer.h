@@ -30,6 +30,10 @@ typedef struct hd_lexer {
   bool fresh_line;
 } hd_lexer;
 
+enum { HD_MAX_WORD = 4096 }; /* characters */
+/* All of the text is one WORD, and no negative number. */
+bool hd_is_word(const char *text);
+
 heddle_status hd_lex(hd_lexer *lexer, hd_token *token);
 
 #endif

@@ -55,16 +55,12 @@ hd_attr_key hd_attr_find_key(const char *text) {
   return (hd_attr_key)i;
 }
 
-/* Finds a word in a list separated by spaces; what follows the word goes to *after. */
-static bool find_word(const char *list, const char *word, char *after) {
+const char *hd_find_word(const char *list, const char *word) {
   size_t n = strlen(word);
-  for (const char *p = list; *p; p += strcspn(p, " "), p += *p == ' ') {
-    if (strncmp(p, word, n) == 0 && (p[n] == '\0' || p[n] == ' ' || p[n] == '!')) {
-      *after = p[n];
-      return true;
-    }
-  }
-  return false;
+  for (const char *p = list; *p; p += strcspn(p, " "), p += *p == ' ')
+    if (strncmp(p, word, n) == 0 && (p[n] == '\0' || p[n] == ' ' || p[n] == '!'))
+      return p + n;
+  return NULL;
 }
 
 uint32_t hd_op_effects(hd_op_kind kind) {
@@ -72,18 +68,15 @@ uint32_t hd_op_effects(hd_op_kind kind) {
                                       "wr_shared", "rd_tmem",   "wr_tmem",   "async",
                                       "generic",   "asyncp",    "sync"};
   uint32_t effects = 0;
-  char after;
   for (uint32_t i = 0; i < HD_COUNT(words); i++)
-    if (find_word(op_infos[kind].effects_text, words[i], &after))
+    if (hd_find_word(op_infos[kind].effects_text, words[i]))
       effects |= 1u << i;
   return effects;
 }
 
 hd_attr_use hd_attr_get_use(hd_op_kind kind, hd_attr_key key) {
-  char after;
-  if (!find_word(op_infos[kind].attributes, attr_infos[key].name, &after))
-    return HD_ATTR_REFUSED;
-  return after == '!' ? HD_ATTR_REQUIRED : HD_ATTR_OPTIONAL;
+  const char *after = hd_find_word(op_infos[kind].attributes, attr_infos[key].name);
+  return !after ? HD_ATTR_REFUSED : *after == '!' ? HD_ATTR_REQUIRED : HD_ATTR_OPTIONAL;
 }
 
 bool hd_slot_next(const char **cursor, hd_slot *slot) {

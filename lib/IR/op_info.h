@@ -30,7 +30,15 @@ bool hd_slot_next(const char **cursor, hd_slot *slot);
 const char *hd_slot_text(char letter);
 bool hd_slot_takes(char letter, hd_type type);
 
-/* Text of a type ("ptr<bf16>"), and a type from such text's parts. */
+/* Text of a type ("ptr<bf16>"), and its first word ("ptr"); NULL: no kind of type. */
 void hd_type_print(hd_type type, hd_strbuf *out);
+const char *hd_type_word(hd_type_kind kind);
+
+/* A word in a list that spaces separate: what stands behind it (a space, '!' or the end); NULL: it
+ * is not there. */
+const char *hd_find_word(const char *list, const char *word);
+
+/* Regions inside each other. */
+enum { HD_MAX_DEPTH = 64 };
 
 #endif

@@ -99,16 +99,11 @@ static heddle_status parse_elem_type(hd_parser *p, hd_type *type) {
 }
 
 heddle_status hd_parser_type(hd_parser *p, hd_type *type) {
-  static const char *const names[] = {
-      [HD_TYPE_NONE] = "",           [HD_TYPE_I1] = "i1",         [HD_TYPE_I32] = "i32",
-      [HD_TYPE_I64] = "i64",         [HD_TYPE_F32] = "f32",       [HD_TYPE_PTR] = "ptr",
-      [HD_TYPE_TMAP] = "tmap",       [HD_TYPE_MATRIX] = "matrix", [HD_TYPE_BUFFER] = "buffer",
-      [HD_TYPE_BARRIER] = "barrier", [HD_TYPE_CURSOR] = "cursor", [HD_TYPE_FRAG] = "frag"};
   *type = (hd_type){0};
   const hd_token word = p->token;
-  for (size_t i = 1; word.kind == HD_TOKEN_WORD && i < HD_COUNT(names); i++)
-    if (strcmp(word.text, names[i]) == 0)
-      type->kind = (hd_type_kind)i;
+  for (hd_type_kind i = HD_TYPE_I1; word.kind == HD_TOKEN_WORD && hd_type_word(i); i++)
+    if (strcmp(word.text, hd_type_word(i)) == 0)
+      type->kind = i;
   if (type->kind == HD_TYPE_NONE)
     return hd_parser_unexpected(p, "a type: i1 i32 i64 f32 ptr<T> tmap matrix<T> buffer barrier "
                                    "cursor frag<T x N>");

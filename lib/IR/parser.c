@@ -17,8 +17,6 @@
 #include "Support/file.h"
 #include "Support/nearest.h"
 
-enum { MAX_DEPTH = 64 };
-
 /* Results of a statement, before its op is known. */
 struct results {
   hd_type *types;
@@ -117,9 +115,9 @@ static heddle_status parse_region_args(hd_parser *p, hd_region *region) {
 static heddle_status parse_statements(hd_parser *p, hd_region *region);
 
 static heddle_status parse_region(hd_parser *p, hd_region *region) {
-  if (p->depth == MAX_DEPTH)
+  if (p->depth == HD_MAX_DEPTH)
     return hd_error(p->ctx, HEDDLE_INVALID, p->token.loc, "text.nesting",
-                    "regions nest too deep; legal: up to %d", MAX_DEPTH);
+                    "regions nest too deep; legal: up to %d", HD_MAX_DEPTH);
   p->depth++;
   int32_t mark = hd_scope_enter(&p->scope);
   if (hd_parser_at_mark(p, '('))

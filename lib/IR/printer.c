@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "IR/lexer.h"
 #include "IR/op_info.h"
 #include "IR/scope.h"
 
@@ -16,20 +17,10 @@ struct printer {
   int32_t indent;
 };
 
-static bool is_word_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.';
-}
-
 /* Fit to be printed as a name: a word that does not look like one of our numbers. */
 static bool is_name(const char *text) {
-  size_t n = text ? strlen(text) : 0, n_digits = n ? strspn(text, "0123456789") : 0;
-  if (n == 0 || n > 1000 || n == n_digits)
-    return false;
-  for (size_t i = 0; i < n; i++)
-    if (!is_word_char(text[i]))
-      return false;
-  return true;
+  return text && hd_is_word(text) && strlen(text) <= 1000 &&
+         text[strspn(text, "0123456789")] != '\0';
 }
 
 /* A name for a value that nobody named; NULL: nothing tells what it is. */

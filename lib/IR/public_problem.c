@@ -185,7 +185,7 @@ static heddle_status check_types(heddle_context *ctx, const heddle_problem *p) {
                {p->d.given, p->d.type, "D"},
                {p->has_acc, p->acc, "the accumulators"},
                {p->has_bias, p->bias, "the bias"},
-               {p->block > 0, p->scale, "the block scales"}};
+               {p->block != 0, p->scale, "the block scales"}};
   for (size_t i = 0; i < HD_COUNT(types); i++)
     if (types[i].given && !heddle_elem_get(types[i].type))
       REFUSE("problem.type", "got type %d of %s; legal: 0 to %d, the enumerators of heddle_elem",
@@ -221,7 +221,8 @@ static heddle_status check_given(heddle_context *ctx, const heddle_problem *p) {
   return check_enumerators(ctx, p);
 }
 
-static void set_positive(building *g, hd_op *op, hd_attr_key key, int64_t value) {
+/* 0: not given. */
+static void set_given(building *g, hd_op *op, hd_attr_key key, int64_t value) {
   if (value)
     hd_op_set_int(g->m, op, key, value);
 }
@@ -247,8 +248,8 @@ static void build_sizes(building *g) {
     hd_op_set_str(g->m, op, HD_ATTR_DIM, names[i]);
     if (!s->dynamic)
       hd_op_set_int(g->m, op, HD_ATTR_VALUE, s->value);
-    set_positive(g, op, HD_ATTR_MAX, s->max);
-    set_positive(g, op, HD_ATTR_DIVISIBLE_BY, s->divisible_by);
+    set_given(g, op, HD_ATTR_MAX, s->max);
+    set_given(g, op, HD_ATTR_DIVISIBLE_BY, s->divisible_by);
     op->results[0]->name = names[i];
     g->size[i] = op->results[0];
   }
@@ -277,8 +278,8 @@ static hd_value *build_dense(building *g, const dense *d, const char *operand, h
   hd_op_set_elem(g->m, op, HD_ATTR_TYPE, d->type);
   hd_op_set_str(g->m, op, HD_ATTR_OPERAND, operand);
   hd_op_set_str(g->m, op, HD_ATTR_ORDER, order_word(d->order));
-  set_positive(g, op, HD_ATTR_LD, d->ld);
-  set_positive(g, op, HD_ATTR_DIVISIBLE_BY, d->divisible_by);
+  set_given(g, op, HD_ATTR_LD, d->ld);
+  set_given(g, op, HD_ATTR_DIVISIBLE_BY, d->divisible_by);
   return named(op, operand);
 }
 
@@ -309,7 +310,7 @@ static hd_value *build_block_scale(building *g, int which) {
   hd_op_set_elem(g->m, op, HD_ATTR_TYPE, p->scale);
   hd_op_set_str(g->m, op, HD_ATTR_OPERAND, which ? "b" : "a");
   hd_op_set_int(g->m, op, HD_ATTR_BLOCK, p->block);
-  set_positive(g, op, HD_ATTR_LD, p->lds[which]);
+  set_given(g, op, HD_ATTR_LD, p->lds[which]);
   return named(op, which ? "block_scale_b" : "block_scale_a");
 }
 
@@ -346,8 +347,8 @@ static void build_store(building *g, hd_value *y) {
   hd_op *op = hd_build_op(&g->b, HD_OP_STORE, (hd_type){0}, 1, y);
   hd_op_set_elem(g->m, op, HD_ATTR_TYPE, d->type);
   hd_op_set_str(g->m, op, HD_ATTR_ORDER, order_word(d->order));
-  set_positive(g, op, HD_ATTR_LD, d->ld);
-  set_positive(g, op, HD_ATTR_DIVISIBLE_BY, d->divisible_by);
+  set_given(g, op, HD_ATTR_LD, d->ld);
+  set_given(g, op, HD_ATTR_DIVISIBLE_BY, d->divisible_by);
 }
 
 static void build_all(building *g) {

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_ERRORS = 20, MAX_DEPTH = 64 };
+enum { MAX_ERRORS = 20 };
 
 static void report(hd_verifier *v, heddle_status status, const hd_op *op, const char *rule,
                    const char *format, va_list args) {
@@ -317,10 +317,10 @@ static void check_op(hd_verifier *v, const hd_op *op, int32_t depth) {
   const hd_op *kernel = v->kernel, *role = v->role;
   int32_t before = v->n_errors;
   check_one(v, op);
-  if (depth == MAX_DEPTH)
-    hd_verify_fail(v, op, "ir.nesting", "regions nest too deep; legal: up to %d", MAX_DEPTH);
+  if (depth == HD_MAX_DEPTH)
+    hd_verify_fail(v, op, "ir.nesting", "regions nest too deep; legal: up to %d", HD_MAX_DEPTH);
   bool frame = op->kind == HD_OP_KERNEL || op->kind == HD_OP_ROLE;
-  if (depth == MAX_DEPTH || (frame && v->n_errors != before))
+  if (depth == HD_MAX_DEPTH || (frame && v->n_errors != before))
     return;
   if (op->kind == HD_OP_KERNEL)
     enter_kernel(v, op);

@@ -19,6 +19,8 @@
  * op stay silent. */
 enum { HD_DEFINED = 1, HD_DEFINED_BADLY = 2 };
 
+enum { HD_MAX_TX = (1 << 20) - 1 }; /* mbarrier: pending counts and tx-counts have 20 bits */
+
 typedef struct hd_verifier {
   heddle_context *ctx;
   const hd_module *module;

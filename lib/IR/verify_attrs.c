@@ -2,6 +2,7 @@
  * below. */
 #include <string.h>
 
+#include "IR/lexer.h"
 #include "IR/verify.h"
 
 /* Legal words. An op's own row stands before the row of all ops (HD_N_OPS). */
@@ -36,7 +37,6 @@ static const struct word_rule {
 
 /* Bounds of integers (both inclusive) and of the elements of lists. A number without a row may be
  * anything; every count and size has one. */
-enum { MAX_TX = (1 << 20) - 1 }; /* mbarrier: pending counts and tx-counts have 20 bits */
 static const struct range_rule {
   hd_attr_key key;
   int64_t lo, hi, multiple;
@@ -66,7 +66,7 @@ static const struct range_rule {
     {HD_ATTR_RUN, 4, 16, 4},
     {HD_ATTR_SLAB_BYTES, 16, 1 << 20, 16},
     {HD_ATTR_META_OFFSET, 0, 1 << 20, 16},
-    {HD_ATTR_COUNT, 1, MAX_TX, 1},
+    {HD_ATTR_COUNT, 1, HD_MAX_TX, 1},
     {HD_ATTR_OFFSET, 0, 1 << 24, 1},
     {HD_ATTR_MULTICAST, 1, 65535, 1},
     {HD_ATTR_ROW_BYTES, 1, 1 << 20, 1},
@@ -100,27 +100,12 @@ static const char *words_of(const hd_op *op, hd_attr_key key) {
   return NULL;
 }
 
-static bool has_word(const char *words, const char *word) {
-  size_t n = strlen(word);
-  for (const char *p = words; *p; p += strcspn(p, " "), p += *p == ' ')
-    if (strcspn(p, " ") == n && strncmp(p, word, n) == 0)
-      return true;
-  return false;
-}
-
-/* A symbol must print as one word. */
-static bool is_symbol(const char *text) {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
-  size_t n = strspn(text, letters);
-  return n > 0 && n <= 4096 && text[n] == '\0';
-}
-
 static void check_symbol(hd_verifier *v, const hd_op *op, const hd_attr *attr) {
   const char *words = words_of(op, attr->key);
-  if (!attr->s || !is_symbol(attr->s))
+  if (!attr->s || !hd_is_word(attr->s))
     hd_verify_fail(v, op, "ir.attribute", "%s is no word; legal: letters, digits, _ and .",
                    hd_attr_name(attr->key));
-  else if (words && !has_word(words, attr->s))
+  else if (words && !hd_find_word(words, attr->s))
     hd_verify_fail(v, op, "ir.attribute", "%s = %.60s; legal: %s", hd_attr_name(attr->key), attr->s,
                    words);
 }

@@ -289,17 +289,9 @@ static const struct arg_rule {
   const char *name;
   hd_type_kind kind;
 } arg_rules[] = {
-#define PTR                       HD_TYPE_PTR
-#define I32                       HD_TYPE_I32
-#define I64                       HD_TYPE_I64
-#define F32                       HD_TYPE_F32
-#define HD_ARG(kind, name, class) {name, class},
+#define HD_ARG(kind, name, class) {name, HD_TYPE_##class},
 #include "Kernel/args.def"
 #undef HD_ARG
-#undef PTR
-#undef I32
-#undef I64
-#undef F32
 };
 
 static const struct arg_rule *find_arg(const char *name, size_t n) {

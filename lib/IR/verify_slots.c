@@ -7,7 +7,6 @@
 #include "Spec/spec.h"
 
 enum { K_STEP_VALUE_BYTES = 2048, META_WORD_BYTES = 512 }; /* of a packed block: docs/format.md */
-enum { MAX_TX = (1 << 20) - 1 };
 
 int64_t hd_verify_stages(const hd_verifier *v, const hd_value *cursor) {
   return hd_facts_get(&v->stages, cursor);
@@ -467,9 +466,9 @@ static void check_send(hd_verifier *v, const hd_op *op) {
 }
 
 static void check_expect(hd_verifier *v, const hd_op *op) {
-  if (hd_op_int(op, HD_ATTR_BYTES, 0) > MAX_TX)
+  if (hd_op_int(op, HD_ATTR_BYTES, 0) > HD_MAX_TX)
     hd_verify_fail(v, op, "ir.tx", "bytes = %lld; legal: up to %d, as an mbarrier counts",
-                   (long long)hd_op_int(op, HD_ATTR_BYTES, 0), (int)MAX_TX);
+                   (long long)hd_op_int(op, HD_ATTR_BYTES, 0), (int)HD_MAX_TX);
 }
 
 /* Storage is named where it is used: each such operand is the result of its declaration, and that

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "IR/op_info.h"
 #include "Passes/problem.h"
 #include "Passes/schedule_fit.h"
 #include "Passes/schedule_pick.h"
@@ -74,21 +75,13 @@ static bool read_ints(const char *text, int32_t *out, int n) {
   return *text == '\0';
 }
 
-static bool has_word(const char *words, const char *word) {
-  size_t n = strlen(word);
-  for (const char *w = words; n && w; w = strchr(w, ' '), w = w ? w + 1 : NULL)
-    if (strncmp(w, word, n) == 0 && (w[n] == ' ' || w[n] == '\0'))
-      return true;
-  return false;
-}
-
 static heddle_status set_key(heddle_context *ctx, hd_loc loc, const hd_schedule_key *key,
                              const char *value, hd_schedule *s) {
   char *at = (char *)s + key->at;
   int32_t v[3];
   switch (key->kind) {
   case HD_KEY_WORD:
-    if (!has_word(key->words, value))
+    if (!hd_find_word(key->words, value))
       return bad_value(ctx, loc, key, value, key->words);
     snprintf(at, key->bytes, "%s", value);
     return HEDDLE_OK;
