@@ -110,7 +110,8 @@ hd_layout hd_layout_run_order(uint32_t run, uint32_t n);
 
 /* CuTe notation, "((4,8),2):((2,16),1)", a mode an input dimension, with Swizzle<> where one
  * applies: strides in units of the flattened output, dimension 0 fastest. Without a CuTe form, a
- * line for each input bit and repeat: "lane[0] -> row 0, col 2". */
+ * line for each input bit and repeat: "lane[0] -> row 0, col 2", and for zero where its image is
+ * not. */
 void hd_layout_print_cute(const hd_layout *layout, hd_strbuf *out);
 
 #endif

@@ -21,6 +21,9 @@ static uint32_t field_of(const hd_layout *layout, uint32_t word, unsigned dim) {
 
 static void print_bits(const hd_layout *layout, hd_strbuf *out) {
   unsigned bit = 0;
+  for (unsigned o = 0; layout->offset && o < layout->n_out; o++)
+    hd_strbuf_printf(out, "%s %s %u%s", o ? "," : "0 ->", layout->out[o].name,
+                     field_of(layout, layout->offset, o), o + 1 == layout->n_out ? "\n" : "");
   for (unsigned d = 0; d < layout->n_in; d++)
     for (unsigned i = 0; i < layout->in[d].bits; i++, bit++) {
       hd_strbuf_printf(out, "%s[%u] ->", layout->in[d].name, i);
@@ -40,7 +43,7 @@ static void print_bits(const hd_layout *layout, hd_strbuf *out) {
 
 /* A map is linear in integers when no two columns share a bit. */
 static bool columns_disjoint(const hd_layout *layout, unsigned n_bits) {
-  uint32_t seen = layout->offset;
+  uint32_t seen = 0;
   for (unsigned i = 0; i < n_bits; i++) {
     if (layout->column[i] & seen)
       return false;
@@ -111,7 +114,7 @@ void hd_layout_print_cute(const hd_layout *layout, hd_strbuf *out) {
   unsigned n_bits = 0;
   for (unsigned d = 0; d < layout->n_in; d++)
     n_bits += layout->in[d].bits;
-  for (unsigned b = 0; b <= 3; b++) {
+  for (unsigned b = 0; b <= 3 && !layout->offset; b++) {
     hd_layout plain = *layout; /* a swizzle is its own inverse */
     if (!hd_layout_swizzle(&plain, 0, b, 4, 3) || !columns_disjoint(&plain, n_bits))
       continue;

@@ -163,4 +163,9 @@ void cute_text_is_right(void **state) {
   hd_layout_print_cute(&a, &text);
   assert_string_equal(text.text, "(48):(16)");
   hd_strbuf_free(&text);
+  hd_layout b = strided(1, 1, 1);
+  b.offset = 1; /* XORed with 1: no CuTe layout */
+  hd_layout_print_cute(&b, &text);
+  assert_string_equal(text.text, "no CuTe form:\n0 -> byte 1\nrow[0] -> byte 1\n");
+  hd_strbuf_free(&text);
 }
