@@ -45,6 +45,11 @@ bool hd_spec_can_generate(const hd_spec_row *row) {
          (!moves_matrix || row->layout_judge != HD_JUDGE_NONE);
 }
 
+const char *hd_judge_name(hd_judge judge) {
+  static const char *const names[] = {"none", "ptxas", "H200", "Spec and Sim"};
+  return names[judge];
+}
+
 hd_hash hd_spec_hash(void) {
   return (hd_hash){hd_spec_tables_hash[0], hd_spec_tables_hash[1]};
 }

@@ -277,6 +277,8 @@ heddle_status hd_spec_fragment(const hd_spec_row *row, hd_operand_id operand, un
 bool hd_fragment_at(const hd_fragment *fragment, unsigned lane, unsigned reg, unsigned field,
                     uint32_t *row, uint32_t *col);
 const char *hd_operand_name(hd_operand_id operand);
+/* "none", "ptxas", "H200", "Spec and Sim". */
+const char *hd_judge_name(hd_judge judge);
 
 /* ---- shared memory: canonical layouts and descriptors ---- */
 typedef enum hd_smem_swizzle {

@@ -72,11 +72,6 @@ static void print_problem(const hd_problem *p) {
 
 /* ---- the schedule ---- */
 
-static const char *judge_name(hd_judge judge) {
-  static const char *const names[] = {"none", "ptxas", "H200", "two transcriptions"};
-  return names[judge];
-}
-
 static const char *sharing(const hd_schedule *s) {
   return s->cluster < 2              ? ""
          : hd_schedule_is_pair(s)    ? ", pairs of CTAs multiply together, half of B in each"
@@ -91,7 +86,8 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
   const hd_spec_row *row = hd_spec_find(hd_op_str(p->matmul, HD_ATTR_ROW));
   if (row)
     printf("row       %s\n          %s\n          judges: syntax %s, layout %s; source %s\n",
-           row->name, row->ptx, judge_name(row->syntax_judge), judge_name(row->layout_judge),
+           row->name, row->ptx, hd_judge_name(row->syntax_judge),
+           hd_judge_name(row->layout_judge),
            row->source);
   printf(
       "tile      %d x %d, k %d a stage, %d stages of %d bytes, %d bytes of shared memory of %d\n",
@@ -99,7 +95,7 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
       hd_schedule_shared_bytes(p, s), hd_schedule_shared_limit(p, s));
   printf("registers %d accumulators a thread over %d warps\n", hd_schedule_accumulators(p, s),
          s->warps_m * s->warps_n);
-  if (strcmp(s->family, "tcgen05") == 0)
+  if (hd_schedule_is_tensor(s))
     printf("tensor    %d tiles of accumulators, metadata%s of %d stages: %d columns of %u\n",
            hd_schedule_sum_slots(p, s), p->block ? " and scales" : "", s->stages,
            hd_schedule_columns(p, s), p->target->tensor_columns);

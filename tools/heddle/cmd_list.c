@@ -16,7 +16,6 @@ typedef struct list_options {
 static const char *const family_names[HD_N_FAMILIES] = {
     "mma.sp", "wgmma.sp", "tcgen05.mma.sp", "ldmatrix", "stmatrix", "copy", "sync", "tcgen05"};
 static const char *const issuer_names[] = {"thread", "warp", "warpgroup", "cta-pair"};
-static const char *const judge_names[] = {"none", "ptxas", "H200", "Spec and Sim"};
 
 static const char *elem_name(heddle_elem elem) {
   const heddle_elem_info *info = heddle_elem_get(elem);
@@ -74,7 +73,7 @@ static void print_table_row(const list_options *o, const hd_spec_row *row) {
   snprintf(version, sizeof version, "%u.%u", ptx / 10, ptx % 10);
   printf(table_format, row->name, shape, elem_name(row->operand[HD_OPERAND_D].elem),
          elem_name(row->operand[HD_OPERAND_A].elem), elem_name(row->operand[HD_OPERAND_B].elem),
-         version, issuer_names[row->issuer], judge_names[row->layout_judge], row->ptx);
+         version, issuer_names[row->issuer], hd_judge_name(row->layout_judge), row->ptx);
 }
 
 static void print_csv_row(const list_options *o, const hd_spec_row *row) {
@@ -83,7 +82,7 @@ static void print_csv_row(const list_options *o, const hd_spec_row *row) {
          row->ptx, row->m, row->n, row->k, elem_name(row->operand[HD_OPERAND_D].elem),
          elem_name(row->operand[HD_OPERAND_A].elem), elem_name(row->operand[HD_OPERAND_B].elem),
          row->n_selectors, ptx / 10, ptx % 10, issuer_names[row->issuer],
-         judge_names[row->syntax_judge], judge_names[row->layout_judge]);
+         hd_judge_name(row->syntax_judge), hd_judge_name(row->layout_judge));
   print_targets(row, " ");
   printf(",%s\n", row->llvm_intrinsic ? row->llvm_intrinsic : "inline asm");
 }
@@ -121,7 +120,7 @@ static void print_json_row(const list_options *o, const hd_spec_row *row, bool f
       row->scale_vec, row->cta_group, row->n_selectors, issuer_names[row->issuer], ptx / 10,
       ptx % 10);
   printf("\"syntax_judge\":\"%s\",\"layout_judge\":\"%s\",\"generated\":%s,\"source\":\"%s\",",
-         judge_names[row->syntax_judge], judge_names[row->layout_judge],
+         hd_judge_name(row->syntax_judge), hd_judge_name(row->layout_judge),
          hd_spec_can_generate(row) ? "true" : "false", row->source);
   if (*row->note)
     printf("\"note\":\"%s\",", row->note);
@@ -204,8 +203,8 @@ int cmd_list(int argc, char **argv) {
       .about =
           "Lists the instructions that Heddle knows: shape, types (d a b), least PTX version,\n"
           "issuer, who judged the layout, text. A layout that nobody judged is never generated.",
-      .examples = "  heddle list --target sm_90a --family wgmma.sp\n"
-                  "  heddle list --format json\n",
+      .examples = "heddle list --target sm_90a --family wgmma.sp\n"
+                  "heddle list --format json\n",
       .options = options};
   const char *args[1];
   int n_args, code = cli_parse(&command, argc, argv, args, &n_args);
