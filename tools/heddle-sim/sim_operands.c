@@ -259,10 +259,9 @@ heddle_status sim_operands_make(heddle_context *ctx, const hd_manifest *manifest
     uint32_t at = operands->n++;
     hd_sim_buffer *b = &operands->buffer[at];
     *b = (hd_sim_buffer){.name = hd_arg_name(kind), .address = (uint64_t)(at + 1) << 32,
-                         .n_bytes = n_bytes, .data = hd_xmalloc(n_bytes + 1),
+                         .n_bytes = n_bytes, .data = hd_xzalloc(n_bytes + 1),
                          .writable = kind == HD_ARG_D || kind == HD_ARG_WORKSPACE,
                          .undefined = kind == HD_ARG_D, .weights = hd_arg_is_weights(kind)};
-    memset(b->data, 0, n_bytes + 1);
     operands->kind[at] = kind;
     values->v[kind] = b->address;
     HD_TRY(make_one(ctx, manifest, kind, file_of(files, b->name), &state, b));

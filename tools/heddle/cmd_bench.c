@@ -70,9 +70,10 @@ typedef struct bench_tool {
   double began, work_done; /* when, and what was measured since: case_work */
 } bench_tool;
 
+static const char *const orders[] = {"both", "col", "row"}; /* ORDER hd_bench_order */
+
 static heddle_status list_case(heddle_context *ctx, const bench_tool *t,
                                const hd_bench_problem *p) {
-  static const char *const orders[] = {"both", "col", "row"}; /* ORDER hd_bench_order */
   hd_bench_way *way;
   int32_t n;
   HD_TRY(hd_bench_ways(ctx, p, &t->options, t->args->target, &way, &n));
@@ -256,7 +257,6 @@ static int check_args(const bench_args *a, bench_tool *t) {
     return cli_usage_error("bench.file", "got --resume without -o; legal: -o FILE --resume");
   if (a->alone && a->no_alone)
     return cli_usage_error("bench.alone", "got --alone and --no-alone; legal: one of them");
-  static const char *const orders[] = {"both", "col", "row"}; /* ORDER hd_bench_order */
   for (int i = 0; i < 3; i++)
     if (strcmp(a->order, orders[i]) == 0) {
       t->options.order = (hd_bench_order)i;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/scratch.h"
 #include "Tune/bench.h"
@@ -54,7 +55,7 @@ static heddle_status print_compile(heddle_context *ctx, const cost_args *a, cons
     double seconds, goal;
   } lines[] = {{"passes", c.passes, 0}, {"check", c.check, 0}, {"LLVM", c.emit, 0},
                {"all", c.passes + c.check + c.emit, goal}};
-  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+  for (size_t i = 0; i < HD_COUNT(lines); i++) {
     snprintf(what, sizeof what, "text to PTX, b=%s: %s", path, lines[i].name);
     print_line(what, lines[i].seconds * 1e3, "ms", lines[i].goal);
   }

@@ -149,10 +149,10 @@ int cmd_descriptor(int argc, char **argv) {
           "Without arguments: every descriptor and its fields. encode: fields are given in their\n"
           "own units (bytes, rows); those not named are 0 or the one value that the ISA defines.",
       .examples =
-          "  heddle descriptor wgmma_smem encode start_address=0x400 stride_offset=1024 "
+          "heddle descriptor wgmma_smem encode start_address=0x400 stride_offset=1024 "
           "swizzle=1\n"
-          "  heddle descriptor wgmma_smem decode 0x4000004000010040\n"
-          "  heddle descriptor tcgen05_idesc encode sparse=1 d_type=1 a_type=1 b_type=1 n=256 "
+          "heddle descriptor wgmma_smem decode 0x4000004000010040\n"
+          "heddle descriptor tcgen05_idesc encode sparse=1 d_type=1 a_type=1 b_type=1 n=256 "
           "m=128\n",
       .max_args = CLI_MAX_ARGS};
   const char *args[CLI_MAX_ARGS];

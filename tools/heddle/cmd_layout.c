@@ -196,10 +196,10 @@ int cmd_layout(int argc, char **argv) {
           "past 31 go on in the next. tcgen05.ld and st: row and col are lane and column of tensor "
           "memory.",
       .examples =
-          "  heddle layout mma_sp_ordered_m16n8k32_f32_f16_f16 --operand meta --selector 1\n"
-          "  heddle layout wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.f16.f16 --operand d "
+          "heddle layout mma_sp_ordered_m16n8k32_f32_f16_f16 --operand meta --selector 1\n"
+          "heddle layout wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.f16.f16 --operand d "
           "--format json\n"
-          "  heddle layout wgmma_sp_ss_m64n64k32_f32_f16_f16 --operand b --swizzle 64\n",
+          "heddle layout wgmma_sp_ss_m64n64k32_f32_f16_f16 --operand b --swizzle 64\n",
       .options = options,
       .min_args = 1,
       .max_args = 1};

@@ -43,7 +43,7 @@ static heddle_status find_order(scales_job *job) {
 }
 
 static heddle_status write_scales(scales_job *job, size_t pitch, size_t n_bytes) {
-  uint8_t *packed = calloc(n_bytes, 1);
+  uint8_t *packed = hd_try_zalloc(job->ctx, n_bytes, "the packed scales");
   if (!packed)
     return HEDDLE_NO_MEMORY;
   heddle_status status = heddle_block_scale_pack(job->ctx, &job->shape, job->scales, job->blocks,

@@ -257,7 +257,7 @@ static void worker_words(const tune_args *a, char *self, char *numbers, char *wo
 
 static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const product_list *products,
                               hd_records *records) {
-  char self[4096], numbers[64], *worker = strdup(a->worker ? a->worker : "");
+  char self[4096], numbers[64], *worker = hd_xstrdup(a->worker ? a->worker : "");
   const char *argv[MOST_WORKER_WORDS];
   ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
   self[len > 0 ? len : 0] = '\0';

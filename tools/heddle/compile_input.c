@@ -25,7 +25,7 @@ static heddle_status choose_ptxas(heddle_context *ctx, compile_input *in) {
   if (access(in->ptxas, X_OK) != 0)
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "tool.ptxas",
                     "'%s' cannot be run; leave --ptxas out to search PATH", in->ptxas);
-  in->ptxas_path = strdup(in->ptxas);
+  in->ptxas_path = hd_xstrdup(in->ptxas);
   return HEDDLE_OK;
 }
 

@@ -2,8 +2,10 @@
 
 #include <stddef.h>
 
+#include "Support/arena.h"
+
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-enum { N_SIGNALS = sizeof signals / sizeof *signals };
+enum { N_SIGNALS = HD_COUNT(signals) };
 
 void interrupt_hold(sigset_t *held) {
   sigemptyset(held);

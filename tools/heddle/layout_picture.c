@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "Support/arena.h"
 #include "Support/strbuf.h"
 
 void layout_print_json(const layout_picture *p) {
@@ -121,7 +122,7 @@ static const char *axes_of(const layout_picture *p) {
     return "lanes x columns of tensor memory";
   if (p->row->family == HD_FAMILY_LDMATRIX || p->row->family == HD_FAMILY_STMATRIX)
     return "rows x elements of memory";
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+  for (size_t i = 0; i < HD_COUNT(names); i++)
     if (!strcmp(names[i].operand, p->operand))
       return names[i].axes;
   return "";

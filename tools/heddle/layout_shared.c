@@ -17,8 +17,9 @@ static int check_offset(const char *name, int64_t bytes) {
                          (long long)bytes, MAX_OFFSET, (long long)nearest);
 }
 
+static const char *const swizzles[] = {"none", "32", "64", "128"}; /* ORDER hd_smem_swizzle */
+
 static int read_form(const layout_form *o, hd_canonical *form) {
-  static const char *const swizzles[] = {"none", "32", "64", "128"};
   static const char *const majors[] = {"k", "mn"};
   int swizzle = -1;
   for (int i = 0; i < 4; i++)
@@ -97,7 +98,6 @@ static bool may_transpose(const hd_spec_row *row, hd_operand_id id, const shared
 
 static int refuse_form(const hd_spec_row *row, hd_operand_id id, const layout_form *o,
                        hd_canonical form, const shared_tile *t) {
-  static const char *const swizzles[] = {"none", "32", "64", "128"};
   hd_strbuf legal = {0};
   hd_layout map;
   for (unsigned s = HD_SMEM_NONE; s <= HD_SMEM_128B; s++) {

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "Support/arena.h"
 #include "cli.h"
 #include "commands.h"
 #include "heddle/version.h"
@@ -14,7 +15,7 @@ typedef struct command {
 #define ENTRY(name, about) {#name, about, cmd_##name},
 static const command commands[] = {HD_COMMANDS(ENTRY)};
 #undef ENTRY
-enum { N_COMMANDS = sizeof commands / sizeof *commands };
+enum { N_COMMANDS = HD_COUNT(commands) };
 
 static void print_help(void) {
   printf("heddle: 2:4 sparse matrix multiply for tensor cores, as PTX\n\n"

@@ -77,7 +77,7 @@ static void print_schedule(int width, const report_cell *c) {
   static const char *const keys[] = {"tile=",   "cluster=2", "split_k=",  "stream_k=1",
                                      "stages=", "a=reg",     "family=mma"};
   char text[300] = "", plain[32];
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+  for (size_t i = 0; i < HD_COUNT(keys); i++) {
     const char *at = strstr(c->schedule, keys[i]);
     if (at && strncmp(at, "split_k=1 ", 10) != 0)
       add_word(text, sizeof text, at, (int)strcspn(at, " "));
@@ -230,7 +230,7 @@ void report_print_goals(const report *r) {
   report_peer_names(r, peers, sizeof peers);
   printf("\nAgainst the best of %s in each case, geometric mean:\n\n", peers);
   print_columns(band_columns, HD_COUNT(band_columns));
-  for (size_t b = 0; b < sizeof bands / sizeof *bands; b++)
+  for (size_t b = 0; b < HD_COUNT(bands); b++)
     for (int elem = 0; elem < HEDDLE_N_ELEMS; elem++)
       print_band(r, (heddle_elem)elem, &bands[b]);
   print_reads(r);

@@ -10,12 +10,13 @@
 
 #include "Support/arena.h"
 #include "Support/diag.h"
+#include "Tune/tune.h"
 #include "Tune/workload.h"
 #include "commands.h"
 #include "compile_input.h"
 #include "tune_commands.h"
 
-enum { LINE_BYTES = 8192, MOST_FINALISTS = 16 };
+enum { LINE_BYTES = 8192, MOST_FINALISTS = HD_TUNE_MOST_FINALISTS + 1 };
 
 typedef struct worker {
   heddle_context *ctx;

@@ -15,7 +15,7 @@ struct trial_device {
 };
 
 heddle_status trial_device_open(heddle_context *ctx, trial_device **device) {
-  trial_device *d = calloc(1, sizeof *d);
+  trial_device *d = hd_try_zalloc(ctx, sizeof *d, "the device");
   if (!d)
     return HEDDLE_NO_MEMORY;
   pthread_mutex_init(&d->turn, NULL);

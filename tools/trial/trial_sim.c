@@ -45,7 +45,7 @@ static heddle_status plan_launch(heddle_context *ctx, const hd_manifest *manifes
     resident[i] = RESIDENT;
   HD_TRY(hd_manifest_workspace(ctx, manifest, &data->values, resident, &w->n_bytes));
   if (w->n_bytes && !w->data) {
-    w->data = calloc(w->n_bytes, 1);
+    w->data = hd_try_zalloc(ctx, w->n_bytes, "the workspace");
     if (!w->data)
       return HEDDLE_NO_MEMORY;
   }
