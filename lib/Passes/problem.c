@@ -366,8 +366,9 @@ static const hd_spec_row *find_row(const hd_problem *p, const char *family, cons
   return first_row(p, &query);
 }
 
-/* 128 rows a CTA; n stands in the instruction descriptor. */
-static const hd_spec_row *find_tensor_row(const hd_problem *p, const char *kind, int ctas) {
+/* Of the problem's own kind, or the first one that takes it. 128 rows a CTA; n stands in the
+ * instruction descriptor. */
+static const hd_spec_row *find_tensor_row(const hd_problem *p, int ctas) {
   hd_mma_query query = HD_MMA_ANY;
   query.family = HD_FAMILY_TCGEN05_SP;
   query.m = 128 * ctas;
@@ -378,19 +379,8 @@ static const hd_spec_row *find_tensor_row(const hd_problem *p, const char *kind,
   query.cta_group = ctas;
   query.target = p->target;
   query.a_in_registers = 0;
-  query.kind = kind;
+  query.kind = p->kind;
   return first_row(p, &query);
-}
-
-/* Of the problem's own kind, or the first one that takes it. */
-static const hd_spec_row *find_tensor_kind(const hd_problem *p, int ctas) {
-  static const char *const kinds[] = {"f16",      "tf32", "f8f6f4",  "i8",
-                                      "mxf8f6f4", "mxf4", "mxf4nvf4"};
-  const hd_spec_row *row = NULL;
-  for (size_t i = 0; !row && i < HD_COUNT(kinds); i++)
-    if (!p->kind || strcmp(p->kind, kinds[i]) == 0)
-      row = find_tensor_row(p, kinds[i], ctas);
-  return row;
 }
 
 /* Narrow floats come without a .kind where the ISA has them so, else as kind::f8f6f4; with block
@@ -398,11 +388,11 @@ static const hd_spec_row *find_tensor_kind(const hd_problem *p, int ctas) {
 const hd_spec_row *hd_problem_row(const hd_problem *p, const char *family, int n,
                                   bool a_in_registers) {
   if (strcmp(family, "tcgen05") == 0)
-    return a_in_registers ? NULL : find_tensor_kind(p, 1);
+    return a_in_registers ? NULL : find_tensor_row(p, 1);
   if (p->block || p->kind)
     return find_row(p, family, p->kind, n, a_in_registers);
   const hd_spec_row *plain = find_row(p, family, "", n, a_in_registers);
   return plain ? plain : find_row(p, family, "f8f6f4", n, a_in_registers);
 }
 
-const hd_spec_row *hd_problem_pair_row(const hd_problem *p) { return find_tensor_kind(p, 2); }
+const hd_spec_row *hd_problem_pair_row(const hd_problem *p) { return find_tensor_row(p, 2); }

@@ -103,6 +103,8 @@ typedef struct hd_tile_place {
 
 /* Declarations: arguments, sizes, tile counts, buffers. */
 void hd_stage_declare(hd_stage *st);
+/* The role "main" of so many warps, in which all stands until roles are split; the end of it. */
+hd_builder hd_stage_begin_role(hd_stage *st, int32_t n_warps);
 /* This CTA's work; the place of a unit of it. */
 void hd_stage_find_work(hd_stage *st, hd_builder *b, hd_work *work);
 void hd_stage_find_place(hd_stage *st, hd_builder *b, const hd_work *work, hd_value *unit,

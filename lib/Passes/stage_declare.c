@@ -361,3 +361,11 @@ void hd_stage_declare(hd_stage *st) {
   if (st->along_k == 1)
     st->n_units = hd_arith(b, HD_OP_MUL, st->n_units, st->n_splits);
 }
+
+hd_builder hd_stage_begin_role(hd_stage *st, int32_t n_warps) {
+  hd_op *role = hd_build_op(&st->b, HD_OP_ROLE, (hd_type){0}, 0);
+  hd_op_set_str(st->module, role, HD_ATTR_NAME, "main");
+  hd_op_set_int(st->module, role, HD_ATTR_WARP_LO, 0);
+  hd_op_set_int(st->module, role, HD_ATTR_N_WARPS, n_warps);
+  return hd_builder_at_end(st->module, role->regions[0]);
+}

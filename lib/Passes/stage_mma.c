@@ -177,11 +177,7 @@ static void store(hd_stage *st, hd_builder *b, const hd_tile_place *place, const
 }
 
 void hd_stage_mma(hd_stage *st) {
-  hd_op *role = hd_build_op(&st->b, HD_OP_ROLE, (hd_type){0}, 0);
-  hd_op_set_str(st->module, role, HD_ATTR_NAME, "main");
-  hd_op_set_int(st->module, role, HD_ATTR_WARP_LO, 0);
-  hd_op_set_int(st->module, role, HD_ATTR_N_WARPS, st->s.warps_m * st->s.warps_n);
-  hd_builder b = hd_builder_at_end(st->module, role->regions[0]), in;
+  hd_builder b = hd_stage_begin_role(st, st->s.warps_m * st->s.warps_n), in;
   warp_tile tile;
   find_tile(st, &b, &tile);
   hd_tile_place place;

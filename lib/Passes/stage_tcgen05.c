@@ -159,11 +159,7 @@ static void store_tile(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
 }
 
 void hd_stage_tcgen05(hd_stage *st) {
-  hd_op *role = hd_build_op(&st->b, HD_OP_ROLE, (hd_type){0}, 0);
-  hd_op_set_str(st->module, role, HD_ATTR_NAME, "main");
-  hd_op_set_int(st->module, role, HD_ATTR_WARP_LO, 0);
-  hd_op_set_int(st->module, role, HD_ATTR_N_WARPS, st->s.warps_m);
-  hd_builder b = hd_builder_at_end(st->module, role->regions[0]), in;
+  hd_builder b = hd_stage_begin_role(st, st->s.warps_m), in;
   int32_t slots = hd_schedule_sum_slots(&st->p, &st->s);
   hd_value *warp = hd_build_value(&b, HD_OP_WARP_INDEX, HD_I32, 0);
   hd_value *carried[] = {hd_first_slot(&b, st->s.stages), hd_first_slot(&b, slots)};

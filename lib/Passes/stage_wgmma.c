@@ -109,11 +109,7 @@ static void store_strips(hd_stage *st, hd_builder *b, const hd_tile_place *place
 }
 
 void hd_stage_wgmma(hd_stage *st) {
-  hd_op *role = hd_build_op(&st->b, HD_OP_ROLE, (hd_type){0}, 0);
-  hd_op_set_str(st->module, role, HD_ATTR_NAME, "main");
-  hd_op_set_int(st->module, role, HD_ATTR_WARP_LO, 0);
-  hd_op_set_int(st->module, role, HD_ATTR_N_WARPS, st->s.warps_m);
-  hd_builder b = hd_builder_at_end(st->module, role->regions[0]), in;
+  hd_builder b = hd_stage_begin_role(st, st->s.warps_m), in;
   warp_rows rows;
   find_rows(st, &b, &rows);
   hd_value *cursor = hd_first_slot(&b, st->s.stages);
