@@ -100,12 +100,25 @@ static void keep(heddle_context *ctx, const char *folder, hd_hash key,
   heddle_context_free(said);
 }
 
+/* Right, and so slow that it is hardly meant. */
+static void warn_emulated(heddle_context *ctx, const hd_front *f) {
+  const char *target = f->problem.target->name;
+  bool plain = !strpbrk(target, "af");
+  if (hd_problem_is_emulated(&f->problem) && strcmp(f->schedule.family, "mma") == 0)
+    hd_warning(ctx, f->problem.matmul->loc, "schedule.emulated",
+               "ptxas emulates mma.sp of %s on %s, some thirty times slower than f16; nearest: "
+               "%s%s%s",
+               heddle_elem_get(f->problem.a_elem)->name, target,
+               plain ? "target " : "no family=mma", plain ? target : "", plain ? "a" : "");
+}
+
 /* What the front end knows, before any pass has chosen memory or sync, is the cache key's
  * material. */
 static heddle_status find_or_build(hd_pass_context *pass, hd_module *module, hd_front *f,
                                    const heddle_compile_options *options, heddle_compiled *c) {
   HD_TRY(hd_front_choose(pass, f));
   HD_TRY(check_user(pass->ctx, f, options));
+  warn_emulated(pass->ctx, f);
   hd_hash hash = hd_kernel_hash(f->module, options), key;
   c->name = hd_arena_strdup(&c->arena, hd_op_str(f->problem.kernel, HD_ATTR_NAME));
   c->schedule = hd_arena_strdup(&c->arena, hd_op_str(f->problem.kernel, HD_ATTR_SCHEDULE));

@@ -396,3 +396,8 @@ const hd_spec_row *hd_problem_row(const hd_problem *p, const char *family, int n
 }
 
 const hd_spec_row *hd_problem_pair_row(const hd_problem *p) { return find_tensor_row(p, 2); }
+
+bool hd_problem_is_emulated(const hd_problem *p) {
+  bool fp8 = p->a_elem == HEDDLE_E4M3 || p->a_elem == HEDDLE_E5M2;
+  return fp8 && !p->block && p->target->sm >= 90 && p->target->sm < 120;
+}

@@ -217,10 +217,11 @@ static void default_tcgen05(const hd_problem *p, hd_schedule *s) {
 }
 
 static void default_mma(const hd_problem *p, hd_schedule *s) {
+  bool small = hd_problem_is_emulated(p);
   int32_t unit = p->b.transposed ? 64 : 32;
-  s->tile_n = default_tile_n(p, 128, unit);
+  s->tile_n = default_tile_n(p, small ? unit : 128, unit);
   s->tile_n = s->tile_n == 96 ? 128 : s->tile_n;
-  s->tile_m = p->m.value && p->m.value <= 64 ? 64 : 128;
+  s->tile_m = small || (p->m.value && p->m.value <= 64) ? 64 : 128;
   s->cluster = 1;
   s->group = 8;
   s->persistent = 0;
