@@ -117,11 +117,12 @@ static heddle_status run_cases(const arguments *a, const suite_list *list, trial
 
 static heddle_status run_plants(const arguments *a, const suite_list *list,
                                 trial_device *device) {
-  int missed = 0, planted = 0;
+  suite_plants count = {0};
   for (size_t i = 0; i < list->n; i++)
-    missed += suite_run_planted(&a->suite, &list->cases[i], device, &planted);
-  printf("%d planted, %d missed\n", planted, missed);
-  return missed ? HEDDLE_MISMATCH : HEDDLE_OK;
+    suite_run_planted(&a->suite, &list->cases[i], device, &count);
+  printf("%d planted errors seen, %d missed, %d skipped\n", count.seen, count.missed,
+         count.skipped);
+  return count.missed || !count.seen ? HEDDLE_MISMATCH : HEDDLE_OK;
 }
 
 /* *device stays NULL for the simulator. */

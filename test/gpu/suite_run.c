@@ -18,10 +18,15 @@ static void fail(suite_outcome *outcome, const char *what, const char *why) {
   snprintf(outcome->why, sizeof outcome->why, "%s: %s", what, why);
 }
 
+/* NULL: none. */
+static const heddle_diagnostic *last_diagnostic(const heddle_context *ctx) {
+  int n = heddle_context_count(ctx);
+  return n ? heddle_context_get(ctx, n - 1) : NULL;
+}
+
 static void fail_with_diagnostics(suite_outcome *outcome, const char *what, heddle_context *ctx,
                                   heddle_status status) {
-  const heddle_diagnostic *d =
-      heddle_context_count(ctx) ? heddle_context_get(ctx, heddle_context_count(ctx) - 1) : NULL;
+  const heddle_diagnostic *d = last_diagnostic(ctx);
   char text[512];
   snprintf(text, sizeof text, "%s%s%s%s", d ? d->rule : heddle_status_text(status), d ? ": " : "",
            d ? d->text : "", "");
@@ -189,30 +194,40 @@ void suite_run_all(const suite_options *o, const suite_case *cases, size_t n,
 
 /* ---- planted errors ---- */
 
-static bool plant_is_seen(const suite_options *o, const suite_case *c, trial_kernel *kernel,
-                          trial_device *device, trial_plant plant, const char *name) {
+static void run_plant(const suite_options *o, const suite_case *c, trial_kernel *kernel,
+                      trial_device *device, trial_plant plant, suite_plants *count) {
+  static const char *const names[] = {"none", "metadata", "k-step", "rows", "scale"};
   heddle_context *ctx = heddle_context_create();
   trial_request request = request_of(o, c, true);
   request.plant = plant;
   trial_result result;
   heddle_status status = trial_run(ctx, kernel, &request, device, &result);
   bool seen = status == HEDDLE_OK && !result.ok && result.comparison.n_wrong > 0;
-  printf("planted %-9s %s: %s\n", name, seen ? "seen" : "MISSED",
-         status == HEDDLE_OK ? result.why : heddle_status_text(status));
+  const heddle_diagnostic *d = status == HEDDLE_OK ? NULL : last_diagnostic(ctx);
+  bool skipped = d && !strcmp(d->rule, "trial.plant");
+  printf("planted %-9s %s: %s\n", names[plant], seen ? "seen" : skipped ? "skipped" : "MISSED",
+         status == HEDDLE_OK ? result.why : d ? d->text : heddle_status_text(status));
+  *(seen ? &count->seen : skipped ? &count->skipped : &count->missed) += 1;
   heddle_context_free(ctx);
-  return seen;
 }
 
-int suite_run_planted(const suite_options *o, const suite_case *c, trial_device *device,
-                      int *planted) {
-  static const char *const names[] = {"none", "metadata", "k-step", "rows", "scale"};
+void suite_run_planted(const suite_options *o, const suite_case *c, trial_device *device,
+                       suite_plants *count) {
+  suite_outcome outcome = {0};
   heddle_context *ctx = heddle_context_create();
   trial_kernel kernel = {0};
-  bool compiled = compile_case(ctx, o, c, &kernel) == HEDDLE_OK;
-  int last = kernel.manifest.scale_block ? TRIAL_PLANT_SCALE : TRIAL_PLANT_ROWS, missed = 0;
-  for (int plant = TRIAL_PLANT_METADATA; plant <= last; plant++, ++*planted)
-    missed += !compiled || !plant_is_seen(o, c, &kernel, device, (trial_plant)plant, names[plant]);
+  if (device && skips(c, device, &outcome)) {
+    printf("planted errors skipped: %s\n", outcome.why);
+    count->skipped += TRIAL_PLANT_ROWS;
+  } else if (compile_case(ctx, o, c, &kernel) != HEDDLE_OK) {
+    fail_with_diagnostics(&outcome, "compile", ctx, HEDDLE_INVALID);
+    printf("planted errors MISSED: %s\n", outcome.why);
+    count->missed += TRIAL_PLANT_ROWS;
+  } else {
+    int last = kernel.manifest.scale_block ? TRIAL_PLANT_SCALE : TRIAL_PLANT_ROWS;
+    for (int plant = TRIAL_PLANT_METADATA; plant <= last; plant++)
+      run_plant(o, c, &kernel, device, (trial_plant)plant, count);
+  }
   trial_kernel_free(&kernel);
   heddle_context_free(ctx);
-  return missed;
 }
