@@ -43,7 +43,6 @@ class MatrixMove<string family, string op, string text, string llvm, Fragment f,
   let Source = !if(!eq(op, "ldmatrix"), "PTX ISA 9.7.14.5.15 (ldmatrix)",
                    "PTX ISA 9.7.14.5.16 (stmatrix)");
   let Issuer = "warp";
-  let Completion = "register";
   let A = Operand<"shared", elem, "r", 1>; // the address
   let D = Operand<"register", elem, "r", regs, f>;
   let Effects = !if(!eq(op, "ldmatrix"), LdEffects, StEffects);

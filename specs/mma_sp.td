@@ -15,7 +15,6 @@ class MmaSp<bit ordered, string shape, int k, string d, string a, string b, Oper
   let N = 8;
   let K = k;
   let Issuer = "warp";
-  let Completion = "register";
   let Operands = "d, a, b, c, e, f";
   let Source = "PTX ISA 9.7.14.6.3 (mma.sp), fragments 9.7.14.6.2";
   let Effects = MmaEffects;

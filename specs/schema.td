@@ -65,7 +65,7 @@ class Effect<string space, string access, string proxy, string done, string what
   string Space = space;    // register, shared, tensor, global, cluster
   string Access = access;  // read, write, order
   string Proxy = proxy;    // generic, async, tensor
-  string Done = done;      // what shows that it happened: a Completion word
+  string Done = done;      // what shows that it happened: a word of row_check.c
   string What = what;
 }
 
@@ -86,7 +86,6 @@ class Row<string family> {
   string Llvm = "";           // intrinsic, or "" for inline asm
   string Source;
   string Issuer;              // thread, warp, warpgroup, cta_pair
-  string Completion;
   int M = 0;
   int N = 0;
   int K = 0;

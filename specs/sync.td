@@ -2,13 +2,12 @@
 // shows that it happened (DESIGN.md 11 turns these effects into rules R1..R8).
 
 class Op<string family, string text, string operands, string llvm, string source, string issuer,
-         string completion, list<Avail> where, list<Effect> effects> : Row<family> {
+         list<Avail> where, list<Effect> effects> : Row<family> {
   let Ptx = text;
   let Operands = operands;
   let Llvm = llvm;
   let Source = source;
   let Issuer = issuer;
-  let Completion = completion;
   let Where = where;
   let Effects = effects;
 }
@@ -19,12 +18,12 @@ defvar CpAsyncEffects = [Effect<"global", "read", "generic", "async_group", "sou
 class CpAsync<string cache, int n>
     : Op<"COPY", "cp.async." # cache # ".shared.global", "[dst], [src], " # n,
          "llvm.nvvm.cp.async." # cache # ".shared.global." # n, "PTX ISA 9.7.9.25 (cp.async)",
-         "thread", "async_group", [Since<80, 70>], CpAsyncEffects>;
+         "thread", [Since<80, 70>], CpAsyncEffects>;
 foreach n = [4, 8, 16] in def cp_async_ca_ # n : CpAsync<"ca", n>;
 def cp_async_cg_16 : CpAsync<"cg", 16>;
 class CpAsyncGroup<string name, string operands, string llvm, string what>
     : Op<"COPY", "cp.async." # name, operands, llvm, "PTX ISA 9.7.9.25 (cp.async groups)", "thread",
-         "none", [Since<80, 70>], [Effect<"shared", "order", "generic", "async_group", what>]>;
+         [Since<80, 70>], [Effect<"shared", "order", "generic", "async_group", what>]>;
 def cp_async_commit_group : CpAsyncGroup<"commit_group", "", "llvm.nvvm.cp.async.commit.group",
     "closes a group of the thread's earlier cp.async">;
 def cp_async_wait_group : CpAsyncGroup<"wait_group", "N", "llvm.nvvm.cp.async.wait.group",
@@ -35,7 +34,7 @@ foreach inc = ["", ".noinc"] in
   def cp_async_mbarrier_arrive # !subst(".", "_", inc)
     : Op<"COPY", !strconcat("cp.async.mbarrier.arrive", inc, ".shared.b64"), "[mbar]",
          !strconcat("llvm.nvvm.cp.async.mbarrier.arrive", inc, ".shared"), "PTX ISA 9.7.13.15 (mbarrier)",
-         "thread", "mbarrier", [Since<80, 70>],
+         "thread", [Since<80, 70>],
          [Effect<"shared", "order", "generic", "mbarrier",
                  "arrives when the thread's earlier cp.async are done">]>;
 
@@ -53,32 +52,32 @@ defvar Cluster = ".shared::cluster.global.mbarrier::complete_tx::bytes";
 defvar CtaOnly = ".shared::cta.global.mbarrier::complete_tx::bytes";
 def cp_async_bulk_g2s_cluster
     : Op<"COPY", !strconcat("cp.async.bulk", Cluster), "[dst], [src], size, [mbar]",
-         "llvm.nvvm.cp.async.bulk.global.to.shared.cluster", BulkSource, "thread", "mbarrier",
+         "llvm.nvvm.cp.async.bulk.global.to.shared.cluster", BulkSource, "thread",
          Hopper90, BulkIn>;
 def cp_async_bulk_g2s_cluster_multicast
     : Op<"COPY", !strconcat("cp.async.bulk", Cluster, ".multicast::cluster"),
          "[dst], [src], size, [mbar], mask", "llvm.nvvm.cp.async.bulk.global.to.shared.cluster",
-         BulkSource, "thread", "mbarrier", Hopper90, BulkIn>;
+         BulkSource, "thread", Hopper90, BulkIn>;
 def cp_async_bulk_g2s_cta
     : Op<"COPY", !strconcat("cp.async.bulk", CtaOnly), "[dst], [src], size, [mbar]",
-         "llvm.nvvm.cp.async.bulk.global.to.shared.cta", BulkSource, "thread", "mbarrier",
+         "llvm.nvvm.cp.async.bulk.global.to.shared.cta", BulkSource, "thread",
          [Since<90, 86>], BulkInCta>;
 def cp_async_bulk_s2s
     : Op<"COPY", "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes",
          "[dst], [src], size, [mbar]", "llvm.nvvm.cp.async.bulk.shared.cta.to.cluster", BulkSource,
-         "thread", "mbarrier", Hopper90,
+         "thread", Hopper90,
          [Effect<"shared", "read", "async", "mbarrier", "source">,
           Effect<"cluster", "write", "async", "mbarrier", "destination">]>;
 def cp_async_bulk_s2g
     : Op<"COPY", "cp.async.bulk.global.shared::cta.bulk_group", "[dst], [src], size",
-         "llvm.nvvm.cp.async.bulk.shared.cta.to.global", BulkSource, "thread", "bulk_group",
+         "llvm.nvvm.cp.async.bulk.shared.cta.to.global", BulkSource, "thread",
          Hopper90, BulkOut>;
 def cp_async_bulk_prefetch_L2
     : Op<"COPY", "cp.async.bulk.prefetch.L2.global", "[src], size",
-         "llvm.nvvm.cp.async.bulk.prefetch.L2", BulkSource, "thread", "none", Hopper90, BulkPrefetch>;
+         "llvm.nvvm.cp.async.bulk.prefetch.L2", BulkSource, "thread", Hopper90, BulkPrefetch>;
 def cp_async_bulk_s2g_mask // of each 16 bytes, those whose bit is set
     : Op<"COPY", "cp.async.bulk.global.shared::cta.bulk_group.cp_mask", "[dst], [src], size, mask",
-         "llvm.nvvm.cp.async.bulk.shared.cta.to.global.bytemask", BulkSource, "thread", "bulk_group",
+         "llvm.nvvm.cp.async.bulk.shared.cta.to.global.bytemask", BulkSource, "thread",
          [Since<100, 86>], BulkOut>;
 
 // ---- cp.async.bulk.tensor ------------------------------------------------------------------------
@@ -101,10 +100,10 @@ class TensorRanks<string mode> {
   list<int> All = !cond(!eq(mode, "tile") : [1, 2, 3, 4, 5], !eq(!find(mode, "tile"), 0) : [2],
                         true : [3, 4, 5]);
 }
-class TensorCopy<string text, string operands, string llvm, string completion, list<Avail> where,
+class TensorCopy<string text, string operands, string llvm, list<Avail> where,
                  list<Effect> effects>
     : Op<"COPY", text, operands, !if(!eq(llvm, ""), "", "llvm.nvvm.cp.async.bulk.tensor." # llvm),
-         TensorSource, "thread", completion, where, effects>;
+         TensorSource, "thread", where, effects>;
 
 foreach mode = ["tile", "im2col", "im2col::w", "im2col::w::128", "tile::gather4"] in
   foreach rank = TensorRanks<mode>.All in {
@@ -120,7 +119,7 @@ foreach mode = ["tile", "im2col", "im2col::w", "im2col::w::128", "tile::gather4"
                        # !if(mask, ".multicast::cluster", "")
                        # !if(group, ".cta_group::" # group, ""),
                        "[dst], " # T.Map # ", [mbar]" # T.Offset # !if(mask, ", mask", ""),
-                       !if(cta, !if(group, "", "g2s.cta." # T.Llvm), "g2s." # T.Llvm), "mbarrier",
+                       !if(cta, !if(group, "", "g2s.cta." # T.Llvm), "g2s." # T.Llvm),
                        !cond(!or(!ne(group, 0), !eq(mode, "im2col::w::128")) : Blackwell100,
                              !not(cta) : !if(old, Hopper90, Blackwell100),
                              true : [Since<!if(old, 90, 100), 86>]),
@@ -130,7 +129,7 @@ foreach mode = ["tile", "im2col", "im2col::w", "im2col::w::128", "tile::gather4"
     }
     def T.Name # "prefetch_L2"
         : TensorCopy<"cp.async.bulk.prefetch.tensor." # rank # "d.L2.global." # mode,
-                     T.Map # T.Offset, "prefetch." # T.Llvm, "none",
+                     T.Map # T.Offset, "prefetch." # T.Llvm,
                      !if(old, Hopper90, Blackwell100), BulkPrefetch>;
   }
 foreach mode = ["tile", "im2col_no_offs", "tile::scatter4"] in
@@ -138,12 +137,12 @@ foreach mode = ["tile", "im2col_no_offs", "tile::scatter4"] in
     defvar T = TensorMode<mode, rank>;
     def T.Name # "s2g"
         : TensorCopy<"cp.async.bulk.tensor." # rank # "d.global.shared::cta." # mode # ".bulk_group",
-                     T.Map # ", [src]", "s2g." # T.Llvm, "bulk_group",
+                     T.Map # ", [src]", "s2g." # T.Llvm,
                      !if(!eq(mode, "tile::scatter4"), Blackwell100, Hopper90), BulkOut>;
   }
 class BulkGroup<string name, string operands, string llvm, string what>
     : Op<"COPY", "cp.async.bulk." # name, operands, llvm, "PTX ISA 9.7.9.25.4 (bulk groups)",
-         "thread", "none", Hopper90, [Effect<"shared", "order", "async", "bulk_group", what>]>;
+         "thread", Hopper90, [Effect<"shared", "order", "async", "bulk_group", what>]>;
 def cp_async_bulk_commit_group : BulkGroup<"commit_group", "",
     "llvm.nvvm.cp.async.bulk.commit.group", "closes a group of the thread's earlier bulk stores">;
 def cp_async_bulk_wait_group : BulkGroup<"wait_group", "N", "llvm.nvvm.cp.async.bulk.wait.group",
@@ -155,7 +154,7 @@ def cp_async_bulk_wait_group_read : BulkGroup<"wait_group.read", "N",
 // ---- wgmma ---------------------------------------------------------------------------------------
 class WgmmaSync<string name, string operands, string what>
     : Op<"SYNC", "wgmma." # name # ".sync.aligned", operands, "llvm.nvvm.wgmma." # name
-         # ".sync.aligned", "PTX ISA 9.7.15.7 (wgmma." # name # ")", "warpgroup", "none",
+         # ".sync.aligned", "PTX ISA 9.7.15.7 (wgmma." # name # ")", "warpgroup",
          [Arch<90, 80>], [Effect<"register", "order", "async", "wgmma_group", what>]>;
 def wgmma_fence : WgmmaSync<"fence", "",
     "earlier register accesses come before later wgmma accesses of the same registers">;
@@ -166,7 +165,7 @@ def wgmma_wait_group : WgmmaSync<"wait_group", "N",
 // ---- mbarrier ------------------------------------------------------------------------------------
 class Mbarrier<string text, string operands, string llvm, list<Avail> where, list<Effect> effects>
     : Op<"SYNC", "mbarrier." # text, operands, llvm, "PTX ISA 9.7.13.15 (mbarrier)", "thread",
-         "none", where, effects>;
+         where, effects>;
 defvar RelaxedPtx = 86; // .relaxed: ptxas refuses it before
 defvar MbarArrive = [Effect<"shared", "order", "generic", "mbarrier",
     "release at CTA scope: the thread's earlier accesses come before the phase completes">];
@@ -235,7 +234,7 @@ foreach op = ["try_wait", "test_wait"] in foreach parity = [0, 1] in {
 
 // ---- fences and barriers -------------------------------------------------------------------------
 class Fence<string text, string llvm, string source, string space, list<Avail> where, string what>
-    : Op<"SYNC", "fence." # text, "", llvm, source, "thread", "none", where,
+    : Op<"SYNC", "fence." # text, "", llvm, source, "thread", where,
          [Effect<space, "order", "async", "none", what>]>;
 defvar ProxyWhat = "the thread's earlier generic accesses come before later async-proxy accesses "
                    "that follow through a barrier, and the other way";
@@ -259,7 +258,7 @@ foreach order = ["acq_rel", "sc", "acquire", "release"] in
   foreach scope = ["cta", "cluster", "gpu", "sys"] in {
     defvar half = !or(!eq(order, "acquire"), !eq(order, "release"));
     def "fence_" # order # "_" # scope : Op<"SYNC", "fence." # order # "." # scope, "", "",
-        "PTX ISA 9.7.13.4 (fence)", "thread", "none",
+        "PTX ISA 9.7.13.4 (fence)", "thread",
         !cond(half : !listconcat([Since<90, 86>], [!if(!eq(scope, "cluster"), UndefinedSince<90, 78>,
                                                       UndefinedSince<75, 63>)]),
               !eq(scope, "cluster") : [Since<90, 78>],
@@ -290,7 +289,7 @@ foreach half = ["acquire", "release"] in foreach scope = ["cta", "cluster", "gpu
 
 class Barrier<string text, string operands, string llvm, string source, string issuer,
               string space, list<Avail> where, string what>
-    : Op<"SYNC", text, operands, llvm, source, issuer, "none", where,
+    : Op<"SYNC", text, operands, llvm, source, issuer, where,
          [Effect<space, "order", "generic", "none", what>]>;
 def bar_sync : Barrier<"bar.sync", "id, threads", "llvm.nvvm.barrier.cta.sync.aligned.count",
     "PTX ISA 9.7.13.1 (bar)", "warp", "shared", [Since<75, 63>],
@@ -317,7 +316,7 @@ def griddepcontrol_launch_dependents : Barrier<"griddepcontrol.launch_dependents
 foreach way = ["inc", "dec"] in
   def setmaxnreg_ # way : Op<"SYNC", "setmaxnreg." # way # ".sync.aligned.u32", "n",
       "llvm.nvvm.setmaxnreg." # way # ".sync.aligned.u32", "PTX ISA 9.7.20.5 (setmaxnreg)",
-      "warpgroup", "none", [Arch<90, 80>, Arch<100, 86>, Family<100, 88>, Arch<110, 90>,
+      "warpgroup", [Arch<90, 80>, Arch<100, 86>, Family<100, 88>, Arch<110, 90>,
       Family<110, 90>, Arch<120, 87>, Family<120, 88>],
       [Effect<"register", "order", "generic", "none",
        !if(!eq(way, "inc"), "waits until the registers are there", "gives registers back")>]>;

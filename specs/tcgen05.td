@@ -85,7 +85,6 @@ class TcMma<int cta, int m, bit tmemA, string kind, int k, string suffix, string
                  # !if(Scaled, ", [scale-A-tmem], [scale-B-tmem]", "") # ", enable-input-d";
   let Source = "PTX ISA 9.7.16.10.9.2 (tcgen05.mma.sp)";
   let Issuer = !if(!eq(cta, 1), "thread", "cta_pair");
-  let Completion = "mbarrier";
   let Ordered = 1;
   let ARegisters = tmemA;
   let CtaGroup = cta;
@@ -164,33 +163,33 @@ foreach form = ["2X", "4X"] in
 
 // ---- around it -----------------------------------------------------------------------------------
 class Tc<string text, string operands, string llvm, string section, string issuer,
-         string completion, list<Effect> effects>
+         list<Effect> effects>
     : Op<"TCGEN05", "tcgen05." # text, operands, llvm, "PTX ISA 9.7.16 (tcgen05." # section # ")",
-         issuer, completion, Tc05, effects>;
+         issuer, Tc05, effects>;
 foreach cg = [1, 2] in let CtaGroup = cg in {
   defvar G = ".cta_group::" # cg;
   defvar L = ".cg" # cg;
   def tcgen05_alloc_cg # cg : Tc<"alloc" # G # ".sync.aligned.shared::cta.b32", "[dst], columns",
-      "llvm.nvvm.tcgen05.alloc.shared" # L, "alloc", "warp", "register",
+      "llvm.nvvm.tcgen05.alloc.shared" # L, "alloc", "warp",
       [Effect<"tensor", "order", "tensor", "none", "takes columns; blocks until they are free">,
        Effect<"shared", "write", "async", "register", "the address of the columns">]>;
   def tcgen05_dealloc_cg # cg : Tc<"dealloc" # G # ".sync.aligned.b32", "taddr, columns",
-      "llvm.nvvm.tcgen05.dealloc" # L, "dealloc", "warp", "none",
+      "llvm.nvvm.tcgen05.dealloc" # L, "dealloc", "warp",
       [Effect<"tensor", "order", "tensor", "none", "gives columns back">]>;
   def tcgen05_relinquish_alloc_permit_cg # cg : Tc<"relinquish_alloc_permit" # G # ".sync.aligned",
-      "", "llvm.nvvm.tcgen05.relinq.alloc.permit" # L, "alloc", "warp", "none",
+      "", "llvm.nvvm.tcgen05.relinq.alloc.permit" # L, "alloc", "warp",
       [Effect<"tensor", "order", "tensor", "none", "this CTA allocates no more">]>;
   def tcgen05_commit_cg # cg : Tc<"commit" # G # ".mbarrier::arrive::one.shared::cluster.b64",
-      "[mbar]", "llvm.nvvm.tcgen05.commit.shared" # L, "commit", "thread", "mbarrier",
+      "[mbar]", "llvm.nvvm.tcgen05.commit.shared" # L, "commit", "thread",
       [Effect<"tensor", "order", "tensor", "mbarrier",
               "arrives when the thread's earlier tcgen05.mma, cp and shift are done">]>;
   def tcgen05_commit_multicast_cg # cg
       : Tc<"commit" # G # ".mbarrier::arrive::one.shared::cluster.multicast::cluster.b64",
-      "[mbar], mask", "llvm.nvvm.tcgen05.commit.mc.shared" # L, "commit", "thread", "mbarrier",
+      "[mbar], mask", "llvm.nvvm.tcgen05.commit.mc.shared" # L, "commit", "thread",
       [Effect<"tensor", "order", "tensor", "mbarrier",
               "arrives in every CTA of the mask when the earlier tcgen05 work is done">]>;
   def tcgen05_shift_cg # cg : Tc<"shift" # G # ".down", "[taddr]",
-      "llvm.nvvm.tcgen05.shift.down" # L, "shift", "thread", "mbarrier",
+      "llvm.nvvm.tcgen05.shift.down" # L, "shift", "thread",
       [Effect<"tensor", "write", "tensor", "mbarrier", "rows moved down by one">]> {
     let Where = Tc05Fp4;
   }
@@ -201,7 +200,7 @@ foreach cg = [1, 2] in let CtaGroup = cg in {
       defvar FmtName = !subst(".b8x16", "", fmt);
       def "tcgen05_cp_cg" # cg # "_" # ShapeName # !subst(".", "_", FmtName)
           : Tc<"cp" # G # "." # shape # fmt, "[taddr], s-desc",
-               "llvm.nvvm.tcgen05.cp." # ShapeName # FmtName # L, "cp", "thread", "mbarrier",
+               "llvm.nvvm.tcgen05.cp." # ShapeName # FmtName # L, "cp", "thread",
           [Effect<"shared", "read", "async", "mbarrier", "source through its descriptor">,
            Effect<"tensor", "write", "tensor", "mbarrier", "destination">]> {
         defvar scales = !eq(shape # fmt, "32x128b.warpx4");
@@ -238,7 +237,7 @@ class TensorMove<bit store, string shape, int num, bit packed, list<Effect> effe
     : Tc<!if(store, "st", "ld") # ".sync.aligned." # shape # ".x" # num
          # !if(packed, !if(store, ".unpack::16b", ".pack::16b"), "") # ".b32", "",
          "llvm.nvvm.tcgen05." # !if(store, "st.", "ld.") # shape # ".x" # num, !if(store, "st", "ld"),
-         "warp", "tcgen05_wait", effects> {
+         "warp", effects> {
   defvar split = !if(!eq(shape, "16x32bx2"), ", split", "");
   let Operands = !if(store, "[taddr]" # split # ", r", "d, [taddr]" # split);
   let D = Operand<"register", "", "r", TensorShape<shape, num, packed>.Regs,
@@ -260,11 +259,11 @@ foreach shape = ["16x32bx2", "16x64b", "16x128b", "16x256b", "32x32b"] in foreac
   }
 foreach what = ["ld", "st"] in
   def tcgen05_wait_ # what : Tc<"wait::" # what # ".sync.aligned", "",
-      "llvm.nvvm.tcgen05.wait." # what, "wait", "warp", "none",
+      "llvm.nvvm.tcgen05.wait." # what, "wait", "warp",
       [Effect<"tensor", "order", "tensor", "tcgen05_wait",
               "the thread's earlier tcgen05." # what # " are done">]>;
 foreach side = ["before", "after"] in
   def tcgen05_fence_ # side : Tc<"fence::" # side # "_thread_sync", "",
-      "llvm.nvvm.tcgen05.fence." # side # ".thread.sync", "fence", "thread", "none",
+      "llvm.nvvm.tcgen05.fence." # side # ".thread.sync", "fence", "thread",
       [Effect<"tensor", "order", "tensor", "none",
               "tcgen05 work on this side of a thread barrier stays on it">]>;

@@ -25,7 +25,6 @@ class WgmmaSp<bit rs, int n, string d, string a, string b> : Row<"WGMMA_SP"> {
   let N = n;
   let K = !div(512, ElemInfo<a>.Bits);
   let Issuer = "warpgroup";
-  let Completion = "wgmma_group";
   let Source = "PTX ISA 9.7.15.6.3 (wgmma.mma_async.sp), fragments 9.7.15.6.2";
   let Effects = !if(rs, WgmmaEffectsRs, WgmmaEffectsSs);
   let Ptx = "wgmma.mma_async.sp.sync.aligned.m64n" # n # "k" # !div(512, ElemInfo<a>.Bits) # "."

@@ -29,7 +29,7 @@
 #include "Check/check.h"
 #include "Check/check_program.h"
 
-enum { HD_CK_CELL = 128, HD_CK_NEAR = 12, HD_CK_MAX_CLUSTER = 4, HD_CK_MAX_DEPTH = 8 };
+enum { HD_CK_CELL = 128, HD_CK_NEAR = 12, HD_CK_MAX_DEPTH = 8 };
 enum { HD_CK_PARTS = 64 /* of a tile that are told apart */ };
 enum { HD_CK_MAX_SLABS = 2 /* of 64 rows: the lanes of tensor memory */, HD_CK_PAIR = 2 };
 
@@ -261,7 +261,6 @@ typedef struct hd_ck_extents {
   int64_t a_end, block_bytes;
   int64_t b_rows, b_row_bytes; /* as the row copies of B say */
   int64_t ldb, ldd; /* as the arguments say; 0: there is none */
-  bool b_transposed;
   const hd_op *a_op, *b_op, *store_op;
   hd_ck_scales scales[2]; /* of A, of B */
   hd_arena arena;

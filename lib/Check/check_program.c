@@ -15,11 +15,6 @@ static int32_t place_of(const hd_ck_program *p, const hd_value *value) {
   return at;
 }
 
-int32_t hd_ck_number(const hd_ck_program *p, const hd_value *value) {
-  int32_t at = place_of(p, value);
-  return p->values[at] ? p->numbers[at] : -1;
-}
-
 static void grow_values(hd_ck_program *p) {
   hd_ck_program old = *p;
   p->cap_values = old.cap_values ? 2 * old.cap_values : 1024;

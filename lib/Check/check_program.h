@@ -78,8 +78,6 @@ typedef struct hd_ck_program {
 /* Flattens a verified kernel; program->refusal tells what does not fit. Free it in any case. */
 void hd_ck_program_build(hd_ck_program *program, const hd_op *kernel);
 void hd_ck_program_free(hd_ck_program *program);
-/* The number of a value of the kernel; -1 for a stranger. */
-int32_t hd_ck_number(const hd_ck_program *program, const hd_value *value);
 /* The ring that a value names; NULL when the value is not made by a declaration. */
 const hd_ck_ring *hd_ck_buffer(const hd_ck_program *program, const hd_value *value);
 const hd_ck_ring *hd_ck_barrier(const hd_ck_program *program, const hd_value *value);

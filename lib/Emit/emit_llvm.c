@@ -44,7 +44,6 @@ static void make_types(hd_emitter *e) {
   e->i32 = LLVMInt32TypeInContext(e->llvm);
   e->i64 = LLVMInt64TypeInContext(e->llvm);
   e->f16 = LLVMHalfTypeInContext(e->llvm);
-  e->bf16 = LLVMBFloatTypeInContext(e->llvm);
   e->f32 = LLVMFloatTypeInContext(e->llvm);
   e->generic_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_GENERIC);
   e->global_ptr = LLVMPointerTypeInContext(e->llvm, HD_AS_GLOBAL);

@@ -46,7 +46,7 @@ typedef struct hd_emitter {
   LLVMContextRef llvm;
   LLVMModuleRef module;
   LLVMBuilderRef b;
-  LLVMTypeRef none, i1, i8, i16, i32, i64, f32, f16, bf16;
+  LLVMTypeRef none, i1, i8, i16, i32, i64, f32, f16;
   LLVMTypeRef generic_ptr, global_ptr, shared_ptr, cluster_ptr;
   LLVMValueRef shared; /* the dynamic shared memory */
   bool failed;         /* LLVM reported an error */

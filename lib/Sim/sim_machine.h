@@ -250,7 +250,7 @@ typedef struct sim_warp {
 typedef struct sim_cta {
   struct sim_machine *machine;
   uint32_t index, rank, cluster_first; /* rank in its cluster */
-  uint32_t n_threads, n_warps, n_live, n_exited;
+  uint32_t n_threads, n_warps, n_live;
   uint32_t free_registers; /* of a thread, summed over the warps that gave them up */
   sim_warp *warp;
   sim_thread *thread;
@@ -267,7 +267,6 @@ typedef struct sim_cta {
 
 typedef struct sim_cluster {
   sim_barrier barrier;
-  uint32_t *arrived_epoch;
 } sim_cluster;
 
 /* ---- asynchronous operations ---- */

@@ -42,7 +42,6 @@ static heddle_status shared_directive(parser *p, bool is_extern) {
   symbol s = {v.name, align_up(p->shared_end, v.align)};
   if (v.open || is_extern) {
     s.offset = SIM_NO_REG; /* placed after the static ones */
-    p->n_extern++;
     p->dynamic_align = p->dynamic_align > v.align ? p->dynamic_align : v.align;
   } else {
     p->shared_end = s.offset + v.n_bytes;
@@ -350,7 +349,6 @@ static heddle_status body(parser *p) {
 static void place_dynamic(parser *p) {
   uint32_t align = p->dynamic_align ? p->dynamic_align : 16;
   uint32_t at = align_up(p->shared_end, align);
-  p->program->static_shared = p->shared_end;
   p->program->dynamic_shared_at = at;
   for (uint32_t i = 0; i < p->n_shared; i++)
     if (p->shared[i].offset == SIM_NO_REG)

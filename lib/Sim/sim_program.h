@@ -119,7 +119,6 @@ enum { /* insn.flags */
   SIM_F_RELU = 16,
   SIM_F_NAN = 32,
   SIM_F_SATFINITE = 64,
-  SIM_F_UNIFORM = 128,
   SIM_F_TRANS = 256,
   SIM_F_READ = 512,
   SIM_F_MULTICAST = 1024,
@@ -127,7 +126,6 @@ enum { /* insn.flags */
   SIM_F_EXPECT = 4096,
   SIM_F_PARITY = 8192,
   SIM_F_NOINC = 16384,
-  SIM_F_ABS = 32768,
   SIM_F_NC = 65536,
   SIM_F_REDUCE = 131072
 };
@@ -151,7 +149,6 @@ typedef struct sim_program {
   uint32_t n_params, param_bytes;
   hd_sim_buffer variable[SIM_MAX_VARIABLES]; /* of the module: .global, .const */
   uint32_t n_variables;
-  uint32_t static_shared; /* bytes, before dynamic shared memory */
   uint32_t dynamic_shared_at;
   uint32_t local_bytes;
   uint8_t shared_shift, global_shift; /* log2 of the finest access: the grain of the shadow */

@@ -49,9 +49,9 @@ typedef struct parser {
   table *table;
   uint32_t n_tables, table_cap;
   symbol *shared, *local;
-  uint32_t n_shared, shared_cap, n_local, local_cap, n_extern;
+  uint32_t n_shared, shared_cap, n_local, local_cap;
   uint32_t *scope_parent, *scope_family; /* parent scope, families when it was opened */
-  uint32_t n_scopes, scope_cap, parent_cap, scope;
+  uint32_t n_scopes, parent_cap, scope;
   uint32_t insn_cap, param_cap, shared_end, dynamic_align, n_accesses;
   bool placed; /* shared symbols have their offsets: the second look ignores them */
 } parser;

@@ -97,8 +97,3 @@ const hd_spec_row *hd_spec_next_mma(const hd_mma_query *query, size_t *cursor) {
   }
   return NULL;
 }
-
-const hd_spec_row *hd_spec_find_mma(const hd_mma_query *query) {
-  size_t cursor = 0;
-  return hd_spec_next_mma(query, &cursor);
-}

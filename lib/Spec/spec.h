@@ -149,7 +149,6 @@ typedef struct hd_spec_row {
   const char *note;           /* why no target and PTX version that we have takes it; "" */
   hd_family family;
   hd_issuer issuer;
-  hd_completion completion;
   uint16_t m, n, k;
   bool ordered;              /* mma.sp::ordered_metadata */
   bool a_in_registers;       /* of an mma: A comes from registers (tcgen05: from tensor memory) */
@@ -265,8 +264,6 @@ typedef struct hd_mma_query {
 
 /* The first row at or after *cursor (start at 0) that matches; NULL at the end. */
 const hd_spec_row *hd_spec_next_mma(const hd_mma_query *query, size_t *cursor);
-/* The only or first match; NULL when there is none. */
-const hd_spec_row *hd_spec_find_mma(const hd_mma_query *query);
 
 /* ---- layouts ---- */
 /* Layout of an operand for a sparsity selector (0 where there is none). HEDDLE_UNSUPPORTED when the

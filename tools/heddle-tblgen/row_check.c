@@ -57,7 +57,6 @@ static void check_word(const record *row, const char *field,
 static void check_words(const record *row) {
   check_word(row, "Family", word_family);
   check_word(row, "Issuer", word_issuer);
-  check_word(row, "Completion", word_completion);
   check_word(row, "SyntaxJudge", word_syntax_judge);
   check_word(row, "LayoutJudge", word_layout_judge);
   json_t *modifiers = record_list(row, "Modifiers");

@@ -235,10 +235,9 @@ static void write_texts(const record *row, hd_strbuf *b) {
 }
 
 static void write_numbers(const record *row, hd_strbuf *b) {
-  hd_strbuf_printf(b, "  .family = %s, .issuer = %s, .completion = %s,\n",
+  hd_strbuf_printf(b, "  .family = %s, .issuer = %s,\n",
                    word_family(record_string(row, "Family")),
-                   word_issuer(record_string(row, "Issuer")),
-                   word_completion(record_string(row, "Completion")));
+                   word_issuer(record_string(row, "Issuer")));
   hd_strbuf_printf(b, "  .m = %ld, .n = %ld, .k = %ld, .ordered = %ld, .a_in_registers = %ld,\n",
                    record_int(row, "M"), record_int(row, "N"), record_int(row, "K"),
                    record_int(row, "Ordered"), record_int(row, "ARegisters"));

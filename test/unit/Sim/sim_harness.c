@@ -175,12 +175,3 @@ uint16_t bf16_of(float value) {
   memcpy(&bits, &value, 4);
   return (uint16_t)(bits >> 16);
 }
-
-uint16_t f16_of_small(int value) {
-  uint16_t sign = value < 0 ? 0x8000 : 0;
-  unsigned a = (unsigned)abs(value);
-  if (a == 0)
-    return sign;
-  int e = 31 - __builtin_clz(a);
-  return (uint16_t)(sign | (e + 15) << 10 | ((a << (10 - e)) & 0x3ff));
-}

@@ -56,6 +56,5 @@ int harness_missed(harness_setup *set_up, const char *file, const planted *error
 /* Reproducible small integers, and bf16 of an integer. */
 uint32_t next_random(uint64_t *state);
 uint16_t bf16_of(float value);
-uint16_t f16_of_small(int value);
 
 #endif

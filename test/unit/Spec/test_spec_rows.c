@@ -93,19 +93,19 @@ void queries_find_each_wgmma(void **state) {
     for (int rs = 0; rs < 2; rs++) {
       q.n = n;
       q.a_in_registers = rs;
-      const hd_spec_row *row = hd_spec_find_mma(&q);
+      const hd_spec_row *row = hd_spec_next_mma(&q, &(size_t){0});
       assert_non_null(row);
       assert_true(row->n == n && row->a_in_registers == rs && row->k == 32);
     }
   q.n = 12;
-  assert_null(hd_spec_find_mma(&q));
+  assert_null(hd_spec_next_mma(&q, &(size_t){0}));
   q.n = 40;
   q.a = q.b = HEDDLE_S8;
   q.d = HEDDLE_S32;
-  assert_null(hd_spec_find_mma(&q)); /* integers have fewer N */
+  assert_null(hd_spec_next_mma(&q, &(size_t){0})); /* integers have fewer N */
   assert_int_equal(hd_target_parse("sm_80", &q.target), HEDDLE_OK);
   q.n = 64;
-  assert_null(hd_spec_find_mma(&q));
+  assert_null(hd_spec_next_mma(&q, &(size_t){0}));
 }
 
 void only_judged_rows_are_generated(void **state) {
