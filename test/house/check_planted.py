@@ -18,6 +18,8 @@ PLANTED = {  # file: (content, what the finding says)
     "lib/Wordy/README.md": ("line\n" * 41, "41 lines"),
     "lib/Wordy/long.c": ("\n" * 601, "length: 601"),
     "test/unit/wide.c": ("/* " + "é" * 95 + " */\n", "wide.c:1: width: 101"),
+    "lib/IR/unread.h": ("typedef struct s {\n  int kept, *lost[2];\n} s;\nint f(s x) { return x.kept; }\n",
+                        "unread.h:1: unread: nothing names the field lost"),
     "tools/other/says.c": ("\n", "unique: lib/IR/says.c"),
     "lib/Sim/refuses.c": ('\nvoid f(void) { hd_error(c, s, l, "no.test", ""); }\n',
                           "refuses.c:2: tested: no test names no.test"),

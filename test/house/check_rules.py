@@ -9,6 +9,7 @@ Prints one line a breach and exits 1 when there is any:
   length     no file of lib/, tools/, include/ is longer than 600 lines
   width      no line of C has more than 100 characters
   unique     file names are unique in lib/, tools/ and include/
+  unread     each field of a struct of lib/ is named by some code: .field or ->field
   tested     each rule that a refusal names stands in a test, or in rule_names.py
 """
 import os
@@ -124,6 +125,23 @@ def check_lengths(root):
             yield f"{path}: length: {n} lines, at most {MAX_LINES}"
 
 
+STRUCT = re.compile(r"\bstruct\s+\w*\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}")
+FIELD = re.compile(r"[\s*]([a-z_]\w*)\s*(?:\[[^\]]*\]\s*)*(?=,|:|$)")
+
+
+def check_fields(root):
+    declared, named = {}, set()
+    for path, text in files_under(root, ["lib", "tools", "include", "test"], (".c", ".h", ".def", ".cpp")):
+        code = without_comments(text)
+        named.update(re.findall(r"(?:\.|->)\s*([a-z_]\w*)", code))
+        for struct in STRUCT.finditer(code) if path.startswith("lib/") else ():
+            for declaration in struct.group(1).split(";"):
+                for field in () if "(" in declaration else FIELD.findall(declaration):
+                    declared.setdefault(field, f"{path}:{line_of(code, struct.start())}")
+    for field in sorted(declared.keys() - named):
+        yield f"{declared[field]}: unread: nothing names the field {field}"
+
+
 def check_widths(root):
     tops = ["lib", "tools", "include", "test", "examples"]
     for path, text in files_under(root, tops, (".c", ".h", ".cpp")):
@@ -147,7 +165,7 @@ def check_unique(root):
 
 def breaches(root):
     for check in (check_includes, check_calls, check_readmes, check_lengths, check_widths,
-                  check_unique, check_names):
+                  check_unique, check_fields, check_names):
         yield from check(root)
 
 
