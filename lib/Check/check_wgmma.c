@@ -113,14 +113,12 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_c
   return true;
 }
 
-/* The first column that is another one's, where byte `other` of the slot is. Lanes' runs of columns
- * mix those of a group of rows. */
-static int64_t first_other(const hd_ck_place *place, bool trans, int64_t col, int64_t other) {
-  const hd_ck_ring *b = place->buffer;
-  int64_t row = other / b->panel, group = b->run ? 4 * b->run : 1;
-  if (other == INT64_MAX)
-    return other;
-  return col + (trans ? row / b->rows * b->panel * 8 / b->elem_bits : row / group * group);
+/* The first column that is another one's, where byte `other` of the slot is: of transposed B a
+ * panel with a row of another one has no column that is right. (A group of rows that runs of
+ * columns mix is stored whole, or not at all: check_store.c.) */
+static int64_t first_other(const hd_ck_ring *b, bool trans, int64_t col, int64_t other) {
+  int64_t row = other / b->panel, panel_columns = b->panel * 8 / b->elem_bits;
+  return other == INT64_MAX ? other : col + (trans ? row / b->rows * panel_columns : row);
 }
 
 bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_place place,
@@ -143,7 +141,7 @@ bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck
   int64_t other;
   uint64_t tag = hd_ck_read_matrix(m, w, step, &place, &other);
   hd_ck_columns_of(&place, tag, trans, k, b);
-  b->end = first_other(&place, trans, b->col, other);
+  b->end = first_other(place.buffer, trans, b->col, other);
   return true;
 }
 
