@@ -97,6 +97,7 @@ typedef struct sim_readers {
   bool wrote;    /* a strong write that the last one, strong too, need not follow */
 } sim_readers;
 
+enum { SIM_MAX_NOTED = 2 /* with the last writer, and the one reader, where more is 0 */ };
 enum { SIM_CELL_WRITTEN = 1, SIM_CELL_ASYNC = 2, SIM_CELL_WROTE = 4, SIM_CELL_MBARRIER = 8 };
 
 /* The history of one grain of memory: its last write, and the reads since that no other known read
@@ -312,6 +313,8 @@ typedef struct sim_machine {
   hd_sim_report *report;
   hd_sim_finding *finding;
   uint32_t n_findings, finding_cap;
+  uint64_t noted[SIM_MAX_NOTED]; /* pairs of the cell being checked: hashes, but for its place */
+  uint32_t n_noted;
   bool stop;
   uint64_t random;
 

@@ -1,6 +1,7 @@
 /* Sim/sim_shadow.c: every access against the history of its memory: order (R1, R3, R7), proxies
  * (R2), initialisation, and the dependence on the previous grid (R8). */
 #include <stdio.h>
+#include <string.h>
 
 #include "Sim/sim_tmem.h"
 
@@ -65,7 +66,7 @@ static bool is_bulk_store(const sim_machine *m, sim_agent agent) {
 
 static bool same_cluster(const sim_access *a, sim_agent agent) {
   uint32_t mine = a->agent >> SIM_AGENT_SHIFT, other = agent >> SIM_AGENT_SHIFT;
-  return mine / a->m->cluster_size == other / a->m->cluster_size;
+  return mine == other || mine / a->m->cluster_size == other / a->m->cluster_size;
 }
 
 /* Names the rule that two unordered accesses break. */
@@ -105,6 +106,14 @@ static uint64_t lasting_agent(const sim_machine *m, sim_agent agent) {
   return (uint64_t)(1 + sent) << 32 | cta->mbarrier[number].offset | (uint64_t)cta->index << 34;
 }
 
+/* A pair's hash so far, at a place. */
+static void note_place(sim_machine *m, uint64_t h, uint64_t place) {
+  h ^= place << 4;
+  h = (h ^ h >> 31) * 0x9e3779b97f4a7c15ull;
+  m->report->order_hash += h ^ h >> 32;
+  m->report->n_conflicts++;
+}
+
 /* Clusters meet in any order (R7): which of them was first says nothing of the kernel. */
 static void note_pair(const sim_access *a, uint64_t place, sim_agent agent, uint32_t before_site,
                       uint8_t before) {
@@ -115,10 +124,10 @@ static void note_pair(const sim_access *a, uint64_t place, sim_agent agent, uint
   h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9ull;
   h ^= (uint64_t)site(a->m, before_site)->order << 32 | a->insn->order;
   h = (h ^ h >> 32) * 0x94d049bb133111ebull;
-  h ^= place << 4 | (uint64_t)before << 2 | a->kind;
-  h = (h ^ h >> 31) * 0x9e3779b97f4a7c15ull;
-  a->m->report->order_hash += h ^ h >> 32;
-  a->m->report->n_conflicts++;
+  h ^= (uint64_t)before << 2 | a->kind;
+  if (a->m->n_noted < SIM_MAX_NOTED)
+    a->m->noted[a->m->n_noted++] = h;
+  note_place(a->m, h, place);
 }
 
 /* ---- strong accesses ---- */
@@ -336,6 +345,25 @@ static sim_step check_cell(const sim_access *a, sim_memory *memory, sim_cell *c,
   return SIM_NEXT;
 }
 
+/* Cells that follow with the same history have the same pairs, and become the same. */
+static sim_step check_alike(const sim_access *a, sim_memory *memory, uint64_t *index,
+                            uint64_t last) {
+  sim_machine *m = a->m;
+  sim_cell *cell = memory->cell, *made = &cell[*index], before = *made;
+  uint32_t n_findings = m->n_findings;
+  m->n_noted = 0;
+  if (check_cell(a, memory, made, (*index)++) == SIM_STOP)
+    return SIM_STOP;
+  if (before.more || made->more || m->n_findings > n_findings)
+    return SIM_NEXT;
+  for (; *index <= last && !memcmp(&cell[*index], &before, sizeof before); ++*index) {
+    for (uint32_t i = 0; i < m->n_noted; i++)
+      note_place(m, m->noted[i], lasting_place(memory, *index));
+    cell[*index] = *made;
+  }
+  return SIM_NEXT;
+}
+
 /* R8: nothing that the previous grid may still write is read, and nothing is written, before
  * griddepcontrol.wait. */
 static sim_step check_grid(const sim_access *a, const sim_memory *memory) {
@@ -358,10 +386,10 @@ sim_step hd_sim_check(const sim_access *a, sim_memory *memory, uint64_t offset, 
   }
   if (!memory->cell || n_bytes == 0)
     return SIM_NEXT;
-  uint64_t last = (offset + n_bytes - 1) >> memory->shift;
-  for (uint64_t i = offset >> memory->shift; i <= last; i++)
-    if (check_cell(a, memory, &memory->cell[i], i) == SIM_STOP)
+  uint64_t first = offset >> memory->shift, last = (offset + n_bytes - 1) >> memory->shift;
+  for (uint64_t i = first; i <= last;)
+    if (check_alike(a, memory, &i, last) == SIM_STOP)
       return SIM_STOP;
-  a->m->report->n_checked += last - (offset >> memory->shift) + 1;
+  a->m->report->n_checked += last - first + 1;
   return SIM_NEXT;
 }
