@@ -18,11 +18,12 @@ heddle_status hd_pass_place_fences(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_check(hd_pass_context *pass, hd_module *module);
 
 /* How far passes have come that leave no attribute (hd_pass.unfit). Split: no role does all alone
- * that should not. Unrolled: a loop of wgmma takes two stages a turn. Fenced: barriers where they
- * are initialised, and else D where it is staged. */
+ * that should not. Unrolled: a loop of wgmma takes two stages a turn. Turns: loops fill and read
+ * the slots. Fenced: barriers where they are initialised, and else D where it is staged. */
 int32_t hd_n_roles(const hd_op *kernel);
 bool hd_is_split(hd_op *kernel);
 bool hd_is_unrolled(hd_op *kernel);
+bool hd_has_turns(hd_op *kernel);
 bool hd_has_fences(hd_op *kernel);
 
 #endif

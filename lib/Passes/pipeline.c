@@ -25,6 +25,11 @@ static const char *unfit_to_unroll(hd_op *kernel) {
   return hd_is_unrolled(kernel) ? "that is unrolled" : unfit_unsplit(kernel);
 }
 
+static const char *unfit_to_sync(hd_op *kernel) {
+  const char *why = unfit_unsplit(kernel);
+  return why || hd_has_turns(kernel) ? why : "whose slots no loops fill and read in turns";
+}
+
 static const char *unfit_to_fence(hd_op *kernel) {
   return hd_has_fences(kernel) ? "that has its fences" : NULL;
 }
@@ -50,7 +55,7 @@ static const hd_pass pipeline[] = {
     {"lower_epilogue", hd_pass_lower_epilogue, "how D is written",
      HD_LEVEL_ROLE, false, HD_ATTR_SCHEDULE, unfit_unsplit},
     {"place_barriers", hd_pass_place_barriers, "who waits for whom",
-     HD_LEVEL_ROLE, false, HD_N_ATTRS, unfit_unsplit},
+     HD_LEVEL_ROLE, false, HD_N_ATTRS, unfit_to_sync},
     {"place_fences", hd_pass_place_fences, "what the hardware may not reorder",
      HD_LEVEL_ROLE, true, HD_N_ATTRS, unfit_to_fence},
     {"check", hd_pass_check, "the proof, independent of the two passes above",

@@ -425,16 +425,67 @@ static void place_grid_wait(hd_module *m, hd_op *kernel) {
   }
 }
 
+/* --- all of a kernel ------------------------------------------------------------------------ */
+
+static hd_ring open_ring(hd_module *m, hd_op *kernel) {
+  hd_ring r = {
+      .module = m, .kernel = kernel, .repeats = hd_op_has(kernel, HD_ATTR_PERSISTENT)};
+  r.producer = role_with(kernel, hd_is_copy, &r.copies);
+  r.consumer = role_with(kernel, hd_is_read, &r.reads);
+  return r;
+}
+
+static void close_ring(hd_ring *r) {
+  hd_accesses_free(&r->copies);
+  hd_accesses_free(&r->reads);
+}
+
+static bool uses_tensor(hd_op *kernel) {
+  return hd_find_op(kernel->regions[0], HD_OP_TCGEN05_MMA_SP) != NULL;
+}
+
+/* Two slots a turn are read in a loop that carries the cursor of the first. */
+static bool reads_in_pairs(const hd_accesses *reads) {
+  for (int32_t i = 0, end; i < reads->n; i = end) {
+    const hd_op *op = reads->op[i];
+    end = hd_slot_end(reads, i);
+    if (end == reads->n || reads->op[end]->region != op->region)
+      continue;
+    if (op->region->parent->kind != HD_OP_FOR || hd_cursor_of(op)->region != op->region)
+      return false;
+    end = hd_slot_end(reads, end);
+  }
+  return true;
+}
+
+/* As place_ring and place_groups take them: who fills the ring comes first; a lone role fills slots
+ * in the loop that reads them. */
+static bool has_turns(const hd_ring *r) {
+  const hd_op *loop = r->reads.n ? hd_loop_of(r->reads.op[0]) : NULL;
+  bool fills = false;
+  if (!r->copies.n || !r->reads.n || !hd_loop_of(r->copies.op[r->copies.n - 1]))
+    return false;
+  if (r->producer != r->consumer)
+    return r->producer == hd_find_op(r->kernel->regions[0], HD_OP_ROLE) &&
+           reads_in_pairs(&r->reads);
+  for (int32_t i = 0; loop && i < r->copies.n; i++)
+    fills |= hd_op_in_region(r->copies.op[i], loop->regions[0]) != NULL;
+  return fills && hd_loop_of(r->copies.op[0]);
+}
+
+bool hd_has_turns(hd_op *kernel) {
+  hd_ring r = open_ring(NULL, kernel);
+  bool has = uses_tensor(kernel) ? hd_has_tensor_turns(&r) : has_turns(&r);
+  close_ring(&r);
+  return has;
+}
+
 heddle_status hd_pass_place_barriers(hd_pass_context *pass, hd_module *module) {
   (void)pass;
   module->sync_placed = true;
   HD_FOR_OPS(kernel, module->body) {
-    hd_ring r = {.module = module,
-              .kernel = kernel,
-              .repeats = hd_op_has(kernel, HD_ATTR_PERSISTENT)};
-    r.producer = role_with(kernel, hd_is_copy, &r.copies);
-    r.consumer = role_with(kernel, hd_is_read, &r.reads);
-    if (hd_find_op(kernel->regions[0], HD_OP_TCGEN05_MMA_SP))
+    hd_ring r = open_ring(module, kernel);
+    if (uses_tensor(kernel))
       hd_place_tensor(&r);
     else if (r.producer != r.consumer)
       place_ring(&r);
@@ -444,8 +495,7 @@ heddle_status hd_pass_place_barriers(hd_pass_context *pass, hd_module *module) {
     place_arrival(module, kernel);
     if (hd_op_has(kernel, HD_ATTR_DEPENDENT))
       place_grid_wait(module, kernel);
-    hd_accesses_free(&r.copies);
-    hd_accesses_free(&r.reads);
+    close_ring(&r);
   }
   return HEDDLE_OK;
 }

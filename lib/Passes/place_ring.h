@@ -28,6 +28,7 @@ void hd_ring_place_producer(hd_ring *ring);
 void hd_ring_wait_full(hd_ring *ring, hd_op *before, hd_value *cursor);
 
 /* All barriers of a kernel with tensor memory. */
+bool hd_has_tensor_turns(const hd_ring *r); /* of a kernel that multiplies there */
 void hd_place_tensor(hd_ring *ring);
 
 #endif

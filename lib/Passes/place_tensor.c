@@ -146,6 +146,18 @@ static void place_drain(tensor_ring *t, hd_op *first) {
     tell_issuer(t, t->load, t->drained, hd_cursor_of(first), false);
 }
 
+/* Copies in a loop of the loop over tiles, which carries their cursor; one that multiplies; and who
+ * moves metadata comes first. */
+bool hd_has_tensor_turns(const hd_ring *r) {
+  const hd_op *move = find_last(r->kernel, is_move, NULL);
+  const hd_op *multiply = find_last(r->kernel, is_multiply, NULL);
+  const hd_op *fill = r->copies.n ? hd_loop_of(r->copies.op[r->copies.n - 1]) : NULL;
+  const hd_op *tiles = fill ? hd_loop_of(fill) : NULL;
+  return move && tiles && tiles->n_results && tiles->results[0]->type.kind == HD_TYPE_CURSOR &&
+         multiply->region->parent->kind == HD_OP_FOR && find_last(r->kernel, is_load, NULL) &&
+         hd_role_of(move) == hd_find_op(r->kernel->regions[0], HD_OP_ROLE);
+}
+
 void hd_place_tensor(hd_ring *r) {
   tensor_ring t = {.stages = *r, .ctas = hd_tensor_ctas(r->kernel)};
   hd_op *first_load = NULL;
