@@ -10,6 +10,7 @@
 #include "Support/file.h"
 #include "commands.h"
 #include "compile_input.h"
+#include "gen_role.h"
 #include "sizes.h"
 
 static const char about[] =
@@ -17,14 +18,17 @@ static const char about[] =
     "that links no libcuda) and NAME.json (the manifest) into DIR, NAME being the kernel's.\n"
     "With -o - the PTX alone goes to standard output. Needs no GPU and no driver; the same input\n"
     "gives the same bytes. ptxas' findings (spills, stack frames, serialised wgmma) fail the\n"
-    "command.";
+    "command. Of kernels at role level (heddle-opt), written or changed by hand, there are PTX\n"
+    "and cubin, if the check finds them sound.";
 
 static const char examples[] =
     "heddle gen examples/linear_bf16.heddle -o out\n"
     "heddle gen examples/bias_gelu.heddle --target sm_80 -o out\n"
     "heddle gen examples/linear_bf16.heddle --schedule \"tile=128x128x64 stages=6\" -o out\n"
     "heddle gen examples/decode.heddle -o - | less\n"
-    "heddle gen examples/user_epilogue.heddle --epilogue examples/user_epilogue.ll -o out\n";
+    "heddle gen examples/user_epilogue.heddle --epilogue examples/user_epilogue.ll -o out\n"
+    "heddle-opt examples/decode.heddle --passes all -o role.heddle\n"
+    "heddle gen role.heddle -o by_hand\n";
 
 static heddle_status write_one(heddle_context *ctx, const char *path, const void *data,
                                size_t n_bytes) {
@@ -39,24 +43,19 @@ static void remove_stale(const char *path) {
     printf("removed %s (of an earlier kernel)\n", path);
 }
 
-static heddle_status write_all(heddle_context *ctx, const char *dir,
-                               const heddle_compiled *compiled, const hd_launcher_code *code,
-                               const char *header, const char *source) {
-  size_t json_bytes;
-  const char *json = heddle_compiled_manifest(compiled, &json_bytes);
-  const struct {
-    const char *extension;
-    const void *data;
-    size_t n_bytes;
-  } parts[] = {{"ptx", code->ptx, code->ptx_bytes},
-               {"cubin", code->cubin, code->cubin_bytes},
-               {"h", header, strlen(header)},
-               {"c", source, strlen(source)},
-               {"json", json, json_bytes}};
+typedef struct part {
+  const char *extension;
+  const void *data; /* NULL: there is none */
+  size_t n_bytes;
+} part;
+enum { N_PARTS = 5 };
+
+static heddle_status write_all(heddle_context *ctx, const char *dir, const char *name,
+                               const part parts[N_PARTS]) {
   heddle_status status = hd_file_mkdirs(ctx, dir);
-  for (size_t i = 0; i < HD_COUNT(parts) && status == HEDDLE_OK; i++) {
+  for (size_t i = 0; i < N_PARTS && status == HEDDLE_OK; i++) {
     hd_strbuf path = {0};
-    hd_strbuf_printf(&path, "%s/%s.%s", dir, heddle_compiled_name(compiled), parts[i].extension);
+    hd_strbuf_printf(&path, "%s/%s.%s", dir, name, parts[i].extension);
     if (parts[i].data)
       status = write_one(ctx, hd_strbuf_text(&path), parts[i].data, parts[i].n_bytes);
     else
@@ -76,26 +75,62 @@ static heddle_status write_kernel(heddle_context *ctx, const char *dir,
     return hd_file_write(ctx, dir, code.ptx, code.ptx_bytes);
   char *header = NULL, *source = NULL;
   HD_TRY(hd_launcher_write(ctx, &kernel->manifest, &code, &header, &source));
-  heddle_status status = write_all(ctx, dir, kernel->compiled, &code, header, source);
+  size_t json_bytes;
+  const char *json = heddle_compiled_manifest(kernel->compiled, &json_bytes);
+  const part parts[N_PARTS] = {{"ptx", code.ptx, code.ptx_bytes},
+                               {"cubin", code.cubin, code.cubin_bytes},
+                               {"h", header, strlen(header)},
+                               {"c", source, strlen(source)},
+                               {"json", json, json_bytes}};
+  heddle_status status = write_all(ctx, dir, heddle_compiled_name(kernel->compiled), parts);
   free(header);
   free(source);
   return status;
 }
 
-static heddle_status generate(heddle_context *ctx, compile_input *in, const char *sizes,
-                              const char *dir) {
+static void warn_without_ptxas(heddle_context *ctx, const compile_input *in) {
+  if (!in->ptxas && !in->ptxas_path)
+    hd_warning(ctx, HD_NOWHERE, "gen.ptxas",
+               "ptxas was not found: no cubin, and its gate was not applied; give --ptxas PATH");
+}
+
+static heddle_status generate_role(heddle_context *ctx, const compile_input *in,
+                                   const hd_module *module, const char *dir) {
+  gen_role_code code = {0};
+  heddle_status status = gen_role_compile(ctx, in, module, &code);
+  const part parts[N_PARTS] = {{"ptx", code.ptx, code.ptx_bytes},
+                               {"cubin", code.cubin, code.cubin_bytes}, {"h", NULL, 0},
+                               {"c", NULL, 0}, {"json", NULL, 0}};
+  if (status == HEDDLE_OK && strcmp(dir, "-") == 0)
+    status = hd_file_write(ctx, dir, code.ptx, code.ptx_bytes);
+  else if (status == HEDDLE_OK)
+    status = write_all(ctx, dir, code.name, parts);
+  gen_role_code_free(&code);
+  return status;
+}
+
+static heddle_status generate_problem(heddle_context *ctx, compile_input *in, const char *sizes,
+                                      const char *dir) {
   int64_t size[HD_N_ARG_KINDS] = {0};
-  HD_TRY(compile_input_read(ctx, in));
   HD_TRY(compile_input_sizes(ctx, in, sizes, size));
   HD_TRY(compile_input_tune(ctx, in, size));
   trial_kernel kernel = {0};
   heddle_status status = compile_input_compile(ctx, in, NULL, NULL, &kernel);
   if (status == HEDDLE_OK)
     status = write_kernel(ctx, dir, &kernel);
-  if (status == HEDDLE_OK && !in->ptxas && !in->ptxas_path)
-    hd_warning(ctx, HD_NOWHERE, "gen.ptxas",
-               "ptxas was not found: no cubin, and its gate was not applied; give --ptxas PATH");
   trial_kernel_free(&kernel);
+  return status;
+}
+
+static heddle_status generate(heddle_context *ctx, compile_input *in, const char *sizes,
+                              const char *dir) {
+  HD_TRY(compile_input_read(ctx, in));
+  hd_module *role = gen_role_parse(in);
+  heddle_status status = role ? generate_role(ctx, in, role, dir)
+                              : generate_problem(ctx, in, sizes, dir);
+  hd_module_free(role);
+  if (status == HEDDLE_OK)
+    warn_without_ptxas(ctx, in);
   return status;
 }
 

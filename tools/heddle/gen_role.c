@@ -1,0 +1,66 @@
+#include "gen_role.h"
+
+#include <stdlib.h>
+
+#include "Check/check.h"
+#include "Emit/emit.h"
+#include "Emit/ptxas.h"
+#include "Support/diag.h"
+
+hd_module *gen_role_parse(const compile_input *in) {
+  hd_module *module = NULL;
+  bool role = hd_parse(NULL, in->path, in->text, in->text_bytes, &module) == HEDDLE_OK &&
+              module->level == HD_LEVEL_ROLE;
+  if (role)
+    return module;
+  hd_module_free(module);
+  return NULL;
+}
+
+static heddle_status refuse_choices(heddle_context *ctx, const compile_input *in) {
+  const char *got = in->target ? "target" : in->schedule ? "schedule" : in->db ? "db" : NULL;
+  if (!got)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = in->path}, "gen.role",
+                  "got --%s, and kernels of role level leave nothing to choose; legal: --epilogue, "
+                  "--ptxas, -o",
+                  got);
+}
+
+/* No kernel leaves unchecked. */
+static heddle_status check(heddle_context *ctx, const hd_module *module) {
+  HD_TRY(hd_verify(ctx, module, NULL));
+  hd_check_report report = {0};
+  heddle_status status = hd_check(ctx, module, NULL, &report);
+  hd_check_report_free(&report);
+  return status;
+}
+
+heddle_status gen_role_compile(heddle_context *ctx, const compile_input *in,
+                               const hd_module *module, gen_role_code *code) {
+  HD_TRY(refuse_choices(ctx, in));
+  HD_TRY(check(ctx, module));
+  const hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
+  hd_emit_options options = {.header = "Written at role level, checked.",
+                             .user_ir = in->epilogue_text, .user_ir_bytes = in->epilogue_bytes};
+  hd_emit_result emitted = {0};
+  HD_TRY(hd_emit_ptx(ctx, module, &options, &emitted));
+  code->name = hd_op_str(kernel, HD_ATTR_NAME);
+  code->ptx = emitted.ptx;
+  code->ptx_bytes = emitted.n_bytes;
+  emitted.ptx = NULL;
+  hd_emit_result_free(&emitted);
+  if (!in->ptxas_path)
+    return HEDDLE_OK;
+  hd_ptxas_report report = {0};
+  heddle_status status =
+      hd_ptxas_assemble(ctx, in->ptxas_path, code->ptx, hd_op_str(kernel, HD_ATTR_TARGET),
+                        &code->cubin, &code->cubin_bytes, &report);
+  hd_ptxas_report_free(&report);
+  return status;
+}
+
+void gen_role_code_free(gen_role_code *code) {
+  free(code->ptx);
+  free(code->cubin);
+}
