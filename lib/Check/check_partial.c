@@ -175,6 +175,8 @@ void hd_ck_list_count(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
 /* Counts once more: is it the last, or may it be? */
 static bool comes_last(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_count *c = find_count(m, w, counter_of(w, step));
+  if (!c) /* nobody stored a part, which has been said */
+    return false;
   c->so_far++;
   c->parts |= UINT64_C(1) << (w->partial.part & (HD_CK_PARTS - 1));
   w->parts = c->parts;

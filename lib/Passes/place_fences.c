@@ -162,18 +162,22 @@ static void place_bulk_wait(hd_module *m, hd_builder b, int64_t pending) {
  * publishes. A slot is filled again after as many groups as a warp has slots. */
 static void place_staged(hd_module *m, hd_op *kernel) {
   hd_accesses fills = {0};
-  hd_op *last = NULL;
+  hd_op *last = NULL, *out;
   hd_accesses_find(kernel->regions[0], hd_is_fill, &fills);
   for (int32_t i = 0; i < fills.n; i++) {
     hd_op *fill = fills.op[i];
     if (hd_fills_again(&fills, i))
-      place_bulk_wait(m, hd_builder_before(m, fill->prev), hd_slots_of_warp(fill) - 1);
+      place_bulk_wait(m, hd_builder_before(m, fill->prev ? fill->prev : fill),
+                      hd_slots_of_warp(fill) - 1);
     hd_builder b = hd_builder_after(m, fill);
     hd_build_op(&b, HD_OP_FENCE_PROXY, (hd_type){0}, 0);
-    for (last = fill; last->kind != HD_OP_COPY_OUT;)
-      last = last->next;
-    b = hd_builder_after(m, last);
+    for (out = fill; out && out->kind != HD_OP_COPY_OUT;)
+      out = out->next;
+    if (!out)
+      continue;
+    b = hd_builder_after(m, out);
     hd_build_op(&b, HD_OP_BULK_COMMIT, (hd_type){0}, 0);
+    last = out;
   }
   if (last)
     place_bulk_wait(m, hd_builder_at_end(m, hd_role_of(last)->regions[0]), 0);
