@@ -27,7 +27,7 @@ const report_cell *report_find(const report *r, heddle_elem elem, int64_t m, int
   return i < r->n ? &r->cell[i] : NULL;
 }
 
-/* The case that a row names; made when it is new, unless r has no business with it. */
+/* The case that a row names; one that is new is made, or (`make` false) *cell is NULL. */
 static heddle_status find_cell(heddle_context *ctx, const csv_row *row, bool make,
                                report *r, report_cell **cell) {
   report_cell made = {0};

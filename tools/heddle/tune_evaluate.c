@@ -1,5 +1,6 @@
 /* heddle tune evaluate: does the model rank, and would the search have found the best?
  * heddle tune calibrate: the device's ceilings that make it rank best. */
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,10 +147,19 @@ static heddle_status add_samples(heddle_context *ctx, const product_times *t, hd
   return HEDDLE_OK;
 }
 
+/* As a string of JSON; what is no UTF-8 has no such form. */
+static void add_string(hd_strbuf *json, const char *text) {
+  json_t *string = json_string(text);
+  char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
+  hd_strbuf_add(json, quoted ? quoted : "\"a device without a name\"");
+  free(quoted);
+  json_decref(string);
+}
+
 static void print_ceilings(const hd_ceilings *was, hd_ceilings *now, hd_strbuf *json) {
   hd_ceilings before = *was;
-  hd_strbuf_printf(json, "{\"version\": 1,\n\"choices\": [],\n\"ceilings\": {\"device\": \"%s\"",
-                   now->device);
+  hd_strbuf_add(json, "{\"version\": 1,\n\"choices\": [],\n\"ceilings\": {\"device\": ");
+  add_string(json, now->device);
   for (size_t i = 0; hd_ceiling_name(i); i++) {
     double value = *hd_ceiling_at(now, i);
     printf("%-16s %12.5g  was %.5g\n", hd_ceiling_name(i), value, *hd_ceiling_at(&before, i));
