@@ -17,7 +17,7 @@ static uint64_t element_hash(uint64_t row, uint64_t j) {
 
 /* What value_of needs to know of a type. */
 typedef struct maker {
-  unsigned limit; /* 0: random */
+  unsigned limit, one_in; /* 0: random; all */
   bool has_sign;
   double scale; /* random: of a sum of four 16-bit parts */
 } maker;
@@ -25,7 +25,7 @@ typedef struct maker {
 /* Four uniforms on 0..65535 have mean 131070 and variance 4 (2^32 - 1) / 12. */
 static maker make_maker(const hd_fill *fill, heddle_elem elem) {
   const heddle_elem_info *info = heddle_elem_get(elem);
-  maker m = {fill->limit, hd_elem_has_sign(elem), 1 / 37837.22};
+  maker m = {fill->limit, fill->one_in, hd_elem_has_sign(elem), 1 / 37837.22};
   int bits = info->value_bits < 8 ? info->value_bits : 8;
   if (info->kind != HEDDLE_FLOAT)
     m.scale *= ldexp(1, bits - (info->kind == HEDDLE_SIGNED)) / 3;
@@ -34,6 +34,8 @@ static maker make_maker(const hd_fill *fill, heddle_elem elem) {
 
 static double value_of(const maker *m, uint64_t h) {
   if (m->limit) {
+    if (m->one_in && (h >> 32 & 0x7fffffff) % m->one_in)
+      return 0;
     double magnitude = 1.0 + (double)(h % m->limit);
     return m->has_sign && h >> 63 ? -magnitude : magnitude;
   }

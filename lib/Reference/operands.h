@@ -5,7 +5,8 @@
  * modulo 2^64:
  *     h(i, j) = mix(mix(seed + 0x9e3779b97f4a7c15 * (i + 1)) + 0xd1b54a32d192ed03 * (j + 1))
  * exact:  magnitude 1 + (h mod limit), negative when bit 63 of h is set and the type has a sign; so
- *         no element is zero.
+ *         no element is zero, unless a dense operand is thinned: +0 where bits 32 to 62 of h are no
+ *         multiple of one_in.
  * random: the sum of h's four 16-bit parts, centred and scaled to variance 1 (close to normal, at
  *         most 3.47 in magnitude), times the type's scale (1 for floats; a third of the range for
  *         integers, at most of 8 bits); types without a sign take the absolute value; rounded once.
@@ -26,6 +27,7 @@
 typedef struct hd_fill {
   uint64_t seed;
   unsigned limit; /* exact: the largest magnitude; 0: random */
+  unsigned one_in; /* exact, dense: one element in so many is not zero, about; 0: all */
   uint64_t first_row; /* that data's first row is of the matrix */
 } hd_fill;
 

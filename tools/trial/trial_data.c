@@ -43,6 +43,7 @@ void trial_data_free(trial_data *data) {
     free(data->block[i].before);
   }
   free(data->a_dense);
+  free(data->a_planted);
   free(data->scales[0]);
   free(data->scales[1]);
 }
@@ -78,7 +79,7 @@ typedef struct dense_operand {
   trial_stored stored;
   const char *file;
   size_t offset;
-  unsigned limit;
+  unsigned limit, one_in;
 } dense_operand;
 
 static heddle_status add_dense(heddle_context *ctx, uint64_t seed, const dense_operand *o,
@@ -88,7 +89,8 @@ static heddle_status add_dense(heddle_context *ctx, uint64_t seed, const dense_o
   if (o->file)
     return read_rows(ctx, o->file, o->elem, &o->stored, block->data);
   /* Each operand its own stream of numbers. */
-  hd_fill fill = {.seed = seed * HD_N_ARG_KINDS + (uint64_t)o->kind, .limit = o->limit};
+  hd_fill fill = {.seed = seed * HD_N_ARG_KINDS + (uint64_t)o->kind, .limit = o->limit,
+                  .one_in = o->one_in};
   hd_fill_dense(&fill, o->elem, (uint64_t)o->stored.rows, (uint64_t)o->stored.cols, block->data,
                 (uint64_t)o->stored.pitch);
   return HEDDLE_OK;
@@ -98,7 +100,43 @@ static heddle_status add_dense(heddle_context *ctx, uint64_t seed, const dense_o
 
 typedef struct limits {
   unsigned a, b, other; /* 0: random */
+  unsigned b_one_in;    /* hd_fill's */
 } limits;
+
+/* Root mean square of a made element (Reference/operands.h), about. */
+static double spread(heddle_elem elem, unsigned limit) {
+  const heddle_elem_info *info = heddle_elem_get(elem);
+  if (limit)
+    return (limit + 1) * 0.6;
+  return info->kind == HEDDLE_FLOAT
+             ? 1
+             : ldexp(1, info->value_bits - (info->kind == HEDDLE_SIGNED)) / 3;
+}
+
+static bool is_narrow(const hd_manifest *manifest) {
+  return heddle_elem_get(manifest->d_elem)->container_bits <= 8;
+}
+
+static bool products_have_sign(const hd_manifest *manifest) {
+  return hd_elem_has_sign(manifest->a_elem) || hd_elem_has_sign(manifest->b_elem);
+}
+
+static bool is_scaled(const hd_manifest *manifest) {
+  return hd_manifest_arg(manifest, HD_ARG_SCALE_A) || hd_manifest_arg(manifest, HD_ARG_SCALE_B);
+}
+
+/* Sums of products without a sign only grow: where nothing scales them for a D of 8 bits, all of it
+ * would be its type's largest value, and right or wrong the same. So B is mostly zeros. */
+static void thin(const hd_manifest *manifest, int64_t k, limits *limit) {
+  enum { MIDDLE = 64 };
+  if (!is_narrow(manifest) || products_have_sign(manifest) || is_scaled(manifest))
+    return;
+  limit->a = limit->a < 2 ? limit->a : 2;
+  limit->b = limit->b < 2 ? limit->b : 2;
+  double sum = (double)k / 2 * spread(manifest->a_elem, limit->a) *
+               spread(manifest->b_elem, limit->b);
+  limit->b_one_in = (unsigned)ceil(sum / MIDDLE);
+}
 
 static heddle_status choose_limits(heddle_context *ctx, const hd_manifest *manifest,
                                    const trial_request *request, const trial_shape *shape,
@@ -108,8 +146,10 @@ static heddle_status choose_limits(heddle_context *ctx, const hd_manifest *manif
   out->other = 4;
   /* Exact block scales are 1 and 2: each product counts up to four times. */
   uint64_t k = (uint64_t)shape->k * (manifest->scale_block ? 4 : 1);
-  return hd_exact_limits(ctx, manifest->a_elem, manifest->b_elem, manifest->acc_elem, k, &out->a,
-                         &out->b);
+  HD_TRY(hd_exact_limits(ctx, manifest->a_elem, manifest->b_elem, manifest->acc_elem, k, &out->a,
+                         &out->b));
+  thin(manifest, shape->k, out);
+  return HEDDLE_OK;
 }
 
 /* A as the kernel reads it, with the planted error. */
@@ -124,15 +164,12 @@ static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest
   if (plant == TRIAL_PLANT_NONE || plant == TRIAL_PLANT_SCALE)
     return heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, data->a_dense,
                                     data->a_row_bytes, block->data);
-  uint8_t *copy = hd_xmalloc(data->a_row_bytes * m);
-  memcpy(copy, data->a_dense, data->a_row_bytes * m);
-  heddle_status status =
-      trial_plant_error(ctx, plant, manifest->a_elem, &data->shape, copy, data->a_row_bytes);
-  if (status == HEDDLE_OK)
-    status = heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, copy,
-                                      data->a_row_bytes, block->data);
-  free(copy);
-  return status;
+  data->a_planted = hd_xmalloc(data->a_row_bytes * m);
+  memcpy(data->a_planted, data->a_dense, data->a_row_bytes * m);
+  HD_TRY(trial_plant_error(ctx, plant, manifest->a_elem, &data->shape, data->a_planted,
+                           data->a_row_bytes));
+  return heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, data->a_planted,
+                                  data->a_row_bytes, block->data);
 }
 
 static uint64_t float_bits(float x) {
@@ -178,25 +215,14 @@ static heddle_status check_wanted(heddle_context *ctx, const hd_manifest *manife
 
 /* ---- scales ---- */
 
-/* Root mean square of a made element (Reference/operands.h), about. */
-static double spread(heddle_elem elem, unsigned limit) {
-  const heddle_elem_info *info = heddle_elem_get(elem);
-  if (limit)
-    return (limit + 1) * 0.6;
-  return info->kind == HEDDLE_FLOAT
-             ? 1
-             : ldexp(1, info->value_bits - (info->kind == HEDDLE_SIGNED)) / 3;
-}
-
 /* The power of two that brings D into the middle of an 8-bit range: neither all zeros nor all
  * saturated. Products without a sign only grow. */
 static double scale_unit(const hd_manifest *manifest, const limits *limit, int64_t k) {
   enum { MIDDLE = 32 };
-  if (heddle_elem_get(manifest->d_elem)->container_bits > 8)
+  if (!is_narrow(manifest))
     return 1;
-  bool has_sign = hd_elem_has_sign(manifest->a_elem) || hd_elem_has_sign(manifest->b_elem);
   double n = (double)k / 2;
-  double size = (has_sign ? sqrt(n) : n) * spread(manifest->a_elem, limit->a) *
+  double size = (products_have_sign(manifest) ? sqrt(n) : n) * spread(manifest->a_elem, limit->a) *
                 spread(manifest->b_elem, limit->b);
   return ldexp(1, (int)floor(log2(MIDDLE / size)));
 }
@@ -214,7 +240,7 @@ static void shape_scales(trial_block *block, bool exact, double unit) {
 
 static heddle_status add_scale(heddle_context *ctx, const trial_request *r, hd_arg_kind kind,
                                int64_t n, const char *file, double unit, trial_data *data) {
-  dense_operand o = {kind, HEDDLE_F32, {1, n, n}, file, 0, r->exact ? 3 : 0};
+  dense_operand o = {kind, HEDDLE_F32, {1, n, n}, file, 0, r->exact ? 3 : 0, 0};
   HD_TRY(add_dense(ctx, r->seed, &o, data));
   if (!file)
     shape_scales(trial_data_block(data, kind), r->exact, unit);
@@ -263,18 +289,18 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
   HD_TRY(check_wanted(ctx, manifest, r->scale_b_file, HD_ARG_SCALE_B));
   HD_TRY(trial_operand_a(ctx, manifest, r, s, limit->a, &data->a_dense, &data->a_row_bytes));
   HD_TRY(add_packed(ctx, manifest, r->plant, data));
-  dense_operand b = {HD_ARG_B,    manifest->b_elem, trial_stored_b(manifest, s),
-                     r->b_file,   r->offset_b,      limit->b};
+  dense_operand b = {HD_ARG_B,    manifest->b_elem, trial_stored_b(manifest, s), r->b_file,
+                     r->offset_b, limit->b,         limit->b_one_in};
   HD_TRY(add_dense(ctx, r->seed, &b, data));
   if (hd_manifest_arg(manifest, HD_ARG_C)) {
     dense_operand c = {HD_ARG_C,  manifest->c_elem, trial_stored_c(manifest, s),
-                       r->c_file, 0,                limit->other};
+                       r->c_file, 0,                limit->other, 0};
     HD_TRY(add_dense(ctx, r->seed, &c, data));
   }
   if (hd_manifest_arg(manifest, HD_ARG_BIAS)) {
     int64_t n = manifest->bias_along_n ? s->n : s->m;
     dense_operand bias = {HD_ARG_BIAS,  manifest->bias_elem, {1, n, n},
-                          r->bias_file, 0,                   limit->other};
+                          r->bias_file, 0,                   limit->other, 0};
     HD_TRY(add_dense(ctx, r->seed, &bias, data));
   }
   HD_TRY(add_scales(ctx, manifest, r, limit, data));

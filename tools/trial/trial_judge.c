@@ -178,6 +178,27 @@ static void keep_numbers(const trial_request *request, trial_result *result) {
            c->n_compared);
 }
 
+/* HEDDLE_UNSUPPORTED: these rows of the sums are the same with the error that was planted in A. */
+static heddle_status tell_planted(heddle_context *ctx, const hd_manifest *manifest,
+                                  const trial_request *request, const trial_data *data,
+                                  const hd_reference *r, const uint64_t *rows, size_t n_rows,
+                                  const double *expected) {
+  if (!data->a_planted)
+    return HEDDLE_OK;
+  hd_reference broken = *r;
+  broken.a.data = data->a_planted;
+  size_t n = n_rows * (size_t)r->n;
+  double *sums = hd_try_malloc(ctx, 2 * sizeof *sums * n, "the reference");
+  if (!sums)
+    return HEDDLE_NO_MEMORY;
+  heddle_status status = expect(ctx, manifest, request, &broken, rows, n_rows, sums, sums + n);
+  if (status == HEDDLE_OK && memcmp(sums, expected, sizeof *sums * n) == 0)
+    status = hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.plant",
+                      "this product is the same with that error");
+  free(sums);
+  return status;
+}
+
 static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
                              const trial_request *request, const trial_data *data,
                              const hd_reference *r, const uint64_t *rows, size_t n_rows,
@@ -187,6 +208,8 @@ static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
     return HEDDLE_NO_MEMORY;
   double *slack = expected + n_rows * r->n;
   heddle_status status = expect(ctx, manifest, request, r, rows, n_rows, expected, slack);
+  if (status == HEDDLE_OK)
+    status = tell_planted(ctx, manifest, request, data, r, rows, n_rows, expected);
   if (status == HEDDLE_OK) {
     hd_matrix d = matrix(trial_data_block(data, HD_ARG_D)->data, manifest->d_elem,
                          data->shape.ldd, manifest->d_col_major);

@@ -41,6 +41,7 @@ typedef struct trial_data {
   trial_block block[TRIAL_MAX_BLOCKS];
   int n_blocks;
   void *a_dense; /* owned: m x k */
+  void *a_planted; /* owned: the same with the planted error; NULL: none */
   size_t a_row_bytes;
   uint8_t *scales[2]; /* owned: block scales of A (m rows) and of B (n), row-major; NULL: none */
   size_t guard_bytes;

@@ -13,6 +13,11 @@ enum { PAD = 0x5a };
 /* An exponent, or the mantissa's lowest bit, of a planted error. */
 enum { ONE_MORE = 1 };
 
+/* The first scale of the last granule that has a whole block: a part of one may be all zeros. */
+static int64_t last_granule(int64_t whole_blocks, int64_t each) {
+  return whole_blocks > 0 ? (whole_blocks - 1) / each * each : 0;
+}
+
 int64_t trial_scales_a_granule(const hd_manifest *manifest) {
   int64_t granule_k = 1024 / heddle_elem_get(manifest->a_elem)->container_bits;
   return manifest->scale_block ? granule_k / manifest->scale_block : 0;
@@ -85,6 +90,7 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
     for (int64_t i = blocks; i % each; i++)
       to[place_of(manifest, pitch, row, i)] = PAD;
   if (r->plant == TRIAL_PLANT_SCALE && which == 0)
-    to[place_of(manifest, pitch, rows - 1, (blocks - 1) / each * each)] += ONE_MORE;
+    to[place_of(manifest, pitch, rows - 1, last_granule(s->k / manifest->scale_block, each))] +=
+        ONE_MORE;
   return HEDDLE_OK;
 }

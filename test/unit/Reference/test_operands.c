@@ -36,6 +36,22 @@ static void exact_values_are_small_integers(void **state) {
   }
 }
 
+/* A seventh of them stays what it is, the others are +0. */
+static void a_thinned_operand_is_mostly_zeros(void **state) {
+  (void)state;
+  uint8_t all[ROWS * COLS], some[ROWS * COLS];
+  hd_fill fill = {.seed = 1, .limit = 2};
+  hd_fill_dense(&fill, HEDDLE_U8, ROWS, COLS, all, COLS);
+  fill.one_in = 7;
+  hd_fill_dense(&fill, HEDDLE_U8, ROWS, COLS, some, COLS);
+  int kept = 0;
+  for (size_t i = 0; i < ROWS * COLS; i++) {
+    assert_true(some[i] == 0 || some[i] == all[i]);
+    kept += some[i] != 0;
+  }
+  assert_true(kept > ROWS * COLS / 9 && kept < ROWS * COLS / 5);
+}
+
 static void random_values_have_mean_0_and_variance_1(void **state) {
   (void)state;
   enum { N = 1 << 16 };
@@ -135,6 +151,7 @@ static void limits_keep_every_sum_exact(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(exact_values_are_small_integers),
+      cmocka_unit_test(a_thinned_operand_is_mostly_zeros),
       cmocka_unit_test(random_values_have_mean_0_and_variance_1),
       cmocka_unit_test(sparse_operands_reach_every_pattern),
       cmocka_unit_test(block_scales_are_numbers),
