@@ -235,17 +235,27 @@ static bool tell(void *user, const hd_tune_event *e) {
 
 /* ---- the worker ---- */
 
-/* --worker's words, or ourselves. */
-static void worker_words(const tune_args *a, char *self, char *numbers, char *worker,
-                         const char *argv[MOST_WORKER_WORDS]) {
+static heddle_status split_worker(heddle_context *ctx, char *worker,
+                                  const char *argv[MOST_WORKER_WORDS]) {
   int n = 0;
-  if (a->worker) {
-    for (char *rest = NULL, *word = strtok_r(worker, " ", &rest);
-         word && n + 1 < MOST_WORKER_WORDS; word = strtok_r(NULL, " ", &rest))
-      argv[n++] = word;
-    argv[n] = NULL;
-    return;
-  }
+  for (char *rest = NULL, *word = strtok_r(worker, " ", &rest); word;
+       word = strtok_r(NULL, " ", &rest), n++)
+    if (n + 1 < MOST_WORKER_WORDS)
+      argv[n] = word;
+  if (n == 0 || n + 1 > MOST_WORKER_WORDS)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.worker",
+                    "got %d words in --worker; legal: 1 to %d; nearest: a script that has them", n,
+                    MOST_WORKER_WORDS - 1);
+  argv[n] = NULL;
+  return HEDDLE_OK;
+}
+
+/* --worker's words, or ourselves. */
+static heddle_status worker_words(heddle_context *ctx, const tune_args *a, char *self,
+                                  char *numbers, char *worker,
+                                  const char *argv[MOST_WORKER_WORDS]) {
+  if (a->worker)
+    return split_worker(ctx, worker, argv);
   char *device = numbers, *seed = numbers + 32;
   snprintf(device, 32, "%lld", (long long)a->device);
   snprintf(seed, 32, "%lld", (long long)a->seed);
@@ -253,6 +263,7 @@ static void worker_words(const tune_args *a, char *self, char *numbers, char *wo
                          "--seed", seed,     "--cache", a->cache,  a->ptxas ? "--ptxas" : NULL,
                          a->ptxas, NULL};
   memcpy(argv, words, sizeof words);
+  return HEDDLE_OK;
 }
 
 static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const product_list *products,
@@ -261,10 +272,11 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
   const char *argv[MOST_WORKER_WORDS];
   ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
   self[len > 0 ? len : 0] = '\0';
-  worker_words(a, self, numbers, worker, argv);
   teller t = {.args = a};
   hd_tuned *tuned = NULL;
-  heddle_status status = tuned_open_ceilings(ctx, a->ceilings, &tuned);
+  heddle_status status = worker_words(ctx, a, self, numbers, worker, argv);
+  if (status == HEDDLE_OK)
+    status = tuned_open_ceilings(ctx, a->ceilings, &tuned);
   hd_tune_options o = {.worker = argv,
                        .n_jobs = (int32_t)a->jobs,
                        .deadline_s = (double)a->deadline,
