@@ -93,12 +93,17 @@ static heddle_status malformed(heddle_context *ctx, const char *rule, const char
                   (unsigned long long)got, (unsigned long long)expected);
 }
 
+/* Of a whole image, or of a part of it. */
+static bool has_magic(const void *image, size_t n_bytes) {
+  return memcmp(image, magic, n_bytes < MAGIC_BYTES ? n_bytes : MAGIC_BYTES) == 0;
+}
+
 /* What can be said before any field is believed. */
 static heddle_status check_preamble(heddle_context *ctx, const uint8_t *image, size_t n_bytes) {
   if (n_bytes == 0)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.file-empty",
                     "the file is empty; legal: a header of %d bytes", HEDDLE_SPARSE_HEADER_BYTES);
-  if (memcmp(image, magic, n_bytes < MAGIC_BYTES ? n_bytes : MAGIC_BYTES) != 0)
+  if (!has_magic(image, n_bytes))
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.file-magic",
                     "not a canonical or packed file: it begins with 0x%02x; legal: 89 'HDL' 0d 0a "
                     "1a 0a (a .npy file needs `heddle compress` or `heddle pack`)",
@@ -176,6 +181,11 @@ static heddle_status judge(heddle_context *ctx, const char *path, const void *he
   heddle_sparse_info info;
   if (hd_npy_is(head, n_bytes))
     return hd_npy_judge(ctx, path, head, n_bytes, whole_bytes);
+  if (!has_magic(head, n_bytes))
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.file-magic",
+                    "neither a .npy file nor a canonical or packed one: it begins with 0x%02x; "
+                    "legal: 93 'NUMPY', 89 'HDL' 0d 0a 1a 0a",
+                    *(const uint8_t *)head);
   HD_TRY(open_header(ctx, head, n_bytes, &info));
   *whole_bytes = info.file_bytes;
   return HEDDLE_OK;
