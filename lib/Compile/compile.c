@@ -10,6 +10,7 @@
 #include "Emit/ptxas.h"
 #include "IR/public_module.h"
 #include "Passes/front.h"
+#include "Passes/schedule_room.h"
 #include "Runtime/kernel_cache.h"
 #include "heddle/version.h"
 
@@ -104,12 +105,11 @@ static void keep(heddle_context *ctx, const char *folder, hd_hash key,
 static void warn_emulated(heddle_context *ctx, const hd_front *f) {
   const char *target = f->problem.target->name;
   bool plain = !strpbrk(target, "af");
-  if (hd_problem_is_emulated(&f->problem) && strcmp(f->schedule.family, "mma") == 0)
+  if (hd_problem_is_emulated(&f->problem) && hd_schedule_is_mma(&f->schedule))
     hd_warning(ctx, f->problem.matmul->loc, "schedule.emulated",
-               "ptxas emulates mma.sp of %s on %s, some thirty times slower than f16; nearest: "
-               "%s%s%s",
+               "ptxas emulates mma.sp of %s on %s, far slower than f16's; nearest: %s%s%s",
                heddle_elem_get(f->problem.a_elem)->name, target,
-               plain ? "target " : "no family=mma", plain ? target : "", plain ? "a" : "");
+               plain ? "target " : "the default family", plain ? target : "", plain ? "a" : "");
 }
 
 /* What the front end knows, before any pass has chosen memory or sync, is the cache key's

@@ -73,7 +73,7 @@ enum { HD_SCALE_ALIGN = 16 }; /* bytes: of the pointers and pitches of block sca
 const hd_spec_row *hd_problem_row(const hd_problem *problem, const char *family, int n,
                                   bool a_in_registers);
 /* mma.sp of its types is made of other instructions by ptxas (e4m3 and e5m2 from sm_90 to before
- * sm_120): with twice the registers, and on an H200 at a thirtieth of f16's rate. */
+ * sm_120): with far more registers, and slowly (specs/mma_sp.td). */
 bool hd_problem_is_emulated(const hd_problem *problem);
 /* The tcgen05 instruction of a pair of CTAs. */
 const hd_spec_row *hd_problem_pair_row(const hd_problem *problem);

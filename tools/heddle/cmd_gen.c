@@ -94,10 +94,10 @@ static void warn_without_ptxas(heddle_context *ctx, const compile_input *in) {
                "ptxas was not found: no cubin, and its gate was not applied; give --ptxas PATH");
 }
 
-static heddle_status generate_role(heddle_context *ctx, const compile_input *in,
+static heddle_status generate_role(heddle_context *ctx, const compile_input *in, const char *sizes,
                                    const hd_module *module, const char *dir) {
   gen_role_code code = {0};
-  heddle_status status = gen_role_compile(ctx, in, module, &code);
+  heddle_status status = gen_role_compile(ctx, in, sizes, module, &code);
   const part parts[N_PARTS] = {{"ptx", code.ptx, code.ptx_bytes},
                                {"cubin", code.cubin, code.cubin_bytes}, {"h", NULL, 0},
                                {"c", NULL, 0}, {"json", NULL, 0}};
@@ -126,7 +126,7 @@ static heddle_status generate(heddle_context *ctx, compile_input *in, const char
                               const char *dir) {
   HD_TRY(compile_input_read(ctx, in));
   hd_module *role = gen_role_parse(in);
-  heddle_status status = role ? generate_role(ctx, in, role, dir)
+  heddle_status status = role ? generate_role(ctx, in, sizes, role, dir)
                               : generate_problem(ctx, in, sizes, dir);
   hd_module_free(role);
   if (status == HEDDLE_OK)

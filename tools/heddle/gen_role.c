@@ -17,8 +17,13 @@ hd_module *gen_role_parse(const compile_input *in) {
   return NULL;
 }
 
-static heddle_status refuse_choices(heddle_context *ctx, const compile_input *in) {
-  const char *got = in->target ? "target" : in->schedule ? "schedule" : in->db ? "db" : NULL;
+static heddle_status refuse_choices(heddle_context *ctx, const compile_input *in,
+                                    const char *sizes) {
+  const char *got = in->target     ? "target"
+                    : in->schedule ? "schedule"
+                    : in->db       ? "db"
+                    : sizes        ? "size"
+                                   : NULL;
   if (!got)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = in->path}, "gen.role",
@@ -37,8 +42,9 @@ static heddle_status check(heddle_context *ctx, const hd_module *module) {
 }
 
 heddle_status gen_role_compile(heddle_context *ctx, const compile_input *in,
-                               const hd_module *module, gen_role_code *code) {
-  HD_TRY(refuse_choices(ctx, in));
+                               const char *sizes, const hd_module *module,
+                               gen_role_code *code) {
+  HD_TRY(refuse_choices(ctx, in, sizes));
   HD_TRY(check(ctx, module));
   const hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
   hd_emit_options options = {.header = "Written at role level, checked.",

@@ -18,8 +18,9 @@ typedef struct gen_role_code {
   size_t cubin_bytes;
 } gen_role_code;
 
-/* HEDDLE_MISMATCH: the check refuses it. */
-heddle_status gen_role_compile(heddle_context *ctx, const compile_input *in,
+/* HEDDLE_MISMATCH: the check refuses it. HEDDLE_INVALID: something was asked (sizes: --size, or
+ * NULL) that only a problem leaves open. */
+heddle_status gen_role_compile(heddle_context *ctx, const compile_input *in, const char *sizes,
                                const hd_module *module, gen_role_code *code);
 void gen_role_code_free(gen_role_code *code);
 
