@@ -8,6 +8,23 @@ pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(FFI REQUIRED IMPORTED_TARGET libffi)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
+if(HEDDLE_NETWORK AND NOT HEDDLE_STATIC_LLVM)
+  pkg_check_modules(CURL REQUIRED IMPORTED_TARGET libcurl)
+  pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd)
+  pkg_check_modules(PQ REQUIRED IMPORTED_TARGET libpq)
+  pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
+endif()
+
+if(HEDDLE_STATIC_LLVM)
+  # Debian's libjansson.a may go into a shared library but for one relocation: a comparison with stdin,
+  # in a function that Heddle never calls. Its name becomes that of cmake/static_shims.c.
+  set(pic_jansson ${CMAKE_BINARY_DIR}/lib/libjansson-pic.a)
+  pkg_get_variable(jansson_folder jansson libdir)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+  execute_process(COMMAND ${CMAKE_OBJCOPY} --redefine-sym stdin=hd_no_stream
+                          ${jansson_folder}/libjansson.a ${pic_jansson}
+                  COMMAND_ERROR_IS_FATAL ANY)
+endif()
 
 set(HEDDLE_LLVM_ROOT /usr/lib/llvm-22 CACHE PATH "Where LLVM 22 is installed")
 find_program(HEDDLE_LLVM_CONFIG NAMES llvm-config-22 llvm-config

@@ -1,8 +1,10 @@
 # The two libraries, shared and as archives, and what `cmake --install` lays down: headers, tools,
 # find_package(heddle) and pkg-config files.
-#   libheddle          every folder of lib/: the generator, the runtime, the formats
+#   libheddle          the generator, the simulator, the runtime, the formats, the tuned choices;
+#                      the tuner, its database and the benchmark (lib/Tune, lib/Bench)
+#                      are the tools' alone
 #   libheddle-runtime  load, launch and pack; no LLVM
-# With LLVM linked statically there are archives and tools alone.
+# With LLVM linked statically libheddle holds it, and all else that is not the C library's.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
 
@@ -44,6 +46,10 @@ endfunction()
 # whatever the archives it links bring along.
 function(heddle_shared_library target filename)
   heddle_parts(objects outside ${ARGN})
+  if(HEDDLE_STATIC_LLVM)
+    list(TRANSFORM outside REPLACE "^PkgConfig::JANSSON$" ${pic_jansson})
+    list(APPEND objects ${CMAKE_SOURCE_DIR}/cmake/static_shims.c)
+  endif()
   add_library(${target} SHARED ${objects})
   # LLVM's system libraries come with the folder that uses LLVM; C++ only when LLVM is static.
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${filename} VERSION ${PROJECT_VERSION}
@@ -71,23 +77,29 @@ function(heddle_archive target filename)
 endfunction()
 
 heddle_closure(runtime_folders Kernel Runtime Sparse)
-heddle_closure(all_folders ${HEDDLE_LIBRARIES})
+set(library_folders ${HEDDLE_LIBRARIES})
+list(REMOVE_ITEM library_folders Tune Bench)
+heddle_closure(all_folders ${library_folders})
 heddle_archive(heddle_static heddle ${all_folders})
 heddle_archive(runtime_static heddle-runtime ${runtime_folders})
 install(TARGETS heddle_static runtime_static heddle_llvm EXPORT heddle-static
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT heddle-static NAMESPACE heddle:: DESTINATION ${package_dir})
 set(packages heddle-static heddle-runtime-static)
-if(NOT HEDDLE_STATIC_LLVM)
-  heddle_shared_library(libheddle heddle ${all_folders})
-  heddle_shared_library(libheddle-runtime heddle-runtime ${runtime_folders})
-  set_target_properties(libheddle PROPERTIES EXPORT_NAME heddle)
-  set_target_properties(libheddle-runtime PROPERTIES EXPORT_NAME runtime)
-  install(TARGETS libheddle libheddle-runtime EXPORT heddle-targets
-          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(EXPORT heddle-targets NAMESPACE heddle:: DESTINATION ${package_dir})
-  list(APPEND packages heddle heddle-runtime)
+heddle_shared_library(libheddle heddle ${all_folders})
+heddle_shared_library(libheddle-runtime heddle-runtime ${runtime_folders})
+set_target_properties(libheddle PROPERTIES EXPORT_NAME heddle)
+set_target_properties(libheddle-runtime PROPERTIES EXPORT_NAME runtime)
+set(shared libheddle libheddle-runtime)
+if(HEDDLE_NETWORK)
+  heddle_shared_library(libheddle-fetch heddle-fetch Fetch Support)
+  set_target_properties(libheddle-fetch PROPERTIES EXPORT_NAME fetch)
+  list(APPEND shared libheddle-fetch)
 endif()
+install(TARGETS ${shared} EXPORT heddle-targets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT heddle-targets NAMESPACE heddle:: DESTINATION ${package_dir})
+list(APPEND packages heddle heddle-runtime)
 
 install(DIRECTORY include/heddle TYPE INCLUDE)
 install(FILES LICENSE README.md TYPE DOC)
@@ -98,6 +110,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/heddle-config-version.cmake
 set(tuned ${CMAKE_INSTALL_DATADIR}/heddle/tuned.json)
 configure_package_config_file(cmake/heddle-config.cmake.in ${CMAKE_BINARY_DIR}/heddle-config.cmake
                               INSTALL_DESTINATION ${package_dir} PATH_VARS tuned)
+install(FILES ${CMAKE_SOURCE_DIR}/cmake/HeddleAddKernel.cmake DESTINATION ${package_dir})
 install(FILES ${CMAKE_BINARY_DIR}/heddle-config.cmake
               ${CMAKE_BINARY_DIR}/heddle-config-version.cmake
         DESTINATION ${package_dir})

@@ -29,6 +29,7 @@ function(heddle_unit_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;USES;LINK" ${ARGN})
   heddle_tool(unit-${name} SOURCES ${ARG_SOURCES} USES ${ARG_USES} LINK cmocka ${ARG_LINK})
   add_test(NAME unit.${name} COMMAND unit-${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(unit.${name} PROPERTIES TIMEOUT 1800 LABELS unit)
 endfunction()
 
 function(heddle_compile_options target)
@@ -44,7 +45,7 @@ function(heddle_compile_options target)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
   if(HEDDLE_ASAN)
-    target_compile_options(${target} PRIVATE -fsanitize=address,undefined
+    target_compile_options(${target} PRIVATE -O1 -fsanitize=address,undefined
                                              -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=address,undefined)
   endif()

@@ -92,9 +92,9 @@ def mma_section(tool, out, rows, pictures):
     lines = []
     for row in rows:
         lines.append([f"`{row['ptx']}`", str(row["selectors"]), where(row), row["min_ptx"],
-                      row["layout_judge"], links(tool, row, ("a", "b", "d", "meta", *scale_operands(row, ("scale_a", "scale_b"))),
+                      row["layout_verified_by"], links(tool, row, ("a", "b", "d", "meta", *scale_operands(row, ("scale_a", "scale_b"))),
                             pictures)])
-    table(out, ["instruction", "selectors", "targets", "PTX", "layout judged by", "layouts"], lines)
+    table(out, ["instruction", "selectors", "targets", "PTX", "layout verified by", "layouts"], lines)
 
 
 def grouped(rows, pattern, replacement):
@@ -122,8 +122,8 @@ def wgmma_section(tool, out, rows, pictures):
         shown = f"{ns[0]} to {ns[-1]}, step {steps.pop()}" if len(steps) == 1 else ", ".join(map(str, ns))
         row = members[0]
         lines.append([f"`{text}`", shown, str(row["selectors"]), where(row), row["min_ptx"],
-                      row["layout_judge"], links(tool, of_registers(members), ("a", "d", "meta"), pictures)])
-    table(out, ["instruction", "N", "selectors", "targets", "PTX", "layout judged by", "layouts"], lines)
+                      row["layout_verified_by"], links(tool, of_registers(members), ("a", "d", "meta"), pictures)])
+    table(out, ["instruction", "N", "selectors", "targets", "PTX", "layout verified by", "layouts"], lines)
 
 
 def tcgen05_section(tool, out, rows, pictures):
@@ -131,7 +131,7 @@ def tcgen05_section(tool, out, rows, pictures):
     out.append("One thread issues it, for one CTA or a pair. M, N and the element types stand in the "
                "instruction descriptor (`heddle descriptor tcgen05_idesc`). D and A in tensor memory: lane "
                "= row of the CTA's 128, or (64 rows) 16 rows in each 32 lanes; pictures of the CTA's "
-               "first rows are of M = 128. Judged by two transcriptions. Kernels are made of rows of 128 rows "
+               "first rows are of M = 128. Verified by two transcriptions. Kernels are made of rows of 128 rows "
                "a CTA with A by descriptor (`heddle list --format json` says `generated`).\n")
     lines = []
     for text, members in grouped(rows, "", "").items():
@@ -149,9 +149,9 @@ def move_section(tool, out, title, rows, pictures):
     out.append(f"## {title}\n")
     out.append("Row i of the picture is the 16 bytes at the address that lane i gives. 6- and 4-bit "
                "formats fill bytes, so their pictures are those of 8 bits.\n")
-    lines = [[f"`{r['ptx']}`", where(r), r["min_ptx"], r["layout_judge"],
+    lines = [[f"`{r['ptx']}`", where(r), r["min_ptx"], r["layout_verified_by"],
               f"[d](layouts/{draw(tool, r, 'd', 0, pictures)})"] for r in rows]
-    table(out, ["instruction", "targets", "PTX", "layout judged by", "layout"], lines)
+    table(out, ["instruction", "targets", "PTX", "layout verified by", "layout"], lines)
 
 
 def plain_section(out, title, rows, links={}):
@@ -188,7 +188,7 @@ def make(tool):
     out = ["# Instructions\n",
            "Made from specs/ by `docs/make_instructions.py`; do not edit. "
            f"{len(rows)} rows. `heddle layout ROW` prints every layout as JSON, table or picture, "
-           "`heddle legal` judges an instruction on a target.\n"]
+           "`heddle legal` checks an instruction on a target.\n"]
     mma_section(tool, out, families["mma.sp"], pictures)
     wgmma_section(tool, out, families["wgmma.sp"], pictures)
     tcgen05_section(tool, out, families["tcgen05.mma.sp"], pictures)

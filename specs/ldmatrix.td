@@ -57,13 +57,13 @@ foreach num = [1, 2, 4] in {
         : MatrixMove<"LDMATRIX", "ldmatrix", "m8n8.x" # num # T # ".shared.b16",
                      "m8n8.x" # num # T # ".b16", FragM8N8<num, trans>, num, "f16"> {
       let Where = [Since<75, 65>];
-      let LayoutJudge = RunsOnHopper;
+      let LayoutVerifiedBy = RunsOnHopper;
     }
     def "stmatrix_m8n8_x" # num # !if(trans, "_trans", "") # "_b16"
         : MatrixMove<"STMATRIX", "stmatrix", "m8n8.x" # num # T # ".shared.b16",
                      "m8n8.x" # num # T # ".b16", FragM8N8<num, trans>, num, "f16"> {
       let Where = [Since<90, 78>];
-      let LayoutJudge = RunsOnHopper;
+      let LayoutVerifiedBy = RunsOnHopper;
     }
   }
   foreach fmt = ["b6x16_p32", "b4x16_p64"] in
@@ -71,13 +71,13 @@ foreach num = [1, 2, 4] in {
         : MatrixMove<"LDMATRIX", "ldmatrix", "m8n16.x" # num # ".shared.b8x16." # fmt,
                      "m8n16.x" # num # ".b8x16." # fmt, FragM8N16<num>, num, "u8"> {
       let Where = MatrixB8Where;
-      let LayoutJudge = "two";
+      let LayoutVerifiedBy = "two";
     }
   def "stmatrix_m16n8_x" # num # "_trans_b8"
       : MatrixMove<"STMATRIX", "stmatrix", "m16n8.x" # num # ".trans.shared.b8",
                    "m16n8.x" # num # ".trans.b8", FragM16N8<num>, num, "u8"> {
     let Where = MatrixB8Where;
-    let LayoutJudge = "two";
+    let LayoutVerifiedBy = "two";
   }
 }
 foreach num = [1, 2] in foreach fmt = ["b8", "b8x16.b6x16_p32", "b8x16.b4x16_p64"] in
@@ -86,5 +86,5 @@ foreach num = [1, 2] in foreach fmt = ["b8", "b8x16.b6x16_p32", "b8x16.b4x16_p64
       : MatrixMove<"LDMATRIX", "ldmatrix", "m16n16.x" # num # ".trans.shared." # fmt,
                    "m16n16.x" # num # ".trans." # fmt, FragM16N16<num>, !mul(2, num), "u8"> {
     let Where = MatrixB8Where;
-    let LayoutJudge = "two";
+    let LayoutVerifiedBy = "two";
   }

@@ -25,7 +25,7 @@ class MmaSp<bit ordered, string shape, int k, string d, string a, string b, Oper
   let C = Operand<"register", d, AccReg<d>.Reg, !div(4, ElemInfo<d>.PerReg), FragD<d, 8>>;
   let D = C;
   let Meta = meta;
-  let LayoutJudge = "two";
+  let LayoutVerifiedBy = "two";
   string Head = !if(ordered, "mma.sp::ordered_metadata", "mma.sp") # ".sync.aligned." # shape
                 # ".row.col";
   string LlvmHead = !if(ordered, "llvm.nvvm.mma.sp.ordered.metadata.", "llvm.nvvm.mma.sp.")
@@ -51,7 +51,7 @@ class MmaSpPlain<bit ordered, int k, string d, string a, string b>
   // ptxas lets selectors 2 and 3 pass in one case only.
   let SelectorsTaken = !if(!and(!eq(k, 32), !eq(d, "f32"), !eq(a, "f16")), 4, Selectors);
   let Ptx = Head # "." # d # "." # a # "." # b # "." # d;
-  let LayoutJudge = RunsOnHopper;
+  let LayoutVerifiedBy = RunsOnHopper;
 }
 
 foreach ordered = [0, 1] in {
@@ -120,7 +120,7 @@ foreach a = ["e4m3", "e5m2"] in foreach b = ["e4m3", "e5m2"] in
   def "mma_sp_ordered_m16n8k64_f16_" # a # "_" # b : MmaSpPlain<1, 64, "f16", a, b> {
     let Where = [UndefinedArch<120, 87>, UndefinedFamily<120, 88>];
     let Note = "the ISA's syntax has no such form";
-    let LayoutJudge = "none";
+    let LayoutVerifiedBy = "none";
   }
 
 // fp8 with a .kind that wants block scales, without them: ptxas takes it, no text defines it.
@@ -133,7 +133,7 @@ foreach kind = ["mxf8f6f4", "mxf4", "mxf4nvf4", "f16", "tf32", "i8"] in
       let Selectors = 1;
       let SelectorsTaken = 1;
       let Ptx = Head # ".kind::" # kind # "." # d # "." # a # "." # b # "." # d;
-      let LayoutJudge = "none";
+      let LayoutVerifiedBy = "none";
       let Note = "the ISA has this .kind with block scales, or in tcgen05, only";
       let Where = !listconcat(
           !if(scaled, [UndefinedArch<120, 87>, UndefinedArch<121, 88>], []<Avail>),
@@ -186,7 +186,7 @@ foreach form = [[2, 0], [4, 0], [4, 1]] in {
     // 4X with ue8m0 came with PTX 9.1, which neither ptxas 13.0 nor LLVM 22 knows.
     defvar late = !and(!eq(Vec, 4), !eq(S, "ue8m0"));
     let Where = !if(late, [Arch<120, 91>, Arch<121, 91>], [Arch<120, 87>, Arch<121, 88>]);
-    let SyntaxJudge = !if(late, "none", "ptxas");
+    let SyntaxVerifiedBy = !if(late, "none", "ptxas");
     let Note = !if(late, "PTX 9.1: LLVM 22 and ptxas 13.0 end at 9.0", "");
     let Llvm = !if(late, "", LlvmScaled);
   }

@@ -106,12 +106,12 @@ class Row<string family> {
   list<string> Modifiers = [];
   list<Avail> Where = [];
   list<Effect> Effects = [];
-  string SyntaxJudge = "ptxas";   // ptxas | none
-  string LayoutJudge = "none";    // h200 | two | none (two: Spec and Sim, transcribed apart)
+  string SyntaxVerifiedBy = "ptxas";   // ptxas | none
+  string LayoutVerifiedBy = "none";    // h200 | two | none (two: Spec and Sim, transcribed apart)
   string Note = "";               // why no target and PTX version that we have takes it
 }
 
-// The layout judge of rows that sm_90a runs: test/gpu/onehot/run_onehot passed on an H200 on 2026-11-21
+// What verified the layout of rows that sm_90a runs: test/gpu/onehot/run_onehot passed on an H200 on 2026-11-21
 // (driver 580.159): 980 rows, 6019366656 checks, 0 mismatches. "two" again when a layout changes.
 defvar RunsOnHopper = "h200";
 

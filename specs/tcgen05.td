@@ -99,7 +99,7 @@ class TcMma<int cta, int m, bit tmemA, string kind, int k, string suffix, string
   let Meta = Operand<"tensor", "", "r", 1, TensorMetaFor<Half, a>.Layout>;
   let Selectors = !if(TensorMetaFor<Half, a>.Pair, 2, 1);
   let SelectorsTaken = Selectors;
-  let LayoutJudge = "two";
+  let LayoutVerifiedBy = "two";
   let Effects = TcMmaEffects<tmemA, Scaled>.List;
   let Modifiers = !listconcat(["SCALE_D", "COLLECTOR"], !if(tmemA, ["ASHIFT"], []<string>),
       !if(Scaled, []<string>, ["DISABLE_LANE"]),
@@ -204,7 +204,7 @@ foreach cg = [1, 2] in let CtaGroup = cg in {
           [Effect<"shared", "read", "async", "mbarrier", "source through its descriptor">,
            Effect<"tensor", "write", "tensor", "mbarrier", "destination">]> {
         defvar scales = !eq(shape # fmt, "32x128b.warpx4");
-        let LayoutJudge = !if(scales, "two", "none");
+        let LayoutVerifiedBy = !if(scales, "two", "none");
         let D = !if(scales, Operand<"tensor", "", "r", 1, FragTensorCopy>, NoOperand);
       }
     }
@@ -244,7 +244,7 @@ class TensorMove<bit store, string shape, int num, bit packed, list<Effect> effe
                   FragTensorMove<shape, num, packed>>;
   let M = TensorShape<shape, num, packed>.Lanes;
   let N = TensorShape<shape, num, packed>.Cols;
-  let LayoutJudge = "two";
+  let LayoutVerifiedBy = "two";
 }
 foreach shape = ["16x32bx2", "16x64b", "16x128b", "16x256b", "32x32b"] in foreach packed = [0, 1] in
   foreach num = !cond(!eq(shape, "16x128b") : [1, 2, 4, 8, 16, 32, 64],

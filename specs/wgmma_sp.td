@@ -36,7 +36,7 @@ class WgmmaSp<bit rs, int n, string d, string a, string b> : Row<"WGMMA_SP"> {
   let Meta = WgmmaMeta<a>.Op;
   let Selectors = WgmmaMeta<a>.Selectors;
   let SelectorsTaken = WgmmaMeta<a>.Selectors;
-  let LayoutJudge = RunsOnHopper;
+  let LayoutVerifiedBy = RunsOnHopper;
   bit Int = !eq(d, "s32");
   bit Half = !eq(ElemInfo<a>.Bits, 16);
   let Operands = "d, " # !if(rs, "a", "a-desc") # ", b-desc, sp-meta, sp-sel, scale-d"

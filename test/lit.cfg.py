@@ -11,7 +11,7 @@ config.suffixes = [".test"]
 config.test_source_root = os.path.dirname(__file__)
 config.excludes = ["unit"]
 
-tools = ["heddle-opt", "heddle-sim", "heddle-mutate", "heddle-tblgen", "heddle-gpu-suite", "heddle"]
+tools = ["heddle-opt", "heddle-sim", "heddle-mutate", "heddle-tblgen", "heddle-gpu-suite", "heddle-agent", "heddle"]
 for tool in tools:  # the longer names first: %heddle is a prefix of them
     path = os.path.join(config.heddle_bin, tool)
     config.substitutions.append(("%" + tool + r"(?![\w-])", path))

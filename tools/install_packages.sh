@@ -4,7 +4,7 @@
 set -euo pipefail
 packages=(gcc g++ cmake ninja-build pkg-config python3
           llvm-22 llvm-22-dev llvm-22-tools libffi-dev libjansson-dev libxxhash-dev libsqlite3-dev
-          libcmocka-dev "$@")
+          libcurl4-openssl-dev libmicrohttpd-dev libpq-dev libsodium-dev libcmocka-dev "$@")
 missing=()
 for package in "${packages[@]}"; do
   if ! dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q "install ok installed"; then

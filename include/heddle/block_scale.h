@@ -2,23 +2,23 @@
  * PTX ISA, "Block Scaling", of mma.sync and of tcgen05.mma).
  *
  * R rows (of A, or columns of B) of K elements have one scale for each `block` elements of k: a
- * byte (ue8m0, ue4m3), ceil(K / block) of them a row. A granule of k is 128 bytes of a row of B.
+ * byte (ue8m0, ue4m3), ceil(K / block) of them a row. A k-block of k is 128 bytes of a row of B.
  *
- * Granule order (mma.sp: sm_120a, sm_121a): the scales of all rows for one granule stand together,
- * a row's behind each other; granules stand `pitch` bytes apart, a multiple of 16. With `each` =
- * granule / block, scale b of a row is the byte
+ * K-block order (mma.sp: sm_120a, sm_121a): the scales of all rows for one k-block stand together,
+ * a row's behind each other; k-blocks stand `pitch` bytes apart, a multiple of 16. With `each` =
+ * k-block / block, scale b of a row is the byte
  *   b / each * pitch + row * each + b % each
  * Tile order (tcgen05.mma.sp: sm_100a to sm_110a): tiles of 128 rows by 4 scales, 512 bytes each,
- * as tensor memory takes them; those of 128 rows follow each other along k, whole granules of it,
+ * as tensor memory takes them; those of 128 rows follow each other along k, whole k-blocks of it,
  * and are `pitch` bytes: scale b of a row is the byte
  *   row / 128 * pitch + b / 4 * 512 + row % 32 * 16 + row / 32 % 4 * 4 + b % 4
  *
- * Blocks past K have scale 0 in the last granule: kernels read them, and multiply zeros with them,
+ * Blocks past K have scale 0 in the last k-block: kernels read them, and multiply zeros with them,
  * so that they must not be NaN.
  *
  * Common errors: HEDDLE_INVALID (no order, no rows, K 0, a pitch or row too short, a size past
  * SIZE_MAX) and HEDDLE_UNSUPPORTED (an element type that is not of 8 or 4 bits, a block that does
- * not divide its granule), with a diagnostic in ctx (may be NULL). Thread-safe for distinct
+ * not divide its k-block), with a diagnostic in ctx (may be NULL). Thread-safe for distinct
  * buffers. */
 #ifndef HEDDLE_BLOCK_SCALE_H
 #define HEDDLE_BLOCK_SCALE_H
@@ -34,7 +34,7 @@ extern "C" {
 #endif
 
 typedef enum heddle_scales_order {
-  HEDDLE_SCALES_GRANULES,
+  HEDDLE_SCALES_K_BLOCKS,
   HEDDLE_SCALES_TILES
 } heddle_scales_order;
 
@@ -52,7 +52,7 @@ HEDDLE_API heddle_status heddle_block_scale_plan(heddle_context *ctx,
                                                  size_t *pitch, size_t *n_bytes);
 
 /* Row-major scales, rows row_bytes apart, to an order at a pitch of the caller's. Bytes between the
- * rows' scales of a granule and the pitch are left alone; rows past R of a tile become 0. Nothing
+ * rows' scales of a k-block and the pitch are left alone; rows past R of a tile become 0. Nothing
  * is written on failure. */
 HEDDLE_API heddle_status heddle_block_scale_pack(heddle_context *ctx,
                                                  const heddle_block_scale_shape *shape,

@@ -19,8 +19,12 @@ typedef struct heddle_compile_options {
   const char *user_epilogue; /* LLVM IR text or bitcode that defines the epilogue's user function */
   size_t user_epilogue_bytes;
   const char *ptxas; /* path of ptxas: assembles to a cubin and applies the gate; NULL: PTX only */
-  const char *cache; /* folder of compiled kernels; NULL: no cache. Not used with a ptxas that is
+  const char *cache; /* folder of compiled kernels, your own, which nobody else may write (else it
+                        is not used, with a note); NULL: no cache. Not used with a ptxas that is
                         named alone, to be found on PATH: it may be another one tomorrow */
+  const char *epilogue_worker; /* path of heddle-epilogue, the process in which LLVM reads
+                                  user_epilogue, within a second and 1 GiB; NULL: no process is
+                                  started, and only the text of docs/embedding.md is taken */
 } heddle_compile_options;
 
 typedef struct heddle_compiled heddle_compiled;

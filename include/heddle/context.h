@@ -38,7 +38,8 @@ HEDDLE_API const heddle_diagnostic *heddle_context_get(const heddle_context *ctx
 HEDDLE_API void heddle_context_clear(heddle_context *ctx);
 
 /* Formats a diagnostic as `FILE:LINE:COL: error[RULE]: TEXT` into out (at most out_bytes with the
- * final NUL); returns the length that it would have. */
+ * final NUL; out may be NULL when out_bytes is 0); returns the length that it would have. Of a NULL
+ * diagnostic: "". */
 HEDDLE_API size_t heddle_diagnostic_format(const heddle_diagnostic *diagnostic, char *out,
                                            size_t out_bytes);
 

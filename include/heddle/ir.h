@@ -94,9 +94,9 @@ HEDDLE_API void heddle_problem_set_bias(heddle_problem *problem, heddle_elem typ
  * a column of B (n). The product is scaled before alpha, beta and bias. */
 typedef enum heddle_scale { HEDDLE_SCALE_NONE, HEDDLE_SCALE_ONE, HEDDLE_SCALE_VECTOR } heddle_scale;
 HEDDLE_API void heddle_problem_set_scales(heddle_problem *problem, heddle_scale a, heddle_scale b);
-/* Scales of A and of B for each `block` elements of k (ue8m0, ue4m3), in granule order, on targets
+/* Scales of A and of B for each `block` elements of k (ue8m0, ue4m3), in k-block order, on targets
  * with tcgen05 in tile order (heddle/block_scale.h); both operands have them. ld_a, ld_b: pitches
- * of a granule in scales, 0: an argument of the kernel; of tiles there is none. */
+ * of a k-block in scales, 0: an argument of the kernel; of tiles there is none. */
 HEDDLE_API void heddle_problem_set_block_scales(heddle_problem *problem, heddle_elem type,
                                                 int32_t block, int64_t ld_a, int64_t ld_b);
 /* "mxf4nvf4", …: of the instruction, where several take the types; NULL: any. */
@@ -116,7 +116,7 @@ HEDDLE_API void heddle_problem_set_dependent(heddle_problem *problem, bool depen
 
 /* A module of problem level with the problem as its kernel, verified. HEDDLE_INVALID names what is
  * missing or out of range by itself, HEDDLE_UNSUPPORTED what no target has; what must fit together
- * (types and target, a pitch and its row, k and the group) heddle_compile_module judges. *module is
+ * (types and target, a pitch and its row, k and the group) heddle_compile_module checks. *module is
  * owned; problem stays as it is. */
 HEDDLE_API heddle_status heddle_problem_build(heddle_context *ctx, const heddle_problem *problem,
                                               heddle_module **module);

@@ -40,7 +40,8 @@ typedef struct heddle_image {
 } heddle_image;
 
 /* Loads a kernel into the calling thread's current CUDA context (owned). manifest_json is the text
- * of NAME.json. HEDDLE_INVALID for a bad manifest or when no context is current;
+ * of NAME.json, which holds hashes of the code: HEDDLE_INVALID when the image is not the code that
+ * it was written with, for a bad manifest, or when no context is current;
  * HEDDLE_ENVIRONMENT with the driver's error and log; HEDDLE_UNSUPPORTED when the code does not fit
  * the device, or the driver's compiler spilled registers or serialised wgmma. */
 HEDDLE_API heddle_status heddle_kernel_load(heddle_context *ctx, const heddle_runtime *runtime,

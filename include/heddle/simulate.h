@@ -37,9 +37,9 @@ typedef struct heddle_simulation {
 
 /* Runs it; D, the only memory that it may write, holds the result. HEDDLE_MISMATCH with a
  * diagnostic for each thing that is wrong, which names the line of the PTX; then D is unspecified.
- * HEDDLE_INVALID for a bad manifest, malformed PTX, or values that heddle_kernel_launch would
- * refuse; HEDDLE_UNSUPPORTED names an instruction that is not simulated. Thread-safe with a ctx and
- * a D a thread. */
+ * HEDDLE_INVALID for a bad manifest, PTX that is malformed or not that of the manifest, or values
+ * that heddle_kernel_launch would refuse; HEDDLE_UNSUPPORTED names an instruction that is not
+ * simulated. Thread-safe with a ctx and a D a thread. */
 HEDDLE_API heddle_status heddle_simulate(heddle_context *ctx, const heddle_simulation *simulation);
 
 #ifdef __cplusplus

@@ -20,6 +20,7 @@
 #ifndef HEDDLE_SPARSE_H
 #define HEDDLE_SPARSE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,7 +53,7 @@ typedef enum heddle_sparse_form {
 enum {
   HEDDLE_SPARSE_HEADER_BYTES = 128, /* of a file; what follows it is the payload */
   HEDDLE_SPARSE_BLOCK_ROWS = 64,    /* packed: rows of a block */
-  HEDDLE_SPARSE_GRANULE_BYTES = 128 /* packed: bytes of a row of B that a block covers */
+  HEDDLE_SPARSE_K_BLOCK_BYTES = 128 /* packed: bytes of a row of B that a block covers */
 };
 
 /* Where everything stands in a file of either form. Offsets are from the start of the file. */
@@ -66,10 +67,10 @@ typedef struct heddle_sparse_info {
   /* Canonical. Values: [m][k/2] row-major. Codes: a nibble a group, low first, rows whole bytes. */
   size_t values_offset, values_bytes, values_row_bytes;
   size_t codes_offset, codes_bytes, codes_row_bytes;
-  /* Packed. Block (i, j), at (i * n_granules + j) * block_bytes of the payload, holds rows
-   * 64i..64i+63 and columns granule_k*j..; its metadata words start at block_meta_offset. */
-  uint32_t granule_k, block_bytes, block_meta_offset;
-  uint64_t n_slabs, n_granules;
+  /* Packed. Block (i, j), at (i * n_k_blocks + j) * block_bytes of the payload, holds rows
+   * 64i..64i+63 and columns k_block_size*j..; its metadata words start at block_meta_offset. */
+  uint32_t k_block_size, block_bytes, block_meta_offset;
+  uint64_t n_slabs, n_k_blocks;
 } heddle_sparse_info;
 
 /* All sizes of a matrix in a form; family is ignored for canonical. Touches no data. */
@@ -117,7 +118,25 @@ HEDDLE_API heddle_status heddle_sparse_pack_dense(heddle_context *ctx, heddle_el
                                                   const void *dense, size_t row_bytes,
                                                   void *payload);
 
-/* Packed to canonical; padding is dropped. Codes are not judged: heddle_sparse_check does that. */
+/* Zero-initialise. */
+typedef struct heddle_prune_pack_options {
+  int32_t n_threads; /* at most so many, at most 64; 0: the caller's own alone */
+  /* Told on any of the threads, one at a time, how many rows are done; false: stop. May be NULL. */
+  bool (*progress)(void *user, uint64_t rows_done);
+  void *user;
+} heddle_prune_pack_options;
+
+/* Prunes and packs in one pass; the dense matrix stays as it is. The payload is that of
+ * heddle_sparse_prune and then heddle_sparse_pack_dense, bit for bit; with AVX2 (16-bit types, fp8,
+ * s8) some 2.4 GB of dense bytes a second and thread. options may be NULL. HEDDLE_ENVIRONMENT when
+ * progress stopped it: then the payload is unspecified. */
+HEDDLE_API heddle_status heddle_sparse_prune_pack(heddle_context *ctx, heddle_elem elem,
+                                                  heddle_family family, uint64_t m, uint64_t k,
+                                                  const void *dense, size_t row_bytes,
+                                                  const heddle_prune_pack_options *options,
+                                                  void *payload);
+
+/* Packed to canonical; padding is dropped. Codes are not checked: heddle_sparse_check does that. */
 HEDDLE_API heddle_status heddle_sparse_unpack(heddle_context *ctx, heddle_elem elem,
                                               heddle_family family, uint64_t m, uint64_t k,
                                               const void *payload, void *values, void *codes);

@@ -15,9 +15,13 @@ extern "C" {
 /* Choices in memory. Immutable: any number of threads may use one. */
 typedef struct heddle_tuned heddle_tuned;
 
-/* Reads a database of `heddle tune`, or its export (the tools' own is share/heddle/tuned.json).
- * *tuned is owned. HEDDLE_NOT_FOUND, HEDDLE_ENVIRONMENT, or HEDDLE_INVALID for what is neither,
- * holds a product, schedule or ceiling that is none, or choices of one product on two devices. */
+/* The choices that are part of the library: those measured on an H200. *tuned is owned. */
+HEDDLE_API heddle_status heddle_tuned_shipped(heddle_context *ctx, heddle_tuned **tuned);
+
+/* Reads an export of `heddle tune`. *tuned is owned. HEDDLE_NOT_FOUND, HEDDLE_ENVIRONMENT,
+ * HEDDLE_UNSUPPORTED for a database (`heddle tune export` makes an export of it), HEDDLE_INVALID
+ * for what is neither, for a product, schedule or ceiling that is none, and for choices of one
+ * product on two devices. */
 HEDDLE_API heddle_status heddle_tuned_read(heddle_context *ctx, const char *path,
                                            heddle_tuned **tuned);
 /* Accepts NULL. */
@@ -27,9 +31,9 @@ HEDDLE_API void heddle_tuned_free(heddle_tuned *tuned);
  * what was measured to be fastest for its product, or for one nearly as large if the model says
  * that it beats the default. "" when the default is to be taken. size_mnk: of sizes known at
  * launch, the ones to choose for (0: the text's own, or its max; may be NULL); HEDDLE_INVALID for
- * one that no launch could have. target as in heddle_compile_options. The text is judged as
+ * one that no launch could have. target as in heddle_compile_options. The text is checked as
  * heddle_compile does it. */
-enum { HEDDLE_SCHEDULE_BYTES = 256 };
+enum { HEDDLE_SCHEDULE_BYTES = 320 };
 HEDDLE_API heddle_status heddle_tuned_pick(heddle_context *ctx, const heddle_tuned *tuned,
                                            const char *text, size_t text_bytes, const char *target,
                                            const int64_t size_mnk[3],

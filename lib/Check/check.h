@@ -8,7 +8,7 @@
 /* One end of a finding. op NULL: there is none. Borrowed from the module and the report's arena. */
 typedef struct hd_check_access {
   const hd_op *op;
-  const char *text;  /* "copy.bulk" with its place: `copy.bulk (4:7)` */
+  const char *text;  /* "copy.bulk" with its line: `copy.bulk (4:7)` */
   const char *role;  /* name of the role; "kernel" outside of roles */
   int32_t cta, warp; /* rank in the cluster, warp of the CTA */
   int32_t slot;      /* of the buffer or ring; -1 = none */

@@ -36,7 +36,7 @@ static int32_t slot_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
 /* --- R4 ------------------------------------------------------------------------------------- */
 
 void hd_ck_barrier_init(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  const hd_ck_ring *ring = hd_ck_barrier(m->program, step->op->operands[0]);
+  const hd_ck_ring *ring = hd_ck_barrier(m->program, hd_barrier_barrier(step->op));
   if (!ring)
     return hd_ck_undecided(m, step->op, "a barrier that is not named by its declaration");
   for (int32_t i = 0; i < ring->stages; i++) {

@@ -26,7 +26,7 @@ static void join_phases(const hd_ck_machine *m, const uint32_t *from, uint32_t *
 }
 
 /* Writes of any warp stay behind on a remote arrive of default scope (R3), which orders reads only;
- * and on a commit, which comes after what its thread has seen (that the kernel ahead has ended is
+ * and on a commit, which comes after what its thread has seen (that the predecessor has ended is
  * of that) and publishes nothing. */
 static void join_reads(const hd_ck_machine *m, const uint32_t *from, uint32_t *into) {
   join_part(m, from, into, HD_CK_TIME);
@@ -39,7 +39,7 @@ static void join_reads(const hd_ck_machine *m, const uint32_t *from, uint32_t *i
 
 /* A copy lands after it was issued, hence after what its issuer had done, and the phases that it
  * had seen; it says nothing of the issuer's accesses, of what landed in those phases, nor of the
- * kernel ahead. */
+ * predecessor kernel. */
 void hd_ck_release_order(const hd_ck_machine *m, const hd_ck_warp *w, uint32_t *into) {
   join_part(m, w->clock, into, HD_CK_ORDER);
   join_phases(m, w->clock, into);

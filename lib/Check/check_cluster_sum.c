@@ -1,15 +1,15 @@
 /* Partial sums that cross a cluster: each holds its share of k, lands whole in a slot of its own in
  * the CTA that it is sent to, and is added there to accumulators of the same strip and columns.
  *
- * The cells of a slot remember what was sent (a hash of strip, columns, split and granules), so
+ * The cells of a slot remember what was sent (a hash of strip, columns, split and k-blocks), so
  * that what is added is known by what was written there, whatever the addresses say. */
 #include "Check/check_machine.h"
 
 enum { K_STEPS = 2, LANES = 32, ELEM_BYTES = 4, ALIGN = 16 };
 
-/* Split s of n over g granules: of the fragment that is sent, or of what is added to it. */
+/* Split s of n over g k-blocks: of the fragment that is sent, or of what is added to it. */
 typedef struct share {
-  int64_t place, split, n, granules;
+  int64_t offset, split, n, k_blocks;
   const hd_ck_content *content;
 } share;
 
@@ -21,16 +21,16 @@ static share share_of(const hd_ck_warp *w, const hd_ck_step *step, int32_t first
 }
 
 static int64_t lo_of(const share *s) {
-  return s->split * s->granules / s->n;
+  return s->split * s->k_blocks / s->n;
 }
 
 static int64_t count_of(const share *s) {
-  return (s->split + 1) * s->granules / s->n - lo_of(s);
+  return (s->split + 1) * s->k_blocks / s->n - lo_of(s);
 }
 
 static uint64_t tag_of(const share *s) {
   int64_t parts[] = {s->content->block, s->content->strip, s->content->col, s->content->end,
-                     s->split, s->n, s->granules};
+                     s->split, s->n, s->k_blocks};
   uint64_t hash = 0;
   for (size_t i = 0; i < HD_COUNT(parts); i++)
     hash = (hash ^ ((uint64_t)parts[i] + 2)) * 0x9e3779b97f4a7c15u, hash ^= hash >> 31;
@@ -38,69 +38,70 @@ static uint64_t tag_of(const share *s) {
 }
 
 /* The slot and bytes in CTA `to` of a fragment that is sent as s. False after a finding. */
-static bool find_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                       const share *s, int32_t to, hd_type type, hd_ck_place *place) {
-  const hd_ck_ring *buffer = hd_ck_buffer(m->program, step->op->operands[0]);
+static bool find_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                        const share *s, int32_t to, hd_type type, hd_ck_region *region) {
+  const hd_ck_ring *buffer = hd_ck_buffer(m->program, hd_partial_send_buffer(step->op));
   if (!buffer) {
     hd_ck_undecided(m, step->op, "a buffer that is not named by its declaration");
     return false;
   }
-  *place = (hd_ck_place){.buffer = buffer, .cta = to, .slot = (int32_t)s->split - (s->split > to)};
-  place->range =
-      (hd_ck_range){.lo = s->place, .hi = s->place + (int64_t)type.n * LANES * ELEM_BYTES, .n = 1};
+  *region =
+      (hd_ck_region){.buffer = buffer, .cta = to, .slot = (int32_t)s->split - (s->split > to)};
+  region->range = (hd_ck_range){
+      .lo = s->offset, .hi = s->offset + (int64_t)type.n * LANES * ELEM_BYTES, .n = 1};
   if (s->n >= 1 && s->split >= 0 && s->split != to && s->split < s->n &&
-      s->n <= buffer->stages + 1 && s->granules >= s->n && s->place % ALIGN == 0)
+      s->n <= buffer->stages + 1 && s->k_blocks >= s->n && s->offset % ALIGN == 0)
     return true;
   hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
              "a split of another CTA, of as many as the buffer has slots and one, at a multiple of "
              "16 bytes",
-             "split %lld of %lld at byte %lld of a slot, over %lld granules", (long long)s->split,
-             (long long)s->n, (long long)s->place, (long long)s->granules);
+             "split %lld of %lld at byte %lld of a slot, over %lld k-blocks", (long long)s->split,
+             (long long)s->n, (long long)s->offset, (long long)s->k_blocks);
   return false;
 }
 
-/* Operands: buffer, place, split, splits, granules, fragment, barrier. */
+/* Operands: buffer, offset, split, splits, k-blocks, fragment, barrier. */
 void hd_ck_partial_send(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   enum { FIRST = 1, FRAGMENT = 5, BARRIER = 6 };
   share s = share_of(w, step, FIRST);
   int32_t to = (int32_t)hd_op_int(step->op, HD_ATTR_OWNER, 0);
-  hd_ck_place place;
+  hd_ck_region region;
   hd_ck_frag_use(m, w, step, FRAGMENT);
-  if (!find_place(m, w, step, &s, to, step->op->operands[FRAGMENT]->type, &place) ||
-      !hd_ck_same_ring(m, w, step, BARRIER, &place))
+  if (!find_region(m, w, step, &s, to, step->op->operands[FRAGMENT]->type, &region) ||
+      !hd_ck_same_ring(m, w, step, BARRIER, &region))
     return;
   if (s.content->n_steps != K_STEPS * count_of(&s) ||
       s.content->sum != hd_ck_sum_of(lo_of(&s), 1, count_of(&s)))
     hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-               "the granules [s * g / n, (s + 1) * g / n), each once",
-               "split %lld of %lld holds other granules of %lld than its share", (long long)s.split,
-               (long long)s.n, (long long)s.granules);
+               "the k-blocks [s * g / n, (s + 1) * g / n), each once",
+               "split %lld of %lld holds other k-blocks of %lld than its share", (long long)s.split,
+               (long long)s.n, (long long)s.k_blocks);
   const hd_ck_ring *ring = hd_ck_barrier(m->program, step->op->operands[BARRIER]);
-  uint32_t phase = hd_ck_barrier_land(m, w, step, BARRIER, place.cta, place.slot,
-                                      place.range.hi - place.range.lo);
-  hd_ck_access x = {.op = step->op, .kind = HD_CK_SENT, .slot = place.slot, .value = phase + 1};
-  x.component = hd_ck_barrier_component(m, place.cta, ring->first + place.slot);
-  hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), place, tag_of(&s));
+  uint32_t phase = hd_ck_barrier_land(m, w, step, BARRIER, region.cta, region.slot,
+                                      region.range.hi - region.range.lo);
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_SENT, .slot = region.slot, .value = phase + 1};
+  x.component = hd_ck_barrier_component(m, region.cta, ring->first + region.slot);
+  hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), region, tag_of(&s));
 }
 
-/* Operands: buffer, cursor, place, split, splits, granules, fragment. */
+/* Operands: buffer, cursor, offset, split, splits, k-blocks, fragment. */
 void hd_ck_partial_add(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   enum { FIRST = 2, FRAGMENT = 6 };
   share s = share_of(w, step, FIRST);
-  hd_ck_place place, named;
+  hd_ck_region region, named;
   hd_ck_frag_use(m, w, step, FRAGMENT);
-  if (!find_place(m, w, step, &s, w->cta, step->op->operands[FRAGMENT]->type, &place) ||
-      !hd_ck_place_of(m, w, step, 0, 1, &named))
+  if (!find_region(m, w, step, &s, w->cta, step->op->operands[FRAGMENT]->type, &region) ||
+      !hd_ck_region_of(m, w, step, 0, 1, &named))
     return;
-  place.slot = named.slot;
-  hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = place.slot, .value = w->now};
+  region.slot = named.slot;
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = region.slot, .value = w->now};
   x.component = hd_ck_component(m, w->id, HD_CK_READS);
-  if (hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), place) != tag_of(&s) && !m->stop)
-    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, place.slot),
-               "the slot and place that the split's partial.send names",
+  if (hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), region) != tag_of(&s) && !m->stop)
+    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, region.slot),
+               "the slot and offset that the split's partial.send names",
                "adds something else than split %lld's partial of this strip and these columns",
                (long long)s.split);
-  hd_ck_frag f = {.state = HD_CK_READY, .root = -1, .content = *s.content};
+  hd_ck_frag f = {.state = HD_CK_FRAG_READY, .root = -1, .content = *s.content};
   f.content.n_steps += (int32_t)(K_STEPS * count_of(&s));
   f.content.sum += hd_ck_sum_of(lo_of(&s), 1, count_of(&s));
   w->env[step->results[0]].frag.read_by = 0;

@@ -20,10 +20,10 @@ static int64_t receivers(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
   return 0;
 }
 
-bool hd_ck_same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                     int32_t operand, const hd_ck_place *place) {
+bool hd_ck_same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t operand,
+                     const hd_ck_region *region) {
   if (step->n_args <= operand) {
-    hd_ck_find(m, "R1", (hd_check_access){0}, hd_ck_here(m, w, step->op, place->slot),
+    hd_ck_find(m, "R1", (hd_check_access){0}, hd_ck_here(m, w, step->op, region->slot),
                "a barrier operand", "the copy completes on no barrier");
     return false;
   }
@@ -32,27 +32,27 @@ bool hd_ck_same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *st
     hd_ck_undecided(m, step->op, "a barrier that is not named by its declaration");
     return false;
   }
-  if (ring->stages == place->buffer->stages)
+  if (ring->stages == region->buffer->stages)
     return true;
-  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, place->slot),
+  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, region->slot),
              "one mbarrier a slot", "a barrier of %d stages for a buffer of %d", ring->stages,
-             place->buffer->stages);
+             region->buffer->stages);
   return false;
 }
 
 /* The copy to every CTA that receives it: bytes on its barrier, a write to its slot. */
 static void land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand,
-                 hd_ck_place place, uint64_t tag) {
+                 hd_ck_region region, uint64_t tag) {
   const hd_ck_ring *ring = hd_ck_barrier(m->program, step->op->operands[operand]);
-  int64_t mask = receivers(m, w, step), bytes = place.range.hi - place.range.lo;
+  int64_t mask = receivers(m, w, step), bytes = region.range.hi - region.range.lo;
   for (int32_t cta = 0; cta < m->program->cluster && !m->stop; cta++) {
     if (!(mask >> cta & 1))
       continue;
-    uint32_t phase = hd_ck_barrier_land(m, w, step, operand, cta, place.slot, bytes);
-    hd_ck_access x = {.op = step->op, .kind = HD_CK_BULK, .slot = place.slot, .value = phase + 1};
-    x.component = hd_ck_barrier_component(m, cta, ring->first + place.slot);
-    place.cta = cta;
-    hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), place, tag);
+    uint32_t phase = hd_ck_barrier_land(m, w, step, operand, cta, region.slot, bytes);
+    hd_ck_access x = {.op = step->op, .kind = HD_CK_BULK, .slot = region.slot, .value = phase + 1};
+    x.component = hd_ck_barrier_component(m, cta, ring->first + region.slot);
+    region.cta = cta;
+    hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), region, tag);
   }
 }
 
@@ -83,23 +83,23 @@ static bool is_scales(const hd_op *arg) {
 void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t from = w->env[step->args[1]].i, bytes = hd_op_int(step->op, HD_ATTR_BYTES, 0);
   int64_t offset = hd_op_int(step->op, HD_ATTR_OFFSET, 0);
-  hd_ck_place place;
-  if (!hd_ck_place_of(m, w, step, 2, 3, &place) || !hd_ck_same_ring(m, w, step, 4, &place) ||
+  hd_ck_region region;
+  if (!hd_ck_region_of(m, w, step, 2, 3, &region) || !hd_ck_same_ring(m, w, step, 4, &region) ||
       !is_aligned(m, w, step, "the source offset", from, 16) ||
       !is_aligned(m, w, step, "the size in bytes", bytes, 16) ||
       !is_aligned(m, w, step, "the destination", offset, 16))
     return;
-  bool scales = is_scales(step->op->operands[0]->op);
-  if (place.buffer->layout != (scales ? HD_CK_LINEAR : HD_CK_PACKED_A) ||
+  bool scales = is_scales(hd_copy_bulk_source(step->op)->op);
+  if (region.buffer->layout != (scales ? HD_CK_LINEAR : HD_CK_PACKED_A) ||
       (from | offset | bytes) % HD_CK_CELL)
     return hd_ck_undecided(m, step->op,
                            "a bulk copy of something else than packed A or block scales, or of a "
                            "part of 128 bytes of them");
-  place.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
+  region.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
   if (scales)
-    return land(m, w, step, 4, place, hd_ck_copy_scale_tiles(m, step, from, bytes));
-  note_a(m, step->op, place.buffer, from + bytes);
-  land(m, w, step, 4, place, (uint64_t)(from / HD_CK_CELL));
+    return land(m, w, step, 4, region, hd_ck_copy_scale_tiles(m, step, from, bytes));
+  note_a(m, step->op, region.buffer, from + bytes);
+  land(m, w, step, 4, region, (uint64_t)(from / HD_CK_CELL));
 }
 
 /* --- tensor maps ---------------------------------------------------------------------------- */
@@ -156,27 +156,27 @@ static bool same_order(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
 }
 
 void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  const hd_op *map = step->op->operands[0]->op;
+  const hd_op *map = hd_copy_tma_map(step->op)->op;
   int64_t bytes = hd_op_int(step->op, HD_ATTR_BYTES, 0);
   int64_t offset = hd_op_int(step->op, HD_ATTR_OFFSET, 0);
   int64_t x = w->env[step->args[3]].i, y = w->env[step->args[4]].i;
-  hd_ck_place place;
+  hd_ck_region region;
   if (!map || map->kind != HD_OP_TMAP)
     return hd_ck_undecided(m, step->op, "a tensor map that is not named by its declaration");
   int64_t swizzle = hd_op_int(map, HD_ATTR_SWIZZLE, 0), atom = swizzle ? 8 * swizzle : 128;
-  if (!hd_ck_place_of(m, w, step, 1, 2, &place) || !hd_ck_same_ring(m, w, step, 5, &place) ||
-      !box_fits(m, w, step, map, bytes) || !same_order(m, w, step, map, place.buffer->run) ||
+  if (!hd_ck_region_of(m, w, step, 1, 2, &region) || !hd_ck_same_ring(m, w, step, 5, &region) ||
+      !box_fits(m, w, step, map, bytes) || !same_order(m, w, step, map, region.buffer->run) ||
       !is_aligned(m, w, step, "the destination", offset, atom) ||
       !is_aligned(m, w, step, "the slot's alignment",
-                  hd_op_int(place.buffer->op, HD_ATTR_ALIGN, 1), atom))
+                  hd_op_int(region.buffer->op, HD_ATTR_ALIGN, 1), atom))
     return;
-  if (swizzle != hd_op_int(place.buffer->op, HD_ATTR_SWIZZLE, 0))
+  if (swizzle != hd_op_int(region.buffer->op, HD_ATTR_SWIZZLE, 0))
     return hd_ck_find(m, "data", hd_ck_here(m, w, map, -1), hd_ck_here(m, w, step->op, -1),
                       "the buffer's swizzle", "the tensor map's swizzle is not the buffer's");
   int64_t elem = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8;
-  place.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
-  int64_t run = place.buffer->run;
-  land(m, w, step, 5, place, b_tag(x * elem, run ? y * 4 * run : y));
+  region.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
+  int64_t run = region.buffer->run;
+  land(m, w, step, 5, region, b_tag(x * elem, run ? y * 4 * run : y));
 }
 
 /* --- copies by all threads of a role -------------------------------------------------------- */
@@ -224,7 +224,7 @@ static bool row_copy_fits(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
 
 static bool is_pitch_of_b(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                           const row_copy *c) {
-  const hd_op *b = step->op->operands[0]->op;
+  const hd_op *b = hd_copy_rows_source(step->op)->op;
   int64_t expected = m->extents->ldb;
   if (b && b->kind == HD_OP_ARG && hd_op_has(b, HD_ATTR_TYPE))
     expected = expected * heddle_elem_get(hd_op_elem(b, HD_ATTR_TYPE))->container_bits / 8;
@@ -236,16 +236,28 @@ static bool is_pitch_of_b(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
   return false;
 }
 
+/* Of packed A all bytes of a row exist, and are copied; what a row lacks would be zeros. */
+static bool is_whole_row(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                         const row_copy *c) {
+  if (c->row_bytes_exist == c->pitch)
+    return true;
+  hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+             "the bytes of a row of blocks, which are its pitch",
+             "of a row of A %lld bytes are copied, it has %lld", (long long)c->row_bytes_exist,
+             (long long)c->pitch);
+  return false;
+}
+
 /* Rows of a packed A slot are slabs; rows of a `rows` slot lie in panels; scales are one row. */
 static void write_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, uint32_t id,
-                       hd_ck_place place, const row_copy *c) {
-  const hd_ck_ring *buffer = place.buffer;
+                       hd_ck_region region, const row_copy *c) {
+  const hd_ck_ring *buffer = region.buffer;
   if (buffer->layout == HD_CK_PACKED_A) {
     for (int64_t r = 0; r < c->rows && !m->stop; r++) {
       int64_t lo = c->offset + r * buffer->slab_bytes;
       int64_t from = (c->first_row + r) * c->pitch + c->first_byte;
-      place.range = (hd_ck_range){.lo = lo, .hi = lo + c->row_bytes, .n = 1};
-      hd_ck_access_write(m, w, id, place, (uint64_t)(from / HD_CK_CELL));
+      region.range = (hd_ck_range){.lo = lo, .hi = lo + c->row_bytes, .n = 1};
+      hd_ck_access_write(m, w, id, region, (uint64_t)(from / HD_CK_CELL));
     }
     int64_t last = c->first_row + c->rows < c->rows_exist ? c->first_row + c->rows : c->rows_exist;
     note_a(m, m->accesses[id].op, buffer, last * c->pitch);
@@ -254,15 +266,15 @@ static void write_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
   if (buffer->layout == HD_CK_LINEAR) {
     uint64_t tag = hd_ck_copy_scales(m, step, c->first_row, c->first_byte, c->rows_exist,
                                      c->row_bytes_exist);
-    place.range = (hd_ck_range){.lo = c->offset, .hi = c->offset + c->row_bytes, .n = 1};
-    hd_ck_access_write(m, w, id, place, tag);
+    region.range = (hd_ck_range){.lo = c->offset, .hi = c->offset + c->row_bytes, .n = 1};
+    hd_ck_access_write(m, w, id, region, tag);
     return;
   }
   int64_t panel = buffer->panel;
   for (int64_t at = 0; at * panel < c->row_bytes && !m->stop; at++) {
     int64_t lo = c->offset + at * buffer->rows * panel;
-    place.range = (hd_ck_range){.lo = lo, .hi = lo + c->rows * panel, .n = 1};
-    hd_ck_access_write(m, w, id, place, b_tag(c->first_byte + at * panel, c->first_row));
+    region.range = (hd_ck_range){.lo = lo, .hi = lo + c->rows * panel, .n = 1};
+    hd_ck_access_write(m, w, id, region, b_tag(c->first_byte + at * panel, c->first_row));
   }
 }
 
@@ -281,17 +293,19 @@ static bool known_layout(const hd_op *arg, const hd_ck_ring *buffer, const row_c
 
 void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   row_copy c = read_row_copy(w, step);
-  hd_ck_place place;
-  if (!hd_ck_place_of(m, w, step, 2, 3, &place) || !row_copy_fits(m, w, step, &c))
+  hd_ck_region region;
+  if (!hd_ck_region_of(m, w, step, 2, 3, &region) || !row_copy_fits(m, w, step, &c))
     return;
-  if (!known_layout(step->op->operands[0]->op, place.buffer, &c))
+  if (!known_layout(hd_copy_rows_source(step->op)->op, region.buffer, &c))
     return hd_ck_undecided(m, step->op, "a copy of rows into a layout that is not known");
-  if (place.buffer->layout == HD_CK_ROWS) {
+  if (region.buffer->layout == HD_CK_PACKED_A && !is_whole_row(m, w, step, &c))
+    return;
+  if (region.buffer->layout == HD_CK_ROWS) {
     if (!is_pitch_of_b(m, w, step, &c))
       return;
     note_b(m, step->op, &c);
   }
-  hd_ck_access x = {.op = step->op, .slot = place.slot, .occurrence = ++w->n_shared_work};
+  hd_ck_access x = {.op = step->op, .slot = region.slot, .occurrence = ++w->n_shared_work};
   if (step->op->kind == HD_OP_COPY_CP_ASYNC) {
     x.kind = HD_CK_COPY;
     x.component = hd_ck_component(m, w->id, HD_CK_COPIED);
@@ -303,7 +317,7 @@ void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     x.component = hd_ck_component(m, w->id, HD_CK_LANES);
     x.value = w->now;
   }
-  write_rows(m, w, step, hd_ck_access_add(m, w, x), place, &c);
+  write_rows(m, w, step, hd_ck_access_add(m, w, x), region, &c);
 }
 
 /* R1: a CTA's shared memory is gone when it ends. */

@@ -60,13 +60,13 @@ static void witness(char *out, size_t n, const hd_check_access *at) {
 
 static void add(hd_ck_machine *m, hd_check_finding finding) {
   hd_check_report *r = m->report;
-  enum { MOST = 64 }; /* findings of all kernels that a report holds */
+  enum { MAXIMUM = 64 }; /* findings of all kernels that a report holds */
   if (!r->findings)
-    r->findings = HD_NEW_ARRAY(&r->arena, hd_check_finding, MOST);
-  if (r->n_findings < MOST)
+    r->findings = HD_NEW_ARRAY(&r->arena, hd_check_finding, MAXIMUM);
+  if (r->n_findings < MAXIMUM)
     r->findings[r->n_findings++] = finding;
   int32_t most = m->options->max_findings > 0 ? m->options->max_findings : 8;
-  m->stop = m->stop || r->n_findings >= most || r->n_findings == MOST;
+  m->stop = m->stop || r->n_findings >= most || r->n_findings == MAXIMUM;
 }
 
 void hd_ck_find(hd_ck_machine *m, const char *rule, hd_check_access first, hd_check_access second,

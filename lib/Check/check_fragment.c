@@ -2,28 +2,30 @@
 #include <string.h>
 
 #include "Check/check_machine.h"
+#include "Spec/spec.h"
 
 enum { K_STEPS = 2, STEP_BYTES = 2048, STRIP_BYTES = 512, META_STRIP_BYTES = 128 };
+enum { INTO = 3 /* load.meta's operand whose registers it reuses */ };
 
 /* --- R5 ------------------------------------------------------------------------------------- */
 
 void hd_ck_frag_use(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand) {
   hd_ck_frag *f = &w->env[step->args[operand]].frag;
   f->touched = w->now;
-  if (f->state == HD_CK_READY && !f->spent)
+  if (f->state == HD_CK_FRAG_READY && !f->consumed)
     return;
   hd_check_access here = hd_ck_here(m, w, step->op, -1);
   hd_check_access made = f->made ? hd_ck_here(m, w, f->made, -1) : (hd_check_access){0};
-  if (f->spent)
+  if (f->consumed)
     hd_ck_find(m, "R5", made, here, "use the result of the wgmma that took the registers over",
                "%s uses a fragment whose registers a wgmma has taken over", here.text);
-  else if (f->state == HD_CK_FLYING)
+  else if (f->state == HD_CK_FRAG_IN_FLIGHT)
     hd_ck_find(m, "R5", made, here, "wgmma.wait {pending = 0} through which the fragment passes",
                "%s uses a fragment that a wgmma may not have finished", here.text);
-  else if (f->state == HD_CK_LOADING)
+  else if (f->state == HD_CK_FRAG_LOADING)
     hd_ck_find(m, "R9", made, here, "tcgen05.wait_ld through which the fragment passes",
                "%s uses a fragment that tcgen05.ld may not have delivered", here.text);
-  else if (f->state == HD_CK_UNDEFINED || f->state == HD_CK_NOTHING)
+  else if (f->state == HD_CK_FRAG_UNDEFINED || f->state == HD_CK_FRAG_NONE)
     hd_ck_find(m, "R5", made, here, "an mma that starts from zero",
                "%s uses a fragment without a value", here.text);
 }
@@ -44,7 +46,7 @@ void hd_ck_frag_define(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
 void hd_ck_frag_constant(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   bool zero = step->op->kind == HD_OP_FRAG_ZERO;
   hd_ck_frag frag = hd_ck_no_frag;
-  frag.state = zero ? HD_CK_READY : HD_CK_UNDEFINED;
+  frag.state = zero ? HD_CK_FRAG_READY : HD_CK_FRAG_UNDEFINED;
   w->env[step->results[0]].frag.read_by = 0; /* not a register that A was in */
   hd_ck_frag_define(m, w, step, frag);
 }
@@ -52,7 +54,7 @@ void hd_ck_frag_constant(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
 void hd_ck_frag_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_frag_use(m, w, step, 0);
   hd_ck_frag part = hd_ck_no_frag;
-  part.state = HD_CK_READY;
+  part.state = HD_CK_FRAG_READY;
   part.content = w->env[step->args[0]].frag.content;
   if (part.content.col >= 0)
     part.content.col += hd_op_int(step->op, HD_ATTR_OFFSET, 0);
@@ -80,44 +82,44 @@ static int64_t meta_of_slab(const hd_ck_ring *buffer, int64_t slab) {
 }
 
 /* 64-row slabs; strip 4 * slab + i is 16 rows. */
-static bool strip_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                        hd_ck_place *place, int64_t *lo) {
+static bool strip_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                         hd_ck_region *region, int64_t *lo) {
   int64_t strip = w->env[step->args[2]].i;
-  if (!hd_ck_place_of(m, w, step, 0, 1, place))
+  if (!hd_ck_region_of(m, w, step, 0, 1, region))
     return false;
-  if (place->buffer->layout != HD_CK_PACKED_A) {
+  if (region->buffer->layout != HD_CK_PACKED_A) {
     hd_ck_undecided(m, step->op, "A in a buffer that is not packed_a");
     return false;
   }
-  int64_t slab = place->buffer->slab_bytes;
+  int64_t slab = region->buffer->slab_bytes;
   bool meta = step->op->kind == HD_OP_LOAD_META;
-  if (!meta && place->buffer->by_step) {
+  if (!meta && region->buffer->by_step) {
     hd_ck_undecided(m, step->op, "A's fragments of a slot in order of k-steps");
     return false;
   }
   if (meta)
-    *lo = meta_of_slab(place->buffer, strip / 4) +
+    *lo = meta_of_slab(region->buffer, strip / 4) +
           (hd_op_int(step->op, HD_ATTR_WORD, 0) * 4 + strip % 4) * META_STRIP_BYTES;
   else
     *lo = strip / 4 * slab + hd_op_int(step->op, HD_ATTR_STEP, 0) * STEP_BYTES +
           strip % 4 * STRIP_BYTES;
   int64_t bytes = meta ? META_STRIP_BYTES : STRIP_BYTES;
-  place->range = (hd_ck_range){.lo = lo[0], .hi = lo[0] + bytes, .n = 1};
-  if (strip >= 0 && byte_of_block(place->buffer, lo[0]) + bytes <= slab)
+  region->range = (hd_ck_range){.lo = lo[0], .hi = lo[0] + bytes, .n = 1};
+  if (strip >= 0 && byte_of_block(region->buffer, lo[0]) + bytes <= slab)
     return true;
-  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, place->slot),
+  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, region->slot),
              "a strip, word and step of the slab", "strip %lld lies outside of a slab",
              (long long)strip);
   return false;
 }
 
 /* Columns [col, col + 8) of one k-step. */
-static bool column_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                         hd_ck_place *place) {
+static bool column_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                          hd_ck_region *region) {
   int64_t col = w->env[step->args[2]].i, k = hd_op_int(step->op, HD_ATTR_STEP, 0);
-  if (!hd_ck_place_of(m, w, step, 0, 1, place))
+  if (!hd_ck_region_of(m, w, step, 0, 1, region))
     return false;
-  const hd_ck_ring *buffer = place->buffer;
+  const hd_ck_ring *buffer = region->buffer;
   int64_t rows = buffer->rows, panel = buffer->panel;
   if (buffer->layout != HD_CK_ROWS || panel != HD_CK_CELL || k >= K_STEPS || col < 0 || col % 8 ||
       buffer->run) {
@@ -125,101 +127,114 @@ static bool column_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
     return false;
   }
   if (!hd_op_has(step->op, HD_ATTR_TRANS)) {
-    place->range = (hd_ck_range){.lo = col * panel, .hi = (col + 8) * panel, .n = 1};
+    region->range = (hd_ck_range){.lo = col * panel, .hi = (col + 8) * panel, .n = 1};
     return true;
   }
   int64_t column_of_panels = col * buffer->elem_bits / 8 / panel;
   int64_t lo = (column_of_panels * rows + k * rows / K_STEPS) * panel;
-  place->range = (hd_ck_range){.lo = lo, .hi = lo + rows / K_STEPS * panel, .n = 1};
+  region->range = (hd_ck_range){.lo = lo, .hi = lo + rows / K_STEPS * panel, .n = 1};
   return true;
 }
 
 static uint32_t enter_read(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                           const hd_ck_place *place) {
-  hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = place->slot, .value = w->now};
+                           const hd_ck_region *region) {
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = region->slot, .value = w->now};
   x.component = hd_ck_component(m, w->id, HD_CK_READS);
   return hd_ck_access_add(m, w, x);
 }
 
-/* The block that a tag of A names, when what was read is at its right place in the block. */
+/* The block that a tag of A names, when what was read is at its right position in the block. */
 int64_t hd_ck_block_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                       const hd_ck_place *place, uint64_t tag) {
-  int64_t slab = place->buffer->slab_bytes, byte = (int64_t)tag * HD_CK_CELL;
-  if (slab > 0 && byte % slab == byte_of_block(place->buffer, place->range.lo))
+                       const hd_ck_region *region, uint64_t tag) {
+  int64_t slab = region->buffer->slab_bytes, byte = (int64_t)tag * HD_CK_CELL;
+  if (slab > 0 && byte % slab == byte_of_block(region->buffer, region->range.lo))
     return byte / slab;
   if (!m->stop)
-    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, place->slot),
+    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, region->slot),
                "copy whole blocks to whole slabs", "byte %lld of A lies at byte %lld of the slot",
-               (long long)byte, (long long)place->range.lo);
+               (long long)byte, (long long)region->range.lo);
   return -1;
 }
 
-/* Granule and first column that a tag of B names. What begins inside of a granule is none: -1. */
-void hd_ck_columns_of(const hd_ck_place *place, uint64_t tag, bool trans, int64_t k_step,
+/* K-block and first column that a tag of B names. What begins inside of a k-block is none: -1. */
+void hd_ck_columns_of(const hd_ck_region *region, uint64_t tag, bool trans, int64_t k_step,
                       hd_ck_content *content) {
-  const hd_ck_ring *buffer = place->buffer;
+  const hd_ck_ring *buffer = region->buffer;
   int64_t bits = buffer->elem_bits, byte = (int64_t)(tag >> 32);
   int64_t row = (int64_t)(tag & UINT32_MAX);
   content->step = (int32_t)k_step;
   content->run = buffer->run ? (int32_t)buffer->run : 2;
   int64_t at = trans ? row - k_step * buffer->rows / K_STEPS : byte;
-  int64_t granule = trans ? HD_CK_CELL * 8 / bits : HD_CK_CELL;
-  content->granule = at % granule ? -1 : at / granule;
+  int64_t k_block = trans ? HD_CK_CELL * 8 / bits : HD_CK_CELL;
+  content->k_block = at % k_block ? -1 : at / k_block;
   content->col = trans ? byte * 8 / bits : row;
 }
 
 static hd_ck_frag loaded(const hd_ck_step *step) {
   hd_ck_frag f = hd_ck_no_frag;
-  f.state = HD_CK_READY;
-  f.root = step->results[0];
+  f.state = HD_CK_FRAG_READY;
+  f.root = f.home = step->results[0];
   return f;
 }
 
 static void load_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  hd_ck_place place;
+  hd_ck_region region;
   int64_t lo;
-  if (!strip_place(m, w, step, &place, &lo))
+  if (!strip_region(m, w, step, &region, &lo))
     return;
   hd_ck_frag f = loaded(step);
-  uint64_t tag = hd_ck_access_read(m, w, enter_read(m, w, step, &place), place);
-  f.content.block = hd_ck_block_of(m, w, step, &place, tag);
+  uint64_t tag = hd_ck_access_read(m, w, enter_read(m, w, step, &region), region);
+  f.content.block = hd_ck_block_of(m, w, step, &region, tag);
   f.content.strip = w->env[step->args[2]].i % 4;
-  bool is_a = step->op->kind == HD_OP_LOAD_A;
-  f.content.step = is_a ? (int32_t)hd_op_int(step->op, HD_ATTR_STEP, 0) : -1;
+  if (step->n_args > INTO)
+    f.home = w->env[step->args[INTO]].frag.home;
+  bool is_a = step->op->kind == HD_OP_LOAD_A; /* of metadata, the word: selects_step */
+  f.content.step = (int32_t)hd_op_int(step->op, is_a ? HD_ATTR_STEP : HD_ATTR_WORD, 0);
   hd_ck_frag_define(m, w, step, f);
 }
 
 void hd_ck_load(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  hd_ck_place place;
+  hd_ck_region region;
   if (step->op->kind != HD_OP_LOAD_B)
     return load_a(m, w, step);
-  if (!column_place(m, w, step, &place))
+  if (!column_region(m, w, step, &region))
     return;
   bool trans = hd_op_has(step->op, HD_ATTR_TRANS);
   hd_ck_frag f = loaded(step);
-  uint64_t tag = hd_ck_access_read(m, w, enter_read(m, w, step, &place), place);
-  hd_ck_columns_of(&place, tag, trans, hd_op_int(step->op, HD_ATTR_STEP, 0), &f.content);
+  uint64_t tag = hd_ck_access_read(m, w, enter_read(m, w, step, &region), region);
+  hd_ck_columns_of(&region, tag, trans, hd_op_int(step->op, HD_ATTR_STEP, 0), &f.content);
   if (trans)
-    f.content.col += w->env[step->args[2]].i % (HD_CK_CELL * 8 / place.buffer->elem_bits);
+    f.content.col += w->env[step->args[2]].i % (HD_CK_CELL * 8 / region.buffer->elem_bits);
   hd_ck_frag_define(m, w, step, f);
 }
 
 /* --- multiply ------------------------------------------------------------------------------- */
 
-static uint64_t hash_step(int64_t granule, int32_t k_step) {
-  uint64_t x = (uint64_t)(granule * K_STEPS + k_step + 1) * 0x9e3779b97f4a7c15u;
+static uint64_t hash_step(int64_t k_block, int32_t k_step) {
+  uint64_t x = (uint64_t)(k_block * K_STEPS + k_step + 1) * 0x9e3779b97f4a7c15u;
   x = (x ^ x >> 31) * 0xbf58476d1ce4e5b9u;
   return x ^ x >> 27;
 }
 
-static const char *mismatch(const hd_ck_content *acc, const hd_ck_content *a,
+/* A word of metadata holds as many k-steps as the row has selectors: the selector is the step's
+ * number among them, the word theirs. */
+static bool selects_step(const hd_op *op, const hd_ck_content *meta, int32_t k_step) {
+  const hd_spec_row *row = hd_spec_find(hd_op_str(op, HD_ATTR_ROW));
+  int32_t in_word = row && row->n_selectors > 1 ? row->n_selectors : 1;
+  in_word = in_word > K_STEPS ? K_STEPS : in_word;
+  return meta->step == k_step / in_word && hd_op_int(op, HD_ATTR_SELECTOR, 0) == k_step % in_word;
+}
+
+static const char *mismatch(const hd_op *op, const hd_ck_content *acc, const hd_ck_content *a,
                             const hd_ck_content *meta, const hd_ck_content *b) {
   if (a->block != meta->block || a->strip != meta->strip)
     return "A and metadata come from different blocks or strips";
   if (a->step != b->step)
     return "A and B are of different k-steps";
-  if (acc->block >= 0 && acc->block != a->block - b->granule)
-    return "A and B are of different granules, or of another slab than before";
+  if (op->kind != HD_OP_TCGEN05_MMA_SP && !selects_step(op, meta, a->step))
+    return "the metadata's word or the selector is of another k-step";
+  if (acc->block >= 0 && acc->block != a->block - b->k_block)
+    return "A and B are of different k-blocks, or of another slab than before";
   if (acc->strip >= 0 && (acc->strip != a->strip || acc->col != b->col || acc->run != b->run))
     return "the accumulators belong to another strip or column";
   return NULL;
@@ -229,21 +244,21 @@ static const char *mismatch(const hd_ck_content *acc, const hd_ck_content *a,
 hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                                const hd_ck_content *acc, const hd_ck_content *a,
                                const hd_ck_content *meta, const hd_ck_content *b) {
-  const char *why = mismatch(acc, a, meta, b);
+  const char *why = mismatch(step->op, acc, a, meta, b);
   if (why && !m->stop)
     hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-               "operands of one granule, step, strip and column", "%s", why);
+               "operands of one k-block, step, strip and column", "%s", why);
   hd_ck_content sum = *acc;
-  sum.block = a->block - b->granule;
+  sum.block = a->block - b->k_block;
   sum.strip = a->strip;
   sum.col = b->col;
   sum.run = b->run;
   sum.end = b->end < acc->end ? b->end : acc->end;
   sum.n_steps++;
-  sum.sum += hash_step(b->granule, b->step);
-  if (sum.n_steps == 1 || b->granule != sum.last) {
-    sum.stride = b->granule - sum.last;
-    sum.last = b->granule;
+  sum.sum += hash_step(b->k_block, b->step);
+  if (sum.n_steps == 1 || b->k_block != sum.last) {
+    sum.stride = b->k_block - sum.last;
+    sum.last = b->k_block;
   }
   return sum;
 }
@@ -265,7 +280,7 @@ void hd_ck_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_ck_content *b = &w->env[step->args[2]].frag.content;
   const hd_ck_content *meta = &w->env[step->args[3]].frag.content;
   hd_ck_frag d = hd_ck_no_frag;
-  d.state = HD_CK_READY;
+  d.state = HD_CK_FRAG_READY;
   d.content = hd_ck_accumulate(m, w, step, c, a, meta, b);
   if (step->op->kind == HD_OP_MMA_SP_SCALED)
     hd_ck_scale(m, w, step, c, b, &d.content);

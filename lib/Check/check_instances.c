@@ -1,11 +1,11 @@
 /* Which instances decide a kernel.
  *
- * What a kernel does depends on: granules of k in a tile (the trips of its main loop), tiles of a
- * CTA, the CTA's place in its cluster, and masks at the edges. The sync is a ring of S slots with
+ * What a kernel does depends on: k-blocks of k in a tile (the trips of its main loop), tiles of a
+ * CTA, the CTA's rank in its cluster, and masks at the edges. The sync is a ring of S slots with
  * a phase bit, so that the whole state of the pipeline repeats after 2S stages up to a renaming
  * of time: a main loop of 1 to 2S + 2 trips shows prologue, every (slot, phase) and drain, each
  * after the other; two and three tiles a CTA let the next tile start at every slot and phase, and
- * where k is fixed and short, as many as that many turns take.
+ * where k is fixed and short, as many as that many iterations take.
  * What does not repeat would have to compare its index with something else than its bounds: such
  * conditions are refused (far_condition). That an instance had the trips it was meant to have is
  * checked, never assumed. The splits of a tile have such a loop each: k has so many times more.
@@ -18,7 +18,7 @@
  * tile, and not in the next, shows nothing new: a last arriver's region waits for what is its own.
  *
  * Stream-K: the grid decides into which parts tiles fall. Grids of every kind are run: more tiles
- * than two waves of CTAs, fewer, fewer than one, fewer granules than CTAs, and whole waves. Of a
+ * than two waves of CTAs, fewer, fewer than one, fewer k-blocks than CTAs, and whole waves. Of a
  * large one the first and the last pairs of neighbours show where one's part ends and the next
  * one's begins. */
 #include "Check/check_instances.h"
@@ -34,7 +34,7 @@ enum {
 
 /* What the buffers say about the tile; only used to choose sizes that cross its edges. */
 typedef struct shape {
-  int64_t tile_m, tile_n, granule;
+  int64_t tile_m, tile_n, k_block;
   int64_t unit_n; /* n is a multiple of it: 4 runs, where B's rows are permuted */
   int64_t lines, line; /* of a box of B's tensor map; 0: there is none */
   int32_t stages;
@@ -63,7 +63,7 @@ static heddle_status note_arg(void *user, hd_op *op) {
 }
 
 static shape shape_of(const hd_ck_program *p) {
-  shape s = {.tile_m = 64, .tile_n = 64, .granule = 64, .unit_n = 1, .stages = 1, .tiles = TILES};
+  shape s = {.tile_m = 64, .tile_n = 64, .k_block = 64, .unit_n = 1, .stages = 1, .tiles = TILES};
   for (int32_t i = 0; i < p->n_buffers; i++) {
     const hd_ck_ring *b = &p->buffers[i];
     if (b->layout == HD_CK_BOX)
@@ -72,7 +72,7 @@ static shape shape_of(const hd_ck_program *p) {
     if (b->n_slabs > 0)
       s.tile_m = b->n_slabs * 64;
     else if (b->rows > 0) {
-      s.granule = HD_CK_CELL * 8 / b->elem_bits;
+      s.k_block = HD_CK_CELL * 8 / b->elem_bits;
       s.unit_n = b->run ? 4 * b->run : 1;
       s.tile_n = p->transposed ? b->bytes / b->rows * 8 / b->elem_bits : b->rows;
     }
@@ -87,7 +87,7 @@ static shape shape_of(const hd_ck_program *p) {
 /* An index of a loop, or a sum with one: the loop; NULL for other values. */
 static const hd_op *loop_of(const hd_value *v) {
   if (v->op && (v->op->kind == HD_OP_ADD || v->op->kind == HD_OP_SUB))
-    return loop_of(v->op->operands[0]) ? loop_of(v->op->operands[0]) : loop_of(v->op->operands[1]);
+    return loop_of(hd_binary_x(v->op)) ? loop_of(hd_binary_x(v->op)) : loop_of(hd_binary_y(v->op));
   bool is_index = !v->op && v->index == 0 && v->region->parent;
   return is_index && v->region->parent->kind == HD_OP_FOR ? v->region->parent : NULL;
 }
@@ -105,12 +105,12 @@ typedef struct constants {
 } constants;
 
 /* What an index may be compared with: the loop's own bounds, and constants that tell the first
- * turns (or, where the end is fixed, the last ones) apart. Every turn that differs is then one
+ * iterations (or, where the end is fixed, the last ones) apart. Every turn that differs is then one
  * that is run. */
 static bool is_near(const hd_op *loop, const hd_value *other, int64_t most) {
   int64_t value, end = 0;
-  bool fixed = is_const(loop->operands[1], &end);
-  if (other == loop->operands[0] || other == loop->operands[1] || (fixed && end <= most))
+  bool fixed = is_const(hd_for_hi(loop), &end);
+  if (other == hd_for_lo(loop) || other == hd_for_hi(loop) || (fixed && end <= most))
     return true;
   return is_const(other, &value) && (value <= most || (fixed && value + most > end));
 }
@@ -121,7 +121,7 @@ static heddle_status far_condition(void *user, hd_op *op) {
     const hd_op *loop = loop_of(op->operands[i]);
     if (loop && !is_near(loop, op->operands[1 - i], c->most))
       hd_ck_static_find(c->k, "undecided", op, "a bound of the loop, or a turn among the first",
-                        "a condition on a loop's index past the %lld turns that are checked",
+                        "a condition on a loop's index past the %lld iterations that are checked",
                         (long long)c->most);
   }
   return HEDDLE_OK;
@@ -157,12 +157,12 @@ static void wrong_extent(hd_ck_kernel *k, const hd_op *op, const char *what, int
 /* A ends with its last block; B's rows are k or n long. */
 static void check_extents(hd_ck_kernel *k, const shape *s, const hd_ck_instance *at,
                           const hd_ck_extents *x) {
-  if (x->m < 0 || x->n_granules < 0)
+  if (x->m < 0 || x->n_k_blocks < 0)
     return; /* nothing was stored: a cluster without a tile */
-  int64_t a_bytes = (x->m + 63) / 64 * x->n_granules * x->block_bytes;
-  int64_t granules = at->k >= 0 ? (at->k + s->granule - 1) / s->granule : x->n_granules;
-  if (x->n_granules != granules)
-    return wrong_extent(k, x->store_op, "granules of k summed up", x->n_granules, granules);
+  int64_t a_bytes = (x->m + 63) / 64 * x->n_k_blocks * x->block_bytes;
+  int64_t k_blocks = at->k >= 0 ? (at->k + s->k_block - 1) / s->k_block : x->n_k_blocks;
+  if (x->n_k_blocks != k_blocks)
+    return wrong_extent(k, x->store_op, "k-blocks of k summed up", x->n_k_blocks, k_blocks);
   if (x->a_end > a_bytes)
     return wrong_extent(k, x->a_op, "bytes of A", x->a_end, a_bytes);
   for (int i = 0; i < 2; i++) {
@@ -174,12 +174,12 @@ static void check_extents(hd_ck_kernel *k, const shape *s, const hd_ck_instance 
   if (x->b_rows < 0)
     return;
   bool trans = k->program.transposed;
-  int64_t row_elems = x->b_row_bytes * s->granule / HD_CK_CELL;
+  int64_t row_elems = x->b_row_bytes * s->k_block / HD_CK_CELL;
   int64_t k_elems = trans ? x->b_rows : row_elems, n_elems = trans ? row_elems : x->b_rows;
   if (n_elems != x->n)
     return wrong_extent(k, x->b_op, "columns of B", n_elems, x->n);
-  if (at->k >= 0 ? k_elems != at->k : (k_elems + s->granule - 1) / s->granule != granules)
-    wrong_extent(k, x->b_op, "rows (k) of B", k_elems, at->k >= 0 ? at->k : granules * s->granule);
+  if (at->k >= 0 ? k_elems != at->k : (k_elems + s->k_block - 1) / s->k_block != k_blocks)
+    wrong_extent(k, x->b_op, "rows (k) of B", k_elems, at->k >= 0 ? at->k : k_blocks * s->k_block);
 }
 
 static heddle_status find_workspace(void *user, hd_op *op) {
@@ -231,22 +231,31 @@ static void free_extents(hd_ck_extents *x) {
   free(x->claims);
 }
 
+/* Each CTA stores the tiles that it multiplies: none is shared over k. */
+static bool owns_tiles(const hd_ck_kernel *k) {
+  return k->program.splits <= 1 && !k->program.streams && !k->program.counts;
+}
+
 /* Clusters [first, last] of a grid of n; all of them: D must be whole. Gives the tiles (in
  * clusters) that the kernel says there are. */
 static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int32_t n,
                         int32_t first, int32_t last) {
-  hd_ck_extents x = {.m = -1, .n = -1, .n_granules = -1, .b_rows = -1, .units = -1};
+  hd_ck_extents x = {.m = -1, .n = -1, .n_k_blocks = -1, .b_rows = -1, .units = -1};
   at.grid = n * k->program.cluster;
   for (int32_t i = first; i <= last && is_clean(k); i++) {
     at.block = i * k->program.cluster;
     run_cluster(k, &at, false, &x);
   }
-  k->n_granules = x.n_granules > 0 ? x.n_granules : k->n_granules;
+  k->n_k_blocks = x.n_k_blocks > 0 ? x.n_k_blocks : k->n_k_blocks;
   bool whole = !at.far && !at.late; /* what there is to D is seen */
   if (is_clean(k) && whole)
     check_extents(k, s, &at, &x);
   if (is_clean(k) && whole)
     check_workspace(k, &at, &x);
+  bool nothing = x.m < 1 || x.n < 1;
+  if (is_clean(k) && whole && nothing && first == 0 && (last == n - 1 || owns_tiles(k)))
+    hd_ck_static_find(k, "coverage", k->program.kernel, "a tile and a store for the first CTA",
+                      "nothing of D is ever written");
   if (is_clean(k) && whole && first == 0 && last == n - 1)
     check_coverage(k, &x);
   free_extents(&x);
@@ -274,7 +283,7 @@ static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t
 /* The tiles (in clusters) that the first cluster of a large grid reads off the loop over tiles; -1:
  * there is none. It need not run further where an instance of one tile a CTA follows. */
 static int64_t read_units(hd_ck_kernel *k, hd_ck_instance at) {
-  hd_ck_extents x = {.m = -1, .n = -1, .n_granules = -1, .b_rows = -1, .units = -1};
+  hd_ck_extents x = {.m = -1, .n = -1, .n_k_blocks = -1, .b_rows = -1, .units = -1};
   at.grid = MANY * k->program.cluster;
   at.block = 0;
   run_cluster(k, &at, true, &x);
@@ -354,25 +363,25 @@ static hd_ck_instance sizes(const shape *s, int64_t m, int64_t n, int64_t k) {
   return at;
 }
 
-/* Split-K: shares of 1 to `trips` granules, two lengths in each launch. The splits of a tile are
+/* Split-K: shares of 1 to `trips` k-blocks, two lengths in each launch. The splits of a tile are
  * units enough for a CTA to run several, unless they are few. */
 static void run_shares(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t tall) {
   int64_t splits = k->program.splits;
   bool few = splits < 4;
   for (int64_t g = trips; g > 0 && is_clean(k); g -= 2)
     run_problem(k, s, sizes(s, few ? tall + 1 : tall, few ? s->tile_n + 8 : s->tile_n,
-                            (g * splits - 1) * s->granule), false);
+                            (g * splits - 1) * s->k_block), false);
   if (is_clean(k))
-    run_problem(k, s, sizes(s, tall + 1, s->tile_n + 8, splits * s->granule), true);
+    run_problem(k, s, sizes(s, tall + 1, s->tile_n + 8, splits * s->k_block), true);
 }
 
-/* Parts of 1 to `trips` granules. */
+/* Parts of 1 to `trips` k-blocks. */
 static void run_parts(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t tall) {
   for (int64_t g = s->any_k ? trips : 1; g > 0 && is_clean(k); g--)
-    run_streams(k, s, sizes(s, tall + 1, s->tile_n + 8, g * s->granule - s->granule / 2),
+    run_streams(k, s, sizes(s, tall + 1, s->tile_n + 8, g * s->k_block - s->k_block / 2),
                 g % s->stages == 1);
   if (is_clean(k) && (s->any_m || s->any_n || s->any_k))
-    run_streams(k, s, sizes(s, 4 * tall + 17, s->tile_n, 5 * s->granule), true);
+    run_streams(k, s, sizes(s, 4 * tall + 17, s->tile_n, 5 * s->k_block), true);
   if (is_clean(k) && (s->any_m || s->any_n || s->any_k))
     run_streams(k, s, sizes(s, 1, 1, 4), true);
 }
@@ -384,14 +393,14 @@ static void run_last(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t
 }
 
 /* The last tile of a product as tall, or as wide, as a launch may be (of more tiles than a grid
- * counts none is): what is computed of its place in 32 bits must fit them. All else smaller ones
+ * counts none is): what is computed from it in 32 bits must fit them. All else smaller ones
  * have shown. */
 static void run_far(hd_ck_kernel *k, const shape *s, bool tall) {
   int64_t most = INT32_MAX / k->program.cluster, units = most;
   hd_ck_instance at = {0};
   for (int64_t far = FAR; units >= most; far /= 2) {
     at = sizes(s, tall ? far : s->tile_m * k->program.cluster, tall ? s->tile_n : far,
-               s->granule * k->program.splits);
+               s->k_block * k->program.splits);
     at.far = true;
     units = count_units(k, s, at, true);
   }
@@ -405,13 +414,13 @@ static void run_tiles(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t ta
     run_shares(k, s, trips, tall);
   else
     for (int64_t g = s->any_k ? trips : 1; g > 0 && is_clean(k); g--)
-      run_problem(k, s, sizes(s, tall + 1, s->tile_n + 8, g * s->granule), g == 1);
+      run_problem(k, s, sizes(s, tall + 1, s->tile_n + 8, g * s->k_block), g == 1);
   for (int64_t g = 1; g <= trips && s->any_k && is_clean(k); g += s->stages)
-    run_problem(k, s, sizes(s, tall, s->tile_n, g * splits * s->granule - s->granule / 2), false);
+    run_problem(k, s, sizes(s, tall, s->tile_n, g * splits * s->k_block - s->k_block / 2), false);
   if (is_clean(k) && (s->any_m || s->any_n || s->any_k))
     run_problem(k, s, sizes(s, 1, 1, 4), true);
   if (is_clean(k) && (s->any_m || s->any_n))
-    run_problem(k, s, sizes(s, 2 * tall + 17, 2 * s->tile_n + 1, 3 * s->granule), true);
+    run_problem(k, s, sizes(s, 2 * tall + 17, 2 * s->tile_n + 1, 3 * s->k_block), true);
 }
 
 /* A box of B may bring anything where it would begin past N: asked for each box of a tile, where it
@@ -419,7 +428,7 @@ static void run_tiles(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t ta
 static void run_boxes(hd_ck_kernel *k, const shape *s) {
   int64_t box = k->program.transposed ? s->line : s->lines;
   for (int64_t n = box; n && n < s->tile_n && s->any_n && is_clean(k); n += box) {
-    hd_ck_instance at = sizes(s, 1, s->tile_n + n + 1, s->granule * k->program.splits);
+    hd_ck_instance at = sizes(s, 1, s->tile_n + n + 1, s->k_block * k->program.splits);
     run_last(k, s, at, count_units(k, s, at, true));
   }
 }
@@ -427,14 +436,14 @@ static void run_boxes(hd_ck_kernel *k, const shape *s) {
 /* Where the kernel fixes k, a tile may be shorter than the ring: then a CTA gets as many as make up
  * for it, of a product that has them. */
 static void run_short(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t tall) {
-  int64_t own = k->n_granules / k->program.splits;
+  int64_t own = k->n_k_blocks / k->program.splits;
   shape many = *s;
   many.tiles = own > 0 ? (trips + own - 1) / own : trips;
   if (s->any_k || many.tiles <= s->tiles || !is_clean(k) ||
       !hd_op_has(k->program.kernel, HD_ATTR_PERSISTENT))
     return;
   hd_ck_instance at =
-      sizes(s, s->any_n ? tall : many.tiles * tall, many.tiles * s->tile_n, s->granule);
+      sizes(s, s->any_n ? tall : many.tiles * tall, many.tiles * s->tile_n, s->k_block);
   (k->program.streams ? run_streams : run_problem)(k, &many, at, true);
 }
 

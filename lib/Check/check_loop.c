@@ -1,7 +1,7 @@
 /* Loops of a warp. A long main loop does the same in every period of its rings: when two periods
  * in a row took the same way, all but the last ones are skipped. Every warp of every role skips
- * alike, because the loop's bounds decide; if one did not, its slots would hold other granules
- * than the accumulators expect, which is a finding. Skipped granules are added to the sums at the
+ * alike, because the loop's bounds decide; if one did not, its slots would hold other k-blocks
+ * than the accumulators expect, which is a finding. Skipped k-blocks are added to the sums at the
  * stride that was seen. */
 #include "Check/check_machine.h"
 
@@ -16,15 +16,18 @@ static bool same_load(const hd_ck_frag *x, const hd_ck_frag *y) {
   return x->root >= 0 && x->root == y->root && x->touched == y->touched;
 }
 
-/* R5: another fragment comes to where a wgmma may still read one. */
+/* R5: a fragment that a wgmma may still read moves, or another one comes to where it is. What was
+ * loaded into the registers that it is carried to (load.meta's last operand) does not move. */
 static void check_held(hd_ck_machine *m, const hd_ck_warp *w, int32_t from, int32_t to) {
-  const hd_ck_frag *old = &w->env[to].frag;
-  if (old->read_by <= w->clock[hd_ck_component(m, w->id, HD_CK_WGMMA)] ||
-      same_load(&w->env[from].frag, old))
+  const hd_ck_frag *old = &w->env[to].frag, *moved = &w->env[from].frag;
+  uint32_t done = w->clock[hd_ck_component(m, w->id, HD_CK_WGMMA)];
+  bool comes = old->read_by > done && !same_load(moved, old);
+  if (!comes && (moved->read_by <= done || moved->home == to))
     return;
   hd_check_access here = hd_ck_here(m, w, m->program->steps[w->at].op, -1);
   hd_ck_find(m, "R5", (hd_check_access){0}, here, "wgmma.wait that covers the reading group",
-             "%s overwrites registers that a wgmma may still read", here.text);
+             "%s %s registers that a wgmma may still read", here.text,
+             comes ? "overwrites" : "moves");
 }
 
 /* All at once: a value may move to where another one comes from. */
@@ -33,13 +36,16 @@ void hd_ck_copy_values(hd_ck_machine *m, hd_ck_warp *w, const int32_t *from, con
   for (int32_t i = 0; i < n; i++) {
     check_held(m, w, from[i], to[i]);
     m->held[i] = w->env[from[i]];
+    m->held[i].frag.home = to[i];
   }
   for (int32_t i = 0; i < n; i++)
     w->env[to[i]] = m->held[i];
 }
 
-static void leave_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *loop) {
-  hd_ck_copy_values(m, w, loop->outs + 1, loop->results, loop->n_results);
+/* A loop's results are other names of what it carries. */
+static void leave_loop(hd_ck_warp *w, const hd_ck_step *loop) {
+  for (int32_t i = 0; i < loop->n_results; i++)
+    w->env[loop->results[i]] = w->env[loop->outs[1 + i]];
   w->at = loop->target;
 }
 
@@ -50,11 +56,11 @@ void hd_ck_note_units(hd_ck_machine *m, int64_t units) {
 
 /* The loop over tiles starts at the CTA's (or cluster's) index, unless the CTA has none. */
 static void note_units(hd_ck_machine *m, const hd_ck_step *step, int64_t hi) {
-  const hd_op *lo = step->op->operands[0]->op;
+  const hd_op *lo = hd_for_lo(step->op)->op;
   if (lo && lo->kind == HD_OP_SELECT)
-    lo = lo->operands[1]->op;
+    lo = hd_select_yes(lo)->op;
   if (lo && lo->kind == HD_OP_DIV)
-    lo = lo->operands[0]->op;
+    lo = hd_binary_x(lo)->op;
   if (lo && lo->kind == HD_OP_BLOCK_INDEX)
     hd_ck_note_units(m, hi);
 }
@@ -69,7 +75,7 @@ void hd_ck_enter_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_copy_values(m, w, step->args + 3, step->outs + 1, step->n_outs - 1);
   hd_ck_mix_path(w, lo < hi);
   if (lo >= hi)
-    return leave_loop(m, w, step);
+    return leave_loop(w, step);
   w->env[step->outs[0]].i = lo;
   w->loop[w->depth++] = (hd_ck_loop){.index = lo};
   w->at++;
@@ -77,7 +83,7 @@ void hd_ck_enter_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 
 /* --- periods -------------------------------------------------------------------------------- */
 
-static void add_granules(hd_ck_content *c, int64_t n) {
+static void add_k_blocks(hd_ck_content *c, int64_t n) {
   if (!c->n_steps)
     return;
   c->sum += hd_ck_sum_of(c->last + c->stride, c->stride, n);
@@ -89,10 +95,10 @@ static void add_granules(hd_ck_content *c, int64_t n) {
 static void add_skipped(hd_ck_warp *w, const hd_ck_step *loop, int64_t n) {
   for (int32_t i = 1; i < loop->n_outs; i++)
     if (loop->op->regions[0]->args[i]->type.kind == HD_TYPE_FRAG)
-      add_granules(&w->env[loop->outs[i]].frag.content, n);
+      add_k_blocks(&w->env[loop->outs[i]].frag.content, n);
   for (int32_t i = 0; i < HD_CK_PAIR * HD_CK_MAX_SLABS; i++)
     if (w->sums[i / HD_CK_MAX_SLABS])
-      add_granules(&w->sums[i / HD_CK_MAX_SLABS][i % HD_CK_MAX_SLABS], n);
+      add_k_blocks(&w->sums[i / HD_CK_MAX_SLABS][i % HD_CK_MAX_SLABS], n);
 }
 
 /* Steps of the index that may be skipped now: whole periods of it, two of them left for the end.
@@ -103,10 +109,10 @@ static int64_t skippable(const hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step
   int64_t period = m->program->period, by = w->env[loop->args[2]].i;
   int64_t whole = (w->env[loop->args[1]].i - w->env[loop->args[0]].i) & ~INT64_C(1);
   hd_ck_loop *l = &w->loop[w->depth - 1];
-  if (!loop->skips || period == 0 || period % by || l->turns * by % period)
+  if (!loop->skips || period == 0 || period % by || l->iterations * by % period)
     return 0;
   uint64_t lap = w->lap;
-  bool same = l->turns * by == 3 * period && lap == l->last_lap;
+  bool same = l->iterations * by == 3 * period && lap == l->last_lap;
   l->last_lap = lap;
   w->lap = 0;
   return same && whole > 6 * period ? (whole - 5 * period) / period * period : 0;
@@ -118,14 +124,14 @@ void hd_ck_next_iteration(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
   int64_t i = w->env[loop->outs[0]].i + by;
   hd_ck_copy_values(m, w, step->args, loop->outs + 1, step->n_args);
   hd_ck_mix_path(w, i < hi);
-  w->loop[w->depth - 1].turns++;
+  w->loop[w->depth - 1].iterations++;
   int64_t skipped = skippable(m, w, loop);
   if (skipped > 0)
     add_skipped(w, loop, skipped);
   i += skipped;
   if (i >= hi) {
     w->depth--;
-    return leave_loop(m, w, loop);
+    return leave_loop(w, loop);
   }
   w->env[loop->outs[0]].i = w->loop[w->depth - 1].index = i;
   w->at = step->target + 1;

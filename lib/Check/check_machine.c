@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 const hd_ck_frag hd_ck_no_frag = {
-    .root = -1, .content = {.block = -1, .granule = -1, .strip = -1, .col = -1, .end = INT64_MAX}};
+    .root = -1, .content = {.block = -1, .k_block = -1, .strip = -1, .col = -1, .end = INT64_MAX}};
 
 /* --- setting up ----------------------------------------------------------------------------- */
 
@@ -119,7 +119,7 @@ static void fence_proxy(hd_ck_warp *w) {
   w->copies_fenced = w->copies_done;
 }
 
-/* R8: nothing of the kernel ahead may be touched before grid.wait; A may where it is promised. */
+/* R8: nothing of the predecessor kernel may be touched before grid.wait; A may if weights_ready. */
 static void check_dependence(hd_ck_machine *m, hd_ck_warp *w, const hd_op *op) {
   if (!m->dependent || w->clock[hd_ck_grid_component(m)])
     return;

@@ -1,5 +1,5 @@
 /* Check/check_machine.h: executes a kernel's roles on one cluster, warp by warp, and compares every
- * access with the history of its place.
+ * access with the history of its address.
  *
  * Time is a vector clock. Its components:
  *
@@ -18,7 +18,7 @@
  *     (part by part, each of all warps: the last ones are joined only where they matter)
  *   1 a slot of an mbarrier: phases that are complete; where a pair of CTAs multiplies together,
  *     one more: of those, phases whose bytes may be read, by what another CTA issues, too
- *   1 in all: 1 where the kernel ahead is known to have ended (grid.wait)
+ *   1 in all: 1 where the predecessor kernel is known to have ended (grid.wait)
  *
  * An access is over, for a warp, when the warp's clock holds its component at its value. That is a
  * property of the sync alone, so that one run decides for every schedule: provided that no arrival
@@ -60,12 +60,12 @@ typedef struct hd_ck_instance {
 } hd_ck_instance;
 
 typedef enum hd_ck_frag_state {
-  HD_CK_NOTHING,
-  HD_CK_UNDEFINED, /* frag.undef: registers without a value */
-  HD_CK_READY,     /* may be used by generic code */
-  HD_CK_SEALED,    /* passed through wgmma.fence */
-  HD_CK_FLYING,    /* result of a wgmma that is not waited for */
-  HD_CK_LOADING    /* of a tcgen05.ld that is not waited for */
+  HD_CK_FRAG_NONE,
+  HD_CK_FRAG_UNDEFINED, /* frag.undef: registers without a value */
+  HD_CK_FRAG_READY,     /* may be used by generic code */
+  HD_CK_FRAG_FENCED,    /* passed through wgmma.fence */
+  HD_CK_FRAG_IN_FLIGHT, /* result of a wgmma that is not waited for */
+  HD_CK_FRAG_LOADING    /* of a tcgen05.ld that is not waited for */
 } hd_ck_frag_state;
 
 /* Block scales that accumulators in tensor memory took part with: of `columns` from `col` on, the
@@ -76,28 +76,29 @@ typedef struct hd_ck_tiles {
 } hd_ck_tiles;
 
 /* What a fragment holds. A and metadata: block of the packed order and 16-row strip in it. B:
- * granule and column (in the order of the buffer's `run`). Accumulators: strip and column, block
- * minus granule (the same for all that may be summed up), and the k-steps so far; `scaled`: one
+ * k-block and column (in the order of the buffer's `run`). Accumulators: strip and column, block
+ * minus k-block (the same for all that may be summed up), and the k-steps so far; `scaled`: one
  * more than the first row of the strip whose block scales took part, 0: none did. Block scales:
- * granule, word (as step), first row or column (as col), and how many (as run). -1: nothing yet.
+ * k-block, word (as step), first row or column (as col), and how many (as run). -1: nothing yet.
  * Columns from `end` on are sums of whatever the slot of B held there: no D may have them. */
 typedef struct hd_ck_content {
-  int64_t block, granule, strip, col, end, scaled;
+  int64_t block, k_block, strip, col, end, scaled;
   int32_t run; /* consecutive columns that a lane has; B and accumulators */
   int32_t step, n_steps;
-  int64_t last, stride; /* granule summed up last, and its distance from the one before */
+  int64_t last, stride; /* k-block summed up last, and its distance from the one before */
   uint64_t sum;         /* of a hash of every k-step */
   hd_ck_tiles tiles;
 } hd_ck_content;
 
 typedef struct hd_ck_frag {
   hd_ck_frag_state state;
-  bool spent;        /* a wgmma took its registers over */
-  bool undefined;    /* SEALED without a value */
-  uint32_t group;    /* FLYING: the wgmma group that makes it */
+  bool consumed;     /* a wgmma took its registers over */
+  bool undefined;    /* FRAG_FENCED without a value */
+  uint32_t group;    /* FRAG_IN_FLIGHT: the wgmma group that makes it */
   uint32_t touched;  /* clock of the last access by generic code */
   uint32_t read_by;  /* last wgmma group that reads it as A or metadata, plus 1 */
   int32_t root;      /* number of the value that was loaded; -1 = none */
+  int32_t home;      /* value whose registers it has: its own, or what a load was told to reuse */
   const hd_op *made; /* the op that made the value */
   hd_ck_content content;
 } hd_ck_frag;
@@ -111,14 +112,14 @@ typedef struct hd_ck_value {
 /* A partial that a warp has stored and that is not summed yet; op NULL: there is none. */
 typedef struct hd_ck_partial {
   const hd_op *op;
-  int64_t place, part, n, k_lo, k_hi, granules; /* granules [k_lo, k_hi) of them: part of n */
+  int64_t offset, part, n, k_lo, k_hi, k_blocks; /* k-blocks [k_lo, k_hi) of them: part of n */
   uint64_t tile; /* hash of strips and columns */
 } hd_ck_partial;
 
 /* Bytes of the workspace that a launch uses, as one partial or one counter. */
 typedef struct hd_ck_claim {
   const hd_op *op;
-  int64_t place, lo, hi, n;
+  int64_t offset, lo, hi, n;
   int64_t part, k_lo, k_hi; /* of a partial */
   uint64_t tile;
   bool is_counter;
@@ -141,7 +142,7 @@ typedef enum hd_ck_warp_state {
 
 /* A loop that a warp is in. */
 typedef struct hd_ck_loop {
-  int64_t index, turns; /* turns: completed since it was entered */
+  int64_t index, iterations; /* iterations: completed since it was entered */
   uint64_t last_lap;    /* what was executed in the last whole period */
 } hd_ck_loop;
 
@@ -238,10 +239,10 @@ typedef struct hd_ck_mbarrier {
   int32_t n_waits, cap_waits;
 } hd_ck_mbarrier;
 
-/* Block scales of A or of B: as their copies say, and how many a row has in a granule. */
+/* Block scales of A or of B: as their copies say, and how many a row has in a k-block. */
 typedef struct hd_ck_scales {
   const hd_op *op; /* NULL: none so far */
-  int64_t granules, bytes, each;
+  int64_t k_blocks, bytes, each;
   int64_t end; /* of what is copied in tiles; 0: nothing */
 } hd_ck_scales;
 
@@ -257,7 +258,7 @@ typedef struct hd_ck_tensor {
 typedef struct hd_ck_extents {
   int64_t m, n;       /* as store.tile says */
   int64_t units;      /* tiles (in clusters) of the loop over tiles; of stream-K, all there are */
-  int64_t n_granules; /* that accumulators held when they were stored */
+  int64_t n_k_blocks; /* that accumulators held when they were stored */
   int64_t a_end, block_bytes;
   int64_t b_rows, b_row_bytes; /* as the row copies of B say */
   int64_t ldb, ldd; /* as the arguments say; 0: there is none */
@@ -369,27 +370,27 @@ typedef struct hd_ck_range {
   int32_t n;
   uint64_t tag_step;
 } hd_ck_range;
-typedef struct hd_ck_place {
+typedef struct hd_ck_region {
   const hd_ck_ring *buffer;
   int32_t cta, slot;
   hd_ck_range range;
-} hd_ck_place;
+} hd_ck_region;
 uint32_t hd_ck_access_add(hd_ck_machine *m, const hd_ck_warp *w, hd_ck_access access);
-/* Checks the access against the history of the place and enters it. tag: of the first cell. */
-void hd_ck_access_write(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place,
+/* Checks the access against the history of the region and enters it. tag: of the first cell. */
+void hd_ck_access_write(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_region region,
                         uint64_t tag);
 /* Gives the tag of the first cell; the others must follow it (else finding `data`). */
-uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place);
+uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_region region);
 /* The same where they need not: `other` is the first byte that does not; INT64_MAX: all do. */
 uint64_t hd_ck_access_read_any(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id,
-                               hd_ck_place place, int64_t *other);
+                               hd_ck_region region, int64_t *other);
 /* Slot and buffer of operands; false after a finding. */
-bool hd_ck_place_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
-                    int32_t cursor, hd_ck_place *place);
+bool hd_ck_region_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
+                     int32_t cursor, hd_ck_region *region);
 
 /* The same in a slot of a buffer that is no ring: the slot's number is an operand. */
-bool hd_ck_place_at(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
-                    int32_t slot, hd_ck_place *place);
+bool hd_ck_region_at(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
+                     int32_t slot, hd_ck_region *region);
 
 /* --- check_barrier.c ------------------------------------------------------------------------ */
 void hd_ck_barrier_commit(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
@@ -424,31 +425,31 @@ void hd_ck_wgmma_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_wgmma_finish(hd_ck_machine *m);
 /* B's slot as a matrix instruction (operands `buffer` and `cursor`) reads it; false after a
  * finding. */
-bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_place place,
+bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_region region,
                   hd_ck_content *b);
-/* Reads a place of shared memory for a matrix instruction; gives the tag. `other` as of
+/* Reads a region of shared memory for a matrix instruction; gives the tag. `other` as of
  * hd_ck_access_read_any; NULL: as hd_ck_access_read. */
 uint64_t hd_ck_read_matrix(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
-                           const hd_ck_place *place, int64_t *other);
+                           const hd_ck_region *region, int64_t *other);
 void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* The ring of the barrier (an operand) must be the buffer's. False after a finding. */
-bool hd_ck_same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                     int32_t operand, const hd_ck_place *place);
+bool hd_ck_same_ring(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t operand,
+                     const hd_ck_region *region);
 /* Generic code uses the fragment: it must not be on its way. */
 void hd_ck_frag_use(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand);
 void hd_ck_frag_define(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_frag frag);
 int64_t hd_ck_block_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                       const hd_ck_place *place, uint64_t tag);
-void hd_ck_columns_of(const hd_ck_place *place, uint64_t tag, bool trans, int64_t k_step,
+                       const hd_ck_region *region, uint64_t tag);
+void hd_ck_columns_of(const hd_ck_region *region, uint64_t tag, bool trans, int64_t k_step,
                       hd_ck_content *content);
 hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                                const hd_ck_content *acc, const hd_ck_content *a,
                                const hd_ck_content *meta, const hd_ck_content *b);
 /* --- check_scale.c -------------------------------------------------------------------------- */
-/* A copy of block scales: of granule `granule`, from `byte` of it on, of so many as exist. Gives
+/* A copy of block scales: of k-block `k-block`, from `byte` of it on, of so many as exist. Gives
  * the tag. */
-uint64_t hd_ck_copy_scales(hd_ck_machine *m, const hd_ck_step *step, int64_t granule, int64_t byte,
-                           int64_t granules, int64_t bytes);
+uint64_t hd_ck_copy_scales(hd_ck_machine *m, const hd_ck_step *step, int64_t k_block, int64_t byte,
+                           int64_t k_blocks, int64_t bytes);
 void hd_ck_load_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 /* The block scales of an mma (operands 4, 5) are those of this step, strip and column of `sum`. */
 void hd_ck_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, const hd_ck_content *acc,
@@ -471,7 +472,7 @@ void hd_ck_scale_stored(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step 
 bool hd_ck_scale_tiles_extent(const hd_ck_extents *extents, int which, int64_t *expected,
                               int64_t *got);
 
-/* The hash of both k-steps of n granules: first, first + stride, ... */
+/* The hash of both k-steps of n k-blocks: first, first + stride, ... */
 uint64_t hd_ck_sum_of(int64_t first, int64_t stride, int64_t n);
 
 /* What every store of D must say and hold: the problem's m and n (operands 4, 5); the sums of this
@@ -498,8 +499,8 @@ void hd_ck_out_finish(hd_ck_machine *m);
 int32_t hd_ck_tensor_group(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                            int32_t *first);
 /* A slot of a CTA's tensor memory (operands `buffer`, `cursor`) while it has it. */
-bool hd_ck_tensor_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
-                        int32_t buffer, int32_t cursor, hd_ck_place *place);
+bool hd_ck_tensor_region(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
+                         int32_t buffer, int32_t cursor, hd_ck_region *region);
 void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_tensor_st(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_tensor_ld(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);

@@ -11,8 +11,8 @@ static uint64_t tag_of(int64_t row, int64_t col) {
   return (strip << COLUMN_BITS | block) << CELL_BITS;
 }
 
-static int64_t columns_of(const hd_ck_place *place) {
-  return place->buffer->bytes * 8 / (STRIP * place->buffer->elem_bits);
+static int64_t columns_of(const hd_ck_region *region) {
+  return region->buffer->bytes * 8 / (STRIP * region->buffer->elem_bits);
 }
 
 /* A strip and a block that exist as numbers; D's edges are another matter. */
@@ -26,19 +26,19 @@ static bool in_grid(hd_ck_machine *m, const hd_ck_step *step, int64_t row, int64
 /* Operands: buffer, slot, row, column, m, n, fragments. */
 void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t row = w->env[step->args[2]].i, col = w->env[step->args[3]].i;
-  hd_ck_place place;
-  if (!hd_ck_place_at(m, w, step, 0, 1, &place) || !in_grid(m, step, row, col) ||
+  hd_ck_region region;
+  if (!hd_ck_region_at(m, w, step, 0, 1, &region) || !in_grid(m, step, row, col) ||
       !hd_ck_store_mask(m, w, step))
     return;
   hd_ck_store_fragments(m, w, step, row, col - hd_op_int(step->op, HD_ATTR_OFFSET, 0));
-  hd_ck_access x = {.op = step->op, .kind = HD_CK_WRITE, .slot = place.slot, .value = w->now};
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_WRITE, .slot = region.slot, .value = w->now};
   x.component = hd_ck_component(m, w->id, HD_CK_LANES);
-  hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), place, tag_of(row, col));
+  hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), region, tag_of(row, col));
 }
 
 /* The tensor map's sizes clip what is written: they must be D's own. */
 static bool maps_d(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, bool *col_major) {
-  const hd_op *map = step->op->operands[0]->op;
+  const hd_op *map = hd_copy_out_map(step->op)->op;
   const hd_attr *dims = hd_op_attr(map, HD_ATTR_DIMS), *strides = hd_op_attr(map, HD_ATTR_STRIDES);
   char pitch[16] = "ldd*";
   pitch[4] = (char)('0' + heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8);
@@ -55,26 +55,26 @@ static bool maps_d(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step
 
 /* Operands: tensor map, buffer, slot, coordinates. */
 void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  hd_ck_place place;
+  hd_ck_region region;
   bool col_major;
-  if (!hd_ck_place_at(m, w, step, 1, 2, &place) || !maps_d(m, w, step, &col_major))
+  if (!hd_ck_region_at(m, w, step, 1, 2, &region) || !maps_d(m, w, step, &col_major))
     return;
   int64_t row = w->env[step->args[col_major ? 3 : 4]].i,
           col = w->env[step->args[col_major ? 4 : 3]].i;
   if (!in_grid(m, step, row, col))
     return;
-  hd_ck_access x = {.op = step->op, .kind = HD_CK_OUT_READ, .slot = place.slot};
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_OUT_READ, .slot = region.slot};
   x.component = hd_ck_component(m, w->id, HD_CK_OUT);
   x.value = w->out_committed + 1;
   w->out = step->op;
   w->out_open = true;
-  uint64_t tag = hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), place);
+  uint64_t tag = hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), region);
   if (!m->stop && tag != tag_of(row, col))
-    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, place.slot),
+    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, region.slot),
                "copy the slot to where its strip and columns belong",
                "row %lld, column %lld of D get what was staged for others", (long long)row,
                (long long)col);
-  for (int64_t i = 0; i < columns_of(&place); i += BLOCK)
+  for (int64_t i = 0; i < columns_of(&region); i += BLOCK)
     hd_ck_store_mark(m, w, step, row, col + i);
 }
 

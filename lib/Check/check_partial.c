@@ -1,11 +1,11 @@
-/* Tiles that CTAs share over k (R7): partials go to places of their own, each holds its part of k,
+/* Tiles that CTAs share over k (R7): partials go to ranges of their own, each holds its part of k,
  * and only a warp that has seen all of them counted reads them.
  *
  * The parts of a tile end in any order: a warp may be the last wherever it counts for the tile a
  * last time, and is for certain where it has counted them all. There it runs the last arriver's
  * region; in an instance that is `late`, only where it is for certain. Of the partials of other
  * CTAs it takes what the op promises; that they keep the promise is checked where they are stored:
- * same place, same strips and columns, each part once, from the granule where the part before it
+ * same offset, same strips and columns, each part once, from the k-block where the part before it
  * ends, published by the same counter. Of a tile that is whole (one part) nothing is stored,
  * counted or read: nobody has to be the last. */
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static bool overlaps(const hd_ck_claim *x, int64_t lo, int64_t hi) {
 
 /* Parts of one tile that follow each other in number do so in k. */
 static bool joins(const hd_ck_claim *x, const hd_ck_claim *y) {
-  if (x->is_counter || y->is_counter || x->place != y->place)
+  if (x->is_counter || y->is_counter || x->offset != y->offset)
     return true;
   return (x->part + 1 != y->part || x->k_hi == y->k_lo) &&
          (y->part + 1 != x->part || y->k_hi == x->k_lo);
@@ -43,26 +43,26 @@ static hd_ck_claim *claim(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
                           hd_ck_claim made) {
   hd_ck_extents *x = m->extents;
   if (made.lo < 0 || made.lo % (made.is_counter ? COUNTER_BYTES : LANE_BYTES)) {
-    wrong(m, w, step, NULL, "a place in the workspace, a multiple of 16 bytes",
+    wrong(m, w, step, NULL, "an offset in the workspace, a multiple of 16 bytes",
           "touches bytes before the workspace, or misaligned ones");
     return NULL;
   }
   for (int32_t i = 0; i < x->n_claims; i++) {
     hd_ck_claim *old = &x->claims[i];
-    bool same = old->lo == made.lo && old->hi == made.hi && old->place == made.place &&
+    bool same = old->lo == made.lo && old->hi == made.hi && old->offset == made.offset &&
                 old->is_counter == made.is_counter;
     if (same && old->tile == made.tile && old->n == made.n)
       return old;
     if (!joins(old, &made))
       hd_ck_find(m, "data", hd_ck_here(m, w, old->op, -1), hd_ck_here(m, w, step->op, -1),
                  "parts of a tile that follow each other in k",
-                 "part %lld of %lld holds granules [%lld, %lld), part %lld [%lld, %lld)",
+                 "part %lld of %lld holds k-blocks [%lld, %lld), part %lld [%lld, %lld)",
                  (long long)old->part, (long long)old->n, (long long)old->k_lo,
                  (long long)old->k_hi, (long long)made.part, (long long)made.k_lo,
                  (long long)made.k_hi);
     if (!overlaps(old, made.lo, made.hi))
       continue;
-    wrong(m, w, step, old->op, "a place of its own for each tile, warp, part and counter",
+    wrong(m, w, step, old->op, "a range of its own for each tile, warp, part and counter",
           same ? "and another one meet there that are of different tiles or numbers of parts"
                : "touches bytes of the workspace that are another partial's or counter's");
     return NULL;
@@ -77,7 +77,7 @@ static hd_ck_claim *claim(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
 
 /* --- partial.store -------------------------------------------------------------------------- */
 
-/* What the fragments are of, but for the granules: the same in every part of a tile. */
+/* What the fragments are of, but for the k-blocks: the same in every part of a tile. */
 static uint64_t tile_of(const hd_ck_warp *w, const hd_ck_step *step) {
   uint64_t hash = 0;
   for (int32_t i = STORE_FRAGS; i < step->n_args; i++) {
@@ -89,34 +89,34 @@ static uint64_t tile_of(const hd_ck_warp *w, const hd_ck_step *step) {
   return hash;
 }
 
-/* Exactly the granules that the op says. */
-static void check_granules(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+/* Exactly the k-blocks that the op says. */
+static void check_k_blocks(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                            const hd_ck_partial *p) {
   int64_t n = p->k_hi - p->k_lo;
   for (int32_t i = STORE_FRAGS; i < step->n_args && !m->stop; i++) {
     const hd_ck_content *c = &w->env[step->args[i]].frag.content;
     if (c->n_steps != K_STEPS * n || c->sum != hd_ck_sum_of(p->k_lo, 1, n))
       hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-                 "the granules that it says, each once",
-                 "part %lld of %lld holds other granules of %lld than [%lld, %lld)",
-                 (long long)p->part, (long long)p->n, (long long)p->granules, (long long)p->k_lo,
+                 "the k-blocks that it says, each once",
+                 "part %lld of %lld holds other k-blocks of %lld than [%lld, %lld)",
+                 (long long)p->part, (long long)p->n, (long long)p->k_blocks, (long long)p->k_lo,
                  (long long)p->k_hi);
   }
 }
 
-/* Some granules, from the first one in the first part, to the last one in the last. */
+/* Some k-blocks, from the first one in the first part, to the last one in the last. */
 static bool is_part(const hd_ck_partial *p, int64_t most) {
   return p->n >= 1 && p->n <= most && p->part >= 0 && p->part < p->n && p->k_lo < p->k_hi &&
-         (p->k_lo == 0) == (p->part == 0) && (p->k_hi == p->granules) == (p->part == p->n - 1) &&
-         p->k_lo >= 0 && p->k_hi <= p->granules;
+         (p->k_lo == 0) == (p->part == 0) && (p->k_hi == p->k_blocks) == (p->part == p->n - 1) &&
+         p->k_lo >= 0 && p->k_hi <= p->k_blocks;
 }
 
 static void claim_part(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                        const hd_ck_partial *p) {
-  int64_t lo = p->place + p->part * hd_op_int(step->op, HD_ATTR_BYTES, 0);
+  int64_t lo = p->offset + p->part * hd_op_int(step->op, HD_ATTR_BYTES, 0);
   hd_ck_claim *c = claim(m, w, step,
                          (hd_ck_claim){.op = step->op,
-                                       .place = p->place,
+                                       .offset = p->offset,
                                        .lo = lo,
                                        .hi = lo + hd_partial_bytes(step->op),
                                        .n = p->n,
@@ -131,9 +131,13 @@ static void claim_part(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
 void hd_ck_partial_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_op *op = step->op;
   const hd_ck_value *env = w->env;
-  hd_ck_partial p = {.op = op, .place = env[step->args[1]].i, .part = env[step->args[2]].i,
-                     .n = env[step->args[3]].i, .k_lo = env[step->args[4]].i,
-                     .k_hi = env[step->args[5]].i, .granules = env[step->args[6]].i};
+  hd_ck_partial p = {.op = op,
+                     .offset = env[step->args[1]].i,
+                     .part = env[step->args[2]].i,
+                     .n = env[step->args[3]].i,
+                     .k_lo = env[step->args[4]].i,
+                     .k_hi = env[step->args[5]].i,
+                     .k_blocks = env[step->args[6]].i};
   for (int32_t i = STORE_FRAGS; i < step->n_args; i++)
     hd_ck_frag_use(m, w, step, i);
   if (!is_part(&p, hd_op_int(op, HD_ATTR_SPLITS, p.n)))
@@ -142,7 +146,7 @@ void hd_ck_partial_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
   if (is_shared(&w->partial) || (is_shared(&p) && w->last))
     wrong(m, w, step, w->partial.op, "last_arriver behind every partial",
           "comes before another partial is counted");
-  check_granules(m, w, step, &p);
+  check_k_blocks(m, w, step, &p);
   p.tile = tile_of(w, step);
   if (is_shared(&p))
     claim_part(m, w, step, &p);
@@ -184,7 +188,7 @@ static bool comes_last(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
 }
 
 void hd_ck_last_arriver(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t place = w->env[step->args[1]].i, n = w->env[step->args[2]].i;
+  int64_t offset = w->env[step->args[1]].i, n = w->env[step->args[2]].i;
   int64_t lo = counter_of(w, step);
   const hd_ck_partial *p = &w->partial;
   hd_ck_meet_lanes(m, w);
@@ -195,12 +199,17 @@ void hd_ck_last_arriver(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
   }
   if (!p->op || w->last)
     wrong(m, w, step, w->last, "partial.store before it", "counts where no partial was stored");
-  else if (p->place != place || p->n != n)
-    wrong(m, w, step, p->op, "the place and number of parts of the partial",
-          "counts for another place, or to another number, than the partial's");
-  hd_ck_claim *c = claim(m, w, step, (hd_ck_claim){.op = step->op, .place = place, .lo = lo,
-                                                   .hi = lo + COUNTER_BYTES, .n = n,
-                                                   .tile = p->tile, .is_counter = true});
+  else if (p->offset != offset || p->n != n)
+    wrong(m, w, step, p->op, "the offset and number of parts of the partial",
+          "counts for another offset, or to another number, than the partial's");
+  hd_ck_claim *c = claim(m, w, step,
+                         (hd_ck_claim){.op = step->op,
+                                       .offset = offset,
+                                       .lo = lo,
+                                       .hi = lo + COUNTER_BYTES,
+                                       .n = n,
+                                       .tile = p->tile,
+                                       .is_counter = true});
   if (c)
     c->times++;
   if (comes_last(m, w, step))
@@ -223,7 +232,7 @@ static void check_source(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
     return wrong(m, w, step, p->op, "last_arriver around it",
                  "reads partials that other CTAs may not have stored");
   enum { FEWER = STORE_FRAGS - SUM_FRAGS };
-  bool same = w->env[step->args[1]].i == p->place && w->env[step->args[2]].i == p->part &&
+  bool same = w->env[step->args[1]].i == p->offset && w->env[step->args[2]].i == p->part &&
               w->env[step->args[3]].i == p->n && op->n_operands + FEWER == p->op->n_operands &&
               hd_op_int(op, HD_ATTR_BYTES, 0) == hd_op_int(p->op, HD_ATTR_BYTES, 0);
   for (int32_t i = SUM_FRAGS; same && i < step->n_args; i++)
@@ -241,11 +250,11 @@ void hd_ck_partial_sum(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
   if (!is_whole)
     check_source(m, w, step);
   for (int32_t i = 0; i < step->n_results; i++) {
-    hd_ck_frag f = {.state = HD_CK_READY, .root = -1, .made = step->op, .touched = w->now};
+    hd_ck_frag f = {.state = HD_CK_FRAG_READY, .root = -1, .made = step->op, .touched = w->now};
     f.content = w->env[step->args[SUM_FRAGS + i]].frag.content;
     if (!is_whole) {
-      f.content.n_steps = (int32_t)(K_STEPS * w->partial.granules);
-      f.content.sum = hd_ck_sum_of(0, 1, w->partial.granules);
+      f.content.n_steps = (int32_t)(K_STEPS * w->partial.k_blocks);
+      f.content.sum = hd_ck_sum_of(0, 1, w->partial.k_blocks);
     }
     w->env[step->results[i]].frag = f;
   }

@@ -107,7 +107,7 @@ static void add_buffer(hd_ck_program *p, const hd_op *op) {
     int64_t to = b->at + b->bytes * b->stages;
     end = to > end ? to : end;
     whole = whole && b->bytes % CELL == 0;
-    if (over && b->op == op->operands[0]->op)
+    if (over && b->op == hd_buffer_under(op)->op)
       own->at = b->at;
   }
   describe_buffer(op, own);
@@ -133,31 +133,14 @@ const hd_ck_ring *hd_ck_barrier(const hd_ck_program *p, const hd_value *value) {
   return ring_of(p->barriers, p->n_barriers, value);
 }
 
-/* Who works in a role. A warp that only waits for what one thread issues has no business there. */
-typedef struct workers {
-  bool one, more;
-} workers;
-
-static heddle_status note_worker(void *user, hd_op *op) {
-  workers *w = user;
-  hd_op_issuer by = hd_op_get_info(op->kind)->issuer;
-  w->one = w->one || by == HD_BY_THREAD;
-  bool waits = op->kind == HD_OP_BARRIER_WAIT || op->kind == HD_OP_GRID_WAIT ||
-               op->kind == HD_OP_GRID_LAUNCH || op->kind == HD_OP_TCGEN05_FENCE_AFTER;
-  w->more = w->more || (by != HD_BY_NONE && by != HD_BY_THREAD && !waits);
-  return HEDDLE_OK;
-}
-
 static void add_role(hd_ck_program *p, const hd_op *op) {
   if (p->n_roles == HD_CK_MAX_ROLES)
     return refuse(p, op, "more than 8 roles");
-  workers w = {0};
-  hd_walk(op->regions[0], note_worker, &w);
   p->roles[p->n_roles++] = (hd_ck_role){.op = op,
                                         .name = hd_op_str(op, HD_ATTR_NAME),
                                         .warp_lo = (int32_t)hd_op_int(op, HD_ATTR_WARP_LO, 0),
                                         .n_warps = (int32_t)hd_op_int(op, HD_ATTR_N_WARPS, 0),
-                                        .single = w.one && !w.more};
+                                        .single = hd_op_has(op, HD_ATTR_SINGLE)};
 }
 
 /* --- steps ---------------------------------------------------------------------------------- */
@@ -189,7 +172,7 @@ static const hd_op *end_of(hd_ck_program *p, const hd_region *region, const hd_o
 }
 
 /* Whether periods of the loop at `at`, which ends the program so far, may be skipped: it has no
- * loop inside, counts no arrivals, and does not multiply what it brought itself some turns ago,
+ * loop inside, counts no arrivals, and does not multiply what it brought some iterations ago,
  * which would be another stage behind a skip. */
 static bool may_skip(const hd_ck_program *p, int32_t at) {
   bool brings = false, multiplies = false;
@@ -310,7 +293,7 @@ static void flatten_op(hd_ck_program *p, const hd_op *op, int32_t role) {
   if (op->kind == HD_OP_BARRIER)
     add_ring(p, op, p->barriers, &p->n_barriers, &p->n_barrier_slots);
   if (op->kind == HD_OP_PARTIAL_SEND)
-    p->splits = (int32_t)hd_op_int(op->operands[0]->op, HD_ATTR_STAGES, 0) + 1;
+    p->splits = (int32_t)hd_op_int(hd_partial_send_buffer(op)->op, HD_ATTR_STAGES, 0) + 1;
   if (op->kind != HD_OP_PARTIAL_STORE)
     return;
   p->splits = (int32_t)hd_op_int(op, HD_ATTR_SPLITS, 1);
@@ -351,20 +334,20 @@ static void flatten(hd_ck_program *p, const hd_region *region, int32_t role) {
 /* Least common multiple of twice the stages of every ring. Loops that carry numbers are run in
  * full: a skip would not know their next value. */
 static int32_t find_period(const hd_ck_program *p) {
-  enum { MOST = 256 };
+  enum { MAXIMUM = 256 };
   int32_t period = 1;
   for (int32_t i = 0; i < p->n_buffers; i++) {
     if (p->buffers[i].layout == HD_CK_BOX)
       continue; /* no ring: no main loop goes round it */
     int32_t unit = 2 * p->buffers[i].stages, lcm = period;
-    while (lcm % unit && lcm <= MOST)
+    while (lcm % unit && lcm <= MAXIMUM)
       lcm += period;
     period = lcm;
   }
   for (int32_t i = 0; i < p->n_steps; i++)
     if (p->steps[i].skips && carries_numbers(p->steps[i].op))
       return 0;
-  return period <= MOST ? period : 0;
+  return period <= MAXIMUM ? period : 0;
 }
 
 void hd_ck_program_build(hd_ck_program *p, const hd_op *kernel) {

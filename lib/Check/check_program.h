@@ -70,7 +70,7 @@ typedef struct hd_ck_program {
   bool transposed; /* B is stored k x n */
   bool streams; /* CTAs share tiles over k, in parts that the grid decides */
   bool counts;  /* a last_arriver tells which CTA sums them up */
-  int32_t period; /* turns after which all rings stand where they stood; 0: loops are run in full */
+  int32_t period;      /* iterations after which all rings stand where they stood; 0: run in full */
   const char *refusal; /* NULL, or why the kernel cannot be flattened */
   const hd_op *refused;
 } hd_ck_program;

@@ -1,5 +1,5 @@
-/* Block scales: which granule and rows a slot holds, which of them a register, and whether they are
- * those of the product that they scale. The tag of a cell: granule, place of the slot's first byte
+/* Block scales: which k-block and rows a slot holds, which of them a register, and whether they are
+ * those of the product that they scale. The tag of a cell: k-block, offset of the slot's first byte
  * in it (in units of 16 bytes), and the cell. */
 #include "Check/check_machine.h"
 #include "Spec/spec.h"
@@ -12,23 +12,23 @@ static bool same(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, 
     return true;
   if (!m->stop)
     hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-               "the block scales of this granule, step, strip and column",
+               "the block scales of this k-block, step, strip and column",
                "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
   return false;
 }
 
-uint64_t hd_ck_copy_scales(hd_ck_machine *m, const hd_ck_step *step, int64_t granule, int64_t byte,
-                           int64_t granules, int64_t bytes) {
-  bool of_b = hd_op_is(step->op->operands[0]->op, HD_ATTR_ARG, "block_scale_b");
+uint64_t hd_ck_copy_scales(hd_ck_machine *m, const hd_ck_step *step, int64_t k_block, int64_t byte,
+                           int64_t k_blocks, int64_t bytes) {
+  bool of_b = hd_op_is(hd_copy_rows_source(step->op)->op, HD_ATTR_ARG, "block_scale_b");
   hd_ck_scales *x = &m->extents->scales[of_b];
-  if (x->op && (x->granules != granules || x->bytes != bytes))
+  if (x->op && (x->k_blocks != k_blocks || x->bytes != bytes))
     hd_ck_undecided(m, step->op, "copies of block scales that do not agree on their size");
   if (byte % PLACE_UNIT || byte / PLACE_UNIT >> PLACE_BITS)
     hd_ck_undecided(m, step->op, "block scales from a byte that is no multiple of 16");
   x->op = step->op;
-  x->granules = granules;
+  x->k_blocks = k_blocks;
   x->bytes = bytes;
-  return (uint64_t)granule << (PLACE_BITS + CELL_BITS) | (uint64_t)(byte / PLACE_UNIT) << CELL_BITS;
+  return (uint64_t)k_block << (PLACE_BITS + CELL_BITS) | (uint64_t)(byte / PLACE_UNIT) << CELL_BITS;
 }
 
 void hd_ck_load_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
@@ -36,25 +36,25 @@ void hd_ck_load_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   bool of_b = hd_op_is(step->op, HD_ATTR_OPERAND, "scale_b");
   int64_t each = hd_spec_scales_a_row(row), rows = hd_op_int(step->op, HD_ATTR_ROWS, 0);
   int64_t lo = w->env[step->args[2]].i * each;
-  hd_ck_place place;
-  if (!hd_ck_place_of(m, w, step, 0, 1, &place))
+  hd_ck_region region;
+  if (!hd_ck_region_of(m, w, step, 0, 1, &region))
     return;
-  place.range = (hd_ck_range){.lo = lo, .hi = lo + rows * each, .n = 1};
-  hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = place.slot, .value = w->now};
+  region.range = (hd_ck_range){.lo = lo, .hi = lo + rows * each, .n = 1};
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = region.slot, .value = w->now};
   x.component = hd_ck_component(m, w->id, HD_CK_READS);
-  uint64_t tag = hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), place);
+  uint64_t tag = hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), region);
   if (m->stop || !same(m, w, step, "cell of the slot", (int64_t)(tag & ((1 << CELL_BITS) - 1)),
                        lo / HD_CK_CELL))
     return;
-  const hd_ck_ring *from = place.buffer;
+  const hd_ck_ring *from = region.buffer;
   const hd_op *copy = m->extents->scales[of_b].op;
-  if (!copy || copy->operands[2]->op != from->op)
+  if (!copy || hd_copy_rows_buffer(copy)->op != from->op)
     return hd_ck_undecided(m, step->op, "block scales from a buffer of something else");
   m->extents->scales[of_b].each = each;
   int64_t first = (int64_t)(tag >> CELL_BITS & ((UINT64_C(1) << PLACE_BITS) - 1)) * PLACE_UNIT;
-  hd_ck_frag f = {.state = HD_CK_READY, .root = step->results[0]};
+  hd_ck_frag f = {.state = HD_CK_FRAG_READY, .root = step->results[0]};
   f.content = (hd_ck_content){.block = -1,
-                              .granule = (int64_t)(tag >> (PLACE_BITS + CELL_BITS)),
+                              .k_block = (int64_t)(tag >> (PLACE_BITS + CELL_BITS)),
                               .strip = of_b,
                               .col = (first + lo) / each,
                               .run = (int32_t)rows,
@@ -69,8 +69,8 @@ static int64_t scaled_row(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
   const hd_spec_row *row = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW));
   const int64_t *ids = hd_op_attr(step->op, HD_ATTR_SCALE_IDS)->ints + 2 * which;
   if (!same(m, w, step, "operand (0 A, 1 B) of block scales", s->strip, which) ||
-      !same(m, w, step, "granule of block scales", s->granule, b->granule) ||
-      !same(m, w, step, "first block scale of the granule", s->step * WORD + ids[0],
+      !same(m, w, step, "k-block of block scales", s->k_block, b->k_block) ||
+      !same(m, w, step, "first block scale of the k-block", s->step * WORD + ids[0],
             b->step * row->scale_vec))
     return -1;
   if ((ids[1] + 1) * unit > s->run)
@@ -92,8 +92,8 @@ bool hd_ck_scales_extent(const hd_ck_extents *x, int which, int64_t *expected, i
     return true;
   if (s->end)
     return hd_ck_scale_tiles_extent(x, which, expected, got);
-  *got = s->granules;
-  *expected = x->n_granules;
+  *got = s->k_blocks;
+  *expected = x->n_k_blocks;
   if (*got != *expected)
     return false;
   *got = s->bytes;

@@ -1,5 +1,5 @@
 /* Block scales in tiles of 128 rows by 4 scales, on their way by copy.bulk and tcgen05.cp to tensor
- * memory: which tile each place holds, and whether it is that of the product that it scales. The
+ * memory: which tile each region holds, and whether it is that of the product that it scales. The
  * tag of a cell: whose scales, and the source offset in cells. A slot of tensor memory is taken as
  * columns behind each other, a tile of it as 16 cells. */
 #include "Check/check_machine.h"
@@ -15,7 +15,7 @@ static bool same(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, 
                  int64_t got, int64_t expected) {
   if (got != expected && !m->stop)
     hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-               "the block scales of this granule, step, slab and column",
+               "the block scales of this k-block, step, slab and column",
                "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
   return got == expected && !m->stop;
 }
@@ -24,7 +24,7 @@ static bool same(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, 
 
 uint64_t hd_ck_copy_scale_tiles(hd_ck_machine *m, const hd_ck_step *step, int64_t from,
                                 int64_t bytes) {
-  bool b = hd_op_is(step->op->operands[0]->op, HD_ATTR_ARG, "block_scale_b");
+  bool b = hd_op_is(hd_copy_bulk_source(step->op)->op, HD_ATTR_ARG, "block_scale_b");
   hd_ck_scales *x = &m->extents->scales[b];
   if (from % TILE_BYTES || bytes % TILE_BYTES || from >> OWNER_BIT)
     hd_ck_undecided(m, step->op, "a copy of parts of tiles of block scales");
@@ -43,9 +43,9 @@ static uint32_t enter(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
 
 /* The tile that stands at byte `lo` of a slot; -1 after a finding. */
 static int64_t read_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
-                         hd_ck_place place, int64_t lo, int32_t cells) {
-  place.range = (hd_ck_range){.lo = lo, .hi = lo + (int64_t)cells * HD_CK_CELL, .n = 1};
-  uint64_t tag = hd_ck_access_read(m, w, enter(m, w, step, place.slot), place);
+                         hd_ck_region region, int64_t lo, int32_t cells) {
+  region.range = (hd_ck_range){.lo = lo, .hi = lo + (int64_t)cells * HD_CK_CELL, .n = 1};
+  uint64_t tag = hd_ck_access_read(m, w, enter(m, w, step, region.slot), region);
   if (m->stop || !same(m, w, step, "cell of a tile", (int64_t)(tag % (uint64_t)cells), 0))
     return -1;
   return (int64_t)(tag / (uint64_t)cells);
@@ -57,8 +57,8 @@ static int64_t owner_of(int64_t tile, int32_t cells) {
 }
 
 static void copy_tiles(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta) {
-  hd_ck_place to, from;
-  if (!hd_ck_tensor_place(m, w, step, cta, 0, 2, &to) || !hd_ck_place_of(m, w, step, 1, 2, &from))
+  hd_ck_region to, from;
+  if (!hd_ck_tensor_region(m, w, step, cta, 0, 2, &to) || !hd_ck_region_of(m, w, step, 1, 2, &from))
     return;
   from.cta = cta;
   int64_t bands = hd_op_int(step->op, HD_ATTR_ROWS, 0) / TILE_ROWS;
@@ -87,24 +87,24 @@ void hd_ck_tensor_cp(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 /* --- multiplication ------------------------------------------------------------------------- */
 
 /* The tiles of 128 rows, beginning with the operand's first, that a k-step reads: less those of the
- * granules before, so that all steps of a tile of D agree. False after a finding. */
+ * k-blocks before, so that all steps of a tile of D agree. False after a finding. */
 static bool read_bands(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
                        int which, int64_t bands, const hd_ck_content *b, int64_t tile[2]) {
   const hd_spec_row *row = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW));
-  int64_t each = hd_spec_scales_a_row(row), before = b->granule * each;
+  int64_t each = hd_spec_scales_a_row(row), before = b->k_block * each;
   int64_t word = (before % WORD + b->step * row->scale_vec) / WORD;
   const uint64_t owner = of_b / TILE_CELLS;
-  hd_ck_place place;
-  if (!hd_ck_tensor_place(m, w, step, cta, 7 + which, 3, &place))
+  hd_ck_region region;
+  if (!hd_ck_tensor_region(m, w, step, cta, 7 + which, 3, &region))
     return false;
-  if (place.buffer->bytes != bands * ((each + WORD - 1) / WORD) * TENSOR_TILE_BYTES) {
+  if (region.buffer->bytes != bands * ((each + WORD - 1) / WORD) * TENSOR_TILE_BYTES) {
     hd_ck_undecided(m, step->op, "block scales of more or less than the rows of a tile");
     return false;
   }
   m->extents->scales[which].each = each;
   for (int64_t i = 0; i < bands; i++) {
     int64_t lo = (word * bands + i) * TENSOR_TILE_BYTES;
-    tile[i] = read_tile(m, w, step, place, lo, TENSOR_TILE_CELLS);
+    tile[i] = read_tile(m, w, step, region, lo, TENSOR_TILE_CELLS);
     if (tile[i] < 0 || !same(m, w, step, "operand (0 A, 1 B) of block scales",
                              owner_of(tile[i], TILE_CELLS), which))
       return false;
@@ -113,17 +113,17 @@ static bool read_bands(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
   return true;
 }
 
-/* Where in a word the granule's scales begin, and (of tiles that do not fill bands) in which word
+/* Where in a word the k-block's scales begin, and (of tiles that do not fill bands) in which word
  * of 128 columns the tile's: of operands 9 and 10 no more counts. */
-static bool check_place(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                        int64_t columns, const hd_ck_content *b) {
+static bool check_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                         int64_t columns, const hd_ck_content *b) {
   enum { WORD_ROWS = 32 };
   int64_t each = hd_spec_scales_a_row(hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW)));
-  int64_t granule = w->env[step->args[9]].i, col = w->env[step->args[10]].i;
+  int64_t k_block = w->env[step->args[9]].i, col = w->env[step->args[10]].i;
   if (b->col % WORD_ROWS)
     hd_ck_undecided(m, step->op, "block scales from a column that is no multiple of 32");
-  return same(m, w, step, "place in a word of the granule's block scales", granule * each % WORD,
-              b->granule * each % WORD) &&
+  return same(m, w, step, "position in a word of the k-block's block scales", k_block * each % WORD,
+              b->k_block * each % WORD) &&
          (columns % TILE_ROWS == 0 ||
           same(m, w, step, "word of the first column's block scales", col % TILE_ROWS / WORD_ROWS,
                b->col % TILE_ROWS / WORD_ROWS));
@@ -136,7 +136,7 @@ bool hd_ck_scale_tiles(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
     hd_ck_undecided(m, step->op, "block scales of more than 256 columns");
     return false;
   }
-  if (!check_place(m, w, step, columns, b) || !read_bands(m, w, step, cta, 0, 1, b, of_a) ||
+  if (!check_region(m, w, step, columns, b) || !read_bands(m, w, step, cta, 0, 1, b, of_a) ||
       !read_bands(m, w, step, cta, 1, bands, b, of_columns))
     return false;
   *tiles = (hd_ck_tiles){.a = of_a[0], .b = of_columns[0], .col = b->col, .columns = columns};
@@ -157,9 +157,9 @@ void hd_ck_scale_sums(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
 
 /* --- D -------------------------------------------------------------------------------------- */
 
-/* Tiles along k of 128 rows: of whole granules. */
-static int64_t tiles_along(int64_t n_granules, int64_t each) {
-  return (n_granules * each + WORD - 1) / WORD;
+/* Tiles along k of 128 rows: of whole k-blocks. */
+static int64_t tiles_along(int64_t n_k_blocks, int64_t each) {
+  return (n_k_blocks * each + WORD - 1) / WORD;
 }
 
 void hd_ck_scale_stored(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
@@ -178,6 +178,6 @@ bool hd_ck_scale_tiles_extent(const hd_ck_extents *x, int which, int64_t *expect
   const hd_ck_scales *s = &x->scales[which];
   int64_t bands = ((which ? x->n : x->m) + TILE_ROWS - 1) / TILE_ROWS;
   *got = s->end;
-  *expected = bands * tiles_along(x->n_granules, s->each) * TILE_BYTES;
+  *expected = bands * tiles_along(x->n_k_blocks, s->each) * TILE_BYTES;
   return *got <= *expected;
 }

@@ -42,7 +42,7 @@ static hazard hazard_after_write(const hd_ck_machine *m, const hd_ck_access *x,
                                  const hd_ck_access *y, const uint32_t *clock) {
   if (x->kind == HD_CK_SENT && is_async(y->kind))
     return (hazard){"R2", "goes through the async proxy after what was sent by",
-                    "a place of its own for what is sent: no thread can fence it"};
+                    "a slot of its own for what is sent: no thread can fence it"};
   if (x->kind == HD_CK_BULK || x->kind == HD_CK_SENT)
     return (hazard){"R1", is_write(y->kind) ? "overwrites what has not landed yet from"
                                             : "reads what may not have landed yet from",
@@ -193,17 +193,17 @@ static void read_span(pass *p, hd_ck_span *span) {
   enter_read(p, span);
 }
 
-/* --- places --------------------------------------------------------------------------------- */
+/* --- regions --------------------------------------------------------------------------------- */
 
-bool hd_ck_place_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
-                    int32_t cursor, hd_ck_place *place) {
+bool hd_ck_region_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
+                     int32_t cursor, hd_ck_region *region) {
   const hd_ck_ring *ring = hd_ck_buffer(m->program, step->op->operands[buffer]);
   int64_t at = w->env[step->args[cursor]].i;
   if (!ring) {
     hd_ck_undecided(m, step->op, "a buffer that is not named by its declaration");
     return false;
   }
-  *place = (hd_ck_place){.buffer = ring, .cta = w->cta, .slot = hd_ck_slot(at)};
+  *region = (hd_ck_region){.buffer = ring, .cta = w->cta, .slot = hd_ck_slot(at)};
   if (hd_ck_stages(at) == ring->stages && hd_ck_slot(at) < ring->stages)
     return true;
   hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, hd_ck_slot(at)),
@@ -213,16 +213,16 @@ bool hd_ck_place_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *ste
   return false;
 }
 
-bool hd_ck_place_at(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
-                    int32_t slot, hd_ck_place *place) {
+bool hd_ck_region_at(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int32_t buffer,
+                     int32_t slot, hd_ck_region *region) {
   const hd_ck_ring *ring = hd_ck_buffer(m->program, step->op->operands[buffer]);
   int64_t at = w->env[step->args[slot]].i;
   if (!ring) {
     hd_ck_undecided(m, step->op, "a buffer that is not named by its declaration");
     return false;
   }
-  *place = (hd_ck_place){.buffer = ring, .cta = w->cta, .slot = (int32_t)at};
-  place->range = (hd_ck_range){.hi = ring->bytes, .n = 1};
+  *region = (hd_ck_region){.buffer = ring, .cta = w->cta, .slot = (int32_t)at};
+  region->range = (hd_ck_range){.hi = ring->bytes, .n = 1};
   if (at >= 0 && at < ring->stages)
     return true;
   hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, (int32_t)at),
@@ -245,9 +245,9 @@ static const hd_ck_ring *buffer_at(const hd_ck_program *p, int64_t byte) {
   return NULL;
 }
 
-static stretch stretch_of(hd_ck_machine *m, const hd_ck_place *place, int64_t lo, int64_t hi) {
-  const hd_ck_ring *b = place->buffer;
-  int32_t index = place->slot;
+static stretch stretch_of(hd_ck_machine *m, const hd_ck_region *region, int64_t lo, int64_t hi) {
+  const hd_ck_ring *b = region->buffer;
+  int32_t index = region->slot;
   int64_t byte = b->at + b->bytes * index + lo;
   if (b->over && buffer_at(m->program, byte)) {
     b = buffer_at(m->program, byte);
@@ -256,7 +256,7 @@ static stretch stretch_of(hd_ck_machine *m, const hd_ck_place *place, int64_t lo
     hi = begin + hi - lo < b->bytes ? begin + hi - lo : b->bytes;
     lo = begin;
   }
-  hd_ck_slot_spans *all = m->slots + place->cta * m->program->n_buffer_slots;
+  hd_ck_slot_spans *all = m->slots + region->cta * m->program->n_buffer_slots;
   return (stretch){all + b->first + index, lo, hi};
 }
 
@@ -290,15 +290,15 @@ static int32_t cut(hd_ck_slot_spans *s, int32_t at, int32_t cell) {
   return at + 1;
 }
 
-/* The spans that hold bytes [lo, end) of a place, and no cell beside them. */
+/* The spans that hold bytes [lo, end) of a region, and no cell beside them. */
 typedef struct piece {
   hd_ck_span *span;
   int32_t n, cell; /* the first one */
   int64_t end;
 } piece;
 
-static piece piece_of(hd_ck_machine *m, const hd_ck_place *place, int64_t lo, int64_t hi) {
-  stretch s = stretch_of(m, place, lo, hi);
+static piece piece_of(hd_ck_machine *m, const hd_ck_region *region, int64_t lo, int64_t hi) {
+  stretch s = stretch_of(m, region, lo, hi);
   piece p = {.cell = (int32_t)(s.lo / HD_CK_CELL), .end = lo + s.hi - s.lo};
   int32_t first = cut(s.slot, find_span(s.slot, p.cell), p.cell), last = first;
   int32_t end = (int32_t)((s.hi + HD_CK_CELL - 1) / HD_CK_CELL);
@@ -314,17 +314,17 @@ static uint64_t tag_at(uint64_t tag, int64_t lo, int64_t byte) {
   return tag + (uint64_t)(byte / HD_CK_CELL - lo / HD_CK_CELL);
 }
 
-static bool in_bounds(hd_ck_machine *m, const hd_ck_access *access, const hd_ck_place *place) {
-  const hd_ck_range *r = &place->range;
+static bool in_bounds(hd_ck_machine *m, const hd_ck_access *access, const hd_ck_region *region) {
+  const hd_ck_range *r = &region->range;
   int64_t end = r->hi + (r->n - 1) * r->pitch;
   if (r->n < 1 || r->lo >= r->hi)
     return false;
-  if (r->lo >= 0 && r->pitch >= 0 && end <= place->buffer->bytes)
+  if (r->lo >= 0 && r->pitch >= 0 && end <= region->buffer->bytes)
     return true;
   hd_check_access at = hd_ck_there(m, access);
   hd_ck_find(m, "bounds", (hd_check_access){0}, at, "keep it inside the slot",
              "%s touches bytes [%lld, %lld) of a slot of %lld", at.text, (long long)r->lo,
-             (long long)end, (long long)place->buffer->bytes);
+             (long long)end, (long long)region->buffer->bytes);
   return false;
 }
 
@@ -337,10 +337,10 @@ uint32_t hd_ck_access_add(hd_ck_machine *m, const hd_ck_warp *w, hd_ck_access ac
 }
 
 /* A cell that a write covers in part counts as written: copies of operands come in whole cells
- * (check_copy.c), other writes fill their places whole. */
-static void write_range(pass *p, const hd_ck_place *place, int64_t lo, int64_t hi, uint64_t tag) {
+ * (check_copy.c), other writes fill their regions whole. */
+static void write_range(pass *p, const hd_ck_region *region, int64_t lo, int64_t hi, uint64_t tag) {
   for (int64_t at = lo; at < hi && !p->m->stop;) {
-    piece x = piece_of(p->m, place, at, hi);
+    piece x = piece_of(p->m, region, at, hi);
     uint64_t base = tag_at(tag, lo, at);
     for (int32_t j = 0; j < x.n; j++)
       write_span(p, &x.span[j], base + (uint64_t)(x.span[j].lo - x.cell));
@@ -352,14 +352,14 @@ static pass pass_of(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id) {
   return (pass){m, w, id, {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX}, 0, NULL};
 }
 
-void hd_ck_access_write(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place,
+void hd_ck_access_write(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_region region,
                         uint64_t tag) {
-  const hd_ck_range *r = &place.range;
+  const hd_ck_range *r = &region.range;
   pass p = pass_of(m, w, id);
-  if (!in_bounds(m, &m->accesses[id], &place))
+  if (!in_bounds(m, &m->accesses[id], &region))
     return;
   for (int32_t i = 0; i < r->n && !m->stop; i++)
-    write_range(&p, &place, r->lo + i * r->pitch, r->hi + i * r->pitch, tag);
+    write_range(&p, &region, r->lo + i * r->pitch, r->hi + i * r->pitch, tag);
 }
 
 static void unwritten(hd_ck_machine *m, uint32_t id, int64_t byte) {
@@ -375,17 +375,17 @@ static void mixed(pass *p, int64_t byte) {
     return;
   }
   hd_check_access at = hd_ck_there(m, &m->accesses[p->id]);
-  hd_ck_find(m, "data", (hd_check_access){0}, at, "copy the whole of it from one place",
+  hd_ck_find(m, "data", (hd_check_access){0}, at, "copy the whole of it from one range",
              "%s reads a piece of the operand that another one is mixed into, at byte %lld",
              at.text, (long long)byte);
 }
 
 /* expected NULL: any tag. Gives the one of the first cell, which the others must follow. */
-static uint64_t read_range(pass *p, const hd_ck_place *place, int64_t lo, int64_t hi,
+static uint64_t read_range(pass *p, const hd_ck_region *region, int64_t lo, int64_t hi,
                            const uint64_t *expected) {
   uint64_t tag = expected ? *expected : 0;
   for (int64_t at = lo; at < hi && !p->m->stop;) {
-    piece x = piece_of(p->m, place, at, hi);
+    piece x = piece_of(p->m, region, at, hi);
     if (!expected && at == lo)
       tag = x.span->tag;
     uint64_t base = tag_at(tag, lo, at);
@@ -402,27 +402,28 @@ static uint64_t read_range(pass *p, const hd_ck_place *place, int64_t lo, int64_
   return tag;
 }
 
-static uint64_t read_place(pass *p, const hd_ck_place *place) {
-  const hd_ck_range *r = &place->range;
-  if (!in_bounds(p->m, &p->m->accesses[p->id], place))
+static uint64_t read_region(pass *p, const hd_ck_region *region) {
+  const hd_ck_range *r = &region->range;
+  if (!in_bounds(p->m, &p->m->accesses[p->id], region))
     return 0;
-  uint64_t tag = read_range(p, place, r->lo, r->hi, NULL);
+  uint64_t tag = read_range(p, region, r->lo, r->hi, NULL);
   for (int32_t i = 1; i < r->n && !p->m->stop; i++) {
     uint64_t next = tag + (uint64_t)i * r->tag_step;
-    read_range(p, place, r->lo + i * r->pitch, r->hi + i * r->pitch, &next);
+    read_range(p, region, r->lo + i * r->pitch, r->hi + i * r->pitch, &next);
   }
   return tag;
 }
 
-uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id, hd_ck_place place) {
+uint64_t hd_ck_access_read(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id,
+                           hd_ck_region region) {
   pass p = pass_of(m, w, id);
-  return read_place(&p, &place);
+  return read_region(&p, &region);
 }
 
 uint64_t hd_ck_access_read_any(hd_ck_machine *m, const hd_ck_warp *w, uint32_t id,
-                               hd_ck_place place, int64_t *other) {
+                               hd_ck_region region, int64_t *other) {
   pass p = pass_of(m, w, id);
   p.other = other;
   *other = INT64_MAX;
-  return read_place(&p, &place);
+  return read_region(&p, &region);
 }

@@ -1,4 +1,4 @@
-/* store.tile and stage.tile: what is written to D is a whole sum, at its own place, inside D,
+/* store.tile and stage.tile: what is written to D is a whole sum, at its own position, inside D,
  * once. */
 #include "Check/check_machine.h"
 
@@ -11,21 +11,21 @@ static void wrong_data(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
              "%s: got %lld, expected %lld", what, (long long)got, (long long)expected);
 }
 
-/* The sum over all granules of a slab row: A's blocks lie row by row, so that block minus granule
+/* The sum over all k-blocks of a slab row: A's blocks lie row by row, so that block minus k-block
  * is the slab times their number. */
 static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                       const hd_ck_content *c, int64_t row) {
   hd_ck_extents *x = m->extents;
-  int64_t n_granules = c->n_steps / K_STEPS;
-  if (x->n_granules < 0)
-    x->n_granules = n_granules;
-  if (c->n_steps != x->n_granules * K_STEPS)
-    return wrong_data(m, w, step, "k-steps summed up", c->n_steps, x->n_granules * K_STEPS);
-  if (c->sum != hd_ck_sum_of(0, 1, n_granules))
-    return wrong_data(m, w, step, "a granule is missing or comes twice; granules", n_granules,
-                      n_granules);
-  if (c->block != row / SLAB * n_granules)
-    wrong_data(m, w, step, "first block of the slab", c->block, row / SLAB * n_granules);
+  int64_t n_k_blocks = c->n_steps / K_STEPS;
+  if (x->n_k_blocks < 0)
+    x->n_k_blocks = n_k_blocks;
+  if (c->n_steps != x->n_k_blocks * K_STEPS)
+    return wrong_data(m, w, step, "k-steps summed up", c->n_steps, x->n_k_blocks * K_STEPS);
+  if (c->sum != hd_ck_sum_of(0, 1, n_k_blocks))
+    return wrong_data(m, w, step, "a k-block is missing or comes twice; k-blocks", n_k_blocks,
+                      n_k_blocks);
+  if (c->block != row / SLAB * n_k_blocks)
+    wrong_data(m, w, step, "first block of the slab", c->block, row / SLAB * n_k_blocks);
   if (c->strip != row % SLAB / STRIP)
     wrong_data(m, w, step, "strip of the slab", c->strip, row % SLAB / STRIP);
   if (c->scaled && c->scaled != row + 1)

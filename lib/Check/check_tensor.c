@@ -44,16 +44,16 @@ static void give_back(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   t->dealloc = step->op;
   for (int32_t i = 0; i < m->program->n_buffers; i++) {
     const hd_ck_ring *ring = &m->program->buffers[i];
-    hd_ck_place place = {.buffer = ring, .cta = w->cta, .range = {.hi = ring->bytes, .n = 1}};
+    hd_ck_region region = {.buffer = ring, .cta = w->cta, .range = {.hi = ring->bytes, .n = 1}};
     if (!hd_op_is(ring->op, HD_ATTR_SPACE, "tmem"))
       continue;
-    for (place.slot = 0; place.slot < ring->stages && !m->stop; place.slot++) {
+    for (region.slot = 0; region.slot < ring->stages && !m->stop; region.slot++) {
       hd_ck_access x = {.op = step->op,
                         .kind = HD_CK_TENSOR_FREE,
-                        .slot = place.slot,
+                        .slot = region.slot,
                         .component = hd_ck_component(m, w->id, HD_CK_TIME),
                         .value = w->now};
-      hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), place, 0);
+      hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), region, 0);
     }
   }
 }
@@ -75,11 +75,11 @@ void hd_ck_tensor_finish(hd_ck_machine *m) {
                  "the kernel ends with columns of tensor memory taken");
 }
 
-bool hd_ck_tensor_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
-                        int32_t buffer, int32_t cursor, hd_ck_place *place) {
-  if (!hd_ck_place_of(m, w, step, buffer, cursor, place))
+bool hd_ck_tensor_region(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
+                         int32_t buffer, int32_t cursor, hd_ck_region *region) {
+  if (!hd_ck_region_of(m, w, step, buffer, cursor, region))
     return false;
-  place->cta = cta;
+  region->cta = cta;
   if (w->has_address && m->tensors[cta].alloc && !m->tensors[cta].dealloc)
     return true;
   broken(m, w, step, "tcgen05.address before, tcgen05.dealloc behind all of them",
@@ -97,12 +97,12 @@ int32_t hd_ck_tensor_group(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_st
   return 0;
 }
 
-static int64_t lane_bytes(const hd_ck_place *place) {
-  return place->buffer->bytes / LANES;
+static int64_t lane_bytes(const hd_ck_region *region) {
+  return region->buffer->bytes / LANES;
 }
 
-static hd_ck_content *sums_of(hd_ck_machine *m, const hd_ck_place *place) {
-  int32_t slot = place->cta * m->program->n_buffer_slots + place->buffer->first + place->slot;
+static hd_ck_content *sums_of(hd_ck_machine *m, const hd_ck_region *region) {
+  int32_t slot = region->cta * m->program->n_buffer_slots + region->buffer->first + region->slot;
   return m->sums[slot];
 }
 
@@ -124,8 +124,8 @@ void hd_ck_tensor_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
   w->view[hd_ck_component(m, w->id, which ? HD_CK_STORES : HD_CK_LOADS)] = w->waited[which];
   for (int32_t i = 0; i < step->n_args; i++) {
     hd_ck_frag f = w->env[step->args[i]].frag;
-    if (f.state == HD_CK_LOADING) {
-      f.state = HD_CK_READY;
+    if (f.state == HD_CK_FRAG_LOADING) {
+      f.state = HD_CK_FRAG_READY;
       f.touched = w->now;
       f.made = step->op;
     }
@@ -134,8 +134,8 @@ void hd_ck_tensor_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
 }
 
 static uint32_t enter_move(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int which,
-                           const hd_ck_place *place) {
-  hd_ck_access x = {.op = step->op, .kind = HD_CK_TENSOR_MOVE, .slot = place->slot};
+                           const hd_ck_region *region) {
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_TENSOR_MOVE, .slot = region->slot};
   x.component = hd_ck_component(m, w->id, which ? HD_CK_STORES : HD_CK_LOADS);
   x.value = ++w->moved[which];
   return hd_ck_access_add(m, w, x);
@@ -144,32 +144,32 @@ static uint32_t enter_move(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
 /* --- moves ---------------------------------------------------------------------------------- */
 
 /* The lanes of strip (operand 2) of a slot (0, 1): those that the warp reaches. */
-static bool strip_place(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
-                        hd_ck_place *place) {
+static bool strip_region(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
+                         hd_ck_region *region) {
   int64_t strip = w->env[step->args[2]].i;
-  if (!hd_ck_tensor_place(m, w, step, w->cta, 0, 1, place))
+  if (!hd_ck_tensor_region(m, w, step, w->cta, 0, 1, region))
     return false;
-  int64_t bytes = lane_bytes(place) * STRIP;
-  place->range = (hd_ck_range){.lo = strip * bytes, .hi = (strip + 1) * bytes, .n = 1};
+  int64_t bytes = lane_bytes(region) * STRIP;
+  region->range = (hd_ck_range){.lo = strip * bytes, .hi = (strip + 1) * bytes, .n = 1};
   if (strip >= 0 && strip / 2 == w->index % 4)
     return true;
-  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, place->slot),
+  hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, region->slot),
              "strips 2i and 2i + 1 by warps 4j + i of the CTA",
              "strip %lld lies in other lanes than warp %d reaches", (long long)strip, w->index);
   return false;
 }
 
 /* Cells that a strip of metadata takes. */
-static int64_t strip_cells(const hd_ck_place *place) {
-  return lane_bytes(place) * STRIP / HD_CK_CELL;
+static int64_t strip_cells(const hd_ck_region *region) {
+  return lane_bytes(region) * STRIP / HD_CK_CELL;
 }
 
 void hd_ck_tensor_st(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  hd_ck_place place;
-  if (!strip_place(m, w, step, &place))
+  hd_ck_region region;
+  if (!strip_region(m, w, step, &region))
     return;
   int32_t n = step->n_args - FIRST_WORD;
-  if (n * WORD_BYTES != lane_bytes(&place) || n < 1)
+  if (n * WORD_BYTES != lane_bytes(&region) || n < 1)
     return hd_ck_undecided(m, step->op, "a strip of metadata stored in parts");
   const hd_ck_content *c = &w->env[step->args[FIRST_WORD]].frag.content;
   for (int32_t i = 0; i < n; i++) {
@@ -180,27 +180,27 @@ void hd_ck_tensor_st(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     if (f->content.block != c->block || f->content.strip != c->strip ||
         f->content.strip != w->env[step->args[2]].i % STRIPS ||
         hd_op_int(f->made, HD_ATTR_WORD, 0) != i)
-      hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, place.slot),
+      hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, region.slot),
                  "all words of the strip, in their order",
                  "the words are not those of one strip of metadata");
   }
-  uint64_t tag = (uint64_t)((c->block * STRIPS + c->strip) * strip_cells(&place));
-  hd_ck_access_write(m, w, enter_move(m, w, step, 1, &place), place, tag);
+  uint64_t tag = (uint64_t)((c->block * STRIPS + c->strip) * strip_cells(&region));
+  hd_ck_access_write(m, w, enter_move(m, w, step, 1, &region), region, tag);
 }
 
 void hd_ck_tensor_ld(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  hd_ck_place place;
-  if (!strip_place(m, w, step, &place))
+  hd_ck_region region;
+  if (!strip_region(m, w, step, &region))
     return;
   int64_t strip = w->env[step->args[2]].i, first = hd_op_int(step->op, HD_ATTR_OFFSET, 0);
-  int64_t columns = step->op->results[0]->type.n * 2, all = lane_bytes(&place) / 4;
+  int64_t columns = step->op->results[0]->type.n * 2, all = lane_bytes(&region) / 4;
   if (first + columns > all)
-    hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, place.slot),
+    hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, region.slot),
                "columns of the slot", "columns [%lld, %lld) of a slot of %lld", (long long)first,
                (long long)(first + columns), (long long)all);
-  hd_ck_access_read(m, w, enter_move(m, w, step, 0, &place), place);
-  hd_ck_frag f = {.state = HD_CK_LOADING, .root = -1};
-  f.content = sums_of(m, &place)[strip / STRIPS];
+  hd_ck_access_read(m, w, enter_move(m, w, step, 0, &region), region);
+  hd_ck_frag f = {.state = HD_CK_FRAG_LOADING, .root = -1};
+  f.content = sums_of(m, &region)[strip / STRIPS];
   f.content.strip = strip % STRIPS;
   f.content.col += first;
   hd_ck_frag_define(m, w, step, f);
@@ -212,7 +212,7 @@ static void wrong_operand(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
                           const char *what) {
   if (!m->stop)
     hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-               "operands of one granule, step and tile", "%s", what);
+               "operands of one k-block, step and tile", "%s", what);
 }
 
 /* The slabs of the CTAs that an instruction works for. */
@@ -223,18 +223,18 @@ typedef struct slab {
 /* One k-step of a slab; strip 0 stands for all of it. */
 static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, slab at,
                    hd_ck_content *a) {
-  hd_ck_place place;
-  if (!hd_ck_place_of(m, w, step, 2, 3, &place))
+  hd_ck_region region;
+  if (!hd_ck_region_of(m, w, step, 2, 3, &region))
     return false;
-  place.cta = at.cta;
-  int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0), slabs = place.buffer->n_slabs;
-  if (!place.buffer->by_step || slabs != HD_CK_MAX_SLABS || k >= K_STEPS) {
+  region.cta = at.cta;
+  int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0), slabs = region.buffer->n_slabs;
+  if (!region.buffer->by_step || slabs != HD_CK_MAX_SLABS || k >= K_STEPS) {
     hd_ck_undecided(m, step->op, "A that is not two slabs in the order of two k-steps");
     return false;
   }
   int64_t lo = (k * slabs + at.index) * STEP_BYTES;
-  place.range = (hd_ck_range){.lo = lo, .hi = lo + STEP_BYTES, .n = 1};
-  a->block = hd_ck_block_of(m, w, step, &place, hd_ck_read_matrix(m, w, step, &place, NULL));
+  region.range = (hd_ck_range){.lo = lo, .hi = lo + STEP_BYTES, .n = 1};
+  a->block = hd_ck_block_of(m, w, step, &region, hd_ck_read_matrix(m, w, step, &region, NULL));
   a->step = (int32_t)k;
   a->strip = 0;
   return true;
@@ -243,16 +243,16 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, slab
 /* All four strips of a slab's metadata. */
 static bool read_metadata(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, slab at,
                           hd_ck_content *meta) {
-  hd_ck_place place;
-  if (!hd_ck_tensor_place(m, w, step, at.cta, 5, 3, &place))
+  hd_ck_region region;
+  if (!hd_ck_tensor_region(m, w, step, at.cta, 5, 3, &region))
     return false;
-  int64_t bytes = lane_bytes(&place) * LANES / HD_CK_MAX_SLABS, cells = strip_cells(&place);
+  int64_t bytes = lane_bytes(&region) * LANES / HD_CK_MAX_SLABS, cells = strip_cells(&region);
   if (cells < 1) {
     hd_ck_undecided(m, step->op, "less than two columns of metadata");
     return false;
   }
-  place.range = (hd_ck_range){.lo = at.index * bytes, .hi = (at.index + 1) * bytes, .n = 1};
-  int64_t tag = (int64_t)hd_ck_read_matrix(m, w, step, &place, NULL);
+  region.range = (hd_ck_range){.lo = at.index * bytes, .hi = (at.index + 1) * bytes, .n = 1};
+  int64_t tag = (int64_t)hd_ck_read_matrix(m, w, step, &region, NULL);
   meta->block = tag / (STRIPS * cells);
   meta->strip = (int32_t)(tag / cells % STRIPS);
   return true;
@@ -269,20 +269,20 @@ static void check_selector(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_st
 /* B's columns: those of a pair's first CTA, then those of its second. */
 static bool read_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t first,
                          int32_t n_ctas, int64_t columns, hd_ck_content *b) {
-  hd_ck_place place;
-  if (!hd_ck_place_of(m, w, step, 4, 3, &place))
+  hd_ck_region region;
+  if (!hd_ck_region_of(m, w, step, 4, 3, &region))
     return false;
-  int64_t each = place.buffer->bytes / HD_CK_CELL;
+  int64_t each = region.buffer->bytes / HD_CK_CELL;
   if (each * n_ctas != columns)
     wrong_operand(m, w, step, "B has other columns than the accumulators");
   for (int32_t i = 0; i < n_ctas && !m->stop; i++) {
     hd_ck_content part = hd_ck_no_frag.content;
-    place.cta = first + i;
-    if (!hd_ck_read_b(m, w, step, place, &part))
+    region.cta = first + i;
+    if (!hd_ck_read_b(m, w, step, region, &part))
       return false;
     if (i == 0)
       *b = part;
-    else if (part.granule != b->granule || part.col != b->col + i * each)
+    else if (part.k_block != b->k_block || part.col != b->col + i * each)
       part.end = b->col + i * each;
     b->end = part.end < b->end ? part.end : b->end;
   }
@@ -291,24 +291,24 @@ static bool read_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
 
 /* D: added to, or begun anew. */
 static void write_sums(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
-                       const hd_ck_place *place) {
-  hd_ck_access x = {.op = step->op, .kind = HD_CK_TENSOR_MMA, .slot = place->slot};
+                       const hd_ck_region *region) {
+  hd_ck_access x = {.op = step->op, .kind = HD_CK_TENSOR_MMA, .slot = region->slot};
   x.component = hd_ck_component(m, w->id, HD_CK_MMA);
   x.value = w->multiplied;
-  hd_ck_place all = *place;
-  all.range = (hd_ck_range){.hi = place->buffer->bytes, .n = 1};
+  hd_ck_region all = *region;
+  all.range = (hd_ck_range){.hi = region->buffer->bytes, .n = 1};
   hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), all, 0);
 }
 
-/* The rows of one CTA, that of `place`. */
+/* The rows of one CTA, that of `region`. */
 static void multiply_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
-                          const hd_ck_place *place, hd_ck_content *sums, const hd_ck_content *b) {
+                          const hd_ck_region *region, hd_ck_content *sums, const hd_ck_content *b) {
   bool adds = w->env[step->args[6]].i != 0, scaled = step->n_args > PLAIN_OPERANDS;
   hd_ck_tiles tiles = {0};
-  if (scaled && !hd_ck_scale_tiles(m, w, step, place->cta, lane_bytes(place) / 4, b, &tiles))
+  if (scaled && !hd_ck_scale_tiles(m, w, step, region->cta, lane_bytes(region) / 4, b, &tiles))
     return;
   for (int32_t i = 0; i < HD_CK_MAX_SLABS && !m->stop; i++) {
-    slab at = {place->cta, i};
+    slab at = {region->cta, i};
     hd_ck_content a = hd_ck_no_frag.content, meta = a, *sum = &sums[i];
     if (!read_a(m, w, step, at, &a) || !read_metadata(m, w, step, at, &meta))
       return;
@@ -323,20 +323,20 @@ static void multiply_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
 /* Operands: accumulators, cursor, A, cursor of the stage, B, metadata, scale-d, block scales. */
 void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int32_t first, n_ctas = hd_ck_tensor_group(m, w, step, &first);
-  hd_ck_place place;
+  hd_ck_region region;
   hd_ck_content b = hd_ck_no_frag.content;
   w->multiplied++;
-  if (!n_ctas || !hd_ck_tensor_place(m, w, step, first, 0, 1, &place))
+  if (!n_ctas || !hd_ck_tensor_region(m, w, step, first, 0, 1, &region))
     return;
-  int64_t columns = lane_bytes(&place) / 4;
+  int64_t columns = lane_bytes(&region) / 4;
   if (!read_columns(m, w, step, first, n_ctas, columns, &b))
     return;
   check_selector(m, w, step);
   for (int32_t i = 0; i < n_ctas && !m->stop; i++) {
-    if (!hd_ck_tensor_place(m, w, step, first + i, 0, 1, &place))
+    if (!hd_ck_tensor_region(m, w, step, first + i, 0, 1, &region))
       return;
-    write_sums(m, w, step, &place);
-    w->sums[i] = sums_of(m, &place);
-    multiply_rows(m, w, step, &place, w->sums[i], &b);
+    write_sums(m, w, step, &region);
+    w->sums[i] = sums_of(m, &region);
+    multiply_rows(m, w, step, &region, w->sums[i], &b);
   }
 }

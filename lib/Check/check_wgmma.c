@@ -13,11 +13,12 @@ void hd_ck_wgmma_fence(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
   w->wgmma_fence = w->now;
   for (int32_t i = 0; i < step->n_args; i++) {
     hd_ck_frag f = w->env[step->args[i]].frag;
-    if (f.state == HD_CK_READY || f.state == HD_CK_UNDEFINED) {
+    if (f.state == HD_CK_FRAG_READY || f.state == HD_CK_FRAG_UNDEFINED) {
       f.touched = w->now;
-      f.undefined = f.state == HD_CK_UNDEFINED;
-      f.state = HD_CK_SEALED;
+      f.undefined = f.state == HD_CK_FRAG_UNDEFINED;
+      f.state = HD_CK_FRAG_FENCED;
     }
+    w->env[step->args[i]].frag.consumed = true; /* what follows takes the result */
     w->env[step->results[i]].frag = f;
   }
 }
@@ -29,8 +30,8 @@ void hd_ck_wgmma_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     *done = w->wgmma_committed - (uint32_t)pending;
   for (int32_t i = 0; i < step->n_args; i++) {
     hd_ck_frag f = w->env[step->args[i]].frag;
-    if (f.state == HD_CK_FLYING && group_done(m, w, f.group)) {
-      f.state = HD_CK_READY;
+    if (f.state == HD_CK_FRAG_IN_FLIGHT && group_done(m, w, f.group)) {
+      f.state = HD_CK_FRAG_READY;
       f.touched = w->now;
       f.made = step->op;
     }
@@ -50,16 +51,16 @@ void hd_ck_wgmma_finish(hd_ck_machine *m) {
 }
 
 /* A register operand of a wgmma: the last access by generic code lies before the fence. */
-static void check_sealed(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand,
+static void check_fenced(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand,
                          const char *what, bool passes) {
   const hd_ck_frag *f = &w->env[step->args[operand]].frag;
-  bool flies = f->state == HD_CK_FLYING, fresh = !flies && f->touched > w->wgmma_fence;
-  bool bypasses = passes && !flies && f->state != HD_CK_SEALED;
-  if (!f->spent && !fresh && !bypasses)
+  bool flies = f->state == HD_CK_FRAG_IN_FLIGHT, fresh = !flies && f->touched > w->wgmma_fence;
+  bool bypasses = passes && !flies && f->state != HD_CK_FRAG_FENCED;
+  if (!f->consumed && !fresh && !bypasses)
     return;
   hd_check_access here = hd_ck_here(m, w, step->op, -1);
   hd_check_access made = f->made ? hd_ck_here(m, w, f->made, -1) : (hd_check_access){0};
-  if (f->spent)
+  if (f->consumed)
     hd_ck_find(m, "R5", made, here, "the result of the last wgmma on these registers",
                "%s takes %s whose registers another wgmma has taken over", here.text, what);
   else if (fresh)
@@ -72,7 +73,7 @@ static void check_sealed(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
 
 static void check_value(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, bool accumulates) {
   const hd_ck_frag *f = &w->env[step->args[0]].frag;
-  bool undefined = f->undefined || f->state == HD_CK_UNDEFINED || f->state == HD_CK_NOTHING;
+  bool undefined = f->undefined || f->state == HD_CK_FRAG_UNDEFINED || f->state == HD_CK_FRAG_NONE;
   if (accumulates && undefined)
     hd_ck_find(m, "R5", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                "scale_d false in the first wgmma of a tile",
@@ -82,32 +83,32 @@ static void check_value(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
 /* --- operands in shared memory -------------------------------------------------------------- */
 
 uint64_t hd_ck_read_matrix(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
-                           const hd_ck_place *place, int64_t *other) {
+                           const hd_ck_region *region, int64_t *other) {
   bool tensor = step->op->kind == HD_OP_TCGEN05_MMA_SP;
-  hd_ck_access x = {.op = step->op, .slot = place->slot};
+  hd_ck_access x = {.op = step->op, .slot = region->slot};
   x.kind = tensor ? HD_CK_TENSOR_MMA : HD_CK_WGMMA_READ;
   x.component = hd_ck_component(m, w->id, tensor ? HD_CK_MMA : HD_CK_WGMMA);
   x.value = tensor ? w->multiplied : w->wgmma_committed + 1;
   uint32_t id = hd_ck_access_add(m, w, x);
-  return other ? hd_ck_access_read_any(m, w, id, *place, other)
-               : hd_ck_access_read(m, w, id, *place);
+  return other ? hd_ck_access_read_any(m, w, id, *region, other)
+               : hd_ck_access_read(m, w, id, *region);
 }
 
 /* Slab `slab` of a packed_a slot, one k-step. */
 static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_content *a) {
   int64_t slab = w->env[step->args[3]].i, k = hd_op_int(step->op, HD_ATTR_STEP, 0);
-  hd_ck_place place;
-  if (!hd_ck_place_of(m, w, step, 1, 2, &place))
+  hd_ck_region region;
+  if (!hd_ck_region_of(m, w, step, 1, 2, &region))
     return false;
-  if (place.buffer->layout != HD_CK_PACKED_A || slab < 0 || k >= K_STEPS ||
-      place.buffer->by_step) {
+  if (region.buffer->layout != HD_CK_PACKED_A || slab < 0 || k >= K_STEPS ||
+      region.buffer->by_step) {
     hd_ck_undecided(m, step->op, "A in a buffer that is not packed_a, or more than two k-steps");
     return false;
   }
-  int64_t lo = slab * place.buffer->slab_bytes + k * STEP_BYTES;
-  place.range = (hd_ck_range){.lo = lo, .hi = lo + STEP_BYTES, .n = 1};
-  uint64_t tag = hd_ck_read_matrix(m, w, step, &place, NULL);
-  a->block = hd_ck_block_of(m, w, step, &place, tag);
+  int64_t lo = slab * region.buffer->slab_bytes + k * STEP_BYTES;
+  region.range = (hd_ck_range){.lo = lo, .hi = lo + STEP_BYTES, .n = 1};
+  uint64_t tag = hd_ck_read_matrix(m, w, step, &region, NULL);
+  a->block = hd_ck_block_of(m, w, step, &region, tag);
   a->step = (int32_t)k;
   a->strip = w->index % 4;
   return true;
@@ -121,27 +122,27 @@ static int64_t first_other(const hd_ck_ring *b, bool trans, int64_t col, int64_t
   return other == INT64_MAX ? other : col + (trans ? row / b->rows * panel_columns : row);
 }
 
-bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_place place,
+bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_region region,
                   hd_ck_content *b) {
   int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0);
   bool trans = hd_op_has(step->op, HD_ATTR_TRANS);
-  int64_t rows = place.buffer->rows, panel = place.buffer->panel;
-  if (place.buffer->layout != HD_CK_ROWS || panel != HD_CK_CELL || rows < 1 || k >= K_STEPS ||
-      (trans && place.buffer->run)) {
+  int64_t rows = region.buffer->rows, panel = region.buffer->panel;
+  if (region.buffer->layout != HD_CK_ROWS || panel != HD_CK_CELL || rows < 1 || k >= K_STEPS ||
+      (trans && region.buffer->run)) {
     hd_ck_undecided(m, step->op, "B in a buffer that is not of rows of 128 bytes");
     return false;
   }
-  place.range = (hd_ck_range){.lo = 0, .hi = place.buffer->bytes, .n = 1};
+  region.range = (hd_ck_range){.lo = 0, .hi = region.buffer->bytes, .n = 1};
   if (trans) {
     int64_t lo = k * rows / K_STEPS * panel, hi = lo + rows / K_STEPS * panel;
-    place.range = (hd_ck_range){.lo = lo, .hi = hi, .pitch = rows * panel};
-    place.range.n = (int32_t)(place.buffer->bytes / (rows * panel));
-    place.range.tag_step = (uint64_t)panel << 32;
+    region.range = (hd_ck_range){.lo = lo, .hi = hi, .pitch = rows * panel};
+    region.range.n = (int32_t)(region.buffer->bytes / (rows * panel));
+    region.range.tag_step = (uint64_t)panel << 32;
   }
   int64_t other;
-  uint64_t tag = hd_ck_read_matrix(m, w, step, &place, &other);
-  hd_ck_columns_of(&place, tag, trans, k, b);
-  b->end = first_other(place.buffer, trans, b->col, other);
+  uint64_t tag = hd_ck_read_matrix(m, w, step, &region, &other);
+  hd_ck_columns_of(&region, tag, trans, k, b);
+  b->end = first_other(region.buffer, trans, b->col, other);
   return true;
 }
 
@@ -150,10 +151,10 @@ bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck
 static void define(hd_ck_warp *w, const hd_ck_step *step, hd_ck_content content) {
   w->multiplies = step->op;
   w->wgmma_group = w->wgmma_committed;
-  w->env[step->args[0]].frag.spent = true;
+  w->env[step->args[0]].frag.consumed = true;
   hd_ck_frag *made = &w->env[step->results[0]].frag;
   *made = hd_ck_no_frag;
-  made->state = HD_CK_FLYING;
+  made->state = HD_CK_FRAG_IN_FLIGHT;
   made->group = w->wgmma_committed;
   made->made = step->op;
   made->content = content;
@@ -175,18 +176,18 @@ void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   bool ss = step->op->kind == HD_OP_WGMMA_SS;
   int32_t meta = ss ? 5 : 4, scale = ss ? 6 : 5;
   hd_ck_content a = hd_ck_no_frag.content, b = a;
-  check_sealed(m, w, step, 0, "accumulators", true);
-  check_sealed(m, w, step, meta, "metadata", false);
+  check_fenced(m, w, step, 0, "accumulators", true);
+  check_fenced(m, w, step, meta, "metadata", false);
   check_value(m, w, step, w->env[step->args[scale]].i != 0);
   hold(w, step->args[meta]);
   if (!ss) {
-    check_sealed(m, w, step, 1, "A registers", true);
+    check_fenced(m, w, step, 1, "A registers", true);
     a = w->env[step->args[1]].frag.content;
     hold(w, step->args[1]);
   }
-  hd_ck_place of_b;
+  hd_ck_region of_b;
   if ((ss && !read_a(m, w, step, &a)) ||
-      !hd_ck_place_of(m, w, step, ss ? 4 : 2, ss ? 2 : 3, &of_b) ||
+      !hd_ck_region_of(m, w, step, ss ? 4 : 2, ss ? 2 : 3, &of_b) ||
       !hd_ck_read_b(m, w, step, of_b, &b))
     return;
   bool adds = w->env[step->args[scale]].i != 0;

@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Compile/bucket_kernels.h"
 #include "Compile/cache_key.h"
+#include "Choice/bucket_plan.h"
 #include "Compile/manifest_make.h"
 #include "Emit/emit.h"
 #include "Emit/ptxas.h"
 #include "IR/public_module.h"
 #include "Passes/front.h"
-#include "Passes/schedule_room.h"
+#include "Schedule/resources.h"
 #include "Runtime/kernel_cache.h"
 #include "heddle/version.h"
 
@@ -22,12 +24,12 @@ struct heddle_compiled {
   const char *name, *schedule;
 };
 
-static char *header_text(const hd_front *f, hd_arena *arena) {
+static char *header_text(const hd_front *f, const char *schedule, hd_arena *arena) {
   hd_strbuf problem = {0};
   hd_print_op(f->problem.kernel, &problem);
   char *text = hd_arena_printf(
       arena, "Heddle %s. D = epilogue(A_sparse x B).\nschedule: %s\ninstruction: %s\n%s",
-      HEDDLE_VERSION, hd_op_str(f->problem.kernel, HD_ATTR_SCHEDULE),
+      HEDDLE_VERSION, schedule,
       hd_op_str(f->problem.matmul, HD_ATTR_ROW), hd_strbuf_text(&problem));
   hd_strbuf_free(&problem);
   return text;
@@ -49,19 +51,37 @@ static heddle_status assemble(heddle_context *ctx, const heddle_compile_options 
   return status;
 }
 
-static heddle_status build(hd_pass_context *pass, hd_module *module, const hd_front *f,
+/* One a kernel, in their order. */
+static heddle_status find_plans(heddle_context *ctx, hd_module *module,
+                                const hd_plan *plans[HD_MAX_VARIANTS]) {
+  int32_t n = 0;
+  HD_FOR_OPS(kernel, module->body) {
+    hd_plan *plan;
+    HD_TRY(hd_plan_of(ctx, module, kernel, &plan));
+    if (n == HD_MAX_VARIANTS)
+      return HD_BUG(ctx, "more kernels than variants");
+    plans[n++] = plan;
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status build(hd_pass_context *pass, const hd_front *f,
                            const heddle_compile_options *options, hd_hash hash,
                            heddle_compiled *c) {
   heddle_context *ctx = pass->ctx;
-  HD_TRY(hd_run_pipeline(pass, module, NULL));
+  /* Of the problem, before passes take it apart. */
+  char *header = header_text(f, c->schedule, &c->arena);
+  HD_TRY(hd_run_pipeline(pass, f->module, &(hd_pipeline_options){.start_after = f->last_pass}));
+  const hd_plan *plans[HD_MAX_VARIANTS];
+  HD_TRY(find_plans(ctx, f->module, plans));
   hd_emit_options emit = {.ptx_version = f->problem.target->llvm_ptx,
-                          .header = header_text(f, &c->arena),
-                          .user_ir = options->user_epilogue,
-                          .user_ir_bytes = options->user_epilogue_bytes};
+                          .header = header,
+                          .user = {options->user_epilogue, options->user_epilogue_bytes,
+                                   options->epilogue_worker}};
   hd_emit_result emitted = {0};
-  HD_TRY(hd_emit_ptx(ctx, module, &emit, &emitted));
+  HD_TRY(hd_emit_ptx(ctx, f->module, &emit, &emitted));
   hd_manifest manifest;
-  heddle_status status = hd_manifest_make(ctx, &f->problem, &f->schedule, module, &emitted, hash,
+  heddle_status status = hd_manifest_make(ctx, &f->problem, plans, &emitted, hash,
                                           &c->arena, &manifest);
   c->ptx = emitted.ptx;
   c->entry.ptx = c->ptx;
@@ -70,6 +90,8 @@ static heddle_status build(hd_pass_context *pass, hd_module *module, const hd_fr
   hd_emit_result_free(&emitted);
   HD_TRY(status);
   HD_TRY(assemble(ctx, options, f, &manifest, c));
+  hd_manifest_name_code(&manifest, &(heddle_image){c->entry.cubin, c->entry.cubin_bytes,
+                                                   c->entry.ptx, c->entry.ptx_bytes});
   HD_TRY(hd_manifest_write(ctx, &manifest, &c->json));
   c->entry.manifest_json = c->json;
   c->entry.manifest_bytes = strlen(c->json);
@@ -112,31 +134,54 @@ static void warn_emulated(heddle_context *ctx, const hd_front *f) {
                plain ? "target " : "the default family", plain ? target : "", plain ? "a" : "");
 }
 
+static heddle_status print_schedules(heddle_context *ctx, hd_module *module, hd_arena *arena,
+                                     const char **schedules) {
+  hd_strbuf text = {0};
+  heddle_status status = hd_bucket_kernels_print(ctx, module, &text);
+  *schedules = hd_arena_strdup(arena, hd_strbuf_text(&text));
+  hd_strbuf_free(&text);
+  return status;
+}
+
+/* Where the schedule is a plan of several buckets, the module gets a kernel for each. */
+static heddle_status split_buckets(hd_pass_context *pass, hd_front *f) {
+  bool split = false;
+  if (f->module->level != HD_LEVEL_PROBLEM)
+    return HEDDLE_OK;
+  HD_TRY(hd_bucket_kernels(pass->ctx, f->module, pass->schedule_text, &split));
+  if (split && hd_bucket_plan_is(pass->schedule_text))
+    pass->schedule_text = NULL;
+  return HEDDLE_OK;
+}
+
 /* What the front end knows, before any pass has chosen memory or sync, is the cache key's
  * material. */
-static heddle_status find_or_build(hd_pass_context *pass, hd_module *module, hd_front *f,
+static heddle_status find_or_build(hd_pass_context *pass, hd_front *f,
                                    const heddle_compile_options *options, heddle_compiled *c) {
+  HD_TRY(split_buckets(pass, f));
   HD_TRY(hd_front_choose(pass, f));
   HD_TRY(check_user(pass->ctx, f, options));
   warn_emulated(pass->ctx, f);
   hd_hash hash = hd_kernel_hash(f->module, options), key;
   c->name = hd_arena_strdup(&c->arena, hd_op_str(f->problem.kernel, HD_ATTR_NAME));
-  c->schedule = hd_arena_strdup(&c->arena, hd_op_str(f->problem.kernel, HD_ATTR_SCHEDULE));
+  HD_TRY(print_schedules(pass->ctx, f->module, &c->arena, &c->schedule));
   bool cached = hd_cache_key(hash, options, &key);
   if (cached && hd_cache_get(options->cache, key, &c->entry) == HEDDLE_OK)
     return HEDDLE_OK;
-  HD_TRY(build(pass, module, f, options, hash, c));
+  HD_TRY(build(pass, f, options, hash, c));
   if (cached)
     keep(pass->ctx, options->cache, key, &c->entry);
   return HEDDLE_OK;
 }
 
+/* module is consumed. */
 static heddle_status compile_module(heddle_context *ctx, hd_module *module,
                                     const heddle_compile_options *options, heddle_compiled *c) {
-  hd_pass_context pass = {ctx, options->target, options->schedule};
+  hd_pass_context pass = {
+      .ctx = ctx, .target = options->target, .schedule_text = options->schedule};
   hd_front front;
-  HD_TRY(hd_front_read(&pass, hd_module_clone(module), &front));
-  heddle_status status = find_or_build(&pass, module, &front, options, c);
+  HD_TRY(hd_front_read(&pass, module, &front));
+  heddle_status status = find_or_build(&pass, &front, options, c);
   hd_front_free(&front);
   return status;
 }
@@ -147,9 +192,11 @@ static heddle_status compile_once(heddle_context *ctx, hd_module *module,
                                   heddle_compiled **compiled) {
   static const heddle_compile_options defaults = {0};
   heddle_compiled *c = hd_try_zalloc(ctx, sizeof *c, "a kernel");
-  heddle_status status =
-      c ? compile_module(ctx, module, options ? options : &defaults, c) : HEDDLE_NO_MEMORY;
-  hd_module_free(module);
+  if (!c) {
+    hd_module_free(module);
+    return HEDDLE_NO_MEMORY;
+  }
+  heddle_status status = compile_module(ctx, module, options ? options : &defaults, c);
   if (status != HEDDLE_OK) {
     heddle_compiled_free(c);
     return status;

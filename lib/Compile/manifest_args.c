@@ -40,7 +40,7 @@ static void add_pitch(hd_manifest *m, hd_arg_kind kind, const hd_dense *x, hd_ar
   arg->at_least = (hd_expr){.arg = row, .mul = 1, .div = 1};
 }
 
-/* A granule's scales of all rows. */
+/* A k-block's scales of all rows. */
 static void add_scale_pitch(hd_manifest *m, hd_arg_kind kind, const hd_problem *p,
                             const hd_dense *x, hd_arg_kind rows) {
   hd_arg *arg = add_arg(m, kind);

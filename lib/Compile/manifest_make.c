@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Passes/schedule_room.h"
-#include "Passes/variants.h"
+#include "Schedule/resources.h"
 
 /* "ldb*2+0/1": every part but the first may be absent, which is a name or a number. */
 static heddle_status parse_expr(const char *text, hd_expr *expr) {
@@ -76,7 +75,17 @@ static heddle_status make_params(heddle_context *ctx, const hd_emit_kernel *kern
 static void require(hd_arg_kind arg, int64_t mul, int64_t div, int64_t modulo,
                     hd_variant *variant) {
   variant->requirement[variant->n_requirements++] =
-      (hd_requirement){{.arg = arg, .mul = mul, .div = div}, modulo};
+      (hd_requirement){{.arg = arg, .mul = mul, .div = div}, modulo, 0};
+}
+
+/* Of a bucket: its size is at most so large. */
+static heddle_status require_bucket(const hd_op *kernel, hd_variant *variant) {
+  hd_requirement *r = &variant->requirement[variant->n_requirements];
+  if (!hd_op_has(kernel, HD_ATTR_BUCKET))
+    return HEDDLE_OK;
+  *r = (hd_requirement){{.mul = 1, .div = 1}, 1, hd_op_int(kernel, HD_ATTR_AT_MOST, 0)};
+  variant->n_requirements++;
+  return hd_arg_parse(hd_op_str(kernel, HD_ATTR_BUCKET), &r->value.arg);
 }
 
 /* Base and pitch of a matrix are multiples of `align` bytes; of a vector (pitch NONE) its base. */
@@ -120,28 +129,33 @@ static void make_workspace(const hd_emit_kernel *kernel, hd_variant *variant) {
                     .div = (int64_t)variant->tile_cluster * variant->split_k};
 }
 
-static heddle_status make_variant(heddle_context *ctx, const hd_problem *p, const hd_schedule *s,
-                                  const hd_op *kernel, const hd_emit_kernel *emitted,
-                                  hd_arena *arena, hd_variant *variant) {
-  const hd_b_variant *b = hd_b_variant_find(hd_op_str(kernel, HD_ATTR_VARIANT));
+static heddle_status make_variant(heddle_context *ctx, const hd_plan *plan,
+                                  const hd_emit_kernel *emitted, hd_arena *arena,
+                                  hd_variant *variant) {
+  const hd_problem *p = &plan->p;
+  const hd_schedule *s = &plan->s;
+  char words[HD_SCHEDULE_TEXT];
   int32_t along_k =
       hd_schedule_along_k(s); /* a cluster has one tile: each CTA counts for a part of it */
+  hd_schedule_print(s, words);
   *variant = (hd_variant){.entry = hd_arena_strdup(arena, emitted->entry),
-                          .path = b->name,
+                          .path = plan->variant->name,
+                          .schedule = hd_arena_strdup(arena, words),
                           .n_threads = emitted->n_threads,
-                          .cluster = s->spread > 1 ? s->spread : emitted->cluster,
+                          .cluster = s->cluster_launch > 1 ? s->cluster_launch : emitted->cluster,
                           .tile_cluster = emitted->cluster,
                           .shared_bytes = emitted->shared_bytes,
                           .tile_m = s->tile_m / along_k,
                           .tile_n = s->tile_n,
                           .split_k = s->split_k / along_k,
-                          .persistent = hd_op_has(kernel, HD_ATTR_PERSISTENT),
-                          .stream_granule = s->stream_k ? hd_granule_k(p->a_elem) : 0,
-                          .dependent_launch = hd_op_has(kernel, HD_ATTR_DEPENDENT),
-                          .weights_ready = hd_op_has(kernel, HD_ATTR_WEIGHTS_READY)};
+                          .persistent = s->persistent,
+                          .stream_granule = s->stream_k ? hd_k_block_size(p->a_elem) : 0,
+                          .dependent_launch = hd_op_has(p->kernel, HD_ATTR_DEPENDENT),
+                          .weights_ready = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY)};
   if (variant->weights_ready && variant->shared_bytes < hd_schedule_shared_claim(p, s))
     variant->shared_bytes = hd_schedule_shared_claim(p, s);
-  make_requirements(p, b, variant);
+  HD_TRY(require_bucket(p->kernel, variant));
+  make_requirements(p, plan->variant, variant);
   make_workspace(emitted, variant);
   return make_params(ctx, emitted, variant);
 }
@@ -153,9 +167,35 @@ static const char *plane_of(const hd_problem *p, const hd_schedule *s) {
   return mma ? "mma" : "wgmma";
 }
 
-heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p, const hd_schedule *s,
-                               const hd_module *module, const hd_emit_result *emitted, hd_hash hash,
-                               hd_arena *arena, hd_manifest *manifest) {
+static bool takes_workspace(const hd_schedule *s) {
+  return s->split_k > hd_schedule_along_k(s) || s->stream_k;
+}
+
+/* The buckets' kernels, each in its variants; all read the same packed A. */
+static heddle_status make_variants(heddle_context *ctx, const hd_problem *p,
+                                   const hd_plan *const *plans, const hd_emit_result *emitted,
+                                   hd_arena *arena, hd_manifest *m) {
+  bool workspace = false;
+  m->family = plane_of(p, &plans[emitted->n_kernels - 1]->s);
+  for (; m->n_variants < emitted->n_kernels; m->n_variants++) {
+    const hd_plan *plan = plans[m->n_variants];
+    const char *plane = plane_of(p, &plan->s);
+    if (strcmp(plane, m->family) != 0)
+      return hd_error(ctx, HEDDLE_INVALID, plan->p.kernel->loc, "schedule.buckets",
+                      "family=%s reads A packed for %s, and the last bucket reads it for %s; "
+                      "legal: one family in all buckets",
+                      hd_key_word(HD_KEY_FAMILY, plan->s.family), plane, m->family);
+    HD_TRY(make_variant(ctx, plan, &emitted->kernel[m->n_variants], arena,
+                        &m->variant[m->n_variants]));
+    workspace |= takes_workspace(&plan->s);
+  }
+  hd_manifest_args(p, workspace, m);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p,
+                               const hd_plan *const *plans, const hd_emit_result *emitted,
+                               hd_hash hash, hd_arena *arena, hd_manifest *manifest) {
   hd_manifest m = {.name = hd_arena_strdup(arena, hd_op_str(p->kernel, HD_ATTR_NAME)),
                    .target = p->target->name,
                    .ptx_version = p->target->llvm_ptx,
@@ -174,17 +214,9 @@ heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p, const h
                    .scale_block = p->block,
                    .scale_tiles = hd_scales_in_tiles(p),
                    .act = hd_arena_strdup(arena, p->act),
-                   .user_function = p->user ? hd_arena_strdup(arena, p->user) : NULL,
-                   .family = plane_of(p, s)};
-  hd_manifest_args(p, s->split_k > hd_schedule_along_k(s) || s->stream_k, &m);
+                   .user_function = p->user ? hd_arena_strdup(arena, p->user) : NULL};
   hd_hash_format(hash, m.hash);
-  HD_FOR_OPS(kernel, module->body) {
-    if (m.n_variants == HD_MAX_VARIANTS || m.n_variants == emitted->n_kernels)
-      return HD_BUG(ctx, "more kernels than variants");
-    HD_TRY(make_variant(ctx, p, s, kernel, &emitted->kernel[m.n_variants], arena,
-                        &m.variant[m.n_variants]));
-    m.n_variants++;
-  }
+  HD_TRY(make_variants(ctx, p, plans, emitted, arena, &m));
   HD_TRY(hd_manifest_check(ctx, &m));
   *manifest = m;
   return HEDDLE_OK;

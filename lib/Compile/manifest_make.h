@@ -4,17 +4,16 @@
 
 #include "Emit/emit.h"
 #include "Kernel/manifest.h"
-#include "Passes/problem.h"
-#include "Passes/schedule.h"
+#include "Passes/plan.h"
 
 /* Adds the arguments of a launch, with what each may be, to a manifest that has none; `workspace`:
  * tiles are shared over k through global memory. */
 void hd_manifest_args(const hd_problem *problem, bool workspace, hd_manifest *manifest);
 
-/* problem: of the legalized kernel, with its name; schedule: the resolved one; module: role level;
- * emitted: its entry points in the same order. Strings live in the arena. */
+/* problem: of the kernel that has no bucket. A variant for each entry point that was emitted;
+ * plans: theirs, in the same order. Strings live in the arena. */
 heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *problem,
-                               const hd_schedule *schedule, const hd_module *module,
+                               const hd_plan *const *plans,
                                const hd_emit_result *emitted, hd_hash hash, hd_arena *arena,
                                hd_manifest *manifest);
 

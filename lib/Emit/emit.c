@@ -65,7 +65,6 @@ static void assemble_text(const char *header, char *ptx, size_t n, hd_emit_resul
 }
 
 static heddle_status emit_module(hd_emitter *e, const hd_module *module, hd_emit_result *result) {
-  HD_TRY(hd_emit_link_user(e));
   HD_TRY(emit_kernels(e, module));
   if (e->options->keep_llvm) {
     char *text = LLVMPrintModuleToString(e->module);

@@ -4,6 +4,7 @@
 #ifndef HD_EMIT_H
 #define HD_EMIT_H
 
+#include "Emit/user_ir.h"
 #include "IR/ir.h"
 #include "Support/arena.h"
 
@@ -11,8 +12,7 @@
 typedef struct hd_emit_options {
   int32_t ptx_version;       /* 86; 0: what the target's spec row says */
   const char *header;        /* text of the comment above the PTX; lines are split at \n */
-  const char *user_ir;       /* LLVM IR text or bitcode that defines the user epilogue */
-  size_t user_ir_bytes;
+  hd_user_source user;       /* LLVM IR that defines the user's epilogue */
   bool keep_llvm;            /* also give the LLVM IR before codegen */
 } hd_emit_options;
 

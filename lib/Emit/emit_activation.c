@@ -86,7 +86,9 @@ static const struct activation {
   const char *name;
   LLVMValueRef (*make)(hd_emitter *e, LLVMValueRef x);
 } activations[] = {
-    {"none", none}, {"relu", relu}, {"gelu", gelu}, {"gelu_tanh", gelu_tanh}, {"silu", silu},
+#define HD_ACTIVATION(kind, name) {#name, name},
+#include "Support/activations.def"
+#undef HD_ACTIVATION
 };
 
 bool hd_emit_is_activation(const char *act) {

@@ -27,17 +27,18 @@ static LLVMValueRef slot_of(hd_emitter *e, LLVMValueRef split, int64_t owner) {
   return hd_emit_select(e, below, split, hd_emit_addi(e, split, -1));
 }
 
-/* Operands: buffer, place, split, splits, granules, fragment, barrier. */
+/* Operands: buffer, place, split, splits, k-blocks, fragment, barrier. */
 heddle_status hd_emit_op_partial_send(hd_emitter *e, const hd_op *op) {
-  const hd_type type = op->operands[5]->type;
+  const hd_type type = hd_partial_send_acc(op)->type;
   bool integer = type.elem == HEDDLE_S32;
   int64_t owner = hd_op_int(op, HD_ATTR_OWNER, 0);
-  LLVMValueRef slot = slot_of(e, hd_emit_get1(e, op->operands[2]), owner);
-  LLVMValueRef to = in_cta(e, lane_place(e, op->operands[0], slot, op->operands[1]), owner);
-  LLVMValueRef done = hd_emit_get1(e, op->operands[6]);
+  LLVMValueRef slot = slot_of(e, hd_emit_get1(e, hd_partial_send_split(op)), owner);
+  LLVMValueRef to =
+      in_cta(e, lane_place(e, hd_partial_send_buffer(op), slot, hd_partial_send_place(op)), owner);
+  LLVMValueRef done = hd_emit_get1(e, hd_partial_send_barrier(op));
   done = in_cta(e, hd_emit_add(e, done, hd_emit_muli(e, slot, HD_BARRIER_BYTES)), owner);
   int32_t n_regs;
-  LLVMValueRef *regs = hd_emit_get(e, op->operands[5], &n_regs);
+  LLVMValueRef *regs = hd_emit_get(e, hd_partial_send_acc(op), &n_regs);
   LLVMValueRef *x = HD_NEW_ARRAY(&e->arena, LLVMValueRef, type.n);
   hd_emit_accumulators(e, type.elem, regs, n_regs, x);
   for (int32_t i = 0; i < type.n; i += HD_VECTOR) {
@@ -72,16 +73,16 @@ static void add_vector(hd_emitter *e, LLVMValueRef at, int32_t offset, bool inte
     sum[i] = LLVMBuildExtractValue(e->b, all, i, "");
 }
 
-/* Operands: buffer, cursor, place, split, splits, granules, fragment. */
+/* Operands: buffer, cursor, place, split, splits, k-blocks, fragment. */
 heddle_status hd_emit_op_partial_add(hd_emitter *e, const hd_op *op) {
   int32_t n;
-  LLVMValueRef *own = hd_emit_get(e, op->operands[6], &n);
+  LLVMValueRef *own = hd_emit_get(e, hd_partial_add_acc(op), &n);
   LLVMValueRef *sum = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n);
-  LLVMValueRef slot = hd_emit_get(e, op->operands[1], NULL)[0];
-  LLVMValueRef at = lane_place(e, op->operands[0], slot, op->operands[2]);
+  LLVMValueRef slot = hd_emit_get(e, hd_partial_add_cursor(op), NULL)[0];
+  LLVMValueRef at = lane_place(e, hd_partial_add_buffer(op), slot, hd_partial_add_place(op));
   memcpy(sum, own, sizeof *sum * (size_t)n);
   for (int32_t i = 0; i < n; i += HD_VECTOR)
-    add_vector(e, at, hd_part_offset(i), op->operands[6]->type.elem == HEDDLE_S32, sum + i);
+    add_vector(e, at, hd_part_offset(i), hd_partial_add_acc(op)->type.elem == HEDDLE_S32, sum + i);
   hd_emit_set(e, op->results[0], sum, n);
   return HEDDLE_OK;
 }

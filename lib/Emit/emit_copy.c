@@ -31,11 +31,11 @@ static heddle_status barrier_slot(hd_emitter *e, const hd_op *op, int32_t index,
 /* Operands: ptr, byte offset, buffer, cursor, barrier. */
 heddle_status hd_emit_op_copy_bulk(hd_emitter *e, const hd_op *op) {
   int64_t mask = hd_op_int(op, HD_ATTR_MULTICAST, 0);
-  LLVMValueRef source = hd_emit_global_at(e, hd_emit_get1(e, op->operands[0]),
-                                          hd_emit_get1(e, op->operands[1]));
+  LLVMValueRef source = hd_emit_global_at(e, hd_emit_get1(e, hd_copy_bulk_source(op)),
+                                          hd_emit_get1(e, hd_copy_bulk_offset(op)));
   LLVMValueRef barrier = NULL;
-  HD_TRY(barrier_slot(e, op, 4, op->operands[3], &barrier));
-  LLVMValueRef args[] = {destination(e, op, op->operands[2], op->operands[3]),
+  HD_TRY(barrier_slot(e, op, HD_AT_copy_bulk_barrier, hd_copy_bulk_cursor(op), &barrier));
+  LLVMValueRef args[] = {destination(e, op, hd_copy_bulk_buffer(op), hd_copy_bulk_cursor(op)),
                          barrier,
                          source,
                          hd_emit_i32(e, hd_op_int(op, HD_ATTR_BYTES, 0)),
@@ -50,15 +50,16 @@ heddle_status hd_emit_op_copy_bulk(hd_emitter *e, const hd_op *op) {
 /* Operands: tensor map, buffer, cursor, coordinate of dimension 0, of the last one, barrier. */
 heddle_status hd_emit_op_copy_tma(hd_emitter *e, const hd_op *op) {
   int64_t mask = hd_op_int(op, HD_ATTR_MULTICAST, 0);
-  int32_t rank = hd_op_attr(hd_emit_def(op->operands[0]), HD_ATTR_BOX)->n;
+  int32_t rank = hd_op_attr(hd_emit_def(hd_copy_tma_map(op)), HD_ATTR_BOX)->n;
   LLVMValueRef barrier = NULL;
-  HD_TRY(barrier_slot(e, op, 5, op->operands[2], &barrier));
-  LLVMValueRef args[3 + MOST_RANK + 5] = {destination(e, op, op->operands[1], op->operands[2]),
-                                          barrier, hd_emit_get1(e, op->operands[0])};
+  HD_TRY(barrier_slot(e, op, HD_AT_copy_tma_barrier, hd_copy_tma_cursor(op), &barrier));
+  LLVMValueRef args[3 + MOST_RANK + 5] = {
+      destination(e, op, hd_copy_tma_buffer(op), hd_copy_tma_cursor(op)), barrier,
+      hd_emit_get1(e, hd_copy_tma_map(op))};
   LLVMValueRef *at = args + 3;
   for (int32_t i = 0; i < rank; i++)
-    *at++ = i == 0          ? hd_emit_get1(e, op->operands[3])
-            : i == rank - 1 ? hd_emit_get1(e, op->operands[4])
+    *at++ = i == 0          ? hd_emit_get1(e, hd_copy_tma_first(op))
+            : i == rank - 1 ? hd_emit_get1(e, hd_copy_tma_last(op))
                             : hd_emit_i32(e, 0);
   *at++ = LLVMConstInt(LLVMInt16TypeInContext(e->llvm), (uint64_t)mask, false);
   *at++ = hd_emit_i64(e, 0);

@@ -215,7 +215,7 @@ static void copy_row_groups(hd_emitter *e, const struct width *w, const hd_rows_
                             .size = hd_emit_select(e, hd_emit_lt(e, hd_emit_i32(e, r), left),
                                                    size[t], hd_emit_i32(e, 0))};
     copy_batch(e, w, chunk, turns);
-    row = hd_emit_global_at(e, row, hd_emit_get1(e, c->op->operands[1]));
+    row = hd_emit_global_at(e, row, hd_emit_get1(e, hd_copy_rows_pitch(c->op)));
   }
   LLVMValueRef next = hd_emit_addi(e, group, 1);
   LLVMBasicBlockRef done = hd_emit_block(e, "copied"), end = LLVMGetInsertBlock(e->b);
@@ -228,9 +228,9 @@ static void copy_row_groups(hd_emitter *e, const struct width *w, const hd_rows_
 
 /* Can it be cut into groups of 8 rows? */
 static bool has_row_groups(hd_emitter *e, const hd_rows_copy *c, hd_rows *rows) {
-  const hd_op *buffer = hd_emit_def(c->op->operands[2]);
+  const hd_op *buffer = hd_emit_def(hd_copy_rows_buffer(c->op));
   if (c->order != HD_CHUNKS_ALONG || !hd_op_is(buffer, HD_ATTR_LAYOUT, "rows") ||
-      hd_emit_rows(e, c->op, c->op->operands[2], rows) != HEDDLE_OK)
+      hd_emit_rows(e, c->op, hd_copy_rows_buffer(c->op), rows) != HEDDLE_OK)
     return false;
   int64_t group = HD_SWIZZLE_ROWS * rows->panel;
   return c->rows % HD_SWIZZLE_ROWS == 0 && rows->panel == 128 && rows->slot_bytes % group == 0 &&
@@ -251,7 +251,7 @@ heddle_status hd_emit_op_copy_ld_st(hd_emitter *e, const hd_op *op) {
   HD_TRY(hd_emit_plan_rows(e, op, &copy));
   const struct width *w = find_width(copy.vec);
   const heddle_elem_info *info =
-      heddle_elem_get(hd_op_elem(hd_emit_def(op->operands[2]), HD_ATTR_TYPE));
+      heddle_elem_get(hd_op_elem(hd_emit_def(hd_copy_rows_buffer(op)), HD_ATTR_TYPE));
   int64_t elem = info && info->container_bits >= 8 ? info->container_bits / 8 : 1;
   int64_t batch = batch_of(e, w);
   hd_rows_place place = hd_emit_place_rows(e, &copy);

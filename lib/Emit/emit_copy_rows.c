@@ -51,13 +51,13 @@ static int64_t plain_pitch(const hd_op *buffer, const hd_rows_copy *c) {
 /* (row, byte) of the block -> byte of the slot. */
 static LLVMValueRef byte_of(hd_emitter *e, const hd_rows_copy *c, LLVMValueRef row,
                             LLVMValueRef col) {
-  const hd_op *buffer = hd_emit_def(c->op->operands[2]);
+  const hd_op *buffer = hd_emit_def(hd_copy_rows_buffer(c->op));
   int64_t pitch = plain_pitch(buffer, c);
   hd_rows rows;
   LLVMValueRef byte;
   if (pitch)
     byte = hd_emit_add(e, hd_emit_muli(e, row, pitch), col);
-  else if (hd_emit_rows(e, c->op, c->op->operands[2], &rows) == HEDDLE_OK)
+  else if (hd_emit_rows(e, c->op, hd_copy_rows_buffer(c->op), &rows) == HEDDLE_OK)
     byte = hd_emit_rows_byte(e, &rows, row, col);
   else
     byte = col; /* plan_rows has reported it */
@@ -73,7 +73,7 @@ static int64_t swizzle_period(int64_t row_step) {
 
 /* Where chunks land at a fixed distance from each other, a few addresses serve all of them. */
 static void place_bases(hd_emitter *e, hd_rows_copy *c) {
-  const hd_op *buffer = hd_emit_def(c->op->operands[2]);
+  const hd_op *buffer = hd_emit_def(hd_copy_rows_buffer(c->op));
   int64_t pitch = plain_pitch(buffer, c);
   if (pitch == c->row_bytes) {
     c->period = 1;
@@ -104,8 +104,8 @@ static heddle_status check(hd_emitter *e, const hd_rows_copy *c) {
         (long long)c->rows, (long long)c->row_bytes, (long long)c->threads, MOST_CHUNKS,
         (long long)c->vec);
   hd_rows rows;
-  if (hd_op_is(hd_emit_def(c->op->operands[2]), HD_ATTR_LAYOUT, "rows"))
-    return hd_emit_rows(e, c->op, c->op->operands[2], &rows);
+  if (hd_op_is(hd_emit_def(hd_copy_rows_buffer(c->op)), HD_ATTR_LAYOUT, "rows"))
+    return hd_emit_rows(e, c->op, hd_copy_rows_buffer(c->op), &rows);
   return HEDDLE_OK;
 }
 
@@ -140,8 +140,8 @@ heddle_status hd_emit_plan_rows(hd_emitter *e, const hd_op *op, hd_rows_copy *co
 /* Operands: ptr, pitch, buffer, cursor, first row, first byte, bytes of a row, rows. */
 
 static LLVMValueRef bytes_left(hd_emitter *e, const hd_rows_copy *c) {
-  LLVMValueRef left = hd_emit_sub(e, hd_emit_get1(e, c->op->operands[6]),
-                                  hd_emit_get1(e, c->op->operands[5]));
+  LLVMValueRef left = hd_emit_sub(e, hd_emit_get1(e, hd_copy_rows_row_bytes(c->op)),
+                                  hd_emit_get1(e, hd_copy_rows_byte(c->op)));
   left = hd_emit_max(e, hd_emit_min(e, left, hd_emit_i64(e, c->row_bytes)), hd_emit_i64(e, 0));
   return LLVMBuildTrunc(e->b, left, e->i32, "");
 }
@@ -149,22 +149,24 @@ static LLVMValueRef bytes_left(hd_emitter *e, const hd_rows_copy *c) {
 /* Address of (row, byte) of the block in global memory. */
 static LLVMValueRef source_of(hd_emitter *e, const hd_rows_copy *c, LLVMValueRef row,
                               LLVMValueRef col) {
-  LLVMValueRef pitch = hd_emit_get1(e, c->op->operands[1]);
-  LLVMValueRef first = hd_emit_add(e, hd_emit_get1(e, c->op->operands[4]), row);
+  LLVMValueRef pitch = hd_emit_get1(e, hd_copy_rows_pitch(c->op));
+  LLVMValueRef first = hd_emit_add(e, hd_emit_get1(e, hd_copy_rows_row(c->op)), row);
   LLVMValueRef at = hd_emit_mul(e, hd_emit_widen(e, first), pitch);
-  at = hd_emit_add(e, at, hd_emit_get1(e, c->op->operands[5]));
+  at = hd_emit_add(e, at, hd_emit_get1(e, hd_copy_rows_byte(c->op)));
   at = hd_emit_add(e, at, hd_emit_widen(e, col));
-  return hd_emit_global_at(e, hd_emit_get1(e, c->op->operands[0]), at);
+  return hd_emit_global_at(e, hd_emit_get1(e, hd_copy_rows_source(c->op)), at);
 }
 
 hd_rows_place hd_emit_place_rows(hd_emitter *e, const hd_rows_copy *c) {
-  const hd_op *buffer = hd_emit_def(c->op->operands[2]);
+  const hd_op *buffer = hd_emit_def(hd_copy_rows_buffer(c->op));
   hd_rows_place p = {.source = source_of(e, c, c->row[0], c->col[0]),
-                     .step = hd_emit_muli(e, hd_emit_get1(e, c->op->operands[1]), c->row_step),
-                     .slot = hd_emit_slot(e, c->op->operands[2], c->op->operands[3],
+                     .step =
+                         hd_emit_muli(e, hd_emit_get1(e, hd_copy_rows_pitch(c->op)), c->row_step),
+                     .slot = hd_emit_slot(e, hd_copy_rows_buffer(c->op), hd_copy_rows_cursor(c->op),
                                           hd_op_int(buffer, HD_ATTR_BYTES, 0)),
                      .bytes = bytes_left(e, c)};
-  p.rows = hd_emit_sub(e, hd_emit_get1(e, c->op->operands[7]), hd_emit_get1(e, c->op->operands[4]));
+  p.rows = hd_emit_sub(e, hd_emit_get1(e, hd_copy_rows_rows(c->op)),
+                       hd_emit_get1(e, hd_copy_rows_row(c->op)));
   p.rows = hd_emit_min(e, p.rows, hd_emit_i32(e, c->rows));
   if (c->order == HD_CHUNKS_DOWN)
     p.rows = hd_emit_sub(e, p.rows, c->row[0]);

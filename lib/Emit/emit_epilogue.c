@@ -3,6 +3,7 @@
 
 #include "Emit/emit_llvm.h"
 #include "Emit/emit_strip.h"
+#include "Support/activations.h"
 
 /* ---- addresses and bounds ---- */
 
@@ -354,10 +355,10 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
   bool user = s->act && strcmp(s->act, "user") == 0;
   if (!user && !hd_emit_is_activation(s->act))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.act",
-                    "no activation %s; legal: none, relu, gelu, gelu_tanh, silu or user",
-                    s->act ? s->act : "");
+                    "no activation %s; legal: %s", s->act ? s->act : "", hd_act_list);
   if (op->kind == HD_OP_STORE_TILE)
-    s->d = make_view(e, s, hd_emit_get1(e, op->operands[0]), hd_emit_get1(e, op->operands[1]), elem,
+    s->d = make_view(e, s, hd_emit_get1(e, hd_store_tile_d(op)),
+                     hd_emit_get1(e, hd_store_tile_ldd(op)), elem,
                      hd_op_is(op, HD_ATTR_ORDER, "col_major"));
   s->d.elem = elem;
   s->d.bytes = heddle_elem_get(elem)->container_bits / 8;

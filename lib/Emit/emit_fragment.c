@@ -1,5 +1,5 @@
 /* Fragments: what a warp loads from shared memory, and accumulators at the start. */
-#include "Emit/emit_bank.h"
+#include "Emit/emit_pinned.h"
 #include "Emit/emit_buffer.h"
 
 /* Packed A (docs/format.md): a slab of 64 rows holds k-steps of 2048 bytes of values,
@@ -24,22 +24,22 @@ static heddle_status packed_a(hd_emitter *e, const hd_op *op, const hd_value *bu
 
 /* The slab of a strip: slot + strip / 4 * slab_bytes. */
 static LLVMValueRef slab_of(hd_emitter *e, const hd_op *op) {
-  const hd_op *def = hd_emit_def(op->operands[0]);
+  const hd_op *def = hd_emit_def(hd_load_buffer(op));
   LLVMValueRef slot =
-      hd_emit_slot(e, op->operands[0], op->operands[1], hd_op_int(def, HD_ATTR_BYTES, 0));
-  LLVMValueRef slab = hd_emit_divi(e, hd_emit_get1(e, op->operands[2]), STRIPS);
+      hd_emit_slot(e, hd_load_buffer(op), hd_load_cursor(op), hd_op_int(def, HD_ATTR_BYTES, 0));
+  LLVMValueRef slab = hd_emit_divi(e, hd_emit_get1(e, hd_load_place(op)), STRIPS);
   return hd_emit_add(e, slot, hd_emit_muli(e, slab, hd_op_int(def, HD_ATTR_SLAB_BYTES, 0)));
 }
 
 static LLVMValueRef strip_in_slab(hd_emitter *e, const hd_op *op) {
-  return hd_emit_remi(e, hd_emit_get1(e, op->operands[2]), STRIPS);
+  return hd_emit_remi(e, hd_emit_get1(e, hd_load_place(op)), STRIPS);
 }
 
 /* Words thread-major: those of a thread stand together, thread strip % 4 * 32 + lane of the slab;
  * by_step thread strip * 32 + lane of the slot, behind the values of all slabs. */
 heddle_status hd_emit_op_load_meta(hd_emitter *e, const hd_op *op) {
-  HD_TRY(packed_a(e, op, op->operands[0]));
-  const hd_op *def = hd_emit_def(op->operands[0]);
+  HD_TRY(packed_a(e, op, hd_load_buffer(op)));
+  const hd_op *def = hd_emit_def(hd_load_buffer(op));
   int64_t first = hd_op_int(def, HD_ATTR_META_OFFSET, 0), word = hd_op_int(op, HD_ATTR_WORD, 0);
   int64_t words = (hd_op_int(def, HD_ATTR_SLAB_BYTES, 0) - first) / META_PLANE_BYTES;
   if (word < 0 || word >= words)
@@ -51,10 +51,10 @@ heddle_status hd_emit_op_load_meta(hd_emitter *e, const hd_op *op) {
   hd_emit_return_from_entry(e, here);
   bool by_step = hd_op_has(def, HD_ATTR_BY_STEP);
   int64_t bytes = hd_op_int(def, HD_ATTR_BYTES, 0);
-  LLVMValueRef index = by_step ? hd_emit_get1(e, op->operands[2]) : strip_in_slab(e, op);
+  LLVMValueRef index = by_step ? hd_emit_get1(e, hd_load_place(op)) : strip_in_slab(e, op);
   LLVMValueRef inside = hd_emit_add(e, hd_emit_muli(e, index, HD_LANES * 4 * words), lane);
   LLVMValueRef base =
-      by_step ? hd_emit_slot(e, op->operands[0], op->operands[1], bytes) : slab_of(e, op);
+      by_step ? hd_emit_slot(e, hd_load_buffer(op), hd_load_cursor(op), bytes) : slab_of(e, op);
   LLVMValueRef at = hd_emit_add(e, base, inside);
   if (by_step)
     first *= bytes / hd_op_int(def, HD_ATTR_SLAB_BYTES, 1);
@@ -62,7 +62,7 @@ heddle_status hd_emit_op_load_meta(hd_emitter *e, const hd_op *op) {
   LLVMValueRef value = LLVMBuildLoad2(e->b, e->i32, ptr, "");
   LLVMSetAlignment(value, word == 0 && words == 2 ? 8 : 4);
   if (op->n_operands == 4)
-    value = hd_emit_read_late(e, value, hd_emit_get1(e, op->operands[3]));
+    value = hd_emit_read_late(e, value, hd_emit_get1(e, hd_load_meta_older(op)));
   hd_emit_set1(e, op->results[0], value);
   return HEDDLE_OK;
 }
@@ -93,7 +93,7 @@ static heddle_status four_registers(hd_emitter *e, const hd_op *op) {
  * 8-15 of the first 16 bytes, then of the second: lane -> ((l/8)&1) * 256 + (l/16) * 128 + (l%8)
  * * 16. */
 heddle_status hd_emit_op_load_a(hd_emitter *e, const hd_op *op) {
-  HD_TRY(packed_a(e, op, op->operands[0]));
+  HD_TRY(packed_a(e, op, hd_load_buffer(op)));
   HD_TRY(four_registers(e, op));
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef group = hd_emit_divi(e, e->lane, 8);
@@ -116,7 +116,7 @@ static LLVMValueRef b_along_k(hd_emitter *e, const hd_op *op, const hd_rows *row
   LLVMValueRef c = hd_emit_addi(e, hd_emit_muli(e, hd_emit_divi(e, e->lane, 8), MATRIX_ROW), first);
   LLVMValueRef byte = hd_emit_rows_byte(e, rows, hd_emit_remi(e, e->lane, 8), c);
   hd_emit_return_from_entry(e, here);
-  LLVMValueRef column = hd_emit_get1(e, op->operands[2]);
+  LLVMValueRef column = hd_emit_get1(e, hd_load_place(op));
   return hd_emit_add(e, hd_emit_muli(e, column, rows->panel), byte);
 }
 
@@ -124,17 +124,17 @@ static LLVMValueRef b_along_k(hd_emitter *e, const hd_op *op, const hd_rows *row
  * ldmatrix transposes. 16-bit types. */
 static LLVMValueRef b_along_n(hd_emitter *e, const hd_op *op, const hd_rows *rows) {
   int64_t first = hd_op_int(op, HD_ATTR_STEP, 0) * B_STEP_K16;
-  LLVMValueRef byte = hd_emit_muli(e, hd_emit_get1(e, op->operands[2]), 2);
+  LLVMValueRef byte = hd_emit_muli(e, hd_emit_get1(e, hd_load_place(op)), 2);
   return hd_emit_rows_byte(e, rows, hd_emit_addi(e, e->lane, first), byte);
 }
 
 heddle_status hd_emit_op_load_b(hd_emitter *e, const hd_op *op) {
   hd_rows rows;
-  HD_TRY(hd_emit_rows(e, op, op->operands[0], &rows));
+  HD_TRY(hd_emit_rows(e, op, hd_load_buffer(op), &rows));
   HD_TRY(four_registers(e, op));
   bool trans = hd_op_has(op, HD_ATTR_TRANS);
   LLVMValueRef byte = trans ? b_along_n(e, op, &rows) : b_along_k(e, op, &rows);
-  LLVMValueRef slot = hd_emit_slot(e, op->operands[0], op->operands[1], rows.slot_bytes);
+  LLVMValueRef slot = hd_emit_slot(e, hd_load_buffer(op), hd_load_cursor(op), rows.slot_bytes);
   load_matrices(e, op, hd_emit_add(e, slot, byte), trans);
   return HEDDLE_OK;
 }
@@ -150,10 +150,10 @@ heddle_status hd_emit_op_load_scale(hd_emitter *e, const hd_op *op) {
   LLVMValueRef lane = hd_emit_muli(e, eight, ROWS_A_LANE * each);
   lane = hd_emit_add(e, lane, hd_emit_muli(e, hd_emit_divi(e, e->lane, QUAD), each));
   hd_emit_return_from_entry(e, here);
-  const hd_op *buffer = hd_emit_def(op->operands[0]);
+  const hd_op *buffer = hd_emit_def(hd_load_buffer(op));
   LLVMValueRef at =
-      hd_emit_slot(e, op->operands[0], op->operands[1], hd_op_int(buffer, HD_ATTR_BYTES, 0));
-  at = hd_emit_add(e, at, hd_emit_muli(e, hd_emit_get1(e, op->operands[2]), each));
+      hd_emit_slot(e, hd_load_buffer(op), hd_load_cursor(op), hd_op_int(buffer, HD_ATTR_BYTES, 0));
+  at = hd_emit_add(e, at, hd_emit_muli(e, hd_emit_get1(e, hd_load_place(op)), each));
   at = hd_emit_addi(e, hd_emit_add(e, at, lane), hd_op_int(op, HD_ATTR_WORD, 0) * WORD_BYTES);
   LLVMValueRef ptr = hd_emit_shared_ptr(e, at, HD_AS_SHARED);
   bool half = each < WORD_BYTES;
@@ -179,16 +179,16 @@ heddle_status hd_emit_op_frag_zero(hd_emitter *e, const hd_op *op) { return fill
  * would stay live around the loop over tiles, and the epilogue would have to do without them (340
  * bytes of spills with n256 and gelu; 64 moves a tile otherwise). */
 heddle_status hd_emit_op_frag_undef(hd_emitter *e, const hd_op *op) {
-  return hd_emit_bank_open(e, op) ? HEDDLE_OK : fill(e, op);
+  return hd_emit_pinned_open(e, op) ? HEDDLE_OK : fill(e, op);
 }
 
 /* 4 elements a block of 8 columns: registers of a fragment lie in the order of columns. */
 heddle_status hd_emit_op_frag_columns(hd_emitter *e, const hd_op *op) {
   enum { BLOCK = 8 };
   int32_t n, n_own = hd_emit_type_count(op->results[0]->type);
-  LLVMValueRef *all = hd_emit_get(e, op->operands[0], &n);
+  LLVMValueRef *all = hd_emit_get(e, hd_frag_columns_whole(op), &n);
   int64_t blocks = hd_op_int(op, HD_ATTR_OFFSET, 0) / BLOCK;
-  int64_t each = n / (op->operands[0]->type.n / 4);
+  int64_t each = n / (hd_frag_columns_whole(op)->type.n / 4);
   hd_emit_set(e, op->results[0], all + blocks * each, n_own);
   return HEDDLE_OK;
 }

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "Emit/emit_bank.h"
+#include "Emit/emit_pinned.h"
 
 enum { OUTPUT, INPUT, NUMBER };
 
@@ -221,7 +221,7 @@ void hd_emit_row_asm(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *
   row_asm(e, row, inputs, numbers, n_numbers, HD_NO_BANK, results);
 }
 
-void hd_emit_row_asm_banked(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
+void hd_emit_row_asm_pinned(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
                             const hd_emit_number *numbers, int32_t n_numbers, int32_t bank) {
   row_asm(e, row, inputs, numbers, n_numbers, bank, NULL);
 }

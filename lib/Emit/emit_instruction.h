@@ -22,7 +22,7 @@ int32_t hd_emit_row_results(hd_emitter *e, const hd_spec_row *row, LLVMTypeRef *
 void hd_emit_row_asm(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
                      const hd_emit_number *numbers, int32_t n_numbers, LLVMValueRef *results);
 /* The same with its results (and the inputs tied to them) in a bank. */
-void hd_emit_row_asm_banked(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
+void hd_emit_row_asm_pinned(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
                             const hd_emit_number *numbers, int32_t n_numbers, int32_t bank);
 
 #endif

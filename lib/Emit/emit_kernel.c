@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "Emit/emit_bank.h"
+#include "Emit/emit_pinned.h"
 
 enum { NVPTX_KERNEL = 71 /* calling convention */, TMAP_BYTES = 128, TMAP_ALIGN = 64 };
 
@@ -227,7 +227,7 @@ heddle_status hd_emit_one_kernel(hd_emitter *e, const hd_op *kernel) {
                     "threads = %lld; legal: a multiple of 32 from 32 to 1024",
                     (long long)n_threads);
   e->tensor = NULL;
-  e->n_banked = 0;
+  e->n_pinned = 0;
   HD_TRY(hd_shared_layout_make(e->ctx, kernel, &e->arena, &e->layout));
   make_function(e, name);
   make_directives(e, n_threads);
@@ -240,6 +240,6 @@ heddle_status hd_emit_one_kernel(hd_emitter *e, const hd_op *kernel) {
   enter_block(e, "all");
   HD_TRY(hd_emit_region(e, kernel->regions[0]));
   LLVMBuildRetVoid(e->b);
-  hd_emit_bank_declare(e);
+  hd_emit_pinned_declare(e);
   return HEDDLE_OK;
 }

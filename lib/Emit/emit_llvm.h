@@ -20,12 +20,7 @@ heddle_status hd_emit_run_passes(hd_emitter *e, LLVMModuleRef module, const char
                                  LLVMTargetMachineRef machine);
 /* Verifies, optimises lightly, generates code: *ptx owned (free()). */
 heddle_status hd_emit_codegen(hd_emitter *e, char **ptx, size_t *n_bytes);
-/* Links the user's function into the module (emit_user.c); refused by name when it is not
- * allowed. */
-heddle_status hd_emit_link_user(hd_emitter *e);
-/* Unrolls the loops of the user's module; refuses what still goes round (emit_user_flow.c). */
-heddle_status hd_emit_user_ends(hd_emitter *e, LLVMModuleRef user);
-/* The function `name`, checked to be float (acc, i32, i32, ptr). */
+/* The user's function `name` (user_build.c), checked to be float (acc, i32, i32, ptr). */
 heddle_status hd_emit_find_user(hd_emitter *e, const hd_op *op, const char *name, LLVMTypeRef acc,
                                 LLVMValueRef *function);
 

@@ -68,10 +68,10 @@ static heddle_status begin(hd_emitter *e, const hd_op *op, mma_call *m) {
   *m = (mma_call){.selector = hd_op_int(op, HD_ATTR_SELECTOR, 0)};
   HD_TRY(hd_emit_row(e, op, HD_FAMILY_MMA_SP, m->selector, &m->row));
   HD_TRY(check_registers(e, op, m->row));
-  m->c = hd_emit_get(e, op->operands[0], NULL);
-  m->a = hd_emit_get(e, op->operands[1], NULL);
-  m->b = hd_emit_get(e, op->operands[2], NULL);
-  m->meta = hd_emit_get1(e, op->operands[3]);
+  m->c = hd_emit_get(e, hd_mma_acc(op), NULL);
+  m->a = hd_emit_get(e, hd_mma_a(op), NULL);
+  m->b = hd_emit_get(e, hd_mma_b(op), NULL);
+  m->meta = hd_emit_get1(e, hd_mma_metadata(op));
   return HEDDLE_OK;
 }
 

@@ -35,16 +35,17 @@ static LLVMValueRef lane_place(hd_emitter *e, const hd_op *op, LLVMValueRef part
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef lane = hd_emit_widen(e, hd_emit_muli(e, e->lane, HD_VECTOR_BYTES));
   hd_emit_return_from_entry(e, here);
-  LLVMValueRef at = hd_emit_add(e, hd_emit_get1(e, op->operands[1]), lane);
+  LLVMValueRef at = hd_emit_add(e, hd_emit_get1(e, hd_partial_store_place(op)), lane);
   LLVMValueRef far = hd_emit_muli(e, hd_emit_widen(e, part), hd_op_int(op, HD_ATTR_BYTES, 0));
-  return hd_emit_global_at(e, hd_emit_get1(e, op->operands[0]), hd_emit_add(e, at, far));
+  return hd_emit_global_at(e, hd_emit_get1(e, hd_partial_store_workspace(op)),
+                           hd_emit_add(e, at, far));
 }
 
 heddle_status hd_emit_op_partial_store(hd_emitter *e, const hd_op *op) {
   elements x = read_elements(e, op, STORE_FRAGS);
-  LLVMValueRef n = hd_emit_get1(e, op->operands[3]);
+  LLVMValueRef n = hd_emit_get1(e, hd_partial_store_n_parts(op));
   LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_lt(e, hd_emit_i32(e, 1), n), "part");
-  LLVMValueRef at = lane_place(e, op, hd_emit_get1(e, op->operands[2]));
+  LLVMValueRef at = lane_place(e, op, hd_emit_get1(e, hd_partial_store_part(op)));
   for (int32_t i = 0; i < x.n; i += HD_VECTOR) {
     LLVMValueRef args[] = {at, x.v[i], x.v[i + 1], x.v[i + 2], x.v[i + 3]};
     hd_emit_asm(e, e->none,
@@ -148,7 +149,8 @@ static void add_parts(hd_emitter *e, const hd_op *op, LLVMValueRef lo, LLVMValue
  * + y is y + x: the other one, on the own one where it is. Of one, none. */
 heddle_status hd_emit_op_partial_sum(hd_emitter *e, const hd_op *op) {
   elements x = read_elements(e, op, SUM_FRAGS);
-  LLVMValueRef part = hd_emit_get1(e, op->operands[2]), n = hd_emit_get1(e, op->operands[3]);
+  LLVMValueRef part = hd_emit_get1(e, hd_partial_store_part(op)),
+               n = hd_emit_get1(e, hd_partial_store_n_parts(op));
   LLVMValueRef zero = hd_emit_i32(e, 0), is_two = hd_emit_eqi(e, n, 2);
   LLVMValueRef stays = hd_emit_lt(e, n, hd_emit_i32(e, 3));
   LLVMValueRef other = hd_emit_sub(e, hd_emit_i32(e, 1), part);
@@ -180,12 +182,12 @@ heddle_status hd_emit_op_last_arriver(hd_emitter *e, const hd_op *op) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef first = hd_emit_eqi(e, e->lane, 0);
   hd_emit_return_from_entry(e, here);
-  LLVMValueRef at = hd_emit_addi(e, hd_emit_get1(e, op->operands[1]),
+  LLVMValueRef at = hd_emit_addi(e, hd_emit_get1(e, hd_last_arriver_place(op)),
                                  hd_op_int(op, HD_ATTR_OFFSET, 0));
-  LLVMValueRef last = hd_emit_addi(e, hd_emit_get1(e, op->operands[2]), -1);
+  LLVMValueRef last = hd_emit_addi(e, hd_emit_get1(e, hd_last_arriver_n(op)), -1);
   LLVMValueRef some = hd_emit_lt(e, hd_emit_i32(e, 0), last);
-  LLVMValueRef args[] = {hd_emit_global_at(e, hd_emit_get1(e, op->operands[0]), at), last,
-                         hd_emit_and(e, first, some), hd_emit_i32(e, 0)};
+  LLVMValueRef args[] = {hd_emit_global_at(e, hd_emit_get1(e, hd_last_arriver_workspace(op)), at),
+                         last, hd_emit_and(e, first, some), hd_emit_i32(e, 0)};
   sync_lanes(e);
   LLVMValueRef before = hd_emit_asm(
       e, e->i32, "@$3 atom.acq_rel.gpu.global.inc.u32 $0, [$1], $2;", "=r,l,r,b,0", args, 4,

@@ -1,5 +1,5 @@
 /* Regions: blocks, loops, branches, and who executes an op. The table of lowerings. */
-#include "Emit/emit_bank.h"
+#include "Emit/emit_pinned.h"
 
 /* ---- blocks ---- */
 
@@ -229,12 +229,12 @@ static void define(hd_emitter *e, hd_value *const *values, hd_value *const *from
                    flat all) {
   LLVMValueRef *v = all.v;
   for (int32_t i = 0; i < n; i++) {
-    bool banked = hd_emit_bank_of(e, from[i]) != HD_NO_BANK;
+    bool banked = hd_emit_pinned_of(e, from[i]) != HD_NO_BANK;
     int32_t count = banked ? 0 : hd_emit_type_count(values[i]->type);
     if (!banked)
       hd_emit_set(e, values[i], v, count);
-    else if (hd_emit_bank_of(e, values[i]) == HD_NO_BANK)
-      hd_emit_bank_read(e, from[i], values[i]);
+    else if (hd_emit_pinned_of(e, values[i]) == HD_NO_BANK)
+      hd_emit_pinned_read(e, from[i], values[i]);
     v += count;
   }
 }
@@ -245,9 +245,9 @@ static void define(hd_emitter *e, hd_value *const *values, hd_value *const *from
 heddle_status hd_emit_op_for(hd_emitter *e, const hd_op *op) {
   const hd_region *region = op->regions[0];
   int32_t n = op->n_operands - 3;
-  LLVMValueRef lo = hd_emit_get1(e, op->operands[0]), hi = hd_emit_get1(e, op->operands[1]);
-  LLVMValueRef step = hd_emit_get1(e, op->operands[2]);
-  flat init = flatten(e, op->operands + 3, n);
+  LLVMValueRef lo = hd_emit_get1(e, hd_for_lo(op)), hi = hd_emit_get1(e, hd_for_hi(op));
+  LLVMValueRef step = hd_emit_get1(e, hd_for_step(op));
+  flat init = flatten(e, hd_for_carried(op), n);
   LLVMBasicBlockRef exit = hd_emit_block(e, "done"), body = hd_emit_block(e, "loop");
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
   LLVMBuildCondBr(e->b, hd_emit_lt(e, lo, hi), body, exit);
@@ -256,7 +256,7 @@ heddle_status hd_emit_op_for(hd_emitter *e, const hd_op *op) {
   LLVMValueRef i = LLVMBuildPhi(e->b, e->i32, "i");
   flat phis = make_phis(e, init, "");
   hd_emit_set1(e, region->args[0], i);
-  define(e, region->args + 1, op->operands + 3, n, phis);
+  define(e, region->args + 1, hd_for_carried(op), n, phis);
   HD_TRY(hd_emit_region(e, region));
   flat last = flatten(e, region->last->operands, n);
   LLVMValueRef next = hd_emit_add(e, i, step);
@@ -271,7 +271,7 @@ heddle_status hd_emit_op_for(hd_emitter *e, const hd_op *op) {
   flat results = make_phis(e, init, "");
   add_incoming(results, init, before);
   add_incoming(results, last, latch);
-  define(e, op->results, op->operands + 3, n, results);
+  define(e, op->results, hd_for_carried(op), n, results);
   return HEDDLE_OK;
 }
 
@@ -279,7 +279,7 @@ heddle_status hd_emit_op_if(hd_emitter *e, const hd_op *op) {
   LLVMBasicBlockRef join = hd_emit_block(e, "endif"), block[2];
   block[1] = hd_emit_block(e, "else");
   block[0] = hd_emit_block(e, "then");
-  LLVMBuildCondBr(e->b, hd_emit_get1(e, op->operands[0]), block[0], block[1]);
+  LLVMBuildCondBr(e->b, hd_emit_get1(e, hd_if_condition(op)), block[0], block[1]);
   flat values[2];
   hd_value *const *yielded = NULL;
   for (int i = 0; i < 2; i++) {

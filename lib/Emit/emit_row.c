@@ -18,7 +18,7 @@ heddle_status hd_emit_row_named(hd_emitter *e, const hd_op *op, const char *name
   if (!hd_spec_can_generate(found))
     return hd_error(
         e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.row",
-        "nobody has judged the layout of row %s; legal: rows with a judge (`heddle list`)", name);
+        "the layout of row %s is not verified; legal: rows that are (`heddle list`)", name);
   char reason[256] = "";
   hd_legal_query query = {e->target, (uint16_t)e->ptx_version, (int)selector};
   if (hd_spec_legal(found, &query, reason, sizeof reason) != HD_LEGAL)

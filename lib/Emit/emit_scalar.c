@@ -25,7 +25,7 @@ static const struct binary {
 };
 
 heddle_status hd_emit_op_binary(hd_emitter *e, const hd_op *op) {
-  LLVMValueRef v[] = {hd_emit_get1(e, op->operands[0]), hd_emit_get1(e, op->operands[1])};
+  LLVMValueRef v[] = {hd_emit_get1(e, hd_binary_x(op)), hd_emit_get1(e, hd_binary_y(op))};
   for (size_t i = 0; i < HD_COUNT(binaries); i++) {
     const struct binary *row = &binaries[i];
     if (row->kind == op->kind)
@@ -44,8 +44,8 @@ heddle_status hd_emit_op_cmp(hd_emitter *e, const hd_op *op) {
                     {"le", LLVMIntSLE}, {"gt", LLVMIntSGT}, {"ge", LLVMIntSGE}};
   for (size_t i = 0; i < HD_COUNT(predicates); i++)
     if (hd_op_is(op, HD_ATTR_PRED, predicates[i].name)) {
-      result(e, op, LLVMBuildICmp(e->b, predicates[i].predicate, hd_emit_get1(e, op->operands[0]),
-                                  hd_emit_get1(e, op->operands[1]), ""));
+      result(e, op, LLVMBuildICmp(e->b, predicates[i].predicate, hd_emit_get1(e, hd_binary_x(op)),
+                                  hd_emit_get1(e, hd_binary_y(op)), ""));
       return HEDDLE_OK;
     }
   return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.cmp",
@@ -54,8 +54,9 @@ heddle_status hd_emit_op_cmp(hd_emitter *e, const hd_op *op) {
 
 heddle_status hd_emit_op_select(hd_emitter *e, const hd_op *op) {
   int32_t n;
-  LLVMValueRef condition = hd_emit_get1(e, op->operands[0]);
-  LLVMValueRef *x = hd_emit_get(e, op->operands[1], &n), *y = hd_emit_get(e, op->operands[2], NULL);
+  LLVMValueRef condition = hd_emit_get1(e, hd_select_condition(op));
+  LLVMValueRef *x = hd_emit_get(e, hd_select_yes(op), &n),
+               *y = hd_emit_get(e, hd_select_no(op), NULL);
   LLVMValueRef *v = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n);
   for (int32_t i = 0; i < n; i++)
     v[i] = hd_emit_select(e, condition, x[i], y[i]);
@@ -64,7 +65,7 @@ heddle_status hd_emit_op_select(hd_emitter *e, const hd_op *op) {
 }
 
 heddle_status hd_emit_op_extend(hd_emitter *e, const hd_op *op) {
-  result(e, op, hd_emit_widen(e, hd_emit_get1(e, op->operands[0])));
+  result(e, op, hd_emit_widen(e, hd_emit_get1(e, hd_extend_x(op))));
   return HEDDLE_OK;
 }
 
@@ -88,9 +89,9 @@ heddle_status hd_emit_op_tile_coord(hd_emitter *e, const hd_op *op) {
   if (!hd_op_is(op, HD_ATTR_ORDER, "grouped"))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.tile_coord",
                     "order %s has no lowering; legal: grouped", hd_op_str(op, HD_ATTR_ORDER));
-  LLVMValueRef index = hd_emit_get1(e, op->operands[0]);
-  LLVMValueRef tiles_m = hd_emit_get1(e, op->operands[1]);
-  LLVMValueRef tiles_n = hd_emit_get1(e, op->operands[2]);
+  LLVMValueRef index = hd_emit_get1(e, hd_tile_coord_index(op));
+  LLVMValueRef tiles_m = hd_emit_get1(e, hd_tile_coord_tiles_m(op));
+  LLVMValueRef tiles_n = hd_emit_get1(e, hd_tile_coord_tiles_n(op));
   int64_t group = hd_op_int(op, HD_ATTR_GROUP, 1);
   LLVMValueRef band_tiles = hd_emit_muli(e, tiles_n, group);
   LLVMValueRef band = LLVMBuildUDiv(e->b, index, band_tiles, "");
@@ -111,7 +112,7 @@ heddle_status hd_emit_op_cursor(hd_emitter *e, const hd_op *op) {
 }
 
 heddle_status hd_emit_op_cursor_next(hd_emitter *e, const hd_op *op) {
-  LLVMValueRef *at = hd_emit_get(e, op->operands[0], NULL), next[2];
+  LLVMValueRef *at = hd_emit_get(e, hd_cursor_next_cursor(op), NULL), next[2];
   LLVMValueRef slot = hd_emit_addi(e, at[0], 1);
   LLVMValueRef wraps = hd_emit_eqi(e, slot, hd_op_int(op, HD_ATTR_STAGES, 1));
   next[0] = hd_emit_select(e, wraps, hd_emit_i32(e, 0), slot);

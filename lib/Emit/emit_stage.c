@@ -21,15 +21,16 @@ typedef struct slot {
 } slot;
 
 static slot find_slot(hd_emitter *e, const hd_op *op, const hd_strip *s) {
-  const hd_op *def = hd_emit_def(op->operands[0]);
+  const hd_op *def = hd_emit_def(hd_stage_tile_buffer(op));
   int64_t swizzle = hd_op_int(def, HD_ATTR_SWIZZLE, 0);
   slot at = {
       .strip = s, .col_major = hd_op_is(op, HD_ATTR_ORDER, "col_major"), .bytes = s->d.bytes};
   at.rows = (hd_rows){.slot_bytes = hd_op_int(def, HD_ATTR_BYTES, 0),
                       .panel = hd_op_int(def, HD_ATTR_PANEL, 0),
                       .mask = swizzle ? swizzle - 16 : 0};
-  LLVMValueRef offset = hd_emit_muli(e, hd_emit_get1(e, op->operands[1]), at.rows.slot_bytes);
-  at.base = hd_emit_add(e, hd_emit_get1(e, op->operands[0]), offset);
+  LLVMValueRef offset =
+      hd_emit_muli(e, hd_emit_get1(e, hd_stage_tile_slot(op)), at.rows.slot_bytes);
+  at.base = hd_emit_add(e, hd_emit_get1(e, hd_stage_tile_buffer(op)), offset);
   return at;
 }
 
@@ -168,13 +169,13 @@ heddle_status hd_emit_op_stage_tile(hd_emitter *e, const hd_op *op) {
 
 /* Operands: tensor map, buffer, slot, coordinate of dimension 0, of dimension 1. */
 heddle_status hd_emit_op_copy_out(hd_emitter *e, const hd_op *op) {
-  int64_t bytes = hd_op_int(hd_emit_def(op->operands[1]), HD_ATTR_BYTES, 0);
-  LLVMValueRef offset = hd_emit_muli(e, hd_emit_get1(e, op->operands[2]), bytes);
-  LLVMValueRef from = hd_emit_add(e, hd_emit_get1(e, op->operands[1]), offset);
+  int64_t bytes = hd_op_int(hd_emit_def(hd_copy_out_buffer(op)), HD_ATTR_BYTES, 0);
+  LLVMValueRef offset = hd_emit_muli(e, hd_emit_get1(e, hd_copy_out_slot(op)), bytes);
+  LLVMValueRef from = hd_emit_add(e, hd_emit_get1(e, hd_copy_out_buffer(op)), offset);
   LLVMValueRef args[] = {hd_emit_shared_ptr(e, from, HD_AS_SHARED),
-                         hd_emit_get1(e, op->operands[0]),
-                         hd_emit_get1(e, op->operands[3]),
-                         hd_emit_get1(e, op->operands[4]),
+                         hd_emit_get1(e, hd_copy_out_map(op)),
+                         hd_emit_get1(e, hd_copy_out_first(op)),
+                         hd_emit_get1(e, hd_copy_out_last(op)),
                          hd_emit_i64(e, 0),
                          LLVMConstInt(e->i1, 0, false)};
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);

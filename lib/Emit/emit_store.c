@@ -313,7 +313,7 @@ static heddle_status read_operands(hd_emitter *e, hd_strip *s) {
   int32_t n = 0;
   for (int32_t i = 6; i < op->n_operands; i++)
     n += op->operands[i]->type.n;
-  s->acc_elem = op->n_operands > 6 ? op->operands[6]->type.elem : HEDDLE_N_ELEMS;
+  s->acc_elem = op->n_operands > 6 ? hd_store_tile_acc(op)[0]->type.elem : HEDDLE_N_ELEMS;
   bool known = s->acc_elem == HEDDLE_F32 || s->acc_elem == HEDDLE_F16 || s->acc_elem == HEDDLE_S32;
   if (!known || n % 4)
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.store",
@@ -336,10 +336,10 @@ static void find_place(hd_emitter *e, hd_strip *s) {
   LLVMValueRef g = hd_emit_divi(e, e->lane, 4);
   LLVMValueRef before = hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), s->run);
   hd_emit_return_from_entry(e, here);
-  s->row0 = hd_emit_get1(e, s->op->operands[2]);
-  s->col0 = hd_emit_get1(e, s->op->operands[3]);
-  s->m = hd_emit_get1(e, s->op->operands[4]);
-  s->n = hd_emit_get1(e, s->op->operands[5]);
+  s->row0 = hd_emit_get1(e, hd_store_tile_row(s->op));
+  s->col0 = hd_emit_get1(e, hd_store_tile_column(s->op));
+  s->m = hd_emit_get1(e, hd_store_tile_m(s->op));
+  s->n = hd_emit_get1(e, hd_store_tile_n(s->op));
   s->row = hd_emit_add(e, s->row0, g);
   s->col = hd_emit_add(e, s->col0, before);
   for (int h = 0; h < 2; h++) {

@@ -129,7 +129,7 @@ void hd_emit_put_checked(hd_emitter *e, const hd_strip *s, int32_t b, int32_t n,
                          const hd_pair *pair);
 
 /* --- emit_activation.c --- */
-/* act of an f32; act is none, relu, gelu, gelu_tanh or silu. */
+/* act (activations.def) of an f32. */
 LLVMValueRef hd_emit_activation(hd_emitter *e, const char *act, LLVMValueRef x);
 bool hd_emit_is_activation(const char *act);
 

@@ -49,8 +49,8 @@ heddle_status hd_emit_op_cluster_sync(hd_emitter *e, const hd_op *op) {
 /* ---- mbarriers ---- */
 
 heddle_status hd_emit_op_barrier_init(hd_emitter *e, const hd_op *op) {
-  const hd_op *barrier = hd_emit_def(op->operands[0]);
-  LLVMValueRef base = hd_emit_get1(e, op->operands[0]);
+  const hd_op *barrier = hd_emit_def(hd_barrier_barrier(op));
+  LLVMValueRef base = hd_emit_get1(e, hd_barrier_barrier(op));
   LLVMValueRef count = hd_emit_i32(e, hd_op_int(barrier, HD_ATTR_COUNT, 1));
   for (int64_t i = 0; i < hd_op_int(barrier, HD_ATTR_STAGES, 1); i++) {
     LLVMValueRef at = hd_emit_addi(e, base, i * HD_BARRIER_BYTES);
@@ -61,7 +61,7 @@ heddle_status hd_emit_op_barrier_init(hd_emitter *e, const hd_op *op) {
 }
 
 static LLVMValueRef barrier_at(hd_emitter *e, const hd_op *op) {
-  return hd_emit_slot(e, op->operands[0], op->operands[1], HD_BARRIER_BYTES);
+  return hd_emit_slot(e, hd_barrier_barrier(op), hd_barrier_cursor(op), HD_BARRIER_BYTES);
 }
 
 heddle_status hd_emit_op_barrier_expect(hd_emitter *e, const hd_op *op) {
@@ -117,7 +117,7 @@ heddle_status hd_emit_op_barrier_arrive(hd_emitter *e, const hd_op *op) {
 
 /* A loop around try_wait, which may give up early. */
 heddle_status hd_emit_op_barrier_wait(hd_emitter *e, const hd_op *op) {
-  LLVMValueRef phase = hd_emit_get(e, op->operands[1], NULL)[1];
+  LLVMValueRef phase = hd_emit_get(e, hd_barrier_cursor(op), NULL)[1];
   LLVMValueRef parity = hd_emit_xor(e, phase, hd_emit_i32(e, hd_op_int(op, HD_ATTR_PARITY, 0)));
   LLVMValueRef args[] = {hd_emit_shared_ptr(e, barrier_at(e, op), HD_AS_SHARED), parity};
   LLVMBasicBlockRef ready = hd_emit_block(e, "ready"), again = hd_emit_block(e, "wait");

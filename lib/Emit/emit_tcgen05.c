@@ -39,8 +39,8 @@ static heddle_status slot_address(hd_emitter *e, const hd_op *op, const hd_value
 
 /* The same of strip (operand 2) alone, `offset` columns on. */
 static heddle_status strip_address(hd_emitter *e, const hd_op *op, LLVMValueRef *address) {
-  HD_TRY(slot_address(e, op, op->operands[0], op->operands[1], address));
-  LLVMValueRef strip = hd_emit_get1(e, op->operands[2]);
+  HD_TRY(slot_address(e, op, hd_load_buffer(op), hd_load_cursor(op), address));
+  LLVMValueRef strip = hd_emit_get1(e, hd_load_place(op));
   *address = hd_emit_add(e, *address, hd_emit_muli(e, strip, 1 << STRIP_SHIFT));
   *address = hd_emit_addi(e, *address, hd_op_int(op, HD_ATTR_OFFSET, 0));
   return HEDDLE_OK;
@@ -66,15 +66,15 @@ static const hd_canonical tile_form = {false, HD_SMEM_NONE, 128, 128};
 /* Operands: tensor memory, shared memory, cursor. The tiles of 128 rows stand behind each other in
  * shared memory, in tensor memory those of all rows. */
 heddle_status hd_emit_op_tcgen05_cp(hd_emitter *e, const hd_op *op) {
-  int64_t bytes = hd_op_int(hd_emit_def(op->operands[1]), HD_ATTR_BYTES, 0);
+  int64_t bytes = hd_op_int(hd_emit_def(hd_tcgen05_cp_from(op)), HD_ATTR_BYTES, 0);
   int64_t bands = hd_op_int(op, HD_ATTR_ROWS, 0) / HD_SCALE_TILE_ROWS;
   int64_t tiles = bytes / HD_SCALE_TILE_BYTES;
-  hd_operand_place from = {hd_emit_get1(e, op->operands[1]),
-                           hd_emit_get(e, op->operands[2], NULL)[0], bytes, 0};
+  hd_operand_place from = {hd_emit_get1(e, hd_tcgen05_cp_from(op)),
+                           hd_emit_get(e, hd_tcgen05_cp_cursor(op), NULL)[0], bytes, 0};
   const hd_spec_row *row;
   LLVMValueRef to = NULL;
   HD_TRY(hd_emit_row(e, op, HD_FAMILY_TCGEN05, -1, &row));
-  HD_TRY(slot_address(e, op, op->operands[0], op->operands[2], &to));
+  HD_TRY(slot_address(e, op, hd_tcgen05_cp_to(op), hd_tcgen05_cp_cursor(op), &to));
   for (int64_t i = 0; i < tiles; i++, from.step_bytes += HD_SCALE_TILE_BYTES) {
     int64_t words = tiles / bands, at = i % words * bands + i / words;
     LLVMValueRef inputs[] = {hd_emit_addi(e, to, at * HD_SCALE_TILE_COLUMNS),
@@ -125,14 +125,15 @@ heddle_status hd_emit_op_tcgen05_fence(hd_emitter *e, const hd_op *op) {
 
 /* The slabs' k-steps lie behind each other: one matrix of 64 rows a slab. */
 static heddle_status descriptor_a(hd_emitter *e, const hd_op *op, LLVMValueRef *result) {
-  const hd_op *def = hd_emit_def(op->operands[2]);
+  const hd_op *def = hd_emit_def(hd_tcgen05_mma_a(op));
   int64_t bytes = hd_op_int(def, HD_ATTR_BYTES, 0), slab = hd_op_int(def, HD_ATTR_SLAB_BYTES, 0);
   if (!hd_op_has(def, HD_ATTR_BY_STEP) || slab <= 0)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.layout",
                     "%s of A in a buffer of another layout; legal: packed_a, by_step",
                     hd_op_get_info(op->kind)->text);
-  hd_operand_place at = {hd_emit_get1(e, op->operands[2]), hd_emit_get(e, op->operands[3], NULL)[0],
-                         bytes, hd_op_int(op, HD_ATTR_STEP, 0) * (bytes / slab) * STEP_BYTES};
+  hd_operand_place at = {hd_emit_get1(e, hd_tcgen05_mma_a(op)),
+                         hd_emit_get(e, hd_tcgen05_mma_cursor(op), NULL)[0], bytes,
+                         hd_op_int(op, HD_ATTR_STEP, 0) * (bytes / slab) * STEP_BYTES};
   *result = hd_emit_descriptor(e, &at, hd_tcgen05_descriptor(&hd_packed_a_form));
   return HEDDLE_OK;
 }
@@ -147,28 +148,29 @@ static LLVMValueRef metadata(hd_emitter *e, const hd_op *op, const hd_spec_row *
 /* Where the op's k-step has its block scales. */
 typedef struct scale_place {
   LLVMValueRef a, b; /* addresses */
-  LLVMValueRef odd;  /* the granule begins in the middle of a word; NULL: none does */
-  unsigned byte;     /* of the word, in even granules */
+  LLVMValueRef odd;  /* the k-block begins in the middle of a word; NULL: none does */
+  unsigned byte;     /* of the word, in even k-blocks */
 } scale_place;
 
-/* A row's scales of a granule fill words, or half of one: then two granules share it. B's begin at
+/* A row's scales of a k-block fill words, or half of one: then two k-blocks share it. B's begin at
  * the tile's first column among 128. */
 static heddle_status find_scales(hd_emitter *e, const hd_op *op, const hd_spec_row *row,
                                  int64_t n, scale_place *s) {
   int64_t step = hd_op_int(op, HD_ATTR_STEP, 0), each = hd_spec_scales_a_row(row);
   int64_t first = step * row->scale_vec, bands = (n + HD_SCALE_TILE_ROWS - 1) / HD_SCALE_TILE_ROWS;
-  LLVMValueRef granule = hd_emit_get1(e, op->operands[9]);
-  HD_TRY(slot_address(e, op, op->operands[7], op->operands[3], &s->a));
-  HD_TRY(slot_address(e, op, op->operands[8], op->operands[3], &s->b));
+  LLVMValueRef k_block = hd_emit_get1(e, hd_tcgen05_mma_k_block(op));
+  HD_TRY(slot_address(e, op, hd_tcgen05_mma_scale_a(op), hd_tcgen05_mma_cursor(op), &s->a));
+  HD_TRY(slot_address(e, op, hd_tcgen05_mma_scale_b(op), hd_tcgen05_mma_cursor(op), &s->b));
   s->a = hd_emit_addi(e, s->a, first / HD_SCALES_A_WORD * HD_SCALE_TILE_COLUMNS);
   s->b = hd_emit_addi(e, s->b, first / HD_SCALES_A_WORD * HD_SCALE_TILE_COLUMNS * bands);
   if (n % HD_SCALE_TILE_ROWS) {
-    LLVMValueRef inside = hd_emit_remi(e, hd_emit_get1(e, op->operands[10]), HD_SCALE_TILE_ROWS);
+    LLVMValueRef inside =
+        hd_emit_remi(e, hd_emit_get1(e, hd_tcgen05_mma_column(op)), HD_SCALE_TILE_ROWS);
     s->b = hd_emit_add(e, s->b, hd_emit_divi(e, inside, HD_SCALE_COLUMN_ROWS));
   }
   s->byte = (unsigned)(first % HD_SCALES_A_WORD);
   if (each < HD_SCALES_A_WORD)
-    s->odd = hd_emit_eqi(e, hd_emit_remi(e, granule, HD_SCALES_A_WORD / each), 1);
+    s->odd = hd_emit_eqi(e, hd_emit_remi(e, k_block, HD_SCALES_A_WORD / each), 1);
   return HEDDLE_OK;
 }
 
@@ -185,18 +187,19 @@ static LLVMValueRef idesc_of(hd_emitter *e, const hd_op *op, const hd_spec_row *
 }
 
 /* Operands: accumulators, cursor, A, cursor of the stage, B, metadata, scale-d; and block scales of
- * A, of B, granule, first column. */
+ * A, of B, k-block, first column. */
 heddle_status hd_emit_op_tcgen05_mma(hd_emitter *e, const hd_op *op) {
   int64_t selector = hd_op_int(op, HD_ATTR_SELECTOR, 0);
   const hd_spec_row *row;
   scale_place scales = {0};
   LLVMValueRef d = NULL, a = NULL, b = NULL, meta = NULL;
   HD_TRY(hd_emit_row(e, op, HD_FAMILY_TCGEN05_SP, selector, &row));
-  HD_TRY(slot_address(e, op, op->operands[0], op->operands[1], &d));
+  HD_TRY(slot_address(e, op, hd_tcgen05_mma_sums(op), hd_tcgen05_mma_sums_cursor(op), &d));
   HD_TRY(descriptor_a(e, op, &a));
-  HD_TRY(hd_emit_descriptor_b(e, op, op->operands[4], op->operands[3], hd_tcgen05_descriptor, &b));
-  HD_TRY(slot_address(e, op, op->operands[5], op->operands[3], &meta));
-  int64_t n = hd_tensor_slot_columns(hd_emit_def(op->operands[0]));
+  HD_TRY(hd_emit_descriptor_b(e, op, hd_tcgen05_mma_b(op), hd_tcgen05_mma_cursor(op),
+                              hd_tcgen05_descriptor, &b));
+  HD_TRY(slot_address(e, op, hd_tcgen05_mma_metadata(op), hd_tcgen05_mma_cursor(op), &meta));
+  int64_t n = hd_tensor_slot_columns(hd_emit_def(hd_tcgen05_mma_sums(op)));
   if (row->scale_vec)
     HD_TRY(find_scales(e, op, row, n, &scales));
   LLVMValueRef inputs[8] = {d, a, b, metadata(e, op, row, meta), idesc_of(e, op, row, n, &scales)};
@@ -205,7 +208,7 @@ heddle_status hd_emit_op_tcgen05_mma(hd_emitter *e, const hd_op *op) {
     inputs[n_inputs++] = scales.a;
     inputs[n_inputs++] = scales.b;
   }
-  inputs[n_inputs] = hd_emit_get1(e, op->operands[6]);
+  inputs[n_inputs] = hd_emit_get1(e, hd_tcgen05_mma_scale_d(op));
   hd_emit_row_asm(e, row, inputs, NULL, 0, NULL);
   return HEDDLE_OK;
 }
@@ -214,7 +217,7 @@ heddle_status hd_emit_op_tcgen05_commit(hd_emitter *e, const hd_op *op) {
   bool far = hd_op_has(op, HD_ATTR_RANK);
   LLVMValueRef mask = LLVMConstInt(e->i16, (uint64_t)hd_op_int(op, HD_ATTR_RANK, 0), 0);
   LLVMValueRef inputs[] = {
-      hd_emit_slot(e, op->operands[0], op->operands[1], HD_BARRIER_BYTES), mask};
+      hd_emit_slot(e, hd_barrier_barrier(op), hd_barrier_cursor(op), HD_BARRIER_BYTES), mask};
   return issue(e, op, for_ctas(e, far ? "tcgen05_commit_multicast" : "tcgen05_commit"), inputs);
 }
 

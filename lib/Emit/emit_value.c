@@ -2,7 +2,7 @@
 #include "Emit/emit_state.h"
 
 /* One for a scalar, (slot, phase) for a cursor, one a register for a fragment (none: it lies in a
- * bank, emit_bank.h), the i32 shared address for a buffer or a barrier. */
+ * bank, emit_pinned.h), the i32 shared address for a buffer or a barrier. */
 typedef struct emitted {
   LLVMValueRef *v;
   int32_t n, bank;
@@ -22,11 +22,11 @@ void hd_emit_set(hd_emitter *e, const hd_value *value, LLVMValueRef const *v, in
   set(e, value, (emitted){hd_arena_copy(&e->arena, v, sizeof *v * (size_t)n), n, HD_NO_BANK});
 }
 
-void hd_emit_set_bank(hd_emitter *e, const hd_value *value, int32_t bank) {
+void hd_emit_set_pinned(hd_emitter *e, const hd_value *value, int32_t bank) {
   set(e, value, (emitted){NULL, 0, bank});
 }
 
-int32_t hd_emit_bank_of(const hd_emitter *e, const hd_value *value) {
+int32_t hd_emit_pinned_of(const hd_emitter *e, const hd_value *value) {
   const emitted *entry = find(e, value);
   return entry ? entry->bank : HD_NO_BANK;
 }

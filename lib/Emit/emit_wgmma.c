@@ -1,6 +1,6 @@
 /* wgmma.mma_async.sp of a warpgroup: inline asm, since LLVM has no intrinsic. Accumulators are tied
  * operands, so that they stay in one set of registers over the whole loop. */
-#include "Emit/emit_bank.h"
+#include "Emit/emit_pinned.h"
 #include "Emit/emit_descriptor.h"
 #include "Emit/emit_instruction.h"
 
@@ -10,16 +10,17 @@ enum { A_STEP_BYTES = 2048, UNIT = 16 /* bytes of an address in a descriptor */ 
 
 /* Operands of SS: accumulators, A's buffer, cursor, slab, B's buffer, metadata, scale-d. */
 static heddle_status descriptor_a(hd_emitter *e, const hd_op *op, LLVMValueRef *result) {
-  const hd_op *def = hd_emit_def(op->operands[1]);
+  const hd_op *def = hd_emit_def(hd_wgmma_ss_a(op));
   int64_t slab_bytes = hd_op_int(def, HD_ATTR_SLAB_BYTES, 0);
   if (!hd_op_is(def, HD_ATTR_LAYOUT, "packed_a") || slab_bytes <= 0 || slab_bytes % UNIT ||
       hd_op_has(def, HD_ATTR_BY_STEP))
     return hd_error(
         e->ctx, HEDDLE_INVALID, op->loc, "emit.layout",
         "A by descriptor of a buffer of another layout; legal: packed_a with slab_bytes");
-  LLVMValueRef slab = hd_emit_muli(e, hd_emit_get1(e, op->operands[3]), slab_bytes);
-  hd_operand_place at = {hd_emit_add(e, hd_emit_get1(e, op->operands[1]), slab),
-                         hd_emit_get(e, op->operands[2], NULL)[0], hd_op_int(def, HD_ATTR_BYTES, 0),
+  LLVMValueRef slab = hd_emit_muli(e, hd_emit_get1(e, hd_wgmma_ss_slab(op)), slab_bytes);
+  hd_operand_place at = {hd_emit_add(e, hd_emit_get1(e, hd_wgmma_ss_a(op)), slab),
+                         hd_emit_get(e, hd_wgmma_ss_cursor(op), NULL)[0],
+                         hd_op_int(def, HD_ATTR_BYTES, 0),
                          hd_op_int(op, HD_ATTR_STEP, 0) * A_STEP_BYTES};
   *result = hd_emit_descriptor(e, &at, hd_wgmma_descriptor(&hd_packed_a_form));
   return HEDDLE_OK;
@@ -47,7 +48,7 @@ static void call_wgmma(hd_emitter *e, const wgmma_call *w, LLVMValueRef *result)
   inputs[n++] = w->meta;
   inputs[n++] = w->scale_d;
   if (w->bank != HD_NO_BANK)
-    hd_emit_row_asm_banked(e, w->row, inputs, numbers, HD_COUNT(numbers), w->bank);
+    hd_emit_row_asm_pinned(e, w->row, inputs, numbers, HD_COUNT(numbers), w->bank);
   else
     hd_emit_row_asm(e, w->row, inputs, numbers, HD_COUNT(numbers), result);
 }
@@ -74,15 +75,15 @@ heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
   wgmma_call w = {.selector = hd_op_int(op, HD_ATTR_SELECTOR, 0),
                   .trans_b = hd_op_has(op, HD_ATTR_TRANS)};
   HD_TRY(hd_emit_row(e, op, HD_FAMILY_WGMMA_SP, w.selector, &w.row));
-  w.bank = hd_emit_bank_of(e, op->operands[0]);
-  w.acc = hd_emit_get(e, op->operands[0], &w.n_acc);
+  w.bank = hd_emit_pinned_of(e, hd_wgmma_ss_acc(op));
+  w.acc = hd_emit_get(e, hd_wgmma_ss_acc(op), &w.n_acc);
   if (w.bank != HD_NO_BANK)
-    w.n_acc = hd_emit_type_count(op->operands[0]->type);
+    w.n_acc = hd_emit_type_count(hd_wgmma_ss_acc(op)->type);
   HD_TRY(check_call(e, op, &w, ss));
   if (ss)
     HD_TRY(descriptor_a(e, op, &w.a_desc));
   else
-    w.a_regs = hd_emit_get(e, op->operands[1], NULL);
+    w.a_regs = hd_emit_get(e, hd_wgmma_rs_a(op), NULL);
   HD_TRY(hd_emit_descriptor_b(e, op, op->operands[ss ? 4 : 2], op->operands[ss ? 2 : 3],
                               hd_wgmma_descriptor, &w.b_desc));
   w.meta = hd_emit_get1(e, op->operands[ss ? 5 : 4]);
@@ -100,7 +101,7 @@ heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
  * which LLVM places where it likes, comes to stand behind. A bank is written by asm. */
 heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
   for (int32_t i = 0; i < op->n_operands; i++)
-    if (hd_emit_bank_of(e, op->operands[i]) == HD_NO_BANK)
+    if (hd_emit_pinned_of(e, op->operands[i]) == HD_NO_BANK)
       hd_emit_tie(e, "", op->operands[i], op->results[i]);
   hd_emit_asm(e, e->none, "wgmma.fence.sync.aligned;", "", NULL, 0, HD_ASM_MEMORY);
   return HEDDLE_OK;
@@ -111,10 +112,10 @@ heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
 static void pass_wait(hd_emitter *e, const hd_value *from, const hd_value *to, bool pending) {
   int32_t n;
   LLVMValueRef *v = hd_emit_get(e, from, &n);
-  if (hd_emit_bank_of(e, to) != HD_NO_BANK)
+  if (hd_emit_pinned_of(e, to) != HD_NO_BANK)
     return;
-  if (hd_emit_bank_of(e, from) != HD_NO_BANK)
-    hd_emit_bank_read(e, from, to);
+  if (hd_emit_pinned_of(e, from) != HD_NO_BANK)
+    hd_emit_pinned_read(e, from, to);
   else if (pending)
     hd_emit_set(e, to, v, n);
   else

@@ -110,7 +110,9 @@ enum {
 
 /* The row of ops.def. */
 typedef struct hd_op_info {
-  const char *text, *levels, *operands, *results;
+  const char *text, *levels;
+  const char *operands, *operand_names; /* letters; words */
+  const char *results;
   int n_regions;
   hd_op_issuer issuer; /* "by": lib/Spec has the hardware's own hd_issuer */
   const char *issuer_text, *effects_text, *attributes, *doc;
@@ -158,6 +160,33 @@ struct hd_op {
   hd_region **regions;
 };
 
+/* ---- operands by name: hd_for_lo(op) … (the table in ops.def) ---- */
+#define HD_IN(set, name, letter) HD_AT_##set##_##name,
+#define HD_IN_OPTIONAL HD_IN
+#define HD_IN_LIST HD_IN
+#define HD_OPERANDS(set, list) enum { list HD_N_AT_##set };
+#include "IR/ops.def"
+#undef HD_IN
+#undef HD_IN_LIST
+#define HD_IN(set, name, letter)                                                                   \
+  static inline hd_value *hd_##set##_##name(const hd_op *op) {                                     \
+    return HD_AT_##set##_##name < op->n_operands ? op->operands[HD_AT_##set##_##name] : NULL;      \
+  }
+#define HD_IN_LIST(set, name, letter)                                                              \
+  static inline hd_value **hd_##set##_##name(const hd_op *op) {                                    \
+    return op->operands + HD_AT_##set##_##name;                                                    \
+  }                                                                                                \
+  static inline int32_t hd_##set##_n_##name(const hd_op *op) {                                     \
+    return op->n_operands - HD_AT_##set##_##name;                                                  \
+  }
+#undef HD_OPERANDS
+#define HD_OPERANDS(set, list) list
+#include "IR/ops.def"
+#undef HD_OPERANDS
+#undef HD_IN
+#undef HD_IN_OPTIONAL
+#undef HD_IN_LIST
+
 /* A module owns everything in it (one arena). */
 struct hd_module {
   hd_arena arena;
@@ -165,6 +194,7 @@ struct hd_module {
   bool sync_placed;
   const char *file; /* of the text, or NULL */
   hd_region *body;  /* kernels */
+  struct hd_plan *plans; /* what passes have decided of them so far (Passes/plan.h); of the arena */
 };
 
 hd_module *hd_module_create(hd_level level);

@@ -2,9 +2,36 @@
 
 #include <string.h>
 
+#define HD_IN(set, name, letter) #letter
+#define HD_IN_OPTIONAL(set, name, letter) #letter "?"
+#define HD_IN_LIST(set, name, letter) #letter "*"
+#define HD_OPERANDS(set, list) static const char letters_##set[] = list "";
+#include "IR/ops.def"
+#undef HD_OPERANDS
+#undef HD_IN
+#undef HD_IN_OPTIONAL
+#undef HD_IN_LIST
+
+#define HD_IN(set, name, letter) #name " "
+#define HD_IN_OPTIONAL HD_IN
+#define HD_IN_LIST HD_IN
+#define HD_OPERANDS(set, list) static const char names_##set[] = list "";
+#include "IR/ops.def"
+#undef HD_OPERANDS
+
 static const hd_op_info op_infos[HD_N_OPS] = {
 #define HD_OP(name, text, levels, operands, results, n_regions, issuer, effects, attributes, doc)  \
-  {text, levels, operands, results, n_regions, HD_BY_##issuer, #issuer, effects, attributes, doc},
+  {text,                                                                                           \
+   levels,                                                                                         \
+   letters_##operands,                                                                             \
+   names_##operands,                                                                               \
+   results,                                                                                        \
+   n_regions,                                                                                      \
+   HD_BY_##issuer,                                                                                 \
+   #issuer,                                                                                        \
+   effects,                                                                                        \
+   attributes,                                                                                     \
+   doc},
 #include "IR/ops.def"
 #undef HD_OP
 };

@@ -198,7 +198,9 @@ static void print_one(struct printer *p, const hd_op *op) {
     hd_strbuf_add(p->out, i ? ", " : " ");
     print_value(p, op->operands[i]);
   }
-  if (op->n_attrs || (op->n_regions && *info->attributes))
+  /* A brace behind the operands would else be taken for the attributes'. */
+  bool is_open = op->n_regions && !op->regions[0]->n_args && *info->attributes;
+  if (op->n_attrs || is_open)
     print_attrs(p->out, op);
   print_regions(p, op);
   hd_strbuf_add(p->out, "\n");

@@ -28,7 +28,7 @@ static heddle_status place(heddle_context *ctx, const hd_op *op, hd_shared_layou
                     "alignment %lld of slots of %lld bytes; legal: a power of two up to %d that "
                     "divides the slot",
                     (long long)align, (long long)bytes, HD_SHARED_ALIGN);
-  const hd_op *under = buffer && op->n_operands ? op->operands[0]->op : NULL;
+  const hd_op *under = buffer && op->n_operands ? hd_buffer_under(op)->op : NULL;
   const hd_shared_item *shared = under ? hd_shared_layout_find(layout, under) : NULL;
   int64_t offset = shared ? shared->offset : (layout->n_bytes + align - 1) / align * align;
   int64_t end = offset + bytes * stages;

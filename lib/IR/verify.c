@@ -301,7 +301,7 @@ static void check_one(hd_verifier *v, const hd_op *op) {
     hd_verify_spec(v, op);
 }
 
-/* What its ops are judged by is counted once, however many they are. */
+/* What its ops are checked against is counted once, however many they are. */
 static void enter_kernel(hd_verifier *v, const hd_op *kernel) {
   v->kernel = kernel;
   v->role = NULL;
@@ -312,7 +312,7 @@ static void enter_kernel(hd_verifier *v, const hd_op *kernel) {
 }
 
 /* An op and its regions, with the kernel and role that they stand in. What stands in a kernel or
- * role that is not in order itself goes unjudged: rules look at its cluster and warps. */
+ * role that is not in order itself goes unchecked: rules look at its cluster and warps. */
 static void check_op(hd_verifier *v, const hd_op *op, int32_t depth) {
   const hd_op *kernel = v->kernel, *role = v->role;
   int32_t before = v->n_errors;

@@ -4,6 +4,7 @@
 
 #include "IR/lexer.h"
 #include "IR/verify.h"
+#include "Support/activations.h"
 
 /* Legal words. An op's own row stands before the row of all ops (HD_N_OPS). */
 static const struct word_rule {
@@ -12,6 +13,7 @@ static const struct word_rule {
   const char *words;
 } word_rules[] = {
     {HD_ATTR_DIM, HD_N_OPS, "m n k"},
+    {HD_ATTR_BUCKET, HD_N_OPS, "m n k"},
     {HD_ATTR_OPERAND, HD_OP_DENSE, "b c"},
     {HD_ATTR_OPERAND, HD_OP_VECTOR, "bias scale_a scale_b"},
     {HD_ATTR_OPERAND, HD_OP_BLOCK_SCALE, "a b"},
@@ -21,10 +23,8 @@ static const struct word_rule {
     {HD_ATTR_ORDER, HD_OP_STORE_TILE, "row_major col_major"},
     {HD_ATTR_ORDER, HD_OP_STAGE_TILE, "row_major col_major"},
     {HD_ATTR_ORDER, HD_N_OPS, "grouped"},
-    {HD_ATTR_A_PATH, HD_N_OPS, "desc reg"},
-    {HD_ATTR_B_PATH, HD_N_OPS, "tma gather cp_async ld_st auto"},
-    {HD_ATTR_ACT, HD_N_OPS, "none relu gelu gelu_tanh silu user"},
-    {HD_ATTR_PATH, HD_N_OPS, "direct quad permuted"},
+    {HD_ATTR_ACT, HD_N_OPS, hd_act_words},
+    {HD_ATTR_PATH, HD_OP_STORE_TILE, "direct quad permuted"},
     {HD_ATTR_SPACE, HD_N_OPS, "shared cluster_shared tmem"},
     {HD_ATTR_LAYOUT, HD_N_OPS, "rows packed_a box linear"},
     {HD_ATTR_PRED, HD_N_OPS, "eq ne lt le gt ge"},
@@ -49,12 +49,19 @@ static const struct range_rule {
     {HD_ATTR_N_WARPS, 1, 32, 1},
     {HD_ATTR_REGISTERS, 24, 256, 8},
     {HD_ATTR_MAX, 1, HD_SIZE_MOST, 1},
+    {HD_ATTR_AT_MOST, 1, HD_SIZE_MOST, 1},
     {HD_ATTR_DIVISIBLE_BY, 1, INT32_MAX, 1},
     {HD_ATTR_LD, 1, INT64_C(1) << 40, 1},
     {HD_ATTR_STAGES, 1, 64, 1},
     {HD_ATTR_GROUP, 1, INT32_MAX, 1},
     {HD_ATTR_SPLIT_K, 1, 1024, 1},
-    {HD_ATTR_GRANULES, 1, 64, 1},
+    {HD_ATTR_CLUSTER_LAUNCH, 1, 16, 1},
+    {HD_ATTR_CTAS_PER_SM, 1, 32, 1},
+    {HD_ATTR_FRAGMENTS, 0, 255, 1},
+    {HD_ATTR_IN_FLIGHT, 0, 1, 1},
+    {HD_ATTR_B_ALIGN, 1, 16, 1},
+    {HD_ATTR_B_BOX, 1, 256, 1},
+    {HD_ATTR_UNROLL, 2, 2, 1},
     {HD_ATTR_SPLITS, 2, 16, 1},
     {HD_ATTR_TILE, 1, 65536, 1},
     {HD_ATTR_WARPS, 1, 32, 1},

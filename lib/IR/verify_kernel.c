@@ -18,17 +18,19 @@ static void check_unique(hd_verifier *v, const hd_op *kernel, hd_op_kind kind, h
   hd_scope_free(&names);
 }
 
-/* The name becomes a PTX entry (of which `_` alone is none) and a C function. A problem's leaves
- * room for what the entry points' names add. */
+/* The name becomes a PTX entry (`_` alone is none, WARP_SZ is a constant) and a C function. A
+ * problem's leaves room for what the entry points' names add. */
 static void check_name(hd_verifier *v, const hd_op *kernel) {
   enum { PROBLEM_NAME = 160, ENTRY_NAME = 200 };
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
   const char *name = hd_op_str(kernel, HD_ATTR_NAME);
   size_t n = strspn(name, letters);
   size_t most = v->module->level == HD_LEVEL_PROBLEM ? PROBLEM_NAME : ENTRY_NAME;
-  if (name[n] || n > most || strchr("0123456789", name[0]) || strcmp(name, "_") == 0)
+  if (name[n] || n > most || strchr("0123456789", name[0]) || strcmp(name, "_") == 0 ||
+      strcmp(name, "WARP_SZ") == 0)
     hd_verify_fail(v, kernel, "ir.kernel-name",
-                   "name = \"%.60s\"; legal: a C identifier of at most %zu characters", name, most);
+                   "name = \"%.60s\"; legal: a C identifier of at most %zu characters, not WARP_SZ",
+                   name, most);
 }
 
 static const hd_op *role_at(const hd_op *kernel, int64_t warp) {

@@ -17,8 +17,8 @@ static void check_const(hd_verifier *v, const hd_op *op) {
 
 /* Both operands and the result (if any) are the same integer type. */
 static void check_arithmetic(hd_verifier *v, const hd_op *op) {
-  hd_type_kind kind = op->operands[0]->type.kind;
-  bool same = op->operands[1]->type.kind == kind;
+  hd_type_kind kind = hd_binary_x(op)->type.kind;
+  bool same = hd_binary_y(op)->type.kind == kind;
   if (op->kind != HD_OP_CMP)
     same = same && op->results[0]->type.kind == kind;
   if (!same || (kind != HD_TYPE_I32 && kind != HD_TYPE_I64))
@@ -31,8 +31,8 @@ static void check_select(hd_verifier *v, const hd_op *op) {
   if (type.kind > HD_TYPE_PTR)
     hd_verify_fail(v, op, "ir.type",
                    "chooses between what are no scalars; legal: scalars of one type");
-  else if (!hd_type_equal(op->operands[1]->type, type) ||
-           !hd_type_equal(op->operands[2]->type, type))
+  else if (!hd_type_equal(hd_select_yes(op)->type, type) ||
+           !hd_type_equal(hd_select_no(op)->type, type))
     hd_verify_fail(v, op, "ir.type", "a choice is of another type; legal: that of the result");
 }
 
@@ -47,7 +47,7 @@ static void check_pass_through(hd_verifier *v, const hd_op *op) {
 }
 
 static void check_accumulates(hd_verifier *v, const hd_op *op) {
-  if (!hd_type_equal(op->results[0]->type, op->operands[0]->type))
+  if (!hd_type_equal(op->results[0]->type, hd_mma_acc(op)->type))
     hd_verify_fail(v, op, "ir.type", "the result is of another type; legal: that of operand 0");
 }
 
@@ -68,16 +68,16 @@ static void check_carried(hd_verifier *v, const hd_op *op) {
 
 static void check_for(hd_verifier *v, const hd_op *op) {
   const hd_region *body = op->regions[0];
-  int32_t n = op->n_operands - 3;
-  const hd_op *step = op->operands[2]->op;
+  int32_t n = hd_for_n_carried(op);
+  const hd_op *step = hd_for_step(op)->op;
   if (step && step->kind == HD_OP_CONST && hd_op_int(step, HD_ATTR_VALUE, 0) < 1)
     hd_verify_fail(v, op, "ir.for", "step = %lld; legal: 1 or more",
                    (long long)hd_op_int(step, HD_ATTR_VALUE, 0));
   bool fits =
       body->n_args == n + 1 && op->n_results == n && body->args[0]->type.kind == HD_TYPE_I32;
   for (int32_t i = 0; fits && i < n; i++)
-    fits = hd_type_equal(op->operands[i + 3]->type, body->args[i + 1]->type) &&
-           hd_type_equal(op->operands[i + 3]->type, op->results[i]->type);
+    fits = hd_type_equal(hd_for_carried(op)[i]->type, body->args[i + 1]->type) &&
+           hd_type_equal(hd_for_carried(op)[i]->type, op->results[i]->type);
   if (!fits) {
     hd_verify_fail(v, op, "ir.for",
                    "region arguments or results are not those that are carried; legal: arguments "
@@ -86,8 +86,8 @@ static void check_for(hd_verifier *v, const hd_op *op) {
     return;
   }
   for (int32_t i = 0; i < n; i++)
-    if (hd_verify_stages(v, op->operands[i + 3]) != HD_NO_FACT)
-      hd_facts_set(&v->stages, body->args[i + 1], hd_verify_stages(v, op->operands[i + 3]));
+    if (hd_verify_stages(v, hd_for_carried(op)[i]) != HD_NO_FACT)
+      hd_facts_set(&v->stages, body->args[i + 1], hd_verify_stages(v, hd_for_carried(op)[i]));
   check_carried(v, op);
 }
 
@@ -200,13 +200,14 @@ static void check_store_tile(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.count", "no fragment; legal: 1 or more");
   for (int32_t i = 6; i < op->n_operands; i++) {
     hd_type type = op->operands[i]->type;
-    if (type.elem != op->operands[6]->type.elem || type.n % 4)
+    if (type.elem != hd_store_tile_acc(op)[0]->type.elem || type.n % 4)
       hd_verify_fail(v, op, "ir.type",
                      "operand %d is another fragment; legal: one type, 4 elements an 8-column "
                      "block",
                      (int)i);
   }
-  if (op->kind == HD_OP_STORE_TILE && op->operands[0]->type.elem != hd_op_elem(op, HD_ATTR_TYPE))
+  if (op->kind == HD_OP_STORE_TILE &&
+      hd_store_tile_d(op)->type.elem != hd_op_elem(op, HD_ATTR_TYPE))
     hd_verify_fail(v, op, "ir.type", "type is another than D's (operand 0); legal: that");
 }
 
@@ -229,10 +230,10 @@ static void check_partial(hd_verifier *v, const hd_op *op, int32_t first) {
 }
 
 static void check_partial_sum(hd_verifier *v, const hd_op *op) {
-  enum { FIRST = 4 };
+  enum { FIRST = HD_AT_partial_sum_acc };
   bool same = op->n_results == op->n_operands - FIRST;
   for (int32_t i = 0; same && i < op->n_results; i++) {
-    hd_type in = op->operands[FIRST + i]->type, out = op->results[i]->type;
+    hd_type in = hd_partial_sum_acc(op)[i]->type, out = op->results[i]->type;
     in.elem = in.elem == HEDDLE_F16 ? HEDDLE_F32 : in.elem;
     same = hd_type_equal(in, out);
   }
@@ -257,7 +258,7 @@ static void check_exchanged(hd_verifier *v, const hd_op *op, int32_t fragment) {
 
 static void check_columns(hd_verifier *v, const hd_op *op) {
   enum { BLOCK = 8, ELEMS = 4 };
-  hd_type in = op->operands[0]->type, out = op->results[0]->type;
+  hd_type in = hd_frag_columns_whole(op)->type, out = op->results[0]->type;
   int64_t offset = hd_op_int(op, HD_ATTR_OFFSET, 0), end = offset + out.n / ELEMS * BLOCK;
   if (in.elem != out.elem || in.n % ELEMS || out.n % ELEMS)
     hd_verify_fail(v, op, "ir.type",
@@ -460,7 +461,7 @@ void hd_verify_op_rules(hd_verifier *v, const hd_op *op) {
     check_store_tile(v, op);
     break;
   case HD_OP_PARTIAL_STORE:
-    check_partial(v, op, 7);
+    check_partial(v, op, HD_AT_partial_store_acc);
     break;
   case HD_OP_PARTIAL_SUM:
     check_partial_sum(v, op);
@@ -469,10 +470,10 @@ void hd_verify_op_rules(hd_verifier *v, const hd_op *op) {
     check_columns(v, op);
     break;
   case HD_OP_PARTIAL_SEND:
-    check_exchanged(v, op, 5);
+    check_exchanged(v, op, HD_AT_partial_send_acc);
     break;
   case HD_OP_PARTIAL_ADD:
-    check_exchanged(v, op, 6);
+    check_exchanged(v, op, HD_AT_partial_add_acc);
     break;
   case HD_OP_LAST_ARRIVER:
     hd_walk(op->regions[0], check_own, v);

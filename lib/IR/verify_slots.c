@@ -41,30 +41,27 @@ void hd_verify_result_cursors(hd_verifier *v, const hd_op *op) {
         join_cursors(v, op, i, op->regions[r]->last);
 }
 
-/* Where an op names a ring (buffer or barrier) and the cursor into it: operand indices. */
-static const struct ring_rule {
-  hd_op_kind op;
-  int8_t holder, cursor;
-} ring_rules[] = {
-    {HD_OP_COPY_BULK, 2, 3},      {HD_OP_COPY_BULK, 4, 3},      {HD_OP_COPY_TMA, 1, 2},
-    {HD_OP_COPY_TMA, 5, 2},       {HD_OP_COPY_CP_ASYNC, 2, 3},  {HD_OP_COPY_LD_ST, 2, 3},
-    {HD_OP_LOAD_META, 0, 1},      {HD_OP_LOAD_A, 0, 1},         {HD_OP_LOAD_B, 0, 1},
-    {HD_OP_LOAD_SCALE, 0, 1},     {HD_OP_WGMMA_SS, 1, 2},       {HD_OP_WGMMA_SS, 4, 2},
-    {HD_OP_WGMMA_RS, 2, 3},       {HD_OP_TCGEN05_MMA_SP, 0, 1}, {HD_OP_TCGEN05_MMA_SP, 2, 3},
-    {HD_OP_TCGEN05_MMA_SP, 4, 3}, {HD_OP_TCGEN05_MMA_SP, 5, 3}, {HD_OP_TCGEN05_ST, 0, 1},
-    {HD_OP_TCGEN05_MMA_SP, 7, 3}, {HD_OP_TCGEN05_MMA_SP, 8, 3}, {HD_OP_TCGEN05_LD, 0, 1},
-    {HD_OP_TCGEN05_CP, 0, 2},     {HD_OP_TCGEN05_CP, 1, 2},     {HD_OP_BARRIER_EXPECT, 0, 1},
-    {HD_OP_BARRIER_ARRIVE, 0, 1}, {HD_OP_BARRIER_WAIT, 0, 1},   {HD_OP_TCGEN05_COMMIT, 0, 1},
-    {HD_OP_PARTIAL_ADD, 0, 1},
-};
+/* The cursor into a ring that an op names: the next one among its operands, else the last one. */
+static const hd_value *cursor_of(const hd_op *op, int32_t ring) {
+  const hd_value *cursor = NULL;
+  for (int32_t i = 0; i < op->n_operands; i++) {
+    if (op->operands[i]->type.kind != HD_TYPE_CURSOR)
+      continue;
+    cursor = op->operands[i];
+    if (i > ring)
+      break;
+  }
+  return cursor;
+}
 
 static void check_rings(hd_verifier *v, const hd_op *op) {
-  for (size_t i = 0; i < HD_COUNT(ring_rules); i++) {
-    const struct ring_rule *rule = &ring_rules[i];
-    if (rule->op != op->kind || rule->holder >= op->n_operands)
+  for (int32_t i = 0; i < op->n_operands; i++) {
+    hd_type_kind kind = op->operands[i]->type.kind;
+    const hd_op *holder = op->operands[i]->op;
+    const hd_value *cursor = cursor_of(op, i);
+    if (!cursor || (kind != HD_TYPE_BUFFER && kind != HD_TYPE_BARRIER))
       continue;
-    const hd_op *holder = op->operands[rule->holder]->op;
-    int64_t stages = hd_verify_stages(v, op->operands[rule->cursor]);
+    int64_t stages = hd_verify_stages(v, cursor);
     int64_t held = hd_op_int(holder, HD_ATTR_STAGES, 0);
     if (stages != HD_NO_FACT && stages != held)
       hd_verify_fail(v, op, "ir.stages", "a cursor of %lld stages in \"%s\"; legal: %lld",
@@ -79,19 +76,31 @@ static const struct storage_rule {
   bool tmem;
   const char *layout;
 } storage_rules[] = {
-    {HD_OP_COPY_BULK, 2, false, NULL},        {HD_OP_COPY_TMA, 1, false, NULL},
-    {HD_OP_COPY_CP_ASYNC, 2, false, NULL},    {HD_OP_COPY_LD_ST, 2, false, NULL},
-    {HD_OP_LOAD_META, 0, false, "packed_a"},  {HD_OP_LOAD_A, 0, false, "packed_a"},
-    {HD_OP_LOAD_B, 0, false, "rows"},         {HD_OP_WGMMA_SS, 1, false, "packed_a"},
-    {HD_OP_WGMMA_SS, 4, false, "rows"},       {HD_OP_WGMMA_RS, 2, false, "rows"},
-    {HD_OP_TCGEN05_MMA_SP, 0, true, NULL},    {HD_OP_TCGEN05_MMA_SP, 2, false, "packed_a"},
-    {HD_OP_TCGEN05_MMA_SP, 4, false, "rows"}, {HD_OP_TCGEN05_MMA_SP, 5, true, NULL},
-    {HD_OP_TCGEN05_MMA_SP, 7, true, NULL},    {HD_OP_TCGEN05_MMA_SP, 8, true, NULL},
-    {HD_OP_TCGEN05_CP, 0, true, NULL},        {HD_OP_TCGEN05_CP, 1, false, "linear"},
-    {HD_OP_TCGEN05_ST, 0, true, NULL},
-    {HD_OP_TCGEN05_LD, 0, true, NULL},        {HD_OP_STAGE_TILE, 0, false, "box"},
-    {HD_OP_COPY_OUT, 1, false, "box"},        {HD_OP_PARTIAL_SEND, 0, false, "linear"},
-    {HD_OP_PARTIAL_ADD, 0, false, "linear"},  {HD_OP_LOAD_SCALE, 0, false, "linear"},
+    {HD_OP_COPY_BULK, HD_AT_copy_bulk_buffer, false, NULL},
+    {HD_OP_COPY_TMA, HD_AT_copy_tma_buffer, false, NULL},
+    {HD_OP_COPY_CP_ASYNC, HD_AT_copy_rows_buffer, false, NULL},
+    {HD_OP_COPY_LD_ST, HD_AT_copy_rows_buffer, false, NULL},
+    {HD_OP_LOAD_META, HD_AT_load_meta_buffer, false, "packed_a"},
+    {HD_OP_LOAD_A, HD_AT_load_buffer, false, "packed_a"},
+    {HD_OP_LOAD_B, HD_AT_load_buffer, false, "rows"},
+    {HD_OP_WGMMA_SS, HD_AT_wgmma_ss_a, false, "packed_a"},
+    {HD_OP_WGMMA_SS, HD_AT_wgmma_ss_b, false, "rows"},
+    {HD_OP_WGMMA_RS, HD_AT_wgmma_rs_b, false, "rows"},
+    {HD_OP_TCGEN05_MMA_SP, HD_AT_tcgen05_mma_sums, true, NULL},
+    {HD_OP_TCGEN05_MMA_SP, HD_AT_tcgen05_mma_a, false, "packed_a"},
+    {HD_OP_TCGEN05_MMA_SP, HD_AT_tcgen05_mma_b, false, "rows"},
+    {HD_OP_TCGEN05_MMA_SP, HD_AT_tcgen05_mma_metadata, true, NULL},
+    {HD_OP_TCGEN05_MMA_SP, HD_AT_tcgen05_mma_scale_a, true, NULL},
+    {HD_OP_TCGEN05_MMA_SP, HD_AT_tcgen05_mma_scale_b, true, NULL},
+    {HD_OP_TCGEN05_CP, HD_AT_tcgen05_cp_to, true, NULL},
+    {HD_OP_TCGEN05_CP, HD_AT_tcgen05_cp_from, false, "linear"},
+    {HD_OP_TCGEN05_ST, HD_AT_tcgen05_st_buffer, true, NULL},
+    {HD_OP_TCGEN05_LD, HD_AT_load_buffer, true, NULL},
+    {HD_OP_STAGE_TILE, HD_AT_stage_tile_buffer, false, "box"},
+    {HD_OP_COPY_OUT, HD_AT_copy_out_buffer, false, "box"},
+    {HD_OP_PARTIAL_SEND, HD_AT_partial_send_buffer, false, "linear"},
+    {HD_OP_PARTIAL_ADD, HD_AT_partial_add_buffer, false, "linear"},
+    {HD_OP_LOAD_SCALE, HD_AT_load_buffer, false, "linear"},
 };
 
 static void check_storage(hd_verifier *v, const hd_op *op) {
@@ -183,7 +192,7 @@ static void check_buffer(hd_verifier *v, const hd_op *op) {
   else if (bytes % align)
     hd_verify_fail(v, op, "ir.align", "bytes = %lld would misalign the next slot; nearest: %lld",
                    (long long)bytes, (long long)((bytes + align - 1) / align * align));
-  const hd_op *under = op->n_operands ? op->operands[0]->op : NULL;
+  const hd_op *under = op->n_operands ? hd_buffer_under(op)->op : NULL;
   if (under && (hd_op_is(op, HD_ATTR_SPACE, "tmem") || hd_op_is(under, HD_ATTR_SPACE, "tmem") ||
                 under->n_operands || align > hd_op_int(under, HD_ATTR_ALIGN, 0)))
     hd_verify_fail(v, op, "ir.over",
@@ -222,15 +231,15 @@ static void check_copy_bulk(hd_verifier *v, const hd_op *op) {
   if (offset % 16 || bytes % 16)
     hd_verify_fail(v, op, "ir.align", "offset = %lld, bytes = %lld; legal: multiples of 16",
                    (long long)offset, (long long)bytes);
-  check_extent(v, op, op->operands[2]->op, offset, offset + bytes);
+  check_extent(v, op, hd_copy_bulk_buffer(op)->op, offset, offset + bytes);
   check_mask(v, op, HD_ATTR_MULTICAST);
-  check_barrier_operand(v, op, 4);
+  check_barrier_operand(v, op, HD_AT_copy_bulk_barrier);
 }
 
 enum { RUN_RANK = 5 }; /* k, and three digits of a row's place in its group, and the group */
 
 static void check_copy_tma(hd_verifier *v, const hd_op *op) {
-  const hd_op *map = op->operands[0]->op, *buffer = op->operands[1]->op;
+  const hd_op *map = hd_copy_tma_map(op)->op, *buffer = hd_copy_tma_buffer(op)->op;
   const hd_attr *box = hd_op_attr(map, HD_ATTR_BOX);
   int64_t offset = hd_op_int(op, HD_ATTR_OFFSET, 0), bytes = hd_op_int(op, HD_ATTR_BYTES, 0);
   int64_t bits = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits;
@@ -254,13 +263,13 @@ static void check_copy_tma(hd_verifier *v, const hd_op *op) {
                    hd_op_str(buffer, HD_ATTR_NAME));
   check_extent(v, op, buffer, offset, offset + bytes);
   check_mask(v, op, HD_ATTR_MULTICAST);
-  check_barrier_operand(v, op, 5);
+  check_barrier_operand(v, op, HD_AT_copy_tma_barrier);
 }
 
 /* A slot of D: strips of 16 rows, by row or by column. */
 static void check_stage_tile(hd_verifier *v, const hd_op *op) {
   enum { STRIP_ROWS = 16, BLOCK = 8 };
-  const hd_op *slot = op->operands[0]->op;
+  const hd_op *slot = hd_stage_tile_buffer(op)->op;
   int64_t elem = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8, columns = 0;
   if (!elem) {
     hd_verify_fail(v, op, "ir.type", "type = %s; legal: whole bytes",
@@ -291,7 +300,7 @@ static void check_stage_tile(hd_verifier *v, const hd_op *op) {
 }
 
 static void check_copy_out(hd_verifier *v, const hd_op *op) {
-  const hd_op *map = op->operands[0]->op, *slot = op->operands[1]->op;
+  const hd_op *map = hd_copy_out_map(op)->op, *slot = hd_copy_out_buffer(op)->op;
   const hd_attr *box = hd_op_attr(map, HD_ATTR_BOX);
   heddle_elem elem = hd_op_elem(map, HD_ATTR_TYPE);
   int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
@@ -323,7 +332,7 @@ static int64_t rows_end(const hd_op *buffer, int64_t rows, int64_t row_bytes) {
 }
 
 static void check_copy_rows(hd_verifier *v, const hd_op *op) {
-  const hd_op *buffer = op->operands[2]->op;
+  const hd_op *buffer = hd_copy_rows_buffer(op)->op;
   int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 0), offset = hd_op_int(op, HD_ATTR_OFFSET, 0);
   int64_t row_bytes = hd_op_int(op, HD_ATTR_ROW_BYTES, 0), vec = hd_op_int(op, HD_ATTR_VEC, 0);
   if (op->kind == HD_OP_COPY_CP_ASYNC && vec < 4)
@@ -361,7 +370,7 @@ static void check_b_step(hd_verifier *v, const hd_op *op, const hd_op *buffer) {
 }
 
 static void check_load_meta(hd_verifier *v, const hd_op *op) {
-  const hd_op *buffer = op->operands[0]->op;
+  const hd_op *buffer = hd_load_buffer(op)->op;
   const hd_type word_type = hd_type_frag(HEDDLE_S32, 1);
   int64_t word = hd_op_int(op, HD_ATTR_WORD, 0);
   int64_t room =
@@ -371,7 +380,7 @@ static void check_load_meta(hd_verifier *v, const hd_op *op) {
                    (long long)word, (long long)(room / META_WORD_BYTES - 1));
   if (!hd_type_equal(op->results[0]->type, word_type))
     hd_verify_fail(v, op, "ir.type", "gives another type; legal: frag<s32 x 1>");
-  if (op->n_operands > 3 && !hd_type_equal(op->operands[3]->type, word_type))
+  if (op->n_operands > 3 && !hd_type_equal(hd_load_meta_older(op)->type, word_type))
     hd_verify_fail(v, op, "ir.type", "operand 3, an older word, is another; legal: frag<s32 x 1>");
 }
 
@@ -386,13 +395,13 @@ static void check_load_scale(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.step", "word = %lld of a row's %d scales; legal: 0 to %d",
                    (long long)word, hd_spec_scales_a_row(row), (hd_spec_scales_a_row(row) - 1) / 4);
   else if (row && row->scale_vec)
-    check_extent(v, op, op->operands[0]->op, 0, rows * hd_spec_scales_a_row(row));
+    check_extent(v, op, hd_load_buffer(op)->op, 0, rows * hd_spec_scales_a_row(row));
 }
 
 static void check_cp(hd_verifier *v, const hd_op *op) {
   int64_t rows = hd_op_int(op, HD_ATTR_ROWS, 0);
-  int64_t from = hd_op_int(op->operands[1]->op, HD_ATTR_BYTES, 0);
-  int64_t to = hd_op_int(op->operands[0]->op, HD_ATTR_BYTES, 0);
+  int64_t from = hd_op_int(hd_tcgen05_cp_from(op)->op, HD_ATTR_BYTES, 0);
+  int64_t to = hd_op_int(hd_tcgen05_cp_to(op)->op, HD_ATTR_BYTES, 0);
   if (rows < HD_SCALE_TILE_ROWS || rows % HD_SCALE_TILE_ROWS)
     hd_verify_fail(v, op, "ir.scale-rows", "rows = %lld; legal: multiples of %d; nearest: %lld",
                    (long long)rows, HD_SCALE_TILE_ROWS,
@@ -405,24 +414,25 @@ static void check_cp(hd_verifier *v, const hd_op *op) {
                    (long long)from, (long long)rows, (long long)to, HD_SCALE_TILE_BYTES);
 }
 
-/* A granule's scales of 128 rows (A), of the columns of D and those before them in 128 (B). */
+/* A k-block's scales of 128 rows (A), of the columns of D and those before them in 128 (B). */
 static void check_mma_scales(hd_verifier *v, const hd_op *op) {
-  enum { SCALE_A = 7, SCALE_B = 8, N_OPERANDS = 11 };
+  enum { PLAIN = HD_AT_tcgen05_mma_scale_a, ALL = HD_N_AT_tcgen05_mma };
   const char *name = hd_op_str(op, HD_ATTR_ROW);
   const hd_spec_row *row = name ? hd_spec_find(name) : NULL;
-  if (!row || (!row->scale_vec && op->n_operands == SCALE_A))
+  if (!row || (!row->scale_vec && op->n_operands == PLAIN))
     return;
-  if (!row->scale_vec || op->n_operands != N_OPERANDS) {
+  if (!row->scale_vec || op->n_operands != ALL) {
     hd_verify_fail(v, op, "ir.operands", "%d operands; legal: %d, as row %s takes",
-                   (int)op->n_operands, row->scale_vec ? N_OPERANDS : SCALE_A, row->name);
+                   (int)op->n_operands, row->scale_vec ? ALL : PLAIN, row->name);
     return;
   }
   int64_t words = (hd_spec_scales_a_row(row) + HD_SCALES_A_WORD - 1) / HD_SCALES_A_WORD;
   int64_t tiles = words * HD_SCALE_TILE_COLUMNS;
-  int64_t n = hd_tensor_slot_columns(op->operands[0]->op);
+  int64_t n = hd_tensor_slot_columns(hd_tcgen05_mma_sums(op)->op);
   int64_t wanted[] = {tiles, (n + HD_SCALE_TILE_ROWS - 1) / HD_SCALE_TILE_ROWS * tiles};
   for (int i = 0; i < 2; i++) {
-    int64_t got = hd_tensor_slot_columns(op->operands[SCALE_A + i]->op);
+    const hd_value *scales = i ? hd_tcgen05_mma_scale_b(op) : hd_tcgen05_mma_scale_a(op);
+    int64_t got = hd_tensor_slot_columns(scales->op);
     if (got != wanted[i])
       hd_verify_fail(v, op, "ir.slot",
                      "%lld columns of block scales of %s; legal: %lld, as row %s takes",
@@ -443,7 +453,8 @@ static void check_warpgroups(hd_verifier *v, const hd_op *op) {
 }
 
 static void check_next(hd_verifier *v, const hd_op *op) {
-  int64_t from = hd_verify_stages(v, op->operands[0]), stages = hd_op_int(op, HD_ATTR_STAGES, 0);
+  int64_t from = hd_verify_stages(v, hd_cursor_next_cursor(op)),
+          stages = hd_op_int(op, HD_ATTR_STAGES, 0);
   if (from != HD_NO_FACT && from != stages)
     hd_verify_fail(v, op, "ir.stages", "stages = %lld; legal: %lld, as the cursor",
                    (long long)stages, (long long)from);
@@ -451,18 +462,18 @@ static void check_next(hd_verifier *v, const hd_op *op) {
 
 /* Each slot of the buffer completes on a barrier slot of its own. */
 static void check_send(hd_verifier *v, const hd_op *op) {
-  enum { BARRIER = 6 };
-  int64_t slots = hd_op_int(op->operands[0]->op, HD_ATTR_STAGES, 0);
+  const hd_value *barrier = hd_partial_send_barrier(op);
+  int64_t slots = hd_op_int(hd_partial_send_buffer(op)->op, HD_ATTR_STAGES, 0);
   int64_t owner = hd_op_int(op, HD_ATTR_OWNER, 0),
           cluster = hd_op_int(v->kernel, HD_ATTR_CLUSTER, 1);
   if (owner >= cluster)
     hd_verify_fail(v, op, "ir.cluster", "owner = %lld; legal: 0 to %lld", (long long)owner,
                    (long long)(cluster - 1));
-  check_barrier_operand(v, op, BARRIER);
-  if (op->n_operands > BARRIER && hd_op_int(op->operands[BARRIER]->op, HD_ATTR_STAGES, 0) != slots)
+  check_barrier_operand(v, op, HD_AT_partial_send_barrier);
+  if (barrier && hd_op_int(barrier->op, HD_ATTR_STAGES, 0) != slots)
     hd_verify_fail(v, op, "ir.stages",
                    "barrier \"%s\" of another number of stages; legal: %lld, as the buffer",
-                   hd_op_str(op->operands[BARRIER]->op, HD_ATTR_NAME), (long long)slots);
+                   hd_op_str(barrier->op, HD_ATTR_NAME), (long long)slots);
 }
 
 static void check_expect(hd_verifier *v, const hd_op *op) {
@@ -527,10 +538,10 @@ void hd_verify_slots(hd_verifier *v, const hd_op *op) {
     check_load_scale(v, op);
     break;
   case HD_OP_LOAD_A:
-    check_a_step(v, op, op->operands[0]->op);
+    check_a_step(v, op, hd_load_buffer(op)->op);
     break;
   case HD_OP_LOAD_B:
-    check_b_step(v, op, op->operands[0]->op);
+    check_b_step(v, op, hd_load_buffer(op)->op);
     break;
   case HD_OP_TCGEN05_CP:
     check_cp(v, op);
@@ -539,11 +550,11 @@ void hd_verify_slots(hd_verifier *v, const hd_op *op) {
     check_mma_scales(v, op);
     break;
   case HD_OP_WGMMA_SS:
-    check_a_step(v, op, op->operands[1]->op);
-    check_b_step(v, op, op->operands[4]->op);
+    check_a_step(v, op, hd_wgmma_ss_a(op)->op);
+    check_b_step(v, op, hd_wgmma_ss_b(op)->op);
     break;
   case HD_OP_WGMMA_RS:
-    check_b_step(v, op, op->operands[2]->op);
+    check_b_step(v, op, hd_wgmma_rs_b(op)->op);
     break;
   case HD_OP_CURSOR_NEXT:
     check_next(v, op);

@@ -1,5 +1,5 @@
 /* Rules that lib/Spec decides: the target exists, each row exists, is what its op issues, is legal
- * on the target with that selector, has a layout that somebody judged, and takes the fragments that
+ * on the target with that selector, has a verified layout, and takes the fragments that
  * it is given. */
 #include <string.h>
 
@@ -162,10 +162,10 @@ static void check_row(hd_verifier *v, const hd_op *op) {
                    "there is no spec row \"%.100s\"; legal: those that `heddle list` names", name);
   else if (rule && !fits_op(rule, row))
     hd_verify_fail(v, op, "ir.row", "row %s; legal: rows of the op (`heddle list`)", name);
-  else if (rule && row->layout_judge == HD_JUDGE_NONE)
+  else if (rule && row->layout_verified_by == HD_VERIFIED_BY_NONE)
     hd_verify_unsupported(
-        v, op, "ir.unjudged",
-        "nobody has judged the layout of row %s; legal: rows with a judge (`heddle "
+        v, op, "ir.unverified",
+        "the layout of row %s is not verified; legal: rows that are (`heddle "
         "list`)",
         name);
   else if (rule) {

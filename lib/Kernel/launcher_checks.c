@@ -130,13 +130,24 @@ void hd_launcher_checks(hd_strbuf *out, const hd_manifest *manifest) {
 
 /* Variants. */
 
+static void add_bound(hd_strbuf *out, const hd_requirement *r, const char *otherwise) {
+  if (r->at_most == 0)
+    return;
+  hd_strbuf_add(out, "  if (");
+  add_expr(out, &r->value);
+  hd_strbuf_printf(out, " > INT64_C(%" PRId64 "))\n    return %s;\n", r->at_most, otherwise);
+}
+
 static void add_fits(hd_strbuf *out, const hd_variant *variant, int index) {
   hd_strbuf_printf(out, "static int hd_fits_%d(const hd_values *v) {\n  (void)v;\n", index);
   for (int i = 0; i < variant->n_requirements; i++) {
+    const hd_requirement *r = &variant->requirement[i];
+    add_bound(out, r, "0");
+    if (r->modulo == 1)
+      continue;
     hd_strbuf_add(out, "  if (");
-    add_expr(out, &variant->requirement[i].value);
-    hd_strbuf_printf(out, " %% INT64_C(%" PRId64 ") != 0)\n    return 0;\n",
-                     variant->requirement[i].modulo);
+    add_expr(out, &r->value);
+    hd_strbuf_printf(out, " %% INT64_C(%" PRId64 ") != 0)\n    return 0;\n", r->modulo);
   }
   hd_strbuf_add(out, "  return 1;\n}\n\n");
 }
@@ -144,6 +155,8 @@ static void add_fits(hd_strbuf *out, const hd_variant *variant, int index) {
 static void add_workspace(hd_strbuf *out, const hd_variant *variant, int index) {
   hd_strbuf_printf(out, "static int64_t hd_tile_workspace_%d(const hd_values *v) {\n  (void)v;\n",
                    index);
+  for (int i = 0; i < variant->n_requirements; i++)
+    add_bound(out, &variant->requirement[i], "-1");
   hd_strbuf_add(out, "  return ");
   if (variant->workspace_bytes_per_tile.div > 0)
     add_expr(out, &variant->workspace_bytes_per_tile);
@@ -188,12 +201,11 @@ static void add_param(hd_strbuf *out, const hd_param *param, int index) {
   hd_strbuf_printf(out, "  %s p%d = (%s)v->%s;\n", type, index, type, hd_arg_name(param->arg));
 }
 
-static void add_launch(hd_strbuf *out, const hd_manifest *manifest, const hd_variant *variant,
-                       int index) {
+static void add_launch(hd_strbuf *out, const char *name, const hd_variant *variant, int index) {
   hd_strbuf_printf(out,
                    "static int hd_launch_%d(const %s_kernel *kernel, const hd_values *v, "
                    "uint32_t grid,\n                       void *stream) {\n  (void)v;\n",
-                   index, manifest->name);
+                   index, name);
   if (variant->n_tmaps > 0)
     hd_strbuf_printf(out, "  hd_tmap maps[%d];\n", variant->n_tmaps);
   for (int i = 0; i < variant->n_tmaps; i++)
@@ -209,9 +221,8 @@ static void add_launch(hd_strbuf *out, const hd_manifest *manifest, const hd_var
   hd_strbuf_printf(out, "0};\n  return hd_submit(kernel, %d, grid, params, stream);\n}\n\n", index);
 }
 
-void hd_launcher_variant(hd_strbuf *out, const hd_manifest *manifest, int index) {
-  const hd_variant *variant = &manifest->variant[index];
+void hd_launcher_variant(hd_strbuf *out, const char *name, const hd_variant *variant, int index) {
   add_fits(out, variant, index);
   add_workspace(out, variant, index);
-  add_launch(out, manifest, variant, index);
+  add_launch(out, name, variant, index);
 }

@@ -97,6 +97,8 @@ void hd_manifest_copy(hd_arena *arena, const hd_manifest *from, hd_manifest *to)
   for (int i = 0; i < from->n_variants; i++) {
     to->variant[i].entry = hd_arena_strdup(arena, from->variant[i].entry);
     to->variant[i].path = hd_arena_strdup(arena, from->variant[i].path);
+    if (from->variant[i].schedule)
+      to->variant[i].schedule = hd_arena_strdup(arena, from->variant[i].schedule);
   }
 }
 

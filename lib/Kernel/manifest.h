@@ -14,11 +14,11 @@
 #include "heddle/types.h"
 
 enum {
-  HD_MANIFEST_VERSION = 5,
+  HD_MANIFEST_VERSION = 7,
   HD_MAX_ARGS = 24,
   HD_MAX_PARAMS = 32,
   HD_MAX_TMAPS = 4,
-  HD_MAX_VARIANTS = 4,
+  HD_MAX_VARIANTS = 36,
   HD_MAX_REQUIREMENTS = 12
 };
 
@@ -101,17 +101,24 @@ typedef struct hd_param {
   int32_t tmap;
 } hd_param;
 
-/* What a variant needs of the launch values: value(expr) % modulo == 0. Pointers count as their
- * address. Example: LDB * 2 bytes, modulo 16 (TMA). */
+/* What a variant needs of the launch values: value(expr) % modulo == 0, and value <= at_most where
+ * that is not 0. Pointers count as their address. Examples: LDB * 2 bytes, modulo 16 (TMA); N,
+ * at_most 16 (the schedule of a bucket of sizes). */
 typedef struct hd_requirement {
   hd_expr value;
-  int64_t modulo;
+  int64_t modulo, at_most;
 } hd_requirement;
+
+/* Inline: the launch path. */
+static inline bool hd_requirement_is_met(const hd_requirement *r, int64_t value) {
+  return (r->at_most == 0 || value <= r->at_most) && (r->modulo == 1 || value % r->modulo == 0);
+}
 
 /* One entry point. A launch takes the first variant whose requirements hold. */
 typedef struct hd_variant {
   const char *entry; /* name in the PTX */
-  const char *path;  /* how B comes: "tma", … (Passes/variants.c) */
+  const char *path;  /* how B comes: "tma", … (Schedule/variants.c) */
+  const char *schedule; /* its words; NULL: not said */
   int32_t n_threads; /* block size */
   int32_t cluster;   /* CTAs a cluster along x; 1 = none */
   int32_t tile_cluster; /* of those, CTAs that take tiles together: all, or each its own (1) */
@@ -124,7 +131,7 @@ typedef struct hd_variant {
   bool persistent;
   /* Of k. Above 0: CTAs share tiles over k (stream-K), all but the whole waves, and of more waves
    * than one the last whole one too. Fewer tiles than are resident at once: the grid is that large
-   * still, or as large as there are granules. */
+   * still, or as large as there are k-blocks. */
   int32_t stream_granule;
   bool dependent_launch; /* is launched with programmatic stream serialization */
   bool weights_ready;    /* reads A, its block scales before the kernel ahead in the stream ended */
@@ -149,7 +156,7 @@ typedef struct hd_manifest {
   bool bias_along_n;  /* false: bias[M]; true: bias[N] */
   bool scale_a_one, scale_b_one; /* false: scale_a[M], scale_b[N]; true: one value */
   int32_t scale_block; /* elements of k for each of block_scale_a, block_scale_b; 0: none */
-  bool scale_tiles;    /* they are stored in tiles of 128 rows; false: granules, at a pitch */
+  bool scale_tiles;    /* they are stored in tiles of 128 rows; false: k-blocks, at a pitch */
   const char *act;    /* "none", "relu", … or "user" */
   const char *user_function; /* name, or NULL */
   const char *family; /* metadata plane of packed A: "mma", "wgmma" */
@@ -157,6 +164,7 @@ typedef struct hd_manifest {
   hd_arg arg[HD_MAX_ARGS];
   hd_variant variant[HD_MAX_VARIANTS];
   char hash[33]; /* of what the kernel is made from */
+  char ptx_hash[33], cubin_hash[33]; /* of its code (hd_hash_bytes); "": there is none */
 } hd_manifest;
 
 /* Values of one launch, indexed by hd_arg_kind: pointers and integers as they are, floats as their
@@ -213,6 +221,12 @@ heddle_status hd_manifest_workspace(heddle_context *ctx, const hd_manifest *mani
 /* Is it whole: identifiers, ranges, references between arguments, parameters and maps.
  * hd_manifest_write and _read call it. */
 heddle_status hd_manifest_check(heddle_context *ctx, const hd_manifest *manifest);
+
+/* Makes the manifest that of this code. */
+void hd_manifest_name_code(hd_manifest *manifest, const heddle_image *code);
+/* HEDDLE_INVALID when a part of the code is not the one that the manifest was made with. */
+heddle_status hd_manifest_check_code(heddle_context *ctx, const hd_manifest *manifest,
+                                     const heddle_image *code);
 
 /* "int NAME(const void *a, …, void *stream)", in the arena: the kernel as a C function. */
 const char *hd_manifest_prototype(hd_arena *arena, const hd_manifest *manifest);

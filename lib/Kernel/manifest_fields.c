@@ -69,6 +69,7 @@ static const hd_field param_fields[] = {
 static const hd_field requirement_fields[] = {
     RECORD(hd_requirement, value, expr_fields),
     I64(hd_requirement, modulo, 1, HD_MAX_STRIDE),
+    I64(hd_requirement, at_most, 0, HD_MAX_STRIDE),
     END,
 };
 
@@ -89,6 +90,7 @@ static const hd_field tmap_fields[] = {
 static const hd_field variant_fields[] = {
     TEXT(hd_variant, entry),
     TEXT(hd_variant, path),
+    OPTIONAL(hd_variant, schedule),
     I32(hd_variant, n_threads, 1, 1024),
     I32(hd_variant, cluster, 1, 16),
     I32(hd_variant, tile_cluster, 1, 16),
@@ -132,5 +134,7 @@ const hd_field hd_manifest_fields[] = {
     LIST(hd_manifest, arg, n_args, arg_fields),
     LIST(hd_manifest, variant, n_variants, variant_fields),
     HASH(hd_manifest, hash),
+    HASH(hd_manifest, ptx_hash),
+    HASH(hd_manifest, cubin_hash),
     END,
 };

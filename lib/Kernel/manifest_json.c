@@ -326,6 +326,11 @@ heddle_status hd_manifest_read(heddle_context *ctx, const char *json, size_t n_b
                                hd_arena *arena, hd_manifest *manifest) {
   json_error_t error;
   json_t *root = json_loadb(json, n_bytes, JSON_REJECT_DUPLICATES, &error);
+  /* jansson says nothing where it has no memory for a value. */
+  bool no_memory = json_error_code(&error) == json_error_out_of_memory || !error.text[0];
+  if (!root && no_memory)
+    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "manifest.read",
+                    "no memory to read a manifest of %zu bytes", n_bytes);
   if (!root)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "manifest.json", "line %d column %d: %s",
                     error.line, error.column, error.text);

@@ -115,7 +115,7 @@ static heddle_status check_pointers(heddle_context *ctx, const hd_manifest *mani
 static const hd_requirement *unmet(const hd_variant *variant, const hd_values *values) {
   for (int i = 0; i < variant->n_requirements; i++) {
     const hd_requirement *r = &variant->requirement[i];
-    if (hd_expr_eval(&r->value, values) % r->modulo != 0)
+    if (!hd_requirement_is_met(r, hd_expr_eval(&r->value, values)))
       return r;
   }
   return NULL;
@@ -175,23 +175,23 @@ static uint32_t grid_of(const hd_variant *variant, uint32_t n_tiles, uint32_t re
   return grid;
 }
 
-/* Stream-K: fewer tiles than CTAs are shared by as many as there are granules for; of more, what
- * whole waves leave over and one wave more. Kernels count the granules of shared tiles in 31
+/* Stream-K: fewer tiles than CTAs are shared by as many as there are k-blocks for; of more, what
+ * whole waves leave over and one wave more. Kernels count the k-blocks of shared tiles in 31
  * bits. */
 static heddle_status share_tiles(heddle_context *ctx, const hd_variant *variant,
                                  const hd_values *values, uint32_t resident, geometry *g) {
   uint32_t cluster = (uint32_t)variant->cluster, fit = resident / cluster,
            tiles = g->n_tiles / cluster;
-  uint64_t granules = ceil_div(values->v[HD_ARG_K], variant->stream_granule);
-  uint64_t most = tiles * granules < fit ? tiles * granules : fit;
+  uint64_t k_blocks = ceil_div(values->v[HD_ARG_K], variant->stream_granule);
+  uint64_t most = tiles * k_blocks < fit ? tiles * k_blocks : fit;
   uint32_t workers = tiles < most ? (uint32_t)most : g->grid / cluster;
   uint32_t waves = workers > 0 ? tiles / workers : 0;
   uint32_t shared = waves * workers == tiles ? 0 : tiles - (waves > 0 ? waves - 1 : 0) * workers;
-  if (shared * granules + workers > INT32_MAX)
+  if (shared * k_blocks + workers > INT32_MAX)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.grid",
                     "k %" PRIu64 " makes %" PRIu64
-                    " granules in each of %u tiles that %u CTAs share; legal: up to %" PRIu64,
-                    values->v[HD_ARG_K], granules, shared, workers,
+                    " k-blocks in each of %u tiles that %u CTAs share; legal: up to %" PRIu64,
+                    values->v[HD_ARG_K], k_blocks, shared, workers,
                     (uint64_t)(INT32_MAX - (int64_t)workers) / shared);
   g->grid = workers * cluster;
   g->n_slots = shared > 0 ? (workers + shared) * cluster : 0;
@@ -286,6 +286,16 @@ heddle_status hd_manifest_plan(heddle_context *ctx, const hd_manifest *manifest,
   return HEDDLE_OK;
 }
 
+/* Of another bucket of sizes: no pointer makes a launch take it. */
+static bool is_out_of_bounds(const hd_variant *variant, const hd_values *values) {
+  for (int i = 0; i < variant->n_requirements; i++) {
+    const hd_requirement *r = &variant->requirement[i];
+    if (r->at_most > 0 && hd_expr_eval(&r->value, values) > r->at_most)
+      return true;
+  }
+  return false;
+}
+
 heddle_status hd_manifest_workspace(heddle_context *ctx, const hd_manifest *manifest,
                                     hd_values *values, const uint32_t *max_resident,
                                     uint64_t *n_bytes) {
@@ -296,6 +306,8 @@ heddle_status hd_manifest_workspace(heddle_context *ctx, const hd_manifest *mani
     const hd_variant *variant = &manifest->variant[i];
     geometry g;
     uint64_t each;
+    if (is_out_of_bounds(variant, values))
+      continue;
     HD_TRY(find_geometry(ctx, variant, values, max_resident ? max_resident[i] : 0, &g));
     HD_TRY(workspace_of(ctx, variant, values, g.n_slots, &each));
     most = each > most ? each : most;

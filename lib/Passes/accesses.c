@@ -16,7 +16,7 @@ bool hd_is_read(const hd_op *op) {
 
 bool hd_is_weights(const hd_op *op) {
   return op->kind == HD_OP_COPY_BULK &&
-         !hd_op_is(op->operands[0]->op, HD_ATTR_ARG, "block_scale_b");
+         !hd_op_is(hd_copy_bulk_source(op)->op, HD_ATTR_ARG, "block_scale_b");
 }
 
 bool hd_is_wgmma(const hd_op *op) {
@@ -94,7 +94,7 @@ hd_op *hd_role_of(const hd_op *op) {
 }
 
 int64_t hd_slots_of_warp(const hd_op *fill) {
-  return hd_op_int(fill->operands[0]->op, HD_ATTR_STAGES, 1) /
+  return hd_op_int(hd_stage_tile_buffer(fill)->op, HD_ATTR_STAGES, 1) /
          hd_op_int(hd_role_of(fill), HD_ATTR_N_WARPS, 1);
 }
 

@@ -83,16 +83,16 @@ hd_value *hd_widen(hd_builder *b, hd_value *x) {
 
 /* hi = (x + range) / n where lo = x / n: a share is the n-th part of the range, rounded up. */
 int64_t hd_most_turns(const hd_op *loop) {
-  const hd_value *lo = loop->operands[0], *hi = loop->operands[1];
+  const hd_value *lo = hd_for_lo(loop), *hi = hd_for_hi(loop);
   if (is_const(lo) && is_const(hi))
     return const_value(hi) - const_value(lo);
   if (!lo->op || !hi->op || lo->op->kind != HD_OP_DIV || hi->op->kind != HD_OP_DIV)
     return INT64_MAX;
-  const hd_value *n = hi->op->operands[1], *sum = hi->op->operands[0];
-  bool is_share = n == lo->op->operands[1] && is_const(n) && const_value(n) > 0 && sum->op &&
-                  sum->op->kind == HD_OP_ADD && sum->op->operands[0] == lo->op->operands[0] &&
-                  is_const(sum->op->operands[1]);
+  const hd_value *n = hd_binary_y(hi->op), *sum = hd_binary_x(hi->op);
+  bool is_share = n == hd_binary_y(lo->op) && is_const(n) && const_value(n) > 0 && sum->op &&
+                  sum->op->kind == HD_OP_ADD && hd_binary_x(sum->op) == hd_binary_x(lo->op) &&
+                  is_const(hd_binary_y(sum->op));
   if (!is_share)
     return INT64_MAX;
-  return (const_value(sum->op->operands[1]) + const_value(n) - 1) / const_value(n);
+  return (const_value(hd_binary_y(sum->op)) + const_value(n) - 1) / const_value(n);
 }

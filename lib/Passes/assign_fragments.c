@@ -1,14 +1,14 @@
-/* assign_fragments: which warp computes what.
+/* assign_fragments: what a thread holds of each operand of the instruction.
  *
  * Requires   tile.
- * Ensures    `tile` and `warps` on each matmul; the accumulators of its instruction lie as the
- *            epilogue's store writes them (checked against the spec row, every lane and register).
+ * Ensures    `fragments` on each matmul, from the layouts of the spec row; the accumulators lie as
+ *            the epilogue's store writes them (checked, every lane and register).
  * Why here   operand paths ask where fragments lie.
  * Does not   create values.
  */
 #include "Passes/pass_list.h"
 
-#include "Passes/problem.h"
+#include "Passes/plan.h"
 
 /* store.tile: register r of a lane holds row lane/4 + 8*(r&2)/2, column (r/4)*8 + (lane%4)*2 +
  * (r&1) of a 16-row strip; a warpgroup's strips follow each other. */
@@ -25,27 +25,19 @@ static bool store_order(const hd_fragment *d, uint32_t per_register) {
   return true;
 }
 
-static heddle_status assign(hd_pass_context *pass, hd_module *m, hd_op *kernel) {
-  hd_problem p;
-  hd_schedule s;
-  HD_TRY(hd_problem_read(pass->ctx, kernel, &p));
-  HD_TRY(hd_schedule_chosen(pass->ctx, kernel, &s));
-  const hd_spec_row *row = hd_spec_find(hd_op_str(p.matmul, HD_ATTR_ROW));
-  hd_fragment d;
-  /* Out of tensor memory they come by tcgen05.ld. */
-  bool tensor = row->family == HD_FAMILY_TCGEN05_SP;
-  HD_TRY(
-      hd_spec_fragment(tensor ? hd_spec_find("tcgen05_ld_16x256b_x16") : row, HD_OPERAND_D, 0, &d));
-  if (!store_order(&d, 32 / d.field_bits))
-    return HD_BUG(pass->ctx, "accumulators that do not lie as a store writes them");
-  int64_t tile[] = {s.tile_m, s.tile_n, s.tile_k}, warps[] = {s.warps_m, s.warps_n};
-  hd_op_set_ints(m, p.matmul, HD_ATTR_TILE, tile, 3);
-  hd_op_set_ints(m, p.matmul, HD_ATTR_WARPS, warps, 2);
-  return HEDDLE_OK;
-}
-
 heddle_status hd_pass_assign_fragments(hd_pass_context *pass, hd_module *module) {
-  HD_FOR_OPS(kernel, module->body)
-    HD_TRY(assign(pass, module, kernel));
+  HD_FOR_OPS(kernel, module->body) {
+    hd_plan *plan;
+    hd_fragment d;
+    HD_TRY(hd_plan_of(pass->ctx, module, kernel, &plan));
+    /* Out of tensor memory they come by tcgen05.ld. */
+    bool tensor = plan->row->family == HD_FAMILY_TCGEN05_SP;
+    const hd_spec_row *loaded = tensor ? hd_spec_find("tcgen05_ld_16x256b_x16") : plan->row;
+    HD_TRY(hd_spec_fragment(loaded, HD_OPERAND_D, 0, &d));
+    if (!store_order(&d, 32 / d.field_bits))
+      return HD_BUG(pass->ctx, "accumulators that do not lie as a store writes them");
+    plan->fragments = hd_plan_fragments(plan->row);
+    hd_plan_write_fragments(module, plan);
+  }
   return HEDDLE_OK;
 }

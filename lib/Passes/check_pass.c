@@ -1,6 +1,6 @@
 /* check: the proof that the sync is enough.
  *
- * Requires   place_fences.
+ * Requires   insert_fences.
  * Ensures    every access of the kernel is ordered as R1-R9 ask, decided by lib/Check, which shares
  *            no code with the passes above. What it cannot decide is refused.
  * Why here   last: after it only lane-local arithmetic is lowered.

@@ -1,5 +1,6 @@
 #include "Passes/front.h"
 
+#include "Passes/plan.h"
 #include "Support/diag.h"
 
 static heddle_status refuse_but_one(heddle_context *ctx, const hd_module *module) {
@@ -11,15 +12,36 @@ static heddle_status refuse_but_one(heddle_context *ctx, const hd_module *module
                   "got %s to compile; legal: one kernel", kernel ? "more" : "none");
 }
 
-static heddle_status legalize(hd_pass_context *pass, hd_module *module, hd_problem *problem) {
-  HD_TRY(hd_run_pipeline(pass, module, &(hd_pipeline_options){.stop_after = "legalize"}));
+/* The pass that a tile level stands behind, by what its matmul has. */
+static const char *find_last_pass(hd_op *kernel) {
+  static const struct {
+    hd_attr_key has;
+    const char *pass;
+  } left[] = {{HD_ATTR_SWIZZLE, "select_operand_path"}, {HD_ATTR_FRAGMENTS, "assign_fragments"}};
+  const hd_op *matmul = hd_find_op(kernel->regions[0], HD_OP_MATMUL);
+  for (size_t i = 0; i < HD_COUNT(left); i++)
+    if (hd_op_has(matmul, left[i].has))
+      return left[i].pass;
+  return "tile";
+}
+
+static heddle_status read_module(hd_pass_context *pass, hd_module *module, hd_front *front) {
+  hd_plan *plan;
+  static const hd_pipeline_options to_legalize = {.stop_after = "legalize"};
+  bool has_plan = module->level == HD_LEVEL_TILE;
+  HD_TRY(has_plan ? hd_verify(pass->ctx, module, NULL)
+                  : hd_run_pipeline(pass, module, &to_legalize));
   HD_TRY(refuse_but_one(pass->ctx, module));
-  return hd_problem_read(pass->ctx, module->body->first, problem);
+  HD_TRY(hd_plan_of(pass->ctx, module, module->body->first, &plan));
+  front->problem = plan->p;
+  front->schedule = plan->s;
+  front->last_pass = has_plan ? find_last_pass(plan->p.kernel) : "legalize";
+  return HEDDLE_OK;
 }
 
 heddle_status hd_front_read(hd_pass_context *pass, hd_module *module, hd_front *front) {
   hd_front read = {.module = module};
-  heddle_status status = legalize(pass, module, &read.problem);
+  heddle_status status = read_module(pass, module, &read);
   if (status != HEDDLE_OK) {
     hd_front_free(&read);
     return status;
@@ -43,8 +65,18 @@ heddle_status hd_front_made(hd_pass_context *pass, hd_loc place, const char *tex
 }
 
 heddle_status hd_front_choose(hd_pass_context *pass, hd_front *front) {
-  HD_TRY(hd_run_pass(pass, front->module, hd_pass_find("select_shape")));
-  return hd_schedule_chosen(pass->ctx, front->problem.kernel, &front->schedule);
+  hd_plan *plan;
+  if (front->module->level == HD_LEVEL_TILE && (pass->target || pass->schedule_text))
+    return hd_error(pass->ctx, HEDDLE_INVALID, front->problem.kernel->loc, "compile.planned",
+                    "got a %s for a kernel at tile level, which has its own; nearest: without",
+                    pass->target ? "target" : "schedule");
+  if (front->module->level == HD_LEVEL_TILE)
+    return HEDDLE_OK;
+  front->last_pass = "select_shape";
+  HD_TRY(hd_run_pass(pass, front->module, hd_pass_find(front->last_pass)));
+  HD_TRY(hd_plan_of(pass->ctx, front->module, front->problem.kernel, &plan));
+  front->schedule = plan->s;
+  return HEDDLE_OK;
 }
 
 void hd_front_free(hd_front *front) {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Passes/problem.h"
+#include "Passes/plan.h"
 
 static void add_epilogue(hd_module *m, hd_problem *p) {
   hd_builder b = hd_builder_before(m, p->store);
@@ -20,7 +20,8 @@ static void add_epilogue(hd_module *m, hd_problem *p) {
   hd_op *op = hd_build_op(&b, HD_OP_EPILOGUE, p->matmul->results[0]->type, 1,
                           p->matmul->results[0]);
   hd_op_set_str(m, op, HD_ATTR_ACT, "none");
-  p->store->operands[0] = op->results[0];
+  p->store->operands[HD_AT_store_x] = op->results[0];
+  p->epilogue = op;
 }
 
 static bool float_output(heddle_elem elem) {
@@ -59,8 +60,8 @@ static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
 }
 
 static bool has_row(const hd_problem *p) {
-  return hd_problem_row(p, "wgmma", 0, false) || hd_problem_row(p, "tcgen05", 0, false) ||
-         hd_problem_row(p, "mma", 0, true);
+  return hd_problem_has(p, HD_FAMILY_WGMMA_SP) || hd_problem_has(p, HD_FAMILY_TCGEN05_SP) ||
+         hd_problem_has(p, HD_FAMILY_MMA_SP);
 }
 
 /* By number; NULL: no target has an instruction for the problem. */
@@ -160,12 +161,12 @@ heddle_status hd_pass_legalize(hd_pass_context *pass, hd_module *module) {
   HD_FOR_OPS(kernel, module->body) {
     if (pass->target)
       hd_op_set_str(module, kernel, HD_ATTR_TARGET, pass->target);
-    hd_problem p;
-    HD_TRY(hd_problem_read(pass->ctx, kernel, &p));
-    HD_TRY(check_types(pass->ctx, &p));
-    HD_TRY(check_launch(pass->ctx, &p));
-    if (!p.epilogue)
-      add_epilogue(module, &p);
+    hd_plan *plan;
+    HD_TRY(hd_plan_of(pass->ctx, module, kernel, &plan));
+    HD_TRY(check_types(pass->ctx, &plan->p));
+    HD_TRY(check_launch(pass->ctx, &plan->p));
+    if (!plan->p.epilogue)
+      add_epilogue(module, &plan->p);
   }
   return HEDDLE_OK;
 }

@@ -9,21 +9,19 @@ heddle_status hd_pass_select_shape(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_tile(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_assign_fragments(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_select_operand_path(hd_pass_context *pass, hd_module *module);
-heddle_status hd_pass_pipeline(hd_pass_context *pass, hd_module *module);
+heddle_status hd_pass_build_mainloop(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_split_roles(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_unroll(hd_pass_context *pass, hd_module *module);
-heddle_status hd_pass_lower_epilogue(hd_pass_context *pass, hd_module *module);
-heddle_status hd_pass_place_barriers(hd_pass_context *pass, hd_module *module);
-heddle_status hd_pass_place_fences(hd_pass_context *pass, hd_module *module);
+heddle_status hd_pass_insert_barriers(hd_pass_context *pass, hd_module *module);
+heddle_status hd_pass_insert_fences(hd_pass_context *pass, hd_module *module);
 heddle_status hd_pass_check(hd_pass_context *pass, hd_module *module);
 
-/* How far passes have come that leave no attribute (hd_pass.unfit). Split: no role does all alone
- * that should not. Unrolled: a loop of wgmma takes two stages a turn. Turns: loops fill and read
- * the slots. Fenced: barriers where they are initialised, and else D where it is staged. */
+/* How far passes have come that leave no attribute (hd_pass.unfit). Split: copies have a role of
+ * their own where they can. Pipelined: loops fill and read the slots of a ring buffer. Fenced:
+ * where barriers are initialised, else where D is staged. */
 int32_t hd_n_roles(const hd_op *kernel);
 bool hd_is_split(hd_op *kernel);
-bool hd_is_unrolled(hd_op *kernel);
-bool hd_has_turns(hd_op *kernel);
+bool hd_is_pipelined(hd_op *kernel);
 bool hd_has_fences(hd_op *kernel);
 
 #endif

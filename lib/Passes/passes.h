@@ -3,13 +3,14 @@
 #define HD_PASSES_H
 
 #include "IR/ir.h"
-#include "Passes/schedule.h"
+#include "Schedule/device_model.h"
 
 /* What passes share. ctx is borrowed; schedule NULL text = each kernel's default. */
 typedef struct hd_pass_context {
   heddle_context *ctx;
   const char *target;        /* overrides the kernel's; NULL: the kernel's own */
   const char *schedule_text; /* over the default schedule; NULL or "" = the default */
+  const hd_device_model *device; /* whom the default is for; NULL: the target's own model */
 } hd_pass_context;
 
 typedef heddle_status hd_pass_fn(hd_pass_context *pass, hd_module *module);
@@ -19,7 +20,7 @@ typedef struct hd_pass {
   hd_pass_fn *run;  /* called by hd_run_pass alone */
   const char *doc;  /* one line */
   /* What it takes: a level, whether sync is placed, an attribute that the passes ahead of it have
-   * left on each kernel or its matmul (HD_N_ATTRS: none), and of a kernel what these do not tell:
+   * left on each matmul (HD_N_ATTRS: none), and of a kernel what these do not tell:
    * `unfit` says which kernel is not taken, "that is …", else NULL (NULL itself: any is). */
   hd_level level;
   bool sync_placed;
@@ -28,14 +29,15 @@ typedef struct hd_pass {
 } hd_pass;
 
 /* The pipeline in order: legalize, select_shape, tile, assign_fragments, select_operand_path,
- * pipeline, split_roles, unroll, lower_epilogue, place_barriers, place_fences, check. */
+ * build_mainloop, split_roles, unroll, insert_barriers, insert_fences, check. */
 const hd_pass *hd_pipeline(size_t *n);
 const hd_pass *hd_pass_find(const char *name); /* NULL: there is none */
 
 /* Observes the module after each pass (printing, timing). */
 typedef struct hd_pipeline_options {
   bool verify_each;       /* always on in debug builds */
-  const char *stop_after; /* NULL: run all */
+  const char *start_after; /* NULL: from the first */
+  const char *stop_after;  /* NULL: to the last */
   void (*after)(void *user, const hd_pass *pass, const hd_module *module, double seconds);
   void *user;
 } hd_pipeline_options;

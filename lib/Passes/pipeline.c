@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "Passes/pass_list.h"
-#include "Passes/variants.h"
 #include "Support/diag.h"
 #include "Support/file.h"
 
@@ -21,13 +20,12 @@ static const char *unfit_unsplit(hd_op *kernel) {
   return hd_is_split(kernel) ? NULL : "that split_roles has not split";
 }
 
-static const char *unfit_to_unroll(hd_op *kernel) {
-  return hd_is_unrolled(kernel) ? "that is unrolled" : unfit_unsplit(kernel);
-}
-
 static const char *unfit_to_sync(hd_op *kernel) {
   const char *why = unfit_unsplit(kernel);
-  return why || hd_has_turns(kernel) ? why : "whose slots no loops fill and read in turns";
+  return why || hd_is_pipelined(kernel)
+             ? why
+             : "without a pipelined loop: a producer that fills a ring buffer, a consumer that "
+               "reads it";
 }
 
 static const char *unfit_to_fence(hd_op *kernel) {
@@ -40,23 +38,21 @@ static const hd_pass pipeline[] = {
      HD_LEVEL_PROBLEM, false, HD_N_ATTRS, NULL},
     {"select_shape", hd_pass_select_shape, "the schedule and the instruction",
      HD_LEVEL_PROBLEM, false, HD_N_ATTRS, unfit_raw},
-    {"tile", hd_pass_tile, "the work, one kernel for each way B can come",
+    {"tile", hd_pass_tile, "the work: tiles of D, in which order and by whom",
      HD_LEVEL_PROBLEM, false, HD_ATTR_ROW, unfit_raw},
-    {"assign_fragments", hd_pass_assign_fragments, "which warp computes what",
+    {"assign_fragments", hd_pass_assign_fragments, "what a thread holds of each operand",
      HD_LEVEL_TILE, false, HD_ATTR_ROW, unfit_raw},
-    {"select_operand_path", hd_pass_select_operand_path, "how A and B reach the instruction",
-     HD_LEVEL_TILE, false, HD_ATTR_WARPS, unfit_raw},
-    {"pipeline", hd_pass_pipeline, "loops, ring buffers and every access",
-     HD_LEVEL_TILE, false, HD_ATTR_STAGES, unfit_raw},
-    {"split_roles", hd_pass_split_roles, "who brings and who computes",
-     HD_LEVEL_ROLE, false, HD_ATTR_SCHEDULE, unfit_to_split},
-    {"unroll", hd_pass_unroll, "two stages a turn, where a batch may stay pending",
-     HD_LEVEL_ROLE, false, HD_ATTR_SCHEDULE, unfit_to_unroll},
-    {"lower_epilogue", hd_pass_lower_epilogue, "how D is written",
-     HD_LEVEL_ROLE, false, HD_ATTR_SCHEDULE, unfit_unsplit},
-    {"place_barriers", hd_pass_place_barriers, "who waits for whom",
+    {"select_operand_path", hd_pass_select_operand_path, "how A, B and D travel: a kernel each way",
+     HD_LEVEL_TILE, false, HD_ATTR_FRAGMENTS, unfit_raw},
+    {"build_mainloop", hd_pass_build_mainloop, "loops, ring buffers and every access",
+     HD_LEVEL_TILE, false, HD_ATTR_SWIZZLE, unfit_raw},
+    {"split_roles", hd_pass_split_roles, "producer, consumer and other roles, each with its warps",
+     HD_LEVEL_ROLE, false, HD_N_ATTRS, unfit_to_split},
+    {"unroll", hd_pass_unroll, "two stages an iteration, where a batch may stay in flight",
+     HD_LEVEL_ROLE, false, HD_N_ATTRS, unfit_unsplit},
+    {"insert_barriers", hd_pass_insert_barriers, "mbarriers: who waits for whom",
      HD_LEVEL_ROLE, false, HD_N_ATTRS, unfit_to_sync},
-    {"place_fences", hd_pass_place_fences, "what the hardware may not reorder",
+    {"insert_fences", hd_pass_insert_fences, "what the hardware may not reorder",
      HD_LEVEL_ROLE, true, HD_N_ATTRS, unfit_to_fence},
     {"check", hd_pass_check, "the proof, independent of the two passes above",
      HD_LEVEL_ROLE, true, HD_N_ATTRS, NULL},
@@ -82,19 +78,15 @@ static bool always_verify(void) {
 #endif
 }
 
-/* What it needs and a kernel lacks; HD_N_ATTRS: nothing. Passes leave the schedule first, then the
- * row, the variant, the rest of what matmul has. */
+/* What a pass needs on the kernel's matmul, and it lacks; HD_N_ATTRS: nothing. With the row goes
+ * the schedule: as words at problem level, then in the plan's attributes. */
 static hd_attr_key missing(const hd_pass *p, hd_op *kernel) {
-  hd_op *matmul = hd_find_op(kernel->regions[0], HD_OP_MATMUL);
+  const hd_op *matmul = hd_find_op(kernel->regions[0], HD_OP_MATMUL);
   if (p->needs == HD_N_ATTRS)
     return HD_N_ATTRS;
-  if (!hd_op_has(kernel, HD_ATTR_SCHEDULE))
+  if (p->level == HD_LEVEL_PROBLEM && !hd_op_has(kernel, HD_ATTR_SCHEDULE))
     return HD_ATTR_SCHEDULE;
-  if (p->level != HD_LEVEL_PROBLEM && !hd_b_variant_find(hd_op_str(kernel, HD_ATTR_VARIANT)))
-    return HD_ATTR_VARIANT;
-  if (p->needs != HD_ATTR_SCHEDULE && !(matmul && hd_op_has(matmul, HD_ATTR_ROW)))
-    return HD_ATTR_ROW;
-  return p->needs == HD_ATTR_SCHEDULE || hd_op_has(matmul, p->needs) ? HD_N_ATTRS : p->needs;
+  return matmul && hd_op_has(matmul, p->needs) ? HD_N_ATTRS : p->needs;
 }
 
 /* The kernel that keeps the pass from taking a module of its level; NULL: there is none. */
@@ -141,8 +133,12 @@ heddle_status hd_run_pipeline(hd_pass_context *pass, hd_module *module,
   static const hd_pipeline_options defaults = {0};
   if (!options)
     options = &defaults;
-  HD_TRY(hd_verify(pass->ctx, module, NULL));
-  for (size_t i = 0; i < HD_COUNT(pipeline); i++) {
+  size_t first = 0;
+  if (options->start_after)
+    first = (size_t)(hd_pass_find(options->start_after) - pipeline) + 1;
+  else
+    HD_TRY(hd_verify(pass->ctx, module, NULL));
+  for (size_t i = first; i < HD_COUNT(pipeline); i++) {
     HD_TRY(run_one(pass, module, &pipeline[i], options));
     if (options->stop_after && strcmp(options->stop_after, pipeline[i].name) == 0)
       break;

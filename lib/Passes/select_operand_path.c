@@ -1,19 +1,21 @@
-/* select_operand_path: how A and B reach the instruction.
+/* select_operand_path: how A and B reach the instruction, and D memory: one kernel for each way.
  *
  * Requires   assign_fragments.
- * Ensures    `a_path`, `b_path`, `stages` and B's `swizzle` on each matmul: the smallest swizzle
- *            under which rows of a granule are read without bank conflicts; for wgmma and tcgen05,
- *            one that a canonical descriptor describes (decided by layout algebra, refused when
- *            undecided).
- * Why here   pipeline makes buffers of exactly these layouts.
+ * Ensures    a kernel for each variant that problem and schedule ask for (variants.c), named by it;
+ *            `b_path`, `b_align`, `b_box`, `swizzle` on its matmul and `path` on its store. The
+ *            swizzle is the smallest under which rows of a k-block are read without bank conflicts;
+ *            for wgmma and tcgen05 a canonical descriptor describes it (decided by layout algebra,
+ *            refused when undecided).
+ * Why here   build_mainloop makes buffers of exactly these layouts.
  * Does not   create buffers.
  */
 #include "Passes/pass_list.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "Passes/schedule_room.h"
-#include "Passes/variants.h"
+#include "Passes/plan.h"
+#include "Schedule/resources.h"
 
 /* The slot of B: rows of 128 bytes in swizzle atoms of 8 rows. Inputs (mn, k) in elements, or
  * bytes of 4-bit ones. */
@@ -21,15 +23,15 @@ static hd_layout slot_layout(const hd_problem *p, const hd_schedule *s, int swiz
   int32_t elem_bytes = hd_map_bytes(p->b.elem), n = hd_schedule_b_columns(s);
   int32_t along[7][HD_LAYOUT_DIMS] = {{0}}, across[3][HD_LAYOUT_DIMS] = {{128}, {256}, {512}};
   unsigned n_along = 0;
-  for (int32_t byte = elem_bytes; byte < HD_GRANULE_BYTES; byte *= 2)
+  for (int32_t byte = elem_bytes; byte < HD_K_BLOCK_BYTES; byte *= 2)
     along[n_along++][0] = byte;
-  int32_t atom[HD_LAYOUT_DIMS] = {1024}, panel[HD_LAYOUT_DIMS] = {s->tile_k * HD_GRANULE_BYTES};
+  int32_t atom[HD_LAYOUT_DIMS] = {1024}, panel[HD_LAYOUT_DIMS] = {s->tile_k * HD_K_BLOCK_BYTES};
   hd_layout layout = hd_layout_empty();
   hd_layout_add_out(&layout, "byte", 10);
   if (p->b.transposed) {
     hd_layout_add_in(&layout, "mn", n_along, along);
     hd_layout_add_in(&layout, "k", 3, across);
-    hd_layout_add_repeat(&layout, 0, (uint32_t)(n * elem_bytes / HD_GRANULE_BYTES), panel);
+    hd_layout_add_repeat(&layout, 0, (uint32_t)(n * elem_bytes / HD_K_BLOCK_BYTES), panel);
     hd_layout_add_repeat(&layout, 1, (uint32_t)(s->tile_k / 8), atom);
   } else {
     hd_layout_add_in(&layout, "mn", 3, across);
@@ -46,26 +48,47 @@ static bool has_descriptor(const hd_problem *p, const hd_schedule *s, int swizzl
   return hd_canonical_match(&slot, 8 * (unsigned)hd_map_bytes(p->b.elem), &form) == HD_YES;
 }
 
-static heddle_status select_paths(hd_pass_context *pass, hd_module *m, hd_op *kernel) {
-  hd_problem p;
-  hd_schedule s;
-  HD_TRY(hd_problem_read(pass->ctx, kernel, &p));
-  HD_TRY(hd_schedule_chosen(pass->ctx, kernel, &s));
-  int swizzle_bits = hd_swizzle_for_rows(HD_GRANULE_BYTES);
-  if (swizzle_bits < 0)
-    return HD_BUG(pass->ctx, "rows of a granule always have a swizzle");
-  if (!hd_schedule_is_mma(&s) && !has_descriptor(&p, &s, swizzle_bits))
-    return HD_BUG(pass->ctx, "no canonical descriptor describes a slot of B");
-  hd_op_set_int(m, p.matmul, HD_ATTR_SWIZZLE, swizzle_bits ? 16 << swizzle_bits : 0);
-  hd_op_set_int(m, p.matmul, HD_ATTR_STAGES, s.stages);
-  hd_op_set_str(m, p.matmul, HD_ATTR_A_PATH, s.a_path);
-  hd_op_set_str(m, p.matmul, HD_ATTR_B_PATH,
-                hd_b_variant_find(hd_op_str(kernel, HD_ATTR_VARIANT))->path);
+static heddle_status select_paths(heddle_context *ctx, hd_module *m, hd_plan *plan,
+                                  const hd_b_variant *variant) {
+  const hd_problem *p = &plan->p;
+  int swizzle_bits = hd_swizzle_for_rows(HD_K_BLOCK_BYTES);
+  if (!hd_schedule_is_mma(&plan->s) && !has_descriptor(p, &plan->s, swizzle_bits))
+    return HD_BUG(ctx, "no canonical descriptor describes a slot of B");
+  plan->variant = variant;
+  plan->swizzle = hd_plan_swizzle();
+  plan->b_box = variant->path == HD_B_TMA ? hd_schedule_b_box(p, &plan->s) : 0;
+  hd_b_variant_narrow(variant, &plan->s);
+  if (plan->s.store == HD_STORE_QUAD && hd_plan_store_blocks(plan) % HD_QUAD_BLOCKS)
+    plan->s.store = HD_STORE_DIRECT;
+  hd_plan_write_paths(m, plan);
   return HEDDLE_OK;
 }
 
+static hd_plan *clone_behind(hd_module *m, hd_op *last, const hd_plan *plan, const char *name) {
+  hd_builder b = hd_builder_after(m, last);
+  hd_value_map map = {0};
+  hd_op *kernel = hd_op_clone(&b, plan->p.kernel, &map);
+  hd_plan *clone = hd_plan_clone(m, plan, kernel, &map);
+  hd_value_map_free(&map);
+  hd_op_set_str(m, kernel, HD_ATTR_NAME,
+                hd_arena_printf(&m->arena, "%s_%s", hd_op_str(kernel, HD_ATTR_NAME), name));
+  return clone;
+}
+
+/* One clone a variant; the first is the kernel itself. */
 heddle_status hd_pass_select_operand_path(hd_pass_context *pass, hd_module *module) {
-  HD_FOR_OPS(kernel, module->body)
-    HD_TRY(select_paths(pass, module, kernel));
+  HD_FOR_OPS(kernel, module->body) {
+    hd_plan *plan;
+    const hd_b_variant *variant;
+    HD_TRY(hd_plan_of(pass->ctx, module, kernel, &plan));
+    HD_TRY(hd_b_variant_check(pass->ctx, &plan->p, &plan->s));
+    hd_op *last = kernel;
+    for (int i = 1; (variant = hd_b_variant_get(&plan->p, &plan->s, i)); i++) {
+      hd_plan *clone = clone_behind(module, last, plan, variant->name);
+      HD_TRY(select_paths(pass->ctx, module, clone, variant));
+      last = clone->p.kernel;
+    }
+    HD_TRY(select_paths(pass->ctx, module, plan, hd_b_variant_get(&plan->p, &plan->s, 0)));
+  }
   return HEDDLE_OK;
 }

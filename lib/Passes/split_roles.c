@@ -1,6 +1,6 @@
 /* split_roles: who brings and who computes.
  *
- * Requires   pipeline.
+ * Requires   build_mainloop.
  * Ensures    a kernel whose copies can be issued by threads that do not compute (wgmma) has a
  *            producer and a consumer role, each with the loops and values that its own ops need;
  *            their warps and registers are set. One that multiplies in tensor memory has a loader
@@ -16,9 +16,8 @@
 #include "Passes/arith.h"
 #include "Passes/keep_only.h"
 #include "Passes/pass_list.h"
-#include "Passes/variants.h"
 
-/* ORDER WARPS: schedule_room. setmaxnreg acts on whole warpgroups. */
+/* ORDER WARPS: Schedule/resources. setmaxnreg acts on whole warpgroups. */
 enum { PRODUCER_WARPS = 4 };
 /* Of a thread where ten and thirteen warps have a fourth of the SM's registers each three and four:
  * as many as there are, or ptxas spills for an occupancy that tensor memory does not allow. */
@@ -69,12 +68,20 @@ static void set_registers(hd_module *m, hd_op *kernel, hd_op *producer, hd_op *c
   }
 }
 
+/* Of the producer's loops none is unrolled. */
+static heddle_status keep_rolled(void *user, hd_op *op) {
+  (void)user;
+  hd_op_remove_attr(op, HD_ATTR_UNROLL);
+  return HEDDLE_OK;
+}
+
 static void split(hd_module *m, hd_op *kernel, hd_op *consumer) {
   hd_builder b = hd_builder_before(m, consumer);
   hd_value_map map = {0};
   hd_op *producer = hd_op_clone(&b, consumer, &map);
   hd_value_map_free(&map);
   hd_keep_only(producer->regions[0], hd_is_copy);
+  hd_walk(producer->regions[0], keep_rolled, NULL);
   hd_keep_only(consumer->regions[0], is_store);
   bool gathers = hd_find_op(producer->regions[0], HD_OP_COPY_LD_ST) != NULL;
   int64_t warps = hd_op_int(consumer, HD_ATTR_N_WARPS, 0);

@@ -1,11 +1,10 @@
-/* Passes/stage.h: what `pipeline` shares between the families. */
+/* Passes/stage.h: what `build_mainloop` shares between the families. */
 #ifndef HD_STAGE_H
 #define HD_STAGE_H
 
 #include "Passes/passes.h"
-#include "Passes/problem.h"
-#include "Passes/store_slot.h"
-#include "Passes/variants.h"
+#include "Passes/plan.h"
+#include "Schedule/resources.h"
 
 /* The values a kernel may take, in parameter order. ORDER ARGS. */
 typedef enum hd_stage_arg {
@@ -40,8 +39,9 @@ typedef enum hd_stage_arg {
 typedef struct hd_stage {
   heddle_context *ctx;
   hd_module *module;
-  hd_problem p;
-  hd_schedule s;
+  const hd_plan *plan;
+  hd_problem p;  /* the plan's */
+  hd_schedule s; /* the plan's */
   const hd_spec_row *row;
   const hd_b_variant *variant;
   int32_t cluster, along_k; /* CTAs that share an operand; that have parts of a tile's k */
@@ -50,12 +50,11 @@ typedef struct hd_stage {
   bool shares_a; /* the cluster lies along N; else along M, and shares B */
   bool pair;     /* that by halves: its first CTA multiplies for both */
   int32_t b_n;   /* columns of B in a CTA's slot */
-  int32_t swizzle;
   bool prefetch; /* the first ring of A is copied before the kernel ahead has ended */
   hd_builder b; /* at the end of the kernel's new region */
   hd_value *arg[HD_N_STAGE_ARGS];
   hd_value *zero, *one;
-  hd_value *n_granules, *last_slab; /* i32 */
+  hd_value *n_k_blocks, *last_slab; /* i32 */
   hd_value *n_scale_tiles, *last_band[2]; /* i32: of block scales along k; 128 rows of A, of B */
   hd_value *units_m, *tiles_n, *n_units; /* tile rows and tile columns in clusters; their product,
                                             times the splits that are units of their own */
@@ -85,12 +84,12 @@ static inline int32_t hd_stage_b_sharers(const hd_stage *st) {
 typedef struct hd_work {
   hd_value *lo, *hi, *step;
   hd_value *worker, *n_workers, *rank; /* rank NULL without a cluster */
-  /* stream_k only. The line of granules that workers share evenly: its tiles, a worker's piece
-   * [from, to) of at most `piece` granules, and the tile behind the piece's last one. */
+  /* stream_k only. The line of k-blocks that workers share evenly: its tiles, a worker's piece
+   * [from, to) of at most `piece` k-blocks, and the tile behind the piece's last one. */
   hd_value *n_streamed, *piece, *from, *to, *end_tile;
 } hd_work;
 
-/* Where a CTA's tile lies, and which granules of k [k_lo, k_hi) are its part. */
+/* Where a CTA's tile lies, and which k-blocks of k [k_lo, k_hi) are its part. */
 typedef struct hd_tile_place {
   hd_value *row0, *col0, *slab0, *rank; /* rank NULL without a cluster */
   hd_value *b_col0;                     /* the first column of B that its CTA holds */
@@ -113,13 +112,13 @@ void hd_stage_find_place(hd_stage *st, hd_builder *b, const hd_work *work, hd_va
  * builder `in` inside the loop. */
 hd_op *hd_stage_tiles(hd_stage *st, hd_builder *b, hd_value *const *carried, int32_t n_carried,
                       hd_builder *in, hd_tile_place *place);
-/* Where A may be read early: its granules of the first tile, as many as the ring holds. */
+/* Where A may be read early: its k-blocks of the first tile, as many as the ring holds. */
 void hd_stage_prefetch(hd_stage *st, hd_builder *b, hd_value *cursor);
-/* Copies the k-th granule to be computed of A (and B) into slot `cursor`. */
+/* Copies the k-th k-block to be computed of A (and B) into slot `cursor`. */
 void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k,
                    hd_value *cursor);
-/* Which granule that is: the k-th of those that are this tile's, from either end. */
-hd_value *hd_stage_granule(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k);
+/* Which k-block that is: the k-th of those that are this tile's, from either end. */
+hd_value *hd_stage_k_block(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k);
 /* Writes strip `strip` of the tile from accumulator fragments, from column `col` on. */
 void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
                     hd_value *col, hd_value *const *acc, int32_t n_acc);

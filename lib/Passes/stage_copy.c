@@ -2,11 +2,11 @@
 
 #include "Passes/accesses.h"
 #include "Passes/arith.h"
-#include "Passes/schedule_room.h"
+#include "Schedule/resources.h"
 #include "Passes/stage.h"
 
 /* Backwards, a tile begins with what its neighbours on the other SMs have just read. */
-hd_value *hd_stage_granule(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k) {
+hd_value *hd_stage_k_block(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k) {
   if (!place->is_back)
     return k;
   hd_value *last = hd_arith(b, HD_OP_SUB, place->k_hi, st->one);
@@ -50,13 +50,13 @@ static hd_value *block_offset(hd_stage *st, hd_builder *b, const hd_tile_place *
                               hd_value *kg) {
   hd_value *slab = hd_arith_const(b, HD_OP_ADD, place->slab0, i);
   slab = hd_arith(b, HD_OP_MIN, slab, st->last_slab);
-  hd_value *granules = hd_widen(b, st->n_granules);
-  hd_value *index = hd_arith(b, HD_OP_MUL, hd_widen(b, slab), granules);
+  hd_value *k_blocks = hd_widen(b, st->n_k_blocks);
+  hd_value *index = hd_arith(b, HD_OP_MUL, hd_widen(b, slab), k_blocks);
   index = hd_arith(b, HD_OP_ADD, index, hd_widen(b, kg));
   return hd_arith_const(b, HD_OP_MUL, index, hd_block_bytes(st->p.a_elem));
 }
 
-/* Block scales in tiles (docs/format.md): those of a granule of each 128 rows of the tile; past the
+/* Block scales in tiles (docs/format.md): those of a k-block of each 128 rows of the tile; past the
  * last rows they are those again. */
 static void copy_scale_tiles(hd_stage *st, hd_builder *b, const hd_tile_place *place, int which,
                              hd_value *kg, hd_value *cursor) {
@@ -103,7 +103,7 @@ static void copy_a_by_step(hd_stage *st, hd_builder *b, const hd_tile_place *pla
   }
 }
 
-/* Values and metadata of (slab, granule) lie together: one bulk copy, or a part from each
+/* Values and metadata of (slab, k-block) lie together: one bulk copy, or a part from each
  * sharer; beside them, block scales in tiles. */
 static void copy_a_bulk(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                         hd_value *cursor) {
@@ -148,7 +148,7 @@ void hd_stage_prefetch(hd_stage *st, hd_builder *b, hd_value *cursor) {
   hd_build_yield(&some, NULL, 0);
 }
 
-/* A's granules that hd_stage_prefetch has not brought. */
+/* A's k-blocks that hd_stage_prefetch has not brought. */
 static void copy_a_rest(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k,
                         hd_value *kg, hd_value *cursor) {
   hd_builder done, rest;
@@ -181,11 +181,11 @@ static hd_value *box_column(hd_stage *st, hd_builder *b, const hd_tile_place *pl
  * them; of a pair its own half. */
 static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                        hd_value *cursor) {
-  int32_t granule = HD_GRANULE_BYTES / hd_map_bytes(st->p.b.elem); /* as the map counts */
+  int32_t k_block = HD_K_BLOCK_BYTES / hd_map_bytes(st->p.b.elem); /* as the map counts */
   int32_t sharers = hd_stage_b_sharers(st), share = st->b_n / sharers;
-  int32_t box = hd_schedule_b_box(&st->p, &st->s);
-  int32_t bytes = (st->p.b.transposed ? st->s.tile_k : box) * HD_GRANULE_BYTES;
-  hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, granule);
+  int32_t box = st->plan->b_box;
+  int32_t bytes = (st->p.b.transposed ? st->s.tile_k : box) * HD_K_BLOCK_BYTES;
+  hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, k_block);
   for (int32_t rank = 0; rank < sharers; rank++) {
     hd_builder at = begin_part(st, b, place, sharers, rank);
     for (int32_t first = rank * share; first < (rank + 1) * share; first += box) {
@@ -223,7 +223,7 @@ static hd_value *in_bytes(hd_builder *b, hd_value *elems, heddle_elem elem) {
 static void copy_b_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                         hd_value *cursor, bool async) {
   bool t = st->p.b.transposed;
-  hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, hd_granule_k(st->p.b.elem));
+  hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, hd_k_block_size(st->p.b.elem));
   /* One op a statement: the order of ops must not hang on the order in which C evaluates. */
   hd_value *pitch = in_bytes(b, st->arg[HD_STAGE_LDB], st->p.b.elem);
   hd_value *first = in_bytes(b, hd_widen(b, t ? place->b_col0 : k0), st->p.b.elem);
@@ -232,7 +232,7 @@ static void copy_b_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place,
                           t ? k0 : place->b_col0, first, exist,
                           st->arg[t ? HD_STAGE_K : HD_STAGE_N]};
   copy_rows(st, b, async, operands, t ? st->s.tile_k : st->b_n,
-            t ? (int64_t)st->b_n * 2 /* 16-bit types only */ : HD_GRANULE_BYTES,
+            t ? (int64_t)st->b_n * 2 /* 16-bit types only */ : HD_K_BLOCK_BYTES,
             hd_b_variant_align(st->variant, st->p.b.elem));
 }
 
@@ -242,7 +242,7 @@ static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *pl
                             hd_value *cursor) {
   int64_t block = hd_block_bytes(st->p.a_elem);
   hd_value *bytes = hd_i64(b, block);
-  hd_value *pitch = hd_arith(b, HD_OP_MUL, hd_widen(b, st->n_granules), bytes);
+  hd_value *pitch = hd_arith(b, HD_OP_MUL, hd_widen(b, st->n_k_blocks), bytes);
   hd_value *slabs = hd_arith(b, HD_OP_ADD, st->last_slab, st->one);
   for (int32_t i = 0; i < st->s.tile_m / HD_SLAB_ROWS; i++) {
     hd_value *slab = hd_arith_const(b, HD_OP_ADD, place->slab0, i);
@@ -254,7 +254,7 @@ static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   }
 }
 
-/* The scales of a granule are a row of their matrix: the tile's piece of it, zeros past its end. */
+/* The scales of a k-block are a row of their matrix: the tile's piece of it, zeros past its end. */
 static void copy_scale_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                             hd_value *cursor) {
   static const hd_stage_arg ptr[] = {HD_STAGE_BLOCK_SCALE_A, HD_STAGE_BLOCK_SCALE_B},
@@ -266,25 +266,25 @@ static void copy_scale_rows(hd_stage *st, hd_builder *b, const hd_tile_place *pl
     hd_value *from = hd_arith_const(b, HD_OP_MUL, hd_widen(b, first[i]), each);
     hd_value *exist = hd_arith_const(b, HD_OP_MUL, hd_widen(b, st->arg[size[i]]), each);
     hd_value *operands[] = {st->arg[ptr[i]], st->arg[pitch[i]], st->scales[i], cursor, kg, from,
-                            exist,           st->n_granules};
+                            exist,           st->n_k_blocks};
     copy_rows(st, b, true, operands, 1, (int64_t)rows[i] * each, HD_SCALE_ALIGN);
   }
 }
 
 void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k,
                    hd_value *cursor) {
-  const char *path = st->variant->path;
-  hd_value *kg = hd_stage_granule(st, b, place, k);
+  hd_b_path path = st->variant->path;
+  hd_value *kg = hd_stage_k_block(st, b, place, k);
   if (st->prefetch)
     copy_a_rest(st, b, place, k, kg, cursor);
   else if (!hd_schedule_is_mma(&st->s))
     copy_a_bulk(st, b, place, kg, cursor);
   else
     copy_a_cp_async(st, b, place, kg, cursor);
-  if (strcmp(path, "tma") == 0)
+  if (path == HD_B_TMA)
     copy_b_tma(st, b, place, kg, cursor);
   else
-    copy_b_rows(st, b, place, kg, cursor, strcmp(path, "cp_async") == 0);
+    copy_b_rows(st, b, place, kg, cursor, path == HD_B_CP_ASYNC);
   copy_scale_tiles(st, b, place, 1, kg, cursor);
   if (st->scales[0] && !st->factors[0])
     copy_scale_rows(st, b, place, kg, cursor);

@@ -2,7 +2,7 @@
 
 #include "IR/shared_layout.h"
 #include "Passes/arith.h"
-#include "Passes/schedule_room.h"
+#include "Schedule/resources.h"
 #include "Passes/stage.h"
 
 /* ORDER ARGS: by hd_stage_arg. */
@@ -50,7 +50,7 @@ static int64_t fixed_value(const hd_problem *p, hd_stage_arg which) {
 }
 
 static bool is_needed(const hd_stage *st, hd_stage_arg which) {
-  bool tma = strcmp(st->variant->path, "tma") == 0;
+  bool tma = st->variant->path == HD_B_TMA;
   switch (which) {
   case HD_STAGE_B:
   case HD_STAGE_LDB:
@@ -121,7 +121,7 @@ static void set_permuted(hd_stage *st, hd_op *op, int32_t bytes, int64_t rows) {
   hd_arena *arena = &st->module->arena;
   hd_layout order = hd_layout_run_order((uint32_t)hd_d_run(&st->p), (uint32_t)rows);
   const char *dims[MOST] = {"k"}, *strides[MOST] = {""};
-  int64_t box[MOST] = {HD_GRANULE_BYTES / bytes}, step[MOST] = {0};
+  int64_t box[MOST] = {HD_K_BLOCK_BYTES / bytes}, step[MOST] = {0};
   int32_t rank = 1, group = 1 << order.in[0].bits;
   for (unsigned bit = 0; bit < order.in[0].bits; bit++) {
     bool grows = rank > 1 && order.column[bit] == step[rank - 1] * box[rank - 1];
@@ -164,7 +164,7 @@ static void set_plane(hd_stage *st, hd_op *op, const char *const dims[2], int64_
 static void set_box(hd_stage *st, hd_op *op) {
   static const char *const k_major[] = {"k", "n"}, *const mn_major[] = {"n", "k"};
   int32_t bytes = hd_map_bytes(st->p.b.elem);
-  int64_t rows = hd_schedule_b_box(&st->p, &st->s), line = HD_GRANULE_BYTES / bytes;
+  int64_t rows = st->plan->b_box, line = HD_K_BLOCK_BYTES / bytes;
   if (st->variant->permutes)
     set_permuted(st, op, bytes, rows);
   else if (st->p.b.transposed)
@@ -206,7 +206,7 @@ static hd_value *declare_arg(hd_stage *st, hd_stage_arg which) {
   int64_t value = fixed_value(&st->p, which);
   if (row->kind == HD_TYPE_TMAP)
     return which == HD_STAGE_TMAP_B
-               ? declare_tmap(st, row->name, st->p.b.elem, st->swizzle, set_box)
+               ? declare_tmap(st, row->name, st->p.b.elem, st->plan->swizzle, set_box)
                : declare_tmap(st, row->name, st->p.d.elem, st->slot.swizzle, set_slot);
   if (value)
     return row->kind == HD_TYPE_I32 ? hd_i32(&st->b, value) : hd_i64(&st->b, value);
@@ -248,7 +248,7 @@ static void declare_slots(hd_stage *st) {
   st->sd = d->results[0];
 }
 
-/* Of each operand a row's scales of the granule, row after row; or in tiles, which tensor memory
+/* Of each operand a row's scales of the k-block, row after row; or in tiles, which tensor memory
  * holds once for each 32 lanes. */
 static void declare_scales(hd_stage *st) {
   static const char *const names[] = {"scale_a", "scale_b"}, *const in_tensor[] = {"tscale_a",
@@ -299,13 +299,13 @@ static void declare_buffers(hd_stage *st) {
   int64_t rows = st->p.b.transposed ? st->s.tile_k : st->b_n;
   /* D and B first: their atoms need the larger alignment. B and A together: the ring. */
   declare_slots(st);
-  hd_op *b = declare_buffer(st, "b", (int64_t)st->b_n * HD_GRANULE_BYTES, 1024, "rows",
+  hd_op *b = declare_buffer(st, "b", (int64_t)st->b_n * HD_K_BLOCK_BYTES, 1024, "rows",
                             st->p.b.elem, st->s.stages);
   hd_op_set_int(st->module, b, HD_ATTR_ROWS, rows);
-  hd_op_set_int(st->module, b, HD_ATTR_PANEL, HD_GRANULE_BYTES);
+  hd_op_set_int(st->module, b, HD_ATTR_PANEL, HD_K_BLOCK_BYTES);
   if (st->variant->permutes)
     hd_op_set_int(st->module, b, HD_ATTR_RUN, hd_d_run(&st->p));
-  hd_op_set_int(st->module, b, HD_ATTR_SWIZZLE, st->swizzle);
+  hd_op_set_int(st->module, b, HD_ATTR_SWIZZLE, st->plan->swizzle);
   hd_op *a = declare_buffer(st, "a", st->s.tile_m / HD_SLAB_ROWS * block, 128, "packed_a",
                             st->p.a_elem, st->s.stages);
   hd_op_set_int(st->module, a, HD_ATTR_SLAB_BYTES, block);
@@ -326,13 +326,13 @@ static hd_value *ceil_div(hd_builder *b, hd_value *x, int64_t unit) {
   return hd_arith_const(b, HD_OP_DIV, up, unit);
 }
 
-/* Where block scales come in tiles: how many along k, of whole granules, and the last 128 rows. */
+/* Where block scales come in tiles: how many along k, of whole k-blocks, and the last 128 rows. */
 static void find_scale_tiles(hd_stage *st) {
   static const hd_stage_arg size[] = {HD_STAGE_M, HD_STAGE_N};
   hd_builder *b = &st->b;
   if (!st->factors[0])
     return;
-  hd_value *scales = hd_arith_const(b, HD_OP_MUL, st->n_granules, hd_scales_a_row(&st->p));
+  hd_value *scales = hd_arith_const(b, HD_OP_MUL, st->n_k_blocks, hd_scales_a_row(&st->p));
   st->n_scale_tiles = ceil_div(b, scales, HD_SCALES_A_WORD);
   for (int i = 0; i < 2; i++) {
     hd_value *bands = ceil_div(b, st->arg[size[i]], HD_SCALE_TILE_ROWS);
@@ -347,7 +347,7 @@ void hd_stage_declare(hd_stage *st) {
   declare_buffers(st);
   st->zero = hd_i32(b, 0);
   st->one = hd_i32(b, 1);
-  st->n_granules = ceil_div(b, st->arg[HD_STAGE_K], hd_granule_k(st->p.a_elem));
+  st->n_k_blocks = ceil_div(b, st->arg[HD_STAGE_K], hd_k_block_size(st->p.a_elem));
   find_scale_tiles(st);
   hd_value *slabs = ceil_div(b, st->arg[HD_STAGE_M], HD_SLAB_ROWS);
   st->last_slab = hd_arith(b, HD_OP_SUB, slabs, st->one);
@@ -357,7 +357,7 @@ void hd_stage_declare(hd_stage *st) {
   if (st->s.split_k == 1)
     return;
   /* No split is ever empty: a short K has fewer of them. */
-  st->n_splits = hd_arith(b, HD_OP_MIN, hd_i32(b, st->s.split_k), st->n_granules);
+  st->n_splits = hd_arith(b, HD_OP_MIN, hd_i32(b, st->s.split_k), st->n_k_blocks);
   if (st->along_k == 1)
     st->n_units = hd_arith(b, HD_OP_MUL, st->n_units, st->n_splits);
 }

@@ -69,7 +69,7 @@ static void send(hd_stage *st, hd_builder *b, hd_value *split, int32_t owner,
     hd_value *part = find_columns(st, b, acc[i], owner);
     hd_op *op =
         hd_build_op(b, HD_OP_PARTIAL_SEND, (hd_type){0}, 6, st->partials,
-                    find_fragment(st, b, strips, i), split, st->n_splits, st->n_granules, part);
+                    find_fragment(st, b, strips, i), split, st->n_splits, st->n_k_blocks, part);
     hd_op_set_int(st->module, op, HD_ATTR_OWNER, owner);
   }
 }
@@ -95,7 +95,7 @@ static void receive(hd_stage *st, hd_builder *b, int32_t owner, const hd_stage_s
   for (int32_t i = 0; i < strips->n; i++)
     carried[i + 1] = hd_build_value(&in, HD_OP_PARTIAL_ADD, args[i + 2]->type, 7, st->partials,
                                     args[1], find_fragment(st, &in, strips, i), split, st->n_splits,
-                                    st->n_granules, args[i + 2]);
+                                    st->n_k_blocks, args[i + 2]);
   carried[0] = hd_next_slot(&in, args[1], st->along_k - 1);
   hd_build_yield(&in, carried, strips->n + 1);
   memcpy(sum, loop->results + 1, sizeof *sum * (size_t)strips->n);
@@ -151,7 +151,7 @@ void hd_stage_reduce(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd
     return;
   hd_value *workspace = st->arg[HD_STAGE_WORKSPACE], *record = find_record(st, b, place, warp);
   hd_op *store = hd_build_op(b, HD_OP_PARTIAL_STORE, (hd_type){0}, 7, workspace, record,
-                             place->part, place->n_parts, place->k_lo, place->k_hi, st->n_granules);
+                             place->part, place->n_parts, place->k_lo, place->k_hi, st->n_k_blocks);
   hd_op *sum = hd_build_op(b, HD_OP_PARTIAL_SUM, (hd_type){0}, 4, workspace, record, place->part,
                            place->n_parts);
   for (int32_t i = 0; i < n_acc; i++) {

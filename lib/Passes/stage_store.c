@@ -3,6 +3,8 @@
 #include "Passes/arith.h"
 #include "Passes/stage.h"
 
+enum { BLOCK_ELEMS = 4 /* of a lane, of 8 columns */ };
+
 int32_t hd_stage_word(const hd_stage *st, int32_t step) {
   return st->row->n_selectors > 1 ? 0 : step;
 }
@@ -13,9 +15,15 @@ int32_t hd_stage_selector(const hd_stage *st, int32_t step) {
 
 hd_type hd_stage_fragment(const hd_stage *st, hd_operand_id operand) {
   const hd_operand *o = &st->row->operand[operand];
+  const hd_fragment_registers *f = &st->plan->fragments;
+  int32_t registers = operand == HD_OPERAND_A      ? f->a
+                      : operand == HD_OPERAND_B    ? f->b
+                      : operand == HD_OPERAND_META ? f->metadata
+                      : operand == HD_OPERAND_D    ? f->accumulators
+                                                   : o->n_regs;
   if (operand == HD_OPERAND_META)
-    return hd_type_frag(HEDDLE_S32, 1);
-  return hd_type_frag(o->elem, o->n_regs * 32 / heddle_elem_get(o->elem)->container_bits);
+    return hd_type_frag(HEDDLE_S32, registers);
+  return hd_type_frag(o->elem, registers * 32 / heddle_elem_get(o->elem)->container_bits);
 }
 
 static void set_epilogue(hd_stage *st, hd_op *op) {
@@ -54,15 +62,24 @@ static hd_value *row_of(hd_builder *b, const hd_tile_place *place, hd_value *str
   return hd_arith(b, HD_OP_ADD, place->row0, hd_arith_const(b, HD_OP_MUL, strip, HD_STRIP_ROWS));
 }
 
+/* The plan's; the last blocks of a tile in tensor memory may be fewer than lanes trade. */
+static const char *store_path(const hd_stage *st, int32_t n_blocks) {
+  bool no_quad = st->s.store == HD_STORE_QUAD && n_blocks % HD_QUAD_BLOCKS;
+  return hd_key_word(HD_KEY_STORE, no_quad ? HD_STORE_DIRECT : st->s.store);
+}
+
 void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
                     hd_value *col, hd_value *const *acc, int32_t n_acc) {
   hd_value *row = row_of(b, place, strip);
   hd_op *op = hd_build_op(b, HD_OP_STORE_TILE, (hd_type){0}, 6, st->arg[HD_STAGE_D],
                           st->arg[HD_STAGE_LDD], row, col, st->arg[HD_STAGE_M],
                           st->arg[HD_STAGE_N]);
-  for (int32_t i = 0; i < n_acc; i++)
+  int32_t n_blocks = 0;
+  for (int32_t i = 0; i < n_acc; i++) {
     hd_op_add_operand(st->module, op, acc[i]);
-  hd_op_set_str(st->module, op, HD_ATTR_PATH, "direct"); /* lower_epilogue decides */
+    n_blocks += acc[i]->type.n / BLOCK_ELEMS;
+  }
+  hd_op_set_str(st->module, op, HD_ATTR_PATH, store_path(st, n_blocks));
   set_epilogue(st, op);
 }
 

@@ -6,12 +6,11 @@
 
 #include "Passes/accesses.h"
 #include "Passes/arith.h"
-#include "Passes/schedule_room.h"
+#include "Schedule/resources.h"
 #include "Passes/stage.h"
 
 enum {
   STRIPS = 2,       /* of a warp: the 32 lanes of tensor memory that it reaches */
-  MOST_BLOCKS = 16, /* of 8 columns that a warp loads at once: 64 registers */
   MOST_PIECES = 16,
   PLAIN_OPERANDS = 7 /* of an instruction without block scales */
 };
@@ -60,7 +59,7 @@ static void move_scales(hd_stage *st, hd_builder *b, hd_value *cursor) {
   }
 }
 
-/* Granule kg of a tile whose first column is col0. */
+/* K-block kg of a tile whose first column is col0. */
 static void multiply(hd_stage *st, hd_builder *b, hd_value *sums, hd_value *cursor, hd_value *more,
                      hd_value *kg, hd_value *col0) {
   hd_value *yes = hd_build_i1(b, true);
@@ -88,7 +87,7 @@ static hd_value *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   move_metadata(st, &in, warp, args[1]);
   move_scales(st, &in, args[1]);
   hd_value *more = hd_build_cmp(&in, "ne", args[0], place->k_lo);
-  hd_value *kg = hd_stage_granule(st, &in, place, args[0]);
+  hd_value *kg = hd_stage_k_block(st, &in, place, args[0]);
   multiply(st, &in, sums, args[1], more, kg, place->col0);
   hd_value *after = hd_next_slot(&in, args[1], st->s.stages);
   hd_build_yield(&in, &after, 1);
@@ -101,21 +100,10 @@ typedef struct piece {
   int32_t col, n_blocks; /* of 8 columns */
 } piece;
 
-/* Blocks that a warp loads at once, a power of two. Who gathers B is warps, which leaves fewer
- * registers to each, the fewer beside elements of C; and beside 64 columns of a sum a wide load
- * finds no registers in a row. */
-static int32_t most_blocks(const hd_stage *st) {
-  if (st->p.block && hd_schedule_shares_tiles(&st->s))
-    return MOST_BLOCKS / 8;
-  if (strcmp(st->variant->path, "tma") == 0)
-    return MOST_BLOCKS;
-  return st->p.c.op ? MOST_BLOCKS / 4 : MOST_BLOCKS / 2;
-}
-
 /* The widest first; the strips of the same columns after each other, so that what depends on the
  * column is forgotten soon. */
 static int32_t find_pieces(hd_stage *st, hd_builder *b, hd_value *warp, piece pieces[MOST_PIECES]) {
-  int32_t n = 0, blocks = most_blocks(st);
+  int32_t n = 0, blocks = hd_plan_store_blocks(st->plan);
   hd_value *strip[STRIPS];
   for (int32_t i = 0; i < STRIPS; i++)
     strip[i] = strip_of(b, warp, i);

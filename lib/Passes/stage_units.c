@@ -1,7 +1,7 @@
 /* Which tiles a CTA computes, and over which part of k.
  *
  * Whole tiles (and splits of them) are units that CTAs, or clusters, take in turn. With stream_k
- * the granules of some tiles lie in one line, of which each worker takes an equal piece:
+ * the k-blocks of some tiles lie in one line, of which each worker takes an equal piece:
  *
  *   tile      0         1         2
  *   line   |---------|---------|---------|      part of a tile: where a worker's piece meets it;
@@ -25,8 +25,8 @@ static hd_value *find_split(hd_stage *st, hd_builder *b, hd_value *unit, hd_tile
   bool in_cluster = st->along_k > 1;
   place->part = in_cluster ? place->rank : hd_arith(b, HD_OP_REM, unit, st->n_splits);
   place->n_parts = st->n_splits;
-  hd_value *from = hd_arith(b, HD_OP_MUL, place->part, st->n_granules);
-  hd_value *to = hd_arith(b, HD_OP_ADD, from, st->n_granules);
+  hd_value *from = hd_arith(b, HD_OP_MUL, place->part, st->n_k_blocks);
+  hd_value *to = hd_arith(b, HD_OP_ADD, from, st->n_k_blocks);
   place->k_lo = hd_arith(b, HD_OP_DIV, from, st->n_splits);
   place->k_hi = hd_arith(b, HD_OP_DIV, to, st->n_splits);
   if (in_cluster)
@@ -56,7 +56,7 @@ static void find_waves(hd_stage *st, hd_builder *b, hd_work *w) {
 /* The loop counts parts up to -1, whole tiles from 0. Where a piece is empty it begins, and ends,
  * with the line, at the end of a tile: it has no part. */
 static void find_piece(hd_stage *st, hd_builder *b, hd_work *w) {
-  hd_value *line = hd_arith(b, HD_OP_MUL, w->n_streamed, st->n_granules);
+  hd_value *line = hd_arith(b, HD_OP_MUL, w->n_streamed, st->n_k_blocks);
   hd_value *up = hd_arith(b, HD_OP_ADD, line, w->n_workers);
   up = hd_arith_const(b, HD_OP_SUB, up, 1);
   w->piece = hd_arith(b, HD_OP_DIV, up, w->n_workers);
@@ -65,10 +65,10 @@ static void find_piece(hd_stage *st, hd_builder *b, hd_work *w) {
   w->from = hd_arith(b, HD_OP_MIN, w->from, line);
   w->to = hd_arith(b, HD_OP_ADD, w->from, w->piece);
   w->to = hd_arith(b, HD_OP_MIN, w->to, line);
-  hd_value *first = hd_arith(b, HD_OP_DIV, w->from, st->n_granules);
-  up = hd_arith(b, HD_OP_ADD, w->to, st->n_granules);
+  hd_value *first = hd_arith(b, HD_OP_DIV, w->from, st->n_k_blocks);
+  up = hd_arith(b, HD_OP_ADD, w->to, st->n_k_blocks);
   up = hd_arith_const(b, HD_OP_SUB, up, 1);
-  w->end_tile = hd_arith(b, HD_OP_DIV, up, st->n_granules);
+  w->end_tile = hd_arith(b, HD_OP_DIV, up, st->n_k_blocks);
   w->lo = hd_arith(b, HD_OP_SUB, first, w->end_tile);
   w->step = st->one;
 }
@@ -79,15 +79,15 @@ static hd_value *find_part(hd_stage *st, hd_builder *b, const hd_work *w, hd_val
   hd_value *is_whole = hd_build_cmp(b, "ge", turn, st->zero);
   hd_value *at = hd_arith(b, HD_OP_ADD, w->end_tile, turn);
   hd_value *tile = hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_whole, st->zero, at);
-  hd_value *begin = hd_arith(b, HD_OP_MUL, tile, st->n_granules);
+  hd_value *begin = hd_arith(b, HD_OP_MUL, tile, st->n_k_blocks);
   hd_value *lo = hd_arith(b, HD_OP_SUB, w->from, begin);
   lo = hd_arith(b, HD_OP_MAX, lo, st->zero);
   hd_value *hi = hd_arith(b, HD_OP_SUB, w->to, begin);
-  hi = hd_arith(b, HD_OP_MIN, hi, st->n_granules);
+  hi = hd_arith(b, HD_OP_MIN, hi, st->n_k_blocks);
   place->k_lo = hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_whole, st->zero, lo);
-  place->k_hi = hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_whole, st->n_granules, hi);
+  place->k_hi = hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_whole, st->n_k_blocks, hi);
   hd_value *first = hd_arith(b, HD_OP_DIV, begin, w->piece);
-  hd_value *end = hd_arith(b, HD_OP_ADD, begin, st->n_granules);
+  hd_value *end = hd_arith(b, HD_OP_ADD, begin, st->n_k_blocks);
   end = hd_arith_const(b, HD_OP_SUB, end, 1);
   hd_value *last = hd_arith(b, HD_OP_DIV, end, w->piece);
   hd_value *part = hd_arith(b, HD_OP_SUB, w->worker, first);
@@ -107,7 +107,7 @@ static hd_value *find_part(hd_stage *st, hd_builder *b, const hd_work *w, hd_val
 
 /* --- both ------------------------------------------------------------------------------------- */
 
-/* Where k has fewer granules than a cluster CTAs, some have none: their first unit is past the
+/* Where k has fewer k-blocks than a cluster CTAs, some have none: their first unit is past the
  * last. */
 static hd_value *find_first(hd_stage *st, hd_builder *b, const hd_work *w) {
   if (st->along_k == 1 || st->p.k.value)
@@ -136,7 +136,7 @@ void hd_stage_find_work(hd_stage *st, hd_builder *b, hd_work *w) {
   find_piece(st, b, w);
 }
 
-static bool is_zigzag(const hd_stage *st) { return strcmp(st->s.k_order, "zigzag") == 0; }
+static bool is_zigzag(const hd_stage *st) { return st->s.k_order == HD_K_ZIGZAG; }
 
 /* A CTA's turns are counted from 0, since its first unit is less than the stride. */
 static hd_value *find_direction(hd_stage *st, hd_builder *b, const hd_work *w, hd_value *unit) {
@@ -147,7 +147,7 @@ static hd_value *find_direction(hd_stage *st, hd_builder *b, const hd_work *w, h
 
 void hd_stage_find_place(hd_stage *st, hd_builder *b, const hd_work *w, hd_value *unit,
                          hd_tile_place *place) {
-  *place = (hd_tile_place){.rank = w->rank, .k_lo = st->zero, .k_hi = st->n_granules};
+  *place = (hd_tile_place){.rank = w->rank, .k_lo = st->zero, .k_hi = st->n_k_blocks};
   hd_value *tile = st->s.stream_k ? find_part(st, b, w, unit, place)
                    : st->n_splits ? find_split(st, b, unit, place)
                                   : unit;
@@ -155,7 +155,7 @@ void hd_stage_find_place(hd_stage *st, hd_builder *b, const hd_work *w, hd_value
   hd_type types[] = {HD_I32, HD_I32};
   hd_op *coord = hd_build(b, HD_OP_TILE_COORD, operands, 3, types, 2);
   hd_op_set_str(st->module, coord, HD_ATTR_ORDER, "grouped");
-  hd_op_set_int(st->module, coord, HD_ATTR_GROUP, st->s.group);
+  hd_op_set_int(st->module, coord, HD_ATTR_GROUP, st->s.raster_group);
   hd_value *tm = coord->results[0], *tn = coord->results[1], **along = st->shares_a ? &tn : &tm;
   if (st->cluster > 1)
     *along = hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, *along, st->cluster), place->rank);

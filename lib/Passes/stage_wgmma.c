@@ -88,6 +88,8 @@ static hd_op *stage_loop(hd_stage *st, hd_builder *b, const hd_tile_place *place
     carried[i + 1] = hd_build_value(b, HD_OP_FRAG_UNDEF, hd_stage_fragment(st, HD_OPERAND_D), 0);
   hd_op *loop =
       hd_build_for(b, place->k_lo, place->k_hi, st->one, carried, rows->slabs_each + 1);
+  if (st->s.wgmma_in_flight)
+    hd_op_set_int(st->module, loop, HD_ATTR_UNROLL, 2);
   hd_builder in = hd_builder_at_end(st->module, loop->regions[0]);
   hd_value **args = loop->regions[0]->args, *acc[MAX_SLABS];
   memcpy(acc, args + 2, sizeof *acc * (size_t)rows->slabs_each);

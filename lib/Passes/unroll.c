@@ -1,21 +1,21 @@
-/* unroll: two stages a turn.
+/* unroll: two stages an iteration.
  *
  * Requires   split_roles.
- * Ensures    where the schedule says `pending=1`, the consumer's loop over stages takes two of them
- *            a turn, each with registers of its own, and an odd last stage stands behind it.
+ * Ensures    a loop over stages with `unroll` (of the consumer, where a wgmma batch is to stay in
+ *            flight) takes two of them an iteration, each with registers of its own, and an odd
+ *            last stage stands behind it.
  * Why here   only the consumer gains: what the tensor cores still read of one stage (metadata) is
- *            not what the next stage loads, so that place_fences may leave a batch running over the
- *            loop's edge.
+ *            not what the next stage loads, so that insert_fences may leave a batch in flight over
+ *            the loop's edge.
  * Does not   touch the producer, or decide which batch is waited for where.
  */
-#include "Passes/accesses.h"
 #include "Passes/arith.h"
 #include "Passes/pass_list.h"
 
 enum { MAX_CARRIED = 16 };
 
 /* The loop's body for stage i at the builder's place; `carried` goes in and comes out. */
-static void build_turn(hd_builder *b, const hd_op *loop, hd_value *i, hd_value **carried) {
+static void build_iteration(hd_builder *b, const hd_op *loop, hd_value *i, hd_value **carried) {
   const hd_region *body = loop->regions[0];
   hd_value_map map = {0};
   hd_value_map_set(&map, body->args[0], i);
@@ -37,12 +37,12 @@ static void copy_values(hd_value **to, hd_value *const *from, int32_t n) {
 
 static hd_op *build_pairs(hd_builder *b, const hd_op *loop, hd_value *even) {
   hd_value *two = hd_i32(b, 2), *carried[MAX_CARRIED];
-  hd_op *pairs = hd_build_for(b, loop->operands[0], even, two, loop->operands + 3, loop->n_results);
+  hd_op *pairs = hd_build_for(b, hd_for_lo(loop), even, two, hd_for_carried(loop), loop->n_results);
   hd_builder in = hd_builder_at_end(b->module, pairs->regions[0]);
   hd_value *i = pairs->regions[0]->args[0];
   copy_values(carried, pairs->regions[0]->args + 1, loop->n_results);
-  build_turn(&in, loop, i, carried);
-  build_turn(&in, loop, hd_arith_const(&in, HD_OP_ADD, i, 1), carried);
+  build_iteration(&in, loop, i, carried);
+  build_iteration(&in, loop, hd_arith_const(&in, HD_OP_ADD, i, 1), carried);
   hd_build_yield(&in, carried, loop->n_results);
   return pairs;
 }
@@ -59,7 +59,7 @@ static hd_op *build_last(hd_builder *b, const hd_op *loop, hd_value *odd, hd_val
   hd_builder then = hd_builder_at_end(b->module, last->regions[0]);
   hd_builder otherwise = hd_builder_at_end(b->module, last->regions[1]);
   copy_values(carried, values, loop->n_results);
-  build_turn(&then, loop, even, carried);
+  build_iteration(&then, loop, even, carried);
   hd_build_yield(&then, carried, loop->n_results);
   hd_build_yield(&otherwise, values, loop->n_results);
   return last;
@@ -67,11 +67,11 @@ static hd_op *build_last(hd_builder *b, const hd_op *loop, hd_value *odd, hd_val
 
 static heddle_status unroll(heddle_context *ctx, hd_module *m, hd_op *loop) {
   if (loop->n_results > MAX_CARRIED)
-    return HD_BUG(ctx, "unroll: the loop over stages carries too many values");
+    return HD_BUG(ctx, "unroll: the loop carries too many values");
   hd_builder b = hd_builder_before(m, loop);
-  hd_value *count = hd_arith(&b, HD_OP_SUB, loop->operands[1], loop->operands[0]);
+  hd_value *count = hd_arith(&b, HD_OP_SUB, hd_for_hi(loop), hd_for_lo(loop));
   hd_value *odd = hd_arith_const(&b, HD_OP_REM, count, 2);
-  hd_value *even = hd_arith(&b, HD_OP_SUB, loop->operands[1], odd);
+  hd_value *even = hd_arith(&b, HD_OP_SUB, hd_for_hi(loop), odd);
   hd_op *done = build_pairs(&b, loop, even);
   if (odd->op->kind != HD_OP_CONST || hd_op_int(odd->op, HD_ATTR_VALUE, 1))
     done = build_last(&b, loop, odd, even, done->results);
@@ -81,27 +81,16 @@ static heddle_status unroll(heddle_context *ctx, hd_module *m, hd_op *loop) {
   return HEDDLE_OK;
 }
 
-/* The consumer's loop over stages, where it multiplies by wgmma. */
-static hd_op *find_loop(hd_op *kernel) {
-  hd_accesses batch = {0};
-  hd_accesses_find(kernel->regions[0], hd_is_wgmma, &batch);
-  hd_op *loop = batch.n ? hd_loop_of(batch.op[0]) : NULL;
-  hd_accesses_free(&batch);
-  return loop;
-}
-
-bool hd_is_unrolled(hd_op *kernel) {
-  const hd_op *loop = find_loop(kernel);
-  return loop && loop->operands[2]->op && hd_op_int(loop->operands[2]->op, HD_ATTR_VALUE, 1) == 2;
+static heddle_status unroll_marked(hd_pass_context *pass, hd_module *m, hd_region *region) {
+  HD_FOR_OPS(op, region) {
+    for (int32_t i = 0; i < op->n_regions; i++)
+      HD_TRY(unroll_marked(pass, m, op->regions[i]));
+    if (op->kind == HD_OP_FOR && hd_op_has(op, HD_ATTR_UNROLL))
+      HD_TRY(unroll(pass->ctx, m, op));
+  }
+  return HEDDLE_OK;
 }
 
 heddle_status hd_pass_unroll(hd_pass_context *pass, hd_module *module) {
-  HD_FOR_OPS(kernel, module->body) {
-    hd_schedule s;
-    HD_TRY(hd_schedule_chosen(pass->ctx, kernel, &s));
-    hd_op *loop = s.pending ? find_loop(kernel) : NULL;
-    if (loop)
-      HD_TRY(unroll(pass->ctx, module, loop));
-  }
-  return HEDDLE_OK;
+  return unroll_marked(pass, module, module->body);
 }

@@ -3,12 +3,9 @@
 
 #include "Reference/reference.h"
 
-/* ORDER ACT: the order of hd_act. */
-static const char *const names[] = {"none", "relu", "gelu", "gelu_tanh", "silu"};
-
 heddle_status hd_act_parse(const char *name, hd_act *act) {
-  for (int i = HD_ACT_NONE; i <= HD_ACT_SILU; i++) {
-    if (strcmp(name, names[i]) == 0) {
+  for (int i = 0; i < HD_N_ACTS; i++) {
+    if (strcmp(name, hd_act_name(i)) == 0) {
       *act = (hd_act)i;
       return HEDDLE_OK;
     }
@@ -33,6 +30,8 @@ double hd_act_apply(hd_act act, double x) {
     return x / (1 + exp(-twice_u(x))); /* 1 + tanh(u), with its digits where it is small */
   case HD_ACT_SILU:
     return x / (1 + exp(-x));
+  case HD_N_ACTS:
+    break;
   }
   return x;
 }
@@ -50,6 +49,8 @@ static double relative_error(hd_act act, double x) {
     return (10 + 4 * fmin(fmax(-twice_u(x), 1), 87)) * half_unit;
   case HD_ACT_SILU:
     return 10 * half_unit;
+  case HD_N_ACTS:
+    break;
   }
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "Support/activations.h"
 #include "heddle/context.h"
 #include "heddle/types.h"
 
@@ -18,12 +19,9 @@ typedef struct hd_matrix {
   uint64_t row_stride, col_stride;
 } hd_matrix;
 
-typedef enum hd_act { HD_ACT_NONE, HD_ACT_RELU, HD_ACT_GELU, HD_ACT_GELU_TANH, HD_ACT_SILU } hd_act;
-
-/* "none", "relu", "gelu", "gelu_tanh", "silu". HEDDLE_NOT_FOUND when it is none of them. */
+/* HEDDLE_NOT_FOUND when it is no activation. */
 heddle_status hd_act_parse(const char *name, hd_act *act);
-/* gelu is x * (1 + erf(x / sqrt 2)) / 2; gelu_tanh its tanh form; silu x / (1 + exp(-x)). NaN stays
- * NaN in all of them. */
+/* NaN stays NaN in all of them. */
 double hd_act_apply(hd_act act, double x);
 /* How far off a right kernel that applies it to x itself may be, before it rounds to D's type. */
 double hd_act_error(hd_act act, double x);

@@ -209,6 +209,8 @@ heddle_status heddle_kernel_load(heddle_context *ctx, const heddle_runtime *runt
   hd_manifest *manifest = HD_NEW(&arena, hd_manifest);
   heddle_status status = hd_manifest_read(ctx, manifest_json, json_bytes, &arena, manifest);
   if (status == HEDDLE_OK)
+    status = hd_manifest_check_code(ctx, manifest, image);
+  if (status == HEDDLE_OK)
     status = hd_kernel_load(ctx, runtime, manifest, image, true, kernel);
   hd_arena_free(&arena);
   return status;

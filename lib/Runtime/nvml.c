@@ -47,25 +47,26 @@ static heddle_status find_entries(heddle_context *ctx, hd_nvml *nvml) {
   return HEDDLE_OK;
 }
 
-static heddle_status start(heddle_context *ctx, hd_nvml *nvml, const char *pci_id) {
+/* By PCI id, or (NULL) by number. */
+static heddle_status start(heddle_context *ctx, hd_nvml *nvml, const char *pci_id, unsigned index) {
   HD_TRY(find_entries(ctx, nvml));
   HD_TRY(check(ctx, nvml->init(), "nvmlInit"));
-  heddle_status status = check(ctx, nvml->by_pci(pci_id, &nvml->device), "finding the device");
+  int result = pci_id ? nvml->by_pci(pci_id, &nvml->device) : nvml->by_index(index, &nvml->device);
+  heddle_status status = check(ctx, result, "finding the device");
   if (status != HEDDLE_OK)
     nvml->shutdown();
   return status;
 }
 
-heddle_status hd_nvml_open(heddle_context *ctx, const char *path, const char *pci_id,
-                           hd_nvml **nvml) {
+static heddle_status open_any(heddle_context *ctx, const char *path, const char *pci_id,
+                              unsigned index, hd_nvml **nvml) {
   hd_nvml *made = hd_try_zalloc(ctx, sizeof *made, "NVML");
   if (!made)
     return HEDDLE_NO_MEMORY;
   made->library = dlopen(path ? path : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-  heddle_status status = made->library
-                             ? start(ctx, made, pci_id)
-                             : hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "nvml.open",
-                                        "no NVML: %s", dlerror());
+  heddle_status status = made->library ? start(ctx, made, pci_id, index)
+                                       : hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "nvml.open",
+                                                  "no NVML: %s", dlerror());
   if (status != HEDDLE_OK) {
     if (made->library)
       dlclose(made->library);
@@ -73,6 +74,44 @@ heddle_status hd_nvml_open(heddle_context *ctx, const char *path, const char *pc
     return status;
   }
   *nvml = made;
+  return HEDDLE_OK;
+}
+
+heddle_status hd_nvml_open(heddle_context *ctx, const char *path, const char *pci_id,
+                           hd_nvml **nvml) {
+  return open_any(ctx, path, pci_id, 0, nvml);
+}
+
+heddle_status hd_nvml_open_index(heddle_context *ctx, const char *path, unsigned index,
+                                 hd_nvml **nvml) {
+  return open_any(ctx, path, NULL, index, nvml);
+}
+
+heddle_status hd_nvml_identify(heddle_context *ctx, const hd_nvml *n, hd_nvml_identity *identity) {
+  hd_nvml_identity found = {0};
+  unsigned limit = 0, mig = 0, next_mig;
+  int ecc = 0, next_ecc;
+  HD_TRY(check(ctx, n->uuid(n->device, found.uuid, sizeof found.uuid), "reading the UUID"));
+  HD_TRY(check(ctx, n->name(n->device, found.name, sizeof found.name), "reading the name"));
+  HD_TRY(check(ctx, n->driver(found.driver, sizeof found.driver), "reading the driver's version"));
+  HD_TRY(check(ctx, n->power_limit(n->device, &limit), "reading the power limit"));
+  found.power_limit_w = limit * 1e-3;
+  found.ecc = n->ecc(n->device, &ecc, &next_ecc) == 0 && ecc;
+  found.mig = n->mig(n->device, &mig, &next_mig) == 0 && mig;
+  *identity = found;
+  return HEDDLE_OK;
+}
+
+heddle_status hd_nvml_processes(heddle_context *ctx, const hd_nvml *nvml, unsigned *n,
+                                unsigned *pid) {
+  enum { MOST = 64, TOO_SMALL = 7 }; /* NVML_ERROR_INSUFFICIENT_SIZE: there are more */
+  hd_nvml_process list[MOST] = {0};
+  unsigned count = MOST;
+  int result = nvml->processes(nvml->device, &count, list);
+  if (result != TOO_SMALL)
+    HD_TRY(check(ctx, result, "listing the processes"));
+  *n = count;
+  *pid = count ? list[0].pid : 0;
   return HEDDLE_OK;
 }
 
@@ -85,6 +124,7 @@ heddle_status hd_nvml_read(heddle_context *ctx, const hd_nvml *nvml, hd_nvml_sam
   HD_TRY(check(ctx, nvml->clock(nvml->device, CLOCK_MEMORY, &read.memory_mhz), "reading a clock"));
   HD_TRY(check(ctx, nvml->temperature(nvml->device, SENSOR_GPU, &read.temperature_c),
                "reading the temperature"));
+  HD_TRY(check(ctx, nvml->throttle(nvml->device, &read.throttle), "reading the throttle reasons"));
   read.power_w = power * 1e-3;
   read.power_limit_w = limit * 1e-3;
   *sample = read;

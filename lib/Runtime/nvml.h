@@ -3,6 +3,8 @@
 #ifndef HD_NVML_H
 #define HD_NVML_H
 
+#include <stdbool.h>
+
 #include "heddle/context.h"
 
 typedef struct hd_nvml hd_nvml;
@@ -10,12 +12,34 @@ typedef struct hd_nvml hd_nvml;
 typedef struct hd_nvml_sample {
   double power_w, power_limit_w;
   unsigned sm_mhz, memory_mhz, temperature_c;
+  unsigned long long throttle; /* nvmlClocksThrottleReasons: 0x20, 0x40 thermal, 0x4 power cap */
 } hd_nvml_sample;
+
+typedef struct hd_nvml_identity {
+  char uuid[96], name[96], driver[80];
+  double power_limit_w;
+  bool ecc, mig; /* switched on; a device without has it off */
+} hd_nvml_identity;
+
+/* nvmlProcessInfo_t, as the _v3 entry point has it. */
+typedef struct hd_nvml_process {
+  unsigned pid;
+  unsigned long long used_bytes;
+  unsigned gpu_instance, compute_instance;
+} hd_nvml_process;
 
 /* Opens NVML for the device of that PCI id (hd_device_info.pci_id). path NULL: "libnvidia-ml.so.1".
  * HEDDLE_ENVIRONMENT when there is none. */
 heddle_status hd_nvml_open(heddle_context *ctx, const char *path, const char *pci_id,
                            hd_nvml **nvml);
+/* The same for NVML's number of it, which need not be CUDA's. */
+heddle_status hd_nvml_open_index(heddle_context *ctx, const char *path, unsigned index,
+                                 hd_nvml **nvml);
+heddle_status hd_nvml_identify(heddle_context *ctx, const hd_nvml *nvml,
+                               hd_nvml_identity *identity);
+/* How many processes compute on it now, and one of them (0: none). */
+heddle_status hd_nvml_processes(heddle_context *ctx, const hd_nvml *nvml, unsigned *n,
+                                unsigned *pid);
 heddle_status hd_nvml_read(heddle_context *ctx, const hd_nvml *nvml, hd_nvml_sample *sample);
 void hd_nvml_close(hd_nvml *nvml);
 

@@ -29,6 +29,8 @@ typedef struct hd_sim_buffer {
   void *data;
   bool writable;
   bool undefined; /* reading a byte that the kernel did not write is an error */
+  uint8_t
+      *written; /* borrowed, n_bytes, or NULL: set to 1 where the kernel wrote, to 0 elsewhere */
   bool weights; /* A, its block scales: may be read before griddepcontrol.wait (R8) if the variant
                    is weights_ready */
 } hd_sim_buffer;
@@ -39,12 +41,21 @@ typedef struct hd_sim_options {
   uint64_t max_steps;    /* warp instructions; 0 = 20 million */
   uint32_t grid_y, grid_z; /* the plan's grid_x CTAs, so many times; 0 = 1 */
   uint32_t max_resident; /* CTAs in flight at once; 0 = 8. Persistent grids are resident whole. */
-  bool in_turn;          /* one cluster after the other: who comes last (R7) is always the same */
+  bool sequential;       /* one cluster after the other: who comes last (R7) is always the same */
   uint32_t max_findings; /* stop after so many different ones; 0 = 8 */
   uint32_t off;          /* HD_SIM_NO_... */
+  uint32_t hold; /* warp of each CTA, counted from 1, that runs when nothing else can; 0: none */
+  bool strict;   /* without R3's assumption (report.n_assumed): what rests on it is a finding */
+  bool isa_only; /* rules of Heddle's own are left out: for kernels that others wrote */
   void (*trace)(void *user, const char *line); /* one line an executed warp instruction; or NULL */
   void *user;
 } hd_sim_options;
+
+/* What a finding rests on: the PTX ISA; a rule of Heddle's own, stricter than the ISA; an
+ * assumption that was measured on hardware, which the ISA does not grant (`strict`). */
+typedef enum hd_sim_basis { HD_SIM_ISA, HD_SIM_HEDDLE, HD_SIM_MEASURED } hd_sim_basis;
+/* "ISA", "Heddle", "measured" */
+const char *hd_sim_basis_name(hd_sim_basis basis);
 
 /* One thing that is wrong. line counts the PTX text from 1; other_line is the second access of a
  * conflict (0: none). */
@@ -52,9 +63,19 @@ typedef struct hd_sim_finding {
   const char *rule; /* "R2", "bounds", "deadlock" ... */
   const char *text;
   uint32_t line, other_line;
+  hd_sim_basis basis;
 } hd_sim_finding;
 
+/* A wait with a time limit that was executed: has it ever answered no? One that has not was never
+ * early: a loop that is missing around it does not show. */
+typedef struct hd_sim_wait {
+  uint32_t line;
+  bool answered_no;
+} hd_sim_wait;
+
 typedef struct hd_sim_report {
+  const hd_sim_wait *wait; /* in the arena; of each line once */
+  uint32_t n_waits;
   const hd_sim_finding *finding; /* in the arena given to hd_sim_run */
   uint32_t n_findings;
   uint64_t n_instructions; /* warp instructions */
@@ -62,6 +83,7 @@ typedef struct hd_sim_report {
   uint64_t n_mma;          /* tensor-core instructions */
   uint64_t n_checked;      /* memory cells compared with their history */
   uint64_t n_conflicts;    /* conflicting pairs found ordered */
+  uint64_t n_assumed;      /* of those, by R3's remote arrive at the default scope alone */
   uint64_t order_hash; /* of the set of conflicting pairs (agents, accesses, place) and their order:
                           equal for two texts whose happens-before relations agree */
 } hd_sim_report;

@@ -258,7 +258,9 @@ static uint64_t integer_scalar(const sim_insn *in, uint64_t a, uint64_t b, uint6
   case OP_BFE: return field_extract(a, b, c, bits, is_signed);
   case OP_BFI: return field_insert(a, b, c, d, bits);
   case OP_PRMT: return permute((uint32_t)a, (uint32_t)b, (uint32_t)c);
-  default: return count_op(in->op, a, bits, is_signed);
+  default:
+    a = count_op(in->op, a, bits, is_signed);
+    return in->op == OP_BFIND && in->cmp && a < bits ? bits - 1 - a : a; /* .shiftamt */
   }
 }
 
@@ -546,6 +548,8 @@ static heddle_status decode_op(sim_decode *d, sim_insn *in, uint8_t op, uint32_t
   }
   if (op == OP_SHF)
     in->cmp = hd_sim_take(d, "r") ? 1 : !hd_sim_take(d, "l");
+  if (op == OP_BFIND)
+    in->cmp = hd_sim_take(d, "shiftamt");
   hd_sim_take_types(d, in);
   if (in->n_types != 1 && !is_mixed(in, op))
     return HEDDLE_UNSUPPORTED;

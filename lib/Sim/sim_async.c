@@ -15,8 +15,8 @@ sim_async *hd_sim_async_new(sim_warp *w, uint32_t lane, const sim_insn *insn,
   op->warp = w;
   op->lane = lane;
   op->mask = 1u << lane;
-  hd_sim_clock_init(m, &op->know);
-  hd_sim_join_know(m, &op->know, &t->know);
+  hd_sim_vc_init(m, &op->vc);
+  hd_sim_vc_join(m, &op->vc, &t->vc);
   op->self = hd_sim_thread_agent(w, lane);
   op->self_clock = t->clock++; /* what the thread does next comes after the issue */
   op->target = w->cta;
@@ -64,7 +64,7 @@ void hd_sim_async_move(const sim_async *op, uint8_t *to, const uint8_t *from) {
 }
 
 void hd_sim_async_free(sim_machine *m, sim_async *op) {
-  hd_sim_clock_free(m, &op->know);
+  hd_sim_vc_free(m, &op->vc);
   hd_sim_tensor_op_free(m, op->tensor);
   free(op);
 }

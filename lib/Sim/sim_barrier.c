@@ -7,17 +7,16 @@
 
 /* ---- bar.sync, barrier.sync, bar.arrive ---- */
 
-static void reset_know(sim_machine *m, sim_know *know) {
-  hd_sim_clock_free(m, know);
-  hd_sim_clock_init(m, know);
+static void reset_vc(sim_machine *m, sim_vc *vc) {
+  hd_sim_vc_free(m, vc);
+  hd_sim_vc_init(m, vc);
 }
 
 /* All have come: every waiting lane learns what the others did, and that the round is over. */
 static void release_barrier(sim_machine *m, sim_cta *cta, uint32_t id) {
   sim_barrier *b = &cta->barrier[id];
   if (m->agent_barrier)
-    hd_sim_learn_know(m, &b->arriving, hd_sim_agent(cta, m->agent_barrier + id),
-                      b->generation + 1);
+    hd_sim_vc_raise(m, &b->arriving, hd_sim_agent(cta, m->agent_barrier + id), b->generation + 1);
   for (uint32_t i = 0; i < cta->n_threads; i++)
     cta->thread[i].came &= (uint16_t)~(1u << id);
   for (uint32_t i = 0; i < cta->n_warps; i++) {
@@ -30,7 +29,7 @@ static void release_barrier(sim_machine *m, sim_cta *cta, uint32_t id) {
       w->dirty = g->mask != (w->lanes & ~w->exited);
     }
   }
-  reset_know(m, &b->arriving);
+  reset_vc(m, &b->arriving);
   b->arrived = 0;
   b->expected = 0;
   b->generation++;
@@ -58,7 +57,7 @@ static sim_step check_round(sim_warp *w, const sim_insn *in, uint32_t mask, uint
   if (!m->agent_barrier || round == 0 || (m->options.off & HD_SIM_NO_RACES))
     return SIM_NEXT;
   SIM_LANES(l, mask)
-  if (!hd_sim_knows(&hd_sim_thread(w, l)->know.order, agent, round))
+  if (!hd_sim_clock_has(&hd_sim_thread(w, l)->vc.order, agent, round))
     return hd_sim_find(m, "phase", w, l, in, NULL,
                        "comes to barrier %u for round %u here, and could come for an earlier one: "
                        "nothing tells it that round %u is over", id, round, round - 1);
@@ -136,11 +135,10 @@ static sim_step exec_bar(sim_warp *w, const sim_insn *in, uint32_t mask) {
 }
 
 static sim_step exec_bar_warp(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  uint32_t member = (uint32_t)hd_sim_read_lane(w, &in->opnd[0], (uint32_t)__builtin_ctz(mask));
-  if (!hd_sim_gathered(w, member, mask))
-    return SIM_WAIT;
-  hd_sim_lanesync(w, mask & member);
-  return SIM_NEXT;
+  sim_step step = hd_sim_members(w, in, &in->opnd[0], &mask);
+  if (step == SIM_NEXT)
+    hd_sim_lanesync(w, mask);
+  return step;
 }
 
 /* ---- barrier.cluster ---- */
@@ -151,15 +149,15 @@ void hd_sim_cluster_advance(sim_machine *m, uint32_t cluster) {
     return;
   b->arrived = 0;
   b->generation++;
-  hd_sim_join_know(m, &b->done, &b->arriving);
+  hd_sim_vc_join(m, &b->done, &b->arriving);
   hd_sim_progress(m);
 }
 
-static void tell_order(sim_machine *m, sim_barrier *b, sim_warp *w, uint32_t mask) {
+static void release_order(sim_machine *m, sim_barrier *b, sim_warp *w, uint32_t mask) {
   SIM_LANES(l, mask) {
     sim_thread *t = hd_sim_thread(w, l);
-    hd_sim_join(m, &b->arriving.order, &t->know.order);
-    hd_sim_learn(m, &b->arriving.order, hd_sim_thread_agent(w, l), t->clock++);
+    hd_sim_clock_join(m, &b->arriving.order, &t->vc.order);
+    hd_sim_clock_raise(m, &b->arriving.order, hd_sim_thread_agent(w, l), t->clock++);
   }
 }
 
@@ -178,7 +176,7 @@ static sim_step exec_cluster_arrive(sim_warp *w, const sim_insn *in, uint32_t ma
   if (in->sem != SIM_SEM_RELAXED)
     hd_sim_publish(m, &b->arriving, w, mask);
   else
-    tell_order(m, b, w, mask);
+    release_order(m, b, w, mask);
   hd_sim_cluster_advance(m, cluster);
   return SIM_NEXT;
 }
@@ -212,33 +210,10 @@ static sim_step exec_proxy_fence(sim_warp *w, const sim_insn *in, uint32_t mask)
   return SIM_NEXT;
 }
 
-static void release_fence(sim_machine *m, sim_warp *w, uint32_t lane) {
-  sim_thread *t = hd_sim_thread(w, lane);
-  if (!t->released) {
-    t->released = hd_xmalloc(sizeof *t->released);
-    hd_sim_clock_init(m, t->released);
-  }
-  hd_sim_publish(m, t->released, w, 1u << lane);
-}
-
-static sim_step exec_fence(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  sim_machine *m = w->machine;
-  if (in->scope != SIM_SCOPE_GPU && in->scope != SIM_SCOPE_SYS)
-    return SIM_NEXT; /* inside a CTA, barriers carry the order */
-  SIM_LANES(l, mask) {
-    sim_thread *t = hd_sim_thread(w, l);
-    if (t->pending && in->sem != SIM_SEM_RELEASE)
-      hd_sim_acquire(m, w, 1u << l, t->pending);
-    if (in->sem != SIM_SEM_ACQUIRE)
-      release_fence(m, w, l);
-  }
-  return SIM_NEXT;
-}
-
 static sim_step exec_griddep_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   (void)in;
-  SIM_LANES(l, mask) hd_sim_learn_know(m, &hd_sim_thread(w, l)->know, m->agent_grid, 1);
+  SIM_LANES(l, mask) hd_sim_vc_raise(m, &hd_sim_thread(w, l)->vc, m->agent_grid, 1);
   w->dirty = true;
   return SIM_NEXT;
 }
@@ -247,10 +222,10 @@ static sim_step exec_griddep_wait(sim_warp *w, const sim_insn *in, uint32_t mask
 static sim_step exec_griddep_launch(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
   SIM_LANES(l, mask)
-    if (m->plan->variant->dependent_launch &&
-        !hd_sim_knows(&hd_sim_thread(w, l)->know.full, m->agent_grid, 1))
-      return hd_sim_find(m, "R8", w, l, in, NULL,
-                         "lets the next grid start before griddepcontrol.wait");
+  if (m->plan->variant->dependent_launch &&
+      !hd_sim_clock_has(&hd_sim_thread(w, l)->vc.full, m->agent_grid, 1))
+    return hd_sim_find(m, "R8", w, l, in, NULL,
+                       "lets the next grid start before griddepcontrol.wait");
   return SIM_NEXT;
 }
 
@@ -285,14 +260,13 @@ static heddle_status decode_bar(sim_decode *d, sim_insn *in) {
 }
 
 static heddle_status decode_fence(sim_decode *d, sim_insn *in) {
-  in->exec = exec_fence;
+  in->exec = hd_sim_exec_fence;
   if (hd_sim_take(d, "proxy")) {
     in->exec = exec_proxy_fence;
-    uint8_t own = SIM_FENCE_SHARED | SIM_FENCE_INIT;
+    uint8_t cluster = SIM_FENCE_SHARED | SIM_FENCE_REMOTE;
     in->op = hd_sim_take(d, "global")            ? SIM_FENCE_GLOBAL
-             : hd_sim_take(d, "shared::cta")     ? own
-             : hd_sim_take(d, "shared::cluster") ? own | SIM_FENCE_REMOTE
-                                                 : own | SIM_FENCE_REMOTE | SIM_FENCE_GLOBAL;
+             : hd_sim_take(d, "shared::cta")     ? SIM_FENCE_SHARED
+             : hd_sim_take(d, "shared::cluster") ? cluster : cluster | SIM_FENCE_GLOBAL;
     return hd_sim_take(d, "async") ? HEDDLE_OK : HEDDLE_UNSUPPORTED;
   }
   if (hd_sim_take(d, "mbarrier_init")) {
@@ -307,7 +281,7 @@ static heddle_status decode_fence(sim_decode *d, sim_insn *in) {
 }
 
 static heddle_status decode_membar(sim_decode *d, sim_insn *in) {
-  in->exec = exec_fence;
+  in->exec = hd_sim_exec_fence;
   in->scope = hd_sim_take(d, "gl") || hd_sim_take(d, "sys") ? SIM_SCOPE_GPU : SIM_SCOPE_CTA;
   hd_sim_take(d, "cta");
   return HEDDLE_OK;

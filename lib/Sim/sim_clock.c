@@ -36,24 +36,28 @@ static void share(sim_block **slot, sim_block *from) {
   *slot = from;
 }
 
-/* The blocks of a sim_know's parts, one after the other. */
-static uint32_t n_blocks(const sim_machine *m) { return SIM_KNOW_PARTS * m->n_ctas; }
-static size_t know_bytes(const sim_machine *m) { return sizeof(sim_block *) * n_blocks(m); }
-
-void hd_sim_clock_init(const sim_machine *m, sim_know *know) {
-  know->full.block = hd_xmalloc(know_bytes(m));
-  memset(know->full.block, 0, know_bytes(m));
-  know->reads.block = know->full.block + m->n_ctas;
-  know->order.block = know->reads.block + m->n_ctas;
+/* The blocks of a sim_vc's parts, one after the other. */
+static uint32_t n_blocks(const sim_machine *m) {
+  return SIM_VC_PARTS * m->n_ctas;
+}
+static size_t vc_bytes(const sim_machine *m) {
+  return sizeof(sim_block *) * n_blocks(m);
 }
 
-void hd_sim_clock_free(const sim_machine *m, sim_know *know) {
-  if (!know->full.block)
+void hd_sim_vc_init(const sim_machine *m, sim_vc *vc) {
+  vc->full.block = hd_xmalloc(vc_bytes(m));
+  memset(vc->full.block, 0, vc_bytes(m));
+  vc->reads.block = vc->full.block + m->n_ctas;
+  vc->order.block = vc->reads.block + m->n_ctas;
+}
+
+void hd_sim_vc_free(const sim_machine *m, sim_vc *vc) {
+  if (!vc->full.block)
     return;
   for (uint32_t i = 0; i < n_blocks(m); i++)
-    drop(know->full.block[i]);
-  free(know->full.block);
-  *know = (sim_know){0};
+    drop(vc->full.block[i]);
+  free(vc->full.block);
+  *vc = (sim_vc){0};
 }
 
 /* Clocks go in steps of a number that compilers know, which they vectorise: a and b, of different
@@ -98,13 +102,13 @@ static void join_block(const sim_machine *m, sim_block **into, sim_block *from) 
     c[j] = c[j] > f[j] ? c[j] : f[j];
 }
 
-void hd_sim_join(const sim_machine *m, sim_clock *into, const sim_clock *from) {
+void hd_sim_clock_join(const sim_machine *m, sim_clock *into, const sim_clock *from) {
   for (uint32_t i = 0; i < m->n_ctas; i++)
     join_block(m, &into->block[i], from->block[i]);
 }
 
 /* The parts mostly are one block, on either side: then joined once. */
-void hd_sim_join_know(const sim_machine *m, sim_know *into, const sim_know *from) {
+void hd_sim_vc_join(const sim_machine *m, sim_vc *into, const sim_vc *from) {
   for (uint32_t i = 0; i < m->n_ctas; i++) {
     sim_block **full = &into->full.block[i], *before = *full, *other = from->full.block[i];
     join_block(m, full, other);
@@ -116,6 +120,29 @@ void hd_sim_join_know(const sim_machine *m, sim_know *into, const sim_know *from
         join_block(m, part, from->full.block[j]);
     }
   }
+}
+
+/* Of agents numbered [lo, hi) in their CTA alone. */
+static void join_range(const sim_machine *m, sim_block **into, const sim_block *from, uint32_t lo,
+                       uint32_t hi) {
+  bool behind = false;
+  if (!from || *into == from)
+    return;
+  for (uint32_t i = lo; i < hi && !behind; i++)
+    behind = !*into || (*into)->clock[i] < from->clock[i];
+  if (!behind)
+    return;
+  uint32_t *c = own(m, into)->clock;
+  for (uint32_t i = lo; i < hi; i++)
+    c[i] = c[i] > from->clock[i] ? c[i] : from->clock[i];
+}
+
+void hd_sim_vc_join_tensor(const sim_machine *m, sim_vc *into, const sim_vc *from) {
+  uint32_t end = m->agent_mover + 2 * m->n_warps;
+  for (uint32_t i = 0; i < m->n_ctas; i++)
+    join_range(m, &into->full.block[i], from->full.block[i], m->agent_tensor, end);
+  hd_sim_clock_join(m, &into->reads, &from->reads);
+  hd_sim_clock_join(m, &into->order, &from->order);
 }
 
 static void meet_block(const sim_machine *m, sim_block **into, const sim_block *other) {
@@ -133,107 +160,106 @@ static void meet_block(const sim_machine *m, sim_block **into, const sim_block *
     c[j] = c[j] < o[j] ? c[j] : o[j];
 }
 
-void hd_sim_meet_know(const sim_machine *m, sim_know *into, const sim_know *other) {
+void hd_sim_vc_meet(const sim_machine *m, sim_vc *into, const sim_vc *other) {
   for (uint32_t i = 0; i < n_blocks(m); i++)
     meet_block(m, &into->full.block[i], other->full.block[i]);
 }
 
-bool hd_sim_knows(const sim_clock *clock, sim_agent agent, uint32_t at) {
+bool hd_sim_clock_has(const sim_clock *clock, sim_agent agent, uint32_t at) {
   const sim_block *b = clock->block[agent >> SIM_AGENT_SHIFT];
   return b && b->clock[hd_sim_local(agent)] >= at;
 }
 
-void hd_sim_learn(const sim_machine *m, sim_clock *into, sim_agent agent, uint32_t clock) {
-  if (!hd_sim_knows(into, agent, clock))
+void hd_sim_clock_raise(const sim_machine *m, sim_clock *into, sim_agent agent, uint32_t clock) {
+  if (!hd_sim_clock_has(into, agent, clock))
     own(m, &into->block[agent >> SIM_AGENT_SHIFT])->clock[hd_sim_local(agent)] = clock;
 }
 
 /* The parts mostly are one block, which then is written once. */
-void hd_sim_learn_know(const sim_machine *m, sim_know *into, sim_agent agent, uint32_t clock) {
+void hd_sim_vc_raise(const sim_machine *m, sim_vc *into, sim_agent agent, uint32_t clock) {
   uint32_t cta = agent >> SIM_AGENT_SHIFT, local = hd_sim_local(agent);
   sim_block **full = &into->full.block[cta], **reads = &into->reads.block[cta],
             **order = &into->order.block[cta];
   if (*full != *reads || *reads != *order) {
-    hd_sim_learn(m, &into->full, agent, clock);
-    hd_sim_learn(m, &into->reads, agent, clock);
-    hd_sim_learn(m, &into->order, agent, clock);
-  } else if (*full && (*full)->n_refs == SIM_KNOW_PARTS) {
+    hd_sim_clock_raise(m, &into->full, agent, clock);
+    hd_sim_clock_raise(m, &into->reads, agent, clock);
+    hd_sim_clock_raise(m, &into->order, agent, clock);
+  } else if (*full && (*full)->n_refs == SIM_VC_PARTS) {
     if ((*full)->clock[local] < clock)
       (*full)->clock[local] = clock;
-  } else if (!hd_sim_knows(&into->full, agent, clock)) {
+  } else if (!hd_sim_clock_has(&into->full, agent, clock)) {
     own(m, full)->clock[local] = clock;
     share(reads, *full);
     share(order, *full);
   }
 }
 
-bool hd_sim_same_know(const sim_machine *m, const sim_know *a, const sim_know *b) {
-  return memcmp(a->full.block, b->full.block, know_bytes(m)) == 0;
+bool hd_sim_vc_same(const sim_machine *m, const sim_vc *a, const sim_vc *b) {
+  return memcmp(a->full.block, b->full.block, vc_bytes(m)) == 0;
 }
 
-static bool same_blocks(const sim_machine *m, const sim_know *a, sim_block *const *b) {
-  return memcmp(a->full.block, b, know_bytes(m)) == 0;
+static bool same_blocks(const sim_machine *m, const sim_vc *a, sim_block *const *b) {
+  return memcmp(a->full.block, b, vc_bytes(m)) == 0;
 }
 
-void hd_sim_adopt(const sim_machine *m, sim_know *into, const sim_know *from) {
+void hd_sim_vc_copy(const sim_machine *m, sim_vc *into, const sim_vc *from) {
   for (uint32_t i = 0; i < n_blocks(m); i++)
     if (from->full.block[i] && into->full.block[i] != from->full.block[i])
       share(&into->full.block[i], from->full.block[i]);
 }
 
 /* Lanes of a warp mostly know the same: one join for all that share their blocks. */
-void hd_sim_publish(sim_machine *m, sim_know *into, sim_warp *w, uint32_t mask) {
-  const sim_know *last = NULL;
+void hd_sim_publish(sim_machine *m, sim_vc *into, sim_warp *w, uint32_t mask) {
+  const sim_vc *last = NULL;
   SIM_LANES(l, mask) {
-    const sim_know *know = &hd_sim_thread(w, l)->know;
-    if (!last || !same_blocks(m, know, last->full.block))
-      hd_sim_join_know(m, into, know);
-    last = know;
+    const sim_vc *vc = &hd_sim_thread(w, l)->vc;
+    if (!last || !same_blocks(m, vc, last->full.block))
+      hd_sim_vc_join(m, into, vc);
+    last = vc;
   }
   SIM_LANES(l, mask) {
     sim_thread *t = hd_sim_thread(w, l);
-    hd_sim_learn_know(m, into, hd_sim_thread_agent(w, l), t->clock);
+    hd_sim_vc_raise(m, into, hd_sim_thread_agent(w, l), t->clock);
     t->clock++;
   }
 }
 
 void hd_sim_lanes_begin(const sim_machine *m, sim_lanes *lanes) {
-  *lanes = (sim_lanes){.before = hd_xmalloc(know_bytes(m))};
+  *lanes = (sim_lanes){.before = hd_xmalloc(vc_bytes(m))};
 }
 
 void hd_sim_lanes_end(sim_lanes *lanes) { free(lanes->before); }
 
 /* Takes over what the last lane's became, where this one's was the same. */
-static bool as_the_last(const sim_machine *m, sim_lanes *lanes, sim_know *know) {
-  bool same = lanes->made && same_blocks(m, know, lanes->before);
+static bool as_the_last(const sim_machine *m, sim_lanes *lanes, sim_vc *vc) {
+  bool same = lanes->made && same_blocks(m, vc, lanes->before);
   if (same) {
-    hd_sim_adopt(m, know, lanes->made);
+    hd_sim_vc_copy(m, vc, lanes->made);
   } else {
-    memcpy(lanes->before, know->full.block, know_bytes(m));
-    lanes->made = know;
+    memcpy(lanes->before, vc->full.block, vc_bytes(m));
+    lanes->made = vc;
   }
   return same;
 }
 
-void hd_sim_lanes_join(const sim_machine *m, sim_lanes *lanes, sim_know *into,
-                       const sim_know *from) {
+void hd_sim_lanes_join(const sim_machine *m, sim_lanes *lanes, sim_vc *into, const sim_vc *from) {
   if (lanes->from && !same_blocks(m, from, lanes->from->full.block))
     lanes->made = NULL;
   lanes->from = from;
   if (!as_the_last(m, lanes, into))
-    hd_sim_join_know(m, into, from);
+    hd_sim_vc_join(m, into, from);
 }
 
-void hd_sim_lanes_learn(const sim_machine *m, sim_lanes *lanes, sim_know *into, sim_agent agent,
+void hd_sim_lanes_raise(const sim_machine *m, sim_lanes *lanes, sim_vc *into, sim_agent agent,
                         uint32_t clock) {
   if (!as_the_last(m, lanes, into))
-    hd_sim_learn_know(m, into, agent, clock);
+    hd_sim_vc_raise(m, into, agent, clock);
 }
 
-void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t mask, const sim_know *from) {
+void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t mask, const sim_vc *from) {
   sim_lanes lanes;
   hd_sim_lanes_begin(m, &lanes);
-  SIM_LANES(l, mask) hd_sim_lanes_join(m, &lanes, &hd_sim_thread(w, l)->know, from);
+  SIM_LANES(l, mask) hd_sim_lanes_join(m, &lanes, &hd_sim_thread(w, l)->vc, from);
   hd_sim_lanes_end(&lanes);
   w->dirty = true;
 }

@@ -3,13 +3,6 @@
 
 #include "Sim/sim_machine.h"
 
-bool hd_sim_gathered(sim_warp *w, uint32_t need, uint32_t mask) {
-  if (!(need & w->lanes & ~w->exited & ~mask))
-    return true;
-  hd_sim_block(w, SIM_WAIT_LANES, 0, need);
-  return false;
-}
-
 /* Lanes that do not jump stay behind as a group of their own. */
 static void split(sim_warp *w, uint32_t stay, uint32_t pc) {
   sim_group g = w->group[w->current];
@@ -18,6 +11,31 @@ static void split(sim_warp *w, uint32_t stay, uint32_t pc) {
   g.pc = pc;
   g.wait = SIM_WAIT_NONE;
   w->group[w->n_groups++] = g;
+}
+
+/* PTX ISA: undefined where the executing thread is not in membermask; a thread waits for those of
+ * its mask, which execute the same instruction with the same mask. */
+sim_step hd_sim_members(sim_warp *w, const sim_insn *in, const sim_opnd *o, uint32_t *mask) {
+  uint32_t live = w->lanes & ~w->exited, left = *mask;
+  SIM_LANES(l, *mask) {
+    uint32_t own = (uint32_t)hd_sim_read_lane(w, o, l);
+    if (!(own >> l & 1))
+      return hd_sim_fault(w->machine, "membermask", w, l, in,
+                          "the lane is not in its membermask 0x%08x", own);
+  }
+  while (left) {
+    uint32_t member = (uint32_t)hd_sim_read_lane(w, o, (uint32_t)__builtin_ctz(left)), same = 0;
+    SIM_LANES(l, left) same |= (uint32_t)((uint32_t)hd_sim_read_lane(w, o, l) == member) << l;
+    if (!(member & live & ~same)) {
+      if (*mask & ~same)
+        split(w, *mask & ~same, w->group[w->current].pc);
+      *mask = same;
+      return SIM_NEXT;
+    }
+    left &= ~same;
+  }
+  hd_sim_block(w, SIM_WAIT_LANES, 0, live & ~w->group[w->current].mask);
+  return SIM_WAIT;
 }
 
 static sim_step exec_bra(sim_warp *w, const sim_insn *in, uint32_t mask) {
@@ -96,10 +114,10 @@ static uint32_t shfl_source(uint8_t mode, uint32_t lane, uint32_t b, uint32_t c,
 }
 
 static sim_step exec_shfl(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  uint32_t member = (uint32_t)hd_sim_read_lane(w, &in->opnd[4], (uint32_t)__builtin_ctz(mask));
-  if (!hd_sim_gathered(w, member, mask))
-    return SIM_WAIT;
-  hd_sim_meet(w, mask & member);
+  sim_step step = hd_sim_members(w, in, &in->opnd[4], &mask);
+  if (step != SIM_NEXT)
+    return step;
+  hd_sim_meet(w, mask);
   uint64_t buf[5][32], copy[32];
   memcpy(copy, hd_sim_read(w, &in->opnd[1], buf[0]), sizeof copy);
   const uint64_t *b = hd_sim_read(w, &in->opnd[2], buf[1]);
@@ -109,8 +127,8 @@ static sim_step exec_shfl(sim_warp *w, const sim_insn *in, uint32_t mask) {
     bool in_range;
     uint32_t from = shfl_source(in->op, l, (uint32_t)b[l], (uint32_t)c[l], &in_range);
     if (in_range && !(mask >> from & 1))
-      return hd_sim_find(w->machine, "shfl", w, l, in, NULL, "reads lane %u, which is not there",
-                         from);
+      return hd_sim_find(w->machine, "shfl", w, l, in, NULL,
+                         "reads lane %u, which is not in its membermask", from);
     dst[l] = copy[from] & 0xffffffff;
     p[l] = in_range;
   }
@@ -123,17 +141,15 @@ enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
 static const char *const vote_names[] = {"all", "any", "uni", "ballot"};
 
 static sim_step exec_vote(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  uint32_t member = (uint32_t)hd_sim_read_lane(w, &in->opnd[2], (uint32_t)__builtin_ctz(mask));
-  if (!hd_sim_gathered(w, member, mask))
-    return SIM_WAIT;
-  hd_sim_meet(w, mask & member);
+  sim_step step = hd_sim_members(w, in, &in->opnd[2], &mask);
+  if (step != SIM_NEXT)
+    return step;
+  hd_sim_meet(w, mask);
   uint32_t set = 0;
   SIM_LANES(l, mask) set |= (uint32_t)(hd_sim_read_lane(w, &in->opnd[1], l) & 1) << l;
-  set &= member;
-  uint32_t all = mask & member;
-  uint64_t r = in->op == VOTE_ALL   ? set == all
+  uint64_t r = in->op == VOTE_ALL   ? set == mask
                : in->op == VOTE_ANY ? set != 0
-               : in->op == VOTE_UNI ? set == 0 || set == all : set;
+               : in->op == VOTE_UNI ? set == 0 || set == mask : set;
   uint64_t scratch[32], *dst = hd_sim_dst(w, &in->opnd[0], scratch);
   SIM_LANES(l, mask) dst[l] = r;
   return SIM_NEXT;
@@ -143,14 +159,11 @@ static sim_step exec_vote(sim_warp *w, const sim_insn *in, uint32_t mask) {
  * but in early mode, where it is the lowest, as on hardware. */
 static sim_step exec_elect(sim_warp *w, const sim_insn *in, uint32_t mask) {
   const sim_machine *m = w->machine;
-  uint32_t member = (uint32_t)hd_sim_read_lane(w, &in->opnd[1], (uint32_t)__builtin_ctz(mask));
-  if (!hd_sim_gathered(w, member, mask))
-    return SIM_WAIT;
-  hd_sim_meet(w, mask & member);
-  uint32_t left = mask & member, skip = 0;
-  if (left == 0)
-    return hd_sim_fault(w->machine, "elect", w, 0, in, "no lane of membermask 0x%x is here",
-                        member);
+  sim_step step = hd_sim_members(w, in, &in->opnd[1], &mask);
+  if (step != SIM_NEXT)
+    return step;
+  hd_sim_meet(w, mask);
+  uint32_t left = mask, skip = 0;
   if (m->options.mode != HD_SIM_EARLY)
     skip = (uint32_t)(m->options.seed % (uint32_t)__builtin_popcount(left));
   while (skip--)
@@ -168,13 +181,13 @@ static sim_step exec_elect(sim_warp *w, const sim_insn *in, uint32_t mask) {
 static const char *const redux_names[] = {"add", "min", "max", "and", "or", "xor"};
 
 static sim_step exec_redux(sim_warp *w, const sim_insn *in, uint32_t mask) {
-  uint32_t member = (uint32_t)hd_sim_read_lane(w, &in->opnd[2], (uint32_t)__builtin_ctz(mask));
-  if (!hd_sim_gathered(w, member, mask))
-    return SIM_WAIT;
-  hd_sim_meet(w, mask & member);
+  sim_step step = hd_sim_members(w, in, &in->opnd[2], &mask);
+  if (step != SIM_NEXT)
+    return step;
+  hd_sim_meet(w, mask);
   bool is_signed = in->type[0] == SIM_T_S32, first = true;
   uint32_t r = 0;
-  SIM_LANES(l, mask & member) {
+  SIM_LANES(l, mask) {
     uint32_t v = (uint32_t)hd_sim_read_lane(w, &in->opnd[1], l);
     bool less = is_signed ? (int32_t)v < (int32_t)r : v < r;
     r = first          ? v
@@ -187,6 +200,26 @@ static sim_step exec_redux(sim_warp *w, const sim_insn *in, uint32_t mask) {
   }
   uint64_t scratch[32], *dst = hd_sim_dst(w, &in->opnd[0], scratch);
   SIM_LANES(l, mask) dst[l] = r;
+  return SIM_NEXT;
+}
+
+enum { MATCH_ANY, MATCH_ALL };
+static const char *const match_names[] = {"any", "all"};
+
+static sim_step exec_match(sim_warp *w, const sim_insn *in, uint32_t mask) {
+  sim_step step = hd_sim_members(w, in, &in->opnd[2], &mask);
+  if (step != SIM_NEXT)
+    return step;
+  hd_sim_meet(w, mask);
+  uint64_t buf[3][32], same[32] = {0};
+  const uint64_t *value = hd_sim_read(w, &in->opnd[1], buf[0]);
+  uint64_t *dst = hd_sim_dst(w, &in->opnd[0], buf[1]), *p = hd_sim_dst(w, &in->dst2, buf[2]);
+  SIM_LANES(l, mask)
+  SIM_LANES(k, mask) same[l] |= (uint64_t)(value[k] == value[l]) << k;
+  SIM_LANES(l, mask) {
+    dst[l] = in->op == MATCH_ANY || same[l] == mask ? same[l] : 0;
+    p[l] = same[l] == mask;
+  }
   return SIM_NEXT;
 }
 
@@ -223,6 +256,9 @@ static heddle_status decode_collective(sim_decode *d, sim_insn *in) {
   } else if (strcmp(name, "elect") == 0) {
     in->exec = exec_elect;
     want = 2;
+  } else if (strcmp(name, "match") == 0) {
+    known &= take_name(d, in, match_names, HD_COUNT(match_names));
+    in->exec = exec_match;
   } else {
     known &= take_name(d, in, redux_names, HD_COUNT(redux_names));
     in->exec = exec_redux;

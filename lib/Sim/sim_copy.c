@@ -7,9 +7,15 @@
 /* The access that an operation makes when it completes. */
 static sim_access op_access(sim_machine *m, const sim_async *op, sim_agent agent, uint32_t clock,
                             uint8_t kind, bool async) {
-  return (sim_access){.m = m, .warp = op->warp, .lane = op->lane, .insn = op->insn,
-                      .view = {&op->know, op->self, op->self_clock}, .agent = agent,
-                      .clock = clock, .kind = kind, .async = async};
+  return (sim_access){.m = m,
+                      .warp = op->warp,
+                      .lane = op->lane,
+                      .insn = op->insn,
+                      .view = {&op->vc, op->self, op->self_clock},
+                      .agent = agent,
+                      .clock = clock,
+                      .kind = kind,
+                      .async = async};
 }
 
 /* ---- cp.async ---- */
@@ -72,7 +78,7 @@ static sim_step exec_cp(sim_warp *w, const sim_insn *in, uint32_t mask) {
     sim_async *op = hd_sim_async_new(w, first, in, complete_cp);
     op->mask = 0;
     SIM_LANES(l, mask)
-    if (hd_sim_same_know(m, &hd_sim_thread(w, first)->know, &hd_sim_thread(w, l)->know)) {
+    if (hd_sim_vc_same(m, &hd_sim_thread(w, first)->vc, &hd_sim_thread(w, l)->vc)) {
       op->mask |= 1u << l;
       if (fill_lane(w, in, op, l) == SIM_STOP) {
         hd_sim_async_free(m, op);
@@ -133,7 +139,7 @@ static sim_step exec_cp_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
     if (number > t->cp_waited)
       t->cp_waited = number;
     if (number)
-      hd_sim_learn_know(m, &t->know, hd_sim_agent(w->cta, m->agent_cp + w->index * 32 + l), number);
+      hd_sim_vc_raise(m, &t->vc, hd_sim_agent(w->cta, m->agent_cp + w->index * 32 + l), number);
   }
   w->dirty = true;
   return SIM_NEXT;
@@ -151,7 +157,7 @@ static sim_step complete_cp_arrive(sim_machine *m, sim_async *op) {
   if (hd_sim_phase_land(m, op) == SIM_STOP)
     return SIM_STOP;
   if (op->group)
-    hd_sim_learn_know(m, &b->arriving, agent, op->group);
+    hd_sim_vc_raise(m, &b->arriving, agent, op->group);
   b->pending--;
   hd_sim_mbarrier_advance(m, op->target, b);
   return SIM_NEXT;
@@ -370,9 +376,9 @@ static sim_step exec_bulk_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
     uint32_t thread = w->index * 32 + l;
     uint32_t group = t->bulk_committed > may_stay ? t->bulk_committed - may_stay : 0;
     if (group && m->agent_bulk_read) {
-      hd_sim_learn_know(m, &t->know, hd_sim_agent(w->cta, m->agent_bulk_read + thread), group);
+      hd_sim_vc_raise(m, &t->vc, hd_sim_agent(w->cta, m->agent_bulk_read + thread), group);
       if (!(in->flags & SIM_F_READ))
-        hd_sim_learn_know(m, &t->know, hd_sim_agent(w->cta, m->agent_bulk_write + thread), group);
+        hd_sim_vc_raise(m, &t->vc, hd_sim_agent(w->cta, m->agent_bulk_write + thread), group);
     }
   }
   w->dirty = true;
@@ -429,7 +435,7 @@ static heddle_status decode_bulk_copy(sim_decode *d, sim_insn *in) {
       g->global_shift = 0;
     if (!hd_sim_take(d, "shared::cta"))
       return HEDDLE_UNSUPPORTED;
-    return hd_sim_judge_operands(d, in->n_opnds >= (tensor ? 2 : 3) && is_address(in, 0) &&
+    return hd_sim_check_operands(d, in->n_opnds >= (tensor ? 2 : 3) && is_address(in, 0) &&
                                         is_address(in, 1));
   }
   in->exec = exec_load;
@@ -441,7 +447,7 @@ static heddle_status decode_bulk_copy(sim_decode *d, sim_insn *in) {
     in->flags |= SIM_F_MULTICAST;
   uint32_t bar = tensor ? 2 : 3, want = bar + 1 + ((in->flags & SIM_F_MULTICAST) != 0) +
                                 ((in->flags & SIM_F_CACHE_HINT) != 0);
-  return hd_sim_judge_operands(d, in->n_opnds == want && is_address(in, 0) && is_address(in, 1) &&
+  return hd_sim_check_operands(d, in->n_opnds == want && is_address(in, 0) && is_address(in, 1) &&
                                       is_address(in, bar));
 }
 

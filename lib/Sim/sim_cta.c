@@ -32,7 +32,7 @@ static void new_warp(sim_machine *m, sim_cta *cta, uint32_t index) {
 static void new_threads(sim_machine *m, sim_cta *cta) {
   cta->thread = hd_xzalloc(sizeof(sim_thread) * m->n_warps * 32);
   for (uint32_t i = 0; i < m->n_warps * 32; i++) {
-    hd_sim_clock_init(m, &cta->thread[i].know);
+    hd_sim_vc_init(m, &cta->thread[i].vc);
     cta->thread[i].clock = 1;
   }
 }
@@ -55,7 +55,7 @@ sim_cta *hd_sim_cta_new(sim_machine *m, uint32_t index) {
   for (uint32_t i = 0; i < m->n_warps; i++)
     new_warp(m, cta, i);
   for (uint32_t i = 0; i < SIM_N_BARRIERS; i++)
-    hd_sim_clock_init(m, &cta->barrier[i].arriving);
+    hd_sim_vc_init(m, &cta->barrier[i].arriving);
   cta->mbarrier = hd_xzalloc(sizeof(sim_mbarrier) * SIM_MAX_MBARRIERS);
   cta->wgmma = hd_xzalloc(sizeof(sim_wgmma) * m->n_warpgroups);
   for (uint32_t i = 0; i < m->n_warpgroups; i++)
@@ -80,26 +80,18 @@ static void retire_warp(sim_warp *w) {
   w->busy_as = NULL;
 }
 
-static void free_know(const sim_machine *m, sim_know *know) {
-  if (know) {
-    hd_sim_clock_free(m, know);
-    free(know);
-  }
-}
-
 /* Its fences stay: later CTAs may ask for them. */
 static void retire_thread(const sim_machine *m, sim_thread *t) {
-  hd_sim_clock_free(m, &t->know);
-  free_know(m, t->released);
-  free_know(m, t->pending);
+  hd_sim_vc_free(m, &t->vc);
+  hd_sim_releases_free(m, &t->fenced);
+  hd_sim_releases_free(m, &t->seen);
   free(t->cp_group);
-  t->released = t->pending = NULL;
   t->cp_group = NULL;
 }
 
 static void retire_wgmma(const sim_machine *m, sim_wgmma *q) {
   for (uint32_t i = q->n_done; i < q->n_ops; i++)
-    hd_sim_clock_free(m, &q->op[i].know);
+    hd_sim_vc_free(m, &q->op[i].vc);
   free(q->op);
   *q = (sim_wgmma){.cta = q->cta, .index = q->index};
 }
@@ -111,7 +103,7 @@ void hd_sim_cta_retire(sim_machine *m, sim_cta *cta) {
   for (uint32_t i = 0; i < m->n_warps * 32; i++)
     retire_thread(m, &cta->thread[i]);
   for (uint32_t i = 0; i < SIM_N_BARRIERS; i++)
-    hd_sim_clock_free(m, &cta->barrier[i].arriving);
+    hd_sim_vc_free(m, &cta->barrier[i].arriving);
   for (uint32_t i = 0; i < cta->n_mbarriers; i++)
     hd_sim_mbarrier_free(m, &cta->mbarrier[i]);
   cta->n_mbarriers = 0;
@@ -143,7 +135,7 @@ void hd_sim_cta_free(sim_machine *m, sim_cta *cta) {
 
 /* ---- leaving ---- */
 
-/* What a thread has started must be known to be over when it leaves: by knowledge, not by what the
+/* What a thread has started must be over when it leaves, by happens-before and not by what the
  * schedule happened to do. */
 static sim_step check_unfinished(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_machine *m = w->machine;
@@ -151,7 +143,7 @@ static sim_step check_unfinished(sim_warp *w, const sim_insn *in, uint32_t mask)
   SIM_LANES(l, mask) {
     const sim_thread *t = hd_sim_thread(w, l);
     sim_agent agent = hd_sim_agent(w->cta, m->agent_bulk_read + w->index * 32 + l);
-    bool over = t->bulk_committed == 0 || hd_sim_knows(&t->know.full, agent, t->bulk_committed);
+    bool over = t->bulk_committed == 0 || hd_sim_clock_has(&t->vc.full, agent, t->bulk_committed);
     if ((!over || t->bulk_issued) &&
         hd_sim_find(m, "R6", w, l, in, NULL,
                     "leaves without cp.async.bulk.wait_group for its stores from shared memory") ==
@@ -164,13 +156,13 @@ static sim_step check_unfinished(sim_warp *w, const sim_insn *in, uint32_t mask)
 }
 
 /* Copies into this CTA's memory that none of its threads has waited for. */
-static sim_step check_landed(sim_warp *w, const sim_insn *in, const sim_know *all) {
+static sim_step check_landed(sim_warp *w, const sim_insn *in, const sim_vc *all) {
   sim_machine *m = w->machine;
   sim_cta *cta = w->cta;
   for (uint32_t i = 0; i < cta->n_mbarriers; i++) {
     const sim_mbarrier *b = &cta->mbarrier[i];
-    bool over = !b->landed ||
-                hd_sim_knows(&all->full, hd_sim_mbarrier_agent(m, cta, b), b->landed);
+    bool over =
+        !b->landed || hd_sim_clock_has(&all->full, hd_sim_mbarrier_agent(m, cta, b), b->landed);
     if ((b->in_flight || !over) &&
         hd_sim_find(m, "R1", w, 0, in, &m->program->insn[b->site],
                     "cta %u leaves while nobody has waited for copies that signal the mbarrier at "
@@ -179,21 +171,21 @@ static sim_step check_landed(sim_warp *w, const sim_insn *in, const sim_know *al
   }
   for (uint32_t i = 0; m->agent_cp && i < cta->n_threads; i++)
     if (cta->thread[i].cp_issued &&
-        !hd_sim_knows(&all->full, hd_sim_agent(cta, m->agent_cp + i), cta->thread[i].cp_issued))
+        !hd_sim_clock_has(&all->full, hd_sim_agent(cta, m->agent_cp + i), cta->thread[i].cp_issued))
       return hd_sim_find(m, "R1", w, 0, in, NULL,
                          "cta %u leaves while nobody has waited for a cp.async of thread %u",
                          cta->index, i);
   return SIM_NEXT;
 }
 
-static sim_step check_remote(sim_warp *w, const sim_insn *in, const sim_know *all) {
+static sim_step check_remote(sim_warp *w, const sim_insn *in, const sim_vc *all) {
   sim_machine *m = w->machine;
   sim_cta *cta = w->cta;
   for (uint32_t i = 0; cta->remote && i < m->cluster_size * m->agents_per_cta; i++) {
     sim_agent agent = (cta->cluster_first + i / m->agents_per_cta) << SIM_AGENT_SHIFT |
                       i % m->agents_per_cta;
     char name[96];
-    if (!cta->remote[i] || hd_sim_knows(&all->reads, agent, cta->remote[i]))
+    if (!cta->remote[i] || hd_sim_clock_has(&all->reads, agent, cta->remote[i]))
       continue;
     return hd_sim_find(m, "R4", w, 0, in, NULL,
                        "cta %u leaves, not ordered after an access to its shared memory by %s: a "
@@ -206,18 +198,18 @@ static sim_step check_remote(sim_warp *w, const sim_insn *in, const sim_know *al
 /* The last thread leaves: nobody else may still use this CTA's memory. */
 static sim_step check_cta_exit(sim_warp *w, const sim_insn *in) {
   sim_machine *m = w->machine;
-  sim_know all;
+  sim_vc all;
   if (m->options.off & HD_SIM_NO_RACES)
     return SIM_NEXT;
-  hd_sim_clock_init(m, &all);
+  hd_sim_vc_init(m, &all);
   for (uint32_t i = 0; i < w->cta->n_threads; i++)
-    hd_sim_join_know(m, &all, &w->cta->thread[i].know);
+    hd_sim_vc_join(m, &all, &w->cta->thread[i].vc);
   sim_step step = check_landed(w, in, &all);
   if (step == SIM_NEXT)
     step = check_remote(w, in, &all);
   if (step == SIM_NEXT)
     step = hd_sim_tensor_exit(w, in, &all);
-  hd_sim_clock_free(m, &all);
+  hd_sim_vc_free(m, &all);
   return step;
 }
 
@@ -226,7 +218,7 @@ static sim_step check_grid_exit(sim_warp *w, const sim_insn *in) {
   if (!m->plan->variant->dependent_launch)
     return SIM_NEXT;
   for (uint32_t i = 0; i < w->cta->n_threads; i++)
-    if (hd_sim_knows(&w->cta->thread[i].know.full, m->agent_grid, 1))
+    if (hd_sim_clock_has(&w->cta->thread[i].vc.full, m->agent_grid, 1))
       return SIM_NEXT;
   return hd_sim_find(m, "R8", w, 0, in, NULL, "cta %u leaves without griddepcontrol.wait",
                      w->cta->index);
@@ -248,7 +240,8 @@ sim_step hd_sim_exit(sim_warp *w, const sim_insn *in, uint32_t mask) {
   cta->n_live -= (uint32_t)__builtin_popcount(mask);
   barrier->expected -= (uint32_t)__builtin_popcount(mask);
   if (cta->n_live == 0) {
-    if (check_cta_exit(w, in) == SIM_STOP || check_grid_exit(w, in) == SIM_STOP)
+    if (hd_sim_resized_alike(w, in) == SIM_STOP || check_cta_exit(w, in) == SIM_STOP ||
+        check_grid_exit(w, in) == SIM_STOP)
       return SIM_STOP;
     cta->done = true;
   }

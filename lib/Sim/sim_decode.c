@@ -80,7 +80,7 @@ void hd_sim_take_hints(sim_decode *d, sim_insn *insn) {
   }
 }
 
-heddle_status hd_sim_judge_operands(const sim_decode *d, bool fit) {
+heddle_status hd_sim_check_operands(const sim_decode *d, bool fit) {
   for (uint32_t i = 1; i < d->n_mods; i++)
     if (!d->taken[i])
       return HEDDLE_UNSUPPORTED;
@@ -92,25 +92,43 @@ static const struct {
   const char *name;
   sim_decoder *decode;
 } families[] = {
-    {"ld", hd_sim_decode_memory},       {"ldu", hd_sim_decode_memory},
-    {"st", hd_sim_decode_memory},       {"atom", hd_sim_decode_memory},
-    {"red", hd_sim_decode_memory},      {"cvta", hd_sim_decode_memory},
-    {"mapa", hd_sim_decode_memory},     {"prefetch", hd_sim_decode_memory},
-    {"prefetchu", hd_sim_decode_memory}, {"applypriority", hd_sim_decode_memory},
-    {"createpolicy", hd_sim_decode_memory}, {"isspacep", hd_sim_decode_memory},
-    {"bra", hd_sim_decode_control},        {"brx", hd_sim_decode_control},
-    {"ret", hd_sim_decode_control},        {"exit", hd_sim_decode_control},
-    {"trap", hd_sim_decode_control},       {"bar", hd_sim_decode_sync},
-    {"barrier", hd_sim_decode_sync},    {"membar", hd_sim_decode_sync},
-    {"fence", hd_sim_decode_sync},      {"mbarrier", hd_sim_decode_mbarrier},
-    {"shfl", hd_sim_decode_control},       {"vote", hd_sim_decode_control},
-    {"elect", hd_sim_decode_control},      {"activemask", hd_sim_decode_control},
-          {"redux", hd_sim_decode_control},
-    {"setmaxnreg", hd_sim_decode_setmaxnreg}, {"griddepcontrol", hd_sim_decode_sync},
+    {"ld", hd_sim_decode_memory},
+    {"ldu", hd_sim_decode_memory},
+    {"st", hd_sim_decode_memory},
+    {"atom", hd_sim_decode_memory},
+    {"red", hd_sim_decode_memory},
+    {"cvta", hd_sim_decode_memory},
+    {"mapa", hd_sim_decode_memory},
+    {"prefetch", hd_sim_decode_memory},
+    {"prefetchu", hd_sim_decode_memory},
+    {"applypriority", hd_sim_decode_memory},
+    {"createpolicy", hd_sim_decode_memory},
+    {"isspacep", hd_sim_decode_memory},
+    {"bra", hd_sim_decode_control},
+    {"brx", hd_sim_decode_control},
+    {"ret", hd_sim_decode_control},
+    {"exit", hd_sim_decode_control},
+    {"trap", hd_sim_decode_control},
+    {"bar", hd_sim_decode_sync},
+    {"barrier", hd_sim_decode_sync},
+    {"membar", hd_sim_decode_sync},
+    {"fence", hd_sim_decode_sync},
+    {"mbarrier", hd_sim_decode_mbarrier},
+    {"shfl", hd_sim_decode_control},
+    {"vote", hd_sim_decode_control},
+    {"elect", hd_sim_decode_control},
+    {"activemask", hd_sim_decode_control},
+    {"redux", hd_sim_decode_control},
+    {"match", hd_sim_decode_control},
+    {"setmaxnreg", hd_sim_decode_setmaxnreg},
+    {"griddepcontrol", hd_sim_decode_sync},
     {"nanosleep", hd_sim_decode_control},
-    {"cp", hd_sim_decode_copy},         {"ldmatrix", hd_sim_decode_matrix},
-    {"stmatrix", hd_sim_decode_matrix}, {"movmatrix", hd_sim_decode_matrix},
-    {"mma", hd_sim_decode_mma},      {"wgmma", hd_sim_decode_wgmma},
+    {"cp", hd_sim_decode_copy},
+    {"ldmatrix", hd_sim_decode_matrix},
+    {"stmatrix", hd_sim_decode_matrix},
+    {"movmatrix", hd_sim_decode_matrix},
+    {"mma", hd_sim_decode_mma},
+    {"wgmma", hd_sim_decode_wgmma},
     {"tcgen05", hd_sim_decode_tcgen05},
 };
 

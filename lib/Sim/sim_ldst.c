@@ -57,51 +57,17 @@ static sim_step locate(sim_warp *w, const sim_insn *in, uint32_t lane, uint64_t 
 
 /* ---- order of strong accesses (R7) ---- */
 
-static void publish_word(sim_warp *w, const sim_insn *in, uint32_t lane, sim_sync_word *word) {
-  sim_machine *m = w->machine;
-  sim_thread *t = hd_sim_thread(w, lane);
-  bool narrow = in->scope == SIM_SCOPE_CTA || in->scope == SIM_SCOPE_CLUSTER;
-  if (in->sem == SIM_SEM_RELEASE || in->sem == SIM_SEM_ACQ_REL) {
-    word->local_cta = w->cta->index;
-    hd_sim_publish(m, narrow ? &word->local : &word->gpu, w, 1u << lane);
-  } else if (t->released && !narrow) {
-    hd_sim_join_know(m, &word->gpu, t->released);
+static sim_sync_word *word_of(const sim_warp *w, const sim_insn *in, uint64_t address) {
+  uint8_t space = in->space;
+  if (space == SIM_GENERIC && address >= SIM_SHARED_WINDOW &&
+      address < SIM_SHARED_WINDOW + (1ull << 32)) {
+    address -= SIM_SHARED_WINDOW;
+    space = SIM_SHARED_CLUSTER;
   }
-}
-
-static void acquire_word(sim_warp *w, const sim_insn *in, uint32_t lane, sim_sync_word *word) {
-  sim_machine *m = w->machine;
-  sim_thread *t = hd_sim_thread(w, lane);
-  if (in->sem == SIM_SEM_ACQUIRE || in->sem == SIM_SEM_ACQ_REL) {
-    if (in->scope != SIM_SCOPE_CTA && in->scope != SIM_SCOPE_CLUSTER)
-      hd_sim_acquire(m, w, 1u << lane, &word->gpu);
-    if (word->local_cta == w->cta->index)
-      hd_sim_acquire(m, w, 1u << lane, &word->local);
-    return;
-  }
-  if (!t->pending) {
-    t->pending = hd_xmalloc(sizeof *t->pending);
-    hd_sim_clock_init(m, t->pending);
-  }
-  hd_sim_join_know(m, t->pending, &word->gpu);
-}
-
-/* A store ends what others had released there: who reads its value hears of its own thread only. An
- * atom goes on with it. */
-static void begin_word(const sim_machine *m, sim_sync_word *word) {
-  sim_know *const all[] = {&word->gpu, &word->local};
-  for (size_t i = 0; i < HD_COUNT(all); i++) {
-    hd_sim_clock_free(m, all[i]);
-    hd_sim_clock_init(m, all[i]);
-  }
-}
-
-static sim_sync_word *word_of(sim_warp *w, const sim_insn *in, uint32_t lane, uint64_t address) {
-  if (in->space == SIM_SHARED_CTA && address >> SIM_RANK_SHIFT == 0)
+  if (space == SIM_SHARED_CTA && address >> SIM_RANK_SHIFT == 0)
     address |= (uint64_t)w->cta->rank << SIM_RANK_SHIFT;
-  if (in->space == SIM_SHARED_CTA || in->space == SIM_SHARED_CLUSTER)
+  if (space == SIM_SHARED_CTA || space == SIM_SHARED_CLUSTER)
     address |= 1ull << 63 | (uint64_t)w->cta->cluster_first << 40;
-  (void)lane;
   return hd_sim_word(w->machine, address);
 }
 
@@ -119,7 +85,7 @@ static sim_step load_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   uint64_t address = hd_sim_address(w, &in->opnd[1], lane), scratch[32];
   uint8_t *at;
   if (in->sem == SIM_SEM_ACQUIRE || in->sem == SIM_SEM_RELAXED || in->sem == SIM_SEM_VOLATILE)
-    acquire_word(w, in, lane, word_of(w, in, lane, address));
+    hd_sim_word_acquire(w, in, lane, word_of(w, in, address));
   if (locate(w, in, lane, address, each * n, SIM_READ, &at) == SIM_STOP)
     return SIM_STOP;
   for (uint32_t i = 0; i < n; i++) {
@@ -161,9 +127,9 @@ static sim_step store_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   }
   w->n_stores++;
   if (in->sem != SIM_SEM_NONE) {
-    sim_sync_word *word = word_of(w, in, lane, address);
-    begin_word(w->machine, word);
-    publish_word(w, in, lane, word);
+    sim_sync_word *word = word_of(w, in, address);
+    hd_sim_word_store(w, lane, word);
+    hd_sim_word_release(w, in, lane, word);
     hd_sim_progress(w->machine);
   }
   return SIM_NEXT;
@@ -241,9 +207,9 @@ static sim_step atom_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   uint64_t b = hd_sim_read_lane(w, &o[1], lane);
   uint64_t c = in->atom == A_CAS ? hd_sim_read_lane(w, &o[2], lane) : 0;
   uint8_t *at;
-  sim_sync_word *word = word_of(w, in, lane, address);
+  sim_sync_word *word = word_of(w, in, address);
   if (in->n_dst)
-    acquire_word(w, in, lane, word);
+    hd_sim_word_acquire(w, in, lane, word);
   if (locate(w, in, lane, address, n, SIM_ATOMIC, &at) == SIM_STOP)
     return SIM_STOP;
   memcpy(&old, at, n);
@@ -251,7 +217,7 @@ static sim_step atom_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   uint64_t value =
       in->atom == A_CAS ? swapped : reduce(in->atom, hd_sim_type(in->type[0]), old, b);
   memcpy(at, &value, n);
-  publish_word(w, in, lane, word);
+  hd_sim_word_release(w, in, lane, word);
   if (memcmp(&value, &old, n) != 0)
     hd_sim_progress(w->machine);
   if (in->n_dst)

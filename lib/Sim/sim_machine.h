@@ -19,7 +19,7 @@ enum {
   SIM_SHARED_LIMIT = 233472 /* 228 KB, the reserved kilobyte included */
 };
 
-/* ---- knowledge: vector clocks (sim_clock.c) ---- */
+/* ---- happens-before: vector clocks (sim_clock.c) ---- */
 
 /* An agent is what makes accesses in order: a thread, its cp.async groups, its bulk groups (reads
  * of the source; writes of the destination), a warpgroup's wgmma groups, a phase of an mbarrier.
@@ -37,22 +37,23 @@ typedef struct sim_block {
   uint32_t clock[];
 } sim_block;
 
-/* One block a CTA, NULL where nothing is known; copied on write. */
+/* One block a CTA, NULL where it is all zero; copied on write. */
 typedef struct sim_clock {
   sim_block **block;
 } sim_clock;
 
-/* What a thread or barrier knows has happened. order >= reads >= full: the weak remote arrive of R3
- * tells only of reads; relaxed arrivals, commits and bytes that land tell that what precedes them
- * is over, and nothing of memory. */
-enum { SIM_KNOW_PARTS = 3 };
-typedef struct sim_know {
+/* What happened before a point of a thread, or before a barrier completed, in three strengths:
+ * full, memory is visible; reads, earlier reads are over (R3's remote arrive at the default scope
+ * orders no more); order, earlier instructions are over (relaxed arrivals, commits and bytes that
+ * land order no memory). order >= reads >= full. */
+enum { SIM_VC_PARTS = 3 };
+typedef struct sim_vc {
   sim_clock full, reads, order;
-} sim_know;
+} sim_vc;
 
 /* Knowledge plus the holder's own clock. */
 typedef struct sim_view {
-  const sim_know *know;
+  const sim_vc *vc;
   sim_agent self;
   uint32_t self_clock;
 } sim_view;
@@ -60,33 +61,34 @@ typedef struct sim_view {
 struct sim_machine;
 struct sim_cta;
 
-void hd_sim_clock_init(const struct sim_machine *m, sim_know *know);
-void hd_sim_clock_free(const struct sim_machine *m, sim_know *know);
-void hd_sim_join(const struct sim_machine *m, sim_clock *into, const sim_clock *from);
-void hd_sim_join_know(const struct sim_machine *m, sim_know *into, const sim_know *from);
-/* into, which knows less, becomes from. */
-void hd_sim_adopt(const struct sim_machine *m, sim_know *into, const sim_know *from);
-/* into becomes what both know. */
-void hd_sim_meet_know(const struct sim_machine *m, sim_know *into, const sim_know *other);
-void hd_sim_learn(const struct sim_machine *m, sim_clock *into, sim_agent agent, uint32_t clock);
-void hd_sim_learn_know(const struct sim_machine *m, sim_know *into, sim_agent agent,
-                       uint32_t clock);
+void hd_sim_vc_init(const struct sim_machine *m, sim_vc *vc);
+void hd_sim_vc_free(const struct sim_machine *m, sim_vc *vc);
+void hd_sim_clock_join(const struct sim_machine *m, sim_clock *into, const sim_clock *from);
+void hd_sim_vc_join(const struct sim_machine *m, sim_vc *into, const sim_vc *from);
+/* Of memory, the operations on tensor memory alone; reads and order as they are. */
+void hd_sim_vc_join_tensor(const struct sim_machine *m, sim_vc *into, const sim_vc *from);
+/* into, which holds no more than from, becomes from. */
+void hd_sim_vc_copy(const struct sim_machine *m, sim_vc *into, const sim_vc *from);
+/* into becomes what both hold. */
+void hd_sim_vc_meet(const struct sim_machine *m, sim_vc *into, const sim_vc *other);
+void hd_sim_clock_raise(const struct sim_machine *m, sim_clock *into, sim_agent agent,
+                        uint32_t clock);
+void hd_sim_vc_raise(const struct sim_machine *m, sim_vc *into, sim_agent agent, uint32_t clock);
 /* The same for one lane of a warp after the other. Lanes mostly hold the same blocks: what one join
  * made of them, the next lane takes over. One sim_lanes serves one kind of join. */
 typedef struct sim_lanes {
   sim_block **before;   /* owned: what the last lane had */
-  const sim_know *made; /* what became of it; NULL: none yet */
-  const sim_know *from;
+  const sim_vc *made;   /* what became of it; NULL: none yet */
+  const sim_vc *from;
 } sim_lanes;
 void hd_sim_lanes_begin(const struct sim_machine *m, sim_lanes *lanes);
-void hd_sim_lanes_join(const struct sim_machine *m, sim_lanes *lanes, sim_know *into,
-                       const sim_know *from);
-void hd_sim_lanes_learn(const struct sim_machine *m, sim_lanes *lanes, sim_know *into,
+void hd_sim_lanes_join(const struct sim_machine *m, sim_lanes *lanes, sim_vc *into,
+                       const sim_vc *from);
+void hd_sim_lanes_raise(const struct sim_machine *m, sim_lanes *lanes, sim_vc *into,
                         sim_agent agent, uint32_t clock);
 void hd_sim_lanes_end(sim_lanes *lanes);
-bool hd_sim_knows(const sim_clock *clock, sim_agent agent, uint32_t at);
-/* Certainly the same; false says nothing. */
-bool hd_sim_same_know(const struct sim_machine *m, const sim_know *a, const sim_know *b);
+bool hd_sim_clock_has(const sim_clock *clock, sim_agent agent, uint32_t at);
+bool hd_sim_vc_same(const struct sim_machine *m, const sim_vc *a, const sim_vc *b); /* at least */
 
 /* ---- memory ---- */
 
@@ -100,7 +102,7 @@ typedef struct sim_readers {
 enum { SIM_MAX_NOTED = 2 /* with the last writer, and the one reader, where more is 0 */ };
 enum { SIM_CELL_WRITTEN = 1, SIM_CELL_ASYNC = 2, SIM_CELL_WROTE = 4, SIM_CELL_MBARRIER = 8 };
 
-/* The history of one grain of memory: its last write, and the reads since that no other known read
+/* The history of one grain of memory: its last write, and the reads since that no other read
  * follows; before it, the strong accesses that it, being strong, need not follow (WROTE: some of
  * them writes). */
 typedef struct sim_cell {
@@ -130,7 +132,7 @@ typedef struct sim_waited {
   uint32_t lane;
   sim_agent agent;
   uint32_t clock;
-  bool expects, followed; /* bytes alone; an arrival of the phase knows of it */
+  bool expects, followed; /* bytes alone; an arrival of the phase follows it */
 } sim_waited;
 
 typedef struct sim_mbarrier {
@@ -143,9 +145,9 @@ typedef struct sim_mbarrier {
   uint32_t landed;                /* the last phase, counted from 1, in which one did */
   sim_agent init_agent;
   uint32_t init_clock;
-  sim_know arriving, done; /* local and cluster-scope releases; done: of completed phases */
-  sim_know arriving_cluster, done_cluster; /* full: those that need acquire.cluster */
-  sim_know arriving_order, done_order; /* what any arrival tells of order, for tcgen05 fences */
+  sim_vc arriving, done; /* local and cluster-scope releases; done: of completed phases */
+  sim_vc arriving_cluster, done_cluster; /* full: those that need acquire.cluster */
+  sim_vc arriving_order, done_order;     /* what any arrival tells of order, for tcgen05 fences */
   uint32_t site; /* of the init */
   sim_waited *waited; /* owned */
   uint32_t n_waited, waited_cap;
@@ -156,7 +158,7 @@ typedef struct sim_mbarrier {
 
 typedef struct sim_barrier {
   uint32_t expected, arrived, generation;
-  sim_know arriving, done;
+  sim_vc arriving, done;
 } sim_barrier;
 
 /* ---- threads, warps, CTAs ---- */
@@ -174,8 +176,19 @@ enum { /* REMOTE: shared memory of the cluster's other CTAs */
   SIM_FENCE_REMOTE = 16
 };
 
+/* What threads released, each at a scope. */
+typedef struct sim_release {
+  sim_agent agent;
+  uint8_t scope;
+  sim_vc vc;
+} sim_release;
+typedef struct sim_releases {
+  sim_release *at; /* owned */
+  uint32_t n, cap;
+} sim_releases;
+
 typedef struct sim_thread {
-  sim_know know;
+  sim_vc vc;
   uint32_t clock;
   sim_fence *fence;
   uint32_t n_fences, fence_cap;
@@ -186,8 +199,8 @@ typedef struct sim_thread {
   uint32_t cluster_generation; /* of its last barrier.cluster.arrive */
   bool cluster_arrived;
   uint16_t came; /* bits: barriers that it came to in their running round */
-  sim_know *released; /* snapshot of the last release fence at gpu scope, or NULL */
-  sim_know *pending;  /* what relaxed reads brought, for the next acquire fence, or NULL */
+  sim_releases fenced; /* by its last fence of each scope, for its next strong writes */
+  sim_releases seen;   /* by its relaxed reads, for its next fence that acquires */
   struct sim_issuer *issuer; /* of tcgen05 instructions; NULL: the program has none */
 } sim_thread;
 
@@ -227,6 +240,12 @@ typedef struct sim_group {
   sim_poll poll;
 } sim_group;
 
+/* A setmaxnreg that a warp has executed, and the clock of its first thread then. */
+typedef struct sim_resize {
+  const sim_insn *insn;
+  uint32_t clock;
+} sim_resize;
+
 typedef struct sim_warp {
   struct sim_machine *machine;
   struct sim_cta *cta;
@@ -240,6 +259,8 @@ typedef struct sim_warp {
   uint8_t *busy_as;   /* [n_regs] 'd', 'a' or 'm' */
   uint32_t fence_epoch, wgmma_issued, wgmma_committed, wgmma_waited;
   uint32_t registers; /* of a thread, as setmaxnreg says */
+  uint32_t n_resized;
+  sim_resize resize[2]; /* the last two: the n-th at n % 2 */
   uint32_t busy_shape, refusals; /* how often a try_wait answered no */
   struct sim_mover *mover; /* its tcgen05.ld and .st; NULL: the program has none */
   bool dirty; /* lanes have made accesses or learnt since they were last synchronised */
@@ -280,7 +301,7 @@ typedef struct sim_async {
   const sim_insn *insn;
   sim_warp *warp;
   uint32_t lane, mask;
-  sim_know know; /* of the issuer, when it was issued */
+  sim_vc vc; /* of the issuer, when it was issued */
   sim_agent self;
   uint32_t self_clock;
   sim_cta *target; /* whose shared memory */
@@ -297,10 +318,10 @@ typedef struct sim_async {
   uint64_t lane_global[32];
 } sim_async;
 
+/* A word that strong accesses met, and what was released there (sim_scope.c). */
 typedef struct sim_sync_word {
   uint64_t address;
-  sim_know gpu, local; /* local: released at cta scope by local_cta */
-  uint32_t local_cta;
+  sim_releases releases;
 } sim_sync_word;
 
 typedef struct sim_machine {
@@ -317,6 +338,7 @@ typedef struct sim_machine {
   uint32_t n_noted;
   bool stop;
   uint64_t random;
+  uint8_t *waited; /* [n_insns] of a try_wait: executed 1, has answered no 2 */
 
   uint32_t grid[3]; /* n_ctas are counted along x first; clusters lie along x */
   uint32_t n_ctas, cluster_size, n_threads, n_warps, n_warpgroups;
@@ -344,7 +366,8 @@ typedef struct sim_machine {
 /* ---- findings (sim_report.c) ---- */
 
 /* Records a finding with "thread (cta, warp, lane)" and the instruction; same rule and lines only
- * once. Returns SIM_STOP when the run must end. */
+ * once. rule: "R5", by the ISA; "R5:heddle", by a rule of Heddle's own; "R3:measured". Returns
+ * SIM_STOP when the run must end. */
 sim_step hd_sim_find(sim_machine *m, const char *rule, const sim_warp *warp, uint32_t lane,
                      const sim_insn *insn, const sim_insn *other, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
@@ -411,16 +434,16 @@ static inline sim_agent hd_sim_thread_agent(const sim_warp *w, uint32_t lane) {
 }
 static inline sim_view hd_sim_view(const sim_warp *w, uint32_t lane) {
   const sim_thread *t = hd_sim_thread(w, lane);
-  return (sim_view){&t->know, hd_sim_thread_agent(w, lane), t->clock};
+  return (sim_view){&t->vc, hd_sim_thread_agent(w, lane), t->clock};
 }
 
-/* Adds what the lanes know, their own accesses included, to `into`; their clocks tick. */
-void hd_sim_publish(sim_machine *m, sim_know *into, sim_warp *w, uint32_t mask);
-void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t mask, const sim_know *from);
+/* Adds the lanes' clocks, their own accesses included, to `into`; their clocks tick. */
+void hd_sim_publish(sim_machine *m, sim_vc *into, sim_warp *w, uint32_t mask);
+void hd_sim_acquire(sim_machine *m, sim_warp *w, uint32_t mask, const sim_vc *from);
 
 /* ---- where the lanes of a warp meet (sim_meet.c) ---- */
 
-/* bar.warp.sync: each lane knows what all know. */
+/* bar.warp.sync: each lane comes after all accesses of all. */
 void hd_sim_lanesync(sim_warp *w, uint32_t mask);
 /* Any .sync instruction: what one lane has waited for is over for all. */
 void hd_sim_meet(sim_warp *w, uint32_t mask);
@@ -429,7 +452,7 @@ void hd_sim_meet(sim_warp *w, uint32_t mask);
 
 enum { SIM_READ, SIM_WRITE, SIM_ATOMIC };
 
-/* One access: who, with which knowledge, through which proxy. */
+/* One access: who, after which events, through which proxy. */
 typedef struct sim_access {
   sim_machine *m;
   const sim_warp *warp;
@@ -463,8 +486,15 @@ sim_step hd_sim_reach(const sim_access *a, sim_cta *cta);
 /* n aligned bytes of the CTA's shared memory, checked. */
 sim_step hd_sim_chunk(sim_access *a, sim_cta *cta, uint32_t address, uint32_t n,
                       const uint8_t **at);
-/* A release or acquire by a thread on a word of global memory. */
+/* The word that strong accesses at the address meet. */
 sim_sync_word *hd_sim_word(sim_machine *m, uint64_t address);
+/* sim_scope.c. A strong store, before its release; then that of any strong write; a strong read. */
+void hd_sim_word_store(sim_warp *w, uint32_t lane, sim_sync_word *word);
+void hd_sim_word_release(sim_warp *w, const sim_insn *in, uint32_t lane, sim_sync_word *word);
+void hd_sim_word_acquire(sim_warp *w, const sim_insn *in, uint32_t lane,
+                         const sim_sync_word *word);
+void hd_sim_releases_free(const sim_machine *m, sim_releases *releases);
+sim_exec hd_sim_exec_fence;
 
 /* ---- synchronisation (sim_mbarrier.c, sim_barrier.c) ---- */
 
@@ -481,16 +511,15 @@ static inline sim_agent hd_sim_mbarrier_agent(const sim_machine *m, const sim_ct
                                               const sim_mbarrier *b) {
   return hd_sim_agent(cta, m->agent_mbarrier + (uint32_t)(b - cta->mbarrier));
 }
-/* What threads of other CTAs have sent: known to an acquire at cluster scope only. */
+/* What threads of other CTAs have sent: ordered by an acquire at cluster scope only. */
 static inline sim_agent hd_sim_sent_agent(const sim_machine *m, const sim_cta *cta,
                                           const sim_mbarrier *b) {
   return hd_sim_agent(cta, m->agent_sent + (uint32_t)(b - cta->mbarrier));
 }
 
-/* sim_phase.c. An arrival by a thread that knows `know`. */
-sim_step hd_sim_phase_arrive(sim_machine *m, const sim_warp *w, uint32_t lane,
-                             const sim_insn *in, const sim_know *know, const sim_cta *cta,
-                             sim_mbarrier *b);
+/* sim_phase.c. An arrival by a thread whose clocks are `vc`. */
+sim_step hd_sim_phase_arrive(sim_machine *m, const sim_warp *w, uint32_t lane, const sim_insn *in,
+                             const sim_vc *vc, const sim_cta *cta, sim_mbarrier *b);
 /* The same for one that an operation makes, or its bytes: it tells what precedes the issue. */
 sim_step hd_sim_phase_land(sim_machine *m, const sim_async *op);
 /* A thread expects bytes alone: of the running phase, which must not end without it. */
@@ -529,7 +558,7 @@ typedef struct sim_wgmma_op {
   uint64_t desc_a, desc_b;
   bool scale_d;
   uint32_t warps, group; /* bit a warp that has issued it */
-  sim_know know;
+  sim_vc vc;
 } sim_wgmma_op;
 
 typedef struct sim_wgmma {
@@ -544,8 +573,9 @@ bool hd_sim_wgmma_ready(const sim_wgmma *queue);
 
 /* A barrier may be complete now: an arrival, or a thread that left. */
 void hd_sim_cluster_advance(sim_machine *m, uint32_t cluster);
-/* All of `need` must be in `mask`, or the group waits for them. */
-bool hd_sim_gathered(sim_warp *w, uint32_t need, uint32_t mask);
+/* The lanes of *mask that execute a collective now, all of one membermask (the operand); the others
+ * stay behind. SIM_WAIT: lanes of each mask are missing. */
+sim_step hd_sim_members(sim_warp *w, const sim_insn *in, const sim_opnd *o, uint32_t *mask);
 
 /* ---- the run (sim_run.c, sim_cta.c, sim_schedule.c) ---- */
 
@@ -563,6 +593,7 @@ void hd_sim_cta_free(sim_machine *m, sim_cta *cta);
 void hd_sim_cta_retire(sim_machine *m, sim_cta *cta);
 /* Lanes leave. */
 sim_step hd_sim_exit(sim_warp *w, const sim_insn *insn, uint32_t mask);
+sim_step hd_sim_resized_alike(sim_warp *w, const sim_insn *in); /* sim_setmaxnreg.c */
 /* Runs all CTAs to their end. */
 void hd_sim_schedule(sim_machine *m);
 

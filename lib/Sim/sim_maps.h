@@ -13,76 +13,75 @@
 
 /* A and B are k-wide rows of bytes: `bits` an element; A in compressed columns when sparse. D of
  * mma is the n = 8 case of wgmma's. */
-typedef struct hd_sim_place {
+typedef struct hd_sim_coord {
   uint32_t row, col;
-} hd_sim_place;
+} hd_sim_coord;
 
 /* Element `index` (0 = lowest bits) of 32-bit register `reg` of A:  (lane, reg, index) -> (m,
  * k). */
-static inline hd_sim_place hd_sim_place_a(uint32_t bits, uint32_t lane, uint32_t reg,
+static inline hd_sim_coord hd_sim_coord_a(uint32_t bits, uint32_t lane, uint32_t reg,
                                           uint32_t index) {
-  return (hd_sim_place){lane / 4 + 8 * (reg & 1),
+  return (hd_sim_coord){lane / 4 + 8 * (reg & 1),
                         (16 * (reg >> 1) + 4 * (lane % 4)) * 8 / bits + index};
 }
 
 /* Element of B of mma:  (lane, reg, index) -> (k, n). */
-static inline hd_sim_place hd_sim_place_b(uint32_t bits, uint32_t lane, uint32_t reg,
+static inline hd_sim_coord hd_sim_coord_b(uint32_t bits, uint32_t lane, uint32_t reg,
                                           uint32_t index) {
-  return (hd_sim_place){(16 * reg + 4 * (lane % 4)) * 8 / bits + index, lane / 4};
+  return (hd_sim_coord){(16 * reg + 4 * (lane % 4)) * 8 / bits + index, lane / 4};
 }
 
 /* Element of C and D, 32-bit (bits 32, index 0) or pairs of 16-bit (bits 16, index 0, 1). */
-static inline hd_sim_place hd_sim_place_d(uint32_t bits, uint32_t lane, uint32_t reg,
+static inline hd_sim_coord hd_sim_coord_d(uint32_t bits, uint32_t lane, uint32_t reg,
                                           uint32_t index) {
   uint32_t i = bits == 32 ? reg : 2 * reg + index; /* running number of the element */
-  return (hd_sim_place){lane / 4 + 8 * (i >> 1 & 1), 8 * (i >> 2) + 2 * (lane % 4) + (i & 1)};
+  return (hd_sim_coord){lane / 4 + 8 * (i >> 1 & 1), 8 * (i >> 2) + 2 * (lane % 4) + (i & 1)};
 }
 
 /* The metadata nibble of a row (0-15) and a group of the row: which lane holds it, from which bit.
  * bits: of an element of A; n_groups: in a row of the instruction. 16-bit and tf32 keep rows g and
  * g + 8 in one word; 8- and 4-bit types keep one row a word. */
-typedef struct hd_sim_meta_place {
+typedef struct hd_sim_meta_coord {
   uint32_t lane, bit;
-} hd_sim_meta_place;
+} hd_sim_meta_coord;
 
-static inline hd_sim_meta_place hd_sim_place_meta(uint32_t bits, uint32_t n_groups,
-                                                  uint32_t selector, uint32_t row,
-                                                  uint32_t group) {
+static inline hd_sim_meta_coord hd_sim_coord_meta(uint32_t bits, uint32_t n_groups,
+                                                  uint32_t selector, uint32_t row, uint32_t group) {
   uint32_t high = row / 8;
   if (bits >= 16)
-    return (hd_sim_meta_place){4 * (row % 8) + selector * (n_groups / 4) + group / 4,
+    return (hd_sim_meta_coord){4 * (row % 8) + selector * (n_groups / 4) + group / 4,
                                4 * (group % 4) + 16 * high};
-  return (hd_sim_meta_place){4 * (row % 8) + 2 * selector + high + 2 * (group / 8),
+  return (hd_sim_meta_coord){4 * (row % 8) + 2 * selector + high + 2 * (group / 8),
                              4 * (group % 8)};
 }
 
 /* Block scales of mma: which lane's word, and from which bit, scales row i of A or column i of B in
  * block j of k. A's rows g and g + 8 come from a pair of lanes, B's column g from one lane of
  * four. */
-static inline hd_sim_meta_place hd_sim_place_scale(bool of_a, uint32_t byte_id, uint32_t thread_id,
+static inline hd_sim_meta_coord hd_sim_coord_scale(bool of_a, uint32_t byte_id, uint32_t thread_id,
                                                    uint32_t i, uint32_t j) {
   uint32_t lane = of_a ? 4 * (i % 8) + 2 * thread_id + i / 8 : 4 * i + thread_id;
-  return (hd_sim_meta_place){lane, 8 * (byte_id + j)};
+  return (hd_sim_meta_coord){lane, 8 * (byte_id + j)};
 }
 
 /* ldmatrix and stmatrix: which byte of memory, (row, byte of its 16), is byte `index` of a
  * register. Row i is at the address that lane i gives. */
 typedef enum hd_sim_matrix { HD_SIM_M8N8, HD_SIM_M8N16, HD_SIM_M16N16, HD_SIM_M16N8 } hd_sim_matrix;
 
-static inline hd_sim_place hd_sim_place_matrix(hd_sim_matrix shape, bool trans, uint32_t lane,
+static inline hd_sim_coord hd_sim_coord_matrix(hd_sim_matrix shape, bool trans, uint32_t lane,
                                                uint32_t reg, uint32_t index) {
   uint32_t g = lane / 4, q = lane % 4, half = index / 2, low = index % 2;
   switch (shape) {
   case HD_SIM_M8N16: /* four neighbours of row g */
-    return (hd_sim_place){8 * reg + g, 4 * q + index};
+    return (hd_sim_coord){8 * reg + g, 4 * q + index};
   case HD_SIM_M16N16: /* transposed: column g of four neighbouring rows, then column g + 8 */
-    return (hd_sim_place){16 * (reg / 2) + 4 * q + index, g + 8 * (reg % 2)};
+    return (hd_sim_coord){16 * (reg / 2) + 4 * q + index, g + 8 * (reg % 2)};
   case HD_SIM_M16N8: /* transposed: an accumulator's (g, 2q), (g, 2q + 1), (g + 8, 2q), (g + 8, 2q +
                         1) */
-    return (hd_sim_place){8 * reg + 2 * q + low, g + 8 * half};
+    return (hd_sim_coord){8 * reg + 2 * q + low, g + 8 * half};
   default: /* two 16-bit elements: columns 2q and 2q + 1 of row g, or the transpose of it */
-    return trans ? (hd_sim_place){8 * reg + 2 * q + half, 2 * g + low}
-                 : (hd_sim_place){8 * reg + g, 4 * q + index};
+    return trans ? (hd_sim_coord){8 * reg + 2 * q + half, 2 * g + low}
+                 : (hd_sim_coord){8 * reg + g, 4 * q + index};
   }
 }
 
@@ -103,6 +102,7 @@ typedef struct hd_sim_descriptor {
   hd_swizzle swizzle;
 } hd_sim_descriptor;
 
+#define HD_SIM_DESCRIPTOR_RESERVED 0x3ff1c000c000c000ull
 hd_sim_descriptor hd_sim_descriptor_read(uint64_t bits);
 /* Shared byte address (18 bits) of element (mn, k) of `bytes` bytes. */
 uint32_t hd_sim_descriptor_address(const hd_sim_descriptor *d, bool mn_major, uint32_t mn,

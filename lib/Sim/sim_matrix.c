@@ -41,7 +41,7 @@ static uint32_t n_rows_of(const sim_insn *in) {
 
 static uint8_t *byte_of(const sim_insn *in, uint8_t rows[32][16], uint32_t lane, uint32_t reg,
                         uint32_t index) {
-  hd_sim_place p = hd_sim_place_matrix(in->op, in->flags & SIM_F_TRANS, lane, reg, index);
+  hd_sim_coord p = hd_sim_coord_matrix(in->op, in->flags & SIM_F_TRANS, lane, reg, index);
   return &rows[p.row][p.col];
 }
 

@@ -1,25 +1,27 @@
-/* Sim/sim_mbarrier.c: mbarriers: phases, arrivals, transaction bytes, and what a wait tells. */
+/* Sim/sim_mbarrier.c: mbarriers: phases, arrivals, transaction bytes, and what a wait acquires. */
 #include <stdlib.h>
 
 #include "Sim/sim_tmem.h"
 
-enum { MOST_TX = (1 << 20) - 1 };
+enum { MAX_TX = (1 << 20) - 1 };
 
-/* All that it holds of knowledge. */
-#define KNOWLEDGE(b)                                                                               \
-  {&(b)->arriving,     &(b)->done,           &(b)->arriving_cluster,                               \
-   &(b)->done_cluster, &(b)->arriving_order, &(b)->done_order}
+/* All its clocks. */
+#define CLOCKS(b)                                                                                  \
+  {                                                                                                \
+    &(b)->arriving, &(b)->done, &(b)->arriving_cluster, &(b)->done_cluster, &(b)->arriving_order,  \
+        &(b)->done_order                                                                           \
+  }
 
-static void start_knowledge(const sim_machine *m, sim_mbarrier *b) {
-  sim_know *const all[] = KNOWLEDGE(b);
+static void start_clocks(const sim_machine *m, sim_mbarrier *b) {
+  sim_vc *const all[] = CLOCKS(b);
   for (size_t i = 0; i < HD_COUNT(all); i++)
-    hd_sim_clock_init(m, all[i]);
+    hd_sim_vc_init(m, all[i]);
 }
 
 void hd_sim_mbarrier_free(const sim_machine *m, sim_mbarrier *b) {
-  sim_know *const all[] = KNOWLEDGE(b);
+  sim_vc *const all[] = CLOCKS(b);
   for (size_t i = 0; i < HD_COUNT(all); i++)
-    hd_sim_clock_free(m, all[i]);
+    hd_sim_vc_free(m, all[i]);
   free(b->waited);
   free(b->arrived);
 }
@@ -41,26 +43,30 @@ static void mark_cells(sim_cta *cta, uint32_t offset, uint32_t flags, const sim_
   }
 }
 
-/* The init was fenced, and the user knows of the fence, or that what comes behind it has come
- * before (a relaxed cluster barrier). */
-static bool knows_fence(const sim_access *a, const sim_cta *cta, const sim_mbarrier *b) {
+/* The init was fenced, and the user comes after the fence. fence.mbarrier_init releases it, so that
+ * order is enough (a relaxed cluster barrier); a proxy fence releases nothing. */
+static bool follows_fence(const sim_access *a, const sim_cta *cta, const sim_mbarrier *b) {
   const sim_thread *t = &cta->thread[hd_sim_local(b->init_agent)];
-  for (uint32_t i = 0; i < t->n_fences; i++)
-    if ((t->fence[i].what & SIM_FENCE_INIT) && t->fence[i].clock >= b->init_clock &&
-        (b->init_agent == a->view.self ||
-         hd_sim_knows(&a->view.know->order, b->init_agent, t->fence[i].clock + 1)))
+  for (uint32_t i = 0; i < t->n_fences; i++) {
+    const sim_fence *f = &t->fence[i];
+    bool releases = f->what & SIM_FENCE_INIT;
+    const sim_clock *clock = releases ? &a->view.vc->order : &a->view.vc->full;
+    if ((releases || (f->what & SIM_FENCE_SHARED)) && f->clock >= b->init_clock &&
+        (b->init_agent == a->view.self || hd_sim_clock_has(clock, b->init_agent, f->clock + 1)))
       return true;
+  }
   return false;
 }
 
-/* R4: the init happened before, and a TMA or a remote arrive needs its fence too. */
+/* R4: the init happened before. That a copy or a remote arrive needs a fence behind it, too, is
+ * Heddle's own rule: the ISA asks for it where a relaxed barrier orders the two. */
 static sim_step check_init(const sim_access *a, const sim_cta *cta, const sim_mbarrier *b) {
   const sim_machine *m = a->m;
-  if ((m->options.off & HD_SIM_NO_RACES) || knows_fence(a, cta, b))
+  if ((m->options.off & HD_SIM_NO_RACES) || follows_fence(a, cta, b))
     return SIM_NEXT;
   const sim_insn *init = &m->program->insn[b->site];
   bool own = b->init_agent == a->view.self, remote = a->warp->cta != cta;
-  if (!own && !hd_sim_knows(&a->view.know->full, b->init_agent, b->init_clock))
+  if (!own && !hd_sim_clock_has(&a->view.vc->full, b->init_agent, b->init_clock))
     return hd_sim_find(
         a->m, "R4", a->warp, a->lane, a->insn, init,
         "uses the mbarrier at shared byte %u of cta %u, whose init at line %u is not "
@@ -69,7 +75,7 @@ static sim_step check_init(const sim_access *a, const sim_cta *cta, const sim_mb
   if ((!a->async && !remote) || (m->options.off & HD_SIM_NO_PROXIES))
     return SIM_NEXT;
   return hd_sim_find(
-      a->m, "R4", a->warp, a->lane, a->insn, init,
+      a->m, "R4:heddle", a->warp, a->lane, a->insn, init,
       "%s the mbarrier at shared byte %u of cta %u without fence.mbarrier_init after "
       "its init at line %u",
       remote ? "arrives from another CTA at" : "lets a copy signal", b->offset, cta->index,
@@ -93,14 +99,14 @@ void hd_sim_mbarrier_advance(sim_machine *m, sim_cta *cta, sim_mbarrier *b) {
   hd_sim_phase_over(m, cta, b);
   b->phase++;
   b->pending = b->count;
-  hd_sim_learn_know(m, &b->arriving, hd_sim_mbarrier_agent(m, cta, b), b->phase);
-  hd_sim_join_know(m, &b->done, &b->arriving);
+  hd_sim_vc_raise(m, &b->arriving, hd_sim_mbarrier_agent(m, cta, b), b->phase);
+  hd_sim_vc_join(m, &b->done, &b->arriving);
   if (m->agent_sent)
-    hd_sim_learn_know(m, &b->arriving_cluster, hd_sim_sent_agent(m, cta, b), b->phase);
-  hd_sim_join_know(m, &b->done_cluster, &b->arriving_cluster);
+    hd_sim_vc_raise(m, &b->arriving_cluster, hd_sim_sent_agent(m, cta, b), b->phase);
+  hd_sim_vc_join(m, &b->done_cluster, &b->arriving_cluster);
   if (m->program->has_tensor) {
-    hd_sim_learn_know(m, &b->arriving_order, hd_sim_mbarrier_agent(m, cta, b), b->phase);
-    hd_sim_join_know(m, &b->done_order, &b->arriving_order);
+    hd_sim_vc_raise(m, &b->arriving_order, hd_sim_mbarrier_agent(m, cta, b), b->phase);
+    hd_sim_vc_join(m, &b->done_order, &b->arriving_order);
   }
   hd_sim_progress(m);
 }
@@ -121,7 +127,7 @@ sim_step hd_sim_mbarrier_complete_tx(sim_machine *m, const sim_async *op, uint32
   b->tx -= n_bytes;
   b->in_flight--;
   b->landed = b->phase + 1;
-  if (b->tx < -MOST_TX || (b->pending == 0 && b->tx < 0))
+  if (b->tx < -MAX_TX || (b->pending == 0 && b->tx < 0))
     return hd_sim_fault(m, "tx", op->warp, op->lane, op->insn,
                         "%lld bytes more arrive at the mbarrier at shared byte %u in phase %u than "
                         "were expected", (long long)-b->tx, b->offset, b->phase);
@@ -176,34 +182,42 @@ static sim_step init_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   sim_mbarrier *b = &cta->mbarrier[cta->n_mbarriers++];
   *b = (sim_mbarrier){.offset = offset, .live = true, .count = count, .pending = count,
                       .init_agent = a.agent, .init_clock = a.clock, .site = in->site};
-  start_knowledge(m, b);
+  start_clocks(m, b);
   return SIM_NEXT;
 }
 
-/* Somebody else's, and not known to be over. */
-static bool is_running(const sim_access *a, const sim_clock *known, const sim_waited *use,
+/* Somebody else's, and it does not happen before. */
+static bool is_running(const sim_access *a, const sim_clock *after, const sim_waited *use,
                        uint32_t n) {
   for (uint32_t i = 0; i < n; i++)
-    if (use[i].agent != a->agent && !hd_sim_knows(known, use[i].agent, use[i].clock))
+    if (use[i].agent != a->agent && !hd_sim_clock_has(after, use[i].agent, use[i].clock))
       return true;
   return false;
 }
 
-/* The ISA leaves undefined what uses an invalid mbarrier: before, its copies have landed, all have
- * arrived, and who waits for its last phase has done so. */
+/* Its copies have landed, all have arrived, and who waits for its last phase has done so: as far as
+ * `clock` holds. */
+static bool is_unused(const sim_access *a, const sim_clock *clock, const sim_cta *cta,
+                      const sim_mbarrier *b) {
+  bool landing =
+      b->in_flight ||
+      (b->landed && !hd_sim_clock_has(clock, hd_sim_mbarrier_agent(a->m, cta, b), b->landed));
+  return !landing && !is_running(a, clock, b->waited, b->n_waited) &&
+         !is_running(a, &a->view.vc->order, b->arrived, b->n_arrived);
+}
+
+/* The ISA leaves undefined what uses an invalid mbarrier. That memory is ordered, too, and not the
+ * instructions alone (as where lanes meet at match.sync), is Heddle's own rule. */
 static sim_step check_unused(const sim_access *a, const sim_cta *cta, const sim_mbarrier *b) {
   sim_machine *m = a->m;
-  const sim_know *know = a->view.know;
-  bool landing = b->in_flight || (b->landed && !hd_sim_knows(&know->full,
-                                                             hd_sim_mbarrier_agent(m, cta, b),
-                                                             b->landed));
-  if ((!landing && !is_running(a, &know->full, b->waited, b->n_waited) &&
-       !is_running(a, &know->order, b->arrived, b->n_arrived)) ||
-      (m->options.off & HD_SIM_NO_RACES))
+  if ((m->options.off & HD_SIM_NO_RACES) || is_unused(a, &a->view.vc->full, cta, b))
     return SIM_NEXT;
-  return hd_sim_find(m, "mbarrier", a->warp, a->lane, a->insn, &m->program->insn[b->site],
+  bool ordered = is_unused(a, &a->view.vc->order, cta, b);
+  return hd_sim_find(m, ordered ? "mbarrier:heddle" : "mbarrier", a->warp, a->lane, a->insn,
+                     &m->program->insn[b->site],
                      "invalidates the mbarrier at shared byte %u, not ordered after all copies "
-                     "that signal it, all arrivals, and all waits for its last phase", b->offset);
+                     "that signal it, all arrivals, and all waits for its last phase",
+                     b->offset);
 }
 
 static sim_step inval_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
@@ -221,35 +235,35 @@ static sim_step inval_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   return SIM_NEXT;
 }
 
-static void tell_all(sim_machine *m, sim_know *into, const sim_thread *t, sim_agent self) {
-  hd_sim_join_know(m, into, &t->know);
-  hd_sim_learn_know(m, into, self, t->clock);
+static void release_all(sim_machine *m, sim_vc *into, const sim_thread *t, sim_agent self) {
+  hd_sim_vc_join(m, into, &t->vc);
+  hd_sim_vc_raise(m, into, self, t->clock);
 }
 
-static void tell_part(sim_machine *m, sim_clock *into, const sim_clock *known, const sim_thread *t,
-                      sim_agent self) {
-  hd_sim_join(m, into, known);
-  hd_sim_learn(m, into, self, t->clock);
+static void release_part(sim_machine *m, sim_clock *into, const sim_clock *after,
+                         const sim_thread *t, sim_agent self) {
+  hd_sim_clock_join(m, into, after);
+  hd_sim_clock_raise(m, into, self, t->clock);
 }
 
-/* What an arrival tells: a local one, or one at cluster scope, everything; a remote one at the
+/* What an arrival releases: a local one, or one at cluster scope, everything; a remote one at the
  * default scope only that reads are over (R3); a relaxed one, only that the thread has come so
  * far. */
-static void tell(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b, bool remote) {
+static void release(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b, bool remote) {
   sim_machine *m = w->machine;
   sim_thread *t = hd_sim_thread(w, lane);
   bool relaxed = in->sem == SIM_SEM_RELAXED;
   sim_agent self = hd_sim_thread_agent(w, lane);
   if (m->program->has_tensor)
-    tell_all(m, &b->arriving_order, t, self);
+    release_all(m, &b->arriving_order, t, self);
   if (!relaxed && in->scope >= SIM_SCOPE_CLUSTER)
-    tell_all(m, &b->arriving_cluster, t, self);
+    release_all(m, &b->arriving_cluster, t, self);
   if (!relaxed && !remote)
-    tell_all(m, &b->arriving, t, self);
+    release_all(m, &b->arriving, t, self);
   else
-    tell_part(m, &b->arriving.order, &t->know.order, t, self);
+    release_part(m, &b->arriving.order, &t->vc.order, t, self);
   if (!relaxed && remote)
-    tell_part(m, &b->arriving.reads, &t->know.reads, t, self);
+    release_part(m, &b->arriving.reads, &t->vc.reads, t, self);
   t->clock++;
 }
 
@@ -273,10 +287,10 @@ static void note_arrival(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mba
 static sim_step expect(sim_warp *w, const sim_insn *in, uint32_t lane, sim_mbarrier *b,
                        uint32_t n_bytes) {
   b->tx += n_bytes;
-  if (b->tx > MOST_TX)
+  if (b->tx > MAX_TX)
     return hd_sim_fault(w->machine, "tx", w, lane, in,
                         "the mbarrier at shared byte %u expects %lld bytes, at most %d", b->offset,
-                        (long long)b->tx, MOST_TX);
+                        (long long)b->tx, MAX_TX);
   return SIM_NEXT;
 }
 
@@ -304,12 +318,12 @@ static sim_step arrive_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   uint64_t scratch[32];
   if (in->n_dst)
     hd_sim_dst(w, &in->opnd[0], scratch)[lane] = b->phase;
-  if (hd_sim_phase_arrive(m, w, lane, in, &hd_sim_thread(w, lane)->know, cta, b) == SIM_STOP ||
+  if (hd_sim_phase_arrive(m, w, lane, in, &hd_sim_thread(w, lane)->vc, cta, b) == SIM_STOP ||
       hd_sim_reach(&a, cta) == SIM_STOP)
     return SIM_STOP;
   hd_sim_phase_follow(w, lane, b);
   note_arrival(w, in, lane, b);
-  tell(w, in, lane, b, cta != w->cta);
+  release(w, in, lane, b, cta != w->cta);
   b->pending -= count;
   if (check_early(m, w, lane, in, b) == SIM_STOP)
     return SIM_STOP;
@@ -343,7 +357,7 @@ static sim_step exec_expect(sim_warp *w, const sim_insn *in, uint32_t mask) {
   return hd_sim_each_lane(w, in, mask, expect_lane);
 }
 
-static void hear(sim_warp *w, uint32_t mask, const sim_mbarrier *b) {
+static void acquire_order(sim_warp *w, uint32_t mask, const sim_mbarrier *b) {
   sim_lanes lanes;
   hd_sim_lanes_begin(w->machine, &lanes);
   SIM_LANES(l, mask)
@@ -351,12 +365,12 @@ static void hear(sim_warp *w, uint32_t mask, const sim_mbarrier *b) {
   hd_sim_lanes_end(&lanes);
 }
 
-static void learn_phase(sim_warp *w, const sim_insn *in, uint32_t mask, const sim_mbarrier *b) {
+static void acquire_phase(sim_warp *w, const sim_insn *in, uint32_t mask, const sim_mbarrier *b) {
   sim_machine *m = w->machine;
   if (m->program->has_tensor)
-    hear(w, mask, b);
+    acquire_order(w, mask, b);
   if (in->sem == SIM_SEM_RELAXED || !mask) {
-    SIM_LANES(l, mask) hd_sim_join(m, &hd_sim_thread(w, l)->know.order, &b->done.order);
+    SIM_LANES(l, mask) hd_sim_clock_join(m, &hd_sim_thread(w, l)->vc.order, &b->done.order);
     w->dirty |= mask != 0;
     return;
   }
@@ -387,13 +401,15 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
     each[l] = b;
     same = l == (uint32_t)__builtin_ctz(mask) || same == b ? b : NULL;
   }
-  bool impatient = !g->entered && (w->refusals < 3 || hd_sim_random(m) % 2 == 0);
+  uint8_t *site = &m->waited[in - m->program->insn];
+  bool impatient = !g->entered && (w->refusals < 3 || *site < 2 || hd_sim_random(m) % 2 == 0);
   if (waits && !g->give_up && !impatient) {
     g->entered = true; /* from now on it has patience */
     g->mbarrier = waits;
     hd_sim_block(w, SIM_WAIT_MBARRIER, waits->offset, waits->phase);
     return SIM_WAIT;
   }
+  *site = waits || *site == 2 ? 2 : 1;
   w->refusals += waits != NULL;
   g->give_up = false;
   g->entered = false;
@@ -403,9 +419,9 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   if (hd_sim_phase_passed(w, in, l, cta, each[l]) == SIM_STOP)
     return SIM_STOP;
   if (same)
-    learn_phase(w, in, over, same);
+    acquire_phase(w, in, over, same);
   else
-    SIM_LANES(l, over) learn_phase(w, in, 1u << l, each[l]);
+    SIM_LANES(l, over) acquire_phase(w, in, 1u << l, each[l]);
   return SIM_NEXT;
 }
 
@@ -446,5 +462,5 @@ heddle_status hd_sim_decode_mbarrier(sim_decode *d, sim_insn *in) {
     return HEDDLE_UNSUPPORTED;
   in->exec = init ? exec_init : inval ? exec_inval : exec_expect;
   ((sim_program *)d->program)->has_inval |= inval;
-  return hd_sim_judge_operands(d, in->n_opnds == (inval ? 1 : 2) && in->opnd[0].kind == SIM_ADDR);
+  return hd_sim_check_operands(d, in->n_opnds == (inval ? 1 : 2) && in->opnd[0].kind == SIM_ADDR);
 }

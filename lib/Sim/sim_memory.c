@@ -29,7 +29,7 @@ sim_step hd_sim_shared(const sim_access *a, uint64_t address, sim_cta **cta, uin
 /* Any thread of it is known to have done something. */
 static bool has_begun(const sim_access *a, const sim_cta *cta) {
   for (uint32_t i = 0; i < cta->n_threads; i++)
-    if (hd_sim_knows(&a->view.know->order, hd_sim_agent(cta, i), 1))
+    if (hd_sim_clock_has(&a->view.vc->order, hd_sim_agent(cta, i), 1))
       return true;
   return false;
 }
@@ -126,8 +126,6 @@ sim_sync_word *hd_sim_word(sim_machine *m, uint64_t address) {
     if (m->word[i].address == address)
       return &m->word[i];
   sim_sync_word w = {.address = address};
-  hd_sim_clock_init(m, &w.gpu);
-  hd_sim_clock_init(m, &w.local);
   HD_PUSH(m->word, m->n_words, m->word_cap, w);
   return &m->word[m->n_words - 1];
 }

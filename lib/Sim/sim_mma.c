@@ -13,7 +13,7 @@ static void read_a(sim_warp *w, const sim_mma *s, const sim_opnd *o, sim_tile *t
     const uint64_t *v = hd_sim_read(w, &o->vec[r], buf);
     for (uint32_t l = 0; l < 32; l++) {
       for (uint32_t e = 0; e < each; e++) {
-        hd_sim_place p = hd_sim_place_a(s->a_bits, l, r, e);
+        hd_sim_coord p = hd_sim_coord_a(s->a_bits, l, r, e);
         tile->a[p.row][p.col] = hd_sim_element(s, s->a, s->a_bits, v[l] >> (e * s->a_bits));
       }
     }
@@ -27,7 +27,7 @@ static void read_b(sim_warp *w, const sim_mma *s, const sim_opnd *o, sim_tile *t
     const uint64_t *v = hd_sim_read(w, &o->vec[r], buf);
     for (uint32_t l = 0; l < 32; l++) {
       for (uint32_t e = 0; e < each; e++) {
-        hd_sim_place p = hd_sim_place_b(s->b_bits, l, r, e);
+        hd_sim_coord p = hd_sim_coord_b(s->b_bits, l, r, e);
         tile->b[p.row][p.col] = hd_sim_element(s, s->b, s->b_bits, v[l] >> (e * s->b_bits));
       }
     }
@@ -45,7 +45,7 @@ static void transfer_d(sim_warp *w, const sim_mma *s, const sim_opnd *o, sim_til
     for (uint32_t l = 0; l < 32; l++) {
       uint64_t word = 0;
       for (uint32_t e = 0; e < each; e++) {
-        hd_sim_place p = hd_sim_place_d(bits, l, r, e);
+        hd_sim_coord p = hd_sim_coord_d(bits, l, r, e);
         if (out)
           word |= hd_sim_round_d(s, tile->d[p.row][p.col]) << (e * bits);
         else
@@ -63,7 +63,7 @@ static double scale_of(sim_warp *w, const sim_mma *s, const sim_opnd *data, cons
                        bool of_a, uint32_t i, uint32_t j) {
   uint32_t byte = (uint32_t)hd_sim_read_lane(w, &ids->vec[0], 0) & 3;
   uint32_t thread = (uint32_t)hd_sim_read_lane(w, &ids->vec[1], 0) & (of_a ? 1 : 3);
-  hd_sim_meta_place p = hd_sim_place_scale(of_a, byte, thread, i, j);
+  hd_sim_meta_coord p = hd_sim_coord_scale(of_a, byte, thread, i, j);
   return hd_sim_decode_bits(s->scale_type, hd_sim_read_lane(w, data, p.lane) >> p.bit & 0xff);
 }
 
@@ -101,14 +101,14 @@ static sim_step apply_scales(sim_warp *w, const sim_insn *in, const sim_mma *s, 
 static sim_step exec_mma(sim_warp *w, const sim_insn *in, uint32_t mask) {
   const sim_mma *s = in->mma;
   sim_tile *tile = w->machine->tile;
-  (void)mask;
   read_a(w, s, &in->opnd[1], tile);
   read_b(w, s, &in->opnd[2], tile);
   transfer_d(w, s, &in->opnd[3], tile, false);
   if (s->sparse) {
     uint64_t buf[32];
     const uint64_t *meta = hd_sim_read(w, &in->opnd[4], buf);
-    if (hd_sim_apply_metadata(w, in, s, tile, 0, meta, (uint32_t)in->opnd[5].imm) == SIM_STOP)
+    if (hd_sim_idle_metadata(w, in, hd_sim_undefined(w, &in->opnd[4]) & mask) == SIM_STOP ||
+        hd_sim_apply_metadata(w, in, s, tile, 0, meta, (uint32_t)in->opnd[5].imm) == SIM_STOP)
       return SIM_STOP;
   } else {
     hd_sim_dense_columns(s, tile);
@@ -198,6 +198,7 @@ heddle_status hd_sim_decode_mma(sim_decode *d, sim_insn *in) {
   s->ordered = hd_sim_take(d, "sp::ordered_metadata");
   s->sparse = s->ordered || hd_sim_take(d, "sp");
   s->satfinite = hd_sim_take(d, "satfinite");
+  in->sparse = s->sparse;
   in->aligned = hd_sim_take(d, "aligned");
   take_kind(d, s);
   if (!hd_sim_take(d, "sync") || !hd_sim_take(d, "row") || !hd_sim_take(d, "col") ||

@@ -278,12 +278,30 @@ static heddle_status statement(parser *p) {
   return instruction(p, text, &in);
 }
 
+static int compare_label(const label *l, const char *name, uint32_t scope) {
+  int order = strcmp(l->name, name);
+  return order ? order : (l->scope > scope) - (l->scope < scope);
+}
+
+static int by_name(const void *x, const void *y) {
+  const label *a = x, *b = y;
+  int order = compare_label(a, b->name, b->scope);
+  return order ? order : (a->insn > b->insn) - (a->insn < b->insn);
+}
+
 /* A label seen from a scope: the innermost one that declares it. */
 static const label *find_label(const parser *p, const char *name, uint32_t scope) {
   for (;; scope = p->scope_parent[scope]) {
-    for (uint32_t i = 0; i < p->n_labels; i++)
-      if (p->label[i].scope == scope && strcmp(p->label[i].name, name) == 0)
-        return &p->label[i];
+    uint32_t lo = 0, hi = p->n_labels;
+    while (lo < hi) { /* the first that is not less */
+      uint32_t at = lo + (hi - lo) / 2;
+      if (compare_label(&p->label[at], name, scope) < 0)
+        lo = at + 1;
+      else
+        hi = at;
+    }
+    if (lo < p->n_labels && compare_label(&p->label[lo], name, scope) == 0)
+      return &p->label[lo];
     if (scope == 0)
       return NULL;
   }
@@ -314,6 +332,8 @@ static heddle_status resolve_one(parser *p, const fixup *f) {
 
 /* Table entries first: a brx copies its table. */
 static heddle_status resolve(parser *p) {
+  if (p->n_labels)
+    qsort(p->label, p->n_labels, sizeof *p->label, by_name);
   for (int tables = 1; tables >= 0; tables--)
     for (uint32_t i = 0; i < p->n_fixups; i++)
       if ((p->fixup[i].insn == SIM_NO_REG) == (tables == 1))

@@ -6,10 +6,15 @@
 
 static sim_step complete(sim_machine *m, sim_async *op) {
   sim_cta *own = op->warp->cta;
-  sim_access a = {.m = m, .warp = op->warp, .lane = op->lane, .insn = op->insn,
-                  .view = {&op->know, op->self, op->self_clock},
+  sim_access a = {.m = m,
+                  .warp = op->warp,
+                  .lane = op->lane,
+                  .insn = op->insn,
+                  .view = {&op->vc, op->self, op->self_clock},
                   .agent = hd_sim_mbarrier_agent(m, op->target, op->mbarrier),
-                  .clock = op->mbarrier->phase + 1, .kind = SIM_READ, .async = true};
+                  .clock = op->mbarrier->phase + 1,
+                  .kind = SIM_READ,
+                  .async = true};
   bool reduces = op->insn->flags & SIM_F_REDUCE;
   uint64_t source = op->global | (uint64_t)own->rank << SIM_RANK_SHIFT;
   uint64_t shared = op->shared | (uint64_t)op->target->rank << SIM_RANK_SHIFT;

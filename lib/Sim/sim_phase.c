@@ -1,31 +1,29 @@
 /* Sim/sim_phase.c: which phase of an mbarrier a wait or an arrival meets, whatever the schedule.
  *
- * A parity tells two phases apart, no more. So a wait for phase p may only be met by p: its thread
- * knows that p - 1 is over (else it could pass on p - 2), and p + 1 completes only after arrivals
- * that know of the wait (else the wait could be overtaken, and would never pass). An arrival, and
- * the bytes of a copy, count for phase p in every schedule only where p - 1 is known to be over;
- * bytes that are expected without an arrival, only where one that p must have knows of it, too
- * (the bytes themselves do not count: without this they are not waited for).
- * Bytes land, and a tcgen05.commit arrives, after they were issued: so they tell, as relaxed
- * arrivals and lanes that meet do, that what their thread has waited for is over (sim_know's
- * order), and nothing of memory. A run in which nothing went wrong does not show all this: the
- * knowledge of the threads does. */
+ * A parity tells two phases apart, no more. So a wait for phase p may only be met by p: that p - 1
+ * is over happens before it (else it could pass on p - 2), and p + 1 completes only after arrivals
+ * that follow the wait (else the wait could be overtaken, and would never pass). An arrival, and
+ * the bytes of a copy, count for phase p in every schedule only where the end of p - 1 happens
+ * before; bytes that are expected without an arrival, only where an arrival that p needs follows
+ * it (the bytes themselves do not count: without this they are not waited for). Bytes land, and a
+ * tcgen05.commit arrives, after they were issued: so they tell, as relaxed arrivals and lanes that
+ * meet do, that what their thread has waited for is over (sim_vc's order), and nothing of memory.
+ * A run in which nothing went wrong does not show all this: the clocks do. */
 #include <stdlib.h>
 
 #include "Sim/sim_machine.h"
 
 /* That `phases` of them are over: order is enough, whatever told it. */
-static bool knows_phases(const sim_machine *m, const sim_know *know, const sim_cta *cta,
-                         const sim_mbarrier *b, uint32_t phases) {
-  return phases == 0 || hd_sim_knows(&know->order, hd_sim_mbarrier_agent(m, cta, b), phases);
+static bool follows_phases(const sim_machine *m, const sim_vc *vc, const sim_cta *cta,
+                           const sim_mbarrier *b, uint32_t phases) {
+  return phases == 0 || hd_sim_clock_has(&vc->order, hd_sim_mbarrier_agent(m, cta, b), phases);
 }
 
 static bool is_off(const sim_machine *m) { return m->options.off & HD_SIM_NO_RACES; }
 
-sim_step hd_sim_phase_arrive(sim_machine *m, const sim_warp *w, uint32_t lane,
-                             const sim_insn *in, const sim_know *know, const sim_cta *cta,
-                             sim_mbarrier *b) {
-  if (is_off(m) || knows_phases(m, know, cta, b, b->phase))
+sim_step hd_sim_phase_arrive(sim_machine *m, const sim_warp *w, uint32_t lane, const sim_insn *in,
+                             const sim_vc *vc, const sim_cta *cta, sim_mbarrier *b) {
+  if (is_off(m) || follows_phases(m, vc, cta, b, b->phase))
     return SIM_NEXT;
   return hd_sim_find(m, "phase", w, lane, in, NULL,
                      "counts for phase %u of the mbarrier at shared byte %u of cta %u here, and "
@@ -35,9 +33,9 @@ sim_step hd_sim_phase_arrive(sim_machine *m, const sim_warp *w, uint32_t lane,
 
 sim_step hd_sim_phase_land(sim_machine *m, const sim_async *op) {
   sim_mbarrier *b = op->mbarrier;
-  hd_sim_join(m, &b->arriving.order, &op->know.order);
-  hd_sim_learn(m, &b->arriving.order, op->self, op->self_clock);
-  return hd_sim_phase_arrive(m, op->warp, op->lane, op->insn, &op->know, op->target, b);
+  hd_sim_clock_join(m, &b->arriving.order, &op->vc.order);
+  hd_sim_clock_raise(m, &b->arriving.order, op->self, op->self_clock);
+  return hd_sim_phase_arrive(m, op->warp, op->lane, op->insn, &op->vc, op->target, b);
 }
 
 /* What the phase's last arrivals must follow. */
@@ -57,14 +55,14 @@ sim_step hd_sim_phase_expect(sim_warp *w, const sim_insn *in, uint32_t lane, con
                              sim_mbarrier *b) {
   must_follow(w, in, lane, b, true);
   b->expecting = true;
-  return hd_sim_phase_arrive(w->machine, w, lane, in, &hd_sim_thread(w, lane)->know, cta, b);
+  return hd_sim_phase_arrive(w->machine, w, lane, in, &hd_sim_thread(w, lane)->vc, cta, b);
 }
 
 void hd_sim_phase_follow(sim_warp *w, uint32_t lane, sim_mbarrier *b) {
   for (uint32_t i = 0; b->expecting && i < b->n_waited; i++) {
     sim_waited *x = &b->waited[i];
     x->followed = x->followed || x->agent == hd_sim_thread_agent(w, lane) ||
-                  hd_sim_knows(&hd_sim_thread(w, lane)->know.order, x->agent, x->clock);
+                  hd_sim_clock_has(&hd_sim_thread(w, lane)->vc.order, x->agent, x->clock);
   }
 }
 
@@ -75,7 +73,7 @@ sim_step hd_sim_phase_passed(sim_warp *w, const sim_insn *in, uint32_t lane, sim
   if (is_off(m))
     return SIM_NEXT;
   must_follow(w, in, lane, b, false);
-  if (b->phase < 2 || knows_phases(m, &t->know, cta, b, b->phase - 1))
+  if (b->phase < 2 || follows_phases(m, &t->vc, cta, b, b->phase - 1))
     return SIM_NEXT;
   return hd_sim_find(
       m, "phase", w, lane, in, NULL,
@@ -87,7 +85,7 @@ sim_step hd_sim_phase_passed(sim_warp *w, const sim_insn *in, uint32_t lane, sim
 void hd_sim_phase_over(sim_machine *m, const sim_cta *cta, sim_mbarrier *b) {
   for (uint32_t i = 0; i < b->n_waited && !m->stop; i++) {
     const sim_waited *x = &b->waited[i];
-    if (x->expects ? !x->followed : !hd_sim_knows(&b->arriving.order, x->agent, x->clock))
+    if (x->expects ? !x->followed : !hd_sim_clock_has(&b->arriving.order, x->agent, x->clock))
       hd_sim_find(
           m, "phase", x->warp, x->lane, x->insn, NULL,
           "can be overtaken: phase %u of the mbarrier at shared byte %u of cta %u completes "

@@ -42,7 +42,7 @@ sim_step hd_sim_apply_metadata(sim_warp *w, const sim_insn *in, const sim_mma *s
   uint32_t n_groups = s->k / s->group;
   for (uint32_t i = 0; i < 16; i++) {
     for (uint32_t j = 0; j < n_groups; j++) {
-      hd_sim_meta_place p = hd_sim_place_meta(s->a_bits, n_groups, selector, i, j);
+      hd_sim_meta_coord p = hd_sim_coord_meta(s->a_bits, n_groups, selector, i, j);
       uint32_t nibble = (uint32_t)(meta[p.lane] >> p.bit) & 15, kept[4] = {0};
       if (!hd_sim_meta_decode(s->group, nibble, s->ordered, kept) &&
           hd_sim_find(
@@ -55,6 +55,21 @@ sim_step hd_sim_apply_metadata(sim_warp *w, const sim_insn *in, const sim_mma *s
     }
   }
   return SIM_NEXT;
+}
+
+uint32_t hd_sim_meta_lanes(const sim_mma *s, uint32_t selector) {
+  uint32_t n_groups = s->k / s->group, lanes = 0;
+  for (uint32_t i = 0; i < 16; i++)
+    for (uint32_t j = 0; j < n_groups; j++)
+      lanes |= 1u << (hd_sim_coord_meta(s->a_bits, n_groups, selector, i, j).lane & 31);
+  return lanes;
+}
+
+sim_step hd_sim_idle_metadata(sim_warp *w, const sim_insn *in, uint32_t lanes) {
+  if (!lanes || (w->machine->options.off & HD_SIM_NO_UNDEFINED))
+    return SIM_NEXT;
+  return hd_sim_find(w->machine, "undefined:heddle", w, (uint32_t)__builtin_ctz(lanes), in, NULL,
+                     "the metadata has no value in a lane whose word the selector leaves out");
 }
 
 void hd_sim_dense_columns(const sim_mma *s, sim_tile *tile) {

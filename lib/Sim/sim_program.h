@@ -86,6 +86,7 @@ typedef struct sim_insn {
   bool pure;     /* lane-local: an undefined source makes the result undefined, no more */
   bool selects;  /* selp: only the chosen source counts */
   bool owns_registers; /* wgmma: its registers follow R5, not the common path */
+  bool sparse;   /* mma.sp: of the lanes of operand 4 the selector says which ones count */
   uint8_t op, n_opnds, n_dst;
   uint8_t type[4], n_types;
   uint8_t space, vec, sem, scope, cmp, boolop, round, atom, cta_group;
@@ -186,7 +187,7 @@ void hd_sim_take_order(sim_decode *d, sim_insn *insn);
 void hd_sim_take_hints(sim_decode *d, sim_insn *insn);
 /* The decoder's last word: whether the operands fit, if every modifier was taken: one that was not
  * may bring operands of its own. */
-heddle_status hd_sim_judge_operands(const sim_decode *d, bool fit);
+heddle_status hd_sim_check_operands(const sim_decode *d, bool fit);
 /* Operation and type of atom, red and cp.reduce; exchanges: exch and cas are among them. */
 heddle_status hd_sim_decode_reduction(sim_decode *d, sim_insn *insn, bool exchanges);
 heddle_status hd_sim_decode_operation(sim_decode *d, sim_insn *insn, bool exchanges); /* no type */

@@ -108,7 +108,7 @@ sim_step hd_sim_touch(sim_warp *w, const sim_insn *insn, const sim_opnd *o) {
     return SIM_STOP;
   if (w->busy[o->reg] <= w->wgmma_waited || (w->machine->options.off & HD_SIM_NO_POISON))
     return SIM_NEXT;
-  return hd_sim_find(w->machine, "R5", w, 0, insn, NULL,
+  return hd_sim_find(w->machine, w->busy_as[o->reg] == 'm' ? "R5:heddle" : "R5", w, 0, insn, NULL,
                      "touches a register that is %s of wgmma group %u, which is not waited for "
                      "(waited: %u); wgmma.wait_group belongs before it",
                      busy_name(w->busy_as[o->reg]), w->busy[o->reg], w->wgmma_waited);

@@ -11,6 +11,10 @@ const char *hd_sim_mode_name(hd_sim_mode mode) {
   return mode == HD_SIM_LATE ? "late" : mode == HD_SIM_EARLY ? "early" : "random";
 }
 
+const char *hd_sim_basis_name(hd_sim_basis basis) {
+  return basis == HD_SIM_ISA ? "ISA" : basis == HD_SIM_HEDDLE ? "Heddle" : "measured";
+}
+
 heddle_status hd_sim_mode_parse(const char *name, hd_sim_mode *mode) {
   for (int i = HD_SIM_LATE; i <= HD_SIM_RANDOM; i++) {
     if (strcmp(name, hd_sim_mode_name((hd_sim_mode)i)) == 0) {
@@ -78,10 +82,21 @@ static bool seen(const sim_machine *m, const char *rule, uint32_t line, uint32_t
   return false;
 }
 
+/* RULE, RULE:heddle or RULE:measured. */
+static hd_sim_basis split_basis(hd_arena *arena, const char **rule) {
+  const char *colon = strchr(*rule, ':');
+  if (!colon)
+    return HD_SIM_ISA;
+  hd_sim_basis basis = colon[1] == 'h' ? HD_SIM_HEDDLE : HD_SIM_MEASURED;
+  *rule = hd_arena_strndup(arena, *rule, (size_t)(colon - *rule));
+  return basis;
+}
+
 static void record(sim_machine *m, const char *rule, const sim_warp *warp, uint32_t lane,
                    const sim_insn *insn, uint32_t other, const char *format, va_list args) {
   uint32_t line = insn ? insn->line : 0;
-  if (seen(m, rule, line, other))
+  hd_sim_basis basis = split_basis(m->arena, &rule);
+  if (seen(m, rule, line, other) || (basis == HD_SIM_HEDDLE && m->options.isa_only))
     return;
   hd_strbuf text = {0};
   char what[2048];
@@ -91,7 +106,7 @@ static void record(sim_machine *m, const char *rule, const sim_warp *warp, uint3
   if (insn)
     hd_strbuf_printf(&text, "`%s`: ", insn->text);
   hd_strbuf_add(&text, what);
-  hd_sim_finding f = {rule, hd_arena_strdup(m->arena, hd_strbuf_text(&text)), line, other};
+  hd_sim_finding f = {rule, hd_arena_strdup(m->arena, hd_strbuf_text(&text)), line, other, basis};
   hd_strbuf_free(&text);
   HD_PUSH(m->finding, m->n_findings, m->finding_cap, f);
   if (m->n_findings >= m->options.max_findings)

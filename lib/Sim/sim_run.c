@@ -77,6 +77,11 @@ static heddle_status check_launch(const sim_machine *m) {
     return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.params",
                     "the entry has %u parameters, the manifest %d", m->program->n_params,
                     v->n_params);
+  for (uint32_t i = 0; i < m->program->n_params; i++)
+    if (v->param[i].arg != HD_ARG_NONE && m->program->param[i].n_bytes > sizeof(uint64_t))
+      return hd_error(m->ctx, HEDDLE_UNSUPPORTED, loc, "launch.params",
+                      "parameter %s has %u bytes; legal: at most 8, or a tensor map of 128",
+                      m->program->param[i].name, m->program->param[i].n_bytes);
   for (uint32_t i = 0; i < m->n_buffers; i++)
     if (m->buffer[i].buffer->address % 256)
       return hd_error(m->ctx, HEDDLE_INVALID, loc, "launch.buffer",
@@ -110,13 +115,14 @@ static void start(sim_machine *m) {
   m->cluster = hd_xzalloc(sizeof *m->cluster * (m->n_ctas / m->cluster_size));
   for (uint32_t i = 0; i < m->n_ctas / m->cluster_size; i++) {
     m->cluster[i].barrier.expected = m->cluster_size * m->n_threads;
-    hd_sim_clock_init(m, &m->cluster[i].barrier.arriving);
-    hd_sim_clock_init(m, &m->cluster[i].barrier.done);
+    hd_sim_vc_init(m, &m->cluster[i].barrier.arriving);
+    hd_sim_vc_init(m, &m->cluster[i].barrier.done);
   }
   for (uint32_t i = 0; i < m->n_buffers; i++)
     if (m->buffer[i].buffer->writable)
       m->buffer[i].cell = hd_sim_cells(m->buffer[i].n_bytes, m->buffer[i].shift);
   m->tile = hd_xzalloc(sizeof *m->tile);
+  m->waited = hd_xzalloc(m->program->n_insns + 1u);
   fill_params(m);
 }
 
@@ -126,13 +132,11 @@ static void tear_down(sim_machine *m) {
   for (uint32_t i = 0; m->cta && i < m->n_ctas; i++)
     hd_sim_cta_free(m, m->cta[i]);
   for (uint32_t i = 0; m->cluster && i < m->n_ctas / m->cluster_size; i++) {
-    hd_sim_clock_free(m, &m->cluster[i].barrier.arriving);
-    hd_sim_clock_free(m, &m->cluster[i].barrier.done);
+    hd_sim_vc_free(m, &m->cluster[i].barrier.arriving);
+    hd_sim_vc_free(m, &m->cluster[i].barrier.done);
   }
-  for (uint32_t i = 0; i < m->n_words; i++) {
-    hd_sim_clock_free(m, &m->word[i].gpu);
-    hd_sim_clock_free(m, &m->word[i].local);
-  }
+  for (uint32_t i = 0; i < m->n_words; i++)
+    hd_sim_releases_free(m, &m->word[i].releases);
   for (uint32_t i = 0; i < m->n_buffers; i++)
     free(m->buffer[i].cell);
   free(m->pending);
@@ -143,10 +147,26 @@ static void tear_down(sim_machine *m) {
   free(m->readers);
   free(m->word);
   free(m->tile);
+  free(m->waited);
   free(m->finding);
 }
 
+static void note_written(const sim_memory *memory) {
+  const hd_sim_buffer *b = memory->buffer;
+  for (uint64_t i = 0; b->written && i < b->n_bytes; i++)
+    b->written[i] = memory->cell && (memory->cell[i >> memory->shift].flags & SIM_CELL_WRITTEN);
+}
+
 static void finish_report(sim_machine *m) {
+  for (uint32_t i = 0; i < m->n_buffers; i++)
+    note_written(&m->buffer[i]);
+  hd_sim_wait *waits = HD_NEW_ARRAY(m->arena, hd_sim_wait, m->program->n_insns);
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < m->program->n_insns; i++)
+    if (m->waited[i])
+      waits[n++] = (hd_sim_wait){m->program->insn[i].line, m->waited[i] == 2};
+  m->report->wait = waits;
+  m->report->n_waits = n;
   m->report->finding = hd_arena_copy(m->arena, m->finding, sizeof *m->finding * m->n_findings);
   m->report->n_findings = m->n_findings;
 }

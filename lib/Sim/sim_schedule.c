@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Sim/sim_machine.h"
+#include "Sim/sim_product.h"
 #include "Support/strbuf.h"
 
 enum {
@@ -50,8 +50,12 @@ static uint32_t undefined_sources(sim_warp *w, const sim_insn *in) {
     return hd_sim_undefined(w, &in->opnd[3]) | (hd_sim_undefined(w, &in->opnd[1]) & first) |
            (hd_sim_undefined(w, &in->opnd[2]) & ~first);
   }
-  for (uint32_t i = in->n_dst; i < in->n_opnds; i++)
-    lanes |= hd_sim_undefined(w, &in->opnd[i]);
+  for (uint32_t i = in->n_dst; i < in->n_opnds; i++) {
+    uint32_t none = hd_sim_undefined(w, &in->opnd[i]);
+    if (none && in->sparse && i == 4)
+      none &= hd_sim_meta_lanes(in->mma, (uint32_t)in->opnd[5].imm);
+    lanes |= none;
+  }
   return lanes;
 }
 
@@ -339,7 +343,7 @@ static uint64_t priority(const sim_machine *m, const sim_warp *w) {
   return (h ^ h >> 31) * 0xbf58476d1ce4e5b9ull;
 }
 
-static sim_warp *choose_warp(sim_machine *m) {
+static sim_warp *choose_warp(sim_machine *m, bool held) {
   sim_warp *chosen = NULL;
   uint32_t n = 0;
   bool ranked = (m->options.seed & 1) && hd_sim_random(m) % 16;
@@ -348,6 +352,8 @@ static sim_warp *choose_warp(sim_machine *m) {
     for (uint32_t j = 0; cta && !cta->done && j < cta->n_warps; j++) {
       const sim_warp *w = &cta->warp[j];
       bool runs = false;
+      if (m->options.hold && (j + 1 == m->options.hold) != held)
+        continue;
       for (uint32_t k = 0; k < w->n_groups && !runs; k++)
         runs = can_run(w, &w->group[k]);
       if (!runs)
@@ -381,7 +387,7 @@ static bool give_up_waits(sim_machine *m, schedule *s) {
 
 void hd_sim_schedule(sim_machine *m) {
   schedule s = {.limit = m->plan->variant->persistent ? m->n_ctas : m->options.max_resident};
-  if (m->options.in_turn || s.limit < m->cluster_size)
+  if (m->options.sequential || s.limit < m->cluster_size)
     s.limit = m->cluster_size;
   while (!m->stop) {
     admit(m, &s);
@@ -389,7 +395,12 @@ void hd_sim_schedule(sim_machine *m) {
       return;
     if (m->options.mode == HD_SIM_RANDOM && hd_sim_random(m) % 4 == 0)
       complete_one(m);
-    sim_warp *w = choose_warp(m);
+    sim_warp *w = choose_warp(m, false);
+    if (!w && m->options.hold) {
+      if (complete_one(m))
+        continue;
+      w = choose_warp(m, true);
+    }
     if (w) {
       run_warp(w, 1 + (uint32_t)(hd_sim_random(m) % 64));
       retire(m, &s, w->cta);

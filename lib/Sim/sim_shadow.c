@@ -5,10 +5,9 @@
 
 #include "Sim/sim_tmem.h"
 
-static bool view_knows(const sim_access *a, const sim_clock *clock, sim_agent agent, uint32_t at) {
+static bool view_has(const sim_access *a, const sim_clock *clock, sim_agent agent, uint32_t at) {
   return agent == SIM_NO_AGENT || (agent == a->view.self && at <= a->view.self_clock) ||
-         hd_sim_knows(clock, agent, at) ||
-         (a->tensor && hd_sim_tensor_pipelined(a, agent, at));
+         hd_sim_clock_has(clock, agent, at) || (a->tensor && hd_sim_tensor_pipelined(a, agent, at));
 }
 
 /* Did the writer fence its write for the async proxy, and does the reader know of that? A write of
@@ -30,8 +29,7 @@ static bool is_fenced(const sim_access *a, const sim_memory *memory, const sim_c
     const sim_fence *f = &t->fence[i];
     if (copied ? f->cp_known < cell->write_clock : f->clock < cell->write_clock)
       return false;
-    if ((f->what & want) &&
-        view_knows(a, &a->view.know->full, hd_sim_agent(cta, thread), f->clock + 1))
+    if ((f->what & want) && view_has(a, &a->view.vc->full, hd_sim_agent(cta, thread), f->clock + 1))
       return true;
   }
   return false;
@@ -44,7 +42,7 @@ static const sim_insn *site(const sim_machine *m, uint32_t index) {
 static const char *what(uint8_t kind) { return kind == SIM_READ ? "read" : "write"; }
 
 /* "NAME byte 16", "shared byte 16", "tensor memory lane 3 column 7". */
-static const char *place(const sim_memory *memory, uint64_t index, char out[96]) {
+static const char *locate(const sim_memory *memory, uint64_t index, char out[96]) {
   unsigned long long at = index << memory->shift;
   if (memory->column)
     snprintf(out, 96, "tensor memory lane %u column %u", (uint32_t)index / SIM_TENSOR_COLUMNS,
@@ -55,7 +53,7 @@ static const char *place(const sim_memory *memory, uint64_t index, char out[96])
 }
 
 /* Where a run puts an allocation of tensor memory is chance: its columns count from its start. */
-static uint64_t lasting_place(const sim_memory *memory, uint64_t index) {
+static uint64_t lasting_index(const sim_memory *memory, uint64_t index) {
   return memory->column ? index + 1 - memory->column[index % SIM_TENSOR_COLUMNS] : index;
 }
 
@@ -84,14 +82,23 @@ static const char *broken_rule(const sim_access *a, const sim_memory *memory, ui
 }
 
 static sim_step race(const sim_access *a, const sim_memory *memory, uint64_t index, uint8_t before,
-                     sim_agent agent, uint32_t before_site, bool before_async) {
+                     sim_agent agent, uint32_t before_site, const char *rule) {
   char name[96], mine[96], where[96];
   const sim_insn *other = site(a->m, before_site);
   return hd_sim_find(
-      a->m, broken_rule(a, memory, before, agent, before_async), a->warp, a->lane, a->insn, other,
+      a->m, rule, a->warp, a->lane, a->insn, other,
       "%s of %s by %s is not ordered after its %s by %s at line %u (`%s`)", what(a->kind),
-      place(memory, index, where), hd_sim_agent_name(a->m, a->agent, mine), what(before),
+      locate(memory, index, where), hd_sim_agent_name(a->m, a->agent, mine), what(before),
       hd_sim_agent_name(a->m, agent, name), other->line, other->text);
+}
+
+/* Ordered by a remote arrive at the default scope alone: R3 assumes that this is enough for reads
+ * (measured; the ISA grants it at cluster scope). */
+static sim_step assume(const sim_access *a, const sim_memory *memory, uint64_t index,
+                       uint8_t before, sim_agent agent, uint32_t before_site) {
+  a->m->report->n_assumed++;
+  return a->m->options.strict ? race(a, memory, index, before, agent, before_site, "R3:measured")
+                              : SIM_NEXT;
 }
 
 /* Which number an mbarrier has is chance, too: one that is never used may not have been begun. What
@@ -107,15 +114,15 @@ static uint64_t lasting_agent(const sim_machine *m, sim_agent agent) {
 }
 
 /* A pair's hash so far, at a place. */
-static void note_place(sim_machine *m, uint64_t h, uint64_t place) {
-  h ^= place << 4;
+static void note_index(sim_machine *m, uint64_t h, uint64_t index) {
+  h ^= index << 4;
   h = (h ^ h >> 31) * 0x9e3779b97f4a7c15ull;
   m->report->order_hash += h ^ h >> 32;
   m->report->n_conflicts++;
 }
 
 /* Clusters meet in any order (R7): which of them was first says nothing of the kernel. */
-static void note_pair(const sim_access *a, uint64_t place, sim_agent agent, uint32_t before_site,
+static void note_pair(const sim_access *a, uint64_t index, sim_agent agent, uint32_t before_site,
                       uint8_t before) {
   if (!same_cluster(a, agent))
     return;
@@ -127,7 +134,7 @@ static void note_pair(const sim_access *a, uint64_t place, sim_agent agent, uint
   h ^= (uint64_t)before << 2 | a->kind;
   if (a->m->n_noted < SIM_MAX_NOTED)
     a->m->noted[a->m->n_noted++] = h;
-  note_place(a->m, h, place);
+  note_index(a->m, h, index);
 }
 
 /* ---- strong accesses ---- */
@@ -198,13 +205,13 @@ static void forget_readers(const sim_access *a, sim_cell *c, is_past *past) {
 
 /* Who is ordered after a read is ordered after the reads that it follows. */
 static bool is_followed(const sim_access *a, const sim_readers *r) {
-  return !r->wrote && view_knows(a, &a->view.know->full, r->agent, r->clock);
+  return !r->wrote && view_has(a, &a->view.vc->full, r->agent, r->clock);
 }
 
 /* Who is ordered after a write is ordered after what it follows, too, and no more. */
 static bool is_over(const sim_access *a, const sim_readers *r) {
   return r->agent == SIM_NO_AGENT || !is_strong_pair(a, r) ||
-         view_knows(a, &a->view.know->full, r->agent, r->clock);
+         view_has(a, &a->view.vc->full, r->agent, r->clock);
 }
 
 static bool same_reader(const sim_access *a, const sim_readers *r) {
@@ -234,8 +241,7 @@ static void add_reader(const sim_access *a, sim_cell *c) {
     return;
   if (c->more)
     forget_readers(a, c, is_followed);
-  if (c->reader != SIM_NO_AGENT &&
-      !view_knows(a, &a->view.know->full, c->reader, c->read_clock))
+  if (c->reader != SIM_NO_AGENT && !view_has(a, &a->view.vc->full, c->reader, c->read_clock))
     push_reader(a->m, c, first_reader(c));
   c->reader = a->agent;
   c->read_clock = a->clock;
@@ -263,10 +269,13 @@ static sim_step check_writer(const sim_access *a, const sim_memory *memory, cons
     return SIM_NEXT;
   /* Copy over copy: that the first is over is told with the reads that followed it (R3). */
   bool after = (a->async || a->late) && was_async && a->kind != SIM_READ;
-  const sim_clock *known = after ? &a->view.know->reads : &a->view.know->full;
-  if (!view_knows(a, known, c->writer, c->write_clock))
-    return race(a, memory, index, SIM_WRITE, c->writer, c->write_site, was_async);
-  note_pair(a, lasting_place(memory, index), c->writer, c->write_site, SIM_WRITE);
+  if (!view_has(a, after ? &a->view.vc->reads : &a->view.vc->full, c->writer, c->write_clock))
+    return race(a, memory, index, SIM_WRITE, c->writer, c->write_site,
+                broken_rule(a, memory, SIM_WRITE, c->writer, was_async));
+  if (after && !view_has(a, &a->view.vc->full, c->writer, c->write_clock) &&
+      assume(a, memory, index, SIM_WRITE, c->writer, c->write_site) == SIM_STOP)
+    return SIM_STOP;
+  note_pair(a, lasting_index(memory, index), c->writer, c->write_site, SIM_WRITE);
   if (!a->async || was_async || (a->m->options.off & HD_SIM_NO_PROXIES) ||
       is_fenced(a, memory, c))
     return SIM_NEXT;
@@ -275,21 +284,26 @@ static sim_step check_writer(const sim_access *a, const sim_memory *memory, cons
   return hd_sim_find(a->m, "R2", a->warp, a->lane, a->insn, other,
                      "%s of %s through the async proxy after a generic write by %s at "
                      "line %u (`%s`): fence.proxy.async is missing in the writing thread, between "
-                     "its write and the barrier", what(a->kind), place(memory, index, where),
+                     "its write and the barrier",
+                     what(a->kind), locate(memory, index, where),
                      hd_sim_agent_name(a->m, c->writer, name), other->line, other->text);
 }
 
 static sim_step check_reader(const sim_access *a, const sim_memory *memory, uint64_t index,
                              const sim_readers *r) {
-  const sim_clock *known = a->async || a->late ? &a->view.know->reads : &a->view.know->full;
+  bool after = !r->wrote && (a->async || a->late);
   bool was_async = hd_sim_local(r->agent) >= (a->m->agent_bulk_read ? a->m->agent_bulk_read
                                                                     : a->m->agent_wgmma);
   uint8_t before = r->wrote ? SIM_WRITE : SIM_READ;
   if (is_strong_pair(a, r))
     return SIM_NEXT;
-  if (!view_knows(a, r->wrote ? &a->view.know->full : known, r->agent, r->clock))
-    return race(a, memory, index, before, r->agent, r->site, was_async);
-  note_pair(a, lasting_place(memory, index), r->agent, r->site, before);
+  if (!view_has(a, after ? &a->view.vc->reads : &a->view.vc->full, r->agent, r->clock))
+    return race(a, memory, index, before, r->agent, r->site,
+                broken_rule(a, memory, before, r->agent, was_async));
+  if (after && !view_has(a, &a->view.vc->full, r->agent, r->clock) &&
+      assume(a, memory, index, before, r->agent, r->site) == SIM_STOP)
+    return SIM_STOP;
+  note_pair(a, lasting_index(memory, index), r->agent, r->site, before);
   return SIM_NEXT;
 }
 
@@ -315,7 +329,7 @@ static sim_step uninitialised(const sim_access *a, const sim_memory *memory, uin
   if (a->quiet || (a->m->options.off & HD_SIM_NO_UNDEFINED))
     return SIM_NEXT;
   return hd_sim_find(a->m, "uninitialised", a->warp, a->lane, a->insn, NULL,
-                     "reads %s, which was never written", place(memory, index, where));
+                     "reads %s, which was never written", locate(memory, index, where));
 }
 
 static sim_step check_cell(const sim_access *a, sim_memory *memory, sim_cell *c, uint64_t index) {
@@ -358,7 +372,7 @@ static sim_step check_alike(const sim_access *a, sim_memory *memory, uint64_t *i
     return SIM_NEXT;
   for (; *index <= last && !memcmp(&cell[*index], &before, sizeof before); ++*index) {
     for (uint32_t i = 0; i < m->n_noted; i++)
-      note_place(m, m->noted[i], lasting_place(memory, *index));
+      note_index(m, m->noted[i], lasting_index(memory, *index));
     cell[*index] = *made;
   }
   return SIM_NEXT;
@@ -369,8 +383,7 @@ static sim_step check_alike(const sim_access *a, sim_memory *memory, uint64_t *i
 static sim_step check_grid(const sim_access *a, const sim_memory *memory) {
   const hd_variant *variant = a->m->plan->variant;
   bool early = a->kind == SIM_READ && memory->buffer->weights && variant->weights_ready;
-  if (!variant->dependent_launch || early ||
-      view_knows(a, &a->view.know->full, a->m->agent_grid, 1))
+  if (!variant->dependent_launch || early || view_has(a, &a->view.vc->full, a->m->agent_grid, 1))
     return SIM_NEXT;
   return hd_sim_find(a->m, "R8", a->warp, a->lane, a->insn, NULL,
                      "%ss %s before griddepcontrol.wait", what(a->kind), memory->buffer->name);

@@ -20,7 +20,7 @@ static double element_at(const sim_mma *s, const sim_source *from, const uint8_t
   return hd_sim_decode_bits(from->type, bits >> low % 8 & ((1u << width) - 1));
 }
 
-static void place(sim_tile *tile, const sim_source *from, uint32_t mn, uint32_t k, double value) {
+static void put(sim_tile *tile, const sim_source *from, uint32_t mn, uint32_t k, double value) {
   double *at = from->is_a ? &tile->a[from->first_mn + mn][k] : &tile->b[k][from->first_mn + mn];
   *at = from->negate ? -value : value;
 }
@@ -37,8 +37,8 @@ sim_step hd_sim_source_read(sim_access *a, sim_cta *cta, const sim_mma *s, const
       if (hd_sim_chunk(a, cta, address(from, mn, k), 16, &at) == SIM_STOP)
         return SIM_STOP;
       for (uint32_t e = 0; e < run && i + e < n_inner; e++)
-        place(a->m->tile, from, mn + (from->mn_major ? e : 0), k + (from->mn_major ? 0 : e),
-              element_at(s, from, at, e));
+        put(a->m->tile, from, mn + (from->mn_major ? e : 0), k + (from->mn_major ? 0 : e),
+            element_at(s, from, at, e));
     }
   }
   return SIM_NEXT;

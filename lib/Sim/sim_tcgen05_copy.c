@@ -86,8 +86,8 @@ static sim_step exec_cp(sim_warp *w, const sim_insn *in, uint32_t mask) {
 
 /* ---- commit ---- */
 
-/* The arrival tells that the thread's operations are over, and what they and its view knew; not
- * what else the thread has done. */
+/* The arrival orders the thread's operations on tensor memory, and those that they followed; it is
+ * no release of generic writes, be they the thread's own or others' that it has acquired. */
 static sim_step complete_commit(sim_machine *m, sim_async *op) {
   const sim_issuer *issuer = hd_sim_thread(op->warp, op->lane)->issuer;
   sim_mbarrier *b = op->mbarrier;
@@ -102,13 +102,13 @@ static sim_step complete_commit(sim_machine *m, sim_async *op) {
       hd_sim_agent(op->warp->cta, m->agent_tensor + op->warp->index * 32 + op->lane);
   if (hd_sim_phase_land(m, op) == SIM_STOP)
     return SIM_STOP;
-  sim_know *told[] = {&b->arriving, &b->arriving_order};
-  for (size_t i = 0; i < HD_COUNT(told); i++) {
-    hd_sim_join_know(m, told[i], &op->know);
-    hd_sim_join_know(m, told[i], &op->tensor->view);
-    hd_sim_join_know(m, told[i], &issuer->behind);
+  sim_vc *const into[] = {&b->arriving, &b->arriving_order};
+  const sim_vc *const from[] = {&op->vc, &op->tensor->view, &issuer->behind};
+  for (size_t i = 0; i < HD_COUNT(into); i++) {
+    for (size_t j = 0; j < HD_COUNT(from); j++)
+      hd_sim_vc_join_tensor(m, into[i], from[j]);
     if (number)
-      hd_sim_learn_know(m, told[i], agent, number);
+      hd_sim_vc_raise(m, into[i], agent, number);
   }
   b->pending--;
   b->commits--;

@@ -10,16 +10,20 @@ uint32_t hd_sim_ldst_registers(hd_sim_ldst shape) {
   return shape == HD_SIM_16X128B ? 2 : shape == HD_SIM_16X256B ? 4 : 1;
 }
 
-hd_sim_tensor_place hd_sim_place_ldst(hd_sim_ldst shape, uint32_t thread, uint32_t reg,
+hd_sim_tensor_coord hd_sim_coord_ldst(hd_sim_ldst shape, uint32_t thread, uint32_t reg,
                                       uint32_t split) {
   uint32_t g = thread / 4, q = thread % 4;
   switch (shape) {
-  case HD_SIM_32X32B: return (hd_sim_tensor_place){thread, reg, 0};
-  case HD_SIM_16X32BX2: return (hd_sim_tensor_place){thread % 16, reg + thread / 16 * split, 0};
-  case HD_SIM_16X64B: return (hd_sim_tensor_place){g + 8 * (q & 1), 2 * reg + (q >> 1), 0};
-  case HD_SIM_16X128B: return (hd_sim_tensor_place){g + 8 * (reg & 1), 4 * (reg >> 1) + q, 0};
+  case HD_SIM_32X32B:
+    return (hd_sim_tensor_coord){thread, reg, 0};
+  case HD_SIM_16X32BX2:
+    return (hd_sim_tensor_coord){thread % 16, reg + thread / 16 * split, 0};
+  case HD_SIM_16X64B:
+    return (hd_sim_tensor_coord){g + 8 * (q & 1), 2 * reg + (q >> 1), 0};
+  case HD_SIM_16X128B:
+    return (hd_sim_tensor_coord){g + 8 * (reg & 1), 4 * (reg >> 1) + q, 0};
   default:
-    return (hd_sim_tensor_place){g + 8 * (reg >> 1 & 1), 8 * (reg >> 2) + 2 * q + (reg & 1), 0};
+    return (hd_sim_tensor_coord){g + 8 * (reg >> 1 & 1), 8 * (reg >> 2) + 2 * q + (reg & 1), 0};
   }
 }
 
@@ -38,36 +42,36 @@ static uint32_t lane_of(hd_sim_paths paths, uint32_t row) {
   return paths == HD_SIM_PATHS_HALF ? row % 16 + 32 * (row / 16) : row;
 }
 
-hd_sim_tensor_place hd_sim_place_d5(hd_sim_paths paths, uint32_t n_total, uint32_t row,
+hd_sim_tensor_coord hd_sim_coord_d5(hd_sim_paths paths, uint32_t n_total, uint32_t row,
                                     uint32_t n) {
   if (paths != HD_SIM_PATHS_SPLIT)
-    return (hd_sim_tensor_place){lane_of(paths, row), n, 0};
+    return (hd_sim_tensor_coord){lane_of(paths, row), n, 0};
   uint32_t half = n_total / 2;
-  return (hd_sim_tensor_place){row + 64 * (n / half), n % half, 0};
+  return (hd_sim_tensor_coord){row + 64 * (n / half), n % half, 0};
 }
 
-hd_sim_tensor_place hd_sim_place_a5(hd_sim_paths paths, uint32_t bits, uint32_t row, uint32_t k) {
-  return (hd_sim_tensor_place){lane_of(paths, row), k * bits / 32, k * bits % 32};
+hd_sim_tensor_coord hd_sim_coord_a5(hd_sim_paths paths, uint32_t bits, uint32_t row, uint32_t k) {
+  return (hd_sim_tensor_coord){lane_of(paths, row), k * bits / 32, k * bits % 32};
 }
 
-hd_sim_tensor_place hd_sim_place_meta5(hd_sim_paths paths, uint32_t bits, uint32_t selector,
+hd_sim_tensor_coord hd_sim_coord_meta5(hd_sim_paths paths, uint32_t bits, uint32_t selector,
                                        uint32_t row, uint32_t group) {
   if (bits < 16)
-    return (hd_sim_tensor_place){lane_of(paths, row), group / 8, 4 * (group % 8)};
+    return (hd_sim_tensor_coord){lane_of(paths, row), group / 8, 4 * (group % 8)};
   /* Of 16 rows, the lower eight lanes hold k's first half, the upper its second. */
   uint32_t stored = row / 16 * 16 + 8 * (group / 4) + row % 8;
-  return (hd_sim_tensor_place){lane_of(paths, stored), selector,
+  return (hd_sim_tensor_coord){lane_of(paths, stored), selector,
                                16 * (row / 8 % 2) + 4 * (group % 4)};
 }
 
-hd_sim_tensor_place hd_sim_place_scale_a5(uint32_t row, uint32_t id, uint32_t index) {
-  return (hd_sim_tensor_place){row % 32, row / 32, 8 * (id + index)};
+hd_sim_tensor_coord hd_sim_coord_scale_a5(uint32_t row, uint32_t id, uint32_t index) {
+  return (hd_sim_tensor_coord){row % 32, row / 32, 8 * (id + index)};
 }
 
-hd_sim_tensor_place hd_sim_place_scale_b5(hd_sim_paths paths, uint32_t n_total, uint32_t n,
+hd_sim_tensor_coord hd_sim_coord_scale_b5(hd_sim_paths paths, uint32_t n_total, uint32_t n,
                                           uint32_t id, uint32_t index) {
   uint32_t span = paths == HD_SIM_PATHS_SPLIT ? n_total / 2 : n_total;
-  return (hd_sim_tensor_place){n % span % 32 + 64 * (n / span), n % span / 32, 8 * (id + index)};
+  return (hd_sim_tensor_coord){n % span % 32 + 64 * (n / span), n % span / 32, 8 * (id + index)};
 }
 
 /* ---- cp ---- */

@@ -14,9 +14,9 @@
 
 enum { SIM_TENSOR_LANES = 128, SIM_TENSOR_COLUMNS = 512 };
 
-typedef struct hd_sim_tensor_place {
+typedef struct hd_sim_tensor_coord {
   uint32_t lane, column, bit; /* bit: the lowest, in the column's 32 */
-} hd_sim_tensor_place;
+} hd_sim_tensor_coord;
 
 /* ---- tcgen05.ld and tcgen05.st ---- */
 
@@ -32,7 +32,7 @@ typedef enum hd_sim_ldst {
 uint32_t hd_sim_ldst_registers(hd_sim_ldst shape);
 /* 32 bits a thread and register; split: the columns between the halves of 16x32bx2. With
  * .pack::16b and .unpack::16b, a register is the columns 2c and 2c + 1 for every column c here. */
-hd_sim_tensor_place hd_sim_place_ldst(hd_sim_ldst shape, uint32_t thread, uint32_t reg,
+hd_sim_tensor_coord hd_sim_coord_ldst(hd_sim_ldst shape, uint32_t thread, uint32_t reg,
                                       uint32_t split);
 
 /* ---- mma: one CTA's rows of A, D and metadata ---- */
@@ -47,18 +47,18 @@ typedef enum hd_sim_paths { HD_SIM_PATHS_FULL, HD_SIM_PATHS_HALF, HD_SIM_PATHS_S
 bool hd_sim_paths_find(uint32_t m, uint32_t cta_group, bool sparse, hd_sim_paths *paths);
 
 /* (row, n) of D, 32 bits each:  n_total is N. */
-hd_sim_tensor_place hd_sim_place_d5(hd_sim_paths paths, uint32_t n_total, uint32_t row, uint32_t n);
+hd_sim_tensor_coord hd_sim_coord_d5(hd_sim_paths paths, uint32_t n_total, uint32_t row, uint32_t n);
 /* (row, element of the stored row) of A in tensor memory, containers of `bits`. SPLIT: the same row
  * again 64 lanes on. */
-hd_sim_tensor_place hd_sim_place_a5(hd_sim_paths paths, uint32_t bits, uint32_t row, uint32_t k);
+hd_sim_tensor_coord hd_sim_coord_a5(hd_sim_paths paths, uint32_t bits, uint32_t row, uint32_t k);
 /* The metadata nibble of a row and a group of the row; bits: of A's container. 16-bit and tf32: the
  * selector's column; rows r and r + 8 share a word of k's half. Narrower: two columns a row. */
-hd_sim_tensor_place hd_sim_place_meta5(hd_sim_paths paths, uint32_t bits, uint32_t selector,
+hd_sim_tensor_coord hd_sim_coord_meta5(hd_sim_paths paths, uint32_t bits, uint32_t selector,
                                        uint32_t row, uint32_t group);
 /* Byte of scale `index` of a row of A, or column of B, in the first 32 lanes that hold it; all four
  * groups of 32 hold the same, with SPLIT and B the two of each half of N. id: byte offset. */
-hd_sim_tensor_place hd_sim_place_scale_a5(uint32_t row, uint32_t id, uint32_t index);
-hd_sim_tensor_place hd_sim_place_scale_b5(hd_sim_paths paths, uint32_t n_total, uint32_t n,
+hd_sim_tensor_coord hd_sim_coord_scale_a5(uint32_t row, uint32_t id, uint32_t index);
+hd_sim_tensor_coord hd_sim_coord_scale_b5(hd_sim_paths paths, uint32_t n_total, uint32_t n,
                                           uint32_t id, uint32_t index);
 
 /* ---- tcgen05.cp ---- */

@@ -47,10 +47,10 @@ static sim_step read_b(sim_machine *m, const sim_async *op, const sim_plan *p) {
 
 /* ---- operands in tensor memory ---- */
 
-static uint32_t lane_at(uint32_t address, const hd_sim_tensor_place *p) {
+static uint32_t lane_at(uint32_t address, const hd_sim_tensor_coord *p) {
   return (address >> 16) + p->lane;
 }
-static uint32_t column_at(uint32_t address, const hd_sim_tensor_place *p) {
+static uint32_t column_at(uint32_t address, const hd_sim_tensor_coord *p) {
   return (address & 0xffff) + p->column;
 }
 
@@ -64,7 +64,7 @@ static double a_value(const sim_plan *p, uint32_t word, uint32_t bit) {
 static sim_step read_a_row(const sim_access *a, sim_cta *cta, const sim_plan *p, uint32_t address,
                            uint32_t row) {
   uint32_t *word, *twin = NULL, n = p->columns * p->s.a_bits / 32;
-  hd_sim_tensor_place at = hd_sim_place_a5(p->paths, p->s.a_bits, row, 0);
+  hd_sim_tensor_coord at = hd_sim_coord_a5(p->paths, p->s.a_bits, row, 0);
   if (hd_sim_tensor_cells(a, cta, lane_at(address, &at), column_at(address, &at), n, &word) ==
       SIM_STOP)
     return SIM_STOP;
@@ -77,7 +77,7 @@ static sim_step read_a_row(const sim_access *a, sim_cta *cta, const sim_plan *p,
                        "row %u of A in lanes %u and %u differs: this shape reads both", row,
                        at.lane, at.lane + 64);
   for (uint32_t k = 0; k < p->columns; k++) {
-    at = hd_sim_place_a5(p->paths, p->s.a_bits, row, k);
+    at = hd_sim_coord_a5(p->paths, p->s.a_bits, row, k);
     double value = a_value(p, word[at.column], at.bit);
     a->m->tile->a[row][k] = p->idesc.negate_a ? -value : value;
   }
@@ -109,8 +109,7 @@ static sim_step read_meta(sim_machine *m, const sim_async *op, sim_cta *cta, con
   sim_access a = hd_sim_tensor_access(m, op, SIM_READ);
   for (uint32_t row = 0; row < s->m; row++) {
     for (uint32_t g = 0; g < s->k / s->group; g++) {
-      hd_sim_tensor_place at =
-          hd_sim_place_meta5(p->paths, s->a_bits, p->idesc.selector, row, g);
+      hd_sim_tensor_coord at = hd_sim_coord_meta5(p->paths, s->a_bits, p->idesc.selector, row, g);
       uint32_t *word, kept[4] = {0}, address = op->tensor->meta;
       if (hd_sim_tensor_cells(&a, cta, lane_at(address, &at), column_at(address, &at), 1, &word) ==
           SIM_STOP)
@@ -135,7 +134,7 @@ static sim_step read_meta(sim_machine *m, const sim_async *op, sim_cta *cta, con
 
 /* The scale at a place, in every group of 32 lanes that must hold it. */
 static sim_step read_scale(const sim_access *a, sim_cta *cta, const sim_plan *p, uint32_t address,
-                           hd_sim_tensor_place at, uint32_t n_copies, double *scale) {
+                           hd_sim_tensor_coord at, uint32_t n_copies, double *scale) {
   uint32_t first = 0;
   for (uint32_t i = 0; i < n_copies; i++) {
     uint32_t *word;
@@ -162,7 +161,7 @@ static sim_step scale_a(const sim_access *a, sim_cta *cta, const sim_plan *p, ui
   for (uint32_t row = 0; row < s->m; row++) {
     double scale[4] = {0};
     for (uint32_t j = 0; j < s->n_scales; j++)
-      if (read_scale(a, cta, p, address, hd_sim_place_scale_a5(row, p->idesc.scale_a, j), 4,
+      if (read_scale(a, cta, p, address, hd_sim_coord_scale_a5(row, p->idesc.scale_a, j), 4,
                      &scale[j]) == SIM_STOP)
         return SIM_STOP;
     for (uint32_t t = 0; t < p->columns; t++)
@@ -178,7 +177,7 @@ static sim_step scale_b(const sim_access *a, sim_cta *cta, const sim_plan *p, ui
     double scale[4] = {0};
     for (uint32_t j = 0; j < s->n_scales; j++)
       if (read_scale(a, cta, p, address,
-                     hd_sim_place_scale_b5(p->paths, s->n, n, p->idesc.scale_b, j), n_copies,
+                     hd_sim_coord_scale_b5(p->paths, s->n, n, p->idesc.scale_b, j), n_copies,
                      &scale[j]) == SIM_STOP)
         return SIM_STOP;
     for (uint32_t k = 0; k < s->k; k++)
@@ -195,7 +194,7 @@ static sim_step transfer_row(const sim_access *a, sim_cta *cta, const sim_plan *
   uint32_t pieces = p->paths == HD_SIM_PATHS_SPLIT ? 2 : 1, n = p->s.n / pieces, *word;
   uint32_t mask = hd_sim_type(p->s.d)->bits == 16 ? 0xffff : 0xffffffff;
   for (uint32_t i = 0; i < pieces; i++) {
-    hd_sim_tensor_place at = hd_sim_place_d5(p->paths, p->s.n, row, i * n);
+    hd_sim_tensor_coord at = hd_sim_coord_d5(p->paths, p->s.n, row, i * n);
     uint32_t lane = lane_at(t->address, &at);
     uint32_t bit = lane + (p->group == 2 && cta->rank % 2 ? 128 : 0);
     if (a->kind == SIM_WRITE && lane < 128 && (t->disabled[bit / 32] >> bit % 32 & 1))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "Sim/sim_text.h"
+#include "Support/convert.h"
 #include "Support/diag.h"
 
 heddle_status hd_sim_text_fail(parser *p, const char *rule, const char *what, const char *got) {
@@ -111,7 +112,7 @@ static bool read_float_bits(const char *text, uint8_t fp, uint64_t *bits) {
 
 static bool read_decimal(const char *text, uint64_t *bits) {
   char *end;
-  *bits = hd_sim_f64_bits(strtod(text, &end));
+  *bits = hd_sim_f64_bits(hd_strtod(text, &end));
   return *end == '\0';
 }
 

@@ -24,9 +24,9 @@ void hd_sim_tensor_start(sim_machine *m, sim_cta *cta) {
   hd_sim_tensor_forget(t, 0, SIM_TENSOR_COLUMNS);
   for (uint32_t i = 0; i < m->n_warps * 32; i++) {
     cta->thread[i].issuer = hd_xzalloc(sizeof(sim_issuer));
-    hd_sim_clock_init(m, &cta->thread[i].issuer->view);
-    hd_sim_clock_init(m, &cta->thread[i].issuer->behind);
-    hd_sim_clock_init(m, &cta->thread[i].issuer->heard);
+    hd_sim_vc_init(m, &cta->thread[i].issuer->view);
+    hd_sim_vc_init(m, &cta->thread[i].issuer->behind);
+    hd_sim_vc_init(m, &cta->thread[i].issuer->heard);
   }
   for (uint32_t i = 0; i < m->n_warps; i++) {
     cta->warp[i].mover = hd_xzalloc(sizeof(sim_mover));
@@ -39,9 +39,9 @@ static void stop_issuers(sim_machine *m, sim_cta *cta, bool all) {
     sim_issuer *issuer = cta->thread[i].issuer;
     if (!issuer)
       continue;
-    hd_sim_clock_free(m, &issuer->view);
-    hd_sim_clock_free(m, &issuer->behind);
-    hd_sim_clock_free(m, &issuer->heard);
+    hd_sim_vc_free(m, &issuer->view);
+    hd_sim_vc_free(m, &issuer->behind);
+    hd_sim_vc_free(m, &issuer->heard);
     if (all) {
       free(issuer->issued);
       free(issuer);
@@ -70,15 +70,15 @@ void hd_sim_tensor_stop(sim_machine *m, sim_cta *cta, bool all) {
 static sim_async *new_op(sim_warp *w, uint32_t lane, const sim_insn *in, sim_complete *complete) {
   sim_async *op = hd_sim_async_new(w, lane, in, complete);
   op->tensor = hd_xzalloc(sizeof *op->tensor);
-  hd_sim_clock_init(w->machine, &op->tensor->view);
-  hd_sim_join_know(w->machine, &op->tensor->view, &hd_sim_thread(w, lane)->issuer->view);
+  hd_sim_vc_init(w->machine, &op->tensor->view);
+  hd_sim_vc_join(w->machine, &op->tensor->view, &hd_sim_thread(w, lane)->issuer->view);
   return op;
 }
 
 void hd_sim_tensor_op_free(const sim_machine *m, sim_tensor_op *op) {
   if (!op)
     return;
-  hd_sim_clock_free(m, &op->view);
+  hd_sim_vc_free(m, &op->view);
   free(op->value);
   free(op);
 }
@@ -91,7 +91,7 @@ sim_async *hd_sim_tensor_issue(sim_warp *w, uint32_t lane, const sim_insn *in,
     sim_issued record = {.insn = in, .clock = op->self_clock};
     HD_PUSH(issuer->issued, issuer->n_issued, issuer->cap, record);
     /* Of shared memory it sees what its thread does, where the view holds that, too. */
-    hd_sim_meet_know(w->machine, &op->know, &op->tensor->view);
+    hd_sim_vc_meet(w->machine, &op->vc, &op->tensor->view);
   }
   op->tensor->number = issuer->n_issued;
   return op;
@@ -102,7 +102,7 @@ sim_async *hd_sim_tensor_move(sim_warp *w, uint32_t mask, const sim_insn *in,
                               sim_complete *complete) {
   sim_async *op = new_op(w, (uint32_t)__builtin_ctz(mask), in, complete);
   SIM_LANES(l, mask)
-  hd_sim_meet_know(w->machine, &op->tensor->view, &hd_sim_thread(w, l)->issuer->view);
+  hd_sim_vc_meet(w->machine, &op->tensor->view, &hd_sim_thread(w, l)->issuer->view);
   op->mask = mask;
   op->tensor->number = ++w->mover->n_issued[in->op == SIM_OP_ST];
   return op;
@@ -110,7 +110,7 @@ sim_async *hd_sim_tensor_move(sim_warp *w, uint32_t mask, const sim_insn *in,
 
 void hd_sim_tensor_done(sim_machine *m, const sim_async *op) {
   sim_issuer *issuer = hd_sim_thread(op->warp, op->lane)->issuer;
-  hd_sim_join_know(m, &issuer->behind, &op->tensor->view);
+  hd_sim_vc_join(m, &issuer->behind, &op->tensor->view);
   issuer->n_done++;
 }
 
@@ -133,7 +133,7 @@ sim_access hd_sim_tensor_access(sim_machine *m, const sim_async *op, uint8_t kin
 
 sim_access hd_sim_operand_access(sim_machine *m, const sim_async *op) {
   sim_access a = hd_sim_tensor_access(m, op, SIM_READ);
-  a.view = (sim_view){&op->know, op->self, op->self_clock};
+  a.view = (sim_view){&op->vc, op->self, op->self_clock};
   a.tensor = NULL;
   return a;
 }
@@ -178,12 +178,12 @@ bool hd_sim_tensor_written(const sim_cta *cta, uint32_t lane, uint32_t column) {
 /* ---- the pairs that are ordered by issue ---- */
 
 /* The thread fenced behind its operation, and the view holds the fence. */
-static bool issue_is_known(const sim_know *view, const sim_cta *cta, uint32_t thread,
-                           uint32_t issued_at) {
+static bool issue_is_ordered(const sim_vc *view, const sim_cta *cta, uint32_t thread,
+                             uint32_t issued_at) {
   const sim_thread *t = &cta->thread[thread];
   for (uint32_t i = t->n_fences; i-- > 0 && t->fence[i].clock > issued_at;)
     if ((t->fence[i].what & SIM_FENCE_TENSOR) &&
-        hd_sim_knows(&view->full, hd_sim_agent(cta, thread), t->fence[i].clock + 1))
+        hd_sim_clock_has(&view->full, hd_sim_agent(cta, thread), t->fence[i].clock + 1))
       return true;
   return false;
 }
@@ -208,9 +208,9 @@ bool hd_sim_tensor_pipelined(const sim_access *a, sim_agent agent, uint32_t at) 
     return false;
   if (before == now)
     return at < a->clock;
-  if (!issue_is_known(&a->tensor->view, cta, local - m->agent_tensor, was->clock))
+  if (!issue_is_ordered(&a->tensor->view, cta, local - m->agent_tensor, was->clock))
     return false;
-  hd_sim_learn_know(m, &a->tensor->view, agent, at); /* over before this one, so known with it */
+  hd_sim_vc_raise(m, &a->tensor->view, agent, at); /* over before this one, so known with it */
   return true;
 }
 
@@ -220,7 +220,7 @@ static bool holds_up(const sim_async *op, const sim_cta *cta, uint32_t thread,
   const sim_issuer *other = cta->thread[thread].issuer;
   for (uint32_t i = other->n_done; i < other->n_issued; i++)
     if (is_pair(&other->issued[i], mma) &&
-        issue_is_known(&op->tensor->view, cta, thread, other->issued[i].clock))
+        issue_is_ordered(&op->tensor->view, cta, thread, other->issued[i].clock))
       return true;
   return false;
 }
@@ -243,15 +243,12 @@ bool hd_sim_tensor_is_next(const sim_async *op) {
 
 static sim_step exec_before(sim_warp *w, const sim_insn *in, uint32_t mask) {
   (void)in;
-  sim_lanes lanes;
-  hd_sim_lanes_begin(w->machine, &lanes);
   SIM_LANES(l, mask) {
     sim_thread *t = hd_sim_thread(w, l);
-    hd_sim_lanes_join(w->machine, &lanes, &t->know, &t->issuer->view);
+    hd_sim_vc_join_tensor(w->machine, &t->vc, &t->issuer->view);
     sim_fence f = {.clock = t->clock++, .what = SIM_FENCE_TENSOR};
     HD_PUSH(t->fence, t->n_fences, t->fence_cap, f);
   }
-  hd_sim_lanes_end(&lanes);
   w->dirty = true;
   return SIM_NEXT;
 }
@@ -262,7 +259,7 @@ static void see(sim_warp *w, uint32_t mask, bool heard) {
   hd_sim_lanes_begin(w->machine, &lanes);
   SIM_LANES(l, mask) {
     const sim_thread *t = hd_sim_thread(w, l);
-    hd_sim_lanes_join(w->machine, &lanes, &t->issuer->view, heard ? &t->issuer->heard : &t->know);
+    hd_sim_lanes_join(w->machine, &lanes, &t->issuer->view, heard ? &t->issuer->heard : &t->vc);
   }
   hd_sim_lanes_end(&lanes);
 }

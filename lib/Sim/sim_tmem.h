@@ -33,9 +33,9 @@ typedef struct sim_issued {
 
 /* A thread's mma and cp, numbered from 1 in the order of issue. */
 typedef struct sim_issuer {
-  sim_know view;
-  sim_know behind; /* what the views of the completed operations held */
-  sim_know heard; /* from mbarriers, relaxed waits included; fence::after_thread_sync believes it */
+  sim_vc view;
+  sim_vc behind; /* what the views of the completed operations held */
+  sim_vc heard;  /* from mbarriers, relaxed waits included; fence::after_thread_sync believes it */
   sim_issued *issued;
   uint32_t n_issued, cap, n_done;
 } sim_issuer;
@@ -47,7 +47,7 @@ typedef struct sim_mover {
 } sim_mover;
 
 typedef struct sim_tensor_op {
-  sim_know view; /* grows by those that it turns out to follow by order of issue */
+  sim_vc view;     /* grows by those that it turns out to follow by order of issue */
   uint32_t number; /* of its thread, or among its warp's ld or st */
   uint32_t address, split;
   uint32_t *value; /* st: [register][lane] */
@@ -89,7 +89,7 @@ uint32_t hd_sim_tensor_ctas(const sim_async *op, sim_cta *cta[2]);
 /* Registers that a load has not delivered must not be touched. */
 sim_step hd_sim_tensor_touch(sim_warp *w, const sim_insn *insn, uint32_t reg);
 /* The last thread leaves: all is freed and known to be over. */
-sim_step hd_sim_tensor_exit(sim_warp *w, const sim_insn *in, const sim_know *all);
+sim_step hd_sim_tensor_exit(sim_warp *w, const sim_insn *in, const sim_vc *all);
 
 /* Decoders of the instructions, after the word that names them. */
 heddle_status hd_sim_decode_tensor_move(sim_decode *d, sim_insn *in, bool store);

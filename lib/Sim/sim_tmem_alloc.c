@@ -118,32 +118,32 @@ static sim_step exec_alloc(sim_warp *w, const sim_insn *in, uint32_t mask) {
 /* Synchronous: it needs no fence::after_thread_sync. What other threads have waited for, they tell
  * by fence::before_thread_sync. */
 static bool is_over(const sim_thread *t, sim_agent agent, uint32_t at) {
-  return agent == SIM_NO_AGENT || hd_sim_knows(&t->issuer->view.full, agent, at) ||
-         hd_sim_knows(&t->know.full, agent, at);
+  return agent == SIM_NO_AGENT || hd_sim_clock_has(&t->issuer->view.full, agent, at) ||
+         hd_sim_clock_has(&t->vc.full, agent, at);
 }
 
 static sim_step check_cell_over(sim_warp *w, const sim_insn *in, const sim_thread *t,
                                 const sim_cell *c, uint32_t column) {
   sim_machine *m = w->machine;
   sim_agent agent = SIM_NO_AGENT;
-  uint32_t place = 0;
+  uint32_t site = 0;
   if (!is_over(t, c->writer, c->write_clock)) {
     agent = c->writer;
-    place = c->write_site;
+    site = c->write_site;
   } else if (!is_over(t, c->reader, c->read_clock)) {
     agent = c->reader;
-    place = c->read_site;
+    site = c->read_site;
   }
   for (uint32_t i = c->more; i && agent == SIM_NO_AGENT; i = m->readers[i - 1].next) {
     if (!is_over(t, m->readers[i - 1].agent, m->readers[i - 1].clock)) {
       agent = m->readers[i - 1].agent;
-      place = m->readers[i - 1].site;
+      site = m->readers[i - 1].site;
     }
   }
   if (agent == SIM_NO_AGENT)
     return SIM_NEXT;
   char name[96];
-  const sim_insn *other = &m->program->insn[place];
+  const sim_insn *other = &m->program->insn[site];
   return hd_sim_find(m, "R9", w, 0, in, other,
                      "frees column %u, not ordered after its use by %s at line %u (`%s`)", column,
                      hd_sim_agent_name(m, agent, name), other->line, other->text);
@@ -185,18 +185,18 @@ static sim_step exec_relinquish(sim_warp *w, const sim_insn *in, uint32_t mask) 
 }
 
 /* By a wait of any kind. */
-static bool is_known_in(const sim_cta *cta, const sim_know *all, sim_agent agent, uint32_t n) {
-  bool known = hd_sim_knows(&all->full, agent, n);
-  for (uint32_t i = 0; i < cta->n_threads && !known; i++)
-    known = hd_sim_knows(&cta->thread[i].issuer->heard.full, agent, n);
-  return known;
+static bool is_ordered_in(const sim_cta *cta, const sim_vc *all, sim_agent agent, uint32_t n) {
+  bool after = hd_sim_clock_has(&all->full, agent, n);
+  for (uint32_t i = 0; i < cta->n_threads && !after; i++)
+    after = hd_sim_clock_has(&cta->thread[i].issuer->heard.full, agent, n);
+  return after;
 }
 
-static sim_step check_issued(sim_warp *w, const sim_insn *in, const sim_know *all) {
+static sim_step check_issued(sim_warp *w, const sim_insn *in, const sim_vc *all) {
   sim_machine *m = w->machine;
   for (uint32_t i = 0; i < w->cta->n_threads; i++) {
     uint32_t n = w->cta->thread[i].issuer->n_issued;
-    if (n && !is_known_in(w->cta, all, hd_sim_agent(w->cta, m->agent_tensor + i), n))
+    if (n && !is_ordered_in(w->cta, all, hd_sim_agent(w->cta, m->agent_tensor + i), n))
       return hd_sim_find(m, "R9", w, 0, in, w->cta->thread[i].issuer->issued[n - 1].insn,
                          "cta %u leaves while nobody has waited for tcgen05 operations of thread "
                          "%u: tcgen05.commit, and a wait on its mbarrier", w->cta->index, i);
@@ -205,12 +205,12 @@ static sim_step check_issued(sim_warp *w, const sim_insn *in, const sim_know *al
 }
 
 /* A commit that arrives when the CTA has left would do so in memory that another may own. */
-static sim_step check_commits(sim_warp *w, const sim_insn *in, const sim_know *all) {
+static sim_step check_commits(sim_warp *w, const sim_insn *in, const sim_vc *all) {
   sim_machine *m = w->machine;
   for (uint32_t i = 0; i < w->cta->n_mbarriers; i++) {
     const sim_mbarrier *b = &w->cta->mbarrier[i];
     bool over = !b->committed ||
-                is_known_in(w->cta, all, hd_sim_mbarrier_agent(m, w->cta, b), b->committed);
+                is_ordered_in(w->cta, all, hd_sim_mbarrier_agent(m, w->cta, b), b->committed);
     if (b->commits || !over)
       return hd_sim_find(m, "R9", w, 0, in, &m->program->insn[b->site],
                          "cta %u leaves while nobody has waited for tcgen05.commit at the mbarrier "
@@ -220,7 +220,7 @@ static sim_step check_commits(sim_warp *w, const sim_insn *in, const sim_know *a
   return SIM_NEXT;
 }
 
-sim_step hd_sim_tensor_exit(sim_warp *w, const sim_insn *in, const sim_know *all) {
+sim_step hd_sim_tensor_exit(sim_warp *w, const sim_insn *in, const sim_vc *all) {
   const sim_tensor *t = w->cta->tensor;
   uint32_t n = 0;
   for (uint32_t c = 0; t && c < SIM_TENSOR_COLUMNS; c++)

@@ -44,10 +44,10 @@ static sim_step claim_registers(sim_warp *w, const sim_insn *in, const move *v, 
 
 /* The cell of a thread's register; `part` 1: the second column of a packed pair. */
 static sim_step cell_of(const sim_access *a, const sim_async *op, const move *v, uint32_t thread,
-                        uint32_t reg, uint32_t part, hd_sim_tensor_place *at, uint32_t **cell) {
+                        uint32_t reg, uint32_t part, hd_sim_tensor_coord *at, uint32_t **cell) {
   uint32_t scale = v->half ? 2 : 1;
   uint32_t split = v->shape == HD_SIM_16X32BX2 && thread >= 16 ? op->tensor->split : 0;
-  *at = hd_sim_place_ldst(v->shape, thread, reg, 0);
+  *at = hd_sim_coord_ldst(v->shape, thread, reg, 0);
   at->lane += op->tensor->address >> 16;
   at->column = (op->tensor->address & 0xffff) + scale * at->column + split + part;
   return hd_sim_tensor_cells(a, op->warp->cta, at->lane, at->column, 1, cell);
@@ -57,7 +57,7 @@ static sim_step load_register(const sim_access *a, const sim_async *op, const mo
                               uint64_t out[32], uint32_t *undefined) {
   SIM_LANES(l, op->mask) {
     uint32_t *cell;
-    hd_sim_tensor_place at;
+    hd_sim_tensor_coord at;
     out[l] = 0;
     for (uint32_t part = 0; part < (v->half ? 2u : 1u); part++) {
       if (cell_of(a, op, v, l, r, part, &at, &cell) == SIM_STOP)
@@ -95,7 +95,7 @@ static sim_step complete_st(sim_machine *m, sim_async *op) {
   for (uint32_t r = 0; r < v.n; r++) {
     SIM_LANES(l, op->mask) {
       uint32_t *cell, value = op->tensor->value[32 * r + l];
-      hd_sim_tensor_place at;
+      hd_sim_tensor_coord at;
       for (uint32_t part = 0; part < (v.half ? 2u : 1u); part++) {
         if (cell_of(&a, op, &v, l, r, part, &at, &cell) == SIM_STOP)
           return SIM_STOP;
@@ -176,7 +176,7 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
   sim_lanes lanes;
   hd_sim_lanes_begin(m, &lanes);
   SIM_LANES(l, mask)
-  hd_sim_lanes_learn(m, &lanes, &hd_sim_thread(w, l)->issuer->view, self, n);
+  hd_sim_lanes_raise(m, &lanes, &hd_sim_thread(w, l)->issuer->view, self, n);
   hd_sim_lanes_end(&lanes);
   w->dirty = true;
   return SIM_NEXT;

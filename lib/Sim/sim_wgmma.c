@@ -43,18 +43,21 @@ static sim_step use_register(sim_warp *w, const sim_insn *in, uint32_t reg, uint
                              uint32_t group) {
   sim_machine *m = w->machine;
   bool busy = w->busy[reg] > w->wgmma_waited;
-  bool clash = busy && (w->busy_as[reg] == 'd') != (as == 'd');
+  uint8_t busy_as = w->busy_as[reg];
+  bool clash = busy && (busy_as == 'd') != (as == 'd');
   bool shape = busy && as == 'd' && w->busy_shape != in->mma->n;
   bool unfenced = w->touched[reg] == w->fence_epoch;
   w->busy[reg] = group;
   w->busy_as[reg] = as;
   if ((m->options.off & HD_SIM_NO_POISON) || !(clash || shape || unfenced))
     return SIM_NEXT;
+  /* The ISA names accumulators and A; of metadata it is a rule of Heddle's own. */
+  const char *rule = as == 'm' || (clash && busy_as == 'm') ? "R5:heddle" : "R5";
   if (unfenced)
-    return hd_sim_find(m, "R5", w, 0, in, NULL,
+    return hd_sim_find(m, rule, w, 0, in, NULL,
                        "a register (%s) was accessed after the last wgmma.fence",
                        as == 'd' ? "accumulator" : as == 'a' ? "A" : "metadata");
-  return hd_sim_find(m, "R5", w, 0, in, NULL,
+  return hd_sim_find(m, rule, w, 0, in, NULL,
                      "uses a register of an unfinished wgmma %s",
                      clash ? "in another role" : "of another shape");
 }
@@ -73,6 +76,14 @@ static sim_step undefined_operand(sim_warp *w, const sim_insn *in, const char *w
   return hd_sim_find(w->machine, "undefined", w, 0, in, NULL, "%s has no value", what);
 }
 
+static sim_step undefined_metadata(sim_warp *w, const sim_insn *in, const roles *r) {
+  uint32_t lanes = hd_sim_undefined(w, &in->opnd[r->meta]) & w->lanes & ~w->exited;
+  if (!lanes)
+    return SIM_NEXT;
+  bool read = lanes & hd_sim_meta_lanes(in->mma, (uint32_t)in->opnd[r->selector].imm);
+  return read ? undefined_operand(w, in, "the metadata") : hd_sim_idle_metadata(w, in, lanes);
+}
+
 static sim_step use_registers(sim_warp *w, const sim_insn *in, const roles *r, bool scale_d,
                               uint32_t group) {
   uint32_t lanes = w->lanes & ~w->exited;
@@ -84,8 +95,7 @@ static sim_step use_registers(sim_warp *w, const sim_insn *in, const roles *r, b
        undefined_operand(w, in, "an accumulator") == SIM_STOP) ||
       ((hd_sim_undefined(w, &in->opnd[r->a]) & lanes) &&
        undefined_operand(w, in, "A") == SIM_STOP) ||
-      (r->meta >= 0 && (hd_sim_undefined(w, &in->opnd[r->meta]) & lanes) &&
-       undefined_operand(w, in, "the metadata") == SIM_STOP))
+      (r->meta >= 0 && undefined_metadata(w, in, r) == SIM_STOP))
     return SIM_STOP;
   if (use_operand(w, in, &in->opnd[0], 'd', group) == SIM_STOP)
     return SIM_STOP;
@@ -123,12 +133,12 @@ static bool same_op(const sim_wgmma_op *a, const sim_wgmma_op *b) {
 static sim_step enqueue(sim_warp *w, const sim_insn *in, uint32_t mask, sim_wgmma_op *op) {
   sim_machine *m = w->machine;
   sim_wgmma *q = &w->cta->wgmma[w->index / 4];
-  const sim_know *know = &hd_sim_thread(w, 0)->know;
+  const sim_vc *vc = &hd_sim_thread(w, 0)->vc;
   uint32_t number = w->wgmma_issued++;
   if (number == q->n_ops) {
     op->warps = 1u << (w->index % 4);
-    hd_sim_clock_init(m, &op->know);
-    hd_sim_join_know(m, &op->know, know);
+    hd_sim_vc_init(m, &op->vc);
+    hd_sim_vc_join(m, &op->vc, vc);
     HD_PUSH(q->op, q->n_ops, q->cap, *op);
   } else {
     if (!same_op(op, &q->op[number]))
@@ -139,12 +149,12 @@ static sim_step enqueue(sim_warp *w, const sim_insn *in, uint32_t mask, sim_wgmm
           q->index, q->op[number].insn->line);
     q->op[number].warps |= 1u << (w->index % 4);
   }
-  know = NULL;
+  vc = NULL;
   SIM_LANES(l, mask) {
-    const sim_know *own = &hd_sim_thread(w, l)->know;
-    if (!know || !hd_sim_same_know(m, own, know))
-      hd_sim_meet_know(m, &q->op[number].know, own);
-    know = own;
+    const sim_vc *own = &hd_sim_thread(w, l)->vc;
+    if (!vc || !hd_sim_vc_same(m, own, vc))
+      hd_sim_vc_meet(m, &q->op[number].vc, own);
+    vc = own;
   }
   hd_sim_progress(m);
   sim_step step = SIM_NEXT;
@@ -179,6 +189,10 @@ static uint32_t address_of(const sim_source *from, uint32_t mn, uint32_t k) {
 static sim_step read_operand(sim_access *a, sim_cta *cta, const sim_mma *s,
                              const sim_source *from) {
   uint32_t base_offset = hd_sim_descriptor_read(from->bits).base_offset;
+  if (from->bits & HD_SIM_DESCRIPTOR_RESERVED)
+    return hd_sim_fault(a->m, "descriptor", a->warp, 0, a->insn,
+                        "descriptor 0x%llx: bits 14, 15, 30, 31, 46 to 48 and 52 to 61 are zero",
+                        (unsigned long long)from->bits);
   if (base_offset)
     return hd_sim_fault(a->m, "descriptor", a->warp, 0, a->insn,
                         "descriptor 0x%llx: base offset %u is not simulated",
@@ -193,7 +207,7 @@ static void read_a_registers(sim_warp *w, const sim_mma *s, const sim_opnd *o, b
     for (uint32_t l = 0; l < 32; l++) {
       uint64_t word = hd_sim_read_lane(w, &o->vec[r], l);
       for (uint32_t e = 0; e < each; e++) {
-        hd_sim_place p = hd_sim_place_a(s->a_bits, l, r, e);
+        hd_sim_coord p = hd_sim_coord_a(s->a_bits, l, r, e);
         double v = hd_sim_element(s, s->a, s->a_bits, word >> (e * s->a_bits));
         tile->a[row + p.row][p.col] = negate ? -v : v;
       }
@@ -208,7 +222,7 @@ static void read_accumulators(sim_warp *w, const sim_mma *s, const sim_opnd *o, 
     for (uint32_t l = 0; l < 32; l++) {
       uint64_t word = scale_d ? hd_sim_read_lane(w, &o->vec[r], l) : 0;
       for (uint32_t e = 0; e < each; e++) {
-        hd_sim_place p = hd_sim_place_d(bits, l, r, e);
+        hd_sim_coord p = hd_sim_coord_d(bits, l, r, e);
         tile->d[row + p.row][p.col] = hd_sim_read_c(s, word >> (e * bits));
       }
     }
@@ -223,7 +237,7 @@ static void write_accumulators(sim_warp *w, const sim_mma *s, const sim_opnd *o,
     for (uint32_t l = 0; l < 32; l++) {
       dst[l] = 0;
       for (uint32_t e = 0; e < each; e++) {
-        hd_sim_place p = hd_sim_place_d(bits, l, r, e);
+        hd_sim_coord p = hd_sim_coord_d(bits, l, r, e);
         dst[l] |= hd_sim_round_d(s, tile->d[row + p.row][p.col]) << (e * bits);
       }
     }
@@ -251,9 +265,14 @@ static sim_step complete(sim_machine *m, sim_wgmma *q, sim_wgmma_op *op) {
   roles r = roles_of(in);
   sim_tile *tile = m->tile;
   sim_warp *first = &q->cta->warp[q->index * 4];
-  sim_access a = {.m = m, .warp = first, .insn = in, .view = {&op->know, SIM_NO_AGENT, 0},
-                  .agent = hd_sim_agent(q->cta, m->agent_wgmma + q->index), .clock = op->group,
-                  .kind = SIM_READ, .async = true};
+  sim_access a = {.m = m,
+                  .warp = first,
+                  .insn = in,
+                  .view = {&op->vc, SIM_NO_AGENT, 0},
+                  .agent = hd_sim_agent(q->cta, m->agent_wgmma + q->index),
+                  .clock = op->group,
+                  .kind = SIM_READ,
+                  .async = true};
   sim_source b = {op->desc_b, false, immediate(in, r.trans_b, 0) != 0,
                   immediate(in, r.scale_b, 1) < 0, s->n, s->k, 0, s->b, s->b_bits};
   sim_source sa = {op->desc_a, true, immediate(in, r.trans_a, 0) != 0,
@@ -282,7 +301,7 @@ bool hd_sim_wgmma_step(sim_machine *m, sim_wgmma *q, sim_step *step) {
     return false;
   sim_wgmma_op *op = &q->op[q->n_done];
   *step = complete(m, q, op);
-  hd_sim_clock_free(m, &op->know);
+  hd_sim_vc_free(m, &op->vc);
   q->n_done++;
   m->report->n_async++;
   hd_sim_progress(m);
@@ -323,11 +342,11 @@ static sim_step exec_wait(sim_warp *w, const sim_insn *in, uint32_t mask) {
     return SIM_NEXT;
   w->wgmma_waited = group;
   sim_agent agent = hd_sim_agent(w->cta, m->agent_wgmma + w->index / 4);
-  sim_know done;
-  hd_sim_clock_init(m, &done);
-  hd_sim_learn_know(m, &done, agent, group);
+  sim_vc done;
+  hd_sim_vc_init(m, &done);
+  hd_sim_vc_raise(m, &done, agent, group);
   hd_sim_acquire(m, w, mask, &done);
-  hd_sim_clock_free(m, &done);
+  hd_sim_vc_free(m, &done);
   return SIM_NEXT;
 }
 

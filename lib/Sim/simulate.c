@@ -72,6 +72,10 @@ static heddle_status take_args(heddle_context *ctx, launch *l) {
       l->kind[l->n_passed++] = l->manifest.arg[i].kind;
   if (l->from->n_args != l->n_passed)
     return wrong_count(ctx, l);
+  if (l->n_passed && (!l->from->args || !l->from->arg_bytes))
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "simulate.args",
+                    "got no %s; legal: an array of %zu, one for each argument",
+                    l->from->args ? "arg_bytes" : "args", l->n_passed);
   for (size_t i = 0; i < l->n_passed; i++)
     HD_TRY(take_arg(ctx, l, i));
   return HEDDLE_OK;
@@ -91,9 +95,9 @@ static heddle_status make_workspace(heddle_context *ctx, launch *l) {
 
 /* Warp instructions: a sound kernel stays well below, what waits in a circle is found before. */
 static uint64_t most_steps(const hd_values *v) {
-  enum { LEAST = 20000000, PRODUCTS_A_STEP = 100 };
-  return LEAST + (uint64_t)((double)v->v[HD_ARG_M] * (double)v->v[HD_ARG_N] *
-                            (double)v->v[HD_ARG_K] / 2 / PRODUCTS_A_STEP);
+  enum { MINIMUM = 20000000, PRODUCTS_A_STEP = 100 };
+  return MINIMUM + (uint64_t)((double)v->v[HD_ARG_M] * (double)v->v[HD_ARG_N] *
+                              (double)v->v[HD_ARG_K] / 2 / PRODUCTS_A_STEP);
 }
 
 static heddle_status run(heddle_context *ctx, launch *l, const hd_launch_plan *plan) {
@@ -119,6 +123,8 @@ static heddle_status simulate(heddle_context *ctx, launch *l) {
   for (int i = 0; i < HD_MAX_VARIANTS; i++)
     l->resident[i] = RESIDENT;
   HD_TRY(hd_manifest_read(ctx, s->manifest, s->manifest_bytes, &l->arena, &l->manifest));
+  HD_TRY(hd_manifest_check_code(ctx, &l->manifest,
+                                &(heddle_image){.ptx = s->ptx, .ptx_bytes = s->ptx_bytes}));
   HD_TRY(take_args(ctx, l));
   HD_TRY(make_workspace(ctx, l));
   HD_TRY(hd_manifest_plan(ctx, &l->manifest, &l->values, l->resident, &plan));

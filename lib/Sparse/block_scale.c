@@ -7,7 +7,7 @@
 
 enum { PITCH_UNIT = 16, TILE_ROWS = 128, TILE_SCALES = 4, TILE_BYTES = 512, LANES = 32 };
 
-/* Scales of a row: in a granule, and in all; what stands a pitch apart (granules, or bands of 128
+/* Scales of a row: in a k-block, and in all; what stands a pitch apart (k-blocks, or bands of 128
  * rows), how many of them, and the least pitch. */
 typedef struct order {
   size_t each, blocks, parts, pitch;
@@ -19,41 +19,41 @@ static heddle_status too_large(heddle_context *ctx, const heddle_block_scale_sha
                   (unsigned long long)s->rows, (unsigned long long)s->k);
 }
 
-static heddle_status find_granule(heddle_context *ctx, const heddle_block_scale_shape *s,
-                                  uint32_t *granule) {
+static heddle_status find_k_block(heddle_context *ctx, const heddle_block_scale_shape *s,
+                                  uint32_t *k_block) {
   const heddle_elem_info *info = heddle_elem_get(s->elem);
-  *granule = info && info->container_bits <= 8
-                 ? HEDDLE_SPARSE_GRANULE_BYTES * 8 / info->container_bits
+  *k_block = info && info->container_bits <= 8
+                 ? HEDDLE_SPARSE_K_BLOCK_BYTES * 8 / info->container_bits
                  : 0;
-  if (!*granule)
+  if (!*k_block)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "block-scale.type",
                     "got %s; legal: types of 8 and 4 bits; nearest: e4m3",
                     info ? info->name : "none");
-  if (s->block == 0 || *granule % s->block)
+  if (s->block == 0 || *k_block % s->block)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "block-scale.block",
-                    "got blocks of %u of %s, whose granule is %u; nearest: %u", s->block,
-                    info->name, *granule, s->block > 0 && s->block < 64 ? 32 : 64);
+                    "got blocks of %u of %s, whose k-block is %u; nearest: %u", s->block,
+                    info->name, *k_block, s->block > 0 && s->block < 64 ? 32 : 64);
   return HEDDLE_OK;
 }
 
 static heddle_status find_order(heddle_context *ctx, const heddle_block_scale_shape *s, order *o) {
   bool tiles = s->order == HEDDLE_SCALES_TILES;
-  uint32_t granule;
-  if (!tiles && s->order != HEDDLE_SCALES_GRANULES)
+  uint32_t k_block;
+  if (!tiles && s->order != HEDDLE_SCALES_K_BLOCKS)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "block-scale.order",
                     "got order %d; legal: those of heddle_scales_order; nearest: %d", (int)s->order,
                     HEDDLE_SCALES_TILES);
-  HD_TRY(find_granule(ctx, s, &granule));
-  size_t each = granule / s->block;
+  HD_TRY(find_k_block(ctx, s, &k_block));
+  size_t each = k_block / s->block;
   /* so that what follows neither wraps nor, as tiles of all rows and blocks, ends past SIZE_MAX */
-  if (s->rows == 0 || s->k == 0 || s->k > SIZE_MAX / TILE_BYTES - granule ||
+  if (s->rows == 0 || s->k == 0 || s->k > SIZE_MAX / TILE_BYTES - k_block ||
       s->rows > (SIZE_MAX / TILE_BYTES - PITCH_UNIT) / each)
     return too_large(ctx, s);
-  size_t rows = (size_t)s->rows, granules = ((size_t)s->k + granule - 1) / granule;
+  size_t rows = (size_t)s->rows, k_blocks = ((size_t)s->k + k_block - 1) / k_block;
   *o = (order){.each = each,
                .blocks = ((size_t)s->k + s->block - 1) / s->block,
-               .parts = tiles ? (rows + TILE_ROWS - 1) / TILE_ROWS : granules,
-               .pitch = tiles ? (granules * each + TILE_SCALES - 1) / TILE_SCALES * TILE_BYTES
+               .parts = tiles ? (rows + TILE_ROWS - 1) / TILE_ROWS : k_blocks,
+               .pitch = tiles ? (k_blocks * each + TILE_SCALES - 1) / TILE_SCALES * TILE_BYTES
                               : (rows * each + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT};
   return o->parts > SIZE_MAX / o->pitch ? too_large(ctx, s) : HEDDLE_OK;
 }
@@ -83,7 +83,7 @@ static heddle_status check_strides(heddle_context *ctx, const heddle_block_scale
                   fixed || pitch < o->pitch ? o->pitch : pitch / PITCH_UNIT * PITCH_UNIT);
 }
 
-static void pack_granules(const order *o, size_t rows, const uint8_t *scales, size_t row_bytes,
+static void pack_k_blocks(const order *o, size_t rows, const uint8_t *scales, size_t row_bytes,
                           uint8_t *packed, size_t pitch) {
   for (size_t g = 0; g < o->parts; g++)
     for (size_t row = 0; row < rows; row++) {
@@ -114,6 +114,6 @@ heddle_status heddle_block_scale_pack(heddle_context *ctx, const heddle_block_sc
   if (shape->order == HEDDLE_SCALES_TILES)
     pack_tiles(&o, (size_t)shape->rows, scales, row_bytes, packed);
   else
-    pack_granules(&o, (size_t)shape->rows, scales, row_bytes, packed, pitch);
+    pack_k_blocks(&o, (size_t)shape->rows, scales, row_bytes, packed, pitch);
   return HEDDLE_OK;
 }

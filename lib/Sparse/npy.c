@@ -204,7 +204,7 @@ bool hd_npy_is(const void *image, size_t n_bytes) {
 
 _Static_assert(MAX_HEADER_BYTES + MAGIC_BYTES + 6 <= HD_FILE_HEAD_BYTES, "a head holds a header");
 
-heddle_status hd_npy_judge(heddle_context *ctx, const char *path, const void *head, size_t n_bytes,
+heddle_status hd_npy_size(heddle_context *ctx, const char *path, const void *head, size_t n_bytes,
                            size_t *whole_bytes) {
   reader r = {.ctx = ctx, .file = path};
   hd_npy npy;
@@ -271,7 +271,7 @@ heddle_status hd_npy_read(heddle_context *ctx, const char *path, heddle_elem ele
   size_t n_bytes;
   uint64_t rows = 0, cols = 0;
   hd_npy npy;
-  HD_TRY(hd_file_read_judged(ctx, path, hd_npy_judge, &image, &n_bytes));
+  HD_TRY(hd_file_read_sized(ctx, path, hd_npy_size, &image, &n_bytes));
   heddle_status status = hd_npy_open(ctx, path, image, n_bytes, &npy);
   if (status == HEDDLE_OK)
     status = hd_npy_check_elem(ctx, path, &npy, elem, &rows, &cols);

@@ -31,8 +31,8 @@ heddle_status hd_npy_open(heddle_context *ctx, const char *file, const void *ima
 /* The first byte tells: no file of ours begins with that of a .npy file. */
 bool hd_npy_is(const void *image, size_t n_bytes);
 
-/* For hd_file_read_judged: what the header tells of the file's size. */
-heddle_status hd_npy_judge(heddle_context *ctx, const char *path, const void *head, size_t n_bytes,
+/* For hd_file_read_sized: what the header tells of the file's size. */
+heddle_status hd_npy_size(heddle_context *ctx, const char *path, const void *head, size_t n_bytes,
                            size_t *whole_bytes);
 
 /* Refuses a dtype that does not hold elem. Gives the sizes in elements. */

@@ -1,46 +1,17 @@
 /* Canonical to packed and back. One function states where each byte of a block comes from
- * (value_offset, code_place); packing and unpacking are the two directions over it. */
+ * (hd_value_offset, hd_code_offset); packing and unpacking are the two directions over it. */
 #include <stdlib.h>
 
+#include "Sparse/block_geometry.h"
 #include "Sparse/sparse_sizes.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 
-enum { CHUNK_BYTES = 16, CHUNKS_A_ROW = HD_BLOCK_VALUE_ROW_BYTES / CHUNK_BYTES, WORD_BYTES = 4 };
-
-/* Values: two k-steps of 32 bytes a row, each a grid of 8-row x 16-byte core matrices.
- * (row, chunk of 16 bytes) -> byte in the block */
-static inline size_t value_offset(unsigned row, unsigned chunk) {
-  unsigned step = chunk / 2, half = chunk % 2;
-  return step * 2048 + row / 8 * 256 + half * 128 + row % 8 * 16;
-}
-
-/* Metadata: thread t = 32w + 4g + q of a warpgroup (w warp, g = lane / 4, q = lane % 4).
- *
- *   8 code bytes a row (16-bit, tf32), one word a thread:
- *      31        16 15         0
- *     +------------+------------+
- *     | row 16w+g+8|  row 16w+g |   code bytes 2q, 2q+1 of the granule
- *     +------------+------------+
- *   16 code bytes a row (8- and 4-bit), two words a thread, k-step s = 0 and 1:
- *     +-------------------------+
- *     |  row 16w + g + 8(q & 1) |   code bytes 8s + 4(q >> 1) to +3
- *     +-------------------------+
- *
- * So codes travel in runs of 2 or 4 bytes. (row, run) -> byte in the metadata plane */
-static inline size_t code_place(unsigned row, unsigned run, unsigned code_bytes) {
-  unsigned w = row / 16, upper = row / 8 % 2, g = row % 8;
-  if (code_bytes == 8)
-    return (32 * w + 4 * g + run) * WORD_BYTES + 2 * upper;
-  unsigned step = run / 2, q = upper + 2 * (run % 2);
-  return (2 * (32 * w + 4 * g + q) + step) * WORD_BYTES;
-}
-
-/* One granule of one row, padded: values with 0, codes with the code of zeros. */
-typedef struct granule_row {
+/* One k-block of one row, padded: values with 0, codes with the code of zeros. */
+typedef struct k_block_row {
   uint8_t values[HD_BLOCK_VALUE_ROW_BYTES];
   uint8_t codes[16];
-} granule_row;
+} k_block_row;
 
 static size_t bytes_left(size_t row_bytes, size_t start, size_t at_most) {
   size_t left = row_bytes > start ? row_bytes - start : 0;
@@ -48,11 +19,11 @@ static size_t bytes_left(size_t row_bytes, size_t start, size_t at_most) {
 }
 
 /* `n_codes` are the codes of the row; the last byte of an odd row holds one. */
-static void read_row(granule_row *row, const heddle_sparse_info *canonical, const uint8_t *values,
-                     const uint8_t *codes, uint64_t granule, unsigned code_bytes,
+static void read_row(k_block_row *row, const heddle_sparse_info *canonical, const uint8_t *values,
+                     const uint8_t *codes, uint64_t k_block, unsigned code_bytes,
                      uint64_t n_codes) {
-  size_t value_start = (size_t)granule * HD_BLOCK_VALUE_ROW_BYTES;
-  size_t code_start = (size_t)granule * code_bytes;
+  size_t value_start = (size_t)k_block * HD_BLOCK_VALUE_ROW_BYTES;
+  size_t code_start = (size_t)k_block * code_bytes;
   size_t n_value_bytes =
       bytes_left(canonical->values_row_bytes, value_start, HD_BLOCK_VALUE_ROW_BYTES);
   size_t n_code_bytes = bytes_left(canonical->codes_row_bytes, code_start, code_bytes);
@@ -66,30 +37,32 @@ static void read_row(granule_row *row, const heddle_sparse_info *canonical, cons
         (uint8_t)((row->codes[n_code_bytes - 1] & 0x0f) | HD_CODE_ZERO << 4);
 }
 
-static void put_row(const granule_row *row, unsigned row_index, unsigned code_bytes,
+static void put_row(const k_block_row *row, unsigned row_index, unsigned code_bytes,
                     uint8_t *block) {
   unsigned run_bytes = code_bytes / 4;
-  for (unsigned chunk = 0; chunk < CHUNKS_A_ROW; chunk++)
-    memcpy(block + value_offset(row_index, chunk), row->values + chunk * CHUNK_BYTES, CHUNK_BYTES);
+  for (unsigned chunk = 0; chunk < HD_CHUNKS_A_ROW; chunk++)
+    memcpy(block + hd_value_offset(row_index, chunk), row->values + chunk * HD_CHUNK_BYTES,
+           HD_CHUNK_BYTES);
   for (unsigned run = 0; run < 4; run++)
-    memcpy(block + HD_BLOCK_VALUE_BYTES + code_place(row_index, run, code_bytes),
+    memcpy(block + HD_BLOCK_VALUE_BYTES + hd_code_offset(row_index, run, code_bytes),
            row->codes + run * run_bytes, run_bytes);
 }
 
-static void get_row(granule_row *row, unsigned row_index, unsigned code_bytes,
+static void get_row(k_block_row *row, unsigned row_index, unsigned code_bytes,
                     const uint8_t *block) {
   unsigned run_bytes = code_bytes / 4;
-  for (unsigned chunk = 0; chunk < CHUNKS_A_ROW; chunk++)
-    memcpy(row->values + chunk * CHUNK_BYTES, block + value_offset(row_index, chunk), CHUNK_BYTES);
+  for (unsigned chunk = 0; chunk < HD_CHUNKS_A_ROW; chunk++)
+    memcpy(row->values + chunk * HD_CHUNK_BYTES, block + hd_value_offset(row_index, chunk),
+           HD_CHUNK_BYTES);
   for (unsigned run = 0; run < 4; run++)
     memcpy(row->codes + run * run_bytes,
-           block + HD_BLOCK_VALUE_BYTES + code_place(row_index, run, code_bytes), run_bytes);
+           block + HD_BLOCK_VALUE_BYTES + hd_code_offset(row_index, run, code_bytes), run_bytes);
 }
 
 /* Both plans of one matrix. */
 typedef struct two_plans {
   heddle_sparse_info canonical, packed;
-  unsigned code_bytes; /* of a granule's row */
+  unsigned code_bytes; /* of a k-block's row */
   uint64_t n_codes;    /* of a whole row */
 } two_plans;
 
@@ -97,7 +70,7 @@ static heddle_status make_plans(heddle_context *ctx, heddle_elem elem, heddle_fa
                                 uint64_t m, uint64_t k, two_plans *plans) {
   HD_TRY(heddle_sparse_plan(ctx, HEDDLE_SPARSE_PACKED, elem, family, m, k, &plans->packed));
   HD_TRY(heddle_sparse_plan(ctx, HEDDLE_SPARSE_CANONICAL, elem, family, m, k, &plans->canonical));
-  plans->code_bytes = hd_granule_code_bytes(hd_sparse_rule_get(elem));
+  plans->code_bytes = hd_k_block_code_bytes(hd_sparse_rule_get(elem));
   plans->n_codes = k / heddle_elem_get(elem)->group;
   return HEDDLE_OK;
 }
@@ -105,10 +78,10 @@ static heddle_status make_plans(heddle_context *ctx, heddle_elem elem, heddle_fa
 /* One row of the padded matrix into its slab; values and codes are NULL past the last row. */
 static void pack_row(const two_plans *plans, const uint8_t *values, const uint8_t *codes,
                      unsigned row_index, uint8_t *slab) {
-  granule_row row;
+  k_block_row row;
   memset(row.values, 0, sizeof row.values);
   memset(row.codes, HD_CODE_ZERO * 0x11, sizeof row.codes);
-  for (uint64_t j = 0; j < plans->packed.n_granules; j++) {
+  for (uint64_t j = 0; j < plans->packed.n_k_blocks; j++) {
     if (values)
       read_row(&row, &plans->canonical, values, codes, j, plans->code_bytes, plans->n_codes);
     put_row(&row, row_index, plans->code_bytes, slab + j * plans->packed.block_bytes);
@@ -116,7 +89,7 @@ static void pack_row(const two_plans *plans, const uint8_t *values, const uint8_
 }
 
 static uint8_t *slab_of(const two_plans *plans, const void *payload, uint64_t row) {
-  uint64_t slab_bytes = plans->packed.n_granules * plans->packed.block_bytes;
+  uint64_t slab_bytes = plans->packed.n_k_blocks * plans->packed.block_bytes;
   return (uint8_t *)payload + row / HEDDLE_SPARSE_BLOCK_ROWS * slab_bytes;
 }
 
@@ -169,8 +142,8 @@ heddle_status heddle_sparse_pack_dense(heddle_context *ctx, heddle_elem elem, he
 static void unpack_row(const two_plans *plans, const uint8_t *slab, unsigned row_index,
                        uint8_t *values, uint8_t *codes) {
   const heddle_sparse_info *canonical = &plans->canonical;
-  granule_row row;
-  for (uint64_t j = 0; j < plans->packed.n_granules; j++) {
+  k_block_row row;
+  for (uint64_t j = 0; j < plans->packed.n_k_blocks; j++) {
     size_t value_start = (size_t)j * HD_BLOCK_VALUE_ROW_BYTES;
     size_t code_start = (size_t)j * plans->code_bytes;
     get_row(&row, row_index, plans->code_bytes, slab + j * plans->packed.block_bytes);

@@ -1,3 +1,4 @@
+#include "Sparse/prune_rank.h"
 #include "Sparse/sparse_sizes.h"
 #include "Support/convert.h"
 #include "Support/diag.h"
@@ -23,14 +24,7 @@ static uint32_t pair_rank(heddle_elem elem, const heddle_elem_info *info, uint32
                     2 * hd_elem_to_double(elem, bits >> 4 & 7));
 }
 
-/* Ranks above are found through a table for 8-bit units; wider floats by two compares. */
-typedef struct ranker {
-  const hd_sparse_rule *rule;
-  uint32_t infinity; /* of unit bits without the sign: above it is a NaN */
-  uint32_t of_byte[256];
-} ranker;
-
-static void make_ranker(ranker *r, heddle_elem elem, const hd_sparse_rule *rule) {
+void hd_ranker_make(hd_ranker *r, heddle_elem elem, const hd_sparse_rule *rule) {
   const heddle_elem_info *info = heddle_elem_get(elem);
   r->rule = rule;
   if (rule->unit_bytes == 1) {
@@ -42,33 +36,11 @@ static void make_ranker(ranker *r, heddle_elem elem, const hd_sparse_rule *rule)
   }
 }
 
-static inline uint32_t rank_of(const ranker *r, uint32_t bits) {
-  if (r->rule->unit_bytes == 1)
-    return r->of_byte[bits];
-  bits &= r->rule->nonzero_mask;
-  return bits > r->infinity ? UINT32_MAX : bits;
-}
-
-/* Which units stay: those that fewer than `kept` others beat; a tie goes to the lower index. */
-static unsigned winners(const uint32_t *ranks, unsigned n, unsigned kept) {
-  unsigned stay = 0;
-  for (unsigned i = 0; i < n; i++) {
-    unsigned beaten_by = 0;
-    for (unsigned j = 0; j < n; j++)
-      beaten_by += j < i ? ranks[j] >= ranks[i] : ranks[j] > ranks[i];
-    stay |= (unsigned)(beaten_by < kept) << i;
-  }
-  return stay;
-}
-
-static void prune_row(const ranker *r, uint8_t *row, uint64_t n_groups) {
+static void prune_row(const hd_ranker *r, uint8_t *row, uint64_t n_groups) {
   const hd_sparse_rule *rule = r->rule;
   for (uint64_t g = 0; g < n_groups; g++) {
     uint8_t *group = row + g * rule->n_units * rule->unit_bytes;
-    uint32_t ranks[4];
-    for (unsigned i = 0; i < rule->n_units; i++)
-      ranks[i] = rank_of(r, hd_unit_load(group + i * rule->unit_bytes, rule->unit_bytes));
-    unsigned stay = winners(ranks, rule->n_units, rule->kept);
+    unsigned stay = hd_ranker_winners(r, group);
     for (unsigned i = 0; i < rule->n_units; i++)
       if (!(stay >> i & 1))
         memset(group + i * rule->unit_bytes, 0, rule->unit_bytes);
@@ -79,8 +51,8 @@ heddle_status heddle_sparse_prune(heddle_context *ctx, heddle_elem elem, uint64_
                                   void *dense, size_t row_bytes) {
   const hd_sparse_rule *rule;
   HD_TRY(hd_sparse_stride_check(ctx, elem, m, k, row_bytes, &rule));
-  ranker r = {0};
-  make_ranker(&r, elem, rule);
+  hd_ranker r = {0};
+  hd_ranker_make(&r, elem, rule);
   for (uint64_t i = 0; i < m; i++)
     prune_row(&r, (uint8_t *)dense + i * row_bytes, k / heddle_elem_get(elem)->group);
   return HEDDLE_OK;

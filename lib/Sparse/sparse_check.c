@@ -43,8 +43,8 @@ static heddle_status first_difference(heddle_context *ctx, const heddle_sparse_i
   size_t block = i / info->block_bytes;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.padding",
                   "byte %zu of block (%llu, %llu) is padding and holds 0x%02x; legal: 0x%02x",
-                  i % info->block_bytes, (unsigned long long)(block / info->n_granules),
-                  (unsigned long long)(block % info->n_granules), payload[i], expected[i]);
+                  i % info->block_bytes, (unsigned long long)(block / info->n_k_blocks),
+                  (unsigned long long)(block % info->n_k_blocks), payload[i], expected[i]);
 }
 
 /* `scratch` holds the canonical form, then the payload packed again. */

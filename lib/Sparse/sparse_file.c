@@ -59,7 +59,7 @@ static void make_header(const heddle_sparse_info *info, uint8_t *header) {
   put(header + 48, 8, packed ? info->payload_bytes : info->values_bytes);
   put(header + 56, 8, packed ? info->block_meta_offset : info->codes_offset);
   put(header + 64, 8, packed ? info->block_bytes - info->block_meta_offset : info->codes_bytes);
-  put(header + 72, 4, info->granule_k);
+  put(header + 72, 4, info->k_block_size);
   put(header + 76, 4, info->block_bytes);
   strncpy((char *)header + AT_NAME, elem->name, NAME_BYTES);
 }
@@ -176,11 +176,11 @@ heddle_status hd_sparse_checksum_check(heddle_context *ctx, const void *image,
                   (unsigned long long)get(checksum + 8, 8), (unsigned long long)get(checksum, 8));
 }
 
-static heddle_status judge(heddle_context *ctx, const char *path, const void *head, size_t n_bytes,
-                           size_t *whole_bytes) {
+static heddle_status size_of_head(heddle_context *ctx, const char *path, const void *head,
+                                  size_t n_bytes, size_t *whole_bytes) {
   heddle_sparse_info info;
   if (hd_npy_is(head, n_bytes))
-    return hd_npy_judge(ctx, path, head, n_bytes, whole_bytes);
+    return hd_npy_size(ctx, path, head, n_bytes, whole_bytes);
   if (!has_magic(head, n_bytes))
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.file-magic",
                     "neither a .npy file nor a canonical or packed one: it begins with 0x%02x; "
@@ -193,5 +193,5 @@ static heddle_status judge(heddle_context *ctx, const char *path, const void *he
 
 heddle_status hd_sparse_file_read(heddle_context *ctx, const char *path, char **image,
                                   size_t *n_bytes) {
-  return hd_file_read_judged(ctx, path, judge, image, n_bytes);
+  return hd_file_read_sized(ctx, path, size_of_head, image, n_bytes);
 }

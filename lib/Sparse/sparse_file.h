@@ -17,7 +17,7 @@
  *       48    8 bytes of the values (packed: of all blocks)
  *       56    8 offset of the codes (packed: of the metadata words, from the start of a block)
  *       64    8 bytes of the codes (packed: of the metadata words of one block)
- *       72    4 columns of a block (packed: the granule; canonical: 0)
+ *       72    4 columns of a block (packed: the k-block; canonical: 0)
  *       76    4 bytes of a block (canonical: 0)
  *       80   16 name of the element type, padded with NUL
  *       96   16 zero
@@ -38,7 +38,7 @@ heddle_status hd_sparse_checksum_check(heddle_context *ctx, const void *image,
                                        const heddle_sparse_info *info);
 
 /* Reads a file of either form, or a .npy file; what its header refuses, or does not cover, is never
- * read. *image owned. Its rest is judged by heddle_sparse_check or hd_npy_open. */
+ * read. *image owned. Its rest is checked by heddle_sparse_check or hd_npy_open. */
 heddle_status hd_sparse_file_read(heddle_context *ctx, const char *path, char **image,
                                   size_t *n_bytes);
 

@@ -90,13 +90,14 @@ static void plan_canonical(heddle_sparse_info *info) {
 }
 
 static void plan_packed(heddle_sparse_info *info, const hd_sparse_rule *rule) {
-  info->granule_k = HEDDLE_SPARSE_GRANULE_BYTES * 8 / heddle_elem_get(info->elem)->container_bits;
+  info->k_block_size =
+      HEDDLE_SPARSE_K_BLOCK_BYTES * 8 / heddle_elem_get(info->elem)->container_bits;
   info->block_meta_offset = HD_BLOCK_VALUE_BYTES;
   info->block_bytes =
-      HD_BLOCK_VALUE_BYTES + HEDDLE_SPARSE_BLOCK_ROWS * hd_granule_code_bytes(rule);
+      HD_BLOCK_VALUE_BYTES + HEDDLE_SPARSE_BLOCK_ROWS * hd_k_block_code_bytes(rule);
   info->n_slabs = (info->m + HEDDLE_SPARSE_BLOCK_ROWS - 1) / HEDDLE_SPARSE_BLOCK_ROWS;
-  info->n_granules = (info->k + info->granule_k - 1) / info->granule_k;
-  info->payload_bytes = (size_t)(info->n_slabs * info->n_granules) * info->block_bytes;
+  info->n_k_blocks = (info->k + info->k_block_size - 1) / info->k_block_size;
+  info->payload_bytes = (size_t)(info->n_slabs * info->n_k_blocks) * info->block_bytes;
 }
 
 static heddle_status check_family(heddle_context *ctx, heddle_elem elem, heddle_family family,

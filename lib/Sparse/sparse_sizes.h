@@ -14,13 +14,13 @@ heddle_status hd_sparse_compress_row(heddle_context *ctx, heddle_elem elem, uint
                                      uint64_t k, const uint8_t *dense, uint8_t *values,
                                      uint8_t *codes);
 
-/* Bytes of a granule's codes in one row: 8, or 16 for 8- and 4-bit units. */
-static inline unsigned hd_granule_code_bytes(const hd_sparse_rule *rule) {
+/* Bytes of a k-block's codes in one row: 8, or 16 for 8- and 4-bit units. */
+static inline unsigned hd_k_block_code_bytes(const hd_sparse_rule *rule) {
   return rule->unit_bytes == 1 ? 16 : 8;
 }
 
 enum {
-  HD_BLOCK_VALUE_ROW_BYTES = HEDDLE_SPARSE_GRANULE_BYTES / 2,
+  HD_BLOCK_VALUE_ROW_BYTES = HEDDLE_SPARSE_K_BLOCK_BYTES / 2,
   HD_BLOCK_VALUE_BYTES = HEDDLE_SPARSE_BLOCK_ROWS * HD_BLOCK_VALUE_ROW_BYTES
 };
 

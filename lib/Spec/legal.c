@@ -88,7 +88,7 @@ static hd_legality refuse_target(const hd_spec_row *row, const hd_target *target
 }
 
 /* Neither the ISA nor ptxas knows the selector, or ptxas alone does. */
-static hd_legality judge_selector(const hd_spec_row *row, int selector, char *reason,
+static hd_legality check_selector(const hd_spec_row *row, int selector, char *reason,
                                   size_t reason_bytes) {
   if (selector < 0 || selector < row->n_selectors)
     return HD_LEGAL;
@@ -126,7 +126,7 @@ hd_legality hd_spec_legal(const hd_spec_row *row, const hd_legal_query *query, c
   const hd_target *target = query->target;
   unsigned least = hd_spec_min_ptx(row, target);
   if (taken_but_undefined(row, query)) {
-    hd_legality selector = judge_selector(row, query->selector, reason, reason_bytes);
+    hd_legality selector = check_selector(row, query->selector, reason, reason_bytes);
     return selector != HD_LEGAL
                ? selector
                : refuse_undefined(reason, reason_bytes);
@@ -137,7 +137,7 @@ hd_legality hd_spec_legal(const hd_spec_row *row, const hd_legal_query *query, c
     return refuse_target(row, target, reason, reason_bytes);
   if (query->ptx < least)
     return refuse_version("the instruction", least, query, reason, reason_bytes);
-  return judge_selector(row, query->selector, reason, reason_bytes);
+  return check_selector(row, query->selector, reason, reason_bytes);
 }
 
 /* ---- texts ---- */

@@ -40,14 +40,14 @@ static bool has_tensor_form(const hd_spec_row *row) {
 
 bool hd_spec_can_generate(const hd_spec_row *row) {
   bool moves_matrix = row->family <= HD_FAMILY_STMATRIX;
-  return row->syntax_judge != HD_JUDGE_NONE &&
+  return row->syntax_verified_by != HD_VERIFIED_BY_NONE &&
          (row->family != HD_FAMILY_TCGEN05_SP || has_tensor_form(row)) &&
-         (!moves_matrix || row->layout_judge != HD_JUDGE_NONE);
+         (!moves_matrix || row->layout_verified_by != HD_VERIFIED_BY_NONE);
 }
 
-const char *hd_judge_name(hd_judge judge) {
+const char *hd_verified_by_name(hd_verified_by by) {
   static const char *const names[] = {"none", "ptxas", "H200", "Spec and Sim"};
-  return names[judge];
+  return names[by];
 }
 
 hd_hash hd_spec_hash(void) {

@@ -105,12 +105,12 @@ typedef struct hd_operand {
   uint16_t n_regs;  /* registers a thread */
 } hd_operand;
 
-typedef enum hd_judge {
-  HD_JUDGE_NONE,
-  HD_JUDGE_PTXAS,
-  HD_JUDGE_H200,
-  HD_JUDGE_TWO_TRANSCRIPTIONS
-} hd_judge;
+typedef enum hd_verified_by {
+  HD_VERIFIED_BY_NONE,
+  HD_VERIFIED_BY_PTXAS,
+  HD_VERIFIED_BY_H200,
+  HD_VERIFIED_BY_TWO_TRANSCRIPTIONS
+} hd_verified_by;
 
 /* Immediates and qualifiers that a row admits beside its text. */
 typedef enum hd_modifier {
@@ -163,14 +163,14 @@ typedef struct hd_spec_row {
   const hd_avail *avail;
   const hd_effect *effect;
   const hd_fragment *fragment[HD_N_OPERANDS]; /* NULL: shared memory, or none */
-  hd_judge syntax_judge, layout_judge;
+  hd_verified_by syntax_verified_by, layout_verified_by;
 } hd_spec_row;
 
 /* Consecutive elements of k that share a block scale; 0: the row has none. */
 static inline int hd_spec_block(const hd_spec_row *row) {
   return row->scale_vec ? row->k / row->scale_vec : 0;
 }
-/* Block scales (bytes) of a row of A or a column of B in a granule: two k-steps. */
+/* Block scales (bytes) of a row of A or a column of B in a k-block: two k-steps. */
 static inline int hd_spec_scales_a_row(const hd_spec_row *row) { return 2 * row->scale_vec; }
 /* Block scales for tensor memory: a tile is 128 rows by the 4 scales of a word (docs/format.md).
  * There it is 4 columns, one for each 32 rows, held once in each 32 lanes: four times its bytes. */
@@ -190,8 +190,8 @@ const hd_spec_row *hd_spec_get(size_t i);
 /* By name, or by PTX instruction text (satfinite may be present); NULL when there is none. Where
  * two rows share a text (wgmma A by descriptor or registers), the descriptor one. */
 const hd_spec_row *hd_spec_find(const char *name_or_ptx);
-/* A row without layout judge is listed, never generated; nor are the forms of tcgen05.mma.sp that
- * no pass makes. */
+/* A row without a verified layout is listed, never generated; nor are the forms of
+ * tcgen05.mma.sp that no pass makes. */
 bool hd_spec_can_generate(const hd_spec_row *row);
 /* Hash of all tables: part of every cache key. */
 hd_hash hd_spec_hash(void);
@@ -275,7 +275,7 @@ bool hd_fragment_at(const hd_fragment *fragment, unsigned lane, unsigned reg, un
                     uint32_t *row, uint32_t *col);
 const char *hd_operand_name(hd_operand_id operand);
 /* "none", "ptxas", "H200", "Spec and Sim". */
-const char *hd_judge_name(hd_judge judge);
+const char *hd_verified_by_name(hd_verified_by by);
 
 /* ---- shared memory: canonical layouts and descriptors ---- */
 typedef enum hd_smem_swizzle {

@@ -32,6 +32,7 @@ static int sm_number(const char *name) {
 }
 
 const char *hd_target_nearest(const char *name) {
+  enum { FIRST_SPARSE = 80 }; /* older ones have no mma.sp, and would be refused in their turn */
   int wanted = sm_number(name), best_distance = 1 << 30;
   const char *best = "sm_90a";
   if (wanted < 0)
@@ -40,6 +41,8 @@ const char *hd_target_nearest(const char *name) {
     const hd_target *t = &hd_spec_targets[i];
     if (!strcmp(t->formerly, name))
       return t->name;
+    if (t->sm < FIRST_SPARSE)
+      continue;
     int distance = (t->sm > wanted ? t->sm - wanted : wanted - t->sm) * 4 + (t->suffix != 'a');
     if (distance < best_distance) {
       best_distance = distance;

@@ -16,6 +16,7 @@ struct entry_header {
 };
 
 static const char magic[8] = "HDBLOB1";
+enum { MOST_BYTES = 256 << 20 }; /* of an entry */
 
 static char *entry_path(const char *folder, hd_hash key, bool only_folder) {
   char digits[33];
@@ -41,9 +42,14 @@ heddle_status hd_blob_put(heddle_context *ctx, const char *folder, hd_hash key, 
   if (n_bytes)
     memcpy(entry + sizeof header, data, n_bytes);
   char *parent = entry_path(folder, key, true), *path = entry_path(folder, key, false);
-  heddle_status status = hd_file_mkdirs(ctx, parent);
+  const hd_file_part part = {path, entry, sizeof header + n_bytes, true};
+  heddle_status status = hd_file_mkdirs_own(ctx, parent);
+  if (status == HEDDLE_OK && !(hd_file_is_own_folder(folder) && hd_file_is_own_folder(parent)))
+    status = hd_error(ctx, HEDDLE_ENVIRONMENT, (hd_loc){.file = folder}, "blob.folder",
+                      "others may write this folder, or own it, so its entries are not trusted; "
+                      "legal: a folder of your own; nearest: chmod go-w");
   if (status == HEDDLE_OK)
-    status = hd_file_write(ctx, path, entry, sizeof header + n_bytes);
+    status = hd_file_write_set(ctx, &part, 1);
   free(path);
   free(parent);
   free(entry);
@@ -61,15 +67,19 @@ static bool entry_is_good(hd_hash key, const char *entry, size_t entry_bytes) {
 }
 
 heddle_status hd_blob_get(const char *folder, hd_hash key, void **data, size_t *n_bytes) {
-  char *path = entry_path(folder, key, false), *entry = NULL;
+  char *path = entry_path(folder, key, false), *parent = entry_path(folder, key, true);
+  char *entry = NULL;
   size_t entry_bytes = 0;
+  bool own = hd_file_is_own_folder(folder) && hd_file_is_own_folder(parent);
   /* Why an entry cannot be read does not matter to the caller: it is a miss. */
-  heddle_status status = hd_file_read(NULL, path, &entry, &entry_bytes);
+  heddle_status status = own ? hd_file_read_own(path, MOST_BYTES, &entry, &entry_bytes)
+                             : HEDDLE_NOT_FOUND;
   if (status == HEDDLE_OK && !entry_is_good(key, entry, entry_bytes)) {
     free(entry);
     (void)hd_file_remove(NULL, path);
     status = HEDDLE_NOT_FOUND;
   }
+  free(parent);
   free(path);
   if (status != HEDDLE_OK)
     return HEDDLE_NOT_FOUND;

@@ -5,11 +5,12 @@
 #include "Support/hash.h"
 #include "heddle/context.h"
 
-/* Stores bytes under a key: temporary, fsync, rename; a checksum goes with them. */
+/* Stores bytes under a key, atomically; a checksum goes with them. An entry becomes code that runs:
+ * HEDDLE_ENVIRONMENT when another user owns the folder or may write it. */
 heddle_status hd_blob_put(heddle_context *ctx, const char *folder, hd_hash key, const void *data,
                           size_t n_bytes);
-/* Fetches them (*data owned, free()). HEDDLE_NOT_FOUND when absent, truncated or corrupt: a bad
- * entry is a miss, and is removed. */
+/* Fetches them (*data owned, free()). HEDDLE_NOT_FOUND when absent, truncated, corrupt, no
+ * regular file, larger than 256 MiB, or where another user may write: a bad entry is a miss. */
 heddle_status hd_blob_get(const char *folder, hd_hash key, void **data, size_t *n_bytes);
 
 #endif

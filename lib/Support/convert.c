@@ -1,7 +1,9 @@
 #include "Support/convert.h"
 
+#include <locale.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A small float: sign, exponent and mantissa, in `shift` bits above bit 0 of its container.
@@ -274,4 +276,13 @@ double hd_elem_exact_integers(heddle_elem elem) {
   double limit = ldexp(1, formats[elem].man_bits + 1);
   double largest = floor(hd_elem_to_double(elem, formats[elem].max << formats[elem].shift));
   return limit < largest ? limit : largest;
+}
+
+double hd_strtod(const char *text, char **end) {
+  locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* glibc's own object: no memory */
+  if (c == (locale_t)0)
+    return strtod(text, end);
+  double value = strtod_l(text, end, c);
+  freelocale(c);
+  return value;
 }

@@ -36,6 +36,9 @@ uint32_t hd_elem_value_mask(heddle_elem elem);
 /* Whether the type has negative values. */
 bool hd_elem_has_sign(heddle_elem elem);
 
+/* strtod with a decimal point, whatever the locale of the host program. */
+double hd_strtod(const char *text, char **end);
+
 /* Bytes of n elements that lie together; 4-bit types round up to a byte. n must be small enough. */
 size_t hd_elem_bytes(heddle_elem elem, size_t n_elems);
 

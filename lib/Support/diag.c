@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "Support/arena.h"
+#include "Support/readable.h"
 
 struct heddle_context {
   hd_arena arena;
@@ -47,39 +48,11 @@ const char *hd_first_error_text(const heddle_context *ctx, const char *otherwise
   return first ? first->text : otherwise;
 }
 
-/* Bytes of the character at s (the Unicode standard, "Well-Formed UTF-8 Byte Sequences"); 0: it is
- * none, or one that moves a terminal's cursor. */
-static size_t character_bytes(const unsigned char *s) {
-  static const struct {
-    unsigned char first, last, least, most; /* of the first byte, and of the second */
-  } forms[] = {{0xc2, 0xdf, 0x80, 0xbf}, {0xe0, 0xe0, 0xa0, 0xbf}, {0xe1, 0xec, 0x80, 0xbf},
-               {0xed, 0xed, 0x80, 0x9f}, {0xee, 0xef, 0x80, 0xbf}, {0xf0, 0xf0, 0x90, 0xbf},
-               {0xf1, 0xf3, 0x80, 0xbf}, {0xf4, 0xf4, 0x80, 0x8f}};
-  if (s[0] < 0x80)
-    return (s[0] >= ' ' && s[0] != 0x7f) || s[0] == '\n' || s[0] == '\t';
-  size_t n = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4, i = 0;
-  while (i < HD_COUNT(forms) && (s[0] < forms[i].first || s[0] > forms[i].last))
-    i++;
-  if (i == HD_COUNT(forms) || s[1] < forms[i].least || s[1] > forms[i].most)
-    return 0;
-  for (size_t j = 2; j < n; j++)
-    if ((s[j] & 0xc0) != 0x80)
-      return 0;
-  return n;
-}
-
-/* Input is quoted in diagnostics: what of it is no text reads \xNN. */
+/* Input is quoted in diagnostics, and terminals obey what is no text. */
 static const char *readable(hd_arena *arena, const char *text) {
-  const unsigned char *from = (const unsigned char *)text;
-  char *out = hd_arena_alloc(arena, 4 * strlen(text) + 1), *to = out;
-  while (*from) {
-    size_t n = character_bytes(from);
-    if (!n)
-      to += snprintf(to, 5, "\\x%02x", *from++);
-    while (n--)
-      *to++ = (char)*from++;
-  }
-  *to = '\0';
+  size_t n_bytes = hd_readable(text, NULL, 0) + 1;
+  char *out = hd_arena_alloc(arena, n_bytes);
+  hd_readable(text, out, n_bytes);
   return out;
 }
 
@@ -97,7 +70,7 @@ static void add(heddle_context *ctx, heddle_severity severity, hd_loc loc, const
       .severity = severity,
       .rule = hd_arena_strdup(&ctx->arena, rule),
       .text = readable(&ctx->arena, text),
-      .file = loc.file ? hd_arena_strdup(&ctx->arena, loc.file) : NULL,
+      .file = loc.file ? readable(&ctx->arena, loc.file) : NULL,
       .line = loc.line,
       .col = loc.col,
   };
@@ -141,6 +114,11 @@ heddle_status hd_bug(heddle_context *ctx, const char *file, int line, const char
 size_t heddle_diagnostic_format(const heddle_diagnostic *d, char *out, size_t out_bytes) {
   static const char *const severities[] = {"note", "warning", "error"};
   char where[32] = "";
+  if (!d) {
+    if (out_bytes)
+      out[0] = '\0';
+    return 0;
+  }
   if (d->line)
     snprintf(where, sizeof where, "%u:%u: ", d->line, d->col);
   else if (d->file) /* of the whole file: its beginning, so that every line reads alike */

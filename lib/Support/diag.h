@@ -16,7 +16,7 @@ typedef struct hd_loc {
 
 /* Adds an error and returns `status`, so that a refusal is one line, "FACT; legal: SET; nearest:
  * VALUE" (docs/embedding.md):
- *   return hd_error(ctx, HEDDLE_INVALID, loc, "schedule.ctas", "got %d; legal: 1 to 8", n); */
+ *   return hd_error(ctx, HEDDLE_INVALID, loc, "schedule.range", "got %d; legal: 1 to 8", n); */
 heddle_status hd_error(heddle_context *ctx, heddle_status status, hd_loc loc, const char *rule,
                        const char *format, ...) __attribute__((format(printf, 5, 6)));
 void hd_note(heddle_context *ctx, hd_loc loc, const char *rule, const char *format, ...)

@@ -82,27 +82,27 @@ static heddle_status refuse_more(heddle_context *ctx, const char *path, limit of
   return hd_error(ctx, HEDDLE_INVALID, loc, "file.bytes", "got more bytes; legal: %zu", most);
 }
 
-/* The judge, if any, sees the head before anything else is read and says how many bytes follow. */
-static heddle_status read_judged(heddle_context *ctx, const char *path, limit of,
-                                 hd_file_judge *judge, size_t most, reading *r) {
-  if (judge) {
+/* The sizer, if any, sees the head before anything else is read and says how many bytes follow. */
+static heddle_status read_sized(heddle_context *ctx, const char *path, limit of,
+                                 hd_file_sizer *sizer, size_t most, reading *r) {
+  if (sizer) {
     if (!read_on(r, HD_FILE_HEAD_BYTES))
       return io_error(ctx, path, "read");
-    HD_TRY(judge(ctx, path, r->data, r->len, &most));
+    HD_TRY(sizer(ctx, path, r->data, r->len, &most));
   }
-  bool ended = judge && r->len <= HD_FILE_HEAD_BYTES;
+  bool ended = sizer && r->len <= HD_FILE_HEAD_BYTES;
   if (!ended && !read_on(r, most))
     return io_error(ctx, path, "read");
   return r->len > most ? refuse_more(ctx, path, of, most) : HEDDLE_OK;
 }
 
 static heddle_status read_path(heddle_context *ctx, const char *path, limit of,
-                               hd_file_judge *judge, size_t most, char **data, size_t *n_bytes) {
+                               hd_file_sizer *sizer, size_t most, char **data, size_t *n_bytes) {
   bool standard = strcmp(path, "-") == 0;
   reading r = {.fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)};
   if (r.fd < 0)
     return io_error(ctx, path, "open for reading");
-  heddle_status status = read_judged(ctx, path, of, judge, most, &r);
+  heddle_status status = read_sized(ctx, path, of, sizer, most, &r);
   if (!standard)
     close(r.fd);
   if (status != HEDDLE_OK) {
@@ -123,9 +123,9 @@ heddle_status hd_file_read_text(heddle_context *ctx, const char *path, char **da
   return read_path(ctx, path, TEXT, NULL, HD_MAX_TEXT_BYTES, data, n_bytes);
 }
 
-heddle_status hd_file_read_judged(heddle_context *ctx, const char *path, hd_file_judge *judge,
+heddle_status hd_file_read_sized(heddle_context *ctx, const char *path, hd_file_sizer *sizer,
                                   char **data, size_t *n_bytes) {
-  return read_path(ctx, path, HEADER, judge, 0, data, n_bytes);
+  return read_path(ctx, path, HEADER, sizer, 0, data, n_bytes);
 }
 
 heddle_status hd_file_read_bytes(heddle_context *ctx, const char *path, void *data,
@@ -142,6 +142,32 @@ heddle_status hd_file_read_bytes(heddle_context *ctx, const char *path, void *da
   return status;
 }
 
+static bool is_own(const struct stat *st) {
+  return (st->st_uid == geteuid() || st->st_uid == 0) && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+bool hd_file_is_own_folder(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && is_own(&st);
+}
+
+heddle_status hd_file_read_own(const char *path, size_t most, char **data, size_t *n_bytes) {
+  struct stat st;
+  reading r = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+  if (r.fd < 0)
+    return HEDDLE_NOT_FOUND;
+  bool good = fstat(r.fd, &st) == 0 && S_ISREG(st.st_mode) && is_own(&st) &&
+              st.st_size >= 0 && (size_t)st.st_size <= most && read_on(&r, most) && r.len <= most;
+  close(r.fd);
+  if (!good) {
+    free(r.data);
+    return HEDDLE_NOT_FOUND;
+  }
+  *data = r.data;
+  *n_bytes = r.len;
+  return HEDDLE_OK;
+}
+
 size_t hd_file_read_head(const char *path, void *head, size_t n_bytes) {
   struct stat st;
   if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
@@ -153,105 +179,9 @@ size_t hd_file_read_head(const char *path, void *head, size_t n_bytes) {
   return n < 0 ? 0 : (size_t)n;
 }
 
-static bool write_all(int fd, const char *data, size_t n_bytes) {
-  while (n_bytes) {
-    ssize_t n = write(fd, data, n_bytes);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0)
-      return false;
-    data += n;
-    n_bytes -= (size_t)n;
-  }
-  return true;
-}
-
-/* The rename itself must survive a crash too, so the folder is synced; a file system that cannot
- * sync a folder is no error. */
-static void sync_folder_of(const char *path) {
-  char *folder = hd_xstrdup(path), *slash = strrchr(folder, '/');
-  if (slash)
-    slash[slash == folder ? 1 : 0] = 0;
-  int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd >= 0) {
-    (void)fsync(fd);
-    close(fd);
-  }
-  free(folder);
-}
-
-/* mkstemp would give 0600; a result file gets the permissions that open(2) gives. */
-static int create_beside(const char *path, hd_strbuf *temporary) {
-  for (int attempt = 0; attempt < 100; attempt++) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    temporary->len = 0;
-    hd_strbuf_printf(temporary, "%s.%d-%lx.tmp", path, (int)getpid(),
-                     (unsigned long)now.tv_nsec + (unsigned long)attempt);
-    int fd = open(temporary->text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0 || errno != EEXIST)
-      return fd;
-  }
-  return -1;
-}
-
-static heddle_status write_beside(heddle_context *ctx, const char *path, hd_strbuf *name,
-                                  const void *data, size_t n_bytes) {
-  int fd = create_beside(path, name);
-  if (fd < 0)
-    return io_error(ctx, path, "create a temporary file beside it");
-  const char *temporary = name->text;
-  bool ok = write_all(fd, data, n_bytes) && fsync(fd) == 0;
-  int code = errno;
-  if (close(fd) != 0 && ok) {
-    ok = false;
-    code = errno;
-  }
-  if (ok && rename(temporary, path) != 0) {
-    ok = false;
-    code = errno;
-  }
-  if (ok) {
-    sync_folder_of(path);
-    return HEDDLE_OK;
-  }
-  unlink(temporary);
-  errno = code;
-  return io_error(ctx, path, "write");
-}
-
-/* A device or a pipe (/dev/stdout, /dev/null) cannot be replaced by a rename. */
-static heddle_status write_in_place(heddle_context *ctx, const char *path, const void *data,
-                                    size_t n_bytes) {
-  int fd = open(path, O_WRONLY | O_CLOEXEC);
-  if (fd < 0)
-    return io_error(ctx, path, "open for writing");
-  bool ok = write_all(fd, data, n_bytes);
-  int code = errno;
-  if (close(fd) != 0 && ok) {
-    ok = false;
-    code = errno;
-  }
-  errno = code;
-  return ok ? HEDDLE_OK : io_error(ctx, path, "write");
-}
-
-heddle_status hd_file_write(heddle_context *ctx, const char *path, const void *data,
-                            size_t n_bytes) {
-  if (strcmp(path, "-") == 0)
-    return write_all(STDOUT_FILENO, data, n_bytes) ? HEDDLE_OK : io_error(ctx, path, "write");
+static bool make_one(const char *path, mode_t mode) {
   struct stat st;
-  if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-    return write_in_place(ctx, path, data, n_bytes);
-  hd_strbuf temporary = {0};
-  heddle_status status = write_beside(ctx, path, &temporary, data, n_bytes);
-  hd_strbuf_free(&temporary);
-  return status;
-}
-
-static bool make_one(const char *path) {
-  struct stat st;
-  if (mkdir(path, 0777) == 0)
+  if (mkdir(path, mode) == 0)
     return true;
   if (errno != EEXIST)
     return false;
@@ -261,18 +191,26 @@ static bool make_one(const char *path) {
   return false;
 }
 
-heddle_status hd_file_mkdirs(heddle_context *ctx, const char *path) {
+static heddle_status make_folders(heddle_context *ctx, const char *path, mode_t mode) {
   char *copy = hd_xstrdup(path);
   bool ok = true;
   for (char *slash = strchr(copy + (copy[0] == '/'), '/'); ok && slash;
        slash = strchr(slash + 1, '/')) {
     *slash = 0;
-    ok = make_one(copy);
+    ok = make_one(copy, mode);
     *slash = '/';
   }
-  ok = ok && make_one(copy);
+  ok = ok && make_one(copy, mode);
   free(copy);
   return ok ? HEDDLE_OK : io_error(ctx, path, "make the folder");
+}
+
+heddle_status hd_file_mkdirs(heddle_context *ctx, const char *path) {
+  return make_folders(ctx, path, 0777);
+}
+
+heddle_status hd_file_mkdirs_own(heddle_context *ctx, const char *path) {
+  return make_folders(ctx, path, 0755);
 }
 
 heddle_status hd_file_tempdir(heddle_context *ctx, const char *base, char **path) {
@@ -311,6 +249,14 @@ double hd_clock_thread_seconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int64_t hd_file_age(const char *path) {
+  struct stat st;
+  if (stat(path, &st) != 0)
+    return -1;
+  time_t now = time(NULL);
+  return now > st.st_mtime ? (int64_t)(now - st.st_mtime) : 0;
 }
 
 void hd_file_stamp(const char *path, uint64_t stamp[2]) {

@@ -20,30 +20,53 @@ enum { HD_MAX_TEXT_BYTES = 64 << 20 };
 heddle_status hd_file_read_text(heddle_context *ctx, const char *path, char **data,
                                 size_t *n_bytes);
 
-/* The same of a file whose head tells its size: the judge sees its first bytes (more than
+/* The same of a file whose head tells its size: the sizer sees its first bytes (more than
  * HD_FILE_HEAD_BYTES, or all) before anything else is read, and refuses, or says how many bytes the
- * whole file has. HEDDLE_INVALID when it has more; the judge's caller sees when it has fewer. */
+ * whole file has. HEDDLE_INVALID when it has more; its caller sees when it has fewer. */
 enum { HD_FILE_HEAD_BYTES = 2 << 20 };
-typedef heddle_status hd_file_judge(heddle_context *ctx, const char *path, const void *head,
+typedef heddle_status hd_file_sizer(heddle_context *ctx, const char *path, const void *head,
                                     size_t n_bytes, size_t *whole_bytes);
-heddle_status hd_file_read_judged(heddle_context *ctx, const char *path, hd_file_judge *judge,
+heddle_status hd_file_read_sized(heddle_context *ctx, const char *path, hd_file_sizer *sizer,
                                   char **data, size_t *n_bytes);
 
 /* Fills all of `data`. HEDDLE_INVALID when the file has more or fewer bytes. */
 heddle_status hd_file_read_bytes(heddle_context *ctx, const char *path, void *data, size_t n_bytes);
+/* The same of a file that another user could have written only by this user's leave: a regular file
+ * of at most `most` bytes, this user's own (or root's), which nobody else may write. Else
+ * HEDDLE_NOT_FOUND. */
+heddle_status hd_file_read_own(const char *path, size_t most, char **data, size_t *n_bytes);
+/* A folder that is this user's own (or root's), which nobody else may write. */
+bool hd_file_is_own_folder(const char *path);
 /* The first bytes of a regular file, at most n_bytes; how many. 0 of anything else. */
 size_t hd_file_read_head(const char *path, void *head, size_t n_bytes);
 
-/* Writes atomically: temporary file beside it, fsync, rename ("-" = standard output). */
+/* Writes atomically: a new file, fsync, rename ("-" = standard output). A writer that is killed
+ * leaves nothing behind, or at worst PATH.N.tmp, which the next one removes. */
 heddle_status hd_file_write(heddle_context *ctx, const char *path, const void *data,
                             size_t n_bytes);
+
+/* Writes several files as one set, in this order: all are on the disk before the first is renamed.
+ * When the last one holds a hash of the others, a reader can tell two sets apart. */
+enum { HD_MAX_FILE_PARTS = 16 };
+typedef struct hd_file_part {
+  const char *path;
+  const void *data; /* NULL: the file is removed, if it is there */
+  size_t n_bytes;
+  bool own; /* nobody else may write it, whatever the umask */
+} hd_file_part;
+heddle_status hd_file_write_set(heddle_context *ctx, const hd_file_part *part, size_t n);
 
 /* Size and time of change of a file, to tell two versions of a program apart; zeros when it cannot
  * be read. */
 void hd_file_stamp(const char *path, uint64_t stamp[2]);
 
-/* Makes a folder and its parents; fine when it exists. */
+/* Whole seconds since a file was written; -1: there is none. */
+int64_t hd_file_age(const char *path);
+
+/* Makes a folder and its parents; fine when it exists. own: nobody else may write what is made,
+ * whatever the umask. */
 heddle_status hd_file_mkdirs(heddle_context *ctx, const char *path);
+heddle_status hd_file_mkdirs_own(heddle_context *ctx, const char *path);
 
 /* A fresh folder under `base` (NULL or "": /tmp); path owned. One that goes with its owner, however
  * that ends: scratch.h. */
@@ -60,6 +83,13 @@ heddle_status hd_process_run(heddle_context *ctx, const char *const *argv, doubl
 heddle_status hd_process_run_with(heddle_context *ctx, const char *const *argv,
                                   const hd_memory_file *files, int n_files, double timeout_s,
                                   hd_strbuf *output, int *exit_code);
+
+/* Resident bytes of a process; 0 when it is gone. */
+uint64_t hd_process_memory(int pid);
+
+/* Limits this process: processor time (then SIGPROF ends it), memory (not under AddressSanitizer),
+ * files of 4 MiB, no core dump; and lets it end with the process that started it. */
+heddle_status hd_process_limit(heddle_context *ctx, double cpu_seconds, size_t memory_bytes);
 
 /* Monotonic seconds; and seconds that this thread was on a processor. */
 double hd_clock_seconds(void);

@@ -8,7 +8,7 @@
 #include "Reference/reference.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
-#include "Tune/parallel.h"
+#include "Support/parallel.h"
 #include "heddle/sparse.h"
 
 /* Rows of A and of stored B, and columns of D, that one thread makes at a time: whole blocks of the

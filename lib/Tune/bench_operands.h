@@ -3,13 +3,14 @@
 #ifndef HD_BENCH_OPERANDS_H
 #define HD_BENCH_OPERANDS_H
 
-#include "Tune/bench.h"
+#include "Choice/product.h"
 #include "heddle/sparse.h"
 
 enum { HD_BENCH_CHECKED_ROWS = 8 };
 
-/* Zero-initialise; all arrays owned: hd_bench_host_free. */
-struct hd_bench_host {
+/* The operands of the product before: what the next one can use again is kept. All arrays are
+ * owned. */
+typedef struct hd_bench_host {
   heddle_elem elem;
   int64_t m, k; /* of a and packed; 0: there are none */
   uint64_t seed;
@@ -20,7 +21,9 @@ struct hd_bench_host {
   uint64_t checked[HD_BENCH_CHECKED_ROWS]; /* rows of D, ascending */
   size_t n_checked;
   double *expected; /* those rows, n_checked x n */
-};
+} hd_bench_host;
+hd_bench_host *hd_bench_host_create(void);
+void hd_bench_host_free(hd_bench_host *host); /* accepts NULL */
 
 /* The values of the product, by n_jobs threads; A is kept when type, M, K and seed are the same
  * again: the same bytes serve every N. */

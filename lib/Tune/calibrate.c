@@ -15,7 +15,7 @@ static double best_of(const hd_sample *s, size_t n) {
 }
 
 /* The weighted mean over the product that begins at s; *n_own of the n samples are its own. */
-static double product_error(const hd_sample *s, size_t n, const hd_ceilings *c, size_t *n_own) {
+static double product_error(const hd_sample *s, size_t n, const hd_device_model *c, size_t *n_own) {
   static const int64_t fixed[3] = {0};
   double best = best_of(s, n), sum = 0, weights = 0;
   size_t i = 0;
@@ -30,7 +30,7 @@ static double product_error(const hd_sample *s, size_t n, const hd_ceilings *c, 
   return sum / weights;
 }
 
-double hd_calibration_error(const hd_sample *samples, size_t n, const hd_ceilings *ceilings) {
+double hd_calibration_error(const hd_sample *samples, size_t n, const hd_device_model *ceilings) {
   double sum = 0;
   size_t n_products = 0, n_own;
   for (size_t i = 0; i < n; i += n_own, n_products++)
@@ -39,10 +39,10 @@ double hd_calibration_error(const hd_sample *samples, size_t n, const hd_ceiling
 }
 
 /* Tries one ceiling at two sides; true when one of them gained. */
-static bool improve(const hd_sample *samples, size_t n, hd_ceilings *c, size_t index, double step,
-                    double *error) {
-  double *value = hd_ceiling_at(c, index), was = *value, least, most;
-  hd_ceiling_range(index, &least, &most);
+static bool improve(const hd_sample *samples, size_t n, hd_device_model *c, size_t index,
+                    double step, double *error) {
+  double *value = hd_device_rate_at(c, index), was = *value, least, most;
+  hd_device_rate_range(index, &least, &most);
   const double tries[] = {fmin(was * (1 + step), most), fmax(was / (1 + step), least)};
   for (int i = 0; i < 2; i++) {
     *value = tries[i];
@@ -56,7 +56,7 @@ static bool improve(const hd_sample *samples, size_t n, hd_ceilings *c, size_t i
   return false;
 }
 
-void hd_calibrate(const hd_sample *samples, size_t n, hd_ceilings *ceilings) {
+void hd_calibrate(const hd_sample *samples, size_t n, hd_device_model *ceilings) {
   enum { MOST_SWEEPS = 30 };
   static const double steps[] = {0.3, 0.1, 0.03, 0.01};
   double error = hd_calibration_error(samples, n, ceilings);
@@ -64,7 +64,7 @@ void hd_calibrate(const hd_sample *samples, size_t n, hd_ceilings *ceilings) {
     bool gained = true;
     for (int sweep = 0; gained && sweep < MOST_SWEEPS; sweep++) {
       gained = false;
-      for (size_t i = 0; hd_ceiling_name(i); i++)
+      for (size_t i = 0; hd_device_rate_name(i); i++)
         gained |= improve(samples, n, ceilings, i, steps[s], &error);
     }
   }

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "Passes/schedule_cost.h"
-#include "Passes/schedule_fit.h"
+#include "Schedule/cost.h"
+#include "Schedule/resolve.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Tune/search.h"
@@ -12,13 +12,13 @@
 enum { MEASURED, PREDICTED };
 
 /* The seconds of a schedule, measured and predicted, and its rank in each. */
-typedef struct judged {
+typedef struct ranked {
   int64_t index;
   double seconds[2], rank[2];
-} judged;
+} ranked;
 
 /* Of equals the earlier one comes first. */
-static int in_order(const judged *x, const judged *y, int of) {
+static int in_order(const ranked *x, const ranked *y, int of) {
   int order = (x->seconds[of] > y->seconds[of]) - (x->seconds[of] < y->seconds[of]);
   return order ? order : (x->index > y->index) - (x->index < y->index);
 }
@@ -28,7 +28,7 @@ static int by_measured(const void *x, const void *y) { return in_order(x, y, MEA
 static int by_predicted(const void *x, const void *y) { return in_order(x, y, PREDICTED); }
 
 /* Sorts, and ranks from 0 on; equal values share their mean. */
-static void rank_all(judged *list, int64_t n, int of) {
+static void rank_all(ranked *list, int64_t n, int of) {
   qsort(list, (size_t)n, sizeof *list, of == MEASURED ? by_measured : by_predicted);
   for (int64_t i = 0, end; i < n; i = end) {
     for (end = i + 1; end < n && list[end].seconds[of] == list[i].seconds[of];)
@@ -38,7 +38,7 @@ static void rank_all(judged *list, int64_t n, int of) {
   }
 }
 
-static double correlation(const judged *list, int64_t n) {
+static double correlation(const ranked *list, int64_t n) {
   double mean = (double)(n - 1) / 2, xy = 0, xx = 0, yy = 0;
   for (int64_t i = 0; i < n; i++) {
     double x = list[i].rank[PREDICTED] - mean, y = list[i].rank[MEASURED] - mean;
@@ -49,7 +49,7 @@ static double correlation(const judged *list, int64_t n) {
   return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 0;
 }
 
-static double least_of(const judged *list, int64_t n) {
+static double least_of(const ranked *list, int64_t n) {
   double least = INFINITY;
   for (int64_t i = 0; i < n; i++)
     least = fmin(least, list[i].seconds[MEASURED]);
@@ -68,21 +68,21 @@ static double best_found(hd_search *search, const hd_timed *list, int64_t n_sear
 }
 
 static heddle_status predict(heddle_context *ctx, const hd_front *front, const char *schedule,
-                             const hd_ceilings *ceilings, hd_search *search) {
+                             const hd_device_model *ceilings, hd_search *search) {
   static const int64_t fixed[3] = {0};
   char text[HD_SCHEDULE_TEXT];
   hd_schedule s;
-  HD_TRY(hd_schedule_resolve(ctx, front->problem.kernel, schedule, &s));
+  HD_TRY(hd_schedule_read(ctx, ceilings, &front->problem, schedule, &s));
   hd_schedule_print(&s, text);
   hd_search_add(search, text, hd_schedule_cost(&front->problem, &s, fixed, ceilings).seconds);
   return HEDDLE_OK;
 }
 
-static void judge(const hd_timed *list, int64_t n, int64_t n_search, hd_search *search,
+static void evaluate(const hd_timed *list, int64_t n, int64_t n_search, hd_search *search,
                   hd_evaluation *result) {
-  judged *all = hd_xmalloc((size_t)n * sizeof *all);
+  ranked *all = hd_xmalloc((size_t)n * sizeof *all);
   for (int64_t i = 0; i < n; i++)
-    all[i] = (judged){.index = i, .seconds = {list[i].seconds, search->list[i].predicted}};
+    all[i] = (ranked){.index = i, .seconds = {list[i].seconds, search->list[i].predicted}};
   rank_all(all, n, MEASURED);
   rank_all(all, n, PREDICTED); /* and so the model's first ones stand first */
   double best = least_of(all, n);
@@ -96,7 +96,7 @@ static void judge(const hd_timed *list, int64_t n, int64_t n_search, hd_search *
 }
 
 heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product, const hd_timed *list,
-                          int64_t n, int64_t n_search, const hd_ceilings *ceilings,
+                          int64_t n, int64_t n_search, const hd_device_model *ceilings,
                           hd_evaluation *result) {
   if (n < 2)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.evaluate",
@@ -108,7 +108,7 @@ heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product, const 
     status = predict(ctx, &front, list[i].schedule, ceilings, &search);
   if (status == HEDDLE_OK) {
     int64_t most = n_search ? n_search : hd_search_share(n);
-    judge(list, n, most < n ? most : n, &search, result);
+    evaluate(list, n, most < n ? most : n, &search, result);
   }
   hd_search_free(&search);
   hd_front_free(&front);

@@ -1,10 +1,10 @@
-/* Tune/evaluate.h: how well the model ranks, and what the search would have found, judged by the
- * measurements of every schedule of a product. */
+/* Tune/evaluate.h: how well the model ranks, and what the search would have found, compared
+ * with the measurements of every schedule of a product. */
 #ifndef HD_EVALUATE_H
 #define HD_EVALUATE_H
 
-#include "Passes/schedule_cost.h"
-#include "Tune/product.h"
+#include "Schedule/cost.h"
+#include "Choice/product.h"
 
 typedef struct hd_evaluation {
   double rank_correlation; /* Spearman's, of predicted and measured times */
@@ -22,7 +22,7 @@ typedef struct hd_timed {
 /* The search may measure n_search of the list (0: hd_search_share). HEDDLE_INVALID when a schedule
  * is not one, or there are fewer than two. */
 heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product, const hd_timed *list,
-                          int64_t n, int64_t n_search, const hd_ceilings *ceilings,
+                          int64_t n, int64_t n_search, const hd_device_model *ceilings,
                           hd_evaluation *result);
 
 #endif

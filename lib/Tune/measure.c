@@ -1,6 +1,7 @@
 #include "Tune/measure.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "Support/arena.h"
@@ -22,6 +23,10 @@ hd_rounds hd_rounds_for(int64_t n) {
 
 hd_rounds hd_rounds_quick(int64_t n) {
   return hd_measure_is_large(n) ? (hd_rounds){3, 4e-3, 4e-3} : (hd_rounds){3, 1e-3, 0.3e-3};
+}
+
+hd_rounds hd_rounds_brief(int64_t n) {
+  return hd_measure_is_large(n) ? (hd_rounds){2, 40e-3, 40e-3} : hd_rounds_quick(n);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -72,7 +77,7 @@ static heddle_status take_turn(heddle_context *ctx, const hd_device *device, con
 
 heddle_status hd_measure_rounds(heddle_context *ctx, const hd_device *device,
                                 const hd_contender *list, int32_t n, size_t n_sets,
-                                const hd_rounds *rounds, hd_timing *timings) {
+                                const hd_rounds *rounds, hd_timing *timings, double *out) {
   hd_arena arena = {0};
   hd_graph *graph = HD_NEW_ARRAY(&arena, hd_graph, n);
   size_t *n_replays = HD_NEW_ARRAY(&arena, size_t, n);
@@ -85,9 +90,13 @@ heddle_status hd_measure_rounds(heddle_context *ctx, const hd_device *device,
   if (status != HEDDLE_OK)
     n_captured--;
   for (int32_t r = 0; r < rounds->n_rounds && status == HEDDLE_OK; r++)
-    for (int32_t i = 0; i < n && status == HEDDLE_OK; i++)
+    for (int32_t turn = 0; turn < n && status == HEDDLE_OK; turn++) {
+      int32_t i = (turn + r) % n;
       status = take_turn(ctx, device, &graph[i], n_replays[i], rounds,
                          &samples[i * rounds->n_rounds + r]);
+    }
+  if (out && status == HEDDLE_OK)
+    memcpy(out, samples, sizeof *out * (size_t)(n * rounds->n_rounds)); /* summary sorts them */
   for (int32_t i = 0; i < n && status == HEDDLE_OK; i++)
     timings[i] = summary(&samples[i * rounds->n_rounds], rounds->n_rounds);
   for (int32_t i = 0; i < n_captured; i++)
@@ -107,15 +116,13 @@ static const double BURST_S = 4e-3;
  * their end. */
 static heddle_status sustain(heddle_context *ctx, const hd_device *device, const hd_graph *graph,
                              double once, double seconds, const hd_nvml *nvml, hd_alone *alone) {
-  enum { PARTS = 4 };
-  size_t n_replays = (size_t)(seconds / PARTS / (once * (double)graph->n));
+  size_t n_replays = (size_t)(seconds / HD_ALONE_WINDOWS / (once * (double)graph->n));
   double total = 0;
-  for (int i = 0; i < PARTS; i++) {
-    double part;
-    HD_TRY(hd_graph_time(ctx, device, graph, n_replays ? n_replays : 1, &part));
-    total += part;
+  for (int i = 0; i < HD_ALONE_WINDOWS; i++) {
+    HD_TRY(hd_graph_time(ctx, device, graph, n_replays ? n_replays : 1, &alone->window[i]));
+    total += alone->window[i];
   }
-  alone->sustained = total / PARTS;
+  alone->sustained = total / HD_ALONE_WINDOWS;
   hd_nvml_sample sample = {0};
   if (nvml && hd_nvml_read(NULL, nvml, &sample) == HEDDLE_OK) {
     alone->power_w = sample.power_w;

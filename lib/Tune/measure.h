@@ -42,15 +42,23 @@ hd_rounds hd_rounds_for(int64_t n);
 /* A look at one of many candidates: 3 of 1 ms; of large products 3 of 4 ms after 4 ms untimed. */
 hd_rounds hd_rounds_quick(int64_t n);
 
-/* Interleaved: every contender once a round, in turn. */
+/* Of a sample of many: 3 of 1 ms; of large products 2 of 40 ms after 40 ms untimed, in which the
+ * power cap comes to bear. */
+hd_rounds hd_rounds_brief(int64_t n);
+
+/* Interleaved: every contender once a round; each round begins with the next contender, so that
+ * none always follows the same one. samples (may be NULL) takes n times n_rounds figures, those of
+ * a contender together, in the order of the rounds. */
 heddle_status hd_measure_rounds(heddle_context *ctx, const hd_device *device,
                                 const hd_contender *list, int32_t n, size_t n_sets,
-                                const hd_rounds *rounds, hd_timing *timings);
+                                const hd_rounds *rounds, hd_timing *timings, double *samples);
 
 /* A quick look, to pick finalists: one turn of `seconds` after one untimed launch of each set. */
 heddle_status hd_measure_quick(heddle_context *ctx, const hd_device *device,
                                const hd_contender *contender, size_t n_sets, double seconds,
                                double *seconds_a_launch);
+
+enum { HD_ALONE_WINDOWS = 8 };
 
 /* Alone: burst (4 ms of launches after 200 ms idle) and sustained (1 s). nvml may be NULL:
  * zeros. */
@@ -58,6 +66,7 @@ typedef struct hd_alone {
   double burst, sustained; /* seconds a launch */
   double power_w;          /* at the end of the sustained second */
   unsigned sm_mhz;
+  double window[HD_ALONE_WINDOWS]; /* seconds a launch in each part of the sustained time */
 } hd_alone;
 heddle_status hd_measure_alone(heddle_context *ctx, const hd_device *device,
                                const hd_contender *contender, size_t n_sets, const hd_nvml *nvml,

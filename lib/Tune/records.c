@@ -1,56 +1,26 @@
 #include "Tune/records.h"
 
 #include <jansson.h>
-#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "Compile/build.h"
 #include "Spec/spec.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Support/hash.h"
+#include "Tune/records_sql.h"
 #include "heddle/version.h"
-
-struct hd_records {
-  sqlite3 *db;  /* in memory, and empty, while `later` is there */
-  char *later;  /* owned: the file that the first write makes; NULL: there is one */
-  int version; /* of the file, as it was opened */
-  char run[33]; /* "" before hd_records_begin */
-};
-
-static const char schema[] =
-    "CREATE TABLE IF NOT EXISTS run(id TEXT PRIMARY KEY, started TEXT, device TEXT, driver TEXT,"
-    " power_limit_w REAL, heddle TEXT, spec TEXT, seed INTEGER);"
-    "CREATE TABLE IF NOT EXISTS measurement(run TEXT, product TEXT, schedule TEXT, final INTEGER,"
-    " verdict TEXT, why TEXT, us REAL, us_min REAL, us_max REAL, predicted_us REAL, error REAL,"
-    " power_w REAL, sm_mhz INTEGER, at TEXT, sustained_us REAL,"
-    " PRIMARY KEY(product, schedule, run, final));"
-    "CREATE TABLE IF NOT EXISTS choice(run TEXT, product TEXT, schedule TEXT, us REAL,"
-    " default_schedule TEXT, default_us REAL, n_legal INTEGER, n_measured INTEGER, at TEXT,"
-    " sustained_us REAL, default_sustained_us REAL, PRIMARY KEY(product, run));"
-    "PRAGMA user_version = 2;";
-enum { VERSION = 2 }; /* as in the schema */
-
-/* From each version to the next: columns come last, as ALTER TABLE puts them. */
-static const char *const upgrades[VERSION] = {
-    [1] = "ALTER TABLE measurement ADD COLUMN sustained_us REAL;"
-          "ALTER TABLE choice ADD COLUMN sustained_us REAL;"
-          "ALTER TABLE choice ADD COLUMN default_sustained_us REAL;"};
-
-/* The columns that each version lacks, for a SELECT of today's. */
-static const struct lacks {
-  const char *measurement, *choice;
-} lacks[VERSION + 1] = {
-    [1] = {", NULL AS sustained_us", ", NULL AS sustained_us, NULL AS default_sustained_us"},
-    [2] = {"", ""}};
 
 static const char *const verdict_names[] = {/* ORDER VERDICTS */
                                             "ok", "wrong", "refused", "failed", "crash", "hang"};
 
-const char *hd_verdict_name(hd_verdict verdict) { return verdict_names[verdict]; }
+const char *hd_verdict_name(hd_verdict verdict) {
+  return verdict_names[verdict];
+}
 
 bool hd_verdict_parse(const char *name, hd_verdict *verdict) {
   for (int i = 0; i < HD_N_VERDICTS; i++)
@@ -65,137 +35,7 @@ bool hd_verdict_is_loss(hd_verdict v) {
   return v == HD_VERDICT_FAILED || v == HD_VERDICT_CRASH || v == HD_VERDICT_HANG;
 }
 
-/* ---- SQLite ---- */
-
-static heddle_status sql_error(heddle_context *ctx, const hd_records *r, const char *what) {
-  int code = sqlite3_errcode(r->db);
-  bool malformed = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
-  hd_loc loc = {.file = sqlite3_db_filename(r->db, "main")};
-  return hd_error(ctx, malformed ? HEDDLE_INVALID : HEDDLE_ENVIRONMENT, loc, "records.sql",
-                  "cannot %s: %s%s", what, sqlite3_errmsg(r->db),
-                  code == SQLITE_NOTADB ? "; legal: what `heddle tune --db` wrote" : "");
-}
-
-/* Prepares and binds: one letter of `types` an argument: t text, i int64_t, d double. */
-static heddle_status prepare(heddle_context *ctx, hd_records *r, sqlite3_stmt **s, const char *sql,
-                             const char *types, ...) {
-  va_list args;
-  if (sqlite3_prepare_v2(r->db, sql, -1, s, NULL) != SQLITE_OK)
-    return sql_error(ctx, r, "prepare a statement");
-  va_start(args, types);
-  for (int i = 1; *types; i++, types++)
-    if (*types == 't')
-      sqlite3_bind_text(*s, i, va_arg(args, const char *), -1, SQLITE_TRANSIENT);
-    else if (*types == 'i')
-      sqlite3_bind_int64(*s, i, va_arg(args, int64_t));
-    else
-      sqlite3_bind_double(*s, i, va_arg(args, double));
-  va_end(args);
-  return HEDDLE_OK;
-}
-
-/* Runs a statement to its end, and frees it. */
-static heddle_status finish(heddle_context *ctx, hd_records *r, sqlite3_stmt *s, const char *what) {
-  int code = sqlite3_step(s);
-  heddle_status status = code == SQLITE_DONE ? HEDDLE_OK : sql_error(ctx, r, what);
-  sqlite3_finalize(s);
-  return status;
-}
-
-/* *row: there is one more. */
-static heddle_status next_row(heddle_context *ctx, const hd_records *r, sqlite3_stmt *s,
-                              bool *row) {
-  int code = sqlite3_step(s);
-  *row = code == SQLITE_ROW;
-  return *row || code == SQLITE_DONE ? HEDDLE_OK : sql_error(ctx, r, "read");
-}
-
-static const char *text_at(sqlite3_stmt *s, int column) {
-  const unsigned char *text = sqlite3_column_text(s, column);
-  return text ? (const char *)text : "";
-}
-
 /* ---- open ---- */
-
-/* user_version: 0 before the first run, then VERSION; -1: it cannot be read. */
-static int version_of(hd_records *r) {
-  sqlite3_stmt *s;
-  if (prepare(NULL, r, &s, "PRAGMA user_version", "") != HEDDLE_OK)
-    return -1;
-  int version = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int(s, 0) : -1;
-  sqlite3_finalize(s);
-  return version;
-}
-
-/* Runs statements that answer nothing. */
-static heddle_status execute(heddle_context *ctx, hd_records *r, const char *sql,
-                             const char *what) {
-  return sqlite3_exec(r->db, sql, NULL, NULL, NULL) == SQLITE_OK ? HEDDLE_OK
-                                                                 : sql_error(ctx, r, what);
-}
-
-static heddle_status make_tables(heddle_context *ctx, hd_records *r) {
-  for (int v = version_of(r); v > 0 && v < VERSION; v++) /* another process may have been faster */
-    HD_TRY(execute(ctx, r, upgrades[v], "upgrade the database"));
-  return execute(ctx, r, schema, "make the tables");
-}
-
-/* Brings the file up to this version, whole or not at all. */
-static heddle_status prepare_to_write(heddle_context *ctx, hd_records *r, const char *path) {
-  if (sqlite3_db_readonly(r->db, "main"))
-    return hd_error(ctx, HEDDLE_ENVIRONMENT, (hd_loc){.file = path}, "records.readonly",
-                    "it can be read, but not written; legal: a copy of it as --db");
-  if (r->version == VERSION)
-    return HEDDLE_OK;
-  HD_TRY(execute(ctx, r, "BEGIN IMMEDIATE", "make the tables"));
-  heddle_status status = make_tables(ctx, r);
-  if (status == HEDDLE_OK)
-    status = execute(ctx, r, "COMMIT", "make the tables");
-  if (status != HEDDLE_OK)
-    sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
-  return status;
-}
-
-/* Leaves the file as it is: tables of today's columns, in memory, stand before an older one's. */
-static heddle_status prepare_to_read(heddle_context *ctx, hd_records *r, const char *path) {
-  if (r->version == 0)
-    return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "records.version",
-                    "it holds no records: got version 0; legal: 1 to %d", VERSION);
-  if (r->version == VERSION)
-    return HEDDLE_OK;
-  hd_strbuf sql = {0};
-  hd_strbuf_printf(&sql,
-                   "PRAGMA temp_store = MEMORY;"
-                   "CREATE TEMP TABLE measurement AS SELECT *%s FROM main.measurement"
-                   " ORDER BY rowid;"
-                   "CREATE TEMP TABLE choice AS SELECT *%s FROM main.choice ORDER BY rowid;",
-                   lacks[r->version].measurement, lacks[r->version].choice);
-  heddle_status status = execute(ctx, r, hd_strbuf_text(&sql), "read the database");
-  hd_strbuf_free(&sql);
-  return status;
-}
-
-/* A later version may have other columns. */
-static heddle_status prepare_schema(heddle_context *ctx, hd_records *r, const char *path,
-                                    bool write) {
-  r->version = version_of(r);
-  if (r->version < 0)
-    return sql_error(ctx, r, "read the database");
-  if (r->version > VERSION)
-    return hd_error(ctx, HEDDLE_UNSUPPORTED, (hd_loc){.file = path}, "records.version",
-                    "got records of version %d; legal: up to %d", r->version, VERSION);
-  return write ? prepare_to_write(ctx, r, path) : prepare_to_read(ctx, r, path);
-}
-
-/* Reading, too, may write: to take back what a killed writer had begun. */
-static heddle_status open_file(heddle_context *ctx, hd_records *r, const char *path, bool write) {
-  int flags = SQLITE_OPEN_READWRITE | (write ? SQLITE_OPEN_CREATE : 0);
-  if (sqlite3_open_v2(path, &r->db, flags, NULL) != SQLITE_OK)
-    return hd_error(ctx, write ? HEDDLE_ENVIRONMENT : HEDDLE_NOT_FOUND, (hd_loc){.file = path},
-                    "records.open", "cannot open it: %s", sqlite3_errmsg(r->db));
-  sqlite3_busy_timeout(r->db, 10000);
-  return prepare_schema(ctx, r, path, write);
-}
 
 static bool is_there(const char *path) {
   uint64_t stamp[2];
@@ -210,7 +50,7 @@ heddle_status hd_records_open(heddle_context *ctx, const char *path, bool write,
     return HEDDLE_NO_MEMORY;
   if (write && !is_there(path))
     r->later = hd_xstrdup(path);
-  heddle_status status = open_file(ctx, r, r->later ? ":memory:" : path, write);
+  heddle_status status = hd_records_open_file(ctx, r, r->later ? ":memory:" : path, write);
   if (status != HEDDLE_OK) {
     hd_records_close(r);
     return status;
@@ -226,7 +66,7 @@ static heddle_status make_file(heddle_context *ctx, hd_records *r) {
   char *path = r->later;
   r->later = NULL;
   sqlite3_close(r->db);
-  heddle_status status = open_file(ctx, r, path, true);
+  heddle_status status = hd_records_open_file(ctx, r, path, true);
   free(path);
   return status;
 }
@@ -244,69 +84,72 @@ void hd_records_close(hd_records *r) {
 static heddle_status refuse_others(heddle_context *ctx, hd_records *r, const char *device) {
   sqlite3_stmt *s;
   bool other;
-  HD_TRY(prepare(ctx, r, &s, "SELECT device FROM run WHERE device <> ? LIMIT 1", "t", device));
-  heddle_status status = next_row(ctx, r, s, &other);
+  HD_TRY(hd_records_prepare(ctx, r, &s, "SELECT device FROM run WHERE device <> ? LIMIT 1", "t",
+                            device));
+  heddle_status status = hd_records_next(ctx, r, s, &other);
   if (other)
     status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "records.device",
                       "the records hold measurements of %s, this is %s; legal: another --db",
-                      text_at(s, 0), device);
+                      hd_records_text(s, 0), device);
   sqlite3_finalize(s);
   return status;
 }
 
 heddle_status hd_records_begin(heddle_context *ctx, hd_records *r, const hd_provenance *p,
                                bool resumes) {
-  char spec[33];
+  char spec[33], sources[33], build[128];
   unsigned char id[16];
   sqlite3_stmt *s;
   HD_TRY(make_file(ctx, r));
   if (resumes)
     HD_TRY(refuse_others(ctx, r, p->device));
   hd_hash_format(hd_spec_hash(), spec);
+  hd_build_sources(sources);
+  snprintf(build, sizeof build, "%s %s %s", HEDDLE_VERSION, hd_build_commit(), sources);
   sqlite3_randomness(sizeof id, id);
   for (size_t i = 0; i < sizeof id; i++)
     snprintf(r->run + 2 * i, 3, "%02x", id[i]);
-  HD_TRY(prepare(ctx, r, &s, "INSERT INTO run VALUES(?,datetime('now'),?,?,?,?,?,?)", "tttdtti",
-                 r->run, p->device, p->driver, p->power_limit_w, HEDDLE_VERSION, spec,
-                 (int64_t)p->seed));
-  return finish(ctx, r, s, "begin a run");
+  HD_TRY(hd_records_prepare(ctx, r, &s, "INSERT INTO run VALUES(?,datetime('now'),?,?,?,?,?,?)",
+                            "tttdtti", r->run, p->device, p->driver, p->power_limit_w, build, spec,
+                            (int64_t)p->seed));
+  return hd_records_finish(ctx, r, s, "begin a run");
 }
 
 heddle_status hd_records_add(heddle_context *ctx, hd_records *r, const hd_record *m) {
   sqlite3_stmt *s;
-  HD_TRY(prepare(ctx, r, &s,
-                 "INSERT OR REPLACE INTO measurement VALUES(?,?,?,?,?,?,?,?,?,nullif(?,0),?,?,?,"
-                 "datetime('now'),nullif(?,0))",
-                 "tttittddddddid", r->run, m->product, m->schedule, (int64_t)m->final,
-                 verdict_names[m->verdict], m->why, m->median * 1e6, m->min * 1e6, m->max * 1e6,
-                 m->predicted * 1e6, m->error, m->power_w, (int64_t)m->sm_mhz,
-                 m->sustained * 1e6));
-  return finish(ctx, r, s, "add a measurement");
+  HD_TRY(hd_records_prepare(
+      ctx, r, &s,
+      "INSERT OR REPLACE INTO measurement VALUES(?,?,?,?,?,?,?,?,?,nullif(?,0),?,?,?,"
+      "datetime('now'),nullif(?,0))",
+      "tttittddddddid", r->run, m->product, m->schedule, (int64_t)m->final,
+      verdict_names[m->verdict], m->why, m->median * 1e6, m->min * 1e6, m->max * 1e6,
+      m->predicted * 1e6, m->error, m->power_w, (int64_t)m->sm_mhz, m->sustained * 1e6));
+  return hd_records_finish(ctx, r, s, "add a measurement");
 }
 
 heddle_status hd_records_choose(heddle_context *ctx, hd_records *r, const hd_choice *c) {
   sqlite3_stmt *s;
-  HD_TRY(prepare(ctx, r, &s,
-                 "INSERT OR REPLACE INTO choice VALUES(?,?,?,?,?,?,?,?,datetime('now'),"
-                 "nullif(?,0),nullif(?,0))",
-                 "tttdtdiidd", r->run, c->product, c->schedule, c->seconds * 1e6,
-                 c->default_schedule, c->default_seconds * 1e6, c->n_legal, c->n_measured,
-                 c->sustained * 1e6, c->default_sustained * 1e6));
-  return finish(ctx, r, s, "add a choice");
+  HD_TRY(hd_records_prepare(ctx, r, &s,
+                            "INSERT OR REPLACE INTO choice VALUES(?,?,?,?,?,?,?,?,datetime('now'),"
+                            "nullif(?,0),nullif(?,0))",
+                            "tttdtdiidd", r->run, c->product, c->schedule, c->seconds * 1e6,
+                            c->default_schedule, c->default_seconds * 1e6, c->n_legal,
+                            c->n_measured, c->sustained * 1e6, c->default_sustained * 1e6));
+  return hd_records_finish(ctx, r, s, "add a choice");
 }
 
 /* ---- reading ---- */
 
 /* The last choice of every product on every device, or on ?1 alone. */
-#define LATEST_CHOICES                                                                            \
-  " (SELECT choice.*, device, driver, row_number() OVER (PARTITION BY product, device"            \
-  " ORDER BY at DESC, choice.rowid DESC) AS age FROM choice LEFT JOIN run ON run.id = run"        \
+#define LATEST_CHOICES                                                                             \
+  " (SELECT choice.*, device, driver, row_number() OVER (PARTITION BY product, device"             \
+  " ORDER BY at DESC, choice.rowid DESC) AS age FROM choice LEFT JOIN run ON run.id = run"         \
   " WHERE ?1 IS NULL OR device = ?1) WHERE age = 1 ORDER BY product, device"
 
 heddle_status hd_records_each(heddle_context *ctx, hd_records *r, const char *product,
                               hd_record_fn each, void *user) {
   sqlite3_stmt *s;
-  HD_TRY(prepare(
+  HD_TRY(hd_records_prepare(
       ctx, r, &s,
       "SELECT product, schedule, final, verdict, why, us, us_min, us_max, predicted_us,"
       " error, power_w, sm_mhz, sustained_us, (SELECT device FROM run WHERE id = run)"
@@ -315,12 +158,12 @@ heddle_status hd_records_each(heddle_context *ctx, hd_records *r, const char *pr
       "t", product));
   bool row;
   heddle_status status;
-  while ((status = next_row(ctx, r, s, &row)) == HEDDLE_OK && row) {
-    hd_record m = {.product = text_at(s, 0),
-                   .schedule = text_at(s, 1),
+  while ((status = hd_records_next(ctx, r, s, &row)) == HEDDLE_OK && row) {
+    hd_record m = {.product = hd_records_text(s, 0),
+                   .schedule = hd_records_text(s, 1),
                    .final = sqlite3_column_int(s, 2) != 0,
                    .verdict = HD_VERDICT_FAILED,
-                   .why = text_at(s, 4),
+                   .why = hd_records_text(s, 4),
                    .median = sqlite3_column_double(s, 5) * 1e-6,
                    .min = sqlite3_column_double(s, 6) * 1e-6,
                    .max = sqlite3_column_double(s, 7) * 1e-6,
@@ -329,8 +172,8 @@ heddle_status hd_records_each(heddle_context *ctx, hd_records *r, const char *pr
                    .power_w = sqlite3_column_double(s, 10),
                    .sm_mhz = sqlite3_column_int(s, 11),
                    .sustained = sqlite3_column_double(s, 12) * 1e-6,
-                   .device = text_at(s, 13)};
-    hd_verdict_parse(text_at(s, 3), &m.verdict);
+                   .device = hd_records_text(s, 13)};
+    hd_verdict_parse(hd_records_text(s, 3), &m.verdict);
     if (!each(user, &m))
       break;
   }
@@ -341,17 +184,18 @@ heddle_status hd_records_each(heddle_context *ctx, hd_records *r, const char *pr
 heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *r, hd_choice_fn each,
                                      void *user) {
   sqlite3_stmt *s;
-  HD_TRY(prepare(ctx, r, &s,
-                 "SELECT product, schedule, default_schedule, ifnull(device, ''), us, default_us,"
-                 " n_legal, n_measured, sustained_us, default_sustained_us FROM" LATEST_CHOICES,
-                 "t", NULL));
+  HD_TRY(hd_records_prepare(
+      ctx, r, &s,
+      "SELECT product, schedule, default_schedule, ifnull(device, ''), us, default_us,"
+      " n_legal, n_measured, sustained_us, default_sustained_us FROM" LATEST_CHOICES,
+      "t", NULL));
   bool row;
   heddle_status status;
-  while ((status = next_row(ctx, r, s, &row)) == HEDDLE_OK && row) {
-    hd_choice c = {.product = text_at(s, 0),
-                   .schedule = text_at(s, 1),
-                   .default_schedule = text_at(s, 2),
-                   .device = text_at(s, 3),
+  while ((status = hd_records_next(ctx, r, s, &row)) == HEDDLE_OK && row) {
+    hd_choice c = {.product = hd_records_text(s, 0),
+                   .schedule = hd_records_text(s, 1),
+                   .default_schedule = hd_records_text(s, 2),
+                   .device = hd_records_text(s, 3),
                    .seconds = sqlite3_column_double(s, 4) * 1e-6,
                    .default_seconds = sqlite3_column_double(s, 5) * 1e-6,
                    .n_legal = sqlite3_column_int64(s, 6),
@@ -368,11 +212,12 @@ heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *r, hd_choi
 heddle_status hd_records_chosen(heddle_context *ctx, hd_records *r, const char *product,
                                 bool sustained, int64_t *n_measured) {
   sqlite3_stmt *s;
-  HD_TRY(prepare(ctx, r, &s,
-                 "SELECT ifnull(max(n_measured), 0) FROM choice WHERE product = ?"
-                 " AND (sustained_us > 0 OR NOT ?)", "ti", product, (int64_t)sustained));
+  HD_TRY(hd_records_prepare(ctx, r, &s,
+                            "SELECT ifnull(max(n_measured), 0) FROM choice WHERE product = ?"
+                            " AND (sustained_us > 0 OR NOT ?)",
+                            "ti", product, (int64_t)sustained));
   bool row;
-  heddle_status status = next_row(ctx, r, s, &row);
+  heddle_status status = hd_records_next(ctx, r, s, &row);
   if (row)
     *n_measured = sqlite3_column_int64(s, 0);
   sqlite3_finalize(s);
@@ -381,7 +226,8 @@ heddle_status hd_records_chosen(heddle_context *ctx, hd_records *r, const char *
 
 /* ---- merging ---- */
 
-static heddle_status copy_other(heddle_context *ctx, hd_records *into, const struct lacks *lack) {
+static heddle_status copy_other(heddle_context *ctx, hd_records *into,
+                                const hd_records_lack *lack) {
   hd_strbuf copy = {0};
   hd_strbuf_printf(&copy,
                    "BEGIN;"
@@ -390,7 +236,7 @@ static heddle_status copy_other(heddle_context *ctx, hd_records *into, const str
                    "INSERT OR IGNORE INTO main.choice SELECT *%s FROM other.choice;"
                    "COMMIT;",
                    lack->measurement, lack->choice);
-  heddle_status status = execute(ctx, into, hd_strbuf_text(&copy), "merge");
+  heddle_status status = hd_records_execute(ctx, into, hd_strbuf_text(&copy), "merge");
   if (status != HEDDLE_OK)
     sqlite3_exec(into->db, "ROLLBACK", NULL, NULL, NULL);
   hd_strbuf_free(&copy);
@@ -401,14 +247,14 @@ heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char
                                int64_t *n_new) {
   hd_records *from;
   HD_TRY(hd_records_open(ctx, path, false, &from)); /* it is one of ours */
-  const struct lacks *lack = &lacks[from->version];
+  const hd_records_lack *lack = &hd_records_lacks[from->version];
   hd_records_close(from);
   HD_TRY(make_file(ctx, into));
   sqlite3_stmt *s;
-  HD_TRY(prepare(ctx, into, &s, "ATTACH ? AS other", "t", path));
-  HD_TRY(finish(ctx, into, s, "attach the other database"));
-  bool itself = strcmp(sqlite3_db_filename(into->db, "main"),
-                       sqlite3_db_filename(into->db, "other")) == 0;
+  HD_TRY(hd_records_prepare(ctx, into, &s, "ATTACH ? AS other", "t", path));
+  HD_TRY(hd_records_finish(ctx, into, s, "attach the other database"));
+  bool itself =
+      strcmp(sqlite3_db_filename(into->db, "main"), sqlite3_db_filename(into->db, "other")) == 0;
   int64_t before = sqlite3_total_changes64(into->db);
   heddle_status status = itself ? HEDDLE_OK : copy_other(ctx, into, lack);
   if (status == HEDDLE_OK)
@@ -423,11 +269,11 @@ heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char
 static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char *sql,
                                  const char *device, hd_strbuf *out) {
   sqlite3_stmt *s;
-  HD_TRY(prepare(ctx, r, &s, sql, "t", device));
+  HD_TRY(hd_records_prepare(ctx, r, &s, sql, "t", device));
   bool more;
   heddle_status status;
   const char *comma = "";
-  for (; (status = next_row(ctx, r, s, &more)) == HEDDLE_OK && more; comma = ",") {
+  for (; (status = hd_records_next(ctx, r, s, &more)) == HEDDLE_OK && more; comma = ",") {
     json_t *row = json_object();
     for (int i = 0; i < sqlite3_column_count(s); i++) {
       int type = sqlite3_column_type(s, i);
@@ -436,12 +282,16 @@ static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char 
       json_object_set_new(row, sqlite3_column_name(s, i),
                           type == SQLITE_INTEGER ? json_integer(sqlite3_column_int64(s, i))
                           : type == SQLITE_FLOAT ? json_real(sqlite3_column_double(s, i))
-                                                 : json_string(text_at(s, i)));
+                                                 : json_string(hd_records_text(s, i)));
     }
     char *text = json_dumps(row, JSON_COMPACT | JSON_REAL_PRECISION(7));
-    hd_strbuf_printf(out, "%s\n%s", comma, text ? text : "null");
-    free(text);
     json_decref(row);
+    if (!text) {
+      status = hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "memory.size", "no memory for a row");
+      break;
+    }
+    hd_strbuf_printf(out, "%s\n%s", comma, text);
+    free(text);
   }
   sqlite3_finalize(s);
   return status;
@@ -451,13 +301,15 @@ static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char 
 static heddle_status check_device(heddle_context *ctx, hd_records *r, const char *device) {
   sqlite3_stmt *s;
   bool row;
-  HD_TRY(prepare(ctx, r, &s, "SELECT max(device = ?), group_concat(device, ', ')"
-                 " FROM (SELECT DISTINCT device FROM run ORDER BY device)", "t", device));
-  heddle_status status = next_row(ctx, r, s, &row);
+  HD_TRY(hd_records_prepare(ctx, r, &s,
+                            "SELECT max(device = ?), group_concat(device, ', ')"
+                            " FROM (SELECT DISTINCT device FROM run ORDER BY device)",
+                            "t", device));
+  heddle_status status = hd_records_next(ctx, r, s, &row);
   if (row && !sqlite3_column_int(s, 0))
     status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = sqlite3_db_filename(r->db, "main")},
                       "records.no-device", "got device \"%.60s\"; legal: %s", device,
-                      *text_at(s, 1) ? text_at(s, 1) : "none, it holds no runs");
+                      *hd_records_text(s, 1) ? hd_records_text(s, 1) : "none, it holds no runs");
   sqlite3_finalize(s);
   return status;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "Choice/tuned.h"
 #include "Support/strbuf.h"
 #include "heddle/context.h"
 
@@ -58,16 +59,13 @@ typedef struct hd_record {
   double sustained; /* alone; 0: not measured */
   double power_w;
   int32_t sm_mhz;
+  /* Told to whoever listens to the tuner; the database has no columns for them. */
+  char cubin[33];      /* the hash of the code that ran; "": unknown */
+  int32_t temperature_c;
+  uint64_t throttle;   /* NVML's clock throttle reasons */
 } hd_record;
 
 heddle_status hd_records_add(heddle_context *ctx, hd_records *records, const hd_record *record);
-
-typedef struct hd_choice {
-  const char *product, *schedule, *default_schedule, *device;
-  double seconds, default_seconds;     /* of the last race; 0: none */
-  double sustained, default_sustained; /* alone; 0: not measured */
-  int64_t n_legal, n_measured;
-} hd_choice;
 
 heddle_status hd_records_choose(heddle_context *ctx, hd_records *records, const hd_choice *choice);
 
@@ -76,9 +74,12 @@ typedef bool (*hd_record_fn)(void *user, const hd_record *record);
 heddle_status hd_records_each(heddle_context *ctx, hd_records *records, const char *product,
                               hd_record_fn each, void *user);
 /* The latest choice of every product on every device, by their names. */
-typedef bool (*hd_choice_fn)(void *user, const hd_choice *choice);
 heddle_status hd_records_each_choice(heddle_context *ctx, hd_records *records, hd_choice_fn each,
                                      void *user);
+
+/* Tuned choices of a database, or of what heddle_tuned_read takes (heddle/tuned.h); *tuned is
+ * owned. The same errors, and those of hd_records_open. */
+heddle_status hd_records_read_tuned(heddle_context *ctx, const char *path, heddle_tuned **tuned);
 
 /* The most measurements that a choice of a product was made of, if sustained by sustained figures
  * alone; 0: there is none. */

@@ -28,6 +28,8 @@ static heddle_arg argument(const hd_rotated_operands *o, const char *name, size_
     arg.ptr = pointer_to(&o->b->set[set]);
   else if (strcmp(name, "d") == 0)
     arg.ptr = pointer_to(&o->d->set[set]);
+  else if (strcmp(name, "n") == 0)
+    arg.i32 = (int32_t)o->n;
   else if (strcmp(name, "ldb") == 0)
     arg.i64 = o->ldb;
   else if (strcmp(name, "ldd") == 0)

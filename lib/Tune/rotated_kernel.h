@@ -18,7 +18,7 @@ typedef struct hd_rotated_kernel {
 /* Set i of each rotation is what launch i works on; a is packed for the kernel's family. */
 typedef struct hd_rotated_operands {
   const hd_rotation *a, *b, *d;
-  int64_t ldb, ldd;
+  int64_t n, ldb, ldd; /* n: where it is an argument */
 } hd_rotated_operands;
 
 /* heddle_kernel_load of what was compiled. */

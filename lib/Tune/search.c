@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Schedule/schedule.h"
 #include "Support/arena.h"
 #include "Support/hash.h"
 
@@ -25,12 +26,8 @@ int64_t hd_search_share(int64_t n) {
 /* ---- schedules ---- */
 
 static bool decides_kind(const char *word) {
-  static const char *const keys[] = {"family=", "tile=", "cluster=", "share=", "ctas=",
-                                    "split_k=",   "reduce=", "stream_k="};
-  for (size_t i = 0; i < HD_COUNT(keys); i++)
-    if (strncmp(word, keys[i], strlen(keys[i])) == 0)
-      return true;
-  return false;
+  hd_key key = hd_schedule_key_find(word, strcspn(word, "="), NULL);
+  return key < HD_N_KEYS && hd_schedule_keys[key].structural;
 }
 
 static int32_t effect_of(hd_search *s, uint32_t hash, bool is_kind) {

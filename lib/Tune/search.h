@@ -35,7 +35,7 @@ typedef struct hd_search {
   int32_t n_effects, effects_cap;
   size_t *measured; /* owned: indices into list, in the order learned */
   size_t n_measured, measured_cap;
-  double mean; /* the model's scale: no news */
+  double mean; /* the model's scale: no event */
 } hd_search;
 
 /* How many of n legal schedules a search measures: one in twenty, at least 8 and at most 64 (most

@@ -5,38 +5,70 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Passes/schedule_cost.h"
-#include "Passes/schedule_fit.h"
+#include "Schedule/cost.h"
+#include "Schedule/enumerate.h"
+#include "Schedule/resolve.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
-#include "Tune/tune_course.h"
+#include "Tune/tune_session.h"
 
 enum { MOST_FAULTS_TO_OPEN = 3 };
 static const double OPEN_S = 300, DEADLINE_S = 30;
 
 /* ---- the list ---- */
 
-static double predict(const hd_course *c, const hd_problem *p, const hd_schedule *s) {
+static double predict(const hd_product_session *c, const hd_problem *p, const hd_schedule *s) {
   static const int64_t fixed[3] = {0};
   return hd_schedule_cost(p, s, fixed, c->o->ceilings).seconds;
 }
 
-static heddle_status take_schedules(heddle_context *ctx, hd_course *c, const hd_problem *p,
+static void add_entry(hd_product_session *c, const hd_problem *p, const hd_entry *e) {
+  c->entries[c->n++] = *e;
+  hd_search_add(&c->search, e->text, predict(c, p, &e->schedule));
+}
+
+/* The incumbent may order its tiles as another entry does, and so be none of the list. What comes
+ * from elsewhere is legalised like everything else; one that is not legal is left out. */
+static void take_incumbent(heddle_context *ctx, hd_product_session *c, const hd_problem *p) {
+  const char *text = c->o->incumbent;
+  hd_entry e = {.state = HD_STATE_WAITING};
+  heddle_context *why = heddle_context_create();
+  heddle_status status = hd_schedule_read(why, c->o->ceilings, p, text, &e.schedule);
+  if (status == HEDDLE_OK)
+    status = hd_schedule_check(why, p, &e.schedule);
+  if (status != HEDDLE_OK) {
+    hd_note(ctx, HD_NOWHERE, "tune.incumbent", "\"%.200s\" is left out: %s", text,
+            hd_first_error_text(why, heddle_status_text(status)));
+  } else {
+    hd_schedule_print(&e.schedule, e.text);
+    for (c->incumbent = 0; c->incumbent < c->n; c->incumbent++)
+      if (strcmp(c->entries[c->incumbent].text, e.text) == 0)
+        break;
+    if (c->incumbent == c->n)
+      add_entry(c, p, &e);
+  }
+  heddle_context_free(why);
+}
+
+static heddle_status take_schedules(heddle_context *ctx, hd_product_session *c, const hd_problem *p,
                                     const hd_schedule *list, size_t n) {
   size_t n_wanted = 0;
-  c->entries = hd_xmalloc(n * sizeof *c->entries);
+  hd_schedule_words only = {0};
+  HD_TRY(hd_schedule_parse(ctx, HD_NOWHERE, c->o->only, &only));
+  c->entries = hd_xmalloc((n + 1) * sizeof *c->entries);
   for (size_t i = 0; i < n; i++) {
-    bool yes;
-    HD_TRY(hd_schedule_has(ctx, &list[i], c->o->only ? c->o->only : "", &yes));
+    bool yes = hd_schedule_matches(&list[i], &only);
     n_wanted += yes;
     hd_entry e = {.schedule = list[i], .state = HD_STATE_WAITING};
     hd_schedule_print(&list[i], e.text);
     if (i > 0 && (!yes || strcmp(e.text, c->entries[0].text) == 0))
       continue; /* the default, first and once more in the list, stays in any case */
-    c->entries[c->n++] = e;
-    hd_search_add(&c->search, e.text, predict(c, p, &list[i]));
+    add_entry(c, p, &e);
   }
+  c->incumbent = SIZE_MAX;
+  if (c->o->incumbent)
+    take_incumbent(ctx, c, p);
   if (n_wanted == 0)
     hd_note(ctx, HD_NOWHERE, "tune.only",
             "%s: no legal schedule has \"%s\"; the default alone is measured", c->name,
@@ -44,17 +76,17 @@ static heddle_status take_schedules(heddle_context *ctx, hd_course *c, const hd_
   return HEDDLE_OK;
 }
 
-static heddle_status list_schedules(heddle_context *ctx, hd_course *c) {
+static heddle_status list_schedules(heddle_context *ctx, hd_product_session *c) {
   hd_schedule *list;
   size_t n;
   HD_TRY(hd_product_build(ctx, HD_NOWHERE, c->product, &c->front));
-  HD_TRY(hd_schedule_enumerate(ctx, c->front.problem.kernel, &list, &n));
+  hd_schedule_enumerate(c->o->ceilings, &c->front.problem, &list, &n);
   heddle_status status = take_schedules(ctx, c, &c->front.problem, list, n);
   free(list);
   return status;
 }
 
-static void settle(hd_course *c, size_t i, hd_verdict verdict, double seconds) {
+static void settle(hd_product_session *c, size_t i, hd_verdict verdict, double seconds) {
   c->entries[i].state = HD_STATE_DONE;
   c->search.list[i].taken = true;
   if (verdict == HD_VERDICT_OK)
@@ -66,10 +98,11 @@ static void settle(hd_course *c, size_t i, hd_verdict verdict, double seconds) {
 
 /* A record from before a key was there lacks it: what its text comes to is compared. */
 static bool take_known(void *user, const hd_record *r) {
-  hd_course *c = user;
+  hd_product_session *c = user;
   hd_schedule s;
   char text[HD_SCHEDULE_TEXT];
-  if (r->final || hd_schedule_resolve(NULL, c->front.problem.kernel, r->schedule, &s) != HEDDLE_OK)
+  if (r->final || hd_schedule_read(NULL, c->o->ceilings, &c->front.problem, r->schedule, &s) !=
+                      HEDDLE_OK)
     return true;
   hd_schedule_print(&s, text);
   for (size_t i = 0; i < c->n; i++)
@@ -80,45 +113,52 @@ static bool take_known(void *user, const hd_record *r) {
 
 /* ---- one measurement ---- */
 
-static heddle_status take_in(heddle_context *ctx, hd_course *c, size_t i, const hd_record *r) {
+static heddle_status take_in(heddle_context *ctx, hd_product_session *c, size_t i,
+                             const hd_record *r) {
   settle(c, i, r->verdict, r->median);
   c->n_in_flight--;
   c->session->n_fresh++;
   heddle_status status = hd_records_add(ctx, c->o->records, r);
-  hd_course_tell(c, r, NULL);
+  hd_product_session_tell(c, r, NULL);
   return status;
 }
 
-static heddle_status heard_measurer(heddle_context *ctx, hd_course *c, const hd_news *news) {
-  hd_record r = hd_course_heard(c, (size_t)news->entry, news);
-  return take_in(ctx, c, (size_t)news->entry, &r);
+static heddle_status heard_measurer(heddle_context *ctx, hd_product_session *c,
+                                    const hd_worker_event *event) {
+  hd_record r = hd_product_session_heard(c, (size_t)event->entry, event);
+  hd_entry *e = &c->entries[event->entry];
+  memcpy(e->cubin, r.cubin, sizeof e->cubin);
+  e->error = r.error;
+  return take_in(ctx, c, (size_t)event->entry, &r);
 }
 
-static heddle_status heard_compiler(heddle_context *ctx, hd_course *c, const hd_news *news) {
-  size_t i = (size_t)news->entry;
-  const char *line = hd_strbuf_text(&news->line);
-  if (news->kind == HD_NEWS_LINE && strcmp(line, "compiled") == 0) {
+static heddle_status heard_compiler(heddle_context *ctx, hd_product_session *c,
+                                    const hd_worker_event *event) {
+  size_t i = (size_t)event->entry;
+  const char *line = hd_strbuf_text(&event->line);
+  if (event->kind == HD_WORKER_LINE && strncmp(line, "compiled", 8) == 0) {
     c->entries[i].state = HD_STATE_READY;
     return HEDDLE_OK;
   }
   const char *space = strchr(line, ' ');
-  bool told = news->kind == HD_NEWS_LINE;
+  bool told = event->kind == HD_WORKER_LINE;
   hd_record r = {.product = c->name,
                  .schedule = c->entries[i].text,
                  .verdict = told                          ? HD_VERDICT_REFUSED
-                            : news->kind == HD_NEWS_HANG ? HD_VERDICT_HANG
+                            : event->kind == HD_WORKER_HANG ? HD_VERDICT_HANG
                                                           : HD_VERDICT_CRASH,
                  .why = told && space ? space + 1 : line,
-                 .predicted = hd_course_predicted(c, i)};
+                 .predicted = hd_product_session_predicted(c, i)};
   return take_in(ctx, c, i, &r);
 }
 
 /* ---- bringing the measurer up ---- */
 
-static heddle_status heard_open(heddle_context *ctx, hd_course *c, const hd_news *news) {
-  const char *line = hd_strbuf_text(&news->line);
+static heddle_status heard_open(heddle_context *ctx, hd_product_session *c,
+                                const hd_worker_event *event) {
+  const char *line = hd_strbuf_text(&event->line);
   hd_provenance p = {.seed = c->o->seed};
-  if (news->kind != HD_NEWS_LINE) {
+  if (event->kind != HD_WORKER_LINE) {
     if (++c->n_faults < MOST_FAULTS_TO_OPEN)
       return HEDDLE_OK;
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "tune.worker",
@@ -129,7 +169,7 @@ static heddle_status heard_open(heddle_context *ctx, hd_course *c, const hd_news
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "tune.worker",
                     "the measuring process cannot work: %s",
                     line + (strncmp(line, "failed ", 7) ? 0 : 7));
-  c->crew->ready = true;
+  c->workers->ready = true;
   c->n_faults = 0;
   if (c->session->recording)
     return HEDDLE_OK;
@@ -137,20 +177,20 @@ static heddle_status heard_open(heddle_context *ctx, hd_course *c, const hd_news
   return hd_records_begin(ctx, c->o->records, &p, c->o->resume);
 }
 
-/* ---- the course of a product ---- */
+/* ---- the session of a product ---- */
 
-static bool may_begin(const hd_course *c) {
-  return c->n_measured + c->n_in_flight < c->n_wanted && !hd_course_time_is_up(c);
+static bool may_begin(const hd_product_session *c) {
+  return c->n_measured + c->n_in_flight < c->n_wanted && !hd_product_session_time_is_up(c);
 }
 
-static size_t next_waiting(const hd_course *c) { return hd_search_next(&c->search); }
+static size_t next_waiting(const hd_product_session *c) { return hd_search_next(&c->search); }
 
-static heddle_status feed_compilers(heddle_context *ctx, hd_course *c) {
-  for (bool taken = true; taken && may_begin(c) && c->n_in_flight <= 2 * c->crew->n_compilers;) {
+static heddle_status feed_compilers(heddle_context *ctx, hd_product_session *c) {
+  for (bool taken = true; taken && may_begin(c) && c->n_in_flight <= 2 * c->workers->n_compilers;) {
     size_t i = next_waiting(c);
     if (i == c->n)
       return HEDDLE_OK;
-    HD_TRY(hd_crew_compile(ctx, c->crew, (int64_t)i, c->entries[i].text, c->session->deadline,
+    HD_TRY(hd_workers_compile(ctx, c->workers, (int64_t)i, c->entries[i].text, c->session->deadline,
                            &taken));
     if (taken) {
       c->entries[i].state = HD_STATE_COMPILING;
@@ -162,12 +202,12 @@ static heddle_status feed_compilers(heddle_context *ctx, hd_course *c) {
 }
 
 /* The compiled entry that promises most; without compilers the best of all. */
-static size_t next_ready(const hd_course *c) {
-  if (c->crew->n_compilers == 0)
+static size_t next_ready(const hd_product_session *c) {
+  if (c->workers->n_compilers == 0)
     return may_begin(c) ? next_waiting(c) : c->n;
   size_t best = c->n;
   double least = INFINITY;
-  for (size_t i = 0; i < c->n && !hd_course_time_is_up(c); i++) {
+  for (size_t i = 0; i < c->n && !hd_product_session_time_is_up(c); i++) {
     if (c->entries[i].state != HD_STATE_READY)
       continue;
     double promise = hd_search_promise(&c->search, i);
@@ -179,11 +219,11 @@ static size_t next_ready(const hd_course *c) {
   return best;
 }
 
-static heddle_status feed_measurer(heddle_context *ctx, hd_course *c) {
-  if (c->crew->measurer.child.pid && c->crew->measurer.entry != HD_ENTRY_IDLE)
+static heddle_status feed_measurer(heddle_context *ctx, hd_product_session *c) {
+  if (c->workers->measurer.child.pid && c->workers->measurer.entry != HD_ENTRY_IDLE)
     return HEDDLE_OK;
-  if (!c->crew->ready)
-    return hd_crew_open(ctx, c->crew, OPEN_S);
+  if (!c->workers->ready)
+    return hd_workers_open(ctx, c->workers, OPEN_S);
   if (c->phase != HD_PHASE_SEARCH) {
     hd_final_ask(c);
     return HEDDLE_OK;
@@ -194,34 +234,35 @@ static heddle_status feed_measurer(heddle_context *ctx, hd_course *c) {
   c->n_in_flight += c->entries[i].state == HD_STATE_WAITING;
   c->entries[i].state = HD_STATE_MEASURING;
   c->search.list[i].taken = true;
-  hd_crew_measure(c->crew, (int64_t)i, c->entries[i].text, c->session->deadline);
+  hd_workers_measure(c->workers, (int64_t)i, c->entries[i].text, c->session->deadline);
   return HEDDLE_OK;
 }
 
-static heddle_status heed(heddle_context *ctx, hd_course *c, const hd_news *news) {
-  if (news->kind == HD_NEWS_NONE || news->entry == HD_ENTRY_IDLE)
+static heddle_status heed(heddle_context *ctx, hd_product_session *c,
+                          const hd_worker_event *event) {
+  if (event->kind == HD_WORKER_NONE || event->entry == HD_ENTRY_IDLE)
     return HEDDLE_OK;
-  if (!news->measurer)
-    return heard_compiler(ctx, c, news);
-  if (news->entry == HD_ENTRY_OPEN)
-    return heard_open(ctx, c, news);
-  return news->entry < 0 ? hd_final_heard(ctx, c, news) : heard_measurer(ctx, c, news);
+  if (!event->measurer)
+    return heard_compiler(ctx, c, event);
+  if (event->entry == HD_ENTRY_OPEN)
+    return heard_open(ctx, c, event);
+  return event->entry < 0 ? hd_final_heard(ctx, c, event) : heard_measurer(ctx, c, event);
 }
 
 /* The search is over when all that is wanted was measured, and the final follows; or when the
  * time is up, and then only what is being measured is waited for. */
-static void turn_phase(hd_course *c) {
-  bool idle = c->crew->measurer.entry < 0;
+static void turn_phase(hd_product_session *c) {
+  bool idle = c->workers->measurer.entry < 0;
   if (c->phase != HD_PHASE_SEARCH || !idle)
     return;
-  if (hd_course_time_is_up(c))
+  if (hd_product_session_time_is_up(c))
     c->phase = HD_PHASE_OVER;
   else if (c->n_in_flight == 0 && (!may_begin(c) || next_waiting(c) == c->n) && !hd_final_begin(c))
     c->phase = HD_PHASE_OVER;
 }
 
-static heddle_status pursue(heddle_context *ctx, hd_course *c) {
-  hd_news news = {0};
+static heddle_status pursue(heddle_context *ctx, hd_product_session *c) {
+  hd_worker_event event = {0};
   heddle_status status = HEDDLE_OK;
   for (turn_phase(c); status == HEDDLE_OK && c->phase != HD_PHASE_OVER; turn_phase(c)) {
     if (c->phase == HD_PHASE_SEARCH && c->session->recording) /* whose record would it be? */
@@ -229,11 +270,11 @@ static heddle_status pursue(heddle_context *ctx, hd_course *c) {
     if (status == HEDDLE_OK)
       status = feed_measurer(ctx, c);
     if (status == HEDDLE_OK) {
-      hd_crew_wait(c->crew, 1, &news);
-      status = heed(ctx, c, &news);
+      hd_workers_wait(c->workers, 1, &event);
+      status = heed(ctx, c, &event);
     }
   }
-  hd_strbuf_free(&news.line);
+  hd_strbuf_free(&event.line);
   return status;
 }
 
@@ -244,10 +285,10 @@ static int64_t wanted(const hd_tune_options *o, size_t n_legal) {
   return o->exhaustive || top > n ? n : top;
 }
 
-static heddle_status tune_one(heddle_context *ctx, hd_session *s, hd_crew *crew,
+static heddle_status tune_one(heddle_context *ctx, hd_session *s, hd_workers *workers,
                               const hd_product *product, int32_t index, bool *chosen) {
-  hd_course c = {
-      .o = s->o, .session = s, .crew = crew, .product = product, .phase = HD_PHASE_SEARCH};
+  hd_product_session c = {
+      .o = s->o, .session = s, .workers = workers, .product = product, .phase = HD_PHASE_SEARCH};
   c.event = (hd_tune_event){.product = product, .product_index = index, .n_products = s->n};
   hd_product_print(product, c.name);
   heddle_status status = list_schedules(ctx, &c);
@@ -256,12 +297,12 @@ static heddle_status tune_one(heddle_context *ctx, hd_session *s, hd_crew *crew,
     status = hd_records_each(ctx, s->o->records, c.name, take_known, &c);
   int64_t done_before = 0;
   if (status == HEDDLE_OK && s->o->resume)
-    status = hd_records_chosen(ctx, s->o->records, c.name, hd_course_is_alone(s->o, product),
-                               &done_before);
+    status = hd_records_chosen(ctx, s->o->records, c.name,
+                               hd_product_session_is_alone(s->o, product), &done_before);
   int64_t most = (int64_t)c.n - c.n_refused;
   c.chosen = done_before && done_before >= (c.n_wanted < most ? c.n_wanted : most);
   if (status == HEDDLE_OK && !c.chosen) {
-    hd_crew_begin(crew, product);
+    hd_workers_begin(workers, product);
     status = pursue(ctx, &c);
   }
   *chosen = c.chosen;
@@ -279,15 +320,15 @@ heddle_status hd_tune(heddle_context *ctx, const hd_tune_options *options, const
                   .begun_at = hd_clock_seconds(),
                   .deadline = options->deadline_s > 0 ? options->deadline_s : DEADLINE_S};
   s.until = options->budget_s > 0 ? s.begun_at + options->budget_s : INFINITY;
-  hd_crew crew = {.argv = options->worker};
-  crew.n_compilers = options->n_jobs < HD_TUNE_MOST_JOBS ? options->n_jobs : HD_TUNE_MOST_JOBS;
+  hd_workers workers = {.argv = options->worker, .memory_bytes = options->memory_bytes};
+  workers.n_compilers = options->n_jobs < HD_TUNE_MOST_JOBS ? options->n_jobs : HD_TUNE_MOST_JOBS;
   heddle_status status = HEDDLE_OK;
   *n_done = 0;
   for (int32_t i = 0; i < n && status == HEDDLE_OK && hd_clock_seconds() < s.until; i++) {
     bool chosen = false;
-    status = tune_one(ctx, &s, &crew, &list[i], i, &chosen);
+    status = tune_one(ctx, &s, &workers, &list[i], i, &chosen);
     *n_done += chosen;
   }
-  hd_crew_end(&crew);
+  hd_workers_end(&workers);
   return status;
 }

@@ -4,8 +4,8 @@
 #ifndef HD_TUNE_H
 #define HD_TUNE_H
 
-#include "Passes/schedule_cost.h"
-#include "Tune/product.h"
+#include "Schedule/cost.h"
+#include "Choice/product.h"
 #include "Tune/records.h"
 
 enum { HD_TUNE_MOST_JOBS = 128, HD_TUNE_MOST_FINALISTS = 15 }; /* beside the default */
@@ -18,11 +18,27 @@ typedef struct hd_tune_contest {
   int64_t n_searched; /* measurements that the search would have made */
 } hd_tune_contest;
 
+/* One that was in the last race and gave a right result. */
+typedef struct hd_tune_contender {
+  const char *schedule, *cubin; /* cubin "": unknown */
+  bool is_default, is_incumbent;
+  double predicted, error;      /* 0: unknown */
+  const double *rounds;         /* seconds a launch, in order */
+} hd_tune_contender;
+
+/* The last race. Round i of all contenders ran together; alone: the i-th part of each one's. */
+typedef struct hd_tune_race {
+  bool alone;
+  int32_t n, n_rounds;
+  hd_tune_contender list[HD_TUNE_MOST_FINALISTS + 2];
+} hd_tune_race;
+
 /* What just happened, and how far it is. Borrowed for the call. */
 typedef struct hd_tune_event {
   const hd_product *product;
   const hd_record *record; /* the measurement just made; NULL: none */
   const hd_choice *choice; /* the product is done; NULL: not yet */
+  const hd_tune_race *race;  /* with choice: what made it */
   const hd_tune_contest *contest; /* with compare: its outcome; else NULL */
   int32_t product_index, n_products;
   int64_t n_legal, n_wanted, n_measured, n_lost; /* of this product; lost: crash, hang, failed */
@@ -38,14 +54,16 @@ typedef struct hd_tune_options {
   double budget_s;           /* begin nothing after so long; 0: no limit */
   int64_t n_top;             /* measurements a product; 0: one in twenty, 8 to 64 */
   int32_t n_finalists;       /* beside the default; 0: 6, alone 8 */
-  const char *only;          /* keys that a schedule must have: "group=8 family=wgmma"; NULL: any */
+  const char *only;          /* keys to have: "raster_group=8 a=desc"; NULL: any */
   bool exhaustive;           /* measure all */
   bool compare;              /* with exhaustive: the final is between what the search alone would
                                 have brought into one and the fastest of all */
   bool no_sustained;         /* large products race in turns, too, as with compare */
+  const char *incumbent;     /* a schedule that comes into the race, if it is legal; NULL: none */
+  uint64_t memory_bytes;     /* a child that takes more is ended; 0: no limit */
   bool resume;               /* what the records hold is not measured again */
   uint64_t seed;
-  const hd_ceilings *ceilings; /* borrowed; of the model */
+  const hd_device_model *ceilings; /* borrowed; of the model */
   hd_records *records;         /* borrowed */
   bool (*tell)(void *user, const hd_tune_event *event); /* false: begin nothing more */
   void *user;

@@ -4,6 +4,7 @@
 #define HD_WORKLOAD_H
 
 #include "Tune/bench_operands.h"
+#include "Tune/measure.h"
 #include "Tune/rotated_kernel.h"
 
 typedef struct hd_workload hd_workload;

@@ -4,18 +4,21 @@ import os
 import random
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 
+SECONDS = 120
 DOCUMENTS = ["README.md", "docs/tuning.md", "docs/bench/README.md", "examples/README.md"]
 LEFT_OUT = {
     "a device": r"heddle (bench(?!.*--list)|tune (examples|linear|--grid))|--gpu|--backend gpu|--case",
     "what such a command measured": r"heddle tune (list|merge|export|calibrate|evaluate)|--db mine\.db|"
                                     r"heddle report bf16",
-    "files of the reader's": r"--a weights\.npy|out/k\.ptx",
+    "files of the reader's": r"--a weights\.npy|out/k\.ptx|mixtral/config\.json",
     "minutes": r"heddle-mutate --|--scale|heddle cost|quickstart|ctest",
-    "an installed Heddle (house.install)": r"cmake --install|pkg-config|\./typed_function|aot\.c|export PATH|dsl\.py",
+    "a service (agent.readme)": r"heddled|heddle-agent|--server|--db h200\.json",
+    "an installed Heddle (lint.install)": r"cmake --install|pkg-config|\./typed_function|aot\.c|export PATH|dsl\.py",
     "numpy": r"python3 -c",
 }
 
@@ -52,24 +55,49 @@ def commands(source):
             yield name, line
 
 
+def run(line):
+    """What LINE ends with, and its errors. A command that does not end, or leaves a process behind that
+    holds its output, is a failure and does not outlive the test."""
+    child = subprocess.Popen(["bash", "-c", "set -o pipefail; " + line], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        error = child.communicate(timeout=SECONDS)[1]
+        return child.returncode, error
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+        return f"nothing after {SECONDS} s", ""
+
+
 binaries, source, work = map(os.path.abspath, sys.argv[1:])
 os.environ["PATH"] = binaries + ":" + os.environ["PATH"]
 os.environ["LD_LIBRARY_PATH"] = os.path.join(binaries, "..", "lib")
 shutil.rmtree(work, ignore_errors=True)
-os.makedirs(work)
-os.chdir(work)
-for folder in ("docs", "examples"):
-    shutil.copytree(os.path.join(source, folder), folder)
 readme = open(os.path.join(source, "README.md")).read()
 kernel = re.search(r"^    module version=1.*?^    }$", readme, re.M | re.S).group()
-open("linear.heddle", "w").write(re.sub(r"^    ", "", kernel, flags=re.M) + "\n")
 draw = random.Random(1)
-npy("sa.npy", 64, 65, "|u1", lambda: bytes([100 + draw.randrange(30)]))
-npy("sb.npy", 64, 130, "|u1", lambda: bytes([100 + draw.randrange(30)]))
+
+
+def enter(where):
+    """A folder of its own for each help text and document, with what a reader of it has."""
+    folder = os.path.join(work, re.sub(r"\W+", "_", where))
+    os.makedirs(folder)
+    os.chdir(folder)
+    for name in ("docs", "examples"):
+        os.symlink(os.path.join(source, name), name)
+    with open("linear.heddle", "w") as out:
+        out.write(re.sub(r"^    ", "", kernel, flags=re.M) + "\n")
+    npy("sa.npy", 64, 65, "|u1", lambda: bytes([100 + draw.randrange(30)]))
+    npy("sb.npy", 64, 130, "|u1", lambda: bytes([100 + draw.randrange(30)]))
+
 
 failures = n_run = 0
 used = set()
+before = None
 for where, line in commands(source):
+    if where.split()[0] != before:
+        enter(where.split()[0])
+        before = where.split()[0]
     why = next((why for why, words in LEFT_OUT.items() if re.search(words, line)), None)
     if why:
         used.add(why)
@@ -78,10 +106,10 @@ for where, line in commands(source):
         npy("w.npy", 64, 256, "|u1", lambda: bytes([draw.randrange(120)]))
     elif "prune w.npy" in line:
         npy("w.npy", 64, 256, "<u2", lambda: struct.pack("<H", 0x3F00 + draw.randrange(256)))
-    run = subprocess.run(["bash", "-c", "set -o pipefail; " + line], capture_output=True, text=True)
     n_run += 1
-    if run.returncode:
-        print(f"{where}: {line}\n  ends with {run.returncode}: {run.stderr.strip()[:400]}")
+    ended, error = run(line)
+    if ended != 0:
+        print(f"{where}: {line}\n  ends with {ended}: {error.strip()[:400]}")
         failures += 1
 for why in sorted(LEFT_OUT.keys() - used):
     print(f"said.py: nothing is left out for {why}")

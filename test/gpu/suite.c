@@ -16,7 +16,8 @@ typedef struct arguments {
   const char *file, *backend, *only, *ptxas, *epilogue;
   cli_texts cases;
   int64_t threads, sample, list_sample;
-  bool list, scale, plant;
+  const char *shard; /* "2/4" */
+  bool list, scale, inject;
 } arguments;
 
 static const char about[] =
@@ -44,6 +45,20 @@ static heddle_status read_cases(heddle_context *ctx, const arguments *a, suite_l
   heddle_status status = suite_list_read(ctx, a->file, text, list);
   free(text);
   return status;
+}
+
+/* Keeps every N-th case from the I-th on, of "I/N". */
+static heddle_status select_shard(heddle_context *ctx, const char *words, suite_list *list) {
+  unsigned shard, n_shards;
+  char end;
+  size_t kept = 0;
+  if (sscanf(words, "%u/%u%c", &shard, &n_shards, &end) != 2 || shard < 1 || shard > n_shards)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "suite.shard",
+                    "got --shard %s; legal: I/N, I from 1 to N; nearest: 1/4", words);
+  for (size_t i = shard - 1; i < list->n; i += n_shards)
+    list->cases[kept++] = list->cases[i];
+  list->n = kept;
+  return HEDDLE_OK;
 }
 
 /* Keeps the cases whose words hold `only`, then `sample` of them evenly. */
@@ -115,12 +130,12 @@ static heddle_status run_cases(const arguments *a, const suite_list *list, trial
   return status;
 }
 
-static heddle_status run_plants(const arguments *a, const suite_list *list,
+static heddle_status run_faults(const arguments *a, const suite_list *list,
                                 trial_device *device) {
-  suite_plants count = {0};
+  suite_faults count = {0};
   for (size_t i = 0; i < list->n; i++)
-    suite_run_planted(&a->suite, &list->cases[i], device, &count);
-  printf("%d planted errors seen, %d missed, %d skipped\n", count.seen, count.missed,
+    suite_run_injected(&a->suite, &list->cases[i], device, &count);
+  printf("%d injected faults seen, %d missed, %d skipped\n", count.seen, count.missed,
          count.skipped);
   return count.missed || !count.seen ? HEDDLE_MISMATCH : HEDDLE_OK;
 }
@@ -138,6 +153,8 @@ static heddle_status open_backend(heddle_context *ctx, const char *backend,
 
 static heddle_status run_selected(heddle_context *ctx, arguments *a, suite_list *list) {
   HD_TRY(read_cases(ctx, a, list));
+  if (a->shard)
+    HD_TRY(select_shard(ctx, a->shard, list));
   select_cases(a, a->list_sample > 0 ? a->list_sample : a->sample, list);
   for (size_t i = 0; a->scale && i < list->n; i++)
     suite_case_shrink(list, &list->cases[i]);
@@ -147,7 +164,7 @@ static heddle_status run_selected(heddle_context *ctx, arguments *a, suite_list 
   }
   trial_device *device = NULL;
   HD_TRY(open_backend(ctx, a->backend, &device));
-  heddle_status status = a->plant ? run_plants(a, list, device) : run_cases(a, list, device);
+  heddle_status status = a->inject ? run_faults(a, list, device) : run_cases(a, list, device);
   trial_device_close(device);
   return status;
 }
@@ -175,13 +192,14 @@ static int suite(int argc, char **argv) {
       {"case", CLI_MORE, &a.cases, "WORDS", "a case of one's own; may be repeated"},
       {"only", CLI_TEXT, &a.only, "TEXT", "the cases whose words hold TEXT"},
       {"sample", CLI_INT, &a.sample, "N", "N of them, evenly"},
+      {"shard", CLI_TEXT, &a.shard, "I/N", "every N-th case, from the I-th on"},
       {"list", CLI_FLAG, &a.list, NULL, "print the cases instead"},
       {"list-sample", CLI_INT, &a.list_sample, "N", "print N of them, evenly"},
       {"scale", CLI_FLAG, &a.scale, NULL, "smaller sizes with the same tails"},
-      {"plant", CLI_FLAG, &a.plant, NULL,
-       "three planted errors a case (four with block scales): each must be seen"},
+      {"inject", CLI_FLAG, &a.inject, NULL,
+       "three injected faults a case (four with block scales): each must be seen"},
       {"bare", CLI_FLAG, &a.suite.bare, NULL, "no guards (under compute-sanitizer)"},
-      {"threads", CLI_INT, &a.threads, "N", "how many compile and judge at once"},
+      {"threads", CLI_INT, &a.threads, "N", "how many compile and verify at once"},
       {"seed", CLI_INT, &a.suite.seed, "S", "of the operands (default 1)"},
       {"epilogue", CLI_TEXT, &a.epilogue, "FILE", "examples/user_epilogue.ll, for act=user"},
       {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "assemble with it (default: the driver compiles)"},

@@ -31,14 +31,14 @@ void suite_run_case(const suite_options *options, const suite_case *c, trial_dev
 void suite_run_all(const suite_options *options, const suite_case *cases, size_t n,
                    trial_device *device, suite_outcome *outcomes);
 
-/* Of planted errors; skipped: the device does not run the case, or A has no place for it. */
-typedef struct suite_plants {
+/* Of injected faults; skipped: the device does not run the case, or A has no place for it. */
+typedef struct suite_faults {
   int seen, missed, skipped;
-} suite_plants;
+} suite_faults;
 
-/* Plants each error in turn, which an exact run of the case must see; prints a line each and adds
+/* Injects each fault in turn, which an exact run of the case must see; prints a line each and adds
  * to *count. */
-void suite_run_planted(const suite_options *options, const suite_case *c, trial_device *device,
-                       suite_plants *count);
+void suite_run_injected(const suite_options *options, const suite_case *c, trial_device *device,
+                       suite_faults *count);
 
 #endif

@@ -118,15 +118,15 @@ static bool has_4_bits(const suite_case *c) {
          suite_case_is(c, CASE_type, "u4");
 }
 
-static int64_t granule_of(const suite_case *c) {
+static int64_t k_block_of(const suite_case *c) {
   return has_4_bits(c) ? 256 : 128;
 }
 
-/* Two granules of 8-bit types, and one for every split. */
+/* Two k-blocks of 8-bit types, and one for every split. */
 static int64_t most_k(const suite_case *c) {
   const char *split = strstr(c->value[CASE_s], "split_k=");
   long n = split ? strtol(split + strlen("split_k="), NULL, 10) : 1;
-  return n > 2 ? granule_of(c) * n : n > 1 ? granule_of(c) * 2 : 256;
+  return n > 2 ? k_block_of(c) * n : n > 1 ? k_block_of(c) * 2 : 256;
 }
 
 void suite_case_shrink(suite_list *list, suite_case *c) {
@@ -186,9 +186,9 @@ static int64_t block_of(const suite_case *c) {
   return block ? strtoll(block + 1, NULL, 10) : 0;
 }
 
-/* A granule of so many rows' scales, and what is asked beyond. */
+/* A k-block of so many rows' scales, and what is asked beyond. */
 static int64_t row_scales(const suite_case *c, case_key rows) {
-  int64_t each = block_of(c) ? granule_of(c) / block_of(c) : 0;
+  int64_t each = block_of(c) ? k_block_of(c) / block_of(c) : 0;
   return (suite_case_int(c, rows) * each + 15) / 16 * 16 + suite_case_int(c, CASE_lds);
 }
 

@@ -1,4 +1,4 @@
-/* Running cases: one at a time, on threads, and with planted errors. */
+/* Running cases: one at a time, on threads, and with injected faults. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -94,7 +94,7 @@ static bool is_emulated(const suite_case *c, const char *device) {
          strcmp(c->value[CASE_target], "sm_90a") != 0;
 }
 
-/* Why the device cannot judge the case; false when it can. */
+/* Why the device cannot verify the case; false when it can. */
 static bool skips(const suite_case *c, const trial_device *device, suite_outcome *outcome) {
   const char *is = trial_device_target(device);
   if (!trial_device_runs(device, c->value[CASE_target]))
@@ -192,41 +192,41 @@ void suite_run_all(const suite_options *o, const suite_case *cases, size_t n,
   free((void *)p.started);
 }
 
-/* ---- planted errors ---- */
+/* ---- injected faults ---- */
 
-static void run_plant(const suite_options *o, const suite_case *c, trial_kernel *kernel,
-                      trial_device *device, trial_plant plant, suite_plants *count) {
+static void run_fault(const suite_options *o, const suite_case *c, trial_kernel *kernel,
+                      trial_device *device, trial_fault fault, suite_faults *count) {
   static const char *const names[] = {"none", "metadata", "k-step", "rows", "scale"};
   heddle_context *ctx = heddle_context_create();
   trial_request request = request_of(o, c, true);
-  request.plant = plant;
+  request.fault = fault;
   trial_result result;
   heddle_status status = trial_run(ctx, kernel, &request, device, &result);
   bool seen = status == HEDDLE_OK && !result.ok && result.comparison.n_wrong > 0;
   const heddle_diagnostic *d = status == HEDDLE_OK ? NULL : last_diagnostic(ctx);
-  bool skipped = d && !strcmp(d->rule, "trial.plant");
-  printf("planted %-9s %s: %s\n", names[plant], seen ? "seen" : skipped ? "skipped" : "MISSED",
+  bool skipped = d && !strcmp(d->rule, "trial.fault");
+  printf("injected %-9s %s: %s\n", names[fault], seen ? "seen" : skipped ? "skipped" : "MISSED",
          status == HEDDLE_OK ? result.why : d ? d->text : heddle_status_text(status));
   *(seen ? &count->seen : skipped ? &count->skipped : &count->missed) += 1;
   heddle_context_free(ctx);
 }
 
-void suite_run_planted(const suite_options *o, const suite_case *c, trial_device *device,
-                       suite_plants *count) {
+void suite_run_injected(const suite_options *o, const suite_case *c, trial_device *device,
+                       suite_faults *count) {
   suite_outcome outcome = {0};
   heddle_context *ctx = heddle_context_create();
   trial_kernel kernel = {0};
   if (device && skips(c, device, &outcome)) {
-    printf("planted errors skipped: %s\n", outcome.why);
-    count->skipped += TRIAL_PLANT_ROWS;
+    printf("injected faults skipped: %s\n", outcome.why);
+    count->skipped += TRIAL_FAULT_ROWS;
   } else if (compile_case(ctx, o, c, &kernel) != HEDDLE_OK) {
     fail_with_diagnostics(&outcome, "compile", ctx, HEDDLE_INVALID);
-    printf("planted errors MISSED: %s\n", outcome.why);
-    count->missed += TRIAL_PLANT_ROWS;
+    printf("injected faults MISSED: %s\n", outcome.why);
+    count->missed += TRIAL_FAULT_ROWS;
   } else {
-    int last = kernel.manifest.scale_block ? TRIAL_PLANT_SCALE : TRIAL_PLANT_ROWS;
-    for (int plant = TRIAL_PLANT_METADATA; plant <= last; plant++)
-      run_plant(o, c, &kernel, device, (trial_plant)plant, count);
+    int last = kernel.manifest.scale_block ? TRIAL_FAULT_SCALE : TRIAL_FAULT_ROWS;
+    for (int fault = TRIAL_FAULT_METADATA; fault <= last; fault++)
+      run_fault(o, c, &kernel, device, (trial_fault)fault, count);
   }
   trial_kernel_free(&kernel);
   heddle_context_free(ctx);

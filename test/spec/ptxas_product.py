@@ -1,8 +1,8 @@
 """heddle legal against ptxas, cell by cell: candidate x selector x target x PTX version.
 
-usage: ptxas_product.py HEDDLE PTXAS [--full[=TARGET,...] | --smoke] [--plant]
+usage: ptxas_product.py HEDDLE PTXAS [--full[=TARGET,...] | --smoke] [--inject]
 ptxas only parses (virtual architectures), a thousand instructions a run. A cell where the two differ
-must be in DISAGREEMENTS with its reason. --plant negates one verdict: the run must then fail."""
+must be in DISAGREEMENTS with its reason. --inject negates one verdict: the run must then fail."""
 import collections
 import os
 import re
@@ -78,7 +78,7 @@ def run_ptxas(ptxas, folder, target, version, cells, first):
 
 def ptxas_accepts(ptxas, folder, target, version, cells):
     """The set of indices of cells that ptxas takes. A syntax error ends a run, before the target is
-    judged: go on after it."""
+    checked: go on after it."""
     if run_ptxas(ptxas, folder, target, version, [("exit", None, "")], 0)[2]:
         return set()
     refused, first = set(), 0
@@ -110,7 +110,7 @@ def reason_for(text, selector, target):
 ANOTHER_ORDER = "qualifiers in another order, or wgmma without .aligned: undefined"
 
 
-def judge(answer, accepted, reason):
+def compare(answer, accepted, reason):
     """'' when heddle's answer agrees with ptxas; else what is wrong."""
     if answer == "legal":
         return "" if accepted else "heddle legal, ptxas refuses"
@@ -131,7 +131,7 @@ class Tally:
         reason = reason_for(text, selector, target)
         if family == "spellings" and not reason:
             reason = ANOTHER_ORDER
-        problem = judge(answer, accepted, reason)
+        problem = compare(answer, accepted, reason)
         self.cells += 1
         self.legal += answer == "legal"
         self.undefined += "undefined" in answer
@@ -152,16 +152,16 @@ def plan_of(options):
 
 def main():
     heddle, ptxas, *options = sys.argv[1:]
-    plan, plant, tally = plan_of(options), "--plant" in options, Tally()
+    plan, inject, tally = plan_of(options), "--inject" in options, Tally()
     with tempfile.TemporaryDirectory() as folder:
         for family, generate in candidates.FAMILIES.items():
             cells = list(generate())
             for target, version in [(t, v) for t in plan for v in plan[t]]:
                 accepted = ptxas_accepts(ptxas, folder, target, version, cells)
                 answers = heddle_verdicts(heddle, target, version, cells)
-                if plant:
-                    answers[0] = "illegal: planted" if 0 in accepted else "legal"
-                    plant = False
+                if inject:
+                    answers[0] = "illegal: injected" if 0 in accepted else "legal"
+                    inject = False
                 for i, cell in enumerate(cells):
                     tally.add(family, target, version, cell, answers[i], i in accepted)
             print(f"{family}: {len(cells)} instructions")

@@ -1,7 +1,7 @@
 """fake_worker.py [WORD=VALUE...]: a measuring process of `heddle tune` without a device.
 
 Its times are a fixed function of the schedule's text: best at 128 x 128 with 4 stages, plus a little
-that depends on every key. Words plant faults, each a part of the schedules that it befalls:
+that depends on every key. Words inject faults, each a part of the schedules that it befalls:
   crash=TEXT hang=TEXT failed=TEXT wrong=TEXT refused=TEXT
   dead=1        every one ends while it is brought up
   broken=TEXT   answers nonsense
@@ -39,7 +39,7 @@ def measure(schedule):
         time.sleep(600)
     for fault in ("failed", "wrong", "refused"):
         if befalls(fault, schedule):
-            return f"{fault} planted"
+            return f"{fault} injected"
     if befalls("broken", schedule):
         return "ok fast"
     s = seconds(schedule)

@@ -10,4 +10,5 @@ for table, columns in {"measurement": ["sustained_us"],
         db.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
     db.execute(f"UPDATE {table} SET schedule = replace(schedule, ' reduce=workspace', '')")
 db.execute("PRAGMA user_version = 1")
+db.execute("PRAGMA application_id = 0")  # nor had that version one
 db.commit()

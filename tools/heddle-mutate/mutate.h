@@ -4,7 +4,7 @@
 
 #include "Check/check.h"
 #include "Kernel/manifest.h"
-#include "Passes/schedule.h"
+#include "Schedule/schedule.h"
 #include "trial/trial_parts.h"
 
 /* --- forms (mutate_form.c) ------------------------------------------------------------------ */
@@ -63,6 +63,7 @@ const mutate_operator *mutate_role_operators(size_t *n);
  * it does not apply or leaves no program that verifies. */
 hd_module *mutate_role(const hd_module *module, const mutate_operator *op, int32_t i);
 int32_t mutate_count_ops(const hd_module *module);
+hd_op *mutate_op_at(const hd_module *module, int32_t i);
 /* Where it acts, for a person: "barrier.wait (12:3)". */
 void mutate_describe(const hd_module *module, int32_t i, hd_strbuf *out);
 
@@ -81,7 +82,7 @@ int32_t mutate_count_lines(const char *ptx);
 /* Calls work for every i below n, on that many threads. */
 void mutate_pool(int n_threads, size_t n, void (*work)(void *user, size_t i), void *user);
 
-/* --- judges (mutate_judge.c) ---------------------------------------------------------------- */
+/* --- detectors (mutate_verify.c) ------------------------------------------------------------- */
 
 typedef enum mutate_verdict {
   MUTATE_MISSED,
@@ -106,6 +107,8 @@ typedef struct mutate_runs {
 } mutate_runs;
 void mutate_simulate(const mutate_form *form, const char *ptx, uint64_t max_instructions,
                      mutate_runs *runs);
+/* Marks the lines (from 0) that a run of the form executes. */
+void mutate_coverage(const mutate_form *form, bool *executed, int32_t n_lines);
 /* Is the order of all conflicting pairs that of the form, in runs that found nothing? Of CTAs that
  * share a tile the last to come does more, and an instruction less may make that another one: where
  * the runs differ, they are made again with one cluster after the other. */
@@ -116,6 +119,9 @@ bool mutate_same_order(const mutate_form *form, const char *ptx, const mutate_ru
  * replaced when another launch was run. */
 void mutate_simulate_launch(const mutate_form *form, const char *ptx,
                             const hd_check_launch *launch, mutate_runs *sound, mutate_runs *runs);
+/* So many more random and late schedules, or until MORE_INSTRUCTIONS are run. */
+void mutate_simulate_more(const mutate_form *form, const char *ptx, uint64_t max_instructions,
+                          uint64_t n_runs, mutate_runs *runs);
 /* ptxas repairs or serialises wgmma (C75xx), or refuses the text. */
 mutate_verdict mutate_assemble(const char *ptxas, const char *ptx, const char *target);
 
@@ -130,6 +136,7 @@ typedef struct mutate_options {
   bool no_sim, no_ptx, gpu, verbose;
   int n_threads;
   uint64_t seed;
+  size_t generic;       /* mutants of each form by operators that know no rule; 0: the others */
   size_t sample;        /* mutants of an operator and a form that are launched; 0: all */
   size_t tool_sample;   /* mutants of an operator that a tool of the sanitizer is given */
   double limit_seconds; /* of a launch */
@@ -139,7 +146,7 @@ typedef struct mutate_options {
 typedef struct mutate_mutant {
   const char *op; /* the operator's name */
   int32_t site;
-  char where[128];   /* the site, for a person */
+  char where[256];   /* the site, for a person */
   hd_module *module; /* owned; NULL: made in the PTX */
   char *ptx;         /* owned; NULL: emission refused it */
   size_t like;       /* the first mutant of the list with this PTX */
@@ -158,9 +165,22 @@ typedef struct mutate_list {
   size_t n, cap;
 } mutate_list;
 /* Makes all mutants of the form and asks check, sim and ptxas. sound: the form's own runs. */
-void mutate_list_judge(const mutate_options *options, const mutate_form *form,
-                       const mutate_runs *sound, mutate_list *list);
+void mutate_list_verify(const mutate_options *options, const mutate_form *form,
+                        const mutate_runs *sound, mutate_list *list);
 void mutate_list_free(mutate_list *list);
+
+/* --- operators that know no rule (mutate_generic.c) ------------------------------------------ */
+
+/* refused: not emitted, or malformed; found: by Sim; numbers: by a wrong D alone; check_alone: by
+ * Check alone. Of those live: on lines that synchronise; at role level. */
+typedef struct mutate_generic {
+  int n, refused, equivalent, found, numbers, check_alone, missed;
+  int sync, sync_found, role, check_missed;
+} mutate_generic;
+void mutate_generic_form(const mutate_options *options, const mutate_form *form,
+                         mutate_generic *sum);
+/* The line of counts; the exit code. */
+int mutate_generic_print(const mutate_generic *sum, uint64_t seed);
 
 /* --- records (mutate_record.c) -------------------------------------------------------------- */
 
@@ -177,7 +197,7 @@ typedef enum mutate_gpu {
 const char *mutate_gpu_name(mutate_gpu outcome);
 mutate_gpu mutate_gpu_named(const char *word, size_t len);
 
-enum { MUTATE_CHECK, MUTATE_SIM, MUTATE_PTXAS, MUTATE_N_JUDGES };
+enum { MUTATE_CHECK, MUTATE_SIM, MUTATE_PTXAS, MUTATE_N_DETECTORS };
 enum { MUTATE_N_TOOLS = 4 }; /* of compute-sanitizer */
 const char *mutate_tool_name(int tool);
 
@@ -194,7 +214,7 @@ typedef struct mutate_record {
   const char *op; /* the operator's name; "-" of the form itself */
   int32_t site;
   mutate_kind kind;
-  mutate_verdict judge[MUTATE_N_JUDGES];
+  mutate_verdict verdict[MUTATE_N_DETECTORS];
   mutate_gpu gpu, tool[MUTATE_N_TOOLS]; /* of the form itself SAME: it runs (in peace) */
 } mutate_record;
 
@@ -212,7 +232,7 @@ typedef struct mutate_records {
   size_t n, cap;
 } mutate_records;
 
-/* The form's record, valid until the next visit. It is yet to be judged where check is unasked. */
+/* The form's record, valid until the next visit. Yet to be verified where check is unasked. */
 mutate_kernel *mutate_records_visit(const mutate_options *options, const mutate_form *form,
                                     mutate_records *records);
 void mutate_kernel_add(const mutate_options *options, const mutate_mutant *mutant,

@@ -1,5 +1,5 @@
-/* The two judges against each other: kernels and schedules drawn at random, sound and broken. Each
- * judge knows nothing of the other, so that where they differ, one of them is wrong. */
+/* Check against Sim: kernels and schedules drawn at random, sound and broken. Each
+ * knows nothing of the other, so that where they differ, one of them is wrong. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ typedef enum agree_kind { AGREE_SOUND, AGREE_ROLE, AGREE_PTX, AGREE_N_KINDS } ag
 /* What was said of a kernel, or of a mutant of it. */
 typedef struct verdict {
   uint64_t seed;
-  char schedule[HD_SCHEDULE_TEXT], form[96], what[160]; /* what: the operator and its site */
+  char schedule[HD_SCHEDULE_TEXT], form[96], what[320]; /* what: the operator and its site */
   agree_kind kind;
   bool equivalent, agree;
   mutate_verdict check;
@@ -77,10 +77,10 @@ static bool break_form(uint64_t *seed, const mutate_form *form, agree_kind kind,
   return false;
 }
 
-/* --- judging it ----------------------------------------------------------------------------- */
+/* --- verifying it----------------------------------------------------------------------------- */
 
-static bool is_blind(const mutate_agree_options *o, const char *judge) {
-  return o->blind && !strcmp(o->blind, judge);
+static bool is_blind(const mutate_agree_options *o, const char *detector) {
+  return o->blind && !strcmp(o->blind, detector);
 }
 
 static void ask_check(const mutate_agree_options *o, const hd_module *module, verdict *v) {
@@ -137,15 +137,16 @@ static void say(agreement *a, const verdict *v) {
 
 /* How far it is, now and then, and how a killed run would go on. */
 static void say_progress(agreement *a) {
-  double now = hd_clock_seconds(), spent = now - a->start;
+  double now = hd_clock_seconds(), elapsed = now - a->start;
   size_t n = a->options->n;
   if (now - a->said < SAY_SECONDS || a->n_done == n)
     return;
   a->said = now;
-  fprintf(stderr, "%zu of %zu kernels judged, %d differ, %.0f s; %.0f s left; "
-          "--agree %zu --seed %llu%s goes on from here\n", a->n_done, n, a->n_differ, spent,
-          spent / (double)a->n_done * (double)(n - a->n_done), n - a->n_first,
-          (unsigned long long)(a->options->seed + a->n_first),
+  fprintf(stderr,
+          "%zu of %zu kernels verified, %d differ, %.0f s; %.0f s left; "
+          "--agree %zu --seed %llu%s goes on from here\n",
+          a->n_done, n, a->n_differ, elapsed, elapsed / (double)a->n_done * (double)(n - a->n_done),
+          n - a->n_first, (unsigned long long)(a->options->seed + a->n_first),
           mutants_word(a->options, (char[32]){0}));
 }
 
@@ -167,7 +168,7 @@ static void print_paths(const agreement *a) {
   printf("\n");
 }
 
-/* Of a kernel that is judged: refused draws before it, and its form's name. */
+/* Of a kernel that is verified: refused draws before it, and its form's name. */
 static void finish_kernel(agreement *a, size_t i, int n_refused, const char *form) {
   const char *slash = strrchr(form, '/');
   pthread_mutex_lock(&a->lock);
@@ -185,8 +186,8 @@ static void finish_kernel(agreement *a, size_t i, int n_refused, const char *for
 /* --- one kernel ----------------------------------------------------------------------------- */
 
 /* The sound kernel computes right numbers and satisfies both, always. */
-static void judge_sound(const mutate_agree_options *o, const mutate_form *form,
-                        mutate_runs *sound, verdict *v) {
+static void verify_sound(const mutate_agree_options *o, const mutate_form *form, mutate_runs *sound,
+                         verdict *v) {
   ask_check(o, form->module, v);
   mutate_simulate(form, form->ptx, 0, sound);
   v->sim = sound->verdict;
@@ -197,8 +198,8 @@ static void judge_sound(const mutate_agree_options *o, const mutate_form *form,
 /* Of a broken one both say the same: where the ring is not filled twice a slip may do no harm. Of a
  * line of PTX the checker has no word: the simulator finds it, unless the order of all accesses is
  * unchanged. */
-static void judge_broken(const mutate_agree_options *o, const mutate_form *form,
-                         const mutate_mutant *m, mutate_runs sound, verdict *v) {
+static void verify_broken(const mutate_agree_options *o, const mutate_form *form,
+                          const mutate_mutant *m, mutate_runs sound, verdict *v) {
   v->kind = m->module ? AGREE_ROLE : AGREE_PTX;
   v->start = hd_clock_seconds();
   snprintf(v->what, sizeof v->what, "%s:%d at %s", m->op, m->site, m->where);
@@ -218,17 +219,17 @@ typedef struct visitor {
   agreement *a;
   uint64_t *seed;
   verdict v; /* of the kernel itself */
-  bool judged, differs;
+  bool verified, differs;
 } visitor;
 
-static void judge_mutants(visitor *at, const mutate_form *form, const mutate_runs *sound) {
+static void verify_mutants(visitor *at, const mutate_form *form, const mutate_runs *sound) {
   size_t n = at->a->options->n_mutants;
   mutate_mutant *mutants = hd_xzalloc(n * sizeof *mutants);
   for (size_t i = 0; i < n; i++) {
     verdict v = at->v;
     if (!break_form(at->seed, form, draw_broken(at->seed), true, mutants, i))
       break;
-    judge_broken(at->a->options, form, &mutants[i], *sound, &v);
+    verify_broken(at->a->options, form, &mutants[i], *sound, &v);
     mutate_unmake(&mutants[i]);
     at->differs |= !v.agree;
     say(at->a, &v);
@@ -237,11 +238,11 @@ static void judge_mutants(visitor *at, const mutate_form *form, const mutate_run
 }
 
 /* Of six kernels in ten one mutant stands for the kernel. */
-static void judge_one(visitor *at, const mutate_form *form, agree_kind kind,
-                      const mutate_runs *sound) {
+static void verify_one(visitor *at, const mutate_form *form, agree_kind kind,
+                       const mutate_runs *sound) {
   mutate_mutant m = {0};
   if (kind != AGREE_SOUND && at->v.agree && break_form(at->seed, form, kind, false, &m, 0))
-    judge_broken(at->a->options, form, &m, *sound, &at->v);
+    verify_broken(at->a->options, form, &m, *sound, &at->v);
   mutate_unmake(&m);
 }
 
@@ -251,14 +252,14 @@ static heddle_status visit(void *user, mutate_form *form) {
   agree_kind kind = o->n_mutants || mutate_below(at->seed, 10) < 4 ? AGREE_SOUND
                                                                    : draw_broken(at->seed);
   mutate_runs sound;
-  at->judged = true;
+  at->verified = true;
   snprintf(at->v.form, sizeof at->v.form, "%s", form->name);
-  judge_sound(o, form, &sound, &at->v);
-  judge_one(at, form, kind, &sound);
+  verify_sound(o, form, &sound, &at->v);
+  verify_one(at, form, kind, &sound);
   say(at->a, &at->v);
   at->differs = !at->v.agree;
   if (at->v.agree && o->n_mutants)
-    judge_mutants(at, form, &sound);
+    verify_mutants(at, form, &sound);
   return HEDDLE_OK;
 }
 
@@ -268,13 +269,13 @@ static void draw_one(void *user, size_t i) {
   uint64_t seed = a->options->seed + i;
   visitor at = {.a = a, .seed = &seed, .v = {.seed = seed, .start = hd_clock_seconds()}};
   int n_refused = 0;
-  for (; n_refused < MAX_DRAWS && !at.judged; n_refused += !at.judged) {
+  for (; n_refused < MAX_DRAWS && !at.verified; n_refused += !at.verified) {
     heddle_context *ctx = heddle_context_create();
     mutate_problem problem;
     mutate_draw(&seed, &problem);
     snprintf(at.v.schedule, sizeof at.v.schedule, "%s", problem.schedule);
     heddle_status status = mutate_drawn_kernel(ctx, &problem, visit, &at);
-    if (!at.judged && a->options->verbose)
+    if (!at.verified && a->options->verbose)
       fprintf(stderr, "seed %llu: refused: %s: %s\n", (unsigned long long)at.v.seed,
               problem.schedule, hd_first_error_text(ctx, heddle_status_text(status)));
     if (a->options->verbose && at.differs)
@@ -282,7 +283,7 @@ static void draw_one(void *user, size_t i) {
     hd_strbuf_free(&problem.text);
     heddle_context_free(ctx);
   }
-  if (!at.judged)
+  if (!at.verified)
     say(a, &at.v);
   finish_kernel(a, i, n_refused, at.v.form);
 }

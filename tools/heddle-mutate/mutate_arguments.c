@@ -16,6 +16,7 @@ static const char examples[] =
     "heddle-mutate --all --out mutants.csv --resume --gpu --sample 1 --seconds 60\n"
     "heddle-mutate --all --out mutants.csv --resume --gpu --sample 1 \\\n"
     "    --sanitizer compute-sanitizer --tool-seconds 30\n"
+    "heddle-mutate --all --generic 50 --seed 7\n"
     "heddle-mutate --agree 1000\n"
     "heddle-mutate --agree 100 --mutants 6 --seed 5000\n"
     "heddle-mutate examples/linear_bf16.heddle --operator parity --verbose\n";
@@ -36,6 +37,8 @@ static int parse(int argc, char **argv, mutate_arguments *a) {
       {"no-ptx", CLI_FLAG, &o->no_ptx, NULL, "leave the operators on PTX lines out"},
       {"ptxas", CLI_TEXT, &o->ptxas, "PATH",
        "count what ptxas notices (with --all where it is found; none: do without)"},
+      {"generic", CLI_INT, &a->generic, "N",
+       "instead: N mutants of each kernel, by --seed, by operators that know no rule"},
       {"gpu", CLI_FLAG, &o->gpu, NULL, "launch the mutants on the device, too"},
       {"sample", CLI_INT, &a->sample, "N",
        "with --gpu: N mutants of each operator and kernel, by --seed (default: all)"},
@@ -59,8 +62,10 @@ static int parse(int argc, char **argv, mutate_arguments *a) {
       {"mutants", CLI_INT, &a->mutants, "N",
        "with --agree: N mutants of each kernel (default: of six kernels in ten one, no more)"},
       {"seed", CLI_INT, &a->seed, "S", "of the first of them, and of --sample (default 1)"},
-      {"threads", CLI_INT, &a->threads, "N", "how many judge at once (default: the machine's)"},
-      {"blind", CLI_TEXT, &o->blind, "JUDGE", "check or sim: says yes to all, to test the count"},
+      {"threads", CLI_INT, &a->threads, "N",
+       "how many mutants are verified at once (default: the machine's)"},
+      {"blind", CLI_TEXT, &o->blind, "DETECTOR",
+       "check or sim: says yes to all, to test the count"},
       {"verbose", CLI_FLAG, &o->verbose, NULL, "a line for every mutant, not only the missed"},
       {0}};
   const cli_command command = {
@@ -71,6 +76,7 @@ static int parse(int argc, char **argv, mutate_arguments *a) {
 static int check_numbers(const mutate_arguments *a) {
   const cli_number numbers[] = {{"--agree", a->agree == NOT_GIVEN ? 1 : a->agree, 1, INT32_MAX},
                                 {"--mutants", a->mutants, 0, INT32_MAX},
+                                {"--generic", a->generic, 0, INT32_MAX},
                                 {"--threads", a->threads, 1, INT32_MAX},
                                 {"--limit", a->limit, 1, INT32_MAX},
                                 {"--sample", a->sample, 0, INT32_MAX},
@@ -85,6 +91,7 @@ static void take_numbers(mutate_arguments *a) {
   a->agrees = a->agree != NOT_GIVEN;
   o->n_threads = a->threads > MOST_THREADS ? MOST_THREADS : (int)a->threads;
   o->seed = (uint64_t)a->seed;
+  o->generic = (size_t)a->generic;
   o->sample = (size_t)a->sample;
   o->limit_seconds = (double)a->limit;
   o->gpu_seconds = (double)a->seconds;

@@ -11,7 +11,7 @@ typedef struct mutate_arguments {
   bool tool[MUTATE_N_TOOLS]; /* of the sanitizer, asked for */
   const char *examples, *files[CLI_MAX_ARGS];
   int n_files;
-  int64_t agree, mutants, seed, threads, sample, limit, seconds, tool_sample, tool_seconds;
+  int64_t agree, mutants, generic, seed, threads, sample, limit, seconds, tool_sample, tool_seconds;
   const char *tools;
 } mutate_arguments;
 

@@ -5,7 +5,7 @@
 #include "Compile/manifest_make.h"
 #include "Emit/emit.h"
 #include "Passes/front.h"
-#include "Passes/variants.h"
+#include "Passes/plan.h"
 #include "Support/file.h"
 #include "mutate.h"
 
@@ -28,9 +28,9 @@ typedef struct source {
 
 /* --- making it small ------------------------------------------------------------------------ */
 
-static bool is_permuted(const source *s) { return strcmp(s->schedule.store, "permuted") == 0; }
+static bool is_permuted(const source *s) { return s->schedule.store == HD_STORE_PERMUTED; }
 
-static bool in_tensor_memory(const source *s) { return !strcmp(s->schedule.family, "tcgen05"); }
+static bool in_tensor_memory(const source *s) { return hd_schedule_is_tensor(&s->schedule); }
 
 static bool is_in_parts(const source *s) {
   return s->schedule.split_k > 1 || s->schedule.stream_k;
@@ -40,7 +40,7 @@ static bool is_in_parts(const source *s) {
  * what a warp can hold beside other parts. */
 static int32_t small_tile_n(const source *s) {
   if (s->problem.b.transposed)
-    return HD_GRANULE_BYTES / 2 * s->schedule.cluster;
+    return HD_K_BLOCK_BYTES / 2 * s->schedule.cluster;
   if (is_permuted(s))
     return 8 * hd_d_run(&s->problem) * s->schedule.cluster;
   return in_tensor_memory(s) && is_in_parts(s) && !s->problem.block ? 32 : 64;
@@ -48,6 +48,20 @@ static int32_t small_tile_n(const source *s) {
 
 /* One slab, but for the 128 lanes of tensor memory. */
 static int32_t small_tile_m(const source *s) { return in_tensor_memory(s) ? 128 : 64; }
+
+/* What follows from the tile is left to the compiler. */
+static void print_small(source *s) {
+  hd_schedule_words small = {.value = s->schedule, .given = (1u << HD_N_KEYS) - 1};
+  static const hd_key follows[] = {HD_KEY_WARPS, HD_KEY_CLUSTER_LAUNCH, HD_KEY_CTAS_PER_SM};
+  for (size_t i = 0; i < HD_COUNT(follows); i++)
+    small.given &= ~(1u << follows[i]);
+  small.value.tile_m = small_tile_m(s);
+  small.value.tile_n = small_tile_n(s);
+  small.value.stages = STAGES;
+  small.value.b_path = HD_B_AUTO;
+  small.value.split_k = s->schedule.split_k < 2 ? 1 : 2;
+  hd_schedule_print_words(&small, s->schedule_text);
+}
 
 /* The schedule that ships, with the smallest tile that has every part of it. */
 static heddle_status choose_schedule(source *s, const char *text) {
@@ -60,14 +74,7 @@ static heddle_status choose_schedule(source *s, const char *text) {
   if (status == HEDDLE_OK && text)
     hd_schedule_print(&s->schedule, s->schedule_text);
   else if (status == HEDDLE_OK)
-    snprintf(
-        s->schedule_text, sizeof s->schedule_text,
-        "family=%s tile=%dx%dx%d stages=%d cluster=%d share=%s a=%s b=auto group=%d persistent=%d "
-        "pending=%d k_order=%s store=%s split_k=%d reduce=%s stream_k=%d",
-        s->schedule.family, small_tile_m(s), small_tile_n(s), hd_granule_k(s->problem.a_elem),
-        STAGES, s->schedule.cluster, s->schedule.share, s->schedule.a_path, s->schedule.group,
-        s->schedule.persistent, s->schedule.pending, s->schedule.k_order, s->schedule.store,
-        s->schedule.split_k < 2 ? 1 : 2, s->schedule.reduce, s->schedule.stream_k);
+    print_small(s);
   hd_front_free(&probe);
   return status;
 }
@@ -80,13 +87,13 @@ static int64_t n_tiles(const source *s) {
   return in_tensor_memory(s) ? 5 : 3;
 }
 
-/* Enough granules of each split for every slot and phase, the last one ragged, and one more where
+/* Enough k-blocks of each split for every slot and phase, the last one ragged, and one more where
  * k is split, so that there are odd and even counts. Boxes of B past N where a tile has several. */
 static int64_t small_size(const source *s, const char *dim) {
-  int32_t granule = hd_granule_k(s->problem.a_elem), splits = s->schedule.split_k;
+  int32_t k_block = hd_k_block_size(s->problem.a_elem), splits = s->schedule.split_k;
   int64_t trips = 2 * s->schedule.stages + 1;
   if (*dim == 'k')
-    return (trips * splits + (splits > 1)) * granule - granule / 2;
+    return (trips * splits + (splits > 1)) * k_block - k_block / 2;
   if (*dim == 'm')
     return s->schedule.tile_m * s->schedule.cluster - RAGGED;
   int32_t ragged = is_permuted(s) ? 4 * hd_d_run(&s->problem) : 8;
@@ -137,7 +144,9 @@ static heddle_status read_example(source *s, const char *path, const char *sched
                     "got no kernel at problem level; legal: a problem's FILE");
   read_epilogue(s, path);
   HD_TRY(choose_schedule(s, schedule));
-  HD_TRY(hd_schedule_parse(s->ctx, s->schedule_text, &s->schedule));
+  hd_schedule_words words = {0};
+  HD_TRY(hd_schedule_parse(s->ctx, HD_NOWHERE, s->schedule_text, &words));
+  hd_schedule_apply(&words, &s->schedule);
   set_sizes(s);
   shrink_sizes(s);
   return HEDDLE_OK;
@@ -162,7 +171,7 @@ static hd_module *only_kernel(const hd_module *all, int32_t index) {
 
 static heddle_status emit_module(heddle_context *ctx, const mutate_form *form,
                                  const hd_module *module, hd_emit_result *result) {
-  hd_emit_options options = {.user_ir = form->user_ir, .user_ir_bytes = form->user_ir_bytes};
+  hd_emit_options options = {.user = {form->user_ir, form->user_ir_bytes, NULL}};
   return hd_emit_ptx(ctx, module, &options, result);
 }
 
@@ -176,11 +185,10 @@ heddle_status mutate_emit(heddle_context *ctx, const mutate_form *form, const hd
   return HEDDLE_OK;
 }
 
-static heddle_status fill_form(const source *s, const hd_problem *problem,
-                               const hd_schedule *schedule, mutate_form *form) {
+static heddle_status fill_form(const source *s, const hd_plan *plan, mutate_form *form) {
   hd_emit_result result = {0};
   HD_TRY(emit_module(s->ctx, form, form->module, &result));
-  heddle_status status = hd_manifest_make(s->ctx, problem, schedule, form->module, &result,
+  heddle_status status = hd_manifest_make(s->ctx, &plan->p, (const hd_plan *const[]){plan}, &result,
                                           (hd_hash){0}, &form->arena, &form->manifest);
   form->ptx = result.ptx;
   result.ptx = NULL;
@@ -198,8 +206,7 @@ static void free_form(mutate_form *form) {
   free(form->ptx);
 }
 
-static heddle_status visit_kernels(source *s, const hd_module *role, const hd_problem *problem,
-                                   const hd_schedule *schedule, mutate_visit *visit, void *user) {
+static heddle_status visit_kernels(source *s, hd_module *role, mutate_visit *visit, void *user) {
   int32_t i = 0, n = 0;
   HD_FOR_OPS(kernel, role->body)
     n++;
@@ -208,12 +215,14 @@ static heddle_status visit_kernels(source *s, const hd_module *role, const hd_pr
       i++;
       continue;
     }
+    hd_plan *plan;
+    HD_TRY(hd_plan_of(s->ctx, role, kernel, &plan));
     mutate_form form = {.target = hd_op_str(kernel, HD_ATTR_TARGET), .user_ir = s->user_ir,
                         .user_ir_bytes = s->user_ir_bytes};
     snprintf(form.name, sizeof form.name, "%.40s/%.20s", s->name,
-             hd_op_str(kernel, HD_ATTR_VARIANT));
+             plan->variant->name);
     form.module = only_kernel(role, i++);
-    heddle_status status = fill_form(s, problem, schedule, &form);
+    heddle_status status = fill_form(s, plan, &form);
     if (status == HEDDLE_OK)
       status = visit(user, &form);
     free_form(&form);
@@ -224,15 +233,11 @@ static heddle_status visit_kernels(source *s, const hd_module *role, const hd_pr
 
 static heddle_status compile_source(source *s, mutate_visit *visit, void *user) {
   hd_pass_context pass = {.ctx = s->ctx, .schedule_text = s->schedule_text};
-  hd_front front;
-  HD_TRY(hd_front_read(&pass, hd_module_clone(s->module), &front));
-  heddle_status status = hd_front_choose(&pass, &front);
   hd_module *role = hd_module_clone(s->module);
+  heddle_status status =
+      hd_run_pipeline(&pass, role, &(hd_pipeline_options){.stop_after = "insert_fences"});
   if (status == HEDDLE_OK)
-    status = hd_run_pipeline(&pass, role, &(hd_pipeline_options){.stop_after = "place_fences"});
-  if (status == HEDDLE_OK)
-    status = visit_kernels(s, role, &front.problem, &front.schedule, visit, user);
-  hd_front_free(&front);
+    status = visit_kernels(s, role, visit, user);
   hd_module_free(role);
   return status;
 }

@@ -178,7 +178,7 @@ typedef struct session {
   task *task;
   size_t n_targets, n_tasks, task_cap, n_shots, n_done, n_hung;
   double start, end;
-  pthread_mutex_t turn; /* to change the records, and to report */
+  pthread_mutex_t lock; /* to change the records, and to report */
 } session;
 
 double mutate_end_after(double seconds) {
@@ -189,7 +189,7 @@ double mutate_end_after(double seconds) {
  * not run here, or its time was over first. */
 static size_t settle(session *s, mutate_kernel *kernel, mutate_record **shot, size_t n, int code,
                      bool cut, const char *text) {
-  pthread_mutex_lock(&s->turn);
+  pthread_mutex_lock(&s->lock);
   size_t begun = read_lines(shot, n, text);
   mutate_record *last = begun ? shot[begun - 1] : NULL;
   if (code == MUTATE_LATE && last && last->gpu == MUTATE_GPU_ERROR)
@@ -202,7 +202,7 @@ static size_t settle(session *s, mutate_kernel *kernel, mutate_record **shot, si
   for (size_t i = 0; i < begun; i++)
     s->n_hung += shot[i]->gpu == MUTATE_GPU_HANG;
   mutate_records_save(s->options, s->records);
-  pthread_mutex_unlock(&s->turn);
+  pthread_mutex_unlock(&s->lock);
   return begun;
 }
 
@@ -220,7 +220,7 @@ static size_t launch_some(session *s, mutate_kernel *kernel, mutate_record **sho
 }
 
 static void report(session *s, size_t n_launched, size_t n_given_up) {
-  pthread_mutex_lock(&s->turn);
+  pthread_mutex_lock(&s->lock);
   double seconds = hd_clock_seconds() - s->start;
   s->n_done += n_launched;
   s->n_shots -= n_given_up;
@@ -230,7 +230,7 @@ static void report(session *s, size_t n_launched, size_t n_given_up) {
     fprintf(stderr, "; %.0f s left",
             seconds * (double)(s->n_shots - s->n_done) / (double)s->n_done);
   fprintf(stderr, "\n");
-  pthread_mutex_unlock(&s->turn);
+  pthread_mutex_unlock(&s->lock);
 }
 
 static void launch_task(void *user, size_t i) {
@@ -270,8 +270,11 @@ static void make_tasks(session *s) {
 }
 
 void mutate_launch(const mutate_options *o, mutate_records *records) {
-  session s = {.options = o, .records = records, .start = hd_clock_seconds(),
-               .end = mutate_end_after(o->gpu_seconds), .turn = PTHREAD_MUTEX_INITIALIZER};
+  session s = {.options = o,
+               .records = records,
+               .start = hd_clock_seconds(),
+               .end = mutate_end_after(o->gpu_seconds),
+               .lock = PTHREAD_MUTEX_INITIALIZER};
   size_t *order = mutate_order(o->seed, records, &s.n_targets);
   s.target = hd_xmalloc(sizeof *s.target * (s.n_targets + 1));
   for (size_t i = 0; i < s.n_targets; i++)

@@ -1,4 +1,4 @@
-/* Every mutant of a form: made, then judged by the checker, the simulator and ptxas. */
+/* Every mutant of a form: made, then verified by the checker, the simulator and ptxas. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,11 +104,11 @@ static void make_all(job *j) {
   keep_made(j->list);
 }
 
-/* --- judging -------------------------------------------------------------------------------- */
+/* --- verifying -------------------------------------------------------------------------------- */
 
-/* A judge that says yes to everything, planted to see the count fail. */
-static bool is_blind(const mutate_options *o, const char *judge) {
-  return o->blind && !strcmp(o->blind, judge);
+/* A detector that says yes to everything, injected to see the count fail. */
+static bool is_blind(const mutate_options *o, const char *detector) {
+  return o->blind && !strcmp(o->blind, detector);
 }
 
 /* The same PTX, or the same order of all conflicting pairs in every run. */
@@ -142,7 +142,7 @@ static void ask_sim(const job *j, mutate_mutant *m, const hd_check_launch *launc
 }
 
 /* Of mutants with one PTX, the first is run. */
-static void judge_one(void *user, size_t i) {
+static void verify_one(void *user, size_t i) {
   job *j = user;
   mutate_mutant *m = &j->list->mutant[i];
   hd_check_launch launch = {0};
@@ -163,15 +163,15 @@ static void copy_like(mutate_list *list) {
   }
 }
 
-void mutate_list_judge(const mutate_options *options, const mutate_form *form,
-                       const mutate_runs *sound, mutate_list *list) {
+void mutate_list_verify(const mutate_options *options, const mutate_form *form,
+                        const mutate_runs *sound, mutate_list *list) {
   job j = {.options = options, .form = form, .sound = sound, .list = list};
   j.ask_ptxas = options->ptxas &&
                 mutate_assemble(options->ptxas, form->ptx, form->target) == MUTATE_MISSED;
   if (options->ptxas && !j.ask_ptxas)
     fprintf(stderr, "%s: ptxas objects to the kernel itself\n", form->name);
   make_all(&j);
-  mutate_pool(options->n_threads, list->n, judge_one, &j);
+  mutate_pool(options->n_threads, list->n, verify_one, &j);
   copy_like(list);
 }
 

@@ -14,6 +14,7 @@ typedef struct run {
   const mutate_arguments *arguments;
   mutate_options options; /* theirs, with programs found */
   mutate_records records;
+  mutate_generic generic;
   bool found; /* the form that --form names */
 } run;
 
@@ -35,8 +36,8 @@ static void print_mutant(const run *r, const mutate_form *form, const mutate_mut
 }
 
 /* The kernel itself must be sound for both, or nothing that follows means anything. */
-static void judge_sound(const run *r, const mutate_form *form, mutate_runs *sound,
-                        mutate_record *self) {
+static void verify_sound(const run *r, const mutate_form *form, mutate_runs *sound,
+                         mutate_record *self) {
   hd_strbuf why = {0};
   mutate_verdict check = mutate_check(form->module, &why, &(hd_check_launch){0});
   if (!r->options.no_sim)
@@ -45,18 +46,18 @@ static void judge_sound(const run *r, const mutate_form *form, mutate_runs *soun
     printf("%s: check: %s\n", form->name, hd_strbuf_text(&why));
   if (sound->verdict != MUTATE_MISSED)
     printf("%s: sim: %s\n", form->name, sound->why);
-  self->judge[MUTATE_CHECK] = check;
-  self->judge[MUTATE_SIM] = r->options.no_sim ? MUTATE_UNASKED : sound->verdict;
+  self->verdict[MUTATE_CHECK] = check;
+  self->verdict[MUTATE_SIM] = r->options.no_sim ? MUTATE_UNASKED : sound->verdict;
   hd_strbuf_free(&why);
 }
 
-static void judge_form(run *r, const mutate_form *form, mutate_kernel *kernel) {
+static void verify_form(run *r, const mutate_form *form, mutate_kernel *kernel) {
   mutate_runs sound = {.verdict = MUTATE_MISSED};
   mutate_list list = {0};
   fprintf(stderr, "%s\n", form->name);
   kernel->n = 0;
-  judge_sound(r, form, &sound, &kernel->self);
-  mutate_list_judge(&r->options, form, &sound, &list);
+  verify_sound(r, form, &sound, &kernel->self);
+  mutate_list_verify(&r->options, form, &sound, &list);
   for (size_t i = 0; i < list.n; i++) {
     print_mutant(r, form, &list.mutant[i]);
     mutate_kernel_add(&r->options, &list.mutant[i], kernel);
@@ -73,9 +74,13 @@ static heddle_status visit_form(void *user, mutate_form *form) {
   r->found = true;
   if (o->launch)
     return mutate_worker(r->ctx, o, form);
+  if (o->generic) {
+    mutate_generic_form(o, form, &r->generic);
+    return HEDDLE_OK;
+  }
   mutate_kernel *kernel = mutate_records_visit(o, form, &r->records);
-  if (kernel->self.judge[MUTATE_CHECK] == MUTATE_UNASKED)
-    judge_form(r, form, kernel);
+  if (kernel->self.verdict[MUTATE_CHECK] == MUTATE_UNASKED)
+    verify_form(r, form, kernel);
   return HEDDLE_OK;
 }
 
@@ -86,7 +91,7 @@ static void print_launched(const mutate_kernel *kernel) {
              kernel->mutant[i].site, mutate_gpu_name(kernel->mutant[i].gpu));
 }
 
-/* After all judges on the host, so that no worker waits for them. A table after each part: what
+/* After all detectors on the host, so that no worker waits for them. A table after each part: what
  * follows may take longer than the caller has. */
 static void launch_chosen(run *r) {
   mutate_launch(&r->options, &r->records);
@@ -170,7 +175,7 @@ static void choose_ptxas(run *r, char **found) {
     r->options.ptxas = NULL;
 }
 
-static heddle_status judge_all(run *r, const char *self) {
+static heddle_status verify_all(run *r, const char *self) {
   HD_TRY(check_driver(r, self));
   HD_TRY(open_records(r));
   if (r->arguments->all)
@@ -184,10 +189,11 @@ static heddle_status judge_all(run *r, const char *self) {
 static int run_all(run *r, const char *self) {
   char *found = NULL;
   choose_ptxas(r, &found);
-  heddle_status status = judge_all(r, self);
-  int code = status == HEDDLE_OK && !r->options.launch
-                 ? mutate_table_print(&r->options, &r->records)
-                 : 0;
+  heddle_status status = verify_all(r, self);
+  int code =
+      status == HEDDLE_OK && r->options.generic ? mutate_generic_print(&r->generic, r->options.seed)
+      : status == HEDDLE_OK && !r->options.launch ? mutate_table_print(&r->options, &r->records)
+                                                  : 0;
   int finish = cli_finish(r->ctx, status);
   mutate_records_free(&r->records);
   free(found);

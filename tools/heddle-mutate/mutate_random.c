@@ -40,11 +40,11 @@ static const char *word(draw *d, const char *list, char out[24]) {
 #define INTEGERS "s32 s32 s8 u8 f32 bf16"
 #define MINIFLOATS "e2m1 e3m2 e2m3 e4m3 e5m2"
 
-/* A line of types; B's may differ from A's. granule: elements of k a stage; bits: of a stored
+/* A line of types; B's may differ from A's. k-block: elements of k a stage; bits: of a stored
  * element; scale: of `block` elements of k (NULL: none). */
 static const struct types {
   const char *a, *b, *acc, *d, *targets;
-  int32_t granule, group, bits;
+  int32_t k_block, group, bits;
   const char *scale;
   int32_t block;
 } all_types[] = {
@@ -71,12 +71,13 @@ static const struct types {
 
 /* --- the schedule --------------------------------------------------------------------------- */
 
-static void add_word(mutate_problem *p, const char *key, const char *value) {
+static void add_word(mutate_problem *p, hd_key key, const char *value) {
   size_t n = strlen(p->schedule);
-  snprintf(p->schedule + n, sizeof p->schedule - n, "%s%s=%s", n ? " " : "", key, value);
+  snprintf(p->schedule + n, sizeof p->schedule - n, "%s%s=%s", n ? " " : "",
+           hd_schedule_keys[key].name, value);
 }
 
-static void add_number(mutate_problem *p, const char *key, int32_t value) {
+static void add_number(mutate_problem *p, hd_key key, int32_t value) {
   char text[12];
   snprintf(text, sizeof text, "%d", value);
   add_word(p, key, text);
@@ -88,22 +89,23 @@ static void draw_tile(draw *d, mutate_problem *p) {
   char tile[40];
   d->tile_m = 64 * (1 + (int32_t)mutate_below(d->seed, 2));
   d->tile_n = whole ? 64 * d->cluster : widths[mutate_below(d->seed, HD_COUNT(widths))];
-  snprintf(tile, sizeof tile, "%dx%dx%d", d->tile_m, d->tile_n, d->types->granule);
-  add_word(p, "tile", tile);
+  snprintf(tile, sizeof tile, "%dx%dx%d", d->tile_m, d->tile_n, d->types->k_block);
+  add_word(p, HD_KEY_TILE, tile);
 }
 
 static void draw_wgmma(draw *d, mutate_problem *p) {
   d->cluster = one_in(d, 3) ? 2 : 1;
   draw_tile(d, p);
   if (d->tile_m == 128 && one_in(d, 3))
-    add_word(p, "warps", "4x1");
-  add_number(p, "cluster", d->cluster);
+    add_word(p, HD_KEY_WARPS, "4x1");
+  add_number(p, HD_KEY_CLUSTER, d->cluster);
   bool registers = one_in(d, 3);
-  add_word(p, "a", registers ? "reg" : "desc");
-  add_word(p, "pending", registers ? "0" : WORD(d, "0 1"));
-  add_word(p, "b", WORD(d, d->cluster > 1 || d->permuted ? "auto tma" : "auto auto tma gather"));
+  add_word(p, HD_KEY_A_PATH, registers ? "reg" : "desc");
+  add_word(p, HD_KEY_WGMMA_IN_FLIGHT, registers ? "0" : WORD(d, "0 1"));
+  add_word(p, HD_KEY_B_PATH,
+           WORD(d, d->cluster > 1 || d->permuted ? "auto tma" : "auto auto tma gather"));
   d->shares_a = d->cluster > 1 && one_in(d, 3);
-  add_word(p, "share", d->shares_a ? "a" : "b");
+  add_word(p, HD_KEY_MULTICAST, d->shares_a ? "a" : "b");
 }
 
 static void draw_tensor(draw *d, mutate_problem *p) {
@@ -115,22 +117,22 @@ static void draw_tensor(draw *d, mutate_problem *p) {
               : d->transposed  ? 64 * d->cluster
               : d->cluster > 1 ? of_pairs[mutate_below(d->seed, HD_COUNT(of_pairs))]
                                : widths[mutate_below(d->seed, HD_COUNT(widths))];
-  snprintf(tile, sizeof tile, "128x%dx%d", d->tile_n, d->types->granule);
-  add_word(p, "tile", tile);
-  add_number(p, "cluster", d->cluster);
-  add_word(p, "b", WORD(d, "auto auto tma gather"));
+  snprintf(tile, sizeof tile, "128x%dx%d", d->tile_n, d->types->k_block);
+  add_word(p, HD_KEY_TILE, tile);
+  add_number(p, HD_KEY_CLUSTER, d->cluster);
+  add_word(p, HD_KEY_B_PATH, WORD(d, "auto auto tma gather"));
 }
 
 static void draw_mma(draw *d, mutate_problem *p) {
   d->cluster = 1;
   draw_tile(d, p);
   if (one_in(d, 2))
-    add_word(p, "warps", WORD(d, "1x1 1x2 2x1 2x2 4x1 1x4 2x4 4x2"));
-  add_word(p, "b", WORD(d, "auto auto cp_async ld_st"));
+    add_word(p, HD_KEY_WARPS, WORD(d, "1x1 1x2 2x1 2x2 4x1 1x4 2x4 4x2"));
+  add_word(p, HD_KEY_B_PATH, WORD(d, "auto auto cp_async ld_st"));
 }
 
 static void draw_schedule(draw *d, mutate_problem *p) {
-  add_word(p, "family", d->tensor ? "tcgen05" : d->wgmma ? "wgmma" : "mma");
+  add_word(p, HD_KEY_FAMILY, d->tensor ? "tcgen05" : d->wgmma ? "wgmma" : "mma");
   if (d->tensor)
     draw_tensor(d, p);
   else if (d->wgmma)
@@ -138,23 +140,23 @@ static void draw_schedule(draw *d, mutate_problem *p) {
   else
     draw_mma(d, p);
   d->stages = 2 + (int32_t)mutate_below(d->seed, 4);
-  add_number(p, "stages", d->stages);
+  add_number(p, HD_KEY_STAGES, d->stages);
   bool sums = d->wgmma && d->cluster == 1 && one_in(d, 6);
   bool streams = !d->shares_a && !sums && one_in(d, 5) && (!d->tensor || d->tile_n <= 48);
   bool persistent = d->shares_a || streams || (!sums && one_in(d, 2));
-  add_number(p, "persistent", persistent);
-  add_word(p, "k_order", persistent ? WORD(d, "forward zigzag") : "forward");
-  add_word(p, "group", WORD(d, "1 2 8"));
+  add_number(p, HD_KEY_PERSISTENT, persistent);
+  add_word(p, HD_KEY_K_ORDER, persistent ? WORD(d, "forward zigzag") : "forward");
+  add_word(p, HD_KEY_RASTER_GROUP, WORD(d, "1 2 8"));
   bool whole = d->shares_a || streams || (d->tensor && d->tile_n > (d->types->scale ? 64 : 48));
   const char *splits = whole ? "1" : WORD(d, sums ? "2 2 4" : "1 1 1 1 2 3");
   d->splits = *splits - '0';
   d->over_ring = sums && one_in(d, 2);
-  add_word(p, "reduce", d->over_ring ? "ring" : sums ? "cluster" : "workspace");
-  add_word(p, "split_k", splits);
-  add_number(p, "stream_k", streams);
-  add_word(p, "ctas", WORD(d, "1 1 1 2"));
+  add_word(p, HD_KEY_REDUCE, d->over_ring ? "ring" : sums ? "cluster" : "workspace");
+  add_word(p, HD_KEY_SPLIT_K, splits);
+  add_number(p, HD_KEY_STREAM_K, streams);
+  add_word(p, HD_KEY_CTAS_PER_SM, WORD(d, "1 1 1 2"));
   const char *store = WORD(d, d->wgmma ? "direct quad staged" : "direct quad");
-  add_word(p, "store", d->permuted ? "permuted" : store);
+  add_word(p, HD_KEY_STORE, d->permuted ? "permuted" : store);
 }
 
 /* --- the problem ---------------------------------------------------------------------------- */
@@ -164,15 +166,15 @@ static void draw_sizes(draw *d) {
   static const int32_t tiles[][2] = {{1, 1}, {1, 2}, {2, 1}, {3, 1}, {1, 3}};
   const int32_t *t = tiles[mutate_below(d->seed, HD_COUNT(tiles))];
   int32_t unit = d->tile_m * (d->shares_a ? 1 : d->cluster);
-  int32_t granules = 1 + (int32_t)mutate_below(d->seed, (uint32_t)d->stages * 5 / 2);
-  int32_t groups = d->types->granule / d->types->group;
-  granules = granules < d->splits ? d->splits : granules;
+  int32_t k_blocks = 1 + (int32_t)mutate_below(d->seed, (uint32_t)d->stages * 5 / 2);
+  int32_t groups = d->types->k_block / d->types->group;
+  k_blocks = k_blocks < d->splits ? d->splits : k_blocks;
   d->m = t[0] * unit - (one_in(d, 4) ? 0 : (int32_t)mutate_below(d->seed, (uint32_t)unit));
   d->n = t[1] * d->tile_n -
          (one_in(d, 3) ? 0 : (int32_t)mutate_below(d->seed, (uint32_t)d->tile_n));
   d->n = d->permuted ? (d->n + 63) / 64 * 64 : d->n;
   d->k =
-      (granules * groups - (one_in(d, 3) ? 0 : (int32_t)mutate_below(d->seed, (uint32_t)groups))) *
+      (k_blocks * groups - (one_in(d, 3) ? 0 : (int32_t)mutate_below(d->seed, (uint32_t)groups))) *
       d->types->group;
 }
 
@@ -276,7 +278,7 @@ static void draw_text(draw *d, const char *target, mutate_problem *p) {
                    target, d->tensor || !strcmp(target, "sm_90a") ? draw_launch_words(d) : "");
   add_size(d, p, "m", HD_ARG_M, d->tile_m, &d->m);
   add_size(d, p, "n", HD_ARG_N, d->tile_n, &d->n);
-  add_size(d, p, "k", HD_ARG_K, t->scale ? t->granule : 0, &d->k);
+  add_size(d, p, "k", HD_ARG_K, t->scale ? t->k_block : 0, &d->k);
   hd_strbuf_printf(&p->text, "  %%a: matrix<%s> = sparse %%m, %%k {type = %s}\n", t->a, t->a);
   hd_strbuf_printf(&p->text,
                    "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s}\n", b,

@@ -60,7 +60,7 @@ static mutate_record unknown(const char *op, int32_t site, mutate_kind kind) {
 
 /* ptxas is to be asked, and was not: what else was asked is kept where ptxas is missing. */
 static bool lacks_ptxas(const mutate_options *o, const mutate_kernel *kernel) {
-  return o->ptxas && kernel->n && kernel->mutant[0].judge[MUTATE_PTXAS] == MUTATE_UNASKED;
+  return o->ptxas && kernel->n && kernel->mutant[0].verdict[MUTATE_PTXAS] == MUTATE_UNASKED;
 }
 
 mutate_kernel *mutate_records_visit(const mutate_options *o, const mutate_form *form,
@@ -85,11 +85,11 @@ void mutate_kernel_add(const mutate_options *o, const mutate_mutant *m, mutate_k
   mutate_kind kind = m->equivalent ? MUTATE_EQUIVALENT : m->ptx ? MUTATE_LIVE : MUTATE_UNEMITTED;
   mutate_record record = unknown(m->op, m->site, kind);
   if (m->module)
-    record.judge[MUTATE_CHECK] = m->check;
+    record.verdict[MUTATE_CHECK] = m->check;
   if (!o->no_sim)
-    record.judge[MUTATE_SIM] = m->runs.verdict;
+    record.verdict[MUTATE_SIM] = m->runs.verdict;
   if (o->ptxas)
-    record.judge[MUTATE_PTXAS] = m->ptxas;
+    record.verdict[MUTATE_PTXAS] = m->ptxas;
   HD_PUSH(kernel->mutant, kernel->n, kernel->cap, record);
 }
 
@@ -105,8 +105,8 @@ void mutate_records_free(mutate_records *records) {
 static void write_record(const mutate_kernel *kernel, const mutate_record *r, hd_strbuf *out) {
   hd_strbuf_printf(out, "%s,%s,%s,%d,%s", kernel->name, kernel->hash, r->op, r->site,
                    kinds[r->kind]);
-  for (int i = 0; i < MUTATE_N_JUDGES; i++)
-    hd_strbuf_printf(out, ",%s", verdicts[r->judge[i]]);
+  for (int i = 0; i < MUTATE_N_DETECTORS; i++)
+    hd_strbuf_printf(out, ",%s", verdicts[r->verdict[i]]);
   hd_strbuf_printf(out, ",%s", outcomes[r->gpu]);
   for (int i = 0; i < MUTATE_N_TOOLS; i++)
     hd_strbuf_printf(out, ",%s", outcomes[r->tool[i]]);
@@ -160,7 +160,7 @@ static const char *operator_named(const char *name) {
   return NULL;
 }
 
-/* From the fourth field on: site, kind, judges, device, tools. */
+/* From the fourth field on: site, kind, detectors, device, tools. */
 static bool read_record(char *const *field, mutate_record *r) {
   int word, kind;
   char *end;
@@ -170,12 +170,12 @@ static bool read_record(char *const *field, mutate_record *r) {
   r->op = r->kind == MUTATE_KERNEL ? itself : r->op;
   r->site = (int32_t)strtol(field[0], &end, 10);
   bool good = r->op && end != field[0] && !*end && r->site >= 0;
-  for (int i = 0; i < MUTATE_N_JUDGES && good; i++) {
+  for (int i = 0; i < MUTATE_N_DETECTORS && good; i++) {
     good = read_word(verdicts, MUTATE_N_VERDICTS, field[2 + i], &word);
-    r->judge[i] = (mutate_verdict)word;
+    r->verdict[i] = (mutate_verdict)word;
   }
   for (int i = 0; i <= MUTATE_N_TOOLS && good; i++) {
-    good = read_word(outcomes, MUTATE_N_GPU, field[2 + MUTATE_N_JUDGES + i], &word);
+    good = read_word(outcomes, MUTATE_N_GPU, field[2 + MUTATE_N_DETECTORS + i], &word);
     *(i ? &r->tool[i - 1] : &r->gpu) = (mutate_gpu)word;
   }
   return good;

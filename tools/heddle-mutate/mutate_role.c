@@ -5,7 +5,7 @@
 #include "Spec/spec.h"
 #include "mutate.h"
 
-enum { TENSOR_GRANULE = 9, TENSOR_COLUMN = 10 /* operands of tcgen05.mma.sp */ };
+enum { TENSOR_K_BLOCK = 9, TENSOR_COLUMN = 10 /* operands of tcgen05.mma.sp */ };
 
 /* --- sites ---------------------------------------------------------------------------------- */
 
@@ -44,7 +44,7 @@ static bool has_rank(const hd_op *op) { return hd_op_has(op, HD_ATTR_RANK); }
 static bool orders_cluster(const hd_op *op) { return hd_op_is(op, HD_ATTR_SCOPE, "cluster"); }
 static bool is_columns(const hd_op *op) { return op->kind == HD_OP_FRAG_COLUMNS; }
 
-/* Two granules share a word. */
+/* Two k-blocks share a word. */
 static bool halves_words(const hd_op *op) {
   return is_tensor_scaled(op) &&
          hd_spec_scales_a_row(hd_spec_find(hd_op_str(op, HD_ATTR_ROW))) < HD_SCALES_A_WORD;
@@ -168,7 +168,7 @@ static void next_scale(hd_module *m, hd_op *op) {
   set_scale_id(m, op, 2, (hd_op_attr(op, HD_ATTR_SCALE_IDS)->ints[2] + row->scale_vec) % 4);
 }
 
-static void next_granule(hd_module *m, hd_op *op) { add_to_operand(m, op, TENSOR_GRANULE, 1); }
+static void next_k_block(hd_module *m, hd_op *op) { add_to_operand(m, op, TENSOR_K_BLOCK, 1); }
 
 /* Those that begin in the middle of 128, or with them. */
 static void other_half(hd_module *m, hd_op *op) { add_to_operand(m, op, TENSOR_COLUMN, 64); }
@@ -179,7 +179,7 @@ static void order_cta(hd_module *m, hd_op *op) {
 
 /* Those of the next owner, or of the first. */
 static void next_columns(hd_module *m, hd_op *op) {
-  int64_t whole = op->operands[0]->type.n / 4 * 8, own = op->results[0]->type.n / 4 * 8;
+  int64_t whole = hd_frag_columns_whole(op)->type.n / 4 * 8, own = op->results[0]->type.n / 4 * 8;
   hd_op_set_int(m, op, HD_ATTR_OFFSET, (hd_op_int(op, HD_ATTR_OFFSET, 0) + own) % whole);
 }
 
@@ -218,7 +218,7 @@ static const mutate_operator operators[] = {
     {"scale-lane", "A's block scales of the other strip", is_scaled, other_strip},
     {"scale-byte", "B's block scales of the next step", is_scaled, next_scale},
     {"scale-move", "block scales do not come to tensor memory", is_scale_move, remove_op},
-    {"scale-granule", "block scales of the next granule", halves_words, next_granule},
+    {"scale-k-block", "block scales of the next k-block", halves_words, next_k_block},
     {"scale-column", "B's block scales of columns 64 away", is_tensor_scaled, other_half},
     {"stage+", "the next slot of the ring", names_slot, next_slot},
     {"box+", "the next slot of D", names_box, next_box},
@@ -244,7 +244,7 @@ static heddle_status count_down(void *user, hd_op *op) {
   return HEDDLE_MISMATCH; /* ends the walk */
 }
 
-static hd_op *op_at(const hd_module *module, int32_t i) {
+hd_op *mutate_op_at(const hd_module *module, int32_t i) {
   counter c = {.left = i};
   hd_walk(module->body, count_down, &c);
   return c.found;
@@ -263,7 +263,7 @@ int32_t mutate_count_ops(const hd_module *module) {
 }
 
 void mutate_describe(const hd_module *module, int32_t i, hd_strbuf *out) {
-  const hd_op *op = op_at(module, i);
+  const hd_op *op = mutate_op_at(module, i);
   hd_strbuf text = {0};
   hd_print_op(op, &text);
   size_t n = strcspn(hd_strbuf_text(&text), "\n");
@@ -277,10 +277,10 @@ static bool is_same(const hd_module *a, const hd_module *b) {
 }
 
 hd_module *mutate_role(const hd_module *module, const mutate_operator *op, int32_t i) {
-  if (!op->applies(op_at(module, i)))
+  if (!op->applies(mutate_op_at(module, i)))
     return NULL;
   hd_module *copy = hd_module_clone(module);
-  op->apply(copy, op_at(copy, i));
+  op->apply(copy, mutate_op_at(copy, i));
   heddle_context *ctx = heddle_context_create();
   bool is_program = hd_verify(ctx, copy, NULL) == HEDDLE_OK && !is_same(module, copy);
   heddle_context_free(ctx);

@@ -9,7 +9,7 @@ enum { MAX_ROWS = 64 };
 typedef struct row { /* of an operator */
   const char *name;
   int mutants, equivalent;
-  int caught[MUTATE_N_JUDGES], asked[MUTATE_N_JUDGES]; /* of those not equivalent */
+  int caught[MUTATE_N_DETECTORS], asked[MUTATE_N_DETECTORS]; /* of those not equivalent */
   int gpu[MUTATE_N_GPU], found[MUTATE_N_TOOLS], given[MUTATE_N_TOOLS];
 } row;
 
@@ -34,9 +34,9 @@ static row *row_of(table *t, const char *name) {
 static void count_in_row(row *r, const mutate_record *record) {
   r->mutants++;
   r->equivalent += record->kind == MUTATE_EQUIVALENT;
-  for (int i = 0; i < MUTATE_N_JUDGES && record->kind != MUTATE_EQUIVALENT; i++) {
-    r->asked[i] += record->judge[i] != MUTATE_UNASKED;
-    r->caught[i] += record->judge[i] == MUTATE_CAUGHT;
+  for (int i = 0; i < MUTATE_N_DETECTORS && record->kind != MUTATE_EQUIVALENT; i++) {
+    r->asked[i] += record->verdict[i] != MUTATE_UNASKED;
+    r->caught[i] += record->verdict[i] == MUTATE_CAUGHT;
   }
   r->gpu[record->gpu]++;
   for (int i = 0; i < MUTATE_N_TOOLS; i++) {
@@ -45,21 +45,25 @@ static void count_in_row(row *r, const mutate_record *record) {
   }
 }
 
+static bool is_undecided(const mutate_verdict *verdict) {
+  return verdict[MUTATE_CHECK] == MUTATE_UNDECIDED || verdict[MUTATE_SIM] == MUTATE_UNDECIDED;
+}
+
 static void count_mutant(table *t, const mutate_record *record) {
-  const mutate_verdict *judge = record->judge;
+  const mutate_verdict *verdict = record->verdict;
   count_in_row(row_of(t, record->op), record);
   count_in_row(&t->sum, record);
-  t->undecided += judge[MUTATE_CHECK] == MUTATE_UNDECIDED || judge[MUTATE_SIM] == MUTATE_UNDECIDED;
-  t->false_alarms += record->kind == MUTATE_EQUIVALENT && judge[MUTATE_CHECK] == MUTATE_CAUGHT;
+  t->undecided += is_undecided(verdict);
+  t->false_alarms += record->kind == MUTATE_EQUIVALENT && verdict[MUTATE_CHECK] == MUTATE_CAUGHT;
 }
 
 static void count_kernel(table *t, const mutate_record *self) {
-  const mutate_verdict *judge = self->judge;
+  const mutate_verdict *verdict = self->verdict;
   t->forms++;
   t->forms_launched += self->gpu == MUTATE_GPU_SAME;
-  t->undecided += judge[MUTATE_CHECK] == MUTATE_UNDECIDED || judge[MUTATE_SIM] == MUTATE_UNDECIDED;
-  t->false_alarms += judge[MUTATE_CHECK] == MUTATE_CAUGHT;
-  t->false_alarms += judge[MUTATE_SIM] == MUTATE_CAUGHT;
+  t->undecided += is_undecided(verdict);
+  t->false_alarms += verdict[MUTATE_CHECK] == MUTATE_CAUGHT;
+  t->false_alarms += verdict[MUTATE_SIM] == MUTATE_CAUGHT;
   for (int i = 0; i < MUTATE_N_TOOLS; i++) {
     t->tried[i] += self->tool[i] != MUTATE_GPU_NOT_ASKED;
     t->accepts[i] += self->tool[i] == MUTATE_GPU_SAME;
@@ -78,12 +82,12 @@ static void count_all(const mutate_records *records, table *t) {
   }
 }
 
-/* --- the judges' ---------------------------------------------------------------------------- */
+/* --- the detectors ---------------------------------------------------------------------------- */
 
 /* "-" where none was asked. */
 static void print_row(const row *r) {
   printf("%-14s %8d %10d", r->name, r->mutants, r->equivalent);
-  for (int i = 0; i < MUTATE_N_JUDGES; i++)
+  for (int i = 0; i < MUTATE_N_DETECTORS; i++)
     if (r->asked[i])
       printf(" %9d", r->caught[i]);
     else
@@ -91,7 +95,7 @@ static void print_row(const row *r) {
   printf("\n");
 }
 
-static void print_judges(const table *t) {
+static void print_detectors(const table *t) {
   printf("%-14s %8s %10s %9s %9s %9s\n", "operator", "mutants", "equivalent", "check", "sim",
          "ptxas");
   for (int i = 0; i < t->n_rows; i++)
@@ -163,7 +167,7 @@ int mutate_table_print(const mutate_options *o, const mutate_records *records) {
   count_all(records, &t);
   const row *sum = &t.sum;
   const int *caught = sum->caught, *asked = sum->asked;
-  print_judges(&t);
+  print_detectors(&t);
   if (o->gpu)
     print_device(&t);
   printf("forms=%d\n", t.forms);

@@ -22,7 +22,7 @@ typedef struct session {
   double end; /* of the kernels, then of their mutants */
   question *question; /* owned */
   size_t n, cap;
-  pthread_mutex_t turn; /* to change the records */
+  pthread_mutex_t lock; /* to change the records */
 } session;
 
 /* What time cuts off was not asked. */
@@ -51,10 +51,10 @@ static void ask_one(void *user, size_t i) {
   mutate_gpu outcome = ask(s, &s->question[i]);
   if (outcome == MUTATE_GPU_NOT_ASKED)
     return;
-  pthread_mutex_lock(&s->turn);
+  pthread_mutex_lock(&s->lock);
   s->question[i].record->tool[s->tool] = outcome;
   mutate_records_save(s->options, s->records);
-  pthread_mutex_unlock(&s->turn);
+  pthread_mutex_unlock(&s->lock);
 }
 
 static void ask_all(session *s, double seconds) {
@@ -126,7 +126,7 @@ static void choose(session *s, const size_t *order, size_t n) {
 }
 
 void mutate_ask_tool(const mutate_options *o, int tool, mutate_records *records) {
-  session s = {.options = o, .records = records, .tool = tool, .turn = PTHREAD_MUTEX_INITIALIZER};
+  session s = {.options = o, .records = records, .tool = tool, .lock = PTHREAD_MUTEX_INITIALIZER};
   double start = hd_clock_seconds();
   size_t n;
   size_t *order = mutate_order(o->seed, records, &n);
@@ -137,9 +137,9 @@ void mutate_ask_tool(const mutate_options *o, int tool, mutate_records *records)
   }
   ask_all(&s, o->tool_seconds / 2);
   choose(&s, order, n);
-  double spent = hd_clock_seconds() - start, left = o->tool_seconds - spent;
-  fprintf(stderr, "%s: kernels asked in %.0f s, %zu mutants next\n", mutate_tool_name(tool), spent,
-          s.n);
+  double elapsed = hd_clock_seconds() - start, left = o->tool_seconds - elapsed;
+  fprintf(stderr, "%s: kernels asked in %.0f s, %zu mutants next\n", mutate_tool_name(tool),
+          elapsed, s.n);
   ask_all(&s, o->tool_seconds > 0 && left < 1 ? 1 : left);
   free(s.question);
   free(order);

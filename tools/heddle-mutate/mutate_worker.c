@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "Runtime/loaded_kernel.h"
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "mutate.h"
@@ -18,7 +19,6 @@ typedef struct worker {
   heddle_context *ctx;
   const mutate_form *form;
   trial_device *device;
-  char *json;       /* the manifest */
   uint8_t *wanted;  /* D of the form, with its guards; owned */
   size_t n_bytes;
   double limit;
@@ -64,8 +64,8 @@ static void *watch(void *user) {
 static heddle_status load(worker *w, const char *ptx, trial_kernel *kernel) {
   heddle_image image = {.ptx = ptx, .ptx_bytes = strlen(ptx)};
   kernel->manifest = w->form->manifest;
-  return heddle_kernel_load(w->ctx, trial_device_runtime(w->device), w->json, strlen(w->json),
-                            &image, &kernel->loaded);
+  return hd_kernel_load(w->ctx, trial_device_runtime(w->device), &kernel->manifest, &image, true,
+                        &kernel->loaded);
 }
 
 static heddle_status launch(worker *w, trial_kernel *kernel, trial_data *data) {
@@ -135,7 +135,6 @@ static bool try_mutant(worker *w, const char *ptx) {
 
 static heddle_status open_worker(worker *w) {
   trial_kernel sound = {0};
-  HD_TRY(hd_manifest_write(w->ctx, &w->form->manifest, &w->json));
   expect_end(w, START_SECONDS, "the device", " does not answer");
   HD_TRY(trial_device_open(w->ctx, &w->device));
   if (!trial_device_runs(w->device, w->form->target))
@@ -180,6 +179,5 @@ heddle_status mutate_worker(heddle_context *ctx, const mutate_options *options, 
   atomic_store(&w.over, true);
   pthread_join(watcher, NULL);
   free(w.wanted);
-  free(w.json);
   return status;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "Check/check.h"
+#include "Schedule/schedule.h"
 #include "Support/file.h"
 #include "opt.h"
 
@@ -21,6 +22,8 @@ static int parse_options(int argc, char **argv, opt_options *o, const char **fil
       {"check", CLI_FLAG, &o->check, NULL, "prove the sync of a role-level module"},
       {"target", CLI_TEXT, &o->target, "T", "instead of the kernels' own target"},
       {"schedule", CLI_TEXT, &o->schedule, "S", "over the default: \"tile=128x256x64 stages=4\""},
+      {"print-schedule-md", CLI_FLAG, &o->print_schedule_md, NULL,
+       "the table of a schedule's keys as Markdown"},
       {"print-ops-md", CLI_FLAG, &o->print_ops_md, NULL, "the table of ops as Markdown"},
       {"intro", CLI_TEXT, &o->intro, "FILE", "what stands before it"},
       {"o", CLI_TEXT, &o->out, "FILE", "write there, not to standard output"},
@@ -31,7 +34,7 @@ static int parse_options(int argc, char **argv, opt_options *o, const char **fil
                "With --print-after the last module is printed only where -o says.",
       .examples = "heddle-opt examples/linear_bf16.heddle --passes all\n"
                   "heddle-opt examples/linear_bf16.heddle --stop-after tile\n"
-                  "heddle-opt examples/decode.heddle --passes all --print-after place_barriers\n"
+                  "heddle-opt examples/decode.heddle --passes all --print-after insert_barriers\n"
                   "heddle-opt examples/decode.heddle --passes all -o role.heddle\n"
                   "heddle-opt role.heddle --check\n",
       .options = options,
@@ -57,6 +60,27 @@ static heddle_status print_ops(heddle_context *ctx, const opt_options *o) {
     free(intro);
   }
   opt_ops_markdown(&text);
+  return write_text(ctx, o->out, &text);
+}
+
+static void print_values(const hd_schedule_key *key, hd_strbuf *out) {
+  for (int i = 0; key->words && key->words[i]; i++)
+    hd_strbuf_printf(out, "%s`%s`", i ? " " : "", key->words[i]);
+  if (key->kind == HD_KEY_INT)
+    hd_strbuf_printf(out, key->most - key->least == 1 ? "%d, %d" : "%d … %d", key->least,
+                     key->most);
+  else if (!key->words)
+    hd_strbuf_add(out, key->kind == HD_KEY_PAIR ? "`MxN`" : "`MxN`, `MxNxK`");
+}
+
+static heddle_status print_keys(heddle_context *ctx, const opt_options *o) {
+  hd_strbuf text = {0};
+  hd_strbuf_add(&text, "| key | values | says |\n| --- | --- | --- |\n");
+  for (hd_key key = 0; key < HD_N_KEYS; key++) {
+    hd_strbuf_printf(&text, "| `%s` | ", hd_schedule_keys[key].name);
+    print_values(&hd_schedule_keys[key], &text);
+    hd_strbuf_printf(&text, " | %s |\n", hd_schedule_keys[key].says);
+  }
   return write_text(ctx, o->out, &text);
 }
 
@@ -108,7 +132,9 @@ static int opt(int argc, char **argv) {
     return 0;
   }
   heddle_context *ctx = heddle_context_create();
-  heddle_status status = options.print_ops_md ? print_ops(ctx, &options) : run(ctx, &options, file);
+  heddle_status status = options.print_ops_md        ? print_ops(ctx, &options)
+                         : options.print_schedule_md ? print_keys(ctx, &options)
+                                                     : run(ctx, &options, file);
   return cli_finish(ctx, status);
 }
 

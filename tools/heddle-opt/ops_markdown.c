@@ -21,12 +21,15 @@ static const char *letter_text(char letter) {
   return "?";
 }
 
-/* "iii.*" as `i32, i32, i32, any…` */
-static void add_values(hd_strbuf *out, const char *letters) {
+/* "iii.*" with "lo hi step carried " as `lo: i32, hi: i32, step: i32, carried: any…` */
+static void add_values(hd_strbuf *out, const char *letters, const char *names) {
   for (const char *c = letters; *c; c++) {
-    hd_strbuf_printf(out, "%s%s", c == letters ? "" : ", ", letter_text(*c));
+    int length = (int)strcspn(names, " ");
+    hd_strbuf_printf(out, "%s%.*s%s%s", c == letters ? "" : ", ", length, names, length ? ": " : "",
+                     letter_text(*c));
     if (c[1] == '?' || c[1] == '*')
       hd_strbuf_add(out, *++c == '?' ? " or none" : "…");
+    names += length + (length > 0);
   }
   if (!*letters)
     hd_strbuf_add(out, "none");
@@ -52,9 +55,9 @@ static void add_op(hd_strbuf *out, const hd_op_info *info) {
   hd_strbuf_add(out, "- levels: ");
   add_levels(out, info->levels);
   hd_strbuf_add(out, "\n- operands: ");
-  add_values(out, info->operands);
+  add_values(out, info->operands, info->operand_names);
   hd_strbuf_add(out, "\n- results: ");
-  add_values(out, info->results);
+  add_values(out, info->results, "");
   hd_strbuf_add(out, "\n- attributes: ");
   add_attributes(out, info->attributes);
   if (info->n_regions)

@@ -10,7 +10,7 @@ typedef struct opt_options {
   cli_texts print_after;
   const char *pass_list, *stop_after, *target, *schedule, *out, *intro;
   bool verify_only, no_verify, print_after_all, verify_each, time_passes, list_passes, check,
-      print_ops_md;
+      print_ops_md, print_schedule_md;
 } opt_options;
 
 /* Runs the passes that the options name, printing and timing as they say. */

@@ -13,7 +13,7 @@ typedef struct options {
   cli_texts args, files;
   const char *mode, *off, *output;
   int64_t seed, resident, max_steps, grid_y, grid_z;
-  bool trace, time;
+  bool trace, time, changed, strict, isa;
 } options;
 
 typedef struct job {
@@ -24,6 +24,8 @@ typedef struct job {
   hd_arena arena;
   hd_manifest manifest;
   const options *o;
+  uint8_t *waited; /* owned; of each line: a try_wait that was executed 1, that has answered no 2 */
+  uint32_t n_lines, hold, n_warps;
 } job;
 
 static void print_trace(void *user, const char *line) {
@@ -53,12 +55,61 @@ static heddle_status parse_off(heddle_context *ctx, const char *text, uint32_t *
 
 static void print_findings(const job *j, const hd_sim_report *r, const char *mode) {
   for (uint32_t i = 0; i < r->n_findings; i++)
-    fprintf(stderr, "%s:%u:1: error[%s]: %s\n", j->ptx_path, r->finding[i].line,
-            r->finding[i].rule, r->finding[i].text);
+    fprintf(stderr, "%s:%u:1: error[%s]: %s (%s)\n", j->ptx_path, r->finding[i].line,
+            r->finding[i].rule, r->finding[i].text, hd_sim_basis_name(r->finding[i].basis));
   printf("sim=%s mode=%s seed=%" PRId64 " findings=%u instructions=%" PRIu64 " async=%" PRIu64
-         " mma=%" PRIu64 " checked=%" PRIu64 " conflicts=%" PRIu64 " order=%016" PRIx64 "\n",
+         " mma=%" PRIu64 " checked=%" PRIu64 " conflicts=%" PRIu64
+         " assumed=%" PRIu64 " order=%016" PRIx64 "\n",
          r->n_findings ? "fail" : "ok", mode, j->o->seed, r->n_findings, r->n_instructions,
-         r->n_async, r->n_mma, r->n_checked, r->n_conflicts, r->order_hash);
+         r->n_async, r->n_mma, r->n_checked, r->n_conflicts, r->n_assumed,
+         r->order_hash);
+}
+
+static void note_waits(job *j, const hd_sim_report *r) {
+  for (uint32_t i = 0; i < r->n_waits; i++) {
+    uint8_t *at = &j->waited[r->wait[i].line];
+    *at = r->wait[i].answered_no || *at == 2 ? 2 : 1;
+  }
+}
+
+static bool waits_are_covered(const job *j) {
+  return !memchr(j->waited, 1, j->n_lines + 1u);
+}
+
+static void print_waits(const job *j) {
+  uint32_t n = 0, no = 0;
+  for (uint32_t i = 0; i <= j->n_lines; i++) {
+    n += j->waited[i] != 0;
+    no += j->waited[i] == 2;
+    if (j->waited[i] == 1)
+      printf("%s:%u:1: note: this try_wait has never answered no\n", j->ptx_path, i);
+  }
+  printf("try_waits=%u answered_no=%u\n", n, no);
+}
+
+/* The first element of D that no store wrote: HEDDLE_MISMATCH. */
+static heddle_status check_written(const job *j, const hd_values *values, const hd_sim_buffer *d) {
+  const hd_manifest *f = &j->manifest;
+  uint64_t m = values->v[HD_ARG_M], n = values->v[HD_ARG_N], ldd = values->v[HD_ARG_LDD];
+  uint64_t bytes = heddle_elem_get(f->d_elem)->container_bits / 8;
+  for (uint64_t row = 0; row < m; row++)
+    for (uint64_t col = 0; col < n; col++) {
+      uint64_t at = (f->d_col_major ? col * ldd + row : row * ldd + col) * bytes;
+      if (d->written[at])
+        continue;
+      fprintf(stderr,
+              "%s: error[coverage]: row %" PRIu64 ", column %" PRIu64 " of D is never written\n",
+              j->ptx_path, row, col);
+      return HEDDLE_MISMATCH;
+    }
+  return HEDDLE_OK;
+}
+
+static hd_sim_buffer *buffer_of_d(sim_operands *operands) {
+  for (uint32_t i = 0; i < operands->n; i++)
+    if (operands->kind[i] == HD_ARG_D)
+      return &operands->buffer[i];
+  return NULL;
 }
 
 static heddle_status write_output(const job *j, const sim_operands *operands) {
@@ -69,15 +120,34 @@ static heddle_status write_output(const job *j, const sim_operands *operands) {
   return HEDDLE_OK;
 }
 
+static heddle_status run_launch(job *j, const hd_sim_launch *sim, const hd_sim_options *so,
+                                hd_sim_buffer *d) {
+  hd_sim_report report = {0};
+  d->written = hd_xzalloc(d->n_bytes + 1);
+  heddle_status status = hd_sim_run(j->ctx, sim, so, &j->arena, &report);
+  if (status == HEDDLE_OK || status == HEDDLE_MISMATCH)
+    print_findings(j, &report, hd_sim_mode_name(so->mode));
+  note_waits(j, &report);
+  if (status == HEDDLE_OK && sim->plan->grid_x)
+    status = check_written(j, sim->values, d);
+  free(d->written);
+  d->written = NULL;
+  return status;
+}
+
 static heddle_status launch(job *j, hd_sim_mode mode, hd_values *values, sim_operands *operands) {
   uint32_t resident[HD_MAX_VARIANTS];
   uint64_t workspace = 0;
   hd_launch_plan plan;
-  hd_sim_options so = {.seed = (uint64_t)j->o->seed, .mode = mode,
+  hd_sim_options so = {.seed = (uint64_t)j->o->seed,
+                       .mode = mode,
                        .max_steps = (uint64_t)j->o->max_steps,
                        .grid_y = (uint32_t)j->o->grid_y,
                        .grid_z = (uint32_t)j->o->grid_z,
                        .max_resident = (uint32_t)j->o->resident,
+                       .hold = j->hold,
+                       .strict = j->o->strict,
+                       .isa_only = j->o->isa,
                        .trace = j->o->trace ? print_trace : NULL};
   for (int i = 0; i < HD_MAX_VARIANTS; i++)
     resident[i] = (uint32_t)j->o->resident;
@@ -94,11 +164,14 @@ static heddle_status launch(job *j, hd_sim_mode mode, hd_values *values, sim_ope
                              .values = values,
                              .buffers = operands->buffer,
                              .n_buffers = operands->n};
-  hd_sim_report report = {0};
   clock_t start = clock();
-  heddle_status status = hd_sim_run(j->ctx, &sim, &so, &j->arena, &report);
-  if (status == HEDDLE_OK || status == HEDDLE_MISMATCH)
-    print_findings(j, &report, hd_sim_mode_name(mode));
+  j->n_warps = plan.variant ? (uint32_t)(plan.variant->n_threads + 31) / 32 : 0;
+  heddle_status status = run_launch(j, &sim, &so, buffer_of_d(operands));
+  if (status == HEDDLE_OK && workspace) { /* counters are left at zero for the next launch */
+    hd_sim_buffer *d = buffer_of_d(operands);
+    memset(d->data, 0xc5, d->n_bytes);
+    status = run_launch(j, &sim, &so, d);
+  }
   if (j->o->time)
     printf("cpu_seconds=%.3f\n", (double)(clock() - start) / CLOCKS_PER_SEC);
   if (status == HEDDLE_OK)
@@ -129,6 +202,9 @@ static heddle_status run_modes(job *j) {
       return status;
     worst = status == HEDDLE_MISMATCH ? status : worst;
   }
+  for (j->hold = 1; worst == HEDDLE_OK && j->hold <= j->n_warps && !waits_are_covered(j); j->hold++)
+    worst = run_mode(j, HD_SIM_LATE);
+  print_waits(j);
   return worst;
 }
 
@@ -137,8 +213,16 @@ static heddle_status run(job *j, const char *json_path) {
   HD_TRY(hd_file_read_text(j->ctx, json_path, &j->json, &j->json_bytes));
   heddle_status status =
       hd_manifest_read(j->ctx, j->json, j->json_bytes, &j->arena, &j->manifest);
-  if (status == HEDDLE_OK)
+  if (status == HEDDLE_OK && !j->o->changed)
+    status = hd_manifest_check_code(j->ctx, &j->manifest,
+                                    &(heddle_image){.ptx = j->ptx, .ptx_bytes = j->ptx_bytes});
+  if (status == HEDDLE_OK) {
+    for (size_t i = 0; i < j->ptx_bytes; i++)
+      j->n_lines += j->ptx[i] == '\n';
+    j->n_lines++;
+    j->waited = hd_xzalloc(j->n_lines + 1u);
     return run_modes(j);
+  }
   hd_note(j->ctx, (hd_loc){.file = json_path}, "sim.manifest", "this was read as the manifest");
   return status;
 }
@@ -157,6 +241,9 @@ static int simulate(int argc, char **argv) {
       {"resident", CLI_INT, &o.resident, "N", "CTAs in flight at once (default 4)"},
       {"steps", CLI_INT, &o.max_steps, "N", "limit of warp instructions (20 million)"},
       {"off", CLI_TEXT, &o.off, "PART", "leave out proxies, races, poison or undefined"},
+      {"strict", CLI_FLAG, &o.strict, NULL, "without the measured assumption of rule R3"},
+      {"isa", CLI_FLAG, &o.isa, NULL, "by the ISA alone: without rules of Heddle's own"},
+      {"changed", CLI_FLAG, &o.changed, NULL, "the PTX may differ from the manifest's (edited)"},
       {"time", CLI_FLAG, &o.time, NULL, "print what the simulation took of one core"},
       {"trace", CLI_FLAG, &o.trace, NULL, "print every warp instruction"},
       {"o", CLI_TEXT, &o.output, "FILE", "write D, raw"},
@@ -187,6 +274,7 @@ static int simulate(int argc, char **argv) {
   heddle_status status = run(&j, args[1]);
   free(j.ptx);
   free(j.json);
+  free(j.waited);
   hd_arena_free(&j.arena);
   code = heddle_status_exit_code(status);
   if (status == HEDDLE_MISMATCH) {

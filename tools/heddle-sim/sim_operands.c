@@ -99,18 +99,18 @@ static uint64_t matrix_bytes(uint64_t rows, uint64_t row, uint64_t pitch, uint32
 
 static uint64_t packed_bytes(const hd_manifest *manifest, const hd_values *values) {
   uint32_t bits = elem_bits(manifest->a_elem);
-  uint64_t granule = 128 * 8 / bits, block = 4096 + (bits >= 16 ? 512 : 1024);
+  uint64_t k_block = 128 * 8 / bits, block = 4096 + (bits >= 16 ? 512 : 1024);
   return (value_of(values, HD_ARG_M) + 63) / 64 *
-         ((value_of(values, HD_ARG_K) + granule - 1) / granule) * block;
+         ((value_of(values, HD_ARG_K) + k_block - 1) / k_block) * block;
 }
 
-/* A row's scales of a granule together, granules at the pitch; or tiles of 128 rows by 4 scales. */
+/* A row's scales of a k-block together, k-blocks at the pitch; or tiles of 128 rows by 4 scales. */
 static uint64_t block_scales(const hd_manifest *manifest, uint64_t k, uint64_t rows,
                              uint64_t pitch) {
-  uint64_t granule = 128 * 8 / elem_bits(manifest->a_elem), block = (uint64_t)manifest->scale_block;
-  uint64_t granules = (k + granule - 1) / granule, each = block ? granule / block : 0;
-  return manifest->scale_tiles ? (rows + 127) / 128 * ((granules * each + 3) / 4) * 512
-                               : (granules - 1) * pitch + rows * each;
+  uint64_t k_block = 128 * 8 / elem_bits(manifest->a_elem), block = (uint64_t)manifest->scale_block;
+  uint64_t k_blocks = (k + k_block - 1) / k_block, each = block ? k_block / block : 0;
+  return manifest->scale_tiles ? (rows + 127) / 128 * ((k_blocks * each + 3) / 4) * 512
+                               : (k_blocks - 1) * pitch + rows * each;
 }
 
 static uint64_t operand_bytes(const hd_manifest *manifest, const hd_values *values,

@@ -30,8 +30,8 @@ const char *word_space(const char *word);
 const char *word_proxy(const char *word);
 const char *word_access(const char *word);
 const char *word_modifier(const char *word);
-const char *word_syntax_judge(const char *word);
-const char *word_layout_judge(const char *word);
+const char *word_syntax_verified_by(const char *word);
+const char *word_layout_verified_by(const char *word);
 
 /* The generated C file. Byte-reproducible. */
 void tables_write(dump *d, hd_strbuf *out);

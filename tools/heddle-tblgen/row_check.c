@@ -43,9 +43,9 @@ WORDS(modifier, {"SATFINITE", "HD_MOD_SATFINITE"}, {"SCALE_D", "HD_MOD_SCALE_D"}
       {"SCALE_VEC", "HD_MOD_SCALE_VEC"}, {"COLLECTOR", "HD_MOD_COLLECTOR"},
       {"ASHIFT", "HD_MOD_ASHIFT"}, {"DISABLE_LANE", "HD_MOD_DISABLE_LANE"},
       {"SCALE_INPUT_D", "HD_MOD_SCALE_INPUT_D"})
-WORDS(syntax_judge, {"ptxas", "HD_JUDGE_PTXAS"}, {"none", "HD_JUDGE_NONE"})
-WORDS(layout_judge, {"h200", "HD_JUDGE_H200"}, {"two", "HD_JUDGE_TWO_TRANSCRIPTIONS"},
-      {"none", "HD_JUDGE_NONE"})
+WORDS(syntax_verified_by, {"ptxas", "HD_VERIFIED_BY_PTXAS"}, {"none", "HD_VERIFIED_BY_NONE"})
+WORDS(layout_verified_by, {"h200", "HD_VERIFIED_BY_H200"},
+      {"two", "HD_VERIFIED_BY_TWO_TRANSCRIPTIONS"}, {"none", "HD_VERIFIED_BY_NONE"})
 
 static void check_word(const record *row, const char *field,
                        const char *(*find)(const char *text)) {
@@ -57,8 +57,8 @@ static void check_word(const record *row, const char *field,
 static void check_words(const record *row) {
   check_word(row, "Family", word_family);
   check_word(row, "Issuer", word_issuer);
-  check_word(row, "SyntaxJudge", word_syntax_judge);
-  check_word(row, "LayoutJudge", word_layout_judge);
+  check_word(row, "SyntaxVerifiedBy", word_syntax_verified_by);
+  check_word(row, "LayoutVerifiedBy", word_layout_verified_by);
   json_t *modifiers = record_list(row, "Modifiers");
   for (size_t i = 0; i < json_array_size(modifiers); i++)
     if (!word_modifier(json_string_value(json_array_get(modifiers, i))))

@@ -244,10 +244,11 @@ static void write_numbers(const record *row, hd_strbuf *b) {
   hd_strbuf_printf(b, "  .cta_group = %ld, .scale_vec = %ld, .n_selectors = %ld,\n",
                    record_int(row, "CtaGroup"), record_int(row, "ScaleVec"),
                    record_int(row, "Selectors"));
-  hd_strbuf_printf(b, "  .n_selectors_taken = %ld, .syntax_judge = %s, .layout_judge = %s,\n",
-                   record_int(row, "SelectorsTaken"),
-                   word_syntax_judge(record_string(row, "SyntaxJudge")),
-                   word_layout_judge(record_string(row, "LayoutJudge")));
+  hd_strbuf_printf(
+      b, "  .n_selectors_taken = %ld, .syntax_verified_by = %s, .layout_verified_by = %s,\n",
+      record_int(row, "SelectorsTaken"),
+      word_syntax_verified_by(record_string(row, "SyntaxVerifiedBy")),
+      word_layout_verified_by(record_string(row, "LayoutVerifiedBy")));
 }
 
 static void write_row(writer *w, const record *row) {

@@ -2,7 +2,7 @@
 #ifndef HD_BENCH_GRID_H
 #define HD_BENCH_GRID_H
 
-#include "Tune/bench.h"
+#include "Bench/bench.h"
 
 typedef struct bench_grid {
   hd_bench_problem *list; /* owned: free() */
@@ -11,7 +11,7 @@ typedef struct bench_grid {
 
 /* Adds a case, unless only (NULL: all) is another type's name. */
 void bench_grid_add(bench_grid *grid, const hd_bench_problem *problem, const char *only);
-/* A file's cases, every line judged. HEDDLE_INVALID at the line. */
+/* A file's cases, every line checked. HEDDLE_INVALID at the line. */
 heddle_status bench_grid_read(heddle_context *ctx, const char *path, const char *only,
                               bench_grid *grid);
 

@@ -15,10 +15,16 @@ static heddle_status read_before(heddle_context *ctx, bench_log *log) {
   if (!stamp[0] && !stamp[1])
     return HEDDLE_OK;
   HD_TRY(hd_file_read_text(ctx, log->path, &text, &n_bytes));
-  bool same = strncmp(text, bench_csv_head, n_head) == 0;
+  bool same = strncmp(text, bench_csv_head, n_head) == 0 && strlen(text) == n_bytes;
+  size_t whole = same ? n_bytes : 0;
+  while (whole > n_head && text[whole - 1] != '\n')
+    whole--;
   if (same)
-    hd_strbuf_add(&log->text, text + n_head);
-  else
+    hd_strbuf_addn(&log->text, text + n_head, whole - n_head);
+  if (same && whole < n_bytes)
+    hd_warning(ctx, (hd_loc){.file = log->path}, "bench.torn",
+               "its last line has no end and is dropped: %zu bytes", n_bytes - whole);
+  if (!same)
     hd_error(ctx, HEDDLE_INVALID, (hd_loc){log->path, 1, 1}, "bench.resume",
              "its columns are not %.*s; legal: a file that -o wrote", (int)n_head - 1,
              bench_csv_head);

@@ -4,7 +4,7 @@
 #define HD_BENCH_LOG_H
 
 #include "Support/strbuf.h"
-#include "Tune/bench.h"
+#include "Bench/bench.h"
 #include "report.h"
 
 typedef struct bench_log {

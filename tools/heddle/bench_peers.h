@@ -2,7 +2,7 @@
 #ifndef HD_BENCH_PEERS_H
 #define HD_BENCH_PEERS_H
 
-#include "Tune/bench.h"
+#include "Bench/bench.h"
 
 /* CLI_GO, or what cli_usage_error returns: list is words of all, none, cublas, cusparselt,
  * stream. */

@@ -1,4 +1,5 @@
 #include "bench_print.h"
+#include "cli.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -31,7 +32,9 @@ char *bench_command(const hd_bench_problem *p, uint64_t seed, const char *name,
   char who[16] = "", order[8] = "";
   int at = 0;
   sscanf(name, "%15s %7s %n", who, order, &at);
-  if (strcmp(who, "heddle") == 0)
+  if (strcmp(who, "heddle") == 0 && strcmp(name + at, "dynamic") == 0)
+    hd_strbuf_printf(&s, " --order %s --dynamic", order);
+  else if (strcmp(who, "heddle") == 0)
     hd_strbuf_printf(&s, " --order %s --schedule \"%s\"", order, name + at);
   else
     hd_strbuf_printf(&s, " --peers %s", who);
@@ -52,14 +55,14 @@ static void print_json_head(const hd_device_info *d) {
 
 static void print_table_head(const bench_printer *printer, const hd_device_info *d,
                              const hd_nvml *nvml) {
-  printf("# %s, %d SMs, driver API %d.%d", d->name, d->n_sms, d->driver_version / 1000,
-         d->driver_version % 1000 / 10);
+  cli_print("# %s, %d SMs, driver API %d.%d", d->name, d->n_sms, d->driver_version / 1000,
+            d->driver_version % 1000 / 10);
   hd_nvml_sample s;
   if (nvml && hd_nvml_read(NULL, nvml, &s) == HEDDLE_OK)
     printf(", %.0f W of %.0f W, SM %u MHz, memory %u MHz, %u C", s.power_w, s.power_limit_w,
            s.sm_mhz, s.memory_mhz, s.temperature_c);
   printf("\n");
-  if (printer->summary)
+  if (printer->summary || printer->dynamic)
     return;
   printf("%-5s %6s %6s %6s  %9s %9s %9s %8s %7s %7s", "type", "m", "k", "n", "us", "min", "max",
          "TFLOP/s", "x dense", "x peer");

@@ -3,7 +3,7 @@
 #define HD_BENCH_PRINT_H
 
 #include "Support/strbuf.h"
-#include "Tune/bench.h"
+#include "Bench/bench.h"
 
 typedef enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON } bench_format;
 
@@ -13,7 +13,7 @@ bool bench_format_parse(const char *text, bench_format *format);
 typedef struct bench_printer {
   bench_format format;
   bool alone;
-  bool summary; /* the table's head is the device alone: another's rows follow */
+  bool summary, dynamic; /* the table's head is the device alone: another's rows follow */
   uint64_t seed;
   int n_rows; /* so far */
 } bench_printer;

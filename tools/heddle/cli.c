@@ -8,6 +8,7 @@
 
 #include "Support/diag.h"
 #include "Support/nearest.h"
+#include "Support/readable.h"
 #include "heddle/version.h"
 
 /* ---- nearest name ---- */
@@ -33,11 +34,33 @@ bool cli_is_near(const char *word, const char *name) {
 
 /* ---- diagnostics ---- */
 
+static void print_readable(FILE *to, const char *format, va_list args) {
+  va_list again;
+  va_copy(again, args);
+  size_t n = (size_t)vsnprintf(NULL, 0, format, again) + 1;
+  va_end(again);
+  char *text = malloc(n), *safe = malloc(4 * n);
+  if (text && safe) {
+    vsnprintf(text, n, format, args);
+    hd_readable(text, safe, 4 * n);
+    fputs(safe, to);
+  }
+  free(text);
+  free(safe);
+}
+
+void cli_print(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  print_readable(stdout, format, args);
+  va_end(args);
+}
+
 int cli_usage_error(const char *rule, const char *format, ...) {
   va_list args;
   va_start(args, format);
   fprintf(stderr, "error[%s]: ", rule);
-  vfprintf(stderr, format, args);
+  print_readable(stderr, format, args);
   fputc('\n', stderr);
   va_end(args);
   return 2;
@@ -201,7 +224,8 @@ static int set_value(const cli_option *option, const char *text) {
 }
 
 /* One word that starts with a dash; *i moves on when its value is the next word. */
-static int take_option(const cli_command *command, int argc, char **argv, int *i) {
+static int take_option(const cli_command *command, int argc, char **argv, int *i,
+                       uint64_t *seen) {
   const char *given = argv[*i];
   const char *word = given + (given[1] == '-' ? 2 : 1);
   const char *equals = strchr(word, '=');
@@ -209,6 +233,11 @@ static int take_option(const cli_command *command, int argc, char **argv, int *i
       find_option(command, word, equals ? (size_t)(equals - word) : strlen(word));
   if (!option || (given[1] != '-' && option->name[1]))
     return unknown_option(command, given, word);
+  uint64_t bit = UINT64_C(1) << ((size_t)(option - command->options) % 64);
+  if (option->kind != CLI_MORE && (*seen & bit))
+    return cli_usage_error("cli.repeated", "%s%s is given twice; legal: once", dashes(option),
+                           option->name);
+  *seen |= bit;
   if (option->kind == CLI_FLAG)
     return equals ? cli_usage_error("cli.flag", "--%s takes no value", option->name)
                   : set_value(option, NULL);
@@ -228,13 +257,14 @@ static void print_version(const cli_command *command) {
 
 static int take_all(const cli_command *command, int argc, char **argv, const char **args,
                     int *n_args) {
+  uint64_t seen = 0; /* bits of the options given */
   bool options_end = false;
   for (int i = 1; i < argc; i++) {
     const char *word = argv[i];
     if (!options_end && !strcmp(word, "--")) {
       options_end = true;
     } else if (!options_end && word[0] == '-' && word[1]) {
-      int code = take_option(command, argc, argv, &i);
+      int code = take_option(command, argc, argv, &i, &seen);
       if (code != CLI_GO)
         return code;
     } else if (*n_args == command->max_args) {

@@ -49,6 +49,9 @@ enum { CLI_GO = -1 };
  * name. */
 int cli_parse(const cli_command *command, int argc, char **argv, const char **args, int *n_args);
 
+/* printf, for text that others wrote (Support/readable.h). */
+void cli_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Reports `error[rule]: …` on standard error and returns 2, the exit code of a wrong use. */
 int cli_usage_error(const char *rule, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -7,6 +7,8 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Support/strbuf.h"
+#include "Bench/bench_random.h"
+#include "bench_dynamic.h"
 #include "bench_grid.h"
 #include "bench_log.h"
 #include "bench_peers.h"
@@ -38,6 +40,10 @@ static const char about[] =
     "(\"\": all), looks at each for 1 ms, and brings the best into the turns; a quick look has\n"
     "rounds 1.\n"
     "\n"
+    "With --dynamic, one kernel whose N is known at launch, in its buckets, takes turns with\n"
+    "the kernel of that N alone: for each type, M and K at 16 sizes of N, unless -n says one.\n"
+    "Below the cases stand the geometric mean and the worst of fixed time over dynamic time.\n"
+    "\n"
     "x dense, x peer: the time of cuBLASLt, of the faster peer, over this one. A row's\n"
     "command in CSV and JSON measures it again.";
 
@@ -48,15 +54,19 @@ static const char examples[] =
     "heddle bench -m 4096 -k 4096 -n 256 --schedule tile=128x64 --schedule tile=64x128\n"
     "heddle bench -m 8192 -k 8192 -n 16 --weights-ready both\n"
     "heddle bench -m 8192 -k 8192 -n 256 --sweep \"cluster=2 a=desc\" --peers none --order row\n"
+    "heddle bench --random 200 --seed 7 --peers all --no-tuned\n"
+    "heddle bench --random 400 --sample 20 --peers none --seconds 400 -o sweep.csv\n"
+    "heddle bench --grid docs/bench/llama.grid --dynamic --order col\n"
     "heddle bench --grid docs/bench/llama.grid --only s8 --list\n";
 
 typedef struct bench_args {
   hd_bench_problem problem;
   const char *grid, *only, *peers, *format, *ptxas, *cache, *cublas, *cusparselt, *order, *sweep;
   const char *target, *db, *promise, *csv, *cutlass;
+  service_args service;
   cli_texts schedules;
-  bool alone, no_alone, resume, list, no_tuned;
-  int64_t device, seed, finalists, jobs;
+  bool alone, no_alone, resume, list, no_tuned, dynamic;
+  int64_t device, seed, finalists, jobs, random, sample, seconds;
 } bench_args;
 
 typedef struct bench_tool {
@@ -66,6 +76,8 @@ typedef struct bench_tool {
   bench_grid grid;
   bench_log log;     /* of a summary (a line a case, and the goals), or with -o */
   hd_device *device; /* NULL: the cases are listed, not measured */
+  bench_dynamic dynamic;
+  bool many; /* a grid, or random cases */
   int n_wrong;
   double began, work_done; /* when, and what was measured since: case_work */
 } bench_tool;
@@ -79,7 +91,8 @@ static heddle_status list_case(heddle_context *ctx, const bench_tool *t,
   HD_TRY(hd_bench_ways(ctx, p, &t->options, t->args->target, &way, &n));
   for (int32_t i = 0; i < n; i++) {
     char name[256];
-    snprintf(name, sizeof name, "heddle %s %s", orders[t->options.order], way[i].schedule);
+    snprintf(name, sizeof name, "heddle %s %s", orders[t->options.order],
+             way[i].dynamic ? "dynamic" : way[i].schedule);
     char *command = bench_command(p, t->options.seed, name, way[i].weights_ready);
     printf("%s\n", command);
     free(command);
@@ -128,6 +141,14 @@ static void tell_wrong(heddle_context *ctx, const bench_tool *t, const hd_bench_
   }
 }
 
+/* Of a sample the orders of D alternate, and both promises are looked at where they matter. */
+static void set_sample(bench_tool *t, int32_t index) {
+  enum { DECODE_N = 64 };
+  t->options.order = index % 2 ? HD_BENCH_COL : HD_BENCH_ROW;
+  t->options.promise =
+      t->grid.list[index].n <= DECODE_N ? HD_BENCH_EITHER : HD_BENCH_NO_PROMISE;
+}
+
 static heddle_status measure_case(heddle_context *ctx, bench_tool *t, const hd_bench_problem *p) {
   hd_bench_result result;
   HD_TRY(hd_bench_run(ctx, t->device, p, &t->options, &result));
@@ -135,7 +156,9 @@ static heddle_status measure_case(heddle_context *ctx, bench_tool *t, const hd_b
   heddle_status status = HEDDLE_OK;
   if (t->printer.summary || t->log.path)
     status = bench_log_add(ctx, &t->log, t->options.seed, p, &result);
-  if (!t->printer.summary)
+  if (t->options.dynamic)
+    bench_dynamic_add(&t->dynamic, p, &result);
+  else if (!t->printer.summary)
     bench_print_case(&t->printer, p, &result);
   for (int32_t i = 0; i < result.n_rows; i++)
     t->n_wrong += !result.row[i].ok;
@@ -172,11 +195,18 @@ static heddle_status run_all(heddle_context *ctx, bench_tool *t) {
                     a->only ? a->only : "");
   t->began = hd_clock_seconds();
   for (int32_t i = 0; i < t->grid.n; i++) {
-    if (t->device && a->grid)
+    if (a->seconds && hd_clock_seconds() - t->began > (double)a->seconds) {
+      hd_note(ctx, HD_NOWHERE, "bench.seconds", "%d of %d cases in %lld s", i, t->grid.n,
+              (long long)a->seconds);
+      break;
+    }
+    if (t->device && t->many)
       tell_progress(t, i);
+    if (a->sample)
+      set_sample(t, i);
     heddle_status status =
         t->device ? run_case(ctx, t, &t->grid.list[i]) : list_case(ctx, t, &t->grid.list[i]);
-    if (status != HEDDLE_OK && (status != HEDDLE_UNSUPPORTED || !a->grid))
+    if (status != HEDDLE_OK && (status != HEDDLE_UNSUPPORTED || !t->many))
       return status;
     if (status != HEDDLE_OK)
       left_out = status;
@@ -195,9 +225,13 @@ static heddle_status run_tool(heddle_context *ctx, bench_tool *t) {
   bench_peers_open(ctx, t->device, a->peers, paths, &t->options);
   cli_print_diagnostics(ctx);
   bench_print_head(&t->printer, &t->device->info, t->options.nvml);
+  if (t->options.dynamic)
+    bench_dynamic_head();
   if (t->printer.summary)
     report_print_head();
   heddle_status status = run_all(ctx, t);
+  if (t->options.dynamic)
+    bench_dynamic_tail(&t->dynamic);
   bench_print_tail(&t->printer);
   if (t->printer.summary) {
     report_print_goals(&t->log.report);
@@ -232,23 +266,32 @@ static heddle_status bench_on_device(heddle_context *ctx, bench_tool *t) {
   return status;
 }
 
-/* Judged before a device is looked for: a wrong use is one on every machine. */
+/* Checked before a device is looked for: a wrong use is one on every machine. */
 static int check_args(const bench_args *a, bench_tool *t) {
   const cli_number numbers[] = {
       {"-m", a->problem.m, 1, HD_PRODUCT_MOST_SIZE},
       {"-n", a->problem.n, 1, HD_PRODUCT_MOST_SIZE},
       {"-k", a->problem.k, 1, HD_PRODUCT_MOST_SIZE},
       {"--device", a->device, 0, INT32_MAX},
-      {"--finalists", a->finalists, 1, INT32_MAX}, {"--jobs", a->jobs, 1, INT32_MAX}};
+      {"--finalists", a->finalists, 1, INT32_MAX}, {"--jobs", a->jobs, 1, INT32_MAX},
+      {"--random", a->random, 0, 100000}, {"--sample", a->sample, 0, 1000},
+      {"--seconds", a->seconds, 0, INT32_MAX}};
   int code = cli_check_numbers("bench.number", numbers, HD_COUNT(numbers));
   if (code != CLI_GO)
     return code;
+  t->many = a->grid || a->random;
+  if (a->grid && a->random)
+    return cli_usage_error("bench.random", "got --grid and --random; legal: one of them");
   heddle_elem only;
   if (a->only && heddle_elem_parse(a->only, &only) != HEDDLE_OK)
     return cli_usage_error("bench.only", "got \"%s\"; legal: a type, as bf16 or e4m3", a->only);
   if (!bench_format_parse(a->format, &t->printer.format))
     return cli_usage_error("bench.format", "got \"%s\"; legal: table, csv, json", a->format);
-  const char *promise = a->promise ? a->promise : a->grid ? "both" : "no";
+  if (a->dynamic && (a->sweep || a->sample || a->schedules.n || a->csv || a->resume ||
+                     t->printer.format != BENCH_TABLE))
+    return cli_usage_error("bench.dynamic", "got --dynamic with schedules, a file or a format of "
+                                            "their own; legal: a grid or sizes, and an order");
+  const char *promise = a->promise ? a->promise : t->many && !a->dynamic ? "both" : "no";
   if (bench_peers_check(a->peers) != CLI_GO || promise_read(promise, &t->options.promise) != CLI_GO)
     return 2;
   if (a->csv && strcmp(a->csv, "-") == 0)
@@ -273,12 +316,15 @@ static void set_options(const bench_args *a, bench_tool *t) {
   t->options.schedule = a->schedules.text;
   t->options.n_schedules = a->schedules.n;
   t->options.sweep = a->sweep;
+  t->options.sample = (int32_t)a->sample;
   t->options.n_finalists = (int32_t)a->finalists;
   t->options.n_jobs = (int32_t)a->jobs;
   t->options.alone = !a->no_alone;
-  t->printer.alone = !a->no_alone && (a->grid || hd_measure_is_large(a->problem.n));
+  t->options.dynamic = t->printer.dynamic = a->dynamic;
+  t->options.alone &= !a->sample && !a->dynamic;
+  t->printer.alone = t->options.alone && (t->many || hd_measure_is_large(a->problem.n));
   t->log.path = a->csv;
-  t->printer.summary = a->grid && t->printer.format == BENCH_TABLE;
+  t->printer.summary = t->many && t->printer.format == BENCH_TABLE && !a->dynamic;
   t->options.seed = t->printer.seed = (uint64_t)a->seed;
 }
 
@@ -304,10 +350,16 @@ static heddle_status run(heddle_context *ctx, bench_tool *t) {
   hd_tuned *tuned = NULL;
   if (a->grid)
     HD_TRY(bench_grid_read(ctx, a->grid, a->only, &t->grid));
-  else
+  else if (!a->random)
     bench_grid_add(&t->grid, &a->problem, a->only);
+  for (int64_t i = 0; i < a->random; i++) {
+    hd_bench_problem p = hd_bench_random((uint64_t)a->seed, i);
+    bench_grid_add(&t->grid, &p, a->only);
+  }
+  if (a->dynamic && (a->grid || a->random))
+    bench_dynamic_sizes(&t->grid);
   if (!a->no_tuned)
-    HD_TRY(tuned_open(ctx, a->db, &tuned));
+    HD_TRY(tuned_open_from(ctx, a->db, &a->service, &tuned));
   t->options.tuned = tuned;
   heddle_status status = a->list ? run_all(ctx, t) : bench_on_device(ctx, t);
   heddle_tuned_free(tuned);
@@ -330,14 +382,21 @@ int cmd_bench(int argc, char **argv) {
       {"n", CLI_INT, &a.problem.n, "N", "columns of B (512)"},
       {"k", CLI_INT, &a.problem.k, "K", "inner size (4096)"},
       {"grid", CLI_TEXT, &a.grid, "FILE", "cases from a file instead"},
+      {"random", CLI_INT, &a.random, "N", "N problems drawn by --seed instead"},
+      {"seconds", CLI_INT, &a.seconds, "S", "begin no case later than that"},
       {"only", CLI_TEXT, &a.only, "TYPE", "of the grid the cases of one type"},
       {"peers", CLI_TEXT, &a.peers, "LIST",
        "all (what is found of them): cublas, cusparselt, stream; none"},
       {"schedule", CLI_MORE, &a.schedules, "S", "over the default; each is a contender"},
       {"sweep", CLI_TEXT, &a.sweep, "KEYS", "every legal schedule with these keys; \"\": all"},
+      {"sample", CLI_INT, &a.sample, "N",
+       "N legal schedules drawn for each case, briefly: data for `tune calibrate`"},
       {"db", CLI_TEXT, &a.db, "FILE",
        "tuned choices: of `heddle tune`, or its export (the shipped)"},
+      SERVICE_LOOKUP_OPTIONS(a.service),
       {"no-tuned", CLI_FLAG, &a.no_tuned, NULL, "the model's default, whatever was tuned"},
+      {"dynamic", CLI_FLAG, &a.dynamic, NULL,
+       "one kernel for every N, against those of one N each"},
       {"finalists", CLI_INT, &a.finalists, "N", "of a sweep, in the turns (8)"},
       {"order", CLI_TEXT, &a.order, "O", "of D: both (the faster counts), row, col"},
       {"weights-ready", CLI_TEXT, &a.promise, "W",
@@ -360,7 +419,8 @@ int cmd_bench(int argc, char **argv) {
       {"cublas", CLI_TEXT, &a.cublas, "PATH", "libcublasLt"},
       {"cusparselt", CLI_TEXT, &a.cusparselt, "PATH", "libcusparseLt"},
       {NULL, CLI_FLAG, NULL, NULL, NULL}};
-  const cli_command command = {"bench [-m M -n N -k K --type T | --grid FILE] [--peers LIST]",
+  const cli_command command = {"bench [-m M -n N -k K --type T | --grid FILE | --random N] "
+                               "[--peers LIST]",
                                about,
                                examples,
                                options,

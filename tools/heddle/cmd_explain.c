@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "Passes/front.h"
-#include "Passes/schedule_fit.h"
+#include "Schedule/resolve.h"
 #include "Support/diag.h"
 #include "commands.h"
 #include "compile_input.h"
@@ -62,7 +62,7 @@ static void print_problem(const hd_problem *p) {
          p->d.transposed ? "col_major" : "row_major");
   if (p->block)
     printf("scales    %s for each %d of k, of A's rows and B's columns, in %s order\n",
-           elem_name(p->block_a.elem), p->block, hd_scales_in_tiles(p) ? "tile" : "granule");
+           elem_name(p->block_a.elem), p->block, hd_scales_in_tiles(p) ? "tile" : "k-block");
   printf("epilogue  %s%s%s%s%s%s%s%s\n", p->act, p->alpha ? ", alpha" : "",
          p->beta ? ", beta" : "", p->c.op ? ", C" : "", p->bias.op ? ", bias along " : "",
          !p->bias.op ? "" : p->bias_along_n ? "n" : "m",
@@ -75,7 +75,7 @@ static void print_problem(const hd_problem *p) {
 static const char *sharing(const hd_schedule *s) {
   return s->cluster < 2              ? ""
          : hd_schedule_is_pair(s)    ? ", pairs of CTAs multiply together, half of B in each"
-         : strcmp(s->share, "a") == 0 ? ", A multicast to 2 CTAs"
+         : s->multicast == HD_MULTICAST_A ? ", A multicast to 2 CTAs"
                                       : ", B multicast to 2 CTAs";
 }
 
@@ -85,14 +85,14 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
   printf("target    %s\nschedule  %s\n", p->target->name, text);
   const hd_spec_row *row = hd_spec_find(hd_op_str(p->matmul, HD_ATTR_ROW));
   if (row)
-    printf("row       %s\n          %s\n          judges: syntax %s, layout %s; source %s\n",
-           row->name, row->ptx, hd_judge_name(row->syntax_judge),
-           hd_judge_name(row->layout_judge),
-           row->source);
-  printf(
-      "tile      %d x %d, k %d a stage, %d stages of %d bytes, %d bytes of shared memory of %d\n",
-      s->tile_m, s->tile_n, s->tile_k, s->stages, hd_schedule_stage_bytes(p, s),
-      hd_schedule_shared_bytes(p, s), hd_schedule_shared_limit(p, s));
+    printf(
+        "row       %s\n          %s\n          verified: syntax by %s, layout by %s; source %s\n",
+        row->name, row->ptx, hd_verified_by_name(row->syntax_verified_by),
+        hd_verified_by_name(row->layout_verified_by), row->source);
+  printf("tile      %d x %d, k %d a stage, %d stages of %d bytes; a CTA may take %d bytes of "
+         "shared memory\n",
+         s->tile_m, s->tile_n, s->tile_k, s->stages, hd_schedule_stage_bytes(p, s),
+         hd_schedule_shared_limit(p, s));
   printf("registers %d accumulators a thread over %d warps\n", hd_schedule_accumulators(p, s),
          s->warps_m * s->warps_n);
   if (hd_schedule_is_tensor(s))
@@ -107,7 +107,7 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
       printf(" by %d splits of k, summed by the %s", s->split_k, summing(p, s));
     if (s->stream_k)
       printf(", the last waves shared over k (stream-K)");
-    printf(", %d CTAs an SM%s%s\n", s->ctas,
+    printf(", %d CTAs an SM%s%s\n", s->ctas_per_sm,
            s->persistent ? ", persistent" : "", sharing(s));
   }
 }
@@ -162,7 +162,10 @@ static void print_variants(const hd_manifest *m) {
     for (int r = 0; r < v->n_requirements; r++) {
       printf("%s ", r ? " and" : "");
       print_expr(&v->requirement[r].value);
-      printf(" is a multiple of %" PRId64, v->requirement[r].modulo);
+      if (v->requirement[r].at_most)
+        printf(" is at most %" PRId64, v->requirement[r].at_most);
+      else
+        printf(" is a multiple of %" PRId64, v->requirement[r].modulo);
     }
     printf("%s\n          cost: %s\n", v->n_requirements ? "" : " nothing before it fits",
            path_cost(v->path));
@@ -229,24 +232,25 @@ static void print_reason(heddle_context *quiet) {
 }
 
 /* --schedule stands over the text's own words, not in their place. */
-static void print_alternative(const hd_op *kernel, const char *own, const char *text) {
+static void print_alternative(const hd_problem *p, const hd_schedule_words *own, const char *text) {
   heddle_context *quiet = heddle_context_create();
-  hd_strbuf words = {0};
+  hd_schedule_words words = *own;
   hd_schedule s;
-  hd_strbuf_printf(&words, "%s %s", own, text);
-  heddle_status status = hd_schedule_resolve(quiet, kernel, hd_strbuf_text(&words), &s);
+  heddle_status status = hd_schedule_parse(quiet, HD_NOWHERE, text, &words);
   if (status == HEDDLE_OK)
-    status = hd_schedule_check(quiet, kernel, &s);
+    status = hd_schedule_resolve(quiet, hd_device_model_of(p->target), p, &words, &s);
+  if (status == HEDDLE_OK)
+    status = hd_schedule_check(quiet, p, &s);
   printf("could     %-22s ", text);
   if (status == HEDDLE_OK)
     printf("legal: --schedule \"%s\"\n", text);
   else
     print_reason(quiet);
-  hd_strbuf_free(&words);
   heddle_context_free(quiet);
 }
 
-static void print_alternatives(const hd_op *kernel, const char *own, const hd_schedule *chosen) {
+static void print_alternatives(const hd_problem *p, const hd_schedule_words *own,
+                               const hd_schedule *chosen) {
   static const char *const words[] = {
       "family=mma", "family=wgmma", "family=tcgen05", "a=reg",       "a=desc",
       "cluster=2",  "b=tma",        "b=gather",       "b=cp_async",  "b=ld_st",
@@ -255,7 +259,47 @@ static void print_alternatives(const hd_op *kernel, const char *own, const hd_sc
   hd_schedule_print(chosen, text);
   for (size_t i = 0; i < HD_COUNT(words); i++)
     if (!strstr(text, words[i]))
-      print_alternative(kernel, own, words[i]);
+      print_alternative(p, own, words[i]);
+}
+
+/* ---- buckets ---- */
+
+/* What a table needs of a schedule's words. */
+static void print_short(const hd_schedule *s) {
+  char tile[24], splits[24] = "";
+  snprintf(tile, sizeof tile, "%dx%d", s->tile_m, s->tile_n);
+  if (s->split_k > 1)
+    snprintf(splits, sizeof splits, " split_k=%d", s->split_k);
+  printf("%-8s stages=%-2d%s%s%s%s", tile, s->stages, s->cluster > 1 ? " cluster=2" : "", splits,
+         s->stream_k ? " stream_k=1" : "", s->store == HD_STORE_QUAD ? "" : " ");
+  printf("%s", s->store == HD_STORE_QUAD ? "" : hd_key_word(HD_KEY_STORE, s->store));
+}
+
+/* From where to where, which schedule, what it is predicted to take there, why it was chosen. */
+static heddle_status print_buckets(heddle_context *ctx, const hd_problem *p,
+                                   const hd_bucket_plan *plan, const int64_t size_mnk[3],
+                                   const hd_device_model *ceilings) {
+  int64_t from = 1, mnk[3] = {size_mnk[0], size_mnk[1], size_mnk[2]};
+  for (int32_t i = 0; i < plan->n; i++) {
+    const hd_bucket *b = &plan->list[i];
+    hd_schedule_words words = {0};
+    HD_TRY(hd_schedule_parse(ctx, HD_NOWHERE, b->schedule, &words));
+    hd_schedule s = words.value;
+    printf("bucket    %s %6" PRId64 " .. ", plan->dim, from);
+    if (b->to)
+      printf("%-6" PRId64, b->to);
+    else
+      printf("%-6s", "");
+    printf(" ");
+    mnk[plan->dim[0] == 'n'] = b->to ? b->to : from;
+    print_short(&s);
+    if (hd_cost_is_estimate(p))
+      printf(", %.2f us at %" PRId64, hd_schedule_cost(p, &s, mnk, ceilings).seconds * 1e6,
+             mnk[plan->dim[0] == 'n']);
+    printf(": %s\n", b->why);
+    from = b->to + 1;
+  }
+  return HEDDLE_OK;
 }
 
 /* ---- all ---- */
@@ -264,29 +308,38 @@ static heddle_status explain_front(hd_pass_context *pass, const compile_input *i
                                    const int64_t size[HD_N_ARG_KINDS], hd_front *front) {
   const hd_problem *p = &front->problem;
   const hd_schedule *s = &front->schedule;
-  const char *words = hd_op_str(p->kernel, HD_ATTR_SCHEDULE); /* before all keys take over */
-  const char *own = hd_arena_strdup(&front->module->arena, words ? words : "");
+  hd_schedule_words own = {0}; /* before all keys take over; what is wrong, choosing tells */
+  (void)hd_schedule_parse(NULL, HD_NOWHERE, hd_op_str(p->kernel, HD_ATTR_SCHEDULE), &own);
   HD_TRY(hd_front_choose(pass, front));
   const int64_t size_mnk[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
+  const hd_device_model *ceilings =
+      in->tuned ? hd_tuned_ceilings(in->tuned) : hd_device_model_of(p->target);
   print_problem(p);
+  HD_TRY(print_buckets(pass->ctx, p, &in->plan, size_mnk, ceilings));
   print_schedule(p, s);
-  const hd_ceilings *ceilings = in->tuned ? hd_tuned_ceilings(in->tuned) : &hd_ceilings_h200;
   explain_print_cost(p, s, size_mnk, ceilings, in->entry);
-  heddle_status status = HEDDLE_OK;
   if (!in->entry) /* what was measured knows better */
-    status = explain_print_promising(pass->ctx, p, s, size_mnk, ceilings);
-  if (status == HEDDLE_OK)
-    status = print_kernel(pass->ctx, in, p);
-  print_alternatives(p->kernel, own, s);
+    explain_print_promising(p, s, size_mnk, ceilings);
+  heddle_status status = print_kernel(pass->ctx, in, p);
+  print_alternatives(p, &own, s);
   return status;
+}
+
+/* Of buckets, that of the size asked for; else the one of the largest sizes. */
+static const char *detailed_schedule(const compile_input *in, const int64_t *size) {
+  int64_t asked = size[in->plan.dim[0] == 'n' ? HD_ARG_N : HD_ARG_M];
+  if (in->plan.n == 0)
+    return in->schedule;
+  return hd_bucket_plan_find(&in->plan, asked ? asked : INT64_MAX)->schedule;
 }
 
 static heddle_status explain(heddle_context *ctx, compile_input *in, const char *sizes) {
   int64_t size[HD_N_ARG_KINDS] = {0};
   HD_TRY(compile_input_read(ctx, in));
   HD_TRY(compile_input_sizes(ctx, in, sizes, size));
-  HD_TRY(compile_input_tune(ctx, in, size));
-  hd_pass_context pass = {ctx, in->target, in->schedule};
+  HD_TRY(compile_input_choose(ctx, in, size, false));
+  hd_pass_context pass = {
+      .ctx = ctx, .target = in->target, .schedule_text = detailed_schedule(in, size)};
   hd_front front;
   HD_TRY(hd_front_parse(&pass, in->path, in->text, in->text_bytes, &front));
   heddle_status status = explain_front(&pass, in, size, &front);

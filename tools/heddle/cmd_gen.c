@@ -3,90 +3,144 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "Kernel/launcher_c.h"
+#include "Kernel/bundle.h"
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "commands.h"
 #include "compile_input.h"
+#include "gen_files.h"
 #include "gen_role.h"
 #include "sizes.h"
 
 static const char about[] =
     "Writes NAME.ptx, NAME.cubin (when ptxas is found), NAME.h and NAME.c (a launcher in C11\n"
-    "that links no libcuda) and NAME.json (the manifest) into DIR, NAME being the kernel's.\n"
-    "With -o - the PTX alone goes to standard output. Needs no GPU and no driver; the same input\n"
-    "gives the same bytes. ptxas' findings (spills, stack frames, serialised wgmma) fail the\n"
-    "command. Of kernels at role level (heddle-opt), written or changed by hand, there are PTX\n"
-    "and cubin, if the check finds them sound.";
+    "that links no libcuda), NAME.c.bin (the code, which the assembler takes into NAME.c) and\n"
+    "NAME.json (the manifest) into DIR, NAME being the kernel's. With --targets the launcher has\n"
+    "the code of several chips, and NAME_load picks the device's; NAME.json tells of all. With\n"
+    "-o - the PTX alone goes to standard output. Needs no GPU and no driver; the same input\n"
+    "gives the same bytes. A size known at launch gets several schedules (--buckets), of which\n"
+    "NAME picks by the size. ptxas' findings (spills, stack frames, serialised wgmma) fail the\n"
+    "command. A kernel at tile level (heddle-opt --stop-after select_operand_path) is one\n"
+    "variant, planned by hand. Of kernels at role level, written or changed by hand, there\n"
+    "are PTX and cubin, if the check finds them sound.";
 
 static const char examples[] =
     "heddle gen examples/linear_bf16.heddle -o out\n"
     "heddle gen examples/bias_gelu.heddle --target sm_80 -o out\n"
     "heddle gen examples/linear_bf16.heddle --schedule \"tile=128x128x64 stages=6\" -o out\n"
+    "heddle gen examples/dynamic_tokens.heddle --targets sm_80,sm_90a,sm_100a -o out\n"
     "heddle gen examples/decode.heddle -o - | less\n"
     "heddle gen examples/user_epilogue.heddle --epilogue examples/user_epilogue.ll -o out\n"
     "heddle-opt examples/decode.heddle --passes all -o role.heddle\n"
     "heddle gen role.heddle -o by_hand\n";
 
-static heddle_status write_one(heddle_context *ctx, const char *path, const void *data,
-                               size_t n_bytes) {
-  HD_TRY(hd_file_write(ctx, path, data, n_bytes));
-  printf("wrote %s (%zu bytes)\n", path, n_bytes);
+typedef struct gen_options {
+  compile_input input;
+  const char *dir, *sizes, *targets;
+  bool force;
+} gen_options;
+
+/* ---- one problem ---- */
+
+static heddle_image code_of(const trial_kernel *kernel) {
+  heddle_image code = {0};
+  code.cubin = heddle_compiled_cubin(kernel->compiled, &code.cubin_bytes);
+  code.ptx = heddle_compiled_ptx(kernel->compiled, &code.ptx_bytes);
+  return code;
+}
+
+/* One target: PTX and cubin lie beside the launcher, and the manifest is the kernel's own. Several:
+ * the launcher has them, and one manifest tells of all. */
+static heddle_status write_kernels(heddle_context *ctx, const gen_options *o,
+                                   const trial_kernel *kernel, int32_t n) {
+  hd_launcher_part part[HD_MAX_PARTS];
+  hd_binary_image image[2 * HD_MAX_PARTS];
+  hd_launcher_files files;
+  hd_strbuf targets = {0};
+  int32_t n_images = 0;
+  char *json = NULL;
+  for (int32_t i = 0; i < n; i++) {
+    part[i] = (hd_launcher_part){&kernel[i].manifest, code_of(&kernel[i])};
+    hd_strbuf_printf(&targets, "%s%s", i ? "," : "", kernel[i].manifest.target);
+  }
+  heddle_image own = o->targets ? (heddle_image){0} : part[0].code;
+  heddle_status status = hd_launcher_write(ctx, part, n, &files, image, &n_images);
+  if (status == HEDDLE_OK && !o->targets)
+    json = hd_xstrdup(heddle_compiled_manifest(kernel->compiled, NULL));
+  else if (status == HEDDLE_OK)
+    status = hd_bundle_write(ctx, part, n, image, n_images, files.binary_bytes, &json);
+  if (status == HEDDLE_OK) {
+    const gen_file list[GEN_FILES] = {{"ptx", own.ptx, own.ptx_bytes},
+                                      {"cubin", own.cubin, own.cubin_bytes},
+                                      {"h", files.header, strlen(files.header)},
+                                      {"c", files.source, strlen(files.source)},
+                                      {"c.bin", files.binary, files.binary_bytes},
+                                      {"json", json, strlen(json)}};
+    status = gen_files_write(ctx, o->dir, kernel->manifest.name, hd_strbuf_text(&targets),
+                             o->force, list);
+    hd_launcher_files_free(&files);
+  }
+  hd_strbuf_free(&targets);
+  free(json);
+  return status;
+}
+
+static heddle_status compile_for(heddle_context *ctx, gen_options *o, trial_kernel *kernel) {
+  int64_t size[HD_N_ARG_KINDS] = {0};
+  HD_TRY(compile_input_sizes(ctx, &o->input, o->sizes, size));
+  HD_TRY(compile_input_choose(ctx, &o->input, size, true));
+  return compile_input_compile(ctx, &o->input, NULL, NULL, kernel);
+}
+
+/* The i-th target of --targets, in `name`; false: there are no more. */
+static bool next_target(const char **at, char name[16]) {
+  size_t n = strcspn(*at, ",");
+  if (!**at)
+    return false;
+  snprintf(name, 16, "%.*s", (int)n, *at);
+  *at += n + ((*at)[n] == ',');
+  return true;
+}
+
+static heddle_status compile_all(heddle_context *ctx, gen_options *o, trial_kernel *kernel,
+                                 int32_t *n) {
+  char name[16];
+  if (!o->targets) {
+    *n = 1;
+    return compile_for(ctx, o, kernel);
+  }
+  for (const char *at = o->targets; next_target(&at, name);) {
+    if (*n == HD_MAX_PARTS)
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "gen.targets",
+                      "got more than %d targets; legal: up to %d", HD_MAX_PARTS, HD_MAX_PARTS);
+    for (int32_t i = 0; i < *n; i++)
+      if (strcmp(kernel[i].manifest.target, name) == 0)
+        return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "gen.targets",
+                        "%s stands twice; legal: each target once", name);
+    o->input.target = name;
+    compile_input_forget(&o->input);
+    HD_TRY(compile_for(ctx, o, &kernel[*n]));
+    ++*n;
+  }
   return HEDDLE_OK;
 }
 
-/* No such file now: one of an earlier gen would be taken for this kernel's. */
-static void remove_stale(const char *path) {
-  if (unlink(path) == 0)
-    printf("removed %s (of an earlier kernel)\n", path);
-}
-
-typedef struct part {
-  const char *extension;
-  const void *data; /* NULL: there is none */
-  size_t n_bytes;
-} part;
-enum { N_PARTS = 5 };
-
-static heddle_status write_all(heddle_context *ctx, const char *dir, const char *name,
-                               const part parts[N_PARTS]) {
-  heddle_status status = hd_file_mkdirs(ctx, dir);
-  for (size_t i = 0; i < N_PARTS && status == HEDDLE_OK; i++) {
-    hd_strbuf path = {0};
-    hd_strbuf_printf(&path, "%s/%s.%s", dir, name, parts[i].extension);
-    if (parts[i].data)
-      status = write_one(ctx, hd_strbuf_text(&path), parts[i].data, parts[i].n_bytes);
-    else
-      remove_stale(hd_strbuf_text(&path));
-    hd_strbuf_free(&path);
-  }
+static heddle_status generate_problem(heddle_context *ctx, gen_options *o) {
+  trial_kernel *kernel = hd_xzalloc(sizeof *kernel * HD_MAX_PARTS);
+  int32_t n = 0;
+  heddle_status status = compile_all(ctx, o, kernel, &n);
+  if (status == HEDDLE_OK && strcmp(o->dir, "-") == 0)
+    status = hd_file_write(ctx, "-", code_of(kernel).ptx, code_of(kernel).ptx_bytes);
+  else if (status == HEDDLE_OK)
+    status = write_kernels(ctx, o, kernel, n);
+  for (int32_t i = 0; i < HD_MAX_PARTS; i++)
+    trial_kernel_free(&kernel[i]);
+  free(kernel);
   return status;
 }
 
-/* The launcher first: what it refuses, a kernel's name, leaves no files behind. */
-static heddle_status write_kernel(heddle_context *ctx, const char *dir,
-                                  const trial_kernel *kernel) {
-  hd_launcher_code code = {0};
-  code.cubin = heddle_compiled_cubin(kernel->compiled, &code.cubin_bytes);
-  code.ptx = heddle_compiled_ptx(kernel->compiled, &code.ptx_bytes);
-  if (strcmp(dir, "-") == 0)
-    return hd_file_write(ctx, dir, code.ptx, code.ptx_bytes);
-  char *header = NULL, *source = NULL;
-  HD_TRY(hd_launcher_write(ctx, &kernel->manifest, &code, &header, &source));
-  size_t json_bytes;
-  const char *json = heddle_compiled_manifest(kernel->compiled, &json_bytes);
-  const part parts[N_PARTS] = {{"ptx", code.ptx, code.ptx_bytes},
-                               {"cubin", code.cubin, code.cubin_bytes},
-                               {"h", header, strlen(header)},
-                               {"c", source, strlen(source)},
-                               {"json", json, json_bytes}};
-  heddle_status status = write_all(ctx, dir, heddle_compiled_name(kernel->compiled), parts);
-  free(header);
-  free(source);
-  return status;
-}
+/* ---- role level ---- */
 
 static void warn_without_ptxas(heddle_context *ctx, const compile_input *in) {
   if (!in->ptxas && !in->ptxas_path)
@@ -94,60 +148,55 @@ static void warn_without_ptxas(heddle_context *ctx, const compile_input *in) {
                "ptxas was not found: no cubin, and its gate was not applied; give --ptxas PATH");
 }
 
-static heddle_status generate_role(heddle_context *ctx, const compile_input *in, const char *sizes,
-                                   const hd_module *module, const char *dir) {
+static heddle_status generate_role(heddle_context *ctx, const gen_options *o,
+                                   const hd_module *module) {
   gen_role_code code = {0};
-  heddle_status status = gen_role_compile(ctx, in, sizes, module, &code);
-  const part parts[N_PARTS] = {{"ptx", code.ptx, code.ptx_bytes},
-                               {"cubin", code.cubin, code.cubin_bytes}, {"h", NULL, 0},
-                               {"c", NULL, 0}, {"json", NULL, 0}};
-  if (status == HEDDLE_OK && strcmp(dir, "-") == 0)
-    status = hd_file_write(ctx, dir, code.ptx, code.ptx_bytes);
+  heddle_status status = gen_role_compile(ctx, &o->input, o->sizes, module, &code);
+  const gen_file files[GEN_FILES] = {{"ptx", code.ptx, code.ptx_bytes},
+                                     {"cubin", code.cubin, code.cubin_bytes},
+                                     {"h", NULL, 0}, {"c", NULL, 0}, {"c.bin", NULL, 0},
+                                     {"json", NULL, 0}};
+  if (status == HEDDLE_OK && strcmp(o->dir, "-") == 0)
+    status = hd_file_write(ctx, "-", code.ptx, code.ptx_bytes);
   else if (status == HEDDLE_OK)
-    status = write_all(ctx, dir, code.name, parts);
+    status = gen_files_write(ctx, o->dir, code.name, "role level", o->force, files);
   gen_role_code_free(&code);
   return status;
 }
 
-static heddle_status generate_problem(heddle_context *ctx, compile_input *in, const char *sizes,
-                                      const char *dir) {
-  int64_t size[HD_N_ARG_KINDS] = {0};
-  HD_TRY(compile_input_sizes(ctx, in, sizes, size));
-  HD_TRY(compile_input_tune(ctx, in, size));
-  trial_kernel kernel = {0};
-  heddle_status status = compile_input_compile(ctx, in, NULL, NULL, &kernel);
-  if (status == HEDDLE_OK)
-    status = write_kernel(ctx, dir, &kernel);
-  trial_kernel_free(&kernel);
-  return status;
-}
-
-static heddle_status generate(heddle_context *ctx, compile_input *in, const char *sizes,
-                              const char *dir) {
-  HD_TRY(compile_input_read(ctx, in));
-  hd_module *role = gen_role_parse(in);
-  heddle_status status = role ? generate_role(ctx, in, sizes, role, dir)
-                              : generate_problem(ctx, in, sizes, dir);
+static heddle_status generate(heddle_context *ctx, gen_options *o) {
+  HD_TRY(compile_input_read(ctx, &o->input));
+  hd_module *role = gen_role_parse(&o->input);
+  heddle_status status = role ? generate_role(ctx, o, role) : generate_problem(ctx, o);
   hd_module_free(role);
   if (status == HEDDLE_OK)
-    warn_without_ptxas(ctx, in);
+    warn_without_ptxas(ctx, &o->input);
   return status;
 }
 
 int cmd_gen(int argc, char **argv) {
-  compile_input in = {0};
-  const char *dir = ".", *sizes = NULL;
+  gen_options o = {.dir = "."};
   const cli_option options[] = {
-      {"o", CLI_TEXT, &dir, "DIR", "where the files go (here); -: PTX, to standard output"},
-      {"size", CLI_TEXT, &sizes, "N=512,K=64", SIZES_HINT_ABOUT},
-      COMPILE_INPUT_OPTIONS(in),
+      {"o", CLI_TEXT, &o.dir, "DIR", "where the files go (here); -: PTX, to standard output"},
+      {"targets", CLI_TEXT, &o.targets, "T,T",
+       "one launcher for several chips: sm_80,sm_90a,sm_100a"},
+      {"force", CLI_FLAG, &o.force, NULL, "replace a kernel of this name for other targets"},
+      {"size", CLI_TEXT, &o.sizes, "N=512,K=64", SIZES_HINT_ABOUT},
+      COMPILE_INPUT_NAMES(o.input),
+      COMPILE_INPUT_OPTIONS(o.input),
       {0}};
   const cli_command command = {"gen FILE [OPTIONS] [-o DIR]", about, examples, options, 1, 1};
-  int code = cli_parse(&command, argc, argv, &in.path, NULL);
+  int code = cli_parse(&command, argc, argv, &o.input.path, NULL);
   if (code != CLI_GO)
     return code;
+  if (o.targets && o.input.target)
+    return cli_usage_error("gen.targets", "got --target and --targets; legal: one of them");
+  if (o.targets && strcmp(o.dir, "-") == 0)
+    return cli_usage_error("gen.targets", "got --targets with -o -; legal: a folder");
+  if (strcmp(o.dir, "-") == 0 && !o.input.ptxas)
+    o.input.ptxas = "none"; /* PTX alone is asked for */
   heddle_context *ctx = heddle_context_create();
-  heddle_status status = generate(ctx, &in, sizes, dir);
-  compile_input_free(&in);
+  heddle_status status = generate(ctx, &o);
+  compile_input_free(&o.input);
   return cli_finish(ctx, status);
 }

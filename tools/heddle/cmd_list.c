@@ -73,7 +73,8 @@ static void print_table_row(const list_options *o, const hd_spec_row *row) {
   snprintf(version, sizeof version, "%u.%u", ptx / 10, ptx % 10);
   printf(table_format, row->name, shape, elem_name(row->operand[HD_OPERAND_D].elem),
          elem_name(row->operand[HD_OPERAND_A].elem), elem_name(row->operand[HD_OPERAND_B].elem),
-         version, issuer_names[row->issuer], hd_judge_name(row->layout_judge), row->ptx);
+         version, issuer_names[row->issuer], hd_verified_by_name(row->layout_verified_by),
+         row->ptx);
 }
 
 static void print_csv_row(const list_options *o, const hd_spec_row *row) {
@@ -82,7 +83,8 @@ static void print_csv_row(const list_options *o, const hd_spec_row *row) {
          row->ptx, row->m, row->n, row->k, elem_name(row->operand[HD_OPERAND_D].elem),
          elem_name(row->operand[HD_OPERAND_A].elem), elem_name(row->operand[HD_OPERAND_B].elem),
          row->n_selectors, ptx / 10, ptx % 10, issuer_names[row->issuer],
-         hd_judge_name(row->syntax_judge), hd_judge_name(row->layout_judge));
+         hd_verified_by_name(row->syntax_verified_by),
+         hd_verified_by_name(row->layout_verified_by));
   print_targets(row, " ");
   printf(",%s\n", row->llvm_intrinsic ? row->llvm_intrinsic : "inline asm");
 }
@@ -119,8 +121,9 @@ static void print_json_row(const list_options *o, const hd_spec_row *row, bool f
       "\"scale_vec\":%u,\"cta_group\":%u,\"selectors\":%u,\"issuer\":\"%s\",\"min_ptx\":\"%u.%u\",",
       row->scale_vec, row->cta_group, row->n_selectors, issuer_names[row->issuer], ptx / 10,
       ptx % 10);
-  printf("\"syntax_judge\":\"%s\",\"layout_judge\":\"%s\",\"generated\":%s,\"source\":\"%s\",",
-         hd_judge_name(row->syntax_judge), hd_judge_name(row->layout_judge),
+  printf("\"syntax_verified_by\":\"%s\",\"layout_verified_by\":\"%s\",\"generated\":%s,\"source\":"
+         "\"%s\",",
+         hd_verified_by_name(row->syntax_verified_by), hd_verified_by_name(row->layout_verified_by),
          hd_spec_can_generate(row) ? "true" : "false", row->source);
   if (*row->note)
     printf("\"note\":\"%s\",", row->note);
@@ -139,7 +142,8 @@ static int print_rows(const list_options *o) {
   if (json)
     printf("[");
   else if (csv)
-    printf("row,family,ptx,m,n,k,d,a,b,selectors,min_ptx,issuer,syntax_judge,layout_judge,targets,"
+    printf("row,family,ptx,m,n,k,d,a,b,selectors,min_ptx,issuer,syntax_verified_by,layout_verified_"
+           "by,targets,"
            "llvm\n");
   else
     printf(table_format, "row", "shape", "d", "a", "b", "PTX", "issuer", "layout", "instruction");
@@ -202,7 +206,8 @@ int cmd_list(int argc, char **argv) {
       .usage = "list [--target T] [--ptx V] [--family F] [--format table|csv|json]",
       .about =
           "Lists the instructions that Heddle knows: shape, types (d a b), least PTX version,\n"
-          "issuer, who judged the layout, text. A layout that nobody judged is never generated.",
+          "issuer, who verified the layout, text. A layout that nobody verified is never "
+          "generated.",
       .examples = "heddle list --target sm_90a --family wgmma.sp\n"
                   "heddle list --format json\n",
       .options = options};

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Emit/user_evaluate.h"
+#include "Emit/user_ir.h"
 #include "IR/ir.h"
 #include "Support/diag.h"
 #include "commands.h"
@@ -23,7 +23,9 @@ typedef struct run_options {
 static const char about[] =
     "Compiles the problem, makes operands by seed (or reads them), prunes and packs A, runs the\n"
     "kernel with a poisoned D and guards around every buffer, and compares D with the product\n"
-    "in double precision. The last line is `verify=ok|fail max_err=E bound=B backend=gpu|sim`:\n"
+    "in double precision. NAME.json of `heddle gen` is run as it is, by its own code (of a bundle\n"
+    "--target's, or the device's). The last line is\n"
+    "`verify=ok|fail max_err=E bound=B backend=gpu|sim`:\n"
     "E is |D - R| / |R|, or with --exact the number of wrong elements. Without a device the\n"
     "simulator runs the same PTX, large problems as a small instance with the same schedule and\n"
     "tails. Operands are .npy files as the problem stores them; --a also takes canonical or\n"
@@ -33,6 +35,8 @@ static const char examples[] =
     "heddle run examples/linear_bf16.heddle\n"
     "heddle run examples/dynamic_tokens.heddle --size N=77,LDB=1032 --exact\n"
     "heddle run examples/ampere_f16.heddle --backend sim --small\n"
+    "heddle gen examples/dynamic_tokens.heddle --targets sm_80,sm_90a -o made\n"
+    "heddle run made/dynamic_tokens.json --size N=333 --target sm_80 --backend sim\n"
     "heddle run examples/user_epilogue.heddle --epilogue examples/user_epilogue.ll\n"
     "heddle run examples/linear_bf16.heddle --a weights.npy --b tokens.npy -o out.npy\n";
 
@@ -51,9 +55,21 @@ static int64_t smaller(int64_t size, int64_t whole, int64_t unit) {
   return size > small ? small : size;
 }
 
+/* The first variant of the bucket that these sizes fall into. */
+static const hd_variant *bucket_of(const hd_manifest *manifest, const int64_t *size) {
+  const hd_variant *v = manifest->variant, *last = v + manifest->n_variants - 1;
+  for (bool fits = false; !fits && v < last; v += !fits) {
+    fits = true;
+    for (int i = 0; i < v->n_requirements; i++) {
+      const hd_requirement *r = &v->requirement[i];
+      fits &= !r->at_most || size[r->value.arg] <= r->at_most;
+    }
+  }
+  return v;
+}
+
 /* Two tiles of rows, one of columns, eight stages: each with the tail that the problem has. */
-static void shrink(const hd_manifest *manifest, int64_t *size) {
-  const hd_variant *v = &manifest->variant[0];
+static void shrink(const hd_variant *v, int64_t *size) {
   size[HD_ARG_M] = smaller(size[HD_ARG_M], 2 * v->tile_m, v->tile_m);
   size[HD_ARG_N] = smaller(size[HD_ARG_N], v->tile_n, v->tile_n);
   size[HD_ARG_K] = smaller(size[HD_ARG_K], SMALL_K, TAIL_OF_K);
@@ -97,13 +113,14 @@ static heddle_status compile_small(heddle_context *ctx, run_options *o, trial_ke
   int64_t size[HD_N_ARG_KINDS] = {0}, whole[3];
   for (int i = 0; i < 3; i++)
     whole[i] = size[size_kinds[i]] = size_of(&kernel->manifest, &o->request, size_kinds[i]);
-  shrink(&kernel->manifest, size);
+  const hd_variant *v = bucket_of(&kernel->manifest, size);
+  shrink(v, size);
   hd_strbuf text = {0};
   trial_kernel small = {0};
   heddle_status status = rewrite_sizes(ctx, &o->input, size, &text);
   if (status == HEDDLE_OK)
     status = compile_input_compile(ctx, &o->input, hd_strbuf_text(&text),
-                                   heddle_compiled_schedule(kernel->compiled), &small);
+                                   v->schedule, &small);
   hd_strbuf_free(&text);
   if (status != HEDDLE_OK) {
     trial_kernel_free(&small);
@@ -159,7 +176,9 @@ static double shown_error(const trial_result *r) {
 static heddle_status report(heddle_context *ctx, const run_options *o, const trial_kernel *kernel,
                             const trial_result *r, bool gpu) {
   printf("kernel: %s for %s, path %s\nschedule: %s\n", kernel->manifest.name,
-         kernel->manifest.target, r->path, heddle_compiled_schedule(kernel->compiled));
+         kernel->manifest.target, r->path,
+         kernel->compiled ? heddle_compiled_schedule(kernel->compiled)
+                          : bucket_of(&kernel->manifest, o->request.size)->schedule);
   printf("problem: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " seed=%" PRIu64 " operands=%s\n", r->m,
          r->n, r->k, o->request.seed, o->request.exact ? "exact" : "random");
   if (r->comparison.n_compared < (uint64_t)r->m * (uint64_t)r->n)
@@ -179,7 +198,7 @@ static bool has_files(const trial_request *r) {
 
 /* The user's epilogue on the host, for the reference. */
 static double call_user(const void *user, double acc, int64_t row, int64_t col) {
-  return hd_user_function_call(user, acc, (int32_t)row, (int32_t)col);
+  return hd_user_call(user, acc, (int32_t)row, (int32_t)col);
 }
 
 static heddle_status run_trial(heddle_context *ctx, run_options *o, trial_kernel *kernel,
@@ -188,12 +207,15 @@ static heddle_status run_trial(heddle_context *ctx, run_options *o, trial_kernel
   if (!name)
     return trial_run(ctx, kernel, &o->request, device, result);
   hd_user_function *function;
-  HD_TRY(hd_user_function_open(ctx, o->input.epilogue_text, o->input.epilogue_bytes, name,
-                               &function));
+  const hd_user_source source = {o->input.epilogue_text, o->input.epilogue_bytes,
+                                 o->input.epilogue_worker};
+  HD_TRY(hd_user_read(ctx, &source, name, &function));
   o->request.user = call_user;
   o->request.user_data = function;
-  heddle_status status = trial_run(ctx, kernel, &o->request, device, result);
-  hd_user_function_free(function);
+  heddle_status status = hd_user_check_evaluated(ctx, function);
+  if (status == HEDDLE_OK)
+    status = trial_run(ctx, kernel, &o->request, device, result);
+  free(function);
   return status;
 }
 
@@ -212,7 +234,8 @@ static void announce(heddle_context *ctx, const hd_manifest *manifest,
 
 static heddle_status run_on(heddle_context *ctx, run_options *o, trial_kernel *kernel,
                             trial_device *device, bool asked_for_sim) {
-  bool may_shrink = !device && !has_files(&o->request) && (o->small || !asked_for_sim);
+  bool may_shrink = kernel->compiled && !device && !has_files(&o->request) &&
+                    (o->small || !asked_for_sim);
   bool large = n_products(&kernel->manifest, &o->request) > 1 << SMALL_PRODUCTS_LOG2;
   if (may_shrink && large)
     HD_TRY(compile_small(ctx, o, kernel));
@@ -223,16 +246,49 @@ static heddle_status run_on(heddle_context *ctx, run_options *o, trial_kernel *k
   return report(ctx, o, kernel, &result, device != NULL);
 }
 
+/* ---- what is run ---- */
+
+static heddle_status compile_problem(heddle_context *ctx, run_options *o, trial_kernel *kernel) {
+  HD_TRY(compile_input_sizes(ctx, &o->input, o->sizes, o->request.size));
+  HD_TRY(compile_input_choose(ctx, &o->input, o->request.size, false));
+  return compile_input_compile(ctx, &o->input, NULL, NULL, kernel);
+}
+
+/* NAME.json of `heddle gen`: what was verified is what ships. */
+static bool is_artefact(const compile_input *in) {
+  return in->text[strspn(in->text, " \t\r\n")] == '{';
+}
+
+static bool device_runs(const void *device, const char *target) {
+  return trial_device_runs(device, target);
+}
+
+static heddle_status read_artefact(heddle_context *ctx, run_options *o, trial_kernel *kernel) {
+  const compile_input *in = &o->input;
+  trial_device *device = NULL;
+  if (in->schedule || in->buckets || in->db)
+    return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = in->path}, "run.artefact",
+                    "got a manifest with --schedule, --buckets or --db; legal: --target, --size: "
+                    "it is run as it is");
+  if (!in->target && strcmp(o->backend, "sim") != 0)
+    (void)trial_device_open(NULL, &device);
+  heddle_status status = trial_kernel_read(ctx, in->path, in->text, in->text_bytes, in->target,
+                                           device ? device_runs : NULL, device, kernel);
+  trial_device_close(device);
+  HD_TRY(status);
+  HD_TRY(sizes_read(ctx, o->sizes, o->request.size));
+  return trial_check_sizes(ctx, &kernel->manifest, o->request.size);
+}
+
 static heddle_status run_problem(heddle_context *ctx, run_options *o) {
   if (o->sim_mode && hd_sim_mode_parse(o->sim_mode, &o->request.sim_mode) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.sim-mode",
                     "got '%s'; legal: late, early, random", o->sim_mode);
-  HD_TRY(compile_input_read(ctx, &o->input));
-  HD_TRY(compile_input_sizes(ctx, &o->input, o->sizes, o->request.size));
-  HD_TRY(compile_input_tune(ctx, &o->input, o->request.size));
   trial_kernel kernel = {0};
   trial_device *device = NULL;
-  heddle_status status = compile_input_compile(ctx, &o->input, NULL, NULL, &kernel);
+  HD_TRY(compile_input_read(ctx, &o->input));
+  heddle_status status = is_artefact(&o->input) ? read_artefact(ctx, o, &kernel)
+                                                : compile_problem(ctx, o, &kernel);
   if (status == HEDDLE_OK)
     status = choose_backend(ctx, o->backend, kernel.manifest.target, &device);
   if (status == HEDDLE_OK)

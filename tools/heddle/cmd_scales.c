@@ -33,7 +33,7 @@ static heddle_status check_k(scales_job *job) {
 
 static heddle_status find_order(scales_job *job) {
   bool tensor = strcmp(job->family, "tcgen05") == 0;
-  job->shape.order = tensor ? HEDDLE_SCALES_TILES : HEDDLE_SCALES_GRANULES;
+  job->shape.order = tensor ? HEDDLE_SCALES_TILES : HEDDLE_SCALES_K_BLOCKS;
   if (tensor || strcmp(job->family, "mma") == 0)
     return HEDDLE_OK;
   static const char *const legal[] = {"mma", "tcgen05"};
@@ -54,7 +54,7 @@ static heddle_status write_scales(scales_job *job, size_t pitch, size_t n_bytes)
   free(packed);
   if (status == HEDDLE_OK && job->out)
     printf("%s: %zu %s at a pitch of %zu, for %llu rows of k %llu\n", job->out, n_bytes / pitch,
-           job->shape.order == HEDDLE_SCALES_TILES ? "bands of 128 rows" : "granules", pitch,
+           job->shape.order == HEDDLE_SCALES_TILES ? "bands of 128 rows" : "k-blocks", pitch,
            (unsigned long long)job->shape.rows, (unsigned long long)job->shape.k);
   return status;
 }
@@ -88,11 +88,11 @@ int cmd_scales(int argc, char **argv) {
       .usage = "scales IN.npy [--family F] [--type T] [--block N] [--k K] [-o OUT]",
       .about = "Turns block scales (bytes of ue8m0 or ue4m3, a row for each row of A or column\n"
                "of B) into the bytes that a kernel reads as block_scale_a or block_scale_b\n"
-               "(docs/format.md): a row of OUT is a granule of k (family mma) or 128 rows\n"
+               "(docs/format.md): a row of OUT is a k-block of k (family mma) or 128 rows\n"
                "(tcgen05), its length the pitch. Blocks past K become 0.",
-      .examples = "heddle scales sa.npy --type e4m3 --block 64 -o sa.granules.npy\n"
+      .examples = "heddle scales sa.npy --type e4m3 --block 64 -o sa.k_blocks.npy\n"
                   "heddle scales sa.npy --family tcgen05 --type e4m3 -o sa.tiles.npy\n"
-                  "heddle scales sb.npy --type e2m1p --block 32 --k 4160 -o sb.granules.npy\n",
+                  "heddle scales sb.npy --type e2m1p --block 32 --k 4160 -o sb.k_blocks.npy\n",
       .options = options,
       .min_args = 1,
       .max_args = 1};

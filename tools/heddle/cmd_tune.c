@@ -17,6 +17,7 @@
 #include "promise.h"
 #include "sizes.h"
 #include "tune_commands.h"
+#include "tune_worker_words.h"
 #include "tuned_file.h"
 
 static const char about[] =
@@ -46,8 +47,6 @@ static const char examples[] =
     "heddle tune list --db mine.db\n"
     "heddle tune merge --db mine.db theirs.db\n"
     "heddle tune export --db mine.db --choices -o tuned.json\n";
-
-enum { MOST_WORKER_WORDS = 32 };
 
 typedef struct tune_args {
   const char *path, *grid, *db, *target, *sizes, *ptxas, *cache, *worker, *only, *ceilings, *ready;
@@ -233,51 +232,18 @@ static bool tell(void *user, const hd_tune_event *e) {
   return goes_on;
 }
 
-/* ---- the worker ---- */
-
-static heddle_status split_worker(heddle_context *ctx, char *worker,
-                                  const char *argv[MOST_WORKER_WORDS]) {
-  int n = 0;
-  for (char *rest = NULL, *word = strtok_r(worker, " ", &rest); word;
-       word = strtok_r(NULL, " ", &rest), n++)
-    if (n + 1 < MOST_WORKER_WORDS)
-      argv[n] = word;
-  if (n == 0 || n + 1 > MOST_WORKER_WORDS)
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.worker",
-                    "got %d words in --worker; legal: 1 to %d; nearest: a script that has them", n,
-                    MOST_WORKER_WORDS - 1);
-  argv[n] = NULL;
-  return HEDDLE_OK;
-}
-
-/* --worker's words, or ourselves. */
-static heddle_status worker_words(heddle_context *ctx, const tune_args *a, char *self,
-                                  char *numbers, char *worker,
-                                  const char *argv[MOST_WORKER_WORDS]) {
-  if (a->worker)
-    return split_worker(ctx, worker, argv);
-  char *device = numbers, *seed = numbers + 32;
-  snprintf(device, 32, "%lld", (long long)a->device);
-  snprintf(seed, 32, "%lld", (long long)a->seed);
-  const char *words[] = {self,     "tune",   "worker", "--device", device,
-                         "--seed", seed,     "--cache", a->cache,  a->ptxas ? "--ptxas" : NULL,
-                         a->ptxas, NULL};
-  memcpy(argv, words, sizeof words);
-  return HEDDLE_OK;
-}
+/* ---- tuning ---- */
 
 static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const product_list *products,
                               hd_records *records) {
-  char self[4096], numbers[64], *worker = hd_xstrdup(a->worker ? a->worker : "");
-  const char *argv[MOST_WORKER_WORDS];
-  ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-  self[len > 0 ? len : 0] = '\0';
+  worker_words words;
   teller t = {.args = a};
   hd_tuned *tuned = NULL;
-  heddle_status status = worker_words(ctx, a, self, numbers, worker, argv);
+  heddle_status status =
+      worker_words_make(ctx, a->worker, a->device, a->seed, a->cache, a->ptxas, &words);
   if (status == HEDDLE_OK)
     status = tuned_open_ceilings(ctx, a->ceilings, &tuned);
-  hd_tune_options o = {.worker = argv,
+  hd_tune_options o = {.worker = words.argv,
                        .n_jobs = (int32_t)a->jobs,
                        .deadline_s = (double)a->deadline,
                        .budget_s = (double)a->budget,
@@ -289,7 +255,7 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
                        .no_sustained = a->no_sustained,
                        .resume = a->resume,
                        .seed = (uint64_t)a->seed,
-                       .ceilings = tuned ? hd_tuned_ceilings(tuned) : &hd_ceilings_h200,
+                       .ceilings = tuned ? hd_tuned_ceilings(tuned) : hd_device_model_of(NULL),
                        .records = records,
                        .tell = tell,
                        .user = &t};
@@ -299,7 +265,7 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
   if (status == HEDDLE_OK)
     status = hd_tune(ctx, &o, products->list, products->n, &n_done);
   heddle_tuned_free(tuned);
-  free(worker);
+  worker_words_free(&words);
   if (status == HEDDLE_OK && n_done < products->n)
     hd_note(ctx, HD_NOWHERE, "tune.unfinished",
             "%d of %d problems have a choice; go on with --resume", n_done, products->n);
@@ -367,7 +333,7 @@ static int tune_main(int argc, char **argv) {
       {"exhaustive", CLI_FLAG, &a.exhaustive, NULL, "measure every legal schedule"},
       {"compare", CLI_FLAG, &a.compare, NULL,
        "measure all, then race the search's choice with the best of all"},
-      {"only", CLI_TEXT, &a.only, "KEYS", "schedules that have these: \"family=wgmma group=8\""},
+      {"only", CLI_TEXT, &a.only, "KEYS", "schedules that have these: \"a=desc raster_group=8\""},
       {"top", CLI_INT, &a.top, "N", "measurements a problem (one in twenty, 8 to 64)"},
       {"finalists", CLI_INT, &a.finalists, "N", "in the last race beside the default (6; alone 8)"},
       {"no-sustained", CLI_FLAG, &a.no_sustained, NULL,
@@ -407,7 +373,8 @@ static const struct verb {
   const char *name;
   int (*run)(int argc, char **argv);
 } verbs[] = {{"worker", tune_worker},       {"evaluate", tune_evaluate}, {"list", tune_list},
-             {"calibrate", tune_calibrate}, {"merge", tune_merge},       {"export", tune_export}};
+             {"calibrate", tune_calibrate}, {"merge", tune_merge},       {"export", tune_export},
+             {"scripted", tune_scripted},   {"lease", tune_lease}};
 
 /* A word that is neither a file nor an option, but nearly a verb: CLI_GO, or the exit code. */
 static int check_verb(const char *word) {

@@ -9,6 +9,9 @@
   X(explain, "show how a problem will be computed, and why")                                       \
   X(bench, "time a problem and the libraries a user would take instead, on the device")            \
   X(tune, "find the fastest schedule of a problem by measuring, and keep records")                 \
+  X(submit, "ask a tuning service for choices: of a model, of a grid")                             \
+  X(sync, "bring a tuning service's choices into a local file")                                    \
+  X(fleet, "list the GPUs and campaigns of a tuning service")                                      \
   X(report, "tables, goals and pictures of what bench measured")                                   \
   X(cost, "measure what Heddle itself costs: compiling, loading, launching")                       \
   X(prune, "make a dense matrix 2:4 sparse")                                                       \
@@ -19,7 +22,7 @@
   X(scales, "turn block scales into the order that kernels read")                                  \
   X(check, "say whether a matrix or a file is sound")                                              \
   X(list, "list the sparse tensor-core instructions and their targets")                            \
-  X(legal, "judge lines of TARGET PTX_VERSION INSTRUCTION from standard input")                    \
+  X(legal, "check lines of TARGET PTX_VERSION INSTRUCTION from standard input")                    \
   X(layout, "print which thread holds which element of an instruction's operand")                  \
   X(descriptor, "encode and decode matrix and instruction descriptors")
 

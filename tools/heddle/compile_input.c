@@ -31,10 +31,49 @@ static heddle_status choose_ptxas(heddle_context *ctx, compile_input *in) {
 
 /* ---- reading ---- */
 
+/* Gives the kernel another name; what is wrong with the text is told by its compile. */
+static heddle_status rename_kernel(heddle_context *ctx, compile_input *in) {
+  hd_module *module;
+  if (!in->name && !in->prefix)
+    return HEDDLE_OK;
+  if (hd_parse(NULL, in->path, in->text, in->text_bytes, &module) != HEDDLE_OK)
+    return HEDDLE_OK;
+  hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
+  const char *own = kernel ? hd_op_str(kernel, HD_ATTR_NAME) : NULL;
+  const char *name = hd_arena_printf(&module->arena, "%s%s", in->prefix ? in->prefix : "",
+                                     in->name ? in->name : own ? own : "");
+  heddle_status status = HEDDLE_OK;
+  if (strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") !=
+          strlen(name) || !*name || (*name >= '0' && *name <= '9'))
+    status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "gen.name",
+                      "got kernel name \"%.60s\"; legal: a C identifier", name);
+  else if (kernel)
+    hd_op_set_str(module, kernel, HD_ATTR_NAME, name);
+  hd_strbuf text = {0};
+  hd_print(module, &text);
+  free(in->text);
+  in->text_bytes = text.len;
+  in->text = hd_strbuf_take(&text);
+  hd_module_free(module);
+  return status;
+}
+
+void compile_input_forget(compile_input *in) {
+  if (in->schedule == in->chosen)
+    in->schedule = NULL;
+  free(in->chosen);
+  in->chosen = NULL;
+  in->entry = NULL;
+  in->plan.n = 0;
+}
+
 heddle_status compile_input_read(heddle_context *ctx, compile_input *in) {
   HD_TRY(hd_file_read_text(ctx, in->path, &in->text, &in->text_bytes));
+  HD_TRY(rename_kernel(ctx, in));
   if (in->epilogue)
     HD_TRY(hd_file_read_text(ctx, in->epilogue, &in->epilogue_text, &in->epilogue_bytes));
+  if (in->epilogue)
+    in->epilogue_worker = find_beside("heddle-epilogue");
   if (!in->cache)
     in->cache = getenv("HEDDLE_CACHE");
   if (in->cache && !*in->cache)
@@ -45,7 +84,9 @@ heddle_status compile_input_read(heddle_context *ctx, compile_input *in) {
 void compile_input_free(compile_input *in) {
   free(in->text);
   free(in->epilogue_text);
+  free(in->epilogue_worker);
   free(in->ptxas_path);
+  free(in->chosen);
   heddle_tuned_free(in->tuned);
 }
 
@@ -57,6 +98,7 @@ heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in
                                     .schedule = schedule ? schedule : in->schedule,
                                     .user_epilogue = in->epilogue_text,
                                     .user_epilogue_bytes = in->epilogue_bytes,
+                                    .epilogue_worker = in->epilogue_worker,
                                     .ptxas = in->ptxas_path,
                                     .cache = in->cache};
   return trial_kernel_compile(ctx, in->path, text ? text : in->text,
@@ -99,27 +141,109 @@ heddle_status compile_input_product(heddle_context *ctx, const compile_input *in
   return status;
 }
 
+/* ---- choosing ---- */
+
+/* "N=16,64,512" or "N=..16,17..64": the upper borders. */
+static heddle_status read_borders(heddle_context *ctx, const char *text, char dim,
+                                  int64_t border[HD_MOST_BUCKETS], int32_t *n) {
+  const char *at = text;
+  bool ok = (at[0] | 0x20) == dim && at[1] == '=';
+  for (at += ok ? 2 : 0; ok && *at; at += *at == ',') {
+    char *end;
+    const char *dots = strstr(at, "..");
+    if (dots && dots < at + strcspn(at, ","))
+      at = dots + 2;
+    if (!*at || *at == ',') /* "513..": to all larger sizes */
+      break;
+    ok = *n + 1 < HD_MOST_BUCKETS;
+    int64_t to = strtoll(at, &end, 10);
+    ok = ok && end != at && (!*end || *end == ',') && to >= 1 && (!*n || to > border[*n - 1]);
+    if (ok)
+      border[(*n)++] = to;
+    at = end;
+  }
+  if (ok && *n)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "buckets.borders",
+                  "got \"%.60s\"; legal: auto, none, or up to %d rising borders; nearest: "
+                  "%c=16,64,512",
+                  text, HD_MOST_BUCKETS - 1, dim - 0x20);
+}
+
+/* What was measured for the asked size, where its bucket has that very schedule. */
+static heddle_status find_entry(heddle_context *ctx, compile_input *in, const hd_front *front,
+                                const int64_t hint[3], int64_t size) {
+  char text[HD_SCHEDULE_TEXT];
+  hd_schedule s;
+  HD_TRY(hd_choose_for_sizes(ctx, front, in->tuned, hint, &in->entry, &s));
+  hd_schedule_print(&s, text);
+  if (strcmp(text, hd_bucket_plan_find(&in->plan, size)->schedule) != 0)
+    in->entry = NULL;
+  return HEDDLE_OK;
+}
+
+static heddle_status choose_buckets(heddle_context *ctx, compile_input *in, const hd_front *front,
+                                    const int64_t hint[3]) {
+  int64_t border[HD_MOST_BUCKETS];
+  char dim = hd_bucket_dim(&front->problem);
+  hd_bucket_options options = {.tuned = in->tuned};
+  memcpy(options.hint_mnk, hint, sizeof options.hint_mnk);
+  if (in->buckets && strcmp(in->buckets, "auto") != 0) {
+    HD_TRY(read_borders(ctx, in->buckets, dim, border, &options.n_borders));
+    options.border = border;
+  }
+  HD_TRY(hd_bucket_choose(ctx, front, &options, &in->plan));
+  hd_strbuf text = {0};
+  hd_bucket_plan_print(&in->plan, &text);
+  in->chosen = hd_strbuf_take(&text);
+  return hint[dim == 'n'] ? find_entry(ctx, in, front, hint, hint[dim == 'n']) : HEDDLE_OK;
+}
+
+static heddle_status choose_one(heddle_context *ctx, compile_input *in, const hd_front *front,
+                                const int64_t hint[3]) {
+  char text[HD_SCHEDULE_TEXT];
+  hd_schedule s;
+  HD_TRY(hd_choose_for_sizes(ctx, front, in->tuned, hint, &in->entry, &s));
+  hd_schedule_print(&s, text);
+  in->chosen = hd_xstrdup(text);
+  return HEDDLE_OK;
+}
+
+/* What the chip has only under the name with the letter. */
+static void note_feature(heddle_context *ctx, const hd_problem *p) {
+  static const struct {
+    const char *plain, *has;
+  } features[] = {{"sm_90", "wgmma.mma_async.sp"}, {"sm_100", "tcgen05.mma.sp"},
+                  {"sm_103", "tcgen05.mma.sp"}, {"sm_120", "mma.sp of fp8, fp6, fp4 types"},
+                  {"sm_121", "mma.sp of fp8, fp6, fp4 types"}};
+  for (size_t i = 0; i < HD_COUNT(features); i++)
+    if (strcmp(p->target->name, features[i].plain) == 0)
+      hd_note(ctx, p->kernel->loc, "target.feature",
+              "%s is code for later chips, too; the same chip has %s as %sa", features[i].plain,
+              features[i].has, features[i].plain);
+}
+
 /* What is wrong with the problem is told by its compile, once. */
-heddle_status compile_input_tune(heddle_context *ctx, compile_input *in,
-                                 const int64_t size[HD_N_ARG_KINDS]) {
+heddle_status compile_input_choose(heddle_context *ctx, compile_input *in,
+                                   const int64_t size[HD_N_ARG_KINDS], bool one_size) {
   const int64_t hint[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
   hd_front front;
-  hd_schedule s;
-  if (in->schedule || in->no_tuned)
+  if (in->schedule)
     return HEDDLE_OK;
-  HD_TRY(tuned_open(ctx, in->db, &in->tuned));
-  if (!in->tuned || read_front(NULL, in, &front) != HEDDLE_OK)
+  if (!in->no_tuned && !in->tuned)
+    HD_TRY(tuned_open_from(ctx, in->db, &in->service, &in->tuned));
+  if (read_front(NULL, in, &front) != HEDDLE_OK)
     return HEDDLE_OK;
-  hd_op *kernel = front.problem.kernel;
-  hd_product product = hd_product_of(&front.problem, hint);
+  note_feature(ctx, &front.problem);
+  char dim = hd_bucket_dim(&front.problem);
+  bool one = !dim || (in->buckets && !strcmp(in->buckets, "none")) ||
+             (one_size && hint[dim == 'n'] && !in->buckets);
   heddle_status status = HEDDLE_OK;
-  if (!hd_op_has(kernel, HD_ATTR_SCHEDULE))
-    status = hd_tune_pick(ctx, in->tuned, kernel, &product, &in->entry, &s);
+  if (!hd_op_has(front.problem.kernel, HD_ATTR_SCHEDULE) &&
+      front.module->level == HD_LEVEL_PROBLEM)
+    status = one ? choose_one(ctx, in, &front, hint) : choose_buckets(ctx, in, &front, hint);
   hd_front_free(&front);
-  if (status == HEDDLE_OK && in->entry) {
-    hd_schedule_print(&s, in->tuned_schedule);
-    in->schedule = in->tuned_schedule;
-  }
+  in->schedule = in->chosen;
   return status;
 }
 

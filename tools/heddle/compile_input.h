@@ -3,24 +3,30 @@
 #ifndef HD_COMPILE_INPUT_H
 #define HD_COMPILE_INPUT_H
 
-#include "Tune/tuned.h"
+#include "Choice/bucket_choose.h"
 #include "cli.h"
 #include "find_program.h"
+#include "service_client.h"
 #include "trial/trial.h"
 
 typedef struct compile_input {
   const char *path;   /* of the problem's text; "-" = standard input */
   const char *target, *schedule, *epilogue, *ptxas, *cache; /* options; NULL: not given */
+  const char *name, *prefix; /* options: of the kernel */
   char *text;         /* owned */
   size_t text_bytes;
   char *epilogue_text; /* owned; NULL: none */
   size_t epilogue_bytes;
+  char *epilogue_worker; /* owned; NULL: heddle-epilogue is not to be found */
   char *ptxas_path; /* owned; NULL: none found, or --ptxas none */
   const char *db;   /* options: of tuned choices; NULL: the shipped ones */
+  service_args service; /* options: or of a service */
   bool no_tuned;
   hd_tuned *tuned;  /* owned; NULL: not looked up */
   const hd_tuned_entry *entry; /* what `schedule` was taken from; NULL: nothing */
-  char tuned_schedule[HD_SCHEDULE_TEXT];
+  const char *buckets; /* option; NULL: chosen */
+  hd_bucket_plan plan; /* of n 0: one schedule for all sizes */
+  char *chosen;        /* owned: what `schedule` is when it was chosen here */
 } compile_input;
 
 /* Rows of a command's option table for the input in variable `in`. */
@@ -28,6 +34,8 @@ typedef struct compile_input {
   {"target", CLI_TEXT, &(in).target, "T", "over the text's target: sm_80 … sm_121a"},              \
       {"schedule", CLI_TEXT, &(in).schedule, "S",                                                  \
        "over the default schedule: \"tile=128x256x64 stages=4\""},                                 \
+      {"buckets", CLI_TEXT, &(in).buckets, "B",                                                    \
+       "schedules by a size known at launch: auto, none, or borders: N=16,64,512"},                \
       {"epilogue", CLI_TEXT, &(in).epilogue, "FILE",                                               \
        "LLVM IR or bitcode of the user's epilogue function"},                                      \
       {"ptxas", CLI_TEXT, &(in).ptxas, "PATH",                                                     \
@@ -36,19 +44,30 @@ typedef struct compile_input {
        "keep and reuse compiled kernels (or $HEDDLE_CACHE)"},                                      \
       {"db", CLI_TEXT, &(in).db, "FILE",                                                           \
        "tuned choices: of `heddle tune`, or its export (the shipped)"},                            \
+      SERVICE_LOOKUP_OPTIONS((in).service),                                                        \
   {                                                                                                \
     "no-tuned", CLI_FLAG, &(in).no_tuned, NULL, "the model's default, whatever was tuned"          \
+  }
+
+/* Of a command whose output has the kernel's name. */
+#define COMPILE_INPUT_NAMES(in)                                                                    \
+  {"name", CLI_TEXT, &(in).name, "NAME", "the kernel's name, in place of the text's"}, {           \
+    "prefix", CLI_TEXT, &(in).prefix, "P", "before the kernel's name"                              \
   }
 
 /* Reads the files and finds ptxas. HEDDLE_ENVIRONMENT when --ptxas names nothing that runs. */
 heddle_status compile_input_read(heddle_context *ctx, compile_input *in);
 void compile_input_free(compile_input *in);
 
-/* Where the input names no schedule and tuning is not refused: takes over what the tuned choices
- * have for its problem, into in->schedule. size is by HD_ARG_M and its like; 0: as the problem
- * says. */
-heddle_status compile_input_tune(heddle_context *ctx, compile_input *in,
-                                 const int64_t size[HD_N_ARG_KINDS]);
+/* Where the input names no schedule: chooses it, by the tuned choices (unless they are refused) and
+ * the model, into in->schedule: one for each bucket of a size that is known at launch; one alone
+ * with --buckets none, and where `one_size` and that size is given. size is by HD_ARG_M and its
+ * like; 0: as the problem says. */
+heddle_status compile_input_choose(heddle_context *ctx, compile_input *in,
+                                   const int64_t size[HD_N_ARG_KINDS], bool one_size);
+
+/* Forgets what was chosen, for another target. */
+void compile_input_forget(compile_input *in);
 
 /* Compiles `text` (NULL: the input's own) with `schedule` (NULL: the input's own). */
 heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in, const char *text,

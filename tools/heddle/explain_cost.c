@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Schedule/cost.h"
+#include "Schedule/enumerate.h"
 #include "Support/diag.h"
 
 static void print_tuned(const hd_product *product, const hd_tuned_entry *e) {
@@ -53,7 +55,7 @@ static void print_dense(double dense, double sparse) {
 }
 
 void explain_print_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
-                        const hd_ceilings *ceilings, const hd_tuned_entry *entry) {
+                        const hd_device_model *ceilings, const hd_tuned_entry *entry) {
   hd_product product = hd_product_of(p, size_mnk);
   if (entry)
     print_tuned(&product, entry);
@@ -73,17 +75,16 @@ void explain_print_cost(const hd_problem *p, const hd_schedule *s, const int64_t
   print_dense(hd_dense_seconds(p, sizes, ceilings), exact ? entry->seconds : cost.seconds);
 }
 
-heddle_status explain_print_promising(heddle_context *ctx, const hd_problem *p,
-                                      const hd_schedule *s, const int64_t size_mnk[3],
-                                      const hd_ceilings *ceilings) {
+void explain_print_promising(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
+                             const hd_device_model *ceilings) {
   hd_schedule *list;
   size_t n, best = 0;
   char text[HD_SCHEDULE_TEXT];
   if (!hd_cost_is_estimate(p))
-    return HEDDLE_OK;
+    return;
   hd_product product = hd_product_of(p, size_mnk);
   const int64_t sizes[] = {product.m, product.n, product.k};
-  HD_TRY(hd_schedule_enumerate(ctx, p->kernel, &list, &n));
+  hd_schedule_enumerate(ceilings, p, &list, &n);
   double chosen = hd_schedule_cost(p, s, sizes, ceilings).seconds, least = chosen * 0.9;
   for (size_t i = 0; i < n; i++) {
     double seconds = hd_schedule_cost(p, &list[i], sizes, ceilings).seconds;
@@ -98,5 +99,4 @@ heddle_status explain_print_promising(heddle_context *ctx, const hd_problem *p,
            least * 1e6, n, text);
   }
   free(list);
-  return HEDDLE_OK;
 }

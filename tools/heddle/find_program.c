@@ -29,6 +29,15 @@ char *find_program(const char *name) {
   return NULL;
 }
 
+char *find_beside(const char *name) {
+  char self[4096];
+  ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  self[n > 0 ? n : 0] = '\0';
+  char *slash = strrchr(self, '/');
+  char *found = slash ? program_in(self, (size_t)(slash - self), name) : NULL;
+  return found ? found : find_program(name);
+}
+
 char *compile_find_ptxas(void) {
   static const char usual[] = "/usr/local/cuda/bin";
   char *found = find_program("ptxas");

@@ -4,6 +4,8 @@
 
 /* The program where PATH has it (owned); NULL: nowhere. */
 char *find_program(const char *name);
+/* The same, where this program lies, first. */
+char *find_beside(const char *name);
 /* ptxas where PATH or the CUDA toolkit has it (owned); NULL: nowhere. */
 char *compile_find_ptxas(void);
 

@@ -22,6 +22,7 @@ static heddle_status refuse_choices(heddle_context *ctx, const compile_input *in
   const char *got = in->target     ? "target"
                     : in->schedule ? "schedule"
                     : in->db       ? "db"
+                    : in->service.server ? "server"
                     : sizes        ? "size"
                                    : NULL;
   if (!got)
@@ -48,7 +49,8 @@ heddle_status gen_role_compile(heddle_context *ctx, const compile_input *in,
   HD_TRY(check(ctx, module));
   const hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
   hd_emit_options options = {.header = "Written at role level, checked.",
-                             .user_ir = in->epilogue_text, .user_ir_bytes = in->epilogue_bytes};
+                             .user = {in->epilogue_text, in->epilogue_bytes,
+                                      in->epilogue_worker}};
   hd_emit_result emitted = {0};
   HD_TRY(hd_emit_ptx(ctx, module, &options, &emitted));
   code->name = hd_op_str(kernel, HD_ATTR_NAME);

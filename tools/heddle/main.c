@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "Compile/build.h"
 #include "Support/arena.h"
 #include "cli.h"
 #include "commands.h"
@@ -19,7 +20,7 @@ enum { N_COMMANDS = HD_COUNT(commands) };
 
 static void print_help(void) {
   printf("heddle: 2:4 sparse matrix multiply for tensor cores, as PTX\n\n"
-         "usage: heddle COMMAND [ARGUMENTS] | help COMMAND | --version\n\nCommands:\n");
+         "usage: heddle COMMAND [ARGUMENTS] | help COMMAND | --version | --build\n\nCommands:\n");
   for (int i = 0; i < N_COMMANDS; i++)
     printf("  %-11s %s\n", commands[i].name, commands[i].about);
   printf("\n`heddle COMMAND --help` shows its options and examples.\n\n"
@@ -62,6 +63,13 @@ static int dispatch(int argc, char **argv) {
   }
   if (!strcmp(word, "--version")) {
     printf("heddle %s\n", HEDDLE_VERSION);
+    return 0;
+  }
+  if (!strcmp(word, "--build")) { /* for programs: heddle-agent */
+    char sources[33];
+    hd_build_sources(sources);
+    printf("{\"version\": \"%s\", \"commit\": \"%s\", \"sources\": \"%s\"}\n",
+           HEDDLE_VERSION, hd_build_commit(), sources);
     return 0;
   }
   const command *found = find_command(word);

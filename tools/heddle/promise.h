@@ -2,7 +2,7 @@
 #ifndef HD_PROMISE_H
 #define HD_PROMISE_H
 
-#include "Tune/bench.h"
+#include "Bench/bench.h"
 
 #define PROMISE_ABOUT "launches overlap, A is read before the one ahead has ended: no, yes, both"
 

@@ -8,6 +8,6 @@
  * problem takes them: compile_input_sizes. */
 heddle_status sizes_read(heddle_context *ctx, const char *text, int64_t size[HD_N_ARG_KINDS]);
 
-#define SIZES_HINT_ABOUT "which tuned choice to take, where sizes are known at launch"
+#define SIZES_HINT_ABOUT "one schedule, for these sizes, where they are known at launch"
 
 #endif

@@ -3,6 +3,8 @@
 #define HD_TUNE_COMMANDS_H
 
 int tune_worker(int argc, char **argv);
+int tune_scripted(int argc, char **argv);
+int tune_lease(int argc, char **argv);
 int tune_merge(int argc, char **argv);
 int tune_export(int argc, char **argv);
 int tune_calibrate(int argc, char **argv);

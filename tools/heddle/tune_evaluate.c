@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Passes/schedule_fit.h"
+#include "Schedule/resolve.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/file.h"
@@ -19,7 +19,7 @@
 #include "tuned_file.h"
 
 static const char about[] =
-    "Judges the model and the search by measurements of many schedules: of --db (quick looks),\n"
+    "Evaluates the model and the search by measurements of many schedules: of --db (quick looks),\n"
     "or of a --csv file as `heddle tune --csv` and `heddle bench --format csv` write it. Each\n"
     "line: a product, how many schedules, Spearman's rank correlation of predicted and measured\n"
     "times, then over the best of all: the model's first, the best of its first five, and the\n"
@@ -36,7 +36,7 @@ typedef struct source {
 typedef struct measured {
   all_times all;               /* owned */
   hd_tuned *tuned;             /* owned; NULL: nothing is shipped */
-  const hd_ceilings *ceilings; /* borrowed from tuned, or the H200's */
+  const hd_device_model *ceilings; /* borrowed from tuned, or the H200's */
 } measured;
 
 static int check_source(const source *from) {
@@ -48,7 +48,7 @@ static int check_source(const source *from) {
 static heddle_status read_measured(heddle_context *ctx, const source *from, measured *m) {
   HD_TRY(tune_times_read(ctx, from->db ? from->db : TUNE_DB_DEFAULT, from->csv, &m->all));
   HD_TRY(tuned_open_ceilings(ctx, from->ceilings, &m->tuned));
-  m->ceilings = m->tuned ? hd_tuned_ceilings(m->tuned) : &hd_ceilings_h200;
+  m->ceilings = m->tuned ? hd_tuned_ceilings(m->tuned) : hd_device_model_of(NULL);
   return HEDDLE_OK;
 }
 
@@ -59,8 +59,8 @@ static void free_measured(measured *m) {
 
 /* ---- evaluate ---- */
 
-static heddle_status judge(heddle_context *ctx, const all_times *all, int64_t n_search,
-                           const hd_ceilings *ceilings) {
+static heddle_status evaluate(heddle_context *ctx, const all_times *all, int64_t n_search,
+                           const hd_device_model *ceilings) {
   hd_evaluation sum = {0}, worst = {.rank_correlation = 1};
   for (int64_t i = 0; i < all->n; i++) {
     const product_times *t = &all->list[i];
@@ -110,7 +110,7 @@ int tune_evaluate(int argc, char **argv) {
   measured m = {0};
   heddle_status status = read_measured(ctx, &from, &m);
   if (status == HEDDLE_OK)
-    status = judge(ctx, &m.all, top, m.ceilings);
+    status = evaluate(ctx, &m.all, top, m.ceilings);
   free_measured(&m);
   return cli_finish(ctx, status);
 }
@@ -118,13 +118,13 @@ int tune_evaluate(int argc, char **argv) {
 /* ---- calibrate ---- */
 
 static const char calibrate_about[] =
-    "Finds the device's ceilings (rates, latencies, factors of lib/Passes/schedule_cost.h) that\n"
+    "Finds the device's ceilings (rates, latencies, factors of lib/Schedule/cost.h) that\n"
     "predict the measurements best, the fast schedules of each product counting most, starting\n"
     "from --ceilings. Prints them, and writes them to -o as a file that --ceilings, and run,\n"
     "gen, bench and explain by --db, take. Measure some products with --exhaustive (and --only)\n"
     "first. Needs no device.";
 static const char calibrate_examples[] =
-    "heddle tune --grid docs/bench/unseen.grid --exhaustive --only group=8 --db sweep.db\n"
+    "heddle tune --grid docs/bench/unseen.grid --exhaustive --only raster_group=8 --db sweep.db\n"
     "heddle tune calibrate --db sweep.db -o mine.json\n"
     "heddle tune evaluate --db sweep.db --ceilings mine.json\n";
 
@@ -141,7 +141,8 @@ static heddle_status add_samples(heddle_context *ctx, const product_times *t, hd
   out->n_products++;
   for (int64_t i = 0; i < t->n; i++) {
     hd_sample s = {.problem = &front->problem, .seconds = t->list[i].seconds};
-    HD_TRY(hd_schedule_resolve(ctx, front->problem.kernel, t->list[i].schedule, &s.schedule));
+    HD_TRY(hd_schedule_read(ctx, hd_device_model_of(front->problem.target), &front->problem,
+                            t->list[i].schedule, &s.schedule));
     HD_PUSH(out->list, out->n, out->cap, s);
   }
   return HEDDLE_OK;
@@ -156,27 +157,28 @@ static void add_string(hd_strbuf *json, const char *text) {
   json_decref(string);
 }
 
-static void print_ceilings(const hd_ceilings *was, hd_ceilings *now, hd_strbuf *json) {
-  hd_ceilings before = *was;
+static void print_ceilings(const hd_device_model *was, hd_device_model *now, hd_strbuf *json) {
+  hd_device_model before = *was;
   hd_strbuf_add(json, "{\"version\": 1,\n\"choices\": [],\n\"ceilings\": {\"device\": ");
   add_string(json, now->device);
-  for (size_t i = 0; hd_ceiling_name(i); i++) {
-    double value = *hd_ceiling_at(now, i);
-    printf("%-16s %12.5g  was %.5g\n", hd_ceiling_name(i), value, *hd_ceiling_at(&before, i));
-    hd_strbuf_printf(json, ",\n  \"%s\": %.5g", hd_ceiling_name(i), value);
+  for (size_t i = 0; hd_device_rate_name(i); i++) {
+    double value = *hd_device_rate_at(now, i);
+    printf("%-16s %12.5g  was %.5g\n", hd_device_rate_name(i), value,
+           *hd_device_rate_at(&before, i));
+    hd_strbuf_printf(json, ",\n  \"%s\": %.5g", hd_device_rate_name(i), value);
   }
   hd_strbuf_add(json, "}}\n");
 }
 
-static heddle_status calibrate(heddle_context *ctx, const all_times *all, const hd_ceilings *from,
-                               const char *out) {
+static heddle_status calibrate(heddle_context *ctx, const all_times *all,
+                               const hd_device_model *from, const char *out) {
   if (all->other_device)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.device",
                     "got measurements of \"%s\" and of \"%s\"; legal: of one device", all->device,
                     all->other_device);
   samples s = {.front = hd_xmalloc(sizeof *s.front * (size_t)all->n)};
   hd_strbuf json = {0};
-  hd_ceilings c = *from;
+  hd_device_model c = *from;
   c.device = all->device && *all->device ? all->device : "a device without a name";
   heddle_status status = HEDDLE_OK;
   for (int64_t i = 0; i < all->n && status == HEDDLE_OK; i++)

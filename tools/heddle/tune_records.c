@@ -24,27 +24,27 @@ static double over(double of, double seconds) { return seconds > 0 ? of / second
 
 static bool print_choice(void *user, const hd_choice *c) {
   (void)user;
-  printf("%s: %.2f us, %.3fx the default's speed, ", c->product, c->seconds * 1e6,
-         over(c->default_seconds, c->seconds));
+  cli_print("%s: %.2f us, %.3fx the default's speed, ", c->product, c->seconds * 1e6,
+            over(c->default_seconds, c->seconds));
   if (c->sustained > 0)
     printf("sustained %.2f us, %.3fx, ", c->sustained * 1e6,
            over(c->default_sustained, c->sustained));
-  printf("%lld of %lld measured on %s\n  %s\n", (long long)c->n_measured, (long long)c->n_legal,
-         *c->device ? c->device : "an unknown device", c->schedule);
+  cli_print("%lld of %lld measured on %s\n  %s\n", (long long)c->n_measured,
+            (long long)c->n_legal, *c->device ? c->device : "an unknown device", c->schedule);
   return true;
 }
 
 static bool print_record(void *user, const hd_record *r) {
   (void)user;
-  printf("%s; %s; %s%s %.3f %.3f %.3f ", r->product, r->schedule, hd_verdict_name(r->verdict),
-         r->final ? " final" : "", r->median * 1e6, r->min * 1e6, r->max * 1e6);
+  cli_print("%s; %s; %s%s %.3f %.3f %.3f ", r->product, r->schedule, hd_verdict_name(r->verdict),
+            r->final ? " final" : "", r->median * 1e6, r->min * 1e6, r->max * 1e6);
   if (r->predicted > 0)
     printf("%.3f", r->predicted * 1e6);
   else
     printf("-");
   if (r->sustained > 0)
     printf(" sustained %.3f", r->sustained * 1e6);
-  printf("%s%s\n", *r->why ? " " : "", r->why);
+  cli_print("%s%s\n", *r->why ? " " : "", r->why);
   return true;
 }
 

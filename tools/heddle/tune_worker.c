@@ -10,13 +10,15 @@
 
 #include "Support/arena.h"
 #include "Support/diag.h"
+#include "Support/hash.h"
+#include "Tune/canary.h"
 #include "Tune/tune.h"
 #include "Tune/workload.h"
 #include "commands.h"
 #include "compile_input.h"
 #include "tune_commands.h"
 
-enum { LINE_BYTES = 8192, MOST_FINALISTS = HD_TUNE_MOST_FINALISTS + 1 };
+enum { LINE_BYTES = 8192, MOST_ROUNDS = 16, MOST_FINALISTS = HD_TUNE_MOST_FINALISTS + 2 };
 
 typedef struct worker {
   heddle_context *ctx;
@@ -84,6 +86,21 @@ static heddle_status do_product(worker *w, const char *text) {
   return HEDDLE_OK;
 }
 
+/* The hash of what ptxas made; false without ptxas, when nobody but the driver knows the code. */
+static bool cubin_hash(const heddle_compiled *compiled, char out[33]) {
+  size_t n_bytes;
+  const void *cubin = heddle_compiled_cubin(compiled, &n_bytes);
+  if (cubin)
+    hd_hash_format(hd_hash_bytes(cubin, n_bytes), out);
+  return cubin != NULL;
+}
+
+static void print_cubin(const heddle_compiled *compiled) {
+  char hash[33];
+  if (cubin_hash(compiled, hash))
+    printf(" cubin=%s", hash);
+}
+
 static heddle_status do_compile(worker *w, const char *schedule) {
   heddle_compiled *compiled;
   char *text = hd_product_problem(&w->product);
@@ -92,9 +109,24 @@ static heddle_status do_compile(worker *w, const char *schedule) {
       heddle_compile(w->ctx, "product", text, strlen(text), &w->compile, &compiled);
   free(text);
   HD_TRY(status);
+  printf("compiled");
+  print_cubin(compiled);
+  printf("\n");
   heddle_compiled_free(compiled);
-  printf("compiled\n");
   return HEDDLE_OK;
+}
+
+/* What the device said at the end of the measurement. */
+static hd_nvml_sample read_sensors(const worker *w) {
+  hd_nvml_sample s;
+  return w->nvml && hd_nvml_read(NULL, w->nvml, &s) == HEDDLE_OK ? s : (hd_nvml_sample){0};
+}
+
+static void print_state(const worker *w, const hd_candidate *c, const hd_nvml_sample *s) {
+  print_cubin(c->compiled);
+  if (w->nvml)
+    printf(" celsius=%u throttle=0x%llx", s->temperature_c, s->throttle);
+  printf("\n");
 }
 
 /* The quick look; sustained as well: then alone, and power and clock are of that. */
@@ -103,22 +135,25 @@ static heddle_status time_candidate(worker *w, const hd_candidate *c, bool susta
   size_t n_sets = hd_workload_n_sets(w->workload);
   double error;
   hd_timing t;
-  hd_nvml_sample s = {0};
+  hd_nvml_sample s;
   hd_alone alone;
   hd_rounds rounds = hd_rounds_quick(w->product.n);
   hd_contender contender = hd_candidate_contender(c);
   HD_TRY(hd_candidate_verify(w->ctx, c, &error));
-  HD_TRY(hd_measure_rounds(w->ctx, w->device, &contender, 1, n_sets, &rounds, &t));
+  HD_TRY(hd_measure_rounds(w->ctx, w->device, &contender, 1, n_sets, &rounds, &t, NULL));
   if (sustained) {
     HD_TRY(hd_measure_sustained(w->ctx, w->device, &contender, n_sets, SETTLE_S, SUSTAINED_S,
                                 w->nvml, &alone));
-    printf("ok %.9g %.9g %.9g %.4g %.0f %u %.9g\n", t.median, t.min, t.max, error, alone.power_w,
-           alone.sm_mhz, alone.sustained);
-    return HEDDLE_OK;
+    printf("ok %.9g %.9g %.9g %.4g %.0f %u %.9g windows=", t.median, t.min, t.max, error,
+           alone.power_w, alone.sm_mhz, alone.sustained);
+    for (int i = 0; i < HD_ALONE_WINDOWS; i++)
+      printf("%s%.9g", i ? "," : "", alone.window[i]);
+    s = read_sensors(w);
+  } else {
+    s = read_sensors(w);
+    printf("ok %.9g %.9g %.9g %.4g %.0f %u", t.median, t.min, t.max, error, s.power_w, s.sm_mhz);
   }
-  if (w->nvml && hd_nvml_read(NULL, w->nvml, &s) != HEDDLE_OK)
-    s = (hd_nvml_sample){0};
-  printf("ok %.9g %.9g %.9g %.4g %.0f %u\n", t.median, t.min, t.max, error, s.power_w, s.sm_mhz);
+  print_state(w, c, &s);
   return HEDDLE_OK;
 }
 
@@ -141,19 +176,27 @@ static heddle_status do_measure(worker *w, const char *schedule, bool sustained)
 static heddle_status play_final(worker *w, const hd_candidate *list, int32_t n, int32_t n_rounds) {
   hd_contender contender[MOST_FINALISTS];
   hd_timing t[MOST_FINALISTS];
+  double samples[MOST_FINALISTS * MOST_ROUNDS];
   hd_rounds rounds = hd_rounds_for(w->product.n);
   double error;
-  if (n_rounds)
+  if (n_rounds > 0 && n_rounds <= MOST_ROUNDS)
     rounds.n_rounds = n_rounds;
   for (int32_t i = 0; i < n; i++) {
     contender[i] = hd_candidate_contender(&list[i]);
     HD_TRY(hd_candidate_verify(w->ctx, &list[i], &error));
   }
   HD_TRY(hd_measure_rounds(w->ctx, w->device, contender, n, hd_workload_n_sets(w->workload),
-                           &rounds, t));
+                           &rounds, t, samples));
   printf("final");
   for (int32_t i = 0; i < n; i++)
     printf(" %.9g %.9g %.9g", t[i].median, t[i].min, t[i].max);
+  for (int32_t i = 0; i < n * rounds.n_rounds; i++)
+    printf("%s%.9g", i ? "," : " rounds=", samples[i]);
+  for (int32_t i = 0; i < n; i++) {
+    char hash[33] = "";
+    cubin_hash(list[i].compiled, hash);
+    printf("%s%s", i ? "," : " cubins=", hash);
+  }
   printf("\n");
   return HEDDLE_OK;
 }
@@ -177,12 +220,26 @@ static heddle_status do_final(worker *w, char *text) {
   return status;
 }
 
+/* The device alone, without a product: what it does today. */
+static heddle_status do_canary(worker *w) {
+  hd_canary canary;
+  if (!w->device)
+    HD_TRY(open_device(w));
+  HD_TRY(hd_canary_run(w->ctx, w->device, &canary));
+  hd_nvml_sample s = read_sensors(w);
+  printf("canary %.9g %.9g celsius=%u throttle=0x%llx\n", canary.read_s, canary.kernel_s,
+         s.temperature_c, s.throttle);
+  return HEDDLE_OK;
+}
+
 static heddle_status obey(worker *w, char *line) {
   char *text = strchr(line, ' ');
   if (text)
     *text++ = '\0';
   if (strcmp(line, "open") == 0)
     return do_open(w);
+  if (strcmp(line, "canary") == 0)
+    return do_canary(w);
   if (text && strcmp(line, "product") == 0)
     return do_product(w, text);
   if (text && strcmp(line, "compile") == 0)
@@ -194,7 +251,8 @@ static heddle_status obey(worker *w, char *line) {
   if (text && strcmp(line, "final") == 0)
     return do_final(w, text);
   return hd_error(w->ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.worker",
-                  "got \"%.40s\"; legal: product, open, compile, measure, alone, final", line);
+                  "got \"%.40s\"; legal: product, open, canary, compile, measure, alone, final",
+                  line);
 }
 
 static void serve(worker *w) {
@@ -213,7 +271,7 @@ static void serve(worker *w) {
 /* ---- the command ---- */
 
 static const char about[] =
-    "The child of `heddle tune`: answers requests, one a line. Not for use by hand.";
+    "The child of `heddle tune`: answers requests, one a line. Not for use by worker.";
 static const char examples[] = "heddle tune worker --cache DIR < requests\n";
 
 int tune_worker(int argc, char **argv) {

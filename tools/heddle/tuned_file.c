@@ -7,10 +7,11 @@
 
 #include "Support/diag.h"
 #include "Support/strbuf.h"
+#include "Tune/records.h"
 
 heddle_status tuned_open(heddle_context *ctx, const char *path, hd_tuned **tuned) {
   if (path)
-    return heddle_tuned_read(ctx, path, tuned);
+    return hd_records_read_tuned(ctx, path, tuned);
   char self[4096];
   ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
   self[len > 0 ? len : 0] = '\0';
@@ -23,6 +24,14 @@ heddle_status tuned_open(heddle_context *ctx, const char *path, hd_tuned **tuned
     status = heddle_tuned_read(ctx, hd_strbuf_text(&shipped), tuned);
   hd_strbuf_free(&shipped);
   return status;
+}
+
+heddle_status tuned_open_from(heddle_context *ctx, const char *path, const service_args *args,
+                              hd_tuned **tuned) {
+  if (path && args->server)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tuned.source",
+                    "got --db and --server; legal: one of them");
+  return args->server ? service_tuned(ctx, args, tuned) : tuned_open(ctx, path, tuned);
 }
 
 heddle_status tuned_open_ceilings(heddle_context *ctx, const char *path, hd_tuned **tuned) {

@@ -24,7 +24,7 @@ static heddle_status run(heddle_context *ctx, trial_kernel *kernel, const trial_
     HD_TRY(trial_launch_sim(ctx, kernel, request->sim_mode, request->seed, data, result));
   if (request->d_file)
     HD_TRY(write_d(ctx, manifest, request->d_file, data));
-  return trial_judge(ctx, manifest, request, data, result);
+  return trial_verify(ctx, manifest, request, data, result);
 }
 
 heddle_status trial_run(heddle_context *ctx, trial_kernel *kernel, const trial_request *request,

@@ -17,10 +17,12 @@
 
 /* ---- the kernel ---- */
 
-/* A compiled kernel and its manifest, parsed; loaded by its first trial on a device, which must
- * outlive it. Used by one thread at a time. Zero-initialise. */
+/* A kernel and its manifest, parsed; loaded by its first trial on a device, which must outlive it.
+ * Used by one thread at a time. Zero-initialise. */
 typedef struct trial_kernel {
-  heddle_compiled *compiled;
+  heddle_compiled *compiled; /* NULL: read from files */
+  heddle_image code;         /* borrowed from it, or from `file` */
+  char *file[2];             /* owned; NULL: none */
   hd_arena arena;
   hd_manifest manifest;
   heddle_kernel *loaded; /* NULL: not yet */
@@ -29,6 +31,13 @@ typedef struct trial_kernel {
 heddle_status trial_kernel_compile(heddle_context *ctx, const char *file, const char *text,
                                    size_t text_bytes, const heddle_compile_options *options,
                                    trial_kernel *kernel);
+/* The kernel of NAME.json, of `heddle gen`, with its code: NAME.ptx and NAME.cubin beside it, or of
+ * a bundle its part for `target` (NULL: the first that `runs` takes, else the first).
+ * HEDDLE_INVALID, HEDDLE_NOT_FOUND for files that are not of one gen, or not there. */
+typedef bool trial_runs(const void *user, const char *target);
+heddle_status trial_kernel_read(heddle_context *ctx, const char *path, const char *json,
+                                size_t json_bytes, const char *target, trial_runs *runs,
+                                const void *user, trial_kernel *kernel);
 void trial_kernel_free(trial_kernel *kernel);
 
 /* The family of packed A that the kernel reads. */
@@ -36,14 +45,14 @@ heddle_family trial_kernel_family(const hd_manifest *manifest);
 
 /* ---- what is asked ---- */
 
-/* An error planted in what the kernel gets, to see the comparison fail. */
-typedef enum trial_plant {
-  TRIAL_PLANT_NONE,
-  TRIAL_PLANT_METADATA, /* one code of one group */
-  TRIAL_PLANT_K_STEP,   /* one k-step of one slab is left out */
-  TRIAL_PLANT_ROWS,     /* two neighbouring rows swapped */
-  TRIAL_PLANT_SCALE     /* one block scale of A */
-} trial_plant;
+/* An error injected in what the kernel gets, to see the comparison fail. */
+typedef enum trial_fault {
+  TRIAL_FAULT_NONE,
+  TRIAL_FAULT_METADATA, /* one code of one group */
+  TRIAL_FAULT_K_STEP,   /* one k-step of one slab is left out */
+  TRIAL_FAULT_ROWS,     /* two neighbouring rows swapped */
+  TRIAL_FAULT_SCALE     /* one block scale of A */
+} trial_fault;
 
 /* The epilogue function of the user, for the reference. */
 typedef double trial_user(const void *user, double acc, int64_t row, int64_t col);
@@ -56,7 +65,7 @@ typedef struct trial_request {
   bool exact;                   /* small integers, compared bit for bit */
   float alpha, beta;            /* 0: 1 (0.5 and 2 when exact, so that a wrong one is seen) */
   uint32_t offset_b, offset_d;  /* bytes by which the pointers miss a multiple of 256 */
-  trial_plant plant;
+  trial_fault fault;
   bool bare;                    /* no guards: for a checker that knows each allocation's end */
   /* .npy (A: also canonical or packed); NULL: made */
   const char *a_file, *b_file, *c_file, *bias_file, *scale_a_file, *scale_b_file;

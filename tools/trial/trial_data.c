@@ -43,7 +43,7 @@ void trial_data_free(trial_data *data) {
     free(data->block[i].before);
   }
   free(data->a_dense);
-  free(data->a_planted);
+  free(data->an_injected);
   free(data->scales[0]);
   free(data->scales[1]);
 }
@@ -152,23 +152,23 @@ static heddle_status choose_limits(heddle_context *ctx, const hd_manifest *manif
   return HEDDLE_OK;
 }
 
-/* A as the kernel reads it, with the planted error. */
+/* A as the kernel reads it, with the injected fault. */
 static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest,
-                                trial_plant plant, trial_data *data) {
+                                trial_fault plant, trial_data *data) {
   heddle_family family = trial_kernel_family(manifest);
   uint64_t m = (uint64_t)data->shape.m, k = (uint64_t)data->shape.k;
   size_t n_bytes;
   HD_TRY(heddle_sparse_packed_bytes(ctx, manifest->a_elem, family, m, k, &n_bytes));
   HD_TRY(add_block(ctx, HD_ARG_A, manifest->a_elem, n_bytes, 0, data));
   trial_block *block = trial_data_block(data, HD_ARG_A);
-  if (plant == TRIAL_PLANT_NONE || plant == TRIAL_PLANT_SCALE)
+  if (plant == TRIAL_FAULT_NONE || plant == TRIAL_FAULT_SCALE)
     return heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, data->a_dense,
                                     data->a_row_bytes, block->data);
-  data->a_planted = hd_xmalloc(data->a_row_bytes * m);
-  memcpy(data->a_planted, data->a_dense, data->a_row_bytes * m);
-  HD_TRY(trial_plant_error(ctx, plant, manifest->a_elem, &data->shape, data->a_planted,
+  data->an_injected = hd_xmalloc(data->a_row_bytes * m);
+  memcpy(data->an_injected, data->a_dense, data->a_row_bytes * m);
+  HD_TRY(trial_inject_fault(ctx, plant, manifest->a_elem, &data->shape, data->an_injected,
                            data->a_row_bytes));
-  return heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, data->a_planted,
+  return heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, data->an_injected,
                                   data->a_row_bytes, block->data);
 }
 
@@ -288,7 +288,7 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
   HD_TRY(check_wanted(ctx, manifest, r->scale_a_file, HD_ARG_SCALE_A));
   HD_TRY(check_wanted(ctx, manifest, r->scale_b_file, HD_ARG_SCALE_B));
   HD_TRY(trial_operand_a(ctx, manifest, r, s, limit->a, &data->a_dense, &data->a_row_bytes));
-  HD_TRY(add_packed(ctx, manifest, r->plant, data));
+  HD_TRY(add_packed(ctx, manifest, r->fault, data));
   dense_operand b = {HD_ARG_B,    manifest->b_elem, trial_stored_b(manifest, s), r->b_file,
                      r->offset_b, limit->b,         limit->b_one_in};
   HD_TRY(add_dense(ctx, r->seed, &b, data));

@@ -11,14 +11,14 @@
 struct trial_device {
   heddle_runtime *runtime;
   char target[16];
-  pthread_mutex_t turn;
+  pthread_mutex_t lock;
 };
 
 heddle_status trial_device_open(heddle_context *ctx, trial_device **device) {
   trial_device *d = hd_try_zalloc(ctx, sizeof *d, "the device");
   if (!d)
     return HEDDLE_NO_MEMORY;
-  pthread_mutex_init(&d->turn, NULL);
+  pthread_mutex_init(&d->lock, NULL);
   heddle_status status = heddle_runtime_create(ctx, NULL, &d->runtime);
   if (status == HEDDLE_OK)
     status = heddle_device_use(ctx, d->runtime, 0);
@@ -35,7 +35,7 @@ void trial_device_close(trial_device *device) {
   if (!device)
     return;
   heddle_runtime_free(device->runtime);
-  pthread_mutex_destroy(&device->turn);
+  pthread_mutex_destroy(&device->lock);
   free(device);
 }
 
@@ -159,12 +159,12 @@ static heddle_status launch_and_wait(launch *l, const hd_manifest *manifest,
 static heddle_status load(heddle_context *ctx, const trial_device *device, trial_kernel *kernel) {
   if (kernel->loaded)
     return HEDDLE_OK;
-  size_t json_bytes;
-  const char *json = heddle_compiled_manifest(kernel->compiled, &json_bytes);
-  heddle_image image = {0};
-  image.cubin = heddle_compiled_cubin(kernel->compiled, &image.cubin_bytes);
-  image.ptx = heddle_compiled_ptx(kernel->compiled, &image.ptx_bytes);
-  return heddle_kernel_load(ctx, device->runtime, json, json_bytes, &image, &kernel->loaded);
+  char *json = NULL;
+  HD_TRY(hd_manifest_write(ctx, &kernel->manifest, &json));
+  heddle_status status = heddle_kernel_load(ctx, device->runtime, json, strlen(json),
+                                            &kernel->code, &kernel->loaded);
+  free(json);
+  return status;
 }
 
 static heddle_status run_turn(heddle_context *ctx, const trial_device *device,
@@ -183,8 +183,8 @@ heddle_status trial_launch_device(heddle_context *ctx, trial_device *device,
                                   trial_kernel *kernel, trial_data *data, trial_result *result) {
   HD_TRY(heddle_device_use(ctx, device->runtime, 0));
   HD_TRY(load(ctx, device, kernel));
-  pthread_mutex_lock(&device->turn);
+  pthread_mutex_lock(&device->lock);
   heddle_status status = run_turn(ctx, device, kernel, data, result);
-  pthread_mutex_unlock(&device->turn);
+  pthread_mutex_unlock(&device->lock);
   return status;
 }

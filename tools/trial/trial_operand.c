@@ -1,4 +1,4 @@
-/* A: made by seed, or read from a file of any form, and the errors planted in it. */
+/* A: made by seed, or read from a file of any form, and the errors injected in it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,7 +121,7 @@ heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,
                   (unsigned long long)k);
 }
 
-/* ---- planted errors ---- */
+/* ---- injected faults ---- */
 
 enum { SLAB_ROWS = 64 };
 
@@ -138,7 +138,7 @@ static bool is_free(heddle_elem elem, const void *dense, size_t first, int64_t n
 
 /* Moves one unit (an element, or a pair of 4-bit ones) to a free place of its group: the values
  * stay, one code changes. */
-static bool plant_metadata(heddle_elem elem, const trial_shape *s, void *dense) {
+static bool inject_metadata(heddle_elem elem, const trial_shape *s, void *dense) {
   int64_t group = heddle_elem_get(elem)->group, unit = group / hd_sparse_rule_get(elem)->n_units;
   for (int64_t row = s->m - 1; row >= 0; row--)
     for (int64_t first = (s->k / group - 1) * group; first >= 0; first -= group)
@@ -155,7 +155,7 @@ static bool plant_metadata(heddle_elem elem, const trial_shape *s, void *dense) 
   return false;
 }
 
-static bool plant_k_step(heddle_elem elem, const trial_shape *s, void *dense) {
+static bool inject_k_step(heddle_elem elem, const trial_shape *s, void *dense) {
   int64_t step = 512 / heddle_elem_get(elem)->container_bits;
   int64_t first = (s->k - 1) / step * step;
   for (int64_t row = 0; row < s->m && row < SLAB_ROWS; row++)
@@ -164,7 +164,7 @@ static bool plant_k_step(heddle_elem elem, const trial_shape *s, void *dense) {
   return true;
 }
 
-static bool plant_rows(const trial_shape *s, uint8_t *dense, size_t row_bytes) {
+static bool inject_rows(const trial_shape *s, uint8_t *dense, size_t row_bytes) {
   if (s->m < 2)
     return false;
   uint8_t *last = dense + (size_t)(s->m - 1) * row_bytes, *kept = hd_xmalloc(row_bytes);
@@ -175,14 +175,14 @@ static bool plant_rows(const trial_shape *s, uint8_t *dense, size_t row_bytes) {
   return true;
 }
 
-heddle_status trial_plant_error(heddle_context *ctx, trial_plant plant, heddle_elem elem,
+heddle_status trial_inject_fault(heddle_context *ctx, trial_fault plant, heddle_elem elem,
                                 const trial_shape *shape, void *dense, size_t row_bytes) {
-  bool planted = plant == TRIAL_PLANT_METADATA ? plant_metadata(elem, shape, dense)
-                 : plant == TRIAL_PLANT_K_STEP ? plant_k_step(elem, shape, dense)
-                                               : plant_rows(shape, dense, row_bytes);
-  if (planted)
+  bool injected = plant == TRIAL_FAULT_METADATA ? inject_metadata(elem, shape, dense)
+                 : plant == TRIAL_FAULT_K_STEP ? inject_k_step(elem, shape, dense)
+                                               : inject_rows(shape, dense, row_bytes);
+  if (injected)
     return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.plant",
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.fault",
                   "a matrix of %lld x %lld has no place for that error", (long long)shape->m,
                   (long long)shape->k);
 }

@@ -41,7 +41,7 @@ typedef struct trial_data {
   trial_block block[TRIAL_MAX_BLOCKS];
   int n_blocks;
   void *a_dense; /* owned: m x k */
-  void *a_planted; /* owned: the same with the planted error; NULL: none */
+  void *an_injected; /* owned: the same with the injected fault; NULL: none */
   size_t a_row_bytes;
   uint8_t *scales[2]; /* owned: block scales of A (m rows) and of B (n), row-major; NULL: none */
   size_t guard_bytes;
@@ -61,8 +61,8 @@ void trial_data_compare_d(const trial_data *data, void *taken, trial_result *res
 /* The block of an argument, NULL when the kernel does not take it. */
 trial_block *trial_data_block(const trial_data *data, hd_arg_kind kind);
 
-/* Block scales of a row, in a granule and in all; 0 where the problem has none. */
-int64_t trial_scales_a_granule(const hd_manifest *manifest);
+/* Block scales of a row, in a k-block and in all; 0 where the problem has none. */
+int64_t trial_scales_a_k_block(const hd_manifest *manifest);
 int64_t trial_scales_a_row(const hd_manifest *manifest, const trial_shape *shape);
 /* Bytes that the `which`-th operand's (0: A) take. */
 int64_t trial_block_scale_bytes(const hd_manifest *manifest, const trial_shape *shape, int which);
@@ -79,8 +79,8 @@ heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,
 /* Into `asked`, the sizes that the request's files give and nobody has asked for or fixed. */
 heddle_status trial_operand_sizes(heddle_context *ctx, const hd_manifest *manifest,
                                   const trial_request *request, int64_t *asked);
-/* The planted error, in a copy of A. */
-heddle_status trial_plant_error(heddle_context *ctx, trial_plant plant, heddle_elem elem,
+/* The injected fault, in a copy of A. */
+heddle_status trial_inject_fault(heddle_context *ctx, trial_fault plant, heddle_elem elem,
                                 const trial_shape *shape, void *dense, size_t row_bytes);
 
 /* The launch: fills the blocks with what memory holds afterwards. */
@@ -90,8 +90,8 @@ heddle_status trial_launch_sim(heddle_context *ctx, const trial_kernel *kernel, 
                                uint64_t seed, trial_data *data, trial_result *result);
 
 /* Judges guards, gaps between rows, untouched inputs and numbers into the result. */
-heddle_status trial_judge(heddle_context *ctx, const hd_manifest *manifest,
-                          const trial_request *request, const trial_data *data,
-                          trial_result *result);
+heddle_status trial_verify(heddle_context *ctx, const hd_manifest *manifest,
+                           const trial_request *request, const trial_data *data,
+                           trial_result *result);
 
 #endif

@@ -10,17 +10,17 @@
 
 /* Finite in ue8m0 and ue4m3. */
 enum { PAD = 0x5a };
-/* An exponent, or the mantissa's lowest bit, of a planted error. */
+/* An exponent, or the mantissa's lowest bit, of a injected fault. */
 enum { ONE_MORE = 1 };
 
-/* The first scale of the last granule that has a whole block: a part of one may be all zeros. */
-static int64_t last_granule(int64_t whole_blocks, int64_t each) {
+/* The first scale of the last k-block that has a whole block: a part of one may be all zeros. */
+static int64_t last_k_block(int64_t whole_blocks, int64_t each) {
   return whole_blocks > 0 ? (whole_blocks - 1) / each * each : 0;
 }
 
-int64_t trial_scales_a_granule(const hd_manifest *manifest) {
-  int64_t granule_k = 1024 / heddle_elem_get(manifest->a_elem)->container_bits;
-  return manifest->scale_block ? granule_k / manifest->scale_block : 0;
+int64_t trial_scales_a_k_block(const hd_manifest *manifest) {
+  int64_t k_block_size = 1024 / heddle_elem_get(manifest->a_elem)->container_bits;
+  return manifest->scale_block ? k_block_size / manifest->scale_block : 0;
 }
 
 int64_t trial_scales_a_row(const hd_manifest *manifest, const trial_shape *s) {
@@ -43,18 +43,18 @@ static heddle_status read_scales(heddle_context *ctx, const char *path, heddle_e
 
 /* Where the i-th scale of a row is stored. */
 static int64_t place_of(const hd_manifest *manifest, int64_t pitch, int64_t row, int64_t i) {
-  int64_t each = trial_scales_a_granule(manifest);
+  int64_t each = trial_scales_a_k_block(manifest);
   return manifest->scale_tiles
              ? row / 128 * pitch + i / 4 * 512 + row % 32 * 16 + row % 128 / 32 * 4 + i % 4
              : i / each * pitch + row * each + i % each;
 }
 
-/* Granules stand at the pitch, and the last one ends with its last scale; tiles are whole. */
+/* K-blocks stand at the pitch, and the last one ends with its last scale; tiles are whole. */
 int64_t trial_block_scale_bytes(const hd_manifest *manifest, const trial_shape *s, int which) {
-  int64_t each = trial_scales_a_granule(manifest), rows = which ? s->n : s->m;
-  int64_t granules = (trial_scales_a_row(manifest, s) + each - 1) / each;
+  int64_t each = trial_scales_a_k_block(manifest), rows = which ? s->n : s->m;
+  int64_t k_blocks = (trial_scales_a_row(manifest, s) + each - 1) / each;
   int64_t pitch = which ? s->ldsb : s->ldsa;
-  return manifest->scale_tiles ? (rows + 127) / 128 * pitch : (granules - 1) * pitch + rows * each;
+  return manifest->scale_tiles ? (rows + 127) / 128 * pitch : (k_blocks - 1) * pitch + rows * each;
 }
 
 heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifest,
@@ -63,7 +63,7 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
   hd_arg_kind kind = which ? HD_ARG_BLOCK_SCALE_B : HD_ARG_BLOCK_SCALE_A;
   heddle_elem elem = hd_manifest_arg(manifest, kind)->elem;
   int64_t rows = which ? s->n : s->m, pitch = which ? s->ldsb : s->ldsa;
-  int64_t blocks = trial_scales_a_row(manifest, s), each = trial_scales_a_granule(manifest);
+  int64_t blocks = trial_scales_a_row(manifest, s), each = trial_scales_a_k_block(manifest);
   if (r->block_scale_file[which]) {
     HD_TRY(read_scales(ctx, r->block_scale_file[which], elem, (uint64_t)rows, (uint64_t)blocks,
                        scales));
@@ -75,7 +75,7 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
     hd_fill_scales(&fill, elem, (uint64_t)rows, (uint64_t)blocks, *scales);
   }
   const heddle_block_scale_shape shape = {
-      .order = manifest->scale_tiles ? HEDDLE_SCALES_TILES : HEDDLE_SCALES_GRANULES,
+      .order = manifest->scale_tiles ? HEDDLE_SCALES_TILES : HEDDLE_SCALES_K_BLOCKS,
       .elem = manifest->a_elem,
       .block = (uint32_t)manifest->scale_block,
       .rows = (uint64_t)rows,
@@ -89,8 +89,8 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
   for (int64_t row = 0; row < rows; row++)
     for (int64_t i = blocks; i % each; i++)
       to[place_of(manifest, pitch, row, i)] = PAD;
-  if (r->plant == TRIAL_PLANT_SCALE && which == 0)
-    to[place_of(manifest, pitch, rows - 1, last_granule(s->k / manifest->scale_block, each))] +=
+  if (r->fault == TRIAL_FAULT_SCALE && which == 0)
+    to[place_of(manifest, pitch, rows - 1, last_k_block(s->k / manifest->scale_block, each))] +=
         ONE_MORE;
   return HEDDLE_OK;
 }

@@ -69,10 +69,10 @@ static void choose_pitch(const hd_manifest *manifest, hd_arg_kind kind, const in
   *pitch = arg && arg->fixed > 0 ? arg->fixed : asked[kind] ? asked[kind] : round_up(row, unit);
 }
 
-/* Of a granule of all rows; in tiles, of 128 rows' whole granules. */
+/* Of a k-block of all rows; in tiles, of 128 rows' whole k-blocks. */
 static void choose_scale_pitches(const hd_manifest *manifest, const int64_t *asked,
                                  trial_shape *s) {
-  int64_t each = trial_scales_a_granule(manifest);
+  int64_t each = trial_scales_a_k_block(manifest);
   choose_pitch(manifest, HD_ARG_LDSA, asked, s->m * each, &s->ldsa);
   choose_pitch(manifest, HD_ARG_LDSB, asked, s->n * each, &s->ldsb);
   if (manifest->scale_tiles)

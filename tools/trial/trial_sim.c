@@ -57,10 +57,10 @@ static heddle_status plan_launch(heddle_context *ctx, const hd_manifest *manifes
 /* A sound kernel stays well below, what waits in a circle is found before. Narrow products cost as
  * many instructions as wide ones: tiles are whole, and each step of k is waited for. */
 uint64_t trial_most_steps(int64_t m, int64_t n, int64_t k) {
-  enum { LEAST = 20000000, PRODUCTS_A_STEP = 100, ROWS = 64, COLUMNS = 64 };
+  enum { MINIMUM = 20000000, PRODUCTS_A_STEP = 100, ROWS = 64, COLUMNS = 64 };
   double rows = (double)((m + ROWS - 1) / ROWS * ROWS);
   double columns = (double)((n + COLUMNS - 1) / COLUMNS * COLUMNS);
-  return LEAST + (uint64_t)(rows * columns * (double)k / 2 / PRODUCTS_A_STEP);
+  return MINIMUM + (uint64_t)(rows * columns * (double)k / 2 / PRODUCTS_A_STEP);
 }
 
 static heddle_status simulate(heddle_context *ctx, const trial_kernel *kernel, hd_sim_mode mode,
@@ -76,8 +76,11 @@ static heddle_status simulate(heddle_context *ctx, const trial_kernel *kernel, h
   if (!plan.grid_x)
     return HEDDLE_OK;
   if (w->n_bytes) {
-    buffers[n] = (hd_sim_buffer){"workspace", address_of((int)n), w->n_bytes, w->data, true,
-                                 false, false};
+    buffers[n] = (hd_sim_buffer){.name = "workspace",
+                                 .address = address_of((int)n),
+                                 .n_bytes = w->n_bytes,
+                                 .data = w->data,
+                                 .writable = true};
     n++;
   }
   hd_sim_launch launch = {.file = kernel->manifest.name,
@@ -85,7 +88,8 @@ static heddle_status simulate(heddle_context *ctx, const trial_kernel *kernel, h
                           .values = &data->values,
                           .buffers = buffers,
                           .n_buffers = n};
-  launch.ptx = heddle_compiled_ptx(kernel->compiled, &launch.ptx_bytes);
+  launch.ptx = kernel->code.ptx;
+  launch.ptx_bytes = kernel->code.ptx_bytes;
   const trial_shape *s = &data->shape;
   hd_sim_options options = {
       .seed = seed, .mode = mode, .max_steps = trial_most_steps(s->m, s->n, s->k)};

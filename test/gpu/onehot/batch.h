@@ -1,4 +1,4 @@
-/* batch.h: many problems of one form, run together, compared element by element. What is judged
+/* batch.h: many problems of one form, run together, compared element by element. What is compared
  * here is lib/Spec: nothing else says where an element lies. */
 #ifndef ONEHOT_BATCH_H
 #define ONEHOT_BATCH_H

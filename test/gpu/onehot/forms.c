@@ -82,5 +82,6 @@ bool forms_of_overflow(const hd_spec_row *row, form_visit *visit, void *user) {
 
 bool row_runs(const hd_spec_row *row, const hd_target *target) {
   return row->family != HD_FAMILY_TCGEN05_SP && row->family <= HD_FAMILY_STMATRIX &&
-         !row->scale_vec && row->layout_judge != HD_JUDGE_NONE && hd_spec_min_ptx(row, target);
+         !row->scale_vec && row->layout_verified_by != HD_VERIFIED_BY_NONE &&
+         hd_spec_min_ptx(row, target);
 }

@@ -4,7 +4,7 @@
 
 #include "packing.h"
 
-/* Matrix instructions with a judged layout that the target has. */
+/* Matrix instructions with a verified layout that the target has. */
 bool row_runs(const hd_spec_row *row, const hd_target *target);
 
 /* The form that kernels use: A in core matrices without swizzle, B in 128-byte rows. */

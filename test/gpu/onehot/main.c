@@ -13,7 +13,7 @@
 
 typedef struct options {
   const char *row, *target; /* of --dump */
-  bool quick, dump, plant;
+  bool quick, dump, inject;
   unsigned shard, n_shards; /* every n_shards-th row from number `shard` */
 } options;
 
@@ -33,7 +33,7 @@ static bool run_form(session *s, const form *f, bool (*cases)(batch *, problem *
     free(text);
     return true;
   }
-  problem_init(&p, f->row, s->o.plant);
+  problem_init(&p, f->row, s->o.inject);
   batch *b = batch_open(s->g, f, s->target, t);
   if (!b)
     return false;
@@ -72,7 +72,7 @@ static bool run_mma(session *s, const hd_spec_row *row, totals *t) {
 
 static bool run_move(session *s, const hd_spec_row *row, totals *t) {
   if (!s->o.dump)
-    return matrix_move_run(s->g, row, s->target, s->o.plant, t);
+    return matrix_move_run(s->g, row, s->target, s->o.inject, t);
   char *text = matrix_move_text(row, s->target);
   printf("// %s\n%s\n", row->name, text);
   free(text);
@@ -120,7 +120,7 @@ static int read_options(int argc, char **argv, options *o) {
       {"row", CLI_TEXT, &o->row, "NAME", "this one only"},
       {"quick", CLI_FLAG, &o->quick, NULL, "of wgmma n64 and n192 only"},
       {"shard", CLI_TEXT, &shard, "I/N", "every N-th row, from the I-th (0) on"},
-      {"plant", CLI_FLAG, &o->plant, NULL, "swap two metadata codes, or rows: must mismatch"},
+      {"inject", CLI_FLAG, &o->inject, NULL, "swap two metadata codes, or rows: must mismatch"},
       {"dump", CLI_FLAG, &o->dump, NULL, "print the PTX; needs no device"},
       {"target", CLI_TEXT, &o->target, "T", "of --dump (sm_90a)"},
       {0}};

@@ -63,7 +63,7 @@ static uint8_t unpacked(const hd_spec_row *row, const uint8_t *memory, unsigned 
 
 /* Results of ldmatrix are the registers (word reg * 32 + lane), of stmatrix the image. */
 static unsigned count_wrong(const hd_spec_row *row, const uint8_t *image, const uint32_t *words,
-                            bool plant, unsigned *n_checks) {
+                            bool inject, unsigned *n_checks) {
   const hd_fragment *f = row->fragment[HD_OPERAND_D];
   unsigned n_wrong = 0, bytes = f->field_bits / 8;
   for (unsigned lane = 0; lane < 32; lane++)
@@ -72,7 +72,7 @@ static unsigned count_wrong(const hd_spec_row *row, const uint8_t *image, const 
         uint32_t r, c;
         hd_fragment_at(f, lane, reg, byte / bytes, &r, &c);
         uint8_t expected =
-            unpacked(row, image + (r ^ plant) * 16, c * bytes + byte % bytes);
+            unpacked(row, image + (r ^ inject) * 16, c * bytes + byte % bytes);
         ++*n_checks;
         n_wrong += expected != (uint8_t)(words[reg * 32 + lane] >> 8 * byte);
       }
@@ -92,15 +92,15 @@ gpu_job matrix_move_job(matrix_move *move) {
                    .n_threads = 32};
 }
 
-unsigned matrix_move_wrong(const hd_spec_row *row, matrix_move *move, bool plant,
+unsigned matrix_move_wrong(const hd_spec_row *row, matrix_move *move, bool inject,
                            unsigned *n_checks) {
   bool load = row->family == HD_FAMILY_LDMATRIX;
   *n_checks = 0;
   return count_wrong(row, (const uint8_t *)(load ? move->in : move->out),
-                     load ? move->out : move->in, plant, n_checks);
+                     load ? move->out : move->in, inject, n_checks);
 }
 
-bool matrix_move_run(gpu *g, const hd_spec_row *row, const hd_target *target, bool plant,
+bool matrix_move_run(gpu *g, const hd_spec_row *row, const hd_target *target, bool inject,
                      totals *t) {
   matrix_move move;
   gpu_kernel kernel;
@@ -114,7 +114,7 @@ bool matrix_move_run(gpu *g, const hd_spec_row *row, const hd_target *target, bo
   bool ran = gpu_run(g, &kernel, &job);
   gpu_unload(g, &kernel);
   if (ran) {
-    t->mismatches += matrix_move_wrong(row, &move, plant, &n_checks);
+    t->mismatches += matrix_move_wrong(row, &move, inject, &n_checks);
     t->checks += n_checks;
   }
   t->cases++;

@@ -16,12 +16,12 @@ typedef struct matrix_move {
 char *matrix_move_text(const hd_spec_row *row, const hd_target *target); /* owned */
 /* Numbers the elements; the job borrows move. */
 gpu_job matrix_move_job(matrix_move *move);
-/* Bytes that are not where specs/ says. plant: looks into the neighbouring row, and must find
+/* Bytes that are not where specs/ says. inject: looks into the neighbouring row, and must find
  * some. */
-unsigned matrix_move_wrong(const hd_spec_row *row, matrix_move *move, bool plant,
+unsigned matrix_move_wrong(const hd_spec_row *row, matrix_move *move, bool inject,
                            unsigned *n_checks);
 
-bool matrix_move_run(gpu *g, const hd_spec_row *row, const hd_target *target, bool plant,
+bool matrix_move_run(gpu *g, const hd_spec_row *row, const hd_target *target, bool inject,
                      totals *t);
 
 #endif

@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-void problem_init(problem *p, const hd_spec_row *row, bool plant) {
+void problem_init(problem *p, const hd_spec_row *row, bool inject) {
   const heddle_elem_info *a = heddle_elem_get(row->operand[HD_OPERAND_A].elem);
   const heddle_elem_info *b = heddle_elem_get(row->operand[HD_OPERAND_B].elem);
   memset(p, 0, sizeof *p);
   p->row = row;
-  p->plant = plant;
+  p->inject = inject;
   p->group = a->group;
   p->kept = a->kept;
   p->is_unsigned_a = a->kind == HEDDLE_UNSIGNED;
@@ -66,13 +66,13 @@ void problem_random_values(problem *p) {
       p->c[m][n] = small_value(p, false, false);
 }
 
-static unsigned planted_code(const problem *p, unsigned code) {
+static unsigned injected_code(const problem *p, unsigned code) {
   unsigned first = 0x4, second = p->group == 2 ? 0xE : 0x8;
-  return !p->plant ? code : code == first ? second : code == second ? first : code;
+  return !p->inject ? code : code == first ? second : code == second ? first : code;
 }
 
 unsigned problem_k(const problem *p, unsigned m, unsigned cc) {
-  unsigned g = cc / p->kept, slot = cc % p->kept, code = planted_code(p, p->code[m][g]);
+  unsigned g = cc / p->kept, slot = cc % p->kept, code = injected_code(p, p->code[m][g]);
   if (p->group == 2)
     return g * 2 + (code == 0xE);
   if (p->group == 4)

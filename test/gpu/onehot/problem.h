@@ -16,10 +16,11 @@ typedef struct problem {
   int8_t b[MAX_K][MAX_N];
   int8_t c[MAX_M][MAX_N];
   uint64_t seed;
-  bool plant; /* reads codes 0x4 and 0x8 (tf32: 0x4, 0xE) the wrong way round: a test of the test */
+  bool
+      inject; /* reads codes 0x4 and 0x8 (tf32: 0x4, 0xE) the wrong way round: a test of the test */
 } problem;
 
-void problem_init(problem *p, const hd_spec_row *row, bool plant);
+void problem_init(problem *p, const hd_spec_row *row, bool inject);
 void problem_clear(problem *p);
 uint32_t problem_random(problem *p);
 /* The valid metadata codes of the row's type. */

@@ -83,7 +83,7 @@ static int read_options(int argc, char **argv, session *s) {
       {"shard", CLI_TEXT, &shard, "I/N", "every N-th row, from the I-th (0) on"},
       {"dry", CLI_FLAG, &s->dry, NULL, "no device: a product in double precision instead"},
       {"target", CLI_TEXT, &s->target, "T", "of --dry (sm_90a)"},
-      {"plant", CLI_FLAG, &s->sides.plant, NULL, "invert a bit of A in the simulator: must fail"},
+      {"inject", CLI_FLAG, &s->sides.inject, NULL, "invert a bit of A in the simulator: must fail"},
       {0}};
   const cli_command command = {"heddle-simhw [OPTIONS]", about, examples, list, 0, 0};
   int code = cli_parse(&command, argc, argv, NULL, NULL);

@@ -115,7 +115,7 @@ static void make_cases(comparison *c) {
 }
 
 static void flip_all(comparison *c) {
-  for (unsigned i = 0; c->s->plant && i < c->n_cases; i++)
+  for (unsigned i = 0; c->s->inject && i < c->n_cases; i++)
     packing_flip(c->packing, c->in + i * packing_in_bytes(c->packing));
 }
 
@@ -234,7 +234,7 @@ static bool compare_moves(const sides *s, const hd_spec_row *row, const char *te
     return false;
   job = matrix_move_job(&sim);
   uint32_t first = sim.in[0];
-  sim.in[0] ^= s->plant;
+  sim.in[0] ^= s->inject;
   if (!sim_device_run(row->name, text, &job))
     return false;
   sim.in[0] = first;

@@ -8,7 +8,7 @@
 typedef struct sides {
   gpu *g; /* NULL: none */
   const hd_target *target;
-  bool plant; /* the simulator sees one bit of A inverted */
+  bool inject; /* the simulator sees one bit of A inverted */
 } sides;
 
 /* Over all cases of a row. rel: difference over |c| + sum of |a*b|, the scale of rounding

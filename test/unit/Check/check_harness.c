@@ -40,7 +40,7 @@ char *kernel_text(const char *file) {
 heddle_status check_text(const char *text, hd_check_report *report) {
   heddle_context *ctx = heddle_context_create();
   hd_module *module = NULL;
-  heddle_status status = hd_parse(ctx, "planted", text, strlen(text), &module);
+  heddle_status status = hd_parse(ctx, "injected", text, strlen(text), &module);
   if (status == HEDDLE_OK)
     status = hd_check(ctx, module, NULL, report);
   for (size_t i = 0; status == HEDDLE_INVALID && i < heddle_context_count(ctx); i++)
@@ -60,10 +60,10 @@ static bool names_one_of(const char *rules, const hd_check_report *report) {
   return false;
 }
 
-int count_missed(const planted *errors, size_t n) {
+int count_missed(const injected *errors, size_t n) {
   int n_failed = 0;
   for (size_t i = 0; i < n; i++) {
-    const planted *p = &errors[i];
+    const injected *p = &errors[i];
     char *text = kernel_text(p->file);
     for (int e = 0; e < MOST_EDITS && p->edits[e].from; e++)
       text = replace(text, &p->edits[e]);

@@ -1,4 +1,4 @@
-/* Kernels of test/check/Inputs, as they are or with an error planted, before the checker. */
+/* Kernels of test/check/Inputs, as they are or with an error injected, before the checker. */
 #ifndef CHECK_HARNESS_H
 #define CHECK_HARNESS_H
 
@@ -19,10 +19,10 @@ typedef struct edit {
   const char *from, *to;
 } edit;
 
-typedef struct planted {
+typedef struct injected {
   const char *name, *file, *rules; /* rules: any of these words */
   edit edits[MOST_EDITS];
-} planted;
+} injected;
 
 /* The text of an input; owned. */
 char *kernel_text(const char *file);
@@ -30,6 +30,6 @@ char *kernel_text(const char *file);
 char *replace(char *text, const edit *e);
 heddle_status check_text(const char *text, hd_check_report *report);
 /* How many of the errors were not found by one of their rules; each is named. */
-int count_missed(const planted *errors, size_t n);
+int count_missed(const injected *errors, size_t n);
 
 #endif

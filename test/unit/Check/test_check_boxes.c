@@ -39,7 +39,7 @@
         "        copy.tma %tb, %sb, %c, %k0, %n1, %full {bytes = 1024, offset = 1024}\n"           \
   }
 
-static const planted table[] = {
+static const injected table[] = {
     /* columns that are there */
     {"a bound one column short", CLUSTER, "data",
      {CHOOSE("lt", "%less", "%at", "%c0"), SIZES("%less: i32 = sub %n, %c1")}},
@@ -51,7 +51,7 @@ static const planted table[] = {
     {"nothing but what is past N", CLUSTER, "data", {CHOOSE("ge", "%n", "%at", "%c0")}},
     {"the first columns for all", CLUSTER, "data", {BEGIN("      %nh: i32 = add %c0, %c0\n")}},
     {"the first half for both", CLUSTER, "data", {CHOOSE("lt", "%n", "%n0", "%c0")}},
-    {"another granule", CLUSTER, "data",
+    {"another k-block", CLUSTER, "data",
      {RIGHT, {SECOND, "%c0, %nh, %full {offset = 4096, bytes = 4096"}}},
     {"other columns in one turn of several", CLUSTER, "data",
      {{"%k0: i32 = mul", "%begins: i1 = cmp %i, %c0 {pred = eq}\n"
@@ -74,7 +74,7 @@ static const planted table[] = {
      {RIGHT, SIZES("%more: i32 = add %n, %c16"), {"%cold, %m, %n,", "%cold, %m, %more,"}}},
 };
 
-static void find_planted(void **state) {
+static void find_injected(void **state) {
   (void)state;
   assert_int_equal(count_missed(table, HD_COUNT(table)), 0);
 }
@@ -102,7 +102,7 @@ static void accept_anything(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(find_planted),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(find_injected),
                                      cmocka_unit_test(accept_anything)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

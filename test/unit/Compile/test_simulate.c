@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "Kernel/manifest.h"
 #include "heddle/compile.h"
 #include "heddle/simulate.h"
 #include "heddle/sparse.h"
@@ -144,6 +145,9 @@ static void a_wrong_launch_is_told(void **state) {
   refused(f, &s, HEDDLE_INVALID, "launch.args");
   assert_non_null(strstr(heddle_context_get(f->ctx, 0)->text, "a, b, d, n, ldd, alpha"));
   s = simulation_of(f);
+  s.arg_bytes = NULL;
+  refused(f, &s, HEDDLE_INVALID, "simulate.args");
+  s = simulation_of(f);
   s.order = (heddle_sim_order)3;
   refused(f, &s, HEDDLE_INVALID, "simulate.order");
   s = simulation_of(f);
@@ -169,7 +173,19 @@ static void a_missing_wait_is_found(void **state) {
   while ((wait = strstr(wait, "cp.async.wait_group")))
     memcpy(wait, "//", 2);
   s.ptx = ptx;
+  refused(f, &s, HEDDLE_INVALID, "manifest.code"); /* it is not that of the manifest any more */
+  hd_arena arena = {0};
+  hd_manifest manifest;
+  char *json = NULL;
+  assert_int_equal(hd_manifest_read(NULL, s.manifest, s.manifest_bytes, &arena, &manifest),
+                   HEDDLE_OK);
+  hd_manifest_name_code(&manifest, &(heddle_image){.ptx = ptx, .ptx_bytes = s.ptx_bytes});
+  assert_int_equal(hd_manifest_write(NULL, &manifest, &json), HEDDLE_OK);
+  s.manifest = json;
+  s.manifest_bytes = strlen(json);
   assert_int_equal(heddle_simulate(f->ctx, &s), HEDDLE_MISMATCH);
+  hd_arena_free(&arena);
+  free(json);
   free(ptx);
   drop(f);
 }

@@ -28,7 +28,7 @@ static bool prints_row(const char *ptx, const hd_spec_row *row) {
   return false;
 }
 
-/* Where ptxas makes code; elsewhere it only parses, which is where it judges target and version.
+/* Where ptxas makes code; elsewhere it only parses, which is where it checks target and version.
  * Not on sm_8x, where ptxas 13.0.88 itself dies of mbarrier.test_wait with a state; test_emit_rows
  * makes code of mma.sp there, and of wgmma. */
 static bool makes_code(const hd_target *target) {
@@ -98,7 +98,7 @@ static size_t check_target(const hd_target *target) {
 
 /* What the test above relies on can fail: another row's text, a version too low, a target without
  * the row. */
-static void test_planted_errors_are_seen(void **state) {
+static void test_injected_errors_are_seen(void **state) {
   (void)state;
   heddle_context *ctx = heddle_context_create();
   const hd_spec_row *row = hd_spec_find("wgmma_sp_ss_m64n8k32_f32_f16_f16");
@@ -169,7 +169,7 @@ static void test_every_row_on_every_target(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_row_on_every_target),
-                                     cmocka_unit_test(test_planted_errors_are_seen),
+                                     cmocka_unit_test(test_injected_errors_are_seen),
                                      cmocka_unit_test(test_rows_that_llvm_refuses),
                                      cmocka_unit_test(test_the_simulator_takes_or_names_each_row)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -216,7 +216,7 @@ static void test_banks(void **state) {
   (void)state;
   static const struct {
     const char *body;
-    int32_t n_banked; /* registers */
+    int32_t n_pinned; /* registers */
   } cases[] = {
       {both, 8},
       {"    %d: F = wgmma.sp.ss %x, M\n    %e: F = wgmma.sp.ss %x, M\n", 0},
@@ -247,9 +247,9 @@ static void test_banks(void **state) {
     hd_emit_result r = {0};
     char declared[32];
     emit_fragments(cases[i].body, &r);
-    snprintf(declared, sizeof declared, "%%acc<%d>;", (int)cases[i].n_banked);
-    if (cases[i].n_banked ? !strstr(r.ptx, declared) : strstr(r.ptx, "%acc") != NULL)
-      fail_msg("case %zu: not %d registers in banks", i, (int)cases[i].n_banked);
+    snprintf(declared, sizeof declared, "%%acc<%d>;", (int)cases[i].n_pinned);
+    if (cases[i].n_pinned ? !strstr(r.ptx, declared) : strstr(r.ptx, "%acc") != NULL)
+      fail_msg("case %zu: not %d registers in banks", i, (int)cases[i].n_pinned);
     hd_emit_result_free(&r);
   }
 }

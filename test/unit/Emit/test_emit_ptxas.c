@@ -1,4 +1,4 @@
-/* The gate on ptxas: each of the faults it must catch, planted. */
+/* The gate on ptxas: each of the faults it must catch, injected. */
 #include "emit_fixture.h"
 
 #include <stdio.h>
@@ -64,7 +64,7 @@ static void expect(const char *ptx, heddle_status status, const char *rule) {
   heddle_context_free(ctx);
 }
 
-static void test_planted(void **state) {
+static void test_injected(void **state) {
   (void)state;
   skip_without_ptxas();
   expect(HEAD ".visible .entry k(.param .u64 p) .maxntid 128 {\n"
@@ -93,7 +93,7 @@ static void test_absent(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_clean), cmocka_unit_test(test_planted),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_clean), cmocka_unit_test(test_injected),
                                      cmocka_unit_test(test_absent)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static const char body[] =
     "  }\n";
 
 static heddle_status emit_user(heddle_context *ctx, const char *ir, hd_emit_result *result) {
-  hd_emit_options options = {.user_ir = ir, .user_ir_bytes = strlen(ir)};
+  hd_emit_options options = {.user = {ir, strlen(ir), HD_EPILOGUE_WORKER}};
   return emit_body(ctx, "sm_80", body, &options, result);
 }
 
@@ -200,11 +200,80 @@ static void test_refused(void **state) {
   }
 }
 
+static void refuses(const hd_user_source *source, const char *rule, const char *word) {
+  heddle_context *ctx = heddle_context_create();
+  hd_emit_result result = {0};
+  hd_emit_options options = {.user = *source};
+  heddle_status status = emit_body(ctx, "sm_80", body, &options, &result);
+  if (strcmp(first_rule(ctx), rule) != 0)
+    print_errors(ctx);
+  assert_true(status == HEDDLE_INVALID || status == HEDDLE_UNSUPPORTED);
+  assert_string_equal(first_rule(ctx), rule);
+  assert_non_null(strstr(heddle_context_get(ctx, 0)->text, word));
+  heddle_context_free(ctx);
+}
+
+/* Where no process may be started, the text that is read here is taken. */
+static void test_without_worker(void **state) {
+  (void)state;
+  static const char *const texts[] = {
+      "@t = constant [2 x i8] [i8 1, i8 -2], align 16\n@h = constant [1 x half] [half 0xH3C00]\n"
+      "declare float @llvm.exp2.f32(float)\n; all of it\n"
+      HEAD "  %a = add nuw nsw i32 %r, 3\n"
+           "  %b = udiv exact i32 %a, 1\n  %d = or disjoint i32 %b, 0\n"
+           "  %e = zext nneg i32 %d to i64\n"
+           "  %g = getelementptr inbounds float, ptr %u, i64 %e\n"
+           "  %h = addrspacecast ptr %g to ptr addrspace(1)\n"
+           "  %i = load float, ptr addrspace(1) %h, align 4\n"
+           "  %j = getelementptr i8, ptr @t, i32 1\n  %k = load i8, ptr %j\n"
+           "  %l = sitofp i8 %k to float\n  %m = fmul reassoc nnan float %i, %l\n"
+           "  %n = tail call afn float @llvm.exp2.f32(float %m)\n  %o = fneg float %n\n"
+           "  %p = fcmp fast olt float %o, 0x3FF0000000000000\n  %q = icmp eq ptr %u, null\n"
+           "  %s = and i1 %p, %q\n  br i1 %s, label %yes, label %no\n"
+           "yes:\n  switch i32 %r, label %no [i32 1, label %end i32 -2, label %end]\n"
+           "no:\n  %t = phi float [ 1.5, %0 ], [ -2.5e0, %yes ]\n  br label %end\n"
+           "end:\n  %v = phi fast float [ %t, %no ], [ %o, %yes ], [ %o, %yes ]\n"
+           "  %w = freeze float %v\n"
+           "  %y = select i1 true, float %w, float 0.0\n  ret float %y\n}\n"};
+  heddle_context *ctx = heddle_context_create();
+  hd_emit_result result = {0};
+  hd_emit_options options = {.user = {texts[0], strlen(texts[0]), NULL}};
+  heddle_status status = emit_body(ctx, "sm_80", body, &options, &result);
+  if (status != HEDDLE_OK)
+    print_errors(ctx);
+  assert_int_equal(status, HEDDLE_OK);
+  assert_assembles(ctx, result.ptx, "sm_80");
+  hd_emit_result_free(&result);
+  heddle_context_free(ctx);
+  static const char attributes[] = HEAD "  ret float %x\n}\nattributes #0 = { nounwind }\n";
+  refuses(&(hd_user_source){attributes, strlen(attributes), NULL}, "user.text", "attributes");
+  refuses(&(hd_user_source){"BC\xc0\xde", 4, NULL}, "user.text", "bitcode");
+}
+
+/* What is read is bounded, and held against what LLVM asks of a function. */
+static void test_bounds(void **state) {
+  (void)state;
+  static char ir[40000] = HEAD "  %v0 = fadd float %x, 1.0\n";
+  size_t n = strlen(ir);
+  for (int i = 1; i < 300; i++)
+    n += (size_t)snprintf(ir + n, sizeof ir - n, "  %%v%d = fmul float %%v%d, 1.5\n", i, i - 1);
+  snprintf(ir + n, sizeof ir - n, "  ret float %%v299\n}\n");
+  refuses(&(hd_user_source){ir, strlen(ir), NULL}, "user.size", "up to 256");
+  refuses(&(hd_user_source){ir, strlen(ir), HD_EPILOGUE_WORKER}, "user.size", "up to 256");
+  static const char unknown[] = HEAD
+      "  %n = icmp eq i32 %r, 0\n  br i1 %n, label %a, label %b\na:\n  %y = fneg float %x\n"
+      "  br label %b\nb:\n  ret float %y\n}\n";
+  refuses(&(hd_user_source){unknown, strlen(unknown), NULL}, "user.text", "every path");
+  refuses(&(hd_user_source){"none", 4, "/bin/false"}, "user.worker", "ended with code 1");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_inlined),
                                      cmocka_unit_test(test_counted_loop_unrolls),
                                      cmocka_unit_test(test_names_stay_apart),
                                      cmocka_unit_test(test_many_calls_are_refused),
+                                     cmocka_unit_test(test_without_worker),
+                                     cmocka_unit_test(test_bounds),
                                      cmocka_unit_test(test_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

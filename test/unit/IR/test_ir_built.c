@@ -109,7 +109,6 @@ static void attributes_hold_their_kind(void **state) {
     hd_attr_key key;
     const char *part;
   } cases[] = {{HD_ATTR_NAME, "name is an empty string"},
-               {HD_ATTR_VARIANT, "variant is no word"},
                {HD_ATTR_SCHEDULE, "schedule is an empty string"}};
   for (size_t i = 0; i < HD_COUNT(cases); i++) {
     hd_builder in;
@@ -119,8 +118,9 @@ static void attributes_hold_their_kind(void **state) {
   }
   hd_builder in;
   fixture_kernel f = with_role(&in);
-  hd_op_set_str(f.module, f.kernel, HD_ATTR_VARIANT, "two words");
-  expect(&f, "ir.attribute", "variant is no word");
+  hd_op *compare = hd_build_cmp(&in, "two words", hd_build_i32(&in, 1), hd_build_i32(&in, 2))->op;
+  hd_op_set_str(f.module, compare, HD_ATTR_PRED, "two words");
+  expect(&f, "ir.attribute", "pred is no word");
 }
 
 static void lists_and_elements_are_filled(void **state) {

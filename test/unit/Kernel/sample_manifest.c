@@ -53,8 +53,8 @@ static hd_variant tma_variant(void) {
       .base = HD_ARG_B, .elem = HEDDLE_BF16, .rank = 2,
       .dim = {plain(HD_ARG_K, 1), plain(HD_ARG_N, 1)}, .stride = {{0}, plain(HD_ARG_LDB, 2)},
       .box = {64, 64}, .swizzle = HD_SWIZZLE_128};
-  v.requirement[v.n_requirements++] = (hd_requirement){plain(HD_ARG_B, 1), 16};
-  v.requirement[v.n_requirements++] = (hd_requirement){plain(HD_ARG_LDB, 2), 16};
+  v.requirement[v.n_requirements++] = (hd_requirement){plain(HD_ARG_B, 1), 16, 0};
+  v.requirement[v.n_requirements++] = (hd_requirement){plain(HD_ARG_LDB, 2), 16, 0};
   return v;
 }
 
@@ -64,7 +64,7 @@ static hd_variant gather_variant(void) {
   v.path = "gather";
   v.split_k = 3;
   v.workspace_bytes_per_tile = (hd_expr){HD_ARG_NONE, 4096, 4, 1};
-  v.requirement[v.n_requirements++] = (hd_requirement){plain(HD_ARG_LDB, 2), 4};
+  v.requirement[v.n_requirements++] = (hd_requirement){plain(HD_ARG_LDB, 2), 4, 0};
   return v;
 }
 

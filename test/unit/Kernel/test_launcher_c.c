@@ -49,6 +49,8 @@ static struct {
   uint64_t b_param, ldb, alpha_bits, m;
 } seen;
 
+static int seen_capability = 90;
+
 static int fake_load(void **module, const void *image, unsigned n, int *options, void **values) {
   (void)n, (void)options, (void)values;
   seen.image[seen.n_loads] = image;
@@ -88,8 +90,8 @@ static int fake_device(int *device) {
 }
 static int fake_attribute(int *value, int attribute, int device) {
   (void)device;
-  assert_int_equal(attribute, 16);
-  *value = 10;
+  assert_true(attribute == 16 || attribute == 75 || attribute == 76);
+  *value = attribute == 16 ? 10 : attribute == 75 ? seen_capability / 10 : seen_capability % 10;
   return 0;
 }
 static int fake_encode(void *map, int type, uint32_t rank, void *base, const uint64_t *dims,
@@ -141,18 +143,31 @@ static const driver_table table = {
     (driver_fn)fake_device, (driver_fn)fake_attribute, (driver_fn)fake_launch,
     (driver_fn)fake_encode};
 
-static const hd_launcher_code both = {"\x7f" "ELF", 4, ".version 8.6\n", 13};
+static const heddle_image both = {"\x7f" "ELF", 4, ".version 8.6\n", 13};
 
-/* Writes NAME.h and NAME.c into a folder. */
-static void write_launcher(const hd_manifest *m, const hd_launcher_code *code, const char *dir) {
-  char *header = NULL, *source = NULL, path[512];
-  assert_int_equal(hd_launcher_write(NULL, m, code, &header, &source), HEDDLE_OK);
-  snprintf(path, sizeof path, "%s/%s.h", dir, m->name);
-  assert_int_equal(hd_file_write(NULL, path, header, strlen(header)), HEDDLE_OK);
-  snprintf(path, sizeof path, "%s/%s.c", dir, m->name);
-  assert_int_equal(hd_file_write(NULL, path, source, strlen(source)), HEDDLE_OK);
-  free(header);
-  free(source);
+static void write_file(const char *dir, const char *name, const char *ending, const void *data,
+                       size_t n_bytes) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s.%s", dir, name, ending);
+  assert_int_equal(hd_file_write(NULL, path, data, n_bytes), HEDDLE_OK);
+}
+
+/* Writes NAME.h, NAME.c and NAME.c.bin into a folder. */
+static void write_parts(const hd_launcher_part *parts, int32_t n, const char *dir) {
+  hd_launcher_files f;
+  const char *name = parts[0].manifest->name;
+  assert_int_equal(hd_launcher_write(NULL, parts, n, &f, NULL, NULL), HEDDLE_OK);
+  write_file(dir, name, "h", f.header, strlen(f.header));
+  write_file(dir, name, "c", f.source, strlen(f.source));
+  write_file(dir, name, "c.bin", f.binary, f.binary_bytes);
+  hd_launcher_files_free(&f);
+}
+
+static void write_launcher(const hd_manifest *of, const heddle_image *code, const char *dir) {
+  hd_manifest manifest = *of;
+  const hd_launcher_part part = {&manifest, *code};
+  hd_manifest_name_code(&manifest, code);
+  write_parts(&part, 1, dir);
 }
 
 static void compiles(const char *const *argv) {
@@ -165,11 +180,11 @@ static void compiles(const char *const *argv) {
 }
 
 /* Compiles it into a shared object with the strictest flags and opens that. */
-static void *open_launcher(const hd_manifest *m, const hd_launcher_code *code) {
+static void *open_parts(const hd_launcher_part *parts, int32_t n) {
   char *dir = NULL, source[512], object[512];
   assert_int_equal(hd_file_tempdir(NULL, NULL, &dir), HEDDLE_OK);
-  write_launcher(m, code, dir);
-  snprintf(source, sizeof source, "%s/%s.c", dir, m->name);
+  write_parts(parts, n, dir);
+  snprintf(source, sizeof source, "%s/%s.c", dir, parts[0].manifest->name);
   snprintf(object, sizeof object, "%s/launcher.so", dir);
   compiles((const char *[]){"cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-shared",
                             "-fPIC", "-o", object, source, NULL});
@@ -178,6 +193,13 @@ static void *open_launcher(const hd_manifest *m, const hd_launcher_code *code) {
   hd_file_remove(NULL, dir);
   free(dir);
   return library;
+}
+
+static void *open_launcher(const hd_manifest *of, const heddle_image *code) {
+  hd_manifest manifest = *of;
+  const hd_launcher_part part = {&manifest, *code};
+  hd_manifest_name_code(&manifest, code);
+  return open_parts(&part, 1);
 }
 
 static int setup(void **state) {
@@ -398,6 +420,18 @@ static void shared_tiles_agree_too(void **state) {
   dlclose(library);
 }
 
+/* The first variant is for few columns: the generated C knows the border, too. */
+static void buckets_agree_too(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  hd_variant *first = &m.variant[0];
+  first->requirement[first->n_requirements++] = (hd_requirement){{HD_ARG_N, 1, 0, 1}, 1, 100};
+  void *library = open_launcher(&m, &both);
+  agree_everywhere(library, &m);
+  workspaces_agree(library, &m);
+  dlclose(library);
+}
+
 /* Whole clusters of CTAs of which each has tiles of its own, the last ones none. */
 static void spread_clusters_agree_too(void **state) {
   (void)state;
@@ -410,8 +444,8 @@ static void spread_clusters_agree_too(void **state) {
   dlclose(library);
 }
 
-/* 16 tiles of 2^27 - 1 granules, shared by 17 workers: as in test_manifest_plan.c. */
-static void shared_granules_fit_31_bits(void **state) {
+/* 16 tiles of 2^27 - 1 k-blocks, shared by 17 workers: as in test_manifest_plan.c. */
+static void shared_k_blocks_fit_31_bits(void **state) {
   (void)state;
   hd_manifest m = sample_streamed();
   hd_values v = sample_values();
@@ -435,7 +469,7 @@ static void the_drivers_code_comes_back(void **state) {
 static void fixed_sizes_compile_too(void **state) {
   (void)state;
   hd_manifest m = sample_manifest();
-  hd_launcher_code cubin = both, ptx = both;
+  heddle_image cubin = both, ptx = both;
   m.variant[0] = m.variant[1];
   m.n_variants = 1;
   m.variant[0].workspace_bytes_per_tile = (hd_expr){0};
@@ -452,7 +486,7 @@ static void fixed_sizes_compile_too(void **state) {
   dlclose(open_launcher(&m, &ptx));
 }
 
-static void the_header_is_cpp_too(void **state) {
+static void the_launcher_is_cpp_too(void **state) {
   (void)state;
   hd_manifest m = sample_manifest();
   char *dir = NULL, header[512];
@@ -461,6 +495,36 @@ static void the_header_is_cpp_too(void **state) {
   snprintf(header, sizeof header, "%s/sample.h", dir);
   compiles((const char *[]){"c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
                             "-x", "c++", header, NULL});
+  snprintf(header, sizeof header, "%s/sample.c", dir);
+  compiles((const char *[]){"c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only",
+                            "-x", "c++", header, NULL});
+  hd_file_remove(NULL, dir);
+  free(dir);
+}
+
+/* A header of one gen beside the source of another: no compile. */
+static void the_header_is_the_sources_own(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  heddle_image other = both;
+  char *dir = NULL, path[512];
+  hd_launcher_files f;
+  const hd_launcher_part part = {&m, {"\x7f" "ELF", 4, ".version 8.7\n", 13}};
+  hd_strbuf output = {0};
+  int code = 0;
+  other.ptx = ".version 8.7\n";
+  assert_int_equal(hd_file_tempdir(NULL, NULL, &dir), HEDDLE_OK);
+  write_launcher(&m, &both, dir);
+  hd_manifest_name_code(&m, &other);
+  assert_int_equal(hd_launcher_write(NULL, &part, 1, &f, NULL, NULL), HEDDLE_OK);
+  write_file(dir, "sample", "c", f.source, strlen(f.source));
+  snprintf(path, sizeof path, "%s/sample.c", dir);
+  const char *argv[] = {"cc", "-std=c11", "-fsyntax-only", path, NULL};
+  assert_int_equal(hd_process_run(NULL, argv, 60, &output, &code), HEDDLE_OK);
+  assert_int_not_equal(code, 0);
+  assert_non_null(strstr(hd_strbuf_text(&output), "sample.h is that of another kernel"));
+  hd_strbuf_free(&output);
+  hd_launcher_files_free(&f);
   hd_file_remove(NULL, dir);
   free(dir);
 }
@@ -468,33 +532,97 @@ static void the_header_is_cpp_too(void **state) {
 static void same_input_same_bytes(void **state) {
   (void)state;
   hd_manifest m = sample_manifest();
-  char *h1, *s1, *h2, *s2;
-  assert_int_equal(hd_launcher_write(NULL, &m, &both, &h1, &s1), HEDDLE_OK);
-  assert_int_equal(hd_launcher_write(NULL, &m, &both, &h2, &s2), HEDDLE_OK);
-  assert_string_equal(h1, h2);
-  assert_string_equal(s1, s2);
-  free(h1), free(s1), free(h2), free(s2);
+  const hd_launcher_part part = {&m, both};
+  hd_launcher_files f[2];
+  hd_manifest_name_code(&m, &both);
+  for (int i = 0; i < 2; i++)
+    assert_int_equal(hd_launcher_write(NULL, &part, 1, &f[i], NULL, NULL), HEDDLE_OK);
+  assert_string_equal(f[0].header, f[1].header);
+  assert_string_equal(f[0].source, f[1].source);
+  assert_int_equal(f[0].binary_bytes, f[1].binary_bytes);
+  assert_memory_equal(f[0].binary, f[1].binary, f[0].binary_bytes);
+  hd_launcher_files_free(&f[0]);
+  hd_launcher_files_free(&f[1]);
+}
+
+/* Code for sm_80 and sm_90a: the device decides, and a driver that does not take the best gets the
+ * next. */
+static void the_device_picks_its_target(void **state) {
+  (void)state;
+  static const struct {
+    int capability, answers[2], code;
+    const char *target, *images[2];
+  } cases[] = {{90, {0}, 0, "sm_90a", {"\x7f" "ELF"}},
+               {80, {0}, 0, "sm_80", {".version 7.1"}},
+               {86, {0}, 0, "sm_80", {".version 7.1"}},
+               {100, {0}, 0, "sm_80", {".version 7.1"}},
+               {90, {200, 0}, 0, "sm_90a", {"\x7f" "ELF", ".version 8.6"}},
+               {75, {0}, 209, NULL, {NULL}}};
+  hd_manifest m[2] = {sample_manifest(), sample_manifest()};
+  const hd_launcher_part parts[] = {{&m[0], {NULL, 0, ".version 7.1\n", 13}}, {&m[1], both}};
+  m[0].target = "sm_80";
+  m[0].family = "mma";
+  for (int i = 0; i < 2; i++)
+    hd_manifest_name_code(&m[i], &parts[i].code);
+  void *library = open_parts(parts, 2);
+  typedef const char *(*target_fn)(const void *kernel);
+  target_fn target = (target_fn)find(library, "sample_target");
+  load_fn load_it = (load_fn)find(library, "sample_load");
+  for (size_t i = 0; i < HD_COUNT(cases); i++) {
+    memset(&seen, 0, sizeof seen);
+    seen.resident = 4;
+    seen_capability = cases[i].capability;
+    memcpy(seen.image_code, cases[i].answers, sizeof seen.image_code);
+    assert_int_equal(load_it(&table, kernel), cases[i].code);
+    for (int j = 0; j < 2 && cases[i].images[j]; j++)
+      assert_memory_equal(seen.image[j], cases[i].images[j], strlen(cases[i].images[j]));
+    if (cases[i].target)
+      assert_string_equal(target(kernel), cases[i].target);
+  }
+  seen_capability = 90;
+  dlclose(library);
+}
+
+/* Of another problem, or too many: nothing is written (launcher.parts). */
+static void parts_are_of_one_problem(void **state) {
+  (void)state;
+  hd_manifest m[2] = {sample_manifest(), sample_manifest()};
+  hd_launcher_part parts[HD_MAX_PARTS + 1];
+  hd_launcher_files f;
+  m[1].arg[3].align = 256;
+  for (int i = 0; i <= HD_MAX_PARTS; i++)
+    parts[i] = (hd_launcher_part){&m[i == 1], both};
+  for (int i = 0; i < 2; i++)
+    hd_manifest_name_code(&m[i], &both);
+  assert_int_equal(hd_launcher_write(NULL, parts, 2, &f, NULL, NULL), HEDDLE_INVALID);
+  assert_int_equal(hd_launcher_write(NULL, parts, HD_MAX_PARTS + 1, &f, NULL, NULL),
+                   HEDDLE_INVALID);
 }
 
 static void bad_names_and_no_code_are_refused(void **state) {
   (void)state;
   static const char *const names[] = {"or", "int", "main", "hd_values", "heddle_x", "_x", "a*/b"};
-  char *header = NULL, *source = NULL;
+  hd_launcher_files f = {0};
   hd_manifest m = sample_manifest();
+  hd_launcher_part part = {&m, both};
   for (size_t i = 0; i < HD_COUNT(names); i++) {
     m.name = names[i];
-    assert_int_equal(hd_launcher_write(NULL, &m, &both, &header, &source), HEDDLE_INVALID);
+    assert_int_equal(hd_launcher_write(NULL, &part, 1, &f, NULL, NULL), HEDDLE_INVALID);
   }
   m = sample_manifest();
   m.act = "*/";
-  assert_int_equal(hd_launcher_write(NULL, &m, &both, &header, &source), HEDDLE_INVALID);
+  assert_int_equal(hd_launcher_write(NULL, &part, 1, &f, NULL, NULL), HEDDLE_INVALID);
   m = sample_manifest();
-  hd_launcher_code none = {0};
   heddle_context *ctx = heddle_context_create();
-  assert_int_equal(hd_launcher_write(ctx, &m, &none, &header, &source), HEDDLE_INVALID);
+  part.code = (heddle_image){0};
+  assert_int_equal(hd_launcher_write(ctx, &part, 1, &f, NULL, NULL), HEDDLE_INVALID);
   assert_string_equal(heddle_context_get(ctx, 0)->rule, "launcher.code");
+  heddle_context_clear(ctx);
+  part.code = both;
+  assert_int_equal(hd_launcher_write(ctx, &part, 1, &f, NULL, NULL), HEDDLE_INVALID);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "manifest.code");
   heddle_context_free(ctx);
-  assert_null(header);
+  assert_null(f.header);
 }
 
 int main(void) {
@@ -504,12 +632,16 @@ int main(void) {
       cmocka_unit_test(launcher_and_plan_agree_everywhere),
       cmocka_unit_test(workspace_and_plan_agree),
       cmocka_unit_test(shared_tiles_agree_too),
+      cmocka_unit_test(buckets_agree_too),
       cmocka_unit_test(spread_clusters_agree_too),
-      cmocka_unit_test(shared_granules_fit_31_bits),
+      cmocka_unit_test(shared_k_blocks_fit_31_bits),
       cmocka_unit_test(the_drivers_code_comes_back),
       cmocka_unit_test(fixed_sizes_compile_too),
-      cmocka_unit_test(the_header_is_cpp_too),
+      cmocka_unit_test(the_launcher_is_cpp_too),
+      cmocka_unit_test(the_header_is_the_sources_own),
       cmocka_unit_test(same_input_same_bytes),
+      cmocka_unit_test(the_device_picks_its_target),
+      cmocka_unit_test(parts_are_of_one_problem),
       cmocka_unit_test(bad_names_and_no_code_are_refused),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

@@ -46,6 +46,30 @@ static void unaligned_values_fall_to_the_next_variant(void **state) {
   assert_string_equal(planned(by_pointer, NULL).variant->path, "gather");
 }
 
+/* The sizes of the first variant's bucket go up to its border; larger ones take the next. */
+static void a_bucket_ends_at_its_border(void **state) {
+  (void)state;
+  hd_manifest m = sample_manifest();
+  hd_variant *first = &m.variant[0];
+  uint64_t bytes = 1;
+  first->requirement[first->n_requirements++] =
+      (hd_requirement){{HD_ARG_N, 1, 0, 1}, 1, 128};
+  for (uint64_t n = 127; n <= 129; n++) {
+    hd_values v = sample_values();
+    hd_launch_plan plan;
+    v.v[HD_ARG_N] = v.v[HD_ARG_LDC] = v.v[HD_ARG_LDD] = n;
+    assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &plan), HEDDLE_OK);
+    assert_string_equal(plan.variant->path, n <= 128 ? "tma" : "gather");
+  }
+  /* Workspace is asked for what a launch of these sizes may take, and nothing else. */
+  hd_values v = sample_values();
+  first->requirement[first->n_requirements - 1].at_most = 0;
+  m.variant[1].requirement[m.variant[1].n_requirements++] =
+      (hd_requirement){{HD_ARG_N, 1, 0, 1}, 1, 64};
+  assert_int_equal(hd_manifest_workspace(NULL, &m, &v, NULL, &bytes), HEDDLE_OK);
+  assert_int_equal(bytes, 0);
+}
+
 static void persistent_grids_stay_resident_and_whole_clusters(void **state) {
   (void)state;
   hd_values v = sample_values();
@@ -175,7 +199,7 @@ static void shared_tiles_fill_the_grid(void **state) {
       {6, 6, 64, 3, 0},     /* whole waves */
       {7, 6, 64, 3, 3 + 4}, /* one wave, and 4 tiles shared */
       {8, 7, 64, 3, 3 + 5},  {4, 6, 64, 3, 3 + 4}, {2, 6, 64, 3, 3 + 2},
-      {2, 60, 64, 8, 8 + 2}, /* 4 granules a tile */
+      {2, 60, 64, 8, 8 + 2}, /* 4 k-blocks a tile */
       {2, 60, 16, 2, 0},     {7, 0, 64, 7, 0},     {7, 1, 64, 1, 0},
   };
   for (size_t i = 0; i < HD_COUNT(cases); i++) {
@@ -185,9 +209,9 @@ static void shared_tiles_fill_the_grid(void **state) {
   }
 }
 
-/* Kernels count the granules of shared tiles, and the workers, in 31 bits: here 16 tiles of
- * 2^27 - 1 granules, 2^31 - 16 in all. */
-static void shared_granules_fit_31_bits(void **state) {
+/* Kernels count the k-blocks of shared tiles, and the workers, in 31 bits: here 16 tiles of
+ * 2^27 - 1 k-blocks, 2^31 - 16 in all. */
+static void shared_k_blocks_fit_31_bits(void **state) {
   (void)state;
   const uint64_t k = INT32_MAX - 15;
   hd_manifest m = sample_streamed();
@@ -275,6 +299,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(aligned_values_take_the_first_variant),
       cmocka_unit_test(unaligned_values_fall_to_the_next_variant),
+      cmocka_unit_test(a_bucket_ends_at_its_border),
       cmocka_unit_test(persistent_grids_stay_resident_and_whole_clusters),
       cmocka_unit_test(spread_grids_are_whole_clusters),
       cmocka_unit_test(nothing_to_do_is_a_grid_of_zero),
@@ -282,7 +307,7 @@ int main(void) {
       cmocka_unit_test(bad_values_are_named),
       cmocka_unit_test(a_pitch_may_have_a_most),
       cmocka_unit_test(shared_tiles_fill_the_grid),
-      cmocka_unit_test(shared_granules_fit_31_bits),
+      cmocka_unit_test(shared_k_blocks_fit_31_bits),
       cmocka_unit_test(the_workspace_must_be_there_when_needed),
       cmocka_unit_test(a_huge_workspace_is_refused),
       cmocka_unit_test(huge_grids_are_refused),

@@ -1,4 +1,4 @@
-/* The product against a plain triple loop, and the comparison against planted errors. */
+/* The product against a plain triple loop, and the comparison against injected faults. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -313,7 +313,7 @@ static void bounded_accepts_rounding_and_sees_one_wrong_element(void **state) {
 }
 
 /* A value may be the rounding of anything within the bound, and of nothing else. */
-static void bounded_judges_a_byte_by_its_rounding(void **state) {
+static void bounded_compares_a_byte_by_its_rounding(void **state) {
   (void)state;
   static const heddle_elem elems[] = {HEDDLE_S8, HEDDLE_U8, HEDDLE_E4M3, HEDDLE_E5M2};
   double expected[M * N];
@@ -460,7 +460,7 @@ int main(void) {
       cmocka_unit_test(a_lone_tail_is_off_by_its_activation),
       cmocka_unit_test(exact_reads_rows_and_strides),
       cmocka_unit_test(bounded_accepts_rounding_and_sees_one_wrong_element),
-      cmocka_unit_test(bounded_judges_a_byte_by_its_rounding),
+      cmocka_unit_test(bounded_compares_a_byte_by_its_rounding),
       cmocka_unit_test(bounded_lets_few_elements_round),
       cmocka_unit_test(bounded_lets_small_results_vanish),
       cmocka_unit_test(bounded_never_trusts_zeros),

@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Runtime/nvml.h"
+
 #define EXPORT __attribute__((visibility("default")))
 
 EXPORT extern fake_cuda fake_state;
 #ifdef FAKE_READY
 fake_cuda fake_state = {.n_devices = 1, .resident = 1, .n_sms = 132, .fail_result = 719};
 /* FAKE_FAIL names the entry point that fails. */
-__attribute__((constructor)) static void plant(void) { fake_state.fail = getenv("FAKE_FAIL"); }
+__attribute__((constructor)) static void read_fault(void) { fake_state.fail = getenv("FAKE_FAIL"); }
 #else
 fake_cuda fake_state;
 #endif
@@ -203,3 +205,21 @@ ENTRY(nvmlDeviceGetClockInfo, (void *device, int type, unsigned *mhz), (void)dev
       *mhz = type == 1 ? 1410 : 3201;)
 ENTRY(nvmlDeviceGetTemperature, (void *device, int sensor, unsigned *celsius), (void)device;
       *celsius = 61 + (unsigned)sensor;)
+ENTRY(nvmlDeviceGetCurrentClocksThrottleReasons, (void *device, unsigned long long *reasons),
+      (void)device; *reasons = 0x4;)
+ENTRY(nvmlDeviceGetHandleByIndex_v2, (unsigned index, void **device), (void)index;
+      *device = &handle;)
+ENTRY(nvmlDeviceGetUUID, (void *device, char *text, unsigned n), (void)device;
+      snprintf(text, n, "GPU-fake");)
+ENTRY(nvmlDeviceGetName, (void *device, char *text, unsigned n), (void)device;
+      snprintf(text, n, "Fake 0");)
+ENTRY(nvmlSystemGetDriverVersion, (char *text, unsigned n), snprintf(text, n, "580.1");)
+ENTRY(nvmlDeviceGetEccMode, (void *device, int *current, int *pending), (void)device;
+      *current = *pending = 1;)
+ENTRY(nvmlDeviceGetMigMode, (void *device, unsigned *current, unsigned *pending), (void)device;
+      *current = *pending = 0;)
+ENTRY(nvmlDeviceGetComputeRunningProcesses_v3,
+      (void *device, unsigned *n, hd_nvml_process *list), (void)device;
+      list[0] = (hd_nvml_process){.pid = 4711, .used_bytes = 1, .gpu_instance = ~0u,
+                                  .compute_instance = ~0u};
+      *n = S.n_processes;)

@@ -19,6 +19,7 @@ typedef struct fake_launch {
 
 typedef struct fake_cuda {
   /* Set by the test. */
+  unsigned n_processes; /* that NVML tells of */
   int n_devices, init_result, cubin_result, ptx_result, local_bytes, resident, n_sms;
   const char *fail; /* symbol that fails, with fail_result */
   int fail_result;

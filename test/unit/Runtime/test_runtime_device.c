@@ -150,6 +150,26 @@ static void expect_rule(heddle_context *ctx, const char *rule) {
   heddle_context_clear(ctx);
 }
 
+static void nvml_tells_what_and_who(void **state) {
+  const fixture *f = *state;
+  hd_nvml *nvml;
+  hd_nvml_identity id;
+  unsigned n, pid;
+  assert_int_equal(hd_nvml_open_index(NULL, FAKE_CUDA, 3, &nvml), HEDDLE_OK);
+  assert_int_equal(hd_nvml_identify(NULL, nvml, &id), HEDDLE_OK);
+  assert_string_equal(id.uuid, "GPU-fake");
+  assert_string_equal(id.name, "Fake 0");
+  assert_string_equal(id.driver, "580.1");
+  assert_true(id.ecc && !id.mig && id.power_limit_w == 700);
+  assert_int_equal(hd_nvml_processes(NULL, nvml, &n, &pid), HEDDLE_OK);
+  assert_true(n == 0 && pid == 0);
+  f->fake->n_processes = 2;
+  assert_int_equal(hd_nvml_processes(NULL, nvml, &n, &pid), HEDDLE_OK);
+  assert_true(n == 2 && pid == 4711);
+  f->fake->n_processes = 0;
+  hd_nvml_close(nvml);
+}
+
 static void refusals_name_their_rule(void **state) {
   const fixture *f = *state;
   heddle_context *ctx = heddle_context_create();
@@ -216,6 +236,7 @@ int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
       CASE(facts_come_from_the_driver),
+      CASE(nvml_tells_what_and_who),
       CASE(refusals_name_their_rule),
       CASE(buffers_are_poisoned_copied_and_aligned),
       CASE(writes_outside_are_found),

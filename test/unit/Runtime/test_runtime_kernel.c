@@ -82,6 +82,7 @@ static void json_and_cubin_become_a_kernel(void **state) {
   heddle_kernel *kernel = NULL;
   heddle_kernel_info info;
   char *json = NULL;
+  hd_manifest_name_code(&f->manifest, &both);
   assert_int_equal(hd_manifest_write(NULL, &f->manifest, &json), HEDDLE_OK);
   assert_int_equal(heddle_kernel_load(f->ctx, f->runtime, json, strlen(json), &both, &kernel),
                    HEDDLE_OK);
@@ -104,6 +105,28 @@ static void json_and_cubin_become_a_kernel(void **state) {
   assert_null(heddle_kernel_arg_name(kernel, 14));
   heddle_kernel_free(kernel);
   heddle_kernel_free(NULL);
+}
+
+/* Each part is compared; a part that the manifest does not know is another kernel's, too. */
+static void code_of_another_kernel_is_refused(void **state) {
+  fixture *f = *state;
+  const heddle_image others[] = {{"\x7f" "ELF?", 5, both.ptx, both.ptx_bytes},
+                                 {both.cubin, both.cubin_bytes, ".version 8.6 and less", 21}};
+  heddle_kernel *kernel = NULL;
+  char *json = NULL;
+  for (size_t i = 0; i < 3; i++) {
+    heddle_image known = both;
+    known.cubin_bytes = i < 2 ? both.cubin_bytes : 0;
+    hd_manifest_name_code(&f->manifest, &known);
+    assert_int_equal(hd_manifest_write(NULL, &f->manifest, &json), HEDDLE_OK);
+    assert_int_equal(heddle_kernel_load(f->ctx, f->runtime, json, strlen(json),
+                                        i < 2 ? &others[i] : &both, &kernel),
+                     HEDDLE_INVALID);
+    said(f, "manifest.code", i == 1 ? "the PTX given" : "the cubin given");
+    free(json);
+  }
+  assert_null(kernel);
+  assert_int_equal(f->fake->n_loads, 0);
 }
 
 static void a_cubin_that_does_not_fit_falls_to_ptx(void **state) {
@@ -445,6 +468,7 @@ int main(void) {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
   const struct CMUnitTest tests[] = {
       CASE(json_and_cubin_become_a_kernel),
+      CASE(code_of_another_kernel_is_refused),
       CASE(a_cubin_that_does_not_fit_falls_to_ptx),
       CASE(a_cubin_that_fails_otherwise_is_not_replaced),
       CASE(bad_code_is_refused_with_the_drivers_words),

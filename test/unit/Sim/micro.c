@@ -45,7 +45,7 @@ heddle_status micro_run(const micro *c, hd_sim_mode mode, uint64_t seed, uint32_
   return status;
 }
 
-static int judge(const micro *c) {
+static int verify_case(const micro *c) {
   int bad = 0;
   bool found, by_chance = c->rules && c->rules[0] == '(';
   for (int mode = HD_SIM_LATE; mode <= HD_SIM_RANDOM; mode++) {
@@ -64,9 +64,9 @@ static int judge(const micro *c) {
   return bad;
 }
 
-int micro_judge(const micro *cases, size_t n) {
+int micro_verify(const micro *cases, size_t n) {
   int bad = 0;
   for (size_t i = 0; i < n; i++)
-    bad += judge(&cases[i]);
+    bad += verify_case(&cases[i]);
   return bad;
 }

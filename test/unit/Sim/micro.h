@@ -32,8 +32,8 @@ typedef struct micro {
 /* One run. found: a finding of one of the rules. */
 heddle_status micro_run(const micro *c, hd_sim_mode mode, uint64_t seed, uint32_t off,
                         const char *rules, bool *found, bool print);
-/* Runs each case in every mode with several seeds; gives how many were not judged as they say, and
+/* Runs each case in every mode with several seeds; gives how many did not end as they say, and
  * prints them. */
-int micro_judge(const micro *cases, size_t n);
+int micro_verify(const micro *cases, size_t n);
 
 #endif

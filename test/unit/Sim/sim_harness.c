@@ -135,7 +135,7 @@ int harness_unsound(harness_setup *set_up, int (*wrong)(void), const char *file)
   return unsound;
 }
 
-static bool finds(harness_setup *set_up, const char *file, const planted *error, hd_sim_mode mode,
+static bool finds(harness_setup *set_up, const char *file, const injected *error, hd_sim_mode mode,
                   uint64_t seed) {
   harness h;
   bool by_chance = error->rules[0] == '(';
@@ -148,7 +148,7 @@ static bool finds(harness_setup *set_up, const char *file, const planted *error,
   return found;
 }
 
-int harness_missed(harness_setup *set_up, const char *file, const planted *errors, size_t n) {
+int harness_missed(harness_setup *set_up, const char *file, const injected *errors, size_t n) {
   int missed = 0;
   for (size_t e = 0; e < n; e++) {
     for (int mode = HD_SIM_LATE; mode <= HD_SIM_RANDOM; mode++) {

@@ -1,4 +1,4 @@
-/* Runs a PTX text of test/unit/Sim/ptx, as it is or with an error planted, and looks at the
+/* Runs a PTX text of test/unit/Sim/ptx, as it is or with an error injected, and looks at the
  * report. */
 #ifndef SIM_HARNESS_H
 #define SIM_HARNESS_H
@@ -40,18 +40,18 @@ bool harness_found(const harness *h, const char *rules);
 
 typedef void harness_setup(harness *h, hd_sim_mode mode, uint64_t seed);
 
-/* An error to plant, and the rules that may find it. A bracket before them: only a schedule that
+/* A fault to inject, and the rules that may find it. A bracket before them: only a schedule that
  * comes near it shows it, one of the seeds does. */
-typedef struct planted {
+typedef struct injected {
   const char *name, *rules;
   edit edit[2];
-} planted;
+} injected;
 
 /* Runs the text as it is in every mode with several seeds: no finding, no wrong result, and the
  * same order of conflicts each time. Returns how many runs were not so. */
 int harness_unsound(harness_setup *set_up, int (*wrong)(void), const char *file);
 /* How many of the errors were missed in some mode; each is named on standard error. */
-int harness_missed(harness_setup *set_up, const char *file, const planted *errors, size_t n);
+int harness_missed(harness_setup *set_up, const char *file, const injected *errors, size_t n);
 
 /* Reproducible small integers, and bf16 of an integer. */
 uint32_t next_random(uint64_t *state);

@@ -11,33 +11,33 @@ enum { LANES = 3, BASES = 4, AGENTS = 3, CTAS = 2 };
 static const sim_machine machine = {.n_ctas = CTAS, .agents_per_cta = SIM_CLOCK_STEP};
 
 /* Nothing; an agent; the same later, and another; one of the other CTA. Copies share the blocks. */
-static void make_bases(sim_know base[BASES]) {
+static void make_bases(sim_vc base[BASES]) {
   static const struct {
     int base;
     sim_agent agent;
     uint32_t clock;
   } known[] = {{1, 1, 3}, {2, 1, 5}, {2, 2, 4}, {3, 1u << SIM_AGENT_SHIFT, 7}};
   for (int i = 0; i < BASES; i++)
-    hd_sim_clock_init(&machine, &base[i]);
+    hd_sim_vc_init(&machine, &base[i]);
   for (size_t i = 0; i < HD_COUNT(known); i++)
-    hd_sim_learn_know(&machine, &base[known[i].base], known[i].agent, known[i].clock);
+    hd_sim_vc_raise(&machine, &base[known[i].base], known[i].agent, known[i].clock);
 }
 
-static sim_know copy(const sim_know *of) {
-  sim_know know;
-  hd_sim_clock_init(&machine, &know);
-  hd_sim_join_know(&machine, &know, of);
-  return know;
+static sim_vc copy(const sim_vc *of) {
+  sim_vc vc;
+  hd_sim_vc_init(&machine, &vc);
+  hd_sim_vc_join(&machine, &vc, of);
+  return vc;
 }
 
 static uint32_t latest(const sim_clock *clock, sim_agent agent) {
   uint32_t at = 0;
-  while (hd_sim_knows(clock, agent, at + 1))
+  while (hd_sim_clock_has(clock, agent, at + 1))
     at++;
   return at;
 }
 
-static void assert_same(const sim_know *a, const sim_know *b) {
+static void assert_same(const sim_vc *a, const sim_vc *b) {
   const sim_clock *parts[][2] = {{&a->full, &b->full}, {&a->reads, &b->reads},
                                  {&a->order, &b->order}};
   for (size_t p = 0; p < HD_COUNT(parts); p++)
@@ -49,33 +49,33 @@ static void assert_same(const sim_know *a, const sim_know *b) {
 }
 
 /* One way for lanes to hold, and to be told, the bases; learns: an agent, instead. */
-static void one_way(const sim_know base[BASES], int way, bool learns) {
-  sim_know lane[LANES], alone[LANES];
+static void one_way(const sim_vc base[BASES], int way, bool learns) {
+  sim_vc lane[LANES], alone[LANES];
   sim_lanes lanes;
   hd_sim_lanes_begin(&machine, &lanes);
   for (int l = 0; l < LANES; l++, way /= BASES)
     lane[l] = copy(&base[way % BASES]), alone[l] = copy(&base[way % BASES]);
   for (int l = 0; l < LANES; l++, way /= BASES) {
-    const sim_know *from = &base[way % BASES];
+    const sim_vc *from = &base[way % BASES];
     if (learns) {
-      hd_sim_lanes_learn(&machine, &lanes, &lane[l], 1, 4);
-      hd_sim_learn_know(&machine, &alone[l], 1, 4);
+      hd_sim_lanes_raise(&machine, &lanes, &lane[l], 1, 4);
+      hd_sim_vc_raise(&machine, &alone[l], 1, 4);
     } else {
       hd_sim_lanes_join(&machine, &lanes, &lane[l], from);
-      hd_sim_join_know(&machine, &alone[l], from);
+      hd_sim_vc_join(&machine, &alone[l], from);
     }
   }
   hd_sim_lanes_end(&lanes);
   for (int l = 0; l < LANES; l++) {
     assert_same(&lane[l], &alone[l]);
-    hd_sim_clock_free(&machine, &lane[l]);
-    hd_sim_clock_free(&machine, &alone[l]);
+    hd_sim_vc_free(&machine, &lane[l]);
+    hd_sim_vc_free(&machine, &alone[l]);
   }
 }
 
 static void lanes_like_each_alone(void **state) {
   (void)state;
-  sim_know base[BASES];
+  sim_vc base[BASES];
   make_bases(base);
   int ways = BASES * BASES * BASES;
   for (int way = 0; way < ways * ways; way++)
@@ -83,7 +83,7 @@ static void lanes_like_each_alone(void **state) {
   for (int way = 0; way < ways; way++)
     one_way(base, way, true);
   for (int i = 0; i < BASES; i++)
-    hd_sim_clock_free(&machine, &base[i]);
+    hd_sim_vc_free(&machine, &base[i]);
 }
 
 int main(void) {

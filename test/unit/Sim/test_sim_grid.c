@@ -58,13 +58,13 @@ static const char tickets[] = HEAD(".param .u64 p0, .param .u64 p1")
     "atom.relaxed.gpu.global.add.u32 %r1, [%rd1], 1; st.global.b32 [%rd0], %r1; ret;\n}\n";
 
 /* How many CTAs of eight came when their number says. */
-static int n_in_turn(hd_sim_mode mode, uint64_t seed, bool in_turn) {
+static int n_in_turn(hd_sim_mode mode, uint64_t seed, bool sequential) {
   uint32_t d[8], count = 0;
   int n = 0;
   harness h;
   harness_start(&h, "grid", 1, 0, HD_COUNT(d));
   h.variant.persistent = true;
-  h.options = (hd_sim_options){.mode = mode, .seed = seed, .in_turn = in_turn};
+  h.options = (hd_sim_options){.mode = mode, .seed = seed, .sequential = sequential};
   harness_param(&h, HD_ARG_D, harness_buffer(&h, "d", d, sizeof d, true));
   harness_param(&h, HD_ARG_WORKSPACE, harness_buffer(&h, "w", &count, sizeof count, true));
   h.buffer[1].undefined = false;

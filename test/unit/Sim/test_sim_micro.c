@@ -311,7 +311,7 @@ static const micro cases[] = {
 
 static void each_rule(void **state) {
   (void)state;
-  assert_int_equal(micro_judge(cases, HD_COUNT(cases)), 0);
+  assert_int_equal(micro_verify(cases, HD_COUNT(cases)), 0);
 }
 
 /* A simulator without a part of its model must miss what that part is for. */

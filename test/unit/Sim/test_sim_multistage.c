@@ -1,4 +1,4 @@
-/* An mma.sp kernel with cp.async stages (sm_80): sound in every mode, and every planted error
+/* An mma.sp kernel with cp.async stages (sm_80): sound in every mode, and every injected fault
  * found. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static void sound_in_every_mode(void **state) {
   assert_int_equal(harness_unsound(set_up, wrong, "multistage.ptx"), 0);
 }
 
-static const planted errors[] = {
+static const injected faults[] = {
     {"no wait_group", "race|uninitialised", {{"wait", NULL}}},
     {"wait_group 2", "race|uninitialised", {{"wait", "cp.async.wait_group 2;"}}},
     {"no bar.sync", "race|uninitialised", {{"bar", NULL}}},
@@ -45,7 +45,7 @@ static const planted errors[] = {
 
 static void every_error_is_found(void **state) {
   (void)state;
-  assert_int_equal(harness_missed(set_up, "multistage.ptx", errors, HD_COUNT(errors)), 0);
+  assert_int_equal(harness_missed(set_up, "multistage.ptx", faults, HD_COUNT(faults)), 0);
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
 /* Tensor stores from slots that are filled again: clipped and unswizzled as the ISA says, sound in
- * every mode and seed, and every planted error found. */
+ * every mode and seed, and every injected fault found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void sound_in_every_mode(void **state) {
   assert_int_equal(harness_unsound(set_up, wrong, "out.ptx"), 0);
 }
 
-static const planted errors[] = {
+static const injected faults[] = {
     {"no proxy fence", "R2", {{"fence", NULL}}},
     {"fence behind the lanes' meeting", "R2",
      {{"fence", NULL}, {"written", "bar.warp.sync -1; fence.proxy.async.shared::cta;"}}},
@@ -60,7 +60,7 @@ static const planted errors[] = {
 
 static void every_error_is_found(void **state) {
   (void)state;
-  assert_int_equal(harness_missed(set_up, "out.ptx", errors, HD_COUNT(errors)), 0);
+  assert_int_equal(harness_missed(set_up, "out.ptx", faults, HD_COUNT(faults)), 0);
 }
 
 /* A slot written without the map's swizzle gives other numbers, and no finding. */

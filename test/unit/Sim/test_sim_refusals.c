@@ -132,13 +132,17 @@ static void a_vector_has_an_end(void **state) {
 
 /* ---- launches ---- */
 
-static void launch(harness *h, const char *body, const char *rule) {
+static void launch_of(harness *h, const char *param, const char *body, const char *rule) {
   hd_strbuf text = {0};
-  hd_strbuf_printf(&text, ".entry k(.param .b64 a) {\n%s\n%s ret; }\n", regs, body);
+  hd_strbuf_printf(&text, ".entry k(.param %s) {\n%s\n%s ret; }\n", param, regs, body);
   harness_run_text(h, hd_strbuf_text(&text), text.len);
   assert_int_equal(other_rule(h->ctx, rule, body), 0);
   hd_strbuf_free(&text);
   harness_stop(h);
+}
+
+static void launch(harness *h, const char *body, const char *rule) {
+  launch_of(h, ".b64 a", body, rule);
 }
 
 static void launches_are_refused_by_rule(void **state) {
@@ -155,6 +159,9 @@ static void launches_are_refused_by_rule(void **state) {
   harness_param(&h, HD_ARG_A, harness_buffer(&h, "a", &data, sizeof data, false));
   h.buffer[0].address += 128;
   launch(&h, "", "launch.buffer");
+  harness_start(&h, "k", 32, 0, 1);
+  harness_param(&h, HD_ARG_A, 0);
+  launch_of(&h, ".align 8 .b8 a[16]", "", "launch.params");
   harness_start(&h, "k", 32, 0, 1);
   launch(&h, "tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;", "launch.cta_group");
 }

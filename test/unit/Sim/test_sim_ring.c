@@ -1,4 +1,4 @@
-/* A wgmma.sp kernel with a TMA ring: sound in every mode and seed, and every planted error
+/* A wgmma.sp kernel with a TMA ring: sound in every mode and seed, and every injected fault
  * found. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static void sound_in_every_mode(void **state) {
   assert_int_equal(harness_unsound(set_up, wrong, "ring.ptx"), 0);
 }
 
-static const planted errors[] = {
+static const injected faults[] = {
     {"no fence after mbarrier.init", "R4", {{"initfence", NULL}}},
     {"no barrier after mbarrier.init", "R4|mbarrier", {{"initbar", NULL}}},
     {"stage filled before it is empty", "(R3|tx|arrivals", {{"emptyloop", NULL}}},
@@ -64,6 +64,11 @@ static const planted errors[] = {
      "R5",
      {{"second", "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.bf16.bf16 {%f0,%f1,%f2,%f3}, "
                  "%rd15, %rd14, %r16, 1, 1, 1, 1, 0, 0;"}}},
+    {"a reserved bit of a descriptor",
+     "descriptor",
+     {{"descriptor", "or.b64 %rd12, %rd11, 0x4010004000010000;"}}},
+    {"bit 14 of a descriptor's address", "descriptor",
+     {{"descriptor", "or.b64 %rd12, %rd11, 0x4000004000014000;"}}},
     {"stage never released", "deadlock", {{"release", NULL}}},
     {"three arrivals empty a stage",
      "R3|arrivals",
@@ -84,7 +89,7 @@ static const planted errors[] = {
 
 static void every_error_is_found(void **state) {
   (void)state;
-  assert_int_equal(harness_missed(set_up, "ring.ptx", errors, HD_COUNT(errors)), 0);
+  assert_int_equal(harness_missed(set_up, "ring.ptx", faults, HD_COUNT(faults)), 0);
 }
 
 int main(void) {

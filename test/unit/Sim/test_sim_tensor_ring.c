@@ -1,5 +1,5 @@
 /* A tcgen05.mma.sp kernel with a ring of bulk copies, commits that empty its stages, and metadata
- * that goes on to tensor memory: sound in every mode and seed, and every planted error found. */
+ * that goes on to tensor memory: sound in every mode and seed, and every injected fault found. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void sound_in_every_mode(void **state) {
 #define SEE(wait)                                                                                  \
   "@!%p2 bra $GO; $SEE: mbarrier." wait " %p4, [%r3], 0; @!%p4 bra $SEE; bra $READ; $GO:"
 
-static const planted errors[] = {
+static const injected faults[] = {
     {"no fence after mbarrier.init", "R4", {{"initfence", NULL}}},
     {"no barrier after mbarrier.init", "R4|mbarrier|uninitialised|race", {{"initbar", NULL}}},
     {"stage filled before it is empty", "(R3|tx|arrivals", {{"empty", NULL}}},
@@ -89,12 +89,16 @@ static const planted errors[] = {
     {"D read before the end", "(R9", {{"wait", NULL}}},
     {"no fence after the end", "R9", {{"afterdone", NULL}}},
     {"no wait::ld", "R9", {{"waitld", NULL}}},
+    {"a generic write, read behind a commit alone",
+     "race|R1|uninitialised",
+     {{"emptyparity", "not.b32 %r10, %r9; st.shared.b32 [%r3+44], %r7;"},
+      {"afterdone", "tcgen05.fence::after_thread_sync; ld.shared.b32 %r33, [%r3+44];"}}},
     {"freed while it is read", "R9|tmem", {{"last", NULL}}},
 };
 
 static void every_error_is_found(void **state) {
   (void)state;
-  assert_int_equal(harness_missed(set_up, "tensor_ring.ptx", errors, HD_COUNT(errors)), 0);
+  assert_int_equal(harness_missed(set_up, "tensor_ring.ptx", faults, HD_COUNT(faults)), 0);
 }
 
 int main(void) {

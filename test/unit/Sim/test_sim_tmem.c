@@ -1,5 +1,5 @@
 /* Tensor memory: every shape of tcgen05.ld and .st; and kernels for one CTA and a pair, with
- * commit, fences and waits, that are sound in every mode, and in which every planted error is
+ * commit, fences and waits, that are sound in every mode, and in which every injected fault is
  * found. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +57,7 @@ static void sound_in_every_mode(void **state) {
 
 #define LOOSE "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%d0, %d1}, "
 
-static const planted errors[] = {
+static const injected faults[] = {
     {"no fence.proxy.async", "R2", {{"proxy", NULL}}},
     {"no barrier after the copy", "R2|race|mbarrier|uninitialised|R4", {{"copied", NULL}}},
     {"no fence between the barrier and what reads the copy", "R2", {{"after", NULL}}},
@@ -118,7 +118,7 @@ static const planted errors[] = {
 
 static void every_error_is_found(void **state) {
   (void)state;
-  assert_int_equal(harness_missed(set_up, "tensor.ptx", errors, HD_COUNT(errors)), 0);
+  assert_int_equal(harness_missed(set_up, "tensor.ptx", faults, HD_COUNT(faults)), 0);
 }
 
 /* ---- cp by one thread, mma by another: ordered by issue, so no completion is waited for ---- */
@@ -206,7 +206,7 @@ static int wrong_pair(void) {
 #define COMMIT "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster"
 #define ALLOC "tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 "
 
-static const planted pair_errors[] = {
+static const injected pair_errors[] = {
     {"commit for one CTA only", "deadlock", {{"commit", COMMIT ".b64 [%r9];"}}},
     {"commit for the other CTA only", "deadlock|R9", {{"mask", "mov.b16 %h, 2;"}}},
     {"commit for a CTA that the cluster lacks", "bounds", {{"mask", "mov.b16 %h, 7;"}}},

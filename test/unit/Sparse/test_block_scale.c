@@ -1,4 +1,4 @@
-/* Granule and tile order: every scale at the place that docs/format.md names, nothing else
+/* K-block and tile order: every scale at the place that docs/format.md names, nothing else
  * written. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,23 +16,23 @@ static uint8_t scale_of(size_t row, size_t block) {
   return (uint8_t)(1 + row * 7 + block * 3);
 }
 
-/* Scale i of granule g of a row stands at g * pitch + row * (granule / block) + i. */
-static void check_order(heddle_elem elem, uint32_t granule, uint32_t block, size_t rows, size_t k,
+/* Scale i of k-block g of a row stands at g * pitch + row * (k-block / block) + i. */
+static void check_order(heddle_elem elem, uint32_t k_block, uint32_t block, size_t rows, size_t k,
                         size_t more) {
-  const heddle_block_scale_shape shape = {HEDDLE_SCALES_GRANULES, elem, block, rows, k};
-  size_t pitch, n_bytes, blocks = (k + block - 1) / block, each = granule / block;
+  const heddle_block_scale_shape shape = {HEDDLE_SCALES_K_BLOCKS, elem, block, rows, k};
+  size_t pitch, n_bytes, blocks = (k + block - 1) / block, each = k_block / block;
   assert_int_equal(heddle_block_scale_plan(NULL, &shape, &pitch, &n_bytes), HEDDLE_OK);
   assert_int_equal(pitch, (rows * each + 15) / 16 * 16);
-  assert_int_equal(n_bytes, (k + granule - 1) / granule * pitch);
+  assert_int_equal(n_bytes, (k + k_block - 1) / k_block * pitch);
   pitch += more;
-  size_t granules = (k + granule - 1) / granule;
-  uint8_t *from = hd_xmalloc(rows * (blocks + 1)), *to = hd_xmalloc(granules * pitch);
-  memset(to, UNTOUCHED, granules * pitch);
+  size_t k_blocks = (k + k_block - 1) / k_block;
+  uint8_t *from = hd_xmalloc(rows * (blocks + 1)), *to = hd_xmalloc(k_blocks * pitch);
+  memset(to, UNTOUCHED, k_blocks * pitch);
   for (size_t row = 0; row < rows; row++)
     for (size_t b = 0; b <= blocks; b++)
       from[row * (blocks + 1) + b] = scale_of(row, b);
   assert_int_equal(heddle_block_scale_pack(NULL, &shape, from, blocks + 1, to, pitch), HEDDLE_OK);
-  for (size_t i = 0; i < granules * pitch; i++) {
+  for (size_t i = 0; i < k_blocks * pitch; i++) {
     size_t row = i % pitch / each, b = i / pitch * each + i % pitch % each;
     uint8_t expected = row >= rows ? UNTOUCHED : b < blocks ? scale_of(row, b) : 0;
     assert_int_equal(to[i], expected);
@@ -41,7 +41,7 @@ static void check_order(heddle_elem elem, uint32_t granule, uint32_t block, size
   free(to);
 }
 
-static void scales_of_a_granule_stand_together(void **state) {
+static void scales_of_a_k_block_stand_together(void **state) {
   (void)state;
   static const size_t rows[] = {1, 7, 8, 65}, ks[] = {8, 64, 72, 128, 200, 256, 520};
   for (size_t r = 0; r < HD_COUNT(rows); r++)
@@ -54,10 +54,10 @@ static void scales_of_a_granule_stand_together(void **state) {
 }
 
 /* Scale i of a row stands in tile i / 4 of its 128 rows, in line row % 32, word row / 32 of it. */
-static void check_tiles(heddle_elem elem, uint32_t granule, uint32_t block, size_t rows, size_t k) {
+static void check_tiles(heddle_elem elem, uint32_t k_block, uint32_t block, size_t rows, size_t k) {
   const heddle_block_scale_shape shape = {HEDDLE_SCALES_TILES, elem, block, rows, k};
   size_t pitch, n_bytes, blocks = (k + block - 1) / block, bands = (rows + 127) / 128;
-  size_t tiles = ((k + granule - 1) / granule * (granule / block) + 3) / 4;
+  size_t tiles = ((k + k_block - 1) / k_block * (k_block / block) + 3) / 4;
   assert_int_equal(heddle_block_scale_plan(NULL, &shape, &pitch, &n_bytes), HEDDLE_OK);
   assert_int_equal(pitch, tiles * 512);
   assert_int_equal(n_bytes, bands * pitch);
@@ -115,7 +115,7 @@ static void refuse_strides(heddle_scales_order order, size_t row_bytes, size_t p
 
 static void what_no_kernel_reads_is_refused(void **state) {
   (void)state;
-  static const heddle_scales_order orders[] = {HEDDLE_SCALES_GRANULES, HEDDLE_SCALES_TILES};
+  static const heddle_scales_order orders[] = {HEDDLE_SCALES_K_BLOCKS, HEDDLE_SCALES_TILES};
   for (size_t i = 0; i < HD_COUNT(orders); i++) {
     refuse_plan(orders[i], HEDDLE_BF16, 64, 8, 64, "block-scale.type");
     refuse_plan(orders[i], HEDDLE_E4M3, 48, 8, 64, "block-scale.block");
@@ -128,18 +128,18 @@ static void what_no_kernel_reads_is_refused(void **state) {
   /* of 8 rows of 2 scales */
   static const size_t strides[][2] = {{1, 16}, {2, 8}, {2, 24}, {2, 0}}, tiles[] = {0, 256, 1024};
   for (size_t i = 0; i < HD_COUNT(strides); i++)
-    refuse_strides(HEDDLE_SCALES_GRANULES, strides[i][0], strides[i][1]);
+    refuse_strides(HEDDLE_SCALES_K_BLOCKS, strides[i][0], strides[i][1]);
   for (size_t i = 0; i < HD_COUNT(tiles); i++)
     refuse_strides(HEDDLE_SCALES_TILES, 2, tiles[i]);
-  const heddle_block_scale_shape two = {HEDDLE_SCALES_GRANULES, HEDDLE_E4M3, 64, 1, 256};
-  uint8_t scales[4] = {0}, packed[32]; /* a second granule that would wrap around to before */
+  const heddle_block_scale_shape two = {HEDDLE_SCALES_K_BLOCKS, HEDDLE_E4M3, 64, 1, 256};
+  uint8_t scales[4] = {0}, packed[32]; /* a second k-block that would wrap around to before */
   assert_int_equal(
       heddle_block_scale_pack(NULL, &two, scales, 4, packed + 16, SIZE_MAX - 15),
       HEDDLE_INVALID);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(scales_of_a_granule_stand_together),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(scales_of_a_k_block_stand_together),
                                      cmocka_unit_test(scales_of_128_rows_stand_in_tiles),
                                      cmocka_unit_test(what_no_kernel_reads_is_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);

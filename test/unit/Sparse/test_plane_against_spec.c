@@ -16,7 +16,7 @@ enum { ROWS = 64, META = 4096 };
 /* One block of random sparse values, and what it was made of. */
 typedef struct block {
   heddle_elem elem;
-  unsigned granule_k, group, bits; /* bits of an element */
+  unsigned k_block_size, group, bits; /* bits of an element */
   uint8_t values[ROWS * 64], codes[ROWS * 16], packed[5120];
 } block;
 
@@ -25,18 +25,18 @@ static void make_block(block *b, heddle_elem elem) {
   uint8_t dense[ROWS * 128];
   uint64_t seed = 77 + elem;
   *b = (block){.elem = elem, .group = info->group, .bits = info->container_bits};
-  b->granule_k = 1024 / b->bits;
+  b->k_block_size = 1024 / b->bits;
   fill_sparse(&seed, elem, dense, sizeof dense);
-  assert_int_equal(heddle_sparse_compress(NULL, elem, ROWS, b->granule_k, dense, 128, b->values,
+  assert_int_equal(heddle_sparse_compress(NULL, elem, ROWS, b->k_block_size, dense, 128, b->values,
                                           b->codes),
                    HEDDLE_OK);
-  assert_int_equal(heddle_sparse_pack_dense(NULL, elem, HEDDLE_FAMILY_MMA, ROWS, b->granule_k,
+  assert_int_equal(heddle_sparse_pack_dense(NULL, elem, HEDDLE_FAMILY_MMA, ROWS, b->k_block_size,
                                             dense, 128, b->packed),
                    HEDDLE_OK);
 }
 
 static unsigned code_at(const block *b, unsigned row, unsigned k) {
-  unsigned n_groups = b->granule_k / b->group;
+  unsigned n_groups = b->k_block_size / b->group;
   return hd_nibble(b->codes + row * (n_groups / 2), k / b->group);
 }
 
@@ -48,7 +48,7 @@ static uint32_t word_at(const uint8_t *p) {
   return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* One instruction of the granule: k0 its first column; thread0 the first thread of its warp. Fields
+/* One instruction of the k-block: k0 its first column; thread0 the first thread of its warp. Fields
  * of a lane that contributes must be the codes of their groups. Returns how many it compared. */
 static unsigned check_meta_step(const block *b, const hd_fragment *f, unsigned thread0, unsigned k0,
                                 unsigned word) {
@@ -66,9 +66,9 @@ static unsigned check_meta_step(const block *b, const hd_fragment *f, unsigned t
   return n;
 }
 
-/* All instructions of a granule: each word serves n_selectors of them in turn. */
+/* All instructions of a k-block: each word serves n_selectors of them in turn. */
 static unsigned check_meta(const block *b, const hd_spec_row *spec) {
-  unsigned n = 0, n_steps = b->granule_k / spec->k;
+  unsigned n = 0, n_steps = b->k_block_size / spec->k;
   assert_int_equal(n_steps, words_a_thread(b) * spec->n_selectors);
   for (unsigned step = 0; step < n_steps; step++) {
     hd_fragment f;
@@ -77,14 +77,14 @@ static unsigned check_meta(const block *b, const hd_spec_row *spec) {
     for (unsigned thread0 = 0; thread0 < 128; thread0 += f.n_lanes)
       n += check_meta_step(b, &f, thread0, step * spec->k, step / spec->n_selectors);
   }
-  assert_int_equal(n, ROWS * b->granule_k / b->group); /* every code, once */
+  assert_int_equal(n, ROWS * b->k_block_size / b->group); /* every code, once */
   return n;
 }
 
 /* docs/format.md, "Families": the half shapes of 8- and 4-bit types spread their codes
  * otherwise. */
 static bool is_served(const block *b, const hd_spec_row *spec) {
-  return words_a_thread(b) == 1 || 2u * spec->k == b->granule_k;
+  return words_a_thread(b) == 1 || 2u * spec->k == b->k_block_size;
 }
 
 /* What ldmatrix.x4 over the k-step's four core matrices of rows 16w.. leaves in register j. */
@@ -96,7 +96,7 @@ static uint32_t loaded(const block *b, unsigned step, unsigned w, unsigned lane,
 
 static unsigned check_a_step(const block *b, const hd_fragment *f, const hd_spec_row *spec,
                              unsigned step, unsigned thread0) {
-  unsigned n = 0, per_row = b->granule_k / 2;
+  unsigned n = 0, per_row = b->k_block_size / 2;
   for (unsigned lane = 0; lane < f->n_lanes; lane++)
     for (unsigned reg = 0; reg < f->n_regs; reg++)
       for (unsigned field = 0; field < 32u / f->field_bits; field++) {
@@ -118,13 +118,13 @@ static unsigned check_a_step(const block *b, const hd_fragment *f, const hd_spec
 static unsigned check_a(const block *b, const hd_spec_row *spec) {
   hd_fragment f;
   unsigned n = 0;
-  if (!spec->a_in_registers || 2u * spec->k != b->granule_k)
+  if (!spec->a_in_registers || 2u * spec->k != b->k_block_size)
     return 0;
   assert_int_equal(hd_spec_fragment(spec, HD_OPERAND_A, 0, &f), HEDDLE_OK);
   for (unsigned step = 0; step < 2; step++)
     for (unsigned thread0 = 0; thread0 < 128; thread0 += f.n_lanes)
       n += check_a_step(b, &f, spec, step, thread0);
-  assert_int_equal(n, ROWS * b->granule_k / 2);
+  assert_int_equal(n, ROWS * b->k_block_size / 2);
   return n;
 }
 
@@ -149,7 +149,7 @@ static void blocks_are_what_every_row_reads(void **state) {
   }
   print_message("rows=%zu half_shapes=%zu codes=%zu values=%zu\n", n_rows, n_left_out, n_codes,
                 n_values);
-  FOR_SPARSE_ELEMS(elem) assert_true(elems >> elem & 1); /* no type without a judge */
+  FOR_SPARSE_ELEMS(elem) assert_true(elems >> elem & 1); /* no type unverified */
 }
 
 int main(void) {

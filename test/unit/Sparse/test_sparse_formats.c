@@ -167,16 +167,16 @@ static void sizes_are_those_of_the_design(void **state) {
   (void)state;
   const struct {
     heddle_elem elem;
-    uint32_t granule_k, block_bytes;
+    uint32_t k_block_size, block_bytes;
   } cases[] = {{HEDDLE_TF32, 32, 4608},  {HEDDLE_F16, 64, 4608},  {HEDDLE_BF16, 64, 4608},
                {HEDDLE_E4M3, 128, 5120}, {HEDDLE_S8, 128, 5120},  {HEDDLE_E2M1, 128, 5120},
                {HEDDLE_S4, 256, 5120},   {HEDDLE_E2M1P, 256, 5120}};
   for (size_t i = 0; i < HD_COUNT(cases); i++) {
     heddle_sparse_info info;
     assert_int_equal(heddle_sparse_plan(NULL, HEDDLE_SPARSE_PACKED, cases[i].elem,
-                                        HEDDLE_FAMILY_MMA, 65, cases[i].granule_k + 8, &info),
+                                        HEDDLE_FAMILY_MMA, 65, cases[i].k_block_size + 8, &info),
                      HEDDLE_OK);
-    assert_int_equal(info.granule_k, cases[i].granule_k);
+    assert_int_equal(info.k_block_size, cases[i].k_block_size);
     assert_int_equal(info.block_bytes, cases[i].block_bytes);
     assert_int_equal(info.payload_bytes, 4 * cases[i].block_bytes);
     assert_int_equal(info.payload_bytes % 128, 0);
@@ -290,13 +290,13 @@ static void packed_plane_is_what_the_instructions_read(void **state) {
   (void)state;
   FOR_SPARSE_ELEMS(elem) {
     bool narrow = heddle_elem_get(elem)->container_bits <= 8;
-    unsigned granule_k = 1024 / heddle_elem_get(elem)->container_bits;
-    unsigned groups = granule_k / heddle_elem_get(elem)->group;
-    matrix x = make_matrix(elem, 131, granule_k * 2 + 24, 7 + elem);
+    unsigned k_block_size = 1024 / heddle_elem_get(elem)->container_bits;
+    unsigned groups = k_block_size / heddle_elem_get(elem)->group;
+    matrix x = make_matrix(elem, 131, k_block_size * 2 + 24, 7 + elem);
     for (unsigned i = 0; i < x.packed.n_slabs; i++)
-      for (unsigned j = 0; j < x.packed.n_granules; j++) {
+      for (unsigned j = 0; j < x.packed.n_k_blocks; j++) {
         const uint8_t *block =
-            x.payload + (i * x.packed.n_granules + j) * x.packed.block_bytes;
+            x.payload + (i * x.packed.n_k_blocks + j) * x.packed.block_bytes;
         check_values(&x, block, 64 * i, 64 * j);
         (narrow ? check_two_word_plane : check_one_word_plane)(&x, block + 4096, 64 * i,
                                                               (uint64_t)groups * j);
@@ -340,10 +340,10 @@ static void round_trips_over_all_types_and_odd_sizes(void **state) {
   static const unsigned rows[] = {1, 7, 8, 63, 64, 65, 129};
   FOR_SPARSE_ELEMS(elem) {
     unsigned group = heddle_elem_get(elem)->group;
-    unsigned granule = 1024 / heddle_elem_get(elem)->container_bits;
-    const unsigned columns[] = {group,          3 * group,       granule - group, granule,
-                                granule + group, 2 * granule,     3 * granule - group,
-                                5 * granule + 7 * group};
+    unsigned k_block = 1024 / heddle_elem_get(elem)->container_bits;
+    const unsigned columns[] = {group,          3 * group,       k_block - group, k_block,
+                                k_block + group, 2 * k_block,     3 * k_block - group,
+                                5 * k_block + 7 * group};
     for (size_t i = 0; i < HD_COUNT(rows); i++)
       for (size_t j = 0; j < HD_COUNT(columns); j++)
         round_trip(elem, rows[i], columns[j]);

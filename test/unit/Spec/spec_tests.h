@@ -14,9 +14,9 @@ void every_row_is_found_by_name_and_text(void **state);
 void rows_have_source_and_effects(void **state);
 void targets_are_found(void **state);
 void families_reach_their_members(void **state);
-void selectors_are_judged(void **state);
+void selectors_are_checked(void **state);
 void queries_find_each_wgmma(void **state);
-void only_judged_rows_are_generated(void **state);
+void only_verified_rows_are_generated(void **state);
 
 void fragments_are_injective_and_onto(void **state);
 void fragments_follow_the_isa_text(void **state);

@@ -49,7 +49,7 @@ void targets_are_found(void **state) {
   }
 }
 
-static hd_legality judge(const char *target, unsigned ptx, const char *name, int selector) {
+static hd_legality legality(const char *target, unsigned ptx, const char *name, int selector) {
   hd_legal_query query = {.ptx = (uint16_t)ptx, .selector = selector};
   assert_int_equal(hd_target_parse(target, &query.target), HEDDLE_OK);
   return hd_spec_legal(hd_spec_find(name), &query, NULL, 0);
@@ -59,27 +59,27 @@ void families_reach_their_members(void **state) {
   (void)state;
   const char *fp4 = "mma_sp_ordered_m16n8k128_mxf4_f32_e2m1p_e2m1p";
   const char *f8 = "mma_sp_ordered_m16n8k64_f8f6f4_f32_e2m1_e3m2";
-  assert_int_equal(judge("sm_120a", 87, f8, -1), HD_LEGAL);
-  assert_int_equal(judge("sm_120f", 87, f8, -1), HD_ILLEGAL);
-  assert_int_equal(judge("sm_120f", 88, f8, -1), HD_LEGAL);
-  assert_int_equal(judge("sm_121a", 88, f8, -1), HD_LEGAL);
-  assert_int_equal(judge("sm_120", 88, f8, -1), HD_ILLEGAL);
-  assert_int_equal(judge("sm_100a", 88, f8, -1), HD_ILLEGAL);
-  assert_int_equal(judge("sm_120f", 90, fp4, -1), HD_ILLEGAL);
-  assert_int_equal(judge("sm_121a", 88, fp4, -1), HD_LEGAL);
-  assert_int_equal(judge("sm_90a", 82, "wgmma_sp_ss_m64n8k32_f32_f16_f16", -1), HD_LEGAL);
-  assert_int_equal(judge("sm_90a", 81, "wgmma_sp_ss_m64n8k32_f32_f16_f16", -1), HD_ILLEGAL);
-  assert_int_equal(judge("sm_90", 90, "wgmma_sp_ss_m64n8k32_f32_f16_f16", -1), HD_ILLEGAL);
-  assert_int_equal(judge("sm_100a", 88, "wgmma_sp_ss_m64n8k32_f32_f16_f16", -1), HD_ILLEGAL);
+  assert_int_equal(legality("sm_120a", 87, f8, -1), HD_LEGAL);
+  assert_int_equal(legality("sm_120f", 87, f8, -1), HD_ILLEGAL);
+  assert_int_equal(legality("sm_120f", 88, f8, -1), HD_LEGAL);
+  assert_int_equal(legality("sm_121a", 88, f8, -1), HD_LEGAL);
+  assert_int_equal(legality("sm_120", 88, f8, -1), HD_ILLEGAL);
+  assert_int_equal(legality("sm_100a", 88, f8, -1), HD_ILLEGAL);
+  assert_int_equal(legality("sm_120f", 90, fp4, -1), HD_ILLEGAL);
+  assert_int_equal(legality("sm_121a", 88, fp4, -1), HD_LEGAL);
+  assert_int_equal(legality("sm_90a", 82, "wgmma_sp_ss_m64n8k32_f32_f16_f16", -1), HD_LEGAL);
+  assert_int_equal(legality("sm_90a", 81, "wgmma_sp_ss_m64n8k32_f32_f16_f16", -1), HD_ILLEGAL);
+  assert_int_equal(legality("sm_90", 90, "wgmma_sp_ss_m64n8k32_f32_f16_f16", -1), HD_ILLEGAL);
+  assert_int_equal(legality("sm_100a", 88, "wgmma_sp_ss_m64n8k32_f32_f16_f16", -1), HD_ILLEGAL);
 }
 
-void selectors_are_judged(void **state) {
+void selectors_are_checked(void **state) {
   (void)state;
-  assert_int_equal(judge("sm_80", 85, "mma_sp_ordered_m16n8k32_f32_f16_f16", 1), HD_LEGAL);
-  assert_int_equal(judge("sm_80", 85, "mma_sp_ordered_m16n8k32_f32_f16_f16", 2), HD_UNDEFINED);
-  assert_int_equal(judge("sm_80", 85, "mma_sp_ordered_m16n8k32_f32_f16_f16", 4), HD_ILLEGAL);
-  assert_int_equal(judge("sm_80", 85, "mma_sp_ordered_m16n8k16_f32_f16_f16", 3), HD_LEGAL);
-  assert_int_equal(judge("sm_90a", 85, "wgmma_sp_ss_m64n8k64_f32_e4m3_e4m3", 1), HD_ILLEGAL);
+  assert_int_equal(legality("sm_80", 85, "mma_sp_ordered_m16n8k32_f32_f16_f16", 1), HD_LEGAL);
+  assert_int_equal(legality("sm_80", 85, "mma_sp_ordered_m16n8k32_f32_f16_f16", 2), HD_UNDEFINED);
+  assert_int_equal(legality("sm_80", 85, "mma_sp_ordered_m16n8k32_f32_f16_f16", 4), HD_ILLEGAL);
+  assert_int_equal(legality("sm_80", 85, "mma_sp_ordered_m16n8k16_f32_f16_f16", 3), HD_LEGAL);
+  assert_int_equal(legality("sm_90a", 85, "wgmma_sp_ss_m64n8k64_f32_e4m3_e4m3", 1), HD_ILLEGAL);
 }
 
 void queries_find_each_wgmma(void **state) {
@@ -108,14 +108,14 @@ void queries_find_each_wgmma(void **state) {
   assert_null(hd_spec_next_mma(&q, &(size_t){0}));
 }
 
-void only_judged_rows_are_generated(void **state) {
+void only_verified_rows_are_generated(void **state) {
   (void)state;
   size_t n = 0;
   for (size_t i = 0; i < hd_spec_count(); i++) {
     const hd_spec_row *row = hd_spec_get(i);
     bool other_form = row->family == HD_FAMILY_TCGEN05_SP &&
                       (row->m == 64 * row->cta_group || row->a_in_registers);
-    if (other_form || row->syntax_judge == HD_JUDGE_NONE)
+    if (other_form || row->syntax_verified_by == HD_VERIFIED_BY_NONE)
       assert_false(hd_spec_can_generate(row));
     n += hd_spec_can_generate(row);
   }

@@ -4,7 +4,7 @@
 #include "Sim/sim_maps.h"
 #include "spec_tests.h"
 
-typedef hd_sim_place (*place_function)(uint32_t, uint32_t, uint32_t, uint32_t);
+typedef hd_sim_coord (*place_function)(uint32_t, uint32_t, uint32_t, uint32_t);
 
 /* Compares one register operand; n_warps rows of 16 are stacked by wgmma. */
 static uint64_t compare_operand(const hd_fragment *f, place_function place) {
@@ -13,7 +13,7 @@ static uint64_t compare_operand(const hd_fragment *f, place_function place) {
     for (unsigned reg = 0; reg < f->n_regs; reg++)
       for (unsigned field = 0; field < 1u << f->map.in[2].bits; field++, n++) {
         uint32_t row, col;
-        hd_sim_place sim = place(f->field_bits, lane % 32, reg, field);
+        hd_sim_coord sim = place(f->field_bits, lane % 32, reg, field);
         assert_true(hd_fragment_at(f, lane, reg, field, &row, &col));
         assert_int_equal(row, sim.row + 16 * (lane / 32));
         assert_int_equal(col, sim.col);
@@ -31,8 +31,8 @@ static uint64_t compare_meta(const hd_spec_row *row, unsigned selector) {
       uint32_t r, c;
       if (!hd_fragment_at(&f, lane, 0, field, &r, &c))
         continue;
-      hd_sim_meta_place sim = hd_sim_place_meta(bits, row->k / f.col_step, selector, r % 16,
-                                                c / f.col_step);
+      hd_sim_meta_coord sim =
+          hd_sim_coord_meta(bits, row->k / f.col_step, selector, r % 16, c / f.col_step);
       assert_int_equal(lane, sim.lane + 32 * (r / 16));
       assert_int_equal(4 * field, sim.bit);
       n++;
@@ -55,8 +55,8 @@ static unsigned compare_scales(const hd_spec_row *row, hd_operand_id id, uint64_
         uint32_t r, c;
         if (!hd_fragment_at(&f, lane, 0, field, &r, &c))
           continue;
-        hd_sim_meta_place sim = hd_sim_place_scale(of_a, selector % 4, selector / 4, of_a ? r : c,
-                                                   of_a ? c : r);
+        hd_sim_meta_coord sim =
+            hd_sim_coord_scale(of_a, selector % 4, selector / 4, of_a ? r : c, of_a ? c : r);
         assert_int_equal(lane, sim.lane);
         assert_int_equal(8 * (f.field_base + field), sim.bit);
         ++*n;
@@ -103,8 +103,8 @@ void sim_moves_matrices_the_same_way(void **state) {
         for (unsigned byte = 0; byte < 4; byte++, n++) {
           uint32_t r, c;
           assert_true(hd_fragment_at(f, lane, reg, byte / bytes, &r, &c));
-          hd_sim_place sim = hd_sim_place_matrix(shape_of(row), strstr(row->ptx, ".trans"), lane,
-                                                 reg, byte);
+          hd_sim_coord sim =
+              hd_sim_coord_matrix(shape_of(row), strstr(row->ptx, ".trans"), lane, reg, byte);
           assert_int_equal(r, sim.row);
           assert_int_equal(c * bytes + byte % bytes, sim.col);
         }
@@ -121,10 +121,10 @@ void sim_agrees_in_every_lane_and_bit(void **state) {
     if (row->family > HD_FAMILY_WGMMA_SP)
       continue;
     if (row->fragment[HD_OPERAND_A])
-      n += compare_operand(row->fragment[HD_OPERAND_A], hd_sim_place_a);
+      n += compare_operand(row->fragment[HD_OPERAND_A], hd_sim_coord_a);
     if (row->fragment[HD_OPERAND_B])
-      n += compare_operand(row->fragment[HD_OPERAND_B], hd_sim_place_b);
-    n += compare_operand(row->fragment[HD_OPERAND_D], hd_sim_place_d);
+      n += compare_operand(row->fragment[HD_OPERAND_B], hd_sim_coord_b);
+    n += compare_operand(row->fragment[HD_OPERAND_D], hd_sim_coord_d);
     for (unsigned s = 0; s < row->n_selectors; s++)
       n += compare_meta(row, s);
   }

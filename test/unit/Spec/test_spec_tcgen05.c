@@ -7,19 +7,23 @@
 /* ---- tensor memory ---- */
 
 /* Where the simulator has field (r, c) of an operand, r and c as in hd_fragment. */
-static hd_sim_tensor_place place_of(const hd_spec_row *row, const hd_fragment *f,
+static hd_sim_tensor_coord place_of(const hd_spec_row *row, const hd_fragment *f,
                                     hd_operand_id operand, unsigned selector, uint32_t r,
                                     uint32_t c) {
   uint32_t bits = heddle_elem_get(row->operand[HD_OPERAND_A].elem)->container_bits;
   hd_sim_paths paths;
   assert_true(hd_sim_paths_find(row->m, row->cta_group, true, &paths));
   switch (operand) {
-  case HD_OPERAND_A: return hd_sim_place_a5(paths, bits, r, c);
-  case HD_OPERAND_META: return hd_sim_place_meta5(paths, bits, selector, r, c / f->col_step);
-  case HD_OPERAND_SCALE_A: return hd_sim_place_scale_a5(r, f->field_base, c);
+  case HD_OPERAND_A:
+    return hd_sim_coord_a5(paths, bits, r, c);
+  case HD_OPERAND_META:
+    return hd_sim_coord_meta5(paths, bits, selector, r, c / f->col_step);
+  case HD_OPERAND_SCALE_A:
+    return hd_sim_coord_scale_a5(r, f->field_base, c);
   case HD_OPERAND_SCALE_B:
-    return hd_sim_place_scale_b5(paths, row->n, c, f->field_base, r);
-  default: return hd_sim_place_d5(paths, row->n, r, c);
+    return hd_sim_coord_scale_b5(paths, row->n, c, f->field_base, r);
+  default:
+    return hd_sim_coord_d5(paths, row->n, r, c);
   }
 }
 
@@ -35,7 +39,7 @@ static uint64_t compare_tensor(const hd_spec_row *row, hd_operand_id operand, un
         uint32_t r, c;
         if (!hd_fragment_at(&f, lane, reg, field, &r, &c))
           continue;
-        hd_sim_tensor_place sim = place_of(row, &f, operand, selector, r, c);
+        hd_sim_tensor_coord sim = place_of(row, &f, operand, selector, r, c);
         assert_int_equal(f.broadcast ? lane % 32 : lane, sim.lane);
         assert_int_equal(f.reg_base + reg, sim.column);
         assert_int_equal((field + f.field_base) * f.field_bits, sim.bit);
@@ -86,7 +90,7 @@ void sim_moves_tensor_memory_the_same_way(void **state) {
         for (unsigned part = 0; part < parts; part++, n++) {
           uint32_t r, c;
           assert_true(hd_fragment_at(f, lane, reg, part, &r, &c));
-          hd_sim_tensor_place sim = hd_sim_place_ldst((hd_sim_ldst)shape, lane, reg, f->n_regs);
+          hd_sim_tensor_coord sim = hd_sim_coord_ldst((hd_sim_ldst)shape, lane, reg, f->n_regs);
           assert_int_equal(r, sim.lane);
           assert_int_equal(c, parts * sim.column + part);
         }

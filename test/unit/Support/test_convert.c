@@ -10,6 +10,7 @@
 
 #include "Support/arena.h"
 #include "Support/convert.h"
+#include "heddle/convert.h"
 
 static uint32_t n_codes(heddle_elem elem) {
   unsigned bits = heddle_elem_get(elem)->container_bits;
@@ -211,6 +212,31 @@ static void exact_integers_are_exact(void **state) {
   }
 }
 
+/* The public form rounds an f32 as the other does, bf16's own way included. */
+static void the_public_form_is_the_same(void **state) {
+  (void)state;
+  enum { N = 65536 + 7 };
+  static float values[N], back[N];
+  static uint32_t elements[N];
+  for (uint32_t i = 0, seed = 1; i < N; i++) {
+    seed = seed * 1664525 + 1013904223; /* of all exponents; NaN and Inf too */
+    uint32_t bits = i % 64 == 0 ? 0x7f800000 | (i / 64 % 2) << 21 : seed;
+    bits = i % 4 == 1 ? (bits & 0x87ffffff) | 0x38000000 : bits; /* where 8-bit floats lie */
+    bits = i % 8 == 5 ? bits & ~0xffffu : bits;                  /* and their ties */
+    memcpy(&values[i], &bits, 4);
+  }
+  for (heddle_elem elem = 0; elem < HEDDLE_N_ELEMS; elem++) {
+    assert_int_equal(heddle_elem_from_f32(elem, N, values, elements), HEDDLE_OK);
+    assert_int_equal(heddle_elem_to_f32(elem, N, elements, back), HEDDLE_OK);
+    for (size_t i = 0; i < N; i++) {
+      float want = (float)hd_elem_to_double(elem, hd_elem_from_double(elem, values[i]));
+      assert_true(want != want || signbit(back[i]) == signbit(want));
+      assert_true(back[i] == want || (back[i] != back[i] && want != want));
+    }
+  }
+  assert_int_equal(heddle_elem_to_f32(HEDDLE_N_ELEMS, 1, elements, back), HEDDLE_INVALID);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_value_survives),
@@ -220,6 +246,7 @@ int main(void) {
       cmocka_unit_test(elements_are_stored_where_they_belong),
       cmocka_unit_test(many_are_the_same_as_one),
       cmocka_unit_test(exact_integers_are_exact),
+      cmocka_unit_test(the_public_form_is_the_same),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

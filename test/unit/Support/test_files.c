@@ -4,9 +4,12 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -60,17 +63,17 @@ static void write_then_read(void **state) {
 }
 
 /* The first byte is the size of the whole, in units of 3 MiB; 0 is refused. */
-static heddle_status judge(heddle_context *ctx, const char *path, const void *head, size_t n_bytes,
-                           size_t *whole_bytes) {
+static heddle_status size_of_head(heddle_context *ctx, const char *path, const void *head,
+                                  size_t n_bytes, size_t *whole_bytes) {
   (void)ctx, (void)path;
   assert_true(n_bytes > 0 && n_bytes <= HD_FILE_HEAD_BYTES + 1);
   *whole_bytes = (size_t)((const uint8_t *)head)[0] * (3 << 20);
   return *whole_bytes ? HEDDLE_OK : HEDDLE_INVALID;
 }
 
-static void a_judged_file_is_read_as_far_as_it_should(void **state) {
+static void a_sized_file_is_read_as_far_as_it_should(void **state) {
   (void)state;
-  char *path = in_folder("judged"), *data, *bytes = calloc(7 << 20, 1);
+  char *path = in_folder("sized"), *data, *bytes = calloc(7 << 20, 1);
   const struct {
     size_t size;
     char first;
@@ -85,7 +88,7 @@ static void a_judged_file_is_read_as_far_as_it_should(void **state) {
     size_t n = 0;
     bytes[0] = cases[i].first;
     assert_int_equal(hd_file_write(NULL, path, bytes, cases[i].size), HEDDLE_OK);
-    assert_int_equal(hd_file_read_judged(NULL, path, judge, &data, &n), cases[i].expected);
+    assert_int_equal(hd_file_read_sized(NULL, path, size_of_head, &data, &n), cases[i].expected);
     if (cases[i].expected != HEDDLE_OK)
       continue;
     assert_int_equal(n, cases[i].size);
@@ -93,7 +96,7 @@ static void a_judged_file_is_read_as_far_as_it_should(void **state) {
     assert_int_equal(data[n], 0);
     free(data);
   }
-  assert_int_equal(hd_file_read_judged(NULL, "/dev/zero", judge, &data, &(size_t){0}),
+  assert_int_equal(hd_file_read_sized(NULL, "/dev/zero", size_of_head, &data, &(size_t){0}),
                    HEDDLE_INVALID);
   free(bytes);
   free(path);
@@ -206,6 +209,102 @@ static void a_failed_write_leaves_nothing(void **state) {
   assert_string_equal(data, "old");
   free(data);
   free(path);
+}
+
+static int count_files(void) {
+  DIR *dir = opendir(folder);
+  int n = 0;
+  for (struct dirent *entry; (entry = readdir(dir));)
+    n += entry->d_name[0] != '.';
+  closedir(dir);
+  return n;
+}
+
+enum { SET_BYTES = 60000 };
+
+/* Two files of one letter each, the same. */
+static void write_letters(const char *first, const char *last, int letter) {
+  static char bytes[SET_BYTES];
+  memset(bytes, letter, sizeof bytes);
+  const hd_file_part set[] = {{first, bytes, sizeof bytes, false},
+                              {last, bytes, sizeof bytes, false}};
+  assert_int_equal(hd_file_write_set(NULL, set, 2), HEDDLE_OK);
+}
+
+/* The letter, which all of the file is; 0: it is not there. */
+static int letter_of(const char *path) {
+  char *data;
+  size_t n;
+  if (hd_file_read(NULL, path, &data, &n) != HEDDLE_OK)
+    return 0;
+  int letter = data[0];
+  assert_int_equal(n, SET_BYTES);
+  for (size_t i = 0; i < n; i++)
+    assert_int_equal(data[i], letter);
+  free(data);
+  return letter;
+}
+
+/* Whenever the writer is killed, each file is whole, the last one is never newer than the first,
+ * and the next write leaves nothing but the two. */
+static void a_killed_writer_leaves_whole_files(void **state) {
+  (void)state;
+  char *first = in_folder("first"), *last = in_folder("last");
+  for (int i = 0; i < 100; i++) {
+    pid_t pid = fork();
+    if (pid == 0) {
+      for (int letter = 'a'; letter <= 'z'; letter++)
+        write_letters(first, last, letter);
+      _exit(0);
+    }
+    usleep((useconds_t)(i * 37));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_true(letter_of(first) >= letter_of(last));
+    write_letters(first, last, 'A');
+    assert_int_equal(count_files(), 2);
+    unlink(first);
+    unlink(last);
+  }
+  free(first);
+  free(last);
+}
+
+/* What a killed writer left is removed; what a living one holds stays. */
+static void temporaries_of_the_dead_are_collected(void **state) {
+  (void)state;
+  char *path = in_folder("f"), *dead = in_folder("f.0.tmp"), *living = in_folder("f.1.tmp");
+  assert_int_equal(hd_file_write(NULL, dead, "x", 1), HEDDLE_OK);
+  assert_int_equal(hd_file_write(NULL, living, "x", 1), HEDDLE_OK);
+  int fd = open(living, O_RDONLY);
+  assert_int_equal(flock(fd, LOCK_EX), 0);
+  assert_int_equal(hd_file_write(NULL, path, "y", 1), HEDDLE_OK);
+  assert_int_equal(access(dead, F_OK), -1);
+  assert_int_equal(access(living, F_OK), 0);
+  close(fd);
+  assert_int_equal(hd_file_write(NULL, path, "y", 1), HEDDLE_OK);
+  assert_int_equal(count_files(), 1);
+  free(path), free(dead), free(living);
+}
+
+/* A part that cannot be written leaves all of the set as it was; one without data goes. */
+static void a_set_is_written_whole_or_not(void **state) {
+  (void)state;
+  char *first = in_folder("f"), *nowhere = in_folder("none/g"), *gone = in_folder("h"), *data;
+  size_t n;
+  assert_int_equal(hd_file_write(NULL, first, "old", 3), HEDDLE_OK);
+  assert_int_equal(hd_file_write(NULL, gone, "old", 3), HEDDLE_OK);
+  const hd_file_part bad[] = {{first, "new", 3, false},
+                              {gone, NULL, 0, false},
+                              {nowhere, "new", 3, false}};
+  assert_int_equal(hd_file_write_set(NULL, bad, 3), HEDDLE_NOT_FOUND);
+  assert_int_equal(count_files(), 2);
+  assert_int_equal(hd_file_read(NULL, first, &data, &n), HEDDLE_OK);
+  assert_string_equal(data, "old");
+  free(data);
+  assert_int_equal(hd_file_write_set(NULL, bad, 2), HEDDLE_OK);
+  assert_int_equal(count_files(), 1);
+  free(first), free(nowhere), free(gone);
 }
 
 static void removing_follows_no_link(void **state) {
@@ -367,6 +466,24 @@ static void a_child_left_behind_does_not_hold_us(void **state) {
   assert_true(hd_clock_seconds() - start < 10);
 }
 
+static void a_limited_process_ends(void **state) {
+  (void)state;
+  heddle_context *ctx = heddle_context_create();
+  int how = 0;
+  pid_t pid = fork();
+  if (pid == 0) {
+    if (hd_process_limit(NULL, 0.05, (size_t)1 << 40) == HEDDLE_OK)
+      for (volatile int i = 0;; i++)
+        ;
+    _exit(1);
+  }
+  assert_int_equal(waitpid(pid, &how, 0), pid);
+  assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGPROF);
+  assert_int_equal(hd_process_limit(ctx, -1, 0), HEDDLE_ENVIRONMENT);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "process.limit");
+  heddle_context_free(ctx);
+}
+
 static void what_cannot_start_is_an_error(void **state) {
   (void)state;
   const char *const argv[] = {"heddle-no-such-program", NULL};
@@ -437,17 +554,59 @@ static void a_bad_entry_is_a_miss(void **state) {
   free(path);
 }
 
+/* An entry becomes code that runs: what another user could have put there is not taken. */
+static void what_others_may_write_is_no_entry(void **state) {
+  (void)state;
+  hd_hash key = hd_hash_bytes("key", 3);
+  char *path = find_entry(key), *store = in_folder("store"), *real = in_folder("real");
+  heddle_context *ctx = heddle_context_create();
+  size_t n;
+  mode_t mask = umask(0);
+  keep(key, "hello", 5);
+  umask(mask);
+  assert_int_equal(fetch(key, &n), HEDDLE_OK); /* whatever the umask */
+  assert_int_equal(chmod(path, 0664), 0);
+  assert_int_equal(fetch(key, &n), HEDDLE_NOT_FOUND);
+  assert_int_equal(chmod(path, 0644), 0);
+  assert_int_equal(chmod(store, 0777), 0);
+  assert_int_equal(fetch(key, &n), HEDDLE_NOT_FOUND);
+  assert_int_equal(hd_blob_put(ctx, store, key, "x", 1), HEDDLE_ENVIRONMENT);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "blob.folder");
+  assert_int_equal(chmod(store, 0755), 0);
+  assert_int_equal(fetch(key, &n), HEDDLE_OK);
+  if (geteuid() == 0) { /* another user's */
+    assert_int_equal(chown(path, 12345, 12345), 0);
+    assert_int_equal(fetch(key, &n), HEDDLE_NOT_FOUND);
+    assert_int_equal(chown(path, 0, 0), 0);
+  }
+  assert_int_equal(rename(path, real), 0);
+  assert_int_equal(symlink(real, path), 0);
+  assert_int_equal(fetch(key, &n), HEDDLE_NOT_FOUND);
+  assert_int_equal(unlink(path), 0);
+  assert_int_equal(mkfifo(path, 0644), 0); /* nobody waits for it */
+  assert_int_equal(fetch(key, &n), HEDDLE_NOT_FOUND);
+  assert_int_equal(unlink(path), 0);
+  assert_int_equal(rename(real, path), 0);
+  assert_int_equal(truncate(path, (off_t)1 << 40), 0);
+  assert_int_equal(fetch(key, &n), HEDDLE_NOT_FOUND);
+  heddle_context_free(ctx);
+  free(path), free(store), free(real);
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       IN_FOLDER(write_then_read),
-      IN_FOLDER(a_judged_file_is_read_as_far_as_it_should),
+      IN_FOLDER(a_sized_file_is_read_as_far_as_it_should),
       IN_FOLDER(exact_bytes_and_heads),
       IN_FOLDER(errors_name_the_file),
       IN_FOLDER(folders_are_made_with_parents),
       IN_FOLDER(a_pipe_stays_a_pipe),
       IN_FOLDER(a_failed_write_leaves_nothing),
+      IN_FOLDER(a_killed_writer_leaves_whole_files),
+      IN_FOLDER(temporaries_of_the_dead_are_collected),
+      IN_FOLDER(a_set_is_written_whole_or_not),
       IN_FOLDER(removing_follows_no_link),
       cmocka_unit_test(output_and_exit_code),
       cmocka_unit_test(long_output_arrives_whole),
@@ -459,9 +618,11 @@ int main(void) {
       cmocka_unit_test(a_host_that_ignores_its_children_is_told),
       IN_FOLDER(a_time_out_ends_the_whole_group),
       cmocka_unit_test(a_child_left_behind_does_not_hold_us),
+      cmocka_unit_test(a_limited_process_ends),
       cmocka_unit_test(what_cannot_start_is_an_error),
       IN_FOLDER(blobs_come_back),
       IN_FOLDER(a_bad_entry_is_a_miss),
+      IN_FOLDER(what_others_may_write_is_no_entry),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <locale.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "Support/convert.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/hash.h"
@@ -273,8 +275,35 @@ static void diagnostics_are_text(void **state) {
   heddle_context_free(ctx);
 }
 
+static void a_diagnostic_is_measured_first(void **state) {
+  (void)state;
+  heddle_context *ctx = heddle_context_create();
+  char text[64];
+  hd_error(ctx, HEDDLE_INVALID, (hd_loc){"a\x1b", 1, 2}, "rule", "text");
+  const heddle_diagnostic *d = heddle_context_get(ctx, 0);
+  size_t n = heddle_diagnostic_format(d, NULL, 0);
+  assert_int_equal(heddle_diagnostic_format(d, text, sizeof text), n);
+  assert_string_equal(text, "a\\x1b:1:2: error[rule]: text"); /* the file's name, too */
+  assert_int_equal(heddle_diagnostic_format(NULL, NULL, 0), 0);
+  assert_int_equal(heddle_diagnostic_format(NULL, text, sizeof text), 0);
+  assert_string_equal(text, "");
+  heddle_context_free(ctx);
+}
+
+/* A host program may have another decimal point. */
+static void numbers_have_a_point(void **state) {
+  (void)state;
+  char *end;
+  const char *before = setlocale(LC_NUMERIC, "de_DE.UTF-8"); /* where there is one */
+  assert_true(hd_strtod("1.5e1x", &end) == 15 && *end == 'x');
+  if (before)
+    setlocale(LC_NUMERIC, "C");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_diagnostic_is_measured_first),
+      cmocka_unit_test(numbers_have_a_point),
       cmocka_unit_test(an_arena_gives_zeroed_memory),
       cmocka_unit_test(memory_of_nothing_is_memory),
       cmocka_unit_test(what_is_not_given_is_told_of),

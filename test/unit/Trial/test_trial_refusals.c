@@ -1,4 +1,4 @@
-/* What a trial cannot judge, or plant, is refused by rule: it is never called right. */
+/* What a trial cannot verify, or inject, is refused by rule: it is never called right. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,18 +24,18 @@ static void refusals_name_their_rule(void **state) {
   (void)state;
   static const struct {
     const char *act; /* of the manifest */
-    trial_plant plant;
+    trial_fault fault;
     heddle_status status;
     const char *rule;
-  } cases[] = {{"none", TRIAL_PLANT_NONE, HEDDLE_OK, "none"},
-               {"mish", TRIAL_PLANT_NONE, HEDDLE_INTERNAL, "manifest.act"},
-               {"user", TRIAL_PLANT_NONE, HEDDLE_UNSUPPORTED, "run.user-epilogue"},
-               {"none", TRIAL_PLANT_ROWS, HEDDLE_UNSUPPORTED, "trial.plant"}}; /* one row */
+  } cases[] = {{"none", TRIAL_FAULT_NONE, HEDDLE_OK, "none"},
+               {"mish", TRIAL_FAULT_NONE, HEDDLE_INTERNAL, "manifest.act"},
+               {"user", TRIAL_FAULT_NONE, HEDDLE_UNSUPPORTED, "run.user-epilogue"},
+               {"none", TRIAL_FAULT_ROWS, HEDDLE_UNSUPPORTED, "trial.fault"}}; /* one row */
   heddle_context *ctx = heddle_context_create();
   trial_kernel kernel = {0};
   assert_int_equal(trial_kernel_compile(ctx, "k", text, strlen(text), NULL, &kernel), HEDDLE_OK);
   for (size_t i = 0; i < HD_COUNT(cases); i++) {
-    trial_request request = {.seed = 1, .plant = cases[i].plant};
+    trial_request request = {.seed = 1, .fault = cases[i].fault};
     trial_result result = {0};
     kernel.manifest.act = cases[i].act;
     assert_int_equal(trial_run(ctx, &kernel, &request, NULL, &result), cases[i].status);

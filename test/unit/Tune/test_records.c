@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,12 +132,134 @@ static void a_damaged_file_is_told_of(void **state) {
   stop(&d);
 }
 
+/* ---- strange files ---- */
+
+static void make_with(database *d, const char *sql) {
+  sqlite3 *db;
+  assert_int_equal(hd_file_tempdir(NULL, NULL, &d->folder), HEDDLE_OK);
+  snprintf(d->path, sizeof d->path, "%s/tune.db", d->folder);
+  assert_int_equal(sqlite3_open(d->path, &db), SQLITE_OK);
+  if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+    fail_msg("%s", sqlite3_errmsg(db));
+  sqlite3_close(db);
+  d->records = NULL;
+}
+
+#define ENDLESS                                                                                    \
+  "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 'r' run, 'p' product,"   \
+  " 's' schedule, i final, 'ok' verdict, '' why, 1.0 us FROM n"
+#define OURS "PRAGMA application_id = 1212435538; PRAGMA user_version = 3;"
+#define TABLES                                                                                     \
+  "CREATE TABLE run(id TEXT, started TEXT, device TEXT, driver TEXT, power_limit_w REAL,"          \
+  " heddle TEXT, spec TEXT, seed INTEGER);"                                                        \
+  "CREATE TABLE choice(run TEXT, product TEXT, schedule TEXT, us REAL, default_schedule TEXT,"     \
+  " default_us REAL, n_legal INTEGER, n_measured INTEGER, at TEXT, sustained_us REAL,"             \
+  " default_sustained_us REAL, PRIMARY KEY(product, run));"
+#define MEASUREMENT                                                                                \
+  "CREATE TABLE measurement(run TEXT, product TEXT, schedule TEXT, final INTEGER, verdict TEXT,"   \
+  " why TEXT, us REAL, us_min REAL, us_max REAL, predicted_us REAL, error REAL, power_w REAL,"     \
+  " sm_mhz INTEGER, at TEXT, sustained_us REAL, PRIMARY KEY(product, schedule, run, final));"
+
+/* None is opened, for reading or writing, and each is refused within a second. */
+static void strange_files_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *sql, *rule;
+  } files[] = {
+      {"CREATE TABLE bookmark(url TEXT); PRAGMA user_version = 2", "records.foreign"},
+      {"PRAGMA application_id = 7; PRAGMA user_version = 2", "records.foreign"},
+      {"PRAGMA application_id = 7; PRAGMA user_version = 3", "records.foreign"},
+      {"PRAGMA user_version = 3; CREATE TABLE run(id)", "records.foreign"},
+      {"PRAGMA user_version = 77", "records.version"},
+      {"CREATE VIEW measurement AS " ENDLESS ";" OURS, "records.foreign"},
+      {"CREATE VIEW choice AS SELECT 1; PRAGMA user_version = 1", "records.foreign"},
+      {TABLES MEASUREMENT "CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM run; END;" OURS,
+       "records.foreign"},
+      {TABLES "CREATE TABLE measurement(run TEXT, us AS (length(hex(zeroblob(9999999)))));" OURS,
+       "records.foreign"},
+      {TABLES MEASUREMENT "CREATE TABLE more(x);" OURS, "records.foreign"},
+  };
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    for (int write = 0; write < 2; write++) {
+      database d;
+      heddle_context *ctx = heddle_context_create();
+      make_with(&d, files[i].sql);
+      double start_s = hd_clock_seconds();
+      heddle_status status = hd_records_open(ctx, d.path, write, &d.records);
+      assert_true(status == HEDDLE_INVALID || status == HEDDLE_UNSUPPORTED);
+      assert_true(hd_clock_seconds() - start_s < 1);
+      assert_string_equal(heddle_context_get(ctx, 0)->rule, files[i].rule);
+      heddle_context_free(ctx);
+      stop(&d);
+    }
+}
+
+/* A column that nobody bounds: the statement that reads it is ended. (The tables are ours.) */
+static void an_endless_statement_is_ended(void **state) {
+  (void)state;
+  database d;
+  hd_strbuf sql = {0};
+  hd_strbuf_add(&sql, TABLES MEASUREMENT OURS "PRAGMA user_version = 1;");
+  hd_strbuf_add(&sql, "PRAGMA application_id = 0;"
+                      "WITH RECURSIVE n(i) AS"
+                      " (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3000000)"
+                      "INSERT INTO choice(run, product) SELECT i, i FROM n;");
+  make_with(&d, hd_strbuf_text(&sql));
+  heddle_context *ctx = heddle_context_create();
+  double start_s = hd_clock_seconds();
+  heddle_status status = hd_records_open(ctx, d.path, false, &d.records);
+  if (status != HEDDLE_OK) { /* a fast machine copies them in time */
+    assert_string_equal(heddle_context_get(ctx, 0)->rule, "records.endless");
+    assert_true(hd_clock_seconds() - start_s < 2);
+  }
+  hd_strbuf_free(&sql);
+  heddle_context_free(ctx);
+  stop(&d);
+}
+
+/* Version 2 is read as it is, and becomes 3 when it is written; rows that lack a value do not. */
+static void an_older_file_is_taken_over(void **state) {
+  (void)state;
+  database d;
+  int n = 0;
+  make_with(&d, TABLES MEASUREMENT
+            "PRAGMA user_version = 2;"
+            "INSERT INTO run VALUES('r','now','a device','1',1.0,'h','s',1);"
+            "INSERT INTO measurement VALUES('r','p','s1',0,'ok','',1,1,1,1,0,0,1,'now',NULL);"
+            "INSERT INTO measurement VALUES('r','p','s2',0,NULL,'',1,1,1,1,0,0,1,'now',NULL);");
+  assert_int_equal(hd_records_open(NULL, d.path, false, &d.records), HEDDLE_OK);
+  hd_records_close(d.records);
+  assert_int_equal(hd_records_open(NULL, d.path, true, &d.records), HEDDLE_OK);
+  hd_records_close(d.records);
+  assert_int_equal(hd_records_open(NULL, d.path, true, &d.records), HEDDLE_OK);
+  assert_int_equal(hd_records_each(NULL, d.records, "p", count_records, &n), HEDDLE_OK);
+  assert_int_equal(n, 1);
+  stop(&d);
+}
+
+/* What is not whole is not stored. */
+static void a_row_without_a_device_is_refused(void **state) {
+  (void)state;
+  database d;
+  start(&d);
+  const hd_provenance nobody = {.device = "", .driver = "1.2"};
+  assert_int_equal(hd_records_begin(NULL, d.records, &nobody, false), HEDDLE_ENVIRONMENT);
+  assert_int_equal(hd_records_begin(NULL, d.records, &here, false), HEDDLE_OK);
+  const hd_record r = {.product = NULL, .schedule = "s"};
+  assert_int_equal(hd_records_add(NULL, d.records, &r), HEDDLE_ENVIRONMENT);
+  stop(&d);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_is_written_is_read),
       cmocka_unit_test(a_reader_stops_when_it_likes),
       cmocka_unit_test(another_device_is_refused),
       cmocka_unit_test(a_damaged_file_is_told_of),
+      cmocka_unit_test(strange_files_are_refused),
+      cmocka_unit_test(an_endless_statement_is_ended),
+      cmocka_unit_test(an_older_file_is_taken_over),
+      cmocka_unit_test(a_row_without_a_device_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,10 +50,10 @@ static void variants_of_one_tile_do_not_use_up_the_search(void **state) {
   hd_search s = {0};
   char text[64];
   for (int i = 0; i < N; i++) {
-    snprintf(text, sizeof text, "tile=1 warps=1 group=%d", i);
+    snprintf(text, sizeof text, "tile=1 warps=1 raster_group=%d", i);
     hd_search_add(&s, text, 10);
   }
-  hd_search_add(&s, "tile=2 warps=2 group=1", 10.4);
+  hd_search_add(&s, "tile=2 warps=2 raster_group=1", 10.4);
   for (int i = 0; i < 5; i++) {
     size_t next = hd_search_next(&s);
     take(&s, next, s.list[next].predicted);
@@ -76,8 +76,8 @@ static void the_best_of_a_product_space(void **state) {
       random = random * 1103515245u + 12345u;
       double error = 1 + 0.24 * ((random >> 16 & 1023) / 1023.0 - 0.5), predicted = 10 + tile;
       for (int v = 0; v < 18; v++, i++) {
-        snprintf(text, sizeof text, "tile=%d stages=%d group=%d pending=%d", tile, v % 3, v / 3 % 3,
-                 v / 9);
+        snprintf(text, sizeof text, "tile=%d stages=%d raster_group=%d wgmma_in_flight=%d", tile,
+                 v % 3, v / 3 % 3, v / 9);
         hd_search_add(&s, text, predicted);
         double variant = (1 + 0.02 * (v % 3) + 0.01 * (v / 3 % 3)) * (v / 9 ? 0.95 : 1);
         truth[i] = predicted * error * variant;
@@ -113,7 +113,7 @@ static double taught_across(const char *key) {
   hd_search s = {0};
   char text[64];
   for (int i = 1; i <= 2; i++) {
-    snprintf(text, sizeof text, "tile=1 %s=%d share=1", key, i);
+    snprintf(text, sizeof text, "tile=1 %s=%d multicast=1", key, i);
     hd_search_add(&s, text, 10);
   }
   hd_search_add(&s, "tile=7", 10);

@@ -1,0 +1,368 @@
+#include "Bench/bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Reference/reference_compare.h"
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "Bench/bench_kernels.h"
+#include "Tune/bench_operands.h"
+#include "Bench/whole_check.h"
+
+enum {
+  WORKSPACE_BYTES = 64 << 20,
+  DEFAULT_FINALISTS = 8
+};
+
+typedef struct bench {
+  const hd_device *device;
+  const hd_bench_problem *p;
+  const hd_bench_options *options;
+  const char *target;
+  size_t d_bytes, n_sets;
+  void *d; /* host, owned */
+  hd_rotation a_dense, a_packed, b_sets, d_sets;
+  hd_buffer peers_workspace;
+  hd_bench_way *way; /* owned */
+  int32_t n_ways;
+  hd_bench_kernel *kernel; /* owned */
+  int32_t n_kernels;
+  hd_whole whole;
+} bench;
+
+static hd_bench_case case_of(const bench *x) {
+  return (hd_bench_case){.m = x->p->m,
+                         .n = x->p->n,
+                         .k = x->p->k,
+                         .elem = x->p->elem,
+                         .d_elem = x->p->d_elem,
+                         .a_dense = &x->a_dense,
+                         .a_packed = &x->a_packed,
+                         .b = &x->b_sets,
+                         .d = &x->d_sets,
+                         .n_sets = x->n_sets,
+                         .workspace = x->peers_workspace.address,
+                         .workspace_bytes = WORKSPACE_BYTES};
+}
+
+/* ---- operands ---- */
+
+static heddle_status make_operands(heddle_context *ctx, bench *x) {
+  const hd_bench_problem *p = x->p;
+  hd_bench_host *h = x->options->host;
+  hd_product product = hd_bench_product(p);
+  HD_TRY(hd_bench_host_make(ctx, &product, x->options->seed, x->options->n_jobs, h));
+  size_t b_bytes = h->b_bytes, a_bytes = (size_t)p->m * h->a_row_bytes;
+  x->d_bytes = (size_t)p->m * (size_t)p->n * heddle_elem_get(p->d_elem)->container_bits / 8;
+  x->d = hd_try_malloc(ctx, x->d_bytes, "D");
+  if (!x->d)
+    return HEDDLE_NO_MEMORY;
+  x->n_sets = hd_measure_sets(h->packed_bytes + b_bytes + x->d_bytes);
+  HD_TRY(hd_rotation_create(ctx, x->device, h->packed, h->packed_bytes, x->n_sets, &x->a_packed));
+  HD_TRY(hd_rotation_create(ctx, x->device, h->b, b_bytes, x->n_sets, &x->b_sets));
+  if (x->options->n_peers)
+    HD_TRY(hd_rotation_create(ctx, x->device, h->a, a_bytes, x->n_sets, &x->a_dense));
+  HD_TRY(hd_rotation_create(ctx, x->device, NULL, x->d_bytes, x->n_sets, &x->d_sets));
+  return hd_buffer_create(ctx, x->device, WORKSPACE_BYTES, 0, &x->peers_workspace);
+}
+
+/* ---- Heddle's kernels ---- */
+
+/* What was said of a schedule that is none here becomes a note. */
+static void tell(heddle_context *ctx, const hd_bench_kernel *k) {
+  const heddle_diagnostic *d = hd_first_error(k->said);
+  hd_note(ctx, HD_NOWHERE, "bench.schedule", "left out: %s, D %s: %s%s%s", k->way->schedule,
+          k->row_major ? "row" : "col", d ? d->rule : "", d ? ": " : "", d ? d->text : "no reason");
+}
+
+static heddle_status make_kernels(heddle_context *ctx, bench *x) {
+  hd_rotated_operands operands = {
+      .a = &x->a_packed, .b = &x->b_sets, .d = &x->d_sets, .n = x->p->n, .ldb = x->p->k};
+  int32_t n_loaded = 0;
+  HD_TRY(hd_bench_ways(ctx, x->p, x->options, x->target, &x->way, &x->n_ways));
+  hd_bench_compile(x->p, x->options, x->target, x->way, x->n_ways, &x->kernel, &x->n_kernels);
+  for (int32_t i = 0; i < x->n_kernels; i++) {
+    hd_bench_kernel *k = &x->kernel[i];
+    hd_bench_load(x->device, x->p, operands, k);
+    n_loaded += k->loaded.kernel != NULL;
+    if (!k->loaded.kernel)
+      tell(ctx, k);
+  }
+  return n_loaded ? HEDDLE_OK
+                  : hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "bench.schedule",
+                             "none of %d kernels could be had", x->n_kernels);
+}
+
+/* ---- checking ---- */
+
+/* Of a product of the case that rounds to elem. */
+static double bound_of(const hd_bench_problem *p, heddle_elem elem) {
+  return hd_error_bound(elem, p->elem, hd_product_accumulator(p->elem), (uint64_t)p->k);
+}
+
+/* Sampled rows with double precision; and all of D, when there is something to hold it against,
+ * which may be off itself. */
+static void compare(const bench *x, bool row_major, hd_bench_row *row) {
+  const hd_bench_problem *p = x->p;
+  const hd_bench_host *h = x->options->host;
+  uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n;
+  hd_matrix out = {x->d, p->d_elem, row_major ? n : 1, row_major ? 1 : m};
+  row->bound = bound_of(p, p->d_elem);
+  hd_comparison c = hd_compare_bounded(&out, n, h->checked, h->n_checked, h->expected, NULL,
+                                       row->bound);
+  row->ok = c.ok;
+  row->error = c.error;
+  row->whole = x->whole.data != NULL;
+  if (!row->whole)
+    return;
+  c = hd_whole_compare(&x->whole, &out, row->bound + bound_of(p, HEDDLE_F32), x->options->n_jobs);
+  row->ok &= c.ok;
+  row->error = c.error;
+}
+
+/* Poison, one launch, D and its guards checked. */
+static heddle_status check(heddle_context *ctx, const bench *x, const hd_contender *c,
+                           hd_bench_row *row) {
+  const hd_buffer *d = &x->d_sets.set[0];
+  HD_TRY(hd_buffer_fill(ctx, x->device, d, HD_POISON_BYTE));
+  HD_TRY(c->launch(ctx, c->user, 0, x->device->stream));
+  HD_TRY(hd_device_sync(ctx, x->device));
+  HD_TRY(hd_buffer_download(ctx, x->device, d, x->d));
+  compare(x, c->stored == HD_STORED_ROW_MAJOR, row);
+  heddle_status guards = hd_buffer_check(ctx, x->device, d, "d");
+  row->ok &= guards == HEDDLE_OK;
+  return guards == HEDDLE_MISMATCH ? HEDDLE_OK : guards;
+}
+
+/* ---- who comes into the final ---- */
+
+/* A contender with what is known of it. */
+typedef struct entry {
+  hd_contender contender;
+  hd_bench_row row;
+  hd_bench_kernel *kernel; /* NULL: a peer's */
+  bool alone;              /* one that counts: not a peer's default, nor what only reads */
+} entry;
+
+typedef struct entries {
+  entry *list; /* owned */
+  int32_t n, cap;
+} entries;
+
+static heddle_status check_result(heddle_context *ctx, bench *x, hd_bench_kernel *k, entries *out) {
+  entry e = {.contender = {.name = "heddle",
+                           .launch = hd_rotated_launch,
+                           .user = &k->loaded,
+                           .stored = k->row_major ? HD_STORED_ROW_MAJOR : HD_STORED_COL_MAJOR},
+             .kernel = k,
+             .alone = true};
+  snprintf(e.row.name, sizeof e.row.name, "heddle %s %s", k->row_major ? "row" : "col",
+           k->way->dynamic ? "dynamic" : heddle_compiled_schedule(k->compiled));
+  e.row.dynamic = k->way->dynamic;
+  e.row.weights_ready = k->way->weights_ready;
+  HD_TRY(check(ctx, x, &e.contender, &e.row));
+  k->quick = INFINITY;
+  if (e.row.ok) {
+    HD_TRY(hd_measure_quick(ctx, x->device, &e.contender, x->n_sets, 1e-3, &k->quick));
+    e.row.timing = (hd_timing){k->quick, k->quick, k->quick};
+    e.row.n_rounds = 1;
+  }
+  HD_PUSH(out->list, out->n, out->cap, e);
+  return HEDDLE_OK;
+}
+
+static int quickest(const void *a, const void *b) {
+  double x = ((const entry *)a)->kernel->quick, y = ((const entry *)b)->kernel->quick;
+  return (x > y) - (x < y);
+}
+
+/* All of ours, the finalists first: of each way the faster order of D alone. */
+static heddle_status enter_ours(heddle_context *ctx, bench *x, entries *out, int32_t *n_final) {
+  for (int32_t i = 0; i < x->n_kernels; i++)
+    if (x->kernel[i].loaded.kernel)
+      HD_TRY(check_result(ctx, x, &x->kernel[i], out));
+  qsort(out->list, (size_t)out->n, sizeof *out->list, quickest);
+  int32_t most = !x->options->sweep && !x->options->sample ? x->n_ways
+                 : x->options->n_finalists ? x->options->n_finalists
+                                           : DEFAULT_FINALISTS;
+  *n_final = 0;
+  for (int32_t i = 0; i < out->n && *n_final < most; i++) {
+    bool again = !out->list[i].row.ok;
+    for (int32_t j = 0; j < *n_final; j++)
+      again |= out->list[j].kernel->way == out->list[i].kernel->way;
+    if (again)
+      continue;
+    entry e = out->list[i];
+    memmove(&out->list[*n_final + 1], &out->list[*n_final],
+            sizeof e * (size_t)(i - *n_final));
+    out->list[(*n_final)++] = e;
+  }
+  return HEDDLE_OK;
+}
+
+/* A way that cannot be launched is passed over; when none can, ctx holds why. */
+static heddle_status best_of(heddle_context *ctx, const bench *x, const hd_contender *list,
+                             int32_t n, int32_t *best) {
+  double least = INFINITY;
+  heddle_status status = HEDDLE_OK;
+  *best = -1;
+  for (int32_t i = 0; i < n; i++) {
+    double seconds;
+    heddle_status one = hd_measure_quick(ctx, x->device, &list[i], x->n_sets, 1e-3, &seconds);
+    if (one != HEDDLE_OK) {
+      status = one;
+    } else if (seconds < least) {
+      least = seconds;
+      *best = i;
+    }
+  }
+  return *best >= 0 ? HEDDLE_OK : status;
+}
+
+static void enter_peer(const hd_contender *c, bool alone, entries *out) {
+  entry e = {.contender = *c, .row.ok = true, .alone = alone};
+  snprintf(e.row.name, sizeof e.row.name, "%s", c->name);
+  HD_PUSH(out->list, out->n, out->cap, e);
+}
+
+/* The fastest of a peer's ways, and what it would run by default; ceilings all. */
+static void enter_ways(const hd_contender *list, int32_t n, int32_t best, int32_t picked,
+                       entries *out) {
+  bool ceilings = list[best].stored == HD_STORED_NOTHING;
+  if (!ceilings)
+    enter_peer(&list[best], true, out);
+  for (int32_t i = 0; i < n; i++)
+    if (ceilings || (i == picked && i != best))
+      enter_peer(&list[i], false, out);
+}
+
+static heddle_status enter_peers(heddle_context *ctx, bench *x, entries *out) {
+  hd_bench_case bc = case_of(x);
+  for (int32_t i = 0; i < x->options->n_peers; i++) {
+    const hd_contender *list;
+    int32_t n, picked, best;
+    heddle_context *quiet = heddle_context_create();
+    heddle_status status =
+        hd_peer_prepare(quiet, x->options->peer[i], &bc, &list, &n, &picked);
+    if (status == HEDDLE_OK)
+      status = best_of(quiet, x, list, n, &best);
+    if (status == HEDDLE_OK) {
+      enter_ways(list, n, best, picked, out);
+    } else {
+      hd_note(ctx, HD_NOWHERE, "bench.peer", "%s",
+              hd_first_error_text(quiet, heddle_status_text(status)));
+    }
+    heddle_context_free(quiet);
+    if (status != HEDDLE_OK && status != HEDDLE_UNSUPPORTED && status != HEDDLE_ENVIRONMENT)
+      return hd_error(ctx, status, HD_NOWHERE, "bench.peer", "a peer failed");
+  }
+  return HEDDLE_OK;
+}
+
+/* ---- the final ---- */
+
+static heddle_status time_final(heddle_context *ctx, bench *x, entry *list, int32_t n) {
+  hd_arena arena = {0};
+  hd_contender *c = HD_NEW_ARRAY(&arena, hd_contender, n);
+  hd_timing *timing = HD_NEW_ARRAY(&arena, hd_timing, n);
+  hd_rounds rounds = x->options->sample ? hd_rounds_brief(x->p->n) : hd_rounds_for(x->p->n);
+  for (int32_t i = 0; i < n; i++)
+    c[i] = list[i].contender;
+  heddle_status status =
+      hd_measure_rounds(ctx, x->device, c, n, x->n_sets, &rounds, timing, NULL);
+  for (int32_t i = 0; i < n && status == HEDDLE_OK; i++) {
+    list[i].row.timing = timing[i];
+    list[i].row.n_rounds = rounds.n_rounds;
+    if (x->options->alone && list[i].alone && hd_measure_is_large(x->p->n))
+      status = hd_measure_alone(ctx, x->device, &c[i], x->n_sets, x->options->nvml,
+                                &list[i].row.alone);
+  }
+  hd_arena_free(&arena);
+  return status;
+}
+
+/* A peer's D is told of when it is off, and its time stands. */
+static void check_peer(heddle_context *ctx, const bench *x, entry *e) {
+  hd_bench_row row = e->row;
+  heddle_status status = check(NULL, x, &e->contender, &row);
+  if (status != HEDDLE_OK || !row.ok)
+    hd_note(ctx, HD_NOWHERE, "bench.peer", "%s: D could not be confirmed, error %.3g, bound %.3g",
+            row.name, row.error, row.bound);
+  row.ok = e->row.ok;
+  if (status == HEDDLE_OK)
+    e->row = row;
+}
+
+/* Once more after all the launches: everything, when a peer makes a product to hold it against. */
+static heddle_status check_after(heddle_context *ctx, bench *x, entry *list, int32_t n) {
+  hd_bench_case bc = case_of(x);
+  for (int32_t i = 0; i < x->options->n_peers && !x->whole.data; i++)
+    (void)hd_whole_make(NULL, x->device, x->options->peer[i], &bc, &x->whole);
+  for (int32_t i = 0; i < n; i++) {
+    bool was_ok = list[i].row.ok;
+    if (list[i].kernel)
+      HD_TRY(check(ctx, x, &list[i].contender, &list[i].row));
+    else if (list[i].contender.stored != HD_STORED_NOTHING)
+      check_peer(ctx, x, &list[i]);
+    list[i].row.ok &= was_ok;
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status run_final(heddle_context *ctx, bench *x, hd_bench_result *result) {
+  entries ours = {0}, all = {0};
+  int32_t n_final = 0;
+  heddle_status status = enter_ours(ctx, x, &ours, &n_final);
+  for (int32_t i = 0; i < n_final; i++)
+    HD_PUSH(all.list, all.n, all.cap, ours.list[i]);
+  if (status == HEDDLE_OK)
+    status = enter_peers(ctx, x, &all);
+  if (status == HEDDLE_OK)
+    status = time_final(ctx, x, all.list, all.n);
+  if (status == HEDDLE_OK)
+    status = check_after(ctx, x, all.list, all.n);
+  for (int32_t i = n_final; i < ours.n; i++)
+    HD_PUSH(all.list, all.n, all.cap, ours.list[i]);
+  if (status == HEDDLE_OK) {
+    *result = (hd_bench_result){hd_xmalloc(sizeof *result->row * (size_t)all.n), all.n, x->n_sets};
+    for (int32_t i = 0; i < all.n; i++)
+      result->row[i] = all.list[i].row;
+  }
+  free(ours.list);
+  free(all.list);
+  return status;
+}
+
+static void clean(bench *x) {
+  hd_bench_kernels_free(x->device, x->kernel, x->n_kernels);
+  hd_bench_ways_free(x->way, x->n_ways);
+  hd_rotation_free(x->device, &x->a_dense);
+  hd_rotation_free(x->device, &x->a_packed);
+  hd_rotation_free(x->device, &x->b_sets);
+  hd_rotation_free(x->device, &x->d_sets);
+  hd_buffer_free(x->device, &x->peers_workspace);
+  hd_whole_free(&x->whole);
+  free(x->d);
+}
+
+heddle_status hd_bench_run(heddle_context *ctx, const hd_device *device,
+                           const hd_bench_problem *problem, const hd_bench_options *options,
+                           hd_bench_result *result) {
+  bench x = {.device = device,
+             .p = problem,
+             .options = options,
+             .target = options->target ? options->target : device->info.target};
+  hd_bench_result r = {0};
+  heddle_status status = make_operands(ctx, &x);
+  if (status == HEDDLE_OK)
+    status = make_kernels(ctx, &x);
+  if (status == HEDDLE_OK)
+    status = run_final(ctx, &x, &r);
+  clean(&x);
+  if (status == HEDDLE_OK)
+    *result = r;
+  return status;
+}

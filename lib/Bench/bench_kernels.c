@@ -1,0 +1,79 @@
+#include "Bench/bench_kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "Support/parallel.h"
+
+/* ---- compiling ---- */
+
+typedef struct compile_work {
+  const hd_bench_problem *problem;
+  const hd_bench_options *options;
+  const char *target;
+  hd_bench_kernel *list;
+  int32_t n;
+} compile_work;
+
+static void compile_one(void *user, int32_t i) {
+  const compile_work *w = user;
+  hd_bench_kernel *k = &w->list[i];
+  heddle_compile_options options = {.target = w->target,
+                                    .schedule = k->way->schedule,
+                                    .ptxas = w->options->ptxas,
+                                    .cache = w->options->cache};
+  hd_bench_problem problem = *w->problem;
+  if (k->way->dynamic)
+    problem.n = 0;
+  char *text = hd_bench_text(&problem, w->target, k->row_major, k->way->weights_ready);
+  if (heddle_compile(k->said, "bench", text, strlen(text), &options, &k->compiled) != HEDDLE_OK)
+    k->compiled = NULL;
+  free(text);
+}
+
+static void add_orders(const hd_bench_way *way, hd_bench_order order, hd_bench_kernel *list,
+                       int32_t *n) {
+  if (order != HD_BENCH_ROW)
+    list[(*n)++] = (hd_bench_kernel){.way = way, .said = heddle_context_create()};
+  if (order != HD_BENCH_COL)
+    list[(*n)++] =
+        (hd_bench_kernel){.way = way, .row_major = true, .said = heddle_context_create()};
+}
+
+void hd_bench_compile(const hd_bench_problem *problem, const hd_bench_options *options,
+                      const char *target, const hd_bench_way *way, int32_t n_ways,
+                      hd_bench_kernel **list, int32_t *n) {
+  compile_work w = {.problem = problem, .options = options, .target = target};
+  w.list = hd_xmalloc(sizeof *w.list * 2 * (size_t)n_ways);
+  for (int32_t i = 0; i < n_ways; i++)
+    add_orders(&way[i], options->order, w.list, &w.n);
+  hd_parallel(options->n_jobs, w.n, compile_one, &w);
+  *list = w.list;
+  *n = w.n;
+}
+
+/* ---- loading ---- */
+
+static heddle_status load(const hd_device *device, const hd_rotated_operands *operands,
+                          hd_bench_kernel *k) {
+  HD_TRY(hd_load_compiled(k->said, device->runtime, k->compiled, &k->loaded.kernel));
+  return hd_rotated_give(k->said, device, operands, &k->loaded);
+}
+
+void hd_bench_load(const hd_device *device, const hd_bench_problem *problem,
+                   hd_rotated_operands operands, hd_bench_kernel *k) {
+  operands.ldd = k->row_major ? problem->n : problem->m;
+  if (k->compiled && load(device, &operands, k) != HEDDLE_OK)
+    hd_rotated_free(device, &k->loaded);
+}
+
+void hd_bench_kernels_free(const hd_device *device, hd_bench_kernel *list, int32_t n) {
+  for (int32_t i = 0; i < n; i++) {
+    hd_rotated_free(device, &list[i].loaded);
+    heddle_compiled_free(list[i].compiled);
+    heddle_context_free(list[i].said);
+  }
+  free(list);
+}

@@ -1,0 +1,187 @@
+/* What a case is for the compiler: its text, and the schedules to try. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "Choice/bucket_choose.h"
+#include "Passes/front.h"
+#include "Schedule/enumerate.h"
+#include "Schedule/resolve.h"
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "Bench/bench.h"
+#include "Bench/bench_random.h"
+
+hd_product hd_bench_product(const hd_bench_problem *p) {
+  return (hd_product){.a = p->elem,
+                      .b = p->elem,
+                      .acc = hd_product_accumulator(p->elem),
+                      .d = p->d_elem,
+                      .m = p->m,
+                      .n = p->n,
+                      .k = p->k};
+}
+
+char *hd_bench_text(const hd_bench_problem *p, const char *target, bool row_major,
+                    bool weights_ready) {
+  char name[64];
+  hd_product product = hd_bench_product(p);
+  snprintf(product.target, sizeof product.target, "%s", target);
+  product.d_col_major = !row_major;
+  product.weights_ready = weights_ready;
+  snprintf(name, sizeof name, "bench_%s_%s", heddle_elem_get(p->elem)->name,
+           row_major ? "row" : "col");
+  return hd_product_kernel(&product, name);
+}
+
+typedef struct ways {
+  const hd_device_model *device;
+  hd_bench_way *list;
+  int32_t n, cap, first; /* first: of this promise */
+  bool weights_ready;
+} ways;
+
+static void add(ways *out, const hd_schedule *s) {
+  char text[HD_SCHEDULE_TEXT];
+  hd_schedule_print(s, text);
+  hd_bench_way way = {hd_xstrdup(text), out->weights_ready, false};
+  HD_PUSH(out->list, out->n, out->cap, way);
+}
+
+static heddle_status sweep(heddle_context *ctx, const hd_problem *p, const char *wanted,
+                           ways *out) {
+  hd_schedule *list;
+  hd_schedule_words words = {0};
+  size_t n;
+  HD_TRY(hd_schedule_parse(ctx, HD_NOWHERE, wanted, &words));
+  hd_schedule_enumerate(out->device, p, &list, &n);
+  heddle_status status = HEDDLE_OK;
+  for (size_t i = 0; i < n; i++)
+    if (hd_schedule_matches(&list[i], &words))
+      add(out, &list[i]);
+  free(list);
+  if (out->n == out->first)
+    status = hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "bench.sweep",
+                      "none of %zu legal schedules has \"%s\"; legal: fewer keys", n, wanted);
+  return status;
+}
+
+static void sample(const hd_problem *problem, const hd_bench_options *o, ways *out) {
+  hd_schedule *list = hd_xmalloc(sizeof *list * (size_t)o->sample);
+  int32_t n = hd_bench_sample(out->device, problem, o->sample, o->seed, list);
+  for (int32_t i = 0; i < n; i++)
+    add(out, &list[i]);
+  free(list);
+}
+
+/* One that is not legal for this case is noted and left out, unless nothing else is left. */
+static heddle_status add_legal(heddle_context *ctx, const hd_problem *p, const hd_schedule *s,
+                               bool last, ways *out) {
+  heddle_context *quiet = heddle_context_create();
+  heddle_status status = hd_schedule_check(quiet, p, s);
+  if (status == HEDDLE_OK)
+    add(out, s);
+  else if (!last || out->n > out->first)
+    hd_note(ctx, HD_NOWHERE, "bench.schedule", "left out: %s",
+            hd_first_error_text(quiet, "not legal"));
+  heddle_context_free(quiet);
+  return last && out->n == out->first ? hd_schedule_check(ctx, p, s) : HEDDLE_OK;
+}
+
+/* What was tuned for it, else the default. */
+static hd_schedule usual(const hd_problem *p, const hd_tuned *tuned, const ways *out) {
+  static const int64_t fixed[3] = {0};
+  hd_product product = hd_product_of(p, fixed);
+  hd_schedule s;
+  return tuned && hd_tune_pick(tuned, p, &product, &s) ? s : hd_schedule_default(out->device, p);
+}
+
+static heddle_status named(heddle_context *ctx, const hd_problem *p, const hd_bench_options *o,
+                           ways *out) {
+  int32_t n = o->n_schedules ? o->n_schedules : 1;
+  for (int32_t i = 0; i < n; i++) {
+    hd_schedule s;
+    if (o->n_schedules)
+      HD_TRY(hd_schedule_read(ctx, out->device, p, o->schedule[i], &s));
+    else
+      s = usual(p, o->tuned, out);
+    HD_TRY(add_legal(ctx, p, &s, i + 1 == n, out));
+  }
+  return HEDDLE_OK;
+}
+
+/* A kernel whose n is known at launch, with the buckets that its user would get. */
+static heddle_status add_dynamic(heddle_context *ctx, const hd_bench_problem *problem,
+                                 const hd_bench_options *o, const char *target, ways *out) {
+  hd_bench_problem open = *problem;
+  open.n = 0;
+  char *text = hd_bench_text(&open, target, true, out->weights_ready);
+  hd_front front = {0};
+  hd_pass_context pass = {.ctx = ctx, .target = target};
+  const hd_bucket_options options = {.tuned = o->tuned};
+  hd_bucket_plan plan;
+  hd_strbuf words = {0};
+  heddle_status status = hd_front_made(&pass, HD_NOWHERE, text, &front);
+  if (status == HEDDLE_OK)
+    status = hd_bucket_choose(ctx, &front, &options, &plan);
+  if (status == HEDDLE_OK) {
+    hd_bucket_plan_print(&plan, &words);
+    hd_bench_way way = {hd_strbuf_take(&words), out->weights_ready, true};
+    HD_PUSH(out->list, out->n, out->cap, way);
+  }
+  hd_front_free(&front);
+  free(text);
+  return status;
+}
+
+static heddle_status list_ways(heddle_context *ctx, const hd_problem *p, const hd_bench_options *o,
+                               ways *out) {
+  out->device = o->tuned ? hd_tuned_ceilings(o->tuned) : hd_device_model_of(p->target);
+  if (o->sweep)
+    return sweep(ctx, p, o->sweep, out);
+  if (!o->sample)
+    return named(ctx, p, o, out);
+  sample(p, o, out);
+  return HEDDLE_OK;
+}
+
+static heddle_status add_ways(heddle_context *ctx, const hd_bench_problem *problem,
+                              const hd_bench_options *o, const char *target, bool weights_ready,
+                              ways *out) {
+  char *text = hd_bench_text(problem, target, true, weights_ready);
+  hd_front front = {0};
+  hd_pass_context pass = {.ctx = ctx, .target = target};
+  out->first = out->n;
+  out->weights_ready = weights_ready;
+  heddle_status status = hd_front_made(&pass, HD_NOWHERE, text, &front);
+  if (status == HEDDLE_OK)
+    status = list_ways(ctx, &front.problem, o, out);
+  if (status == HEDDLE_OK && o->dynamic)
+    status = add_dynamic(ctx, problem, o, target, out);
+  hd_front_free(&front);
+  free(text);
+  return status;
+}
+
+heddle_status hd_bench_ways(heddle_context *ctx, const hd_bench_problem *problem,
+                            const hd_bench_options *options, const char *target,
+                            hd_bench_way **list, int32_t *n) {
+  ways out = {0};
+  heddle_status status = HEDDLE_OK;
+  if (options->promise != HD_BENCH_READY)
+    status = add_ways(ctx, problem, options, target, false, &out);
+  if (options->promise != HD_BENCH_NO_PROMISE && status == HEDDLE_OK)
+    status = add_ways(ctx, problem, options, target, true, &out);
+  if (status != HEDDLE_OK) {
+    hd_bench_ways_free(out.list, out.n);
+    return status;
+  }
+  *list = out.list;
+  *n = out.n;
+  return HEDDLE_OK;
+}
+
+void hd_bench_ways_free(hd_bench_way *list, int32_t n) {
+  for (int32_t i = 0; i < n; i++)
+    free(list[i].schedule);
+  free(list);
+}

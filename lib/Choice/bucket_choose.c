@@ -1,0 +1,298 @@
+/* Sizes are sampled: for each sample, what a kernel of that fixed size would take. The plan covers
+ * the samples with the schedules that lose least against those, where a bucket must gain 2 %. */
+#include "Choice/bucket_choose.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Schedule/resolve.h"
+#include "Support/arena.h"
+#include "Support/diag.h"
+
+enum { MOST_SAMPLES = 64, MOST_CANDIDATES = MOST_SAMPLES };
+#define TOLERANCE 0.02 /* a bucket that gains less is not made */
+
+/* Multiples of what tiles count in, then four to an octave. Above the last, schedules stay. */
+static const int64_t sizes[] = {
+    1,   8,   16,  24,  32,   40,   48,   56,   64,   80,   96,   112,  128,  160,  192,   224,
+    256, 320, 384, 448, 512,  640,  768,  896,  1024, 1280, 1536, 1792, 2048, 2560, 3072,  3584,
+    4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384};
+
+typedef struct sample {
+  int64_t size;
+  int32_t wish; /* the candidate that a kernel of this size takes */
+  const hd_tuned_entry *entry; /* it was measured for this very size; NULL: not so */
+  double least; /* of the candidates' predicted seconds */
+} sample;
+
+typedef struct chooser {
+  const hd_front *front;
+  const hd_bucket_options *options;
+  const hd_device_model *ceilings;
+  char dim;
+  int32_t at; /* of the dimension, in size_mnk */
+  bool estimates;
+  sample sample[MOST_SAMPLES];
+  hd_schedule candidate[MOST_CANDIDATES];
+  double seconds[MOST_CANDIDATES][MOST_SAMPLES];
+  int32_t n_samples, n_candidates;
+} chooser;
+
+char hd_bucket_dim(const hd_problem *p) { return !p->n.value ? 'n' : !p->m.value ? 'm' : 0; }
+
+/* ---- candidates ---- */
+
+static int32_t enter(chooser *c, const hd_schedule *s) {
+  for (int32_t i = 0; i < c->n_candidates; i++)
+    if (hd_schedule_equals(&c->candidate[i], s))
+      return i;
+  c->candidate[c->n_candidates] = *s;
+  return c->n_candidates++;
+}
+
+static void fix_sizes(hd_module *module, hd_op *kernel, const int64_t size_mnk[3]) {
+  static const char *const dims[] = {"m", "n", "k"};
+  HD_FOR_OPS(op, kernel->regions[0]) {
+    for (int i = 0; i < 3; i++)
+      if (op->kind == HD_OP_SIZE && size_mnk[i] && hd_op_is(op, HD_ATTR_DIM, dims[i]))
+        hd_op_set_int(module, op, HD_ATTR_VALUE, size_mnk[i]);
+  }
+}
+
+/* Of a kernel whose sizes are fixed; legal for `whole`, where they are not. */
+static heddle_status choose_fixed(heddle_context *ctx, hd_op *kernel, const hd_problem *whole,
+                                  const hd_tuned *tuned, const hd_tuned_entry **entry,
+                                  hd_schedule *s) {
+  static const int64_t none[3];
+  hd_problem p;
+  HD_TRY(hd_problem_read(ctx, kernel, &p));
+  hd_product product = hd_product_of(&p, none);
+  const hd_device_model *device = tuned ? hd_tuned_ceilings(tuned) : hd_device_model_of(p.target);
+  *entry = tuned ? hd_tune_pick(tuned, &p, &product, s) : NULL;
+  if (*entry && hd_schedule_fits(whole, s))
+    return HEDDLE_OK;
+  *entry = NULL;
+  *s = hd_schedule_default(device, &p);
+  if (!hd_schedule_fits(whole, s))
+    *s = hd_schedule_default(device, whole);
+  return HEDDLE_OK;
+}
+
+static int64_t shorter(int64_t most, const hd_dense *matrix, bool along) {
+  return matrix->op && matrix->ld && along && (most == 0 || matrix->ld < most) ? matrix->ld : most;
+}
+
+/* The largest size that a launch may have: its max, or a fixed pitch of rows of this length; 0: any
+ * size. */
+static int64_t largest_size(const hd_problem *p, char dim) {
+  bool n = dim == 'n', k = dim == 'k';
+  int64_t most = n ? p->n.max : k ? p->k.max : p->m.max;
+  most = shorter(most, &p->b, p->b.transposed ? n : k);
+  most = shorter(most, &p->c, p->c.transposed ? !n && !k : n);
+  return shorter(most, &p->d, p->d.transposed ? !n && !k : n);
+}
+
+heddle_status hd_choose_for_sizes(heddle_context *ctx, const hd_front *front,
+                                  const hd_tuned *tuned, const int64_t size_mnk[3],
+                                  const hd_tuned_entry **entry, hd_schedule *schedule) {
+  hd_module *fixed = hd_module_clone(front->module);
+  hd_op *kernel = hd_find_op(fixed->body, HD_OP_KERNEL);
+  int64_t legal_mnk[3]; /* what no launch may have counts as not given: the launch refuses it */
+  *entry = NULL;
+  for (int i = 0; i < 3; i++) {
+    int64_t largest = largest_size(&front->problem, "mnk"[i]);
+    legal_mnk[i] = largest && size_mnk[i] > largest ? 0 : size_mnk[i];
+  }
+  fix_sizes(fixed, kernel, legal_mnk);
+  heddle_status status = choose_fixed(ctx, kernel, &front->problem, tuned, entry, schedule);
+  hd_module_free(fixed);
+  return status;
+}
+
+static void sizes_at(const chooser *c, int64_t size, int64_t mnk[3]) {
+  memcpy(mnk, c->options->hint_mnk, sizeof c->options->hint_mnk);
+  mnk[c->at] = size;
+}
+
+static bool is_exact(const hd_tuned_entry *entry, const hd_problem *p, const int64_t mnk[3]) {
+  hd_product product = hd_product_of(p, mnk);
+  return entry && entry->product.m == product.m && entry->product.n == product.n &&
+         entry->product.k == product.k;
+}
+
+static heddle_status take_samples(heddle_context *ctx, chooser *c) {
+  const hd_problem *p = &c->front->problem;
+  const hd_size *range = c->dim == 'n' ? &p->n : &p->m;
+  int64_t largest = largest_size(p, c->dim);
+  int64_t unit = range->divisible_by > 1 ? range->divisible_by : 1;
+  for (size_t i = 0; i < HD_COUNT(sizes); i++) {
+    sample *x = &c->sample[c->n_samples];
+    int64_t mnk[3];
+    hd_schedule s;
+    x->size = (sizes[i] + unit - 1) / unit * unit;
+    bool again = c->n_samples && x->size <= x[-1].size;
+    if (again || (largest && x->size > largest))
+      continue;
+    sizes_at(c, x->size, mnk);
+    HD_TRY(hd_choose_for_sizes(ctx, c->front, c->options->tuned, mnk, &x->entry, &s));
+    x->wish = enter(c, &s);
+    if (!is_exact(x->entry, p, mnk))
+      x->entry = NULL;
+    c->n_samples++;
+  }
+  return HEDDLE_OK;
+}
+
+static void predict(chooser *c) {
+  for (int32_t j = 0; j < c->n_samples; j++) {
+    sample *x = &c->sample[j];
+    int64_t mnk[3];
+    sizes_at(c, x->size, mnk);
+    for (int32_t i = 0; i < c->n_candidates; i++) {
+      double t = hd_schedule_cost(&c->front->problem, &c->candidate[i], mnk, c->ceilings).seconds;
+      c->seconds[i][j] = t;
+      x->least = i == 0 || t < x->least ? t : x->least;
+    }
+  }
+}
+
+/* ---- the cover ---- */
+
+/* Batches come in powers of two, and in three quarters of them, far more than in other sizes. */
+static double weight_of(const sample *x) {
+  int64_t odd = x->size;
+  while (odd % 2 == 0)
+    odd /= 2;
+  return x->entry || odd == 1 ? 1 : odd == 3 ? 0.7 : 0.3;
+}
+
+/* What a sample loses by another schedule than its own: at least a little, for the model is no
+ * measurement; what was measured there, or what no model estimates, is worth more than a bucket. */
+static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
+  const sample *x = &c->sample[j];
+  double off = c->seconds[candidate][j] / c->seconds[x->wish][j] - 1;
+  double least = x->entry ? 10 * TOLERANCE : c->estimates ? TOLERANCE : 1.5 * TOLERANCE;
+  if (candidate == x->wish)
+    return 0;
+  return weight_of(x) * (off > TOLERANCE ? 4 * off : off > least ? off : least);
+}
+
+static double loss_of(const chooser *c, int32_t candidate, int32_t from, int32_t n) {
+  double loss = 0;
+  for (int32_t j = from; j < from + n; j++)
+    loss += loss_at(c, candidate, j);
+  return loss;
+}
+
+static int32_t best_for(const chooser *c, int32_t from, int32_t n) {
+  int32_t best = c->sample[from].wish;
+  for (int32_t i = 0; i < c->n_candidates; i++)
+    if (loss_of(c, i, from, n) < loss_of(c, best, from, n))
+      best = i;
+  return best;
+}
+
+static void say_why(const chooser *c, int32_t candidate, int32_t from, int32_t n, hd_bucket *b) {
+  double worst = 1;
+  for (int32_t j = from; j < from + n; j++) {
+    const sample *x = &c->sample[j];
+    double off = c->seconds[candidate][j] / x->least;
+    if (x->entry && candidate == x->wish) {
+      snprintf(b->why, sizeof b->why, "measured at %c = %lld on %s", c->dim, (long long)x->size,
+               x->entry->device);
+      return;
+    }
+    worst = off > worst ? off : worst;
+  }
+  if (c->estimates)
+    snprintf(b->why, sizeof b->why, "by the model, within %.1f %% of the best", 100 * (worst - 1));
+  else
+    snprintf(b->why, sizeof b->why, "the default of these sizes");
+}
+
+static void push(const chooser *c, int32_t candidate, int32_t from, int32_t n,
+                 hd_bucket_plan *plan) {
+  hd_bucket *b = &plan->list[plan->n++];
+  int32_t last = from + n - 1;
+  *b = (hd_bucket){.to = last + 1 < c->n_samples ? c->sample[last].size : 0};
+  hd_schedule_print(&c->candidate[candidate], b->schedule);
+  say_why(c, candidate, from, n, b);
+}
+
+/* The least loss, where each bucket costs the tolerance, by dynamic programming: the first j
+ * samples in n buckets. */
+typedef struct step {
+  double loss;
+  int32_t from; /* of the last bucket */
+} step;
+
+static void cover(const chooser *c, int32_t most, hd_bucket_plan *plan) {
+  static const step unset = {INFINITY, 0};
+  step best[HD_MOST_BUCKETS + 1][MOST_SAMPLES + 1];
+  int32_t n_buckets = 1, length[HD_MOST_BUCKETS];
+  for (int32_t n = 0; n <= most; n++)
+    for (int32_t j = 0; j <= c->n_samples; j++)
+      best[n][j] = n + j == 0 ? (step){0} : unset;
+  for (int32_t from = 0; from < c->n_samples; from++)
+    for (int32_t j = from + 1; j <= c->n_samples; j++) {
+      double loss = TOLERANCE + loss_of(c, best_for(c, from, j - from), from, j - from);
+      for (int32_t n = 1; n <= most; n++)
+        if (best[n - 1][from].loss + loss < best[n][j].loss)
+          best[n][j] = (step){best[n - 1][from].loss + loss, from};
+    }
+  for (int32_t n = 2; n <= most; n++)
+    if (best[n][c->n_samples].loss < best[n_buckets][c->n_samples].loss)
+      n_buckets = n;
+  for (int32_t n = n_buckets, j = c->n_samples; n > 0; j = best[n--][j].from)
+    length[n - 1] = j - best[n][j].from;
+  for (int32_t n = 0, from = 0; n < n_buckets; from += length[n++])
+    push(c, best_for(c, from, length[n]), from, length[n], plan);
+}
+
+/* The user's borders; a range without a sample is chosen for the first one above it. */
+static void cover_borders(const chooser *c, hd_bucket_plan *plan) {
+  const int64_t *border = c->options->border;
+  for (int32_t i = 0, from = 0; i <= c->options->n_borders; i++) {
+    bool is_last = i == c->options->n_borders;
+    int32_t n = 0, first = from < c->n_samples ? from : c->n_samples - 1;
+    while (from + n < c->n_samples && (is_last || c->sample[from + n].size <= border[i]))
+      n++;
+    push(c, best_for(c, first, n ? n : 1), first, n ? n : 1, plan);
+    plan->list[plan->n - 1].to = is_last ? 0 : border[i];
+    from += n;
+  }
+}
+
+heddle_status hd_bucket_choose(heddle_context *ctx, const hd_front *front,
+                               const hd_bucket_options *options, hd_bucket_plan *plan) {
+  static const hd_bucket_options defaults = {0};
+  chooser *c = hd_try_zalloc(ctx, sizeof *c, "buckets");
+  if (!c)
+    return HEDDLE_NO_MEMORY;
+  c->front = front;
+  c->options = options ? options : &defaults;
+  c->ceilings = c->options->tuned ? hd_tuned_ceilings(c->options->tuned)
+                                  : hd_device_model_of(front->problem.target);
+  c->dim = hd_bucket_dim(&front->problem);
+  c->at = c->dim == 'n';
+  c->estimates = hd_cost_is_estimate(&front->problem);
+  int32_t most = c->options->most ? c->options->most : HD_MOST_BUCKETS;
+  hd_bucket_plan made = {.dim = {c->dim, 0}};
+  heddle_status status = c->dim ? take_samples(ctx, c)
+                                : hd_error(ctx, HEDDLE_INVALID, front->problem.kernel->loc,
+                                           "schedule.buckets",
+                                           "got sizes that are all fixed; legal: n or m known at "
+                                           "launch");
+  if (status == HEDDLE_OK)
+    predict(c);
+  if (status == HEDDLE_OK && c->options->border)
+    cover_borders(c, &made);
+  else if (status == HEDDLE_OK)
+    cover(c, most, &made);
+  free(c);
+  if (status == HEDDLE_OK)
+    *plan = made;
+  return status;
+}

@@ -1,0 +1,170 @@
+#include "Choice/product.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/strbuf.h"
+
+enum { USUAL_SIZE = 4096 };
+
+heddle_elem hd_product_accumulator(heddle_elem a) {
+  return heddle_elem_get(a)->kind == HEDDLE_FLOAT ? HEDDLE_F32 : HEDDLE_S32;
+}
+
+heddle_elem hd_product_output(heddle_elem a) {
+  return a == HEDDLE_TF32 ? HEDDLE_F32 : a == HEDDLE_F16 ? HEDDLE_F16 : HEDDLE_BF16;
+}
+
+static const char *name(heddle_elem elem) { return heddle_elem_get(elem)->name; }
+
+static const char *b_order(const hd_product *p) { return p->b_mn_major ? "mn_major" : "k_major"; }
+
+static const char *d_order(const hd_product *p) {
+  return p->d_col_major ? "col_major" : "row_major";
+}
+
+void hd_product_print(const hd_product *p, char out[HD_PRODUCT_TEXT]) {
+  snprintf(out, HD_PRODUCT_TEXT, "%s a=%s b=%s acc=%s d=%s m=%lld n=%lld k=%lld %s %s%s", p->target,
+           name(p->a), name(p->b), name(p->acc), name(p->d), (long long)p->m, (long long)p->n,
+           (long long)p->k, b_order(p), d_order(p), p->weights_ready ? " weights_ready" : "");
+}
+
+/* The last word of a name or a line; it may be absent. */
+static const char promise[] = "weights_ready";
+
+static bool legal_size(long long x) { return x >= 1 && x <= HD_PRODUCT_MOST_SIZE; }
+
+heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product *product) {
+  hd_product p = {0};
+  char a[16], b[16], acc[16], d[16], b_word[16], d_word[16], last[16] = "", rest[2];
+  long long m, n, k;
+  int got =
+      sscanf(text, "%15s a=%15s b=%15s acc=%15s d=%15s m=%lld n=%lld k=%lld %15s %15s %15s %1s",
+             p.target, a, b, acc, d, &m, &n, &k, b_word, d_word, last, rest);
+  p.weights_ready = strcmp(last, promise) == 0;
+  bool ok = got == 10 + p.weights_ready && legal_size(m) && legal_size(n) && legal_size(k) &&
+            heddle_elem_parse(a, &p.a) == HEDDLE_OK && heddle_elem_parse(b, &p.b) == HEDDLE_OK &&
+            heddle_elem_parse(acc, &p.acc) == HEDDLE_OK && heddle_elem_parse(d, &p.d) == HEDDLE_OK;
+  if (ok) {
+    p.m = m;
+    p.n = n;
+    p.k = k;
+    p.b_mn_major = strcmp(b_word, "mn_major") == 0;
+    p.d_col_major = strcmp(d_word, "col_major") == 0;
+    ok = strcmp(b_word, b_order(&p)) == 0 && strcmp(d_word, d_order(&p)) == 0;
+  }
+  if (!ok)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.product",
+                    "got \"%.100s\"; legal: as in \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 "
+                    "n=16 k=4096 k_major row_major\"",
+                    text);
+  *product = p;
+  return HEDDLE_OK;
+}
+
+static int64_t size_of(const hd_size *size, int64_t hint) {
+  return size->value ? size->value : hint > 0 ? hint : size->max ? size->max : USUAL_SIZE;
+}
+
+hd_product hd_product_of(const hd_problem *p, const int64_t hint_mnk[3]) {
+  hd_product out = {.a = p->a_elem,
+                    .b = p->b.elem,
+                    .acc = p->acc_elem,
+                    .d = p->d.elem,
+                    .m = size_of(&p->m, hint_mnk[0]),
+                    .n = size_of(&p->n, hint_mnk[1]),
+                    .k = size_of(&p->k, hint_mnk[2]),
+                    .b_mn_major = p->b.transposed,
+                    .d_col_major = p->d.transposed,
+                    .weights_ready = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY)};
+  snprintf(out.target, sizeof out.target, "%s", p->target->name);
+  return out;
+}
+
+/* "bf16", or "e4m3xe5m2". */
+static bool read_types(const char *word, hd_product *p) {
+  char first[16];
+  const char *x = strchr(word, 'x');
+  size_t n = x ? (size_t)(x - word) : strlen(word);
+  snprintf(first, sizeof first, "%.*s", (int)n, word);
+  return n < sizeof first && heddle_elem_parse(first, &p->a) == HEDDLE_OK &&
+         heddle_elem_parse(x ? x + 1 : first, &p->b) == HEDDLE_OK;
+}
+
+heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *target, const char *line,
+                              hd_product *product) {
+  char types[32] = "", d[16] = "", order[16] = "row_major", last[16] = "", rest[2];
+  long long m, k, n;
+  hd_product p = {0};
+  int got = sscanf(line, "%31s %lld %lld %lld %15s %15s %15s %1s", types, &m, &k, &n, d, order,
+                   last, rest);
+  if (got < 4 || got > 7 || !legal_size(m) || !legal_size(n) || !legal_size(k))
+    return hd_error(
+        ctx, HEDDLE_INVALID, loc, "tune.grid",
+        "got \"%.60s\"; legal: TYPE M K N [DTYPE [ORDER [weights_ready]]], sizes 1 to %d", line,
+        HD_PRODUCT_MOST_SIZE);
+  if (!read_types(types, &p))
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type",
+                    "got type \"%s\"; legal: as bf16, e4m3xe5m2", types);
+  p.d = hd_product_output(p.a);
+  if (got >= 5 && heddle_elem_parse(d, &p.d) != HEDDLE_OK)
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.type",
+                    "got type \"%s\" of D; legal: as bf16, f32", d);
+  if (strcmp(order, "row_major") != 0 && strcmp(order, "col_major") != 0)
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.order",
+                    "got \"%s\"; legal: row_major, col_major", order);
+  p.d_col_major = strcmp(order, "col_major") == 0;
+  p.weights_ready = strcmp(last, promise) == 0;
+  if (*last && !p.weights_ready)
+    return hd_error(ctx, HEDDLE_INVALID, loc, "tune.promise", "got \"%s\"; legal: weights_ready",
+                    last);
+  p.acc = hd_product_accumulator(p.a);
+  p.m = m;
+  p.n = n;
+  p.k = k;
+  snprintf(p.target, sizeof p.target, "%s", target);
+  *product = p;
+  return HEDDLE_OK;
+}
+
+static const char *extent(int64_t size, char text[32]) {
+  snprintf(text, 32, size ? "value = %lld" : "max = %lld",
+           (long long)(size ? size : HD_PRODUCT_OPEN));
+  return text;
+}
+
+char *hd_product_kernel(const hd_product *p, const char *kernel) {
+  hd_strbuf s = {0};
+  char m[32], n[32], k[32];
+  hd_strbuf_printf(&s,
+                   "module version=1 level=problem sync=none\n"
+                   "kernel {name = \"%s\", target = \"%s\"%s} {\n"
+                   "  %%m: i32 = size {dim = m, %s}\n"
+                   "  %%n: i32 = size {dim = n, %s}\n"
+                   "  %%k: i32 = size {dim = k, %s}\n"
+                   "  %%a: matrix<%s> = sparse %%m, %%k {type = %s}\n"
+                   "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s}\n"
+                   "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n"
+                   "  store %%x {type = %s, order = %s}\n}\n",
+                   kernel, p->target, p->weights_ready ? ", dependent, weights_ready" : "",
+                   extent(p->m, m), extent(p->n, n), extent(p->k, k), name(p->a), name(p->a),
+                   name(p->b), name(p->b), b_order(p), name(p->acc), name(p->acc), name(p->d),
+                   d_order(p));
+  return hd_strbuf_take(&s);
+}
+
+char *hd_product_problem(const hd_product *p) { return hd_product_kernel(p, "tuned"); }
+
+heddle_status hd_product_build(heddle_context *ctx, hd_loc place, const hd_product *product,
+                               hd_front *front) {
+  char *text = hd_product_problem(product);
+  hd_pass_context pass = {.ctx = ctx};
+  heddle_status status = hd_front_made(&pass, place, text, front);
+  free(text);
+  return status;
+}
+
+double hd_product_flops(const hd_product *p) {
+  return 2.0 * (double)p->m * (double)p->n * (double)p->k;
+}

@@ -1,0 +1,66 @@
+/* heddle/tuned.h over Choice/tuned.h. */
+#include <string.h>
+
+#include "IR/public_module.h"
+#include "Passes/front.h"
+#include "Support/diag.h"
+#include "Choice/tuned.h"
+
+_Static_assert((int)HEDDLE_SCHEDULE_BYTES == (int)HD_SCHEDULE_TEXT, "ORDER SCHEDULE BYTES");
+
+/* A size that no launch of this kernel could have has no schedule. */
+static heddle_status check_size(heddle_context *ctx, const hd_size *size, int64_t asked) {
+  int64_t most = size->value ? size->value : size->max ? size->max : HD_SIZE_MOST;
+  int64_t least = size->value ? size->value : 1;
+  if (!asked || (asked >= least && asked <= most))
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, size->op->loc, "tuned.size",
+                  "got %s = %lld; legal: 0 or %lld to %lld; nearest: %lld",
+                  hd_op_str(size->op, HD_ATTR_DIM), (long long)asked, (long long)least,
+                  (long long)most, (long long)(asked < least ? least : most));
+}
+
+static heddle_status check_sizes(heddle_context *ctx, const hd_problem *p, const int64_t mnk[3]) {
+  HD_TRY(check_size(ctx, &p->m, mnk[0]));
+  HD_TRY(check_size(ctx, &p->n, mnk[1]));
+  return check_size(ctx, &p->k, mnk[2]);
+}
+
+/* The front is consumed. */
+static heddle_status pick(heddle_context *ctx, const hd_tuned *tuned, hd_front *front,
+                          const int64_t size_mnk[3], char schedule[HEDDLE_SCHEDULE_BYTES]) {
+  static const int64_t none[3];
+  const hd_problem *p = &front->problem;
+  const hd_tuned_entry *entry = NULL;
+  hd_schedule s;
+  hd_product product = hd_product_of(p, size_mnk ? size_mnk : none);
+  heddle_status status = check_sizes(ctx, p, size_mnk ? size_mnk : none);
+  bool has_chosen = hd_op_has(p->kernel, HD_ATTR_SCHEDULE); /* its author */
+  if (status == HEDDLE_OK && !has_chosen)
+    entry = hd_tune_pick(tuned, p, &product, &s);
+  hd_front_free(front);
+  HD_TRY(status);
+  schedule[0] = '\0';
+  if (entry)
+    hd_schedule_print(&s, schedule);
+  return HEDDLE_OK;
+}
+
+heddle_status heddle_tuned_pick(heddle_context *ctx, const heddle_tuned *tuned, const char *text,
+                                size_t text_bytes, const char *target, const int64_t size_mnk[3],
+                                char schedule[HEDDLE_SCHEDULE_BYTES]) {
+  hd_pass_context pass = {.ctx = ctx, .target = target};
+  hd_front front;
+  HD_TRY(hd_front_parse(&pass, NULL, text, text_bytes, &front));
+  return pick(ctx, tuned, &front, size_mnk, schedule);
+}
+
+heddle_status heddle_tuned_pick_module(heddle_context *ctx, const heddle_tuned *tuned,
+                                       const heddle_module *module, const char *target,
+                                       const int64_t size_mnk[3],
+                                       char schedule[HEDDLE_SCHEDULE_BYTES]) {
+  hd_pass_context pass = {.ctx = ctx, .target = target};
+  hd_front front;
+  HD_TRY(hd_front_read(&pass, hd_module_clone(module->ir), &front));
+  return pick(ctx, tuned, &front, size_mnk, schedule);
+}

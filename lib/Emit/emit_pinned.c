@@ -1,0 +1,150 @@
+/* Accumulators in registers that LLVM never sees. */
+#include "Emit/emit_pinned.h"
+
+/* ---- who has the fragment ---- */
+
+/* The values that are the same registers one after the other. */
+typedef struct chain {
+  hd_emitter *e;
+  const hd_value **value;
+  int32_t n, cap;
+} chain;
+
+/* Ops of a region that take a value, or hold one that does (index -1): the last, and how many. */
+typedef struct uses {
+  const hd_op *op;
+  int32_t index, n;
+} uses;
+
+static uses find_uses(const hd_region *region, const hd_value *value) {
+  uses found = {0};
+  HD_FOR_OPS(op, region) {
+    for (int32_t i = 0; i < op->n_operands; i++)
+      if (op->operands[i] == value)
+        found = (uses){op, i, found.n + 1};
+    bool inside = false;
+    for (int32_t i = 0; i < op->n_regions; i++)
+      inside |= find_uses(op->regions[i], value).n > 0;
+    if (inside)
+      found = (uses){op, -1, found.n + 1};
+  }
+  return found;
+}
+
+static void add(chain *c, const hd_value *value) {
+  if (c->n == c->cap) {
+    const hd_value **old = c->value;
+    c->cap = c->cap ? 2 * c->cap : 32;
+    c->value = HD_NEW_ARRAY(&c->e->arena, const hd_value *, c->cap);
+    for (int32_t i = 0; i < c->n; i++)
+      c->value[i] = old[i];
+  }
+  c->value[c->n++] = value;
+}
+
+/* Behind these ordinary code may read the registers. */
+static bool is_end(const hd_op *op) {
+  return op && (op->kind == HD_OP_FOR || op->kind == HD_OP_IF ||
+                (op->kind == HD_OP_WGMMA_WAIT && hd_op_int(op, HD_ATTR_PENDING, 0) == 0));
+}
+
+enum { READ = -1, SHARED = -2 };
+static int32_t follow(chain *c, const hd_region *region, const hd_value *value);
+
+/* A loop carries it in one place, both ways of a branch give it back in one. */
+static const hd_value *behind_loop(chain *c, const hd_op *op, int32_t i) {
+  return i >= 0 && follow(c, op->regions[0], op->regions[0]->args[i + 1]) == i ? op->results[i]
+                                                                                : NULL;
+}
+
+static const hd_value *behind_branch(chain *c, const hd_op *op, const hd_value *value) {
+  int32_t i = follow(c, op->regions[0], value);
+  return i >= 0 && follow(c, op->regions[1], value) == i ? op->results[i] : NULL;
+}
+
+/* What the op hands on of a value; NULL: nothing. */
+static const hd_value *handed_on(chain *c, const hd_op *op, int32_t index, const hd_value *value) {
+  switch (op->kind) {
+  case HD_OP_WGMMA_FENCE:
+  case HD_OP_WGMMA_WAIT:
+    return op->results[index];
+  case HD_OP_WGMMA_SS:
+  case HD_OP_WGMMA_RS:
+    return index == 0 ? op->results[0] : NULL;
+  case HD_OP_FOR:
+    return behind_loop(c, op, index - 3);
+  case HD_OP_IF:
+    return index < 0 && op->n_results ? behind_branch(c, op, value) : NULL;
+  default:
+    return NULL;
+  }
+}
+
+/* Follows the fragment through a region: which operand of its yield it is, or READ behind one of
+ * the ends, or SHARED. */
+static int32_t follow(chain *c, const hd_region *region, const hd_value *value) {
+  for (;;) {
+    uses found = find_uses(region, value);
+    if (found.n == 1 && found.op->kind == HD_OP_YIELD) {
+      add(c, value);
+      return found.index;
+    }
+    const hd_value *next =
+        found.n == 1 ? handed_on(c, found.op, found.index, value) : NULL;
+    if (!next)
+      return is_end(value->op) ? READ : SHARED;
+    add(c, value);
+    value = next;
+  }
+}
+
+/* ---- the registers ---- */
+
+static const char *zeros(hd_emitter *e, int32_t bank, int32_t n) {
+  hd_strbuf text = {0};
+  for (int32_t i = 0; i < n; i++)
+    hd_strbuf_printf(&text, "mov.b32 " HD_BANK_REGISTER ", 0;\n\t", (int)(bank + i));
+  const char *list = hd_arena_strdup(&e->arena, hd_strbuf_text(&text));
+  hd_strbuf_free(&text);
+  return list;
+}
+
+/* Zeros, as those of frag.undef that are LLVM's. */
+bool hd_emit_pinned_open(hd_emitter *e, const hd_op *undef) {
+  chain c = {.e = e};
+  if (follow(&c, undef->region, undef->results[0]) != READ)
+    return false;
+  int32_t n = hd_emit_type_count(undef->results[0]->type), bank = e->n_pinned;
+  e->n_pinned += n;
+  for (int32_t i = 0; i < c.n; i++)
+    hd_emit_set_pinned(e, c.value[i], bank);
+  hd_emit_asm(e, e->none, zeros(e, bank, n), "",
+              NULL, 0, HD_ASM_MEMORY);
+  return true;
+}
+
+void hd_emit_pinned_read(hd_emitter *e, const hd_value *from, const hd_value *to) {
+  int32_t n = hd_emit_type_count(to->type), bank = hd_emit_pinned_of(e, from);
+  LLVMTypeRef *types = HD_NEW_ARRAY(&e->arena, LLVMTypeRef, n);
+  LLVMValueRef *v = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n);
+  hd_strbuf text = {0}, constraints = {0};
+  for (int32_t i = 0; i < n; i++) {
+    types[i] = hd_emit_type_of(e, to->type);
+    hd_strbuf_printf(&text, "mov.b32 $%d, " HD_BANK_REGISTER ";\n\t", (int)i, (int)(bank + i));
+    hd_strbuf_printf(&constraints, "%s=%c", i ? "," : "", types[i] == e->f32 ? 'f' : 'r');
+  }
+  hd_emit_asm_registers(e, hd_strbuf_text(&text), hd_strbuf_text(&constraints), NULL, 0,
+                        HD_ASM_MEMORY, types, n, v);
+  hd_emit_set(e, to, v, n);
+  hd_strbuf_free(&text);
+  hd_strbuf_free(&constraints);
+}
+
+void hd_emit_pinned_declare(hd_emitter *e) {
+  if (!e->n_pinned)
+    return;
+  LLVMPositionBuilderBefore(e->b,
+                            LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(e->function)));
+  const char *text = hd_arena_printf(&e->arena, ".reg .b32 %%acc<%d>;", (int)e->n_pinned);
+  hd_emit_asm(e, e->none, text, "", NULL, 0, HD_ASM_MEMORY);
+}

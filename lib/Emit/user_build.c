@@ -1,0 +1,286 @@
+/* The user's epilogue as an LLVM function of a module of its own, then of the kernels'. What is
+ * built here was read by user_parse.c, so LLVM never sees the user's bytes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Linker.h>
+
+#include "Emit/emit_llvm.h"
+#include "Emit/user_words.h"
+
+/* User functions are renamed, so that they meet no name of ours. */
+#define USER_PREFIX "user."
+
+/* As LLVM's own light pipeline for what it inlines. */
+static const char simplify[] = "function(sroa,early-cse,instcombine,simplifycfg)";
+
+typedef struct building {
+  hd_emitter *e;
+  const hd_user_function *f;
+  LLVMModuleRef module;
+  LLVMBuilderRef b;
+  LLVMValueRef *value; /* of arguments, then instructions */
+  LLVMBasicBlockRef *block;
+  LLVMValueRef table[HD_USER_TABLES];
+} building;
+
+static LLVMTypeRef type_of(building *u, hd_user_type type) {
+  hd_emitter *e = u->e;
+  switch (type) {
+  case HD_USER_HALF:
+    return e->f16;
+  case HD_USER_BFLOAT:
+    return LLVMBFloatTypeInContext(e->llvm);
+  case HD_USER_FLOAT:
+    return e->f32;
+  case HD_USER_DOUBLE:
+    return LLVMDoubleTypeInContext(e->llvm);
+  case HD_USER_PTR:
+    return e->generic_ptr;
+  case HD_USER_GLOBAL_PTR:
+    return e->global_ptr;
+  default:
+    return LLVMIntTypeInContext(e->llvm, type);
+  }
+}
+
+static LLVMValueRef operand(building *u, const hd_user_operand *o) {
+  switch (o->kind) {
+  case HD_USER_VALUE:
+    return u->value[o->index];
+  case HD_USER_INT:
+    return LLVMConstInt(type_of(u, o->type), (unsigned long long)o->i, true);
+  case HD_USER_REAL:
+    return LLVMConstReal(type_of(u, o->type), o->f);
+  case HD_USER_NULL:
+    return LLVMConstNull(type_of(u, o->type));
+  case HD_USER_TABLE:
+    return u->table[o->index];
+  }
+  return NULL;
+}
+
+static LLVMValueRef build_call(building *u, const hd_user_instruction *in) {
+  const hd_user_call_info *call = &hd_user_calls[in->call];
+  LLVMTypeRef type = type_of(u, call->type);
+  unsigned id = LLVMLookupIntrinsicID(call->known, strlen(call->known));
+  bool overloaded = LLVMIntrinsicIsOverloaded(id);
+  LLVMValueRef callee = LLVMGetIntrinsicDeclaration(u->module, id, &type, overloaded ? 1 : 0);
+  LLVMValueRef args[3];
+  for (int i = 0; i < in->n_operands; i++)
+    args[i] = operand(u, &in->operand[i]);
+  return LLVMBuildCall2(u->b, LLVMGlobalGetValueType(callee), callee, args,
+                        (unsigned)in->n_operands, "");
+}
+
+static LLVMValueRef build_load(building *u, const hd_user_instruction *in) {
+  LLVMValueRef load = LLVMBuildLoad2(u->b, type_of(u, in->type), operand(u, &in->operand[0]), "");
+  if (in->align)
+    LLVMSetAlignment(load, (unsigned)in->align);
+  return load;
+}
+
+static LLVMValueRef build_address(building *u, const hd_user_instruction *in) {
+  LLVMValueRef index = operand(u, &in->operand[1]);
+  unsigned flags = (in->flags & HD_USER_INBOUNDS ? LLVMGEPFlagInBounds : 0) |
+                   (in->flags & HD_USER_NUSW ? LLVMGEPFlagNUSW : 0) |
+                   (in->flags & HD_USER_NUW ? LLVMGEPFlagNUW : 0);
+  return LLVMBuildGEPWithNoWrapFlags(u->b, type_of(u, in->element), operand(u, &in->operand[0]),
+                                     &index, 1, "", flags);
+}
+
+static LLVMValueRef build_phi(building *u, const hd_user_instruction *in) {
+  LLVMValueRef phi = LLVMBuildPhi(u->b, type_of(u, in->type), "");
+  for (int32_t i = 0; i < in->n_edges; i++) {
+    const hd_user_edge *edge = &u->f->edge[in->first_edge + i];
+    LLVMValueRef value = operand(u, &edge->value);
+    LLVMAddIncoming(phi, &value, &u->block[edge->block], 1);
+  }
+  return phi;
+}
+
+static void build_end(building *u, const hd_user_instruction *in) {
+  LLVMBasicBlockRef to = in->block[0] < 0 ? NULL : u->block[in->block[0]];
+  if (in->op == HD_USER_LLVMRet) {
+    LLVMBuildRet(u->b, operand(u, &in->operand[0]));
+  } else if (in->op == HD_USER_LLVMBr && in->block[1] < 0) {
+    LLVMBuildBr(u->b, to);
+  } else if (in->op == HD_USER_LLVMBr) {
+    LLVMBuildCondBr(u->b, operand(u, &in->operand[0]), to, u->block[in->block[1]]);
+  } else {
+    LLVMValueRef choice =
+        LLVMBuildSwitch(u->b, operand(u, &in->operand[0]), to, (unsigned)in->n_edges);
+    for (int32_t i = 0; i < in->n_edges; i++) {
+      const hd_user_edge *edge = &u->f->edge[in->first_edge + i];
+      LLVMAddCase(choice, operand(u, &edge->value), u->block[edge->block]);
+    }
+  }
+}
+
+static LLVMValueRef build_value(building *u, const hd_user_instruction *in) {
+  LLVMValueRef a = in->n_operands > 0 ? operand(u, &in->operand[0]) : NULL;
+  LLVMValueRef b = in->n_operands > 1 ? operand(u, &in->operand[1]) : NULL;
+  LLVMOpcode opcode = (LLVMOpcode)hd_user_ops[in->op].opcode;
+  switch (in->op) {
+  case HD_USER_LLVMFNeg:
+    return LLVMBuildFNeg(u->b, a, "");
+  case HD_USER_LLVMFreeze:
+    return LLVMBuildFreeze(u->b, a, "");
+  case HD_USER_LLVMICmp:
+    return LLVMBuildICmp(u->b, (LLVMIntPredicate)in->predicate, a, b, "");
+  case HD_USER_LLVMFCmp:
+    return LLVMBuildFCmp(u->b, (LLVMRealPredicate)in->predicate, a, b, "");
+  case HD_USER_LLVMSelect:
+    return LLVMBuildSelect(u->b, a, b, operand(u, &in->operand[2]), "");
+  case HD_USER_LLVMPHI:
+    return build_phi(u, in);
+  case HD_USER_LLVMLoad:
+    return build_load(u, in);
+  case HD_USER_LLVMGetElementPtr:
+    return build_address(u, in);
+  case HD_USER_LLVMCall:
+    return build_call(u, in);
+  default:
+    break;
+  }
+  return hd_user_ops[in->op].class == HD_USER_CAST
+             ? LLVMBuildCast(u->b, opcode, a, type_of(u, in->type), "")
+             : LLVMBuildBinOp(u->b, opcode, a, b, "");
+}
+
+/* The builder folds constants, and those have no flags. */
+static void set_flags(LLVMValueRef value, uint16_t flags) {
+  if (!LLVMIsAInstruction(value) || LLVMIsAGetElementPtrInst(value))
+    return;
+  if (flags & HD_USER_FAST && LLVMCanValueUseFastMathFlags(value))
+    LLVMSetFastMathFlags(value, flags & HD_USER_FAST);
+  if (flags & HD_USER_NUW)
+    LLVMSetNUW(value, true);
+  if (flags & HD_USER_NSW)
+    LLVMSetNSW(value, true);
+  if (flags & HD_USER_EXACT)
+    LLVMSetExact(value, true);
+  if (flags & HD_USER_DISJOINT)
+    LLVMSetIsDisjoint(value, true);
+  if (flags & HD_USER_NNEG)
+    LLVMSetNNeg(value, true);
+  if (flags & HD_USER_SAMESIGN)
+    LLVMSetICmpSameSign(value, true);
+}
+
+static void build_body(building *u, LLVMValueRef function) {
+  enum { N_ARGUMENTS = 4 };
+  for (unsigned i = 0; i < N_ARGUMENTS; i++)
+    u->value[i] = LLVMGetParam(function, i);
+  for (int32_t i = 0; i < u->f->n_blocks; i++)
+    u->block[i] = LLVMAppendBasicBlockInContext(u->e->llvm, function, "");
+  for (int32_t block = 0, i = 0; block < u->f->n_blocks; block++) {
+    LLVMPositionBuilderAtEnd(u->b, u->block[block]);
+    for (; i < u->f->block_end[block]; i++) {
+      const hd_user_instruction *in = &u->f->instruction[i];
+      if (i == u->f->block_end[block] - 1) {
+        build_end(u, in);
+        continue;
+      }
+      u->value[N_ARGUMENTS + i] = build_value(u, in);
+      set_flags(u->value[N_ARGUMENTS + i], in->flags);
+    }
+  }
+}
+
+static void build_tables(building *u) {
+  for (int32_t i = 0; i < u->f->n_tables; i++) {
+    const hd_user_table *t = &u->f->table[i];
+    LLVMValueRef bytes = LLVMConstStringInContext2(
+        u->e->llvm, (const char *)u->f->table_bytes + t->first_byte, (size_t)t->n_bytes, true);
+    char name[32];
+    snprintf(name, sizeof name, USER_PREFIX "table%d", (int)i);
+    u->table[i] = LLVMAddGlobal(u->module, LLVMTypeOf(bytes), name);
+    LLVMSetInitializer(u->table[i], bytes);
+    LLVMSetGlobalConstant(u->table[i], true);
+    LLVMSetLinkage(u->table[i], LLVMInternalLinkage);
+    LLVMSetAlignment(u->table[i], (unsigned)t->align);
+  }
+}
+
+static LLVMValueRef declare(building *u, const char *name) {
+  hd_emitter *e = u->e;
+  LLVMTypeRef params[] = {u->f->integer ? e->i32 : e->f32, e->i32, e->i32, e->generic_ptr};
+  LLVMValueRef function =
+      LLVMAddFunction(u->module, name, LLVMFunctionType(e->f32, params, HD_COUNT(params), false));
+  unsigned always = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
+  LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                          LLVMCreateEnumAttribute(e->llvm, always, 0));
+  return function;
+}
+
+/* What the text cannot say wrongly but in one thing: a value is used where it may not be known. */
+static heddle_status verify(hd_emitter *e, LLVMModuleRef module) {
+  char *message = NULL;
+  heddle_status status = HEDDLE_OK;
+  if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message))
+    status =
+        hd_error(e->ctx, HEDDLE_INVALID, HD_NOWHERE, "user.text",
+                 "user function: %.*s; legal: values that are known on every path to their use",
+                 (int)strcspn(message, "\n"), message);
+  LLVMDisposeMessage(message);
+  return status;
+}
+
+/* Builds it into the module of the kernels. */
+static heddle_status build(hd_emitter *e, const hd_user_function *f, const char *name) {
+  building u = {.e = e, .f = f};
+  u.value = hd_try_zalloc(e->ctx, (4 + HD_USER_INSTRUCTIONS) * sizeof *u.value, "values");
+  u.block = hd_try_zalloc(e->ctx, HD_USER_BLOCKS * sizeof *u.block, "blocks");
+  heddle_status status = u.value && u.block ? HEDDLE_OK : HEDDLE_NO_MEMORY;
+  if (status == HEDDLE_OK) {
+    u.module = LLVMModuleCreateWithNameInContext("user", e->llvm);
+    u.b = LLVMCreateBuilderInContext(e->llvm);
+    hd_emit_set_target(e, u.module);
+    build_tables(&u);
+    build_body(&u, declare(&u, name));
+    LLVMDisposeBuilder(u.b);
+    status = verify(e, u.module);
+    if (status == HEDDLE_OK)
+      status = hd_emit_run_passes(e, u.module, simplify, NULL);
+    if (status != HEDDLE_OK)
+      LLVMDisposeModule(u.module);
+    else if (LLVMLinkModules2(e->module, u.module)) /* consumes it */
+      status = HD_BUG(e->ctx, "the user's function does not link");
+  }
+  free(u.value);
+  free(u.block);
+  return status;
+}
+
+static heddle_status read_and_build(hd_emitter *e, const char *name, const char *full) {
+  hd_user_function *f = NULL;
+  HD_TRY(hd_user_read(e->ctx, &e->options->user, name, &f));
+  heddle_status status = build(e, f, full);
+  free(f);
+  return status;
+}
+
+heddle_status hd_emit_find_user(hd_emitter *e, const hd_op *op, const char *name, LLVMTypeRef acc,
+                                LLVMValueRef *function) {
+  char *full = hd_arena_printf(&e->arena, USER_PREFIX "%s", name);
+  if (!e->options->user.ir)
+    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "user.function",
+                    "no user IR was given; nearest: define float @%s(%s %%acc, i32 %%row, i32 "
+                    "%%col, ptr %%user)",
+                    name, acc == e->f32 ? "float" : "i32");
+  if (!LLVMGetNamedFunction(e->module, full)) {
+    HD_TRY(read_and_build(e, name, full));
+    LLVMSetLinkage(LLVMGetNamedFunction(e->module, full), LLVMInternalLinkage);
+  }
+  LLVMValueRef found = LLVMGetNamedFunction(e->module, full);
+  LLVMTypeRef params[] = {acc, e->i32, e->i32, e->generic_ptr};
+  if (LLVMGlobalGetValueType(found) != LLVMFunctionType(e->f32, params, 4, false))
+    return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "user.function",
+                    "%s has another type; legal: float (%s acc, i32 row, i32 col, ptr user)", name,
+                    acc == e->f32 ? "float" : "i32");
+  *function = found;
+  return HEDDLE_OK;
+}

@@ -1,0 +1,140 @@
+/* Emit/user_ir.h: the user's epilogue function as this folder reads it: one function of scalars
+ * without loops, stores or calls but of some intrinsics, in a bounded part of LLVM's text form
+ * (docs/embedding.md). It is read here, not by LLVM, which ends the process on bad input. What else
+ * LLVM can express becomes this text in a process of its own (user_worker.h). */
+#ifndef HD_USER_IR_H
+#define HD_USER_IR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heddle/context.h"
+
+enum {
+  HD_USER_TEXT_BYTES = 1 << 20,
+  HD_USER_INSTRUCTIONS = 256, /* each stands in the kernel some hundred times */
+  HD_USER_BLOCKS = 128,
+  HD_USER_EDGES = 1024, /* incoming values of phis, and cases of switches */
+  HD_USER_TABLES = 16,
+  HD_USER_TABLE_BYTES = 64 * 1024 /* of all together */
+};
+
+/* 1 to 64: an integer of that width. */
+typedef uint8_t hd_user_type;
+enum {
+  HD_USER_HALF = 65,
+  HD_USER_BFLOAT,
+  HD_USER_FLOAT,
+  HD_USER_DOUBLE,
+  HD_USER_PTR,       /* generic */
+  HD_USER_GLOBAL_PTR /* ptr addrspace(1) */
+};
+static inline bool hd_user_is_int(hd_user_type t) {
+  return t >= 1 && t <= 64;
+}
+static inline bool hd_user_is_float(hd_user_type t) {
+  return t >= HD_USER_HALF && t <= HD_USER_DOUBLE;
+}
+static inline bool hd_user_is_ptr(hd_user_type t) {
+  return t >= HD_USER_PTR;
+}
+
+typedef enum hd_user_op {
+#define USER_OP(name, opcode, class, flags) HD_USER_##opcode,
+#include "Emit/user_ops.def"
+#undef USER_OP
+  HD_N_USER_OPS
+} hd_user_op;
+
+/* Flags of an instruction; the first seven are LLVMFastMathFlags. */
+enum {
+  HD_USER_FAST = 0x7f,
+  HD_USER_NUW = 0x80,
+  HD_USER_NSW = 0x100,
+  HD_USER_EXACT = 0x200,
+  HD_USER_DISJOINT = 0x400,
+  HD_USER_NNEG = 0x800,
+  HD_USER_SAMESIGN = 0x1000,
+  HD_USER_INBOUNDS = 0x2000,
+  HD_USER_NUSW = 0x4000
+};
+
+typedef enum hd_user_kind {
+  HD_USER_VALUE, /* of argument or instruction `index`: 0 to 3 the arguments, then instructions */
+  HD_USER_INT,   /* i, sign-extended */
+  HD_USER_REAL,  /* f, exact in its type */
+  HD_USER_NULL,
+  HD_USER_TABLE /* the address of table `index` */
+} hd_user_kind;
+
+typedef struct hd_user_operand {
+  hd_user_kind kind;
+  hd_user_type type;
+  union {
+    int32_t index;
+    int64_t i;
+    double f;
+  };
+} hd_user_operand;
+
+/* phi: a value and the block that it comes from. switch: a constant and the block it leads to. */
+typedef struct hd_user_edge {
+  hd_user_operand value;
+  int32_t block;
+} hd_user_edge;
+
+typedef struct hd_user_instruction {
+  hd_user_op op;
+  hd_user_type type;    /* of the result */
+  hd_user_type element; /* getelementptr: what the index counts */
+  uint16_t flags;
+  uint8_t predicate; /* LLVMIntPredicate, LLVMRealPredicate */
+  int8_t n_operands;
+  int32_t align; /* load: bytes; 0: the type's own */
+  int32_t call;  /* row of user_calls.def */
+  hd_user_operand operand[3];
+  int32_t block[2];            /* br, switch: where to; -1: none */
+  int32_t first_edge, n_edges; /* phi, switch */
+} hd_user_instruction;
+
+/* A constant array in memory. */
+typedef struct hd_user_table {
+  const char *name; /* borrowed from the text; name_bytes long */
+  size_t name_bytes;
+  int32_t first_byte, n_bytes, align;
+} hd_user_table;
+
+/* Blocks in order, each of a range of instructions; branches lead forward only. */
+typedef struct hd_user_function {
+  bool integer; /* the first argument is i32; else float */
+  int32_t n_instructions, n_blocks, n_edges, n_tables, n_table_bytes;
+  hd_user_instruction instruction[HD_USER_INSTRUCTIONS];
+  int32_t block_end[HD_USER_BLOCKS]; /* first instruction behind a block */
+  hd_user_edge edge[HD_USER_EDGES];
+  hd_user_table table[HD_USER_TABLES];
+  uint8_t table_bytes[HD_USER_TABLE_BYTES];
+} hd_user_function;
+
+/* Where user IR comes from: LLVM IR, text or bitcode. worker: path of heddle-epilogue, which brings
+ * any of it into the text that is read here; NULL: only that text is taken. All borrowed. */
+typedef struct hd_user_source {
+  const char *ir;
+  size_t n_bytes;
+  const char *worker;
+} hd_user_source;
+
+/* Finds and reads the function `name` (owned, free()). HEDDLE_INVALID, HEDDLE_UNSUPPORTED for what
+ * is not allowed in an epilogue, by name; HEDDLE_ENVIRONMENT when the worker cannot be started. */
+heddle_status hd_user_read(heddle_context *ctx, const hd_user_source *source, const char *name,
+                           hd_user_function **function);
+/* The same of the text that needs no worker; *function is the caller's memory. */
+heddle_status hd_user_parse(heddle_context *ctx, const char *text, size_t n_bytes, const char *name,
+                            hd_user_function *function);
+
+/* Its value on the host, every operation in double precision. NaN for what is not evaluated. */
+double hd_user_call(const hd_user_function *function, double acc, int32_t row, int32_t col);
+/* HEDDLE_UNSUPPORTED for what hd_user_call does not evaluate: loads, pointers. */
+heddle_status hd_user_check_evaluated(heddle_context *ctx, const hd_user_function *function);
+
+#endif

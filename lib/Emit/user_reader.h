@@ -1,0 +1,67 @@
+/* Emit/user_reader.h: the reader of the user's epilogue, shared by its three files: words and names
+ * (user_reader.c), instructions (user_instruction.c), functions and constants (user_parse.c). */
+#ifndef HD_USER_READER_H
+#define HD_USER_READER_H
+
+#include "Emit/user_words.h"
+
+enum { HD_USER_NAMES = 4096, HD_USER_NO_BLOCK = -1, HD_USER_ARGUMENTS = 4 }; /* a power of two */
+
+typedef struct hd_user_word {
+  const char *at;
+  size_t n;
+} hd_user_word;
+
+/* A local name: a value, or a block. */
+typedef struct hd_user_name {
+  hd_user_word word;
+  bool is_block;
+  hd_user_type type; /* of a value */
+  int32_t index;     /* of a value; of a block: its number, in the order of the text or unknown */
+} hd_user_name;
+
+typedef struct hd_user_reader {
+  heddle_context *ctx;
+  const char *at, *end, *line_begin;
+  uint32_t line;
+  hd_user_function *f;
+  hd_user_name *names; /* HD_USER_NAMES of them, open addressing; empty: word.at NULL */
+  int32_t n_unnamed;
+  int32_t n_labels;              /* blocks that were named, here or in a branch */
+  int32_t order[HD_USER_BLOCKS]; /* label -> its block; HD_USER_NO_BLOCK: not begun */
+} hd_user_reader;
+
+/* Adds a refusal of what stands here. */
+heddle_status hd_user_refuse_here(hd_user_reader *r, const char *legal);
+heddle_status hd_user_refuse_count(hd_user_reader *r, const char *what, int most);
+
+/* Words, behind spaces and comments; accept: takes it if it is there. */
+void hd_user_skip_spaces(hd_user_reader *r);
+hd_user_word hd_user_peek_word(hd_user_reader *r);
+bool hd_user_word_is(hd_user_word word, const char *other);
+bool hd_user_accept_word(hd_user_reader *r, const char *word);
+bool hd_user_accept_char(hd_user_reader *r, char c);
+heddle_status hd_user_expect(hd_user_reader *r, char c);
+heddle_status hd_user_expect_word(hd_user_reader *r, const char *word);
+/* %NAME or @NAME without its first character. */
+heddle_status hd_user_read_name(hd_user_reader *r, char first, hd_user_word *word);
+heddle_status hd_user_read_integer(hd_user_reader *r, int64_t least, int64_t most, int64_t *value);
+heddle_status hd_user_read_type(hd_user_reader *r, hd_user_type *type);
+
+/* Names: a value's; a label's number, in the order in which labels are met; where a branch goes. */
+heddle_status hd_user_define_value(hd_user_reader *r, hd_user_word word, hd_user_type type,
+                                   int32_t index);
+heddle_status hd_user_find_label(hd_user_reader *r, hd_user_word word, int32_t *label);
+heddle_status hd_user_read_target(hd_user_reader *r, int32_t *label);
+
+/* A value of that type; with its type before it; two with one type before them. */
+heddle_status hd_user_read_operand(hd_user_reader *r, hd_user_type type, hd_user_operand *operand);
+heddle_status hd_user_read_typed(hd_user_reader *r, hd_user_operand *operand);
+heddle_status hd_user_read_pair(hd_user_reader *r, hd_user_type type, hd_user_instruction *in);
+/* ", align N", or 0. */
+heddle_status hd_user_read_align(hd_user_reader *r, int32_t *align);
+
+/* user_instruction.c: one line; ended: it is a block's last. */
+heddle_status hd_user_read_instruction(hd_user_reader *r, bool *ended);
+
+#endif

@@ -1,0 +1,157 @@
+#include "Kernel/bundle.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/diag.h"
+
+static const char version_key[] = "heddle_bundle";
+
+/* ---- writing ---- */
+
+static json_t *images_of(int32_t part, const hd_binary_image *image, int32_t n) {
+  json_t *list = json_array();
+  for (int32_t i = 0; i < n; i++)
+    if (image[i].part == part)
+      json_array_append_new(list, json_pack("{s:s, s:I, s:I}", "kind",
+                                            image[i].is_ptx ? "ptx" : "cubin", "offset",
+                                            (json_int_t)image[i].offset, "bytes",
+                                            (json_int_t)image[i].n_bytes));
+  return list;
+}
+
+static heddle_status add_part(heddle_context *ctx, const hd_manifest *manifest, json_t *images,
+                              json_t *targets) {
+  char *text = NULL;
+  heddle_status status = hd_manifest_write(ctx, manifest, &text);
+  json_t *object = status == HEDDLE_OK ? json_loads(text, 0, NULL) : NULL;
+  free(text);
+  if (object)
+    json_array_append_new(targets, json_pack("{s:s, s:o, s:o}", "target", manifest->target,
+                                             "images", images, "manifest", object));
+  else
+    json_decref(images);
+  return status;
+}
+
+heddle_status hd_bundle_write(heddle_context *ctx, const hd_launcher_part *parts, int32_t n,
+                              const hd_binary_image *image, int32_t n_images,
+                              size_t binary_bytes, char **json) {
+  json_t *targets = json_array();
+  hd_strbuf file = {0};
+  heddle_status status = HEDDLE_OK;
+  hd_strbuf_printf(&file, "%s.c.bin", parts[0].manifest->name);
+  for (int32_t i = 0; i < n && status == HEDDLE_OK; i++)
+    status = add_part(ctx, parts[i].manifest, images_of(i, image, n_images), targets);
+  json_t *root = json_pack("{s:i, s:s, s:s, s:I, s:o}", version_key, HD_BUNDLE_VERSION, "name",
+                           parts[0].manifest->name, "file", hd_strbuf_text(&file), "bytes",
+                           (json_int_t)binary_bytes, "targets", targets);
+  char *text = status == HEDDLE_OK ? json_dumps(root, JSON_INDENT(1)) : NULL;
+  json_decref(root);
+  hd_strbuf_free(&file);
+  if (text)
+    *json = text;
+  return status == HEDDLE_OK && !text ? HEDDLE_NO_MEMORY : status;
+}
+
+/* ---- reading ---- */
+
+bool hd_bundle_is(const char *json, size_t n_bytes) {
+  json_t *root = json_loadb(json, n_bytes, JSON_REJECT_DUPLICATES, NULL);
+  bool is = json_object_get(root, version_key) != NULL;
+  json_decref(root);
+  return is;
+}
+
+static heddle_status refuse(heddle_context *ctx, const char *what) {
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "bundle.json",
+                  "%s; legal: NAME.json of `heddle gen --targets`, version %d", what,
+                  HD_BUNDLE_VERSION);
+}
+
+static heddle_status read_image(heddle_context *ctx, const json_t *json, uint64_t n_bytes,
+                                hd_binary_image *image) {
+  const char *kind = json_string_value(json_object_get(json, "kind"));
+  json_int_t offset = json_integer_value(json_object_get(json, "offset"));
+  json_int_t bytes = json_integer_value(json_object_get(json, "bytes"));
+  if (!kind || (strcmp(kind, "ptx") != 0 && strcmp(kind, "cubin") != 0) ||
+      offset < HD_BINARY_HEAD || bytes < 1 || (uint64_t)offset > n_bytes ||
+      (uint64_t)bytes > n_bytes - (uint64_t)offset)
+    return refuse(ctx, "an image's kind, offset or bytes are not of the file");
+  *image = (hd_binary_image){0, strcmp(kind, "ptx") == 0, (uint64_t)offset, (uint64_t)bytes};
+  return HEDDLE_OK;
+}
+
+static heddle_status read_part(heddle_context *ctx, const json_t *json, const hd_bundle *bundle,
+                               hd_arena *arena, hd_bundle_part *part) {
+  const json_t *images = json_object_get(json, "images");
+  char *text = json_dumps(json_object_get(json, "manifest"), 0);
+  if (!text || json_array_size(images) < 1 || json_array_size(images) > HD_COUNT(part->image)) {
+    free(text);
+    return refuse(ctx, "a target has no manifest, or not one or two images");
+  }
+  heddle_status status = hd_manifest_read(ctx, text, strlen(text), arena, &part->manifest);
+  free(text);
+  for (size_t i = 0; i < json_array_size(images) && status == HEDDLE_OK; i++)
+    status = read_image(ctx, json_array_get(images, i), bundle->n_bytes,
+                        &part->image[part->n_images++]);
+  return status;
+}
+
+static heddle_status read_root(heddle_context *ctx, const json_t *root, hd_arena *arena,
+                               hd_bundle *bundle) {
+  const char *name = json_string_value(json_object_get(root, "name"));
+  const char *file = json_string_value(json_object_get(root, "file"));
+  const json_t *targets = json_object_get(root, "targets");
+  json_int_t n_bytes = json_integer_value(json_object_get(root, "bytes"));
+  if (json_integer_value(json_object_get(root, version_key)) != HD_BUNDLE_VERSION)
+    return refuse(ctx, "the version is another");
+  if (!name || !file || strchr(file, '/') || n_bytes < HD_BINARY_HEAD ||
+      json_array_size(targets) < 1 || json_array_size(targets) > HD_MAX_PARTS)
+    return refuse(ctx, "name, file, bytes or targets are missing or out of range");
+  *bundle = (hd_bundle){.name = hd_arena_strdup(arena, name),
+                        .file = hd_arena_strdup(arena, file),
+                        .n_bytes = (uint64_t)n_bytes};
+  for (size_t i = 0; i < json_array_size(targets); i++)
+    HD_TRY(read_part(ctx, json_array_get(targets, i), bundle, arena,
+                     &bundle->part[bundle->n_parts++]));
+  return HEDDLE_OK;
+}
+
+heddle_status hd_bundle_read(heddle_context *ctx, const char *json, size_t n_bytes,
+                             hd_arena *arena, hd_bundle *bundle) {
+  json_error_t error;
+  json_t *root = json_loadb(json, n_bytes, JSON_REJECT_DUPLICATES, &error);
+  heddle_status status = root ? read_root(ctx, root, arena, bundle) : refuse(ctx, error.text);
+  json_decref(root);
+  return status;
+}
+
+heddle_status hd_bundle_code(heddle_context *ctx, const hd_bundle *bundle, int32_t part,
+                             const unsigned char *binary, size_t n_bytes, heddle_image *code) {
+  const hd_bundle_part *p = &bundle->part[part];
+  if (n_bytes != bundle->n_bytes ||
+      memcmp(binary, HD_BINARY_MAGIC, strlen(HD_BINARY_MAGIC)) != 0)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "bundle.binary",
+                    "%s is not the binary file of the bundle (%zu bytes; legal: %llu); nearest: "
+                    "the files of one `heddle gen`",
+                    bundle->file, n_bytes, (unsigned long long)bundle->n_bytes);
+  heddle_image found = {0};
+  for (int32_t i = 0; i < p->n_images; i++) {
+    const hd_binary_image *image = &p->image[i];
+    if (image->is_ptx) {
+      found.ptx = (const char *)binary + image->offset;
+      found.ptx_bytes = (size_t)image->n_bytes - 1;
+    } else {
+      found.cubin = binary + image->offset;
+      found.cubin_bytes = (size_t)image->n_bytes;
+    }
+  }
+  if (found.ptx && found.ptx[found.ptx_bytes])
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "bundle.binary",
+                    "the PTX of %s in %s is cut", p->manifest.target, bundle->file);
+  HD_TRY(hd_manifest_check_code(ctx, &p->manifest, &found));
+  *code = found;
+  return HEDDLE_OK;
+}

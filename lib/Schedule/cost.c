@@ -1,0 +1,260 @@
+/* A CTA's stage is one k-block of k. It has five resources: the tensor cores (with the port that
+ * feeds them), the warpgroup's own chain of waits, the thread that issues the copies, the fill
+ * from L2, and the ring: bytes in flight over the latency. They overlap almost, so their times add
+ * in a high norm. A unit of work is its stages, a fill and drain, and its stores; units run in
+ * waves; DRAM runs beside all of it. */
+#include "Schedule/cost.h"
+
+#include <math.h>
+
+#include "Schedule/resources.h"
+
+enum {
+  K_STEPS = 2, USUAL_SIZE = 4096, PARTIAL_BYTES = 4,
+  N_STAGE_RESOURCES = HD_RESOURCE_RING + 1 /* ORDER RESOURCES: the first are a stage's */
+};
+/* mma.sp: dense-equivalent elements of the product a clock and SM at k-blocks of 128 bytes
+ * (measured: f16 925, s8 1835, tf32 457 TFLOP/s); e4m3 and e5m2 are emulated on Hopper. */
+static const double MMA_PRODUCTS = 31.3, MMA_EMULATED = 1.0 / 28;
+
+static const char *const names[HD_N_RESOURCES] = {/* ORDER RESOURCES */
+                                                  "tensor cores and shared-memory port",
+                                                  "waits of a warpgroup for its own results",
+                                                  "issue of the copies by one thread",
+                                                  "L2 to shared memory",
+                                                  "memory latency against the ring's depth",
+                                                  "DRAM",
+                                                  "stores of D and partial sums",
+                                                  "launch, first fill and drain"};
+
+const char *hd_resource_name(hd_resource resource) { return names[resource]; }
+
+/* What a unit of work moves and waits for. */
+typedef struct unit {
+  const hd_problem *p;
+  const hd_schedule *s;
+  const hd_device_model *c;
+  double stages, load_bytes, ring_bytes, store_bytes;
+  double fill_bytes; /* of a stage's, what L2 has to give */
+  double void_bytes; /* a stage's past B's end, of its last box: the mean of a row of tiles */
+  double parts; /* of tiles, each with a fill and a drain */
+  double tensor_s, chain_s, issue_s; /* a stage */
+  double latency_s, reduce_s;
+  double residents; /* CTAs that an SM holds at once */
+} unit;
+
+static double ceil_div(double x, double y) { return ceil(x / y); }
+
+static bool shares_a(const hd_schedule *s) { return s->multicast == HD_MULTICAST_A; }
+
+static double size_of(const hd_size *size, int64_t hint) {
+  return (double)(size->value ? size->value : hint > 0 ? hint : USUAL_SIZE);
+}
+
+static double bytes_of(heddle_elem elem) { return heddle_elem_get(elem)->container_bits / 8.0; }
+
+/* One for each slab of A, and for each box of B. */
+static double count_copies(const hd_problem *p, const hd_schedule *s) {
+  double b = s->tile_n;
+  if (s->cluster > 1 && !shares_a(s))
+    b /= s->cluster;
+  return s->tile_m / (double)HD_SLAB_ROWS + ceil_div(b, hd_schedule_b_box(p, s));
+}
+
+/* Columns past N that a row of tiles asks for: the last box's, and, where N is shorter than a box,
+ * those of all that bring the first columns again. */
+static double void_columns(const hd_problem *p, const hd_schedule *s, double n, double tiles_n) {
+  double box = hd_schedule_b_box(p, s), used = ceil_div(n, box);
+  double again = tiles_n * s->tile_n / box - used;
+  return used * box - n + again * fmax(box - n, 0);
+}
+
+/* No tensor map takes B's pitch (that of whole rows, where the launch says it), so that a warpgroup
+ * copies it by small pieces. */
+static bool is_gathered(const hd_problem *p) {
+  enum { MAP_ALIGN = 16 };
+  int64_t row = p->b.transposed ? p->n.value : p->k.value, pitch = p->b.ld ? p->b.ld : row;
+  return pitch * heddle_elem_get(p->b.elem)->container_bits / 8 % MAP_ALIGN != 0;
+}
+
+/* A wgmma.sp of m64nN takes N/2 + 16 clocks of the port, and never fewer than 16 of its own. */
+static void wgmma_clocks(unit *u) {
+  const hd_schedule *s = u->s;
+  const hd_device_model *c = u->c;
+  double slabs = s->tile_m / (double)HD_SLAB_ROWS, warpgroups = s->warps_m / 4.0;
+  double port = K_STEPS * slabs * (s->tile_n / 2.0 + 16);
+  double own = K_STEPS * slabs / warpgroups * fmax(s->tile_n / 2.0, 16);
+  u->tensor_s = (port + (s->cluster > 1 ? c->pair_clocks : 0)) / c->clock_hz;
+  u->chain_s = (own + (s->wgmma_in_flight ? 0 : c->batch_clocks)) / c->clock_hz;
+  u->issue_s = is_gathered(u->p) ? c->gather_s + s->tile_n * c->gather_column_s
+                                 : count_copies(u->p, s) * c->issue_clocks / c->clock_hz;
+}
+
+static void mma_clocks(unit *u) {
+  const hd_schedule *s = u->s;
+  heddle_elem a = u->p->a_elem;
+  double products = MMA_PRODUCTS * (a == HEDDLE_E4M3 || a == HEDDLE_E5M2 ? MMA_EMULATED : 1);
+  double shared = s->tile_m / (double)HD_SLAB_ROWS * hd_block_bytes(a) * s->warps_n +
+                  (double)s->tile_n * HD_K_BLOCK_BYTES * s->warps_m;
+  double clocks = fmax((double)s->tile_m * s->tile_n / products, shared / 128);
+  u->tensor_s = clocks / u->c->clock_hz;
+  u->chain_s = (clocks * 8 / (s->warps_m * s->warps_n) / 4 + u->c->batch_clocks) / u->c->clock_hz;
+}
+
+/* Of resources that overlap almost. */
+static double norm(const double *seconds, int n) {
+  double sum = 0;
+  for (int i = 0; i < n; i++)
+    sum += pow(seconds[i], 3);
+  return cbrt(sum);
+}
+
+static double both(double x, double y) { return norm((double[]){x, y}, 2); }
+
+/* A stage's times when n_ctas run, `together` of them on an SM. */
+static void stage_times(const unit *u, double n_ctas, double together,
+                        double t[N_STAGE_RESOURCES]) {
+  const hd_device_model *c = u->c;
+  t[HD_RESOURCE_TENSOR] = u->tensor_s * together;
+  t[HD_RESOURCE_CHAIN] = u->chain_s;
+  t[HD_RESOURCE_ISSUE] = u->issue_s;
+  t[HD_RESOURCE_FILL] = n_ctas * (u->fill_bytes / c->fill_bytes + u->void_bytes / c->void_bytes);
+  t[HD_RESOURCE_RING] = u->load_bytes / u->ring_bytes * u->latency_s;
+}
+
+/* CTAs that are resident at once. */
+static double slots_of(const unit *u) {
+  int32_t sms = hd_schedule_along_k(u->s) > 2 ? u->c->n_sms_of_fours : u->c->n_sms;
+  return sms * u->residents;
+}
+
+/* Of all CTAs, those that find themselves together on an SM. */
+static double together_of(const unit *u, double n_ctas) {
+  return fmin(u->residents, ceil_div(n_ctas, u->c->n_sms));
+}
+
+/* More on the way than covers the latency lies in each other's way; what is read ahead of the
+ * kernel's turn does not. */
+static double crowding(const unit *u, double units) {
+  double covering = hd_schedule_covering_stages(u->p, u->s) * u->s->ctas_per_sm;
+  double more = together_of(u, units) * u->s->stages / covering - 1;
+  bool ahead = hd_op_has(u->p->kernel, HD_ATTR_WEIGHTS_READY);
+  return hd_schedule_is_mma(u->s) || ahead ? 1 : 1 + u->c->crowd * fmax(more, 0);
+}
+
+/* Waves of n_ctas units; each resource's seconds are added to alone. */
+static void add_waves(const unit *u, double waves, double n_ctas, hd_cost *cost) {
+  double t[N_STAGE_RESOURCES], together = together_of(u, n_ctas);
+  if (waves <= 0 || n_ctas <= 0)
+    return;
+  stage_times(u, n_ctas, together, t);
+  double store = (u->store_bytes / u->c->store_sm_bytes + u->reduce_s) * together;
+  double ends = u->parts * u->c->tile_s;
+  for (int i = 0; i < N_STAGE_RESOURCES; i++)
+    cost->alone[i] += waves * u->stages * t[i];
+  cost->alone[HD_RESOURCE_STORE] += waves * store;
+  cost->alone[HD_RESOURCE_LAUNCH] += waves * ends;
+  cost->seconds += waves * (u->stages * norm(t, N_STAGE_RESOURCES) + store + ends);
+}
+
+static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_model *c, double k) {
+  unit u = {.p = p, .s = s, .c = c, .parts = 1, .residents = hd_schedule_residents(p, s)};
+  double slabs = s->tile_m / (double)HD_SLAB_ROWS;
+  double a_bytes = slabs * hd_block_bytes(p->a_elem);
+  double b_bytes = (double)s->tile_n * HD_K_BLOCK_BYTES;
+  u.stages = ceil_div(ceil_div(k, hd_k_block_size(p->a_elem)), s->split_k);
+  double shared = s->cluster > 1 ? c->multicast : 1;
+  double a_load = a_bytes * (shares_a(s) ? shared : 1);
+  double b_load = b_bytes * (shares_a(s) ? 1 : shared);
+  u.load_bytes = a_load + b_load;
+  u.fill_bytes = a_load + b_load * c->beside;
+  /* One stage is multiplied, one more where a batch is pending; the others are in flight. */
+  u.ring_bytes = fmax(s->stages - 1 - s->wgmma_in_flight, 0.5) * (a_bytes + b_bytes);
+  u.store_bytes = (double)s->tile_m * s->tile_n * bytes_of(p->d.elem) / hd_schedule_owners(p, s);
+  /* The last arriver of a tile writes its own partial and reads all others. */
+  if (s->split_k > hd_schedule_along_k(s))
+    u.reduce_s = (double)s->tile_m * s->tile_n * PARTIAL_BYTES * s->split_k / c->store_sm_bytes;
+  if (hd_schedule_is_mma(s))
+    mma_clocks(&u);
+  else
+    wgmma_clocks(&u);
+  return u;
+}
+
+/* Stream-K: a worker's piece of the tiles that workers share. It writes each part of it, and as
+ * many are read in all; its neighbours are at another k. */
+static unit unit_of_piece(const unit *whole, double tiles, double workers) {
+  const hd_schedule *s = whole->s;
+  unit u = *whole;
+  u.stages = ceil_div(tiles * whole->stages, workers);
+  u.fill_bytes = whole->load_bytes;
+  u.parts = 1 + tiles / workers;
+  u.store_bytes = whole->store_bytes * tiles / workers;
+  u.reduce_s = 2 * u.parts * s->tile_m * s->tile_n * PARTIAL_BYTES / whole->c->store_sm_bytes;
+  return u;
+}
+
+/* The last to arrive at a tile reads every partial sum of it, alone; those of a cluster that own
+ * columns are sent all but their own, at once. */
+static double reduce_seconds(const hd_problem *p, const hd_schedule *s, const hd_device_model *c,
+                             double parts) {
+  double each = (double)s->tile_m * s->tile_n * PARTIAL_BYTES, bytes = parts * each;
+  if (hd_schedule_along_k(s) > 1)
+    return c->exchange_s + (hd_schedule_over_ring(s) ? c->drain_s : 0) +
+           (bytes - each) / hd_schedule_owners(p, s) / c->exchange_sm_bytes;
+  return parts > 1 ? c->reduce_s + bytes / c->store_sm_bytes : 0;
+}
+
+bool hd_cost_is_estimate(const hd_problem *p) {
+  return p->target->sm == 90 && hd_problem_has(p, HD_FAMILY_WGMMA_SP) && !p->block;
+}
+
+hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
+                         const hd_device_model *c) {
+  double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
+  double k = size_of(&p->k, size_mnk[2]);
+  hd_cost cost = {0};
+  unit u = unit_of(p, s, c, k);
+  double along_m = shares_a(s) ? 1 : s->cluster, along_n = shares_a(s) ? s->cluster : 1;
+  double tiles_n = ceil_div(n, s->tile_n * along_n) * along_n;
+  double units = ceil_div(m, s->tile_m * along_m) * along_m * tiles_n * s->split_k;
+  double a_bytes = ceil_div(m, HD_SLAB_ROWS) * ceil_div(k, hd_k_block_size(p->a_elem)) *
+                   hd_block_bytes(p->a_elem);
+  double read = a_bytes + n * k * bytes_of(p->b.elem);
+  /* Bytes that come from DRAM wait longer than those that another CTA brought to L2 before. */
+  double cold = fmin(1, read / (units * u.stages * u.load_bytes));
+  u.latency_s = c->l2_latency_s + cold * (c->dram_latency_s - c->l2_latency_s);
+  if (!hd_schedule_is_mma(s))
+    u.void_bytes = void_columns(p, s, n, tiles_n) / tiles_n * HD_K_BLOCK_BYTES;
+  double slots = slots_of(&u), full = floor(units / slots);
+  double rest = units - full * slots, parts = s->split_k;
+  unit last = u;
+  if (s->stream_k && rest > 0) {
+    full = fmax(full - 1, 0);
+    double tiles = units - full * slots;
+    rest = fmin(slots, tiles * u.stages);
+    parts = 1 + rest / tiles;
+    last = unit_of_piece(&u, tiles, rest);
+  }
+  add_waves(&u, full, slots, &cost);
+  add_waves(&last, 1, rest, &cost);
+  double extra = c->launch_s + reduce_seconds(p, s, c, parts);
+  cost.alone[HD_RESOURCE_DRAM] =
+      (read + m * n * bytes_of(p->d.elem)) / c->dram_bytes * crowding(&u, units);
+  cost.alone[HD_RESOURCE_LAUNCH] += extra;
+  cost.seconds = extra + both(cost.seconds, cost.alone[HD_RESOURCE_DRAM]);
+  cost.units = (int64_t)units;
+  cost.waves = units / slots;
+  for (int r = 1; r < HD_N_RESOURCES; r++)
+    if (cost.alone[r] > cost.alone[cost.binds])
+      cost.binds = (hd_resource)r;
+  return cost;
+}
+
+double hd_dense_seconds(const hd_problem *p, const int64_t size_mnk[3], const hd_device_model *c) {
+  double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
+  double k = size_of(&p->k, size_mnk[2]), bits = heddle_elem_get(p->b.elem)->container_bits;
+  double compute = 2 * m * n * k / (c->dense_flops * 16 / bits);
+  double bytes = m * k * bytes_of(p->a_elem) + n * k * bits / 8 + m * n * bytes_of(p->d.elem);
+  return c->launch_s + c->tile_s + both(compute, bytes / c->dram_bytes);
+}

@@ -1,0 +1,179 @@
+#include "Schedule/enumerate.h"
+
+#include "Schedule/heuristic.h"
+#include "Schedule/legality.h"
+#include "Support/arena.h"
+
+enum {
+  NARROW_TILE = 64, WIDE_TILE = 128, /* columns; ORDER NARROW: resources */
+  USUAL_GROUP = 8,
+  MOST_PICKED = 8 /* splits of k, and as many stream-Ks */
+};
+
+typedef struct schedules {
+  const hd_device_model *device;
+  hd_schedule *list; /* owned */
+  size_t n, cap;
+} schedules;
+
+static const struct shape {
+  int32_t m, n, warps_m, warps_n; /* wgmma: warps_n 1 */
+} wgmma_shapes[] = {{64, 0, 4, 1}, {128, 0, 8, 1}, {128, 0, 4, 1}, {256, 0, 8, 1}},
+  tcgen05_shapes[] = {{128, 0, 4, 1}},
+  mma_shapes[] = {{64, 0, 1, 4},  {64, 0, 2, 2},  {128, 0, 2, 2},
+                  {128, 0, 2, 4}, {128, 0, 4, 2}, {256, 0, 4, 2}};
+
+/* Many columns make an exchange, or stores of 16 bytes, worth leaving out. */
+static void each_store(const hd_problem *p, hd_schedule s, schedules *out) {
+  static const hd_store stores[] = {HD_STORE_QUAD, HD_STORE_PERMUTED, HD_STORE_STAGED};
+  s.cluster_launch = hd_schedule_wanted_cluster_launch(out->device, p, &s);
+  for (size_t i = 0; i < (s.tile_n >= WIDE_TILE ? HD_COUNT(stores) : 1); i++) {
+    s.store = stores[i];
+    if (hd_schedule_fits(p, &s))
+      HD_PUSH(out->list, out->n, out->cap, s);
+  }
+}
+
+/* Tiles of an extent, those that share an operand as one; many of one known at launch. */
+static int64_t count(const hd_size *size, int32_t tile, bool shared, const hd_schedule *s) {
+  int64_t step = (int64_t)tile * (shared ? s->cluster : 1);
+  return size->value ? (size->value + step - 1) / step : INT32_MAX;
+}
+
+/* Bands order a single column of tiles alike, and so do all that are as high as A: the usual group
+ * stands for them. H200: 32 and 64 are no faster than 16 (docs/bench/attempts.csv). */
+static bool orders_anew(const hd_problem *p, const hd_schedule *s) {
+  bool shares_a = s->multicast == HD_MULTICAST_A;
+  int64_t rows = count(&p->m, s->tile_m, !shares_a, s);
+  int32_t least = s->raster_group < USUAL_GROUP ? s->raster_group : USUAL_GROUP;
+  return s->raster_group == USUAL_GROUP ||
+         (rows > least && count(&p->n, s->tile_n, shares_a, s) > 1);
+}
+
+/* Wide tiles are bound by traffic, which the order of k changes. */
+static void each_order(const hd_problem *p, hd_schedule s, schedules *out) {
+  static const hd_k_order orders[] = {HD_K_FORWARD, HD_K_ZIGZAG};
+  static const hd_multicast shares[] = {HD_MULTICAST_B, HD_MULTICAST_A};
+  for (size_t i = 0; i < (s.tile_n >= WIDE_TILE ? HD_COUNT(orders) : 1); i++)
+    for (size_t j = 0; j < (s.cluster > 1 ? HD_COUNT(shares) : 1); j++) {
+      s.k_order = orders[i];
+      s.multicast = shares[j];
+      if (orders_anew(p, &s))
+        each_store(p, s, out);
+    }
+}
+
+static void each_group(const hd_problem *p, hd_schedule s, schedules *out) {
+  for (s.raster_group = 4; s.raster_group <= 16; s.raster_group *= 2)
+    for (s.wgmma_in_flight = 0; s.wgmma_in_flight <= 1; s.wgmma_in_flight++)
+      each_order(p, s, out);
+}
+
+/* The deepest rings; of narrow tiles, which A's stream binds, the one that just covers it. */
+static void each_depth(const hd_problem *p, hd_schedule s, schedules *out) {
+  bool narrow = s.tile_n <= NARROW_TILE;
+  int32_t most = hd_schedule_most_stages(p, &s, narrow ? HD_USUAL_STAGES : 10);
+  int32_t covering = hd_schedule_covering_stages(p, &s);
+  for (s.stages = most; s.stages >= 2 && s.stages >= most - 2; s.stages--)
+    each_group(p, s, out);
+  if (narrow && covering < most - 2) {
+    s.stages = covering;
+    each_group(p, s, out);
+  }
+}
+
+static void each_shape(const hd_problem *p, const hd_schedule *first, const struct shape *shape,
+                       hd_family family, schedules *out) {
+  static const int32_t widths[] = {8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 224, 256};
+  hd_schedule s = *first;
+  bool mma = family == HD_FAMILY_MMA_SP;
+  s.family = family;
+  s.b_path = HD_B_AUTO;
+  s.tile_m = shape->m;
+  s.warps_m = shape->warps_m;
+  s.warps_n = shape->warps_n;
+  s.persistent = !mma;
+  s.split_k = 1;
+  s.stream_k = 0;
+  s.reduce = HD_REDUCE_WORKSPACE;
+  for (size_t w = 0; w < HD_COUNT(widths); w++)
+    for (int reg = mma; reg < 2; reg++)
+      for (s.cluster = 1; s.cluster <= (mma ? 1 : 2); s.cluster++)
+        for (s.ctas_per_sm = 1; s.ctas_per_sm <= (widths[w] <= 32 ? 4 : 3); s.ctas_per_sm++) {
+          s.tile_n = widths[w];
+          s.a_path = reg ? HD_A_REG : HD_A_DESC;
+          each_depth(p, s, out);
+        }
+}
+
+static void each_family(const hd_problem *p, const hd_schedule *first, schedules *out) {
+  if (hd_problem_has(p, HD_FAMILY_WGMMA_SP))
+    for (size_t i = 0; i < HD_COUNT(wgmma_shapes); i++)
+      each_shape(p, first, &wgmma_shapes[i], HD_FAMILY_WGMMA_SP, out);
+  if (hd_problem_has(p, HD_FAMILY_TCGEN05_SP))
+    for (size_t i = 0; i < HD_COUNT(tcgen05_shapes); i++)
+      each_shape(p, first, &tcgen05_shapes[i], HD_FAMILY_TCGEN05_SP, out);
+  if (hd_problem_has(p, HD_FAMILY_MMA_SP))
+    for (size_t i = 0; i < HD_COUNT(mma_shapes); i++)
+      each_shape(p, first, &mma_shapes[i], HD_FAMILY_MMA_SP, out);
+}
+
+/* A split in a cluster comes by itself, and of its form with a workspace. */
+static void push_once(hd_schedule s, schedules *out) {
+  for (size_t i = out->n; i-- > 0 && hd_schedule_shares_tiles(&out->list[i]);)
+    if (hd_schedule_equals(&out->list[i], &s))
+      return;
+  HD_PUSH(out->list, out->n, out->cap, s);
+}
+
+/* As deep as it is, and as deep as it can be: small stages cover the memory's latency only in
+ * numbers; where that is deeper than usual, also halfway (H200: 28 stages 4 % of e4m3 4096 x 14336,
+ * N = 1, `weights_ready`: docs/bench/attempts.csv, run 17). Where columns are many, also without
+ * an exchange between lanes (1.5 % of e4m3 4096 x 4096, N = 256, in a cluster: run 11). */
+static void push_ways(const hd_problem *p, hd_schedule s, schedules *out) {
+  int32_t most = hd_schedule_most_stages(p, &s, HD_MOST_STAGES);
+  int32_t depth[] = {s.stages, most, (s.stages + most) / 2};
+  static const hd_store stores[] = {HD_STORE_QUAD, HD_STORE_PERMUTED};
+  for (size_t i = 0; i < (s.tile_n >= WIDE_TILE ? HD_COUNT(stores) : 1); i++)
+    for (size_t j = 0; j < (most > HD_USUAL_STAGES ? 3 : 2); j++) {
+      s.store = stores[i];
+      s.stages = depth[j];
+      if (hd_schedule_fits(p, &s))
+        push_once(s, out);
+    }
+}
+
+/* Those with the least predicted time that share the last waves over k. */
+static void each_stream(const hd_problem *p, schedules *out) {
+  hd_ranked_schedule found[MOST_PICKED];
+  hd_pick pick = {.device = out->device, .least_splits = 1, .streams = true};
+  int32_t n_found = hd_schedule_pick(p, &pick, found, MOST_PICKED);
+  for (int32_t i = 0; i < n_found; i++)
+    push_ways(p, found[i].schedule, out);
+}
+
+/* Those that split k, where the tiles do not fill the SMs, each also in a cluster. */
+static void each_split(const hd_problem *p, schedules *out) {
+  hd_ranked_schedule found[MOST_PICKED];
+  hd_pick pick = {.device = out->device, .least_splits = 2};
+  int32_t n_found = hd_schedule_pick(p, &pick, found, MOST_PICKED);
+  for (int32_t i = 0; i < n_found; i++) {
+    hd_schedule in[2], split = found[i].schedule;
+    push_ways(p, split, out);
+    int32_t n_in = hd_schedule_along_k(&split) > 1 ? 0 : hd_schedule_in_cluster(p, &split, in);
+    for (int32_t j = 0; j < n_in; j++)
+      push_ways(p, in[j], out);
+  }
+}
+
+void hd_schedule_enumerate(const hd_device_model *device, const hd_problem *p, hd_schedule **list,
+                           size_t *n) {
+  hd_schedule first = hd_schedule_default(device, p);
+  schedules out = {.device = device};
+  HD_PUSH(out.list, out.n, out.cap, first);
+  each_family(p, &first, &out);
+  each_split(p, &out);
+  each_stream(p, &out);
+  *list = out.list;
+  *n = out.n;
+}

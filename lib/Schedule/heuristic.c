@@ -1,0 +1,267 @@
+#include "Schedule/heuristic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "Schedule/cost.h"
+#include "Schedule/legality.h"
+
+enum {
+  SPLIT_CTAS = 264,     /* splits beyond two for each SM of a large device only add partials */
+  LEAST_SHARED_N = 128, /* a narrower B is too little to share in a cluster */
+  PAIR_TILES = 528,     /* four waves: from there a pair saves power, below it costs waiting */
+  MOST_ELEMENTS = 128 * 256, /* of a tile: larger ones hold too few stages for few tokens */
+  LARGE_ELEMENTS = 256 * 192, /* of one where the power cap decides: it moves the fewest bytes */
+  LARGE_N = 1024,        /* tokens from which it does */
+  USUAL_K = 4096,
+  USUAL_K_BLOCKS = 64   /* of a k that is known at launch */
+};
+
+/* ---- what follows from the problem alone ---- */
+
+int32_t hd_schedule_wanted_cluster_launch(const hd_device_model *device, const hd_problem *p,
+                                          const hd_schedule *s) {
+  enum { CTAS = 4 }; /* two do not help, eight less */
+  bool ahead = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY);
+  if (!ahead || !hd_schedule_may_cluster_launch(s) || s->ctas_per_sm > 1 || !p->m.value ||
+      !p->n.value)
+    return 1;
+  int64_t rows = (p->m.value + s->tile_m - 1) / s->tile_m;
+  int64_t ctas = rows * ((p->n.value + s->tile_n - 1) / s->tile_n);
+  return ctas >= CTAS && ctas <= device->n_sms_of_fours ? CTAS : 1;
+}
+
+static int64_t extent(const hd_size *size) { return size->value ? size->value : size->max; }
+
+static int32_t round_up(int64_t x, int32_t unit) { return (int32_t)((x + unit - 1) / unit * unit); }
+
+/* The tile's n: no wider than the problem when that is known; of a transposed B a power of two, so
+ * that a row of it divides among the threads that gather it. */
+static int32_t default_tile_n(const hd_problem *p, int32_t widest, int32_t unit) {
+  int64_t n = extent(&p->n);
+  int32_t tile = n && n < widest ? round_up(n, unit) : widest;
+  return p->b.transposed && tile > 128 ? 256 < widest ? 256 : widest : tile;
+}
+
+/* What wgmma's n counts in. */
+static int32_t wgmma_unit(const hd_problem *p) {
+  return p->b.transposed ? 64 : heddle_elem_get(p->a_elem)->kind == HEDDLE_FLOAT ? 8 : 16;
+}
+
+static void default_wgmma(const hd_problem *p, hd_schedule *s) {
+  int32_t unit = wgmma_unit(p);
+  s->tile_n = default_tile_n(p, 256, unit);
+  s->tile_m = p->m.value && p->m.value <= 64 ? 64 : 128;
+  int64_t tiles = (extent(&p->m) + s->tile_m - 1) / s->tile_m *
+                  ((extent(&p->n) + s->tile_n - 1) / s->tile_n);
+  /* Multicast pays with many tiles (over about four waves of 132 SMs). */
+  s->cluster = s->tile_n == 256 && tiles >= 4 * 132 ? 2 : 1;
+  s->persistent = 1;
+  s->family = HD_FAMILY_WGMMA_SP;
+}
+
+static void default_tcgen05(const hd_problem *p, hd_schedule *s) {
+  s->tile_n = default_tile_n(p, 256, p->b.transposed || p->block ? 64 : 16);
+  s->tile_m = 128;
+  s->persistent = 1;
+  s->family = HD_FAMILY_TCGEN05_SP;
+}
+
+static void default_mma(const hd_problem *p, hd_schedule *s) {
+  bool small = hd_problem_is_emulated(p);
+  int32_t unit = p->b.transposed ? 64 : 32;
+  s->tile_n = default_tile_n(p, small ? unit : 128, unit);
+  s->tile_n = s->tile_n == 96 ? 128 : s->tile_n;
+  s->tile_m = small || (p->m.value && p->m.value <= 64) ? 64 : 128;
+  s->family = HD_FAMILY_MMA_SP;
+  s->a_path = HD_A_REG;
+}
+
+hd_schedule hd_schedule_default_of(const hd_device_model *device, const hd_problem *p,
+                                   hd_family family) {
+  hd_schedule s = hd_schedule_initial;
+  s.tile_k = hd_k_block_size(p->a_elem);
+  if (family == HD_FAMILY_WGMMA_SP)
+    default_wgmma(p, &s);
+  else if (family == HD_FAMILY_TCGEN05_SP)
+    default_tcgen05(p, &s);
+  else
+    default_mma(p, &s);
+  hd_schedule_default_warps(&s);
+  s.stages = hd_schedule_most_stages(p, &s, hd_schedule_wanted_stages(p, &s));
+  s.wgmma_in_flight = hd_schedule_most_in_flight(p, &s);
+  s.cluster_launch = hd_schedule_wanted_cluster_launch(device, p, &s);
+  return s;
+}
+
+/* ---- the schedules with the least predicted time ---- */
+
+static const double PAIR_PRODUCTS = 2e10;
+
+static int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
+static int64_t count_tiles(const hd_problem *p, const hd_schedule *s) {
+  return ceil_div(p->m.value, (int64_t)s->tile_m * s->cluster) * s->cluster *
+         ceil_div(p->n.value, s->tile_n);
+}
+
+/* The `most` fastest stay, in order; of equals the one that came first. */
+typedef struct front {
+  const hd_device_model *device;
+  const hd_problem *launched; /* for which each has to be legal, too; NULL: no other */
+  hd_ranked_schedule *list;
+  int32_t n, most;
+} front;
+
+static void enter_one(const hd_problem *p, hd_schedule s, front *f) {
+  static const int64_t fixed_sizes[3] = {0};
+  if (f->launched && !hd_schedule_fits(f->launched, &s))
+    return;
+  double seconds = hd_schedule_cost(p, &s, fixed_sizes, f->device).seconds;
+  int32_t at = f->n;
+  while (at > 0 && seconds < f->list[at - 1].seconds)
+    at--;
+  if (at == f->most)
+    return;
+  f->n += f->n < f->most;
+  memmove(f->list + at + 1, f->list + at, sizeof *f->list * (size_t)(f->n - 1 - at));
+  f->list[at] = (hd_ranked_schedule){s, seconds};
+}
+
+static bool is_large(const hd_problem *p) { return p->n.value >= LARGE_N; }
+
+/* For many columns power decides, and what moves fewer bytes, or moves them beside the products,
+ * saves some of it: stores by a tensor map, and, in a pair, whose k is long enough to be read
+ * again, the order of k and of tiles (H200, docs/bench/sweep.md). */
+static void save_power(const hd_problem *p, hd_schedule *s) {
+  hd_schedule saving = *s;
+  if (!is_large(p) || s->tile_n < LEAST_SHARED_N || s->split_k > 1 || s->stream_k)
+    return;
+  saving.store = HD_STORE_STAGED;
+  if (s->cluster > 1) {
+    saving.k_order = HD_K_ZIGZAG;
+    saving.raster_group = 16;
+  }
+  saving.stages = hd_schedule_most_stages(p, &saving, s->stages);
+  if (saving.stages + 1 >= s->stages && hd_schedule_fits(p, &saving))
+    *s = saving;
+}
+
+static void enter(const hd_problem *p, hd_schedule s, front *f) {
+  hd_schedule_default_warps(&s);
+  s.stages = hd_schedule_most_stages(p, &s, hd_schedule_wanted_stages(p, &s));
+  s.wgmma_in_flight = hd_schedule_most_in_flight(p, &s);
+  s.cluster_launch = hd_schedule_wanted_cluster_launch(f->device, p, &s);
+  save_power(p, &s);
+  if (hd_schedule_fits(p, &s))
+    enter_one(p, s, f);
+  hd_schedule in[2];
+  for (int32_t i = 0, n = hd_schedule_in_cluster(p, &s, in); i < n; i++)
+    enter_one(p, in[i], f);
+}
+
+static bool put_in_cluster(const hd_problem *p, hd_reduce reduce, hd_schedule *s) {
+  s->reduce = reduce;
+  s->persistent = 0;
+  s->cluster_launch = 1;
+  s->stages = hd_schedule_most_stages(p, s, s->stages);
+  return s->split_k > 1 && hd_schedule_fits(p, s);
+}
+
+int32_t hd_schedule_in_cluster(const hd_problem *p, const hd_schedule *s, hd_schedule out[2]) {
+  hd_schedule beside = *s, over = *s;
+  int32_t n = 0;
+  if (put_in_cluster(p, HD_REDUCE_CLUSTER, &beside))
+    out[n++] = beside;
+  if (put_in_cluster(p, HD_REDUCE_RING, &over) && (n == 0 || over.stages > beside.stages))
+    out[n++] = over;
+  return n;
+}
+
+static void enter_streams(const hd_problem *p, hd_schedule s, bool shares, front *f) {
+  s.stream_k = 1;
+  for (s.cluster = 1; s.cluster <= (shares ? 2 : 1); s.cluster++)
+    if (count_tiles(p, &s) % (f->device->n_sms * s.ctas_per_sm))
+      enter(p, s, f);
+}
+
+/* A pair costs waiting and saves power: it pays where the launch is long enough to meet the power
+ * cap, which is a matter of its work, not of its waves. */
+static bool is_work_for_pairs(const hd_problem *p, int64_t tiles) {
+  double products = (double)p->m.value * (double)p->n.value *
+                    (double)(p->k.value ? p->k.value : USUAL_K);
+  return is_large(p) ? products >= PAIR_PRODUCTS : tiles >= PAIR_TILES;
+}
+
+static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {
+  static const int32_t splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
+  int64_t k_blocks = p->k.value ? ceil_div(p->k.value, hd_k_block_size(p->a_elem)) : USUAL_K_BLOCKS;
+  bool shares = s.tile_n >= LEAST_SHARED_N && s.tile_n % (p->b.transposed ? 128 : 16) == 0;
+  if (pick->streams)
+    return enter_streams(p, s, shares, f);
+  for (s.cluster = 1; s.cluster <= (shares ? 2 : 1); s.cluster++)
+    for (size_t i = 0; i < HD_COUNT(splits); i++) {
+      int64_t tiles = count_tiles(p, &s);
+      s.split_k = splits[i];
+      bool pairs = shares && is_work_for_pairs(p, tiles);
+      if (s.split_k >= pick->least_splits && s.split_k <= k_blocks &&
+          (s.split_k > 1 ? tiles * s.split_k <= SPLIT_CTAS : pairs == (s.cluster > 1)))
+        enter(p, s, f);
+    }
+}
+
+int32_t hd_schedule_pick(const hd_problem *p, const hd_pick *pick, hd_ranked_schedule *list,
+                         int32_t most) {
+  /* Large first: of equals the larger tile stays. */
+  static const int32_t heights[] = {128, 64, 256, 192};
+  static const int32_t widths[] = {256, 224, 192, 160, 128, 96, 64, 48, 32, 24, 16, 8};
+  int32_t most_elements = is_large(p) ? LARGE_ELEMENTS : MOST_ELEMENTS;
+  front f = {pick->device, pick->launched, list, 0, most};
+  if (!p->m.value || !p->n.value || !hd_problem_has(p, HD_FAMILY_WGMMA_SP))
+    return 0;
+  hd_schedule s = hd_schedule_default_of(pick->device, p, HD_FAMILY_WGMMA_SP);
+  int32_t unit = wgmma_unit(p), widest = default_tile_n(p, 256, unit);
+  for (size_t h = 0; h < HD_COUNT(heights); h++) {
+    int32_t last = 0;
+    for (size_t w = 0; w < HD_COUNT(widths); w++) {
+      s.tile_m = heights[h];
+      s.tile_n = widths[w] < widest ? widths[w] : widest;
+      s.tile_n -= s.tile_n % unit;
+      if (s.tile_n && s.tile_n != last && s.tile_m * s.tile_n <= most_elements)
+        enter_tile(p, pick, s, &f);
+      last = s.tile_n;
+    }
+  }
+  return f.n;
+}
+
+hd_schedule hd_schedule_default(const hd_device_model *device, const hd_problem *p) {
+  hd_family family = hd_problem_has(p, HD_FAMILY_WGMMA_SP)     ? HD_FAMILY_WGMMA_SP
+                     : hd_problem_has(p, HD_FAMILY_TCGEN05_SP) ? HD_FAMILY_TCGEN05_SP
+                                                               : HD_FAMILY_MMA_SP;
+  hd_ranked_schedule best;
+  hd_pick pick = {.device = device, .least_splits = 1};
+  return hd_schedule_pick(p, &pick, &best, 1) ? best.schedule
+                                              : hd_schedule_default_of(device, p, family);
+}
+
+static hd_size fixed(hd_size size, int64_t hint) {
+  if (!size.value && hint > 0)
+    size.value = hint;
+  return size;
+}
+
+int32_t hd_schedule_heuristic(const hd_device_model *device, const hd_problem *p,
+                              const int64_t size_mnk[3], hd_ranked_schedule *list, int32_t most) {
+  hd_problem sized = *p;
+  sized.m = fixed(p->m, size_mnk[0]);
+  sized.n = fixed(p->n, size_mnk[1]);
+  sized.k = fixed(p->k, size_mnk[2]);
+  hd_pick pick = {.device = device, .launched = p, .least_splits = 1};
+  int32_t n = hd_schedule_pick(&sized, &pick, list, most);
+  if (n > 0 || most < 1)
+    return n;
+  hd_schedule s = hd_schedule_default(device, p);
+  list[0] = (hd_ranked_schedule){s, hd_schedule_cost(p, &s, size_mnk, device).seconds};
+  return 1;
+}

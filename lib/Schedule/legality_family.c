@@ -1,0 +1,224 @@
+#include "Schedule/legality.h"
+
+#include <string.h>
+
+enum {
+  TENSOR_ROWS = 128,
+  WARP_ACCUMULATORS = 128
+};
+
+#define REFUSE(status, rule, ...) return hd_error(ctx, status, p->matmul->loc, rule, __VA_ARGS__)
+
+/* A problem that was read has an instruction of one family. */
+static heddle_status no_instruction(heddle_context *ctx, const hd_problem *p, const char *name) {
+  const char *legal = hd_problem_has(p, HD_FAMILY_WGMMA_SP)     ? "wgmma"
+                      : hd_problem_has(p, HD_FAMILY_TCGEN05_SP) ? "tcgen05"
+                                                               : "mma";
+  REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction",
+         "no %s for %s x %s -> %s on %s; nearest: family=%s", name,
+         heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
+         heddle_elem_get(p->acc_elem)->name, p->target->name, legal);
+}
+
+/* What an epilogue holds beside the accumulators, where ptxas spills for it (ptxas 13.0, every
+ * epilogue by every large tile: test/emit/epilogue_registers.test). */
+static heddle_status check_epilogue(heddle_context *ctx, const hd_problem *p, const hd_schedule *s,
+                                    int32_t acc) {
+  enum { FULL = 160, LARGE = 128 };
+  bool vectors = (p->scale_a.op && !p->scale_a.one) || (p->scale_b.op && !p->scale_b.one) ||
+                 (p->bias.op && p->bias_along_n);
+  const char *what = acc > FULL && p->c.op                 ? "C"
+                     : acc > FULL && p->user               ? "a function of the user's"
+                     : acc > FULL && vectors               ? "scale vectors or a bias along n"
+                     : acc >= LARGE && s->stream_k && p->c.op ? "C and shared tiles"
+                     : acc >= LARGE && s->store == HD_STORE_STAGED && !strcmp(p->act, "gelu")
+                         ? "gelu and staged tiles"
+                         : NULL;
+  if (!what)
+    return HEDDLE_OK;
+  REFUSE(HEDDLE_UNSUPPORTED, "schedule.epilogue-registers",
+         "tile %dx%d holds %d accumulators a thread, which leave no registers for %s; nearest: %s",
+         s->tile_m, s->tile_n, acc, what, acc > FULL ? "tile n 128" : "store=quad stream_k=0");
+}
+
+static heddle_status check_wgmma(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  bool in_registers = s->a_path == HD_A_REG;
+  if (!hd_problem_row(p, HD_FAMILY_WGMMA_SP, 0, in_registers))
+    return no_instruction(ctx, p, "wgmma.mma_async.sp");
+  if (!hd_problem_row(p, HD_FAMILY_WGMMA_SP, s->tile_n, in_registers))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.instruction",
+           "no wgmma.mma_async.sp of n %d for %s x %s -> %s on %s; nearest: n %d", s->tile_n,
+           heddle_elem_get(p->a_elem)->name, heddle_elem_get(p->b.elem)->name,
+           heddle_elem_get(p->acc_elem)->name, p->target->name, (s->tile_n + 15) / 16 * 16);
+  if (s->warps_n != 1 || s->warps_m % 4 || s->warps_m < 4 || s->warps_m > 8 ||
+      s->tile_m % (s->warps_m * 16))
+    REFUSE(HEDDLE_INVALID, "schedule.warps",
+           "got warps %dx%d with family=wgmma; legal: 4x1 or 8x1, with tile m a multiple of 16 "
+           "rows a warp",
+           s->warps_m, s->warps_n);
+  if (s->cluster == 2 && s->b_path == HD_B_GATHER)
+    REFUSE(HEDDLE_INVALID, "schedule.cluster-gather",
+           "got cluster 2 with b=gather; gathered rows cannot be multicast; nearest: 1");
+  bool shares_a = s->multicast == HD_MULTICAST_A;
+  if (shares_a && (s->cluster == 1 || !s->persistent || hd_schedule_shares_tiles(s)))
+    REFUSE(HEDDLE_INVALID, "schedule.multicast",
+           "got multicast=a with cluster=%d persistent=%d split_k=%d "
+           "stream_k=%d; legal: cluster=2 persistent=1 split_k=1 stream_k=0",
+           s->cluster, s->persistent, s->split_k, s->stream_k);
+  if (s->cluster == 2 && !shares_a && s->tile_n % (p->b.transposed ? 128 : 16))
+    REFUSE(HEDDLE_INVALID, "schedule.cluster-half",
+           "got tile n %d with cluster 2; legal: multiples of %d (each CTA brings half of B)",
+           s->tile_n, p->b.transposed ? 128 : 16);
+  int32_t acc = hd_schedule_accumulators(p, s);
+  int32_t limit = hd_schedule_most_accumulators(p, s);
+  if (acc > limit)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
+           "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d (a=%s, "
+           "split_k=%d, "
+           "stream_k=%d)",
+           s->tile_m, s->tile_n, s->warps_m, acc, limit,
+           hd_key_word(HD_KEY_A_PATH, s->a_path), s->split_k, s->stream_k);
+  HD_TRY(check_epilogue(ctx, p, s, acc));
+  if (s->wgmma_in_flight && s->a_path == HD_A_REG)
+    REFUSE(HEDDLE_INVALID, "schedule.in-flight-registers",
+           "got wgmma_in_flight=1 with a=reg, whose fragments a batch in flight would still read; "
+           "nearest: wgmma_in_flight=0 or a=desc");
+  if (s->wgmma_in_flight && !hd_schedule_may_overlap(p, s))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.in-flight-metadata",
+           "tile %dx%d with wgmma_in_flight=1 holds %d accumulators and %d words of metadata a "
+           "thread; legal: %d "
+           "in all; nearest: wgmma_in_flight=0",
+           s->tile_m, s->tile_n, acc, hd_schedule_held_metadata(p, s), HD_IN_FLIGHT_REGISTERS);
+  if (s->b_path == HD_B_CP_ASYNC || s->b_path == HD_B_LD_ST)
+    REFUSE(HEDDLE_INVALID, "schedule.b-path",
+           "got b=%s with family=wgmma; legal: auto, tma, gather",
+           hd_key_word(HD_KEY_B_PATH, s->b_path));
+  return HEDDLE_OK;
+}
+
+/* Scales of B come by 128 columns, of which a tile may begin in the middle. */
+static heddle_status check_scale_tile(heddle_context *ctx, const hd_problem *p,
+                                      const hd_schedule *s) {
+  if (p->block && s->stream_k)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.stream-scales",
+           "got stream_k=1 with block scales in tensor memory, whose tiles are so wide that no "
+           "registers are left to find the parts; nearest: stream_k=0, or split_k=2");
+  if (p->block && s->tile_n % HD_SCALED_UNIT)
+    REFUSE(HEDDLE_INVALID, "schedule.tile-scales",
+           "got tile n %d with block scales in tensor memory; legal: multiples of %d; nearest: %d",
+           s->tile_n, HD_SCALED_UNIT,
+           (s->tile_n + HD_SCALED_UNIT - 1) / HD_SCALED_UNIT * HD_SCALED_UNIT);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_pair(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (s->cluster < 1 || s->cluster > 2 || s->multicast != HD_MULTICAST_B)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.cluster",
+           "got cluster %d multicast=%s with family=tcgen05; legal: 1 or 2, multicast=b; "
+           "nearest: cluster=%d multicast=b",
+           s->cluster, hd_key_word(HD_KEY_MULTICAST, s->multicast), s->cluster < 2 ? 1 : 2);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_tensor(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (!hd_problem_has(p, HD_FAMILY_TCGEN05_SP))
+    return no_instruction(ctx, p, "tcgen05.mma.sp");
+  int32_t unit = hd_schedule_tensor_unit(p, s);
+  if (s->tile_m != TENSOR_ROWS || s->tile_n % unit)
+    REFUSE(HEDDLE_INVALID, "schedule.tile-tensor",
+           "got tile %dx%d with family=tcgen05%s; legal: %d rows, a multiple of %d columns; "
+           "nearest: %dx%d",
+           s->tile_m, s->tile_n, hd_schedule_is_pair(s) ? " with cluster 2, half of B a CTA" : "",
+           TENSOR_ROWS, unit, TENSOR_ROWS, (s->tile_n + unit - 1) / unit * unit);
+  HD_TRY(check_scale_tile(ctx, p, s));
+  if (s->warps_m != 4 || s->warps_n != 1)
+    REFUSE(HEDDLE_INVALID, "schedule.warps",
+           "got warps %dx%d with family=tcgen05; legal: 4x1, a warp to 32 lanes of tensor memory",
+           s->warps_m, s->warps_n);
+  HD_TRY(check_pair(ctx, p, s));
+  int32_t acc = hd_schedule_accumulators(p, s), most = hd_schedule_most_accumulators(p, s);
+  if (acc > most)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
+           "tile %dx%d with split_k=%d stream_k=%d holds %d accumulator registers a thread beside "
+           "other partials; legal: %d; nearest: tile n %d%s",
+           s->tile_m, s->tile_n, s->split_k, s->stream_k, acc, most,
+           most < unit ? most : most / unit * unit, most < unit ? " with cluster=1" : "");
+  if (s->wgmma_in_flight != 0)
+    REFUSE(HEDDLE_INVALID, "schedule.in-flight",
+           "got wgmma_in_flight=%d with family=tcgen05; legal: 0; nearest: wgmma_in_flight=0",
+           s->wgmma_in_flight);
+  if (s->a_path != HD_A_DESC)
+    REFUSE(HEDDLE_INVALID, "schedule.a-path", "got a=%s with family=tcgen05; legal: desc",
+           hd_key_word(HD_KEY_A_PATH, s->a_path));
+  if (s->b_path == HD_B_CP_ASYNC || s->b_path == HD_B_LD_ST)
+    REFUSE(HEDDLE_INVALID, "schedule.b-path",
+           "got b=%s with family=tcgen05; legal: auto, tma, gather",
+           hd_key_word(HD_KEY_B_PATH, s->b_path));
+  int32_t columns = hd_schedule_least_columns(p, s), limit = hd_schedule_most_columns(p, s);
+  if (columns > limit)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.tensor-memory",
+           "tile n %d with %d stages takes %d columns of tensor memory, a CTA of %d has %d; legal: "
+           "a narrower tile",
+           s->tile_n, s->stages, columns, s->ctas_per_sm, limit);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_mma(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (!hd_problem_has(p, HD_FAMILY_MMA_SP))
+    return no_instruction(ctx, p, "mma.sp");
+  int32_t warps = s->warps_m * s->warps_n;
+  if (s->warps_m < 1 || s->warps_n < 1 || warps > HD_MOST_WARPS || (warps & (warps - 1)) ||
+      s->tile_m % (16 * s->warps_m) || s->tile_n % (8 * s->warps_n))
+    REFUSE(HEDDLE_INVALID, "schedule.warps",
+           "got warps %dx%d for tile %dx%d; legal: 1, 2, 4, 8 or 16 "
+           "in all, each with a multiple of 16 rows and 8 columns",
+           s->warps_m, s->warps_n, s->tile_m, s->tile_n);
+  if (s->cluster != 1)
+    REFUSE(HEDDLE_INVALID, "schedule.cluster", "got cluster %d with family=mma; legal: 1",
+           s->cluster);
+  if (s->multicast != HD_MULTICAST_B)
+    REFUSE(HEDDLE_INVALID, "schedule.multicast",
+           "got multicast=a with family=mma; legal: b; nearest: multicast=b");
+  if (s->wgmma_in_flight != 0)
+    REFUSE(HEDDLE_INVALID, "schedule.in-flight",
+           "got wgmma_in_flight=%d with family=mma; legal: 0; nearest: wgmma_in_flight=0",
+           s->wgmma_in_flight);
+  int32_t acc = hd_schedule_accumulators(p, s);
+  if (acc > WARP_ACCUMULATORS)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.registers",
+           "tile %dx%d with %d warps needs %d accumulator registers a thread; legal: %d", s->tile_m,
+           s->tile_n, warps, acc, WARP_ACCUMULATORS);
+  if (s->a_path != HD_A_REG)
+    REFUSE(HEDDLE_INVALID, "schedule.a-path", "got a=%s with family=mma; legal: reg",
+           hd_key_word(HD_KEY_A_PATH, s->a_path));
+  if (s->b_path == HD_B_TMA || s->b_path == HD_B_GATHER)
+    REFUSE(HEDDLE_INVALID, "schedule.b-path",
+           "got b=%s with family=mma; legal: auto, cp_async, ld_st",
+           hd_key_word(HD_KEY_B_PATH, s->b_path));
+  return HEDDLE_OK;
+}
+
+static heddle_status check_cluster_launch(heddle_context *ctx, const hd_problem *p,
+                                          const hd_schedule *s) {
+  int32_t n = s->cluster_launch;
+  if (n & (n - 1))
+    REFUSE(HEDDLE_INVALID, "schedule.cluster-launch",
+           "got cluster_launch=%d; legal: 1, 2, 4, 8; nearest: cluster_launch=%d", n,
+           n < 6 ? 4 : 8);
+  if (n > 1 && !hd_schedule_may_cluster_launch(s))
+    REFUSE(HEDDLE_INVALID, "schedule.cluster-launch-whole",
+           "got cluster_launch=%d with family=%s cluster=%d persistent=%d split_k=%d stream_k=%d; "
+           "legal: family=wgmma cluster=1 persistent=1 split_k=1 stream_k=0; nearest: "
+           "cluster_launch=1",
+           n, hd_key_word(HD_KEY_FAMILY, s->family), s->cluster, s->persistent, s->split_k,
+           s->stream_k);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_schedule_check_family(heddle_context *ctx, const hd_problem *p,
+                                       const hd_schedule *s) {
+  HD_TRY(check_cluster_launch(ctx, p, s));
+  return hd_schedule_is_wgmma(s)    ? check_wgmma(ctx, p, s)
+         : hd_schedule_is_tensor(s) ? check_tensor(ctx, p, s)
+                                    : check_mma(ctx, p, s);
+}

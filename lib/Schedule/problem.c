@@ -1,0 +1,410 @@
+#include "Schedule/problem.h"
+
+#include <string.h>
+
+#include "IR/op_info.h"
+#include "Support/activations.h"
+
+static heddle_status read_size(heddle_context *ctx, hd_op *op, hd_problem *p) {
+  hd_size size = {.op = op,
+                  .value = hd_op_int(op, HD_ATTR_VALUE, 0),
+                  .max = hd_op_int(op, HD_ATTR_MAX, 0),
+                  .divisible_by = hd_op_int(op, HD_ATTR_DIVISIBLE_BY, 1)};
+  hd_size *slot = hd_op_is(op, HD_ATTR_DIM, "m")   ? &p->m
+                  : hd_op_is(op, HD_ATTR_DIM, "n") ? &p->n
+                  : hd_op_is(op, HD_ATTR_DIM, "k") ? &p->k
+                                                   : NULL;
+  if (!slot)
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.dim",
+                    "got dim = %s; legal: m, n, k", hd_op_str(op, HD_ATTR_DIM));
+  if (slot->op)
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.dim",
+                    "dim = %s is given twice; legal: once", hd_op_str(op, HD_ATTR_DIM));
+  if (hd_op_has(op, HD_ATTR_VALUE) && (size.value < 1 || size.value > HD_SIZE_MOST))
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.size", "got %s = %lld; legal: 1 to %d",
+                    hd_op_str(op, HD_ATTR_DIM), (long long)size.value, HD_SIZE_MOST);
+  *slot = size;
+  return HEDDLE_OK;
+}
+
+static hd_dense *dense_slot(hd_problem *p, const hd_op *op) {
+  static const char *const names[] = {"b", "c", "bias", "scale_a", "scale_b"};
+  hd_dense *slots[] = {&p->b, &p->c, &p->bias, &p->scale_a, &p->scale_b};
+  for (size_t i = 0; i < HD_COUNT(names); i++)
+    if (hd_op_is(op, HD_ATTR_OPERAND, names[i]))
+      return slots[i];
+  return NULL;
+}
+
+static heddle_status read_dense(heddle_context *ctx, hd_op *op, hd_problem *p) {
+  hd_dense *slot = dense_slot(p, op);
+  if (!slot)
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand",
+                    "got operand = %s; legal: b, c, bias, scale_a, scale_b",
+                    hd_op_str(op, HD_ATTR_OPERAND));
+  if (slot->op)
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand",
+                    "operand = %s is given twice; legal: once", hd_op_str(op, HD_ATTR_OPERAND));
+  *slot = (hd_dense){.op = op,
+                     .elem = hd_op_elem(op, HD_ATTR_TYPE),
+                     .transposed = hd_op_is(op, HD_ATTR_ORDER, "mn_major") ||
+                                   hd_op_is(op, HD_ATTR_ORDER, "col_major"),
+                     .one = op->n_operands == 0,
+                     .ld = hd_op_int(op, HD_ATTR_LD, 0),
+                     .divisible_by = hd_op_int(op, HD_ATTR_DIVISIBLE_BY, 1)};
+  return HEDDLE_OK;
+}
+
+static heddle_status read_blocks(heddle_context *ctx, hd_op *op, hd_problem *p) {
+  hd_dense *slot = hd_op_is(op, HD_ATTR_OPERAND, "a") ? &p->block_a : &p->block_b;
+  if (slot->op)
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand",
+                    "block_scale {operand = %s} is given twice; legal: once",
+                    hd_op_str(op, HD_ATTR_OPERAND));
+  *slot = (hd_dense){.op = op,
+                     .elem = hd_op_elem(op, HD_ATTR_TYPE),
+                     .ld = hd_op_int(op, HD_ATTR_LD, 0),
+                     .divisible_by = HD_SCALE_ALIGN};
+  return HEDDLE_OK;
+}
+
+static void read_epilogue(hd_op *op, hd_problem *p) {
+  p->epilogue = op;
+  p->alpha = hd_op_has(op, HD_ATTR_ALPHA);
+  p->beta = hd_op_has(op, HD_ATTR_BETA);
+  p->act = hd_op_str(op, HD_ATTR_ACT);
+  p->user = hd_op_str(op, HD_ATTR_USER);
+}
+
+static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
+  switch (op->kind) {
+  case HD_OP_SIZE:
+    return read_size(ctx, op, p);
+  case HD_OP_SPARSE:
+    if (p->sparse)
+      return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-sparse",
+                      "got a second sparse operand; legal: one a kernel");
+    p->sparse = op;
+    p->a_elem = hd_op_elem(op, HD_ATTR_TYPE);
+    return HEDDLE_OK;
+  case HD_OP_DENSE:
+  case HD_OP_VECTOR:
+    return read_dense(ctx, op, p);
+  case HD_OP_BLOCK_SCALE:
+    return read_blocks(ctx, op, p);
+  case HD_OP_MATMUL:
+    if (p->matmul)
+      return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-matmul",
+                      "got a second matmul; legal: one a kernel");
+    p->matmul = op;
+    p->acc_elem = hd_op_elem(op, HD_ATTR_ACC);
+    p->kind = hd_op_str(op, HD_ATTR_KIND);
+    return HEDDLE_OK;
+  case HD_OP_EPILOGUE:
+    if (p->epilogue)
+      return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-epilogue",
+                      "got a second epilogue; legal: one a kernel");
+    read_epilogue(op, p);
+    return HEDDLE_OK;
+  case HD_OP_STORE:
+    if (p->store)
+      return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "problem.one-store",
+                      "got a second store; legal: one a kernel");
+    p->store = op;
+    p->d = (hd_dense){.op = op,
+                      .elem = hd_op_elem(op, HD_ATTR_TYPE),
+                      .transposed = hd_op_is(op, HD_ATTR_ORDER, "col_major"),
+                      .ld = hd_op_int(op, HD_ATTR_LD, 0),
+                      .divisible_by = hd_op_int(op, HD_ATTR_DIVISIBLE_BY, 1)};
+    return HEDDLE_OK;
+  default:
+    return HEDDLE_OK;
+  }
+}
+
+static heddle_status read_region(heddle_context *ctx, hd_region *region, hd_problem *p) {
+  HD_FOR_OPS(op, region) {
+    HD_TRY(read_op(ctx, op, p));
+    if (op->kind == HD_OP_WORK)
+      HD_TRY(read_region(ctx, op->regions[0], p));
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status check_complete(heddle_context *ctx, const hd_problem *p) {
+  const struct {
+    const void *there;
+    const char *what;
+  } needed[] = {{p->m.op, "size {dim = m}"},   {p->n.op, "size {dim = n}"},
+                {p->k.op, "size {dim = k}"},   {p->sparse, "sparse"},
+                {p->b.op, "dense {operand = b}"}, {p->matmul, "matmul"},
+                {p->store, "store"}};
+  for (size_t i = 0; i < HD_COUNT(needed); i++)
+    if (!needed[i].there)
+      return hd_error(ctx, HEDDLE_INVALID, p->kernel->loc, "problem.complete",
+                      "the kernel has no `%s`; legal: one", needed[i].what);
+  return HEDDLE_OK;
+}
+
+static bool defines(const hd_value *value, const hd_op *op) { return value->op == op; }
+
+static heddle_status check_flow(heddle_context *ctx, const hd_problem *p) {
+  if (!defines(hd_matrix_rows(p->sparse), p->m.op) ||
+      !defines(hd_matrix_columns(p->sparse), p->k.op))
+    return hd_error(ctx, HEDDLE_INVALID, p->sparse->loc, "problem.shape",
+                    "sparse of other sizes; legal: (m, k)");
+  if (!defines(hd_matrix_rows(p->b.op), p->k.op) || !defines(hd_matrix_columns(p->b.op), p->n.op))
+    return hd_error(ctx, HEDDLE_INVALID, p->b.op->loc, "problem.shape",
+                    "B of other sizes; legal: (k, n)");
+  if (!defines(hd_matmul_a(p->matmul), p->sparse) || !defines(hd_matmul_b(p->matmul), p->b.op))
+    return hd_error(ctx, HEDDLE_INVALID, p->matmul->loc, "problem.shape",
+                    "matmul of other operands; legal: (sparse A, dense B)");
+  const hd_op *last = p->epilogue ? p->epilogue : p->matmul;
+  if (!defines(hd_store_x(p->store), last))
+    return hd_error(ctx, HEDDLE_INVALID, p->store->loc, "problem.shape",
+                    "store of another value; legal: the result of %s",
+                    p->epilogue ? "the epilogue" : "the matmul");
+  if (p->c.op && (!defines(hd_matrix_rows(p->c.op), p->m.op) ||
+                  !defines(hd_matrix_columns(p->c.op), p->n.op)))
+    return hd_error(ctx, HEDDLE_INVALID, p->c.op->loc, "problem.shape",
+                    "C of other sizes; legal: (m, n)");
+  return HEDDLE_OK;
+}
+
+/* An operand that nothing reads would still be an argument: a word forgotten, not a wish. */
+static heddle_status check_used(heddle_context *ctx, const hd_problem *p) {
+  const hd_dense *operands[] = {&p->c, &p->bias, &p->scale_a, &p->scale_b};
+  for (size_t i = 0; i < HD_COUNT(operands); i++) {
+    const hd_op *op = operands[i]->op;
+    bool used = !op;
+    for (int32_t j = 1; p->epilogue && j < p->epilogue->n_operands; j++)
+      used |= defines(p->epilogue->operands[j], op);
+    if (!used)
+      return hd_error(
+          ctx, HEDDLE_INVALID, op->loc, "problem.unused",
+          "operand = %s is declared, and no epilogue takes it; nearest: epilogue %%x, %%%s {%s}",
+          hd_op_str(op, HD_ATTR_OPERAND), hd_op_str(op, HD_ATTR_OPERAND),
+          hd_op_str(op, HD_ATTR_OPERAND));
+  }
+  return HEDDLE_OK;
+}
+
+/* A scale of one element, or one an index of `size`. */
+static heddle_status check_scale(heddle_context *ctx, const hd_dense *scale, const hd_size *size,
+                                 const char *name) {
+  if (!scale->op)
+    return HEDDLE_OK;
+  if (scale->elem != HEDDLE_F32)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, scale->op->loc, "epilogue.scale-type",
+                    "got %s of type %s; legal: f32", name, heddle_elem_get(scale->elem)->name);
+  if (!scale->one && !defines(hd_vector_length(scale->op), size->op))
+    return hd_error(ctx, HEDDLE_INVALID, scale->op->loc, "epilogue.scale",
+                    "%s of another length; legal: %s, or none for one value of the whole matrix",
+                    name, hd_op_str(size->op, HD_ATTR_DIM));
+  return HEDDLE_OK;
+}
+
+static heddle_status check_epilogue(heddle_context *ctx, hd_problem *p) {
+  if (!p->epilogue) {
+    p->act = "none";
+    return HEDDLE_OK;
+  }
+  hd_op *op = p->epilogue;
+  if (!hd_find_word(hd_act_words, p->act))
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "epilogue.act", "got act = %s; legal: %s",
+                    p->act, hd_act_list);
+  if ((strcmp(p->act, "user") == 0) != (p->user != NULL))
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "epilogue.user",
+                    "one of act = user and user = \"NAME\"; legal: both, or neither");
+  const struct {
+    bool flag;
+    const hd_dense *operand;
+    const char *name;
+  } inputs[] = {{hd_op_has(op, HD_ATTR_C), &p->c, "c"},
+                {hd_op_has(op, HD_ATTR_BIAS), &p->bias, "bias"},
+                {hd_op_has(op, HD_ATTR_SCALE_A), &p->scale_a, "scale_a"},
+                {hd_op_has(op, HD_ATTR_SCALE_B), &p->scale_b, "scale_b"}};
+  int next = 1;
+  for (size_t i = 0; i < HD_COUNT(inputs); i++) {
+    bool wired = next < op->n_operands && inputs[i].operand->op &&
+                 defines(op->operands[next], inputs[i].operand->op);
+    if (inputs[i].flag != wired)
+      return hd_error(ctx, HEDDLE_INVALID, op->loc, "epilogue.inputs",
+                      "one of the flag `%s` and its operand, number %d; legal: both, or neither",
+                      inputs[i].name, next);
+    next += wired;
+  }
+  if (p->beta && !p->c.op)
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "epilogue.beta",
+                    "beta without the operand C; legal: both");
+  HD_TRY(check_scale(ctx, &p->scale_a, &p->m, "scale_a"));
+  HD_TRY(check_scale(ctx, &p->scale_b, &p->n, "scale_b"));
+  if (p->bias.op) {
+    p->bias_along_n = defines(hd_vector_length(p->bias.op), p->n.op);
+    if (!p->bias_along_n && !defines(hd_vector_length(p->bias.op), p->m.op))
+      return hd_error(ctx, HEDDLE_INVALID, p->bias.op->loc, "epilogue.bias",
+                      "the bias is of another length; legal: m or n");
+  }
+  return HEDDLE_OK;
+}
+
+static heddle_status check_group(heddle_context *ctx, const hd_problem *p) {
+  const heddle_elem_info *info = heddle_elem_get(p->a_elem);
+  if (!info->group)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->sparse->loc, "problem.type",
+                    "%s is never a sparse operand; nearest: bf16", info->name);
+  int64_t nearest = (p->k.value + info->group - 1) / info->group * info->group;
+  if (p->k.value % info->group)
+    return hd_error(
+        ctx, HEDDLE_INVALID, p->k.op->loc, "problem.k-group",
+        "got k = %lld, not a multiple of the group of %d (%s is %d:%d sparse); nearest: %lld",
+        (long long)p->k.value, info->group, info->name, info->kept, info->group,
+        (long long)nearest);
+  return HEDDLE_OK;
+}
+
+/* A fixed pitch must hold a row of a fixed size and keep its own promise, and rows start at
+ * bytes. */
+static heddle_status check_pitch(heddle_context *ctx, const hd_dense *x, const hd_size *row,
+                                 const char *name) {
+  if (!x->op || !x->ld)
+    return HEDDLE_OK;
+  if (x->ld < 1 || (row->value && x->ld < row->value))
+    return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
+                    "got ld = %lld of %s, shorter than its row of %lld elements; nearest: %lld",
+                    (long long)x->ld, name, (long long)row->value, (long long)row->value);
+  if (x->ld % x->divisible_by)
+    return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
+                    "got ld = %lld of %s, not a multiple of its divisible_by = %lld; nearest: %lld",
+                    (long long)x->ld, name, (long long)x->divisible_by,
+                    (long long)((x->ld / x->divisible_by + 1) * x->divisible_by));
+  int32_t unit = hd_elems_per_byte(x->elem);
+  if (x->ld % unit)
+    return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
+                    "got ld = %lld of %s, whose rows of %s start at whole bytes; nearest: %lld",
+                    (long long)x->ld, name, heddle_elem_get(x->elem)->name, (long long)x->ld + 1);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *problem) {
+  hd_problem p = {.kernel = kernel};
+  const char *target = hd_op_str(kernel, HD_ATTR_TARGET);
+  if (hd_target_parse(target, &p.target) != HEDDLE_OK)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, kernel->loc, "target.unknown",
+                    "got target \"%s\"; nearest: %s", target, hd_target_nearest(target));
+  HD_TRY(read_region(ctx, kernel->regions[0], &p));
+  HD_TRY(check_complete(ctx, &p));
+  HD_TRY(check_flow(ctx, &p));
+  HD_TRY(check_epilogue(ctx, &p));
+  HD_TRY(check_used(ctx, &p));
+  HD_TRY(check_group(ctx, &p));
+  HD_TRY(hd_problem_check_blocks(ctx, &p));
+  HD_TRY(check_pitch(ctx, &p.b, p.b.transposed ? &p.n : &p.k, "B"));
+  HD_TRY(check_pitch(ctx, &p.c, p.c.transposed ? &p.m : &p.n, "C"));
+  HD_TRY(check_pitch(ctx, &p.d, p.d.transposed ? &p.m : &p.n, "D"));
+  *problem = p;
+  return HEDDLE_OK;
+}
+
+int32_t hd_k_block_size(heddle_elem elem) {
+  return HD_K_BLOCK_BYTES * 8 / heddle_elem_get(elem)->container_bits;
+}
+
+int32_t hd_elems_per_byte(heddle_elem elem) {
+  int32_t bits = heddle_elem_get(elem)->container_bits;
+  return bits < 8 ? 8 / bits : 1;
+}
+
+int32_t hd_map_bytes(heddle_elem elem) {
+  int32_t bits = heddle_elem_get(elem)->container_bits;
+  return bits < 8 ? 1 : bits / 8;
+}
+
+int32_t hd_block_meta_bytes(heddle_elem elem) {
+  return heddle_elem_get(elem)->container_bits >= 16 ? 512 : 1024;
+}
+
+int32_t hd_block_meta_words(heddle_elem elem) {
+  return hd_block_meta_bytes(elem) / 512;
+}
+
+int32_t hd_block_bytes(heddle_elem elem) {
+  return HD_BLOCK_VALUE_BYTES + hd_block_meta_bytes(elem);
+}
+
+/* The scales that the row takes are the problem's, or neither has any. */
+static bool takes_blocks(const hd_problem *p, const hd_spec_row *row) {
+  if (hd_spec_block(row) != p->block)
+    return false;
+  return !p->block || (row->operand[HD_OPERAND_SCALE_A].elem == p->block_a.elem &&
+                       row->operand[HD_OPERAND_SCALE_B].elem == p->block_b.elem);
+}
+
+/* Of verified rows, since no other is generated. */
+static const hd_spec_row *first_row(const hd_problem *p, const hd_mma_query *query) {
+  size_t at = 0;
+  const hd_spec_row *row = hd_spec_next_mma(query, &at);
+  while (row && (!takes_blocks(p, row) || !hd_spec_can_generate(row)))
+    row = hd_spec_next_mma(query, &at);
+  return row;
+}
+
+static const hd_spec_row *find_row(const hd_problem *p, hd_family family, const char *kind, int n,
+                                   bool a_in_registers) {
+  hd_mma_query query = HD_MMA_ANY;
+  query.family = (int)family;
+  query.a = p->a_elem;
+  query.b = p->b.elem;
+  query.d = p->acc_elem;
+  query.n = n;
+  query.ordered = 1;
+  query.target = p->target;
+  query.a_in_registers = a_in_registers || family == HD_FAMILY_MMA_SP;
+  query.kind = kind;
+  query.k = hd_k_block_size(p->a_elem) / 2; /* the packed order holds two k-steps a k-block */
+  return first_row(p, &query);
+}
+
+/* Of the problem's own kind, or the first one that takes it. 128 rows a CTA; n stands in the
+ * instruction descriptor. */
+static const hd_spec_row *find_tensor_row(const hd_problem *p, int ctas) {
+  hd_mma_query query = HD_MMA_ANY;
+  query.family = HD_FAMILY_TCGEN05_SP;
+  query.m = 128 * ctas;
+  query.k = hd_k_block_size(p->a_elem) / 2; /* as above */
+  query.a = p->a_elem;
+  query.b = p->b.elem;
+  query.d = p->acc_elem;
+  query.cta_group = ctas;
+  query.target = p->target;
+  query.a_in_registers = 0;
+  query.kind = p->kind;
+  return first_row(p, &query);
+}
+
+/* Narrow floats come without a .kind where the ISA has them so, else as kind::f8f6f4; with block
+ * scales as the first kind that takes them. */
+const hd_spec_row *hd_problem_row(const hd_problem *p, hd_family family, int n,
+                                  bool a_in_registers) {
+  if (family == HD_FAMILY_TCGEN05_SP)
+    return a_in_registers ? NULL : find_tensor_row(p, 1);
+  if (p->block || p->kind)
+    return find_row(p, family, p->kind, n, a_in_registers);
+  const hd_spec_row *plain = find_row(p, family, "", n, a_in_registers);
+  return plain ? plain : find_row(p, family, "f8f6f4", n, a_in_registers);
+}
+
+bool hd_problem_has(const hd_problem *p, hd_family family) {
+  return hd_problem_row(p, family, 0, family == HD_FAMILY_MMA_SP) != NULL;
+}
+
+const hd_spec_row *hd_problem_pair_row(const hd_problem *p) { return find_tensor_row(p, 2); }
+
+bool hd_problem_is_emulated(const hd_problem *p) {
+  bool fp8 = p->a_elem == HEDDLE_E4M3 || p->a_elem == HEDDLE_E5M2;
+  return fp8 && !p->block && p->target->sm >= 90 && p->target->sm < 120;
+}
+
+int32_t hd_d_run(const hd_problem *p) {
+  return 128 / heddle_elem_get(p->d.elem)->container_bits;
+}

@@ -1,0 +1,87 @@
+/* Schedule/problem.h: a kernel of problem or tile level read into one record. */
+#ifndef HD_PROBLEM_H
+#define HD_PROBLEM_H
+
+#include "IR/ir.h"
+#include "Spec/spec.h"
+
+/* A size: fixed (value > 0) or known at launch. */
+typedef struct hd_size {
+  hd_op *op;
+  int64_t value, max, divisible_by;
+} hd_size;
+
+/* A dense matrix operand, scales, or D. ld 0: an argument of the kernel. */
+typedef struct hd_dense {
+  hd_op *op; /* `dense`, `vector`, `block_scale` or `store`; NULL: not there */
+  heddle_elem elem;
+  bool transposed; /* b: mn_major; c, d: col_major */
+  bool one;        /* a scale of one element for the whole matrix */
+  int64_t ld, divisible_by;
+} hd_dense;
+
+typedef struct hd_problem {
+  hd_op *kernel;
+  const hd_target *target;
+  hd_size m, n, k;
+  heddle_elem a_elem, acc_elem;
+  hd_op *sparse, *matmul, *epilogue, *store;
+  hd_dense b, c, d, bias, scale_a, scale_b, block_a, block_b;
+  int32_t block;    /* elements of k that share a scale of block_a, block_b; 0: there are none */
+  const char *kind; /* of the instruction; NULL: any */
+  bool alpha, beta, bias_along_n;
+  const char *act, *user;
+} hd_problem;
+
+/* Reads the kernel (region of the problem's ops, or the `work` region's kernel at tile level) and
+ * checks the rules that hold for every target: one matmul, its operands, K a multiple of the group,
+ * strides no shorter than a row. HEDDLE_INVALID with rule, value and nearest legal value. */
+heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *problem);
+
+/* How many elements share a byte: 2 of the 4-bit types, else 1. */
+int32_t hd_elems_per_byte(heddle_elem elem);
+/* Logical elements of k in a k-block (128 bytes of a row of B), bytes of a packed block of 64 rows
+ * by one k-block, of its values and of its metadata (docs/format.md). */
+int32_t hd_k_block_size(heddle_elem elem);
+int32_t hd_block_bytes(heddle_elem elem);
+int32_t hd_block_meta_bytes(heddle_elem elem);
+/* Words of it that a thread of four warps has. */
+int32_t hd_block_meta_words(heddle_elem elem);
+/* Block scales (bytes) of a row of A, or a column of B, in a k-block. */
+int32_t hd_scales_a_row(const hd_problem *problem);
+/* Scales are stored as tensor memory takes them: in tiles of 128 rows by 4, along k. Else in
+ * k-blocks. A k-block has so many whole tiles, or a part of one. */
+bool hd_scales_in_tiles(const hd_problem *problem);
+int32_t hd_scale_tiles(const hd_problem *problem);
+/* How many times 128 rows or columns a tile of so many reaches into. It begins with a band, or (64,
+ * 192 columns) in its middle. */
+int32_t hd_scale_bands(int32_t rows);
+/* Bytes of what a tensor map of such elements counts in: 4-bit ones go in pairs. */
+int32_t hd_map_bytes(heddle_elem elem);
+enum { HD_SLAB_ROWS = 64, HD_STRIP_ROWS = 16, HD_K_BLOCK_BYTES = 128, HD_BLOCK_VALUE_BYTES = 4096 };
+
+/* Consecutive columns of D that a lane stores where B's rows are permuted: 16 bytes. N is then a
+ * multiple of four lanes' of them. */
+int32_t hd_d_run(const hd_problem *problem);
+
+/* The rules of block scales that hold for every target: types and block are those of an
+ * instruction, pitches in whole copies. */
+heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *problem);
+/* An instruction of any target that scales blocks of its types, the nearest one by its scales'
+ * type, then by its block; NULL: there is none. */
+const hd_spec_row *hd_problem_scaled_row(const hd_problem *problem);
+enum { HD_SCALE_ALIGN = 16 }; /* bytes: of the pointers and pitches of block scales */
+
+/* The instruction of a family (MMA_SP, WGMMA_SP, TCGEN05_SP) for the problem; n 0: any. NULL when
+ * there is none. */
+const hd_spec_row *hd_problem_row(const hd_problem *problem, hd_family family, int n,
+                                  bool a_in_registers);
+/* Has one of any shape: A by descriptor, or for MMA_SP in registers. */
+bool hd_problem_has(const hd_problem *problem, hd_family family);
+/* mma.sp of its types is made of other instructions by ptxas (e4m3 and e5m2 from sm_90 to before
+ * sm_120): with far more registers, and slowly (specs/mma_sp.td). */
+bool hd_problem_is_emulated(const hd_problem *problem);
+/* The tcgen05 instruction of a pair of CTAs. */
+const hd_spec_row *hd_problem_pair_row(const hd_problem *problem);
+
+#endif

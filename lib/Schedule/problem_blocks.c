@@ -1,0 +1,114 @@
+/* Block scales of a problem: one for each `block` elements of k of a row of A, of a column of B. */
+#include "Schedule/problem.h"
+
+static bool defines(const hd_value *value, const hd_op *op) {
+  return value->op == op;
+}
+
+static heddle_status check_flow(heddle_context *ctx, const hd_problem *p) {
+  const hd_op *matmul = p->matmul, *a = p->block_a.op, *b = p->block_b.op;
+  for (int i = 0; i < 2; i++) {
+    const hd_op *op = i ? b : a;
+    const char *name = i ? "b" : "a", *rows = i ? "n" : "m";
+    if (!op || matmul->n_operands != 4 || !defines(matmul->operands[2 + i], op))
+      return hd_error(ctx, HEDDLE_INVALID, op ? op->loc : matmul->loc, "problem.block-scale",
+                      "got %s %s; legal: block scales of A and of B, operands 2 and 3 of the "
+                      "matmul, or neither",
+                      op ? "no matmul with the block scales of" : "no block scales of", name);
+    if (!defines(hd_matrix_rows(op), i ? p->n.op : p->m.op) ||
+        !defines(hd_matrix_columns(op), p->k.op))
+      return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.shape",
+                      "block_scale {operand = %s} of other sizes; legal: (%s, k)", name, rows);
+  }
+  return HEDDLE_OK;
+}
+
+const hd_spec_row *hd_problem_scaled_row(const hd_problem *p) {
+  hd_mma_query query = HD_MMA_ANY;
+  query.family = HD_FAMILY_MMA_SP;
+  query.a = p->a_elem;
+  query.b = p->b.elem;
+  query.ordered = 1;
+  const hd_spec_row *row, *best = NULL;
+  int best_score = -1;
+  for (size_t at = 0; (row = hd_spec_next_mma(&query, &at));) {
+    int same_type = row->operand[HD_OPERAND_SCALE_A].elem == p->block_a.elem;
+    int score = 2 * same_type + (hd_spec_block(row) == p->block);
+    if (hd_spec_block(row) && row->syntax_verified_by != HD_VERIFIED_BY_NONE &&
+        score > best_score) {
+      best_score = score;
+      best = row;
+    }
+  }
+  return best;
+}
+
+static heddle_status check_types(heddle_context *ctx, const hd_problem *p) {
+  if (hd_scales_in_tiles(p) && hd_op_int(p->block_b.op, HD_ATTR_BLOCK, 0) == p->block)
+    return HEDDLE_OK;
+  const hd_spec_row *row = hd_problem_scaled_row(p);
+  const char *a = heddle_elem_get(p->a_elem)->name, *b = heddle_elem_get(p->b.elem)->name;
+  if (!row)
+    return hd_error(
+        ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "problem.block-scale",
+        "no sparse instruction scales blocks of %s x %s; nearest: scale_a, scale_b of the epilogue",
+        a, b);
+  heddle_elem legal = row->operand[HD_OPERAND_SCALE_A].elem;
+  int64_t block_b = hd_op_int(p->block_b.op, HD_ATTR_BLOCK, 0);
+  if (p->block_a.elem == legal && p->block_b.elem == legal && p->block == hd_spec_block(row) &&
+      block_b == p->block)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "problem.block-scale",
+                  "got scales of %s for blocks of %d and of %s for %lld with %s x %s; nearest: %s "
+                  "for blocks of %d, both",
+                  heddle_elem_get(p->block_a.elem)->name, p->block,
+                  heddle_elem_get(p->block_b.elem)->name, (long long)block_b, a, b,
+                  heddle_elem_get(legal)->name, hd_spec_block(row));
+}
+
+static heddle_status check_pitch(heddle_context *ctx, const hd_problem *p, const hd_dense *x,
+                                 const hd_size *rows) {
+  int64_t least =
+      (rows->value * hd_scales_a_row(p) + HD_SCALE_ALIGN - 1) / HD_SCALE_ALIGN * HD_SCALE_ALIGN;
+  if (x->ld && hd_scales_in_tiles(p))
+    return hd_error(ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
+                    "got ld = %lld of block scales that %s takes in tiles, which follow each "
+                    "other; nearest: without ld",
+                    (long long)x->ld, p->target->name);
+  int64_t legal =
+      x->ld < least ? least : (x->ld + HD_SCALE_ALIGN - 1) / HD_SCALE_ALIGN * HD_SCALE_ALIGN;
+  if (!x->ld || x->ld == legal)
+    return HEDDLE_OK;
+  return hd_error(
+      ctx, HEDDLE_INVALID, x->op->loc, "problem.stride",
+      "got ld = %lld of the block scales; legal: multiples of %d of at least %lld (%d for "
+      "each %s); nearest: %lld",
+      (long long)x->ld, HD_SCALE_ALIGN, (long long)least, hd_scales_a_row(p),
+      hd_op_str(rows->op, HD_ATTR_DIM), (long long)legal);
+}
+
+heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *p) {
+  if (!p->block_a.op && !p->block_b.op && p->matmul->n_operands == 2)
+    return HEDDLE_OK;
+  HD_TRY(check_flow(ctx, p));
+  p->block = (int32_t)hd_op_int(p->block_a.op, HD_ATTR_BLOCK, 0);
+  HD_TRY(check_types(ctx, p));
+  HD_TRY(check_pitch(ctx, p, &p->block_a, &p->m));
+  return check_pitch(ctx, p, &p->block_b, &p->n);
+}
+
+int32_t hd_scales_a_row(const hd_problem *p) {
+  return p->block ? hd_k_block_size(p->a_elem) / p->block : 0;
+}
+
+bool hd_scales_in_tiles(const hd_problem *p) {
+  return p->block && hd_problem_has(p, HD_FAMILY_TCGEN05_SP);
+}
+
+int32_t hd_scale_tiles(const hd_problem *p) {
+  return (hd_scales_a_row(p) + HD_SCALES_A_WORD - 1) / HD_SCALES_A_WORD;
+}
+
+int32_t hd_scale_bands(int32_t rows) {
+  return (rows + HD_SCALE_TILE_ROWS - 1) / HD_SCALE_TILE_ROWS;
+}

@@ -1,0 +1,312 @@
+#include "Schedule/resources.h"
+
+enum {
+  BARRIER_BYTES = 16, /* full and empty of a stage */
+  TENSOR_BYTES = 8,   /* and of tcgen05 its metadata's, */
+  SUMS_BYTES = 40,    /* full and empty of the accumulators, and tensor memory's address */
+  PARTIAL_BYTES = 4,
+  STREAM_BYTES = 80 << 10, /* of A on the way to an SM: fewer do not cover the latency; more lie in
+                            * each other's way (H200: docs/bench/attempts.csv, run 9) */
+  ALIGN_SLACK = 1024,      /* the dynamic part starts at any 1024-byte boundary: B's swizzle atom */
+  CTA_BYTES = 1024,        /* of an SM's shared memory, the system's for each CTA */
+  SHARED_UNIT = 128,       /* in which shared memory is given out */
+  PRODUCER_THREADS = 128,  /* ORDER WARPS: split_roles */
+  TENSOR_THREADS = 416,    /* of the four roles of tcgen05 */
+  TENSOR_SHARED = 48, /* columns, all of a warp's in registers, where tiles are shared over k */
+  LEAST_COLUMNS = 32,
+  OTHER_REGISTERS = 40,          /* addresses, metadata, scalars beside the accumulators */
+  MMA_REGISTERS = 112,           /* fragments of A and B, and the addresses of copies, as well */
+  WARPGROUP_ACCUMULATORS = 192,  /* 255 registers less addresses, metadata, scalars */
+  REGISTER_A_ACCUMULATORS = 128, /* beside fragments of A */
+  SPLIT_ACCUMULATORS = 96, /* beside the partials of other splits: with 128 some kernels spill */
+  STREAM_ACCUMULATORS = 128,
+  EXCHANGE_ACCUMULATORS = 160, /* of 208 registers, of which the producer's plan leaves so many */
+  PLANE_BYTES = 512,           /* a word of metadata of each thread of a warpgroup */
+  NARROW_TILE = 64             /* columns; ORDER NARROW: enumerate */
+};
+
+int32_t hd_schedule_tensor_unit(const hd_problem *p, const hd_schedule *s) {
+  enum { UNIT = 16, PAIR_UNIT = 32, PAIR_PANELS = 128 };
+  return !hd_schedule_is_pair(s) ? UNIT : p->b.transposed ? PAIR_PANELS : PAIR_UNIT;
+}
+
+static int32_t along_n(const hd_schedule *s) {
+  return s->multicast == HD_MULTICAST_A ? s->cluster : 1;
+}
+
+bool hd_schedule_is_whole_n(const hd_problem *p, const hd_schedule *s) {
+  return p->n.value && p->n.value % (s->tile_n * along_n(s)) == 0;
+}
+
+int32_t hd_schedule_b_share(const hd_problem *p, const hd_schedule *s, int32_t *unit) {
+  enum { ATOM = 8 /* rows of a swizzle */, LANES = 4 };
+  if (p->b.transposed)
+    return *unit = HD_K_BLOCK_BYTES / hd_map_bytes(p->b.elem);
+  *unit = s->store == HD_STORE_PERMUTED ? LANES * hd_d_run(p) : ATOM;
+  return s->tile_n * along_n(s) / s->cluster;
+}
+
+/* At 8192 x 8192 x 264 by 128 x 256, with what lies past N in whole boxes, and in those of 128, 64,
+ * 32, 16: 93, 76, 68, 66, 69 us (H200); where all is there, no difference. */
+int32_t hd_schedule_b_box(const hd_problem *p, const hd_schedule *s) {
+  enum { LEAST = 32, MOST = 64, STEP = 8 };
+  int32_t unit, share = hd_schedule_b_share(p, s, &unit);
+  if (p->b.transposed || hd_schedule_is_whole_n(p, s))
+    return share;
+  for (int32_t box = MOST; box >= LEAST; box -= STEP)
+    if (share % box == 0 && box % unit == 0)
+      return box;
+  return share;
+}
+
+/* ---- shared memory ---- */
+
+int32_t hd_schedule_scale_bytes(const hd_problem *p, const hd_schedule *s, int32_t rows) {
+  if (!hd_schedule_is_tensor(s))
+    return rows * hd_scales_a_row(p);
+  return hd_scale_bands(rows) * hd_scale_tiles(p) * HD_SCALE_TILE_BYTES;
+}
+
+int32_t hd_schedule_stage_bytes(const hd_problem *p, const hd_schedule *s) {
+  int32_t k_blocks = s->tile_k / hd_k_block_size(p->a_elem);
+  return k_blocks *
+         (s->tile_m / HD_SLAB_ROWS * hd_block_bytes(p->a_elem) +
+          hd_schedule_b_columns(s) * HD_K_BLOCK_BYTES + hd_schedule_scale_bytes(p, s, s->tile_m) +
+          hd_schedule_scale_bytes(p, s, s->tile_n));
+}
+
+/* An owner has as many columns as four lanes store together, or more. A k that is known at launch
+ * may leave CTAs without a k-block, and without accumulators. */
+int32_t hd_schedule_owners(const hd_problem *p, const hd_schedule *s) {
+  enum { BLOCK = 8, LANES = 4 };
+  int32_t n = hd_schedule_along_k(s), least = LANES * hd_d_run(p);
+  return p->k.value && s->tile_n % (n * BLOCK) == 0 && s->tile_n / n >= least ? n : 1;
+}
+
+/* Partial sums that an owner receives; and their barriers, and one that tells of drained rings. */
+static int32_t received_bytes(const hd_problem *p, const hd_schedule *s) {
+  int32_t each = s->tile_m * s->tile_n / hd_schedule_owners(p, s) * PARTIAL_BYTES;
+  return (hd_schedule_along_k(s) - 1) * each;
+}
+
+static int32_t barrier_bytes(const hd_schedule *s) {
+  int32_t tensor = hd_schedule_is_tensor(s) ? s->stages * TENSOR_BYTES + SUMS_BYTES : 0;
+  return (s->stages + hd_schedule_along_k(s) - 1) * BARRIER_BYTES + tensor;
+}
+
+int32_t hd_schedule_ring_bytes(const hd_problem *p, const hd_schedule *s) {
+  int32_t ring = s->stages * hd_schedule_stage_bytes(p, s), sums = received_bytes(p, s);
+  bool over = hd_schedule_over_ring(s);
+  return (!over ? ring + sums : ring > sums ? ring : sums) + barrier_bytes(s) + ALIGN_SLACK;
+}
+
+int32_t hd_schedule_shared_limit(const hd_problem *p, const hd_schedule *s) {
+  return s->ctas_per_sm <= 1 ? (int32_t)p->target->shared_per_block
+                      : (int32_t)p->target->shared_per_sm / s->ctas_per_sm - CTA_BYTES;
+}
+
+/* Two slots, so that one is filled while the other is read, where the stages leave room and the
+ * slots of a tile come out even: then each fill of a slot is two fills behind its last one, across
+ * tiles too. */
+hd_store_slot hd_store_slot_of(const hd_problem *p, const hd_schedule *s) {
+  enum { WIDEST = 128, NARROWEST = HD_NARROWEST_SLOT };
+  int32_t elem = heddle_elem_get(p->d.elem)->container_bits / 8;
+  int32_t row = s->tile_n / hd_schedule_owners(p, s) * elem, wide = WIDEST;
+  int32_t strips = s->warps_m ? s->tile_m / (HD_STRIP_ROWS * s->warps_m) : 1;
+  while (wide >= NARROWEST && row % wide)
+    wide /= 2;
+  if (s->store != HD_STORE_STAGED || wide < NARROWEST)
+    return (hd_store_slot){0};
+  hd_store_slot slot = {.cols = wide / elem, .bytes = HD_STRIP_ROWS * wide};
+  slot.line_bytes = p->d.transposed ? HD_STRIP_ROWS * elem : wide;
+  slot.swizzle = slot.line_bytes < NARROWEST ? 0 : slot.line_bytes;
+  int32_t room = hd_schedule_shared_limit(p, s) - hd_schedule_ring_bytes(p, s);
+  bool two = row / wide * strips % 2 == 0 && 2 * slot.bytes * s->warps_m <= room;
+  slot.each = two ? 2 : 1;
+  return slot;
+}
+
+int32_t hd_schedule_shared_bytes(const hd_problem *p, const hd_schedule *s) {
+  hd_store_slot slot = hd_store_slot_of(p, s);
+  return hd_schedule_ring_bytes(p, s) + slot.bytes * slot.each * s->warps_m;
+}
+
+int32_t hd_schedule_shared_claim(const hd_problem *p, const hd_schedule *s) {
+  int32_t one_more = (int32_t)p->target->shared_per_sm / (s->ctas_per_sm + 1) - CTA_BYTES;
+  return one_more / SHARED_UNIT * SHARED_UNIT + SHARED_UNIT;
+}
+
+int32_t hd_schedule_threads(const hd_schedule *s) {
+  if (hd_schedule_is_tensor(s))
+    return TENSOR_THREADS;
+  return 32 * s->warps_m * s->warps_n + (hd_schedule_is_wgmma(s) ? PRODUCER_THREADS : 0);
+}
+
+int32_t hd_schedule_shared_accumulators(const hd_problem *p, const hd_schedule *s) {
+  bool mma = !hd_schedule_is_wgmma(s) && !hd_schedule_is_tensor(s);
+  int32_t a_thread =
+      (int32_t)p->target->registers_per_sm / (s->ctas_per_sm * hd_schedule_threads(s)) / 8 * 8;
+  return a_thread - (mma ? MMA_REGISTERS : OTHER_REGISTERS);
+}
+
+int32_t hd_schedule_covering_stages(const hd_problem *p, const hd_schedule *s) {
+  int32_t k_blocks = s->tile_k / hd_k_block_size(p->a_elem);
+  int32_t each = s->ctas_per_sm * k_blocks * (s->tile_m / HD_SLAB_ROWS) * hd_block_bytes(p->a_elem);
+  int32_t stages = (STREAM_BYTES + each - 1) / each;
+  return stages < 2 ? 2 : stages > HD_USUAL_STAGES ? HD_USUAL_STAGES : stages;
+}
+
+int32_t hd_schedule_wanted_stages(const hd_problem *p, const hd_schedule *s) {
+  if (!hd_schedule_is_wgmma(s) && !hd_schedule_is_tensor(s))
+    return 4;
+  if (s->tile_n > NARROW_TILE)
+    return 8;
+  if (hd_schedule_is_tensor(s))
+    return 12;
+  bool ahead = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY);
+  return ahead ? HD_USUAL_STAGES : hd_schedule_covering_stages(p, s);
+}
+
+int32_t hd_schedule_fitting_stages(const hd_problem *p, const hd_schedule *s) {
+  int32_t slots = hd_store_slot_of(p, s).bytes * s->warps_m; /* one a warp */
+  int32_t sums = hd_schedule_over_ring(s) ? 0 : received_bytes(p, s);
+  int32_t barriers =
+      (hd_schedule_along_k(s) - 1) * BARRIER_BYTES + (hd_schedule_is_tensor(s) ? SUMS_BYTES : 0);
+  int32_t room = hd_schedule_shared_limit(p, s) - slots - sums - barriers - ALIGN_SLACK;
+  int32_t each = BARRIER_BYTES + (hd_schedule_is_tensor(s) ? TENSOR_BYTES : 0);
+  return room / (hd_schedule_stage_bytes(p, s) + each);
+}
+
+int32_t hd_schedule_most_stages(const hd_problem *p, const hd_schedule *s, int32_t most) {
+  int32_t stages = hd_schedule_fitting_stages(p, s);
+  return stages < 2 ? 2 : stages > most ? most : stages;
+}
+
+/* The largest power of two up to `most` that divides x. */
+static int32_t power_in(int32_t x, int32_t most) {
+  int32_t p = 1;
+  while (p * 2 <= most && x % (p * 2) == 0)
+    p *= 2;
+  return p;
+}
+
+/* wgmma: two warpgroups where there are two slabs. mma: four or eight warps of 32 x 32 and more,
+ * their number a power of two, so that rows of B divide among them. */
+void hd_schedule_default_warps(hd_schedule *s) {
+  if (hd_schedule_is_wgmma(s)) {
+    s->warps_m = s->tile_m % 128 == 0 ? 8 : 4;
+    s->warps_n = 1;
+    return;
+  }
+  if (hd_schedule_is_tensor(s)) {
+    s->warps_m = 4;
+    s->warps_n = 1;
+    return;
+  }
+  s->warps_n = power_in(s->tile_n / 8, s->tile_n >= 128 ? 4 : s->tile_n >= 64 ? 2 : 1);
+  s->warps_m = power_in(s->tile_m / 16, 16 / s->warps_n);
+  while (s->warps_m > 1 && (s->warps_m * s->warps_n > 8 ||
+                            (s->warps_m * s->warps_n > 4 &&
+                             s->tile_m / s->warps_m * (s->tile_n / s->warps_n) < 32 * 32)))
+    s->warps_m /= 2;
+}
+
+/* ---- tensor memory ---- */
+
+/* A stage's metadata, and tiles of block scales. */
+static int32_t stage_columns(const hd_problem *p, const hd_schedule *s) {
+  int32_t scales =
+      hd_schedule_scale_bytes(p, s, s->tile_m) + hd_schedule_scale_bytes(p, s, s->tile_n);
+  return 2 * hd_block_meta_words(p->a_elem) + scales / HD_SCALE_TILE_BYTES * HD_SCALE_TILE_COLUMNS;
+}
+
+/* A power of two. */
+static int32_t columns_of(const hd_problem *p, const hd_schedule *s, int32_t slots) {
+  int32_t used = slots * s->tile_n + s->stages * stage_columns(p, s);
+  int32_t columns = LEAST_COLUMNS;
+  while (columns < used)
+    columns *= 2;
+  return columns;
+}
+
+int32_t hd_schedule_most_columns(const hd_problem *p, const hd_schedule *s) {
+  return (int32_t)p->target->tensor_columns / (s->ctas_per_sm < 1 ? 1 : s->ctas_per_sm);
+}
+
+int32_t hd_schedule_sum_slots(const hd_problem *p, const hd_schedule *s) {
+  return s->persistent && columns_of(p, s, 2) <= hd_schedule_most_columns(p, s) ? 2 : 1;
+}
+
+int32_t hd_schedule_least_columns(const hd_problem *p, const hd_schedule *s) {
+  return columns_of(p, s, 1);
+}
+
+int32_t hd_schedule_columns(const hd_problem *p, const hd_schedule *s) {
+  return columns_of(p, s, hd_schedule_sum_slots(p, s));
+}
+
+/* ---- registers ---- */
+
+int32_t hd_schedule_accumulators(const hd_problem *p, const hd_schedule *s) {
+  /* Columns of a strip, half of them a lane; the rest is not in registers. */
+  enum { MOST_AT_ONCE = 128 };
+  if (hd_schedule_is_tensor(s) && hd_schedule_shares_tiles(s))
+    return s->tile_n;
+  if (hd_schedule_is_tensor(s))
+    return (s->tile_n < MOST_AT_ONCE ? s->tile_n : MOST_AT_ONCE) / 2;
+  int32_t threads = s->warps_m * s->warps_n * 32;
+  /* Partial sums are 32 bits wide, whatever the accumulators are. */
+  int32_t bits = hd_schedule_shares_tiles(s) ? 32 : heddle_elem_get(p->acc_elem)->container_bits;
+  return threads ? s->tile_m * s->tile_n / threads * bits / 32 : 0;
+}
+
+/* Partials of other splits are held beside the sums, and the addresses of both. */
+static bool has_room(const hd_problem *p, const hd_schedule *s) {
+  bool adds = hd_schedule_shares_tiles(s) && hd_schedule_along_k(s) == 1;
+  int32_t held = hd_schedule_accumulators(p, s) * (adds ? 2 : 1) + (adds ? OTHER_REGISTERS : 0);
+  return held <= hd_schedule_shared_accumulators(p, s) &&
+         hd_schedule_shared_bytes(p, s) <= hd_schedule_shared_limit(p, s);
+}
+
+int32_t hd_schedule_residents(const hd_problem *p, const hd_schedule *s) {
+  hd_schedule more = *s;
+  bool moves_registers = s->ctas_per_sm == 1 && s->warps_m > 4;
+  if (!hd_schedule_is_wgmma(s) || moves_registers || hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY))
+    return s->ctas_per_sm;
+  do
+    more.ctas_per_sm++;
+  while (has_room(p, &more));
+  return more.ctas_per_sm - 1;
+}
+
+int32_t hd_schedule_held_metadata(const hd_problem *p, const hd_schedule *s) {
+  int32_t words = hd_block_meta_bytes(p->a_elem) / PLANE_BYTES;
+  return 2 * words * (s->tile_m / HD_SLAB_ROWS) / (s->warps_m / 4);
+}
+
+bool hd_schedule_may_overlap(const hd_problem *p, const hd_schedule *s) {
+  return hd_schedule_accumulators(p, s) + hd_schedule_held_metadata(p, s) <= HD_IN_FLIGHT_REGISTERS;
+}
+
+int32_t hd_schedule_most_in_flight(const hd_problem *p, const hd_schedule *s) {
+  return hd_schedule_is_wgmma(s) && s->warps_m >= 4 && s->a_path == HD_A_DESC &&
+         hd_schedule_may_overlap(p, s);
+}
+
+int32_t hd_schedule_most_accumulators(const hd_problem *p, const hd_schedule *s) {
+  if (hd_schedule_is_tensor(s) && hd_schedule_shares_tiles(s))
+    return p->block ? HD_SCALED_UNIT : TENSOR_SHARED;
+  return s->split_k > hd_schedule_along_k(s) ? SPLIT_ACCUMULATORS
+         : s->stream_k                       ? STREAM_ACCUMULATORS
+         : s->a_path == HD_A_REG     ? REGISTER_A_ACCUMULATORS
+         : hd_schedule_along_k(s) > 1        ? EXCHANGE_ACCUMULATORS
+                                             : WARPGROUP_ACCUMULATORS;
+}
+
+void hd_schedule_narrow(const hd_problem *p, hd_schedule *s) {
+  bool warpwise = !hd_schedule_is_wgmma(s) && !hd_schedule_is_tensor(s);
+  int32_t unit = p->block ? HD_SCALED_UNIT : 16;
+  while (!warpwise && s->tile_n % 32 == 0 &&
+         hd_schedule_accumulators(p, s) > hd_schedule_most_accumulators(p, s))
+    s->tile_n = s->tile_n / 2 % unit ? unit : s->tile_n / 2;
+}

@@ -1,0 +1,127 @@
+/* Schedule/schedule.h: how a problem is to be computed: a small printable record. */
+#ifndef HD_SCHEDULE_H
+#define HD_SCHEDULE_H
+
+#include "Spec/spec.h"
+#include "Support/diag.h"
+
+enum { HD_SCHEDULE_TEXT = 320 }; /* bytes of a schedule's text */
+
+/* No key: the lists of words alone, which make the enumerations. */
+#define HD_WORD_KEY(...)
+#define HD_TILE_KEY(...)
+#define HD_WARPS_KEY(...)
+#define HD_INT_KEY(...)
+#include "Schedule/schedule_keys.def"
+#define HD_WORD_ENUMERATOR(enumerator, word) enumerator,
+typedef enum hd_multicast { HD_WORDS_MULTICAST(HD_WORD_ENUMERATOR) } hd_multicast;
+typedef enum hd_a_path { HD_WORDS_A_PATH(HD_WORD_ENUMERATOR) } hd_a_path;
+typedef enum hd_b_path { HD_WORDS_B_PATH(HD_WORD_ENUMERATOR) } hd_b_path;
+typedef enum hd_reduce { HD_WORDS_REDUCE(HD_WORD_ENUMERATOR) } hd_reduce;
+typedef enum hd_k_order { HD_WORDS_K_ORDER(HD_WORD_ENUMERATOR) } hd_k_order;
+typedef enum hd_store { HD_WORDS_STORE(HD_WORD_ENUMERATOR) } hd_store;
+#undef HD_WORD_ENUMERATOR
+
+/* Text form: "family=wgmma tile=128x256x64 stages=4 cluster=2", every key once, in any order;
+ * absent keys take the default of the problem and target. schedule_keys.def explains each. */
+typedef struct hd_schedule {
+#define HD_WORD_KEY(KEY, field, word, initial, kind, type, words, says) type field;
+#define HD_TILE_KEY(KEY, field, word, kind, says) int32_t field##_m, field##_n, field##_k;
+#define HD_WARPS_KEY(KEY, field, word, kind, says) int32_t field##_m, field##_n;
+#define HD_INT_KEY(KEY, field, word, initial, kind, least, most, says) int32_t field;
+#include "Schedule/schedule_keys.def"
+} hd_schedule;
+
+/* ORDER KEYS: the numbers of the keys, in the printed order. */
+typedef enum hd_key {
+#define HD_WORD_KEY(KEY, ...) HD_KEY_##KEY,
+#define HD_TILE_KEY(KEY, ...) HD_KEY_##KEY,
+#define HD_WARPS_KEY(KEY, ...) HD_KEY_##KEY,
+#define HD_INT_KEY(KEY, ...) HD_KEY_##KEY,
+#include "Schedule/schedule_keys.def"
+  HD_N_KEYS
+} hd_key;
+
+/* All keys as they are before a problem says otherwise; no tile. */
+extern const hd_schedule hd_schedule_initial;
+
+/* What schedule_keys.def says of a key. */
+typedef enum hd_key_kind { HD_KEY_INT, HD_KEY_WORD, HD_KEY_PAIR, HD_KEY_TRIPLE } hd_key_kind;
+typedef struct hd_schedule_key {
+  const char *name;
+  hd_key_kind kind;
+  bool structural;
+  size_t at;                /* of its (first) value in the record */
+  int32_t least, most;      /* HD_KEY_INT */
+  const char *const *words; /* HD_KEY_WORD: by value, to NULL */
+  const char *says;
+} hd_schedule_key;
+extern const hd_schedule_key hd_schedule_keys[HD_N_KEYS];
+/* The word of a key's value: "zigzag". */
+static inline const char *hd_key_word(hd_key key, int32_t value) {
+  return hd_schedule_keys[key].words[value];
+}
+/* The key of a name, or of the name that it had in the last version (*old, may be NULL: whether
+ * it is one); HD_N_KEYS: none. */
+hd_key hd_schedule_key_find(const char *name, size_t len, bool *old);
+
+/* Values that a text gives to some of the keys. */
+typedef struct hd_schedule_words {
+  hd_schedule value; /* tile_k 0: the tile was given without */
+  uint32_t given;    /* bits of hd_key */
+  uint32_t renamed;  /* of those, the ones that were given by their name in the last version */
+} hd_schedule_words;
+
+static inline bool hd_words_have(const hd_schedule_words *words, hd_key key) {
+  return words->given >> key & 1;
+}
+
+/* Adds the words of a text (NULL: none) to those that are there, over them. HEDDLE_INVALID where a
+ * key is not known, comes twice in this text, or has no such value: the key, the value and the
+ * nearest legal one. */
+heddle_status hd_schedule_parse(heddle_context *ctx, hd_loc loc, const char *text,
+                                hd_schedule_words *words);
+/* A note where names of the last version were read: which, and what they are called now. */
+void hd_schedule_note_renamed(heddle_context *ctx, hd_loc loc, const hd_schedule_words *words);
+/* Each key that is given takes its value. */
+void hd_schedule_apply(const hd_schedule_words *words, hd_schedule *schedule);
+/* Each key already has the value that is given. */
+bool hd_schedule_matches(const hd_schedule *schedule, const hd_schedule_words *words);
+bool hd_schedule_equals(const hd_schedule *x, const hd_schedule *y);
+
+/* The canonical text: all keys; or those that are given. */
+void hd_schedule_print(const hd_schedule *schedule, char out[HD_SCHEDULE_TEXT]);
+void hd_schedule_print_words(const hd_schedule_words *words, char out[HD_SCHEDULE_TEXT]);
+/* A key's one, two or three numbers (how many is returned); of a word its enumerator. */
+int32_t hd_schedule_get(const hd_schedule *schedule, hd_key key, int32_t v[3]);
+void hd_schedule_set(hd_schedule *schedule, hd_key key, const int32_t v[3]);
+/* A key's value alone: "zigzag", "128x256x64". */
+enum { HD_KEY_VALUE_TEXT = 40 };
+void hd_schedule_print_key(const hd_schedule *schedule, hd_key key, char out[HD_KEY_VALUE_TEXT]);
+
+static inline bool hd_schedule_is_wgmma(const hd_schedule *s) {
+  return s->family == HD_FAMILY_WGMMA_SP;
+}
+static inline bool hd_schedule_is_mma(const hd_schedule *s) {
+  return s->family == HD_FAMILY_MMA_SP;
+}
+static inline bool hd_schedule_is_tensor(const hd_schedule *s) {
+  return s->family == HD_FAMILY_TCGEN05_SP;
+}
+/* The CTAs of a cluster multiply together: the first one issues, each holds half of B's columns. */
+static inline bool hd_schedule_is_pair(const hd_schedule *s) {
+  return hd_schedule_is_tensor(s) && s->cluster == 2;
+}
+/* CTAs of a cluster along k. */
+static inline int32_t hd_schedule_along_k(const hd_schedule *s) {
+  return s->reduce == HD_REDUCE_WORKSPACE ? 1 : s->split_k;
+}
+static inline bool hd_schedule_over_ring(const hd_schedule *s) {
+  return s->reduce == HD_REDUCE_RING;
+}
+/* CTAs share tiles over k, through partial sums. */
+static inline bool hd_schedule_shares_tiles(const hd_schedule *s) {
+  return s->split_k > 1 || s->stream_k;
+}
+
+#endif

@@ -1,0 +1,93 @@
+#include "Schedule/variants.h"
+
+/* Fastest first: ORDER VARIANTS. */
+static const hd_b_variant variants[] = {
+    {"tma_permuted", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, true, false},
+    {"tma_staged", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, false, true},
+    {"tma", HD_FAMILY_WGMMA_SP, HD_B_TMA, 16, false, false},
+    {"gather8", HD_FAMILY_WGMMA_SP, HD_B_GATHER, 8, false, false},
+    {"gather", HD_FAMILY_WGMMA_SP, HD_B_GATHER, 0, false, false},
+    {"cp_async16", HD_FAMILY_MMA_SP, HD_B_CP_ASYNC, 16, false, false},
+    {"cp_async4", HD_FAMILY_MMA_SP, HD_B_CP_ASYNC, 4, false, false},
+    {"ld_st", HD_FAMILY_MMA_SP, HD_B_LD_ST, 0, false, false},
+};
+
+int32_t hd_b_variant_align(const hd_b_variant *v, heddle_elem elem) {
+  int32_t bytes = heddle_elem_get(elem)->container_bits / 8;
+  return v->align > bytes ? v->align : bytes ? bytes : 1;
+}
+
+int32_t hd_run_align(const hd_problem *p, heddle_elem elem) {
+  int32_t bytes = hd_d_run(p) * heddle_elem_get(elem)->container_bits / 8;
+  return bytes < 16 ? bytes : 16;
+}
+
+bool hd_reads_c_rows(const hd_problem *p) { return p->c.op && !p->c.transposed; }
+bool hd_reads_bias_n(const hd_problem *p) { return p->bias.op && p->bias_along_n; }
+bool hd_reads_scale_n(const hd_problem *p) { return p->scale_b.op && !p->scale_b.one; }
+
+/* Else N, or an address, is left to the launch. */
+static bool always_permutes(const hd_problem *p) {
+  int64_t n = p->n.value ? p->n.value : p->n.divisible_by;
+  return n % (4 * hd_d_run(p)) == 0 && !hd_reads_c_rows(p) && !hd_reads_bias_n(p) &&
+         !hd_reads_scale_n(p);
+}
+
+/* tcgen05 reads B as wgmma does. */
+static bool serves(const hd_b_variant *v, const hd_schedule *s) {
+  return v->family == (hd_schedule_is_tensor(s) ? HD_FAMILY_WGMMA_SP : s->family);
+}
+
+static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule *s) {
+  if (!serves(v, s) || (v->staged && s->store != HD_STORE_STAGED))
+    return false;
+  bool named = s->b_path == v->path;
+  if (!named && s->b_path != HD_B_AUTO)
+    return false;
+  bool permuted = s->store == HD_STORE_PERMUTED;
+  if (v->permutes ? !permuted : permuted && v->path == HD_B_TMA && always_permutes(p))
+    return false;
+  int32_t bits = heddle_elem_get(p->b.elem)->container_bits;
+  int64_t pitch_bytes = p->b.ld * bits / 8;
+  /* Of a bucket, what serves frameworks' operands; what is misaligned takes the last kernel. */
+  if (hd_op_has(p->kernel, HD_ATTR_BUCKET) && v->align < HD_COPY_ALIGN &&
+      pitch_bytes % HD_COPY_ALIGN == 0)
+    return false;
+  return pitch_bytes % hd_b_variant_align(v, p->b.elem) == 0;
+}
+
+const hd_b_variant *hd_b_variant_get(const hd_problem *p, const hd_schedule *s, int i) {
+  for (size_t v = 0; v < HD_COUNT(variants); v++)
+    if (wanted(&variants[v], p, s) && i-- == 0)
+      return &variants[v];
+  return NULL;
+}
+
+heddle_status hd_b_variant_check(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (hd_b_variant_get(p, s, 0))
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, p->b.op->loc, "schedule.b-path",
+                  "b=%s cannot bring a B with a row pitch of %lld elements; nearest: b=auto",
+                  hd_key_word(HD_KEY_B_PATH, s->b_path), (long long)p->b.ld);
+}
+
+const hd_b_variant *hd_b_variant_match(const hd_problem *p, const hd_schedule *s, int64_t align) {
+  bool permuted = s->store == HD_STORE_PERMUTED, staged = s->store == HD_STORE_STAGED;
+  for (const hd_b_variant *v = variants; v < variants + HD_COUNT(variants); v++)
+    if (serves(v, s) && v->path == s->b_path && v->permutes == permuted && v->staged == staged &&
+        hd_b_variant_align(v, p->b.elem) == align)
+      return v;
+  return NULL;
+}
+
+/* A gathered B is not multicast; of a pair of CTAs each gathers its own half. */
+void hd_b_variant_narrow(const hd_b_variant *v, hd_schedule *s) {
+  bool falls_back = s->store == HD_STORE_PERMUTED || s->store == HD_STORE_STAGED;
+  s->b_path = v->path;
+  if (v->permutes || v->staged || falls_back)
+    s->store = v->permutes ? HD_STORE_PERMUTED : v->staged ? HD_STORE_STAGED : HD_STORE_QUAD;
+  if (v->path != HD_B_GATHER || hd_schedule_is_pair(s))
+    return;
+  s->cluster = 1;
+  s->multicast = HD_MULTICAST_B;
+}

@@ -1,0 +1,40 @@
+/* Sparse/prune_rank.h: which units of a group pruning keeps. */
+#ifndef HD_PRUNE_RANK_H
+#define HD_PRUNE_RANK_H
+
+#include "Sparse/sparse_rule.h"
+
+/* Ranks by magnitude are found through a table for 8-bit units; wider floats by two compares. */
+typedef struct hd_ranker {
+  const hd_sparse_rule *rule;
+  uint32_t infinity; /* of unit bits without the sign: above it is a NaN */
+  uint32_t of_byte[256];
+} hd_ranker;
+
+void hd_ranker_make(hd_ranker *ranker, heddle_elem elem, const hd_sparse_rule *rule);
+
+static inline uint32_t hd_ranker_of(const hd_ranker *r, uint32_t bits) {
+  if (r->rule->unit_bytes == 1)
+    return r->of_byte[bits];
+  bits &= r->rule->nonzero_mask;
+  return bits > r->infinity ? UINT32_MAX : bits;
+}
+
+/* The units that stay (bit i: unit i): those that fewer than `kept` others beat; a tie goes to the
+ * lower index. */
+static inline unsigned hd_ranker_winners(const hd_ranker *r, const uint8_t *group) {
+  const hd_sparse_rule *rule = r->rule;
+  uint32_t ranks[4];
+  unsigned stay = 0;
+  for (unsigned i = 0; i < rule->n_units; i++)
+    ranks[i] = hd_ranker_of(r, hd_unit_load(group + i * rule->unit_bytes, rule->unit_bytes));
+  for (unsigned i = 0; i < rule->n_units; i++) {
+    unsigned beaten_by = 0;
+    for (unsigned j = 0; j < rule->n_units; j++)
+      beaten_by += j < i ? ranks[j] >= ranks[i] : ranks[j] > ranks[i];
+    stay |= (unsigned)(beaten_by < rule->kept) << i;
+  }
+  return stay;
+}
+
+#endif

@@ -1,0 +1,32 @@
+#include "Support/parallel.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+typedef struct queue {
+  void (*work)(void *user, int32_t i);
+  void *user;
+  int n;
+  atomic_int next;
+} queue;
+
+static void *take_items(void *user) {
+  queue *q = user;
+  for (int i = atomic_fetch_add(&q->next, 1); i < q->n; i = atomic_fetch_add(&q->next, 1))
+    q->work(q->user, i);
+  return NULL;
+}
+
+void hd_parallel(int32_t n_jobs, int32_t n, void (*work)(void *user, int32_t i), void *user) {
+  enum { MOST = 64 };
+  pthread_t thread[MOST];
+  queue q = {.work = work, .user = user, .n = n};
+  int n_threads = 0;
+  while (n_threads < n_jobs - 1 && n_threads < MOST && n_threads < n - 1 &&
+         pthread_create(&thread[n_threads], NULL, take_items, &q) == 0)
+    n_threads++;
+  take_items(&q);
+  for (int i = 0; i < n_threads; i++)
+    pthread_join(thread[i], NULL);
+}

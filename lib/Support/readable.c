@@ -1,0 +1,48 @@
+#include "Support/readable.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "Support/arena.h"
+
+/* Bytes of the character at s (the Unicode standard, "Well-Formed UTF-8 Byte Sequences"); 0: it is
+ * none, or one that moves a terminal's cursor. */
+static size_t character_bytes(const unsigned char *s) {
+  static const struct {
+    unsigned char first, last, least, most; /* of the first byte, and of the second */
+  } forms[] = {{0xc2, 0xdf, 0x80, 0xbf}, {0xe0, 0xe0, 0xa0, 0xbf}, {0xe1, 0xec, 0x80, 0xbf},
+               {0xed, 0xed, 0x80, 0x9f}, {0xee, 0xef, 0x80, 0xbf}, {0xf0, 0xf0, 0x90, 0xbf},
+               {0xf1, 0xf3, 0x80, 0xbf}, {0xf4, 0xf4, 0x80, 0x8f}};
+  if (s[0] < 0x80)
+    return (s[0] >= ' ' && s[0] != 0x7f) || s[0] == '\n' || s[0] == '\t';
+  size_t n = s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4, i = 0;
+  while (i < HD_COUNT(forms) && (s[0] < forms[i].first || s[0] > forms[i].last))
+    i++;
+  if (i == HD_COUNT(forms) || s[1] < forms[i].least || s[1] > forms[i].most)
+    return 0;
+  for (size_t j = 2; j < n; j++)
+    if ((s[j] & 0xc0) != 0x80)
+      return 0;
+  return n;
+}
+
+size_t hd_readable(const char *text, char *out, size_t out_bytes) {
+  const unsigned char *from = (const unsigned char *)text;
+  size_t len = 0, room = out_bytes ? out_bytes - 1 : 0, end = 0;
+  while (*from) {
+    char escaped[5];
+    size_t n = character_bytes(from), n_out = n ? n : 4;
+    if (!n)
+      snprintf(escaped, sizeof escaped, "\\x%02x", *from);
+    if (end == len && len + n_out <= room) {
+      memcpy(out + len, n ? (const char *)from : escaped, n_out);
+      end += n_out;
+    }
+    len += n_out;
+    from += n ? n : 1;
+  }
+  if (out_bytes)
+    out[end] = '\0';
+  return len;
+}

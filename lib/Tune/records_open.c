@@ -1,0 +1,277 @@
+/* The file under the records: whose it is, of which version; statements that do not trust it. */
+#include "Tune/records_sql.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "Support/strbuf.h"
+
+/* "HDLR": what a file of ours is known by (PRAGMA application_id), from version 3 on. */
+#define APPLICATION_ID "1212435538"
+
+static const char schema[] =
+    "CREATE TABLE IF NOT EXISTS run(id TEXT PRIMARY KEY NOT NULL, started TEXT NOT NULL,"
+    " device TEXT NOT NULL CHECK(device <> ''), driver TEXT NOT NULL, power_limit_w REAL,"
+    " heddle TEXT NOT NULL, spec TEXT NOT NULL, seed INTEGER NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS measurement(run TEXT NOT NULL, product TEXT NOT NULL,"
+    " schedule TEXT NOT NULL, final INTEGER NOT NULL CHECK(final IN (0, 1)),"
+    " verdict TEXT NOT NULL"
+    " CHECK(verdict IN ('ok', 'wrong', 'refused', 'failed', 'crash', 'hang'))," /* ORDER VERDICTS */
+    " why TEXT, us REAL, us_min REAL, us_max REAL, predicted_us REAL, error REAL,"
+    " power_w REAL, sm_mhz INTEGER, at TEXT NOT NULL, sustained_us REAL,"
+    " PRIMARY KEY(product, schedule, run, final));"
+    "CREATE TABLE IF NOT EXISTS choice(run TEXT NOT NULL, product TEXT NOT NULL,"
+    " schedule TEXT NOT NULL, us REAL NOT NULL, default_schedule TEXT NOT NULL,"
+    " default_us REAL NOT NULL, n_legal INTEGER NOT NULL, n_measured INTEGER NOT NULL,"
+    " at TEXT NOT NULL, sustained_us REAL, default_sustained_us REAL,"
+    " PRIMARY KEY(product, run));"
+    "PRAGMA application_id = " APPLICATION_ID ";"
+    "PRAGMA user_version = 3;";
+
+/* From each version to the next: columns come last, as ALTER TABLE puts them. Version 3 has the
+ * columns of 2, and refuses what is not whole: a row that a failed allocation once stored with
+ * nothing for its device or verdict stays behind. */
+static const char *const upgrades[HD_RECORDS_VERSION] = {
+    [1] = "ALTER TABLE measurement ADD COLUMN sustained_us REAL;"
+          "ALTER TABLE choice ADD COLUMN sustained_us REAL;"
+          "ALTER TABLE choice ADD COLUMN default_sustained_us REAL;",
+    [2] = "ALTER TABLE run RENAME TO run_2; ALTER TABLE measurement RENAME TO measurement_2;"
+          "ALTER TABLE choice RENAME TO choice_2;"};
+static const char copy_from_2[] =
+    "INSERT OR IGNORE INTO run SELECT * FROM run_2;"
+    "INSERT OR IGNORE INTO measurement SELECT * FROM measurement_2 ORDER BY rowid;"
+    "INSERT OR IGNORE INTO choice SELECT * FROM choice_2 ORDER BY rowid;"
+    "DROP TABLE run_2; DROP TABLE measurement_2; DROP TABLE choice_2;";
+
+const hd_records_lack hd_records_lacks[HD_RECORDS_VERSION + 1] = {
+    [1] = {", NULL AS sustained_us", ", NULL AS sustained_us, NULL AS default_sustained_us"},
+    [2] = {"", ""},
+    [3] = {"", ""}};
+
+/* ---- SQLite ---- */
+
+/* A statement over all measurements of a year takes a fraction of it. */
+#define PATIENCE_SECONDS 10.0
+#define OPEN_SECONDS     0.5
+enum { STEPS_BETWEEN_LOOKS = 10000, MOST_VALUE_BYTES = 16 << 20 };
+
+static void be_patient(hd_records *r) {
+  r->deadline = hd_clock_seconds() + r->patience;
+}
+
+/* A strange file may hold what never ends: SQLite asks now and then whether to go on. */
+static int is_over(void *user) {
+  const hd_records *r = user;
+  return hd_clock_seconds() > r->deadline;
+}
+
+heddle_status hd_records_error(heddle_context *ctx, const hd_records *r, const char *what) {
+  int code = sqlite3_errcode(r->db);
+  bool malformed = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
+  hd_loc loc = {.file = sqlite3_db_filename(r->db, "main")};
+  if (code == SQLITE_NOMEM)
+    return hd_error(ctx, HEDDLE_NO_MEMORY, loc, "memory.size", "no memory to %s", what);
+  if (code == SQLITE_INTERRUPT)
+    return hd_error(ctx, HEDDLE_INVALID, loc, "records.endless",
+                    "it takes longer than %g s to %s; legal: what `heddle tune --db` wrote",
+                    r->patience, what);
+  return hd_error(ctx, malformed ? HEDDLE_INVALID : HEDDLE_ENVIRONMENT, loc, "records.sql",
+                  "cannot %s: %s%s", what, sqlite3_errmsg(r->db),
+                  code == SQLITE_NOTADB ? "; legal: what `heddle tune --db` wrote" : "");
+}
+
+heddle_status hd_records_prepare(heddle_context *ctx, hd_records *r, sqlite3_stmt **s,
+                                 const char *sql, const char *types, ...) {
+  va_list args;
+  int code = SQLITE_OK;
+  be_patient(r);
+  if (sqlite3_prepare_v2(r->db, sql, -1, s, NULL) != SQLITE_OK)
+    return hd_records_error(ctx, r, "prepare a statement");
+  va_start(args, types);
+  for (int i = 1; *types && code == SQLITE_OK; i++, types++)
+    if (*types == 't')
+      code = sqlite3_bind_text(*s, i, va_arg(args, const char *), -1, SQLITE_TRANSIENT);
+    else if (*types == 'i')
+      code = sqlite3_bind_int64(*s, i, va_arg(args, int64_t));
+    else
+      code = sqlite3_bind_double(*s, i, va_arg(args, double));
+  va_end(args);
+  if (code == SQLITE_OK)
+    return HEDDLE_OK;
+  heddle_status status = hd_records_error(ctx, r, "bind a value");
+  sqlite3_finalize(*s);
+  *s = NULL;
+  return status;
+}
+
+heddle_status hd_records_finish(heddle_context *ctx, hd_records *r, sqlite3_stmt *s,
+                                const char *what) {
+  int code = sqlite3_step(s);
+  heddle_status status = code == SQLITE_DONE ? HEDDLE_OK : hd_records_error(ctx, r, what);
+  sqlite3_finalize(s);
+  return status;
+}
+
+heddle_status hd_records_next(heddle_context *ctx, const hd_records *r, sqlite3_stmt *s,
+                              bool *row) {
+  *row = false;
+  if (sqlite3_errcode(r->db) == SQLITE_NOMEM)
+    return hd_records_error(ctx, r, "read");
+  int code = sqlite3_step(s);
+  *row = code == SQLITE_ROW;
+  return *row || code == SQLITE_DONE ? HEDDLE_OK : hd_records_error(ctx, r, "read");
+}
+
+const char *hd_records_text(sqlite3_stmt *s, int column) {
+  const unsigned char *text = sqlite3_column_text(s, column);
+  return text ? (const char *)text : "";
+}
+
+heddle_status hd_records_execute(heddle_context *ctx, hd_records *r, const char *sql,
+                                 const char *what) {
+  be_patient(r);
+  return sqlite3_exec(r->db, sql, NULL, NULL, NULL) == SQLITE_OK ? HEDDLE_OK
+                                                                 : hd_records_error(ctx, r, what);
+}
+
+/* ---- open ---- */
+
+/* user_version: 0 before the first run, then HD_RECORDS_VERSION; -1: it cannot be read. */
+static int version_of(hd_records *r) {
+  sqlite3_stmt *s;
+  if (hd_records_prepare(NULL, r, &s, "PRAGMA user_version", "") != HEDDLE_OK)
+    return -1;
+  int version = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int(s, 0) : -1;
+  sqlite3_finalize(s);
+  return version;
+}
+
+static heddle_status make_tables(heddle_context *ctx, hd_records *r) {
+  int before = version_of(r); /* another process may have been faster */
+  for (int v = before; v > 0 && v < HD_RECORDS_VERSION; v++)
+    HD_TRY(hd_records_execute(ctx, r, upgrades[v], "upgrade the database"));
+  HD_TRY(hd_records_execute(ctx, r, schema, "make the tables"));
+  return before > 0 && before < HD_RECORDS_VERSION
+             ? hd_records_execute(ctx, r, copy_from_2, "upgrade the database")
+             : HEDDLE_OK;
+}
+
+/* Brings the file up to this version, whole or not at all. */
+static heddle_status prepare_to_write(heddle_context *ctx, hd_records *r, const char *path) {
+  if (sqlite3_db_readonly(r->db, "main"))
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, (hd_loc){.file = path}, "records.readonly",
+                    "it can be read, but not written; legal: a copy of it as --db");
+  if (r->version == HD_RECORDS_VERSION)
+    return HEDDLE_OK;
+  HD_TRY(hd_records_execute(ctx, r, "BEGIN IMMEDIATE", "make the tables"));
+  heddle_status status = make_tables(ctx, r);
+  if (status == HEDDLE_OK)
+    status = hd_records_execute(ctx, r, "COMMIT", "make the tables");
+  if (status != HEDDLE_OK)
+    sqlite3_exec(r->db, "ROLLBACK", NULL, NULL, NULL);
+  return status;
+}
+
+/* Leaves the file as it is: tables of today's columns, in memory, stand before an older one's. */
+static heddle_status prepare_to_read(heddle_context *ctx, hd_records *r, const char *path) {
+  if (r->version == 0)
+    return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "records.version",
+                    "it holds no records: got version 0; legal: 1 to %d", HD_RECORDS_VERSION);
+  if (r->version >= 2) /* of the same columns */
+    return HEDDLE_OK;
+  hd_strbuf sql = {0};
+  hd_strbuf_printf(&sql,
+                   "PRAGMA temp_store = MEMORY;"
+                   "CREATE TEMP TABLE measurement AS SELECT *%s FROM main.measurement"
+                   " ORDER BY rowid;"
+                   "CREATE TEMP TABLE choice AS SELECT *%s FROM main.choice ORDER BY rowid;",
+                   hd_records_lacks[r->version].measurement, hd_records_lacks[r->version].choice);
+  heddle_status status = hd_records_execute(ctx, r, hd_strbuf_text(&sql), "read the database");
+  hd_strbuf_free(&sql);
+  return status;
+}
+
+/* The number that a query answers. */
+static heddle_status count_of(heddle_context *ctx, hd_records *r, const char *sql, int64_t *n) {
+  sqlite3_stmt *s;
+  bool row;
+  HD_TRY(hd_records_prepare(ctx, r, &s, sql, ""));
+  heddle_status status = hd_records_next(ctx, r, s, &row);
+  *n = row ? sqlite3_column_int64(s, 0) : 0;
+  sqlite3_finalize(s);
+  return status;
+}
+
+/* Is it ours: by its id (an older one has none), of plain tables, nothing that runs when it is
+ * read. */
+static heddle_status check_own(heddle_context *ctx, hd_records *r, const char *path) {
+  static const char tables[] = "('run', 'measurement', 'choice')";
+  char sql[400];
+  hd_loc loc = {.file = path};
+  int64_t id = 0, n_foreign = 0;
+  HD_TRY(count_of(ctx, r, "PRAGMA application_id", &id));
+  if (id != (r->version >= 3 ? atoll(APPLICATION_ID) : 0))
+    return hd_error(ctx, HEDDLE_INVALID, loc, "records.foreign",
+                    "it is another program's: got application id %lld, version %d; legal: what "
+                    "`heddle tune --db` wrote",
+                    (long long)id, r->version);
+  snprintf(sql, sizeof sql,
+           "SELECT count(*) FROM sqlite_master WHERE type IN ('view', 'trigger')"
+           " OR sql LIKE 'CREATE VIRTUAL%%' OR (name NOT IN %s AND type = 'table'"
+           " AND name NOT LIKE 'sqlite_%%')",
+           tables);
+  HD_TRY(count_of(ctx, r, sql, &n_foreign));
+  for (const char *name = "run\0measurement\0choice\0"; *name && n_foreign == 0;
+       name += strlen(name) + 1) {
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM pragma_table_xinfo('%s') WHERE hidden", name);
+    HD_TRY(count_of(ctx, r, sql, &n_foreign));
+  }
+  if (n_foreign)
+    return hd_error(ctx, HEDDLE_INVALID, loc, "records.foreign",
+                    "it holds views, triggers, other tables or computed columns; legal: what "
+                    "`heddle tune --db` wrote");
+  return HEDDLE_OK;
+}
+
+/* A later version may have other columns. */
+static heddle_status prepare_schema(heddle_context *ctx, hd_records *r, const char *path,
+                                    bool write) {
+  r->version = version_of(r);
+  if (r->version < 0)
+    return hd_records_error(ctx, r, "read the database");
+  if (r->version > HD_RECORDS_VERSION)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, (hd_loc){.file = path}, "records.version",
+                    "got records of version %d; legal: up to %d", r->version, HD_RECORDS_VERSION);
+  HD_TRY(check_own(ctx, r, path));
+  return write ? prepare_to_write(ctx, r, path) : prepare_to_read(ctx, r, path);
+}
+
+/* Nothing of a strange file runs, nor goes on for ever; nothing but statements changes tables. */
+static void distrust(hd_records *r) {
+  sqlite3_db_config(r->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+  sqlite3_db_config(r->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+  sqlite3_db_config(r->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+  sqlite3_db_config(r->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+  sqlite3_limit(r->db, SQLITE_LIMIT_LENGTH, MOST_VALUE_BYTES);
+  sqlite3_progress_handler(r->db, STEPS_BETWEEN_LOOKS, is_over, r);
+}
+
+/* Reading, too, may write: to take back what a killed writer had begun. */
+heddle_status hd_records_open_file(heddle_context *ctx, hd_records *r, const char *path,
+                                   bool write) {
+  int flags = SQLITE_OPEN_READWRITE | (write ? SQLITE_OPEN_CREATE : 0);
+  if (sqlite3_open_v2(path, &r->db, flags, NULL) != SQLITE_OK)
+    return hd_error(ctx, write ? HEDDLE_ENVIRONMENT : HEDDLE_NOT_FOUND, (hd_loc){.file = path},
+                    "records.open", "cannot open it: %s", sqlite3_errmsg(r->db));
+  sqlite3_busy_timeout(r->db, 10000);
+  distrust(r);
+  r->patience = OPEN_SECONDS;
+  heddle_status status = prepare_schema(ctx, r, path, write);
+  r->patience = PATIENCE_SECONDS;
+  return status;
+}

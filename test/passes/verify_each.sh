@@ -1,0 +1,10 @@
+#!/bin/sh
+# verify_each.sh HEDDLE_OPT FILES: the whole pipeline over each problem, verified behind every pass.
+opt=$1
+shift
+failed=0
+for file in "$@"; do
+  "$opt" "$file" --passes all --verify-each -o /dev/null || { echo "FAILED $file"; failed=1; }
+done
+echo "$# problems, failed=$failed"
+exit $failed

@@ -1,0 +1,179 @@
+/* Schedules for ranges of a size: the text, and what is chosen. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "Choice/bucket_choose.h"
+#include "Schedule/legality.h"
+#include "Support/arena.h"
+
+static void a_plan_is_printed_as_it_is_read(void **state) {
+  (void)state;
+  static const char text[] = "n<=16: tile=64x16; n<=128: tile=128x128 stages=4; tile=128x256";
+  hd_bucket_plan plan;
+  hd_strbuf out = {0};
+  assert_int_equal(hd_bucket_plan_parse(NULL, HD_NOWHERE, text, &plan), HEDDLE_OK);
+  hd_bucket_plan_print(&plan, &out);
+  assert_string_equal(hd_strbuf_text(&out), text);
+  assert_int_equal(hd_bucket_plan_find(&plan, 16) - plan.list, 0);
+  assert_int_equal(hd_bucket_plan_find(&plan, 17) - plan.list, 1);
+  assert_int_equal(hd_bucket_plan_find(&plan, 129) - plan.list, 2);
+  hd_strbuf_free(&out);
+}
+
+static void a_broken_plan_is_refused(void **state) {
+  (void)state;
+  static const char *const broken[] = {"n<=16: tile=64x16", "n<=16: a=desc; n<=16: a=reg; b=tma",
+                                       "n<=16: a=desc; m<=32: a=reg; b=tma",
+                                       "q<=16: a=desc; b=tma", "n<=0: a=desc; b=tma",
+                                       "n<=x: a=desc; b=tma", "a=desc; b=tma", "n<=16; b=tma"};
+  for (size_t i = 0; i < HD_COUNT(broken); i++) {
+    hd_bucket_plan plan;
+    if (hd_bucket_plan_parse(NULL, HD_NOWHERE, broken[i], &plan) != HEDDLE_INVALID)
+      fail_msg("taken: %s", broken[i]);
+  }
+}
+
+static hd_front front_of(const char *target, int64_t m, int64_t k, int64_t max) {
+  hd_strbuf text = {0};
+  hd_pass_context pass = {0};
+  hd_front front;
+  hd_strbuf_printf(
+      &text,
+      "module version=1 level=problem sync=none\n"
+      "kernel {name = \"k\", target = \"%s\"} {\n"
+      "%%m: i32 = size {dim = m, value = %lld}\n%%n: i32 = size {dim = n, max = %lld}\n"
+      "%%k: i32 = size {dim = k, value = %lld}\n"
+      "%%a: matrix<bf16> = sparse %%m, %%k {type = bf16}\n"
+      "%%b: matrix<bf16> = dense %%k, %%n {type = bf16, operand = b, order = k_major}\n"
+      "%%x: matrix<f32> = matmul %%a, %%b {acc = f32}\n"
+      "store %%x {type = bf16, order = col_major}\n}\n",
+      target, (long long)m, (long long)max, (long long)k);
+  assert_int_equal(hd_front_parse(&pass, NULL, hd_strbuf_text(&text), text.len, &front),
+                   HEDDLE_OK);
+  hd_strbuf_free(&text);
+  return front;
+}
+
+/* Each bucket is legal, borders rise, no larger than the size's max. */
+static void check_plan(const hd_front *front, const hd_bucket_plan *plan, int64_t max) {
+  int64_t before = 0;
+  assert_in_range(plan->n, 1, HD_MOST_BUCKETS);
+  for (int32_t i = 0; i < plan->n; i++) {
+    hd_schedule_words s = {0};
+    bool is_last = i + 1 == plan->n;
+    assert_int_equal(hd_schedule_parse(NULL, HD_NOWHERE, plan->list[i].schedule, &s), HEDDLE_OK);
+    assert_true(hd_schedule_fits(&front->problem, &s.value));
+    assert_true(is_last ? plan->list[i].to == 0 : plan->list[i].to > before);
+    assert_true(plan->list[i].to < max);
+    before = plan->list[i].to;
+  }
+}
+
+static void few_columns_and_many_take_different_tiles(void **state) {
+  (void)state;
+  static const char *const targets[] = {"sm_80", "sm_90a", "sm_100a", "sm_120a"};
+  hd_tuned *tuned;
+  assert_int_equal(heddle_tuned_shipped(NULL, &tuned), HEDDLE_OK);
+  for (size_t i = 0; i < HD_COUNT(targets); i++) {
+    hd_front front = front_of(targets[i], 4096, 4096, 65536);
+    hd_bucket_options options = {.tuned = tuned};
+    hd_bucket_plan plan;
+    hd_schedule_words few = {0}, many = {0};
+    assert_int_equal(hd_bucket_choose(NULL, &front, &options, &plan), HEDDLE_OK);
+    check_plan(&front, &plan, 65536);
+    assert_int_equal(hd_schedule_parse(NULL, HD_NOWHERE, plan.list[0].schedule, &few), HEDDLE_OK);
+    const char *last = plan.list[plan.n - 1].schedule;
+    assert_int_equal(hd_schedule_parse(NULL, HD_NOWHERE, last, &many), HEDDLE_OK);
+    assert_true(few.value.tile_n <= 32 && many.value.tile_n >= 128);
+    hd_front_free(&front);
+  }
+  heddle_tuned_free(tuned);
+}
+
+/* What was measured at a size is what a launch of that size takes. */
+static void measured_choices_are_kept(void **state) {
+  (void)state;
+  static const int64_t measured[] = {1, 64, 128, 256, 4096};
+  hd_tuned *tuned;
+  hd_front front = front_of("sm_90a", 4096, 4096, 65536);
+  assert_int_equal(heddle_tuned_shipped(NULL, &tuned), HEDDLE_OK);
+  hd_bucket_options options = {.tuned = tuned};
+  hd_bucket_plan plan;
+  assert_int_equal(hd_bucket_choose(NULL, &front, &options, &plan), HEDDLE_OK);
+  for (size_t i = 0; i < HD_COUNT(measured); i++) {
+    const int64_t mnk[] = {0, measured[i], 0};
+    const hd_tuned_entry *entry;
+    hd_schedule s;
+    char text[HD_SCHEDULE_TEXT];
+    assert_int_equal(hd_choose_for_sizes(NULL, &front, tuned, mnk, &entry, &s), HEDDLE_OK);
+    hd_schedule_print(&s, text);
+    assert_string_equal(hd_bucket_plan_find(&plan, measured[i])->schedule, text);
+  }
+  heddle_tuned_free(tuned);
+  hd_front_free(&front);
+}
+
+/* A choice's tile is taken in both orders of D, each with a store that is legal there. */
+static void the_order_of_d_keeps_the_tile(void **state) {
+  (void)state;
+  hd_tuned *tuned;
+  assert_int_equal(heddle_tuned_shipped(NULL, &tuned), HEDDLE_OK);
+  for (size_t i = 0; i < hd_tuned_count(tuned); i++) {
+    const hd_tuned_entry *choice = hd_tuned_get(tuned, i);
+    hd_product product = choice->product;
+    hd_front front;
+    hd_schedule s;
+    hd_schedule_words words = {0};
+    product.d_col_major = !product.d_col_major;
+    if (hd_tune_lookup(tuned, &product))
+      continue; /* it has a choice of its own */
+    assert_int_equal(hd_product_build(NULL, HD_NOWHERE, &product, &front), HEDDLE_OK);
+    assert_ptr_equal(hd_tune_pick(tuned, &front.problem, &product, &s), choice);
+    assert_int_equal(hd_schedule_parse(NULL, HD_NOWHERE, choice->schedule, &words), HEDDLE_OK);
+    assert_int_equal(s.tile_m, words.value.tile_m);
+    assert_int_equal(s.tile_n, words.value.tile_n);
+    assert_int_equal(s.stages, words.value.stages);
+    hd_front_free(&front);
+  }
+  heddle_tuned_free(tuned);
+}
+
+static void the_users_borders_stand(void **state) {
+  (void)state;
+  static const int64_t border[] = {16, 17, 500};
+  hd_front front = front_of("sm_90a", 8192, 8192, 65536);
+  hd_bucket_options options = {.border = border, .n_borders = 3};
+  hd_bucket_plan plan;
+  assert_int_equal(hd_bucket_choose(NULL, &front, &options, &plan), HEDDLE_OK);
+  check_plan(&front, &plan, 65536);
+  assert_int_equal(plan.n, 4);
+  for (int i = 0; i < 3; i++)
+    assert_int_equal(plan.list[i].to, border[i]);
+  hd_front_free(&front);
+}
+
+static void fixed_sizes_have_no_buckets(void **state) {
+  (void)state;
+  hd_front front = front_of("sm_90a", 4096, 4096, 65536);
+  hd_bucket_plan plan;
+  front.problem.n.value = 64;
+  assert_int_equal(hd_bucket_choose(NULL, &front, NULL, &plan), HEDDLE_INVALID);
+  hd_front_free(&front);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_plan_is_printed_as_it_is_read),
+      cmocka_unit_test(a_broken_plan_is_refused),
+      cmocka_unit_test(few_columns_and_many_take_different_tiles),
+      cmocka_unit_test(measured_choices_are_kept),
+      cmocka_unit_test(the_order_of_d_keeps_the_tile),
+      cmocka_unit_test(the_users_borders_stand),
+      cmocka_unit_test(fixed_sizes_have_no_buckets),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

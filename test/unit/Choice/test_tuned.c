@@ -1,0 +1,312 @@
+/* Tuned choices in memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/file.h"
+#include "Support/strbuf.h"
+#include "Choice/tuned.h"
+
+static hd_product product(int64_t m, int64_t n, int64_t k) {
+  hd_product p = {.target = "sm_90a", .a = HEDDLE_BF16, .b = HEDDLE_BF16, .acc = HEDDLE_F32,
+                  .d = HEDDLE_BF16, .m = m, .n = n, .k = k};
+  return p;
+}
+
+static hd_tuned *read_table(const char *json, size_t n_bytes) {
+  char *folder;
+  hd_tuned *tuned = NULL;
+  hd_strbuf path = {0};
+  assert_int_equal(hd_file_tempdir(NULL, NULL, &folder), HEDDLE_OK);
+  hd_strbuf_printf(&path, "%s/t.json", folder);
+  assert_int_equal(hd_file_write(NULL, hd_strbuf_text(&path), json, n_bytes), HEDDLE_OK);
+  assert_int_equal(heddle_tuned_read(NULL, hd_strbuf_text(&path), &tuned), HEDDLE_OK);
+  assert_int_equal(hd_file_remove(NULL, folder), HEDDLE_OK);
+  hd_strbuf_free(&path);
+  free(folder);
+  return tuned;
+}
+
+/* n x n products; the schedule names the sizes. */
+static hd_tuned *table(int n) {
+  hd_strbuf json = {0};
+  char name[HD_PRODUCT_TEXT];
+  hd_strbuf_add(&json, "{\"version\": 1, \"choices\": [");
+  for (int i = 0; i < n * n; i++) {
+    hd_product p = product(64 << i / n, 8 << i % n, 4096);
+    hd_product_print(&p, name);
+    hd_strbuf_printf(&json,
+                     "%s{\"product\": \"%s\", \"schedule\": \"raster_group=%d\", \"us\": %d}",
+                     i ? "," : "", name, i + 1, i + 1);
+  }
+  hd_strbuf_add(&json, "]}");
+  hd_tuned *tuned = read_table(json.text, json.len);
+  hd_strbuf_free(&json);
+  return tuned;
+}
+
+static void every_product_is_found(void **state) {
+  (void)state;
+  enum { N = 12 };
+  hd_tuned *t = table(N);
+  char schedule[32];
+  assert_int_equal(hd_tuned_count(t), N * N);
+  for (int i = 0; i < N * N; i++) {
+    hd_product p = product(64 << i / N, 8 << i % N, 4096);
+    const hd_tuned_entry *e = hd_tune_lookup(t, &p);
+    assert_non_null(e);
+    snprintf(schedule, sizeof schedule, "raster_group=%d", i + 1);
+    assert_string_equal(e->schedule, schedule);
+    p.k++;
+    assert_null(hd_tune_lookup(t, &p));
+    p.k--;
+    p.weights_ready = true;
+    assert_null(hd_tune_lookup(t, &p));
+    p.a = HEDDLE_F16;
+    assert_null(hd_tune_lookup(t, &p));
+  }
+  heddle_tuned_free(t);
+}
+
+static void the_nearest_is_within_twice(void **state) {
+  (void)state;
+  hd_tuned *t = table(2); /* m 64, 128; n 8, 16 */
+  hd_product p = product(100, 15, 5000);
+  assert_string_equal(hd_tune_nearest(t, &p)->schedule, "raster_group=4");
+  p.n = 9;
+  assert_string_equal(hd_tune_nearest(t, &p)->schedule, "raster_group=3");
+  p.n = 33;
+  assert_null(hd_tune_nearest(t, &p));
+  p.n = 32;
+  assert_non_null(hd_tune_nearest(t, &p));
+  for (int64_t k = 2047; k <= 8193; k += 8193 - 2047) { /* of 4096 */
+    p.k = k;
+    assert_null(hd_tune_nearest(t, &p));
+  }
+  p.k = 8192;
+  assert_non_null(hd_tune_nearest(t, &p));
+  p.a = p.b = HEDDLE_F16; /* as wide */
+  assert_non_null(hd_tune_nearest(t, &p));
+  p.a = p.b = HEDDLE_E4M3;
+  assert_null(hd_tune_nearest(t, &p));
+  p.a = p.b = HEDDLE_BF16;
+  p.b_mn_major = true;
+  assert_null(hd_tune_nearest(t, &p));
+  heddle_tuned_free(t);
+}
+
+/* What stands for a product of other types, as wide or not; the model would take neither. */
+static void types_as_wide_share_a_choice(void **state) {
+  (void)state;
+  static const struct {
+    heddle_elem elem;
+    int64_t k;
+    const char *group;
+  } cases[] = {
+      {HEDDLE_F16, 4096, "raster_group=3 "}, {HEDDLE_F16, 4100, ""}, {HEDDLE_E4M3, 4096, ""}};
+  hd_tuned *t = table(2);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    hd_product p = product(128, 8, cases[i].k);
+    p.a = p.b = p.d = cases[i].elem;
+    char *text = hd_product_problem(&p), schedule[HEDDLE_SCHEDULE_BYTES] = "?";
+    assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, NULL, schedule),
+                     HEDDLE_OK);
+    assert_non_null(strstr(schedule, cases[i].group));
+    assert_int_equal(schedule[0] == '\0', cases[i].group[0] == '\0');
+    free(text);
+  }
+  heddle_tuned_free(t);
+}
+
+static void integers_are_nearer_to_integers(void **state) {
+  (void)state;
+  static const char json[] =
+      "{\"version\": 1, \"choices\": ["
+      "{\"product\": \"sm_90a a=e4m3 b=e4m3 acc=f32 d=bf16 m=64 n=8 k=64 k_major row_major\","
+      " \"schedule\": \"raster_group=1\"},"
+      "{\"product\": \"sm_90a a=s8 b=s8 acc=s32 d=bf16 m=64 n=8 k=64 k_major row_major\","
+      " \"schedule\": \"raster_group=2\"}]}";
+  hd_tuned *t = read_table(json, strlen(json));
+  hd_product p = product(64, 8, 64);
+  p.a = p.b = HEDDLE_U8, p.acc = HEDDLE_S32;
+  assert_string_equal(hd_tune_nearest(t, &p)->schedule, "raster_group=2");
+  p.a = p.b = HEDDLE_E5M2, p.acc = HEDDLE_F32;
+  assert_string_equal(hd_tune_nearest(t, &p)->schedule, "raster_group=1");
+  heddle_tuned_free(t);
+}
+
+static void an_empty_table(void **state) {
+  (void)state;
+  hd_tuned *t = table(0);
+  hd_product p = product(64, 8, 64);
+  assert_null(hd_tune_lookup(t, &p));
+  assert_null(hd_tune_nearest(t, &p));
+  heddle_tuned_free(t);
+}
+
+static void an_embedder_asks_with_a_text(void **state) {
+  (void)state;
+  hd_tuned *t = table(2);
+  hd_product p = product(128, 8, 4096);
+  char *text = hd_product_problem(&p), schedule[HEDDLE_SCHEDULE_BYTES];
+  static const int64_t fixed[3] = {0};
+  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule),
+                   HEDDLE_OK);
+  assert_non_null(strstr(schedule, "raster_group=3 "));
+  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, NULL, schedule),
+                   HEDDLE_OK);
+  assert_non_null(strstr(schedule, "raster_group=3 "));
+  heddle_module *module = NULL;
+  schedule[0] = '\0';
+  assert_int_equal(heddle_module_parse(NULL, NULL, text, strlen(text), &module), HEDDLE_OK);
+  for (int i = 0; i < 2; i++) /* it stays as it is */
+    assert_int_equal(heddle_tuned_pick_module(NULL, t, module, NULL, fixed, schedule), HEDDLE_OK);
+  assert_non_null(strstr(schedule, "raster_group=3 "));
+  heddle_module_free(module);
+  free(text);
+  p.weights_ready = true; /* nothing was tuned for that: what was without it */
+  text = hd_product_problem(&p);
+  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule),
+                   HEDDLE_OK);
+  assert_non_null(strstr(schedule, "raster_group=3 "));
+  free(text);
+  p.k = 16384; /* far from all */
+  text = hd_product_problem(&p);
+  assert_int_equal(heddle_tuned_pick(NULL, t, text, strlen(text), NULL, fixed, schedule),
+                   HEDDLE_OK);
+  assert_string_equal(schedule, "");
+  free(text);
+  static const char nonsense[] = "nonsense";
+  assert_int_equal(heddle_tuned_pick(NULL, t, nonsense, strlen(nonsense), NULL, fixed, schedule),
+                   HEDDLE_INVALID);
+  heddle_tuned_free(t);
+}
+
+static void sizes_that_no_launch_has(void **state) {
+  (void)state;
+  static const int64_t wrong[][3] = {{0, -1, 0}, {127, 0, 0}, {0, 9, 0}, {0, 0, 1 << 30}};
+  hd_tuned *t = table(2);
+  hd_product p = product(128, 8, 4096);
+  char *text = hd_product_problem(&p), schedule[HEDDLE_SCHEDULE_BYTES] = "as it was";
+  heddle_context *ctx = heddle_context_create();
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_int_equal(heddle_tuned_pick(ctx, t, text, strlen(text), NULL, wrong[i], schedule),
+                     HEDDLE_INVALID);
+    assert_string_equal(heddle_context_get(ctx, i)->rule, "tuned.size");
+    assert_string_equal(schedule, "as it was");
+  }
+  heddle_context_free(ctx);
+  free(text);
+  heddle_tuned_free(t);
+}
+
+static void names_of_products(void **state) {
+  (void)state;
+  char text[HD_PRODUCT_TEXT], again[HD_PRODUCT_TEXT];
+  hd_product p = product(1, 2, 4), q;
+  p.d_col_major = p.b_mn_major = true;
+  hd_product_print(&p, text);
+  assert_string_equal(text, "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 mn_major col_major");
+  assert_int_equal(hd_product_parse(NULL, text, &q), HEDDLE_OK);
+  hd_product_print(&q, again);
+  assert_string_equal(text, again);
+  strcat(text, " weights_ready");
+  assert_int_equal(hd_product_parse(NULL, text, &q), HEDDLE_OK);
+  assert_true(q.weights_ready);
+  hd_product_print(&q, again);
+  assert_string_equal(text, again);
+  static const char *const bad[] = {
+      "", "sm_90a", "sm_90a a=bf16 b=bf16 acc=f32 d=bf17 m=1 n=2 k=4 k_major row_major",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=0 n=2 k=4 k_major row_major",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 row_major k_major",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major always"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    assert_int_equal(hd_product_parse(NULL, bad[i], &q), HEDDLE_INVALID);
+}
+
+/* A grid's line, and the product that it is; NULL: refused by that rule. */
+static void lines_of_a_grid(void **state) {
+  (void)state;
+  static const struct {
+    const char *line, *product, *rule;
+  } cases[] = {
+      {"bf16 64 128 8", "a=bf16 b=bf16 acc=f32 d=bf16 m=64 n=8 k=128 k_major row_major", NULL},
+      {"tf32 1 4 1048576 bf16 col_major",
+       "a=tf32 b=tf32 acc=f32 d=bf16 m=1 n=1048576 k=4 k_major col_major", NULL},
+      {"e4m3xe5m2 64 128 8 f32 row_major weights_ready",
+       "a=e4m3 b=e5m2 acc=f32 d=f32 m=64 n=8 k=128 k_major row_major weights_ready", NULL},
+      {"s8 64 128 8", "a=s8 b=s8 acc=s32 d=bf16 m=64 n=8 k=128 k_major row_major", NULL},
+      {"bf17 64 128 8", NULL, "tune.type"},
+      {"e4m3x 64 128 8", NULL, "tune.type"},
+      {"bf16 64 128 8 bf17", NULL, "tune.type"},
+      {"bf16 64 128 8 bf16 k_major", NULL, "tune.order"},
+      {"bf16 64 128 8 bf16 row_major ready", NULL, "tune.promise"},
+      {"bf16 64 128", NULL, "tune.grid"},
+      {"bf16 64 128 8 bf16 row_major weights_ready bf16 64 128 9", NULL, "tune.grid"},
+      {"bf16 0 128 8", NULL, "tune.grid"},
+      {"bf16 64 128 1048577", NULL, "tune.grid"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[HD_PRODUCT_TEXT];
+    hd_product p;
+    heddle_context *ctx = heddle_context_create();
+    heddle_status status =
+        hd_product_line(ctx, (hd_loc){"grid", 1, 1}, "sm_90a", cases[i].line, &p);
+    assert_int_equal(status, cases[i].rule ? HEDDLE_INVALID : HEDDLE_OK);
+    if (cases[i].rule) {
+      assert_string_equal(heddle_context_get(ctx, 0)->rule, cases[i].rule);
+    } else {
+      hd_product_print(&p, text);
+      assert_string_equal(text + strlen("sm_90a "), cases[i].product);
+    }
+    heddle_context_free(ctx);
+  }
+}
+
+static void the_shipped_choices(void **state) {
+  (void)state;
+  hd_tuned *t = NULL;
+  hd_product p = product(4096, 16, 4096);
+  assert_int_equal(heddle_tuned_shipped(NULL, &t), HEDDLE_OK);
+  assert_true(hd_tuned_count(t) > 200);
+  assert_non_null(hd_tune_lookup(t, &p));
+  heddle_tuned_free(t);
+}
+
+static void a_database_is_the_tools(void **state) {
+  (void)state;
+  char *folder;
+  hd_tuned *t = NULL;
+  hd_strbuf path = {0};
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(hd_file_tempdir(NULL, NULL, &folder), HEDDLE_OK);
+  hd_strbuf_printf(&path, "%s/t.db", folder);
+  assert_int_equal(hd_file_write(NULL, hd_strbuf_text(&path), "SQLite format 3\0", 17), HEDDLE_OK);
+  assert_int_equal(heddle_tuned_read(ctx, hd_strbuf_text(&path), &t), HEDDLE_UNSUPPORTED);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "tuned.database");
+  assert_null(t);
+  assert_int_equal(hd_file_remove(NULL, folder), HEDDLE_OK);
+  hd_strbuf_free(&path);
+  free(folder);
+  heddle_context_free(ctx);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_shipped_choices), cmocka_unit_test(a_database_is_the_tools),
+      cmocka_unit_test(every_product_is_found),
+      cmocka_unit_test(the_nearest_is_within_twice),
+      cmocka_unit_test(types_as_wide_share_a_choice),
+      cmocka_unit_test(integers_are_nearer_to_integers),
+      cmocka_unit_test(an_empty_table),
+      cmocka_unit_test(an_embedder_asks_with_a_text),
+      cmocka_unit_test(sizes_that_no_launch_has),
+      cmocka_unit_test(names_of_products),
+      cmocka_unit_test(lines_of_a_grid),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,114 @@
+/* Small kernels for collectives, scopes and fences: the executing lane in its membermask, what a
+ * fence of a scope orders, what a proxy fence does not release. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "micro.h"
+
+#define SHFL(mask) "shfl.sync.idx.b32 %r6, %r0, 0, 31, " mask ";\n"
+#define ELECT(mask) "elect.sync %r6|%p5, " mask ";\n"
+#define HALF_MASK /* %r7: the mask of the lane's half of its warp; %p5: the lower half */ \
+  "mov.u32 %r5, %laneid; setp.lt.u32 %p5, %r5, 16; selp.b32 %r7, 65535, -65536, %p5;\n"
+
+/* Rank 0 of two CTAs in a cluster, or of two of the grid, writes its word and raises a flag; the
+ * other one asks for the flag and reads. `before`, `after`: what orders either. */
+#define FLAG(rank, store, before, after, load)                                              \
+  "setp.ne.u32 %p6, " rank ", 0; @!%p0 bra X; @%p6 bra R;\n"                                \
+  "st.global.b32 [%rd1], %r0; mov.b32 %r5, 1;\n" before store " [%rd2], %r5; bra X;\n"      \
+  "R: " load " %r5, [%rd2]; setp.ne.u32 %p5, %r5, 1; @%p5 bra R;\n" after                   \
+  "ld.global.b32 %r6, [%rd1]; X:\n"
+#define RELAXED_FLAG(rank, scope, before, after) \
+  FLAG(rank, "st.relaxed." scope ".global.b32", before, after, "ld.relaxed." scope ".global.b32")
+
+/* Thread 0 and thread 32 of a CTA, by a flag in shared memory. */
+#define CTA_FLAG(before, store, load, after)                                                  \
+  "@%p0 st.shared.b32 [%r1+512], 0; bar.sync 0; setp.eq.u32 %p6, %r0, 32;\n"                  \
+  "@!%p0 bra M; st.shared.b32 [%r1], %r0; mov.b32 %r5, 1;\n" before store                     \
+  " [%r1+512], %r5; bra X; M: @!%p6 bra X;\n"                                                 \
+  "R: " load " %r5, [%r1+512]; setp.ne.u32 %p5, %r5, 1; @%p5 bra R;\n" after                  \
+  "ld.shared.b32 %r6, [%r1]; X:\n"
+
+static const micro cases[] = {
+    /* PTX ISA, shfl.sync, vote.sync, elect.sync, redux.sync, bar.warp.sync: undefined where the
+     * executing thread is not in membermask */
+    {"shfl by all", NULL, 0, 0, false, SHFL("-1")},
+    {"shfl by a lane that is not in its mask", "membermask", 0, 0, false, SHFL("-2")},
+    {"shfl by halves, each with its mask", NULL, 0, 0, false,
+     HALF_MASK "and.b32 %r8, %r5, 16; shfl.sync.idx.b32 %r6, %r0, %r8, 31, %r7;\n"
+               "add.s32 %r8, %r8, %r0; sub.s32 %r8, %r8, %r5; and.b32 %r9, %r5, 16;\n"
+               "setp.ne.u32 %p6, %r6, %r8; @%p6 trap;\n"},
+    {"shfl by halves, one late, each with its mask", NULL, 0, 0, false,
+     HALF_MASK "@%p5 bra S; add.s32 %r9, %r0, 1;\nS: shfl.sync.idx.b32 %r6, %r0, %r5, 31, %r7;\n"},
+    {"the same, by the other half's mask", "membermask", 0, 0, false,
+     HALF_MASK "not.b32 %r7, %r7; shfl.sync.idx.b32 %r6, %r0, %r5, 31, %r7;\n"},
+    {"shfl of a lane outside of the mask", "shfl", 0, 0, false,
+     HALF_MASK "shfl.sync.idx.b32 %r6, %r0, 0, 31, %r7;\n"},
+    {"elect by a lane that is not in its mask", "membermask", 0, 0, false, ELECT("1")},
+    {"vote by a lane that is not in its mask", "membermask", 0, 0, false,
+     "vote.sync.ballot.b32 %r6, %p0, 0x7fffffff;\n"},
+    {"redux by a lane that is not in its mask", "membermask", 0, 0, false,
+     "redux.sync.add.u32 %r6, %r0, 0xfffffffe;\n"},
+    {"bar.warp.sync by a lane that is not in its mask", "membermask", 0, 0, false,
+     "bar.warp.sync 0xffff;\n"},
+    {"bar.warp.sync by halves", NULL, 0, 0, false,
+     HALF_MASK STORE_MINE "bar.warp.sync %r7; xor.b32 %r8, %r4, 4; ld.shared.b32 %r6, [%r8];\n"},
+    {"bar.warp.sync by halves, read across", "race", 0, 0, false,
+     HALF_MASK STORE_MINE "bar.warp.sync %r7; xor.b32 %r8, %r4, 64; ld.shared.b32 %r6, [%r8];\n"},
+
+    /* fence.mbarrier_init releases the initialisations through a relaxed cluster barrier; a proxy
+     * fence is no release */
+    {"an init behind a proxy fence and a relaxed cluster barrier", "R4", 2, 2, false,
+     MBAR("64") "fence.proxy.async;\n" RELAXED REMOTE
+                "@%p2 bra C; mbarrier.arrive.shared::cluster.b64 _, [%r9+2048]; bra X;\n"
+                "C: " SPIN("%r1+2048", "0") "X: " CLUSTER},
+    {"an init behind a proxy fence and a cluster barrier", NULL, 2, 2, false,
+     MBAR("64") "fence.proxy.async;\n" CLUSTER REMOTE
+                "@%p2 bra C; mbarrier.arrive.shared::cluster.b64 _, [%r9+2048]; bra X;\n"
+                "C: " SPIN("%r1+2048", "0") "X: " CLUSTER},
+
+    /* PTX ISA, Release and Acquire Patterns: a fence, then a relaxed store; a relaxed load, then a
+     * fence; both scopes hold the other thread */
+    {"a relaxed flag in shared memory, fences of the CTA", NULL, 0, 0, false,
+     CTA_FLAG("fence.acq_rel.cta;", "st.relaxed.cta.shared.b32", "ld.relaxed.cta.shared.b32",
+              "fence.acq_rel.cta;")},
+    {"the same, no fence before the store", "race", 0, 0, false,
+     CTA_FLAG("", "st.relaxed.cta.shared.b32", "ld.relaxed.cta.shared.b32", "fence.acq_rel.cta;")},
+    {"the same, no fence behind the load", "race", 0, 0, false,
+     CTA_FLAG("fence.acq_rel.cta;", "st.relaxed.cta.shared.b32", "ld.relaxed.cta.shared.b32", "")},
+    {"a fence, then a relaxed flag, acquired", NULL, 0, 0, false,
+     CTA_FLAG("fence.acq_rel.cta;", "st.relaxed.cta.shared.b32", "ld.acquire.cta.shared.b32", "")},
+    {"a released flag, relaxed loads, a fence", NULL, 0, 0, false,
+     CTA_FLAG("", "st.release.cta.shared.b32", "ld.relaxed.cta.shared.b32", "fence.acquire.cta;")},
+    {"a volatile flag and membar.cta", NULL, 0, 0, false,
+     CTA_FLAG("membar.cta;", "st.volatile.shared.b32", "ld.volatile.shared.b32", "membar.cta;")},
+    {"a relaxed flag between CTAs of a cluster, fences of the cluster", NULL, 2, 2, false,
+     RELAXED_FLAG("%r2", "cluster", "fence.acq_rel.cluster;", "fence.acq_rel.cluster;")},
+    {"the same, fences of the GPU", NULL, 2, 2, false,
+     RELAXED_FLAG("%r2", "gpu", "fence.acq_rel.gpu;", "fence.sc.gpu;")},
+    {"the same, the first fence of the CTA", "race|R7", 2, 2, false,
+     RELAXED_FLAG("%r2", "cluster", "fence.acq_rel.cta;", "fence.acq_rel.cluster;")},
+    {"the same, the second fence of the CTA", "race|R7", 2, 2, false,
+     RELAXED_FLAG("%r2", "cluster", "fence.acq_rel.cluster;", "fence.acq_rel.cta;")},
+    {"a relaxed flag between clusters, fences of the cluster", "R7", 0, 2, false,
+     RELAXED_FLAG("%r3", "gpu", "fence.acq_rel.cluster;", "fence.acq_rel.cluster;")},
+    {"a flag released and acquired at the cluster's scope", NULL, 2, 2, false,
+     FLAG("%r2", "st.release.cluster.global.b32", "", "", "ld.acquire.cluster.global.b32")},
+    {"a flag released at the GPU's scope, acquired at the cluster's", NULL, 2, 2, false,
+     FLAG("%r2", "st.release.gpu.global.b32", "", "", "ld.acquire.cluster.global.b32")},
+    {"a flag released at the cluster's scope, acquired by another", "R7", 0, 2, false,
+     FLAG("%r3", "st.release.cluster.global.b32", "", "", "ld.acquire.gpu.global.b32")},
+    {"a proxy fence is no release", "race", 0, 0, false,
+     CTA_FLAG("fence.proxy.async;", "st.relaxed.cta.shared.b32", "ld.acquire.cta.shared.b32", "")},
+};
+
+static void each_case(void **state) {
+  (void)state;
+  assert_int_equal(micro_verify(cases, HD_COUNT(cases)), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(each_case)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

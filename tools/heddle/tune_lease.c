@@ -1,0 +1,318 @@
+/* heddle tune lease: one product for heddle-agent. It tunes as `heddle tune` does and tells each
+ * result at once, an object of JSON a line; what it was given it checks like a user's input. Its
+ * standard input may say "stop": then it ends after the candidate that is being measured.
+ *
+ *   {"event": "canary", "read_us", "kernel_us", "throttle"}   first, and after the race
+ *   {"event": "measurement", …}  of docs/service.md, without seq and times
+ *   {"event": "race", "n_legal", "n_measured", "race": {…}}
+ *   {"event": "carried", "cubin"}     the incumbent's code is the same as under the other build
+ *   {"event": "note", "text"}
+ *   {"event": "failed", "why"}        the product cannot be tuned, here or anywhere
+ *   {"event": "stopped"}
+ *   {"event": "done"}                 last */
+#include <fcntl.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "Support/arena.h"
+#include "Support/child.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "Tune/tune.h"
+#include "cli.h"
+#include "commands.h"
+#include "tune_commands.h"
+#include "tune_worker_words.h"
+
+typedef struct lease_args {
+  const char *product, *incumbent, *incumbent_cubin, *worker, *ptxas, *cache, *gpu;
+  int64_t device, seed, jobs, top, finalists, deadline, memory_mib;
+  bool no_sustained, no_canary;
+} lease_args;
+
+static const char about[] = "The child of heddle-agent: tunes one product of the service and tells "
+                            "each result at once. Not\n"
+                            "for use by hand.";
+static const char examples[] =
+    "heddle tune lease --product \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=64 n=16 k=64 k_major "
+    "row_major\"\n";
+
+/* ---- telling ---- */
+
+/* The object is consumed. */
+static void tell_event(const char *event, json_t *object) {
+  if (!object)
+    object = json_object();
+  json_object_set_new(object, "event", json_string(event));
+  char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
+  printf("%s\n", text ? text : "{\"event\":\"note\",\"text\":\"a text that is no UTF-8\"}");
+  fflush(stdout);
+  free(text);
+  json_decref(object);
+}
+
+static void tell_text(const char *event, const char *field, const char *text) {
+  json_t *string = json_string(text);
+  tell_event(event, json_pack("{s:o}", field, string ? string : json_string("not UTF-8")));
+}
+
+static void set_us(json_t *object, const char *field, double seconds) {
+  if (seconds > 0)
+    json_object_set_new(object, field, json_real(seconds * 1e6));
+}
+
+static void set_number(json_t *object, const char *field, double value) {
+  if (value > 0)
+    json_object_set_new(object, field, json_real(value));
+}
+
+static void set_text(json_t *object, const char *field, const char *text) {
+  json_t *value = text && *text ? json_string(text) : NULL;
+  if (value)
+    json_object_set_new(object, field, value);
+}
+
+static void tell_measurement(const hd_record *r) {
+  json_t *o =
+      json_pack("{s:s, s:s}", "schedule", r->schedule, "verdict", hd_verdict_name(r->verdict));
+  char why[512];
+  snprintf(why, sizeof why, "%s", r->verdict == HD_VERDICT_OK || !r->why ? "" : r->why);
+  set_text(o, "why", why);
+  set_us(o, "us", r->median);
+  set_us(o, "us_min", r->min);
+  set_us(o, "us_max", r->max);
+  set_us(o, "sustained_us", r->sustained);
+  set_us(o, "predicted_us", r->predicted);
+  set_number(o, "error", r->error);
+  set_number(o, "power_w", r->power_w);
+  set_number(o, "temperature_c", r->temperature_c);
+  if (r->sm_mhz > 0)
+    json_object_set_new(o, "sm_mhz", json_integer(r->sm_mhz));
+  json_object_set_new(o, "throttle", json_integer((json_int_t)r->throttle));
+  set_text(o, "cubin", r->cubin);
+  tell_event("measurement", o);
+}
+
+static json_t *contender_json(const hd_tune_contender *c, int32_t n_rounds) {
+  json_t *rounds = json_array();
+  for (int32_t i = 0; i < n_rounds; i++)
+    json_array_append_new(rounds, json_real(c->rounds[i] * 1e6));
+  json_t *o = json_pack("{s:s, s:s, s:o}", "schedule", c->schedule, "role",
+                        c->is_default     ? "default"
+                        : c->is_incumbent ? "incumbent"
+                                          : "candidate",
+                        "rounds_us", rounds);
+  set_text(o, "cubin", c->cubin);
+  set_us(o, "predicted_us", c->predicted);
+  set_number(o, "error", c->error);
+  return o;
+}
+
+static void tell_race(const hd_tune_event *e) {
+  json_t *contenders = json_array();
+  bool has_default = false;
+  for (int32_t i = 0; i < e->race->n; i++) {
+    json_array_append_new(contenders, contender_json(&e->race->list[i], e->race->n_rounds));
+    has_default |= e->race->list[i].is_default;
+  }
+  if (!has_default) { /* the service makes no choice without */
+    json_decref(contenders);
+    tell_text("failed", "why", "the default gave no right result in the race");
+    return;
+  }
+  tell_event("race", json_pack("{s:I, s:I, s:{s:s, s:o}}", "n_legal", (json_int_t)e->n_legal,
+                               "n_measured", (json_int_t)e->n_measured, "race", "mode",
+                               e->race->alone ? "alone" : "interleaved", "contenders", contenders));
+}
+
+/* "stop", or an end of input: whoever asked is gone. */
+static bool is_told_to_stop(void) {
+  char byte;
+  ssize_t n = read(STDIN_FILENO, &byte, 1);
+  return n >= 0; /* nobody says anything else; it does not block */
+}
+
+static bool tell(void *user, const hd_tune_event *e) {
+  bool *stopped = user;
+  if (e->record)
+    tell_measurement(e->record);
+  if (e->race)
+    tell_race(e);
+  *stopped |= is_told_to_stop();
+  return !*stopped;
+}
+
+/* ---- the device, before and after ---- */
+
+/* The answer of a worker of its own to the last of n requests. */
+static heddle_status ask_worker(heddle_context *ctx, const char *const *argv,
+                                const char *const *requests, int n, double deadline_s,
+                                hd_strbuf *answer) {
+  hd_child child = {0}, *one = &child;
+  bool came = true;
+  HD_TRY(hd_child_start(ctx, argv, &child));
+  double until = hd_clock_seconds() + deadline_s;
+  for (int i = 0; i < n && came; i++) {
+    (void)hd_child_say(&child, requests[i]);
+    while (!(came = hd_child_take(&child, answer)) && !child.ended && hd_clock_seconds() < until)
+      hd_children_wait(&one, 1, until - hd_clock_seconds());
+  }
+  hd_child_stop(&child, NULL);
+  return came ? HEDDLE_OK
+              : hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "tune.worker",
+                         "the measuring process did not answer \"%.60s\"", requests[n - 1]);
+}
+
+static heddle_status run_canary(heddle_context *ctx, const char *const *argv) {
+  static const char *const request[] = {"canary"};
+  hd_strbuf answer = {0};
+  double read_s, kernel_s;
+  heddle_status status = ask_worker(ctx, argv, request, 1, 60, &answer);
+  const char *line = hd_strbuf_text(&answer), *throttle = strstr(line, " throttle=");
+  if (status == HEDDLE_OK && sscanf(line, "canary %lf %lf", &read_s, &kernel_s) != 2)
+    status = hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "tune.canary",
+                      "the measuring process says of its device: %.200s", line);
+  if (status == HEDDLE_OK)
+    tell_event("canary", json_pack("{s:f, s:f, s:I}", "read_us", read_s * 1e6, "kernel_us",
+                                   kernel_s * 1e6, "throttle",
+                                   (json_int_t)(throttle ? strtoull(throttle + 10, NULL, 0) : 0)));
+  hd_strbuf_free(&answer);
+  return status;
+}
+
+/* Does the incumbent's schedule still make the code that was measured? */
+static bool is_carried(const lease_args *a, const char *const *argv) {
+  if (!a->incumbent || !a->incumbent_cubin)
+    return false;
+  hd_strbuf product = {0}, compile = {0}, answer = {0};
+  hd_strbuf_printf(&product, "product %s", a->product);
+  hd_strbuf_printf(&compile, "compile %s", a->incumbent);
+  const char *const requests[] = {hd_strbuf_text(&product), hd_strbuf_text(&compile)};
+  heddle_status status = ask_worker(NULL, argv, requests, 2, (double)a->deadline, &answer);
+  const char *cubin = strstr(hd_strbuf_text(&answer), "compiled cubin=");
+  bool same = status == HEDDLE_OK && cubin && strcmp(cubin + 15, a->incumbent_cubin) == 0;
+  if (same)
+    tell_text("carried", "cubin", a->incumbent_cubin);
+  hd_strbuf_free(&product);
+  hd_strbuf_free(&compile);
+  hd_strbuf_free(&answer);
+  return same;
+}
+
+/* ---- the product ---- */
+
+static void tell_notes(const heddle_context *ctx) {
+  const heddle_diagnostic *d;
+  for (size_t i = 0; (d = heddle_context_get(ctx, i)); i++)
+    if (d->severity != HEDDLE_ERROR)
+      tell_text("note", "text", d->text);
+}
+
+static heddle_status tune_product(heddle_context *ctx, const lease_args *a, const char *const *argv,
+                                  const hd_product *product) {
+  hd_records *records; /* in memory: the service has the database */
+  bool stopped = false;
+  int32_t n_done = 0;
+  HD_TRY(hd_records_open(ctx, ":memory:", true, &records));
+  hd_tune_options o = {.worker = argv,
+                       .n_jobs = (int32_t)a->jobs,
+                       .deadline_s = (double)a->deadline,
+                       .n_top = a->top,
+                       .n_finalists = (int32_t)a->finalists,
+                       .incumbent = a->incumbent,
+                       .memory_bytes = (uint64_t)a->memory_mib << 20,
+                       .no_sustained = a->no_sustained,
+                       .seed = (uint64_t)a->seed,
+                       .ceilings = hd_device_model_of(NULL),
+                       .records = records,
+                       .tell = tell,
+                       .user = &stopped};
+  heddle_status status = hd_tune(ctx, &o, product, 1, &n_done);
+  hd_records_close(records);
+  tell_notes(ctx);
+  if (status == HEDDLE_OK && n_done == 0 && !stopped)
+    tell_text("failed", "why", "the race gave no choice");
+  else if (status == HEDDLE_OK && n_done && !a->no_canary)
+    status = run_canary(ctx, argv);
+  if (stopped && !n_done)
+    tell_event("stopped", NULL);
+  return status;
+}
+
+/* A key of a later version, or a product that no kernel can do, is failed; a device that cannot
+ * work is this process' own failure. */
+static heddle_status lease(heddle_context *ctx, const lease_args *a, const char *const *argv) {
+  hd_product product;
+  hd_front front = {0};
+  heddle_status status = hd_product_parse(ctx, a->product, &product);
+  if (status == HEDDLE_OK)
+    status = hd_product_build(ctx, HD_NOWHERE, &product, &front);
+  hd_front_free(&front);
+  if (status == HEDDLE_INVALID || status == HEDDLE_UNSUPPORTED) {
+    tell_text("failed", "why", hd_first_error_text(ctx, heddle_status_text(status)));
+    heddle_context_clear(ctx);
+    return HEDDLE_OK;
+  }
+  HD_TRY(status);
+  if (is_carried(a, argv))
+    return HEDDLE_OK;
+  if (!a->no_canary)
+    HD_TRY(run_canary(ctx, argv));
+  return tune_product(ctx, a, argv, &product);
+}
+
+int tune_lease(int argc, char **argv) {
+  lease_args a = {.seed = 1, .deadline = 30};
+  const cli_option options[] = {
+      {"product", CLI_TEXT, &a.product, "KEY", "what to tune"},
+      {"incumbent", CLI_TEXT, &a.incumbent, "SCHEDULE", "comes into the race, if it is legal"},
+      {"incumbent-cubin", CLI_TEXT, &a.incumbent_cubin, "HASH",
+       "its code under another build: the same now is the end"},
+      {"top", CLI_INT, &a.top, "N", "measurements (one in twenty, 8 to 64)"},
+      {"finalists", CLI_INT, &a.finalists, "N", "in the race beside the default (6; alone 8)"},
+      {"no-sustained", CLI_FLAG, &a.no_sustained, NULL, "large products race in turns, too"},
+      {"no-canary", CLI_FLAG, &a.no_canary, NULL, "the device's own state is not measured"},
+      {"jobs", CLI_INT, &a.jobs, "N", "processes that compile ahead (0)"},
+      {"deadline", CLI_INT, &a.deadline, "SECONDS", "a candidate may take so long (30)"},
+      {"memory", CLI_INT, &a.memory_mib, "MIB", "a measuring process may take (no limit)"},
+      {"gpu", CLI_TEXT, &a.gpu, "UUID", "the only device that CUDA sees (all)"},
+      {"device", CLI_INT, &a.device, "I", "device number (0)"},
+      {"seed", CLI_INT, &a.seed, "S", "of the operands (1)"},
+      {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH); none: the driver compiles"},
+      {"cache", CLI_TEXT, &a.cache, "DIR", "folder of compiled kernels (none)"},
+      {"worker", CLI_TEXT, &a.worker, "COMMAND", "another measuring process (lib/Tune/README.md)"},
+      {0}};
+  const cli_command command = {
+      "tune lease --product KEY [OPTIONS]", about, examples, options, 0, 0};
+  int code = cli_parse(&command, argc, argv, NULL, NULL);
+  const cli_number numbers[] = {{"--top", a.top, 0, INT32_MAX},
+                                {"--finalists", a.finalists, 0, HD_TUNE_MOST_FINALISTS},
+                                {"--jobs", a.jobs, 0, HD_TUNE_MOST_JOBS},
+                                {"--memory", a.memory_mib, 0, INT32_MAX},
+                                {"--deadline", a.deadline, 1, 3600}};
+  if (code == CLI_GO)
+    code = cli_check_numbers("tune.number", numbers, HD_COUNT(numbers));
+  if (code == CLI_GO && !a.product)
+    code = cli_usage_error("tune.product", "got no --product; legal: a product key");
+  if (code != CLI_GO)
+    return code;
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* an agent that was killed leaves nobody at the device */
+  if (a.gpu)
+    setenv("CUDA_VISIBLE_DEVICES", a.gpu, 1); /* for the measuring process, before it starts */
+  (void)fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
+  heddle_context *ctx = heddle_context_create();
+  worker_words words;
+  heddle_status status =
+      worker_words_make(ctx, a.worker, a.device, a.seed, a.cache, a.ptxas, &words);
+  if (status == HEDDLE_OK)
+    status = lease(ctx, &a, words.argv);
+  worker_words_free(&words);
+  if (status == HEDDLE_OK)
+    tell_event("done", NULL);
+  return cli_finish(ctx, status);
+}

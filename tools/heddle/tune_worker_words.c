@@ -1,0 +1,54 @@
+#include "tune_worker_words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "Support/arena.h"
+#include "Support/diag.h"
+
+static heddle_status split(heddle_context *ctx, worker_words *w) {
+  int n = 0;
+  for (char *rest = NULL, *word = strtok_r(w->text, " ", &rest); word;
+       word = strtok_r(NULL, " ", &rest), n++)
+    if (n + 1 < WORKER_WORDS_MOST)
+      w->argv[n] = word;
+  if (n == 0 || n + 1 > WORKER_WORDS_MOST)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.worker",
+                    "got %d words in --worker; legal: 1 to %d; nearest: a script that has them", n,
+                    WORKER_WORDS_MOST - 1);
+  w->argv[n] = NULL;
+  return HEDDLE_OK;
+}
+
+heddle_status worker_words_make(heddle_context *ctx, const char *worker, int64_t device,
+                                int64_t seed, const char *cache, const char *ptxas,
+                                worker_words *words) {
+  memset(words, 0, sizeof *words);
+  if (worker) {
+    words->text = hd_xstrdup(worker);
+    return split(ctx, words);
+  }
+  ssize_t len = readlink("/proc/self/exe", words->self, sizeof words->self - 1);
+  words->self[len > 0 ? len : 0] = '\0';
+  snprintf(words->device, sizeof words->device, "%lld", (long long)device);
+  snprintf(words->seed, sizeof words->seed, "%lld", (long long)seed);
+  const char *fixed[] = {words->self,   "tune",   "worker",   "--device",
+                         words->device, "--seed", words->seed};
+  int n = (int)HD_COUNT(fixed);
+  memcpy(words->argv, fixed, sizeof fixed);
+  if (cache) {
+    words->argv[n++] = "--cache";
+    words->argv[n++] = cache;
+  }
+  if (ptxas) {
+    words->argv[n++] = "--ptxas";
+    words->argv[n++] = ptxas;
+  }
+  return HEDDLE_OK;
+}
+
+void worker_words_free(worker_words *words) {
+  free(words->text);
+}

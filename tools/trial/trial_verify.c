@@ -1,0 +1,252 @@
+/* The verdict: nothing outside D was written, nothing of D was left out, and the numbers are
+ * right. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Support/convert.h"
+#include "Support/diag.h"
+#include "trial/trial_parts.h"
+
+enum {
+  SAMPLE_ROWS = 256,            /* of a problem too large to check whole */
+  WHOLE_PRODUCTS_LOG2 = 31      /* up to this many multiplications are checked whole */
+};
+
+/* The error of the user's function, relative to its result. */
+static const double user_error = 1e-6;
+/* The rounded steps of the epilogue's own f32 arithmetic. */
+static const double epilogue_error = 0x1p-22;
+
+/* ---- memory ---- */
+
+static void memory_wrong(trial_result *result, const trial_block *block, size_t i) {
+  long long from = (long long)i - (long long)(block->data - block->all);
+  snprintf(result->why, sizeof result->why,
+           "%s was written at byte %lld of its %zu: %02x became %02x", hd_arg_name(block->kind),
+           from, block->n_bytes, block->before[i], block->all[i]);
+}
+
+/* The first byte of [from, to) that changed. */
+static bool unchanged(trial_result *result, const trial_block *block, size_t from, size_t to) {
+  if (!memcmp(block->all + from, block->before + from, to - from))
+    return true;
+  for (size_t i = from; i < to; i++)
+    if (block->all[i] != block->before[i]) {
+      memory_wrong(result, block, i);
+      break;
+    }
+  return false;
+}
+
+/* Guards, and what lies between the rows of D. */
+static bool around_d_unchanged(trial_result *result, const trial_block *d, const trial_stored *s) {
+  size_t first = (size_t)(d->data - d->all), row = hd_elem_bytes(d->elem, (size_t)s->cols),
+         pitch = hd_elem_bytes(d->elem, (size_t)s->pitch);
+  if (!unchanged(result, d, 0, first) ||
+      !unchanged(result, d, first + d->n_bytes, d->all_bytes))
+    return false;
+  for (int64_t i = 0; i + 1 < s->rows; i++) {
+    size_t end = first + (size_t)i * pitch + row;
+    if (!unchanged(result, d, end, end + pitch - row))
+      return false;
+  }
+  return true;
+}
+
+static bool memory_right(const hd_manifest *manifest, const trial_data *data,
+                         trial_result *result) {
+  trial_stored d = trial_stored_d(manifest, &data->shape);
+  for (int i = 0; i < data->n_blocks; i++) {
+    const trial_block *block = &data->block[i];
+    bool right = block->kind == HD_ARG_D ? around_d_unchanged(result, block, &d)
+                                         : unchanged(result, block, 0, block->all_bytes);
+    if (!right)
+      return false;
+  }
+  return true;
+}
+
+/* ---- numbers ---- */
+
+static hd_matrix matrix(const void *data, heddle_elem elem, int64_t pitch, bool transposed) {
+  uint64_t p = (uint64_t)pitch;
+  return (hd_matrix){data, elem, transposed ? 1 : p, transposed ? p : 1};
+}
+
+static hd_matrix scale(const trial_data *data, hd_arg_kind kind, bool one) {
+  const trial_block *block = trial_data_block(data, kind);
+  return block ? (hd_matrix){block->data, block->elem, one ? 0 : 1, 1} : (hd_matrix){0};
+}
+
+static bool has_user(const hd_manifest *manifest) {
+  return !strcmp(manifest->act, "user");
+}
+
+static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
+                              const trial_data *data, hd_reference *r) {
+  const trial_shape *s = &data->shape;
+  const trial_block *c = trial_data_block(data, HD_ARG_C),
+                    *bias = trial_data_block(data, HD_ARG_BIAS);
+  *r = (hd_reference){
+      .m = (uint64_t)s->m,
+      .n = (uint64_t)s->n,
+      .k = (uint64_t)s->k,
+      .a = {data->a_dense, manifest->a_elem, (uint64_t)s->k, 1},
+      .b = matrix(trial_data_block(data, HD_ARG_B)->data, manifest->b_elem, s->ldb,
+                  !manifest->b_mn_major),
+      .bias_along_n = manifest->bias_along_n,
+      .alpha = data->alpha,
+      .beta = data->beta,
+  };
+  if (c)
+    r->c = matrix(c->data, manifest->c_elem, s->ldc, manifest->c_col_major);
+  if (bias)
+    r->bias = (hd_matrix){bias->data, manifest->bias_elem, 1, 1};
+  r->scale_a = scale(data, HD_ARG_SCALE_A, manifest->scale_a_one);
+  r->scale_b = scale(data, HD_ARG_SCALE_B, manifest->scale_b_one);
+  uint64_t n_blocks = manifest->scale_block ? (uint64_t)trial_scales_a_row(manifest, s) : 0;
+  const hd_arg *block_a = hd_manifest_arg(manifest, HD_ARG_BLOCK_SCALE_A);
+  r->block = (unsigned)manifest->scale_block;
+  if (block_a) {
+    r->block_a = (hd_matrix){data->scales[0], block_a->elem, n_blocks, 1};
+    r->block_b = (hd_matrix){data->scales[1], block_a->elem, n_blocks, 1};
+  }
+  if (has_user(manifest))
+    return HEDDLE_OK;
+  heddle_status status = hd_act_parse(manifest->act, &r->act);
+  return status == HEDDLE_OK ? status
+                             : hd_error(ctx, HEDDLE_INTERNAL, HD_NOWHERE, "manifest.act",
+                                        "got act = %s; legal: %s", manifest->act, hd_act_list);
+}
+
+static void apply_user(const trial_request *request, const uint64_t *rows, size_t n_rows,
+                       uint64_t n, double *values, double *slack) {
+  for (size_t i = 0; i < n_rows; i++)
+    for (uint64_t j = 0; j < n; j++) {
+      double *x = &values[i * n + j];
+      *x = request->user(request->user_data, *x, (int64_t)(rows ? rows[i] : i), (int64_t)j);
+      slack[i * n + j] = user_error * fabs(*x);
+    }
+}
+
+static bool is_float(const hd_matrix *x) {
+  return x->data && heddle_elem_get(x->elem)->kind == HEDDLE_FLOAT;
+}
+
+/* Scales always round; integer sums are exact up to the first float that meets them. */
+static bool is_rounded(const hd_manifest *manifest, const hd_reference *r) {
+  bool whole = manifest->acc_elem == HEDDLE_S32;
+  bool as_float = (r->act != HD_ACT_NONE && r->act != HD_ACT_RELU) || is_float(&r->c) ||
+                  is_float(&r->bias) || hd_manifest_arg(manifest, HD_ARG_ALPHA);
+  return r->scale_a.data || r->scale_b.data || (whole && as_float);
+}
+
+/* Of sums that are stored as `elem`. */
+static double bound_of(const hd_manifest *manifest, const hd_reference *r, heddle_elem elem) {
+  double bound = hd_error_bound(elem, manifest->a_elem, manifest->acc_elem, r->k);
+  return is_rounded(manifest, r) ? bound + epilogue_error : bound;
+}
+
+/* The rows of D, and how far off its kernel may be for what the activation does. */
+static heddle_status expect(heddle_context *ctx, const hd_manifest *manifest,
+                            const trial_request *request, const hd_reference *r,
+                            const uint64_t *rows, size_t n_rows, double *expected, double *slack) {
+  hd_reference sums = *r;
+  sums.act = HD_ACT_NONE;
+  HD_TRY(hd_reference_rows(ctx, &sums, rows, n_rows, expected));
+  if (has_user(manifest))
+    apply_user(request, rows, n_rows, r->n, expected, slack);
+  else
+    hd_act_apply_all(r->act, request->exact ? 0 : bound_of(manifest, r, HEDDLE_F32),
+                     n_rows * (size_t)r->n, expected, slack);
+  return HEDDLE_OK;
+}
+
+static void keep_numbers(const trial_request *request, trial_result *result) {
+  const hd_comparison *c = &result->comparison;
+  result->bound = c->bound;
+  if (c->ok)
+    return;
+  snprintf(result->why, sizeof result->why,
+           "D[%" PRIu64 ", %" PRIu64 "] is %.9g, the reference's %.9g (%s%" PRIu64 " of %" PRIu64
+           " wrong)",
+           c->row, c->col, c->got, c->expected, request->exact ? "" : "at least ", c->n_wrong,
+           c->n_compared);
+}
+
+/* HEDDLE_UNSUPPORTED: these rows of the sums are the same with the error that was injected in A. */
+static heddle_status tell_injected(heddle_context *ctx, const hd_manifest *manifest,
+                                  const trial_request *request, const trial_data *data,
+                                  const hd_reference *r, const uint64_t *rows, size_t n_rows,
+                                  const double *expected) {
+  if (!data->an_injected)
+    return HEDDLE_OK;
+  hd_reference broken = *r;
+  broken.a.data = data->an_injected;
+  size_t n = n_rows * (size_t)r->n;
+  double *sums = hd_try_malloc(ctx, 2 * sizeof *sums * n, "the reference");
+  if (!sums)
+    return HEDDLE_NO_MEMORY;
+  heddle_status status = expect(ctx, manifest, request, &broken, rows, n_rows, sums, sums + n);
+  if (status == HEDDLE_OK && memcmp(sums, expected, sizeof *sums * n) == 0)
+    status = hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.fault",
+                      "this product is the same with that error");
+  free(sums);
+  return status;
+}
+
+static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
+                             const trial_request *request, const trial_data *data,
+                             const hd_reference *r, const uint64_t *rows, size_t n_rows,
+                             trial_result *result) {
+  double *expected = hd_try_malloc(ctx, 2 * sizeof *expected * n_rows * r->n, "the reference");
+  if (!expected)
+    return HEDDLE_NO_MEMORY;
+  double *slack = expected + n_rows * r->n;
+  heddle_status status = expect(ctx, manifest, request, r, rows, n_rows, expected, slack);
+  if (status == HEDDLE_OK)
+    status = tell_injected(ctx, manifest, request, data, r, rows, n_rows, expected);
+  if (status == HEDDLE_OK) {
+    hd_matrix d = matrix(trial_data_block(data, HD_ARG_D)->data, manifest->d_elem,
+                         data->shape.ldd, manifest->d_col_major);
+    result->comparison =
+        request->exact ? hd_compare_exact(&d, r->n, rows, n_rows, expected, slack)
+                       : hd_compare_bounded(&d, r->n, rows, n_rows, expected, slack,
+                                            bound_of(manifest, r, manifest->d_elem));
+    keep_numbers(request, result);
+  }
+  free(expected);
+  return status;
+}
+
+static heddle_status verify_numbers(heddle_context *ctx, const hd_manifest *manifest,
+                                    const trial_request *request, const trial_data *data,
+                                    trial_result *result) {
+  hd_reference r;
+  HD_TRY(describe(ctx, manifest, data, &r));
+  double products = (double)r.m * (double)r.n * (double)r.k / 2;
+  if (products <= (double)(UINT64_C(1) << WHOLE_PRODUCTS_LOG2))
+    return compare(ctx, manifest, request, data, &r, NULL, (size_t)r.m, result);
+  uint64_t rows[SAMPLE_ROWS];
+  size_t n_rows = hd_reference_sample_rows(request->seed, r.m, SAMPLE_ROWS, rows);
+  return compare(ctx, manifest, request, data, &r, rows, n_rows, result);
+}
+
+heddle_status trial_verify(heddle_context *ctx, const hd_manifest *manifest,
+                           const trial_request *request, const trial_data *data,
+                           trial_result *result) {
+  if (has_user(manifest) && !request->user)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "run.user-epilogue",
+                    "the user's function \"%s\" has no reference here", manifest->user_function);
+  bool memory = memory_right(manifest, data, result);
+  char first[sizeof result->why];
+  memcpy(first, result->why, sizeof first);
+  HD_TRY(verify_numbers(ctx, manifest, request, data, result));
+  if (first[0])
+    memcpy(result->why, first, sizeof first);
+  result->ok = memory && result->comparison.ok && !first[0];
+  return HEDDLE_OK;
+}
