@@ -1,0 +1,344 @@
+/* An agent: what it is, what it asks for, what it owes to the server. */
+#include "Agent/agent.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "Agent/agent_state.h"
+#include "Support/arena.h"
+#include "Support/child.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+
+static const double CLAIM_WAIT_S = 30, BUSY_S = 5, FIRST_BACK_OFF_S = 0.25, MOST_BACK_OFF_S = 60;
+
+bool hd_agent_is_stopped(const hd_agent *a) {
+  return a->o->stop && a->o->stop(a->o->user);
+}
+
+void hd_agent_log(const hd_agent *a, const char *event, json_t *fields) {
+  json_t *line = fields ? fields : json_object();
+  json_object_set_new(line, "event", json_string(event));
+  json_object_set_new(line, "device", json_string(a->device.is.uuid));
+  char *text = json_dumps(line, JSON_COMPACT | JSON_SORT_KEYS);
+  if (a->o->log && text)
+    a->o->log(a->o->user, text);
+  free(text);
+  json_decref(line);
+}
+
+double hd_agent_back_off(hd_agent *a, const hd_http_answer *answer) {
+  a->wait_s = a->wait_s > 0 ? a->wait_s * 2 : FIRST_BACK_OFF_S;
+  if (a->wait_s > MOST_BACK_OFF_S)
+    a->wait_s = MOST_BACK_OFF_S;
+  if (answer->retry_after_s > a->wait_s && answer->retry_after_s <= MOST_BACK_OFF_S)
+    return answer->retry_after_s;
+  return a->wait_s;
+}
+
+/* Sleeps, but not through being told to stop. */
+static void rest(const hd_agent *a, double seconds) {
+  double until = hd_clock_seconds() + seconds;
+  for (double left; (left = until - hd_clock_seconds()) > 0 && !hd_agent_is_stopped(a);)
+    hd_children_wait(NULL, 0, left < 0.2 ? left : 0.2);
+}
+
+/* ---- the spool ---- */
+
+/* What the server made of the job, or why it does not want what was measured. */
+static void log_answer(const hd_agent *a, hd_sent sent, int64_t lease, hd_spool_kind kind,
+                       const hd_http_answer *answer) {
+  if (sent == HD_SENT_TAKEN && kind == HD_SPOOL_MEASUREMENT)
+    return;
+  json_t *o = json_loadb(hd_strbuf_text(&answer->body), answer->body.len, 0, NULL);
+  json_t *fields = json_pack("{s:I}", "lease", (json_int_t)lease);
+  static const char *const told[] = {"job",   "state", "decision", "suspect",
+                                     "title", "rule",  "where",    "value"};
+  for (size_t i = 0; i < HD_COUNT(told); i++)
+    if (json_object_get(o, told[i]))
+      json_object_set(fields, told[i], json_object_get(o, told[i]));
+  hd_agent_log(a, sent == HD_SENT_TAKEN ? "finished" : "refused", fields);
+  json_decref(o);
+}
+
+heddle_status hd_agent_send(heddle_context *ctx, hd_agent *a, double until, int64_t lease,
+                            bool *finished) {
+  hd_http_answer answer = {0};
+  hd_sent sent = HD_SENT_TAKEN;
+  heddle_status status = HEDDLE_OK;
+  while (status == HEDDLE_OK && (sent == HD_SENT_TAKEN || sent == HD_SENT_REFUSED)) {
+    int64_t of;
+    hd_spool_kind kind;
+    double left = until - hd_clock_seconds();
+    if (left <= 0)
+      break;
+    status = hd_spool_send(ctx, a->spool, a->http, left < HD_ANSWER_S ? left : HD_ANSWER_S, &answer,
+                           &sent, &of, &kind);
+    if (sent == HD_SENT_TAKEN || sent == HD_SENT_REFUSED) {
+      log_answer(a, sent, of, kind, &answer);
+      if (finished && of == lease && kind == HD_SPOOL_FINISH)
+        *finished = true;
+    }
+  }
+  if (sent == HD_SENT_LATER) {
+    a->send_at = hd_clock_seconds() + hd_agent_back_off(a, &answer);
+  } else {
+    a->wait_s = 0;
+    a->send_at = 0;
+  }
+  hd_http_answer_free(&answer);
+  return status;
+}
+
+static heddle_status empty_spool(heddle_context *ctx, hd_agent *a) {
+  while (hd_journal_count(a->spool) && !hd_agent_is_stopped(a)) {
+    rest(a, a->send_at - hd_clock_seconds());
+    HD_TRY(hd_agent_send(ctx, a, hd_clock_seconds() + HD_ANSWER_S, 0, NULL));
+  }
+  return HEDDLE_OK;
+}
+
+/* ---- claims ---- */
+
+enum { REQUEST_BYTES = 33 };
+
+static void make_request_id(char id[REQUEST_BYTES]) {
+  unsigned char random[16];
+  if (getentropy(random, sizeof random) != 0)
+    memset(random, 0, sizeof random); /* the time alone; no kernel of today refuses */
+  uint64_t clock = (uint64_t)(hd_clock_seconds() * 1e9);
+  for (size_t i = 0; i < sizeof random; i++)
+    snprintf(id + 2 * i, 3, "%02x", random[i] ^ (unsigned char)(clock >> 8 * (i % 8)));
+}
+
+/* Said before a claim, and again before its job is begun: what an agent that was killed left. */
+static heddle_status note_claim(heddle_context *ctx, const hd_agent *a, const char *id,
+                                const char *state) {
+  char text[64];
+  int n = snprintf(text, sizeof text, "%s %s\n", id, state);
+  return hd_file_write(ctx, a->claim_path, text, (size_t)n);
+}
+
+static bool gives_up(void *user) {
+  const hd_agent *a = user;
+  return a->polling && hd_agent_is_stopped(a);
+}
+
+static void send_claim(hd_agent *a, const char *id, double wait_s, hd_http_answer *answer) {
+  json_t *o = json_pack("{s:s, s:s, s:o, s:O, s:i}", "request", id, "agent", a->o->name, "device",
+                        hd_agent_device_json(&a->device), "build", a->build, "wait_s", (int)wait_s);
+  char *body = json_dumps(o, JSON_COMPACT);
+  a->polling = wait_s > 0;
+  (void)hd_http_ask(NULL, a->http, "/v1/leases", body, NULL, wait_s + HD_ANSWER_S, answer);
+  a->polling = false;
+  free(body);
+  json_decref(o);
+}
+
+/* The first lease of an answer that was lost began when it was first asked for. What follows is
+ * counted from a renewal instead; false: it has ended. */
+static bool count_anew(hd_agent *a, json_t *lease, double *asked_at) {
+  hd_http_answer answer = {0};
+  char path[64];
+  snprintf(path, sizeof path, "/v1/leases/%lld/renew",
+           (long long)json_integer_value(json_object_get(lease, "lease")));
+  *asked_at = hd_clock_seconds();
+  (void)hd_http_ask(NULL, a->http, path, "", NULL, HD_ANSWER_S, &answer);
+  json_t *renewed = json_loadb(hd_strbuf_text(&answer.body), answer.body.len, 0, NULL);
+  json_t *lease_ms = answer.status == 200 ? json_object_get(renewed, "lease_ms") : NULL;
+  if (lease_ms)
+    json_object_set(lease, "lease_ms", lease_ms);
+  json_decref(renewed);
+  hd_http_answer_free(&answer);
+  return lease_ms != NULL;
+}
+
+/* A lease (owned) or NULL: there is no work now. The same request is sent until it is answered. */
+static heddle_status claim(heddle_context *ctx, hd_agent *a, const char *id, double wait_s,
+                           json_t **lease, double *asked_at) {
+  hd_http_answer answer = {0};
+  int n_tries = 0;
+  *lease = NULL;
+  do {
+    if (n_tries++)
+      rest(a, hd_agent_back_off(a, &answer));
+    if (hd_agent_is_stopped(a))
+      break;
+    *asked_at = hd_clock_seconds();
+    send_claim(a, id, wait_s, &answer);
+  } while (hd_http_is_temporary(&answer));
+  heddle_status status = HEDDLE_OK;
+  if (!hd_http_is_temporary(&answer))
+    a->wait_s = 0;
+  if (answer.status == 201)
+    *lease = json_loadb(hd_strbuf_text(&answer.body), answer.body.len, 0, NULL);
+  else if (answer.status >= 400 && !hd_http_is_temporary(&answer) &&
+           strcmp(answer.rule, "lease.request") != 0)
+    status = hd_http_refused(ctx, &answer);
+  if (*lease && n_tries > 1 && !count_anew(a, *lease, asked_at)) {
+    json_decref(*lease);
+    *lease = NULL;
+  }
+  hd_http_answer_free(&answer);
+  return status;
+}
+
+/* One that was killed may have left a lease: its job goes back at once, not when its time is up. */
+static heddle_status recover(heddle_context *ctx, hd_agent *a) {
+  char *text, id[REQUEST_BYTES] = "", state[16] = "";
+  size_t n_bytes;
+  double asked_at;
+  json_t *lease;
+  if (hd_file_read(NULL, a->claim_path, &text, &n_bytes) != HEDDLE_OK)
+    return HEDDLE_OK;
+  int n = sscanf(text, "%32s %15s", id, state);
+  free(text);
+  if (n == 2) {
+    HD_TRY(claim(ctx, a, id, 0, &lease, &asked_at));
+    if (lease)
+      hd_lease_release(a, json_integer_value(json_object_get(lease, "lease")),
+                       strcmp(state, "begun") == 0 ? "fault" : "shutdown",
+                       "its agent ended without a word", asked_at + HD_ANSWER_S);
+    json_decref(lease);
+  }
+  return hd_file_remove(ctx, a->claim_path);
+}
+
+/* ---- the agent ---- */
+
+/* Waits until the GPU is free; false: it was told to stop. */
+static heddle_status wait_for_device(heddle_context *ctx, hd_agent *a, bool *go) {
+  enum { BRIEF_TRIES = 15 }; /* a process that has just ended is listed for a moment */
+  char busy[160], before[160] = "";
+  for (int n_tries = 0;; n_tries++) {
+    *go = !hd_agent_is_stopped(a);
+    if (!*go)
+      return HEDDLE_OK;
+    HD_TRY(hd_agent_device_take(ctx, &a->device, busy));
+    if (!*busy)
+      return HEDDLE_OK;
+    if (n_tries < BRIEF_TRIES) {
+      rest(a, 0.2);
+      continue;
+    }
+    if (strcmp(busy, before) != 0)
+      hd_agent_log(a, "busy", json_pack("{s:s}", "text", busy));
+    memcpy(before, busy, sizeof before);
+    rest(a, BUSY_S);
+  }
+}
+
+/* One lease, if there is work. A full disk: nothing is begun; the next try is later. */
+static heddle_status work_once(heddle_context *ctx, hd_agent *a, bool *worked) {
+  char id[REQUEST_BYTES];
+  json_t *lease = NULL;
+  double asked_at;
+  *worked = false;
+  make_request_id(id);
+  HD_TRY(note_claim(ctx, a, id, "asked"));
+  heddle_status status = claim(ctx, a, id, a->o->no_wait ? 0 : CLAIM_WAIT_S, &lease, &asked_at);
+  if (status != HEDDLE_OK || hd_agent_is_stopped(a) || !lease) {
+    if (lease)
+      hd_lease_release(a, json_integer_value(json_object_get(lease, "lease")), "shutdown",
+                       "its agent is told to stop", asked_at + HD_ANSWER_S);
+    bool known = status == HEDDLE_OK && (lease || !hd_agent_is_stopped(a));
+    json_decref(lease);
+    return known ? hd_file_remove(ctx, a->claim_path) : status;
+  }
+  *worked = true;
+  status = note_claim(ctx, a, id, "begun");
+  if (status == HEDDLE_OK)
+    status = hd_lease_work(ctx, a, lease, asked_at);
+  else
+    hd_lease_release(a, json_integer_value(json_object_get(lease, "lease")), "shutdown",
+                     hd_first_error_text(ctx, ""), asked_at + HD_ANSWER_S);
+  json_decref(lease);
+  return status == HEDDLE_OK ? hd_file_remove(ctx, a->claim_path) : status;
+}
+
+/* The files cannot be written now, but later perhaps; everything else ends the agent. */
+static bool is_passing(const heddle_context *ctx) {
+  const heddle_diagnostic *d = hd_first_error(ctx);
+  return d && (strcmp(d->rule, "journal.io") == 0 || strcmp(d->rule, "file.io") == 0);
+}
+
+static heddle_status work(heddle_context *ctx, hd_agent *a) {
+  bool go = true, worked;
+  for (int64_t n = 0; go && (!a->o->most_leases || n < a->o->most_leases); n += worked) {
+    worked = false;
+    heddle_status status = wait_for_device(ctx, a, &go);
+    if (status == HEDDLE_OK && go)
+      status = empty_spool(ctx, a);
+    if (status == HEDDLE_OK && (go = go && !hd_agent_is_stopped(a)))
+      status = work_once(ctx, a, &worked);
+    if (status == HEDDLE_OK && !worked && a->o->no_wait)
+      break;
+    if (status != HEDDLE_OK && !is_passing(ctx))
+      return status;
+    if (status != HEDDLE_OK) {
+      hd_agent_log(a, "trouble", json_pack("{s:s}", "text", hd_first_error_text(ctx, "")));
+      heddle_context_clear(ctx);
+      rest(a, BUSY_S);
+    }
+  }
+  return hd_agent_is_stopped(a) ? HEDDLE_OK : empty_spool(ctx, a);
+}
+
+/* {"version", "commit", "sources"} of the tool that will make the code. */
+static heddle_status ask_build(heddle_context *ctx, hd_agent *a) {
+  const char *const argv[] = {a->o->heddle, "--build", NULL};
+  hd_strbuf output = {0};
+  int code = 0;
+  heddle_status status = hd_process_run(ctx, argv, 30, &output, &code);
+  if (status == HEDDLE_OK)
+    a->build = code == 0 ? json_loadb(hd_strbuf_text(&output), output.len, 0, NULL) : NULL;
+  if (status == HEDDLE_OK && !json_is_string(json_object_get(a->build, "sources")))
+    status = hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "agent.heddle",
+                      "'%s --build' does not tell its build, exit code %d; legal: the heddle that "
+                      "came with this agent",
+                      a->o->heddle, code);
+  hd_strbuf_free(&output);
+  return status;
+}
+
+static heddle_status open_all(heddle_context *ctx, hd_agent *a) {
+  hd_http_options http = {
+      .server = a->o->server, .token = a->o->token, .ca = a->o->ca, .stop = gives_up, .user = a};
+  hd_strbuf path = {0};
+  HD_TRY(hd_http_open(ctx, &http, &a->http));
+  HD_TRY(ask_build(ctx, a));
+  HD_TRY(hd_agent_device_open(ctx, a->o, &a->device));
+  HD_TRY(hd_file_mkdirs(ctx, a->o->state));
+  hd_strbuf_printf(&path, "%s/claim", a->o->state);
+  a->claim_path = hd_strbuf_take(&path);
+  hd_strbuf_printf(&path, "%s/spool", a->o->state);
+  heddle_status status = hd_journal_open(ctx, hd_strbuf_text(&path), &a->spool);
+  hd_strbuf_free(&path);
+  return status;
+}
+
+heddle_status hd_agent_run(heddle_context *ctx, const hd_agent_options *options) {
+  hd_agent a = {.o = options, .device = {.lock = {-1}}};
+  bool go;
+  heddle_status status = open_all(ctx, &a);
+  if (status == HEDDLE_OK)
+    hd_agent_log(&a, "up",
+                 json_pack("{s:s, s:s, s:O}", "server", options->server, "class",
+                           a.device.device_class, "build", a.build));
+  if (status == HEDDLE_OK)
+    status = wait_for_device(ctx, &a, &go);
+  if (status == HEDDLE_OK && go)
+    status = recover(ctx, &a);
+  if (status == HEDDLE_OK && go)
+    status = work(ctx, &a);
+  if (a.claim_path)
+    hd_agent_log(&a, "down", NULL);
+  hd_agent_device_close(&a.device);
+  hd_journal_close(a.spool);
+  hd_http_close(a.http);
+  json_decref(a.build);
+  free(a.claim_path);
+  return status;
+}

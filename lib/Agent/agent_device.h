@@ -1,0 +1,29 @@
+/* Agent/agent_device.h: the GPU of an agent: what it is, whose it is now. */
+#ifndef HD_AGENT_DEVICE_H
+#define HD_AGENT_DEVICE_H
+
+#include <jansson.h>
+
+#include "Agent/agent.h"
+#include "Runtime/nvml.h"
+#include "Support/lock.h"
+
+typedef struct hd_agent_device {
+  hd_nvml *nvml; /* NULL: scripted */
+  hd_nvml_identity is;
+  char device_class[64];
+  hd_lock lock;
+  const char *locks; /* borrowed */
+} hd_agent_device;
+
+/* HEDDLE_ENVIRONMENT without NVML or such a GPU. */
+heddle_status hd_agent_device_open(heddle_context *ctx, const hd_agent_options *options,
+                                   hd_agent_device *device);
+void hd_agent_device_close(hd_agent_device *device);
+/* Takes the GPU's lock, unless it is held, and looks who computes on it. *busy: a sentence, "" when
+ * it is free to measure on. */
+heddle_status hd_agent_device_take(heddle_context *ctx, hd_agent_device *device, char busy[160]);
+/* `device` of a claim (owned). */
+json_t *hd_agent_device_json(const hd_agent_device *device);
+
+#endif

@@ -1,0 +1,397 @@
+/* One lease: its child, its renewals, its measurements, its end. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Agent/agent_state.h"
+#include "Support/arena.h"
+#include "Support/child.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+
+typedef enum how {
+  RUNNING,
+  FINISH,  /* the end of the job is in `finish` */
+  RELEASE, /* why and text */
+  LOST     /* the lease is not ours any more */
+} how;
+
+typedef struct work {
+  hd_agent *agent;
+  const json_t *lease;
+  int64_t id, seq;
+  double asked_at, deadline, renew_at, renew_s;
+  hd_child child;
+  double said_at;       /* its last measurement */
+  json_t *finish;       /* owned: what is known of the end so far */
+  json_t *race;         /* owned: NULL before it was run */
+  uint64_t throttle;    /* or-ed over all measurements */
+  const char *stop_why; /* the child was told to stop; NULL: it was not */
+  double stop_until;
+  how end;
+  const char *why;
+  hd_strbuf text;
+} work;
+
+static const char *string_in(const json_t *object, const char *field) {
+  const char *text = json_string_value(json_object_get(object, field));
+  return text ? text : "";
+}
+
+static void end_with(work *w, how end, const char *why, const char *text) {
+  if (w->end != RUNNING)
+    return;
+  w->end = end;
+  w->why = why;
+  hd_strbuf_add(&w->text, text);
+}
+
+/* ---- policies ---- */
+
+/* What the word of a policy means to the tuner. */
+static const struct policy {
+  const char *name;
+  const char *options[6]; /* NULL ends them */
+} policies[] = {{"default", {NULL}},
+                {"quick", {"--top", "8", "--finalists", "2", "--no-sustained"}},
+                {"thorough", {"--top", "256", "--finalists", "12"}}};
+
+static const struct policy *policy_named(const char *name) {
+  for (size_t i = 0; i < HD_COUNT(policies); i++)
+    if (strcmp(policies[i].name, name) == 0)
+      return &policies[i];
+  return NULL;
+}
+
+/* ---- the child ---- */
+
+enum { MOST_WORDS = 64 };
+
+typedef struct words {
+  const char *list[MOST_WORDS];
+  int n;
+  char number[4][32];
+  hd_strbuf worker;
+} words;
+
+static void add_word(words *w, const char *option, const char *value) {
+  if (!value)
+    return;
+  w->list[w->n++] = option;
+  w->list[w->n++] = value;
+}
+
+static void add_number(words *w, int slot, const char *option, int64_t value) {
+  snprintf(w->number[slot], sizeof w->number[slot], "%lld", (long long)value);
+  add_word(w, option, w->number[slot]);
+}
+
+/* The incumbent's code is only worth a comparison when another build made it. */
+static const char *other_cubin(const work *w, const json_t *incumbent) {
+  const char *cubin = string_in(incumbent, "cubin");
+  bool same_build =
+      strcmp(string_in(incumbent, "build"), string_in(w->agent->build, "sources")) == 0;
+  return *cubin && !same_build ? cubin : NULL;
+}
+
+static heddle_status start_child(heddle_context *ctx, work *w, const struct policy *policy) {
+  const hd_agent_options *o = w->agent->o;
+  const json_t *incumbent = json_object_get(w->lease, "incumbent");
+  words argv = {.list = {o->heddle, "tune", "lease"}, .n = 3};
+  add_word(&argv, "--product", string_in(w->lease, "product"));
+  add_number(&argv, 0, "--seed", json_integer_value(json_object_get(w->lease, "seed")));
+  add_number(&argv, 1, "--jobs", o->jobs);
+  add_number(&argv, 2, "--memory", o->memory_mib);
+  add_number(&argv, 3, "--deadline", o->deadline_s ? o->deadline_s : 30);
+  add_word(&argv, "--cache", o->cache);
+  add_word(&argv, "--ptxas", o->ptxas);
+  add_word(&argv, "--gpu", o->scripted ? NULL : w->agent->device.is.uuid);
+  if (json_is_object(incumbent)) {
+    add_word(&argv, "--incumbent", string_in(incumbent, "schedule"));
+    add_word(&argv, "--incumbent-cubin", other_cubin(w, incumbent));
+  }
+  if (o->scripted) {
+    hd_strbuf_printf(&argv.worker, "%s tune scripted %s", o->heddle,
+                     o->scripted_options ? o->scripted_options : "");
+    add_word(&argv, "--worker", hd_strbuf_text(&argv.worker));
+  }
+  for (int i = 0; policy->options[i]; i++)
+    argv.list[argv.n++] = policy->options[i];
+  argv.list[argv.n] = NULL;
+  heddle_status status = hd_child_start(ctx, argv.list, &w->child);
+  hd_strbuf_free(&argv.worker);
+  return status;
+}
+
+static void tell_to_stop(work *w, const char *why) {
+  static const double PATIENCE_S = 60; /* a candidate may take its time */
+  if (w->stop_why || !w->child.pid)
+    return;
+  w->stop_why = why;
+  w->stop_until = hd_clock_seconds() + PATIENCE_S;
+  (void)hd_child_say(&w->child, "stop");
+}
+
+/* ---- what the child says ---- */
+
+static double ms_since_claim(const work *w, double at) {
+  return floor((at - w->asked_at) * 1e6) * 1e-3;
+}
+
+static heddle_status take_measurement(heddle_context *ctx, work *w, json_t *event) {
+  double now = hd_clock_seconds();
+  json_t *throttle = json_object_get(event, "throttle");
+  w->throttle |= (uint64_t)json_integer_value(throttle);
+  json_object_set_new(event, "seq", json_integer(w->seq));
+  json_object_set_new(event, "begin_ms", json_real(ms_since_claim(w, w->said_at)));
+  json_object_set_new(event, "end_ms", json_real(ms_since_claim(w, now)));
+  w->said_at = now;
+  HD_TRY(hd_spool_add(ctx, w->agent->spool, w->id, HD_SPOOL_MEASUREMENT, event));
+  w->seq++;
+  return HEDDLE_OK;
+}
+
+/* The first one stands before the measurements, the second one after the race. */
+static void take_canary(work *w, json_t *event) {
+  w->throttle |= (uint64_t)json_integer_value(json_object_get(event, "throttle"));
+  json_object_del(event, "throttle");
+  json_object_set(w->finish, w->race ? "end" : "begin", event);
+}
+
+static void take_race(work *w, const json_t *event) {
+  w->race = json_incref(json_object_get(event, "race"));
+  json_object_set(w->finish, "race", w->race);
+  json_object_set(w->finish, "n_legal", json_object_get(event, "n_legal"));
+  json_object_set(w->finish, "n_measured", json_object_get(event, "n_measured"));
+  json_object_set_new(w->finish, "outcome", json_string("done"));
+}
+
+static void take_note(work *w, const char *text) {
+  char note[1000];
+  const char *before = string_in(w->finish, "note");
+  snprintf(note, sizeof note, "%s%s%s", before, *before ? "; " : "", text);
+  json_t *string = json_string(note); /* NULL: cut within a character */
+  if (string)
+    json_object_set_new(w->finish, "note", string);
+}
+
+/* What it says is not trusted to be JSON: a child may be out of its mind. */
+static heddle_status take_line(heddle_context *ctx, work *w, const char *line) {
+  json_t *event = json_loads(line, 0, NULL);
+  char kind[32];
+  heddle_status status = HEDDLE_OK;
+  snprintf(kind, sizeof kind, "%s", string_in(event, "event"));
+  json_object_del(event, "event");
+  if (strcmp(kind, "measurement") == 0)
+    status = take_measurement(ctx, w, event);
+  else if (strcmp(kind, "canary") == 0)
+    take_canary(w, event);
+  else if (strcmp(kind, "race") == 0 && !w->race)
+    take_race(w, event);
+  else if (strcmp(kind, "note") == 0)
+    take_note(w, string_in(event, "text"));
+  else if (strcmp(kind, "carried") == 0) {
+    json_object_set_new(w->finish, "outcome", json_string("carried"));
+    json_object_set(w->finish, "cubin", json_object_get(event, "cubin"));
+  } else if (strcmp(kind, "failed") == 0 && !w->race) {
+    json_object_set_new(w->finish, "outcome", json_string("failed"));
+    json_object_set(w->finish, "why", json_object_get(event, "why"));
+  } else if (strcmp(kind, "done") == 0) {
+    if (json_object_get(w->finish, "outcome"))
+      end_with(w, FINISH, "", "");
+    else
+      end_with(w, RELEASE, w->stop_why ? w->stop_why : "fault", "the tuner ended without a result");
+  }
+  json_decref(event);
+  return status;
+}
+
+static heddle_status hear(heddle_context *ctx, work *w, double timeout_s) {
+  hd_child *child = &w->child;
+  hd_strbuf line = {0};
+  heddle_status status = HEDDLE_OK;
+  hd_children_wait(&child, 1, timeout_s);
+  while (status == HEDDLE_OK && w->end == RUNNING && hd_child_take(child, &line))
+    status = take_line(ctx, w, hd_strbuf_text(&line));
+  hd_strbuf_free(&line);
+  if (status == HEDDLE_OK && child->ended && w->end == RUNNING)
+    end_with(w, RELEASE, w->stop_why ? w->stop_why : "fault", "the tuner ended in the middle");
+  return status;
+}
+
+/* ---- the lease ---- */
+
+static double answer_time(const work *w) {
+  double left = w->deadline - hd_clock_seconds();
+  return left < 0.05 ? 0.05 : left < HD_ANSWER_S ? left : HD_ANSWER_S;
+}
+
+/* The agent stops before the server's time is up: by a tenth, at most two seconds. */
+static void set_deadline(work *w, double asked_at, const json_t *granted) {
+  double lease_s = (double)json_integer_value(json_object_get(granted, "lease_ms")) * 1e-3;
+  double margin = lease_s / 10 < 2 ? lease_s / 10 : 2;
+  w->deadline = asked_at + lease_s - margin;
+  w->renew_at = asked_at + (w->renew_s < lease_s / 2 ? w->renew_s : lease_s / 2);
+}
+
+static void renew(work *w) {
+  static const double AGAIN_S = 0.5;
+  hd_http_answer a = {0};
+  char path[64];
+  double asked_at = hd_clock_seconds();
+  snprintf(path, sizeof path, "/v1/leases/%lld/renew", (long long)w->id);
+  (void)hd_http_ask(NULL, w->agent->http, path, "", NULL, answer_time(w), &a);
+  json_t *granted =
+      a.status == 200 ? json_loadb(hd_strbuf_text(&a.body), a.body.len, 0, NULL) : NULL;
+  if (granted) {
+    set_deadline(w, asked_at, granted);
+    if (json_is_true(json_object_get(granted, "preempt")))
+      tell_to_stop(w, "preempted");
+  } else if (hd_http_is_temporary(&a) || a.status == 200) {
+    w->renew_at = hd_clock_seconds() + AGAIN_S;
+  } else {
+    end_with(w, LOST, a.rule, "the server has ended the lease");
+  }
+  json_decref(granted);
+  hd_http_answer_free(&a);
+}
+
+static void look_at_the_clock(work *w) {
+  double now = hd_clock_seconds();
+  if (now >= w->deadline)
+    end_with(w, LOST, "time", "it could not be renewed in time");
+  else if (now >= w->renew_at)
+    renew(w);
+  if (w->stop_why && now >= w->stop_until)
+    end_with(w, RELEASE, w->stop_why, "the tuner did not stop in time");
+}
+
+static double next_thing(const work *w) {
+  double next = w->deadline < w->renew_at ? w->deadline : w->renew_at, now = hd_clock_seconds();
+  if (hd_journal_count(w->agent->spool) && w->agent->send_at < next)
+    next = w->agent->send_at;
+  if (next > now + 0.5)
+    next = now + 0.5;
+  return next > now ? next - now : 0;
+}
+
+static heddle_status measure(heddle_context *ctx, work *w) {
+  while (w->end == RUNNING) {
+    HD_TRY(hear(ctx, w, next_thing(w)));
+    look_at_the_clock(w);
+    if (hd_agent_is_stopped(w->agent))
+      tell_to_stop(w, "shutdown");
+    if (w->end == RUNNING && hd_clock_seconds() >= w->agent->send_at)
+      HD_TRY(hd_agent_send(ctx, w->agent, hd_clock_seconds() + answer_time(w), 0, NULL));
+  }
+  return HEDDLE_OK;
+}
+
+/* The end of the job goes the way of the measurements, after them. */
+static heddle_status finish(heddle_context *ctx, work *w) {
+  bool finished = false;
+  const char *outcome = string_in(w->finish, "outcome");
+  if (strcmp(outcome, "carried") != 0) {
+    json_object_set_new(w->finish, "measurements", json_integer(w->seq));
+    json_object_set_new(w->finish, "throttle", json_integer((json_int_t)w->throttle));
+  }
+  w->end = RUNNING; /* it may still be lost */
+  HD_TRY(hd_spool_add(ctx, w->agent->spool, w->id, HD_SPOOL_FINISH, w->finish));
+  while (!finished && w->end == RUNNING) {
+    double wait_s = w->agent->send_at - hd_clock_seconds();
+    hd_children_wait(NULL, 0, wait_s < 0.2 ? wait_s : 0.2);
+    if (hd_clock_seconds() >= w->agent->send_at)
+      HD_TRY(hd_agent_send(ctx, w->agent, hd_clock_seconds() + answer_time(w), w->id, &finished));
+    if (!finished)
+      look_at_the_clock(w);
+  }
+  return HEDDLE_OK;
+}
+
+void hd_lease_release(hd_agent *agent, int64_t lease, const char *why, const char *text,
+                      double until) {
+  hd_http_answer a = {0};
+  char path[64], cut[900];
+  snprintf(path, sizeof path, "/v1/leases/%lld/release", (long long)lease);
+  snprintf(cut, sizeof cut, "%s", text);
+  json_t *string = json_string(cut);
+  json_t *o = json_pack("{s:s, s:o}", "why", why, "text", string ? string : json_string(""));
+  char *body = json_dumps(o, JSON_COMPACT);
+  do {
+    double left = until - hd_clock_seconds();
+    if (a.status || agent->wait_s > 0) /* not the first time */
+      hd_children_wait(NULL, 0, 0.2);
+    (void)hd_http_ask(NULL, agent->http, path, body, NULL,
+                      left < 0.05          ? 0.05
+                      : left < HD_ANSWER_S ? left
+                                           : HD_ANSWER_S,
+                      &a);
+  } while (hd_http_is_temporary(&a) && hd_clock_seconds() < until);
+  hd_agent_log(agent, "released",
+               json_pack("{s:I, s:s, s:s, s:i}", "lease", (json_int_t)lease, "why", why, "text",
+                         cut, "status", a.status));
+  hd_http_answer_free(&a);
+  json_decref(o);
+  free(body);
+}
+
+/* Says why a job cannot be begun here, as its end; NULL: it can. */
+static const char *refusal_of(const json_t *lease, const struct policy **policy) {
+  *policy = policy_named(string_in(lease, "policy"));
+  return *policy ? NULL : "this agent does not know the policy; legal: default, quick, thorough";
+}
+
+static heddle_status begin(heddle_context *ctx, work *w) {
+  const struct policy *policy;
+  char busy[160];
+  const char *refusal = refusal_of(w->lease, &policy);
+  if (refusal) {
+    json_object_set_new(w->finish, "outcome", json_string("failed"));
+    json_object_set_new(w->finish, "why", json_string(refusal));
+    end_with(w, FINISH, "", "");
+    return HEDDLE_OK;
+  }
+  HD_TRY(hd_agent_device_take(ctx, &w->agent->device, busy));
+  if (*busy) {
+    end_with(w, RELEASE, "busy", busy);
+    return HEDDLE_OK;
+  }
+  return start_child(ctx, w, policy);
+}
+
+heddle_status hd_lease_work(heddle_context *ctx, hd_agent *agent, const json_t *lease,
+                            double asked_at) {
+  work w = {.agent = agent,
+            .lease = lease,
+            .id = json_integer_value(json_object_get(lease, "lease")),
+            .renew_s = (double)json_integer_value(json_object_get(lease, "renew_ms")) * 1e-3,
+            .asked_at = asked_at,
+            .said_at = hd_clock_seconds(),
+            .finish = json_object()};
+  set_deadline(&w, asked_at, lease);
+  hd_agent_log(agent, "leased",
+               json_pack("{s:I, s:O, s:O}", "lease", (json_int_t)w.id, "job",
+                         json_object_get(lease, "job"), "product",
+                         json_object_get(lease, "product")));
+  heddle_status status = begin(ctx, &w);
+  if (status == HEDDLE_OK)
+    status = measure(ctx, &w);
+  hd_child_stop(&w.child, NULL);
+  if (status == HEDDLE_OK && w.end == FINISH)
+    status = finish(ctx, &w);
+  if (status != HEDDLE_OK) { /* nothing can be kept here: somebody else may do it */
+    w.end = RUNNING;
+    end_with(&w, RELEASE, "fault", hd_first_error_text(ctx, heddle_status_text(status)));
+  }
+  if (w.end == RELEASE)
+    hd_lease_release(agent, w.id, w.why, hd_strbuf_text(&w.text), w.deadline);
+  else if (w.end == LOST)
+    hd_agent_log(agent, "lost",
+                 json_pack("{s:I, s:s, s:s}", "lease", (json_int_t)w.id, "why", w.why, "text",
+                           hd_strbuf_text(&w.text)));
+  hd_strbuf_free(&w.text);
+  json_decref(w.race);
+  json_decref(w.finish);
+  return status;
+}

@@ -1,0 +1,203 @@
+/* Decisions by hand, each with its event, and what a product's history is. */
+#include <math.h>
+#include <string.h>
+
+#include "Service/decide.h"
+#include "Service/service_state.h"
+
+/* The product, class and policy that a request names. */
+typedef struct subject {
+  const char *product, *class, *policy;
+  int64_t version, serial;
+} subject;
+
+static subject subject_of(const json_t *object) {
+  return (subject){hd_text_of(object, "product", ""), hd_text_of(object, "class", ""),
+                   hd_text_of(object, "policy", "default"), hd_int_of(object, "version", 0), 0};
+}
+
+static bool take_serial(hd_request *r, subject *s) {
+  hd_rows rows;
+  if (!hd_begin(r) || !HD_RUN(r, serial_next, &rows, ""))
+    return false;
+  s->serial = hd_cell_int(&rows, 0, 0);
+  return true;
+}
+
+static bool refuse_version(hd_request *r, const subject *s) {
+  return hd_refuse(r, HD_RULE_VERSION_NONE, "version",
+                   hd_arena_printf(&r->arena, "%lld", (long long)s->version),
+                   "a version of GET /v1/history", NULL);
+}
+
+/* Columns of version_get. */
+static bool get_version(hd_request *r, const subject *s, hd_rows *rows) {
+  return HD_RUN(r, version_get, rows, "ttti", s->product, s->class, s->policy, s->version) &&
+         (rows->n || refuse_version(r, s));
+}
+
+static bool set_head(hd_request *r, const subject *s, int64_t version, bool pinned) {
+  hd_rows rows;
+  r->wakes_choices = true;
+  return HD_RUN(r, head_set, &rows, "tttiii", s->product, s->class, s->policy, version, s->serial,
+                (int64_t)pinned);
+}
+
+/* A new version made of an older one; *version is its number. */
+static bool copy_version(hd_request *r, const subject *s, int64_t of, const char *origin,
+                         int64_t *version) {
+  hd_rows rows;
+  if (!HD_RUN(r, version_last, &rows, "ttt", s->product, s->class, s->policy))
+    return false;
+  *version = hd_cell_int(&rows, 0, 0) + 1;
+  return HD_RUN(r, choice_copy, &rows, "tttiitt", s->product, s->class, s->policy, of, *version,
+                origin, "");
+}
+
+static void answer_chosen(hd_request *r, const subject *s, const char *kind, const char *what) {
+  hd_rows rows;
+  if (!hd_event(r, kind, 0, 0, "%s on %s (%s): %s", s->product, s->class, s->policy, what) ||
+      !HD_RUN(r, head_get, &rows, "ttt", s->product, s->class, s->policy))
+    return;
+  json_t *out = json_object();
+  if (rows.n)
+    json_object_set_new(out, "choice", hd_row_json(&rows, 0));
+  hd_answer_json(r, 200, out);
+}
+
+void hd_route_pin(hd_request *r) {
+  subject s = subject_of(r->body);
+  hd_rows rows;
+  if (take_serial(r, &s) && get_version(r, &s, &rows) && set_head(r, &s, s.version, true))
+    answer_chosen(r, &s, "pinned",
+                  hd_arena_printf(&r->arena, "version %lld", (long long)s.version));
+}
+
+void hd_route_unpin(hd_request *r) {
+  subject s = subject_of(r->body);
+  hd_rows rows;
+  if (!take_serial(r, &s) || !HD_RUN(r, head_get, &rows, "ttt", s.product, s.class, s.policy))
+    return;
+  if (!rows.n) {
+    refuse_version(r, &s);
+    return;
+  }
+  if (set_head(r, &s, hd_cell_int(&rows, 0, 3), false))
+    answer_chosen(r, &s, "unpinned", "races decide again");
+}
+
+void hd_route_rollback(hd_request *r) {
+  subject s = subject_of(r->body);
+  int64_t version;
+  hd_rows rows;
+  if (take_serial(r, &s) && get_version(r, &s, &rows) &&
+      copy_version(r, &s, s.version, "rollback", &version) && set_head(r, &s, version, false))
+    answer_chosen(r, &s, "rolled-back",
+                  hd_arena_printf(&r->arena, "version %lld is version %lld again",
+                                  (long long)version, (long long)s.version));
+}
+
+/* The newest version whose schedule was not rejected; where there is none, the default's. */
+static bool choose_another(hd_request *r, const subject *s, int64_t *version) {
+  hd_rows rows;
+  if (!HD_RUN(r, choice_last_good, &rows, "ttt", s->product, s->class, s->policy))
+    return false;
+  if (rows.n)
+    return copy_version(r, s, hd_cell_int(&rows, 0, 0), "reject", version);
+  if (!HD_RUN(r, version_last, &rows, "ttt", s->product, s->class, s->policy))
+    return false;
+  *version = hd_cell_int(&rows, 0, 0) + 1;
+  return HD_RUN(r, choice_default, &rows, "tttii", s->product, s->class, s->policy, s->version,
+                *version);
+}
+
+void hd_route_reject(hd_request *r) {
+  subject s = subject_of(r->body);
+  hd_rows rows, head;
+  if (!take_serial(r, &s) || !get_version(r, &s, &rows))
+    return;
+  const char *schedule = hd_cell_text(&rows, 0, 0);
+  if (strcmp(schedule, hd_cell_text(&rows, 0, 1)) == 0) {
+    hd_refuse(r, HD_RULE_FIELD_VALUE, "version", schedule,
+              "a version whose schedule is not the default's", NULL);
+    return;
+  }
+  int64_t version = 0;
+  if (!HD_RUN(r, rejection_add, &rows, "tttiti", s.product, s.class, s.policy, s.version, schedule,
+              s.serial) ||
+      !HD_RUN(r, head_get, &head, "ttt", s.product, s.class, s.policy))
+    return;
+  bool is_current = strcmp(hd_cell_text(&head, 0, 5), schedule) == 0;
+  if (is_current && (!choose_another(r, &s, &version) || !set_head(r, &s, version, false)))
+    return;
+  answer_chosen(
+      r, &s, "rejected",
+      hd_arena_printf(&r->arena, "version %lld; current: %lld", (long long)s.version,
+                      is_current ? (long long)version : (long long)hd_cell_int(&head, 0, 3)));
+}
+
+/* ---- history and drift ---- */
+
+void hd_route_history(hd_request *r) {
+  subject s = subject_of(r->query);
+  hd_rows versions, races;
+  if (HD_RUN(r, versions, &versions, "ttt", s.product, s.class, s.policy) &&
+      HD_RUN(r, races, &races, "ttt", s.product, s.class, s.policy))
+    hd_answer_json(
+        r, 200,
+        json_pack("{so, so}", "versions", hd_rows_json(&versions), "races", hd_rows_json(&races)));
+}
+
+/* The median of the last ten leases over that of all; columns 3 and 5, or 4 and 6 of canaries_all.
+ */
+static double drift_of(const hd_rows *rows, int begin, int n, int col) {
+  double recent[20], all[1000];
+  int n_recent = 0, n_all = 0;
+  for (int i = 0; i < n && n_all < 999; i++)
+    for (int k = col; k <= col + 2; k += 2) {
+      double us = hd_cell_num(rows, begin + i, k);
+      if (!(us > 0))
+        continue;
+      all[n_all++] = us;
+      if (i < 10)
+        recent[n_recent++] = us;
+    }
+  return hd_median(recent, n_recent) / hd_median(all, n_all);
+}
+
+json_t *hd_drift_json(const hd_rows *rows) {
+  static const double DRIFT = 0.03;
+  enum { MIN_LEASES = 20 };
+  json_t *list = json_array();
+  for (int begin = 0, end; begin < rows->n; begin = end) {
+    const char *uuid = hd_cell_text(rows, begin, 0);
+    for (end = begin; end < rows->n && strcmp(hd_cell_text(rows, end, 0), uuid) == 0;)
+      end++;
+    double read = drift_of(rows, begin, end - begin, 3),
+           kernel = drift_of(rows, begin, end - begin, 4);
+    bool drifted =
+        end - begin >= MIN_LEASES && (fabs(read - 1) >= DRIFT || fabs(kernel - 1) >= DRIFT);
+    json_t *one = json_pack("{ss, ss, si, sb}", "uuid", uuid, "class", hd_cell_text(rows, begin, 1),
+                            "leases", end - begin, "drifted", (int)drifted);
+    if (!isnan(read))
+      json_object_set_new(one, "read", json_real(read));
+    if (!isnan(kernel))
+      json_object_set_new(one, "kernel", json_real(kernel));
+    json_array_append_new(list, one);
+  }
+  return list;
+}
+
+void hd_route_drift(hd_request *r) {
+  hd_rows rows;
+  if (HD_RUN(r, canaries_all, &rows, ""))
+    hd_answer_json(r, 200, json_pack("{so}", "gpus", hd_drift_json(&rows)));
+}
+
+/* ---- what clients looked up ---- */
+
+void hd_route_uses(hd_request *r) {
+  hd_rows rows;
+  if (HD_RUN(r, lookup_add, &rows, "j", json_object_get(r->body, "uses")))
+    hd_answer_nothing(r);
+}

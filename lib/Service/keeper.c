@@ -1,0 +1,221 @@
+/* The keeper: the one thread that acts by itself. Each second, and when it is woken: leases that
+ * have ended, what leases cost, choices and tokens that changed, and claims that wait for a job. */
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "Service/server.h"
+#include "Service/service_state.h"
+
+/* ---- waiting claims ---- */
+
+void hd_wait_for_job(hd_request *r) {
+  hd_service *s = r->service;
+  hd_arena_free(&r->arena); /* thousands may wait: they keep their body alone */
+  pthread_mutex_lock(&s->waiting_lock);
+  bool waits = !s->stopping; /* hd_keeper_stop takes out what is there */
+  if (waits) {
+    hd_request **at = s->waiting_last ? s->waiting_last : &s->waiting;
+    r->next = NULL;
+    *at = r;
+    s->waiting_last = &r->next;
+    s->n_waiting++;
+  }
+  pthread_mutex_unlock(&s->waiting_lock);
+  if (!waits) {
+    hd_answer_nothing(r);
+    hd_server_answered(r);
+  }
+}
+
+/* Takes those out that `take` names, at most n, oldest first; a list. */
+static hd_request *take_waiting(hd_service *s, bool (*take)(const hd_request *r, const void *user),
+                                const void *user, int64_t n) {
+  hd_request *out = NULL, **last = &out;
+  pthread_mutex_lock(&s->waiting_lock);
+  for (hd_request **at = &s->waiting; *at && n > 0;) {
+    hd_request *r = *at;
+    if (!take(r, user)) {
+      at = &r->next;
+      continue;
+    }
+    *at = r->next;
+    r->next = NULL;
+    *last = r;
+    last = &r->next;
+    s->n_waiting--;
+    n--;
+  }
+  s->waiting_last = &s->waiting;
+  while (*s->waiting_last)
+    s->waiting_last = &(*s->waiting_last)->next;
+  pthread_mutex_unlock(&s->waiting_lock);
+  return out;
+}
+
+static bool is_over(const hd_request *r, const void *now) {
+  return r->wait_until <= *(const double *)now;
+}
+
+static bool is_of_class(const hd_request *r, const void *class) {
+  return strcmp(hd_text_of(json_object_get(r->body, "device"), "class", ""), class) == 0;
+}
+
+static bool is_any(const hd_request *r, const void *user) {
+  (void)r;
+  (void)user;
+  return true;
+}
+
+static void answer_all(hd_request *list) {
+  for (hd_request *next; list; list = next) {
+    next = list->next;
+    hd_answer_nothing(list);
+    hd_server_answered(list);
+  }
+}
+
+/* As many claims of a class as it has jobs ask again, those first that still have a listener. */
+static void serve_class(hd_service *s, const char *class, int64_t n) {
+  hd_request *list = take_waiting(s, is_of_class, class, n);
+  for (hd_request *next; list; list = next) {
+    next = list->next;
+    if (hd_server_is_gone(list) || !hd_queue_push(&s->writes, list, INT32_MAX)) {
+      hd_answer_nothing(list);
+      hd_server_answered(list);
+    }
+  }
+}
+
+/* ---- what happens by itself, as requests of nobody ---- */
+
+static void run_expire(hd_request *r) {
+  int n = 0;
+  if (hd_leases_expire(r, &n))
+    r->service->metrics.expired_leases += (unsigned)n;
+}
+
+static void run_charge(hd_request *r) {
+  hd_leases_charge(r);
+}
+
+static void run_read(hd_request *r) {
+  bool changed;
+  hd_sql_ok(r, hd_tokens_refresh(r->service->tokens, r->store));
+  hd_sql_ok(r, hd_snapshot_refresh(r->service->snapshot, r->store, &changed));
+}
+
+static void run_states(hd_request *r) {
+  hd_rows rows;
+  if (HD_RUN(r, job_states, &rows, ""))
+    hd_metrics_states(&r->service->metrics, &rows);
+}
+
+static void run_serve(hd_request *r) {
+  hd_rows rows;
+  if (r->service->n_waiting && HD_RUN(r, waiting_classes, &rows, ""))
+    for (int i = 0; i < rows.n; i++)
+      serve_class(r->service, hd_cell_text(&rows, i, 0), hd_cell_int(&rows, i, 1));
+}
+
+static const hd_route expire = {.name = "(expire)", .run = run_expire};
+static const hd_route charge = {.name = "(charge)", .run = run_charge};
+static const hd_route read_again = {.name = "(read)", .run = run_read};
+static const hd_route states = {.name = "(states)", .run = run_states};
+static const hd_route serve = {.name = "(serve)", .run = run_serve};
+
+/* False: the database is away. */
+static bool act(hd_service *s, hd_store *store, const hd_route *route) {
+  hd_request r = {.service = s, .route = route, .begun = hd_clock_seconds()};
+  hd_request_run(&r, store);
+  bool up = r.sql != HD_SQL_DOWN;
+  free(r.text);
+  hd_arena_free(&r.arena);
+  return up;
+}
+
+/* ---- the loop ---- */
+
+/* Until something is to be done; true: somebody woke us, here or in another daemon. */
+static void sleep_a_while(hd_service *s, hd_store *store) {
+  char drained[64];
+  int fd = hd_store_listen(store);
+  struct pollfd fds[] = {{s->wake[0], POLLIN, 0}, {fd, POLLIN, 0}};
+  poll(fds, fd >= 0 ? 2 : 1, 1000);
+  while (read(s->wake[0], drained, sizeof drained) > 0)
+    continue;
+}
+
+static void tell_others(hd_service *s, hd_store *store) {
+  if (hd_store_notify(store) != HD_SQL_OK)
+    hd_log_text(s, "error", "notify: %s", hd_store_error(store));
+}
+
+/* What a second brings. */
+static void tick(hd_service *s, hd_store *store, int64_t n) {
+  s->store_is_up = act(s, store, &expire) && act(s, store, &charge) && act(s, store, &read_again);
+  if (s->store_is_up && n % 5 == 0)
+    act(s, store, &states);
+  if (s->store_is_up)
+    act(s, store, &serve);
+  hd_server_cut_slow(s);
+}
+
+static void *keep(void *user) {
+  hd_service *s = user;
+  hd_store *store = NULL;
+  heddle_context *ctx = heddle_context_create();
+  double next = 0;
+  int64_t n_ticks = 0;
+  while (!s->stopping && hd_store_open(ctx, s->config->store, &store) != HEDDLE_OK) {
+    heddle_context_clear(ctx);
+    sleep(1);
+  }
+  while (!s->stopping) {
+    bool jobs = atomic_exchange(&s->jobs_changed, false);
+    bool choices = atomic_exchange(&s->choices_changed, false);
+    bool heard = hd_store_heard(store);
+    double now = hd_clock_seconds();
+    if (choices || heard)
+      act(s, store, &read_again);
+    if (jobs || heard)
+      act(s, store, &serve);
+    if (jobs || choices)
+      tell_others(s, store);
+    if (now >= next) {
+      next = now + 1;
+      tick(s, store, n_ticks++);
+    }
+    answer_all(take_waiting(s, is_over, &now, INT32_MAX));
+    sleep_a_while(s, store);
+  }
+  hd_store_close(store);
+  heddle_context_free(ctx);
+  return NULL;
+}
+
+void hd_keeper_wake(hd_service *s) {
+  ssize_t n = write(s->wake[1], "", 1); /* full: it is awake */
+  (void)n;
+}
+
+heddle_status hd_keeper_start(heddle_context *ctx, hd_service *s) {
+  if (pipe2(s->wake, O_NONBLOCK | O_CLOEXEC) != 0 || pthread_create(&s->keeper, NULL, keep, s) != 0)
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "service.start", "cannot start a thread");
+  s->keeper_runs = true;
+  return HEDDLE_OK;
+}
+
+void hd_keeper_stop(hd_service *s) {
+  s->stopping = true;
+  if (s->keeper_runs) {
+    hd_keeper_wake(s);
+    pthread_join(s->keeper, NULL);
+    close(s->wake[0]);
+    close(s->wake[1]);
+  }
+  s->keeper_runs = false;
+  answer_all(take_waiting(s, is_any, NULL, INT32_MAX));
+}

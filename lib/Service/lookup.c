@@ -1,0 +1,67 @@
+/* What is answered from memory: choices, and what the daemon says of itself. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "Service/service_state.h"
+
+/* Before the first read of the database nothing is known: that is not the same as no choice. */
+static bool snapshot_is_read(hd_request *r) {
+  return hd_snapshot_is_read(r->service->snapshot) ||
+         hd_refuse(r, HD_RULE_STORE_DOWN, NULL, NULL, NULL, NULL);
+}
+
+void hd_route_choice(hd_request *r) {
+  hd_service *s = r->service;
+  const char *product = hd_text_of(r->query, "product", "");
+  const char *class = hd_text_of(r->query, "class", "");
+  const char *policy = hd_text_of(r->query, "policy", "default");
+  char *nearest = NULL;
+  if (!snapshot_is_read(r))
+    return;
+  r->shared = hd_snapshot_exact(s->snapshot, product, class, policy);
+  if (!r->shared && !hd_int_of(r->query, "exact", 0))
+    nearest = hd_snapshot_nearest(s->snapshot, product, class, policy);
+  if (r->shared) {
+    s->metrics.exact++;
+    r->status = 200;
+  } else if (nearest) {
+    s->metrics.nearest++;
+    hd_answer_text(r, 200, "application/json", nearest);
+  } else {
+    s->metrics.missed++;
+    hd_refuse(r, HD_RULE_CHOICE_NONE, "product", product,
+              "a product of GET /v1/choices, or one near it", NULL);
+  }
+}
+
+void hd_route_choices(hd_request *r) {
+  char etag[40];
+  hd_service *s = r->service;
+  if (!snapshot_is_read(r))
+    return;
+  int64_t serial = hd_snapshot_serial(s->snapshot); /* before the text, which may be newer */
+  char *text = hd_snapshot_choices(s->snapshot, hd_text_of(r->query, "class", ""),
+                                   hd_int_of(r->query, "since", 0));
+  snprintf(etag, sizeof etag, "\"c%lld\"", (long long)serial);
+  r->shared = hd_shared_text_make("application/json", etag, text);
+  r->status = 200;
+}
+
+void hd_route_alive(hd_request *r) {
+  hd_answer_text(r, 200, "text/plain", hd_xstrdup("alive\n"));
+}
+
+void hd_route_ready(hd_request *r) {
+  if (r->service->store_is_up)
+    hd_answer_text(r, 200, "text/plain", hd_xstrdup("ready\n"));
+  else
+    hd_refuse(r, HD_RULE_STORE_DOWN, NULL, NULL, NULL, NULL);
+}
+
+void hd_route_metrics(hd_request *r) {
+  hd_answer_text(r, 200, "text/plain; version=0.0.4", hd_metrics_text(r->service));
+}
+
+void hd_route_openapi(hd_request *r) {
+  hd_answer_text(r, 200, "application/json", hd_xstrdup(r->service->openapi));
+}

@@ -1,0 +1,347 @@
+/* The dashboard: what the JSON routes say, as HTML made here; no script. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Service/decide.h"
+#include "Service/page_html.h"
+#include "Service/service_state.h"
+
+static const char style[] =
+#define HD_SCHEMA(name, text) text
+#include "style.inc"
+#undef HD_SCHEMA
+    ;
+
+void hd_route_style(hd_request *r) {
+  hd_answer_text(r, 200, "text/css", hd_xstrdup(style));
+}
+
+/* ---- fleet and queue ---- */
+
+static void add_tiles(hd_strbuf *out, const hd_rows *states) {
+  static const char *const names[] = {"queued", "leased", "done", "failed", "cancelled"};
+  hd_strbuf_add(out, "<ul class=\"tiles\">");
+  for (size_t i = 0; i < HD_COUNT(names); i++) {
+    int64_t n = 0;
+    for (int k = 0; k < states->n; k++)
+      n += strcmp(hd_cell_text(states, k, 1), names[i]) == 0 ? hd_cell_int(states, k, 2) : 0;
+    hd_strbuf_printf(out, "<li class=\"%s\"><b>%lld</b> %s</li>", n ? names[i] : "none",
+                     (long long)n, names[i]);
+  }
+  hd_strbuf_add(out, "</ul>\n");
+}
+
+static const hd_html_column job_columns[] = {
+    {"job", 0, hd_cell_as_text},        {"product", 1, hd_cell_as_product},
+    {"class", 2, hd_cell_as_text},      {"state", 4, hd_cell_as_text},
+    {"priority", 5, hd_cell_as_number}, {"tenant", 6, hd_cell_as_text},
+    {"attempt", 7, hd_cell_as_number},  {"lease", 8, hd_cell_as_text},
+    {"created", 10, hd_cell_as_time},   {"why", 9, hd_cell_as_text}};
+
+void hd_route_page_fleet(hd_request *r) {
+  static const hd_html_column gpus_columns[] = {
+      {"GPU", 0, hd_cell_as_code},          {"name", 1, hd_cell_as_text},
+      {"class", 2, hd_cell_as_text},        {"driver", 3, hd_cell_as_text},
+      {"agent", 4, hd_cell_as_text},        {"build", 5, hd_cell_as_code},
+      {"heard of", 7, hd_cell_as_duration}, {"lease", 8, hd_cell_as_text},
+      {"works on", 9, hd_cell_as_code},     {"done", 10, hd_cell_as_number}};
+  static const hd_html_column missed_columns[] = {{"product", 0, hd_cell_as_code},
+                                                  {"class", 1, hd_cell_as_text},
+                                                  {"asked for", 2, hd_cell_as_number},
+                                                  {"missed", 3, hd_cell_as_number}};
+  hd_rows states, fleet, leased, queued, missed;
+  hd_strbuf out = {0};
+  if (!HD_RUN(r, job_states, &states, "") || !HD_RUN(r, gpus, &fleet, "") ||
+      !HD_RUN(r, jobs, &leased, "ttiii", "leased", "", (int64_t)0, INT64_MAX, (int64_t)200) ||
+      !HD_RUN(r, jobs, &queued, "ttiii", "queued", "", (int64_t)0, INT64_MAX, (int64_t)50) ||
+      !HD_RUN(r, missed_most, &missed, ""))
+    return;
+  hd_page_begin(&out, "Fleet", "/");
+  add_tiles(&out, &states);
+  hd_html_table(&out, &fleet, gpus_columns, HD_COUNT(gpus_columns),
+                "No GPU has asked for work yet: start <code>heddle-agent</code>.");
+  hd_strbuf_add(&out, "<h2>In work</h2>\n");
+  hd_html_table(&out, &leased, job_columns, HD_COUNT(job_columns), "Nothing.");
+  hd_strbuf_add(&out, "<h2>Queue, the 50 newest</h2>\n");
+  hd_html_table(&out, &queued, job_columns, HD_COUNT(job_columns), "Empty.");
+  hd_strbuf_add(&out, "<h2>Looked up, without a choice</h2>\n");
+  hd_html_table(&out, &missed, missed_columns, HD_COUNT(missed_columns), "Nothing was reported.");
+  hd_page_answer(r, &out);
+}
+
+/* ---- campaigns ---- */
+
+/* From its total, column 5, and done, column 8. */
+static void cell_progress(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+  (void)col;
+  hd_strbuf_printf(out, "<progress max=\"%s\" value=\"%s\"></progress>", hd_cell_text(rows, row, 5),
+                   hd_cell_text(rows, row, 8));
+}
+
+static const hd_html_column campaign_columns[] = {
+    {"campaign", 0, hd_cell_as_campaign},  {"tenant", 1, hd_cell_as_text},
+    {"class", 2, hd_cell_as_text},         {"note", 3, hd_cell_as_text},
+    {"created", 4, hd_cell_as_time},       {"progress", 0, cell_progress},
+    {"jobs", 5, hd_cell_as_number},        {"queued", 6, hd_cell_as_number},
+    {"leased", 7, hd_cell_as_number},      {"done", 8, hd_cell_as_number},
+    {"failed", 9, hd_cell_as_number},      {"cancelled", 10, hd_cell_as_number},
+    {"time left", 11, hd_cell_as_duration}};
+
+void hd_route_page_campaigns(hd_request *r) {
+  hd_rows rows;
+  hd_strbuf out = {0};
+  if (!HD_RUN(r, campaigns, &rows, "i", (int64_t)0))
+    return;
+  hd_page_begin(&out, "Campaigns", "/campaigns");
+  hd_html_table(&out, &rows, campaign_columns, HD_COUNT(campaign_columns),
+                "Nothing was submitted yet: <code>heddle submit</code>.");
+  hd_page_answer(r, &out);
+}
+
+void hd_route_page_campaign(hd_request *r) {
+  hd_rows rows, jobs;
+  hd_strbuf out = {0};
+  if (!HD_RUN(r, campaigns, &rows, "i", r->path[0]) ||
+      !HD_RUN(r, jobs, &jobs, "ttiii", "", "", r->path[0], INT64_MAX, (int64_t)1000))
+    return;
+  if (!rows.n) {
+    hd_refuse(r, HD_RULE_CAMPAIGN_NONE, NULL,
+              hd_arena_printf(&r->arena, "%lld", (long long)r->path[0]), NULL, NULL);
+    return;
+  }
+  hd_page_begin(&out, hd_arena_printf(&r->arena, "Campaign %lld", (long long)r->path[0]),
+                "/campaigns");
+  hd_html_table(&out, &rows, campaign_columns, HD_COUNT(campaign_columns), "");
+  hd_strbuf_add(&out, "<h2>Jobs</h2>\n");
+  hd_html_table(&out, &jobs, job_columns, HD_COUNT(job_columns), "None.");
+  hd_page_answer(r, &out);
+}
+
+/* ---- choices ---- */
+
+/* Columns of {choice}. */
+enum {
+  SCHEDULE = 5,
+  US = 7,
+  DEFAULT_US = 8,
+  MODE = 11,
+  DEVICE = 12,
+  DRIVER = 13,
+  AT = 14,
+  BUILD = 15,
+  LEASE = 17,
+  ORIGIN = 18,
+  PINNED = 19
+};
+
+static void cell_gain(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+  double us = hd_cell_num(rows, row, US);
+  (void)col;
+  if (us > 0)
+    hd_strbuf_printf(out, "<span class=\"n\">%.3f</span>", hd_cell_num(rows, row, DEFAULT_US) / us);
+}
+
+static void cell_pinned(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+  hd_strbuf_add(out, hd_cell_int(rows, row, col) ? "pinned" : "");
+}
+
+static const hd_html_column choice_columns[] = {{"product", 0, hd_cell_as_product},
+                                                {"class", 1, hd_cell_as_text},
+                                                {"version", 3, hd_cell_as_text},
+                                                {"µs", US, hd_cell_as_number},
+                                                {"default, µs", DEFAULT_US, hd_cell_as_number},
+                                                {"gain", 0, cell_gain},
+                                                {"mode", MODE, hd_cell_as_text},
+                                                {"date", AT, hd_cell_as_time},
+                                                {"build", BUILD, hd_cell_as_code},
+                                                {"origin", ORIGIN, hd_cell_as_text},
+                                                {"", PINNED, cell_pinned},
+                                                {"schedule", SCHEDULE, hd_cell_as_code}};
+
+void hd_route_page_choices(hd_request *r) {
+  const char *search = hd_text_of(r->query, "search", "");
+  hd_rows rows;
+  hd_strbuf out = {0};
+  if (!HD_RUN(r, heads_like, &rows, "t", search))
+    return;
+  hd_page_begin(&out, "Choices", "/choices");
+  hd_strbuf_add(
+      &out,
+      "<form action=\"/choices\"><label>Product or class holds <input name=\"search\" value=\"");
+  hd_html_text(&out, search);
+  hd_strbuf_add(&out, "\"></label> <button>Search</button></form>\n");
+  hd_html_table(&out, &rows, choice_columns, HD_COUNT(choice_columns), "No choice.");
+  if (rows.n == 500)
+    hd_strbuf_add(&out, "<p class=\"none\">The first 500; search for fewer.</p>\n");
+  hd_page_answer(r, &out);
+}
+
+/* ---- one product ---- */
+
+static double best_peer(const json_t *race, const char *name) {
+  return hd_num_of(race, name);
+}
+
+/* Best and default of each race, and what a user would take instead, oldest race first. */
+static void add_races(hd_strbuf *out, const hd_rows *races, hd_arena *arena) {
+  int n = races->n;
+  double *x = HD_NEW_ARRAY(arena, double, 5 * n + 1);
+  double *best = x + n, *first = best + n, *dense = first + n, *sparse = dense + n;
+  for (int i = 0; i < n; i++) {
+    hd_race_figures f;
+    int row = n - 1 - i;
+    json_t *race = json_loads(hd_cell_text(races, row, 6), 0, NULL);
+    hd_race_read(race, &f);
+    x[i] = i + 1;
+    best[i] = first[i] = f.list[f.first].median;
+    for (int k = 0; k < f.n; k++)
+      best[i] = fmin(best[i], f.list[k].median);
+    dense[i] = best_peer(race, "dense_us");
+    sparse[i] = best_peer(race, "cusparselt_us");
+    json_decref(race);
+  }
+  hd_series series[] = {{"best", best, true},
+                        {"default", first, true},
+                        {"dense", dense, true},
+                        {"cuSPARSELt", sparse, true}};
+  hd_html_chart(out,
+                &(hd_chart){"Races, oldest first", "race", "µs a launch", x, n, series, 4, true});
+}
+
+/* The contenders of the newest race: what the model said, and what was measured. */
+static void add_predictions(hd_strbuf *out, const hd_rows *races) {
+  double predicted[HD_MAX_CONTENDERS], measured[HD_MAX_CONTENDERS], same[HD_MAX_CONTENDERS];
+  hd_race_figures f;
+  int n = 0;
+  json_t *race = json_loads(hd_cell_text(races, 0, 6), 0, NULL);
+  hd_race_read(race, &f);
+  for (int i = 0; i < f.n; i++) {
+    const json_t *c = json_array_get(json_object_get(race, "contenders"), (size_t)i);
+    double us = hd_num_of(c, "predicted_us");
+    if (!(us > 0))
+      continue;
+    predicted[n] = same[n] = us;
+    measured[n++] = f.list[i].median;
+  }
+  hd_series series[] = {{"measured", measured, false}, {"as predicted", same, true}};
+  hd_html_chart(out, &(hd_chart){"The newest race: predicted against measured", "predicted, µs",
+                                 "measured, µs", predicted, n, series, 2, false});
+  json_decref(race);
+}
+
+static void add_newest_race(hd_strbuf *out, const hd_rows *races) {
+  hd_race_figures f;
+  json_t *race = json_loads(hd_cell_text(races, 0, 6), 0, NULL);
+  hd_race_read(race, &f);
+  hd_strbuf_add(out, "<table><thead><tr><th>µs</th><th>role</th><th>p of the sign test "
+                     "against the default</th><th>schedule</th></tr></thead><tbody>\n");
+  for (int i = 0; i < f.n; i++) {
+    hd_strbuf_printf(out,
+                     "<tr><td><span class=\"n\">%.5g</span></td><td>%s</td><td><span class=\"n\">",
+                     f.list[i].median, f.list[i].role);
+    if (i != f.first)
+      hd_strbuf_printf(out, "%.3g",
+                       hd_sign_test(f.list[i].round, f.list[f.first].round, f.list[i].n_rounds));
+    hd_strbuf_add(out, "</span></td><td><code>");
+    hd_html_text(out, f.list[i].schedule);
+    hd_strbuf_add(out, "</code></td></tr>\n");
+  }
+  hd_strbuf_add(out, "</tbody></table>\n");
+  json_decref(race);
+}
+
+void hd_route_page_product(hd_request *r) {
+  static const hd_html_column race_columns[] = {
+      {"lease", 0, hd_cell_as_text},    {"at", 1, hd_cell_as_time},
+      {"GPU", 2, hd_cell_as_code},      {"build", 3, hd_cell_as_code},
+      {"decision", 5, hd_cell_as_text}, {"suspect", 4, hd_cell_as_text}};
+  const char *product = hd_text_of(r->query, "product", ""),
+             *class = hd_text_of(r->query, "class", "");
+  const char *policy = hd_text_of(r->query, "policy", "default");
+  hd_rows versions, races;
+  hd_strbuf out = {0};
+  if (!HD_RUN(r, versions, &versions, "ttt", product, class, policy) ||
+      !HD_RUN(r, races, &races, "ttt", product, class, policy))
+    return;
+  hd_page_begin(&out, product, "/choices");
+  hd_strbuf_add(&out, "<p>");
+  hd_html_text(&out, class);
+  hd_strbuf_printf(&out, ", policy %s</p>\n", policy);
+  if (races.n) {
+    add_races(&out, &races, &r->arena);
+    add_predictions(&out, &races);
+    hd_strbuf_add(&out, "<h2>The newest race</h2>\n");
+    add_newest_race(&out, &races);
+  }
+  hd_strbuf_add(&out, "<h2>Versions</h2>\n");
+  hd_html_table(&out, &versions, choice_columns + 2, HD_COUNT(choice_columns) - 2,
+                "No choice yet.");
+  hd_strbuf_add(&out, "<h2>Races</h2>\n");
+  hd_html_table(&out, &races, race_columns, HD_COUNT(race_columns), "No race yet.");
+  hd_page_answer(r, &out);
+}
+
+/* ---- drift and events ---- */
+
+/* One GPU's canaries, oldest first; rows of canaries_all. */
+static void add_canaries(hd_strbuf *out, const hd_rows *rows, int begin, int n, hd_arena *arena) {
+  double *x = HD_NEW_ARRAY(arena, double, 3 * n + 1), *read = x + n, *kernel = read + n;
+  double sorted[2][1000], usual[2];
+  int n_sorted = n < 1000 ? n : 1000;
+  for (int i = 0; i < n_sorted; i++)
+    for (int k = 0; k < 2; k++)
+      sorted[k][i] = hd_cell_num(rows, begin + i, 3 + k);
+  for (int k = 0; k < 2; k++)
+    usual[k] = hd_median(sorted[k], n_sorted);
+  for (int i = 0; i < n; i++) {
+    int row = begin + n - 1 - i;
+    x[i] = i + 1;
+    read[i] = 100 * (hd_cell_num(rows, row, 3) / usual[0] - 1);
+    kernel[i] = 100 * (hd_cell_num(rows, row, 4) / usual[1] - 1);
+  }
+  hd_series series[] = {{"read stream", read, true}, {"fixed kernel", kernel, true}};
+  hd_html_chart(out, &(hd_chart){hd_cell_text(rows, begin, 0), "lease, oldest first",
+                                 "% over its own median", x, n, series, 2, true});
+}
+
+void hd_route_page_drift(hd_request *r) {
+  hd_rows rows;
+  hd_strbuf out = {0};
+  if (!HD_RUN(r, canaries_all, &rows, ""))
+    return;
+  json_t *list = hd_drift_json(&rows), *gpu;
+  size_t i;
+  hd_page_begin(&out, "Drift", "/drift");
+  hd_strbuf_add(
+      &out,
+      "<p>Each lease begins and ends with a read stream and one fixed kernel. A GPU whose last ten "
+      "leases are 3 % or more off its own median has drifted.</p>\n");
+  if (!rows.n)
+    hd_strbuf_add(&out, "<p class=\"none\">No lease has ended with canaries yet.</p>\n");
+  int begin = 0;
+  json_array_foreach(list, i, gpu) {
+    int n = (int)hd_int_of(gpu, "leases", 0);
+    hd_strbuf_add(&out, hd_int_of(gpu, "drifted", 0) ? "<h2 class=\"failed\">" : "<h2>");
+    hd_html_text(&out, hd_text_of(gpu, "class", ""));
+    hd_strbuf_printf(&out, "%s</h2>\n", hd_int_of(gpu, "drifted", 0) ? ": drifted" : "");
+    add_canaries(&out, &rows, begin, n, &r->arena);
+    begin += n;
+  }
+  json_decref(list);
+  hd_page_answer(r, &out);
+}
+
+void hd_route_page_events(hd_request *r) {
+  static const hd_html_column columns[] = {
+      {"event", 0, hd_cell_as_text}, {"at", 1, hd_cell_as_time},  {"kind", 2, hd_cell_as_text},
+      {"who", 3, hd_cell_as_text},   {"job", 4, hd_cell_as_text}, {"lease", 5, hd_cell_as_text},
+      {"text", 6, hd_cell_as_text}};
+  hd_rows rows;
+  hd_strbuf out = {0};
+  if (!HD_RUN(r, events_last, &rows, "i", (int64_t)500))
+    return;
+  hd_page_begin(&out, "Events", "/events");
+  hd_html_table(&out, &rows, columns, HD_COUNT(columns), "Nothing has happened yet.");
+  hd_page_answer(r, &out);
+}

@@ -1,0 +1,167 @@
+/* Requests on their way to the database: queues, workers, and the transaction around a handler. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "Service/service_state.h"
+
+/* ---- queues ---- */
+
+bool hd_queue_push(hd_queue *q, hd_request *r, int max) {
+  pthread_mutex_lock(&q->lock);
+  bool room = q->n < max && !q->closed;
+  if (room) {
+    r->next = NULL;
+    *q->last = r;
+    q->last = &r->next;
+    q->n++;
+    pthread_cond_signal(&q->filled);
+  }
+  pthread_mutex_unlock(&q->lock);
+  return room;
+}
+
+hd_request *hd_queue_pop(hd_queue *q) {
+  pthread_mutex_lock(&q->lock);
+  while (!q->first && !q->closed)
+    pthread_cond_wait(&q->filled, &q->lock);
+  hd_request *r = q->first;
+  if (r) {
+    q->first = r->next;
+    if (!q->first)
+      q->last = &q->first;
+    q->n--;
+  }
+  pthread_mutex_unlock(&q->lock);
+  return r;
+}
+
+static void open_queue(hd_queue *q) {
+  pthread_mutex_init(&q->lock, NULL);
+  pthread_cond_init(&q->filled, NULL);
+  q->first = NULL;
+  q->last = &q->first;
+  q->closed = false;
+}
+
+static void close_queue(hd_queue *q) {
+  pthread_mutex_lock(&q->lock);
+  q->closed = true;
+  pthread_cond_broadcast(&q->filled);
+  pthread_mutex_unlock(&q->lock);
+}
+
+/* ---- one request ---- */
+
+static void end_transaction(hd_request *r) {
+  if (!r->begun_tx)
+    return;
+  if (r->sql == HD_SQL_OK && !r->rule && !r->rolls_back)
+    hd_sql_ok(r, hd_store_commit(r->store));
+  else
+    hd_store_rollback(r->store);
+  r->begun_tx = false;
+}
+
+/* What the database did not do. A lost connection may have lost the answer to COMMIT, too: every
+ * request may be repeated. */
+static void answer_failure(hd_request *r) {
+  hd_service *s = r->service;
+  s->metrics.store_failures++;
+  hd_log_text(s, "error", "request %s, %s: %s", r->id, r->route->name, hd_store_error(r->store));
+  bool away = r->sql != HD_SQL_BROKEN && r->sql != HD_SQL_CONFLICT;
+  hd_refuse(r, away ? HD_RULE_STORE_DOWN : HD_RULE_INTERNAL, NULL, NULL, NULL, NULL);
+  if (away) {
+    snprintf(r->header_name, sizeof r->header_name, "Retry-After");
+    r->header_value = hd_arena_strdup(&r->arena, "1");
+  }
+}
+
+static void wake_others(hd_request *r) {
+  hd_service *s = r->service;
+  if (r->wakes_jobs)
+    s->jobs_changed = true;
+  if (r->wakes_choices)
+    s->choices_changed = true;
+  if (r->wakes_jobs || r->wakes_choices)
+    hd_keeper_wake(s);
+}
+
+void hd_request_run(hd_request *r, hd_store *store) {
+  enum { TRIES = 5 };
+  r->store = store;
+  for (int i = 0; i < TRIES; i++) {
+    hd_request_reset(r);
+    r->wait_until = 0;
+    r->route->run(r);
+    end_transaction(r);
+    /* a conflict is another transaction that was faster: seen on the second try */
+    if (r->sql != HD_SQL_AGAIN && r->sql != HD_SQL_CONFLICT && !(r->sql == HD_SQL_DOWN && i == 0))
+      break;
+  }
+  r->service->store_is_up = r->sql == HD_SQL_DOWN ? false : r->service->store_is_up;
+  if (r->sql != HD_SQL_OK)
+    answer_failure(r);
+  else if (!r->rule)
+    wake_others(r);
+  r->store = NULL;
+}
+
+/* ---- workers ---- */
+
+typedef struct worker {
+  hd_service *service;
+  hd_queue *queue;
+  hd_store *store;
+} worker;
+
+static void *work(void *user) {
+  worker *w = user;
+  for (hd_request *r; (r = hd_queue_pop(w->queue));) {
+    hd_request_run(r, w->store);
+    if (r->status == 0 && r->wait_until > 0)
+      hd_wait_for_job(r);
+    else
+      hd_server_answered(r);
+  }
+  hd_store_close(w->store);
+  free(w);
+  return NULL;
+}
+
+static heddle_status start_one(heddle_context *ctx, hd_service *s, hd_queue *queue) {
+  worker *w = hd_xzalloc(sizeof *w);
+  w->service = s;
+  w->queue = queue;
+  heddle_status status = hd_store_open(ctx, s->config->store, &w->store);
+  if (status == HEDDLE_OK && pthread_create(&s->worker[s->n_workers], NULL, work, w) != 0) {
+    hd_store_close(w->store);
+    status =
+        hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "service.start", "cannot start a thread");
+  }
+  if (status != HEDDLE_OK) {
+    free(w);
+    return status;
+  }
+  s->n_workers++;
+  return HEDDLE_OK;
+}
+
+heddle_status hd_workers_start(heddle_context *ctx, hd_service *s) {
+  bool sqlite = strncmp(s->config->store, "sqlite:", 7) == 0;
+  int64_t n_writers = sqlite ? 1 : s->config->workers, n_readers = 2;
+  open_queue(&s->writes);
+  open_queue(&s->reads);
+  for (int64_t i = 0; i < n_writers; i++)
+    HD_TRY(start_one(ctx, s, &s->writes));
+  for (int64_t i = 0; i < n_readers; i++)
+    HD_TRY(start_one(ctx, s, &s->reads));
+  return HEDDLE_OK;
+}
+
+void hd_workers_stop(hd_service *s) {
+  close_queue(&s->writes);
+  close_queue(&s->reads);
+  for (int i = 0; i < s->n_workers; i++)
+    pthread_join(s->worker[i], NULL);
+  s->n_workers = 0;
+}

@@ -1,0 +1,125 @@
+#include "Service/request.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const hd_rule_info rules[] = {
+#define ERROR(name, rule, status, title) {rule, title, status},
+#include "Service/errors.def"
+};
+
+const hd_rule_info *hd_rule_get(hd_rule rule) {
+  return &rules[rule];
+}
+
+/* ---- answers ---- */
+
+void hd_answer_text(hd_request *r, int status, const char *type, char *text) {
+  free(r->text);
+  r->status = status;
+  r->type = type;
+  r->text = text;
+  r->n_text = text ? strlen(text) : 0;
+}
+
+void hd_answer_json(hd_request *r, int status, json_t *object) {
+  char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(15));
+  json_decref(object);
+  hd_answer_text(r, status, "application/json", text);
+}
+
+void hd_answer_nothing(hd_request *r) {
+  hd_answer_text(r, 204, NULL, NULL);
+}
+
+/* A text of any bytes as a JSON string: what is no UTF-8 is cut off before it. */
+static void set_text(json_t *object, const char *name, const char *text) {
+  size_t n = text ? strlen(text) : 0;
+  json_t *value = NULL;
+  for (; text && !value; n--)
+    value = json_stringn(text, n);
+  if (value)
+    json_object_set_new(object, name, value);
+}
+
+bool hd_refuse(hd_request *r, hd_rule rule, const char *where, const char *value, const char *legal,
+               const char *nearest) {
+  const hd_rule_info *info = &rules[rule];
+  json_t *problem = json_pack("{ss, ss, si, ss}", "type", "about:blank", "title", info->title,
+                              "status", info->status, "rule", info->rule);
+  set_text(problem, "where", where);
+  set_text(problem, "value", value ? hd_arena_printf(&r->arena, "%.200s", value) : NULL);
+  set_text(problem, "legal", legal ? hd_arena_printf(&r->arena, "%.1000s", legal) : NULL);
+  set_text(problem, "nearest", nearest);
+  json_object_set_new(problem, "request", json_string(r->id));
+  hd_answer_json(r, info->status, problem);
+  r->type = "application/problem+json";
+  r->rule = info->rule;
+  return false;
+}
+
+void hd_request_reset(hd_request *r) {
+  hd_answer_text(r, 0, NULL, NULL);
+  r->rule = NULL;
+  r->header_value = NULL;
+  r->sql = HD_SQL_OK;
+  r->begun_tx = r->rolls_back = r->wakes_jobs = r->wakes_choices = false;
+}
+
+void hd_request_free(hd_request *r) {
+  if (!r)
+    return;
+  free(r->text);
+  free(r->raw);
+  hd_shared_text_unref(r->shared);
+  json_decref(r->query);
+  json_decref(r->body);
+  hd_arena_free(&r->arena);
+  free(r);
+}
+
+/* ---- statements ---- */
+
+bool hd_sql_ok(hd_request *r, hd_sql sql) {
+  if (sql != HD_SQL_OK && r->sql == HD_SQL_OK)
+    r->sql = sql;
+  return sql == HD_SQL_OK;
+}
+
+bool hd_begin(hd_request *r) {
+  r->begun_tx = hd_sql_ok(r, hd_store_begin(r->store));
+  return r->begun_tx;
+}
+
+bool hd_event(hd_request *r, const char *kind, int64_t job, int64_t lease, const char *format,
+              ...) {
+  char text[1000];
+  hd_rows rows;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return HD_RUN(r, event_add, &rows, "ttiit", kind, r->who.name, job, lease, text);
+}
+
+/* ---- validated objects ---- */
+
+const char *hd_text_of(const json_t *object, const char *name, const char *otherwise) {
+  const char *text = json_string_value(json_object_get(object, name));
+  return text ? text : otherwise;
+}
+
+int64_t hd_int_of(const json_t *object, const char *name, int64_t otherwise) {
+  const json_t *value = json_object_get(object, name);
+  return json_is_integer(value)   ? json_integer_value(value)
+         : json_is_boolean(value) ? json_is_true(value)
+                                  : otherwise;
+}
+
+double hd_num_of(const json_t *object, const char *name) {
+  const json_t *value = json_object_get(object, name);
+  return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}

@@ -1,0 +1,403 @@
+#include "Service/server.h"
+
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "Service/service_state.h"
+#include "Support/hash.h"
+
+enum { MAX_SOCKETS = 8, SWALLOW_BYTES = 16 << 20, CONNECTION_BYTES = 8192 };
+
+/* One connection; `since` counts while it says nothing whole. */
+typedef struct connection {
+  struct connection *next, **to_this;
+  int fd;
+  atomic_bool busy;
+  _Atomic double since;
+} connection;
+
+struct hd_server {
+  hd_service *service;
+  struct MHD_Daemon *daemon[MAX_SOCKETS];
+  int listening[MAX_SOCKETS];
+  int n;
+  pthread_mutex_t lock; /* of connections, and of responses being made */
+  connection *connections;
+  atomic_ullong n_requests;
+  uint64_t boot;
+};
+
+/* How far a request has come beside its answer: bytes of its body, swallowed ones included. */
+typedef struct incoming {
+  hd_request request; /* first: freed as one */
+  char *body;         /* owned */
+  size_t n, cap;
+  bool runs; /* it was handed to a worker */
+} incoming;
+
+/* ---- connections ---- */
+
+static void forget(hd_server *server, connection *c) {
+  pthread_mutex_lock(&server->lock);
+  *c->to_this = c->next;
+  if (c->next)
+    c->next->to_this = c->to_this;
+  pthread_mutex_unlock(&server->lock);
+  free(c);
+}
+
+static void on_connection(void *user, struct MHD_Connection *mhd, void **context,
+                          enum MHD_ConnectionNotificationCode code) {
+  hd_server *server = user;
+  if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+    server->service->metrics.connections--;
+    forget(server, *context);
+    return;
+  }
+  connection *c = hd_xzalloc(sizeof *c);
+  c->fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+  c->since = hd_clock_seconds();
+  pthread_mutex_lock(&server->lock);
+  c->next = server->connections;
+  c->to_this = &server->connections;
+  if (c->next)
+    c->next->to_this = &c->next;
+  server->connections = c;
+  pthread_mutex_unlock(&server->lock);
+  *context = c;
+  server->service->metrics.connections++;
+}
+
+static connection *connection_of(struct MHD_Connection *mhd) {
+  return MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
+
+static void mark(struct MHD_Connection *mhd, bool busy) {
+  connection *c = connection_of(mhd);
+  c->busy = busy;
+  c->since = hd_clock_seconds();
+}
+
+void hd_server_cut_slow(hd_service *s) {
+  double before = hd_clock_seconds() - (double)s->config->timeout_s;
+  pthread_mutex_lock(&s->server->lock);
+  for (connection *c = s->server->connections; c; c = c->next)
+    if (!c->busy && c->since < before)
+      shutdown(c->fd, SHUT_RDWR); /* the library sees its end, and closes it */
+  pthread_mutex_unlock(&s->server->lock);
+}
+
+bool hd_server_is_gone(const hd_request *r) {
+  char byte;
+  int fd = MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+  return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/* ---- answers ---- */
+
+static void add_header(struct MHD_Response *response, const char *name, const char *value) {
+  MHD_add_response_header(response, name, value);
+}
+
+static struct MHD_Response *with_headers(struct MHD_Response *response, const char *type) {
+  if (type)
+    add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+  add_header(response, "X-Content-Type-Options", "nosniff");
+  if (type && strncmp(type, "text/html", 9) == 0) {
+    add_header(response, "Content-Security-Policy",
+               "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+               "frame-ancestors 'none'; base-uri 'none'");
+    add_header(response, "Referrer-Policy", "no-referrer");
+  }
+  return response;
+}
+
+static void free_native(void *native) {
+  MHD_destroy_response(native);
+}
+
+/* The library's form of a shared answer, made once. */
+static struct MHD_Response *native_of(hd_server *server, hd_shared_text *shared) {
+  pthread_mutex_lock(&server->lock);
+  if (!shared->native) {
+    struct MHD_Response *made = with_headers(
+        MHD_create_response_from_buffer_with_free_callback(shared->n, shared->text, free),
+        shared->type);
+    if (*shared->etag)
+      add_header(made, MHD_HTTP_HEADER_ETAG, shared->etag);
+    add_header(made, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
+    shared->free_native = free_native;
+    shared->native = made;
+  }
+  pthread_mutex_unlock(&server->lock);
+  return shared->native;
+}
+
+static enum MHD_Result send_shared(hd_request *r) {
+  hd_server *server = r->service->server;
+  hd_shared_text *shared = r->shared;
+  const char *known =
+      MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_IF_NONE_MATCH);
+  if (!known || !*shared->etag || !strstr(known, shared->etag))
+    return MHD_queue_response(r->connection, (unsigned)r->status, native_of(server, shared));
+  struct MHD_Response *empty = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
+  add_header(empty, MHD_HTTP_HEADER_ETAG, shared->etag);
+  r->status = 304;
+  server->service->metrics.not_modified++;
+  enum MHD_Result sent = MHD_queue_response(r->connection, 304, empty);
+  MHD_destroy_response(empty);
+  return sent;
+}
+
+static enum MHD_Result send_answer(hd_request *r) {
+  if (r->shared)
+    return send_shared(r);
+  struct MHD_Response *response = with_headers(
+      MHD_create_response_from_buffer(r->n_text, r->text ? r->text : "",
+                                      r->text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT),
+      r->type);
+  r->text = NULL;
+  add_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+  if (r->header_value)
+    add_header(response, r->header_name, r->header_value);
+  if (r->status == 401) {
+    add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"heddle\"");
+  }
+  enum MHD_Result sent = MHD_queue_response(r->connection, (unsigned)r->status, response);
+  MHD_destroy_response(response);
+  return sent;
+}
+
+void hd_server_answered(hd_request *r) {
+  MHD_resume_connection(r->connection);
+}
+
+/* ---- the head of a request ---- */
+
+static void refuse_route(hd_request *r, const char *method, const char *url, const char *other) {
+  if (!*other) {
+    hd_refuse(r, HD_RULE_ROUTE_UNKNOWN, "path", url, "the paths of /openapi.json", NULL);
+    return;
+  }
+  hd_refuse(r, HD_RULE_ROUTE_METHOD, "method", method, other, NULL);
+  snprintf(r->header_name, sizeof r->header_name, "Allow");
+  r->header_value = other;
+}
+
+typedef struct pairs {
+  const char *list[HD_MAX_QUERY + 1][2];
+  int n;
+} pairs;
+
+static enum MHD_Result add_pair(void *user, enum MHD_ValueKind kind, const char *key,
+                                const char *value) {
+  pairs *p = user;
+  (void)kind;
+  if (p->n <= HD_MAX_QUERY) {
+    p->list[p->n][0] = key;
+    p->list[p->n++][1] = value ? value : "";
+  }
+  return MHD_YES;
+}
+
+static const char *header(hd_request *r, const char *name) {
+  return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
+}
+
+/* What can be said before the body is there. */
+static bool head_is_legal(hd_request *r) {
+  const char *length = header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
+  const char *type = header(r, MHD_HTTP_HEADER_CONTENT_TYPE);
+  pairs query = {.n = 0};
+  if (!hd_tokens_identify(r->service->tokens, r, header(r, MHD_HTTP_HEADER_AUTHORIZATION)) ||
+      !hd_tokens_spend(r->service->tokens, r))
+    return false;
+  if (length && strtoull(length, NULL, 10) > r->route->max_body)
+    return hd_refuse(r, HD_RULE_BODY_SIZE, "Content-Length", length,
+                     hd_arena_printf(&r->arena, "at most %zu bytes", r->route->max_body), NULL);
+  if (strcmp(r->route->body, "NONE") != 0 &&
+      (!type || strncasecmp(type, "application/json", 16) != 0))
+    return hd_refuse(r, HD_RULE_BODY_TYPE, "Content-Type", type, "application/json",
+                     "application/json");
+  MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND, add_pair, &query);
+  return hd_validate_query(r, query.list, query.n);
+}
+
+static incoming *receive(hd_server *server, struct MHD_Connection *mhd, const char *method,
+                         const char *url) {
+  const char *other;
+  incoming *in = hd_xzalloc(sizeof *in);
+  hd_request *r = &in->request;
+  r->service = server->service;
+  r->connection = mhd;
+  r->begun = hd_clock_seconds();
+  snprintf(r->id, sizeof r->id, "%016llx",
+           (unsigned long long)hd_hash_mix(server->boot + server->n_requests++));
+  r->route = hd_route_find(method, url, r->path, &other);
+  if (!r->route)
+    refuse_route(r, method, url, other);
+  else
+    head_is_legal(r);
+  return in;
+}
+
+/* ---- the body ---- */
+
+/* False: this connection is to be ended. */
+static bool take(incoming *in, const char *data, size_t n) {
+  hd_request *r = &in->request;
+  size_t most = r->route ? r->route->max_body : 0;
+  if (hd_clock_seconds() - r->begun > (double)r->service->config->timeout_s)
+    return false;
+  if (in->n + n > most && r->status == 0)
+    hd_refuse(r, HD_RULE_BODY_SIZE, "body", hd_arena_printf(&r->arena, "more than %zu bytes", most),
+              hd_arena_printf(&r->arena, "at most %zu bytes", most), NULL);
+  if (r->status == 0) {
+    if (in->n + n + 1 > in->cap) {
+      in->cap = 2 * in->cap > in->n + n ? 2 * in->cap : in->n + n + 1;
+      in->body = hd_xrealloc(in->body, in->cap);
+    }
+    memcpy(in->body + in->n, data, n);
+    in->body[in->n + n] = '\0';
+  }
+  in->n += n;
+  return in->n <= SWALLOW_BYTES;
+}
+
+static bool read_body(incoming *in) {
+  hd_request *r = &in->request;
+  json_error_t error;
+  if (strcmp(r->route->body, "NONE") == 0)
+    return true;
+  r->body = json_loadb(in->body ? in->body : "", in->n, JSON_REJECT_DUPLICATES, &error);
+  if (r->route->id == HD_ROUTE_measure)
+    r->raw = in->body;
+  else
+    free(in->body);
+  in->body = NULL;
+  if (!r->body)
+    return hd_refuse(r, HD_RULE_BODY_JSON,
+                     hd_arena_printf(&r->arena, "line %d, column %d", error.line, error.column),
+                     error.text, "one JSON object, every name once", NULL);
+  return hd_validate(r, r->route->body, r->body);
+}
+
+/* ---- one request ---- */
+
+/* It is whole: answered at once, or handed on. */
+static enum MHD_Result begin(incoming *in) {
+  hd_request *r = &in->request;
+  hd_service *s = r->service;
+  if (r->status != 0 || !read_body(in))
+    return send_answer(r);
+  if (hd_route_is_in_memory(r->route) && r->route->id != HD_ROUTE_choices) {
+    r->route->run(r);
+    return send_answer(r);
+  }
+  in->runs = true;
+  MHD_suspend_connection(r->connection);
+  hd_queue *queue = strcmp(r->route->method, "GET") == 0 ? &s->reads : &s->writes;
+  if (!hd_queue_push(queue, r, (int)s->config->max_queue)) {
+    hd_refuse(r, HD_RULE_SERVER_BUSY, NULL, NULL, NULL, NULL);
+    hd_server_answered(r);
+  }
+  return MHD_YES;
+}
+
+static enum MHD_Result on_request(void *user, struct MHD_Connection *mhd, const char *url,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *n_data, void **context) {
+  hd_server *server = user;
+  incoming *in = *context;
+  (void)version;
+  if (!in) {
+    mark(mhd, true);
+    in = *context = receive(server, mhd, method, url);
+    /* what is refused lets its body pass, so that the client hears why, unless that is endless */
+    const char *length = header(&in->request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    bool endless = length && strtoull(length, NULL, 10) > SWALLOW_BYTES;
+    return endless && in->request.status ? send_answer(&in->request) : MHD_YES;
+  }
+  if (*n_data) {
+    bool goes_on = take(in, data, *n_data);
+    *n_data = 0;
+    return goes_on ? MHD_YES : MHD_NO;
+  }
+  return in->runs ? send_answer(&in->request) : begin(in);
+}
+
+static void on_completed(void *user, struct MHD_Connection *mhd, void **context,
+                         enum MHD_RequestTerminationCode code) {
+  hd_server *server = user;
+  incoming *in = *context;
+  (void)code;
+  mark(mhd, false);
+  if (!in)
+    return;
+  hd_metrics_count(&server->service->metrics, &in->request, in->request.status);
+  hd_log_request(&in->request);
+  free(in->body);
+  hd_request_free(&in->request);
+  *context = NULL;
+}
+
+/* ---- the server ---- */
+
+hd_server *hd_server_create(hd_service *service) {
+  hd_server *server = hd_xzalloc(sizeof *server);
+  server->service = service;
+  server->boot = hd_hash_bytes(service->config->key, sizeof service->config->key).lo ^
+                 (uint64_t)(hd_clock_seconds() * 1e9);
+  pthread_mutex_init(&server->lock, NULL);
+  return server;
+}
+
+heddle_status hd_server_listen(heddle_context *ctx, hd_server *server, int fd) {
+  const hd_config *c = server->service->config;
+  bool tls = c->tls_key_pem && c->tls_cert_pem;
+  unsigned flags =
+      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0);
+  struct MHD_OptionItem secure[] = {
+      {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)c->tls_key_pem},
+      {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)(uintptr_t)c->tls_cert_pem},
+      {MHD_OPTION_END, 0, NULL}};
+  if (server->n == MAX_SOCKETS)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "config.listen",
+                    "got more than %d addresses; legal: at most %d", MAX_SOCKETS, MAX_SOCKETS);
+  struct MHD_Daemon *d = MHD_start_daemon(
+      flags, 0, NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
+      MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
+      on_connection, server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)c->max_connections,
+      MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)c->max_connections_per_address,
+      MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)c->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+      (size_t)CONNECTION_BYTES, MHD_OPTION_ARRAY, tls ? secure : &secure[2], MHD_OPTION_END);
+  if (!d) {
+    close(fd);
+    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "service.start",
+                    "the HTTP library does not start%s",
+                    tls ? "; legal: a key and certificate in PEM" : "");
+  }
+  server->daemon[server->n] = d;
+  server->listening[server->n++] = fd;
+  return HEDDLE_OK;
+}
+
+void hd_server_quiesce(hd_server *server) {
+  for (int i = 0; i < server->n; i++)
+    MHD_quiesce_daemon(server->daemon[i]);
+}
+
+void hd_server_free(hd_server *server) {
+  if (!server)
+    return;
+  for (int i = 0; i < server->n; i++) {
+    MHD_stop_daemon(server->daemon[i]);
+    close(server->listening[i]);
+  }
+  pthread_mutex_destroy(&server->lock);
+  free(server);
+}

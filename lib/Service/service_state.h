@@ -1,0 +1,93 @@
+/* Service/service_state.h: what the parts of the service share. */
+#ifndef HD_SERVICE_STATE_H
+#define HD_SERVICE_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "Service/metrics.h"
+#include "Service/request.h"
+#include "Service/service.h"
+#include "Service/snapshot.h"
+#include "Service/tokens.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+
+/* Requests for the database: readers take GETs, writers the rest. */
+typedef struct hd_queue {
+  pthread_mutex_t lock;
+  pthread_cond_t filled;
+  hd_request *first, **last;
+  int n;
+  bool closed;
+} hd_queue;
+
+struct hd_service {
+  const hd_config *config;
+  hd_snapshot *snapshot;
+  hd_tokens *tokens;
+  hd_metrics metrics;
+  char *openapi; /* owned: /openapi.json */
+
+  hd_queue writes, reads;
+  pthread_t worker[128], keeper;
+  int n_workers;
+  bool keeper_runs;
+
+  pthread_mutex_t waiting_lock;        /* of claims that wait for a job */
+  hd_request *waiting, **waiting_last; /* oldest first */
+  atomic_int n_waiting;
+  int wake[2]; /* a pipe: the keeper has something to do */
+  atomic_bool jobs_changed, choices_changed, stopping;
+  atomic_bool store_is_up;
+
+  struct hd_server *server;
+};
+
+/* ---- queue.c: requests on their way to the database ---- */
+bool hd_queue_push(hd_queue *queue, hd_request *r, int max); /* false: too many wait */
+hd_request *hd_queue_pop(hd_queue *queue);                   /* NULL: closed and empty */
+heddle_status hd_workers_start(heddle_context *ctx, hd_service *s);
+void hd_workers_stop(hd_service *s);
+/* Runs a handler with the transaction it asks for; answers, or leaves it waiting. */
+void hd_request_run(hd_request *r, hd_store *store);
+
+/* ---- keeper.c: what happens by itself ---- */
+heddle_status hd_keeper_start(heddle_context *ctx, hd_service *s);
+void hd_keeper_stop(hd_service *s);
+void hd_keeper_wake(hd_service *s);
+void hd_wait_for_job(hd_request *r); /* a claim that found none */
+
+/* ---- server.c: HTTP ---- */
+void hd_server_answered(hd_request *r); /* the answer can be sent */
+
+/* ---- log.c ---- */
+void hd_log_request(const hd_request *r);
+void hd_log_text(const hd_service *s, const char *level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- leases.c, for the keeper and finish ---- */
+bool hd_leases_expire(hd_request *r, int *n);
+bool hd_leases_charge(hd_request *r);
+bool hd_lease_put_back(hd_request *r, int64_t job, int64_t lease, const char *why,
+                       const char **state);
+/* The lease of the path, if it is the asker's; refuses. Columns: */
+enum {
+  HD_LEASE_JOB = 1,
+  HD_LEASE_TOKEN = 2,
+  HD_LEASE_DEVICE = 3,
+  HD_LEASE_BUILD = 4,
+  HD_LEASE_ENVIRONMENT = 5,
+  HD_LEASE_HOW = 6,
+  HD_LEASE_PRODUCT = 8,
+  HD_LEASE_CLASS = 9,
+  HD_LEASE_POLICY = 10,
+  HD_LEASE_STATE = 11
+};
+bool hd_lease_get(hd_request *r, hd_rows *rows);
+bool hd_lease_refuse_ended(hd_request *r, const hd_rows *lease);
+
+/* ---- choices.c ---- */
+json_t *hd_drift_json(const hd_rows *canaries_all);
+
+#endif

@@ -1,0 +1,234 @@
+/* heddle submit: asks a tuning service for choices: of a model, of a grid, of problems. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Choice/model.h"
+#include "Fetch/http.h"
+#include "Support/arena.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "Support/lines.h"
+#include "commands.h"
+#include "service_client.h"
+
+static const char about[] =
+    "Asks a tuning service to tune products: the linear layers of a model (a transformer's "
+    "config.json,\n"
+    "a safetensors index or file) for counts of tokens, or a grid. What has a choice, or is "
+    "queued,\n"
+    "makes no job. The service gets product keys, never the model.\n"
+    "\n"
+    "A line of a --grid file is TYPE M K N [DTYPE [ORDER [weights_ready]]]; # starts a comment.\n"
+    "--tensor-parallel N: what one of N GPUs computes. --apart: q, k, v and gate, up by "
+    "themselves.";
+static const char examples[] =
+    "heddle submit --server http://tuner:7433 --class \"NVIDIA H200 700W\" --model "
+    "llama/config.json "
+    "--tokens 1,16,64,2048\n"
+    "heddle submit --model mixtral/config.json --tokens 32 --tensor-parallel 4 --dry-run\n"
+    "heddle submit --server unix:/run/heddled.sock --class scripted:h200 --grid few.grid\n";
+
+typedef struct submit_args {
+  service_args service;
+  const char *model, *grid, *tokens, *target, *policy, *note;
+  heddle_elem type;
+  int64_t n_ways, priority;
+  bool apart, again, dry_run, weights_ready;
+} submit_args;
+
+typedef struct product_list {
+  hd_product *list; /* owned */
+  int32_t n, cap;
+} product_list;
+
+/* ---- products ---- */
+
+static heddle_status read_tokens(heddle_context *ctx, const char *text,
+                                 int64_t tokens[HD_MODEL_MOST_TOKENS], int32_t *n) {
+  char *words = hd_xstrdup(text), *rest = NULL;
+  bool ok = true;
+  *n = 0;
+  for (char *word = strtok_r(words, ",", &rest); word && ok; word = strtok_r(NULL, ",", &rest)) {
+    int64_t value = 0;
+    ok = *n < HD_MODEL_MOST_TOKENS && cli_parse_int(word, &value) && value >= 1 &&
+         value <= HD_PRODUCT_MOST_SIZE;
+    if (ok)
+      tokens[(*n)++] = value;
+  }
+  free(words);
+  return ok && *n ? HEDDLE_OK
+                  : hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "submit.tokens",
+                             "got --tokens \"%.60s\"; legal: up to %d counts, 1 to %d; nearest: "
+                             "--tokens 1,16,256",
+                             text, HD_MODEL_MOST_TOKENS, HD_PRODUCT_MOST_SIZE);
+}
+
+static heddle_status read_model(heddle_context *ctx, const submit_args *a, product_list *out) {
+  int64_t tokens[HD_MODEL_MOST_TOKENS];
+  hd_model_options o = {.target = a->target,
+                        .type = a->type,
+                        .tokens = tokens,
+                        .n_ways = a->n_ways,
+                        .apart = a->apart};
+  HD_TRY(read_tokens(ctx, a->tokens, tokens, &o.n_tokens));
+  return hd_model_read(ctx, a->model, &o, &out->list, &out->n);
+}
+
+static heddle_status read_grid(heddle_context *ctx, const submit_args *a, product_list *out) {
+  char *text;
+  size_t n_bytes;
+  HD_TRY(hd_file_read_text(ctx, a->grid, &text, &n_bytes));
+  heddle_status status = HEDDLE_OK;
+  hd_lines lines = hd_lines_of(a->grid, text);
+  for (char *line; status == HEDDLE_OK && (line = hd_lines_next_entry(&lines));) {
+    hd_product p;
+    hd_front front = {0};
+    status = hd_product_line(ctx, lines.loc, a->target, line, &p);
+    if (status == HEDDLE_OK)
+      status = hd_product_build(ctx, lines.loc, &p, &front);
+    hd_front_free(&front);
+    if (status == HEDDLE_OK)
+      HD_PUSH(out->list, out->n, out->cap, p);
+  }
+  free(text);
+  return status;
+}
+
+/* ---- sending ---- */
+
+static bool has_key(const json_t *keys, const char *key) {
+  size_t i;
+  const json_t *other;
+  json_array_foreach(keys, i, other) if (strcmp(json_string_value(other), key) == 0) return true;
+  return false;
+}
+
+static json_t *keys_of(const submit_args *a, const product_list *products) {
+  json_t *keys = json_array();
+  for (int32_t i = 0; i < products->n; i++) {
+    char key[HD_PRODUCT_TEXT];
+    hd_product p = products->list[i];
+    p.weights_ready |= a->weights_ready;
+    hd_product_print(&p, key);
+    if (!has_key(keys, key))
+      json_array_append_new(keys, json_string(key));
+  }
+  return keys;
+}
+
+static char *body_of(const submit_args *a, json_t *keys) {
+  json_t *o = json_pack("{s:O, s:s}", "products", keys, "class", a->service.device_class);
+  if (a->policy)
+    json_object_set_new(o, "policy", json_string(a->policy));
+  if (a->note)
+    json_object_set_new(o, "note", json_string(a->note));
+  if (a->priority >= 0)
+    json_object_set_new(o, "priority", json_integer(a->priority));
+  if (a->again)
+    json_object_set_new(o, "again", json_true());
+  char *body = json_dumps(o, JSON_COMPACT);
+  json_decref(o);
+  return body;
+}
+
+static void print_submitted(const hd_http_answer *answer) {
+  json_t *o = json_loadb(hd_strbuf_text(&answer->body), answer->body.len, 0, NULL);
+  json_int_t campaign = json_integer_value(json_object_get(o, "campaign"));
+  printf("%" JSON_INTEGER_FORMAT " new jobs, %" JSON_INTEGER_FORMAT
+         " were queued already, %" JSON_INTEGER_FORMAT " have a choice",
+         json_integer_value(json_object_get(o, "created")),
+         json_integer_value(json_object_get(o, "joined")),
+         json_integer_value(json_object_get(o, "chosen")));
+  if (campaign)
+    printf("; campaign %" JSON_INTEGER_FORMAT, campaign);
+  printf("\n");
+  json_decref(o);
+}
+
+static heddle_status send(heddle_context *ctx, const submit_args *a, json_t *keys) {
+  hd_http_answer answer = {0};
+  hd_http *http = NULL;
+  char *token = NULL, *body = body_of(a, keys);
+  heddle_status status = service_token(ctx, &a->service, &token);
+  hd_http_options o = {.server = a->service.server, .token = token, .ca = a->service.ca};
+  if (status == HEDDLE_OK)
+    status = hd_http_open(ctx, &o, &http);
+  if (status == HEDDLE_OK)
+    status = hd_http_ask(ctx, http, "/v1/jobs", body, NULL, 60, &answer);
+  if (status == HEDDLE_OK && (answer.status < 200 || answer.status > 299))
+    status = hd_http_refused(ctx, &answer);
+  if (status == HEDDLE_OK)
+    print_submitted(&answer);
+  hd_http_answer_free(&answer);
+  hd_http_close(http);
+  free(token);
+  free(body);
+  return status;
+}
+
+static heddle_status submit(heddle_context *ctx, const submit_args *a) {
+  product_list products = {0};
+  heddle_status status = a->model ? read_model(ctx, a, &products) : read_grid(ctx, a, &products);
+  json_t *keys = status == HEDDLE_OK ? keys_of(a, &products) : NULL;
+  free(products.list);
+  if (status == HEDDLE_OK && a->dry_run) {
+    size_t i;
+    const json_t *key;
+    json_array_foreach(keys, i, key) printf("%s\n", json_string_value(key));
+  } else if (status == HEDDLE_OK) {
+    status = send(ctx, a, keys);
+  }
+  json_decref(keys);
+  return status;
+}
+
+static int check_args(const submit_args *a) {
+  const cli_number numbers[] = {{"--tensor-parallel", a->n_ways, 1, 1024},
+                                {"--priority", a->priority, -1, 9}};
+  int code = cli_check_numbers("submit.number", numbers, HD_COUNT(numbers));
+  if (code == CLI_GO && !a->model == !a->grid)
+    code = cli_usage_error("submit.input", "got %s; legal: --model FILE or --grid FILE",
+                           a->model ? "both a model and a grid" : "neither a model nor a grid");
+  if (code == CLI_GO && a->model && !a->tokens)
+    code = cli_usage_error("submit.tokens", "got a model without --tokens; legal: counts; "
+                                            "nearest: --tokens 1,16,256");
+  if (code == CLI_GO && !a->dry_run)
+    code = service_check(&a->service);
+  if (code == CLI_GO && !a->dry_run && !a->service.device_class)
+    code = cli_usage_error("submit.class", "got no --class; legal: one of `heddle fleet`; nearest: "
+                                           "--class \"NVIDIA H200 700W\"");
+  return code;
+}
+
+int cmd_submit(int argc, char **argv) {
+  submit_args a = {.target = "sm_90a", .type = HEDDLE_N_ELEMS, .n_ways = 1, .priority = -1};
+  const cli_option options[] = {
+      SERVICE_OPTIONS(a.service),
+      {"class", CLI_TEXT, &a.service.device_class, "NAME", SERVICE_CLASS_ABOUT},
+      {"model", CLI_TEXT, &a.model, "FILE", "config.json, safetensors index or file"},
+      {"tokens", CLI_TEXT, &a.tokens, "N,N", "of the model: how many at once"},
+      {"tensor-parallel", CLI_INT, &a.n_ways, "N", "of the model: over N GPUs (1)"},
+      {"apart", CLI_FLAG, &a.apart, NULL, "of the model: q, k, v and gate, up by themselves"},
+      {"type", CLI_ELEM, &a.type, "T", "of A and B (of the model: what it says)"},
+      {"grid", CLI_TEXT, &a.grid, "FILE", "products from a file instead"},
+      {"weights-ready", CLI_FLAG, &a.weights_ready, NULL, "launches overlap"},
+      {"target", CLI_TEXT, &a.target, "T", "sm_90a"},
+      {"policy", CLI_TEXT, &a.policy, "WORD", "how it is measured (default)"},
+      {"priority", CLI_INT, &a.priority, "P", "0 to 9, 9 first (4)"},
+      {"note", CLI_TEXT, &a.note, "TEXT", "what the campaign is called"},
+      {"again", CLI_FLAG, &a.again, NULL, "what has a choice, too"},
+      {"dry-run", CLI_FLAG, &a.dry_run, NULL, "print the product keys, send nothing"},
+      {0}};
+  const cli_command command = {
+      "submit --server URL --class NAME --model FILE --tokens N,N", about, examples, options, 0, 0};
+  int code = cli_parse(&command, argc, argv, NULL, NULL);
+  if (code == CLI_GO)
+    code = check_args(&a);
+  if (code != CLI_GO)
+    return code;
+  heddle_context *ctx = heddle_context_create();
+  return cli_finish(ctx, submit(ctx, &a));
+}

@@ -1,0 +1,28 @@
+/* heddled.h: what the commands of heddled share. */
+#ifndef HEDDLED_H
+#define HEDDLED_H
+
+#include "Service/service.h"
+
+/* The configuration, and the texts that it borrows. */
+typedef struct setup {
+  hd_config config;
+  char *file_text, *tls_key, *tls_cert, *key_path; /* owned */
+} setup;
+
+/* Listening sockets of a list of addresses: fds[0..*n). */
+enum { MAX_LISTEN = 8 };
+heddle_status listen_all(heddle_context *ctx, const char *addresses, int fds[MAX_LISTEN], int *n);
+
+/* The files that the configuration names: TLS, and the signing key, which is made when it is absent
+ * and `make` says so. */
+heddle_status read_files(heddle_context *ctx, setup *s, bool make);
+
+heddle_status command_serve(heddle_context *ctx, setup *s);
+heddle_status command_check(heddle_context *ctx, setup *s);
+heddle_status command_migrate(heddle_context *ctx, const setup *s, int n, char **args);
+heddle_status command_token(heddle_context *ctx, const setup *s, int n, char **args);
+heddle_status command_backup(heddle_context *ctx, const setup *s, int n, char **args);
+heddle_status command_replay(heddle_context *ctx, const setup *s);
+
+#endif
