@@ -1,0 +1,330 @@
+"""Problems, compiled kernels, and kernels run without a GPU.
+
+    D[m, n] = act(alpha * (A[m, k] B[k, n] * scale_a * scale_b) + beta * C[m, n] + bias),  A 2:4 sparse
+
+A linear layer y = x Wᵀ is that with A = W, n = tokens, B = xᵀ and D = yᵀ: x is B stored n x k ("k_major"), y is D
+stored n x m ("col_major"): both as NumPy and PyTorch have them. These orders are the defaults."""
+import ctypes
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import _c
+from .elements import DTYPES, as_elements, decode, elem, info
+from .errors import call, caller, invalid, make
+from .matrix import SparseMatrix
+
+_ORDERS = {"k_major": 0, "mn_major": 1, "row_major": 2, "col_major": 3}
+_DIMS = {"m": 0, "n": 1, "k": 2}
+_SCALES = {None: 0, "one": 1, "vector": 2}
+_SIM_ORDERS = {"late": 0, "early": 1, "random": 2}
+
+
+def _choose(table, value, rule):
+    if value not in table:
+        raise invalid(rule, f"got {value!r}", ", ".join(map(repr, table)))
+    return table[value]
+
+
+@dataclass(frozen=True)
+class Dynamic:
+    """A size known at launch: at most `max` (0: no bound), a multiple of `divisible_by`."""
+    max: int = 0
+    divisible_by: int = 1
+
+
+class Problem:
+    """What to compute. Sizes are numbers, or Dynamic(...) (None: Dynamic()) for those known at launch.
+
+    type       element type of A, and of B unless b_type says another
+    out        of D; default: that of A, f32 of tf32, bf16 of 8-bit types
+    acc        accumulators; default f32, s32 of integers
+    bias       element type of a bias of one value a row of D (an output feature); None: none
+    bias_along "m" or "n"
+    act        "none", "relu", "gelu", "gelu_tanh", "silu"
+    scale_a, scale_b   None, "one" (for the matrix), "vector" (one a row of A, one a column of B)
+    alpha, beta        True: arguments of the kernel
+    c          element type of C; None: no C
+    dependent, weights_ready   programmatic dependent launch (docs/schedule.md)
+    schedule   words over the default schedule, e.g. "tile=128x256x64 stages=4" """
+
+    def __init__(self, m, n, k, type="bf16", target="sm_90a", *, b_type=None, out=None, acc=None, bias=None,
+                 bias_along="m", act="none", scale_a=None, scale_b=None, alpha=False, beta=False, c=None,
+                 b_order="k_major", c_order="col_major", d_order="col_major", ldb=0, ldd=0, ldc=0, dependent=False,
+                 weights_ready=False, kind=None, schedule=None, name="linear"):
+        file, line = caller()
+        p = _c.heddle_problem_create(name.encode(), target.encode())
+        if not p:
+            raise MemoryError("heddle: no memory for a problem")
+        try:
+            _c.heddle_problem_set_place(p, file.encode(), line, 1)
+            for dim, size in zip("mnk", (m, n, k)):
+                self._set_size(p, _DIMS[dim], size)
+            _c.heddle_problem_set_a(p, elem(type))
+            _c.heddle_problem_set_b(p, elem(b_type or type), _choose(_ORDERS, b_order, "problem.order"), ldb, 0)
+            _c.heddle_problem_set_d(p, elem(out or _default_out(type)), _choose(_ORDERS, d_order, "problem.order"),
+                                    ldd, 0)
+            if c:
+                _c.heddle_problem_set_c(p, elem(c), _choose(_ORDERS, c_order, "problem.order"), ldc, 0)
+            if acc:
+                _c.heddle_problem_set_accumulator(p, elem(acc))
+            if bias:
+                _c.heddle_problem_set_bias(p, elem(bias), _choose(_DIMS, bias_along, "problem.bias"))
+            _c.heddle_problem_set_scales(p, _choose(_SCALES, scale_a, "problem.scale"),
+                                         _choose(_SCALES, scale_b, "problem.scale"))
+            _c.heddle_problem_set_scalars(p, alpha, beta)
+            _c.heddle_problem_set_act(p, act.encode())
+            _c.heddle_problem_set_dependent(p, dependent, weights_ready)
+            if kind:
+                _c.heddle_problem_set_kind(p, kind.encode())
+            if schedule:
+                _c.heddle_problem_set_schedule(p, schedule.encode())
+            self._module = make(_c.heddle_problem_build, p)
+        finally:
+            _c.heddle_problem_free(p)
+
+    @staticmethod
+    def _set_size(p, dim, size):
+        size = Dynamic() if size is None else size
+        if isinstance(size, Dynamic):
+            _c.heddle_problem_set_dynamic(p, dim, size.max, size.divisible_by)
+        else:
+            _c.heddle_problem_set_size(p, dim, int(size))
+
+    @classmethod
+    def parse(cls, text, file=None):
+        """The problem of a text (docs/ir.md), such as the .heddle files of examples/."""
+        self = cls.__new__(cls)
+        raw = text.encode()
+        self._module = make(_c.heddle_module_parse, (file or "").encode() or None, raw, len(raw))
+        return self
+
+    def __del__(self):
+        if getattr(self, "_module", None):
+            _c.heddle_module_free(self._module)
+
+    def text(self):
+        """The problem as text (docs/ir.md)."""
+        out = ctypes.POINTER(ctypes.c_char)()
+        size = ctypes.c_size_t()
+        from .errors import check
+        check(_c.heddle_module_print(self._module, ctypes.byref(out), ctypes.byref(size)))
+        text = ctypes.string_at(out, size.value).decode()
+        _free(out)
+        return text
+
+    def hash(self):
+        """32 hexadecimal digits, equal for problems that mean the same."""
+        out = ctypes.create_string_buffer(33)
+        _c.heddle_module_hash(self._module, out)
+        return out.value.decode()
+
+    def tuned_schedule(self, size_mnk=(0, 0, 0), target=None, tuned=None):
+        """The words of the schedule that tuning chose for these sizes (0: the problem's own); "": the default.
+
+        tuned: a path of an export of `heddle tune`; None: the choices that are shipped."""
+        words = ctypes.create_string_buffer(_c.HEDDLE_SCHEDULE_BYTES)
+        sizes = (ctypes.c_int64 * 3)(*size_mnk)
+        call(_c.heddle_tuned_pick_module, tuned_choices(tuned), self._module, target and target.encode(), sizes, words)
+        return words.value.decode()
+
+    def compile(self, schedule=None, target=None, *, tuned_for=None, user_epilogue=None, ptxas=None, cache=None):
+        """A Kernel. schedule: words over the default one; tuned_for=(m, n, k): the schedule that tuning chose for
+        those sizes (0: the problem's own) unless `schedule` is given; user_epilogue: LLVM IR (text or bitcode);
+        ptxas: a path, which also makes a cubin; cache: a folder of compiled kernels."""
+        if schedule is None and tuned_for is not None:
+            schedule = self.tuned_schedule(tuned_for, target) or None
+        user = user_epilogue.encode() if isinstance(user_epilogue, str) else user_epilogue
+        options = _c.heddle_compile_options(
+            target=target and target.encode(), schedule=schedule and schedule.encode(), user_epilogue=user,
+            user_epilogue_bytes=len(user or b""), ptxas=ptxas and ptxas.encode(), cache=cache and cache.encode())
+        compiled = make(_c.heddle_compile_module, self._module, ctypes.byref(options))
+        try:
+            return Kernel._of(compiled)
+        finally:
+            _c.heddle_compiled_free(compiled)
+
+
+def _free(pointer):
+    ctypes.CDLL(None).free(ctypes.cast(pointer, ctypes.c_void_p))
+
+
+def _default_out(type):
+    return "f32" if type == "tf32" else "f16" if type == "f16" else "bf16"
+
+
+_tuned = {}
+
+
+def tuned_choices(path=None):
+    """Choices of schedules: those that are shipped, or of an export of `heddle tune`; read once a process."""
+    if path not in _tuned:
+        _tuned[path] = make(_c.heddle_tuned_read, path.encode()) if path else make(_c.heddle_tuned_shipped)
+    return _tuned[path]
+
+
+class Argument:
+    """One argument of a launch: name ("a", "n", "ldb"), what it points to, what a launch checks."""
+
+    _CLASSES = ("ptr", "i32", "i64", "f32")
+
+    def __init__(self, raw):
+        self.name = raw.name.decode()
+        self.kind = self._CLASSES[raw.arg_class]
+        self.type = _c.heddle_elem_get(raw.elem).contents.name.decode() if self.kind == "ptr" else None
+        self.align, self.divisible_by, self.max = raw.align, raw.divisible_by, raw.max
+
+    def __repr__(self):
+        return f"{self.name}: {self.type + ' *' if self.type else self.kind}"
+
+
+class Kernel:
+    """A compiled kernel: `ptx`, `cubin` (None without ptxas), `manifest` (JSON text), `schedule` (its words).
+
+    From files of `heddle gen`: Kernel(manifest_text, ptx_text)."""
+
+    def __init__(self, manifest, ptx, cubin=None, schedule=""):
+        self.manifest, self.ptx, self.cubin, self.schedule = manifest, ptx, cubin, schedule
+        self.facts = json.loads(manifest)
+        raw = manifest.encode()
+        handle = make(_c.heddle_manifest_read, raw, len(raw))
+        try:
+            self.name = _c.heddle_manifest_name(handle).decode()
+            self.target = _c.heddle_manifest_target(handle).decode()
+            self.family = _c.heddle_manifest_family(handle).decode()
+            self.prototype = _c.heddle_manifest_prototype(handle).decode()
+            self.arguments = []
+            for i in range(_c.heddle_manifest_arg_count(handle)):
+                one = _c.heddle_manifest_arg()
+                call(lambda _, *rest: _c.heddle_manifest_get_arg(*rest), handle, i, ctypes.byref(one))
+                self.arguments.append(Argument(one))
+        finally:
+            _c.heddle_manifest_free(handle)
+        self._fixed = {a["kind"]: a["fixed"] for a in self.facts["arg"] if a["fixed"]}
+
+    @classmethod
+    def _of(cls, compiled):
+        size = ctypes.c_size_t()
+        ptx = _c.heddle_compiled_ptx(compiled, ctypes.byref(size)).decode()
+        cubin = _c.heddle_compiled_cubin(compiled, ctypes.byref(size))
+        cubin = ctypes.string_at(cubin, size.value) if cubin else None
+        return cls(_c.heddle_compiled_manifest(compiled, None).decode(), ptx, cubin,
+                   _c.heddle_compiled_schedule(compiled).decode())
+
+    def _sizes(self, a, b):
+        m, k = a.shape
+        n = b.shape[1] if self.facts["b_mn_major"] else b.shape[0]
+        for dim, got in (("m", m), ("n", n), ("k", k)):
+            if self._fixed.get(dim, got) != got:
+                raise invalid("array.shape", f"got {dim} = {got}", f"{dim} = {self._fixed[dim]}, which the kernel has")
+        inner = b.shape[0] if self.facts["b_mn_major"] else b.shape[1]
+        if inner != k:
+            raise invalid("array.shape", f"got b with k = {inner}", f"k = {k}, which a has")
+        return {"m": m, "n": n, "k": k}
+
+    def simulate(self, a, b, *, c=None, bias=None, scale_a=None, scale_b=None, block_scale_a=None,
+                 block_scale_b=None, alpha=1.0, beta=1.0, order="late", seed=0):
+        """Runs the PTX itself on the host, every access checked, and returns D as elements of its type.
+
+        a: a SparseMatrix of this kernel's family and type. b and the others: elements, or numbers, which are rounded
+        (heddle.encode). order: when asynchronous work completes: "late", "early", "random" (by seed). Mismatch
+        names each fault that was found, with its line of the PTX."""
+        if not isinstance(a, SparseMatrix) or (a.type, a.family) != (self.facts["a_elem"], self.family):
+            raise invalid("sparse.family", f"got {a!r:.80}",
+                          f"a SparseMatrix of {self.facts['a_elem']}, family {self.family}",
+                          f"SparseMatrix.from_dense(w, \"{self.facts['a_elem']}\", \"{self.family}\", prune=True)")
+        arrays = {"a": a.payload, "b": np.ascontiguousarray(as_elements(b, self.facts["b_elem"], "b"))}
+        sizes = self._sizes(a, arrays["b"])
+        d_shape = (sizes["n"], sizes["m"]) if self.facts["d_col_major"] else (sizes["m"], sizes["n"])
+        arrays["d"] = np.zeros(d_shape, DTYPES[self.facts["d_elem"]])
+        given = {"c": c, "bias": bias, "scale_a": scale_a, "scale_b": scale_b, "block_scale_a": block_scale_a,
+                 "block_scale_b": block_scale_b}
+        numbers = dict(sizes, alpha=alpha, beta=beta, ldb=arrays["b"].shape[1], ldd=d_shape[1], ldc=d_shape[1])
+        args, sizes_of, kept = (_c.heddle_arg * len(self.arguments))(), (ctypes.c_size_t * len(self.arguments))(), []
+        for i, argument in enumerate(self.arguments):
+            if argument.kind != "ptr":
+                setattr(args[i], argument.kind, numbers[argument.name])
+            elif argument.name != "workspace":
+                array = arrays.get(argument.name)
+                if array is None:
+                    array = self._array(argument, given.get(argument.name))
+                kept.append(array)
+                args[i].ptr, sizes_of[i] = array.ctypes.data, array.nbytes
+        ptx, manifest = self.ptx.encode(), self.manifest.encode()
+        one = _c.heddle_simulation(manifest=manifest, ptx=ptx, manifest_bytes=len(manifest), ptx_bytes=len(ptx),
+                                   args=args, arg_bytes=sizes_of, n_args=len(self.arguments),
+                                   order=_choose(_SIM_ORDERS, order, "simulate.order"), seed=seed)
+        call(_c.heddle_simulate, ctypes.byref(one))
+        return arrays["d"]
+
+    def _array(self, argument, value):
+        if value is None:
+            raise invalid("simulate.argument", f"'{argument.name}' is missing", f"an array of {argument.type}")
+        return np.ascontiguousarray(as_elements(np.atleast_1d(value), argument.type, argument.name))
+
+    def reference(self, a, b, *, bias=None, scale_a=None, scale_b=None, alpha=1.0):
+        """(D, S) in double precision: the product with scales and bias, and S = sum of |a * b| of each element,
+        scaled alike, by which rounding errors are measured."""
+        w, x = a.numbers().astype(np.float64), as_elements(b, self.facts["b_elem"], "b")
+        x = decode(x, self.facts["b_elem"]).astype(np.float64)
+        x = x.T if self.facts["b_mn_major"] else x
+        y, s = x @ w.T, np.abs(x) @ np.abs(w).T
+        for scale, axis in ((scale_a, (1, -1)), (scale_b, (-1, 1))):
+            if scale is not None:
+                factor = np.asarray(scale, np.float64).reshape(axis if np.size(scale) > 1 else (1, 1))
+                y, s = y * factor, s * np.abs(factor)
+        y, s = alpha * y, abs(alpha) * s
+        if bias is not None:
+            y = y + np.asarray(bias, np.float64).reshape((-1, 1) if self.facts["bias_along_n"] else (1, -1))
+        return (y, s) if self.facts["d_col_major"] else (y.T, s.T)
+
+    def compare(self, d, a, b, **epilogue):
+        """How far d is from the product in double precision: a Comparison, which is true when it is right.
+
+        Activations and C are compared by `heddle run` alone."""
+        if self.facts["act"] != "none" or any(x.name in ("c", "user") for x in self.arguments):
+            raise invalid("compare.epilogue", f"the kernel has act = {self.facts['act']}, or C",
+                          "kernels without activation and C", "heddle run FILE")
+        want, scale = self.reference(a, b, **epilogue)
+        return Comparison(decode(d, self.facts["d_elem"]).astype(np.float64), want, scale, self.facts)
+
+    def explain(self):
+        """What the kernel will do, in a few lines: schedule, launch shape, memory, arguments."""
+        variants = self.facts["variant"]
+        lines = [f"{self.prototype}", f"target    {self.target}, PTX {self.facts['ptx_version'] / 10:.1f}",
+                 f"A         {self.facts['a_elem']}, 2:4 sparse, packed for {self.family}", f"schedule  {self.schedule}"]
+        for v in variants:
+            lines.append(f"variant   {v['path']}: tile {v['tile_m']} x {v['tile_n']}, {v['n_threads']} threads, "
+                         f"cluster {v['cluster']}, split_k {v['split_k']}, {v['shared_bytes']} bytes of shared memory")
+        return "\n".join(lines)
+
+    def __repr__(self):
+        return f"Kernel({self.prototype}, {self.target})"
+
+
+class Comparison:
+    """A result against the product in double precision. `error`: the largest |d - want| over the sum of |a * b|,
+    with the last rounding of D's type allowed for; `bound`: what is legal of it; `wrong`: how many lie above."""
+
+    # One rounding of an accumulator a product; fp8 accumulates with fewer bits (docs/verification.md).
+    _BOUNDS = {"e4m3": 2e-4, "e5m2": 2e-4, "tf32": 2e-6, "f16": 2e-6, "bf16": 2e-6}
+    _ROUND = {"bf16": 2.0 ** -8, "f16": 2.0 ** -11, "e4m3": 2.0 ** -4, "e5m2": 2.0 ** -3}
+
+    def __init__(self, got, want, scale, facts):
+        self.bound = self._BOUNDS.get(facts["a_elem"], 0.0 if info(facts["a_elem"]).kind else 2e-6)
+        apart = np.abs(got - want)
+        last = np.abs(want) * self._ROUND.get(facts["d_elem"], 2.0 ** -23)
+        over = np.maximum(apart - last, 0) / np.maximum(scale, np.finfo(np.float64).tiny)
+        over = np.where(np.isfinite(got), over, np.inf)
+        self.error, self.wrong, self.total = float(over.max(initial=0)), int((over > self.bound).sum()), got.size
+
+    def __bool__(self):
+        return self.wrong == 0
+
+    def __str__(self):
+        return (f"{self.wrong} of {self.total} wrong; largest error {self.error:.1e} of sum |a b|, "
+                f"at most {self.bound:.0e} is legal")
+
+
+__all__ = ["Argument", "Comparison", "Dynamic", "Kernel", "Problem", "tuned_choices"]

@@ -1,0 +1,205 @@
+"""torch.ops.heddle: the ops, their fakes, their gradients, and the form in Python where C++ is not to be had.
+
+    heddle::linear(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None)
+
+y[..., m] = act((x[..., k] W[m, k]^T) * scale_x[token] * scale_w[m] + bias[m]). linear_with_grad is the same with a
+gradient to x and bias; linear goes there by itself when one is wanted. masked_linear has one to the weight, too."""
+import ctypes
+
+import torch
+
+from .. import _c
+from ..errors import call, invalid
+from . import _extension, _plans, formats
+
+_SCHEMA = ("(Tensor x, Tensor packed, int out_features, Tensor? bias=None, Tensor? scale_x=None, "
+           "Tensor? scale_w=None, str act=\"none\", ScalarType? out_dtype=None) -> Tensor")
+_OUT = {torch.bfloat16: torch.bfloat16, torch.float16: torch.float16, torch.float32: torch.float32,
+        torch.int8: torch.int32, torch.float8_e4m3fn: torch.bfloat16, torch.float8_e5m2: torch.bfloat16}
+
+
+def _out_dtype(x, out_dtype):
+    if x.dtype not in _OUT:
+        raise invalid("torch.dtype", f"got x of {x.dtype}", ", ".join(map(str, _OUT)))
+    return out_dtype or _OUT[x.dtype]
+
+
+def _check(x, packed, m, bias, scale_x, scale_w, act):
+    """What every form of the op refuses, by the same rules as extension.cpp."""
+    if x.dim() < 1 or m < 1:
+        raise invalid("torch.shape", f"got x of {x.dim()} dimensions, {m} output features", "at least 1 of each")
+    for name, other in (("packed", packed), ("bias", bias), ("scale_x", scale_x), ("scale_w", scale_w)):
+        if other is not None and other.device != x.device:
+            raise invalid("torch.device", f"got {name} on {other.device} and x on {x.device}", "one device")
+    if packed.dtype != torch.uint8:
+        raise invalid("torch.packed", f"got packed of {packed.dtype}", "uint8")
+    if (scale_x is None) != (scale_w is None):
+        raise invalid("torch.scales", "got one of two scales", "none or both")
+    if act not in _plans.ACTS:
+        raise invalid("torch.act", f"got '{act}'", ", ".join(_plans.ACTS))
+
+
+def _fake(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None):
+    _check(x, packed, out_features, bias, scale_x, scale_w, act)
+    return x.new_empty((*x.shape[:-1], out_features), dtype=_out_dtype(x, out_dtype))
+
+
+def _dense_form(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None):
+    """On the CPU, for tests and for models that were moved there: the dense product in f32 (f64 of integers)."""
+    _check(x, packed, out_features, bias, scale_x, scale_w, act)
+    out = _out_dtype(x, out_dtype)
+    wide = torch.float64 if x.dtype == torch.int8 else torch.float32
+    weight = formats.unpack(packed, out_features, x.shape[-1], x.dtype)
+    y = x.to(wide) @ weight.to(wide).t()
+    if scale_x is not None:
+        y = y * scale_x.reshape(*x.shape[:-1], 1).to(wide) * scale_w.reshape(-1).to(wide)
+    if bias is not None:
+        y = y + bias.to(wide)
+    acts = {"none": lambda v: v, "relu": torch.relu, "gelu": torch.nn.functional.gelu, "silu": torch.nn.functional.silu,
+            "gelu_tanh": lambda v: torch.nn.functional.gelu(v, approximate="tanh")}
+    y = acts[act](y)
+    return y.to(out) if out.is_floating_point else y.round().clamp(-2 ** 31, 2 ** 31 - 1).to(out)
+
+
+def _rows(x, k):
+    rows = x if x.dim() == 2 else x.reshape(-1, k)
+    readable = (rows.stride(1) == 1 or k == 1) and (rows.shape[0] == 1 or rows.stride(0) >= k)
+    return rows if readable else rows.contiguous()
+
+
+def _vector(value, size, dtype, name):
+    if value is None:
+        return None
+    value = value.to(dtype).contiguous() if dtype else value.contiguous()
+    if value.numel() != size:
+        raise invalid("torch.shape", f"got {name} of shape {tuple(value.shape)}", f"{size} values")
+    return value
+
+
+_workspaces = {}
+
+
+def _workspace(kernel, args, stream, x):
+    """As extension.cpp: one for each kernel and stream; in a capture one of the graph's own."""
+    size = ctypes.c_uint64()
+    call(_c.heddle_kernel_workspace, kernel, args, len(args), ctypes.byref(size))
+    if not size.value:
+        return None
+    if torch.cuda.is_current_stream_capturing():
+        return torch.zeros(size.value, dtype=torch.uint8, device=x.device)
+    key = (kernel, stream)
+    if key not in _workspaces or _workspaces[key].numel() < size.value:
+        _workspaces[key] = torch.zeros(size.value, dtype=torch.uint8, device=x.device)
+    return _workspaces[key]
+
+
+def _launch_form(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None):
+    """On the GPU, through ctypes: what extension.cpp does, about 20 µs a call slower."""
+    _check(x, packed, out_features, bias, scale_x, scale_w, act)
+    out, m, k = _out_dtype(x, out_dtype), out_features, x.shape[-1]
+    n = x.numel() // k if k else 0
+    integer = x.dtype == torch.int8
+    want = formats.packed_bytes(m, k, x.dtype)
+    if packed.numel() != want or not packed.is_contiguous():
+        raise invalid("torch.packed", f"got {packed.numel()} packed bytes", f"{want} for {m} x {k} {x.dtype}")
+    d = torch.empty((*x.shape[:-1], m), dtype=out, device=x.device)
+    bias = _vector(bias, m, torch.float32 if integer else None, "bias")
+    scale_w, scale_x = _vector(scale_w, m, torch.float32, "scale_w"), _vector(scale_x, n, torch.float32, "scale_x")
+    with torch.cuda.device(x.device):
+        key = _plans.Key(x.device.index, x.dtype, out, None if bias is None else bias.dtype, act, scale_x is not None,
+                         m, k, _plans.bucket_of(n))
+        loaded = _plans.kernel_of(key)
+        if n == 0:
+            return d
+        rows, stream = _rows(x, k), torch.cuda.current_stream().cuda_stream
+        values = {"a": packed, "b": rows, "d": d, "bias": bias, "scale_a": scale_w, "scale_b": scale_x}
+        numbers = {"n": n, "ldb": k if n == 1 else rows.stride(0), "ldd": m}
+        args = (_c.heddle_arg * len(loaded.roles))()
+        kept = None
+        for i, argument in enumerate(loaded.kernel.arguments):
+            if argument.kind != "ptr":
+                setattr(args[i], argument.kind, numbers[argument.name])
+            elif argument.name != "workspace":
+                args[i].ptr = values[argument.name].data_ptr()
+        for i, argument in enumerate(loaded.kernel.arguments):
+            if argument.name == "workspace":
+                kept = _workspace(loaded.handle, args, stream, x)
+                args[i].ptr = kept.data_ptr() if kept is not None else None
+        call(_c.heddle_kernel_launch, loaded.handle, args, len(args), stream)
+    return d
+
+
+# ---- gradients ----
+
+def _save(ctx, inputs, output):
+    x, packed, m, bias, scale_x, scale_w, act, _ = inputs
+    ctx.m, ctx.k, ctx.x_dtype, ctx.act, ctx.scaled = m, x.shape[-1], x.dtype, act, scale_x is not None
+    ctx.bias_dtype = None if bias is None else bias.dtype
+    ctx.save_for_backward(packed)
+
+
+def _backward(ctx, grad):
+    """To x through the dense weight, unpacked on its device; to the bias by a sum."""
+    if ctx.act != "none" or ctx.scaled:
+        raise invalid("torch.autograd", f"got act = '{ctx.act}'" + (", scales" if ctx.scaled else ""),
+                      "act = 'none', no scales: the gradient of the others is not there",
+                      "the activation as an op of its own")
+    packed, = ctx.saved_tensors
+    weight = formats.unpack(packed, ctx.m, ctx.k, ctx.x_dtype)
+    grad_x = grad @ weight
+    grad_bias = grad.reshape(-1, ctx.m).sum(0).to(ctx.bias_dtype) if ctx.bias_dtype else None
+    return grad_x, None, None, grad_bias, None, None, None, None
+
+
+def _masked(x, weight, packed, packed_t=None, bias=None):
+    return torch.ops.heddle.linear(x, packed, weight.shape[0], bias)
+
+
+def _masked_fake(x, weight, packed, packed_t=None, bias=None):
+    return x.new_empty((*x.shape[:-1], weight.shape[0]))
+
+
+def _masked_save(ctx, inputs, output):
+    x, weight, _, packed_t, bias = inputs
+    ctx.has_twin, ctx.has_bias = packed_t is not None, bias is not None
+    ctx.save_for_backward(x, weight, *([packed_t] if ctx.has_twin else []))
+
+
+def _masked_backward(ctx, grad):
+    """dgrad: by the packed transposed twin where the mask is two-way, else dense; wgrad: dense, masked."""
+    x, weight = ctx.saved_tensors[:2]
+    if ctx.has_twin:
+        grad_x = torch.ops.heddle.linear(grad, ctx.saved_tensors[2], weight.shape[1])
+    else:
+        grad_x = grad @ weight
+    rows = grad.reshape(-1, weight.shape[0])
+    grad_weight = (rows.t() @ x.reshape(-1, weight.shape[1])) * (weight != 0)
+    return grad_x, grad_weight, None, None, rows.sum(0) if ctx.has_bias else None
+
+
+# ---- registration ----
+
+def _define(library):
+    """All ops. With the extension the schemas, CUDA and Autograd of `linear` are there already."""
+    extension = _extension.load()
+    if extension is not None:
+        _plans.connect(extension)
+    for name in ("linear", "linear_with_grad"):
+        if extension is None:
+            library.define(name + _SCHEMA, tags=(torch.Tag.pt2_compliant_tag,))
+            library.impl(name, _launch_form, "CUDA")
+        library.impl(name, _dense_form, "CPU")
+        torch.library.register_fake(f"heddle::{name}", _fake, lib=library)
+    torch.library.register_autograd("heddle::linear_with_grad", _backward, setup_context=_save, lib=library)
+    if extension is None:
+        torch.library.register_autograd("heddle::linear", _backward, setup_context=_save, lib=library)
+    library.define("masked_linear(Tensor x, Tensor weight, Tensor packed, Tensor? packed_t=None, Tensor? bias=None) "
+                   "-> Tensor", tags=(torch.Tag.pt2_compliant_tag,))
+    for device in ("CUDA", "CPU"):
+        library.impl("masked_linear", _masked, device)
+    torch.library.register_fake("heddle::masked_linear", _masked_fake, lib=library)
+    torch.library.register_autograd("heddle::masked_linear", _masked_backward, setup_context=_masked_save, lib=library)
+
+
+_library = torch.library.Library("heddle", "FRAGMENT")
+_define(_library)

@@ -1,0 +1,380 @@
+// The ops of heddle.torch in C++: what eager mode and Inductor call. It is compiled by _extension.py against the
+// headers of the torch that is there; it links neither libheddle nor CUDA: the functions of the first come as pointers,
+// those of the driver from the libcuda that torch has loaded.
+//
+// An op finds its kernel by what it was made for (Key). The first call for a key asks Python to make it.
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+#include <c10/core/DeviceGuard.h>
+#include <c10/core/GradMode.h>
+#include <dlfcn.h>
+#include <torch/library.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+extern "C" __attribute__((weak)) int aoti_torch_get_current_cuda_stream(int32_t device_index, void **stream);
+
+namespace {
+
+union Arg { // heddle_arg
+  const void *ptr;
+  int32_t i32;
+  int64_t i64;
+  float f32;
+};
+
+// heddle/kernel.h and heddle/context.h, by address.
+struct Api {
+  int (*launch)(void *ctx, const void *kernel, const Arg *args, size_t n_args, void *stream);
+  int (*workspace)(void *ctx, const void *kernel, const Arg *args, size_t n_args, uint64_t *n_bytes);
+  void *(*context_create)();
+  void (*context_free)(void *ctx);
+  size_t (*context_count)(const void *ctx);
+  const void *(*context_get)(const void *ctx, size_t i);
+  size_t (*diagnostic_format)(const void *diagnostic, char *out, size_t n_bytes);
+  // Makes the kernel of a key and registers it; 0, or the sentence of a refusal.
+  int (*resolve)(const int64_t *key, char *message, size_t n_bytes);
+};
+Api api;
+std::vector<int64_t> limits; // tokens that the kernel of each bucket takes at most; the last takes any number
+
+// The driver, for what torch has no function: a thread without a context, and whether a stream is being captured.
+struct Driver {
+  int (*ctx_get)(void **ctx);
+  int (*ctx_set)(void *ctx);
+  int (*primary_retain)(void **ctx, int device);
+  int (*capture_info)(void *stream, int *status, uint64_t *id, void *graph, void *nodes, void *n_nodes);
+};
+
+const Driver &driver() {
+  static const Driver found = [] {
+    void *lib = dlopen("libcuda.so.1", RTLD_NOW);
+    TORCH_CHECK(lib, "heddle: error[torch.driver]: libcuda.so.1 cannot be opened");
+    Driver d{};
+    d.ctx_get = reinterpret_cast<decltype(d.ctx_get)>(dlsym(lib, "cuCtxGetCurrent"));
+    d.ctx_set = reinterpret_cast<decltype(d.ctx_set)>(dlsym(lib, "cuCtxSetCurrent"));
+    d.primary_retain = reinterpret_cast<decltype(d.primary_retain)>(dlsym(lib, "cuDevicePrimaryCtxRetain"));
+    d.capture_info = reinterpret_cast<decltype(d.capture_info)>(dlsym(lib, "cuStreamGetCaptureInfo_v2"));
+    TORCH_CHECK(d.ctx_get && d.ctx_set && d.primary_retain && d.capture_info,
+                "heddle: error[torch.driver]: libcuda.so.1 lacks an entry point");
+    return d;
+  }();
+  return found;
+}
+
+// The numbers of types that Python counts in (_plans.py, _NUMBERS).
+static_assert(int(at::kChar) == 1 && int(at::kInt) == 3 && int(at::kHalf) == 5 && int(at::kFloat) == 6 &&
+              int(at::kDouble) == 7 && int(at::kBFloat16) == 15 && int(at::kFloat8_e5m2) == 23 &&
+              int(at::kFloat8_e4m3fn) == 24, "ORDER SCALAR TYPES");
+
+// What a kernel is made for: device, types of x, D and bias (-1: none), activation, whether there are scales, m, k, and
+// which bucket of token counts. ORDER KEY (_plans.py)
+enum { KEY_DEVICE, KEY_X, KEY_OUT, KEY_BIAS, KEY_ACT, KEY_SCALED, KEY_M, KEY_K, KEY_BUCKET, KEY_FIELDS };
+struct Key {
+  int64_t field[KEY_FIELDS];
+  bool operator==(const Key &other) const { return std::memcmp(field, other.field, sizeof field) == 0; }
+};
+struct KeyHash {
+  size_t operator()(const Key &key) const {
+    uint64_t hash = 0;
+    for (int64_t x : key.field)
+      hash = (hash ^ static_cast<uint64_t>(x)) * 0x9e3779b97f4a7c15u, hash ^= hash >> 29;
+    return hash;
+  }
+};
+
+enum class Role : uint8_t { A, B, D, BIAS, SCALE_A, SCALE_B, N, LDB, LDD, WORKSPACE }; // ORDER ROLES (_plans.py)
+struct Kernel {
+  const void *handle;
+  std::vector<Role> roles;
+  bool has_workspace;
+  int64_t packed_bytes; // of the weight
+};
+
+std::shared_mutex kernels_lock;
+std::unordered_map<Key, Kernel, KeyHash> kernels; // never erased: a found kernel stays where it is
+
+const Kernel *look_up(const Key &key) {
+  std::shared_lock<std::shared_mutex> hold(kernels_lock);
+  auto found = kernels.find(key);
+  return found == kernels.end() ? nullptr : &found->second;
+}
+
+const Kernel &kernel_of(const Key &key) {
+  if (const Kernel *kernel = look_up(key))
+    return *kernel;
+  char message[2048] = "";
+  int failed = api.resolve(key.field, message, sizeof message);
+  TORCH_CHECK(!failed, message);
+  const Kernel *kernel = look_up(key);
+  TORCH_INTERNAL_ASSERT(kernel);
+  return *kernel;
+}
+
+int64_t bucket_of(int64_t n_tokens) {
+  size_t i = 0;
+  while (i + 1 < limits.size() && n_tokens > limits[i])
+    i++;
+  return static_cast<int64_t>(i);
+}
+
+// The reason of a refusal: the call again, with a context that keeps the sentences.
+std::string sentences(const Kernel &kernel, const std::vector<Arg> &args, void *stream) {
+  void *ctx = api.context_create();
+  std::string text = "heddle: ";
+  if (api.launch(ctx, kernel.handle, args.data(), args.size(), stream) == 0)
+    text.clear();
+  for (size_t i = 0; i < api.context_count(ctx); i++) {
+    char line[1024];
+    api.diagnostic_format(api.context_get(ctx, i), line, sizeof line);
+    text += std::string(i ? "\n" : "") + line;
+  }
+  api.context_free(ctx);
+  return text;
+}
+
+// ---- workspace ----
+// A launch that splits k needs memory that is zero before it, and leaves it zero. Each kernel has one for each stream,
+// and in a capture one for each captured graph: launches that may overlap never share. It is allocated on the stream
+// (in a capture: in the graph's own pool, zeroed by the graph itself).
+
+struct Workspaces {
+  std::mutex lock;
+  std::map<std::tuple<const void *, void *, uint64_t>, at::Tensor> kept;
+  uint64_t capture = 0; // the latest; those of earlier captures are let go of
+};
+Workspaces &workspaces() {
+  static auto *w = new Workspaces; // never destroyed: tensors must not outlive CUDA at exit
+  return *w;
+}
+
+void *workspace_of(const Kernel &kernel, const std::vector<Arg> &args, void *stream, const at::Tensor &x) {
+  uint64_t n_bytes = 0, capture = 0;
+  int capturing = 0;
+  api.workspace(nullptr, kernel.handle, args.data(), args.size(), &n_bytes);
+  if (n_bytes == 0)
+    return nullptr;
+  driver().capture_info(stream, &capturing, &capture, nullptr, nullptr, nullptr);
+  if (!capturing)
+    capture = 0;
+  Workspaces &w = workspaces();
+  std::lock_guard<std::mutex> hold(w.lock);
+  if (capture && capture != w.capture) {
+    for (auto it = w.kept.begin(); it != w.kept.end();)
+      it = std::get<2>(it->first) ? w.kept.erase(it) : std::next(it);
+    w.capture = capture;
+  }
+  at::Tensor &kept = w.kept[{kernel.handle, stream, capture}];
+  if (!kept.defined() || static_cast<uint64_t>(kept.numel()) < n_bytes)
+    kept = at::zeros({static_cast<int64_t>(n_bytes)}, x.options().dtype(at::kByte));
+  return kept.data_ptr();
+}
+
+// ---- the ops ----
+
+const char *const ACTS[] = {"none", "relu", "gelu", "gelu_tanh", "silu"}; // ORDER ACTS (_plans.py)
+
+int64_t act_number(c10::string_view act) {
+  for (size_t i = 0; i < sizeof ACTS / sizeof *ACTS; i++)
+    if (act == ACTS[i])
+      return static_cast<int64_t>(i);
+  TORCH_CHECK(false, "heddle: error[torch.act]: got '", act, "'; legal: none, relu, gelu, gelu_tanh, silu");
+}
+
+at::ScalarType default_out(at::ScalarType x) {
+  switch (x) {
+  case at::kBFloat16: case at::kHalf: case at::kFloat: return x;
+  case at::kChar: return at::kInt;
+  case at::kFloat8_e4m3fn: case at::kFloat8_e5m2: return at::kBFloat16;
+  default:
+    TORCH_CHECK(false, "heddle: error[torch.dtype]: got x of ", x, "; legal: bfloat16, float16, float32, float8_e4m3fn, "
+                "float8_e5m2, int8");
+  }
+}
+
+void check_vector(const char *name, const at::Tensor &v, int64_t size, const at::Tensor &x) {
+  TORCH_CHECK(v.device() == x.device(), "heddle: error[torch.device]: got ", name, " on ", v.device(), " and x on ",
+              x.device(), "; legal: one device");
+  TORCH_CHECK(v.numel() == size && v.is_contiguous(), "heddle: error[torch.shape]: got ", name, " of shape ", v.sizes(),
+              "; legal: ", size, " values that lie together");
+}
+
+// x as rows that a kernel can read: elements of a row together, rows no closer than that.
+at::Tensor as_rows(const at::Tensor &x, int64_t k) {
+  at::Tensor rows = x.dim() == 2 ? x : x.reshape({-1, k});
+  bool readable = (rows.stride(1) == 1 || k == 1) && (rows.size(0) == 1 || rows.stride(0) >= k);
+  return readable ? rows : rows.contiguous();
+}
+
+// A thread that has never used CUDA has no context: it gets the device's primary one.
+void need_context(int device) {
+  void *ctx = nullptr;
+  if (driver().ctx_get(&ctx) == 0 && ctx)
+    return;
+  int status = driver().primary_retain(&ctx, device);
+  if (status == 0)
+    status = driver().ctx_set(ctx);
+  TORCH_CHECK(status == 0, "heddle: error[torch.context]: this thread has no CUDA context, and the primary one of device ",
+              device, " cannot be made current (driver error ", status, ")");
+}
+
+struct Operands {
+  const at::Tensor &rows, &packed, &d;
+  const void *bias, *scale_w, *scale_x;
+};
+
+std::vector<Arg> arguments(const Kernel &kernel, const Operands &o, int64_t n, int64_t k, int64_t m) {
+  std::vector<Arg> args(kernel.roles.size());
+  for (size_t i = 0; i < args.size(); i++)
+    switch (kernel.roles[i]) {
+    case Role::A: args[i].ptr = o.packed.const_data_ptr(); break;
+    case Role::B: args[i].ptr = o.rows.const_data_ptr(); break;
+    case Role::D: args[i].ptr = o.d.data_ptr(); break;
+    case Role::BIAS: args[i].ptr = o.bias; break;
+    case Role::SCALE_A: args[i].ptr = o.scale_w; break;
+    case Role::SCALE_B: args[i].ptr = o.scale_x; break;
+    case Role::N: args[i].i32 = static_cast<int32_t>(n); break;
+    case Role::LDB: args[i].i64 = n == 1 ? k : o.rows.stride(0); break;
+    case Role::LDD: args[i].i64 = m; break;
+    case Role::WORKSPACE: args[i].ptr = nullptr; break;
+    }
+  return args;
+}
+
+void launch(const Kernel &kernel, const Operands &o, int64_t n, int64_t k, int64_t m, int device) {
+  std::vector<Arg> args = arguments(kernel, o, n, k, m);
+  void *stream = nullptr;
+  TORCH_CHECK(aoti_torch_get_current_cuda_stream(device, &stream) == 0, "heddle: error[torch.stream]: no current stream");
+  if (kernel.has_workspace)
+    for (size_t j = 0; j < args.size(); j++)
+      if (kernel.roles[j] == Role::WORKSPACE)
+        args[j].ptr = workspace_of(kernel, args, stream, o.rows);
+  if (api.launch(nullptr, kernel.handle, args.data(), args.size(), stream) != 0) {
+    std::string why = sentences(kernel, args, stream);
+    TORCH_CHECK(why.empty(), why);
+  }
+}
+
+// The tensor's data, in the type that kernels have for it; `kept` holds a converted copy.
+const void *vector_data(const char *name, const c10::optional<at::Tensor> &given, int64_t size, const at::Tensor &x,
+                        bool f32, at::Tensor &kept) {
+  if (!given)
+    return nullptr;
+  kept = *given;
+  if (f32 && kept.scalar_type() != at::kFloat)
+    kept = kept.to(at::kFloat);
+  if (!kept.is_contiguous())
+    kept = kept.contiguous();
+  check_vector(name, kept, size, x);
+  return kept.const_data_ptr();
+}
+
+at::Tensor linear_cuda(const at::Tensor &x, const at::Tensor &packed, int64_t m, const c10::optional<at::Tensor> &bias,
+                       const c10::optional<at::Tensor> &scale_x, const c10::optional<at::Tensor> &scale_w,
+                       c10::string_view act, c10::optional<at::ScalarType> out_dtype) {
+  TORCH_CHECK(x.dim() >= 1 && m >= 1, "heddle: error[torch.shape]: got x of ", x.dim(), " dimensions, ", m,
+              " output features; legal: at least 1 of each");
+  at::ScalarType out = out_dtype.value_or(default_out(x.scalar_type()));
+  int64_t k = x.size(-1), n = k ? x.numel() / k : 0;
+  TORCH_CHECK(packed.device() == x.device(), "heddle: error[torch.device]: got packed on ", packed.device(),
+              " and x on ", x.device(), "; legal: one device");
+  TORCH_CHECK(packed.scalar_type() == at::kByte && packed.is_contiguous(),
+              "heddle: error[torch.packed]: got packed of ", packed.scalar_type(), "; legal: uint8, contiguous");
+  TORCH_CHECK(n < (int64_t(1) << 31), "heddle: error[torch.shape]: got ", n, " tokens; legal: below 2^31");
+  TORCH_CHECK(bool(scale_x) == bool(scale_w), "heddle: error[torch.scales]: got one of two scales; legal: none or both");
+  c10::OptionalDeviceGuard guard(x.device());
+  int device = x.device().index();
+  bool integer = x.scalar_type() == at::kChar;
+  auto sizes = x.sizes().vec();
+  sizes.back() = m;
+  at::Tensor d = at::empty(sizes, x.options().dtype(out));
+  Key key{{device, int64_t(x.scalar_type()), int64_t(out),
+           bias ? int64_t(integer ? at::kFloat : bias->scalar_type()) : -1, act_number(act), bool(scale_x), m, k,
+           bucket_of(n)}};
+  const Kernel &kernel = kernel_of(key);
+  TORCH_CHECK(packed.numel() == kernel.packed_bytes, "heddle: error[torch.packed]: got ", packed.numel(),
+              " packed bytes; legal: ", kernel.packed_bytes, " for ", m, " x ", k, " ", x.scalar_type());
+  if (n == 0)
+    return d;
+  at::Tensor kept_bias, kept_x, kept_w, rows = as_rows(x, k);
+  Operands o{rows, packed, d, vector_data("bias", bias, m, x, integer, kept_bias),
+             vector_data("scale_w", scale_w, m, x, true, kept_w),
+             vector_data("scale_x", scale_x, n, x, true, kept_x)};
+  need_context(device);
+  launch(kernel, o, n, k, m, device);
+  return d;
+}
+
+using Signature = at::Tensor(const at::Tensor &, const at::Tensor &, int64_t, const c10::optional<at::Tensor> &,
+                             const c10::optional<at::Tensor> &, const c10::optional<at::Tensor> &, c10::string_view,
+                             c10::optional<at::ScalarType>);
+
+const c10::TypedOperatorHandle<Signature> &handle(const char *name) {
+  static std::map<std::string, c10::TypedOperatorHandle<Signature>> found;
+  static std::mutex lock;
+  std::lock_guard<std::mutex> hold(lock);
+  auto at = found.find(name);
+  if (at == found.end())
+    at = found.emplace(name, c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>()).first;
+  return at->second;
+}
+
+// Without gradients nothing of autograd is on the way; with them the op that knows how (registered in Python) runs.
+at::Tensor linear_autograd(const at::Tensor &x, const at::Tensor &packed, int64_t m,
+                           const c10::optional<at::Tensor> &bias, const c10::optional<at::Tensor> &scale_x,
+                           const c10::optional<at::Tensor> &scale_w, c10::string_view act,
+                           c10::optional<at::ScalarType> out_dtype) {
+  static const auto &plain = handle("heddle::linear"), &with_grad = handle("heddle::linear_with_grad");
+  if (c10::GradMode::is_enabled() && (x.requires_grad() || (bias && bias->requires_grad())))
+    return with_grad.call(x, packed, m, bias, scale_x, scale_w, act, out_dtype);
+  at::AutoDispatchBelowADInplaceOrView below;
+  return plain.call(x, packed, m, bias, scale_x, scale_w, act, out_dtype);
+}
+
+const char SCHEMA[] = "(Tensor x, Tensor packed, int out_features, Tensor? bias=None, Tensor? scale_x=None, "
+                      "Tensor? scale_w=None, str act=\"none\", ScalarType? out_dtype=None) -> Tensor";
+
+} // namespace
+
+TORCH_LIBRARY(heddle, m) {
+  const std::vector<at::Tag> tags{at::Tag::pt2_compliant_tag};
+  m.def((std::string("linear") + SCHEMA).c_str(), tags);
+  m.def((std::string("linear_with_grad") + SCHEMA).c_str(), tags);
+}
+TORCH_LIBRARY_IMPL(heddle, CUDA, m) {
+  m.impl("linear", &linear_cuda);
+  m.impl("linear_with_grad", &linear_cuda);
+}
+TORCH_LIBRARY_IMPL(heddle, Autograd, m) { m.impl("linear", &linear_autograd); }
+
+// ---- what Python calls ----
+
+extern "C" __attribute__((visibility("default"))) void
+heddle_torch_init(const void *const *functions, const int64_t *token_limits, size_t n_limits) {
+  std::memcpy(&api, functions, sizeof api);
+  limits.assign(token_limits, token_limits + n_limits);
+}
+
+// The kernel of a key; packed_bytes: of the weight that it takes.
+extern "C" __attribute__((visibility("default"))) void
+heddle_torch_register(const int64_t *fields, const void *handle, const uint8_t *roles, size_t n_roles,
+                      int64_t packed_bytes) {
+  Key key;
+  std::memcpy(key.field, fields, sizeof key.field);
+  Kernel kernel{handle, {}, false, packed_bytes};
+  for (size_t i = 0; i < n_roles; i++) {
+    kernel.roles.push_back(static_cast<Role>(roles[i]));
+    kernel.has_workspace |= kernel.roles.back() == Role::WORKSPACE;
+  }
+  std::unique_lock<std::shared_mutex> hold(kernels_lock);
+  kernels.emplace(key, std::move(kernel));
+}

@@ -1,0 +1,220 @@
+"""Prune and pack on whatever device a weight is on: docs/format.md as tensor operations.
+
+Bit for bit what heddle_sparse_prune and heddle_sparse_pack_dense make on the host (test/python/test_torch.py)."""
+import torch
+
+from ..errors import invalid
+
+# A packed type: the tensor's dtype, elements of a group, kept of it, the largest finite magnitude's bits of a float.
+_TYPES = {
+    torch.bfloat16: ("bf16", 4, 2), torch.float16: ("f16", 4, 2), torch.float32: ("tf32", 2, 1),
+    torch.float8_e4m3fn: ("e4m3", 4, 2), torch.float8_e5m2: ("e5m2", 4, 2), torch.int8: ("s8", 4, 2),
+}
+# Bits of a magnitude that count, and the bits of infinity: all that lies above is a NaN.
+_MAGNITUDES = {"bf16": (torch.int16, 0x7fff, 0x7f80), "f16": (torch.int16, 0x7fff, 0x7c00),
+               "tf32": (torch.int32, 0x7fffe000, 0x7f800000), "e4m3": (torch.uint8, 0x7f, 0x7e),
+               "e5m2": (torch.uint8, 0x7f, 0x7c)}
+_CODES = {(0, 1): 0x4, (0, 2): 0x8, (1, 2): 0x9, (0, 3): 0xc, (1, 3): 0xd, (2, 3): 0xe}
+BLOCK_ROWS = 64
+
+
+def type_of(dtype):
+    """The element type of a tensor's dtype: "bf16" of torch.bfloat16, "tf32" of torch.float32."""
+    if dtype not in _TYPES:
+        raise invalid("torch.dtype", f"got {dtype}", ", ".join(map(str, _TYPES)))
+    return _TYPES[dtype][0]
+
+
+def dtype_of(type):
+    """The dtype whose tensors hold a type's weights."""
+    return next(dtype for dtype, row in _TYPES.items() if row[0] == type)
+
+
+def magnitudes(weight):
+    """Integers that order elements as pruning does: by magnitude, every NaN alike and above infinity."""
+    type = type_of(weight.dtype)
+    if type == "s8":
+        return weight.to(torch.int16).abs()
+    integer, mask, infinity = _MAGNITUDES[type]
+    bits = weight.contiguous().view(integer).to(torch.int32) & mask
+    return bits.clamp_max(infinity + 1)
+
+
+def _keep(key, kept):
+    """key [..., group]: which elements stay: those that fewer than `kept` others beat, ties to the lower index."""
+    group = key.shape[-1]
+    beaten = torch.zeros(key.shape, dtype=torch.uint8, device=key.device)
+    for i in range(group):
+        for j in range(i):
+            first = key[..., j] >= key[..., i]  # the lower index wins a tie
+            beaten[..., i] += first
+            beaten[..., j] += ~first
+    return beaten < kept
+
+
+def _groups(weight, group):
+    if weight.dim() != 2 or weight.shape[1] % group or 0 in weight.shape:
+        raise invalid("sparse.shape", f"got a weight of shape {tuple(weight.shape)}",
+                      f"out_features x in_features, in_features a multiple of {group}")
+    return weight.reshape(weight.shape[0], -1, group)
+
+
+def mask_of(weight, scores=None):
+    """The mask that pruning makes: True where an element stays. scores: of the same shape, in the place of magnitudes
+    (the largest stay; NaN counts as largest)."""
+    _, group, kept = _TYPES[weight.dtype] if weight.dtype in _TYPES else (type_of(weight.dtype),)
+    if scores is None:
+        key = magnitudes(weight)
+    elif scores.shape == weight.shape:
+        key = torch.nan_to_num(scores.float(), nan=float("inf"), posinf=float("inf"), neginf=float("-inf"))
+    else:
+        raise invalid("sparse.scores", f"got scores of shape {tuple(scores.shape)}", f"{tuple(weight.shape)}")
+    return _keep(_groups(key, group), kept).reshape(weight.shape)
+
+
+def two_way_mask(weight):
+    """A mask that is 2:4 along rows and along columns, so that the transposed weight is 2:4, too: of the 90 patterns
+    of a 4 x 4 tile the one whose magnitudes have the largest sum (of their ranks as bits, ties to the first)."""
+    rows, columns = weight.shape
+    if weight.dtype == torch.float32 or rows % 4 or columns % 4:
+        raise invalid("sparse.two-way", f"got {weight.dtype} of {rows} x {columns}", "16- or 8-bit, multiples of 4")
+    tiles = magnitudes(weight).reshape(rows // 4, 4, columns // 4, 4).permute(0, 2, 1, 3).reshape(-1, 16)
+    best = torch.full((len(tiles),), -1, dtype=torch.int64, device=weight.device)
+    chosen = torch.zeros_like(best)
+    patterns = _two_way_patterns(weight.device)
+    for i, pattern in enumerate(patterns):
+        total = (tiles.to(torch.int64) * pattern).sum(-1)
+        better = total > best
+        best, chosen = torch.where(better, total, best), torch.where(better, i, chosen)
+    mask = patterns[chosen].reshape(rows // 4, columns // 4, 4, 4).permute(0, 2, 1, 3)
+    return mask.reshape(rows, columns).bool()
+
+
+def _two_way_patterns(device):
+    """All 90 4 x 4 patterns with two in each row and column."""
+    from itertools import combinations, product
+    rows = [[int(i in pair) for i in range(4)] for pair in combinations(range(4), 2)]
+    found = [sum(four, []) for four in product(rows, repeat=4) if all(sum(column) == 2 for column in zip(*four))]
+    return torch.tensor(found, dtype=torch.int64, device=device)
+
+
+def prune(weight, scores=None):
+    """A pruned copy: 2:4 (1:2 of float32, for tf32) by magnitude, or by scores."""
+    return torch.where(mask_of(weight, scores), weight, torch.zeros((), dtype=weight.dtype, device=weight.device)) \
+        if weight.element_size() > 1 else (weight.view(torch.uint8) * mask_of(weight, scores)).view(weight.dtype)
+
+
+def is_sparse(weight):
+    """Whether each group has few enough non-zeros to be packed."""
+    _, group, kept = _TYPES[weight.dtype]
+    return bool((_groups(magnitudes(weight) != 0, group).sum(-1) <= kept).all())
+
+
+def compress(weight):
+    """(values [m, k/2], codes [m, bytes] as uint8) of a weight that is sparse already: the canonical form. A group with
+    more non-zeros than may stay loses its smallest."""
+    type, group, kept = _TYPES[weight.dtype]
+    m, k = weight.shape
+    key = _groups(magnitudes(weight), group)
+    keep = _keep(key, kept)
+    integer = {1: torch.uint8, 2: torch.int16, 4: torch.int32}[weight.element_size()]
+    bits = torch.where(key != 0, _groups(weight.contiguous().view(integer), group), 0)
+    place = torch.arange(group, device=weight.device, dtype=torch.uint8)
+    if kept == 1:  # tf32: the code says which two halves: 4 or e
+        second = keep[..., 1]
+        values = torch.where(second, bits[..., 1], bits[..., 0])
+        codes = torch.where(second, 0xe, 0x4).to(torch.uint8)
+    else:
+        order = torch.where(keep, place, place + group).sort(-1).indices[..., :2]  # kept first, ascending
+        values = bits.gather(-1, order).reshape(m, -1)
+        codes = (order[..., 0] | order[..., 1] << 2).to(torch.uint8)
+    codes = codes.reshape(m, -1)
+    if codes.shape[1] % 2:
+        codes = torch.nn.functional.pad(codes, (0, 1))
+    return values.reshape(m, -1).view(weight.dtype), codes[:, 0::2] | codes[:, 1::2] << 4
+
+
+def _blocks(m, k, element_bytes):
+    """(slabs, granules, code bytes of a granule's row) of a matrix."""
+    k_of_granule = 128 // element_bytes
+    return -(-m // BLOCK_ROWS), -(-k // k_of_granule), 16 if element_bytes == 1 else 8
+
+
+def packed_bytes(m, k, dtype):
+    slabs, granules, code_bytes = _blocks(m, k, dtype.itemsize)
+    return slabs * granules * (4096 + 64 * code_bytes)
+
+
+def _value_blocks(values, slabs, granules):
+    """[slabs * 64, granules * 64 bytes' worth] in the order of blocks: rows of 8 x k-block x k-step x half x 16 bytes ->
+    k-step, rows of 8, half, row, 16 bytes."""
+    chunk = values.shape[1] // granules // 4
+    return values.view(slabs, 8, 8, granules, 2, 2, chunk).permute(0, 3, 4, 1, 5, 2, 6).reshape(slabs, granules, -1)
+
+
+def value_order(mask, element_bytes, transposed=False):
+    """Where the values of a packed weight stand in the dense one, for a mask that does not change: int32 indices into
+    weight.view(-1), in the order of value_view(). transposed: of the packed transposed weight. None for sizes that are
+    padded."""
+    m, k = mask.shape[::-1] if transposed else mask.shape
+    slabs, granules, _ = _blocks(m, k, element_bytes)
+    if m % BLOCK_ROWS or k % (128 // element_bytes) or mask.numel() >= 2 ** 31:
+        return None
+    index = torch.arange(mask.numel(), dtype=torch.int32, device=mask.device).view(mask.shape)
+    if transposed:
+        mask, index = mask.t(), index.t()
+    return _value_blocks(index[mask].view(m, k // 2), slabs, granules)
+
+
+def value_view(packed, m, k, dtype):
+    """The values of packed bytes, as a view: [slabs, k-blocks, elements]."""
+    slabs, granules, _ = _blocks(m, k, dtype.itemsize)
+    return packed.view(slabs, granules, -1)[..., :4096].view(dtype)
+
+
+def pack(weight):
+    """The packed bytes (uint8) of a weight that is sparse already, on its own device: what `linear` takes."""
+    m, k = weight.shape
+    values, codes = compress(weight)
+    slabs, granules, code_bytes = _blocks(m, k, weight.element_size())
+    value_bytes = torch.zeros(slabs * 64, granules * 64, dtype=torch.uint8, device=weight.device)
+    raw = values.contiguous().view(torch.uint8).reshape(m, -1)
+    value_bytes[:m, :raw.shape[1]] = raw
+    plane = torch.full((slabs * 64, granules * code_bytes), 0x44, dtype=torch.uint8, device=weight.device)
+    plane[:m, :codes.shape[1]] = codes
+    groups = k // _TYPES[weight.dtype][1]
+    if groups % 2:  # the code behind the last group is padding: 4
+        plane[:m, codes.shape[1] - 1] |= 0x40
+    out = torch.empty(slabs, granules, 4096 + 64 * code_bytes, dtype=torch.uint8, device=weight.device)
+    out[..., :4096] = _value_blocks(value_bytes, slabs, granules)
+    if code_bytes == 8:  # warp, upper rows, g, granule, q, 2 bytes -> warp, g, q, upper, 2
+        words = plane.view(slabs, 4, 2, 8, granules, 4, 2).permute(0, 4, 1, 3, 5, 2, 6)
+    else:  # warp, upper, g, granule, k-step, q high, 4 bytes -> warp, g, q high, upper, k-step, 4
+        words = plane.view(slabs, 4, 2, 8, granules, 2, 2, 4).permute(0, 4, 1, 3, 6, 2, 5, 7)
+    out[..., 4096:] = words.reshape(slabs, granules, -1)
+    return out.view(-1)
+
+
+def unpack(packed, m, k, dtype):
+    """The dense weight [m, k] of packed bytes: the inverse of pack."""
+    slabs, granules, code_bytes = _blocks(m, k, dtype.itemsize)
+    if packed.numel() != packed_bytes(m, k, dtype):
+        raise invalid("sparse.bytes", f"got {packed.numel()} bytes for {m} x {k} {dtype}",
+                      f"{packed_bytes(m, k, dtype)}")
+    blocks = packed.view(slabs, granules, -1)
+    values = blocks[..., :4096].reshape(slabs, granules, 2, 8, 2, 8, 16).permute(0, 3, 5, 1, 2, 4, 6)
+    values = values.reshape(slabs * 64, granules * 64)
+    plane = blocks[..., 4096:]
+    if code_bytes == 8:
+        plane = plane.reshape(slabs, granules, 4, 8, 4, 2, 2).permute(0, 2, 5, 3, 1, 4, 6)
+    else:
+        plane = plane.reshape(slabs, granules, 4, 8, 2, 2, 2, 4).permute(0, 2, 5, 3, 1, 6, 4, 7)
+    plane = plane.reshape(slabs * 64, -1)
+    codes = torch.stack((plane & 15, plane >> 4), -1).reshape(slabs * 64, -1).to(torch.int64)
+    integer = {1: torch.uint8, 2: torch.int16, 4: torch.int32}[dtype.itemsize]
+    values = values.contiguous().view(integer)
+    _, group, kept = _TYPES[dtype]
+    places = (codes >> 3 if kept == 1 else torch.stack((codes & 3, codes >> 2), -1))
+    dense = torch.zeros(*codes.shape, group, dtype=integer, device=packed.device)
+    dense.scatter_(-1, places.reshape(*codes.shape, kept), values.reshape(*codes.shape, kept))
+    return dense.reshape(slabs * 64, -1)[:m, :k].contiguous().view(dtype)

@@ -1,0 +1,86 @@
+"""What the parts share: arguments, a clock, figures, and operands that are never zeros."""
+import argparse
+import json
+import time
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--seconds", type=float, default=60)
+parser.add_argument("--json")
+args = parser.parse_args()
+START = time.time()
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"  # without a GPU the dense form runs: a trial of the script
+figures = {}
+
+
+def left():
+    """Seconds that this part still has."""
+    return args.seconds - (time.time() - START)
+
+
+def note(name, value):
+    figures[name] = value
+
+
+def finish(line, code=0):
+    print(line, flush=True)
+    if args.json:
+        json.dump(dict(figures, summary=line), open(args.json, "w"), indent=1)
+    raise SystemExit(code)
+
+
+def sparse_weight(m, k, dtype, device=DEVICE):
+    """A random weight with exactly two of four (float32: one of two) non-zeros."""
+    group, kept = (2, 1) if dtype == torch.float32 else (4, 2)
+    keep = torch.rand(m, k // group, group, device=device).argsort(-1).argsort(-1) < kept
+    values = uniform((m, k), dtype, device)
+    return torch.where(keep.view(m, k), values, torch.zeros((), dtype=dtype, device=device))
+
+
+def uniform(shape, dtype, device=DEVICE):
+    """Uniform in [-9, 9), integers of int8, without zeros: as torch.testing.make_tensor makes them."""
+    if dtype == torch.int8:
+        values = torch.randint(-9, 9, shape, device=device)
+        return torch.where(values == 0, 1, values).to(dtype)
+    return (torch.rand(shape, device=device) * 18 - 9).to(dtype)
+
+
+def median_of(times):
+    times = sorted(times)
+    return times[len(times) // 2]
+
+
+def time_graphs(graphs, rounds=7, seconds=0.02):
+    """{name: seconds a replay}: interleaved rounds of CUDA graphs, each about `seconds` long, medians."""
+    def replay(graph, n):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        for _ in range(n):
+            graph.replay()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) / 1e3 / n
+    counts = {}
+    for name, graph in graphs.items():
+        replay(graph, 2)
+        counts[name] = max(2, int(seconds / max(replay(graph, 3), 1e-6)))
+    times = {name: [] for name in graphs}
+    for _ in range(rounds):
+        for name, graph in graphs.items():
+            times[name].append(replay(graph, counts[name]))
+    return {name: median_of(t) for name, t in times.items()}
+
+
+def capture(function):
+    """A CUDA graph of one call, after three calls on the side stream."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream), torch.no_grad():
+        for _ in range(3):
+            function()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.no_grad(), torch.cuda.graph(graph):
+        graph.result = function()
+    return graph

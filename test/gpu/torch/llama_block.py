@@ -1,0 +1,39 @@
+"""A Llama-3 block as models have it: RMSNorm, rotary attention with grouped heads, SwiGLU. The projections of one input
+are one nn.Linear each (q, k, v together; gate and up together), for every contender alike."""
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+D_MODEL, N_HEADS, N_KV, D_FFN = 4096, 32, 8, 14336
+
+
+class Block(nn.Module):
+    def __init__(self, d_model=D_MODEL, n_heads=N_HEADS, n_kv=N_KV, d_ffn=D_FFN, dtype=torch.bfloat16):
+        super().__init__()
+        self.n_heads, self.n_kv, self.d_head, self.d_ffn = n_heads, n_kv, d_model // n_heads, d_ffn
+        self.norm1, self.norm2 = nn.RMSNorm(d_model, dtype=dtype), nn.RMSNorm(d_model, dtype=dtype)
+        self.qkv = nn.Linear(d_model, (n_heads + 2 * n_kv) * self.d_head, bias=False, dtype=dtype)
+        self.out = nn.Linear(d_model, d_model, bias=False, dtype=dtype)
+        self.gate_up = nn.Linear(d_model, 2 * d_ffn, bias=False, dtype=dtype)
+        self.down = nn.Linear(d_ffn, d_model, bias=False, dtype=dtype)
+
+    def rotary(self, x):
+        """x [heads, tokens, d_head]: rotated by position."""
+        half = self.d_head // 2
+        angle = torch.arange(x.shape[1], device=x.device)[:, None] * torch.pow(
+            500000.0, -torch.arange(half, device=x.device) / half)
+        cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+        a, b = x[..., :half], x[..., half:]
+        return torch.cat((a * cos - b * sin, b * cos + a * sin), -1)
+
+    def attention(self, x):
+        heads = self.qkv(x).view(x.shape[0], -1, self.d_head).transpose(0, 1)
+        q, k, v = heads.split((self.n_heads, self.n_kv, self.n_kv))
+        y = F.scaled_dot_product_attention(self.rotary(q)[None], self.rotary(k)[None], v[None], is_causal=True,
+                                           enable_gqa=True)[0]
+        return self.out(y.transpose(0, 1).reshape(x.shape[0], -1))
+
+    def forward(self, x):
+        x = x + self.attention(self.norm1(x))
+        gate, up = self.gate_up(self.norm2(x)).chunk(2, -1)
+        return x + self.down(F.silu(gate) * up)

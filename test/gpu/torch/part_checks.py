@@ -1,0 +1,137 @@
+"""torch.library.opcheck; graph breaks on a Llama block; dynamic numbers of tokens; CUDA-graph trees; export."""
+import copy
+import traceback
+
+import torch
+from common import DEVICE, finish, left, note, sparse_weight
+from llama_block import Block
+
+import heddle.torch as ht
+
+ALL_UTILS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
+results = {}
+
+
+def check(function):
+    if left() < 3:
+        results[function.__name__] = "out of time"
+        return
+    try:
+        results[function.__name__] = f"ok {function() or ''}".strip()
+    except Exception as error:
+        traceback.print_exc(limit=4)
+        results[function.__name__] = f"FAILED {type(error).__name__}: {str(error)[:200]}"
+    print(f"{function.__name__}: {results[function.__name__]}", flush=True)
+
+
+def op_arguments():
+    w = sparse_weight(96, 256, torch.bfloat16)
+    x, bias = torch.randn(7, 256, device=DEVICE).bfloat16(), torch.randn(96, device=DEVICE).bfloat16()
+    yield x, ht.pack(w), 96
+    yield x, ht.pack(w), 96, bias, None, None, "silu"
+    yield x.view(7, 1, 256), ht.pack(w), 96, bias
+    for dtype in (torch.int8, torch.float8_e4m3fn):
+        (qw, sw), (qx, sx) = ht.quantize_rows(w, dtype), ht.quantize_rows(x, dtype)
+        yield qx, ht.pack(qw), 96, None, sx, sw, "none", torch.bfloat16
+
+
+def opcheck():
+    n = 0
+    for arguments in op_arguments():
+        fp8 = arguments[0].dtype == torch.float8_e4m3fn  # opcheck's own schema test multiplies its inputs: not of fp8
+        utils = ("test_faketensor", "test_aot_dispatch_dynamic") if fp8 else ALL_UTILS
+        torch.library.opcheck(torch.ops.heddle.linear.default, arguments, test_utils=utils)
+        n += 1
+    x, packed, m = next(op_arguments())
+    for op in (torch.ops.heddle.linear, torch.ops.heddle.linear_with_grad):
+        torch.library.opcheck(op.default, (x.clone().requires_grad_(), packed, m))
+    w = sparse_weight(96, 256, torch.bfloat16)
+    torch.library.opcheck(torch.ops.heddle.masked_linear.default,
+                          (x.clone().requires_grad_(), w.clone().requires_grad_(), ht.pack(w)))
+    return f"{n + 3} calls"
+
+
+def small_block():
+    torch.manual_seed(3)
+    block = Block(256, 4, 2, 512).to(DEVICE).eval()
+    for layer in block.modules():
+        if isinstance(layer, torch.nn.Linear):
+            layer.weight.data = ht.prune(layer.weight.data)
+    return block, ht.sparsify(copy.deepcopy(block))
+
+
+def near(got, want):
+    torch.testing.assert_close(got, want, rtol=2e-2, atol=2e-2)
+
+
+@torch.no_grad()
+def graph_breaks():
+    dense, sparse = small_block()
+    x = torch.randn(48, 256, device=DEVICE).bfloat16()
+    explained = torch._dynamo.explain(sparse)(x)
+    note("graph_breaks", explained.graph_break_count)
+    assert explained.graph_break_count == 0, explained.break_reasons
+    near(sparse(x), dense(x))
+    return f"{explained.graph_break_count} breaks, {explained.graph_count} graph"
+
+
+@torch.no_grad()
+def dynamic_tokens():
+    dense, sparse = small_block()
+    compiled = torch.compile(sparse, fullgraph=True, dynamic=True)
+    counter = torch._dynamo.utils.counters
+    for n in (33, 48, 7, 130, 600):
+        x = torch.randn(n, 256, device=DEVICE).bfloat16()
+        near(compiled(x), dense(x))
+    return f"{counter['stats'].get('unique_graphs', '?')} graphs in this process"
+
+
+@torch.no_grad()
+def cudagraph_trees():
+    dense, sparse = small_block()
+    compiled = torch.compile(sparse, mode="reduce-overhead", fullgraph=True)
+    for i in range(4):
+        x = torch.randn(48, 256, device=DEVICE).bfloat16()
+        near(compiled(x).clone(), dense(x))
+
+
+@torch.no_grad()
+def export():
+    dense, sparse = small_block()
+    x = torch.randn(48, 256, device=DEVICE).bfloat16()
+    program = torch.export.export(sparse, (x,), dynamic_shapes=({0: torch.export.Dim("tokens", min=2, max=4096)},))
+    x = torch.randn(96, 256, device=DEVICE).bfloat16()
+    near(program.module()(x), dense(x))
+
+
+def gradients():
+    """To x, weight and bias, against the dense layer, in eager mode and compiled."""
+    torch.manual_seed(5)
+    layer = torch.nn.Linear(256, 128, device=DEVICE).bfloat16()
+    sparse = ht.TrainableSparseLinear(layer)
+    layer.weight.data = sparse.weight.data.clone()
+    x = torch.randn(64, 256, device=DEVICE).bfloat16()
+    for run in (sparse, torch.compile(sparse, fullgraph=True)):
+        a, b = x.clone().requires_grad_(), x.clone().requires_grad_()
+        sparse.zero_grad(), layer.zero_grad()
+        run(a).square().sum().backward(), layer(b).square().sum().backward()
+        for got, want in ((a.grad, b.grad), (sparse.weight.grad, layer.weight.grad * (layer.weight != 0)),
+                          (sparse.bias.grad, layer.bias.grad)):
+            torch.testing.assert_close(got, want, rtol=3e-2, atol=3e-1)
+
+
+def without_extension():
+    """The ops in Python, where there is no compiler: the same numbers."""
+    from heddle.torch import _ops
+    x, packed, m = next(op_arguments())
+    form = _ops._launch_form if DEVICE == "cuda" else _ops._dense_form
+    torch.testing.assert_close(form(x, packed, m), ht.linear(x, packed, m), rtol=0, atol=0)
+
+
+print("extension:", *ht.extension())
+for one in (graph_breaks, without_extension, gradients, dynamic_tokens, export, cudagraph_trees, opcheck):
+    if DEVICE == "cuda" or one is not cudagraph_trees:
+        check(one)
+note("results", results)
+bad = [name for name, said in results.items() if not said.startswith("ok")]
+finish(f"{len(results) - len(bad)} of {len(results)} ok" + "".join(f"; {name}" for name in bad), bool(bad))

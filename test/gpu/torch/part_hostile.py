@@ -1,0 +1,482 @@
+"""Uses that are wrong, or merely unusual. Each ends in a named error (a rule of Heddle's, or PyTorch's own words) or in
+the right result; a crash, a hang or a wrong number is a failure."""
+import copy
+import io
+import subprocess
+import sys
+import threading
+import traceback
+
+import torch
+from common import DEVICE, finish, left, note, sparse_weight
+from torch import nn
+
+import heddle.torch as ht
+from heddle import HeddleError
+
+M, K = 192, 256
+USES = []
+
+
+def use(function):
+    USES.append(function)
+    return function
+
+
+def weight(dtype=torch.bfloat16, m=M, k=K):
+    return sparse_weight(m, k, dtype)
+
+
+def tokens(n=24, k=K, dtype=torch.bfloat16):
+    return torch.randn(n, k, device=DEVICE).to(dtype)
+
+
+def right(got, x, w, bias=None):
+    want = x.double().reshape(-1, w.shape[1]) @ w.double().t() + (0 if bias is None else bias.double())
+    torch.testing.assert_close(got.double().reshape(want.shape), want, rtol=1e-2, atol=1e-2 * w.shape[1] ** 0.5)
+    return "right"
+
+
+def named(function, *arguments, rule=None, **more):
+    """The sentence of a refusal: it must name its rule, or be PyTorch's own."""
+    try:
+        function(*arguments, **more)
+        if DEVICE == "cuda":
+            torch.cuda.synchronize()
+    except (HeddleError, RuntimeError, NotImplementedError, ValueError, TypeError) as error:
+        text = str(error)
+        assert "CUDA error" not in text and "illegal" not in text, text
+        assert rule is None or rule in text, f"expected {rule}: {text}"
+        return "refused: " + text.strip().splitlines()[0][:110]
+    raise AssertionError("was not refused")
+
+
+# ---- wrong operands ----
+
+@use
+def x_of_float64():
+    return named(ht.linear, tokens(dtype=torch.float64), ht.pack(weight()), M, rule="torch.dtype")
+
+
+@use
+def x_of_another_type_than_the_layer():
+    layer = ht.SparseLinear.from_linear(nn.Linear(K, M, device=DEVICE).bfloat16())
+    return named(layer, tokens(dtype=torch.float16), rule="torch.dtype")
+
+
+@use
+def packed_too_short():
+    return named(ht.linear, tokens(), ht.pack(weight())[:-128].contiguous(), M, rule="torch.packed" if DEVICE == "cuda"
+                 else "sparse.bytes")
+
+
+@use
+def packed_of_another_size():
+    return named(ht.linear, tokens(), ht.pack(weight()), M + 64)
+
+
+@use
+def packed_of_floats():
+    return named(ht.linear, tokens(), weight(), M, rule="torch.packed")
+
+
+@use
+def packed_on_the_cpu():
+    return named(ht.linear, tokens(), ht.pack(weight()).cpu(), M, rule="torch.device") if DEVICE == "cuda" else "skip"
+
+
+@use
+def x_on_the_cpu():
+    return named(ht.linear, tokens().cpu(), ht.pack(weight()), M) if DEVICE == "cuda" else "skip"
+
+
+@use
+def bias_on_the_cpu():
+    return named(ht.linear, tokens(), ht.pack(weight()), M, torch.ones(M).bfloat16(), rule="torch.device") \
+        if DEVICE == "cuda" else "skip"
+
+
+@use
+def bias_too_short():
+    return named(ht.linear, tokens(), ht.pack(weight()), M, torch.ones(M - 1, device=DEVICE).bfloat16())
+
+
+@use
+def bias_of_float64():
+    return named(ht.linear, tokens(), ht.pack(weight()), M, torch.ones(M, device=DEVICE, dtype=torch.float64),
+                 rule="torch.bias") if DEVICE == "cuda" else "skip"
+
+
+@use
+def one_of_two_scales():
+    q, s = ht.quantize_rows(weight())
+    x, _ = ht.quantize_rows(tokens())
+    return named(torch.ops.heddle.linear, x, ht.pack(q), M, None, None, s, rule="torch.scales")
+
+
+@use
+def too_few_token_scales():
+    q, s = ht.quantize_rows(weight())
+    x, sx = ht.quantize_rows(tokens())
+    return named(ht.scaled_linear, x, ht.pack(q), sx[:-1], s, M)
+
+
+@use
+def an_unknown_activation():
+    return named(ht.linear, tokens(), ht.pack(weight()), M, act="swish", rule="torch.act")
+
+
+@use
+def x_without_dimensions():
+    return named(ht.linear, torch.ones((), device=DEVICE).bfloat16(), ht.pack(weight()), M, rule="torch.shape")
+
+
+@use
+def x_of_another_k():
+    return named(ht.linear, tokens(k=K + 64), ht.pack(weight()), M)
+
+
+@use
+def zero_output_features():
+    return named(ht.linear, tokens(), ht.pack(weight()), 0, rule="torch.shape")
+
+
+@use
+def in_features_no_group_divides():
+    return named(ht.SparseLinear.from_linear, nn.Linear(K + 2, M, device=DEVICE).bfloat16(), rule="sparse.shape")
+
+
+@use
+def a_dense_weight_without_pruning():
+    return named(ht.SparseLinear.from_linear, nn.Linear(K, M, device=DEVICE).bfloat16(), prune=False,
+                 rule="sparse.not-2-4")
+
+
+@use
+def a_state_of_another_shape():
+    layer = ht.SparseLinear(K, M, device=DEVICE)
+    return named(layer.load_state_dict, ht.SparseLinear(K, M + 64, device=DEVICE).state_dict())
+
+
+@use
+def a_state_of_another_format():
+    layer = ht.SparseLinear(K, M, device=DEVICE)
+    state = layer.state_dict()
+    state["_extra_state"]["format"] = 2
+    return named(layer.load_state_dict, state, rule="torch.state-format")
+
+
+@use
+def a_gradient_through_an_activation():
+    x = tokens().requires_grad_()
+    return named(lambda: ht.linear(x, ht.pack(weight()), M, act="silu").sum().backward(), rule="torch.autograd")
+
+
+@use
+def a_model_without_matching_layers():
+    return named(ht.sparsify, nn.Sequential(nn.ReLU()), rule="torch.pattern")
+
+
+# ---- unusual operands ----
+
+@use
+def x_transposed():
+    w, x = weight(), tokens(n=K, k=24).t()
+    return right(ht.linear(x, ht.pack(w), M), x, w)
+
+
+@use
+def x_expanded():
+    w, x = weight(), tokens(1).expand(24, K)
+    return right(ht.linear(x, ht.pack(w), M), x, w)
+
+
+@use
+def nan_behind_rows():
+    w, wide = weight(), torch.full((24, K + 40), float("nan"), device=DEVICE).bfloat16()
+    wide[:, :K] = tokens()
+    return right(ht.linear(wide[:, :K], ht.pack(w), M), wide[:, :K], w)
+
+
+@use
+def nan_behind_the_last_row():
+    w, long = weight(), torch.full((40, K), float("nan"), device=DEVICE).bfloat16()
+    long[:23] = tokens(23)
+    return right(ht.linear(long[:23], ht.pack(w), M), long[:23], w)
+
+
+@use
+def a_misaligned_address():
+    w, flat = weight(), torch.randn(24 * K + 1, device=DEVICE).bfloat16()
+    x = flat[1:].view(24, K)
+    return right(ht.linear(x, ht.pack(w), M), x, w)
+
+
+@use
+def zero_tokens():
+    y = ht.linear(tokens(0), ht.pack(weight()), M)
+    assert y.shape == (0, M)
+    return "right"
+
+
+@use
+def one_token_of_one_dimension():
+    w, x = weight(), tokens(1)[0]
+    y = ht.linear(x, ht.pack(w), M)
+    assert y.shape == (M,)
+    return right(y, x[None], w)
+
+
+@use
+def every_count_of_tokens():
+    w = weight()
+    packed = ht.pack(w)
+    for n in (1, 2, 7, 8, 9, 16, 17, 31, 33, 63, 65, 127, 129, 255, 257, 511, 513):
+        x = tokens(n)
+        right(ht.linear(x, packed, M), x, w)
+    return "right"
+
+
+@use
+def seventy_thousand_tokens():
+    w, x = weight(), tokens(70001)
+    y = ht.linear(x, ht.pack(w), M)
+    return right(y[-5:], x[-5:], w)
+
+
+@use
+def odd_sizes():
+    w, x = weight(m=77, k=132), tokens(13, 132)
+    return right(ht.linear(x, ht.pack(w), 77), x, w)
+
+
+@use
+def infinities_and_nan_in_x():
+    w, x = weight(), tokens()
+    x[3, 5], x[7, 9] = float("inf"), float("nan")
+    y, want = ht.linear(x, ht.pack(w), M), x.float() @ w.float().t()
+    assert torch.equal(y[7].isnan(), want[7].isnan()) or y[7].isnan().any()
+    keep = [i for i in range(24) if i not in (3, 7)]
+    return right(y[keep], x[keep], w)
+
+
+@use
+def the_meta_device():
+    y = ht.linear(torch.empty(5, K, dtype=torch.bfloat16, device="meta"),
+                  torch.empty(ht.packed_bytes(M, K, torch.bfloat16), dtype=torch.uint8, device="meta"), M)
+    assert y.shape == (5, M) and y.device.type == "meta"
+    return "right"
+
+
+@use
+def copied_and_pickled():
+    layer = ht.SparseLinear.from_linear(nn.Linear(K, M, device=DEVICE).bfloat16())
+    x, file = tokens(), io.BytesIO()
+    torch.save(layer, file)
+    file.seek(0)
+    for other in (copy.deepcopy(layer), torch.load(file, weights_only=False)):
+        torch.testing.assert_close(other(x), layer(x), rtol=0, atol=0)
+    return "right"
+
+
+@use
+def half_of_a_bf16_layer():
+    layer = ht.SparseLinear.from_linear(nn.Linear(K, M, device=DEVICE).bfloat16()).half()
+    x = tokens()
+    return right(layer(x), x, layer.dense_weight(), layer.bias)
+
+
+@use
+def autocast():
+    layer = ht.SparseLinear.from_linear(nn.Linear(K, M, device=DEVICE).bfloat16())
+    x = tokens(dtype=torch.float32)
+    with torch.autocast(DEVICE, dtype=torch.bfloat16):
+        return right(layer(x), x, layer.dense_weight(), layer.bias)
+
+
+# ---- streams, threads, graphs, processes ----
+
+def on_gpu(function):
+    function.on_gpu = True
+    return function
+
+
+@use
+@on_gpu
+def another_stream():
+    w, x, stream = weight(), tokens(), torch.cuda.Stream()
+    packed = ht.pack(w)
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        y = ht.linear(x, packed, M)
+    stream.synchronize()
+    return right(y, x, w)
+
+
+@use
+@on_gpu
+def two_streams_of_one_layer_at_once():
+    w = weight(m=256, k=8192)
+    packed, streams = ht.pack(w), [torch.cuda.Stream() for _ in range(2)]
+    xs, ys = [tokens(16, 8192) for _ in range(40)], []
+    torch.cuda.synchronize()
+    for i, x in enumerate(xs):
+        with torch.cuda.stream(streams[i % 2]):
+            ys.append(ht.linear(x, packed, 256))
+    torch.cuda.synchronize()
+    for x, y in zip(xs, ys):
+        right(y, x, w)
+    return "right"
+
+
+def in_threads(n, function):
+    errors = []
+
+    def body():
+        try:
+            function()
+        except Exception as error:
+            errors.append(error)
+    threads = [threading.Thread(target=body) for _ in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+@use
+def sixteen_threads():
+    w = weight(m=128 + 64)
+    packed = ht.pack(w)
+
+    def body():
+        for n in (3, 40, 70):
+            x = tokens(n)
+            right(ht.linear(x, packed, M), x, w)
+    in_threads(16, body)
+    return "right"
+
+
+@use
+def a_thread_that_never_used_cuda():
+    w, x = weight(), tokens()
+    packed, out = ht.pack(w), []
+    if DEVICE == "cuda":
+        torch.cuda.synchronize()
+    in_threads(1, lambda: out.append(ht.linear(x, packed, M)))
+    return right(out[0], x, w)
+
+
+@use
+@on_gpu
+def a_captured_graph():
+    w, x = weight(), tokens()
+    packed = ht.pack(w)
+    ht.linear(x, packed, M)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = ht.linear(x, packed, M)
+    for _ in range(3):
+        x.copy_(tokens())
+        graph.replay()
+        torch.cuda.synchronize()
+        right(y, x, w)
+    return "right"
+
+
+@use
+@on_gpu
+def a_capture_of_a_kernel_that_is_not_there():
+    w, x, graph = weight(m=448), tokens(), torch.cuda.CUDAGraph()
+    packed = ht.pack(w)
+    torch.cuda.synchronize()
+
+    def body():
+        with torch.cuda.graph(graph):
+            ht.linear(x, packed, 448)
+    said = named(body, rule="torch.capture")
+    return said if right(ht.linear(x, packed, 448), x, w) else ""
+
+
+@use
+@on_gpu
+def two_graphs_of_a_split_kernel_at_once():
+    w = weight(m=256, k=8192)
+    packed, graphs = ht.pack(w), []
+    for _ in range(2):
+        x = tokens(16, 8192)
+        ht.linear(x, packed, 256)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = ht.linear(x, packed, 256)
+        graphs.append((graph, x, y))
+    streams = [torch.cuda.Stream() for _ in range(2)]
+    torch.cuda.synchronize()
+    for _ in range(20):
+        for stream, (graph, _, _) in zip(streams, graphs):
+            with torch.cuda.stream(stream):
+                graph.replay()
+    torch.cuda.synchronize()
+    for _, x, y in graphs:
+        right(y, x, w)
+    return "right"
+
+
+@use
+@on_gpu
+def x_freed_in_flight():
+    w, kept = weight(m=1024, k=4096), []
+    packed = ht.pack(w)
+    for i in range(30):
+        x = tokens(64, 4096)
+        kept.append((x.clone(), ht.linear(x, packed, 1024)))
+        del x
+        torch.full((64, 4096), float("nan"), device=DEVICE).bfloat16()
+    for x, y in kept:
+        right(y, x, w)
+    return "right"
+
+
+@use
+@on_gpu
+def a_forked_child():
+    code = ("import torch, os, heddle.torch as ht\n"
+            "w = torch.zeros(64, 64, device='cuda').bfloat16(); p = ht.pack(w); x = torch.ones(4, 64, device='cuda').bfloat16()\n"
+            "ht.linear(x, p, 64); torch.cuda.synchronize(); pid = os.fork()\n"
+            "if pid == 0:\n"
+            "    try:\n        ht.linear(x, p, 64); torch.cuda.synchronize(); os._exit(7)\n"
+            "    except RuntimeError as e:\n        print(str(e)[:90], flush=True); os._exit(3)\n"
+            "print('exit', os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n")
+    done = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, timeout=120)
+    assert "exit 3" in done.stdout, done.stdout + done.stderr[-300:]
+    return "refused: " + done.stdout.splitlines()[0]
+
+
+@use
+@on_gpu
+def the_second_device():
+    if torch.cuda.device_count() < 2:
+        return "skip"
+    w, x = weight().to("cuda:1"), tokens().to("cuda:1")
+    return right(ht.linear(x, ht.pack(w), M), x, w)  # cuda:0 is the current one
+
+
+outcomes = {}
+for function in USES:
+    name = function.__name__
+    if left() < 1 or (getattr(function, "on_gpu", False) and DEVICE != "cuda"):
+        outcomes[name] = "skip"
+        continue
+    try:
+        outcomes[name] = function() or "right"
+    except Exception as error:
+        traceback.print_exc(limit=3)
+        outcomes[name] = f"FAILED {type(error).__name__}: {str(error)[:150]}"
+    print(f"{name:42} {outcomes[name]}", flush=True)
+note("outcomes", outcomes)
+bad = [name for name, said in outcomes.items() if said.startswith("FAILED")]
+skipped = [name for name, said in outcomes.items() if said == "skip"]
+finish(f"{len(outcomes)} uses: {len(outcomes) - len(bad) - len(skipped)} named error or right, {len(bad)} failed, "
+       f"{len(skipped)} skipped (no second device, or no GPU)" + "".join(f"; {name}" for name in bad), bool(bad))

@@ -1,0 +1,127 @@
+"""A Llama-3-8B layer, end to end in one CUDA graph: dense under torch.compile, cuSPARSELt in torch, Heddle.
+
+Weights are cold: a layer's 218 MB (fp8, sparse 68 MB) pass through L2 between two uses of one matrix. All contenders
+have the same projections (q, k, v in one; gate and up in one), the same attention, and are timed in interleaved rounds.
+`--dense MODE`: of torch.compile (max-autotune takes minutes); default: the default mode, whose matmuls are cuBLAS."""
+import sys
+
+import torch
+from torch import nn
+
+DENSE = sys.argv.pop(sys.argv.index("--dense") + 1) if "--dense" in sys.argv else "default"
+if "--dense" in sys.argv:
+    sys.argv.remove("--dense")
+from common import DEVICE, capture, finish, left, note, time_graphs  # noqa: E402
+from llama_block import Block  # noqa: E402
+
+import heddle.torch as ht  # noqa: E402
+
+TOKENS = (1, 64, 512, 4096)
+F8 = torch.float8_e4m3fn
+
+
+class DenseFp8(nn.Module):
+    """fp8 by row and token with torch._scaled_mm."""
+
+    def __init__(self, layer):
+        super().__init__()
+        q, scale = ht.quantize_rows(layer.weight.detach())
+        self.register_buffer("q", q), self.register_buffer("scale", scale)
+
+    def forward(self, x):
+        q, scale = ht.quantize_rows(x)
+        return torch._scaled_mm(q, self.q.t(), scale[:, None], self.scale[None, :], out_dtype=torch.bfloat16)
+
+
+class Cusparselt(nn.Module):
+    """torch._cslt_sparse_mm by its own search; bf16, or fp8 without scales. Tokens are padded to 16: it takes no fewer."""
+
+    def __init__(self, layer, fp8):
+        super().__init__()
+        weight = ht.prune(layer.weight.detach())
+        self.fp8 = fp8
+        weight = weight.to(F8) if fp8 else weight
+        self.register_buffer("w", torch._cslt_compress(weight))
+        self.k, self.alg = weight.shape[1], {}
+
+    def forward(self, x):
+        n = x.shape[0]
+        x = nn.functional.pad(x, (0, 0, 0, -n % 16))
+        x = x.to(F8) if self.fp8 else x
+        more = {"out_dtype": torch.bfloat16} if self.fp8 else {}
+        if x.shape not in self.alg:
+            self.alg[x.shape] = torch._cslt_sparse_mm_search(self.w, x.t(), **more)
+        y = torch._cslt_sparse_mm(self.w, x.t(), transpose_result=True, alg_id=self.alg[x.shape], **more)
+        return y[:n]
+
+
+def replace(block, make):
+    for name in ("qkv", "out", "gate_up", "down"):
+        setattr(block, name, make(getattr(block, name)))
+    return block
+
+
+def block():
+    torch.manual_seed(1)
+    with torch.device(DEVICE):
+        made = Block() if DEVICE == "cuda" else Block(256, 4, 2, 512)
+    return made.eval().requires_grad_(False)
+
+
+def compiled(module, mode="default"):
+    """torch.compile for what lies between the matmuls; a shape each."""
+    return torch.compile(module, dynamic=False, mode=None if mode == "default" else mode + "-no-cudagraphs")
+
+
+CONTENDERS = {
+    "dense bf16": lambda: compiled(block(), DENSE),
+    "heddle bf16": lambda: compiled(ht.sparsify(block(), compile=False)),
+    "cusparselt bf16": lambda: compiled(replace(block(), lambda l: torch.compiler.disable(Cusparselt(l, False)))),
+    "dense fp8": lambda: compiled(replace(block(), DenseFp8)),
+    "heddle fp8": lambda: compiled(ht.sparsify(block(), dtype=F8, compile=False)),
+    "cusparselt fp8": lambda: compiled(replace(block(), lambda l: torch.compiler.disable(Cusparselt(l, True)))),
+}
+
+
+def graphs_of(models, n):
+    x = torch.randn(n, models["dense bf16"].qkv.in_features, device=DEVICE).bfloat16()
+    graphs = {}
+    for name, model in models.items():
+        try:
+            graphs[name] = capture(lambda: model(x)) if DEVICE == "cuda" else model(x)
+        except Exception as error:
+            print(f"{name}, {n} tokens: {type(error).__name__}: {str(error)[:160]}")
+    return graphs
+
+
+torch._dynamo.config.cache_size_limit = 64
+models = {}
+for name, make in CONTENDERS.items():
+    try:
+        models[name] = make()
+    except Exception as error:
+        print(f"{name}: {type(error).__name__}: {str(error)[:160]}")
+rows, order = {}, (4096, 1, 512, 64)
+with torch.no_grad():
+    for n in order:
+        if left() < 10:
+            print(f"{n} tokens: out of time")
+            continue
+        graphs = graphs_of(models, n)
+        rows[n] = time_graphs(graphs) if DEVICE == "cuda" else dict.fromkeys(graphs, 1.0)
+        del graphs
+names = list(models)
+print("us      " + "".join(f"{n:>12}" for n in TOKENS if n in rows))
+for name in names:
+    print(f"{name:16}" + "".join(f"{rows[n].get(name, float('nan')) * 1e6:12.1f}" for n in TOKENS if n in rows))
+nan = float("nan")
+for ours, others in (("heddle bf16", ("dense bf16", "cusparselt bf16")),
+                     ("heddle fp8", ("dense bf16", "dense fp8", "cusparselt fp8"))):
+    for other in others:
+        ratios = {n: rows[n].get(other, nan) / rows[n].get(ours, nan) for n in TOKENS if n in rows}
+        print(f"{ours} over {other:16}" + "".join(f"{r:9.2f}" for r in ratios.values()))
+        note(f"{ours} over {other}", ratios)
+note("us", {n: {name: t * 1e6 for name, t in row.items()} for n, row in rows.items()})
+shown = [f"{rows[n].get('dense bf16', nan) / rows[n].get('heddle bf16', nan):.2f}" for n in TOKENS if n in rows]
+finish(f"bf16 over dense (torch.compile {DENSE}) at {', '.join(str(n) for n in TOKENS if n in rows)} tokens: "
+       f"{', '.join(shown)}", len(rows) < len(TOKENS))

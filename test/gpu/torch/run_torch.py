@@ -1,0 +1,32 @@
+"""run_torch.py --out DIR [PART...]: the parts, one after the other, each in a process of its own; a table at the end."""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+SECONDS = {"llama": 90, "overhead": 10, "checks": 75, "cases": 75, "hostile": 25, "device": 25}
+parser = argparse.ArgumentParser()
+parser.add_argument("--out", required=True)
+parser.add_argument("parts", nargs="*", default=[])
+args = parser.parse_args()
+here, failed = os.path.dirname(os.path.abspath(__file__)), 0
+lines = []
+for part in args.parts or SECONDS:
+    start, log = time.time(), os.path.join(args.out, part + ".txt")
+    command = [sys.executable, os.path.join(here, f"part_{part}.py"), "--seconds", str(SECONDS[part]), "--json",
+               os.path.join(args.out, part + ".json")]
+    try:  # the part minds its seconds itself; this is for one that hangs
+        with open(log, "w") as stream:
+            code = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, timeout=2 * SECONDS[part] + 60).returncode
+    except subprocess.TimeoutExpired:
+        code = "timeout"
+    text = open(log).read()
+    failed += code != 0
+    print(f"== {part} (exit {code}, {time.time() - start:.0f} s)\n{text[-3500:]}", flush=True)
+    last = text.strip().splitlines()[-1:] or ["(no output)"]
+    lines.append(f"{part:9} exit {code}, {time.time() - start:3.0f} s: {last[0]}")
+print("\n== summary\n" + "\n".join(lines))
+json.dump(lines, open(os.path.join(args.out, "summary.json"), "w"))
+sys.exit(failed > 0)

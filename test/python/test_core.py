@@ -1,0 +1,116 @@
+"""The package without a GPU and without PyTorch: problems, kernels in the simulator, matrices, errors."""
+import inspect
+import unittest
+
+import numpy as np
+
+import heddle
+from heddle import _c
+
+RNG = np.random.default_rng(7)
+
+
+def numbers(*shape):
+    return RNG.standard_normal(shape)
+
+
+class Elements(unittest.TestCase):
+    def test_round_trip_is_exact(self):
+        for type, dtype in heddle.DTYPES.items():
+            if type in ("f32", "s32", "tf32"):
+                continue
+            bits = np.arange(256, dtype=np.uint8) if np.dtype(dtype).itemsize == 1 else np.arange(65536, dtype=np.uint16)
+            values = heddle.decode(bits.view(dtype), type)
+            values = values[~np.isinf(values)] if heddle.elements.per_byte(type) == 1 else values
+            again = heddle.decode(heddle.encode(values, type), type)
+            np.testing.assert_array_equal(again, values, err_msg=type)
+
+    def test_bf16_rounds_to_even(self):
+        self.assertEqual(heddle.encode([1 + 2 ** -8, 1 + 3 * 2 ** -8], "bf16").tolist(), [0x3f80, 0x3f82])
+
+
+class Matrices(unittest.TestCase):
+    def test_prune_keeps_the_largest_and_the_first_of_equals(self):
+        got = heddle.decode(heddle.prune([[1, -3, 2, 2, 0, 0, 0, 5]], "bf16"), "bf16")
+        np.testing.assert_array_equal(got, [[0, -3, 2, 0, 0, 0, 0, 5]])
+
+    def test_every_type_comes_back(self):
+        for type in ("f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "s4"):
+            dense = heddle.prune(np.abs(numbers(70, 264) * 3) if type == "u8" else numbers(70, 264) * 3, type)
+            packed = heddle.SparseMatrix.from_dense(dense, type, "mma")
+            again = heddle.SparseMatrix.from_image(packed.image().tobytes())
+            np.testing.assert_array_equal(again.numbers(), heddle.decode(dense, type), err_msg=type)
+            twin = heddle.SparseMatrix.from_canonical(*packed.canonical(), packed.shape, type, "mma")
+            np.testing.assert_array_equal(twin.payload, packed.payload)
+
+    def test_what_is_not_sparse_is_refused(self):
+        with self.assertRaises(heddle.Invalid) as caught:
+            heddle.SparseMatrix.from_dense(np.ones((4, 8)), "bf16")
+        self.assertEqual(caught.exception.rule, "sparse.not-2-4")
+
+    def test_a_damaged_image_is_refused(self):
+        image = heddle.SparseMatrix.from_dense(numbers(64, 64), "bf16", prune=True).image()
+        image[4000] ^= 1
+        with self.assertRaises(heddle.Invalid):
+            heddle.SparseMatrix.from_image(image)
+
+
+class Kernels(unittest.TestCase):
+    def check(self, type, target, n, **more):
+        m, k = 96, 256
+        problem = heddle.Problem(m=m, n=None, k=k, type=type, target=target, **more)
+        kernel = problem.compile()
+        w = heddle.SparseMatrix.from_dense(numbers(m, k) * 2, type, kernel.family, prune=True)
+        x = numbers(n, k) * 2
+        given = {"scale_a": RNG.random(m, np.float32), "scale_b": RNG.random(n, np.float32),
+                 "bias": RNG.random(m, np.float32)}
+        given = {name: value for name, value in given.items() if name in more}
+        d = kernel.simulate(w, x, **given)
+        compared = kernel.compare(d, w, x, **given)
+        self.assertTrue(compared, f"{type} {target}: {compared}")
+        d.reshape(-1)[5] = 0 if d.reshape(-1)[5] else 1  # an injected fault is seen
+        self.assertFalse(kernel.compare(d, w, x, **given))
+
+    def test_types_and_targets(self):
+        for target in ("sm_80", "sm_90a"):
+            for type in ("bf16", "f16", "tf32"):
+                self.check(type, target, 33, out="f32", bias="f32")
+        self.check("e4m3", "sm_90a", 16, scale_a="vector", scale_b="vector", bias="f32", out="f32")
+        self.check("s8", "sm_90a", 5, out="s32")
+
+    def test_tuned_choices_are_found_without_a_file(self):
+        problem = heddle.Problem(m=4096, n=None, k=4096)
+        words = problem.tuned_schedule((0, 16, 0))
+        self.assertIn("tile=", words)
+        self.assertEqual(problem.compile(tuned_for=(0, 16, 0)).schedule, problem.compile(words).schedule)
+
+    def test_text_comes_back(self):
+        problem = heddle.Problem(m=64, n=heddle.Dynamic(max=128), k=64, act="relu")
+        self.assertEqual(heddle.Problem.parse(problem.text()).hash(), problem.hash())
+
+    def test_a_refusal_points_at_the_caller(self):
+        with self.assertRaises(heddle.Invalid) as caught:
+            heddle.Problem(m=64, n=None, k=66).compile()
+        error, line = caught.exception, inspect.currentframe().f_lineno - 1
+        self.assertEqual((error.rule, error.nearest, error.line), ("problem.k-group", "68", line))
+        self.assertTrue(error.file.endswith("test_core.py"))
+
+    def test_a_wrong_family_is_refused_by_name(self):
+        kernel = heddle.Problem(m=64, n=None, k=64).compile()
+        w = heddle.SparseMatrix.from_dense(numbers(64, 64), "bf16", "mma", prune=True)
+        with self.assertRaises(heddle.Invalid) as caught:
+            kernel.simulate(w, numbers(8, 64))
+        self.assertEqual(caught.exception.rule, "sparse.family")
+
+
+class Declarations(unittest.TestCase):
+    def test_every_export_is_declared_and_documented(self):
+        import os
+        exports = os.path.join(os.path.dirname(__file__), "..", "lint", "exports.txt")
+        for name in open(exports).read().split():
+            self.assertTrue(hasattr(_c, name), name)
+            self.assertIsNotNone(getattr(_c, name).__doc__, name)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,167 @@
+"""heddle.weights: checkpoints of several shards, the forms of others, a kill in the middle, memory."""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import numpy as np
+
+import heddle
+from heddle import weights
+
+RNG = np.random.default_rng(3)
+
+
+def write(path, arrays):
+    """{name: (safetensors type, array)} as a safetensors file."""
+    writer = weights.Writer(path, {n: (t, a.shape, a.nbytes) for n, (t, a) in arrays.items()}, {"format": "pt"})
+    for _, array in arrays.values():
+        writer.write(array.reshape(-1).view(np.uint8))
+    writer.finish()
+
+
+def bf16(*shape):
+    return heddle.encode(RNG.standard_normal(shape), "bf16")
+
+
+def checkpoint(folder):
+    os.mkdir(folder)
+    a, experts = bf16(300, 512), bf16(3, 70, 128)
+    write(os.path.join(folder, "model-1.safetensors"),
+          {"a.weight": ("BF16", a), "a.norm.weight": ("BF16", a[0]), "experts.weight": ("BF16", experts)})
+    write(os.path.join(folder, "model-2.safetensors"),
+          {"b.weight": ("F32", RNG.standard_normal((64, 256)).astype(np.float32)), "lm_head.weight": ("BF16", a)})
+    return a, experts
+
+
+class Conversions(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.source = os.path.join(self.folder.name, "source")
+        self.a, self.experts = checkpoint(self.source)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def out(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def weights(self, folder):
+        return {name: (facts, matrices, scale) for path in weights.files_of(folder)
+                for name, facts, matrices, scale in weights.packed_weights(weights.Tensors(path))}
+
+    def test_bytes_are_those_of_pack(self):
+        weights.convert(self.source, self.out("bf16"), "bf16", threads=2)
+        found = self.weights(self.out("bf16"))
+        self.assertEqual(sorted(found), ["a.weight", "b.weight", "experts.weight"])
+        want = [heddle.SparseMatrix.from_dense(w, "bf16", prune=True) for w in (self.a, *self.experts)]
+        for got, one in zip(found["a.weight"][1] + found["experts.weight"][1], want):
+            np.testing.assert_array_equal(got.payload, one.payload)
+        head = weights.Tensors(os.path.join(self.out("bf16"), "model-2.safetensors")).array("lm_head.weight")
+        np.testing.assert_array_equal(head, self.a)
+
+    def test_kept_energy_and_scales(self):
+        kept = weights.convert(self.source, self.out("e4m3"), "e4m3")
+        pruned = heddle.decode(heddle.prune(self.a, "bf16"), "bf16")
+        self.assertAlmostEqual(kept["a.weight"], float((pruned ** 2).sum() / (heddle.decode(self.a, "bf16") ** 2).sum()),
+                               places=2)
+        _, (matrix,), scale = self.weights(self.out("e4m3"))["a.weight"]
+        np.testing.assert_allclose(matrix.numbers() * scale[0][:, None], pruned, rtol=0.07, atol=0.01)
+
+    def test_scores_and_masks(self):
+        path = self.out("scores.safetensors")
+        write(path, {"a.weight": ("F32", np.tile(np.float32([3, 0, 0, 2]), (300, 128)))})
+        weights.convert(self.source, self.out("scored"), match=["a.weight"], scores=path)
+        dense = self.weights(self.out("scored"))["a.weight"][1][0].dense()
+        np.testing.assert_array_equal(dense, np.where(np.tile([1, 0, 0, 1], 128), self.a, 0))
+        write(path, {"a.weight": ("BOOL", np.tile(np.uint8([0, 1, 1, 0]), (300, 128)))})
+        weights.convert(self.source, self.out("masked"), match=["a.weight"], masks=path)
+        dense = self.weights(self.out("masked"))["a.weight"][1][0].dense()
+        np.testing.assert_array_equal(dense, np.where(np.tile([0, 1, 1, 0], 128), self.a, 0))
+
+    def test_forms_of_others_come_back(self):
+        for type in ("bf16", "e4m3", "s8"):
+            weights.convert(self.source, self.out(type), type)
+            for name, (facts, matrices, _) in self.weights(self.out(type)).items():
+                again = weights.from_bitmask(*weights.to_bitmask(matrices[0]), type)
+                np.testing.assert_array_equal(again.numbers(), matrices[0].numbers())
+                if matrices[0].shape[0] % 32 == 0:
+                    twin = weights.from_cutlass(*weights.to_cutlass(matrices[0]), type)
+                    np.testing.assert_array_equal(twin.payload, matrices[0].payload)
+            for form in ("dense", "bitmask"):
+                weights.export(self.out(type), self.out(f"{type}-{form}"), form)
+        dense = weights.Tensors(os.path.join(self.out("bf16-dense"), "model-1.safetensors"))
+        np.testing.assert_array_equal(dense.array("a.weight"), heddle.prune(self.a, "bf16"))
+
+    def test_cutlass_is_torchs(self):
+        try:
+            import torch
+            from torch.sparse._semi_structured_conversions import sparse_semi_structured_from_dense_cutlass as theirs
+        except ImportError:
+            self.skipTest("PyTorch is not installed")
+        for dtype, type in ((torch.bfloat16, "bf16"), (torch.int8, "s8"), (torch.float32, "tf32")):
+            numbers = RNG.standard_normal((64, 256)) * 20  # no zeros: of free places torch takes others
+            raw = heddle.prune(np.where(abs(numbers) < 1, 1, numbers), type)
+            w = torch.from_numpy(raw).view(dtype)
+            values, metadata = theirs(w)
+            ours = weights.to_cutlass(heddle.SparseMatrix.from_dense(raw, type))
+            np.testing.assert_array_equal(ours[0].view(np.uint8), values.contiguous().view(torch.uint8).numpy())
+            np.testing.assert_array_equal(ours[1], metadata.numpy())
+
+    def test_what_is_no_file_of_the_kind_is_refused(self):
+        path = self.out("bad.safetensors")
+        for content, rule in ((b"", "weights.file"), (b"\xff" * 64, "weights.file"),
+                              (b"\x08" + b"\0" * 7 + b"notjson!", "weights.file")):
+            open(path, "wb").write(content)
+            with self.assertRaises(heddle.Invalid) as caught:
+                weights.Tensors(path)
+            self.assertEqual(caught.exception.rule, rule)
+        with self.assertRaises(heddle.Invalid):
+            weights.convert(self.source, self.out("x"), "e2m1")
+
+
+class Kills(unittest.TestCase):
+    def test_a_killed_conversion_goes_on(self):
+        """A kill at whatever moment: the next run ends with the bytes of an undisturbed one."""
+        with tempfile.TemporaryDirectory() as folder:
+            source, whole, killed = (os.path.join(folder, name) for name in ("m.safetensors", "whole", "killed"))
+            write(source, {f"{i}.weight": ("BF16", bf16(1024, 4096)) for i in range(6)})
+            weights.convert(source, whole, "e4m3")
+            command = [sys.executable, "-m", "heddle.weights", "convert", source, killed, "--type", "e4m3"]
+            kills, journal = 0, os.path.join(killed, "m.safetensors.journal")
+            while not os.path.exists(os.path.join(killed, "m.safetensors")):
+                before = os.stat(journal).st_mtime_ns if os.path.exists(journal) else 0
+                child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+                while child.poll() is None and kills < 3:
+                    if os.path.exists(journal) and os.stat(journal).st_mtime_ns != before:
+                        child.send_signal(signal.SIGKILL)
+                        kills += 1
+                        break
+                    time.sleep(0.01)
+                child.wait()
+            self.assertEqual(kills, 3)
+            for name in ("m.safetensors", "model.safetensors.index.json"):
+                self.assertEqual(*(open(os.path.join(d, name), "rb").read() for d in (whole, killed)))
+
+    def test_memory_does_not_grow_with_the_model(self):
+        """The peak of a process that converts 400 MB is about that of one that converts 50 MB."""
+        code = ("import sys, resource\nfrom heddle import weights\nweights.convert(*sys.argv[1:4])\n"
+                "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)")
+        peaks = []
+        with tempfile.TemporaryDirectory() as folder:
+            part = bf16(3072, 8192)
+            for n in (1, 8):
+                source = os.path.join(folder, f"{n}.safetensors")
+                write(source, {f"{i}.weight": ("BF16", part) for i in range(n)})
+                done = subprocess.run([sys.executable, "-c", code, source, os.path.join(folder, f"out{n}"), "bf16"],
+                                      text=True, capture_output=True, check=True)
+                peaks.append(int(done.stdout))
+        print(f"peak MB of 50 and 400 MB: {peaks}")
+        self.assertLess(peaks[1], peaks[0] + 60)
+
+
+if __name__ == "__main__":
+    unittest.main()
