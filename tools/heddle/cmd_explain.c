@@ -24,6 +24,7 @@ static const char examples[] =
     "heddle explain examples/linear_bf16.heddle\n"
     "heddle explain examples/odd_sizes.heddle\n"
     "heddle explain examples/linear_bf16.heddle --target sm_80\n"
+    "heddle explain --type e4m3 -m 28672 -k 4096 -n ..65536 --d-order col_major\n"
     "heddle explain examples/linear_bf16.heddle --schedule \"tile=128x256x64 cluster=2\"\n";
 
 /* ---- the problem ---- */
@@ -352,9 +353,11 @@ int cmd_explain(int argc, char **argv) {
   const char *sizes = NULL;
   const cli_option options[] = {
       {"size", CLI_TEXT, &sizes, "N=512,K=64", "what to predict, where sizes are known at launch"},
+      PROBLEM_SHAPE_OPTIONS(in.flags),
+      PROBLEM_OPERAND_OPTIONS(in.flags),
       COMPILE_INPUT_OPTIONS(in),
       {0}};
-  const cli_command command = {"explain FILE [OPTIONS]", about, examples, options, 1, 1};
+  const cli_command command = {"explain FILE|PROBLEM [OPTIONS]", about, examples, options, 0, 1};
   int code = cli_parse(&command, argc, argv, &in.path, NULL);
   if (code != CLI_GO)
     return code;

@@ -28,6 +28,7 @@ static const char about[] =
 static const char examples[] =
     "heddle gen examples/linear_bf16.heddle -o out\n"
     "heddle gen examples/bias_gelu.heddle --target sm_80 -o out\n"
+    "heddle gen --type bf16 -m 4096 -k 4096 -n ..65536 --bias m --act gelu --name up -o out\n"
     "heddle gen examples/linear_bf16.heddle --schedule \"tile=128x128x64 stages=6\" -o out\n"
     "heddle gen examples/dynamic_tokens.heddle --targets sm_80,sm_90a,sm_100a -o out\n"
     "heddle gen examples/decode.heddle -o - | less\n"
@@ -183,9 +184,11 @@ int cmd_gen(int argc, char **argv) {
       {"force", CLI_FLAG, &o.force, NULL, "replace a kernel of this name for other targets"},
       {"size", CLI_TEXT, &o.sizes, "N=512,K=64", SIZES_HINT_ABOUT},
       COMPILE_INPUT_NAMES(o.input),
+      PROBLEM_SHAPE_OPTIONS(o.input.flags),
+      PROBLEM_OPERAND_OPTIONS(o.input.flags),
       COMPILE_INPUT_OPTIONS(o.input),
       {0}};
-  const cli_command command = {"gen FILE [OPTIONS] [-o DIR]", about, examples, options, 1, 1};
+  const cli_command command = {"gen FILE|PROBLEM [OPTIONS] [-o DIR]", about, examples, options, 0, 1};
   int code = cli_parse(&command, argc, argv, &o.input.path, NULL);
   if (code != CLI_GO)
     return code;

@@ -34,6 +34,7 @@ static const char about[] =
 static const char examples[] =
     "heddle run examples/linear_bf16.heddle\n"
     "heddle run examples/dynamic_tokens.heddle --size N=77,LDB=1032 --exact\n"
+    "heddle run --type e4m3 -m 256 -k 512 -n 77 --bias m --act silu\n"
     "heddle run examples/ampere_f16.heddle --backend sim --small\n"
     "heddle gen examples/dynamic_tokens.heddle --targets sm_80,sm_90a -o made\n"
     "heddle run made/dynamic_tokens.json --size N=333 --target sm_80 --backend sim\n"
@@ -119,8 +120,7 @@ static heddle_status compile_small(heddle_context *ctx, run_options *o, trial_ke
   trial_kernel small = {0};
   heddle_status status = rewrite_sizes(ctx, &o->input, size, &text);
   if (status == HEDDLE_OK)
-    status = compile_input_compile(ctx, &o->input, hd_strbuf_text(&text),
-                                   v->schedule, &small);
+    status = compile_input_compile(ctx, &o->input, hd_strbuf_text(&text), v->schedule, &small);
   hd_strbuf_free(&text);
   if (status != HEDDLE_OK) {
     trial_kernel_free(&small);
@@ -182,12 +182,12 @@ static heddle_status report(heddle_context *ctx, const run_options *o, const tri
   printf("problem: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " seed=%" PRIu64 " operands=%s\n", r->m,
          r->n, r->k, o->request.seed, o->request.exact ? "exact" : "random");
   if (r->comparison.n_compared < (uint64_t)r->m * (uint64_t)r->n)
-    printf("compared: %" PRIu64 " of %" PRIu64 " elements, whole rows\n",
-           r->comparison.n_compared, (uint64_t)r->m * (uint64_t)r->n);
+    printf("compared: %" PRIu64 " of %" PRIu64 " elements, whole rows\n", r->comparison.n_compared,
+           (uint64_t)r->m * (uint64_t)r->n);
   if (!r->ok)
     hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "run.verify", "%s", r->why);
-  printf("verify=%s max_err=%.3g bound=%.3g backend=%s\n", r->ok ? "ok" : "fail",
-         shown_error(r), r->bound, gpu ? "gpu" : "sim");
+  printf("verify=%s max_err=%.3g bound=%.3g backend=%s\n", r->ok ? "ok" : "fail", shown_error(r),
+         r->bound, gpu ? "gpu" : "sim");
   return r->ok ? HEDDLE_OK : HEDDLE_MISMATCH;
 }
 
@@ -228,14 +228,15 @@ static void announce(heddle_context *ctx, const hd_manifest *manifest,
     return;
   hd_note(ctx, HD_NOWHERE, "run.backend",
           "the simulator will take about %.0f s; --small simulates an instance with the same "
-          "schedule and tails", seconds);
+          "schedule and tails",
+          seconds);
   cli_print_diagnostics(ctx);
 }
 
 static heddle_status run_on(heddle_context *ctx, run_options *o, trial_kernel *kernel,
                             trial_device *device, bool asked_for_sim) {
-  bool may_shrink = kernel->compiled && !device && !has_files(&o->request) &&
-                    (o->small || !asked_for_sim);
+  bool may_shrink =
+      kernel->compiled && !device && !has_files(&o->request) && (o->small || !asked_for_sim);
   bool large = n_products(&kernel->manifest, &o->request) > 1 << SMALL_PRODUCTS_LOG2;
   if (may_shrink && large)
     HD_TRY(compile_small(ctx, o, kernel));
@@ -287,8 +288,8 @@ static heddle_status run_problem(heddle_context *ctx, run_options *o) {
   trial_kernel kernel = {0};
   trial_device *device = NULL;
   HD_TRY(compile_input_read(ctx, &o->input));
-  heddle_status status = is_artefact(&o->input) ? read_artefact(ctx, o, &kernel)
-                                                : compile_problem(ctx, o, &kernel);
+  heddle_status status =
+      is_artefact(&o->input) ? read_artefact(ctx, o, &kernel) : compile_problem(ctx, o, &kernel);
   if (status == HEDDLE_OK)
     status = choose_backend(ctx, o->backend, kernel.manifest.target, &device);
   if (status == HEDDLE_OK)
@@ -296,6 +297,17 @@ static heddle_status run_problem(heddle_context *ctx, run_options *o) {
   trial_kernel_free(&kernel);
   trial_device_close(device);
   return status;
+}
+
+/* Without a text an operand's option says what the problem has, as in `heddle gen`; its values are made. */
+static void take_operands(run_options *o) {
+  problem_flags *f = &o->input.flags;
+  f->c_type = o->request.c_file;
+  f->bias = o->request.bias_file;
+  f->scale_a = o->request.scale_a_file;
+  f->scale_b = o->request.scale_b_file;
+  o->request.c_file = o->request.bias_file = o->request.scale_a_file = o->request.scale_b_file =
+      NULL;
 }
 
 int cmd_run(int argc, char **argv) {
@@ -321,12 +333,15 @@ int cmd_run(int argc, char **argv) {
       {"small", CLI_FLAG, &o.small, NULL, "simulate a small instance of a large problem"},
       {"sim-mode", CLI_TEXT, &o.sim_mode, "MODE",
        "asynchronous work: late (default), early, random"},
+      PROBLEM_SHAPE_OPTIONS(o.input.flags),
       COMPILE_INPUT_OPTIONS(o.input),
       {0}};
-  const cli_command command = {"run FILE [OPTIONS]", about, examples, options, 1, 1};
+  const cli_command command = {"run FILE|PROBLEM [OPTIONS]", about, examples, options, 0, 1};
   int code = cli_parse(&command, argc, argv, &o.input.path, NULL);
   if (code != CLI_GO)
     return code;
+  if (!o.input.path)
+    take_operands(&o);
   o.request.seed = (uint64_t)o.seed;
   o.request.exact = o.exact;
   heddle_context *ctx = heddle_context_create();

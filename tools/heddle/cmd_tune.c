@@ -40,6 +40,7 @@ static const char about[] =
 
 static const char examples[] =
     "heddle tune examples/linear_bf16.heddle --db mine.db\n"
+    "heddle tune --type bf16 -m 28672 -k 4096 -n 333 --d-order col_major --db mine.db\n"
     "heddle tune --grid docs/bench/llama.grid --budget 300 --resume --db mine.db\n"
     "heddle tune --grid decode.grid --weights-ready both --db mine.db\n"
     "heddle tune --grid few.grid --exhaustive --csv --db sweep.db > sweep.csv\n"
@@ -49,7 +50,9 @@ static const char examples[] =
     "heddle tune export --db mine.db --choices -o tuned.json\n";
 
 typedef struct tune_args {
-  const char *path, *grid, *db, *target, *sizes, *ptxas, *cache, *worker, *only, *ceilings, *ready;
+  const char *path; /* of the problem; NULL: flags or grid */
+  problem_flags flags;
+  const char *grid, *db, *target, *sizes, *ptxas, *cache, *worker, *only, *ceilings, *ready;
   hd_bench_promise promise;
   int64_t budget, deadline, top, finalists, jobs, device, seed;
   bool resume, exhaustive, compare, no_sustained, csv, json;
@@ -115,7 +118,7 @@ static heddle_status refuse_pitches(heddle_context *ctx, const int64_t size[HD_N
 }
 
 static heddle_status read_problem(heddle_context *ctx, const tune_args *a, product_list *out) {
-  compile_input in = {.path = a->path, .target = a->target, .ptxas = "none"};
+  compile_input in = {.path = a->path, .flags = a->flags, .target = a->target, .ptxas = "none"};
   int64_t size[HD_N_ARG_KINDS] = {0};
   hd_product p;
   heddle_status status = compile_input_read(ctx, &in);
@@ -314,8 +317,9 @@ static int check_args(tune_args *a) {
   int code = cli_check_numbers("tune.number", numbers, HD_COUNT(numbers));
   if (code != CLI_GO)
     return code;
-  if (!a->grid == !a->path)
-    return cli_usage_error("tune.input", "got %s; legal: a problem's FILE, or --grid FILE",
+  bool given = a->path || problem_flags_given(&a->flags);
+  if (!a->grid == !given)
+    return cli_usage_error("tune.input", "got %s; legal: a problem's FILE or options, or --grid FILE",
                            a->grid ? "both a problem and a grid" : "neither a problem nor a grid");
   return promise_read(a->ready, &a->promise);
 }
@@ -344,6 +348,7 @@ static int tune_main(int argc, char **argv) {
       {"csv", CLI_FLAG, &a.csv, NULL, "a line a measurement: columns as bench's, and predicted_us"},
       {"json", CLI_FLAG, &a.json, NULL, "an object a choice"},
       {"size", CLI_TEXT, &a.sizes, "N=512,K=64", "of a problem whose sizes are known at launch"},
+      PROBLEM_SHAPE_OPTIONS(a.flags),
       {"ceilings", CLI_TEXT, &a.ceilings, "FILE", TUNE_CEILINGS_ABOUT},
       {"weights-ready", CLI_TEXT, &a.ready, "W", PROMISE_ABOUT " (no)"},
       {"target", CLI_TEXT, &a.target, "T", "sm_90a, or what the problem says"},
@@ -353,7 +358,7 @@ static int tune_main(int argc, char **argv) {
       {"cache", CLI_TEXT, &a.cache, "DIR", "folder of compiled kernels (a temporary one)"},
       {"worker", CLI_TEXT, &a.worker, "COMMAND", "another measuring process (lib/Tune/README.md)"},
       {0}};
-  const cli_command command = {"tune FILE | --grid FILE [OPTIONS]", about, examples, options, 0, 1};
+  const cli_command command = {"tune FILE|PROBLEM | --grid FILE [OPTIONS]", about, examples, options, 0, 1};
   const char *args[1] = {NULL};
   int n_args, code = cli_parse(&command, argc, argv, args, &n_args);
   if (code != CLI_GO)

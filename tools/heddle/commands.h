@@ -4,6 +4,7 @@
 #define HD_COMMANDS_H
 
 #define HD_COMMANDS(X)                                                                             \
+  X(new, "print a problem's text, from what its options say")                                      \
   X(gen, "compile a problem to PTX, cubin, C launcher, header and manifest")                       \
   X(run, "compile a problem, run it and compare with the double-precision reference")              \
   X(explain, "show how a problem will be computed, and why")                                       \

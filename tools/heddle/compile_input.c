@@ -41,10 +41,13 @@ static heddle_status rename_kernel(heddle_context *ctx, compile_input *in) {
   hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
   const char *own = kernel ? hd_op_str(kernel, HD_ATTR_NAME) : NULL;
   const char *name = hd_arena_printf(&module->arena, "%s%s", in->prefix ? in->prefix : "",
-                                     in->name ? in->name : own ? own : "");
+                                     in->name ? in->name
+                                     : own    ? own
+                                              : "");
   heddle_status status = HEDDLE_OK;
   if (strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") !=
-          strlen(name) || !*name || (*name >= '0' && *name <= '9'))
+          strlen(name) ||
+      !*name || (*name >= '0' && *name <= '9'))
     status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "gen.name",
                       "got kernel name \"%.60s\"; legal: a C identifier", name);
   else if (kernel)
@@ -67,8 +70,23 @@ void compile_input_forget(compile_input *in) {
   in->plan.n = 0;
 }
 
+/* A FILE, or options that say the problem. */
+static heddle_status read_text(heddle_context *ctx, compile_input *in) {
+  bool given = problem_flags_given(&in->flags);
+  if (in->path && given)
+    return hd_error(
+        ctx, HEDDLE_INVALID, HD_NOWHERE, "problem.option",
+        "got %.200s and options that say a problem; legal: one of them; nearest: heddle new prints "
+        "the options' problem as a text",
+        in->path);
+  if (in->path)
+    return hd_file_read_text(ctx, in->path, &in->text, &in->text_bytes);
+  in->path = "command line";
+  return problem_flags_text(ctx, &in->flags, in->target, in->name, &in->text, &in->text_bytes);
+}
+
 heddle_status compile_input_read(heddle_context *ctx, compile_input *in) {
-  HD_TRY(hd_file_read_text(ctx, in->path, &in->text, &in->text_bytes));
+  HD_TRY(read_text(ctx, in));
   HD_TRY(rename_kernel(ctx, in));
   if (in->epilogue)
     HD_TRY(hd_file_read_text(ctx, in->epilogue, &in->epilogue_text, &in->epilogue_bytes));
@@ -213,8 +231,10 @@ static heddle_status choose_one(heddle_context *ctx, compile_input *in, const hd
 static void note_feature(heddle_context *ctx, const hd_problem *p) {
   static const struct {
     const char *plain, *has;
-  } features[] = {{"sm_90", "wgmma.mma_async.sp"}, {"sm_100", "tcgen05.mma.sp"},
-                  {"sm_103", "tcgen05.mma.sp"}, {"sm_120", "mma.sp of fp8, fp6, fp4 types"},
+  } features[] = {{"sm_90", "wgmma.mma_async.sp"},
+                  {"sm_100", "tcgen05.mma.sp"},
+                  {"sm_103", "tcgen05.mma.sp"},
+                  {"sm_120", "mma.sp of fp8, fp6, fp4 types"},
                   {"sm_121", "mma.sp of fp8, fp6, fp4 types"}};
   for (size_t i = 0; i < HD_COUNT(features); i++)
     if (strcmp(p->target->name, features[i].plain) == 0)
@@ -239,8 +259,7 @@ heddle_status compile_input_choose(heddle_context *ctx, compile_input *in,
   bool one = !dim || (in->buckets && !strcmp(in->buckets, "none")) ||
              (one_size && hint[dim == 'n'] && !in->buckets);
   heddle_status status = HEDDLE_OK;
-  if (!hd_op_has(front.problem.kernel, HD_ATTR_SCHEDULE) &&
-      front.module->level == HD_LEVEL_PROBLEM)
+  if (!hd_op_has(front.problem.kernel, HD_ATTR_SCHEDULE) && front.module->level == HD_LEVEL_PROBLEM)
     status = one ? choose_one(ctx, in, &front, hint) : choose_buckets(ctx, in, &front, hint);
   hd_front_free(&front);
   in->schedule = in->chosen;

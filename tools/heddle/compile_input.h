@@ -6,11 +6,13 @@
 #include "Choice/bucket_choose.h"
 #include "cli.h"
 #include "find_program.h"
+#include "problem_flags.h"
 #include "service_client.h"
 #include "trial/trial.h"
 
 typedef struct compile_input {
-  const char *path;   /* of the problem's text; "-" = standard input */
+  const char *path;   /* of the problem's text; "-" = standard input; NULL: the problem is in flags */
+  problem_flags flags; /* options: the problem, where there is no text */
   const char *target, *schedule, *epilogue, *ptxas, *cache; /* options; NULL: not given */
   const char *name, *prefix; /* options: of the kernel */
   char *text;         /* owned */

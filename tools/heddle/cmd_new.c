@@ -1,0 +1,56 @@
+/* heddle new: the text of a problem that options say. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "Passes/front.h"
+#include "Support/diag.h"
+#include "Support/file.h"
+#include "commands.h"
+#include "problem_flags.h"
+
+static const char about[] =
+    "Prints the text of the problem D = epilogue(A x B) that the options say: A is M x K and\n"
+    "2:4 sparse, B K x N, D M x N. gen, run, explain and tune take the same options in place\n"
+    "of a FILE; the text says more (docs/ir.md). A size of ..65536 is known at launch, and at\n"
+    "most 65536.";
+
+static const char examples[] =
+    "heddle new --type bf16 -m 4096 -k 4096 -n ..65536 --bias m --act gelu > linear.heddle\n"
+    "heddle new --type e4m3 -m 28672 -k 8192 -n 512 --scale-a vector --scale-b vector --name up\n"
+    "heddle new --type f16 -m 1000 -k 512 -n 64 -c f16 --beta --target sm_80 -o residual.heddle\n";
+
+/* What a compile would refuse of the problem itself is refused here. */
+static heddle_status check_text(heddle_context *ctx, const char *text, size_t text_bytes) {
+  hd_pass_context pass = {.ctx = ctx};
+  hd_front front;
+  HD_TRY(hd_front_parse(&pass, "command line", text, text_bytes, &front));
+  hd_front_free(&front);
+  return HEDDLE_OK;
+}
+
+int cmd_new(int argc, char **argv) {
+  problem_flags flags = {0};
+  const char *target = NULL, *name = NULL, *out = "-";
+  const cli_option options[] = {
+      PROBLEM_SHAPE_OPTIONS(flags),
+      PROBLEM_OPERAND_OPTIONS(flags),
+      {"target", CLI_TEXT, &target, "T", "sm_80 … sm_121a (sm_90a)"},
+      {"name", CLI_TEXT, &name, "NAME", "the kernel's name (gemm)"},
+      {"o", CLI_TEXT, &out, "FILE", "where the text goes (standard output)"},
+      {0}};
+  const cli_command command = {
+      "new -m M -n N -k K --type T [OPTIONS] [-o FILE]", about, examples, options, 0, 0};
+  int code = cli_parse(&command, argc, argv, NULL, NULL);
+  if (code != CLI_GO)
+    return code;
+  char *text = NULL;
+  size_t text_bytes;
+  heddle_context *ctx = heddle_context_create();
+  heddle_status status = problem_flags_text(ctx, &flags, target, name, &text, &text_bytes);
+  if (status == HEDDLE_OK)
+    status = check_text(ctx, text, text_bytes);
+  if (status == HEDDLE_OK)
+    status = hd_file_write(ctx, out, text, text_bytes);
+  free(text);
+  return cli_finish(ctx, status);
+}
