@@ -218,20 +218,21 @@ static uint64_t hash_step(int64_t k_block, int32_t k_step) {
 
 /* A word of metadata holds as many k-steps as the row has selectors: the selector is the step's
  * number among them, the word theirs. */
-static bool selects_step(const hd_op *op, const hd_ck_content *meta, int32_t k_step) {
-  const hd_spec_row *row = hd_spec_find(hd_op_str(op, HD_ATTR_ROW));
-  int32_t in_word = row && row->n_selectors > 1 ? row->n_selectors : 1;
+static bool selects_step(const hd_ck_step *step, const hd_ck_content *meta, int32_t k_step) {
+  int32_t in_word = step->row && step->row->n_selectors > 1 ? step->row->n_selectors : 1;
   in_word = in_word > K_STEPS ? K_STEPS : in_word;
-  return meta->step == k_step / in_word && hd_op_int(op, HD_ATTR_SELECTOR, 0) == k_step % in_word;
+  int64_t selector = hd_op_int(step->op, HD_ATTR_SELECTOR, 0);
+  return meta->step == k_step / in_word && selector == k_step % in_word;
 }
 
-static const char *mismatch(const hd_op *op, const hd_ck_content *acc, const hd_ck_content *a,
-                            const hd_ck_content *meta, const hd_ck_content *b) {
+static const char *mismatch(const hd_ck_step *step, const hd_ck_content *acc,
+                            const hd_ck_content *a, const hd_ck_content *meta,
+                            const hd_ck_content *b) {
   if (a->block != meta->block || a->strip != meta->strip)
     return "A and metadata come from different blocks or strips";
   if (a->step != b->step)
     return "A and B are of different k-steps";
-  if (op->kind != HD_OP_TCGEN05_MMA_SP && !selects_step(op, meta, a->step))
+  if (step->op->kind != HD_OP_TCGEN05_MMA_SP && !selects_step(step, meta, a->step))
     return "the metadata's word or the selector is of another k-step";
   if (acc->block >= 0 && acc->block != a->block - b->k_block)
     return "A and B are of different k-blocks, or of another slab than before";
@@ -244,7 +245,7 @@ static const char *mismatch(const hd_op *op, const hd_ck_content *acc, const hd_
 hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                                const hd_ck_content *acc, const hd_ck_content *a,
                                const hd_ck_content *meta, const hd_ck_content *b) {
-  const char *why = mismatch(step->op, acc, a, meta, b);
+  const char *why = mismatch(step, acc, a, meta, b);
   if (why && !m->stop)
     hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                "operands of one k-block, step, strip and column", "%s", why);

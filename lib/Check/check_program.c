@@ -287,6 +287,8 @@ static void flatten_op(hd_ck_program *p, const hd_op *op, int32_t role) {
   set_args(p, at, op);
   set_results(p, at, op);
   p->steps[at].number = said_by(op);
+  const char *row = hd_op_str(op, HD_ATTR_ROW);
+  p->steps[at].row = row ? hd_spec_find(row) : NULL;
   p->transposed = p->transposed || hd_op_has(op, HD_ATTR_TRANS);
   if (op->kind == HD_OP_BUFFER)
     add_buffer(p, op);

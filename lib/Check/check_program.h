@@ -3,6 +3,7 @@
 #define HD_CHECK_PROGRAM_H
 
 #include "IR/ir.h"
+#include "Spec/spec.h"
 
 typedef enum hd_ck_code {
   HD_CK_OP,   /* execute op */
@@ -26,6 +27,7 @@ typedef struct hd_ck_step {
   int32_t role;   /* -1 outside of roles */
   bool skips;     /* of a FOR: whole periods of it may be skipped */
   bool decides;   /* of a FOR: arrivals are counted in it, or its results are numbers */
+  const hd_spec_row *row; /* of an instruction; NULL */
   int64_t number; /* const: its value; cursor: its stages; cmp: its predicate, of HD_CK_EQ … */
 } hd_ck_step;
 

@@ -32,7 +32,7 @@ uint64_t hd_ck_copy_scales(hd_ck_machine *m, const hd_ck_step *step, int64_t k_b
 }
 
 void hd_ck_load_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  const hd_spec_row *row = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW));
+  const hd_spec_row *row = step->row;
   bool of_b = hd_op_is(step->op, HD_ATTR_OPERAND, "scale_b");
   int64_t each = hd_spec_scales_a_row(row), rows = hd_op_int(step->op, HD_ATTR_ROWS, 0);
   int64_t lo = w->env[step->args[2]].i * each;
@@ -66,7 +66,7 @@ void hd_ck_load_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 static int64_t scaled_row(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int which,
                           const hd_ck_content *b, int64_t unit) {
   const hd_ck_content *s = &w->env[step->args[4 + which]].frag.content;
-  const hd_spec_row *row = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW));
+  const hd_spec_row *row = step->row;
   const int64_t *ids = hd_op_attr(step->op, HD_ATTR_SCALE_IDS)->ints + 2 * which;
   if (!same(m, w, step, "operand (0 A, 1 B) of block scales", s->strip, which) ||
       !same(m, w, step, "k-block of block scales", s->k_block, b->k_block) ||

@@ -90,7 +90,7 @@ void hd_ck_tensor_cp(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
  * k-blocks before, so that all steps of a tile of D agree. False after a finding. */
 static bool read_bands(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta,
                        int which, int64_t bands, const hd_ck_content *b, int64_t tile[2]) {
-  const hd_spec_row *row = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW));
+  const hd_spec_row *row = step->row;
   int64_t each = hd_spec_scales_a_row(row), before = b->k_block * each;
   int64_t word = (before % WORD + b->step * row->scale_vec) / WORD;
   const uint64_t owner = of_b / TILE_CELLS;
@@ -118,7 +118,7 @@ static bool read_bands(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
 static bool check_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                          int64_t columns, const hd_ck_content *b) {
   enum { WORD_ROWS = 32 };
-  int64_t each = hd_spec_scales_a_row(hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW)));
+  int64_t each = hd_spec_scales_a_row(step->row);
   int64_t k_block = w->env[step->args[9]].i, col = w->env[step->args[10]].i;
   if (b->col % WORD_ROWS)
     hd_ck_undecided(m, step->op, "block scales from a column that is no multiple of 32");

@@ -89,7 +89,7 @@ bool hd_ck_tensor_region(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
 
 int32_t hd_ck_tensor_group(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                            int32_t *first) {
-  int32_t n = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW))->cta_group;
+  int32_t n = step->row->cta_group;
   *first = w->cta / n * n;
   if (n <= HD_CK_PAIR && *first + n <= m->program->cluster)
     return n;
@@ -260,7 +260,7 @@ static bool read_metadata(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
 
 /* Which columns of the slot, and which half of them, the k-step is described by. */
 static void check_selector(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
-  const hd_spec_row *row = hd_spec_find(hd_op_str(step->op, HD_ATTR_ROW));
+  const hd_spec_row *row = step->row;
   int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0);
   if (hd_op_int(step->op, HD_ATTR_SELECTOR, 0) != (row->n_selectors > 1 ? k : 0))
     wrong_operand(m, w, step, "the selector names the metadata of another k-step");
