@@ -188,7 +188,8 @@ int cmd_gen(int argc, char **argv) {
       PROBLEM_OPERAND_OPTIONS(o.input.flags),
       COMPILE_INPUT_OPTIONS(o.input),
       {0}};
-  const cli_command command = {"gen FILE|PROBLEM [OPTIONS] [-o DIR]", about, examples, options, 0, 1};
+  const cli_command command = {"gen FILE|PROBLEM [OPTIONS] [-o DIR]", about, examples, options, 0,
+                               1};
   int code = cli_parse(&command, argc, argv, &o.input.path, NULL);
   if (code != CLI_GO)
     return code;

@@ -299,7 +299,8 @@ static heddle_status run_problem(heddle_context *ctx, run_options *o) {
   return status;
 }
 
-/* Without a text an operand's option says what the problem has, as in `heddle gen`; its values are made. */
+/* Without a text an operand's option says what the problem has, as in `heddle gen`; its values are
+ * made. */
 static void take_operands(run_options *o) {
   problem_flags *f = &o->input.flags;
   f->c_type = o->request.c_file;

@@ -319,7 +319,8 @@ static int check_args(tune_args *a) {
     return code;
   bool given = a->path || problem_flags_given(&a->flags);
   if (!a->grid == !given)
-    return cli_usage_error("tune.input", "got %s; legal: a problem's FILE or options, or --grid FILE",
+    return cli_usage_error("tune.input",
+                           "got %s; legal: a problem's FILE or options, or --grid FILE",
                            a->grid ? "both a problem and a grid" : "neither a problem nor a grid");
   return promise_read(a->ready, &a->promise);
 }
@@ -358,7 +359,8 @@ static int tune_main(int argc, char **argv) {
       {"cache", CLI_TEXT, &a.cache, "DIR", "folder of compiled kernels (a temporary one)"},
       {"worker", CLI_TEXT, &a.worker, "COMMAND", "another measuring process (lib/Tune/README.md)"},
       {0}};
-  const cli_command command = {"tune FILE|PROBLEM | --grid FILE [OPTIONS]", about, examples, options, 0, 1};
+  const cli_command command = {
+      "tune FILE|PROBLEM | --grid FILE [OPTIONS]", about, examples, options, 0, 1};
   const char *args[1] = {NULL};
   int n_args, code = cli_parse(&command, argc, argv, args, &n_args);
   if (code != CLI_GO)

@@ -11,7 +11,7 @@
 #include "trial/trial.h"
 
 typedef struct compile_input {
-  const char *path;   /* of the problem's text; "-" = standard input; NULL: the problem is in flags */
+  const char *path;    /* of its text; "-" = standard input; NULL: the problem is in flags */
   problem_flags flags; /* options: the problem, where there is no text */
   const char *target, *schedule, *epilogue, *ptxas, *cache; /* options; NULL: not given */
   const char *name, *prefix; /* options: of the kernel */
