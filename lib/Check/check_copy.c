@@ -9,6 +9,49 @@ static uint64_t b_tag(int64_t byte, int64_t row) {
   return (uint64_t)byte << 32 | (uint64_t)(row & UINT32_MAX);
 }
 
+uint64_t hd_ck_matrix_tag(hd_ck_machine *m, const hd_op *op, int64_t g) {
+  hd_ck_extents *x = m->extents;
+  if (g == 0 || m->at.far)
+    return 0;
+  for (int32_t i = 1; i <= x->n_matrices; i++)
+    if (x->matrix[i] == g)
+      return (uint64_t)i;
+  if (x->n_matrices == HD_CK_MATRICES - 1) {
+    hd_ck_undecided(m, op, "a CTA that computes products of more than 255 matrices of a batch");
+    return 0;
+  }
+  x->matrix[++x->n_matrices] = g;
+  return (uint64_t)x->n_matrices;
+}
+
+/* Of matrix g: above the byte, where there is room. */
+static uint64_t b_tag_of(hd_ck_machine *m, const hd_op *op, int64_t g, uint64_t tag) {
+  uint64_t matrix = hd_ck_matrix_tag(m, op, g);
+  if (matrix && tag >> HD_CK_MATRIX_BIT)
+    hd_ck_undecided(m, op, "rows of B of 16 MiB and more in a batch");
+  return matrix << HD_CK_MATRIX_BIT | tag;
+}
+
+/* The matrix that begins at byte `base`. */
+static int64_t matrix_at(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
+                         const hd_ck_ring *buffer, int64_t base) {
+  int64_t stride = m->extents->stride_b * buffer->elem_bits / 8;
+  if (base == 0)
+    return 0;
+  if (m->at.shared || stride == 0 || base % stride || base / stride < 0 ||
+      base / stride >= m->extents->g)
+    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+               "the bytes to a matrix of the batch", "byte %lld of B begins no matrix of the batch",
+               (long long)base);
+  return stride ? base / stride : 0;
+}
+
+/* What A's bytes are of it, without the matrices of a batch before. */
+static int64_t in_matrix(const hd_ck_machine *m, const hd_ck_ring *buffer, int64_t byte) {
+  int64_t stride = buffer->slab_bytes << HD_CK_MATRIX_BLOCKS;
+  return m->extents->apart_a && stride > 0 ? byte % stride : byte;
+}
+
 /* CTAs that receive a copy; 0 after a finding. */
 static int64_t receivers(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
   int64_t mask = hd_op_int(step->op, HD_ATTR_MULTICAST, (int64_t)1 << w->cta);
@@ -98,7 +141,7 @@ void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   region.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
   if (scales)
     return land(m, w, step, 4, region, hd_ck_copy_scale_tiles(m, step, from, bytes));
-  note_a(m, step->op, region.buffer, from + bytes);
+  note_a(m, step->op, region.buffer, in_matrix(m, region.buffer, from) + bytes);
   land(m, w, step, 4, region, (uint64_t)(from / HD_CK_CELL));
 }
 
@@ -147,12 +190,25 @@ static bool permutes(const hd_op *map, int64_t run) {
 
 static bool same_order(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                        const hd_op *map, int64_t run) {
-  if (run ? permutes(map, run) : hd_op_attr(map, HD_ATTR_BOX)->n == 2)
+  int32_t rank = 2 + (hd_op_batch(step->op, HD_AT_copy_tma_g) != NULL);
+  if (run ? permutes(map, run) : hd_op_attr(map, HD_ATTR_BOX)->n == rank)
     return true;
   hd_ck_find(m, "data", hd_ck_here(m, w, map, -1), hd_ck_here(m, w, step->op, -1),
              "dimensions in the order of the buffer's rows",
              "the tensor map does not bring rows in the order of run = %lld", (long long)run);
   return false;
+}
+
+/* The coordinate of a batch: a matrix of B's tensor map, which has one where a launch shares it. */
+static int64_t matrix_coordinate(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
+  if (!hd_op_batch(step->op, HD_AT_copy_tma_g))
+    return 0;
+  int64_t g = w->env[step->args[HD_AT_copy_tma_g]].i, n = m->at.shared ? 1 : m->extents->g;
+  if (g < 0 || g >= n)
+    hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+               "a matrix of the batch", "matrix %lld of B's tensor map of %lld", (long long)g,
+               (long long)n);
+  return g;
 }
 
 void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
@@ -164,7 +220,9 @@ void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   if (!map || map->kind != HD_OP_TMAP)
     return hd_ck_undecided(m, step->op, "a tensor map that is not named by its declaration");
   int64_t swizzle = hd_op_int(map, HD_ATTR_SWIZZLE, 0), atom = swizzle ? 8 * swizzle : 128;
-  if (!hd_ck_region_of(m, w, step, 1, 2, &region) || !hd_ck_same_ring(m, w, step, 5, &region) ||
+  int32_t barrier = hd_copy_tma_barrier_at(step->op);
+  if (!hd_ck_region_of(m, w, step, 1, 2, &region) ||
+      !hd_ck_same_ring(m, w, step, barrier, &region) ||
       !box_fits(m, w, step, map, bytes) || !same_order(m, w, step, map, region.buffer->run) ||
       !is_aligned(m, w, step, "the destination", offset, atom) ||
       !is_aligned(m, w, step, "the slot's alignment",
@@ -176,7 +234,9 @@ void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t elem = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8;
   region.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
   int64_t run = region.buffer->run;
-  land(m, w, step, 5, region, b_tag(x * elem, run ? y * 4 * run : y));
+  uint64_t tag = b_tag(x * elem, run ? y * 4 * run : y);
+  land(m, w, step, barrier, region,
+       b_tag_of(m, step->op, matrix_coordinate(m, w, step), tag));
 }
 
 /* --- copies by all threads of a role -------------------------------------------------------- */
@@ -184,6 +244,7 @@ void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 typedef struct row_copy {
   int64_t pitch, first_row, first_byte, row_bytes_exist, rows_exist;
   int64_t rows, row_bytes, offset, vec;
+  int64_t base; /* bytes from the pointer to the matrix of a batch */
 } row_copy;
 
 static row_copy read_row_copy(const hd_ck_warp *w, const hd_ck_step *step) {
@@ -195,7 +256,10 @@ static row_copy read_row_copy(const hd_ck_warp *w, const hd_ck_step *step) {
                     .rows = hd_op_int(step->op, HD_ATTR_ROWS, 0),
                     .row_bytes = hd_op_int(step->op, HD_ATTR_ROW_BYTES, 0),
                     .offset = hd_op_int(step->op, HD_ATTR_OFFSET, 0),
-                    .vec = hd_op_int(step->op, HD_ATTR_VEC, 0)};
+                    .vec = hd_op_int(step->op, HD_ATTR_VEC, 0),
+                    .base = step->n_args > HD_AT_copy_rows_base
+                                ? w->env[step->args[HD_AT_copy_rows_base]].i
+                                : 0};
 }
 
 static void note_b(hd_ck_machine *m, const hd_op *op, const row_copy *c) {
@@ -255,7 +319,7 @@ static void write_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
   if (buffer->layout == HD_CK_PACKED_A) {
     for (int64_t r = 0; r < c->rows && !m->stop; r++) {
       int64_t lo = c->offset + r * buffer->slab_bytes;
-      int64_t from = (c->first_row + r) * c->pitch + c->first_byte;
+      int64_t from = c->base + (c->first_row + r) * c->pitch + c->first_byte;
       region.range = (hd_ck_range){.lo = lo, .hi = lo + c->row_bytes, .n = 1};
       hd_ck_access_write(m, w, id, region, (uint64_t)(from / HD_CK_CELL));
     }
@@ -270,11 +334,12 @@ static void write_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, 
     hd_ck_access_write(m, w, id, region, tag);
     return;
   }
-  int64_t panel = buffer->panel;
+  int64_t panel = buffer->panel, g = matrix_at(m, w, step, buffer, c->base);
   for (int64_t at = 0; at * panel < c->row_bytes && !m->stop; at++) {
     int64_t lo = c->offset + at * buffer->rows * panel;
     region.range = (hd_ck_range){.lo = lo, .hi = lo + c->rows * panel, .n = 1};
-    hd_ck_access_write(m, w, id, region, b_tag(c->first_byte + at * panel, c->first_row));
+    hd_ck_access_write(m, w, id, region,
+                       b_tag_of(m, step->op, g, b_tag(c->first_byte + at * panel, c->first_row)));
   }
 }
 
@@ -282,11 +347,12 @@ static bool known_layout(const hd_op *arg, const hd_ck_ring *buffer, const row_c
   if (c->offset % HD_CK_CELL)
     return false;
   if (is_scales(arg) || buffer->layout == HD_CK_LINEAR)
-    return is_scales(arg) && buffer->layout == HD_CK_LINEAR && c->rows == 1 && c->offset == 0 &&
+    return is_scales(arg) && c->base == 0 && buffer->layout == HD_CK_LINEAR && c->rows == 1 &&
+           c->offset == 0 &&
            c->row_bytes == buffer->bytes;
   if (buffer->layout == HD_CK_PACKED_A)
     return buffer->slab_bytes == c->row_bytes && !(c->pitch % HD_CK_CELL) &&
-           !(c->first_byte % HD_CK_CELL);
+           !(c->first_byte % HD_CK_CELL) && !(c->base % HD_CK_CELL);
   return buffer->layout == HD_CK_ROWS && !buffer->run && buffer->panel == HD_CK_CELL &&
          !(c->row_bytes % HD_CK_CELL);
 }

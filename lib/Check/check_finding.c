@@ -34,10 +34,10 @@ static bool is_known(const hd_check_report *r, const char *rule, const hd_op *a,
 
 /* The launch that shows it: sizes that the launch decides, and the grid. */
 static void where(char *out, size_t n, const hd_ck_instance *at) {
-  const char *names[] = {"m", "n", "k"};
-  int64_t values[] = {at->m, at->n, at->k};
+  const char *names[] = {"m", "n", "k", "g"};
+  int64_t values[] = {at->m, at->n, at->k, at->g};
   int used = snprintf(out, n, "; in a grid of %d", at->grid);
-  for (int i = 0; i < 3 && used >= 0 && (size_t)used < n; i++)
+  for (int i = 0; i < 4 && used >= 0 && (size_t)used < n; i++)
     if (values[i] >= 0)
       used += snprintf(out + used, n - (size_t)used, ", %s = %lld", names[i],
                        (long long)values[i]);

@@ -157,9 +157,11 @@ int64_t hd_ck_block_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
 }
 
 /* K-block and first column that a tag of B names. What begins inside of a k-block is none: -1. */
-void hd_ck_columns_of(const hd_ck_region *region, uint64_t tag, bool trans, int64_t k_step,
-                      hd_ck_content *content) {
+void hd_ck_columns_of(const hd_ck_machine *m, const hd_ck_region *region, uint64_t tag, bool trans,
+                      int64_t k_step, hd_ck_content *content) {
   const hd_ck_ring *buffer = region->buffer;
+  int64_t g = m->extents->n_matrices ? m->extents->matrix[tag >> HD_CK_MATRIX_BIT] : 0;
+  tag = m->extents->n_matrices ? tag & ((UINT64_C(1) << HD_CK_MATRIX_BIT) - 1) : tag;
   int64_t bits = buffer->elem_bits, byte = (int64_t)(tag >> 32);
   int64_t row = (int64_t)(tag & UINT32_MAX);
   content->step = (int32_t)k_step;
@@ -167,7 +169,7 @@ void hd_ck_columns_of(const hd_ck_region *region, uint64_t tag, bool trans, int6
   int64_t at = trans ? row - k_step * buffer->rows / K_STEPS : byte;
   int64_t k_block = trans ? HD_CK_CELL * 8 / bits : HD_CK_CELL;
   content->k_block = at % k_block ? -1 : at / k_block;
-  content->col = trans ? byte * 8 / bits : row;
+  content->col = (trans ? byte * 8 / bits : row) + (g << HD_CK_MATRIX_COLUMNS);
 }
 
 static hd_ck_frag loaded(const hd_ck_step *step) {
@@ -202,7 +204,7 @@ void hd_ck_load(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   bool trans = hd_op_has(step->op, HD_ATTR_TRANS);
   hd_ck_frag f = loaded(step);
   uint64_t tag = hd_ck_access_read(m, w, enter_read(m, w, step, &region), region);
-  hd_ck_columns_of(&region, tag, trans, hd_op_int(step->op, HD_ATTR_STEP, 0), &f.content);
+  hd_ck_columns_of(m, &region, tag, trans, hd_op_int(step->op, HD_ATTR_STEP, 0), &f.content);
   if (trans)
     f.content.col += w->env[step->args[2]].i % (HD_CK_CELL * 8 / region.buffer->elem_bits);
   hd_ck_frag_define(m, w, step, f);

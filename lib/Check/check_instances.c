@@ -39,7 +39,8 @@ typedef struct shape {
   int64_t lines, line; /* of a box of B's tensor map; 0: there is none */
   int32_t stages;
   int64_t tiles; /* of a persistent CTA, at most: enough for its rings to go round */
-  bool any_m, any_n, any_k; /* left to the launch */
+  bool any_m, any_n, any_k, any_g; /* left to the launch */
+  bool is_batch;
 } shape;
 
 static void note_box(shape *s, const hd_op *map) {
@@ -59,6 +60,9 @@ static heddle_status note_arg(void *user, hd_op *op) {
   s->any_m = s->any_m || hd_op_is(op, HD_ATTR_ARG, "m");
   s->any_n = s->any_n || hd_op_is(op, HD_ATTR_ARG, "n");
   s->any_k = s->any_k || hd_op_is(op, HD_ATTR_ARG, "k");
+  s->any_g = s->any_g || hd_op_is(op, HD_ATTR_ARG, "g");
+  s->is_batch = s->is_batch || s->any_g || hd_op_is(op, HD_ATTR_ARG, "stride_a") ||
+                hd_op_is(op, HD_ATTR_ARG, "stride_b");
   return HEDDLE_OK;
 }
 
@@ -206,7 +210,8 @@ static void check_workspace(hd_ck_kernel *k, const hd_ck_instance *at, const hd_
     const int64_t *tile = hd_op_attr(arg, HD_ATTR_TILE)->ints;
     int64_t n_slots = hd_op_has(arg, HD_ATTR_STREAM_K)
                           ? count_slots(x->units, at->grid / k->program.cluster)
-                          : (x->m + tile[0] - 1) / tile[0] * ((x->n + tile[1] - 1) / tile[1]);
+                          : (x->m + tile[0] - 1) / tile[0] * ((x->n + tile[1] - 1) / tile[1]) *
+                                (x->g > 0 ? x->g : 1);
     bytes = n_slots * hd_op_int(arg, HD_ATTR_BYTES, 0);
   }
   if (x->workspace_end > bytes)
@@ -219,8 +224,12 @@ static void check_coverage(hd_ck_kernel *k, const hd_ck_extents *x) {
     hd_ck_static_find(k, "R7", missing->op, "an arrival of each part",
                       "a counter ends at %lld of %lld arrivals, not at zero",
                       (long long)missing->times, (long long)missing->n);
-  int64_t row, col;
-  if (is_clean(k) && hd_ck_store_missing(x, &row, &col))
+  int64_t g, row, col;
+  if (is_clean(k) && hd_ck_store_missing(x, &g, &row, &col) && x->g > 0)
+    hd_ck_static_find(k, "coverage", x->store_op, "a tile for every strip and column",
+                      "row %lld, column %lld of matrix %lld of D are never written", (long long)row,
+                      (long long)col, (long long)g);
+  else if (is_clean(k) && hd_ck_store_missing(x, &g, &row, &col))
     hd_ck_static_find(k, "coverage", x->store_op, "a tile for every strip and column",
                       "row %lld, column %lld of D are never written", (long long)row,
                       (long long)col);
@@ -298,6 +307,7 @@ static int64_t count_units(hd_ck_kernel *k, const shape *s, hd_ck_instance at, b
   if (units > 0)
     return units;
   int64_t rows = at.m < 0 ? 1 : (at.m + tall - 1) / tall;
+  rows *= at.g > 0 ? at.g : 1;
   return rows * (at.n < 0 ? 1 : (at.n + s->tile_n - 1) / s->tile_n);
 }
 
@@ -359,6 +369,7 @@ static void run_streams(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool
 static hd_ck_instance sizes(const shape *s, int64_t m, int64_t n, int64_t k) {
   n = (n + s->unit_n - 1) / s->unit_n * s->unit_n;
   hd_ck_instance at = {.m = s->any_m ? m : -1, .n = s->any_n ? n : -1, .k = s->any_k ? k : -1};
+  at.g = s->any_g ? 1 : -1;
   at.ld = INT64_C(16) * FAR; /* no shorter than any row that the kernel itself may fix */
   return at;
 }
@@ -447,6 +458,20 @@ static void run_short(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t ta
   (k->program.streams ? run_streams : run_problem)(k, &many, at, true);
 }
 
+/* A batch of a few products, and of more than the largest grid's ends show; then one whose operands
+ * a launch shares. One product is what all other instances have, where the launch says how many. */
+static void run_batch(hd_ck_kernel *k, const shape *s, int64_t tall) {
+  static const int64_t batches[] = {2, 33, 2};
+  for (size_t i = s->any_g ? 0 : 2; s->is_batch && i < HD_COUNT(batches) && is_clean(k); i++) {
+    bool few = batches[i] == 2;
+    hd_ck_instance at = sizes(s, few ? tall + 1 : 1, few ? s->tile_n + 8 : 1,
+                              k->program.splits * s->k_block);
+    at.g = s->any_g ? batches[i] : -1;
+    at.shared = i == 2;
+    (k->program.streams ? run_streams : run_problem)(k, s, at, true);
+  }
+}
+
 void hd_ck_run_instances(hd_ck_kernel *k) {
   shape s = shape_of(&k->program);
   int64_t trips = 2 * s.stages + 2, tall = s.tile_m * k->program.cluster;
@@ -454,6 +479,7 @@ void hd_ck_run_instances(hd_ck_kernel *k) {
   hd_walk(k->program.kernel->regions[0], far_condition, &c);
   (k->program.streams ? run_parts : run_tiles)(k, &s, trips, tall);
   run_short(k, &s, trips, tall);
+  run_batch(k, &s, tall);
   run_boxes(k, &s);
   if (s.any_m && is_clean(k))
     run_far(k, &s, true);

@@ -31,6 +31,9 @@
 
 enum { HD_CK_CELL = 128, HD_CK_NEAR = 12, HD_CK_MAX_DEPTH = 8 };
 enum { HD_CK_PARTS = 64 /* of a tile that are told apart */ };
+/* Of a batch the matrix stands above the number of A's block, and above B's column. */
+enum { HD_CK_MATRIX_BLOCKS = 30, HD_CK_MATRIX_COLUMNS = 40, HD_CK_MATRICES = 256 };
+enum { HD_CK_MATRIX_BIT = 56 /* of a tag of B */ };
 enum { HD_CK_MAX_SLABS = 2 /* of 64 rows: the lanes of tensor memory */, HD_CK_PAIR = 2 };
 
 /* Components of a warp. ORDER CLOCK. */
@@ -54,6 +57,8 @@ enum {
 /* Values of an instance. -1: not decided by the launch. */
 typedef struct hd_ck_instance {
   int64_t m, n, k, ld;
+  int64_t g; /* products of a batch */
+  bool shared; /* strides of a batch are 0, but for D's */
   int32_t grid, block; /* CTAs of the grid; first block of the cluster that runs */
   bool far; /* larger than pitches that the kernel fixes may allow: asked for overflow alone */
   bool late; /* who shares a tile with a CTA counts behind it */
@@ -263,6 +268,11 @@ typedef struct hd_ck_extents {
   int64_t b_rows, b_row_bytes; /* as the row copies of B say */
   int64_t ldb, ldd; /* as the arguments say; 0: there is none */
   const hd_op *a_op, *b_op, *store_op;
+  int64_t g;             /* products of a batch, as tile_coord says; 0: none said */
+  bool apart_a, apart_b; /* the operand's matrices are a stride apart */
+  int64_t stride_b;      /* elements; 0: there is none */
+  int64_t matrix[HD_CK_MATRICES]; /* those that B and D were met of, by the number in their tags */
+  int32_t n_matrices;             /* beside the first, which is 0 */
   hd_ck_scales scales[2]; /* of A, of B */
   hd_arena arena;
   uint64_t **stored; /* of 16 x 8 blocks of D: bit s, written where part s is the last, or one
@@ -413,6 +423,8 @@ void hd_ck_barriers_finish(hd_ck_machine *m);
 /* --- check_copy.c, check_fragment.c, check_wgmma.c, check_store.c --------------------------- */
 void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+/* A small number that stands for a matrix of a batch in tags. */
+uint64_t hd_ck_matrix_tag(hd_ck_machine *m, const hd_op *op, int64_t g);
 void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_copies_finish(hd_ck_machine *m);
 void hd_ck_load(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
@@ -440,8 +452,8 @@ void hd_ck_frag_use(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int
 void hd_ck_frag_define(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_frag frag);
 int64_t hd_ck_block_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                        const hd_ck_region *region, uint64_t tag);
-void hd_ck_columns_of(const hd_ck_region *region, uint64_t tag, bool trans, int64_t k_step,
-                      hd_ck_content *content);
+void hd_ck_columns_of(const hd_ck_machine *m, const hd_ck_region *region, uint64_t tag, bool trans,
+                      int64_t k_step, hd_ck_content *content);
 hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                                const hd_ck_content *acc, const hd_ck_content *a,
                                const hd_ck_content *meta, const hd_ck_content *b);
@@ -475,16 +487,19 @@ bool hd_ck_scale_tiles_extent(const hd_ck_extents *extents, int which, int64_t *
 /* The hash of both k-steps of n k-blocks: first, first + stride, ... */
 uint64_t hd_ck_sum_of(int64_t first, int64_t stride, int64_t n);
 
+/* The matrix of a batch that a store of D or a copy out is for, its operand `at`; 0 without one. */
+int64_t hd_ck_matrix_of(const hd_ck_warp *w, const hd_ck_step *step, int32_t at);
 /* What every store of D must say and hold: the problem's m and n (operands 4, 5); the sums of this
- * strip, from column `col` on (operands 6 on). False after a finding. */
+ * strip, from column `col` on (operands 6 on; of a batch 7 on). False after a finding. */
 bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
 void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t row,
                            int64_t col);
 /* A 16 x 8 block of D is written; twice is a finding. */
-void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int64_t row,
-                      int64_t col);
-/* The whole grid has ended: the first element of D that was not written. False: all were. */
-bool hd_ck_store_missing(const hd_ck_extents *extents, int64_t *row, int64_t *col);
+void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int64_t g,
+                      int64_t row, int64_t col);
+/* The whole grid has ended: the first element of D (of a batch's matrix g) that was not written.
+ * False: all were. */
+bool hd_ck_store_missing(const hd_ck_extents *extents, int64_t *g, int64_t *row, int64_t *col);
 
 /* --- check_out.c ------------------------------------------------------------------------------ */
 void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);

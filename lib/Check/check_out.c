@@ -4,11 +4,16 @@
 
 #include "Check/check_machine.h"
 
-enum { STRIP = 16, BLOCK = 8, CELL_BITS = 8, COLUMN_BITS = 28 };
+enum { STRIP = 16, BLOCK = 8, CELL_BITS = 8, COLUMN_BITS = 28, STRIP_BITS = 20 };
 
-static uint64_t tag_of(int64_t row, int64_t col) {
+/* The matrix of a batch stands above the strip, where there is room. */
+static uint64_t tag_of(hd_ck_machine *m, const hd_ck_step *step, int64_t g, int64_t row,
+                       int64_t col) {
   uint64_t strip = (uint64_t)(row / STRIP), block = (uint64_t)(col / BLOCK);
-  return (strip << COLUMN_BITS | block) << CELL_BITS;
+  uint64_t matrix = hd_ck_matrix_tag(m, step->op, g);
+  if (matrix && strip >> STRIP_BITS)
+    hd_ck_undecided(m, step->op, "D of 2^24 rows and more in a batch");
+  return ((matrix << STRIP_BITS | strip) << COLUMN_BITS | block) << CELL_BITS;
 }
 
 static int64_t columns_of(const hd_ck_region *region) {
@@ -23,7 +28,7 @@ static bool in_grid(hd_ck_machine *m, const hd_ck_step *step, int64_t row, int64
   return false;
 }
 
-/* Operands: buffer, slot, row, column, m, n, fragments. */
+/* Operands: buffer, slot, row, column, m, n, of a batch its matrix, fragments. */
 void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t row = w->env[step->args[2]].i, col = w->env[step->args[3]].i;
   hd_ck_region region;
@@ -33,7 +38,8 @@ void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_store_fragments(m, w, step, row, col - hd_op_int(step->op, HD_ATTR_OFFSET, 0));
   hd_ck_access x = {.op = step->op, .kind = HD_CK_WRITE, .slot = region.slot, .value = w->now};
   x.component = hd_ck_component(m, w->id, HD_CK_LANES);
-  hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), region, tag_of(row, col));
+  hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), region,
+                     tag_of(m, step, hd_ck_matrix_of(w, step, HD_AT_stage_tile_g), row, col));
 }
 
 /* The tensor map's sizes clip what is written: they must be D's own. */
@@ -42,9 +48,15 @@ static bool maps_d(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step
   const hd_attr *dims = hd_op_attr(map, HD_ATTR_DIMS), *strides = hd_op_attr(map, HD_ATTR_STRIDES);
   char pitch[16] = "ldd*";
   pitch[4] = (char)('0' + heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8);
-  bool rows = dims->n == 2 && !strcmp(dims->strings[0], "n") && !strcmp(dims->strings[1], "m");
-  *col_major = dims->n == 2 && !strcmp(dims->strings[0], "m") && !strcmp(dims->strings[1], "n");
-  if ((rows || *col_major) && hd_op_is(map, HD_ATTR_ARG, "d") &&
+  bool is_batch = hd_copy_out_g(step->op) != NULL;
+  char stride[16] = "stride_d*";
+  stride[9] = pitch[4];
+  bool plane = dims->n == 2 + is_batch;
+  bool rows = plane && !strcmp(dims->strings[0], "n") && !strcmp(dims->strings[1], "m");
+  *col_major = plane && !strcmp(dims->strings[0], "m") && !strcmp(dims->strings[1], "n");
+  bool apart = !is_batch || (plane && !strcmp(dims->strings[2], "g") &&
+                             !strcmp(strides->strings[2], stride));
+  if ((rows || *col_major) && apart && hd_op_is(map, HD_ATTR_ARG, "d") &&
       !strcmp(strides->strings[1], pitch))
     return true;
   hd_ck_find(m, "bounds", hd_ck_here(m, w, map, -1), hd_ck_here(m, w, step->op, -1),
@@ -53,7 +65,7 @@ static bool maps_d(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step
   return false;
 }
 
-/* Operands: tensor map, buffer, slot, coordinates. */
+/* Operands: tensor map, buffer, slot, coordinates, of a batch its matrix. */
 void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_region region;
   bool col_major;
@@ -69,13 +81,14 @@ void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   w->out = step->op;
   w->out_open = true;
   uint64_t tag = hd_ck_access_read(m, w, hd_ck_access_add(m, w, x), region);
-  if (!m->stop && tag != tag_of(row, col))
+  int64_t g = hd_ck_matrix_of(w, step, HD_AT_copy_out_g);
+  if (!m->stop && tag != tag_of(m, step, g, row, col))
     hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, region.slot),
                "copy the slot to where its strip and columns belong",
                "row %lld, column %lld of D get what was staged for others", (long long)row,
                (long long)col);
   for (int64_t i = 0; i < columns_of(&region); i += BLOCK)
-    hd_ck_store_mark(m, w, step, row, col + i);
+    hd_ck_store_mark(m, w, step, g, row, col + i);
 }
 
 void hd_ck_out_commit(hd_ck_warp *w) {

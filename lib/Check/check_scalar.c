@@ -2,7 +2,7 @@
 
 #include "Check/check_machine.h"
 
-enum { PITCH_STEP_LOG2 = 20 };
+enum { PITCH_STEP_LOG2 = 20, STRIDE_LOG2 = 38 };
 
 static bool compare(int64_t predicate, int64_t x, int64_t y) {
   switch (predicate) {
@@ -67,8 +67,18 @@ static void tile_coord(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
   if (!hd_op_is(step->op, HD_ATTR_ORDER, "grouped") || group < 1 || rows < 1 || cols < 1 ||
       index < 0)
     return hd_ck_undecided(m, step->op, "a tile order or index that the checker does not know");
+  if (step->n_args > 3) {
+    int64_t matrices = w->env[step->args[3]].i;
+    if (matrices < 1 || step->n_results < 3)
+      return hd_ck_undecided(m, step->op, "tiles of a batch that the checker does not know");
+    m->extents->g = matrices;
+    w->env[step->results[2]].i = index / (rows * cols);
+    if (index / (rows * cols) >= matrices)
+      return hd_ck_undecided(m, step->op, "a tile index past the last matrix");
+    index %= rows * cols;
+  }
   if (m->program->streams)
-    hd_ck_note_units(m, rows * cols);
+    hd_ck_note_units(m, rows * cols * (m->extents->g > 0 ? m->extents->g : 1));
   int64_t band = index / (group * cols), in_band = index % (group * cols);
   int64_t height = rows - band * group < group ? rows - band * group : group;
   if (height < 1)
@@ -93,7 +103,28 @@ static int64_t pitch(const hd_ck_machine *m, const char *arg) {
   return ld;
 }
 
-static int64_t argument(const hd_ck_machine *m, const hd_op *op) {
+/* Of a batch, from one matrix to the next. A's tells blocks of one from those of another; the
+ * others differ, so that one is not taken for another. */
+static int64_t stride(hd_ck_machine *m, const char *arg) {
+  static const char *const names[] = {"stride_a",    "stride_b",       "stride_c",      "stride_d",
+                                      "stride_bias", "stride_scale_a", "stride_scale_b"};
+  int64_t blocks = 1, i = 0;
+  while (i < (int64_t)HD_COUNT(names) - 1 && strcmp(arg, names[i]))
+    i++;
+  for (int32_t b = 0; b < m->program->n_buffers; b++)
+    if (m->program->buffers[b].slab_bytes > 0)
+      blocks = m->program->buffers[b].slab_bytes;
+  m->extents->apart_a |= i == 0;
+  m->extents->apart_b |= i == 1;
+  m->extents->stride_b = i == 1 ? (INT64_C(1) << STRIDE_LOG2) + (i << PITCH_STEP_LOG2)
+                                : m->extents->stride_b;
+  if (m->at.shared && strcmp(arg, "stride_d"))
+    return 0;
+  return i == 0 ? blocks << HD_CK_MATRIX_BLOCKS
+                : (INT64_C(1) << STRIDE_LOG2) + (i << PITCH_STEP_LOG2);
+}
+
+static int64_t argument(hd_ck_machine *m, const hd_op *op) {
   const char *arg = hd_op_str(op, HD_ATTR_ARG);
   const hd_ck_instance *at = &m->at;
   if (!strcmp(arg, "m"))
@@ -102,6 +133,10 @@ static int64_t argument(const hd_ck_machine *m, const hd_op *op) {
     return at->n;
   if (!strcmp(arg, "k"))
     return at->k;
+  if (!strcmp(arg, "g"))
+    return at->g;
+  if (!strncmp(arg, "stride_", 7))
+    return stride(m, arg);
   return !strncmp(arg, "ld", 2) ? pitch(m, arg) : 0;
 }
 

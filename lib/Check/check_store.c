@@ -14,7 +14,7 @@ static void wrong_data(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
 /* The sum over all k-blocks of a slab row: A's blocks lie row by row, so that block minus k-block
  * is the slab times their number. */
 static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
-                      const hd_ck_content *c, int64_t row) {
+                      const hd_ck_content *c, int64_t g, int64_t row) {
   hd_ck_extents *x = m->extents;
   int64_t n_k_blocks = c->n_steps / K_STEPS;
   if (x->n_k_blocks < 0)
@@ -24,8 +24,12 @@ static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
   if (c->sum != hd_ck_sum_of(0, 1, n_k_blocks))
     return wrong_data(m, w, step, "a k-block is missing or comes twice; k-blocks", n_k_blocks,
                       n_k_blocks);
-  if (c->block != row / SLAB * n_k_blocks)
-    wrong_data(m, w, step, "first block of the slab", c->block, row / SLAB * n_k_blocks);
+  int64_t matrix = c->block >> HD_CK_MATRIX_BLOCKS, of_a = x->apart_a && !m->at.shared ? g : 0;
+  int64_t block = c->block - (matrix << HD_CK_MATRIX_BLOCKS);
+  if (block != row / SLAB * n_k_blocks)
+    wrong_data(m, w, step, "first block of the slab", block, row / SLAB * n_k_blocks);
+  else if (matrix != of_a)
+    wrong_data(m, w, step, "matrix of A", matrix, of_a);
   if (c->strip != row % SLAB / STRIP)
     wrong_data(m, w, step, "strip of the slab", c->strip, row % SLAB / STRIP);
   if (c->scaled && c->scaled != row + 1)
@@ -34,11 +38,12 @@ static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
 }
 
 static void allocate_blocks(hd_ck_extents *x) {
+  int64_t matrices = x->g > 0 ? x->g : 1;
   x->stored_rows = (x->m + STRIP - 1) / STRIP;
   x->stored_cols = (x->n + BLOCK - 1) / BLOCK;
-  if (x->stored_rows * x->stored_cols > (int64_t)1 << 24)
+  if (x->stored_rows * x->stored_cols > ((int64_t)1 << 24) / matrices)
     return; /* too large to remember: its pattern is seen on smaller ones */
-  x->stored = HD_NEW_ARRAY(&x->arena, uint64_t *, x->stored_rows);
+  x->stored = HD_NEW_ARRAY(&x->arena, uint64_t *, matrices * x->stored_rows);
 }
 
 bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
@@ -58,12 +63,25 @@ bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   return false;
 }
 
-void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int64_t row,
-                      int64_t col) {
+int64_t hd_ck_matrix_of(const hd_ck_warp *w, const hd_ck_step *step, int32_t at) {
+  return hd_op_batch(step->op, at) ? w->env[step->args[at]].i : 0;
+}
+
+void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int64_t g,
+                      int64_t row, int64_t col) {
   hd_ck_extents *x = m->extents;
+  int64_t matrices = x->g > 0 ? x->g : 1;
+  if (g < 0 || g >= matrices)
+    return hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+                      "a matrix of the batch", "matrix %lld of a D of %lld", (long long)g,
+                      (long long)matrices);
+  if (m->at.g >= 0 && x->g > 0 && x->g != m->at.g)
+    return hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+                      "the problem's own g", "tiles of %lld matrices in a batch of %lld",
+                      (long long)x->g, (long long)m->at.g);
   if (!x->stored || row >= x->m || col >= x->n)
     return;
-  uint64_t **blocks = &x->stored[row / STRIP];
+  uint64_t **blocks = &x->stored[g * x->stored_rows + row / STRIP];
   if (!*blocks)
     *blocks = HD_NEW_ARRAY(&x->arena, uint64_t, x->stored_cols);
   uint64_t *by = &(*blocks)[col / BLOCK];
@@ -77,11 +95,13 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
                (long long)row, (long long)col);
 }
 
-bool hd_ck_store_missing(const hd_ck_extents *x, int64_t *row, int64_t *col) {
-  for (int64_t i = 0; x->stored && i < x->stored_rows; i++)
+bool hd_ck_store_missing(const hd_ck_extents *x, int64_t *g, int64_t *row, int64_t *col) {
+  int64_t rows = x->stored_rows * (x->g > 0 ? x->g : 1);
+  for (int64_t i = 0; x->stored && i < rows; i++)
     for (int64_t j = 0; j < x->stored_cols; j++)
       if (!x->stored[i] || x->stored[i][j] != UINT64_MAX) {
-        *row = i * STRIP;
+        *g = i / x->stored_rows;
+        *row = i % x->stored_rows * STRIP;
         *col = j * BLOCK;
         return true;
       }
@@ -114,19 +134,26 @@ void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
                            int64_t col) {
   int32_t run = run_of(step->op);
   int64_t whole = whole_of(run), n = m->extents->n;
-  for (int32_t i = 6; i < step->n_args && !m->stop; i++) {
+  int64_t g = hd_ck_matrix_of(w, step, HD_AT_store_tile_g);
+  int64_t of_b = m->extents->apart_b && !m->at.shared && !m->at.far ? g : 0;
+  for (int32_t i = hd_first_acc(step->op); i < step->n_args && !m->stop; i++) {
     const hd_ck_frag *f = &w->env[step->args[i]].frag;
     int64_t columns = step->op->operands[i]->type.n / 4 * BLOCK;
     hd_ck_frag_use(m, w, step, i);
     if (columns % whole)
       return hd_ck_undecided(m, step->op, "a permuted fragment of a part of a run's four lanes");
     if (row < m->extents->m && col < n) {
-      check_sum(m, w, step, &f->content, row);
-      if (f->content.col != col)
-        wrong_data(m, w, step, "first column", f->content.col, col);
+      int64_t matrix = f->content.col >> HD_CK_MATRIX_COLUMNS;
+      int64_t before = matrix << HD_CK_MATRIX_COLUMNS;
+      check_sum(m, w, step, &f->content, g, row);
+      if (f->content.col - before != col)
+        wrong_data(m, w, step, "first column", f->content.col - before, col);
+      else if (matrix != of_b)
+        wrong_data(m, w, step, "matrix of B", matrix, of_b);
       int64_t end = col + columns < n ? col + columns : n;
-      if (f->content.end < end)
-        wrong_data(m, w, step, "end of the columns that B has brought", f->content.end, end);
+      if (f->content.end - before < end)
+        wrong_data(m, w, step, "end of the columns that B has brought", f->content.end - before,
+                   end);
       if (f->content.run != run)
         wrong_data(m, w, step, "consecutive columns of a lane", f->content.run, run);
       else if (run > 2 && n % whole)
@@ -136,7 +163,8 @@ void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
   }
 }
 
-/* Operands: D, ldd, row, column, m, n, fragments of consecutive 8-column blocks. */
+/* Operands: D, ldd, row, column, m, n, of a batch its matrix, fragments of consecutive 8-column
+ * blocks. */
 void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t row = w->env[step->args[2]].i, col = w->env[step->args[3]].i;
   if (!hd_ck_store_mask(m, w, step))
@@ -147,7 +175,8 @@ void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     return hd_ck_undecided(m, step->op, "permuted columns that begin inside of a run's four lanes");
   check_pitch(m, w, step);
   hd_ck_store_fragments(m, w, step, row, col);
-  for (int32_t i = 6; i < step->n_args && !m->stop; i++)
+  int64_t g = hd_ck_matrix_of(w, step, HD_AT_store_tile_g);
+  for (int32_t i = hd_first_acc(step->op); i < step->n_args && !m->stop; i++)
     for (int32_t b = 0; b < step->op->operands[i]->type.n / 4; b++, col += BLOCK)
-      hd_ck_store_mark(m, w, step, row, col);
+      hd_ck_store_mark(m, w, step, g, row, col);
 }

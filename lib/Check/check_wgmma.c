@@ -141,7 +141,7 @@ bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck
   }
   int64_t other;
   uint64_t tag = hd_ck_read_matrix(m, w, step, &region, &other);
-  hd_ck_columns_of(&region, tag, trans, k, b);
+  hd_ck_columns_of(m, &region, tag, trans, k, b);
   b->end = first_other(region.buffer, trans, b->col, other);
   return true;
 }

@@ -1,5 +1,7 @@
 #include "Compile/manifest_make.h"
+#include "Support/batch.h"
 
+enum { PACKED_ALIGN = 128 };
 enum { WORKSPACE_ALIGN = 16 }; /* partials move 16 bytes a lane */
 
 static hd_arg *add_arg(hd_manifest *m, hd_arg_kind kind) {
@@ -49,8 +51,37 @@ static void add_scale_pitch(hd_manifest *m, hd_arg_kind kind, const hd_problem *
   arg->at_least = (hd_expr){.arg = rows, .mul = hd_scales_a_row(p), .div = 1};
 }
 
+/* Of a batch: 0 where a launch shares the operand. */
+static void add_stride(hd_manifest *m, hd_arg_kind kind, const hd_problem *p, const hd_dense *x) {
+  if (!hd_has_stride(p, x))
+    return;
+  hd_arg *arg = add_arg(m, kind);
+  arg->fixed = x->g_stride;
+  arg->divisible_by = x->g_stride ? 1 : hd_elems_per_byte(x->elem);
+  arg->at_least = (hd_expr){.div = 1};
+}
+
+/* D's matrices are no nearer than a row. */
+static void add_strides(hd_manifest *m, const hd_problem *p) {
+  if (!hd_is_batch(p))
+    return;
+  if (!p->a_shared) {
+    hd_arg *a = add_arg(m, HD_ARG_STRIDE_A);
+    a->divisible_by = PACKED_ALIGN;
+    a->at_least = (hd_expr){.div = 1};
+  }
+  add_stride(m, HD_ARG_STRIDE_B, p, &p->b);
+  add_stride(m, HD_ARG_STRIDE_C, p, &p->c);
+  add_stride(m, HD_ARG_STRIDE_D, p, &p->d);
+  m->arg[m->n_args - 1].at_least =
+      (hd_expr){.arg = p->d.transposed ? HD_ARG_M : HD_ARG_N, .mul = 1, .div = 1};
+  add_stride(m, HD_ARG_STRIDE_BIAS, p, &p->bias);
+  add_stride(m, HD_ARG_STRIDE_SCALE_A, p, &p->scale_a);
+  add_stride(m, HD_ARG_STRIDE_SCALE_B, p, &p->scale_b);
+}
+
 void hd_manifest_args(const hd_problem *p, bool workspace, hd_manifest *m) {
-  add_pointer(m, HD_ARG_A, p->a_elem, 128);
+  add_pointer(m, HD_ARG_A, p->a_elem, PACKED_ALIGN);
   add_pointer(m, HD_ARG_B, p->b.elem, 0);
   if (p->c.op)
     add_pointer(m, HD_ARG_C, p->c.elem, 0);
@@ -70,6 +101,10 @@ void hd_manifest_args(const hd_problem *p, bool workspace, hd_manifest *m) {
   add_size(m, HD_ARG_M, &p->m, 1);
   add_size(m, HD_ARG_N, &p->n, 1);
   add_size(m, HD_ARG_K, &p->k, heddle_elem_get(p->a_elem)->group);
+  if (hd_is_batch(p))
+    add_size(m, HD_ARG_G, &(hd_size){p->g.op, p->g.value, p->g.max ? p->g.max : HD_BATCH_MOST,
+                                     p->g.divisible_by},
+             1);
   add_pitch(m, HD_ARG_LDB, &p->b, p->b.transposed ? HD_ARG_N : HD_ARG_K);
   if (p->c.op)
     add_pitch(m, HD_ARG_LDC, &p->c, p->c.transposed ? HD_ARG_M : HD_ARG_N);
@@ -78,6 +113,7 @@ void hd_manifest_args(const hd_problem *p, bool workspace, hd_manifest *m) {
     add_scale_pitch(m, HD_ARG_LDSA, p, &p->block_a, HD_ARG_M);
     add_scale_pitch(m, HD_ARG_LDSB, p, &p->block_b, HD_ARG_N);
   }
+  add_strides(m, p);
   if (p->alpha)
     add_arg(m, HD_ARG_ALPHA);
   if (p->beta)

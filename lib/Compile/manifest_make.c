@@ -88,35 +88,44 @@ static heddle_status require_bucket(const hd_op *kernel, hd_variant *variant) {
   return hd_arg_parse(hd_op_str(kernel, HD_ATTR_BUCKET), &r->value.arg);
 }
 
-/* Base and pitch of a matrix are multiples of `align` bytes; of a vector (pitch NONE) its base. */
-static void require_aligned(hd_arg_kind base, hd_arg_kind pitch, heddle_elem elem, int32_t align,
-                            hd_variant *variant) {
+/* Base and pitch of a matrix are multiples of `align` bytes, and its stride in a batch; of a vector
+ * (pitch NONE) its base. */
+static void require_aligned(hd_arg_kind base, hd_arg_kind pitch, hd_arg_kind stride,
+                            heddle_elem elem, int32_t align, hd_variant *variant) {
   int32_t bytes = heddle_elem_get(elem)->container_bits / 8;
   if (align <= (bytes ? bytes : 1))
     return;
   require(base, 1, 1, align, variant);
   if (pitch != HD_ARG_NONE)
     require(pitch, bytes ? bytes : 1, hd_elems_per_byte(elem), align, variant);
+  if (stride != HD_ARG_NONE)
+    require(stride, bytes ? bytes : 1, hd_elems_per_byte(elem), align, variant);
 }
 
-/* N in whole runs, and what the epilogue reads by runs. */
+/* N in whole runs, and what the epilogue reads by runs: of no batch. */
 static void require_runs(const hd_problem *p, hd_variant *variant) {
   require(HD_ARG_N, 1, 1, 4 * hd_d_run(p), variant);
   if (hd_reads_c_rows(p))
-    require_aligned(HD_ARG_C, HD_ARG_LDC, p->c.elem, hd_run_align(p, p->c.elem), variant);
+    require_aligned(HD_ARG_C, HD_ARG_LDC, HD_ARG_NONE, p->c.elem,
+                    hd_run_align(p, p->c.elem), variant);
   if (hd_reads_bias_n(p))
-    require_aligned(HD_ARG_BIAS, HD_ARG_NONE, p->bias.elem, hd_run_align(p, p->bias.elem), variant);
+    require_aligned(HD_ARG_BIAS, HD_ARG_NONE, HD_ARG_NONE, p->bias.elem,
+                    hd_run_align(p, p->bias.elem), variant);
   if (hd_reads_scale_n(p))
-    require_aligned(HD_ARG_SCALE_B, HD_ARG_NONE, HEDDLE_F32, hd_run_align(p, HEDDLE_F32), variant);
+    require_aligned(HD_ARG_SCALE_B, HD_ARG_NONE, HD_ARG_NONE, HEDDLE_F32,
+                    hd_run_align(p, HEDDLE_F32), variant);
 }
 
 /* Whole units of what the variant copies at once. */
 static void make_requirements(const hd_problem *p, const hd_b_variant *b, hd_variant *variant) {
   if (b->permutes)
     require_runs(p, variant);
-  require_aligned(HD_ARG_B, HD_ARG_LDB, p->b.elem, hd_b_variant_align(b, p->b.elem), variant);
+  require_aligned(HD_ARG_B, HD_ARG_LDB,
+                  hd_has_stride(p, &p->b) ? HD_ARG_STRIDE_B : HD_ARG_NONE, p->b.elem,
+                  hd_b_variant_align(b, p->b.elem), variant);
   if (b->staged)
-    require_aligned(HD_ARG_D, HD_ARG_LDD, p->d.elem, HD_STAGED_ALIGN, variant);
+    require_aligned(HD_ARG_D, HD_ARG_LDD, hd_is_batch(p) ? HD_ARG_STRIDE_D : HD_ARG_NONE, p->d.elem,
+                    HD_STAGED_ALIGN, variant);
 }
 
 /* The kernel's bytes for a tile of D (in clusters), as bytes for each split or part of each

@@ -47,20 +47,24 @@ heddle_status hd_emit_op_copy_bulk(hd_emitter *e, const hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* Operands: tensor map, buffer, cursor, coordinate of dimension 0, of the last one, barrier. */
+/* Operands: tensor map, buffer, cursor, coordinate of dimension 0, of the last one, of a batch its
+ * matrix (then the last one is that), barrier. */
 heddle_status hd_emit_op_copy_tma(hd_emitter *e, const hd_op *op) {
   int64_t mask = hd_op_int(op, HD_ATTR_MULTICAST, 0);
   int32_t rank = hd_op_attr(hd_emit_def(hd_copy_tma_map(op)), HD_ATTR_BOX)->n;
+  const hd_value *g = hd_op_batch(op, HD_AT_copy_tma_g);
   LLVMValueRef barrier = NULL;
-  HD_TRY(barrier_slot(e, op, HD_AT_copy_tma_barrier, hd_copy_tma_cursor(op), &barrier));
+  HD_TRY(barrier_slot(e, op, hd_copy_tma_barrier_at(op), hd_copy_tma_cursor(op), &barrier));
   LLVMValueRef args[3 + MOST_RANK + 5] = {
       destination(e, op, hd_copy_tma_buffer(op), hd_copy_tma_cursor(op)), barrier,
       hd_emit_get1(e, hd_copy_tma_map(op))};
   LLVMValueRef *at = args + 3;
+  int32_t last = g ? rank - 2 : rank - 1;
   for (int32_t i = 0; i < rank; i++)
-    *at++ = i == 0          ? hd_emit_get1(e, hd_copy_tma_first(op))
-            : i == rank - 1 ? hd_emit_get1(e, hd_copy_tma_last(op))
-                            : hd_emit_i32(e, 0);
+    *at++ = i == 0      ? hd_emit_get1(e, hd_copy_tma_first(op))
+            : i == last ? hd_emit_get1(e, hd_copy_tma_last(op))
+            : i > last  ? hd_emit_get1(e, g)
+                        : hd_emit_i32(e, 0);
   *at++ = LLVMConstInt(LLVMInt16TypeInContext(e->llvm), (uint64_t)mask, false);
   *at++ = hd_emit_i64(e, 0);
   *at++ = i1_const(e, mask != 0);

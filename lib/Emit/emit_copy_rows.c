@@ -154,6 +154,8 @@ static LLVMValueRef source_of(hd_emitter *e, const hd_rows_copy *c, LLVMValueRef
   LLVMValueRef at = hd_emit_mul(e, hd_emit_widen(e, first), pitch);
   at = hd_emit_add(e, at, hd_emit_get1(e, hd_copy_rows_byte(c->op)));
   at = hd_emit_add(e, at, hd_emit_widen(e, col));
+  if (hd_copy_rows_base(c->op))
+    at = hd_emit_add(e, at, hd_emit_get1(e, hd_copy_rows_base(c->op)));
   return hd_emit_global_at(e, hd_emit_get1(e, hd_copy_rows_source(c->op)), at);
 }
 

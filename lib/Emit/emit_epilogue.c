@@ -260,7 +260,7 @@ static heddle_status open_c(hd_emitter *e, hd_strip *s) {
   if (!hd_emit_can_load(elem))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, s->op->loc, "emit.c",
                     "C cannot be read as this type; legal: f16, bf16, f32, s32, s8 or u8");
-  HD_TRY(hd_emit_arg(e, s->op, "c", &c));
+  HD_TRY(hd_emit_matrix(e, s->op, "c", elem, &c));
   HD_TRY(hd_emit_arg(e, s->op, "ldc", &ldc));
   s->c = make_view(e, s, c, ldc, elem, hd_op_is(s->op, HD_ATTR_C_ORDER, "col_major"));
   return HEDDLE_OK;
@@ -272,7 +272,7 @@ static heddle_status open_bias(hd_emitter *e, hd_strip *s) {
   if (!hd_emit_can_load(elem))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, s->op->loc, "emit.bias",
                     "bias cannot be read as this type; legal: f16, bf16, f32, s32, s8 or u8");
-  HD_TRY(hd_emit_arg(e, s->op, "bias", &bias));
+  HD_TRY(hd_emit_matrix(e, s->op, "bias", elem, &bias));
   if (s->has_bias_n)
     s->bias_n = open_along(e, s, bias, elem);
   else
@@ -287,9 +287,9 @@ static LLVMValueRef load_one(hd_emitter *e, LLVMValueRef at) {
 static heddle_status open_scales(hd_emitter *e, hd_strip *s) {
   LLVMValueRef a, b;
   if (s->has_scale_a)
-    HD_TRY(hd_emit_arg(e, s->op, "scale_a", &a));
+    HD_TRY(hd_emit_matrix(e, s->op, "scale_a", HEDDLE_F32, &a));
   if (s->has_scale_b)
-    HD_TRY(hd_emit_arg(e, s->op, "scale_b", &b));
+    HD_TRY(hd_emit_matrix(e, s->op, "scale_b", HEDDLE_F32, &b));
   if (s->has_scale_a && hd_op_has(s->op, HD_ATTR_SCALE_A_ONE))
     s->scale_a[0] = s->scale_a[1] = load_one(e, a);
   else if (s->has_scale_a)
@@ -356,10 +356,12 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
   if (!user && !hd_emit_is_activation(s->act))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.act",
                     "no activation %s; legal: %s", s->act ? s->act : "", hd_act_list);
-  if (op->kind == HD_OP_STORE_TILE)
-    s->d = make_view(e, s, hd_emit_get1(e, hd_store_tile_d(op)),
-                     hd_emit_get1(e, hd_store_tile_ldd(op)), elem,
+  if (op->kind == HD_OP_STORE_TILE) {
+    LLVMValueRef d;
+    HD_TRY(hd_emit_matrix(e, op, "d", elem, &d));
+    s->d = make_view(e, s, d, hd_emit_get1(e, hd_store_tile_ldd(op)), elem,
                      hd_op_is(op, HD_ATTR_ORDER, "col_major"));
+  }
   s->d.elem = elem;
   s->d.bytes = heddle_elem_get(elem)->container_bits / 8;
   s->integer = stays_integer(s);

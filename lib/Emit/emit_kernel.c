@@ -48,6 +48,20 @@ heddle_status hd_emit_arg(hd_emitter *e, const hd_op *user, const char *name, LL
                   hd_op_get_info(user->kind)->text, name);
 }
 
+heddle_status hd_emit_matrix(hd_emitter *e, const hd_op *user, const char *name, heddle_elem elem,
+                             LLVMValueRef *v) {
+  const hd_value *g = hd_op_batch(user, HD_AT_store_tile_g);
+  const char *stride = hd_arena_printf(&e->arena, "stride_%s", name);
+  HD_TRY(hd_emit_arg(e, user, name, v));
+  HD_FOR_OPS(op, e->kernel->regions[0])
+    if (g && op->kind == HD_OP_ARG && hd_op_is(op, HD_ATTR_ARG, stride)) {
+      int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
+      LLVMValueRef apart = hd_emit_muli(e, hd_emit_get1(e, op->results[0]), bytes);
+      *v = hd_emit_global_at(e, *v, hd_emit_mul(e, hd_emit_widen(e, hd_emit_get1(e, g)), apart));
+    }
+  return HEDDLE_OK;
+}
+
 /* A tensor map is passed by value and must stay in the parameter space: without grid_constant LLVM
  * copies it to local memory, where TMA cannot read it. */
 static void mark_tensor_map(hd_emitter *e, unsigned index) {

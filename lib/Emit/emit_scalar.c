@@ -93,6 +93,12 @@ heddle_status hd_emit_op_tile_coord(hd_emitter *e, const hd_op *op) {
   LLVMValueRef tiles_m = hd_emit_get1(e, hd_tile_coord_tiles_m(op));
   LLVMValueRef tiles_n = hd_emit_get1(e, hd_tile_coord_tiles_n(op));
   int64_t group = hd_op_int(op, HD_ATTR_GROUP, 1);
+  if (hd_tile_coord_matrices(op)) {
+    LLVMValueRef tiles = hd_emit_mul(e, tiles_m, tiles_n);
+    LLVMValueRef g = LLVMBuildUDiv(e->b, index, tiles, "");
+    index = hd_emit_sub(e, index, hd_emit_mul(e, g, tiles));
+    hd_emit_set1(e, op->results[2], g);
+  }
   LLVMValueRef band_tiles = hd_emit_muli(e, tiles_n, group);
   LLVMValueRef band = LLVMBuildUDiv(e->b, index, band_tiles, "");
   LLVMValueRef first = hd_emit_muli(e, band, group);

@@ -311,9 +311,10 @@ static void end_edge(hd_emitter *e, const fork *f) { go_on_at(e, f, f->join); }
 static heddle_status read_operands(hd_emitter *e, hd_strip *s) {
   const hd_op *op = s->op;
   int32_t n = 0;
-  for (int32_t i = 6; i < op->n_operands; i++)
+  int32_t first = hd_first_acc(op);
+  for (int32_t i = first; i < op->n_operands; i++)
     n += op->operands[i]->type.n;
-  s->acc_elem = op->n_operands > 6 ? hd_store_tile_acc(op)[0]->type.elem : HEDDLE_N_ELEMS;
+  s->acc_elem = op->n_operands > first ? op->operands[first]->type.elem : HEDDLE_N_ELEMS;
   bool known = s->acc_elem == HEDDLE_F32 || s->acc_elem == HEDDLE_F16 || s->acc_elem == HEDDLE_S32;
   if (!known || n % 4)
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.store",
@@ -321,7 +322,7 @@ static heddle_status read_operands(hd_emitter *e, hd_strip *s) {
   s->n_blocks = n / 4;
   s->acc = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n + 1);
   int32_t at = 0;
-  for (int32_t i = 6; i < op->n_operands; i++) {
+  for (int32_t i = first; i < op->n_operands; i++) {
     int32_t regs;
     LLVMValueRef *v = hd_emit_get(e, op->operands[i], &regs);
     hd_emit_accumulators(e, s->acc_elem, v, regs, s->acc + at);

@@ -187,6 +187,26 @@ struct hd_op {
 #undef HD_IN_OPTIONAL
 #undef HD_IN_LIST
 
+/* ORDER BATCH: store.tile and stage.tile have g, and fragments, at the same places. */
+_Static_assert((int)HD_AT_store_tile_g == (int)HD_AT_stage_tile_g, "ORDER BATCH");
+
+/* The index of a batch's matrix, the operand `at` of an op that may have one there; NULL: it has
+ * none. What stands behind it, fragments or a barrier, is of another type. */
+static inline hd_value *hd_op_batch(const hd_op *op, int32_t at) {
+  bool has = at < op->n_operands && op->operands[at]->type.kind == HD_TYPE_I32;
+  return has ? op->operands[at] : NULL;
+}
+/* Of store.tile and stage.tile the first fragment; of copy.tma the barrier. */
+static inline int32_t hd_op_behind_batch(const hd_op *op, int32_t at) {
+  return at + (hd_op_batch(op, at) != NULL);
+}
+static inline int32_t hd_first_acc(const hd_op *op) {
+  return hd_op_behind_batch(op, HD_AT_store_tile_g);
+}
+static inline int32_t hd_copy_tma_barrier_at(const hd_op *op) {
+  return hd_op_behind_batch(op, HD_AT_copy_tma_g);
+}
+
 /* A module owns everything in it (one arena). */
 struct hd_module {
   hd_arena arena;

@@ -207,7 +207,17 @@ static void count_error(hd_verifier *v, const hd_op *op, const char *what, int32
   hd_strbuf_free(&text);
 }
 
-/* Values against the letters of ops.def. Optional letters are only dropped from the end. */
+/* Fewer values than letters, or a list, which has any number: an optional one may be missing. */
+static bool lacks_some(const char *letters, int32_t n) {
+  hd_slot slot = {0};
+  for (const char *cursor = letters; hd_slot_next(&cursor, &slot); n--)
+    if (slot.repeated)
+      return true;
+  return n < 0;
+}
+
+/* Values against the letters of ops.def. An optional value may be missing at the end, or where
+ * the next one is of another type. */
 static void check_types(hd_verifier *v, const hd_op *op, hd_value *const *values, int32_t n,
                         const char *letters, const char *what) {
   const char *cursor = letters;
@@ -222,6 +232,8 @@ static void check_types(hd_verifier *v, const hd_op *op, hd_value *const *values
           return;
         break;
       }
+      if (slot.optional && lacks_some(letters, n) && !hd_slot_takes(slot.letter, values[i]->type))
+        break;
       if (!hd_slot_takes(slot.letter, values[i]->type))
         type_error(v, op, what, i, values[i]->type, slot.letter);
       i++;

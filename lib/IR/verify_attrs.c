@@ -12,7 +12,7 @@ static const struct word_rule {
   hd_op_kind op;
   const char *words;
 } word_rules[] = {
-    {HD_ATTR_DIM, HD_N_OPS, "m n k"},
+    {HD_ATTR_DIM, HD_N_OPS, "m n k g"},
     {HD_ATTR_BUCKET, HD_N_OPS, "m n k"},
     {HD_ATTR_OPERAND, HD_OP_DENSE, "b c"},
     {HD_ATTR_OPERAND, HD_OP_VECTOR, "bias scale_a scale_b"},
@@ -52,6 +52,7 @@ static const struct range_rule {
     {HD_ATTR_AT_MOST, 1, HD_SIZE_MOST, 1},
     {HD_ATTR_DIVISIBLE_BY, 1, INT32_MAX, 1},
     {HD_ATTR_LD, 1, INT64_C(1) << 40, 1},
+    {HD_ATTR_G_STRIDE, 0, INT64_C(1) << 40, 1},
     {HD_ATTR_STAGES, 1, 64, 1},
     {HD_ATTR_GROUP, 1, INT32_MAX, 1},
     {HD_ATTR_SPLIT_K, 1, 1024, 1},

@@ -196,11 +196,12 @@ static void check_store_tile(hd_verifier *v, const hd_op *op) {
   check_user(v, op);
   if (hd_op_is(op, HD_ATTR_PATH, "permuted") && hd_op_is(op, HD_ATTR_ORDER, "col_major"))
     hd_verify_fail(v, op, "ir.run", "path = permuted stores along rows; legal: order = row_major");
-  if (op->n_operands < 7)
+  int32_t first = hd_first_acc(op);
+  if (op->n_operands <= first)
     hd_verify_fail(v, op, "ir.count", "no fragment; legal: 1 or more");
-  for (int32_t i = 6; i < op->n_operands; i++) {
+  for (int32_t i = first; i < op->n_operands; i++) {
     hd_type type = op->operands[i]->type;
-    if (type.elem != hd_store_tile_acc(op)[0]->type.elem || type.n % 4)
+    if (type.elem != op->operands[first]->type.elem || type.n % 4)
       hd_verify_fail(v, op, "ir.type",
                      "operand %d is another fragment; legal: one type, 4 elements an 8-column "
                      "block",
@@ -310,7 +311,8 @@ static void check_arg(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(
         v, op, "ir.arg",
         "arg = %.60s; legal: a b c d bias scale_a scale_b block_scale_a block_scale_b user "
-        "workspace m n k ldb ldc ldd ldsa ldsb alpha beta",
+        "workspace m n k g ldb ldc ldd ldsa ldsb stride_a stride_b stride_c stride_d stride_bias "
+        "stride_scale_a stride_scale_b alpha beta",
         name);
   else if (rule->kind != type.kind)
     hd_verify_fail(v, op, "ir.arg", "argument %s of another type; legal: %s", name,

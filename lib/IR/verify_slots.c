@@ -244,7 +244,8 @@ static void check_copy_tma(hd_verifier *v, const hd_op *op) {
   int64_t offset = hd_op_int(op, HD_ATTR_OFFSET, 0), bytes = hd_op_int(op, HD_ATTR_BYTES, 0);
   int64_t bits = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits;
   int64_t box_bytes = bits / 8;
-  int rank = hd_op_has(buffer, HD_ATTR_RUN) ? RUN_RANK : 2;
+  int rank = (hd_op_has(buffer, HD_ATTR_RUN) ? RUN_RANK : 2) +
+             (hd_op_batch(op, HD_AT_copy_tma_g) != NULL);
   for (int32_t i = 0; i < box->n; i++)
     box_bytes *= box->ints[i];
   if (box->n != rank)
@@ -263,7 +264,7 @@ static void check_copy_tma(hd_verifier *v, const hd_op *op) {
                    hd_op_str(buffer, HD_ATTR_NAME));
   check_extent(v, op, buffer, offset, offset + bytes);
   check_mask(v, op, HD_ATTR_MULTICAST);
-  check_barrier_operand(v, op, HD_AT_copy_tma_barrier);
+  check_barrier_operand(v, op, hd_copy_tma_barrier_at(op));
 }
 
 /* A slot of D: strips of 16 rows, by row or by column. */
@@ -279,7 +280,7 @@ static void check_stage_tile(hd_verifier *v, const hd_op *op) {
   int64_t cols = hd_op_int(slot, HD_ATTR_BYTES, 0) / (STRIP_ROWS * elem);
   int64_t offset = hd_op_int(op, HD_ATTR_OFFSET, 0);
   int64_t line = (hd_op_is(op, HD_ATTR_ORDER, "col_major") ? STRIP_ROWS : cols) * elem;
-  for (int32_t i = 6; i < op->n_operands; i++)
+  for (int32_t i = hd_first_acc(op); i < op->n_operands; i++)
     columns += op->operands[i]->type.n / 4 * BLOCK;
   if (hd_op_elem(slot, HD_ATTR_TYPE) != hd_op_elem(op, HD_ATTR_TYPE))
     hd_verify_fail(v, op, "ir.type", "type = %s; legal: %s, as \"%s\"",
@@ -304,8 +305,9 @@ static void check_copy_out(hd_verifier *v, const hd_op *op) {
   const hd_attr *box = hd_op_attr(map, HD_ATTR_BOX);
   heddle_elem elem = hd_op_elem(map, HD_ATTR_TYPE);
   int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
-  if (box->n != 2)
-    hd_verify_fail(v, op, "ir.tmap", "a tensor map of rank %d; legal: 2", (int)box->n);
+  int rank = 2 + (hd_copy_out_g(op) != NULL);
+  if (box->n != rank)
+    hd_verify_fail(v, op, "ir.tmap", "a tensor map of rank %d; legal: %d", (int)box->n, rank);
   else if (elem != hd_op_elem(slot, HD_ATTR_TYPE) ||
            box->ints[0] * bytes != hd_op_int(slot, HD_ATTR_PANEL, 0) ||
            box->ints[0] * box->ints[1] * bytes != hd_op_int(slot, HD_ATTR_BYTES, 0) ||

@@ -52,6 +52,7 @@ static void add_named(hd_strbuf *out, const char *text, const char *name) {
 static void add_declared(hd_strbuf *out, const char *text, const launcher *l) {
   const hd_manifest *m = l->shared;
   char n_variants[16];
+  bool is_batch = hd_manifest_arg(m, HD_ARG_G) != NULL;
   hd_strbuf numbers = {0}, all = {0}, number_values = {0}, all_values = {0};
   snprintf(n_variants, sizeof n_variants, "%d", l->n_variants);
   hd_launcher_params(&numbers, m, true);
@@ -63,7 +64,10 @@ static void add_declared(hd_strbuf *out, const char *text, const launcher *l) {
                           {"numbers", hd_strbuf_text(&numbers)},
                           {"all", hd_strbuf_text(&all)},
                           {"number_values", hd_strbuf_text(&number_values)},
-                          {"all_values", hd_strbuf_text(&all_values)}};
+                          {"all_values", hd_strbuf_text(&all_values)},
+                          {"of_batch", is_batch ? " / (v->g > 1 ? v->g : 1)" : ""},
+                          {"times_batch", is_batch ? " * v->g" : ""},
+                          {"no_batch", is_batch ? " || v.g == 0" : ""}};
   add_filled(out, text, m->name, list, HD_COUNT(list));
   hd_strbuf_free(&numbers);
   hd_strbuf_free(&all);
@@ -160,6 +164,10 @@ static void add_problem(hd_strbuf *out, const launcher *l) {
   add_inputs(out, m);
   for (int32_t i = 0; i < l->n_parts; i++)
     hd_strbuf_printf(out, " * kernel %s\n", l->parts[i].manifest->hash);
+  if (hd_manifest_arg(m, HD_ARG_G))
+    hd_strbuf_add(out,
+                  " * g products: matrix i of an operand lies i strides behind the first\n"
+                  " * (stride_a: bytes, else elements; 0: one that all share)\n");
   hd_strbuf_add(out, " *\n");
   hd_strbuf_add(out, " * Sizes and strides are in elements; pointers are device addresses. */\n");
 }
@@ -273,7 +281,7 @@ static char *make_source(const launcher *l) {
   add_named(&out, launcher_binary, m->name);
   if (has_maps(l))
     add_named(&out, launcher_maps, m->name);
-  add_named(&out, launcher_submit, m->name);
+  add_declared(&out, launcher_submit, l);
   hd_launcher_checks(&out, m);
   for (int32_t p = 0; p < l->n_parts; p++)
     for (int32_t i = 0; i < l->parts[p].manifest->n_variants; i++)

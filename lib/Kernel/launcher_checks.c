@@ -95,6 +95,17 @@ static void add_stride_checks(hd_strbuf *out, const hd_arg *arg) {
   add_divisible(out, arg);
 }
 
+/* hd_batch_overlaps of D: pitch and stride are no less than a row already. */
+static void add_batch_check(hd_strbuf *out, const hd_manifest *manifest) {
+  const char *rows = manifest->d_col_major ? "n" : "m", *row = manifest->d_col_major ? "m" : "n";
+  hd_strbuf_printf(out,
+                   "  if (v->g > 1 && v->m > 0 && v->n > 0 &&\n"
+                   "      (v->stride_d - v->%s) / v->ldd < v->%s - 1 &&\n"
+                   "      (v->ldd - v->%s) / v->stride_d < v->g - 1)\n"
+                   "    return HEDDLE_LAUNCH_STRIDE;\n",
+                   row, rows, row);
+}
+
 static void add_pointer_checks(hd_strbuf *out, const hd_arg *arg) {
   const char *name = hd_arg_name(arg->kind);
   if (arg->kind == HD_ARG_WORKSPACE)
@@ -117,6 +128,8 @@ void hd_launcher_checks(hd_strbuf *out, const hd_manifest *manifest) {
     if (hd_arg_class_of(manifest->arg[i].kind) == HEDDLE_CLASS_I64)
       add_stride_checks(out, &manifest->arg[i]);
   }
+  if (hd_manifest_arg(manifest, HD_ARG_G))
+    add_batch_check(out, manifest);
   hd_strbuf_add(out,
                 "  return HEDDLE_LAUNCH_OK;\n}\n\n"
                 "static int hd_check_pointers(const hd_values *v, uint64_t workspace_bytes) {\n"
@@ -169,6 +182,8 @@ static void add_workspace(hd_strbuf *out, const hd_variant *variant, int index) 
 static void add_exprs(hd_strbuf *out, const char *name, const hd_expr *exprs, int from, int rank) {
   hd_strbuf_printf(out, "    const int64_t %s[5] = {", name);
   for (int i = from; i < rank; i++) {
+    if (from > 0 && hd_arg_is_batch_stride(exprs[i].arg)) /* 0: one matrix, of any stride */
+      hd_strbuf_printf(out, "v->%s == 0 ? 16 : ", hd_arg_name(exprs[i].arg));
     add_expr(out, &exprs[i]);
     hd_strbuf_add(out, i + 1 < rank ? ", " : "");
   }

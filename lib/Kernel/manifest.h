@@ -15,8 +15,8 @@
 
 enum {
   HD_MANIFEST_VERSION = 7,
-  HD_MAX_ARGS = 24,
-  HD_MAX_PARAMS = 32,
+  HD_MAX_ARGS = 32,
+  HD_MAX_PARAMS = 40,
   HD_MAX_TMAPS = 4,
   HD_MAX_VARIANTS = 36,
   HD_MAX_REQUIREMENTS = 12
@@ -43,6 +43,10 @@ uint64_t hd_arg_bits(heddle_arg_class class, heddle_arg arg);
 /* What weights_ready promises: A, and its block scales. */
 static inline bool hd_arg_is_weights(hd_arg_kind kind) {
   return kind == HD_ARG_A || kind == HD_ARG_BLOCK_SCALE_A;
+}
+/* How far apart the matrices of an operand of a batch are; 0: there is one. */
+static inline bool hd_arg_is_batch_stride(hd_arg_kind kind) {
+  return kind >= HD_ARG_STRIDE_A && kind <= HD_ARG_STRIDE_SCALE_B;
 }
 /* Its type as a parameter of a C function, ready for the name: "const void *", "int32_t ". */
 const char *hd_arg_c_type(hd_arg_kind kind);
@@ -80,7 +84,8 @@ typedef struct hd_tmap_recipe {
   heddle_elem elem; /* f16, bf16, tf32 (as f32 type), f32, 8-bit as bytes */
   int32_t rank;     /* 2..5 */
   hd_expr dim[5];    /* elements */
-  hd_expr stride[5]; /* bytes; [0] unused */
+  hd_expr stride[5]; /* bytes; [0] unused; of a batch that a launch shares, 0: encoded as 16, for
+                        nobody leaves its first matrix */
   int32_t box[5];
   hd_swizzle swizzle;
 } hd_tmap_recipe;
@@ -126,8 +131,8 @@ typedef struct hd_variant {
   int32_t n_registers;  /* 0 = unknown */
   int32_t tile_m, tile_n;
   int32_t split_k;
-  /* tiles = ceil(M / (tile_m * tile_cluster)) * tile_cluster * ceil(N / tile_n) * split_k. grid =
-   * tiles, in whole clusters; persistent: at most what is resident at once. */
+  /* tiles = ceil(M / (tile_m * tile_cluster)) * tile_cluster * ceil(N / tile_n) * split_k * G.
+   * grid = tiles, in whole clusters; persistent: at most what is resident at once. */
   bool persistent;
   /* Of k. Above 0: CTAs share tiles over k (stream-K), all but the whole waves, and of more waves
    * than one the last whole one too. Fewer tiles than are resident at once: the grid is that large
@@ -148,7 +153,7 @@ typedef struct hd_manifest {
   const char *name;    /* of the kernel; a C identifier */
   const char *target;  /* "sm_90a" */
   int32_t ptx_version; /* 86 */
-  /* The problem: D[M,N] = epilogue(A[M,K] sparse * B[K,N]). */
+  /* The problem: D[M,N] = epilogue(A[M,K] sparse * B[K,N]); of a batch G of them. */
   heddle_elem a_elem, b_elem, c_elem, d_elem, acc_elem, bias_elem;
   bool b_mn_major;    /* false: B stored N x K, row pitch ldb; true: stored K x N */
   bool d_col_major;   /* false: D stored M x N, row pitch ldd; true: stored N x M */
@@ -185,7 +190,7 @@ static inline int64_t hd_expr_eval(const hd_expr *e, const hd_values *values) {
  * bits or less as bytes. */
 int32_t hd_tmap_data_type(heddle_elem elem);
 
-/* What a launch will do. grid_x 0 (M or N is 0): nothing, the launch is done at once. */
+/* What a launch will do. grid_x 0 (M, N or G is 0): nothing, the launch is done at once. */
 typedef struct hd_launch_plan {
   const hd_variant *variant; /* borrowed from the manifest */
   uint32_t grid_x, n_tiles;

@@ -132,6 +132,19 @@ static heddle_status check_scales(heddle_context *ctx, const hd_manifest *manife
   return HEDDLE_OK;
 }
 
+/* Strides belong to a batch, whose D has one. */
+static heddle_status check_batch(heddle_context *ctx, const hd_manifest *manifest) {
+  bool is_batch = hd_manifest_arg(manifest, HD_ARG_G) != NULL;
+  for (hd_arg_kind kind = HD_ARG_STRIDE_A; kind <= HD_ARG_STRIDE_SCALE_B; kind++) {
+    bool there = hd_manifest_arg(manifest, kind) != NULL;
+    if ((there && !is_batch) || (!there && is_batch && kind == HD_ARG_STRIDE_D))
+      return refuse(ctx, "manifest.batch", "argument %s: got %s; legal: %s", hd_arg_name(kind),
+                    there ? "one without argument g" : "none beside argument g",
+                    there ? "both, or neither" : "both");
+  }
+  return HEDDLE_OK;
+}
+
 static heddle_status check_args(heddle_context *ctx, const hd_manifest *manifest) {
   static const hd_arg_kind needed[] = {HD_ARG_A, HD_ARG_B, HD_ARG_D, HD_ARG_M, HD_ARG_N, HD_ARG_K};
   for (int i = 0; i < manifest->n_args; i++)
@@ -140,6 +153,7 @@ static heddle_status check_args(heddle_context *ctx, const hd_manifest *manifest
     if (!hd_manifest_arg(manifest, needed[i]))
       return refuse(ctx, "manifest.arg", "argument %s is missing", hd_arg_name(needed[i]));
   }
+  HD_TRY(check_batch(ctx, manifest));
   return check_scales(ctx, manifest);
 }
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "Kernel/manifest.h"
+#include "Support/batch.h"
 #include "Support/diag.h"
 
 /* Bounds that keep every expression of a checked manifest inside 64 bits (hd_manifest_check limits
@@ -17,11 +18,16 @@ static heddle_status refuse(heddle_context *ctx, const hd_arg *arg, const char *
                   what, legal);
 }
 
+/* What is no batch has one product. */
 static void fill_fixed(const hd_manifest *manifest, hd_values *values) {
+  bool is_batch = false;
   for (int i = 0; i < manifest->n_args; i++) {
+    is_batch |= manifest->arg[i].kind == HD_ARG_G;
     if (manifest->arg[i].fixed > 0)
       values->v[manifest->arg[i].kind] = (uint64_t)manifest->arg[i].fixed;
   }
+  if (!is_batch)
+    values->v[HD_ARG_G] = 1;
 }
 
 static heddle_status check_size(heddle_context *ctx, const hd_arg *arg, int64_t value) {
@@ -52,7 +58,8 @@ static heddle_status check_stride(heddle_context *ctx, const hd_arg *arg, int64_
   if (value < least && arg->fixed > 0 && arg->at_least.mul > 0)
     return refuse_rows(ctx, arg, values);
   if (value < least)
-    return refuse(ctx, arg, "launch.stride", value, "at least the row, that is", least);
+    return refuse(ctx, arg, "launch.stride", value,
+                  least ? "at least the row, that is" : "at least", least);
   if (value > most)
     return refuse(ctx, arg, "launch.max", value, "at most", most);
   return HEDDLE_OK;
@@ -77,6 +84,21 @@ heddle_status hd_manifest_check_number(heddle_context *ctx, const hd_arg *arg,
   return check_divisible(ctx, arg, value);
 }
 
+/* Products of a batch write elements of their own. ORDER launch checks. */
+static heddle_status check_batch(heddle_context *ctx, const hd_manifest *manifest,
+                                 const hd_values *values) {
+  const uint64_t *v = values->v;
+  bool turned = manifest->d_col_major;
+  int64_t rows = (int64_t)v[turned ? HD_ARG_N : HD_ARG_M];
+  int64_t row = (int64_t)v[turned ? HD_ARG_M : HD_ARG_N], pitch = (int64_t)v[HD_ARG_LDD];
+  if (!hd_batch_overlaps((int64_t)v[HD_ARG_G], (int64_t)v[HD_ARG_STRIDE_D], rows, row, pitch))
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.stride",
+                  "argument stride_d: got %" PRId64 ", so that matrices of %" PRId64
+                  " rows at a pitch of %" PRId64 " share elements; nearest: %" PRId64,
+                  (int64_t)v[HD_ARG_STRIDE_D], rows, pitch, rows * pitch);
+}
+
 /* Sizes first: the least strides are expressions of them. */
 static heddle_status check_numbers(heddle_context *ctx, const hd_manifest *manifest,
                                    const hd_values *values) {
@@ -88,7 +110,7 @@ static heddle_status check_numbers(heddle_context *ctx, const hd_manifest *manif
         HD_TRY(hd_manifest_check_number(ctx, arg, values));
     }
   }
-  return HEDDLE_OK;
+  return values->v[HD_ARG_G] > 1 ? check_batch(ctx, manifest, values) : HEDDLE_OK;
 }
 
 static heddle_status check_pointers(heddle_context *ctx, const hd_manifest *manifest,
@@ -152,13 +174,21 @@ static heddle_status count_tiles(heddle_context *ctx, const hd_variant *variant,
   uint64_t tiles =
       rows * (uint64_t)cluster * ceil_div(values->v[HD_ARG_N], variant->tile_n);
   uint64_t most = (uint64_t)(INT32_MAX - variant->cluster) / (uint64_t)variant->split_k;
+  uint64_t matrices = values->v[HD_ARG_G];
+  if (matrices > 1 && tiles > most / matrices)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.grid",
+                    "m %" PRIu64 " by n %" PRIu64 " makes %" PRIu64
+                    " tiles of %dx%d in each of g %" PRIu64 "; legal: up to %" PRIu64
+                    " in all, which fit a grid",
+                    values->v[HD_ARG_M], values->v[HD_ARG_N], tiles, variant->tile_m,
+                    variant->tile_n, matrices, most);
   if (tiles > most)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.grid",
                     "m %" PRIu64 " by n %" PRIu64 " makes %" PRIu64
                     " tiles of %dx%d; legal: up to %" PRIu64 ", which fit a grid",
                     values->v[HD_ARG_M], values->v[HD_ARG_N], tiles, variant->tile_m,
                     variant->tile_n, most);
-  *n_tiles = (uint32_t)tiles * (uint32_t)variant->split_k;
+  *n_tiles = (uint32_t)tiles * (uint32_t)variant->split_k * (uint32_t)matrices;
   return HEDDLE_OK;
 }
 
@@ -233,6 +263,8 @@ static heddle_status fill_tmap(heddle_context *ctx, const hd_tmap_recipe *recipe
   for (int i = 0; i < recipe->rank; i++) {
     tmap->dim[i] = (uint64_t)hd_expr_eval(&recipe->dim[i], values);
     tmap->stride[i] = i == 0 ? 0 : (uint64_t)hd_expr_eval(&recipe->stride[i], values);
+    if (i > 0 && tmap->stride[i] == 0 && hd_arg_is_batch_stride(recipe->stride[i].arg))
+      tmap->stride[i] = TMAP_ALIGN;
     tmap->box[i] = (uint32_t)recipe->box[i];
     if (tmap->dim[i] < 1 || tmap->dim[i] > MAX_TMAP_DIM)
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.tmap",
@@ -247,7 +279,7 @@ static heddle_status fill_tmap(heddle_context *ctx, const hd_tmap_recipe *recipe
   return HEDDLE_OK;
 }
 
-/* All of a plan but its maps; M and N are above 0. */
+/* All of a plan but its maps; M, N and G are above 0. */
 static heddle_status plan_grid(heddle_context *ctx, const hd_manifest *manifest,
                                const hd_values *values, const uint32_t *max_resident,
                                hd_launch_plan *plan) {
@@ -271,7 +303,8 @@ heddle_status hd_manifest_plan(heddle_context *ctx, const hd_manifest *manifest,
   made.workspace_bytes = 0;
   fill_fixed(manifest, values);
   HD_TRY(check_numbers(ctx, manifest, values));
-  bool is_empty = values->v[HD_ARG_M] == 0 || values->v[HD_ARG_N] == 0;
+  bool is_empty =
+      values->v[HD_ARG_M] == 0 || values->v[HD_ARG_N] == 0 || values->v[HD_ARG_G] == 0;
   if (!is_empty)
     HD_TRY(plan_grid(ctx, manifest, values, max_resident, &made));
   int32_t n_tmaps = is_empty ? 0 : made.variant->n_tmaps;

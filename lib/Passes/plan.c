@@ -267,7 +267,7 @@ static void follow(hd_op **op, const hd_value_map *map) {
 hd_plan *hd_plan_clone(hd_module *m, const hd_plan *old, hd_op *kernel, const hd_value_map *map) {
   hd_plan *plan = add_plan(m, *old);
   hd_problem *p = &plan->p;
-  hd_op **const ops[] = {&p->m.op,       &p->n.op,       &p->k.op,       &p->sparse,
+  hd_op **const ops[] = {&p->m.op,       &p->n.op,       &p->k.op,       &p->g.op,       &p->sparse,
                          &p->matmul,     &p->epilogue,   &p->b.op,       &p->c.op,
                          &p->bias.op,    &p->scale_a.op, &p->scale_b.op, &p->block_a.op,
                          &p->block_b.op};

@@ -31,6 +31,14 @@ typedef enum hd_stage_arg {
   HD_STAGE_LDSB,
   HD_STAGE_ALPHA,
   HD_STAGE_BETA,
+  HD_STAGE_G,
+  HD_STAGE_STRIDE_A,
+  HD_STAGE_STRIDE_B,
+  HD_STAGE_STRIDE_C,
+  HD_STAGE_STRIDE_D,
+  HD_STAGE_STRIDE_BIAS,
+  HD_STAGE_STRIDE_SCALE_A,
+  HD_STAGE_STRIDE_SCALE_B,
   HD_N_STAGE_ARGS
 } hd_stage_arg;
 
@@ -57,7 +65,8 @@ typedef struct hd_stage {
   hd_value *n_k_blocks, *last_slab; /* i32 */
   hd_value *n_scale_tiles, *last_band[2]; /* i32: of block scales along k; 128 rows of A, of B */
   hd_value *units_m, *tiles_n, *n_units; /* tile rows and tile columns in clusters; their product,
-                                            times the splits that are units of their own */
+                                            times the splits that are units of their own,
+                                            times the products of a batch */
   hd_value *n_splits; /* i32: of this launch; NULL without split_k */
   hd_store_slot slot; /* of the staged store; cols 0: D is written from registers */
   hd_value *sa, *sb, *sd,
@@ -96,6 +105,9 @@ typedef struct hd_tile_place {
   hd_value *k_lo, *k_hi;
   hd_value *part, *n_parts; /* which of how many the tile has; NULL: it is whole */
   hd_value *slot;           /* of the workspace, for the tile's first part */
+  hd_value *g;        /* of a batch: which of its products; NULL: there is one */
+  hd_value *a_base;   /* i64: bytes to its A; NULL: A is shared */
+  hd_value *b_base, *b_g; /* i64: bytes to its B; i32: its number in B's tensor map; NULL: shared */
   hd_value *is_first; /* i1: of this CTA; only where A is prefetched */
   hd_value *is_back;  /* i1: its k runs backwards; NULL: no tile's does */
 } hd_tile_place;
@@ -117,6 +129,8 @@ void hd_stage_prefetch(hd_stage *st, hd_builder *b, hd_value *cursor);
 /* Copies the k-th k-block to be computed of A (and B) into slot `cursor`. */
 void hd_stage_copy(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k,
                    hd_value *cursor);
+/* Elements (i64) in bytes; of 4-bit types an even number, since K, pitches and strides are. */
+hd_value *hd_stage_bytes(hd_builder *b, hd_value *elems, heddle_elem elem);
 /* Which k-block that is: the k-th of those that are this tile's, from either end. */
 hd_value *hd_stage_k_block(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *k);
 /* Writes strip `strip` of the tile from accumulator fragments, from column `col` on. */

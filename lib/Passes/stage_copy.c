@@ -53,7 +53,8 @@ static hd_value *block_offset(hd_stage *st, hd_builder *b, const hd_tile_place *
   hd_value *k_blocks = hd_widen(b, st->n_k_blocks);
   hd_value *index = hd_arith(b, HD_OP_MUL, hd_widen(b, slab), k_blocks);
   index = hd_arith(b, HD_OP_ADD, index, hd_widen(b, kg));
-  return hd_arith_const(b, HD_OP_MUL, index, hd_block_bytes(st->p.a_elem));
+  hd_value *offset = hd_arith_const(b, HD_OP_MUL, index, hd_block_bytes(st->p.a_elem));
+  return place->a_base ? hd_arith(b, HD_OP_ADD, offset, place->a_base) : offset;
 }
 
 /* Block scales in tiles (docs/format.md): those of a k-block of each 128 rows of the tile; past the
@@ -194,6 +195,8 @@ static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
       hd_op *op = hd_build_op(&at, HD_OP_COPY_TMA, (hd_type){0}, 5, st->arg[HD_STAGE_TMAP_B],
                               st->sb, cursor, st->p.b.transposed ? n0 : k0,
                               st->p.b.transposed ? k0 : n0);
+      if (place->b_g)
+        hd_op_add_operand(st->module, op, place->b_g);
       hd_op_set_int(st->module, op, HD_ATTR_OFFSET, (int64_t)first / box * bytes);
       hd_op_set_int(st->module, op, HD_ATTR_BYTES, bytes);
       set_multicast(st, op, sharers);
@@ -202,9 +205,12 @@ static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
   }
 }
 
+/* base: operand 8; NULL: none. */
 static hd_op *copy_rows(hd_stage *st, hd_builder *b, bool async, hd_value *const operands[8],
-                        int64_t rows, int64_t row_bytes, int64_t vec) {
+                        hd_value *base, int64_t rows, int64_t row_bytes, int64_t vec) {
   hd_op *op = hd_build(b, async ? HD_OP_COPY_CP_ASYNC : HD_OP_COPY_LD_ST, operands, 8, NULL, 0);
+  if (base)
+    hd_op_add_operand(st->module, op, base);
   hd_op_set_int(st->module, op, HD_ATTR_OFFSET, 0);
   hd_op_set_int(st->module, op, HD_ATTR_ROWS, rows);
   hd_op_set_int(st->module, op, HD_ATTR_ROW_BYTES, row_bytes);
@@ -212,8 +218,7 @@ static hd_op *copy_rows(hd_stage *st, hd_builder *b, bool async, hd_value *const
   return op;
 }
 
-/* Elements (i64) in bytes; of 4-bit types an even number, since K and pitches are. */
-static hd_value *in_bytes(hd_builder *b, hd_value *elems, heddle_elem elem) {
+hd_value *hd_stage_bytes(hd_builder *b, hd_value *elems, heddle_elem elem) {
   int32_t bytes = heddle_elem_get(elem)->container_bits / 8;
   return bytes ? hd_arith_const(b, HD_OP_MUL, elems, bytes)
                : hd_arith_const(b, HD_OP_DIV, elems, hd_elems_per_byte(elem));
@@ -225,13 +230,14 @@ static void copy_b_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   bool t = st->p.b.transposed;
   hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, hd_k_block_size(st->p.b.elem));
   /* One op a statement: the order of ops must not hang on the order in which C evaluates. */
-  hd_value *pitch = in_bytes(b, st->arg[HD_STAGE_LDB], st->p.b.elem);
-  hd_value *first = in_bytes(b, hd_widen(b, t ? place->b_col0 : k0), st->p.b.elem);
-  hd_value *exist = in_bytes(b, hd_widen(b, st->arg[t ? HD_STAGE_N : HD_STAGE_K]), st->p.b.elem);
+  hd_value *pitch = hd_stage_bytes(b, st->arg[HD_STAGE_LDB], st->p.b.elem);
+  hd_value *first = hd_stage_bytes(b, hd_widen(b, t ? place->b_col0 : k0), st->p.b.elem);
+  hd_value *exist =
+      hd_stage_bytes(b, hd_widen(b, st->arg[t ? HD_STAGE_N : HD_STAGE_K]), st->p.b.elem);
   hd_value *operands[] = {st->arg[HD_STAGE_B], pitch, st->sb, cursor,
                           t ? k0 : place->b_col0, first, exist,
                           st->arg[t ? HD_STAGE_K : HD_STAGE_N]};
-  copy_rows(st, b, async, operands, t ? st->s.tile_k : st->b_n,
+  copy_rows(st, b, async, operands, place->b_base, t ? st->s.tile_k : st->b_n,
             t ? (int64_t)st->b_n * 2 /* 16-bit types only */ : HD_K_BLOCK_BYTES,
             hd_b_variant_align(st->variant, st->p.b.elem));
 }
@@ -249,7 +255,7 @@ static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *pl
     slab = hd_arith(b, HD_OP_MIN, slab, st->last_slab);
     hd_value *first = hd_arith(b, HD_OP_MUL, hd_widen(b, kg), bytes);
     hd_value *operands[] = {st->arg[HD_STAGE_A], pitch, st->sa, cursor, slab, first, pitch, slabs};
-    hd_op *op = copy_rows(st, b, true, operands, 1, block, 16);
+    hd_op *op = copy_rows(st, b, true, operands, place->a_base, 1, block, 16);
     hd_op_set_int(st->module, op, HD_ATTR_OFFSET, i * block);
   }
 }
@@ -267,7 +273,7 @@ static void copy_scale_rows(hd_stage *st, hd_builder *b, const hd_tile_place *pl
     hd_value *exist = hd_arith_const(b, HD_OP_MUL, hd_widen(b, st->arg[size[i]]), each);
     hd_value *operands[] = {st->arg[ptr[i]], st->arg[pitch[i]], st->scales[i], cursor, kg, from,
                             exist,           st->n_k_blocks};
-    copy_rows(st, b, true, operands, 1, (int64_t)rows[i] * each, HD_SCALE_ALIGN);
+    copy_rows(st, b, true, operands, NULL, 1, (int64_t)rows[i] * each, HD_SCALE_ALIGN);
   }
 }
 

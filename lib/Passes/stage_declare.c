@@ -18,6 +18,9 @@ static const struct stage_arg {
     {"n", HD_TYPE_I32},       {"k", HD_TYPE_I32},       {"ldb", HD_TYPE_I64},
     {"ldc", HD_TYPE_I64},     {"ldd", HD_TYPE_I64},     {"ldsa", HD_TYPE_I64},
     {"ldsb", HD_TYPE_I64},    {"alpha", HD_TYPE_F32},   {"beta", HD_TYPE_F32},
+    {"g", HD_TYPE_I32},       {"stride_a", HD_TYPE_I64},    {"stride_b", HD_TYPE_I64},
+    {"stride_c", HD_TYPE_I64}, {"stride_d", HD_TYPE_I64},   {"stride_bias", HD_TYPE_I64},
+    {"stride_scale_a", HD_TYPE_I64}, {"stride_scale_b", HD_TYPE_I64},
 };
 _Static_assert(HD_COUNT(stage_args) == HD_N_STAGE_ARGS, "ORDER ARGS");
 
@@ -27,7 +30,8 @@ static int64_t fixed_pitch(const hd_dense *x, const hd_size *row) {
   return row->value ? x->ld : 0;
 }
 
-/* Constants stand for what the problem fixes; of C's pitch the store asks for the parameter. */
+/* Constants stand for what the problem fixes; of C's pitch and of strides of a batch the store asks
+ * for the parameters. */
 static int64_t fixed_value(const hd_problem *p, hd_stage_arg which) {
   switch (which) {
   case HD_STAGE_M:
@@ -40,6 +44,8 @@ static int64_t fixed_value(const hd_problem *p, hd_stage_arg which) {
     return fixed_pitch(&p->b, p->b.transposed ? &p->n : &p->k);
   case HD_STAGE_LDD:
     return fixed_pitch(&p->d, p->d.transposed ? &p->m : &p->n);
+  case HD_STAGE_G:
+    return p->g.value;
   case HD_STAGE_LDSA:
     return fixed_pitch(&p->block_a, &p->m);
   case HD_STAGE_LDSB:
@@ -85,6 +91,22 @@ static bool is_needed(const hd_stage *st, hd_stage_arg which) {
     return st->p.alpha;
   case HD_STAGE_BETA:
     return st->p.beta;
+  case HD_STAGE_G:
+    return hd_is_batch(&st->p);
+  case HD_STAGE_STRIDE_A:
+    return hd_is_batch(&st->p) && !st->p.a_shared;
+  case HD_STAGE_STRIDE_B:
+    return hd_has_stride(&st->p, &st->p.b);
+  case HD_STAGE_STRIDE_C:
+    return hd_has_stride(&st->p, &st->p.c);
+  case HD_STAGE_STRIDE_D:
+    return hd_is_batch(&st->p) && !st->variant->staged;
+  case HD_STAGE_STRIDE_BIAS:
+    return hd_has_stride(&st->p, &st->p.bias);
+  case HD_STAGE_STRIDE_SCALE_A:
+    return hd_has_stride(&st->p, &st->p.scale_a);
+  case HD_STAGE_STRIDE_SCALE_B:
+    return hd_has_stride(&st->p, &st->p.scale_b);
   default:
     return true;
   }
@@ -141,23 +163,26 @@ static void set_permuted(hd_stage *st, hd_op *op, int32_t bytes, int64_t rows) {
   hd_op_set_ints(st->module, op, HD_ATTR_BOX, box, rank);
 }
 
-/* The map of a stored matrix: the names of its sizes, the contiguous one first. Pairs of 4-bit
- * elements are bytes. */
+/* The map of a stored matrix: the names of its sizes, the contiguous one first; of a batch its g
+ * last. Pairs of 4-bit elements are bytes. */
 static void set_plane(hd_stage *st, hd_op *op, const char *const dims[2], int64_t line,
-                      int64_t lines) {
+                      int64_t lines, bool is_batch) {
   hd_arena *arena = &st->module->arena;
   heddle_elem elem = hd_op_elem(op, HD_ATTR_TYPE);
   const char *arg = hd_op_str(op, HD_ATTR_ARG);
-  const char *sizes[] = {dims[0], dims[1]};
-  const char *strides[] = {"", hd_arena_printf(arena, "ld%s*%d", arg, hd_map_bytes(elem))};
+  int32_t rank = is_batch ? 3 : 2;
+  const char *sizes[] = {dims[0], dims[1], "g"};
+  const char *strides[] = {"", hd_arena_printf(arena, "ld%s*%d", arg, hd_map_bytes(elem)),
+                           hd_arena_printf(arena, "stride_%s*%d", arg, hd_map_bytes(elem))};
   if (hd_elems_per_byte(elem) > 1) {
     sizes[0] = hd_arena_printf(arena, "%s/2", dims[0]);
     strides[1] = hd_arena_printf(arena, "ld%s/2", arg);
+    strides[2] = hd_arena_printf(arena, "stride_%s/2", arg);
     hd_op_set_elem(st->module, op, HD_ATTR_TYPE, HEDDLE_U8);
   }
-  hd_op_set_strings(st->module, op, HD_ATTR_DIMS, sizes, 2);
-  hd_op_set_strings(st->module, op, HD_ATTR_STRIDES, strides, 2);
-  hd_op_set_ints(st->module, op, HD_ATTR_BOX, (int64_t[]){line, lines}, 2);
+  hd_op_set_strings(st->module, op, HD_ATTR_DIMS, sizes, rank);
+  hd_op_set_strings(st->module, op, HD_ATTR_STRIDES, strides, rank);
+  hd_op_set_ints(st->module, op, HD_ATTR_BOX, (int64_t[]){line, lines, 1}, rank);
 }
 
 /* B's box: a range of columns, or one panel when transposed. */
@@ -165,20 +190,21 @@ static void set_box(hd_stage *st, hd_op *op) {
   static const char *const k_major[] = {"k", "n"}, *const mn_major[] = {"n", "k"};
   int32_t bytes = hd_map_bytes(st->p.b.elem);
   int64_t rows = st->plan->b_box, line = HD_K_BLOCK_BYTES / bytes;
+  bool is_batch = hd_has_stride(&st->p, &st->p.b);
   if (st->variant->permutes)
     set_permuted(st, op, bytes, rows);
   else if (st->p.b.transposed)
-    set_plane(st, op, mn_major, line, st->s.tile_k);
+    set_plane(st, op, mn_major, line, st->s.tile_k, is_batch);
   else
-    set_plane(st, op, k_major, line, rows);
+    set_plane(st, op, k_major, line, rows, is_batch);
 }
 
 static void set_slot(hd_stage *st, hd_op *op) {
   static const char *const by_row[] = {"n", "m"}, *const by_column[] = {"m", "n"};
   if (st->p.d.transposed)
-    set_plane(st, op, by_column, HD_STRIP_ROWS, st->slot.cols);
+    set_plane(st, op, by_column, HD_STRIP_ROWS, st->slot.cols, hd_is_batch(&st->p));
   else
-    set_plane(st, op, by_row, st->slot.cols, HD_STRIP_ROWS);
+    set_plane(st, op, by_row, st->slot.cols, HD_STRIP_ROWS, hd_is_batch(&st->p));
 }
 
 static hd_value *declare_tmap(hd_stage *st, const char *arg, heddle_elem elem, int32_t swizzle,
@@ -354,6 +380,8 @@ void hd_stage_declare(hd_stage *st) {
   st->units_m = ceil_div(b, st->arg[HD_STAGE_M], (int64_t)st->s.tile_m * hd_stage_along_m(st));
   st->tiles_n = ceil_div(b, st->arg[HD_STAGE_N], (int64_t)st->s.tile_n * hd_stage_along_n(st));
   st->n_units = hd_arith(b, HD_OP_MUL, st->units_m, st->tiles_n);
+  if (hd_is_batch(&st->p))
+    st->n_units = hd_arith(b, HD_OP_MUL, st->n_units, st->arg[HD_STAGE_G]);
   if (st->s.split_k == 1)
     return;
   /* No split is ever empty: a short K has fewer of them. */

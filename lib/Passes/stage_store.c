@@ -75,6 +75,8 @@ void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_
                           st->arg[HD_STAGE_LDD], row, col, st->arg[HD_STAGE_M],
                           st->arg[HD_STAGE_N]);
   int32_t n_blocks = 0;
+  if (place->g)
+    hd_op_add_operand(st->module, op, place->g);
   for (int32_t i = 0; i < n_acc; i++) {
     hd_op_add_operand(st->module, op, acc[i]);
     n_blocks += acc[i]->type.n / BLOCK_ELEMS;
@@ -92,12 +94,17 @@ void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *pla
   for (int32_t i = 0; i < n_slices; i++) {
     hd_value *own = hd_arith_const(b, HD_OP_ADD, first, (nth * n_slices + i) % slot->each);
     hd_value *col = hd_arith_const(b, HD_OP_ADD, place->col0, i * slot->cols);
-    hd_op *fill = hd_build_op(b, HD_OP_STAGE_TILE, (hd_type){0}, 7, st->sd, own, row, col,
-                              st->arg[HD_STAGE_M], st->arg[HD_STAGE_N], acc);
+    hd_op *fill = hd_build_op(b, HD_OP_STAGE_TILE, (hd_type){0}, 6, st->sd, own, row, col,
+                              st->arg[HD_STAGE_M], st->arg[HD_STAGE_N]);
+    if (place->g)
+      hd_op_add_operand(st->module, fill, place->g);
+    hd_op_add_operand(st->module, fill, acc);
     hd_op_set_int(st->module, fill, HD_ATTR_OFFSET, i * slot->cols);
     set_epilogue(st, fill);
     hd_value *across = st->p.d.transposed ? row : col, *down = st->p.d.transposed ? col : row;
-    hd_build_op(b, HD_OP_COPY_OUT, (hd_type){0}, 5, st->arg[HD_STAGE_TMAP_D], st->sd, own, across,
-                down);
+    hd_op *out = hd_build_op(b, HD_OP_COPY_OUT, (hd_type){0}, 5, st->arg[HD_STAGE_TMAP_D], st->sd,
+                             own, across, down);
+    if (place->g)
+      hd_op_add_operand(st->module, out, place->g);
   }
 }

@@ -145,15 +145,31 @@ static hd_value *find_direction(hd_stage *st, hd_builder *b, const hd_work *w, h
   return hd_build_cmp(b, "ne", hd_arith(b, HD_OP_REM, turn, hd_i32(b, 2)), st->zero);
 }
 
+/* Where the operands of product g of a batch begin. The tensor map of a B that a launch shares, at
+ * a stride of 0, has one matrix. */
+static void find_matrix(hd_stage *st, hd_builder *b, hd_value *g, hd_tile_place *place) {
+  hd_value *a = st->arg[HD_STAGE_STRIDE_A], *stride = st->arg[HD_STAGE_STRIDE_B];
+  place->g = g;
+  if (a)
+    place->a_base = hd_arith(b, HD_OP_MUL, hd_widen(b, g), a);
+  if (stride && st->variant->path == HD_B_TMA) {
+    hd_value *is_apart = hd_build_cmp(b, "ne", stride, hd_i64(b, 0));
+    place->b_g = hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_apart, g, st->zero);
+  } else if (stride) {
+    place->b_base = hd_arith(b, HD_OP_MUL, hd_widen(b, g), hd_stage_bytes(b, stride, st->p.b.elem));
+  }
+}
+
 void hd_stage_find_place(hd_stage *st, hd_builder *b, const hd_work *w, hd_value *unit,
                          hd_tile_place *place) {
   *place = (hd_tile_place){.rank = w->rank, .k_lo = st->zero, .k_hi = st->n_k_blocks};
   hd_value *tile = st->s.stream_k ? find_part(st, b, w, unit, place)
                    : st->n_splits ? find_split(st, b, unit, place)
                                   : unit;
-  hd_value *operands[] = {tile, st->units_m, st->tiles_n};
-  hd_type types[] = {HD_I32, HD_I32};
-  hd_op *coord = hd_build(b, HD_OP_TILE_COORD, operands, 3, types, 2);
+  hd_value *operands[] = {tile, st->units_m, st->tiles_n, st->arg[HD_STAGE_G]};
+  hd_type types[] = {HD_I32, HD_I32, HD_I32};
+  bool is_batch = hd_is_batch(&st->p);
+  hd_op *coord = hd_build(b, HD_OP_TILE_COORD, operands, 3 + is_batch, types, 2 + is_batch);
   hd_op_set_str(st->module, coord, HD_ATTR_ORDER, "grouped");
   hd_op_set_int(st->module, coord, HD_ATTR_GROUP, st->s.raster_group);
   hd_value *tm = coord->results[0], *tn = coord->results[1], **along = st->shares_a ? &tn : &tm;
@@ -165,6 +181,8 @@ void hd_stage_find_place(hd_stage *st, hd_builder *b, const hd_work *w, hd_value
   if (st->pair)
     place->b_col0 = hd_arith(b, HD_OP_ADD, place->col0,
                              hd_arith_const(b, HD_OP_MUL, place->rank, st->b_n));
+  if (is_batch)
+    find_matrix(st, b, coord->results[2], place);
   place->is_first = st->prefetch ? hd_build_cmp(b, "eq", unit, w->lo) : NULL;
   place->is_back = is_zigzag(st) ? find_direction(st, b, w, unit) : NULL;
 }

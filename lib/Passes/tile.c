@@ -14,8 +14,9 @@ static void build_work(hd_module *m, hd_plan *plan) {
   const hd_problem *p = &plan->p;
   hd_builder b = hd_builder_before(m, p->store); /* behind all that the epilogue reads */
   b.loc = p->matmul->loc;
-  hd_value *sizes[] = {p->m.op->results[0], p->n.op->results[0], p->k.op->results[0]};
-  plan->work = hd_build(&b, HD_OP_WORK, sizes, 3, NULL, 0);
+  hd_value *sizes[] = {p->m.op->results[0], p->n.op->results[0], p->k.op->results[0],
+                       hd_is_batch(p) ? p->g.op->results[0] : NULL};
+  plan->work = hd_build(&b, HD_OP_WORK, sizes, 3 + hd_is_batch(p), NULL, 0);
   hd_op_set_str(m, plan->work, HD_ATTR_ORDER, "grouped");
   hd_op_move_to_end(p->matmul, plan->work->regions[0]);
   hd_op_move_to_end(p->epilogue, plan->work->regions[0]);

@@ -212,15 +212,16 @@ bool hd_cost_is_estimate(const hd_problem *p) {
 hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
                          const hd_device_model *c) {
   double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
-  double k = size_of(&p->k, size_mnk[2]);
+  double k = size_of(&p->k, size_mnk[2]), g = p->g.value ? (double)p->g.value : 1;
   hd_cost cost = {0};
   unit u = unit_of(p, s, c, k);
   double along_m = shares_a(s) ? 1 : s->cluster, along_n = shares_a(s) ? s->cluster : 1;
   double tiles_n = ceil_div(n, s->tile_n * along_n) * along_n;
-  double units = ceil_div(m, s->tile_m * along_m) * along_m * tiles_n * s->split_k;
+  double units = ceil_div(m, s->tile_m * along_m) * along_m * tiles_n * s->split_k * g;
   double a_bytes = ceil_div(m, HD_SLAB_ROWS) * ceil_div(k, hd_k_block_size(p->a_elem)) *
                    hd_block_bytes(p->a_elem);
-  double read = a_bytes + n * k * bytes_of(p->b.elem);
+  double read =
+      a_bytes * (p->a_shared ? 1 : g) + n * k * bytes_of(p->b.elem) * (p->b.shared ? 1 : g);
   /* Bytes that come from DRAM wait longer than those that another CTA brought to L2 before. */
   double cold = fmin(1, read / (units * u.stages * u.load_bytes));
   u.latency_s = c->l2_latency_s + cold * (c->dram_latency_s - c->l2_latency_s);
@@ -240,7 +241,7 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   add_waves(&last, 1, rest, &cost);
   double extra = c->launch_s + reduce_seconds(p, s, c, parts);
   cost.alone[HD_RESOURCE_DRAM] =
-      (read + m * n * bytes_of(p->d.elem)) / c->dram_bytes * crowding(&u, units);
+      (read + g * m * n * bytes_of(p->d.elem)) / c->dram_bytes * crowding(&u, units);
   cost.alone[HD_RESOURCE_LAUNCH] += extra;
   cost.seconds = extra + both(cost.seconds, cost.alone[HD_RESOURCE_DRAM]);
   cost.units = (int64_t)units;
@@ -253,8 +254,10 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
 
 double hd_dense_seconds(const hd_problem *p, const int64_t size_mnk[3], const hd_device_model *c) {
   double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
+  double g = p->g.value ? (double)p->g.value : 1;
   double k = size_of(&p->k, size_mnk[2]), bits = heddle_elem_get(p->b.elem)->container_bits;
-  double compute = 2 * m * n * k / (c->dense_flops * 16 / bits);
-  double bytes = m * k * bytes_of(p->a_elem) + n * k * bits / 8 + m * n * bytes_of(p->d.elem);
+  double compute = g * 2 * m * n * k / (c->dense_flops * 16 / bits);
+  double bytes = (p->a_shared ? 1 : g) * m * k * bytes_of(p->a_elem) +
+                 (p->b.shared ? 1 : g) * n * k * bits / 8 + g * m * n * bytes_of(p->d.elem);
   return c->launch_s + c->tile_s + both(compute, bytes / c->dram_bytes);
 }

@@ -19,6 +19,9 @@ enum {
 
 /* ---- what follows from the problem alone ---- */
 
+/* Products of a batch; of one known at launch at least one. */
+static int64_t batch_of(const hd_problem *p) { return p->g.value ? p->g.value : 1; }
+
 int32_t hd_schedule_wanted_cluster_launch(const hd_device_model *device, const hd_problem *p,
                                           const hd_schedule *s) {
   enum { CTAS = 4 }; /* two do not help, eight less */
@@ -27,7 +30,7 @@ int32_t hd_schedule_wanted_cluster_launch(const hd_device_model *device, const h
       !p->n.value)
     return 1;
   int64_t rows = (p->m.value + s->tile_m - 1) / s->tile_m;
-  int64_t ctas = rows * ((p->n.value + s->tile_n - 1) / s->tile_n);
+  int64_t ctas = rows * ((p->n.value + s->tile_n - 1) / s->tile_n) * batch_of(p);
   return ctas >= CTAS && ctas <= device->n_sms_of_fours ? CTAS : 1;
 }
 
@@ -53,7 +56,7 @@ static void default_wgmma(const hd_problem *p, hd_schedule *s) {
   s->tile_n = default_tile_n(p, 256, unit);
   s->tile_m = p->m.value && p->m.value <= 64 ? 64 : 128;
   int64_t tiles = (extent(&p->m) + s->tile_m - 1) / s->tile_m *
-                  ((extent(&p->n) + s->tile_n - 1) / s->tile_n);
+                  ((extent(&p->n) + s->tile_n - 1) / s->tile_n) * batch_of(p);
   /* Multicast pays with many tiles (over about four waves of 132 SMs). */
   s->cluster = s->tile_n == 256 && tiles >= 4 * 132 ? 2 : 1;
   s->persistent = 1;
@@ -102,7 +105,7 @@ static int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
 static int64_t count_tiles(const hd_problem *p, const hd_schedule *s) {
   return ceil_div(p->m.value, (int64_t)s->tile_m * s->cluster) * s->cluster *
-         ceil_div(p->n.value, s->tile_n);
+         ceil_div(p->n.value, s->tile_n) * batch_of(p);
 }
 
 /* The `most` fastest stay, in order; of equals the one that came first. */
@@ -188,7 +191,7 @@ static void enter_streams(const hd_problem *p, hd_schedule s, bool shares, front
 /* A pair costs waiting and saves power: it pays where the launch is long enough to meet the power
  * cap, which is a matter of its work, not of its waves. */
 static bool is_work_for_pairs(const hd_problem *p, int64_t tiles) {
-  double products = (double)p->m.value * (double)p->n.value *
+  double products = (double)batch_of(p) * (double)p->m.value * (double)p->n.value *
                     (double)(p->k.value ? p->k.value : USUAL_K);
   return is_large(p) ? products >= PAIR_PRODUCTS : tiles >= PAIR_TILES;
 }

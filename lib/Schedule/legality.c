@@ -82,7 +82,8 @@ static int64_t tiles_along(const hd_size *size, int32_t tile) {
 /* Kernel and grid count tiles in 32 bits, and step past the last one. */
 static heddle_status check_tiles(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   enum { MOST_TILES = 1 << 30 };
-  int64_t tiles = tiles_along(&p->m, s->tile_m) * tiles_along(&p->n, s->tile_n) * s->split_k;
+  int64_t tiles = tiles_along(&p->m, s->tile_m) * tiles_along(&p->n, s->tile_n) * s->split_k *
+                  tiles_along(&p->g, 1);
   if (tiles > MOST_TILES)
     REFUSE(HEDDLE_UNSUPPORTED, "schedule.tiles",
            "got %lld tiles of %dx%d; legal: up to %d, by larger tiles", (long long)tiles, s->tile_m,
@@ -136,6 +137,10 @@ static heddle_status check_reduce(heddle_context *ctx, const hd_problem *p, cons
  * time. */
 static heddle_status check_permuted(heddle_context *ctx, const hd_problem *p,
                                     const hd_schedule *s) {
+  if (hd_is_batch(p))
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-batch",
+           "got store=permuted with a batch, whose tensor map of B would need six dimensions; "
+           "legal: up to five; nearest: store=quad");
   int32_t run = hd_d_run(p), lanes = 4 * run;
   int32_t sharers = s->cluster == 2 && s->multicast == HD_MULTICAST_B ? 2 : 1;
   int64_t b_bytes = p->b.ld * heddle_elem_get(p->b.elem)->container_bits / 8;

@@ -13,10 +13,11 @@ static heddle_status read_size(heddle_context *ctx, hd_op *op, hd_problem *p) {
   hd_size *slot = hd_op_is(op, HD_ATTR_DIM, "m")   ? &p->m
                   : hd_op_is(op, HD_ATTR_DIM, "n") ? &p->n
                   : hd_op_is(op, HD_ATTR_DIM, "k") ? &p->k
+                  : hd_op_is(op, HD_ATTR_DIM, "g") ? &p->g
                                                    : NULL;
   if (!slot)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.dim",
-                    "got dim = %s; legal: m, n, k", hd_op_str(op, HD_ATTR_DIM));
+                    "got dim = %s; legal: m, n, k, g", hd_op_str(op, HD_ATTR_DIM));
   if (slot->op)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.dim",
                     "dim = %s is given twice; legal: once", hd_op_str(op, HD_ATTR_DIM));
@@ -25,6 +26,11 @@ static heddle_status read_size(heddle_context *ctx, hd_op *op, hd_problem *p) {
                     hd_op_str(op, HD_ATTR_DIM), (long long)size.value, HD_SIZE_MOST);
   *slot = size;
   return HEDDLE_OK;
+}
+
+static void read_batch(const hd_op *op, hd_dense *x) {
+  x->g_stride = hd_op_int(op, HD_ATTR_G_STRIDE, 0);
+  x->shared = hd_op_has(op, HD_ATTR_G_STRIDE) && x->g_stride == 0;
 }
 
 static hd_dense *dense_slot(hd_problem *p, const hd_op *op) {
@@ -52,6 +58,7 @@ static heddle_status read_dense(heddle_context *ctx, hd_op *op, hd_problem *p) {
                      .one = op->n_operands == 0,
                      .ld = hd_op_int(op, HD_ATTR_LD, 0),
                      .divisible_by = hd_op_int(op, HD_ATTR_DIVISIBLE_BY, 1)};
+  read_batch(op, slot);
   return HEDDLE_OK;
 }
 
@@ -86,6 +93,7 @@ static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
                       "got a second sparse operand; legal: one a kernel");
     p->sparse = op;
     p->a_elem = hd_op_elem(op, HD_ATTR_TYPE);
+    p->a_shared = hd_op_int(op, HD_ATTR_G_STRIDE, -1) == 0;
     return HEDDLE_OK;
   case HD_OP_DENSE:
   case HD_OP_VECTOR:
@@ -116,6 +124,7 @@ static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
                       .transposed = hd_op_is(op, HD_ATTR_ORDER, "col_major"),
                       .ld = hd_op_int(op, HD_ATTR_LD, 0),
                       .divisible_by = hd_op_int(op, HD_ATTR_DIVISIBLE_BY, 1)};
+    read_batch(op, &p->d);
     return HEDDLE_OK;
   default:
     return HEDDLE_OK;
@@ -302,6 +311,7 @@ heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *pr
   HD_TRY(check_pitch(ctx, &p.b, p.b.transposed ? &p.n : &p.k, "B"));
   HD_TRY(check_pitch(ctx, &p.c, p.c.transposed ? &p.m : &p.n, "C"));
   HD_TRY(check_pitch(ctx, &p.d, p.d.transposed ? &p.m : &p.n, "D"));
+  HD_TRY(hd_problem_check_batch(ctx, &p));
   *problem = p;
   return HEDDLE_OK;
 }

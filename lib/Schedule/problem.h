@@ -18,14 +18,18 @@ typedef struct hd_dense {
   bool transposed; /* b: mn_major; c, d: col_major */
   bool one;        /* a scale of one element for the whole matrix */
   int64_t ld, divisible_by;
+  int64_t g_stride; /* of a batch: elements from one matrix to the next; 0: an argument */
+  bool shared;      /* of a batch: all its products take the one matrix that there is */
 } hd_dense;
 
 typedef struct hd_problem {
   hd_op *kernel;
   const hd_target *target;
   hd_size m, n, k;
+  hd_size g; /* of a batch: how many products; op NULL: it is one */
   heddle_elem a_elem, acc_elem;
   hd_op *sparse, *matmul, *epilogue, *store;
+  bool a_shared; /* as hd_dense.shared */
   hd_dense b, c, d, bias, scale_a, scale_b, block_a, block_b;
   int32_t block;    /* elements of k that share a scale of block_a, block_b; 0: there are none */
   const char *kind; /* of the instruction; NULL: any */
@@ -37,6 +41,12 @@ typedef struct hd_problem {
  * checks the rules that hold for every target: one matmul, its operands, K a multiple of the group,
  * strides no shorter than a row. HEDDLE_INVALID with rule, value and nearest legal value. */
 heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *problem);
+
+static inline bool hd_is_batch(const hd_problem *problem) { return problem->g.op != NULL; }
+/* Matrices of the operand are a stride apart, which is an argument of the kernel. */
+static inline bool hd_has_stride(const hd_problem *problem, const hd_dense *x) {
+  return hd_is_batch(problem) && x->op && !x->shared;
+}
 
 /* How many elements share a byte: 2 of the 4-bit types, else 1. */
 int32_t hd_elems_per_byte(heddle_elem elem);
@@ -67,6 +77,8 @@ int32_t hd_d_run(const hd_problem *problem);
 /* The rules of block scales that hold for every target: types and block are those of an
  * instruction, pitches in whole copies. */
 heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *problem);
+/* The rules of a batch: strides only with one, D's matrices apart. */
+heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *problem);
 /* An instruction of any target that scales blocks of its types, the nearest one by its scales'
  * type, then by its block; NULL: there is none. */
 const hd_spec_row *hd_problem_scaled_row(const hd_problem *problem);

@@ -45,6 +45,8 @@ static bool wanted(const hd_b_variant *v, const hd_problem *p, const hd_schedule
   if (!named && s->b_path != HD_B_AUTO)
     return false;
   bool permuted = s->store == HD_STORE_PERMUTED;
+  if (v->permutes && hd_is_batch(p)) /* its tensor map has no dimension left */
+    return false;
   if (v->permutes ? !permuted : permuted && v->path == HD_B_TMA && always_permutes(p))
     return false;
   int32_t bits = heddle_elem_get(p->b.elem)->container_bits;

@@ -181,9 +181,12 @@ static heddle_status report(heddle_context *ctx, const run_options *o, const tri
                           : bucket_of(&kernel->manifest, o->request.size)->schedule);
   printf("problem: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " seed=%" PRIu64 " operands=%s\n", r->m,
          r->n, r->k, o->request.seed, o->request.exact ? "exact" : "random");
-  if (r->comparison.n_compared < (uint64_t)r->m * (uint64_t)r->n)
-    printf("compared: %" PRIu64 " of %" PRIu64 " elements, whole rows\n", r->comparison.n_compared,
-           (uint64_t)r->m * (uint64_t)r->n);
+  uint64_t elements = (uint64_t)r->g * (uint64_t)r->m * (uint64_t)r->n;
+  if (r->g > 1)
+    printf("batch: G=%" PRId64 "\n", r->g);
+  if (r->comparison.n_compared < elements)
+    printf("compared: %" PRIu64 " of %" PRIu64 " elements, whole rows\n",
+           r->comparison.n_compared, elements);
   if (!r->ok)
     hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "run.verify", "%s", r->why);
   printf("verify=%s max_err=%.3g bound=%.3g backend=%s\n", r->ok ? "ok" : "fail", shown_error(r),

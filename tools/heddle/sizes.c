@@ -10,7 +10,10 @@
 
 static const hd_arg_kind kinds[] = {HD_ARG_M,   HD_ARG_N,   HD_ARG_K,
                                     HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD,
-                                    HD_ARG_LDSA, HD_ARG_LDSB};
+                                    HD_ARG_LDSA, HD_ARG_LDSB, HD_ARG_G,
+                                    HD_ARG_STRIDE_A, HD_ARG_STRIDE_B, HD_ARG_STRIDE_C,
+                                    HD_ARG_STRIDE_D, HD_ARG_STRIDE_BIAS, HD_ARG_STRIDE_SCALE_A,
+                                    HD_ARG_STRIDE_SCALE_B};
 
 static heddle_status set_size(heddle_context *ctx, const char *name, const char *value,
                               int64_t *size) {
@@ -20,15 +23,15 @@ static heddle_status set_size(heddle_context *ctx, const char *name, const char 
   for (size_t i = 0; i < HD_COUNT(kinds); i++) {
     if (strcasecmp(name, names[i]))
       continue;
-    int64_t v;
-    if (!cli_parse_int(value, &v) || v < 1 || v > INT32_MAX)
+    int64_t v, least = hd_arg_is_batch_stride(kinds[i]) ? 0 : 1;
+    if (!cli_parse_int(value, &v) || v < least || v > INT32_MAX)
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
-                      "got %s = %s; legal: 1 to 2147483647", name, value);
+                      "got %s = %s; legal: %d to 2147483647", name, value, (int)least);
     if (size[kinds[i]])
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
                       "got %s = %s after %s = %lld; legal: once", name, value, name,
                       (long long)size[kinds[i]]);
-    size[kinds[i]] = v;
+    size[kinds[i]] = v ? v : TRIAL_SHARED;
     return HEDDLE_OK;
   }
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size", "got '%s'; nearest: %s", name,

@@ -3,8 +3,10 @@
 #define HD_SIZES_H
 
 #include "Kernel/manifest.h"
+#include "trial/trial.h"
 
-/* Sets size[HD_ARG_M] and its like, which must be 0 before; text NULL: none. Whether a
+/* Sets size[HD_ARG_M] and its like, which must be 0 before; a stride of 0 is TRIAL_SHARED. text
+ * NULL: none. Whether a
  * problem takes them: compile_input_sizes. */
 heddle_status sizes_read(heddle_context *ctx, const char *text, int64_t size[HD_N_ARG_KINDS]);
 

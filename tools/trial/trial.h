@@ -57,9 +57,12 @@ typedef enum trial_fault {
 /* The epilogue function of the user, for the reference. */
 typedef double trial_user(const void *user, double acc, int64_t row, int64_t col);
 
+enum { TRIAL_SHARED = -1 };
+
 /* Zero-initialise; every field may stay 0. */
 typedef struct trial_request {
-  /* m n k ldb ldc ldd ldsa ldsb, in elements; 0: fixed or the default */
+  /* m n k ldb ldc ldd ldsa ldsb, of a batch g and strides, in elements (stride_a: bytes); 0: fixed
+   * or the default; TRIAL_SHARED: a stride of 0 */
   int64_t size[HD_N_ARG_KINDS];
   uint64_t seed;
   bool exact;                   /* small integers, compared bit for bit */
@@ -87,7 +90,7 @@ heddle_status trial_check_sizes(heddle_context *ctx, const hd_manifest *manifest
 typedef struct trial_result {
   bool ok;
   const char *path; /* of B: "tma", "gather", …; borrowed from the kernel's manifest */
-  int64_t m, n, k;
+  int64_t m, n, k, g;
   hd_comparison comparison;
   double bound;
   uint64_t n_instructions; /* simulator */

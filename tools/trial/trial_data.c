@@ -50,26 +50,30 @@ void trial_data_free(trial_data *data) {
 
 /* ---- dense operands ---- */
 
-/* The last row ends with its last element: what lies behind is guard already. */
-static size_t stored_bytes(heddle_elem elem, const trial_stored *s) {
-  return hd_elem_bytes(elem, (size_t)((s->rows - 1) * s->pitch + s->cols));
+/* The last row ends with its last element: what lies behind is guard already. before: elements of a
+ * batch's other matrices. */
+static size_t stored_bytes(heddle_elem elem, const trial_stored *s, int64_t before) {
+  return hd_elem_bytes(elem, (size_t)(before + (s->rows - 1) * s->pitch + s->cols));
 }
 
+/* Of a batch matrix below matrix, each `stride` elements behind the one before. */
 static heddle_status read_rows(heddle_context *ctx, const char *path, heddle_elem elem,
-                               const trial_stored *s, uint8_t *to) {
+                               const trial_stored *s, int64_t n, int64_t stride, uint8_t *to) {
   void *rows = NULL;
   uint64_t n_rows, n_cols;
   HD_TRY(hd_npy_read(ctx, path, elem, &rows, &n_rows, &n_cols));
-  bool fits = n_rows == (uint64_t)s->rows && n_cols == (uint64_t)s->cols;
+  bool fits = n_rows == (uint64_t)(s->rows * n) && n_cols == (uint64_t)s->cols;
   size_t row = hd_elem_bytes(elem, (size_t)s->cols), pitch = hd_elem_bytes(elem, (size_t)s->pitch);
-  for (int64_t i = 0; fits && i < s->rows; i++)
-    memcpy(to + (size_t)i * pitch, (uint8_t *)rows + (size_t)i * row, row);
+  for (int64_t i = 0; fits && i < s->rows * n; i++)
+    memcpy(to + hd_elem_bytes(elem, (size_t)(i / s->rows * stride)) +
+               (size_t)(i % s->rows) * pitch,
+           (uint8_t *)rows + (size_t)i * row, row);
   free(rows);
   if (fits)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "run.shape",
                   "the matrix is %llu x %llu; legal: %lld x %lld, as the problem stores it",
-                  (unsigned long long)n_rows, (unsigned long long)n_cols, (long long)s->rows,
+                  (unsigned long long)n_rows, (unsigned long long)n_cols, (long long)(s->rows * n),
                   (long long)s->cols);
 }
 
@@ -84,15 +88,25 @@ typedef struct dense_operand {
 
 static heddle_status add_dense(heddle_context *ctx, uint64_t seed, const dense_operand *o,
                                trial_data *data) {
-  HD_TRY(add_block(ctx, o->kind, o->elem, stored_bytes(o->elem, &o->stored), o->offset, data));
+  const trial_shape *s = &data->shape;
+  int64_t n = trial_matrices(s, trial_stride_of(o->kind));
+  int64_t before = trial_before(s, o->kind, n - 1);
+  HD_TRY(add_block(ctx, o->kind, o->elem, stored_bytes(o->elem, &o->stored, before), o->offset,
+                   data));
   trial_block *block = trial_data_block(data, o->kind);
   if (o->file)
-    return read_rows(ctx, o->file, o->elem, &o->stored, block->data);
+    return read_rows(ctx, o->file, o->elem, &o->stored, n, trial_before(s, o->kind, 1),
+                     block->data);
   /* Each operand its own stream of numbers. */
-  hd_fill fill = {.seed = seed * HD_N_ARG_KINDS + (uint64_t)o->kind, .limit = o->limit,
-                  .one_in = o->one_in};
-  hd_fill_dense(&fill, o->elem, (uint64_t)o->stored.rows, (uint64_t)o->stored.cols, block->data,
-                (uint64_t)o->stored.pitch);
+  for (int64_t i = 0; i < n; i++) {
+    hd_fill fill = {.seed = seed * TRIAL_STREAMS + (uint64_t)o->kind +
+                            (uint64_t)i * TRIAL_NEXT_MATRIX,
+                    .limit = o->limit,
+                    .one_in = o->one_in};
+    hd_fill_dense(&fill, o->elem, (uint64_t)o->stored.rows, (uint64_t)o->stored.cols,
+                  block->data + hd_elem_bytes(o->elem, (size_t)trial_before(s, o->kind, i)),
+                  (uint64_t)o->stored.pitch);
+  }
   return HEDDLE_OK;
 }
 
@@ -157,19 +171,27 @@ static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest
                                 trial_fault plant, trial_data *data) {
   heddle_family family = trial_kernel_family(manifest);
   uint64_t m = (uint64_t)data->shape.m, k = (uint64_t)data->shape.k;
-  size_t n_bytes;
+  int64_t last = trial_matrices(&data->shape, HD_ARG_STRIDE_A) - 1;
+  size_t n_bytes, dense_bytes = data->a_row_bytes * m;
   HD_TRY(heddle_sparse_packed_bytes(ctx, manifest->a_elem, family, m, k, &n_bytes));
+  n_bytes += (size_t)trial_before(&data->shape, HD_ARG_A, last);
   HD_TRY(add_block(ctx, HD_ARG_A, manifest->a_elem, n_bytes, 0, data));
   trial_block *block = trial_data_block(data, HD_ARG_A);
+  const uint8_t *last_dense = (uint8_t *)data->a_dense + (size_t)last * dense_bytes;
+  uint8_t *last_packed = block->data + trial_before(&data->shape, HD_ARG_A, last);
+  for (int64_t i = 0; i <= last; i++)
+    HD_TRY(heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k,
+                                    (uint8_t *)data->a_dense + (size_t)i * dense_bytes,
+                                    data->a_row_bytes,
+                                    block->data + trial_before(&data->shape, HD_ARG_A, i)));
   if (plant == TRIAL_FAULT_NONE || plant == TRIAL_FAULT_SCALE)
-    return heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, data->a_dense,
-                                    data->a_row_bytes, block->data);
-  data->an_injected = hd_xmalloc(data->a_row_bytes * m);
-  memcpy(data->an_injected, data->a_dense, data->a_row_bytes * m);
+    return HEDDLE_OK;
+  data->an_injected = hd_xmalloc(dense_bytes);
+  memcpy(data->an_injected, last_dense, dense_bytes);
   HD_TRY(trial_inject_fault(ctx, plant, manifest->a_elem, &data->shape, data->an_injected,
                            data->a_row_bytes));
   return heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, data->an_injected,
-                                  data->a_row_bytes, block->data);
+                                  data->a_row_bytes, last_packed);
 }
 
 static uint64_t float_bits(float x) {
@@ -199,6 +221,9 @@ static void set_values(const hd_manifest *manifest, const trial_request *request
   v[HD_ARG_LDD] = (uint64_t)s->ldd;
   v[HD_ARG_LDSA] = (uint64_t)s->ldsa;
   v[HD_ARG_LDSB] = (uint64_t)s->ldsb;
+  v[HD_ARG_G] = (uint64_t)s->g;
+  for (hd_arg_kind i = HD_ARG_STRIDE_A; i <= HD_ARG_STRIDE_SCALE_B; i++)
+    v[i] = (uint64_t)trial_stride(s, i);
   v[HD_ARG_ALPHA] = float_bits(data->alpha);
   v[HD_ARG_BETA] = float_bits(data->beta);
 }
@@ -306,7 +331,8 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
   HD_TRY(add_scales(ctx, manifest, r, limit, data));
   HD_TRY(add_block_scales(ctx, manifest, r, data));
   trial_stored d = trial_stored_d(manifest, s);
-  return add_block(ctx, HD_ARG_D, manifest->d_elem, stored_bytes(manifest->d_elem, &d),
+  return add_block(ctx, HD_ARG_D, manifest->d_elem,
+                   stored_bytes(manifest->d_elem, &d, trial_before(s, HD_ARG_D, s->g - 1)),
                    r->offset_d, data);
 }
 

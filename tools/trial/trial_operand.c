@@ -89,12 +89,14 @@ heddle_status trial_operand_sizes(heddle_context *ctx, const hd_manifest *manife
     heddle_status status = read_a(ctx, request->a_file, manifest->a_elem, &unused, &rows, &cols);
     free(unused);
     HD_TRY(status);
-    take_size(manifest, HD_ARG_M, rows, asked);
+    if (!hd_manifest_arg(manifest, HD_ARG_G))
+      take_size(manifest, HD_ARG_M, rows, asked);
     take_size(manifest, HD_ARG_K, cols, asked);
   }
   if (request->b_file) {
     HD_TRY(npy_sizes(ctx, request->b_file, manifest->b_elem, &rows, &cols));
-    take_size(manifest, HD_ARG_N, manifest->b_mn_major ? cols : rows, asked);
+    if (manifest->b_mn_major || !hd_manifest_arg(manifest, HD_ARG_G))
+      take_size(manifest, HD_ARG_N, manifest->b_mn_major ? cols : rows, asked);
   }
   return HEDDLE_OK;
 }
@@ -102,14 +104,18 @@ heddle_status trial_operand_sizes(heddle_context *ctx, const hd_manifest *manife
 heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,
                               const trial_request *request, const trial_shape *shape,
                               unsigned limit, void **dense, size_t *row_bytes) {
-  uint64_t m = (uint64_t)shape->m, k = (uint64_t)shape->k, file_m = m, file_k = k;
+  uint64_t n = (uint64_t)trial_matrices(shape, HD_ARG_STRIDE_A), each = (uint64_t)shape->m;
+  uint64_t m = n * each, k = (uint64_t)shape->k, file_m = m, file_k = k;
   HD_TRY(heddle_sparse_dense_row_bytes(ctx, manifest->a_elem, k, row_bytes));
   if (!request->a_file) {
     *dense = hd_try_malloc(ctx, *row_bytes * m, "A");
     if (!*dense)
       return HEDDLE_NO_MEMORY;
-    hd_fill fill = {.seed = request->seed, .limit = limit};
-    hd_fill_sparse(&fill, manifest->a_elem, m, k, *dense, k);
+    for (uint64_t i = 0; i < n; i++) {
+      hd_fill fill = {.seed = request->seed + i * TRIAL_NEXT_MATRIX, .limit = limit};
+      hd_fill_sparse(&fill, manifest->a_elem, each, k, (uint8_t *)*dense + i * each * *row_bytes,
+                     k);
+    }
     return HEDDLE_OK;
   }
   HD_TRY(read_a(ctx, request->a_file, manifest->a_elem, dense, &file_m, &file_k));

@@ -7,7 +7,22 @@
 /* Sizes and pitches of one launch, in elements. */
 typedef struct trial_shape {
   int64_t m, n, k, ldb, ldc, ldd, ldsa, ldsb;
+  int64_t g; /* products of a batch; 1: it is none */
+  /* Of a batch, by stride argument: elements (of A bytes) from one matrix to the next; 0: one. */
+  int64_t stride[HD_ARG_STRIDE_SCALE_B - HD_ARG_STRIDE_A + 1];
 } trial_shape;
+
+/* By HD_ARG_STRIDE_A and its like: the stride, and how many matrices the operand has. */
+static inline int64_t trial_stride(const trial_shape *shape, hd_arg_kind kind) {
+  return shape->stride[kind - HD_ARG_STRIDE_A];
+}
+static inline int64_t trial_matrices(const trial_shape *shape, hd_arg_kind kind) {
+  return trial_stride(shape, kind) ? shape->g : 1;
+}
+/* Of the operand `kind` (HD_ARG_A and its like) of a batch the stride argument. */
+hd_arg_kind trial_stride_of(hd_arg_kind kind);
+/* Elements (bytes of A) before matrix i of the operand; 0 of a shared one. */
+int64_t trial_before(const trial_shape *shape, hd_arg_kind kind, int64_t i);
 
 /* Asked, fixed, or default sizes; sizes of given files count as asked. */
 heddle_status trial_shape_resolve(heddle_context *ctx, const hd_manifest *manifest,
@@ -35,13 +50,16 @@ typedef struct trial_block {
   size_t offset;
 } trial_block;
 
+/* From the numbers of one matrix of a batch to those of the next. */
+#define TRIAL_NEXT_MATRIX UINT64_C(0x9e3779b97f4a7c15)
+enum { TRIAL_STREAMS = 22 /* of numbers, of a seed: one an operand */ };
 enum { TRIAL_MAX_BLOCKS = 10 };
 typedef struct trial_data {
   trial_shape shape;
   trial_block block[TRIAL_MAX_BLOCKS];
   int n_blocks;
-  void *a_dense; /* owned: m x k */
-  void *an_injected; /* owned: the same with the injected fault; NULL: none */
+  void *a_dense; /* owned: m x k, of a batch matrix after matrix */
+  void *an_injected; /* owned: the last one with the injected fault; NULL: none */
   size_t a_row_bytes;
   uint8_t *scales[2]; /* owned: block scales of A (m rows) and of B (n), row-major; NULL: none */
   size_t guard_bytes;
@@ -72,7 +90,8 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
                                  const trial_request *request, const trial_shape *shape, int which,
                                  uint8_t **scales, uint8_t *to);
 
-/* A as a dense m x k matrix: made, or read from a file (owned by the caller). */
+/* A as a dense m x k matrix, of a batch so many rows for each: made, or read from a file (owned by
+ * the caller). */
 heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,
                               const trial_request *request, const trial_shape *shape,
                               unsigned limit, void **dense, size_t *row_bytes);

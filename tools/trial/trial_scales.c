@@ -68,7 +68,7 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
     HD_TRY(read_scales(ctx, r->block_scale_file[which], elem, (uint64_t)rows, (uint64_t)blocks,
                        scales));
   } else {
-    hd_fill fill = {.seed = r->seed * HD_N_ARG_KINDS + (uint64_t)kind, .limit = r->exact};
+    hd_fill fill = {.seed = r->seed * TRIAL_STREAMS + (uint64_t)kind, .limit = r->exact};
     *scales = hd_try_malloc(ctx, (size_t)(rows * blocks), "block scales");
     if (!*scales)
       return HEDDLE_NO_MEMORY;

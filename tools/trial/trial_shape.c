@@ -3,7 +3,7 @@
 #include "Support/diag.h"
 #include "Support/convert.h"
 
-enum { DEFAULT_SIZE = 512 };
+enum { DEFAULT_SIZE = 512, DEFAULT_BATCH = 3 };
 
 static int64_t round_up(int64_t x, int64_t unit) { return (x + unit - 1) / unit * unit; }
 
@@ -11,8 +11,8 @@ static int64_t round_up(int64_t x, int64_t unit) { return (x + unit - 1) / unit 
 static heddle_status check_asked(heddle_context *ctx, const hd_manifest *manifest,
                                  hd_arg_kind kind, const int64_t *asked) {
   const hd_arg *arg = hd_manifest_arg(manifest, kind);
-  long long value = asked[kind];
-  if (arg && value && arg->fixed > 0 && value != arg->fixed)
+  long long value = asked[kind] == TRIAL_SHARED ? 0 : asked[kind];
+  if (arg && asked[kind] && arg->fixed > 0 && value != arg->fixed)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
                     "got %s = %lld, but the problem fixes it; nearest: %lld", hd_arg_name(kind),
                     value, (long long)arg->fixed);
@@ -27,18 +27,23 @@ heddle_status trial_check_sizes(heddle_context *ctx, const hd_manifest *manifest
                                 const int64_t size[HD_N_ARG_KINDS]) {
   static const hd_arg_kind kinds[] = {HD_ARG_M,   HD_ARG_N,   HD_ARG_K,
                                       HD_ARG_LDB, HD_ARG_LDC, HD_ARG_LDD,
-                                      HD_ARG_LDSA, HD_ARG_LDSB};
+                                      HD_ARG_LDSA, HD_ARG_LDSB, HD_ARG_G,
+                                      HD_ARG_STRIDE_A, HD_ARG_STRIDE_B, HD_ARG_STRIDE_C,
+                                      HD_ARG_STRIDE_D, HD_ARG_STRIDE_BIAS, HD_ARG_STRIDE_SCALE_A,
+                                      HD_ARG_STRIDE_SCALE_B};
   hd_values values = {0}; /* a size that is left to the launch makes no pitch too short */
   for (int i = 0; i < manifest->n_args; i++) {
     const hd_arg *arg = &manifest->arg[i];
-    values.v[arg->kind] = (uint64_t)(arg->fixed > 0 ? arg->fixed : size[arg->kind]);
+    int64_t asked = size[arg->kind] == TRIAL_SHARED ? 0 : size[arg->kind];
+    values.v[arg->kind] = (uint64_t)(arg->fixed > 0 ? arg->fixed : asked);
   }
   for (size_t i = 0; i < HD_COUNT(kinds); i++) {
     const hd_arg *arg = hd_manifest_arg(manifest, kinds[i]);
     if (size[kinds[i]] && !arg)
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.size",
                       "got %s = %lld, but the kernel has no such argument; nearest: without it",
-                      hd_arg_name(kinds[i]), (long long)size[kinds[i]]);
+                      hd_arg_name(kinds[i]),
+                      size[kinds[i]] == TRIAL_SHARED ? 0LL : (long long)size[kinds[i]]);
     HD_TRY(check_asked(ctx, manifest, kinds[i], size));
     if (size[kinds[i]])
       HD_TRY(hd_manifest_check_number(ctx, arg, &values));
@@ -79,6 +84,50 @@ static void choose_scale_pitches(const hd_manifest *manifest, const int64_t *ask
     s->ldsa = s->ldsb = (round_up(trial_scales_a_row(manifest, s), each) + 3) / 4 * 512;
 }
 
+hd_arg_kind trial_stride_of(hd_arg_kind kind) {
+  static const hd_arg_kind operands[] = {HD_ARG_A,    HD_ARG_B,       HD_ARG_C,      HD_ARG_D,
+                                         HD_ARG_BIAS, HD_ARG_SCALE_A, HD_ARG_SCALE_B};
+  for (int i = 0; i < (int)HD_COUNT(operands); i++) /* ORDER STRIDES: Kernel/args.def */
+    if (operands[i] == kind)
+      return (hd_arg_kind)((int)HD_ARG_STRIDE_A + i);
+  return HD_ARG_NONE;
+}
+
+int64_t trial_before(const trial_shape *s, hd_arg_kind kind, int64_t i) {
+  hd_arg_kind stride = trial_stride_of(kind);
+  return stride == HD_ARG_NONE ? 0 : i * trial_stride(s, stride);
+}
+
+static int64_t elements(trial_stored x) { return x.rows * x.pitch; }
+
+/* One matrix behind the other, unless asked otherwise. */
+static heddle_status choose_strides(heddle_context *ctx, const hd_manifest *manifest,
+                                    const int64_t *asked, trial_shape *s) {
+  size_t packed;
+  HD_TRY(heddle_sparse_packed_bytes(ctx, manifest->a_elem, trial_kernel_family(manifest),
+                                    (uint64_t)s->m, (uint64_t)s->k, &packed));
+  const struct {
+    hd_arg_kind kind;
+    int64_t whole;
+  } strides[] = {
+      {HD_ARG_STRIDE_A, (int64_t)packed},
+      {HD_ARG_STRIDE_B, elements(trial_stored_b(manifest, s))},
+      {HD_ARG_STRIDE_C, elements(trial_stored_c(manifest, s))},
+      {HD_ARG_STRIDE_D, elements(trial_stored_d(manifest, s))},
+      {HD_ARG_STRIDE_BIAS, manifest->bias_along_n ? s->n : s->m},
+      {HD_ARG_STRIDE_SCALE_A, manifest->scale_a_one ? 1 : s->m},
+      {HD_ARG_STRIDE_SCALE_B, manifest->scale_b_one ? 1 : s->n}};
+  for (size_t i = 0; i < HD_COUNT(strides); i++) {
+    hd_arg_kind kind = strides[i].kind;
+    int64_t *stride = &s->stride[kind - HD_ARG_STRIDE_A];
+    HD_TRY(check_asked(ctx, manifest, kind, asked));
+    choose_pitch(manifest, kind, asked, strides[i].whole, stride);
+    if (!hd_manifest_arg(manifest, kind) || *stride == TRIAL_SHARED)
+      *stride = 0;
+  }
+  return HEDDLE_OK;
+}
+
 heddle_status trial_shape_resolve(heddle_context *ctx, const hd_manifest *manifest,
                                   const int64_t *asked, trial_shape *s) {
   HD_TRY(choose_size(ctx, manifest, HD_ARG_M, asked, &s->m));
@@ -88,7 +137,13 @@ heddle_status trial_shape_resolve(heddle_context *ctx, const hd_manifest *manife
   choose_pitch(manifest, HD_ARG_LDC, asked, trial_stored_c(manifest, s).cols, &s->ldc);
   choose_pitch(manifest, HD_ARG_LDD, asked, trial_stored_d(manifest, s).cols, &s->ldd);
   choose_scale_pitches(manifest, asked, s);
-  return HEDDLE_OK;
+  s->g = 1;
+  if (!hd_manifest_arg(manifest, HD_ARG_G))
+    return HEDDLE_OK;
+  HD_TRY(choose_size(ctx, manifest, HD_ARG_G, asked, &s->g));
+  if (!asked[HD_ARG_G] && s->g == DEFAULT_SIZE)
+    s->g = DEFAULT_BATCH;
+  return choose_strides(ctx, manifest, asked, s);
 }
 
 static trial_stored stored(bool transposed, int64_t rows, int64_t cols, int64_t pitch) {

@@ -92,7 +92,7 @@ static heddle_status simulate(heddle_context *ctx, const trial_kernel *kernel, h
   launch.ptx_bytes = kernel->code.ptx_bytes;
   const trial_shape *s = &data->shape;
   hd_sim_options options = {
-      .seed = seed, .mode = mode, .max_steps = trial_most_steps(s->m, s->n, s->k)};
+      .seed = seed, .mode = mode, .max_steps = (uint64_t)s->g * trial_most_steps(s->m, s->n, s->k)};
   hd_arena arena = {0};
   hd_sim_report report = {0};
   heddle_status status = hd_sim_run(ctx, &launch, &options, &arena, &report);

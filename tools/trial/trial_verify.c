@@ -56,13 +56,34 @@ static bool around_d_unchanged(trial_result *result, const trial_block *d, const
   return true;
 }
 
+/* Of a batch: whatever is no element of one of D's matrices, which may lie between each other's
+ * rows. */
+static bool around_batch_unchanged(trial_result *result, const trial_block *d,
+                                   const trial_shape *shape, const trial_stored *s) {
+  size_t first = (size_t)(d->data - d->all), row = hd_elem_bytes(d->elem, (size_t)s->cols);
+  uint8_t *is_element = hd_xmalloc(d->n_bytes);
+  bool right = unchanged(result, d, 0, first) &&
+               unchanged(result, d, first + d->n_bytes, d->all_bytes);
+  memset(is_element, 0, d->n_bytes);
+  for (int64_t i = 0; i < shape->g * s->rows; i++) {
+    int64_t at = trial_before(shape, HD_ARG_D, i / s->rows) + i % s->rows * s->pitch;
+    memset(is_element + hd_elem_bytes(d->elem, (size_t)at), 1, row);
+  }
+  for (size_t i = 0; right && i < d->n_bytes; i++)
+    right = is_element[i] || unchanged(result, d, first + i, first + i + 1);
+  free(is_element);
+  return right;
+}
+
 static bool memory_right(const hd_manifest *manifest, const trial_data *data,
                          trial_result *result) {
   trial_stored d = trial_stored_d(manifest, &data->shape);
   for (int i = 0; i < data->n_blocks; i++) {
     const trial_block *block = &data->block[i];
-    bool right = block->kind == HD_ARG_D ? around_d_unchanged(result, block, &d)
-                                         : unchanged(result, block, 0, block->all_bytes);
+    bool right = block->kind != HD_ARG_D ? unchanged(result, block, 0, block->all_bytes)
+                 : data->shape.g > 1
+                     ? around_batch_unchanged(result, block, &data->shape, &d)
+                     : around_d_unchanged(result, block, &d);
     if (!right)
       return false;
   }
@@ -76,9 +97,20 @@ static hd_matrix matrix(const void *data, heddle_elem elem, int64_t pitch, bool 
   return (hd_matrix){data, elem, transposed ? 1 : p, transposed ? p : 1};
 }
 
-static hd_matrix scale(const trial_data *data, hd_arg_kind kind, bool one) {
+/* Where matrix g of an operand begins. */
+static const void *start(const trial_data *data, hd_arg_kind kind, int64_t g) {
   const trial_block *block = trial_data_block(data, kind);
-  return block ? (hd_matrix){block->data, block->elem, one ? 0 : 1, 1} : (hd_matrix){0};
+  return block->data + hd_elem_bytes(block->elem, (size_t)trial_before(&data->shape, kind, g));
+}
+
+static hd_matrix scale(const trial_data *data, hd_arg_kind kind, int64_t g, bool one) {
+  const trial_block *block = trial_data_block(data, kind);
+  return block ? (hd_matrix){start(data, kind, g), block->elem, one ? 0 : 1, 1} : (hd_matrix){0};
+}
+
+/* Which matrix of the dense A product g has. */
+static size_t dense_a(const trial_data *data, int64_t g) {
+  return trial_stride(&data->shape, HD_ARG_STRIDE_A) ? (size_t)g : 0;
 }
 
 static bool has_user(const hd_manifest *manifest) {
@@ -86,7 +118,7 @@ static bool has_user(const hd_manifest *manifest) {
 }
 
 static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
-                              const trial_data *data, hd_reference *r) {
+                              const trial_data *data, int64_t g, hd_reference *r) {
   const trial_shape *s = &data->shape;
   const trial_block *c = trial_data_block(data, HD_ARG_C),
                     *bias = trial_data_block(data, HD_ARG_BIAS);
@@ -94,19 +126,20 @@ static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
       .m = (uint64_t)s->m,
       .n = (uint64_t)s->n,
       .k = (uint64_t)s->k,
-      .a = {data->a_dense, manifest->a_elem, (uint64_t)s->k, 1},
-      .b = matrix(trial_data_block(data, HD_ARG_B)->data, manifest->b_elem, s->ldb,
+      .a = {(uint8_t *)data->a_dense + dense_a(data, g) * (size_t)s->m * data->a_row_bytes,
+            manifest->a_elem, (uint64_t)s->k, 1},
+      .b = matrix(start(data, HD_ARG_B, g), manifest->b_elem, s->ldb,
                   !manifest->b_mn_major),
       .bias_along_n = manifest->bias_along_n,
       .alpha = data->alpha,
       .beta = data->beta,
   };
   if (c)
-    r->c = matrix(c->data, manifest->c_elem, s->ldc, manifest->c_col_major);
+    r->c = matrix(start(data, HD_ARG_C, g), manifest->c_elem, s->ldc, manifest->c_col_major);
   if (bias)
-    r->bias = (hd_matrix){bias->data, manifest->bias_elem, 1, 1};
-  r->scale_a = scale(data, HD_ARG_SCALE_A, manifest->scale_a_one);
-  r->scale_b = scale(data, HD_ARG_SCALE_B, manifest->scale_b_one);
+    r->bias = (hd_matrix){start(data, HD_ARG_BIAS, g), manifest->bias_elem, 1, 1};
+  r->scale_a = scale(data, HD_ARG_SCALE_A, g, manifest->scale_a_one);
+  r->scale_b = scale(data, HD_ARG_SCALE_B, g, manifest->scale_b_one);
   uint64_t n_blocks = manifest->scale_block ? (uint64_t)trial_scales_a_row(manifest, s) : 0;
   const hd_arg *block_a = hd_manifest_arg(manifest, HD_ARG_BLOCK_SCALE_A);
   r->block = (unsigned)manifest->scale_block;
@@ -165,24 +198,38 @@ static heddle_status expect(heddle_context *ctx, const hd_manifest *manifest,
   return HEDDLE_OK;
 }
 
-static void keep_numbers(const trial_request *request, trial_result *result) {
-  const hd_comparison *c = &result->comparison;
+/* All of a batch together: the worst error, and of what is wrong the first. */
+static void keep_numbers(const trial_request *request, int64_t g, const hd_comparison *c,
+                         trial_result *result) {
+  hd_comparison *all = &result->comparison;
+  char matrix[32] = "";
   result->bound = c->bound;
-  if (c->ok)
+  if (g == 0) {
+    *all = *c;
+  } else {
+    all->n_compared += c->n_compared;
+    all->n_wrong += c->n_wrong;
+    all->error = fmax(all->error, c->error);
+    all->ok = all->ok && c->ok;
+  }
+  if (c->ok || result->why[0])
     return;
+  if (result->g > 1)
+    snprintf(matrix, sizeof matrix, "%" PRId64 ", ", g);
   snprintf(result->why, sizeof result->why,
-           "D[%" PRIu64 ", %" PRIu64 "] is %.9g, the reference's %.9g (%s%" PRIu64 " of %" PRIu64
+           "D[%s%" PRIu64 ", %" PRIu64 "] is %.9g, the reference's %.9g (%s%" PRIu64 " of %" PRIu64
            " wrong)",
-           c->row, c->col, c->got, c->expected, request->exact ? "" : "at least ", c->n_wrong,
+           matrix, c->row, c->col, c->got, c->expected,
+           request->exact ? "" : "at least ", c->n_wrong,
            c->n_compared);
 }
 
 /* HEDDLE_UNSUPPORTED: these rows of the sums are the same with the error that was injected in A. */
 static heddle_status tell_injected(heddle_context *ctx, const hd_manifest *manifest,
                                   const trial_request *request, const trial_data *data,
-                                  const hd_reference *r, const uint64_t *rows, size_t n_rows,
-                                  const double *expected) {
-  if (!data->an_injected)
+                                  int64_t g, const hd_reference *r, const uint64_t *rows,
+                                  size_t n_rows, const double *expected) {
+  if (!data->an_injected || (g < data->shape.g - 1 && dense_a(data, 1)))
     return HEDDLE_OK;
   hd_reference broken = *r;
   broken.a.data = data->an_injected;
@@ -199,7 +246,7 @@ static heddle_status tell_injected(heddle_context *ctx, const hd_manifest *manif
 }
 
 static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
-                             const trial_request *request, const trial_data *data,
+                             const trial_request *request, const trial_data *data, int64_t g,
                              const hd_reference *r, const uint64_t *rows, size_t n_rows,
                              trial_result *result) {
   double *expected = hd_try_malloc(ctx, 2 * sizeof *expected * n_rows * r->n, "the reference");
@@ -208,15 +255,15 @@ static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
   double *slack = expected + n_rows * r->n;
   heddle_status status = expect(ctx, manifest, request, r, rows, n_rows, expected, slack);
   if (status == HEDDLE_OK)
-    status = tell_injected(ctx, manifest, request, data, r, rows, n_rows, expected);
+    status = tell_injected(ctx, manifest, request, data, g, r, rows, n_rows, expected);
   if (status == HEDDLE_OK) {
-    hd_matrix d = matrix(trial_data_block(data, HD_ARG_D)->data, manifest->d_elem,
+    hd_matrix d = matrix(start(data, HD_ARG_D, g), manifest->d_elem,
                          data->shape.ldd, manifest->d_col_major);
-    result->comparison =
+    hd_comparison c =
         request->exact ? hd_compare_exact(&d, r->n, rows, n_rows, expected, slack)
                        : hd_compare_bounded(&d, r->n, rows, n_rows, expected, slack,
                                             bound_of(manifest, r, manifest->d_elem));
-    keep_numbers(request, result);
+    keep_numbers(request, g, &c, result);
   }
   free(expected);
   return status;
@@ -225,14 +272,19 @@ static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
 static heddle_status verify_numbers(heddle_context *ctx, const hd_manifest *manifest,
                                     const trial_request *request, const trial_data *data,
                                     trial_result *result) {
-  hd_reference r;
-  HD_TRY(describe(ctx, manifest, data, &r));
-  double products = (double)r.m * (double)r.n * (double)r.k / 2;
-  if (products <= (double)(UINT64_C(1) << WHOLE_PRODUCTS_LOG2))
-    return compare(ctx, manifest, request, data, &r, NULL, (size_t)r.m, result);
   uint64_t rows[SAMPLE_ROWS];
-  size_t n_rows = hd_reference_sample_rows(request->seed, r.m, SAMPLE_ROWS, rows);
-  return compare(ctx, manifest, request, data, &r, rows, n_rows, result);
+  const trial_shape *s = &data->shape;
+  double products = (double)s->g * (double)s->m * (double)s->n * (double)s->k / 2;
+  bool whole = products <= (double)(UINT64_C(1) << WHOLE_PRODUCTS_LOG2);
+  uint64_t m = (uint64_t)s->m;
+  size_t n_rows =
+      whole ? (size_t)m : hd_reference_sample_rows(request->seed, m, SAMPLE_ROWS, rows);
+  for (int64_t g = 0; g < s->g; g++) {
+    hd_reference r;
+    HD_TRY(describe(ctx, manifest, data, g, &r));
+    HD_TRY(compare(ctx, manifest, request, data, g, &r, whole ? NULL : rows, n_rows, result));
+  }
+  return HEDDLE_OK;
 }
 
 heddle_status trial_verify(heddle_context *ctx, const hd_manifest *manifest,
@@ -244,6 +296,7 @@ heddle_status trial_verify(heddle_context *ctx, const hd_manifest *manifest,
   bool memory = memory_right(manifest, data, result);
   char first[sizeof result->why];
   memcpy(first, result->why, sizeof first);
+  result->why[0] = '\0';
   HD_TRY(verify_numbers(ctx, manifest, request, data, result));
   if (first[0])
     memcpy(result->why, first, sizeof first);

@@ -165,7 +165,9 @@ static void operands_and_results_are_typed(void **state) {
       for (const char *other = letters; *other && slot.letter != '.'; other++) {
         hd_type old = op->operands[i]->type;
         op->operands[i]->type = fixture_type(*other);
-        if (*other != slot.letter)
+        /* The first of a list where an optional value may stand: that one is missing. */
+        bool is_missing = slot.optional && *list == *other && list[1] == '*';
+        if (*other != slot.letter && !is_missing)
           expect_error(f.module, (hd_op_kind)kind, "ir.type", "operand ");
         op->operands[i]->type = old;
       }

@@ -93,6 +93,20 @@ hd_values sample_values(void) {
   return v;
 }
 
+hd_manifest sample_batch(void) {
+  hd_manifest m = sample_manifest();
+  hd_variant *tma = &m.variant[0];
+  add_arg(&m, (hd_arg){.kind = HD_ARG_G, .max = 1 << 20});
+  add_arg(&m, (hd_arg){.kind = HD_ARG_STRIDE_B, .at_least = {.div = 1}});
+  add_arg(&m, (hd_arg){.kind = HD_ARG_STRIDE_D, .at_least = plain(HD_ARG_N, 1)});
+  tma->tmap[0].rank = 3;
+  tma->tmap[0].dim[2] = plain(HD_ARG_G, 1);
+  tma->tmap[0].stride[2] = plain(HD_ARG_STRIDE_B, 2);
+  tma->tmap[0].box[2] = 1;
+  tma->requirement[tma->n_requirements++] = (hd_requirement){plain(HD_ARG_STRIDE_B, 2), 16, 0};
+  return m;
+}
+
 hd_manifest sample_streamed(void) {
   hd_manifest m = sample_manifest();
   m.variant[0].stream_granule = 16;

@@ -295,7 +295,9 @@ static int code_of(const char *rule) {
 }
 
 static void expect_launch(const hd_launch_plan *plan, const hd_values *v, bool tma) {
-  assert_int_equal(seen.n_launches, plan->grid_x > 0);
+  if (seen.n_launches != (plan->grid_x > 0))
+    fail_msg("%d launches, m %d n %d g %d", seen.n_launches, (int)v->v[HD_ARG_M],
+             (int)v->v[HD_ARG_N], (int)v->v[HD_ARG_G]);
   if (plan->grid_x == 0)
     return;
   assert_string_equal(seen.function, plan->variant->entry);
@@ -354,18 +356,51 @@ static hd_values random_values(uint64_t *seed) {
   return v;
 }
 
+/* The same as a batch: D's matrices apart, between each other's rows, or in each other. */
+static hd_values random_batch(uint64_t *seed) {
+  hd_values v = random_values(seed);
+  uint64_t rows = v.v[HD_ARG_M] * v.v[HD_ARG_LDD], between = next(seed) % 4;
+  v.v[HD_ARG_G] = next(seed) % 8 ? next(seed) % 6 : next(seed) % (1 << 21);
+  v.v[HD_ARG_STRIDE_B] = next(seed) % 3 * (v.v[HD_ARG_N] * v.v[HD_ARG_LDB] + next(seed) % 3 * 4);
+  v.v[HD_ARG_STRIDE_D] = between == 0 ? v.v[HD_ARG_N] + next(seed) % 3 : rows + next(seed) % 9 - 1;
+  if (between == 0 && next(seed) % 2)
+    v.v[HD_ARG_LDD] = v.v[HD_ARG_G] * v.v[HD_ARG_STRIDE_D];
+  if (next(seed) % 64 == 0)
+    v.v[HD_ARG_STRIDE_B + next(seed) % 3] = (uint64_t)-(int64_t)(next(seed) % 2);
+  return v;
+}
+
+/* What a launcher whose sample takes a batch is called with. */
+static int call_batch(void *library, const hd_values *v) {
+  typedef int (*batch_fn)(const void *, const void *, const void *, const void *, void *,
+                          const void *, int32_t, int32_t, int32_t, int64_t, int64_t, int64_t, float,
+                          float, void *, int32_t, int64_t, int64_t, void *);
+  batch_fn sample = (batch_fn)find(library, "sample");
+  const uint64_t *x = v->v;
+  float alpha, beta;
+  memcpy(&alpha, &x[HD_ARG_ALPHA], 4);
+  memcpy(&beta, &x[HD_ARG_BETA], 4);
+  return sample(kernel, (void *)x[HD_ARG_A], (void *)x[HD_ARG_B], (void *)x[HD_ARG_C],
+                (void *)x[HD_ARG_D], (void *)x[HD_ARG_USER], (int32_t)x[HD_ARG_M],
+                (int32_t)x[HD_ARG_N], (int32_t)x[HD_ARG_K], (int64_t)x[HD_ARG_LDB],
+                (int64_t)x[HD_ARG_LDC], (int64_t)x[HD_ARG_LDD], alpha, beta,
+                (void *)x[HD_ARG_WORKSPACE], (int32_t)x[HD_ARG_G], (int64_t)x[HD_ARG_STRIDE_B],
+                (int64_t)x[HD_ARG_STRIDE_D], (void *)0x77);
+}
+
 static void agree_everywhere(void *library, const hd_manifest *m) {
   heddle_context *ctx = heddle_context_create();
   uint64_t seed = 1;
   int n_launched = 0, n_refused[16] = {0};
   for (int i = 0; i < 20000; i++) {
     int resident = (int)(next(&seed) % 9) + 1;
-    hd_values v = random_values(&seed), planned = v;
+    bool is_batch = hd_manifest_arg(m, HD_ARG_G) != NULL;
+    hd_values v = is_batch ? random_batch(&seed) : random_values(&seed), planned = v;
     uint32_t residents[HD_MAX_VARIANTS] = {(uint32_t)(resident * m->variant[0].cluster),
                                             (uint32_t)resident * 10};
     hd_launch_plan plan;
     load(library, resident);
-    int code = call(library, &v);
+    int code = is_batch ? call_batch(library, &v) : call(library, &v);
     heddle_context_clear(ctx);
     if (hd_manifest_plan(ctx, m, &planned, residents, &plan) != HEDDLE_OK) {
       assert_int_equal(code, code_of(heddle_context_get(ctx, 0)->rule));
@@ -417,6 +452,14 @@ static void shared_tiles_agree_too(void **state) {
   void *library = open_launcher(&m, &both);
   agree_everywhere(library, &m);
   workspaces_agree(library, &m);
+  dlclose(library);
+}
+
+static void batches_agree_too(void **state) {
+  (void)state;
+  hd_manifest m = sample_batch();
+  void *library = open_launcher(&m, &both);
+  agree_everywhere(library, &m);
   dlclose(library);
 }
 
@@ -632,6 +675,7 @@ int main(void) {
       cmocka_unit_test(launcher_and_plan_agree_everywhere),
       cmocka_unit_test(workspace_and_plan_agree),
       cmocka_unit_test(shared_tiles_agree_too),
+      cmocka_unit_test(batches_agree_too),
       cmocka_unit_test(buckets_agree_too),
       cmocka_unit_test(spread_clusters_agree_too),
       cmocka_unit_test(shared_k_blocks_fit_31_bits),

@@ -156,6 +156,8 @@ static void errors_name_key_value_and_range(void **state) {
           "got 64 without argument block_scale_a");
   refused("\"scale_tiles\": false", "\"scale_tiles\": true", "manifest.scale-block",
           "got true without block scales");
+  refused("\"kind\": \"alpha\"", "\"kind\": \"stride_b\"", "manifest.batch",
+          "argument stride_b: got one without argument g");
   refused("\"heddle_manifest\"", "\"other\"", "manifest.version", "not a heddle manifest");
   refused("\"family\"", "\"famly\"", "manifest.missing-key", "family");
   refused("\"family\"", "\"famly\": 1, \"family\"", "manifest.unknown-key", "famly");

@@ -1,0 +1,75 @@
+/* A batch: the dimension g of a problem, products of the same sizes whose operands lie a stride
+ * apart. */
+#include "Schedule/problem.h"
+#include "Support/batch.h"
+
+#define REFUSE(status, op, ...)                                                                    \
+  return hd_error(ctx, status, (op)->loc, "problem.batch", __VA_ARGS__)
+
+static heddle_status check_stride(heddle_context *ctx, const hd_problem *p, const hd_dense *x,
+                                  const char *name) {
+  int32_t unit = x->op ? hd_elems_per_byte(x->elem) : 1;
+  if (!x->op || !hd_op_has(x->op, HD_ATTR_G_STRIDE))
+    return HEDDLE_OK;
+  if (!hd_is_batch(p))
+    REFUSE(HEDDLE_INVALID, x->op,
+           "got g_stride of %s without a batch; legal: with size {dim = g}; nearest: without it",
+           name);
+  if (x->g_stride % unit)
+    REFUSE(HEDDLE_INVALID, x->op,
+           "got g_stride = %lld of %s, whose matrices of %s start at whole bytes; nearest: %lld",
+           (long long)x->g_stride, name, heddle_elem_get(x->elem)->name,
+           (long long)x->g_stride + 1);
+  return HEDDLE_OK;
+}
+
+static heddle_status check_a(heddle_context *ctx, const hd_problem *p) {
+  if (!hd_op_has(p->sparse, HD_ATTR_G_STRIDE))
+    return HEDDLE_OK;
+  if (!hd_is_batch(p) || !p->a_shared)
+    REFUSE(HEDDLE_INVALID, p->sparse,
+           "got g_stride = %lld of A; legal: 0, of a batch whose products share A; nearest: "
+           "without it, which makes it an argument",
+           (long long)hd_op_int(p->sparse, HD_ATTR_G_STRIDE, 0));
+  return HEDDLE_OK;
+}
+
+/* Two products must not write the same element. What a launch gives, it checks. */
+static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
+  const hd_size *rows = p->d.transposed ? &p->n : &p->m, *row = p->d.transposed ? &p->m : &p->n;
+  int64_t least_pitch = p->d.ld ? p->d.ld : row->value;
+  if (p->d.shared)
+    REFUSE(HEDDLE_INVALID, p->store,
+           "got g_stride = 0 of D: all products would write one matrix; nearest: without it");
+  if (!p->d.g_stride || !p->d.ld || !rows->value || !row->value || !p->g.value ||
+      !hd_batch_overlaps(p->g.value, p->d.g_stride, rows->value, row->value, p->d.ld))
+    return HEDDLE_OK;
+  REFUSE(HEDDLE_INVALID, p->store,
+         "got g_stride = %lld of D, whose matrices of %lld rows at a pitch of %lld would share "
+         "elements; nearest: %lld",
+         (long long)p->d.g_stride, (long long)rows->value, (long long)p->d.ld,
+         (long long)(rows->value * least_pitch));
+}
+
+heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *p) {
+  const struct {
+    const hd_dense *operand;
+    const char *name;
+  } operands[] = {{&p->b, "B"},       {&p->c, "C"},
+                  {&p->d, "D"},       {&p->bias, "the bias"},
+                  {&p->scale_a, "scale_a"}, {&p->scale_b, "scale_b"}};
+  for (size_t i = 0; i < HD_COUNT(operands); i++)
+    HD_TRY(check_stride(ctx, p, operands[i].operand, operands[i].name));
+  HD_TRY(check_a(ctx, p));
+  if (!hd_is_batch(p))
+    return HEDDLE_OK;
+  if (p->g.value > HD_BATCH_MOST || p->g.max > HD_BATCH_MOST)
+    REFUSE(HEDDLE_INVALID, p->g.op, "got g %s%lld; legal: up to %d; nearest: %d",
+           p->g.value ? "= " : "up to ", (long long)(p->g.value ? p->g.value : p->g.max),
+           HD_BATCH_MOST, HD_BATCH_MOST);
+  if (p->block)
+    REFUSE(HEDDLE_UNSUPPORTED, p->g.op,
+           "got a batch with block scales; legal: scale_a, scale_b of the epilogue; nearest: a "
+           "launch for each product");
+  return check_d(ctx, p);
+}
