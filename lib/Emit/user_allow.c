@@ -242,9 +242,9 @@ static heddle_status check_call(heddle_context *ctx, LLVMValueRef call) {
     return HEDDLE_OK;
   return hd_error(
       ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "user.call",
-      "user function: got a call of %.100s; legal: its own functions, fma, minnum, "
-      "maxnum, fabs, sqrt, exp2, rounding, afn tanh and llvm.nvvm.*.approx (exact names "
-      "in docs/embedding.md)",
+      "user function: got a call of %.100s; legal: its own functions, expf, exp2f, "
+      "logf, tanhf, erff, sqrtf, fmaxf and more of <math.h>, fma, minnum, rounding, "
+      "llvm.nvvm.*.approx (exact names in docs/embedding.md)",
       name);
 }
 

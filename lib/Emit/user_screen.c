@@ -151,6 +151,7 @@ static heddle_status screen(heddle_context *ctx, LLVMModuleRef module, const cha
                             hd_strbuf *text) {
   LLVMValueRef function = NULL;
   HD_TRY(verify(ctx, module));
+  HD_TRY(hd_user_link_math(ctx, module));
   HD_TRY(hd_user_allow(ctx, module));
   HD_TRY(find_function(ctx, module, name, &function));
   LLVMStripModuleDebugInfo(module);

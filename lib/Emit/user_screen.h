@@ -15,6 +15,8 @@ enum { HD_USER_IR_BYTES = 4 << 20 };
 heddle_status hd_user_screen(heddle_context *ctx, const char *ir, size_t n_bytes, const char *name,
                              hd_strbuf *text);
 
+/* user_math.c: what is called of <math.h> gets its definition. */
+heddle_status hd_user_link_math(heddle_context *ctx, LLVMModuleRef module);
 /* user_allow.c: the lists. Every function and global of the module. */
 heddle_status hd_user_allow(heddle_context *ctx, LLVMModuleRef module);
 /* user_print.c: the function as that text; its blocks are renamed. order: its blocks, each behind

@@ -90,8 +90,15 @@ add("prefix", *[call(n) for n in (
     call("llvm.abs.i128", "i128", "i128 0, i1 0", "i128, i1"),
     call("llvm.umax.i1024", "i1024", "i1024 0, i1024 0", "i1024, i1024"),
     call("llvm.minnum.f32", args="float %acc, float %acc, float %acc", types="float, float, float"),
-    call("llvm.tanh.f32"), call("llvm.abs.i32", "i32", "i32 %row, i32 1", "i32, i32"))
-add("call", *[call(n) for n in ("erff", "expf", "llvm.log.f32", "llvm.sin.f32", "llvm.pow.f32", "llvm.exp.f32", "malloc")],
+    call("llvm.tanh.f64", "double", "double 1.0", "double"), call("llvm.abs.i32", "i32", "i32 %row, i32 1", "i32, i32"))
+add("call", *[call(n) for n in ("lgammaf", "exp", "llvm.sinh.f32", "llvm.ldexp.f32", "llvm.pow.f32", "heddle.expf", "malloc")],
+    # <math.h> in another type than its own, and what is linked for it.
+    call("expf", "double", "double 1.0", "double"), call("erff", args="float %acc, float %acc", types="float, float"),
+    call("llvm.exp.f64", "double", "double 1.0", "double"),
+    body("  %a = call float @tanhf(float %acc)\n  %b = call float @heddle.tanhf(float %a)\n  ret float %b",
+         before="define float @heddle.tanhf(float %x) {\n  ret float %x\n}\ndeclare float @tanhf(float)", ret=None),
+    body("  %a = call float @expf(float %acc)\n  ret float %a",
+         before="define float @heddle.expf(float %x) {\n  %a = call float @expf(float %x)\n  ret float %a\n}\ndeclare float @expf(float)", ret=None),
     *[call(n, "void", "", "") for n in (
         "llvm.nvvm.barrier0", "llvm.trap", "llvm.debugtrap", "llvm.nvvm.exit", "llvm.nvvm.membar.gl", "abort",
         "llvm.nvvm.barrier.cta.sync.aligned.all", "llvm.nvvm.fence.proxy.async", "llvm.ubsantrap")],

@@ -127,15 +127,15 @@ static void test_many_calls_are_refused(void **state) {
 static const struct refusal {
   const char *rule, *word, *ir;
 } refusals[] = {
-    {"user.call", "erff",
-     HEAD "  %y = call float @erff(float %x)\n  ret float %y\n}\n"
-          "declare float @erff(float)\n"},
-    {"user.call", "llvm.log.f32",
-     HEAD "  %y = call float @llvm.log.f32(float %x)\n  ret float %y\n}\n"
-          "declare float @llvm.log.f32(float)\n"},
-    {"user.call", "llvm.tanh.f32",
-     HEAD "  %y = call float @llvm.tanh.f32(float %x)\n"
-          "  ret float %y\n}\ndeclare float @llvm.tanh.f32(float)\n"},
+    {"user.call", "lgammaf",
+     HEAD "  %y = call float @lgammaf(float %x)\n  ret float %y\n}\n"
+          "declare float @lgammaf(float)\n"},
+    {"user.call", "llvm.cosh.f32",
+     HEAD "  %y = call float @llvm.cosh.f32(float %x)\n  ret float %y\n}\n"
+          "declare float @llvm.cosh.f32(float)\n"},
+    {"user.call", "llvm.sinh.f32",
+     HEAD "  %y = call float @llvm.sinh.f32(float %x)\n"
+          "  ret float %y\n}\ndeclare float @llvm.sinh.f32(float)\n"},
     {"user.call", "barrier",
      HEAD "  call void @llvm.nvvm.barrier0()\n  ret float %x\n}\n"
           "declare void @llvm.nvvm.barrier0()\n"},

@@ -171,12 +171,84 @@ static void check_refused(const char *ir, const char *rule, heddle_status expect
   heddle_context_free(ctx);
 }
 
+/* ---- <math.h> ---- */
+
+static const struct math_case {
+  const char *call; /* of one argument */
+  double (*expected)(double);
+  double least, most, relative, absolute;
+} math_cases[] = {
+    {"expf", exp, -87, 88.7, 4e-7, 0},          {"llvm.exp.f32", exp, -20, 20, 4e-7, 0},
+    {"exp2f", exp2, -126, 127, 1e-15, 0},       {"expm1f", expm1, -20, 40, 4e-7, 0},
+    {"logf", log, 1e-30, 1e30, 1e-6, 0},        {"llvm.log.f32", log, 0.1, 3, 1e-6, 0},
+    {"log2f", log2, 1e-30, 1e30, 1e-6, 0},      {"log10f", log10, 0.01, 100, 1e-6, 0},
+    {"log1pf", log1p, -0.99, 1e6, 1e-6, 0},     {"tanhf", tanh, -20, 20, 4e-7, 0},
+    {"erff", erf, -8, 8, 4e-7, 0},              {"sinf", sin, -1000, 1000, 0, 1e-4},
+    {"cosf", cos, -1000, 1000, 0, 1e-4},        {"sqrtf", sqrt, 0, 1e30, 1e-15, 0},
+    {"fabsf", fabs, -10, 10, 0, 1e-15},         {"floorf", floor, -10, 10, 0, 1e-15},
+    {"ceilf", ceil, -10, 10, 0, 1e-15},         {"truncf", trunc, -10, 10, 0, 1e-15},
+    {"rintf", rint, -10, 10, 0, 1e-15},         {"llvm.tanh.f32", tanh, -20, 20, 4e-7, 0},
+    {"llvm.sin.f32", sin, -6, 6, 0, 1e-6},      {"llvm.cos.f32", cos, -6, 6, 0, 1e-6},
+};
+
+static hd_user_function *open_call(const char *call) {
+  char ir[400];
+  snprintf(ir, sizeof ir,
+           "declare float @%s(float)\ndefine float @f%s%%a = call float @%s(float %%acc)\n"
+           "ret float %%a\n}\n",
+           call, HEAD, call);
+  return open_function(ir);
+}
+
+/* A coefficient off in its last digit of float is 1e-7 or more of the term. */
+static void test_math(void **state) {
+  enum { STEPS = 4000 };
+  (void)state;
+  for (size_t i = 0; i < sizeof math_cases / sizeof *math_cases; i++) {
+    const struct math_case *c = &math_cases[i];
+    hd_user_function *function = open_call(c->call);
+    for (int step = 0; step <= STEPS; step++) {
+      double x = c->least + (c->most - c->least) * step / STEPS;
+      double want = c->expected(x), got = hd_user_call(function, x, 0, 0);
+      if (!(fabs(got - want) <= c->relative * fabs(want) + c->absolute)) {
+        print_error("%s(%.17g) = %.17g, expected %.17g\n", c->call, x, got, want);
+        fail();
+      }
+    }
+    free(function);
+  }
+}
+
+static void test_math_edges(void **state) {
+  static const struct {
+    const char *call;
+    double x, expected;
+  } cases[] = {{"expf", INFINITY, INFINITY}, {"expf", -INFINITY, 0},   {"expf", 0, 1},
+               {"expm1f", -INFINITY, -1},    {"tanhf", INFINITY, 1},   {"tanhf", -INFINITY, -1},
+               {"erff", INFINITY, 1},        {"erff", -INFINITY, -1},  {"logf", 1, 0},
+               {"logf", INFINITY, INFINITY}, {"logf", 0, -INFINITY},   {"log1pf", 0, 0},
+               {"erff", 0, 0},               {"tanhf", 0, 0}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    hd_user_function *function = open_call(cases[i].call);
+    double got = hd_user_call(function, cases[i].x, 0, 0);
+    bool small = got == 0 || fabs(got) < 1e-40; /* f32 has nothing that small */
+    if (cases[i].expected == 0 ? !small : !(fabs(got - cases[i].expected) < 1e-9 || got == cases[i].expected)) {
+      print_error("%s(%g) = %.17g\n", cases[i].call, cases[i].x, got);
+      fail();
+    }
+    if (strcmp(cases[i].call, "log1pf") != 0)
+      assert_true(isnan(hd_user_call(function, NAN, 0, 0)));
+    free(function);
+  }
+}
+
 static void test_refusals(void **state) {
   (void)state;
   check_refused("define float @f" HEAD "%a = load float, ptr %user\nret float %a\n}\n",
                 "user.evaluate", HEDDLE_UNSUPPORTED);
-  check_refused("declare float @erff(float)\ndefine float @f" HEAD
-                "%a = call float @erff(float %acc)\nret float %a\n}\n",
+  check_refused("declare float @lgammaf(float)\ndefine float @f" HEAD
+                "%a = call float @lgammaf(float %acc)\nret float %a\n}\n",
                 "user.call", HEDDLE_UNSUPPORTED);
   check_refused("define float @f" HEAD "%a = icmp eq ptr %user, null\n"
                 "%b = uitofp i1 %a to float\nret float %b\n}\n",
@@ -195,6 +267,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_arithmetic),      cmocka_unit_test(test_integers),
       cmocka_unit_test(test_choices),         cmocka_unit_test(test_loops_and_calls),
+      cmocka_unit_test(test_math),           cmocka_unit_test(test_math_edges),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_integer_intrinsics), cmocka_unit_test(test_nothing_to_return),
       cmocka_unit_test(test_many_phis),       cmocka_unit_test(test_no_number),

@@ -1,0 +1,89 @@
+/* Functions of <math.h> in the user's epilogue, as clang leaves them: calls of expf, or of
+ * llvm.exp.f32, become calls of the definitions in user_math.ll, which are then inlined like the
+ * user's own. */
+#include <stdio.h>
+#include <string.h>
+
+#include <llvm-c/IRReader.h>
+#include <llvm-c/Linker.h>
+
+#include "Emit/user_screen.h"
+#include "Emit/user_words.h"
+#include "Support/diag.h"
+
+static const char definitions[] =
+#define HD_SCHEMA(name, text) text
+#include "user_math.inc"
+#undef HD_SCHEMA
+    ;
+
+enum { NAME_BYTES = 40 };
+
+/* "expf", "llvm.exp.f32" -> "heddle.expf". False: such a name is none of those. */
+static bool definition_name(const char *callee, char out[NAME_BYTES]) {
+  size_t n = strlen(callee);
+  bool intrinsic = n > 9 && strncmp(callee, "llvm.", 5) == 0 && strcmp(callee + n - 4, ".f32") == 0;
+  if (n > NAME_BYTES - 10 || (!intrinsic && strchr(callee, '.')))
+    return false;
+  snprintf(out, NAME_BYTES, intrinsic ? "heddle.%.*sf" : "heddle.%.*s",
+           (int)(intrinsic ? n - 9 : n), callee + 5 * intrinsic);
+  return true;
+}
+
+/* Of tanh there is an approximation for calls that say afn; the others go to the definition. */
+static void redirect_exact(LLVMModuleRef module, LLVMValueRef tanh, const char *name) {
+  LLVMTypeRef type = LLVMGlobalGetValueType(tanh);
+  LLVMValueRef exact = LLVMGetNamedFunction(module, name);
+  for (LLVMUseRef next, use = LLVMGetFirstUse(tanh); use; use = next) {
+    LLVMValueRef call = LLVMGetUser(use);
+    next = LLVMGetNextUse(use);
+    if (!LLVMIsACallInst(call) || LLVMGetCalledValue(call) != tanh ||
+        (LLVMGetFastMathFlags(call) & LLVMFastMathApproxFunc))
+      continue;
+    exact = exact ? exact : LLVMAddFunction(module, name, type);
+    LLVMSetOperand(call, (unsigned)LLVMGetNumOperands(call) - 1, exact);
+  }
+}
+
+/* Gives a declaration the name of its definition in `math`, where there is one of its type. */
+static bool take_definition(LLVMModuleRef module, LLVMModuleRef math, LLVMValueRef function) {
+  char name[NAME_BYTES];
+  const char *callee = LLVMGetValueName(function);
+  bool approximate = strcmp(callee, "llvm.tanh.f32") == 0;
+  if (!definition_name(callee, name) ||
+      (!approximate && hd_user_find_call(callee, strlen(callee)) >= 0))
+    return false;
+  LLVMValueRef definition = LLVMGetNamedFunction(math, name);
+  if (!definition || LLVMIsDeclaration(definition) ||
+      LLVMGlobalGetValueType(definition) != LLVMGlobalGetValueType(function))
+    return false;
+  if (approximate)
+    redirect_exact(module, function, name);
+  else
+    LLVMSetValueName2(function, name, strlen(name));
+  return true;
+}
+
+heddle_status hd_user_link_math(heddle_context *ctx, LLVMModuleRef module) {
+  LLVMModuleRef math = NULL;
+  char *message = NULL;
+  bool any = false;
+  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(
+      definitions, sizeof definitions - 1, "user_math.ll", true);
+  LLVMBool bad = LLVMParseIRInContext2(LLVMGetModuleContext(module), buffer, &math, &message);
+  LLVMDisposeMemoryBuffer(buffer);
+  LLVMDisposeMessage(message);
+  if (bad)
+    return HD_BUG(ctx, "user_math.ll is no LLVM IR");
+  for (LLVMValueRef next, f = LLVMGetFirstFunction(module); f; f = next) {
+    next = LLVMGetNextFunction(f);
+    any |= LLVMIsDeclaration(f) && take_definition(module, math, f);
+  }
+  if (!any) {
+    LLVMDisposeModule(math);
+    return HEDDLE_OK;
+  }
+  if (LLVMLinkModules2(module, math)) /* it takes `math` either way */
+    return hd_user_refuse(ctx, "user.function", "a function named heddle.*", "other names");
+  return HEDDLE_OK;
+}
