@@ -6,6 +6,7 @@
 #include <llvm-c/Core.h>
 
 #include "Emit/user_words.h"
+#include "Support/convert.h"
 #include "Support/diag.h"
 
 enum { N_ARGUMENTS = 4 };
@@ -15,8 +16,15 @@ typedef union value {
   int64_t i;
 } value;
 
+/* An address: which memory it points into (0 nothing, 1 the user's, 2 and up a table), and where. */
+enum { SPACE_SHIFT = 48, USER_SPACE = 1, FIRST_TABLE = 2 };
+static int64_t address_in(int64_t space, int64_t offset) {
+  return (space << SPACE_SHIFT) + offset;
+}
+
 typedef struct run {
   const hd_user_function *f;
+  hd_user_memory *memory;
   value of[N_ARGUMENTS + HD_USER_INSTRUCTIONS];
 } run;
 
@@ -28,6 +36,8 @@ static value read_value(const run *r, const hd_user_operand *o) {
     return (value){.i = o->i};
   case HD_USER_REAL:
     return (value){.f = o->f};
+  case HD_USER_TABLE:
+    return (value){.i = address_in(FIRST_TABLE + o->index, 0)};
   default:
     return (value){0};
   }
@@ -241,6 +251,53 @@ static value truth(bool is) {
   return (value){.i = -(int64_t)is};
 }
 
+/* ---- memory ---- */
+
+static int bytes_of(hd_user_type type) {
+  return hd_user_is_ptr(type) ? 8 : hd_user_memory_bits(type) / 8;
+}
+
+static value as_number(uint64_t bits, hd_user_type type) {
+  uint32_t low = (uint32_t)bits;
+  float single;
+  value x = {.i = (int64_t)bits}; /* a double's bits, too */
+  if (type == HD_USER_FLOAT) {
+    memcpy(&single, &low, sizeof single);
+    x.f = single;
+  } else if (type == HD_USER_HALF || type == HD_USER_BFLOAT) {
+    x.f = hd_elem_to_double(type == HD_USER_HALF ? HEDDLE_F16 : HEDDLE_BF16, low);
+  } else if (hd_user_is_int(type)) {
+    x.i = wrap((int64_t)bits, type);
+  }
+  return x;
+}
+
+static value load(const run *r, int64_t address, hd_user_type type) {
+  int64_t space = (address + (INT64_C(1) << (SPACE_SHIFT - 1))) >> SPACE_SHIFT;
+  int64_t at = address - address_in(space, 0), n = bytes_of(type);
+  const uint8_t *data = NULL;
+  int64_t n_bytes = 0;
+  if (space == USER_SPACE && r->memory) {
+    data = r->memory->data;
+    n_bytes = (int64_t)r->memory->n_bytes;
+  } else if (space >= FIRST_TABLE && space < FIRST_TABLE + r->f->n_tables) {
+    const hd_user_table *table = &r->f->table[space - FIRST_TABLE];
+    data = r->f->table_bytes + table->first_byte;
+    n_bytes = table->n_bytes;
+  }
+  if (at < 0 || at + n > n_bytes) {
+    if (r->memory && !r->memory->is_outside) {
+      r->memory->is_outside = true;
+      r->memory->outside = at;
+    }
+    return hd_user_is_int(type) ? (value){0} : (value){.f = NAN};
+  }
+  uint64_t bits = 0;
+  for (int64_t i = 0; i < n; i++)
+    bits |= (uint64_t)data[at + i] << 8 * i;
+  return as_number(bits, type);
+}
+
 static value evaluate(const run *r, const hd_user_instruction *in) {
   value a = read_value(r, &in->operand[0]), b = read_value(r, &in->operand[1]);
   switch (hd_user_ops[in->op].class) {
@@ -263,6 +320,10 @@ static value evaluate(const run *r, const hd_user_instruction *in) {
     return truth(compare_integers((LLVMIntPredicate)in->predicate, a.i, b.i, in->operand[0].type));
   case HD_USER_LLVMSelect:
     return a.i & 1 ? b : read_value(r, &in->operand[2]);
+  case HD_USER_LLVMGetElementPtr:
+    return (value){.i = a.i + b.i * bytes_of(in->element)};
+  case HD_USER_LLVMLoad:
+    return load(r, a.i, in->type);
   case HD_USER_LLVMCall:
     return call_op(&hd_user_calls[in->call], a, b, read_value(r, &in->operand[2]));
   default:
@@ -292,11 +353,13 @@ static int32_t next_block(const run *r, const hd_user_instruction *end) {
   return end->block[0];
 }
 
-double hd_user_call(const hd_user_function *f, double acc, int32_t row, int32_t col) {
-  run r = {.f = f};
+double hd_user_call(const hd_user_function *f, hd_user_memory *memory, double acc, int32_t row,
+                    int32_t col) {
+  run r = {.f = f, .memory = memory};
   r.of[0] = f->integer ? (value){.i = (int64_t)acc} : (value){.f = acc};
   r.of[1].i = row;
   r.of[2].i = col;
+  r.of[3].i = address_in(USER_SPACE, 0);
   for (int32_t block = 0, from = -1;;) {
     int32_t i = block ? f->block_end[block - 1] : 0, last = f->block_end[block] - 1;
     for (; i < last; i++) {
@@ -313,9 +376,8 @@ double hd_user_call(const hd_user_function *f, double acc, int32_t row, int32_t 
 static bool is_evaluated(const hd_user_instruction *in) {
   bool narrow = in->op == HD_USER_LLVMBitCast &&
                 (in->type == 16 || in->operand[0].type == 16); /* half's bits */
-  bool pointer = hd_user_is_ptr(in->type);
-  for (int i = 0; i < in->n_operands; i++)
-    pointer |= hd_user_is_ptr(in->operand[i].type);
+  bool pointer = (in->op == HD_USER_LLVMLoad && hd_user_is_ptr(in->type)) ||
+                 (in->op == HD_USER_LLVMICmp && hd_user_is_ptr(in->operand[0].type));
   return !narrow && !pointer;
 }
 
@@ -324,7 +386,7 @@ heddle_status hd_user_check_evaluated(heddle_context *ctx, const hd_user_functio
     if (!is_evaluated(&f->instruction[i]))
       return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "user.evaluate",
                       "the user's function has %s, which is not evaluated here, so that nothing "
-                      "tells what is right; legal: arithmetic of numbers",
+                      "tells what is right; legal: arithmetic of numbers, loads of them",
                       hd_user_ops[f->instruction[i].op].name);
   return HEDDLE_OK;
 }

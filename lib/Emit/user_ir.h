@@ -132,9 +132,21 @@ heddle_status hd_user_read(heddle_context *ctx, const hd_user_source *source, co
 heddle_status hd_user_parse(heddle_context *ctx, const char *text, size_t n_bytes, const char *name,
                             hd_user_function *function);
 
-/* Its value on the host, every operation in double precision. NaN for what is not evaluated. */
-double hd_user_call(const hd_user_function *function, double acc, int32_t row, int32_t col);
-/* HEDDLE_UNSUPPORTED for what hd_user_call does not evaluate: loads, pointers. */
+/* What `user` points to on the host, and the first load that went outside of it (or of a table),
+ * bytes from its begin, once is_outside. */
+typedef struct hd_user_memory {
+  const uint8_t *data;
+  size_t n_bytes;
+  bool is_outside;
+  int64_t outside;
+} hd_user_memory;
+
+/* Its value on the host, every operation in double precision. memory: NULL: empty. NaN after a load
+ * outside, and for what is not evaluated. */
+double hd_user_call(const hd_user_function *function, hd_user_memory *memory, double acc,
+                    int32_t row, int32_t col);
+/* HEDDLE_UNSUPPORTED for what hd_user_call does not evaluate: pointers out of memory, comparisons
+ * of pointers. */
 heddle_status hd_user_check_evaluated(heddle_context *ctx, const hd_user_function *function);
 
 #endif

@@ -31,6 +31,22 @@ static uint8_t space_of(const sim_insn *in, uint64_t *address) {
   return SIM_GENERIC;
 }
 
+/* What ld.global.nc reads stays as it is while the kernel runs. A table of constants is a variable
+ * of the module that nobody stores to. */
+static sim_step check_constant(sim_warp *w, uint32_t lane, const sim_insn *in, uint8_t kind,
+                               sim_memory *memory) {
+  const hd_sim_buffer *buffer = memory->buffer;
+  if (!buffer || !buffer->writable)
+    return SIM_NEXT;
+  bool variable = buffer->address >= SIM_VARIABLE_WINDOW;
+  memory->stored |= kind != SIM_READ;
+  memory->read_as_constant |= (in->flags & SIM_F_NC) != 0;
+  if (!memory->read_as_constant || (variable && !memory->stored))
+    return SIM_NEXT;
+  return hd_sim_find(w->machine, "R7", w, lane, in, NULL, "ld.global.nc of %s, which the kernel %s",
+                     buffer->name, variable ? "writes" : "may write");
+}
+
 /* Where the n bytes are, after all checks. */
 static sim_step locate(sim_warp *w, const sim_insn *in, uint32_t lane, uint64_t address, uint32_t n,
                        uint8_t kind, uint8_t **at) {
@@ -48,9 +64,8 @@ static sim_step locate(sim_warp *w, const sim_insn *in, uint32_t lane, uint64_t 
   if (hd_sim_resolve(&a, space, address, n, n, &memory, &offset) == SIM_STOP ||
       hd_sim_check(&a, memory, offset, n) == SIM_STOP)
     return SIM_STOP;
-  if ((in->flags & SIM_F_NC) && memory->buffer && memory->buffer->writable)
-    return hd_sim_find(w->machine, "R7", w, lane, in, NULL,
-                       "ld.global.nc of %s, which the kernel may write", memory->buffer->name);
+  if (check_constant(w, lane, in, kind, memory) == SIM_STOP)
+    return SIM_STOP;
   *at = memory->data + offset;
   return SIM_NEXT;
 }
@@ -75,8 +90,9 @@ static sim_sync_word *word_of(const sim_warp *w, const sim_insn *in, uint64_t ad
 
 static uint64_t extend_loaded(const sim_insn *in, uint64_t raw) {
   const sim_type_info *t = hd_sim_type(in->type[0]);
-  return t->cls == 's' && t->bits < 64 ? (uint64_t)((int64_t)(raw << (64 - t->bits)) >>
-                                                    (64 - t->bits)) : raw;
+  return t->cls == 's' && t->bits < 64
+             ? (uint64_t)((int64_t)(raw << (64 - t->bits)) >> (64 - t->bits))
+             : raw;
 }
 
 static sim_step load_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
@@ -166,15 +182,24 @@ static uint64_t integer_atom(uint8_t atom, const sim_type_info *t, uint64_t old,
   old &= mask;
   b &= mask;
   switch (atom) {
-  case A_ADD: return old + b;
-  case A_MIN: return less ? old : b;
-  case A_MAX: return less ? b : old;
-  case A_AND: return old & b;
-  case A_OR: return old | b;
-  case A_XOR: return old ^ b;
-  case A_EXCH: return b;
-  case A_INC: return old >= b ? 0 : old + 1;
-  default: return old == 0 || old > b ? b : old - 1;
+  case A_ADD:
+    return old + b;
+  case A_MIN:
+    return less ? old : b;
+  case A_MAX:
+    return less ? b : old;
+  case A_AND:
+    return old & b;
+  case A_OR:
+    return old | b;
+  case A_XOR:
+    return old ^ b;
+  case A_EXCH:
+    return b;
+  case A_INC:
+    return old >= b ? 0 : old + 1;
+  default:
+    return old == 0 || old > b ? b : old - 1;
   }
 }
 
@@ -214,8 +239,7 @@ static sim_step atom_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
     return SIM_STOP;
   memcpy(&old, at, n);
   uint64_t mask = ~0ull >> (64 - 8 * n), swapped = old == (b & mask) ? c : old;
-  uint64_t value =
-      in->atom == A_CAS ? swapped : reduce(in->atom, hd_sim_type(in->type[0]), old, b);
+  uint64_t value = in->atom == A_CAS ? swapped : reduce(in->atom, hd_sim_type(in->type[0]), old, b);
   memcpy(at, &value, n);
   hd_sim_word_release(w, in, lane, word);
   if (memcmp(&value, &old, n) != 0)
@@ -234,7 +258,8 @@ static sim_step exec_atom(sim_warp *w, const sim_insn *in, uint32_t mask) {
 static uint64_t window(uint8_t space) {
   return space == SIM_SHARED_CTA || space == SIM_SHARED_CLUSTER ? SIM_SHARED_WINDOW
          : space == SIM_PARAM                                   ? SIM_PARAM_WINDOW
-         : space == SIM_LOCAL                                   ? SIM_LOCAL_WINDOW : 0;
+         : space == SIM_LOCAL                                   ? SIM_LOCAL_WINDOW
+                                                                : 0;
 }
 
 static sim_step exec_cvta(sim_warp *w, const sim_insn *in, uint32_t mask) {
@@ -290,8 +315,8 @@ static heddle_status decode_ld_st(sim_decode *d, sim_insn *in, bool load) {
   if (in->n_types != 1 || hd_sim_type(in->type[0])->bits < 8 ||
       hd_sim_type(in->type[0])->bits > 64 || (!load && in->space == SIM_CONST))
     return HEDDLE_UNSUPPORTED;
-  bool strong = in->sem == SIM_SEM_ACQUIRE || in->sem == SIM_SEM_RELAXED ||
-                in->sem == SIM_SEM_VOLATILE;
+  bool strong =
+      in->sem == SIM_SEM_ACQUIRE || in->sem == SIM_SEM_RELAXED || in->sem == SIM_SEM_VOLATILE;
   in->exec = !load ? exec_st : strong ? exec_ld_strong : exec_ld;
   in->n_dst = load;
   in->accesses = in->space != SIM_PARAM && in->space != SIM_LOCAL;

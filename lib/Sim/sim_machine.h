@@ -119,6 +119,7 @@ typedef struct sim_memory {
   uint8_t shift;
   const hd_sim_buffer *buffer; /* NULL: shared or tensor memory of cta */
   struct sim_cta *cta;
+  bool stored, read_as_constant; /* a variable of the module: written, and read by ld.global.nc */
   const uint16_t *column; /* tensor memory: of each column, the first of its allocation, + 1 */
 } sim_memory;
 

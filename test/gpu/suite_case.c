@@ -285,7 +285,7 @@ void suite_case_problem(const suite_case *c, hd_strbuf *out) {
 }
 
 /* examples/user_epilogue.ll, in double precision but for its own constant. */
-static double hard_swish(const void *user, double x, int64_t row, int64_t col) {
+static double hard_swish(void *user, double x, int64_t row, int64_t col) {
   (void)user, (void)row, (void)col;
   double shifted = x + 3.0, clamped = shifted < 0 ? 0 : shifted > 6 ? 6 : shifted;
   return x * (clamped * (double)(float)(1.0 / 6.0));

@@ -8,6 +8,7 @@
 #include "Emit/user_ir.h"
 #include "IR/ir.h"
 #include "Support/diag.h"
+#include "Support/file.h"
 #include "commands.h"
 #include "compile_input.h"
 #include "sizes.h"
@@ -15,7 +16,8 @@
 typedef struct run_options {
   compile_input input;
   trial_request request;
-  const char *sizes, *backend, *sim_mode;
+  const char *sizes, *backend, *sim_mode, *user_file;
+  char *user; /* owned: its bytes */
   int64_t seed;
   bool exact, small;
 } run_options;
@@ -200,8 +202,23 @@ static bool has_files(const trial_request *r) {
 }
 
 /* The user's epilogue on the host, for the reference. */
-static double call_user(const void *user, double acc, int64_t row, int64_t col) {
-  return hd_user_call(user, acc, (int32_t)row, (int32_t)col);
+typedef struct user_epilogue {
+  hd_user_function *function; /* owned */
+  hd_user_memory memory;      /* --user's file */
+} user_epilogue;
+
+static double call_user(void *user, double acc, int64_t row, int64_t col) {
+  user_epilogue *u = user;
+  return hd_user_call(u->function, &u->memory, acc, (int32_t)row, (int32_t)col);
+}
+
+static heddle_status refuse_outside(heddle_context *ctx, const run_options *o,
+                                    const hd_user_memory *memory) {
+  return hd_error(
+      ctx, HEDDLE_INVALID, HD_NOWHERE, "user.bounds",
+      "the user's function loads at byte %lld of what user points to; legal: below %lld, of %s",
+      (long long)memory->outside, (long long)memory->n_bytes,
+      o->user_file ? o->user_file : "--user FILE, which is not given");
 }
 
 static heddle_status run_trial(heddle_context *ctx, run_options *o, trial_kernel *kernel,
@@ -209,16 +226,20 @@ static heddle_status run_trial(heddle_context *ctx, run_options *o, trial_kernel
   const char *name = kernel->manifest.user_function;
   if (!name)
     return trial_run(ctx, kernel, &o->request, device, result);
-  hd_user_function *function;
+  user_epilogue u = {.memory = {o->request.user_bytes, o->request.n_user_bytes, false, 0}};
   const hd_user_source source = {o->input.epilogue_text, o->input.epilogue_bytes,
                                  o->input.epilogue_worker};
-  HD_TRY(hd_user_read(ctx, &source, name, &function));
+  HD_TRY(hd_user_read(ctx, &source, name, &u.function));
   o->request.user = call_user;
-  o->request.user_data = function;
-  heddle_status status = hd_user_check_evaluated(ctx, function);
+  o->request.user_data = &u;
+  heddle_status status = hd_user_check_evaluated(ctx, u.function);
   if (status == HEDDLE_OK)
+    (void)call_user(&u, 1, 0, 0); /* a file that is missing is told before a launch reads there */
+  if (status == HEDDLE_OK && !u.memory.is_outside)
     status = trial_run(ctx, kernel, &o->request, device, result);
-  free(function);
+  if (status == HEDDLE_OK && u.memory.is_outside)
+    status = refuse_outside(ctx, o, &u.memory);
+  free(u.function);
   return status;
 }
 
@@ -284,6 +305,17 @@ static heddle_status read_artefact(heddle_context *ctx, run_options *o, trial_ke
   return trial_check_sizes(ctx, &kernel->manifest, o->request.size);
 }
 
+static heddle_status read_user(heddle_context *ctx, run_options *o, const hd_manifest *manifest) {
+  if (!o->user_file)
+    return HEDDLE_OK;
+  if (!manifest->user_function)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.user",
+                    "got --user, but the kernel has no epilogue of the user's; legal: without");
+  HD_TRY(hd_file_read(ctx, o->user_file, &o->user, &o->request.n_user_bytes));
+  o->request.user_bytes = o->user;
+  return HEDDLE_OK;
+}
+
 static heddle_status run_problem(heddle_context *ctx, run_options *o) {
   if (o->sim_mode && hd_sim_mode_parse(o->sim_mode, &o->request.sim_mode) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.sim-mode",
@@ -293,6 +325,8 @@ static heddle_status run_problem(heddle_context *ctx, run_options *o) {
   HD_TRY(compile_input_read(ctx, &o->input));
   heddle_status status =
       is_artefact(&o->input) ? read_artefact(ctx, o, &kernel) : compile_problem(ctx, o, &kernel);
+  if (status == HEDDLE_OK)
+    status = read_user(ctx, o, &kernel.manifest);
   if (status == HEDDLE_OK)
     status = choose_backend(ctx, o->backend, kernel.manifest.target, &device);
   if (status == HEDDLE_OK)
@@ -330,6 +364,8 @@ int cmd_run(int argc, char **argv) {
        "block scales of A: M x ceil(K / block), |u1"},
       {"block-scale-b", CLI_TEXT, &o.request.block_scale_file[1], "FILE",
        "of B's columns: N x ceil(K / block)"},
+      {"user", CLI_TEXT, &o.user_file, "FILE",
+       "bytes that the argument `user` of the user's epilogue points to"},
       {"o", CLI_TEXT, &o.request.d_file, "FILE", "write D as .npy"},
       {"seed", CLI_INT, &o.seed, "S", "of the operands (default 1)"},
       {"exact", CLI_FLAG, &o.exact, NULL, "small integers, compared bit for bit"},
@@ -351,5 +387,6 @@ int cmd_run(int argc, char **argv) {
   heddle_context *ctx = heddle_context_create();
   heddle_status status = run_problem(ctx, &o);
   compile_input_free(&o.input);
+  free(o.user);
   return cli_finish(ctx, status);
 }

@@ -29,7 +29,7 @@ typedef struct problem_flags {
       {"d-order", CLI_TEXT, &(f).d_order, "O", "row_major (default: M rows of N) or col_major"},   \
       {"act", CLI_TEXT, &(f).act, "F", "activation: none, relu, gelu, gelu_tanh, silu"},           \
       {"alpha", CLI_FLAG, &(f).alpha, NULL, "alpha is an argument of the launch"}, {               \
-    "beta", CLI_FLAG, &(f).beta, NULL, "beta is an argument of the launch (with -c)"              \
+    "beta", CLI_FLAG, &(f).beta, NULL, "beta is an argument of the launch (with -c)"               \
   }
 
 #define PROBLEM_OPERAND_OPTIONS(f)                                                                 \

@@ -55,7 +55,7 @@ typedef enum trial_fault {
 } trial_fault;
 
 /* The epilogue function of the user, for the reference. */
-typedef double trial_user(const void *user, double acc, int64_t row, int64_t col);
+typedef double trial_user(void *user, double acc, int64_t row, int64_t col);
 
 enum { TRIAL_SHARED = -1 };
 
@@ -75,7 +75,9 @@ typedef struct trial_request {
   const char *block_scale_file[2]; /* .npy, row-major: of A, of B */
   const char *d_file;           /* written as .npy when not NULL */
   trial_user *user;             /* of a kernel with act = user; its first argument is user_data */
-  const void *user_data;
+  void *user_data;
+  const void *user_bytes; /* what the kernel's argument `user` points to; NULL: it is NULL */
+  size_t n_user_bytes;
   hd_sim_mode sim_mode;
 } trial_request;
 

@@ -330,6 +330,10 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
   }
   HD_TRY(add_scales(ctx, manifest, r, limit, data));
   HD_TRY(add_block_scales(ctx, manifest, r, data));
+  if (r->user_bytes && hd_manifest_arg(manifest, HD_ARG_USER)) {
+    HD_TRY(add_block(ctx, HD_ARG_USER, HEDDLE_U8, r->n_user_bytes, 0, data));
+    memcpy(trial_data_block(data, HD_ARG_USER)->data, r->user_bytes, r->n_user_bytes);
+  }
   trial_stored d = trial_stored_d(manifest, s);
   return add_block(ctx, HD_ARG_D, manifest->d_elem,
                    stored_bytes(manifest->d_elem, &d, trial_before(s, HD_ARG_D, s->g - 1)),

@@ -30,7 +30,7 @@ static hd_user_function *open_function(const char *ir) {
 
 static void check_value(const char *ir, double acc, int32_t row, int32_t col, double expected) {
   hd_user_function *function = open_function(ir);
-  assert_float_equal(hd_user_call(function, acc, row, col), expected, 1e-12);
+  assert_float_equal(hd_user_call(function, NULL, acc, row, col), expected, 1e-12);
   free(function);
 }
 
@@ -112,8 +112,8 @@ static void test_no_number(void **state) {
              "%%a = call float @llvm.%s.f32(float %%acc, float 2.0)\nret float %%a\n}\n",
              suffixes[i], HEAD, suffixes[i]);
     hd_user_function *function = open_function(ir);
-    assert_int_equal(isnan(hd_user_call(function, NAN, 0, 0)) != 0, i < 2);
-    assert_true(hd_user_call(function, 3, 0, 0) == (i % 2 ? 3 : 2));
+    assert_int_equal(isnan(hd_user_call(function, NULL, NAN, 0, 0)) != 0, i < 2);
+    assert_true(hd_user_call(function, NULL, 3, 0, 0) == (i % 2 ? 3 : 2));
     free(function);
   }
 }
@@ -171,6 +171,34 @@ static void check_refused(const char *ir, const char *rule, heddle_status expect
   heddle_context_free(ctx);
 }
 
+/* ---- loads ---- */
+
+/* acc times user's float of the row, plus a table's bfloat of the column, plus a byte. */
+static void test_loads(void **state) {
+  static const char ir[] =
+      "@t = constant [4 x bfloat] [bfloat 1.0, bfloat 2.0, bfloat 3.0, bfloat 4.0]\n"
+      "define float @f" HEAD "%p = getelementptr float, ptr %user, i32 %row\n"
+      "%u = load float, ptr %p\n%x = fmul float %acc, %u\n%i = and i32 %col, 3\n"
+      "%q = getelementptr bfloat, ptr @t, i32 %i\n%b = load bfloat, ptr %q\n"
+      "%v = fpext bfloat %b to float\n%y = fadd float %x, %v\n"
+      "%k = load i8, ptr %user\n%m = sitofp i8 %k to float\n%z = fadd float %y, %m\n"
+      "ret float %z\n}\n";
+  (void)state;
+  const float values[3] = {0, 0.5f, -4};
+  hd_user_memory memory = {(const uint8_t *)values, sizeof values, false, 0};
+  hd_user_function *function = open_function(ir);
+  assert_true(hd_user_call(function, &memory, 8, 1, 6) == 8 * 0.5 + 3);
+  assert_true(hd_user_call(function, &memory, 8, 2, 7) == 8 * -4.0 + 4);
+  assert_false(memory.is_outside);
+  assert_true(isnan(hd_user_call(function, &memory, 8, 3, 0)));
+  assert_true(memory.is_outside && memory.outside == 12);
+  memory.is_outside = false;
+  assert_true(isnan(hd_user_call(function, &memory, 8, -1, 0)));
+  assert_true(memory.is_outside && memory.outside == -4);
+  assert_true(isnan(hd_user_call(function, NULL, 8, 0, 0)));
+  free(function);
+}
+
 /* ---- <math.h> ---- */
 
 static const struct math_case {
@@ -209,7 +237,7 @@ static void test_math(void **state) {
     hd_user_function *function = open_call(c->call);
     for (int step = 0; step <= STEPS; step++) {
       double x = c->least + (c->most - c->least) * step / STEPS;
-      double want = c->expected(x), got = hd_user_call(function, x, 0, 0);
+      double want = c->expected(x), got = hd_user_call(function, NULL, x, 0, 0);
       if (!(fabs(got - want) <= c->relative * fabs(want) + c->absolute)) {
         print_error("%s(%.17g) = %.17g, expected %.17g\n", c->call, x, got, want);
         fail();
@@ -231,21 +259,22 @@ static void test_math_edges(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     hd_user_function *function = open_call(cases[i].call);
-    double got = hd_user_call(function, cases[i].x, 0, 0);
+    double got = hd_user_call(function, NULL, cases[i].x, 0, 0);
     bool small = got == 0 || fabs(got) < 1e-40; /* f32 has nothing that small */
     if (cases[i].expected == 0 ? !small : !(fabs(got - cases[i].expected) < 1e-9 || got == cases[i].expected)) {
       print_error("%s(%g) = %.17g\n", cases[i].call, cases[i].x, got);
       fail();
     }
     if (strcmp(cases[i].call, "log1pf") != 0)
-      assert_true(isnan(hd_user_call(function, NAN, 0, 0)));
+      assert_true(isnan(hd_user_call(function, NULL, NAN, 0, 0)));
     free(function);
   }
 }
 
 static void test_refusals(void **state) {
   (void)state;
-  check_refused("define float @f" HEAD "%a = load float, ptr %user\nret float %a\n}\n",
+  check_refused("define float @f" HEAD "%p = load ptr, ptr %user\n%a = load float, ptr %p\n"
+                "ret float %a\n}\n",
                 "user.evaluate", HEDDLE_UNSUPPORTED);
   check_refused("declare float @lgammaf(float)\ndefine float @f" HEAD
                 "%a = call float @lgammaf(float %acc)\nret float %a\n}\n",
@@ -267,7 +296,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_arithmetic),      cmocka_unit_test(test_integers),
       cmocka_unit_test(test_choices),         cmocka_unit_test(test_loops_and_calls),
-      cmocka_unit_test(test_math),           cmocka_unit_test(test_math_edges),
+      cmocka_unit_test(test_loads), cmocka_unit_test(test_math),           cmocka_unit_test(test_math_edges),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_integer_intrinsics), cmocka_unit_test(test_nothing_to_return),
       cmocka_unit_test(test_many_phis),       cmocka_unit_test(test_no_number),
