@@ -16,7 +16,7 @@ typedef union value {
   int64_t i;
 } value;
 
-/* An address: which memory it points into (0 nothing, 1 the user's, 2 and up a table), and where. */
+/* An address: of which memory (0 nothing, 1 the user's, 2 and up a table), and where. */
 enum { SPACE_SHIFT = 48, USER_SPACE = 1, FIRST_TABLE = 2 };
 static int64_t address_in(int64_t space, int64_t offset) {
   return (space << SPACE_SHIFT) + offset;

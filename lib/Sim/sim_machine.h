@@ -122,7 +122,6 @@ typedef struct sim_memory {
   bool stored, read_as_constant; /* a variable of the module: written, and read by ld.global.nc */
   const uint16_t *column; /* tensor memory: of each column, the first of its allocation, + 1 */
 } sim_memory;
-
 /* ---- synchronisation objects ---- */
 
 /* A thread's use of an mbarrier: a wait that has passed on the phase before the running one, bytes

@@ -261,7 +261,8 @@ static void test_math_edges(void **state) {
     hd_user_function *function = open_call(cases[i].call);
     double got = hd_user_call(function, NULL, cases[i].x, 0, 0);
     bool small = got == 0 || fabs(got) < 1e-40; /* f32 has nothing that small */
-    if (cases[i].expected == 0 ? !small : !(fabs(got - cases[i].expected) < 1e-9 || got == cases[i].expected)) {
+    double want = cases[i].expected;
+    if (want == 0 ? !small : !(fabs(got - want) < 1e-9 || got == want)) {
       print_error("%s(%g) = %.17g\n", cases[i].call, cases[i].x, got);
       fail();
     }
@@ -296,7 +297,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_arithmetic),      cmocka_unit_test(test_integers),
       cmocka_unit_test(test_choices),         cmocka_unit_test(test_loops_and_calls),
-      cmocka_unit_test(test_loads), cmocka_unit_test(test_math),           cmocka_unit_test(test_math_edges),
+      cmocka_unit_test(test_loads),
+      cmocka_unit_test(test_math),           cmocka_unit_test(test_math_edges),
       cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_integer_intrinsics), cmocka_unit_test(test_nothing_to_return),
       cmocka_unit_test(test_many_phis),       cmocka_unit_test(test_no_number),
