@@ -52,22 +52,12 @@ static int32_t enter(chooser *c, const hd_schedule *s) {
   return c->n_candidates++;
 }
 
-static void fix_sizes(hd_module *module, hd_op *kernel, const int64_t size_mnk[3]) {
-  static const char *const dims[] = {"m", "n", "k"};
-  HD_FOR_OPS(op, kernel->regions[0]) {
-    for (int i = 0; i < 3; i++)
-      if (op->kind == HD_OP_SIZE && size_mnk[i] && hd_op_is(op, HD_ATTR_DIM, dims[i]))
-        hd_op_set_int(module, op, HD_ATTR_VALUE, size_mnk[i]);
-  }
-}
-
-/* Of a kernel whose sizes are fixed; legal for `whole`, where they are not. */
-static heddle_status choose_fixed(heddle_context *ctx, hd_op *kernel, const hd_problem *whole,
+/* Of a problem whose sizes are fixed; legal for `whole`, where they are not. */
+static heddle_status choose_fixed(heddle_context *ctx, hd_problem p, const hd_problem *whole,
                                   const hd_tuned *tuned, const hd_tuned_entry **entry,
                                   hd_schedule *s) {
   static const int64_t none[3];
-  hd_problem p;
-  HD_TRY(hd_problem_read(ctx, kernel, &p));
+  HD_TRY(hd_problem_check_sizes(ctx, &p));
   hd_product product = hd_product_of(&p, none);
   const hd_device_model *device = tuned ? hd_tuned_ceilings(tuned) : hd_device_model_of(p.target);
   *entry = tuned ? hd_tune_pick(tuned, &p, &product, s) : NULL;
@@ -97,18 +87,16 @@ static int64_t largest_size(const hd_problem *p, char dim) {
 heddle_status hd_choose_for_sizes(heddle_context *ctx, const hd_front *front,
                                   const hd_tuned *tuned, const int64_t size_mnk[3],
                                   const hd_tuned_entry **entry, hd_schedule *schedule) {
-  hd_module *fixed = hd_module_clone(front->module);
-  hd_op *kernel = hd_find_op(fixed->body, HD_OP_KERNEL);
-  int64_t legal_mnk[3]; /* what no launch may have counts as not given: the launch refuses it */
+  hd_problem fixed = front->problem;
+  hd_size *const sizes_of[] = {&fixed.m, &fixed.n, &fixed.k};
   *entry = NULL;
   for (int i = 0; i < 3; i++) {
     int64_t largest = largest_size(&front->problem, "mnk"[i]);
-    legal_mnk[i] = largest && size_mnk[i] > largest ? 0 : size_mnk[i];
+    bool legal = !largest || size_mnk[i] <= largest; /* the launch refuses any other */
+    if (size_mnk[i] && legal)
+      sizes_of[i]->value = size_mnk[i];
   }
-  fix_sizes(fixed, kernel, legal_mnk);
-  heddle_status status = choose_fixed(ctx, kernel, &front->problem, tuned, entry, schedule);
-  hd_module_free(fixed);
-  return status;
+  return choose_fixed(ctx, fixed, &front->problem, tuned, entry, schedule);
 }
 
 static void sizes_at(const chooser *c, int64_t size, int64_t mnk[3]) {
@@ -217,7 +205,7 @@ static void push(const chooser *c, int32_t candidate, int32_t from, int32_t n,
   hd_bucket *b = &plan->list[plan->n++];
   int32_t last = from + n - 1;
   *b = (hd_bucket){.to = last + 1 < c->n_samples ? c->sample[last].size : 0};
-  hd_schedule_print(&c->candidate[candidate], b->schedule);
+  b->words = hd_schedule_all_words(&c->candidate[candidate]);
   say_why(c, candidate, from, n, b);
 }
 

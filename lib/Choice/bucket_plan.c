@@ -21,11 +21,13 @@ const hd_bucket *hd_bucket_plan_find(const hd_bucket_plan *plan, int64_t size) {
 void hd_bucket_plan_print(const hd_bucket_plan *plan, hd_strbuf *out) {
   for (int32_t i = 0; i < plan->n; i++) {
     const hd_bucket *b = &plan->list[i];
+    char words[HD_SCHEDULE_TEXT];
     if (b->to)
       hd_strbuf_printf(out, "%s%s<=%lld: ", i ? "; " : "", plan->dim, (long long)b->to);
     else
       hd_strbuf_add(out, i ? "; " : "");
-    hd_strbuf_add(out, b->schedule);
+    hd_schedule_print_words(&b->words, words);
+    hd_strbuf_add(out, words);
   }
 }
 
@@ -63,9 +65,7 @@ static heddle_status read_bucket(heddle_context *ctx, hd_loc loc, const char *pa
     REFUSE("got \"%.40s\" after the schedule of all larger sizes; legal: that one last", part);
   *b = (hd_bucket){0};
   HD_TRY(read_border(ctx, loc, part, plan, b, &words));
-  if (strlen(words) >= sizeof b->schedule)
-    REFUSE("got %zu bytes of words; legal: up to %zu", strlen(words), sizeof b->schedule - 1);
-  snprintf(b->schedule, sizeof b->schedule, "%s", words);
+  HD_TRY(hd_schedule_parse(ctx, loc, words, &b->words));
   plan->n++;
   return HEDDLE_OK;
 }

@@ -10,7 +10,7 @@
 enum { HD_MOST_BUCKETS = 16, HD_BUCKET_WHY = 96 };
 typedef struct hd_bucket {
   int64_t to; /* 0: the last */
-  char schedule[HD_SCHEDULE_TEXT];
+  hd_schedule_words words;
   char why[HD_BUCKET_WHY]; /* for people; not part of the text */
 } hd_bucket;
 
@@ -24,8 +24,8 @@ typedef struct hd_bucket_plan {
 
 /* Whether a schedule's text is a plan of several; NULL is none. */
 bool hd_bucket_plan_is(const char *text);
-/* HEDDLE_INVALID when borders do not rise, sizes differ, or buckets are too many; the words are not
- * looked at. */
+/* HEDDLE_INVALID when borders do not rise, sizes differ, or buckets are too many, and as
+ * hd_schedule_parse. */
 heddle_status hd_bucket_plan_parse(heddle_context *ctx, hd_loc loc, const char *text,
                                    hd_bucket_plan *plan);
 /* The bucket that a launch of this size takes. */

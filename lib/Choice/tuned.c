@@ -96,12 +96,10 @@ const hd_tuned_entry *hd_tune_nearest(const hd_tuned *t, const hd_product *produ
 
 /* How D is stored follows from its order and its epilogue: where a choice's way is not legal, its
  * tile is right all the same, with a way that is. */
-static bool is_legal(const hd_tuned *t, const hd_problem *p, const char *text,
+static bool is_legal(const hd_tuned *t, const hd_problem *p, hd_schedule_words words,
                      hd_schedule *schedule) {
   static const hd_store stores[] = {HD_STORE_STAGED, HD_STORE_QUAD, HD_STORE_DIRECT};
-  hd_schedule_words words = {0};
-  if (hd_schedule_parse(NULL, HD_NOWHERE, text, &words) != HEDDLE_OK ||
-      hd_schedule_resolve(NULL, &t->ceilings, p, &words, schedule) != HEDDLE_OK)
+  if (hd_schedule_resolve(NULL, &t->ceilings, p, &words, schedule) != HEDDLE_OK)
     return false;
   words.given |= 1u << HD_KEY_STORE;
   for (size_t i = 0; i < HD_COUNT(stores) && !hd_schedule_fits(p, schedule); i++) {
@@ -136,9 +134,9 @@ const hd_tuned_entry *hd_tune_pick(const hd_tuned *t, const hd_problem *p,
     return NULL;
   /* What is not legal here (an epilogue takes registers, too) leaves it to the next nearest. */
   const hd_tuned_entry *found = look_up_alike(t, product);
-  if (!found || !is_legal(t, p, found->schedule, &s)) {
+  if (!found || !is_legal(t, p, found->words, &s)) {
     found = hd_tune_nearest(t, product);
-    while (found && !is_legal(t, p, found->schedule, &s))
+    while (found && !is_legal(t, p, found->words, &s))
       found = next_nearest(t, product, distance(&found->product, product), found);
   }
   if (!found)
@@ -157,30 +155,20 @@ const hd_tuned_entry *hd_tune_pick(const hd_tuned *t, const hd_problem *p,
 
 /* ---- reading ---- */
 
-/* The schedule's text in the words of this version. */
-static heddle_status parse_choice(heddle_context *ctx, const hd_choice *c, hd_tuned *t,
-                                  hd_product *product, char schedule[HD_SCHEDULE_TEXT]) {
-  hd_schedule_words words = {0};
-  HD_TRY(hd_product_parse(ctx, c->product, product));
-  HD_TRY(hd_schedule_parse(ctx, HD_NOWHERE, c->schedule, &words));
-  hd_schedule_print_words(&words, schedule);
-  t->words.renamed |= words.renamed;
-  return HEDDLE_OK;
-}
-
 static heddle_status add(heddle_context *ctx, const char *path, hd_tuned *t, const hd_choice *c) {
   hd_tuned_entry e = {.seconds = c->seconds,
                       .default_seconds = c->default_seconds,
                       .sustained = c->sustained,
                       .default_sustained = c->default_sustained};
-  char schedule[HD_SCHEDULE_TEXT];
-  heddle_status status = parse_choice(ctx, c, t, &e.product, schedule);
+  heddle_status status = hd_product_parse(ctx, c->product, &e.product);
+  if (status == HEDDLE_OK)
+    status = hd_schedule_parse(ctx, HD_NOWHERE, c->schedule, &e.words);
   if (status != HEDDLE_OK) {
     hd_note(ctx, (hd_loc){.file = path}, "tuned.choice", "this stands in choice %zu of the file",
             t->n + 1);
     return status;
   }
-  e.schedule = hd_arena_strdup(&t->arena, schedule);
+  t->words.renamed |= e.words.renamed;
   e.device = hd_arena_strdup(&t->arena, c->device);
   HD_PUSH(t->list, t->n, t->cap, e);
   return HEDDLE_OK;

@@ -12,7 +12,8 @@ typedef struct heddle_tuned hd_tuned;
 
 typedef struct hd_tuned_entry {
   hd_product product;
-  const char *schedule, *device; /* borrowed from the table */
+  hd_schedule_words words; /* of its schedule */
+  const char *device;      /* borrowed from the table */
   double seconds, default_seconds;
   double sustained, default_sustained; /* alone; 0: not measured */
 } hd_tuned_entry;

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "Choice/bucket_plan.h"
 #include "Passes/plan.h"
 #include "Support/diag.h"
 
@@ -29,13 +28,16 @@ static heddle_status check_size(heddle_context *ctx, const hd_op *kernel,
   return HEDDLE_OK;
 }
 
-static void set_words(hd_module *m, hd_op *kernel, const char *own, const hd_bucket *b) {
-  hd_op_set_str(m, kernel, HD_ATTR_SCHEDULE,
-                hd_arena_printf(&m->arena, "%s%s%s", own, *own ? " " : "", b->schedule));
+/* The kernel's own words, and the bucket's over them. */
+static void set_words(hd_module *m, hd_plan *plan, const hd_schedule_words *own,
+                      const hd_bucket *b) {
+  hd_schedule_words words = *own;
+  hd_schedule_add_words(&b->words, &words);
+  plan->words = hd_arena_copy(&m->arena, &words, sizeof words);
 }
 
-static void make_kernel(hd_module *m, const hd_plan *plan, const char *own, const char *dim,
-                        const hd_bucket *b) {
+static void make_kernel(hd_module *m, const hd_plan *plan, const hd_schedule_words *own,
+                        const char *dim, const hd_bucket *b) {
   hd_op *whole = plan->p.kernel;
   hd_builder builder = hd_builder_before(m, whole);
   hd_value_map map = {0};
@@ -50,28 +52,23 @@ static void make_kernel(hd_module *m, const hd_plan *plan, const char *own, cons
   hd_op_set_str(m, kernel, HD_ATTR_BUCKET, dim);
   hd_op_set_int(m, kernel, HD_ATTR_AT_MOST, b->to);
   hd_op_set_int(m, size->op, HD_ATTR_MAX, b->to);
-  set_words(m, kernel, own, b);
+  set_words(m, clone, own, b);
 }
 
-heddle_status hd_bucket_kernels(heddle_context *ctx, hd_module *module, const char *schedule,
-                                bool *split) {
-  hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
-  const char *own = kernel ? hd_op_str(kernel, HD_ATTR_SCHEDULE) : NULL;
-  const char *text = hd_bucket_plan_is(schedule) ? schedule : hd_bucket_plan_is(own) ? own : NULL;
-  hd_bucket_plan plan;
+heddle_status hd_bucket_kernels(heddle_context *ctx, hd_module *module,
+                                const hd_bucket_plan *plan) {
+  hd_op *kernel = module->body->first;
+  const char *text = hd_op_str(kernel, HD_ATTR_SCHEDULE);
+  hd_schedule_words own = {0};
   hd_plan *whole;
-  *split = text != NULL;
-  if (!text || !kernel)
-    return HEDDLE_OK;
-  HD_TRY(hd_bucket_plan_parse(ctx, kernel->loc, text, &plan));
-  if (plan.n > 1)
-    HD_TRY(check_size(ctx, kernel, &plan));
+  if (plan->n > 1)
+    HD_TRY(check_size(ctx, kernel, plan));
   HD_TRY(hd_plan_of(ctx, module, kernel, &whole));
-  /* Plain words of the kernel's own stand before each bucket's. */
-  own = own && !hd_bucket_plan_is(own) ? own : "";
-  for (int32_t i = 0; i + 1 < plan.n; i++)
-    make_kernel(module, whole, own, plan.dim, &plan.list[i]);
-  set_words(module, kernel, own, &plan.list[plan.n - 1]);
+  if (!hd_bucket_plan_is(text))
+    HD_TRY(hd_schedule_parse(ctx, kernel->loc, text, &own));
+  for (int32_t i = 0; i + 1 < plan->n; i++)
+    make_kernel(module, whole, &own, plan->dim, &plan->list[i]);
+  set_words(module, whole, &own, &plan->list[plan->n - 1]);
   return HEDDLE_OK;
 }
 

@@ -6,7 +6,7 @@
 
 #include "Compile/bucket_kernels.h"
 #include "Compile/cache_key.h"
-#include "Choice/bucket_plan.h"
+#include "Compile/compile_front.h"
 #include "Compile/manifest_make.h"
 #include "Emit/emit.h"
 #include "Emit/ptxas.h"
@@ -144,21 +144,29 @@ static heddle_status print_schedules(heddle_context *ctx, hd_module *module, hd_
 }
 
 /* Where the schedule is a plan of several buckets, the module gets a kernel for each. */
-static heddle_status split_buckets(hd_pass_context *pass, hd_front *f) {
-  bool split = false;
+static heddle_status split_buckets(hd_pass_context *pass, hd_front *f,
+                                   const hd_bucket_plan *chosen) {
+  hd_bucket_plan plan;
+  const hd_op *kernel = f->problem.kernel;
+  const char *own = hd_op_str(kernel, HD_ATTR_SCHEDULE);
+  bool over = hd_bucket_plan_is(pass->schedule_text);
   if (f->module->level != HD_LEVEL_PROBLEM)
     return HEDDLE_OK;
-  HD_TRY(hd_bucket_kernels(pass->ctx, f->module, pass->schedule_text, &split));
-  if (split && hd_bucket_plan_is(pass->schedule_text))
+  if (chosen)
+    return hd_bucket_kernels(pass->ctx, f->module, chosen);
+  if (!over && !hd_bucket_plan_is(own))
+    return HEDDLE_OK;
+  HD_TRY(hd_bucket_plan_parse(pass->ctx, kernel->loc, over ? pass->schedule_text : own, &plan));
+  if (over)
     pass->schedule_text = NULL;
-  return HEDDLE_OK;
+  return hd_bucket_kernels(pass->ctx, f->module, &plan);
 }
 
 /* What the front end knows, before any pass has chosen memory or sync, is the cache key's
  * material. */
-static heddle_status find_or_build(hd_pass_context *pass, hd_front *f,
+static heddle_status find_or_build(hd_pass_context *pass, hd_front *f, const hd_bucket_plan *chosen,
                                    const heddle_compile_options *options, heddle_compiled *c) {
-  HD_TRY(split_buckets(pass, f));
+  HD_TRY(split_buckets(pass, f, chosen));
   HD_TRY(hd_front_choose(pass, f));
   HD_TRY(check_user(pass->ctx, f, options));
   warn_emulated(pass->ctx, f);
@@ -174,35 +182,30 @@ static heddle_status find_or_build(hd_pass_context *pass, hd_front *f,
   return HEDDLE_OK;
 }
 
-/* module is consumed. */
-static heddle_status compile_module(heddle_context *ctx, hd_module *module,
-                                    const heddle_compile_options *options, heddle_compiled *c) {
+heddle_status hd_compile_front(heddle_context *ctx, hd_front *front, const hd_bucket_plan *chosen,
+                               const heddle_compile_options *options, heddle_compiled **compiled) {
+  static const heddle_compile_options defaults = {0};
+  options = options ? options : &defaults;
   hd_pass_context pass = {
-      .ctx = ctx, .target = options->target, .schedule_text = options->schedule};
-  hd_front front;
-  HD_TRY(hd_front_read(&pass, module, &front));
-  heddle_status status = find_or_build(&pass, &front, options, c);
-  hd_front_free(&front);
+      .ctx = ctx, .target = options->target, .schedule_text = chosen ? NULL : options->schedule};
+  heddle_compiled *c = hd_try_zalloc(ctx, sizeof *c, "a kernel");
+  heddle_status status = c ? find_or_build(&pass, front, chosen, options, c) : HEDDLE_NO_MEMORY;
+  hd_front_free(front);
+  if (status == HEDDLE_OK)
+    *compiled = c;
+  else
+    heddle_compiled_free(c);
   return status;
 }
 
 /* module is consumed. */
-static heddle_status compile_once(heddle_context *ctx, hd_module *module,
-                                  const heddle_compile_options *options,
-                                  heddle_compiled **compiled) {
-  static const heddle_compile_options defaults = {0};
-  heddle_compiled *c = hd_try_zalloc(ctx, sizeof *c, "a kernel");
-  if (!c) {
-    hd_module_free(module);
-    return HEDDLE_NO_MEMORY;
-  }
-  heddle_status status = compile_module(ctx, module, options ? options : &defaults, c);
-  if (status != HEDDLE_OK) {
-    heddle_compiled_free(c);
-    return status;
-  }
-  *compiled = c;
-  return HEDDLE_OK;
+static heddle_status compile_module(heddle_context *ctx, hd_module *module,
+                                    const heddle_compile_options *options,
+                                    heddle_compiled **compiled) {
+  hd_pass_context pass = {.ctx = ctx, .target = options ? options->target : NULL};
+  hd_front front;
+  HD_TRY(hd_front_read(&pass, module, &front));
+  return hd_compile_front(ctx, &front, NULL, options, compiled);
 }
 
 heddle_status heddle_compile(heddle_context *ctx, const char *file, const char *text,
@@ -210,13 +213,13 @@ heddle_status heddle_compile(heddle_context *ctx, const char *file, const char *
                              heddle_compiled **compiled) {
   hd_module *module = NULL;
   HD_TRY(hd_parse(ctx, file, text, text_bytes, &module));
-  return compile_once(ctx, module, options, compiled);
+  return compile_module(ctx, module, options, compiled);
 }
 
 heddle_status heddle_compile_module(heddle_context *ctx, const heddle_module *module,
                                     const heddle_compile_options *options,
                                     heddle_compiled **compiled) {
-  return compile_once(ctx, hd_module_clone(module->ir), options, compiled);
+  return compile_module(ctx, hd_module_clone(module->ir), options, compiled);
 }
 
 void heddle_compiled_free(heddle_compiled *c) {

@@ -22,6 +22,8 @@ typedef struct hd_plan {
   struct hd_plan *next; /* the plan of another kernel of the module */
   hd_problem p;         /* what is computed; p.kernel is the kernel */
   hd_op *work;          /* NULL at problem level */
+  const hd_schedule_words *words; /* what select_shape starts from, in place of the kernel's own
+                                     text; borrowed from the module; NULL: that text */
   hd_schedule s;        /* how; from select_shape on */
   const hd_spec_row *row;
   hd_fragment_registers fragments; /* from assign_fragments on */

@@ -12,13 +12,17 @@
 #include "Schedule/resolve.h"
 
 /* The kernel's own words, and those of the run over them. */
-static heddle_status choose(const hd_pass_context *pass, hd_plan *plan) {
+static heddle_status choose(const hd_pass_context *pass, const hd_schedule_words *over,
+                            hd_plan *plan) {
   const hd_problem *p = &plan->p;
   const hd_device_model *device = pass->device ? pass->device : hd_device_model_of(p->target);
   hd_loc loc = p->kernel->loc;
   hd_schedule_words words = {0};
-  HD_TRY(hd_schedule_parse(pass->ctx, loc, hd_op_str(p->kernel, HD_ATTR_SCHEDULE), &words));
-  HD_TRY(hd_schedule_parse(pass->ctx, loc, pass->schedule_text, &words));
+  if (plan->words)
+    words = *plan->words;
+  else
+    HD_TRY(hd_schedule_parse(pass->ctx, loc, hd_op_str(p->kernel, HD_ATTR_SCHEDULE), &words));
+  hd_schedule_add_words(over, &words);
   hd_schedule_note_renamed(pass->ctx, loc, &words);
   heddle_status status = hd_schedule_resolve(pass->ctx, device, p, &words, &plan->s);
   if (status == HEDDLE_OK)
@@ -29,11 +33,15 @@ static heddle_status choose(const hd_pass_context *pass, hd_plan *plan) {
 }
 
 heddle_status hd_pass_select_shape(hd_pass_context *pass, hd_module *module) {
+  hd_schedule_words over = {0};
+  const hd_op *first = module->body->first;
+  if (first)
+    HD_TRY(hd_schedule_parse(pass->ctx, first->loc, pass->schedule_text, &over));
   HD_FOR_OPS(kernel, module->body) {
     hd_plan *plan;
     char text[HD_SCHEDULE_TEXT];
     HD_TRY(hd_plan_of(pass->ctx, module, kernel, &plan));
-    HD_TRY(choose(pass, plan));
+    HD_TRY(choose(pass, &over, plan));
     plan->row = hd_plan_row(&plan->p, &plan->s);
     hd_schedule_print(&plan->s, text);
     hd_op_set_str(module, kernel, HD_ATTR_SCHEDULE, text);

@@ -5,6 +5,14 @@
 #include "IR/op_info.h"
 #include "Support/activations.h"
 
+static heddle_status check_value(heddle_context *ctx, const hd_size *size) {
+  if (size->value >= 1 && size->value <= HD_SIZE_MOST)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, size->op->loc, "problem.size",
+                  "got %s = %lld; legal: 1 to %d", hd_op_str(size->op, HD_ATTR_DIM),
+                  (long long)size->value, HD_SIZE_MOST);
+}
+
 static heddle_status read_size(heddle_context *ctx, hd_op *op, hd_problem *p) {
   hd_size size = {.op = op,
                   .value = hd_op_int(op, HD_ATTR_VALUE, 0),
@@ -21,11 +29,8 @@ static heddle_status read_size(heddle_context *ctx, hd_op *op, hd_problem *p) {
   if (slot->op)
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.dim",
                     "dim = %s is given twice; legal: once", hd_op_str(op, HD_ATTR_DIM));
-  if (hd_op_has(op, HD_ATTR_VALUE) && (size.value < 1 || size.value > HD_SIZE_MOST))
-    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.size", "got %s = %lld; legal: 1 to %d",
-                    hd_op_str(op, HD_ATTR_DIM), (long long)size.value, HD_SIZE_MOST);
   *slot = size;
-  return HEDDLE_OK;
+  return hd_op_has(op, HD_ATTR_VALUE) ? check_value(ctx, &size) : HEDDLE_OK;
 }
 
 static void read_batch(const hd_op *op, hd_dense *x) {
@@ -295,6 +300,18 @@ static heddle_status check_pitch(heddle_context *ctx, const hd_dense *x, const h
   return HEDDLE_OK;
 }
 
+heddle_status hd_problem_check_sizes(heddle_context *ctx, hd_problem *p) {
+  const hd_size *sizes[] = {&p->m, &p->n, &p->k};
+  for (size_t i = 0; i < HD_COUNT(sizes); i++)
+    if (sizes[i]->value)
+      HD_TRY(check_value(ctx, sizes[i]));
+  HD_TRY(check_group(ctx, p));
+  HD_TRY(hd_problem_check_blocks(ctx, p));
+  HD_TRY(check_pitch(ctx, &p->b, p->b.transposed ? &p->n : &p->k, "B"));
+  HD_TRY(check_pitch(ctx, &p->c, p->c.transposed ? &p->m : &p->n, "C"));
+  return check_pitch(ctx, &p->d, p->d.transposed ? &p->m : &p->n, "D");
+}
+
 heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *problem) {
   hd_problem p = {.kernel = kernel};
   const char *target = hd_op_str(kernel, HD_ATTR_TARGET);
@@ -306,11 +323,7 @@ heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *pr
   HD_TRY(check_flow(ctx, &p));
   HD_TRY(check_epilogue(ctx, &p));
   HD_TRY(check_used(ctx, &p));
-  HD_TRY(check_group(ctx, &p));
-  HD_TRY(hd_problem_check_blocks(ctx, &p));
-  HD_TRY(check_pitch(ctx, &p.b, p.b.transposed ? &p.n : &p.k, "B"));
-  HD_TRY(check_pitch(ctx, &p.c, p.c.transposed ? &p.m : &p.n, "C"));
-  HD_TRY(check_pitch(ctx, &p.d, p.d.transposed ? &p.m : &p.n, "D"));
+  HD_TRY(hd_problem_check_sizes(ctx, &p));
   HD_TRY(hd_problem_check_batch(ctx, &p));
   *problem = p;
   return HEDDLE_OK;

@@ -42,6 +42,9 @@ typedef struct hd_problem {
  * strides no shorter than a row. HEDDLE_INVALID with rule, value and nearest legal value. */
 heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *problem);
 
+/* Those rules of them that sizes decide: for a problem whose sizes were fixed after it was read. */
+heddle_status hd_problem_check_sizes(heddle_context *ctx, hd_problem *problem);
+
 static inline bool hd_is_batch(const hd_problem *problem) { return problem->g.op != NULL; }
 /* Matrices of the operand are a stride apart, which is an argument of the kernel. */
 static inline bool hd_has_stride(const hd_problem *problem, const hd_dense *x) {

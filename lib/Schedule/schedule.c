@@ -153,8 +153,12 @@ void hd_schedule_print_words(const hd_schedule_words *words, char out[HD_SCHEDUL
   }
 }
 
+hd_schedule_words hd_schedule_all_words(const hd_schedule *schedule) {
+  return (hd_schedule_words){.value = *schedule, .given = (1u << HD_N_KEYS) - 1};
+}
+
 void hd_schedule_print(const hd_schedule *schedule, char out[HD_SCHEDULE_TEXT]) {
-  hd_schedule_words all = {.value = *schedule, .given = (1u << HD_N_KEYS) - 1};
+  hd_schedule_words all = hd_schedule_all_words(schedule);
   hd_schedule_print_words(&all, out);
 }
 
@@ -277,6 +281,17 @@ heddle_status hd_schedule_parse(heddle_context *ctx, hd_loc loc, const char *tex
   if (status == HEDDLE_OK)
     *words = out;
   return status;
+}
+
+void hd_schedule_add_words(const hd_schedule_words *over, hd_schedule_words *words) {
+  int32_t v[3];
+  for (hd_key key = 0; key < HD_N_KEYS; key++)
+    if (hd_words_have(over, key)) {
+      hd_schedule_get(&over->value, key, v);
+      hd_schedule_set(&words->value, key, v);
+    }
+  words->given |= over->given;
+  words->renamed |= over->renamed;
 }
 
 void hd_schedule_note_renamed(heddle_context *ctx, hd_loc loc, const hd_schedule_words *words) {

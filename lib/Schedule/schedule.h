@@ -76,11 +76,15 @@ static inline bool hd_words_have(const hd_schedule_words *words, hd_key key) {
   return words->given >> key & 1;
 }
 
+/* Those that give all keys the values of a schedule. */
+hd_schedule_words hd_schedule_all_words(const hd_schedule *schedule);
 /* Adds the words of a text (NULL: none) to those that are there, over them. HEDDLE_INVALID where a
  * key is not known, comes twice in this text, or has no such value: the key, the value and the
  * nearest legal one. */
 heddle_status hd_schedule_parse(heddle_context *ctx, hd_loc loc, const char *text,
                                 hd_schedule_words *words);
+/* Adds words that are read already, over those that are there. */
+void hd_schedule_add_words(const hd_schedule_words *over, hd_schedule_words *words);
 /* A note where names of the last version were read: which, and what they are called now. */
 void hd_schedule_note_renamed(heddle_context *ctx, hd_loc loc, const hd_schedule_words *words);
 /* Each key that is given takes its value. */

@@ -204,10 +204,9 @@ static void print_prototype(const hd_manifest *m) {
   printf("void *stream)\n");
 }
 
-static heddle_status print_kernel(heddle_context *ctx, const compile_input *in,
-                                  const hd_problem *p) {
+static heddle_status print_kernel(heddle_context *ctx, compile_input *in, const hd_problem *p) {
   trial_kernel kernel = {0};
-  heddle_status status = compile_input_compile(ctx, in, NULL, NULL, &kernel);
+  heddle_status status = compile_input_compile(ctx, in, &kernel);
   if (status == HEDDLE_OK) {
     print_variants(&kernel.manifest);
     for (int i = 0; i < kernel.manifest.n_args; i++)
@@ -277,15 +276,12 @@ static void print_short(const hd_schedule *s) {
 }
 
 /* From where to where, which schedule, what it is predicted to take there, why it was chosen. */
-static heddle_status print_buckets(heddle_context *ctx, const hd_problem *p,
-                                   const hd_bucket_plan *plan, const int64_t size_mnk[3],
-                                   const hd_device_model *ceilings) {
+static void print_buckets(const hd_problem *p, const hd_bucket_plan *plan,
+                          const int64_t size_mnk[3], const hd_device_model *ceilings) {
   int64_t from = 1, mnk[3] = {size_mnk[0], size_mnk[1], size_mnk[2]};
   for (int32_t i = 0; i < plan->n; i++) {
     const hd_bucket *b = &plan->list[i];
-    hd_schedule_words words = {0};
-    HD_TRY(hd_schedule_parse(ctx, HD_NOWHERE, b->schedule, &words));
-    hd_schedule s = words.value;
+    hd_schedule s = b->words.value;
     printf("bucket    %s %6" PRId64 " .. ", plan->dim, from);
     if (b->to)
       printf("%-6" PRId64, b->to);
@@ -300,12 +296,11 @@ static heddle_status print_buckets(heddle_context *ctx, const hd_problem *p,
     printf(": %s\n", b->why);
     from = b->to + 1;
   }
-  return HEDDLE_OK;
 }
 
 /* ---- all ---- */
 
-static heddle_status explain_front(hd_pass_context *pass, const compile_input *in,
+static heddle_status explain_front(hd_pass_context *pass, compile_input *in,
                                    const int64_t size[HD_N_ARG_KINDS], hd_front *front) {
   const hd_problem *p = &front->problem;
   const hd_schedule *s = &front->schedule;
@@ -316,7 +311,8 @@ static heddle_status explain_front(hd_pass_context *pass, const compile_input *i
   const hd_device_model *ceilings =
       in->tuned ? hd_tuned_ceilings(in->tuned) : hd_device_model_of(p->target);
   print_problem(p);
-  HD_TRY(print_buckets(pass->ctx, p, &in->plan, size_mnk, ceilings));
+  if (in->plan.dim[0])
+    print_buckets(p, &in->plan, size_mnk, ceilings);
   print_schedule(p, s);
   explain_print_cost(p, s, size_mnk, ceilings, in->entry);
   if (!in->entry) /* what was measured knows better */
@@ -326,12 +322,14 @@ static heddle_status explain_front(hd_pass_context *pass, const compile_input *i
   return status;
 }
 
-/* Of buckets, that of the size asked for; else the one of the largest sizes. */
-static const char *detailed_schedule(const compile_input *in, const int64_t *size) {
+/* What was chosen; of buckets, that of the size asked for, else the one of the largest sizes. */
+static const char *detailed_schedule(const compile_input *in, const int64_t *size,
+                                     char text[HD_SCHEDULE_TEXT]) {
   int64_t asked = size[in->plan.dim[0] == 'n' ? HD_ARG_N : HD_ARG_M];
   if (in->plan.n == 0)
     return in->schedule;
-  return hd_bucket_plan_find(&in->plan, asked ? asked : INT64_MAX)->schedule;
+  hd_schedule_print_words(&hd_bucket_plan_find(&in->plan, asked ? asked : INT64_MAX)->words, text);
+  return text;
 }
 
 static heddle_status explain(heddle_context *ctx, compile_input *in, const char *sizes) {
@@ -339,8 +337,9 @@ static heddle_status explain(heddle_context *ctx, compile_input *in, const char 
   HD_TRY(compile_input_read(ctx, in));
   HD_TRY(compile_input_sizes(ctx, in, sizes, size));
   HD_TRY(compile_input_choose(ctx, in, size, false));
+  char text[HD_SCHEDULE_TEXT];
   hd_pass_context pass = {
-      .ctx = ctx, .target = in->target, .schedule_text = detailed_schedule(in, size)};
+      .ctx = ctx, .target = in->target, .schedule_text = detailed_schedule(in, size, text)};
   hd_front front;
   HD_TRY(hd_front_parse(&pass, in->path, in->text, in->text_bytes, &front));
   heddle_status status = explain_front(&pass, in, size, &front);

@@ -91,7 +91,7 @@ static heddle_status compile_for(heddle_context *ctx, gen_options *o, trial_kern
   int64_t size[HD_N_ARG_KINDS] = {0};
   HD_TRY(compile_input_sizes(ctx, &o->input, o->sizes, size));
   HD_TRY(compile_input_choose(ctx, &o->input, size, true));
-  return compile_input_compile(ctx, &o->input, NULL, NULL, kernel);
+  return compile_input_compile(ctx, &o->input, kernel);
 }
 
 /* The i-th target of --targets, in `name`; false: there are no more. */
@@ -167,9 +167,10 @@ static heddle_status generate_role(heddle_context *ctx, const gen_options *o,
 
 static heddle_status generate(heddle_context *ctx, gen_options *o) {
   HD_TRY(compile_input_read(ctx, &o->input));
-  hd_module *role = gen_role_parse(&o->input);
-  heddle_status status = role ? generate_role(ctx, o, role) : generate_problem(ctx, o);
-  hd_module_free(role);
+  HD_TRY(compile_input_parse(ctx, &o->input));
+  const hd_module *module = o->input.module;
+  heddle_status status = module->level == HD_LEVEL_ROLE ? generate_role(ctx, o, module)
+                                                        : generate_problem(ctx, o);
   if (status == HEDDLE_OK)
     warn_without_ptxas(ctx, &o->input);
   return status;

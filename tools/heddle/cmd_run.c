@@ -122,7 +122,7 @@ static heddle_status compile_small(heddle_context *ctx, run_options *o, trial_ke
   trial_kernel small = {0};
   heddle_status status = rewrite_sizes(ctx, &o->input, size, &text);
   if (status == HEDDLE_OK)
-    status = compile_input_compile(ctx, &o->input, hd_strbuf_text(&text), v->schedule, &small);
+    status = compile_input_text(ctx, &o->input, hd_strbuf_text(&text), v->schedule, &small);
   hd_strbuf_free(&text);
   if (status != HEDDLE_OK) {
     trial_kernel_free(&small);
@@ -276,7 +276,7 @@ static heddle_status run_on(heddle_context *ctx, run_options *o, trial_kernel *k
 static heddle_status compile_problem(heddle_context *ctx, run_options *o, trial_kernel *kernel) {
   HD_TRY(compile_input_sizes(ctx, &o->input, o->sizes, o->request.size));
   HD_TRY(compile_input_choose(ctx, &o->input, o->request.size, false));
-  return compile_input_compile(ctx, &o->input, NULL, NULL, kernel);
+  return compile_input_compile(ctx, &o->input, kernel);
 }
 
 /* NAME.json of `heddle gen`: what was verified is what ships. */

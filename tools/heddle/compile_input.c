@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "Compile/compile_front.h"
 #include "Compile/manifest_make.h"
-#include "Passes/front.h"
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "heddle/sparse.h"
@@ -31,41 +31,40 @@ static heddle_status choose_ptxas(heddle_context *ctx, compile_input *in) {
 
 /* ---- reading ---- */
 
-/* Gives the kernel another name; what is wrong with the text is told by its compile. */
-static heddle_status rename_kernel(heddle_context *ctx, compile_input *in) {
-  hd_module *module;
-  if (!in->name && !in->prefix)
-    return HEDDLE_OK;
-  if (hd_parse(NULL, in->path, in->text, in->text_bytes, &module) != HEDDLE_OK)
-    return HEDDLE_OK;
+static heddle_status rename_kernel(heddle_context *ctx, const compile_input *in,
+                                   hd_module *module) {
   hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
   const char *own = kernel ? hd_op_str(kernel, HD_ATTR_NAME) : NULL;
   const char *name = hd_arena_printf(&module->arena, "%s%s", in->prefix ? in->prefix : "",
-                                     in->name ? in->name
-                                     : own    ? own
-                                              : "");
-  heddle_status status = HEDDLE_OK;
+                                     in->name ? in->name : own ? own : "");
   if (strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") !=
-          strlen(name) ||
-      !*name || (*name >= '0' && *name <= '9'))
-    status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "gen.name",
-                      "got kernel name \"%.60s\"; legal: a C identifier", name);
-  else if (kernel)
+          strlen(name) || !*name || (*name >= '0' && *name <= '9'))
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "gen.name",
+                    "got kernel name \"%.60s\"; legal: a C identifier", name);
+  if (kernel)
     hd_op_set_str(module, kernel, HD_ATTR_NAME, name);
-  hd_strbuf text = {0};
-  hd_print(module, &text);
-  free(in->text);
-  in->text_bytes = text.len;
-  in->text = hd_strbuf_take(&text);
-  hd_module_free(module);
-  return status;
+  return HEDDLE_OK;
+}
+
+heddle_status compile_input_parse(heddle_context *ctx, compile_input *in) {
+  if (in->module)
+    return HEDDLE_OK;
+  HD_TRY(hd_parse(ctx, in->path, in->text, in->text_bytes, &in->module));
+  return in->name || in->prefix ? rename_kernel(ctx, in, in->module) : HEDDLE_OK;
+}
+
+heddle_status compile_input_front(heddle_context *ctx, compile_input *in) {
+  hd_pass_context pass = {.ctx = ctx, .target = in->target};
+  if (in->front.module)
+    return HEDDLE_OK;
+  HD_TRY(compile_input_parse(ctx, in));
+  hd_module *module = in->module;
+  in->module = NULL;
+  return hd_front_read(&pass, module, &in->front);
 }
 
 void compile_input_forget(compile_input *in) {
-  if (in->schedule == in->chosen)
-    in->schedule = NULL;
-  free(in->chosen);
-  in->chosen = NULL;
+  hd_front_free(&in->front);
   in->entry = NULL;
   in->plan.n = 0;
 }
@@ -87,7 +86,6 @@ static heddle_status read_text(heddle_context *ctx, compile_input *in) {
 
 heddle_status compile_input_read(heddle_context *ctx, compile_input *in) {
   HD_TRY(read_text(ctx, in));
-  HD_TRY(rename_kernel(ctx, in));
   if (in->epilogue)
     HD_TRY(hd_file_read_text(ctx, in->epilogue, &in->epilogue_text, &in->epilogue_bytes));
   if (in->epilogue)
@@ -104,59 +102,61 @@ void compile_input_free(compile_input *in) {
   free(in->epilogue_text);
   free(in->epilogue_worker);
   free(in->ptxas_path);
-  free(in->chosen);
+  hd_module_free(in->module);
+  hd_front_free(&in->front);
   heddle_tuned_free(in->tuned);
 }
 
 /* ---- compiling ---- */
 
-heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in, const char *text,
-                                    const char *schedule, trial_kernel *kernel) {
-  heddle_compile_options options = {.target = in->target,
-                                    .schedule = schedule ? schedule : in->schedule,
-                                    .user_epilogue = in->epilogue_text,
-                                    .user_epilogue_bytes = in->epilogue_bytes,
-                                    .epilogue_worker = in->epilogue_worker,
-                                    .ptxas = in->ptxas_path,
-                                    .cache = in->cache};
-  return trial_kernel_compile(ctx, in->path, text ? text : in->text,
-                              text ? strlen(text) : in->text_bytes, &options, kernel);
+static heddle_compile_options options_of(const compile_input *in) {
+  return (heddle_compile_options){.target = in->target,
+                                  .schedule = in->schedule,
+                                  .user_epilogue = in->epilogue_text,
+                                  .user_epilogue_bytes = in->epilogue_bytes,
+                                  .epilogue_worker = in->epilogue_worker,
+                                  .ptxas = in->ptxas_path,
+                                  .cache = in->cache};
+}
+
+heddle_status compile_input_compile(heddle_context *ctx, compile_input *in, trial_kernel *kernel) {
+  heddle_compile_options options = options_of(in);
+  HD_TRY(compile_input_front(ctx, in));
+  HD_TRY(hd_compile_front(ctx, &in->front, in->plan.n ? &in->plan : NULL, &options,
+                          &kernel->compiled));
+  return trial_kernel_open(ctx, kernel);
+}
+
+heddle_status compile_input_text(heddle_context *ctx, const compile_input *in, const char *text,
+                                 const char *schedule, trial_kernel *kernel) {
+  heddle_compile_options options = options_of(in);
+  options.schedule = schedule;
+  return trial_kernel_compile(ctx, in->path, text, strlen(text), &options, kernel);
 }
 
 /* ---- the product, and what was tuned for it ---- */
 
-static heddle_status read_front(heddle_context *ctx, const compile_input *in, hd_front *front) {
-  hd_pass_context pass = {.ctx = ctx, .target = in->target};
-  return hd_front_parse(&pass, in->path, in->text, in->text_bytes, front);
-}
-
-heddle_status compile_input_sizes(heddle_context *ctx, const compile_input *in, const char *text,
+heddle_status compile_input_sizes(heddle_context *ctx, compile_input *in, const char *text,
                                   int64_t size[HD_N_ARG_KINDS]) {
-  hd_front front;
   hd_manifest arguments = {0};
   if (!text)
     return HEDDLE_OK;
   HD_TRY(sizes_read(ctx, text, size));
-  HD_TRY(read_front(ctx, in, &front));
-  hd_manifest_args(&front.problem, false, &arguments);
-  hd_front_free(&front);
+  HD_TRY(compile_input_front(ctx, in));
+  hd_manifest_args(&in->front.problem, false, &arguments);
   return trial_check_sizes(ctx, &arguments, size);
 }
 
-heddle_status compile_input_product(heddle_context *ctx, const compile_input *in,
+heddle_status compile_input_product(heddle_context *ctx, compile_input *in,
                                     const int64_t hint_mnk[3], hd_product *product) {
-  hd_front front;
-  HD_TRY(read_front(ctx, in, &front));
-  const hd_problem *p = &front.problem;
-  heddle_status status = HEDDLE_OK;
+  HD_TRY(compile_input_front(ctx, in));
+  const hd_problem *p = &in->front.problem;
   if (p->block)
-    status = hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "tune.block-scale",
-                      "a product with block scales is not measured; legal: a schedule of one's "
-                      "own, as `heddle explain` shows it");
-  if (status == HEDDLE_OK)
-    *product = hd_product_of(p, hint_mnk);
-  hd_front_free(&front);
-  return status;
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "tune.block-scale",
+                    "a product with block scales is not measured; legal: a schedule of one's "
+                    "own, as `heddle explain` shows it");
+  *product = hd_product_of(p, hint_mnk);
+  return HEDDLE_OK;
 }
 
 /* ---- choosing ---- */
@@ -188,42 +188,31 @@ static heddle_status read_borders(heddle_context *ctx, const char *text, char di
                   text, HD_MOST_BUCKETS - 1, dim - 0x20);
 }
 
-/* What was measured for the asked size, where its bucket has that very schedule. */
-static heddle_status find_entry(heddle_context *ctx, compile_input *in, const hd_front *front,
-                                const int64_t hint[3], int64_t size) {
-  char text[HD_SCHEDULE_TEXT];
-  hd_schedule s;
-  HD_TRY(hd_choose_for_sizes(ctx, front, in->tuned, hint, &in->entry, &s));
-  hd_schedule_print(&s, text);
-  if (strcmp(text, hd_bucket_plan_find(&in->plan, size)->schedule) != 0)
-    in->entry = NULL;
-  return HEDDLE_OK;
-}
-
-static heddle_status choose_buckets(heddle_context *ctx, compile_input *in, const hd_front *front,
-                                    const int64_t hint[3]) {
+static heddle_status choose_buckets(heddle_context *ctx, compile_input *in, const int64_t hint[3]) {
   int64_t border[HD_MOST_BUCKETS];
-  char dim = hd_bucket_dim(&front->problem);
+  char dim = hd_bucket_dim(&in->front.problem);
+  int64_t asked = hint[dim == 'n'];
+  hd_schedule s;
   hd_bucket_options options = {.tuned = in->tuned};
   memcpy(options.hint_mnk, hint, sizeof options.hint_mnk);
   if (in->buckets && strcmp(in->buckets, "auto") != 0) {
     HD_TRY(read_borders(ctx, in->buckets, dim, border, &options.n_borders));
     options.border = border;
   }
-  HD_TRY(hd_bucket_choose(ctx, front, &options, &in->plan));
-  hd_strbuf text = {0};
-  hd_bucket_plan_print(&in->plan, &text);
-  in->chosen = hd_strbuf_take(&text);
-  return hint[dim == 'n'] ? find_entry(ctx, in, front, hint, hint[dim == 'n']) : HEDDLE_OK;
+  HD_TRY(hd_bucket_choose(ctx, &in->front, &options, &in->plan));
+  if (!asked)
+    return HEDDLE_OK;
+  /* What was measured for the asked size, where its bucket has that very schedule. */
+  HD_TRY(hd_choose_for_sizes(ctx, &in->front, in->tuned, hint, &in->entry, &s));
+  if (!hd_schedule_equals(&s, &hd_bucket_plan_find(&in->plan, asked)->words.value))
+    in->entry = NULL;
+  return HEDDLE_OK;
 }
 
-static heddle_status choose_one(heddle_context *ctx, compile_input *in, const hd_front *front,
-                                const int64_t hint[3]) {
-  char text[HD_SCHEDULE_TEXT];
+static heddle_status choose_one(heddle_context *ctx, compile_input *in, const int64_t hint[3]) {
   hd_schedule s;
-  HD_TRY(hd_choose_for_sizes(ctx, front, in->tuned, hint, &in->entry, &s));
-  hd_schedule_print(&s, text);
-  in->chosen = hd_xstrdup(text);
+  HD_TRY(hd_choose_for_sizes(ctx, &in->front, in->tuned, hint, &in->entry, &s));
+  in->plan = (hd_bucket_plan){.n = 1, .list[0].words = hd_schedule_all_words(&s)};
   return HEDDLE_OK;
 }
 
@@ -243,27 +232,22 @@ static void note_feature(heddle_context *ctx, const hd_problem *p) {
               features[i].has, features[i].plain);
 }
 
-/* What is wrong with the problem is told by its compile, once. */
 heddle_status compile_input_choose(heddle_context *ctx, compile_input *in,
                                    const int64_t size[HD_N_ARG_KINDS], bool one_size) {
   const int64_t hint[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
-  hd_front front;
+  HD_TRY(compile_input_front(ctx, in));
   if (in->schedule)
     return HEDDLE_OK;
   if (!in->no_tuned && !in->tuned)
     HD_TRY(tuned_open_from(ctx, in->db, &in->service, &in->tuned));
-  if (read_front(NULL, in, &front) != HEDDLE_OK)
+  const hd_problem *p = &in->front.problem;
+  note_feature(ctx, p);
+  if (hd_op_has(p->kernel, HD_ATTR_SCHEDULE) || in->front.module->level != HD_LEVEL_PROBLEM)
     return HEDDLE_OK;
-  note_feature(ctx, &front.problem);
-  char dim = hd_bucket_dim(&front.problem);
+  char dim = hd_bucket_dim(p);
   bool one = !dim || (in->buckets && !strcmp(in->buckets, "none")) ||
              (one_size && hint[dim == 'n'] && !in->buckets);
-  heddle_status status = HEDDLE_OK;
-  if (!hd_op_has(front.problem.kernel, HD_ATTR_SCHEDULE) && front.module->level == HD_LEVEL_PROBLEM)
-    status = one ? choose_one(ctx, in, &front, hint) : choose_buckets(ctx, in, &front, hint);
-  hd_front_free(&front);
-  in->schedule = in->chosen;
-  return status;
+  return one ? choose_one(ctx, in, hint) : choose_buckets(ctx, in, hint);
 }
 
 heddle_status compile_packed_bytes(heddle_context *ctx, const hd_manifest *manifest, int64_t m,

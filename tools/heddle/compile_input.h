@@ -27,8 +27,10 @@ typedef struct compile_input {
   hd_tuned *tuned;  /* owned; NULL: not looked up */
   const hd_tuned_entry *entry; /* what `schedule` was taken from; NULL: nothing */
   const char *buckets; /* option; NULL: chosen */
-  hd_bucket_plan plan; /* of n 0: one schedule for all sizes */
-  char *chosen;        /* owned: what `schedule` is when it was chosen here */
+  hd_module *module; /* owned: the text, parsed, with the kernel's name as options say; NULL: not
+                        yet, or it became the front */
+  hd_front front;    /* owned: read from it; of module NULL: not yet, or compiled */
+  hd_bucket_plan plan; /* what was chosen; of n 0: nothing; of dim "": one schedule for all sizes */
 } compile_input;
 
 /* Rows of a command's option table for the input in variable `in`. */
@@ -61,27 +63,33 @@ typedef struct compile_input {
 heddle_status compile_input_read(heddle_context *ctx, compile_input *in);
 void compile_input_free(compile_input *in);
 
+/* The text to in->module; the module to in->front. Once: what is there stays. */
+heddle_status compile_input_parse(heddle_context *ctx, compile_input *in);
+heddle_status compile_input_front(heddle_context *ctx, compile_input *in);
+
 /* Where the input names no schedule: chooses it, by the tuned choices (unless they are refused) and
- * the model, into in->schedule: one for each bucket of a size that is known at launch; one alone
+ * the model, into in->plan: one for each bucket of a size that is known at launch; one alone
  * with --buckets none, and where `one_size` and that size is given. size is by HD_ARG_M and its
  * like; 0: as the problem says. */
 heddle_status compile_input_choose(heddle_context *ctx, compile_input *in,
                                    const int64_t size[HD_N_ARG_KINDS], bool one_size);
 
-/* Forgets what was chosen, for another target. */
+/* Forgets what was read and chosen, for another target. */
 void compile_input_forget(compile_input *in);
 
-/* Compiles `text` (NULL: the input's own) with `schedule` (NULL: the input's own). */
-heddle_status compile_input_compile(heddle_context *ctx, const compile_input *in, const char *text,
-                                    const char *schedule, trial_kernel *kernel);
+/* Compiles the input with what it says or what was chosen for it; in->front is consumed. */
+heddle_status compile_input_compile(heddle_context *ctx, compile_input *in, trial_kernel *kernel);
+/* Compiles another text, with this schedule, by the input's options. */
+heddle_status compile_input_text(heddle_context *ctx, const compile_input *in, const char *text,
+                                 const char *schedule, trial_kernel *kernel);
 
 /* --size's text (NULL: none) into size, all 0 before; refuses what the input's problem does not
  * take. */
-heddle_status compile_input_sizes(heddle_context *ctx, const compile_input *in, const char *text,
+heddle_status compile_input_sizes(heddle_context *ctx, compile_input *in, const char *text,
                                   int64_t size[HD_N_ARG_KINDS]);
 
 /* The product that the input's problem is of; hint_mnk as hd_product_of has it. */
-heddle_status compile_input_product(heddle_context *ctx, const compile_input *in,
+heddle_status compile_input_product(heddle_context *ctx, compile_input *in,
                                     const int64_t hint_mnk[3], hd_product *product);
 
 /* Bytes of packed A for the manifest's type and family. */

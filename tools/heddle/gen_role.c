@@ -7,16 +7,6 @@
 #include "Emit/ptxas.h"
 #include "Support/diag.h"
 
-hd_module *gen_role_parse(const compile_input *in) {
-  hd_module *module = NULL;
-  bool role = hd_parse(NULL, in->path, in->text, in->text_bytes, &module) == HEDDLE_OK &&
-              module->level == HD_LEVEL_ROLE;
-  if (role)
-    return module;
-  hd_module_free(module);
-  return NULL;
-}
-
 static heddle_status refuse_choices(heddle_context *ctx, const compile_input *in,
                                     const char *sizes) {
   const char *got = in->target     ? "target"

@@ -5,11 +5,8 @@
 #include "IR/ir.h"
 #include "compile_input.h"
 
-/* The input's module when it is of role level (owned), else NULL. */
-hd_module *gen_role_parse(const compile_input *in);
-
-/* What comes of it, once it is verified and checked. Its problem is not known: there is no
- * manifest, and no launcher. */
+/* What comes of a module of role level, once it is verified and checked. Its problem is not known:
+ * there is no manifest, and no launcher. */
 typedef struct gen_role_code {
   const char *name; /* the first kernel's; borrowed: the module's */
   char *ptx;        /* owned */

@@ -31,6 +31,8 @@ typedef struct trial_kernel {
 heddle_status trial_kernel_compile(heddle_context *ctx, const char *file, const char *text,
                                    size_t text_bytes, const heddle_compile_options *options,
                                    trial_kernel *kernel);
+/* The manifest and the code of kernel->compiled. */
+heddle_status trial_kernel_open(heddle_context *ctx, trial_kernel *kernel);
 /* The kernel of NAME.json, of `heddle gen`, with its code: NAME.ptx and NAME.cubin beside it, or of
  * a bundle its part for `target` (NULL: the first that `runs` takes, else the first).
  * HEDDLE_INVALID, HEDDLE_NOT_FOUND for files that are not of one gen, or not there. */

@@ -12,8 +12,10 @@ heddle_status trial_kernel_compile(heddle_context *ctx, const char *file, const 
                                    trial_kernel *kernel) {
   heddle_status status =
       heddle_compile(ctx, file, text, text_bytes, options, &kernel->compiled);
-  if (status != HEDDLE_OK)
-    return status;
+  return status == HEDDLE_OK ? trial_kernel_open(ctx, kernel) : status;
+}
+
+heddle_status trial_kernel_open(heddle_context *ctx, trial_kernel *kernel) {
   size_t n_bytes;
   const char *json = heddle_compiled_manifest(kernel->compiled, &n_bytes);
   kernel->code.cubin = heddle_compiled_cubin(kernel->compiled, &kernel->code.cubin_bytes);

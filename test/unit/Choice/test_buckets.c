@@ -63,10 +63,8 @@ static void check_plan(const hd_front *front, const hd_bucket_plan *plan, int64_
   int64_t before = 0;
   assert_in_range(plan->n, 1, HD_MOST_BUCKETS);
   for (int32_t i = 0; i < plan->n; i++) {
-    hd_schedule_words s = {0};
     bool is_last = i + 1 == plan->n;
-    assert_int_equal(hd_schedule_parse(NULL, HD_NOWHERE, plan->list[i].schedule, &s), HEDDLE_OK);
-    assert_true(hd_schedule_fits(&front->problem, &s.value));
+    assert_true(hd_schedule_fits(&front->problem, &plan->list[i].words.value));
     assert_true(is_last ? plan->list[i].to == 0 : plan->list[i].to > before);
     assert_true(plan->list[i].to < max);
     before = plan->list[i].to;
@@ -82,13 +80,10 @@ static void few_columns_and_many_take_different_tiles(void **state) {
     hd_front front = front_of(targets[i], 4096, 4096, 65536);
     hd_bucket_options options = {.tuned = tuned};
     hd_bucket_plan plan;
-    hd_schedule_words few = {0}, many = {0};
     assert_int_equal(hd_bucket_choose(NULL, &front, &options, &plan), HEDDLE_OK);
     check_plan(&front, &plan, 65536);
-    assert_int_equal(hd_schedule_parse(NULL, HD_NOWHERE, plan.list[0].schedule, &few), HEDDLE_OK);
-    const char *last = plan.list[plan.n - 1].schedule;
-    assert_int_equal(hd_schedule_parse(NULL, HD_NOWHERE, last, &many), HEDDLE_OK);
-    assert_true(few.value.tile_n <= 32 && many.value.tile_n >= 128);
+    assert_true(plan.list[0].words.value.tile_n <= 32);
+    assert_true(plan.list[plan.n - 1].words.value.tile_n >= 128);
     hd_front_free(&front);
   }
   heddle_tuned_free(tuned);
@@ -108,10 +103,8 @@ static void measured_choices_are_kept(void **state) {
     const int64_t mnk[] = {0, measured[i], 0};
     const hd_tuned_entry *entry;
     hd_schedule s;
-    char text[HD_SCHEDULE_TEXT];
     assert_int_equal(hd_choose_for_sizes(NULL, &front, tuned, mnk, &entry, &s), HEDDLE_OK);
-    hd_schedule_print(&s, text);
-    assert_string_equal(hd_bucket_plan_find(&plan, measured[i])->schedule, text);
+    assert_true(hd_schedule_equals(&hd_bucket_plan_find(&plan, measured[i])->words.value, &s));
   }
   heddle_tuned_free(tuned);
   hd_front_free(&front);
@@ -127,16 +120,14 @@ static void the_order_of_d_keeps_the_tile(void **state) {
     hd_product product = choice->product;
     hd_front front;
     hd_schedule s;
-    hd_schedule_words words = {0};
     product.d_col_major = !product.d_col_major;
     if (hd_tune_lookup(tuned, &product))
       continue; /* it has a choice of its own */
     assert_int_equal(hd_product_build(NULL, HD_NOWHERE, &product, &front), HEDDLE_OK);
     assert_ptr_equal(hd_tune_pick(tuned, &front.problem, &product, &s), choice);
-    assert_int_equal(hd_schedule_parse(NULL, HD_NOWHERE, choice->schedule, &words), HEDDLE_OK);
-    assert_int_equal(s.tile_m, words.value.tile_m);
-    assert_int_equal(s.tile_n, words.value.tile_n);
-    assert_int_equal(s.stages, words.value.stages);
+    assert_int_equal(s.tile_m, choice->words.value.tile_m);
+    assert_int_equal(s.tile_n, choice->words.value.tile_n);
+    assert_int_equal(s.stages, choice->words.value.stages);
     hd_front_free(&front);
   }
   heddle_tuned_free(tuned);
