@@ -102,6 +102,48 @@ heddle_status hd_cost_cached(heddle_context *ctx, const hd_device *device, const
   return status;
 }
 
+/* ---- a process ---- */
+
+static heddle_status time_process(heddle_context *ctx, const char *const *argv, int32_t n_rounds,
+                                  double *seconds) {
+  enum { MOST_SECONDS = 600 };
+  *seconds = INFINITY;
+  for (int32_t i = 0; i < n_rounds; i++) {
+    hd_strbuf said = {0};
+    int code = 0;
+    double start = hd_clock_seconds();
+    heddle_status status = hd_process_run(ctx, argv, MOST_SECONDS, &said, &code);
+    *seconds = least(*seconds, hd_clock_seconds() - start);
+    if (status == HEDDLE_OK && code)
+      status = hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "cost.process",
+                        "%s ended with %d: %.200s", argv[0], code, hd_strbuf_text(&said));
+    hd_strbuf_free(&said);
+    HD_TRY(status);
+  }
+  return HEDDLE_OK;
+}
+
+heddle_status hd_cost_process(heddle_context *ctx, const char *heddle, const char *text,
+                              const char *schedule, const char *ptxas, const char *folder,
+                              int32_t n_rounds, hd_process_cost *cost) {
+  hd_strbuf file = {0};
+  hd_process_cost took = {0};
+  hd_strbuf_printf(&file, "%s/cost.heddle", folder);
+  const char *const argv[] = {heddle, "gen", hd_strbuf_text(&file), "--schedule", schedule, "-o",
+                              folder, "--cache", "", "--ptxas", "none", NULL};
+  const char *const with_ptxas[] = {heddle, "gen", hd_strbuf_text(&file), "--schedule", schedule,
+                                    "-o", folder, "--cache", "", "--ptxas", ptxas, NULL};
+  heddle_status status = hd_file_write(ctx, hd_strbuf_text(&file), text, strlen(text));
+  if (status == HEDDLE_OK)
+    status = time_process(ctx, argv, n_rounds, &took.ptx);
+  if (status == HEDDLE_OK && ptxas)
+    status = time_process(ctx, with_ptxas, n_rounds, &took.cubin);
+  hd_strbuf_free(&file);
+  if (status == HEDDLE_OK)
+    *cost = took;
+  return status;
+}
+
 /* ---- launching ---- */
 
 enum { LAUNCHES = 256 }; /* fewer than the driver queues */

@@ -26,6 +26,16 @@ heddle_status hd_cost_cached(heddle_context *ctx, const hd_device *device, const
                              const char *ptxas, const char *cache, int32_t n_rounds,
                              hd_cached_cost *cost);
 
+/* Seconds from the start of a process to its end: `heddle gen` of the text, with and without ptxas
+ * (0: NULL was given), nothing cached. heddle: path of the program; folder: where its files go.
+ * HEDDLE_ENVIRONMENT where it does not start, or fails. */
+typedef struct hd_process_cost {
+  double ptx, cubin;
+} hd_process_cost;
+heddle_status hd_cost_process(heddle_context *ctx, const char *heddle, const char *text,
+                              const char *schedule, const char *ptxas, const char *folder,
+                              int32_t n_rounds, hd_process_cost *cost);
+
 /* Seconds of the calling thread a launch of a kernel of one CTA: the driver's call alone, with all
  * that it takes prepared before; heddle_kernel_launch; the typed function. */
 typedef struct hd_launch_cost {

@@ -1,6 +1,7 @@
 /* Rows: iterating, finding by name or text, finding by properties. */
 #include "Spec/spec.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "Spec/tables.h"
@@ -14,13 +15,16 @@ const hd_spec_row *hd_spec_get(size_t i) {
   return i < hd_spec_n_rows ? &hd_spec_rows[i] : NULL;
 }
 
+static int compare_name(const void *name, const void *at) {
+  return strcmp(name, hd_spec_rows[*(const uint16_t *)at].name);
+}
+
 const hd_spec_row *hd_spec_find(const char *name_or_ptx) {
   hd_instruction in;
   if (!strchr(name_or_ptx, '.')) {
-    for (size_t i = 0; i < hd_spec_n_rows; i++)
-      if (!strcmp(hd_spec_rows[i].name, name_or_ptx))
-        return &hd_spec_rows[i];
-    return NULL;
+    const uint16_t *at = bsearch(name_or_ptx, hd_spec_by_name, hd_spec_n_rows,
+                                 sizeof *hd_spec_by_name, compare_name);
+    return at ? &hd_spec_rows[*at] : NULL;
   }
   return hd_instruction_parse(name_or_ptx, &in) ? hd_instruction_row(&in) : NULL;
 }

@@ -6,7 +6,7 @@
 
 extern const size_t hd_spec_n_rows, hd_spec_n_targets, hd_spec_n_descriptors;
 extern const hd_spec_row hd_spec_rows[];
-extern const uint16_t hd_spec_by_ptx[]; /* rows in the order of their texts */
+extern const uint16_t hd_spec_by_ptx[], hd_spec_by_name[]; /* rows in the order of their texts */
 
 /* Order-free keys of the rows' texts (spelling.h), ascending. */
 typedef struct hd_spelling {

@@ -283,12 +283,15 @@ static int compare_texts(const void *a, const void *b) {
   return (x->at > y->at) - (x->at < y->at);
 }
 
-static void write_index(const record *rows, size_t n, hd_strbuf *out) {
+/* By a field that holds a text, or by the record's own name (NULL). */
+static void write_index(const record *rows, size_t n, const char *index, const char *field,
+                        hd_strbuf *out) {
   text_entry *entry = hd_xmalloc((n + 1) * sizeof *entry);
   for (size_t i = 0; i < n; i++)
-    entry[i] = (text_entry){record_string(&rows[i], "Ptx"), record_int(&rows[i], "ARegisters"), i};
+    entry[i] = (text_entry){field ? record_string(&rows[i], field) : rows[i].name,
+                            record_int(&rows[i], "ARegisters"), i};
   qsort(entry, n, sizeof *entry, compare_texts);
-  hd_strbuf_add(out, "const uint16_t hd_spec_by_ptx[] = {");
+  hd_strbuf_printf(out, "const uint16_t %s[] = {", index);
   for (size_t i = 0; i < n; i++)
     hd_strbuf_printf(out, "%s%zu", i == 0 ? "" : i % 16 ? ", " : ",\n  ", entry[i].at);
   hd_strbuf_add(out, "};\n\n");
@@ -347,7 +350,8 @@ static void write_rows(dump *d, hd_strbuf *out) {
       out, "\nconst size_t hd_spec_n_rows = %zu;\nconst hd_spec_row hd_spec_rows[] = {\n", n);
   hd_strbuf_add(out, hd_strbuf_text(&w.rows));
   hd_strbuf_add(out, "};\n\n");
-  write_index(rows, n, out);
+  write_index(rows, n, "hd_spec_by_ptx", "Ptx", out);
+  write_index(rows, n, "hd_spec_by_name", NULL, out);
   write_spellings(rows, n, out);
   hd_strbuf_free(&w.rows);
   pool_free(&w.fragments);

@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "Bench/self_cost.h"
+#include "Support/scratch.h"
 
 static void memory_is_read_or_refused(void **state) {
   (void)state;
@@ -17,7 +18,24 @@ static void memory_is_read_or_refused(void **state) {
   heddle_context_free(ctx);
 }
 
+/* `true` stands for heddle, and false for one that fails. */
+static void a_process_is_timed_or_refused(void **state) {
+  (void)state;
+  heddle_context *ctx = heddle_context_create();
+  hd_process_cost cost = {0};
+  hd_scratch folder;
+  assert_int_equal(hd_scratch_open(NULL, NULL, &folder), HEDDLE_OK);
+  assert_int_equal(hd_cost_process(ctx, "true", "", "", NULL, folder.path, 1, &cost), HEDDLE_OK);
+  assert_true(cost.ptx > 0 && cost.cubin == 0);
+  assert_int_equal(hd_cost_process(ctx, "false", "", "", NULL, folder.path, 1, &cost),
+                   HEDDLE_ENVIRONMENT);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "cost.process");
+  hd_scratch_close(&folder);
+  heddle_context_free(ctx);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(memory_is_read_or_refused)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(memory_is_read_or_refused),
+                                     cmocka_unit_test(a_process_is_timed_or_refused)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
