@@ -4,8 +4,9 @@
  * The cells of a slot remember what was sent (a hash of strip, columns, split and k-blocks), so
  * that what is added is known by what was written there, whatever the addresses say. */
 #include "Check/check_machine.h"
+#include "Layout/packed_format.h"
 
-enum { K_STEPS = 2, LANES = 32, ELEM_BYTES = 4, ALIGN = 16 };
+enum { LANES = 32, ELEM_BYTES = 4, ALIGN = 16 };
 
 /* Split s of n over g k-blocks: of the fragment that is sent, or of what is added to it. */
 typedef struct share {
@@ -70,7 +71,7 @@ void hd_ck_partial_send(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
   if (!find_region(m, w, step, &s, to, step->op->operands[FRAGMENT]->type, &region) ||
       !hd_ck_same_ring(m, w, step, BARRIER, &region))
     return;
-  if (s.content->n_steps != K_STEPS * count_of(&s) ||
+  if (s.content->n_steps != HD_K_STEPS * count_of(&s) ||
       s.content->sum != hd_ck_sum_of(lo_of(&s), 1, count_of(&s)))
     hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                "the k-blocks [s * g / n, (s + 1) * g / n), each once",
@@ -102,7 +103,7 @@ void hd_ck_partial_add(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
                "adds something else than split %lld's partial of this strip and these columns",
                (long long)s.split);
   hd_ck_frag f = {.state = HD_CK_FRAG_READY, .root = -1, .content = *s.content};
-  f.content.n_steps += (int32_t)(K_STEPS * count_of(&s));
+  f.content.n_steps += (int32_t)(HD_K_STEPS * count_of(&s));
   f.content.sum += hd_ck_sum_of(lo_of(&s), 1, count_of(&s));
   w->env[step->results[0]].frag.read_by = 0;
   hd_ck_frag_define(m, w, step, f);

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "Check/check_machine.h"
+#include "Layout/packed_format.h"
 #include "Spec/spec.h"
 
-enum { K_STEPS = 2, STEP_BYTES = 2048, STRIP_BYTES = 512, META_STRIP_BYTES = 128 };
 enum { INTO = 3 /* load.meta's operand whose registers it reuses */ };
 
 /* --- R5 ------------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static int64_t byte_of_block(const hd_ck_ring *buffer, int64_t at) {
     return at % slab;
   if (at >= slabs * values)
     return values + (at - slabs * values) % (slab - values);
-  return at / (slabs * STEP_BYTES) * STEP_BYTES + at % STEP_BYTES;
+  return at / (slabs * HD_STEP_VALUE_BYTES) * HD_STEP_VALUE_BYTES + at % HD_STEP_VALUE_BYTES;
 }
 
 /* The first byte of the metadata of a slab. */
@@ -99,11 +99,11 @@ static bool strip_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
   }
   if (meta)
     *lo = meta_of_slab(region->buffer, strip / 4) +
-          (hd_op_int(step->op, HD_ATTR_WORD, 0) * 4 + strip % 4) * META_STRIP_BYTES;
+          (hd_op_int(step->op, HD_ATTR_WORD, 0) * 4 + strip % 4) * HD_META_STRIP_BYTES;
   else
-    *lo = strip / 4 * slab + hd_op_int(step->op, HD_ATTR_STEP, 0) * STEP_BYTES +
-          strip % 4 * STRIP_BYTES;
-  int64_t bytes = meta ? META_STRIP_BYTES : STRIP_BYTES;
+    *lo = strip / 4 * slab + hd_op_int(step->op, HD_ATTR_STEP, 0) * HD_STEP_VALUE_BYTES +
+          strip % 4 * HD_STRIP_VALUE_BYTES;
+  int64_t bytes = meta ? HD_META_STRIP_BYTES : HD_STRIP_VALUE_BYTES;
   region->range = (hd_ck_range){.lo = lo[0], .hi = lo[0] + bytes, .n = 1};
   if (strip >= 0 && byte_of_block(region->buffer, lo[0]) + bytes <= slab)
     return true;
@@ -121,8 +121,8 @@ static bool column_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
     return false;
   const hd_ck_ring *buffer = region->buffer;
   int64_t rows = buffer->rows, panel = buffer->panel;
-  if (buffer->layout != HD_CK_ROWS || panel != HD_CK_CELL || k >= K_STEPS || col < 0 || col % 8 ||
-      buffer->run) {
+  if (buffer->layout != HD_CK_ROWS || panel != HD_CK_CELL || k >= HD_K_STEPS || col < 0 ||
+      col % 8 || buffer->run) {
     hd_ck_undecided(m, step->op, "B in a buffer that is not of rows of 128 bytes in order");
     return false;
   }
@@ -131,8 +131,8 @@ static bool column_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
     return true;
   }
   int64_t column_of_panels = col * buffer->elem_bits / 8 / panel;
-  int64_t lo = (column_of_panels * rows + k * rows / K_STEPS) * panel;
-  region->range = (hd_ck_range){.lo = lo, .hi = lo + rows / K_STEPS * panel, .n = 1};
+  int64_t lo = (column_of_panels * rows + k * rows / HD_K_STEPS) * panel;
+  region->range = (hd_ck_range){.lo = lo, .hi = lo + rows / HD_K_STEPS * panel, .n = 1};
   return true;
 }
 
@@ -166,7 +166,7 @@ void hd_ck_columns_of(const hd_ck_machine *m, const hd_ck_region *region, uint64
   int64_t row = (int64_t)(tag & UINT32_MAX);
   content->step = (int32_t)k_step;
   content->run = buffer->run ? (int32_t)buffer->run : 2;
-  int64_t at = trans ? row - k_step * buffer->rows / K_STEPS : byte;
+  int64_t at = trans ? row - k_step * buffer->rows / HD_K_STEPS : byte;
   int64_t k_block = trans ? HD_CK_CELL * 8 / bits : HD_CK_CELL;
   content->k_block = at % k_block ? -1 : at / k_block;
   content->col = (trans ? byte * 8 / bits : row) + (g << HD_CK_MATRIX_COLUMNS);
@@ -213,7 +213,7 @@ void hd_ck_load(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 /* --- multiply ------------------------------------------------------------------------------- */
 
 static uint64_t hash_step(int64_t k_block, int32_t k_step) {
-  uint64_t x = (uint64_t)(k_block * K_STEPS + k_step + 1) * 0x9e3779b97f4a7c15u;
+  uint64_t x = (uint64_t)(k_block * HD_K_STEPS + k_step + 1) * 0x9e3779b97f4a7c15u;
   x = (x ^ x >> 31) * 0xbf58476d1ce4e5b9u;
   return x ^ x >> 27;
 }
@@ -222,7 +222,7 @@ static uint64_t hash_step(int64_t k_block, int32_t k_step) {
  * number among them, the word theirs. */
 static bool selects_step(const hd_ck_step *step, const hd_ck_content *meta, int32_t k_step) {
   int32_t in_word = step->row && step->row->n_selectors > 1 ? step->row->n_selectors : 1;
-  in_word = in_word > K_STEPS ? K_STEPS : in_word;
+  in_word = in_word > HD_K_STEPS ? HD_K_STEPS : in_word;
   int64_t selector = hd_op_int(step->op, HD_ATTR_SELECTOR, 0);
   return meta->step == k_step / in_word && selector == k_step % in_word;
 }
@@ -269,7 +269,7 @@ hd_ck_content hd_ck_accumulate(hd_ck_machine *m, const hd_ck_warp *w, const hd_c
 uint64_t hd_ck_sum_of(int64_t first, int64_t stride, int64_t n) {
   uint64_t sum = 0;
   for (int64_t i = 0; i < n; i++)
-    for (int32_t k = 0; k < K_STEPS; k++)
+    for (int32_t k = 0; k < HD_K_STEPS; k++)
       sum += hash_step(first + i * stride, k);
   return sum;
 }

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 
 #include "Check/check_machine.h"
+#include "Layout/packed_format.h"
 
-enum { COUNTER_BYTES = 4, LANE_BYTES = 16, STORE_FRAGS = 7, SUM_FRAGS = 4, K_STEPS = 2 };
+enum { COUNTER_BYTES = 4, LANE_BYTES = 16, STORE_FRAGS = 7, SUM_FRAGS = 4 };
 
 static void wrong(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const hd_op *first,
                   const char *remedy, const char *what) {
@@ -95,7 +96,7 @@ static void check_k_blocks(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_st
   int64_t n = p->k_hi - p->k_lo;
   for (int32_t i = STORE_FRAGS; i < step->n_args && !m->stop; i++) {
     const hd_ck_content *c = &w->env[step->args[i]].frag.content;
-    if (c->n_steps != K_STEPS * n || c->sum != hd_ck_sum_of(p->k_lo, 1, n))
+    if (c->n_steps != HD_K_STEPS * n || c->sum != hd_ck_sum_of(p->k_lo, 1, n))
       hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                  "the k-blocks that it says, each once",
                  "part %lld of %lld holds other k-blocks of %lld than [%lld, %lld)",
@@ -253,7 +254,7 @@ void hd_ck_partial_sum(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
     hd_ck_frag f = {.state = HD_CK_FRAG_READY, .root = -1, .made = step->op, .touched = w->now};
     f.content = w->env[step->args[SUM_FRAGS + i]].frag.content;
     if (!is_whole) {
-      f.content.n_steps = (int32_t)(K_STEPS * w->partial.k_blocks);
+      f.content.n_steps = (int32_t)(HD_K_STEPS * w->partial.k_blocks);
       f.content.sum = hd_ck_sum_of(0, 1, w->partial.k_blocks);
     }
     w->env[step->results[i]].frag = f;

@@ -3,11 +3,12 @@
  * tag of a cell: whose scales, and the source offset in cells. A slot of tensor memory is taken as
  * columns behind each other, a tile of it as 16 cells. */
 #include "Check/check_machine.h"
+#include "Layout/packed_format.h"
 #include "Spec/spec.h"
 
 enum { TILE_ROWS = 128, TILE_BYTES = 512, TILE_CELLS = TILE_BYTES / HD_CK_CELL, WORD = 4 };
 enum { TENSOR_TILE_BYTES = 2048, TENSOR_TILE_CELLS = TENSOR_TILE_BYTES / HD_CK_CELL };
-enum { OWNER_BIT = 40, K_STEPS = 2 };
+enum { OWNER_BIT = 40 };
 
 static const uint64_t of_b = UINT64_C(1) << OWNER_BIT;
 
@@ -167,7 +168,7 @@ void hd_ck_scale_stored(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step 
   const hd_ck_tiles *t = &c->tiles;
   if (!t->columns)
     return;
-  int64_t along = tiles_along(c->n_steps / K_STEPS, m->extents->scales[0].each);
+  int64_t along = tiles_along(c->n_steps / HD_K_STEPS, m->extents->scales[0].each);
   int64_t last = (t->col + t->columns - 1) / TILE_ROWS, end = (m->extents->n - 1) / TILE_ROWS;
   same(m, w, step, "first tile of A's block scales", t->a, row / TILE_ROWS * along);
   same(m, w, step, "first tile of B's block scales", t->b, t->col / TILE_ROWS * along);

@@ -1,8 +1,9 @@
 /* store.tile and stage.tile: what is written to D is a whole sum, at its own position, inside D,
  * once. */
 #include "Check/check_machine.h"
+#include "Layout/packed_format.h"
 
-enum { STRIP = 16, BLOCK = 8, SLAB = 64, K_STEPS = 2, WIDE = 16 };
+enum { STRIP = 16, BLOCK = 8, SLAB = 64, WIDE = 16 };
 
 static void wrong_data(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                        const char *what, int64_t got, int64_t expected) {
@@ -16,11 +17,11 @@ static void wrong_data(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *
 static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                       const hd_ck_content *c, int64_t g, int64_t row) {
   hd_ck_extents *x = m->extents;
-  int64_t n_k_blocks = c->n_steps / K_STEPS;
+  int64_t n_k_blocks = c->n_steps / HD_K_STEPS;
   if (x->n_k_blocks < 0)
     x->n_k_blocks = n_k_blocks;
-  if (c->n_steps != x->n_k_blocks * K_STEPS)
-    return wrong_data(m, w, step, "k-steps summed up", c->n_steps, x->n_k_blocks * K_STEPS);
+  if (c->n_steps != x->n_k_blocks * HD_K_STEPS)
+    return wrong_data(m, w, step, "k-steps summed up", c->n_steps, x->n_k_blocks * HD_K_STEPS);
   if (c->sum != hd_ck_sum_of(0, 1, n_k_blocks))
     return wrong_data(m, w, step, "a k-block is missing or comes twice; k-blocks", n_k_blocks,
                       n_k_blocks);

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "Check/check_machine.h"
+#include "Layout/packed_format.h"
 #include "Spec/spec.h"
 
-enum { LANES = 128, STRIP = 16, STRIPS = 4, WORD_BYTES = 8 /* of a lane: two columns */ };
-enum { K_STEPS = 2, STEP_BYTES = 2048, FIRST_WORD = 3, PLAIN_OPERANDS = 7 };
+enum { LANES = 128, STRIP = 16, WORD_BYTES = 8 /* of a lane: two columns */ };
+enum { FIRST_WORD = 3, PLAIN_OPERANDS = 7 };
 
 /* --- the columns of a CTA ------------------------------------------------------------------- */
 
@@ -178,13 +179,13 @@ void hd_ck_tensor_st(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     if (m->stop || !f->made || f->made->kind != HD_OP_LOAD_META)
       return hd_ck_undecided(m, step->op, "something else than metadata in tensor memory");
     if (f->content.block != c->block || f->content.strip != c->strip ||
-        f->content.strip != w->env[step->args[2]].i % STRIPS ||
+        f->content.strip != w->env[step->args[2]].i % HD_SLAB_STRIPS ||
         hd_op_int(f->made, HD_ATTR_WORD, 0) != i)
       hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, region.slot),
                  "all words of the strip, in their order",
                  "the words are not those of one strip of metadata");
   }
-  uint64_t tag = (uint64_t)((c->block * STRIPS + c->strip) * strip_cells(&region));
+  uint64_t tag = (uint64_t)((c->block * HD_SLAB_STRIPS + c->strip) * strip_cells(&region));
   hd_ck_access_write(m, w, enter_move(m, w, step, 1, &region), region, tag);
 }
 
@@ -200,8 +201,8 @@ void hd_ck_tensor_ld(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
                (long long)(first + columns), (long long)all);
   hd_ck_access_read(m, w, enter_move(m, w, step, 0, &region), region);
   hd_ck_frag f = {.state = HD_CK_FRAG_LOADING, .root = -1};
-  f.content = sums_of(m, &region)[strip / STRIPS];
-  f.content.strip = strip % STRIPS;
+  f.content = sums_of(m, &region)[strip / HD_SLAB_STRIPS];
+  f.content.strip = strip % HD_SLAB_STRIPS;
   f.content.col += first;
   hd_ck_frag_define(m, w, step, f);
 }
@@ -228,12 +229,12 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, slab
     return false;
   region.cta = at.cta;
   int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0), slabs = region.buffer->n_slabs;
-  if (!region.buffer->by_step || slabs != HD_CK_MAX_SLABS || k >= K_STEPS) {
+  if (!region.buffer->by_step || slabs != HD_CK_MAX_SLABS || k >= HD_K_STEPS) {
     hd_ck_undecided(m, step->op, "A that is not two slabs in the order of two k-steps");
     return false;
   }
-  int64_t lo = (k * slabs + at.index) * STEP_BYTES;
-  region.range = (hd_ck_range){.lo = lo, .hi = lo + STEP_BYTES, .n = 1};
+  int64_t lo = (k * slabs + at.index) * HD_STEP_VALUE_BYTES;
+  region.range = (hd_ck_range){.lo = lo, .hi = lo + HD_STEP_VALUE_BYTES, .n = 1};
   a->block = hd_ck_block_of(m, w, step, &region, hd_ck_read_matrix(m, w, step, &region, NULL));
   a->step = (int32_t)k;
   a->strip = 0;
@@ -253,8 +254,8 @@ static bool read_metadata(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
   }
   region.range = (hd_ck_range){.lo = at.index * bytes, .hi = (at.index + 1) * bytes, .n = 1};
   int64_t tag = (int64_t)hd_ck_read_matrix(m, w, step, &region, NULL);
-  meta->block = tag / (STRIPS * cells);
-  meta->strip = (int32_t)(tag / cells % STRIPS);
+  meta->block = tag / (HD_SLAB_STRIPS * cells);
+  meta->strip = (int32_t)(tag / cells % HD_SLAB_STRIPS);
   return true;
 }
 

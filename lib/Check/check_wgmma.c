@@ -1,8 +1,8 @@
 /* wgmma: reads of shared memory that end with a group, registers that nobody may touch (R5). Each
  * warp of a warpgroup is taken to read all that the warpgroup reads. */
 #include "Check/check_machine.h"
+#include "Layout/packed_format.h"
 
-enum { K_STEPS = 2, STEP_BYTES = 2048 };
 
 static bool group_done(const hd_ck_machine *m, const hd_ck_warp *w, uint32_t group) {
   return group < w->clock[hd_ck_component(m, w->id, HD_CK_WGMMA)];
@@ -100,13 +100,13 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_c
   hd_ck_region region;
   if (!hd_ck_region_of(m, w, step, 1, 2, &region))
     return false;
-  if (region.buffer->layout != HD_CK_PACKED_A || slab < 0 || k >= K_STEPS ||
+  if (region.buffer->layout != HD_CK_PACKED_A || slab < 0 || k >= HD_K_STEPS ||
       region.buffer->by_step) {
     hd_ck_undecided(m, step->op, "A in a buffer that is not packed_a, or more than two k-steps");
     return false;
   }
-  int64_t lo = slab * region.buffer->slab_bytes + k * STEP_BYTES;
-  region.range = (hd_ck_range){.lo = lo, .hi = lo + STEP_BYTES, .n = 1};
+  int64_t lo = slab * region.buffer->slab_bytes + k * HD_STEP_VALUE_BYTES;
+  region.range = (hd_ck_range){.lo = lo, .hi = lo + HD_STEP_VALUE_BYTES, .n = 1};
   uint64_t tag = hd_ck_read_matrix(m, w, step, &region, NULL);
   a->block = hd_ck_block_of(m, w, step, &region, tag);
   a->step = (int32_t)k;
@@ -127,14 +127,14 @@ bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck
   int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0);
   bool trans = hd_op_has(step->op, HD_ATTR_TRANS);
   int64_t rows = region.buffer->rows, panel = region.buffer->panel;
-  if (region.buffer->layout != HD_CK_ROWS || panel != HD_CK_CELL || rows < 1 || k >= K_STEPS ||
+  if (region.buffer->layout != HD_CK_ROWS || panel != HD_CK_CELL || rows < 1 || k >= HD_K_STEPS ||
       (trans && region.buffer->run)) {
     hd_ck_undecided(m, step->op, "B in a buffer that is not of rows of 128 bytes");
     return false;
   }
   region.range = (hd_ck_range){.lo = 0, .hi = region.buffer->bytes, .n = 1};
   if (trans) {
-    int64_t lo = k * rows / K_STEPS * panel, hi = lo + rows / K_STEPS * panel;
+    int64_t lo = k * rows / HD_K_STEPS * panel, hi = lo + rows / HD_K_STEPS * panel;
     region.range = (hd_ck_range){.lo = lo, .hi = hi, .pitch = rows * panel};
     region.range.n = (int32_t)(region.buffer->bytes / (rows * panel));
     region.range.tag_step = (uint64_t)panel << 32;

@@ -1,12 +1,8 @@
 /* Fragments: what a warp loads from shared memory, and accumulators at the start. */
 #include "Emit/emit_pinned.h"
 #include "Emit/emit_buffer.h"
+#include "Layout/packed_format.h"
 
-/* Packed A (docs/format.md): a slab of 64 rows holds k-steps of 2048 bytes of values,
- *   byte (row/8)*256 + (byte/16)*128 + (row%8)*16 + byte%16,
- * so a 16-row strip of a step is 512 contiguous bytes: four 8x16-byte matrices of 128 bytes. */
-enum { META_PLANE_BYTES = 512 /* one word a thread of a warpgroup */ };
-enum { STRIPS = 4, STEP_BYTES = 2048, STRIP_BYTES = 512, MATRIX_BYTES = 128, MATRIX_ROW = 16 };
 /* Bytes of a row of B that one k-step of a sparse mma reads, whatever the type. */
 enum { B_STEP_BYTES = 64, B_STEP_K16 = 32 };
 
@@ -27,12 +23,12 @@ static LLVMValueRef slab_of(hd_emitter *e, const hd_op *op) {
   const hd_op *def = hd_emit_def(hd_load_buffer(op));
   LLVMValueRef slot =
       hd_emit_slot(e, hd_load_buffer(op), hd_load_cursor(op), hd_op_int(def, HD_ATTR_BYTES, 0));
-  LLVMValueRef slab = hd_emit_divi(e, hd_emit_get1(e, hd_load_place(op)), STRIPS);
+  LLVMValueRef slab = hd_emit_divi(e, hd_emit_get1(e, hd_load_place(op)), HD_SLAB_STRIPS);
   return hd_emit_add(e, slot, hd_emit_muli(e, slab, hd_op_int(def, HD_ATTR_SLAB_BYTES, 0)));
 }
 
 static LLVMValueRef strip_in_slab(hd_emitter *e, const hd_op *op) {
-  return hd_emit_remi(e, hd_emit_get1(e, hd_load_place(op)), STRIPS);
+  return hd_emit_remi(e, hd_emit_get1(e, hd_load_place(op)), HD_SLAB_STRIPS);
 }
 
 /* Words thread-major: those of a thread stand together, thread strip % 4 * 32 + lane of the slab;
@@ -41,7 +37,7 @@ heddle_status hd_emit_op_load_meta(hd_emitter *e, const hd_op *op) {
   HD_TRY(packed_a(e, op, hd_load_buffer(op)));
   const hd_op *def = hd_emit_def(hd_load_buffer(op));
   int64_t first = hd_op_int(def, HD_ATTR_META_OFFSET, 0), word = hd_op_int(op, HD_ATTR_WORD, 0);
-  int64_t words = (hd_op_int(def, HD_ATTR_SLAB_BYTES, 0) - first) / META_PLANE_BYTES;
+  int64_t words = (hd_op_int(def, HD_ATTR_SLAB_BYTES, 0) - first) / HD_META_PLANE_BYTES;
   if (word < 0 || word >= words)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "emit.word",
                     "word = %lld; legal: below %lld, which the slab holds a thread",
@@ -97,13 +93,13 @@ heddle_status hd_emit_op_load_a(hd_emitter *e, const hd_op *op) {
   HD_TRY(four_registers(e, op));
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef group = hd_emit_divi(e, e->lane, 8);
-  LLVMValueRef lane = hd_emit_muli(e, hd_emit_remi(e, group, 2), 2 * MATRIX_BYTES);
-  lane = hd_emit_add(e, lane, hd_emit_muli(e, hd_emit_divi(e, group, 2), MATRIX_BYTES));
-  lane = hd_emit_add(e, lane, hd_emit_muli(e, hd_emit_remi(e, e->lane, 8), MATRIX_ROW));
+  LLVMValueRef lane = hd_emit_muli(e, hd_emit_remi(e, group, 2), 2 * HD_CORE_BYTES);
+  lane = hd_emit_add(e, lane, hd_emit_muli(e, hd_emit_divi(e, group, 2), HD_CORE_BYTES));
+  lane = hd_emit_add(e, lane, hd_emit_muli(e, hd_emit_remi(e, e->lane, 8), HD_CHUNK_BYTES));
   hd_emit_return_from_entry(e, here);
-  LLVMValueRef strip = hd_emit_muli(e, strip_in_slab(e, op), STRIP_BYTES);
+  LLVMValueRef strip = hd_emit_muli(e, strip_in_slab(e, op), HD_STRIP_VALUE_BYTES);
   LLVMValueRef at = hd_emit_add(e, slab_of(e, op), hd_emit_add(e, strip, lane));
-  at = hd_emit_addi(e, at, hd_op_int(op, HD_ATTR_STEP, 0) * STEP_BYTES);
+  at = hd_emit_addi(e, at, hd_op_int(op, HD_ATTR_STEP, 0) * HD_STEP_VALUE_BYTES);
   load_matrices(e, op, at, false);
   return HEDDLE_OK;
 }
@@ -113,7 +109,8 @@ heddle_status hd_emit_op_load_a(hd_emitter *e, const hd_op *op) {
 static LLVMValueRef b_along_k(hd_emitter *e, const hd_op *op, const hd_rows *rows) {
   int64_t first = hd_op_int(op, HD_ATTR_STEP, 0) * B_STEP_BYTES;
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
-  LLVMValueRef c = hd_emit_addi(e, hd_emit_muli(e, hd_emit_divi(e, e->lane, 8), MATRIX_ROW), first);
+  LLVMValueRef c = hd_emit_muli(e, hd_emit_divi(e, e->lane, 8), HD_CHUNK_BYTES);
+  c = hd_emit_addi(e, c, first);
   LLVMValueRef byte = hd_emit_rows_byte(e, rows, hd_emit_remi(e, e->lane, 8), c);
   hd_emit_return_from_entry(e, here);
   LLVMValueRef column = hd_emit_get1(e, hd_load_place(op));

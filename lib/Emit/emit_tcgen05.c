@@ -6,8 +6,9 @@
 
 #include "Emit/emit_descriptor.h"
 #include "Emit/emit_instruction.h"
+#include "Layout/packed_format.h"
 
-enum { STEP_BYTES = 2048 /* of 64 rows of packed A */, STRIP_SHIFT = 20 /* 16 lanes */ };
+enum { STRIP_SHIFT = 20 /* 16 lanes */ };
 
 /* The row of a kernel's CTA, or pair of CTAs. */
 static const char *for_ctas(hd_emitter *e, const char *name) {
@@ -133,7 +134,7 @@ static heddle_status descriptor_a(hd_emitter *e, const hd_op *op, LLVMValueRef *
                     hd_op_get_info(op->kind)->text);
   hd_operand_place at = {hd_emit_get1(e, hd_tcgen05_mma_a(op)),
                          hd_emit_get(e, hd_tcgen05_mma_cursor(op), NULL)[0], bytes,
-                         hd_op_int(op, HD_ATTR_STEP, 0) * (bytes / slab) * STEP_BYTES};
+                         hd_op_int(op, HD_ATTR_STEP, 0) * (bytes / slab) * HD_STEP_VALUE_BYTES};
   *result = hd_emit_descriptor(e, &at, hd_tcgen05_descriptor(&hd_packed_a_form));
   return HEDDLE_OK;
 }

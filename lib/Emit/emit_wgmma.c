@@ -3,10 +3,11 @@
 #include "Emit/emit_pinned.h"
 #include "Emit/emit_descriptor.h"
 #include "Emit/emit_instruction.h"
+#include "Layout/packed_format.h"
 
 /* Packed A as a canonical K-major layout without swizzle: 8-row groups 256 bytes apart (SBO),
  * 16-byte halves 128 bytes apart (LBO), k-steps of 2048 bytes (docs/format.md). */
-enum { A_STEP_BYTES = 2048, UNIT = 16 /* bytes of an address in a descriptor */ };
+enum { UNIT = 16 /* bytes of an address in a descriptor */ };
 
 /* Operands of SS: accumulators, A's buffer, cursor, slab, B's buffer, metadata, scale-d. */
 static heddle_status descriptor_a(hd_emitter *e, const hd_op *op, LLVMValueRef *result) {
@@ -21,7 +22,7 @@ static heddle_status descriptor_a(hd_emitter *e, const hd_op *op, LLVMValueRef *
   hd_operand_place at = {hd_emit_add(e, hd_emit_get1(e, hd_wgmma_ss_a(op)), slab),
                          hd_emit_get(e, hd_wgmma_ss_cursor(op), NULL)[0],
                          hd_op_int(def, HD_ATTR_BYTES, 0),
-                         hd_op_int(op, HD_ATTR_STEP, 0) * A_STEP_BYTES};
+                         hd_op_int(op, HD_ATTR_STEP, 0) * HD_STEP_VALUE_BYTES};
   *result = hd_emit_descriptor(e, &at, hd_wgmma_descriptor(&hd_packed_a_form));
   return HEDDLE_OK;
 }

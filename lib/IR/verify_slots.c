@@ -4,9 +4,9 @@
 
 #include "IR/shared_layout.h"
 #include "IR/verify.h"
+#include "Layout/packed_format.h"
 #include "Spec/spec.h"
 
-enum { K_STEP_VALUE_BYTES = 2048, META_WORD_BYTES = 512 }; /* of a packed block: docs/format.md */
 
 int64_t hd_verify_stages(const hd_verifier *v, const hd_value *cursor) {
   return hd_facts_get(&v->stages, cursor);
@@ -161,9 +161,9 @@ static void check_packed_layout(hd_verifier *v, const hd_op *op) {
   else if (bytes % slab)
     hd_verify_fail(v, op, "ir.layout", "bytes = %lld; legal: whole slabs of %lld", (long long)bytes,
                    (long long)slab);
-  else if (meta + META_WORD_BYTES > slab || meta < K_STEP_VALUE_BYTES)
+  else if (meta + HD_META_PLANE_BYTES > slab || meta < HD_STEP_VALUE_BYTES)
     hd_verify_fail(v, op, "ir.layout", "meta_offset = %lld; legal: %d to %lld", (long long)meta,
-                   (int)K_STEP_VALUE_BYTES, (long long)(slab - META_WORD_BYTES));
+                   (int)HD_STEP_VALUE_BYTES, (long long)(slab - HD_META_PLANE_BYTES));
 }
 
 static void check_box_layout(hd_verifier *v, const hd_op *op) {
@@ -356,9 +356,9 @@ static void check_copy_rows(hd_verifier *v, const hd_op *op) {
 
 static void check_a_step(hd_verifier *v, const hd_op *op, const hd_op *buffer) {
   int64_t step = hd_op_int(op, HD_ATTR_STEP, 0), meta = hd_op_int(buffer, HD_ATTR_META_OFFSET, 0);
-  if ((step + 1) * K_STEP_VALUE_BYTES > meta)
+  if ((step + 1) * HD_STEP_VALUE_BYTES > meta)
     hd_verify_fail(v, op, "ir.step", "step = %lld of A; legal: 0 to %lld", (long long)step,
-                   (long long)(meta / K_STEP_VALUE_BYTES - 1));
+                   (long long)(meta / HD_STEP_VALUE_BYTES - 1));
 }
 
 /* A step is 64 bytes of a row of B stored n x k; stored k x n it is whole rows, counted
@@ -377,9 +377,9 @@ static void check_load_meta(hd_verifier *v, const hd_op *op) {
   int64_t word = hd_op_int(op, HD_ATTR_WORD, 0);
   int64_t room =
       hd_op_int(buffer, HD_ATTR_SLAB_BYTES, 0) - hd_op_int(buffer, HD_ATTR_META_OFFSET, 0);
-  if ((word + 1) * META_WORD_BYTES > room)
+  if ((word + 1) * HD_META_PLANE_BYTES > room)
     hd_verify_fail(v, op, "ir.step", "word = %lld of the metadata; legal: 0 to %lld",
-                   (long long)word, (long long)(room / META_WORD_BYTES - 1));
+                   (long long)word, (long long)(room / HD_META_PLANE_BYTES - 1));
   if (!hd_type_equal(op->results[0]->type, word_type))
     hd_verify_fail(v, op, "ir.type", "gives another type; legal: frag<s32 x 1>");
   if (op->n_operands > 3 && !hd_type_equal(hd_load_meta_older(op)->type, word_type))

@@ -10,7 +10,7 @@
 #include "Schedule/resources.h"
 
 enum {
-  K_STEPS = 2, USUAL_SIZE = 4096, PARTIAL_BYTES = 4,
+  USUAL_SIZE = 4096, PARTIAL_BYTES = 4,
   N_STAGE_RESOURCES = HD_RESOURCE_RING + 1 /* ORDER RESOURCES: the first are a stage's */
 };
 /* mma.sp: dense-equivalent elements of the product a clock and SM at k-blocks of 128 bytes
@@ -82,8 +82,8 @@ static void wgmma_clocks(unit *u) {
   const hd_schedule *s = u->s;
   const hd_device_model *c = u->c;
   double slabs = s->tile_m / (double)HD_SLAB_ROWS, warpgroups = s->warps_m / 4.0;
-  double port = K_STEPS * slabs * (s->tile_n / 2.0 + 16);
-  double own = K_STEPS * slabs / warpgroups * fmax(s->tile_n / 2.0, 16);
+  double port = HD_K_STEPS * slabs * (s->tile_n / 2.0 + 16);
+  double own = HD_K_STEPS * slabs / warpgroups * fmax(s->tile_n / 2.0, 16);
   u->tensor_s = (port + (s->cluster > 1 ? c->pair_clocks : 0)) / c->clock_hz;
   u->chain_s = (own + (s->wgmma_in_flight ? 0 : c->batch_clocks)) / c->clock_hz;
   u->issue_s = is_gathered(u->p) ? c->gather_s + s->tile_n * c->gather_column_s

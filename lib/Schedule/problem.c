@@ -329,10 +329,6 @@ heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *pr
   return HEDDLE_OK;
 }
 
-int32_t hd_k_block_size(heddle_elem elem) {
-  return HD_K_BLOCK_BYTES * 8 / heddle_elem_get(elem)->container_bits;
-}
-
 int32_t hd_elems_per_byte(heddle_elem elem) {
   int32_t bits = heddle_elem_get(elem)->container_bits;
   return bits < 8 ? 8 / bits : 1;
@@ -341,18 +337,6 @@ int32_t hd_elems_per_byte(heddle_elem elem) {
 int32_t hd_map_bytes(heddle_elem elem) {
   int32_t bits = heddle_elem_get(elem)->container_bits;
   return bits < 8 ? 1 : bits / 8;
-}
-
-int32_t hd_block_meta_bytes(heddle_elem elem) {
-  return heddle_elem_get(elem)->container_bits >= 16 ? 512 : 1024;
-}
-
-int32_t hd_block_meta_words(heddle_elem elem) {
-  return hd_block_meta_bytes(elem) / 512;
-}
-
-int32_t hd_block_bytes(heddle_elem elem) {
-  return HD_BLOCK_VALUE_BYTES + hd_block_meta_bytes(elem);
 }
 
 /* The scales that the row takes are the problem's, or neither has any. */

@@ -2,6 +2,7 @@
 #ifndef HD_PROBLEM_H
 #define HD_PROBLEM_H
 
+#include "Layout/packed_format.h"
 #include "IR/ir.h"
 #include "Spec/spec.h"
 
@@ -53,13 +54,6 @@ static inline bool hd_has_stride(const hd_problem *problem, const hd_dense *x) {
 
 /* How many elements share a byte: 2 of the 4-bit types, else 1. */
 int32_t hd_elems_per_byte(heddle_elem elem);
-/* Logical elements of k in a k-block (128 bytes of a row of B), bytes of a packed block of 64 rows
- * by one k-block, of its values and of its metadata (docs/format.md). */
-int32_t hd_k_block_size(heddle_elem elem);
-int32_t hd_block_bytes(heddle_elem elem);
-int32_t hd_block_meta_bytes(heddle_elem elem);
-/* Words of it that a thread of four warps has. */
-int32_t hd_block_meta_words(heddle_elem elem);
 /* Block scales (bytes) of a row of A, or a column of B, in a k-block. */
 int32_t hd_scales_a_row(const hd_problem *problem);
 /* Scales are stored as tensor memory takes them: in tiles of 128 rows by 4, along k. Else in
@@ -71,7 +65,6 @@ int32_t hd_scale_tiles(const hd_problem *problem);
 int32_t hd_scale_bands(int32_t rows);
 /* Bytes of what a tensor map of such elements counts in: 4-bit ones go in pairs. */
 int32_t hd_map_bytes(heddle_elem elem);
-enum { HD_SLAB_ROWS = 64, HD_STRIP_ROWS = 16, HD_K_BLOCK_BYTES = 128, HD_BLOCK_VALUE_BYTES = 4096 };
 
 /* Consecutive columns of D that a lane stores where B's rows are permuted: 16 bytes. N is then a
  * multiple of four lanes' of them. */

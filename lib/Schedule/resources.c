@@ -21,7 +21,6 @@ enum {
   SPLIT_ACCUMULATORS = 96, /* beside the partials of other splits: with 128 some kernels spill */
   STREAM_ACCUMULATORS = 128,
   EXCHANGE_ACCUMULATORS = 160, /* of 208 registers, of which the producer's plan leaves so many */
-  PLANE_BYTES = 512,           /* a word of metadata of each thread of a warpgroup */
   NARROW_TILE = 64             /* columns; ORDER NARROW: enumerate */
 };
 
@@ -280,7 +279,7 @@ int32_t hd_schedule_residents(const hd_problem *p, const hd_schedule *s) {
 }
 
 int32_t hd_schedule_held_metadata(const hd_problem *p, const hd_schedule *s) {
-  int32_t words = hd_block_meta_bytes(p->a_elem) / PLANE_BYTES;
+  int32_t words = hd_block_meta_words(p->a_elem);
   return 2 * words * (s->tile_m / HD_SLAB_ROWS) / (s->warps_m / 4);
 }
 

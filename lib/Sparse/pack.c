@@ -2,7 +2,7 @@
  * (hd_value_offset, hd_code_offset); packing and unpacking are the two directions over it. */
 #include <stdlib.h>
 
-#include "Sparse/block_geometry.h"
+#include "Layout/packed_format.h"
 #include "Sparse/sparse_sizes.h"
 #include "Support/arena.h"
 #include "Support/diag.h"

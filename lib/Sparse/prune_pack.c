@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "Sparse/block_geometry.h"
+#include "Layout/packed_format.h"
 #include "Sparse/select.h"
 #include "Support/diag.h"
 #include "Support/parallel.h"

@@ -2,6 +2,7 @@
 #ifndef HD_SPARSE_SIZES_H
 #define HD_SPARSE_SIZES_H
 
+#include "Layout/packed_format.h"
 #include "Sparse/sparse_rule.h"
 
 /* Refuses what no form can hold (a type that does not fit, an empty matrix, a K that is not whole
@@ -18,10 +19,5 @@ heddle_status hd_sparse_compress_row(heddle_context *ctx, heddle_elem elem, uint
 static inline unsigned hd_k_block_code_bytes(const hd_sparse_rule *rule) {
   return rule->unit_bytes == 1 ? 16 : 8;
 }
-
-enum {
-  HD_BLOCK_VALUE_ROW_BYTES = HEDDLE_SPARSE_K_BLOCK_BYTES / 2,
-  HD_BLOCK_VALUE_BYTES = HEDDLE_SPARSE_BLOCK_ROWS * HD_BLOCK_VALUE_ROW_BYTES
-};
 
 #endif
