@@ -309,7 +309,8 @@ heddle_status hd_problem_check_sizes(heddle_context *ctx, hd_problem *p) {
   HD_TRY(hd_problem_check_blocks(ctx, p));
   HD_TRY(check_pitch(ctx, &p->b, p->b.transposed ? &p->n : &p->k, "B"));
   HD_TRY(check_pitch(ctx, &p->c, p->c.transposed ? &p->m : &p->n, "C"));
-  return check_pitch(ctx, &p->d, p->d.transposed ? &p->m : &p->n, "D");
+  HD_TRY(check_pitch(ctx, &p->d, p->d.transposed ? &p->m : &p->n, "D"));
+  return hd_problem_check_batch(ctx, p);
 }
 
 heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *problem) {
@@ -324,7 +325,6 @@ heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *pr
   HD_TRY(check_epilogue(ctx, &p));
   HD_TRY(check_used(ctx, &p));
   HD_TRY(hd_problem_check_sizes(ctx, &p));
-  HD_TRY(hd_problem_check_batch(ctx, &p));
   *problem = p;
   return HEDDLE_OK;
 }

@@ -14,6 +14,12 @@ const char hd_act_words[] =
 #undef HD_ACTIVATION
     "user";
 
+const char hd_act_about[] = "activation:"
+#define HD_ACTIVATION(kind, name) " " #name
+#include "Support/activations.def"
+#undef HD_ACTIVATION
+    ;
+
 const char hd_act_list[] =
 #define HD_ACTIVATION(kind, name) #name ", "
 #include "Support/activations.def"

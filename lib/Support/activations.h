@@ -13,5 +13,7 @@ typedef enum hd_act {
 const char *hd_act_name(int act);
 /* What `act` of an epilogue may be: words, and as a list for messages. */
 extern const char hd_act_words[], hd_act_list[];
+/* For the help of an option: "activation: none relu …". */
+extern const char hd_act_about[];
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "Support/activations.h"
 #include "Support/hash.h"
 #include "mutate.h"
 
@@ -207,7 +208,7 @@ static void draw_epilogue(draw *d, epilogue *e) {
   if (one_in(d, 3))
     return;
   if (one_in(d, 2))
-    e->act = one_in(d, 4) ? "relu" : one_in(d, 3) ? "gelu" : one_in(d, 2) ? "gelu_tanh" : "silu";
+    e->act = hd_act_name(1 + (int)mutate_below(d->seed, HD_N_ACTS - 1)); /* but `none` */
   e->c = one_in(d, 3) ? (one_in(d, 2) ? "row_major" : "col_major") : NULL;
   e->bias = one_in(d, 3) ? (one_in(d, 2) ? "%m " : "%n ") : NULL;
   e->scale_a = one_in(d, 3) ? (one_in(d, 3) ? "" : "%m ") : NULL;

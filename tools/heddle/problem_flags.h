@@ -3,6 +3,7 @@
 #ifndef HD_PROBLEM_FLAGS_H
 #define HD_PROBLEM_FLAGS_H
 
+#include "Support/activations.h"
 #include "cli.h"
 
 /* What was given; NULL and false: not. The texts are borrowed from argv. */
@@ -27,7 +28,7 @@ typedef struct problem_flags {
       {"d-type", CLI_TEXT, &(f).d_type, "T", "D's (f16: f16, tf32: f32, others: bf16)"},           \
       {"b-order", CLI_TEXT, &(f).b_order, "O", "k_major (default: N rows of K) or mn_major"},      \
       {"d-order", CLI_TEXT, &(f).d_order, "O", "row_major (default: M rows of N) or col_major"},   \
-      {"act", CLI_TEXT, &(f).act, "F", "activation: none, relu, gelu, gelu_tanh, silu"},           \
+      {"act", CLI_TEXT, &(f).act, "F", hd_act_about},                                              \
       {"alpha", CLI_FLAG, &(f).alpha, NULL, "alpha is an argument of the launch"}, {               \
     "beta", CLI_FLAG, &(f).beta, NULL, "beta is an argument of the launch (with -c)"               \
   }
