@@ -1,5 +1,6 @@
 """heddle.weights: checkpoints of several shards, the forms of others, a kill in the middle, memory."""
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -144,7 +145,7 @@ class Kills(unittest.TestCase):
                 child.wait()
             self.assertEqual(kills, 3)
             for name in ("m.safetensors", "model.safetensors.index.json"):
-                self.assertEqual(*(open(os.path.join(d, name), "rb").read() for d in (whole, killed)))
+                self.assertEqual(*(pathlib.Path(d, name).read_bytes() for d in (whole, killed)))
 
     def test_memory_does_not_grow_with_the_model(self):
         """The peak of a process that converts 400 MB is about that of one that converts 50 MB."""
