@@ -103,10 +103,15 @@ HEDDLE_API void heddle_problem_set_block_scales(heddle_problem *problem, heddle_
 HEDDLE_API void heddle_problem_set_kind(heddle_problem *problem, const char *kind);
 /* alpha, beta as arguments of the kernel; otherwise the constant 1. */
 HEDDLE_API void heddle_problem_set_scalars(heddle_problem *problem, bool alpha, bool beta);
-/* "none" (the default), "relu", "gelu", "gelu_tanh", "silu". */
+/* "none" (the default), "relu", "gelu", "gelu_tanh", "silu". Of pairs: "swiglu" (silu(gate) * up),
+ * "geglu" (gelu, by erf), "geglu_tanh", "reglu" (relu): A's rows, a multiple of 16, are m/2 of gate
+ * and m/2 of up, interleaved by heddle_sparse_pair_rows (heddle/sparse.h) before they are packed; a
+ * bias and scales of m are in the order before. D has m/2 rows; there is no C. */
 HEDDLE_API void heddle_problem_set_act(heddle_problem *problem, const char *act);
 /* The user's function `float NAME(float acc, i32 row, i32 col, ptr user)` instead. */
 HEDDLE_API void heddle_problem_set_user(heddle_problem *problem, const char *function);
+/* Of pairs: `float NAME(float gate, float up, i32 row, i32 col, ptr user)`; row is D's. */
+HEDDLE_API void heddle_problem_set_user_pair(heddle_problem *problem, const char *function);
 /* dependent: launches may start before the kernel ahead of them in their stream has ended
  * (programmatic dependent launch, sm_90 and later), and wait for it before they touch what it may
  * write. weights_ready: the caller promises that the kernel ahead does not write A, nor its block

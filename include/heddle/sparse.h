@@ -141,6 +141,16 @@ HEDDLE_API heddle_status heddle_sparse_unpack(heddle_context *ctx, heddle_elem e
                                               heddle_family family, uint64_t m, uint64_t k,
                                               const void *payload, void *values, void *codes);
 
+/* Pairs: a matrix of m rows, m a multiple of 16, first m/2 rows of gate, then m/2 of up. Kernels
+ * with an act of pairs (swiglu, …) read it packed with its rows interleaved by 8: row 16q + i
+ * (i < 8) is row 8q + i of gate, row 16q + 8 + i that of up. pair_rows copies rows of row_bytes
+ * bytes into that order, unpair_rows back: of a dense matrix, of values, codes, or scales in rows.
+ * from and to do not overlap. HEDDLE_INVALID: m is no multiple of 16. */
+HEDDLE_API heddle_status heddle_sparse_pair_rows(heddle_context *ctx, uint64_t m, size_t row_bytes,
+                                                 const void *from, void *to);
+HEDDLE_API heddle_status heddle_sparse_unpair_rows(heddle_context *ctx, uint64_t m,
+                                                   size_t row_bytes, const void *from, void *to);
+
 /* Files. An image is a whole file in memory: info->file_bytes, its payload already in place at
  * info's offsets. Seal writes the header with the checksum, and zeroes the gap between values and
  * codes. info must come from heddle_sparse_plan. */

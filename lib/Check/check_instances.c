@@ -23,6 +23,8 @@
  * one's begins. */
 #include "Check/check_instances.h"
 
+#include "Support/activations.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +37,7 @@ enum {
 /* What the buffers say about the tile; only used to choose sizes that cross its edges. */
 typedef struct shape {
   int64_t tile_m, tile_n, k_block;
+  int64_t unit_m; /* m is a multiple of it: 16 of pairs */
   int64_t unit_n; /* n is a multiple of it: 4 runs, where B's rows are permuted */
   int64_t lines, line; /* of a box of B's tensor map; 0: there is none */
   int32_t stages;
@@ -55,6 +58,8 @@ static heddle_status note_arg(void *user, hd_op *op) {
   shape *s = user;
   if (op->kind == HD_OP_TMAP && hd_op_is(op, HD_ATTR_ARG, "b"))
     note_box(s, op);
+  if (hd_act_is_pair(hd_op_str(op, HD_ATTR_ACT)))
+    s->unit_m = HD_CK_STRIP;
   if (op->kind != HD_OP_ARG)
     return HEDDLE_OK;
   s->any_m = s->any_m || hd_op_is(op, HD_ATTR_ARG, "m");
@@ -67,7 +72,8 @@ static heddle_status note_arg(void *user, hd_op *op) {
 }
 
 static shape shape_of(const hd_ck_program *p) {
-  shape s = {.tile_m = 64, .tile_n = 64, .k_block = 64, .unit_n = 1, .stages = 1, .tiles = TILES};
+  shape s = {.tile_m = 64, .tile_n = 64, .k_block = 64, .unit_m = 1, .unit_n = 1, .stages = 1};
+  s.tiles = TILES;
   for (int32_t i = 0; i < p->n_buffers; i++) {
     const hd_ck_ring *b = &p->buffers[i];
     if (b->layout == HD_CK_BOX)
@@ -249,7 +255,7 @@ static bool owns_tiles(const hd_ck_kernel *k) {
  * clusters) that the kernel says there are. */
 static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int32_t n,
                         int32_t first, int32_t last) {
-  hd_ck_extents x = {.m = -1, .n = -1, .n_k_blocks = -1, .b_rows = -1, .units = -1};
+  hd_ck_extents x = {.m = -1, .n = -1, .rows_of_d = 1, .n_k_blocks = -1, .b_rows = -1, .units = -1};
   at.grid = n * k->program.cluster;
   for (int32_t i = first; i <= last && is_clean(k); i++) {
     at.block = i * k->program.cluster;
@@ -292,7 +298,7 @@ static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t
 /* The tiles (in clusters) that the first cluster of a large grid reads off the loop over tiles; -1:
  * there is none. It need not run further where an instance of one tile a CTA follows. */
 static int64_t read_units(hd_ck_kernel *k, hd_ck_instance at) {
-  hd_ck_extents x = {.m = -1, .n = -1, .n_k_blocks = -1, .b_rows = -1, .units = -1};
+  hd_ck_extents x = {.m = -1, .n = -1, .rows_of_d = 1, .n_k_blocks = -1, .b_rows = -1, .units = -1};
   at.grid = MANY * k->program.cluster;
   at.block = 0;
   run_cluster(k, &at, true, &x);
@@ -367,6 +373,7 @@ static void run_streams(hd_ck_kernel *k, const shape *s, hd_ck_instance at, bool
 }
 
 static hd_ck_instance sizes(const shape *s, int64_t m, int64_t n, int64_t k) {
+  m = (m + s->unit_m - 1) / s->unit_m * s->unit_m;
   n = (n + s->unit_n - 1) / s->unit_n * s->unit_n;
   hd_ck_instance at = {.m = s->any_m ? m : -1, .n = s->any_n ? n : -1, .k = s->any_k ? k : -1};
   at.g = s->any_g ? 1 : -1;

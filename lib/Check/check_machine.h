@@ -30,6 +30,7 @@
 #include "Check/check_program.h"
 
 enum { HD_CK_CELL = 128, HD_CK_NEAR = 12, HD_CK_MAX_DEPTH = 8 };
+enum { HD_CK_STRIP = 16 /* rows of A that a warp stores */ };
 enum { HD_CK_PARTS = 64 /* of a tile that are told apart */ };
 /* Of a batch the matrix stands above the number of A's block, and above B's column. */
 enum { HD_CK_MATRIX_BLOCKS = 30, HD_CK_MATRIX_COLUMNS = 40, HD_CK_MATRICES = 256 };
@@ -262,6 +263,7 @@ typedef struct hd_ck_tensor {
  * other, and with the sizes that the instance gave. -1 (or 0 for ends): not said yet. */
 typedef struct hd_ck_extents {
   int64_t m, n;       /* as store.tile says */
+  int64_t rows_of_d;  /* of those a row of D is made: 2 of pairs, else 1 */
   int64_t units;      /* tiles (in clusters) of the loop over tiles; of stream-K, all there are */
   int64_t n_k_blocks; /* that accumulators held when they were stored */
   int64_t a_end, block_bytes;
@@ -275,9 +277,9 @@ typedef struct hd_ck_extents {
   int32_t n_matrices;             /* beside the first, which is 0 */
   hd_ck_scales scales[2]; /* of A, of B */
   hd_arena arena;
-  uint64_t **stored; /* of 16 x 8 blocks of D: bit s, written where part s is the last, or one
-                        behind it of the same CTA; bits of parts that there are not, too. A row is
-                        NULL before its first store */
+  uint64_t **stored; /* of 16 x 8 (of pairs 8 x 8) blocks of D: bit s, written where part s is the
+                        last, or one behind it of the same CTA; bits of parts that there are not,
+                        too. A row is NULL before its first store */
   int64_t stored_rows, stored_cols;
   hd_ck_claim *claims; /* owned */
   int32_t n_claims, cap_claims;

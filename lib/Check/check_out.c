@@ -3,28 +3,31 @@
 #include <string.h>
 
 #include "Check/check_machine.h"
+#include "Support/activations.h"
 
-enum { STRIP = 16, BLOCK = 8, CELL_BITS = 8, COLUMN_BITS = 28, STRIP_BITS = 20 };
+enum { BLOCK = 8, CELL_BITS = 8, COLUMN_BITS = 28, STRIP_BITS = 20 };
 
-/* The matrix of a batch stands above the strip, where there is room. */
+/* Rows of D come in strips of 16, of pairs 8: half strips count. The matrix of a batch stands above
+ * them, where there is room. */
 static uint64_t tag_of(hd_ck_machine *m, const hd_ck_step *step, int64_t g, int64_t row,
                        int64_t col) {
-  uint64_t strip = (uint64_t)(row / STRIP), block = (uint64_t)(col / BLOCK);
+  uint64_t strip = (uint64_t)(row / HD_PAIR_ROWS), block = (uint64_t)(col / BLOCK);
   uint64_t matrix = hd_ck_matrix_tag(m, step->op, g);
   if (matrix && strip >> STRIP_BITS)
-    hd_ck_undecided(m, step->op, "D of 2^24 rows and more in a batch");
+    hd_ck_undecided(m, step->op, "D of 2^23 rows and more in a batch");
   return ((matrix << STRIP_BITS | strip) << COLUMN_BITS | block) << CELL_BITS;
 }
 
-static int64_t columns_of(const hd_ck_region *region) {
-  return region->buffer->bytes * 8 / (STRIP * region->buffer->elem_bits);
+static int64_t columns_of(const hd_ck_region *region, int64_t strip) {
+  return region->buffer->bytes * 8 / (strip * region->buffer->elem_bits);
 }
 
 /* A strip and a block that exist as numbers; D's edges are another matter. */
-static bool in_grid(hd_ck_machine *m, const hd_ck_step *step, int64_t row, int64_t col) {
-  if (row >= 0 && col >= 0 && row % STRIP == 0 && col % BLOCK == 0)
+static bool in_grid(hd_ck_machine *m, const hd_ck_step *step, int64_t strip, int64_t row,
+                    int64_t col) {
+  if (row >= 0 && col >= 0 && row % strip == 0 && col % BLOCK == 0)
     return true;
-  hd_ck_undecided(m, step->op, "a strip of D that is not 16 rows by blocks of 8 columns");
+  hd_ck_undecided(m, step->op, "a strip of D that is not whole, by blocks of 8 columns");
   return false;
 }
 
@@ -32,18 +35,20 @@ static bool in_grid(hd_ck_machine *m, const hd_ck_step *step, int64_t row, int64
 void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t row = w->env[step->args[2]].i, col = w->env[step->args[3]].i;
   hd_ck_region region;
-  if (!hd_ck_region_at(m, w, step, 0, 1, &region) || !in_grid(m, step, row, col) ||
+  if (!hd_ck_region_at(m, w, step, 0, 1, &region) || !in_grid(m, step, HD_CK_STRIP, row, col) ||
       !hd_ck_store_mask(m, w, step))
     return;
   hd_ck_store_fragments(m, w, step, row, col - hd_op_int(step->op, HD_ATTR_OFFSET, 0));
   hd_ck_access x = {.op = step->op, .kind = HD_CK_WRITE, .slot = region.slot, .value = w->now};
   x.component = hd_ck_component(m, w->id, HD_CK_LANES);
   hd_ck_access_write(m, w, hd_ck_access_add(m, w, x), region,
-                     tag_of(m, step, hd_ck_matrix_of(w, step, HD_AT_stage_tile_g), row, col));
+                     tag_of(m, step, hd_ck_matrix_of(w, step, HD_AT_stage_tile_g),
+                            row / m->extents->rows_of_d, col));
 }
 
 /* The tensor map's sizes clip what is written: they must be D's own. */
 static bool maps_d(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, bool *col_major) {
+  const char *height = m->extents->rows_of_d > 1 ? "m/2" : "m";
   const hd_op *map = hd_copy_out_map(step->op)->op;
   const hd_attr *dims = hd_op_attr(map, HD_ATTR_DIMS), *strides = hd_op_attr(map, HD_ATTR_STRIDES);
   char pitch[16] = "ldd*";
@@ -52,8 +57,8 @@ static bool maps_d(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step
   char stride[16] = "stride_d*";
   stride[9] = pitch[4];
   bool plane = dims->n == 2 + is_batch;
-  bool rows = plane && !strcmp(dims->strings[0], "n") && !strcmp(dims->strings[1], "m");
-  *col_major = plane && !strcmp(dims->strings[0], "m") && !strcmp(dims->strings[1], "n");
+  bool rows = plane && !strcmp(dims->strings[0], "n") && !strcmp(dims->strings[1], height);
+  *col_major = plane && !strcmp(dims->strings[0], height) && !strcmp(dims->strings[1], "n");
   bool apart = !is_batch || (plane && !strcmp(dims->strings[2], "g") &&
                              !strcmp(strides->strings[2], stride));
   if ((rows || *col_major) && apart && hd_op_is(map, HD_ATTR_ARG, "d") &&
@@ -73,7 +78,8 @@ void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     return;
   int64_t row = w->env[step->args[col_major ? 3 : 4]].i,
           col = w->env[step->args[col_major ? 4 : 3]].i;
-  if (!in_grid(m, step, row, col))
+  int64_t strip = HD_CK_STRIP / m->extents->rows_of_d;
+  if (!in_grid(m, step, strip, row, col))
     return;
   hd_ck_access x = {.op = step->op, .kind = HD_CK_OUT_READ, .slot = region.slot};
   x.component = hd_ck_component(m, w->id, HD_CK_OUT);
@@ -87,7 +93,7 @@ void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
                "copy the slot to where its strip and columns belong",
                "row %lld, column %lld of D get what was staged for others", (long long)row,
                (long long)col);
-  for (int64_t i = 0; i < columns_of(&region); i += BLOCK)
+  for (int64_t i = 0; i < columns_of(&region, strip); i += BLOCK)
     hd_ck_store_mark(m, w, step, g, row, col + i);
 }
 

@@ -2,8 +2,9 @@
  * once. */
 #include "Check/check_machine.h"
 #include "Layout/packed_format.h"
+#include "Support/activations.h"
 
-enum { STRIP = 16, BLOCK = 8, SLAB = 64, WIDE = 16 };
+enum { STRIP = HD_CK_STRIP, BLOCK = 8, SLAB = 64, WIDE = 16 };
 
 static void wrong_data(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                        const char *what, int64_t got, int64_t expected) {
@@ -38,6 +39,10 @@ static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
   hd_ck_scale_stored(m, w, step, c, row);
 }
 
+/* Rows of D. */
+static int64_t height(const hd_ck_extents *x) { return x->m / x->rows_of_d; }
+static int64_t strip_of_d(const hd_ck_extents *x) { return STRIP / x->rows_of_d; }
+
 static void allocate_blocks(hd_ck_extents *x) {
   int64_t matrices = x->g > 0 ? x->g : 1;
   x->stored_rows = (x->m + STRIP - 1) / STRIP;
@@ -50,11 +55,17 @@ static void allocate_blocks(hd_ck_extents *x) {
 bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t rows = w->env[step->args[4]].i, cols = w->env[step->args[5]].i;
   hd_ck_extents *x = m->extents;
+  int64_t rows_of_d = hd_act_is_pair(hd_op_str(step->op, HD_ATTR_ACT)) ? 2 : 1;
   if (x->m < 0) {
+    x->rows_of_d = rows_of_d;
     x->m = m->at.m >= 0 ? m->at.m : rows;
     x->n = m->at.n >= 0 ? m->at.n : cols;
     x->store_op = step->op;
     allocate_blocks(x);
+  }
+  if (x->rows_of_d != rows_of_d || (rows_of_d > 1 && x->m % STRIP)) {
+    hd_ck_undecided(m, step->op, "pairs beside rows of D, or pairs of a part of 16 rows");
+    return false;
   }
   if (rows == x->m && cols == x->n)
     return true;
@@ -80,9 +91,9 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
     return hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                       "the problem's own g", "tiles of %lld matrices in a batch of %lld",
                       (long long)x->g, (long long)m->at.g);
-  if (!x->stored || row >= x->m || col >= x->n)
+  if (!x->stored || row >= height(x) || col >= x->n)
     return;
-  uint64_t **blocks = &x->stored[g * x->stored_rows + row / STRIP];
+  uint64_t **blocks = &x->stored[g * x->stored_rows + row / strip_of_d(x)];
   if (!*blocks)
     *blocks = HD_NEW_ARRAY(&x->arena, uint64_t, x->stored_cols);
   uint64_t *by = &(*blocks)[col / BLOCK];
@@ -102,7 +113,7 @@ bool hd_ck_store_missing(const hd_ck_extents *x, int64_t *g, int64_t *row, int64
     for (int64_t j = 0; j < x->stored_cols; j++)
       if (!x->stored[i] || x->stored[i][j] != UINT64_MAX) {
         *g = i / x->stored_rows;
-        *row = i % x->stored_rows * STRIP;
+        *row = i % x->stored_rows * strip_of_d(x);
         *col = j * BLOCK;
         return true;
       }
@@ -112,7 +123,7 @@ bool hd_ck_store_missing(const hd_ck_extents *x, int64_t *g, int64_t *row, int64
 static void check_pitch(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
   int64_t ldd = w->env[step->args[1]].i;
   bool col_major = hd_op_is(step->op, HD_ATTR_ORDER, "col_major");
-  int64_t shortest = col_major ? m->extents->m : m->extents->n;
+  int64_t shortest = col_major ? height(m->extents) : m->extents->n;
   if (ldd < shortest)
     hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                "a pitch no shorter than a row", "D's pitch is %lld, a row has %lld elements",
@@ -179,5 +190,5 @@ void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t g = hd_ck_matrix_of(w, step, HD_AT_store_tile_g);
   for (int32_t i = hd_first_acc(step->op); i < step->n_args && !m->stop; i++)
     for (int32_t b = 0; b < step->op->operands[i]->type.n / 4; b++, col += BLOCK)
-      hd_ck_store_mark(m, w, step, g, row, col);
+      hd_ck_store_mark(m, w, step, g, row / m->extents->rows_of_d, col);
 }

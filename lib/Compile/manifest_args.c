@@ -34,12 +34,14 @@ static void add_size(hd_manifest *m, hd_arg_kind kind, const hd_size *size, int6
   arg->divisible_by = size->value ? 1 : least_common_multiple(size->divisible_by, group);
 }
 
-static void add_pitch(hd_manifest *m, hd_arg_kind kind, const hd_dense *x, hd_arg_kind row) {
+/* A row has arg `row` over `div` elements. */
+static void add_pitch(hd_manifest *m, hd_arg_kind kind, const hd_dense *x, hd_arg_kind row,
+                      int64_t div) {
   hd_arg *arg = add_arg(m, kind);
   arg->fixed = x->ld;
   arg->divisible_by =
       x->ld ? 1 : least_common_multiple(x->divisible_by, hd_elems_per_byte(x->elem));
-  arg->at_least = (hd_expr){.arg = row, .mul = 1, .div = 1};
+  arg->at_least = (hd_expr){.arg = row, .mul = 1, .div = div};
 }
 
 /* A k-block's scales of all rows. */
@@ -74,7 +76,9 @@ static void add_strides(hd_manifest *m, const hd_problem *p) {
   add_stride(m, HD_ARG_STRIDE_C, p, &p->c);
   add_stride(m, HD_ARG_STRIDE_D, p, &p->d);
   m->arg[m->n_args - 1].at_least =
-      (hd_expr){.arg = p->d.transposed ? HD_ARG_M : HD_ARG_N, .mul = 1, .div = 1};
+      (hd_expr){.arg = p->d.transposed ? HD_ARG_M : HD_ARG_N,
+                .mul = 1,
+                .div = p->d.transposed ? hd_rows_of_d(p) : 1};
   add_stride(m, HD_ARG_STRIDE_BIAS, p, &p->bias);
   add_stride(m, HD_ARG_STRIDE_SCALE_A, p, &p->scale_a);
   add_stride(m, HD_ARG_STRIDE_SCALE_B, p, &p->scale_b);
@@ -105,10 +109,11 @@ void hd_manifest_args(const hd_problem *p, bool workspace, hd_manifest *m) {
     add_size(m, HD_ARG_G, &(hd_size){p->g.op, p->g.value, p->g.max ? p->g.max : HD_BATCH_MOST,
                                      p->g.divisible_by},
              1);
-  add_pitch(m, HD_ARG_LDB, &p->b, p->b.transposed ? HD_ARG_N : HD_ARG_K);
+  add_pitch(m, HD_ARG_LDB, &p->b, p->b.transposed ? HD_ARG_N : HD_ARG_K, 1);
   if (p->c.op)
-    add_pitch(m, HD_ARG_LDC, &p->c, p->c.transposed ? HD_ARG_M : HD_ARG_N);
-  add_pitch(m, HD_ARG_LDD, &p->d, p->d.transposed ? HD_ARG_M : HD_ARG_N);
+    add_pitch(m, HD_ARG_LDC, &p->c, p->c.transposed ? HD_ARG_M : HD_ARG_N, 1);
+  add_pitch(m, HD_ARG_LDD, &p->d, p->d.transposed ? HD_ARG_M : HD_ARG_N,
+            p->d.transposed ? hd_rows_of_d(p) : 1);
   if (p->block && !hd_scales_in_tiles(p)) {
     add_scale_pitch(m, HD_ARG_LDSA, p, &p->block_a, HD_ARG_M);
     add_scale_pitch(m, HD_ARG_LDSB, p, &p->block_b, HD_ARG_N);

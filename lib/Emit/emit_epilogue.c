@@ -58,8 +58,13 @@ static void load_rows(hd_emitter *e, const hd_strip *s, LLVMValueRef base, heddl
                       bool integer, LLVMValueRef out[2]) {
   int64_t bytes = heddle_elem_get(elem)->container_bits / 8;
   LLVMValueRef first = hd_emit_global_at(e, base, hd_emit_muli(e, hd_emit_widen(e, s->row), bytes));
-  for (int h = 0; h < 2; h++)
-    out[h] = load_element(e, (hd_place){first, 8 * h * bytes}, elem, integer, s->row_ok[h]);
+  hd_place second = {first, 8 * bytes};
+  if (s->pair) { /* all of up's behind all of the gate's */
+    LLVMValueRef half = hd_emit_muli(e, hd_emit_widen(e, s->m), bytes);
+    second = (hd_place){hd_emit_global_at(e, first, half), 0};
+  }
+  out[0] = load_element(e, (hd_place){first, 0}, elem, integer, s->row_ok[0]);
+  out[1] = load_element(e, second, elem, integer, s->row_ok[1]);
 }
 
 /* A vector along n from this lane's first column on. */
@@ -191,24 +196,28 @@ void hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool check
 
 /* ---- arithmetic ---- */
 
-static LLVMValueRef call_user(hd_emitter *e, const hd_strip *s, LLVMValueRef x, int32_t b, int h,
-                              int j) {
-  LLVMValueRef args[] = {x, hd_emit_addi(e, s->row, 8 * h),
-                         hd_emit_addi(e, s->col, hd_strip_column(s, b, j)), s->user_ptr};
-  return LLVMBuildCall2(e->b, LLVMGlobalGetValueType(s->user), s->user, args, 4, "");
+/* up NULL: x is no gate. */
+static LLVMValueRef call_user(hd_emitter *e, const hd_strip *s, LLVMValueRef x, LLVMValueRef up,
+                              int32_t b, int h, int j) {
+  LLVMValueRef args[5] = {x, up};
+  unsigned n = up ? 2 : 1;
+  args[n++] = hd_emit_addi(e, s->row, 8 * h);
+  args[n++] = hd_emit_addi(e, s->col, hd_strip_column(s, b, j));
+  args[n++] = s->user_ptr;
+  return LLVMBuildCall2(e->b, LLVMGlobalGetValueType(s->user), s->user, args, n, "");
 }
 
-static LLVMValueRef finish_integer(hd_emitter *e, const hd_strip *s, const hd_inputs *in,
+static LLVMValueRef add_integer(hd_emitter *e, const hd_strip *s, const hd_inputs *in,
                                    LLVMValueRef x, int h, int j) {
   if (in->c[h][j])
     x = hd_emit_add(e, x, in->c[h][j]);
   if (s->has_bias)
     x = hd_emit_add(e, x, s->has_bias_n ? in->bias[j] : s->bias_m[h]);
-  return strcmp(s->act, "relu") == 0 ? hd_emit_max(e, x, hd_emit_i32(e, 0)) : x;
+  return x;
 }
 
 /* One rounding a term: C and bias are added by fma where they are scaled. */
-static LLVMValueRef finish_float(hd_emitter *e, const hd_strip *s, const hd_inputs *in,
+static LLVMValueRef add_float(hd_emitter *e, const hd_strip *s, const hd_inputs *in,
                                  LLVMValueRef x, int h, int j) {
   if (LLVMTypeOf(x) == e->i32)
     x = LLVMBuildSIToFP(e->b, x, e->f32, "");
@@ -222,14 +231,26 @@ static LLVMValueRef finish_float(hd_emitter *e, const hd_strip *s, const hd_inpu
     x = s->beta ? hd_emit_fma(e, s->beta, in->c[h][j], x) : LLVMBuildFAdd(e->b, x, in->c[h][j], "");
   if (s->has_bias)
     x = LLVMBuildFAdd(e->b, x, s->has_bias_n ? in->bias[j] : s->bias_m[h], "");
-  return s->user ? x : hd_emit_activation(e, s->act, x);
+  return x;
+}
+
+/* The argument of the activation. */
+static LLVMValueRef before_act(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b,
+                               int h, int j) {
+  LLVMValueRef x = s->acc[4 * b + 2 * h + j];
+  return s->integer ? add_integer(e, s, in, x, h, j) : add_float(e, s, in, x, h, j);
 }
 
 LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h,
                             int j) {
-  LLVMValueRef x = s->acc[4 * b + 2 * h + j];
-  x = s->integer ? finish_integer(e, s, in, x, h, j) : finish_float(e, s, in, x, h, j);
-  return s->user ? call_user(e, s, x, b, h, j) : x;
+  LLVMValueRef x = before_act(e, s, in, b, h, j);
+  LLVMValueRef up = s->pair ? before_act(e, s, in, b, 1, j) : NULL;
+  if (s->user)
+    return call_user(e, s, x, up, b, h, j);
+  if (s->integer)
+    return strcmp(s->act, "relu") == 0 ? hd_emit_max(e, x, hd_emit_i32(e, 0)) : x;
+  x = hd_emit_activation(e, s->act, x);
+  return up ? LLVMBuildFMul(e->b, x, up, "") : x;
 }
 
 /* ---- what the op asks for ---- */
@@ -316,7 +337,7 @@ static heddle_status open_user(hd_emitter *e, hd_strip *s) {
         e->ctx, HEDDLE_UNSUPPORTED, s->op->loc, "emit.user",
         "the user's function takes the i32 sum of an integer product itself; legal: no alpha, "
         "beta, scales, and only integer C and bias");
-  HD_TRY(hd_emit_find_user(e, s->op, name, s->integer ? e->i32 : e->f32, &s->user));
+  HD_TRY(hd_emit_find_user(e, s->op, name, s->integer ? e->i32 : e->f32, s->pair, &s->user));
   LLVMValueRef user;
   HD_TRY(hd_emit_arg(e, s->op, "user", &user));
   s->user_ptr = LLVMBuildAddrSpaceCast(e->b, user, e->generic_ptr, "");
@@ -329,8 +350,8 @@ static bool is_integer(heddle_elem elem) {
 
 /* An integer product stays integer when nothing in the epilogue asks for more. */
 static bool stays_integer(const hd_strip *s) {
-  bool user = strcmp(s->act, "user") == 0;
-  bool act = user || strcmp(s->act, "none") == 0 || strcmp(s->act, "relu") == 0;
+  bool user = hd_act_is_user(s->act);
+  bool act = user || (!s->pair && (strcmp(s->act, "none") == 0 || strcmp(s->act, "relu") == 0));
   return s->acc_elem == HEDDLE_S32 && act && !s->has_scale_a && !s->has_scale_b &&
          !hd_op_has(s->op, HD_ATTR_ALPHA) && !hd_op_has(s->op, HD_ATTR_BETA) &&
          (!s->has_c || is_integer(hd_op_elem(s->op, HD_ATTR_C_TYPE))) &&
@@ -342,6 +363,9 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
   const hd_op *op = s->op;
   heddle_elem elem = hd_op_elem(op, HD_ATTR_TYPE);
   s->act = hd_op_str(op, HD_ATTR_ACT);
+  bool user = hd_act_is_user(s->act);
+  if (s->pair && !user)
+    s->act = hd_act_name(hd_act_of_gate(s->act));
   s->has_c = hd_op_has(op, HD_ATTR_C);
   s->has_bias = hd_op_has(op, HD_ATTR_BIAS);
   s->has_bias_n = s->has_bias && hd_op_is(op, HD_ATTR_BIAS_ALONG, "n");
@@ -352,7 +376,6 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
                     "D of type %s on %s; legal: f32, s32, s8, u8, from sm_80 f16, bf16, from sm_89 "
                     "e4m3, e5m2",
                     heddle_elem_get(elem)->name, e->target->name);
-  bool user = s->act && strcmp(s->act, "user") == 0;
   if (!user && !hd_emit_is_activation(s->act))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, op->loc, "emit.act",
                     "no activation %s; legal: %s", s->act ? s->act : "", hd_act_list);

@@ -20,8 +20,9 @@ heddle_status hd_emit_run_passes(hd_emitter *e, LLVMModuleRef module, const char
                                  LLVMTargetMachineRef machine);
 /* Verifies, optimises lightly, generates code: *ptx owned (free()). */
 heddle_status hd_emit_codegen(hd_emitter *e, char **ptx, size_t *n_bytes);
-/* The user's function `name` (user_build.c), checked to be float (acc, i32, i32, ptr). */
+/* The user's function `name` (user_build.c), checked to be float (acc, i32, i32, ptr); of a pair
+ * float (acc, acc, i32, i32, ptr). */
 heddle_status hd_emit_find_user(hd_emitter *e, const hd_op *op, const char *name, LLVMTypeRef acc,
-                                LLVMValueRef *function);
+                                bool pair, LLVMValueRef *function);
 
 #endif

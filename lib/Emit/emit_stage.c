@@ -1,6 +1,6 @@
-/* stage.tile and copy.out: D on its way through shared memory. A slot holds 16 rows of some columns
- * as a tensor map's box has them, in lines of `panel` bytes: a row's columns, or (col_major) a
- * column's rows.
+/* stage.tile and copy.out: D on its way through shared memory. A slot holds 16 rows (of pairs 8) of
+ * some columns as a tensor map's box has them, in lines of `panel` bytes: a row's columns, or
+ * (col_major) a column's rows.
  *
  * Swizzled, byte c of line r lies at r * panel + (c ^ bits of r): what depends on the lane is
  * computed once, what depends on the block is one XOR (row-major) or a constant in the instruction
@@ -34,7 +34,9 @@ static slot find_slot(hd_emitter *e, const hd_op *op, const hd_strip *s) {
   return at;
 }
 
-static int64_t columns_of(const slot *at) { return at->rows.slot_bytes / (2 * BLOCK * at->bytes); }
+static int64_t columns_of(const slot *at) {
+  return at->rows.slot_bytes / (at->strip->halves * BLOCK * at->bytes);
+}
 
 /* The slot's address of (line, byte), both of the lane alone. */
 static LLVMValueRef lane_address(hd_emitter *e, const slot *at, LLVMValueRef line,
@@ -60,6 +62,31 @@ static LLVMValueRef matrix_address(hd_emitter *e, const slot *at) {
   LLVMValueRef address = lane_address(e, at, line, hd_emit_muli(e, along, MATRIX_BYTES));
   hd_emit_return_from_entry(e, here);
   return hd_emit_add(e, at->base, address);
+}
+
+/* The one half of pairs, four (or two) blocks at a time: lane l of block l / 8. */
+static void put_matrices_of_pairs(hd_emitter *e, const slot *at, const hd_pair *pair) {
+  LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
+  LLVMValueRef line = hd_emit_remi(e, e->lane, BLOCK), block = hd_emit_divi(e, e->lane, BLOCK);
+  LLVMValueRef across = hd_emit_muli(e, block, at->col_major ? BLOCK : MATRIX_BYTES);
+  LLVMValueRef address = at->col_major
+                             ? lane_address(e, at, hd_emit_add(e, line, across), hd_emit_i32(e, 0))
+                             : lane_address(e, at, line, across);
+  hd_emit_return_from_entry(e, here);
+  address = hd_emit_add(e, at->base, address);
+  int64_t n_blocks = columns_of(at) / BLOCK, n = n_blocks % 4 ? 2 : 4;
+  for (int64_t b = 0; b < n_blocks; b += n) {
+    int64_t bytes = at->col_major ? b * BLOCK * at->rows.panel : 0;
+    char *text = hd_arena_printf(&e->arena,
+                                 "stmatrix.sync.aligned.m8n8.x%d%s.shared.b16 [$0+%lld], "
+                                 "{$1, $2%s};",
+                                 (int)n, at->col_major ? ".trans" : "", (long long)bytes,
+                                 n == 4 ? ", $3, $4" : "");
+    LLVMValueRef args[5] = {at->col_major ? address : xor_bytes(e, address, b * MATRIX_BYTES)};
+    for (int64_t i = 0; i < n; i++)
+      args[1 + i] = pair[2 * (b + i)].v[0];
+    hd_emit_asm(e, e->none, text, n == 4 ? "r,r,r,r,r" : "r,r,r", args, 1 + (int)n, HD_ASM_MEMORY);
+  }
 }
 
 static void put_matrices(hd_emitter *e, const slot *at, const hd_pair *pair) {
@@ -106,7 +133,7 @@ static LLVMValueRef element_address(hd_emitter *e, const slot *at) {
 static void put_rows(hd_emitter *e, const slot *at, const hd_pair *pair) {
   LLVMValueRef address = element_address(e, at);
   for (int64_t b = 0; b < columns_of(at) / BLOCK; b++)
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < at->strip->halves; h++)
       put_words(e, xor_bytes(e, address, b * BLOCK * at->bytes), h * BLOCK * at->rows.panel,
                 pair[2 * b + h].v, pair[2 * b + h].n);
 }
@@ -114,7 +141,7 @@ static void put_rows(hd_emitter *e, const slot *at, const hd_pair *pair) {
 static void put_columns(hd_emitter *e, const slot *at, const hd_pair *pair) {
   LLVMValueRef address = element_address(e, at);
   for (int64_t b = 0; b < columns_of(at) / BLOCK; b++)
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 2 * at->strip->halves; i++) {
       LLVMValueRef bits = hd_emit_unpack(e, at->strip->d.elem, pair[2 * b + i / 2], i % 2);
       put_words(e, xor_bytes(e, address, i / 2 * BLOCK * at->bytes),
                 (b * BLOCK + i % 2) * at->rows.panel, &bits, 1);
@@ -140,7 +167,7 @@ static void finish_user(hd_emitter *e, const hd_strip *s, int32_t end, hd_pair *
   for (int32_t b = 0; b < end; b++) {
     hd_inputs in;
     hd_emit_read_inputs(e, s, b, true, &in);
-    for (int h = 0; h < 2; h++) {
+    for (int h = 0; h < s->halves; h++) {
       LLVMValueRef x = finish_existing(e, s, &in, b, h, 0), y = finish_existing(e, s, &in, b, h, 1);
       pair[2 * b + h] = hd_emit_pack(e, s->d.elem, x, y);
     }
@@ -158,7 +185,9 @@ heddle_status hd_emit_op_stage_tile(hd_emitter *e, const hd_op *op) {
     finish_user(e, &s, s.n_blocks, pair);
   else
     hd_emit_finish_all(e, &s, 0, s.n_blocks, true, pair);
-  if (at.bytes == 2)
+  if (at.bytes == 2 && s.pair)
+    put_matrices_of_pairs(e, &at, pair);
+  else if (at.bytes == 2)
     put_matrices(e, &at, pair);
   else if (at.col_major)
     put_columns(e, &at, pair);

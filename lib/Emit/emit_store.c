@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "Emit/emit_strip.h"
+#include "Support/activations.h"
 
 enum {
-  STRIP_ROWS = 16,
+  HALF_ROWS = 8,
   BLOCK = 8,
   WIDE = 16,
   AHEAD = 4 /* blocks whose inputs are read together */,
@@ -30,7 +31,7 @@ void hd_emit_finish_all(hd_emitter *e, const hd_strip *s, int32_t first, int32_t
   for (int32_t b = first; b < end; b++) {
     for (; read < end && (read <= b || read + blocks <= b + 1 + AHEAD); read += blocks)
       hd_emit_read_inputs(e, s, read, checked, &in[read]);
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < s->halves; h++)
       pair[2 * b + h] = finish_pair(e, s, &in[b], b, h);
   }
 }
@@ -49,8 +50,8 @@ static void store_user(hd_emitter *e, const hd_strip *s, int32_t first, int32_t 
   hd_inputs in[HD_MOST_RUN / 2];
   for (int32_t b = first; b < end; b += s->run / 2) {
     hd_emit_read_inputs(e, s, b, true, in);
-    for (int32_t i = 0; i < 2 * s->run; i++)
-      store_user_element(e, s, &in[i / 4], b + i / 4, i / 2 % 2, i % 2);
+    for (int32_t i = 0, each = 2 * s->halves; i < s->run * s->halves; i++)
+      store_user_element(e, s, &in[i / each], b + i / each, i / 2 % s->halves, i % 2);
   }
 }
 
@@ -64,7 +65,7 @@ typedef struct store_form {
 } store_form;
 
 static void rows_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
-  for (int h = 0; h < 2; h++)
+  for (int h = 0; h < s->halves; h++)
     hd_emit_put_words(e, hd_emit_place(e, s, &s->d, b, h, 0), pair[h].v, pair[h].n);
 }
 
@@ -80,7 +81,7 @@ static hd_place from_quarter(hd_emitter *e, const hd_strip *s, hd_place at, int6
 
 /* 16-bit types, 4 blocks: after the transpose lane q holds all 8 columns of block b + q. */
 static void rows_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
-  for (int h = 0; h < 2; h++) {
+  for (int h = 0; h < s->halves; h++) {
     LLVMValueRef w[4];
     for (int i = 0; i < 4; i++)
       w[i] = pair[2 * i + h].v[0];
@@ -115,7 +116,7 @@ static void join_pairs(hd_emitter *e, const hd_pair *pair, int h, LLVMValueRef w
 /* 8-bit types, 8 blocks: after the transpose lane q has the words of all four lanes for blocks b +
  * 2q, b + 2q + 1: their 16 columns, sorted by halves. */
 static void rows_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
-  for (int h = 0; h < 2; h++) {
+  for (int h = 0; h < s->halves; h++) {
     LLVMValueRef w[4], sorted[4];
     join_pairs(e, pair, h, w);
     hd_emit_transpose_quad(e, w);
@@ -132,7 +133,7 @@ static void rows_quad_32(hd_emitter *e, const hd_strip *s, int32_t b, const hd_p
   LLVMValueRef odd = hd_emit_and(e, e->lane, hd_emit_i32(e, 1));
   LLVMValueRef shift = hd_emit_widen(e, hd_emit_muli(e, odd, 6 * s->d.bytes));
   hd_emit_return_from_entry(e, here);
-  for (int h = 0; h < 2; h++) {
+  for (int h = 0; h < s->halves; h++) {
     const LLVMValueRef *first = pair[h].v, *second = pair[2 + h].v;
     LLVMValueRef w[4] = {first[0], first[1], second[0], second[1]};
     hd_emit_trade_pairs(e, w);
@@ -143,7 +144,7 @@ static void rows_quad_32(hd_emitter *e, const hd_strip *s, int32_t b, const hd_p
 
 /* The blocks of a run: this lane's words follow each other as they are. */
 static void rows_permuted(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
-  for (int h = 0; h < 2; h++) {
+  for (int h = 0; h < s->halves; h++) {
     LLVMValueRef w[4];
     if (s->d.bytes == 1)
       join_pairs(e, pair, h, w);
@@ -168,7 +169,7 @@ static hd_place column_of_lane(hd_emitter *e, const hd_strip *s, int32_t b, LLVM
 static void cols_direct_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
   LLVMValueRef along = hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), 4);
   hd_place at = column_of_lane(e, s, b, hd_emit_i32(e, 0), along);
-  for (int h = 0; h < 2; h++) {
+  for (int h = 0; h < s->halves; h++) {
     LLVMValueRef w = hd_emit_movmatrix(e, pair[h].v[0]);
     hd_emit_put_words(e, (hd_place){at.ptr, h * WIDE}, &w, 1);
   }
@@ -184,6 +185,16 @@ static void cols_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_p
   LLVMValueRef across = hd_emit_muli(e, hd_emit_divi(e, q, 2), BLOCK);
   LLVMValueRef along = hd_emit_muli(e, hd_emit_remi(e, q, 2), WIDE);
   hd_emit_put_words(e, column_of_lane(e, s, b, across, along), w, 4);
+}
+
+/* Of pairs 4 blocks: after the transpose lane q holds the 8 rows of block b + q. */
+static void pair_cols_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
+  LLVMValueRef w[4];
+  for (int i = 0; i < 4; i++)
+    w[i] = hd_emit_movmatrix(e, pair[2 * i].v[0]);
+  hd_emit_transpose_quad(e, w);
+  LLVMValueRef across = hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), BLOCK);
+  hd_emit_put_words(e, column_of_lane(e, s, b, across, hd_emit_i32(e, 0)), w, 4);
 }
 
 /* Column-major, 8-bit types, 4 blocks: rows r and r + 8 of a column travel as 16 bits through
@@ -205,35 +216,43 @@ static void cols_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pa
 
 /* 8- and 32-bit types: the lanes of a column's 8 rows lie side by side in memory already. */
 static void cols_direct(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pair *pair) {
-  for (int h = 0; h < 2; h++)
+  for (int h = 0; h < s->halves; h++)
     for (int j = 0; j < 2; j++) {
       LLVMValueRef bits = hd_emit_unpack(e, s->d.elem, pair[h], j);
       hd_emit_put_words(e, hd_emit_place(e, s, &s->d, b, h, j), &bits, 1);
     }
 }
 
-/* By order, path and bytes of an element; a block left over by a quad form goes the direct way. */
+/* By order, path, bytes of an element and halves of a strip; a block left over by a quad form goes
+ * the direct way. */
 static const struct form_row {
   bool col_major;
   const char *path;
   int64_t bytes;
   store_form form;
+  int32_t halves; /* 0: any */
 } forms[] = {
-    {false, "direct", 1, {1, 2, rows_direct}},    {false, "direct", 2, {1, 4, rows_direct}},
-    {false, "direct", 4, {1, 8, rows_direct}},    {false, "quad", 1, {8, WIDE, rows_quad_8}},
-    {false, "quad", 2, {4, WIDE, rows_quad_16}},  {false, "quad", 4, {2, WIDE, rows_quad_32}},
-    {false, "permuted", 1, {8, WIDE, rows_permuted}},
-    {false, "permuted", 2, {4, WIDE, rows_permuted}},
-    {false, "permuted", 4, {2, WIDE, rows_permuted}},
-    {true, "direct", 1, {1, 1, cols_direct}},     {true, "direct", 2, {1, 4, cols_direct_16}},
-    {true, "direct", 4, {1, 4, cols_direct}},     {true, "quad", 1, {4, WIDE, cols_quad_8}},
-    {true, "quad", 2, {2, WIDE, cols_quad_16}},
+    {false, "direct", 1, {1, 2, rows_direct}, 0},
+    {false, "direct", 2, {1, 4, rows_direct}, 0},
+    {false, "direct", 4, {1, 8, rows_direct}, 0},
+    {false, "quad", 1, {8, WIDE, rows_quad_8}, 0},
+    {false, "quad", 2, {4, WIDE, rows_quad_16}, 0},
+    {false, "quad", 4, {2, WIDE, rows_quad_32}, 0},
+    {false, "permuted", 1, {8, WIDE, rows_permuted}, 0},
+    {false, "permuted", 2, {4, WIDE, rows_permuted}, 0},
+    {false, "permuted", 4, {2, WIDE, rows_permuted}, 0},
+    {true, "direct", 1, {1, 1, cols_direct}, 0},
+    {true, "direct", 2, {1, 4, cols_direct_16}, 0},
+    {true, "direct", 4, {1, 4, cols_direct}, 0},
+    {true, "quad", 1, {4, WIDE, cols_quad_8}, 2},
+    {true, "quad", 2, {2, WIDE, cols_quad_16}, 2},
+    {true, "quad", 2, {4, WIDE, pair_cols_quad_16}, 1},
 };
 
 static const store_form *find_form(const hd_strip *s, const char *path) {
   for (size_t i = 0; i < HD_COUNT(forms); i++)
     if (forms[i].col_major == s->d.col_major && strcmp(forms[i].path, path) == 0 &&
-        forms[i].bytes == s->d.bytes)
+        forms[i].bytes == s->d.bytes && (!forms[i].halves || forms[i].halves == s->halves))
       return &forms[i].form;
   return strcmp(path, "direct") ? find_form(s, "direct") : NULL;
 }
@@ -259,7 +278,7 @@ static void store_slow(hd_emitter *e, const hd_strip *s, int32_t first, int32_t 
     return;
   }
   for (int32_t b = first; b < end; b += HD_PUT_BLOCKS)
-    for (int h = 0; h < 2; h++)
+    for (int h = 0; h < s->halves; h++)
       hd_emit_put_checked(e, s, b, end - b < HD_PUT_BLOCKS ? end - b : HD_PUT_BLOCKS, h,
                           pair + 2 * b);
 }
@@ -270,7 +289,7 @@ static LLVMValueRef rows_go_fast(hd_emitter *e, const hd_strip *s, int64_t align
   LLVMValueRef address = LLVMBuildPtrToInt(e->b, s->d.origin, e->i64, "");
   LLVMValueRef low = LLVMBuildOr(e->b, address, s->d.ld_bytes, "");
   low = hd_emit_and(e, low, hd_emit_i64(e, align - 1));
-  LLVMValueRef rows = hd_emit_lt(e, hd_emit_addi(e, s->row0, STRIP_ROWS - 1), s->m);
+  LLVMValueRef rows = hd_emit_lt(e, hd_emit_addi(e, s->row0, s->halves * HALF_ROWS - 1), s->m);
   return hd_emit_and(e, hd_emit_eqi(e, low, 0), rows);
 }
 
@@ -331,26 +350,33 @@ static heddle_status read_operands(hd_emitter *e, hd_strip *s) {
   return HEDDLE_OK;
 }
 
+/* Rows of A as rows of D; of pairs there are even numbers of them. */
+static LLVMValueRef rows_of_d(hd_emitter *e, const hd_strip *s, LLVMValueRef rows) {
+  return s->pair ? hd_emit_divi(e, rows, 2) : rows;
+}
+
 /* Operands from 2 on: first row, first column, m, n, fragments. */
 static void find_place(hd_emitter *e, hd_strip *s) {
   LLVMBasicBlockRef here = hd_emit_go_to_entry(e);
   LLVMValueRef g = hd_emit_divi(e, e->lane, 4);
   LLVMValueRef before = hd_emit_muli(e, hd_emit_remi(e, e->lane, 4), s->run);
   hd_emit_return_from_entry(e, here);
-  s->row0 = hd_emit_get1(e, hd_store_tile_row(s->op));
+  s->row0 = rows_of_d(e, s, hd_emit_get1(e, hd_store_tile_row(s->op)));
   s->col0 = hd_emit_get1(e, hd_store_tile_column(s->op));
-  s->m = hd_emit_get1(e, hd_store_tile_m(s->op));
+  s->m = rows_of_d(e, s, hd_emit_get1(e, hd_store_tile_m(s->op)));
   s->n = hd_emit_get1(e, hd_store_tile_n(s->op));
   s->row = hd_emit_add(e, s->row0, g);
   s->col = hd_emit_add(e, s->col0, before);
   for (int h = 0; h < 2; h++) {
-    s->row_ok[h] = hd_emit_lt(e, hd_emit_addi(e, s->row, 8 * h), s->m);
+    s->row_ok[h] = hd_emit_lt(e, hd_emit_addi(e, s->row, s->pair ? 0 : 8 * h), s->m);
     s->cols_left[h] =
         hd_emit_select(e, s->row_ok[h], hd_emit_sub(e, s->n, s->col), hd_emit_i32(e, 0));
   }
 }
 
 heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s) {
+  s->pair = hd_act_is_pair(hd_op_str(s->op, HD_ATTR_ACT));
+  s->halves = s->pair ? 1 : 2;
   HD_TRY(read_operands(e, s));
   find_place(e, s);
   return hd_emit_epilogue_open(e, s);
@@ -405,7 +431,7 @@ static void store_group(hd_emitter *e, const hd_strip *s, const store_form *form
  * arithmetic up as far as it can, would need both at once. */
 static int32_t group_blocks(const hd_strip *s) {
   bool reads = s->has_c || s->has_bias_n || s->scale_b.at;
-  return s->d.bytes <= 2 && !reads ? s->n_blocks : GROUP;
+  return s->halves * s->d.bytes <= 4 && !reads ? s->n_blocks : GROUP;
 }
 
 static int32_t run_of(const hd_op *op) {

@@ -5,7 +5,8 @@
  * so two registers are a pair of neighbouring columns. Where B's rows were permuted (`run` in
  * docs/ir.md) each run / 2 blocks, b = i + run / 2 * t, are 4 runs of columns instead, one a lane:
  *   register 4b + 2h + j  ->  (row g + 8h, column 4 run * t + run * q + 2i + j)
- * which for run = 2 is the first. */
+ * which for run = 2 is the first. Of pairs (h = 0 the gate, 1 up) both become one element of D,
+ * h = 0 of 8 rows. */
 #ifndef HD_EMIT_STRIP_H
 #define HD_EMIT_STRIP_H
 
@@ -36,19 +37,21 @@ typedef struct hd_strip {
   const hd_op *op;
   heddle_elem acc_elem;
   int32_t n_blocks, run;
+  int32_t halves; /* of 8 rows of D: 2, of pairs 1 */
   LLVMValueRef *acc;                 /* 4 * n_blocks elements, f32 or i32 */
   LLVMValueRef row0, col0, row, col; /* i32; row, col: of this lane's first element */
-  LLVMValueRef m, n;
+  LLVMValueRef m, n; /* of D */
   LLVMValueRef row_ok[2];   /* row + 8h < m */
   LLVMValueRef
       cols_left[2]; /* of row h from this lane's first column on; 0 when the row is outside */
   hd_view d, c;
   bool integer; /* the whole epilogue is in i32 */
+  bool pair;
   bool has_c, has_bias, has_bias_n, has_scale_a, has_scale_b;
   LLVMValueRef alpha, beta, scale_b_one; /* NULL: absent */
   LLVMValueRef bias_m[2], scale_a[2];    /* by h; NULL: absent */
   hd_along bias_n, scale_b;              /* at NULL: absent */
-  const char *act;
+  const char *act; /* of pairs the gate's */
   LLVMValueRef user, user_ptr; /* function and its pointer */
 } hd_strip;
 
@@ -92,7 +95,7 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s);
 /* Reads the inputs of the run / 2 blocks from b on, into as many. checked: only what lies inside m
  * x n is touched. */
 void hd_emit_read_inputs(hd_emitter *e, const hd_strip *s, int32_t b, bool checked, hd_inputs *in);
-/* The finished element (h, j) of block b, in f32 or i32. */
+/* The finished element (h < halves, j) of block b, in f32 or i32. */
 LLVMValueRef hd_emit_finish(hd_emitter *e, const hd_strip *s, const hd_inputs *in, int32_t b, int h,
                             int j);
 /* How far right of this lane's first column element j of block b stands. */
@@ -113,8 +116,8 @@ hd_place hd_emit_place(hd_emitter *e, const hd_strip *s, const hd_view *view, in
 /* --- emit_store.c --- */
 /* Everything of a store.tile or stage.tile but where it goes. */
 heddle_status hd_emit_strip_open(hd_emitter *e, hd_strip *s);
-/* All pairs of blocks first to end - 1, at [2 * block + h]. Nothing outside m x n is touched unless
- * `checked` is false. */
+/* All pairs of blocks first to end - 1, at [2 * block + h], h < halves. Nothing outside m x n is
+ * touched unless `checked` is false. */
 void hd_emit_finish_all(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end, bool checked,
                         hd_pair *pair);
 

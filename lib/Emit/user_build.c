@@ -171,9 +171,11 @@ static void set_flags(LLVMValueRef value, uint16_t flags) {
 }
 
 static void build_body(building *u, LLVMValueRef function) {
-  enum { N_ARGUMENTS = 4 };
-  for (unsigned i = 0; i < N_ARGUMENTS; i++)
-    u->value[i] = LLVMGetParam(function, i);
+  static const hd_user_argument alone[] = {HD_USER_ACC, HD_USER_ROW, HD_USER_COL, HD_USER_POINTER},
+                                paired[] = {HD_USER_ACC, HD_USER_UP, HD_USER_ROW, HD_USER_COL,
+                                            HD_USER_POINTER};
+  for (unsigned i = 0; i < LLVMCountParams(function); i++)
+    u->value[(u->f->pair ? paired : alone)[i]] = LLVMGetParam(function, i);
   for (int32_t i = 0; i < u->f->n_blocks; i++)
     u->block[i] = LLVMAppendBasicBlockInContext(u->e->llvm, function, "");
   for (int32_t block = 0, i = 0; block < u->f->n_blocks; block++) {
@@ -184,8 +186,8 @@ static void build_body(building *u, LLVMValueRef function) {
         build_end(u, in);
         continue;
       }
-      u->value[N_ARGUMENTS + i] = build_value(u, in);
-      set_flags(u->value[N_ARGUMENTS + i], in->flags);
+      u->value[HD_USER_ARGUMENTS + i] = build_value(u, in);
+      set_flags(u->value[HD_USER_ARGUMENTS + i], in->flags);
     }
   }
 }
@@ -207,9 +209,11 @@ static void build_tables(building *u) {
 
 static LLVMValueRef declare(building *u, const char *name) {
   hd_emitter *e = u->e;
-  LLVMTypeRef params[] = {u->f->integer ? e->i32 : e->f32, e->i32, e->i32, e->generic_ptr};
-  LLVMValueRef function =
-      LLVMAddFunction(u->module, name, LLVMFunctionType(e->f32, params, HD_COUNT(params), false));
+  LLVMTypeRef sum = u->f->integer ? e->i32 : e->f32;
+  LLVMTypeRef params[] = {sum, sum, e->i32, e->i32, e->generic_ptr};
+  LLVMTypeRef type = LLVMFunctionType(e->f32, u->f->pair ? params : params + 1,
+                                      u->f->pair ? 5 : 4, false);
+  LLVMValueRef function = LLVMAddFunction(u->module, name, type);
   unsigned always = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
   LLVMAddAttributeAtIndex(function, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
                           LLVMCreateEnumAttribute(e->llvm, always, 0));
@@ -232,7 +236,8 @@ static heddle_status verify(hd_emitter *e, LLVMModuleRef module) {
 /* Builds it into the module of the kernels. */
 static heddle_status build(hd_emitter *e, const hd_user_function *f, const char *name) {
   building u = {.e = e, .f = f};
-  u.value = hd_try_zalloc(e->ctx, (4 + HD_USER_INSTRUCTIONS) * sizeof *u.value, "values");
+  size_t n_values = HD_USER_ARGUMENTS + HD_USER_INSTRUCTIONS;
+  u.value = hd_try_zalloc(e->ctx, n_values * sizeof *u.value, "values");
   u.block = hd_try_zalloc(e->ctx, HD_USER_BLOCKS * sizeof *u.block, "blocks");
   heddle_status status = u.value && u.block ? HEDDLE_OK : HEDDLE_NO_MEMORY;
   if (status == HEDDLE_OK) {
@@ -264,23 +269,27 @@ static heddle_status read_and_build(hd_emitter *e, const char *name, const char 
 }
 
 heddle_status hd_emit_find_user(hd_emitter *e, const hd_op *op, const char *name, LLVMTypeRef acc,
-                                LLVMValueRef *function) {
+                                bool pair, LLVMValueRef *function) {
+  const char *type = acc == e->f32 ? "float" : "i32";
+  char *sums = pair ? hd_arena_printf(&e->arena, "%s %%gate, %s %%up", type, type)
+                    : hd_arena_printf(&e->arena, "%s %%acc", type);
   char *full = hd_arena_printf(&e->arena, USER_PREFIX "%s", name);
   if (!e->options->user.ir)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "user.function",
-                    "no user IR was given; nearest: define float @%s(%s %%acc, i32 %%row, i32 "
+                    "no user IR was given; nearest: define float @%s(%s, i32 %%row, i32 "
                     "%%col, ptr %%user)",
-                    name, acc == e->f32 ? "float" : "i32");
+                    name, sums);
   if (!LLVMGetNamedFunction(e->module, full)) {
     HD_TRY(read_and_build(e, name, full));
     LLVMSetLinkage(LLVMGetNamedFunction(e->module, full), LLVMInternalLinkage);
   }
   LLVMValueRef found = LLVMGetNamedFunction(e->module, full);
-  LLVMTypeRef params[] = {acc, e->i32, e->i32, e->generic_ptr};
-  if (LLVMGlobalGetValueType(found) != LLVMFunctionType(e->f32, params, 4, false))
+  LLVMTypeRef params[] = {acc, acc, e->i32, e->i32, e->generic_ptr};
+  LLVMTypeRef legal = LLVMFunctionType(e->f32, pair ? params : params + 1, pair ? 5 : 4, false);
+  if (LLVMGlobalGetValueType(found) != legal)
     return hd_error(e->ctx, HEDDLE_INVALID, op->loc, "user.function",
-                    "%s has another type; legal: float (%s acc, i32 row, i32 col, ptr user)", name,
-                    acc == e->f32 ? "float" : "i32");
+                    "%s has another type; legal: float (%s, i32 %%row, i32 %%col, ptr %%user)",
+                    name, sums);
   *function = found;
   return HEDDLE_OK;
 }

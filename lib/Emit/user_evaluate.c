@@ -9,7 +9,6 @@
 #include "Support/convert.h"
 #include "Support/diag.h"
 
-enum { N_ARGUMENTS = 4 };
 
 typedef union value {
   double f;
@@ -25,7 +24,7 @@ static int64_t address_in(int64_t space, int64_t offset) {
 typedef struct run {
   const hd_user_function *f;
   hd_user_memory *memory;
-  value of[N_ARGUMENTS + HD_USER_INSTRUCTIONS];
+  value of[HD_USER_ARGUMENTS + HD_USER_INSTRUCTIONS];
 } run;
 
 static value read_value(const run *r, const hd_user_operand *o) {
@@ -353,18 +352,20 @@ static int32_t next_block(const run *r, const hd_user_instruction *end) {
   return end->block[0];
 }
 
-double hd_user_call(const hd_user_function *f, hd_user_memory *memory, double acc, int32_t row,
-                    int32_t col) {
+double hd_user_call(const hd_user_function *f, hd_user_memory *memory, double acc, double up,
+                    int32_t row, int32_t col) {
   run r = {.f = f, .memory = memory};
-  r.of[0] = f->integer ? (value){.i = (int64_t)acc} : (value){.f = acc};
-  r.of[1].i = row;
-  r.of[2].i = col;
-  r.of[3].i = address_in(USER_SPACE, 0);
+  r.of[HD_USER_ACC] = f->integer ? (value){.i = (int64_t)acc} : (value){.f = acc};
+  r.of[HD_USER_UP] = f->integer ? (value){.i = (int64_t)up} : (value){.f = up};
+  r.of[HD_USER_ROW].i = row;
+  r.of[HD_USER_COL].i = col;
+  r.of[HD_USER_POINTER].i = address_in(USER_SPACE, 0);
   for (int32_t block = 0, from = -1;;) {
     int32_t i = block ? f->block_end[block - 1] : 0, last = f->block_end[block] - 1;
     for (; i < last; i++) {
       const hd_user_instruction *in = &f->instruction[i];
-      r.of[N_ARGUMENTS + i] = in->op == HD_USER_LLVMPHI ? choose(&r, in, from) : evaluate(&r, in);
+      r.of[HD_USER_ARGUMENTS + i] =
+          in->op == HD_USER_LLVMPHI ? choose(&r, in, from) : evaluate(&r, in);
     }
     if (f->instruction[last].op == HD_USER_LLVMRet)
       return read_value(&r, &f->instruction[last].operand[0]).f;

@@ -60,8 +60,18 @@ enum {
   HD_USER_NUSW = 0x4000
 };
 
+/* Where arguments stand before the values of instructions; only pairs have up. */
+typedef enum hd_user_argument {
+  HD_USER_ACC, /* or gate */
+  HD_USER_ROW,
+  HD_USER_COL,
+  HD_USER_POINTER,
+  HD_USER_UP,
+  HD_USER_ARGUMENTS
+} hd_user_argument;
+
 typedef enum hd_user_kind {
-  HD_USER_VALUE, /* of argument or instruction `index`: 0 to 3 the arguments, then instructions */
+  HD_USER_VALUE, /* of argument (hd_user_argument) or, behind them, instruction `index` */
   HD_USER_INT,   /* i, sign-extended */
   HD_USER_REAL,  /* f, exact in its type */
   HD_USER_NULL,
@@ -108,6 +118,7 @@ typedef struct hd_user_table {
 /* Blocks in order, each of a range of instructions; branches lead forward only. */
 typedef struct hd_user_function {
   bool integer; /* the first argument is i32; else float */
+  bool pair;    /* (gate, up, row, col, user); else (acc, row, col, user) */
   int32_t n_instructions, n_blocks, n_edges, n_tables, n_table_bytes;
   hd_user_instruction instruction[HD_USER_INSTRUCTIONS];
   int32_t block_end[HD_USER_BLOCKS]; /* first instruction behind a block */
@@ -143,7 +154,7 @@ typedef struct hd_user_memory {
 
 /* Its value on the host, every operation in double precision. memory: NULL: empty. NaN after a load
  * outside, and for what is not evaluated. */
-double hd_user_call(const hd_user_function *function, hd_user_memory *memory, double acc,
+double hd_user_call(const hd_user_function *function, hd_user_memory *memory, double acc, double up,
                     int32_t row, int32_t col);
 /* HEDDLE_UNSUPPORTED for what hd_user_call does not evaluate: pointers out of memory, comparisons
  * of pointers. */

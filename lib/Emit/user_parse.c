@@ -55,22 +55,37 @@ static heddle_status resolve_labels(hd_user_reader *r) {
   return HEDDLE_OK;
 }
 
+/* (sum, row, col, user), or of pairs (gate, up, row, col, user). */
+#define PARAMETERS "the parameters float or i32 (of pairs two of them), i32, i32, ptr"
 static heddle_status read_parameters(hd_user_reader *r) {
-  static const hd_user_type types[HD_USER_ARGUMENTS] = {HD_USER_FLOAT, 32, 32, HD_USER_PTR};
+  enum { N_OTHERS = 3 };
+  hd_user_type type[HD_USER_ARGUMENTS];
+  hd_user_word word[HD_USER_ARGUMENTS];
+  int32_t n = 0;
   HD_TRY(hd_user_expect(r, '('));
-  for (int i = 0; i < HD_USER_ARGUMENTS; i++) {
-    hd_user_type type;
-    hd_user_word word;
-    if (i)
-      HD_TRY(hd_user_expect(r, ','));
-    HD_TRY(hd_user_read_type(r, &type));
-    if (type != types[i] && !(i == 0 && type == 32))
-      return hd_user_refuse_here(r, "the parameters float or i32, i32, i32, ptr");
-    r->f->integer = i == 0 ? type == 32 : r->f->integer;
-    HD_TRY(hd_user_read_name(r, '%', &word));
-    r->n_unnamed += word.at[0] >= '0' && word.at[0] <= '9';
-    HD_TRY(hd_user_define_value(r, word, type, i));
-  }
+  do {
+    if (n == HD_USER_ARGUMENTS)
+      return hd_user_refuse_here(r, PARAMETERS);
+    HD_TRY(hd_user_read_type(r, &type[n]));
+    HD_TRY(hd_user_read_name(r, '%', &word[n]));
+    r->n_unnamed += word[n].at[0] >= '0' && word[n].at[0] <= '9';
+  } while (type[n++] != HD_USER_PTR && hd_user_accept_char(r, ','));
+  int32_t n_sums = n - N_OTHERS;
+  if (n_sums < 1)
+    return hd_user_refuse_here(r, PARAMETERS);
+  const hd_user_type legal[] = {32, 32, HD_USER_PTR}, sum = type[0];
+  bool right = (sum == 32 || sum == HD_USER_FLOAT) && type[n_sums - 1] == sum;
+  for (int32_t i = 0; i < N_OTHERS; i++)
+    right &= type[n_sums + i] == legal[i];
+  if (!right)
+    return hd_user_refuse_here(r, PARAMETERS);
+  r->f->integer = sum == 32;
+  r->f->pair = n_sums > 1;
+  HD_TRY(hd_user_define_value(r, word[0], sum, HD_USER_ACC));
+  if (r->f->pair)
+    HD_TRY(hd_user_define_value(r, word[1], sum, HD_USER_UP));
+  for (int32_t i = 0; i < N_OTHERS; i++)
+    HD_TRY(hd_user_define_value(r, word[n_sums + i], legal[i], HD_USER_ROW + i));
   return hd_user_expect(r, ')');
 }
 

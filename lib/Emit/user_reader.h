@@ -5,7 +5,7 @@
 
 #include "Emit/user_words.h"
 
-enum { HD_USER_NAMES = 4096, HD_USER_NO_BLOCK = -1, HD_USER_ARGUMENTS = 4 }; /* a power of two */
+enum { HD_USER_NAMES = 4096 /* a power of two */, HD_USER_NO_BLOCK = -1 };
 
 typedef struct hd_user_word {
   const char *at;

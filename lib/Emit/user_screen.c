@@ -136,15 +136,18 @@ static heddle_status find_function(heddle_context *ctx, LLVMModuleRef module, co
   LLVMTypeRef type = LLVMGlobalGetValueType(*function);
   LLVMContextRef llvm = LLVMGetModuleContext(module);
   LLVMTypeRef f32 = LLVMFloatTypeInContext(llvm), i32 = LLVMInt32TypeInContext(llvm);
-  LLVMTypeRef params[] = {f32, i32, i32, LLVMPointerTypeInContext(llvm, 0)};
-  if (type == LLVMFunctionType(f32, params, 4, false))
-    return HEDDLE_OK;
-  params[0] = i32;
-  if (type == LLVMFunctionType(f32, params, 4, false))
-    return HEDDLE_OK;
+  LLVMTypeRef sums[] = {f32, i32};
+  for (size_t i = 0; i < HD_COUNT(sums); i++) {
+    LLVMTypeRef params[] = {sums[i], sums[i], i32, i32, LLVMPointerTypeInContext(llvm, 0)};
+    if (type == LLVMFunctionType(f32, params, 5, false) ||
+        type == LLVMFunctionType(f32, params + 1, 4, false))
+      return HEDDLE_OK;
+  }
   return hd_error(
       ctx, HEDDLE_INVALID, HD_NOWHERE, "user.function",
-      "%s has another type; legal: float (float or i32 acc, i32 row, i32 col, ptr user)", name);
+      "%s has another type; legal: float (float or i32 acc, i32 row, i32 col, ptr user), of pairs "
+      "float (float or i32 gate, the same of up, i32 row, i32 col, ptr user)",
+      name);
 }
 
 static heddle_status screen(heddle_context *ctx, LLVMModuleRef module, const char *name,

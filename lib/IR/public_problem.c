@@ -136,6 +136,11 @@ void heddle_problem_set_user(heddle_problem *problem, const char *function) {
   problem->user = keep(problem, function);
 }
 
+void heddle_problem_set_user_pair(heddle_problem *problem, const char *function) {
+  problem->act = "user_pair";
+  problem->user = keep(problem, function);
+}
+
 void heddle_problem_set_dependent(heddle_problem *problem, bool dependent, bool weights_ready) {
   problem->dependent = dependent;
   problem->weights_ready = weights_ready;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "IR/verify.h"
+#include "Support/activations.h"
 
 static void check_const(hd_verifier *v, const hd_op *op) {
   hd_type_kind kind = op->results[0]->type.kind;
@@ -153,9 +154,13 @@ static void check_matmul(hd_verifier *v, const hd_op *op) {
 }
 
 static void check_user(hd_verifier *v, const hd_op *op) {
-  if (hd_op_is(op, HD_ATTR_ACT, "user") != hd_op_has(op, HD_ATTR_USER))
+  const char *act = hd_op_str(op, HD_ATTR_ACT);
+  if (hd_act_is_user(act) != hd_op_has(op, HD_ATTR_USER))
     hd_verify_fail(v, op, "ir.epilogue",
-                   "one of act = user and user = \"NAME\"; legal: both, or neither");
+                   "one of act = user (user_pair) and user = \"NAME\"; legal: both, or neither");
+  if (hd_act_is_pair(act) && hd_op_has(op, HD_ATTR_C))
+    hd_verify_unsupported(v, op, "epilogue.pair",
+                          "got the flag c with act = %s; nearest: without it", act);
 }
 
 static void check_epilogue(hd_verifier *v, const hd_op *op) {

@@ -6,6 +6,7 @@
 #include "IR/verify.h"
 #include "Layout/packed_format.h"
 #include "Spec/spec.h"
+#include "Support/activations.h"
 
 
 int64_t hd_verify_stages(const hd_verifier *v, const hd_value *cursor) {
@@ -267,9 +268,10 @@ static void check_copy_tma(hd_verifier *v, const hd_op *op) {
   check_barrier_operand(v, op, hd_copy_tma_barrier_at(op));
 }
 
-/* A slot of D: strips of 16 rows, by row or by column. */
+/* A slot of D: strips of 16 rows, of pairs 8, by row or by column. */
 static void check_stage_tile(hd_verifier *v, const hd_op *op) {
-  enum { STRIP_ROWS = 16, BLOCK = 8 };
+  enum { BLOCK = 8 };
+  int64_t strip_rows = hd_act_is_pair(hd_op_str(op, HD_ATTR_ACT)) ? HD_PAIR_ROWS : 2 * HD_PAIR_ROWS;
   const hd_op *slot = hd_stage_tile_buffer(op)->op;
   int64_t elem = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits / 8, columns = 0;
   if (!elem) {
@@ -277,9 +279,9 @@ static void check_stage_tile(hd_verifier *v, const hd_op *op) {
                    heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->name);
     return;
   }
-  int64_t cols = hd_op_int(slot, HD_ATTR_BYTES, 0) / (STRIP_ROWS * elem);
+  int64_t cols = hd_op_int(slot, HD_ATTR_BYTES, 0) / (strip_rows * elem);
   int64_t offset = hd_op_int(op, HD_ATTR_OFFSET, 0);
-  int64_t line = (hd_op_is(op, HD_ATTR_ORDER, "col_major") ? STRIP_ROWS : cols) * elem;
+  int64_t line = (hd_op_is(op, HD_ATTR_ORDER, "col_major") ? strip_rows : cols) * elem;
   for (int32_t i = hd_first_acc(op); i < op->n_operands; i++)
     columns += op->operands[i]->type.n / 4 * BLOCK;
   if (hd_op_elem(slot, HD_ATTR_TYPE) != hd_op_elem(op, HD_ATTR_TYPE))

@@ -161,6 +161,9 @@ static void add_problem(hd_strbuf *out, const launcher *l) {
                    heddle_elem_get(m->b_elem)->name, order_name(m->b_mn_major, "n x k", "k x n"),
                    heddle_elem_get(m->d_elem)->name, order_name(m->d_col_major, "m x n", "n x m"),
                    m->act);
+  if (hd_act_is_pair(m->act))
+    hd_strbuf_add(out, " * a: m/2 rows of gate and of up, interleaved (heddle pack --pair); d has "
+                       "m/2 rows\n");
   add_inputs(out, m);
   for (int32_t i = 0; i < l->n_parts; i++)
     hd_strbuf_printf(out, " * kernel %s\n", l->parts[i].manifest->hash);

@@ -97,7 +97,8 @@ static void add_stride_checks(hd_strbuf *out, const hd_arg *arg) {
 
 /* hd_batch_overlaps of D: pitch and stride are no less than a row already. */
 static void add_batch_check(hd_strbuf *out, const hd_manifest *manifest) {
-  const char *rows = manifest->d_col_major ? "n" : "m", *row = manifest->d_col_major ? "m" : "n";
+  const char *m = hd_act_is_pair(manifest->act) ? "m / 2" : "m";
+  const char *rows = manifest->d_col_major ? "n" : m, *row = manifest->d_col_major ? m : "n";
   hd_strbuf_printf(out,
                    "  if (v->g > 1 && v->m > 0 && v->n > 0 &&\n"
                    "      (v->stride_d - v->%s) / v->ldd < v->%s - 1 &&\n"

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "Support/activations.h"
 #include "Support/arena.h"
 #include "heddle/context.h"
 #include "heddle/kernel.h"
@@ -153,7 +154,8 @@ typedef struct hd_manifest {
   const char *name;    /* of the kernel; a C identifier */
   const char *target;  /* "sm_90a" */
   int32_t ptx_version; /* 86 */
-  /* The problem: D[M,N] = epilogue(A[M,K] sparse * B[K,N]); of a batch G of them. */
+  /* The problem: D[M,N] = epilogue(A[M,K] sparse * B[K,N]); of an act of pairs D[M/2,N]; of a batch
+   * G of them. */
   heddle_elem a_elem, b_elem, c_elem, d_elem, acc_elem, bias_elem;
   bool b_mn_major;    /* false: B stored N x K, row pitch ldb; true: stored K x N */
   bool d_col_major;   /* false: D stored M x N, row pitch ldd; true: stored N x M */
@@ -162,7 +164,7 @@ typedef struct hd_manifest {
   bool scale_a_one, scale_b_one; /* false: scale_a[M], scale_b[N]; true: one value */
   int32_t scale_block; /* elements of k for each of block_scale_a, block_scale_b; 0: none */
   bool scale_tiles;    /* they are stored in tiles of 128 rows; false: k-blocks, at a pitch */
-  const char *act;    /* "none", "relu", … or "user" */
+  const char *act;    /* "none", "relu", "swiglu", … or "user" */
   const char *user_function; /* name, or NULL */
   const char *family; /* metadata plane of packed A: "mma", "wgmma" */
   int32_t n_args, n_variants;
@@ -201,6 +203,11 @@ typedef struct hd_launch_plan {
 /* Refuses a size or stride that no launch takes; a stride's least is of the sizes in values. */
 heddle_status hd_manifest_check_number(heddle_context *ctx, const hd_arg *arg,
                                        const hd_values *values);
+
+/* Rows of D of so many rows of A. */
+static inline int64_t hd_manifest_d_rows(const hd_manifest *manifest, int64_t m) {
+  return hd_act_is_pair(manifest->act) ? m / 2 : m;
+}
 
 /* The argument of that kind, or NULL. */
 const hd_arg *hd_manifest_arg(const hd_manifest *manifest, hd_arg_kind kind);

@@ -44,7 +44,7 @@ static heddle_status check_size(heddle_context *ctx, const hd_arg *arg, int64_t 
 static heddle_status refuse_rows(heddle_context *ctx, const hd_arg *pitch,
                                  const hd_values *values) {
   hd_arg_kind rows = pitch->at_least.arg;
-  long long most = (long long)(pitch->fixed / pitch->at_least.mul);
+  long long most = (long long)(pitch->fixed * pitch->at_least.div / pitch->at_least.mul);
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.stride",
                   "argument %s: got %lld; legal: at most %lld, for %s is fixed at %lld",
                   hd_arg_name(rows), (long long)values->v[rows], most, hd_arg_name(pitch->kind),
@@ -89,8 +89,8 @@ static heddle_status check_batch(heddle_context *ctx, const hd_manifest *manifes
                                  const hd_values *values) {
   const uint64_t *v = values->v;
   bool turned = manifest->d_col_major;
-  int64_t rows = (int64_t)v[turned ? HD_ARG_N : HD_ARG_M];
-  int64_t row = (int64_t)v[turned ? HD_ARG_M : HD_ARG_N], pitch = (int64_t)v[HD_ARG_LDD];
+  int64_t m = hd_manifest_d_rows(manifest, (int64_t)v[HD_ARG_M]), n = (int64_t)v[HD_ARG_N];
+  int64_t rows = turned ? n : m, row = turned ? m : n, pitch = (int64_t)v[HD_ARG_LDD];
   if (!hd_batch_overlaps((int64_t)v[HD_ARG_G], (int64_t)v[HD_ARG_STRIDE_D], rows, row, pitch))
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.stride",

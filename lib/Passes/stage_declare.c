@@ -200,11 +200,11 @@ static void set_box(hd_stage *st, hd_op *op) {
 }
 
 static void set_slot(hd_stage *st, hd_op *op) {
-  static const char *const by_row[] = {"n", "m"}, *const by_column[] = {"m", "n"};
+  const char *m = st->p.pair ? "m/2" : "m";
   if (st->p.d.transposed)
-    set_plane(st, op, by_column, HD_STRIP_ROWS, st->slot.cols, hd_is_batch(&st->p));
+    set_plane(st, op, (const char *[]){m, "n"}, st->slot.rows, st->slot.cols, hd_is_batch(&st->p));
   else
-    set_plane(st, op, by_row, st->slot.cols, HD_STRIP_ROWS, hd_is_batch(&st->p));
+    set_plane(st, op, (const char *[]){"n", m}, st->slot.cols, st->slot.rows, hd_is_batch(&st->p));
 }
 
 static hd_value *declare_tmap(hd_stage *st, const char *arg, heddle_elem elem, int32_t swizzle,

@@ -91,6 +91,7 @@ void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *pla
   int32_t n_slices = st->own_n / slot->cols;
   hd_value *first = hd_arith_const(b, HD_OP_MUL, warp, slot->each);
   hd_value *row = row_of(b, place, strip);
+  hd_value *row_of_d = st->p.pair ? hd_arith_const(b, HD_OP_DIV, row, 2) : row;
   for (int32_t i = 0; i < n_slices; i++) {
     hd_value *own = hd_arith_const(b, HD_OP_ADD, first, (nth * n_slices + i) % slot->each);
     hd_value *col = hd_arith_const(b, HD_OP_ADD, place->col0, i * slot->cols);
@@ -101,7 +102,8 @@ void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *pla
     hd_op_add_operand(st->module, fill, acc);
     hd_op_set_int(st->module, fill, HD_ATTR_OFFSET, i * slot->cols);
     set_epilogue(st, fill);
-    hd_value *across = st->p.d.transposed ? row : col, *down = st->p.d.transposed ? col : row;
+    hd_value *across = st->p.d.transposed ? row_of_d : col;
+    hd_value *down = st->p.d.transposed ? col : row_of_d;
     hd_op *out = hd_build_op(b, HD_OP_COPY_OUT, (hd_type){0}, 5, st->arg[HD_STAGE_TMAP_D], st->sd,
                              own, across, down);
     if (place->g)

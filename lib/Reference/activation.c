@@ -66,14 +66,33 @@ double hd_act_error(hd_act act, double x) {
   return relative_error(act, x) * fabs(hd_act_apply(act, x)) + least * (fabs(x) + 1);
 }
 
-void hd_act_apply_all(hd_act act, double bound, size_t n, double *values, double *slack) {
+/* The root mean square of those that are finite. */
+static double size_of(size_t n, const double *values) {
   double squares = 0, n_finite = 0;
   for (size_t i = 0; i < n; i++)
     if (isfinite(values[i])) {
       squares += values[i] * values[i];
       n_finite++;
     }
-  double size = n_finite ? sqrt(squares / n_finite) : 0;
+  return n_finite ? sqrt(squares / n_finite) : 0;
+}
+
+void hd_act_apply_pairs(hd_act act, double bound, size_t n, double *gate, const double *up,
+                        double *slack) {
+  const double rounding = 0x1p-24, tiny = is_smooth(act) ? 0x1p-149 : 0; /* either sign of a zero */
+  double gate_size = size_of(n, gate), up_size = size_of(n, up);
+  for (size_t i = 0; i < n; i++) {
+    double x = gate[i], y = hd_act_apply(act, x);
+    double off_x = bound * (fabs(x) + gate_size), off_up = bound * (fabs(up[i]) + up_size);
+    double above = hd_act_apply(act, x + off_x), below = hd_act_apply(act, x - off_x);
+    double off_y = hd_act_error(act, x) + fmax(fabs(above - y), fabs(below - y));
+    gate[i] = y * up[i];
+    slack[i] = off_y * (fabs(up[i]) + off_up) + fabs(y) * off_up + rounding * fabs(gate[i]) + tiny;
+  }
+}
+
+void hd_act_apply_all(hd_act act, double bound, size_t n, double *values, double *slack) {
+  double size = size_of(n, values);
   for (size_t i = 0; i < n; i++) {
     double x = values[i], off = bound * (fabs(x) + size), y = hd_act_apply(act, x);
     values[i] = y;

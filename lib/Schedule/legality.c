@@ -1,4 +1,5 @@
 #include "Schedule/legality.h"
+#include "Support/activations.h"
 
 #include "Schedule/variants.h"
 
@@ -197,6 +198,11 @@ static heddle_status check_staged(heddle_context *ctx, const hd_problem *p, cons
            s->tile_n, row, heddle_elem_get(p->d.elem)->name, HD_NARROWEST_SLOT,
            (row + HD_NARROWEST_SLOT - 1) / HD_NARROWEST_SLOT * HD_NARROWEST_SLOT / elem_bytes *
                owners);
+  if (p->pair && p->d.transposed && elem_bytes == 1)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.store-pair",
+           "got store=staged with a col_major D of %s of pairs, whose boxes have lines of %d "
+           "bytes, not of %d; nearest: store=quad",
+           heddle_elem_get(p->d.elem)->name, HD_PAIR_ROWS, HD_STAGED_ALIGN);
   if (pitch)
     REFUSE(
         HEDDLE_UNSUPPORTED, "schedule.store-pitch",

@@ -218,6 +218,15 @@ static heddle_status check_scale(heddle_context *ctx, const hd_dense *scale, con
   return HEDDLE_OK;
 }
 
+/* What is added to D is added before the pair becomes one. */
+static heddle_status check_pair(heddle_context *ctx, hd_problem *p) {
+  p->pair = hd_act_is_pair(p->act);
+  if (!p->pair || !p->c.op)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, p->c.op->loc, "epilogue.pair",
+                  "got an operand C with act = %s; nearest: without it", p->act);
+}
+
 static heddle_status check_epilogue(heddle_context *ctx, hd_problem *p) {
   if (!p->epilogue) {
     p->act = "none";
@@ -227,9 +236,9 @@ static heddle_status check_epilogue(heddle_context *ctx, hd_problem *p) {
   if (!hd_find_word(hd_act_words, p->act))
     return hd_error(ctx, HEDDLE_UNSUPPORTED, op->loc, "epilogue.act", "got act = %s; legal: %s",
                     p->act, hd_act_list);
-  if ((strcmp(p->act, "user") == 0) != (p->user != NULL))
+  if (hd_act_is_user(p->act) != (p->user != NULL))
     return hd_error(ctx, HEDDLE_INVALID, op->loc, "epilogue.user",
-                    "one of act = user and user = \"NAME\"; legal: both, or neither");
+                    "one of act = user (user_pair) and user = \"NAME\"; legal: both, or neither");
   const struct {
     bool flag;
     const hd_dense *operand;
@@ -259,7 +268,7 @@ static heddle_status check_epilogue(heddle_context *ctx, hd_problem *p) {
       return hd_error(ctx, HEDDLE_INVALID, p->bias.op->loc, "epilogue.bias",
                       "the bias is of another length; legal: m or n");
   }
-  return HEDDLE_OK;
+  return check_pair(ctx, p);
 }
 
 static heddle_status check_group(heddle_context *ctx, const hd_problem *p) {
@@ -300,16 +309,31 @@ static heddle_status check_pitch(heddle_context *ctx, const hd_dense *x, const h
   return HEDDLE_OK;
 }
 
+/* Gate and up alternate by 8 rows, all of them whole. */
+static heddle_status check_pair_rows(heddle_context *ctx, const hd_problem *p) {
+  enum { UNIT = 2 * HD_PAIR_ROWS };
+  int64_t m = p->m.value ? p->m.value : p->m.divisible_by;
+  if (!p->pair || m % UNIT == 0)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, p->m.op->loc, "epilogue.pair",
+                  "got m %s %lld with act = %s, which takes gate and up by 8 rows each; nearest: "
+                  "%lld",
+                  p->m.value ? "=" : "divisible by", (long long)m, p->act,
+                  (long long)((m + UNIT - 1) / UNIT * UNIT));
+}
+
 heddle_status hd_problem_check_sizes(heddle_context *ctx, hd_problem *p) {
   const hd_size *sizes[] = {&p->m, &p->n, &p->k};
   for (size_t i = 0; i < HD_COUNT(sizes); i++)
     if (sizes[i]->value)
       HD_TRY(check_value(ctx, sizes[i]));
   HD_TRY(check_group(ctx, p));
+  HD_TRY(check_pair_rows(ctx, p));
   HD_TRY(hd_problem_check_blocks(ctx, p));
   HD_TRY(check_pitch(ctx, &p->b, p->b.transposed ? &p->n : &p->k, "B"));
   HD_TRY(check_pitch(ctx, &p->c, p->c.transposed ? &p->m : &p->n, "C"));
-  HD_TRY(check_pitch(ctx, &p->d, p->d.transposed ? &p->m : &p->n, "D"));
+  hd_size rows_of_d = {.value = p->m.value / hd_rows_of_d(p)};
+  HD_TRY(check_pitch(ctx, &p->d, p->d.transposed ? &rows_of_d : &p->n, "D"));
   return hd_problem_check_batch(ctx, p);
 }
 

@@ -36,6 +36,7 @@ typedef struct hd_problem {
   const char *kind; /* of the instruction; NULL: any */
   bool alpha, beta, bias_along_n;
   const char *act, *user;
+  bool pair; /* A's rows are gate and up, interleaved by 8; D has m / 2 rows */
 } hd_problem;
 
 /* Reads the kernel (region of the problem's ops, or the `work` region's kernel at tile level) and
@@ -51,6 +52,9 @@ static inline bool hd_is_batch(const hd_problem *problem) { return problem->g.op
 static inline bool hd_has_stride(const hd_problem *problem, const hd_dense *x) {
   return hd_is_batch(problem) && x->op && !x->shared;
 }
+
+/* Rows of A for a row of D: 2 of pairs, else 1. */
+static inline int32_t hd_rows_of_d(const hd_problem *problem) { return problem->pair ? 2 : 1; }
 
 /* How many elements share a byte: 2 of the 4-bit types, else 1. */
 int32_t hd_elems_per_byte(heddle_elem elem);

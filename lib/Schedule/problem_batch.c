@@ -36,7 +36,8 @@ static heddle_status check_a(heddle_context *ctx, const hd_problem *p) {
 
 /* Two products must not write the same element. What a launch gives, it checks. */
 static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
-  const hd_size *rows = p->d.transposed ? &p->n : &p->m, *row = p->d.transposed ? &p->m : &p->n;
+  const hd_size m = {.value = p->m.value / hd_rows_of_d(p)};
+  const hd_size *rows = p->d.transposed ? &p->n : &m, *row = p->d.transposed ? &m : &p->n;
   int64_t least_pitch = p->d.ld ? p->d.ld : row->value;
   if (p->d.shared)
     REFUSE(HEDDLE_INVALID, p->store,

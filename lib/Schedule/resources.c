@@ -116,8 +116,9 @@ hd_store_slot hd_store_slot_of(const hd_problem *p, const hd_schedule *s) {
     wide /= 2;
   if (s->store != HD_STORE_STAGED || wide < NARROWEST)
     return (hd_store_slot){0};
-  hd_store_slot slot = {.cols = wide / elem, .bytes = HD_STRIP_ROWS * wide};
-  slot.line_bytes = p->d.transposed ? HD_STRIP_ROWS * elem : wide;
+  hd_store_slot slot = {.rows = HD_STRIP_ROWS / hd_rows_of_d(p), .cols = wide / elem};
+  slot.bytes = slot.rows * wide;
+  slot.line_bytes = p->d.transposed ? slot.rows * elem : wide;
   slot.swizzle = slot.line_bytes < NARROWEST ? 0 : slot.line_bytes;
   int32_t room = hd_schedule_shared_limit(p, s) - hd_schedule_ring_bytes(p, s);
   bool two = row / wide * strips % 2 == 0 && 2 * slot.bytes * s->warps_m <= room;

@@ -48,11 +48,12 @@ int32_t hd_schedule_ring_bytes(const hd_problem *problem, const hd_schedule *sch
 int32_t hd_schedule_shared_bytes(const hd_problem *problem, const hd_schedule *schedule);
 /* What a CTA may take of it. */
 int32_t hd_schedule_shared_limit(const hd_problem *problem, const hd_schedule *schedule);
-/* A slot holds `cols` columns of a 16-row strip, as a box of D's tensor map: lines of line_bytes
- * bytes, swizzled over as many (0: not). A warp has `each` slots, filled one after the other. Slots
- * are the warps' own: a split tile's last arriver is a warp, and lanes meet faster than warps. */
+/* A slot holds `cols` columns of `rows` rows of D, those of a 16-row strip, as a box of D's tensor
+ * map: lines of line_bytes bytes, swizzled over as many (0: not). A warp has `each` slots, filled
+ * one after the other. Slots are the warps' own: a split tile's last arriver is a warp, and lanes
+ * meet faster than warps. */
 typedef struct hd_store_slot {
-  int32_t cols, bytes, line_bytes, swizzle, each;
+  int32_t rows, cols, bytes, line_bytes, swizzle, each;
 } hd_store_slot;
 
 /* cols 0: D is not staged, or its tile has no such slices. */

@@ -149,11 +149,16 @@ void suite_case_schedule(const suite_case *c, hd_strbuf *text) {
 
 /* ---- the problem ---- */
 
+static bool is_pair(const suite_case *c) { return hd_act_is_pair(c->value[CASE_act]); }
+
 static void print_size(const suite_case *c, case_key key, hd_strbuf *out) {
   bool dynamic = strchr(c->value[CASE_dyn], names[key][0]) && !suite_case_is(c, CASE_dyn, "none");
   hd_strbuf_printf(out, "  %%%s: i32 = size {dim = %s, ", names[key], names[key]);
   if (dynamic)
-    hd_strbuf_printf(out, "max = 65536%s}\n", key == CASE_k ? ", divisible_by = 4" : "");
+    hd_strbuf_printf(out, "max = 65536%s}\n",
+                     key == CASE_k                 ? ", divisible_by = 4"
+                     : key == CASE_m && is_pair(c) ? ", divisible_by = 16"
+                                                   : "");
   else
     hd_strbuf_printf(out, "value = %s}\n", c->value[key]);
 }
@@ -171,7 +176,8 @@ static int64_t row_c(const suite_case *c) {
   return suite_case_int(c, suite_case_is(c, CASE_c, "col") ? CASE_m : CASE_n);
 }
 static int64_t row_d(const suite_case *c) {
-  return suite_case_int(c, suite_case_is(c, CASE_d, "col") ? CASE_m : CASE_n);
+  bool col = suite_case_is(c, CASE_d, "col");
+  return suite_case_int(c, col ? CASE_m : CASE_n) / (col && is_pair(c) ? 2 : 1);
 }
 
 static void print_scale(const suite_case *c, case_key key, const char *name, const char *length,
@@ -261,7 +267,9 @@ static void print_epilogue(const suite_case *c, hd_strbuf *out) {
     hd_strbuf_add(out, ", beta");
   hd_strbuf_printf(out, "%s%s%s%s%s}\n", has_c ? ", c" : "", has_bias ? ", bias" : "",
                    has_sa ? ", scale_a" : "", has_sb ? ", scale_b" : "",
-                   suite_case_is(c, CASE_act, "user") ? ", user = \"hard_swish\"" : "");
+                   suite_case_is(c, CASE_act, "user")        ? ", user = \"hard_swish\""
+                   : suite_case_is(c, CASE_act, "user_pair") ? ", user = \"gated\""
+                                                             : "");
 }
 
 void suite_case_problem(const suite_case *c, hd_strbuf *out) {
@@ -285,10 +293,15 @@ void suite_case_problem(const suite_case *c, hd_strbuf *out) {
 }
 
 /* examples/user_epilogue.ll, in double precision but for its own constant. */
-static double hard_swish(void *user, double x, int64_t row, int64_t col) {
-  (void)user, (void)row, (void)col;
+static double hard_swish(void *user, double x, double up, int64_t row, int64_t col) {
+  (void)user, (void)up, (void)row, (void)col;
   double shifted = x + 3.0, clamped = shifted < 0 ? 0 : shifted > 6 ? 6 : shifted;
   return x * (clamped * (double)(float)(1.0 / 6.0));
+}
+
+/* examples/gated_user.ll. */
+static double gated(void *user, double gate, double up, int64_t row, int64_t col) {
+  return hard_swish(user, gate, 0, row, col) * (up + 1);
 }
 
 void suite_case_request(const suite_case *c, trial_request *r) {
@@ -302,5 +315,7 @@ void suite_case_request(const suite_case *c, trial_request *r) {
   r->size[HD_ARG_LDSB] = row_scales(c, CASE_n);
   r->offset_b = (uint32_t)suite_case_int(c, CASE_boff);
   r->offset_d = (uint32_t)suite_case_int(c, CASE_doff);
-  r->user = suite_case_is(c, CASE_act, "user") ? hard_swish : NULL;
+  r->user = suite_case_is(c, CASE_act, "user")        ? hard_swish
+            : suite_case_is(c, CASE_act, "user_pair") ? gated
+                                                      : NULL;
 }

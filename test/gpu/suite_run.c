@@ -40,7 +40,7 @@ static heddle_status compile_case(heddle_context *ctx, const suite_options *o, c
   suite_case_schedule(c, &schedule);
   heddle_compile_options options = o->compile;
   options.schedule = hd_strbuf_text(&schedule);
-  if (!suite_case_is(c, CASE_act, "user")) {
+  if (!hd_act_is_user(c->value[CASE_act])) {
     options.user_epilogue = NULL;
     options.user_epilogue_bytes = 0;
   }
@@ -196,7 +196,7 @@ void suite_run_all(const suite_options *o, const suite_case *cases, size_t n,
 
 static void run_fault(const suite_options *o, const suite_case *c, trial_kernel *kernel,
                       trial_device *device, trial_fault fault, suite_faults *count) {
-  static const char *const names[] = {"none", "metadata", "k-step", "rows", "scale"};
+  static const char *const names[] = {"none", "metadata", "k-step", "rows", "scale", "pairs"};
   heddle_context *ctx = heddle_context_create();
   trial_request request = request_of(o, c, true);
   request.fault = fault;
@@ -224,9 +224,12 @@ void suite_run_injected(const suite_options *o, const suite_case *c, trial_devic
     printf("injected faults MISSED: %s\n", outcome.why);
     count->missed += TRIAL_FAULT_ROWS;
   } else {
-    int last = kernel.manifest.scale_block ? TRIAL_FAULT_SCALE : TRIAL_FAULT_ROWS;
-    for (int fault = TRIAL_FAULT_METADATA; fault <= last; fault++)
+    for (int fault = TRIAL_FAULT_METADATA; fault <= TRIAL_FAULT_ROWS; fault++)
       run_fault(o, c, &kernel, device, (trial_fault)fault, count);
+    if (kernel.manifest.scale_block)
+      run_fault(o, c, &kernel, device, TRIAL_FAULT_SCALE, count);
+    if (hd_act_is_pair(kernel.manifest.act))
+      run_fault(o, c, &kernel, device, TRIAL_FAULT_PAIRS, count);
   }
   trial_kernel_free(&kernel);
   heddle_context_free(ctx);

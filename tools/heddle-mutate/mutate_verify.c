@@ -58,8 +58,8 @@ static int make_buffers(trial_data *data, hd_sim_buffer *buffers) {
 }
 
 /* Wrong numbers count as caught: a person would see them too. */
-static double call_user(void *user, double acc, int64_t row, int64_t col) {
-  return hd_user_call(user, NULL, acc, (int32_t)row, (int32_t)col);
+static double call_user(void *user, double acc, double up, int64_t row, int64_t col) {
+  return hd_user_call(user, NULL, acc, up, (int32_t)row, (int32_t)col);
 }
 
 /* A text with the options and the data of one run; `runs` keeps why it was caught. */

@@ -90,7 +90,8 @@ static void print_waits(const job *j) {
 /* The first element of D that no store wrote: HEDDLE_MISMATCH. */
 static heddle_status check_written(const job *j, const hd_values *values, const hd_sim_buffer *d) {
   const hd_manifest *f = &j->manifest;
-  uint64_t m = values->v[HD_ARG_M], n = values->v[HD_ARG_N], ldd = values->v[HD_ARG_LDD];
+  uint64_t m = (uint64_t)hd_manifest_d_rows(f, (int64_t)values->v[HD_ARG_M]);
+  uint64_t n = values->v[HD_ARG_N], ldd = values->v[HD_ARG_LDD];
   uint64_t bytes = heddle_elem_get(f->d_elem)->container_bits / 8;
   for (uint64_t row = 0; row < m; row++)
     for (uint64_t col = 0; col < n; col++) {

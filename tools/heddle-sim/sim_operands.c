@@ -128,6 +128,7 @@ static uint64_t operand_bytes(const hd_manifest *manifest, const hd_values *valu
                ? matrix_bytes(n, m, value_of(values, HD_ARG_LDC), elem_bits(manifest->c_elem))
                : matrix_bytes(m, n, value_of(values, HD_ARG_LDC), elem_bits(manifest->c_elem));
   case HD_ARG_D:
+    m = (uint64_t)hd_manifest_d_rows(manifest, (int64_t)m);
     return manifest->d_col_major
                ? matrix_bytes(n, m, value_of(values, HD_ARG_LDD), elem_bits(manifest->d_elem))
                : matrix_bytes(m, n, value_of(values, HD_ARG_LDD), elem_bits(manifest->d_elem));

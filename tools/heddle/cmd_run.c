@@ -183,7 +183,8 @@ static heddle_status report(heddle_context *ctx, const run_options *o, const tri
                           : bucket_of(&kernel->manifest, o->request.size)->schedule);
   printf("problem: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " seed=%" PRIu64 " operands=%s\n", r->m,
          r->n, r->k, o->request.seed, o->request.exact ? "exact" : "random");
-  uint64_t elements = (uint64_t)r->g * (uint64_t)r->m * (uint64_t)r->n;
+  uint64_t elements = (uint64_t)r->g * (uint64_t)hd_manifest_d_rows(&kernel->manifest, r->m) *
+                      (uint64_t)r->n;
   if (r->g > 1)
     printf("batch: G=%" PRId64 "\n", r->g);
   if (r->comparison.n_compared < elements)
@@ -207,9 +208,9 @@ typedef struct user_epilogue {
   hd_user_memory memory;      /* --user's file */
 } user_epilogue;
 
-static double call_user(void *user, double acc, int64_t row, int64_t col) {
+static double call_user(void *user, double acc, double up, int64_t row, int64_t col) {
   user_epilogue *u = user;
-  return hd_user_call(u->function, &u->memory, acc, (int32_t)row, (int32_t)col);
+  return hd_user_call(u->function, &u->memory, acc, up, (int32_t)row, (int32_t)col);
 }
 
 static heddle_status refuse_outside(heddle_context *ctx, const run_options *o,
@@ -234,7 +235,7 @@ static heddle_status run_trial(heddle_context *ctx, run_options *o, trial_kernel
   o->request.user_data = &u;
   heddle_status status = hd_user_check_evaluated(ctx, u.function);
   if (status == HEDDLE_OK)
-    (void)call_user(&u, 1, 0, 0); /* a file that is missing is told before a launch reads there */
+    (void)call_user(&u, 1, 0, 0, 0); /* a missing file is told before a launch reads there */
   if (status == HEDDLE_OK && !u.memory.is_outside)
     status = trial_run(ctx, kernel, &o->request, device, result);
   if (status == HEDDLE_OK && u.memory.is_outside)

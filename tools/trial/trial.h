@@ -53,11 +53,12 @@ typedef enum trial_fault {
   TRIAL_FAULT_METADATA, /* one code of one group */
   TRIAL_FAULT_K_STEP,   /* one k-step of one slab is left out */
   TRIAL_FAULT_ROWS,     /* two neighbouring rows swapped */
-  TRIAL_FAULT_SCALE     /* one block scale of A */
+  TRIAL_FAULT_SCALE,    /* one block scale of A */
+  TRIAL_FAULT_PAIRS     /* of pairs: rows of gate and up packed as they are, not interleaved */
 } trial_fault;
 
-/* The epilogue function of the user, for the reference. */
-typedef double trial_user(void *user, double acc, int64_t row, int64_t col);
+/* The epilogue function of the user, for the reference; up is 0 but of pairs. */
+typedef double trial_user(void *user, double acc, double up, int64_t row, int64_t col);
 
 enum { TRIAL_SHARED = -1 };
 
@@ -76,7 +77,7 @@ typedef struct trial_request {
   const char *a_file, *b_file, *c_file, *bias_file, *scale_a_file, *scale_b_file;
   const char *block_scale_file[2]; /* .npy, row-major: of A, of B */
   const char *d_file;           /* written as .npy when not NULL */
-  trial_user *user;             /* of a kernel with act = user; its first argument is user_data */
+  trial_user *user;             /* of act = user, user_pair; its first argument is user_data */
   void *user_data;
   const void *user_bytes; /* what the kernel's argument `user` points to; NULL: it is NULL */
   size_t n_user_bytes;

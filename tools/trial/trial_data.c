@@ -166,6 +166,23 @@ static heddle_status choose_limits(heddle_context *ctx, const hd_manifest *manif
   return HEDDLE_OK;
 }
 
+/* Of pairs the rows of gate and up interleaved. */
+static heddle_status pack(heddle_context *ctx, const hd_manifest *manifest, uint64_t m, uint64_t k,
+                          const void *dense, size_t row_bytes, void *packed) {
+  heddle_family family = trial_kernel_family(manifest);
+  if (!hd_act_is_pair(manifest->act))
+    return heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, dense, row_bytes, packed);
+  void *paired = hd_try_malloc(ctx, m * row_bytes, "pairs of rows");
+  if (!paired)
+    return HEDDLE_NO_MEMORY;
+  heddle_status status = heddle_sparse_pair_rows(ctx, m, row_bytes, dense, paired);
+  if (status == HEDDLE_OK)
+    status =
+        heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, paired, row_bytes, packed);
+  free(paired);
+  return status;
+}
+
 /* A as the kernel reads it, with the injected fault. */
 static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest,
                                 trial_fault plant, trial_data *data) {
@@ -180,18 +197,15 @@ static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest
   const uint8_t *last_dense = (uint8_t *)data->a_dense + (size_t)last * dense_bytes;
   uint8_t *last_packed = block->data + trial_before(&data->shape, HD_ARG_A, last);
   for (int64_t i = 0; i <= last; i++)
-    HD_TRY(heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k,
-                                    (uint8_t *)data->a_dense + (size_t)i * dense_bytes,
-                                    data->a_row_bytes,
-                                    block->data + trial_before(&data->shape, HD_ARG_A, i)));
+    HD_TRY(pack(ctx, manifest, m, k, (uint8_t *)data->a_dense + (size_t)i * dense_bytes,
+                data->a_row_bytes, block->data + trial_before(&data->shape, HD_ARG_A, i)));
   if (plant == TRIAL_FAULT_NONE || plant == TRIAL_FAULT_SCALE)
     return HEDDLE_OK;
   data->an_injected = hd_xmalloc(dense_bytes);
   memcpy(data->an_injected, last_dense, dense_bytes);
   HD_TRY(trial_inject_fault(ctx, plant, manifest->a_elem, &data->shape, data->an_injected,
                            data->a_row_bytes));
-  return heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, data->an_injected,
-                                  data->a_row_bytes, last_packed);
+  return pack(ctx, manifest, m, k, data->an_injected, data->a_row_bytes, last_packed);
 }
 
 static uint64_t float_bits(float x) {

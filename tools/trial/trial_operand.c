@@ -181,10 +181,21 @@ static bool inject_rows(const trial_shape *s, uint8_t *dense, size_t row_bytes) 
   return true;
 }
 
+/* What packing interleaves is as if it had not been. */
+static bool inject_pairs(const trial_shape *s, void *dense, size_t row_bytes) {
+  size_t n_bytes = (size_t)s->m * row_bytes;
+  void *kept = hd_xmalloc(n_bytes);
+  memcpy(kept, dense, n_bytes);
+  bool apart = heddle_sparse_unpair_rows(NULL, (uint64_t)s->m, row_bytes, kept, dense) == HEDDLE_OK;
+  free(kept);
+  return apart;
+}
+
 heddle_status trial_inject_fault(heddle_context *ctx, trial_fault plant, heddle_elem elem,
                                 const trial_shape *shape, void *dense, size_t row_bytes) {
   bool injected = plant == TRIAL_FAULT_METADATA ? inject_metadata(elem, shape, dense)
                  : plant == TRIAL_FAULT_K_STEP ? inject_k_step(elem, shape, dense)
+                 : plant == TRIAL_FAULT_PAIRS  ? inject_pairs(shape, dense, row_bytes)
                                                : inject_rows(shape, dense, row_bytes);
   if (injected)
     return HEDDLE_OK;

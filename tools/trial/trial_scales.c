@@ -6,6 +6,7 @@
 #include "Sparse/npy.h"
 #include "Support/diag.h"
 #include "heddle/block_scale.h"
+#include "heddle/sparse.h"
 #include "trial/trial_parts.h"
 
 /* Finite in ue8m0 and ue4m3. */
@@ -57,6 +58,19 @@ int64_t trial_block_scale_bytes(const hd_manifest *manifest, const trial_shape *
   return manifest->scale_tiles ? (rows + 127) / 128 * pitch : (k_blocks - 1) * pitch + rows * each;
 }
 
+/* As A's rows of gate and up. */
+static heddle_status pack_pairs(heddle_context *ctx, const heddle_block_scale_shape *shape,
+                                const void *scales, size_t row_bytes, void *to, size_t pitch) {
+  void *paired = hd_try_malloc(ctx, shape->rows * row_bytes, "pairs of rows");
+  if (!paired)
+    return HEDDLE_NO_MEMORY;
+  heddle_status status = heddle_sparse_pair_rows(ctx, shape->rows, row_bytes, scales, paired);
+  if (status == HEDDLE_OK)
+    status = heddle_block_scale_pack(ctx, shape, paired, row_bytes, to, pitch);
+  free(paired);
+  return status;
+}
+
 heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifest,
                                  const trial_request *r, const trial_shape *s, int which,
                                  uint8_t **scales, uint8_t *to) {
@@ -80,7 +94,9 @@ heddle_status trial_block_scales(heddle_context *ctx, const hd_manifest *manifes
       .block = (uint32_t)manifest->scale_block,
       .rows = (uint64_t)rows,
       .k = (uint64_t)s->k};
-  HD_TRY(heddle_block_scale_pack(ctx, &shape, *scales, (size_t)blocks, to, (size_t)pitch));
+  bool pairs = which == 0 && hd_act_is_pair(manifest->act);
+  HD_TRY((pairs ? pack_pairs : heddle_block_scale_pack)(ctx, &shape, *scales, (size_t)blocks, to,
+                                                        (size_t)pitch));
   /* Of rows past the last one nothing is stored in D: not even NaN may matter. */
   for (int64_t row = rows; manifest->scale_tiles && row % 128; row++)
     for (int64_t i = 0; i < blocks; i++)

@@ -159,5 +159,5 @@ trial_stored trial_stored_c(const hd_manifest *manifest, const trial_shape *s) {
 }
 
 trial_stored trial_stored_d(const hd_manifest *manifest, const trial_shape *s) {
-  return stored(manifest->d_col_major, s->m, s->n, s->ldd);
+  return stored(manifest->d_col_major, hd_manifest_d_rows(manifest, s->m), s->n, s->ldd);
 }

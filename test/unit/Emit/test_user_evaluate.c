@@ -30,7 +30,7 @@ static hd_user_function *open_function(const char *ir) {
 
 static void check_value(const char *ir, double acc, int32_t row, int32_t col, double expected) {
   hd_user_function *function = open_function(ir);
-  assert_float_equal(hd_user_call(function, NULL, acc, row, col), expected, 1e-12);
+  assert_float_equal(hd_user_call(function, NULL, acc, 0, row, col), expected, 1e-12);
   free(function);
 }
 
@@ -112,8 +112,8 @@ static void test_no_number(void **state) {
              "%%a = call float @llvm.%s.f32(float %%acc, float 2.0)\nret float %%a\n}\n",
              suffixes[i], HEAD, suffixes[i]);
     hd_user_function *function = open_function(ir);
-    assert_int_equal(isnan(hd_user_call(function, NULL, NAN, 0, 0)) != 0, i < 2);
-    assert_true(hd_user_call(function, NULL, 3, 0, 0) == (i % 2 ? 3 : 2));
+    assert_int_equal(isnan(hd_user_call(function, NULL, NAN, 0, 0, 0)) != 0, i < 2);
+    assert_true(hd_user_call(function, NULL, 3, 0, 0, 0) == (i % 2 ? 3 : 2));
     free(function);
   }
 }
@@ -187,15 +187,15 @@ static void test_loads(void **state) {
   const float values[3] = {0, 0.5f, -4};
   hd_user_memory memory = {(const uint8_t *)values, sizeof values, false, 0};
   hd_user_function *function = open_function(ir);
-  assert_true(hd_user_call(function, &memory, 8, 1, 6) == 8 * 0.5 + 3);
-  assert_true(hd_user_call(function, &memory, 8, 2, 7) == 8 * -4.0 + 4);
+  assert_true(hd_user_call(function, &memory, 8, 0, 1, 6) == 8 * 0.5 + 3);
+  assert_true(hd_user_call(function, &memory, 8, 0, 2, 7) == 8 * -4.0 + 4);
   assert_false(memory.is_outside);
-  assert_true(isnan(hd_user_call(function, &memory, 8, 3, 0)));
+  assert_true(isnan(hd_user_call(function, &memory, 8, 0, 3, 0)));
   assert_true(memory.is_outside && memory.outside == 12);
   memory.is_outside = false;
-  assert_true(isnan(hd_user_call(function, &memory, 8, -1, 0)));
+  assert_true(isnan(hd_user_call(function, &memory, 8, 0, -1, 0)));
   assert_true(memory.is_outside && memory.outside == -4);
-  assert_true(isnan(hd_user_call(function, NULL, 8, 0, 0)));
+  assert_true(isnan(hd_user_call(function, NULL, 8, 0, 0, 0)));
   free(function);
 }
 
@@ -237,7 +237,7 @@ static void test_math(void **state) {
     hd_user_function *function = open_call(c->call);
     for (int step = 0; step <= STEPS; step++) {
       double x = c->least + (c->most - c->least) * step / STEPS;
-      double want = c->expected(x), got = hd_user_call(function, NULL, x, 0, 0);
+      double want = c->expected(x), got = hd_user_call(function, NULL, x, 0, 0, 0);
       if (!(fabs(got - want) <= c->relative * fabs(want) + c->absolute)) {
         print_error("%s(%.17g) = %.17g, expected %.17g\n", c->call, x, got, want);
         fail();
@@ -259,7 +259,7 @@ static void test_math_edges(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     hd_user_function *function = open_call(cases[i].call);
-    double got = hd_user_call(function, NULL, cases[i].x, 0, 0);
+    double got = hd_user_call(function, NULL, cases[i].x, 0, 0, 0);
     bool small = got == 0 || fabs(got) < 1e-40; /* f32 has nothing that small */
     double want = cases[i].expected;
     if (want == 0 ? !small : !(fabs(got - want) < 1e-9 || got == want)) {
@@ -267,7 +267,7 @@ static void test_math_edges(void **state) {
       fail();
     }
     if (strcmp(cases[i].call, "log1pf") != 0)
-      assert_true(isnan(hd_user_call(function, NULL, NAN, 0, 0)));
+      assert_true(isnan(hd_user_call(function, NULL, NAN, 0, 0, 0)));
     free(function);
   }
 }

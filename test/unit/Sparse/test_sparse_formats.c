@@ -402,6 +402,27 @@ static void masks_agree_with_the_conversions(void **state) {
   }
 }
 
+/* Where rows of gate and up go, by hand; back again; and what is no pair of 8 rows. */
+static void rows_of_gate_and_up_are_interleaved(void **state) {
+  (void)state;
+  const uint8_t gate_and_up[] = {0, 7, 16, 23, 8, 15, 24, 31};
+  uint16_t rows[32], paired[32], again[32];
+  for (unsigned i = 0; i < 32; i++)
+    rows[i] = (uint16_t)(1000 + i);
+  assert_int_equal(heddle_sparse_pair_rows(NULL, 32, sizeof *rows, rows, paired), HEDDLE_OK);
+  for (unsigned i = 0; i < 4; i++) {
+    assert_int_equal(paired[8 * i], 1000 + gate_and_up[2 * i]);
+    assert_int_equal(paired[8 * i + 7], 1000 + gate_and_up[2 * i + 1]);
+  }
+  assert_int_equal(heddle_sparse_unpair_rows(NULL, 32, sizeof *rows, paired, again), HEDDLE_OK);
+  assert_memory_equal(again, rows, sizeof rows);
+  heddle_context *ctx = heddle_context_create();
+  assert_int_equal(heddle_sparse_pair_rows(ctx, 24, sizeof *rows, rows, paired), HEDDLE_INVALID);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "sparse.pair");
+  assert_non_null(strstr(heddle_context_get(ctx, 0)->text, "nearest: 32"));
+  heddle_context_free(ctx);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(compress_single_groups),
@@ -415,6 +436,7 @@ int main(void) {
       cmocka_unit_test(strides_are_respected),
       cmocka_unit_test(illegal_codes_are_refused),
       cmocka_unit_test(masks_agree_with_the_conversions),
+      cmocka_unit_test(rows_of_gate_and_up_are_interleaved),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,39 @@
+/* Rows of gate and up, interleaved by 8 and back: a thread of the kernel then has both. */
+#include <string.h>
+
+#include "Support/activations.h"
+#include "Support/diag.h"
+#include "heddle/sparse.h"
+
+static heddle_status check(heddle_context *ctx, uint64_t m) {
+  enum { UNIT = 2 * HD_PAIR_ROWS };
+  if (m && m % UNIT == 0)
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.pair",
+                  "got %llu rows of gate and up; legal: multiples of %d; nearest: %llu",
+                  (unsigned long long)m, UNIT, (unsigned long long)(m / UNIT + 1) * UNIT);
+}
+
+/* Of interleaved row i: which row of all gates and then all ups. */
+static uint64_t source_of(uint64_t m, uint64_t i) {
+  uint64_t band = i / HD_PAIR_ROWS;
+  return band % 2 * (m / 2) + band / 2 * HD_PAIR_ROWS + i % HD_PAIR_ROWS;
+}
+
+heddle_status heddle_sparse_pair_rows(heddle_context *ctx, uint64_t m, size_t row_bytes,
+                                      const void *from, void *to) {
+  HD_TRY(check(ctx, m));
+  for (uint64_t i = 0; i < m; i += HD_PAIR_ROWS)
+    memcpy((char *)to + i * row_bytes, (const char *)from + source_of(m, i) * row_bytes,
+           HD_PAIR_ROWS * row_bytes);
+  return HEDDLE_OK;
+}
+
+heddle_status heddle_sparse_unpair_rows(heddle_context *ctx, uint64_t m, size_t row_bytes,
+                                        const void *from, void *to) {
+  HD_TRY(check(ctx, m));
+  for (uint64_t i = 0; i < m; i += HD_PAIR_ROWS)
+    memcpy((char *)to + source_of(m, i) * row_bytes, (const char *)from + i * row_bytes,
+           HD_PAIR_ROWS * row_bytes);
+  return HEDDLE_OK;
+}
