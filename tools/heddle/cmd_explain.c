@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "compile_input.h"
 #include "explain_cost.h"
+#include "explain_json.h"
 #include "heddle/sparse.h"
 #include "sizes.h"
 
@@ -22,7 +23,7 @@ static const char about[] =
 
 static const char examples[] =
     "heddle explain examples/linear_bf16.heddle\n"
-    "heddle explain examples/odd_sizes.heddle\n"
+    "heddle explain examples/odd_sizes.heddle --json\n"
     "heddle explain examples/linear_bf16.heddle --target sm_80\n"
     "heddle explain --type e4m3 -m 28672 -k 4096 -n ..65536 --d-order col_major\n"
     "heddle explain examples/linear_bf16.heddle --schedule \"tile=128x256x64 cluster=2\"\n";
@@ -300,8 +301,22 @@ static void print_buckets(const hd_problem *p, const hd_bucket_plan *plan,
 
 /* ---- all ---- */
 
+static heddle_status print_as_json(heddle_context *ctx, const explained *what) {
+  const hd_problem *p = what->problem;
+  trial_kernel kernel = {0};
+  explained all = *what;
+  heddle_status status = compile_input_compile(ctx, what->input, &kernel);
+  all.manifest = &kernel.manifest;
+  if (status == HEDDLE_OK && p->m.value && p->k.value)
+    status = compile_packed_bytes(ctx, &kernel.manifest, p->m.value, p->k.value, &all.packed_bytes);
+  if (status == HEDDLE_OK)
+    status = explain_print_json(&all);
+  trial_kernel_free(&kernel);
+  return status;
+}
+
 static heddle_status explain_front(hd_pass_context *pass, compile_input *in,
-                                   const int64_t size[HD_N_ARG_KINDS], hd_front *front) {
+                                   const int64_t size[HD_N_ARG_KINDS], bool json, hd_front *front) {
   const hd_problem *p = &front->problem;
   const hd_schedule *s = &front->schedule;
   hd_schedule_words own = {0}; /* before all keys take over; what is wrong, choosing tells */
@@ -310,6 +325,8 @@ static heddle_status explain_front(hd_pass_context *pass, compile_input *in,
   const int64_t size_mnk[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
   const hd_device_model *ceilings =
       in->tuned ? hd_tuned_ceilings(in->tuned) : hd_device_model_of(p->target);
+  if (json)
+    return print_as_json(pass->ctx, &(explained){p, s, size_mnk, ceilings, in, NULL, 0});
   print_problem(p);
   if (in->plan.dim[0])
     print_buckets(p, &in->plan, size_mnk, ceilings);
@@ -332,7 +349,7 @@ static const char *detailed_schedule(const compile_input *in, const int64_t *siz
   return text;
 }
 
-static heddle_status explain(heddle_context *ctx, compile_input *in, const char *sizes) {
+static heddle_status explain(heddle_context *ctx, compile_input *in, const char *sizes, bool json) {
   int64_t size[HD_N_ARG_KINDS] = {0};
   HD_TRY(compile_input_read(ctx, in));
   HD_TRY(compile_input_sizes(ctx, in, sizes, size));
@@ -342,7 +359,7 @@ static heddle_status explain(heddle_context *ctx, compile_input *in, const char 
       .ctx = ctx, .target = in->target, .schedule_text = detailed_schedule(in, size, text)};
   hd_front front;
   HD_TRY(hd_front_parse(&pass, in->path, in->text, in->text_bytes, &front));
-  heddle_status status = explain_front(&pass, in, size, &front);
+  heddle_status status = explain_front(&pass, in, size, json, &front);
   hd_front_free(&front);
   return status;
 }
@@ -350,8 +367,10 @@ static heddle_status explain(heddle_context *ctx, compile_input *in, const char 
 int cmd_explain(int argc, char **argv) {
   compile_input in = {0};
   const char *sizes = NULL;
+  bool json = false;
   const cli_option options[] = {
       {"size", CLI_TEXT, &sizes, "N=512,K=64", "what to predict, where sizes are known at launch"},
+      {"json", CLI_FLAG, &json, NULL, "one JSON object"},
       PROBLEM_SHAPE_OPTIONS(in.flags),
       PROBLEM_OPERAND_OPTIONS(in.flags),
       COMPILE_INPUT_OPTIONS(in),
@@ -361,7 +380,7 @@ int cmd_explain(int argc, char **argv) {
   if (code != CLI_GO)
     return code;
   heddle_context *ctx = heddle_context_create();
-  heddle_status status = explain(ctx, &in, sizes);
+  heddle_status status = explain(ctx, &in, sizes, json);
   compile_input_free(&in);
   return cli_finish(ctx, status);
 }

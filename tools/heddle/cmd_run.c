@@ -1,5 +1,6 @@
 /* heddle run: compile a problem, run it, compare with the double-precision reference. */
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ typedef struct run_options {
   const char *sizes, *backend, *sim_mode, *user_file;
   char *user; /* owned: its bytes */
   int64_t seed;
-  bool exact, small;
+  bool exact, small, json;
 } run_options;
 
 static const char about[] =
@@ -37,7 +38,7 @@ static const char examples[] =
     "heddle run examples/linear_bf16.heddle\n"
     "heddle run examples/dynamic_tokens.heddle --size N=77,LDB=1032 --exact\n"
     "heddle run --type e4m3 -m 256 -k 512 -n 77 --bias m --act silu\n"
-    "heddle run examples/ampere_f16.heddle --backend sim --small\n"
+    "heddle run examples/ampere_f16.heddle --backend sim --small --json\n"
     "heddle gen examples/dynamic_tokens.heddle --targets sm_80,sm_90a -o made\n"
     "heddle run made/dynamic_tokens.json --size N=333 --target sm_80 --backend sim\n"
     "heddle run examples/user_epilogue.heddle --epilogue examples/user_epilogue.ll\n"
@@ -132,9 +133,10 @@ static heddle_status compile_small(heddle_context *ctx, run_options *o, trial_ke
   *kernel = small;
   for (int i = 0; i < 3; i++)
     o->request.size[size_kinds[i]] = size[size_kinds[i]];
-  printf("instance: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " stands for M=%" PRId64 " N=%" PRId64
-         " K=%" PRId64 " in the simulator\n",
-         size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K], whole[0], whole[1], whole[2]);
+  if (!o->json) /* which has the sizes that ran */
+    printf("instance: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " stands for M=%" PRId64 " N=%" PRId64
+           " K=%" PRId64 " in the simulator\n",
+           size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K], whole[0], whole[1], whole[2]);
   return HEDDLE_OK;
 }
 
@@ -175,12 +177,43 @@ static double shown_error(const trial_result *r) {
   return !r->ok && small ? INFINITY : r->comparison.error;
 }
 
+static const char *schedule_of(const run_options *o, const trial_kernel *kernel) {
+  return kernel->compiled ? heddle_compiled_schedule(kernel->compiled)
+                          : bucket_of(&kernel->manifest, o->request.size)->schedule;
+}
+
+/* Infinity and NaN are none of JSON's numbers. */
+static json_t *number_or_null(double x) {
+  return isfinite(x) ? json_real(x) : json_null();
+}
+
+static heddle_status report_json(heddle_context *ctx, const run_options *o,
+                                 const trial_kernel *kernel, const trial_result *r, bool gpu) {
+  json_t *object = json_pack(
+      "{s:b, s:o, s:o, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:I, s:f, s:s}", "ok",
+      r->ok, "max_err", number_or_null(shown_error(r)), "bound", number_or_null(r->bound),
+      "backend", gpu ? "gpu" : "sim", "kernel", kernel->manifest.name, "target",
+      kernel->manifest.target, "path", r->path, "schedule", schedule_of(o, kernel), "g",
+      (json_int_t)r->g, "m", (json_int_t)r->m, "n", (json_int_t)r->n, "k", (json_int_t)r->k,
+      "operands", o->request.exact ? "exact" : "random", "seed", (json_int_t)o->request.seed,
+      "launch_seconds", r->launch_seconds, "why", r->why);
+  char *line = object ? json_dumps(object, JSON_REAL_PRECISION(6)) : NULL;
+  json_decref(object);
+  if (!line)
+    return HEDDLE_NO_MEMORY;
+  puts(line);
+  free(line);
+  if (!r->ok)
+    hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "run.verify", "%s", r->why);
+  return r->ok ? HEDDLE_OK : HEDDLE_MISMATCH;
+}
+
 static heddle_status report(heddle_context *ctx, const run_options *o, const trial_kernel *kernel,
                             const trial_result *r, bool gpu) {
+  if (o->json)
+    return report_json(ctx, o, kernel, r, gpu);
   printf("kernel: %s for %s, path %s\nschedule: %s\n", kernel->manifest.name,
-         kernel->manifest.target, r->path,
-         kernel->compiled ? heddle_compiled_schedule(kernel->compiled)
-                          : bucket_of(&kernel->manifest, o->request.size)->schedule);
+         kernel->manifest.target, r->path, schedule_of(o, kernel));
   printf("problem: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " seed=%" PRIu64 " operands=%s\n", r->m,
          r->n, r->k, o->request.seed, o->request.exact ? "exact" : "random");
   uint64_t elements = (uint64_t)r->g * (uint64_t)hd_manifest_d_rows(&kernel->manifest, r->m) *
@@ -188,8 +221,8 @@ static heddle_status report(heddle_context *ctx, const run_options *o, const tri
   if (r->g > 1)
     printf("batch: G=%" PRId64 "\n", r->g);
   if (r->comparison.n_compared < elements)
-    printf("compared: %" PRIu64 " of %" PRIu64 " elements, whole rows\n",
-           r->comparison.n_compared, elements);
+    printf("compared: %" PRIu64 " of %" PRIu64 " elements, whole rows\n", r->comparison.n_compared,
+           elements);
   if (!r->ok)
     hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "run.verify", "%s", r->why);
   printf("verify=%s max_err=%.3g bound=%.3g backend=%s\n", r->ok ? "ok" : "fail", shown_error(r),
@@ -370,6 +403,7 @@ int cmd_run(int argc, char **argv) {
       {"o", CLI_TEXT, &o.request.d_file, "FILE", "write D as .npy"},
       {"seed", CLI_INT, &o.seed, "S", "of the operands (default 1)"},
       {"exact", CLI_FLAG, &o.exact, NULL, "small integers, compared bit for bit"},
+      {"json", CLI_FLAG, &o.json, NULL, "one JSON object on one line"},
       {"backend", CLI_TEXT, &o.backend, "B", "gpu, sim or auto (default)"},
       {"small", CLI_FLAG, &o.small, NULL, "simulate a small instance of a large problem"},
       {"sim-mode", CLI_TEXT, &o.sim_mode, "MODE",

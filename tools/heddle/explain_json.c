@@ -1,0 +1,121 @@
+#include "explain_json.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Schedule/cost.h"
+#include "Support/diag.h"
+
+static const char *elem_name(heddle_elem elem) {
+  return heddle_elem_get(elem)->name;
+}
+
+/* {"value": 512}, {"max": 65536}, {}: known at launch, without a bound. */
+static json_t *size_object(const hd_size *size) {
+  json_t *object = json_object();
+  if (size->value)
+    json_object_set_new(object, "value", json_integer(size->value));
+  else if (size->max)
+    json_object_set_new(object, "max", json_integer(size->max));
+  return object;
+}
+
+static json_t *problem_object(const hd_problem *p) {
+  const heddle_elem_info *a = heddle_elem_get(p->a_elem);
+  json_t *object = json_pack(
+      "{s:s, s:s, s:o, s:o, s:o, s:s, s:[i,i], s:s, s:s, s:s, s:s, s:s, s:s}", "name",
+      hd_op_str(p->kernel, HD_ATTR_NAME), "target", p->target->name, "m", size_object(&p->m), "n",
+      size_object(&p->n), "k", size_object(&p->k), "a", a->name, "kept_of", a->kept, a->group, "b",
+      elem_name(p->b.elem), "b_order", p->b.transposed ? "mn_major" : "k_major", "accumulator",
+      elem_name(p->acc_elem), "d", elem_name(p->d.elem), "d_order",
+      p->d.transposed ? "col_major" : "row_major", "act", p->act);
+  const struct {
+    const char *name;
+    bool is;
+  } flags[] = {{"alpha", p->alpha},       {"beta", p->beta},          {"c", p->c.op},
+               {"bias", p->bias.op},      {"scale_a", p->scale_a.op}, {"scale_b", p->scale_b.op},
+               {"block_scales", p->block}};
+  for (size_t i = 0; i < HD_COUNT(flags); i++)
+    json_object_set_new(object, flags[i].name, json_boolean(flags[i].is));
+  return object;
+}
+
+static json_t *cost_object(const hd_problem *p, const hd_schedule *s, const int64_t sizes[3],
+                           const hd_device_model *ceilings) {
+  hd_cost cost = hd_schedule_cost(p, s, sizes, ceilings);
+  json_t *alone = json_object();
+  for (int r = 0; r < HD_N_RESOURCES; r++)
+    json_object_set_new(alone, hd_resource_name(r), json_real(cost.alone[r] * 1e6));
+  return json_pack("{s:f, s:s, s:[I,I,I], s:I, s:f, s:s, s:o, s:f}", "us", cost.seconds * 1e6,
+                   "device", ceilings->device, "mnk", (json_int_t)sizes[0], (json_int_t)sizes[1],
+                   (json_int_t)sizes[2], "units", (json_int_t)cost.units, "waves", cost.waves,
+                   "binds", hd_resource_name(cost.binds), "alone_us", alone, "dense_us",
+                   hd_dense_seconds(p, sizes, ceilings) * 1e6);
+}
+
+static json_t *buckets_array(const explained *w) {
+  const hd_bucket_plan *plan = &w->input->plan;
+  int64_t from = 1, mnk[3] = {w->size_mnk[0], w->size_mnk[1], w->size_mnk[2]};
+  json_t *array = json_array();
+  for (int32_t i = 0; i < plan->n; i++) {
+    const hd_bucket *b = &plan->list[i];
+    char text[HD_SCHEDULE_TEXT];
+    hd_schedule_print(&b->words.value, text);
+    json_t *object =
+        json_pack("{s:s, s:I, s:o, s:s, s:s}", "dim", plan->dim, "from", (json_int_t)from, "to",
+                  b->to ? json_integer(b->to) : json_null(), "schedule", text, "why", b->why);
+    mnk[plan->dim[0] == 'n'] = b->to ? b->to : from;
+    if (hd_cost_is_estimate(w->problem))
+      json_object_set_new(
+          object, "us_at_end",
+          json_real(hd_schedule_cost(w->problem, &b->words.value, mnk, w->ceilings).seconds * 1e6));
+    json_array_append_new(array, object);
+    from = b->to + 1;
+  }
+  return array;
+}
+
+static json_t *variants_array(const hd_manifest *m) {
+  json_t *array = json_array();
+  for (int i = 0; i < m->n_variants; i++) {
+    const hd_variant *v = &m->variant[i];
+    json_array_append_new(array,
+                          json_pack("{s:s, s:s, s:i, s:i, s:i}", "entry", v->entry, "b", v->path,
+                                    "threads", (int)v->n_threads, "registers", (int)v->n_registers,
+                                    "shared_bytes", (int)v->shared_bytes));
+  }
+  return array;
+}
+
+static json_t *tuned_object(const hd_tuned_entry *e) {
+  char product[HD_PRODUCT_TEXT];
+  if (!e)
+    return json_null();
+  hd_product_print(&e->product, product);
+  return json_pack("{s:s, s:s, s:f, s:f}", "product", product, "device", e->device, "us",
+                   e->seconds * 1e6, "default_us", e->default_seconds * 1e6);
+}
+
+heddle_status explain_print_json(const explained *w) {
+  char text[HD_SCHEDULE_TEXT];
+  hd_schedule_print(w->schedule, text);
+  hd_product product = hd_product_of(w->problem, w->size_mnk);
+  const int64_t sizes[] = {product.m, product.n, product.k};
+  json_t *predicted = hd_cost_is_estimate(w->problem)
+                          ? cost_object(w->problem, w->schedule, sizes, w->ceilings)
+                          : json_null();
+  json_t *object =
+      json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:I}", "problem", problem_object(w->problem),
+                "schedule", text, "predicted", predicted, "tuned", tuned_object(w->input->entry),
+                "buckets", buckets_array(w), "variants", variants_array(w->manifest),
+                "packed_a_bytes", (json_int_t)w->packed_bytes);
+  char *line = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(6)) : NULL;
+  json_decref(object);
+  if (!line)
+    return HEDDLE_NO_MEMORY;
+  puts(line);
+  free(line);
+  return HEDDLE_OK;
+}
