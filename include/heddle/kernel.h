@@ -3,6 +3,7 @@
 #ifndef HEDDLE_KERNEL_H
 #define HEDDLE_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -121,6 +122,8 @@ typedef struct heddle_kernel_info {
 HEDDLE_API const char *heddle_kernel_name(const heddle_kernel *kernel);
 /* How A must be packed: "mma" or "wgmma" (heddle_family_parse, heddle/sparse.h). */
 HEDDLE_API const char *heddle_kernel_family(const heddle_kernel *kernel);
+/* Its A has rows of gate and up, interleaved (heddle_sparse_pair_rows), and D half as many. */
+HEDDLE_API bool heddle_kernel_takes_pairs(const heddle_kernel *kernel);
 HEDDLE_API size_t heddle_kernel_variant_count(const heddle_kernel *kernel);
 /* HEDDLE_INVALID when index is out of range. */
 HEDDLE_API heddle_status heddle_kernel_get_info(const heddle_kernel *kernel, size_t index,

@@ -71,6 +71,7 @@ typedef struct heddle_sparse_info {
    * 64i..64i+63 and columns k_block_size*j..; its metadata words start at block_meta_offset. */
   uint32_t k_block_size, block_bytes, block_meta_offset;
   uint64_t n_slabs, n_k_blocks;
+  bool pair; /* packed: rows of gate and up, interleaved (heddle_sparse_pair_rows) */
 } heddle_sparse_info;
 
 /* All sizes of a matrix in a form; family is ignored for canonical. Touches no data. */
@@ -153,7 +154,7 @@ HEDDLE_API heddle_status heddle_sparse_unpair_rows(heddle_context *ctx, uint64_t
 
 /* Files. An image is a whole file in memory: info->file_bytes, its payload already in place at
  * info's offsets. Seal writes the header with the checksum, and zeroes the gap between values and
- * codes. info must come from heddle_sparse_plan. */
+ * codes. info must come from heddle_sparse_plan; of a packed file of pairs set its `pair`. */
 HEDDLE_API heddle_status heddle_sparse_seal(heddle_context *ctx, const heddle_sparse_info *info,
                                             void *image);
 

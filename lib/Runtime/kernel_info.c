@@ -5,6 +5,10 @@ const char *heddle_kernel_name(const heddle_kernel *kernel) { return kernel->man
 
 const char *heddle_kernel_family(const heddle_kernel *kernel) { return kernel->manifest.family; }
 
+bool heddle_kernel_takes_pairs(const heddle_kernel *kernel) {
+  return hd_act_is_pair(kernel->manifest.act);
+}
+
 const char *heddle_kernel_prototype(const heddle_kernel *kernel) { return kernel->prototype; }
 
 size_t heddle_kernel_arg_count(const heddle_kernel *kernel) { return (size_t)kernel->n_passed; }

@@ -170,7 +170,8 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_m
   u.fill_bytes = a_load + b_load * c->beside;
   /* One stage is multiplied, one more where a batch is pending; the others are in flight. */
   u.ring_bytes = fmax(s->stages - 1 - s->wgmma_in_flight, 0.5) * (a_bytes + b_bytes);
-  u.store_bytes = (double)s->tile_m * s->tile_n * bytes_of(p->d.elem) / hd_schedule_owners(p, s);
+  u.store_bytes = (double)s->tile_m * s->tile_n * bytes_of(p->d.elem) / hd_schedule_owners(p, s) /
+                  hd_rows_of_d(p);
   /* The last arriver of a tile writes its own partial and reads all others. */
   if (s->split_k > hd_schedule_along_k(s))
     u.reduce_s = (double)s->tile_m * s->tile_n * PARTIAL_BYTES * s->split_k / c->store_sm_bytes;
@@ -240,8 +241,8 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   add_waves(&u, full, slots, &cost);
   add_waves(&last, 1, rest, &cost);
   double extra = c->launch_s + reduce_seconds(p, s, c, parts);
-  cost.alone[HD_RESOURCE_DRAM] =
-      (read + g * m * n * bytes_of(p->d.elem)) / c->dram_bytes * crowding(&u, units);
+  double written = g * m / hd_rows_of_d(p) * n * bytes_of(p->d.elem);
+  cost.alone[HD_RESOURCE_DRAM] = (read + written) / c->dram_bytes * crowding(&u, units);
   cost.alone[HD_RESOURCE_LAUNCH] += extra;
   cost.seconds = extra + both(cost.seconds, cost.alone[HD_RESOURCE_DRAM]);
   cost.units = (int64_t)units;
@@ -258,6 +259,7 @@ double hd_dense_seconds(const hd_problem *p, const int64_t size_mnk[3], const hd
   double k = size_of(&p->k, size_mnk[2]), bits = heddle_elem_get(p->b.elem)->container_bits;
   double compute = g * 2 * m * n * k / (c->dense_flops * 16 / bits);
   double bytes = (p->a_shared ? 1 : g) * m * k * bytes_of(p->a_elem) +
-                 (p->b.shared ? 1 : g) * n * k * bits / 8 + g * m * n * bytes_of(p->d.elem);
+                 (p->b.shared ? 1 : g) * n * k * bits / 8 +
+                 g * m / hd_rows_of_d(p) * n * bytes_of(p->d.elem);
   return c->launch_s + c->tile_s + both(compute, bytes / c->dram_bytes);
 }

@@ -1,11 +1,11 @@
 /* Rows of gate and up, interleaved by 8 and back: a thread of the kernel then has both. */
 #include <string.h>
 
+#include "Sparse/sparse_file.h"
 #include "Support/activations.h"
 #include "Support/diag.h"
-#include "heddle/sparse.h"
 
-static heddle_status check(heddle_context *ctx, uint64_t m) {
+heddle_status hd_sparse_pair_check(heddle_context *ctx, uint64_t m) {
   enum { UNIT = 2 * HD_PAIR_ROWS };
   if (m && m % UNIT == 0)
     return HEDDLE_OK;
@@ -22,7 +22,7 @@ static uint64_t source_of(uint64_t m, uint64_t i) {
 
 heddle_status heddle_sparse_pair_rows(heddle_context *ctx, uint64_t m, size_t row_bytes,
                                       const void *from, void *to) {
-  HD_TRY(check(ctx, m));
+  HD_TRY(hd_sparse_pair_check(ctx, m));
   for (uint64_t i = 0; i < m; i += HD_PAIR_ROWS)
     memcpy((char *)to + i * row_bytes, (const char *)from + source_of(m, i) * row_bytes,
            HD_PAIR_ROWS * row_bytes);
@@ -31,7 +31,7 @@ heddle_status heddle_sparse_pair_rows(heddle_context *ctx, uint64_t m, size_t ro
 
 heddle_status heddle_sparse_unpair_rows(heddle_context *ctx, uint64_t m, size_t row_bytes,
                                         const void *from, void *to) {
-  HD_TRY(check(ctx, m));
+  HD_TRY(hd_sparse_pair_check(ctx, m));
   for (uint64_t i = 0; i < m; i += HD_PAIR_ROWS)
     memcpy((char *)to + source_of(m, i) * row_bytes, (const char *)from + i * row_bytes,
            HD_PAIR_ROWS * row_bytes);

@@ -18,6 +18,7 @@ enum {
   AT_K = 32,
   AT_NAME = 80,
   NAME_BYTES = 16,
+  AT_ROWS = 96,
   AT_CHECKSUM = 112,
   CHECKSUM_BYTES = 16
 };
@@ -62,6 +63,7 @@ static void make_header(const heddle_sparse_info *info, uint8_t *header) {
   put(header + 72, 4, info->k_block_size);
   put(header + 76, 4, info->block_bytes);
   strncpy((char *)header + AT_NAME, elem->name, NAME_BYTES);
+  header[AT_ROWS] = info->pair;
 }
 
 /* `header` has zeros in place of the checksum. */
@@ -73,10 +75,20 @@ static void make_checksum(const uint8_t *header, const void *payload, size_t pay
   put(checksum + 8, 8, sum.hi);
 }
 
+/* Rows of gate and up are those of a packed matrix, 8 and 8. */
+static heddle_status take_pair(heddle_context *ctx, bool pair, heddle_sparse_info *plan) {
+  plan->pair = pair;
+  if (pair && plan->form != HEDDLE_SPARSE_PACKED)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.pair",
+                    "a canonical matrix of interleaved rows; legal: a packed one");
+  return pair ? hd_sparse_pair_check(ctx, plan->m) : HEDDLE_OK;
+}
+
 heddle_status heddle_sparse_seal(heddle_context *ctx, const heddle_sparse_info *info,
                                  void *image) {
   heddle_sparse_info plan;
   HD_TRY(heddle_sparse_plan(ctx, info->form, info->elem, info->family, info->m, info->k, &plan));
+  HD_TRY(take_pair(ctx, info->pair, &plan));
   uint8_t *bytes = image;
   if (plan.form == HEDDLE_SPARSE_CANONICAL) {
     size_t gap = plan.values_offset + plan.values_bytes;
@@ -145,6 +157,7 @@ static heddle_status open_header(heddle_context *ctx, const uint8_t *bytes, size
                          get(bytes + AT_K, 8), &plan);
   if (status != HEDDLE_OK)
     return HEDDLE_INVALID; /* a header never asks for what is merely unsupported: it is broken */
+  HD_TRY(take_pair(ctx, bytes[AT_ROWS] == 1, &plan));
   HD_TRY(compare_header(ctx, bytes, &plan));
   *info = plan;
   return HEDDLE_OK;

@@ -20,7 +20,8 @@
  *       72    4 columns of a block (packed: the k-block; canonical: 0)
  *       76    4 bytes of a block (canonical: 0)
  *       80   16 name of the element type, padded with NUL
- *       96   16 zero
+ *       96    1 order of rows: 0 as they are; 1 gate and up, interleaved by 8 (packed)
+ *       97   15 zero
  *      112   16 checksum: H(H(header with zeros here) . H(payload)), H = XXH3 128 bits, each hash
  *               as two 64-bit words, low first
  *
@@ -31,6 +32,9 @@
 #include "heddle/sparse.h"
 
 enum { HD_SPARSE_VERSION = 1 };
+
+/* HEDDLE_INVALID: m rows are no gate and up, 8 and 8. */
+heddle_status hd_sparse_pair_check(heddle_context *ctx, uint64_t m);
 
 /* Refuses an image whose payload is not the one that was sealed; info is from
  * heddle_sparse_open. */

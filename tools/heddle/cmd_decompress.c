@@ -29,8 +29,9 @@ static heddle_status expand(sparse_job *job, const heddle_sparse_info *canonical
   job->dense = hd_try_malloc(job->ctx, (size_t)job->m * job->row_bytes, "the dense matrix");
   if (!job->dense)
     return HEDDLE_NO_MEMORY;
-  return heddle_sparse_decompress(job->ctx, job->elem, job->m, job->k, values, codes, job->dense,
-                                  job->row_bytes);
+  HD_TRY(heddle_sparse_decompress(job->ctx, job->elem, job->m, job->k, values, codes, job->dense,
+                                  job->row_bytes));
+  return job->info.pair ? sparse_unpair(job->ctx, job->m, job->row_bytes, job->dense) : HEDDLE_OK;
 }
 
 static heddle_status decompress(sparse_job *job) {

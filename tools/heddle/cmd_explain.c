@@ -70,6 +70,8 @@ static void print_problem(const hd_problem *p) {
          !p->bias.op ? "" : p->bias_along_n ? "n" : "m",
          scale_text(&p->scale_a, ", a scale of A", ", scales of A's rows"),
          scale_text(&p->scale_b, ", a scale of B", ", scales of B's columns"));
+  if (p->pair)
+    puts("pairs     A's rows are gate and up, interleaved (heddle pack --pair); D has M / 2 rows");
 }
 
 /* ---- the schedule ---- */

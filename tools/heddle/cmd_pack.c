@@ -24,14 +24,26 @@ static heddle_family default_family(const sparse_job *job) {
   return status == HEDDLE_UNSUPPORTED ? HEDDLE_FAMILY_MMA : HEDDLE_FAMILY_WGMMA;
 }
 
-static heddle_status pack(sparse_job *job, heddle_family family) {
+/* Rows of gate and up, before they are packed. */
+static heddle_status interleave(sparse_job *job) {
+  const heddle_sparse_info *info = &job->info;
+  if (job->kind == SPARSE_DENSE)
+    return sparse_pair(job->ctx, job->m, job->row_bytes, job->dense);
+  HD_TRY(sparse_pair(job->ctx, job->m, info->values_row_bytes, job->image + info->values_offset));
+  return sparse_pair(job->ctx, job->m, info->codes_row_bytes, job->image + info->codes_offset);
+}
+
+static heddle_status pack(sparse_job *job, heddle_family family, bool pair) {
   heddle_sparse_info info;
   uint8_t *image;
   HD_TRY(sparse_read(job, 1u << SPARSE_DENSE | 1u << SPARSE_CANONICAL_FILE,
                      "it is packed already"));
   if (family == HEDDLE_FAMILY_NONE)
     family = default_family(job);
+  if (pair)
+    HD_TRY(interleave(job));
   HD_TRY(sparse_image(job, HEDDLE_SPARSE_PACKED, family, &info, &image));
+  info.pair = pair;
   heddle_status status = pack_into(job, family, image + info.payload_offset);
   if (status == HEDDLE_OK)
     return sparse_write_image(job, &info, image);
@@ -52,23 +64,27 @@ int cmd_pack(int argc, char **argv) {
   sparse_job job = {.type = SPARSE_TYPE_NONE};
   const char *family_name = NULL;
   heddle_family family = HEDDLE_FAMILY_NONE;
+  bool pair = false;
   const cli_option options[] = {
       {"type", CLI_ELEM, &job.type, "T", SPARSE_TYPE_ABOUT},
       {"family", CLI_TEXT, &family_name, "F", "mma or wgmma; wgmma where it takes the type"},
+      {"pair", CLI_FLAG, &pair, NULL,
+       "the rows are gate, then up, as many of each: for kernels with act = swiglu and its like"},
       {"o", CLI_TEXT, &job.out, "OUT", SPARSE_OUT_ABOUT},
       {0}};
   const cli_command command = {
-      .usage = "pack IN [--type T] [--family mma|wgmma] [-o OUT]",
+      .usage = "pack IN [--type T] [--family mma|wgmma] [--pair] [-o OUT]",
       .about = "Turns a canonical file, or a dense .npy matrix that is 2:4 sparse, into the\n"
                "packed format: the bytes that a kernel reads as A, the same for every schedule,\n"
                "tile and N (docs/format.md).",
       .examples = "heddle pack w24.npy --type bf16 -o w.packed\n"
-                  "heddle pack w.canonical --family mma -o w.packed\n",
+                  "heddle pack w.canonical --family mma -o w.packed\n"
+                  "heddle pack gate_up.npy --type bf16 --pair -o gate_up.packed\n",
       .options = options,
       .min_args = 1,
       .max_args = 1};
   int code = cli_parse(&command, argc, argv, &job.in, &(int){0});
   if (code == CLI_GO)
     code = parse_family(family_name, &family);
-  return code == CLI_GO ? sparse_finish(&job, pack(&job, family)) : code;
+  return code == CLI_GO ? sparse_finish(&job, pack(&job, family, pair)) : code;
 }

@@ -9,6 +9,7 @@
 #include "cli.h"
 #include "commands.h"
 #include "heddle/block_scale.h"
+#include "sparse_io.h"
 
 typedef struct scales_job {
   heddle_context *ctx;
@@ -18,6 +19,7 @@ typedef struct scales_job {
   int64_t block, k; /* as given; k 0: whole blocks */
   uint64_t blocks;  /* of a row */
   void *scales; /* owned: rows x blocks bytes */
+  bool pair;
 } scales_job;
 
 static heddle_status check_k(scales_job *job) {
@@ -71,6 +73,8 @@ static heddle_status run(scales_job *job) {
   job->shape.block = (uint32_t)job->block;
   HD_TRY(check_k(job));
   HD_TRY(heddle_block_scale_plan(job->ctx, &job->shape, &pitch, &n_bytes));
+  if (job->pair)
+    HD_TRY(sparse_pair(job->ctx, job->shape.rows, job->blocks, job->scales));
   return write_scales(job, pitch, n_bytes);
 }
 
@@ -82,10 +86,11 @@ int cmd_scales(int argc, char **argv) {
       {"family", CLI_TEXT, &job.family, "F",
        "of the instructions: mma (default; sm_120a), tcgen05 (sm_100a)"},
       {"k", CLI_INT, &job.k, "K", "of the matrix (default: whole blocks)"},
+      {"pair", CLI_FLAG, &job.pair, NULL, "of an A packed with --pair: gate's rows, then up's"},
       {"o", CLI_TEXT, &job.out, "OUT", "the .npy to write (default: standard output)"},
       {0}};
   const cli_command command = {
-      .usage = "scales IN.npy [--family F] [--type T] [--block N] [--k K] [-o OUT]",
+      .usage = "scales IN.npy [--family F] [--type T] [--block N] [--k K] [--pair] [-o OUT]",
       .about = "Turns block scales (bytes of ue8m0 or ue4m3, a row for each row of A or column\n"
                "of B) into the bytes that a kernel reads as block_scale_a or block_scale_b\n"
                "(docs/format.md): a row of OUT is a k-block of k (family mma) or 128 rows\n"

@@ -7,6 +7,11 @@
 
 #include "Support/diag.h"
 
+static heddle_status unpair(sparse_job *job, const heddle_sparse_info *info, uint8_t *image) {
+  HD_TRY(sparse_unpair(job->ctx, job->m, info->values_row_bytes, image + info->values_offset));
+  return sparse_unpair(job->ctx, job->m, info->codes_row_bytes, image + info->codes_offset);
+}
+
 static heddle_status unpack(sparse_job *job) {
   heddle_sparse_info info;
   uint8_t *image;
@@ -17,6 +22,8 @@ static heddle_status unpack(sparse_job *job) {
       heddle_sparse_unpack(job->ctx, job->elem, job->info.family, job->m, job->k,
                            job->image + job->info.payload_offset, image + info.values_offset,
                            image + info.codes_offset);
+  if (status == HEDDLE_OK && job->info.pair)
+    status = unpair(job, &info, image);
   if (status == HEDDLE_OK)
     return sparse_write_image(job, &info, image);
   free(image);
@@ -30,7 +37,8 @@ int cmd_unpack(int argc, char **argv) {
                                 {0}};
   const cli_command command = {
       .usage = "unpack IN [--type T] [-o OUT]",
-      .about = "Turns a packed file back into the canonical format; the padding goes.",
+      .about = "Turns a packed file back into the canonical format; the padding goes, and rows\n"
+               "of gate and up come apart.",
       .examples = "heddle unpack w.packed -o w.canonical\n",
       .options = options,
       .min_args = 1,

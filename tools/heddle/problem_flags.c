@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "Choice/product.h"
+#include "Support/activations.h"
 #include "Support/diag.h"
 #include "heddle/ir.h"
 
@@ -53,7 +54,7 @@ static heddle_status read_elem(heddle_context *ctx, const char *option, const ch
 
 /* "4096", "..65536", "..". */
 static heddle_status read_size(heddle_context *ctx, heddle_problem *p, heddle_dim dim,
-                               const char *option, const char *text) {
+                               const char *option, const char *text, int64_t divisible_by) {
   int64_t value = 0;
   bool dynamic = text && strncmp(text, "..", 2) == 0;
   const char *digits = text ? text + 2 * dynamic : "";
@@ -63,7 +64,7 @@ static heddle_status read_size(heddle_context *ctx, heddle_problem *p, heddle_di
   if ((*digits || !dynamic) && (!cli_parse_int(digits, &value) || value < 1))
     return wrong(ctx, option, text, "a size as 4096, or ..65536 for one that is known at launch");
   if (dynamic)
-    heddle_problem_set_dynamic(p, dim, value, 0);
+    heddle_problem_set_dynamic(p, dim, value, divisible_by);
   else
     heddle_problem_set_size(p, dim, value);
   return HEDDLE_OK;
@@ -121,9 +122,10 @@ static heddle_status build(heddle_context *ctx, heddle_problem *p, const problem
   if (!p)
     return HEDDLE_NO_MEMORY;
   heddle_problem_set_place(p, "command line", 1, 1);
-  HD_TRY(read_size(ctx, p, HEDDLE_DIM_M, "-m", f->m));
-  HD_TRY(read_size(ctx, p, HEDDLE_DIM_N, "-n", f->n));
-  HD_TRY(read_size(ctx, p, HEDDLE_DIM_K, "-k", f->k));
+  HD_TRY(read_size(ctx, p, HEDDLE_DIM_M, "-m", f->m,
+                   hd_act_is_pair(f->act) ? 2 * HD_PAIR_ROWS : 0));
+  HD_TRY(read_size(ctx, p, HEDDLE_DIM_N, "-n", f->n, 0));
+  HD_TRY(read_size(ctx, p, HEDDLE_DIM_K, "-k", f->k, 0));
   HD_TRY(read_operands(ctx, p, f));
   if (f->scale_a || f->scale_b)
     HD_TRY(read_scales(ctx, p, f));

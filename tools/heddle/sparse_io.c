@@ -85,6 +85,29 @@ heddle_status sparse_image(sparse_job *job, heddle_sparse_form form, heddle_fami
   return *image ? HEDDLE_OK : HEDDLE_NO_MEMORY;
 }
 
+typedef heddle_status move_rows(heddle_context *ctx, uint64_t m, size_t row_bytes, const void *from,
+                                void *to);
+
+static heddle_status move_in_place(heddle_context *ctx, uint64_t m, size_t row_bytes, void *rows,
+                                   move_rows *move) {
+  size_t n_bytes = (size_t)m * row_bytes;
+  void *from = hd_try_malloc(ctx, n_bytes, "rows of gate and up");
+  if (!from)
+    return HEDDLE_NO_MEMORY;
+  memcpy(from, rows, n_bytes);
+  heddle_status status = move(ctx, m, row_bytes, from, rows);
+  free(from);
+  return status;
+}
+
+heddle_status sparse_pair(heddle_context *ctx, uint64_t m, size_t row_bytes, void *rows) {
+  return move_in_place(ctx, m, row_bytes, rows, heddle_sparse_pair_rows);
+}
+
+heddle_status sparse_unpair(heddle_context *ctx, uint64_t m, size_t row_bytes, void *rows) {
+  return move_in_place(ctx, m, row_bytes, rows, heddle_sparse_unpair_rows);
+}
+
 /* Binary data on a terminal helps nobody. */
 static heddle_status check_output(const sparse_job *job) {
   if (job->out || !isatty(STDOUT_FILENO))
@@ -138,8 +161,9 @@ void sparse_describe(const sparse_job *job, char *out, size_t out_bytes) {
     snprintf(out, out_bytes, "%llu x %llu %s, canonical, %zu bytes", m, k, name,
              job->info.file_bytes);
   else
-    snprintf(out, out_bytes, "%llu x %llu %s, packed for %s, %zu bytes", m, k, name,
-             heddle_family_name(job->info.family), job->info.file_bytes);
+    snprintf(out, out_bytes, "%llu x %llu %s, packed for %s%s, %zu bytes", m, k, name,
+             heddle_family_name(job->info.family), job->info.pair ? ", pairs" : "",
+             job->info.file_bytes);
 }
 
 /* The library's calls on memory know no file: their refusals are about the input. */

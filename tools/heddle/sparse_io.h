@@ -35,6 +35,10 @@ heddle_status sparse_read(sparse_job *job, unsigned kinds, const char *instead);
 heddle_status sparse_image(sparse_job *job, heddle_sparse_form form, heddle_family family,
                            heddle_sparse_info *info, uint8_t **image);
 
+/* m rows of row_bytes bytes, of gate and up, interleaved (pairs), or apart again. */
+heddle_status sparse_pair(heddle_context *ctx, uint64_t m, size_t row_bytes, void *rows);
+heddle_status sparse_unpair(heddle_context *ctx, uint64_t m, size_t row_bytes, void *rows);
+
 /* Seals and writes an image (consumed), or writes job->dense as .npy; says so on standard output
  * when that is free. */
 heddle_status sparse_write_image(sparse_job *job, const heddle_sparse_info *info, uint8_t *image);

@@ -12,6 +12,17 @@
 
 /* ---- files ---- */
 
+/* Rows of gate and up apart again. */
+static heddle_status unpair(heddle_context *ctx, uint64_t m, size_t row_bytes, void *dense) {
+  void *paired = hd_try_malloc(ctx, (size_t)m * row_bytes, "rows of gate and up");
+  if (!paired)
+    return HEDDLE_NO_MEMORY;
+  memcpy(paired, dense, (size_t)m * row_bytes);
+  heddle_status status = heddle_sparse_unpair_rows(ctx, m, row_bytes, paired, dense);
+  free(paired);
+  return status;
+}
+
 /* Canonical or packed to dense. */
 static heddle_status expand(heddle_context *ctx, const heddle_sparse_info *info,
                             const uint8_t *image, void *dense, size_t row_bytes) {
@@ -27,6 +38,8 @@ static heddle_status expand(heddle_context *ctx, const heddle_sparse_info *info,
   if (status == HEDDLE_OK)
     status = heddle_sparse_decompress(ctx, info->elem, info->m, info->k, values, codes, dense,
                                       row_bytes);
+  if (status == HEDDLE_OK && info->pair)
+    status = unpair(ctx, info->m, row_bytes, dense);
   free(values);
   free(codes);
   return status;
