@@ -112,9 +112,9 @@ HEDDLE_API void heddle_problem_set_act(heddle_problem *problem, const char *act)
 HEDDLE_API void heddle_problem_set_user(heddle_problem *problem, const char *function);
 /* Of pairs: `float NAME(float gate, float up, i32 row, i32 col, ptr user)`; row is D's. */
 HEDDLE_API void heddle_problem_set_user_pair(heddle_problem *problem, const char *function);
-/* dependent: launches may start before the kernel ahead of them in their stream has ended
+/* dependent: launches may start before their predecessor in the stream has ended
  * (programmatic dependent launch, sm_90 and later), and wait for it before they touch what it may
- * write. weights_ready: the caller promises that the kernel ahead does not write A, nor its block
+ * write. weights_ready: the caller promises that the predecessor does not write A, nor its block
  * scales, which are then read before. Both default to false; weights_ready alone is refused. */
 HEDDLE_API void heddle_problem_set_dependent(heddle_problem *problem, bool dependent,
                                              bool weights_ready);

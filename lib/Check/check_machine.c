@@ -134,13 +134,13 @@ static void check_dependence(hd_ck_machine *m, hd_ck_warp *w, const hd_op *op) {
              "%s touches global memory before grid.wait", at.text);
 }
 
-/* R8: the kernel behind takes this one for the only one ahead of it. */
+/* R8: the dependent kernel takes this one for the only one ahead of it. */
 static void check_launch(hd_ck_machine *m, hd_ck_warp *w, const hd_op *op) {
   if (!m->dependent || w->clock[hd_ck_grid_component(m)])
     return;
   hd_check_access at = hd_ck_here(m, w, op, -1);
   hd_ck_find(m, "R8", (hd_check_access){0}, at, "grid.wait before grid.launch",
-             "%s lets the kernel behind start before grid.wait", at.text);
+             "%s lets the dependent kernel start before grid.wait", at.text);
 }
 
 /* The operands that a warpgroup's four warps must agree on: scalars and cursors. */

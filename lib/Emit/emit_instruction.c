@@ -141,23 +141,23 @@ typedef struct asm_writer {
   const hd_spec_row *row;
   hd_strbuf text, constraints;
   int32_t next; /* operand number: results come first, tied inputs take numbers too */
-  int32_t bank; /* of the results; HD_NO_BANK: they are operands */
+  int32_t pinned; /* of the results; HD_NOT_PINNED: they are operands */
 } asm_writer;
 
 static void add_registers(asm_writer *w, const struct word *word) {
   int32_t n = count(w->row, word);
   hd_strbuf_add(&w->text, word->vector ? "{" : "");
   const char constraint[] = {'=', register_kind(w->row, word)};
-  bool output = word->form == OUTPUT, banked = output && w->bank != HD_NO_BANK;
-  for (int32_t i = 0; banked && i < n; i++)
-    hd_strbuf_printf(&w->text, "%s" HD_BANK_REGISTER, i ? ", " : "", (int)(w->bank + i));
-  for (int32_t i = 0; !banked && i < n; i++) {
+  bool output = word->form == OUTPUT, is_pinned = output && w->pinned != HD_NOT_PINNED;
+  for (int32_t i = 0; is_pinned && i < n; i++)
+    hd_strbuf_printf(&w->text, "%s" HD_PINNED_REGISTER, i ? ", " : "", (int)(w->pinned + i));
+  for (int32_t i = 0; !is_pinned && i < n; i++) {
     hd_strbuf_printf(&w->text, "%s$%d", i ? ", " : "", (int)w->next++);
     hd_strbuf_add(&w->constraints, w->constraints.len ? "," : "");
     hd_strbuf_addn(&w->constraints, output ? constraint : constraint + 1, output ? 2 : 1);
   }
   hd_strbuf_add(&w->text, word->vector ? "}" : "");
-  for (int32_t i = 0; !banked && is_tied(w->row, word) && i < n; i++, w->next++)
+  for (int32_t i = 0; !is_pinned && is_tied(w->row, word) && i < n; i++, w->next++)
     hd_strbuf_printf(&w->constraints, ",%d", (int)i);
 }
 
@@ -195,14 +195,14 @@ static hd_asm_kind asm_kind(const hd_spec_row *row) {
   return HD_ASM_PURE;
 }
 
-/* Results, and the inputs tied to them, are operands, or lie in a bank. */
+/* Results, and the inputs tied to them, are operands, or pinned. */
 static void row_asm(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
-                    const hd_emit_number *numbers, int32_t n_numbers, int32_t bank,
+                    const hd_emit_number *numbers, int32_t n_numbers, int32_t pinned,
                     LLVMValueRef *results) {
-  asm_writer w = {.row = row, .bank = bank};
+  asm_writer w = {.row = row, .pinned = pinned};
   LLVMTypeRef in[HD_MAX_EMIT_ARGS], out[HD_MAX_EMIT_ARGS];
   int32_t n_in = hd_emit_row_inputs(e, row, in), n_out = hd_emit_row_results(e, row, out);
-  if (bank != HD_NO_BANK) {
+  if (pinned != HD_NOT_PINNED) {
     n_in -= n_out;
     n_out = 0;
   }
@@ -218,10 +218,10 @@ static void row_asm(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *i
 
 void hd_emit_row_asm(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
                      const hd_emit_number *numbers, int32_t n_numbers, LLVMValueRef *results) {
-  row_asm(e, row, inputs, numbers, n_numbers, HD_NO_BANK, results);
+  row_asm(e, row, inputs, numbers, n_numbers, HD_NOT_PINNED, results);
 }
 
 void hd_emit_row_asm_pinned(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
-                            const hd_emit_number *numbers, int32_t n_numbers, int32_t bank) {
-  row_asm(e, row, inputs, numbers, n_numbers, bank, NULL);
+                            const hd_emit_number *numbers, int32_t n_numbers, int32_t pinned) {
+  row_asm(e, row, inputs, numbers, n_numbers, pinned, NULL);
 }

@@ -21,8 +21,8 @@ int32_t hd_emit_row_results(hd_emitter *e, const hd_spec_row *row, LLVMTypeRef *
  * 1). A row with an operand that has no word here fails the compile. */
 void hd_emit_row_asm(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
                      const hd_emit_number *numbers, int32_t n_numbers, LLVMValueRef *results);
-/* The same with its results (and the inputs tied to them) in a bank. */
+/* The same with its results (and the inputs tied to them) pinned. */
 void hd_emit_row_asm_pinned(hd_emitter *e, const hd_spec_row *row, LLVMValueRef const *inputs,
-                            const hd_emit_number *numbers, int32_t n_numbers, int32_t bank);
+                            const hd_emit_number *numbers, int32_t n_numbers, int32_t pinned);
 
 #endif

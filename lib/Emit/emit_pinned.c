@@ -100,10 +100,10 @@ static int32_t follow(chain *c, const hd_region *region, const hd_value *value) 
 
 /* ---- the registers ---- */
 
-static const char *zeros(hd_emitter *e, int32_t bank, int32_t n) {
+static const char *zeros(hd_emitter *e, int32_t pinned, int32_t n) {
   hd_strbuf text = {0};
   for (int32_t i = 0; i < n; i++)
-    hd_strbuf_printf(&text, "mov.b32 " HD_BANK_REGISTER ", 0;\n\t", (int)(bank + i));
+    hd_strbuf_printf(&text, "mov.b32 " HD_PINNED_REGISTER ", 0;\n\t", (int)(pinned + i));
   const char *list = hd_arena_strdup(&e->arena, hd_strbuf_text(&text));
   hd_strbuf_free(&text);
   return list;
@@ -114,23 +114,23 @@ bool hd_emit_pinned_open(hd_emitter *e, const hd_op *undef) {
   chain c = {.e = e};
   if (follow(&c, undef->region, undef->results[0]) != READ)
     return false;
-  int32_t n = hd_emit_type_count(undef->results[0]->type), bank = e->n_pinned;
+  int32_t n = hd_emit_type_count(undef->results[0]->type), pinned = e->n_pinned;
   e->n_pinned += n;
   for (int32_t i = 0; i < c.n; i++)
-    hd_emit_set_pinned(e, c.value[i], bank);
-  hd_emit_asm(e, e->none, zeros(e, bank, n), "",
+    hd_emit_set_pinned(e, c.value[i], pinned);
+  hd_emit_asm(e, e->none, zeros(e, pinned, n), "",
               NULL, 0, HD_ASM_MEMORY);
   return true;
 }
 
 void hd_emit_pinned_read(hd_emitter *e, const hd_value *from, const hd_value *to) {
-  int32_t n = hd_emit_type_count(to->type), bank = hd_emit_pinned_of(e, from);
+  int32_t n = hd_emit_type_count(to->type), pinned = hd_emit_pinned_of(e, from);
   LLVMTypeRef *types = HD_NEW_ARRAY(&e->arena, LLVMTypeRef, n);
   LLVMValueRef *v = HD_NEW_ARRAY(&e->arena, LLVMValueRef, n);
   hd_strbuf text = {0}, constraints = {0};
   for (int32_t i = 0; i < n; i++) {
     types[i] = hd_emit_type_of(e, to->type);
-    hd_strbuf_printf(&text, "mov.b32 $%d, " HD_BANK_REGISTER ";\n\t", (int)i, (int)(bank + i));
+    hd_strbuf_printf(&text, "mov.b32 $%d, " HD_PINNED_REGISTER ";\n\t", (int)i, (int)(pinned + i));
     hd_strbuf_printf(&constraints, "%s=%c", i ? "," : "", types[i] == e->f32 ? 'f' : 'r');
   }
   hd_emit_asm_registers(e, hd_strbuf_text(&text), hd_strbuf_text(&constraints), NULL, 0,

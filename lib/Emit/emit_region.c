@@ -224,16 +224,16 @@ static void add_incoming(flat phis, flat values, LLVMBasicBlockRef from) {
     LLVMAddIncoming(phis.v[i], &values.v[i], &from, 1);
 }
 
-/* Values that come from others: those in a bank are there already, or are read from it. */
+/* Values that come from others: pinned ones are there already, or are read from their registers. */
 static void define(hd_emitter *e, hd_value *const *values, hd_value *const *from, int32_t n,
                    flat all) {
   LLVMValueRef *v = all.v;
   for (int32_t i = 0; i < n; i++) {
-    bool banked = hd_emit_pinned_of(e, from[i]) != HD_NO_BANK;
-    int32_t count = banked ? 0 : hd_emit_type_count(values[i]->type);
-    if (!banked)
+    bool is_pinned = hd_emit_pinned_of(e, from[i]) != HD_NOT_PINNED;
+    int32_t count = is_pinned ? 0 : hd_emit_type_count(values[i]->type);
+    if (!is_pinned)
       hd_emit_set(e, values[i], v, count);
-    else if (hd_emit_pinned_of(e, values[i]) == HD_NO_BANK)
+    else if (hd_emit_pinned_of(e, values[i]) == HD_NOT_PINNED)
       hd_emit_pinned_read(e, from[i], values[i]);
     v += count;
   }

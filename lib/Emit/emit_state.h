@@ -54,7 +54,7 @@ typedef struct hd_emitter {
   hd_facts values; /* IR value -> LLVM values (emit_value.c) */
   const hd_op *kernel;
   LLVMValueRef function;
-  int32_t n_pinned; /* registers in banks so far */
+  int32_t n_pinned; /* pinned registers so far */
   hd_shared_layout layout;
   LLVMValueRef tensor; /* address of the CTA's tensor memory (i32); NULL before tcgen05.address */
   LLVMValueRef thread, warp, lane; /* of the CTA; i32 */
@@ -68,12 +68,12 @@ typedef heddle_status hd_emit_fn(hd_emitter *e, const hd_op *op);
 /* ---- values (emit_value.c) ---- */
 void hd_emit_set(hd_emitter *e, const hd_value *value, LLVMValueRef const *v, int32_t n);
 void hd_emit_set1(hd_emitter *e, const hd_value *value, LLVMValueRef v);
-void hd_emit_set_pinned(hd_emitter *e, const hd_value *value, int32_t bank);
+void hd_emit_set_pinned(hd_emitter *e, const hd_value *value, int32_t pinned);
 /* The LLVM values; n may be NULL. The verifier has shown that they exist. */
 LLVMValueRef *hd_emit_get(hd_emitter *e, const hd_value *value, int32_t *n);
 LLVMValueRef hd_emit_get1(hd_emitter *e, const hd_value *value);
-/* HD_NO_BANK: it has LLVM values, or none yet. */
-enum { HD_NO_BANK = -1 };
+/* HD_NOT_PINNED: it has LLVM values, or none yet. */
+enum { HD_NOT_PINNED = -1 };
 int32_t hd_emit_pinned_of(const hd_emitter *e, const hd_value *value);
 /* How many LLVM values a type takes, and the type of each of them. */
 int32_t hd_emit_type_count(hd_type type);

@@ -1,11 +1,11 @@
 /* Which LLVM values stand for an IR value. */
 #include "Emit/emit_state.h"
 
-/* One for a scalar, (slot, phase) for a cursor, one a register for a fragment (none: it lies in a
- * bank, emit_pinned.h), the i32 shared address for a buffer or a barrier. */
+/* One for a scalar, (slot, phase) for a cursor, one a register for a fragment (none: it is
+ * pinned, emit_pinned.h), the i32 shared address for a buffer or a barrier. */
 typedef struct emitted {
   LLVMValueRef *v;
-  int32_t n, bank;
+  int32_t n, pinned;
 } emitted;
 
 static emitted *find(const hd_emitter *e, const hd_value *value) {
@@ -19,16 +19,16 @@ static void set(hd_emitter *e, const hd_value *value, emitted new) {
 }
 
 void hd_emit_set(hd_emitter *e, const hd_value *value, LLVMValueRef const *v, int32_t n) {
-  set(e, value, (emitted){hd_arena_copy(&e->arena, v, sizeof *v * (size_t)n), n, HD_NO_BANK});
+  set(e, value, (emitted){hd_arena_copy(&e->arena, v, sizeof *v * (size_t)n), n, HD_NOT_PINNED});
 }
 
-void hd_emit_set_pinned(hd_emitter *e, const hd_value *value, int32_t bank) {
-  set(e, value, (emitted){NULL, 0, bank});
+void hd_emit_set_pinned(hd_emitter *e, const hd_value *value, int32_t pinned) {
+  set(e, value, (emitted){NULL, 0, pinned});
 }
 
 int32_t hd_emit_pinned_of(const hd_emitter *e, const hd_value *value) {
   const emitted *entry = find(e, value);
-  return entry ? entry->bank : HD_NO_BANK;
+  return entry ? entry->pinned : HD_NOT_PINNED;
 }
 
 void hd_emit_set1(hd_emitter *e, const hd_value *value, LLVMValueRef v) {

@@ -32,7 +32,7 @@ typedef struct wgmma_call {
   const hd_spec_row *row;
   LLVMValueRef *acc, *a_regs; /* a_regs NULL: by descriptor */
   LLVMValueRef a_desc, b_desc, meta, scale_d;
-  int32_t n_acc, bank;
+  int32_t n_acc, pinned;
   int64_t selector;
   bool trans_b;
 } wgmma_call;
@@ -41,15 +41,15 @@ static void call_wgmma(hd_emitter *e, const wgmma_call *w, LLVMValueRef *result)
   const hd_emit_number numbers[] = {{"sp-sel", w->selector}, {"imm-trans-b", w->trans_b}};
   int n_a = w->a_regs ? w->row->operand[HD_OPERAND_A].n_regs : 1, n = 0;
   LLVMValueRef inputs[HD_MAX_EMIT_ARGS];
-  for (int i = 0; w->bank == HD_NO_BANK && i < w->n_acc; i++)
+  for (int i = 0; w->pinned == HD_NOT_PINNED && i < w->n_acc; i++)
     inputs[n++] = w->acc[i];
   for (int i = 0; i < n_a; i++)
     inputs[n++] = w->a_regs ? w->a_regs[i] : w->a_desc;
   inputs[n++] = w->b_desc;
   inputs[n++] = w->meta;
   inputs[n++] = w->scale_d;
-  if (w->bank != HD_NO_BANK)
-    hd_emit_row_asm_pinned(e, w->row, inputs, numbers, HD_COUNT(numbers), w->bank);
+  if (w->pinned != HD_NOT_PINNED)
+    hd_emit_row_asm_pinned(e, w->row, inputs, numbers, HD_COUNT(numbers), w->pinned);
   else
     hd_emit_row_asm(e, w->row, inputs, numbers, HD_COUNT(numbers), result);
 }
@@ -76,9 +76,9 @@ heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
   wgmma_call w = {.selector = hd_op_int(op, HD_ATTR_SELECTOR, 0),
                   .trans_b = hd_op_has(op, HD_ATTR_TRANS)};
   HD_TRY(hd_emit_row(e, op, HD_FAMILY_WGMMA_SP, w.selector, &w.row));
-  w.bank = hd_emit_pinned_of(e, hd_wgmma_ss_acc(op));
+  w.pinned = hd_emit_pinned_of(e, hd_wgmma_ss_acc(op));
   w.acc = hd_emit_get(e, hd_wgmma_ss_acc(op), &w.n_acc);
-  if (w.bank != HD_NO_BANK)
+  if (w.pinned != HD_NOT_PINNED)
     w.n_acc = hd_emit_type_count(hd_wgmma_ss_acc(op)->type);
   HD_TRY(check_call(e, op, &w, ss));
   if (ss)
@@ -91,7 +91,7 @@ heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
   w.scale_d = hd_emit_get1(e, op->operands[ss ? 6 : 5]);
   LLVMValueRef *d = HD_NEW_ARRAY(&e->arena, LLVMValueRef, w.n_acc);
   call_wgmma(e, &w, d);
-  if (w.bank == HD_NO_BANK)
+  if (w.pinned == HD_NOT_PINNED)
     hd_emit_set(e, op->results[0], d, w.n_acc);
   return HEDDLE_OK;
 }
@@ -99,10 +99,10 @@ heddle_status hd_emit_op_wgmma(hd_emitter *e, const hd_op *op) {
 /* ---- fence and wait ---- */
 
 /* What the fence is for passes through asm in front of it, so that no definition or copy of it,
- * which LLVM places where it likes, comes to stand behind. A bank is written by asm. */
+ * which LLVM places where it likes, comes to stand behind. Pinned registers are written by asm. */
 heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
   for (int32_t i = 0; i < op->n_operands; i++)
-    if (hd_emit_pinned_of(e, op->operands[i]) == HD_NO_BANK)
+    if (hd_emit_pinned_of(e, op->operands[i]) == HD_NOT_PINNED)
       hd_emit_tie(e, "", op->operands[i], op->results[i]);
   hd_emit_asm(e, e->none, "wgmma.fence.sync.aligned;", "", NULL, 0, HD_ASM_MEMORY);
   return HEDDLE_OK;
@@ -113,9 +113,9 @@ heddle_status hd_emit_op_wgmma_fence(hd_emitter *e, const hd_op *op) {
 static void pass_wait(hd_emitter *e, const hd_value *from, const hd_value *to, bool pending) {
   int32_t n;
   LLVMValueRef *v = hd_emit_get(e, from, &n);
-  if (hd_emit_pinned_of(e, to) != HD_NO_BANK)
+  if (hd_emit_pinned_of(e, to) != HD_NOT_PINNED)
     return;
-  if (hd_emit_pinned_of(e, from) != HD_NO_BANK)
+  if (hd_emit_pinned_of(e, from) != HD_NOT_PINNED)
     hd_emit_pinned_read(e, from, to);
   else if (pending)
     hd_emit_set(e, to, v, n);

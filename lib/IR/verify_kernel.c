@@ -98,7 +98,7 @@ static void check_registers(hd_verifier *v, const hd_op *kernel, int64_t warps) 
 static void check_launch(hd_verifier *v, const hd_op *kernel) {
   if (hd_op_has(kernel, HD_ATTR_WEIGHTS_READY) && !hd_op_has(kernel, HD_ATTR_DEPENDENT))
     hd_verify_fail(v, kernel, "ir.weights-ready",
-                   "weights_ready says what may be read before the kernel ahead has ended; "
+                   "weights_ready says what may be read before the predecessor has ended; "
                    "nearest: dependent, weights_ready");
 }
 

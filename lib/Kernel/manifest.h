@@ -140,7 +140,7 @@ typedef struct hd_variant {
    * still, or as large as there are k-blocks. */
   int32_t stream_granule;
   bool dependent_launch; /* is launched with programmatic stream serialization */
-  bool weights_ready;    /* reads A, its block scales before the kernel ahead in the stream ended */
+  bool weights_ready;    /* reads A, its block scales before its predecessor in the stream ended */
   int32_t n_params, n_tmaps, n_requirements;
   hd_param param[HD_MAX_PARAMS];
   hd_tmap_recipe tmap[HD_MAX_TMAPS];

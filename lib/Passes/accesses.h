@@ -29,7 +29,7 @@ hd_value *hd_cursor_of(const hd_op *op);
  * caller. Gives the region's argument; the result is the loop's last. */
 hd_value *hd_carry(hd_module *m, hd_op *loop, hd_value *first);
 bool hd_is_fill(const hd_op *op); /* fills a slot of D */
-/* Slots of D that a warp has: it fills them in turns. */
+/* Slots of D that a warp has: it fills them one after the other. */
 int64_t hd_slots_of_warp(const hd_op *fill);
 /* The i-th of all fills: was its slot filled before, in this region or for the tile before? */
 bool hd_fills_again(const hd_accesses *fills, int32_t i);

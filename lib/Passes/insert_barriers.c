@@ -386,9 +386,9 @@ static void place_lanes(hd_module *m, hd_op *kernel) {
   hd_accesses_free(&fills);
 }
 
-/* --- the kernel ahead ----------------------------------------------------------------------- */
+/* --- the predecessor kernel ---------------------------------------------------------------- */
 
-/* Whether the kernel ahead may write what is read here, or use what is written. */
+/* Whether the predecessor may write what is read here, or use what is written. */
 static heddle_status find_dependence(void *user, hd_op *op) {
   const hd_op *kernel = user;
   bool weights = hd_is_weights(op) && hd_op_has(kernel, HD_ATTR_WEIGHTS_READY);
@@ -405,8 +405,8 @@ static bool depends(hd_op *kernel, hd_op *op) {
   return false;
 }
 
-/* Each role waits before its first access that depends. The kernel behind is let go after the wait,
- * not before: then "the kernel ahead" is one kernel, and what it promises holds for all before
+/* Each role waits before its first access that depends. The dependent kernel is let go after the
+ * wait, not before: then "the predecessor" is one kernel, and what it promises holds for all before
  * it. */
 static void place_grid_wait(hd_module *m, hd_op *kernel) {
   bool first = true;

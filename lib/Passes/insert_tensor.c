@@ -3,13 +3,13 @@
 #include "Passes/arith.h"
 #include "Passes/insert_ring.h"
 
-/* The ring of stages has two readers: the loader, of metadata, and what the issuer issues. */
+/* The ring of stages has two readers: the metadata warps, and what the MMA warp issues. */
 typedef struct tensor_ring {
   hd_ring stages;
-  hd_op *loader, *issuer, *consumer;  /* roles */
+  hd_op *metadata, *mma, *consumer;  /* roles */
   hd_op *move, *multiply, *load;      /* the last op of each */
   hd_value *ready, *summed, *drained; /* metadata moved; sums full, empty (NULL: filled once) */
-  int64_t ctas; /* that the issuer works for; it is of the first of them */
+  int64_t ctas; /* that the MMA warp works for; it is of the first of them */
 } tensor_ring;
 
 static bool is_move(const hd_op *op) {
@@ -44,14 +44,14 @@ static hd_op *build_columns(hd_ring *r, hd_builder *b, hd_op_kind kind) {
 
 static void place_around_tensor(tensor_ring *t) {
   hd_ring *r = &t->stages;
-  hd_builder b = hd_builder_before(r->module, t->loader);
+  hd_builder b = hd_builder_before(r->module, t->metadata);
   hd_op_kind meet = t->ctas > 1 ? HD_OP_CLUSTER_SYNC : HD_OP_CTA_SYNC;
   int64_t sums = hd_op_int(hd_load_buffer(t->load)->op, HD_ATTR_STAGES, 1);
-  int64_t loaders = hd_op_int(t->loader, HD_ATTR_N_WARPS, 0);
+  int64_t metadata_warps = hd_op_int(t->metadata, HD_ATTR_N_WARPS, 0);
   int64_t consumers = hd_op_int(t->consumer, HD_ATTR_N_WARPS, 0);
   r->full = hd_ring_declare(r, &b, "full", r->stages, 1 + hd_ring_writers(r));
-  r->empty = hd_ring_declare(r, &b, "empty", r->stages, loaders + 1);
-  t->ready = hd_ring_declare(r, &b, "ready", r->stages, loaders * t->ctas);
+  r->empty = hd_ring_declare(r, &b, "empty", r->stages, metadata_warps + 1);
+  t->ready = hd_ring_declare(r, &b, "ready", r->stages, metadata_warps * t->ctas);
   t->summed = hd_ring_declare(r, &b, "summed", sums, 1);
   t->drained = r->repeats ? hd_ring_declare(r, &b, "drained", sums, consumers * t->ctas) : NULL;
   hd_value *all[] = {r->full, r->empty, t->ready, t->summed, t->drained};
@@ -81,8 +81,8 @@ static hd_op *arrive_behind(hd_ring *r, hd_op *last, hd_value *barrier, hd_value
   return arrive;
 }
 
-/* Where the issuer waits; `releases`: also what the warp has seen land, which is read there. */
-static void tell_issuer(tensor_ring *t, hd_op *last, hd_value *barrier, hd_value *cursor,
+/* Where the MMA warp waits; `releases`: also what the warp has seen land, which is read there. */
+static void tell_mma_warp(tensor_ring *t, hd_op *last, hd_value *barrier, hd_value *cursor,
                         bool releases) {
   hd_op *arrive = arrive_behind(&t->stages, last, barrier, cursor);
   if (t->ctas == 1)
@@ -96,12 +96,12 @@ static void place_loader(tensor_ring *t) {
   hd_value *cursor = hd_cursor_of(t->move);
   hd_ring_wait_full(&t->stages, t->move->region->first, cursor);
   arrive_behind(&t->stages, t->move, t->stages.empty, cursor);
-  tell_issuer(t, t->move, t->ready, cursor, true);
+  tell_mma_warp(t, t->move, t->ready, cursor, true);
   hd_builder b = hd_builder_after(t->stages.module, t->move);
   hd_place_meeting(&b);
 }
 
-/* In each of the CTAs that the issuer works for. */
+/* In each of the CTAs that the MMA warp works for. */
 static void commit_behind(tensor_ring *t, hd_op *last, hd_value *barrier, hd_value *cursor) {
   hd_builder b = hd_builder_after(t->stages.module, last);
   hd_op *commit = hd_build_on(&b, HD_OP_TCGEN05_COMMIT, barrier, cursor);
@@ -109,7 +109,7 @@ static void commit_behind(tensor_ring *t, hd_op *last, hd_value *barrier, hd_val
     hd_op_set_int(t->stages.module, commit, HD_ATTR_RANK, (1 << t->ctas) - 1);
 }
 
-static void place_issuer(tensor_ring *t) {
+static void place_mma_warp(tensor_ring *t) {
   hd_ring *r = &t->stages;
   hd_op *loop = t->multiply->region->parent;
   hd_value *sums = hd_tcgen05_mma_sums_cursor(t->multiply),
@@ -144,7 +144,7 @@ static void place_end(tensor_ring *t) {
 static void place_drain(tensor_ring *t, hd_op *first) {
   wait_for(&t->stages, first, t->summed, hd_cursor_of(first), 0);
   if (t->drained)
-    tell_issuer(t, t->load, t->drained, hd_cursor_of(first), false);
+    tell_mma_warp(t, t->load, t->drained, hd_cursor_of(first), false);
 }
 
 /* Copies in a loop of the loop over tiles, which carries their cursor; one that multiplies; and who
@@ -165,8 +165,8 @@ void hd_insert_tensor(hd_ring *r) {
   t.move = find_last(r->kernel, is_move, NULL);
   t.multiply = find_last(r->kernel, is_multiply, NULL);
   t.load = find_last(r->kernel, is_load, &first_load);
-  t.loader = hd_role_of(t.move);
-  t.issuer = hd_role_of(t.multiply);
+  t.metadata = hd_role_of(t.move);
+  t.mma = hd_role_of(t.multiply);
   t.consumer = hd_role_of(t.load);
   t.stages.stages = hd_op_int(hd_tcgen05_st_buffer(t.move)->op, HD_ATTR_STAGES, 0);
   t.stages.sharers = 1;
@@ -174,6 +174,6 @@ void hd_insert_tensor(hd_ring *r) {
   hd_ring_place_producer(&t.stages);
   place_end(&t);
   place_loader(&t);
-  place_issuer(&t);
+  place_mma_warp(&t);
   place_drain(&t, first_load);
 }

@@ -3,9 +3,9 @@
  * Requires   build_mainloop.
  * Ensures    a kernel whose copies can be issued by threads that do not compute (wgmma) has a
  *            producer and a consumer role, each with the loops and values that its own ops need;
- *            their warps and registers are set. One that multiplies in tensor memory has a loader
- *            of metadata and an issuer beside the producer, and its consumer writes D; of a pair
- *            of CTAs the first one's issuer works. Other kernels keep their one role.
+ *            their warps and registers are set. One that multiplies in tensor memory has metadata
+ *            warps and an MMA warp beside the producer, and its consumer writes D; of a pair
+ *            of CTAs the first one's MMA warp works. Other kernels keep their one role.
  * Why here   before sync: who waits for whom follows from the roles.
  * Does not   reorder anything inside a role.
  */
@@ -129,22 +129,22 @@ static void leave_to_first(hd_module *m, hd_op *role) {
 /* A warp reaches the 32 lanes of tensor memory that its index modulo 4 says: who reads or writes
  * them are whole warpgroups. */
 static void split_tensor(hd_module *m, hd_op *kernel, hd_op *consumer) {
-  hd_op *loader = part_of(m, consumer, "loader", is_move);
+  hd_op *metadata = part_of(m, consumer, "metadata", is_move);
   hd_op *producer = part_of(m, consumer, "producer", hd_is_copy);
-  hd_op *issuer = part_of(m, consumer, "issuer", is_issued);
+  hd_op *mma = part_of(m, consumer, "mma", is_issued);
   hd_keep_only(consumer->regions[0], is_store);
   hd_op_set_str(m, consumer, HD_ATTR_NAME, "consumer");
   bool gathers = hd_find_op(producer->regions[0], HD_OP_COPY_LD_ST) != NULL;
   int64_t warps = hd_op_int(consumer, HD_ATTR_N_WARPS, 4);
-  int64_t at = set_warps(m, loader, 0, warps);
+  int64_t at = set_warps(m, metadata, 0, warps);
   at = set_warps(m, consumer, at, warps);
   at = set_warps(m, producer, at, gathers ? PRODUCER_WARPS : 1);
-  at = set_warps(m, issuer, at, 1);
+  at = set_warps(m, mma, at, 1);
   if (!gathers)
     hd_op_set_flag(m, producer, HD_ATTR_SINGLE);
-  hd_op_set_flag(m, issuer, HD_ATTR_SINGLE);
+  hd_op_set_flag(m, mma, HD_ATTR_SINGLE);
   if (hd_tensor_ctas(kernel) > 1)
-    leave_to_first(m, issuer);
+    leave_to_first(m, mma);
   hd_op_set_int(m, kernel, HD_ATTR_THREADS, 32 * at);
   if (!hd_op_has(kernel, HD_ATTR_MIN_CTAS))
     hd_op_set_int(m, kernel, HD_ATTR_MAX_REGISTERS, gathers ? GATHER_REGISTERS : TMA_REGISTERS);

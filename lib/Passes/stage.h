@@ -58,7 +58,7 @@ typedef struct hd_stage {
   bool shares_a; /* the cluster lies along N; else along M, and shares B */
   bool pair;     /* that by halves: its first CTA multiplies for both */
   int32_t b_n;   /* columns of B in a CTA's slot */
-  bool prefetch; /* the first ring of A is copied before the kernel ahead has ended */
+  bool prefetch; /* the first ring of A is copied before the predecessor has ended */
   hd_builder b; /* at the end of the kernel's new region */
   hd_value *arg[HD_N_STAGE_ARGS];
   hd_value *zero, *one;

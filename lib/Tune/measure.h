@@ -1,5 +1,5 @@
 /* Tune/measure.h: the measuring protocol. Launches are captured in a graph and hidden behind a spin
- * kernel; buffer sets rotate so that operands are cold; contenders take turns in rounds, or run
+ * kernel; buffer sets rotate so that operands are cold; contenders are interleaved, or run
  * alone (burst, sustained) with power and clocks read meanwhile. */
 #ifndef HD_MEASURE_H
 #define HD_MEASURE_H
@@ -33,8 +33,8 @@ typedef struct hd_rounds {
  * them, and at least two. */
 size_t hd_measure_sets(size_t bytes_a_set);
 
-/* From n = 1024 on a product keeps the device busy enough to meet its power cap, and in turns the
- * cap couples the contenders: the figure that counts is each alone and sustained. */
+/* From n = 1024 on a product keeps the device busy enough to meet its power cap, which couples
+ * interleaved contenders: the figure that counts is each alone and sustained. */
 bool hd_measure_is_large(int64_t n);
 
 /* The protocol's rounds: 9 of 3 ms; of large products 5 of 12 ms after 12 ms untimed. */

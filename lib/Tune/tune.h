@@ -1,6 +1,6 @@
 /* Tune/tune.h: the tuner: legal schedules of each product, the promising ones measured in a child
- * process while others are compiled, every figure recorded, the best few raced with the default: in
- * turns, or (large products: hd_measure_is_large) each alone and sustained. */
+ * process while others are compiled, every figure recorded, the best few raced with the default:
+ * interleaved, or (large products: hd_measure_is_large) each alone and sustained. */
 #ifndef HD_TUNE_H
 #define HD_TUNE_H
 
@@ -10,7 +10,7 @@
 
 enum { HD_TUNE_MOST_JOBS = 128, HD_TUNE_MOST_FINALISTS = 15 }; /* beside the default */
 
-/* The search's choice against the best of all, timed in turns. */
+/* The search's choice against the best of all, timed interleaved. */
 typedef struct hd_tune_contest {
   const char *chosen, *best;
   double chosen_seconds, best_seconds;
@@ -58,7 +58,7 @@ typedef struct hd_tune_options {
   bool exhaustive;           /* measure all */
   bool compare;              /* with exhaustive: the final is between what the search alone would
                                 have brought into one and the fastest of all */
-  bool no_sustained;         /* large products race in turns, too, as with compare */
+  bool no_sustained;         /* large products race interleaved, too, as with compare */
   const char *incumbent;     /* a schedule that comes into the race, if it is legal; NULL: none */
   uint64_t memory_bytes;     /* a child that takes more is ended; 0: no limit */
   bool resume;               /* what the records hold is not measured again */

@@ -1,4 +1,4 @@
-/* The last race of a product, which makes the choice. In turns: the fastest of the search against
+/* The last race of a product: it makes the choice. Interleaved: the fastest of the search against
  * the default, 9 rounds. Of a large product alone: the power cap makes the choice there, so the
  * fastest run beside those that may only save energy, each by itself after power and clock have
  * come to rest; those near the best once more, in the opposite order. */
@@ -12,7 +12,7 @@
 #include "Tune/tune_session.h"
 
 enum { TURN_ROUNDS = 9, TURN_FINALISTS = 6, ALONE_FINALISTS = 8, ALONE_ROUNDS = 2 };
-static const double TURNS_S = 120;      /* deadline of the race in turns */
+static const double TURNS_S = 120;      /* deadline of the interleaved race */
 static const double ALONE_S = 1;        /* of one alone: load, check, settle, measure */
 static const double SAVING = 0.97;      /* of the promise, for each way to save energy */
 static const double NEAR = 1.02;        /* over the best: a second turn alone is worth having */
@@ -271,7 +271,7 @@ static heddle_status conclude(heddle_context *ctx, hd_product_session *c) {
   return record_all(ctx, c);
 }
 
-/* ---- in turns ---- */
+/* ---- interleaved ---- */
 
 static void ask_turns(hd_product_session *c) {
   hd_strbuf request = {0};

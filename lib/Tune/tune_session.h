@@ -40,7 +40,7 @@ typedef struct hd_session {
 
 typedef enum hd_phase {
   HD_PHASE_SEARCH,
-  HD_PHASE_TURNS, /* the fastest race in turns */
+  HD_PHASE_TURNS, /* the fastest race interleaved */
   HD_PHASE_ALONE, /* or each alone and sustained, where that is the figure that counts */
   HD_PHASE_OVER
 } hd_phase;

@@ -29,6 +29,8 @@ INJECTED = {  # file: (content, what the finding says)
                               'hd_verify_fail(v, op, "ir.no-test", "%d is no"\n  "number");\n',
                               "verify_words.c:2: words: ir.no-test says nothing legal"),
     "tools/other/words2.c": ('f(c, "got 3; did you mean 4?");\n', "words: 'did you mean'"),
+    "lib/Sim/old.c": ("/* a loader */\n", "old.c:1: retired: 'loader'"),
+    "docs/old.md": ("schedules:\nshare=a\n", "old.md:2: retired: 'share='"),
     "test/unit/names.c": ("/* other.no.test, no.test-case */\n", "no test names no.test"),
 }
 

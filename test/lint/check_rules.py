@@ -11,11 +11,13 @@ Prints one line a breach and exits 1 when there is any:
   unique     file names are unique in lib/, tools/ and include/
   unread     each field of a struct of lib/ is named by some code: .field or ->field
   tested     each rule that a refusal names stands in a test, or in rule_names.py
+  retired    no word of an earlier version (retired_words.py, docs/glossary.md)
 """
 import os
 import re
 import sys
 
+from retired_words import check_retired
 from rule_names import check_names
 
 # Top-down exceptions to "all that stands below": the folder may use these only.
@@ -167,7 +169,7 @@ def check_unique(root):
 
 def breaches(root):
     for check in (check_includes, check_calls, check_readmes, check_lengths, check_widths,
-                  check_unique, check_fields, check_names):
+                  check_unique, check_fields, check_names, check_retired):
         yield from check(root)
 
 

@@ -27,7 +27,7 @@ static const char about[] =
     "`stream` only reads: packed A and B, or as many bytes of D, too: the ceilings of small N.\n"
     "\n"
     "Launches are graph-captured behind a spin kernel, operands rotate over 256 MB,\n"
-    "contenders take turns; medians of rounds, random values. D is checked before and after:\n"
+    "contenders are interleaved; medians of rounds, random values. D is checked before and after:\n"
     "all of it, against cuBLASLt's product in f32, or else sampled rows (`checked` says\n"
     "which). From N = 1024 on burst (4 ms after 200 ms idle) and sustained (1 s) rates follow,\n"
     "each alone, with power and clock.\n"
@@ -37,10 +37,10 @@ static const char about[] =
     "prints them; -o keeps every row besides: written after each case, gone on with by --resume.\n"
     "\n"
     "Every --schedule is a contender; --sweep takes every legal schedule that has the keys\n"
-    "(\"\": all), looks at each for 1 ms, and brings the best into the turns; a quick look has\n"
+    "(\"\": all), looks at each for 1 ms, and interleaves the best; a quick look has\n"
     "rounds 1.\n"
     "\n"
-    "With --dynamic, one kernel whose N is known at launch, in its buckets, takes turns with\n"
+    "With --dynamic, one kernel whose N is known at launch, in its buckets, is interleaved with\n"
     "the kernel of that N alone: for each type, M and K at 16 sizes of N, unless -n says one.\n"
     "Below the cases stand the geometric mean and the worst of fixed time over dynamic time.\n"
     "\n"
@@ -397,12 +397,12 @@ int cmd_bench(int argc, char **argv) {
       {"no-tuned", CLI_FLAG, &a.no_tuned, NULL, "the model's default, whatever was tuned"},
       {"dynamic", CLI_FLAG, &a.dynamic, NULL,
        "one kernel for every N, against those of one N each"},
-      {"finalists", CLI_INT, &a.finalists, "N", "of a sweep, in the turns (8)"},
+      {"finalists", CLI_INT, &a.finalists, "N", "of a sweep, in the interleaved rounds (8)"},
       {"order", CLI_TEXT, &a.order, "O", "of D: both (the faster counts), row, col"},
       {"weights-ready", CLI_TEXT, &a.promise, "W",
        "Heddle's " PROMISE_ABOUT " (no; of a grid both)"},
       {"alone", CLI_FLAG, &a.alone, NULL, "burst and sustained rates from N = 1024 on (so it is)"},
-      {"no-alone", CLI_FLAG, &a.no_alone, NULL, "times in turns alone"},
+      {"no-alone", CLI_FLAG, &a.no_alone, NULL, "interleaved times alone"},
       {"cutlass", CLI_TEXT, &a.cutlass, "CSV",
        "of a grid: CUTLASS' times, as report takes them (cutlass.csv beside it); none"},
       {"format", CLI_TEXT, &a.format, "F", "table, csv or json"},

@@ -147,7 +147,7 @@ static void print_expr(const hd_expr *e) {
 
 static void print_launch(const hd_variant *v) {
   if (v->dependent_launch)
-    printf("launch    dependent: may start before the kernel ahead in its stream has ended; %s\n",
+    printf("launch    dependent: may start before its predecessor in the stream has ended; %s\n",
            v->weights_ready ? "A is read before" : "nothing is read before");
   if (v->tile_cluster < v->cluster)
     printf("          in clusters of %d that share nothing, so that they are spread evenly\n",

@@ -23,8 +23,8 @@
 static const char about[] =
     "Measures the legal schedules that promise most, each checked against double precision\n"
     "before it is timed, and records every measurement in --db. The few fastest race the\n"
-    "default in turns; from N = 1024 on each runs alone for a second, for the power cap\n"
-    "decides there (--no-sustained: in turns, too). The winner is the choice that run, gen,\n"
+    "default interleaved; from N = 1024 on each runs alone for a second, for the power cap\n"
+    "decides there (--no-sustained: interleaved, too). The winner is the choice that run, gen,\n"
     "bench and explain take up (--db FILE there, or the shipped choices).\n"
     "\n"
     "A candidate that crashes, hangs or fails is recorded as such and costs itself alone; a\n"
@@ -342,7 +342,7 @@ static int tune_main(int argc, char **argv) {
       {"top", CLI_INT, &a.top, "N", "measurements a problem (one in twenty, 8 to 64)"},
       {"finalists", CLI_INT, &a.finalists, "N", "in the last race beside the default (6; alone 8)"},
       {"no-sustained", CLI_FLAG, &a.no_sustained, NULL,
-       "from N = 1024 on the last race is in turns, too"},
+       "from N = 1024 on the last race is interleaved, too"},
       {"jobs", CLI_INT, &a.jobs, "N",
        "processes that compile ahead (two fewer than processors); 0: none"},
       {"deadline", CLI_INT, &a.deadline, "SECONDS", "a candidate may take so long (30)"},

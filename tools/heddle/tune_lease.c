@@ -275,7 +275,7 @@ int tune_lease(int argc, char **argv) {
        "its code under another build: the same now is the end"},
       {"top", CLI_INT, &a.top, "N", "measurements (one in twenty, 8 to 64)"},
       {"finalists", CLI_INT, &a.finalists, "N", "in the race beside the default (6; alone 8)"},
-      {"no-sustained", CLI_FLAG, &a.no_sustained, NULL, "large products race in turns, too"},
+      {"no-sustained", CLI_FLAG, &a.no_sustained, NULL, "large products race interleaved, too"},
       {"no-canary", CLI_FLAG, &a.no_canary, NULL, "the device's own state is not measured"},
       {"jobs", CLI_INT, &a.jobs, "N", "processes that compile ahead (0)"},
       {"deadline", CLI_INT, &a.deadline, "SECONDS", "a candidate may take so long (30)"},

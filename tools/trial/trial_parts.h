@@ -108,7 +108,7 @@ heddle_status trial_launch_device(heddle_context *ctx, trial_device *device,
 heddle_status trial_launch_sim(heddle_context *ctx, const trial_kernel *kernel, hd_sim_mode mode,
                                uint64_t seed, trial_data *data, trial_result *result);
 
-/* Judges guards, gaps between rows, untouched inputs and numbers into the result. */
+/* Checks guards, gaps between rows, untouched inputs and numbers into the result. */
 heddle_status trial_verify(heddle_context *ctx, const hd_manifest *manifest,
                            const trial_request *request, const trial_data *data,
                            trial_result *result);

@@ -1,4 +1,4 @@
-/* A program with a kernel ahead of time, which knows no Heddle. */
+/* A program with a kernel compiled ahead of time, which knows no Heddle. */
 #include <stdio.h>
 
 #include "dynamic_tokens.h"

@@ -211,7 +211,7 @@ static void test_fence(void **state) {
   free(shared);
 }
 
-/* Which fragments lie in a bank: those that one op after the other has alone. */
+/* Which fragments are pinned: those that one op after the other has alone. */
 static void test_banks(void **state) {
   (void)state;
   static const struct {
@@ -249,7 +249,7 @@ static void test_banks(void **state) {
     emit_fragments(cases[i].body, &r);
     snprintf(declared, sizeof declared, "%%acc<%d>;", (int)cases[i].n_pinned);
     if (cases[i].n_pinned ? !strstr(r.ptx, declared) : strstr(r.ptx, "%acc") != NULL)
-      fail_msg("case %zu: not %d registers in banks", i, (int)cases[i].n_pinned);
+      fail_msg("case %zu: not %d pinned registers", i, (int)cases[i].n_pinned);
     hd_emit_result_free(&r);
   }
 }

@@ -135,21 +135,21 @@ def compress(weight):
 
 
 def _blocks(m, k, element_bytes):
-    """(slabs, granules, code bytes of a granule's row) of a matrix."""
+    """(slabs, k_blocks, code bytes of a k-block's row) of a matrix."""
     k_of_granule = 128 // element_bytes
     return -(-m // BLOCK_ROWS), -(-k // k_of_granule), 16 if element_bytes == 1 else 8
 
 
 def packed_bytes(m, k, dtype):
-    slabs, granules, code_bytes = _blocks(m, k, dtype.itemsize)
-    return slabs * granules * (4096 + 64 * code_bytes)
+    slabs, k_blocks, code_bytes = _blocks(m, k, dtype.itemsize)
+    return slabs * k_blocks * (4096 + 64 * code_bytes)
 
 
-def _value_blocks(values, slabs, granules):
-    """[slabs * 64, granules * 64 bytes' worth] in the order of blocks: rows of 8 x k-block x k-step x half x 16 bytes ->
+def _value_blocks(values, slabs, k_blocks):
+    """[slabs * 64, k_blocks * 64 bytes' worth] in the order of blocks: rows of 8 x k-block x k-step x half x 16 bytes ->
     k-step, rows of 8, half, row, 16 bytes."""
-    chunk = values.shape[1] // granules // 4
-    return values.view(slabs, 8, 8, granules, 2, 2, chunk).permute(0, 3, 4, 1, 5, 2, 6).reshape(slabs, granules, -1)
+    chunk = values.shape[1] // k_blocks // 4
+    return values.view(slabs, 8, 8, k_blocks, 2, 2, chunk).permute(0, 3, 4, 1, 5, 2, 6).reshape(slabs, k_blocks, -1)
 
 
 def value_order(mask, element_bytes, transposed=False):
@@ -157,58 +157,58 @@ def value_order(mask, element_bytes, transposed=False):
     weight.view(-1), in the order of value_view(). transposed: of the packed transposed weight. None for sizes that are
     padded."""
     m, k = mask.shape[::-1] if transposed else mask.shape
-    slabs, granules, _ = _blocks(m, k, element_bytes)
+    slabs, k_blocks, _ = _blocks(m, k, element_bytes)
     if m % BLOCK_ROWS or k % (128 // element_bytes) or mask.numel() >= 2 ** 31:
         return None
     index = torch.arange(mask.numel(), dtype=torch.int32, device=mask.device).view(mask.shape)
     if transposed:
         mask, index = mask.t(), index.t()
-    return _value_blocks(index[mask].view(m, k // 2), slabs, granules)
+    return _value_blocks(index[mask].view(m, k // 2), slabs, k_blocks)
 
 
 def value_view(packed, m, k, dtype):
     """The values of packed bytes, as a view: [slabs, k-blocks, elements]."""
-    slabs, granules, _ = _blocks(m, k, dtype.itemsize)
-    return packed.view(slabs, granules, -1)[..., :4096].view(dtype)
+    slabs, k_blocks, _ = _blocks(m, k, dtype.itemsize)
+    return packed.view(slabs, k_blocks, -1)[..., :4096].view(dtype)
 
 
 def pack(weight):
     """The packed bytes (uint8) of a weight that is sparse already, on its own device: what `linear` takes."""
     m, k = weight.shape
     values, codes = compress(weight)
-    slabs, granules, code_bytes = _blocks(m, k, weight.element_size())
-    value_bytes = torch.zeros(slabs * 64, granules * 64, dtype=torch.uint8, device=weight.device)
+    slabs, k_blocks, code_bytes = _blocks(m, k, weight.element_size())
+    value_bytes = torch.zeros(slabs * 64, k_blocks * 64, dtype=torch.uint8, device=weight.device)
     raw = values.contiguous().view(torch.uint8).reshape(m, -1)
     value_bytes[:m, :raw.shape[1]] = raw
-    plane = torch.full((slabs * 64, granules * code_bytes), 0x44, dtype=torch.uint8, device=weight.device)
+    plane = torch.full((slabs * 64, k_blocks * code_bytes), 0x44, dtype=torch.uint8, device=weight.device)
     plane[:m, :codes.shape[1]] = codes
     groups = k // _TYPES[weight.dtype][1]
     if groups % 2:  # the code behind the last group is padding: 4
         plane[:m, codes.shape[1] - 1] |= 0x40
-    out = torch.empty(slabs, granules, 4096 + 64 * code_bytes, dtype=torch.uint8, device=weight.device)
-    out[..., :4096] = _value_blocks(value_bytes, slabs, granules)
-    if code_bytes == 8:  # warp, upper rows, g, granule, q, 2 bytes -> warp, g, q, upper, 2
-        words = plane.view(slabs, 4, 2, 8, granules, 4, 2).permute(0, 4, 1, 3, 5, 2, 6)
-    else:  # warp, upper, g, granule, k-step, q high, 4 bytes -> warp, g, q high, upper, k-step, 4
-        words = plane.view(slabs, 4, 2, 8, granules, 2, 2, 4).permute(0, 4, 1, 3, 6, 2, 5, 7)
-    out[..., 4096:] = words.reshape(slabs, granules, -1)
+    out = torch.empty(slabs, k_blocks, 4096 + 64 * code_bytes, dtype=torch.uint8, device=weight.device)
+    out[..., :4096] = _value_blocks(value_bytes, slabs, k_blocks)
+    if code_bytes == 8:  # warp, upper rows, g, k-block, q, 2 bytes -> warp, g, q, upper, 2
+        words = plane.view(slabs, 4, 2, 8, k_blocks, 4, 2).permute(0, 4, 1, 3, 5, 2, 6)
+    else:  # warp, upper, g, k-block, k-step, q high, 4 bytes -> warp, g, q high, upper, k-step, 4
+        words = plane.view(slabs, 4, 2, 8, k_blocks, 2, 2, 4).permute(0, 4, 1, 3, 6, 2, 5, 7)
+    out[..., 4096:] = words.reshape(slabs, k_blocks, -1)
     return out.view(-1)
 
 
 def unpack(packed, m, k, dtype):
     """The dense weight [m, k] of packed bytes: the inverse of pack."""
-    slabs, granules, code_bytes = _blocks(m, k, dtype.itemsize)
+    slabs, k_blocks, code_bytes = _blocks(m, k, dtype.itemsize)
     if packed.numel() != packed_bytes(m, k, dtype):
         raise invalid("sparse.bytes", f"got {packed.numel()} bytes for {m} x {k} {dtype}",
                       f"{packed_bytes(m, k, dtype)}")
-    blocks = packed.view(slabs, granules, -1)
-    values = blocks[..., :4096].reshape(slabs, granules, 2, 8, 2, 8, 16).permute(0, 3, 5, 1, 2, 4, 6)
-    values = values.reshape(slabs * 64, granules * 64)
+    blocks = packed.view(slabs, k_blocks, -1)
+    values = blocks[..., :4096].reshape(slabs, k_blocks, 2, 8, 2, 8, 16).permute(0, 3, 5, 1, 2, 4, 6)
+    values = values.reshape(slabs * 64, k_blocks * 64)
     plane = blocks[..., 4096:]
     if code_bytes == 8:
-        plane = plane.reshape(slabs, granules, 4, 8, 4, 2, 2).permute(0, 2, 5, 3, 1, 4, 6)
+        plane = plane.reshape(slabs, k_blocks, 4, 8, 4, 2, 2).permute(0, 2, 5, 3, 1, 4, 6)
     else:
-        plane = plane.reshape(slabs, granules, 4, 8, 2, 2, 2, 4).permute(0, 2, 5, 3, 1, 6, 4, 7)
+        plane = plane.reshape(slabs, k_blocks, 4, 8, 2, 2, 2, 4).permute(0, 2, 5, 3, 1, 6, 4, 7)
     plane = plane.reshape(slabs * 64, -1)
     codes = torch.stack((plane & 15, plane >> 4), -1).reshape(slabs * 64, -1).to(torch.int64)
     integer = {1: torch.uint8, 2: torch.int16, 4: torch.int32}[dtype.itemsize]
