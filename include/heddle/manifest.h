@@ -3,6 +3,7 @@
 #ifndef HEDDLE_MANIFEST_H
 #define HEDDLE_MANIFEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,8 @@ HEDDLE_API const char *heddle_manifest_target(const heddle_manifest *manifest);
 /* How A must be packed (heddle_family_parse, heddle/sparse.h), and the C function of
  * heddle_kernel_function: as heddle_kernel_family and heddle_kernel_prototype say them. */
 HEDDLE_API const char *heddle_manifest_family(const heddle_manifest *manifest);
+/* As heddle_kernel_takes_pairs says it. */
+HEDDLE_API bool heddle_manifest_takes_pairs(const heddle_manifest *manifest);
 HEDDLE_API const char *heddle_manifest_prototype(const heddle_manifest *manifest);
 
 /* An argument of a launch, and what a launch checks of it. */

@@ -44,6 +44,10 @@ const char *heddle_manifest_family(const heddle_manifest *manifest) {
   return manifest->read.family;
 }
 
+bool heddle_manifest_takes_pairs(const heddle_manifest *manifest) {
+  return hd_act_is_pair(manifest->read.act);
+}
+
 const char *heddle_manifest_prototype(const heddle_manifest *manifest) {
   return manifest->prototype;
 }

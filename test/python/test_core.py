@@ -48,6 +48,16 @@ class Matrices(unittest.TestCase):
             heddle.SparseMatrix.from_dense(np.ones((4, 8)), "bf16")
         self.assertEqual(caught.exception.rule, "sparse.not-2-4")
 
+    def test_rows_of_gate_and_up_are_interleaved_in_the_payload_alone(self):
+        dense = heddle.prune(numbers(48, 128), "bf16")
+        packed = heddle.SparseMatrix.from_dense(dense, "bf16", pair=True)
+        order = [24 * (i // 8 % 2) + i // 16 * 8 + i % 8 for i in range(48)]
+        plain = heddle.SparseMatrix.from_dense(np.asarray(dense)[order], "bf16")
+        np.testing.assert_array_equal(packed.payload, plain.payload)
+        again = heddle.SparseMatrix.from_image(packed.image().tobytes())
+        self.assertTrue(again.pair)
+        np.testing.assert_array_equal(again.dense(), dense)
+
     def test_a_damaged_image_is_refused(self):
         image = heddle.SparseMatrix.from_dense(numbers(64, 64), "bf16", prune=True).image()
         image[4000] ^= 1
@@ -56,6 +66,19 @@ class Matrices(unittest.TestCase):
 
 
 class Kernels(unittest.TestCase):
+    def test_gate_and_up_in_one_kernel(self):
+        w, x, bias = numbers(96, 256), numbers(24, 256), numbers(96).astype(np.float32)
+        kernel = heddle.Problem(96, 24, 256, act="swiglu", bias="f32", out="f32").compile()
+        a = heddle.SparseMatrix.from_dense(w, "bf16", kernel.family, prune=True, pair=True)
+        got = kernel.simulate(a, x, bias=bias)
+        y = heddle.decode(heddle.encode(x, "bf16"), "bf16").astype(float) @ a.numbers().T.astype(float) + bias
+        gate, up = y[:, :48], y[:, 48:]
+        self.assertEqual(got.shape, (24, 48))
+        np.testing.assert_allclose(got, gate / (1 + np.exp(-gate)) * up, rtol=1e-4, atol=1e-3)
+        with self.assertRaises(heddle.Invalid) as caught:
+            kernel.simulate(heddle.SparseMatrix.from_dense(w, "bf16", kernel.family, prune=True), x, bias=bias)
+        self.assertEqual(caught.exception.rule, "sparse.pair")
+
     def check(self, type, target, n, **more):
         m, k = 96, 256
         problem = heddle.Problem(m=m, n=None, k=k, type=type, target=target, **more)

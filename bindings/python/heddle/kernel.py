@@ -42,7 +42,8 @@ class Problem:
     acc        accumulators; default f32, s32 of integers
     bias       element type of a bias of one value a row of D (an output feature); None: none
     bias_along "m" or "n"
-    act        "none", "relu", "gelu", "gelu_tanh", "silu"
+    act        "none", "relu", "gelu", "gelu_tanh", "silu"; "swiglu", "geglu", "geglu_tanh", "reglu" of an A that is half
+               gate and half up (SparseMatrix of pairs): D has m / 2 rows
     scale_a, scale_b   None, "one" (for the matrix), "vector" (one a row of A, one a column of B)
     alpha, beta        True: arguments of the kernel
     c          element type of C; None: no C
@@ -193,6 +194,7 @@ class Kernel:
             self.name = _c.heddle_manifest_name(handle).decode()
             self.target = _c.heddle_manifest_target(handle).decode()
             self.family = _c.heddle_manifest_family(handle).decode()
+            self.takes_pairs = bool(_c.heddle_manifest_takes_pairs(handle))
             self.prototype = _c.heddle_manifest_prototype(handle).decode()
             self.arguments = []
             for i in range(_c.heddle_manifest_arg_count(handle)):
@@ -234,9 +236,13 @@ class Kernel:
             raise invalid("sparse.family", f"got {a!r:.80}",
                           f"a SparseMatrix of {self.facts['a_elem']}, family {self.family}",
                           f"SparseMatrix.from_dense(w, \"{self.facts['a_elem']}\", \"{self.family}\", prune=True)")
+        if a.pair != self.takes_pairs:
+            raise invalid("sparse.pair", f"got a matrix packed with pair={a.pair}", f"pair={self.takes_pairs}, as the "
+                          f"kernel's act = {self.facts['act']} has its rows")
         arrays = {"a": a.payload, "b": np.ascontiguousarray(as_elements(b, self.facts["b_elem"], "b"))}
         sizes = self._sizes(a, arrays["b"])
-        d_shape = (sizes["n"], sizes["m"]) if self.facts["d_col_major"] else (sizes["m"], sizes["n"])
+        height = sizes["m"] // 2 if self.takes_pairs else sizes["m"]
+        d_shape = (sizes["n"], height) if self.facts["d_col_major"] else (height, sizes["n"])
         arrays["d"] = np.zeros(d_shape, DTYPES[self.facts["d_elem"]])
         given = {"c": c, "bias": bias, "scale_a": scale_a, "scale_b": scale_b, "block_scale_a": block_scale_a,
                  "block_scale_b": block_scale_b}

@@ -45,27 +45,32 @@ def packed_bytes(m, k, type, family="wgmma"):
 class SparseMatrix:
     """A 2:4 sparse matrix in the order that kernels read: `payload` (bytes as uint8), `shape`, `type`, `family`.
 
-    `family` is the kind of instruction that reads it ("wgmma", "mma"): Kernel.family says it of a kernel."""
+    `family` is the kind of instruction that reads it ("wgmma", "mma"): Kernel.family says it of a kernel. With `pair`
+    the rows are half of gate and half of up, for kernels with act = "swiglu" and its like (Kernel.takes_pairs): they lie
+    interleaved in the payload, and apart in all else."""
 
-    def __init__(self, payload, shape, type, family):
+    def __init__(self, payload, shape, type, family, pair=False):
         payload = np.ascontiguousarray(payload, dtype=np.uint8).reshape(-1)
         want = packed_bytes(*shape, type, family)
         if payload.size != want:
             raise invalid("sparse.bytes", f"got {payload.size} bytes for {shape[0]} x {shape[1]} {type}", f"{want}")
-        self.payload, self.shape, self.type, self.family = payload, tuple(shape), type, family
+        self.payload, self.shape, self.type, self.family, self.pair = payload, tuple(shape), type, family, pair
 
     @classmethod
-    def from_dense(cls, dense, type=None, family="wgmma", prune=False):
-        """Packs a matrix that is 2:4 already; with prune=True any, of which the largest stay."""
+    def from_dense(cls, dense, type=None, family="wgmma", prune=False, pair=False):
+        """Packs a matrix that is 2:4 already; with prune=True any, of which the largest stay. pair: its rows are gate,
+        then up, as many of each."""
         type = type or _infer(dense)
         if prune:
             dense = globals()["prune"](dense, type)
         dense = np.ascontiguousarray(_dense(dense, type, "dense"))
+        if pair:
+            dense = _move_rows(_c.heddle_sparse_pair_rows, dense)
         m, k = dense.shape[0], dense.shape[1] * per_byte(type)
         payload = np.empty(packed_bytes(m, k, type, family), np.uint8)
         call(_c.heddle_sparse_pack_dense, elem(type), _family(family), m, k, dense.ctypes.data, dense.strides[0],
              payload.ctypes.data)
-        return cls(payload, (m, k), type, family)
+        return cls(payload, (m, k), type, family, pair)
 
     @classmethod
     def from_canonical(cls, values, codes, shape, type, family="wgmma"):
@@ -93,6 +98,8 @@ class SparseMatrix:
         codes = np.empty((self.shape[0], plan.codes_row_bytes), np.uint8)
         call(_c.heddle_sparse_unpack, elem(self.type), _family(self.family), *self.shape, self.payload.ctypes.data,
              values.ctypes.data, codes.ctypes.data)
+        if self.pair:
+            values, codes = (_move_rows(_c.heddle_sparse_unpair_rows, x) for x in (values, codes))
         return values.view(DTYPES[self.type]), codes
 
     def dense(self):
@@ -114,6 +121,7 @@ class SparseMatrix:
         plan = _c.heddle_sparse_info()
         call(_c.heddle_sparse_plan, _c.HEDDLE_SPARSE_PACKED, elem(self.type), _family(self.family), *self.shape,
              ctypes.byref(plan))
+        plan.pair = self.pair
         image = np.zeros(plan.file_bytes, np.uint8)
         image[plan.payload_offset:plan.payload_offset + plan.payload_bytes] = self.payload
         call(_c.heddle_sparse_seal, ctypes.byref(plan), image.ctypes.data)
@@ -130,11 +138,18 @@ class SparseMatrix:
         type = _c.heddle_elem_get(plan.elem).contents.name.decode()
         family = _c.heddle_family_name(plan.family).decode()
         payload = image[plan.payload_offset:plan.payload_offset + plan.payload_bytes]
-        return cls(payload.copy(), (plan.m, plan.k), type, family)
+        return cls(payload.copy(), (plan.m, plan.k), type, family, plan.pair)
 
     def __repr__(self):
         return (f"SparseMatrix({self.shape[0]} x {self.shape[1]} {self.type}, {self.family}, "
-                f"{self.payload.nbytes} bytes)")
+                f"{'pairs, ' if self.pair else ''}{self.payload.nbytes} bytes)")
+
+
+def _move_rows(move, rows):
+    """Rows of gate and up interleaved, or apart again."""
+    moved = np.empty_like(rows)
+    call(move, rows.shape[0], rows.strides[0], rows.ctypes.data, moved.ctypes.data)
+    return moved
 
 
 def _infer(dense):
