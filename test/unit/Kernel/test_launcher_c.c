@@ -12,136 +12,8 @@
 
 #include "Kernel/launcher_c.h"
 #include "Support/file.h"
+#include "fake_launch.h"
 #include "sample_manifest.h"
-
-/* What NAME.h declares, for any kernel; the kernel struct is opaque bytes here. */
-typedef void (*driver_fn)(void);
-typedef struct driver_table {
-  driver_fn module_load, module_unload, module_function, function_set, blocks_per_sm,
-      active_clusters, context_device, device_attribute, launch, tmap_encode;
-} driver_table;
-
-typedef struct config {
-  unsigned grid[3], block[3], shared_bytes;
-  void *stream;
-  struct {
-    int id;
-    char pad[4];
-    unsigned value[16];
-  } *attributes;
-  unsigned n_attributes;
-} config;
-
-/* The fake driver and what it saw. */
-static struct {
-  int image_code[2], n_loads, n_unloads; /* what each load answers */
-  const void *image[2];
-  int set_attribute[8], set_value[8], n_sets;
-  int resident;
-  int n_maps, map_type, map_swizzle;
-  uint32_t map_rank, map_box[5];
-  uint64_t map_base, map_dim[5], map_stride[5];
-  int n_launches, launch_code;
-  unsigned grid, block, shared_bytes, cluster, dependent;
-  const char *function;
-  void *stream;
-  void *params[HD_MAX_PARAMS];
-  uint64_t b_param, ldb, alpha_bits, m;
-} seen;
-
-static int seen_capability = 90;
-
-static int fake_load(void **module, const void *image, unsigned n, int *options, void **values) {
-  (void)n, (void)options, (void)values;
-  seen.image[seen.n_loads] = image;
-  *module = &seen;
-  return seen.image_code[seen.n_loads++];
-}
-static int fake_unload(void *module) {
-  assert_ptr_equal(module, &seen);
-  seen.n_unloads++;
-  return 0;
-}
-static int fake_function(void **function, void *module, const char *name) {
-  (void)module;
-  *function = (void *)(uintptr_t)name;
-  return 0;
-}
-static int fake_set(void *function, int attribute, int value) {
-  (void)function;
-  seen.set_attribute[seen.n_sets] = attribute;
-  seen.set_value[seen.n_sets++] = value;
-  return 0;
-}
-static int fake_blocks(int *n, void *function, int n_threads, size_t shared_bytes) {
-  (void)function, (void)n_threads, (void)shared_bytes;
-  *n = seen.resident;
-  return 0;
-}
-static int fake_clusters(int *n, void *function, const config *c) {
-  (void)function;
-  assert_int_equal(c->attributes[0].id, 4);
-  *n = seen.resident;
-  return 0;
-}
-static int fake_device(int *device) {
-  *device = 0;
-  return 0;
-}
-static int fake_attribute(int *value, int attribute, int device) {
-  (void)device;
-  assert_true(attribute == 16 || attribute == 75 || attribute == 76);
-  *value = attribute == 16 ? 10 : attribute == 75 ? seen_capability / 10 : seen_capability % 10;
-  return 0;
-}
-static int fake_encode(void *map, int type, uint32_t rank, void *base, const uint64_t *dims,
-                       const uint64_t *strides, const uint32_t *box, const uint32_t *ones,
-                       int interleave, int swizzle, int promotion, int fill) {
-  assert_int_equal((uintptr_t)map % 64, 0);
-  assert_int_equal(interleave + fill, 0);
-  assert_int_equal(promotion, 3);
-  seen.n_maps++;
-  seen.map_type = type;
-  seen.map_swizzle = swizzle;
-  seen.map_rank = rank;
-  seen.map_base = (uint64_t)(uintptr_t)base;
-  for (uint32_t i = 0; i < rank; i++) {
-    seen.map_dim[i] = dims[i];
-    seen.map_box[i] = box[i];
-    assert_int_equal(ones[i], 1);
-    if (i > 0)
-      seen.map_stride[i] = strides[i - 1];
-  }
-  memset(map, 0xab, 128);
-  return 0;
-}
-static int fake_launch(const config *c, void *function, void **params, void **extra) {
-  assert_null(extra);
-  seen.n_launches++;
-  seen.grid = c->grid[0];
-  seen.block = c->block[0];
-  assert_int_equal(c->grid[1] * c->grid[2] * c->block[1] * c->block[2], 1);
-  seen.shared_bytes = c->shared_bytes;
-  seen.stream = c->stream;
-  seen.function = function;
-  for (unsigned i = 0; i < c->n_attributes; i++) {
-    if (c->attributes[i].id == 4)
-      seen.cluster = c->attributes[i].value[0];
-    if (c->attributes[i].id == 6)
-      seen.dependent = c->attributes[i].value[0];
-  }
-  memcpy(&seen.b_param, params[1], 8);
-  memcpy(&seen.m, params[5], 4);
-  memcpy(&seen.ldb, params[8], 8);
-  memcpy(&seen.alpha_bits, params[11], 4);
-  return seen.launch_code;
-}
-
-static const driver_table table = {
-    (driver_fn)fake_load,   (driver_fn)fake_unload,   (driver_fn)fake_function,
-    (driver_fn)fake_set,    (driver_fn)fake_blocks,   (driver_fn)fake_clusters,
-    (driver_fn)fake_device, (driver_fn)fake_attribute, (driver_fn)fake_launch,
-    (driver_fn)fake_encode};
 
 static const heddle_image both = {"\x7f" "ELF", 4, ".version 8.6\n", 13};
 
@@ -232,7 +104,7 @@ static void load(void *library, int resident) {
   memset(&seen, 0, sizeof seen);
   seen.resident = resident;
   load_fn sample_load = (load_fn)find(library, "sample_load");
-  assert_int_equal(sample_load(&table, kernel), 0);
+  assert_int_equal(sample_load(&fake_table, kernel), 0);
 }
 
 static void loading_tries_cubin_then_ptx(void **state) {
@@ -245,12 +117,12 @@ static void loading_tries_cubin_then_ptx(void **state) {
   memset(&seen, 0, sizeof seen);
   seen.resident = 1;
   seen.image_code[0] = 209;
-  assert_int_equal(sample_load(&table, kernel), 0);
+  assert_int_equal(sample_load(&fake_table, kernel), 0);
   assert_string_equal(seen.image[1], ".version 8.6\n");
   memset(&seen, 0, sizeof seen);
   seen.image_code[0] = 209;
   seen.image_code[1] = 218;
-  assert_int_equal(sample_load(&table, kernel), 218);
+  assert_int_equal(sample_load(&fake_table, kernel), 218);
   assert_int_equal(seen.n_unloads, 0);
 }
 
@@ -258,7 +130,7 @@ static void nothing_resident_is_an_error_that_unloads(void **state) {
   load_fn sample_load = (load_fn)find(*state, "sample_load");
   error_fn sample_error = (error_fn)find(*state, "sample_error");
   memset(&seen, 0, sizeof seen);
-  int code = sample_load(&table, kernel);
+  int code = sample_load(&fake_table, kernel);
   assert_string_equal(sample_error(code), "no CTA of this kernel fits the device");
   assert_int_equal(seen.n_unloads, 1);
   assert_string_equal(sample_error(0), "done");
@@ -616,7 +488,7 @@ static void the_device_picks_its_target(void **state) {
     seen.resident = 4;
     seen_capability = cases[i].capability;
     memcpy(seen.image_code, cases[i].answers, sizeof seen.image_code);
-    assert_int_equal(load_it(&table, kernel), cases[i].code);
+    assert_int_equal(load_it(&fake_table, kernel), cases[i].code);
     for (int j = 0; j < 2 && cases[i].images[j]; j++)
       assert_memory_equal(seen.image[j], cases[i].images[j], strlen(cases[i].images[j]));
     if (cases[i].target)

@@ -1,0 +1,48 @@
+/* A fake driver under a generated launcher: what it answers, and what it saw. */
+#ifndef FAKE_LAUNCH_H
+#define FAKE_LAUNCH_H
+
+#include <stdint.h>
+
+#include "Kernel/manifest.h"
+
+/* What NAME.h declares, for any kernel; the kernel struct is opaque bytes here. */
+typedef void (*driver_fn)(void);
+typedef struct driver_table {
+  driver_fn module_load, module_unload, module_function, function_set, blocks_per_sm,
+      active_clusters, context_device, device_attribute, launch, tmap_encode;
+} driver_table;
+
+typedef struct config {
+  unsigned grid[3], block[3], shared_bytes;
+  void *stream;
+  struct {
+    int id;
+    char pad[4];
+    unsigned value[16];
+  } *attributes;
+  unsigned n_attributes;
+} config;
+
+/* The fake driver and what it saw. */
+typedef struct fake_seen {
+  int image_code[2], n_loads, n_unloads; /* what each load answers */
+  const void *image[2];
+  int set_attribute[8], set_value[8], n_sets;
+  int resident;
+  int n_maps, map_type, map_swizzle;
+  uint32_t map_rank, map_box[5];
+  uint64_t map_base, map_dim[5], map_stride[5];
+  int n_launches, launch_code;
+  unsigned grid, block, shared_bytes, cluster, dependent;
+  const char *function;
+  void *stream;
+  void *params[HD_MAX_PARAMS];
+  uint64_t b_param, ldb, alpha_bits, m;
+} fake_seen;
+extern fake_seen seen;
+
+extern int seen_capability; /* of the device: 90 */
+extern const driver_table fake_table;
+
+#endif
