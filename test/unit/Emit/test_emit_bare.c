@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Emit/emit_bare.h"
+#include "emit_bare.h"
 #include "Support/file.h"
 #include "emit_sim.h"
 

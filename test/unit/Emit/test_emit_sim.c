@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Emit/emit_bare.h"
+#include "emit_bare.h"
 #include "Sim/sim_program.h"
 #include "Support/strbuf.h"
 #include "emit_fixture.h"

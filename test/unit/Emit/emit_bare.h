@@ -1,4 +1,4 @@
-/* Emit/emit_bare.h: spec rows alone, one kernel a row: what LLVM and ptxas make of each of them. */
+/* emit_bare.h: spec rows alone, one kernel a row: what LLVM and ptxas make of each of them. */
 #ifndef HD_EMIT_BARE_H
 #define HD_EMIT_BARE_H
 

@@ -1,5 +1,5 @@
 /* Spec rows alone, one kernel a row. */
-#include "Emit/emit_bare.h"
+#include "emit_bare.h"
 
 #include <string.h>
 
