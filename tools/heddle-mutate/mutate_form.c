@@ -6,6 +6,7 @@
 #include "Emit/emit.h"
 #include "Passes/front.h"
 #include "Passes/plan.h"
+#include "Support/activations.h"
 #include "Support/file.h"
 #include "mutate.h"
 
@@ -95,7 +96,8 @@ static int64_t small_size(const source *s, const char *dim) {
   if (*dim == 'k')
     return (trips * splits + (splits > 1)) * k_block - k_block / 2;
   if (*dim == 'm')
-    return s->schedule.tile_m * s->schedule.cluster - RAGGED;
+    return s->schedule.tile_m * s->schedule.cluster -
+           (s->problem.pair ? 2 * HD_PAIR_ROWS : RAGGED); /* gate and up come whole */
   int32_t ragged = is_permuted(s) ? 4 * hd_d_run(&s->problem) : 8;
   int32_t past = s->schedule.tile_n > BOX ? s->schedule.tile_n / 2 : 0;
   return n_tiles(s) * s->schedule.tile_n - past - ragged;

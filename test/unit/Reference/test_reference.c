@@ -426,6 +426,31 @@ static void a_lone_tail_is_off_by_its_activation(void **state) {
       }
 }
 
+/* silu(1) * 3 and silu(-2) * -0.5, by hand. A right kernel rounds; one that is off in up by twenty
+ * times what its sums may be is wrong, and so is one that takes up for the gate. */
+static void pairs_are_off_by_gate_and_up(void **state) {
+  (void)state;
+  const double bound = 8 * 0x1p-22, up[] = {3, -0.5};
+  double right[] = {1, -2}, slack[2], swapped[] = {3, -0.5}, gate[] = {1, -2}, unused[2];
+  hd_act_apply_pairs(HD_ACT_SILU, 0, 2, right, up, slack);
+  assert_true(fabs(right[0] - 2.19317573589) < 1e-10);
+  assert_true(fabs(right[1] - 0.11920292202) < 1e-10);
+  hd_act_apply_pairs(HD_ACT_SILU, 0, 2, swapped, gate, unused);
+  float d[] = {(float)right[0], (float)right[1]};
+  hd_matrix dm = {d, HEDDLE_F32, 2, 1};
+  assert_true(hd_compare_exact(&dm, 2, NULL, 1, right, slack).ok);
+  for (int i = 0; i < 2; i++)
+    d[i] = (float)swapped[i];
+  assert_false(hd_compare_exact(&dm, 2, NULL, 1, right, slack).ok);
+  double sums[] = {1, -2};
+  hd_act_apply_pairs(HD_ACT_SILU, bound, 2, sums, up, slack);
+  for (int i = 0; i < 2; i++)
+    d[i] = (float)(right[i] * (1 + bound));
+  assert_true(hd_compare_bounded(&dm, 2, NULL, 1, right, slack, bound).ok);
+  d[0] = (float)(right[0] + 20 * (slack[0] + bound * 2 * right[0]));
+  assert_false(hd_compare_bounded(&dm, 2, NULL, 1, right, slack, bound).ok);
+}
+
 static void bounded_never_trusts_zeros(void **state) {
   (void)state;
   double expected[M * N] = {0};
@@ -463,6 +488,7 @@ int main(void) {
       cmocka_unit_test(bounded_compares_a_byte_by_its_rounding),
       cmocka_unit_test(bounded_lets_few_elements_round),
       cmocka_unit_test(bounded_lets_small_results_vanish),
+      cmocka_unit_test(pairs_are_off_by_gate_and_up),
       cmocka_unit_test(bounded_never_trusts_zeros),
       cmocka_unit_test(bounds_are_those_of_the_contract),
   };
