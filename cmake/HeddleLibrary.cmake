@@ -23,6 +23,16 @@ function(heddle_tool name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
 endfunction()
 
+# heddle_man_page(TOOL): TOOL.1, of its help texts, built and installed.
+function(heddle_man_page tool)
+  set(page ${CMAKE_CURRENT_BINARY_DIR}/${tool}.1)
+  set(script ${CMAKE_SOURCE_DIR}/tools/heddle/man.sh)
+  add_custom_command(OUTPUT ${page} COMMAND sh ${script} $<TARGET_FILE:${tool}> > ${page}
+                     DEPENDS ${tool} ${script} VERBATIM)
+  add_custom_target(${tool}-man ALL DEPENDS ${page})
+  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endfunction()
+
 # heddle_unit_test(NAME SOURCES file.c ... USES Folder ... [LINK lib ...]): one cmocka binary, one
 # ctest case named unit.NAME.
 function(heddle_unit_test name)

@@ -13,3 +13,7 @@ void hd_build_sources(char out[33]) {
 const char *hd_build_commit(void) {
   return HD_COMMIT;
 }
+
+const char *hd_build_llvm(void) {
+  return HEDDLE_LLVM_VERSION;
+}

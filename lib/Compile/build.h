@@ -7,5 +7,6 @@
 void hd_build_sources(char out[33]);
 /* git's commit, "-dirty" after it when files differ from it; "unknown" outside of git. */
 const char *hd_build_commit(void);
+const char *hd_build_llvm(void); /* "22.1.2" */
 
 #endif

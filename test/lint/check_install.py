@@ -127,7 +127,9 @@ def texts(folder):
 
 
 def manual(prefix):
-    """The manual page has a section for each command, bash completes commands and options."""
+    """The manual page has a section for each command, each tool has a page, bash completes commands and options."""
+    for tool in ("heddle-opt", "heddle-sim", "heddle-mutate"):
+        expect(open(os.path.join(prefix, "share", "man", "man1", tool + ".1")).read(), f".SH NAME\n{tool} \\- ")
     page = open(os.path.join(prefix, "share", "man", "man1", "heddle.1")).read()
     for word in ("gen", "descriptor"):
         expect(page, f".SH {word}\n.nf\nusage: heddle {word}")
@@ -143,7 +145,7 @@ def manual(prefix):
 with tempfile.TemporaryDirectory() as work:
     tree = os.path.join(work, "tree")
     run(args.cmake, "--install", args.build, "--prefix", tree)
-    name, version = run(os.path.join(tree, "bin", "heddle"), "--version").split()
+    name, version = run(os.path.join(tree, "bin", "heddle"), "--version").split()[:2]
     minor_version = version.rpartition(".")[0]
     texts(os.path.join(tree, "share", "doc", "heddle"))
     manual(tree)

@@ -1,11 +1,13 @@
 /* heddle: the command line. Each subcommand is a file cmd_NAME.c. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "Compile/build.h"
 #include "Support/arena.h"
 #include "cli.h"
 #include "commands.h"
+#include "find_program.h"
 #include "heddle/version.h"
 
 typedef struct command {
@@ -46,6 +48,13 @@ static int unknown_command(const char *word) {
                                word);
 }
 
+static void print_version(void) {
+  char *ptxas = compile_find_ptxas();
+  printf("heddle %s\ncommit %s, LLVM %s\nptxas %s\n", HEDDLE_VERSION, hd_build_commit(),
+         hd_build_llvm(), ptxas ? ptxas : "none: gen writes PTX alone, the driver compiles it");
+  free(ptxas);
+}
+
 /* `heddle help gen` is `heddle gen --help`. */
 static int help_about(char *name) {
   const command *found = find_command(name);
@@ -62,7 +71,7 @@ static int dispatch(int argc, char **argv) {
     return argc < 2 ? 2 : 0;
   }
   if (!strcmp(word, "--version")) {
-    printf("heddle %s\n", HEDDLE_VERSION);
+    print_version();
     return 0;
   }
   if (!strcmp(word, "--build")) { /* for programs: heddle-agent */
