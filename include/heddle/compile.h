@@ -32,7 +32,10 @@ typedef struct heddle_compiled heddle_compiled;
 /* Compiles the kernel of a problem-level text. file names the text in diagnostics (may be NULL).
  * ptxas' findings (spills, stack, serialised wgmma) fail the compile. *compiled is owned by the
  * caller. HEDDLE_INVALID, HEDDLE_UNSUPPORTED, HEDDLE_ENVIRONMENT (ptxas cannot run),
- * HEDDLE_INTERNAL. Any number of threads may compile at once, each with its own context. */
+ * HEDDLE_INTERNAL, HEDDLE_NO_MEMORY. Where LLVM itself runs out of memory, it aborts the process:
+ * behind the passes and the check, from the first instruction that is built for it to the PTX;
+ * never when the kernel comes from the cache. Any number of threads may compile at once, each with
+ * its own context. */
 HEDDLE_API heddle_status heddle_compile(heddle_context *ctx, const char *file, const char *text,
                                         size_t text_bytes, const heddle_compile_options *options,
                                         heddle_compiled **compiled);

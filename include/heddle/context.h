@@ -22,7 +22,9 @@ typedef struct heddle_diagnostic {
   uint32_t line, col;  /* 1-based; 0 = unknown */
 } heddle_diagnostic;
 
-/* Holds diagnostics. Not thread-safe: one context a thread. No global state. */
+/* Holds diagnostics. Not thread-safe: one context a thread. The first one of a process reserves
+ * address space (256 MiB, less under a limit), for calls that run out of memory: they end in
+ * HEDDLE_NO_MEMORY, with everything freed. */
 typedef struct heddle_context heddle_context;
 
 /* A new context, owned by the caller. NULL when out of memory. */

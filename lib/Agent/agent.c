@@ -25,7 +25,7 @@ void hd_agent_log(const hd_agent *a, const char *event, json_t *fields) {
   char *text = json_dumps(line, JSON_COMPACT | JSON_SORT_KEYS);
   if (a->o->log && text)
     a->o->log(a->o->user, text);
-  free(text);
+  hd_free(text);
   json_decref(line);
 }
 
@@ -133,7 +133,7 @@ static void send_claim(hd_agent *a, const char *id, double wait_s, hd_http_answe
   a->polling = wait_s > 0;
   (void)hd_http_ask(NULL, a->http, "/v1/leases", body, NULL, wait_s + HD_ANSWER_S, answer);
   a->polling = false;
-  free(body);
+  hd_free(body);
   json_decref(o);
 }
 
@@ -194,7 +194,7 @@ static heddle_status recover(heddle_context *ctx, hd_agent *a) {
   if (hd_file_read(NULL, a->claim_path, &text, &n_bytes) != HEDDLE_OK)
     return HEDDLE_OK;
   int n = sscanf(text, "%32s %15s", id, state);
-  free(text);
+  hd_free(text);
   if (n == 2) {
     HD_TRY(claim(ctx, a, id, 0, &lease, &asked_at));
     if (lease)
@@ -339,6 +339,6 @@ heddle_status hd_agent_run(heddle_context *ctx, const hd_agent_options *options)
   hd_journal_close(a.spool);
   hd_http_close(a.http);
   json_decref(a.build);
-  free(a.claim_path);
+  hd_free(a.claim_path);
   return status;
 }

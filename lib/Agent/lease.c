@@ -333,7 +333,7 @@ void hd_lease_release(hd_agent *agent, int64_t lease, const char *why, const cha
                          cut, "status", a.status));
   hd_http_answer_free(&a);
   json_decref(o);
-  free(body);
+  hd_free(body);
 }
 
 /* Says why a job cannot be begun here, as its end; NULL: it can. */

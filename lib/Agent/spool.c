@@ -1,4 +1,5 @@
 #include "Agent/spool.h"
+#include "Support/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ heddle_status hd_spool_add(heddle_context *ctx, hd_journal *spool, int64_t lease
   hd_strbuf_printf(&entry, "%c %lld %s", kinds[kind], (long long)lease, text ? text : "{}");
   heddle_status status = hd_journal_add(ctx, spool, hd_strbuf_text(&entry), entry.len);
   hd_strbuf_free(&entry);
-  free(text);
+  hd_free(text);
   return status;
 }
 

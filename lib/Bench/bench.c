@@ -331,8 +331,8 @@ static heddle_status run_final(heddle_context *ctx, bench *x, hd_bench_result *r
     for (int32_t i = 0; i < all.n; i++)
       result->row[i] = all.list[i].row;
   }
-  free(ours.list);
-  free(all.list);
+  hd_free(ours.list);
+  hd_free(all.list);
   return status;
 }
 
@@ -345,7 +345,7 @@ static void clean(bench *x) {
   hd_rotation_free(x->device, &x->d_sets);
   hd_buffer_free(x->device, &x->peers_workspace);
   hd_whole_free(&x->whole);
-  free(x->d);
+  hd_free(x->d);
 }
 
 heddle_status hd_bench_run(heddle_context *ctx, const hd_device *device,

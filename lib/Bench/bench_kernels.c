@@ -30,7 +30,7 @@ static void compile_one(void *user, int32_t i) {
   char *text = hd_bench_text(&problem, w->target, k->row_major, k->way->weights_ready);
   if (heddle_compile(k->said, "bench", text, strlen(text), &options, &k->compiled) != HEDDLE_OK)
     k->compiled = NULL;
-  free(text);
+  hd_free(text);
 }
 
 static void add_orders(const hd_bench_way *way, hd_bench_order order, hd_bench_kernel *list,
@@ -75,5 +75,5 @@ void hd_bench_kernels_free(const hd_device *device, hd_bench_kernel *list, int32
     heddle_compiled_free(list[i].compiled);
     heddle_context_free(list[i].said);
   }
-  free(list);
+  hd_free(list);
 }

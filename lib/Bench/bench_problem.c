@@ -58,7 +58,7 @@ static heddle_status sweep(heddle_context *ctx, const hd_problem *p, const char 
   for (size_t i = 0; i < n; i++)
     if (hd_schedule_matches(&list[i], &words))
       add(out, &list[i]);
-  free(list);
+  hd_free(list);
   if (out->n == out->first)
     status = hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "bench.sweep",
                       "none of %zu legal schedules has \"%s\"; legal: fewer keys", n, wanted);
@@ -70,7 +70,7 @@ static void sample(const hd_problem *problem, const hd_bench_options *o, ways *o
   int32_t n = hd_bench_sample(out->device, problem, o->sample, o->seed, list);
   for (int32_t i = 0; i < n; i++)
     add(out, &list[i]);
-  free(list);
+  hd_free(list);
 }
 
 /* One that is not legal for this case is noted and left out, unless nothing else is left. */
@@ -129,7 +129,7 @@ static heddle_status add_dynamic(heddle_context *ctx, const hd_bench_problem *pr
     HD_PUSH(out->list, out->n, out->cap, way);
   }
   hd_front_free(&front);
-  free(text);
+  hd_free(text);
   return status;
 }
 
@@ -158,7 +158,7 @@ static heddle_status add_ways(heddle_context *ctx, const hd_bench_problem *probl
   if (status == HEDDLE_OK && o->dynamic)
     status = add_dynamic(ctx, problem, o, target, out);
   hd_front_free(&front);
-  free(text);
+  hd_free(text);
   return status;
 }
 
@@ -182,6 +182,6 @@ heddle_status hd_bench_ways(heddle_context *ctx, const hd_bench_problem *problem
 
 void hd_bench_ways_free(hd_bench_way *list, int32_t n) {
   for (int32_t i = 0; i < n; i++)
-    free(list[i].schedule);
-  free(list);
+    hd_free(list[i].schedule);
+  hd_free(list);
 }

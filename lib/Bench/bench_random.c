@@ -139,7 +139,7 @@ int32_t hd_bench_sample(const hd_device_model *device, const hd_problem *p, int3
   draw *keys = draw_all(device, p, list, n, seed);
   for (size_t i = 0; i < n && taken < most; i++)
     add_once(&list[keys[i].index], out, &taken);
-  free(keys);
-  free(list);
+  hd_free(keys);
+  hd_free(list);
   return taken;
 }

@@ -123,7 +123,7 @@ static heddle_status open_cublas(heddle_context *ctx, hd_peer *peer) {
   if (status == HEDDLE_OK && s->f.create(&s->handle) != 0)
     status = hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "peer.open", "cublasLtCreate failed");
   if (status != HEDDLE_OK)
-    free(s);
+    hd_free(s);
   return status;
 }
 
@@ -222,7 +222,7 @@ static void reset_cublas(hd_peer *peer) {
 static void close_cublas(hd_peer *peer) {
   state *s = peer->state;
   s->f.destroy(s->handle);
-  free(s);
+  hd_free(s);
 }
 
 const hd_peer_ops hd_peer_cublas = {.name = "cublas",

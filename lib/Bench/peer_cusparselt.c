@@ -110,7 +110,7 @@ static heddle_status open_cusparselt(heddle_context *ctx, hd_peer *peer) {
   if (status == HEDDLE_OK && s->f.init(&s->handle) != 0)
     status = hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "peer.open", "cusparseLtInit failed");
   if (status != HEDDLE_OK)
-    free(s);
+    hd_free(s);
   return status;
 }
 
@@ -219,8 +219,8 @@ static void reset_cusparselt(hd_peer *peer) {
       s->f.plan_destroy(&s->ways[i].plan);
   for (size_t i = 0; i < s->n_compressed; i++)
     hd_buffer_free(peer->device, &s->compressed[i]);
-  free(s->compressed);
-  free(s->ways);
+  hd_free(s->compressed);
+  hd_free(s->ways);
   s->compressed = NULL;
   s->ways = NULL;
   s->n_compressed = 0;
@@ -230,7 +230,7 @@ static void reset_cusparselt(hd_peer *peer) {
 static void close_cusparselt(hd_peer *peer) {
   state *s = peer->state;
   s->f.destroy(&s->handle);
-  free(s);
+  hd_free(s);
 }
 
 const hd_peer_ops hd_peer_cusparselt = {.name = "cusparselt",

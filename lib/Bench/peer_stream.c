@@ -70,7 +70,7 @@ static void close_stream(hd_peer *peer) {
   state *s = peer->state;
   if (s->module)
     s->device->runtime->cu.module_unload(s->module);
-  free(s);
+  hd_free(s);
 }
 
 static heddle_status open_stream(heddle_context *ctx, hd_peer *peer) {
@@ -82,7 +82,7 @@ static heddle_status open_stream(heddle_context *ctx, hd_peer *peer) {
   char *ptx = kernel_text();
   heddle_status status =
       hd_driver_check(ctx, cu, cu->module_load(&s->module, ptx, 0, NULL, NULL), "module_load");
-  free(ptx);
+  hd_free(ptx);
   if (status == HEDDLE_OK)
     status = hd_driver_check(ctx, cu, cu->module_function(&s->kernel, s->module, "hd_read"),
                              "module_function");

@@ -85,7 +85,7 @@ heddle_status hd_peer_open(heddle_context *ctx, const char *name, const char *pa
   if (status != HEDDLE_OK) {
     if (library)
       dlclose(library);
-    free(p);
+    hd_free(p);
     return status;
   }
   *peer = p;
@@ -98,8 +98,8 @@ void hd_peer_close(hd_peer *peer) {
   peer->ops->reset(peer);
   peer->ops->close(peer);
   /* The libraries keep threads and atexit handlers: they stay loaded. */
-  free(peer->list);
-  free(peer);
+  hd_free(peer->list);
+  hd_free(peer);
 }
 
 heddle_status hd_peer_prepare(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench,

@@ -10,6 +10,7 @@
 #include "Runtime/loaded_kernel.h"
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "Bench/bench.h"
 #include "Tune/rotated_kernel.h"
 
@@ -216,7 +217,7 @@ heddle_status hd_cost_launch(heddle_context *ctx, const hd_device *device, const
   char *text = hd_bench_text(&p, device->info.target, true, false);
   heddle_compile_options options = {.ptxas = ptxas};
   heddle_status status = heddle_compile(ctx, "cost", text, strlen(text), &options, &compiled);
-  free(text);
+  hd_free(text);
   HD_TRY(status);
   status = hd_load_compiled(ctx, device->runtime, compiled, &kernel);
   heddle_compiled_free(compiled);
@@ -266,7 +267,7 @@ heddle_status hd_cost_memory(heddle_context *ctx, const char *path, hd_memory_co
   HD_TRY(hd_file_read_text(ctx, path, &text, &n));
   bool ok = read_kib(text, "RssAnon:", &cost->own_bytes) &&
             read_kib(text, "RssFile:", &cost->file_bytes);
-  free(text);
+  hd_free(text);
   return ok ? HEDDLE_OK
             : hd_error(ctx, HEDDLE_ENVIRONMENT, (hd_loc){.file = path}, "cost.memory",
                        "got no RssAnon and RssFile; legal: the status of Linux 4.5 and later");

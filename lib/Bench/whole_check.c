@@ -34,7 +34,7 @@ heddle_status hd_whole_make(heddle_context *ctx, const hd_device *device, hd_pee
 }
 
 void hd_whole_free(hd_whole *w) {
-  free(w->data);
+  hd_free(w->data);
   *w = (hd_whole){0};
 }
 
@@ -67,8 +67,8 @@ static void compare_band(void *user, int32_t index) {
   }
   x->band[index] =
       hd_compare_bounded(x->d, (uint64_t)w->n, rows, (size_t)n_rows, expected, NULL, x->bound);
-  free(rows);
-  free(expected);
+  hd_free(rows);
+  hd_free(expected);
 }
 
 hd_comparison hd_whole_compare(const hd_whole *w, const hd_matrix *d, double bound,
@@ -90,6 +90,6 @@ hd_comparison hd_whole_compare(const hd_whole *w, const hd_matrix *d, double bou
   result.ok = all.ok;
   result.n_compared = all.n_compared;
   result.n_wrong = all.n_wrong;
-  free(x.band);
+  hd_free(x.band);
   return result;
 }

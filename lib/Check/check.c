@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "Check/check_instances.h"
+#include "Support/memory.h"
 
 enum { MAX_STEPS = 40000000 };
 
@@ -26,7 +27,8 @@ void hd_ck_static_find(hd_ck_kernel *k, const char *rule, const hd_op *op, const
 
 static void check_kernel(const hd_op *op, const hd_check_options *options, uint64_t *steps_left,
                          hd_check_report *report) {
-  hd_ck_kernel k = {.options = options, .report = report, .steps_left = *steps_left};
+  hd_ck_kernel k = {.options = options, .report = report, .steps_left = *steps_left,
+                    .shortages = hd_memory_shortages()};
   report->n_kernels++;
   hd_ck_program_build(&k.program, op);
   if (k.program.refusal)
@@ -39,7 +41,7 @@ static void check_kernel(const hd_op *op, const hd_check_options *options, uint6
   if (report->n_findings == 0)
     hd_ck_run_instances(&k);
   *steps_left = k.steps_left;
-  free(k.accesses);
+  hd_free(k.accesses);
   hd_ck_program_free(&k.program);
 }
 
@@ -65,6 +67,7 @@ heddle_status hd_check(heddle_context *ctx, const hd_module *module,
   hd_check_options none = {0};
   options = options ? options : &none;
   uint64_t steps_left = options->max_steps ? options->max_steps : MAX_STEPS;
+  uint64_t before = hd_memory_shortages();
   if (!is_checkable(module))
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = module->file}, "check.level",
                     "got a module without its sync; legal: level=role sync=placed");
@@ -73,6 +76,7 @@ heddle_status hd_check(heddle_context *ctx, const hd_module *module,
     check_kernel(op, options, &steps_left, report);
   for (int32_t i = 0; i < report->n_findings && !options->quiet; i++)
     say(ctx, module, &report->findings[i]);
+  HD_TRY(hd_memory_status(ctx, before, HEDDLE_OK));
   if (report->n_findings > report->n_undecided)
     return HEDDLE_MISMATCH;
   return report->n_findings ? HEDDLE_UNSUPPORTED : HEDDLE_OK;

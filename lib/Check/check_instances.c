@@ -22,6 +22,7 @@
  * large one the first and the last pairs of neighbours show where one's part ends and the next
  * one's begins. */
 #include "Check/check_instances.h"
+#include "Support/memory.h"
 
 #include "Support/activations.h"
 
@@ -142,7 +143,8 @@ static heddle_status far_condition(void *user, hd_op *op) {
 static void run_cluster(hd_ck_kernel *k, const hd_ck_instance *at, bool counting,
                         hd_ck_extents *extents) {
   hd_ck_machine m = {.program = &k->program, .options = k->options, .report = k->report,
-                     .at = *at, .steps_left = k->steps_left, .extents = extents,
+                     .at = *at, .steps_left = k->steps_left, .shortages = k->shortages,
+                     .extents = extents,
                      .counting = counting, .accesses = k->accesses,
                      .cap_accesses = k->cap_accesses};
   m.dependent = hd_op_has(k->program.kernel, HD_ATTR_DEPENDENT);
@@ -155,7 +157,9 @@ static void run_cluster(hd_ck_kernel *k, const hd_ck_instance *at, bool counting
   hd_ck_machine_free(&m);
 }
 
-static bool is_clean(const hd_ck_kernel *k) { return k->report->n_findings == 0; }
+static bool is_clean(const hd_ck_kernel *k) {
+  return k->report->n_findings == 0 && hd_memory_shortages() == k->shortages;
+}
 
 static void wrong_extent(hd_ck_kernel *k, const hd_op *op, const char *what, int64_t got,
                          int64_t expected) {
@@ -243,7 +247,7 @@ static void check_coverage(hd_ck_kernel *k, const hd_ck_extents *x) {
 
 static void free_extents(hd_ck_extents *x) {
   hd_arena_free(&x->arena);
-  free(x->claims);
+  hd_free(x->claims);
 }
 
 /* Each CTA stores the tiles that it multiplies: none is shared over k. */

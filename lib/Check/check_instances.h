@@ -10,6 +10,7 @@ typedef struct hd_ck_kernel {
   const hd_check_options *options;
   hd_check_report *report;
   uint64_t steps_left;
+  uint64_t shortages; /* of memory, when it began */
   int64_t n_k_blocks; /* of k, as the last run that stored D has shown */
   hd_ck_access *accesses; /* room that the instances take one after the other; owned */
   uint32_t cap_accesses;

@@ -1,4 +1,5 @@
 #include "Check/check_machine.h"
+#include "Support/memory.h"
 
 #include <stdlib.h>
 
@@ -71,12 +72,12 @@ void hd_ck_machine_free(hd_ck_machine *m) {
   const hd_ck_program *p = m->program;
   for (int32_t i = 0; m->slots && i < p->n_buffer_slots * p->cluster; i++) {
     for (int32_t j = 0; j < m->slots[i].n; j++)
-      free(m->slots[i].span[j].far);
-    free(m->slots[i].span);
+      hd_free(m->slots[i].span[j].far);
+    hd_free(m->slots[i].span);
   }
   for (int32_t i = 0; m->mbarriers && i < p->n_barrier_slots * p->cluster; i++)
-    free(m->mbarriers[i].waits);
-  free(m->counts);
+    hd_free(m->mbarriers[i].waits);
+  hd_free(m->counts);
   hd_arena_free(&m->arena);
 }
 
@@ -495,6 +496,7 @@ static void run_warp(hd_ck_machine *m, hd_ck_warp *w) {
                              "more steps than the checker takes: a k of millions is the launch's");
     m->report->n_steps++;
     advance(m, w);
+    m->stop = m->stop || hd_memory_shortages() != m->shortages;
   }
 }
 

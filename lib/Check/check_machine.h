@@ -306,6 +306,7 @@ typedef struct hd_ck_machine {
   hd_ck_count *counts; /* owned */
   int32_t n_counts, cap_counts;
   uint64_t steps_left;
+  uint64_t shortages; /* of memory, when it began: one more stops it */
   bool listing;  /* runs scalars alone, to know the counts */
   bool stop;     /* a finding ended the run, or all is known that was asked */
   bool counting; /* asks for the number of tiles alone */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "IR/shared_layout.h"
+#include "Support/memory.h"
 
 /* --- numbering of values -------------------------------------------------------------------- */
 
@@ -27,8 +28,8 @@ static void grow_values(hd_ck_program *p) {
       p->values[at] = old.values[i];
       p->numbers[at] = old.numbers[i];
     }
-  free(old.values);
-  free(old.numbers);
+  hd_free(old.values);
+  hd_free(old.numbers);
 }
 
 static int32_t number_of(hd_ck_program *p, const hd_value *value) {
@@ -370,8 +371,8 @@ void hd_ck_program_build(hd_ck_program *p, const hd_op *kernel) {
 
 void hd_ck_program_free(hd_ck_program *p) {
   hd_arena_free(&p->arena);
-  free(p->steps);
-  free(p->values);
-  free(p->numbers);
+  hd_free(p->steps);
+  hd_free(p->values);
+  hd_free(p->numbers);
   *p = (hd_ck_program){0};
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "Check/check_machine.h"
+#include "Support/memory.h"
 
 /* --- rules ---------------------------------------------------------------------------------- */
 
@@ -144,7 +145,7 @@ static void insert(hd_ck_span *span, int32_t at, uint32_t id) {
   if (span->n == (span->cap ? span->cap : HD_CK_NEAR)) {
     uint32_t *far = hd_xmalloc(sizeof *far * 2 * span->n);
     memcpy(far, ids_of(span), sizeof *far * span->n);
-    free(span->far);
+    hd_free(span->far);
     span->far = far;
     span->cap = (uint16_t)(2 * span->n);
   }

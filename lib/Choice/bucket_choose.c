@@ -279,7 +279,7 @@ heddle_status hd_bucket_choose(heddle_context *ctx, const hd_front *front,
     cover_borders(c, &made);
   else if (status == HEDDLE_OK)
     cover(c, most, &made);
-  free(c);
+  hd_free(c);
   if (status == HEDDLE_OK)
     *plan = made;
   return status;

@@ -78,7 +78,7 @@ heddle_status hd_bucket_plan_parse(heddle_context *ctx, hd_loc loc, const char *
   for (char *part = strtok_r(copy, ";", &save); part && status == HEDDLE_OK;
        part = strtok_r(NULL, ";", &save))
     status = read_bucket(ctx, loc, part, &made);
-  free(copy);
+  hd_free(copy);
   HD_TRY(status);
   if (made.n == 0 || made.list[made.n - 1].to)
     REFUSE("got no schedule for sizes above the last border; legal: \"%s<=%lld: …; WORDS\"",

@@ -182,10 +182,11 @@ static json_t *read_header(const char *path) {
     n_bytes |= (uint64_t)size[i] << 8 * i;
   if (n_bytes > MOST_BYTES)
     return NULL;
-  char *text = hd_xmalloc(n_bytes + sizeof size);
-  bool whole = hd_file_read_head(path, text, n_bytes + sizeof size) == n_bytes + sizeof size;
+  char *text = hd_try_malloc(NULL, n_bytes + sizeof size, "a header");
+  size_t all = n_bytes + sizeof size;
+  bool whole = text && hd_file_read_head(path, text, all) == all;
   json_t *header = whole ? json_loadb(text + sizeof size, n_bytes, 0, NULL) : NULL;
-  free(text);
+  hd_free(text);
   return header;
 }
 
@@ -283,7 +284,7 @@ static heddle_status read_layers(heddle_context *ctx, model *x, const hd_model_o
   json_error_t error;
   HD_TRY(hd_file_read_text(ctx, x->path, &text, &n_bytes));
   json_t *root = json_loadb(text, n_bytes, 0, &error);
-  free(text);
+  hd_free(text);
   if (!root)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){x->path, (uint32_t)error.line, 1}, "model.file",
                     "got no JSON: %s; legal: a config.json, a safetensors index", error.text);
@@ -297,18 +298,20 @@ static heddle_status read_layers(heddle_context *ctx, model *x, const hd_model_o
 heddle_status hd_model_read(heddle_context *ctx, const char *path, const hd_model_options *options,
                             hd_product **list, int32_t *n) {
   model x = {.path = path, .type = options->type};
+  uint64_t before = hd_memory_shortages();
   heddle_status status = read_layers(ctx, &x, options);
   *list = NULL;
   *n = 0;
   if (status == HEDDLE_OK)
     make_products(ctx, &x, options, list, n);
-  free(x.list);
+  hd_free(x.list);
+  status = hd_memory_status(ctx, before, status);
   if (status == HEDDLE_OK && *n == 0)
     status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "model.layers",
                       "it has no linear layer that a kernel can do; legal: a transformer's "
                       "config.json, a safetensors index or file");
   if (status != HEDDLE_OK) {
-    free(*list);
+    hd_free(*list);
     *list = NULL;
   }
   return status;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Support/memory.h"
 #include "Support/strbuf.h"
 
 enum { USUAL_SIZE = 4096 };
@@ -161,7 +162,7 @@ heddle_status hd_product_build(heddle_context *ctx, hd_loc place, const hd_produ
   char *text = hd_product_problem(product);
   hd_pass_context pass = {.ctx = ctx};
   heddle_status status = hd_front_made(&pass, place, text, front);
-  free(text);
+  hd_free(text);
   return status;
 }
 

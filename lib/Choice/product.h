@@ -36,7 +36,7 @@ hd_product hd_product_of(const hd_problem *problem, const int64_t hint_mnk[3]);
 heddle_status hd_product_line(heddle_context *ctx, hd_loc loc, const char *target, const char *line,
                               hd_product *product);
 
-/* It as a problem text, whose kernel is "tuned", or has that name (owned, free()). */
+/* It as a problem text, whose kernel is "tuned", or has that name (owned, hd_free). */
 /* A size of 0 is known at launch, and at most HD_PRODUCT_OPEN. */
 enum { HD_PRODUCT_OPEN = 65536 };
 char *hd_product_problem(const hd_product *product);

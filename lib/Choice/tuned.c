@@ -318,11 +318,12 @@ static hd_tuned *new_table(void) {
 }
 
 /* The table, when all of it was read; it is consumed. */
-static heddle_status finish(heddle_context *ctx, const char *path, heddle_status status,
-                            hd_tuned *t, hd_tuned **tuned) {
+static heddle_status finish(heddle_context *ctx, const char *path, uint64_t shortages,
+                            heddle_status status, hd_tuned *t, hd_tuned **tuned) {
   if (status == HEDDLE_OK)
     status = index_all(ctx, path, t);
   hd_schedule_note_renamed(ctx, (hd_loc){.file = path}, &t->words);
+  status = hd_memory_status(ctx, shortages, status);
   if (status == HEDDLE_OK)
     *tuned = t;
   else
@@ -332,16 +333,18 @@ static heddle_status finish(heddle_context *ctx, const char *path, heddle_status
 
 heddle_status hd_tuned_collect(heddle_context *ctx, const char *path, hd_choice_source source,
                                void *user, hd_tuned **tuned) {
+  uint64_t before = hd_memory_shortages();
   hd_tuned *t = new_table();
   reader r = {ctx, path, t, HEDDLE_OK};
   heddle_status status = source(ctx, user, add_choice, &r);
-  return finish(ctx, path, status == HEDDLE_OK ? r.status : status, t, tuned);
+  return finish(ctx, path, before, status == HEDDLE_OK ? r.status : status, t, tuned);
 }
 
 heddle_status hd_tuned_parse(heddle_context *ctx, const char *path, const char *json,
                              size_t n_bytes, hd_tuned **tuned) {
+  uint64_t before = hd_memory_shortages();
   hd_tuned *t = new_table();
-  return finish(ctx, path, read_json(ctx, path, json, n_bytes, t), t, tuned);
+  return finish(ctx, path, before, read_json(ctx, path, json, n_bytes, t), t, tuned);
 }
 
 bool hd_tuned_is_database(const char *path) {
@@ -361,7 +364,7 @@ heddle_status heddle_tuned_read(heddle_context *ctx, const char *path, hd_tuned 
                     path);
   HD_TRY(hd_file_read_text(ctx, path, &text, &n_bytes));
   heddle_status status = hd_tuned_parse(ctx, path, text, n_bytes, tuned);
-  free(text);
+  hd_free(text);
   return status;
 }
 
@@ -369,9 +372,9 @@ void heddle_tuned_free(hd_tuned *t) {
   if (!t)
     return;
   hd_arena_free(&t->arena);
-  free(t->list);
-  free(t->slot);
-  free(t);
+  hd_free(t->list);
+  hd_free(t->slot);
+  hd_free(t);
 }
 
 size_t hd_tuned_count(const hd_tuned *t) { return t->n; }

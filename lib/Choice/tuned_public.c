@@ -30,6 +30,7 @@ static heddle_status check_sizes(heddle_context *ctx, const hd_problem *p, const
 static heddle_status pick(heddle_context *ctx, const hd_tuned *tuned, hd_front *front,
                           const int64_t size_mnk[3], char schedule[HEDDLE_SCHEDULE_BYTES]) {
   static const int64_t none[3];
+  uint64_t before = hd_memory_shortages();
   const hd_problem *p = &front->problem;
   const hd_tuned_entry *entry = NULL;
   hd_schedule s;
@@ -39,7 +40,7 @@ static heddle_status pick(heddle_context *ctx, const hd_tuned *tuned, hd_front *
   if (status == HEDDLE_OK && !has_chosen)
     entry = hd_tune_pick(tuned, p, &product, &s);
   hd_front_free(front);
-  HD_TRY(status);
+  HD_TRY(hd_memory_status(ctx, before, status));
   schedule[0] = '\0';
   if (entry)
     hd_schedule_print(&s, schedule);
@@ -61,6 +62,8 @@ heddle_status heddle_tuned_pick_module(heddle_context *ctx, const heddle_tuned *
                                        char schedule[HEDDLE_SCHEDULE_BYTES]) {
   hd_pass_context pass = {.ctx = ctx, .target = target};
   hd_front front;
-  HD_TRY(hd_front_read(&pass, hd_module_clone(module->ir), &front));
+  hd_module *copy;
+  HD_TRY(hd_module_copy(ctx, module->ir, &copy));
+  HD_TRY(hd_front_read(&pass, copy, &front));
   return pick(ctx, tuned, &front, size_mnk, schedule);
 }

@@ -15,6 +15,7 @@
 #include "Schedule/resources.h"
 #include "Runtime/kernel_cache.h"
 #include "heddle/version.h"
+#include "Support/memory.h"
 
 struct heddle_compiled {
   hd_arena arena;
@@ -176,7 +177,8 @@ static heddle_status find_or_build(hd_pass_context *pass, hd_front *f, const hd_
   bool cached = hd_cache_key(hash, options, &key);
   if (cached && hd_cache_get(options->cache, key, &c->entry) == HEDDLE_OK)
     return HEDDLE_OK;
-  HD_TRY(build(pass, f, options, hash, c));
+  uint64_t before = hd_memory_shortages();
+  HD_TRY(hd_memory_status(pass->ctx, before, build(pass, f, options, hash, c)));
   if (cached)
     keep(pass->ctx, options->cache, key, &c->entry);
   return HEDDLE_OK;
@@ -188,9 +190,11 @@ heddle_status hd_compile_front(heddle_context *ctx, hd_front *front, const hd_bu
   options = options ? options : &defaults;
   hd_pass_context pass = {
       .ctx = ctx, .target = options->target, .schedule_text = chosen ? NULL : options->schedule};
+  uint64_t before = hd_memory_shortages();
   heddle_compiled *c = hd_try_zalloc(ctx, sizeof *c, "a kernel");
   heddle_status status = c ? find_or_build(&pass, front, chosen, options, c) : HEDDLE_NO_MEMORY;
   hd_front_free(front);
+  status = hd_memory_status(ctx, before, status);
   if (status == HEDDLE_OK)
     *compiled = c;
   else
@@ -219,18 +223,20 @@ heddle_status heddle_compile(heddle_context *ctx, const char *file, const char *
 heddle_status heddle_compile_module(heddle_context *ctx, const heddle_module *module,
                                     const heddle_compile_options *options,
                                     heddle_compiled **compiled) {
-  return compile_module(ctx, hd_module_clone(module->ir), options, compiled);
+  hd_module *copy;
+  HD_TRY(hd_module_copy(ctx, module->ir, &copy));
+  return compile_module(ctx, copy, options, compiled);
 }
 
 void heddle_compiled_free(heddle_compiled *c) {
   if (!c)
     return;
   hd_cache_entry_free(&c->entry);
-  free(c->ptx);
-  free(c->json);
-  free(c->cubin);
+  hd_free(c->ptx);
+  hd_free(c->json);
+  hd_free(c->cubin);
   hd_arena_free(&c->arena);
-  free(c);
+  hd_free(c);
 }
 
 const char *heddle_compiled_name(const heddle_compiled *c) { return c->name; }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "Emit/emit_llvm.h"
+#include "Support/memory.h"
 
 /* The target that all kernels name. */
 static heddle_status find_target(hd_emitter *e, const hd_module *module) {
@@ -30,7 +31,8 @@ static heddle_status find_target(hd_emitter *e, const hd_module *module) {
 
 static heddle_status emit_kernels(hd_emitter *e, const hd_module *module) {
   HD_FOR_OPS(op, module->body) {
-    HD_TRY(hd_emit_one_kernel(e, op));
+    uint64_t before = hd_memory_shortages();
+    HD_TRY(hd_memory_status(e->ctx, before, hd_emit_one_kernel(e, op)));
     if (e->failed)
       return HEDDLE_INTERNAL;
   }
@@ -59,7 +61,7 @@ static void assemble_text(const char *header, char *ptx, size_t n, hd_emit_resul
     header += line + (header[line] != 0);
   }
   hd_strbuf_addn(&text, ptx, n);
-  free(ptx);
+  hd_free(ptx);
   result->n_bytes = text.len;
   result->ptx = hd_strbuf_take(&text);
 }
@@ -96,7 +98,8 @@ heddle_status hd_emit_ptx(heddle_context *ctx, const hd_module *module,
   HD_TRY(find_target(&e, module));
   HD_TRY(hd_emit_pick_ptx(&e));
   HD_TRY(hd_emit_open(&e));
-  heddle_status status = emit_module(&e, module, &made);
+  uint64_t before = hd_memory_shortages();
+  heddle_status status = hd_memory_status(ctx, before, emit_module(&e, module, &made));
   hd_emit_close(&e);
   hd_facts_free(&e.values);
   hd_arena_free(&e.arena);
@@ -110,8 +113,8 @@ heddle_status hd_emit_ptx(heddle_context *ctx, const hd_module *module,
 void hd_emit_result_free(hd_emit_result *result) {
   if (!result)
     return;
-  free(result->ptx);
-  free(result->llvm_ir);
+  hd_free(result->ptx);
+  hd_free(result->llvm_ir);
   hd_arena_free(&result->arena);
   *result = (hd_emit_result){0};
 }

@@ -18,7 +18,7 @@ void hd_emit_set_target(hd_emitter *e, LLVMModuleRef module);
 /* Passes by LLVM's names for them, of which no target machine (NULL) needs to know. */
 heddle_status hd_emit_run_passes(hd_emitter *e, LLVMModuleRef module, const char *passes,
                                  LLVMTargetMachineRef machine);
-/* Verifies, optimises lightly, generates code: *ptx owned (free()). */
+/* Verifies, optimises lightly, generates code: *ptx owned (hd_free). */
 heddle_status hd_emit_codegen(hd_emitter *e, char **ptx, size_t *n_bytes);
 /* The user's function `name` (user_build.c), checked to be float (acc, i32, i32, ptr); of a pair
  * float (acc, acc, i32, i32, ptr). */

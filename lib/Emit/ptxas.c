@@ -6,6 +6,7 @@
 
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 
 static const double timeout_s = 300;
 
@@ -128,7 +129,7 @@ static heddle_status assemble(heddle_context *ctx, const char *ptxas, const char
     return HEDDLE_OK;
   HD_TRY(hd_file_read(ctx, file[OUTPUT].path, &data, &n_bytes));
   if (!n_bytes) {
-    free(data);
+    hd_free(data);
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "ptxas.run",
                     "%s ended well and wrote no cubin; is it ptxas?", ptxas);
   }
@@ -159,5 +160,5 @@ heddle_status hd_ptxas_assemble(heddle_context *ctx, const char *ptxas, const ch
 
 void hd_ptxas_report_free(hd_ptxas_report *report) {
   if (report)
-    free(report->log);
+    hd_free(report->log);
 }

@@ -24,7 +24,7 @@ typedef struct hd_ptxas_report {
 /* Assembles PTX for a target ("sm_90a"). `ptxas` is the program's path. The gate: any C75xx line
  * (serialised or repaired wgmma, ignored setmaxnreg), any spill and any stack frame fails with the
  * line quoted (HEDDLE_UNSUPPORTED: the schedule asks more than the machine has); a PTX that ptxas
- * refuses is HEDDLE_INTERNAL; a ptxas that cannot run HEDDLE_ENVIRONMENT. *cubin is owned (free()),
+ * refuses is HEDDLE_INTERNAL; a ptxas that cannot run HEDDLE_ENVIRONMENT. *cubin is owned (hd_free)
  * may be NULL when not wanted; report too, its log is freed with hd_ptxas_report_free. */
 heddle_status hd_ptxas_assemble(heddle_context *ctx, const char *ptxas, const char *ptx,
                                 const char *target, void **cubin, size_t *cubin_bytes,

@@ -9,6 +9,7 @@
 
 #include "Emit/emit_llvm.h"
 #include "Emit/user_words.h"
+#include "Support/memory.h"
 
 /* User functions are renamed, so that they meet no name of ours. */
 #define USER_PREFIX "user."
@@ -255,8 +256,8 @@ static heddle_status build(hd_emitter *e, const hd_user_function *f, const char 
     else if (LLVMLinkModules2(e->module, u.module)) /* consumes it */
       status = HD_BUG(e->ctx, "the user's function does not link");
   }
-  free(u.value);
-  free(u.block);
+  hd_free(u.value);
+  hd_free(u.block);
   return status;
 }
 
@@ -264,7 +265,7 @@ static heddle_status read_and_build(hd_emitter *e, const char *name, const char 
   hd_user_function *f = NULL;
   HD_TRY(hd_user_read(e->ctx, &e->options->user, name, &f));
   heddle_status status = build(e, f, full);
-  free(f);
+  hd_free(f);
   return status;
 }
 

@@ -135,7 +135,7 @@ typedef struct hd_user_source {
   const char *worker;
 } hd_user_source;
 
-/* Finds and reads the function `name` (owned, free()). HEDDLE_INVALID, HEDDLE_UNSUPPORTED for what
+/* Finds and reads the function `name` (owned, hd_free). HEDDLE_INVALID, HEDDLE_UNSUPPORTED for what
  * is not allowed in an epilogue, by name; HEDDLE_ENVIRONMENT when the worker cannot be started. */
 heddle_status hd_user_read(heddle_context *ctx, const hd_user_source *source, const char *name,
                            hd_user_function **function);

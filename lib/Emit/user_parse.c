@@ -218,7 +218,7 @@ heddle_status hd_user_parse(heddle_context *ctx, const char *from, size_t n_byte
                       "the user's IR defines no such function; nearest: define float @%s(float "
                       "%%acc, i32 %%row, i32 %%col, ptr %%user)",
                       wanted);
-  free(names);
-  free(r);
+  hd_free(names);
+  hd_free(r);
   return status;
 }

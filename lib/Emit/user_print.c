@@ -506,7 +506,7 @@ static heddle_status put_tables(printing *p, LLVMModuleRef module) {
     for (size_t i = 0; i < n_bytes; i++)
       hd_strbuf_printf(p->out, "%si8 %d", i ? ", " : "", (int8_t)bytes[i]);
     hd_strbuf_printf(p->out, "], align %u\n", align >= 16 && align <= 256 ? align : 16);
-    free(bytes);
+    hd_free(bytes);
     if (!numbers)
       return hd_user_refuse(p->ctx, "user.global", LLVMGetValueName(g), "constants of numbers");
   }

@@ -74,8 +74,8 @@ static heddle_status print_in_order(heddle_context *ctx, LLVMModuleRef module,
                       "constant number of few iterations");
   if (status == HEDDLE_OK)
     status = hd_user_print(ctx, module, function, name, order, n, text);
-  free(nodes);
-  free(order);
+  hd_free(nodes);
+  hd_free(order);
   return status;
 }
 

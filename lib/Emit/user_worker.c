@@ -38,7 +38,7 @@ int hd_user_answer(const char *path, const char *name, hd_strbuf *answer) {
                    status == HEDDLE_OK ? hd_strbuf_text(&text)
                    : d                 ? d->text
                                        : "no memory");
-  free(ir);
+  hd_free(ir);
   hd_strbuf_free(&text);
   heddle_context_free(ctx);
   return heddle_status_exit_code(status);
@@ -118,6 +118,6 @@ heddle_status hd_user_read(heddle_context *ctx, const hd_user_source *source, co
   if (status == HEDDLE_OK)
     *function = f;
   else
-    free(f);
+    hd_free(f);
   return status;
 }

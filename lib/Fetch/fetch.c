@@ -7,6 +7,7 @@
 #include "Fetch/http.h"
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "heddle/fetch.h"
 
 static const double TIMEOUT_S = 10;
@@ -30,10 +31,12 @@ static void read_etag(const char *copy, const char *etag_path, char etag[128]) {
 
 /* What is kept must be what heddle_tuned_read takes. */
 static heddle_status check_choices(heddle_context *ctx, const hd_http_answer *a) {
+  uint64_t before = hd_memory_shortages();
   json_t *root = json_loadb(hd_strbuf_text(&a->body), a->body.len, 0, NULL);
   bool ok = json_integer_value(json_object_get(root, "version")) == 1 &&
             json_is_array(json_object_get(root, "choices"));
   json_decref(root);
+  HD_TRY(hd_memory_status(ctx, before, HEDDLE_OK));
   return ok ? HEDDLE_OK
             : hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "fetch.choices",
                        "the server's answer holds no choices of version 1; legal: the answer of "
@@ -90,7 +93,7 @@ static heddle_status fetch(heddle_context *ctx, hd_http *http, const heddle_fetc
     fetched->age_s = 0;
   heddle_context_free(said);
   hd_http_answer_free(&a);
-  free(path);
+  hd_free(path);
   return status;
 }
 
@@ -100,11 +103,13 @@ heddle_status heddle_tuned_fetch(heddle_context *ctx, const heddle_fetch_options
   heddle_fetched result = {0};
   hd_http *http;
   hd_strbuf etag_path = {0};
+  uint64_t before = hd_memory_shortages();
   HD_TRY(hd_http_open(ctx, &o, &http));
   hd_strbuf_printf(&etag_path, "%s.etag", copy);
   heddle_status status = fetch(ctx, http, options, copy, hd_strbuf_text(&etag_path), &result);
   hd_strbuf_free(&etag_path);
   hd_http_close(http);
+  status = hd_memory_status(ctx, before, status);
   if (status == HEDDLE_OK && fetched)
     *fetched = result;
   return status;

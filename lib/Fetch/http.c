@@ -69,8 +69,9 @@ static size_t take_body(char *data, size_t size, size_t n, void *user) {
   hd_strbuf *body = user;
   if (body->len + size * n > MOST_ANSWER_BYTES)
     return 0;
+  uint64_t before = hd_memory_shortages();
   hd_strbuf_addn(body, data, size * n);
-  return size * n;
+  return hd_memory_shortages() == before ? size * n : 0;
 }
 
 static void copy_value(char *out, size_t cap, const char *value, size_t n) {
@@ -135,8 +136,8 @@ void hd_http_close(hd_http *h) {
   if (h->curl)
     curl_easy_cleanup(h->curl);
   curl_slist_free_all(h->headers);
-  free(h->base);
-  free(h);
+  hd_free(h->base);
+  hd_free(h);
 }
 
 /* ---- one exchange ---- */

@@ -80,3 +80,14 @@ hd_module *hd_module_clone(const hd_module *module) {
   }
   return copy;
 }
+
+heddle_status hd_module_copy(heddle_context *ctx, const hd_module *module, hd_module **copy) {
+  uint64_t before = hd_memory_shortages();
+  hd_module *made = hd_module_clone(module);
+  heddle_status status = hd_memory_status(ctx, before, HEDDLE_OK);
+  if (status == HEDDLE_OK)
+    *copy = made;
+  else
+    hd_module_free(made);
+  return status;
+}

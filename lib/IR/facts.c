@@ -42,7 +42,7 @@ int64_t hd_facts_get(const hd_facts *facts, const hd_value *value) {
 }
 
 void hd_facts_free(hd_facts *facts) {
-  free(facts->keys);
-  free(facts->facts);
+  hd_free(facts->keys);
+  hd_free(facts->facts);
   *facts = (hd_facts){0};
 }

@@ -220,6 +220,8 @@ struct hd_module {
 hd_module *hd_module_create(hd_level level);
 void hd_module_free(hd_module *module); /* accepts NULL */
 hd_module *hd_module_clone(const hd_module *module); /* owned */
+/* The same, where a caller can be told that memory ran out. */
+heddle_status hd_module_copy(heddle_context *ctx, const hd_module *module, hd_module **copy);
 
 /* ---- attributes (absent: the given default, NULL or false) ---- */
 const hd_attr *hd_op_attr(const hd_op *op, hd_attr_key key); /* NULL when absent */

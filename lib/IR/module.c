@@ -2,6 +2,7 @@
 
 #include "IR/grow.h"
 #include "IR/ir.h"
+#include "Support/memory.h"
 
 hd_module *hd_module_create(hd_level level) {
   hd_module *module = hd_xmalloc(sizeof *module);
@@ -14,7 +15,7 @@ void hd_module_free(hd_module *module) {
   if (!module)
     return;
   hd_arena_free(&module->arena);
-  free(module);
+  hd_free(module);
 }
 
 /* Puts an op that stands nowhere into a region, before another op or (NULL) at the end. */

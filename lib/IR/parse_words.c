@@ -7,7 +7,7 @@
 #include "IR/parser.h"
 
 heddle_status hd_parser_advance(hd_parser *p) {
-  return hd_lex(&p->lexer, &p->token);
+  return hd_memory_status(p->ctx, p->shortages, hd_lex(&p->lexer, &p->token));
 }
 
 bool hd_parser_at_mark(const hd_parser *p, char mark) {

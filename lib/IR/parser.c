@@ -239,17 +239,18 @@ heddle_status hd_parse(heddle_context *ctx, const char *file, const char *text, 
   if (n_bytes > HD_MAX_TEXT_BYTES)
     return hd_error(ctx, HEDDLE_INVALID, start, "text.size",
                     "a text of %zu bytes; legal: at most %d", n_bytes, HD_MAX_TEXT_BYTES);
+  uint64_t before = hd_memory_shortages();
   hd_module *parsed = hd_module_create(HD_LEVEL_PROBLEM);
   if (file)
     parsed->file = start.file = hd_arena_strdup(&parsed->arena, file);
-  hd_parser p = {.ctx = ctx, .module = parsed};
+  hd_parser p = {.ctx = ctx, .module = parsed, .shortages = before};
   p.lexer = (hd_lexer){.ctx = ctx,
                        .arena = &parsed->arena,
                        .at = text,
                        .end = n_bytes ? text + n_bytes : text,
                        .loc = start,
                        .fresh_line = true};
-  heddle_status status = parse_text(&p);
+  heddle_status status = hd_memory_status(ctx, before, parse_text(&p));
   hd_scope_free(&p.scope);
   if (status == HEDDLE_OK)
     *module = parsed;

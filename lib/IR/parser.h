@@ -12,6 +12,7 @@ typedef struct hd_parser {
   hd_module *module;
   hd_scope scope;
   int32_t depth; /* regions around the next token */
+  uint64_t shortages; /* of memory, when it began */
 } hd_parser;
 
 heddle_status hd_parser_advance(hd_parser *p);

@@ -1,15 +1,22 @@
 #include <stdlib.h>
 
 #include "IR/public_module.h"
+#include "Support/memory.h"
 
 heddle_status hd_public_module(heddle_context *ctx, hd_module *ir, heddle_module **module) {
-  heddle_status status = hd_verify(ctx, ir, NULL);
+  uint64_t before = hd_memory_shortages();
+  heddle_status status = hd_memory_status(ctx, before, hd_verify(ctx, ir, NULL));
   if (status != HEDDLE_OK) {
     hd_module_free(ir);
     return status;
   }
-  *module = hd_xmalloc(sizeof **module);
-  (*module)->ir = ir;
+  heddle_module *made = hd_try_malloc(ctx, sizeof *made, "a module");
+  if (!made) {
+    hd_module_free(ir);
+    return HEDDLE_NO_MEMORY;
+  }
+  made->ir = ir;
+  *module = made;
   return HEDDLE_OK;
 }
 
@@ -24,12 +31,17 @@ void heddle_module_free(heddle_module *module) {
   if (!module)
     return;
   hd_module_free(module->ir);
-  free(module);
+  hd_free(module);
 }
 
 heddle_status heddle_module_print(const heddle_module *module, char **text, size_t *text_bytes) {
+  uint64_t before = hd_memory_shortages();
   hd_strbuf out = {0};
   hd_print(module->ir, &out);
+  if (hd_memory_shortages() != before) {
+    hd_strbuf_free(&out);
+    return HEDDLE_NO_MEMORY;
+  }
   if (text_bytes)
     *text_bytes = out.len;
   *text = hd_strbuf_take(&out);

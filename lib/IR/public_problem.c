@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "IR/public_module.h"
+#include "Support/memory.h"
 
 typedef struct size {
   bool given, dynamic;
@@ -16,6 +17,7 @@ typedef struct dense {
 
 struct heddle_problem {
   hd_arena arena; /* strings */
+  bool lost; /* memory ran out while it was described */
   const char *name, *target, *schedule, *act, *user, *kind;
   hd_loc place;
   size size[3]; /* by heddle_dim */
@@ -31,23 +33,29 @@ struct heddle_problem {
 };
 
 static const char *keep(heddle_problem *problem, const char *text) {
-  return text ? hd_arena_strdup(&problem->arena, text) : NULL;
+  uint64_t before = hd_memory_shortages();
+  const char *kept = text ? hd_arena_strdup(&problem->arena, text) : NULL;
+  problem->lost = problem->lost || hd_memory_shortages() != before;
+  return kept;
 }
 
 heddle_problem *heddle_problem_create(const char *name, const char *target) {
-  heddle_problem *problem = calloc(1, sizeof *problem);
+  heddle_problem *problem = hd_memory_reserve() ? calloc(1, sizeof *problem) : NULL;
   if (!problem)
     return NULL;
   problem->name = keep(problem, name);
   problem->target = keep(problem, target);
-  return problem;
+  if (!problem->lost)
+    return problem;
+  heddle_problem_free(problem);
+  return NULL;
 }
 
 void heddle_problem_free(heddle_problem *problem) {
   if (!problem)
     return;
   hd_arena_free(&problem->arena);
-  free(problem);
+  hd_free(problem);
 }
 
 void heddle_problem_set_place(heddle_problem *problem, const char *file, uint32_t line,
@@ -378,12 +386,17 @@ static void build_all(building *g) {
 
 heddle_status heddle_problem_build(heddle_context *ctx, const heddle_problem *problem,
                                    heddle_module **module) {
-  HD_TRY(check_given(ctx, problem));
+  uint64_t before = hd_memory_shortages() - problem->lost;
+  HD_TRY(hd_memory_status(ctx, before, check_given(ctx, problem)));
   building g = {.p = problem, .m = hd_module_create(HD_LEVEL_PROBLEM)};
   g.b = hd_builder_at_end(g.m, g.m->body);
   g.b.loc = problem->place;
   if (problem->place.file)
     g.m->file = g.b.loc.file = hd_arena_strdup(&g.m->arena, problem->place.file);
   build_all(&g);
-  return hd_public_module(ctx, g.m, module);
+  heddle_status status = hd_memory_status(ctx, before, HEDDLE_OK);
+  if (status == HEDDLE_OK)
+    return hd_public_module(ctx, g.m, module);
+  hd_module_free(g.m);
+  return status;
 }

@@ -1,4 +1,5 @@
 #include "IR/scope.h"
+#include "Support/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +27,10 @@ void hd_scope_leave(hd_scope *scope, int32_t mark) {
 }
 
 static void widen_buckets(hd_scope *scope) {
+  size_t old_bytes = sizeof *scope->buckets * (size_t)scope->n_buckets;
   scope->n_buckets = scope->n_buckets ? 2 * scope->n_buckets : 64;
   size_t n_bytes = sizeof *scope->buckets * (size_t)scope->n_buckets;
-  scope->buckets = hd_xrealloc(scope->buckets, n_bytes);
+  scope->buckets = hd_xrealloc(scope->buckets, old_bytes, n_bytes);
   memset(scope->buckets, -1, n_bytes);
   for (int32_t i = 0; i < scope->n; i++)
     link_entry(scope, i);
@@ -59,7 +61,7 @@ const hd_scope_entry *hd_scope_find(const hd_scope *scope, const char *name) {
 }
 
 void hd_scope_free(hd_scope *scope) {
-  free(scope->entries);
-  free(scope->buckets);
+  hd_free(scope->entries);
+  hd_free(scope->buckets);
   *scope = (hd_scope){0};
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "Support/diag.h"
+#include "Support/memory.h"
 
 static const char version_key[] = "heddle_bundle";
 
@@ -26,7 +27,7 @@ static heddle_status add_part(heddle_context *ctx, const hd_manifest *manifest, 
   char *text = NULL;
   heddle_status status = hd_manifest_write(ctx, manifest, &text);
   json_t *object = status == HEDDLE_OK ? json_loads(text, 0, NULL) : NULL;
-  free(text);
+  hd_free(text);
   if (object)
     json_array_append_new(targets, json_pack("{s:s, s:o, s:o}", "target", manifest->target,
                                              "images", images, "manifest", object));
@@ -38,6 +39,7 @@ static heddle_status add_part(heddle_context *ctx, const hd_manifest *manifest, 
 heddle_status hd_bundle_write(heddle_context *ctx, const hd_launcher_part *parts, int32_t n,
                               const hd_binary_image *image, int32_t n_images,
                               size_t binary_bytes, char **json) {
+  uint64_t before = hd_memory_shortages();
   json_t *targets = json_array();
   hd_strbuf file = {0};
   heddle_status status = HEDDLE_OK;
@@ -50,9 +52,12 @@ heddle_status hd_bundle_write(heddle_context *ctx, const hd_launcher_part *parts
   char *text = status == HEDDLE_OK ? json_dumps(root, JSON_INDENT(1)) : NULL;
   json_decref(root);
   hd_strbuf_free(&file);
-  if (text)
+  status = hd_memory_status(ctx, before, status);
+  if (status == HEDDLE_OK)
     *json = text;
-  return status == HEDDLE_OK && !text ? HEDDLE_NO_MEMORY : status;
+  else
+    hd_free(text);
+  return status;
 }
 
 /* ---- reading ---- */
@@ -88,11 +93,11 @@ static heddle_status read_part(heddle_context *ctx, const json_t *json, const hd
   const json_t *images = json_object_get(json, "images");
   char *text = json_dumps(json_object_get(json, "manifest"), 0);
   if (!text || json_array_size(images) < 1 || json_array_size(images) > HD_COUNT(part->image)) {
-    free(text);
+    hd_free(text);
     return refuse(ctx, "a target has no manifest, or not one or two images");
   }
   heddle_status status = hd_manifest_read(ctx, text, strlen(text), arena, &part->manifest);
-  free(text);
+  hd_free(text);
   for (size_t i = 0; i < json_array_size(images) && status == HEDDLE_OK; i++)
     status = read_image(ctx, json_array_get(images, i), bundle->n_bytes,
                         &part->image[part->n_images++]);
@@ -122,10 +127,11 @@ static heddle_status read_root(heddle_context *ctx, const json_t *root, hd_arena
 heddle_status hd_bundle_read(heddle_context *ctx, const char *json, size_t n_bytes,
                              hd_arena *arena, hd_bundle *bundle) {
   json_error_t error;
+  uint64_t before = hd_memory_shortages();
   json_t *root = json_loadb(json, n_bytes, JSON_REJECT_DUPLICATES, &error);
   heddle_status status = root ? read_root(ctx, root, arena, bundle) : refuse(ctx, error.text);
   json_decref(root);
-  return status;
+  return hd_memory_status(ctx, before, status);
 }
 
 heddle_status hd_bundle_code(heddle_context *ctx, const hd_bundle *bundle, int32_t part,

@@ -20,7 +20,7 @@ typedef struct hd_bundle {
   hd_bundle_part part[HD_MAX_PARTS];
 } hd_bundle;
 
-/* The text (owned, free()); byte-reproducible. images as hd_launcher_write gave them. */
+/* The text (owned, hd_free); byte-reproducible. images as hd_launcher_write gave them. */
 heddle_status hd_bundle_write(heddle_context *ctx, const hd_launcher_part *parts, int32_t n,
                               const hd_binary_image *image, int32_t n_images,
                               size_t binary_bytes, char **json);

@@ -8,6 +8,7 @@
 
 #include "Kernel/launcher_text.h" /* made by the build */
 #include "Support/diag.h"
+#include "Support/memory.h"
 
 /* One problem's kernels, as they are written. */
 typedef struct launcher {
@@ -347,10 +348,17 @@ heddle_status hd_launcher_write(heddle_context *ctx, const hd_launcher_part *par
                                 int32_t *n_images) {
   launcher l;
   hd_strbuf binary = {0};
+  uint64_t before = hd_memory_shortages();
   HD_TRY(gather(ctx, parts, n, &l));
   hd_binary_make(parts, n, &binary, l.hash, l.image, &l.n_images);
-  *files = (hd_launcher_files){make_header(&l), make_source(&l), NULL, binary.len};
-  files->binary = (unsigned char *)hd_strbuf_take(&binary);
+  hd_launcher_files made = {make_header(&l), make_source(&l), NULL, binary.len};
+  made.binary = (unsigned char *)hd_strbuf_take(&binary);
+  heddle_status status = hd_memory_status(ctx, before, HEDDLE_OK);
+  if (status != HEDDLE_OK) {
+    hd_launcher_files_free(&made);
+    return status;
+  }
+  *files = made;
   if (image) {
     memcpy(image, l.image, sizeof *image * (size_t)l.n_images);
     *n_images = l.n_images;
@@ -359,8 +367,8 @@ heddle_status hd_launcher_write(heddle_context *ctx, const hd_launcher_part *par
 }
 
 void hd_launcher_files_free(hd_launcher_files *files) {
-  free(files->header);
-  free(files->source);
-  free(files->binary);
+  hd_free(files->header);
+  hd_free(files->source);
+  hd_free(files->binary);
   *files = (hd_launcher_files){0};
 }

@@ -246,7 +246,7 @@ const char *hd_manifest_prototype(hd_arena *arena, const hd_manifest *manifest);
 /* A copy whose strings live in the arena. */
 void hd_manifest_copy(hd_arena *arena, const hd_manifest *from, hd_manifest *to);
 
-/* JSON text of a manifest (owned, free()); byte-reproducible, keys in a fixed order. */
+/* JSON text of a manifest (owned, hd_free); byte-reproducible, keys in a fixed order. */
 heddle_status hd_manifest_write(heddle_context *ctx, const hd_manifest *manifest, char **json);
 /* Reads it back; strings live in the arena. HEDDLE_INVALID with the offending key. */
 heddle_status hd_manifest_read(heddle_context *ctx, const char *json, size_t n_bytes,

@@ -8,6 +8,7 @@
 
 #include "Kernel/manifest_fields.h"
 #include "Support/diag.h"
+#include "Support/memory.h"
 #include "Support/strbuf.h"
 
 /* First and second key of the file. */
@@ -92,15 +93,18 @@ static json_t *with_version(json_t *fields) {
 }
 
 heddle_status hd_manifest_write(heddle_context *ctx, const hd_manifest *manifest, char **json) {
+  uint64_t before = hd_memory_shortages();
+  hd_memory_count_json();
   HD_TRY(hd_manifest_check(ctx, manifest));
   json_t *root = with_version(write_record(hd_manifest_fields, manifest));
   char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
   json_decref(root);
-  if (!text)
-    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "manifest.write",
-                    "no memory for the text of manifest %s", manifest->name);
-  *json = text;
-  return HEDDLE_OK;
+  heddle_status status = hd_memory_status(ctx, before, HEDDLE_OK);
+  if (status == HEDDLE_OK)
+    *json = text;
+  else
+    hd_free(text);
+  return status;
 }
 
 /* Reading. */
@@ -325,23 +329,26 @@ static heddle_status check_version(const reader *r, const json_t *root) {
 heddle_status hd_manifest_read(heddle_context *ctx, const char *json, size_t n_bytes,
                                hd_arena *arena, hd_manifest *manifest) {
   json_error_t error;
+  uint64_t before = hd_memory_shortages();
+  hd_memory_count_json();
   json_t *root = json_loadb(json, n_bytes, JSON_REJECT_DUPLICATES, &error);
-  /* jansson says nothing where it has no memory for a value. */
-  bool no_memory = json_error_code(&error) == json_error_out_of_memory || !error.text[0];
-  if (!root && no_memory)
-    return hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "manifest.read",
-                    "no memory to read a manifest of %zu bytes", n_bytes);
+  heddle_status status = hd_memory_status(ctx, before, HEDDLE_OK);
+  if (status != HEDDLE_OK) { /* whatever jansson made of it */
+    json_decref(root);
+    return status;
+  }
   if (!root)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "manifest.json", "line %d column %d: %s",
                     error.line, error.column, error.text);
   reader r = {ctx, arena};
   hd_manifest *made = HD_NEW(arena, hd_manifest);
-  heddle_status status = check_version(&r, root);
+  status = check_version(&r, root);
   if (status == HEDDLE_OK)
     status = read_record(&r, NULL, hd_manifest_fields, root, made);
   json_decref(root);
-  HD_TRY(status);
-  HD_TRY(hd_manifest_check(ctx, made));
+  if (status == HEDDLE_OK)
+    status = hd_manifest_check(ctx, made);
+  HD_TRY(hd_memory_status(ctx, before, status));
   *manifest = *made;
   return HEDDLE_OK;
 }

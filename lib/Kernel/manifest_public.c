@@ -5,6 +5,7 @@
 
 #include "Kernel/manifest.h"
 #include "Support/diag.h"
+#include "Support/memory.h"
 
 struct heddle_manifest {
   hd_arena arena; /* the strings' */
@@ -17,12 +18,15 @@ heddle_status heddle_manifest_read(heddle_context *ctx, const char *json, size_t
   heddle_manifest *made = hd_try_zalloc(ctx, sizeof *made, "a manifest");
   if (!made)
     return HEDDLE_NO_MEMORY;
+  uint64_t before = hd_memory_shortages();
   heddle_status status = hd_manifest_read(ctx, json, n_bytes, &made->arena, &made->read);
+  if (status == HEDDLE_OK)
+    made->prototype = hd_manifest_prototype(&made->arena, &made->read);
+  status = hd_memory_status(ctx, before, status);
   if (status != HEDDLE_OK) {
     heddle_manifest_free(made);
     return status;
   }
-  made->prototype = hd_manifest_prototype(&made->arena, &made->read);
   *manifest = made;
   return HEDDLE_OK;
 }
@@ -31,7 +35,7 @@ void heddle_manifest_free(heddle_manifest *manifest) {
   if (!manifest)
     return;
   hd_arena_free(&manifest->arena);
-  free(manifest);
+  hd_free(manifest);
 }
 
 const char *heddle_manifest_name(const heddle_manifest *manifest) { return manifest->read.name; }

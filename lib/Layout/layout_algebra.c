@@ -212,7 +212,7 @@ static uint64_t *sorted_images(const hd_layout *layout, const uint64_t *extent) 
     hd_layout_apply(layout, in, out);
     for (unsigned d = layout->n_out; d-- > 0;) {
       if (out[d] < 0 || (uint64_t)out[d] >= extent[d]) {
-        free(image);
+        hd_free(image);
         return NULL;
       }
       index = index * extent[d] + (uint64_t)out[d];
@@ -244,7 +244,7 @@ hd_answer hd_layout_injective(const hd_layout *layout) {
   if (!image)
     return HD_UNDECIDED;
   uint64_t distinct = count_distinct(image, points);
-  free(image);
+  hd_free(image);
   return distinct == points ? HD_YES : HD_NO;
 }
 
@@ -258,7 +258,7 @@ hd_answer hd_layout_onto(const hd_layout *layout, const uint64_t *extent) {
   if (!image)
     return HD_NO;
   uint64_t distinct = count_distinct(image, points);
-  free(image);
+  hd_free(image);
   return distinct == box ? HD_YES : HD_NO;
 }
 
@@ -360,7 +360,7 @@ hd_answer hd_layout_invert(const hd_layout *layout, hd_layout *result) {
   for (unsigned d = 0; d < layout->n_in; d++)
     inverse.out[d].name = layout->in[d].name;
   bool fits = cut_by_size(layout->out, t.extent, layout->n_out, &cut) && fit(fn, &cut, &inverse);
-  free(t.point);
+  hd_free(t.point);
   if (!fits)
     return HD_UNDECIDED;
   *result = inverse;

@@ -1,4 +1,5 @@
 #include "Passes/accesses.h"
+#include "Support/memory.h"
 
 #include <stdlib.h>
 
@@ -33,7 +34,7 @@ void hd_accesses_find(hd_region *region, bool (*want)(const hd_op *op), hd_acces
 }
 
 void hd_accesses_free(hd_accesses *list) {
-  free(list->op);
+  hd_free(list->op);
   *list = (hd_accesses){0};
 }
 

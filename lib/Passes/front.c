@@ -41,7 +41,8 @@ static heddle_status read_module(hd_pass_context *pass, hd_module *module, hd_fr
 
 heddle_status hd_front_read(hd_pass_context *pass, hd_module *module, hd_front *front) {
   hd_front read = {.module = module};
-  heddle_status status = read_module(pass, module, &read);
+  uint64_t before = hd_memory_shortages();
+  heddle_status status = hd_memory_status(pass->ctx, before, read_module(pass, module, &read));
   if (status != HEDDLE_OK) {
     hd_front_free(&read);
     return status;

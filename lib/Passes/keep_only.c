@@ -1,4 +1,5 @@
 #include "Passes/keep_only.h"
+#include "Support/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static void grow(needs *set) {
   for (size_t i = 0; i < set->n_slots; i++)
     if (set->slot[i])
       bigger.slot[slot_of(&bigger, set->slot[i])] = set->slot[i];
-  free(set->slot);
+  hd_free(set->slot);
   set->slot = bigger.slot;
   set->n_slots = bigger.n_slots;
 }
@@ -132,6 +133,6 @@ void hd_keep_only(hd_region *region, hd_is_root *is_root) {
   while (set.n_todo)
     look_at(&set, set.todo[--set.n_todo]);
   sweep(&set, region);
-  free(set.slot);
-  free(set.todo);
+  hd_free(set.slot);
+  hd_free(set.todo);
 }

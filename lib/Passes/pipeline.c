@@ -105,10 +105,11 @@ static const char *find_unfit(const hd_pass *p, hd_module *module) {
 static const char *sync_name(bool placed) { return placed ? "placed" : "none"; }
 
 heddle_status hd_run_pass(hd_pass_context *pass, hd_module *module, const hd_pass *p) {
+  uint64_t before = hd_memory_shortages();
   bool level = module->level == p->level && module->sync_placed == p->sync_placed;
   const char *unfit = level ? find_unfit(p, module) : NULL;
   if (level && !unfit)
-    return p->run(pass, module);
+    return hd_memory_status(pass->ctx, before, p->run(pass, module));
   return hd_error(pass->ctx, HEDDLE_INVALID, HD_NOWHERE, "pass.order",
                   "got level=%s sync=%s%s%s before %s; legal: level=%s sync=%s, as %s leaves it",
                   hd_level_name(module->level), sync_name(module->sync_placed),

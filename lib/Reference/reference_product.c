@@ -182,7 +182,7 @@ heddle_status hd_reference_rows(heddle_context *ctx, const hd_reference *referen
   multiply_all(reference, rows, n_rows, b, out);
   for (size_t i = 0; i < n_rows; i++)
     finish_row(reference, row_at(rows, i), out + i * reference->n);
-  free(b);
+  hd_free(b);
   return HEDDLE_OK;
 }
 

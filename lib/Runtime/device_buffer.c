@@ -67,7 +67,7 @@ static heddle_status check_range(heddle_context *ctx, const hd_device *device, c
                         "buffer %s was written to outside: byte %lld holds 0x%02x", name,
                         (long long)(at + (int64_t)i), bytes[i]);
   }
-  free(bytes);
+  hd_free(bytes);
   return status;
 }
 
@@ -112,6 +112,6 @@ heddle_status hd_rotation_create(heddle_context *ctx, const hd_device *device, c
 void hd_rotation_free(const hd_device *device, hd_rotation *rotation) {
   for (size_t i = 0; i < rotation->n_sets; i++)
     hd_buffer_free(device, &rotation->set[i]);
-  free(rotation->set);
+  hd_free(rotation->set);
   *rotation = (hd_rotation){0};
 }

@@ -72,7 +72,7 @@ void hd_device_close(hd_device *device) {
     device->runtime->cu.module_unload(device->spin_module);
   if (device->stream)
     device->runtime->cu.stream_destroy(device->stream);
-  free(device);
+  hd_free(device);
 }
 
 heddle_status hd_device_sync(heddle_context *ctx, const hd_device *device) {

@@ -89,7 +89,7 @@ heddle_status heddle_runtime_create(heddle_context *ctx, const heddle_runtime_co
   if (status == HEDDLE_OK)
     status = start(ctx, made);
   if (status != HEDDLE_OK) {
-    free(made);
+    hd_free(made);
     dlclose(library);
     return status;
   }
@@ -106,5 +106,5 @@ void heddle_runtime_free(heddle_runtime *runtime) {
       runtime->cu.primary_release(device);
   }
   /* The library stays open: the driver keeps threads and exit handlers of its own. */
-  free(runtime);
+  hd_free(runtime);
 }

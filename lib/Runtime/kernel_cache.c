@@ -49,7 +49,7 @@ heddle_status hd_cache_put(heddle_context *ctx, const char *folder, hd_hash key,
   copy_part(bytes + at.ptx, entry->ptx, entry->ptx_bytes);
   copy_part(bytes + at.cubin, entry->cubin, entry->cubin_bytes);
   heddle_status status = hd_blob_put(ctx, folder, key, bytes, at.end);
-  free(bytes);
+  hd_free(bytes);
   return status;
 }
 
@@ -77,11 +77,11 @@ heddle_status hd_cache_get(const char *folder, hd_hash key, hd_cache_entry *entr
   HD_TRY(hd_blob_get(folder, key, &bytes, &n_bytes));
   if (parse(bytes, n_bytes, entry))
     return HEDDLE_OK;
-  free(bytes);
+  hd_free(bytes);
   return HEDDLE_NOT_FOUND;
 }
 
 void hd_cache_entry_free(hd_cache_entry *entry) {
-  free(entry->storage);
+  hd_free(entry->storage);
   *entry = (hd_cache_entry){0};
 }

@@ -81,5 +81,5 @@ heddle_status heddle_kernel_function(heddle_context *ctx, heddle_kernel *kernel,
 void hd_closure_free(struct hd_closure *closure) {
   if (closure && closure->writable)
     ffi_closure_free(closure->writable);
-  free(closure);
+  hd_free(closure);
 }

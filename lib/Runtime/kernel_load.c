@@ -65,7 +65,7 @@ static heddle_status load_image(heddle_context *ctx, const heddle_kernel *kernel
       result == HD_CU_SUCCESS ? HEDDLE_OK : refuse_image(ctx, kernel, result, log);
   if (status == HEDDLE_OK && (status = check_log(ctx, kernel, log)) != HEDDLE_OK)
     cu->module_unload(*module);
-  free(log);
+  hd_free(log);
   return status;
 }
 
@@ -177,6 +177,7 @@ static void copy_image(heddle_kernel *kernel, const heddle_image *image) {
 heddle_status hd_kernel_load(heddle_context *ctx, const heddle_runtime *runtime,
                              const hd_manifest *manifest, const heddle_image *image, bool gate,
                              heddle_kernel **kernel) {
+  uint64_t before = hd_memory_shortages();
   HD_TRY(hd_manifest_check(ctx, manifest));
   heddle_kernel *made = hd_try_zalloc(ctx, sizeof *made, "a kernel");
   if (!made)
@@ -194,6 +195,7 @@ heddle_status hd_kernel_load(heddle_context *ctx, const heddle_runtime *runtime,
                              ? heddle_kernel_attach(ctx, made)
                              : hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "kernel.image",
                                         "kernel %s: neither cubin nor PTX", manifest->name);
+  status = hd_memory_status(ctx, before, status);
   if (status != HEDDLE_OK) {
     heddle_kernel_free(made);
     return status;
@@ -206,10 +208,11 @@ heddle_status heddle_kernel_load(heddle_context *ctx, const heddle_runtime *runt
                                  const char *manifest_json, size_t json_bytes,
                                  const heddle_image *image, heddle_kernel **kernel) {
   hd_arena arena = {0};
+  uint64_t before = hd_memory_shortages();
   hd_manifest *manifest = HD_NEW(&arena, hd_manifest);
   heddle_status status = hd_manifest_read(ctx, manifest_json, json_bytes, &arena, manifest);
   if (status == HEDDLE_OK)
-    status = hd_manifest_check_code(ctx, manifest, image);
+    status = hd_memory_status(ctx, before, hd_manifest_check_code(ctx, manifest, image));
   if (status == HEDDLE_OK)
     status = hd_kernel_load(ctx, runtime, manifest, image, true, kernel);
   hd_arena_free(&arena);
@@ -232,5 +235,5 @@ void heddle_kernel_free(heddle_kernel *kernel) {
     cu->context_set(before);
   hd_closure_free(kernel->closure);
   hd_arena_free(&kernel->arena);
-  free(kernel);
+  hd_free(kernel);
 }

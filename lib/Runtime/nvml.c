@@ -70,7 +70,7 @@ static heddle_status open_any(heddle_context *ctx, const char *path, const char 
   if (status != HEDDLE_OK) {
     if (made->library)
       dlclose(made->library);
-    free(made);
+    hd_free(made);
     return status;
   }
   *nvml = made;
@@ -136,5 +136,5 @@ void hd_nvml_close(hd_nvml *nvml) {
     return;
   nvml->shutdown();
   dlclose(nvml->library);
-  free(nvml);
+  hd_free(nvml);
 }

@@ -276,7 +276,7 @@ heddle_status hd_schedule_parse(heddle_context *ctx, hd_loc loc, const char *tex
   for (char *pair = strtok_r(copy, " ,\t\n", &save); pair && status == HEDDLE_OK;
        pair = strtok_r(NULL, " ,\t\n", &save))
     status = parse_pair(ctx, loc, pair, &given, &out);
-  free(copy);
+  hd_free(copy);
   out.given |= given;
   if (status == HEDDLE_OK)
     *words = out;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "Service/service_state.h"
+#include "Support/memory.h"
 
 static const char *hex(hd_arena *arena, const unsigned char *bytes, size_t n) {
   char *text = hd_arena_alloc(arena, 2 * n + 1);
@@ -30,7 +31,7 @@ void hd_route_make_bundle(hd_request *r) {
   bool ok = HD_RUN(r, bundle_add, &rows, "iitttt", hd_cell_int(&serial, 0, 0), (int64_t)rows.n,
                    hex(&r->arena, hash, sizeof hash), hex(&r->arena, signature, sizeof signature),
                    hd_text_of(r->body, "note", NULL), body);
-  free(body);
+  hd_free(body);
   if (!ok)
     return;
   int64_t bundle = hd_cell_int(&rows, 0, 0);

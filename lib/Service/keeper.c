@@ -8,6 +8,7 @@
 
 #include "Service/server.h"
 #include "Service/service_state.h"
+#include "Support/memory.h"
 
 /* ---- waiting claims ---- */
 
@@ -131,7 +132,7 @@ static bool act(hd_service *s, hd_store *store, const hd_route *route) {
   hd_request r = {.service = s, .route = route, .begun = hd_clock_seconds()};
   hd_request_run(&r, store);
   bool up = r.sql != HD_SQL_DOWN;
-  free(r.text);
+  hd_free(r.text);
   hd_arena_free(&r.arena);
   return up;
 }

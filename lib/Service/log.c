@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "Service/service_state.h"
+#include "Support/memory.h"
 
 static void write_line(const hd_service *s, json_t *line) {
   struct timespec now;
@@ -15,7 +16,7 @@ static void write_line(const hd_service *s, json_t *line) {
   char *text = json_dumps(line, JSON_COMPACT);
   if (s->config->log && text)
     s->config->log(s->config->user, text);
-  free(text);
+  hd_free(text);
   json_decref(line);
 }
 

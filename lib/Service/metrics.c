@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "Service/service_state.h"
+#include "Support/memory.h"
 
 static const double bounds[HD_N_LATENCIES] = {0.0001, 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10};
 
@@ -25,7 +26,7 @@ void hd_metrics_states(hd_metrics *m, const hd_rows *rows) {
     hd_strbuf_printf(&out, "heddle_jobs{class=\"%s\",state=\"%s\"} %s\n", hd_cell_text(rows, i, 0),
                      hd_cell_text(rows, i, 1), hd_cell_text(rows, i, 2));
   pthread_mutex_lock(&m->lock);
-  free(m->states);
+  hd_free(m->states);
   m->states = hd_strbuf_take(&out);
   pthread_mutex_unlock(&m->lock);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "Service/service_state.h"
+#include "Support/memory.h"
 
 /* ---- queues ---- */
 
@@ -124,7 +125,7 @@ static void *work(void *user) {
       hd_server_answered(r);
   }
   hd_store_close(w->store);
-  free(w);
+  hd_free(w);
   return NULL;
 }
 
@@ -139,7 +140,7 @@ static heddle_status start_one(heddle_context *ctx, hd_service *s, hd_queue *que
         hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "service.start", "cannot start a thread");
   }
   if (status != HEDDLE_OK) {
-    free(w);
+    hd_free(w);
     return status;
   }
   s->n_workers++;

@@ -9,6 +9,7 @@
 static const hd_rule_info rules[] = {
 #define ERROR(name, rule, status, title) {rule, title, status},
 #include "Service/errors.def"
+#include "Support/memory.h"
 };
 
 const hd_rule_info *hd_rule_get(hd_rule rule) {
@@ -18,7 +19,7 @@ const hd_rule_info *hd_rule_get(hd_rule rule) {
 /* ---- answers ---- */
 
 void hd_answer_text(hd_request *r, int status, const char *type, char *text) {
-  free(r->text);
+  hd_free(r->text);
   r->status = status;
   r->type = type;
   r->text = text;
@@ -72,13 +73,13 @@ void hd_request_reset(hd_request *r) {
 void hd_request_free(hd_request *r) {
   if (!r)
     return;
-  free(r->text);
-  free(r->raw);
+  hd_free(r->text);
+  hd_free(r->raw);
   hd_shared_text_unref(r->shared);
   json_decref(r->query);
   json_decref(r->body);
   hd_arena_free(&r->arena);
-  free(r);
+  hd_free(r);
 }
 
 /* ---- statements ---- */

@@ -8,6 +8,7 @@
 
 #include "Service/service_state.h"
 #include "Support/hash.h"
+#include "Support/memory.h"
 
 enum { MAX_SOCKETS = 8, SWALLOW_BYTES = 16 << 20, CONNECTION_BYTES = 8192 };
 
@@ -46,7 +47,7 @@ static void forget(hd_server *server, connection *c) {
   if (c->next)
     c->next->to_this = c->to_this;
   pthread_mutex_unlock(&server->lock);
-  free(c);
+  hd_free(c);
 }
 
 static void on_connection(void *user, struct MHD_Connection *mhd, void **context,
@@ -124,7 +125,7 @@ static struct MHD_Response *native_of(hd_server *server, hd_shared_text *shared)
   pthread_mutex_lock(&server->lock);
   if (!shared->native) {
     struct MHD_Response *made = with_headers(
-        MHD_create_response_from_buffer_with_free_callback(shared->n, shared->text, free),
+        MHD_create_response_from_buffer_with_free_callback(shared->n, shared->text, hd_free),
         shared->type);
     if (*shared->etag)
       add_header(made, MHD_HTTP_HEADER_ETAG, shared->etag);
@@ -258,8 +259,9 @@ static bool take(incoming *in, const char *data, size_t n) {
               hd_arena_printf(&r->arena, "at most %zu bytes", most), NULL);
   if (r->status == 0) {
     if (in->n + n + 1 > in->cap) {
+      size_t old = in->cap;
       in->cap = 2 * in->cap > in->n + n ? 2 * in->cap : in->n + n + 1;
-      in->body = hd_xrealloc(in->body, in->cap);
+      in->body = hd_xrealloc(in->body, old, in->cap);
     }
     memcpy(in->body + in->n, data, n);
     in->body[in->n + n] = '\0';
@@ -277,7 +279,7 @@ static bool read_body(incoming *in) {
   if (r->route->id == HD_ROUTE_measure)
     r->raw = in->body;
   else
-    free(in->body);
+    hd_free(in->body);
   in->body = NULL;
   if (!r->body)
     return hd_refuse(r, HD_RULE_BODY_JSON,
@@ -340,7 +342,7 @@ static void on_completed(void *user, struct MHD_Connection *mhd, void **context,
     return;
   hd_metrics_count(&server->service->metrics, &in->request, in->request.status);
   hd_log_request(&in->request);
-  free(in->body);
+  hd_free(in->body);
   hd_request_free(&in->request);
   *context = NULL;
 }
@@ -399,5 +401,5 @@ void hd_server_free(hd_server *server) {
     close(server->listening[i]);
   }
   pthread_mutex_destroy(&server->lock);
-  free(server);
+  hd_free(server);
 }

@@ -5,6 +5,7 @@
 
 #include "Service/server.h"
 #include "Service/service_state.h"
+#include "Support/memory.h"
 
 /* Schema, choices and tokens, before anybody is answered. */
 static heddle_status read_all(heddle_context *ctx, hd_service *s) {
@@ -64,7 +65,7 @@ void hd_service_stop(hd_service *s) {
   hd_server_free(s->server);
   hd_snapshot_free(s->snapshot);
   hd_tokens_free(s->tokens);
-  free(s->metrics.states);
-  free(s->openapi);
-  free(s);
+  hd_free(s->metrics.states);
+  hd_free(s->openapi);
+  hd_free(s);
 }

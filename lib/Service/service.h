@@ -50,7 +50,7 @@ void hd_key_make(unsigned char key[64]);
 /* Decides every race again: HEDDLE_MISMATCH names the first that comes out another way. */
 heddle_status hd_races_replay(heddle_context *ctx, hd_store *store, int64_t *n_races);
 
-/* The interface as OpenAPI 3.1; owned (free()). */
+/* The interface as OpenAPI 3.1; owned (hd_free). */
 char *hd_openapi_text(void);
 
 #endif

@@ -27,6 +27,6 @@ void hd_shared_text_unref(hd_shared_text *s) {
   if (s->native)
     s->free_native(s->native); /* frees the text when its last reader is done */
   else
-    free(s->text);
-  free(s);
+    hd_free(s->text);
+  hd_free(s);
 }

@@ -8,6 +8,7 @@
 
 #include "Service/product_key.h"
 #include "Support/hash.h"
+#include "Support/memory.h"
 #include "Support/strbuf.h"
 
 typedef struct entry {
@@ -57,11 +58,11 @@ hd_snapshot *hd_snapshot_create(void) {
 
 static void free_entry(entry *e) {
   hd_shared_text_unref(e->answer);
-  free(e->product);
-  free(e->class);
-  free(e->policy);
-  free(e->choice);
-  free(e);
+  hd_free(e->product);
+  hd_free(e->class);
+  hd_free(e->policy);
+  hd_free(e->choice);
+  hd_free(e);
 }
 
 void hd_snapshot_free(hd_snapshot *s) {
@@ -70,10 +71,10 @@ void hd_snapshot_free(hd_snapshot *s) {
   for (size_t i = 0; i < s->n; i++)
     free_entry(s->list[i]);
   pthread_rwlock_destroy(&s->lock);
-  free(s->list);
-  free(s->slot);
-  free(s->losses);
-  free(s);
+  hd_free(s->list);
+  hd_free(s->slot);
+  hd_free(s->losses);
+  hd_free(s);
 }
 
 /* ---- the table ---- */
@@ -95,7 +96,7 @@ static uint32_t *slot_of(hd_snapshot *s, uint64_t hash, const char *product, con
 }
 
 static void grow(hd_snapshot *s) {
-  free(s->slot);
+  hd_free(s->slot);
   s->n_slots *= 2;
   s->slot = hd_xzalloc(sizeof *s->slot * s->n_slots);
   for (size_t i = 0; i < s->n; i++) {
@@ -325,7 +326,7 @@ char *hd_snapshot_choices(hd_snapshot *s, const char *class, int64_t since) {
     hd_strbuf_printf(&out, "%s\n%s", i ? "," : "", list[i]->choice);
   pthread_rwlock_unlock(&s->lock);
   hd_strbuf_add(&out, "]}\n");
-  free(list);
+  hd_free(list);
   return hd_strbuf_take(&out);
 }
 
@@ -335,7 +336,7 @@ char *hd_choices_text(const hd_rows *rows, int64_t serial) {
   for (int i = 0; i < rows->n; i++) {
     char *text = choice_text(rows, i);
     hd_strbuf_printf(&out, "%s\n%s", i ? "," : "", text);
-    free(text);
+    hd_free(text);
   }
   hd_strbuf_add(&out, "]}\n");
   return hd_strbuf_take(&out);

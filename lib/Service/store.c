@@ -9,6 +9,7 @@
 
 #include "Service/store_driver.h"
 #include "Support/diag.h"
+#include "Support/memory.h"
 #include "Support/strbuf.h"
 
 struct hd_store {
@@ -74,7 +75,7 @@ static void prepare_texts(hd_store *s) {
     const statement *t = &statements[i];
     if (t->postgresql && s->driver != &hd_postgresql_driver)
       continue;
-    free(s->sql[t->query]);
+    hd_free(s->sql[t->query]);
     s->sql[t->query] = in_words_of(s->driver, t->text);
   }
 }
@@ -127,8 +128,8 @@ void hd_store_close(hd_store *s) {
     return;
   s->driver->close(s->connection);
   for (int i = 0; i < HD_N_QUERIES; i++)
-    free(s->sql[i]);
-  free(s);
+    hd_free(s->sql[i]);
+  hd_free(s);
 }
 
 bool hd_store_is_postgresql(const hd_store *s) {
@@ -160,7 +161,7 @@ hd_sql hd_store_run(hd_store *s, hd_query query, hd_arena *arena, hd_rows *rows,
       const json_t *json = va_arg(args, const json_t *);
       char *text = json ? json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
       p->text = text ? hd_arena_strdup(arena, text) : NULL;
-      free(text);
+      hd_free(text);
     }
     if (p->type == 'j' || (p->type == 'd' && isnan(p->d)))
       p->type = 't';

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "Service/store_driver.h"
+#include "Support/memory.h"
 
 typedef struct connection {
   char *uri; /* owned */
@@ -154,8 +155,8 @@ static bool heard(void *user) {
 static void close_it(void *user) {
   connection *c = user;
   PQfinish(c->pg);
-  free(c->uri);
-  free(c);
+  hd_free(c->uri);
+  hd_free(c);
 }
 
 const hd_driver hd_postgresql_driver = {.words = words,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "Service/store_driver.h"
+#include "Support/memory.h"
 
 typedef struct connection {
   char *path; /* owned */
@@ -97,8 +98,9 @@ static int read_rows(sqlite3_stmt *s, hd_arena *arena, hd_rows *rows) {
     rows->name[i] = hd_arena_strdup(arena, sqlite3_column_name(s, i));
   while ((code = sqlite3_step(s)) == SQLITE_ROW) {
     if ((rows->n + 1) * n_cols > cap) {
+      size_t old_bytes = sizeof *cell * (size_t)cap;
       cap = 2 * cap + 8 * n_cols;
-      cell = hd_xrealloc(cell, sizeof *cell * (size_t)cap);
+      cell = hd_xrealloc(cell, old_bytes, sizeof *cell * (size_t)cap);
     }
     for (int i = 0; i < n_cols; i++) {
       const char *text = (const char *)sqlite3_column_text(s, i);
@@ -107,7 +109,7 @@ static int read_rows(sqlite3_stmt *s, hd_arena *arena, hd_rows *rows) {
     rows->n++;
   }
   rows->cell = hd_arena_copy(arena, cell, sizeof *cell * (size_t)(rows->n * n_cols));
-  free(cell);
+  hd_free(cell);
   return code;
 }
 
@@ -148,8 +150,8 @@ static bool heard_nothing(void *user) {
 static void close_it(void *user) {
   connection *c = user;
   disconnect(c);
-  free(c->path);
-  free(c);
+  hd_free(c->path);
+  hd_free(c);
 }
 
 const hd_driver hd_sqlite_driver = {.words = words,

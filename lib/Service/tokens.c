@@ -10,6 +10,7 @@
 #include "Service/service.h"
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 
 enum { SECRET_BYTES = 32, HASH_HEX = 65 };
 
@@ -77,8 +78,8 @@ void hd_tokens_free(hd_tokens *t) {
   if (!t)
     return;
   pthread_mutex_destroy(&t->lock);
-  free(t->list);
-  free(t);
+  hd_free(t->list);
+  hd_free(t);
 }
 
 static int by_hash(const void *x, const void *y) {
@@ -118,7 +119,7 @@ hd_sql hd_tokens_refresh(hd_tokens *t, hd_store *store) {
     t->list = list;
     t->n = n;
     pthread_mutex_unlock(&t->lock);
-    free(before);
+    hd_free(before);
   }
   hd_arena_free(&arena);
   return done;

@@ -9,6 +9,7 @@
 #include "Service/fields.h"
 #include "Service/product_key.h"
 #include "Service/request.h"
+#include "Support/memory.h"
 #include "Support/nearest.h"
 
 /* Where a value stands: made into a text only when it is refused. */
@@ -55,7 +56,7 @@ static const char *path_of(hd_request *r, const place *at) {
 static const char *shown(hd_request *r, const json_t *json) {
   char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
   const char *out = hd_arena_printf(&r->arena, "%.200s", text ? text : "?");
-  free(text);
+  hd_free(text);
   return out;
 }
 

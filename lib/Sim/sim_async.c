@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "Sim/sim_tmem.h"
+#include "Support/memory.h"
 
 sim_async *hd_sim_async_new(sim_warp *w, uint32_t lane, const sim_insn *insn,
                             sim_complete *complete) {
@@ -66,7 +67,7 @@ void hd_sim_async_move(const sim_async *op, uint8_t *to, const uint8_t *from) {
 void hd_sim_async_free(sim_machine *m, sim_async *op) {
   hd_sim_vc_free(m, &op->vc);
   hd_sim_tensor_op_free(m, op->tensor);
-  free(op);
+  hd_free(op);
 }
 
 sim_step hd_sim_async_run(sim_machine *m, uint32_t index) {

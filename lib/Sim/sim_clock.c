@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "Sim/sim_machine.h"
+#include "Support/memory.h"
 
 static sim_block *new_block(const sim_machine *m) {
   sim_block *b = hd_xmalloc(sizeof *b + sizeof(uint32_t) * m->agents_per_cta);
@@ -13,7 +14,7 @@ static sim_block *new_block(const sim_machine *m) {
 
 static void drop(sim_block *b) {
   if (b && --b->n_refs == 0)
-    free(b);
+    hd_free(b);
 }
 
 /* A block that nobody else sees. */
@@ -56,7 +57,7 @@ void hd_sim_vc_free(const sim_machine *m, sim_vc *vc) {
     return;
   for (uint32_t i = 0; i < n_blocks(m); i++)
     drop(vc->full.block[i]);
-  free(vc->full.block);
+  hd_free(vc->full.block);
   *vc = (sim_vc){0};
 }
 
@@ -228,7 +229,7 @@ void hd_sim_lanes_begin(const sim_machine *m, sim_lanes *lanes) {
   *lanes = (sim_lanes){.before = hd_xmalloc(vc_bytes(m))};
 }
 
-void hd_sim_lanes_end(sim_lanes *lanes) { free(lanes->before); }
+void hd_sim_lanes_end(sim_lanes *lanes) { hd_free(lanes->before); }
 
 /* Takes over what the last lane's became, where this one's was the same. */
 static bool as_the_last(const sim_machine *m, sim_lanes *lanes, sim_vc *vc) {

@@ -4,11 +4,12 @@
 
 #include "Sim/sim_product.h"
 #include "Sim/sim_tmem.h"
+#include "Support/memory.h"
 
-sim_cell *hd_sim_cells(uint64_t n_bytes, uint8_t shift) {
+sim_cell *hd_sim_cells(heddle_context *ctx, uint64_t n_bytes, uint8_t shift) {
   uint64_t n = (n_bytes >> shift) + 1;
-  sim_cell *cell = hd_xmalloc(sizeof *cell * n);
-  for (uint64_t i = 0; i < n; i++)
+  sim_cell *cell = hd_try_malloc(ctx, sizeof *cell * n, "the shadow of a buffer");
+  for (uint64_t i = 0; cell && i < n; i++)
     cell[i] = (sim_cell){.writer = SIM_NO_AGENT, .reader = SIM_NO_AGENT};
   return cell;
 }
@@ -37,9 +38,22 @@ static void new_threads(sim_machine *m, sim_cta *cta) {
   }
 }
 
-sim_cta *hd_sim_cta_new(sim_machine *m, uint32_t index) {
-  sim_cta *cta = hd_xzalloc(sizeof *cta);
+/* The PTX decides how much a CTA takes: what is out of proportion is found before it is begun. */
+static bool has_memory(const sim_machine *m, uint64_t n_shared) {
+  uint64_t n_threads = 32u * m->n_warps, cells = n_shared >> m->program->shared_shift;
+  uint64_t registers = (sizeof(uint64_t) + 1) * n_threads * m->program->n_regs;
+  void *all = hd_try_malloc(m->ctx, n_shared + cells * sizeof(sim_cell) + registers +
+                                        n_threads * m->program->local_bytes,
+                            "the memory and the registers of a CTA");
+  hd_free(all);
+  return all;
+}
+
+bool hd_sim_cta_new(sim_machine *m, uint32_t index) {
   uint64_t n_shared = m->program->dynamic_shared_at + (uint64_t)m->plan->variant->shared_bytes;
+  if (!has_memory(m, n_shared))
+    return false;
+  sim_cta *cta = hd_xzalloc(sizeof *cta);
   cta->machine = m;
   cta->index = index;
   cta->rank = index % m->cluster_size;
@@ -48,7 +62,7 @@ sim_cta *hd_sim_cta_new(sim_machine *m, uint32_t index) {
   cta->n_warps = m->n_warps;
   cta->shared = (sim_memory){.data = hd_xzalloc(n_shared), .n_bytes = n_shared, .cta = cta,
                              .shift = m->program->shared_shift};
-  cta->shared.cell = hd_sim_cells(n_shared, cta->shared.shift);
+  cta->shared.cell = hd_sim_cells(m->ctx, n_shared, cta->shared.shift);
   cta->local = hd_xzalloc((size_t)m->program->local_bytes * m->n_warps * 32);
   new_threads(m, cta);
   cta->warp = hd_xzalloc(sizeof(sim_warp) * m->n_warps);
@@ -64,17 +78,17 @@ sim_cta *hd_sim_cta_new(sim_machine *m, uint32_t index) {
   if (m->cluster_size > 1)
     cta->remote = hd_xzalloc(sizeof(uint32_t) * m->cluster_size * m->agents_per_cta);
   m->cta[index] = cta;
-  return cta;
+  return cta->shared.cell != NULL;
 }
 
 /* ---- the end of one ---- */
 
 static void retire_warp(sim_warp *w) {
-  free(w->reg);
-  free(w->undefined);
-  free(w->busy);
-  free(w->touched);
-  free(w->busy_as);
+  hd_free(w->reg);
+  hd_free(w->undefined);
+  hd_free(w->busy);
+  hd_free(w->touched);
+  hd_free(w->busy_as);
   w->reg = NULL;
   w->undefined = w->busy = w->touched = NULL;
   w->busy_as = NULL;
@@ -85,14 +99,14 @@ static void retire_thread(const sim_machine *m, sim_thread *t) {
   hd_sim_vc_free(m, &t->vc);
   hd_sim_releases_free(m, &t->fenced);
   hd_sim_releases_free(m, &t->seen);
-  free(t->cp_group);
+  hd_free(t->cp_group);
   t->cp_group = NULL;
 }
 
 static void retire_wgmma(const sim_machine *m, sim_wgmma *q) {
   for (uint32_t i = q->n_done; i < q->n_ops; i++)
     hd_sim_vc_free(m, &q->op[i].vc);
-  free(q->op);
+  hd_free(q->op);
   *q = (sim_wgmma){.cta = q->cta, .index = q->index};
 }
 
@@ -109,10 +123,10 @@ void hd_sim_cta_retire(sim_machine *m, sim_cta *cta) {
   cta->n_mbarriers = 0;
   for (uint32_t i = 0; i < m->n_warpgroups; i++)
     retire_wgmma(m, &cta->wgmma[i]);
-  free(cta->shared.data);
-  free(cta->shared.cell);
-  free(cta->local);
-  free(cta->remote);
+  hd_free(cta->shared.data);
+  hd_free(cta->shared.cell);
+  hd_free(cta->local);
+  hd_free(cta->remote);
   cta->shared = (sim_memory){0};
   cta->local = NULL;
   cta->remote = NULL;
@@ -125,12 +139,12 @@ void hd_sim_cta_free(sim_machine *m, sim_cta *cta) {
     hd_sim_cta_retire(m, cta);
   hd_sim_tensor_stop(m, cta, true);
   for (uint32_t i = 0; i < m->n_warps * 32; i++)
-    free(cta->thread[i].fence);
-  free(cta->thread);
-  free(cta->warp);
-  free(cta->mbarrier);
-  free(cta->wgmma);
-  free(cta);
+    hd_free(cta->thread[i].fence);
+  hd_free(cta->thread);
+  hd_free(cta->warp);
+  hd_free(cta->mbarrier);
+  hd_free(cta->wgmma);
+  hd_free(cta);
 }
 
 /* ---- leaving ---- */

@@ -354,7 +354,7 @@ typedef struct sim_machine {
 
   sim_async **pending;
   uint32_t n_pending, pending_cap;
-  uint64_t progress;
+  uint64_t progress, shortages; /* shortages: of memory, when it began */
 
   sim_readers *readers;
   uint32_t n_readers, reader_cap, free_readers;
@@ -584,10 +584,10 @@ sim_step hd_sim_members(sim_warp *w, const sim_insn *in, const sim_opnd *o, uint
 bool hd_sim_goes_round(sim_warp *w, const sim_insn *in);
 void hd_sim_block(sim_warp *w, sim_wait_kind wait, uint64_t address, uint32_t detail);
 static inline void hd_sim_progress(sim_machine *m) { m->progress++; }
-/* The cells of memory that nothing has touched; owned. */
-sim_cell *hd_sim_cells(uint64_t n_bytes, uint8_t shift);
-/* Starts a CTA; frees one. */
-sim_cta *hd_sim_cta_new(sim_machine *m, uint32_t index);
+/* The cells of memory that nothing has touched; owned. NULL, and a diagnostic, without memory. */
+sim_cell *hd_sim_cells(heddle_context *ctx, uint64_t n_bytes, uint8_t shift);
+/* Starts a CTA (false: no memory); frees one. */
+bool hd_sim_cta_new(sim_machine *m, uint32_t index);
 void hd_sim_cta_free(sim_machine *m, sim_cta *cta);
 /* Frees what a finished CTA no longer needs. */
 void hd_sim_cta_retire(sim_machine *m, sim_cta *cta);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "Sim/sim_tmem.h"
+#include "Support/memory.h"
 
 enum { MAX_TX = (1 << 20) - 1 };
 
@@ -22,8 +23,8 @@ void hd_sim_mbarrier_free(const sim_machine *m, sim_mbarrier *b) {
   sim_vc *const all[] = CLOCKS(b);
   for (size_t i = 0; i < HD_COUNT(all); i++)
     hd_sim_vc_free(m, all[i]);
-  free(b->waited);
-  free(b->arrived);
+  hd_free(b->waited);
+  hd_free(b->arrived);
 }
 
 sim_mbarrier *hd_sim_mbarrier_at(sim_cta *cta, uint32_t offset) {

@@ -5,6 +5,7 @@
 
 #include "Sim/sim_text.h"
 #include "Support/diag.h"
+#include "Support/memory.h"
 
 /* ---- declarations ---- */
 
@@ -110,7 +111,8 @@ static void open_scope(parser *p) {
   uint32_t parent = p->scope;
   p->scope = p->n_scopes;
   HD_PUSH(p->scope_parent, p->n_scopes, p->parent_cap, parent);
-  p->scope_family = hd_xrealloc(p->scope_family, sizeof *p->scope_family * (p->n_scopes + 1));
+  p->scope_family = hd_xrealloc(p->scope_family, sizeof *p->scope_family * p->n_scopes,
+                                sizeof *p->scope_family * (p->n_scopes + 1));
   p->scope_family[p->scope] = p->n_families;
 }
 
@@ -257,6 +259,7 @@ static heddle_status labelled(parser *p, const char *name) {
 }
 
 static heddle_status statement(parser *p) {
+  HD_TRY(hd_memory_status(p->ctx, p->shortages, HEDDLE_OK));
   if (hd_sim_text_accept(p, '{')) {
     if (p->n_scopes == MAX_SCOPES)
       return hd_sim_text_fail(p, "ptx.scope", "at most 65536 scopes", "more");
@@ -453,15 +456,15 @@ static heddle_status place_shared(parser *p) {
 
 static void free_parser(parser *p) {
   for (uint32_t i = 0; i < p->n_tables; i++)
-    free(p->table[i].target);
-  free(p->family);
-  free(p->label);
-  free(p->fixup);
-  free(p->table);
-  free(p->shared);
-  free(p->local);
-  free(p->scope_parent);
-  free(p->scope_family);
+    hd_free(p->table[i].target);
+  hd_free(p->family);
+  hd_free(p->label);
+  hd_free(p->fixup);
+  hd_free(p->table);
+  hd_free(p->shared);
+  hd_free(p->local);
+  hd_free(p->scope_parent);
+  hd_free(p->scope_family);
 }
 
 /* Moves what grew by HD_PUSH into the arena. */
@@ -471,8 +474,8 @@ static void settle(parser *p) {
   sim_param *param = g->param;
   g->insn = hd_arena_copy(p->arena, insn, sizeof *insn * (g->n_insns + 1u));
   g->param = hd_arena_copy(p->arena, param, sizeof *param * (g->n_params + 1u));
-  free(insn);
-  free(param);
+  hd_free(insn);
+  hd_free(param);
 }
 
 /* The readers below take a zero for the end of the text. */
@@ -490,7 +493,8 @@ heddle_status hd_sim_parse(heddle_context *ctx, const hd_sim_launch *launch, hd_
   const char *file = launch->file, *text = launch->ptx, *entry = launch->plan->variant->entry;
   *program = (sim_program){.file = file, .shared_shift = 2, .global_shift = 2};
   parser p = {.ctx = ctx, .file = file, .at = text, .end = text + launch->ptx_bytes, .line = 1,
-              .arena = arena, .program = program, .shared_end = SIM_SHARED_BASE};
+              .arena = arena, .program = program, .shared_end = SIM_SHARED_BASE,
+              .shortages = hd_memory_shortages()};
   heddle_status status = refuse_zero(&p);
   if (status == HEDDLE_OK)
     status = place_shared(&p);

@@ -5,6 +5,7 @@
 #include "Sim/sim_product.h"
 #include "Sim/sim_tmem.h"
 #include "Support/diag.h"
+#include "Support/memory.h"
 
 static void number_agents(sim_machine *m) {
   const sim_program *g = m->program;
@@ -110,7 +111,13 @@ static void set_up(sim_machine *m, const hd_sim_buffer *buffers, uint32_t n_buff
   }
 }
 
-static void start(sim_machine *m) {
+/* The shadow of what a launch may write, in proportion to it. */
+static heddle_status shadow(sim_machine *m, sim_memory *memory) {
+  memory->cell = hd_sim_cells(m->ctx, memory->n_bytes, memory->shift);
+  return memory->cell ? HEDDLE_OK : HEDDLE_NO_MEMORY;
+}
+
+static heddle_status start(sim_machine *m) {
   m->cta = hd_xzalloc(sizeof *m->cta * m->n_ctas);
   m->cluster = hd_xzalloc(sizeof *m->cluster * (m->n_ctas / m->cluster_size));
   for (uint32_t i = 0; i < m->n_ctas / m->cluster_size; i++) {
@@ -120,10 +127,11 @@ static void start(sim_machine *m) {
   }
   for (uint32_t i = 0; i < m->n_buffers; i++)
     if (m->buffer[i].buffer->writable)
-      m->buffer[i].cell = hd_sim_cells(m->buffer[i].n_bytes, m->buffer[i].shift);
+      HD_TRY(shadow(m, &m->buffer[i]));
   m->tile = hd_xzalloc(sizeof *m->tile);
   m->waited = hd_xzalloc(m->program->n_insns + 1u);
   fill_params(m);
+  return HEDDLE_OK;
 }
 
 static void tear_down(sim_machine *m) {
@@ -138,17 +146,17 @@ static void tear_down(sim_machine *m) {
   for (uint32_t i = 0; i < m->n_words; i++)
     hd_sim_releases_free(m, &m->word[i].releases);
   for (uint32_t i = 0; i < m->n_buffers; i++)
-    free(m->buffer[i].cell);
-  free(m->pending);
-  free(m->cta);
-  free(m->cluster);
-  free(m->buffer);
-  free(m->param);
-  free(m->readers);
-  free(m->word);
-  free(m->tile);
-  free(m->waited);
-  free(m->finding);
+    hd_free(m->buffer[i].cell);
+  hd_free(m->pending);
+  hd_free(m->cta);
+  hd_free(m->cluster);
+  hd_free(m->buffer);
+  hd_free(m->param);
+  hd_free(m->readers);
+  hd_free(m->word);
+  hd_free(m->tile);
+  hd_free(m->waited);
+  hd_free(m->finding);
 }
 
 static void note_written(const sim_memory *memory) {
@@ -178,24 +186,29 @@ heddle_status hd_sim_run(heddle_context *ctx, const hd_sim_launch *launch,
   enum { MAX_STEPS = 20000000, MAX_FINDINGS = 8, MAX_RESIDENT = 8 }; /* where options have 0 */
   const hd_launch_plan *plan = launch->plan;
   sim_program program;
+  uint64_t before = hd_memory_shortages();
   *report = (hd_sim_report){0};
   if (plan->grid_x == 0) /* an empty problem: nothing is launched */
     return HEDDLE_OK;
-  HD_TRY(hd_sim_parse(ctx, launch, arena, &program));
+  HD_TRY(hd_memory_status(ctx, before, hd_sim_parse(ctx, launch, arena, &program)));
   sim_machine m = {.ctx = ctx, .program = &program, .plan = plan, .values = launch->values,
                    .options = *options, .arena = arena, .report = report,
-                   .random = options->seed};
+                   .random = options->seed, .shortages = before};
   m.options.max_steps = or_default(options->max_steps, MAX_STEPS);
   m.options.max_findings = (uint32_t)or_default(options->max_findings, MAX_FINDINGS);
   m.options.max_resident = (uint32_t)or_default(options->max_resident, MAX_RESIDENT);
   set_up(&m, launch->buffers, launch->n_buffers);
   heddle_status status = check_launch(&m);
+  if (status == HEDDLE_OK)
+    status = start(&m);
   if (status == HEDDLE_OK) {
-    start(&m);
     hd_sim_schedule(&m);
     finish_report(&m);
     status = report->n_findings ? HEDDLE_MISMATCH : HEDDLE_OK;
   }
+  status = hd_memory_status(ctx, before, status);
+  if (status == HEDDLE_NO_MEMORY)
+    *report = (hd_sim_report){0};
   tear_down(&m);
   return status;
 }

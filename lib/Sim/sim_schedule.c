@@ -308,7 +308,8 @@ typedef struct schedule {
 static void admit(sim_machine *m, schedule *s) {
   while (s->next < m->n_ctas && s->resident + m->cluster_size <= s->limit) {
     for (uint32_t i = 0; i < m->cluster_size; i++)
-      hd_sim_cta_new(m, s->next++);
+      if (!hd_sim_cta_new(m, s->next++))
+        return;
     s->resident += m->cluster_size;
     m->live_to = s->next;
     hd_sim_progress(m);
@@ -391,7 +392,7 @@ void hd_sim_schedule(sim_machine *m) {
     s.limit = m->cluster_size;
   while (!m->stop) {
     admit(m, &s);
-    if (s.resident == 0)
+    if (s.resident == 0 || hd_memory_shortages() != m->shortages)
       return;
     if (m->options.mode == HD_SIM_RANDOM && hd_sim_random(m) % 4 == 0)
       complete_one(m);

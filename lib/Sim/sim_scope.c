@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "Sim/sim_machine.h"
+#include "Support/memory.h"
 
 static uint8_t lesser(uint8_t a, uint8_t b) { return a < b ? a : b; }
 
@@ -49,7 +50,7 @@ static void drop(const sim_machine *m, sim_releases *from, sim_agent but) {
 
 void hd_sim_releases_free(const sim_machine *m, sim_releases *releases) {
   drop(m, releases, SIM_NO_AGENT);
-  free(releases->at);
+  hd_free(releases->at);
   *releases = (sim_releases){0};
 }
 

@@ -39,6 +39,7 @@ typedef struct parser {
   const char *file, *at, *end;
   uint32_t line;
   hd_arena *arena;
+  uint64_t shortages; /* of memory, when it began */
   sim_program *program;
   family *family;
   uint32_t n_families, family_cap;

@@ -1,5 +1,6 @@
 /* Sim/sim_tmem.c: tensor memory: its cells, who knows what of them (R9), fences. */
 #include "Sim/sim_tmem.h"
+#include "Support/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +44,8 @@ static void stop_issuers(sim_machine *m, sim_cta *cta, bool all) {
     hd_sim_vc_free(m, &issuer->behind);
     hd_sim_vc_free(m, &issuer->heard);
     if (all) {
-      free(issuer->issued);
-      free(issuer);
+      hd_free(issuer->issued);
+      hd_free(issuer);
       cta->thread[i].issuer = NULL;
     }
   }
@@ -53,14 +54,14 @@ static void stop_issuers(sim_machine *m, sim_cta *cta, bool all) {
 void hd_sim_tensor_stop(sim_machine *m, sim_cta *cta, bool all) {
   stop_issuers(m, cta, all);
   for (uint32_t i = 0; i < m->n_warps && cta->tensor; i++) {
-    free(cta->warp[i].mover->loading);
-    free(cta->warp[i].mover);
+    hd_free(cta->warp[i].mover->loading);
+    hd_free(cta->warp[i].mover);
     cta->warp[i].mover = NULL;
   }
   if (cta->tensor) {
-    free(cta->tensor->memory.data);
-    free(cta->tensor->memory.cell);
-    free(cta->tensor);
+    hd_free(cta->tensor->memory.data);
+    hd_free(cta->tensor->memory.cell);
+    hd_free(cta->tensor);
   }
   cta->tensor = NULL;
 }
@@ -79,8 +80,8 @@ void hd_sim_tensor_op_free(const sim_machine *m, sim_tensor_op *op) {
   if (!op)
     return;
   hd_sim_vc_free(m, &op->view);
-  free(op->value);
-  free(op);
+  hd_free(op->value);
+  hd_free(op);
 }
 
 sim_async *hd_sim_tensor_issue(sim_warp *w, uint32_t lane, const sim_insn *in,

@@ -133,8 +133,9 @@ static heddle_status simulate(heddle_context *ctx, launch *l) {
 
 heddle_status heddle_simulate(heddle_context *ctx, const heddle_simulation *simulation) {
   launch l = {.from = simulation};
-  heddle_status status = simulate(ctx, &l);
-  free(l.workspace);
+  uint64_t before = hd_memory_shortages();
+  heddle_status status = hd_memory_status(ctx, before, simulate(ctx, &l));
+  hd_free(l.workspace);
   hd_arena_free(&l.arena);
   return status;
 }

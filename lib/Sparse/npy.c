@@ -281,7 +281,7 @@ heddle_status hd_npy_read(heddle_context *ctx, const char *path, heddle_elem ele
     *n_rows = rows;
     *n_cols = cols;
   }
-  free(image);
+  hd_free(image);
   return status;
 }
 
@@ -322,7 +322,7 @@ heddle_status hd_npy_write(heddle_context *ctx, const char *path, heddle_elem el
       memcpy(image + header.len + i * used, (const char *)data + i * row_bytes, used);
     status = hd_file_write(ctx, path, image, n_bytes);
   }
-  free(image);
+  hd_free(image);
   hd_strbuf_free(&header);
   return status;
 }

@@ -39,7 +39,7 @@ heddle_status hd_npy_size(heddle_context *ctx, const char *path, const void *hea
 heddle_status hd_npy_check_elem(heddle_context *ctx, const char *file, const hd_npy *npy,
                                 heddle_elem elem, uint64_t *n_rows, uint64_t *n_cols);
 
-/* The data row-major without gaps (*rows_data owned, free()); Fortran order is transposed. */
+/* The data row-major without gaps (*rows_data owned, hd_free); Fortran order is transposed. */
 heddle_status hd_npy_copy_rows(heddle_context *ctx, const hd_npy *npy, void **rows_data);
 
 /* Reads a file of n_rows x n_cols elements: all of the above. *data owned. */

@@ -135,7 +135,7 @@ heddle_status heddle_sparse_pack_dense(heddle_context *ctx, heddle_elem elem, he
   }
   if (status == HEDDLE_OK)
     pack_padding(&plans, payload);
-  free(values);
+  hd_free(values);
   return status;
 }
 

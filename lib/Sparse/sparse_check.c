@@ -71,7 +71,7 @@ static heddle_status check_packed(heddle_context *ctx, const uint8_t *image,
     return HEDDLE_NO_MEMORY;
   heddle_status status =
       check_packed_in(ctx, image + info->payload_offset, info, &canonical, scratch);
-  free(scratch);
+  hd_free(scratch);
   return status;
 }
 

@@ -3,10 +3,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "Support/diag.h"
 
 enum { BLOCK_BYTES = 64 * 1024, ALIGN = 16 };
 
@@ -15,56 +12,10 @@ struct hd_arena_block {
   size_t used, cap;
 };
 
-static void out_of_memory(void) {
-  fputs("heddle: out of memory\n", stderr);
-  abort();
-}
-
-void *hd_xmalloc(size_t n_bytes) {
-  void *p = malloc(n_bytes ? n_bytes : 1);
-  if (!p)
-    out_of_memory();
-  return p;
-}
-
-void *hd_xzalloc(size_t n_bytes) {
-  void *p = calloc(n_bytes ? n_bytes : 1, 1);
-  if (!p)
-    out_of_memory();
-  return p;
-}
-
-void *hd_xrealloc(void *p, size_t n_bytes) {
-  p = realloc(p, n_bytes ? n_bytes : 1);
-  if (!p)
-    out_of_memory();
-  return p;
-}
-
-char *hd_xstrdup(const char *text) { return strcpy(hd_xmalloc(strlen(text) + 1), text); }
-
-static void *tried(heddle_context *ctx, void *p, size_t n_bytes, const char *what) {
-  if (!p)
-    hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "memory.size",
-             "%s takes %zu bytes, which this machine does not give; legal: smaller sizes", what,
-             n_bytes);
-  return p;
-}
-
-void *hd_try_malloc(heddle_context *ctx, size_t n_bytes, const char *what) {
-  return tried(ctx, malloc(n_bytes ? n_bytes : 1), n_bytes, what);
-}
-
-void *hd_try_zalloc(heddle_context *ctx, size_t n_bytes, const char *what) {
-  return tried(ctx, calloc(n_bytes ? n_bytes : 1, 1), n_bytes, what);
-}
-
 static struct hd_arena_block *add_block(hd_arena *arena, size_t n_bytes) {
   size_t header = (sizeof(struct hd_arena_block) + ALIGN - 1) & ~(size_t)(ALIGN - 1);
   size_t cap = header + (n_bytes > BLOCK_BYTES ? n_bytes : BLOCK_BYTES);
-  struct hd_arena_block *block = calloc(1, cap);
-  if (!block)
-    out_of_memory();
+  struct hd_arena_block *block = hd_xzalloc(cap);
   block->next = arena->head;
   block->used = header;
   block->cap = cap;
@@ -74,7 +25,7 @@ static struct hd_arena_block *add_block(hd_arena *arena, size_t n_bytes) {
 
 void *hd_arena_alloc(hd_arena *arena, size_t n_bytes) {
   if (n_bytes > SIZE_MAX / 2)
-    out_of_memory();
+    n_bytes = SIZE_MAX / 2; /* which nobody has, and which does not wrap around */
   n_bytes = (n_bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
   struct hd_arena_block *block = arena->head;
   if (!block || block->cap - block->used < n_bytes)
@@ -116,7 +67,7 @@ char *hd_arena_printf(hd_arena *arena, const char *format, ...) {
 void hd_arena_free(hd_arena *arena) {
   while (arena->head) {
     struct hd_arena_block *next = arena->head->next;
-    free(arena->head);
+    hd_free(arena->head);
     arena->head = next;
   }
 }

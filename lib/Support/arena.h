@@ -4,10 +4,9 @@
 
 #include <stddef.h>
 
-#include "heddle/context.h"
+#include "Support/memory.h"
 
-/* A bump allocator. Zero-initialise to start. Never fails: out of memory says so and
- * aborts (a compile needs a few megabytes; input sizes are bounded before allocation). */
+/* A bump allocator. Zero-initialise to start. Never NULL (Support/memory.h). */
 typedef struct hd_arena {
   struct hd_arena_block *head;
 } hd_arena;
@@ -26,23 +25,13 @@ void hd_arena_free(hd_arena *arena);
 #define HD_NEW(arena, type) ((type *)hd_arena_alloc((arena), sizeof(type)))
 #define HD_NEW_ARRAY(arena, type, n) ((type *)hd_arena_alloc((arena), sizeof(type) * (size_t)(n)))
 
-/* malloc, the same zeroed, realloc and strdup; they never return NULL. */
-void *hd_xmalloc(size_t n_bytes);
-void *hd_xzalloc(size_t n_bytes);
-void *hd_xrealloc(void *p, size_t n_bytes);
-char *hd_xstrdup(const char *text);
-
-/* malloc, and the same zeroed, where a caller can go on without it: NULL, and a diagnostic that
- * names what it was for, when it cannot be had. The caller returns HEDDLE_NO_MEMORY. */
-void *hd_try_malloc(heddle_context *ctx, size_t n_bytes, const char *what);
-void *hd_try_zalloc(heddle_context *ctx, size_t n_bytes, const char *what);
-
 /* Makes room for one more element in a malloc'd array (owned). */
 #define HD_PUSH(array, count, cap, value)                                                          \
   do {                                                                                             \
     if ((count) == (cap)) {                                                                        \
+      size_t hd_push_old = sizeof *(array) * (size_t)(cap);                                        \
       (cap) = (cap) ? (cap) * 2 : 8;                                                               \
-      (array) = hd_xrealloc((array), sizeof *(array) * (size_t)(cap));                             \
+      (array) = hd_xrealloc((array), hd_push_old, sizeof *(array) * (size_t)(cap));                \
     }                                                                                              \
     (array)[(count)++] = (value);                                                                  \
   } while (0)

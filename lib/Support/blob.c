@@ -50,9 +50,9 @@ heddle_status hd_blob_put(heddle_context *ctx, const char *folder, hd_hash key, 
                       "legal: a folder of your own; nearest: chmod go-w");
   if (status == HEDDLE_OK)
     status = hd_file_write_set(ctx, &part, 1);
-  free(path);
-  free(parent);
-  free(entry);
+  hd_free(path);
+  hd_free(parent);
+  hd_free(entry);
   return status;
 }
 
@@ -75,12 +75,12 @@ heddle_status hd_blob_get(const char *folder, hd_hash key, void **data, size_t *
   heddle_status status = own ? hd_file_read_own(path, MOST_BYTES, &entry, &entry_bytes)
                              : HEDDLE_NOT_FOUND;
   if (status == HEDDLE_OK && !entry_is_good(key, entry, entry_bytes)) {
-    free(entry);
+    hd_free(entry);
     (void)hd_file_remove(NULL, path);
     status = HEDDLE_NOT_FOUND;
   }
-  free(parent);
-  free(path);
+  hd_free(parent);
+  hd_free(path);
   if (status != HEDDLE_OK)
     return HEDDLE_NOT_FOUND;
   *n_bytes = entry_bytes - sizeof(struct entry_header);

@@ -9,7 +9,7 @@
  * HEDDLE_ENVIRONMENT when another user owns the folder or may write it. */
 heddle_status hd_blob_put(heddle_context *ctx, const char *folder, hd_hash key, const void *data,
                           size_t n_bytes);
-/* Fetches them (*data owned, free()). HEDDLE_NOT_FOUND when absent, truncated, corrupt, no
+/* Fetches them (*data owned, hd_free). HEDDLE_NOT_FOUND when absent, truncated, corrupt, no
  * regular file, larger than 256 MiB, or where another user may write: a bad entry is a miss. */
 heddle_status hd_blob_get(const char *folder, hd_hash key, void **data, size_t *n_bytes);
 

@@ -14,17 +14,20 @@ struct heddle_context {
   size_t count, cap;
 };
 
-heddle_context *heddle_context_create(void) { return calloc(1, sizeof(heddle_context)); }
+heddle_context *heddle_context_create(void) {
+  hd_memory_count_json();
+  return hd_memory_reserve() ? calloc(1, sizeof(heddle_context)) : NULL;
+}
 
 void heddle_context_free(heddle_context *ctx) {
   heddle_context_clear(ctx);
-  free(ctx);
+  hd_free(ctx);
 }
 
 void heddle_context_clear(heddle_context *ctx) {
   if (!ctx)
     return;
-  free(ctx->list);
+  hd_free(ctx->list);
   ctx->list = NULL;
   ctx->count = ctx->cap = 0;
   hd_arena_free(&ctx->arena);
@@ -74,7 +77,7 @@ static void add(heddle_context *ctx, heddle_severity severity, hd_loc loc, const
       .line = loc.line,
       .col = loc.col,
   };
-  free(text);
+  hd_free(text);
   HD_PUSH(ctx->list, ctx->count, ctx->cap, d);
 }
 

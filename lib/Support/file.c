@@ -106,7 +106,7 @@ static heddle_status read_path(heddle_context *ctx, const char *path, limit of,
   if (!standard)
     close(r.fd);
   if (status != HEDDLE_OK) {
-    free(r.data);
+    hd_free(r.data);
     return status;
   }
   *data = r.data;
@@ -138,7 +138,7 @@ heddle_status hd_file_read_bytes(heddle_context *ctx, const char *path, void *da
                       "got %zu bytes; legal: %zu", n_got, n_bytes);
   if (status == HEDDLE_OK)
     memcpy(data, got, n_bytes);
-  free(got);
+  hd_free(got);
   return status;
 }
 
@@ -160,7 +160,7 @@ heddle_status hd_file_read_own(const char *path, size_t most, char **data, size_
               st.st_size >= 0 && (size_t)st.st_size <= most && read_on(&r, most) && r.len <= most;
   close(r.fd);
   if (!good) {
-    free(r.data);
+    hd_free(r.data);
     return HEDDLE_NOT_FOUND;
   }
   *data = r.data;
@@ -201,7 +201,7 @@ static heddle_status make_folders(heddle_context *ctx, const char *path, mode_t 
     *slash = '/';
   }
   ok = ok && make_one(copy, mode);
-  free(copy);
+  hd_free(copy);
   return ok ? HEDDLE_OK : io_error(ctx, path, "make the folder");
 }
 

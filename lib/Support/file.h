@@ -10,7 +10,7 @@
 #include "Support/memory_file.h"
 #include "Support/strbuf.h"
 
-/* Reads a whole file ("-" = standard input). *data is owned (free()), one NUL follows its n_bytes.
+/* Reads a whole file ("-" = standard input). *data is owned (hd_free), one NUL follows its n_bytes.
  * HEDDLE_NOT_FOUND or HEDDLE_ENVIRONMENT with a diagnostic. */
 heddle_status hd_file_read(heddle_context *ctx, const char *path, char **data, size_t *n_bytes);
 

@@ -105,7 +105,7 @@ static void sync_folder(const char *path) {
     (void)fsync(fd);
     close(fd);
   }
-  free(folder);
+  hd_free(folder);
 }
 
 static heddle_status load(heddle_context *ctx, hd_journal *j) {
@@ -120,7 +120,7 @@ static heddle_status load(heddle_context *ctx, hd_journal *j) {
   sync_folder(j->path);
   HD_TRY(hd_file_read(ctx, j->path, &text, &n_bytes));
   scan(ctx, j, text, n_bytes);
-  free(text);
+  hd_free(text);
   if (n_bytes > j->end && ftruncate(j->fd, (off_t)j->end) != 0)
     return io_error(ctx, j, "cut it");
   return HEDDLE_OK;
@@ -146,10 +146,10 @@ void hd_journal_close(hd_journal *j) {
   if (j->fd >= 0)
     close(j->fd);
   for (size_t i = j->first; i < j->n; i++)
-    free(j->list[i].data);
-  free(j->list);
-  free(j->path);
-  free(j);
+    hd_free(j->list[i].data);
+  hd_free(j->list);
+  hd_free(j->path);
+  hd_free(j);
 }
 
 /* ---- use ---- */
@@ -191,7 +191,7 @@ heddle_status hd_journal_add(heddle_context *ctx, hd_journal *j, const void *dat
   put_le(whole + 8, checksum(data, n_bytes), 8);
   memcpy(whole + HEAD_BYTES, data, n_bytes);
   bool ok = write_all(j->fd, whole, HEAD_BYTES + n_bytes, j->end) && fsync(j->fd) == 0;
-  free(whole);
+  hd_free(whole);
   if (!ok) {
     heddle_status status = io_error(ctx, j, "write to it");
     if (ftruncate(j->fd, (off_t)j->end) != 0)
@@ -205,7 +205,7 @@ heddle_status hd_journal_add(heddle_context *ctx, hd_journal *j, const void *dat
 
 heddle_status hd_journal_drop(heddle_context *ctx, hd_journal *j, size_t n) {
   for (; n && j->first < j->n; n--)
-    free(j->list[j->first++].data);
+    hd_free(j->list[j->first++].data);
   if (j->first < j->n)
     return HEDDLE_OK;
   j->first = j->n = j->end = 0;

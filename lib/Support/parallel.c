@@ -4,17 +4,25 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "Support/memory.h"
+
 typedef struct queue {
   void (*work)(void *user, int32_t i);
   void *user;
   int n;
   atomic_int next;
+  atomic_uint_fast64_t shortages; /* of the helping threads */
 } queue;
 
-static void *take_items(void *user) {
-  queue *q = user;
+static void take_items(queue *q) {
   for (int i = atomic_fetch_add(&q->next, 1); i < q->n; i = atomic_fetch_add(&q->next, 1))
     q->work(q->user, i);
+}
+
+static void *help(void *user) {
+  queue *q = user;
+  take_items(q);
+  q->shortages += hd_memory_shortages(); /* all of this thread's */
   return NULL;
 }
 
@@ -24,9 +32,10 @@ void hd_parallel(int32_t n_jobs, int32_t n, void (*work)(void *user, int32_t i),
   queue q = {.work = work, .user = user, .n = n};
   int n_threads = 0;
   while (n_threads < n_jobs - 1 && n_threads < MOST && n_threads < n - 1 &&
-         pthread_create(&thread[n_threads], NULL, take_items, &q) == 0)
+         pthread_create(&thread[n_threads], NULL, help, &q) == 0)
     n_threads++;
   take_items(&q);
   for (int i = 0; i < n_threads; i++)
     pthread_join(thread[i], NULL);
+  hd_memory_add_shortages(q.shortages);
 }

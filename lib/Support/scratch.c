@@ -4,6 +4,7 @@
 
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 
 /* Its input ends when we do. What still wrote there then may have made the first try fail. */
 static const char watch[] = "exec 2>/dev/null; read end\n"
@@ -26,6 +27,6 @@ void hd_scratch_close(hd_scratch *scratch) {
   if (scratch->path)
     (void)hd_file_remove(NULL, scratch->path);
   hd_child_stop(&scratch->keeper, NULL);
-  free(scratch->path);
+  hd_free(scratch->path);
   scratch->path = NULL;
 }

@@ -10,9 +10,10 @@
 static void reserve(hd_strbuf *buf, size_t n) {
   if (buf->len + n + 1 <= buf->cap)
     return;
+  size_t old = buf->cap;
   while (buf->cap < buf->len + n + 1)
     buf->cap = buf->cap ? buf->cap * 2 : 256;
-  buf->text = hd_xrealloc(buf->text, buf->cap);
+  buf->text = hd_xrealloc(buf->text, old, buf->cap);
 }
 
 void hd_strbuf_addn(hd_strbuf *buf, const char *text, size_t n) {
@@ -51,6 +52,6 @@ char *hd_strbuf_take(hd_strbuf *buf) {
 }
 
 void hd_strbuf_free(hd_strbuf *buf) {
-  free(buf->text);
+  hd_free(buf->text);
   *buf = (hd_strbuf){0};
 }

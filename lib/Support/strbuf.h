@@ -16,7 +16,7 @@ void hd_strbuf_printf(hd_strbuf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* The text so far ("" when empty), borrowed until the next change. */
 const char *hd_strbuf_text(const hd_strbuf *buf);
-/* Hands the text over to the caller (owned, free()) and empties the buffer. */
+/* Hands the text over to the caller (owned, hd_free) and empties the buffer. */
 char *hd_strbuf_take(hd_strbuf *buf);
 void hd_strbuf_free(hd_strbuf *buf);
 

@@ -56,8 +56,8 @@ static bool has_a(const hd_bench_host *h, const hd_product *p, uint64_t seed) {
 static heddle_status allocate_a(heddle_context *ctx, making *x, uint64_t seed) {
   const hd_product *p = x->p;
   hd_bench_host *h = x->host;
-  free(h->a);
-  free(h->packed);
+  hd_free(h->a);
+  hd_free(h->packed);
   h->a = h->packed = NULL;
   h->m = h->k = 0;
   h->elem = p->a;
@@ -107,7 +107,7 @@ static heddle_status make_expected(const making *x, int32_t i) {
   heddle_status status = hd_reference_rows(NULL, &r, h->checked, h->n_checked, part);
   for (size_t at = 0; at < h->n_checked && status == HEDDLE_OK; at++)
     memcpy(h->expected + at * (size_t)p->n + first, part + at * n, sizeof *part * n);
-  free(part);
+  hd_free(part);
   return status;
 }
 
@@ -117,8 +117,8 @@ static heddle_status allocate_b(heddle_context *ctx, const hd_product *p, hd_ben
   h->b_row_bytes = ((size_t)b_cols(p) * heddle_elem_get(p->b)->container_bits + 7) / 8;
   h->n_checked =
       hd_reference_sample_rows(h->seed, (uint64_t)p->m, HD_BENCH_CHECKED_ROWS, h->checked);
-  free(h->b);
-  free(h->expected);
+  hd_free(h->b);
+  hd_free(h->expected);
   h->b_bytes = (size_t)b_rows(p) * h->b_row_bytes;
   h->expected = NULL;
   h->b = hd_try_malloc(ctx, h->b_bytes, "B");
@@ -157,9 +157,9 @@ hd_bench_host *hd_bench_host_create(void) {
 void hd_bench_host_free(hd_bench_host *h) {
   if (!h)
     return;
-  free(h->a);
-  free(h->packed);
-  free(h->b);
-  free(h->expected);
-  free(h);
+  hd_free(h->a);
+  hd_free(h->packed);
+  hd_free(h->b);
+  hd_free(h->expected);
+  hd_free(h);
 }

@@ -4,6 +4,7 @@
 
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "Support/strbuf.h"
 
 enum {
@@ -123,7 +124,7 @@ heddle_status hd_canary_run(heddle_context *ctx, const hd_device *device, hd_can
   char *ptx = kernel_text();
   heddle_status status =
       hd_driver_check(ctx, cu, cu->module_load(&module, ptx, 0, NULL, NULL), "module_load");
-  free(ptx);
+  hd_free(ptx);
   HD_TRY(status);
   status = hd_buffer_create(ctx, device, READ_BYTES, 0, &buffer);
   if (status == HEDDLE_OK) {

@@ -92,7 +92,7 @@ static void evaluate(const hd_timed *list, int64_t n, int64_t n_search, hd_searc
                             .found = best_found(search, list, n_search) / best,
                             .n = n,
                             .n_searched = n_search};
-  free(all);
+  hd_free(all);
 }
 
 heddle_status hd_evaluate(heddle_context *ctx, const hd_product *product, const hd_timed *list,

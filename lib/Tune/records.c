@@ -48,9 +48,11 @@ heddle_status hd_records_open(heddle_context *ctx, const char *path, bool write,
   hd_records *r = hd_try_zalloc(ctx, sizeof *r, "the records");
   if (!r)
     return HEDDLE_NO_MEMORY;
+  uint64_t before = hd_memory_shortages();
   if (write && !is_there(path))
     r->later = hd_xstrdup(path);
   heddle_status status = hd_records_open_file(ctx, r, r->later ? ":memory:" : path, write);
+  status = hd_memory_status(ctx, before, status);
   if (status != HEDDLE_OK) {
     hd_records_close(r);
     return status;
@@ -67,7 +69,7 @@ static heddle_status make_file(heddle_context *ctx, hd_records *r) {
   r->later = NULL;
   sqlite3_close(r->db);
   heddle_status status = hd_records_open_file(ctx, r, path, true);
-  free(path);
+  hd_free(path);
   return status;
 }
 
@@ -75,8 +77,8 @@ void hd_records_close(hd_records *r) {
   if (!r)
     return;
   sqlite3_close(r->db);
-  free(r->later);
-  free(r);
+  hd_free(r->later);
+  hd_free(r);
 }
 
 /* ---- writing ---- */
@@ -269,6 +271,7 @@ heddle_status hd_records_merge(heddle_context *ctx, hd_records *into, const char
 static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char *sql,
                                  const char *device, hd_strbuf *out) {
   sqlite3_stmt *s;
+  uint64_t before = hd_memory_shortages();
   HD_TRY(hd_records_prepare(ctx, r, &s, sql, "t", device));
   bool more;
   heddle_status status;
@@ -286,12 +289,12 @@ static heddle_status export_rows(heddle_context *ctx, hd_records *r, const char 
     }
     char *text = json_dumps(row, JSON_COMPACT | JSON_REAL_PRECISION(7));
     json_decref(row);
-    if (!text) {
-      status = hd_error(ctx, HEDDLE_NO_MEMORY, HD_NOWHERE, "memory.size", "no memory for a row");
+    if (text)
+      hd_strbuf_printf(out, "%s\n%s", comma, text);
+    hd_free(text);
+    status = hd_memory_status(ctx, before, HEDDLE_OK);
+    if (status != HEDDLE_OK)
       break;
-    }
-    hd_strbuf_printf(out, "%s\n%s", comma, text);
-    free(text);
   }
   sqlite3_finalize(s);
   return status;
@@ -325,6 +328,7 @@ heddle_status hd_records_export(heddle_context *ctx, hd_records *r, bool choices
   static const char measurements[] =
       "SELECT * FROM measurement WHERE ?1 IS NULL OR run IN (SELECT id FROM run WHERE device = ?1)"
       " ORDER BY product, at, rowid";
+  uint64_t before = hd_memory_shortages();
   if (device)
     HD_TRY(check_device(ctx, r, device));
   hd_strbuf_add(json, "{\"version\": 1,\n\"choices\": [");
@@ -336,5 +340,5 @@ heddle_status hd_records_export(heddle_context *ctx, hd_records *r, bool choices
     HD_TRY(export_rows(ctx, r, measurements, device, json));
   }
   hd_strbuf_add(json, "]}\n");
-  return HEDDLE_OK;
+  return hd_memory_status(ctx, before, HEDDLE_OK);
 }

@@ -71,10 +71,10 @@ static int is_over(void *user) {
 }
 
 heddle_status hd_records_error(heddle_context *ctx, const hd_records *r, const char *what) {
-  int code = sqlite3_errcode(r->db);
+  int whole = sqlite3_extended_errcode(r->db), code = whole & 0xff;
   bool malformed = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
   hd_loc loc = {.file = sqlite3_db_filename(r->db, "main")};
-  if (code == SQLITE_NOMEM)
+  if (code == SQLITE_NOMEM || whole == SQLITE_IOERR_NOMEM)
     return hd_error(ctx, HEDDLE_NO_MEMORY, loc, "memory.size", "no memory to %s", what);
   if (code == SQLITE_INTERRUPT)
     return hd_error(ctx, HEDDLE_INVALID, loc, "records.endless",
@@ -265,7 +265,11 @@ static void distrust(hd_records *r) {
 heddle_status hd_records_open_file(heddle_context *ctx, hd_records *r, const char *path,
                                    bool write) {
   int flags = SQLITE_OPEN_READWRITE | (write ? SQLITE_OPEN_CREATE : 0);
-  if (sqlite3_open_v2(path, &r->db, flags, NULL) != SQLITE_OK)
+  int code = sqlite3_open_v2(path, &r->db, flags, NULL);
+  if (code == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM)
+    return hd_error(ctx, HEDDLE_NO_MEMORY, (hd_loc){.file = path}, "memory.size",
+                    "no memory to open the database");
+  if (code != SQLITE_OK)
     return hd_error(ctx, write ? HEDDLE_ENVIRONMENT : HEDDLE_NOT_FOUND, (hd_loc){.file = path},
                     "records.open", "cannot open it: %s", sqlite3_errmsg(r->db));
   sqlite3_busy_timeout(r->db, 10000);

@@ -72,6 +72,6 @@ heddle_status hd_rotated_launch(heddle_context *ctx, void *user, size_t index, v
 void hd_rotated_free(const hd_device *device, hd_rotated_kernel *k) {
   hd_buffer_free(device, &k->workspace);
   heddle_kernel_free(k->kernel);
-  free(k->args);
+  hd_free(k->args);
   *k = (hd_rotated_kernel){0};
 }

@@ -56,9 +56,9 @@ void hd_search_add(hd_search *s, const char *schedule, double predicted) {
 }
 
 void hd_search_free(hd_search *s) {
-  free(s->list);
-  free(s->effect);
-  free(s->measured);
+  hd_free(s->list);
+  hd_free(s->effect);
+  hd_free(s->measured);
   *s = (hd_search){0};
 }
 

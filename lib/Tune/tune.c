@@ -82,7 +82,7 @@ static heddle_status list_schedules(heddle_context *ctx, hd_product_session *c) 
   HD_TRY(hd_product_build(ctx, HD_NOWHERE, c->product, &c->front));
   hd_schedule_enumerate(c->o->ceilings, &c->front.problem, &list, &n);
   heddle_status status = take_schedules(ctx, c, &c->front.problem, list, n);
-  free(list);
+  hd_free(list);
   return status;
 }
 
@@ -306,7 +306,7 @@ static heddle_status tune_one(heddle_context *ctx, hd_session *s, hd_workers *wo
     status = pursue(ctx, &c);
   }
   *chosen = c.chosen;
-  free(c.entries);
+  hd_free(c.entries);
   hd_search_free(&c.search);
   hd_front_free(&c.front);
   return status;

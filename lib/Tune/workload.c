@@ -64,8 +64,8 @@ void hd_workload_close(hd_workload *w) {
     hd_rotation_free(w->device, &w->packed[i]);
   hd_rotation_free(w->device, &w->b_sets);
   hd_rotation_free(w->device, &w->d_sets);
-  free(w->d);
-  free(w);
+  hd_free(w->d);
+  hd_free(w);
 }
 
 /* A in the order of a family, packed and copied once. */
@@ -91,7 +91,7 @@ static heddle_status packed_for(heddle_context *ctx, hd_workload *w, const char 
       heddle_sparse_pack_dense(ctx, p->a, wanted, m, k, h->a, h->a_row_bytes, payload);
   if (status == HEDDLE_OK)
     status = hd_rotation_create(ctx, w->device, payload, n_bytes, w->n_sets, &w->packed[i]);
-  free(payload);
+  hd_free(payload);
   return status;
 }
 
@@ -114,7 +114,7 @@ heddle_status hd_candidate_load(heddle_context *ctx, hd_workload *workload,
   hd_candidate c = {.workload = workload};
   char *text = hd_product_problem(&workload->product);
   heddle_status status = heddle_compile(ctx, "product", text, strlen(text), options, &c.compiled);
-  free(text);
+  hd_free(text);
   if (status == HEDDLE_OK)
     status = load(ctx, &c);
   if (status != HEDDLE_OK) {

@@ -14,6 +14,7 @@ INJECTED = {  # file: (content, what the finding says)
     "lib/IR/says.c": ('/* printf( */\nvoid f(void) { printf("x"); }\n', "says.c:2: calls"),
     "lib/Check/env.c": ("char *f(void) { return getenv(NAME); }\n", "reads the environment"),
     "lib/Spec/reads.c": ("void f(void) { fopen(a, b); }\n", "calls the system: fopen"),
+    "lib/Spec/frees.c": ("void f(void) { free(a); }\n", "frees with another"),
     "lib/Bare/x.c": ("\n", "lib/Bare: readme"),
     "lib/Wordy/README.md": ("line\n" * 41, "41 lines"),
     "lib/Wordy/long.c": ("\n" * 601, "length: 601"),

@@ -4,7 +4,7 @@ Prints one line a breach and exits 1 when there is any:
   include    a folder of lib/ includes only folders below it (the layering in CMakeLists.txt)
   llvm       only lib/Emit includes LLVM's headers
   calls      the library never prints, exits or reads the environment; files, processes and the
-             clock are Support's, dlopen is Runtime's and Bench's (peers)
+             clock are Support's, dlopen is Runtime's and Bench's (peers); hd_free frees
   readme     every folder of lib/, tools/, test/ (one level) has a README.md of at most 40 lines
   length     no file of lib/, tools/, include/ is longer than 600 lines
   width      no line of C has more than 100 characters
@@ -31,10 +31,11 @@ ONLY = {
 }
 FORBIDDEN = [
     (r"\b(?:printf|puts|putchar|perror)\s*\(", "prints", set()),
-    (r"\bfprintf\s*\(|\bstd(?:out|err)\b", "prints", {"Support/diag.c", "Support/arena.c",
-                                                     "Support/file.c"}),
+    (r"\bfprintf\s*\(|\bstd(?:out|err)\b", "prints", {"Support/diag.c", "Support/file.c",
+                                                     "Support/memory.c"}),
     (r"\b(?:exit|_exit|quick_exit)\s*\(", "exits", {"Support/process.c"}),
-    (r"\babort\s*\(", "aborts", {"Support/diag.c", "Support/arena.c"}),
+    (r"\babort\s*\(", "aborts", {"Support/diag.c", "Support/memory.c"}),
+    (r"(?<![\w.>])free\s*\(", "frees with another than hd_free", {"Support/memory.c"}),
     (r"\b(?:secure_)?getenv\s*\(", "reads the environment", set()),
     (r"(?<![\w.>])(?:fopen|open|fork|execvp|posix_spawnp?|socket|popen|system|clock_gettime)\s*\(",
      "calls the system", "Support/"),

@@ -44,7 +44,10 @@ MUTABLE = re.compile(r"\s(\.data|\.bss|\.tdata|\.tbss|\*COM\*)(\.[\w.]+)?\s+([0-
 
 
 # LLVM's registry of targets is itself global: filled once a process.
-ALLOWED = {("libhdEmit.a", "registered")}
+# Memory, and jansson's allocator, are the process's own.
+ALLOWED = {("libhdEmit.a", "registered"), ("libhdSupport.a", "reserve"),
+           ("libhdSupport.a", "shortages"), ("libhdSupport.a", "json_lock"),
+           ("libhdSupport.a", "given_malloc"), ("libhdSupport.a", "given_free")}
 
 
 def check_state(folder):

@@ -122,8 +122,8 @@ int main(int argc, char **argv) {
   o.token = token;
   if (status == HEDDLE_OK)
     status = hd_agent_run(ctx, &o);
-  free(heddle);
-  free(state);
-  free(token);
+  hd_free(heddle);
+  hd_free(state);
+  hd_free(token);
   return cli_close(cli_finish(ctx, status)); /* a signal that came has been heeded */
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "mutate.h"
 
 enum { MAX_DRAWS = 100, MAX_TRIES = 2000, MAX_PATHS = 16, SAY_SECONDS = 5 };
@@ -234,7 +235,7 @@ static void verify_mutants(visitor *at, const mutate_form *form, const mutate_ru
     at->differs |= !v.agree;
     say(at->a, &v);
   }
-  free(mutants);
+  hd_free(mutants);
 }
 
 /* Of six kernels in ten one mutant stands for the kernel. */
@@ -298,6 +299,6 @@ int mutate_agree(const mutate_agree_options *options) {
   printf("kernels=%zu sound=%d broken=%d ptx=%d equivalent=%d refused_draws=%d disagree=%d\n",
          options->n, a.n_of[AGREE_SOUND], a.n_of[AGREE_ROLE], a.n_of[AGREE_PTX], a.n_equivalent,
          a.n_refused, a.n_differ);
-  free(a.done);
+  hd_free(a.done);
   return a.n_differ ? 1 : 0;
 }

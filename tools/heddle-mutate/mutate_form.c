@@ -8,6 +8,7 @@
 #include "Passes/plan.h"
 #include "Support/activations.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "mutate.h"
 
 enum { STAGES = 3, RAGGED = 3, RESIDENT = 2, BOX = 64 };
@@ -156,8 +157,8 @@ static heddle_status read_example(source *s, const char *path, const char *sched
 
 static void free_source(source *s) {
   hd_module_free(s->module);
-  free(s->text);
-  free(s->user_ir);
+  hd_free(s->text);
+  hd_free(s->user_ir);
 }
 
 /* --- one kernel ----------------------------------------------------------------------------- */
@@ -205,7 +206,7 @@ static heddle_status fill_form(const source *s, const hd_plan *plan, mutate_form
 static void free_form(mutate_form *form) {
   hd_module_free(form->module);
   hd_arena_free(&form->arena);
-  free(form->ptx);
+  hd_free(form->ptx);
 }
 
 static heddle_status visit_kernels(source *s, hd_module *role, mutate_visit *visit, void *user) {

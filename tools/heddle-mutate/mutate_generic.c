@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "mutate.h"
+#include "Support/memory.h"
 
 /* ---- lines of PTX -------------------------------------------------------------------------- */
 
@@ -379,8 +380,8 @@ void mutate_generic_form(const mutate_options *o, const mutate_form *form, mutat
     count(form, &j.all[i], o->verbose, sum);
     mutate_unmake(&j.all[i].mutant);
   }
-  free(j.all);
-  free(executed);
+  hd_free(j.all);
+  hd_free(executed);
 }
 
 int mutate_generic_print(const mutate_generic *s, uint64_t seed) {

@@ -8,6 +8,7 @@
 
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "mutate.h"
 
 enum { MAX_WORKERS = 16, START_SECONDS = 60, EACH_SECONDS = 15, TOOL_LIMIT_SECONDS = 30 };
@@ -282,8 +283,8 @@ void mutate_launch(const mutate_options *o, mutate_records *records) {
   make_tasks(&s);
   mutate_pool(o->n_threads < MAX_WORKERS ? o->n_threads : MAX_WORKERS, s.n_tasks, launch_task, &s);
   for (size_t i = 0; i < s.n_targets; i++)
-    free(s.target[i].shot);
-  free(s.target);
-  free(s.task);
-  free(order);
+    hd_free(s.target[i].shot);
+  hd_free(s.target);
+  hd_free(s.task);
+  hd_free(order);
 }

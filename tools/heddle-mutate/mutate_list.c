@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mutate.h"
+#include "Support/memory.h"
 
 /* --- making --------------------------------------------------------------------------------- */
 
@@ -54,7 +55,7 @@ bool mutate_make(const mutate_form *form, mutate_mutant *m) {
 
 void mutate_unmake(mutate_mutant *m) {
   hd_module_free(m->module);
-  free(m->ptx);
+  hd_free(m->ptx);
 }
 
 typedef struct job {
@@ -178,6 +179,6 @@ void mutate_list_verify(const mutate_options *options, const mutate_form *form,
 void mutate_list_free(mutate_list *list) {
   for (size_t i = 0; i < list->n; i++)
     mutate_unmake(&list->mutant[i]);
-  free(list->mutant);
+  hd_free(list->mutant);
   *list = (mutate_list){0};
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "Support/diag.h"
+#include "Support/memory.h"
 #include "find_program.h"
 #include "mutate_arguments.h"
 
@@ -130,9 +131,9 @@ static heddle_status mutate_folder(run *r) {
     if (status == HEDDLE_OK)
       status = mutate_each_form(r->ctx, path.text, r->options.schedule, visit_form, r);
     hd_strbuf_free(&path);
-    free(entries[i]);
+    hd_free(entries[i]);
   }
-  free(entries);
+  hd_free(entries);
   return status;
 }
 
@@ -196,7 +197,7 @@ static int run_all(run *r, const char *self) {
                                                   : 0;
   int finish = cli_finish(r->ctx, status);
   mutate_records_free(&r->records);
-  free(found);
+  hd_free(found);
   return finish ? finish : code;
 }
 

@@ -8,6 +8,7 @@
 #include "Support/file.h"
 #include "Support/hash.h"
 #include "Support/lines.h"
+#include "Support/memory.h"
 #include "mutate.h"
 
 static const char header[] =
@@ -73,7 +74,7 @@ mutate_kernel *mutate_records_visit(const mutate_options *o, const mutate_form *
     HD_PUSH(records->kernel, records->n, records->cap, fresh);
     kernel = &records->kernel[records->n - 1];
   } else if (strcmp(kernel->hash, fresh.hash) || lacks_ptxas(o, kernel)) { /* it was another one */
-    free(kernel->mutant);
+    hd_free(kernel->mutant);
     *kernel = fresh;
   }
   kernel->visited = true;
@@ -95,8 +96,8 @@ void mutate_kernel_add(const mutate_options *o, const mutate_mutant *m, mutate_k
 
 void mutate_records_free(mutate_records *records) {
   for (size_t i = 0; i < records->n; i++)
-    free(records->kernel[i].mutant);
-  free(records->kernel);
+    hd_free(records->kernel[i].mutant);
+  hd_free(records->kernel);
   *records = (mutate_records){0};
 }
 
@@ -231,7 +232,7 @@ heddle_status mutate_records_read(heddle_context *ctx, const char *path, mutate_
   bool good = true;
   for (char *line; good && (line = hd_lines_next(&lines));)
     good = lines.loc.line > 1 ? read_line(line, records) : !strcmp(line, header);
-  free(text);
+  hd_free(text);
   if (good)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, lines.loc, "mutate.resume",

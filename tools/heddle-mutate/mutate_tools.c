@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "mutate.h"
 
 enum { MAX_WORKERS = 16, EACH_SECONDS = 30 };
@@ -122,7 +123,7 @@ static void choose(session *s, const size_t *order, size_t n) {
   for (size_t round = 0; round < rounds; round++)
     for (size_t i = 0; i < n; i++)
       choose_of(s, &s->records->kernel[order[(i + round * n / rounds) % n]], round, &t);
-  free(t.of);
+  hd_free(t.of);
 }
 
 void mutate_ask_tool(const mutate_options *o, int tool, mutate_records *records) {
@@ -141,6 +142,6 @@ void mutate_ask_tool(const mutate_options *o, int tool, mutate_records *records)
   fprintf(stderr, "%s: kernels asked in %.0f s, %zu mutants next\n", mutate_tool_name(tool),
           elapsed, s.n);
   ask_all(&s, o->tool_seconds > 0 && left < 1 ? 1 : left);
-  free(s.question);
-  free(order);
+  hd_free(s.question);
+  hd_free(order);
 }

@@ -7,6 +7,7 @@
 #include "Emit/ptxas.h"
 #include "Emit/user_ir.h"
 #include "Sim/sim.h"
+#include "Support/memory.h"
 
 mutate_verdict mutate_check(const hd_module *module, hd_strbuf *why, hd_check_launch *launch) {
   heddle_context *ctx = heddle_context_create();
@@ -84,7 +85,7 @@ static heddle_status verify_numbers(const simulation *s) {
   request.user = call_user;
   request.user_data = function;
   heddle_status status = trial_verify(s->ctx, &form->manifest, &request, &s->data, &result);
-  free(function);
+  hd_free(function);
   if (status != HEDDLE_OK || result.ok)
     return status;
   snprintf(s->runs->why, sizeof s->runs->why, "wrong numbers: %.300s", result.why);
@@ -128,10 +129,10 @@ static heddle_status launches(simulation *s, hd_sim_report *report) {
   heddle_status status = launch(s, workspace, report);
   if (status == HEDDLE_OK && n_bytes) {
     hd_sim_report second = {0};
-    free(trial_data_take_d(&s->data));
+    hd_free(trial_data_take_d(&s->data));
     status = launch(s, workspace, &second);
   }
-  free(workspace);
+  hd_free(workspace);
   return status;
 }
 

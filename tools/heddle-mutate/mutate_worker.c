@@ -11,6 +11,7 @@
 #include "Runtime/loaded_kernel.h"
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "mutate.h"
 
 enum { RUNS = 4, POLL_US = 20000, START_SECONDS = 40, LOAD_SECONDS = 30, CLOSE_SECONDS = 5 };
@@ -102,7 +103,7 @@ static heddle_status run_some(worker *w, trial_kernel *kernel) {
     status = run_once(w, kernel, &d, &n_bytes);
     if (status == HEDDLE_OK && (n_bytes != w->n_bytes || memcmp(d, w->wanted, n_bytes)))
       status = HEDDLE_MISMATCH;
-    free(d);
+    hd_free(d);
   }
   return status;
 }
@@ -178,6 +179,6 @@ heddle_status mutate_worker(heddle_context *ctx, const mutate_options *options, 
   trial_device_close(w.device);
   atomic_store(&w.over, true);
   pthread_join(watcher, NULL);
-  free(w.wanted);
+  hd_free(w.wanted);
   return status;
 }

@@ -5,6 +5,7 @@
 #include "Check/check.h"
 #include "Schedule/schedule.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "opt.h"
 
 static int parse_options(int argc, char **argv, opt_options *o, const char **file) {
@@ -57,7 +58,7 @@ static heddle_status print_ops(heddle_context *ctx, const opt_options *o) {
     size_t n_bytes = 0;
     HD_TRY(hd_file_read_text(ctx, o->intro, &intro, &n_bytes));
     hd_strbuf_addn(&text, intro, n_bytes);
-    free(intro);
+    hd_free(intro);
   }
   opt_ops_markdown(&text);
   return write_text(ctx, o->out, &text);
@@ -117,7 +118,7 @@ static heddle_status run(heddle_context *ctx, const opt_options *o, const char *
   if (status == HEDDLE_OK)
     status = transform(ctx, o, module);
   hd_module_free(module);
-  free(text);
+  hd_free(text);
   return status;
 }
 

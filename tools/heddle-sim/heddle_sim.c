@@ -7,6 +7,7 @@
 
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "sim_operands.h"
 
 typedef struct options {
@@ -131,7 +132,7 @@ static heddle_status run_launch(job *j, const hd_sim_launch *sim, const hd_sim_o
   note_waits(j, &report);
   if (status == HEDDLE_OK && sim->plan->grid_x)
     status = check_written(j, sim->values, d);
-  free(d->written);
+  hd_free(d->written);
   d->written = NULL;
   return status;
 }
@@ -273,9 +274,9 @@ static int simulate(int argc, char **argv) {
     return code;
   job j = {.ctx = heddle_context_create(), .ptx_path = args[0], .o = &o};
   heddle_status status = run(&j, args[1]);
-  free(j.ptx);
-  free(j.json);
-  free(j.waited);
+  hd_free(j.ptx);
+  hd_free(j.json);
+  hd_free(j.waited);
   hd_arena_free(&j.arena);
   code = heddle_status_exit_code(status);
   if (status == HEDDLE_MISMATCH) {

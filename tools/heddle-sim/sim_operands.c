@@ -5,6 +5,7 @@
 
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 
 /* ---- sizes and strides ---- */
 
@@ -272,5 +273,5 @@ heddle_status sim_operands_make(heddle_context *ctx, const hd_manifest *manifest
 
 void sim_operands_free(sim_operands *operands) {
   for (uint32_t i = 0; i < operands->n; i++)
-    free(operands->buffer[i].data);
+    hd_free(operands->buffer[i].data);
 }

@@ -26,7 +26,7 @@ void bench_dynamic_sizes(bench_grid *grid) {
       bench_grid_add(&all, &p, NULL);
     }
   }
-  free(grid->list);
+  hd_free(grid->list);
   *grid = all;
 }
 

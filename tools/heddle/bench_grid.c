@@ -47,6 +47,6 @@ heddle_status bench_grid_read(heddle_context *ctx, const char *path, const char 
     if (status == HEDDLE_OK)
       bench_grid_add(grid, &p, only);
   }
-  free(text);
+  hd_free(text);
   return status;
 }

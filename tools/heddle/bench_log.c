@@ -5,6 +5,7 @@
 
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "bench_print.h"
 
 static heddle_status read_before(heddle_context *ctx, bench_log *log) {
@@ -28,7 +29,7 @@ static heddle_status read_before(heddle_context *ctx, bench_log *log) {
     hd_error(ctx, HEDDLE_INVALID, (hd_loc){log->path, 1, 1}, "bench.resume",
              "its columns are not %.*s; legal: a file that -o wrote", (int)n_head - 1,
              bench_csv_head);
-  free(text);
+  hd_free(text);
   return same ? HEDDLE_OK : HEDDLE_INVALID;
 }
 
@@ -75,7 +76,7 @@ heddle_status bench_log_find(heddle_context *ctx, bench_log *log, const hd_bench
   finder f = {.p = p, .report = &log->report};
   char *text = hd_xstrdup(hd_strbuf_text(&log->text));
   heddle_status status = csv_each_of(ctx, log->path, text, gather, &f);
-  free(text);
+  hd_free(text);
   if (status == HEDDLE_OK && log->cutlass)
     status = report_add_cutlass(ctx, log->cutlass, &log->report);
   *cell = f.found ? report_find(&log->report, p->elem, p->m, p->k, p->n) : NULL;

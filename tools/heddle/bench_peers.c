@@ -74,7 +74,7 @@ static void list_places(hd_arena *arena, places *out) {
     *bin = '\0';
     add_place(arena, python, WHEELS, out);
   }
-  free(python);
+  hd_free(python);
   add_place(arena, "/usr/local", WHEELS, out);
   add_place(arena, getenv("HOME"), "/.local" WHEELS, out);
 }

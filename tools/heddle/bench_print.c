@@ -1,5 +1,6 @@
 #include "bench_print.h"
 #include "cli.h"
+#include "Support/memory.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -49,7 +50,7 @@ static void print_json_head(const hd_device_info *d) {
                 "driver", d->driver_version, "l2_bytes", (json_int_t)d->l2_bytes);
   char *text = json_dumps(device, 0);
   printf("{\"device\": %s,\n \"rows\": [", text ? text : "null");
-  free(text);
+  hd_free(text);
   json_decref(device);
 }
 
@@ -173,7 +174,7 @@ void bench_csv_case(hd_strbuf *out, uint64_t seed, const hd_bench_problem *p,
     const hd_bench_row *r = &result->row[i];
     char *command = bench_command(p, seed, r->name, r->weights_ready);
     add_csv_row(out, p, r, command);
-    free(command);
+    hd_free(command);
   }
 }
 
@@ -192,7 +193,7 @@ static void print_json_row(const hd_bench_problem *p, const hd_bench_row *r, con
       "checked", checked_of(r), "command", command);
   char *text = json_dumps(row, JSON_REAL_PRECISION(6));
   printf("%s\n  %s", first ? "" : ",", text ? text : "null");
-  free(text);
+  hd_free(text);
   json_decref(row);
 }
 
@@ -210,7 +211,7 @@ static void print_json_case(bench_printer *printer, const hd_bench_problem *p,
     const hd_bench_row *r = &result->row[i];
     char *command = bench_command(p, printer->seed, r->name, r->weights_ready);
     print_json_row(p, r, command, printer->n_rows++ == 0);
-    free(command);
+    hd_free(command);
   }
 }
 

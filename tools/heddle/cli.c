@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "Support/diag.h"
+#include "Support/memory.h"
 #include "Support/nearest.h"
 #include "Support/readable.h"
 #include "heddle/version.h"
@@ -45,8 +46,8 @@ static void print_readable(FILE *to, const char *format, va_list args) {
     hd_readable(text, safe, 4 * n);
     fputs(safe, to);
   }
-  free(text);
-  free(safe);
+  hd_free(text);
+  hd_free(safe);
 }
 
 void cli_print(const char *format, ...) {
@@ -83,7 +84,7 @@ static void print_diagnostic(const heddle_diagnostic *diagnostic) {
     return;
   heddle_diagnostic_format(diagnostic, text, n_bytes);
   fprintf(stderr, "%s\n", text);
-  free(text);
+  hd_free(text);
 }
 
 void cli_print_diagnostics(heddle_context *ctx) {
@@ -104,6 +105,10 @@ int cli_finish(heddle_context *ctx, heddle_status status) {
 }
 
 int cli_close(int code) {
+  if (hd_memory_shortages() && code == 0) {
+    fprintf(stderr, "error[memory.short]: memory ran out\n");
+    code = heddle_status_exit_code(HEDDLE_NO_MEMORY);
+  }
   if (fflush(stdout) == 0 && !ferror(stdout))
     return code;
   fprintf(stderr, "error[io.write]: standard output could not be written\n");

@@ -6,6 +6,7 @@
 
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "Support/strbuf.h"
 #include "Bench/bench_random.h"
 #include "bench_dynamic.h"
@@ -95,7 +96,7 @@ static heddle_status list_case(heddle_context *ctx, const bench_tool *t,
              way[i].dynamic ? "dynamic" : way[i].schedule);
     char *command = bench_command(p, t->options.seed, name, way[i].weights_ready);
     printf("%s\n", command);
-    free(command);
+    hd_free(command);
   }
   hd_bench_ways_free(way, n);
   return HEDDLE_OK;
@@ -137,7 +138,7 @@ static void tell_wrong(heddle_context *ctx, const bench_tool *t, const hd_bench_
     char *command = bench_command(p, t->options.seed, r->name, r->weights_ready);
     hd_note(ctx, HD_NOWHERE, "bench.verify", "wrong, error %.3g of %.3g: %s", r->error, r->bound,
             command);
-    free(command);
+    hd_free(command);
   }
 }
 
@@ -164,7 +165,7 @@ static heddle_status measure_case(heddle_context *ctx, bench_tool *t, const hd_b
     t->n_wrong += !result.row[i].ok;
   if (t->printer.summary)
     tell_wrong(ctx, t, p, &result);
-  free(result.row);
+  hd_free(result.row);
   return status;
 }
 
@@ -443,8 +444,8 @@ int cmd_bench(int argc, char **argv) {
   set_options(&a, &t);
   heddle_context *ctx = heddle_context_create();
   heddle_status status = run(ctx, &t);
-  free(t.grid.list);
-  free(found);
-  free(cutlass);
+  hd_free(t.grid.list);
+  hd_free(found);
+  hd_free(cutlass);
   return cli_finish(ctx, status);
 }

@@ -7,6 +7,7 @@
 #include "sparse_io.h"
 
 #include "Support/diag.h"
+#include "Support/memory.h"
 
 /* Compressing is the test. */
 static heddle_status check_dense(sparse_job *job) {
@@ -16,7 +17,7 @@ static heddle_status check_dense(sparse_job *job) {
   heddle_status status =
       heddle_sparse_compress(job->ctx, job->elem, job->m, job->k, job->dense, job->row_bytes,
                              image + info.values_offset, image + info.codes_offset);
-  free(image);
+  hd_free(image);
   return status;
 }
 

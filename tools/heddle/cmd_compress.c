@@ -6,6 +6,7 @@
 #include "sparse_io.h"
 
 #include "Support/diag.h"
+#include "Support/memory.h"
 
 static heddle_status compress(sparse_job *job) {
   heddle_sparse_info info;
@@ -17,7 +18,7 @@ static heddle_status compress(sparse_job *job) {
                              image + info.values_offset, image + info.codes_offset);
   if (status == HEDDLE_OK)
     return sparse_write_image(job, &info, image);
-  free(image);
+  hd_free(image);
   return status;
 }
 

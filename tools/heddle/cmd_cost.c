@@ -49,7 +49,7 @@ static heddle_status print_compile(heddle_context *ctx, const cost_args *a, cons
   char *text = large_problem();
   snprintf(schedule, sizeof schedule, "%s b=%s", a->schedule ? a->schedule : "", path);
   heddle_status status = hd_cost_compile(ctx, text, schedule, (int32_t)a->rounds, &c);
-  free(text);
+  hd_free(text);
   HD_TRY(status);
   const struct {
     const char *name;
@@ -72,8 +72,8 @@ static heddle_status print_process(heddle_context *ctx, const cost_args *a) {
   heddle_status status = hd_cost_process(ctx, heddle, text, a->schedule ? a->schedule : " ",
                                          a->ptxas, folder.path, (int32_t)a->rounds, &c);
   hd_scratch_close(&folder);
-  free(heddle);
-  free(text);
+  hd_free(heddle);
+  hd_free(text);
   HD_TRY(status);
   print_line("a process: heddle gen, b=auto, PTX", c.ptx * 1e3, "ms", 0);
   if (a->ptxas)
@@ -110,7 +110,7 @@ static heddle_status print_cached(heddle_context *ctx, const cost_args *a,
   char *text = large_problem();
   heddle_status status =
       hd_cost_cached(ctx, device, text, a->ptxas, cache.path, (int32_t)a->rounds, &c);
-  free(text);
+  hd_free(text);
   hd_scratch_close(&cache);
   HD_TRY(status);
   print_line("cached kernel: text to bytes", c.lookup * 1e3, "ms", device ? 0 : 5);
@@ -179,6 +179,6 @@ int cmd_cost(int argc, char **argv) {
   heddle_status status = print_host(ctx, &a);
   if (status == HEDDLE_OK)
     status = print_device(ctx, &a);
-  free(found);
+  hd_free(found);
   return cli_finish(ctx, status);
 }

@@ -41,7 +41,7 @@ static heddle_status decompress(sparse_job *job) {
                      "it is not compressed"));
   HD_TRY(sparse_image(job, HEDDLE_SPARSE_CANONICAL, HEDDLE_FAMILY_NONE, &canonical, &scratch));
   heddle_status status = expand(job, &canonical, scratch);
-  free(scratch);
+  hd_free(scratch);
   return status == HEDDLE_OK ? sparse_write_dense(job) : status;
 }
 

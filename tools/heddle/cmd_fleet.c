@@ -5,6 +5,7 @@
 
 #include "Fetch/http.h"
 #include "Support/diag.h"
+#include "Support/memory.h"
 #include "commands.h"
 #include "service_client.h"
 
@@ -86,6 +87,6 @@ int cmd_fleet(int argc, char **argv) {
   if (status == HEDDLE_OK)
     status = show(ctx, http, "/v1/campaigns", print_campaigns);
   hd_http_close(http);
-  free(token);
+  hd_free(token);
   return cli_finish(ctx, status);
 }

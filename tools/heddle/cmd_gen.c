@@ -7,6 +7,7 @@
 #include "Kernel/bundle.h"
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "commands.h"
 #include "compile_input.h"
 #include "gen_files.h"
@@ -83,7 +84,7 @@ static heddle_status write_kernels(heddle_context *ctx, const gen_options *o,
     hd_launcher_files_free(&files);
   }
   hd_strbuf_free(&targets);
-  free(json);
+  hd_free(json);
   return status;
 }
 
@@ -137,7 +138,7 @@ static heddle_status generate_problem(heddle_context *ctx, gen_options *o) {
     status = write_kernels(ctx, o, kernel, n);
   for (int32_t i = 0; i < HD_MAX_PARTS; i++)
     trial_kernel_free(&kernel[i]);
-  free(kernel);
+  hd_free(kernel);
   return status;
 }
 

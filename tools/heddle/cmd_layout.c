@@ -61,7 +61,7 @@ static int find_row(const char *text, const hd_spec_row **row) {
     for (size_t i = 0; i < hd_spec_count(); i++)
       names[i] = hd_spec_get(i)->name;
     best = cli_nearest(text, names, hd_spec_count());
-    free(names);
+    hd_free(names);
     return cli_usage_error("spec.row", "no row '%s'; nearest: %s", text, best);
   }
   char reason[512] = "";
@@ -168,7 +168,7 @@ static int print_layout(const char *text, const layout_options *o) {
     qsort(p.entry, p.n, sizeof *p.entry, compare_entries);
     code = print_picture(&p, o->format);
   }
-  free(p.entry);
+  hd_free(p.entry);
   return code;
 }
 

@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "commands.h"
 #include "ptx_version.h"
+#include "Support/memory.h"
 
 /* The words of a line, cut in place. */
 typedef struct request {
@@ -93,6 +94,6 @@ int cmd_legal(int argc, char **argv) {
     else
       understood = answer_malformed("spec.line", line, "TARGET PTX_VERSION INSTRUCTION [sel=N]");
   }
-  free(line);
+  hd_free(line);
   return understood ? 0 : 2;
 }

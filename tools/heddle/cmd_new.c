@@ -5,6 +5,7 @@
 #include "Passes/front.h"
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "commands.h"
 #include "problem_flags.h"
 
@@ -51,6 +52,6 @@ int cmd_new(int argc, char **argv) {
     status = check_text(ctx, text, text_bytes);
   if (status == HEDDLE_OK)
     status = hd_file_write(ctx, out, text, text_bytes);
-  free(text);
+  hd_free(text);
   return cli_finish(ctx, status);
 }

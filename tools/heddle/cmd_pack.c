@@ -6,6 +6,7 @@
 #include "sparse_io.h"
 
 #include "Support/diag.h"
+#include "Support/memory.h"
 
 static heddle_status pack_into(sparse_job *job, heddle_family family, void *payload) {
   if (job->kind == SPARSE_DENSE)
@@ -47,7 +48,7 @@ static heddle_status pack(sparse_job *job, heddle_family family, bool pair) {
   heddle_status status = pack_into(job, family, image + info.payload_offset);
   if (status == HEDDLE_OK)
     return sparse_write_image(job, &info, image);
-  free(image);
+  hd_free(image);
   return status;
 }
 

@@ -10,6 +10,7 @@
 #include "IR/ir.h"
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "commands.h"
 #include "compile_input.h"
 #include "sizes.h"
@@ -202,7 +203,7 @@ static heddle_status report_json(heddle_context *ctx, const run_options *o,
   if (!line)
     return HEDDLE_NO_MEMORY;
   puts(line);
-  free(line);
+  hd_free(line);
   if (!r->ok)
     hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "run.verify", "%s", r->why);
   return r->ok ? HEDDLE_OK : HEDDLE_MISMATCH;
@@ -273,7 +274,7 @@ static heddle_status run_trial(heddle_context *ctx, run_options *o, trial_kernel
     status = trial_run(ctx, kernel, &o->request, device, result);
   if (status == HEDDLE_OK && u.memory.is_outside)
     status = refuse_outside(ctx, o, &u.memory);
-  free(u.function);
+  hd_free(u.function);
   return status;
 }
 
@@ -422,6 +423,6 @@ int cmd_run(int argc, char **argv) {
   heddle_context *ctx = heddle_context_create();
   heddle_status status = run_problem(ctx, &o);
   compile_input_free(&o.input);
-  free(o.user);
+  hd_free(o.user);
   return cli_finish(ctx, status);
 }

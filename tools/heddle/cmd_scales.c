@@ -53,7 +53,7 @@ static heddle_status write_scales(scales_job *job, size_t pitch, size_t n_bytes)
   if (status == HEDDLE_OK)
     status = hd_npy_write(job->ctx, job->out ? job->out : "-", HEDDLE_U8, n_bytes / pitch, pitch,
                           packed, pitch);
-  free(packed);
+  hd_free(packed);
   if (status == HEDDLE_OK && job->out)
     printf("%s: %zu %s at a pitch of %zu, for %llu rows of k %llu\n", job->out, n_bytes / pitch,
            job->shape.order == HEDDLE_SCALES_TILES ? "bands of 128 rows" : "k-blocks", pitch,
@@ -106,6 +106,6 @@ int cmd_scales(int argc, char **argv) {
     return code;
   job.ctx = heddle_context_create();
   heddle_status status = run(&job);
-  free(job.scales);
+  hd_free(job.scales);
   return cli_finish(job.ctx, status);
 }

@@ -58,7 +58,7 @@ static heddle_status read_tokens(heddle_context *ctx, const char *text,
     if (ok)
       tokens[(*n)++] = value;
   }
-  free(words);
+  hd_free(words);
   return ok && *n ? HEDDLE_OK
                   : hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "submit.tokens",
                              "got --tokens \"%.60s\"; legal: up to %d counts, 1 to %d; nearest: "
@@ -93,7 +93,7 @@ static heddle_status read_grid(heddle_context *ctx, const submit_args *a, produc
     if (status == HEDDLE_OK)
       HD_PUSH(out->list, out->n, out->cap, p);
   }
-  free(text);
+  hd_free(text);
   return status;
 }
 
@@ -164,8 +164,8 @@ static heddle_status send(heddle_context *ctx, const submit_args *a, json_t *key
     print_submitted(&answer);
   hd_http_answer_free(&answer);
   hd_http_close(http);
-  free(token);
-  free(body);
+  hd_free(token);
+  hd_free(body);
   return status;
 }
 
@@ -173,7 +173,7 @@ static heddle_status submit(heddle_context *ctx, const submit_args *a) {
   product_list products = {0};
   heddle_status status = a->model ? read_model(ctx, a, &products) : read_grid(ctx, a, &products);
   json_t *keys = status == HEDDLE_OK ? keys_of(a, &products) : NULL;
-  free(products.list);
+  hd_free(products.list);
   if (status == HEDDLE_OK && a->dry_run) {
     size_t i;
     const json_t *key;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "Support/diag.h"
+#include "Support/memory.h"
 #include "commands.h"
 #include "heddle/fetch.h"
 #include "service_client.h"
@@ -46,6 +47,6 @@ int cmd_sync(int argc, char **argv) {
            : f.changed ? "new"
                        : "as they were");
   heddle_tuned_free(tuned);
-  free(token);
+  hd_free(token);
   return cli_finish(ctx, status);
 }

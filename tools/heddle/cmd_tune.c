@@ -98,7 +98,7 @@ static heddle_status read_grid(heddle_context *ctx, const tune_args *a, product_
     if (status == HEDDLE_OK)
       add_promised(a->promise, p, out);
   }
-  free(text);
+  hd_free(text);
   if (status == HEDDLE_OK && out->n == 0)
     status = hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = a->grid}, "tune.grid",
                       "it holds no product; legal: TYPE M K N");
@@ -301,7 +301,7 @@ static heddle_status tune(heddle_context *ctx, tune_args *a) {
   if (status == HEDDLE_OK)
     status = with_cache(ctx, a, &products, records);
   hd_records_close(records);
-  free(products.list);
+  hd_free(products.list);
   return status;
 }
 

@@ -6,6 +6,7 @@
 #include "sparse_io.h"
 
 #include "Support/diag.h"
+#include "Support/memory.h"
 
 static heddle_status unpair(sparse_job *job, const heddle_sparse_info *info, uint8_t *image) {
   HD_TRY(sparse_unpair(job->ctx, job->m, info->values_row_bytes, image + info->values_offset));
@@ -26,7 +27,7 @@ static heddle_status unpack(sparse_job *job) {
     status = unpair(job, &info, image);
   if (status == HEDDLE_OK)
     return sparse_write_image(job, &info, image);
-  free(image);
+  hd_free(image);
   return status;
 }
 

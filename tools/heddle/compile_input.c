@@ -9,6 +9,7 @@
 #include "Compile/manifest_make.h"
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "heddle/sparse.h"
 #include "sizes.h"
 #include "tuned_file.h"
@@ -98,10 +99,10 @@ heddle_status compile_input_read(heddle_context *ctx, compile_input *in) {
 }
 
 void compile_input_free(compile_input *in) {
-  free(in->text);
-  free(in->epilogue_text);
-  free(in->epilogue_worker);
-  free(in->ptxas_path);
+  hd_free(in->text);
+  hd_free(in->epilogue_text);
+  hd_free(in->epilogue_worker);
+  hd_free(in->ptxas_path);
   hd_module_free(in->module);
   hd_front_free(&in->front);
   heddle_tuned_free(in->tuned);

@@ -6,6 +6,7 @@
 
 #include "Support/file.h"
 #include "Support/lines.h"
+#include "Support/memory.h"
 
 enum { MOST_FIELDS = 24 };
 
@@ -76,7 +77,7 @@ heddle_status csv_each(heddle_context *ctx, const char *path, csv_row_fn *each, 
   size_t n_bytes;
   HD_TRY(hd_file_read_text(ctx, path, &text, &n_bytes));
   heddle_status status = csv_each_of(ctx, path, text, each, user);
-  free(text);
+  hd_free(text);
   return status;
 }
 

@@ -7,6 +7,7 @@
 #include "Schedule/cost.h"
 #include "Schedule/enumerate.h"
 #include "Support/diag.h"
+#include "Support/memory.h"
 
 static void print_tuned(const hd_product *product, const hd_tuned_entry *e) {
   char own[HD_PRODUCT_TEXT], name[HD_PRODUCT_TEXT];
@@ -98,5 +99,5 @@ void explain_print_promising(const hd_problem *p, const hd_schedule *s, const in
     printf("promises  %.2f us of %zu legal schedules (heddle tune measures them):\n          %s\n",
            least * 1e6, n, text);
   }
-  free(list);
+  hd_free(list);
 }

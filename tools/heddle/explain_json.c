@@ -7,6 +7,7 @@
 
 #include "Schedule/cost.h"
 #include "Support/diag.h"
+#include "Support/memory.h"
 
 static const char *elem_name(heddle_elem elem) {
   return heddle_elem_get(elem)->name;
@@ -116,6 +117,6 @@ heddle_status explain_print_json(const explained *w) {
   if (!line)
     return HEDDLE_NO_MEMORY;
   puts(line);
-  free(line);
+  hd_free(line);
   return HEDDLE_OK;
 }

@@ -13,7 +13,7 @@ static char *program_in(const char *folder, size_t len, const char *name) {
   sprintf(path, "%.*s/%s", (int)len, folder, name);
   if (len && access(path, X_OK) == 0)
     return path;
-  free(path);
+  hd_free(path);
   return NULL;
 }
 

@@ -6,6 +6,7 @@
 #include "Emit/emit.h"
 #include "Emit/ptxas.h"
 #include "Support/diag.h"
+#include "Support/memory.h"
 
 static heddle_status refuse_choices(heddle_context *ctx, const compile_input *in,
                                     const char *sizes) {
@@ -59,6 +60,6 @@ heddle_status gen_role_compile(heddle_context *ctx, const compile_input *in,
 }
 
 void gen_role_code_free(gen_role_code *code) {
-  free(code->ptx);
-  free(code->cubin);
+  hd_free(code->ptx);
+  hd_free(code->cubin);
 }

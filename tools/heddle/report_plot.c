@@ -179,7 +179,7 @@ static void speedup_legend(hd_strbuf *out, const report *r, svg_legend *l) {
     snprintf(text, sizeof text, "%lld × %lld", (long long)list[i].m, (long long)list[i].k);
     svg_key(out, l, colour_of(i), colour_of(i), i % SVG_N_MARKS, text);
   }
-  free(list);
+  hd_free(list);
 }
 
 static int by_n(const void *a, const void *b) {
@@ -208,7 +208,7 @@ static void draw_line(hd_strbuf *out, const report *r, heddle_elem elem, shape s
     was_x = x;
     was_y = y;
   }
-  free(list);
+  hd_free(list);
 }
 
 static void draw_speedup(hd_strbuf *out, const report *r, heddle_elem elem, const svg_panel *p) {
@@ -217,7 +217,7 @@ static void draw_speedup(hd_strbuf *out, const report *r, heddle_elem elem, cons
   svg_line(out, p->left, svg_y(p, 1), p->left + p->width, svg_y(p, 1), "roof");
   for (int32_t i = 0; i < n; i++)
     draw_line(out, r, elem, list[i], i, p);
-  free(list);
+  hd_free(list);
 }
 
 /* ---- pages ---- */

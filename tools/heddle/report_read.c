@@ -144,7 +144,7 @@ heddle_status report_add_cutlass(heddle_context *ctx, const char *path, report *
 }
 
 void report_free(report *r) {
-  free(r->cell);
+  hd_free(r->cell);
   *r = (report){0};
 }
 

@@ -59,6 +59,6 @@ heddle_status service_tuned(heddle_context *ctx, const service_args *a, hd_tuned
   if (status == HEDDLE_OK)
     status = heddle_tuned_read(ctx, hd_strbuf_text(&path), tuned);
   hd_strbuf_free(&path);
-  free(token);
+  hd_free(token);
   return status;
 }

@@ -52,6 +52,6 @@ heddle_status sizes_read(heddle_context *ctx, const char *text, int64_t size[HD_
     *equals = '\0';
     status = set_size(ctx, pair, equals + 1, size);
   }
-  free(copy);
+  hd_free(copy);
   return status;
 }

@@ -96,7 +96,7 @@ static heddle_status move_in_place(heddle_context *ctx, uint64_t m, size_t row_b
     return HEDDLE_NO_MEMORY;
   memcpy(from, rows, n_bytes);
   heddle_status status = move(ctx, m, row_bytes, from, rows);
-  free(from);
+  hd_free(from);
   return status;
 }
 
@@ -127,7 +127,7 @@ heddle_status sparse_write_image(sparse_job *job, const heddle_sparse_info *info
     status = check_output(job);
   if (status == HEDDLE_OK)
     status = hd_file_write(job->ctx, job->out ? job->out : "-", image, info->file_bytes);
-  free(image);
+  hd_free(image);
   sparse_job made = {.kind = info->form == HEDDLE_SPARSE_PACKED ? SPARSE_PACKED_FILE
                                                                 : SPARSE_CANONICAL_FILE,
                      .elem = info->elem,
@@ -180,7 +180,7 @@ static heddle_context *name_the_input(sparse_job *job) {
 int sparse_finish(sparse_job *job, heddle_status status) {
   heddle_context *named = job->ctx ? name_the_input(job) : NULL;
   heddle_context_free(job->ctx);
-  free(job->image);
-  free(job->dense);
+  hd_free(job->image);
+  hd_free(job->dense);
   return cli_finish(named, status);
 }

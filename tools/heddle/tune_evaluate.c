@@ -153,7 +153,7 @@ static void add_string(hd_strbuf *json, const char *text) {
   json_t *string = json_string(text);
   char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
   hd_strbuf_add(json, quoted ? quoted : "\"a device without a name\"");
-  free(quoted);
+  hd_free(quoted);
   json_decref(string);
 }
 
@@ -195,8 +195,8 @@ static heddle_status calibrate(heddle_context *ctx, const all_times *all,
   hd_strbuf_free(&json);
   for (int64_t i = 0; i < s.n_products; i++)
     hd_front_free(&s.front[i]);
-  free(s.front);
-  free(s.list);
+  hd_free(s.front);
+  hd_free(s.list);
   return status;
 }
 

@@ -52,7 +52,7 @@ static void tell_event(const char *event, json_t *object) {
   char *text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9));
   printf("%s\n", text ? text : "{\"event\":\"note\",\"text\":\"a text that is no UTF-8\"}");
   fflush(stdout);
-  free(text);
+  hd_free(text);
   json_decref(object);
 }
 

@@ -396,7 +396,7 @@ int tune_scripted(int argc, char **argv) {
     fflush(stdout);
     heddle_context_clear(s.ctx);
   }
-  free(line);
+  hd_free(line);
   hd_front_free(&s.front);
   return cli_finish(s.ctx, status);
 }

@@ -88,12 +88,12 @@ static heddle_status read_records(heddle_context *ctx, const char *path, all_tim
 void tune_times_free(all_times *all) {
   for (int64_t i = 0; i < all->n; i++) {
     for (int64_t j = 0; j < all->list[i].n; j++)
-      free(all->list[i].list[j].schedule);
-    free(all->list[i].list);
+      hd_free(all->list[i].list[j].schedule);
+    hd_free(all->list[i].list);
   }
-  free(all->list);
-  free(all->device);
-  free(all->other_device);
+  hd_free(all->list);
+  hd_free(all->device);
+  hd_free(all->other_device);
 }
 
 heddle_status tune_times_read(heddle_context *ctx, const char *db, const char *csv,

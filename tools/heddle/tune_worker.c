@@ -107,7 +107,7 @@ static heddle_status do_compile(worker *w, const char *schedule) {
   w->compile.schedule = schedule;
   heddle_status status =
       heddle_compile(w->ctx, "product", text, strlen(text), &w->compile, &compiled);
-  free(text);
+  hd_free(text);
   HD_TRY(status);
   printf("compiled");
   print_cubin(compiled);
@@ -265,7 +265,7 @@ static void serve(worker *w) {
     fflush(stdout);
     heddle_context_clear(w->ctx);
   }
-  free(line);
+  hd_free(line);
 }
 
 /* ---- the command ---- */
@@ -299,6 +299,6 @@ int tune_worker(int argc, char **argv) {
     hd_nvml_close(w.nvml);
   hd_device_close(w.device);
   heddle_runtime_free(w.runtime);
-  free(found);
+  hd_free(found);
   return cli_finish(w.ctx, HEDDLE_OK);
 }

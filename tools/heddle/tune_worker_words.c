@@ -50,5 +50,5 @@ heddle_status worker_words_make(heddle_context *ctx, const char *worker, int64_t
 }
 
 void worker_words_free(worker_words *words) {
-  free(words->text);
+  hd_free(words->text);
 }

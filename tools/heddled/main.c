@@ -104,10 +104,10 @@ static heddle_status run(heddle_context *ctx, int n, char **args) {
     status = hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "command",
                       "got \"%.20s\"; legal: serve, check, migrate, token, backup, replay, openapi",
                       command);
-  free(s.file_text);
-  free(s.tls_key);
-  free(s.tls_cert);
-  free(s.key_path);
+  hd_free(s.file_text);
+  hd_free(s.tls_key);
+  hd_free(s.tls_cert);
+  hd_free(s.key_path);
   return status;
 }
 
@@ -124,7 +124,7 @@ int main(int argc, char **argv) {
   if (strcmp(first, "openapi") == 0) {
     char *text = hd_openapi_text();
     printf("%s\n", text);
-    free(text);
+    hd_free(text);
     return 0;
   }
   heddle_context *ctx = heddle_context_create();

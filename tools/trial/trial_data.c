@@ -7,6 +7,7 @@
 #include "Sparse/npy.h"
 #include "Support/convert.h"
 #include "Support/diag.h"
+#include "Support/memory.h"
 #include "trial/trial_parts.h"
 
 /* ---- blocks ---- */
@@ -39,13 +40,13 @@ static heddle_status add_block(heddle_context *ctx, hd_arg_kind kind, heddle_ele
 
 void trial_data_free(trial_data *data) {
   for (int i = 0; i < data->n_blocks; i++) {
-    free(data->block[i].all);
-    free(data->block[i].before);
+    hd_free(data->block[i].all);
+    hd_free(data->block[i].before);
   }
-  free(data->a_dense);
-  free(data->an_injected);
-  free(data->scales[0]);
-  free(data->scales[1]);
+  hd_free(data->a_dense);
+  hd_free(data->an_injected);
+  hd_free(data->scales[0]);
+  hd_free(data->scales[1]);
 }
 
 /* ---- dense operands ---- */
@@ -68,7 +69,7 @@ static heddle_status read_rows(heddle_context *ctx, const char *path, heddle_ele
     memcpy(to + hd_elem_bytes(elem, (size_t)(i / s->rows * stride)) +
                (size_t)(i % s->rows) * pitch,
            (uint8_t *)rows + (size_t)i * row, row);
-  free(rows);
+  hd_free(rows);
   if (fits)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "run.shape",
@@ -179,7 +180,7 @@ static heddle_status pack(heddle_context *ctx, const hd_manifest *manifest, uint
   if (status == HEDDLE_OK)
     status =
         heddle_sparse_pack_dense(ctx, manifest->a_elem, family, m, k, paired, row_bytes, packed);
-  free(paired);
+  hd_free(paired);
   return status;
 }
 
@@ -392,5 +393,5 @@ void trial_data_compare_d(const trial_data *data, void *taken, trial_result *res
   if (!result->why[0] && memcmp(taken, d->all, d->all_bytes))
     snprintf(result->why, sizeof result->why,
              "a second launch with the same workspace gives other bits");
-  free(taken);
+  hd_free(taken);
 }

@@ -6,6 +6,7 @@
 
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "trial/trial_parts.h"
 
 struct trial_device {
@@ -36,7 +37,7 @@ void trial_device_close(trial_device *device) {
     return;
   heddle_runtime_free(device->runtime);
   pthread_mutex_destroy(&device->lock);
-  free(device);
+  hd_free(device);
 }
 
 const char *trial_device_target(const trial_device *device) { return device->target; }
@@ -163,7 +164,7 @@ static heddle_status load(heddle_context *ctx, const trial_device *device, trial
   HD_TRY(hd_manifest_write(ctx, &kernel->manifest, &json));
   heddle_status status = heddle_kernel_load(ctx, device->runtime, json, strlen(json),
                                             &kernel->code, &kernel->loaded);
-  free(json);
+  hd_free(json);
   return status;
 }
 

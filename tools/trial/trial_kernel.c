@@ -6,6 +6,7 @@
 #include "Kernel/bundle.h"
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 
 heddle_status trial_kernel_compile(heddle_context *ctx, const char *file, const char *text,
                                    size_t text_bytes, const heddle_compile_options *options,
@@ -100,8 +101,8 @@ heddle_status trial_kernel_read(heddle_context *ctx, const char *path, const cha
 }
 
 void trial_kernel_free(trial_kernel *kernel) {
-  free(kernel->file[0]);
-  free(kernel->file[1]);
+  hd_free(kernel->file[0]);
+  hd_free(kernel->file[1]);
   heddle_kernel_free(kernel->loaded);
   heddle_compiled_free(kernel->compiled);
   hd_arena_free(&kernel->arena);

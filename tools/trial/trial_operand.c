@@ -8,6 +8,7 @@
 #include "Sparse/sparse_rule.h"
 #include "Support/convert.h"
 #include "Support/diag.h"
+#include "Support/memory.h"
 #include "trial/trial_parts.h"
 
 /* ---- files ---- */
@@ -19,7 +20,7 @@ static heddle_status unpair(heddle_context *ctx, uint64_t m, size_t row_bytes, v
     return HEDDLE_NO_MEMORY;
   memcpy(paired, dense, (size_t)m * row_bytes);
   heddle_status status = heddle_sparse_unpair_rows(ctx, m, row_bytes, paired, dense);
-  free(paired);
+  hd_free(paired);
   return status;
 }
 
@@ -40,8 +41,8 @@ static heddle_status expand(heddle_context *ctx, const heddle_sparse_info *info,
                                       row_bytes);
   if (status == HEDDLE_OK && info->pair)
     status = unpair(ctx, info->m, row_bytes, dense);
-  free(values);
-  free(codes);
+  hd_free(values);
+  hd_free(codes);
   return status;
 }
 
@@ -74,7 +75,7 @@ static heddle_status read_a(heddle_context *ctx, const char *path, heddle_elem e
     status = hd_npy_read(ctx, path, elem, dense, m, k);
   else
     status = read_sparse_image(ctx, path, image, n_bytes, elem, dense, m, k);
-  free(image);
+  hd_free(image);
   return status;
 }
 
@@ -82,7 +83,7 @@ static heddle_status npy_sizes(heddle_context *ctx, const char *path, heddle_ele
                                uint64_t *rows, uint64_t *cols) {
   void *unused = NULL;
   heddle_status status = hd_npy_read(ctx, path, elem, &unused, rows, cols);
-  free(unused);
+  hd_free(unused);
   return status;
 }
 
@@ -100,7 +101,7 @@ heddle_status trial_operand_sizes(heddle_context *ctx, const hd_manifest *manife
   if (request->a_file) {
     void *unused = NULL;
     heddle_status status = read_a(ctx, request->a_file, manifest->a_elem, &unused, &rows, &cols);
-    free(unused);
+    hd_free(unused);
     HD_TRY(status);
     if (!hd_manifest_arg(manifest, HD_ARG_G))
       take_size(manifest, HD_ARG_M, rows, asked);
@@ -190,7 +191,7 @@ static bool inject_rows(const trial_shape *s, uint8_t *dense, size_t row_bytes) 
   memcpy(kept, last, row_bytes);
   memcpy(last, last - row_bytes, row_bytes);
   memcpy(last - row_bytes, kept, row_bytes);
-  free(kept);
+  hd_free(kept);
   return true;
 }
 
@@ -200,7 +201,7 @@ static bool inject_pairs(const trial_shape *s, void *dense, size_t row_bytes) {
   void *kept = hd_xmalloc(n_bytes);
   memcpy(kept, dense, n_bytes);
   bool apart = heddle_sparse_unpair_rows(NULL, (uint64_t)s->m, row_bytes, kept, dense) == HEDDLE_OK;
-  free(kept);
+  hd_free(kept);
   return apart;
 }
 

@@ -5,6 +5,7 @@
 #include "Reference/operands.h"
 #include "Sparse/npy.h"
 #include "Support/diag.h"
+#include "Support/memory.h"
 #include "heddle/block_scale.h"
 #include "heddle/sparse.h"
 #include "trial/trial_parts.h"
@@ -67,7 +68,7 @@ static heddle_status pack_pairs(heddle_context *ctx, const heddle_block_scale_sh
   heddle_status status = heddle_sparse_pair_rows(ctx, shape->rows, row_bytes, scales, paired);
   if (status == HEDDLE_OK)
     status = heddle_block_scale_pack(ctx, shape, paired, row_bytes, to, pitch);
-  free(paired);
+  hd_free(paired);
   return status;
 }
 

@@ -5,6 +5,7 @@
 
 #include "Support/diag.h"
 #include "Support/file.h"
+#include "Support/memory.h"
 #include "trial/trial_parts.h"
 
 enum {
@@ -116,6 +117,6 @@ heddle_status trial_launch_sim(heddle_context *ctx, const trial_kernel *kernel, 
     status = simulate(ctx, kernel, HD_SIM_RANDOM, seed + 1, data, &w, result);
     trial_data_compare_d(data, first, result);
   }
-  free(w.data);
+  hd_free(w.data);
   return status;
 }

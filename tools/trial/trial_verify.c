@@ -8,6 +8,7 @@
 
 #include "Support/convert.h"
 #include "Support/diag.h"
+#include "Support/memory.h"
 #include "trial/trial_parts.h"
 
 enum {
@@ -71,7 +72,7 @@ static bool around_batch_unchanged(trial_result *result, const trial_block *d,
   }
   for (size_t i = 0; right && i < d->n_bytes; i++)
     right = is_element[i] || unchanged(result, d, first + i, first + i + 1);
-  free(is_element);
+  hd_free(is_element);
   return right;
 }
 
@@ -207,7 +208,7 @@ static heddle_status expect_pairs(heddle_context *ctx, const hd_manifest *manife
   else if (status == HEDDLE_OK)
     hd_act_apply_pairs(act, request->exact ? 0 : bound_of(manifest, sums, HEDDLE_F32), n, expected,
                        up, slack);
-  free(below);
+  hd_free(below);
   return status;
 }
 
@@ -281,7 +282,7 @@ static heddle_status tell_injected(heddle_context *ctx, const hd_manifest *manif
   if (status == HEDDLE_OK && are_alike(n, sums, sums + n, expected, slack))
     status = hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.fault",
                       "this product is the same with that error");
-  free(sums);
+  hd_free(sums);
   return status;
 }
 
@@ -305,7 +306,7 @@ static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
                                             bound_of(manifest, r, manifest->d_elem));
     keep_numbers(request, g, &c, result);
   }
-  free(expected);
+  hd_free(expected);
   return status;
 }
 

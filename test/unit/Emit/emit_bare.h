@@ -12,7 +12,7 @@
  * scale-vector shift; a register count that setmaxnreg allows. The instruction is the row's LLVM
  * intrinsic or, where it has none, inline asm from its operand list. The rows must be legal on the
  * target at that version (90 for 9.0; one that LLVM 22 knows): HEDDLE_UNSUPPORTED otherwise. *ptx
- * is owned (free()). */
+ * is owned (hd_free). */
 heddle_status hd_emit_bare_rows(heddle_context *ctx, const hd_target *target, unsigned ptx_version,
                                 const hd_spec_row *const *rows, size_t n_rows, char **ptx,
                                 size_t *n_bytes);

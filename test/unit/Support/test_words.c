@@ -57,7 +57,7 @@ static void memory_of_nothing_is_memory(void **state) {
   assert_true(is_zero(p, 5000));
   free(p);
   free(hd_xzalloc(0));
-  free(hd_xrealloc(hd_xmalloc(0), 0));
+  free(hd_xrealloc(hd_xmalloc(0), 0, 0));
 }
 
 static void what_is_not_given_is_told_of(void **state) {
