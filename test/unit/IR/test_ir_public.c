@@ -137,6 +137,10 @@ static void the_last_call_counts(void **state) {
   assert_non_null(strstr(text, "matmul %a, %b {acc = s32}"));
   assert_non_null(strstr(text, "{act = user, user = \"swish\"}"));
   free(text);
+  heddle_problem_set_user_pair(p, "gated");
+  text = build_text(p);
+  assert_non_null(strstr(text, "{act = user_pair, user = \"gated\"}"));
+  free(text);
   heddle_problem_set_act(p, "silu");
   heddle_problem_set_accumulator(p, HEDDLE_F32);
   heddle_problem_set_dynamic(p, HEDDLE_DIM_M, 0, 0);
@@ -246,6 +250,10 @@ static void errors_point_at_the_embedder(void **state) {
   p = smallest();
   heddle_problem_set_user(p, NULL);
   expect(p, HEDDLE_INVALID, "ir.epilogue");
+  p = smallest();
+  heddle_problem_set_act(p, "swiglu");
+  heddle_problem_set_c(p, HEDDLE_BF16, HEDDLE_ROW_MAJOR, 0, 0);
+  expect(p, HEDDLE_UNSUPPORTED, "epilogue.pair");
 }
 
 static void null_is_freed(void **state) {

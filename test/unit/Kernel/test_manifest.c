@@ -270,6 +270,7 @@ static void arguments_are_told_without_a_device(void **state) {
   assert_string_equal(heddle_manifest_name(read), "sample");
   assert_string_equal(heddle_manifest_target(read), "sm_90a");
   assert_string_equal(heddle_manifest_family(read), "wgmma");
+  assert_false(heddle_manifest_takes_pairs(read));
   assert_string_equal(heddle_manifest_prototype(read),
                       "int sample(const void *a, const void *b, const void *c, void *d, "
                       "const void *user, int32_t m, int32_t n, int64_t ldb, int64_t ldc, "

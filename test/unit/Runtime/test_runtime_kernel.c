@@ -89,6 +89,7 @@ static void json_and_cubin_become_a_kernel(void **state) {
   free(json);
   assert_string_equal(heddle_kernel_name(kernel), "sample");
   assert_string_equal(heddle_kernel_family(kernel), "wgmma");
+  assert_false(heddle_kernel_takes_pairs(kernel));
   assert_int_equal(f->fake->n_loads, 1);
   assert_memory_equal(f->fake->last_image, "\x7f" "ELF!", 5);
   assert_int_equal(f->fake->max_shared, 200 * 1024);

@@ -189,6 +189,37 @@ static void the_version_and_the_magic_have_their_own_rules(void **state) {
   free(x.bytes);
 }
 
+/* Byte 96: rows of gate and up, 8 and 8, of packed files alone. */
+static void the_order_of_rows_is_told(void **state) {
+  (void)state;
+  const char *rule = NULL;
+  heddle_sparse_info found;
+  image x = make_image(HEDDLE_SPARSE_PACKED, HEDDLE_F16, 32, 12);
+  assert_int_equal(x.bytes[96], 0);
+  x.info.pair = true;
+  assert_int_equal(heddle_sparse_seal(NULL, &x.info, x.bytes), HEDDLE_OK);
+  assert_int_equal(x.bytes[96], 1);
+  assert_int_equal(heddle_sparse_check(NULL, x.bytes, x.info.file_bytes, &found), HEDDLE_OK);
+  assert_true(found.pair);
+  x.bytes[96] = 0;
+  check_copy(x.bytes, x.info.file_bytes, &rule);
+  assert_string_equal(rule, "sparse.file-checksum");
+  x.bytes[96] = 2;
+  check_copy(x.bytes, x.info.file_bytes, &rule);
+  assert_string_equal(rule, "sparse.file-header");
+  free(x.bytes);
+  image odd = make_image(HEDDLE_SPARSE_PACKED, HEDDLE_F16, 24, 12);
+  image canonical = make_image(HEDDLE_SPARSE_CANONICAL, HEDDLE_F16, 32, 12);
+  odd.info.pair = canonical.info.pair = true;
+  assert_int_equal(heddle_sparse_seal(NULL, &odd.info, odd.bytes), HEDDLE_INVALID);
+  assert_int_equal(heddle_sparse_seal(NULL, &canonical.info, canonical.bytes), HEDDLE_INVALID);
+  odd.bytes[96] = 1;
+  check_copy(odd.bytes, odd.info.file_bytes, &rule);
+  assert_string_equal(rule, "sparse.pair");
+  free(odd.bytes);
+  free(canonical.bytes);
+}
+
 /* Noise, and good headers with a few random bytes in them: no crash, and never taken for good. */
 static void fuzz(void **state) {
   (void)state;
@@ -355,6 +386,7 @@ int main(void) {
       cmocka_unit_test(bad_codes_and_padding_are_found),
       cmocka_unit_test(the_gap_must_be_zero),
       cmocka_unit_test(the_version_and_the_magic_have_their_own_rules),
+      cmocka_unit_test(the_order_of_rows_is_told),
       cmocka_unit_test(fuzz),
       cmocka_unit_test(npy_headers),
       cmocka_unit_test(npy_cut_and_noisy),
