@@ -7,20 +7,12 @@
 
 enum { HD_SCHEDULE_TEXT = 320 }; /* bytes of a schedule's text */
 
-/* No key: the lists of words alone, which make the enumerations. */
+/* No key: the words alone, and their enumerations. */
 #define HD_WORD_KEY(...)
 #define HD_TILE_KEY(...)
 #define HD_WARPS_KEY(...)
 #define HD_INT_KEY(...)
 #include "Schedule/schedule_keys.def"
-#define HD_WORD_ENUMERATOR(enumerator, word) enumerator,
-typedef enum hd_multicast { HD_WORDS_MULTICAST(HD_WORD_ENUMERATOR) } hd_multicast;
-typedef enum hd_a_path { HD_WORDS_A_PATH(HD_WORD_ENUMERATOR) } hd_a_path;
-typedef enum hd_b_path { HD_WORDS_B_PATH(HD_WORD_ENUMERATOR) } hd_b_path;
-typedef enum hd_reduce { HD_WORDS_REDUCE(HD_WORD_ENUMERATOR) } hd_reduce;
-typedef enum hd_k_order { HD_WORDS_K_ORDER(HD_WORD_ENUMERATOR) } hd_k_order;
-typedef enum hd_store { HD_WORDS_STORE(HD_WORD_ENUMERATOR) } hd_store;
-#undef HD_WORD_ENUMERATOR
 
 /* Text form: "family=wgmma tile=128x256x64 stages=4 cluster=2", every key once, in any order;
  * absent keys take the default of the problem and target. schedule_keys.def explains each. */
