@@ -41,7 +41,7 @@ HEDDLE_API void heddle_module_hash(const heddle_module *module, char out[33]);
 /* ---- problems ----
  * D[m, n] = act(alpha * (A[m, k] B[k, n] * scale_a * scale_b) + beta * C[m, n] + bias) */
 
-typedef enum heddle_dim { HEDDLE_DIM_M, HEDDLE_DIM_N, HEDDLE_DIM_K } heddle_dim;
+typedef enum heddle_dim { HEDDLE_DIM_M, HEDDLE_DIM_N, HEDDLE_DIM_K, HEDDLE_DIM_G } heddle_dim;
 
 /* How a dense matrix is stored. B: k_major is n rows of k elements, mn_major k rows of n. C and D:
  * row_major is m rows of n elements, col_major n rows of m. */
@@ -67,7 +67,8 @@ HEDDLE_API void heddle_problem_set_place(heddle_problem *problem, const char *fi
 /* Over the default schedule: "tile=128x256x64 stages=4". */
 HEDDLE_API void heddle_problem_set_schedule(heddle_problem *problem, const char *schedule);
 
-/* Every size is needed, in elements. Fixed; or known at launch, which checks that it is at most max
+/* Every size but g is needed, in elements. g makes a batch: so many products of the other sizes, at
+ * most 1,048,576. Fixed; or known at launch, which checks that it is at most max
  * (0: no bound) and a multiple of divisible_by (0 or 1: anything). */
 HEDDLE_API void heddle_problem_set_size(heddle_problem *problem, heddle_dim dim, int64_t value);
 HEDDLE_API void heddle_problem_set_dynamic(heddle_problem *problem, heddle_dim dim, int64_t max,
@@ -118,6 +119,22 @@ HEDDLE_API void heddle_problem_set_user_pair(heddle_problem *problem, const char
  * scales, which are then read before. Both default to false; weights_ready alone is refused. */
 HEDDLE_API void heddle_problem_set_dependent(heddle_problem *problem, bool dependent,
                                              bool weights_ready);
+
+/* Of a batch: matrix i of an operand begins i strides behind the first one. By default the stride
+ * is an argument of the kernel ("stride_b", …; of A in bytes, a multiple of 128, else in elements),
+ * and 0 at launch shares one matrix among all products. Here it is a constant: elements, or 0:
+ * shared. Of A only 0, of D never. */
+typedef enum heddle_operand {
+  HEDDLE_OPERAND_A,
+  HEDDLE_OPERAND_B,
+  HEDDLE_OPERAND_C,
+  HEDDLE_OPERAND_D,
+  HEDDLE_OPERAND_BIAS,
+  HEDDLE_OPERAND_SCALE_A,
+  HEDDLE_OPERAND_SCALE_B
+} heddle_operand;
+HEDDLE_API void heddle_problem_set_stride(heddle_problem *problem, heddle_operand operand,
+                                          int64_t stride);
 
 /* A module of problem level with the problem as its kernel, verified. HEDDLE_INVALID names what is
  * missing or out of range by itself, HEDDLE_UNSUPPORTED what no target has; what must fit together

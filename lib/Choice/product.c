@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "Support/memory.h"
+#include "Support/batch.h"
 #include "Support/strbuf.h"
 
 enum { USUAL_SIZE = 4096 };
@@ -26,26 +27,41 @@ static const char *d_order(const hd_product *p) {
 }
 
 void hd_product_print(const hd_product *p, char out[HD_PRODUCT_TEXT]) {
-  snprintf(out, HD_PRODUCT_TEXT, "%s a=%s b=%s acc=%s d=%s m=%lld n=%lld k=%lld %s %s%s", p->target,
-           name(p->a), name(p->b), name(p->acc), name(p->d), (long long)p->m, (long long)p->n,
-           (long long)p->k, b_order(p), d_order(p), p->weights_ready ? " weights_ready" : "");
+  char batch[32] = "";
+  if (p->g)
+    snprintf(batch, sizeof batch, " g=%lld", (long long)p->g);
+  snprintf(out, HD_PRODUCT_TEXT, "%s a=%s b=%s acc=%s d=%s m=%lld n=%lld k=%lld %s %s%s%s",
+           p->target, name(p->a), name(p->b), name(p->acc), name(p->d), (long long)p->m,
+           (long long)p->n, (long long)p->k, b_order(p), d_order(p), batch,
+           p->weights_ready ? " weights_ready" : "");
 }
 
 /* The last word of a name or a line; it may be absent. */
 static const char promise[] = "weights_ready";
 
+/* Words behind the orders, each once: g=12, then weights_ready. */
+static bool read_rest(const char *text, hd_product *p) {
+  char *end = (char *)text;
+  if (strncmp(text, " g=", 3) == 0 && text[3] >= '1' && text[3] <= '9') {
+    p->g = strtoll(text + 3, &end, 10);
+    text = end;
+  }
+  p->weights_ready = *text == ' ' && strcmp(text + 1, promise) == 0;
+  return (*text == '\0' || p->weights_ready) && p->g <= HD_BATCH_MOST;
+}
+
 static bool legal_size(long long x) { return x >= 1 && x <= HD_PRODUCT_MOST_SIZE; }
 
 heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product *product) {
   hd_product p = {0};
-  char a[16], b[16], acc[16], d[16], b_word[16], d_word[16], last[16] = "", rest[2];
+  char a[16], b[16], acc[16], d[16], b_word[16], d_word[16];
   long long m, n, k;
-  int got =
-      sscanf(text, "%15s a=%15s b=%15s acc=%15s d=%15s m=%lld n=%lld k=%lld %15s %15s %15s %1s",
-             p.target, a, b, acc, d, &m, &n, &k, b_word, d_word, last, rest);
-  p.weights_ready = strcmp(last, promise) == 0;
-  bool ok = got == 10 + p.weights_ready && legal_size(m) && legal_size(n) && legal_size(k) &&
-            heddle_elem_parse(a, &p.a) == HEDDLE_OK && heddle_elem_parse(b, &p.b) == HEDDLE_OK &&
+  int end = 0;
+  int got = sscanf(text, "%15s a=%15s b=%15s acc=%15s d=%15s m=%lld n=%lld k=%lld %15s %15s%n",
+                   p.target, a, b, acc, d, &m, &n, &k, b_word, d_word, &end);
+  bool ok = got == 10 && read_rest(text + end, &p) && legal_size(m) && legal_size(n) &&
+            legal_size(k) && heddle_elem_parse(a, &p.a) == HEDDLE_OK &&
+            heddle_elem_parse(b, &p.b) == HEDDLE_OK &&
             heddle_elem_parse(acc, &p.acc) == HEDDLE_OK && heddle_elem_parse(d, &p.d) == HEDDLE_OK;
   if (ok) {
     p.m = m;
@@ -76,6 +92,7 @@ hd_product hd_product_of(const hd_problem *p, const int64_t hint_mnk[3]) {
                     .m = size_of(&p->m, hint_mnk[0]),
                     .n = size_of(&p->n, hint_mnk[1]),
                     .k = size_of(&p->k, hint_mnk[2]),
+                    .g = p->g.value,
                     .b_mn_major = p->b.transposed,
                     .d_col_major = p->d.transposed,
                     .weights_ready = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY)};
@@ -137,10 +154,12 @@ static const char *extent(int64_t size, char text[32]) {
 
 char *hd_product_kernel(const hd_product *p, const char *kernel) {
   hd_strbuf s = {0};
-  char m[32], n[32], k[32];
+  char m[32], n[32], k[32], g[64] = "";
+  if (p->g)
+    snprintf(g, sizeof g, "  %%g: i32 = size {dim = g, value = %lld}\n", (long long)p->g);
   hd_strbuf_printf(&s,
                    "module version=1 level=problem sync=none\n"
-                   "kernel {name = \"%s\", target = \"%s\"%s} {\n"
+                   "kernel {name = \"%s\", target = \"%s\"%s} {\n%s"
                    "  %%m: i32 = size {dim = m, %s}\n"
                    "  %%n: i32 = size {dim = n, %s}\n"
                    "  %%k: i32 = size {dim = k, %s}\n"
@@ -148,7 +167,7 @@ char *hd_product_kernel(const hd_product *p, const char *kernel) {
                    "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s}\n"
                    "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n"
                    "  store %%x {type = %s, order = %s}\n}\n",
-                   kernel, p->target, p->weights_ready ? ", dependent, weights_ready" : "",
+                   kernel, p->target, p->weights_ready ? ", dependent, weights_ready" : "", g,
                    extent(p->m, m), extent(p->n, n), extent(p->k, k), name(p->a), name(p->a),
                    name(p->b), name(p->b), b_order(p), name(p->acc), name(p->acc), name(p->d),
                    d_order(p));
@@ -167,5 +186,5 @@ heddle_status hd_product_build(heddle_context *ctx, hd_loc place, const hd_produ
 }
 
 double hd_product_flops(const hd_product *p) {
-  return 2.0 * (double)p->m * (double)p->n * (double)p->k;
+  return 2.0 * (double)(p->g ? p->g : 1) * (double)p->m * (double)p->n * (double)p->k;
 }

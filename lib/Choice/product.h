@@ -9,6 +9,7 @@ typedef struct hd_product {
   char target[16];
   heddle_elem a, b, acc, d;
   int64_t m, n, k;
+  int64_t g; /* of a batch: how many such products; 0: it is one, or a launch says */
   bool b_mn_major, d_col_major; /* otherwise k_major, row_major */
   bool weights_ready; /* launches overlap, and A may be read before the one ahead has ended: a
                          deeper ring pays, so it is another product */
@@ -20,8 +21,8 @@ enum { HD_PRODUCT_MOST_SIZE = 1 << 20 }; /* of m, n and k */
 heddle_elem hd_product_accumulator(heddle_elem a);
 heddle_elem hd_product_output(heddle_elem a);
 
-/* "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major", and " weights_ready"
- * where that is promised: a record's name. */
+/* "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major", and " g=12" of a
+ * batch, " weights_ready" where that is promised: a record's name. */
 enum { HD_PRODUCT_TEXT = 160 };
 void hd_product_print(const hd_product *product, char out[HD_PRODUCT_TEXT]);
 heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product *product);

@@ -20,7 +20,12 @@ struct heddle_problem {
   bool lost; /* memory ran out while it was described */
   const char *name, *target, *schedule, *act, *user, *kind;
   hd_loc place;
-  size size[3]; /* by heddle_dim */
+  size size[4]; /* by heddle_dim */
+  struct {
+    bool given;
+    int64_t stride;
+  } apart[HEDDLE_OPERAND_SCALE_B + 1]; /* of a batch, by heddle_operand */
+  bool no_operand; /* a stride is given of what is none */
   size no_size; /* of what is none */
   dense a, b, c, d;
   bool has_acc, has_bias, alpha, beta, dependent, weights_ready;
@@ -69,7 +74,7 @@ void heddle_problem_set_schedule(heddle_problem *problem, const char *schedule) 
 
 /* What is no heddle_dim has a size, too: heddle_problem_build refuses it. */
 static size *size_at(heddle_problem *problem, heddle_dim dim) {
-  return (unsigned)dim <= HEDDLE_DIM_K ? &problem->size[dim] : &problem->no_size;
+  return (unsigned)dim <= HEDDLE_DIM_G ? &problem->size[dim] : &problem->no_size;
 }
 
 void heddle_problem_set_size(heddle_problem *problem, heddle_dim dim, int64_t value) {
@@ -154,6 +159,14 @@ void heddle_problem_set_dependent(heddle_problem *problem, bool dependent, bool 
   problem->weights_ready = weights_ready;
 }
 
+void heddle_problem_set_stride(heddle_problem *problem, heddle_operand operand, int64_t stride) {
+  problem->no_operand |= (unsigned)operand > HEDDLE_OPERAND_SCALE_B;
+  if ((unsigned)operand > HEDDLE_OPERAND_SCALE_B)
+    return;
+  problem->apart[operand].given = true;
+  problem->apart[operand].stride = stride;
+}
+
 /* ---- building ---- */
 
 /* What the building of one module carries. */
@@ -161,7 +174,7 @@ typedef struct building {
   const heddle_problem *p;
   hd_module *m;
   hd_builder b;
-  hd_value *size[3];
+  hd_value *size[4];
 } building;
 
 #define REFUSE(rule, ...) return hd_error(ctx, HEDDLE_INVALID, p->place, rule, __VA_ARGS__)
@@ -228,7 +241,11 @@ static heddle_status check_enumerators(heddle_context *ctx, const heddle_problem
 static heddle_status check_given(heddle_context *ctx, const heddle_problem *p) {
   if (p->no_size.given)
     REFUSE("problem.dim", "a size is given of what is no dimension; legal: 0 to %d of heddle_dim",
-           HEDDLE_DIM_K);
+           HEDDLE_DIM_G);
+  if (p->no_operand)
+    REFUSE("problem.operand",
+           "a stride is given of what is no operand; legal: 0 to %d of heddle_operand",
+           HEDDLE_OPERAND_SCALE_B);
   HD_TRY(check_complete(ctx, p));
   HD_TRY(check_types(ctx, p));
   return check_enumerators(ctx, p);
@@ -254,9 +271,11 @@ static void build_kernel(building *g) {
 }
 
 static void build_sizes(building *g) {
-  static const char *const names[] = {"m", "n", "k"};
-  for (int i = 0; i < 3; i++) {
+  static const char *const names[] = {"m", "n", "k", "g"};
+  for (int i = 0; i < 4; i++) {
     const size *s = &g->p->size[i];
+    if (!s->given) /* g: no batch */
+      continue;
     hd_op *op = hd_build_op(&g->b, HD_OP_SIZE, HD_I32, 0);
     hd_op_set_str(g->m, op, HD_ATTR_DIM, names[i]);
     if (!s->dynamic)
@@ -266,6 +285,11 @@ static void build_sizes(building *g) {
     op->results[0]->name = names[i];
     g->size[i] = op->results[0];
   }
+}
+
+static void set_stride(building *g, hd_op *op, heddle_operand operand) {
+  if (g->p->apart[operand].given)
+    hd_op_set_int(g->m, op, HD_ATTR_G_STRIDE, g->p->apart[operand].stride);
 }
 
 static hd_value *named(hd_op *op, const char *name) {
@@ -282,6 +306,7 @@ static hd_value *build_sparse(building *g) {
   hd_op *op = hd_build_op(&g->b, HD_OP_SPARSE, hd_type_matrix(g->p->a.type), 2,
                           g->size[HEDDLE_DIM_M], g->size[HEDDLE_DIM_K]);
   hd_op_set_elem(g->m, op, HD_ATTR_TYPE, g->p->a.type);
+  set_stride(g, op, HEDDLE_OPERAND_A);
   return named(op, "a");
 }
 
@@ -293,23 +318,25 @@ static hd_value *build_dense(building *g, const dense *d, const char *operand, h
   hd_op_set_str(g->m, op, HD_ATTR_ORDER, order_word(d->order));
   set_given(g, op, HD_ATTR_LD, d->ld);
   set_given(g, op, HD_ATTR_DIVISIBLE_BY, d->divisible_by);
+  set_stride(g, op, d == &g->p->b ? HEDDLE_OPERAND_B : HEDDLE_OPERAND_C);
   return named(op, operand);
 }
 
 /* length NULL: one element. */
-static hd_value *build_vector(building *g, const char *operand, heddle_elem type,
-                              hd_value *length) {
+static hd_value *build_vector(building *g, heddle_operand which, const char *operand,
+                              heddle_elem type, hd_value *length) {
   hd_op *op = hd_build_op(&g->b, HD_OP_VECTOR, hd_type_matrix(type), 1, length);
   hd_op_set_elem(g->m, op, HD_ATTR_TYPE, type);
   hd_op_set_str(g->m, op, HD_ATTR_OPERAND, operand);
+  set_stride(g, op, which);
   return named(op, operand);
 }
 
-static hd_value *build_scale(building *g, const char *operand, heddle_scale scale,
-                             heddle_dim along) {
+static hd_value *build_scale(building *g, heddle_operand which, const char *operand,
+                             heddle_scale scale, heddle_dim along) {
   if (scale == HEDDLE_SCALE_NONE)
     return NULL;
-  return build_vector(g, operand, HEDDLE_F32,
+  return build_vector(g, which, operand, HEDDLE_F32,
                       scale == HEDDLE_SCALE_VECTOR ? g->size[along] : NULL);
 }
 
@@ -362,6 +389,7 @@ static void build_store(building *g, hd_value *y) {
   hd_op_set_str(g->m, op, HD_ATTR_ORDER, order_word(d->order));
   set_given(g, op, HD_ATTR_LD, d->ld);
   set_given(g, op, HD_ATTR_DIVISIBLE_BY, d->divisible_by);
+  set_stride(g, op, HEDDLE_OPERAND_D);
 }
 
 static void build_all(building *g) {
@@ -373,9 +401,11 @@ static void build_all(building *g) {
   hd_value *b = build_dense(g, &p->b, "b", HEDDLE_DIM_K);
   hd_value *in[4];
   in[0] = p->c.given ? build_dense(g, &p->c, "c", HEDDLE_DIM_M) : NULL;
-  in[1] = p->has_bias ? build_vector(g, "bias", p->bias, g->size[p->bias_along]) : NULL;
-  in[2] = build_scale(g, "scale_a", p->scale_a, HEDDLE_DIM_M);
-  in[3] = build_scale(g, "scale_b", p->scale_b, HEDDLE_DIM_N);
+  in[1] = p->has_bias ? build_vector(g, HEDDLE_OPERAND_BIAS, "bias", p->bias,
+                                     g->size[p->bias_along])
+                      : NULL;
+  in[2] = build_scale(g, HEDDLE_OPERAND_SCALE_A, "scale_a", p->scale_a, HEDDLE_DIM_M);
+  in[3] = build_scale(g, HEDDLE_OPERAND_SCALE_B, "scale_b", p->scale_b, HEDDLE_DIM_N);
   hd_value *scale_a = build_block_scale(g, 0), *scale_b = build_block_scale(g, 1);
   hd_op *matmul = hd_build_op(&g->b, HD_OP_MATMUL, hd_type_matrix(acc), 4, a, b, scale_a, scale_b);
   hd_op_set_elem(g->m, matmul, HD_ATTR_ACC, acc);

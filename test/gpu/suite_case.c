@@ -187,6 +187,57 @@ static void print_scale(const suite_case *c, case_key key, const char *name, con
                      suite_case_is(c, key, "one") ? "" : length, name);
 }
 
+/* ---- batches ---- */
+
+static int64_t rows_b(const suite_case *c) {
+  return suite_case_int(c, suite_case_is(c, CASE_b, "mn") ? CASE_k : CASE_n);
+}
+static int64_t rows_d(const suite_case *c) {
+  return suite_case_int(c, suite_case_is(c, CASE_d, "col") ? CASE_n : CASE_m);
+}
+static int64_t stride_b(const suite_case *c) {
+  return rows_b(c) * (row_b(c) + suite_case_int(c, CASE_ldb));
+}
+static int64_t stride_d(const suite_case *c) {
+  return rows_d(c) * (row_d(c) + suite_case_int(c, CASE_ldd));
+}
+
+/* ", g_stride = 0" of an operand that the text says is shared; of text the constant. */
+static void print_stride(const suite_case *c, const char *shared, int64_t constant,
+                         hd_strbuf *out) {
+  if (suite_case_is(c, CASE_gs, shared))
+    hd_strbuf_add(out, ", g_stride = 0");
+  else if (constant && suite_case_is(c, CASE_gs, "text"))
+    hd_strbuf_printf(out, ", g_stride = %lld", (long long)constant);
+}
+
+static void request_strides(const suite_case *c, trial_request *r) {
+  enum { PAD = 16, PACKED = 1 << 18 };
+  static const hd_arg_kind inputs[] = {HD_ARG_STRIDE_C, HD_ARG_STRIDE_BIAS, HD_ARG_STRIDE_SCALE_A,
+                                       HD_ARG_STRIDE_SCALE_B};
+  bool padded = suite_case_is(c, CASE_gs, "padded");
+  r->size[HD_ARG_G] = suite_case_int(c, CASE_g);
+  if (suite_case_is(c, CASE_gs, "share_a"))
+    r->size[HD_ARG_STRIDE_A] = TRIAL_SHARED;
+  if (suite_case_is(c, CASE_gs, "share_b"))
+    r->size[HD_ARG_STRIDE_B] = TRIAL_SHARED;
+  if (suite_case_is(c, CASE_gs, "odd"))
+    r->size[HD_ARG_STRIDE_B] = stride_b(c) + 1;
+  for (size_t i = 0; i < HD_COUNT(inputs) && suite_case_is(c, CASE_gs, "share_in"); i++)
+    r->size[inputs[i]] = TRIAL_SHARED;
+  for (size_t i = 0; i < HD_COUNT(inputs) && padded; i++)
+    r->size[inputs[i]] = PACKED + (int64_t)i;
+  if (padded) {
+    r->size[HD_ARG_STRIDE_A] = PACKED;
+    r->size[HD_ARG_STRIDE_B] = stride_b(c) + PAD;
+    r->size[HD_ARG_STRIDE_D] = stride_d(c) + PAD;
+  }
+  if (suite_case_is(c, CASE_gs, "between")) {
+    r->size[HD_ARG_STRIDE_D] = row_d(c);
+    r->size[HD_ARG_LDD] = r->size[HD_ARG_G] * row_d(c) + suite_case_int(c, CASE_ldd);
+  }
+}
+
 static int64_t block_of(const suite_case *c) {
   const char *block = strchr(c->value[CASE_blocks], ':');
   return block ? strtoll(block + 1, NULL, 10) : 0;
@@ -229,10 +280,13 @@ static void print_matmul(const suite_case *c, hd_strbuf *out) {
 static void print_operands(const suite_case *c, hd_strbuf *out) {
   const char *type = c->value[CASE_type];
   const char *b = suite_case_is(c, CASE_btype, "same") ? type : c->value[CASE_btype];
-  hd_strbuf_printf(out, "  %%a: matrix<%s> = sparse %%m, %%k {type = %s}\n", type, type);
+  hd_strbuf_printf(out, "  %%a: matrix<%s> = sparse %%m, %%k {type = %s", type, type);
+  print_stride(c, "text_a", 0, out);
+  hd_strbuf_add(out, "}\n");
   hd_strbuf_printf(out, "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s",
                    b, b, suite_case_is(c, CASE_b, "mn") ? "mn_major" : "k_major");
   print_pitch(c, CASE_ldb, row_b(c), out);
+  print_stride(c, "text_b", stride_b(c), out);
   hd_strbuf_add(out, "}\n");
   if (!suite_case_is(c, CASE_c, "none")) {
     hd_strbuf_printf(out,
@@ -279,6 +333,8 @@ void suite_case_problem(const suite_case *c, hd_strbuf *out) {
                    c->value[CASE_target],
                    suite_case_is(c, CASE_launch, "stream") ? "" : ", dependent",
                    suite_case_is(c, CASE_launch, "weights_ready") ? ", weights_ready" : "");
+  if (suite_case_int(c, CASE_g))
+    print_size(c, CASE_g, out);
   print_size(c, CASE_m, out);
   print_size(c, CASE_n, out);
   print_size(c, CASE_k, out);
@@ -289,6 +345,7 @@ void suite_case_problem(const suite_case *c, hd_strbuf *out) {
   hd_strbuf_printf(out, "  store %%%s {type = %s, order = %s_major", has_epilogue(c) ? "y" : "x",
                    c->value[CASE_out], c->value[CASE_d]);
   print_pitch(c, CASE_ldd, row_d(c), out);
+  print_stride(c, "text_d", stride_d(c), out);
   hd_strbuf_add(out, "}\n}\n");
 }
 
@@ -313,6 +370,8 @@ void suite_case_request(const suite_case *c, trial_request *r) {
   r->size[HD_ARG_LDD] = row_d(c) + suite_case_int(c, CASE_ldd);
   r->size[HD_ARG_LDSA] = row_scales(c, CASE_m);
   r->size[HD_ARG_LDSB] = row_scales(c, CASE_n);
+  if (suite_case_int(c, CASE_g))
+    request_strides(c, r);
   r->offset_b = (uint32_t)suite_case_int(c, CASE_boff);
   r->offset_d = (uint32_t)suite_case_int(c, CASE_doff);
   r->user = suite_case_is(c, CASE_act, "user")        ? hard_swish

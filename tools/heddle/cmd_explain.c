@@ -57,6 +57,8 @@ static void print_problem(const hd_problem *p) {
   print_size("M", &p->m);
   print_size("N", &p->n);
   print_size("K", &p->k);
+  if (hd_is_batch(p))
+    print_size("G", &p->g);
   const heddle_elem_info *a = heddle_elem_get(p->a_elem);
   printf("\n          A %s %d:%d sparse, B %s %s, accumulate %s, D %s %s\n", a->name, a->kept,
          a->group, elem_name(p->b.elem), p->b.transposed ? "mn_major" : "k_major",
@@ -105,8 +107,9 @@ static void print_schedule(const hd_problem *p, const hd_schedule *s) {
            hd_schedule_columns(p, s), p->target->tensor_columns);
   if (p->m.value && p->n.value) {
     int64_t tiles = ((p->m.value + s->tile_m - 1) / s->tile_m) *
-                    ((p->n.value + s->tile_n - 1) / s->tile_n);
-    printf("work      %" PRId64 " tiles", tiles);
+                    ((p->n.value + s->tile_n - 1) / s->tile_n) * (p->g.value ? p->g.value : 1);
+    printf("work      %" PRId64 " tiles%s", tiles,
+           hd_is_batch(p) && !p->g.value ? " in each product" : "");
     if (s->split_k > 1)
       printf(" by %d splits of k, summed by the %s", s->split_k, summing(p, s));
     if (s->stream_k)
@@ -186,7 +189,11 @@ static void print_argument(const hd_arg *arg) {
     printf(", a multiple of %" PRId64, arg->divisible_by);
   if (arg->max)
     printf(", at most %" PRId64, arg->max);
-  if (arg->at_least.div && !arg->fixed) {
+  if (hd_arg_is_batch_stride(arg->kind) && !arg->fixed)
+    printf(arg->kind == HD_ARG_STRIDE_A ? ", in bytes" : ", in elements");
+  if (hd_arg_is_batch_stride(arg->kind) && !arg->fixed && !arg->at_least.mul)
+    printf("; 0: all products share %s", hd_arg_name(arg->kind) + strlen("stride_"));
+  else if (arg->at_least.div && !arg->fixed) {
     printf(", at least ");
     print_expr(&arg->at_least);
   }

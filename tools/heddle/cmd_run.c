@@ -50,10 +50,12 @@ static const char examples[] =
 enum {
   SMALL_PRODUCTS_LOG2 = 26, /* what the simulator does in seconds */
   SMALL_K = 512,
+  SMALL_BATCH = 3,
   TAIL_OF_K = 64
 };
 
-static const hd_arg_kind size_kinds[] = {HD_ARG_M, HD_ARG_N, HD_ARG_K};
+enum { N_SIZES = 4 };
+static const hd_arg_kind size_kinds[N_SIZES] = {HD_ARG_M, HD_ARG_N, HD_ARG_K, HD_ARG_G};
 
 static int64_t smaller(int64_t size, int64_t whole, int64_t unit) {
   int64_t small = whole + size % unit;
@@ -73,11 +75,13 @@ static const hd_variant *bucket_of(const hd_manifest *manifest, const int64_t *s
   return v;
 }
 
-/* Two tiles of rows, one of columns, eight stages: each with the tail that the problem has. */
+/* Two tiles of rows, one of columns, eight stages: each with the tail that the problem has; of a
+ * batch a few products. */
 static void shrink(const hd_variant *v, int64_t *size) {
   size[HD_ARG_M] = smaller(size[HD_ARG_M], 2 * v->tile_m, v->tile_m);
   size[HD_ARG_N] = smaller(size[HD_ARG_N], v->tile_n, v->tile_n);
   size[HD_ARG_K] = smaller(size[HD_ARG_K], SMALL_K, TAIL_OF_K);
+  size[HD_ARG_G] = size[HD_ARG_G] < SMALL_BATCH ? size[HD_ARG_G] : SMALL_BATCH;
 }
 
 static int64_t size_of(const hd_manifest *manifest, const trial_request *request,
@@ -85,12 +89,14 @@ static int64_t size_of(const hd_manifest *manifest, const trial_request *request
   const hd_arg *arg = hd_manifest_arg(manifest, kind);
   if (arg && arg->fixed > 0)
     return arg->fixed;
+  if (kind == HD_ARG_G && (!arg || !request->size[kind]))
+    return arg ? SMALL_BATCH : 1;
   return request->size[kind] ? request->size[kind] : 512;
 }
 
 static double n_products(const hd_manifest *manifest, const trial_request *request) {
   double n = 0.5;
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < N_SIZES; i++)
     n *= (double)size_of(manifest, request, size_kinds[i]);
   return n;
 }
@@ -103,7 +109,7 @@ static heddle_status rewrite_sizes(heddle_context *ctx, const compile_input *in,
   hd_op *kernel = hd_find_op(module->body, HD_OP_KERNEL);
   if (kernel)
     HD_FOR_OPS(op, kernel->regions[0]) {
-      for (int i = 0; i < 3; i++)
+      for (int i = 0; i < N_SIZES; i++)
         if (op->kind == HD_OP_SIZE && hd_op_has(op, HD_ATTR_VALUE) &&
             hd_op_is(op, HD_ATTR_DIM, hd_arg_name(size_kinds[i])))
           hd_op_set_int(module, op, HD_ATTR_VALUE, size[size_kinds[i]]);
@@ -115,8 +121,8 @@ static heddle_status rewrite_sizes(heddle_context *ctx, const compile_input *in,
 
 /* Compiles the small instance in place of the kernel, with the schedule of the whole one. */
 static heddle_status compile_small(heddle_context *ctx, run_options *o, trial_kernel *kernel) {
-  int64_t size[HD_N_ARG_KINDS] = {0}, whole[3];
-  for (int i = 0; i < 3; i++)
+  int64_t size[HD_N_ARG_KINDS] = {0}, whole[N_SIZES];
+  for (int i = 0; i < N_SIZES; i++)
     whole[i] = size[size_kinds[i]] = size_of(&kernel->manifest, &o->request, size_kinds[i]);
   const hd_variant *v = bucket_of(&kernel->manifest, size);
   shrink(v, size);
@@ -132,8 +138,10 @@ static heddle_status compile_small(heddle_context *ctx, run_options *o, trial_ke
   }
   trial_kernel_free(kernel);
   *kernel = small;
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < N_SIZES; i++)
     o->request.size[size_kinds[i]] = size[size_kinds[i]];
+  if (whole[3] > 1 && !o->json)
+    printf("instance: G=%" PRId64 " stands for G=%" PRId64 "\n", size[HD_ARG_G], whole[3]);
   if (!o->json) /* which has the sizes that ran */
     printf("instance: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " stands for M=%" PRId64 " N=%" PRId64
            " K=%" PRId64 " in the simulator\n",

@@ -156,6 +156,10 @@ heddle_status compile_input_product(heddle_context *ctx, compile_input *in,
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "tune.block-scale",
                     "a product with block scales is not measured; legal: a schedule of one's "
                     "own, as `heddle explain` shows it");
+  if (hd_is_batch(p))
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->g.op->loc, "tune.batch",
+                    "a batch is not measured; legal: one product of its sizes, or a schedule of "
+                    "one's own, as `heddle explain` shows it");
   *product = hd_product_of(p, hint_mnk);
   return HEDDLE_OK;
 }

@@ -10,7 +10,7 @@
 bool problem_flags_given(const problem_flags *f) {
   const char *const texts[] = {f->m,    f->n,       f->k,       f->type,    f->b_type,
                                f->acc,  f->d_type,  f->b_order, f->d_order, f->c_type,
-                               f->bias, f->scale_a, f->scale_b, f->act};
+                               f->bias, f->scale_a, f->scale_b, f->act,     f->g};
   for (size_t i = 0; i < HD_COUNT(texts); i++)
     if (texts[i])
       return true;
@@ -126,6 +126,8 @@ static heddle_status build(heddle_context *ctx, heddle_problem *p, const problem
                    hd_act_is_pair(f->act) ? 2 * HD_PAIR_ROWS : 0));
   HD_TRY(read_size(ctx, p, HEDDLE_DIM_N, "-n", f->n, 0));
   HD_TRY(read_size(ctx, p, HEDDLE_DIM_K, "-k", f->k, 0));
+  if (f->g)
+    HD_TRY(read_size(ctx, p, HEDDLE_DIM_G, "-g", f->g, 0));
   HD_TRY(read_operands(ctx, p, f));
   if (f->scale_a || f->scale_b)
     HD_TRY(read_scales(ctx, p, f));

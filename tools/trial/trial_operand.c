@@ -115,6 +115,22 @@ heddle_status trial_operand_sizes(heddle_context *ctx, const hd_manifest *manife
   return HEDDLE_OK;
 }
 
+enum { SLAB_ROWS = 64 };
+
+static uint64_t round_to_slab(uint64_t rows) {
+  return (rows + SLAB_ROWS - 1) / SLAB_ROWS * SLAB_ROWS;
+}
+
+/* A packed file's matrices of a batch are whole slabs each: their own rows alone, together. Gives
+ * how many there are. */
+static uint64_t join(void *dense, uint64_t n, uint64_t rows, size_t row_bytes) {
+  for (uint64_t i = 1; i < n; i++)
+    memmove((uint8_t *)dense + (size_t)(i * rows) * row_bytes,
+            (uint8_t *)dense + (size_t)(i * round_to_slab(rows)) * row_bytes,
+            (size_t)rows * row_bytes);
+  return n * rows;
+}
+
 heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,
                               const trial_request *request, const trial_shape *shape,
                               unsigned limit, void **dense, size_t *row_bytes) {
@@ -133,6 +149,8 @@ heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,
     return HEDDLE_OK;
   }
   HD_TRY(read_a(ctx, request->a_file, manifest->a_elem, dense, &file_m, &file_k));
+  if (n > 1 && file_m == n * round_to_slab(each) && file_k == k)
+    file_m = join(*dense, n, each, *row_bytes);
   if (file_m == m && file_k == k)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = request->a_file}, "run.shape",
@@ -142,8 +160,6 @@ heddle_status trial_operand_a(heddle_context *ctx, const hd_manifest *manifest,
 }
 
 /* ---- injected faults ---- */
-
-enum { SLAB_ROWS = 64 };
 
 static size_t at(const trial_shape *s, int64_t row, int64_t col) {
   return (size_t)(row * s->k + col);

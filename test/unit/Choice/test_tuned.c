@@ -212,6 +212,11 @@ static void names_of_products(void **state) {
   assert_int_equal(hd_product_parse(NULL, text, &q), HEDDLE_OK);
   hd_product_print(&q, again);
   assert_string_equal(text, again);
+  strcat(text, " g=12");
+  assert_int_equal(hd_product_parse(NULL, text, &q), HEDDLE_OK);
+  assert_int_equal(q.g, 12);
+  hd_product_print(&q, again);
+  assert_string_equal(text, again);
   strcat(text, " weights_ready");
   assert_int_equal(hd_product_parse(NULL, text, &q), HEDDLE_OK);
   assert_true(q.weights_ready);
@@ -221,7 +226,10 @@ static void names_of_products(void **state) {
       "", "sm_90a", "sm_90a a=bf16 b=bf16 acc=f32 d=bf17 m=1 n=2 k=4 k_major row_major",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=0 n=2 k=4 k_major row_major",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 row_major k_major",
-      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major always"};
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major always",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major g=0",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major g=1048577",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major weights_ready g=2"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     assert_int_equal(hd_product_parse(NULL, bad[i], &q), HEDDLE_INVALID);
 }

@@ -202,6 +202,25 @@ static void expect(heddle_problem *p, heddle_status status, const char *rule) {
   expect_words(p, status, rule, "");
 }
 
+static void a_batch_is_its_text(void **state) {
+  (void)state;
+  heddle_problem *p = smallest();
+  heddle_problem_set_dynamic(p, HEDDLE_DIM_G, 64, 0);
+  heddle_problem_set_bias(p, HEDDLE_F32, HEDDLE_DIM_M);
+  heddle_problem_set_stride(p, HEDDLE_OPERAND_A, 0);
+  heddle_problem_set_stride(p, HEDDLE_OPERAND_B, 4096);
+  heddle_problem_set_stride(p, HEDDLE_OPERAND_BIAS, 0);
+  heddle_problem_set_stride(p, HEDDLE_OPERAND_D, 8192);
+  char *text = build_text(p);
+  assert_non_null(strstr(text, "  %g: i32 = size {dim = g, max = 64}\n"));
+  assert_non_null(strstr(text, "sparse %m, %k {type = bf16, g_stride = 0}"));
+  assert_non_null(strstr(text, "order = k_major, g_stride = 4096}"));
+  assert_non_null(strstr(text, "operand = bias, g_stride = 0}"));
+  assert_non_null(strstr(text, "order = row_major, g_stride = 8192}"));
+  free(text);
+  heddle_problem_free(p);
+}
+
 static void errors_point_at_the_embedder(void **state) {
   (void)state;
   heddle_problem *p = heddle_problem_create("linear", "sm_90a");
@@ -215,8 +234,15 @@ static void errors_point_at_the_embedder(void **state) {
   heddle_problem_set_size(p, HEDDLE_DIM_K, -4);
   expect(p, HEDDLE_INVALID, "ir.size");
   p = smallest();
-  heddle_problem_set_size(p, (heddle_dim)3, 64);
+  heddle_problem_set_size(p, (heddle_dim)4, 64);
   expect(p, HEDDLE_INVALID, "problem.dim");
+  p = smallest();
+  heddle_problem_set_stride(p, (heddle_operand)7, 64);
+  expect(p, HEDDLE_INVALID, "problem.operand");
+  p = smallest();
+  heddle_problem_set_size(p, HEDDLE_DIM_G, 2);
+  heddle_problem_set_stride(p, HEDDLE_OPERAND_B, -64);
+  expect(p, HEDDLE_INVALID, "ir.attribute");
   p = smallest();
   heddle_problem_set_dynamic(p, (heddle_dim)-1, 64, 0);
   expect(p, HEDDLE_INVALID, "problem.dim");
@@ -270,6 +296,7 @@ int main(void) {
       cmocka_unit_test(block_scales_stand_in_the_text),
       cmocka_unit_test(the_last_call_counts),
       cmocka_unit_test(modules_go_through_text),
+      cmocka_unit_test(a_batch_is_its_text),
       cmocka_unit_test(errors_point_at_the_embedder),
       cmocka_unit_test(null_is_freed),
   };
