@@ -118,7 +118,7 @@ int cmd_pack(int argc, char **argv) {
                "tile and N (docs/format.md).",
       .examples = "heddle pack w24.npy --type bf16 -o w.packed\n"
                   "heddle pack w.canonical --family mma -o w.packed\n"
-                  "heddle pack gate_up.npy --type bf16 --pair -o gate_up.packed\n"
+                  "heddle pack w24.npy --type bf16 --pair -o gate_up.packed\n"
                   "heddle pack w24.npy --type bf16 --batch 4 -o batch.packed\n",
       .options = options,
       .min_args = 1,
