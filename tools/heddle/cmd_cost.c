@@ -95,10 +95,10 @@ static heddle_status print_host(heddle_context *ctx, const cost_args *a) {
   HD_TRY(print_compile(ctx, a, "tma", 40));
   HD_TRY(print_compile(ctx, a, "auto", 0));
   HD_TRY(hd_cost_memory(ctx, "/proc/self/status", &m));
-  HD_TRY(print_process(ctx, a));
   print_line("memory after compiling: its own", (double)m.own_bytes / 1e6, "MB", 0);
   print_line("memory after compiling: with pages of code",
              (double)(m.own_bytes + m.file_bytes) / 1e6, "MB", 60);
+  HD_TRY(print_process(ctx, a));
   return print_lookup(ctx, a);
 }
 
