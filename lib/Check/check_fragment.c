@@ -169,7 +169,7 @@ void hd_ck_columns_of(const hd_ck_machine *m, const hd_ck_region *region, uint64
   int64_t at = trans ? row - k_step * buffer->rows / HD_K_STEPS : byte;
   int64_t k_block = trans ? HD_CK_CELL * 8 / bits : HD_CK_CELL;
   content->k_block = at % k_block ? -1 : at / k_block;
-  content->col = (trans ? byte * 8 / bits : row) + (g << HD_CK_MATRIX_COLUMNS);
+  content->col = (trans ? byte * 8 / bits : row) + g * (INT64_C(1) << HD_CK_MATRIX_COLUMNS);
 }
 
 static hd_ck_frag loaded(const hd_ck_step *step) {

@@ -27,7 +27,7 @@ static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
     return wrong_data(m, w, step, "a k-block is missing or comes twice; k-blocks", n_k_blocks,
                       n_k_blocks);
   int64_t matrix = c->block >> HD_CK_MATRIX_BLOCKS, of_a = x->apart_a && !m->at.shared ? g : 0;
-  int64_t block = c->block - (matrix << HD_CK_MATRIX_BLOCKS);
+  int64_t block = c->block - matrix * (INT64_C(1) << HD_CK_MATRIX_BLOCKS);
   if (block != row / SLAB * n_k_blocks)
     wrong_data(m, w, step, "first block of the slab", block, row / SLAB * n_k_blocks);
   else if (matrix != of_a)
@@ -156,14 +156,14 @@ void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
       return hd_ck_undecided(m, step->op, "a permuted fragment of a part of a run's four lanes");
     if (row < m->extents->m && col < n) {
       int64_t matrix = f->content.col >> HD_CK_MATRIX_COLUMNS;
-      int64_t before = matrix << HD_CK_MATRIX_COLUMNS;
+      int64_t before = matrix * (INT64_C(1) << HD_CK_MATRIX_COLUMNS);
       check_sum(m, w, step, &f->content, g, row);
       if (f->content.col - before != col)
         wrong_data(m, w, step, "first column", f->content.col - before, col);
       else if (matrix != of_b)
         wrong_data(m, w, step, "matrix of B", matrix, of_b);
       int64_t end = col + columns < n ? col + columns : n;
-      if (f->content.end - before < end)
+      if (f->content.end < before + end)
         wrong_data(m, w, step, "end of the columns that B has brought", f->content.end - before,
                    end);
       if (f->content.run != run)

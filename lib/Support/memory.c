@@ -139,12 +139,13 @@ void *hd_xzalloc(size_t n_bytes) {
 }
 
 void *hd_xrealloc(void *p, size_t old_bytes, size_t n_bytes) {
-  void *moved = p && is_reserved(p) ? NULL : realloc(p, n_bytes ? n_bytes : 1);
+  if (!p)
+    return hd_xmalloc(n_bytes);
+  void *moved = is_reserved(p) ? NULL : realloc(p, n_bytes ? n_bytes : 1);
   if (moved)
     return moved;
   moved = hd_xmalloc(n_bytes);
-  if (p)
-    memcpy(moved, p, old_bytes < n_bytes ? old_bytes : n_bytes);
+  memcpy(moved, p, old_bytes < n_bytes ? old_bytes : n_bytes);
   hd_free(p);
   return moved;
 }

@@ -436,7 +436,7 @@ static void memory_that_is_not_given_is_told_of(void **state) {
   fixture *f = *state;
   fake_refuse_in = 1;
   refused(f, &both, HEDDLE_NO_MEMORY, "memory.size", "a kernel takes ");
-  fake_refuse_in = 3; /* the second is its arena's */
+  fake_refuse_in = 4; /* the second is its arena's, the third its prototype's text */
   refused(f, &both, HEDDLE_NO_MEMORY, "memory.size", "the driver's log takes ");
   heddle_kernel *kernel = loaded(f);
   heddle_function function;
