@@ -45,19 +45,35 @@ static void redirect_exact(LLVMModuleRef module, LLVMValueRef tanh, const char *
   }
 }
 
+static bool is_approximate(const char *callee) {
+  return strcmp(callee, "llvm.tanh.f32") == 0;
+}
+
+/* A declaration that may have a definition here, and that definition's name. */
+static bool wants_definition(LLVMValueRef function, char name[NAME_BYTES]) {
+  const char *callee = LLVMGetValueName(function);
+  return LLVMIsDeclaration(function) && definition_name(callee, name) &&
+         (is_approximate(callee) || hd_user_find_call(callee, strlen(callee)) < 0);
+}
+
+static bool any_wants_definition(LLVMModuleRef module) {
+  char name[NAME_BYTES];
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f; f = LLVMGetNextFunction(f))
+    if (wants_definition(f, name))
+      return true;
+  return false;
+}
+
 /* Gives a declaration the name of its definition in `math`, where there is one of its type. */
 static bool take_definition(LLVMModuleRef module, LLVMModuleRef math, LLVMValueRef function) {
   char name[NAME_BYTES];
-  const char *callee = LLVMGetValueName(function);
-  bool approximate = strcmp(callee, "llvm.tanh.f32") == 0;
-  if (!definition_name(callee, name) ||
-      (!approximate && hd_user_find_call(callee, strlen(callee)) >= 0))
+  if (!wants_definition(function, name))
     return false;
   LLVMValueRef definition = LLVMGetNamedFunction(math, name);
   if (!definition || LLVMIsDeclaration(definition) ||
       LLVMGlobalGetValueType(definition) != LLVMGlobalGetValueType(function))
     return false;
-  if (approximate)
+  if (is_approximate(LLVMGetValueName(function)))
     redirect_exact(module, function, name);
   else
     LLVMSetValueName2(function, name, strlen(name));
@@ -68,6 +84,8 @@ heddle_status hd_user_link_math(heddle_context *ctx, LLVMModuleRef module) {
   LLVMModuleRef math = NULL;
   char *message = NULL;
   bool any = false;
+  if (!any_wants_definition(module))
+    return HEDDLE_OK;
   LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRange(
       definitions, sizeof definitions - 1, "user_math.ll", true);
   LLVMBool bad = LLVMParseIRInContext2(LLVMGetModuleContext(module), buffer, &math, &message);
@@ -77,7 +95,7 @@ heddle_status hd_user_link_math(heddle_context *ctx, LLVMModuleRef module) {
     return HD_BUG(ctx, "user_math.ll is no LLVM IR");
   for (LLVMValueRef next, f = LLVMGetFirstFunction(module); f; f = next) {
     next = LLVMGetNextFunction(f);
-    any |= LLVMIsDeclaration(f) && take_definition(module, math, f);
+    any |= take_definition(module, math, f);
   }
   if (!any) {
     LLVMDisposeModule(math);

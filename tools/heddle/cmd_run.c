@@ -225,8 +225,8 @@ static heddle_status report(heddle_context *ctx, const run_options *o, const tri
          kernel->manifest.target, r->path, schedule_of(o, kernel));
   printf("problem: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " seed=%" PRIu64 " operands=%s\n", r->m,
          r->n, r->k, o->request.seed, o->request.exact ? "exact" : "random");
-  uint64_t elements = (uint64_t)r->g * (uint64_t)hd_manifest_d_rows(&kernel->manifest, r->m) *
-                      (uint64_t)r->n;
+  uint64_t elements =
+      (uint64_t)r->g * (uint64_t)hd_manifest_d_rows(&kernel->manifest, r->m) * (uint64_t)r->n;
   if (r->g > 1)
     printf("batch: G=%" PRId64 "\n", r->g);
   if (r->comparison.n_compared < elements)
@@ -398,9 +398,12 @@ int cmd_run(int argc, char **argv) {
        "sizes and pitches known at launch: M N K LDB LDC LDD LDSA LDSB"},
       {"a", CLI_TEXT, &o.request.a_file, "FILE", "A instead of a made one (M x K, 2:4)"},
       {"b", CLI_TEXT, &o.request.b_file, "FILE", "B as stored: N x K, or K x N when mn_major"},
-      {"c", CLI_TEXT, &o.request.c_file, "FILE", "C as stored"},
-      {"bias", CLI_TEXT, &o.request.bias_file, "FILE", "the bias"},
-      {"scale-a", CLI_TEXT, &o.request.scale_a_file, "FILE", "scales of A's rows, or the one of A"},
+      {"c", CLI_TEXT, &o.request.c_file, "FILE",
+       "C as stored; without FILE, of the problem: its type, as gen has it"},
+      {"bias", CLI_TEXT, &o.request.bias_file, "FILE",
+       "the bias; without FILE, of the problem: m or n"},
+      {"scale-a", CLI_TEXT, &o.request.scale_a_file, "FILE",
+       "scales of A's rows, or the one of A; without FILE: one, vector"},
       {"scale-b", CLI_TEXT, &o.request.scale_b_file, "FILE",
        "scales of B's columns, or the one of B"},
       {"block-scale-a", CLI_TEXT, &o.request.block_scale_file[0], "FILE",
