@@ -74,8 +74,9 @@ static heddle_status make_operands(heddle_context *ctx, bench *x) {
 /* What was said of a schedule that is none here becomes a note. */
 static void tell(heddle_context *ctx, const hd_bench_kernel *k) {
   const heddle_diagnostic *d = hd_first_error(k->said);
-  hd_note(ctx, HD_NOWHERE, "bench.schedule", "left out: %s, D %s: %s%s%s", k->way->schedule,
-          k->row_major ? "row" : "col", d ? d->rule : "", d ? ": " : "", d ? d->text : "no reason");
+  hd_note(ctx, HD_NOWHERE, "bench.schedule", "left out: %s, D %s: %s%s%s",
+          hd_bench_way_schedule(k->way, k->row_major), k->row_major ? "row" : "col",
+          d ? d->rule : "", d ? ": " : "", d ? d->text : "no reason");
 }
 
 static heddle_status make_kernels(heddle_context *ctx, bench *x) {
@@ -162,6 +163,7 @@ static heddle_status check_result(heddle_context *ctx, bench *x, hd_bench_kernel
   snprintf(e.row.name, sizeof e.row.name, "heddle %s %s", k->row_major ? "row" : "col",
            k->way->dynamic ? "dynamic" : heddle_compiled_schedule(k->compiled));
   e.row.dynamic = k->way->dynamic;
+  e.row.row_major = k->row_major;
   e.row.weights_ready = k->way->weights_ready;
   HD_TRY(check(ctx, x, &e.contender, &e.row));
   k->quick = INFINITY;
@@ -179,20 +181,23 @@ static int quickest(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* All of ours, the finalists first: of each way the faster order of D alone. */
+/* All of ours, the finalists first: of each way the faster order of D alone, unless each was asked
+ * for. */
 static heddle_status enter_ours(heddle_context *ctx, bench *x, entries *out, int32_t *n_final) {
   for (int32_t i = 0; i < x->n_kernels; i++)
     if (x->kernel[i].loaded.kernel)
       HD_TRY(check_result(ctx, x, &x->kernel[i], out));
   qsort(out->list, (size_t)out->n, sizeof *out->list, quickest);
-  int32_t most = !x->options->sweep && !x->options->sample ? x->n_ways
+  bool each = x->options->order == HD_BENCH_EACH;
+  int32_t most = !x->options->sweep && !x->options->sample ? x->n_ways * (each ? 2 : 1)
                  : x->options->n_finalists ? x->options->n_finalists
                                            : DEFAULT_FINALISTS;
   *n_final = 0;
   for (int32_t i = 0; i < out->n && *n_final < most; i++) {
     bool again = !out->list[i].row.ok;
     for (int32_t j = 0; j < *n_final; j++)
-      again |= out->list[j].kernel->way == out->list[i].kernel->way;
+      again |= out->list[j].kernel->way == out->list[i].kernel->way &&
+               (!each || out->list[j].kernel->row_major == out->list[i].kernel->row_major);
     if (again)
       continue;
     entry e = out->list[i];

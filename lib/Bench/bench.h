@@ -15,7 +15,13 @@ typedef struct hd_bench_problem {
   int64_t m, n, k;
 } hd_bench_problem;
 
-typedef enum hd_bench_order { HD_BENCH_BOTH, HD_BENCH_COL, HD_BENCH_ROW } hd_bench_order;
+/* Of both, the faster one alone comes into the final; each: both do. */
+typedef enum hd_bench_order {
+  HD_BENCH_BOTH,
+  HD_BENCH_COL,
+  HD_BENCH_ROW,
+  HD_BENCH_EACH
+} hd_bench_order;
 
 /* weights_ready: launches overlap, and A may be read before the launch ahead has ended. */
 typedef enum hd_bench_promise {
@@ -39,7 +45,7 @@ typedef struct hd_bench_options {
   bool dynamic; /* one kernel for all n, its buckets chosen, against that of this n alone */
   int32_t n_jobs;      /* threads that compile and make operands; 0: 1 */
   hd_bench_host *host; /* borrowed */
-  hd_bench_order order;      /* of D: both, and the faster one counts; or one alone */
+  hd_bench_order order;      /* of D */
   hd_bench_promise promise;  /* of Heddle's launches; the peers have none */
   hd_peer *peer[HD_BENCH_PEERS];
   int32_t n_peers;
@@ -51,7 +57,7 @@ typedef struct hd_bench_options {
 /* What came out for one contender. */
 typedef struct hd_bench_row {
   char name[352]; /* "heddle row family=wgmma …", "cublas col #3" */
-  bool weights_ready, dynamic;
+  bool weights_ready, dynamic, row_major;
   hd_timing timing;
   int32_t n_rounds; /* of the final; 1: a quick look alone; 0: not timed, because wrong */
   hd_alone alone;   /* zeros when not asked */
@@ -81,6 +87,7 @@ char *hd_bench_text(const hd_bench_problem *problem, const char *target, bool ro
 /* One way of Heddle's: a schedule's full text, under a promise. */
 typedef struct hd_bench_way {
   char *schedule; /* owned; of a dynamic way a plan of buckets */
+  char *col_schedule; /* owned; for D of order col_major, where another is chosen; or NULL */
   bool weights_ready;
   bool dynamic; /* n is known at launch */
 } hd_bench_way;
@@ -90,6 +97,8 @@ typedef struct hd_bench_way {
 heddle_status hd_bench_ways(heddle_context *ctx, const hd_bench_problem *problem,
                             const hd_bench_options *options, const char *target,
                             hd_bench_way **list, int32_t *n);
+/* The schedule, or plan, that a way has for an order of D; borrowed. */
+const char *hd_bench_way_schedule(const hd_bench_way *way, bool row_major);
 void hd_bench_ways_free(hd_bench_way *list, int32_t n);
 
 #endif

@@ -21,7 +21,7 @@ static void compile_one(void *user, int32_t i) {
   const compile_work *w = user;
   hd_bench_kernel *k = &w->list[i];
   heddle_compile_options options = {.target = w->target,
-                                    .schedule = k->way->schedule,
+                                    .schedule = hd_bench_way_schedule(k->way, k->row_major),
                                     .ptxas = w->options->ptxas,
                                     .cache = w->options->cache};
   hd_bench_problem problem = *w->problem;

@@ -33,6 +33,12 @@ char *hd_bench_text(const hd_bench_problem *p, const char *target, bool row_majo
   return hd_product_kernel(&product, name);
 }
 
+/* The problem by the order of D: row, col. The one that is asked for, or both. */
+typedef struct orders {
+  hd_front front[2];
+  bool asked[2];
+} orders;
+
 typedef struct ways {
   const hd_device_model *device;
   hd_bench_way *list;
@@ -40,11 +46,24 @@ typedef struct ways {
   bool weights_ready;
 } ways;
 
-static void add(ways *out, const hd_schedule *s) {
+/* text: by the order of D, owned; NULL where that is not asked for. */
+static void add_texts(ways *out, char *const text[2], bool dynamic) {
+  hd_bench_way way = {text[0], text[1], out->weights_ready, dynamic};
+  if (!way.schedule) {
+    way.schedule = way.col_schedule;
+    way.col_schedule = NULL;
+  }
+  HD_PUSH(out->list, out->n, out->cap, way);
+}
+
+static char *print(const hd_schedule *s) {
   char text[HD_SCHEDULE_TEXT];
   hd_schedule_print(s, text);
-  hd_bench_way way = {hd_xstrdup(text), out->weights_ready, false};
-  HD_PUSH(out->list, out->n, out->cap, way);
+  return hd_xstrdup(text);
+}
+
+static void add(ways *out, const hd_schedule *s) {
+  add_texts(out, (char *const[2]){print(s), NULL}, false);
 }
 
 static heddle_status sweep(heddle_context *ctx, const hd_problem *p, const char *wanted,
@@ -97,68 +116,105 @@ static hd_schedule usual(const hd_problem *p, const hd_tuned *tuned, const ways 
 
 static heddle_status named(heddle_context *ctx, const hd_problem *p, const hd_bench_options *o,
                            ways *out) {
-  int32_t n = o->n_schedules ? o->n_schedules : 1;
-  for (int32_t i = 0; i < n; i++) {
+  for (int32_t i = 0; i < o->n_schedules; i++) {
     hd_schedule s;
-    if (o->n_schedules)
-      HD_TRY(hd_schedule_read(ctx, out->device, p, o->schedule[i], &s));
-    else
-      s = usual(p, o->tuned, out);
-    HD_TRY(add_legal(ctx, p, &s, i + 1 == n, out));
+    HD_TRY(hd_schedule_read(ctx, out->device, p, o->schedule[i], &s));
+    HD_TRY(add_legal(ctx, p, &s, i + 1 == o->n_schedules, out));
   }
   return HEDDLE_OK;
 }
 
-/* A kernel whose n is known at launch, with the buckets that its user would get. */
-static heddle_status add_dynamic(heddle_context *ctx, const hd_bench_problem *problem,
-                                 const hd_bench_options *o, const char *target, ways *out) {
-  hd_bench_problem open = *problem;
-  open.n = 0;
-  char *text = hd_bench_text(&open, target, true, out->weights_ready);
-  hd_front front = {0};
-  hd_pass_context pass = {.ctx = ctx, .target = target};
-  const hd_bucket_options options = {.tuned = o->tuned};
-  hd_bucket_plan plan;
-  hd_strbuf words = {0};
-  heddle_status status = hd_front_made(&pass, HD_NOWHERE, text, &front);
-  if (status == HEDDLE_OK)
-    status = hd_bucket_choose(ctx, &front, &options, &plan);
-  if (status == HEDDLE_OK) {
-    hd_bucket_plan_print(&plan, &words);
-    hd_bench_way way = {hd_strbuf_take(&words), out->weights_ready, true};
-    HD_PUSH(out->list, out->n, out->cap, way);
+/* What a user would get, of each order by itself. */
+static void add_usual(const orders *of, const hd_bench_options *o, ways *out) {
+  char *text[2] = {NULL, NULL};
+  for (int i = 0; i < 2; i++) {
+    if (!of->asked[i])
+      continue;
+    hd_schedule s = usual(&of->front[i].problem, o->tuned, out);
+    text[i] = print(&s);
   }
-  hd_front_free(&front);
+  add_texts(out, text, false);
+}
+
+static heddle_status read_problem(heddle_context *ctx, const hd_bench_problem *problem,
+                                  const char *target, bool row_major, bool weights_ready,
+                                  hd_front *front) {
+  char *text = hd_bench_text(problem, target, row_major, weights_ready);
+  hd_pass_context pass = {.ctx = ctx, .target = target};
+  heddle_status status = hd_front_made(&pass, HD_NOWHERE, text, front);
   hd_free(text);
   return status;
 }
 
-static heddle_status list_ways(heddle_context *ctx, const hd_problem *p, const hd_bench_options *o,
-                               ways *out) {
+/* A kernel whose n is known at launch, with the buckets that its user would get. */
+static heddle_status print_plan(heddle_context *ctx, const hd_bench_problem *problem,
+                                const hd_bench_options *o, const char *target, bool row_major,
+                                bool weights_ready, char **text) {
+  hd_bench_problem open = *problem;
+  hd_front front = {0};
+  const hd_bucket_options options = {.tuned = o->tuned};
+  hd_bucket_plan plan;
+  hd_strbuf words = {0};
+  open.n = 0;
+  heddle_status status = read_problem(ctx, &open, target, row_major, weights_ready, &front);
+  if (status == HEDDLE_OK)
+    status = hd_bucket_choose(ctx, &front, &options, &plan);
+  if (status == HEDDLE_OK) {
+    hd_bucket_plan_print(&plan, &words);
+    *text = hd_strbuf_take(&words);
+  }
+  hd_front_free(&front);
+  return status;
+}
+
+static heddle_status add_dynamic(heddle_context *ctx, const hd_bench_problem *problem,
+                                 const orders *of, const hd_bench_options *o,
+                                 const char *target, ways *out) {
+  char *text[2] = {NULL, NULL};
+  heddle_status status = HEDDLE_OK;
+  for (int i = 0; i < 2 && status == HEDDLE_OK; i++)
+    if (of->asked[i])
+      status = print_plan(ctx, problem, o, target, i == 0, out->weights_ready, &text[i]);
+  if (status == HEDDLE_OK) {
+    add_texts(out, text, true);
+    return HEDDLE_OK;
+  }
+  hd_free(text[0]);
+  hd_free(text[1]);
+  return status;
+}
+
+static heddle_status list_ways(heddle_context *ctx, const orders *of,
+                               const hd_bench_options *o, ways *out) {
+  const hd_problem *p = &of->front[!of->asked[0]].problem;
   out->device = o->tuned ? hd_tuned_ceilings(o->tuned) : hd_device_model_of(p->target);
   if (o->sweep)
     return sweep(ctx, p, o->sweep, out);
-  if (!o->sample)
+  if (o->n_schedules)
     return named(ctx, p, o, out);
-  sample(p, o, out);
+  if (o->sample)
+    sample(p, o, out);
+  else
+    add_usual(of, o, out);
   return HEDDLE_OK;
 }
 
 static heddle_status add_ways(heddle_context *ctx, const hd_bench_problem *problem,
                               const hd_bench_options *o, const char *target, bool weights_ready,
                               ways *out) {
-  char *text = hd_bench_text(problem, target, true, weights_ready);
-  hd_front front = {0};
-  hd_pass_context pass = {.ctx = ctx, .target = target};
+  orders of = {.asked = {o->order != HD_BENCH_COL, o->order != HD_BENCH_ROW}};
+  heddle_status status = HEDDLE_OK;
   out->first = out->n;
   out->weights_ready = weights_ready;
-  heddle_status status = hd_front_made(&pass, HD_NOWHERE, text, &front);
+  for (int i = 0; i < 2 && status == HEDDLE_OK; i++)
+    if (of.asked[i])
+      status = read_problem(ctx, problem, target, i == 0, weights_ready, &of.front[i]);
   if (status == HEDDLE_OK)
-    status = list_ways(ctx, &front.problem, o, out);
+    status = list_ways(ctx, &of, o, out);
   if (status == HEDDLE_OK && o->dynamic)
-    status = add_dynamic(ctx, problem, o, target, out);
-  hd_front_free(&front);
-  hd_free(text);
+    status = add_dynamic(ctx, problem, &of, o, target, out);
+  hd_front_free(&of.front[0]);
+  hd_front_free(&of.front[1]);
   return status;
 }
 
@@ -180,8 +236,14 @@ heddle_status hd_bench_ways(heddle_context *ctx, const hd_bench_problem *problem
   return HEDDLE_OK;
 }
 
+const char *hd_bench_way_schedule(const hd_bench_way *way, bool row_major) {
+  return row_major || !way->col_schedule ? way->schedule : way->col_schedule;
+}
+
 void hd_bench_ways_free(hd_bench_way *list, int32_t n) {
-  for (int32_t i = 0; i < n; i++)
+  for (int32_t i = 0; i < n; i++) {
     hd_free(list[i].schedule);
+    hd_free(list[i].col_schedule);
+  }
   hd_free(list);
 }

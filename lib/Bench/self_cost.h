@@ -44,6 +44,15 @@ typedef struct hd_launch_cost {
 heddle_status hd_cost_launch(heddle_context *ctx, const hd_device *device, const char *ptxas,
                              int32_t n_rounds, hd_launch_cost *cost);
 
+/* Seconds of the plan of a launch, which picks the kernel: of one, and of the most buckets that
+ * there are, by sizes that come in no order, and where the last launches were of the same bucket.
+ * Needs no device. */
+typedef struct hd_plan_cost {
+  double one, buckets, again;
+  int32_t n_buckets;
+} hd_plan_cost;
+heddle_status hd_cost_plan(heddle_context *ctx, int32_t n_rounds, hd_plan_cost *cost);
+
 /* Seconds to look up a product among tuned choices: those that are there, in turn; 0: there are
  * none. */
 double hd_cost_lookup(const hd_tuned *tuned, int32_t n_rounds);

@@ -14,11 +14,13 @@
 enum { MOST_SAMPLES = 64, MOST_CANDIDATES = MOST_SAMPLES };
 #define TOLERANCE 0.02 /* a bucket that gains less is not made */
 
-/* Multiples of what tiles count in, then four to an octave. Above the last, schedules stay. */
+/* Multiples of what tiles count in, then eight to an octave, and four from 1024 on. Above the last,
+ * schedules stay. */
 static const int64_t sizes[] = {
-    1,   8,   16,  24,  32,   40,   48,   56,   64,   80,   96,   112,  128,  160,  192,   224,
-    256, 320, 384, 448, 512,  640,  768,  896,  1024, 1280, 1536, 1792, 2048, 2560, 3072,  3584,
-    4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384};
+    1,    8,    16,   24,   32,   40,   48,   56,   64,   80,    96,    112,   128,
+    160,  192,  224,  256,  288,  320,  352,  384,  416,  448,   480,   512,   576,
+    640,  704,  768,  832,  896,  960,  1024, 1280, 1536, 1792,  2048,  2560,  3072,
+    3584, 4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384};
 
 typedef struct sample {
   int64_t size;
@@ -156,15 +158,19 @@ static double weight_of(const sample *x) {
   return x->entry || odd == 1 ? 1 : odd == 3 ? 0.7 : 0.3;
 }
 
-/* What a sample loses by another schedule than its own: at least a little, for the model is no
- * measurement; what was measured there, or what no model estimates, is worth more than a bucket. */
+/* What a sample loses by another schedule than its own. The model is no measurement, and a few
+ * percent off: common sizes lose at least what a bucket costs, and more; what was measured there,
+ * or what no model estimates, is worth more than a bucket. */
 static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
   const sample *x = &c->sample[j];
-  double off = c->seconds[candidate][j] / c->seconds[x->wish][j] - 1;
-  double least = x->entry ? 10 * TOLERANCE : c->estimates ? TOLERANCE : 1.5 * TOLERANCE;
+  double off = c->seconds[candidate][j] / c->seconds[x->wish][j] - 1, weight = weight_of(x);
+  double least = x->entry      ? 10 * TOLERANCE
+                 : !c->estimates ? 1.5 * TOLERANCE
+                 : weight == 1   ? 2 * TOLERANCE
+                                 : 0;
   if (candidate == x->wish)
     return 0;
-  return weight_of(x) * (off > TOLERANCE ? 4 * off : off > least ? off : least);
+  return weight * (off > TOLERANCE ? 4 * off : off > least ? off : least);
 }
 
 static double loss_of(const chooser *c, int32_t candidate, int32_t from, int32_t n) {

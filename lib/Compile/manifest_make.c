@@ -227,6 +227,7 @@ heddle_status hd_manifest_make(heddle_context *ctx, const hd_problem *p,
   hd_hash_format(hash, m.hash);
   HD_TRY(make_variants(ctx, p, plans, emitted, arena, &m));
   HD_TRY(hd_manifest_check(ctx, &m));
+  hd_manifest_index(&m);
   *manifest = m;
   return HEDDLE_OK;
 }

@@ -102,6 +102,33 @@ void hd_manifest_copy(hd_arena *arena, const hd_manifest *from, hd_manifest *to)
   }
 }
 
+/* The bound of a bucket; NULL: the variant takes any size. */
+static const hd_requirement *bound_of(const hd_variant *variant) {
+  for (int i = 0; i < variant->n_requirements; i++)
+    if (variant->requirement[i].at_most > 0)
+      return &variant->requirement[i];
+  return NULL;
+}
+
+static bool is_plain(const hd_expr *e) { return e->mul == 1 && e->add == 0 && e->div <= 1; }
+
+void hd_manifest_index(hd_manifest *manifest) {
+  hd_arg_kind size = HD_ARG_NONE;
+  int64_t last = 0;
+  manifest->bucket_size = HD_ARG_NONE;
+  for (int i = 0; i < manifest->n_variants; i++) {
+    const hd_requirement *bound = bound_of(&manifest->variant[i]);
+    int64_t to = bound ? bound->at_most : INT64_MAX;
+    bool same = !bound || size == HD_ARG_NONE || bound->value.arg == size;
+    if (to < last || !same || (bound && !is_plain(&bound->value)))
+      return;
+    size = bound ? bound->value.arg : size;
+    manifest->bucket_to[i] = last = to;
+  }
+  if (last == INT64_MAX) /* the last variants take every size */
+    manifest->bucket_size = size;
+}
+
 const char *hd_manifest_prototype(hd_arena *arena, const hd_manifest *manifest) {
   hd_strbuf text = {0};
   hd_strbuf_printf(&text, "int %s(", manifest->name);

@@ -19,7 +19,7 @@ enum {
   HD_MAX_ARGS = 32,
   HD_MAX_PARAMS = 40,
   HD_MAX_TMAPS = 4,
-  HD_MAX_VARIANTS = 36,
+  HD_MAX_VARIANTS = 72, /* of buckets two each, and what serves misaligned operands */
   HD_MAX_REQUIREMENTS = 12
 };
 
@@ -142,9 +142,9 @@ typedef struct hd_variant {
   bool dependent_launch; /* is launched with programmatic stream serialization */
   bool weights_ready;    /* reads A, its block scales before its predecessor in the stream ended */
   int32_t n_params, n_tmaps, n_requirements;
-  hd_param param[HD_MAX_PARAMS];
+  hd_requirement requirement[HD_MAX_REQUIREMENTS]; /* first: read with what stands above */
   hd_tmap_recipe tmap[HD_MAX_TMAPS];
-  hd_requirement requirement[HD_MAX_REQUIREMENTS];
+  hd_param param[HD_MAX_PARAMS];
   /* bytes = value * tiles; stream_granule: value * (grid + shared tiles), 0 without those. div 0:
    * none */
   hd_expr workspace_bytes_per_tile;
@@ -170,6 +170,10 @@ typedef struct hd_manifest {
   int32_t n_args, n_variants;
   hd_arg arg[HD_MAX_ARGS];
   hd_variant variant[HD_MAX_VARIANTS];
+  /* Made of the variants by hd_manifest_index, for the launch: the size that buckets divide, and
+   * the bound of each variant on it (INT64_MAX: none), which never falls; NONE: no such. */
+  hd_arg_kind bucket_size;
+  int64_t bucket_to[HD_MAX_VARIANTS];
   char hash[33]; /* of what the kernel is made from */
   char ptx_hash[33], cubin_hash[33]; /* of its code (hd_hash_bytes); "": there is none */
 } hd_manifest;
@@ -233,6 +237,9 @@ heddle_status hd_manifest_workspace(heddle_context *ctx, const hd_manifest *mani
 /* Is it whole: identifiers, ranges, references between arguments, parameters and maps.
  * hd_manifest_write and _read call it. */
 heddle_status hd_manifest_check(heddle_context *ctx, const hd_manifest *manifest);
+
+/* Sets bucket_size and bucket_to, without which a launch looks at every variant in turn. */
+void hd_manifest_index(hd_manifest *manifest);
 
 /* Makes the manifest that of this code. */
 void hd_manifest_name_code(hd_manifest *manifest, const heddle_image *code);

@@ -349,6 +349,7 @@ heddle_status hd_manifest_read(heddle_context *ctx, const char *json, size_t n_b
   if (status == HEDDLE_OK)
     status = hd_manifest_check(ctx, made);
   HD_TRY(hd_memory_status(ctx, before, status));
+  hd_manifest_index(made);
   *manifest = *made;
   return HEDDLE_OK;
 }

@@ -143,10 +143,22 @@ static const hd_requirement *unmet(const hd_variant *variant, const hd_values *v
   return NULL;
 }
 
+/* The first variant whose bucket has the launch's size. Halving without branches: sizes come in no
+ * order, and a branch taken wrong costs as much as all else here. */
+static int first_of_bucket(const hd_manifest *manifest, const hd_values *values) {
+  if (manifest->bucket_size == HD_ARG_NONE)
+    return 0;
+  int64_t size = (int64_t)values->v[manifest->bucket_size];
+  const int64_t *to = manifest->bucket_to;
+  for (int n = manifest->n_variants; n > 1; n -= n / 2)
+    to += n / 2 * (to[n / 2 - 1] < size);
+  return (int)(to - manifest->bucket_to);
+}
+
 static heddle_status pick_variant(heddle_context *ctx, const hd_manifest *manifest,
                                   const hd_values *values, const hd_variant **variant) {
   const hd_requirement *missing = NULL;
-  for (int i = 0; i < manifest->n_variants; i++) {
+  for (int i = first_of_bucket(manifest, values); i < manifest->n_variants; i++) {
     missing = unmet(&manifest->variant[i], values);
     if (!missing) {
       *variant = &manifest->variant[i];
@@ -154,7 +166,7 @@ static heddle_status pick_variant(heddle_context *ctx, const hd_manifest *manife
     }
   }
   if (!missing)
-    return HD_BUG(ctx, "a manifest without variants");
+    return HD_BUG(ctx, "a manifest without variants for every size");
   return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.variant",
                   "no variant of %s fits: argument %s times %" PRId64 " plus %" PRId64
                   " gives %" PRId64 "; legal: a multiple of %" PRId64,

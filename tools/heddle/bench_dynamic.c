@@ -3,8 +3,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "Choice/bucket_plan.h"
+#include "Schedule/cost.h"
 #include "Support/arena.h"
+#include "Support/diag.h"
 
 /* Sizes that choices were measured at, and between them. */
 static const int64_t sizes[] = {1,   8,   16,  32,  48,   64,   96,   128,
@@ -31,14 +35,25 @@ void bench_dynamic_sizes(bench_grid *grid) {
 }
 
 void bench_dynamic_head(void) {
-  printf("%-5s %6s %6s %6s %10s %10s %7s\n", "type", "M", "K", "N", "fixed us", "dynamic us",
-         "ratio");
+  printf("%-5s %6s %6s %6s %-5s %10s %10s %7s\n", "type", "M", "K", "N", "D", "fixed us",
+         "dynamic us", "ratio");
 }
 
-static const hd_bench_row *find(const hd_bench_result *result, bool dynamic, bool ready) {
+static void count(bench_dynamic *sum, const hd_bench_problem *p, double ratio) {
+  if (sum->n == 0 || ratio < sum->worst) {
+    sum->worst = ratio;
+    sum->worst_case = *p;
+  }
+  sum->log_sum += log(ratio);
+  sum->n++;
+}
+
+static const hd_bench_row *find(const hd_bench_result *result, bool dynamic, bool ready,
+                                bool row_major) {
   for (int32_t i = 0; i < result->n_rows; i++) {
     const hd_bench_row *r = &result->row[i];
-    if (r->ok && r->n_rounds > 1 && r->dynamic == dynamic && r->weights_ready == ready)
+    if (r->ok && r->n_rounds > 1 && r->dynamic == dynamic && r->weights_ready == ready &&
+        r->row_major == row_major && strncmp(r->name, "heddle", 6) == 0)
       return r;
   }
   return NULL;
@@ -46,27 +61,106 @@ static const hd_bench_row *find(const hd_bench_result *result, bool dynamic, boo
 
 void bench_dynamic_add(bench_dynamic *sum, const hd_bench_problem *p,
                        const hd_bench_result *result) {
-  for (int ready = 0; ready < 2; ready++) {
-    const hd_bench_row *fixed = find(result, false, ready), *dynamic = find(result, true, ready);
+  for (int i = 0; i < 4; i++) {
+    bool ready = i / 2, row_major = i % 2;
+    const hd_bench_row *fixed = find(result, false, ready, row_major);
+    const hd_bench_row *dynamic = find(result, true, ready, row_major);
     if (!fixed || !dynamic)
       continue;
     double ratio = fixed->timing.median / dynamic->timing.median;
-    printf("%-5s %6lld %6lld %6lld %10.2f %10.2f %7.3f%s\n", heddle_elem_get(p->elem)->name,
-           (long long)p->m, (long long)p->k, (long long)p->n, fixed->timing.median * 1e6,
-           dynamic->timing.median * 1e6, ratio, ready ? "  weights_ready" : "");
-    if (sum->n == 0 || ratio < sum->worst) {
-      sum->worst = ratio;
-      sum->worst_case = *p;
-    }
-    sum->log_sum += log(ratio);
-    sum->n++;
+    printf("%-5s %6lld %6lld %6lld %-5s %10.2f %10.2f %7.3f%s\n",
+           heddle_elem_get(p->elem)->name, (long long)p->m, (long long)p->k, (long long)p->n,
+           row_major ? "row" : "col", fixed->timing.median * 1e6, dynamic->timing.median * 1e6,
+           ratio, ready ? "  weights_ready" : "");
+    count(sum, p, ratio);
   }
+}
+
+/* ---- without a device ---- */
+
+void bench_dynamic_predict_head(void) {
+  printf("%-5s %6s %6s %6s %-5s %7s  %s\n", "type", "M", "K", "N", "D", "ratio",
+         "what the dynamic kernel has instead");
+}
+
+/* The keys in which two schedules differ: "tile=128x64x64 (fixed 128x128x64)". */
+static void print_differences(const hd_schedule *fixed, const hd_schedule *dynamic) {
+  for (hd_key key = 0; key < HD_N_KEYS; key++) {
+    char x[HD_KEY_VALUE_TEXT], y[HD_KEY_VALUE_TEXT];
+    hd_schedule_print_key(fixed, key, x);
+    hd_schedule_print_key(dynamic, key, y);
+    if (strcmp(x, y) != 0)
+      printf(" %s=%s (%s)", hd_schedule_keys[key].name, y, x);
+  }
+}
+
+/* Seconds of a full schedule's text by the model, for the case's size; of n 0 the kernel's is known
+ * at launch. */
+static heddle_status predict(heddle_context *ctx, const hd_bench_problem *p, int64_t n,
+                             const hd_bench_options *options, const char *target, bool row_major,
+                             bool ready, const hd_schedule *s, double *seconds) {
+  hd_bench_problem kernel = *p;
+  kernel.n = n;
+  char *text = hd_bench_text(&kernel, target, row_major, ready);
+  hd_pass_context pass = {.ctx = ctx, .target = target};
+  hd_front front = {0};
+  heddle_status status = hd_front_made(&pass, HD_NOWHERE, text, &front);
+  hd_free(text);
+  if (status == HEDDLE_OK) {
+    const hd_device_model *device = options->tuned ? hd_tuned_ceilings(options->tuned)
+                                                   : hd_device_model_of(front.problem.target);
+    *seconds = hd_schedule_cost(&front.problem, s, (int64_t[]){p->m, p->n, p->k}, device).seconds;
+  }
+  hd_front_free(&front);
+  return status;
+}
+
+static heddle_status compare(heddle_context *ctx, const hd_bench_problem *p,
+                             const hd_bench_options *options, const char *target,
+                             const hd_bench_way *fixed_way, const hd_bench_way *way,
+                             bool row_major, bench_dynamic *sum) {
+  hd_schedule_words fixed = {0};
+  hd_bucket_plan plan;
+  double seconds[2];
+  HD_TRY(hd_schedule_parse(ctx, HD_NOWHERE, hd_bench_way_schedule(fixed_way, row_major), &fixed));
+  HD_TRY(hd_bucket_plan_parse(ctx, HD_NOWHERE, hd_bench_way_schedule(way, row_major), &plan));
+  const hd_schedule *dynamic = &hd_bucket_plan_find(&plan, p->n)->words.value;
+  bool ready = way->weights_ready, same = hd_schedule_equals(&fixed.value, dynamic);
+  HD_TRY(predict(ctx, p, p->n, options, target, row_major, ready, &fixed.value, &seconds[0]));
+  HD_TRY(predict(ctx, p, 0, options, target, row_major, ready, dynamic, &seconds[1]));
+  printf("%-5s %6lld %6lld %6lld %-5s %7.3f ", heddle_elem_get(p->elem)->name, (long long)p->m,
+         (long long)p->k, (long long)p->n, row_major ? "row" : "col", seconds[0] / seconds[1]);
+  if (same)
+    printf(" the same");
+  else
+    print_differences(&fixed.value, dynamic);
+  puts(ready ? "  weights_ready" : "");
+  sum->n_same += same;
+  count(sum, p, seconds[0] / seconds[1]);
+  return HEDDLE_OK;
+}
+
+heddle_status bench_dynamic_predict(heddle_context *ctx, const hd_bench_problem *p,
+                                    const hd_bench_options *options, const char *target,
+                                    bench_dynamic *sum) {
+  hd_bench_way *way;
+  int32_t n;
+  heddle_status status = HEDDLE_OK;
+  HD_TRY(hd_bench_ways(ctx, p, options, target, &way, &n));
+  for (int32_t i = 1; i < n; i++) /* the fixed one stands before the dynamic one */
+    for (int row = 0; row < 2 && way[i].dynamic && status == HEDDLE_OK; row++)
+      if (row ? options->order != HD_BENCH_COL : options->order != HD_BENCH_ROW)
+        status = compare(ctx, p, options, target, &way[i - 1], &way[i], row, sum);
+  hd_bench_ways_free(way, n);
+  return status;
 }
 
 void bench_dynamic_tail(const bench_dynamic *sum) {
   const hd_bench_problem *p = &sum->worst_case;
   if (sum->n == 0)
     return;
+  if (sum->n_same)
+    printf("\n%d of %d cases run the schedule of the fixed kernel", sum->n_same, sum->n);
   printf("\ndynamic: %d cases, geometric mean %.4f, worst %.3f at %s %lld x %lld, N = %lld\n",
          sum->n, exp(sum->log_sum / sum->n), sum->worst, heddle_elem_get(p->elem)->name,
          (long long)p->m, (long long)p->k, (long long)p->n);

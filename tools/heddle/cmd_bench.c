@@ -58,6 +58,7 @@ static const char examples[] =
     "heddle bench --random 200 --seed 7 --peers all --no-tuned\n"
     "heddle bench --random 400 --sample 20 --peers none --seconds 400 -o sweep.csv\n"
     "heddle bench --grid docs/bench/llama.grid --dynamic --order col\n"
+    "heddle bench --grid docs/bench/unseen.grid --dynamic --predict\n"
     "heddle bench --grid docs/bench/llama.grid --only s8 --list\n";
 
 typedef struct bench_args {
@@ -66,7 +67,7 @@ typedef struct bench_args {
   const char *target, *db, *promise, *csv, *cutlass;
   service_args service;
   cli_texts schedules;
-  bool alone, no_alone, resume, list, no_tuned, dynamic;
+  bool alone, no_alone, resume, list, no_tuned, dynamic, predict;
   int64_t device, seed, finalists, jobs, random, sample, seconds;
 } bench_args;
 
@@ -83,7 +84,7 @@ typedef struct bench_tool {
   double began, work_done; /* when, and what was measured since: case_work */
 } bench_tool;
 
-static const char *const orders[] = {"both", "col", "row"}; /* ORDER hd_bench_order */
+static const char *const orders[] = {"both", "col", "row", "each"}; /* ORDER hd_bench_order */
 
 static heddle_status list_case(heddle_context *ctx, const bench_tool *t,
                                const hd_bench_problem *p) {
@@ -205,8 +206,11 @@ static heddle_status run_all(heddle_context *ctx, bench_tool *t) {
       tell_progress(t, i);
     if (a->sample)
       set_sample(t, i);
+    const hd_bench_problem *p = &t->grid.list[i];
     heddle_status status =
-        t->device ? run_case(ctx, t, &t->grid.list[i]) : list_case(ctx, t, &t->grid.list[i]);
+        t->device    ? run_case(ctx, t, p)
+        : a->predict ? bench_dynamic_predict(ctx, p, &t->options, a->target, &t->dynamic)
+                     : list_case(ctx, t, p);
     if (status != HEDDLE_OK && (status != HEDDLE_UNSUPPORTED || !t->many))
       return status;
     if (status != HEDDLE_OK)
@@ -292,6 +296,8 @@ static int check_args(const bench_args *a, bench_tool *t) {
                      t->printer.format != BENCH_TABLE))
     return cli_usage_error("bench.dynamic", "got --dynamic with schedules, a file or a format of "
                                             "their own; legal: a grid or sizes, and an order");
+  if (a->predict && !a->dynamic)
+    return cli_usage_error("bench.dynamic", "got --predict without --dynamic; legal: both");
   const char *promise = a->promise ? a->promise : t->many && !a->dynamic ? "both" : "no";
   if (bench_peers_check(a->peers) != CLI_GO || promise_read(promise, &t->options.promise) != CLI_GO)
     return 2;
@@ -301,17 +307,18 @@ static int check_args(const bench_args *a, bench_tool *t) {
     return cli_usage_error("bench.file", "got --resume without -o; legal: -o FILE --resume");
   if (a->alone && a->no_alone)
     return cli_usage_error("bench.alone", "got --alone and --no-alone; legal: one of them");
-  for (int i = 0; i < 3; i++)
+  for (size_t i = 0; i < HD_COUNT(orders); i++)
     if (strcmp(a->order, orders[i]) == 0) {
-      t->options.order = (hd_bench_order)i;
+      bool compared = a->dynamic && i == HD_BENCH_BOTH; /* each with its own */
+      t->options.order = compared ? HD_BENCH_EACH : (hd_bench_order)i;
       return CLI_GO;
     }
-  return cli_usage_error("bench.order", "got \"%s\"; legal: both, col, row", a->order);
+  return cli_usage_error("bench.order", "got \"%s\"; legal: both, col, row, each", a->order);
 }
 
 static void set_options(const bench_args *a, bench_tool *t) {
   t->args = a;
-  t->options.target = a->list ? NULL : a->target;
+  t->options.target = a->list || a->predict ? NULL : a->target;
   t->options.ptxas = a->ptxas;
   t->options.cache = a->cache;
   t->options.schedule = a->schedules.text;
@@ -362,7 +369,11 @@ static heddle_status run(heddle_context *ctx, bench_tool *t) {
   if (!a->no_tuned)
     HD_TRY(tuned_open_from(ctx, a->db, &a->service, &tuned));
   t->options.tuned = tuned;
-  heddle_status status = a->list ? run_all(ctx, t) : bench_on_device(ctx, t);
+  if (a->predict)
+    bench_dynamic_predict_head();
+  heddle_status status = a->list || a->predict ? run_all(ctx, t) : bench_on_device(ctx, t);
+  if (a->predict)
+    bench_dynamic_tail(&t->dynamic);
   heddle_tuned_free(tuned);
   return status;
 }
@@ -398,8 +409,11 @@ int cmd_bench(int argc, char **argv) {
       {"no-tuned", CLI_FLAG, &a.no_tuned, NULL, "the model's default, whatever was tuned"},
       {"dynamic", CLI_FLAG, &a.dynamic, NULL,
        "one kernel for every N, against those of one N each"},
+      {"predict", CLI_FLAG, &a.predict, NULL,
+       "of --dynamic what each would run, and the model's ratio; needs no device"},
       {"finalists", CLI_INT, &a.finalists, "N", "of a sweep, in the interleaved rounds (8)"},
-      {"order", CLI_TEXT, &a.order, "O", "of D: both (the faster counts), row, col"},
+      {"order", CLI_TEXT, &a.order, "O",
+       "of D: both (the faster counts), row, col, each (both are shown)"},
       {"weights-ready", CLI_TEXT, &a.promise, "W",
        "Heddle's " PROMISE_ABOUT " (no; of a grid both)"},
       {"alone", CLI_FLAG, &a.alone, NULL, "burst and sustained rates from N = 1024 on (so it is)"},
@@ -435,7 +449,7 @@ int cmd_bench(int argc, char **argv) {
     return go;
   if (a.problem.d_elem == HEDDLE_N_ELEMS)
     a.problem.d_elem = hd_product_output(a.problem.elem);
-  if (a.list && !a.target)
+  if ((a.list || a.predict) && !a.target)
     a.target = "sm_90a";
   char *found = a.ptxas ? NULL : compile_find_ptxas(), *cutlass = find_cutlass(&a);
   if (found || (a.ptxas && !strcmp(a.ptxas, "none")))

@@ -16,10 +16,11 @@
 static const char about[] =
     "Measures what Heddle itself takes: a problem's text to PTX (its passes, the check, LLVM),\n"
     "the same as a process from start to end, without and with ptxas, a cached kernel from disk\n"
-    "to launchable, a launch over the driver's own call, memory. Each figure is the least of\n"
-    "the rounds; compiling is counted in time on a processor, a process by the clock. What\n"
-    "needs a device is left out where there is none. The kernels: bf16, 8192 x 8192 x 8192;\n"
-    "`tma` is the kernel alone, `auto` all that answer for any pitch of B.";
+    "to launchable, the pick of a kernel for a size, a launch over the driver's own call,\n"
+    "memory. Each figure is the least of the rounds; compiling is counted in time on a\n"
+    "processor, a process by the clock. What needs a device is left out where there is none.\n"
+    "The kernels: bf16, 8192 x 8192 x 8192; `tma` is the kernel alone, `auto` all that answer\n"
+    "for any pitch of B.";
 
 static const char examples[] = "heddle cost\n"
                                "heddle cost --rounds 20 --schedule \"tile=256x192 cluster=2\"\n";
@@ -90,6 +91,18 @@ static heddle_status print_lookup(heddle_context *ctx, const cost_args *a) {
   return HEDDLE_OK;
 }
 
+static heddle_status print_plan(heddle_context *ctx, const cost_args *a) {
+  char what[64];
+  hd_plan_cost c;
+  HD_TRY(hd_cost_plan(ctx, (int32_t)a->rounds, &c));
+  print_line("a launch: its plan, of one kernel", c.one * 1e9, "ns", 0);
+  snprintf(what, sizeof what, "a plan: the last of %d buckets, over it", c.n_buckets);
+  print_line(what, (c.again - c.one) * 1e9, "ns", 20);
+  snprintf(what, sizeof what, "a plan: any of %d buckets, over it", c.n_buckets);
+  print_line(what, (c.buckets - c.one) * 1e9, "ns", 20);
+  return HEDDLE_OK;
+}
+
 static heddle_status print_host(heddle_context *ctx, const cost_args *a) {
   hd_memory_cost m;
   HD_TRY(print_compile(ctx, a, "tma", 40));
@@ -99,6 +112,7 @@ static heddle_status print_host(heddle_context *ctx, const cost_args *a) {
   print_line("memory after compiling: with pages of code",
              (double)(m.own_bytes + m.file_bytes) / 1e6, "MB", 60);
   HD_TRY(print_process(ctx, a));
+  HD_TRY(print_plan(ctx, a));
   return print_lookup(ctx, a);
 }
 

@@ -295,11 +295,63 @@ static void expressions_round_up(void **state) {
   }
 }
 
+/* By the bounds' index a launch takes what it takes by looking at every variant in turn. */
+static void buckets_are_found_by_halving(void **state) {
+  (void)state;
+  enum { STEP = 3 };
+  static hd_manifest m, plain; /* large */
+  for (int32_t n = 1; n <= 9; n++) {
+    m = sample_manifest();
+    hd_variant own = m.variant[0];
+    own.n_requirements = 0;
+    m.n_variants = n;
+    for (int32_t i = 0; i < n; i++) {
+      m.variant[i] = own;
+      if (i + 1 < n)
+        m.variant[i].requirement[m.variant[i].n_requirements++] = (hd_requirement){
+            {.arg = HD_ARG_N, .mul = 1, .div = 1}, 1, STEP * (i / 2 + 1)};
+    }
+    plain = m;
+    hd_manifest_index(&m);
+    assert_int_equal(m.bucket_size, n > 1 ? HD_ARG_N : HD_ARG_NONE);
+    for (uint64_t size = 1; size <= 9 * STEP; size++) {
+      hd_values x = sample_values(), y = sample_values();
+      hd_launch_plan found, looked;
+      x.v[HD_ARG_N] = y.v[HD_ARG_N] = size;
+      x.v[HD_ARG_LDC] = y.v[HD_ARG_LDC] = x.v[HD_ARG_LDD] = y.v[HD_ARG_LDD] = 128;
+      assert_int_equal(hd_manifest_plan(NULL, &m, &x, NULL, &found),
+                       hd_manifest_plan(NULL, &plain, &y, NULL, &looked));
+      assert_int_equal(found.variant - m.variant, looked.variant - plain.variant);
+    }
+  }
+}
+
+/* Bounds that fall, or of two sizes, and variants none of which takes every size, have no index. */
+static void other_bounds_have_no_index(void **state) {
+  (void)state;
+  static hd_manifest m;
+  static const int64_t bounds[][3] = {{6, 3, 0}, {3, 6, 9}, {3, 6, -1}};
+  for (size_t i = 0; i < HD_COUNT(bounds); i++) {
+    m = sample_manifest();
+    m.n_variants = 3;
+    for (int32_t v = 0; v < 3; v++) {
+      int64_t to = bounds[i][v];
+      m.variant[v].n_requirements = to != 0;
+      m.variant[v].requirement[0] = (hd_requirement){
+          {.arg = to < 0 ? HD_ARG_M : HD_ARG_N, .mul = 1, .div = 1}, 1, to < 0 ? 12 : to};
+    }
+    hd_manifest_index(&m);
+    assert_int_equal(m.bucket_size, HD_ARG_NONE);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(aligned_values_take_the_first_variant),
       cmocka_unit_test(unaligned_values_fall_to_the_next_variant),
       cmocka_unit_test(a_bucket_ends_at_its_border),
+      cmocka_unit_test(buckets_are_found_by_halving),
+      cmocka_unit_test(other_bounds_have_no_index),
       cmocka_unit_test(persistent_grids_stay_resident_and_whole_clusters),
       cmocka_unit_test(spread_grids_are_whole_clusters),
       cmocka_unit_test(nothing_to_do_is_a_grid_of_zero),
