@@ -1,26 +1,23 @@
 /* What an op names of the kernel's arguments: no run is needed for it. A slot's layout says which
  * operand of the product it holds; D and the workspace have one pointer each; and the tensor map
  * of B says its sizes and pitch as B is stored. */
-#include <stdio.h>
-#include <string.h>
-
 #include "Check/check_instances.h"
 
-/* Where operand 0 is the pointer or tensor map, and `filled` the buffer that is filled from it; -1:
- * none is, `arg` it must be. */
+/* Which operands are the pointer or tensor map, and the buffer that is filled from it; -1: none is,
+ * `arg` it must be. */
 static const struct use {
   hd_op_kind op;
-  int8_t filled;
-  const char *arg;
-} uses[] = {{HD_OP_COPY_BULK, 2, NULL},
-            {HD_OP_COPY_TMA, 1, NULL},
-            {HD_OP_COPY_CP_ASYNC, 2, NULL},
-            {HD_OP_COPY_LD_ST, 2, NULL},
-            {HD_OP_STORE_TILE, -1, "d"},
-            {HD_OP_COPY_OUT, -1, "d"},
-            {HD_OP_PARTIAL_STORE, -1, "workspace"},
-            {HD_OP_PARTIAL_SUM, -1, "workspace"},
-            {HD_OP_LAST_ARRIVER, -1, "workspace"}};
+  int8_t source, filled;
+  hd_arg_kind arg;
+} uses[] = {{HD_OP_COPY_BULK, HD_AT_copy_bulk_source, HD_AT_copy_bulk_buffer, HD_ARG_NONE},
+            {HD_OP_COPY_TMA, HD_AT_copy_tma_map, HD_AT_copy_tma_buffer, HD_ARG_NONE},
+            {HD_OP_COPY_CP_ASYNC, HD_AT_copy_rows_source, HD_AT_copy_rows_buffer, HD_ARG_NONE},
+            {HD_OP_COPY_LD_ST, HD_AT_copy_rows_source, HD_AT_copy_rows_buffer, HD_ARG_NONE},
+            {HD_OP_STORE_TILE, HD_AT_store_tile_d, -1, HD_ARG_D},
+            {HD_OP_COPY_OUT, HD_AT_copy_out_map, -1, HD_ARG_D},
+            {HD_OP_PARTIAL_STORE, HD_AT_partial_store_workspace, -1, HD_ARG_WORKSPACE},
+            {HD_OP_PARTIAL_SUM, HD_AT_partial_sum_workspace, -1, HD_ARG_WORKSPACE},
+            {HD_OP_LAST_ARRIVER, HD_AT_last_arriver_workspace, -1, HD_ARG_WORKSPACE}};
 
 static const struct use *use_of(hd_op_kind kind) {
   for (size_t i = 0; i < HD_COUNT(uses); i++)
@@ -30,48 +27,55 @@ static const struct use *use_of(hd_op_kind kind) {
 }
 
 /* Block scales of which operand they are, their copies' checks ask. */
-static const char *held_by(const hd_op *buffer, const hd_op *source) {
+static hd_arg_kind held_by(const hd_op *buffer, const hd_op *source) {
   if (hd_op_is(buffer, HD_ATTR_LAYOUT, "packed_a"))
-    return "a";
+    return HD_ARG_A;
   if (hd_op_is(buffer, HD_ATTR_LAYOUT, "rows"))
-    return "b";
-  return hd_op_is(source, HD_ATTR_ARG, "block_scale_b") ? "block_scale_b" : "block_scale_a";
+    return HD_ARG_B;
+  return hd_op_arg(source) == HD_ARG_BLOCK_SCALE_B ? HD_ARG_BLOCK_SCALE_B : HD_ARG_BLOCK_SCALE_A;
 }
 
 /* A plane of two dimensions, and a batch's; run order has more, and is compared where it is
  * copied. */
 static void check_map(hd_ck_kernel *k, const hd_op *map, const hd_op *buffer) {
-  char line[8], pitch[16], stride[24];
-  const char *const *dims = hd_op_attr(map, HD_ATTR_DIMS)->strings;
-  const char *const *strides = hd_op_attr(map, HD_ATTR_STRIDES)->strings;
+  const hd_expr *dims = hd_op_attr(map, HD_ATTR_DIMS)->exprs;
+  const hd_expr *strides = hd_op_attr(map, HD_ATTR_STRIDES)->exprs;
   int32_t bits = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits;
   int32_t elem_bits = heddle_elem_get(hd_op_elem(buffer, HD_ATTR_TYPE))->container_bits;
-  const char *along = k->program.transposed ? "n" : "k";
-  const char *across = k->program.transposed ? "k" : "n";
+  hd_arg_kind along = k->program.transposed ? HD_ARG_N : HD_ARG_K;
+  hd_arg_kind across = k->program.transposed ? HD_ARG_K : HD_ARG_N;
   int32_t rank = hd_op_attr(map, HD_ATTR_BOX)->n;
+  bool pairs = elem_bits < 8; /* are bytes of the map */
+  int64_t bytes = pairs ? 1 : elem_bits / 8, a_byte = pairs ? 2 : 1;
   if (rank > 3)
     return;
-  bool pairs = elem_bits < 8; /* are bytes of the map */
-  snprintf(line, sizeof line, "%s%s", along, pairs ? "/2" : "");
-  snprintf(pitch, sizeof pitch, pairs ? "ldb/2" : "ldb*%d", elem_bits / 8);
-  snprintf(stride, sizeof stride, pairs ? "stride_b/2" : "stride_b*%d", elem_bits / 8);
-  if (rank == 3 && (strcmp(dims[2], "g") || strcmp(strides[2], stride)))
-    return hd_ck_static_find(k, "data", map, "the batch's g, and B's stride in bytes",
-                             "a tensor map of %s matrices, %s bytes apart; B has g at %s", dims[2],
-                             strides[2], stride);
-  if (!strcmp(dims[0], line) && !strcmp(dims[1], across) && !strcmp(strides[1], pitch) &&
-      bits == (pairs ? 8 : elem_bits))
+  bool plane = hd_expr_is(&dims[0], along, 1, a_byte) && hd_expr_is(&dims[1], across, 1, 1) &&
+               hd_expr_is(&strides[1], HD_ARG_LDB, bytes, a_byte) &&
+               bits == (pairs ? 8 : elem_bits);
+  bool batch = rank < 3 || (hd_expr_is(&dims[2], HD_ARG_G, 1, 1) &&
+                            hd_expr_is(&strides[2], HD_ARG_STRIDE_B, bytes, a_byte));
+  if (plane && batch)
     return;
-  hd_ck_static_find(k, "data", map, "B's own sizes, contiguous first, and its pitch in bytes",
-                    "a tensor map of %s x %s elements of %d bits at a pitch of %s; B has %s x %s "
-                    "of %d at %s", dims[0], dims[1], (int)bits, strides[1], line, across,
-                    pairs ? 8 : (int)elem_bits, pitch);
+  int32_t at = batch ? 1 : 2;
+  hd_strbuf text = {0};
+  for (int32_t i = 0; i <= at; i++) {
+    hd_strbuf_add(&text, i ? " x " : "");
+    hd_expr_print(&dims[i], &text);
+  }
+  hd_strbuf_printf(&text, " elements of %d bits, with a stride of ", (int)bits);
+  hd_expr_print(&strides[at], &text);
+  hd_ck_static_find(k, "data", map,
+                    batch ? "B's own sizes, contiguous first, and its pitch in bytes"
+                          : "the batch's g, and B's stride in bytes",
+                    "a tensor map of %s; B is %s x %s%s of %d bits", hd_strbuf_text(&text),
+                    hd_arg_name(along), hd_arg_name(across), batch ? "" : " x g", (int)elem_bits);
+  hd_strbuf_free(&text);
 }
 
-static bool has_argument(const hd_ck_kernel *k, const char *name) {
+static bool has_argument(const hd_ck_kernel *k, hd_arg_kind arg) {
   HD_FOR_OPS(op, k->program.kernel->regions[0])
-    if (op->kind == HD_OP_ARG && hd_op_is(op, HD_ATTR_ARG, name))
-      return true;
+  if (op->kind == HD_OP_ARG && hd_op_arg(op) == arg)
+    return true;
   return false;
 }
 
@@ -80,7 +84,7 @@ static heddle_status check_op(void *user, hd_op *op) {
   const struct use *use = use_of(op->kind);
   if (!use)
     return HEDDLE_OK;
-  const hd_op *source = op->operands[0]->op, *buffer = NULL;
+  const hd_op *source = op->operands[use->source]->op, *buffer = NULL;
   bool declared = source && (source->kind == HD_OP_ARG || source->kind == HD_OP_TMAP);
   if (use->filled >= 0)
     buffer = op->operands[use->filled]->op;
@@ -89,15 +93,16 @@ static heddle_status check_op(void *user, hd_op *op) {
                       "an argument or buffer that is not named by its declaration");
     return HEDDLE_OK;
   }
-  const char *arg = buffer ? held_by(buffer, source) : use->arg;
-  if (!hd_op_is(source, HD_ATTR_ARG, arg))
+  hd_arg_kind arg = buffer ? held_by(buffer, source) : use->arg;
+  if (hd_op_arg(source) != arg)
     hd_ck_static_find(k, "data", op, "the argument that the op is for",
                       "%s goes to argument \"%s\" where \"%s\" belongs",
-                      hd_op_get_info(op->kind)->text, hd_op_str(source, HD_ATTR_ARG), arg);
+                      hd_op_get_info(op->kind)->text, hd_arg_name(hd_op_arg(source)),
+                      hd_arg_name(arg));
   else if (op->kind == HD_OP_COPY_TMA)
     check_map(k, source, buffer);
   else if (op->kind == HD_OP_STORE_TILE && hd_op_batch(op, HD_AT_store_tile_g) &&
-           !has_argument(k, "stride_d"))
+           !has_argument(k, HD_ARG_STRIDE_D))
     hd_ck_static_find(k, "data", op, "arg {arg = stride_d}",
                       "a matrix of a batch is stored by a kernel without its stride");
   return HEDDLE_OK;

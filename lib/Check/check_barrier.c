@@ -151,15 +151,17 @@ static int64_t ranks_of(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step 
 }
 
 void hd_ck_barrier_expect(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int32_t slot = slot_of(m, w, step, 0, w->env[step->args[1]].i);
+  int32_t slot =
+      slot_of(m, w, step, HD_AT_barrier_barrier, w->env[step->args[HD_AT_barrier_cursor]].i);
   if (slot < 0)
     return;
   hd_ck_mbarrier_at(m, w->cta, slot)->expected += hd_op_int(step->op, HD_ATTR_BYTES, 0);
-  arrive(m, w, step, 0, w->cta, slot, HD_CK_ELECTED, 1);
+  arrive(m, w, step, HD_AT_barrier_barrier, w->cta, slot, HD_CK_ELECTED, 1);
 }
 
 void hd_ck_barrier_arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int32_t slot = slot_of(m, w, step, 0, w->env[step->args[1]].i);
+  int32_t slot =
+      slot_of(m, w, step, HD_AT_barrier_barrier, w->env[step->args[HD_AT_barrier_cursor]].i);
   int64_t ranks = ranks_of(m, w, step);
   bool thread = hd_op_is(step->op, HD_ATTR_SCOPE, "thread");
   bool releases = hd_op_is(step->op, HD_ATTR_SCOPE, "cluster");
@@ -171,18 +173,20 @@ void hd_ck_barrier_arrive(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *ste
     if (far)
       reach(m, w, step, releases);
     hd_ck_mbarrier_at(m, cta, slot)->sent |= far && releases;
-    arrive(m, w, step, 0, cta, slot, far && !releases ? HD_CK_REMOTE : how, thread ? 32 : 1);
+    arrive(m, w, step, HD_AT_barrier_barrier, cta, slot, far && !releases ? HD_CK_REMOTE : how,
+           thread ? 32 : 1);
   }
 }
 
 /* What arrives in another CTA is waited for there, as bytes are that land. */
 void hd_ck_barrier_commit(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int32_t slot = slot_of(m, w, step, 0, w->env[step->args[1]].i);
+  int32_t slot =
+      slot_of(m, w, step, HD_AT_barrier_barrier, w->env[step->args[HD_AT_barrier_cursor]].i);
   int64_t ranks = ranks_of(m, w, step);
   for (int32_t cta = 0; slot >= 0 && cta < m->program->cluster && !m->stop; cta++) {
     if (!(ranks >> cta & 1))
       continue;
-    arrive(m, w, step, 0, cta, slot, HD_CK_COMMIT, 1);
+    arrive(m, w, step, HD_AT_barrier_barrier, cta, slot, HD_CK_COMMIT, 1);
     hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, cta, slot);
     b->landing = b->completed + 1;
   }
@@ -209,8 +213,9 @@ uint32_t hd_ck_barrier_land(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *s
  * 1 is complete (else it could pass two phases early), and p + 1 cannot complete before it has
  * passed. */
 bool hd_ck_barrier_wait(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t cursor = w->env[step->args[1]].i, parity = hd_op_int(step->op, HD_ATTR_PARITY, 0) & 1;
-  int32_t slot = slot_of(m, w, step, 0, cursor);
+  int64_t cursor = w->env[step->args[HD_AT_barrier_cursor]].i,
+          parity = hd_op_int(step->op, HD_ATTR_PARITY, 0) & 1;
+  int32_t slot = slot_of(m, w, step, HD_AT_barrier_barrier, cursor);
   if (slot < 0)
     return true;
   hd_ck_mbarrier *b = hd_ck_mbarrier_at(m, w->cta, slot);

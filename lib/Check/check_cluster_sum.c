@@ -63,8 +63,8 @@ static bool find_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step 
 
 /* Operands: buffer, offset, split, splits, k-blocks, fragment, barrier. */
 void hd_ck_partial_send(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  enum { FIRST = 1, FRAGMENT = 5, BARRIER = 6 };
-  share s = share_of(w, step, FIRST);
+  enum { FRAGMENT = HD_AT_partial_send_acc, BARRIER = HD_AT_partial_send_barrier };
+  share s = share_of(w, step, HD_AT_partial_send_place);
   int32_t to = (int32_t)hd_op_int(step->op, HD_ATTR_OWNER, 0);
   hd_ck_region region;
   hd_ck_frag_use(m, w, step, FRAGMENT);
@@ -87,12 +87,12 @@ void hd_ck_partial_send(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
 
 /* Operands: buffer, cursor, offset, split, splits, k-blocks, fragment. */
 void hd_ck_partial_add(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  enum { FIRST = 2, FRAGMENT = 6 };
-  share s = share_of(w, step, FIRST);
+  enum { FRAGMENT = HD_AT_partial_add_acc };
+  share s = share_of(w, step, HD_AT_partial_add_place);
   hd_ck_region region, named;
   hd_ck_frag_use(m, w, step, FRAGMENT);
   if (!find_region(m, w, step, &s, w->cta, step->op->operands[FRAGMENT]->type, &region) ||
-      !hd_ck_region_of(m, w, step, 0, 1, &named))
+      !hd_ck_region_of(m, w, step, HD_AT_partial_add_buffer, HD_AT_partial_add_cursor, &named))
     return;
   region.slot = named.slot;
   hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = region.slot, .value = w->now};

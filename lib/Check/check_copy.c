@@ -1,7 +1,6 @@
 /* Copies into shared memory. The tag of a cell says what it holds: of A the source offset in
  * cells, of B (byte of the row) << 32 | row. */
 #include <stdio.h>
-#include <string.h>
 
 #include "Check/check_machine.h"
 
@@ -119,15 +118,17 @@ static void note_a(hd_ck_machine *m, const hd_op *op, const hd_ck_ring *buffer, 
 }
 
 static bool is_scales(const hd_op *arg) {
-  return arg && arg->kind == HD_OP_ARG && (hd_op_is(arg, HD_ATTR_ARG, "block_scale_a") ||
-                                           hd_op_is(arg, HD_ATTR_ARG, "block_scale_b"));
+  return arg && arg->kind == HD_OP_ARG &&
+         (hd_op_arg(arg) == HD_ARG_BLOCK_SCALE_A || hd_op_arg(arg) == HD_ARG_BLOCK_SCALE_B);
 }
 
 void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t from = w->env[step->args[1]].i, bytes = hd_op_int(step->op, HD_ATTR_BYTES, 0);
+  int64_t from = w->env[step->args[HD_AT_copy_bulk_offset]].i,
+          bytes = hd_op_int(step->op, HD_ATTR_BYTES, 0);
   int64_t offset = hd_op_int(step->op, HD_ATTR_OFFSET, 0);
   hd_ck_region region;
-  if (!hd_ck_region_of(m, w, step, 2, 3, &region) || !hd_ck_same_ring(m, w, step, 4, &region) ||
+  if (!hd_ck_region_of(m, w, step, HD_AT_copy_bulk_buffer, HD_AT_copy_bulk_cursor, &region) ||
+      !hd_ck_same_ring(m, w, step, HD_AT_copy_bulk_barrier, &region) ||
       !is_aligned(m, w, step, "the source offset", from, 16) ||
       !is_aligned(m, w, step, "the size in bytes", bytes, 16) ||
       !is_aligned(m, w, step, "the destination", offset, 16))
@@ -140,9 +141,10 @@ void hd_ck_copy_bulk(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
                            "part of 128 bytes of them");
   region.range = (hd_ck_range){.lo = offset, .hi = offset + bytes, .n = 1};
   if (scales)
-    return land(m, w, step, 4, region, hd_ck_copy_scale_tiles(m, step, from, bytes));
+    return land(m, w, step, HD_AT_copy_bulk_barrier, region,
+                hd_ck_copy_scale_tiles(m, step, from, bytes));
   note_a(m, step->op, region.buffer, in_matrix(m, region.buffer, from) + bytes);
-  land(m, w, step, 4, region, (uint64_t)(from / HD_CK_CELL));
+  land(m, w, step, HD_AT_copy_bulk_barrier, region, (uint64_t)(from / HD_CK_CELL));
 }
 
 /* --- tensor maps ---------------------------------------------------------------------------- */
@@ -162,28 +164,22 @@ static bool box_fits(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *st
   return false;
 }
 
-static bool is_number(const char *text, const char *arg, int64_t number) {
-  char expected[40];
-  snprintf(expected, sizeof expected, "%s%lld", arg, (long long)number);
-  return strcmp(text, expected) == 0;
-}
-
 /* Row 8j + 2q + e of the slot is row run * q + 2j + e of the matrix, in each 4 * run rows:
  * dimensions k, e, q, j and the rest, with these strides. */
 static bool permutes(const hd_op *map, int64_t run) {
-  const char *const *dims = hd_op_attr(map, HD_ATTR_DIMS)->strings;
-  const char *const *strides = hd_op_attr(map, HD_ATTR_STRIDES)->strings;
+  const hd_expr *dims = hd_op_attr(map, HD_ATTR_DIMS)->exprs;
+  const hd_expr *strides = hd_op_attr(map, HD_ATTR_STRIDES)->exprs;
   const int64_t *box = hd_op_attr(map, HD_ATTR_BOX)->ints;
   int64_t bytes = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8;
   const int64_t sizes[] = {0, 2, 4, run / 2}, rows[] = {0, 1, run, 2, 4 * run};
-  if (hd_op_attr(map, HD_ATTR_BOX)->n != HD_COUNT(rows) || strcmp(dims[0], "k") ||
-      !is_number(dims[4], "n/", 4 * run))
+  if (hd_op_attr(map, HD_ATTR_BOX)->n != HD_COUNT(rows) || !hd_expr_is(&dims[0], HD_ARG_K, 1, 1) ||
+      !hd_expr_is(&dims[4], HD_ARG_N, 1, 4 * run))
     return false;
   for (size_t i = 1; i < HD_COUNT(rows); i++)
-    if (!is_number(strides[i], "ldb*", rows[i] * bytes))
+    if (!hd_expr_is(&strides[i], HD_ARG_LDB, rows[i] * bytes, 1))
       return false;
   for (size_t i = 1; i < HD_COUNT(sizes); i++)
-    if (box[i] != sizes[i] || !is_number(dims[i], "", sizes[i]))
+    if (box[i] != sizes[i] || !hd_expr_is(&dims[i], HD_ARG_NONE, sizes[i], 1))
       return false;
   return true;
 }
@@ -215,15 +211,16 @@ void hd_ck_copy_tma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_op *map = hd_copy_tma_map(step->op)->op;
   int64_t bytes = hd_op_int(step->op, HD_ATTR_BYTES, 0);
   int64_t offset = hd_op_int(step->op, HD_ATTR_OFFSET, 0);
-  int64_t x = w->env[step->args[3]].i, y = w->env[step->args[4]].i;
+  int64_t x = w->env[step->args[HD_AT_copy_tma_first]].i,
+          y = w->env[step->args[HD_AT_copy_tma_last]].i;
   hd_ck_region region;
   if (!map || map->kind != HD_OP_TMAP)
     return hd_ck_undecided(m, step->op, "a tensor map that is not named by its declaration");
   int64_t swizzle = hd_op_int(map, HD_ATTR_SWIZZLE, 0), atom = swizzle ? 8 * swizzle : 128;
   int32_t barrier = hd_copy_tma_barrier_at(step->op);
-  if (!hd_ck_region_of(m, w, step, 1, 2, &region) ||
-      !hd_ck_same_ring(m, w, step, barrier, &region) ||
-      !box_fits(m, w, step, map, bytes) || !same_order(m, w, step, map, region.buffer->run) ||
+  if (!hd_ck_region_of(m, w, step, HD_AT_copy_tma_buffer, HD_AT_copy_tma_cursor, &region) ||
+      !hd_ck_same_ring(m, w, step, barrier, &region) || !box_fits(m, w, step, map, bytes) ||
+      !same_order(m, w, step, map, region.buffer->run) ||
       !is_aligned(m, w, step, "the destination", offset, atom) ||
       !is_aligned(m, w, step, "the slot's alignment",
                   hd_op_int(region.buffer->op, HD_ATTR_ALIGN, 1), atom))
@@ -248,18 +245,17 @@ typedef struct row_copy {
 } row_copy;
 
 static row_copy read_row_copy(const hd_ck_warp *w, const hd_ck_step *step) {
-  return (row_copy){.pitch = w->env[step->args[1]].i,
-                    .first_row = w->env[step->args[4]].i,
-                    .first_byte = w->env[step->args[5]].i,
-                    .row_bytes_exist = w->env[step->args[6]].i,
-                    .rows_exist = w->env[step->args[7]].i,
-                    .rows = hd_op_int(step->op, HD_ATTR_ROWS, 0),
-                    .row_bytes = hd_op_int(step->op, HD_ATTR_ROW_BYTES, 0),
-                    .offset = hd_op_int(step->op, HD_ATTR_OFFSET, 0),
-                    .vec = hd_op_int(step->op, HD_ATTR_VEC, 0),
-                    .base = step->n_args > HD_AT_copy_rows_base
-                                ? w->env[step->args[HD_AT_copy_rows_base]].i
-                                : 0};
+  return (row_copy){
+      .pitch = w->env[step->args[HD_AT_copy_rows_pitch]].i,
+      .first_row = w->env[step->args[HD_AT_copy_rows_row]].i,
+      .first_byte = w->env[step->args[HD_AT_copy_rows_byte]].i,
+      .row_bytes_exist = w->env[step->args[HD_AT_copy_rows_row_bytes]].i,
+      .rows_exist = w->env[step->args[HD_AT_copy_rows_rows]].i,
+      .rows = hd_op_int(step->op, HD_ATTR_ROWS, 0),
+      .row_bytes = hd_op_int(step->op, HD_ATTR_ROW_BYTES, 0),
+      .offset = hd_op_int(step->op, HD_ATTR_OFFSET, 0),
+      .vec = hd_op_int(step->op, HD_ATTR_VEC, 0),
+      .base = step->n_args > HD_AT_copy_rows_base ? w->env[step->args[HD_AT_copy_rows_base]].i : 0};
 }
 
 static void note_b(hd_ck_machine *m, const hd_op *op, const row_copy *c) {
@@ -360,7 +356,8 @@ static bool known_layout(const hd_op *arg, const hd_ck_ring *buffer, const row_c
 void hd_ck_copy_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   row_copy c = read_row_copy(w, step);
   hd_ck_region region;
-  if (!hd_ck_region_of(m, w, step, 2, 3, &region) || !row_copy_fits(m, w, step, &c))
+  if (!hd_ck_region_of(m, w, step, HD_AT_copy_rows_buffer, HD_AT_copy_rows_cursor, &region) ||
+      !row_copy_fits(m, w, step, &c))
     return;
   if (!known_layout(hd_copy_rows_source(step->op)->op, region.buffer, &c))
     return hd_ck_undecided(m, step->op, "a copy of rows into a layout that is not known");

@@ -5,8 +5,6 @@
 #include "Layout/packed_format.h"
 #include "Spec/spec.h"
 
-enum { INTO = 3 /* load.meta's operand whose registers it reuses */ };
-
 /* --- R5 ------------------------------------------------------------------------------------- */
 
 void hd_ck_frag_use(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t operand) {
@@ -55,7 +53,7 @@ void hd_ck_frag_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step)
   hd_ck_frag_use(m, w, step, 0);
   hd_ck_frag part = hd_ck_no_frag;
   part.state = HD_CK_FRAG_READY;
-  part.content = w->env[step->args[0]].frag.content;
+  part.content = w->env[step->args[HD_AT_frag_columns_whole]].frag.content;
   if (part.content.col >= 0)
     part.content.col += hd_op_int(step->op, HD_ATTR_OFFSET, 0);
   w->env[step->results[0]].frag.read_by = 0;
@@ -84,8 +82,8 @@ static int64_t meta_of_slab(const hd_ck_ring *buffer, int64_t slab) {
 /* 64-row slabs; strip 4 * slab + i is 16 rows. */
 static bool strip_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                          hd_ck_region *region, int64_t *lo) {
-  int64_t strip = w->env[step->args[2]].i;
-  if (!hd_ck_region_of(m, w, step, 0, 1, region))
+  int64_t strip = w->env[step->args[HD_AT_load_place]].i;
+  if (!hd_ck_region_of(m, w, step, HD_AT_load_buffer, HD_AT_load_cursor, region))
     return false;
   if (region->buffer->layout != HD_CK_PACKED_A) {
     hd_ck_undecided(m, step->op, "A in a buffer that is not packed_a");
@@ -116,8 +114,8 @@ static bool strip_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
 /* Columns [col, col + 8) of one k-step. */
 static bool column_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                           hd_ck_region *region) {
-  int64_t col = w->env[step->args[2]].i, k = hd_op_int(step->op, HD_ATTR_STEP, 0);
-  if (!hd_ck_region_of(m, w, step, 0, 1, region))
+  int64_t col = w->env[step->args[HD_AT_load_place]].i, k = hd_op_int(step->op, HD_ATTR_STEP, 0);
+  if (!hd_ck_region_of(m, w, step, HD_AT_load_buffer, HD_AT_load_cursor, region))
     return false;
   const hd_ck_ring *buffer = region->buffer;
   int64_t rows = buffer->rows, panel = buffer->panel;
@@ -187,9 +185,9 @@ static void load_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_frag f = loaded(step);
   uint64_t tag = hd_ck_access_read(m, w, enter_read(m, w, step, &region), region);
   f.content.block = hd_ck_block_of(m, w, step, &region, tag);
-  f.content.strip = w->env[step->args[2]].i % 4;
-  if (step->n_args > INTO)
-    f.home = w->env[step->args[INTO]].frag.home;
+  f.content.strip = w->env[step->args[HD_AT_load_place]].i % 4;
+  if (step->n_args > HD_AT_load_meta_older)
+    f.home = w->env[step->args[HD_AT_load_meta_older]].frag.home;
   bool is_a = step->op->kind == HD_OP_LOAD_A; /* of metadata, the word: selects_step */
   f.content.step = (int32_t)hd_op_int(step->op, is_a ? HD_ATTR_STEP : HD_ATTR_WORD, 0);
   hd_ck_frag_define(m, w, step, f);
@@ -206,7 +204,8 @@ void hd_ck_load(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   uint64_t tag = hd_ck_access_read(m, w, enter_read(m, w, step, &region), region);
   hd_ck_columns_of(m, &region, tag, trans, hd_op_int(step->op, HD_ATTR_STEP, 0), &f.content);
   if (trans)
-    f.content.col += w->env[step->args[2]].i % (HD_CK_CELL * 8 / region.buffer->elem_bits);
+    f.content.col +=
+        w->env[step->args[HD_AT_load_place]].i % (HD_CK_CELL * 8 / region.buffer->elem_bits);
   hd_ck_frag_define(m, w, step, f);
 }
 
@@ -278,10 +277,10 @@ uint64_t hd_ck_sum_of(int64_t first, int64_t stride, int64_t n) {
 void hd_ck_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   for (int32_t i = 0; i < step->n_args; i++)
     hd_ck_frag_use(m, w, step, i);
-  const hd_ck_content *c = &w->env[step->args[0]].frag.content;
-  const hd_ck_content *a = &w->env[step->args[1]].frag.content;
-  const hd_ck_content *b = &w->env[step->args[2]].frag.content;
-  const hd_ck_content *meta = &w->env[step->args[3]].frag.content;
+  const hd_ck_content *c = &w->env[step->args[HD_AT_mma_acc]].frag.content;
+  const hd_ck_content *a = &w->env[step->args[HD_AT_mma_a]].frag.content;
+  const hd_ck_content *b = &w->env[step->args[HD_AT_mma_b]].frag.content;
+  const hd_ck_content *meta = &w->env[step->args[HD_AT_mma_metadata]].frag.content;
   hd_ck_frag d = hd_ck_no_frag;
   d.state = HD_CK_FRAG_READY;
   d.content = hd_ck_accumulate(m, w, step, c, a, meta, b);

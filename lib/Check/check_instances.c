@@ -57,18 +57,18 @@ static void note_box(shape *s, const hd_op *map) {
 
 static heddle_status note_arg(void *user, hd_op *op) {
   shape *s = user;
-  if (op->kind == HD_OP_TMAP && hd_op_is(op, HD_ATTR_ARG, "b"))
+  if (op->kind == HD_OP_TMAP && hd_op_arg(op) == HD_ARG_B)
     note_box(s, op);
   if (hd_act_is_pair(hd_op_str(op, HD_ATTR_ACT)))
     s->unit_m = HD_CK_STRIP;
   if (op->kind != HD_OP_ARG)
     return HEDDLE_OK;
-  s->any_m = s->any_m || hd_op_is(op, HD_ATTR_ARG, "m");
-  s->any_n = s->any_n || hd_op_is(op, HD_ATTR_ARG, "n");
-  s->any_k = s->any_k || hd_op_is(op, HD_ATTR_ARG, "k");
-  s->any_g = s->any_g || hd_op_is(op, HD_ATTR_ARG, "g");
-  s->is_batch = s->is_batch || s->any_g || hd_op_is(op, HD_ATTR_ARG, "stride_a") ||
-                hd_op_is(op, HD_ATTR_ARG, "stride_b");
+  s->any_m = s->any_m || hd_op_arg(op) == HD_ARG_M;
+  s->any_n = s->any_n || hd_op_arg(op) == HD_ARG_N;
+  s->any_k = s->any_k || hd_op_arg(op) == HD_ARG_K;
+  s->any_g = s->any_g || hd_op_arg(op) == HD_ARG_G;
+  s->is_batch = s->is_batch || s->any_g || hd_op_arg(op) == HD_ARG_STRIDE_A ||
+                hd_op_arg(op) == HD_ARG_STRIDE_B;
   return HEDDLE_OK;
 }
 
@@ -198,7 +198,7 @@ static void check_extents(hd_ck_kernel *k, const shape *s, const hd_ck_instance 
 
 static heddle_status find_workspace(void *user, hd_op *op) {
   const hd_op **found = user;
-  if (op->kind == HD_OP_ARG && hd_op_is(op, HD_ATTR_ARG, "workspace"))
+  if (op->kind == HD_OP_ARG && hd_op_arg(op) == HD_ARG_WORKSPACE)
     *found = op;
   return HEDDLE_OK;
 }

@@ -66,13 +66,13 @@ static void note_units(hd_ck_machine *m, const hd_ck_step *step, int64_t hi) {
 }
 
 void hd_ck_enter_loop(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t lo = w->env[step->args[0]].i, hi = w->env[step->args[1]].i;
-  if (w->env[step->args[2]].i < 1)
+  int64_t lo = w->env[step->args[HD_AT_for_lo]].i, hi = w->env[step->args[HD_AT_for_hi]].i;
+  if (w->env[step->args[HD_AT_for_step]].i < 1)
     return hd_ck_undecided(m, step->op, "a loop whose step is not positive");
   if (w->depth == HD_CK_MAX_DEPTH)
     return hd_ck_undecided(m, step->op, "loops nested more than 8 deep");
   note_units(m, step, hi);
-  hd_ck_copy_values(m, w, step->args + 3, step->outs + 1, step->n_outs - 1);
+  hd_ck_copy_values(m, w, step->args + HD_AT_for_carried, step->outs + 1, step->n_outs - 1);
   hd_ck_mix_path(w, lo < hi);
   if (lo >= hi)
     return leave_loop(w, step);
@@ -106,8 +106,9 @@ static void add_skipped(hd_ck_warp *w, const hd_ck_step *loop, int64_t n) {
  * which takes two stages a turn skips the same stages, wherever its odd last one stands. The first
  * period is not compared: its first turn starts the sums. */
 static int64_t skippable(const hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *loop) {
-  int64_t period = m->program->period, by = w->env[loop->args[2]].i;
-  int64_t whole = (w->env[loop->args[1]].i - w->env[loop->args[0]].i) & ~INT64_C(1);
+  int64_t period = m->program->period, by = w->env[loop->args[HD_AT_for_step]].i;
+  int64_t whole =
+      (w->env[loop->args[HD_AT_for_hi]].i - w->env[loop->args[HD_AT_for_lo]].i) & ~INT64_C(1);
   hd_ck_loop *l = &w->loop[w->depth - 1];
   if (!loop->skips || period == 0 || period % by || l->iterations * by % period)
     return 0;
@@ -120,7 +121,7 @@ static int64_t skippable(const hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step
 
 void hd_ck_next_iteration(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_ck_step *loop = &m->program->steps[step->target];
-  int64_t by = w->env[loop->args[2]].i, hi = w->env[loop->args[1]].i;
+  int64_t by = w->env[loop->args[HD_AT_for_step]].i, hi = w->env[loop->args[HD_AT_for_hi]].i;
   int64_t i = w->env[loop->outs[0]].i + by;
   hd_ck_copy_values(m, w, step->args, loop->outs + 1, step->n_args);
   hd_ck_mix_path(w, i < hi);

@@ -84,7 +84,7 @@ void hd_ck_machine_free(hd_ck_machine *m) {
 /* --- control flow --------------------------------------------------------------------------- */
 
 static void branch(hd_ck_warp *w, const hd_ck_step *step) {
-  bool taken = w->env[step->args[0]].i != 0;
+  bool taken = w->env[step->args[HD_AT_if_condition]].i != 0;
   hd_ck_mix_path(w, taken ? 3 : 5);
   w->at = taken ? w->at + 1 : step->target;
 }
@@ -125,9 +125,9 @@ static void check_dependence(hd_ck_machine *m, hd_ck_warp *w, const hd_op *op) {
   if (!m->dependent || w->clock[hd_ck_grid_component(m)])
     return;
   bool global = hd_op_effects(op->kind) & (HD_EFFECT_RD_GLOBAL | HD_EFFECT_WR_GLOBAL);
-  const hd_op *from = op->n_operands ? op->operands[0]->op : NULL;
-  bool early = m->weights_ready && op->kind == HD_OP_COPY_BULK && from &&
-               (hd_op_is(from, HD_ATTR_ARG, "a") || hd_op_is(from, HD_ATTR_ARG, "block_scale_a"));
+  const hd_op *from = op->kind == HD_OP_COPY_BULK ? hd_copy_bulk_source(op)->op : NULL;
+  bool early = m->weights_ready && from &&
+               (hd_op_arg(from) == HD_ARG_A || hd_op_arg(from) == HD_ARG_BLOCK_SCALE_A);
   if (!global || early)
     return;
   hd_check_access at = hd_ck_here(m, w, op, -1);
@@ -389,7 +389,7 @@ static void report_deadlock(hd_ck_machine *m) {
     if (w->state == HD_CK_DONE)
       continue;
     const hd_ck_step *step = &m->program->steps[w->at];
-    int64_t cursor = step->n_args == 2 ? w->env[step->args[1]].i : -1;
+    int64_t cursor = step->n_args == 2 ? w->env[step->args[HD_AT_barrier_cursor]].i : -1;
     int32_t slot = w->state == HD_CK_AT_BARRIER ? hd_ck_slot(cursor) : -1;
     hd_check_access at = hd_ck_here(m, w, step->op, slot);
     hd_ck_find(m, "deadlock", (hd_check_access){0}, at,

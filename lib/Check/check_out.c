@@ -1,7 +1,5 @@
 /* stage.tile and copy.out (R6): D on its way through shared memory. The tag of a slot's first cell
  * says which strip and column it holds, so that what is copied out is what belongs there. */
-#include <string.h>
-
 #include "Check/check_machine.h"
 #include "Support/activations.h"
 
@@ -33,10 +31,11 @@ static bool in_grid(hd_ck_machine *m, const hd_ck_step *step, int64_t strip, int
 
 /* Operands: buffer, slot, row, column, m, n, of a batch its matrix, fragments. */
 void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t row = w->env[step->args[2]].i, col = w->env[step->args[3]].i;
+  int64_t row = w->env[step->args[HD_AT_stage_tile_row]].i,
+          col = w->env[step->args[HD_AT_stage_tile_column]].i;
   hd_ck_region region;
-  if (!hd_ck_region_at(m, w, step, 0, 1, &region) || !in_grid(m, step, HD_CK_STRIP, row, col) ||
-      !hd_ck_store_mask(m, w, step))
+  if (!hd_ck_region_at(m, w, step, HD_AT_stage_tile_buffer, HD_AT_stage_tile_slot, &region) ||
+      !in_grid(m, step, HD_CK_STRIP, row, col) || !hd_ck_store_mask(m, w, step))
     return;
   hd_ck_store_fragments(m, w, step, row, col - hd_op_int(step->op, HD_ATTR_OFFSET, 0));
   hd_ck_access x = {.op = step->op, .kind = HD_CK_WRITE, .slot = region.slot, .value = w->now};
@@ -48,21 +47,18 @@ void hd_ck_stage_tile(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 
 /* The tensor map's sizes clip what is written: they must be D's own. */
 static bool maps_d(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, bool *col_major) {
-  const char *height = m->extents->rows_of_d > 1 ? "m/2" : "m";
   const hd_op *map = hd_copy_out_map(step->op)->op;
-  const hd_attr *dims = hd_op_attr(map, HD_ATTR_DIMS), *strides = hd_op_attr(map, HD_ATTR_STRIDES);
-  char pitch[16] = "ldd*";
-  pitch[4] = (char)('0' + heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8);
+  const hd_attr *dims = hd_op_attr(map, HD_ATTR_DIMS);
+  const hd_expr *size = dims->exprs, *stride = hd_op_attr(map, HD_ATTR_STRIDES)->exprs;
+  int32_t bytes = heddle_elem_get(hd_op_elem(map, HD_ATTR_TYPE))->container_bits / 8;
   bool is_batch = hd_copy_out_g(step->op) != NULL;
-  char stride[16] = "stride_d*";
-  stride[9] = pitch[4];
-  bool plane = dims->n == 2 + is_batch;
-  bool rows = plane && !strcmp(dims->strings[0], "n") && !strcmp(dims->strings[1], height);
-  *col_major = plane && !strcmp(dims->strings[0], height) && !strcmp(dims->strings[1], "n");
-  bool apart = !is_batch || (plane && !strcmp(dims->strings[2], "g") &&
-                             !strcmp(strides->strings[2], stride));
-  if ((rows || *col_major) && apart && hd_op_is(map, HD_ATTR_ARG, "d") &&
-      !strcmp(strides->strings[1], pitch))
+  *col_major = hd_expr_is(&size[0], HD_ARG_M, 1, m->extents->rows_of_d);
+  const hd_expr *rows = &size[!*col_major], *columns = &size[*col_major];
+  if (dims->n == 2 + is_batch && hd_op_arg(map) == HD_ARG_D &&
+      hd_expr_is(rows, HD_ARG_M, 1, m->extents->rows_of_d) && hd_expr_is(columns, HD_ARG_N, 1, 1) &&
+      hd_expr_is(&stride[1], HD_ARG_LDD, bytes, 1) &&
+      (!is_batch ||
+       (hd_expr_is(&size[2], HD_ARG_G, 1, 1) && hd_expr_is(&stride[2], HD_ARG_STRIDE_D, bytes, 1))))
     return true;
   hd_ck_find(m, "bounds", hd_ck_here(m, w, map, -1), hd_ck_here(m, w, step->op, -1),
              "a tensor map of D with its own m, n and pitch",
@@ -74,10 +70,11 @@ static bool maps_d(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step
 void hd_ck_copy_out(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_region region;
   bool col_major;
-  if (!hd_ck_region_at(m, w, step, 1, 2, &region) || !maps_d(m, w, step, &col_major))
+  if (!hd_ck_region_at(m, w, step, HD_AT_copy_out_buffer, HD_AT_copy_out_slot, &region) ||
+      !maps_d(m, w, step, &col_major))
     return;
-  int64_t row = w->env[step->args[col_major ? 3 : 4]].i,
-          col = w->env[step->args[col_major ? 4 : 3]].i;
+  int64_t row = w->env[step->args[col_major ? HD_AT_copy_out_first : HD_AT_copy_out_last]].i,
+          col = w->env[step->args[col_major ? HD_AT_copy_out_last : HD_AT_copy_out_first]].i;
   int64_t strip = HD_CK_STRIP / m->extents->rows_of_d;
   if (!in_grid(m, step, strip, row, col))
     return;

@@ -13,7 +13,7 @@
 #include "Check/check_machine.h"
 #include "Layout/packed_format.h"
 
-enum { COUNTER_BYTES = 4, LANE_BYTES = 16, STORE_FRAGS = 7, SUM_FRAGS = 4 };
+enum { COUNTER_BYTES = 4, LANE_BYTES = 16 };
 
 static void wrong(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, const hd_op *first,
                   const char *remedy, const char *what) {
@@ -81,7 +81,7 @@ static hd_ck_claim *claim(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
 /* What the fragments are of, but for the k-blocks: the same in every part of a tile. */
 static uint64_t tile_of(const hd_ck_warp *w, const hd_ck_step *step) {
   uint64_t hash = 0;
-  for (int32_t i = STORE_FRAGS; i < step->n_args; i++) {
+  for (int32_t i = HD_AT_partial_store_acc; i < step->n_args; i++) {
     const hd_ck_content *c = &w->env[step->args[i]].frag.content;
     int64_t parts[] = {c->block, c->strip, c->col, c->end};
     for (size_t p = 0; p < HD_COUNT(parts); p++)
@@ -94,7 +94,7 @@ static uint64_t tile_of(const hd_ck_warp *w, const hd_ck_step *step) {
 static void check_k_blocks(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                            const hd_ck_partial *p) {
   int64_t n = p->k_hi - p->k_lo;
-  for (int32_t i = STORE_FRAGS; i < step->n_args && !m->stop; i++) {
+  for (int32_t i = HD_AT_partial_store_acc; i < step->n_args && !m->stop; i++) {
     const hd_ck_content *c = &w->env[step->args[i]].frag.content;
     if (c->n_steps != HD_K_STEPS * n || c->sum != hd_ck_sum_of(p->k_lo, 1, n))
       hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
@@ -133,13 +133,13 @@ void hd_ck_partial_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
   const hd_op *op = step->op;
   const hd_ck_value *env = w->env;
   hd_ck_partial p = {.op = op,
-                     .offset = env[step->args[1]].i,
-                     .part = env[step->args[2]].i,
-                     .n = env[step->args[3]].i,
-                     .k_lo = env[step->args[4]].i,
-                     .k_hi = env[step->args[5]].i,
-                     .k_blocks = env[step->args[6]].i};
-  for (int32_t i = STORE_FRAGS; i < step->n_args; i++)
+                     .offset = env[step->args[HD_AT_partial_store_place]].i,
+                     .part = env[step->args[HD_AT_partial_store_part]].i,
+                     .n = env[step->args[HD_AT_partial_store_n_parts]].i,
+                     .k_lo = env[step->args[HD_AT_partial_store_k_lo]].i,
+                     .k_hi = env[step->args[HD_AT_partial_store_k_hi]].i,
+                     .k_blocks = env[step->args[HD_AT_partial_store_k_blocks]].i};
+  for (int32_t i = HD_AT_partial_store_acc; i < step->n_args; i++)
     hd_ck_frag_use(m, w, step, i);
   if (!is_part(&p, hd_op_int(op, HD_ATTR_SPLITS, p.n)))
     return wrong(m, w, step, NULL, "1 to `splits` parts, none of them empty, from 0 to all of k",
@@ -157,7 +157,7 @@ void hd_ck_partial_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
 /* --- last_arriver --------------------------------------------------------------------------- */
 
 static int64_t counter_of(const hd_ck_warp *w, const hd_ck_step *step) {
-  return w->env[step->args[1]].i + hd_op_int(step->op, HD_ATTR_OFFSET, 0);
+  return w->env[step->args[HD_AT_last_arriver_place]].i + hd_op_int(step->op, HD_ATTR_OFFSET, 0);
 }
 
 /* The warp's count there; NULL: it has none. */
@@ -189,7 +189,8 @@ static bool comes_last(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) 
 }
 
 void hd_ck_last_arriver(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t offset = w->env[step->args[1]].i, n = w->env[step->args[2]].i;
+  int64_t offset = w->env[step->args[HD_AT_last_arriver_place]].i,
+          n = w->env[step->args[HD_AT_last_arriver_n]].i;
   int64_t lo = counter_of(w, step);
   const hd_ck_partial *p = &w->partial;
   hd_ck_meet_lanes(m, w);
@@ -232,11 +233,13 @@ static void check_source(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
   if (!w->last || !p->op)
     return wrong(m, w, step, p->op, "last_arriver around it",
                  "reads partials that other CTAs may not have stored");
-  enum { FEWER = STORE_FRAGS - SUM_FRAGS };
-  bool same = w->env[step->args[1]].i == p->offset && w->env[step->args[2]].i == p->part &&
-              w->env[step->args[3]].i == p->n && op->n_operands + FEWER == p->op->n_operands &&
+  enum { FEWER = HD_AT_partial_store_acc - HD_AT_partial_sum_acc };
+  bool same = w->env[step->args[HD_AT_partial_sum_place]].i == p->offset &&
+              w->env[step->args[HD_AT_partial_sum_part]].i == p->part &&
+              w->env[step->args[HD_AT_partial_sum_n_parts]].i == p->n &&
+              op->n_operands + FEWER == p->op->n_operands &&
               hd_op_int(op, HD_ATTR_BYTES, 0) == hd_op_int(p->op, HD_ATTR_BYTES, 0);
-  for (int32_t i = SUM_FRAGS; same && i < step->n_args; i++)
+  for (int32_t i = HD_AT_partial_sum_acc; same && i < step->n_args; i++)
     same = op->operands[i] == p->op->operands[i + FEWER];
   if (!same)
     wrong(m, w, step, p->op, "what the partial's store says",
@@ -245,14 +248,15 @@ static void check_source(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
 
 /* The only part is what it was. */
 void hd_ck_partial_sum(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  bool is_whole = w->env[step->args[2]].i == 0 && w->env[step->args[3]].i == 1;
-  for (int32_t i = SUM_FRAGS; i < step->n_args; i++)
+  bool is_whole = w->env[step->args[HD_AT_partial_sum_part]].i == 0 &&
+                  w->env[step->args[HD_AT_partial_sum_n_parts]].i == 1;
+  for (int32_t i = HD_AT_partial_sum_acc; i < step->n_args; i++)
     hd_ck_frag_use(m, w, step, i);
   if (!is_whole)
     check_source(m, w, step);
   for (int32_t i = 0; i < step->n_results; i++) {
     hd_ck_frag f = {.state = HD_CK_FRAG_READY, .root = -1, .made = step->op, .touched = w->now};
-    f.content = w->env[step->args[SUM_FRAGS + i]].frag.content;
+    f.content = w->env[step->args[HD_AT_partial_sum_acc + i]].frag.content;
     if (!is_whole) {
       f.content.n_steps = (int32_t)(HD_K_STEPS * w->partial.k_blocks);
       f.content.sum = hd_ck_sum_of(0, 1, w->partial.k_blocks);

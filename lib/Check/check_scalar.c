@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "Check/check_machine.h"
 
 enum { PITCH_STEP_LOG2 = 20, STRIDE_LOG2 = 38 };
@@ -49,7 +47,7 @@ static bool arithmetic(hd_op_kind kind, int64_t x, int64_t y, int64_t *r) {
 }
 
 static void calculate(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t x = w->env[step->args[0]].i, y = w->env[step->args[1]].i, r = 0;
+  int64_t x = w->env[step->args[HD_AT_binary_x]].i, y = w->env[step->args[HD_AT_binary_y]].i, r = 0;
   bool fits = arithmetic(step->op->kind, x, y, &r);
   if (step->op->results[0]->type.kind == HD_TYPE_I32)
     fits = fits && r >= INT32_MIN && r <= INT32_MAX;
@@ -62,13 +60,15 @@ static void calculate(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 
 /* Bands of `group` tile rows, column by column inside a band. */
 static void tile_coord(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t index = w->env[step->args[0]].i, rows = w->env[step->args[1]].i;
-  int64_t cols = w->env[step->args[2]].i, group = hd_op_int(step->op, HD_ATTR_GROUP, 1);
+  int64_t index = w->env[step->args[HD_AT_tile_coord_index]].i,
+          rows = w->env[step->args[HD_AT_tile_coord_tiles_m]].i;
+  int64_t cols = w->env[step->args[HD_AT_tile_coord_tiles_n]].i,
+          group = hd_op_int(step->op, HD_ATTR_GROUP, 1);
   if (!hd_op_is(step->op, HD_ATTR_ORDER, "grouped") || group < 1 || rows < 1 || cols < 1 ||
       index < 0)
     return hd_ck_undecided(m, step->op, "a tile order or index that the checker does not know");
   if (step->n_args > 3) {
-    int64_t matrices = w->env[step->args[3]].i;
+    int64_t matrices = w->env[step->args[HD_AT_tile_coord_matrices]].i;
     if (matrices < 1 || step->n_results < 3)
       return hd_ck_undecided(m, step->op, "tiles of a batch that the checker does not know");
     m->extents->g = matrices;
@@ -94,50 +94,49 @@ static int64_t cursor_next(int64_t cursor) {
 }
 
 /* They differ, so that one is not taken for another. */
-static int64_t pitch(const hd_ck_machine *m, const char *arg) {
-  int64_t ld = m->at.ld + ((int64_t)(arg[strlen(arg) - 1] - 'a') << PITCH_STEP_LOG2);
-  if (!strcmp(arg, "ldb"))
+static int64_t pitch(const hd_ck_machine *m, hd_arg_kind arg) {
+  int64_t ld = m->at.ld + ((int64_t)(arg - HD_ARG_LDB + 1) << PITCH_STEP_LOG2);
+  if (arg == HD_ARG_LDB)
     m->extents->ldb = ld;
-  if (!strcmp(arg, "ldd"))
+  if (arg == HD_ARG_LDD)
     m->extents->ldd = ld;
   return ld;
 }
 
 /* Of a batch, from one matrix to the next. A's tells blocks of one from those of another; the
  * others differ, so that one is not taken for another. */
-static int64_t stride(hd_ck_machine *m, const char *arg) {
-  static const char *const names[] = {"stride_a",    "stride_b",       "stride_c",      "stride_d",
-                                      "stride_bias", "stride_scale_a", "stride_scale_b"};
-  int64_t blocks = 1, i = 0;
-  while (i < (int64_t)HD_COUNT(names) - 1 && strcmp(arg, names[i]))
-    i++;
+static int64_t stride(hd_ck_machine *m, hd_arg_kind arg) {
+  int64_t blocks = 1;
+  int64_t apart =
+      (INT64_C(1) << STRIDE_LOG2) + ((int64_t)(arg - HD_ARG_STRIDE_A) << PITCH_STEP_LOG2);
   for (int32_t b = 0; b < m->program->n_buffers; b++)
     if (m->program->buffers[b].slab_bytes > 0)
       blocks = m->program->buffers[b].slab_bytes;
-  m->extents->apart_a |= i == 0;
-  m->extents->apart_b |= i == 1;
-  m->extents->stride_b = i == 1 ? (INT64_C(1) << STRIDE_LOG2) + (i << PITCH_STEP_LOG2)
-                                : m->extents->stride_b;
-  if (m->at.shared && strcmp(arg, "stride_d"))
+  m->extents->apart_a |= arg == HD_ARG_STRIDE_A;
+  m->extents->apart_b |= arg == HD_ARG_STRIDE_B;
+  if (arg == HD_ARG_STRIDE_B)
+    m->extents->stride_b = apart;
+  if (m->at.shared && arg != HD_ARG_STRIDE_D)
     return 0;
-  return i == 0 ? blocks << HD_CK_MATRIX_BLOCKS
-                : (INT64_C(1) << STRIDE_LOG2) + (i << PITCH_STEP_LOG2);
+  return arg == HD_ARG_STRIDE_A ? blocks << HD_CK_MATRIX_BLOCKS : apart;
 }
 
 static int64_t argument(hd_ck_machine *m, const hd_op *op) {
-  const char *arg = hd_op_str(op, HD_ATTR_ARG);
-  const hd_ck_instance *at = &m->at;
-  if (!strcmp(arg, "m"))
-    return at->m;
-  if (!strcmp(arg, "n"))
-    return at->n;
-  if (!strcmp(arg, "k"))
-    return at->k;
-  if (!strcmp(arg, "g"))
-    return at->g;
-  if (!strncmp(arg, "stride_", 7))
-    return stride(m, arg);
-  return !strncmp(arg, "ld", 2) ? pitch(m, arg) : 0;
+  hd_arg_kind arg = hd_op_arg(op);
+  switch (arg) {
+  case HD_ARG_M:
+    return m->at.m;
+  case HD_ARG_N:
+    return m->at.n;
+  case HD_ARG_K:
+    return m->at.k;
+  case HD_ARG_G:
+    return m->at.g;
+  default:
+    if (hd_arg_is_batch_stride(arg))
+      return stride(m, arg);
+    return hd_arg_class_of(arg) == HEDDLE_CLASS_I64 ? pitch(m, arg) : 0;
+  }
 }
 
 static int64_t special(const hd_ck_machine *m, const hd_ck_warp *w, hd_op_kind kind) {
@@ -171,16 +170,18 @@ bool hd_ck_scalar(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     calculate(m, w, step);
     return true;
   case HD_OP_CMP:
-    result->i = compare(step->number, env[step->args[0]].i, env[step->args[1]].i);
+    result->i =
+        compare(step->number, env[step->args[HD_AT_binary_x]].i, env[step->args[HD_AT_binary_y]].i);
     return true;
   case HD_OP_AND:
-    result->i = env[step->args[0]].i & env[step->args[1]].i;
+    result->i = env[step->args[HD_AT_and_x]].i & env[step->args[HD_AT_and_y]].i;
     return true;
   case HD_OP_SELECT:
-    *result = env[step->args[env[step->args[0]].i ? 1 : 2]];
+    *result = env[step->args[env[step->args[HD_AT_select_condition]].i ? HD_AT_select_yes
+                                                                       : HD_AT_select_no]];
     return true;
   case HD_OP_EXTEND:
-    result->i = env[step->args[0]].i;
+    result->i = env[step->args[HD_AT_extend_x]].i;
     return true;
   case HD_OP_WARP_INDEX:
   case HD_OP_BLOCK_INDEX:
@@ -195,13 +196,13 @@ bool hd_ck_scalar(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     result->i = step->number << 32;
     return true;
   case HD_OP_CURSOR_NEXT:
-    if (hd_ck_stages(env[step->args[0]].i) != step->number)
+    if (hd_ck_stages(env[step->args[HD_AT_cursor_next_cursor]].i) != step->number)
       hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, op, -1),
                  "give the cursor and its next the ring's own number of stages",
                  "a cursor of %d stages steps through a ring of %lld",
-                 hd_ck_stages(env[step->args[0]].i),
+                 hd_ck_stages(env[step->args[HD_AT_cursor_next_cursor]].i),
                  (long long)step->number);
-    result->i = cursor_next(env[step->args[0]].i);
+    result->i = cursor_next(env[step->args[HD_AT_cursor_next_cursor]].i);
     return true;
   case HD_OP_ARG:
     result->i = argument(m, op);

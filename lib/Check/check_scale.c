@@ -19,7 +19,7 @@ static bool same(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, 
 
 uint64_t hd_ck_copy_scales(hd_ck_machine *m, const hd_ck_step *step, int64_t k_block, int64_t byte,
                            int64_t k_blocks, int64_t bytes) {
-  bool of_b = hd_op_is(hd_copy_rows_source(step->op)->op, HD_ATTR_ARG, "block_scale_b");
+  bool of_b = hd_op_arg(hd_copy_rows_source(step->op)->op) == HD_ARG_BLOCK_SCALE_B;
   hd_ck_scales *x = &m->extents->scales[of_b];
   if (x->op && (x->k_blocks != k_blocks || x->bytes != bytes))
     hd_ck_undecided(m, step->op, "copies of block scales that do not agree on their size");
@@ -35,9 +35,9 @@ void hd_ck_load_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   const hd_spec_row *row = step->row;
   bool of_b = hd_op_is(step->op, HD_ATTR_OPERAND, "scale_b");
   int64_t each = hd_spec_scales_a_row(row), rows = hd_op_int(step->op, HD_ATTR_ROWS, 0);
-  int64_t lo = w->env[step->args[2]].i * each;
+  int64_t lo = w->env[step->args[HD_AT_load_place]].i * each;
   hd_ck_region region;
-  if (!hd_ck_region_of(m, w, step, 0, 1, &region))
+  if (!hd_ck_region_of(m, w, step, HD_AT_load_buffer, HD_AT_load_cursor, &region))
     return;
   region.range = (hd_ck_range){.lo = lo, .hi = lo + rows * each, .n = 1};
   hd_ck_access x = {.op = step->op, .kind = HD_CK_READ, .slot = region.slot, .value = w->now};
@@ -65,7 +65,7 @@ void hd_ck_load_scale(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
 /* The `which`-th scales hold, at byte- and thread-id, those of the step and of `unit` rows. */
 static int64_t scaled_row(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int which,
                           const hd_ck_content *b, int64_t unit) {
-  const hd_ck_content *s = &w->env[step->args[4 + which]].frag.content;
+  const hd_ck_content *s = &w->env[step->args[HD_AT_mma_scaled_scale_a + which]].frag.content;
   const hd_spec_row *row = step->row;
   const int64_t *ids = hd_op_attr(step->op, HD_ATTR_SCALE_IDS)->ints + 2 * which;
   if (!same(m, w, step, "operand (0 A, 1 B) of block scales", s->strip, which) ||

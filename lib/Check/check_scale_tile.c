@@ -25,7 +25,7 @@ static bool same(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, 
 
 uint64_t hd_ck_copy_scale_tiles(hd_ck_machine *m, const hd_ck_step *step, int64_t from,
                                 int64_t bytes) {
-  bool b = hd_op_is(hd_copy_bulk_source(step->op)->op, HD_ATTR_ARG, "block_scale_b");
+  bool b = hd_op_arg(hd_copy_bulk_source(step->op)->op) == HD_ARG_BLOCK_SCALE_B;
   hd_ck_scales *x = &m->extents->scales[b];
   if (from % TILE_BYTES || bytes % TILE_BYTES || from >> OWNER_BIT)
     hd_ck_undecided(m, step->op, "a copy of parts of tiles of block scales");
@@ -59,7 +59,8 @@ static int64_t owner_of(int64_t tile, int32_t cells) {
 
 static void copy_tiles(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t cta) {
   hd_ck_region to, from;
-  if (!hd_ck_tensor_region(m, w, step, cta, 0, 2, &to) || !hd_ck_region_of(m, w, step, 1, 2, &from))
+  if (!hd_ck_tensor_region(m, w, step, cta, HD_AT_tcgen05_cp_to, HD_AT_tcgen05_cp_cursor, &to) ||
+      !hd_ck_region_of(m, w, step, HD_AT_tcgen05_cp_from, HD_AT_tcgen05_cp_cursor, &from))
     return;
   from.cta = cta;
   int64_t bands = hd_op_int(step->op, HD_ATTR_ROWS, 0) / TILE_ROWS;
@@ -120,7 +121,8 @@ static bool check_region(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step
                          int64_t columns, const hd_ck_content *b) {
   enum { WORD_ROWS = 32 };
   int64_t each = hd_spec_scales_a_row(step->row);
-  int64_t k_block = w->env[step->args[9]].i, col = w->env[step->args[10]].i;
+  int64_t k_block = w->env[step->args[HD_AT_tcgen05_mma_k_block]].i,
+          col = w->env[step->args[HD_AT_tcgen05_mma_column]].i;
   if (b->col % WORD_ROWS)
     hd_ck_undecided(m, step->op, "block scales from a column that is no multiple of 32");
   return same(m, w, step, "position in a word of the k-block's block scales", k_block * each % WORD,

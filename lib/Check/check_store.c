@@ -53,7 +53,8 @@ static void allocate_blocks(hd_ck_extents *x) {
 }
 
 bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t rows = w->env[step->args[4]].i, cols = w->env[step->args[5]].i;
+  int64_t rows = w->env[step->args[HD_AT_store_tile_m]].i,
+          cols = w->env[step->args[HD_AT_store_tile_n]].i;
   hd_ck_extents *x = m->extents;
   int64_t rows_of_d = hd_act_is_pair(hd_op_str(step->op, HD_ATTR_ACT)) ? 2 : 1;
   if (x->m < 0) {
@@ -121,7 +122,7 @@ bool hd_ck_store_missing(const hd_ck_extents *x, int64_t *g, int64_t *row, int64
 }
 
 static void check_pitch(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t ldd = w->env[step->args[1]].i;
+  int64_t ldd = w->env[step->args[HD_AT_store_tile_ldd]].i;
   bool col_major = hd_op_is(step->op, HD_ATTR_ORDER, "col_major");
   int64_t shortest = col_major ? height(m->extents) : m->extents->n;
   if (ldd < shortest)
@@ -178,7 +179,8 @@ void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
 /* Operands: D, ldd, row, column, m, n, of a batch its matrix, fragments of consecutive 8-column
  * blocks. */
 void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
-  int64_t row = w->env[step->args[2]].i, col = w->env[step->args[3]].i;
+  int64_t row = w->env[step->args[HD_AT_store_tile_row]].i,
+          col = w->env[step->args[HD_AT_store_tile_column]].i;
   if (!hd_ck_store_mask(m, w, step))
     return;
   if (row < 0 || col < 0 || row % STRIP || col % BLOCK)

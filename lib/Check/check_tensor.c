@@ -8,7 +8,6 @@
 #include "Spec/spec.h"
 
 enum { LANES = 128, STRIP = 16, WORD_BYTES = 8 /* of a lane: two columns */ };
-enum { FIRST_WORD = 3, PLAIN_OPERANDS = 7 };
 
 /* --- the columns of a CTA ------------------------------------------------------------------- */
 
@@ -147,8 +146,8 @@ static uint32_t enter_move(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
 /* The lanes of strip (operand 2) of a slot (0, 1): those that the warp reaches. */
 static bool strip_region(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                          hd_ck_region *region) {
-  int64_t strip = w->env[step->args[2]].i;
-  if (!hd_ck_tensor_region(m, w, step, w->cta, 0, 1, region))
+  int64_t strip = w->env[step->args[HD_AT_load_place]].i;
+  if (!hd_ck_tensor_region(m, w, step, w->cta, HD_AT_load_buffer, HD_AT_load_cursor, region))
     return false;
   int64_t bytes = lane_bytes(region) * STRIP;
   region->range = (hd_ck_range){.lo = strip * bytes, .hi = (strip + 1) * bytes, .n = 1};
@@ -169,17 +168,17 @@ void hd_ck_tensor_st(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_region region;
   if (!strip_region(m, w, step, &region))
     return;
-  int32_t n = step->n_args - FIRST_WORD;
+  int32_t n = step->n_args - HD_AT_tcgen05_st_words;
   if (n * WORD_BYTES != lane_bytes(&region) || n < 1)
     return hd_ck_undecided(m, step->op, "a strip of metadata stored in parts");
-  const hd_ck_content *c = &w->env[step->args[FIRST_WORD]].frag.content;
+  const hd_ck_content *c = &w->env[step->args[HD_AT_tcgen05_st_words]].frag.content;
   for (int32_t i = 0; i < n; i++) {
-    const hd_ck_frag *f = &w->env[step->args[FIRST_WORD + i]].frag;
-    hd_ck_frag_use(m, w, step, FIRST_WORD + i);
+    const hd_ck_frag *f = &w->env[step->args[HD_AT_tcgen05_st_words + i]].frag;
+    hd_ck_frag_use(m, w, step, HD_AT_tcgen05_st_words + i);
     if (m->stop || !f->made || f->made->kind != HD_OP_LOAD_META)
       return hd_ck_undecided(m, step->op, "something else than metadata in tensor memory");
     if (f->content.block != c->block || f->content.strip != c->strip ||
-        f->content.strip != w->env[step->args[2]].i % HD_SLAB_STRIPS ||
+        f->content.strip != w->env[step->args[HD_AT_tcgen05_st_strip]].i % HD_SLAB_STRIPS ||
         hd_op_int(f->made, HD_ATTR_WORD, 0) != i)
       hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, region.slot),
                  "all words of the strip, in their order",
@@ -193,7 +192,8 @@ void hd_ck_tensor_ld(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_region region;
   if (!strip_region(m, w, step, &region))
     return;
-  int64_t strip = w->env[step->args[2]].i, first = hd_op_int(step->op, HD_ATTR_OFFSET, 0);
+  int64_t strip = w->env[step->args[HD_AT_load_place]].i,
+          first = hd_op_int(step->op, HD_ATTR_OFFSET, 0);
   int64_t columns = step->op->results[0]->type.n * 2, all = lane_bytes(&region) / 4;
   if (first + columns > all)
     hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, region.slot),
@@ -225,7 +225,7 @@ typedef struct slab {
 static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, slab at,
                    hd_ck_content *a) {
   hd_ck_region region;
-  if (!hd_ck_region_of(m, w, step, 2, 3, &region))
+  if (!hd_ck_region_of(m, w, step, HD_AT_tcgen05_mma_a, HD_AT_tcgen05_mma_cursor, &region))
     return false;
   region.cta = at.cta;
   int64_t k = hd_op_int(step->op, HD_ATTR_STEP, 0), slabs = region.buffer->n_slabs;
@@ -245,7 +245,8 @@ static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, slab
 static bool read_metadata(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, slab at,
                           hd_ck_content *meta) {
   hd_ck_region region;
-  if (!hd_ck_tensor_region(m, w, step, at.cta, 5, 3, &region))
+  if (!hd_ck_tensor_region(m, w, step, at.cta, HD_AT_tcgen05_mma_metadata, HD_AT_tcgen05_mma_cursor,
+                           &region))
     return false;
   int64_t bytes = lane_bytes(&region) * LANES / HD_CK_MAX_SLABS, cells = strip_cells(&region);
   if (cells < 1) {
@@ -271,7 +272,7 @@ static void check_selector(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_st
 static bool read_columns(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int32_t first,
                          int32_t n_ctas, int64_t columns, hd_ck_content *b) {
   hd_ck_region region;
-  if (!hd_ck_region_of(m, w, step, 4, 3, &region))
+  if (!hd_ck_region_of(m, w, step, HD_AT_tcgen05_mma_b, HD_AT_tcgen05_mma_cursor, &region))
     return false;
   int64_t each = region.buffer->bytes / HD_CK_CELL;
   if (each * n_ctas != columns)
@@ -304,7 +305,8 @@ static void write_sums(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
 /* The rows of one CTA, that of `region`. */
 static void multiply_rows(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step,
                           const hd_ck_region *region, hd_ck_content *sums, const hd_ck_content *b) {
-  bool adds = w->env[step->args[6]].i != 0, scaled = step->n_args > PLAIN_OPERANDS;
+  bool adds = w->env[step->args[HD_AT_tcgen05_mma_scale_d]].i != 0,
+       scaled = step->n_args > HD_AT_tcgen05_mma_scale_a;
   hd_ck_tiles tiles = {0};
   if (scaled && !hd_ck_scale_tiles(m, w, step, region->cta, lane_bytes(region) / 4, b, &tiles))
     return;
@@ -327,14 +329,16 @@ void hd_ck_tensor_mma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   hd_ck_region region;
   hd_ck_content b = hd_ck_no_frag.content;
   w->multiplied++;
-  if (!n_ctas || !hd_ck_tensor_region(m, w, step, first, 0, 1, &region))
+  if (!n_ctas || !hd_ck_tensor_region(m, w, step, first, HD_AT_tcgen05_mma_sums,
+                                      HD_AT_tcgen05_mma_sums_cursor, &region))
     return;
   int64_t columns = lane_bytes(&region) / 4;
   if (!read_columns(m, w, step, first, n_ctas, columns, &b))
     return;
   check_selector(m, w, step);
   for (int32_t i = 0; i < n_ctas && !m->stop; i++) {
-    if (!hd_ck_tensor_region(m, w, step, first + i, 0, 1, &region))
+    if (!hd_ck_tensor_region(m, w, step, first + i, HD_AT_tcgen05_mma_sums,
+                             HD_AT_tcgen05_mma_sums_cursor, &region))
       return;
     write_sums(m, w, step, &region);
     w->sums[i] = sums_of(m, &region);

@@ -72,7 +72,7 @@ static void check_fenced(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step
 }
 
 static void check_value(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, bool accumulates) {
-  const hd_ck_frag *f = &w->env[step->args[0]].frag;
+  const hd_ck_frag *f = &w->env[step->args[HD_AT_wgmma_ss_acc]].frag;
   bool undefined = f->undefined || f->state == HD_CK_FRAG_UNDEFINED || f->state == HD_CK_FRAG_NONE;
   if (accumulates && undefined)
     hd_ck_find(m, "R5", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
@@ -96,9 +96,10 @@ uint64_t hd_ck_read_matrix(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *st
 
 /* Slab `slab` of a packed_a slot, one k-step. */
 static bool read_a(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck_content *a) {
-  int64_t slab = w->env[step->args[3]].i, k = hd_op_int(step->op, HD_ATTR_STEP, 0);
+  int64_t slab = w->env[step->args[HD_AT_wgmma_ss_slab]].i,
+          k = hd_op_int(step->op, HD_ATTR_STEP, 0);
   hd_ck_region region;
-  if (!hd_ck_region_of(m, w, step, 1, 2, &region))
+  if (!hd_ck_region_of(m, w, step, HD_AT_wgmma_ss_a, HD_AT_wgmma_ss_cursor, &region))
     return false;
   if (region.buffer->layout != HD_CK_PACKED_A || slab < 0 || k >= HD_K_STEPS ||
       region.buffer->by_step) {
@@ -151,7 +152,7 @@ bool hd_ck_read_b(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, hd_ck
 static void define(hd_ck_warp *w, const hd_ck_step *step, hd_ck_content content) {
   w->multiplies = step->op;
   w->wgmma_group = w->wgmma_committed;
-  w->env[step->args[0]].frag.consumed = true;
+  w->env[step->args[HD_AT_wgmma_ss_acc]].frag.consumed = true;
   hd_ck_frag *made = &w->env[step->results[0]].frag;
   *made = hd_ck_no_frag;
   made->state = HD_CK_FRAG_IN_FLIGHT;
@@ -170,28 +171,29 @@ static void hold(hd_ck_warp *w, int32_t number) {
     w->env[f->root].frag.read_by = f->read_by;
 }
 
-/* ss: acc, A, cursor, slab, B, metadata, scale_d. rs: acc, A's fragment, B, cursor, metadata,
- * scale_d. */
+/* Both forms have the accumulators first. */
 void hd_ck_wgmma(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   bool ss = step->op->kind == HD_OP_WGMMA_SS;
-  int32_t meta = ss ? 5 : 4, scale = ss ? 6 : 5;
+  int32_t meta = ss ? HD_AT_wgmma_ss_metadata : HD_AT_wgmma_rs_metadata;
+  int32_t scale = ss ? HD_AT_wgmma_ss_scale_d : HD_AT_wgmma_rs_scale_d;
+  int32_t b_at = ss ? HD_AT_wgmma_ss_b : HD_AT_wgmma_rs_b;
+  int32_t cursor = ss ? HD_AT_wgmma_ss_cursor : HD_AT_wgmma_rs_cursor;
   hd_ck_content a = hd_ck_no_frag.content, b = a;
-  check_fenced(m, w, step, 0, "accumulators", true);
+  check_fenced(m, w, step, HD_AT_wgmma_ss_acc, "accumulators", true);
   check_fenced(m, w, step, meta, "metadata", false);
   check_value(m, w, step, w->env[step->args[scale]].i != 0);
   hold(w, step->args[meta]);
   if (!ss) {
-    check_fenced(m, w, step, 1, "A registers", true);
-    a = w->env[step->args[1]].frag.content;
-    hold(w, step->args[1]);
+    check_fenced(m, w, step, HD_AT_wgmma_rs_a, "A registers", true);
+    a = w->env[step->args[HD_AT_wgmma_rs_a]].frag.content;
+    hold(w, step->args[HD_AT_wgmma_rs_a]);
   }
   hd_ck_region of_b;
-  if ((ss && !read_a(m, w, step, &a)) ||
-      !hd_ck_region_of(m, w, step, ss ? 4 : 2, ss ? 2 : 3, &of_b) ||
+  if ((ss && !read_a(m, w, step, &a)) || !hd_ck_region_of(m, w, step, b_at, cursor, &of_b) ||
       !hd_ck_read_b(m, w, step, of_b, &b))
     return;
   bool adds = w->env[step->args[scale]].i != 0;
-  const hd_ck_frag *acc = adds ? &w->env[step->args[0]].frag : &hd_ck_no_frag;
+  const hd_ck_frag *acc = adds ? &w->env[step->args[HD_AT_wgmma_ss_acc]].frag : &hd_ck_no_frag;
   const hd_ck_content *held = &w->env[step->args[meta]].frag.content;
   define(w, step, hd_ck_accumulate(m, w, step, &acc->content, &a, held, &b));
 }

@@ -1,35 +1,8 @@
 #include "Compile/manifest_make.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "Schedule/resources.h"
-
-/* "ldb*2+0/1": every part but the first may be absent, which is a name or a number. */
-static heddle_status parse_expr(const char *text, hd_expr *expr) {
-  char name[16] = "", *at = (char *)text;
-  size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz_");
-  if (n >= sizeof name)
-    return HEDDLE_INVALID;
-  *expr = (hd_expr){.mul = 1, .div = 1};
-  if (n == 0)
-    expr->mul = strtoll(text, &at, 10);
-  else
-    HD_TRY(hd_arg_parse(memcpy(name, text, n), &expr->arg));
-  for (at += n; *at;) {
-    char op = *at;
-    int64_t value = strtoll(at + 1, &at, 10);
-    if (op == '*')
-      expr->mul = value;
-    else if (op == '+')
-      expr->add = value;
-    else if (op == '/')
-      expr->div = value;
-    else
-      return HEDDLE_INVALID;
-  }
-  return HEDDLE_OK;
-}
 
 static hd_swizzle swizzle_of(int64_t bytes) {
   return bytes == 128  ? HD_SWIZZLE_128
@@ -38,38 +11,32 @@ static hd_swizzle swizzle_of(int64_t bytes) {
                        : HD_SWIZZLE_NONE;
 }
 
-static heddle_status make_tmap(heddle_context *ctx, const hd_op *op, hd_tmap_recipe *recipe) {
+static void make_tmap(const hd_op *op, hd_tmap_recipe *recipe) {
   const hd_attr *dims = hd_op_attr(op, HD_ATTR_DIMS), *strides = hd_op_attr(op, HD_ATTR_STRIDES);
   const hd_attr *box = hd_op_attr(op, HD_ATTR_BOX);
-  *recipe = (hd_tmap_recipe){.elem = hd_op_elem(op, HD_ATTR_TYPE),
+  *recipe = (hd_tmap_recipe){.base = hd_op_arg(op),
+                             .elem = hd_op_elem(op, HD_ATTR_TYPE),
                              .rank = dims->n,
                              .swizzle = swizzle_of(hd_op_int(op, HD_ATTR_SWIZZLE, 0))};
-  HD_TRY(hd_arg_parse(hd_op_str(op, HD_ATTR_ARG), &recipe->base));
   for (int32_t i = 0; i < dims->n; i++) {
-    heddle_status status = parse_expr(dims->strings[i], &recipe->dim[i]);
-    if (status == HEDDLE_OK && i > 0)
-      status = parse_expr(strides->strings[i], &recipe->stride[i]);
-    if (status != HEDDLE_OK)
-      return hd_error(ctx, HEDDLE_INTERNAL, op->loc, "manifest.expr", "bad expression of a tmap");
+    recipe->dim[i] = dims->exprs[i];
+    recipe->stride[i] = i > 0 ? strides->exprs[i] : (hd_expr){0};
     recipe->box[i] = (int32_t)box->ints[i];
   }
-  return HEDDLE_OK;
 }
 
-static heddle_status make_params(heddle_context *ctx, const hd_emit_kernel *kernel,
-                                 hd_variant *variant) {
+static void make_params(const hd_emit_kernel *kernel, hd_variant *variant) {
   for (int32_t i = 0; i < kernel->n_params; i++) {
     const hd_op *op = kernel->param[i];
     hd_param *param = &variant->param[variant->n_params++];
     *param = (hd_param){0};
     if (op->kind == HD_OP_TMAP) {
       param->tmap = variant->n_tmaps;
-      HD_TRY(make_tmap(ctx, op, &variant->tmap[variant->n_tmaps++]));
+      make_tmap(op, &variant->tmap[variant->n_tmaps++]);
     } else {
-      HD_TRY(hd_arg_parse(hd_op_str(op, HD_ATTR_ARG), &param->arg));
+      param->arg = hd_op_arg(op);
     }
   }
-  return HEDDLE_OK;
 }
 
 static void require(hd_arg_kind arg, int64_t mul, int64_t div, int64_t modulo,
@@ -79,13 +46,12 @@ static void require(hd_arg_kind arg, int64_t mul, int64_t div, int64_t modulo,
 }
 
 /* Of a bucket: its size is at most so large. */
-static heddle_status require_bucket(const hd_op *kernel, hd_variant *variant) {
-  hd_requirement *r = &variant->requirement[variant->n_requirements];
-  if (!hd_op_has(kernel, HD_ATTR_BUCKET))
-    return HEDDLE_OK;
-  *r = (hd_requirement){{.mul = 1, .div = 1}, 1, hd_op_int(kernel, HD_ATTR_AT_MOST, 0)};
-  variant->n_requirements++;
-  return hd_arg_parse(hd_op_str(kernel, HD_ATTR_BUCKET), &r->value.arg);
+static void require_bucket(const hd_op *kernel, hd_variant *variant) {
+  static const char *const dims[] = {"m", "n", "k"};
+  for (int i = 0; hd_op_has(kernel, HD_ATTR_BUCKET) && i < 3; i++)
+    if (hd_op_is(kernel, HD_ATTR_BUCKET, dims[i]))
+      variant->requirement[variant->n_requirements++] =
+          (hd_requirement){{HD_ARG_M + i, 1, 0, 1}, 1, hd_op_int(kernel, HD_ATTR_AT_MOST, 0)};
 }
 
 /* Base and pitch of a matrix are multiples of `align` bytes, and its stride in a batch; of a vector
@@ -138,9 +104,8 @@ static void make_workspace(const hd_emit_kernel *kernel, hd_variant *variant) {
                     .div = (int64_t)variant->tile_cluster * variant->split_k};
 }
 
-static heddle_status make_variant(heddle_context *ctx, const hd_plan *plan,
-                                  const hd_emit_kernel *emitted, hd_arena *arena,
-                                  hd_variant *variant) {
+static void make_variant(const hd_plan *plan, const hd_emit_kernel *emitted, hd_arena *arena,
+                         hd_variant *variant) {
   const hd_problem *p = &plan->p;
   const hd_schedule *s = &plan->s;
   char words[HD_SCHEDULE_TEXT];
@@ -163,10 +128,10 @@ static heddle_status make_variant(heddle_context *ctx, const hd_plan *plan,
                           .weights_ready = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY)};
   if (variant->weights_ready && variant->shared_bytes < hd_schedule_shared_claim(p, s))
     variant->shared_bytes = hd_schedule_shared_claim(p, s);
-  HD_TRY(require_bucket(p->kernel, variant));
+  require_bucket(p->kernel, variant);
   make_requirements(p, plan->variant, variant);
   make_workspace(emitted, variant);
-  return make_params(ctx, emitted, variant);
+  make_params(emitted, variant);
 }
 
 /* The plane of A's metadata: tcgen05 takes those of wgmma, and of types that wgmma has not the
@@ -194,8 +159,7 @@ static heddle_status make_variants(heddle_context *ctx, const hd_problem *p,
                       "family=%s reads A packed for %s, and the last bucket reads it for %s; "
                       "legal: one family in all buckets",
                       hd_key_word(HD_KEY_FAMILY, plan->s.family), plane, m->family);
-    HD_TRY(make_variant(ctx, plan, &emitted->kernel[m->n_variants], arena,
-                        &m->variant[m->n_variants]));
+    make_variant(plan, &emitted->kernel[m->n_variants], arena, &m->variant[m->n_variants]);
     workspace |= takes_workspace(&plan->s);
   }
   hd_manifest_args(p, workspace, m);

@@ -281,8 +281,8 @@ static heddle_status open_c(hd_emitter *e, hd_strip *s) {
   if (!hd_emit_can_load(elem))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, s->op->loc, "emit.c",
                     "C cannot be read as this type; legal: f16, bf16, f32, s32, s8 or u8");
-  HD_TRY(hd_emit_matrix(e, s->op, "c", elem, &c));
-  HD_TRY(hd_emit_arg(e, s->op, "ldc", &ldc));
+  HD_TRY(hd_emit_matrix(e, s->op, HD_ARG_C, HD_ARG_STRIDE_C, elem, &c));
+  HD_TRY(hd_emit_arg(e, s->op, HD_ARG_LDC, &ldc));
   s->c = make_view(e, s, c, ldc, elem, hd_op_is(s->op, HD_ATTR_C_ORDER, "col_major"));
   return HEDDLE_OK;
 }
@@ -293,7 +293,7 @@ static heddle_status open_bias(hd_emitter *e, hd_strip *s) {
   if (!hd_emit_can_load(elem))
     return hd_error(e->ctx, HEDDLE_UNSUPPORTED, s->op->loc, "emit.bias",
                     "bias cannot be read as this type; legal: f16, bf16, f32, s32, s8 or u8");
-  HD_TRY(hd_emit_matrix(e, s->op, "bias", elem, &bias));
+  HD_TRY(hd_emit_matrix(e, s->op, HD_ARG_BIAS, HD_ARG_STRIDE_BIAS, elem, &bias));
   if (s->has_bias_n)
     s->bias_n = open_along(e, s, bias, elem);
   else
@@ -308,9 +308,9 @@ static LLVMValueRef load_one(hd_emitter *e, LLVMValueRef at) {
 static heddle_status open_scales(hd_emitter *e, hd_strip *s) {
   LLVMValueRef a, b;
   if (s->has_scale_a)
-    HD_TRY(hd_emit_matrix(e, s->op, "scale_a", HEDDLE_F32, &a));
+    HD_TRY(hd_emit_matrix(e, s->op, HD_ARG_SCALE_A, HD_ARG_STRIDE_SCALE_A, HEDDLE_F32, &a));
   if (s->has_scale_b)
-    HD_TRY(hd_emit_matrix(e, s->op, "scale_b", HEDDLE_F32, &b));
+    HD_TRY(hd_emit_matrix(e, s->op, HD_ARG_SCALE_B, HD_ARG_STRIDE_SCALE_B, HEDDLE_F32, &b));
   if (s->has_scale_a && hd_op_has(s->op, HD_ATTR_SCALE_A_ONE))
     s->scale_a[0] = s->scale_a[1] = load_one(e, a);
   else if (s->has_scale_a)
@@ -320,9 +320,9 @@ static heddle_status open_scales(hd_emitter *e, hd_strip *s) {
   else if (s->has_scale_b)
     s->scale_b = open_along(e, s, b, HEDDLE_F32);
   if (hd_op_has(s->op, HD_ATTR_ALPHA))
-    HD_TRY(hd_emit_arg(e, s->op, "alpha", &s->alpha));
+    HD_TRY(hd_emit_arg(e, s->op, HD_ARG_ALPHA, &s->alpha));
   if (hd_op_has(s->op, HD_ATTR_BETA))
-    HD_TRY(hd_emit_arg(e, s->op, "beta", &s->beta));
+    HD_TRY(hd_emit_arg(e, s->op, HD_ARG_BETA, &s->beta));
   return HEDDLE_OK;
 }
 
@@ -339,7 +339,7 @@ static heddle_status open_user(hd_emitter *e, hd_strip *s) {
         "beta, scales, and only integer C and bias");
   HD_TRY(hd_emit_find_user(e, s->op, name, s->integer ? e->i32 : e->f32, s->pair, &s->user));
   LLVMValueRef user;
-  HD_TRY(hd_emit_arg(e, s->op, "user", &user));
+  HD_TRY(hd_emit_arg(e, s->op, HD_ARG_USER, &user));
   s->user_ptr = LLVMBuildAddrSpaceCast(e->b, user, e->generic_ptr, "");
   return HEDDLE_OK;
 }
@@ -381,7 +381,7 @@ heddle_status hd_emit_epilogue_open(hd_emitter *e, hd_strip *s) {
                     "no activation %s; legal: %s", s->act ? s->act : "", hd_act_list);
   if (op->kind == HD_OP_STORE_TILE) {
     LLVMValueRef d;
-    HD_TRY(hd_emit_matrix(e, op, "d", elem, &d));
+    HD_TRY(hd_emit_matrix(e, op, HD_ARG_D, HD_ARG_STRIDE_D, elem, &d));
     s->d = make_view(e, s, d, hd_emit_get1(e, hd_store_tile_ldd(op)), elem,
                      hd_op_is(op, HD_ATTR_ORDER, "col_major"));
   }

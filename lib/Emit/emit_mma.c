@@ -102,7 +102,7 @@ heddle_status hd_emit_op_mma_sp_scaled(hd_emitter *e, const hd_op *op) {
   LLVMValueRef d[16] = {0};
   HD_TRY(begin(e, op, &m));
   for (int i = 0; i < 2; i++)
-    m.scales[i] = hd_emit_get1(e, op->operands[4 + i]);
+    m.scales[i] = hd_emit_get1(e, op->operands[HD_AT_mma_scaled_scale_a + i]);
   m.ids = hd_op_attr(op, HD_ATTR_SCALE_IDS)->ints;
   by_asm(e, &m, d);
   return end(e, op, d);

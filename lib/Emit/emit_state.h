@@ -153,12 +153,12 @@ heddle_status hd_emit_region(hd_emitter *e, const hd_region *region);
 
 /* ---- kernel (emit_kernel.c) ---- */
 heddle_status hd_emit_one_kernel(hd_emitter *e, const hd_op *kernel);
-/* A parameter of the kernel by its argument's name ("bias"); INVALID when it has none. */
-heddle_status hd_emit_arg(hd_emitter *e, const hd_op *user, const char *name, LLVMValueRef *v);
-/* The pointer argument of that name, elements of which a store.tile or stage.tile reads or writes;
- * of a batch where its matrix begins. */
-heddle_status hd_emit_matrix(hd_emitter *e, const hd_op *user, const char *name, heddle_elem elem,
-                             LLVMValueRef *v);
+/* A parameter of the kernel; INVALID when it has none. */
+heddle_status hd_emit_arg(hd_emitter *e, const hd_op *user, hd_arg_kind arg, LLVMValueRef *v);
+/* The pointer argument, elements of which a store.tile or stage.tile reads or writes; of a batch,
+ * whose matrices are `stride` apart, where its matrix begins. */
+heddle_status hd_emit_matrix(hd_emitter *e, const hd_op *user, hd_arg_kind arg, hd_arg_kind stride,
+                             heddle_elem elem, LLVMValueRef *v);
 
 /* ---- spec rows (emit_row.c) ---- */
 /* The row of an op's `row` attribute, legal on the target with this selector. */

@@ -17,13 +17,14 @@ static void copy_attr(hd_module *m, hd_op *op, const hd_attr *attr) {
   switch (hd_attr_get_kind(attr->key)) {
   case HD_ATTR_KIND_STRING:
   case HD_ATTR_KIND_SYMBOL:
+  case HD_ATTR_KIND_ARG:
     hd_op_set_str(m, op, attr->key, attr->s);
     break;
   case HD_ATTR_KIND_INTS:
     hd_op_set_ints(m, op, attr->key, attr->ints, attr->n);
     break;
-  case HD_ATTR_KIND_STRINGS:
-    hd_op_set_strings(m, op, attr->key, attr->strings, attr->n);
+  case HD_ATTR_KIND_EXPRS:
+    hd_op_set_exprs(m, op, attr->key, attr->exprs, attr->n);
     break;
   default:
     hd_op_set_int(m, op, attr->key, attr->i);

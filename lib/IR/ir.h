@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "IR/facts.h"
+#include "Kernel/args.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/hash.h"
@@ -77,9 +78,10 @@ typedef enum hd_attr_kind {
   HD_ATTR_KIND_INT,
   HD_ATTR_KIND_STRING,
   HD_ATTR_KIND_SYMBOL,
+  HD_ATTR_KIND_ARG,
   HD_ATTR_KIND_ELEM,
   HD_ATTR_KIND_INTS,
-  HD_ATTR_KIND_STRINGS,
+  HD_ATTR_KIND_EXPRS,
   HD_ATTR_KIND_FLAG
 } hd_attr_kind;
 
@@ -127,11 +129,11 @@ typedef struct hd_module hd_module;
 
 typedef struct hd_attr {
   hd_attr_key key;
-  int64_t i;             /* INT; ELEM as heddle_elem; FLAG 1 */
-  const char *s;         /* STRING, SYMBOL */
+  int64_t i;             /* INT; ELEM as heddle_elem; ARG as hd_arg_kind, NONE: unknown; FLAG 1 */
+  const char *s;         /* STRING, SYMBOL; the name of an ARG */
   const int64_t *ints;   /* INTS */
-  const char **strings;  /* STRINGS */
-  int32_t n;             /* INTS, STRINGS */
+  const hd_expr *exprs;  /* EXPRS */
+  int32_t n;             /* INTS, EXPRS */
 } hd_attr;
 
 struct hd_value {
@@ -227,9 +229,10 @@ heddle_status hd_module_copy(heddle_context *ctx, const hd_module *module, hd_mo
 const hd_attr *hd_op_attr(const hd_op *op, hd_attr_key key); /* NULL when absent */
 bool hd_op_has(const hd_op *op, hd_attr_key key);
 int64_t hd_op_int(const hd_op *op, hd_attr_key key, int64_t otherwise);
-const char *hd_op_str(const hd_op *op, hd_attr_key key); /* STRING or SYMBOL; NULL when absent */
+const char *hd_op_str(const hd_op *op, hd_attr_key key); /* STRING, SYMBOL, ARG; NULL: absent */
 bool hd_op_is(const hd_op *op, hd_attr_key key, const char *symbol);
 heddle_elem hd_op_elem(const hd_op *op, hd_attr_key key);
+hd_arg_kind hd_op_arg(const hd_op *op); /* of arg and tmap; NONE: it is unknown */
 /* Bytes of the fragments of a partial.store or partial.sum in the workspace: 32 bits an element. */
 int64_t hd_partial_bytes(const hd_op *op);
 void hd_op_set_int(hd_module *m, hd_op *op, hd_attr_key key, int64_t value);
@@ -237,8 +240,8 @@ void hd_op_set_str(hd_module *m, hd_op *op, hd_attr_key key, const char *text);
 void hd_op_set_elem(hd_module *m, hd_op *op, hd_attr_key key, heddle_elem elem);
 void hd_op_set_flag(hd_module *m, hd_op *op, hd_attr_key key);
 void hd_op_set_ints(hd_module *m, hd_op *op, hd_attr_key key, const int64_t *values, int32_t n);
-void hd_op_set_strings(hd_module *m, hd_op *op, hd_attr_key key, const char *const *texts,
-                       int32_t n);
+void hd_op_set_arg(hd_module *m, hd_op *op, hd_arg_kind arg);
+void hd_op_set_exprs(hd_module *m, hd_op *op, hd_attr_key key, const hd_expr *values, int32_t n);
 void hd_op_remove_attr(hd_op *op, hd_attr_key key);
 const char *hd_attr_name(hd_attr_key key);
 hd_attr_kind hd_attr_get_kind(hd_attr_key key);

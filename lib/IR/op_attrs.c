@@ -48,6 +48,10 @@ heddle_elem hd_op_elem(const hd_op *op, hd_attr_key key) {
   return (heddle_elem)hd_op_int(op, key, HEDDLE_N_ELEMS);
 }
 
+hd_arg_kind hd_op_arg(const hd_op *op) {
+  return (hd_arg_kind)hd_op_int(op, HD_ATTR_ARG, HD_ARG_NONE);
+}
+
 static void set(hd_module *m, hd_op *op, hd_attr attr) {
   int32_t at = place_of(op, attr.key);
   if (at == op->n_attrs || op->attrs[at].key != attr.key) {
@@ -63,7 +67,11 @@ void hd_op_set_int(hd_module *m, hd_op *op, hd_attr_key key, int64_t value) {
 }
 
 void hd_op_set_str(hd_module *m, hd_op *op, hd_attr_key key, const char *text) {
-  set(m, op, (hd_attr){.key = key, .s = hd_arena_strdup(&m->arena, text)});
+  hd_attr attr = {.key = key, .s = hd_arena_strdup(&m->arena, text)};
+  hd_arg_kind arg;
+  if (hd_attr_get_kind(key) == HD_ATTR_KIND_ARG && hd_arg_parse(text, &arg) == HEDDLE_OK)
+    attr.i = arg;
+  set(m, op, attr);
 }
 
 void hd_op_set_elem(hd_module *m, hd_op *op, hd_attr_key key, heddle_elem elem) {
@@ -79,12 +87,13 @@ void hd_op_set_ints(hd_module *m, hd_op *op, hd_attr_key key, const int64_t *val
   set(m, op, (hd_attr){.key = key, .ints = copy, .n = n});
 }
 
-void hd_op_set_strings(hd_module *m, hd_op *op, hd_attr_key key, const char *const *texts,
-                       int32_t n) {
-  const char **copy = HD_NEW_ARRAY(&m->arena, const char *, n);
-  for (int32_t i = 0; i < n; i++)
-    copy[i] = hd_arena_strdup(&m->arena, texts[i]);
-  set(m, op, (hd_attr){.key = key, .strings = copy, .n = n});
+void hd_op_set_arg(hd_module *m, hd_op *op, hd_arg_kind arg) {
+  set(m, op, (hd_attr){.key = HD_ATTR_ARG, .i = arg, .s = hd_arg_name(arg)});
+}
+
+void hd_op_set_exprs(hd_module *m, hd_op *op, hd_attr_key key, const hd_expr *values, int32_t n) {
+  const hd_expr *copy = hd_arena_copy(&m->arena, values, sizeof *values * (size_t)n);
+  set(m, op, (hd_attr){.key = key, .exprs = copy, .n = n});
 }
 
 void hd_op_remove_attr(hd_op *op, hd_attr_key key) {

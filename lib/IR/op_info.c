@@ -61,9 +61,10 @@ const char *hd_attr_kind_text(hd_attr_kind kind) {
   static const char *const texts[] = {[HD_ATTR_KIND_INT] = "an integer",
                                       [HD_ATTR_KIND_STRING] = "a quoted string",
                                       [HD_ATTR_KIND_SYMBOL] = "a bare word",
+                                      [HD_ATTR_KIND_ARG] = "the name of an argument",
                                       [HD_ATTR_KIND_ELEM] = "an element type",
                                       [HD_ATTR_KIND_INTS] = "a list of integers",
-                                      [HD_ATTR_KIND_STRINGS] = "a list of strings",
+                                      [HD_ATTR_KIND_EXPRS] = "a list of expressions",
                                       [HD_ATTR_KIND_FLAG] = "a flag, without a value"};
   return texts[kind];
 }

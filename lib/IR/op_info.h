@@ -16,7 +16,7 @@ const char *hd_elem_nearest(const char *wrong);
 /* Whether the op takes the attribute (HD_ATTR_REFUSED: no), and whether it must have it. */
 typedef enum hd_attr_use { HD_ATTR_REFUSED, HD_ATTR_OPTIONAL, HD_ATTR_REQUIRED } hd_attr_use;
 hd_attr_use hd_attr_get_use(hd_op_kind kind, hd_attr_key key);
-/* "an integer", "a list of strings", … */
+/* "an integer", "a list of expressions", … */
 const char *hd_attr_kind_text(hd_attr_kind kind);
 
 /* One letter of an operand or result list of ops.def. */

@@ -23,19 +23,22 @@ static heddle_status parse_ints(hd_parser *p, hd_op *op, hd_attr_key key) {
   return HEDDLE_OK;
 }
 
-static heddle_status parse_strings(hd_parser *p, hd_op *op, hd_attr_key key) {
-  const char **list = NULL;
+static heddle_status parse_exprs(hd_parser *p, hd_op *op, hd_attr_key key) {
+  hd_expr *list = NULL;
   int32_t n = 0;
-  HD_TRY(hd_parser_expect(p, '[', "of a list of strings"));
+  HD_TRY(hd_parser_expect(p, '[', "of a list of expressions"));
   for (bool on = true; on; n++) {
     if (p->token.kind != HD_TOKEN_STRING)
-      return hd_parser_unexpected(p, "a quoted string");
+      return hd_parser_unexpected(p, "a quoted expression");
     list = hd_grow(&p->module->arena, list, n, sizeof *list);
-    list[n] = p->token.text;
+    if (hd_expr_parse(p->token.text, &list[n]) != HEDDLE_OK)
+      return hd_error(p->ctx, HEDDLE_INVALID, p->token.loc, "text.expression",
+                      "%s[%d] = \"%.60s\"; legal: ARG*MUL+ADD/DIV, e.g. \"ldb*2\"",
+                      hd_attr_name(key), (int)n, p->token.text);
     HD_TRY(hd_parser_advance(p));
     HD_TRY(list_goes_on(p, &on));
   }
-  hd_op_set_strings(p->module, op, key, list, n);
+  hd_op_set_exprs(p->module, op, key, list, n);
   return HEDDLE_OK;
 }
 
@@ -67,13 +70,14 @@ static heddle_status parse_value(hd_parser *p, hd_op *op, hd_attr_key key) {
   case HD_ATTR_KIND_STRING:
     return parse_text(p, op, key, HD_TOKEN_STRING);
   case HD_ATTR_KIND_SYMBOL:
+  case HD_ATTR_KIND_ARG:
     return parse_text(p, op, key, HD_TOKEN_WORD);
   case HD_ATTR_KIND_ELEM:
     return parse_elem(p, op, key);
   case HD_ATTR_KIND_INTS:
     return parse_ints(p, op, key);
-  case HD_ATTR_KIND_STRINGS:
-    return parse_strings(p, op, key);
+  case HD_ATTR_KIND_EXPRS:
+    return parse_exprs(p, op, key);
   case HD_ATTR_KIND_FLAG:
     break;
   }

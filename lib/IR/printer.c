@@ -107,10 +107,13 @@ static void print_list(hd_strbuf *out, const hd_attr *attr) {
   hd_strbuf_add(out, "[");
   for (int32_t i = 0; i < attr->n; i++) {
     hd_strbuf_add(out, i ? ", " : "");
-    if (attr->ints)
+    if (attr->ints) {
       hd_strbuf_printf(out, "%lld", (long long)attr->ints[i]);
-    else
-      print_string(out, attr->strings[i]);
+      continue;
+    }
+    hd_strbuf_add(out, "\"");
+    hd_expr_print(&attr->exprs[i], out);
+    hd_strbuf_add(out, "\"");
   }
   hd_strbuf_add(out, "]");
 }
@@ -125,6 +128,7 @@ static void print_attr_value(hd_strbuf *out, const hd_attr *attr) {
     print_string(out, attr->s);
     break;
   case HD_ATTR_KIND_SYMBOL:
+  case HD_ATTR_KIND_ARG:
     hd_strbuf_add(out, attr->s);
     break;
   case HD_ATTR_KIND_ELEM:

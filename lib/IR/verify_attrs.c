@@ -163,7 +163,7 @@ static void check_choice(hd_verifier *v, const hd_op *op, hd_attr_key key, int64
 
 static void check_list(hd_verifier *v, const hd_op *op, const hd_attr *attr) {
   bool is_ints = hd_attr_get_kind(attr->key) == HD_ATTR_KIND_INTS;
-  if (attr->n < 1 || (is_ints ? attr->ints == NULL : attr->strings == NULL))
+  if (attr->n < 1 || (is_ints ? attr->ints == NULL : attr->exprs == NULL))
     hd_verify_fail(v, op, "ir.attribute",
                    "%s is an empty list; legal: 1 element or more", hd_attr_name(attr->key));
   else if (is_ints)
@@ -191,9 +191,10 @@ static void check_attr(hd_verifier *v, const hd_op *op, const hd_attr *attr) {
                      hd_attr_name(attr->key), (long long)attr->i);
     break;
   case HD_ATTR_KIND_INTS:
-  case HD_ATTR_KIND_STRINGS:
+  case HD_ATTR_KIND_EXPRS:
     check_list(v, op, attr);
     break;
+  case HD_ATTR_KIND_ARG: /* the rules of arg and tmap */
   case HD_ATTR_KIND_FLAG:
     break;
   }

@@ -291,47 +291,48 @@ static heddle_status check_own(void *user, hd_op *op) {
   return HEDDLE_OK;
 }
 
-/* ORDER ARGS: the arguments of Kernel/args.def and the type of each. */
-static const struct arg_rule {
-  const char *name;
-  hd_type_kind kind;
-} arg_rules[] = {
-#define HD_ARG(kind, name, class) {name, HD_TYPE_##class},
+static hd_type_kind type_of_arg(hd_arg_kind arg) {
+  static const hd_type_kind types[] = {
+      [HD_ARG_NONE] = HD_TYPE_I64,
+#define HD_ARG(kind, name, class) [HD_ARG_##kind] = HD_TYPE_##class,
 #include "Kernel/args.def"
 #undef HD_ARG
-};
+  };
+  return types[arg];
+}
 
-static const struct arg_rule *find_arg(const char *name, size_t n) {
-  for (size_t i = 0; i < HD_COUNT(arg_rules); i++)
-    if (strlen(arg_rules[i].name) == n && strncmp(arg_rules[i].name, name, n) == 0)
-      return &arg_rules[i];
-  return NULL;
+static bool is_known_arg(hd_verifier *v, const hd_op *op) {
+  if (hd_op_arg(op) != HD_ARG_NONE)
+    return true;
+  hd_strbuf legal = {0};
+  for (hd_arg_kind arg = HD_ARG_NONE + 1; arg < HD_N_ARG_KINDS; arg++)
+    hd_strbuf_printf(&legal, " %s", hd_arg_name(arg));
+  hd_verify_fail(v, op, "ir.arg", "arg = %.60s; legal:%s", hd_op_str(op, HD_ATTR_ARG),
+                 hd_strbuf_text(&legal));
+  hd_strbuf_free(&legal);
+  return false;
 }
 
 static void check_arg(hd_verifier *v, const hd_op *op) {
   const char *name = hd_op_str(op, HD_ATTR_ARG);
-  const struct arg_rule *rule = find_arg(name, strlen(name));
+  hd_arg_kind arg = hd_op_arg(op);
   hd_type type = op->results[0]->type;
-  if (!rule)
-    hd_verify_fail(
-        v, op, "ir.arg",
-        "arg = %.60s; legal: a b c d bias scale_a scale_b block_scale_a block_scale_b user "
-        "workspace m n k g ldb ldc ldd ldsa ldsb stride_a stride_b stride_c stride_d stride_bias "
-        "stride_scale_a stride_scale_b alpha beta",
-        name);
-  else if (rule->kind != type.kind)
+  if (!is_known_arg(v, op))
+    return;
+  hd_type_kind legal = type_of_arg(arg);
+  if (legal != type.kind)
     hd_verify_fail(v, op, "ir.arg", "argument %s of another type; legal: %s", name,
-                   rule->kind == HD_TYPE_PTR   ? "ptr"
-                   : rule->kind == HD_TYPE_I32 ? "i32"
-                   : rule->kind == HD_TYPE_I64 ? "i64"
-                                               : "f32");
+                   legal == HD_TYPE_PTR   ? "ptr"
+                   : legal == HD_TYPE_I32 ? "i32"
+                   : legal == HD_TYPE_I64 ? "i64"
+                                          : "f32");
   else if ((type.kind == HD_TYPE_PTR) != hd_op_has(op, HD_ATTR_TYPE))
     hd_verify_fail(v, op, "ir.arg", "one of type and a ptr; legal: both, or neither");
   else if (type.kind == HD_TYPE_PTR)
     check_elem(v, op, HD_ATTR_TYPE);
   bool sized = hd_op_has(op, HD_ATTR_TILE) && hd_op_has(op, HD_ATTR_BYTES);
   bool half = hd_op_has(op, HD_ATTR_TILE) != hd_op_has(op, HD_ATTR_BYTES);
-  if (half || (sized && (strcmp(name, "workspace") || hd_op_attr(op, HD_ATTR_TILE)->n != 2)))
+  if (half || (sized && (arg != HD_ARG_WORKSPACE || hd_op_attr(op, HD_ATTR_TILE)->n != 2)))
     hd_verify_fail(v, op, "ir.arg",
                    "one of bytes and tile = [m, n], or no workspace; legal: both, of the "
                    "workspace");
@@ -339,37 +340,14 @@ static void check_arg(hd_verifier *v, const hd_op *op) {
     hd_verify_fail(v, op, "ir.arg", "stream_k without the bytes of the workspace; legal: both");
 }
 
-/* Moves past digits; false when there is none, or more than fit. */
-static bool skip_number(const char **p) {
-  size_t n = strspn(*p, "0123456789");
-  *p += n;
-  return n > 0 && n <= 15;
-}
-
-/* ARG*MUL+ADD/DIV, each part but the first optional; ARG a size or stride, or a number. */
-static bool is_expression(const char *p) {
-  size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyz_");
-  const struct arg_rule *rule = find_arg(p, n);
-  if (n ? !rule || (rule->kind != HD_TYPE_I32 && rule->kind != HD_TYPE_I64) : !skip_number(&p))
-    return false;
-  p += n;
-  for (const char *mark = "*+/"; *mark; mark++) {
-    if (*p != *mark)
-      continue;
-    p++;
-    if (!skip_number(&p))
-      return false;
-  }
-  return *p == '\0';
-}
-
+/* Each is a number of sizes and strides; the first dimension's stride is not asked for. */
 static void check_expressions(hd_verifier *v, const hd_op *op, hd_attr_key key) {
   const hd_attr *list = hd_op_attr(op, key);
-  for (int32_t i = 0; i < list->n; i++) {
-    bool unused = key == HD_ATTR_STRIDES && i == 0 && !*list->strings[i];
-    if (!unused && !is_expression(list->strings[i]))
-      hd_verify_fail(v, op, "ir.tmap", "%s[%d] = \"%.60s\"; legal: ARG*MUL+ADD/DIV, e.g. \"ldb*2\"",
-                     hd_attr_name(key), (int)i, list->strings[i]);
+  for (int32_t i = key == HD_ATTR_STRIDES; i < list->n; i++) {
+    hd_type_kind kind = type_of_arg(list->exprs[i].arg);
+    if (list->exprs[i].div == 0 || (kind != HD_TYPE_I32 && kind != HD_TYPE_I64))
+      hd_verify_fail(v, op, "ir.tmap", "%s[%d] is of no size or stride; legal: e.g. \"ldb*2\"",
+                     hd_attr_name(key), (int)i);
   }
 }
 
@@ -378,6 +356,7 @@ static void check_expressions(hd_verifier *v, const hd_op *op, hd_attr_key key) 
 static void check_tmap(hd_verifier *v, const hd_op *op) {
   int32_t rank = hd_op_attr(op, HD_ATTR_BOX)->n;
   int64_t bits = heddle_elem_get(hd_op_elem(op, HD_ATTR_TYPE))->container_bits;
+  is_known_arg(v, op);
   int64_t row = hd_op_attr(op, HD_ATTR_BOX)->ints[0] * bits / 8;
   int64_t swizzle = hd_op_int(op, HD_ATTR_SWIZZLE, 0);
   if (rank < 2 || rank > 5 || hd_op_attr(op, HD_ATTR_DIMS)->n != rank ||

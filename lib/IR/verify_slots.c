@@ -33,7 +33,7 @@ void hd_verify_result_cursors(hd_verifier *v, const hd_op *op) {
   if (op->kind == HD_OP_CURSOR || op->kind == HD_OP_CURSOR_NEXT)
     set_stages(v, op->results[0], hd_op_int(op, HD_ATTR_STAGES, HD_NO_FACT));
   for (int32_t i = 0; op->kind == HD_OP_FOR && i < op->n_results; i++)
-    set_stages(v, op->results[i], hd_verify_stages(v, op->operands[i + 3]));
+    set_stages(v, op->results[i], hd_verify_stages(v, hd_for_carried(op)[i]));
   if (op->kind != HD_OP_FOR && op->kind != HD_OP_IF)
     return;
   for (int32_t r = 0; r < op->n_regions; r++)

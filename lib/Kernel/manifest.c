@@ -4,64 +4,6 @@
 
 #include "Support/strbuf.h"
 
-static const struct {
-  const char *name;
-  heddle_arg_class class;
-} args[HD_N_ARG_KINDS] = {
-    {"none", HEDDLE_CLASS_I64},
-#define HD_ARG(kind, name, class) {name, HEDDLE_CLASS_##class},
-#include "Kernel/args.def"
-#undef HD_ARG
-};
-
-const char *hd_arg_name(hd_arg_kind kind) {
-  return (unsigned)kind < HD_N_ARG_KINDS ? args[kind].name : "?";
-}
-
-heddle_arg_class hd_arg_class_of(hd_arg_kind kind) {
-  return (unsigned)kind < HD_N_ARG_KINDS ? args[kind].class : HEDDLE_CLASS_I64;
-}
-
-uint64_t hd_arg_bits(heddle_arg_class class, heddle_arg arg) {
-  uint32_t bits;
-  switch (class) {
-  case HEDDLE_CLASS_PTR:
-    return (uint64_t)(uintptr_t)arg.ptr;
-  case HEDDLE_CLASS_I32:
-    return (uint64_t)(int64_t)arg.i32;
-  case HEDDLE_CLASS_I64:
-    return (uint64_t)arg.i64;
-  case HEDDLE_CLASS_F32:
-    memcpy(&bits, &arg.f32, sizeof bits);
-    return bits;
-  }
-  return 0;
-}
-
-const char *hd_arg_c_type(hd_arg_kind kind) {
-  switch (hd_arg_class_of(kind)) {
-  case HEDDLE_CLASS_PTR:
-    return kind == HD_ARG_D || kind == HD_ARG_WORKSPACE ? "void *" : "const void *";
-  case HEDDLE_CLASS_I32:
-    return "int32_t ";
-  case HEDDLE_CLASS_I64:
-    return "int64_t ";
-  case HEDDLE_CLASS_F32:
-    return "float ";
-  }
-  return "";
-}
-
-heddle_status hd_arg_parse(const char *name, hd_arg_kind *kind) {
-  for (int i = 0; i < HD_N_ARG_KINDS; i++) {
-    if (strcmp(name, args[i].name) == 0) {
-      *kind = (hd_arg_kind)i;
-      return HEDDLE_OK;
-    }
-  }
-  return HEDDLE_NOT_FOUND;
-}
-
 const hd_arg *hd_manifest_arg(const hd_manifest *manifest, hd_arg_kind kind) {
   for (int i = 0; i < manifest->n_args; i++) {
     if (manifest->arg[i].kind == kind)

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "Kernel/args.h"
 #include "Support/activations.h"
 #include "Support/arena.h"
 #include "heddle/context.h"
@@ -25,40 +26,6 @@ enum {
 
 /* Of a pitch in elements, and of a tensor map's in bytes (cuTensorMapEncodeTiled asks for less). */
 #define HD_MAX_STRIDE (INT64_C(1) << 40)
-
-/* A problem's arguments, in the order of the typed function. Pointers are device pointers. Sizes
- * are in elements, i32; strides in elements, i64 (row pitch of the stored matrix); scalars f32. */
-typedef enum hd_arg_kind {
-  HD_ARG_NONE = 0, /* in an expression: the constant 1 */
-#define HD_ARG(kind, name, class) HD_ARG_##kind,
-#include "Kernel/args.def"
-#undef HD_ARG
-  HD_N_ARG_KINDS
-} hd_arg_kind;
-
-/* "a", "ldb", …; the class of a kind. */
-const char *hd_arg_name(hd_arg_kind kind);
-heddle_arg_class hd_arg_class_of(hd_arg_kind kind);
-/* One argument's value as hd_values holds it. */
-uint64_t hd_arg_bits(heddle_arg_class class, heddle_arg arg);
-/* What weights_ready promises: A, and its block scales. */
-static inline bool hd_arg_is_weights(hd_arg_kind kind) {
-  return kind == HD_ARG_A || kind == HD_ARG_BLOCK_SCALE_A;
-}
-/* How far apart the matrices of an operand of a batch are; 0: there is one. */
-static inline bool hd_arg_is_batch_stride(hd_arg_kind kind) {
-  return kind >= HD_ARG_STRIDE_A && kind <= HD_ARG_STRIDE_SCALE_B;
-}
-/* Its type as a parameter of a C function, ready for the name: "const void *", "int32_t ". */
-const char *hd_arg_c_type(hd_arg_kind kind);
-/* The kind of that name ("none" included). HEDDLE_NOT_FOUND when there is none. */
-heddle_status hd_arg_parse(const char *name, hd_arg_kind *kind);
-
-/* ceil((arg * mul + add) / div); arg NONE stands for 1. */
-typedef struct hd_expr {
-  hd_arg_kind arg;
-  int64_t mul, add, div;
-} hd_expr;
 
 /* A public argument. For a size: fixed value (0: known at launch), and what the launch checks.
  * For a pointer: alignment in bytes. For a stride: least value as an expression. */

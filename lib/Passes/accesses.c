@@ -17,7 +17,7 @@ bool hd_is_read(const hd_op *op) {
 
 bool hd_is_weights(const hd_op *op) {
   return op->kind == HD_OP_COPY_BULK &&
-         !hd_op_is(hd_copy_bulk_source(op)->op, HD_ATTR_ARG, "block_scale_b");
+         hd_op_arg(hd_copy_bulk_source(op)->op) != HD_ARG_BLOCK_SCALE_B;
 }
 
 bool hd_is_wgmma(const hd_op *op) {

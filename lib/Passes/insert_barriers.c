@@ -268,7 +268,7 @@ static void insert_pair(hd_ring *r, hd_op *loop, hd_op *const first[2], hd_op *c
   if (!r->empty)
     return;
   release(r, &b, cursor[0]);
-  hd_value *before = hd_carry(m, loop, loop->operands[2 + cursor[0]->index]);
+  hd_value *before = hd_carry(m, loop, hd_for_carried(loop)[cursor[0]->index - 1]);
   hd_op_add_operand(m, body->last, cursor[1]);
   b = hd_builder_after(m, last[0]);
   release_where(r, &b, body->args[0], hd_for_lo(loop), before);

@@ -59,7 +59,7 @@ static void need_op(needs *set, hd_op *op) {
 
 /* Carried value i of a loop: how it starts, how it goes on, its argument and result. */
 static void need_carried(needs *set, hd_op *loop, int32_t i) {
-  need_value(set, loop->operands[3 + i]);
+  need_value(set, hd_for_carried(loop)[i]);
   need_value(set, loop->regions[0]->last->operands[i]);
   need_value(set, loop->regions[0]->args[1 + i]);
   need_value(set, loop->results[i]);

@@ -6,42 +6,6 @@
 #include "Passes/plan.h"
 #include "Schedule/resources.h"
 
-/* The values a kernel may take, in parameter order. ORDER ARGS. */
-typedef enum hd_stage_arg {
-  HD_STAGE_A,
-  HD_STAGE_B,
-  HD_STAGE_TMAP_B,
-  HD_STAGE_D,
-  HD_STAGE_TMAP_D,
-  HD_STAGE_C,
-  HD_STAGE_BIAS,
-  HD_STAGE_SCALE_A,
-  HD_STAGE_SCALE_B,
-  HD_STAGE_BLOCK_SCALE_A,
-  HD_STAGE_BLOCK_SCALE_B,
-  HD_STAGE_USER,
-  HD_STAGE_WORKSPACE,
-  HD_STAGE_M,
-  HD_STAGE_N,
-  HD_STAGE_K,
-  HD_STAGE_LDB,
-  HD_STAGE_LDC,
-  HD_STAGE_LDD,
-  HD_STAGE_LDSA,
-  HD_STAGE_LDSB,
-  HD_STAGE_ALPHA,
-  HD_STAGE_BETA,
-  HD_STAGE_G,
-  HD_STAGE_STRIDE_A,
-  HD_STAGE_STRIDE_B,
-  HD_STAGE_STRIDE_C,
-  HD_STAGE_STRIDE_D,
-  HD_STAGE_STRIDE_BIAS,
-  HD_STAGE_STRIDE_SCALE_A,
-  HD_STAGE_STRIDE_SCALE_B,
-  HD_N_STAGE_ARGS
-} hd_stage_arg;
-
 /* A kernel on its way from tile to role level. Values are of the kernel's region, seen by every
  * role. */
 typedef struct hd_stage {
@@ -60,7 +24,8 @@ typedef struct hd_stage {
   int32_t b_n;   /* columns of B in a CTA's slot */
   bool prefetch; /* the first ring of A is copied before the predecessor has ended */
   hd_builder b; /* at the end of the kernel's new region */
-  hd_value *arg[HD_N_STAGE_ARGS];
+  hd_value *arg[HD_N_ARG_KINDS]; /* NULL: it takes none */
+  hd_value *map_b, *map_d;       /* tensor maps; NULL: there is none */
   hd_value *zero, *one;
   hd_value *n_k_blocks, *last_slab; /* i32 */
   hd_value *n_scale_tiles, *last_band[2]; /* i32: of block scales along k; 128 rows of A, of B */

@@ -79,7 +79,7 @@ static void copy_scale_tiles(hd_stage *st, hd_builder *b, const hd_tile_place *p
     tile = hd_arith(b, HD_OP_ADD, tile, at);
     hd_value *from = hd_arith_const(b, HD_OP_MUL, tile, HD_SCALE_TILE_BYTES);
     hd_op *op = hd_build_op(b, HD_OP_COPY_BULK, (hd_type){0}, 4,
-                            st->arg[of_b ? HD_STAGE_BLOCK_SCALE_B : HD_STAGE_BLOCK_SCALE_A], from,
+                            st->arg[of_b ? HD_ARG_BLOCK_SCALE_B : HD_ARG_BLOCK_SCALE_A], from,
                             st->scales[which], cursor);
     hd_op_set_int(st->module, op, HD_ATTR_OFFSET, i * bytes);
     hd_op_set_int(st->module, op, HD_ATTR_BYTES, bytes);
@@ -96,7 +96,7 @@ static void copy_a_by_step(hd_stage *st, hd_builder *b, const hd_tile_place *pla
     hd_value *offset = block_offset(st, b, place, i, kg);
     for (int32_t j = 0; j < 3; j++) {
       int32_t bytes = piece[j + 1] - piece[j];
-      hd_op *op = hd_build_op(b, HD_OP_COPY_BULK, (hd_type){0}, 4, st->arg[HD_STAGE_A],
+      hd_op *op = hd_build_op(b, HD_OP_COPY_BULK, (hd_type){0}, 4, st->arg[HD_ARG_A],
                               hd_arith_const(b, HD_OP_ADD, offset, piece[j]), st->sa, cursor);
       hd_op_set_int(st->module, op, HD_ATTR_OFFSET, (int64_t)slabs * piece[j] + i * bytes);
       hd_op_set_int(st->module, op, HD_ATTR_BYTES, bytes);
@@ -118,7 +118,7 @@ static void copy_a_bulk(hd_stage *st, hd_builder *b, const hd_tile_place *place,
     for (int32_t i = 0; i < st->s.tile_m / HD_SLAB_ROWS; i++) {
       hd_value *offset = block_offset(st, &at, place, i, kg);
       offset = hd_arith_const(&at, HD_OP_ADD, offset, rank * part);
-      hd_op *op = hd_build_op(&at, HD_OP_COPY_BULK, (hd_type){0}, 4, st->arg[HD_STAGE_A], offset,
+      hd_op *op = hd_build_op(&at, HD_OP_COPY_BULK, (hd_type){0}, 4, st->arg[HD_ARG_A], offset,
                               st->sa, cursor);
       hd_op_set_int(st->module, op, HD_ATTR_OFFSET, (int64_t)i * block + rank * part);
       hd_op_set_int(st->module, op, HD_ATTR_BYTES, part);
@@ -174,7 +174,7 @@ static hd_value *box_column(hd_stage *st, hd_builder *b, const hd_tile_place *pl
   bool is_sure = first == 0 && !st->shares_a && !st->pair;
   if (is_sure || hd_schedule_is_whole_n(&st->p, &st->s))
     return n0;
-  hd_value *is_there = hd_build_cmp(b, "lt", n0, st->arg[HD_STAGE_N]);
+  hd_value *is_there = hd_build_cmp(b, "lt", n0, st->arg[HD_ARG_N]);
   return hd_build_value(b, HD_OP_SELECT, HD_I32, 3, is_there, n0, st->zero);
 }
 
@@ -192,9 +192,8 @@ static void copy_b_tma(hd_stage *st, hd_builder *b, const hd_tile_place *place, 
     for (int32_t first = rank * share; first < (rank + 1) * share; first += box) {
       hd_value *n0 = box_column(st, &at, place, first);
       n0 = hd_arith_const(&at, HD_OP_DIV, n0, rows_a_step(st));
-      hd_op *op = hd_build_op(&at, HD_OP_COPY_TMA, (hd_type){0}, 5, st->arg[HD_STAGE_TMAP_B],
-                              st->sb, cursor, st->p.b.transposed ? n0 : k0,
-                              st->p.b.transposed ? k0 : n0);
+      hd_op *op = hd_build_op(&at, HD_OP_COPY_TMA, (hd_type){0}, 5, st->map_b, st->sb, cursor,
+                              st->p.b.transposed ? n0 : k0, st->p.b.transposed ? k0 : n0);
       if (place->b_g)
         hd_op_add_operand(st->module, op, place->b_g);
       hd_op_set_int(st->module, op, HD_ATTR_OFFSET, (int64_t)first / box * bytes);
@@ -230,13 +229,11 @@ static void copy_b_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place,
   bool t = st->p.b.transposed;
   hd_value *k0 = hd_arith_const(b, HD_OP_MUL, kg, hd_k_block_size(st->p.b.elem));
   /* One op a statement: the order of ops must not hang on the order in which C evaluates. */
-  hd_value *pitch = hd_stage_bytes(b, st->arg[HD_STAGE_LDB], st->p.b.elem);
+  hd_value *pitch = hd_stage_bytes(b, st->arg[HD_ARG_LDB], st->p.b.elem);
   hd_value *first = hd_stage_bytes(b, hd_widen(b, t ? place->b_col0 : k0), st->p.b.elem);
-  hd_value *exist =
-      hd_stage_bytes(b, hd_widen(b, st->arg[t ? HD_STAGE_N : HD_STAGE_K]), st->p.b.elem);
-  hd_value *operands[] = {st->arg[HD_STAGE_B], pitch, st->sb, cursor,
-                          t ? k0 : place->b_col0, first, exist,
-                          st->arg[t ? HD_STAGE_K : HD_STAGE_N]};
+  hd_value *exist = hd_stage_bytes(b, hd_widen(b, st->arg[t ? HD_ARG_N : HD_ARG_K]), st->p.b.elem);
+  hd_value *operands[] = {st->arg[HD_ARG_B],      pitch, st->sb, cursor,
+                          t ? k0 : place->b_col0, first, exist,  st->arg[t ? HD_ARG_K : HD_ARG_N]};
   copy_rows(st, b, async, operands, place->b_base, t ? st->s.tile_k : st->b_n,
             t ? (int64_t)st->b_n * 2 /* 16-bit types only */ : HD_K_BLOCK_BYTES,
             hd_b_variant_align(st->variant, st->p.b.elem));
@@ -254,7 +251,7 @@ static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *pl
     hd_value *slab = hd_arith_const(b, HD_OP_ADD, place->slab0, i);
     slab = hd_arith(b, HD_OP_MIN, slab, st->last_slab);
     hd_value *first = hd_arith(b, HD_OP_MUL, hd_widen(b, kg), bytes);
-    hd_value *operands[] = {st->arg[HD_STAGE_A], pitch, st->sa, cursor, slab, first, pitch, slabs};
+    hd_value *operands[] = {st->arg[HD_ARG_A], pitch, st->sa, cursor, slab, first, pitch, slabs};
     hd_op *op = copy_rows(st, b, true, operands, place->a_base, 1, block, 16);
     hd_op_set_int(st->module, op, HD_ATTR_OFFSET, i * block);
   }
@@ -263,9 +260,8 @@ static void copy_a_cp_async(hd_stage *st, hd_builder *b, const hd_tile_place *pl
 /* The scales of a k-block are a row of their matrix: the tile's piece of it, zeros past its end. */
 static void copy_scale_rows(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *kg,
                             hd_value *cursor) {
-  static const hd_stage_arg ptr[] = {HD_STAGE_BLOCK_SCALE_A, HD_STAGE_BLOCK_SCALE_B},
-                            pitch[] = {HD_STAGE_LDSA, HD_STAGE_LDSB},
-                            size[] = {HD_STAGE_M, HD_STAGE_N};
+  static const hd_arg_kind ptr[] = {HD_ARG_BLOCK_SCALE_A, HD_ARG_BLOCK_SCALE_B},
+                           pitch[] = {HD_ARG_LDSA, HD_ARG_LDSB}, size[] = {HD_ARG_M, HD_ARG_N};
   hd_value *const first[] = {place->row0, place->col0};
   const int32_t rows[] = {st->s.tile_m, st->s.tile_n}, each = hd_scales_a_row(&st->p);
   for (int i = 0; i < 2; i++) {

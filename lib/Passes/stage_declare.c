@@ -5,144 +5,47 @@
 #include "Schedule/resources.h"
 #include "Passes/stage.h"
 
-/* ORDER ARGS: by hd_stage_arg. */
-static const struct stage_arg {
-  const char *name;
-  hd_type_kind kind;
-} stage_args[] = {
-    {"a", HD_TYPE_PTR},       {"b", HD_TYPE_PTR},       {"b", HD_TYPE_TMAP},
-    {"d", HD_TYPE_PTR},       {"d", HD_TYPE_TMAP},      {"c", HD_TYPE_PTR},
-    {"bias", HD_TYPE_PTR},    {"scale_a", HD_TYPE_PTR}, {"scale_b", HD_TYPE_PTR},
-    {"block_scale_a", HD_TYPE_PTR}, {"block_scale_b", HD_TYPE_PTR},
-    {"user", HD_TYPE_PTR},    {"workspace", HD_TYPE_PTR}, {"m", HD_TYPE_I32},
-    {"n", HD_TYPE_I32},       {"k", HD_TYPE_I32},       {"ldb", HD_TYPE_I64},
-    {"ldc", HD_TYPE_I64},     {"ldd", HD_TYPE_I64},     {"ldsa", HD_TYPE_I64},
-    {"ldsb", HD_TYPE_I64},    {"alpha", HD_TYPE_F32},   {"beta", HD_TYPE_F32},
-    {"g", HD_TYPE_I32},       {"stride_a", HD_TYPE_I64},    {"stride_b", HD_TYPE_I64},
-    {"stride_c", HD_TYPE_I64}, {"stride_d", HD_TYPE_I64},   {"stride_bias", HD_TYPE_I64},
-    {"stride_scale_a", HD_TYPE_I64}, {"stride_scale_b", HD_TYPE_I64},
-};
-_Static_assert(HD_COUNT(stage_args) == HD_N_STAGE_ARGS, "ORDER ARGS");
-
 /* A pitch of rows whose length a launch says stays a parameter, and the launcher's to compare with
- * it: the check runs launches of all lengths. */
-static int64_t fixed_pitch(const hd_dense *x, const hd_size *row) {
-  return row->value ? x->ld : 0;
-}
-
-/* Constants stand for what the problem fixes; of C's pitch and of strides of a batch the store asks
+ * it: the check runs launches of all lengths. Of C's pitch and of strides of a batch the store asks
  * for the parameters. */
-static int64_t fixed_value(const hd_problem *p, hd_stage_arg which) {
-  switch (which) {
-  case HD_STAGE_M:
-    return p->m.value;
-  case HD_STAGE_N:
-    return p->n.value;
-  case HD_STAGE_K:
-    return p->k.value;
-  case HD_STAGE_LDB:
-    return fixed_pitch(&p->b, p->b.transposed ? &p->n : &p->k);
-  case HD_STAGE_LDD:
-    return fixed_pitch(&p->d, p->d.transposed ? &p->m : &p->n);
-  case HD_STAGE_G:
-    return p->g.value;
-  case HD_STAGE_LDSA:
-    return fixed_pitch(&p->block_a, &p->m);
-  case HD_STAGE_LDSB:
-    return fixed_pitch(&p->block_b, &p->n);
+static int64_t fixed_value(const hd_problem *p, hd_arg_kind arg) {
+  const hd_size *size = hd_problem_size(p, arg);
+  if (size)
+    return size->value;
+  switch (arg) {
+  case HD_ARG_LDB:
+  case HD_ARG_LDD:
+  case HD_ARG_LDSA:
+  case HD_ARG_LDSB:
+    return hd_problem_size(p, hd_problem_row_size(p, arg))->value ? hd_problem_operand(p, arg)->ld
+                                                                  : 0;
   default:
     return 0;
   }
 }
 
-static bool is_needed(const hd_stage *st, hd_stage_arg which) {
-  bool tma = st->variant->path == HD_B_TMA;
-  switch (which) {
-  case HD_STAGE_B:
-  case HD_STAGE_LDB:
-    return !tma;
-  case HD_STAGE_TMAP_B:
-    return tma;
-  case HD_STAGE_D:
-  case HD_STAGE_LDD:
-    return !st->variant->staged;
-  case HD_STAGE_TMAP_D:
-    return st->variant->staged;
-  case HD_STAGE_C:
-  case HD_STAGE_LDC:
-    return st->p.c.op != NULL;
-  case HD_STAGE_BIAS:
-    return st->p.bias.op != NULL;
-  case HD_STAGE_SCALE_A:
-    return st->p.scale_a.op != NULL;
-  case HD_STAGE_SCALE_B:
-    return st->p.scale_b.op != NULL;
-  case HD_STAGE_BLOCK_SCALE_A:
-  case HD_STAGE_BLOCK_SCALE_B:
-    return st->p.block != 0;
-  case HD_STAGE_LDSA:
-  case HD_STAGE_LDSB:
-    return st->p.block && !hd_scales_in_tiles(&st->p);
-  case HD_STAGE_USER:
-    return st->p.user != NULL;
-  case HD_STAGE_WORKSPACE:
+/* Where B comes, or D goes, by a tensor map, that says its address and pitch. */
+static bool is_needed(const hd_stage *st, hd_arg_kind arg) {
+  switch (arg) {
+  case HD_ARG_B:
+  case HD_ARG_LDB:
+    return st->variant->path != HD_B_TMA;
+  case HD_ARG_D:
+  case HD_ARG_LDD:
+  case HD_ARG_STRIDE_D:
+    return !st->variant->staged && hd_problem_takes(&st->p, arg);
+  case HD_ARG_WORKSPACE:
     return st->s.split_k > st->along_k || st->s.stream_k;
-  case HD_STAGE_ALPHA:
-    return st->p.alpha;
-  case HD_STAGE_BETA:
-    return st->p.beta;
-  case HD_STAGE_G:
-    return hd_is_batch(&st->p);
-  case HD_STAGE_STRIDE_A:
-    return hd_is_batch(&st->p) && !st->p.a_shared;
-  case HD_STAGE_STRIDE_B:
-    return hd_has_stride(&st->p, &st->p.b);
-  case HD_STAGE_STRIDE_C:
-    return hd_has_stride(&st->p, &st->p.c);
-  case HD_STAGE_STRIDE_D:
-    return hd_is_batch(&st->p) && !st->variant->staged;
-  case HD_STAGE_STRIDE_BIAS:
-    return hd_has_stride(&st->p, &st->p.bias);
-  case HD_STAGE_STRIDE_SCALE_A:
-    return hd_has_stride(&st->p, &st->p.scale_a);
-  case HD_STAGE_STRIDE_SCALE_B:
-    return hd_has_stride(&st->p, &st->p.scale_b);
   default:
-    return true;
-  }
-}
-
-static heddle_elem pointee(const hd_stage *st, hd_stage_arg which) {
-  switch (which) {
-  case HD_STAGE_A:
-    return st->p.a_elem;
-  case HD_STAGE_B:
-    return st->p.b.elem;
-  case HD_STAGE_C:
-    return st->p.c.elem;
-  case HD_STAGE_BIAS:
-    return st->p.bias.elem;
-  case HD_STAGE_SCALE_A:
-    return st->p.scale_a.elem;
-  case HD_STAGE_SCALE_B:
-    return st->p.scale_b.elem;
-  case HD_STAGE_BLOCK_SCALE_A:
-    return st->p.block_a.elem;
-  case HD_STAGE_BLOCK_SCALE_B:
-    return st->p.block_b.elem;
-  case HD_STAGE_D:
-    return st->p.d.elem;
-  default:
-    return HEDDLE_U8;
+    return hd_problem_takes(&st->p, arg);
   }
 }
 
 /* `rows` of B in run order: a dimension for each digit of a place. */
 static void set_permuted(hd_stage *st, hd_op *op, int32_t bytes, int64_t rows) {
   enum { MOST = 5 };
-  hd_arena *arena = &st->module->arena;
   hd_layout order = hd_layout_run_order((uint32_t)hd_d_run(&st->p), (uint32_t)rows);
-  const char *dims[MOST] = {"k"}, *strides[MOST] = {""};
+  hd_expr dims[MOST] = {{HD_ARG_K, 1, 0, 1}}, strides[MOST] = {{0}};
   int64_t box[MOST] = {HD_K_BLOCK_BYTES / bytes}, step[MOST] = {0};
   int32_t rank = 1, group = 1 << order.in[0].bits;
   for (unsigned bit = 0; bit < order.in[0].bits; bit++) {
@@ -154,64 +57,60 @@ static void set_permuted(hd_stage *st, hd_op *op, int32_t bytes, int64_t rows) {
   step[rank] = group;
   box[rank++] = rows / group;
   for (int32_t i = 1; i < rank; i++) {
-    dims[i] = i < rank - 1 ? hd_arena_printf(arena, "%d", (int)box[i])
-                           : hd_arena_printf(arena, "n/%d", group);
-    strides[i] = hd_arena_printf(arena, "ldb*%d", (int)step[i] * bytes);
+    dims[i] =
+        i < rank - 1 ? (hd_expr){HD_ARG_NONE, box[i], 0, 1} : (hd_expr){HD_ARG_N, 1, 0, group};
+    strides[i] = (hd_expr){HD_ARG_LDB, step[i] * bytes, 0, 1};
   }
-  hd_op_set_strings(st->module, op, HD_ATTR_DIMS, dims, rank);
-  hd_op_set_strings(st->module, op, HD_ATTR_STRIDES, strides, rank);
+  hd_op_set_exprs(st->module, op, HD_ATTR_DIMS, dims, rank);
+  hd_op_set_exprs(st->module, op, HD_ATTR_STRIDES, strides, rank);
   hd_op_set_ints(st->module, op, HD_ATTR_BOX, box, rank);
 }
 
-/* The map of a stored matrix: the names of its sizes, the contiguous one first; of a batch its g
- * last. Pairs of 4-bit elements are bytes. */
-static void set_plane(hd_stage *st, hd_op *op, const char *const dims[2], int64_t line,
+/* The map of a stored matrix of `line` x `lines` a box: its sizes, the contiguous one first; of a
+ * batch its g last. Pairs of 4-bit elements are bytes. */
+static void set_plane(hd_stage *st, hd_op *op, hd_expr along, hd_expr across, int64_t line,
                       int64_t lines, bool is_batch) {
-  hd_arena *arena = &st->module->arena;
   heddle_elem elem = hd_op_elem(op, HD_ATTR_TYPE);
-  const char *arg = hd_op_str(op, HD_ATTR_ARG);
-  int32_t rank = is_batch ? 3 : 2;
-  const char *sizes[] = {dims[0], dims[1], "g"};
-  const char *strides[] = {"", hd_arena_printf(arena, "ld%s*%d", arg, hd_map_bytes(elem)),
-                           hd_arena_printf(arena, "stride_%s*%d", arg, hd_map_bytes(elem))};
-  if (hd_elems_per_byte(elem) > 1) {
-    sizes[0] = hd_arena_printf(arena, "%s/2", dims[0]);
-    strides[1] = hd_arena_printf(arena, "ld%s/2", arg);
-    strides[2] = hd_arena_printf(arena, "stride_%s/2", arg);
+  bool of_b = hd_op_arg(op) == HD_ARG_B;
+  int32_t rank = is_batch ? 3 : 2, bytes = hd_map_bytes(elem), pairs = hd_elems_per_byte(elem);
+  along.div *= pairs;
+  hd_expr dims[] = {along, across, {HD_ARG_G, 1, 0, 1}};
+  hd_expr strides[] = {{0},
+                       {of_b ? HD_ARG_LDB : HD_ARG_LDD, bytes, 0, pairs},
+                       {of_b ? HD_ARG_STRIDE_B : HD_ARG_STRIDE_D, bytes, 0, pairs}};
+  if (pairs > 1)
     hd_op_set_elem(st->module, op, HD_ATTR_TYPE, HEDDLE_U8);
-  }
-  hd_op_set_strings(st->module, op, HD_ATTR_DIMS, sizes, rank);
-  hd_op_set_strings(st->module, op, HD_ATTR_STRIDES, strides, rank);
+  hd_op_set_exprs(st->module, op, HD_ATTR_DIMS, dims, rank);
+  hd_op_set_exprs(st->module, op, HD_ATTR_STRIDES, strides, rank);
   hd_op_set_ints(st->module, op, HD_ATTR_BOX, (int64_t[]){line, lines, 1}, rank);
 }
 
-/* B's box: a range of columns, or one panel when transposed. */
 static void set_box(hd_stage *st, hd_op *op) {
-  static const char *const k_major[] = {"k", "n"}, *const mn_major[] = {"n", "k"};
+  const hd_expr n = {HD_ARG_N, 1, 0, 1}, k = {HD_ARG_K, 1, 0, 1};
   int32_t bytes = hd_map_bytes(st->p.b.elem);
   int64_t rows = st->plan->b_box, line = HD_K_BLOCK_BYTES / bytes;
   bool is_batch = hd_has_stride(&st->p, &st->p.b);
   if (st->variant->permutes)
     set_permuted(st, op, bytes, rows);
   else if (st->p.b.transposed)
-    set_plane(st, op, mn_major, line, st->s.tile_k, is_batch);
+    set_plane(st, op, n, k, line, st->s.tile_k, is_batch);
   else
-    set_plane(st, op, k_major, line, rows, is_batch);
+    set_plane(st, op, k, n, line, rows, is_batch);
 }
 
 static void set_slot(hd_stage *st, hd_op *op) {
-  const char *m = st->p.pair ? "m/2" : "m";
+  const hd_expr m = {HD_ARG_M, 1, 0, hd_rows_of_d(&st->p)}, n = {HD_ARG_N, 1, 0, 1};
   if (st->p.d.transposed)
-    set_plane(st, op, (const char *[]){m, "n"}, st->slot.rows, st->slot.cols, hd_is_batch(&st->p));
+    set_plane(st, op, m, n, st->slot.rows, st->slot.cols, hd_is_batch(&st->p));
   else
-    set_plane(st, op, (const char *[]){"n", m}, st->slot.cols, st->slot.rows, hd_is_batch(&st->p));
+    set_plane(st, op, n, m, st->slot.cols, st->slot.rows, hd_is_batch(&st->p));
 }
 
-static hd_value *declare_tmap(hd_stage *st, const char *arg, heddle_elem elem, int32_t swizzle,
+static hd_value *declare_tmap(hd_stage *st, hd_arg_kind arg, int32_t swizzle,
                               void (*set)(hd_stage *st, hd_op *op)) {
   hd_op *op = hd_build_op(&st->b, HD_OP_TMAP, HD_TMAP, 0);
-  hd_op_set_str(st->module, op, HD_ATTR_ARG, arg);
-  hd_op_set_elem(st->module, op, HD_ATTR_TYPE, elem);
+  hd_op_set_arg(st->module, op, arg);
+  hd_op_set_elem(st->module, op, HD_ATTR_TYPE, hd_problem_pointee(&st->p, arg));
   set(st, op);
   hd_op_set_int(st->module, op, HD_ATTR_SWIZZLE, swizzle);
   return op->results[0];
@@ -227,25 +126,47 @@ static void set_workspace(hd_stage *st, hd_op *op) {
     hd_op_set_flag(st->module, op, HD_ATTR_STREAM_K);
 }
 
-static hd_value *declare_arg(hd_stage *st, hd_stage_arg which) {
-  const struct stage_arg *row = &stage_args[which];
-  int64_t value = fixed_value(&st->p, which);
-  if (row->kind == HD_TYPE_TMAP)
-    return which == HD_STAGE_TMAP_B
-               ? declare_tmap(st, row->name, st->p.b.elem, st->plan->swizzle, set_box)
-               : declare_tmap(st, row->name, st->p.d.elem, st->slot.swizzle, set_slot);
+static hd_value *declare_arg(hd_stage *st, hd_arg_kind arg) {
+  static const hd_type_kind kinds[] = {[HEDDLE_CLASS_PTR] = HD_TYPE_PTR,
+                                       [HEDDLE_CLASS_I32] = HD_TYPE_I32,
+                                       [HEDDLE_CLASS_I64] = HD_TYPE_I64,
+                                       [HEDDLE_CLASS_F32] = HD_TYPE_F32};
+  hd_type type = {.kind = kinds[hd_arg_class_of(arg)]};
+  int64_t value = fixed_value(&st->p, arg);
   if (value)
-    return row->kind == HD_TYPE_I32 ? hd_i32(&st->b, value) : hd_i64(&st->b, value);
-  hd_type type = {.kind = row->kind};
-  if (row->kind == HD_TYPE_PTR)
-    type = hd_type_ptr(pointee(st, which));
+    return type.kind == HD_TYPE_I32 ? hd_i32(&st->b, value) : hd_i64(&st->b, value);
+  if (type.kind == HD_TYPE_PTR)
+    type = hd_type_ptr(hd_problem_pointee(&st->p, arg));
   hd_op *op = hd_build_op(&st->b, HD_OP_ARG, type, 0);
-  hd_op_set_str(st->module, op, HD_ATTR_ARG, row->name);
-  if (row->kind == HD_TYPE_PTR)
+  hd_op_set_arg(st->module, op, arg);
+  if (type.kind == HD_TYPE_PTR)
     hd_op_set_elem(st->module, op, HD_ATTR_TYPE, type.elem);
-  if (which == HD_STAGE_WORKSPACE)
+  if (arg == HD_ARG_WORKSPACE)
     set_workspace(st, op);
   return op->results[0];
+}
+
+/* In the order of the kernel's parameters, which is not that of the typed function. */
+static void declare_args(hd_stage *st) {
+  static const hd_arg_kind runs[][2] = {{HD_ARG_A, HD_ARG_B},
+                                        {HD_ARG_D, HD_ARG_D},
+                                        {HD_ARG_C, HD_ARG_C},
+                                        {HD_ARG_BIAS, HD_ARG_USER},
+                                        {HD_ARG_WORKSPACE, HD_ARG_WORKSPACE},
+                                        {HD_ARG_M, HD_ARG_K},
+                                        {HD_ARG_LDB, HD_ARG_LDSB},
+                                        {HD_ARG_ALPHA, HD_ARG_BETA},
+                                        {HD_ARG_G, HD_ARG_G},
+                                        {HD_ARG_STRIDE_A, HD_ARG_STRIDE_SCALE_B}};
+  for (size_t i = 0; i < HD_COUNT(runs); i++)
+    for (hd_arg_kind arg = runs[i][0]; arg <= runs[i][1]; arg++) {
+      if (is_needed(st, arg))
+        st->arg[arg] = declare_arg(st, arg);
+      if (arg == HD_ARG_B && st->variant->path == HD_B_TMA)
+        st->map_b = declare_tmap(st, HD_ARG_B, st->plan->swizzle, set_box);
+      if (arg == HD_ARG_D && st->variant->staged)
+        st->map_d = declare_tmap(st, HD_ARG_D, st->slot.swizzle, set_slot);
+    }
 }
 
 static hd_op *declare_buffer(hd_stage *st, const char *name, int64_t bytes, int64_t align,
@@ -354,7 +275,7 @@ static hd_value *ceil_div(hd_builder *b, hd_value *x, int64_t unit) {
 
 /* Where block scales come in tiles: how many along k, of whole k-blocks, and the last 128 rows. */
 static void find_scale_tiles(hd_stage *st) {
-  static const hd_stage_arg size[] = {HD_STAGE_M, HD_STAGE_N};
+  static const hd_arg_kind size[] = {HD_ARG_M, HD_ARG_N};
   hd_builder *b = &st->b;
   if (!st->factors[0])
     return;
@@ -368,20 +289,19 @@ static void find_scale_tiles(hd_stage *st) {
 
 void hd_stage_declare(hd_stage *st) {
   hd_builder *b = &st->b;
-  for (hd_stage_arg i = 0; i < HD_N_STAGE_ARGS; i++)
-    st->arg[i] = is_needed(st, i) ? declare_arg(st, i) : NULL;
+  declare_args(st);
   declare_buffers(st);
   st->zero = hd_i32(b, 0);
   st->one = hd_i32(b, 1);
-  st->n_k_blocks = ceil_div(b, st->arg[HD_STAGE_K], hd_k_block_size(st->p.a_elem));
+  st->n_k_blocks = ceil_div(b, st->arg[HD_ARG_K], hd_k_block_size(st->p.a_elem));
   find_scale_tiles(st);
-  hd_value *slabs = ceil_div(b, st->arg[HD_STAGE_M], HD_SLAB_ROWS);
+  hd_value *slabs = ceil_div(b, st->arg[HD_ARG_M], HD_SLAB_ROWS);
   st->last_slab = hd_arith(b, HD_OP_SUB, slabs, st->one);
-  st->units_m = ceil_div(b, st->arg[HD_STAGE_M], (int64_t)st->s.tile_m * hd_stage_along_m(st));
-  st->tiles_n = ceil_div(b, st->arg[HD_STAGE_N], (int64_t)st->s.tile_n * hd_stage_along_n(st));
+  st->units_m = ceil_div(b, st->arg[HD_ARG_M], (int64_t)st->s.tile_m * hd_stage_along_m(st));
+  st->tiles_n = ceil_div(b, st->arg[HD_ARG_N], (int64_t)st->s.tile_n * hd_stage_along_n(st));
   st->n_units = hd_arith(b, HD_OP_MUL, st->units_m, st->tiles_n);
   if (hd_is_batch(&st->p))
-    st->n_units = hd_arith(b, HD_OP_MUL, st->n_units, st->arg[HD_STAGE_G]);
+    st->n_units = hd_arith(b, HD_OP_MUL, st->n_units, st->arg[HD_ARG_G]);
   if (st->s.split_k == 1)
     return;
   /* No split is ever empty: a short K has fewer of them. */

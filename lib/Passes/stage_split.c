@@ -149,7 +149,7 @@ void hd_stage_reduce(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd
                      hd_value **acc, int32_t n_acc) {
   if (!place->n_parts)
     return;
-  hd_value *workspace = st->arg[HD_STAGE_WORKSPACE], *record = find_record(st, b, place, warp);
+  hd_value *workspace = st->arg[HD_ARG_WORKSPACE], *record = find_record(st, b, place, warp);
   hd_op *store = hd_build_op(b, HD_OP_PARTIAL_STORE, (hd_type){0}, 7, workspace, record,
                              place->part, place->n_parts, place->k_lo, place->k_hi, st->n_k_blocks);
   hd_op *sum = hd_build_op(b, HD_OP_PARTIAL_SUM, (hd_type){0}, 4, workspace, record, place->part,

@@ -71,9 +71,8 @@ static const char *store_path(const hd_stage *st, int32_t n_blocks) {
 void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *strip,
                     hd_value *col, hd_value *const *acc, int32_t n_acc) {
   hd_value *row = row_of(b, place, strip);
-  hd_op *op = hd_build_op(b, HD_OP_STORE_TILE, (hd_type){0}, 6, st->arg[HD_STAGE_D],
-                          st->arg[HD_STAGE_LDD], row, col, st->arg[HD_STAGE_M],
-                          st->arg[HD_STAGE_N]);
+  hd_op *op = hd_build_op(b, HD_OP_STORE_TILE, (hd_type){0}, 6, st->arg[HD_ARG_D],
+                          st->arg[HD_ARG_LDD], row, col, st->arg[HD_ARG_M], st->arg[HD_ARG_N]);
   int32_t n_blocks = 0;
   if (place->g)
     hd_op_add_operand(st->module, op, place->g);
@@ -96,7 +95,7 @@ void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *pla
     hd_value *own = hd_arith_const(b, HD_OP_ADD, first, (nth * n_slices + i) % slot->each);
     hd_value *col = hd_arith_const(b, HD_OP_ADD, place->col0, i * slot->cols);
     hd_op *fill = hd_build_op(b, HD_OP_STAGE_TILE, (hd_type){0}, 6, st->sd, own, row, col,
-                              st->arg[HD_STAGE_M], st->arg[HD_STAGE_N]);
+                              st->arg[HD_ARG_M], st->arg[HD_ARG_N]);
     if (place->g)
       hd_op_add_operand(st->module, fill, place->g);
     hd_op_add_operand(st->module, fill, acc);
@@ -104,8 +103,8 @@ void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *pla
     set_epilogue(st, fill);
     hd_value *across = st->p.d.transposed ? row_of_d : col;
     hd_value *down = st->p.d.transposed ? col : row_of_d;
-    hd_op *out = hd_build_op(b, HD_OP_COPY_OUT, (hd_type){0}, 5, st->arg[HD_STAGE_TMAP_D], st->sd,
-                             own, across, down);
+    hd_op *out =
+        hd_build_op(b, HD_OP_COPY_OUT, (hd_type){0}, 5, st->map_d, st->sd, own, across, down);
     if (place->g)
       hd_op_add_operand(st->module, out, place->g);
   }

@@ -148,7 +148,7 @@ static hd_value *find_direction(hd_stage *st, hd_builder *b, const hd_work *w, h
 /* Where the operands of product g of a batch begin. The tensor map of a B that a launch shares, at
  * a stride of 0, has one matrix. */
 static void find_matrix(hd_stage *st, hd_builder *b, hd_value *g, hd_tile_place *place) {
-  hd_value *a = st->arg[HD_STAGE_STRIDE_A], *stride = st->arg[HD_STAGE_STRIDE_B];
+  hd_value *a = st->arg[HD_ARG_STRIDE_A], *stride = st->arg[HD_ARG_STRIDE_B];
   place->g = g;
   if (a)
     place->a_base = hd_arith(b, HD_OP_MUL, hd_widen(b, g), a);
@@ -166,7 +166,7 @@ void hd_stage_find_place(hd_stage *st, hd_builder *b, const hd_work *w, hd_value
   hd_value *tile = st->s.stream_k ? find_part(st, b, w, unit, place)
                    : st->n_splits ? find_split(st, b, unit, place)
                                   : unit;
-  hd_value *operands[] = {tile, st->units_m, st->tiles_n, st->arg[HD_STAGE_G]};
+  hd_value *operands[] = {tile, st->units_m, st->tiles_n, st->arg[HD_ARG_G]};
   hd_type types[] = {HD_I32, HD_I32, HD_I32};
   bool is_batch = hd_is_batch(&st->p);
   hd_op *coord = hd_build(b, HD_OP_TILE_COORD, operands, 3 + is_batch, types, 2 + is_batch);

@@ -47,6 +47,18 @@ heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *pr
 /* Those rules of them that sizes decide: for a problem whose sizes were fixed after it was read. */
 heddle_status hd_problem_check_sizes(heddle_context *ctx, hd_problem *problem);
 
+/* --- arguments of a kernel for the problem (Kernel/args.def) --- */
+/* Has it: what problem and layout ask for. Not the workspace, which is a schedule's. */
+bool hd_problem_takes(const hd_problem *problem, hd_arg_kind arg);
+/* Whose pointer, pitch or stride it is; NULL: of A, or of no operand. */
+const hd_dense *hd_problem_operand(const hd_problem *problem, hd_arg_kind arg);
+/* m, n, k or g; NULL: another. */
+const hd_size *hd_problem_size(const hd_problem *problem, hd_arg_kind arg);
+/* What a pointer points to. */
+heddle_elem hd_problem_pointee(const hd_problem *problem, hd_arg_kind arg);
+/* The size that a stored row has, of a k-block's scales that there are rows of. */
+hd_arg_kind hd_problem_row_size(const hd_problem *problem, hd_arg_kind pitch);
+
 static inline bool hd_is_batch(const hd_problem *problem) { return problem->g.op != NULL; }
 /* Matrices of the operand are a stride apart, which is an argument of the kernel. */
 static inline bool hd_has_stride(const hd_problem *problem, const hd_dense *x) {

@@ -10,7 +10,8 @@ static heddle_status check_flow(heddle_context *ctx, const hd_problem *p) {
   for (int i = 0; i < 2; i++) {
     const hd_op *op = i ? b : a;
     const char *name = i ? "b" : "a", *rows = i ? "n" : "m";
-    if (!op || matmul->n_operands != 4 || !defines(matmul->operands[2 + i], op))
+    if (!op || !hd_matmul_scale_b(matmul) ||
+        !defines(matmul->operands[HD_AT_matmul_scale_a + i], op))
       return hd_error(ctx, HEDDLE_INVALID, op ? op->loc : matmul->loc, "problem.block-scale",
                       "got %s %s; legal: block scales of A and of B, operands 2 and 3 of the "
                       "matmul, or neither",

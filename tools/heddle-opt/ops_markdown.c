@@ -72,8 +72,9 @@ static void add_op(hd_strbuf *out, const hd_op_info *info) {
 static void add_attribute_table(hd_strbuf *out) {
   static const char *const kinds[] = {
       [HD_ATTR_KIND_INT] = "`N`",       [HD_ATTR_KIND_STRING] = "`\"text\"`",
-      [HD_ATTR_KIND_SYMBOL] = "`word`", [HD_ATTR_KIND_ELEM] = "`bf16`",
-      [HD_ATTR_KIND_INTS] = "`[1, 2]`", [HD_ATTR_KIND_STRINGS] = "`[\"a\", \"b\"]`",
+      [HD_ATTR_KIND_SYMBOL] = "`word`", [HD_ATTR_KIND_ARG] = "`ldb`",
+      [HD_ATTR_KIND_ELEM] = "`bf16`",
+      [HD_ATTR_KIND_INTS] = "`[1, 2]`", [HD_ATTR_KIND_EXPRS] = "`[\"k\", \"ldb*2\"]`",
       [HD_ATTR_KIND_FLAG] = "nothing"};
   hd_strbuf_add(out, "\n## Attributes\n\n| attribute | is given |\n| --- | --- |\n");
   for (int key = 0; key < HD_N_ATTRS; key++)

@@ -88,13 +88,13 @@ hd_type fixture_type(char letter) {
 
 void fixture_set(hd_module *module, hd_op *op, hd_attr_key key) {
   static const int64_t ints[] = {1, -2, INT64_MAX};
-  static const char *const strings[] = {"ldb*2", "", "a \"b\"\\\n\t\x01"};
+  static const hd_expr exprs[] = {{HD_ARG_LDB, 2, 0, 1}, {0}, {HD_ARG_NONE, 64, 3, 7}};
   switch (hd_attr_get_kind(key)) {
   case HD_ATTR_KIND_INT:
     hd_op_set_int(module, op, key, INT64_MIN + key);
     break;
   case HD_ATTR_KIND_STRING:
-    hd_op_set_str(module, op, key, strings[2]);
+    hd_op_set_str(module, op, key, "a \"b\"\\\n\t\x01");
     break;
   case HD_ATTR_KIND_SYMBOL:
     hd_op_set_str(module, op, key, "32x32b.x4_word");
@@ -105,8 +105,11 @@ void fixture_set(hd_module *module, hd_op *op, hd_attr_key key) {
   case HD_ATTR_KIND_INTS:
     hd_op_set_ints(module, op, key, ints, 3);
     break;
-  case HD_ATTR_KIND_STRINGS:
-    hd_op_set_strings(module, op, key, strings, 3);
+  case HD_ATTR_KIND_ARG:
+    hd_op_set_arg(module, op, HD_ARG_LDB);
+    break;
+  case HD_ATTR_KIND_EXPRS:
+    hd_op_set_exprs(module, op, key, exprs, 3);
     break;
   case HD_ATTR_KIND_FLAG:
     hd_op_set_flag(module, op, key);
@@ -140,7 +143,7 @@ static void same_attr(const hd_attr *x, const hd_attr *y) {
     if (x->ints)
       assert_int_equal(x->ints[i], y->ints[i]);
     else
-      assert_string_equal(x->strings[i], y->strings[i]);
+      assert_memory_equal(&x->exprs[i], &y->exprs[i], sizeof(hd_expr));
   }
 }
 

@@ -82,8 +82,8 @@ hd_manifest sample_manifest(void) {
 
 hd_values sample_values(void) {
   hd_values v = {{0}};
-  for (int i = HD_ARG_A; i <= HD_ARG_WORKSPACE; i++)
-    v.v[i] = 0x10000u * (unsigned)i;
+  for (unsigned i = HD_ARG_A; i < HD_N_ARG_KINDS; i++)
+    v.v[i] = hd_arg_class_of((hd_arg_kind)i) == HEDDLE_CLASS_PTR ? 0x10000u * i : 0;
   v.v[HD_ARG_M] = 256;
   v.v[HD_ARG_N] = 128;
   v.v[HD_ARG_K] = 64;

@@ -18,6 +18,36 @@ static char *written(const hd_manifest *m) {
   return json;
 }
 
+/* What is left out changes nothing; what is none of ours is no expression. */
+static void expressions_are_read_as_they_are_printed(void **state) {
+  static const hd_expr some[] = {{0},
+                                 {HD_ARG_K, 1, 0, 1},
+                                 {HD_ARG_NONE, 64, 0, 1},
+                                 {HD_ARG_STRIDE_SCALE_B, 2, 3, 4}};
+  static const char *const texts[] = {"", "k", "64", "stride_scale_b*2+3/4"};
+  static const char *const wrong[] = {"q", "none", "k*", "k/2*3", "2k", "k ", "*2", "5/0", "k/0",
+                                      "k*1234567890123456"};
+  (void)state;
+  for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+    hd_strbuf out = {0};
+    hd_expr back = {HD_ARG_A, 9, 9, 9};
+    hd_expr_print(&some[i], &out);
+    assert_string_equal(hd_strbuf_text(&out), texts[i]);
+    assert_int_equal(hd_expr_parse(texts[i], &back), HEDDLE_OK);
+    assert_int_equal(back.arg, some[i].arg);
+    assert_int_equal(back.add, some[i].add);
+    assert_int_equal(back.div, some[i].div);
+    if (back.div)
+      assert_int_equal(back.mul, some[i].mul);
+    hd_strbuf_free(&out);
+  }
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    hd_expr back = {HD_ARG_A, 9, 9, 9};
+    assert_int_equal(hd_expr_parse(wrong[i], &back), HEDDLE_INVALID);
+    assert_int_equal(back.mul, 9);
+  }
+}
+
 static void round_trip_keeps_every_byte(void **state) {
   (void)state;
   hd_manifest m = sample_manifest(), back;
@@ -337,6 +367,7 @@ static void a_manifest_without_memory_is_not_read(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(expressions_are_read_as_they_are_printed),
       cmocka_unit_test(round_trip_keeps_every_byte),
       cmocka_unit_test(no_field_is_forgotten),
       cmocka_unit_test(copies_share_no_string),

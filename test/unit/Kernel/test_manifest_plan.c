@@ -239,8 +239,9 @@ static void the_workspace_must_be_there_when_needed(void **state) {
   assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &plan), HEDDLE_OK);
   v.v[HD_ARG_LDB] = 66;
   assert_int_equal(hd_manifest_plan(NULL, &m, &v, NULL, &plan), HEDDLE_INVALID);
-  for (int i = HD_ARG_A; i <= HD_ARG_WORKSPACE; i++)
-    v.v[i] = 0;
+  for (hd_arg_kind i = HD_ARG_A; i < HD_N_ARG_KINDS; i++)
+    if (hd_arg_class_of(i) == HEDDLE_CLASS_PTR)
+      v.v[i] = 0;
   assert_int_equal(hd_manifest_workspace(NULL, &m, &v, NULL, &bytes), HEDDLE_OK);
   assert_int_equal(bytes, 12 * 4100);
   /* The most of all variants, wherever it stands. */

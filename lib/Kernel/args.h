@@ -1,0 +1,56 @@
+/* Kernel/args.h: the arguments that a kernel may take (args.def, the one list of them), and numbers
+ * made of them. Uses Support only. */
+#ifndef HD_ARGS_H
+#define HD_ARGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "Support/strbuf.h"
+#include "heddle/context.h"
+#include "heddle/kernel.h"
+
+/* A problem's arguments. Pointers are device pointers. Sizes are in elements, i32; strides in
+ * elements, i64 (row pitch of the stored matrix); scalars f32. */
+typedef enum hd_arg_kind {
+  HD_ARG_NONE = 0, /* in an expression: the constant 1 */
+#define HD_ARG(kind, name, class) HD_ARG_##kind,
+#include "Kernel/args.def"
+#undef HD_ARG
+  HD_N_ARG_KINDS
+} hd_arg_kind;
+
+/* "a", "ldb", …; the class of a kind. */
+const char *hd_arg_name(hd_arg_kind kind);
+heddle_arg_class hd_arg_class_of(hd_arg_kind kind);
+/* One argument's value as hd_values holds it. */
+uint64_t hd_arg_bits(heddle_arg_class class, heddle_arg arg);
+/* What weights_ready promises: A, and its block scales. */
+static inline bool hd_arg_is_weights(hd_arg_kind kind) {
+  return kind == HD_ARG_A || kind == HD_ARG_BLOCK_SCALE_A;
+}
+/* How far apart the matrices of an operand of a batch are; 0: there is one. */
+static inline bool hd_arg_is_batch_stride(hd_arg_kind kind) {
+  return kind >= HD_ARG_STRIDE_A && kind <= HD_ARG_STRIDE_SCALE_B;
+}
+/* Its type as a parameter of a C function, ready for the name: "const void *", "int32_t ". */
+const char *hd_arg_c_type(hd_arg_kind kind);
+/* The kind of that name ("none" included). HEDDLE_NOT_FOUND when there is none. */
+heddle_status hd_arg_parse(const char *name, hd_arg_kind *kind);
+
+/* ceil((arg * mul + add) / div); arg NONE stands for 1. div 0: there is none. */
+typedef struct hd_expr {
+  hd_arg_kind arg;
+  int64_t mul, add, div;
+} hd_expr;
+
+static inline bool hd_expr_is(const hd_expr *x, hd_arg_kind arg, int64_t mul, int64_t div) {
+  return x->arg == arg && x->mul == mul && x->add == 0 && x->div == div;
+}
+/* "ldb*2", "n/2", "64": ARG*MUL+ADD/DIV without what changes nothing; "": there is none. */
+void hd_expr_print(const hd_expr *x, hd_strbuf *out);
+/* Reads that back. HEDDLE_INVALID (*x untouched): another text, or a number of more than 15
+ * digits. */
+heddle_status hd_expr_parse(const char *text, hd_expr *x);
+
+#endif
