@@ -25,6 +25,8 @@ typedef struct bench {
   size_t d_bytes, n_sets;
   void *d; /* host, owned */
   hd_rotation a_dense, a_packed, b_sets, d_sets;
+  hd_rotation peers_d; /* no sets: they take d_sets */
+  hd_epilogue_buffers epilogue;
   hd_buffer peers_workspace;
   hd_bench_way *way; /* owned */
   int32_t n_ways;
@@ -37,12 +39,13 @@ static hd_bench_case case_of(const bench *x) {
   return (hd_bench_case){.m = x->p->m,
                          .n = x->p->n,
                          .k = x->p->k,
+                         .g = x->p->g,
                          .elem = x->p->elem,
                          .d_elem = x->p->d_elem,
                          .a_dense = &x->a_dense,
                          .a_packed = &x->a_packed,
                          .b = &x->b_sets,
-                         .d = &x->d_sets,
+                         .d = x->peers_d.n_sets ? &x->peers_d : &x->d_sets,
                          .n_sets = x->n_sets,
                          .workspace = x->peers_workspace.address,
                          .workspace_bytes = WORKSPACE_BYTES};
@@ -50,22 +53,34 @@ static hd_bench_case case_of(const bench *x) {
 
 /* ---- operands ---- */
 
+/* The peers' D: of pairs it has all of A's rows. */
+static heddle_status make_peers_d(heddle_context *ctx, bench *x, const hd_product *product) {
+  hd_product plain = hd_product_plain(product);
+  size_t n_bytes = hd_product_d_bytes(&plain);
+  bool larger = n_bytes > x->d_bytes && x->options->n_peers;
+  return larger ? hd_rotation_create(ctx, x->device, NULL, n_bytes, x->n_sets, &x->peers_d)
+                : HEDDLE_OK;
+}
+
 static heddle_status make_operands(heddle_context *ctx, bench *x) {
   const hd_bench_problem *p = x->p;
   hd_bench_host *h = x->options->host;
   hd_product product = hd_bench_product(p);
   HD_TRY(hd_bench_host_make(ctx, &product, x->options->seed, x->options->n_jobs, h));
-  size_t b_bytes = h->b_bytes, a_bytes = (size_t)p->m * h->a_row_bytes;
-  x->d_bytes = (size_t)p->m * (size_t)p->n * heddle_elem_get(p->d_elem)->container_bits / 8;
+  size_t batch = p->g ? (size_t)p->g : 1, a_bytes = (size_t)p->m * h->a_row_bytes;
+  x->d_bytes = hd_product_d_bytes(&product);
   x->d = hd_try_malloc(ctx, x->d_bytes, "D");
   if (!x->d)
     return HEDDLE_NO_MEMORY;
-  x->n_sets = hd_measure_sets(h->packed_bytes + b_bytes + x->d_bytes);
-  HD_TRY(hd_rotation_create(ctx, x->device, h->packed, h->packed_bytes, x->n_sets, &x->a_packed));
-  HD_TRY(hd_rotation_create(ctx, x->device, h->b, b_bytes, x->n_sets, &x->b_sets));
+  x->n_sets = hd_measure_sets(batch * h->packed_bytes + h->b_bytes + x->d_bytes);
+  HD_TRY(hd_rotation_repeat(ctx, x->device, h->packed, h->packed_bytes, p->g, x->n_sets,
+                            &x->a_packed));
+  HD_TRY(hd_rotation_create(ctx, x->device, h->b, h->b_bytes, x->n_sets, &x->b_sets));
   if (x->options->n_peers)
-    HD_TRY(hd_rotation_create(ctx, x->device, h->a, a_bytes, x->n_sets, &x->a_dense));
+    HD_TRY(hd_rotation_repeat(ctx, x->device, h->a, a_bytes, p->g, x->n_sets, &x->a_dense));
+  HD_TRY(hd_epilogue_upload(ctx, x->device, &h->values, x->n_sets, &x->epilogue));
   HD_TRY(hd_rotation_create(ctx, x->device, NULL, x->d_bytes, x->n_sets, &x->d_sets));
+  HD_TRY(make_peers_d(ctx, x, &product));
   return hd_buffer_create(ctx, x->device, WORKSPACE_BYTES, 0, &x->peers_workspace);
 }
 
@@ -81,7 +96,10 @@ static void tell(heddle_context *ctx, const hd_bench_kernel *k) {
 
 static heddle_status make_kernels(heddle_context *ctx, bench *x) {
   hd_rotated_operands operands = {
-      .a = &x->a_packed, .b = &x->b_sets, .d = &x->d_sets, .n = x->p->n, .ldb = x->p->k};
+      .a = &x->a_packed, .b = &x->b_sets, .d = &x->d_sets, .n = x->p->n, .ldb = x->p->k,
+      .epilogue = &x->epilogue};
+  hd_product product = hd_bench_product(x->p);
+  hd_rotated_strides(&product, x->options->host->packed_bytes, &operands);
   int32_t n_loaded = 0;
   HD_TRY(hd_bench_ways(ctx, x->p, x->options, x->target, &x->way, &x->n_ways));
   hd_bench_compile(x->p, x->options, x->target, x->way, x->n_ways, &x->kernel, &x->n_kernels);
@@ -99,27 +117,37 @@ static heddle_status make_kernels(heddle_context *ctx, bench *x) {
 
 /* ---- checking ---- */
 
-/* Of a product of the case that rounds to elem. */
-static double bound_of(const hd_bench_problem *p, heddle_elem elem) {
-  return hd_error_bound(elem, p->elem, hd_product_accumulator(p->elem), (uint64_t)p->k);
+/* Sampled rows with double precision. */
+static void compare_rows(const bench *x, bool row_major, hd_bench_row *row) {
+  hd_product p = hd_bench_product(x->p);
+  const hd_bench_host *h = x->options->host;
+  uint64_t m = (uint64_t)hd_product_d_rows(&p), n = (uint64_t)p.n;
+  size_t matrix_bytes = x->d_bytes / (p.g ? (size_t)p.g : 1);
+  row->bound = hd_product_bound(&p, p.d);
+  row->ok = true;
+  row->error = 0;
+  for (int64_t g = 0; g < (p.g ? p.g : 1); g++) {
+    const double *slack, *expected = hd_bench_host_expected(h, &p, g, &slack);
+    hd_matrix out = {(const char *)x->d + (size_t)g * matrix_bytes, p.d, row_major ? n : 1,
+                     row_major ? 1 : m};
+    hd_comparison c = hd_compare_bounded(&out, n, h->checked, h->n_checked, expected, slack,
+                                         row->bound);
+    row->ok &= c.ok;
+    row->error = c.error > row->error ? c.error : row->error;
+  }
 }
 
-/* Sampled rows with double precision; and all of D, when there is something to hold it against,
- * which may be off itself. */
+/* And all of D, when there is something to hold it against, which may be off itself. */
 static void compare(const bench *x, bool row_major, hd_bench_row *row) {
-  const hd_bench_problem *p = x->p;
-  const hd_bench_host *h = x->options->host;
-  uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n;
-  hd_matrix out = {x->d, p->d_elem, row_major ? n : 1, row_major ? 1 : m};
-  row->bound = bound_of(p, p->d_elem);
-  hd_comparison c = hd_compare_bounded(&out, n, h->checked, h->n_checked, h->expected, NULL,
-                                       row->bound);
-  row->ok = c.ok;
-  row->error = c.error;
+  hd_product p = hd_bench_product(x->p);
+  hd_matrix out = {x->d, p.d, (uint64_t)(row_major ? p.n : 1), (uint64_t)(row_major ? 1 : p.m)};
+  compare_rows(x, row_major, row);
   row->whole = x->whole.data != NULL;
   if (!row->whole)
     return;
-  c = hd_whole_compare(&x->whole, &out, row->bound + bound_of(p, HEDDLE_F32), x->options->n_jobs);
+  hd_comparison c =
+      hd_whole_compare(&x->whole, &out, row->bound + hd_product_bound(&p, HEDDLE_F32),
+                       x->options->n_jobs);
   row->ok &= c.ok;
   row->error = c.error;
 }
@@ -301,16 +329,23 @@ static void check_peer(heddle_context *ctx, const bench *x, entry *e) {
     e->row = row;
 }
 
+/* What the peers compute is what Heddle does, one product. */
+static bool is_whole_case(const hd_bench_problem *p) {
+  hd_product product = hd_bench_product(p);
+  return hd_product_is_plain(&product) && !p->g;
+}
+
 /* Once more after all the launches: everything, when a peer makes a product to hold it against. */
 static heddle_status check_after(heddle_context *ctx, bench *x, entry *list, int32_t n) {
   hd_bench_case bc = case_of(x);
-  for (int32_t i = 0; i < x->options->n_peers && !x->whole.data; i++)
+  bool whole = is_whole_case(x->p);
+  for (int32_t i = 0; whole && i < x->options->n_peers && !x->whole.data; i++)
     (void)hd_whole_make(NULL, x->device, x->options->peer[i], &bc, &x->whole);
   for (int32_t i = 0; i < n; i++) {
     bool was_ok = list[i].row.ok;
     if (list[i].kernel)
       HD_TRY(check(ctx, x, &list[i].contender, &list[i].row));
-    else if (list[i].contender.stored != HD_STORED_NOTHING)
+    else if (list[i].contender.stored != HD_STORED_NOTHING && whole)
       check_peer(ctx, x, &list[i]);
     list[i].row.ok &= was_ok;
   }
@@ -348,6 +383,8 @@ static void clean(bench *x) {
   hd_rotation_free(x->device, &x->a_packed);
   hd_rotation_free(x->device, &x->b_sets);
   hd_rotation_free(x->device, &x->d_sets);
+  hd_rotation_free(x->device, &x->peers_d);
+  hd_epilogue_buffers_free(x->device, &x->epilogue);
   hd_buffer_free(x->device, &x->peers_workspace);
   hd_whole_free(&x->whole);
   hd_free(x->d);

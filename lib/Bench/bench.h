@@ -9,10 +9,12 @@
 
 enum { HD_BENCH_PEERS = 3 };
 
-/* D[m,n] = A x B with A 2:4 (1:2), B stored n x k; d_elem is D's type. */
+/* D[m,n] = A[m,k] x B with A 2:4 (1:2), B stored n x k; d_elem is D's type. g: of a batch of so
+ * many; 0: it is one. The peers compute the product without its epilogue. */
 typedef struct hd_bench_problem {
   heddle_elem elem, d_elem;
-  int64_t m, n, k;
+  int64_t m, n, k, g;
+  hd_product_epilogue epilogue;
 } hd_bench_problem;
 
 /* Of both, the faster one alone comes into the final; each: both do. */

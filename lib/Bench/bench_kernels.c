@@ -64,7 +64,8 @@ static heddle_status load(const hd_device *device, const hd_rotated_operands *op
 
 void hd_bench_load(const hd_device *device, const hd_bench_problem *problem,
                    hd_rotated_operands operands, hd_bench_kernel *k) {
-  operands.ldd = k->row_major ? problem->n : problem->m;
+  hd_product product = hd_bench_product(problem);
+  operands.ldd = k->row_major ? product.n : hd_product_d_rows(&product);
   if (k->compiled && load(device, &operands, k) != HEDDLE_OK)
     hd_rotated_free(device, &k->loaded);
 }

@@ -18,7 +18,9 @@ hd_product hd_bench_product(const hd_bench_problem *p) {
                       .d = p->d_elem,
                       .m = p->m,
                       .n = p->n,
-                      .k = p->k};
+                      .k = p->k,
+                      .g = p->g,
+                      .epilogue = p->epilogue};
 }
 
 char *hd_bench_text(const hd_bench_problem *p, const char *target, bool row_major,

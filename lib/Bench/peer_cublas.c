@@ -15,6 +15,8 @@ enum { /* cublasComputeType_t, cublasLtMatmulDescAttributes_t, preference attrib
   COMPUTE_TF32 = 77,
   TYPE_F32 = 0, /* cudaDataType */
   TYPE_S32 = 10,
+  LAYOUT_BATCH = 5,  /* matrices, int32 */
+  LAYOUT_STRIDE = 6, /* elements apart, int64 */
   DESC_TRANSA = 3,
   DESC_FAST_ACCUM = 25,
   PREF_WORKSPACE = 1,
@@ -37,6 +39,7 @@ typedef struct functions {
   int (*desc_set)(void *desc, int attribute, const void *value, size_t n_bytes);
   int (*desc_destroy)(void *desc);
   int (*layout_create)(void **layout, int type, uint64_t rows, uint64_t cols, int64_t ld);
+  int (*layout_set)(void *layout, int attribute, const void *value, size_t n_bytes);
   int (*layout_destroy)(void *layout);
   int (*pref_create)(void **pref);
   int (*pref_set)(void *pref, int attribute, const void *value, size_t n_bytes);
@@ -55,6 +58,7 @@ static const char *const names[] = {
     "cublasLtMatmulDescSetAttribute",
     "cublasLtMatmulDescDestroy",
     "cublasLtMatrixLayoutCreate",
+    "cublasLtMatrixLayoutSetAttribute",
     "cublasLtMatrixLayoutDestroy",
     "cublasLtMatmulPreferenceCreate",
     "cublasLtMatmulPreferenceSetAttribute",
@@ -134,6 +138,14 @@ static int compute_type(heddle_elem elem, bool exact) {
                                          : COMPUTE_32F;
 }
 
+/* Of a batch: so many matrices without gaps. */
+static int set_batch(state *s, void *layout, int64_t stride) {
+  int32_t n = (int32_t)s->bench.g;
+  return n == 0 ? 0
+                : s->f.layout_set(layout, LAYOUT_BATCH, &n, sizeof n) |
+                      s->f.layout_set(layout, LAYOUT_STRIDE, &stride, sizeof stride);
+}
+
 static int make_form(state *s, form *f, bool feature_major, int d_type, bool exact) {
   const hd_bench_case *c = &s->bench;
   int type = hd_cuda_type(c->elem), op = OP_T;
@@ -151,6 +163,9 @@ static int make_form(state *s, form *f, bool feature_major, int d_type, bool exa
   bad |= s->f.layout_create(&f->a, type, k, rows, c->k);
   bad |= s->f.layout_create(&f->b, type, k, cols, c->k);
   bad |= s->f.layout_create(&f->d, d_type, rows, cols, (int64_t)rows);
+  if (!bad)
+    bad = set_batch(s, f->a, (int64_t)(k * rows)) | set_batch(s, f->b, (int64_t)(k * cols)) |
+          set_batch(s, f->d, (int64_t)(rows * cols));
   void *pref = NULL;
   bad |= s->f.pref_create(&pref);
   bad |= s->f.pref_set(pref, PREF_WORKSPACE, &c->workspace_bytes, sizeof c->workspace_bytes);

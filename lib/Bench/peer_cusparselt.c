@@ -8,12 +8,15 @@
 #include "Bench/peer_table.h"
 
 enum { MOST_ALGORITHMS = 64, F16_SAFE_ALGORITHMS = 36, ALIGNMENT = 16 };
-enum { /* cusparseOperation_t, cusparseOrder_t, cusparseComputeType, algorithm attributes */
+enum { /* cusparseOperation_t, cusparseOrder_t, cusparseComputeType, attributes of matrices and
+          * algorithms */
   OP_N = 0,
   ORDER_COL = 1,
   ORDER_ROW = 2,
   COMPUTE_32I = 0,
   COMPUTE_32F = 2,
+  MAT_BATCHES = 0, /* matrices, int */
+  MAT_STRIDE = 1,  /* elements apart, int64 */
   ALG_CONFIG_ID = 0,
   ALG_CONFIG_MAX_ID = 1
 };
@@ -31,6 +34,8 @@ typedef struct functions {
                     uint32_t alignment, int type, int order, int sparsity);
   int (*dense)(const opaque *handle, opaque *mat, int64_t rows, int64_t cols, int64_t ld,
                uint32_t alignment, int type, int order);
+  int (*mat_set)(const opaque *handle, opaque *mat, int attribute, const void *value,
+                 size_t n_bytes);
   int (*matmul_init)(const opaque *handle, opaque *matmul, int op_a, int op_b, const opaque *a,
                      const opaque *b, const opaque *c, const opaque *d, int compute);
   int (*select_init)(const opaque *handle, opaque *select, const opaque *matmul, int alg);
@@ -54,6 +59,7 @@ static const char *const names[] = {
     "cusparseLtDestroy",
     "cusparseLtStructuredDescriptorInit",
     "cusparseLtDenseDescriptorInit",
+    "cusparseLtMatDescSetAttribute",
     "cusparseLtMatmulDescriptorInit",
     "cusparseLtMatmulAlgSelectionInit",
     "cusparseLtMatmulAlgSetAttribute",
@@ -114,15 +120,26 @@ static heddle_status open_cusparselt(heddle_context *ctx, hd_peer *peer) {
   return status;
 }
 
+/* Of a batch: so many matrices without gaps. */
+static int set_batch(state *s, opaque *mat, int64_t stride) {
+  int n = (int)s->bench.g;
+  return n == 0 ? 0
+                : s->f.mat_set(&s->handle, mat, MAT_BATCHES, &n, sizeof n) |
+                      s->f.mat_set(&s->handle, mat, MAT_STRIDE, &stride, sizeof stride);
+}
+
 static heddle_status describe(heddle_context *ctx, state *s) {
   const hd_bench_case *c = &s->bench;
   int type = hd_cuda_type(c->elem), d_type = hd_cuda_type(c->d_elem);
   int compute = c->elem == HEDDLE_S8 ? COMPUTE_32I : COMPUTE_32F;
   int bad = s->f.structured(&s->handle, &s->a, c->m, c->k, c->k, ALIGNMENT, type, ORDER_ROW, 0);
   bad |= s->f.dense(&s->handle, &s->b, c->k, c->n, c->k, ALIGNMENT, type, ORDER_COL);
+  if (!bad)
+    bad = set_batch(s, &s->a, c->m * c->k) | set_batch(s, &s->b, c->k * c->n);
   for (int order = 0; order < 2 && !bad; order++) {
     bad |= s->f.dense(&s->handle, &s->d[order], c->m, c->n, order ? c->n : c->m, ALIGNMENT, d_type,
                       order ? ORDER_ROW : ORDER_COL);
+    bad = bad ? bad : set_batch(s, &s->d[order], c->m * c->n);
     bad |= s->f.matmul_init(&s->handle, &s->matmul[order], OP_N, OP_N, &s->a, &s->b, &s->d[order],
                             &s->d[order], compute);
   }

@@ -10,6 +10,7 @@
  * rotation. */
 typedef struct hd_bench_case {
   int64_t m, n, k;
+  int64_t g; /* of a batch: matrices without gaps; else 0 */
   heddle_elem elem;   /* of A and B */
   heddle_elem d_elem;
   const hd_rotation *a_dense, *a_packed, *b, *d; /* borrowed; a_dense: A pruned, in dense form */

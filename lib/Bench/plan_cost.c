@@ -54,7 +54,8 @@ static heddle_status time_plans(heddle_context *ctx, const hd_manifest *m, int64
 
 heddle_status hd_cost_plan(heddle_context *ctx, int32_t n_rounds, hd_plan_cost *cost) {
   enum { M = 64, K = 64, BUCKETS = HD_MAX_VARIANTS / VARIANTS };
-  hd_bench_problem p = {HEDDLE_BF16, HEDDLE_BF16, M, 0, K};
+  hd_bench_problem p = {
+      .elem = HEDDLE_BF16, .d_elem = HEDDLE_BF16, .m = M, .n = 0, .k = K};
   heddle_compiled *compiled;
   hd_arena arena = {0};
   hd_plan_cost took = {.n_buckets = BUCKETS};

@@ -210,7 +210,8 @@ static heddle_status time_launches(heddle_context *ctx, subject *s, heddle_kerne
 heddle_status hd_cost_launch(heddle_context *ctx, const hd_device *device, const char *ptxas,
                              int32_t n_rounds, hd_launch_cost *cost) {
   enum { M = 64, N = 8, K = 64, BYTES = 1 << 20 };
-  hd_bench_problem p = {HEDDLE_BF16, HEDDLE_BF16, M, N, K};
+  hd_bench_problem p = {
+      .elem = HEDDLE_BF16, .d_elem = HEDDLE_BF16, .m = M, .n = N, .k = K};
   heddle_compiled *compiled;
   heddle_kernel *kernel = NULL;
   hd_buffer memory = {0};

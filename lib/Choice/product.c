@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "Support/memory.h"
+#include "Support/activations.h"
 #include "Support/batch.h"
 #include "Support/strbuf.h"
 
@@ -26,28 +27,111 @@ static const char *d_order(const hd_product *p) {
   return p->d_col_major ? "col_major" : "row_major";
 }
 
+/* ---- the text ---- */
+
+static const char *scale_word(char scale) { return scale == 'v' ? "vector" : "one"; }
+
+/* ORDER PRODUCT WORDS: by their names. */
 void hd_product_print(const hd_product *p, char out[HD_PRODUCT_TEXT]) {
-  char batch[32] = "";
+  const hd_product_epilogue *e = &p->epilogue;
+  hd_strbuf s = {0};
+  hd_strbuf_printf(&s, "%s a=%s b=%s acc=%s d=%s m=%lld n=%lld k=%lld %s %s", p->target, name(p->a),
+                   name(p->b), name(p->acc), name(p->d), (long long)p->m, (long long)p->n,
+                   (long long)p->k, b_order(p), d_order(p));
+  if (e->act[0])
+    hd_strbuf_printf(&s, " act=%s", e->act);
+  if (e->bias)
+    hd_strbuf_printf(&s, " bias=%c", e->bias);
+  if (e->c)
+    hd_strbuf_add(&s, " c");
   if (p->g)
-    snprintf(batch, sizeof batch, " g=%lld", (long long)p->g);
-  snprintf(out, HD_PRODUCT_TEXT, "%s a=%s b=%s acc=%s d=%s m=%lld n=%lld k=%lld %s %s%s%s",
-           p->target, name(p->a), name(p->b), name(p->acc), name(p->d), (long long)p->m,
-           (long long)p->n, (long long)p->k, b_order(p), d_order(p), batch,
-           p->weights_ready ? " weights_ready" : "");
+    hd_strbuf_printf(&s, " g=%lld", (long long)p->g);
+  if (e->scale_a)
+    hd_strbuf_printf(&s, " scale_a=%s", scale_word(e->scale_a));
+  if (e->scale_b)
+    hd_strbuf_printf(&s, " scale_b=%s", scale_word(e->scale_b));
+  if (p->weights_ready)
+    hd_strbuf_add(&s, " weights_ready");
+  snprintf(out, HD_PRODUCT_TEXT, "%s", hd_strbuf_text(&s));
+  hd_strbuf_free(&s);
 }
 
 /* The last word of a name or a line; it may be absent. */
 static const char promise[] = "weights_ready";
 
-/* Words behind the orders, each once: g=12, then weights_ready. */
+/* "NAME=" or "NAME" at the head of the rest, behind a space; then *value (may be NULL) is what
+ * follows up to the next word, and the rest moves on. */
+static bool take(const char **rest, const char *word, char value[16]) {
+  size_t n = strlen(word);
+  const char *at = *rest;
+  if (*at != ' ' || strncmp(at + 1, word, n) != 0)
+    return false;
+  at += 1 + n;
+  size_t len = strcspn(at, " ");
+  if (len >= 16 || (value ? len == 0 : len != 0))
+    return false;
+  if (value)
+    snprintf(value, 16, "%.*s", (int)len, at);
+  *rest = at + len;
+  return true;
+}
+
+static bool is_act(const char *word) {
+  hd_act act = hd_act_of_gate(word);
+  for (int i = 1; act == HD_N_ACTS && i < HD_N_ACTS; i++)
+    if (strcmp(word, hd_act_name(i)) == 0)
+      return true;
+  return act != HD_N_ACTS;
+}
+
+static bool read_scale(const char *word, char *scale) {
+  *scale = *word;
+  return strcmp(word, "one") == 0 || strcmp(word, "vector") == 0;
+}
+
+/* ORDER PRODUCT WORDS. */
 static bool read_rest(const char *text, hd_product *p) {
-  char *end = (char *)text;
-  if (strncmp(text, " g=", 3) == 0 && text[3] >= '1' && text[3] <= '9') {
-    p->g = strtoll(text + 3, &end, 10);
-    text = end;
+  char word[16], *end;
+  hd_product_epilogue *e = &p->epilogue;
+  bool ok = true;
+  if (take(&text, "act=", word)) {
+    ok = is_act(word);
+    snprintf(e->act, sizeof e->act, "%.11s", word);
   }
-  p->weights_ready = *text == ' ' && strcmp(text + 1, promise) == 0;
-  return (*text == '\0' || p->weights_ready) && p->g <= HD_BATCH_MOST;
+  if (take(&text, "bias=", word)) {
+    ok = ok && (strcmp(word, "m") == 0 || strcmp(word, "n") == 0);
+    e->bias = *word;
+  }
+  e->c = take(&text, "c", NULL);
+  if (take(&text, "g=", word)) {
+    p->g = *word >= '1' && *word <= '9' ? strtoll(word, &end, 10) : 0;
+    ok = ok && p->g >= 1 && p->g <= HD_BATCH_MOST && !*end;
+  }
+  if (take(&text, "scale_a=", word))
+    ok = ok && read_scale(word, &e->scale_a);
+  if (take(&text, "scale_b=", word))
+    ok = ok && read_scale(word, &e->scale_b);
+  p->weights_ready = take(&text, promise, NULL);
+  return ok && *text == '\0';
+}
+
+bool hd_product_is_plain(const hd_product *p) {
+  const hd_product_epilogue *e = &p->epilogue;
+  return !e->act[0] && !e->bias && !e->c && !e->scale_a && !e->scale_b;
+}
+
+hd_product hd_product_plain(const hd_product *p) {
+  hd_product plain = *p;
+  plain.epilogue = (hd_product_epilogue){0};
+  return plain;
+}
+
+int64_t hd_product_d_rows(const hd_product *p) {
+  return hd_act_is_pair(p->epilogue.act) ? p->m / 2 : p->m;
+}
+
+const char *hd_product_epilogue_check(const hd_product_epilogue *e) {
+  return e->act[0] && !is_act(e->act) ? hd_act_about : "";
 }
 
 static bool legal_size(long long x) { return x >= 1 && x <= HD_PRODUCT_MOST_SIZE; }
@@ -74,7 +158,8 @@ heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product
   if (!ok)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "tune.product",
                     "got \"%.100s\"; legal: as in \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 "
-                    "n=16 k=4096 k_major row_major\"",
+                    "n=16 k=4096 k_major row_major\", then act= bias= c g= scale_a= scale_b= "
+                    "weights_ready",
                     text);
   *product = p;
   return HEDDLE_OK;
@@ -82,6 +167,18 @@ heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product
 
 static int64_t size_of(const hd_size *size, int64_t hint) {
   return size->value ? size->value : hint > 0 ? hint : size->max ? size->max : USUAL_SIZE;
+}
+
+static char scale_of(const hd_dense *scale) { return !scale->op ? 0 : scale->one ? 'o' : 'v'; }
+
+static hd_product_epilogue epilogue_of(const hd_problem *p) {
+  hd_product_epilogue e = {.bias = !p->bias.op ? 0 : p->bias_along_n ? 'n' : 'm',
+                           .scale_a = scale_of(&p->scale_a),
+                           .scale_b = scale_of(&p->scale_b),
+                           .c = p->c.op != NULL};
+  if (p->act && is_act(p->act))
+    snprintf(e.act, sizeof e.act, "%s", p->act);
+  return e;
 }
 
 hd_product hd_product_of(const hd_problem *p, const int64_t hint_mnk[3]) {
@@ -95,7 +192,8 @@ hd_product hd_product_of(const hd_problem *p, const int64_t hint_mnk[3]) {
                     .g = p->g.value,
                     .b_mn_major = p->b.transposed,
                     .d_col_major = p->d.transposed,
-                    .weights_ready = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY)};
+                    .weights_ready = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY),
+                    .epilogue = epilogue_of(p)};
   snprintf(out.target, sizeof out.target, "%s", p->target->name);
   return out;
 }
@@ -152,9 +250,46 @@ static const char *extent(int64_t size, char text[32]) {
   return text;
 }
 
+static void add_scale(hd_strbuf *s, const char *operand, char scale, const char *dim) {
+  if (scale)
+    hd_strbuf_printf(s, "  %%%s: matrix<f32> = vector %s{type = f32, operand = %s}\n", operand,
+                     scale == 'v' ? dim : "", operand);
+}
+
+/* The operands of the epilogue, as its ops. */
+static void add_operands(hd_strbuf *s, const hd_product *p) {
+  const hd_product_epilogue *e = &p->epilogue;
+  if (e->c)
+    hd_strbuf_printf(s, "  %%c: matrix<%s> = dense %%m, %%n {type = %s, operand = c, order = %s}\n",
+                     name(p->d), name(p->d), d_order(p));
+  if (e->bias)
+    hd_strbuf_printf(s, "  %%bias: matrix<f32> = vector %%%c {type = f32, operand = bias}\n",
+                     e->bias);
+  add_scale(s, "scale_a", e->scale_a, "%m ");
+  add_scale(s, "scale_b", e->scale_b, "%n ");
+}
+
+static void add_epilogue(hd_strbuf *s, const hd_product *p) {
+  const hd_product_epilogue *e = &p->epilogue;
+  const struct {
+    const char *name;
+    bool there;
+  } operands[] = {{"c", e->c}, {"bias", e->bias}, {"scale_a", e->scale_a}, {"scale_b", e->scale_b}};
+  hd_strbuf_add(s, "  %y: matrix<f32> = epilogue %x");
+  for (size_t i = 0; i < HD_COUNT(operands); i++)
+    if (operands[i].there)
+      hd_strbuf_printf(s, ", %%%s", operands[i].name);
+  hd_strbuf_printf(s, " {act = %s", e->act[0] ? e->act : "none");
+  for (size_t i = 0; i < HD_COUNT(operands); i++)
+    if (operands[i].there)
+      hd_strbuf_printf(s, ", %s", operands[i].name);
+  hd_strbuf_add(s, "}\n");
+}
+
 char *hd_product_kernel(const hd_product *p, const char *kernel) {
   hd_strbuf s = {0};
   char m[32], n[32], k[32], g[64] = "";
+  bool plain = hd_product_is_plain(p);
   if (p->g)
     snprintf(g, sizeof g, "  %%g: i32 = size {dim = g, value = %lld}\n", (long long)p->g);
   hd_strbuf_printf(&s,
@@ -164,12 +299,16 @@ char *hd_product_kernel(const hd_product *p, const char *kernel) {
                    "  %%n: i32 = size {dim = n, %s}\n"
                    "  %%k: i32 = size {dim = k, %s}\n"
                    "  %%a: matrix<%s> = sparse %%m, %%k {type = %s}\n"
-                   "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s}\n"
-                   "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n"
-                   "  store %%x {type = %s, order = %s}\n}\n",
+                   "  %%b: matrix<%s> = dense %%k, %%n {type = %s, operand = b, order = %s}\n",
                    kernel, p->target, p->weights_ready ? ", dependent, weights_ready" : "", g,
                    extent(p->m, m), extent(p->n, n), extent(p->k, k), name(p->a), name(p->a),
-                   name(p->b), name(p->b), b_order(p), name(p->acc), name(p->acc), name(p->d),
+                   name(p->b), name(p->b), b_order(p));
+  add_operands(&s, p);
+  hd_strbuf_printf(&s, "  %%x: matrix<%s> = matmul %%a, %%b {acc = %s}\n", name(p->acc),
+                   name(p->acc));
+  if (!plain)
+    add_epilogue(&s, p);
+  hd_strbuf_printf(&s, "  store %%%s {type = %s, order = %s}\n}\n", plain ? "x" : "y", name(p->d),
                    d_order(p));
   return hd_strbuf_take(&s);
 }

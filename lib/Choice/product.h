@@ -1,9 +1,18 @@
-/* Choice/product.h: what is tuned: a product of fixed sizes. Records are kept, and looked up, by
- * it; the epilogue is no part of it (it changes what is stored, hardly which tile is best). */
+/* Choice/product.h: what is tuned: a product of fixed sizes, with what its epilogue does. Records
+ * are kept, and looked up, by it. */
 #ifndef HD_PRODUCT_H
 #define HD_PRODUCT_H
 
 #include "Passes/front.h"
+
+/* What follows the sums; zeros: nothing. alpha, beta and a user's function are left out: they cost
+ * what the plain product costs. */
+typedef struct hd_product_epilogue {
+  char act[12];              /* "swiglu"; "": none */
+  char bias;                 /* 'm' or 'n', of f32; 0: none */
+  char scale_a, scale_b;     /* 'o': one, 'v': a vector; 0: none */
+  bool c;                    /* C is added, of D's type and order */
+} hd_product_epilogue;
 
 typedef struct hd_product {
   char target[16];
@@ -13,6 +22,7 @@ typedef struct hd_product {
   bool b_mn_major, d_col_major; /* otherwise k_major, row_major */
   bool weights_ready; /* launches overlap, and A may be read before the one ahead has ended: a
                          deeper ring pays, so it is another product */
+  hd_product_epilogue epilogue;
 } hd_product;
 
 enum { HD_PRODUCT_MOST_SIZE = 1 << 20 }; /* of m, n and k */
@@ -21,9 +31,18 @@ enum { HD_PRODUCT_MOST_SIZE = 1 << 20 }; /* of m, n and k */
 heddle_elem hd_product_accumulator(heddle_elem a);
 heddle_elem hd_product_output(heddle_elem a);
 
-/* "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major", and " g=12" of a
- * batch, " weights_ready" where that is promised: a record's name. */
-enum { HD_PRODUCT_TEXT = 160 };
+/* "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=16 k=4096 k_major row_major": a record's name. Then
+ * what there is of " act=swiglu", " bias=m", " c", " g=12" (a batch), " scale_a=one", " scale_b=
+ * vector", " weights_ready", in the order of the names. */
+enum { HD_PRODUCT_TEXT = 256 };
+/* Is any of the epilogue there? */
+bool hd_product_is_plain(const hd_product *product);
+/* The same without its epilogue: of pairs the plain product of the same A. */
+hd_product hd_product_plain(const hd_product *product);
+/* Rows of D: half of A's where the epilogue is of pairs. */
+int64_t hd_product_d_rows(const hd_product *product);
+/* What an epilogue is, but the activation's name is checked; "": fine, else what is legal. */
+const char *hd_product_epilogue_check(const hd_product_epilogue *epilogue);
 void hd_product_print(const hd_product *product, char out[HD_PRODUCT_TEXT]);
 heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product *product);
 

@@ -28,16 +28,25 @@ struct heddle_tuned {
 
 static uint64_t hash_of(const hd_product *p) {
   int64_t flags = p->b_mn_major | p->d_col_major << 1 | p->weights_ready << 2 | p->g << 8;
-  int64_t key[] = {p->a, p->b, p->acc, p->d, p->m, p->n, p->k, flags, 0};
+  int64_t key[] = {p->a, p->b, p->acc, p->d, p->m, p->n, p->k, flags, 0, 0, 0};
+  const hd_product_epilogue *e = &p->epilogue;
   memcpy(&key[8], p->target, 8); /* "sm_120a" and its zero */
+  memcpy(&key[9], e->act, 8);    /* of a longer name its head */
+  key[10] = e->bias | e->scale_a << 8 | e->scale_b << 16 | e->c << 24;
   return hd_hash_bytes(key, sizeof key).lo;
+}
+
+static bool same_epilogue(const hd_product_epilogue *x, const hd_product_epilogue *y) {
+  return x->bias == y->bias && x->scale_a == y->scale_a && x->scale_b == y->scale_b &&
+         x->c == y->c && strcmp(x->act, y->act) == 0;
 }
 
 static bool same(const hd_product *x, const hd_product *y) {
   return x->m == y->m && x->n == y->n && x->k == y->k && x->a == y->a && x->b == y->b &&
          x->acc == y->acc && x->d == y->d && x->b_mn_major == y->b_mn_major &&
          x->d_col_major == y->d_col_major && x->weights_ready == y->weights_ready &&
-         x->g == y->g && strcmp(x->target, y->target) == 0;
+         x->g == y->g && strcmp(x->target, y->target) == 0 &&
+         same_epilogue(&x->epilogue, &y->epilogue);
 }
 
 const hd_tuned_entry *hd_tune_lookup(const hd_tuned *t, const hd_product *product) {
@@ -69,7 +78,8 @@ static double distance(const hd_product *x, const hd_product *y) {
   if (m > 1 || n > 1 || k > 1)
     return INFINITY;
   return m + n + k + 0.01 * (x->d_col_major != y->d_col_major) +
-         0.02 * (x->weights_ready != y->weights_ready) + 0.1 * (x->d != y->d) + 0.2 * other +
+         0.02 * (x->weights_ready != y->weights_ready) +
+         0.03 * !same_epilogue(&x->epilogue, &y->epilogue) + 0.1 * (x->d != y->d) + 0.2 * other +
          0.2 * other_kind;
 }
 
@@ -115,13 +125,15 @@ static bool as_large(const hd_product *x, const hd_product *y) {
   return x->m == y->m && x->n == y->n && x->k == y->k;
 }
 
-/* That very product's, else the same tiles stored the other way, else under the other promise. */
+/* That very product's, else the same tiles stored the other way, else under the other promise; else
+ * those of the product without its epilogue, which changes what is stored, rarely which tile is
+ * best. */
 static const hd_tuned_entry *look_up_alike(const hd_tuned *t, const hd_product *product) {
   const hd_tuned_entry *found = NULL;
-  for (int i = 0; i < 4 && !found; i++) {
-    hd_product p = *product;
+  for (int i = 0; i < 8 && !found; i++) {
+    hd_product p = i & 4 ? hd_product_plain(product) : *product;
     p.d_col_major ^= i & 1;
-    p.weights_ready ^= i >> 1;
+    p.weights_ready ^= i >> 1 & 1;
     found = hd_tune_lookup(t, &p);
   }
   return found;

@@ -76,6 +76,7 @@ static heddle_status allocate_a(heddle_context *ctx, making *x, uint64_t seed) {
 
 /* ---- B, and rows of D ---- */
 
+static int64_t batch_of(const hd_product *p) { return p->g ? p->g : 1; }
 static int64_t b_rows(const hd_product *p) { return p->b_mn_major ? p->k : p->n; }
 static int64_t b_cols(const hd_product *p) { return p->b_mn_major ? p->n : p->k; }
 
@@ -83,30 +84,49 @@ static void work_b(void *user, int32_t i) {
   const making *x = user;
   uint64_t first = (uint64_t)i * ROWS, cols = (uint64_t)b_cols(x->p);
   hd_fill fill = {.seed = x->host->seed + 2, .first_row = first};
-  hd_fill_dense(&fill, x->p->b, (uint64_t)rows_at(b_rows(x->p), i), cols,
+  hd_fill_dense(&fill, x->p->b, (uint64_t)rows_at(batch_of(x->p) * b_rows(x->p), i), cols,
                 (char *)x->host->b + first * x->host->b_row_bytes, cols);
 }
 
-/* ROWS columns of the checked rows of D. */
+static size_t expected_at(const making *x, int64_t g, size_t row) {
+  return ((size_t)g * x->host->n_checked + row) * (size_t)x->p->n;
+}
+
+const double *hd_bench_host_expected(const hd_bench_host *h, const hd_product *p, int64_t g,
+                                     const double **slack) {
+  size_t at = (size_t)g * h->n_checked * (size_t)p->n;
+  *slack = h->slack + at;
+  return h->expected + at;
+}
+
+/* ROWS columns of the checked rows of D, of one product of a batch. */
 static heddle_status make_expected(const making *x, int32_t i) {
   const hd_product *p = x->p;
   const hd_bench_host *h = x->host;
-  uint64_t first = (uint64_t)i * ROWS, n = (uint64_t)rows_at(p->n, i), k = (uint64_t)p->k;
+  int64_t g = i / pieces(p->n);
+  int32_t piece = i % pieces(p->n);
+  uint64_t first = (uint64_t)piece * ROWS, n = (uint64_t)rows_at(p->n, piece), k = (uint64_t)p->k;
   size_t elem_bits = heddle_elem_get(p->b)->container_bits;
   size_t offset = p->b_mn_major ? first * elem_bits / 8 : first * h->b_row_bytes;
   uint64_t row = p->b_mn_major ? (uint64_t)p->n : 1, col = p->b_mn_major ? 1 : k;
+  offset += (size_t)g * (size_t)b_rows(p) * h->b_row_bytes;
   hd_reference r = {.m = (uint64_t)p->m,
                     .n = n,
                     .k = k,
                     .a = {h->a, h->elem, k, 1},
                     .b = {(char *)h->b + offset, p->b, row, col},
                     .alpha = 1};
-  double *part = hd_try_malloc(NULL, sizeof *part * h->n_checked * n, "a part of the reference");
+  size_t part_elems = h->n_checked * n;
+  double *part = hd_try_malloc(NULL, 2 * sizeof *part * part_elems, "a part of the reference");
   if (!part)
     return HEDDLE_NO_MEMORY;
-  heddle_status status = hd_reference_rows(NULL, &r, h->checked, h->n_checked, part);
-  for (size_t at = 0; at < h->n_checked && status == HEDDLE_OK; at++)
-    memcpy(h->expected + at * (size_t)p->n + first, part + at * n, sizeof *part * n);
+  heddle_status status = hd_epilogue_rows(NULL, p, &h->values, &r, g, first, h->checked,
+                                          h->n_checked, part, part + part_elems);
+  for (size_t at = 0; at < h->n_checked && status == HEDDLE_OK; at++) {
+    size_t to = expected_at(x, g, at) + first;
+    memcpy(h->expected + to, part + at * n, sizeof *part * n);
+    memcpy(h->slack + to, part + part_elems + at * n, sizeof *part * n);
+  }
   hd_free(part);
   return status;
 }
@@ -115,17 +135,20 @@ static void work_expected(void *user, int32_t i) { note(user, make_expected(user
 
 static heddle_status allocate_b(heddle_context *ctx, const hd_product *p, hd_bench_host *h) {
   h->b_row_bytes = ((size_t)b_cols(p) * heddle_elem_get(p->b)->container_bits + 7) / 8;
-  h->n_checked =
-      hd_reference_sample_rows(h->seed, (uint64_t)p->m, HD_BENCH_CHECKED_ROWS, h->checked);
+  h->n_checked = hd_reference_sample_rows(h->seed, (uint64_t)hd_product_d_rows(p),
+                                          HD_BENCH_CHECKED_ROWS, h->checked);
   hd_free(h->b);
   hd_free(h->expected);
-  h->b_bytes = (size_t)b_rows(p) * h->b_row_bytes;
-  h->expected = NULL;
+  hd_free(h->slack);
+  h->b_bytes = (size_t)batch_of(p) * (size_t)b_rows(p) * h->b_row_bytes;
+  h->expected = h->slack = NULL;
   h->b = hd_try_malloc(ctx, h->b_bytes, "B");
+  size_t n_bytes = sizeof *h->expected * (size_t)batch_of(p) * h->n_checked * (size_t)p->n;
   if (h->b)
-    h->expected =
-        hd_try_malloc(ctx, sizeof *h->expected * h->n_checked * (size_t)p->n, "the reference");
-  return h->expected ? HEDDLE_OK : HEDDLE_NO_MEMORY;
+    h->expected = hd_try_malloc(ctx, n_bytes, "the reference");
+  if (h->expected)
+    h->slack = hd_try_malloc(ctx, n_bytes, "the reference's slack");
+  return h->slack ? hd_epilogue_values_make(ctx, p, h->seed, &h->values) : HEDDLE_NO_MEMORY;
 }
 
 heddle_status hd_bench_host_make(heddle_context *ctx, const hd_product *p, uint64_t seed,
@@ -136,9 +159,9 @@ heddle_status hd_bench_host_make(heddle_context *ctx, const hd_product *p, uint6
     hd_parallel(n_jobs, pieces(p->m), work_a, &x);
   }
   HD_TRY(allocate_b(ctx, p, h));
-  hd_parallel(n_jobs, pieces(b_rows(p)), work_b, &x);
+  hd_parallel(n_jobs, pieces(batch_of(p) * b_rows(p)), work_b, &x);
   if (!x.failed)
-    hd_parallel(n_jobs, pieces(p->n), work_expected, &x);
+    hd_parallel(n_jobs, (int32_t)batch_of(p) * pieces(p->n), work_expected, &x);
   if (x.failed)
     return hd_error(ctx, (heddle_status)x.failed, HD_NOWHERE, "bench.operands",
                     "the operands of %lld x %lld x %lld could not be made: %s", (long long)p->m,
@@ -161,5 +184,7 @@ void hd_bench_host_free(hd_bench_host *h) {
   hd_free(h->packed);
   hd_free(h->b);
   hd_free(h->expected);
+  hd_free(h->slack);
+  hd_epilogue_values_free(&h->values);
   hd_free(h);
 }

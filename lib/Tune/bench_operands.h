@@ -1,9 +1,11 @@
-/* Tune/bench_operands.h: the values of a product on the host: A pruned and packed, B, and what some
- * rows of D must be. */
+/* Tune/bench_operands.h: the values of a product on the host: A pruned and packed, B, what its
+ * epilogue reads, and what some rows of D must be. Of a batch all have the one A, in memory of
+ * their own, and a B each; of pairs A's rows count as interleaved. */
 #ifndef HD_BENCH_OPERANDS_H
 #define HD_BENCH_OPERANDS_H
 
 #include "Choice/product.h"
+#include "Tune/epilogue_values.h"
 #include "heddle/sparse.h"
 
 enum { HD_BENCH_CHECKED_ROWS = 8 };
@@ -16,12 +18,17 @@ typedef struct hd_bench_host {
   uint64_t seed;
   void *a, *packed; /* a: pruned, dense form; packed: for the family */
   heddle_family family; /* wgmma, where it takes the type */
-  void *b;          /* as stored: n x k, mn_major k x n */
+  void *b;          /* as stored: n x k, mn_major k x n; of a batch one behind the other */
   size_t a_row_bytes, packed_bytes, b_row_bytes, b_bytes;
   uint64_t checked[HD_BENCH_CHECKED_ROWS]; /* rows of D, ascending */
   size_t n_checked;
-  double *expected; /* those rows, n_checked x n */
+  double *expected; /* those rows, n_checked x n, of each product of a batch in turn */
+  double *slack;    /* how far off a right kernel may be there, for what its epilogue does */
+  hd_epilogue_values values;
 } hd_bench_host;
+/* Of a product of a batch, from 0. */
+const double *hd_bench_host_expected(const hd_bench_host *host, const hd_product *product,
+                                     int64_t g, const double **slack);
 hd_bench_host *hd_bench_host_create(void);
 void hd_bench_host_free(hd_bench_host *host); /* accepts NULL */
 

@@ -20,21 +20,45 @@ static const void *pointer_to(const hd_buffer *buffer) {
   return (const void *)(uintptr_t)buffer->address;
 }
 
+void hd_rotated_strides(const hd_product *p, size_t packed_bytes, hd_rotated_operands *o) {
+  o->stride_a = (int64_t)packed_bytes;
+  o->stride_b = p->n * p->k;
+  o->stride_d = hd_product_d_rows(p) * p->n;
+}
+
+/* One that no name has is 0: the strides of vectors, which a batch shares. */
 static heddle_arg argument(const hd_rotated_operands *o, const char *name, size_t set) {
-  heddle_arg arg = {0};
-  if (strcmp(name, "a") == 0)
-    arg.ptr = pointer_to(&o->a->set[set]);
-  else if (strcmp(name, "b") == 0)
-    arg.ptr = pointer_to(&o->b->set[set]);
-  else if (strcmp(name, "d") == 0)
-    arg.ptr = pointer_to(&o->d->set[set]);
-  else if (strcmp(name, "n") == 0)
-    arg.i32 = (int32_t)o->n;
-  else if (strcmp(name, "ldb") == 0)
-    arg.i64 = o->ldb;
-  else if (strcmp(name, "ldd") == 0)
-    arg.i64 = o->ldd;
-  return arg;
+  const struct {
+    const char *name;
+    const hd_rotation *sets;
+  } matrices[] = {{"a", o->a},
+                  {"b", o->b},
+                  {"d", o->d},
+                  {"c", o->epilogue ? &o->epilogue->c : NULL}};
+  const struct {
+    const char *name;
+    const hd_buffer *buffer;
+  } vectors[] = {{"bias", o->epilogue ? &o->epilogue->bias : NULL},
+                 {"scale_a", o->epilogue ? &o->epilogue->scale_a : NULL},
+                 {"scale_b", o->epilogue ? &o->epilogue->scale_b : NULL}};
+  const struct {
+    const char *name;
+    int64_t value;
+  } numbers[] = {{"ldb", o->ldb},           {"ldd", o->ldd},           {"ldc", o->ldd},
+                 {"stride_a", o->stride_a}, {"stride_b", o->stride_b}, {"stride_d", o->stride_d},
+                 {"stride_c", o->stride_d}};
+  if (strcmp(name, "n") == 0)
+    return (heddle_arg){.i32 = (int32_t)o->n};
+  for (size_t i = 0; i < HD_COUNT(matrices); i++)
+    if (strcmp(name, matrices[i].name) == 0 && matrices[i].sets)
+      return (heddle_arg){.ptr = pointer_to(&matrices[i].sets->set[set])};
+  for (size_t i = 0; i < HD_COUNT(vectors); i++)
+    if (strcmp(name, vectors[i].name) == 0 && vectors[i].buffer)
+      return (heddle_arg){.ptr = pointer_to(vectors[i].buffer)};
+  for (size_t i = 0; i < HD_COUNT(numbers); i++)
+    if (strcmp(name, numbers[i].name) == 0)
+      return (heddle_arg){.i64 = numbers[i].value};
+  return (heddle_arg){0};
 }
 
 /* Zeroed for each kernel: another's partial sums are no counters. */

@@ -4,6 +4,7 @@
 #define HD_ROTATED_KERNEL_H
 
 #include "Runtime/device.h"
+#include "Tune/epilogue_values.h"
 #include "heddle/compile.h"
 #include "heddle/kernel.h"
 
@@ -19,7 +20,11 @@ typedef struct hd_rotated_kernel {
 typedef struct hd_rotated_operands {
   const hd_rotation *a, *b, *d;
   int64_t n, ldb, ldd; /* n: where it is an argument */
+  const hd_epilogue_buffers *epilogue; /* NULL: it reads nothing */
+  int64_t stride_a, stride_b, stride_d; /* of a batch; C's is D's, vectors are shared */
 } hd_rotated_operands;
+/* The strides of a product's operands, without gaps. */
+void hd_rotated_strides(const hd_product *product, size_t packed_bytes, hd_rotated_operands *o);
 
 /* heddle_kernel_load of what was compiled. */
 heddle_status hd_load_compiled(heddle_context *ctx, heddle_runtime *runtime,

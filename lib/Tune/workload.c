@@ -21,6 +21,7 @@ struct hd_workload {
   void *d; /* owned: what came back */
   hd_rotation packed[N_FAMILIES]; /* made when a schedule first wants it */
   hd_rotation b_sets, d_sets;
+  hd_epilogue_buffers epilogue;
 };
 
 size_t hd_workload_n_sets(const hd_workload *w) { return w->n_sets; }
@@ -30,12 +31,14 @@ size_t hd_workload_n_sets(const hd_workload *w) { return w->n_sets; }
 static heddle_status place_operands(heddle_context *ctx, hd_workload *w) {
   const hd_product *p = &w->product;
   const hd_bench_host *h = w->host;
-  w->d_bytes = (size_t)p->m * (size_t)p->n * heddle_elem_get(p->d)->container_bits / 8;
+  size_t a_bytes = h->packed_bytes * (p->g ? (size_t)p->g : 1);
+  w->d_bytes = hd_product_d_bytes(p);
   w->d = hd_try_malloc(ctx, w->d_bytes, "D");
   if (!w->d)
     return HEDDLE_NO_MEMORY;
-  w->n_sets = hd_measure_sets(h->packed_bytes + h->b_bytes + w->d_bytes);
+  w->n_sets = hd_measure_sets(a_bytes + h->b_bytes + w->d_bytes + h->values.c_bytes);
   HD_TRY(hd_rotation_create(ctx, w->device, h->b, h->b_bytes, w->n_sets, &w->b_sets));
+  HD_TRY(hd_epilogue_upload(ctx, w->device, &h->values, w->n_sets, &w->epilogue));
   return hd_rotation_create(ctx, w->device, NULL, w->d_bytes, w->n_sets, &w->d_sets);
 }
 
@@ -64,6 +67,7 @@ void hd_workload_close(hd_workload *w) {
     hd_rotation_free(w->device, &w->packed[i]);
   hd_rotation_free(w->device, &w->b_sets);
   hd_rotation_free(w->device, &w->d_sets);
+  hd_epilogue_buffers_free(w->device, &w->epilogue);
   hd_free(w->d);
   hd_free(w);
 }
@@ -81,7 +85,8 @@ static heddle_status packed_for(heddle_context *ctx, hd_workload *w, const char 
   uint64_t m = (uint64_t)p->m, k = (uint64_t)p->k;
   const hd_bench_host *h = w->host;
   if (wanted == h->family)
-    return hd_rotation_create(ctx, w->device, h->packed, h->packed_bytes, w->n_sets, &w->packed[i]);
+    return hd_rotation_repeat(ctx, w->device, h->packed, h->packed_bytes, p->g, w->n_sets,
+                              &w->packed[i]);
   size_t n_bytes;
   HD_TRY(heddle_sparse_packed_bytes(ctx, p->a, wanted, m, k, &n_bytes));
   void *payload = hd_try_malloc(ctx, n_bytes, "packed A");
@@ -90,7 +95,8 @@ static heddle_status packed_for(heddle_context *ctx, hd_workload *w, const char 
   heddle_status status =
       heddle_sparse_pack_dense(ctx, p->a, wanted, m, k, h->a, h->a_row_bytes, payload);
   if (status == HEDDLE_OK)
-    status = hd_rotation_create(ctx, w->device, payload, n_bytes, w->n_sets, &w->packed[i]);
+    status =
+        hd_rotation_repeat(ctx, w->device, payload, n_bytes, p->g, w->n_sets, &w->packed[i]);
   hd_free(payload);
   return status;
 }
@@ -103,9 +109,11 @@ static heddle_status load(heddle_context *ctx, hd_candidate *c) {
   hd_rotated_operands operands = {.b = &w->b_sets,
                                   .d = &w->d_sets,
                                   .ldb = p->b_mn_major ? p->n : p->k,
-                                  .ldd = p->d_col_major ? p->m : p->n};
+                                  .ldd = p->d_col_major ? hd_product_d_rows(p) : p->n,
+                                  .epilogue = &w->epilogue};
   HD_TRY(hd_load_compiled(ctx, w->device->runtime, c->compiled, &c->loaded.kernel));
   HD_TRY(packed_for(ctx, w, heddle_kernel_family(c->loaded.kernel), &operands.a));
+  hd_rotated_strides(p, operands.a->set[0].n_bytes / (p->g ? (size_t)p->g : 1), &operands);
   return hd_rotated_give(ctx, w->device, &operands, &c->loaded);
 }
 
@@ -142,14 +150,18 @@ hd_contender hd_candidate_contender(const hd_candidate *c) {
 
 /* ---- checking ---- */
 
-static heddle_status compare(heddle_context *ctx, const hd_workload *w, double *error) {
+static heddle_status compare(heddle_context *ctx, const hd_workload *w, int64_t g, double *error) {
   const hd_product *p = &w->product;
-  uint64_t m = (uint64_t)p->m, n = (uint64_t)p->n;
-  double bound = hd_error_bound(p->d, p->a, p->acc, (uint64_t)p->k);
-  hd_matrix out = {w->d, p->d, p->d_col_major ? 1 : n, p->d_col_major ? m : 1};
+  uint64_t m = (uint64_t)hd_product_d_rows(p), n = (uint64_t)p->n;
+  size_t elem_bytes = heddle_elem_get(p->d)->container_bits / 8;
+  double bound = hd_product_bound(p, p->d);
+  const char *d = (const char *)w->d + (size_t)g * m * n * elem_bytes;
+  hd_matrix out = {d, p->d, p->d_col_major ? 1 : n, p->d_col_major ? m : 1};
   const hd_bench_host *h = w->host;
-  hd_comparison c = hd_compare_bounded(&out, n, h->checked, h->n_checked, h->expected, NULL, bound);
-  *error = c.error;
+  const double *slack, *expected = hd_bench_host_expected(h, p, g, &slack);
+  hd_comparison c =
+      hd_compare_bounded(&out, n, h->checked, h->n_checked, expected, slack, bound);
+  *error = c.error > *error ? c.error : *error;
   if (c.ok)
     return HEDDLE_OK;
   return hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "tune.verify",
@@ -161,9 +173,9 @@ static heddle_status compare(heddle_context *ctx, const hd_workload *w, double *
 /* The compared rows alone where a row lies together. */
 static heddle_status fetch(heddle_context *ctx, const hd_workload *w) {
   const hd_product *p = &w->product;
-  if (p->d_col_major)
+  if (p->d_col_major || p->g)
     return hd_buffer_download(ctx, w->device, &w->d_sets.set[0], w->d);
-  size_t row_bytes = w->d_bytes / (size_t)p->m;
+  size_t row_bytes = w->d_bytes / (size_t)hd_product_d_rows(p);
   for (size_t i = 0; i < w->host->n_checked; i++) {
     size_t at = (size_t)w->host->checked[i] * row_bytes;
     HD_TRY(heddle_device_download(ctx, w->device->runtime, (char *)w->d + at,
@@ -179,6 +191,8 @@ heddle_status hd_candidate_verify(heddle_context *ctx, const hd_candidate *c, do
   HD_TRY(hd_rotated_launch(ctx, (void *)&c->loaded, 0, w->device->stream));
   HD_TRY(hd_device_sync(ctx, w->device));
   HD_TRY(fetch(ctx, w));
-  HD_TRY(compare(ctx, w, error));
+  *error = 0;
+  for (int64_t g = 0; g < (w->product.g ? w->product.g : 1); g++)
+    HD_TRY(compare(ctx, w, g, error));
   return hd_buffer_check(ctx, w->device, &w->d_sets.set[0], "d");
 }

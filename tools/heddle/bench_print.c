@@ -18,10 +18,26 @@ bool bench_format_parse(const char *text, bench_format *format) {
 }
 
 double bench_tflops(const hd_bench_problem *p, double seconds) {
-  return seconds > 0 ? 2e-12 * (double)p->m * (double)p->n * (double)p->k / seconds : 0;
+  double batch = p->g ? (double)p->g : 1;
+  return seconds > 0 ? 2e-12 * batch * (double)p->m * (double)p->n * (double)p->k / seconds : 0;
 }
 
 static const char *elem_name(heddle_elem elem) { return heddle_elem_get(elem)->name; }
+
+static void add_epilogue(hd_strbuf *s, const hd_bench_problem *p) {
+  const hd_product_epilogue *e = &p->epilogue;
+  if (p->g)
+    hd_strbuf_printf(s, " -g %lld", (long long)p->g);
+  if (e->act[0])
+    hd_strbuf_printf(s, " --act %s", e->act);
+  if (e->bias)
+    hd_strbuf_printf(s, " --bias %c", e->bias);
+  hd_strbuf_add(s, e->c ? " -c" : "");
+  if (e->scale_a)
+    hd_strbuf_printf(s, " --scale-a %s", e->scale_a == 'v' ? "vector" : "one");
+  if (e->scale_b)
+    hd_strbuf_printf(s, " --scale-b %s", e->scale_b == 'v' ? "vector" : "one");
+}
 
 char *bench_command(const hd_bench_problem *p, uint64_t seed, const char *name,
                     bool weights_ready) {
@@ -30,6 +46,7 @@ char *bench_command(const hd_bench_problem *p, uint64_t seed, const char *name,
                    elem_name(p->elem), elem_name(p->d_elem), (long long)p->m, (long long)p->n,
                    (long long)p->k, (unsigned long long)seed,
                    weights_ready ? " --weights-ready yes" : "");
+  add_epilogue(&s, p);
   char who[16] = "", order[8] = "";
   int at = 0;
   sscanf(name, "%15s %7s %n", who, order, &at);

@@ -9,6 +9,7 @@
 #include "Support/memory.h"
 #include "Support/strbuf.h"
 #include "Bench/bench_random.h"
+#include "bench_beside.h"
 #include "bench_dynamic.h"
 #include "bench_grid.h"
 #include "bench_log.h"
@@ -45,6 +46,10 @@ static const char about[] =
     "the kernel of that N alone: for each type, M and K at 16 sizes of N, unless -n says one.\n"
     "Below the cases stand the geometric mean and the worst of fixed time over dynamic time.\n"
     "\n"
+    "An epilogue (--act, --bias, -c, --scale-a, --scale-b) and a batch (-g) are measured as they\n"
+    "are; the peers know no epilogue, and take a batch. With --beside stands Heddle's own\n"
+    "product without either, of a batch one of as many rows, and the ratio of the times.\n"
+    "\n"
     "x dense, x peer: the time of cuBLASLt, of the faster peer, over this one. A row's\n"
     "command in CSV and JSON measures it again.";
 
@@ -59,14 +64,19 @@ static const char examples[] =
     "heddle bench --random 400 --sample 20 --peers none --seconds 400 -o sweep.csv\n"
     "heddle bench --grid docs/bench/llama.grid --dynamic --order col\n"
     "heddle bench --grid docs/bench/unseen.grid --dynamic --predict\n"
+    "heddle bench -m 4096 -k 4096 -n 256 --act gelu --bias m --peers none\n"
+    "heddle bench --grid docs/bench/pairs.grid --act swiglu --beside --peers none\n"
+    "heddle bench -m 4096 -k 4096 -n 64 -g 8 --beside --peers cublas,cusparselt\n"
     "heddle bench --grid docs/bench/llama.grid --only s8 --list\n";
 
 typedef struct bench_args {
   hd_bench_problem problem;
   const char *grid, *only, *peers, *format, *ptxas, *cache, *cublas, *cusparselt, *order, *sweep;
   const char *target, *db, *promise, *csv, *cutlass;
+  const char *act, *bias, *scale_a, *scale_b;
   service_args service;
   cli_texts schedules;
+  bool beside;
   bool alone, no_alone, resume, list, no_tuned, dynamic, predict;
   int64_t device, seed, finalists, jobs, random, sample, seconds;
 } bench_args;
@@ -79,6 +89,7 @@ typedef struct bench_tool {
   bench_log log;     /* of a summary (a line a case, and the goals), or with -o */
   hd_device *device; /* NULL: the cases are listed, not measured */
   bench_dynamic dynamic;
+  bench_beside beside;
   bool many; /* a grid, or random cases */
   int n_wrong;
   double began, work_done; /* when, and what was measured since: case_work */
@@ -153,6 +164,8 @@ static void set_sample(bench_tool *t, int32_t index) {
 
 static heddle_status measure_case(heddle_context *ctx, bench_tool *t, const hd_bench_problem *p) {
   hd_bench_result result;
+  if (t->args->beside)
+    return bench_beside_case(ctx, t->device, p, &t->options, &t->beside, &t->n_wrong);
   HD_TRY(hd_bench_run(ctx, t->device, p, &t->options, &result));
   t->work_done += case_work(p);
   heddle_status status = HEDDLE_OK;
@@ -232,11 +245,15 @@ static heddle_status run_tool(heddle_context *ctx, bench_tool *t) {
   bench_print_head(&t->printer, &t->device->info, t->options.nvml);
   if (t->options.dynamic)
     bench_dynamic_head();
+  if (a->beside)
+    bench_beside_head();
   if (t->printer.summary)
     report_print_head();
   heddle_status status = run_all(ctx, t);
   if (t->options.dynamic)
     bench_dynamic_tail(&t->dynamic);
+  if (a->beside)
+    bench_beside_tail(&t->beside);
   bench_print_tail(&t->printer);
   if (t->printer.summary) {
     report_print_goals(&t->log.report);
@@ -271,12 +288,49 @@ static heddle_status bench_on_device(heddle_context *ctx, bench_tool *t) {
   return status;
 }
 
+static int read_scale(const char *option, const char *word, char *scale) {
+  *scale = word ? *word : 0;
+  return !word || strcmp(word, "one") == 0 || strcmp(word, "vector") == 0
+             ? CLI_GO
+             : cli_usage_error("bench.epilogue", "got %s %.40s; legal: one, vector", option, word);
+}
+
+static int read_epilogue(bench_args *a) {
+  hd_product_epilogue *e = &a->problem.epilogue;
+  snprintf(e->act, sizeof e->act, "%s", a->act && strcmp(a->act, "none") ? a->act : "");
+  const char *legal = hd_product_epilogue_check(e);
+  if (*legal)
+    return cli_usage_error("bench.epilogue", "got --act %.40s; legal: %s", a->act, legal);
+  e->bias = a->bias ? *a->bias : 0;
+  if (a->bias && strcmp(a->bias, "m") != 0 && strcmp(a->bias, "n") != 0)
+    return cli_usage_error("bench.epilogue", "got --bias %.40s; legal: m, n", a->bias);
+  int code = read_scale("--scale-a", a->scale_a, &e->scale_a);
+  return code == CLI_GO ? read_scale("--scale-b", a->scale_b, &e->scale_b) : code;
+}
+
+/* The files and summaries of bench know no epilogue. */
+static int check_epilogue(const bench_args *a) {
+  hd_product p = hd_bench_product(&a->problem);
+  bool plain = hd_product_is_plain(&p) && !p.g;
+  if (!plain && (a->random || a->csv || a->sample || (a->grid && !a->beside && !a->dynamic)))
+    return cli_usage_error("bench.epilogue",
+                           "got an epilogue, or a batch, with --random, --sample, -o or a grid; "
+                           "legal: one case, or --grid --beside");
+  if (a->beside && (plain || a->dynamic || a->sweep || a->csv))
+    return cli_usage_error("bench.beside",
+                           "got --beside %s; legal: with --act, --bias, -c, --scale-a, --scale-b "
+                           "or -g",
+                           plain ? "the product itself" : "with --dynamic, --sweep or -o");
+  return CLI_GO;
+}
+
 /* Checked before a device is looked for: a wrong use is one on every machine. */
 static int check_args(const bench_args *a, bench_tool *t) {
   const cli_number numbers[] = {
       {"-m", a->problem.m, 1, HD_PRODUCT_MOST_SIZE},
       {"-n", a->problem.n, 1, HD_PRODUCT_MOST_SIZE},
       {"-k", a->problem.k, 1, HD_PRODUCT_MOST_SIZE},
+      {"-g", a->problem.g, 0, HD_PRODUCT_MOST_SIZE},
       {"--device", a->device, 0, INT32_MAX},
       {"--finalists", a->finalists, 1, INT32_MAX}, {"--jobs", a->jobs, 1, INT32_MAX},
       {"--random", a->random, 0, 100000}, {"--sample", a->sample, 0, 1000},
@@ -298,7 +352,11 @@ static int check_args(const bench_args *a, bench_tool *t) {
                                             "their own; legal: a grid or sizes, and an order");
   if (a->predict && !a->dynamic)
     return cli_usage_error("bench.dynamic", "got --predict without --dynamic; legal: both");
-  const char *promise = a->promise ? a->promise : t->many && !a->dynamic ? "both" : "no";
+  int epilogue = check_epilogue(a);
+  if (epilogue != CLI_GO)
+    return epilogue;
+  bool table = a->dynamic || a->beside; /* of its own */
+  const char *promise = a->promise ? a->promise : t->many && !table ? "both" : "no";
   if (bench_peers_check(a->peers) != CLI_GO || promise_read(promise, &t->options.promise) != CLI_GO)
     return 2;
   if (a->csv && strcmp(a->csv, "-") == 0)
@@ -328,11 +386,12 @@ static void set_options(const bench_args *a, bench_tool *t) {
   t->options.n_finalists = (int32_t)a->finalists;
   t->options.n_jobs = (int32_t)a->jobs;
   t->options.alone = !a->no_alone;
-  t->options.dynamic = t->printer.dynamic = a->dynamic;
+  t->options.dynamic = a->dynamic;
+  t->printer.dynamic = a->dynamic || a->beside;
   t->options.alone &= !a->sample && !a->dynamic;
   t->printer.alone = t->options.alone && (t->many || hd_measure_is_large(a->problem.n));
   t->log.path = a->csv;
-  t->printer.summary = t->many && t->printer.format == BENCH_TABLE && !a->dynamic;
+  t->printer.summary = t->many && t->printer.format == BENCH_TABLE && !a->dynamic && !a->beside;
   t->options.seed = t->printer.seed = (uint64_t)a->seed;
 }
 
@@ -364,6 +423,10 @@ static heddle_status run(heddle_context *ctx, bench_tool *t) {
     hd_bench_problem p = hd_bench_random((uint64_t)a->seed, i);
     bench_grid_add(&t->grid, &p, a->only);
   }
+  for (int32_t i = 0; i < t->grid.n && a->grid; i++) {
+    t->grid.list[i].epilogue = a->problem.epilogue;
+    t->grid.list[i].g = a->problem.g;
+  }
   if (a->dynamic && (a->grid || a->random))
     bench_dynamic_sizes(&t->grid);
   if (!a->no_tuned)
@@ -379,7 +442,8 @@ static heddle_status run(heddle_context *ctx, bench_tool *t) {
 }
 
 int cmd_bench(int argc, char **argv) {
-  bench_args a = {.problem = {HEDDLE_BF16, HEDDLE_N_ELEMS, 4096, 512, 4096},
+  bench_args a = {.problem = {.elem = HEDDLE_BF16, .d_elem = HEDDLE_N_ELEMS, .m = 4096, .n = 512,
+                              .k = 4096},
                   .peers = "all",
                   .format = "table",
                   .order = "both",
@@ -393,6 +457,14 @@ int cmd_bench(int argc, char **argv) {
       {"m", CLI_INT, &a.problem.m, "M", "rows of A (4096)"},
       {"n", CLI_INT, &a.problem.n, "N", "columns of B (512)"},
       {"k", CLI_INT, &a.problem.k, "K", "inner size (4096)"},
+      {"g", CLI_INT, &a.problem.g, "G", "a batch of so many products"},
+      {"act", CLI_TEXT, &a.act, "F", hd_act_about},
+      {"bias", CLI_TEXT, &a.bias, "D", "an f32 bias a row (m) or a column (n) of D"},
+      {"c", CLI_FLAG, &a.problem.epilogue.c, NULL, "C, of D's type and order, is added"},
+      {"scale-a", CLI_TEXT, &a.scale_a, "S", "f32 scales of A: one, or vector (a row)"},
+      {"scale-b", CLI_TEXT, &a.scale_b, "S", "f32 scales of B: one, or vector (a column)"},
+      {"beside", CLI_FLAG, &a.beside, NULL,
+       "Heddle's own product without the epilogue (of a batch: of as many rows) as well"},
       {"grid", CLI_TEXT, &a.grid, "FILE", "cases from a file instead"},
       {"random", CLI_INT, &a.random, "N", "N problems drawn by --seed instead"},
       {"seconds", CLI_INT, &a.seconds, "S", "begin no case later than that"},
@@ -443,6 +515,8 @@ int cmd_bench(int argc, char **argv) {
                                0};
   bench_tool t = {0};
   int n_args, go = cli_parse(&command, argc, argv, NULL, &n_args);
+  if (go == CLI_GO)
+    go = read_epilogue(&a);
   if (go == CLI_GO)
     go = check_args(&a, &t);
   if (go != CLI_GO)

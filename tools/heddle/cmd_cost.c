@@ -39,7 +39,8 @@ static void print_line(const char *what, double value, const char *unit, double 
 }
 
 static char *large_problem(void) {
-  hd_bench_problem p = {HEDDLE_BF16, HEDDLE_BF16, 8192, 8192, 8192};
+  hd_bench_problem p = {
+      .elem = HEDDLE_BF16, .d_elem = HEDDLE_BF16, .m = 8192, .n = 8192, .k = 8192};
   return hd_bench_text(&p, "sm_90a", true, false);
 }
 

@@ -31,16 +31,17 @@ static const char about[] =
     "wrong result makes the exit code 1. --budget and Ctrl-C stop in good order, --resume goes\n"
     "on with what the records lack: use it in slices.\n"
     "\n"
-    "What is tuned is the product of the problem's types, sizes and orders, without its\n"
-    "epilogue. A line of a --grid file is TYPE M K N [DTYPE [ORDER [weights_ready]]]; #\n"
-    "starts a comment. Under weights_ready launches overlap; such a product has records and a\n"
-    "choice of its own.\n"
+    "What is tuned is the problem's types, sizes, orders and epilogue, pairs and batches too,\n"
+    "without a user's function, alpha and beta. A line of a --grid file is TYPE M K N [DTYPE\n"
+    "[ORDER [weights_ready]]]; # starts a comment. Under weights_ready launches overlap; such\n"
+    "a product has records and a choice of its own.\n"
     "\n"
     "Beside tuning: heddle tune list | merge | export | evaluate | calibrate.";
 
 static const char examples[] =
     "heddle tune examples/linear_bf16.heddle --db mine.db\n"
     "heddle tune --type bf16 -m 28672 -k 4096 -n 333 --d-order col_major --db mine.db\n"
+    "heddle tune --type bf16 -m 28672 -k 4096 -n 16 --act swiglu --db mine.db\n"
     "heddle tune --grid docs/bench/llama.grid --budget 300 --resume --db mine.db\n"
     "heddle tune --grid decode.grid --weights-ready both --db mine.db\n"
     "heddle tune --grid few.grid --exhaustive --csv --db sweep.db > sweep.csv\n"
@@ -350,6 +351,7 @@ static int tune_main(int argc, char **argv) {
       {"json", CLI_FLAG, &a.json, NULL, "an object a choice"},
       {"size", CLI_TEXT, &a.sizes, "N=512,K=64", "of a problem whose sizes are known at launch"},
       PROBLEM_SHAPE_OPTIONS(a.flags),
+      PROBLEM_OPERAND_OPTIONS(a.flags),
       {"ceilings", CLI_TEXT, &a.ceilings, "FILE", TUNE_CEILINGS_ABOUT},
       {"weights-ready", CLI_TEXT, &a.ready, "W", PROMISE_ABOUT " (no)"},
       {"target", CLI_TEXT, &a.target, "T", "sm_90a, or what the problem says"},

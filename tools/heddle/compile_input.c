@@ -156,10 +156,14 @@ heddle_status compile_input_product(heddle_context *ctx, compile_input *in,
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->block_a.op->loc, "tune.block-scale",
                     "a product with block scales is not measured; legal: a schedule of one's "
                     "own, as `heddle explain` shows it");
-  if (hd_is_batch(p))
+  if (hd_is_batch(p) && !p->g.value)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, p->g.op->loc, "tune.batch",
-                    "a batch is not measured; legal: one product of its sizes, or a schedule of "
-                    "one's own, as `heddle explain` shows it");
+                    "a batch whose g is known at launch is not measured; legal: a fixed g, as "
+                    "-g 8");
+  if (p->user || p->alpha || p->beta)
+    hd_note(ctx, p->epilogue->loc, "tune.epilogue",
+            "what is measured is without %s, which cost%s no other tile",
+            p->user ? "the user's function" : "alpha and beta", p->user ? "s" : "");
   *product = hd_product_of(p, hint_mnk);
   return HEDDLE_OK;
 }

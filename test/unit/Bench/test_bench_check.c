@@ -42,7 +42,8 @@ static void put(fixture *f, int64_t i, int64_t j, double x) {
   f->row_major[i * N + j] = f->col_major[j * M + i] = bits;
 }
 
-static const hd_bench_problem problem = {HEDDLE_BF16, HEDDLE_BF16, M, N, K};
+static const hd_bench_problem problem = {
+    .elem = HEDDLE_BF16, .d_elem = HEDDLE_BF16, .m = M, .n = N, .k = K};
 
 static void make_right(fixture *f) {
   double *expected = malloc(sizeof *expected * N_ELEMS);
@@ -190,9 +191,9 @@ static void operands_that_memory_lacks_are_told_of(void **state) {
   fixture *f = *state;
   heddle_context *ctx = heddle_context_create();
   hd_product product = hd_bench_product(&problem);
-  static const char *const rules[] = {"memory.size", "memory.size", "bench.operands",
-                                      "bench.operands"};
-  for (int i = 0; i < 4; i++) {
+  static const char *const rules[] = {"memory.size", "memory.size", "memory.size",
+                                      "bench.operands", "bench.operands"};
+  for (int i = 0; i < 5; i++) {
     fake_refuse_in = i + 1;
     assert_int_equal(hd_bench_host_make(ctx, &product, SEED, 1, f->host), HEDDLE_NO_MEMORY);
     expect_rule(ctx, rules[i]);

@@ -222,7 +222,21 @@ static void names_of_products(void **state) {
   assert_true(q.weights_ready);
   hd_product_print(&q, again);
   assert_string_equal(text, again);
+  static const char all[] =
+      "sm_90a a=s8 b=s8 acc=s32 d=bf16 m=16 n=2 k=4 k_major row_major act=geglu_tanh bias=n c g=12 "
+      "scale_a=one scale_b=vector weights_ready";
+  assert_int_equal(hd_product_parse(NULL, all, &q), HEDDLE_OK);
+  assert_false(hd_product_is_plain(&q));
+  assert_int_equal(hd_product_d_rows(&q), 8);
+  hd_product_print(&q, again);
+  assert_string_equal(all, again);
   static const char *const bad[] = {
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major act=swish",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major act=user",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major bias=k",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major bias=m act=relu",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major scale_a=two",
+      "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major c=1",
       "", "sm_90a", "sm_90a a=bf16 b=bf16 acc=f32 d=bf17 m=1 n=2 k=4 k_major row_major",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=0 n=2 k=4 k_major row_major",
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 row_major k_major",
@@ -232,6 +246,35 @@ static void names_of_products(void **state) {
       "sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=1 n=2 k=4 k_major row_major weights_ready g=2"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     assert_int_equal(hd_product_parse(NULL, bad[i], &q), HEDDLE_INVALID);
+}
+
+/* What was tuned with an epilogue is for it alone; what has none of its own takes the plain
+ * product's. */
+static void epilogues_have_choices_of_their_own(void **state) {
+  (void)state;
+  static const char export[] =
+      "{\"version\": 1, \"choices\": ["
+      "{\"product\": \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=64 k=4096 k_major row_major\","
+      " \"schedule\": \"tile=64x64\", \"device\": \"D\"},"
+      "{\"product\": \"sm_90a a=bf16 b=bf16 acc=f32 d=bf16 m=4096 n=64 k=4096 k_major row_major "
+      "act=swiglu\", \"schedule\": \"tile=128x64\", \"device\": \"D\"}]}";
+  static const struct {
+    const char *act;
+    int32_t tile_m;
+  } cases[] = {{"", 64}, {"swiglu", 128}, {"gelu", 64}};
+  hd_tuned *t;
+  assert_int_equal(hd_tuned_parse(NULL, "x", export, sizeof export - 1, &t), HEDDLE_OK);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    hd_product p = product(4096, 64, 4096);
+    hd_front front;
+    hd_schedule s;
+    strcpy(p.epilogue.act, cases[i].act);
+    assert_int_equal(hd_product_build(NULL, HD_NOWHERE, &p, &front), HEDDLE_OK);
+    assert_non_null(hd_tune_pick(t, &front.problem, &p, &s));
+    assert_int_equal(s.tile_m, cases[i].tile_m);
+    hd_front_free(&front);
+  }
+  heddle_tuned_free(t);
 }
 
 /* A grid's line, and the product that it is; NULL: refused by that rule. */
@@ -312,6 +355,7 @@ int main(void) {
       cmocka_unit_test(an_embedder_asks_with_a_text),
       cmocka_unit_test(sizes_that_no_launch_has),
       cmocka_unit_test(names_of_products),
+      cmocka_unit_test(epilogues_have_choices_of_their_own),
       cmocka_unit_test(lines_of_a_grid),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,192 @@
+#include "Tune/epilogue_values.h"
+
+#include <string.h>
+
+#include "Reference/operands.h"
+#include "Reference/reference_compare.h"
+#include "Support/convert.h"
+#include "Support/diag.h"
+#include "Support/memory.h"
+
+/* Of f32 arithmetic in the epilogue, beside the sums' own. */
+static const double epilogue_error = 0x1p-22;
+
+static size_t batch_of(const hd_product *p) { return p->g ? (size_t)p->g : 1; }
+
+static size_t bytes_of(heddle_elem elem) { return heddle_elem_get(elem)->container_bits / 8; }
+
+size_t hd_product_d_bytes(const hd_product *p) {
+  return batch_of(p) * (size_t)hd_product_d_rows(p) * (size_t)p->n * bytes_of(p->d);
+}
+
+/* ---- on the host ---- */
+
+static heddle_status make_vector(heddle_context *ctx, uint64_t seed, size_t n, float **vector,
+                                 size_t *n_made) {
+  hd_fill fill = {.seed = seed};
+  hd_free(*vector);
+  *n_made = 0;
+  *vector = n ? hd_try_malloc(ctx, n * sizeof **vector, "a vector of the epilogue") : NULL;
+  if (!n)
+    return HEDDLE_OK;
+  if (!*vector)
+    return HEDDLE_NO_MEMORY;
+  hd_fill_dense(&fill, HEDDLE_F32, 1, n, *vector, n);
+  *n_made = n;
+  return HEDDLE_OK;
+}
+
+static size_t scale_length(char scale, int64_t dim) {
+  return scale == 'v' ? (size_t)dim : scale == 'o';
+}
+
+static heddle_status make_c(heddle_context *ctx, const hd_product *p, uint64_t seed,
+                            hd_epilogue_values *v) {
+  hd_fill fill = {.seed = seed};
+  size_t rows = batch_of(p) * (size_t)(p->d_col_major ? p->n : p->m);
+  size_t row = (size_t)(p->d_col_major ? p->m : p->n);
+  hd_free(v->c);
+  v->c = NULL;
+  v->c_bytes = 0;
+  if (!p->epilogue.c)
+    return HEDDLE_OK;
+  v->c = hd_try_malloc(ctx, rows * row * bytes_of(p->d), "C");
+  if (!v->c)
+    return HEDDLE_NO_MEMORY;
+  hd_fill_dense(&fill, p->d, rows, row, v->c, row);
+  v->c_bytes = rows * row * bytes_of(p->d);
+  return HEDDLE_OK;
+}
+
+heddle_status hd_epilogue_values_make(heddle_context *ctx, const hd_product *p, uint64_t seed,
+                                      hd_epilogue_values *v) {
+  const hd_product_epilogue *e = &p->epilogue;
+  size_t bias = !e->bias ? 0 : (size_t)(e->bias == 'm' ? p->m : p->n);
+  HD_TRY(make_vector(ctx, seed + 3, bias, &v->bias, &v->n_bias));
+  HD_TRY(make_vector(ctx, seed + 4, scale_length(e->scale_a, p->m), &v->scale_a, &v->n_scale_a));
+  HD_TRY(make_vector(ctx, seed + 5, scale_length(e->scale_b, p->n), &v->scale_b, &v->n_scale_b));
+  return make_c(ctx, p, seed + 6, v);
+}
+
+void hd_epilogue_values_free(hd_epilogue_values *v) {
+  hd_free(v->bias);
+  hd_free(v->scale_a);
+  hd_free(v->scale_b);
+  hd_free(v->c);
+  *v = (hd_epilogue_values){0};
+}
+
+/* ---- what D must be ---- */
+
+static bool is_rounded(const hd_product *p) {
+  const hd_product_epilogue *e = &p->epilogue;
+  bool floats = e->act[0] || e->bias || e->c;
+  return e->scale_a || e->scale_b || (p->acc == HEDDLE_S32 && floats);
+}
+
+double hd_product_bound(const hd_product *p, heddle_elem elem) {
+  double bound = hd_error_bound(elem, p->a, p->acc, (uint64_t)p->k);
+  return is_rounded(p) ? bound + epilogue_error : bound;
+}
+
+/* Of the sums of A's rows, where a row's own bias or scale lies: of pairs those of all gates come
+ * before those of all ups. */
+static uint64_t own_index(const hd_product *p, uint64_t row) {
+  uint64_t of_d = row / (2 * HD_PAIR_ROWS) * HD_PAIR_ROWS + row % HD_PAIR_ROWS;
+  bool up = row % (2 * HD_PAIR_ROWS) >= HD_PAIR_ROWS;
+  return !hd_act_is_pair(p->epilogue.act) ? row : of_d + (up ? (uint64_t)p->m / 2 : 0);
+}
+
+/* The sums of one row, with all that is done to them before the activation. */
+static heddle_status sums_of_row(heddle_context *ctx, const hd_product *p,
+                                 const hd_epilogue_values *v, const hd_reference *sums, int64_t g,
+                                 uint64_t first, uint64_t row, double *out) {
+  const hd_product_epilogue *e = &p->epilogue;
+  uint64_t own = own_index(p, row), n = sums->n;
+  HD_TRY(hd_reference_rows(ctx, sums, &row, 1, out));
+  for (uint64_t j = 0; j < n; j++) {
+    if (e->scale_a)
+      out[j] *= (double)v->scale_a[e->scale_a == 'v' ? own : 0];
+    if (e->scale_b)
+      out[j] *= (double)v->scale_b[e->scale_b == 'v' ? first + j : 0];
+    if (e->bias)
+      out[j] += (double)v->bias[e->bias == 'm' ? own : first + j];
+    if (e->c) {
+      uint64_t matrix = (uint64_t)g * (uint64_t)p->m * (uint64_t)p->n;
+      uint64_t at = p->d_col_major ? (first + j) * (uint64_t)p->m + row
+                                   : row * (uint64_t)p->n + first + j;
+      out[j] += hd_elem_load(p->d, v->c, matrix + at);
+    }
+  }
+  return HEDDLE_OK;
+}
+
+heddle_status hd_epilogue_rows(heddle_context *ctx, const hd_product *p,
+                               const hd_epilogue_values *v, const hd_reference *sums, int64_t g,
+                               uint64_t first, const uint64_t *rows, size_t n_rows, double *out,
+                               double *slack) {
+  size_t n = (size_t)sums->n;
+  bool pair = hd_act_is_pair(p->epilogue.act);
+  double bound = hd_product_bound(p, HEDDLE_F32);
+  hd_act act = HD_ACT_NONE;
+  double *up = pair ? hd_try_malloc(ctx, n * sizeof *up, "sums of up") : NULL;
+  heddle_status status = pair && !up ? HEDDLE_NO_MEMORY : HEDDLE_OK;
+  if (!pair && p->epilogue.act[0])
+    HD_TRY(hd_act_parse(p->epilogue.act, &act));
+  for (size_t i = 0; i < n_rows && status == HEDDLE_OK; i++) {
+    uint64_t row = rows[i];
+    double *x = out + i * n;
+    if (pair)
+      row = row / HD_PAIR_ROWS * 2 * HD_PAIR_ROWS + row % HD_PAIR_ROWS;
+    status = sums_of_row(ctx, p, v, sums, g, first, row, x);
+    if (status == HEDDLE_OK && pair)
+      status = sums_of_row(ctx, p, v, sums, g, first, row + HD_PAIR_ROWS, up);
+    if (status == HEDDLE_OK && pair)
+      hd_act_apply_pairs(hd_act_of_gate(p->epilogue.act), bound, n, x, up, slack + i * n);
+    else if (status == HEDDLE_OK)
+      hd_act_apply_all(act, bound, n, x, slack + i * n);
+  }
+  hd_free(up);
+  return status;
+}
+
+/* ---- on the device ---- */
+
+static heddle_status upload(heddle_context *ctx, const hd_device *device, const float *vector,
+                            size_t n, hd_buffer *buffer) {
+  if (n == 0)
+    return HEDDLE_OK;
+  HD_TRY(hd_buffer_create(ctx, device, n * sizeof *vector, 0, buffer));
+  return hd_buffer_upload(ctx, device, buffer, vector);
+}
+
+heddle_status hd_epilogue_upload(heddle_context *ctx, const hd_device *device,
+                                 const hd_epilogue_values *v, size_t n_sets,
+                                 hd_epilogue_buffers *buffers) {
+  HD_TRY(upload(ctx, device, v->bias, v->n_bias, &buffers->bias));
+  HD_TRY(upload(ctx, device, v->scale_a, v->n_scale_a, &buffers->scale_a));
+  HD_TRY(upload(ctx, device, v->scale_b, v->n_scale_b, &buffers->scale_b));
+  return v->c ? hd_rotation_create(ctx, device, v->c, v->c_bytes, n_sets, &buffers->c) : HEDDLE_OK;
+}
+
+void hd_epilogue_buffers_free(const hd_device *device, hd_epilogue_buffers *buffers) {
+  hd_buffer_free(device, &buffers->bias);
+  hd_buffer_free(device, &buffers->scale_a);
+  hd_buffer_free(device, &buffers->scale_b);
+  hd_rotation_free(device, &buffers->c);
+}
+
+heddle_status hd_rotation_repeat(heddle_context *ctx, const hd_device *device, const void *data,
+                                 size_t n_bytes, int64_t g, size_t n_sets, hd_rotation *rotation) {
+  if (g < 2)
+    return hd_rotation_create(ctx, device, data, n_bytes, n_sets, rotation);
+  char *all = hd_try_malloc(ctx, n_bytes * (size_t)g, "an operand of a batch");
+  if (!all)
+    return HEDDLE_NO_MEMORY;
+  for (int64_t i = 0; i < g; i++)
+    memcpy(all + (size_t)i * n_bytes, data, n_bytes);
+  heddle_status status =
+      hd_rotation_create(ctx, device, all, n_bytes * (size_t)g, n_sets, rotation);
+  hd_free(all);
+  return status;
+}

@@ -1,0 +1,97 @@
+#include "bench_beside.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "Support/diag.h"
+#include "Support/memory.h"
+
+hd_bench_problem bench_beside_plain(const hd_bench_problem *p) {
+  hd_bench_problem plain = *p;
+  plain.epilogue = (hd_product_epilogue){0};
+  if (p->g)
+    plain.m *= p->g;
+  plain.g = 0;
+  return plain;
+}
+
+void bench_beside_head(void) {
+  printf("%-5s %6s %6s %6s  %10s %10s %7s %10s  %s\n", "type", "M", "K", "N", "this us", "plain us",
+         "ratio", "peer us", "what");
+}
+
+/* What counts of a row: for many columns it alone, sustained. */
+static double seconds_of(const hd_bench_row *r) {
+  return r->alone.sustained > 0 ? r->alone.sustained : r->timing.median;
+}
+
+/* The fastest of Heddle's, or of the peers; NULL: there is none. */
+static const hd_bench_row *fastest(const hd_bench_result *result, bool ours) {
+  const hd_bench_row *best = NULL;
+  for (int32_t i = 0; i < result->n_rows; i++) {
+    const hd_bench_row *r = &result->row[i];
+    bool is_ours = strncmp(r->name, "heddle", 6) == 0;
+    bool ceiling = strncmp(r->name, "stream", 6) == 0;
+    if (r->ok && r->n_rounds > 1 && is_ours == ours && !ceiling &&
+        (!best || seconds_of(r) < seconds_of(best)))
+      best = r;
+  }
+  return best;
+}
+
+static heddle_status measure(heddle_context *ctx, const hd_device *device,
+                             const hd_bench_problem *p, const hd_bench_options *options,
+                             hd_bench_result *result, double *seconds, int *n_wrong) {
+  HD_TRY(hd_bench_run(ctx, device, p, options, result));
+  for (int32_t i = 0; i < result->n_rows; i++)
+    *n_wrong += !result->row[i].ok;
+  const hd_bench_row *best = fastest(result, true);
+  *seconds = best ? seconds_of(best) : 0;
+  return HEDDLE_OK;
+}
+
+static void print_what(const hd_bench_problem *p, const hd_bench_result *result) {
+  char text[HD_PRODUCT_TEXT];
+  hd_product product = hd_bench_product(p);
+  const hd_bench_row *peer = fastest(result, false);
+  hd_product_print(&product, text);
+  const char *words = strstr(text, "row_major"); /* and what follows: the epilogue, the batch */
+  printf(" %10.2f %s", peer ? seconds_of(peer) * 1e6 : 0, words ? words + strlen("row_major") : "");
+  printf("%s%s\n", peer ? "; peer " : "", peer ? peer->name : "");
+}
+
+heddle_status bench_beside_case(heddle_context *ctx, const hd_device *device,
+                                const hd_bench_problem *p, const hd_bench_options *options,
+                                bench_beside *sum, int *n_wrong) {
+  hd_bench_problem plain = bench_beside_plain(p);
+  hd_bench_options alone = *options;
+  hd_bench_result results[3] = {{0}};
+  double seconds[3] = {0};
+  alone.n_peers = 0;
+  heddle_status status =
+      measure(ctx, device, &plain, &alone, &results[0], &seconds[0], n_wrong);
+  if (status == HEDDLE_OK)
+    status = measure(ctx, device, p, options, &results[1], &seconds[1], n_wrong);
+  if (status == HEDDLE_OK)
+    status = measure(ctx, device, &plain, &alone, &results[2], &seconds[2], n_wrong);
+  if (status == HEDDLE_OK && seconds[0] > 0 && seconds[1] > 0 && seconds[2] > 0) {
+    double beside = (seconds[0] + seconds[2]) / 2, ratio = beside / seconds[1];
+    printf("%-5s %6lld %6lld %6lld  %10.2f %10.2f %7.3f", heddle_elem_get(p->elem)->name,
+           (long long)p->m, (long long)p->k, (long long)p->n, seconds[1] * 1e6, beside * 1e6,
+           ratio);
+    print_what(p, &results[1]);
+    sum->worst = sum->n == 0 || ratio < sum->worst ? ratio : sum->worst;
+    sum->log_sum += log(ratio);
+    sum->n++;
+  }
+  for (int i = 0; i < 3; i++)
+    hd_free(results[i].row);
+  return status;
+}
+
+void bench_beside_tail(const bench_beside *sum) {
+  if (sum->n)
+    printf("\nbeside the plain product: %d cases, geometric mean %.4f, worst %.3f\n", sum->n,
+           exp(sum->log_sum / sum->n), sum->worst);
+}

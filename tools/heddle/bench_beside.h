@@ -1,0 +1,25 @@
+/* heddle/bench_beside.h: a product with its epilogue, or a batch, beside Heddle's own plain
+ * product: of an epilogue that of the same A and B, of a batch one of as many rows. */
+#ifndef HD_BENCH_BESIDE_H
+#define HD_BENCH_BESIDE_H
+
+#include "Bench/bench.h"
+
+/* Zero-initialise. Ratios are the plain product's time over this one's: 1 is as fast. */
+typedef struct bench_beside {
+  double log_sum, worst;
+  int32_t n;
+} bench_beside;
+
+/* What it is measured beside. */
+hd_bench_problem bench_beside_plain(const hd_bench_problem *problem);
+
+void bench_beside_head(void);
+/* Measures the plain product, the case, and the plain product again (their mean counts), and prints
+ * a line; *n_wrong counts wrong results. */
+heddle_status bench_beside_case(heddle_context *ctx, const hd_device *device,
+                                const hd_bench_problem *problem, const hd_bench_options *options,
+                                bench_beside *sum, int *n_wrong);
+void bench_beside_tail(const bench_beside *sum);
+
+#endif
