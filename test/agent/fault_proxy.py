@@ -64,6 +64,9 @@ class Proxy:
         except OSError:
             return None
 
+    def faulted(self):
+        return sum(self.counts[fault] for fault in FAULTS)
+
     def pick(self):
         with self.lock:
             self.counts["requests"] += 1
@@ -111,7 +114,10 @@ class Proxy:
         if fault == "twice":
             threading.Timer(late, self.ask, (request,)).start()
         answer = self.ask(request)
-        if fault == "lost answer" or "back" in self.cut:
+        if "back" in self.cut:
+            self.counts["cut"] += 1
+            return None
+        if fault == "lost answer":
             return None
         return answer
 

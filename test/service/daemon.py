@@ -27,8 +27,11 @@ class Postgres:
     """A cluster in a scratch folder, on a UNIX socket alone. postgres refuses root: as root it runs as
     the user postgres."""
 
-    def __init__(self, options=""):
+    def __init__(self, options="", mebibytes=0):
+        """mebibytes: on a disk of that size, where mounting is permitted; `fill` fills it."""
         self.folder = tempfile.mkdtemp(prefix="heddle-pg-")
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={mebibytes}m", "tmpfs", self.folder]
+        self.is_small = bool(mebibytes) and os.getuid() == 0 and subprocess.run(mount, stderr=subprocess.DEVNULL).returncode == 0
         self.options = options
         self.user = []
         if os.getuid() == 0:
@@ -69,6 +72,21 @@ class Postgres:
         return self.run("psql", "-h", self.folder, "-U", "heddle", "-d", "heddle", "-At", "-v",
                         "ON_ERROR_STOP=1", "-c", text)
 
+    def fill(self, meanwhile):
+        """Its disk is full while meanwhile() runs. False: it has no disk of its own."""
+        if not self.is_small:
+            return False
+        ballast = os.path.join(self.folder, "ballast")
+        with contextlib.suppress(OSError), open(ballast, "wb", buffering=0) as out:
+            while out.write(bytes(1 << 20)):
+                pass
+        meanwhile()
+        os.unlink(ballast)
+        with contextlib.suppress(RuntimeError):  # it may have ended, or be ending
+            self.stop("immediate")
+        self.start()
+        return True
+
     def clear(self):
         self.sql("DROP SCHEMA public CASCADE; CREATE SCHEMA public;")
 
@@ -76,6 +94,8 @@ class Postgres:
         if os.path.exists(os.path.join(self.data, "postmaster.pid")):
             with contextlib.suppress(RuntimeError):
                 self.stop("immediate")
+        if self.is_small:
+            subprocess.run(["umount", "-l", self.folder])
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
