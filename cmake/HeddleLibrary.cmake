@@ -69,3 +69,12 @@ function(heddle_compile_options target)
     target_link_options(${target} PRIVATE -fsanitize=address,undefined)
   endif()
 endfunction()
+
+# embed_sql(TABLE FILES...): the files as generated/TABLE.inc of this folder's build (EmbedSql.cmake).
+function(embed_sql table)
+  set(out ${CMAKE_CURRENT_BINARY_DIR}/generated/${table}.inc)
+  set(script ${CMAKE_SOURCE_DIR}/cmake/EmbedSql.cmake)
+  add_custom_command(OUTPUT ${out}
+                     COMMAND ${CMAKE_COMMAND} -D OUT=${out} "-DFILES=${ARGN}" -P ${script}
+                     DEPENDS ${ARGN} ${script} VERBATIM)
+endfunction()

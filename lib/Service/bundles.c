@@ -20,15 +20,16 @@ void hd_route_public_key(hd_request *r) {
 
 void hd_route_make_bundle(hd_request *r) {
   unsigned char hash[32], signature[crypto_sign_BYTES];
-  hd_rows rows, serial;
-  if (!hd_begin(r) || !HD_RUN(r, serial_next, &serial, "") || /* nothing changes meanwhile */
+  hd_rows rows;
+  int64_t serial;
+  if (!hd_begin(r) || !hd_serial_take(r, &serial) || /* nothing changes meanwhile */
       !HD_RUN(r, heads_of_class, &rows, "t", hd_text_of(r->body, "class", "")))
     return;
-  char *body = hd_choices_text(&rows, hd_cell_int(&serial, 0, 0));
+  char *body = hd_choices_text(&rows, serial);
   const unsigned char *bytes = (const unsigned char *)body;
   crypto_generichash(hash, sizeof hash, bytes, strlen(body), NULL, 0);
   crypto_sign_detached(signature, NULL, bytes, strlen(body), r->service->config->key);
-  bool ok = HD_RUN(r, bundle_add, &rows, "iitttt", hd_cell_int(&serial, 0, 0), (int64_t)rows.n,
+  bool ok = HD_RUN(r, bundle_add, &rows, "iitttt", serial, (int64_t)rows.n,
                    hex(&r->arena, hash, sizeof hash), hex(&r->arena, signature, sizeof signature),
                    hd_text_of(r->body, "note", NULL), body);
   hd_free(body);
@@ -40,17 +41,10 @@ void hd_route_make_bundle(hd_request *r) {
     hd_answer_json(r, 200, hd_row_json(&rows, 0));
 }
 
-void hd_route_bundles(hd_request *r) {
-  hd_rows rows;
-  if (HD_RUN(r, bundles, &rows, "i", (int64_t)0))
-    hd_answer_json(r, 200, json_pack("{so}", "bundles", hd_rows_json(&rows)));
-}
-
 /* Its body and signature; refuses. */
 static bool get_bundle(hd_request *r, int64_t bundle, hd_rows *rows) {
   return HD_RUN(r, bundle_get, rows, "i", bundle) &&
-         (rows->n || hd_refuse(r, HD_RULE_BUNDLE_NONE, NULL,
-                               hd_arena_printf(&r->arena, "%lld", (long long)bundle), NULL, NULL));
+         (rows->n || hd_refuse_id(r, HD_RULE_BUNDLE_NONE, bundle));
 }
 
 void hd_route_bundle(hd_request *r) {
@@ -58,8 +52,7 @@ void hd_route_bundle(hd_request *r) {
   if (!get_bundle(r, r->path[0], &rows))
     return;
   hd_answer_text(r, 200, "application/json", hd_xstrdup(hd_cell_text(&rows, 0, 0)));
-  snprintf(r->header_name, sizeof r->header_name, "Heddle-Signature");
-  r->header_value = hd_arena_strdup(&r->arena, hd_cell_text(&rows, 0, 1));
+  hd_answer_header(r, "Heddle-Signature", "%s", hd_cell_text(&rows, 0, 1));
 }
 
 /* ---- diff ---- */

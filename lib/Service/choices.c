@@ -1,63 +1,94 @@
-/* Decisions by hand, each with its event, and what a product's history is. */
+/* The versions of a choice; decisions by hand, each with its event; a product's history. */
 #include <math.h>
 #include <string.h>
 
 #include "Service/decide.h"
 #include "Service/service_state.h"
 
-/* The product, class and policy that a request names. */
-typedef struct subject {
-  const char *product, *class, *policy;
-  int64_t version, serial;
-} subject;
+/* ---- versions and heads ---- */
 
-static subject subject_of(const json_t *object) {
-  return (subject){hd_text_of(object, "product", ""), hd_text_of(object, "class", ""),
-                   hd_text_of(object, "policy", "default"), hd_int_of(object, "version", 0), 0};
-}
-
-static bool take_serial(hd_request *r, subject *s) {
+bool hd_serial_take(hd_request *r, int64_t *serial) {
   hd_rows rows;
-  if (!hd_begin(r) || !HD_RUN(r, serial_next, &rows, ""))
+  if (!HD_RUN(r, serial_next, &rows, ""))
     return false;
-  s->serial = hd_cell_int(&rows, 0, 0);
+  *serial = hd_cell_int(&rows, 0, 0);
   return true;
 }
 
-static bool refuse_version(hd_request *r, const subject *s) {
-  return hd_refuse(r, HD_RULE_VERSION_NONE, "version",
-                   hd_arena_printf(&r->arena, "%lld", (long long)s->version),
-                   "a version of GET /v1/history", NULL);
-}
-
-/* Columns of version_get. */
-static bool get_version(hd_request *r, const subject *s, hd_rows *rows) {
-  return HD_RUN(r, version_get, rows, "ttti", s->product, s->class, s->policy, s->version) &&
-         (rows->n || refuse_version(r, s));
-}
-
-static bool set_head(hd_request *r, const subject *s, int64_t version, bool pinned) {
-  hd_rows rows;
-  r->wakes_choices = true;
-  return HD_RUN(r, head_set, &rows, "tttiii", s->product, s->class, s->policy, version, s->serial,
-                (int64_t)pinned);
-}
-
-/* A new version made of an older one; *version is its number. */
-static bool copy_version(hd_request *r, const subject *s, int64_t of, const char *origin,
-                         int64_t *version) {
+bool hd_version_next(hd_request *r, const hd_subject *s, int64_t *version) {
   hd_rows rows;
   if (!HD_RUN(r, version_last, &rows, "ttt", s->product, s->class, s->policy))
     return false;
   *version = hd_cell_int(&rows, 0, 0) + 1;
-  return HD_RUN(r, choice_copy, &rows, "tttiitt", s->product, s->class, s->policy, of, *version,
-                origin, "");
+  return true;
 }
 
-static void answer_chosen(hd_request *r, const subject *s, const char *kind, const char *what) {
+bool hd_version_copy(hd_request *r, const hd_subject *s, int64_t of, int64_t version,
+                     const char *origin, const char *build) {
+  hd_rows rows;
+  return HD_RUN(r, choice_copy, &rows, "tttiitt", s->product, s->class, s->policy, of, version,
+                origin, build);
+}
+
+bool hd_head_get(hd_request *r, const hd_subject *s, hd_rows *rows) {
+  return HD_RUN(r, head_get, rows, "ttt", s->product, s->class, s->policy);
+}
+
+bool hd_head_set(hd_request *r, const hd_subject *s, int64_t version, int64_t serial, bool pinned) {
+  hd_rows rows;
+  r->wakes_choices = true;
+  return HD_RUN(r, head_set, &rows, "tttiii", s->product, s->class, s->policy, version, serial,
+                (int64_t)pinned);
+}
+
+/* ---- by hand ---- */
+
+/* What a request of the administrator is about. */
+typedef struct decision {
+  hd_subject of;
+  int64_t version, serial;
+} decision;
+
+static hd_subject subject_of(const json_t *object) {
+  return (hd_subject){hd_text_of(object, "product", ""), hd_text_of(object, "class", ""),
+                      hd_text_of(object, "policy", "default")};
+}
+
+/* Begins the transaction. */
+static bool begin(hd_request *r, decision *d) {
+  *d = (decision){subject_of(r->body), hd_int_of(r->body, "version", 0), 0};
+  return hd_begin(r) && hd_serial_take(r, &d->serial);
+}
+
+static bool refuse_version(hd_request *r, const decision *d) {
+  return hd_refuse(r, HD_RULE_VERSION_NONE, "version",
+                   hd_arena_printf(&r->arena, "%lld", (long long)d->version),
+                   "a version of GET /v1/history", NULL);
+}
+
+/* Columns of version_get. */
+static bool get_version(hd_request *r, const decision *d, hd_rows *rows) {
+  return HD_RUN(r, version_get, rows, "ttti", d->of.product, d->of.class, d->of.policy,
+                d->version) &&
+         (rows->n || refuse_version(r, d));
+}
+
+static bool set_head(hd_request *r, const decision *d, int64_t version, bool pinned) {
+  return hd_head_set(r, &d->of, version, d->serial, pinned);
+}
+
+/* A new version made of an older one; *version is its number. */
+static bool copy_version(hd_request *r, const decision *d, int64_t of, const char *origin,
+                         int64_t *version) {
+  return hd_version_next(r, &d->of, version) &&
+         hd_version_copy(r, &d->of, of, *version, origin, "");
+}
+
+static void answer_chosen(hd_request *r, const decision *d, const char *kind, const char *what) {
+  const hd_subject *s = &d->of;
   hd_rows rows;
   if (!hd_event(r, kind, 0, 0, "%s on %s (%s): %s", s->product, s->class, s->policy, what) ||
-      !HD_RUN(r, head_get, &rows, "ttt", s->product, s->class, s->policy))
+      !hd_head_get(r, s, &rows))
     return;
   json_t *out = json_object();
   if (rows.n)
@@ -66,55 +97,49 @@ static void answer_chosen(hd_request *r, const subject *s, const char *kind, con
 }
 
 void hd_route_pin(hd_request *r) {
-  subject s = subject_of(r->body);
+  decision d;
   hd_rows rows;
-  if (take_serial(r, &s) && get_version(r, &s, &rows) && set_head(r, &s, s.version, true))
-    answer_chosen(r, &s, "pinned",
-                  hd_arena_printf(&r->arena, "version %lld", (long long)s.version));
+  if (begin(r, &d) && get_version(r, &d, &rows) && set_head(r, &d, d.version, true))
+    answer_chosen(r, &d, "pinned",
+                  hd_arena_printf(&r->arena, "version %lld", (long long)d.version));
 }
 
 void hd_route_unpin(hd_request *r) {
-  subject s = subject_of(r->body);
+  decision d;
   hd_rows rows;
-  if (!take_serial(r, &s) || !HD_RUN(r, head_get, &rows, "ttt", s.product, s.class, s.policy))
+  if (!begin(r, &d) || !hd_head_get(r, &d.of, &rows) || (!rows.n && !refuse_version(r, &d)))
     return;
-  if (!rows.n) {
-    refuse_version(r, &s);
-    return;
-  }
-  if (set_head(r, &s, hd_cell_int(&rows, 0, 3), false))
-    answer_chosen(r, &s, "unpinned", "races decide again");
+  if (set_head(r, &d, hd_cell_int(&rows, 0, 3), false))
+    answer_chosen(r, &d, "unpinned", "races decide again");
 }
 
 void hd_route_rollback(hd_request *r) {
-  subject s = subject_of(r->body);
+  decision d;
   int64_t version;
   hd_rows rows;
-  if (take_serial(r, &s) && get_version(r, &s, &rows) &&
-      copy_version(r, &s, s.version, "rollback", &version) && set_head(r, &s, version, false))
-    answer_chosen(r, &s, "rolled-back",
+  if (begin(r, &d) && get_version(r, &d, &rows) &&
+      copy_version(r, &d, d.version, "rollback", &version) && set_head(r, &d, version, false))
+    answer_chosen(r, &d, "rolled-back",
                   hd_arena_printf(&r->arena, "version %lld is version %lld again",
-                                  (long long)version, (long long)s.version));
+                                  (long long)version, (long long)d.version));
 }
 
 /* The newest version whose schedule was not rejected; where there is none, the default's. */
-static bool choose_another(hd_request *r, const subject *s, int64_t *version) {
+static bool choose_another(hd_request *r, const decision *d, int64_t *version) {
+  const hd_subject *s = &d->of;
   hd_rows rows;
   if (!HD_RUN(r, choice_last_good, &rows, "ttt", s->product, s->class, s->policy))
     return false;
   if (rows.n)
-    return copy_version(r, s, hd_cell_int(&rows, 0, 0), "reject", version);
-  if (!HD_RUN(r, version_last, &rows, "ttt", s->product, s->class, s->policy))
-    return false;
-  *version = hd_cell_int(&rows, 0, 0) + 1;
-  return HD_RUN(r, choice_default, &rows, "tttii", s->product, s->class, s->policy, s->version,
-                *version);
+    return copy_version(r, d, hd_cell_int(&rows, 0, 0), "reject", version);
+  return hd_version_next(r, s, version) && HD_RUN(r, choice_default, &rows, "tttii", s->product,
+                                                  s->class, s->policy, d->version, *version);
 }
 
 void hd_route_reject(hd_request *r) {
-  subject s = subject_of(r->body);
+  decision d;
   hd_rows rows, head;
-  if (!take_serial(r, &s) || !get_version(r, &s, &rows))
+  if (!begin(r, &d) || !get_version(r, &d, &rows))
     return;
   const char *schedule = hd_cell_text(&rows, 0, 0);
   if (strcmp(schedule, hd_cell_text(&rows, 0, 1)) == 0) {
@@ -123,23 +148,23 @@ void hd_route_reject(hd_request *r) {
     return;
   }
   int64_t version = 0;
-  if (!HD_RUN(r, rejection_add, &rows, "tttiti", s.product, s.class, s.policy, s.version, schedule,
-              s.serial) ||
-      !HD_RUN(r, head_get, &head, "ttt", s.product, s.class, s.policy))
+  if (!HD_RUN(r, rejection_add, &rows, "tttiti", d.of.product, d.of.class, d.of.policy, d.version,
+              schedule, d.serial) ||
+      !hd_head_get(r, &d.of, &head))
     return;
   bool is_current = strcmp(hd_cell_text(&head, 0, 5), schedule) == 0;
-  if (is_current && (!choose_another(r, &s, &version) || !set_head(r, &s, version, false)))
+  if (is_current && (!choose_another(r, &d, &version) || !set_head(r, &d, version, false)))
     return;
   answer_chosen(
-      r, &s, "rejected",
-      hd_arena_printf(&r->arena, "version %lld; current: %lld", (long long)s.version,
+      r, &d, "rejected",
+      hd_arena_printf(&r->arena, "version %lld; current: %lld", (long long)d.version,
                       is_current ? (long long)version : (long long)hd_cell_int(&head, 0, 3)));
 }
 
 /* ---- history and drift ---- */
 
 void hd_route_history(hd_request *r) {
-  subject s = subject_of(r->query);
+  hd_subject s = subject_of(r->query);
   hd_rows versions, races;
   if (HD_RUN(r, versions, &versions, "ttt", s.product, s.class, s.policy) &&
       HD_RUN(r, races, &races, "ttt", s.product, s.class, s.policy))

@@ -11,7 +11,8 @@
 typedef struct ending {
   hd_request *r;
   hd_rows lease; /* lease_get */
-  const char *product, *class, *policy, *device, *build, *outcome;
+  hd_subject of;
+  const char *device, *build, *outcome;
   const json_t *race; /* of done */
   json_t *head;       /* owned: the current choice; NULL: none */
 } ending;
@@ -55,7 +56,7 @@ static bool read_head(ending *e) {
   hd_rows rows;
   json_decref(e->head);
   e->head = NULL;
-  if (!HD_RUN(e->r, head_get, &rows, "ttt", e->product, e->class, e->policy))
+  if (!hd_head_get(e->r, &e->of, &rows))
     return false;
   e->head = rows.n ? hd_row_json(&rows, 0) : NULL;
   return true;
@@ -119,31 +120,17 @@ static bool keep_canaries(ending *e) {
 /* ---- the choice ---- */
 
 static bool next_version(ending *e, int64_t *version, int64_t *serial) {
-  hd_rows rows;
-  if (!HD_RUN(e->r, serial_next, &rows, ""))
-    return false;
-  *serial = hd_cell_int(&rows, 0, 0);
-  if (!HD_RUN(e->r, version_last, &rows, "ttt", e->product, e->class, e->policy))
-    return false;
-  *version = hd_cell_int(&rows, 0, 0) + 1;
-  return true;
-}
-
-static bool set_head(ending *e, int64_t version, int64_t serial) {
-  hd_rows rows;
-  e->r->wakes_choices = true;
-  return HD_RUN(e->r, head_set, &rows, "tttiii", e->product, e->class, e->policy, version, serial,
-                (int64_t)0);
+  return hd_serial_take(e->r, serial) && hd_version_next(e->r, &e->of, version);
 }
 
 static bool keep_race(ending *e, const char *suspect, const char *decision, int64_t version,
                       int64_t serial) {
   const json_t *b = e->r->body;
   hd_rows rows;
-  return HD_RUN(e->r, race_add, &rows, "itttttttiiiiiij", e->r->lease, e->product, e->class,
-                e->policy, e->device, e->build, suspect, decision, hd_int_of(e->head, "version", 0),
-                version, serial, hd_int_of(b, "n_legal", 0), hd_int_of(b, "n_measured", 0),
-                hd_int_of(b, "throttle", 0), e->race);
+  return HD_RUN(e->r, race_add, &rows, "itttttttiiiiiij", e->r->lease, e->of.product, e->of.class,
+                e->of.policy, e->device, e->build, suspect, decision,
+                hd_int_of(e->head, "version", 0), version, serial, hd_int_of(b, "n_legal", 0),
+                hd_int_of(b, "n_measured", 0), hd_int_of(b, "throttle", 0), e->race);
 }
 
 static bool add_choice(ending *e, const hd_race_figures *f, int chosen, int64_t version) {
@@ -151,8 +138,8 @@ static bool add_choice(ending *e, const hd_race_figures *f, int chosen, int64_t 
   hd_rows rows;
   json_t *environment = json_loads(hd_cell_text(&e->lease, 0, HD_LEASE_ENVIRONMENT), 0, NULL);
   const json_t *device = json_object_get(environment, "device");
-  bool ok = HD_RUN(e->r, choice_add, &rows, "tttittddtttttit", e->product, e->class, e->policy,
-                   version, c->schedule, first->schedule, c->median, first->median,
+  bool ok = HD_RUN(e->r, choice_add, &rows, "tttittddtttttit", e->of.product, e->of.class,
+                   e->of.policy, version, c->schedule, first->schedule, c->median, first->median,
                    hd_text_of(e->race, "mode", ""), hd_text_of(device, "name", ""),
                    hd_text_of(device, "driver", NULL), e->build, c->cubin, e->r->lease, "race");
   json_decref(environment);
@@ -162,7 +149,7 @@ static bool add_choice(ending *e, const hd_race_figures *f, int chosen, int64_t 
 /* Those that were rejected before the serial. */
 static bool read_rejections(ending *e, int64_t serial, const char ***list, int *n) {
   hd_rows rows;
-  if (!HD_RUN(e->r, rejections, &rows, "ttti", e->product, e->class, e->policy, serial))
+  if (!HD_RUN(e->r, rejections, &rows, "ttti", e->of.product, e->of.class, e->of.policy, serial))
     return false;
   *list = rows.cell;
   *n = rows.n;
@@ -188,9 +175,9 @@ static bool decide(ending *e, const char **decision) {
     return false;
   if (!is_new)
     return true;
-  return add_choice(e, &f, chosen, version) && set_head(e, version, serial) &&
+  return add_choice(e, &f, chosen, version) && hd_head_set(e->r, &e->of, version, serial, false) &&
          hd_event(e->r, "chosen", e->r->job, e->r->lease,
-                  "%s on %s: version %lld, %.4g us, default %.4g us", e->product, e->class,
+                  "%s on %s: version %lld, %.4g us, default %.4g us", e->of.product, e->of.class,
                   (long long)version, f.list[chosen].median, f.list[f.first].median);
 }
 
@@ -221,7 +208,6 @@ static void finish_done(ending *e) {
 static void finish_carried(ending *e) {
   hd_request *r = e->r;
   int64_t version, serial;
-  hd_rows rows;
   const char *cubin = hd_text_of(r->body, "cubin", "");
   if (!end_job(e, "done", NULL) || !next_version(e, &version, &serial) || !read_head(e))
     return;
@@ -231,12 +217,11 @@ static void finish_carried(ending *e) {
     return;
   }
   if (strcmp(hd_text_of(e->head, "build", ""), e->build) != 0 &&
-      (!HD_RUN(r, choice_copy, &rows, "tttiitt", e->product, e->class, e->policy,
-               hd_int_of(e->head, "version", 0), version, "carried", e->build) ||
-       !HD_RUN(r, head_set, &rows, "tttiii", e->product, e->class, e->policy, version, serial,
-               hd_int_of(e->head, "pinned", 0)) ||
-       !hd_event(r, "carried", r->job, r->lease, "%s on %s: version %lld for build %s", e->product,
-                 e->class, (long long)version, e->build)))
+      (!hd_version_copy(r, &e->of, hd_int_of(e->head, "version", 0), version, "carried",
+                        e->build) ||
+       !hd_head_set(r, &e->of, version, serial, hd_int_of(e->head, "pinned", 0)) ||
+       !hd_event(r, "carried", r->job, r->lease, "%s on %s: version %lld for build %s",
+                 e->of.product, e->of.class, (long long)version, e->build)))
     return;
   r->wakes_choices = true;
   answer(e, "done", "carried", NULL);
@@ -244,8 +229,8 @@ static void finish_carried(ending *e) {
 
 static void finish_failed(ending *e) {
   const char *why = hd_text_of(e->r->body, "why", "");
-  if (end_job(e, "failed", why) &&
-      hd_event(e->r, "failed", e->r->job, e->r->lease, "%s on %s: %s", e->product, e->class, why))
+  if (end_job(e, "failed", why) && hd_event(e->r, "failed", e->r->job, e->r->lease, "%s on %s: %s",
+                                            e->of.product, e->of.class, why))
     answer(e, "failed", NULL, NULL);
 }
 
@@ -304,9 +289,9 @@ void hd_route_finish(hd_request *r) {
   ending e = {.r = r};
   if (!body_is_whole(r) || !hd_begin(r) || !hd_lease_get(r, &e.lease))
     return;
-  e.product = hd_cell_text(&e.lease, 0, HD_LEASE_PRODUCT);
-  e.class = hd_cell_text(&e.lease, 0, HD_LEASE_CLASS);
-  e.policy = hd_cell_text(&e.lease, 0, HD_LEASE_POLICY);
+  e.of = (hd_subject){hd_cell_text(&e.lease, 0, HD_LEASE_PRODUCT),
+                      hd_cell_text(&e.lease, 0, HD_LEASE_CLASS),
+                      hd_cell_text(&e.lease, 0, HD_LEASE_POLICY)};
   e.device = hd_cell_text(&e.lease, 0, HD_LEASE_DEVICE);
   e.build = hd_cell_text(&e.lease, 0, HD_LEASE_BUILD);
   e.outcome = hd_text_of(r->body, "outcome", "");
@@ -326,7 +311,7 @@ static heddle_status check_again(heddle_context *ctx, hd_store *s, hd_arena *are
                    hd_cell_text(races, i, 2), hd_cell_text(races, i, 3),
                    hd_cell_int(races, i, 7)) != HD_SQL_OK) {
     json_decref(race);
-    return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "store.run", "%s", hd_store_error(s));
+    return hd_store_failed(ctx, s);
   }
   hd_race_read(race, &f);
   int chosen = hd_race_decide(&f, hd_cell(races, i, 9), rejected.cell, rejected.n);
@@ -349,7 +334,7 @@ heddle_status hd_races_replay(heddle_context *ctx, hd_store *s, int64_t *n_races
     hd_arena arena = {0};
     hd_rows races;
     if (hd_store_run(s, HD_Q_races_to_decide, &arena, &races, "i", last) != HD_SQL_OK)
-      status = hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "store.run", "%s", hd_store_error(s));
+      status = hd_store_failed(ctx, s);
     n = races.n;
     for (int i = 0; i < n && status == HEDDLE_OK; i++) {
       last = hd_cell_int(&races, i, 0);

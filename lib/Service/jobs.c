@@ -1,4 +1,4 @@
-/* Submitting, watching and cancelling: what is to be tuned, for whom, and who pays. */
+/* Submitting and cancelling: what is to be tuned, for whom, and who pays. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,60 +101,6 @@ void hd_route_build(hd_request *r) {
   answer_submitted(r, campaign, created, joined, 0);
 }
 
-/* ---- watching ---- */
-
-/* Answers {name: rows}, or the only row itself. */
-static void answer_rows(hd_request *r, const char *name, const hd_rows *rows) {
-  hd_answer_json(r, 200, json_pack("{so}", name, hd_rows_json(rows)));
-}
-
-static void answer_row(hd_request *r, const hd_rows *rows, hd_rule none, int64_t id) {
-  if (rows->n)
-    hd_answer_json(r, 200, hd_row_json(rows, 0));
-  else
-    hd_refuse(r, none, NULL, hd_arena_printf(&r->arena, "%lld", (long long)id), NULL, NULL);
-}
-
-void hd_route_jobs(hd_request *r) {
-  hd_rows rows;
-  const json_t *q = r->query;
-  if (HD_RUN(r, jobs, &rows, "ttiii", hd_text_of(q, "state", ""), hd_text_of(q, "class", ""),
-             hd_int_of(q, "campaign", 0), hd_int_of(q, "before", INT64_MAX),
-             hd_int_of(q, "limit", 100)))
-    answer_rows(r, "jobs", &rows);
-}
-
-void hd_route_job(hd_request *r) {
-  hd_rows rows;
-  if (HD_RUN(r, job_get, &rows, "i", r->path[0]))
-    answer_row(r, &rows, HD_RULE_JOB_NONE, r->path[0]);
-}
-
-void hd_route_campaigns(hd_request *r) {
-  hd_rows rows;
-  if (HD_RUN(r, campaigns, &rows, "i", (int64_t)0))
-    answer_rows(r, "campaigns", &rows);
-}
-
-void hd_route_campaign(hd_request *r) {
-  hd_rows rows;
-  if (HD_RUN(r, campaigns, &rows, "i", r->path[0]))
-    answer_row(r, &rows, HD_RULE_CAMPAIGN_NONE, r->path[0]);
-}
-
-void hd_route_fleet(hd_request *r) {
-  hd_rows rows;
-  if (HD_RUN(r, gpus, &rows, ""))
-    answer_rows(r, "gpus", &rows);
-}
-
-void hd_route_events(hd_request *r) {
-  hd_rows rows;
-  if (HD_RUN(r, events, &rows, "ii", hd_int_of(r->query, "since", 0),
-             hd_int_of(r->query, "limit", 100)))
-    answer_rows(r, "events", &rows);
-}
-
 /* ---- cancelling ---- */
 
 void hd_route_cancel(hd_request *r) {
@@ -163,7 +109,7 @@ void hd_route_cancel(hd_request *r) {
   if (!hd_begin(r) || !HD_RUN(r, job_get, &job, "i", id))
     return;
   if (!job.n) {
-    answer_row(r, &job, HD_RULE_JOB_NONE, id);
+    hd_refuse_id(r, HD_RULE_JOB_NONE, id);
     return;
   }
   if (!HD_RUN(r, lease_end_of_job, &rows, "it", id, "cancelled") ||
@@ -176,16 +122,10 @@ void hd_route_cancel(hd_request *r) {
   r->job = id;
   if (hd_event(r, "cancelled", id, 0, "cancelled by %s", *r->who.name ? r->who.name : "a user") &&
       HD_RUN(r, job_get, &job, "i", id))
-    answer_row(r, &job, HD_RULE_JOB_NONE, id);
+    hd_answer_json(r, 200, hd_row_json(&job, 0));
 }
 
 /* ---- tenants ---- */
-
-void hd_route_tenants(hd_request *r) {
-  hd_rows rows;
-  if (HD_RUN(r, tenants, &rows, ""))
-    answer_rows(r, "tenants", &rows);
-}
 
 void hd_route_budget(hd_request *r) {
   const char *tenant = hd_text_of(r->body, "tenant", "");

@@ -121,15 +121,9 @@ static void run_serve(hd_request *r) {
       serve_class(r->service, hd_cell_text(&rows, i, 0), hd_cell_int(&rows, i, 1));
 }
 
-static const hd_route expire = {.name = "(expire)", .run = run_expire};
-static const hd_route charge = {.name = "(charge)", .run = run_charge};
-static const hd_route read_again = {.name = "(read)", .run = run_read};
-static const hd_route states = {.name = "(states)", .run = run_states};
-static const hd_route serve = {.name = "(serve)", .run = run_serve};
-
 /* False: the database is away. */
-static bool act(hd_service *s, hd_store *store, const hd_route *route) {
-  hd_request r = {.service = s, .route = route, .begun = hd_clock_seconds()};
+static bool act(hd_service *s, hd_store *store, hd_handler *run) {
+  hd_request r = {.service = s, .run = run, .begun = hd_clock_seconds()};
   hd_request_run(&r, store);
   bool up = r.sql != HD_SQL_DOWN;
   hd_free(r.text);
@@ -156,11 +150,12 @@ static void tell_others(hd_service *s, hd_store *store) {
 
 /* What a second brings. */
 static void tick(hd_service *s, hd_store *store, int64_t n) {
-  s->store_is_up = act(s, store, &expire) && act(s, store, &charge) && act(s, store, &read_again);
+  s->store_is_up =
+      act(s, store, run_expire) && act(s, store, run_charge) && act(s, store, run_read);
   if (s->store_is_up && n % 5 == 0)
-    act(s, store, &states);
+    act(s, store, run_states);
   if (s->store_is_up)
-    act(s, store, &serve);
+    act(s, store, run_serve);
   hd_server_cut_slow(s);
 }
 
@@ -180,9 +175,9 @@ static void *keep(void *user) {
     bool heard = hd_store_heard(store);
     double now = hd_clock_seconds();
     if (choices || heard)
-      act(s, store, &read_again);
+      act(s, store, run_read);
     if (jobs || heard)
-      act(s, store, &serve);
+      act(s, store, run_serve);
     if (jobs || choices)
       tell_others(s, store);
     if (now >= next) {

@@ -116,8 +116,7 @@ static bool device_is_free(hd_request *r, const char *device) {
   int64_t left_ms = hd_cell_int(&rows, 0, 1);
   if (left_ms <= 0)
     return expire(r, hd_cell_int(&rows, 0, 0));
-  r->header_value = hd_arena_printf(&r->arena, "%lld", (long long)(left_ms / 1000 + 1));
-  snprintf(r->header_name, sizeof r->header_name, "Retry-After");
+  hd_answer_header(r, "Retry-After", "%lld", (long long)(left_ms / 1000 + 1));
   return hd_refuse(r, HD_RULE_LEASE_DEVICE, "device.uuid", device,
                    hd_arena_printf(&r->arena, "its lease %s ends in %lld ms",
                                    hd_cell_text(&rows, 0, 0), (long long)left_ms),
@@ -194,8 +193,7 @@ bool hd_lease_get(hd_request *r, hd_rows *rows) {
   if (!HD_RUN(r, lease_get, rows, "i", r->path[0]))
     return false;
   if (!rows->n)
-    return hd_refuse(r, HD_RULE_LEASE_NONE, NULL,
-                     hd_arena_printf(&r->arena, "%lld", (long long)r->path[0]), NULL, NULL);
+    return hd_refuse_id(r, HD_RULE_LEASE_NONE, r->path[0]);
   r->job = hd_cell_int(rows, 0, HD_LEASE_JOB);
   return strcmp(hd_cell_text(rows, 0, HD_LEASE_TOKEN), r->who.name) == 0 ||
          hd_refuse(r, HD_RULE_LEASE_TOKEN, NULL, NULL, NULL, NULL);

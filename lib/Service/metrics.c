@@ -35,12 +35,6 @@ static void head(hd_strbuf *out, const char *name, const char *type, const char 
   hd_strbuf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void one(hd_strbuf *out, const char *name, const char *type, const char *help,
-                unsigned long long value) {
-  head(out, name, type, help);
-  hd_strbuf_printf(out, "%s %llu\n", name, value);
-}
-
 static void add_routes(hd_strbuf *out, hd_metrics *m) {
   head(out, "heddle_requests_total", "counter", "Requests by route and class of status.");
   for (int i = 0; i < HD_N_ROUTES; i++)
@@ -74,26 +68,30 @@ char *hd_metrics_text(hd_service *s) {
   hd_metrics *m = &s->metrics;
   hd_strbuf out = {0};
   add_routes(&out, m);
-  head(&out, "heddle_lookups_total", "counter", "Lookups by what was found.");
-  hd_strbuf_printf(&out,
-                   "heddle_lookups_total{found=\"exact\"} %llu\n"
-                   "heddle_lookups_total{found=\"nearest\"} %llu\n"
-                   "heddle_lookups_total{found=\"none\"} %llu\n",
-                   (unsigned long long)m->exact, (unsigned long long)m->nearest,
-                   (unsigned long long)m->missed);
-  one(&out, "heddle_not_modified_total", "counter", "Answers 304.", m->not_modified);
-  one(&out, "heddle_leases_expired_total", "counter", "Leases that this daemon found ended.",
-      m->expired_leases);
-  one(&out, "heddle_store_failures_total", "counter", "Requests that the database did not answer.",
-      m->store_failures);
-  one(&out, "heddle_connections", "gauge", "Open connections.",
-      (unsigned long long)(unsigned)m->connections);
-  one(&out, "heddle_agents_waiting", "gauge", "Claims that wait for a job here.",
-      (unsigned long long)(unsigned)s->n_waiting);
-  one(&out, "heddle_choices", "gauge", "Current choices.", hd_snapshot_count(s->snapshot));
-  one(&out, "heddle_choices_serial", "gauge", "The newest serial that lookups know.",
-      (unsigned long long)hd_snapshot_serial(s->snapshot));
-  one(&out, "heddle_store_up", "gauge", "1 while the database answers.", s->store_is_up);
+  const struct {
+    const char *name, *label, *type, *help; /* help NULL: another label of the one before */
+    unsigned long long value;
+  } all[] = {{"heddle_lookups_total", "{found=\"exact\"}", "counter", "Lookups by what was found.",
+              m->exact},
+             {"heddle_lookups_total", "{found=\"nearest\"}", NULL, NULL, m->nearest},
+             {"heddle_lookups_total", "{found=\"none\"}", NULL, NULL, m->missed},
+             {"heddle_not_modified_total", "", "counter", "Answers 304.", m->not_modified},
+             {"heddle_leases_expired_total", "", "counter", "Leases that this daemon found ended.",
+              m->expired_leases},
+             {"heddle_store_failures_total", "", "counter",
+              "Requests that the database did not answer.", m->store_failures},
+             {"heddle_connections", "", "gauge", "Open connections.", (unsigned)m->connections},
+             {"heddle_agents_waiting", "", "gauge", "Claims that wait for a job here.",
+              (unsigned)s->n_waiting},
+             {"heddle_choices", "", "gauge", "Current choices.", hd_snapshot_count(s->snapshot)},
+             {"heddle_choices_serial", "", "gauge", "The newest serial that lookups know.",
+              (unsigned long long)hd_snapshot_serial(s->snapshot)},
+             {"heddle_store_up", "", "gauge", "1 while the database answers.", s->store_is_up}};
+  for (size_t i = 0; i < HD_COUNT(all); i++) {
+    if (all[i].help)
+      head(&out, all[i].name, all[i].type, all[i].help);
+    hd_strbuf_printf(&out, "%s%s %llu\n", all[i].name, all[i].label, all[i].value);
+  }
   head(&out, "heddle_jobs", "gauge", "Jobs by class and state.");
   pthread_mutex_lock(&m->lock);
   hd_strbuf_add(&out, m->states ? m->states : "");

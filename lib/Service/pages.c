@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Html/html.h"
 #include "Service/decide.h"
-#include "Service/page_html.h"
 #include "Service/service_state.h"
 
 static const char style[] =
@@ -15,6 +15,49 @@ static const char style[] =
 
 void hd_route_style(hd_request *r) {
   hd_answer_text(r, 200, "text/css", hd_xstrdup(style));
+}
+
+static void begin(hd_strbuf *out, const char *title, const char *here) {
+  static const hd_html_entry entries[] = {{"/", "Fleet"},
+                                          {"/campaigns", "Campaigns"},
+                                          {"/choices", "Choices"},
+                                          {"/drift", "Drift"},
+                                          {"/events", "Events"}};
+  hd_html_begin(out, title, entries, HD_COUNT(entries), here);
+}
+
+static void answer(hd_request *r, hd_strbuf *page) {
+  hd_html_end(page);
+  hd_answer_text(r, 200, "text/html; charset=utf-8", hd_strbuf_take(page));
+}
+
+/* A page that is one table. */
+static void answer_table(hd_request *r, const char *title, const char *here, const hd_rows *rows,
+                         const hd_html_column *columns, int n, const char *none) {
+  hd_strbuf out = {0};
+  begin(&out, title, here);
+  hd_html_table(&out, NULL, rows, columns, n, none);
+  answer(r, &out);
+}
+
+/* The product, whose class and policy are the next two columns. */
+static void cell_product(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+  static const char *const names[] = {"?product=", "&amp;class=", "&amp;policy="};
+  if (!hd_cell(rows, row, col))
+    return;
+  hd_strbuf_add(out, "<a href=\"/product");
+  for (int i = 0; i < 3; i++) {
+    hd_strbuf_add(out, names[i]);
+    hd_html_query(out, hd_cell_text(rows, row, col + i));
+  }
+  hd_strbuf_add(out, "\">");
+  hd_cell_as_code(out, rows, row, col);
+  hd_strbuf_add(out, "</a>");
+}
+
+static void cell_campaign(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+  const char *id = hd_cell_text(rows, row, col);
+  hd_strbuf_printf(out, "<a href=\"/campaigns/%s\">%s</a>", id, id);
 }
 
 /* ---- fleet and queue ---- */
@@ -33,7 +76,7 @@ static void add_tiles(hd_strbuf *out, const hd_rows *states) {
 }
 
 static const hd_html_column job_columns[] = {
-    {"job", 0, hd_cell_as_text},        {"product", 1, hd_cell_as_product},
+    {"job", 0, hd_cell_as_text},        {"product", 1, cell_product},
     {"class", 2, hd_cell_as_text},      {"state", 4, hd_cell_as_text},
     {"priority", 5, hd_cell_as_number}, {"tenant", 6, hd_cell_as_text},
     {"attempt", 7, hd_cell_as_number},  {"lease", 8, hd_cell_as_text},
@@ -57,17 +100,16 @@ void hd_route_page_fleet(hd_request *r) {
       !HD_RUN(r, jobs, &queued, "ttiii", "queued", "", (int64_t)0, INT64_MAX, (int64_t)50) ||
       !HD_RUN(r, missed_most, &missed, ""))
     return;
-  hd_page_begin(&out, "Fleet", "/");
+  begin(&out, "Fleet", "/");
   add_tiles(&out, &states);
-  hd_html_table(&out, &fleet, gpus_columns, HD_COUNT(gpus_columns),
+  hd_html_table(&out, NULL, &fleet, gpus_columns, HD_COUNT(gpus_columns),
                 "No GPU has asked for work yet: start <code>heddle-agent</code>.");
-  hd_strbuf_add(&out, "<h2>In work</h2>\n");
-  hd_html_table(&out, &leased, job_columns, HD_COUNT(job_columns), "Nothing.");
-  hd_strbuf_add(&out, "<h2>Queue, the 50 newest</h2>\n");
-  hd_html_table(&out, &queued, job_columns, HD_COUNT(job_columns), "Empty.");
-  hd_strbuf_add(&out, "<h2>Looked up, without a choice</h2>\n");
-  hd_html_table(&out, &missed, missed_columns, HD_COUNT(missed_columns), "Nothing was reported.");
-  hd_page_answer(r, &out);
+  hd_html_table(&out, "In work", &leased, job_columns, HD_COUNT(job_columns), "Nothing.");
+  hd_html_table(&out, "Queue, the 50 newest", &queued, job_columns, HD_COUNT(job_columns),
+                "Empty.");
+  hd_html_table(&out, "Looked up, without a choice", &missed, missed_columns,
+                HD_COUNT(missed_columns), "Nothing was reported.");
+  answer(r, &out);
 }
 
 /* ---- campaigns ---- */
@@ -80,7 +122,7 @@ static void cell_progress(hd_strbuf *out, const hd_rows *rows, int row, int col)
 }
 
 static const hd_html_column campaign_columns[] = {
-    {"campaign", 0, hd_cell_as_campaign},  {"tenant", 1, hd_cell_as_text},
+    {"campaign", 0, cell_campaign},        {"tenant", 1, hd_cell_as_text},
     {"class", 2, hd_cell_as_text},         {"note", 3, hd_cell_as_text},
     {"created", 4, hd_cell_as_time},       {"progress", 0, cell_progress},
     {"jobs", 5, hd_cell_as_number},        {"queued", 6, hd_cell_as_number},
@@ -90,13 +132,9 @@ static const hd_html_column campaign_columns[] = {
 
 void hd_route_page_campaigns(hd_request *r) {
   hd_rows rows;
-  hd_strbuf out = {0};
-  if (!HD_RUN(r, campaigns, &rows, "i", (int64_t)0))
-    return;
-  hd_page_begin(&out, "Campaigns", "/campaigns");
-  hd_html_table(&out, &rows, campaign_columns, HD_COUNT(campaign_columns),
-                "Nothing was submitted yet: <code>heddle submit</code>.");
-  hd_page_answer(r, &out);
+  if (HD_RUN(r, campaigns, &rows, "i", (int64_t)0))
+    answer_table(r, "Campaigns", "/campaigns", &rows, campaign_columns, HD_COUNT(campaign_columns),
+                 "Nothing was submitted yet: <code>heddle submit</code>.");
 }
 
 void hd_route_page_campaign(hd_request *r) {
@@ -106,16 +144,13 @@ void hd_route_page_campaign(hd_request *r) {
       !HD_RUN(r, jobs, &jobs, "ttiii", "", "", r->path[0], INT64_MAX, (int64_t)1000))
     return;
   if (!rows.n) {
-    hd_refuse(r, HD_RULE_CAMPAIGN_NONE, NULL,
-              hd_arena_printf(&r->arena, "%lld", (long long)r->path[0]), NULL, NULL);
+    hd_refuse_id(r, HD_RULE_CAMPAIGN_NONE, r->path[0]);
     return;
   }
-  hd_page_begin(&out, hd_arena_printf(&r->arena, "Campaign %lld", (long long)r->path[0]),
-                "/campaigns");
-  hd_html_table(&out, &rows, campaign_columns, HD_COUNT(campaign_columns), "");
-  hd_strbuf_add(&out, "<h2>Jobs</h2>\n");
-  hd_html_table(&out, &jobs, job_columns, HD_COUNT(job_columns), "None.");
-  hd_page_answer(r, &out);
+  begin(&out, hd_arena_printf(&r->arena, "Campaign %lld", (long long)r->path[0]), "/campaigns");
+  hd_html_table(&out, NULL, &rows, campaign_columns, HD_COUNT(campaign_columns), "");
+  hd_html_table(&out, "Jobs", &jobs, job_columns, HD_COUNT(job_columns), "None.");
+  answer(r, &out);
 }
 
 /* ---- choices ---- */
@@ -146,7 +181,7 @@ static void cell_pinned(hd_strbuf *out, const hd_rows *rows, int row, int col) {
   hd_strbuf_add(out, hd_cell_int(rows, row, col) ? "pinned" : "");
 }
 
-static const hd_html_column choice_columns[] = {{"product", 0, hd_cell_as_product},
+static const hd_html_column choice_columns[] = {{"product", 0, cell_product},
                                                 {"class", 1, hd_cell_as_text},
                                                 {"version", 3, hd_cell_as_text},
                                                 {"µs", US, hd_cell_as_number},
@@ -165,23 +200,19 @@ void hd_route_page_choices(hd_request *r) {
   hd_strbuf out = {0};
   if (!HD_RUN(r, heads_like, &rows, "t", search))
     return;
-  hd_page_begin(&out, "Choices", "/choices");
+  begin(&out, "Choices", "/choices");
   hd_strbuf_add(
       &out,
       "<form action=\"/choices\"><label>Product or class holds <input name=\"search\" value=\"");
   hd_html_text(&out, search);
   hd_strbuf_add(&out, "\"></label> <button>Search</button></form>\n");
-  hd_html_table(&out, &rows, choice_columns, HD_COUNT(choice_columns), "No choice.");
+  hd_html_table(&out, NULL, &rows, choice_columns, HD_COUNT(choice_columns), "No choice.");
   if (rows.n == 500)
     hd_strbuf_add(&out, "<p class=\"none\">The first 500; search for fewer.</p>\n");
-  hd_page_answer(r, &out);
+  answer(r, &out);
 }
 
 /* ---- one product ---- */
-
-static double best_peer(const json_t *race, const char *name) {
-  return hd_num_of(race, name);
-}
 
 /* Best and default of each race, and what a user would take instead, oldest race first. */
 static void add_races(hd_strbuf *out, const hd_rows *races, hd_arena *arena) {
@@ -197,8 +228,8 @@ static void add_races(hd_strbuf *out, const hd_rows *races, hd_arena *arena) {
     best[i] = first[i] = f.list[f.first].median;
     for (int k = 0; k < f.n; k++)
       best[i] = fmin(best[i], f.list[k].median);
-    dense[i] = best_peer(race, "dense_us");
-    sparse[i] = best_peer(race, "cusparselt_us");
+    dense[i] = hd_num_of(race, "dense_us");
+    sparse[i] = hd_num_of(race, "cusparselt_us");
     json_decref(race);
   }
   hd_series series[] = {{"best", best, true},
@@ -264,7 +295,7 @@ void hd_route_page_product(hd_request *r) {
   if (!HD_RUN(r, versions, &versions, "ttt", product, class, policy) ||
       !HD_RUN(r, races, &races, "ttt", product, class, policy))
     return;
-  hd_page_begin(&out, product, "/choices");
+  begin(&out, product, "/choices");
   hd_strbuf_add(&out, "<p>");
   hd_html_text(&out, class);
   hd_strbuf_printf(&out, ", policy %s</p>\n", policy);
@@ -274,12 +305,10 @@ void hd_route_page_product(hd_request *r) {
     hd_strbuf_add(&out, "<h2>The newest race</h2>\n");
     add_newest_race(&out, &races);
   }
-  hd_strbuf_add(&out, "<h2>Versions</h2>\n");
-  hd_html_table(&out, &versions, choice_columns + 2, HD_COUNT(choice_columns) - 2,
+  hd_html_table(&out, "Versions", &versions, choice_columns + 2, HD_COUNT(choice_columns) - 2,
                 "No choice yet.");
-  hd_strbuf_add(&out, "<h2>Races</h2>\n");
-  hd_html_table(&out, &races, race_columns, HD_COUNT(race_columns), "No race yet.");
-  hd_page_answer(r, &out);
+  hd_html_table(&out, "Races", &races, race_columns, HD_COUNT(race_columns), "No race yet.");
+  answer(r, &out);
 }
 
 /* ---- drift and events ---- */
@@ -312,7 +341,7 @@ void hd_route_page_drift(hd_request *r) {
     return;
   json_t *list = hd_drift_json(&rows), *gpu;
   size_t i;
-  hd_page_begin(&out, "Drift", "/drift");
+  begin(&out, "Drift", "/drift");
   hd_strbuf_add(
       &out,
       "<p>Each lease begins and ends with a read stream and one fixed kernel. A GPU whose last ten "
@@ -329,7 +358,7 @@ void hd_route_page_drift(hd_request *r) {
     begin += n;
   }
   json_decref(list);
-  hd_page_answer(r, &out);
+  answer(r, &out);
 }
 
 void hd_route_page_events(hd_request *r) {
@@ -338,10 +367,7 @@ void hd_route_page_events(hd_request *r) {
       {"who", 3, hd_cell_as_text},   {"job", 4, hd_cell_as_text}, {"lease", 5, hd_cell_as_text},
       {"text", 6, hd_cell_as_text}};
   hd_rows rows;
-  hd_strbuf out = {0};
-  if (!HD_RUN(r, events_last, &rows, "i", (int64_t)500))
-    return;
-  hd_page_begin(&out, "Events", "/events");
-  hd_html_table(&out, &rows, columns, HD_COUNT(columns), "Nothing has happened yet.");
-  hd_page_answer(r, &out);
+  if (HD_RUN(r, events_last, &rows, "i", (int64_t)500))
+    answer_table(r, "Events", "/events", &rows, columns, HD_COUNT(columns),
+                 "Nothing has happened yet.");
 }

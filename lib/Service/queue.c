@@ -68,13 +68,12 @@ static void end_transaction(hd_request *r) {
 static void answer_failure(hd_request *r) {
   hd_service *s = r->service;
   s->metrics.store_failures++;
-  hd_log_text(s, "error", "request %s, %s: %s", r->id, r->route->name, hd_store_error(r->store));
+  hd_log_text(s, "error", "request %s, %s: %s", r->id, r->route ? r->route->name : "of the keeper",
+              hd_store_error(r->store));
   bool away = r->sql != HD_SQL_BROKEN && r->sql != HD_SQL_CONFLICT;
   hd_refuse(r, away ? HD_RULE_STORE_DOWN : HD_RULE_INTERNAL, NULL, NULL, NULL, NULL);
-  if (away) {
-    snprintf(r->header_name, sizeof r->header_name, "Retry-After");
-    r->header_value = hd_arena_strdup(&r->arena, "1");
-  }
+  if (away)
+    hd_answer_header(r, "Retry-After", "1");
 }
 
 static void wake_others(hd_request *r) {
@@ -93,7 +92,7 @@ void hd_request_run(hd_request *r, hd_store *store) {
   for (int i = 0; i < TRIES; i++) {
     hd_request_reset(r);
     r->wait_until = 0;
-    r->route->run(r);
+    r->run(r);
     end_transaction(r);
     /* a conflict is another transaction that was faster: seen on the second try */
     if (r->sql != HD_SQL_AGAIN && r->sql != HD_SQL_CONFLICT && !(r->sql == HD_SQL_DOWN && i == 0))

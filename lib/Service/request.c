@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const hd_rule_info rules[] = {
-#define ERROR(name, rule, status, title) {rule, title, status},
-#include "Service/errors.def"
 #include "Support/memory.h"
-};
 
-const hd_rule_info *hd_rule_get(hd_rule rule) {
-  return &rules[rule];
+hd_handler *hd_handler_of(hd_route_id id) {
+  static hd_handler *const handlers[HD_N_ROUTES] = {
+#define ROUTE(name, ...) [HD_ROUTE_##name] = hd_route_##name,
+#define QUERY(...)
+#include "Interface/routes.def"
+  };
+  return handlers[id];
 }
 
 /* ---- answers ---- */
@@ -48,7 +49,7 @@ static void set_text(json_t *object, const char *name, const char *text) {
 
 bool hd_refuse(hd_request *r, hd_rule rule, const char *where, const char *value, const char *legal,
                const char *nearest) {
-  const hd_rule_info *info = &rules[rule];
+  const hd_rule_info *info = hd_rule_get(rule);
   json_t *problem = json_pack("{ss, ss, si, ss}", "type", "about:blank", "title", info->title,
                               "status", info->status, "rule", info->rule);
   set_text(problem, "where", where);
@@ -60,6 +61,24 @@ bool hd_refuse(hd_request *r, hd_rule rule, const char *where, const char *value
   r->type = "application/problem+json";
   r->rule = info->rule;
   return false;
+}
+
+bool hd_refuse_problem(hd_request *r, const hd_problem *p) {
+  return hd_refuse(r, p->rule, p->where, p->value, p->legal, p->nearest);
+}
+
+bool hd_refuse_id(hd_request *r, hd_rule rule, int64_t id) {
+  return hd_refuse(r, rule, NULL, hd_arena_printf(&r->arena, "%lld", (long long)id), NULL, NULL);
+}
+
+void hd_answer_header(hd_request *r, const char *name, const char *format, ...) {
+  char value[200];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(value, sizeof value, format, args);
+  va_end(args);
+  r->header_name = name;
+  r->header_value = hd_arena_strdup(&r->arena, value);
 }
 
 void hd_request_reset(hd_request *r) {

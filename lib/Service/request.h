@@ -2,59 +2,17 @@
 #ifndef HD_REQUEST_H
 #define HD_REQUEST_H
 
+#include "Interface/interface.h"
 #include "Service/shared_text.h"
-#include "Service/store.h"
+#include "Store/store.h"
 #include "Support/strbuf.h"
 
 typedef struct hd_service hd_service;
 struct hd_request;
 
-/* The lines of errors.def. */
-typedef enum hd_rule {
-#define ERROR(name, rule, status, title) HD_RULE_##name,
-#include "Service/errors.def"
-  HD_N_RULES
-} hd_rule;
-
-typedef struct hd_rule_info {
-  const char *rule, *title;
-  int status;
-} hd_rule_info;
-const hd_rule_info *hd_rule_get(hd_rule rule);
-
-/* What a token allows, in the order of routes.def: bits. */
-typedef enum hd_scope {
-  HD_SCOPE_NONE = 0,
-  HD_SCOPE_LOOKUP = 1,
-  HD_SCOPE_SUBMIT = 2, /* and to look up */
-  HD_SCOPE_WORK = 4,
-  HD_SCOPE_ADMIN = 8 /* everything */
-} hd_scope;
-
-typedef enum hd_route_id {
-#define ROUTE(name, ...) HD_ROUTE_##name,
-#define QUERY(...)
-#include "Service/routes.def"
-  HD_N_ROUTES
-} hd_route_id;
-
-enum { HD_MAX_PATH = 2, HD_MAX_QUERY = 6, HD_MAX_SEGMENTS = 5 };
-
-typedef struct hd_route {
-  hd_route_id id;
-  const char *name, *method, *path, *scope_name, *body, *answer, *summary;
-  hd_scope scope;
-  size_t max_body;
-  void (*run)(struct hd_request *r);
-} hd_route;
-
-const hd_route *hd_route_get(hd_route_id id);
-/* The route of a method and path, path values put into `path`. NULL: *other says which methods the
- * path has ("" : there is no such path). */
-const hd_route *hd_route_find(const char *method, const char *path, int64_t values[HD_MAX_PATH],
-                              const char **other);
-/* Whether the handler needs no database: it runs at once. */
-bool hd_route_is_in_memory(const hd_route *route);
+/* Of a handler, or of what happens by itself. */
+typedef void hd_handler(struct hd_request *r);
+hd_handler *hd_handler_of(hd_route_id id);
 
 /* Who asks. Without tokens: tenant "default", every scope, no name. */
 typedef struct hd_who {
@@ -64,7 +22,8 @@ typedef struct hd_who {
 
 typedef struct hd_request {
   hd_service *service;
-  const hd_route *route;
+  const hd_route *route; /* NULL: it has none, or happens by itself */
+  hd_handler *run;
   int64_t path[HD_MAX_PATH];
   char id[17];
   hd_who who;
@@ -86,8 +45,7 @@ typedef struct hd_request {
   char *text;       /* owned; NULL: none */
   size_t n_text;
   hd_shared_text *shared; /* owned reference: the answer instead of text; NULL: none */
-  char header_name[24];
-  const char *header_value; /* NULL: none; lives in the arena */
+  const char *header_name, *header_value; /* NULL: none; the value lives in the arena */
 
   double wait_until;       /* a claim that waits; 0: it does not */
   struct hd_request *next; /* of a queue or waiting list */
@@ -102,14 +60,15 @@ void hd_answer_nothing(hd_request *r); /* 204 */
 /* Refuses; strings may be NULL, and are copied. Returns false, so that a check is one line. */
 bool hd_refuse(hd_request *r, hd_rule rule, const char *where, const char *value, const char *legal,
                const char *nearest);
+bool hd_refuse_problem(hd_request *r, const hd_problem *problem);
+/* That there is none with such an id. */
+bool hd_refuse_id(hd_request *r, hd_rule rule, int64_t id);
+/* A header of the answer, its value as printf makes it. */
+void hd_answer_header(hd_request *r, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Forgets the answer: a transaction is run again. */
 void hd_request_reset(hd_request *r);
 void hd_request_free(hd_request *r);
-
-/* Validates `json` against an object of fields.def; refuses by the field's name. */
-bool hd_validate(hd_request *r, const char *object, const json_t *json);
-/* The query's parameters of the route as an object of their types; refuses. */
-bool hd_validate_query(hd_request *r, const char *const (*pairs)[2], int n);
 
 /* Runs a statement for a handler. False when it failed: the handler returns, and its caller
  * answers. */
@@ -130,6 +89,6 @@ double hd_num_of(const json_t *object, const char *name); /* NaN: absent */
 /* One handler for each route. */
 #define ROUTE(name, ...) void hd_route_##name(hd_request *r);
 #define QUERY(...)
-#include "Service/routes.def"
+#include "Interface/routes.def"
 
 #endif

@@ -99,19 +99,16 @@ bool hd_server_is_gone(const hd_request *r) {
 
 /* ---- answers ---- */
 
-static void add_header(struct MHD_Response *response, const char *name, const char *value) {
-  MHD_add_response_header(response, name, value);
-}
-
 static struct MHD_Response *with_headers(struct MHD_Response *response, const char *type) {
   if (type)
-    add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-  add_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+  MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
   if (type && strncmp(type, "text/html", 9) == 0) {
-    add_header(response, "Content-Security-Policy",
-               "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-               "frame-ancestors 'none'; base-uri 'none'");
-    add_header(response, "Referrer-Policy", "no-referrer");
+    MHD_add_response_header(
+        response, "Content-Security-Policy",
+        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'");
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
   }
   return response;
 }
@@ -128,8 +125,8 @@ static struct MHD_Response *native_of(hd_server *server, hd_shared_text *shared)
         MHD_create_response_from_buffer_with_free_callback(shared->n, shared->text, hd_free),
         shared->type);
     if (*shared->etag)
-      add_header(made, MHD_HTTP_HEADER_ETAG, shared->etag);
-    add_header(made, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
+      MHD_add_response_header(made, MHD_HTTP_HEADER_ETAG, shared->etag);
+    MHD_add_response_header(made, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
     shared->free_native = free_native;
     shared->native = made;
   }
@@ -145,7 +142,7 @@ static enum MHD_Result send_shared(hd_request *r) {
   if (!known || !*shared->etag || !strstr(known, shared->etag))
     return MHD_queue_response(r->connection, (unsigned)r->status, native_of(server, shared));
   struct MHD_Response *empty = MHD_create_response_from_buffer(0, "", MHD_RESPMEM_PERSISTENT);
-  add_header(empty, MHD_HTTP_HEADER_ETAG, shared->etag);
+  MHD_add_response_header(empty, MHD_HTTP_HEADER_ETAG, shared->etag);
   r->status = 304;
   server->service->metrics.not_modified++;
   enum MHD_Result sent = MHD_queue_response(r->connection, 304, empty);
@@ -161,12 +158,12 @@ static enum MHD_Result send_answer(hd_request *r) {
                                       r->text ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT),
       r->type);
   r->text = NULL;
-  add_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+  MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
   if (r->header_value)
-    add_header(response, r->header_name, r->header_value);
+    MHD_add_response_header(response, r->header_name, r->header_value);
   if (r->status == 401) {
-    add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
-    add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"heddle\"");
+    MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Basic realm=\"heddle\"");
   }
   enum MHD_Result sent = MHD_queue_response(r->connection, (unsigned)r->status, response);
   MHD_destroy_response(response);
@@ -185,8 +182,7 @@ static void refuse_route(hd_request *r, const char *method, const char *url, con
     return;
   }
   hd_refuse(r, HD_RULE_ROUTE_METHOD, "method", method, other, NULL);
-  snprintf(r->header_name, sizeof r->header_name, "Allow");
-  r->header_value = other;
+  hd_answer_header(r, "Allow", "%s", other);
 }
 
 typedef struct pairs {
@@ -214,18 +210,19 @@ static bool head_is_legal(hd_request *r) {
   const char *length = header(r, MHD_HTTP_HEADER_CONTENT_LENGTH);
   const char *type = header(r, MHD_HTTP_HEADER_CONTENT_TYPE);
   pairs query = {.n = 0};
+  hd_problem problem;
   if (!hd_tokens_identify(r->service->tokens, r, header(r, MHD_HTTP_HEADER_AUTHORIZATION)) ||
       !hd_tokens_spend(r->service->tokens, r))
     return false;
   if (length && strtoull(length, NULL, 10) > r->route->max_body)
     return hd_refuse(r, HD_RULE_BODY_SIZE, "Content-Length", length,
                      hd_arena_printf(&r->arena, "at most %zu bytes", r->route->max_body), NULL);
-  if (strcmp(r->route->body, "NONE") != 0 &&
-      (!type || strncasecmp(type, "application/json", 16) != 0))
+  if (hd_route_has_body(r->route) && (!type || strncasecmp(type, "application/json", 16) != 0))
     return hd_refuse(r, HD_RULE_BODY_TYPE, "Content-Type", type, "application/json",
                      "application/json");
   MHD_get_connection_values(r->connection, MHD_GET_ARGUMENT_KIND, add_pair, &query);
-  return hd_validate_query(r, query.list, query.n);
+  return hd_validate_query(&r->arena, r->route, query.list, query.n, &r->query, &problem) ||
+         hd_refuse_problem(r, &problem);
 }
 
 static incoming *receive(hd_server *server, struct MHD_Connection *mhd, const char *method,
@@ -239,10 +236,12 @@ static incoming *receive(hd_server *server, struct MHD_Connection *mhd, const ch
   snprintf(r->id, sizeof r->id, "%016llx",
            (unsigned long long)hd_hash_mix(server->boot + server->n_requests++));
   r->route = hd_route_find(method, url, r->path, &other);
-  if (!r->route)
-    refuse_route(r, method, url, other);
-  else
+  if (r->route) {
+    r->run = hd_handler_of(r->route->id);
     head_is_legal(r);
+  } else {
+    refuse_route(r, method, url, other);
+  }
   return in;
 }
 
@@ -273,7 +272,8 @@ static bool take(incoming *in, const char *data, size_t n) {
 static bool read_body(incoming *in) {
   hd_request *r = &in->request;
   json_error_t error;
-  if (strcmp(r->route->body, "NONE") == 0)
+  hd_problem problem;
+  if (!hd_route_has_body(r->route))
     return true;
   r->body = json_loadb(in->body ? in->body : "", in->n, JSON_REJECT_DUPLICATES, &error);
   if (r->route->id == HD_ROUTE_measure)
@@ -285,7 +285,8 @@ static bool read_body(incoming *in) {
     return hd_refuse(r, HD_RULE_BODY_JSON,
                      hd_arena_printf(&r->arena, "line %d, column %d", error.line, error.column),
                      error.text, "one JSON object, every name once", NULL);
-  return hd_validate(r, r->route->body, r->body);
+  return hd_validate(&r->arena, r->route->body, r->body, &problem) ||
+         hd_refuse_problem(r, &problem);
 }
 
 /* ---- one request ---- */
@@ -297,7 +298,7 @@ static enum MHD_Result begin(incoming *in) {
   if (r->status != 0 || !read_body(in))
     return send_answer(r);
   if (hd_route_is_in_memory(r->route) && r->route->id != HD_ROUTE_choices) {
-    r->route->run(r);
+    r->run(r);
     return send_answer(r);
   }
   in->runs = true;

@@ -15,8 +15,7 @@ static heddle_status read_all(heddle_context *ctx, hd_service *s) {
   heddle_status status = hd_store_migrate(ctx, store, 0);
   if (status == HEDDLE_OK && (hd_snapshot_refresh(s->snapshot, store, &changed) != HD_SQL_OK ||
                               hd_tokens_refresh(s->tokens, store) != HD_SQL_OK))
-    status =
-        hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "store.run", "%s", hd_store_error(store));
+    status = hd_store_failed(ctx, store);
   hd_store_close(store);
   return status;
 }

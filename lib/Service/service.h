@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "Service/store.h"
+#include "Store/store.h"
 
 /* What config.def names, and what the caller adds. Strings are borrowed while the service runs. */
 typedef struct hd_config {
@@ -18,15 +18,8 @@ typedef struct hd_config {
   void *user;
 } hd_config;
 
-/* The defaults. */
-void hd_config_init(hd_config *config);
-/* Sets one key; HEDDLE_INVALID names what is legal and the nearest key. value is borrowed. */
-heddle_status hd_config_set(heddle_context *ctx, hd_config *config, const char *file, int line,
-                            const char *key, const char *value);
 /* What no single key can say: an address that is not this machine's needs tokens, … */
 heddle_status hd_config_check(heddle_context *ctx, const hd_config *config, bool has_tokens);
-/* Whether "ADDRESS:PORT" or "unix:PATH" is this machine's alone. */
-bool hd_config_is_local(const char *listen);
 
 typedef struct hd_service hd_service;
 
@@ -49,8 +42,5 @@ void hd_key_make(unsigned char key[64]);
 
 /* Decides every race again: HEDDLE_MISMATCH names the first that comes out another way. */
 heddle_status hd_races_replay(heddle_context *ctx, hd_store *store, int64_t *n_races);
-
-/* The interface as OpenAPI 3.1; owned (hd_free). */
-char *hd_openapi_text(void);
 
 #endif

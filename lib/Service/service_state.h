@@ -87,7 +87,19 @@ enum {
 bool hd_lease_get(hd_request *r, hd_rows *rows);
 bool hd_lease_refuse_ended(hd_request *r, const hd_rows *lease);
 
-/* ---- choices.c ---- */
+/* ---- choices.c: what a choice is of, and its versions ---- */
+typedef struct hd_subject {
+  const char *product, *class, *policy;
+} hd_subject;
+/* Takes the serial of a change: others that change choices wait until this transaction ends. */
+bool hd_serial_take(hd_request *r, int64_t *serial);
+bool hd_version_next(hd_request *r, const hd_subject *subject, int64_t *version);
+/* build "": that of the version that is copied. */
+bool hd_version_copy(hd_request *r, const hd_subject *subject, int64_t of, int64_t version,
+                     const char *origin, const char *build);
+bool hd_head_get(hd_request *r, const hd_subject *subject, hd_rows *rows);
+bool hd_head_set(hd_request *r, const hd_subject *subject, int64_t version, int64_t serial,
+                 bool pinned);
 json_t *hd_drift_json(const hd_rows *canaries_all);
 
 #endif

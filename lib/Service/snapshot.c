@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Service/product_key.h"
+#include "Interface/product_key.h"
+#include "Service/decide.h"
 #include "Support/hash.h"
 #include "Support/memory.h"
 #include "Support/strbuf.h"
@@ -32,8 +33,9 @@ struct hd_snapshot {
   size_t n, cap;
   uint32_t *slot; /* index + 1; 0: free; open addressing */
   size_t n_slots;
-  int64_t serial, last_race;
-  bool is_read;
+  _Atomic int64_t serial;
+  int64_t last_race;
+  atomic_bool is_read;
   class_loss *losses; /* owned */
   size_t n_losses, cap_losses;
 };
@@ -168,27 +170,20 @@ static class_loss *loss_of(hd_snapshot *s, const char *class) {
   return &s->losses[s->n_losses - 1];
 }
 
-static double figure_of(const json_t *rounds) {
-  double least = INFINITY; /* the rounds' least: one figure a contender is enough here */
-  for (size_t i = 0; i < json_array_size(rounds); i++)
-    least = fmin(least, json_number_value(json_array_get(rounds, i)));
-  return least;
-}
-
 /* Of each contender that is a neighbour's choice: how much slower than the best of this race. */
 static void learn(hd_snapshot *s, const char *product, const char *class, const json_t *race) {
-  const json_t *list = json_object_get(race, "contenders");
+  hd_race_figures f;
   hd_product_key key;
   hd_key_problem problem;
   double best = INFINITY;
   if (!hd_key_parse(product, &key, &problem))
     return;
-  for (size_t i = 0; i < json_array_size(list); i++)
-    best = fmin(best, figure_of(json_object_get(json_array_get(list, i), "rounds_us")));
-  for (size_t i = 0; i < json_array_size(list); i++) {
-    const json_t *c = json_array_get(list, i);
-    uint64_t hash = hash_text(json_string_value(json_object_get(c, "schedule")));
-    double loss = figure_of(json_object_get(c, "rounds_us")) / best - 1;
+  hd_race_read(race, &f);
+  for (int i = 0; i < f.n; i++)
+    best = fmin(best, f.list[i].median);
+  for (int i = 0; i < f.n; i++) {
+    uint64_t hash = hash_text(f.list[i].schedule);
+    double loss = f.list[i].median / best - 1;
     for (size_t k = 0; k < s->n && isfinite(loss); k++) {
       const entry *e = s->list[k];
       if (e->schedule_hash != hash || strcmp(e->class, class) != 0)
@@ -236,7 +231,8 @@ hd_sql hd_snapshot_refresh(hd_snapshot *s, hd_store *store, bool *changed) {
       put(s, e);
     pthread_rwlock_unlock(&s->lock);
   }
-  s->is_read |= done == HD_SQL_OK;
+  if (done == HD_SQL_OK)
+    s->is_read = true;
   if (done == HD_SQL_OK)
     done = read_races(s, store, &arena);
   hd_arena_free(&arena);
@@ -250,10 +246,7 @@ bool hd_snapshot_is_read(const hd_snapshot *s) {
 }
 
 int64_t hd_snapshot_serial(hd_snapshot *s) {
-  pthread_rwlock_rdlock(&s->lock);
-  int64_t serial = s->serial;
-  pthread_rwlock_unlock(&s->lock);
-  return serial;
+  return s->serial;
 }
 
 size_t hd_snapshot_count(hd_snapshot *s) {
@@ -311,6 +304,20 @@ static int by_name(const void *x, const void *y) {
   return product ? product : class ? class : strcmp(a->policy, b->policy);
 }
 
+/* The form of `heddle tune export --choices`; begins, adds a choice, and ends it. */
+static void begin_choices(hd_strbuf *out, int64_t serial) {
+  hd_strbuf_printf(out, "{\"version\": 1, \"serial\": %lld,\n\"choices\": [", (long long)serial);
+}
+
+static void add_choice(hd_strbuf *out, bool first, const char *choice) {
+  hd_strbuf_printf(out, "%s\n%s", first ? "" : ",", choice);
+}
+
+static char *end_choices(hd_strbuf *out) {
+  hd_strbuf_add(out, "]}\n");
+  return hd_strbuf_take(out);
+}
+
 char *hd_snapshot_choices(hd_snapshot *s, const char *class, int64_t since) {
   hd_strbuf out = {0};
   size_t n = 0;
@@ -320,24 +327,21 @@ char *hd_snapshot_choices(hd_snapshot *s, const char *class, int64_t since) {
     if (s->list[i]->serial > since && (!*class || strcmp(s->list[i]->class, class) == 0))
       list[n++] = s->list[i];
   qsort(list, n, sizeof *list, by_name);
-  hd_strbuf_printf(&out, "{\"version\": 1, \"serial\": %lld,\n\"choices\": [",
-                   (long long)s->serial);
+  begin_choices(&out, s->serial);
   for (size_t i = 0; i < n; i++)
-    hd_strbuf_printf(&out, "%s\n%s", i ? "," : "", list[i]->choice);
+    add_choice(&out, i == 0, list[i]->choice);
   pthread_rwlock_unlock(&s->lock);
-  hd_strbuf_add(&out, "]}\n");
   hd_free(list);
-  return hd_strbuf_take(&out);
+  return end_choices(&out);
 }
 
 char *hd_choices_text(const hd_rows *rows, int64_t serial) {
   hd_strbuf out = {0};
-  hd_strbuf_printf(&out, "{\"version\": 1, \"serial\": %lld,\n\"choices\": [", (long long)serial);
+  begin_choices(&out, serial);
   for (int i = 0; i < rows->n; i++) {
     char *text = choice_text(rows, i);
-    hd_strbuf_printf(&out, "%s\n%s", i ? "," : "", text);
+    add_choice(&out, i == 0, text);
     hd_free(text);
   }
-  hd_strbuf_add(&out, "]}\n");
-  return hd_strbuf_take(&out);
+  return end_choices(&out);
 }

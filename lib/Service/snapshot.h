@@ -4,7 +4,7 @@
 #define HD_SNAPSHOT_H
 
 #include "Service/shared_text.h"
-#include "Service/store.h"
+#include "Store/store.h"
 
 typedef struct hd_snapshot hd_snapshot;
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ struct hd_tokens {
   token *list; /* owned; in the order of their hashes */
   int n;
   double rate, burst;
-  bool required;
+  atomic_bool required;
 };
 
 static const struct {
@@ -86,6 +87,13 @@ static int by_hash(const void *x, const void *y) {
   return strcmp(((const token *)x)->hash, ((const token *)y)->hash);
 }
 
+/* Under the lock; NULL: none. */
+static token *token_of_hash(hd_tokens *t, const char *hash) {
+  token wanted;
+  snprintf(wanted.hash, sizeof wanted.hash, "%s", hash);
+  return t->n ? bsearch(&wanted, t->list, (size_t)t->n, sizeof wanted, by_hash) : NULL;
+}
+
 static void read_token(const hd_tokens *t, const hd_rows *rows, int i, token *out) {
   snprintf(out->hash, sizeof out->hash, "%s", hd_cell_text(rows, i, 0));
   snprintf(out->who.name, sizeof out->who.name, "%s", hd_cell_text(rows, i, 1));
@@ -106,10 +114,9 @@ hd_sql hd_tokens_refresh(hd_tokens *t, hd_store *store) {
   if (done == HD_SQL_OK) {
     qsort(list, (size_t)n, sizeof *list, by_hash);
     pthread_mutex_lock(&t->lock);
-    t->required |= rows.n > 0; /* revoking the last one opens nothing */
+    t->required = t->required || rows.n > 0; /* revoking the last one opens nothing */
     for (int i = 0; i < n; i++) {
-      const token *old =
-          t->n ? bsearch(&list[i], t->list, (size_t)t->n, sizeof *list, by_hash) : NULL;
+      const token *old = token_of_hash(t, list[i].hash);
       if (old) {
         list[i].allowance = old->allowance;
         list[i].at = old->at;
@@ -126,21 +133,17 @@ hd_sql hd_tokens_refresh(hd_tokens *t, hd_store *store) {
 }
 
 bool hd_tokens_are_required(hd_tokens *t) {
-  pthread_mutex_lock(&t->lock);
-  bool required = t->required;
-  pthread_mutex_unlock(&t->lock);
-  return required;
+  return t->required;
 }
 
 /* ---- asking ---- */
 
 static bool find(hd_tokens *t, const char *text, size_t n, hd_who *who) {
-  token wanted;
-  if (!hash_of(text, n, wanted.hash))
+  char hash[HASH_HEX];
+  if (!hash_of(text, n, hash))
     return false;
   pthread_mutex_lock(&t->lock);
-  const token *found =
-      t->n ? bsearch(&wanted, t->list, (size_t)t->n, sizeof wanted, by_hash) : NULL;
+  const token *found = token_of_hash(t, hash);
   if (found)
     *who = found->who;
   pthread_mutex_unlock(&t->lock);
@@ -203,17 +206,12 @@ bool hd_tokens_spend(hd_tokens *t, hd_request *r) {
   pthread_mutex_unlock(&t->lock);
   if (allowed)
     return true;
-  snprintf(r->header_name, sizeof r->header_name, "Retry-After");
-  r->header_value = hd_arena_printf(&r->arena, "%.0f", ceil(wait));
+  hd_answer_header(r, "Retry-After", "%.0f", ceil(wait));
   return hd_refuse(r, HD_RULE_RATE, NULL, r->who.name,
                    hd_arena_printf(&r->arena, "%.0f requests a second", t->rate), NULL);
 }
 
 /* ---- the server's command line ---- */
-
-static heddle_status failed(heddle_context *ctx, const hd_store *s) {
-  return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "store.run", "%s", hd_store_error(s));
-}
 
 static bool is_word(const char *text) {
   return *text && strlen(text) <= 64 &&
@@ -247,7 +245,7 @@ heddle_status hd_token_add(heddle_context *ctx, hd_store *store, const char *nam
   if (done == HD_SQL_CONFLICT)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "token.name",
                     "got \"%.64s\", which another token has; legal: a new name", name);
-  return done == HD_SQL_OK ? HEDDLE_OK : failed(ctx, store);
+  return done == HD_SQL_OK ? HEDDLE_OK : hd_store_failed(ctx, store);
 }
 
 heddle_status hd_token_revoke(heddle_context *ctx, hd_store *store, const char *name) {
@@ -256,7 +254,7 @@ heddle_status hd_token_revoke(heddle_context *ctx, hd_store *store, const char *
   hd_sql done = hd_store_run(store, HD_Q_token_revoke, &arena, &rows, "t", name);
   hd_arena_free(&arena);
   if (done != HD_SQL_OK)
-    return failed(ctx, store);
+    return hd_store_failed(ctx, store);
   return rows.changed
              ? HEDDLE_OK
              : hd_error(ctx, HEDDLE_NOT_FOUND, HD_NOWHERE, "token.none",
@@ -270,7 +268,7 @@ heddle_status hd_token_list(heddle_context *ctx, hd_store *store, json_t **list)
   if (done == HD_SQL_OK)
     *list = hd_rows_json(&rows);
   hd_arena_free(&arena);
-  return done == HD_SQL_OK ? HEDDLE_OK : failed(ctx, store);
+  return done == HD_SQL_OK ? HEDDLE_OK : hd_store_failed(ctx, store);
 }
 
 void hd_key_make(unsigned char key[64]) {

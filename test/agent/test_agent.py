@@ -151,7 +151,7 @@ def a_hostile_server_is_no_harm(d):
 
 
 def main():
-    d = daemon.Daemon(program=os.path.join(BIN, "heddled"), lease_ms=1500)
+    d = daemon.Daemon(program=os.path.join(BIN, "heddled"), lease_ms=3000)
     tests = [figures_are_carried, one_gpu_has_one_agent, a_stopped_agent_gives_back, a_killed_agent_is_recovered,
              an_urgent_job_comes_first, scripted_figures_stay_apart, an_unknown_policy_fails_its_job, a_hostile_server_is_no_harm]
     for test in tests:

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "Service/decide.h"
-#include "Service/product_key.h"
+#include "Interface/product_key.h"
 #include "Service/service_state.h"
 #include "Support/hash.h"
 
@@ -40,9 +40,14 @@ static void try_race(const json_t *race) {
 
 static void try_body(hd_request *r, const char *text, size_t n) {
   json_error_t error;
+  hd_problem problem;
   r->body = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
-  if (!r->body || !hd_validate(r, r->route->body, r->body))
+  if (!r->body)
     return;
+  if (!hd_validate(&r->arena, r->route->body, r->body, &problem)) {
+    hd_refuse_problem(r, &problem);
+    return;
+  }
   n_accepted[2]++;
   const json_t *race = json_object_get(r->body, "race");
   if (race)
@@ -74,7 +79,12 @@ static void try_query(hd_request *r, char *text) {
     pairs[n][0] = p;
     pairs[n++][1] = equals ? equals + 1 : "";
   }
-  n_accepted[1] += hd_validate_query(r, (const char *const(*)[2])pairs, n);
+  hd_problem problem;
+  bool ok = hd_validate_query(&r->arena, r->route, (const char *const(*)[2])pairs, n, &r->query,
+                              &problem);
+  if (!ok)
+    hd_refuse_problem(r, &problem);
+  n_accepted[1] += ok;
 }
 
 static void try_token(hd_service *s, hd_request *r, const char *text) {
@@ -104,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     try_query(r, text);
     break;
   case 2:
-    if (strcmp(r->route->body, "NONE") != 0)
+    if (hd_route_has_body(r->route))
       try_body(r, text, size - 2);
     break;
   case 3:

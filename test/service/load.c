@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "Service/store.h"
+#include "Store/store.h"
 #include "Support/file.h"
 #include "Support/strbuf.h"
 

@@ -12,7 +12,7 @@ import urllib.parse
 
 from daemon import Daemon, claim, contender, product, race, row
 
-SERVICE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib/Service")
+SERVICE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib/Interface")
 SEEN = collections.Counter()  # rules that some test was refused by
 
 

@@ -2,6 +2,7 @@
 #ifndef HEDDLED_H
 #define HEDDLED_H
 
+#include "Interface/interface.h"
 #include "Service/service.h"
 
 /* The configuration, and the texts that it borrows. */
@@ -9,6 +10,12 @@ typedef struct setup {
   hd_config config;
   char *file_text, *tls_key, *tls_cert, *key_path; /* owned */
 } setup;
+
+/* The defaults. */
+void config_init(hd_config *config);
+/* Sets one key; HEDDLE_INVALID names what is legal and the nearest key. value is borrowed. */
+heddle_status config_set(heddle_context *ctx, hd_config *config, const char *file, int line,
+                         const char *key, const char *value);
 
 /* Listening sockets of a list of addresses: fds[0..*n). */
 enum { MAX_LISTEN = 8 };

@@ -22,8 +22,7 @@ static heddle_status listen_unix(heddle_context *ctx, const char *path, int *out
   size_t length = strlen(path);
   if (length >= sizeof a.sun_path)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "config.listen",
-                    "got a path of %zu bytes; legal: at most %zu", length,
-                    sizeof a.sun_path - 1);
+                    "got a path of %zu bytes; legal: at most %zu", length, sizeof a.sun_path - 1);
   memcpy(a.sun_path, path, length + 1);
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd >= 0 && connect(fd, (struct sockaddr *)&a, sizeof a) == 0) {

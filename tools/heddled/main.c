@@ -49,8 +49,8 @@ static heddle_status read_config(heddle_context *ctx, const char *path, setup *s
       return hd_error(ctx, HEDDLE_INVALID, lines.loc, "config.line",
                       "got \"%.60s\"; legal: KEY = VALUE", line);
     *equals = '\0';
-    HD_TRY(hd_config_set(ctx, &s->config, path, (int)lines.loc.line, trimmed(line),
-                         trimmed(equals + 1)));
+    HD_TRY(
+        config_set(ctx, &s->config, path, (int)lines.loc.line, trimmed(line), trimmed(equals + 1)));
   }
   return HEDDLE_OK;
 }
@@ -74,7 +74,7 @@ static heddle_status read_options(heddle_context *ctx, int *n, char **args, setu
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "config.value", "got %s without a value",
                       args[i]);
     if (strcmp(args[i], "--config") != 0)
-      HD_TRY(hd_config_set(ctx, &s->config, NULL, 0, args[i] + 2, args[i + 1]));
+      HD_TRY(config_set(ctx, &s->config, NULL, 0, args[i] + 2, args[i + 1]));
     i++;
   }
   *n = left;
@@ -83,7 +83,7 @@ static heddle_status read_options(heddle_context *ctx, int *n, char **args, setu
 
 static heddle_status run(heddle_context *ctx, int n, char **args) {
   setup s = {0};
-  hd_config_init(&s.config);
+  config_init(&s.config);
   heddle_status status = read_options(ctx, &n, args, &s);
   const char *command = n ? args[0] : "serve";
   if (status != HEDDLE_OK)

@@ -18,14 +18,14 @@ static const char *option(int n, char **args, const char *name, const char *othe
 heddle_status command_migrate(heddle_context *ctx, const setup *s, int n, char **args) {
   hd_store *store;
   int to = atoi(option(n, args, "--to", "0"));
-  if (to < 0 || to > HD_SCHEMA_VERSION)
+  if (to < 0 || to > hd_schema_version())
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "migrate.to", "got %d; legal: 1 to %d", to,
-                    HD_SCHEMA_VERSION);
+                    hd_schema_version());
   HD_TRY(hd_store_open(ctx, s->config.store, &store));
   heddle_status status = hd_store_migrate(ctx, store, to);
   hd_store_close(store);
   if (status == HEDDLE_OK)
-    printf("schema %d or later: %s\n", to ? to : HD_SCHEMA_VERSION, s->config.store);
+    printf("schema %d or later: %s\n", to ? to : hd_schema_version(), s->config.store);
   return status;
 }
 

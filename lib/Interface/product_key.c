@@ -1,4 +1,4 @@
-#include "Service/product_key.h"
+#include "Interface/product_key.h"
 
 #include <ctype.h>
 #include <math.h>

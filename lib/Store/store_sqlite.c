@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Service/store_driver.h"
+#include "Store/store_driver.h"
 #include "Support/memory.h"
 
 typedef struct connection {
-  char *path; /* owned */
+  hd_connection base;
   sqlite3 *db;
   sqlite3_stmt *prepared[HD_N_QUERIES];
 } connection;
@@ -19,17 +19,14 @@ static const char *const words[] = {
     "skip_l", "",
     "each",   "json_each($1)",
     "least",  "min",
+    "id",     "INTEGER PRIMARY KEY AUTOINCREMENT",
+    "int",    "INTEGER",
+    "real",   "REAL",
     NULL};
 
-void *hd_sqlite_create(const char *path) {
-  connection *c = hd_xzalloc(sizeof *c);
-  c->path = hd_xstrdup(path);
-  return c;
-}
-
-static hd_sql failed(connection *c, char *error, size_t n) {
+static hd_sql failed(connection *c) {
   int code = sqlite3_extended_errcode(c->db);
-  snprintf(error, n, "%s", sqlite3_errmsg(c->db));
+  snprintf(c->base.error, sizeof c->base.error, "%s", sqlite3_errmsg(c->db));
   switch (code & 0xff) {
   case SQLITE_CONSTRAINT:
     return code == SQLITE_CONSTRAINT_UNIQUE || code == SQLITE_CONSTRAINT_PRIMARYKEY
@@ -48,7 +45,8 @@ static hd_sql failed(connection *c, char *error, size_t n) {
   }
 }
 
-static void disconnect(connection *c) {
+static void disconnect(hd_connection *base) {
+  connection *c = (connection *)base;
   for (int i = 0; i < HD_N_QUERIES; i++) {
     sqlite3_finalize(c->prepared[i]);
     c->prepared[i] = NULL;
@@ -57,22 +55,18 @@ static void disconnect(connection *c) {
   c->db = NULL;
 }
 
-static hd_sql connect_to(void *user, char *error, size_t n) {
-  connection *c = user;
-  disconnect(c);
+static hd_sql connect_to(hd_connection *base) {
+  static const char first[] =
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;";
+  connection *c = (connection *)base;
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-  if (sqlite3_open_v2(c->path, &c->db, flags, NULL) != SQLITE_OK) {
-    snprintf(error, n, "%s: %s", c->path, sqlite3_errmsg(c->db));
-    return HD_SQL_DOWN;
-  }
-  sqlite3_busy_timeout(c->db, 10000);
-  if (sqlite3_exec(
-          c->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
-          NULL, NULL, NULL) != SQLITE_OK) {
-    snprintf(error, n, "%s: %s", c->path, sqlite3_errmsg(c->db));
-    return HD_SQL_DOWN;
-  }
-  return HD_SQL_OK;
+  disconnect(base);
+  if (sqlite3_open_v2(base->where, &c->db, flags, NULL) == SQLITE_OK &&
+      sqlite3_busy_timeout(c->db, 10000) == SQLITE_OK &&
+      sqlite3_exec(c->db, first, NULL, NULL, NULL) == SQLITE_OK)
+    return HD_SQL_OK;
+  snprintf(base->error, sizeof base->error, "%s: %s", base->where, sqlite3_errmsg(c->db));
+  return HD_SQL_DOWN;
 }
 
 static void bind(sqlite3_stmt *s, const hd_param *params, int n) {
@@ -113,53 +107,30 @@ static int read_rows(sqlite3_stmt *s, hd_arena *arena, hd_rows *rows) {
   return code;
 }
 
-static hd_sql run(void *user, hd_query query, const char *sql, const hd_param *params, int n_params,
-                  hd_arena *arena, hd_rows *rows, char *error, size_t n) {
-  connection *c = user;
+static hd_sql run(hd_connection *base, hd_query query, const char *sql, const hd_param *params,
+                  int n_params, hd_arena *arena, hd_rows *rows) {
+  connection *c = (connection *)base;
   sqlite3_stmt **s = &c->prepared[query];
   if (!*s && sqlite3_prepare_v3(c->db, sql, -1, SQLITE_PREPARE_PERSISTENT, s, NULL) != SQLITE_OK)
-    return failed(c, error, n);
+    return failed(c);
   bind(*s, params, n_params);
-  hd_sql done = read_rows(*s, arena, rows) == SQLITE_DONE ? HD_SQL_OK : failed(c, error, n);
+  hd_sql done = read_rows(*s, arena, rows) == SQLITE_DONE ? HD_SQL_OK : failed(c);
   rows->changed = sqlite3_changes64(c->db);
   sqlite3_reset(*s);
   sqlite3_clear_bindings(*s);
   return done;
 }
 
-static hd_sql script(void *user, const char *sql, char *error, size_t n) {
-  connection *c = user;
-  return sqlite3_exec(c->db, sql, NULL, NULL, NULL) == SQLITE_OK ? HD_SQL_OK : failed(c, error, n);
+static hd_sql script(hd_connection *base, const char *sql) {
+  connection *c = (connection *)base;
+  return sqlite3_exec(c->db, sql, NULL, NULL, NULL) == SQLITE_OK ? HD_SQL_OK : failed(c);
 }
 
-static bool is_lost(void *user) {
-  (void)user; /* what failed may succeed again on the same handle */
-  return false;
-}
-
-static int no_socket(void *user) {
-  (void)user;
-  return -1;
-}
-
-static bool heard_nothing(void *user) {
-  (void)user;
-  return false;
-}
-
-static void close_it(void *user) {
-  connection *c = user;
-  disconnect(c);
-  hd_free(c->path);
-  hd_free(c);
-}
-
+/* What failed may succeed again on the same handle; this daemon is the only one. */
 const hd_driver hd_sqlite_driver = {.words = words,
-                                    .connect = connect_to,
-                                    .run = run,
-                                    .script = script,
                                     .begin = "BEGIN IMMEDIATE",
-                                    .is_lost = is_lost,
-                                    .listen = no_socket,
-                                    .heard = heard_nothing,
-                                    .close = close_it};
+                                    .size = sizeof(connection),
+                                    .connect = connect_to,
+                                    .disconnect = disconnect,
+                                    .run = run,
+                                    .script = script};

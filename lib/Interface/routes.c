@@ -1,9 +1,17 @@
-/* The router: routes.def as a table, found by method and path. */
+/* The router: routes.def as a table, found by method and path; errors.def as a table. */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "Service/request.h"
+#include "Interface/interface.h"
+
+static const hd_rule_info rules[] = {
+#define ERROR(name, rule, status, title) {rule, title, status},
+#include "Interface/errors.def"
+};
+
+const hd_rule_info *hd_rule_get(hd_rule rule) {
+  return &rules[rule];
+}
 
 static const hd_route routes[HD_N_ROUTES] = {
 #define ROUTE(name_, method_, path_, scope_, body_, answer_, max_kib, summary_)                    \
@@ -16,14 +24,17 @@ static const hd_route routes[HD_N_ROUTES] = {
                         .answer = #answer_,                                                        \
                         .summary = summary_,                                                       \
                         .scope = HD_SCOPE_##scope_,                                                \
-                        .max_body = (size_t)(max_kib) * 1024,                                      \
-                        .run = hd_route_##name_},
+                        .max_body = (size_t)(max_kib)*1024},
 #define QUERY(...)
-#include "Service/routes.def"
+#include "Interface/routes.def"
 };
 
 const hd_route *hd_route_get(hd_route_id id) {
   return &routes[id];
+}
+
+bool hd_route_has_body(const hd_route *route) {
+  return strcmp(route->body, "NONE") != 0;
 }
 
 bool hd_route_is_in_memory(const hd_route *route) {

@@ -1,4 +1,4 @@
-/* Service/store.h: one connection to the database, SQLite or PostgreSQL, and the statements of
+/* Store/store.h: one connection to the database, SQLite or PostgreSQL, and the statements of
  * statements.sql on it. One thread at a time uses a connection. */
 #ifndef HD_STORE_H
 #define HD_STORE_H
@@ -57,6 +57,8 @@ void hd_store_close(hd_store *store); /* accepts NULL */
 bool hd_store_is_postgresql(const hd_store *store);
 /* What the database said to the last call that was not OK; borrowed until the next call. */
 const char *hd_store_error(const hd_store *store);
+/* The same as a diagnostic: HEDDLE_ENVIRONMENT, store.run. */
+heddle_status hd_store_failed(heddle_context *ctx, const hd_store *store);
 
 /* Runs a statement. One letter of `types` an argument: t const char * (NULL: SQL's NULL), i
  * int64_t, d double (NaN: NULL), j json_t * (its text; NULL: NULL). */
@@ -68,6 +70,9 @@ hd_sql hd_store_begin(hd_store *store);
 hd_sql hd_store_commit(hd_store *store);
 void hd_store_rollback(hd_store *store);
 
+/* Statements without results or parameters, in the words of statements.sql. */
+hd_sql hd_store_script(hd_store *store, const char *text);
+
 /* Wakes others: PostgreSQL's NOTIFY; nothing on SQLite, whose only daemon is this one. */
 hd_sql hd_store_notify(hd_store *store);
 /* The socket that becomes readable when another daemon woke us; -1: none. heard takes what arrived.
@@ -78,7 +83,7 @@ bool hd_store_heard(hd_store *store);
 /* Brings the database's schema up to `version` (0: the newest). HEDDLE_UNSUPPORTED when a newer
  * daemon made it so new that this one cannot work with it. */
 heddle_status hd_store_migrate(heddle_context *ctx, hd_store *store, int version);
-enum { HD_SCHEMA_VERSION = 1 };
+int hd_schema_version(void); /* the newest */
 
 /* A whole copy of a SQLite database, which may be in use, as a new file. */
 heddle_status hd_store_backup(heddle_context *ctx, hd_store *store, const char *path);

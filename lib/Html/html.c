@@ -1,17 +1,9 @@
-#include "Service/page_html.h"
+#include "Html/html.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct {
-  const char *path, *title;
-} entries[] = {{"/", "Fleet"},
-               {"/campaigns", "Campaigns"},
-               {"/choices", "Choices"},
-               {"/drift", "Drift"},
-               {"/events", "Events"}};
 
 void hd_html_text(hd_strbuf *out, const char *text) {
   for (; *text; text++) {
@@ -35,13 +27,14 @@ void hd_html_query(hd_strbuf *out, const char *text) {
       hd_strbuf_printf(out, "%%%02X", (unsigned char)*text);
 }
 
-void hd_page_begin(hd_strbuf *out, const char *title, const char *here) {
+void hd_html_begin(hd_strbuf *out, const char *title, const hd_html_entry *entries, int n,
+                   const char *here) {
   hd_strbuf_add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
                      "<meta name=\"viewport\" content=\"width=device-width\"><title>Heddle: ");
   hd_html_text(out, title);
   hd_strbuf_add(out, "</title><link rel=\"stylesheet\" href=\"/style.css\"></head><body><header>"
                      "<strong>Heddle</strong><nav>");
-  for (size_t i = 0; i < HD_COUNT(entries); i++)
+  for (int i = 0; i < n; i++)
     hd_strbuf_printf(out, "<a href=\"%s\"%s>%s</a>", entries[i].path,
                      strcmp(entries[i].path, here) == 0 ? " aria-current=\"page\"" : "",
                      entries[i].title);
@@ -50,13 +43,8 @@ void hd_page_begin(hd_strbuf *out, const char *title, const char *here) {
   hd_strbuf_add(out, "</h1>\n");
 }
 
-void hd_page_end(hd_strbuf *out) {
+void hd_html_end(hd_strbuf *out) {
   hd_strbuf_add(out, "</main></body></html>\n");
-}
-
-void hd_page_answer(hd_request *r, hd_strbuf *out) {
-  hd_page_end(out);
-  hd_answer_text(r, 200, "text/html; charset=utf-8", hd_strbuf_take(out));
 }
 
 /* ---- cells ---- */
@@ -99,28 +87,10 @@ void hd_cell_as_code(hd_strbuf *out, const hd_rows *rows, int row, int col) {
   hd_strbuf_add(out, "</code>");
 }
 
-/* The product, whose class and policy are the next two columns. */
-void hd_cell_as_product(hd_strbuf *out, const hd_rows *rows, int row, int col) {
-  if (!hd_cell(rows, row, col))
-    return;
-  hd_strbuf_add(out, "<a href=\"/product?product=");
-  hd_html_query(out, hd_cell_text(rows, row, col));
-  hd_strbuf_add(out, "&amp;class=");
-  hd_html_query(out, hd_cell_text(rows, row, col + 1));
-  hd_strbuf_add(out, "&amp;policy=");
-  hd_html_query(out, hd_cell_text(rows, row, col + 2));
-  hd_strbuf_add(out, "\"><code>");
-  hd_html_text(out, hd_cell_text(rows, row, col));
-  hd_strbuf_add(out, "</code></a>");
-}
-
-void hd_cell_as_campaign(hd_strbuf *out, const hd_rows *rows, int row, int col) {
-  const char *id = hd_cell_text(rows, row, col);
-  hd_strbuf_printf(out, "<a href=\"/campaigns/%s\">%s</a>", id, id);
-}
-
-void hd_html_table(hd_strbuf *out, const hd_rows *rows, const hd_html_column *columns, int n,
-                   const char *none) {
+void hd_html_table(hd_strbuf *out, const char *heading, const hd_rows *rows,
+                   const hd_html_column *columns, int n, const char *none) {
+  if (heading)
+    hd_strbuf_printf(out, "<h2>%s</h2>\n", heading);
   if (!rows->n) {
     hd_strbuf_printf(out, "<p class=\"none\">%s</p>\n", none);
     return;

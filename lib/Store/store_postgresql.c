@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Service/store_driver.h"
+#include "Store/store_driver.h"
 #include "Support/memory.h"
 
 typedef struct connection {
-  char *uri; /* owned */
+  hd_connection base;
   PGconn *pg;
   bool prepared[HD_N_QUERIES];
   bool listening;
@@ -21,23 +21,20 @@ static const char *const words[] = {
     "skip_l", "FOR UPDATE OF l SKIP LOCKED",
     "each",   "jsonb_array_elements_text(CAST($1 AS jsonb))",
     "least",  "least",
+    "id",     "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    "int",    "BIGINT",
+    "real",   "DOUBLE PRECISION",
     NULL};
 
-void *hd_postgresql_create(const char *uri) {
-  connection *c = hd_xzalloc(sizeof *c);
-  c->uri = hd_xstrdup(uri);
-  return c;
-}
-
-static void say(char *error, size_t n, const char *text) {
-  snprintf(error, n, "%s", text);
-  error[strcspn(error, "\n")] = '\0';
+static void say(connection *c, const char *text) {
+  snprintf(c->base.error, sizeof c->base.error, "%s", text);
+  c->base.error[strcspn(c->base.error, "\n")] = '\0';
 }
 
 /* By the class of its SQLSTATE. */
-static hd_sql failed(connection *c, const PGresult *result, char *error, size_t n) {
+static hd_sql failed(connection *c, const PGresult *result) {
   const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-  say(error, n, PQerrorMessage(c->pg));
+  say(c, PQerrorMessage(c->pg));
   c->ending = !state || strncmp(state, "57P", 3) == 0; /* without a state it is libpq's own error */
   if (c->ending || PQstatus(c->pg) == CONNECTION_BAD)
     return HD_SQL_DOWN;
@@ -52,14 +49,14 @@ static hd_sql failed(connection *c, const PGresult *result, char *error, size_t 
   return HD_SQL_BROKEN;
 }
 
-static hd_sql script(void *user, const char *sql, char *error, size_t n) {
-  connection *c = user;
+static hd_sql script(hd_connection *base, const char *sql) {
+  connection *c = (connection *)base;
   PGresult *r = PQexec(c->pg, sql);
   ExecStatusType status = PQresultStatus(r);
   bool ok = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
-  hd_sql done = ok ? HD_SQL_OK : failed(c, r, error, n);
+  hd_sql done = ok ? HD_SQL_OK : failed(c, r);
   if (ok && strcmp(sql, "COMMIT") == 0 && strcmp(PQcmdStatus(r), "COMMIT") != 0) {
-    say(error, n, "the transaction had failed, and was rolled back");
+    say(c, "the transaction had failed, and was rolled back");
     done = HD_SQL_BROKEN;
   }
   PQclear(r);
@@ -67,23 +64,21 @@ static hd_sql script(void *user, const char *sql, char *error, size_t n) {
 }
 
 /* What the URI says stands over these. */
-static hd_sql connect_to(void *user, char *error, size_t n) {
+static hd_sql connect_to(hd_connection *base) {
   static const char *const keys[] = {"connect_timeout", "tcp_user_timeout", "application_name",
                                      "client_encoding", "dbname",           NULL};
-  connection *c = user;
-  const char *values[] = {"3", "5000", "heddled", "UTF8", c->uri, NULL};
+  connection *c = (connection *)base;
+  const char *values[] = {"3", "5000", "heddled", "UTF8", c->base.where, NULL};
   PQfinish(c->pg);
   memset(c->prepared, 0, sizeof c->prepared);
   c->listening = c->ending = false;
   c->pg = PQconnectdbParams(keys, values, 1);
   if (PQstatus(c->pg) != CONNECTION_OK) {
-    say(error, n, PQerrorMessage(c->pg));
+    say(c, PQerrorMessage(c->pg));
     return HD_SQL_DOWN;
   }
-  return script(c,
-                "SET client_min_messages = warning; SET statement_timeout = '20s';"
-                "SET idle_in_transaction_session_timeout = '20s'",
-                error, n);
+  return script(base, "SET client_min_messages = warning; SET statement_timeout = '20s';"
+                      "SET idle_in_transaction_session_timeout = '20s'");
 }
 
 static void read_rows(const PGresult *r, hd_arena *arena, hd_rows *rows) {
@@ -100,9 +95,9 @@ static void read_rows(const PGresult *r, hd_arena *arena, hd_rows *rows) {
         rows->cell[i * rows->n_cols + j] = hd_arena_strdup(arena, PQgetvalue(r, i, j));
 }
 
-static hd_sql run(void *user, hd_query query, const char *sql, const hd_param *params, int n_params,
-                  hd_arena *arena, hd_rows *rows, char *error, size_t n) {
-  connection *c = user;
+static hd_sql run(hd_connection *base, hd_query query, const char *sql, const hd_param *params,
+                  int n_params, hd_arena *arena, hd_rows *rows) {
+  connection *c = (connection *)base;
   const char *values[HD_MAX_PARAMS];
   char name[16];
   for (int i = 0; i < n_params; i++)
@@ -112,7 +107,7 @@ static hd_sql run(void *user, hd_query query, const char *sql, const hd_param *p
   snprintf(name, sizeof name, "q%d", (int)query);
   if (!c->prepared[query]) {
     PGresult *p = PQprepare(c->pg, name, sql, 0, NULL);
-    hd_sql done = PQresultStatus(p) == PGRES_COMMAND_OK ? HD_SQL_OK : failed(c, p, error, n);
+    hd_sql done = PQresultStatus(p) == PGRES_COMMAND_OK ? HD_SQL_OK : failed(c, p);
     PQclear(p);
     if (done != HD_SQL_OK)
       return done;
@@ -120,29 +115,27 @@ static hd_sql run(void *user, hd_query query, const char *sql, const hd_param *p
   }
   PGresult *r = PQexecPrepared(c->pg, name, n_params, values, NULL, NULL, 0);
   ExecStatusType status = PQresultStatus(r);
-  hd_sql done =
-      status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? HD_SQL_OK : failed(c, r, error, n);
+  hd_sql done = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK ? HD_SQL_OK : failed(c, r);
   if (done == HD_SQL_OK)
     read_rows(r, arena, rows);
   PQclear(r);
   return done;
 }
 
-static bool is_lost(void *user) {
-  const connection *c = user;
+static bool is_lost(const hd_connection *base) {
+  const connection *c = (const connection *)base;
   return c->ending || PQstatus(c->pg) == CONNECTION_BAD;
 }
 
-static int listen_to(void *user) {
-  connection *c = user;
-  char error[256];
+static int listen_to(hd_connection *base) {
+  connection *c = (connection *)base;
   if (!c->listening)
-    c->listening = script(c, "LISTEN heddle", error, sizeof error) == HD_SQL_OK;
+    c->listening = script(base, "LISTEN heddle") == HD_SQL_OK;
   return c->listening ? PQsocket(c->pg) : -1;
 }
 
-static bool heard(void *user) {
-  connection *c = user;
+static bool heard(hd_connection *base) {
+  connection *c = (connection *)base;
   bool any = false;
   PQconsumeInput(c->pg);
   for (PGnotify *n = PQnotifies(c->pg); n; n = PQnotifies(c->pg)) {
@@ -152,19 +145,17 @@ static bool heard(void *user) {
   return any;
 }
 
-static void close_it(void *user) {
-  connection *c = user;
-  PQfinish(c->pg);
-  hd_free(c->uri);
-  hd_free(c);
+static void disconnect(hd_connection *base) {
+  PQfinish(((connection *)base)->pg);
 }
 
 const hd_driver hd_postgresql_driver = {.words = words,
+                                        .begin = "BEGIN",
+                                        .size = sizeof(connection),
                                         .connect = connect_to,
+                                        .disconnect = disconnect,
                                         .run = run,
                                         .script = script,
-                                        .begin = "BEGIN",
                                         .is_lost = is_lost,
                                         .listen = listen_to,
-                                        .heard = heard,
-                                        .close = close_it};
+                                        .heard = heard};

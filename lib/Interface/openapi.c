@@ -1,11 +1,9 @@
 /* The interface as OpenAPI 3.1, of the same tables as router and validation. */
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "Service/fields.h"
-#include "Service/request.h"
-#include "Service/service.h"
+#include "Interface/fields.h"
+#include "Interface/interface.h"
 
 static json_t *reference(const char *object) {
   char text[96];
@@ -13,121 +11,95 @@ static json_t *reference(const char *object) {
   return json_pack("{ss}", "$ref", text);
 }
 
-/* A bound as an integer where it is one that JSON has exactly. */
-static void set_bound(json_t *schema, const char *name, double value) {
-  if (value > -9e15 && value < 9e15)
-    json_object_set_new(schema, name,
-                        value == (double)(json_int_t)value ? json_integer((json_int_t)value)
-                                                           : json_real(value));
+/* A schema with bounds, as integers where they are such that JSON has exactly. */
+static json_t *bounded(const char *type, const char *const names[2], double least, double most) {
+  json_t *schema = json_pack("{ss}", "type", type);
+  const double values[] = {least, most};
+  for (int i = 0; i < 2; i++)
+    if (values[i] > -9e15 && values[i] < 9e15)
+      json_object_set_new(schema, names[i],
+                          values[i] == (double)(json_int_t)values[i]
+                              ? json_integer((json_int_t)values[i])
+                              : json_real(values[i]));
+  return schema;
 }
 
 static json_t *number_schema(const char *type, double least, double most) {
-  json_t *schema = json_pack("{ss}", "type", type);
-  set_bound(schema, "minimum", least);
-  set_bound(schema, "maximum", most);
+  static const char *const bounds[] = {"minimum", "maximum"};
+  json_t *schema = bounded(type, bounds, least, most);
   if (most >= 9e15)
     json_object_set_new(schema, "format", json_string("int64"));
   return schema;
 }
 
-static json_t *text_schema(const hd_field *f, const char *pattern) {
-  json_t *schema = json_pack("{ss}", "type", "string");
-  set_bound(schema, "minLength", f->kind.type == HD_FIELD_KEY ? 1 : f->least);
-  set_bound(schema, "maxLength", f->kind.type == HD_FIELD_KEYS ? 400 : f->most);
-  if (*pattern)
-    json_object_set_new(schema, "pattern", json_string(pattern));
-  return schema;
-}
-
-static json_t *words_schema(const hd_field *f) {
-  json_t *words = json_array();
-  for (const char *const *w = f->kind.words; *w; w++)
-    json_array_append_new(words, json_string(*w));
-  return json_pack("{ss, so}", "type", "string", "enum", words);
-}
-
-static json_t *list_schema(const hd_field *f, json_t *items) {
-  json_t *schema = json_pack("{ss, so}", "type", "array", "items", items);
-  set_bound(schema, "minItems", f->least);
-  set_bound(schema, "maxItems", f->most);
-  return schema;
-}
-
-static json_t *schema_of(const hd_field *f) {
-#define TYPE "(f16|bf16|tf32|e4m3|e5m2|e3m2|e2m3|e2m1|e2m1p|s8|u8|s4|u4|f32|s32|ue8m0|ue4m3)"
-#define SIZE "[1-9][0-9]{0,5}"
-  static const char key[] = /* sizes of seven digits are legal, too, up to 1048576 */
-      "^sm_[1-9][0-9]{1,2}[af]? a=" TYPE " b=" TYPE " acc=" TYPE " d=" TYPE " m=" SIZE " n=" SIZE
-      " k=" SIZE " (k|mn)_major (row|col)_major( weights_ready)?$";
-  switch (f->kind.type) {
+static json_t *one_schema(const hd_kind *kind, double least, double most) {
+  static const char *const lengths[] = {"minLength", "maxLength"};
+  json_t *schema, *words;
+  switch (kind->type) {
   case HD_FIELD_TEXT:
-    return text_schema(f, f->kind.pattern);
   case HD_FIELD_KEY:
-    return text_schema(f, key);
+    schema = bounded("string", lengths, least, most);
+    if (*kind->pattern)
+      json_object_set_new(schema, "pattern", json_string(kind->pattern));
+    return schema;
   case HD_FIELD_WORDS:
-    return words_schema(f);
-  case HD_FIELD_INT:
-    return number_schema("integer", f->least, f->most);
-  case HD_FIELD_NUMBER:
-    return number_schema("number", f->least, f->most);
+    words = json_array();
+    for (const char *const *w = kind->words; *w; w++)
+      json_array_append_new(words, json_string(*w));
+    return json_pack("{ss, so}", "type", "string", "enum", words);
   case HD_FIELD_BOOL:
     return json_pack("{ss}", "type", "boolean");
-  case HD_FIELD_INTS:
-    return list_schema(f, json_pack("{ss}", "type", "integer"));
-  case HD_FIELD_NUMBERS:
-    return list_schema(f, number_schema("number", 0, 1e9));
-  case HD_FIELD_KEYS:
-    return list_schema(f, text_schema(f, key));
-  case HD_FIELD_LIST:
-    return list_schema(f, reference(f->kind.object));
-  case HD_FIELD_ONE:
-    return reference(f->kind.object);
+  case HD_FIELD_OBJECT:
+    return reference(kind->object);
   default:
-    return json_object();
+    return number_schema(kind->type == HD_FIELD_INT ? "integer" : "number", least, most);
   }
 }
 
-static json_t *described(json_t *schema, const char *doc) {
-  if (*doc && !json_object_get(schema, "$ref"))
-    json_object_set_new(schema, "description", json_string(doc));
+static json_t *schema_of(const hd_field *f) {
+  static const char *const counts[] = {"minItems", "maxItems"};
+  if (!f->kind.is_list)
+    return one_schema(&f->kind, f->least, f->most);
+  json_t *schema = bounded("array", counts, f->least, f->most);
+  json_object_set_new(schema, "items", one_schema(&f->kind, f->kind.least, f->kind.most));
   return schema;
 }
 
-/* In bodies unknown names are refused; answers may grow. */
-static bool is_body(const char *object) {
-  static const char *const nested[] = {"device",    "code", "use",   "measurement",
-                                       "contender", "race", "canary"};
+/* In bodies, and in what they hold, unknown names are refused; answers may grow. */
+static bool is_in_body(const char *object) {
+  hd_fields f;
   for (int i = 0; i < HD_N_ROUTES; i++)
     if (strcmp(hd_route_get((hd_route_id)i)->body, object) == 0)
       return true;
-  for (size_t i = 0; i < HD_COUNT(nested); i++)
-    if (strcmp(nested[i], object) == 0)
-      return true;
+  for (int i = 0; hd_object_at(i, &f); i++)
+    for (int k = 0; k < f.n; k++)
+      if (f.list[k].kind.object && strcmp(f.list[k].kind.object, object) == 0 && is_in_body(f.name))
+        return true;
   return false;
 }
 
+static json_t *schema_of_field(const hd_field *f) {
+  json_t *schema = schema_of(f);
+  if (*f->doc && !json_object_get(schema, "$ref"))
+    json_object_set_new(schema, "description", json_string(f->doc));
+  return f->required ? schema : json_pack("{s[o, {ss}]}", "anyOf", schema, "type", "null");
+}
+
 static json_t *schemas(void) {
-  int n;
-  const hd_field *list = hd_fields(&n);
-  json_t *all = json_object(), *object = NULL, *properties = NULL, *required = NULL;
-  for (int i = 0; i < n; i++) {
-    const hd_field *f = &list[i];
-    if (f->name) {
-      json_t *schema = described(schema_of(f), f->doc);
-      if (!f->required) /* absent, or null */
-        schema = json_pack("{s[o, {ss}]}", "anyOf", schema, "type", "null");
-      json_object_set_new(properties, f->name, schema);
-      if (f->required)
-        json_array_append_new(required, json_string(f->name));
-      continue;
+  hd_fields f;
+  json_t *all = json_object();
+  for (int i = 0; hd_object_at(i, &f); i++) {
+    json_t *properties = json_object(), *required = json_array();
+    for (int k = 0; k < f.n; k++) {
+      json_object_set_new(properties, f.list[k].name, schema_of_field(&f.list[k]));
+      if (f.list[k].required)
+        json_array_append_new(required, json_string(f.list[k].name));
     }
-    properties = json_object();
-    required = json_array();
-    object = json_pack("{ss, ss, so, so}", "type", "object", "description", f->doc, "properties",
-                       properties, "required", required);
-    if (is_body(f->owner))
+    json_t *object = json_pack("{ss, ss, so, so}", "type", "object", "description", f.doc,
+                               "properties", properties, "required", required);
+    if (is_in_body(f.name))
       json_object_set_new(object, "additionalProperties", json_false());
-    json_object_set_new(all, f->owner, object);
+    json_object_set_new(all, f.name, object);
   }
   return all;
 }
@@ -135,12 +107,9 @@ static json_t *schemas(void) {
 /* ---- routes ---- */
 
 static void add_query(json_t *parameters, const hd_route *route) {
-  int n;
-  const hd_field *list = hd_query_fields(&n);
-  for (int i = 0; i < n; i++) {
-    const hd_field *f = &list[i];
-    if (strcmp(f->owner, route->name) != 0)
-      continue;
+  const hd_fields fields = hd_query_of(route->name);
+  for (int i = 0; i < fields.n; i++) {
+    const hd_field *f = &fields.list[i];
     json_t *schema =
         f->kind.type == HD_FIELD_BOOL ? json_pack("{s[ii]}", "enum", 0, 1) : schema_of(f);
     json_array_append_new(parameters, json_pack("{ss, ss, sb, so, ss}", "name", f->name, "in",
@@ -191,7 +160,7 @@ static json_t *operation(const hd_route *route) {
                                 "application/problem+json", "schema", reference("problem")));
   json_t *out = json_pack("{ss, ss, so, so}", "operationId", route->name, "summary", route->summary,
                           "parameters", parameters, "responses", answers);
-  if (strcmp(route->body, "NONE") != 0)
+  if (hd_route_has_body(route))
     json_object_set_new(out, "requestBody",
                         json_pack("{sb, s{s{so}}}", "required", 1, "content", "application/json",
                                   "schema", reference(route->body)));

@@ -1,4 +1,4 @@
-/* Service/product_key.h: the text that names a product (docs/service.md, "The product key"). */
+/* Interface/product_key.h: the text that names a product (docs/service.md, "The product key"). */
 #ifndef HD_PRODUCT_KEY_H
 #define HD_PRODUCT_KEY_H
 

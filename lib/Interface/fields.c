@@ -1,0 +1,136 @@
+#include "Interface/fields.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "Support/arena.h"
+
+/* ---- kinds ---- */
+
+#define NO_OBJECT(...)
+#define OBJECT           NO_OBJECT
+#define FIELD            NO_OBJECT
+#define WORDS(kind, ...) static const char *const words_##kind[] = {__VA_ARGS__, NULL};
+#include "Interface/fields.def"
+
+#define WORD_KIND(kind)                                                                            \
+  { HD_FIELD_WORDS, .words = words_##kind }
+#define VERDICT WORD_KIND(VERDICT)
+#define OUTCOME WORD_KIND(OUTCOME)
+#define WHY     WORD_KIND(WHY)
+#define ROLE    WORD_KIND(ROLE)
+#define MODE    WORD_KIND(MODE)
+#define STATE   WORD_KIND(STATE)
+#define TEXT_KIND(p)                                                                               \
+  { HD_FIELD_TEXT, .pattern = p }
+#define CLASS    TEXT_KIND("^[A-Za-z0-9][A-Za-z0-9 ._:+/()-]*$")
+#define WORD     TEXT_KIND("^[A-Za-z0-9_.:-]*$")
+#define NAME     TEXT_KIND("^[ !#-%(-;=?-\\[\\]-~]*$")
+#define HEX      TEXT_KIND("^[0-9a-f]*$")
+#define TEXT     TEXT_KIND("")
+#define SCHEDULE TEXT_KIND("^[a-z0-9_=.x ]+$")
+#define TYPE     "(f16|bf16|tf32|e4m3|e5m2|e3m2|e2m3|e2m1|e2m1p|s8|u8|s4|u4|f32|s32|ue8m0|ue4m3)"
+#define SIZE     "[1-9][0-9]{0,5}" /* of seven digits, too, up to 1048576 */
+#define KEY_PATTERN                                                                                \
+  "^sm_[1-9][0-9]{1,2}[af]? a=" TYPE " b=" TYPE " acc=" TYPE " d=" TYPE " m=" SIZE " n=" SIZE      \
+  " k=" SIZE " (k|mn)_major (row|col)_major( weights_ready)?$"
+#define KEY                                                                                        \
+  { HD_FIELD_KEY, .pattern = KEY_PATTERN }
+#define KEYS                                                                                       \
+  { HD_FIELD_KEY, true, 1, 400, .pattern = KEY_PATTERN }
+#define INT                                                                                        \
+  { .type = HD_FIELD_INT }
+#define NUMBER                                                                                     \
+  { .type = HD_FIELD_NUMBER }
+#define NUMBERS                                                                                    \
+  { HD_FIELD_NUMBER, true, 0, 1e9, .object = NULL }
+#define BOOL                                                                                       \
+  { .type = HD_FIELD_BOOL }
+#define LIST(x)                                                                                    \
+  { HD_FIELD_OBJECT, true, .object = #x }
+#define ONE(x)                                                                                     \
+  { HD_FIELD_OBJECT, .object = #x }
+#define REQUIRED true
+#define OPTIONAL false
+
+/* ---- tables ---- */
+
+static const hd_field fields[] = {
+/* without a name: the head of an object */
+#define OBJECT(object, text) {.owner = #object, .doc = text},
+#define FIELD(field, kind, need, least, most, text)                                                \
+  {NULL, #field, text, kind, need, (double)(least), (double)(most)},
+#define WORDS NO_OBJECT
+#include "Interface/fields.def"
+};
+
+static const hd_field queries[] = {
+#define ROUTE(...)
+#define QUERY(route, field, kind, need, least, most, text)                                         \
+  {#route, field, text, kind, need, (double)(least), (double)(most)},
+#include "Interface/routes.def"
+};
+
+bool hd_object_at(int i, hd_fields *out) {
+  size_t at = 0, end;
+  for (; at < HD_COUNT(fields); at++)
+    if (!fields[at].name && i-- == 0)
+      break;
+  if (at == HD_COUNT(fields))
+    return false;
+  for (end = at + 1; end < HD_COUNT(fields) && fields[end].name;)
+    end++;
+  *out = (hd_fields){&fields[at + 1], (int)(end - at - 1), fields[at].owner, fields[at].doc};
+  return true;
+}
+
+hd_fields hd_fields_of(const char *object) {
+  hd_fields f;
+  for (int i = 0; hd_object_at(i, &f); i++)
+    if (strcmp(f.name, object) == 0)
+      return f;
+  return (hd_fields){0};
+}
+
+hd_fields hd_query_of(const char *route) {
+  hd_fields f = {.name = route};
+  for (size_t i = 0; i < HD_COUNT(queries); i++)
+    if (strcmp(queries[i].owner, route) == 0) {
+      f.list = f.n ? f.list : &queries[i];
+      f.n++;
+    }
+  return f;
+}
+
+/* ---- patterns ---- */
+
+/* Whether the set at `pattern`, "[…]", has a character; *end: behind it. */
+static bool set_has(const char *pattern, char c, const char **end) {
+  bool has = false;
+  for (pattern++; *pattern != ']'; pattern++) {
+    pattern += *pattern == '\\';
+    char from = *pattern, to = from;
+    if (pattern[1] == '-' && pattern[2] != ']') {
+      pattern += 2;
+      pattern += *pattern == '\\';
+      to = *pattern;
+    }
+    has |= c >= from && c <= to;
+  }
+  *end = pattern + 1;
+  return has;
+}
+
+bool hd_pattern_fits(const char *pattern, const char *text) {
+  const char *end;
+  if (!*pattern)
+    return true;
+  for (pattern++; *text; text++) {
+    if (!set_has(pattern, *text, &end))
+      return false;
+    if (*end == '[')
+      pattern = end;
+  }
+  set_has(pattern, '\0', &end);
+  return *end != '['; /* its first character is missing; a length of 1 says the same */
+}

@@ -1,0 +1,267 @@
+/* Bodies and queries against fields.def and routes.def: the first breach is refused, with its
+ * place. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "Interface/fields.h"
+#include "Interface/interface.h"
+#include "Interface/product_key.h"
+#include "Support/nearest.h"
+#include "Support/strbuf.h"
+
+typedef struct check {
+  hd_arena *arena;
+  hd_problem *problem;
+} check;
+
+/* Where a value stands: made into a text only when it is refused. */
+typedef struct place {
+  const struct place *up; /* NULL: the outermost */
+  const char *name;       /* NULL: an element of a list */
+  size_t index;
+} place;
+
+static bool check_object(const check *c, const hd_fields *fields, const json_t *json,
+                         const place *at);
+
+static void add_path(hd_strbuf *out, const place *at) {
+  if (!at)
+    return;
+  add_path(out, at->up);
+  if (at->name)
+    hd_strbuf_printf(out, "%s%s", out->len ? "." : "", at->name);
+  else
+    hd_strbuf_printf(out, "[%zu]", at->index);
+}
+
+/* As "race.contenders[2].role"; NULL for the outermost object. */
+static const char *path_of(const check *c, const place *at) {
+  hd_strbuf out = {0};
+  add_path(&out, at);
+  const char *text = out.len ? hd_arena_strdup(c->arena, out.text) : NULL;
+  hd_strbuf_free(&out);
+  return text;
+}
+
+static bool refuse(const check *c, hd_rule rule, const place *at, const char *value,
+                   const char *legal, const char *nearest) {
+  *c->problem = (hd_problem){rule, path_of(c, at), value, legal, nearest};
+  return false;
+}
+
+/* What was found, as JSON, cut off. */
+static const char *shown(const check *c, const json_t *json) {
+  char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+  const char *out = hd_arena_printf(c->arena, "%.200s", text ? text : "?");
+  hd_free(text);
+  return out;
+}
+
+static bool wrong_type(const check *c, const place *at, const json_t *json, const char *legal) {
+  return refuse(c, HD_RULE_FIELD_TYPE, at, shown(c, json), legal, NULL);
+}
+
+/* "N UNIT" within its bounds. */
+static bool check_count(const check *c, const place *at, size_t n, const char *unit, double least,
+                        double most) {
+  return ((double)n >= least && (double)n <= most) ||
+         refuse(c, HD_RULE_FIELD_VALUE, at, hd_arena_printf(c->arena, "%zu %s", n, unit),
+                hd_arena_printf(c->arena, "%.0f to %.0f %s", least, most, unit), NULL);
+}
+
+/* ---- single values ---- */
+
+static bool check_key(const check *c, const place *at, const char *text) {
+  hd_product_key key;
+  hd_key_problem problem = {0};
+  if (hd_key_parse(text, &key, &problem))
+    return true;
+  return refuse(c, HD_RULE_PRODUCT_KEY, at, hd_arena_strdup(c->arena, problem.word), problem.legal,
+                *problem.nearest ? hd_arena_strdup(c->arena, problem.nearest) : NULL);
+}
+
+/* A walk over names that lie `stride` bytes apart; the last is NULL, or the n-th. */
+typedef struct names {
+  const char *const *at;
+  size_t stride;
+  int n;
+} names;
+
+static const char *next_name(void *user) {
+  names *all = user;
+  const char *name = all->n-- > 0 ? *all->at : NULL;
+  all->at = (const char *const *)((const char *)all->at + all->stride);
+  return name;
+}
+
+/* None of the names. */
+static bool refuse_name(const check *c, hd_rule rule, const place *at, const char *value,
+                        const names *all) {
+  hd_strbuf legal = {0};
+  names list = *all, near = *all;
+  for (const char *name; (name = next_name(&list));)
+    hd_strbuf_printf(&legal, "%s%s", legal.len ? ", " : "", name);
+  refuse(c, rule, at, value, legal.len ? hd_arena_strdup(c->arena, legal.text) : "none",
+         hd_nearest_name(value, next_name, &near));
+  hd_strbuf_free(&legal);
+  return false;
+}
+
+static bool check_word(const check *c, const hd_kind *kind, const place *at, const char *text) {
+  const names all = {kind->words, sizeof *kind->words, INT32_MAX};
+  for (const char *const *w = kind->words; *w; w++)
+    if (strcmp(*w, text) == 0)
+      return true;
+  return refuse_name(c, HD_RULE_FIELD_VALUE, at, text, &all);
+}
+
+static bool check_text(const check *c, const hd_kind *kind, const place *at, const json_t *json,
+                       double least, double most) {
+  if (!json_is_string(json))
+    return wrong_type(c, at, json, kind->type == HD_FIELD_KEY ? "a product key" : "a string");
+  const char *text = json_string_value(json);
+  if (kind->type == HD_FIELD_WORDS)
+    return check_word(c, kind, at, text);
+  if (kind->type == HD_FIELD_KEY) /* which has a length of its own */
+    return check_key(c, at, text);
+  if (!check_count(c, at, strlen(text), "bytes", least, most))
+    return false;
+  return hd_pattern_fits(kind->pattern, text) ||
+         refuse(c, HD_RULE_FIELD_VALUE, at, shown(c, json), kind->pattern, NULL);
+}
+
+static bool check_number(const check *c, const hd_kind *kind, const place *at, const json_t *json,
+                         double least, double most) {
+  bool is_int = kind->type == HD_FIELD_INT;
+  if (is_int ? !json_is_integer(json) : !json_is_number(json))
+    return wrong_type(c, at, json, is_int ? "an integer" : "a number");
+  double x = json_number_value(json);
+  if (x >= least && x <= most)
+    return true;
+  return refuse(c, HD_RULE_FIELD_VALUE, at, shown(c, json),
+                hd_arena_printf(c->arena, "%.15g to %.15g", least, most),
+                hd_arena_printf(c->arena, "%.15g", x < least ? least : most));
+}
+
+static bool check_one(const check *c, const hd_kind *kind, const hd_fields *fields, const place *at,
+                      const json_t *json, double least, double most) {
+  switch (kind->type) {
+  case HD_FIELD_TEXT:
+  case HD_FIELD_WORDS:
+  case HD_FIELD_KEY:
+    return check_text(c, kind, at, json, least, most);
+  case HD_FIELD_BOOL:
+    return json_is_boolean(json) || wrong_type(c, at, json, "true, false");
+  case HD_FIELD_OBJECT:
+    return check_object(c, fields, json, at);
+  default:
+    return check_number(c, kind, at, json, least, most);
+  }
+}
+
+/* ---- fields and objects ---- */
+
+static bool check_field(const check *c, const hd_field *f, const place *at, const json_t *json) {
+  const hd_kind *kind = &f->kind;
+  hd_fields fields = {0};
+  if (kind->type == HD_FIELD_OBJECT)
+    fields = hd_fields_of(kind->object);
+  if (!kind->is_list)
+    return check_one(c, kind, &fields, at, json, f->least, f->most);
+  if (!json_is_array(json))
+    return wrong_type(c, at, json, "a list");
+  size_t n = json_array_size(json);
+  if (!check_count(c, at, n, "elements", f->least, f->most))
+    return false;
+  for (size_t i = 0; i < n; i++)
+    if (!check_one(c, kind, &fields, &(place){at, NULL, i}, json_array_get(json, i), kind->least,
+                   kind->most))
+      return false;
+  return true;
+}
+
+static const hd_field *field_named(const hd_fields *fields, const char *name) {
+  for (int i = 0; i < fields->n; i++)
+    if (strcmp(fields->list[i].name, name) == 0)
+      return &fields->list[i];
+  return NULL;
+}
+
+static bool unknown_field(const check *c, const hd_fields *fields, const char *name,
+                          const place *at) {
+  const names all = {&fields->list->name, sizeof *fields->list, fields->n};
+  return refuse_name(c, HD_RULE_FIELD_UNKNOWN, at, name, &all);
+}
+
+static bool check_object(const check *c, const hd_fields *fields, const json_t *json,
+                         const place *at) {
+  const char *name;
+  json_t *value;
+  if (!json_is_object(json))
+    return wrong_type(c, at, json, "an object");
+  json_object_foreach((json_t *)json, name, value) {
+    if (!field_named(fields, name))
+      return unknown_field(c, fields, hd_arena_strdup(c->arena, name), at);
+  }
+  for (int i = 0; i < fields->n; i++) {
+    const hd_field *f = &fields->list[i];
+    const place here = {at, f->name, 0};
+    value = json_object_get(json, f->name);
+    if (!value && f->required)
+      return refuse(c, HD_RULE_FIELD_MISSING, &here, NULL, f->doc, NULL);
+    bool absent = !value || (json_is_null(value) && !f->required);
+    if (!absent && !check_field(c, f, &here, value))
+      return false;
+  }
+  return true;
+}
+
+bool hd_validate(hd_arena *arena, const char *object, const json_t *json, hd_problem *problem) {
+  const hd_fields fields = hd_fields_of(object);
+  return check_object(&(check){arena, problem}, &fields, json, NULL);
+}
+
+/* ---- queries ---- */
+
+/* A text of a query as what its kind wants; NULL: it is none such, *legal says what is. */
+static json_t *typed(const hd_field *f, const char *text, const char **legal) {
+  char *end;
+  *legal = f->kind.type == HD_FIELD_BOOL  ? "0, 1"
+           : f->kind.type == HD_FIELD_INT ? "an integer"
+                                          : "UTF-8";
+  if (f->kind.type == HD_FIELD_BOOL)
+    return strcmp(text, "1") == 0 || strcmp(text, "0") == 0 ? json_boolean(*text == '1') : NULL;
+  if (f->kind.type != HD_FIELD_INT)
+    return json_string(text); /* NULL for what is no UTF-8 */
+  errno = 0;
+  long long x = strtoll(text, &end, 10);
+  bool digits = *text && (*text != '-' || text[1]) && strspn(text, "-0123456789") == strlen(text);
+  return digits && !*end && errno == 0 ? json_integer(x) : NULL;
+}
+
+bool hd_validate_query(hd_arena *arena, const hd_route *route, const char *const (*pairs)[2], int n,
+                       json_t **query, hd_problem *problem) {
+  const check c = {arena, problem};
+  const hd_fields fields = hd_query_of(route->name);
+  const place all = {NULL, "query", 0};
+  const char *legal;
+  *query = fields.n ? json_object() : NULL;
+  for (int i = 0; i < n; i++) {
+    const hd_field *f = field_named(&fields, pairs[i][0]);
+    if (!f)
+      return unknown_field(&c, &fields, pairs[i][0], &all);
+    json_t *value = typed(f, pairs[i][1], &legal);
+    if (!value)
+      return refuse(&c, HD_RULE_FIELD_TYPE, &(place){NULL, f->name, 0}, pairs[i][1], legal, NULL);
+    json_object_set_new(*query, f->name, value);
+    if (!check_field(&c, f, &(place){NULL, f->name, 0}, value))
+      return false;
+  }
+  for (int i = 0; i < fields.n; i++) {
+    const hd_field *f = &fields.list[i];
+    if (f->required && !json_object_get(*query, f->name))
+      return refuse(&c, HD_RULE_FIELD_MISSING, &(place){NULL, f->name, 0}, NULL, f->doc, NULL);
+  }
+  return true;
+}
