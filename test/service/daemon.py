@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -125,6 +126,21 @@ class Answer:
         return self.json["rule"]
 
 
+def routes():
+    """Of routes.def: (name, method, path, scope, whether it has a body)."""
+    table = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib/Interface/routes.def")).read()
+    found = re.findall(r'^ROUTE\((\w+), (\w+), "([^"]+)", (\w+), (\w+)', table, re.M)
+    return [(name, method, path, scope, body != "NONE") for name, method, path, scope, body in found]
+
+
+def unanswered():
+    """The routes that no client was answered 2xx from."""
+    return {name for name, method, path, _, _ in routes() if (method, re.sub(r"\{\w+\}", "{}", path)) not in ANSWERED}
+
+
+ANSWERED = set()  # (method, path with {} for numbers) that some client was answered 2xx
+
+
 class Client:
     """One connection; `token` goes with every request."""
 
@@ -145,7 +161,10 @@ class Client:
             self.connection = self.connect()
         try:
             self.connection.request(method, path, body, headers)
-            return Answer(self.connection.getresponse())
+            answer = Answer(self.connection.getresponse())
+            if answer.status // 100 == 2:
+                ANSWERED.add((method, re.sub(r"/\d+", "/{}", path.split("?")[0])))
+            return answer
         except Exception:
             self.connection.close()
             self.connection = None

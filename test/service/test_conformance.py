@@ -5,7 +5,7 @@ import threading
 import time
 import unittest
 
-from daemon import Daemon, Postgres, claim, contender, product, race, row
+from daemon import Daemon, Postgres, claim, contender, product, race, row, unanswered
 
 STORE = "sqlite"
 POSTGRES = None
@@ -268,6 +268,18 @@ class Leases(Case):
         self.submit(product(n=3), priority=8)
         asked = [self.client.post(f"/v1/leases/{x['lease']}/renew").json["preempt"] for x in (first, second)]
         self.assertEqual(asked, [False, True])
+
+
+class Fleet(Case):
+    def test_a_gpu_and_what_it_works_on(self):
+        self.submit(product())
+        lease = self.claim("GPU-7")
+        gpu, = self.client.get("/v1/fleet").json["gpus"]
+        self.assertEqual([gpu[k] for k in ("uuid", "class", "driver", "agent", "build", "scripted", "lease", "product", "done")],
+                         ["GPU-7", "H200", "580.1", "host:1", "b1", False, lease["lease"], product(), 0])
+        self.finish(lease)
+        gpu, = self.client.get("/v1/fleet").json["gpus"]
+        self.assertEqual((gpu.get("lease"), gpu["done"]), (None, 1))
 
 
 class Measurements(Case):
@@ -548,6 +560,16 @@ class Money(Case):
         self.claim(status=204)  # its second job stays
         as_rich.post("/v1/jobs", {"products": [product(n=2)], "class": "H200"})
         self.assertEqual(self.claim()["product"], product(n=2))  # who has money pays
+
+
+class Whole(unittest.TestCase):
+    """Named to be the last."""
+
+    @unittest.skipIf(len(sys.argv) > 2, "some tests alone")
+    def test_zz_every_route_was_answered(self):
+        """Pages and what the daemon says of itself: test_interface.py."""
+        elsewhere = {"alive", "ready", "metrics", "openapi", "style"}
+        self.assertEqual({name for name in unanswered() - elsewhere if not name.startswith("page_")}, set())
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import time
 import unittest
 import urllib.parse
 
-from daemon import Daemon, claim, contender, product, race, row
+from daemon import Daemon, claim, contender, product, race, routes, row, unanswered
 
 SERVICE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib/Interface")
 SEEN = collections.Counter()  # rules that some test was refused by
@@ -20,8 +20,7 @@ def table(name, pattern):
     return re.findall(pattern, open(os.path.join(SERVICE, name)).read(), re.M)
 
 
-ROUTES = [(name, method, path, scope, body != "NONE") for name, method, path, scope, body in
-          table("routes.def", r'^ROUTE\((\w+), (\w+), "([^"]+)", (\w+), (\w+)')]
+ROUTES = routes()
 RULES = dict(table("errors.def", r'^ERROR\(\w+, "([^"]+)", (\d+)'))
 
 
@@ -444,6 +443,11 @@ class Secure(unittest.TestCase):
 
 
 class Whole(unittest.TestCase):
+    def test_zz_every_page_was_answered(self):
+        """The other routes: test_conformance.py."""
+        here = {name for name, _, _, _, _ in ROUTES if name.startswith("page_")} | {"alive", "ready", "metrics", "openapi", "style"}
+        self.assertEqual(unanswered() & here, set())
+
     def test_zz_every_rule_was_seen(self):
         """uri.size is the HTTP library's own answer; internal has no cause; store.down is of test_outage.py."""
         self.assertEqual(set(RULES) - set(SEEN) - {"internal", "store.down", "uri.size"}, set())
