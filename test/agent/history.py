@@ -10,7 +10,7 @@ TABLES = {
     "lease": "lease, job, device, build, granted, until, ended, how",
     "measurement": "lease, seq, schedule, verdict, us, begin_ms, end_ms",
     "race": "lease, product, class, policy, device, build, suspect, decision, version",
-    "choice": "product, class, policy, version, schedule, lease, origin, us, default_us",
+    "choice": "product, class, policy, version, schedule, lease, origin, build, us, default_us",
 }
 
 
@@ -85,12 +85,19 @@ def complete(rows, told):
 
 
 def own(rows, told):
-    """A choice refers to a race of its own product, class and policy, and never loses to the default there."""
+    """A choice refers to a race of its own product, class and policy, of its own build unless it was carried over, and never loses
+    to the default there; a race is of its lease's GPU and build."""
+    leases = {lease["lease"]: lease for lease in rows["lease"]}
+    for race in rows["race"]:
+        if any(race[k] != leases[race["lease"]][k] for k in ("device", "build")):
+            yield f"the race of lease {race['lease']} says another GPU or build"
     races = {race["lease"]: race for race in rows["race"]}
     for choice in rows["choice"]:
         race = races.get(choice["lease"])
         if not race or any(race[k] != choice[k] for k in ("product", "class", "policy")):
             yield f"choice {choice['product']} v{choice['version']}: lease {choice['lease']} has no race of it"
+        elif choice["origin"] == "race" and race["build"] != choice["build"]:
+            yield f"choice {choice['product']} v{choice['version']} says build {choice['build']}, its race {race['build']}"
         if choice["us"] > choice["default_us"]:
             yield f"choice {choice['product']} v{choice['version']} loses to its default"
 
@@ -126,7 +133,7 @@ def good():
             "measurement": [dict(lease=1, seq=0, schedule="s", verdict="ok", us=1.0, begin_ms=0, end_ms=100),
                             dict(lease=2, seq=0, schedule="s", verdict="ok", us=1.0, begin_ms=0, end_ms=100)],
             "race": [dict(key, lease=2, device="g", build="b", suspect=None, decision="new", version=1)],
-            "choice": [dict(key, version=1, schedule="s", lease=2, origin="race", us=1.0, default_us=1.0)]}
+            "choice": [dict(key, version=1, schedule="s", lease=2, origin="race", build="b", us=1.0, default_us=1.0)]}
 
 
 INJECTED = {
@@ -134,7 +141,8 @@ INJECTED = {
     "single": [lambda r: r["lease"][1].update(granted=800), lambda r: r["lease"][0].update(ended=None, until=1200)],
     "inside": [lambda r: r["measurement"][0].update(end_ms=901)],
     "complete": [lambda r: r["race"].clear(), lambda r: r["job"][0].update(lease=1)],
-    "own": [lambda r: r["race"][0].update(product="q"), lambda r: r["choice"][0].update(lease=1), lambda r: r["choice"][0].update(us=1.1)],
+    "own": [lambda r: r["race"][0].update(product="q"), lambda r: r["choice"][0].update(lease=1), lambda r: r["choice"][0].update(us=1.1),
+            lambda r: r["choice"][0].update(build="c"), lambda r: r["race"][0].update(device="h")],
     "grows": [lambda r: r["choice"][0].update(version=2)],
 }
 
