@@ -17,7 +17,8 @@ static const struct use {
             {HD_OP_COPY_OUT, HD_AT_copy_out_map, -1, HD_ARG_D},
             {HD_OP_PARTIAL_STORE, HD_AT_partial_store_workspace, -1, HD_ARG_WORKSPACE},
             {HD_OP_PARTIAL_SUM, HD_AT_partial_sum_workspace, -1, HD_ARG_WORKSPACE},
-            {HD_OP_LAST_ARRIVER, HD_AT_last_arriver_workspace, -1, HD_ARG_WORKSPACE}};
+            {HD_OP_LAST_ARRIVER, HD_AT_last_arriver_workspace, -1, HD_ARG_WORKSPACE},
+            {HD_OP_GROUP_TABLE, HD_AT_group_table_offsets, -1, HD_ARG_OFFSETS}};
 
 static const struct use *use_of(hd_op_kind kind) {
   for (size_t i = 0; i < HD_COUNT(uses); i++)
@@ -102,7 +103,7 @@ static heddle_status check_op(void *user, hd_op *op) {
   else if (op->kind == HD_OP_COPY_TMA)
     check_map(k, source, buffer);
   else if (op->kind == HD_OP_STORE_TILE && hd_op_batch(op, HD_AT_store_tile_g) &&
-           !has_argument(k, HD_ARG_STRIDE_D))
+           !has_argument(k, HD_ARG_STRIDE_D) && !has_argument(k, HD_ARG_OFFSETS))
     hd_ck_static_find(k, "data", op, "arg {arg = stride_d}",
                       "a matrix of a batch is stored by a kernel without its stride");
   return HEDDLE_OK;

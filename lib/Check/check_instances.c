@@ -22,6 +22,7 @@
  * large one the first and the last pairs of neighbours show where one's part ends and the next
  * one's begins. */
 #include "Check/check_instances.h"
+#include "IR/shared_layout.h"
 #include "Support/memory.h"
 
 #include "Support/activations.h"
@@ -31,6 +32,7 @@
 
 enum {
   TILES = 3, /* of a CTA, that show each change from one to the next */
+  ROUTINGS = 5, /* of groups: each size comes first once */
   MANY = 1 << 20, /* clusters: no tile is left for the last */
   FAR = 1 << 30 /* rows or columns: more are refused, since tiles past the end count in 32 bits */
 };
@@ -45,6 +47,7 @@ typedef struct shape {
   int64_t tiles; /* of a persistent CTA, at most: enough for its rings to go round */
   bool any_m, any_n, any_k, any_g; /* left to the launch */
   bool is_batch;
+  const hd_op *groups; /* the table of them; NULL: there are none */
 } shape;
 
 static void note_box(shape *s, const hd_op *map) {
@@ -61,6 +64,8 @@ static heddle_status note_arg(void *user, hd_op *op) {
     note_box(s, op);
   if (hd_act_is_pair(hd_op_str(op, HD_ATTR_ACT)))
     s->unit_m = HD_CK_STRIP;
+  if (op->kind == HD_OP_GROUP_TABLE)
+    s->groups = op;
   if (op->kind != HD_OP_ARG)
     return HEDDLE_OK;
   s->any_m = s->any_m || hd_op_arg(op) == HD_ARG_M;
@@ -271,7 +276,8 @@ static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int3
     check_extents(k, s, &at, &x);
   if (is_clean(k) && whole)
     check_workspace(k, &at, &x);
-  bool nothing = x.m < 1 || x.n < 1;
+  bool empty = x.groups && x.groups->before[x.groups->g] == 0; /* no group has a column */
+  bool nothing = (x.m < 1 || x.n < 1) && !empty;
   if (is_clean(k) && whole && nothing && first == 0 && (last == n - 1 || owns_tiles(k)))
     hd_ck_static_find(k, "coverage", k->program.kernel, "a tile and a store for the first CTA",
                       "nothing of D is ever written");
@@ -473,13 +479,35 @@ static void run_short(hd_ck_kernel *k, const shape *s, int64_t trips, int64_t ta
  * a launch shares. One product is what all other instances have, where the launch says how many. */
 static void run_batch(hd_ck_kernel *k, const shape *s, int64_t tall) {
   static const int64_t batches[] = {2, 33, 2};
-  for (size_t i = s->any_g ? 0 : 2; s->is_batch && i < HD_COUNT(batches) && is_clean(k); i++) {
+  bool is_batch = s->is_batch && !s->groups;
+  for (size_t i = s->any_g ? 0 : 2; is_batch && i < HD_COUNT(batches) && is_clean(k); i++) {
     bool few = batches[i] == 2;
     hd_ck_instance at = sizes(s, few ? tall + 1 : 1, few ? s->tile_n + 8 : 1,
                               k->program.splits * s->k_block);
     at.g = s->any_g ? batches[i] : -1;
     at.shared = i == 2;
     (k->program.streams ? run_streams : run_problem)(k, s, at, true);
+  }
+}
+
+/* Groups of no columns, of one, and of about as many as a tile has, in each order: one, a few, and
+ * more than a CTA has tiles of; then offsets that are none. All columns in the first group is what
+ * all other instances have. */
+static void run_groups(hd_ck_kernel *k, const shape *s, int64_t tall) {
+  static const int64_t counts[] = {1, 2, 33};
+  const hd_op *g = s->groups ? hd_group_table_g(s->groups)->op : NULL;
+  int64_t unit = s->groups ? hd_op_int(s->groups, HD_ATTR_TILE_COLUMNS, 1) : 1;
+  for (size_t i = s->any_g ? 0 : 2; s->groups && i < HD_COUNT(counts); i++) {
+    int64_t most = hd_op_int(hd_group_table_buffer(s->groups)->op, HD_ATTR_BYTES, 0) /
+                   HD_GROUP_BYTES - 1;
+    int64_t n = s->any_g ? counts[i] < most ? counts[i] : most : hd_op_int(g, HD_ATTR_VALUE, 1);
+    for (int64_t routing = HD_CK_WILD; routing <= ROUTINGS && is_clean(k); routing++) {
+      int64_t columns = routing > 0 ? hd_ck_group_columns(routing, n, unit) + 3 : unit + 9;
+      hd_ck_instance at = sizes(s, n > 2 ? 1 : tall + 1, columns, s->k_block);
+      at.g = s->any_g ? n : -1;
+      at.routing = routing;
+      run_problem(k, s, at, n < 3);
+    }
   }
 }
 
@@ -491,6 +519,7 @@ void hd_ck_run_instances(hd_ck_kernel *k) {
   (k->program.streams ? run_parts : run_tiles)(k, &s, trips, tall);
   run_short(k, &s, trips, tall);
   run_batch(k, &s, tall);
+  run_groups(k, &s, tall);
   run_boxes(k, &s);
   if (s.any_m && is_clean(k))
     run_far(k, &s, true);

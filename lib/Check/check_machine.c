@@ -201,6 +201,9 @@ static run_op *const run_ops[HD_N_OPS] = {
     [HD_OP_TCGEN05_ALLOC] = hd_ck_tensor_columns,
     [HD_OP_TCGEN05_ADDRESS] = hd_ck_tensor_columns,
     [HD_OP_TCGEN05_DEALLOC] = hd_ck_tensor_columns,
+    [HD_OP_GROUP_TABLE] = hd_ck_group_table,
+    [HD_OP_GROUP_COUNT] = hd_ck_group_count,
+    [HD_OP_GROUP_FIND] = hd_ck_group_find,
 };
 
 /* Sync ops that touch nothing but the warp. False: not one. */

@@ -55,11 +55,16 @@ enum {
   HD_CK_N_PARTS
 };
 
+/* All columns in the first group; offsets below 0, beyond n, and decreasing ones. */
+enum { HD_CK_ONE_GROUP = 0, HD_CK_WILD = -1 };
+
 /* Values of an instance. -1: not decided by the launch. */
 typedef struct hd_ck_instance {
   int64_t m, n, k, ld;
   int64_t g; /* products of a batch */
   bool shared; /* strides of a batch are 0, but for D's */
+  int64_t routing; /* of groups: sizes of 0, 1, and about a tile, from the routing-th on; or */
+
   int32_t grid, block; /* CTAs of the grid; first block of the cluster that runs */
   bool far; /* larger than pitches that the kernel fixes may allow: asked for overflow alone */
   bool late; /* who shares a tile with a CTA counts behind it */
@@ -259,6 +264,12 @@ typedef struct hd_ck_tensor {
   uint32_t time; /* of alloc */
 } hd_ck_tensor;
 
+/* The groups of a launch: their columns, and the tiles before each and behind the last. */
+typedef struct hd_ck_groups {
+  const hd_op *op; /* group.table */
+  int64_t g, n, tiles_m, *first, *end, *before;
+} hd_ck_groups;
+
 /* What the kernel says about its operands, over all clusters of a launch; compared with each
  * other, and with the sizes that the instance gave. -1 (or 0 for ends): not said yet. */
 typedef struct hd_ck_extents {
@@ -275,6 +286,7 @@ typedef struct hd_ck_extents {
   int64_t stride_b;      /* elements; 0: there is none */
   int64_t matrix[HD_CK_MATRICES]; /* those that B and D were met of, by the number in their tags */
   int32_t n_matrices;             /* beside the first, which is 0 */
+  hd_ck_groups *groups;           /* NULL: there are none */
   hd_ck_scales scales[2]; /* of A, of B */
   hd_arena arena;
   uint64_t **stored; /* of 16 x 8 (of pairs 8 x 8) blocks of D: bit s, written where part s is the
@@ -511,6 +523,14 @@ void hd_ck_out_commit(hd_ck_warp *w);
 void hd_ck_out_wait(hd_ck_warp *w, const hd_ck_step *step);
 /* The cluster has ended: nothing may still read a slot. */
 void hd_ck_out_finish(hd_ck_machine *m);
+
+/* --- check_group.c ---------------------------------------------------------------------------- */
+void hd_ck_group_table(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_group_count(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+void hd_ck_group_find(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step);
+/* Where the g-th group of a routing begins: the columns of those before it, and a few ahead of
+ * all. */
+int64_t hd_ck_group_columns(int64_t routing, int64_t g, int64_t unit);
 
 /* --- check_tensor.c ------------------------------------------------------------------------- */
 /* How many CTAs a tcgen05.mma.sp or cp works for, from the first one on; 0 after a finding. */

@@ -56,11 +56,12 @@ bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t rows = w->env[step->args[HD_AT_store_tile_m]].i,
           cols = w->env[step->args[HD_AT_store_tile_n]].i;
   hd_ck_extents *x = m->extents;
+  int64_t g = hd_ck_matrix_of(w, step, HD_AT_store_tile_g);
   int64_t rows_of_d = hd_act_is_pair(hd_op_str(step->op, HD_ATTR_ACT)) ? 2 : 1;
   if (x->m < 0) {
     x->rows_of_d = rows_of_d;
     x->m = m->at.m >= 0 ? m->at.m : rows;
-    x->n = m->at.n >= 0 ? m->at.n : cols;
+    x->n = m->at.n >= 0 ? m->at.n : x->groups ? x->groups->n : cols;
     x->store_op = step->op;
     allocate_blocks(x);
   }
@@ -68,16 +69,33 @@ bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     hd_ck_undecided(m, step->op, "pairs beside rows of D, or pairs of a part of 16 rows");
     return false;
   }
-  if (rows == x->m && cols == x->n)
+  if (x->groups && (g < 0 || g >= x->groups->g)) {
+    hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1), "a group",
+               "group %lld of %lld", (long long)g, (long long)x->groups->g);
+    return false;
+  }
+  int64_t end = x->groups ? x->groups->end[g] : x->n;
+  if (rows == x->m && cols == end)
     return true;
   hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
-             "mask with the problem's own m and n", "D is %lld x %lld, the mask %lld x %lld",
-             (long long)x->m, (long long)x->n, (long long)rows, (long long)cols);
+             "mask with the problem's own m and n, or the group's end",
+             "D is %lld x %lld, the mask %lld x %lld", (long long)x->m, (long long)end,
+             (long long)rows, (long long)cols);
   return false;
 }
 
 int64_t hd_ck_matrix_of(const hd_ck_warp *w, const hd_ck_step *step, int32_t at) {
   return hd_op_batch(step->op, at) ? w->env[step->args[at]].i : 0;
+}
+
+/* Of groups each has columns of its own. */
+static int64_t first_column(const hd_ck_extents *x, int64_t g) {
+  return x->groups ? x->groups->first[g] : 0;
+}
+static int64_t width(const hd_ck_extents *x, int64_t g) {
+  if (!x->groups)
+    return x->n;
+  return x->groups->end[g] - x->groups->first[g];
 }
 
 void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step, int64_t g,
@@ -92,7 +110,8 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
     return hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                       "the problem's own g", "tiles of %lld matrices in a batch of %lld",
                       (long long)x->g, (long long)m->at.g);
-  if (!x->stored || row >= height(x) || col >= x->n)
+  col -= first_column(x, g);
+  if (!x->stored || row >= height(x) || col >= width(x, g))
     return;
   uint64_t **blocks = &x->stored[g * x->stored_rows + row / strip_of_d(x)];
   if (!*blocks)
@@ -111,11 +130,11 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
 bool hd_ck_store_missing(const hd_ck_extents *x, int64_t *g, int64_t *row, int64_t *col) {
   int64_t rows = x->stored_rows * (x->g > 0 ? x->g : 1);
   for (int64_t i = 0; x->stored && i < rows; i++)
-    for (int64_t j = 0; j < x->stored_cols; j++)
+    for (int64_t j = 0; j < (width(x, i / x->stored_rows) + BLOCK - 1) / BLOCK; j++)
       if (!x->stored[i] || x->stored[i][j] != UINT64_MAX) {
         *g = i / x->stored_rows;
         *row = i % x->stored_rows * strip_of_d(x);
-        *col = j * BLOCK;
+        *col = first_column(x, *g) + j * BLOCK;
         return true;
       }
   return false;
@@ -146,8 +165,9 @@ static int64_t whole_of(int32_t run) { return run > 2 ? 4 * run : BLOCK; }
 void hd_ck_store_fragments(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step, int64_t row,
                            int64_t col) {
   int32_t run = run_of(step->op);
-  int64_t whole = whole_of(run), n = m->extents->n;
   int64_t g = hd_ck_matrix_of(w, step, HD_AT_store_tile_g);
+  int64_t whole = whole_of(run);
+  int64_t n = m->extents->groups ? m->extents->groups->end[g] : m->extents->n;
   int64_t of_b = m->extents->apart_b && !m->at.shared && !m->at.far ? g : 0;
   for (int32_t i = hd_first_acc(step->op); i < step->n_args && !m->stop; i++) {
     const hd_ck_frag *f = &w->env[step->args[i]].frag;
@@ -183,13 +203,14 @@ void hd_ck_store(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
           col = w->env[step->args[HD_AT_store_tile_column]].i;
   if (!hd_ck_store_mask(m, w, step))
     return;
-  if (row < 0 || col < 0 || row % STRIP || col % BLOCK)
+  int64_t g = hd_ck_matrix_of(w, step, HD_AT_store_tile_g);
+  int64_t before = first_column(m->extents, g);
+  if (row < 0 || col < before || row % STRIP || (col - before) % BLOCK)
     return hd_ck_undecided(m, step->op, "a strip of D that is not 16 rows by blocks of 8 columns");
-  if (col % whole_of(run_of(step->op)))
+  if ((col - before) % whole_of(run_of(step->op)))
     return hd_ck_undecided(m, step->op, "permuted columns that begin inside of a run's four lanes");
   check_pitch(m, w, step);
   hd_ck_store_fragments(m, w, step, row, col);
-  int64_t g = hd_ck_matrix_of(w, step, HD_AT_store_tile_g);
   for (int32_t i = hd_first_acc(step->op); i < step->n_args && !m->stop; i++)
     for (int32_t b = 0; b < step->op->operands[i]->type.n / 4; b++, col += BLOCK)
       hd_ck_store_mark(m, w, step, g, row / m->extents->rows_of_d, col);

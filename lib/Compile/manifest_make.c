@@ -90,7 +90,8 @@ static void make_requirements(const hd_problem *p, const hd_b_variant *b, hd_var
                   hd_has_stride(p, &p->b) ? HD_ARG_STRIDE_B : HD_ARG_NONE, p->b.elem,
                   hd_b_variant_align(b, p->b.elem), variant);
   if (b->staged)
-    require_aligned(HD_ARG_D, HD_ARG_LDD, hd_is_batch(p) ? HD_ARG_STRIDE_D : HD_ARG_NONE, p->d.elem,
+    require_aligned(HD_ARG_D, HD_ARG_LDD, hd_has_stride(p, &p->d) ? HD_ARG_STRIDE_D : HD_ARG_NONE,
+                    p->d.elem,
                     HD_STAGED_ALIGN, variant);
 }
 

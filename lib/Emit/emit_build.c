@@ -190,9 +190,18 @@ void hd_emit_tie(hd_emitter *e, const char *text, const hd_value *from, const hd
   hd_strbuf_free(&constraints);
 }
 
-static LLVMValueRef shfl(hd_emitter *e, const char *name, LLVMValueRef value, int32_t which) {
-  LLVMValueRef args[] = {hd_emit_i32(e, -1), value, hd_emit_i32(e, which), hd_emit_i32(e, 31)};
+static LLVMValueRef shfl_in(hd_emitter *e, const char *name, LLVMValueRef value, int32_t which,
+                            int32_t last) {
+  LLVMValueRef args[] = {hd_emit_i32(e, -1), value, hd_emit_i32(e, which), hd_emit_i32(e, last)};
   return hd_emit_intrinsic(e, name, args, 4);
+}
+
+static LLVMValueRef shfl(hd_emitter *e, const char *name, LLVMValueRef value, int32_t which) {
+  return shfl_in(e, name, value, which, HD_LANES - 1);
+}
+
+LLVMValueRef hd_emit_shfl_up(hd_emitter *e, LLVMValueRef value, int32_t by) {
+  return shfl_in(e, "llvm.nvvm.shfl.sync.up.i32", value, by, 0);
 }
 
 LLVMValueRef hd_emit_shfl_idx(hd_emitter *e, LLVMValueRef value, int32_t from) {

@@ -137,6 +137,8 @@ LLVMValueRef hd_emit_bitcast(hd_emitter *e, LLVMValueRef value, LLVMTypeRef type
 /* shfl.sync of an i32 in all lanes: from lane `from`, or (xor) from lane ^ mask. */
 LLVMValueRef hd_emit_shfl_idx(hd_emitter *e, LLVMValueRef value, int32_t from);
 LLVMValueRef hd_emit_shfl_xor(hd_emitter *e, LLVMValueRef value, int32_t mask);
+/* From `by` lanes below; the lowest lanes keep their own. */
+LLVMValueRef hd_emit_shfl_up(hd_emitter *e, LLVMValueRef value, int32_t by);
 
 /* ---- blocks (emit_region.c) ---- */
 LLVMBasicBlockRef hd_emit_block(hd_emitter *e, const char *name); /* after the current one */
@@ -174,6 +176,7 @@ hd_emit_fn hd_emit_op_declared, hd_emit_op_buffer;
 hd_emit_fn hd_emit_op_const, hd_emit_op_binary, hd_emit_op_cmp, hd_emit_op_select,
     hd_emit_op_extend, hd_emit_op_register, hd_emit_op_warp_index, hd_emit_op_tile_coord,
     hd_emit_op_cursor, hd_emit_op_cursor_next;
+hd_emit_fn hd_emit_op_group_table, hd_emit_op_group_count, hd_emit_op_group_find;
 hd_emit_fn hd_emit_op_copy_bulk, hd_emit_op_copy_tma, hd_emit_op_copy_cp_async,
     hd_emit_op_copy_ld_st;
 hd_emit_fn hd_emit_op_load_meta, hd_emit_op_load_a, hd_emit_op_load_b, hd_emit_op_load_scale,

@@ -42,4 +42,7 @@ int32_t hd_tensor_ctas(const hd_op *kernel);
 /* Columns of a slot. */
 int64_t hd_tensor_slot_columns(const hd_op *op);
 
+/* Bytes of a group in the table of group.table: tiles before it, first column, end, 0. */
+enum { HD_GROUP_BYTES = 16 };
+
 #endif

@@ -95,6 +95,8 @@ static place place_of_kind(const hd_verifier *v, const hd_op *op) {
   case HD_OP_GRID_WAIT:
   case HD_OP_GRID_LAUNCH:
     return ANYWHERE;
+  case HD_OP_GROUP_TABLE:
+    return KERNEL_ONLY;
   default:
     return info->issuer == HD_BY_NONE || info->issuer == HD_BY_CTA || info->issuer == HD_BY_CLUSTER
                ? ANYWHERE

@@ -142,6 +142,11 @@ static void check_dense(hd_verifier *v, const hd_op *op) {
 
 static void check_vector(hd_verifier *v, const hd_op *op) {
   check_elem(v, op, HD_ATTR_TYPE);
+  bool offsets = hd_op_is(op, HD_ATTR_OPERAND, "offsets");
+  if (offsets && (op->n_operands || hd_op_elem(op, HD_ATTR_TYPE) != HEDDLE_S32))
+    hd_verify_fail(v, op, "ir.vector",
+                   "offsets of groups with a length, or of another type than s32; nearest: vector "
+                   "{type = s32, operand = offsets}");
   if (op->n_operands == 0 && hd_op_is(op, HD_ATTR_OPERAND, "bias"))
     hd_verify_fail(v, op, "ir.vector", "only a scale may lack its length; nearest: vector %%m");
 }

@@ -102,6 +102,9 @@ static const struct storage_rule {
     {HD_OP_PARTIAL_SEND, HD_AT_partial_send_buffer, false, "linear"},
     {HD_OP_PARTIAL_ADD, HD_AT_partial_add_buffer, false, "linear"},
     {HD_OP_LOAD_SCALE, HD_AT_load_buffer, false, "linear"},
+    {HD_OP_GROUP_TABLE, HD_AT_group_table_buffer, false, "linear"},
+    {HD_OP_GROUP_COUNT, HD_AT_group_count_buffer, false, "linear"},
+    {HD_OP_GROUP_FIND, HD_AT_group_find_buffer, false, "linear"},
 };
 
 static void check_storage(hd_verifier *v, const hd_op *op) {
@@ -219,6 +222,13 @@ static void check_mask(hd_verifier *v, const hd_op *op, hd_attr_key key) {
   if (mask >> cluster)
     hd_verify_fail(v, op, "ir.cluster", "%s = %lld in a cluster of %lld; legal: up to %lld",
                    hd_attr_name(key), (long long)mask, (long long)cluster, (1LL << cluster) - 1);
+}
+
+/* A group, and the sum behind the last one, where their number is known. */
+static void check_group_table(hd_verifier *v, const hd_op *op) {
+  const hd_op *g = hd_group_table_g(op)->op;
+  int64_t least = g && g->kind == HD_OP_CONST ? hd_op_int(g, HD_ATTR_VALUE, 0) : 0;
+  check_extent(v, op, hd_group_table_buffer(op)->op, 0, (least + 1) * HD_GROUP_BYTES);
 }
 
 static void check_barrier_operand(hd_verifier *v, const hd_op *op, int32_t index) {
@@ -525,6 +535,9 @@ void hd_verify_slots(hd_verifier *v, const hd_op *op) {
   case HD_OP_COPY_CP_ASYNC:
   case HD_OP_COPY_LD_ST:
     check_copy_rows(v, op);
+    break;
+  case HD_OP_GROUP_TABLE:
+    check_group_table(v, op);
     break;
   case HD_OP_STAGE_TILE:
     check_stage_tile(v, op);

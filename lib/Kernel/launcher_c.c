@@ -49,11 +49,16 @@ static void add_named(hd_strbuf *out, const char *text, const char *name) {
   add_filled(out, text, name, NULL, 0);
 }
 
+/* Tile columns. ORDER group_columns: manifest_plan.c. */
+static const char of_product[] = "hd_ceil_div(v->n, variant->tile_n)";
+static const char of_groups[] =
+    "(hd_ceil_div(v->n, variant->tile_n) + (v->g < v->n ? v->g : v->n) - 1)";
+
 /* Those of the functions' declarations: what is passed, and the values made of it. */
 static void add_declared(hd_strbuf *out, const char *text, const launcher *l) {
   const hd_manifest *m = l->shared;
   char n_variants[16];
-  bool is_batch = hd_manifest_arg(m, HD_ARG_G) != NULL;
+  bool is_batch = hd_manifest_arg(m, HD_ARG_G) != NULL, is_grouped = hd_manifest_is_grouped(m);
   hd_strbuf numbers = {0}, all = {0}, number_values = {0}, all_values = {0};
   snprintf(n_variants, sizeof n_variants, "%d", l->n_variants);
   hd_launcher_params(&numbers, m, true);
@@ -66,8 +71,9 @@ static void add_declared(hd_strbuf *out, const char *text, const launcher *l) {
                           {"all", hd_strbuf_text(&all)},
                           {"number_values", hd_strbuf_text(&number_values)},
                           {"all_values", hd_strbuf_text(&all_values)},
-                          {"of_batch", is_batch ? " / (v->g > 1 ? v->g : 1)" : ""},
-                          {"times_batch", is_batch ? " * v->g" : ""},
+                          {"of_batch", is_batch && !is_grouped ? " / (v->g > 1 ? v->g : 1)" : ""},
+                          {"times_batch", is_batch && !is_grouped ? " * v->g" : ""},
+                          {"columns", is_grouped ? of_groups : of_product},
                           {"no_batch", is_batch ? " || v.g == 0" : ""}};
   add_filled(out, text, m->name, list, HD_COUNT(list));
   hd_strbuf_free(&numbers);
@@ -168,7 +174,11 @@ static void add_problem(hd_strbuf *out, const launcher *l) {
   add_inputs(out, m);
   for (int32_t i = 0; i < l->n_parts; i++)
     hd_strbuf_printf(out, " * kernel %s\n", l->parts[i].manifest->hash);
-  if (hd_manifest_arg(m, HD_ARG_G))
+  if (hd_manifest_is_grouped(m))
+    hd_strbuf_add(out,
+                  " * g groups: i has columns offsets[i] to offsets[i + 1] of b and d, and\n"
+                  " * matrix i of a, stride_a bytes behind the first; the kernel reads offsets\n");
+  else if (hd_manifest_arg(m, HD_ARG_G))
     hd_strbuf_add(out,
                   " * g products: matrix i of an operand lies i strides behind the first\n"
                   " * (stride_a: bytes, else elements; 0: one that all share)\n");

@@ -129,7 +129,7 @@ void hd_launcher_checks(hd_strbuf *out, const hd_manifest *manifest) {
     if (hd_arg_class_of(manifest->arg[i].kind) == HEDDLE_CLASS_I64)
       add_stride_checks(out, &manifest->arg[i]);
   }
-  if (hd_manifest_arg(manifest, HD_ARG_G))
+  if (hd_manifest_arg(manifest, HD_ARG_G) && !hd_manifest_is_grouped(manifest))
     add_batch_check(out, manifest);
   hd_strbuf_add(out,
                 "  return HEDDLE_LAUNCH_OK;\n}\n\n"

@@ -100,7 +100,9 @@ typedef struct hd_variant {
   int32_t tile_m, tile_n;
   int32_t split_k;
   /* tiles = ceil(M / (tile_m * tile_cluster)) * tile_cluster * ceil(N / tile_n) * split_k * G.
-   * grid = tiles, in whole clusters; persistent: at most what is resident at once. */
+   * grid = tiles, in whole clusters; persistent: at most what is resident at once. Of groups, whose
+   * tiles the plan does not know: as many as there may be, ceil(N / tile_n) + min(G, N) - 1 along
+   * N. */
   bool persistent;
   /* Of k. Above 0: CTAs share tiles over k (stream-K), all but the whole waves, and of more waves
    * than one the last whole one too. Fewer tiles than are resident at once: the grid is that large
@@ -182,6 +184,11 @@ static inline int64_t hd_manifest_d_rows(const hd_manifest *manifest, int64_t m)
 
 /* The argument of that kind, or NULL. */
 const hd_arg *hd_manifest_arg(const hd_manifest *manifest, hd_arg_kind kind);
+
+/* A batch whose products are groups of columns, as a launch's offsets say. */
+static inline bool hd_manifest_is_grouped(const hd_manifest *manifest) {
+  return hd_manifest_arg(manifest, HD_ARG_OFFSETS) != NULL;
+}
 
 /* True when the caller passes it: every argument that is not fixed. */
 static inline bool hd_arg_is_passed(const hd_arg *arg) { return arg->fixed <= 0; }

@@ -132,9 +132,33 @@ static heddle_status check_scales(heddle_context *ctx, const hd_manifest *manife
   return HEDDLE_OK;
 }
 
-/* Strides belong to a batch, whose D has one. */
+static heddle_status check_groups(heddle_context *ctx, const hd_manifest *manifest) {
+  static const hd_arg_kind strides[] = {HD_ARG_STRIDE_B, HD_ARG_STRIDE_C, HD_ARG_STRIDE_D,
+                                        HD_ARG_STRIDE_SCALE_B};
+  for (size_t i = 0; i < HD_COUNT(strides); i++)
+    if (hd_manifest_arg(manifest, strides[i]))
+      return refuse(ctx, "manifest.groups", "argument %s: got one beside offsets; legal: none",
+                    hd_arg_name(strides[i]));
+  if (!hd_manifest_arg(manifest, HD_ARG_G) || !hd_manifest_arg(manifest, HD_ARG_STRIDE_A))
+    return refuse(ctx, "manifest.groups",
+                  "argument offsets: got one without g or stride_a; legal: all three");
+  for (int i = 0; i < manifest->n_variants; i++)
+    if (!manifest->variant[i].persistent || manifest->variant[i].stream_granule ||
+        manifest->variant[i].split_k > 1)
+      return refuse(ctx, "manifest.groups",
+                    "entry %s: persistent %d, stream_granule %d, split_k %d beside offsets; legal: "
+                    "true, 0, 1",
+                    manifest->variant[i].entry, manifest->variant[i].persistent,
+                    manifest->variant[i].stream_granule, manifest->variant[i].split_k);
+  return HEDDLE_OK;
+}
+
+/* Strides belong to a batch, whose D has one, but of groups: they are columns of one D, and of one
+ * each of all that has columns. */
 static heddle_status check_batch(heddle_context *ctx, const hd_manifest *manifest) {
   bool is_batch = hd_manifest_arg(manifest, HD_ARG_G) != NULL;
+  if (hd_manifest_is_grouped(manifest))
+    return check_groups(ctx, manifest);
   for (hd_arg_kind kind = HD_ARG_STRIDE_A; kind <= HD_ARG_STRIDE_SCALE_B; kind++) {
     bool there = hd_manifest_arg(manifest, kind) != NULL;
     if ((there && !is_batch) || (!there && is_batch && kind == HD_ARG_STRIDE_D))

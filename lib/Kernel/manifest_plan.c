@@ -110,7 +110,8 @@ static heddle_status check_numbers(heddle_context *ctx, const hd_manifest *manif
         HD_TRY(hd_manifest_check_number(ctx, arg, values));
     }
   }
-  return values->v[HD_ARG_G] > 1 ? check_batch(ctx, manifest, values) : HEDDLE_OK;
+  bool is_batch = values->v[HD_ARG_G] > 1 && !hd_manifest_is_grouped(manifest);
+  return is_batch ? check_batch(ctx, manifest, values) : HEDDLE_OK;
 }
 
 static heddle_status check_pointers(heddle_context *ctx, const hd_manifest *manifest,
@@ -179,14 +180,22 @@ static uint64_t ceil_div(uint64_t x, int32_t by) {
   return ((uint32_t)x + (uint32_t)by - 1) / (uint32_t)by;
 }
 
+/* Of groups, each of which may end with a part of a tile, as many as there may be. ORDER
+ * group_columns: launcher_c.c. */
+static uint64_t tile_columns(const hd_variant *variant, const hd_values *values,
+                             bool is_grouped) {
+  uint64_t n = values->v[HD_ARG_N], g = values->v[HD_ARG_G], whole = ceil_div(n, variant->tile_n);
+  return is_grouped ? whole + (g < n ? g : n) - 1 : whole;
+}
+
 static heddle_status count_tiles(heddle_context *ctx, const hd_variant *variant,
-                                 const hd_values *values, uint32_t *n_tiles) {
+                                 const hd_values *values, bool is_grouped, uint32_t *n_tiles) {
   int32_t cluster = variant->tile_cluster;
   uint64_t rows = ceil_div(values->v[HD_ARG_M], variant->tile_m * cluster);
   uint64_t tiles =
-      rows * (uint64_t)cluster * ceil_div(values->v[HD_ARG_N], variant->tile_n);
+      rows * (uint64_t)cluster * tile_columns(variant, values, is_grouped);
   uint64_t most = (uint64_t)(INT32_MAX - variant->cluster) / (uint64_t)variant->split_k;
-  uint64_t matrices = values->v[HD_ARG_G];
+  uint64_t matrices = is_grouped ? 1 : values->v[HD_ARG_G];
   if (matrices > 1 && tiles > most / matrices)
     return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "launch.grid",
                     "m %" PRIu64 " by n %" PRIu64 " makes %" PRIu64
@@ -240,10 +249,11 @@ static heddle_status share_tiles(heddle_context *ctx, const hd_variant *variant,
   return HEDDLE_OK;
 }
 
-static heddle_status find_geometry(heddle_context *ctx, const hd_variant *variant,
-                                   const hd_values *values, uint32_t resident, geometry *g) {
+static heddle_status find_geometry(heddle_context *ctx, const hd_manifest *manifest,
+                                   const hd_variant *variant, const hd_values *values,
+                                   uint32_t resident, geometry *g) {
   *g = (geometry){0};
-  HD_TRY(count_tiles(ctx, variant, values, &g->n_tiles));
+  HD_TRY(count_tiles(ctx, variant, values, hd_manifest_is_grouped(manifest), &g->n_tiles));
   g->grid = grid_of(variant, g->n_tiles, resident);
   g->n_slots = g->n_tiles;
   return variant->stream_granule ? share_tiles(ctx, variant, values, resident, g) : HEDDLE_OK;
@@ -298,7 +308,8 @@ static heddle_status plan_grid(heddle_context *ctx, const hd_manifest *manifest,
   geometry g;
   HD_TRY(pick_variant(ctx, manifest, values, &plan->variant));
   ptrdiff_t index = plan->variant - manifest->variant;
-  HD_TRY(find_geometry(ctx, plan->variant, values, max_resident ? max_resident[index] : 0, &g));
+  uint32_t resident = max_resident ? max_resident[index] : 0;
+  HD_TRY(find_geometry(ctx, manifest, plan->variant, values, resident, &g));
   HD_TRY(workspace_of(ctx, plan->variant, values, g.n_slots, &plan->workspace_bytes));
   HD_TRY(check_pointers(ctx, manifest, values, plan->workspace_bytes));
   plan->n_tiles = g.n_tiles;
@@ -353,7 +364,7 @@ heddle_status hd_manifest_workspace(heddle_context *ctx, const hd_manifest *mani
     uint64_t each;
     if (is_out_of_bounds(variant, values))
       continue;
-    HD_TRY(find_geometry(ctx, variant, values, max_resident ? max_resident[i] : 0, &g));
+    HD_TRY(find_geometry(ctx, manifest, variant, values, max_resident ? max_resident[i] : 0, &g));
     HD_TRY(workspace_of(ctx, variant, values, g.n_slots, &each));
     most = each > most ? each : most;
   }

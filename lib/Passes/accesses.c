@@ -6,12 +6,16 @@
 bool hd_is_copy(const hd_op *op) {
   uint32_t effects = hd_op_effects(op->kind);
   return (effects & HD_EFFECT_RD_GLOBAL) && (effects & HD_EFFECT_WR_SHARED) &&
-         op->kind != HD_OP_STAGE_TILE;
+         op->kind != HD_OP_STAGE_TILE && op->kind != HD_OP_GROUP_TABLE;
+}
+
+static bool reads_groups(const hd_op *op) {
+  return op->kind == HD_OP_GROUP_COUNT || op->kind == HD_OP_GROUP_FIND;
 }
 
 bool hd_is_read(const hd_op *op) {
   uint32_t effects = hd_op_effects(op->kind);
-  return (effects & HD_EFFECT_RD_SHARED) &&
+  return !reads_groups(op) && (effects & HD_EFFECT_RD_SHARED) &&
          !(effects & (HD_EFFECT_WR_SHARED | HD_EFFECT_WR_GLOBAL)) && op->kind != HD_OP_PARTIAL_ADD;
 }
 

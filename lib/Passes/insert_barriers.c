@@ -14,6 +14,7 @@
  *            behind what they read of a stage, before one of them tells that it is free (R3);
  *            between what they put into a slot of D and its copy out, and before they fill a slot
  *            that was read (R2, R6). A dependent kernel waits for the one ahead (R8).
+ *            The CTA meets behind the table of its groups.
  * Why here   roles and accesses are final; fences depend on where the waits are.
  * Does not   place fences, wgmma groups, or cp.async fences (insert_fences).
  */
@@ -426,6 +427,23 @@ static void place_grid_wait(hd_module *m, hd_op *kernel) {
   }
 }
 
+/* --- groups -------------------------------------------------------------------------------- */
+
+/* All threads make the table, and meet before any reads it: what follows in the kernel is ordered
+ * behind that. Offsets come from the predecessor kernel: all wait for it here. */
+static void place_groups_table(hd_module *m, hd_op *kernel) {
+  hd_op *table = hd_find_op(kernel->regions[0], HD_OP_GROUP_TABLE);
+  if (!table)
+    return;
+  hd_builder b = hd_builder_after(m, table);
+  hd_build_op(&b, HD_OP_CTA_SYNC, (hd_type){0}, 0);
+  if (!hd_op_has(kernel, HD_ATTR_DEPENDENT))
+    return;
+  b = hd_builder_before(m, table);
+  hd_build_op(&b, HD_OP_GRID_WAIT, (hd_type){0}, 0);
+  hd_build_op(&b, HD_OP_GRID_LAUNCH, (hd_type){0}, 0);
+}
+
 /* --- all of a kernel ------------------------------------------------------------------------ */
 
 static hd_ring open_ring(hd_module *m, hd_op *kernel) {
@@ -494,7 +512,8 @@ heddle_status hd_pass_insert_barriers(hd_pass_context *pass, hd_module *module) 
       place_groups(&r);
     place_lanes(module, kernel);
     place_arrival(module, kernel);
-    if (hd_op_has(kernel, HD_ATTR_DEPENDENT))
+    place_groups_table(module, kernel);
+    if (hd_op_has(kernel, HD_ATTR_DEPENDENT) && !hd_find_op(kernel->regions[0], HD_OP_GRID_WAIT))
       place_grid_wait(module, kernel);
     close_ring(&r);
   }

@@ -36,6 +36,7 @@ typedef struct hd_stage {
   hd_store_slot slot; /* of the staged store; cols 0: D is written from registers */
   hd_value *sa, *sb, *sd,
       *partials; /* buffers; sd NULL: D is not staged; partials: of a cluster along k */
+  hd_value *groups;    /* buffer: the table of groups; NULL: there are none */
   hd_value *scales[2]; /* buffers of block scales, of A and of B; NULL: there are none */
   hd_value *sums, *meta, *factors[2]; /* buffers in tensor memory; factors: block scales of A, B */
 } hd_stage;
@@ -71,6 +72,7 @@ typedef struct hd_tile_place {
   hd_value *part, *n_parts; /* which of how many the tile has; NULL: it is whole */
   hd_value *slot;           /* of the workspace, for the tile's first part */
   hd_value *g;        /* of a batch: which of its products; NULL: there is one */
+  hd_value *end_n;    /* the first column that is not its product's */
   hd_value *a_base;   /* i64: bytes to its A; NULL: A is shared */
   hd_value *b_base, *b_g; /* i64: bytes to its B; i32: its number in B's tensor map; NULL: shared */
   hd_value *is_first; /* i1: of this CTA; only where A is prefetched */

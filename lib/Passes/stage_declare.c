@@ -151,7 +151,7 @@ static void declare_args(hd_stage *st) {
   static const hd_arg_kind runs[][2] = {{HD_ARG_A, HD_ARG_B},
                                         {HD_ARG_D, HD_ARG_D},
                                         {HD_ARG_C, HD_ARG_C},
-                                        {HD_ARG_BIAS, HD_ARG_USER},
+                                        {HD_ARG_BIAS, HD_ARG_OFFSETS},
                                         {HD_ARG_WORKSPACE, HD_ARG_WORKSPACE},
                                         {HD_ARG_M, HD_ARG_K},
                                         {HD_ARG_LDB, HD_ARG_LDSB},
@@ -241,6 +241,13 @@ static void declare_tensor(hd_stage *st) {
   st->meta = meta->results[0];
 }
 
+static void declare_groups(hd_stage *st) {
+  enum { ALIGN = 128 };
+  if (hd_is_grouped(&st->p))
+    st->groups = declare_buffer(st, "groups", hd_schedule_group_bytes(&st->p), ALIGN, "linear",
+                                HEDDLE_S32, 1)->results[0];
+}
+
 static void declare_buffers(hd_stage *st) {
   int64_t block = hd_block_bytes(st->p.a_elem);
   int64_t rows = st->p.b.transposed ? st->s.tile_k : st->b_n;
@@ -265,6 +272,7 @@ static void declare_buffers(hd_stage *st) {
   st->sb = b->results[0];
   declare_scales(st);
   declare_partials(st);
+  declare_groups(st);
 }
 
 /* ceil(x / unit) */
@@ -287,6 +295,24 @@ static void find_scale_tiles(hd_stage *st) {
   }
 }
 
+/* Units are tiles, or tiles of a cluster. Of groups their number stands in a table, which is made
+ * before the roles start. */
+static void find_units(hd_stage *st) {
+  hd_builder *b = &st->b;
+  int32_t unit_n = st->s.tile_n * hd_stage_along_n(st);
+  st->units_m = ceil_div(b, st->arg[HD_ARG_M], (int64_t)st->s.tile_m * hd_stage_along_m(st));
+  if (st->groups) {
+    hd_op *table = hd_build_op(b, HD_OP_GROUP_TABLE, (hd_type){0}, 5, st->arg[HD_ARG_OFFSETS],
+                               st->groups, st->arg[HD_ARG_G], st->arg[HD_ARG_N], st->units_m);
+    hd_op_set_int(st->module, table, HD_ATTR_TILE_COLUMNS, unit_n);
+    return;
+  }
+  st->tiles_n = ceil_div(b, st->arg[HD_ARG_N], unit_n);
+  st->n_units = hd_arith(b, HD_OP_MUL, st->units_m, st->tiles_n);
+  if (hd_is_batch(&st->p))
+    st->n_units = hd_arith(b, HD_OP_MUL, st->n_units, st->arg[HD_ARG_G]);
+}
+
 void hd_stage_declare(hd_stage *st) {
   hd_builder *b = &st->b;
   declare_args(st);
@@ -297,11 +323,7 @@ void hd_stage_declare(hd_stage *st) {
   find_scale_tiles(st);
   hd_value *slabs = ceil_div(b, st->arg[HD_ARG_M], HD_SLAB_ROWS);
   st->last_slab = hd_arith(b, HD_OP_SUB, slabs, st->one);
-  st->units_m = ceil_div(b, st->arg[HD_ARG_M], (int64_t)st->s.tile_m * hd_stage_along_m(st));
-  st->tiles_n = ceil_div(b, st->arg[HD_ARG_N], (int64_t)st->s.tile_n * hd_stage_along_n(st));
-  st->n_units = hd_arith(b, HD_OP_MUL, st->units_m, st->tiles_n);
-  if (hd_is_batch(&st->p))
-    st->n_units = hd_arith(b, HD_OP_MUL, st->n_units, st->arg[HD_ARG_G]);
+  find_units(st);
   if (st->s.split_k == 1)
     return;
   /* No split is ever empty: a short K has fewer of them. */

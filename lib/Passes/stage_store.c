@@ -72,7 +72,7 @@ void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_
                     hd_value *col, hd_value *const *acc, int32_t n_acc) {
   hd_value *row = row_of(b, place, strip);
   hd_op *op = hd_build_op(b, HD_OP_STORE_TILE, (hd_type){0}, 6, st->arg[HD_ARG_D],
-                          st->arg[HD_ARG_LDD], row, col, st->arg[HD_ARG_M], st->arg[HD_ARG_N]);
+                          st->arg[HD_ARG_LDD], row, col, st->arg[HD_ARG_M], place->end_n);
   int32_t n_blocks = 0;
   if (place->g)
     hd_op_add_operand(st->module, op, place->g);

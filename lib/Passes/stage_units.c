@@ -127,6 +127,8 @@ void hd_stage_find_work(hd_stage *st, hd_builder *b, hd_work *w) {
     w->n_workers = hd_arith(b, HD_OP_DIV, w->n_workers, n);
     w->rank = hd_build_value(b, HD_OP_CTA_RANK, HD_I32, 0);
   }
+  if (st->groups)
+    st->n_units = hd_build_value(b, HD_OP_GROUP_COUNT, HD_I32, 2, st->groups, st->arg[HD_ARG_G]);
   w->lo = find_first(st, b, w);
   w->hi = st->n_units;
   w->step = w->n_workers;
@@ -160,29 +162,59 @@ static void find_matrix(hd_stage *st, hd_builder *b, hd_value *g, hd_tile_place 
   }
 }
 
+/* Where a unit's tile lies: tile row and tile column, in which matrix of a batch. */
+static hd_op *find_coord(hd_stage *st, hd_builder *b, hd_value *index, hd_value *tiles_n,
+                         hd_value *matrices) {
+  hd_value *operands[] = {index, st->units_m, tiles_n, matrices};
+  hd_type types[] = {HD_I32, HD_I32, HD_I32};
+  int32_t more = matrices != NULL;
+  hd_op *coord = hd_build(b, HD_OP_TILE_COORD, operands, 3 + more, types, 2 + more);
+  hd_op_set_str(st->module, coord, HD_ATTR_ORDER, "grouped");
+  hd_op_set_int(st->module, coord, HD_ATTR_GROUP, st->s.raster_group);
+  return coord;
+}
+
+/* The group of a unit, whose columns are tiled from its first one on. */
+static hd_op *find_group(hd_stage *st, hd_builder *b, hd_value *unit, hd_value **first,
+                         hd_tile_place *place) {
+  hd_value *operands[] = {st->groups, st->arg[HD_ARG_G], unit};
+  hd_type types[] = {HD_I32, HD_I32, HD_I32, HD_I32};
+  int32_t unit_n = st->s.tile_n * hd_stage_along_n(st);
+  hd_op *find = hd_build(b, HD_OP_GROUP_FIND, operands, 3, types, 4);
+  place->g = find->results[0];
+  *first = find->results[2];
+  place->end_n = find->results[3];
+  hd_value *columns = hd_arith(b, HD_OP_SUB, place->end_n, *first);
+  hd_value *up = hd_arith_const(b, HD_OP_ADD, columns, unit_n - 1);
+  hd_value *tiles_n = hd_arith_const(b, HD_OP_DIV, up, unit_n);
+  return find_coord(st, b, find->results[1], tiles_n, NULL);
+}
+
 void hd_stage_find_place(hd_stage *st, hd_builder *b, const hd_work *w, hd_value *unit,
                          hd_tile_place *place) {
   *place = (hd_tile_place){.rank = w->rank, .k_lo = st->zero, .k_hi = st->n_k_blocks};
   hd_value *tile = st->s.stream_k ? find_part(st, b, w, unit, place)
                    : st->n_splits ? find_split(st, b, unit, place)
                                   : unit;
-  hd_value *operands[] = {tile, st->units_m, st->tiles_n, st->arg[HD_ARG_G]};
-  hd_type types[] = {HD_I32, HD_I32, HD_I32};
-  bool is_batch = hd_is_batch(&st->p);
-  hd_op *coord = hd_build(b, HD_OP_TILE_COORD, operands, 3 + is_batch, types, 2 + is_batch);
-  hd_op_set_str(st->module, coord, HD_ATTR_ORDER, "grouped");
-  hd_op_set_int(st->module, coord, HD_ATTR_GROUP, st->s.raster_group);
+  hd_value *first = NULL;
+  hd_op *coord = st->groups ? find_group(st, b, tile, &first, place)
+                            : find_coord(st, b, tile, st->tiles_n, st->arg[HD_ARG_G]);
   hd_value *tm = coord->results[0], *tn = coord->results[1], **along = st->shares_a ? &tn : &tm;
   if (st->cluster > 1)
     *along = hd_arith(b, HD_OP_ADD, hd_arith_const(b, HD_OP_MUL, *along, st->cluster), place->rank);
   place->row0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m);
   place->slab0 = hd_arith_const(b, HD_OP_MUL, tm, st->s.tile_m / HD_SLAB_ROWS);
-  place->col0 = place->b_col0 = hd_arith_const(b, HD_OP_MUL, tn, st->s.tile_n);
+  place->col0 = hd_arith_const(b, HD_OP_MUL, tn, st->s.tile_n);
+  if (first)
+    place->col0 = hd_arith(b, HD_OP_ADD, first, place->col0);
+  else
+    place->end_n = st->arg[HD_ARG_N];
+  place->b_col0 = place->col0;
   if (st->pair)
     place->b_col0 = hd_arith(b, HD_OP_ADD, place->col0,
                              hd_arith_const(b, HD_OP_MUL, place->rank, st->b_n));
-  if (is_batch)
-    find_matrix(st, b, coord->results[2], place);
+  if (hd_is_batch(&st->p))
+    find_matrix(st, b, first ? place->g : coord->results[2], place);
   place->is_first = st->prefetch ? hd_build_cmp(b, "eq", unit, w->lo) : NULL;
   place->is_back = is_zigzag(st) ? find_direction(st, b, w, unit) : NULL;
 }

@@ -210,10 +210,17 @@ bool hd_cost_is_estimate(const hd_problem *p) {
   return p->target->sm == 90 && hd_problem_has(p, HD_FAMILY_WGMMA_SP) && !p->block;
 }
 
+/* Groups count as a batch of products that are alike: no cost is known of a routing. */
+static double products_of(const hd_problem *p) {
+  int64_t g = hd_is_grouped(p) ? hd_most_groups(p) : p->g.value;
+  return g ? (double)g : 1;
+}
+
 hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_t size_mnk[3],
                          const hd_device_model *c) {
   double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
-  double k = size_of(&p->k, size_mnk[2]), g = p->g.value ? (double)p->g.value : 1;
+  double k = size_of(&p->k, size_mnk[2]), g = products_of(p);
+  n = hd_is_grouped(p) ? ceil_div(n, g) : n;
   hd_cost cost = {0};
   unit u = unit_of(p, s, c, k);
   double along_m = shares_a(s) ? 1 : s->cluster, along_n = shares_a(s) ? s->cluster : 1;
@@ -221,8 +228,8 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
   double units = ceil_div(m, s->tile_m * along_m) * along_m * tiles_n * s->split_k * g;
   double a_bytes = ceil_div(m, HD_SLAB_ROWS) * ceil_div(k, hd_k_block_size(p->a_elem)) *
                    hd_block_bytes(p->a_elem);
-  double read =
-      a_bytes * (p->a_shared ? 1 : g) + n * k * bytes_of(p->b.elem) * (p->b.shared ? 1 : g);
+  double of_b = p->b.shared && !hd_is_grouped(p) ? 1 : g;
+  double read = a_bytes * (p->a_shared ? 1 : g) + n * k * bytes_of(p->b.elem) * of_b;
   /* Bytes that come from DRAM wait longer than those that another CTA brought to L2 before. */
   double cold = fmin(1, read / (units * u.stages * u.load_bytes));
   u.latency_s = c->l2_latency_s + cold * (c->dram_latency_s - c->l2_latency_s);
@@ -255,11 +262,12 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
 
 double hd_dense_seconds(const hd_problem *p, const int64_t size_mnk[3], const hd_device_model *c) {
   double m = size_of(&p->m, size_mnk[0]), n = size_of(&p->n, size_mnk[1]);
-  double g = p->g.value ? (double)p->g.value : 1;
+  double g = products_of(p);
+  n = hd_is_grouped(p) ? ceil_div(n, g) : n;
   double k = size_of(&p->k, size_mnk[2]), bits = heddle_elem_get(p->b.elem)->container_bits;
   double compute = g * 2 * m * n * k / (c->dense_flops * 16 / bits);
   double bytes = (p->a_shared ? 1 : g) * m * k * bytes_of(p->a_elem) +
-                 (p->b.shared ? 1 : g) * n * k * bits / 8 +
+                 (p->b.shared && !hd_is_grouped(p) ? 1 : g) * n * k * bits / 8 +
                  g * m / hd_rows_of_d(p) * n * bytes_of(p->d.elem);
   return c->launch_s + c->tile_s + both(compute, bytes / c->dram_bytes);
 }

@@ -20,7 +20,9 @@ enum {
 /* ---- what follows from the problem alone ---- */
 
 /* Products of a batch; of one known at launch at least one. */
-static int64_t batch_of(const hd_problem *p) { return p->g.value ? p->g.value : 1; }
+static int64_t batch_of(const hd_problem *p) {
+  return p->g.value ? p->g.value : hd_is_grouped(p) ? hd_most_groups(p) : 1;
+}
 
 int32_t hd_schedule_wanted_cluster_launch(const hd_device_model *device, const hd_problem *p,
                                           const hd_schedule *s) {
@@ -112,15 +114,16 @@ static int64_t count_tiles(const hd_problem *p, const hd_schedule *s) {
 typedef struct front {
   const hd_device_model *device;
   const hd_problem *launched; /* for which each has to be legal, too; NULL: no other */
+  const hd_problem *whole; /* of groups all columns; else the problem that is picked for */
   hd_ranked_schedule *list;
   int32_t n, most;
 } front;
 
-static void enter_one(const hd_problem *p, hd_schedule s, front *f) {
+static void enter_one(hd_schedule s, front *f) {
   static const int64_t fixed_sizes[3] = {0};
   if (f->launched && !hd_schedule_fits(f->launched, &s))
     return;
-  double seconds = hd_schedule_cost(p, &s, fixed_sizes, f->device).seconds;
+  double seconds = hd_schedule_cost(f->whole, &s, fixed_sizes, f->device).seconds;
   int32_t at = f->n;
   while (at > 0 && seconds < f->list[at - 1].seconds)
     at--;
@@ -157,10 +160,10 @@ static void enter(const hd_problem *p, hd_schedule s, front *f) {
   s.cluster_launch = hd_schedule_wanted_cluster_launch(f->device, p, &s);
   save_power(p, &s);
   if (hd_schedule_fits(p, &s))
-    enter_one(p, s, f);
+    enter_one(s, f);
   hd_schedule in[2];
   for (int32_t i = 0, n = hd_schedule_in_cluster(p, &s, in); i < n; i++)
-    enter_one(p, in[i], f);
+    enter_one(in[i], f);
 }
 
 static bool put_in_cluster(const hd_problem *p, hd_reduce reduce, hd_schedule *s) {
@@ -213,13 +216,22 @@ static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, 
     }
 }
 
-int32_t hd_schedule_pick(const hd_problem *p, const hd_pick *pick, hd_ranked_schedule *list,
+/* Of groups, a product of each: as many columns as an even routing gives it. */
+static hd_problem of_one_group(const hd_problem *p) {
+  hd_problem one = *p;
+  if (hd_is_grouped(p) && p->n.value)
+    one.n.value = ceil_div(p->n.value, hd_most_groups(p));
+  return one;
+}
+
+int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked_schedule *list,
                          int32_t most) {
   /* Large first: of equals the larger tile stays. */
   static const int32_t heights[] = {128, 64, 256, 192};
   static const int32_t widths[] = {256, 224, 192, 160, 128, 96, 64, 48, 32, 24, 16, 8};
+  const hd_problem group = of_one_group(whole), *p = &group;
   int32_t most_elements = is_large(p) ? LARGE_ELEMENTS : MOST_ELEMENTS;
-  front f = {pick->device, pick->launched, list, 0, most};
+  front f = {pick->device, pick->launched, whole, list, 0, most};
   if (!p->m.value || !p->n.value || !hd_problem_has(p, HD_FAMILY_WGMMA_SP))
     return 0;
   hd_schedule s = hd_schedule_default_of(pick->device, p, HD_FAMILY_WGMMA_SP);

@@ -76,6 +76,23 @@ static heddle_status check_persistent(heddle_context *ctx, const hd_problem *p,
   return HEDDLE_OK;
 }
 
+/* Groups: how many tiles there are no launch plan knows, and tiles begin at any column. */
+static heddle_status check_groups(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
+  if (!hd_is_grouped(p))
+    return HEDDLE_OK;
+  if (!hd_schedule_is_wgmma(s) || !s->persistent || s->split_k > 1 || s->stream_k)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.groups",
+           "got family=%s persistent=%d split_k=%d stream_k=%d with groups; legal: family=wgmma "
+           "persistent=1 split_k=1 stream_k=0",
+           hd_key_word(HD_KEY_FAMILY, s->family), s->persistent, s->split_k, s->stream_k);
+  if (s->store == HD_STORE_STAGED || s->store == HD_STORE_PERMUTED)
+    REFUSE(HEDDLE_UNSUPPORTED, "schedule.groups",
+           "got store=%s with groups, which end anywhere in a tile; legal: direct, quad; nearest: "
+           "store=quad",
+           hd_key_word(HD_KEY_STORE, s->store));
+  return HEDDLE_OK;
+}
+
 static int64_t tiles_along(const hd_size *size, int32_t tile) {
   return size->value ? (size->value + tile - 1) / tile : 1;
 }
@@ -230,6 +247,7 @@ static heddle_status check_ctas(heddle_context *ctx, const hd_problem *p, const 
 heddle_status hd_schedule_check(heddle_context *ctx, const hd_problem *p, const hd_schedule *s) {
   HD_TRY(hd_schedule_check_extents(ctx, p, s));
   HD_TRY(check_persistent(ctx, p, s));
+  HD_TRY(check_groups(ctx, p, s));
   HD_TRY(check_tiles(ctx, p, s));
   HD_TRY(check_reduce(ctx, p, s));
   HD_TRY(hd_schedule_check_family(ctx, p, s));

@@ -47,6 +47,14 @@ static hd_dense *dense_slot(hd_problem *p, const hd_op *op) {
   return NULL;
 }
 
+static heddle_status read_offsets(heddle_context *ctx, hd_op *op, hd_problem *p) {
+  if (p->offsets)
+    return hd_error(ctx, HEDDLE_INVALID, op->loc, "problem.operand",
+                    "operand = offsets is given twice; legal: once");
+  p->offsets = op;
+  return HEDDLE_OK;
+}
+
 static heddle_status read_dense(heddle_context *ctx, hd_op *op, hd_problem *p) {
   hd_dense *slot = dense_slot(p, op);
   if (!slot)
@@ -102,7 +110,8 @@ static heddle_status read_op(heddle_context *ctx, hd_op *op, hd_problem *p) {
     return HEDDLE_OK;
   case HD_OP_DENSE:
   case HD_OP_VECTOR:
-    return read_dense(ctx, op, p);
+    return hd_op_is(op, HD_ATTR_OPERAND, "offsets") ? read_offsets(ctx, op, p)
+                                                    : read_dense(ctx, op, p);
   case HD_OP_BLOCK_SCALE:
     return read_blocks(ctx, op, p);
   case HD_OP_MATMUL:
@@ -348,6 +357,7 @@ heddle_status hd_problem_read(heddle_context *ctx, hd_op *kernel, hd_problem *pr
   HD_TRY(check_flow(ctx, &p));
   HD_TRY(check_epilogue(ctx, &p));
   HD_TRY(check_used(ctx, &p));
+  hd_problem_share_columns(&p);
   HD_TRY(hd_problem_check_sizes(ctx, &p));
   *problem = p;
   return HEDDLE_OK;

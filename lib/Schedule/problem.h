@@ -20,14 +20,16 @@ typedef struct hd_dense {
   bool one;        /* a scale of one element for the whole matrix */
   int64_t ld, divisible_by;
   int64_t g_stride; /* of a batch: elements from one matrix to the next; 0: an argument */
-  bool shared;      /* of a batch: all its products take the one matrix that there is */
+  bool shared;      /* of a batch: all its products take the one matrix that there is; of groups
+                       what has columns, too */
 } hd_dense;
 
 typedef struct hd_problem {
   hd_op *kernel;
   const hd_target *target;
   hd_size m, n, k;
-  hd_size g; /* of a batch: how many products; op NULL: it is one */
+  hd_size g; /* of a batch, and of groups: how many products; op NULL: it is one */
+  hd_op *offsets; /* the vector that makes g products groups of columns; NULL: there is none */
   heddle_elem a_elem, acc_elem;
   hd_op *sparse, *matmul, *epilogue, *store;
   bool a_shared; /* as hd_dense.shared */
@@ -60,6 +62,12 @@ heddle_elem hd_problem_pointee(const hd_problem *problem, hd_arg_kind arg);
 hd_arg_kind hd_problem_row_size(const hd_problem *problem, hd_arg_kind pitch);
 
 static inline bool hd_is_batch(const hd_problem *problem) { return problem->g.op != NULL; }
+/* A batch whose products have columns of one B and one D each, which offsets say. */
+static inline bool hd_is_grouped(const hd_problem *problem) { return problem->offsets != NULL; }
+/* Groups at most. */
+static inline int64_t hd_most_groups(const hd_problem *problem) {
+  return problem->g.value ? problem->g.value : problem->g.max;
+}
 /* Matrices of the operand are a stride apart, which is an argument of the kernel. */
 static inline bool hd_has_stride(const hd_problem *problem, const hd_dense *x) {
   return hd_is_batch(problem) && x->op && !x->shared;
@@ -89,7 +97,9 @@ int32_t hd_d_run(const hd_problem *problem);
 /* The rules of block scales that hold for every target: types and block are those of an
  * instruction, pitches in whole copies. */
 heddle_status hd_problem_check_blocks(heddle_context *ctx, hd_problem *problem);
-/* The rules of a batch: strides only with one, D's matrices apart. */
+/* Of groups, what has columns is one matrix of all of them. */
+void hd_problem_share_columns(hd_problem *problem);
+/* The rules of a batch: strides only with one, D's matrices apart; those of groups. */
 heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *problem);
 /* An instruction of any target that scales blocks of its types, the nearest one by its scales'
  * type, then by its block; NULL: there is none. */

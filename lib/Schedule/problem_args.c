@@ -44,7 +44,7 @@ const hd_size *hd_problem_size(const hd_problem *p, hd_arg_kind arg) {
 
 heddle_elem hd_problem_pointee(const hd_problem *p, hd_arg_kind arg) {
   const hd_dense *x = hd_problem_operand(p, arg);
-  return arg == HD_ARG_A ? p->a_elem : x ? x->elem : HEDDLE_U8;
+  return arg == HD_ARG_A ? p->a_elem : arg == HD_ARG_OFFSETS ? HEDDLE_S32 : x ? x->elem : HEDDLE_U8;
 }
 
 hd_arg_kind hd_problem_row_size(const hd_problem *p, hd_arg_kind pitch) {
@@ -69,6 +69,8 @@ bool hd_problem_takes(const hd_problem *p, hd_arg_kind arg) {
     return hd_is_batch(p);
   case HD_ARG_STRIDE_A:
     return hd_is_batch(p) && !p->a_shared;
+  case HD_ARG_OFFSETS:
+    return hd_is_grouped(p);
   case HD_ARG_USER:
     return p->user != NULL;
   case HD_ARG_ALPHA:

@@ -6,11 +6,27 @@
 #define REFUSE(status, op, ...)                                                                    \
   return hd_error(ctx, status, (op)->loc, "problem.batch", __VA_ARGS__)
 
+static bool has_columns(const hd_problem *p, const hd_dense *x) {
+  return x == &p->b || x == &p->c || x == &p->d || x == &p->scale_b ||
+         (x == &p->bias && p->bias_along_n);
+}
+
+void hd_problem_share_columns(hd_problem *p) {
+  hd_dense *operands[] = {&p->b, &p->c, &p->d, &p->bias, &p->scale_b};
+  for (size_t i = 0; hd_is_grouped(p) && i < HD_COUNT(operands); i++)
+    operands[i]->shared |= has_columns(p, operands[i]);
+}
+
 static heddle_status check_stride(heddle_context *ctx, const hd_problem *p, const hd_dense *x,
                                   const char *name) {
   int32_t unit = x->op ? hd_elems_per_byte(x->elem) : 1;
   if (!x->op || !hd_op_has(x->op, HD_ATTR_G_STRIDE))
     return HEDDLE_OK;
+  if (hd_is_grouped(p) && has_columns(p, x))
+    REFUSE(HEDDLE_INVALID, x->op,
+           "got g_stride of %s, which groups have columns of; legal: of A, a bias along m, "
+           "scale_a; nearest: without it",
+           name);
   if (!hd_is_batch(p))
     REFUSE(HEDDLE_INVALID, x->op,
            "got g_stride of %s without a batch; legal: with size {dim = g}; nearest: without it",
@@ -52,6 +68,34 @@ static heddle_status check_d(heddle_context *ctx, const hd_problem *p) {
          (long long)(rows->value * least_pitch));
 }
 
+/* ---- groups ---- */
+
+/* The table of groups lies in shared memory. */
+static heddle_status check_groups(heddle_context *ctx, const hd_problem *p) {
+  const char *ready = hd_op_has(p->kernel, HD_ATTR_WEIGHTS_READY) ? "weights_ready" : NULL;
+  int64_t most = hd_most_groups(p);
+  if (!hd_is_batch(p))
+    return hd_error(ctx, HEDDLE_INVALID, p->offsets->loc, "problem.groups",
+                    "got offsets without a number of groups; nearest: size {dim = g, max = 64}");
+  if (most < 1 || most > HD_GROUPS_MOST)
+    return hd_error(ctx, HEDDLE_INVALID, p->g.op->loc, "problem.groups",
+                    "got groups of g %s%lld; legal: value or max of 1 to %d; nearest: max = %d",
+                    most ? "up to " : "without a bound, ", (long long)most, HD_GROUPS_MOST,
+                    HD_GROUPS_MOST);
+  if (p->a_shared)
+    return hd_error(ctx, HEDDLE_INVALID, p->sparse->loc, "problem.groups",
+                    "got groups of which all have one A; nearest: one product, without offsets");
+  if (p->b.transposed)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->b.op->loc, "problem.groups",
+                    "got groups of an mn_major B, whose columns begin anywhere in a line; nearest: "
+                    "order = k_major");
+  if (ready)
+    return hd_error(ctx, HEDDLE_UNSUPPORTED, p->offsets->loc, "problem.groups",
+                    "got groups with %s: which of A's matrices is read first stand in offsets, "
+                    "which the predecessor writes; nearest: dependent", ready);
+  return HEDDLE_OK;
+}
+
 heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *p) {
   const struct {
     const hd_dense *operand;
@@ -62,6 +106,8 @@ heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *p) {
   for (size_t i = 0; i < HD_COUNT(operands); i++)
     HD_TRY(check_stride(ctx, p, operands[i].operand, operands[i].name));
   HD_TRY(check_a(ctx, p));
+  if (hd_is_grouped(p))
+    HD_TRY(check_groups(ctx, p));
   if (!hd_is_batch(p))
     return HEDDLE_OK;
   if (p->g.value > HD_BATCH_MOST || p->g.max > HD_BATCH_MOST)
@@ -72,5 +118,5 @@ heddle_status hd_problem_check_batch(heddle_context *ctx, const hd_problem *p) {
     REFUSE(HEDDLE_UNSUPPORTED, p->g.op,
            "got a batch with block scales; legal: scale_a, scale_b of the epilogue; nearest: a "
            "launch for each product");
-  return check_d(ctx, p);
+  return hd_is_grouped(p) ? HEDDLE_OK : check_d(ctx, p);
 }

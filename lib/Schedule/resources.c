@@ -34,7 +34,7 @@ static int32_t along_n(const hd_schedule *s) {
 }
 
 bool hd_schedule_is_whole_n(const hd_problem *p, const hd_schedule *s) {
-  return p->n.value && p->n.value % (s->tile_n * along_n(s)) == 0;
+  return !hd_is_grouped(p) && p->n.value && p->n.value % (s->tile_n * along_n(s)) == 0;
 }
 
 int32_t hd_schedule_b_share(const hd_problem *p, const hd_schedule *s, int32_t *unit) {
@@ -93,10 +93,17 @@ static int32_t barrier_bytes(const hd_schedule *s) {
   return (s->stages + hd_schedule_along_k(s) - 1) * BARRIER_BYTES + tensor;
 }
 
+/* Of groups (IR/shared_layout.h), and the sum behind the last one, in cells. */
+int32_t hd_schedule_group_bytes(const hd_problem *p) {
+  enum { CELL = 128, EACH = 16 };
+  return hd_is_grouped(p) ? ((int32_t)(hd_most_groups(p) + 1) * EACH + CELL - 1) / CELL * CELL : 0;
+}
+
 int32_t hd_schedule_ring_bytes(const hd_problem *p, const hd_schedule *s) {
   int32_t ring = s->stages * hd_schedule_stage_bytes(p, s), sums = received_bytes(p, s);
   bool over = hd_schedule_over_ring(s);
-  return (!over ? ring + sums : ring > sums ? ring : sums) + barrier_bytes(s) + ALIGN_SLACK;
+  return (!over ? ring + sums : ring > sums ? ring : sums) + barrier_bytes(s) + ALIGN_SLACK +
+         hd_schedule_group_bytes(p);
 }
 
 int32_t hd_schedule_shared_limit(const hd_problem *p, const hd_schedule *s) {
@@ -172,7 +179,8 @@ int32_t hd_schedule_fitting_stages(const hd_problem *p, const hd_schedule *s) {
   int32_t sums = hd_schedule_over_ring(s) ? 0 : received_bytes(p, s);
   int32_t barriers =
       (hd_schedule_along_k(s) - 1) * BARRIER_BYTES + (hd_schedule_is_tensor(s) ? SUMS_BYTES : 0);
-  int32_t room = hd_schedule_shared_limit(p, s) - slots - sums - barriers - ALIGN_SLACK;
+  int32_t room = hd_schedule_shared_limit(p, s) - slots - sums - barriers - ALIGN_SLACK -
+                 hd_schedule_group_bytes(p);
   int32_t each = BARRIER_BYTES + (hd_schedule_is_tensor(s) ? TENSOR_BYTES : 0);
   return room / (hd_schedule_stage_bytes(p, s) + each);
 }

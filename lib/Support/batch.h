@@ -7,6 +7,8 @@
 
 /* Products of a batch: times the longest stride in bytes they stay far below 2^63. */
 enum { HD_BATCH_MOST = 1 << 20 };
+/* Groups of one: their table lies in shared memory. */
+enum { HD_GROUPS_MOST = 1024 };
 
 /* Have two of g matrices, `stride` elements from one to the next, elements in common? Each is
  * `rows` rows of `row` elements, `pitch` apart, which is no less than `row`. They have none where

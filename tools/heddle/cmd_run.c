@@ -94,9 +94,10 @@ static int64_t size_of(const hd_manifest *manifest, const trial_request *request
   return request->size[kind] ? request->size[kind] : 512;
 }
 
+/* Groups share the columns, products of a batch have as many each. */
 static double n_products(const hd_manifest *manifest, const trial_request *request) {
   double n = 0.5;
-  for (int i = 0; i < N_SIZES; i++)
+  for (int i = 0; i < N_SIZES - hd_manifest_is_grouped(manifest); i++)
     n *= (double)size_of(manifest, request, size_kinds[i]);
   return n;
 }
@@ -225,9 +226,13 @@ static heddle_status report(heddle_context *ctx, const run_options *o, const tri
          kernel->manifest.target, r->path, schedule_of(o, kernel));
   printf("problem: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " seed=%" PRIu64 " operands=%s\n", r->m,
          r->n, r->k, o->request.seed, o->request.exact ? "exact" : "random");
+  bool grouped = hd_manifest_is_grouped(&kernel->manifest);
+  int64_t columns = grouped ? r->n_routed : r->g * r->n;
   uint64_t elements =
-      (uint64_t)r->g * (uint64_t)hd_manifest_d_rows(&kernel->manifest, r->m) * (uint64_t)r->n;
-  if (r->g > 1)
+      (uint64_t)hd_manifest_d_rows(&kernel->manifest, r->m) * (uint64_t)columns;
+  if (grouped)
+    printf("groups: G=%" PRId64 ", %" PRId64 " columns routed\n", r->g, columns);
+  else if (r->g > 1)
     printf("batch: G=%" PRId64 "\n", r->g);
   if (r->comparison.n_compared < elements)
     printf("compared: %" PRIu64 " of %" PRIu64 " elements, whole rows\n", r->comparison.n_compared,
@@ -414,6 +419,8 @@ int cmd_run(int argc, char **argv) {
        "bytes that the argument `user` of the user's epilogue points to"},
       {"o", CLI_TEXT, &o.request.d_file, "FILE", "write D as .npy"},
       {"seed", CLI_INT, &o.seed, "S", "of the operands (default 1)"},
+      {"routing", CLI_TEXT, &o.request.routing, "R",
+       "of groups: random (default), balanced, zipf, one, wild, or offsets: 0,3,17"},
       {"exact", CLI_FLAG, &o.exact, NULL, "small integers, compared bit for bit"},
       {"json", CLI_FLAG, &o.json, NULL, "one JSON object on one line"},
       {"backend", CLI_TEXT, &o.backend, "B", "gpu, sim or auto (default)"},

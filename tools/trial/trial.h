@@ -54,6 +54,7 @@ typedef enum trial_fault {
   TRIAL_FAULT_K_STEP,   /* one k-step of one slab is left out */
   TRIAL_FAULT_ROWS,     /* two neighbouring rows swapped */
   TRIAL_FAULT_SCALE,    /* one block scale of A */
+  TRIAL_FAULT_OFFSETS,  /* of groups: one begins a column late */
   TRIAL_FAULT_PAIRS     /* of pairs: rows of gate and up packed as they are, not interleaved */
 } trial_fault;
 
@@ -77,6 +78,7 @@ typedef struct trial_request {
   const char *a_file, *b_file, *c_file, *bias_file, *scale_a_file, *scale_b_file;
   const char *block_scale_file[2]; /* .npy, row-major: of A, of B */
   const char *d_file;           /* written as .npy when not NULL */
+  const char *routing; /* of groups: a word of Reference/routing.h (NULL: random), or "0,3,17" */
   trial_user *user;             /* of act = user, user_pair; its first argument is user_data */
   void *user_data;
   const void *user_bytes; /* what the kernel's argument `user` points to; NULL: it is NULL */
@@ -96,6 +98,7 @@ typedef struct trial_result {
   bool ok;
   const char *path; /* of B: "tma", "gather", …; borrowed from the kernel's manifest */
   int64_t m, n, k, g;
+  int64_t n_routed; /* columns of all groups */
   hd_comparison comparison;
   double bound;
   uint64_t n_instructions; /* simulator */

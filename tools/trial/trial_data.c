@@ -45,6 +45,7 @@ void trial_data_free(trial_data *data) {
   }
   hd_free(data->a_dense);
   hd_free(data->an_injected);
+  hd_free(data->offsets);
   hd_free(data->scales[0]);
   hd_free(data->scales[1]);
 }
@@ -195,18 +196,19 @@ static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest
   n_bytes += (size_t)trial_before(&data->shape, HD_ARG_A, last);
   HD_TRY(add_block(ctx, HD_ARG_A, manifest->a_elem, n_bytes, 0, data));
   trial_block *block = trial_data_block(data, HD_ARG_A);
-  const uint8_t *last_dense = (uint8_t *)data->a_dense + (size_t)last * dense_bytes;
-  uint8_t *last_packed = block->data + trial_before(&data->shape, HD_ARG_A, last);
+  int64_t at = trial_injected_matrix(data);
+  const uint8_t *injected_dense = (uint8_t *)data->a_dense + (size_t)at * dense_bytes;
+  uint8_t *injected_packed = block->data + trial_before(&data->shape, HD_ARG_A, at);
   for (int64_t i = 0; i <= last; i++)
     HD_TRY(pack(ctx, manifest, m, k, (uint8_t *)data->a_dense + (size_t)i * dense_bytes,
                 data->a_row_bytes, block->data + trial_before(&data->shape, HD_ARG_A, i)));
-  if (plant == TRIAL_FAULT_NONE || plant == TRIAL_FAULT_SCALE)
+  if (plant == TRIAL_FAULT_NONE || plant == TRIAL_FAULT_SCALE || plant == TRIAL_FAULT_OFFSETS)
     return HEDDLE_OK;
   data->an_injected = hd_xmalloc(dense_bytes);
-  memcpy(data->an_injected, last_dense, dense_bytes);
+  memcpy(data->an_injected, injected_dense, dense_bytes);
   HD_TRY(trial_inject_fault(ctx, plant, manifest->a_elem, &data->shape, data->an_injected,
                            data->a_row_bytes));
-  return pack(ctx, manifest, m, k, data->an_injected, data->a_row_bytes, last_packed);
+  return pack(ctx, manifest, m, k, data->an_injected, data->a_row_bytes, injected_packed);
 }
 
 static uint64_t float_bits(float x) {
@@ -318,6 +320,28 @@ static heddle_status add_block_scales(heddle_context *ctx, const hd_manifest *ma
   return HEDDLE_OK;
 }
 
+/* ---- groups ---- */
+
+static heddle_status add_offsets(heddle_context *ctx, const hd_manifest *manifest,
+                                 const trial_request *r, trial_data *data) {
+  size_t n_bytes = (size_t)(data->shape.g + 1) * sizeof *data->offsets;
+  if (!hd_manifest_is_grouped(manifest)) {
+    if (!r->routing)
+      return HEDDLE_OK;
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.routing",
+                    "got a routing, but the kernel has no groups; nearest: without it");
+  }
+  HD_TRY(add_block(ctx, HD_ARG_OFFSETS, HEDDLE_S32, n_bytes, 0, data));
+  int32_t *offsets = (int32_t *)(void *)trial_data_block(data, HD_ARG_OFFSETS)->data;
+  HD_TRY(trial_make_offsets(ctx, r, &data->shape, offsets));
+  data->offsets = hd_try_malloc(ctx, n_bytes, "the offsets");
+  if (!data->offsets)
+    return HEDDLE_NO_MEMORY;
+  memcpy(data->offsets, offsets, n_bytes);
+  return r->fault == TRIAL_FAULT_OFFSETS ? trial_inject_offset(ctx, &data->shape, offsets)
+                                         : HEDDLE_OK;
+}
+
 /* ---- all of them ---- */
 
 static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manifest,
@@ -327,6 +351,7 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
   HD_TRY(check_wanted(ctx, manifest, r->bias_file, HD_ARG_BIAS));
   HD_TRY(check_wanted(ctx, manifest, r->scale_a_file, HD_ARG_SCALE_A));
   HD_TRY(check_wanted(ctx, manifest, r->scale_b_file, HD_ARG_SCALE_B));
+  HD_TRY(add_offsets(ctx, manifest, r, data));
   HD_TRY(trial_operand_a(ctx, manifest, r, s, limit->a, &data->a_dense, &data->a_row_bytes));
   HD_TRY(add_packed(ctx, manifest, r->fault, data));
   dense_operand b = {HD_ARG_B,    manifest->b_elem, trial_stored_b(manifest, s), r->b_file,

@@ -53,11 +53,12 @@ typedef struct trial_block {
 /* From the numbers of one matrix of a batch to those of the next. */
 #define TRIAL_NEXT_MATRIX UINT64_C(0x9e3779b97f4a7c15)
 enum { TRIAL_STREAMS = 22 /* of numbers, of a seed: one an operand */ };
-enum { TRIAL_MAX_BLOCKS = 10 };
+enum { TRIAL_MAX_BLOCKS = 11 };
 typedef struct trial_data {
   trial_shape shape;
   trial_block block[TRIAL_MAX_BLOCKS];
   int n_blocks;
+  int32_t *offsets; /* owned: of groups, without a fault; NULL: there are none */
   void *a_dense; /* owned: m x k, of a batch matrix after matrix */
   void *an_injected; /* owned: the last one with the injected fault; NULL: none */
   size_t a_row_bytes;
@@ -101,6 +102,17 @@ heddle_status trial_operand_sizes(heddle_context *ctx, const hd_manifest *manife
 /* The injected fault, in a copy of A. */
 heddle_status trial_inject_fault(heddle_context *ctx, trial_fault plant, heddle_elem elem,
                                 const trial_shape *shape, void *dense, size_t row_bytes);
+
+/* ---- groups (trial_groups.c) ---- */
+
+/* g + 1 offsets, as the request says. */
+heddle_status trial_make_offsets(heddle_context *ctx, const trial_request *request,
+                                 const trial_shape *shape, int32_t *offsets);
+/* The columns [*first, *end) of product g: of groups its own, else all. */
+void trial_columns(const trial_data *data, int64_t g, int64_t *first, int64_t *end);
+/* Which of A's matrices has the injected fault: the last one that a product takes. */
+int64_t trial_injected_matrix(const trial_data *data);
+heddle_status trial_inject_offset(heddle_context *ctx, const trial_shape *shape, int32_t *offsets);
 
 /* The launch: fills the blocks with what memory holds afterwards. */
 heddle_status trial_launch_device(heddle_context *ctx, trial_device *device,

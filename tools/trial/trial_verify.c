@@ -57,19 +57,34 @@ static bool around_d_unchanged(trial_result *result, const trial_block *d, const
   return true;
 }
 
+/* The columns of a group: rows of a col_major D, a part of each row of another. */
+static void mark_group(const trial_data *data, const trial_block *d, const trial_stored *s,
+                       bool col_major, int64_t g, uint8_t *is_element) {
+  int64_t first, end;
+  trial_columns(data, g, &first, &end);
+  int64_t from = col_major ? 0 : first, to = col_major ? s->cols : end;
+  for (int64_t i = col_major ? first : 0; i < (col_major ? end : s->rows) && first < end; i++)
+    memset(is_element + hd_elem_bytes(d->elem, (size_t)(i * s->pitch + from)), 1,
+           hd_elem_bytes(d->elem, (size_t)(to - from)));
+}
+
 /* Of a batch: whatever is no element of one of D's matrices, which may lie between each other's
  * rows. */
 static bool around_batch_unchanged(trial_result *result, const trial_block *d,
-                                   const trial_shape *shape, const trial_stored *s) {
+                                   const trial_data *data, const trial_stored *s,
+                                   bool col_major) {
+  const trial_shape *shape = &data->shape;
   size_t first = (size_t)(d->data - d->all), row = hd_elem_bytes(d->elem, (size_t)s->cols);
   uint8_t *is_element = hd_xmalloc(d->n_bytes);
   bool right = unchanged(result, d, 0, first) &&
                unchanged(result, d, first + d->n_bytes, d->all_bytes);
   memset(is_element, 0, d->n_bytes);
-  for (int64_t i = 0; i < shape->g * s->rows; i++) {
+  for (int64_t i = 0; !data->offsets && i < shape->g * s->rows; i++) {
     int64_t at = trial_before(shape, HD_ARG_D, i / s->rows) + i % s->rows * s->pitch;
     memset(is_element + hd_elem_bytes(d->elem, (size_t)at), 1, row);
   }
+  for (int64_t g = 0; data->offsets && g < shape->g; g++)
+    mark_group(data, d, s, col_major, g, is_element);
   for (size_t i = 0; right && i < d->n_bytes; i++)
     right = is_element[i] || unchanged(result, d, first + i, first + i + 1);
   hd_free(is_element);
@@ -82,8 +97,8 @@ static bool memory_right(const hd_manifest *manifest, const trial_data *data,
   for (int i = 0; i < data->n_blocks; i++) {
     const trial_block *block = &data->block[i];
     bool right = block->kind != HD_ARG_D ? unchanged(result, block, 0, block->all_bytes)
-                 : data->shape.g > 1
-                     ? around_batch_unchanged(result, block, &data->shape, &d)
+                 : data->shape.g > 1 || data->offsets
+                     ? around_batch_unchanged(result, block, data, &d, manifest->d_col_major)
                      : around_d_unchanged(result, block, &d);
     if (!right)
       return false;
@@ -98,15 +113,22 @@ static hd_matrix matrix(const void *data, heddle_elem elem, int64_t pitch, bool 
   return (hd_matrix){data, elem, transposed ? 1 : p, transposed ? p : 1};
 }
 
-/* Where matrix g of an operand begins. */
-static const void *start(const trial_data *data, hd_arg_kind kind, int64_t g) {
+/* Where matrix g of an operand begins; of groups its first column, `apart` elements from one to the
+ * next (0: it has none). */
+static const void *start(const trial_data *data, hd_arg_kind kind, int64_t g, int64_t apart) {
   const trial_block *block = trial_data_block(data, kind);
-  return block->data + hd_elem_bytes(block->elem, (size_t)trial_before(&data->shape, kind, g));
+  int64_t first, end;
+  trial_columns(data, g, &first, &end);
+  return block->data +
+         hd_elem_bytes(block->elem,
+                       (size_t)(trial_before(&data->shape, kind, g) + first * apart));
 }
 
 static hd_matrix scale(const trial_data *data, hd_arg_kind kind, int64_t g, bool one) {
   const trial_block *block = trial_data_block(data, kind);
-  return block ? (hd_matrix){start(data, kind, g), block->elem, one ? 0 : 1, 1} : (hd_matrix){0};
+  int64_t apart = kind == HD_ARG_SCALE_B && !one;
+  return block ? (hd_matrix){start(data, kind, g, apart), block->elem, one ? 0 : 1, 1}
+               : (hd_matrix){0};
 }
 
 /* Which matrix of the dense A product g has. */
@@ -123,22 +145,26 @@ static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
   const trial_shape *s = &data->shape;
   const trial_block *c = trial_data_block(data, HD_ARG_C),
                     *bias = trial_data_block(data, HD_ARG_BIAS);
+  int64_t first, end;
+  trial_columns(data, g, &first, &end);
   *r = (hd_reference){
       .m = (uint64_t)s->m,
-      .n = (uint64_t)s->n,
+      .n = (uint64_t)(end - first),
       .k = (uint64_t)s->k,
       .a = {(uint8_t *)data->a_dense + dense_a(data, g) * (size_t)s->m * data->a_row_bytes,
             manifest->a_elem, (uint64_t)s->k, 1},
-      .b = matrix(start(data, HD_ARG_B, g), manifest->b_elem, s->ldb,
-                  !manifest->b_mn_major),
+      .b = matrix(start(data, HD_ARG_B, g, manifest->b_mn_major ? 1 : s->ldb), manifest->b_elem,
+                  s->ldb, !manifest->b_mn_major),
       .bias_along_n = manifest->bias_along_n,
       .alpha = data->alpha,
       .beta = data->beta,
   };
   if (c)
-    r->c = matrix(start(data, HD_ARG_C, g), manifest->c_elem, s->ldc, manifest->c_col_major);
+    r->c = matrix(start(data, HD_ARG_C, g, manifest->c_col_major ? s->ldc : 1), manifest->c_elem,
+                  s->ldc, manifest->c_col_major);
   if (bias)
-    r->bias = (hd_matrix){start(data, HD_ARG_BIAS, g), manifest->bias_elem, 1, 1};
+    r->bias = (hd_matrix){start(data, HD_ARG_BIAS, g, manifest->bias_along_n), manifest->bias_elem,
+                          1, 1};
   r->scale_a = scale(data, HD_ARG_SCALE_A, g, manifest->scale_a_one);
   r->scale_b = scale(data, HD_ARG_SCALE_B, g, manifest->scale_b_one);
   uint64_t n_blocks = manifest->scale_block ? (uint64_t)trial_scales_a_row(manifest, s) : 0;
@@ -235,7 +261,7 @@ static void keep_numbers(const trial_request *request, int64_t g, const hd_compa
   hd_comparison *all = &result->comparison;
   char matrix[32] = "";
   result->bound = c->bound;
-  if (g == 0) {
+  if (all->n_compared == 0) {
     *all = *c;
   } else {
     all->n_compared += c->n_compared;
@@ -270,7 +296,9 @@ static heddle_status tell_injected(heddle_context *ctx, const hd_manifest *manif
                                   const trial_request *request, const trial_data *data,
                                   int64_t g, const hd_reference *r, const uint64_t *rows,
                                   size_t n_rows, const double *expected, const double *slack) {
-  if (!data->an_injected || (g < data->shape.g - 1 && dense_a(data, 1)))
+  bool another = data->offsets ? g != trial_injected_matrix(data)
+                               : g < data->shape.g - 1 && dense_a(data, 1);
+  if (!data->an_injected || another)
     return HEDDLE_OK;
   hd_reference broken = *r;
   broken.a.data = data->an_injected;
@@ -298,8 +326,8 @@ static heddle_status compare(heddle_context *ctx, const hd_manifest *manifest,
   if (status == HEDDLE_OK)
     status = tell_injected(ctx, manifest, request, data, g, r, rows, n_rows, expected, slack);
   if (status == HEDDLE_OK) {
-    hd_matrix d = matrix(start(data, HD_ARG_D, g), manifest->d_elem,
-                         data->shape.ldd, manifest->d_col_major);
+    hd_matrix d = matrix(start(data, HD_ARG_D, g, manifest->d_col_major ? data->shape.ldd : 1),
+                         manifest->d_elem, data->shape.ldd, manifest->d_col_major);
     hd_comparison c =
         request->exact ? hd_compare_exact(&d, r->n, rows, n_rows, expected, slack)
                        : hd_compare_bounded(&d, r->n, rows, n_rows, expected, slack,
@@ -315,7 +343,8 @@ static heddle_status verify_numbers(heddle_context *ctx, const hd_manifest *mani
                                     trial_result *result) {
   uint64_t rows[SAMPLE_ROWS];
   const trial_shape *s = &data->shape;
-  double products = (double)s->g * (double)s->m * (double)s->n * (double)s->k / 2;
+  double products =
+      (data->offsets ? 1 : (double)s->g) * (double)s->m * (double)s->n * (double)s->k / 2;
   bool whole = products <= (double)(UINT64_C(1) << WHOLE_PRODUCTS_LOG2);
   uint64_t height = (uint64_t)hd_manifest_d_rows(manifest, s->m);
   size_t n_rows = whole ? (size_t)height
@@ -323,6 +352,9 @@ static heddle_status verify_numbers(heddle_context *ctx, const hd_manifest *mani
   for (int64_t g = 0; g < s->g; g++) {
     hd_reference r;
     HD_TRY(describe(ctx, manifest, data, g, &r));
+    result->n_routed += (int64_t)r.n;
+    if (r.n == 0)
+      continue;
     HD_TRY(compare(ctx, manifest, request, data, g, &r, whole ? NULL : rows, n_rows, result));
   }
   return HEDDLE_OK;
@@ -338,6 +370,7 @@ heddle_status trial_verify(heddle_context *ctx, const hd_manifest *manifest,
   char first[sizeof result->why];
   memcpy(first, result->why, sizeof first);
   result->why[0] = '\0';
+  result->comparison.ok = true;
   HD_TRY(verify_numbers(ctx, manifest, request, data, result));
   if (first[0])
     memcpy(result->why, first, sizeof first);

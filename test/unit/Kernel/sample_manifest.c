@@ -107,6 +107,18 @@ hd_manifest sample_batch(void) {
   return m;
 }
 
+hd_manifest sample_groups(void) {
+  hd_manifest m = sample_manifest();
+  add_arg(&m, (hd_arg){.kind = HD_ARG_G, .max = 1 << 10});
+  add_arg(&m, (hd_arg){.kind = HD_ARG_STRIDE_A, .divisible_by = 128, .at_least = {.div = 1}});
+  add_arg(&m, (hd_arg){.kind = HD_ARG_OFFSETS, .elem = HEDDLE_S32, .align = 4});
+  for (int i = 0; i < m.n_variants; i++) {
+    m.variant[i].persistent = true;
+    m.variant[i].split_k = 1;
+  }
+  return m;
+}
+
 hd_manifest sample_streamed(void) {
   hd_manifest m = sample_manifest();
   m.variant[0].stream_granule = 16;

@@ -14,6 +14,8 @@ hd_manifest sample_streamed(void);
 
 /* The same as a batch: g, stride_b and stride_d behind all other arguments. */
 hd_manifest sample_batch(void);
+/* The same as groups: g, stride_a and offsets behind all other arguments. */
+hd_manifest sample_groups(void);
 
 /* Values that fit the sample: M 256, N 128, K 64, pointers at 0x10000·n. */
 hd_values sample_values(void);

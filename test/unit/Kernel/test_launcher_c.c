@@ -260,19 +260,57 @@ static int call_batch(void *library, const hd_values *v) {
                 (int64_t)x[HD_ARG_STRIDE_D], (void *)0x77);
 }
 
+/* The same as groups. */
+static hd_values random_groups(uint64_t *seed) {
+  hd_values v = random_values(seed);
+  v.v[HD_ARG_G] = next(seed) % 8 ? next(seed) % 70 : next(seed) % (1 << 11);
+  v.v[HD_ARG_STRIDE_A] = 128 * (next(seed) % 100) + (next(seed) % 64 == 0);
+  v.v[HD_ARG_OFFSETS] = next(seed) % 64 ? 0x5000 : next(seed) % 2;
+  return v;
+}
+
+static int call_groups(void *library, const hd_values *v) {
+  typedef int (*groups_fn)(const void *, const void *, const void *, const void *, void *,
+                           const void *, int32_t, int32_t, int32_t, int64_t, int64_t, int64_t,
+                           float, float, void *, int32_t, int64_t, const void *, void *);
+  groups_fn sample = (groups_fn)find(library, "sample");
+  const uint64_t *x = v->v;
+  float alpha, beta;
+  memcpy(&alpha, &x[HD_ARG_ALPHA], 4);
+  memcpy(&beta, &x[HD_ARG_BETA], 4);
+  return sample(kernel, (void *)x[HD_ARG_A], (void *)x[HD_ARG_B], (void *)x[HD_ARG_C],
+                (void *)x[HD_ARG_D], (void *)x[HD_ARG_USER], (int32_t)x[HD_ARG_M],
+                (int32_t)x[HD_ARG_N], (int32_t)x[HD_ARG_K], (int64_t)x[HD_ARG_LDB],
+                (int64_t)x[HD_ARG_LDC], (int64_t)x[HD_ARG_LDD], alpha, beta,
+                (void *)x[HD_ARG_WORKSPACE], (int32_t)x[HD_ARG_G], (int64_t)x[HD_ARG_STRIDE_A],
+                (void *)x[HD_ARG_OFFSETS], (void *)0x77);
+}
+
+/* By what a sample's manifest takes. */
+static hd_values random_of(const hd_manifest *m, uint64_t *seed) {
+  if (hd_manifest_is_grouped(m))
+    return random_groups(seed);
+  return hd_manifest_arg(m, HD_ARG_G) ? random_batch(seed) : random_values(seed);
+}
+
+static int call_of(const hd_manifest *m, void *library, const hd_values *v) {
+  if (hd_manifest_is_grouped(m))
+    return call_groups(library, v);
+  return hd_manifest_arg(m, HD_ARG_G) ? call_batch(library, v) : call(library, v);
+}
+
 static void agree_everywhere(void *library, const hd_manifest *m) {
   heddle_context *ctx = heddle_context_create();
   uint64_t seed = 1;
   int n_launched = 0, n_refused[16] = {0};
   for (int i = 0; i < 20000; i++) {
     int resident = (int)(next(&seed) % 9) + 1;
-    bool is_batch = hd_manifest_arg(m, HD_ARG_G) != NULL;
-    hd_values v = is_batch ? random_batch(&seed) : random_values(&seed), planned = v;
+    hd_values v = random_of(m, &seed), planned = v;
     uint32_t residents[HD_MAX_VARIANTS] = {(uint32_t)(resident * m->variant[0].cluster),
                                             (uint32_t)resident * 10};
     hd_launch_plan plan;
     load(library, resident);
-    int code = is_batch ? call_batch(library, &v) : call(library, &v);
+    int code = call_of(m, library, &v);
     heddle_context_clear(ctx);
     if (hd_manifest_plan(ctx, m, &planned, residents, &plan) != HEDDLE_OK) {
       assert_int_equal(code, code_of(heddle_context_get(ctx, 0)->rule));
@@ -330,6 +368,14 @@ static void shared_tiles_agree_too(void **state) {
 static void batches_agree_too(void **state) {
   (void)state;
   hd_manifest m = sample_batch();
+  void *library = open_launcher(&m, &both);
+  agree_everywhere(library, &m);
+  dlclose(library);
+}
+
+static void groups_agree_too(void **state) {
+  (void)state;
+  hd_manifest m = sample_groups();
   void *library = open_launcher(&m, &both);
   agree_everywhere(library, &m);
   dlclose(library);
@@ -548,6 +594,7 @@ int main(void) {
       cmocka_unit_test(workspace_and_plan_agree),
       cmocka_unit_test(shared_tiles_agree_too),
       cmocka_unit_test(batches_agree_too),
+      cmocka_unit_test(groups_agree_too),
       cmocka_unit_test(buckets_agree_too),
       cmocka_unit_test(spread_clusters_agree_too),
       cmocka_unit_test(shared_k_blocks_fit_31_bits),

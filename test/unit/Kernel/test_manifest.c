@@ -179,6 +179,24 @@ static void refused(const char *from, const char *to, const char *rule, const ch
   free(json);
 }
 
+/* Offsets make groups: of a persistent kernel, with g and stride_a, and without a stride of what
+ * has columns. */
+static void groups_come_whole(void **state) {
+  (void)state;
+  heddle_context *ctx = heddle_context_create();
+  hd_manifest m = sample_groups();
+  assert_int_equal(hd_manifest_check(ctx, &m), HEDDLE_OK);
+  m.variant[0].persistent = false;
+  assert_int_equal(hd_manifest_check(ctx, &m), HEDDLE_INVALID);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "manifest.groups");
+  m = sample_groups();
+  m.arg[m.n_args - 2].kind = HD_ARG_STRIDE_B;
+  heddle_context_clear(ctx);
+  assert_int_equal(hd_manifest_check(ctx, &m), HEDDLE_INVALID);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "manifest.groups");
+  heddle_context_free(ctx);
+}
+
 static void errors_name_key_value_and_range(void **state) {
   (void)state;
   refused("\"heddle_manifest\": 7", "\"heddle_manifest\": 9", "manifest.version", "version 9");
@@ -373,6 +391,7 @@ int main(void) {
       cmocka_unit_test(copies_share_no_string),
       cmocka_unit_test(truncated_text_is_refused),
       cmocka_unit_test(noise_never_crashes),
+      cmocka_unit_test(groups_come_whole),
       cmocka_unit_test(errors_name_key_value_and_range),
       cmocka_unit_test(built_manifests_are_checked_too),
       cmocka_unit_test(a_text_without_memory_is_refused),

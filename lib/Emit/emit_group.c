@@ -1,0 +1,128 @@
+/* Groups: the table that tells of each how many tiles stand before it, and the way from a tile to
+ * its group. An entry of 16 bytes: tiles before the group, its first column, its end, 0; behind the
+ * last one the number of all tiles. */
+#include "Emit/emit_state.h"
+
+enum { FIRST_COLUMN = 4, END_COLUMN = 8 /* bytes of an entry */ };
+
+/* ---- the table ---- */
+
+typedef struct groups {
+  const hd_op *op;
+  LLVMValueRef offsets, g, n, tiles_m, table;
+  int32_t each; /* consecutive groups of a lane */
+} groups;
+
+/* Whatever stands in memory, columns lie inside 0 … n. */
+static LLVMValueRef load_offset(hd_emitter *e, const groups *s, LLVMValueRef first, int32_t j) {
+  LLVMValueRef at = hd_emit_global_at(e, s->offsets, hd_emit_muli(e, hd_emit_widen(e, first), 4));
+  LLVMValueRef past = hd_emit_lt(e, s->g, hd_emit_addi(e, first, j));
+  const char *text =
+      hd_arena_printf(&e->arena, "mov.b32 $0, 0;\n\t@!$2 ld.global.b32 $0, [$1+%d];", 4 * (int)j);
+  LLVMValueRef offset =
+      hd_emit_asm(e, e->i32, text, "=&r,l,b", (LLVMValueRef[]){at, past}, 2, HD_ASM_MEMORY);
+  return hd_emit_min(e, hd_emit_max(e, offset, hd_emit_i32(e, 0)), s->n);
+}
+
+/* What the lower lanes have, 0 where there is none: all of their sum, or the largest. */
+static LLVMValueRef of_lower(hd_emitter *e, LLVMValueRef own, bool sum) {
+  LLVMValueRef zero = hd_emit_i32(e, 0), all = own, below = NULL;
+  for (int32_t by = 1; by < HD_LANES; by *= 2) {
+    below = hd_emit_shfl_up(e, all, by);
+    below = hd_emit_select(e, hd_emit_lt(e, e->lane, hd_emit_i32(e, by)), zero, below);
+    all = sum ? hd_emit_add(e, all, below) : hd_emit_max(e, all, below);
+  }
+  below = hd_emit_shfl_up(e, all, 1);
+  return hd_emit_select(e, hd_emit_eqi(e, e->lane, 0), zero, below);
+}
+
+static void store_entry(hd_emitter *e, const groups *s, LLVMValueRef i, LLVMValueRef before,
+                        LLVMValueRef first, LLVMValueRef end) {
+  LLVMValueRef args[] = {hd_emit_add(e, s->table, hd_emit_muli(e, i, HD_GROUP_BYTES)),
+                         hd_emit_lt(e, s->g, i), before, first, end, hd_emit_i32(e, 0)};
+  hd_emit_asm(e, e->none, "@!$1 st.shared.v4.b32 [$0], {$2, $3, $4, $5};", "r,b,r,r,r,r", args, 6,
+              HD_ASM_MEMORY);
+}
+
+/* No offset is less than one before it: groups never overlap. Past the last group there is nothing
+ * but the sum. */
+static void make_table(hd_emitter *e, const groups *s) {
+  int64_t unit = hd_op_int(s->op, HD_ATTR_TILE_COLUMNS, 1);
+  LLVMValueRef *at = HD_NEW_ARRAY(&e->arena, LLVMValueRef, s->each + 1);
+  LLVMValueRef *tiles = HD_NEW_ARRAY(&e->arena, LLVMValueRef, s->each);
+  LLVMValueRef i = hd_emit_muli(e, e->lane, s->each), sum = hd_emit_i32(e, 0);
+  for (int32_t j = 0; j <= s->each; j++)
+    at[j] = load_offset(e, s, i, j);
+  for (int32_t j = 1; j <= s->each; j++)
+    at[j] = hd_emit_max(e, at[j], at[j - 1]);
+  LLVMValueRef least = of_lower(e, at[s->each - 1], false);
+  for (int32_t j = 0; j <= s->each; j++)
+    at[j] = hd_emit_max(e, at[j], least);
+  for (int32_t j = 0; j < s->each; j++) {
+    LLVMValueRef columns = hd_emit_addi(e, hd_emit_sub(e, at[j + 1], at[j]), unit - 1);
+    tiles[j] = hd_emit_mul(e, hd_emit_divi(e, columns, unit), s->tiles_m);
+    sum = hd_emit_add(e, sum, tiles[j]);
+  }
+  LLVMValueRef before = of_lower(e, sum, true);
+  for (int32_t j = 0; j < s->each; j++) {
+    store_entry(e, s, hd_emit_addi(e, i, j), before, at[j], at[j + 1]);
+    before = hd_emit_add(e, before, tiles[j]);
+  }
+}
+
+/* Groups that a table may hold. */
+static int64_t most_groups(const hd_value *buffer, LLVMValueRef g) {
+  int64_t room = hd_op_int(hd_emit_def(buffer), HD_ATTR_BYTES, 0) / HD_GROUP_BYTES - 1;
+  return LLVMIsAConstantInt(g) ? LLVMConstIntGetSExtValue(g) : room;
+}
+
+/* One warp makes it: its loads are all in flight together. */
+heddle_status hd_emit_op_group_table(hd_emitter *e, const hd_op *op) {
+  groups s = {.op = op,
+              .offsets = hd_emit_get1(e, hd_group_table_offsets(op)),
+              .table = hd_emit_get1(e, hd_group_table_buffer(op)),
+              .g = hd_emit_get1(e, hd_group_table_g(op)),
+              .n = hd_emit_get1(e, hd_group_table_n(op)),
+              .tiles_m = hd_emit_get1(e, hd_group_table_tiles_m(op))};
+  s.each = (int32_t)(most_groups(hd_group_table_buffer(op), s.g) / HD_LANES + 1);
+  LLVMBasicBlockRef join = hd_emit_if(e, hd_emit_eqi(e, e->warp, 0), "groups");
+  make_table(e, &s);
+  hd_emit_endif(e, join);
+  return HEDDLE_OK;
+}
+
+/* ---- what reads it ---- */
+
+static LLVMValueRef load_word(hd_emitter *e, LLVMValueRef table, LLVMValueRef i, int bytes) {
+  LLVMValueRef at = hd_emit_add(e, table, hd_emit_muli(e, i, HD_GROUP_BYTES));
+  const char *text = hd_arena_printf(&e->arena, "ld.shared.b32 $0, [$1+%d];", bytes);
+  return hd_emit_asm(e, e->i32, text, "=r,r", &at, 1, HD_ASM_MEMORY);
+}
+
+heddle_status hd_emit_op_group_count(hd_emitter *e, const hd_op *op) {
+  LLVMValueRef table = hd_emit_get1(e, hd_group_count_buffer(op));
+  hd_emit_set1(e, op->results[0],
+               load_word(e, table, hd_emit_get1(e, hd_group_count_g(op)), 0));
+  return HEDDLE_OK;
+}
+
+/* The last group with no more tiles before it than the index: empty ones have as many before them
+ * as the next. Behind the last group stand more than any index. */
+heddle_status hd_emit_op_group_find(hd_emitter *e, const hd_op *op) {
+  LLVMValueRef table = hd_emit_get1(e, hd_group_find_buffer(op));
+  LLVMValueRef g = hd_emit_get1(e, hd_group_find_g(op));
+  LLVMValueRef index = hd_emit_get1(e, hd_group_find_index(op)), at = hd_emit_i32(e, 0);
+  int64_t most = most_groups(hd_group_find_buffer(op), g), step = 1;
+  while (2 * step < most)
+    step *= 2;
+  for (step = most > 1 ? step : 0; step; step /= 2) {
+    LLVMValueRef next = hd_emit_addi(e, at, step);
+    LLVMValueRef before = load_word(e, table, hd_emit_min(e, next, g), 0);
+    at = hd_emit_select(e, hd_emit_lt(e, index, before), at, next);
+  }
+  hd_emit_set1(e, op->results[0], at);
+  hd_emit_set1(e, op->results[1], hd_emit_sub(e, index, load_word(e, table, at, 0)));
+  hd_emit_set1(e, op->results[2], load_word(e, table, at, FIRST_COLUMN));
+  hd_emit_set1(e, op->results[3], load_word(e, table, at, END_COLUMN));
+  return HEDDLE_OK;
+}

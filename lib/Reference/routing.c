@@ -1,0 +1,97 @@
+#include "Reference/routing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[HD_N_ROUTINGS] = {"random", "balanced", "zipf", "one", "wild"};
+const char hd_routing_list[] = "random, balanced, zipf, one, wild"; /* ORDER ROUTINGS */
+
+const char *hd_routing_name(int routing) {
+  return routing >= 0 && routing < HD_N_ROUTINGS ? names[routing] : NULL;
+}
+
+heddle_status hd_routing_parse(const char *name, hd_routing *routing) {
+  for (int i = 0; i < HD_N_ROUTINGS; i++)
+    if (!strcmp(name, names[i])) {
+      *routing = (hd_routing)i;
+      return HEDDLE_OK;
+    }
+  return HEDDLE_NOT_FOUND;
+}
+
+static uint64_t draw(uint64_t *state) { /* splitmix64 */
+  uint64_t x = *state += UINT64_C(0x9e3779b97f4a7c15);
+  x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+  return x ^ x >> 31;
+}
+
+static int64_t below(uint64_t *state, int64_t n) { return (int64_t)(draw(state) % (uint64_t)n); }
+
+static int by_value(const void *x, const void *y) {
+  int32_t a = *(const int32_t *)x, b = *(const int32_t *)y;
+  return (a > b) - (a < b);
+}
+
+/* One cut in four is the one before again: an empty group. */
+static void fill_random(uint64_t *state, int64_t g, int64_t n, int32_t *offsets) {
+  const bool whole = below(state, 2) == 0;
+  for (int64_t i = 0; i <= g; i++)
+    offsets[i] = i && below(state, 4) == 0 ? offsets[i - 1] : (int32_t)below(state, n + 1);
+  qsort(offsets, (size_t)g + 1, sizeof *offsets, by_value);
+  if (whole) {
+    offsets[0] = 0;
+    offsets[g] = (int32_t)n;
+  }
+}
+
+/* The shares are dealt to the groups in an order by seed; the first has what rounding leaves. */
+static void fill_zipf(uint64_t *state, int64_t g, int64_t n, int32_t *offsets) {
+  double sum = 0;
+  int64_t left = n;
+  for (int64_t i = 0; i < g; i++) {
+    offsets[i + 1] = 0;
+    sum += 1 / (double)(i + 1);
+  }
+  for (int64_t i = g; i-- > 0;) {
+    int64_t size = i ? (int64_t)((double)n / sum / (double)(i + 1)) : left, at = below(state, g);
+    while (offsets[at + 1])
+      at = (at + 1) % g;
+    offsets[at + 1] = (int32_t)size + 1; /* taken */
+    left -= size;
+  }
+  offsets[0] = 0;
+  for (int64_t i = 0; i < g; i++)
+    offsets[i + 1] += offsets[i] - 1;
+}
+
+static void fill_wild(uint64_t *state, int64_t g, int64_t n, int32_t *offsets) {
+  for (int64_t i = 0; i <= g; i++) {
+    const int64_t some[] = {INT32_MIN, -1, 0, n / 2, n, n + 1, INT32_MAX, below(state, n + 1)};
+    offsets[i] = (int32_t)some[below(state, sizeof some / sizeof *some)];
+  }
+}
+
+void hd_routing_fill(hd_routing routing, uint64_t seed, int64_t g, int64_t n, int32_t *offsets) {
+  uint64_t state = seed * UINT64_C(0xd1342543de82ef95) + (uint64_t)routing;
+  if (routing == HD_ROUTING_RANDOM)
+    fill_random(&state, g, n, offsets);
+  else if (routing == HD_ROUTING_ZIPF)
+    fill_zipf(&state, g, n, offsets);
+  else if (routing == HD_ROUTING_WILD)
+    fill_wild(&state, g, n, offsets);
+  else
+    for (int64_t i = 0, one = below(&state, g); i <= g; i++)
+      offsets[i] = (int32_t)(routing == HD_ROUTING_ONE ? i > one ? n : 0 : n * i / g);
+}
+
+void hd_routing_columns(const int32_t *offsets, int64_t i, int64_t n, int64_t *first,
+                        int64_t *end) {
+  int64_t at = 0;
+  for (int64_t j = 0; j <= i + 1; j++) {
+    *first = at;
+    at = offsets[j] > at ? offsets[j] : at;
+    at = at > n ? n : at;
+  }
+  *end = at;
+}
