@@ -4,6 +4,7 @@
 #define HEDDLE_FETCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "heddle/context.h"
@@ -36,6 +37,21 @@ typedef struct heddle_fetched {
 HEDDLE_API heddle_status heddle_tuned_fetch(heddle_context *ctx,
                                             const heddle_fetch_options *options, const char *copy,
                                             heddle_fetched *fetched);
+
+/* A product that was looked up: its key (docs/service.md), how often, and whether there was no
+ * choice of exactly it. */
+typedef struct heddle_use {
+  const char *product; /* borrowed for the call */
+  int64_t count;
+  bool missed;
+} heddle_use;
+
+/* Tells the server what was looked up since the last report: what is missed most is tuned first.
+ * options->device_class is required. HEDDLE_ENVIRONMENT: no answer; report it again another time.
+ * HEDDLE_INVALID: refused by the server, or no class. */
+HEDDLE_API heddle_status heddle_tuned_report(heddle_context *ctx,
+                                             const heddle_fetch_options *options,
+                                             const heddle_use *uses, size_t n);
 
 #ifdef __cplusplus
 }

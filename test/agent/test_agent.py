@@ -2,6 +2,7 @@
 """test_agent.py BIN: one agent and heddled: locks, busy GPUs, carried figures, preemption, its own end, recovery."""
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -150,11 +151,35 @@ def a_hostile_server_is_no_harm(d):
     assert choice["schedule"] != poison, choice
 
 
+def what_is_missed_most_is_known(d):
+    """A compiler with --server says what it looked up; the dashboard has what was missed."""
+    def explain(n, cls=("--class", CLASS)):
+        command = [os.path.join(BIN, "heddle"), "explain", "-m", "4096", "-n", str(n), "-k", "4096", "--type", "bf16", "--server",
+                   "unix:" + d.socket, *cls]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       env=dict(os.environ, XDG_CACHE_HOME=FOLDER))
+
+    def missed():
+        page = d.client().get("/").body.decode().split("Looked up, without a choice", 1)[1]
+        return [re.sub("<[^>]*>", " ", row).split() for row in page.split("<tr>")[2:]]
+    assert not missed()
+    for n in (48, 48, 80):
+        explain(n)
+    explain(48, ())  # without a class nobody knows of which GPUs
+    rows = missed()
+    assert [(" ".join(r).split("n=")[1].split()[0], r[-2:]) for r in rows] == [("48", ["2", "2"]), ("80", ["1", "1"])], rows
+    d.stop(signal.SIGKILL)  # nobody is there to be told: the local copy is used all the same
+    explain(48)
+    d.start()
+
+
 def main():
     d = daemon.Daemon(program=os.path.join(BIN, "heddled"), lease_ms=3000)
+    only = sys.argv[2:]
     tests = [figures_are_carried, one_gpu_has_one_agent, a_stopped_agent_gives_back, a_killed_agent_is_recovered,
-             an_urgent_job_comes_first, scripted_figures_stay_apart, an_unknown_policy_fails_its_job, a_hostile_server_is_no_harm]
-    for test in tests:
+             an_urgent_job_comes_first, scripted_figures_stay_apart, an_unknown_policy_fails_its_job, a_hostile_server_is_no_harm,
+             what_is_missed_most_is_known]
+    for test in (t for t in tests if not only or t.__name__ in only):
         begin = time.monotonic()
         test(d)
         print(f"ok {test.__name__} ({time.monotonic() - begin:.1f} s)", flush=True)

@@ -241,6 +241,17 @@ static void note_feature(heddle_context *ctx, const hd_problem *p) {
               features[i].has, features[i].plain);
 }
 
+/* The service learns what its clients look up, and what they miss. */
+static void report_use(const compile_input *in, const int64_t hint[3]) {
+  const hd_problem *p = &in->front.problem;
+  if (!in->service.server || !in->tuned || p->block)
+    return;
+  char key[HD_PRODUCT_TEXT];
+  hd_product product = hd_product_of(p, hint);
+  hd_product_print(&product, key);
+  service_report(&in->service, key, !hd_tune_lookup(in->tuned, &product));
+}
+
 heddle_status compile_input_choose(heddle_context *ctx, compile_input *in,
                                    const int64_t size[HD_N_ARG_KINDS], bool one_size) {
   const int64_t hint[] = {size[HD_ARG_M], size[HD_ARG_N], size[HD_ARG_K]};
@@ -256,6 +267,7 @@ heddle_status compile_input_choose(heddle_context *ctx, compile_input *in,
   char dim = hd_bucket_dim(p);
   bool one = !dim || (in->buckets && !strcmp(in->buckets, "none")) ||
              (one_size && hint[dim == 'n'] && !in->buckets);
+  report_use(in, hint);
   return one ? choose_one(ctx, in, hint) : choose_buckets(ctx, in, hint);
 }
 

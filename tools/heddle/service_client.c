@@ -62,3 +62,19 @@ heddle_status service_tuned(heddle_context *ctx, const service_args *a, hd_tuned
   hd_free(token);
   return status;
 }
+
+void service_report(const service_args *a, const char *product, bool missed) {
+  char *token = NULL;
+  heddle_context *ctx = heddle_context_create();
+  heddle_use use = {product, 1, missed};
+  if (a->device_class && service_token(ctx, a, &token) == HEDDLE_OK) {
+    heddle_fetch_options o = {.server = a->server,
+                              .token = token,
+                              .ca = a->ca,
+                              .device_class = a->device_class,
+                              .timeout_s = 2};
+    (void)heddle_tuned_report(ctx, &o, &use, 1);
+  }
+  hd_free(token);
+  heddle_context_free(ctx);
+}

@@ -29,6 +29,10 @@ typedef struct service_args {
  * does not answer, the last copy, and a note. *tuned is owned. */
 heddle_status service_tuned(heddle_context *ctx, const service_args *args, hd_tuned **tuned);
 
+/* Tells the service that a product was looked up, and whether it was missed, in at most two
+ * seconds; without an answer, or without a class, nothing happens. */
+void service_report(const service_args *args, const char *product, bool missed);
+
 /* From the files, options and the environment's HEDDLE_TOKEN; *token is owned, NULL: none. */
 heddle_status service_token(heddle_context *ctx, const service_args *args, char **token);
 /* CLI_GO, or the exit code: --server is required. */

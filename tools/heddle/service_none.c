@@ -12,6 +12,10 @@ heddle_status service_tuned(heddle_context *ctx, const service_args *args, hd_tu
                   "%s; nearest: --db FILE of heddle sync", why);
 }
 
+void service_report(const service_args *args, const char *product, bool missed) {
+  (void)args, (void)product, (void)missed;
+}
+
 static int refuse(void) {
   return cli_usage_error("service.network", "%s", why);
 }

@@ -246,11 +246,38 @@ static void a_copy_outlives_its_server(void **state) {
   free(folder);
 }
 
+/* ---- reports ---- */
+
+static void uses_are_reported_in_batches(void **state) {
+  (void)state;
+  enum { N = 1001 };
+  heddle_use *uses = calloc(N, sizeof *uses);
+  for (int i = 0; i < N; i++)
+    uses[i] = (heddle_use){i < N - 1 ? "first" : "last", i + 1, i == N - 1};
+  heddle_fetch_options o = {.server = address(), .device_class = "H200", .timeout_s = 5};
+  server.answer = "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n";
+  assert_int_equal(heddle_tuned_report(ctx, &o, uses, N), HEDDLE_OK);
+  assert_non_null(strstr(server.request, "POST /v1/uses HTTP/1.1\r\n"));
+  assert_non_null(strstr(server.request, "{\"uses\":[{\"product\":\"last\",\"class\":\"H200\","
+                                         "\"count\":1001,\"missed\":true}]}"));
+  server.answer = "";
+  assert_int_equal(heddle_tuned_report(ctx, &o, uses, 1), HEDDLE_ENVIRONMENT);
+  heddle_context_clear(ctx);
+  server.answer = "HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n";
+  assert_int_equal(heddle_tuned_report(ctx, &o, uses, 1), HEDDLE_INVALID);
+  heddle_context_clear(ctx);
+  o.device_class = NULL;
+  assert_int_equal(heddle_tuned_report(ctx, &o, uses, 1), HEDDLE_INVALID);
+  expect_rule("report.class", "no device class");
+  free(uses);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(requests_are_what_was_asked_for), cmocka_unit_test(a_refusal_is_told_whole),
       cmocka_unit_test(what_is_temporary_is_known),      cmocka_unit_test(no_answer_is_an_answer),
       cmocka_unit_test(a_copy_outlives_its_server),
+      cmocka_unit_test(uses_are_reported_in_batches),
   };
   ctx = heddle_context_create();
   int code = cmocka_run_group_tests(tests, start, end);
