@@ -37,6 +37,7 @@ static void check_kernel(const hd_op *op, const hd_check_options *options, uint6
   else {
     hd_ck_check_budgets(&k);
     hd_ck_check_arguments(&k);
+    hd_ck_check_product(&k);
   }
   if (report->n_findings == 0)
     hd_ck_run_instances(&k);

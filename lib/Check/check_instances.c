@@ -179,7 +179,8 @@ static void check_extents(hd_ck_kernel *k, const shape *s, const hd_ck_instance 
   if (x->m < 0 || x->n_k_blocks < 0)
     return; /* nothing was stored: a cluster without a tile */
   int64_t a_bytes = (x->m + 63) / 64 * x->n_k_blocks * x->block_bytes;
-  int64_t k_blocks = at->k >= 0 ? (at->k + s->k_block - 1) / s->k_block : x->n_k_blocks;
+  int64_t of_k = at->k >= 0 ? at->k : k->program.product.k ? k->program.product.k : -1;
+  int64_t k_blocks = of_k >= 0 ? (of_k + s->k_block - 1) / s->k_block : x->n_k_blocks;
   if (x->n_k_blocks != k_blocks)
     return wrong_extent(k, x->store_op, "k-blocks of k summed up", x->n_k_blocks, k_blocks);
   if (x->a_end > a_bytes)
@@ -197,8 +198,8 @@ static void check_extents(hd_ck_kernel *k, const shape *s, const hd_ck_instance 
   int64_t k_elems = trans ? x->b_rows : row_elems, n_elems = trans ? row_elems : x->b_rows;
   if (n_elems != x->n)
     return wrong_extent(k, x->b_op, "columns of B", n_elems, x->n);
-  if (at->k >= 0 ? k_elems != at->k : (k_elems + s->k_block - 1) / s->k_block != k_blocks)
-    wrong_extent(k, x->b_op, "rows (k) of B", k_elems, at->k >= 0 ? at->k : k_blocks * s->k_block);
+  if (of_k >= 0 ? k_elems != of_k : (k_elems + s->k_block - 1) / s->k_block != k_blocks)
+    wrong_extent(k, x->b_op, "rows (k) of B", k_elems, of_k >= 0 ? of_k : k_blocks * s->k_block);
 }
 
 static heddle_status find_workspace(void *user, hd_op *op) {
@@ -260,11 +261,18 @@ static bool owns_tiles(const hd_ck_kernel *k) {
   return k->program.splits <= 1 && !k->program.streams && !k->program.counts;
 }
 
+/* Pitches that the problem fixes are no arguments, which say theirs as they are met. */
+static hd_ck_extents no_extents(const hd_ck_kernel *k) {
+  return (hd_ck_extents){.m = -1, .n = -1, .rows_of_d = 1, .n_k_blocks = -1, .b_rows = -1,
+                         .units = -1, .ldb = k->program.product.ldb,
+                         .ldd = k->program.product.ldd};
+}
+
 /* Clusters [first, last] of a grid of n; all of them: D must be whole. Gives the tiles (in
  * clusters) that the kernel says there are. */
 static int64_t run_grid(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int32_t n,
                         int32_t first, int32_t last) {
-  hd_ck_extents x = {.m = -1, .n = -1, .rows_of_d = 1, .n_k_blocks = -1, .b_rows = -1, .units = -1};
+  hd_ck_extents x = no_extents(k);
   at.grid = n * k->program.cluster;
   for (int32_t i = first; i <= last && is_clean(k); i++) {
     at.block = i * k->program.cluster;
@@ -308,7 +316,7 @@ static void run_ends(hd_ck_kernel *k, const shape *s, hd_ck_instance at, int64_t
 /* The tiles (in clusters) that the first cluster of a large grid reads off the loop over tiles; -1:
  * there is none. It need not run further where an instance of one tile a CTA follows. */
 static int64_t read_units(hd_ck_kernel *k, hd_ck_instance at) {
-  hd_ck_extents x = {.m = -1, .n = -1, .rows_of_d = 1, .n_k_blocks = -1, .b_rows = -1, .units = -1};
+  hd_ck_extents x = no_extents(k);
   at.grid = MANY * k->program.cluster;
   at.block = 0;
   run_cluster(k, &at, true, &x);

@@ -21,6 +21,8 @@ void hd_ck_run_instances(hd_ck_kernel *k);
 
 /* Registers, shared memory, barriers and threads against the target. */
 void hd_ck_check_budgets(hd_ck_kernel *k);
+/* The kernel against the problem that its `product` says, as far as no run is needed. */
+void hd_ck_check_product(hd_ck_kernel *k);
 /* Pointers and tensor maps against what they are used for. */
 void hd_ck_check_arguments(hd_ck_kernel *k);
 /* A finding (or "undecided") that no run is needed for. */

@@ -312,6 +312,18 @@ static void flatten_last(hd_ck_program *p, const hd_op *op, int32_t role) {
   p->counts = p->roles[role].counts = true;
 }
 
+static void note_product(hd_ck_program *p, const hd_op *op) {
+  if (p->product.op)
+    return refuse(p, op, "more than one product");
+  p->product = (hd_ck_product){.op = op,
+                               .m = hd_op_int(op, HD_ATTR_M, 0),
+                               .n = hd_op_int(op, HD_ATTR_N, 0),
+                               .k = hd_op_int(op, HD_ATTR_K, 0),
+                               .g = hd_op_int(op, HD_ATTR_G, 0),
+                               .ldb = hd_op_int(op, HD_ATTR_LDB, 0),
+                               .ldd = hd_op_int(op, HD_ATTR_LDD, 0)};
+}
+
 static void flatten(hd_ck_program *p, const hd_region *region, int32_t role) {
   for (const hd_op *op = region->first; op && !p->refusal; op = op->next)
     switch (op->kind) {
@@ -328,6 +340,9 @@ static void flatten(hd_ck_program *p, const hd_region *region, int32_t role) {
       flatten_last(p, op, role);
       break;
     case HD_OP_YIELD:
+      break;
+    case HD_OP_PRODUCT:
+      note_product(p, op);
       break;
     default:
       flatten_op(p, op, role);

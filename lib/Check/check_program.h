@@ -54,6 +54,12 @@ typedef struct hd_ck_ring { /* a buffer or a barrier */
   bool by_step;
 } hd_ck_ring;
 
+/* What the kernel's `product` fixes; 0: nothing, or there is none. */
+typedef struct hd_ck_product {
+  const hd_op *op; /* NULL: the kernel says no problem */
+  int64_t m, n, k, g, ldb, ldd;
+} hd_ck_product;
+
 enum { HD_CK_MAX_ROLES = 8, HD_CK_MAX_RINGS = 16 };
 
 typedef struct hd_ck_program {
@@ -72,6 +78,7 @@ typedef struct hd_ck_program {
   bool transposed; /* B is stored k x n */
   bool streams; /* CTAs share tiles over k, in parts that the grid decides */
   bool counts;  /* a last_arriver tells which CTA sums them up */
+  hd_ck_product product;
   int32_t period;      /* iterations after which all rings stand where they stood; 0: run in full */
   const char *refusal; /* NULL, or why the kernel cannot be flattened */
   const hd_op *refused;

@@ -60,8 +60,9 @@ bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
   int64_t rows_of_d = hd_act_is_pair(hd_op_str(step->op, HD_ATTR_ACT)) ? 2 : 1;
   if (x->m < 0) {
     x->rows_of_d = rows_of_d;
-    x->m = m->at.m >= 0 ? m->at.m : rows;
-    x->n = m->at.n >= 0 ? m->at.n : x->groups ? x->groups->n : cols;
+    const hd_ck_product *p = &m->program->product;
+    x->m = m->at.m >= 0 ? m->at.m : p->m ? p->m : rows;
+    x->n = m->at.n >= 0 ? m->at.n : p->n ? p->n : x->groups ? x->groups->n : cols;
     x->store_op = step->op;
     allocate_blocks(x);
   }
@@ -106,10 +107,11 @@ void hd_ck_store_mark(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
     return hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                       "a matrix of the batch", "matrix %lld of a D of %lld", (long long)g,
                       (long long)matrices);
-  if (m->at.g >= 0 && x->g > 0 && x->g != m->at.g)
+  int64_t batch = m->at.g >= 0 ? m->at.g : m->program->product.g;
+  if (batch > 0 && x->g > 0 && x->g != batch)
     return hd_ck_find(m, "bounds", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
                       "the problem's own g", "tiles of %lld matrices in a batch of %lld",
-                      (long long)x->g, (long long)m->at.g);
+                      (long long)x->g, (long long)batch);
   col -= first_column(x, g);
   if (!x->stored || row >= height(x) || col >= width(x, g))
     return;

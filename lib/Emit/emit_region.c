@@ -78,6 +78,7 @@ static const struct lowering {
     [HD_OP_ROLE] = {hd_emit_op_role, 0},
     [HD_OP_FOR] = {hd_emit_op_for, 0},
     [HD_OP_IF] = {hd_emit_op_if, 0},
+    [HD_OP_PRODUCT] = {hd_emit_op_declared, 0},
     [HD_OP_ARG] = {hd_emit_op_declared, 0},
     [HD_OP_TMAP] = {hd_emit_op_declared, 90},
     [HD_OP_BUFFER] = {hd_emit_op_buffer, 0},

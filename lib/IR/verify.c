@@ -75,6 +75,7 @@ static place place_of_kind(const hd_verifier *v, const hd_op *op) {
   case HD_OP_VECTOR:
   case HD_OP_WORK:
   case HD_OP_ROLE:
+  case HD_OP_PRODUCT:
   case HD_OP_ARG:
   case HD_OP_TMAP:
   case HD_OP_BUFFER:

@@ -20,6 +20,8 @@ static const struct word_rule {
     {HD_ATTR_OPERAND, HD_OP_LOAD_SCALE, "scale_a scale_b"},
     {HD_ATTR_ORDER, HD_OP_DENSE, "k_major mn_major row_major col_major"},
     {HD_ATTR_ORDER, HD_OP_STORE, "row_major col_major"},
+    {HD_ATTR_ORDER, HD_OP_PRODUCT, "row_major col_major"},
+    {HD_ATTR_B_ORDER, HD_N_OPS, "k_major mn_major"},
     {HD_ATTR_ORDER, HD_OP_STORE_TILE, "row_major col_major"},
     {HD_ATTR_ORDER, HD_OP_STAGE_TILE, "row_major col_major"},
     {HD_ATTR_ORDER, HD_N_OPS, "grouped"},
@@ -89,6 +91,14 @@ static const struct range_rule {
     {HD_ATTR_PARITY, 0, 1, 1},
     {HD_ATTR_ID, 1, 15, 1},
     {HD_ATTR_PENDING, 0, 63, 1},
+    {HD_ATTR_M, 1, HD_SIZE_MOST, 1},
+    {HD_ATTR_N, 1, HD_SIZE_MOST, 1},
+    {HD_ATTR_K, 1, HD_SIZE_MOST, 1},
+    {HD_ATTR_G, 1, HD_SIZE_MOST, 1},
+    {HD_ATTR_LDB, 1, INT64_C(1) << 40, 1},
+    {HD_ATTR_LDD, 1, INT64_C(1) << 40, 1},
+    {HD_ATTR_LDSA, 1, INT64_C(1) << 40, 1},
+    {HD_ATTR_LDSB, 1, INT64_C(1) << 40, 1},
 };
 
 /* Legal choices among few numbers. */

@@ -131,6 +131,9 @@ int64_t hd_stage_slot_bytes(const hd_stage *st);
 int32_t hd_stage_word(const hd_stage *st, int32_t step);
 int32_t hd_stage_selector(const hd_stage *st, int32_t step);
 
+/* D's type and order and the epilogue, as attributes of a store (or of `product`). */
+void hd_stage_set_epilogue(hd_stage *st, hd_op *op);
+
 /* Fragment types of the instruction. */
 hd_type hd_stage_fragment(const hd_stage *st, hd_operand_id operand);
 

@@ -313,8 +313,34 @@ static void find_units(hd_stage *st) {
     st->n_units = hd_arith(b, HD_OP_MUL, st->n_units, st->arg[HD_ARG_G]);
 }
 
+/* What the check compares the kernel with. */
+static void declare_product(hd_stage *st) {
+  static const struct {
+    hd_attr_key key;
+    hd_arg_kind arg;
+  } fixed[] = {{HD_ATTR_M, HD_ARG_M},       {HD_ATTR_N, HD_ARG_N},
+               {HD_ATTR_K, HD_ARG_K},       {HD_ATTR_G, HD_ARG_G},
+               {HD_ATTR_LDB, HD_ARG_LDB},   {HD_ATTR_LDD, HD_ARG_LDD},
+               {HD_ATTR_LDSA, HD_ARG_LDSA}, {HD_ATTR_LDSB, HD_ARG_LDSB}};
+  hd_op *op = hd_build_op(&st->b, HD_OP_PRODUCT, (hd_type){0}, 0);
+  for (size_t i = 0; i < HD_COUNT(fixed); i++) {
+    bool taken = hd_problem_takes(&st->p, fixed[i].arg);
+    int64_t value = taken ? fixed_value(&st->p, fixed[i].arg) : 0;
+    if (value)
+      hd_op_set_int(st->module, op, fixed[i].key, value);
+  }
+  hd_op_set_elem(st->module, op, HD_ATTR_A_TYPE, st->p.a_elem);
+  hd_op_set_elem(st->module, op, HD_ATTR_B_TYPE, st->p.b.elem);
+  hd_op_set_str(st->module, op, HD_ATTR_B_ORDER, st->p.b.transposed ? "mn_major" : "k_major");
+  hd_op_set_elem(st->module, op, HD_ATTR_ACC, st->p.acc_elem);
+  if (st->p.block)
+    hd_op_set_int(st->module, op, HD_ATTR_BLOCK, st->p.block);
+  hd_stage_set_epilogue(st, op);
+}
+
 void hd_stage_declare(hd_stage *st) {
   hd_builder *b = &st->b;
+  declare_product(st);
   declare_args(st);
   declare_buffers(st);
   st->zero = hd_i32(b, 0);

@@ -26,7 +26,7 @@ hd_type hd_stage_fragment(const hd_stage *st, hd_operand_id operand) {
   return hd_type_frag(o->elem, registers * 32 / heddle_elem_get(o->elem)->container_bits);
 }
 
-static void set_epilogue(hd_stage *st, hd_op *op) {
+void hd_stage_set_epilogue(hd_stage *st, hd_op *op) {
   const hd_problem *p = &st->p;
   hd_module *m = st->module;
   hd_op_set_elem(m, op, HD_ATTR_TYPE, p->d.elem);
@@ -81,7 +81,7 @@ void hd_stage_store(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_
     n_blocks += acc[i]->type.n / BLOCK_ELEMS;
   }
   hd_op_set_str(st->module, op, HD_ATTR_PATH, store_path(st, n_blocks));
-  set_epilogue(st, op);
+  hd_stage_set_epilogue(st, op);
 }
 
 void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *place, hd_value *warp,
@@ -100,7 +100,7 @@ void hd_stage_store_staged(hd_stage *st, hd_builder *b, const hd_tile_place *pla
       hd_op_add_operand(st->module, fill, place->g);
     hd_op_add_operand(st->module, fill, acc);
     hd_op_set_int(st->module, fill, HD_ATTR_OFFSET, i * slot->cols);
-    set_epilogue(st, fill);
+    hd_stage_set_epilogue(st, fill);
     hd_value *across = st->p.d.transposed ? row_of_d : col;
     hd_value *down = st->p.d.transposed ? col : row_of_d;
     hd_op *out =

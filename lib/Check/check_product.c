@@ -1,0 +1,124 @@
+/* A kernel against the problem that it was made for, as its `product` says it: which sizes are
+ * arguments, the types and orders of the operands, and the epilogue of each store. Sizes and
+ * pitches that the problem fixes are compared where a run meets them (check_store.c,
+ * check_instances.c). */
+#include <string.h>
+
+#include "Check/check_instances.h"
+
+static void differ(hd_ck_kernel *k, const hd_op *op, const char *what, const char *got,
+                   const char *expected) {
+  hd_ck_static_find(k, "data", op, "the problem that `product` says",
+                    "%s: the kernel has %s, the problem %s", what, got, expected);
+}
+
+static void compare_elems(hd_ck_kernel *k, const hd_op *op, const char *what, heddle_elem got,
+                          heddle_elem expected) {
+  if (got != expected)
+    differ(k, op, what, heddle_elem_get(got)->name, heddle_elem_get(expected)->name);
+}
+
+/* --- sizes ---------------------------------------------------------------------------------- */
+
+static const struct size {
+  hd_attr_key key;
+  hd_arg_kind arg;
+  bool is_needed; /* where the problem does not fix it, it is an argument of every kernel */
+} sizes[] = {{HD_ATTR_M, HD_ARG_M, true},          {HD_ATTR_N, HD_ARG_N, true},
+             {HD_ATTR_K, HD_ARG_K, true},          {HD_ATTR_G, HD_ARG_G, false},
+             {HD_ATTR_LDB, HD_ARG_LDB, false},     {HD_ATTR_LDD, HD_ARG_LDD, false},
+             {HD_ATTR_LDSA, HD_ARG_LDSA, false},   {HD_ATTR_LDSB, HD_ARG_LDSB, false}};
+
+static const hd_op *find_argument(const hd_ck_kernel *k, hd_arg_kind arg) {
+  HD_FOR_OPS(op, k->program.kernel->regions[0])
+    if (op->kind == HD_OP_ARG && hd_op_arg(op) == arg)
+      return op;
+  return NULL;
+}
+
+/* A size is fixed or an argument; a pitch is neither where a tensor map has it. */
+static void check_size(hd_ck_kernel *k, const struct size *size) {
+  const hd_op *product = k->program.product.op, *arg = find_argument(k, size->arg);
+  bool fixed = hd_op_has(product, size->key);
+  if (fixed && arg)
+    differ(k, arg, hd_attr_name(size->key), "an argument", "a constant");
+  else if (size->is_needed && !fixed && !arg)
+    differ(k, product, hd_attr_name(size->key), "a constant", "an argument");
+}
+
+/* --- operands and epilogue ------------------------------------------------------------------ */
+
+static const hd_attr_key epilogue[] = {
+    HD_ATTR_TYPE,    HD_ATTR_ORDER,   HD_ATTR_ACT,         HD_ATTR_USER,
+    HD_ATTR_C,       HD_ATTR_BIAS,    HD_ATTR_ALPHA,       HD_ATTR_BETA,
+    HD_ATTR_SCALE_A, HD_ATTR_SCALE_B, HD_ATTR_BIAS_TYPE,   HD_ATTR_C_TYPE,
+    HD_ATTR_C_ORDER, HD_ATTR_BIAS_ALONG, HD_ATTR_SCALE_A_ONE, HD_ATTR_SCALE_B_ONE};
+
+/* An attribute of the epilogue for a person: a word, or that it is there. */
+static const char *word_of(const hd_op *op, hd_attr_key key) {
+  const hd_attr *attr = hd_op_attr(op, key);
+  if (!attr)
+    return "none";
+  if (hd_attr_get_kind(key) == HD_ATTR_KIND_ELEM)
+    return heddle_elem_get((heddle_elem)attr->i)->name;
+  return attr->s ? attr->s : "one";
+}
+
+static void check_store(hd_ck_kernel *k, const hd_op *op) {
+  for (size_t i = 0; i < HD_COUNT(epilogue); i++) {
+    const char *got = word_of(op, epilogue[i]);
+    const char *expected = word_of(k->program.product.op, epilogue[i]);
+    if (strcmp(got, expected))
+      return differ(k, op, hd_attr_name(epilogue[i]), got, expected);
+  }
+}
+
+static void check_buffer(hd_ck_kernel *k, const hd_op *op) {
+  const hd_op *product = k->program.product.op;
+  if (hd_op_is(op, HD_ATTR_LAYOUT, "packed_a"))
+    compare_elems(k, op, "A's elements", hd_op_elem(op, HD_ATTR_TYPE),
+                  hd_op_elem(product, HD_ATTR_A_TYPE));
+  if (hd_op_is(op, HD_ATTR_LAYOUT, "rows"))
+    compare_elems(k, op, "B's elements", hd_op_elem(op, HD_ATTR_TYPE),
+                  hd_op_elem(product, HD_ATTR_B_TYPE));
+}
+
+static void check_instruction(hd_ck_kernel *k, const hd_op *op, const hd_spec_row *row) {
+  const hd_op *product = k->program.product.op;
+  int64_t block = hd_op_int(product, HD_ATTR_BLOCK, 0);
+  compare_elems(k, op, "accumulators", row->operand[HD_OPERAND_D].elem,
+                hd_op_elem(product, HD_ATTR_ACC));
+  if (hd_spec_block(row) != block)
+    hd_ck_static_find(k, "data", op, "the problem that `product` says",
+                      "block scales: the instruction's are of %d elements, the problem's of %lld",
+                      hd_spec_block(row), (long long)block);
+}
+
+static bool multiplies(hd_op_kind kind) {
+  return kind == HD_OP_MMA_SP || kind == HD_OP_MMA_SP_SCALED || kind == HD_OP_WGMMA_SS ||
+         kind == HD_OP_WGMMA_RS || kind == HD_OP_TCGEN05_MMA_SP;
+}
+
+static heddle_status check_op(void *user, hd_op *op) {
+  hd_ck_kernel *k = user;
+  const hd_spec_row *row = multiplies(op->kind) ? hd_spec_find(hd_op_str(op, HD_ATTR_ROW)) : NULL;
+  if (op->kind == HD_OP_STORE_TILE || op->kind == HD_OP_STAGE_TILE)
+    check_store(k, op);
+  else if (op->kind == HD_OP_BUFFER)
+    check_buffer(k, op);
+  else if (row)
+    check_instruction(k, op, row);
+  return HEDDLE_OK;
+}
+
+void hd_ck_check_product(hd_ck_kernel *k) {
+  const hd_op *product = k->program.product.op;
+  if (!product)
+    return;
+  for (size_t i = 0; i < HD_COUNT(sizes); i++)
+    check_size(k, &sizes[i]);
+  if (k->program.transposed != hd_op_is(product, HD_ATTR_B_ORDER, "mn_major"))
+    differ(k, product, "B", k->program.transposed ? "mn_major" : "k_major",
+           hd_op_str(product, HD_ATTR_B_ORDER));
+  hd_walk(k->program.kernel->regions[0], check_op, k);
+}
