@@ -27,6 +27,7 @@ typedef struct job {
   const options *o;
   uint8_t *waited; /* owned; of each line: a try_wait that was executed 1, that has answered no 2 */
   uint32_t n_lines, hold, n_warps;
+  double seconds; /* of the simulation alone */
 } job;
 
 static void print_trace(void *user, const char *line) {
@@ -54,16 +55,17 @@ static heddle_status parse_off(heddle_context *ctx, const char *text, uint32_t *
                   "got `%s`; legal: proxies, races, poison or undefined", text);
 }
 
-static void print_findings(const job *j, const hd_sim_report *r, const char *mode) {
+static void print_findings(const job *j, const hd_sim_report *r, const char *mode,
+                           const char *d) {
   for (uint32_t i = 0; i < r->n_findings; i++)
     fprintf(stderr, "%s:%u:1: error[%s]: %s (%s)\n", j->ptx_path, r->finding[i].line,
             r->finding[i].rule, r->finding[i].text, hd_sim_basis_name(r->finding[i].basis));
   printf("sim=%s mode=%s seed=%" PRId64 " findings=%u instructions=%" PRIu64 " async=%" PRIu64
          " mma=%" PRIu64 " checked=%" PRIu64 " conflicts=%" PRIu64
-         " assumed=%" PRIu64 " order=%016" PRIx64 "\n",
-         r->n_findings ? "fail" : "ok", mode, j->o->seed, r->n_findings, r->n_instructions,
-         r->n_async, r->n_mma, r->n_checked, r->n_conflicts, r->n_assumed,
-         r->order_hash);
+         " assumed=%" PRIu64 " order=%016" PRIx64 " d=%s\n",
+         r->n_findings || !strcmp(d, "wrong") || !strcmp(d, "unwritten") ? "fail" : "ok", mode,
+         j->o->seed, r->n_findings, r->n_instructions, r->n_async, r->n_mma, r->n_checked,
+         r->n_conflicts, r->n_assumed, r->order_hash, d);
 }
 
 static void note_waits(job *j, const hd_sim_report *r) {
@@ -88,59 +90,59 @@ static void print_waits(const job *j) {
   printf("try_waits=%u answered_no=%u\n", n, no);
 }
 
-/* The first element of D that no store wrote: HEDDLE_MISMATCH. */
-static heddle_status check_written(const job *j, const hd_values *values, const hd_sim_buffer *d) {
-  const hd_manifest *f = &j->manifest;
-  uint64_t m = (uint64_t)hd_manifest_d_rows(f, (int64_t)values->v[HD_ARG_M]);
-  uint64_t n = values->v[HD_ARG_N], ldd = values->v[HD_ARG_LDD];
-  uint64_t bytes = heddle_elem_get(f->d_elem)->container_bits / 8;
-  for (uint64_t row = 0; row < m; row++)
-    for (uint64_t col = 0; col < n; col++) {
-      uint64_t at = (f->d_col_major ? col * ldd + row : row * ldd + col) * bytes;
-      if (d->written[at])
-        continue;
-      fprintf(stderr,
-              "%s: error[coverage]: row %" PRIu64 ", column %" PRIu64 " of D is never written\n",
-              j->ptx_path, row, col);
-      return HEDDLE_MISMATCH;
-    }
-  return HEDDLE_OK;
+/* Each element of D is written, and is the reference's: HEDDLE_MISMATCH. *d: what is said of it. */
+static heddle_status verify_d(const job *j, const sim_operands *operands, const uint8_t *written,
+                              const char **d) {
+  int64_t g, row, col;
+  trial_result result;
+  if (sim_operands_unwritten(&j->manifest, operands, written, &g, &row, &col)) {
+    char matrix[32] = "";
+    if (operands->data.shape.g > 1)
+      snprintf(matrix, sizeof matrix, "matrix %" PRId64 " of ", g);
+    fprintf(stderr,
+            "%s: error[coverage]: row %" PRId64 ", column %" PRId64 " of %sD is never written\n",
+            j->ptx_path, row, col, matrix);
+    *d = "unwritten";
+    return HEDDLE_MISMATCH;
+  }
+  HD_TRY(sim_operands_verify(j->ctx, &j->manifest, operands, &result));
+  *d = operands->unknown ? "uncompared" : result.ok ? "right" : "wrong";
+  if (result.ok)
+    return HEDDLE_OK;
+  fprintf(stderr, "%s: error[numbers]: %s\n", j->ptx_path, result.why);
+  return HEDDLE_MISMATCH;
 }
 
-static hd_sim_buffer *buffer_of_d(sim_operands *operands) {
-  for (uint32_t i = 0; i < operands->n; i++)
-    if (operands->kind[i] == HD_ARG_D)
-      return &operands->buffer[i];
-  return NULL;
-}
-
-static heddle_status write_output(const job *j, const sim_operands *operands) {
-  for (uint32_t i = 0; j->o->output && i < operands->n; i++)
-    if (operands->kind[i] == HD_ARG_D)
-      return hd_file_write(j->ctx, j->o->output, operands->buffer[i].data,
-                           operands->buffer[i].n_bytes);
-  return HEDDLE_OK;
+static heddle_status write_output(const job *j, sim_operands *operands) {
+  const hd_sim_buffer *d = sim_operands_d(operands);
+  return j->o->output ? hd_file_write(j->ctx, j->o->output, d->data, d->n_bytes) : HEDDLE_OK;
 }
 
 static heddle_status run_launch(job *j, const hd_sim_launch *sim, const hd_sim_options *so,
-                                hd_sim_buffer *d) {
+                                sim_operands *operands) {
   hd_sim_report report = {0};
-  d->written = hd_xzalloc(d->n_bytes + 1);
+  hd_sim_buffer *buffer = sim_operands_d(operands);
+  const char *d = "none";
+  buffer->written = hd_xzalloc(buffer->n_bytes + 1);
+  clock_t start = clock();
   heddle_status status = hd_sim_run(j->ctx, sim, so, &j->arena, &report);
-  if (status == HEDDLE_OK || status == HEDDLE_MISMATCH)
-    print_findings(j, &report, hd_sim_mode_name(so->mode));
-  note_waits(j, &report);
+  j->seconds += (double)(clock() - start) / CLOCKS_PER_SEC;
+  bool ran = status == HEDDLE_OK || status == HEDDLE_MISMATCH;
   if (status == HEDDLE_OK && sim->plan->grid_x)
-    status = check_written(j, sim->values, d);
-  hd_free(d->written);
-  d->written = NULL;
+    status = verify_d(j, operands, buffer->written, &d);
+  if (ran)
+    print_findings(j, &report, hd_sim_mode_name(so->mode), d);
+  note_waits(j, &report);
+  hd_free(buffer->written);
+  buffer->written = NULL;
   return status;
 }
 
-static heddle_status launch(job *j, hd_sim_mode mode, hd_values *values, sim_operands *operands) {
+static heddle_status launch(job *j, hd_sim_mode mode, sim_operands *operands) {
   uint32_t resident[HD_MAX_VARIANTS];
   uint64_t workspace = 0;
   hd_launch_plan plan;
+  hd_values *values = &operands->data.values;
   hd_sim_options so = {.seed = (uint64_t)j->o->seed,
                        .mode = mode,
                        .max_steps = (uint64_t)j->o->max_steps,
@@ -154,10 +156,10 @@ static heddle_status launch(job *j, hd_sim_mode mode, hd_values *values, sim_ope
   for (int i = 0; i < HD_MAX_VARIANTS; i++)
     resident[i] = (uint32_t)j->o->resident;
   HD_TRY(parse_off(j->ctx, j->o->off, &so.off));
-  HD_TRY(sim_values_fill(j->ctx, &j->manifest, &j->o->args, values));
+  HD_TRY(sim_operands_make(j->ctx, &j->manifest, &j->o->args, &j->o->files, (uint64_t)j->o->seed,
+                           operands));
   HD_TRY(hd_manifest_workspace(j->ctx, &j->manifest, values, resident, &workspace));
-  HD_TRY(sim_operands_make(j->ctx, &j->manifest, &j->o->files, (uint64_t)j->o->seed, workspace,
-                           values, operands));
+  HD_TRY(sim_operands_add_workspace(j->ctx, workspace, operands));
   HD_TRY(hd_manifest_plan(j->ctx, &j->manifest, values, resident, &plan));
   const hd_sim_launch sim = {.file = j->ptx_path,
                              .ptx = j->ptx,
@@ -166,25 +168,23 @@ static heddle_status launch(job *j, hd_sim_mode mode, hd_values *values, sim_ope
                              .values = values,
                              .buffers = operands->buffer,
                              .n_buffers = operands->n};
-  clock_t start = clock();
+  j->seconds = 0;
   j->n_warps = plan.variant ? (uint32_t)(plan.variant->n_threads + 31) / 32 : 0;
-  heddle_status status = run_launch(j, &sim, &so, buffer_of_d(operands));
+  heddle_status status = run_launch(j, &sim, &so, operands);
   if (status == HEDDLE_OK && workspace) { /* counters are left at zero for the next launch */
-    hd_sim_buffer *d = buffer_of_d(operands);
-    memset(d->data, 0xc5, d->n_bytes);
-    status = run_launch(j, &sim, &so, d);
+    hd_free(trial_data_take_d(&operands->data));
+    status = run_launch(j, &sim, &so, operands);
   }
   if (j->o->time)
-    printf("cpu_seconds=%.3f\n", (double)(clock() - start) / CLOCKS_PER_SEC);
+    printf("cpu_seconds=%.3f\n", j->seconds);
   if (status == HEDDLE_OK)
     status = write_output(j, operands);
   return status;
 }
 
 static heddle_status run_mode(job *j, hd_sim_mode mode) {
-  hd_values values = {{0}};
   sim_operands operands = {.n = 0};
-  heddle_status status = launch(j, mode, &values, &operands);
+  heddle_status status = launch(j, mode, &operands);
   sim_operands_free(&operands);
   return status;
 }
@@ -255,7 +255,8 @@ static int simulate(int argc, char **argv) {
       .about =
           "Executes a kernel's PTX with its manifest. Asynchronous work completes as late, as\n"
           "early or as randomly as the sync rules allow; a race, a missing fence, an access out\n"
-          "of bounds or a deadlock is a finding (exit code 1) with its PTX line.",
+          "of bounds or a deadlock is a finding (exit code 1) with its PTX line. D is compared\n"
+          "with the reference, in double precision.",
       .examples = "heddle gen examples/dynamic_tokens.heddle -o out\n"
                   "heddle-sim out/dynamic_tokens.ptx out/dynamic_tokens.json --arg n=40\n"
                   "heddle-sim out/k.ptx out/k.json --arg m=200 --mode late --seed 7\n"

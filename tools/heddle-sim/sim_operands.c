@@ -3,16 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Support/activations.h"
+#include "Support/convert.h"
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Support/memory.h"
 
 /* ---- sizes and strides ---- */
-
-static uint32_t elem_bits(heddle_elem elem) {
-  const heddle_elem_info *info = heddle_elem_get(elem);
-  return info ? info->container_bits : 8;
-}
 
 static int64_t default_size(const hd_manifest *manifest, const hd_arg *arg) {
   const hd_variant *v = &manifest->variant[0];
@@ -42,164 +39,50 @@ static heddle_status read_kind(heddle_context *ctx, const hd_manifest *manifest,
   return HEDDLE_OK;
 }
 
-static heddle_status read_arg(heddle_context *ctx, const hd_manifest *manifest, const char *text,
-                              hd_values *values, bool given[HD_N_ARG_KINDS]) {
-  hd_arg_kind kind;
-  const char *value = NULL;
-  HD_TRY(read_kind(ctx, manifest, text, &kind, &value));
-  int64_t whole = 0, fixed = hd_manifest_arg(manifest, kind)->fixed;
-  bool scalar = hd_arg_class_of(kind) == HEDDLE_CLASS_F32;
+static heddle_status read_scalar(heddle_context *ctx, hd_arg_kind kind, const char *value,
+                                 trial_request *request) {
   char *end = NULL;
   float f = strtof(value, &end);
-  if (scalar ? end == value || *end : !cli_parse_int(value, &whole))
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg", "got `%s`; legal: %s", value,
-                    scalar ? "a number" : "an integer");
-  if (fixed > 0 && whole != fixed)
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg",
-                    "got `%s`, but the kernel fixes it; nearest: %lld", text, (long long)fixed);
-  given[kind] = true;
-  values->v[kind] = (uint64_t)whole;
-  if (scalar)
-    memcpy(&values->v[kind], &f, sizeof f);
+  if (end == value || *end || f == 0)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg", "got `%s`; legal: a number but 0",
+                    value);
+  *(kind == HD_ARG_ALPHA ? &request->alpha : &request->beta) = f;
   return HEDDLE_OK;
 }
 
-heddle_status sim_values_fill(heddle_context *ctx, const hd_manifest *manifest,
-                              const cli_texts *args, hd_values *values) {
-  bool given[HD_N_ARG_KINDS] = {false};
+static heddle_status read_arg(heddle_context *ctx, const hd_manifest *manifest, const char *text,
+                              trial_request *request) {
+  hd_arg_kind kind;
+  const char *value = NULL;
+  HD_TRY(read_kind(ctx, manifest, text, &kind, &value));
+  if (hd_arg_class_of(kind) == HEDDLE_CLASS_F32)
+    return read_scalar(ctx, kind, value, request);
+  int64_t whole = 0, fixed = hd_manifest_arg(manifest, kind)->fixed;
+  bool stride = kind >= HD_ARG_STRIDE_A && kind <= HD_ARG_STRIDE_SCALE_B;
+  if (!cli_parse_int(value, &whole) || whole < !stride)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg", "got `%s`; legal: an integer from %d",
+                    value, !stride);
+  if (fixed > 0 && whole != fixed)
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg",
+                    "got `%s`, but the kernel fixes it; nearest: %lld", text, (long long)fixed);
+  request->size[kind] = stride && !whole ? TRIAL_SHARED : whole;
+  return HEDDLE_OK;
+}
+
+static heddle_status read_args(heddle_context *ctx, const hd_manifest *manifest,
+                               const cli_texts *args, trial_request *request) {
+  static const hd_arg_kind sizes[] = {HD_ARG_M, HD_ARG_N, HD_ARG_K};
   for (int i = 0; i < args->n; i++)
-    HD_TRY(read_arg(ctx, manifest, args->text[i], values, given));
-  for (int i = 0; i < manifest->n_args; i++) {
-    const hd_arg *arg = &manifest->arg[i];
-    if (arg->fixed > 0)
-      values->v[arg->kind] = (uint64_t)arg->fixed;
-    else if (!given[arg->kind] && hd_arg_class_of(arg->kind) == HEDDLE_CLASS_I32)
-      values->v[arg->kind] = (uint64_t)default_size(manifest, arg);
-    else if (!given[arg->kind] && hd_arg_class_of(arg->kind) == HEDDLE_CLASS_F32)
-      values->v[arg->kind] = 0x3f800000;
-  }
-  for (int i = 0; i < manifest->n_args; i++) {
-    const hd_arg *arg = &manifest->arg[i];
-    if (arg->fixed > 0 || given[arg->kind] || hd_arg_class_of(arg->kind) != HEDDLE_CLASS_I64)
-      continue;
-    int64_t by = arg->divisible_by > 0 ? arg->divisible_by : 1;
-    int64_t row = arg->at_least.div > 0 ? hd_expr_eval(&arg->at_least, values) : 1;
-    values->v[arg->kind] = (uint64_t)((row + by - 1) / by * by);
+    HD_TRY(read_arg(ctx, manifest, args->text[i], request));
+  for (size_t i = 0; i < HD_COUNT(sizes); i++) {
+    const hd_arg *arg = hd_manifest_arg(manifest, sizes[i]);
+    if (arg && arg->fixed <= 0 && !request->size[sizes[i]])
+      request->size[sizes[i]] = default_size(manifest, arg);
   }
   return HEDDLE_OK;
 }
 
 /* ---- bytes of an operand ---- */
-
-static uint64_t value_of(const hd_values *values, hd_arg_kind kind) { return values->v[kind]; }
-
-/* Rows of `row` elements, `pitch` apart; the last one ends with its elements. */
-static uint64_t matrix_bytes(uint64_t rows, uint64_t row, uint64_t pitch, uint32_t bits) {
-  return rows == 0 ? 0 : ((rows - 1) * pitch + row) * bits / 8;
-}
-
-static uint64_t packed_bytes(const hd_manifest *manifest, const hd_values *values) {
-  uint32_t bits = elem_bits(manifest->a_elem);
-  uint64_t k_block = 128 * 8 / bits, block = 4096 + (bits >= 16 ? 512 : 1024);
-  return (value_of(values, HD_ARG_M) + 63) / 64 *
-         ((value_of(values, HD_ARG_K) + k_block - 1) / k_block) * block;
-}
-
-/* A row's scales of a k-block together, k-blocks at the pitch; or tiles of 128 rows by 4 scales. */
-static uint64_t block_scales(const hd_manifest *manifest, uint64_t k, uint64_t rows,
-                             uint64_t pitch) {
-  uint64_t k_block = 128 * 8 / elem_bits(manifest->a_elem), block = (uint64_t)manifest->scale_block;
-  uint64_t k_blocks = (k + k_block - 1) / k_block, each = block ? k_block / block : 0;
-  return manifest->scale_tiles ? (rows + 127) / 128 * ((k_blocks * each + 3) / 4) * 512
-                               : (k_blocks - 1) * pitch + rows * each;
-}
-
-static uint64_t operand_bytes(const hd_manifest *manifest, const hd_values *values,
-                              hd_arg_kind kind) {
-  uint64_t m = value_of(values, HD_ARG_M), n = value_of(values, HD_ARG_N),
-           k = value_of(values, HD_ARG_K);
-  switch (kind) {
-  case HD_ARG_A: return packed_bytes(manifest, values);
-  case HD_ARG_B:
-    return manifest->b_mn_major
-               ? matrix_bytes(k, n, value_of(values, HD_ARG_LDB), elem_bits(manifest->b_elem))
-               : matrix_bytes(n, k, value_of(values, HD_ARG_LDB), elem_bits(manifest->b_elem));
-  case HD_ARG_C:
-    return manifest->c_col_major
-               ? matrix_bytes(n, m, value_of(values, HD_ARG_LDC), elem_bits(manifest->c_elem))
-               : matrix_bytes(m, n, value_of(values, HD_ARG_LDC), elem_bits(manifest->c_elem));
-  case HD_ARG_D:
-    m = (uint64_t)hd_manifest_d_rows(manifest, (int64_t)m);
-    return manifest->d_col_major
-               ? matrix_bytes(n, m, value_of(values, HD_ARG_LDD), elem_bits(manifest->d_elem))
-               : matrix_bytes(m, n, value_of(values, HD_ARG_LDD), elem_bits(manifest->d_elem));
-  case HD_ARG_BIAS: return (manifest->bias_along_n ? n : m) * elem_bits(manifest->bias_elem) / 8;
-  case HD_ARG_SCALE_A: return (manifest->scale_a_one ? 1 : m) * 4;
-  case HD_ARG_SCALE_B: return (manifest->scale_b_one ? 1 : n) * 4;
-  case HD_ARG_BLOCK_SCALE_A:
-    return block_scales(manifest, k, m, value_of(values, HD_ARG_LDSA));
-  case HD_ARG_BLOCK_SCALE_B:
-    return block_scales(manifest, k, n, value_of(values, HD_ARG_LDSB));
-  default: return 256;
-  }
-}
-
-/* ---- seeded values ---- */
-
-static uint32_t next(uint64_t *state) {
-  *state = *state * 6364136223846793005ull + 1442695040888963407ull;
-  return (uint32_t)(*state >> 33);
-}
-
-/* A small magnitude in any element type: no NaN, no Inf. */
-static void fill_values(uint8_t *data, uint64_t n_bytes, heddle_elem elem, uint64_t *state) {
-  uint32_t bytes = elem_bits(elem) / 8;
-  for (uint64_t i = 0; i + (bytes ? bytes : 1) <= n_bytes; i += bytes ? bytes : 1) {
-    uint32_t r = next(state), sign = r & 1, word;
-    switch (elem) {
-    case HEDDLE_F16: word = sign << 15 | (0x3800 + (r >> 8) % 0x800); break;
-    case HEDDLE_BF16: word = sign << 15 | (0x3f00 + (r >> 8) % 0x100); break;
-    case HEDDLE_F32:
-    case HEDDLE_TF32: word = sign << 31 | (0x3f000000 + (r >> 8) % 0x1000000); break;
-    case HEDDLE_E4M3: word = sign << 7 | (0x30 + (r >> 8) % 16); break;
-    case HEDDLE_E5M2: word = sign << 7 | (0x38 + (r >> 8) % 8); break;
-    case HEDDLE_UE8M0: word = 0x7e + r % 4; break;
-    case HEDDLE_UE4M3: word = 0x30 + r % 16; break;
-    default: word = r >> 3; break;
-    }
-    memcpy(data + i, &word, bytes ? bytes : 1);
-  }
-}
-
-static void fill_metadata(uint8_t *data, uint32_t n_bytes, heddle_elem elem, uint64_t *state) {
-  static const uint8_t codes[6] = {0x4, 0x8, 0x9, 0xc, 0xd, 0xe};
-  for (uint32_t i = 0; i < n_bytes; i++) {
-    uint32_t r = next(state);
-    data[i] = elem == HEDDLE_TF32 ? (uint8_t)((r & 1 ? 0xe : 0x4) | (r & 2 ? 0xe0 : 0x40))
-                                  : (uint8_t)(codes[r % 6] | codes[r / 6 % 6] << 4);
-  }
-}
-
-static void fill_packed(uint8_t *data, uint64_t n_bytes, heddle_elem elem, uint64_t *state) {
-  uint32_t meta = elem_bits(elem) >= 16 ? 512 : 1024;
-  for (uint64_t at = 0; at + 4096 + meta <= n_bytes; at += 4096 + meta) {
-    fill_values(data + at, 4096, elem, state);
-    fill_metadata(data + at + 4096, meta, elem, state);
-  }
-}
-
-static heddle_elem element_of(const hd_manifest *manifest, hd_arg_kind kind) {
-  switch (kind) {
-  case HD_ARG_B: return manifest->b_elem;
-  case HD_ARG_C: return manifest->c_elem;
-  case HD_ARG_BIAS: return manifest->bias_elem;
-  case HD_ARG_BLOCK_SCALE_A:
-  case HD_ARG_BLOCK_SCALE_B: return hd_manifest_arg(manifest, kind)->elem;
-  default: return HEDDLE_F32;
-  }
-}
-
-/* ---- buffers ---- */
 
 static const char *file_of(const cli_texts *files, const char *name) {
   size_t n = strlen(name);
@@ -207,21 +90,6 @@ static const char *file_of(const cli_texts *files, const char *name) {
     if (strncmp(files->text[i], name, n) == 0 && files->text[i][n] == '=')
       return files->text[i] + n + 1;
   return NULL;
-}
-
-static heddle_status make_one(heddle_context *ctx, const hd_manifest *manifest, hd_arg_kind kind,
-                              const char *path, uint64_t *state, hd_sim_buffer *b) {
-  if (kind == HD_ARG_WORKSPACE)
-    return HEDDLE_OK;
-  if (path)
-    return hd_file_read_bytes(ctx, path, b->data, b->n_bytes);
-  if (kind == HD_ARG_A)
-    fill_packed(b->data, b->n_bytes, manifest->a_elem, state);
-  else if (kind == HD_ARG_D)
-    memset(b->data, 0xc5, b->n_bytes);
-  else
-    fill_values(b->data, b->n_bytes, element_of(manifest, kind), state);
-  return HEDDLE_OK;
 }
 
 /* Every file is some operand's. */
@@ -243,35 +111,163 @@ static heddle_status check_files(heddle_context *ctx, const hd_manifest *manifes
   return HEDDLE_OK;
 }
 
-heddle_status sim_operands_make(heddle_context *ctx, const hd_manifest *manifest,
-                                const cli_texts *files, uint64_t seed, uint64_t workspace_bytes,
-                                hd_values *values, sim_operands *operands) {
-  uint64_t state = seed * 2 + 1;
-  HD_TRY(check_files(ctx, manifest, files));
-  for (int i = 0; i < manifest->n_args && operands->n < SIM_MAX_OPERANDS; i++) {
-    hd_arg_kind kind = manifest->arg[i].kind;
-    if (hd_arg_class_of(kind) != HEDDLE_CLASS_PTR)
+static heddle_status check_bytes(heddle_context *ctx, const hd_manifest *manifest,
+                                 const trial_request *request) {
+  enum { MOST_LOG2 = 30 };
+  trial_shape s;
+  HD_TRY(trial_shape_resolve(ctx, manifest, request->size, &s));
+  const struct {
+    hd_arg_kind kind;
+    heddle_elem elem;
+    trial_stored stored;
+  } operands[] = {{HD_ARG_A, manifest->a_elem, {s.m, s.k, s.k}},
+                  {HD_ARG_B, manifest->b_elem, trial_stored_b(manifest, &s)},
+                  {HD_ARG_C, manifest->c_elem, trial_stored_c(manifest, &s)},
+                  {HD_ARG_D, manifest->d_elem, trial_stored_d(manifest, &s)}};
+  for (size_t i = 0; i < HD_COUNT(operands); i++) {
+    double bytes = (double)operands[i].stored.rows * (double)operands[i].stored.pitch *
+                   (double)trial_matrices(&s, trial_stride_of(operands[i].kind));
+    if (!hd_manifest_arg(manifest, operands[i].kind))
       continue;
-    uint64_t n_bytes = kind == HD_ARG_WORKSPACE ? workspace_bytes
-                                                : operand_bytes(manifest, values, kind);
-    if (n_bytes > 1ull << 30)
+    bytes *= heddle_elem_get(operands[i].elem)->container_bits / 8.0;
+    if (bytes > (double)(1u << MOST_LOG2))
       return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.size",
-                      "operand %s has %llu bytes; legal: at most 1 GiB", hd_arg_name(kind),
-                      (unsigned long long)n_bytes);
-    uint32_t at = operands->n++;
-    hd_sim_buffer *b = &operands->buffer[at];
-    *b = (hd_sim_buffer){.name = hd_arg_name(kind), .address = (uint64_t)(at + 1) << 32,
-                         .n_bytes = n_bytes, .data = hd_xzalloc(n_bytes + 1),
-                         .writable = kind == HD_ARG_D || kind == HD_ARG_WORKSPACE,
-                         .undefined = kind == HD_ARG_D, .weights = hd_arg_is_weights(kind)};
-    operands->kind[at] = kind;
-    values->v[kind] = b->address;
-    HD_TRY(make_one(ctx, manifest, kind, file_of(files, b->name), &state, b));
+                      "operand %s has %.0f bytes; legal: at most 1 GiB",
+                      hd_arg_name(operands[i].kind), bytes);
   }
   return HEDDLE_OK;
 }
 
+/* A as a file gave it: dense again for the reference. */
+static heddle_status unpack_matrix(heddle_context *ctx, const hd_manifest *manifest,
+                                   const heddle_sparse_info *info, const uint8_t *packed,
+                                   size_t row_bytes, uint8_t *dense) {
+  bool pairs = hd_act_is_pair(manifest->act);
+  size_t whole = (size_t)info->m * row_bytes;
+  uint8_t *memory =
+      hd_try_zalloc(ctx, info->values_bytes + info->codes_bytes + whole, "a dense A");
+  if (!memory)
+    return HEDDLE_NO_MEMORY;
+  uint8_t *codes = memory + info->values_bytes, *paired = codes + info->codes_bytes;
+  heddle_status status = heddle_sparse_unpack(ctx, info->elem, trial_kernel_family(manifest),
+                                              info->m, info->k, packed, memory, codes);
+  if (status == HEDDLE_OK)
+    status = heddle_sparse_decompress(ctx, info->elem, info->m, info->k, memory, codes,
+                                      pairs ? paired : dense, row_bytes);
+  if (status == HEDDLE_OK && pairs)
+    status = heddle_sparse_unpair_rows(ctx, info->m, row_bytes, paired, dense);
+  hd_free(memory);
+  return status;
+}
+
+static heddle_status unpack_a(heddle_context *ctx, const hd_manifest *manifest,
+                              const trial_block *block, trial_data *data) {
+  const trial_shape *s = &data->shape;
+  heddle_sparse_info info;
+  HD_TRY(heddle_sparse_plan(ctx, HEDDLE_SPARSE_CANONICAL, manifest->a_elem, HEDDLE_FAMILY_NONE,
+                            (uint64_t)s->m, (uint64_t)s->k, &info));
+  size_t dense_bytes = (size_t)s->m * data->a_row_bytes;
+  memset(data->a_dense, 0, dense_bytes * (size_t)trial_matrices(s, HD_ARG_STRIDE_A));
+  for (int64_t i = 0; i < trial_matrices(s, HD_ARG_STRIDE_A); i++)
+    HD_TRY(unpack_matrix(ctx, manifest, &info, block->data + trial_before(s, HD_ARG_A, i),
+                         data->a_row_bytes,
+                         (uint8_t *)data->a_dense + (size_t)i * dense_bytes));
+  return HEDDLE_OK;
+}
+
+static heddle_status read_file(heddle_context *ctx, const hd_manifest *manifest,
+                               const char *path, trial_block *block, sim_operands *operands) {
+  if (!path)
+    return HEDDLE_OK;
+  HD_TRY(hd_file_read_bytes(ctx, path, block->data, block->n_bytes));
+  memcpy(block->before, block->all, block->all_bytes);
+  if (block->kind == HD_ARG_BLOCK_SCALE_A || block->kind == HD_ARG_BLOCK_SCALE_B)
+    operands->unknown = "block scales of a file";
+  return block->kind == HD_ARG_A ? unpack_a(ctx, manifest, block, &operands->data) : HEDDLE_OK;
+}
+
+/* ---- buffers ---- */
+
+enum { ADDRESS_STEP_LOG2 = 32 /* a buffer a 4 GiB window: nothing reaches its neighbour */ };
+
+static hd_sim_buffer place(sim_operands *operands, hd_arg_kind kind, void *data, uint64_t n_bytes) {
+  uint64_t address = (uint64_t)(operands->n + 1) << ADDRESS_STEP_LOG2;
+  operands->data.values.v[kind] = address;
+  return (hd_sim_buffer){.name = hd_arg_name(kind), .address = address, .n_bytes = n_bytes,
+                         .data = data,
+                         .writable = kind == HD_ARG_D || kind == HD_ARG_WORKSPACE,
+                         .undefined = kind == HD_ARG_D, .weights = hd_arg_is_weights(kind)};
+}
+
+heddle_status sim_operands_make(heddle_context *ctx, const hd_manifest *manifest,
+                                const cli_texts *args, const cli_texts *files, uint64_t seed,
+                                sim_operands *operands) {
+  static const uint8_t user[256]; /* what a user's function may find where its pointer leads */
+  trial_request *request = &operands->request;
+  *request = (trial_request){.seed = seed, .bare = true, .user_bytes = user,
+                             .n_user_bytes = sizeof user};
+  HD_TRY(check_files(ctx, manifest, files));
+  HD_TRY(read_args(ctx, manifest, args, request));
+  HD_TRY(check_bytes(ctx, manifest, request));
+  HD_TRY(trial_data_make(ctx, manifest, request, &operands->data));
+  operands->unknown = manifest->user_function ? "a user's function" : NULL;
+  for (int i = 0; i < operands->data.n_blocks; i++) {
+    trial_block *block = &operands->data.block[i];
+    HD_TRY(read_file(ctx, manifest, file_of(files, hd_arg_name(block->kind)), block, operands));
+    operands->buffer[operands->n] = place(operands, block->kind, block->data, block->n_bytes);
+    operands->n++;
+  }
+  return HEDDLE_OK;
+}
+
+heddle_status sim_operands_add_workspace(heddle_context *ctx, uint64_t n_bytes,
+                                         sim_operands *operands) {
+  if (!n_bytes)
+    return HEDDLE_OK;
+  operands->workspace = hd_try_zalloc(ctx, n_bytes, "the workspace");
+  if (!operands->workspace)
+    return HEDDLE_NO_MEMORY;
+  operands->buffer[operands->n] =
+      place(operands, HD_ARG_WORKSPACE, operands->workspace, n_bytes);
+  operands->n++;
+  return HEDDLE_OK;
+}
+
 void sim_operands_free(sim_operands *operands) {
-  for (uint32_t i = 0; i < operands->n; i++)
-    hd_free(operands->buffer[i].data);
+  trial_data_free(&operands->data);
+  hd_free(operands->workspace);
+}
+
+/* ---- D ---- */
+
+hd_sim_buffer *sim_operands_d(sim_operands *operands) {
+  for (int i = 0; i < operands->data.n_blocks; i++)
+    if (operands->data.block[i].kind == HD_ARG_D)
+      return &operands->buffer[i];
+  return NULL;
+}
+
+bool sim_operands_unwritten(const hd_manifest *manifest, const sim_operands *operands,
+                            const uint8_t *written, int64_t *g, int64_t *row, int64_t *col) {
+  const trial_shape *s = &operands->data.shape;
+  trial_stored d = trial_stored_d(manifest, s);
+  for (int64_t i = 0; i < s->g * d.rows; i++)
+    for (int64_t j = 0; j < d.cols; j++) {
+      int64_t at = trial_before(s, HD_ARG_D, i / d.rows) + i % d.rows * d.pitch + j;
+      if (written[hd_elem_bytes(manifest->d_elem, (size_t)at)])
+        continue;
+      *g = i / d.rows;
+      *row = manifest->d_col_major ? j : i % d.rows;
+      *col = manifest->d_col_major ? i % d.rows : j;
+      return true;
+    }
+  return false;
+}
+
+heddle_status sim_operands_verify(heddle_context *ctx, const hd_manifest *manifest,
+                                  const sim_operands *operands, trial_result *result) {
+  *result = (trial_result){.ok = true, .g = operands->data.shape.g};
+  if (operands->unknown)
+    return HEDDLE_OK;
+  return trial_verify(ctx, manifest, &operands->request, &operands->data, result);
 }

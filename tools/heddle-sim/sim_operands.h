@@ -1,28 +1,37 @@
-/* heddle-sim/sim_operands.h: the operands of a launch: from raw files, or seeded values. */
+/* heddle-sim/sim_operands.h: the operands of a launch, from raw files or seeded values, and what D
+ * must be of them. */
 #ifndef HD_SIM_OPERANDS_H
 #define HD_SIM_OPERANDS_H
 
-#include "Kernel/manifest.h"
-#include "Sim/sim.h"
 #include "cli.h"
+#include "trial/trial_parts.h"
 
-enum { SIM_MAX_OPERANDS = 12 };
-
+/* Zero-initialise; free in any case. */
 typedef struct sim_operands {
-  hd_sim_buffer buffer[SIM_MAX_OPERANDS]; /* data owned */
-  hd_arg_kind kind[SIM_MAX_OPERANDS];
+  trial_request request;
+  trial_data data;
+  hd_sim_buffer buffer[TRIAL_MAX_BLOCKS + 1]; /* borrow the data; the workspace last */
   uint32_t n;
+  uint8_t *workspace; /* owned; NULL: the kernel has none */
+  const char *unknown; /* why there is no reference; NULL: there is one */
 } sim_operands;
 
-/* NAME=VALUE of --arg; sizes without a value get 2 tiles' worth, strides the shortest legal row. */
-heddle_status sim_values_fill(heddle_context *ctx, const hd_manifest *manifest,
-                              const cli_texts *args, hd_values *values);
-
-/* Places every pointer argument: NAME=FILE of --data (raw bytes), else values from the seed (A
- * packed and legal). The D operand starts unwritten. Sets the pointers in values. */
+/* Sizes and scalars of --arg NAME=VALUE (sizes without a value get 2 tiles' worth, strides the
+ * shortest legal row), every pointer argument from NAME=FILE of --data (raw bytes) or by seed. D
+ * starts unwritten. operands->data.values has it all, but for the workspace. */
 heddle_status sim_operands_make(heddle_context *ctx, const hd_manifest *manifest,
-                                const cli_texts *files, uint64_t seed, uint64_t workspace_bytes,
-                                hd_values *values, sim_operands *operands);
+                                const cli_texts *args, const cli_texts *files, uint64_t seed,
+                                sim_operands *operands);
+/* The workspace, all zeros. */
+heddle_status sim_operands_add_workspace(heddle_context *ctx, uint64_t n_bytes,
+                                         sim_operands *operands);
+hd_sim_buffer *sim_operands_d(sim_operands *operands);
+/* The first element of D that no store wrote. False: each was written. */
+bool sim_operands_unwritten(const hd_manifest *manifest, const sim_operands *operands,
+                            const uint8_t *written, int64_t *g, int64_t *row, int64_t *col);
+/* Numbers against the double-precision reference; bytes that are not the kernel's to write. */
+heddle_status sim_operands_verify(heddle_context *ctx, const hd_manifest *manifest,
+                                  const sim_operands *operands, trial_result *result);
 void sim_operands_free(sim_operands *operands);
 
 #endif
