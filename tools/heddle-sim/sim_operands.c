@@ -60,8 +60,8 @@ static heddle_status read_arg(heddle_context *ctx, const hd_manifest *manifest, 
   int64_t whole = 0, fixed = hd_manifest_arg(manifest, kind)->fixed;
   bool stride = kind >= HD_ARG_STRIDE_A && kind <= HD_ARG_STRIDE_SCALE_B;
   if (!cli_parse_int(value, &whole) || whole < !stride)
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg", "got `%s`; legal: an integer from %d",
-                    value, !stride);
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg",
+                    "got `%s`; legal: an integer from %d", value, !stride);
   if (fixed > 0 && whole != fixed)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sim.arg",
                     "got `%s`, but the kernel fixes it; nearest: %lld", text, (long long)fixed);
