@@ -63,6 +63,8 @@ function(heddle_shared_library target filename)
   if(HEDDLE_ASAN)
     # The sanitizers' runtime is the executable's; a library may leave it undefined.
     target_link_options(${target} PRIVATE -fsanitize=address,undefined -Wl,-z,undefs)
+  elseif(HEDDLE_TSAN)
+    target_link_options(${target} PRIVATE -fsanitize=thread -Wl,-z,undefs)
   endif()
 endfunction()
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "Sim/sim_machine.h"
+#include "Sim/sim_scope.h"
 #include "Support/diag.h"
 
 /* ---- parameters and local memory: private, so only bounds matter ---- */
@@ -95,15 +95,27 @@ static uint64_t extend_loaded(const sim_insn *in, uint64_t raw) {
              : raw;
 }
 
+/* What a strong load acquires; the value before the last one where it sees that, else NULL. */
+static const uint64_t *acquire_word(sim_warp *w, const sim_insn *in, uint32_t lane,
+                                    uint64_t address, uint32_t n_bytes) {
+  if (in->sem != SIM_SEM_ACQUIRE && in->sem != SIM_SEM_RELAXED && in->sem != SIM_SEM_VOLATILE)
+    return NULL;
+  sim_sync_word *word = word_of(w, in, address);
+  bool stale = hd_sim_word_is_stale(w, lane, word, n_bytes);
+  hd_sim_word_acquire(w, in, lane, stale ? &word->before : &word->releases);
+  return stale ? &word->older : NULL;
+}
+
 static sim_step load_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   const sim_opnd *d = &in->opnd[0];
   uint32_t each = hd_sim_type(in->type[0])->bits / 8, n = in->vec;
   uint64_t address = hd_sim_address(w, &in->opnd[1], lane), scratch[32];
+  const uint64_t *older = acquire_word(w, in, lane, address, each * n);
   uint8_t *at;
-  if (in->sem == SIM_SEM_ACQUIRE || in->sem == SIM_SEM_RELAXED || in->sem == SIM_SEM_VOLATILE)
-    hd_sim_word_acquire(w, in, lane, word_of(w, in, address));
   if (locate(w, in, lane, address, each * n, SIM_READ, &at) == SIM_STOP)
     return SIM_STOP;
+  if (older)
+    at = (uint8_t *)(uintptr_t)older;
   for (uint32_t i = 0; i < n; i++) {
     uint64_t raw = 0;
     memcpy(&raw, at + i * each, each);
@@ -137,13 +149,15 @@ static sim_step store_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   uint8_t *at;
   if (locate(w, in, lane, address, each * n, SIM_WRITE, &at) == SIM_STOP)
     return SIM_STOP;
+  sim_sync_word *word = in->sem != SIM_SEM_NONE ? word_of(w, in, address) : NULL;
+  if (word)
+    hd_sim_word_keep(w, lane, word, at, each * n);
   for (uint32_t i = 0; i < n; i++) {
     uint64_t raw = hd_sim_read_lane(w, s->kind == SIM_VEC ? &s->vec[i] : s, lane);
     memcpy(at + i * each, &raw, each);
   }
   w->n_stores++;
-  if (in->sem != SIM_SEM_NONE) {
-    sim_sync_word *word = word_of(w, in, address);
+  if (word) {
     hd_sim_word_store(w, lane, word);
     hd_sim_word_release(w, in, lane, word);
     hd_sim_progress(w->machine);
@@ -234,12 +248,13 @@ static sim_step atom_lane(sim_warp *w, const sim_insn *in, uint32_t lane) {
   uint8_t *at;
   sim_sync_word *word = word_of(w, in, address);
   if (in->n_dst)
-    hd_sim_word_acquire(w, in, lane, word);
+    hd_sim_word_acquire(w, in, lane, &word->releases);
   if (locate(w, in, lane, address, n, SIM_ATOMIC, &at) == SIM_STOP)
     return SIM_STOP;
   memcpy(&old, at, n);
   uint64_t mask = ~0ull >> (64 - 8 * n), swapped = old == (b & mask) ? c : old;
   uint64_t value = in->atom == A_CAS ? swapped : reduce(in->atom, hd_sim_type(in->type[0]), old, b);
+  hd_sim_word_keep(w, lane, word, at, n);
   memcpy(at, &value, n);
   hd_sim_word_release(w, in, lane, word);
   if (memcmp(&value, &old, n) != 0)

@@ -318,12 +318,6 @@ typedef struct sim_async {
   uint64_t lane_global[32];
 } sim_async;
 
-/* A word that strong accesses met, and what was released there (sim_scope.c). */
-typedef struct sim_sync_word {
-  uint64_t address;
-  sim_releases releases;
-} sim_sync_word;
-
 typedef struct sim_machine {
   heddle_context *ctx;
   const sim_program *program;
@@ -358,7 +352,7 @@ typedef struct sim_machine {
 
   sim_readers *readers;
   uint32_t n_readers, reader_cap, free_readers;
-  sim_sync_word *word;
+  struct sim_sync_word *word; /* sim_scope.h */
   uint32_t n_words, word_cap;
   struct sim_tile *tile; /* scratch of the tensor-core arithmetic */
 } sim_machine;
@@ -486,13 +480,7 @@ sim_step hd_sim_reach(const sim_access *a, sim_cta *cta);
 /* n aligned bytes of the CTA's shared memory, checked. */
 sim_step hd_sim_chunk(sim_access *a, sim_cta *cta, uint32_t address, uint32_t n,
                       const uint8_t **at);
-/* The word that strong accesses at the address meet. */
-sim_sync_word *hd_sim_word(sim_machine *m, uint64_t address);
-/* sim_scope.c. A strong store, before its release; then that of any strong write; a strong read. */
-void hd_sim_word_store(sim_warp *w, uint32_t lane, sim_sync_word *word);
-void hd_sim_word_release(sim_warp *w, const sim_insn *in, uint32_t lane, sim_sync_word *word);
-void hd_sim_word_acquire(sim_warp *w, const sim_insn *in, uint32_t lane,
-                         const sim_sync_word *word);
+/* sim_scope.c */
 void hd_sim_releases_free(const sim_machine *m, sim_releases *releases);
 sim_exec hd_sim_exec_fence;
 

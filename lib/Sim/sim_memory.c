@@ -1,5 +1,5 @@
 /* Sim/sim_memory.c: addresses to memory; bounds and alignment. */
-#include "Sim/sim_machine.h"
+#include "Sim/sim_scope.h"
 
 sim_access hd_sim_access(sim_warp *w, uint32_t lane, const sim_insn *insn, uint8_t kind) {
   const sim_thread *t = hd_sim_thread(w, lane);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Sim/sim_scope.h"
 #include "Sim/sim_product.h"
 #include "Sim/sim_tmem.h"
 #include "Support/diag.h"
@@ -144,7 +145,7 @@ static void tear_down(sim_machine *m) {
     hd_sim_vc_free(m, &m->cluster[i].barrier.done);
   }
   for (uint32_t i = 0; i < m->n_words; i++)
-    hd_sim_releases_free(m, &m->word[i].releases);
+    hd_sim_word_free(m, &m->word[i]);
   for (uint32_t i = 0; i < m->n_buffers; i++)
     hd_free(m->buffer[i].cell);
   hd_free(m->pending);

@@ -8,7 +8,7 @@
  * begins a new value: of what was released there, only the storing thread's own remains. */
 #include <stdlib.h>
 
-#include "Sim/sim_machine.h"
+#include "Sim/sim_scope.h"
 #include "Support/memory.h"
 
 static uint8_t lesser(uint8_t a, uint8_t b) { return a < b ? a : b; }
@@ -54,6 +54,12 @@ void hd_sim_releases_free(const sim_machine *m, sim_releases *releases) {
   *releases = (sim_releases){0};
 }
 
+void hd_sim_releases_copy(const sim_machine *m, sim_releases *to, const sim_releases *from) {
+  drop(m, to, SIM_NO_AGENT);
+  for (uint32_t i = 0; i < from->n; i++)
+    add(m, to, from->at[i].agent, from->at[i].scope, &from->at[i].vc);
+}
+
 static void acquire(sim_warp *w, uint32_t lane, const sim_releases *from, uint8_t scope) {
   sim_machine *m = w->machine;
   for (uint32_t i = 0; i < from->n; i++) {
@@ -85,9 +91,8 @@ void hd_sim_word_release(sim_warp *w, const sim_insn *in, uint32_t lane, sim_syn
 }
 
 void hd_sim_word_acquire(sim_warp *w, const sim_insn *in, uint32_t lane,
-                         const sim_sync_word *word) {
+                         const sim_releases *seen) {
   sim_thread *t = hd_sim_thread(w, lane);
-  const sim_releases *seen = &word->releases;
   if (in->sem == SIM_SEM_ACQUIRE || in->sem == SIM_SEM_ACQ_REL) {
     acquire(w, lane, seen, scope_of(in));
     return;

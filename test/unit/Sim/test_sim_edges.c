@@ -19,11 +19,13 @@
 #define TO_RANK_0 "sub.s32 %r10, %r4, %r1; add.s32 %r10, %r10, %r9;\n" /* %r10: tid's word there */
 
 /* Three CTAs: the first writes and releases, the second hears of it and passes it on, the third is
- * told, by a word that says nothing else, when to ask, and reads. */
+ * told, by a word that says nothing else, when to ask, and reads. It asks twice, since what it sees
+ * first may be older (sim_stale.c). */
 #define PASS_ON(store)                                                                             \
   "setp.eq.u32 %p5, %r3, 0; setp.eq.u32 %p6, %r3, 1; @!%p0 bra X; @%p5 bra A; @%p6 bra B;\n"       \
   "V: ld.relaxed.gpu.global.b32 %r5, [%rd2+4]; setp.ne.u32 %p4, %r5, 1; @%p4 bra V;\n"             \
-  "ld.acquire.gpu.global.b32 %r5, [%rd2]; ld.global.b32 %r6, [%rd1]; bra X;\n"                     \
+  "ld.relaxed.gpu.global.b32 %r5, [%rd2]; ld.acquire.gpu.global.b32 %r5, [%rd2];\n"               \
+  "ld.global.b32 %r6, [%rd1]; bra X;\n"                                                           \
   "A: st.global.b32 [%rd1], %r0; mov.b32 %r5, 1; st.release.gpu.global.b32 [%rd2], %r5; bra X;\n"  \
   "B: ld.acquire.gpu.global.b32 %r5, [%rd2]; setp.ne.u32 %p4, %r5, 1; @%p4 bra B;\n"               \
   "mov.b32 %r5, 1; " store " [%rd2], %r5; st.relaxed.gpu.global.b32 [%rd2+4], %r5;\nX:\n"
