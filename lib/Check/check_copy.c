@@ -299,6 +299,14 @@ static bool is_pitch_of_b(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_ste
 /* Of packed A all bytes of a row exist, and are copied; what a row lacks would be zeros. */
 static bool is_whole_row(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *step,
                          const row_copy *c) {
+  if (c->row_bytes_exist == c->pitch && c->first_byte + c->row_bytes > c->pitch) {
+    hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),
+               "the bytes of a row of blocks",
+               "bytes %lld to %lld of a row of A that has %lld are copied",
+               (long long)c->first_byte, (long long)(c->first_byte + c->row_bytes),
+               (long long)c->pitch);
+    return false;
+  }
   if (c->row_bytes_exist == c->pitch)
     return true;
   hd_ck_find(m, "data", (hd_check_access){0}, hd_ck_here(m, w, step->op, -1),

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "Sim/sim_scope.h"
 #include "Sim/sim_product.h"
+#include "Sim/sim_scope.h"
 #include "Sim/sim_tmem.h"
 #include "Support/diag.h"
 #include "Support/memory.h"

@@ -169,18 +169,28 @@ void mutate_list_verify(const mutate_options *options, const mutate_form *form,
                         const mutate_runs *sound, mutate_list *list);
 void mutate_list_free(mutate_list *list);
 
-/* --- operators that know no rule (mutate_generic.c) ------------------------------------------ */
+/* --- operators that know no rule (mutate_generic.c, mutate_generic_role.c) ------------------- */
 
-/* refused: not emitted, or malformed; found: by Sim; numbers: by a wrong D alone; check_alone: by
- * Check alone. Of those live: on lines that synchronise; at role level. */
+/* Mutants of an operator by outcome (ORDER OUTCOMES): refused (not emitted, or malformed),
+ * equivalent, found by Sim, by a wrong D alone, by Check alone, missed. Of those live: that Check
+ * missed; on lines that synchronise, and of these found by Sim; at role level. */
+enum { MUTATE_GENERIC_ROWS = 16, MUTATE_GENERIC_OUTCOMES = 6 };
+typedef struct mutate_generic_row {
+  const char *op;
+  int of[MUTATE_GENERIC_OUTCOMES];
+  int check_missed, sync, sync_found, role;
+} mutate_generic_row;
 typedef struct mutate_generic {
-  int n, refused, equivalent, found, numbers, check_alone, missed;
-  int sync, sync_found, role, check_missed;
+  mutate_generic_row row[MUTATE_GENERIC_ROWS];
+  int n_rows;
 } mutate_generic;
 void mutate_generic_form(const mutate_options *options, const mutate_form *form,
                          mutate_generic *sum);
-/* The line of counts; the exit code. */
+/* The table and the line of counts; the exit code. */
 int mutate_generic_print(const mutate_generic *sum, uint64_t seed);
+/* A copy of the module (owned) with the i-th op changed in a way drawn by seed, and the operator's
+ * name; NULL where that leaves no program that verifies. */
+hd_module *mutate_generic_role(uint64_t *seed, const hd_module *module, int32_t i, const char **op);
 
 /* --- records (mutate_record.c) -------------------------------------------------------------- */
 

@@ -182,53 +182,7 @@ static const struct {
     {"guard", change_guard},   {"removed", remove_statement}, {"swapped", swap_statements},
 };
 
-/* ---- ops of the role level ----------------------------------------------------------------- */
-
-static bool change_attribute(uint64_t *seed, hd_module *m, hd_op *op) {
-  if (!op->n_attrs)
-    return false;
-  const hd_attr *a = &op->attrs[mutate_below(seed, (uint32_t)op->n_attrs)];
-  const int64_t others[] = {a->i + 1, a->i - 1, a->i * 2, a->i / 2, 0};
-  hd_attr_kind kind = hd_attr_get_kind(a->key);
-  if (kind != HD_ATTR_KIND_INT && kind != HD_ATTR_KIND_FLAG)
-    return false;
-  if (kind == HD_ATTR_KIND_FLAG)
-    hd_op_remove_attr(op, a->key);
-  else
-    hd_op_set_int(m, op, a->key, others[mutate_below(seed, HD_COUNT(others))]);
-  return true;
-}
-
-/* A scalar operand becomes another one of the op, or of the op before. */
-static bool change_operand(uint64_t *seed, hd_op *op) {
-  if (!op->n_operands)
-    return false;
-  hd_value **at = &op->operands[mutate_below(seed, (uint32_t)op->n_operands)];
-  const hd_op *from = mutate_below(seed, 2) && op->prev ? op->prev : op;
-  hd_value *other = NULL;
-  if (from != op && from->n_results)
-    other = from->results[mutate_below(seed, (uint32_t)from->n_results)];
-  else
-    other = op->operands[mutate_below(seed, (uint32_t)op->n_operands)];
-  if (!other || other == *at || !hd_type_equal(other->type, (*at)->type))
-    return false;
-  *at = other;
-  return true;
-}
-
-static hd_module *change_role(uint64_t *seed, const mutate_form *form, int32_t i) {
-  hd_module *copy = hd_module_clone(form->module);
-  hd_op *op = mutate_op_at(copy, i);
-  bool changed =
-      mutate_below(seed, 2) ? change_attribute(seed, copy, op) : change_operand(seed, op);
-  heddle_context *ctx = heddle_context_create();
-  changed = changed && hd_verify(ctx, copy, NULL) == HEDDLE_OK;
-  heddle_context_free(ctx);
-  if (changed)
-    return copy;
-  hd_module_free(copy);
-  return NULL;
-}
+/* ---- ops of the role level (mutate_generic_role.c) ------------------------------------------ */
 
 /* "%x = ... in place of %x = ..." */
 static void describe_role(const mutate_form *form, mutate_mutant *m) {
@@ -242,7 +196,17 @@ static void describe_role(const mutate_form *form, mutate_mutant *m) {
 
 /* ---- one mutant ---------------------------------------------------------------------------- */
 
-typedef enum outcome { REFUSED, EQUIVALENT, FOUND, NUMBERS, CHECK_ALONE, MISSED } outcome;
+/* ORDER OUTCOMES: the columns of the table. */
+typedef enum outcome {
+  REFUSED,
+  EQUIVALENT,
+  FOUND,
+  NUMBERS,
+  CHECK_ALONE,
+  MISSED,
+  N_OUTCOMES
+} outcome;
+_Static_assert((int)N_OUTCOMES == (int)MUTATE_GENERIC_OUTCOMES, "ORDER OUTCOMES");
 
 typedef struct generic {
   mutate_mutant mutant;
@@ -261,6 +225,12 @@ static bool is_sync(const statement *s) {
   return false;
 }
 
+/* The op synchronises, or what it may be swapped with. */
+static bool orders(const hd_op *op) {
+  return (hd_op_effects(op->kind) & HD_EFFECT_SYNC) ||
+         (op->prev && (hd_op_effects(op->prev->kind) & HD_EFFECT_SYNC));
+}
+
 static const char *line_at(const char *text, int32_t i) {
   while (i-- > 0)
     text = strchr(text, '\n') + 1;
@@ -272,11 +242,11 @@ static bool draw_mutant(uint64_t *seed, const mutate_form *form, const bool *exe
                         int32_t n_lines, generic *g) {
   mutate_mutant *m = &g->mutant;
   if (mutate_below(seed, 4) == 0) {
-    m->op = "role";
     m->site = (int32_t)mutate_below(seed, (uint32_t)mutate_count_ops(form->module));
-    m->module = change_role(seed, form, m->site);
+    m->module = mutate_generic_role(seed, form->module, m->site, &m->op);
     if (m->module)
       describe_role(form, m);
+    g->sync = m->module && orders(mutate_op_at(form->module, m->site));
     return m->module != NULL;
   }
   statement s;
@@ -301,8 +271,8 @@ typedef struct generic_job {
 } generic_job;
 
 /* Of what is seen by nobody: equivalent in this launch is what keeps the order of all conflicting
- * pairs; and, of lines that do not synchronise, what more schedules do not show either (a load that
- * nobody uses). */
+ * pairs; and, of what does not synchronise, what more schedules do not show either (a load that
+ * nobody uses, two loads in another order). */
 static outcome outcome_of(const generic_job *j, generic *g) {
   mutate_mutant *m = &g->mutant;
   if (m->runs.verdict == MUTATE_UNDECIDED)
@@ -317,7 +287,7 @@ static outcome outcome_of(const generic_job *j, generic *g) {
                        &m->runs);
   if (m->runs.verdict == MUTATE_CAUGHT)
     return strncmp(m->runs.why, "wrong numbers", 13) ? FOUND : NUMBERS;
-  return g->sync || m->module ? MISSED : EQUIVALENT;
+  return g->sync ? MISSED : EQUIVALENT;
 }
 
 static void run_mutant(void *user, size_t i) {
@@ -344,24 +314,32 @@ static void run_mutant(void *user, size_t i) {
 
 /* ---- counts -------------------------------------------------------------------------------- */
 
+/* The operator's row; a new one at its first mutant. */
+static mutate_generic_row *row_of(mutate_generic *sum, const char *op) {
+  int i = 0;
+  while (i < sum->n_rows && strcmp(sum->row[i].op, op))
+    i++;
+  if (i == MUTATE_GENERIC_ROWS)
+    return &sum->row[i - 1];
+  sum->n_rows += i == sum->n_rows;
+  sum->row[i].op = op;
+  return &sum->row[i];
+}
+
 static void count(const mutate_form *form, const generic *g, bool verbose, mutate_generic *sum) {
   const mutate_mutant *m = &g->mutant;
-  sum->n++;
-  sum->refused += g->outcome == REFUSED;
-  sum->equivalent += g->outcome == EQUIVALENT;
-  sum->found += g->outcome == FOUND;
-  sum->numbers += g->outcome == NUMBERS;
-  sum->check_alone += g->outcome == CHECK_ALONE;
-  sum->missed += g->outcome == MISSED;
+  mutate_generic_row *row = row_of(sum, m->op);
   bool live = g->outcome != REFUSED && g->outcome != EQUIVALENT;
-  sum->sync += live && g->sync;
-  sum->sync_found += live && g->sync && g->outcome == FOUND;
   bool check_missed = live && m->module && m->check == MUTATE_MISSED;
-  sum->role += live && m->module;
-  sum->check_missed += check_missed;
+  row->of[g->outcome]++;
+  row->check_missed += check_missed;
+  row->sync += live && g->sync;
+  row->sync_found += live && g->sync && g->outcome == FOUND;
+  row->role += live && m->module;
   if (g->outcome == MISSED || check_missed || verbose)
     printf("%s: %s:%d %s\n  check: %s\n  sim: %s\n", form->name, m->op, m->site, m->where,
            m->module ? m->check_why : "-", m->runs.why);
+  fflush(stdout);
 }
 
 void mutate_generic_form(const mutate_options *o, const mutate_form *form, mutate_generic *sum) {
@@ -384,12 +362,44 @@ void mutate_generic_form(const mutate_options *o, const mutate_form *form, mutat
   hd_free(executed);
 }
 
+static void add_row(mutate_generic_row *to, const mutate_generic_row *row) {
+  for (int i = 0; i < MUTATE_GENERIC_OUTCOMES; i++)
+    to->of[i] += row->of[i];
+  to->check_missed += row->check_missed;
+  to->sync += row->sync;
+  to->sync_found += row->sync_found;
+  to->role += row->role;
+}
+
+static int sum_of(const mutate_generic_row *row) {
+  int n = 0;
+  for (int i = 0; i < MUTATE_GENERIC_OUTCOMES; i++)
+    n += row->of[i];
+  return n;
+}
+
+static void print_row(const mutate_generic_row *row) {
+  printf("%-14s %8d", row->op, sum_of(row));
+  for (int i = 0; i < MUTATE_GENERIC_OUTCOMES; i++)
+    printf(" %10d", row->of[i]);
+  printf(" %12d\n", row->check_missed);
+}
+
 int mutate_generic_print(const mutate_generic *s, uint64_t seed) {
-  int live = s->n - s->refused - s->equivalent;
+  mutate_generic_row all = {.op = "all"};
+  printf("%-14s %8s %10s %10s %10s %10s %10s %10s %12s\n", "operator", "mutants", "refused",
+         "equivalent", "found", "numbers", "check only", "missed", "check missed");
+  for (int i = 0; i < s->n_rows; i++) {
+    print_row(&s->row[i]);
+    add_row(&all, &s->row[i]);
+  }
+  print_row(&all);
+  int n = sum_of(&all);
   printf("generic=%d seed=%llu refused=%d equivalent=%d live=%d found=%d numbers_only=%d "
          "check_only=%d missed=%d sync=%d sync_found=%.1f%% role=%d check_missed=%d\n",
-         s->n, (unsigned long long)seed, s->refused, s->equivalent, live, s->found, s->numbers,
-         s->check_alone, s->missed, s->sync, s->sync ? 100.0 * s->sync_found / s->sync : 100.0,
-         s->role, s->check_missed);
-  return s->missed != 0;
+         n, (unsigned long long)seed, all.of[REFUSED], all.of[EQUIVALENT],
+         n - all.of[REFUSED] - all.of[EQUIVALENT], all.of[FOUND], all.of[NUMBERS],
+         all.of[CHECK_ALONE], all.of[MISSED], all.sync,
+         all.sync ? 100.0 * all.sync_found / all.sync : 100.0, all.role, all.check_missed);
+  return all.of[MISSED] != 0;
 }

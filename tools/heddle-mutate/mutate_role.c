@@ -265,7 +265,8 @@ int32_t mutate_count_ops(const hd_module *module) {
 void mutate_describe(const hd_module *module, int32_t i, hd_strbuf *out) {
   const hd_op *op = mutate_op_at(module, i);
   hd_strbuf text = {0};
-  hd_print_op(op, &text);
+  if (op) /* else the last one was taken away */
+    hd_print_op(op, &text);
   size_t n = strcspn(hd_strbuf_text(&text), "\n");
   hd_strbuf_addn(out, hd_strbuf_text(&text), n < 110 ? n : 110);
   hd_strbuf_free(&text);
