@@ -65,6 +65,8 @@ function(heddle_shared_library target filename)
     target_link_options(${target} PRIVATE -fsanitize=address,undefined -Wl,-z,undefs)
   elseif(HEDDLE_TSAN)
     target_link_options(${target} PRIVATE -fsanitize=thread -Wl,-z,undefs)
+  elseif(HEDDLE_COVERAGE)
+    target_link_options(${target} PRIVATE --coverage)
   endif()
 endfunction()
 
