@@ -44,6 +44,16 @@ HEDDLE_API heddle_status heddle_tuned_pick_module(heddle_context *ctx, const hed
                                                   const int64_t size_mnk[3],
                                                   char schedule[HEDDLE_SCHEDULE_BYTES]);
 
+/* Schedules for a module whose n (or m, of a fixed n) is known at launch: one for each range of it,
+ * such as "n<=16: tile=64x16 stages=14; tile=128x256", to be given as heddle_compile_options
+ * .schedule: the kernel then holds them all, and a launch takes the one for its size. *plan is
+ * owned (free()); "" when the problem says its schedule itself. tuned may be NULL: the model alone.
+ * size_mnk: of other sizes known at launch, the ones to choose for (0: any; may be NULL).
+ * HEDDLE_INVALID when both sizes are fixed, and as heddle_tuned_pick. */
+HEDDLE_API heddle_status heddle_tuned_buckets(heddle_context *ctx, const heddle_tuned *tuned,
+                                              const heddle_module *module, const char *target,
+                                              const int64_t size_mnk[3], char **plan);
+
 #ifdef __cplusplus
 }
 #endif

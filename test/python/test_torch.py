@@ -1,6 +1,7 @@
 """heddle.torch without a GPU: formats bit for bit as the host's, layers, ops under PyTorch's own checks, kernels that a
 layer would get. What needs a GPU stands in test/gpu/torch."""
 import copy
+import shutil
 import unittest
 
 import numpy as np
@@ -108,19 +109,136 @@ class Layers(unittest.TestCase):
             self.assertTrue(torch.equal(ht.unpack(sparse.packed_t, 64, 128, torch.bfloat16), sparse.weight.data.t()))
 
 
+class LlamaMLP(nn.Module):
+    """As models have it; act: a function, which its forward calls."""
+
+    def __init__(self, act, names=("gate_proj", "up_proj", "down_proj"), bias=False):
+        super().__init__()
+        self.act, self.names = act, names
+        for name, (k, m) in zip(names, ((64, 96), (64, 96), (96, 64))):
+            setattr(self, name, nn.Linear(k, m, bias).bfloat16())
+
+    def forward(self, x):
+        gate, up, down = (getattr(self, name) for name in self.names)
+        return down(self.act(gate(x)) * up(x))
+
+
+class Pairs(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(4)
+
+    def test_pairs_of_rows_come_back(self):
+        for dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float32):
+            w = ht.prune(torch.randn(96, 128).to(dtype))
+            packed = ht.pack(w, pair=True)
+            twin = heddle.SparseMatrix.from_dense(host(w), ht.type_of(dtype), pair=True)
+            self.assertTrue(torch.equal(packed, torch.from_numpy(twin.payload)))
+            again = ht.unpack(packed, 96, 128, dtype, pair=True)
+            self.assertTrue(torch.equal(again.float(), w.float()))
+
+    def test_one_layer_of_gate_and_up(self):
+        gate, up, x = nn.Linear(128, 48).bfloat16(), nn.Linear(128, 48).bfloat16(), torch.randn(2, 3, 128).bfloat16()
+        for dtype, tolerance in ((None, 2e-2), (torch.float8_e4m3fn, 8e-2)):
+            layer = ht.SparseLinear.from_pair(gate, up, dtype=dtype)
+            g, u = layer.dense_weight().float().chunk(2)
+            bg, bu = layer.bias.float().chunk(2)
+            want = nn.functional.silu(x.float() @ g.t() + bg) * (x.float() @ u.t() + bu)
+            self.assertEqual(layer(x).shape, (2, 3, 48))
+            torch.testing.assert_close(layer(x).float(), want, rtol=tolerance, atol=tolerance)
+            other = ht.SparseLinear(128, 48, dtype=layer.weight_dtype, act="swiglu", out_dtype=torch.bfloat16)
+            other.load_state_dict(copy.deepcopy(layer.state_dict()))
+            self.assertTrue(torch.equal(other(x), layer(x)))
+            with self.assertRaises(Exception):
+                ht.SparseLinear(128, 48, dtype=layer.weight_dtype).load_state_dict(layer.state_dict())
+        for bad in ((gate, nn.Linear(128, 56).bfloat16()), (gate, nn.Linear(128, 48))):
+            with self.assertRaises(heddle.Invalid) as caught:
+                ht.SparseLinear.from_pair(*bad)
+            self.assertEqual(caught.exception.rule, "torch.pair")
+
+    def test_mlps_of_models_become_one_kernel_and_one_more(self):
+        F, x = nn.functional, torch.randn(5, 64).bfloat16()
+        for act, want in ((nn.SiLU(), "swiglu"), (F.relu, "reglu"), (F.gelu, "geglu"),
+                          (nn.GELU(approximate="tanh"), "geglu_tanh")):
+            for names in (("gate_proj", "up_proj", "down_proj"), ("w1", "w3", "w2")):
+                model = nn.ModuleDict({"mlp": LlamaMLP(act, names, bias=True)}).eval()
+                dense = copy.deepcopy(model["mlp"])
+                for layer in dense.children():
+                    if isinstance(layer, nn.Linear):
+                        layer.weight.data = ht.prune(layer.weight.data)
+                ht.sparsify(model)
+                self.assertIsInstance(model["mlp"], ht.GatedMLP)
+                self.assertEqual(model["mlp"].gate_up.act, want)
+                torch.testing.assert_close(model["mlp"](x), dense(x), rtol=2e-2, atol=2e-2)
+
+    def test_what_computes_something_else_is_not_fused(self):
+        class Other(LlamaMLP):
+            def forward(self, x):
+                return self.down_proj(self.gate_proj(x) * self.act(self.up_proj(x)))
+        for mlp in (Other(nn.SiLU()), LlamaMLP(torch.tanh), LlamaMLP(nn.SiLU()).train()):
+            model = nn.ModuleDict({"mlp": mlp.train(mlp.training and type(mlp) is LlamaMLP)})
+            if not isinstance(mlp, Other) and mlp.act is torch.tanh:
+                model.eval()
+            ht.sparsify(model)
+            self.assertIs(model["mlp"], mlp)
+            self.assertIsInstance(mlp.gate_proj, ht.SparseLinear)
+        model = nn.ModuleDict({"mlp": LlamaMLP(nn.SiLU())}).eval()
+        self.assertIsInstance(ht.sparsify(model, fuse=False)["mlp"], LlamaMLP)
+
+    def test_gradients_behind_activations(self):
+        """Of every activation, to x and bias, against autograd through the dense weight."""
+        x, bias = torch.randn(9, 64), torch.randn(96)
+        w = ht.prune(torch.randn(96, 64))
+        for act in _plans.ACTS:
+            pair = act in _plans.PAIRS
+            grads = []
+            for dense in (False, True):
+                a, b = x.clone().requires_grad_(), bias.clone().requires_grad_()
+                y = _ops._activated(a @ w.t() + b, act) if dense else ht.linear(a, ht.pack(w, pair), 96 // (1 + pair), b, act)
+                y.square().sum().backward()
+                grads.append((a.grad, b.grad))
+            for got, want in zip(*grads):
+                torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-3)
+
+
+class Extension(unittest.TestCase):
+    def test_it_is_compiled_where_it_can_be(self):
+        kind, why = ht.extension()
+        if not torch.version.cuda or not shutil.which("c++"):
+            self.skipTest(why)
+        self.assertEqual(kind, "c++", why)
+
+
 class Ops(unittest.TestCase):
     def test_opcheck(self):
         w, x = ht.prune(torch.randn(96, 256).bfloat16()), torch.randn(7, 256).bfloat16()
-        for arguments in ((x, ht.pack(w), 96), (x, ht.pack(w), 96, torch.ones(96).bfloat16(), None, None, "silu")):
+        for arguments in ((x, ht.pack(w), 96), (x, ht.pack(w), 96, torch.ones(96).bfloat16(), None, None, "silu"),
+                          (x, ht.pack(w, pair=True), 48, torch.ones(96).bfloat16(), None, None, "swiglu")):
             torch.library.opcheck(torch.ops.heddle.linear.default, arguments)
-        torch.library.opcheck(torch.ops.heddle.linear_with_grad.default, (x.clone().requires_grad_(), ht.pack(w), 96))
+        for act in ("none", "silu", "gelu_tanh"):
+            torch.library.opcheck(torch.ops.heddle.linear_with_grad.default,
+                                  (x.clone().requires_grad_(), ht.pack(w), 96, None, None, None, act))
+        torch.library.opcheck(torch.ops.heddle.linear_with_grad.default,
+                              (x.clone().requires_grad_(), ht.pack(w, pair=True), 48, None, None, None, "swiglu"))
         torch.library.opcheck(torch.ops.heddle.masked_linear.default,
                               (x.clone().requires_grad_(), w.clone().requires_grad_(), ht.pack(w)))
 
     def test_a_graph_without_breaks(self):
         net = ht.sparsify(nn.Sequential(nn.Linear(64, 128), nn.SiLU(), nn.Linear(128, 64)).bfloat16())
-        explained = torch._dynamo.explain(net)(torch.randn(7, 64).bfloat16())
-        self.assertEqual(explained.graph_break_count, 0)
+        gated = ht.sparsify(nn.ModuleList([LlamaMLP(nn.SiLU())]).eval())[0]
+        for model in (net, gated):
+            explained = torch._dynamo.explain(model)(torch.randn(7, 64).bfloat16())
+            self.assertEqual(explained.graph_break_count, 0)
+
+    def test_dynamic_tokens_and_export(self):
+        gated = ht.sparsify(nn.ModuleList([LlamaMLP(nn.SiLU())]).eval())[0]
+        run = torch.compile(gated, fullgraph=True, dynamic=True, backend="aot_eager")
+        with torch.no_grad():
+            program = torch.export.export(gated, (torch.randn(48, 64).bfloat16(),),
+                                          dynamic_shapes=({0: torch.export.Dim("tokens", min=2, max=4096)},))
+            for n in (3, 40, 700):
+                x = torch.randn(n, 64).bfloat16()
+                torch.testing.assert_close(run(x), gated(x), rtol=0, atol=0)
+                torch.testing.assert_close(program.module()(x), gated(x), rtol=0, atol=0)
 
     def test_torchs_semi_structured_tensors(self):
         w, x = ht.prune(torch.randn(96, 64).bfloat16()), torch.randn(7, 64).bfloat16()
@@ -136,29 +254,63 @@ class Ops(unittest.TestCase):
 class Kernels(unittest.TestCase):
     """What a layer would launch, compiled here and run in the simulator against the op's dense form."""
 
-    def test_a_kernel_is_the_op(self):
-        m, k, n = 96, 256, 9
-        for dtype, scaled, act in ((torch.bfloat16, False, "none"), (torch.float8_e4m3fn, True, "none"),
-                                   (torch.int8, False, "relu")):
-            w, x = (torch.randn(m, k) * 5).to(dtype), (torch.randn(n, k) * 5).to(dtype)
-            out = _ops._out_dtype(x, None)
-            key = _plans.Key(0, dtype, out, torch.float32, act, scaled, m, k, _plans.bucket_of(n))
-            kernel = _plans.compile_kernel(key, "sm_90a")
-            self.assertEqual([a.name for a in kernel.arguments if a.name not in _plans.ROLES], [])
-            bias, sx, sw = torch.rand(m), torch.rand(n), torch.rand(m)
-            scales = (sx, sw) if scaled else (None, None)
-            want = torch.ops.heddle.linear(x, ht.pack(w), m, bias, *scales, act)
-            given = {"scale_a": sw.numpy(), "scale_b": sx.numpy()} if scaled else {}
-            got = kernel.simulate(heddle.SparseMatrix(ht.pack(w).numpy(), (m, k), ht.type_of(dtype), kernel.family),
-                                  host(x), bias=bias.numpy(), **given)
-            got = torch.from_numpy(heddle.decode(got, _plans._OUT[out]))
-            torch.testing.assert_close(got.float(), want.float(), rtol=1e-2, atol=1e-2)
+    CASES = ((torch.bfloat16, False, "none"), (torch.float8_e4m3fn, True, "none"), (torch.int8, False, "relu"),
+             (torch.bfloat16, False, "swiglu"), (torch.float8_e4m3fn, True, "swiglu"), (torch.float16, False, "geglu"))
 
-    def test_every_bucket_has_a_kernel(self):
-        for bucket in range(len(_plans.BUCKETS)):
-            key = _plans.Key(0, torch.bfloat16, torch.bfloat16, None, "none", False, 192, 128, bucket)
-            self.assertIn("tile=", _plans.compile_kernel(key, "sm_90a").schedule)
-        self.assertEqual([_plans.bucket_of(n) for n in (1, 8, 9, 4096, 4097, 10 ** 6)], [0, 0, 1, 9, 10, 10])
+    def check(self, dtype, scaled, act, kernel, m, k, n):
+        w, x = (torch.randn(m, k) * 2).to(dtype), (torch.randn(n, k) * 2).to(dtype)
+        pair = act in _plans.PAIRS
+        bias, sx, sw = torch.rand(m), torch.rand(n), torch.rand(m)
+        scales = (sx, sw) if scaled else (None, None)
+        packed, out = ht.pack(w, pair), _ops._out_dtype(x, None)
+        want = torch.ops.heddle.linear(x, packed, m // (1 + pair), bias, *scales, act)
+        given = {"scale_a": sw.numpy(), "scale_b": sx.numpy()} if scaled else {}
+        got = kernel.simulate(heddle.SparseMatrix(packed.numpy(), (m, k), ht.type_of(dtype), kernel.family, pair),
+                              host(x), bias=bias.numpy(), **given)
+        got = torch.from_numpy(heddle.decode(got, _plans._OUT[out])).float()
+        scale = want.float().abs().max().item()
+        torch.testing.assert_close(got, want.float(), rtol=1e-2, atol=1e-2 * scale if pair else 1e-2)
+
+    def test_a_kernel_is_the_op(self):
+        m, k = 96, 256
+        for dtype, scaled, act in self.CASES:
+            key = _plans.Key(0, dtype, _ops._OUT[dtype], torch.float32, act, scaled, m, k)
+            ranges = _plans.buckets(key, "sm_90a")
+            for n in (9, 65):
+                kernel = _plans.compile_kernel(key.at(_plans.bucket_of(ranges, n)), "sm_90a")
+                self.assertEqual([a.name for a in kernel.arguments if a.name not in _plans.ROLES], [])
+                with self.subTest(dtype=dtype, act=act, n=n):
+                    self.check(dtype, scaled, act, kernel, m, k, n)
+
+    KEY = _plans.Key(0, torch.bfloat16, torch.bfloat16, None, "swiglu", False, 28672, 4096)
+
+    def test_ranges_are_the_compilers(self):
+        ranges = _plans.buckets(self.KEY, "sm_90a")
+        limits = [limit for limit, _ in ranges]
+        self.assertEqual(limits, sorted(limits[:-1]) + [0])
+        self.assertGreater(len(limits), 3)
+        for bucket, (limit, words) in enumerate(ranges):
+            self.assertEqual(_plans.bucket_of(ranges, limit or 10 ** 6), bucket)
+            self.assertEqual(_plans.bucket_of(ranges, limits[bucket - 1] + 1 if bucket else 1), bucket)
+        first = _plans.compile_kernel(self.KEY, "sm_90a")
+        self.assertEqual(first.schedule.split()[:3], ranges[0][1].split()[:3])
+
+    def test_what_spills_gets_a_narrower_tile(self):
+        compile, tried = heddle.Problem.compile, []
+
+        def spills(problem, words=None, **more):
+            tried.append(words)
+            if len(tried) < 3:
+                error = heddle.HeddleError(5, [])
+                error.rule = "ptxas.spill"
+                raise error
+            return compile(problem, words, **more)
+        heddle.Problem.compile = spills
+        try:
+            words = _plans.compile_kernel(self.KEY, "sm_90a").schedule
+        finally:
+            heddle.Problem.compile = compile
+        self.assertIn("tile=128x128", words)
 
 
 if __name__ == "__main__":

@@ -130,6 +130,18 @@ class Problem:
         call(_c.heddle_tuned_pick_module, tuned_choices(tuned), self._module, target and target.encode(), sizes, words)
         return words.value.decode()
 
+    def bucket_schedules(self, size_mnk=(0, 0, 0), target=None, tuned=None):
+        """Schedules for ranges of the size that is known at launch, "n<=16: tile=64x16 stages=14; tile=128x256": given to
+        compile() they make one kernel that has them all, and a launch takes the one for its size.
+
+        tuned: as of tuned_schedule(). Invalid when all sizes are fixed."""
+        out, sizes = ctypes.POINTER(ctypes.c_char)(), (ctypes.c_int64 * 3)(*size_mnk)
+        call(_c.heddle_tuned_buckets, tuned_choices(tuned), self._module, target and target.encode(), sizes,
+             ctypes.byref(out))
+        text = ctypes.string_at(out).decode()
+        _free(out)
+        return text
+
     def compile(self, schedule=None, target=None, *, tuned_for=None, user_epilogue=None, ptxas=None, cache=None):
         """A Kernel. schedule: words over the default one; tuned_for=(m, n, k): the schedule that tuning chose for
         those sizes (0: the problem's own) unless `schedule` is given; user_epilogue: LLVM IR (text or bitcode);

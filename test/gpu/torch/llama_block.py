@@ -1,5 +1,6 @@
 """A Llama-3 block as models have it: RMSNorm, rotary attention with grouped heads, SwiGLU. The projections of one input
-are one nn.Linear each (q, k, v together; gate and up together), for every contender alike."""
+are one nn.Linear each (q, k, v together; gate and up together), for every contender alike; heddle.torch.sparsify makes
+one kernel of gate, up and SwiGLU."""
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -7,15 +8,25 @@ from torch.nn import functional as F
 D_MODEL, N_HEADS, N_KV, D_FFN = 4096, 32, 8, 14336
 
 
+class MLP(nn.Module):
+    def __init__(self, d_model, d_ffn, dtype):
+        super().__init__()
+        self.gate_up_proj = nn.Linear(d_model, 2 * d_ffn, bias=False, dtype=dtype)
+        self.down_proj = nn.Linear(d_ffn, d_model, bias=False, dtype=dtype)
+
+    def forward(self, x):
+        gate, up = self.gate_up_proj(x).chunk(2, -1)
+        return self.down_proj(F.silu(gate) * up)
+
+
 class Block(nn.Module):
     def __init__(self, d_model=D_MODEL, n_heads=N_HEADS, n_kv=N_KV, d_ffn=D_FFN, dtype=torch.bfloat16):
         super().__init__()
-        self.n_heads, self.n_kv, self.d_head, self.d_ffn = n_heads, n_kv, d_model // n_heads, d_ffn
+        self.n_heads, self.n_kv, self.d_head = n_heads, n_kv, d_model // n_heads
         self.norm1, self.norm2 = nn.RMSNorm(d_model, dtype=dtype), nn.RMSNorm(d_model, dtype=dtype)
         self.qkv = nn.Linear(d_model, (n_heads + 2 * n_kv) * self.d_head, bias=False, dtype=dtype)
         self.out = nn.Linear(d_model, d_model, bias=False, dtype=dtype)
-        self.gate_up = nn.Linear(d_model, 2 * d_ffn, bias=False, dtype=dtype)
-        self.down = nn.Linear(d_ffn, d_model, bias=False, dtype=dtype)
+        self.mlp = MLP(d_model, d_ffn, dtype)
 
     def rotary(self, x):
         """x [heads, tokens, d_head]: rotated by position."""
@@ -35,5 +46,4 @@ class Block(nn.Module):
 
     def forward(self, x):
         x = x + self.attention(self.norm1(x))
-        gate, up = self.gate_up(self.norm2(x)).chunk(2, -1)
-        return x + self.down(F.silu(gate) * up)
+        return x + self.mlp(self.norm2(x))

@@ -175,7 +175,8 @@ def make_kernels(cases):
             dtype, batch, m, n, k, with_bias, act = parameters
             bias = (torch.float32 if dtype == torch.int8 else OUT[dtype]) if with_bias else None
             n_tokens = n * (3 if batch else 1)
-            keys.append(_plans.Key(0, dtype, OUT[dtype], bias, act or "none", False, m, k, _plans.bucket_of(n_tokens)))
+            key = _plans.Key(0, dtype, OUT[dtype], bias, act or "none", False, m, k)
+            keys.append(key.at(_plans.bucket_of(_plans.buckets(key, _plans.runtime().target(0)), n_tokens)))
     if keys:
         with torch.cuda.device(0):
             _plans.make_ahead(keys, threads=4)

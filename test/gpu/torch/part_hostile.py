@@ -167,9 +167,54 @@ def a_state_of_another_format():
 
 
 @use
-def a_gradient_through_an_activation():
-    x = tokens().requires_grad_()
-    return named(lambda: ht.linear(x, ht.pack(weight()), M, act="silu").sum().backward(), rule="torch.autograd")
+def a_gradient_through_scales():
+    (q, s), (x, sx) = ht.quantize_rows(weight(), torch.int8), ht.quantize_rows(tokens(), torch.int8)
+    bias = torch.zeros(M, device=DEVICE).requires_grad_()
+    return named(lambda: ht.scaled_linear(x, ht.pack(q), sx, s, M, bias).sum().backward(), rule="torch.autograd")
+
+
+@use
+def a_gradient_through_activations():
+    w, gate, said = weight(), weight(), []
+    for act, function in (("silu", torch.nn.functional.silu), ("swiglu", None)):
+        x = tokens().requires_grad_()
+        if act == "swiglu":
+            ht.linear(x, ht.pack(torch.cat((gate, w)), pair=True), M, act=act).float().square().mean().backward()
+        else:
+            ht.linear(x, ht.pack(w), M, act=act).float().square().mean().backward()
+        z = x.detach().float().requires_grad_()
+        y = function(z @ w.float().t()) if function else torch.nn.functional.silu(z @ gate.float().t()) * (z @ w.float().t())
+        y.square().mean().backward()
+        torch.testing.assert_close(x.grad.float(), z.grad, rtol=0.1, atol=0.02 * z.grad.abs().max().item())
+        said.append(act)
+    return "right: " + ", ".join(said)
+
+
+@use
+def pairs_of_seven_features():
+    return named(ht.linear, tokens(), ht.pack(weight(m=16), pair=True), 7, act="swiglu", rule="torch.pair")
+
+
+@use
+def a_plain_weight_as_a_pair():
+    return named(ht.linear, tokens(), ht.pack(weight()), M, act="swiglu", rule="torch.packed" if DEVICE == "cuda"
+                 else "sparse.bytes")
+
+
+@use
+def a_state_of_a_pair_in_a_plain_layer():
+    state = ht.SparseLinear(K, 96, device=DEVICE, act="swiglu").state_dict()
+    return named(ht.SparseLinear(K, 192, device=DEVICE).load_state_dict, state)
+
+
+@use
+def gate_and_up_in_one_kernel():
+    gate, up, x = weight(m=96), weight(m=96), tokens()
+    for n in (1, 9, 24):
+        y = ht.linear(x[:n], ht.pack(torch.cat((gate, up)), pair=True), 96, act="swiglu")
+        want = torch.nn.functional.silu(x[:n].float() @ gate.float().t()) * (x[:n].float() @ up.float().t())
+        torch.testing.assert_close(y.float(), want, rtol=2e-2, atol=2e-2 * want.abs().max().item())
+    return "right"
 
 
 @use

@@ -2,6 +2,7 @@
 
 Weights are cold: a layer's 218 MB (fp8, sparse 68 MB) pass through L2 between two uses of one matrix. All contenders
 have the same projections (q, k, v in one; gate and up in one), the same attention, and are timed in interleaved rounds.
+Heddle's SwiGLU is in the kernel of gate and up; of the others torch.compile fuses what it can.
 `--dense MODE`: of torch.compile (max-autotune takes minutes); default: the default mode, whose matmuls are cuBLAS."""
 import sys
 
@@ -56,8 +57,8 @@ class Cusparselt(nn.Module):
 
 
 def replace(block, make):
-    for name in ("qkv", "out", "gate_up", "down"):
-        setattr(block, name, make(getattr(block, name)))
+    for parent, name in ((block, "qkv"), (block, "out"), (block.mlp, "gate_up_proj"), (block.mlp, "down_proj")):
+        setattr(parent, name, make(getattr(parent, name)))
     return block
 
 

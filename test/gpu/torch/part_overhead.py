@@ -33,7 +33,7 @@ def per_call(function):
 
 w, x = sparse_weight(M, K, torch.bfloat16), torch.randn(1, K, device=DEVICE).bfloat16()
 packed, op = ht.pack(w), torch.ops.heddle.linear.default
-loaded = _plans.kernel_of(_plans.Key(0, torch.bfloat16, torch.bfloat16, None, "none", False, M, K, 0))
+loaded = _plans.kernel_of(_plans.Key(0, torch.bfloat16, torch.bfloat16, None, "none", False, M, K))
 d = torch.empty(1, M, device=DEVICE, dtype=torch.bfloat16)
 values = {"a": packed.data_ptr(), "b": x.data_ptr(), "d": d.data_ptr(), "n": 1, "ldb": K, "ldd": M}
 args = (_c.heddle_arg * len(loaded.roles))()

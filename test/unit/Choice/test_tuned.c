@@ -10,6 +10,7 @@
 #include "Support/file.h"
 #include "Support/strbuf.h"
 #include "Choice/tuned.h"
+#include "heddle/ir.h"
 
 static hd_product product(int64_t m, int64_t n, int64_t k) {
   hd_product p = {.target = "sm_90a", .a = HEDDLE_BF16, .b = HEDDLE_BF16, .acc = HEDDLE_F32,
@@ -184,6 +185,41 @@ static void an_embedder_asks_with_a_text(void **state) {
   heddle_tuned_free(t);
 }
 
+/* What the buckets are is test_buckets.c's; this is the public way to them, which compiles. */
+static void an_embedder_asks_for_buckets(void **state) {
+  (void)state;
+  hd_tuned *t = table(2);
+  heddle_context *ctx = heddle_context_create();
+  for (int fixed = 0; fixed < 2; fixed++) {
+    heddle_problem *p = heddle_problem_create("linear", "sm_90a");
+    heddle_module *module = NULL;
+    char *plan = NULL;
+    heddle_problem_set_size(p, HEDDLE_DIM_M, 4096);
+    heddle_problem_set_size(p, HEDDLE_DIM_K, 4096);
+    if (fixed)
+      heddle_problem_set_size(p, HEDDLE_DIM_N, 64);
+    else
+      heddle_problem_set_dynamic(p, HEDDLE_DIM_N, 0, 1);
+    heddle_problem_set_a(p, HEDDLE_BF16);
+    heddle_problem_set_b(p, HEDDLE_BF16, HEDDLE_K_MAJOR, 0, 0);
+    heddle_problem_set_d(p, HEDDLE_BF16, HEDDLE_COL_MAJOR, 0, 0);
+    assert_int_equal(heddle_problem_build(ctx, p, &module), HEDDLE_OK);
+    heddle_problem_free(p);
+    if (fixed) {
+      assert_int_equal(heddle_tuned_buckets(ctx, t, module, NULL, NULL, &plan), HEDDLE_INVALID);
+      assert_string_equal(heddle_context_get(ctx, 0)->rule, "schedule.buckets");
+      assert_null(plan);
+    } else {
+      assert_int_equal(heddle_tuned_buckets(ctx, t, module, NULL, NULL, &plan), HEDDLE_OK);
+      assert_non_null(strstr(plan, "n<="));
+    }
+    free(plan);
+    heddle_module_free(module);
+  }
+  heddle_context_free(ctx);
+  heddle_tuned_free(t);
+}
+
 static void sizes_that_no_launch_has(void **state) {
   (void)state;
   static const int64_t wrong[][3] = {{0, -1, 0}, {127, 0, 0}, {0, 9, 0}, {0, 0, 1 << 30}};
@@ -353,6 +389,7 @@ int main(void) {
       cmocka_unit_test(integers_are_nearer_to_integers),
       cmocka_unit_test(an_empty_table),
       cmocka_unit_test(an_embedder_asks_with_a_text),
+      cmocka_unit_test(an_embedder_asks_for_buckets),
       cmocka_unit_test(sizes_that_no_launch_has),
       cmocka_unit_test(names_of_products),
       cmocka_unit_test(epilogues_have_choices_of_their_own),

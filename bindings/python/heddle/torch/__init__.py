@@ -8,13 +8,13 @@ The ops are torch.ops.heddle.linear and masked_linear: they compile without grap
 tokens, run in CUDA graphs, on any stream and thread."""
 from . import _ops  # noqa: F401  (defines torch.ops.heddle)
 from ._extension import extension
-from ._plans import BUCKETS, settings
+from ._plans import settings
 from .formats import (dtype_of, is_sparse, mask_of, pack, packed_bytes, prune, two_way_mask, type_of, unpack)
-from .layers import (SparseLinear, TrainableSparseLinear, linear, prepare, quantize_rows, repack, scaled_linear,
-                     sparsify)
+from .layers import SparseLinear, TrainableSparseLinear, linear, quantize_rows, repack, scaled_linear
+from .models import GatedMLP, prepare, sparsify
 from .semi_structured import SparseSemiStructuredTensorHeddle, to_sparse_semi_structured
 
-__all__ = ["BUCKETS", "SparseLinear", "SparseSemiStructuredTensorHeddle", "TrainableSparseLinear", "dtype_of",
+__all__ = ["GatedMLP", "SparseLinear", "SparseSemiStructuredTensorHeddle", "TrainableSparseLinear", "dtype_of",
            "extension", "is_sparse", "linear", "mask_of", "pack", "packed_bytes", "prepare", "prune", "quantize_rows",
            "repack", "scaled_linear", "settings", "sparsify", "to_sparse_semi_structured", "two_way_mask", "type_of",
            "unpack"]

@@ -34,14 +34,20 @@ def _compile(compiler, path):
     os.makedirs(os.path.dirname(path), exist_ok=True)
     handle, made = tempfile.mkstemp(dir=os.path.dirname(path), suffix=".so")
     os.close(handle)
-    command = [compiler, "-std=c++17", "-O2", "-fPIC", "-shared", "-o", made, SOURCE, f"-I{include}",
-               f"-I{include}/torch/csrc/api/include", f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
-               f"-L{lib}", f"-Wl,-rpath,{lib}", "-Wl,--no-as-needed", "-lc10", "-ltorch_cpu"]
-    command += ["-ltorch_cuda"] * os.path.exists(os.path.join(lib, "libtorch_cuda.so"))
-    done = subprocess.run(command, text=True, capture_output=True)
-    if done.returncode:
+    errors = []
+    for standard in ("c++20", "c++17"):  # newer headers of torch need the first, older compilers have only the second
+        command = [compiler, f"-std={standard}", "-O2", "-fPIC", "-shared", "-o", made, SOURCE, f"-I{include}",
+                   f"-I{include}/torch/csrc/api/include",
+                   f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}",
+                   f"-L{lib}", f"-Wl,-rpath,{lib}", "-Wl,--no-as-needed", "-lc10", "-ltorch_cpu"]
+        command += ["-ltorch_cuda"] * os.path.exists(os.path.join(lib, "libtorch_cuda.so"))
+        done = subprocess.run(command, text=True, capture_output=True)
+        if done.returncode == 0:
+            break
+        errors.append(f"{compiler} -std={standard} failed:\n{done.stderr[:1000]}")
+    else:
         os.unlink(made)
-        raise RuntimeError(f"{compiler} failed:\n{done.stderr[:2000]}")
+        raise RuntimeError("\n".join(errors))
     os.replace(made, path)  # another process may do the same: the last one stays, whole
 
 

@@ -2,8 +2,10 @@
 
     heddle::linear(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None)
 
-y[..., m] = act((x[..., k] W[m, k]^T) * scale_x[token] * scale_w[m] + bias[m]). linear_with_grad is the same with a
-gradient to x and bias; linear goes there by itself when one is wanted. masked_linear has one to the weight, too."""
+y[..., m] = act((x[..., k] W[m, k]^T) * scale_x[token] * scale_w[m] + bias[m]). An act of pairs ("swiglu", ...) is
+act(gate) * up of a W that is gate and then up, each of out_features rows, packed interleaved (formats.pack, pair=True);
+bias and scale_w have gate's values, then up's. linear_with_grad is the same with a gradient to x and bias; linear goes
+there by itself when one is wanted. masked_linear has one to the weight, too."""
 import ctypes
 
 import torch
@@ -37,6 +39,8 @@ def _check(x, packed, m, bias, scale_x, scale_w, act):
         raise invalid("torch.scales", "got one of two scales", "none or both")
     if act not in _plans.ACTS:
         raise invalid("torch.act", f"got '{act}'", ", ".join(_plans.ACTS))
+    if act in _plans.PAIRS and m % 8:
+        raise invalid("torch.pair", f"got {m} output features with act = {act}", "multiples of 8", f"{m + -m % 8}")
 
 
 def _fake(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None):
@@ -49,16 +53,24 @@ def _dense_form(x, packed, out_features, bias=None, scale_x=None, scale_w=None, 
     _check(x, packed, out_features, bias, scale_x, scale_w, act)
     out = _out_dtype(x, out_dtype)
     wide = torch.float64 if x.dtype == torch.int8 else torch.float32
-    weight = formats.unpack(packed, out_features, x.shape[-1], x.dtype)
+    rows = _plans.rows_of(out_features, act)
+    weight = formats.unpack(packed, rows, x.shape[-1], x.dtype, act in _plans.PAIRS)
     y = x.to(wide) @ weight.to(wide).t()
     if scale_x is not None:
         y = y * scale_x.reshape(*x.shape[:-1], 1).to(wide) * scale_w.reshape(-1).to(wide)
-    if bias is not None:
-        y = y + bias.to(wide)
-    acts = {"none": lambda v: v, "relu": torch.relu, "gelu": torch.nn.functional.gelu, "silu": torch.nn.functional.silu,
-            "gelu_tanh": lambda v: torch.nn.functional.gelu(v, approximate="tanh")}
-    y = acts[act](y)
+    y = _activated(y if bias is None else y + bias.to(wide), act)
     return y.to(out) if out.is_floating_point else y.round().clamp(-2 ** 31, 2 ** 31 - 1).to(out)
+
+
+_FUNCTIONS = {"none": lambda v: v, "relu": torch.relu, "gelu": torch.nn.functional.gelu, "silu": torch.nn.functional.silu,
+              "gelu_tanh": lambda v: torch.nn.functional.gelu(v, approximate="tanh")}
+
+
+def _activated(y, act):
+    if act not in _plans.PAIRS:
+        return _FUNCTIONS[act](y)
+    gate, up = y.chunk(2, -1)
+    return _FUNCTIONS[_plans.PAIRS[act]](gate) * up
 
 
 def _rows(x, k):
@@ -96,24 +108,25 @@ def _workspace(kernel, args, stream, x):
 def _launch_form(x, packed, out_features, bias=None, scale_x=None, scale_w=None, act="none", out_dtype=None):
     """On the GPU, through ctypes: what extension.cpp does, about 20 µs a call slower."""
     _check(x, packed, out_features, bias, scale_x, scale_w, act)
-    out, m, k = _out_dtype(x, out_dtype), out_features, x.shape[-1]
+    out, m, k = _out_dtype(x, out_dtype), _plans.rows_of(out_features, act), x.shape[-1]
     n = x.numel() // k if k else 0
     integer = x.dtype == torch.int8
     want = formats.packed_bytes(m, k, x.dtype)
     if packed.numel() != want or not packed.is_contiguous():
         raise invalid("torch.packed", f"got {packed.numel()} packed bytes", f"{want} for {m} x {k} {x.dtype}")
-    d = torch.empty((*x.shape[:-1], m), dtype=out, device=x.device)
+    d = torch.empty((*x.shape[:-1], out_features), dtype=out, device=x.device)
     bias = _vector(bias, m, torch.float32 if integer else None, "bias")
     scale_w, scale_x = _vector(scale_w, m, torch.float32, "scale_w"), _vector(scale_x, n, torch.float32, "scale_x")
     with torch.cuda.device(x.device):
         key = _plans.Key(x.device.index, x.dtype, out, None if bias is None else bias.dtype, act, scale_x is not None,
-                         m, k, _plans.bucket_of(n))
-        loaded = _plans.kernel_of(key)
+                         m, k)
+        ranges = _plans.buckets(key, _plans.runtime().target(key.device))
+        loaded = _plans.kernel_of(key.at(_plans.bucket_of(ranges, n)))
         if n == 0:
             return d
         rows, stream = _rows(x, k), torch.cuda.current_stream().cuda_stream
         values = {"a": packed, "b": rows, "d": d, "bias": bias, "scale_a": scale_w, "scale_b": scale_x}
-        numbers = {"n": n, "ldb": k if n == 1 else rows.stride(0), "ldd": m}
+        numbers = {"n": n, "ldb": k if n == 1 else rows.stride(0), "ldd": out_features}
         args = (_c.heddle_arg * len(loaded.roles))()
         kept = None
         for i, argument in enumerate(loaded.kernel.arguments):
@@ -135,19 +148,42 @@ def _save(ctx, inputs, output):
     x, packed, m, bias, scale_x, scale_w, act, _ = inputs
     ctx.m, ctx.k, ctx.x_dtype, ctx.act, ctx.scaled = m, x.shape[-1], x.dtype, act, scale_x is not None
     ctx.bias_dtype = None if bias is None else bias.dtype
-    ctx.save_for_backward(packed)
+    ctx.save_for_backward(packed, *((x, bias) if act != "none" else ()))
+
+
+def _slope(act, grad, z):
+    """The gradient behind an activation of z."""
+    aten = torch.ops.aten
+    if act == "relu":
+        return torch.where(z > 0, grad, 0)
+    if act == "silu":
+        return aten.silu_backward(grad, z)
+    return aten.gelu_backward(grad, z, approximate="tanh" if act == "gelu_tanh" else "none")
+
+
+def _before_activation(ctx, weight, grad):
+    """The gradient to x W^T + bias, which is computed once more: the forward pass kept x alone."""
+    _, x, bias = ctx.saved_tensors
+    z = (x @ weight.t() if bias is None else x @ weight.t() + bias).float()
+    grad = grad.float()
+    if ctx.act not in _plans.PAIRS:
+        return _slope(ctx.act, grad, z).to(x.dtype)
+    gate, up = z.chunk(2, -1)
+    of = _plans.PAIRS[ctx.act]
+    return torch.cat((_slope(of, grad * up, gate), grad * _FUNCTIONS[of](gate)), -1).to(x.dtype)
 
 
 def _backward(ctx, grad):
     """To x through the dense weight, unpacked on its device; to the bias by a sum."""
-    if ctx.act != "none" or ctx.scaled:
-        raise invalid("torch.autograd", f"got act = '{ctx.act}'" + (", scales" if ctx.scaled else ""),
-                      "act = 'none', no scales: the gradient of the others is not there",
-                      "the activation as an op of its own")
-    packed, = ctx.saved_tensors
-    weight = formats.unpack(packed, ctx.m, ctx.k, ctx.x_dtype)
+    if ctx.scaled:
+        raise invalid("torch.autograd", "got scales", "no scales: a quantised x has no gradient",
+                      "dequantised operands, or x.detach()")
+    packed = ctx.saved_tensors[0]
+    weight = formats.unpack(packed, _plans.rows_of(ctx.m, ctx.act), ctx.k, ctx.x_dtype, ctx.act in _plans.PAIRS)
+    if ctx.act != "none":
+        grad = _before_activation(ctx, weight, grad)
     grad_x = grad @ weight
-    grad_bias = grad.reshape(-1, ctx.m).sum(0).to(ctx.bias_dtype) if ctx.bias_dtype else None
+    grad_bias = grad.reshape(-1, grad.shape[-1]).sum(0).to(ctx.bias_dtype) if ctx.bias_dtype else None
     return grad_x, None, None, grad_bias, None, None, None, None
 
 

@@ -1,6 +1,7 @@
 """Kernels for a layer: one for each range of token counts, made once for a device, types, epilogue and sizes.
 
-The schedule of each is what tuning chose at the upper end of its range, else the model's default."""
+The ranges, and the schedule of each, are the compiler's for the layer's problem (Problem.bucket_schedules): what tuning
+chose, else the model's. They are compiled one by one, when they are needed or ahead: all of them take seconds."""
 import ctypes
 import os
 import shutil
@@ -14,12 +15,10 @@ from ..errors import HeddleError, call, invalid, make
 from ..kernel import Dynamic, Problem
 from .formats import packed_bytes, type_of
 
-ACTS = ("none", "relu", "gelu", "gelu_tanh", "silu")  # ORDER ACTS (extension.cpp)
+# Activations; those of pairs take a weight that is half gate, half up, its rows interleaved (formats.pair_rows).
+ACTS = ("none", "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "geglu_tanh", "reglu")  # ORDER ACTS (extension.cpp)
+PAIRS = {"swiglu": "silu", "geglu": "gelu", "geglu_tanh": "gelu_tanh", "reglu": "relu"}  # and the activation of gate
 ROLES = ("a", "b", "d", "bias", "scale_a", "scale_b", "n", "ldb", "ldd", "workspace")  # ORDER ROLES (extension.cpp)
-# Buckets of token counts: a kernel serves those up to the first number (0: any), and its schedule is the one that was
-# tuned at the second.
-BUCKETS = ((8, 1), (16, 16), (32, 32), (64, 64), (128, 128), (256, 256), (512, 512), (1024, 1024), (2048, 2048),
-           (4096, 4096), (0, 8192))
 _OUT = {torch.bfloat16: "bf16", torch.float16: "f16", torch.float32: "f32", torch.int32: "s32", torch.int8: "s8"}
 
 
@@ -67,50 +66,78 @@ class Loaded:
 
 
 class Key:
-    """What a kernel is made for. Fields are numbers, as extension.cpp has them (ORDER KEY)."""
+    """What a kernel is made for; m: rows of the weight; bucket: which range of token counts. Fields are numbers, as
+    extension.cpp has them (ORDER KEY)."""
 
-    def __init__(self, device, x, out, bias, act, scaled, m, k, bucket):
+    def __init__(self, device, x, out, bias, act, scaled, m, k, bucket=0):
         self.device, self.x, self.out, self.bias, self.act, self.scaled, self.m, self.k, self.bucket = (
             device, x, out, bias, act, scaled, m, k, bucket)
 
-    def fields(self):
+    def family(self):
+        """Without the bucket."""
         return (self.device, _number(self.x), _number(self.out), _number(self.bias), ACTS.index(self.act),
-                int(self.scaled), self.m, self.k, self.bucket)
+                int(self.scaled), self.m, self.k)
+
+    def fields(self):
+        return (*self.family(), self.bucket)
+
+    def at(self, bucket):
+        return Key.of(self.family(), bucket)
 
     @classmethod
-    def of(cls, fields):
-        device, x, out, bias, act, scaled, m, k, bucket = fields
+    def of(cls, fields, bucket=0):
+        device, x, out, bias, act, scaled, m, k = fields
         return cls(device, _dtype(x), _dtype(out), _dtype(bias), ACTS[act], bool(scaled), m, k, bucket)
 
 
-def bucket_of(tokens):
-    """Which of BUCKETS a number of tokens belongs to."""
-    return next((i for i, (limit, _) in enumerate(BUCKETS[:-1]) if tokens <= limit), len(BUCKETS) - 1)
+FAMILY_FIELDS = 8
 
 
-def _problem(key, target):
+def rows_of(out_features, act):
+    """Rows of the weight of so many output features: of pairs twice as many."""
+    return 2 * out_features if act in PAIRS else out_features
+
+
+def _problem(key, target, max_tokens=0):
     type = type_of(key.x)
     if key.out not in _OUT:
         raise invalid("torch.out_dtype", f"got {key.out}", ", ".join(map(str, _OUT)))
     if key.bias is not None and key.bias not in (torch.float32, torch.float16, torch.bfloat16):
         raise invalid("torch.bias", f"got a bias of {key.bias}", "float32, float16, bfloat16")
     scale = "vector" if key.scaled else None
-    return Problem(m=key.m, n=Dynamic(max=BUCKETS[key.bucket][0]), k=key.k, type=type, target=target,
+    return Problem(m=key.m, n=Dynamic(max=max_tokens), k=key.k, type=type, target=target,
                    out=_OUT[key.out], bias=_OUT[key.bias] if key.bias is not None else None, act=key.act,
                    scale_a=scale, scale_b=scale)
 
 
+_buckets = {}
+
+
+def buckets(key, target):
+    """[(tokens that the range takes at most, words of its schedule)] of a layer; the last takes any number: 0."""
+    family = (*key.family(), target)
+    if family not in _buckets:
+        parts = (part.rpartition(": ") for part in _problem(key, target).bucket_schedules().split("; "))
+        _buckets[family] = [(int(border.partition("<=")[2] or 0), words) for border, _, words in parts]
+    return _buckets[family]
+
+
+def bucket_of(ranges, tokens):
+    """Which of the ranges a number of tokens belongs to."""
+    return next((i for i, (limit, _) in enumerate(ranges[:-1]) if tokens <= limit), len(ranges) - 1)
+
+
 def compile_kernel(key, target, use=lambda kernel: kernel):
-    """use(the Kernel of a key): with the schedule that tuning chose for such a size, else the default of the bucket's
-    largest. Where that spills (which an epilogue or another ptxas may cause) narrower tiles are next. Needs no GPU."""
-    problem, refused = _problem(key, target), None
-    tuned = problem.tuned_schedule((0, BUCKETS[key.bucket][1], 0))
-    for words in dict.fromkeys((tuned, "", "tile=128x128", "tile=64x128", "tile=64x64")):
+    """use(the Kernel of a key). Where its schedule spills (which an epilogue or another ptxas may cause) narrower tiles
+    are next. Needs no GPU."""
+    limit, planned = buckets(key, target)[key.bucket]
+    problem, refused = _problem(key, target, limit), None
+    for words in dict.fromkeys((planned, "", "tile=128x128", "tile=64x128", "tile=64x64")):
         try:
             return use(problem.compile(words or None, ptxas=settings["ptxas"], cache=settings["cache"]))
         except HeddleError as error:
             refused = refused or error
-            if error.rule not in _SPILLS and words in (tuned, ""):
+            if error.rule not in _SPILLS and words in (planned, ""):
                 raise
     raise refused
 
@@ -182,16 +209,17 @@ def _dtype(number):
 
 # ---- for the extension ----
 
-_RESOLVE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int64), ctypes.c_void_p, ctypes.c_size_t)
+_RESOLVE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int64), ctypes.c_int64, ctypes.c_void_p,
+                            ctypes.c_size_t)
 
 
 def connect(library):
     """Gives the extension Heddle's functions, and a way to ask for kernels."""
-    def resolve(fields, message, n_bytes):
+    def resolve(fields, tokens, message, n_bytes):
         try:
-            key = Key.of(fields[:9])
+            key = Key.of(fields[:FAMILY_FIELDS])
             with torch.cuda.device(key.device):
-                register(library, key, kernel_of(key))
+                register(library, key, tokens)
             return 0
         except Exception as error:  # into C++ nothing may be raised
             text = f"heddle: {error}" if isinstance(error, HeddleError) else f"heddle: {type(error).__name__}: {error}"
@@ -203,11 +231,16 @@ def connect(library):
                  _c._heddle_context_free, _c._heddle_context_count, _c._heddle_context_get,
                  _c._heddle_diagnostic_format, connect.kept)
     addresses = (ctypes.c_void_p * len(functions))(*(ctypes.cast(f, ctypes.c_void_p).value for f in functions))
-    limits = (ctypes.c_int64 * len(BUCKETS))(*(limit for limit, _ in BUCKETS))
-    library.heddle_torch_init(addresses, limits, ctypes.c_size_t(len(BUCKETS)))
+    library.heddle_torch_init(addresses)
 
 
-def register(library, key, loaded):
-    library.heddle_torch_register((ctypes.c_int64 * 9)(*key.fields()), ctypes.c_void_p(loaded.handle), loaded.roles,
+def register(library, key, tokens):
+    """Makes the kernel for so many tokens, and tells the extension."""
+    ranges = buckets(key, runtime().target(key.device))
+    bucket = bucket_of(ranges, tokens)
+    loaded = kernel_of(key.at(bucket))
+    limits = (ctypes.c_int64 * len(ranges))(*(limit for limit, _ in ranges))
+    library.heddle_torch_register((ctypes.c_int64 * FAMILY_FIELDS)(*key.family()), limits, ctypes.c_size_t(len(ranges)),
+                                  ctypes.c_size_t(bucket), ctypes.c_void_p(loaded.handle), loaded.roles,
                                   ctypes.c_size_t(len(loaded.roles)),
                                   ctypes.c_int64(packed_bytes(key.m, key.k, key.x)))

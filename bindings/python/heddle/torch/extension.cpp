@@ -14,6 +14,7 @@
 
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
@@ -41,11 +42,10 @@ struct Api {
   size_t (*context_count)(const void *ctx);
   const void *(*context_get)(const void *ctx, size_t i);
   size_t (*diagnostic_format)(const void *diagnostic, char *out, size_t n_bytes);
-  // Makes the kernel of a key and registers it; 0, or the sentence of a refusal.
-  int (*resolve)(const int64_t *key, char *message, size_t n_bytes);
+  // Makes the kernel of a key for so many tokens and registers it; 0, or the sentence of a refusal.
+  int (*resolve)(const int64_t *key, int64_t n_tokens, char *message, size_t n_bytes);
 };
 Api api;
-std::vector<int64_t> limits; // tokens that the kernel of each bucket takes at most; the last takes any number
 
 // The driver, for what torch has no function: a thread without a context, and whether a stream is being captured.
 struct Driver {
@@ -76,9 +76,9 @@ static_assert(int(at::kChar) == 1 && int(at::kInt) == 3 && int(at::kHalf) == 5 &
               int(at::kDouble) == 7 && int(at::kBFloat16) == 15 && int(at::kFloat8_e5m2) == 23 &&
               int(at::kFloat8_e4m3fn) == 24, "ORDER SCALAR TYPES");
 
-// What a kernel is made for: device, types of x, D and bias (-1: none), activation, whether there are scales, m, k, and
-// which bucket of token counts. ORDER KEY (_plans.py)
-enum { KEY_DEVICE, KEY_X, KEY_OUT, KEY_BIAS, KEY_ACT, KEY_SCALED, KEY_M, KEY_K, KEY_BUCKET, KEY_FIELDS };
+// What kernels are made for: device, types of x, D and bias (-1: none), activation, whether there are scales, rows and
+// columns of the weight. There is one for each range of token counts. ORDER KEY (_plans.py)
+enum { KEY_DEVICE, KEY_X, KEY_OUT, KEY_BIAS, KEY_ACT, KEY_SCALED, KEY_M, KEY_K, KEY_FIELDS };
 struct Key {
   int64_t field[KEY_FIELDS];
   bool operator==(const Key &other) const { return std::memcmp(field, other.field, sizeof field) == 0; }
@@ -100,31 +100,36 @@ struct Kernel {
   int64_t packed_bytes; // of the weight
 };
 
-std::shared_mutex kernels_lock;
-std::unordered_map<Key, Kernel, KeyHash> kernels; // never erased: a found kernel stays where it is
+// The kernels of a key: range i takes at most limits[i] tokens, the last any number. Null: not made yet.
+struct Family {
+  std::vector<int64_t> limits;
+  std::vector<std::unique_ptr<Kernel>> kernels;
+};
 
-const Kernel *look_up(const Key &key) {
-  std::shared_lock<std::shared_mutex> hold(kernels_lock);
-  auto found = kernels.find(key);
-  return found == kernels.end() ? nullptr : &found->second;
+std::shared_mutex families_lock;
+std::unordered_map<Key, Family, KeyHash> families; // nothing is erased: a found kernel stays where it is
+
+const Kernel *look_up(const Key &key, int64_t n_tokens) {
+  std::shared_lock<std::shared_mutex> hold(families_lock);
+  auto found = families.find(key);
+  if (found == families.end())
+    return nullptr;
+  const Family &family = found->second;
+  size_t i = 0;
+  while (i + 1 < family.limits.size() && n_tokens > family.limits[i])
+    i++;
+  return family.kernels[i].get();
 }
 
-const Kernel &kernel_of(const Key &key) {
-  if (const Kernel *kernel = look_up(key))
+const Kernel &kernel_of(const Key &key, int64_t n_tokens) {
+  if (const Kernel *kernel = look_up(key, n_tokens))
     return *kernel;
   char message[2048] = "";
-  int failed = api.resolve(key.field, message, sizeof message);
+  int failed = api.resolve(key.field, n_tokens, message, sizeof message);
   TORCH_CHECK(!failed, message);
-  const Kernel *kernel = look_up(key);
+  const Kernel *kernel = look_up(key, n_tokens);
   TORCH_INTERNAL_ASSERT(kernel);
   return *kernel;
-}
-
-int64_t bucket_of(int64_t n_tokens) {
-  size_t i = 0;
-  while (i + 1 < limits.size() && n_tokens > limits[i])
-    i++;
-  return static_cast<int64_t>(i);
 }
 
 // The reason of a refusal: the call again, with a context that keeps the sentences.
@@ -181,13 +186,16 @@ void *workspace_of(const Kernel &kernel, const std::vector<Arg> &args, void *str
 
 // ---- the ops ----
 
-const char *const ACTS[] = {"none", "relu", "gelu", "gelu_tanh", "silu"}; // ORDER ACTS (_plans.py)
+const char *const ACTS[] = {"none", "relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu", "geglu_tanh",
+                            "reglu"}; // ORDER ACTS (_plans.py)
+constexpr int64_t FIRST_PAIR = 5; // from here on the weight is half gate, half up
 
 int64_t act_number(c10::string_view act) {
   for (size_t i = 0; i < sizeof ACTS / sizeof *ACTS; i++)
     if (act == ACTS[i])
       return static_cast<int64_t>(i);
-  TORCH_CHECK(false, "heddle: error[torch.act]: got '", act, "'; legal: none, relu, gelu, gelu_tanh, silu");
+  TORCH_CHECK(false, "heddle: error[torch.act]: got '", act, "'; legal: none, relu, gelu, gelu_tanh, silu, swiglu, "
+              "geglu, geglu_tanh, reglu");
 }
 
 at::ScalarType default_out(at::ScalarType x) {
@@ -232,6 +240,7 @@ struct Operands {
   const void *bias, *scale_w, *scale_x;
 };
 
+// m: output features, the pitch of D.
 std::vector<Arg> arguments(const Kernel &kernel, const Operands &o, int64_t n, int64_t k, int64_t m) {
   std::vector<Arg> args(kernel.roles.size());
   for (size_t i = 0; i < args.size(); i++)
@@ -278,11 +287,14 @@ const void *vector_data(const char *name, const c10::optional<at::Tensor> &given
   return kept.const_data_ptr();
 }
 
-at::Tensor linear_cuda(const at::Tensor &x, const at::Tensor &packed, int64_t m, const c10::optional<at::Tensor> &bias,
-                       const c10::optional<at::Tensor> &scale_x, const c10::optional<at::Tensor> &scale_w,
+at::Tensor linear_cuda(const at::Tensor &x, const at::Tensor &packed, int64_t features,
+                       const c10::optional<at::Tensor> &bias, const c10::optional<at::Tensor> &scale_x, const c10::optional<at::Tensor> &scale_w,
                        c10::string_view act, c10::optional<at::ScalarType> out_dtype) {
-  TORCH_CHECK(x.dim() >= 1 && m >= 1, "heddle: error[torch.shape]: got x of ", x.dim(), " dimensions, ", m,
-              " output features; legal: at least 1 of each");
+  TORCH_CHECK(x.dim() >= 1 && features >= 1, "heddle: error[torch.shape]: got x of ", x.dim(), " dimensions, ",
+              features, " output features; legal: at least 1 of each");
+  int64_t act_index = act_number(act), m = act_index >= FIRST_PAIR ? 2 * features : features; // rows of the weight
+  TORCH_CHECK(act_index < FIRST_PAIR || features % 8 == 0, "heddle: error[torch.pair]: got ", features,
+              " output features with act = ", act, "; legal: multiples of 8");
   at::ScalarType out = out_dtype.value_or(default_out(x.scalar_type()));
   int64_t k = x.size(-1), n = k ? x.numel() / k : 0;
   TORCH_CHECK(packed.device() == x.device(), "heddle: error[torch.device]: got packed on ", packed.device(),
@@ -295,12 +307,11 @@ at::Tensor linear_cuda(const at::Tensor &x, const at::Tensor &packed, int64_t m,
   int device = x.device().index();
   bool integer = x.scalar_type() == at::kChar;
   auto sizes = x.sizes().vec();
-  sizes.back() = m;
+  sizes.back() = features;
   at::Tensor d = at::empty(sizes, x.options().dtype(out));
   Key key{{device, int64_t(x.scalar_type()), int64_t(out),
-           bias ? int64_t(integer ? at::kFloat : bias->scalar_type()) : -1, act_number(act), bool(scale_x), m, k,
-           bucket_of(n)}};
-  const Kernel &kernel = kernel_of(key);
+           bias ? int64_t(integer ? at::kFloat : bias->scalar_type()) : -1, act_index, bool(scale_x), m, k}};
+  const Kernel &kernel = kernel_of(key, n);
   TORCH_CHECK(packed.numel() == kernel.packed_bytes, "heddle: error[torch.packed]: got ", packed.numel(),
               " packed bytes; legal: ", kernel.packed_bytes, " for ", m, " x ", k, " ", x.scalar_type());
   if (n == 0)
@@ -310,7 +321,7 @@ at::Tensor linear_cuda(const at::Tensor &x, const at::Tensor &packed, int64_t m,
              vector_data("scale_w", scale_w, m, x, true, kept_w),
              vector_data("scale_x", scale_x, n, x, true, kept_x)};
   need_context(device);
-  launch(kernel, o, n, k, m, device);
+  launch(kernel, o, n, k, features, device);
   return d;
 }
 
@@ -359,22 +370,27 @@ TORCH_LIBRARY_IMPL(heddle, Autograd, m) { m.impl("linear", &linear_autograd); }
 // ---- what Python calls ----
 
 extern "C" __attribute__((visibility("default"))) void
-heddle_torch_init(const void *const *functions, const int64_t *token_limits, size_t n_limits) {
+heddle_torch_init(const void *const *functions) {
   std::memcpy(&api, functions, sizeof api);
-  limits.assign(token_limits, token_limits + n_limits);
 }
 
-// The kernel of a key; packed_bytes: of the weight that it takes.
+// The kernel of a key for range `bucket` of those that end at `limits`; packed_bytes: of the weight that it takes.
 extern "C" __attribute__((visibility("default"))) void
-heddle_torch_register(const int64_t *fields, const void *handle, const uint8_t *roles, size_t n_roles,
-                      int64_t packed_bytes) {
+heddle_torch_register(const int64_t *fields, const int64_t *limits, size_t n_buckets, size_t bucket, const void *handle,
+                      const uint8_t *roles, size_t n_roles, int64_t packed_bytes) {
   Key key;
   std::memcpy(key.field, fields, sizeof key.field);
-  Kernel kernel{handle, {}, false, packed_bytes};
+  auto kernel = std::make_unique<Kernel>(Kernel{handle, {}, false, packed_bytes});
   for (size_t i = 0; i < n_roles; i++) {
-    kernel.roles.push_back(static_cast<Role>(roles[i]));
-    kernel.has_workspace |= kernel.roles.back() == Role::WORKSPACE;
+    kernel->roles.push_back(static_cast<Role>(roles[i]));
+    kernel->has_workspace |= kernel->roles.back() == Role::WORKSPACE;
   }
-  std::unique_lock<std::shared_mutex> hold(kernels_lock);
-  kernels.emplace(key, std::move(kernel));
+  std::unique_lock<std::shared_mutex> hold(families_lock);
+  Family &family = families[key];
+  if (family.limits.empty()) {
+    family.limits.assign(limits, limits + n_buckets);
+    family.kernels.resize(n_buckets);
+  }
+  if (!family.kernels[bucket])
+    family.kernels[bucket] = std::move(kernel);
 }

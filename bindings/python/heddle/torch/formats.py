@@ -15,6 +15,7 @@ _MAGNITUDES = {"bf16": (torch.int16, 0x7fff, 0x7f80), "f16": (torch.int16, 0x7ff
                "tf32": (torch.int32, 0x7fffe000, 0x7f800000), "e4m3": (torch.uint8, 0x7f, 0x7e),
                "e5m2": (torch.uint8, 0x7f, 0x7c)}
 _CODES = {(0, 1): 0x4, (0, 2): 0x8, (1, 2): 0x9, (0, 3): 0xc, (1, 3): 0xd, (2, 3): 0xe}
+_INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32}  # which hold the bits of an element of so many bytes
 BLOCK_ROWS = 64
 
 
@@ -117,7 +118,7 @@ def compress(weight):
     m, k = weight.shape
     key = _groups(magnitudes(weight), group)
     keep = _keep(key, kept)
-    integer = {1: torch.uint8, 2: torch.int16, 4: torch.int32}[weight.element_size()]
+    integer = _INTEGERS[weight.element_size()]
     bits = torch.where(key != 0, _groups(weight.contiguous().view(integer), group), 0)
     place = torch.arange(group, device=weight.device, dtype=torch.uint8)
     if kept == 1:  # tf32: the code says which two halves: 4 or e
@@ -172,8 +173,24 @@ def value_view(packed, m, k, dtype):
     return packed.view(slabs, k_blocks, -1)[..., :4096].view(dtype)
 
 
-def pack(weight):
-    """The packed bytes (uint8) of a weight that is sparse already, on its own device: what `linear` takes."""
+def pair_rows(weight):
+    """Rows of gate, then of up, as kernels with an act of pairs have them: 8 of gate, 8 of up, in turn."""
+    m = weight.shape[0]
+    if m % 16:
+        raise invalid("sparse.pair", f"got {m} rows of gate and up", "a multiple of 16", f"{m + -m % 16}")
+    return weight.reshape(2, m // 16, 8, -1).transpose(0, 1).reshape(weight.shape)
+
+
+def unpair_rows(weight):
+    """The inverse of pair_rows."""
+    return weight.reshape(weight.shape[0] // 16, 2, 8, -1).transpose(0, 1).reshape(weight.shape)
+
+
+def pack(weight, pair=False):
+    """The packed bytes (uint8) of a weight that is sparse already, on its own device: what `linear` takes. pair: its
+    rows are gate, then up (an act of pairs)."""
+    if pair:
+        return pack(pair_rows(weight.contiguous().view(_INTEGERS[weight.element_size()])).view(weight.dtype))
     m, k = weight.shape
     values, codes = compress(weight)
     slabs, k_blocks, code_bytes = _blocks(m, k, weight.element_size())
@@ -195,8 +212,10 @@ def pack(weight):
     return out.view(-1)
 
 
-def unpack(packed, m, k, dtype):
+def unpack(packed, m, k, dtype, pair=False):
     """The dense weight [m, k] of packed bytes: the inverse of pack."""
+    if pair:
+        return unpair_rows(unpack(packed, m, k, dtype).view(_INTEGERS[dtype.itemsize])).view(dtype)
     slabs, k_blocks, code_bytes = _blocks(m, k, dtype.itemsize)
     if packed.numel() != packed_bytes(m, k, dtype):
         raise invalid("sparse.bytes", f"got {packed.numel()} bytes for {m} x {k} {dtype}",
@@ -211,7 +230,7 @@ def unpack(packed, m, k, dtype):
         plane = plane.reshape(slabs, k_blocks, 4, 8, 2, 2, 2, 4).permute(0, 2, 5, 3, 1, 6, 4, 7)
     plane = plane.reshape(slabs * 64, -1)
     codes = torch.stack((plane & 15, plane >> 4), -1).reshape(slabs * 64, -1).to(torch.int64)
-    integer = {1: torch.uint8, 2: torch.int16, 4: torch.int32}[dtype.itemsize]
+    integer = _INTEGERS[dtype.itemsize]
     values = values.contiguous().view(integer)
     _, group, kept = _TYPES[dtype]
     places = (codes >> 3 if kept == 1 else torch.stack((codes & 3, codes >> 2), -1))

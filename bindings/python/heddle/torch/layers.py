@@ -1,6 +1,4 @@
 """Layers over torch.ops.heddle: SparseLinear in place of nn.Linear, and sparsify for a whole model."""
-import fnmatch
-
 import torch
 from torch import nn
 
@@ -33,7 +31,10 @@ class SparseLinear(nn.Module):
     """nn.Linear with a 2:4-sparse weight, kept in the order that the tensor cores read.
 
     Buffers: `packed` (uint8, docs/format.md) and, of 8-bit weights, `weight_scale` (f32, one a row). state_dict holds
-    them with the version of the format; a state of another version, type or shape is refused by name."""
+    them with the version of the format; a state of another version, type or shape is refused by name.
+
+    With an act of pairs ("swiglu", "geglu", "geglu_tanh", "reglu") the weight is gate and then up, each of out_features
+    rows, a multiple of 8; so are bias and weight_scale: y = act(gate) * up in one kernel (from_pair)."""
 
     def __init__(self, in_features, out_features, bias=True, dtype=torch.bfloat16, act="none", device=None,
                  out_dtype=None):
@@ -42,11 +43,15 @@ class SparseLinear(nn.Module):
         self.in_features, self.out_features, self.weight_dtype, self.act = in_features, out_features, dtype, act
         self.scaled = dtype.itemsize == 1
         self.out_dtype = out_dtype or (torch.bfloat16 if self.scaled else dtype)
-        size = formats.packed_bytes(out_features, in_features, dtype)
+        self.pair = act in _plans.PAIRS
+        if self.pair and out_features % 8:
+            raise invalid("torch.pair", f"got {out_features} output features with act = {act}", "multiples of 8")
+        self.rows = _plans.rows_of(out_features, act)  # of the weight
+        size = formats.packed_bytes(self.rows, in_features, dtype)
         self.register_buffer("packed", torch.zeros(size, dtype=torch.uint8, device=device))
         if self.scaled:
-            self.register_buffer("weight_scale", torch.ones(out_features, dtype=torch.float32, device=device))
-        self.bias = nn.Parameter(torch.zeros(out_features, dtype=self.out_dtype, device=device)) if bias else None
+            self.register_buffer("weight_scale", torch.ones(self.rows, dtype=torch.float32, device=device))
+        self.bias = nn.Parameter(torch.zeros(self.rows, dtype=self.out_dtype, device=device)) if bias else None
 
     @classmethod
     def from_linear(cls, layer, *, dtype=None, scores=None, mask=None, prune=True, act="none"):
@@ -54,10 +59,14 @@ class SparseLinear(nn.Module):
 
         dtype: of the weight; default: the layer's own; float8_e4m3fn quantises by row, after pruning
         scores, mask: in the place of magnitudes: the largest scores stay, or what the mask says
-        prune: False refuses a weight that is not 2:4 already"""
+        prune: False refuses a weight that is not 2:4 already
+        act: of pairs: the layer's rows are gate, then up, and its output is half as wide"""
         weight = layer.weight.detach()
         dtype = dtype or weight.dtype
-        self = cls(layer.in_features, layer.out_features, layer.bias is not None, dtype, act, weight.device,
+        if act in _plans.PAIRS and layer.out_features % 16:
+            raise invalid("torch.pair", f"got {layer.out_features} rows of gate and up", "a multiple of 16")
+        features = layer.out_features // (2 if act in _plans.PAIRS else 1)
+        self = cls(layer.in_features, features, layer.bias is not None, dtype, act, weight.device,
                    weight.dtype if dtype.itemsize == 1 and weight.dtype != torch.float32 else None)
         if mask is not None:
             weight = weight * mask
@@ -68,12 +77,28 @@ class SparseLinear(nn.Module):
             self.bias = nn.Parameter(layer.bias.detach().to(self.out_dtype), requires_grad=layer.bias.requires_grad)
         return self
 
+    @classmethod
+    def from_pair(cls, gate, up, *, dtype=None, scores=None, prune=True, act="swiglu"):
+        """act(gate(x)) * up(x) of two nn.Linear as one layer and one kernel. scores: a pair of tensors."""
+        if act not in _plans.PAIRS or gate.weight.shape != up.weight.shape or gate.weight.dtype != up.weight.dtype \
+                or (gate.bias is None) != (up.bias is None):
+            raise invalid("torch.pair", f"got act = {act}, gate {tuple(gate.weight.shape)} {gate.weight.dtype}, up "
+                          f"{tuple(up.weight.shape)} {up.weight.dtype}, biases {gate.bias is not None} and "
+                          f"{up.bias is not None}", f"{', '.join(_plans.PAIRS)}; two layers of one shape and type")
+        both = nn.Linear(gate.in_features, 2 * gate.out_features, gate.bias is not None, device="meta")
+        both.weight = nn.Parameter(torch.cat((gate.weight.detach(), up.weight.detach())), requires_grad=False)
+        if gate.bias is not None:
+            both.bias = nn.Parameter(torch.cat((gate.bias.detach(), up.bias.detach())), gate.bias.requires_grad)
+        return cls.from_linear(both, dtype=dtype, scores=None if scores is None else torch.cat(tuple(scores)),
+                               prune=prune, act=act)
+
     @torch.no_grad()
     def set_weight(self, weight, prune=True):
-        """Takes a dense weight [out_features, in_features]: prunes, quantises and packs it on its device."""
-        if tuple(weight.shape) != (self.out_features, self.in_features):
+        """Takes a dense weight [out_features, in_features] (of pairs gate, then up): prunes, quantises and packs it on
+        its device."""
+        if tuple(weight.shape) != (self.rows, self.in_features):
             raise invalid("torch.shape", f"got a weight of shape {tuple(weight.shape)}",
-                          f"({self.out_features}, {self.in_features})")
+                          f"({self.rows}, {self.in_features})")
         if self.scaled:
             if prune:
                 weight = formats.prune(weight.contiguous())
@@ -84,11 +109,11 @@ class SparseLinear(nn.Module):
         if not prune and not formats.is_sparse(weight):
             raise invalid("sparse.not-2-4", "the weight has groups with too many non-zeros", "a 2:4 weight",
                           "prune=True")
-        self.packed.copy_(formats.pack(weight))
+        self.packed.copy_(formats.pack(weight, self.pair))
 
     def dense_weight(self):
-        """The weight as nn.Linear would have it (8-bit: with its scales)."""
-        weight = formats.unpack(self.packed, self.out_features, self.in_features, self.weight_dtype)
+        """The weight as nn.Linear would have it (8-bit: with its scales; of pairs gate, then up)."""
+        weight = formats.unpack(self.packed, self.rows, self.in_features, self.weight_dtype, self.pair)
         return (weight.float() * self.weight_scale[:, None]).to(self.out_dtype) if self.scaled else weight
 
     def forward(self, x):
@@ -104,14 +129,16 @@ class SparseLinear(nn.Module):
                                        self.weight_scale, self.act, self.out_dtype)
 
     def kernel_keys(self, max_tokens=None):
-        """What its kernels are made for, one for each bucket of token counts; none when it is not on a CUDA device."""
+        """What its kernels are made for, one for each range of token counts; none when it is not on a CUDA device."""
         if not self.packed.is_cuda:
             return []
         bias = None if self.bias is None else self.bias.dtype
         out = torch.int32 if self.weight_dtype == torch.int8 and not self.scaled else self.out_dtype
-        n_buckets = _plans.bucket_of(max_tokens) + 1 if max_tokens else len(_plans.BUCKETS)
-        return [_plans.Key(self.packed.device.index, self.weight_dtype, out, bias, self.act, self.scaled,
-                           self.out_features, self.in_features, bucket) for bucket in range(n_buckets)]
+        key = _plans.Key(self.packed.device.index, self.weight_dtype, out, bias, self.act, self.scaled, self.rows,
+                         self.in_features)
+        ranges = _plans.buckets(key, _plans.runtime().target(key.device))
+        n = _plans.bucket_of(ranges, max_tokens) + 1 if max_tokens else len(ranges)
+        return [key.at(bucket) for bucket in range(n)]
 
     def get_extra_state(self):
         return {"format": FORMAT_VERSION, "type": formats.type_of(self.weight_dtype),
@@ -122,6 +149,8 @@ class SparseLinear(nn.Module):
         for name in ("format", "type", "shape"):
             if tuple(state[name]) != tuple(want[name]) if name == "shape" else state[name] != want[name]:
                 raise invalid(f"torch.state-{name}", f"got a state with {name} {state[name]}", f"{want[name]}")
+        if (state["act"] in _plans.PAIRS) != self.pair:
+            raise invalid("torch.state-act", f"got a state with act {state['act']}", f"{self.act}, or one as it")
         self.act = state["act"]
 
     def _apply(self, fn, recurse=True):
@@ -199,49 +228,3 @@ def repack(model, new_mask=False):
     for layer in model.modules():
         if isinstance(layer, TrainableSparseLinear):
             layer.repack(new_mask)
-
-
-def _wanted(name, layer, patterns, group):
-    if not isinstance(layer, nn.Linear) or layer.in_features % group:
-        return False
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def sparsify(model, pattern="*", *, exclude="*lm_head*", dtype=None, scores=None, trainable=False, compile=True):
-    """Puts a SparseLinear in the place of each nn.Linear whose name matches, in place; returns the model.
-
-    pattern, exclude   names as in fnmatch ("*mlp*"), one or several
-    dtype              of the weights; default: each layer's own; torch.float8_e4m3fn quantises weights by row and
-                       activations by token
-    scores             {name: tensor}: of these layers the largest scores stay, of the others the largest magnitudes
-    trainable          TrainableSparseLinear instead
-    compile            make the kernels of all layers now (on CUDA), not with each layer's first call: prepare()"""
-    patterns, excluded = ([p] if isinstance(p, str) else list(p or ()) for p in (pattern, exclude))
-    group = 2 if dtype == torch.float32 else 4
-    replaced = []
-    for name, layer in list(model.named_modules()):
-        if _wanted(name, layer, patterns, group) and not any(fnmatch.fnmatchcase(name, e) for e in excluded):
-            new = TrainableSparseLinear(layer) if trainable else SparseLinear.from_linear(
-                layer, dtype=dtype, scores=(scores or {}).get(name))
-            if not name:
-                return new
-            parent, _, last = name.rpartition(".")
-            setattr(model.get_submodule(parent), last, new)
-            replaced.append(new)
-    if not replaced:
-        raise invalid("torch.pattern", f"no nn.Linear of the model matches {patterns}",
-                      "names of model.named_modules()")
-    if compile and not trainable:
-        prepare(model)
-    return model
-
-
-def prepare(model, max_tokens=None):
-    """Makes the kernels of all SparseLinear layers that are on a CUDA device, several at once; of token counts up to
-    max_tokens. Without it the first call of a layer with so many tokens makes its own, which takes a tenth of a second
-    and cannot be done while a graph is captured."""
-    keys = [key for layer in model.modules() if isinstance(layer, SparseLinear)
-            for key in layer.kernel_keys(max_tokens)]
-    for index in sorted({key.device for key in keys}):
-        with torch.cuda.device(index):
-            _plans.make_ahead([key for key in keys if key.device == index])
