@@ -1,4 +1,5 @@
 """heddle.weights: checkpoints of several shards, the forms of others, a kill in the middle, memory."""
+import importlib.util
 import os
 import pathlib
 import signal
@@ -122,6 +123,67 @@ class Conversions(unittest.TestCase):
             self.assertEqual(caught.exception.rule, rule)
         with self.assertRaises(heddle.Invalid):
             weights.convert(self.source, self.out("x"), "e2m1")
+
+
+@unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
+class Layers(unittest.TestCase):
+    """load_into: what a model gets is what sparsify makes of the dense one."""
+
+    def model(self):
+        import torch
+        from torch import nn
+
+        class MLP(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.gate_proj, self.up_proj = nn.Linear(64, 96, False), nn.Linear(64, 96, False)
+                self.down_proj = nn.Linear(96, 64, False)
+
+            def forward(self, x):
+                return self.down_proj(nn.functional.silu(self.gate_proj(x)) * self.up_proj(x))
+        torch.manual_seed(5)
+        return nn.ModuleDict({"mlp": MLP(), "q": nn.Linear(64, 32, False)}).bfloat16().eval()
+
+    def shards(self, folder, model):
+        """Gate and up in different files."""
+        import torch
+        os.mkdir(folder)
+        for i, names in enumerate((("mlp.gate_proj", "q"), ("mlp.up_proj", "mlp.down_proj"))):
+            write(os.path.join(folder, f"model-{i}.safetensors"), {
+                f"{n}.weight": ("BF16", model.get_submodule(n).weight.detach().view(torch.int16).numpy().view(np.uint16))
+                for n in names})
+
+    def test_layers_get_the_weights_of_a_folder(self):
+        import torch
+
+        import heddle.torch as ht
+        for dtype, type in ((None, "bf16"), (torch.float8_e4m3fn, "e4m3")):
+            for fuse in (True, False):
+                with tempfile.TemporaryDirectory() as folder:
+                    dense, x = self.model(), torch.randn(5, 64).bfloat16()
+                    source, packed = os.path.join(folder, "in"), os.path.join(folder, "out")
+                    self.shards(source, dense)
+                    weights.convert(source, packed, type)
+                    want = ht.sparsify(self.model(), dtype=dtype, fuse=fuse)
+                    got = self.model()
+                    for p in got.parameters():
+                        p.data = torch.randn(p.shape).bfloat16()
+                    got = ht.sparsify(got, dtype=dtype, fuse=fuse)
+                    self.assertEqual(isinstance(got["mlp"], ht.GatedMLP), fuse)
+                    self.assertEqual(weights.load_into(got, packed), [])
+                    for name in ("mlp", "q"):
+                        torch.testing.assert_close(got[name](x), want[name](x), rtol=0, atol=0)
+
+    def test_a_weight_of_another_type_is_refused(self):
+        """bf16 and f16 have the same number of bytes."""
+        import heddle.torch as ht
+        with tempfile.TemporaryDirectory() as folder:
+            source, packed = os.path.join(folder, "in"), os.path.join(folder, "out")
+            self.shards(source, self.model())
+            weights.convert(source, packed, "f16")
+            with self.assertRaises(heddle.Invalid) as caught:
+                weights.load_into(ht.sparsify(self.model()), packed)
+            self.assertEqual(caught.exception.rule, "weights.layer")
 
 
 class Kills(unittest.TestCase):

@@ -425,19 +425,67 @@ def export(source, out, form="dense"):
 
 def load_into(model, source):
     """Gives the SparseLinear layers of a model (heddle.torch.sparsify made them, or SparseLinear itself) the packed
-    weights of a folder that convert() made; the names of weights that it found no layer for."""
-    import torch
-    missing = []
+    weights of a folder that convert() made; the names of weights that it found no layer for (those of experts are none).
+    Gate and up of a GatedMLP are put together, from one shard or two."""
+    missing, halves = [], {}
     for path in files_of(source):
         for name, facts, matrices, scale in packed_weights(Tensors(path)):
-            try:
-                layer = model.get_submodule(name.rpartition(".")[0])
-                layer.packed.copy_(torch.from_numpy(matrices[0].payload))
-                if scale is not None:
-                    layer.weight_scale.copy_(torch.from_numpy(scale[0]))
-            except AttributeError:
+            layer, part = _layer_of(model, name)
+            if layer is None or len(matrices) != 1:
                 missing.append(name)
+            elif part is None:
+                _give(layer, name, facts["type"], matrices[0], scale[0] if scale is not None else None)
+            else:
+                halves.setdefault(layer, {})[part] = (name, facts["type"], matrices[0], scale)
+    for layer, parts in halves.items():
+        if len(parts) == 2:
+            _give_pair(layer, parts)
+        else:
+            missing += [name for name, *_ in parts.values()]
     return missing
+
+
+def _layer_of(model, name):
+    """(layer, None) of a weight; of gate and up that became one layer (it, 0 or 1); (None, None) where there is none."""
+    from .torch import GatedMLP, SparseLinear
+    path = name.rpartition(".")[0]
+    parent, _, last = path.rpartition(".")
+    try:
+        module = model.get_submodule(parent)
+        if isinstance(module, GatedMLP) and last in module.sources:
+            gate, up, down = module.sources
+            layer, part = (module.down, None) if last == down else (module.gate_up, [gate, up].index(last))
+            part = None if up is None else part
+        else:
+            layer, part = model.get_submodule(path), None
+    except AttributeError:
+        return None, None
+    return (layer, part) if isinstance(layer, SparseLinear) else (None, None)
+
+
+def _give(layer, name, type, matrix, scale):
+    import torch
+
+    from .torch import type_of
+    want = ((layer.rows, layer.in_features), type_of(layer.weight_dtype))
+    if (matrix.shape, type) != want:
+        raise invalid("weights.layer", f"'{name}' is {matrix.shape[0]} x {matrix.shape[1]} {type}",
+                      f"{want[0][0]} x {want[0][1]} {want[1]}, which its layer has")
+    if layer.pair and not matrix.pair:
+        matrix = SparseMatrix.from_dense(matrix.dense(), type, FAMILY, pair=True)
+    layer.packed.copy_(torch.from_numpy(matrix.payload))
+    if scale is not None:
+        layer.weight_scale.copy_(torch.from_numpy(scale))
+
+
+def _give_pair(layer, parts):
+    """Gate and up, each (name, type, matrix, scales), as one."""
+    (gate, type, first, scale), (up, other, second, scale_up) = parts[0], parts[1]
+    if type != other or first.shape != second.shape:
+        raise invalid("weights.layer", f"'{gate}' is {first.shape[0]} x {first.shape[1]} {type}, '{up}' "
+                      f"{second.shape[0]} x {second.shape[1]} {other}", "gate and up of one shape and type")
+    both = SparseMatrix.from_dense(np.concatenate((first.dense(), second.dense())), type, FAMILY, pair=True)
+    _give(layer, f"{gate}, {up}", type, both, None if scale is None else np.concatenate((scale[0], scale_up[0])))
 
 
 def main(arguments=None):
