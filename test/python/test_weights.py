@@ -98,6 +98,31 @@ class Conversions(unittest.TestCase):
         dense = weights.Tensors(os.path.join(self.out("bf16-dense"), "model-1.safetensors"))
         np.testing.assert_array_equal(dense.array("a.weight"), heddle.prune(self.a, "bf16"))
 
+    def test_what_was_exported_is_imported(self):
+        """The same packed bytes, scales and other tensors; by the command, as a user says it."""
+        for type in ("bf16", "e4m3"):
+            for form, names in (("bitmask", ["a.weight", "b.weight"]), ("dense", ["a.weight", "b.weight"]),
+                                ("cutlass", ["b.weight"])):  # whose rows come in 32s
+                source, theirs, again = (self.out(f"{type}-{form}-{i}") for i in range(3))
+                weights.convert(self.source, source, type, match=names)
+                weights.export(source, theirs, form)
+                command = ["import", theirs, again, "--form", form, "--match", names[0], "--match", names[-1]]
+                self.assertEqual(weights.main(command), 0)
+                want, got = self.weights(source), self.weights(again)
+                self.assertEqual(sorted(want), sorted(got))
+                for name, (_, matrices, scale) in want.items():
+                    np.testing.assert_array_equal(got[name][1][0].payload, matrices[0].payload, err_msg=f"{name} {form}")
+                    if scale is not None:
+                        np.testing.assert_array_equal(got[name][2].ravel(), scale.ravel())
+
+    def test_an_import_refuses_what_is_not_sparse(self):
+        with self.assertRaises(heddle.Invalid) as caught:
+            weights.import_sparse(self.source, self.out("x"), "dense", match=["a.weight"])
+        self.assertEqual(caught.exception.rule, "sparse.not-2-4")
+        with self.assertRaises(heddle.Invalid) as caught:
+            weights.import_sparse(self.source, self.out("x"), "csr")
+        self.assertEqual(caught.exception.rule, "weights.form")
+
     def test_cutlass_is_torchs(self):
         try:
             import torch

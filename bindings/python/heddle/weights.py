@@ -423,6 +423,71 @@ def export(source, out, form="dense"):
         writer.finish()
 
 
+_IMPORTED = {  # suffixes of the tensors that make a weight, and the SparseMatrix of them
+    "dense": (("",), lambda type, w: SparseMatrix.from_dense(w, type, FAMILY)),
+    "bitmask": ((".compressed", ".bitmask", ".shape"), lambda type, *parts: from_bitmask(*parts, type)),
+    "cutlass": ((".values", ".metadata"), lambda type, *parts: from_cutlass(*parts, type)),
+}
+
+
+def _any_array(tensors, name):
+    """A whole tensor; integers, too, which no weight has."""
+    t = tensors.tensors[name]
+    words = {"I16": np.int16, "I32": np.int32, "I64": np.int64}
+    return tensors.read(name).view(words[t["dtype"]]).reshape(t["shape"]) if t["dtype"] in words else tensors.array(name)
+
+
+def import_sparse(source, out, form="bitmask", match=("*",)):
+    """Reads weights that are sparse already, in a form of others' ("bitmask": compressed-tensors' sparse-24-bitmask;
+    "cutlass": torch's; "dense": 2:4), into a packed checkpoint: what export() undoes. One weight at a time is in memory;
+    other tensors, and weights of types that are not packed, are copied. Returns the names of what was packed."""
+    if form not in _IMPORTED:
+        raise invalid("weights.form", f"got '{form}'", ", ".join(_IMPORTED))
+    os.makedirs(out, exist_ok=True)
+    suffixes, make = _IMPORTED[form]
+    found = []
+    for path in files_of(source):
+        tensors, plan = Tensors(path), {}
+        weights = dict(_imports(tensors, form, match))
+        parts = {name + suffix for name in weights for suffix in suffixes}
+        copied = {name: t for name, t in tensors.tensors.items() if name not in parts}
+        metadata = dict(tensors.metadata, **{"heddle.format": str(FORMAT_VERSION)})
+        for name, (type, shape) in weights.items():
+            size = packed_bytes(*shape, type, FAMILY)
+            plan[f"{name}.packed"] = ("U8", [size], size)
+            metadata[f"heddle:{name}"] = json.dumps({"type": type, "shape": shape, "family": FAMILY})
+        for name, t in copied.items():
+            plan[name] = (t["dtype"], t["shape"], t["data_offsets"][1] - t["data_offsets"][0])
+        target = os.path.join(out, os.path.basename(path))
+        for half in (target + ".partial", target + ".journal"):  # of another run: begun anew
+            if os.path.exists(half):
+                os.remove(half)
+        writer = Writer(target, plan, metadata)
+        for name, (type, _) in weights.items():
+            writer.write(make(type, *(_any_array(tensors, name + suffix) for suffix in suffixes)).payload)
+        for name in copied:
+            for at in range(0, plan[name][2], BLOCK_BYTES):
+                writer.write(tensors.read(name, at, min(BLOCK_BYTES, plan[name][2] - at)))
+        writer.finish()
+        found += weights
+    return found
+
+
+def _imports(tensors, form, match):
+    """(name, (type, shape)) of each weight that a file holds in a form."""
+    first, *others = _IMPORTED[form][0]
+    for full, t in tensors.tensors.items():
+        name = full[:len(full) - len(first)]
+        type = {"f32": "tf32"}.get(_FILE_TYPES.get(t["dtype"]), _FILE_TYPES.get(t["dtype"]))
+        whole = full.endswith(first) and all(name + other in tensors.tensors for other in others)
+        if not whole or type in (None, "u8") or len(t["shape"]) != 2 or not any(fnmatch.fnmatchcase(name, p) for p in match):
+            continue
+        m, columns = t["shape"]
+        shape = [int(x) for x in _any_array(tensors, f"{name}.shape")] if form == "bitmask" else \
+            [m, 2 * columns if form == "cutlass" else columns]
+        yield name, (type, shape)
+
+
 def load_into(model, source):
     """Gives the SparseLinear layers of a model (heddle.torch.sparsify made them, or SparseLinear itself) the packed
     weights of a folder that convert() made; the names of weights that it found no layer for (those of experts are none).
@@ -502,11 +567,18 @@ def main(arguments=None):
     two = commands.add_parser("export", help="packed safetensors to the forms of others")
     two.add_argument("source"), two.add_argument("out")
     two.add_argument("--form", default="dense", help=", ".join(_FORMS))
+    three = commands.add_parser("import", help="weights that are sparse already, in the forms of others, to packed ones")
+    three.add_argument("source"), three.add_argument("out")
+    three.add_argument("--form", default="bitmask", help=", ".join(_IMPORTED))
+    three.add_argument("--match", action="append", help="names of weights, as in a shell; several times")
     args = parser.parse_args(arguments)
     from .errors import HeddleError
     try:
         if args.command == "export":
             export(args.source, args.out, args.form)
+        elif args.command == "import":
+            for name in import_sparse(args.source, args.out, args.form, args.match or ("*",)):
+                print(name)
         else:
             convert(args.source, args.out, args.type, args.match or ("*.weight",),
                     args.exclude or ("*embed*", "*lm_head*", "*norm*"), args.scores, args.masks, args.threads,
