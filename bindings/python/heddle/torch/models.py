@@ -1,4 +1,4 @@
-"""Whole models: sparsify puts sparse layers in the place of dense ones, prepare makes their kernels ahead."""
+"""Whole models: sparsify puts sparse layers in the place of dense ones, prepare compiles what they will launch."""
 import fnmatch
 
 import torch
