@@ -23,17 +23,43 @@ static hd_pair finish_pair(hd_emitter *e, const hd_strip *s, const hd_inputs *in
   return hd_emit_pack(e, s->d.elem, x, y);
 }
 
+/* Vectors along n alone are read: a register a column, for all of the strip's rows. */
+static bool reads_vectors(const hd_strip *s) {
+  return (s->has_bias_n || s->scale_b.at) && !s->has_c && !s->user;
+}
+
+/* How many blocks ahead: a load takes hundreds of clocks, and vectors leave registers for many of
+ * them beside the accumulators of 256 columns, or of up to 128; beside 160 a warp spills. */
+static int32_t read_ahead(const hd_strip *s) {
+  enum { WHOLE = 32, HALF = 16, VECTOR = 16 };
+  bool one = s->has_bias_n != (s->scale_b.at != NULL);
+  bool room = s->n_blocks == WHOLE || s->n_blocks <= HALF;
+  return !reads_vectors(s) || !room ? AHEAD : one ? VECTOR : VECTOR / 2;
+}
+
+/* Inputs that are read, of blocks up to `read`; none are read from `limit` on. */
+typedef struct inputs_ahead {
+  hd_inputs *in;
+  int32_t read, limit;
+} inputs_ahead;
+
 /* The inputs of the next blocks are read before these are finished. */
+static void finish_blocks(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end,
+                          bool checked, inputs_ahead *a, hd_pair *pair) {
+  int32_t blocks = s->run / 2, ahead = read_ahead(s);
+  for (int32_t b = first; b < end; b++) {
+    for (; a->read < a->limit && (a->read <= b || a->read + blocks <= b + 1 + ahead);
+         a->read += blocks)
+      hd_emit_read_inputs(e, s, a->read, checked, &a->in[a->read]);
+    for (int h = 0; h < s->halves; h++)
+      pair[2 * b + h] = finish_pair(e, s, &a->in[b], b, h);
+  }
+}
+
 void hd_emit_finish_all(hd_emitter *e, const hd_strip *s, int32_t first, int32_t end, bool checked,
                         hd_pair *pair) {
-  hd_inputs *in = HD_NEW_ARRAY(&e->arena, hd_inputs, end);
-  int32_t read = first, blocks = s->run / 2;
-  for (int32_t b = first; b < end; b++) {
-    for (; read < end && (read <= b || read + blocks <= b + 1 + AHEAD); read += blocks)
-      hd_emit_read_inputs(e, s, read, checked, &in[read]);
-    for (int h = 0; h < s->halves; h++)
-      pair[2 * b + h] = finish_pair(e, s, &in[b], b, h);
-  }
+  inputs_ahead a = {HD_NEW_ARRAY(&e->arena, hd_inputs, end), first, end};
+  finish_blocks(e, s, first, end, checked, &a, pair);
 }
 
 /* A user's function may load: it is called for elements that exist, and for no others. */
@@ -416,9 +442,12 @@ static void store_edge(hd_emitter *e, const hd_strip *s, const store_form *form,
 
 /* The elements are finished once for all ways, and packed. */
 static void store_group(hd_emitter *e, const hd_strip *s, const store_form *form,
-                        LLVMValueRef fast_rows, int32_t first, int32_t end, hd_pair *pair) {
+                        LLVMValueRef fast_rows, int32_t first, int32_t end, inputs_ahead *ahead,
+                        hd_pair *pair) {
+  if (!reads_vectors(s)) /* what is read takes registers: none for the next group */
+    *ahead = (inputs_ahead){ahead->in, first, end};
   if (!s->user)
-    hd_emit_finish_all(e, s, first, end, true, pair);
+    finish_blocks(e, s, first, end, true, ahead, pair);
   fork f = begin_inside(e, hd_emit_and(e, fast_rows, has_columns(e, s, s->n_blocks)));
   store_fast(e, s, form, first, end, pair);
   begin_edge(e, &f);
@@ -446,7 +475,9 @@ heddle_status hd_emit_op_store_tile(hd_emitter *e, const hd_op *op) {
   hd_pair *pair = HD_NEW_ARRAY(&e->arena, hd_pair, 2 * s.n_blocks);
   LLVMValueRef fast_rows = rows_go_fast(e, &s, form->align);
   int32_t group = group_blocks(&s);
+  inputs_ahead ahead = {HD_NEW_ARRAY(&e->arena, hd_inputs, s.n_blocks), 0, s.n_blocks};
   for (int32_t b = 0; b < s.n_blocks; b += group)
-    store_group(e, &s, form, fast_rows, b, b + group < s.n_blocks ? b + group : s.n_blocks, pair);
+    store_group(e, &s, form, fast_rows, b, b + group < s.n_blocks ? b + group : s.n_blocks, &ahead,
+                pair);
   return HEDDLE_OK;
 }
