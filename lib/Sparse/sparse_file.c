@@ -195,7 +195,7 @@ static heddle_status size_of_head(heddle_context *ctx, const char *path, const v
   if (hd_npy_is(head, n_bytes))
     return hd_npy_size(ctx, path, head, n_bytes, whole_bytes);
   if (!has_magic(head, n_bytes))
-    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "sparse.file-magic",
+    return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = path}, "sparse.file-magic",
                     "neither a .npy file nor a canonical or packed one: it begins with 0x%02x; "
                     "legal: 93 'NUMPY', 89 'HDL' 0d 0a 1a 0a",
                     *(const uint8_t *)head);

@@ -140,6 +140,8 @@ def manual(prefix):
         said = run("bash", "-c", script, "-", os.path.join(prefix, "bin", "heddle"), *first, word)
         if said.split() != words:
             raise SystemExit(f"bash completes {word} to {said}")
+    for path in (("zsh", "site-functions", "_heddle"), ("fish", "vendor_completions.d", "heddle.fish")):
+        expect(open(os.path.join(prefix, "share", *path)).read(), "--complete")
 
 
 with tempfile.TemporaryDirectory() as work:

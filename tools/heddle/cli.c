@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "Support/activations.h"
+#include "Support/arena.h"
 #include "Support/diag.h"
 #include "Support/memory.h"
 #include "Support/nearest.h"
@@ -282,7 +284,75 @@ static int take_all(const cli_command *command, int argc, char **argv, const cha
   return CLI_GO;
 }
 
+/* ---- completion ---- */
+
+/* Words that options of these names take; others take what no list has: numbers, files. */
+static const struct {
+  const char *option, *words;
+} option_words[] = {{"act", hd_act_words},
+                    {"b-order", "k_major mn_major"},
+                    {"backend", "auto gpu sim"},
+                    {"bias", "m n"},
+                    {"buckets", "auto none"},
+                    {"d-order", "row_major col_major"},
+                    {"format", "table csv json"},
+                    {"order", "both col row each"},
+                    {"peers", "all cublas cusparselt stream none"},
+                    {"scale-a", "one vector"},
+                    {"scale-b", "one vector"},
+                    {"weights-ready", "no yes both"}};
+
+static void print_words(const char *words, const char *begin) {
+  for (const char *at = words; *at; at += strcspn(at, " "), at += strspn(at, " ")) {
+    int n = (int)strcspn(at, " ");
+    if (strncmp(at, begin, strlen(begin)) == 0)
+      printf("%.*s\n", n, at);
+  }
+}
+
+static void print_elems(const char *begin) {
+  for (int i = 0; i < HEDDLE_N_ELEMS; i++)
+    print_words(heddle_elem_get((heddle_elem)i)->name, begin);
+}
+
+static bool takes_elem(const cli_option *option) {
+  static const char *const names[] = {"type", "b-type", "d-type", "acc", "c"};
+  bool found = option->kind == CLI_ELEM;
+  for (size_t i = 0; i < HD_COUNT(names); i++)
+    found |= option->kind == CLI_TEXT && strcmp(option->name, names[i]) == 0;
+  return found;
+}
+
+static void print_values(const cli_option *option, const char *begin) {
+  if (takes_elem(option))
+    print_elems(begin);
+  for (size_t i = 0; i < HD_COUNT(option_words); i++)
+    if (strcmp(option->name, option_words[i].option) == 0)
+      print_words(option_words[i].words, begin);
+}
+
+/* What the last word may become: values of the option before it, or options; one a line. */
+static int complete(const cli_command *command, int argc, char **argv) {
+  const char *last = argv[argc - 1], *before = argc > 3 ? argv[argc - 2] : "";
+  const char *word = before + strspn(before, "-");
+  const cli_option *option = *before == '-' ? find_option(command, word, strlen(word)) : NULL;
+  if (option && option->kind != CLI_FLAG) {
+    print_values(option, last);
+    return 0;
+  }
+  for (const cli_option *o = command->options; o && o->name && *last == '-'; o++) {
+    char text[64];
+    snprintf(text, sizeof text, "%s%s", dashes(o), o->name);
+    print_words(text, last);
+  }
+  if (*last == '-')
+    print_words("--help", last);
+  return 0;
+}
+
 int cli_parse(const cli_command *command, int argc, char **argv, const char **args, int *n_args) {
+  if (argc > 2 && strcmp(argv[1], "--complete") == 0)
+    return complete(command, argc, argv);
   for (int i = 1; i < argc; i++) {
     if (is_help(argv[i])) {
       print_help(command);

@@ -21,12 +21,23 @@ static heddle_status check_dense(sparse_job *job) {
   return status;
 }
 
+static heddle_status print_json(const sparse_job *job) {
+  static const char *const kinds[] = {"dense", "canonical", "packed"}; /* ORDER sparse_kind */
+  const heddle_elem_info *elem = heddle_elem_get(job->elem);
+  printf("{\"sound\": true, \"kind\": \"%s\", \"type\": \"%s\", \"m\": %llu, "
+         "\"k\": %llu}\n",
+         kinds[job->kind], elem->name, (unsigned long long)job->m, (unsigned long long)job->k);
+  return HEDDLE_OK;
+}
+
 /* Reading a file of heddle's checks all of it. */
-static heddle_status check(sparse_job *job) {
+static heddle_status check(sparse_job *job, bool json) {
   char text[128];
   HD_TRY(sparse_read(job, ~0u, ""));
   if (job->kind == SPARSE_DENSE)
     HD_TRY(check_dense(job));
+  if (json)
+    return print_json(job);
   sparse_describe(job, text, sizeof text);
   printf("sound: %s\n", text);
   return HEDDLE_OK;
@@ -34,16 +45,21 @@ static heddle_status check(sparse_job *job) {
 
 int cmd_check(int argc, char **argv) {
   sparse_job job = {.type = SPARSE_TYPE_NONE};
-  const cli_option options[] = {{"type", CLI_ELEM, &job.type, "T", SPARSE_TYPE_ABOUT}, {0}};
+  bool json = false;
+  const cli_option options[] = {{"type", CLI_ELEM, &job.type, "T", SPARSE_TYPE_ABOUT},
+                                {"json", CLI_FLAG, &json, NULL,
+                                 "one JSON object, where it is sound"},
+                                {0}};
   const cli_command command = {
-      .usage = "check IN [--type T]",
+      .usage = "check IN [--type T] [--json]",
       .about = "Says whether a dense .npy matrix is 2:4 sparse, or whether a canonical or packed\n"
                "file is whole: header, sizes, checksum, every code, the padding. Exit code 2 and\n"
                "a diagnostic when it is not.",
-      .examples = "heddle check w.packed\nheddle check w24.npy --type bf16\n",
+      .examples = "heddle check w.packed\nheddle check w24.npy --type bf16\n"
+                  "heddle check w.packed --json\n",
       .options = options,
       .min_args = 1,
       .max_args = 1};
   int code = cli_parse(&command, argc, argv, &job.in, &(int){0});
-  return code == CLI_GO ? sparse_finish(&job, check(&job)) : code;
+  return code == CLI_GO ? sparse_finish(&job, check(&job, json)) : code;
 }

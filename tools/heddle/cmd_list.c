@@ -196,11 +196,13 @@ static int check_words(const list_options *o) {
 
 int cmd_list(int argc, char **argv) {
   list_options o = {.format = "table"};
+  bool json = false;
   const cli_option options[] = {
       {"target", CLI_TEXT, &o.target_name, "T", "only what is legal on this target"},
       {"ptx", CLI_TEXT, &o.ptx_text, "V", "only what this PTX version has"},
       {"family", CLI_TEXT, &o.family, "F", "mma.sp, wgmma.sp, tcgen05.mma.sp, ldmatrix, …"},
       {"format", CLI_TEXT, &o.format, "table|csv|json", "default: table"},
+      {"json", CLI_FLAG, &json, NULL, "--format json"},
       {0}};
   const cli_command command = {
       .usage = "list [--target T] [--ptx V] [--family F] [--format table|csv|json]",
@@ -213,6 +215,8 @@ int cmd_list(int argc, char **argv) {
       .options = options};
   const char *args[1];
   int n_args, code = cli_parse(&command, argc, argv, args, &n_args);
+  if (code == CLI_GO && json)
+    o.format = "json";
   if (code == CLI_GO)
     code = read_target(&o);
   if (code == CLI_GO)

@@ -7,6 +7,10 @@
 
 static heddle_status prune(sparse_job *job) {
   HD_TRY(sparse_read(job, 1u << SPARSE_DENSE, "it is sparse already"));
+  if (job->type == SPARSE_TYPE_NONE && job->elem == HEDDLE_TF32)
+    hd_note(job->ctx, (hd_loc){.file = job->in}, "sparse.tf32",
+            "f32 without --type is pruned as tf32, one of two; legal: --type tf32, or a file of "
+            "another type's bits");
   HD_TRY(heddle_sparse_prune(job->ctx, job->elem, job->m, job->k, job->dense, job->row_bytes));
   return sparse_write_dense(job);
 }

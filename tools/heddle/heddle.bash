@@ -1,13 +1,8 @@
-# Completion of `heddle` for bash, read from the help texts of the tool that is completed.
+# Completion of `heddle` for bash: the tool itself says what a word may become, files where it says nothing.
 _heddle() {
-  local tool=$1 word=$2 command=${COMP_WORDS[1]} words=
-  if ((COMP_CWORD == 1)); then
-    words="help --help --version $("$tool" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')"
-  elif [[ $command == help ]]; then
-    words=$("$tool" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
-  elif [[ $word == -* ]]; then
-    words="--help $("$tool" help "$command" 2> /dev/null | sed -n 's/^  \(--*[a-z-]*\) .*/\1/p')"
-  fi
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+  local line
+  COMPREPLY=()
+  while IFS= read -r line; do COMPREPLY+=("$line"); done \
+    < <("$1" --complete "${COMP_WORDS[@]:1:COMP_CWORD-1}" "$2" 2> /dev/null)
 }
 complete -o default -F _heddle heddle

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "Compile/build.h"
+#include "Spec/spec.h"
 #include "Support/arena.h"
 #include "cli.h"
 #include "commands.h"
@@ -62,8 +63,48 @@ static int help_about(char *name) {
   return found ? found->run(2, words) : unknown_command(name);
 }
 
+static void print_beginning(const char *name, const char *begin) {
+  if (strncmp(name, begin, strlen(begin)) == 0)
+    puts(name);
+}
+
+/* `heddle --complete WORDS… LAST`, for shells: what LAST may become, one a line; nothing where that
+ * is a file, or anything. */
+static int complete(int argc, char **argv) {
+  const char *last = argv[argc - 1], *before = argv[argc - 2];
+  char *words[CLI_MAX_ARGS + 4];
+  int n = 0;
+  if (argc == 3) {
+    for (int i = 0; i < N_COMMANDS; i++)
+      print_beginning(commands[i].name, last);
+    print_beginning("help", last);
+    return 0;
+  }
+  const command *found = find_command(strcmp(argv[2], "help") ? argv[2] : last);
+  if (strcmp(argv[2], "help") == 0) {
+    for (int i = 0; argc == 4 && i < N_COMMANDS; i++)
+      print_beginning(commands[i].name, last);
+    return 0;
+  }
+  for (size_t i = 0; strncmp(before, "--target", 8) == 0 && i < hd_target_count(); i++)
+    print_beginning(hd_target_get(i)->name, last);
+  if (!found || argc > CLI_MAX_ARGS)
+    return 0;
+  words[n++] = argv[2];
+  int from = 3;
+  if (strcmp(argv[2], "tune") == 0 && argc > 4 && *argv[3] != '-') /* a verb */
+    words[n++] = argv[from++];
+  words[n++] = "--complete";
+  for (int i = from; i < argc; i++)
+    words[n++] = argv[i];
+  words[n] = NULL;
+  return found->run(n, words);
+}
+
 static int dispatch(int argc, char **argv) {
   const char *word = argc > 1 ? argv[1] : "";
+  if (argc > 2 && !strcmp(word, "--complete"))
+    return complete(argc, argv);
   if (argc > 2 && !strcmp(word, "help"))
     return help_about(argv[2]);
   if (argc < 2 || !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {

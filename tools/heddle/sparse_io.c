@@ -172,7 +172,10 @@ static heddle_context *name_the_input(sparse_job *job) {
   for (size_t i = 0; named && i < heddle_context_count(job->ctx); i++) {
     const heddle_diagnostic *d = heddle_context_get(job->ctx, i);
     hd_loc loc = {.file = d->file ? d->file : job->in, .line = d->line, .col = d->col};
-    (void)hd_error(named, HEDDLE_INVALID, loc, d->rule, "%s", d->text);
+    if (d->severity == HEDDLE_NOTE)
+      hd_note(named, loc, d->rule, "%s", d->text);
+    else
+      (void)hd_error(named, HEDDLE_INVALID, loc, d->rule, "%s", d->text);
   }
   return named;
 }

@@ -1,5 +1,6 @@
 /* heddle tune list, merge, export: the records. */
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,8 @@ static const char list_about[] =
     "verdict, median, least and most us, predicted us (-: the model has no estimate for the\n"
     "target); of those that ran alone, sustained us.";
 static const char list_examples[] = "heddle tune list --db mine.db\n"
-                                    "heddle tune list --db mine.db --all\n";
+                                    "heddle tune list --db mine.db --all\n"
+                                    "heddle tune list --db mine.db --json\n";
 
 static double over(double of, double seconds) { return seconds > 0 ? of / seconds : 0; }
 
@@ -32,6 +34,48 @@ static bool print_choice(void *user, const hd_choice *c) {
   cli_print("%lld of %lld measured on %s\n  %s\n", (long long)c->n_measured,
             (long long)c->n_legal, *c->device ? c->device : "an unknown device", c->schedule);
   return true;
+}
+
+static json_t *choice_json(const hd_choice *c) {
+  return json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:I, s:I}", "product", c->product,
+                   "schedule", c->schedule, "device", c->device, "us", c->seconds * 1e6,
+                   "default_us", c->default_seconds * 1e6, "sustained_us", c->sustained * 1e6,
+                   "default_sustained_us", c->default_sustained * 1e6, "legal",
+                   (json_int_t)c->n_legal, "measured", (json_int_t)c->n_measured);
+}
+
+static json_t *record_json(const hd_record *r) {
+  return json_pack("{s:s, s:s, s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:s}", "product", r->product,
+                   "schedule", r->schedule, "verdict", hd_verdict_name(r->verdict), "final",
+                   r->final, "us", r->median * 1e6, "us_min", r->min * 1e6, "us_max",
+                   r->max * 1e6, "predicted_us", r->predicted * 1e6, "sustained_us",
+                   r->sustained * 1e6, "why", r->why);
+}
+
+static bool keep_choice(void *list, const hd_choice *c) {
+  return json_array_append_new(list, choice_json(c)) == 0;
+}
+
+static bool keep_record(void *list, const hd_record *r) {
+  return json_array_append_new(list, record_json(r)) == 0;
+}
+
+static heddle_status list_json(heddle_context *ctx, hd_records *records, bool all) {
+  json_t *choices = json_array(), *measurements = json_array(), *root = json_object();
+  heddle_status status = hd_records_each_choice(ctx, records, keep_choice, choices);
+  if (status == HEDDLE_OK && all)
+    status = hd_records_each(ctx, records, NULL, keep_record, measurements);
+  json_object_set_new(root, "choices", choices);
+  if (all)
+    json_object_set_new(root, "measurements", measurements);
+  else
+    json_decref(measurements);
+  char *text = status == HEDDLE_OK ? json_dumps(root, JSON_INDENT(1) | JSON_PRESERVE_ORDER) : NULL;
+  if (text)
+    puts(text);
+  hd_free(text);
+  json_decref(root);
+  return status;
 }
 
 static bool print_record(void *user, const hd_record *r) {
@@ -48,24 +92,28 @@ static bool print_record(void *user, const hd_record *r) {
   return true;
 }
 
+static heddle_status list_lines(heddle_context *ctx, hd_records *records, bool all) {
+  HD_TRY(hd_records_each_choice(ctx, records, print_choice, NULL));
+  return all ? hd_records_each(ctx, records, NULL, print_record, NULL) : HEDDLE_OK;
+}
+
 int tune_list(int argc, char **argv) {
   const char *db = TUNE_DB_DEFAULT;
-  bool all = false;
+  bool all = false, json = false;
   hd_records *records = NULL;
   const cli_option options[] = {{"db", CLI_TEXT, &db, "FILE", TUNE_DB_ABOUT},
                                 {"all", CLI_FLAG, &all, NULL, "every measurement"},
+                                {"json", CLI_FLAG, &json, NULL, "one JSON object"},
                                 {0}};
-  const cli_command command = {"tune list [--db FILE] [--all]", list_about, list_examples, options,
-                               0, 0};
+  const cli_command command = {"tune list [--db FILE] [--all] [--json]", list_about, list_examples,
+                               options, 0, 0};
   int code = cli_parse(&command, argc, argv, NULL, NULL);
   if (code != CLI_GO)
     return code;
   heddle_context *ctx = heddle_context_create();
   heddle_status status = hd_records_open(ctx, db, false, &records);
   if (status == HEDDLE_OK)
-    status = hd_records_each_choice(ctx, records, print_choice, NULL);
-  if (status == HEDDLE_OK && all)
-    status = hd_records_each(ctx, records, NULL, print_record, NULL);
+    status = json ? list_json(ctx, records, all) : list_lines(ctx, records, all);
   hd_records_close(records);
   return cli_finish(ctx, status);
 }

@@ -67,14 +67,15 @@ static heddle_status read_sparse_image(heddle_context *ctx, const char *path, co
 
 static heddle_status read_a(heddle_context *ctx, const char *path, heddle_elem elem, void **dense,
                             uint64_t *m, uint64_t *k) {
-  char *image;
+  char *image = NULL;
   size_t n_bytes;
-  HD_TRY(hd_sparse_file_read(ctx, path, &image, &n_bytes));
-  heddle_status status;
-  if (hd_npy_is(image, n_bytes))
+  heddle_status status = hd_sparse_file_read(ctx, path, &image, &n_bytes);
+  if (status == HEDDLE_OK && hd_npy_is(image, n_bytes))
     status = hd_npy_read(ctx, path, elem, dense, m, k);
-  else
+  else if (status == HEDDLE_OK)
     status = read_sparse_image(ctx, path, image, n_bytes, elem, dense, m, k);
+  if (status != HEDDLE_OK)
+    hd_note(ctx, (hd_loc){.file = path}, "run.operand", "this was read as A");
   hd_free(image);
   return status;
 }
