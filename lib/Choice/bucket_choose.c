@@ -11,7 +11,7 @@
 #include "Support/arena.h"
 #include "Support/diag.h"
 
-enum { MOST_SAMPLES = 64, MOST_CANDIDATES = MOST_SAMPLES };
+enum { MOST_SAMPLES = 96, MOST_CANDIDATES = MOST_SAMPLES };
 #define TOLERANCE 0.02 /* a bucket that gains less is not made */
 
 /* Multiples of what tiles count in, then eight to an octave, and four from 1024 on. Above the last,
@@ -27,6 +27,7 @@ typedef struct sample {
   int32_t wish; /* the candidate that a kernel of this size takes */
   const hd_tuned_entry *entry; /* it was measured for this very size; NULL: not so */
   double least; /* of the candidates' predicted seconds */
+  double weight; /* of those that the user gave; 0: not given */
 } sample;
 
 typedef struct chooser {
@@ -112,22 +113,46 @@ static bool is_exact(const hd_tuned_entry *entry, const hd_problem *p, const int
          entry->product.k == product.k;
 }
 
+/* The next size above `last`: of the table, or one that the user gave, with its weight; 0: none.
+ * Weights count as shares of their mean. */
+static int64_t next_size(const chooser *c, int64_t last, double *weight) {
+  const hd_bucket_options *o = c->options;
+  int64_t next = 0;
+  double sum = 0;
+  *weight = 0;
+  for (size_t i = 0; i < HD_COUNT(sizes) && !next; i++)
+    next = sizes[i] > last ? sizes[i] : 0;
+  for (int32_t i = 0; i < o->n_typical; i++)
+    sum += o->typical[i].weight;
+  for (int32_t i = 0; i < o->n_typical; i++) {
+    const hd_typical_size *t = &o->typical[i];
+    if (t->size <= last || (next && t->size > next))
+      continue;
+    next = t->size;
+    *weight = t->weight / sum * o->n_typical;
+    break;
+  }
+  return next;
+}
+
 static heddle_status take_samples(heddle_context *ctx, chooser *c) {
   const hd_problem *p = &c->front->problem;
   const hd_size *range = c->dim == 'n' ? &p->n : &p->m;
   int64_t largest = largest_size(p, c->dim);
   int64_t unit = range->divisible_by > 1 ? range->divisible_by : 1;
-  for (size_t i = 0; i < HD_COUNT(sizes); i++) {
+  double weight;
+  for (int64_t size = 0; (size = next_size(c, size, &weight)) && c->n_samples < MOST_SAMPLES;) {
     sample *x = &c->sample[c->n_samples];
     int64_t mnk[3];
     hd_schedule s;
-    x->size = (sizes[i] + unit - 1) / unit * unit;
+    x->size = (size + unit - 1) / unit * unit;
     bool again = c->n_samples && x->size <= x[-1].size;
     if (again || (largest && x->size > largest))
       continue;
     sizes_at(c, x->size, mnk);
     HD_TRY(hd_choose_for_sizes(ctx, c->front, c->options->tuned, mnk, &x->entry, &s));
     x->wish = enter(c, &s);
+    x->weight = weight;
     if (!is_exact(x->entry, p, mnk))
       x->entry = NULL;
     c->n_samples++;
@@ -150,8 +175,12 @@ static void predict(chooser *c) {
 
 /* ---- the cover ---- */
 
-/* Batches come in powers of two, and in three quarters of them, far more than in other sizes. */
-static double weight_of(const sample *x) {
+/* Batches come in powers of two, and in three quarters of them, far more than in other sizes; what
+ * the user gave counts as they say, and other sizes a little. */
+static double weight_of(const chooser *c, const sample *x) {
+  enum { OTHERS = 20 };
+  if (c->options->n_typical)
+    return x->weight > 0 ? x->weight : 1.0 / OTHERS;
   int64_t odd = x->size;
   while (odd % 2 == 0)
     odd /= 2;
@@ -163,10 +192,10 @@ static double weight_of(const sample *x) {
  * or what no model estimates, is worth more than a bucket. */
 static double loss_at(const chooser *c, int32_t candidate, int32_t j) {
   const sample *x = &c->sample[j];
-  double off = c->seconds[candidate][j] / c->seconds[x->wish][j] - 1, weight = weight_of(x);
+  double off = c->seconds[candidate][j] / c->seconds[x->wish][j] - 1, weight = weight_of(c, x);
   double least = x->entry      ? 10 * TOLERANCE
                  : !c->estimates ? 1.5 * TOLERANCE
-                 : weight == 1   ? 2 * TOLERANCE
+                 : weight == 1 || x->weight > 0 ? 2 * TOLERANCE
                                  : 0;
   if (candidate == x->wish)
     return 0;

@@ -6,12 +6,21 @@
 #include "Choice/bucket_plan.h"
 #include "Choice/tuned.h"
 
+/* A size that launches often have, and how much it counts, above 0; any unit. */
+typedef struct hd_typical_size {
+  int64_t size;
+  double weight;
+} hd_typical_size;
+enum { HD_MOST_TYPICAL = 32 };
+
 /* Zero-initialise. */
 typedef struct hd_bucket_options {
   const hd_tuned *tuned;   /* NULL: the model alone */
   int64_t hint_mnk[3];     /* of other sizes known at launch; 0: as hd_product_of */
   const int64_t *border;   /* the user's own, rising; NULL: chosen */
   int32_t n_borders, most; /* most: buckets, 0: HD_MOST_BUCKETS */
+  const hd_typical_size *typical; /* rising; NULL: batches as they come */
+  int32_t n_typical;
 } hd_bucket_options;
 
 /* The size that buckets divide: N, else M, where it is known at launch; 0: neither is. */

@@ -1,5 +1,6 @@
 #include "compile_input.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,12 +198,38 @@ static heddle_status read_borders(heddle_context *ctx, const char *text, char di
                   text, HD_MOST_BUCKETS - 1, dim - 0x20);
 }
 
+/* "1:0.5,512:0.3", a weight of 1 where none is said. */
+static heddle_status read_typical(heddle_context *ctx, const char *text,
+                                  hd_typical_size list[HD_MOST_TYPICAL], int32_t *n) {
+  bool ok = *text != '\0';
+  for (const char *at = text; ok && *at; at += *at == ',') {
+    char *end;
+    hd_typical_size t = {strtoll(at, &end, 10), 1};
+    ok = end != at && t.size >= 1 && t.size <= INT32_MAX && *n < HD_MOST_TYPICAL &&
+         (!*n || t.size > list[*n - 1].size);
+    if (ok && *end == ':')
+      t.weight = strtod(at = end + 1, &end);
+    ok = ok && end != at && isfinite(t.weight) && t.weight > 0 && (!*end || *end == ',');
+    if (ok)
+      list[(*n)++] = t;
+    at = end;
+  }
+  return ok ? HEDDLE_OK
+            : hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "buckets.typical",
+                       "got \"%.60s\"; legal: up to %d rising sizes, each with a weight above 0; "
+                       "nearest: 1:0.5,512:0.3",
+                       text, HD_MOST_TYPICAL);
+}
+
 static heddle_status choose_buckets(heddle_context *ctx, compile_input *in, const int64_t hint[3]) {
   int64_t border[HD_MOST_BUCKETS];
   char dim = hd_bucket_dim(&in->front.problem);
   int64_t asked = hint[dim == 'n'];
   hd_schedule s;
-  hd_bucket_options options = {.tuned = in->tuned};
+  hd_typical_size typical[HD_MOST_TYPICAL];
+  hd_bucket_options options = {.tuned = in->tuned, .typical = typical};
+  if (in->typical)
+    HD_TRY(read_typical(ctx, in->typical, typical, &options.n_typical));
   memcpy(options.hint_mnk, hint, sizeof options.hint_mnk);
   if (in->buckets && strcmp(in->buckets, "auto") != 0) {
     HD_TRY(read_borders(ctx, in->buckets, dim, border, &options.n_borders));

@@ -27,6 +27,7 @@ typedef struct compile_input {
   hd_tuned *tuned;  /* owned; NULL: not looked up */
   const hd_tuned_entry *entry; /* what `schedule` was taken from; NULL: nothing */
   const char *buckets; /* option; NULL: chosen */
+  const char *typical; /* option: sizes and their weights; NULL: not said */
   hd_module *module; /* owned: the text, parsed, with the kernel's name as options say; NULL: not
                         yet, or it became the front */
   hd_front front;    /* owned: read from it; of module NULL: not yet, or compiled */
@@ -38,6 +39,8 @@ typedef struct compile_input {
   {"target", CLI_TEXT, &(in).target, "T", "over the text's target: sm_80 … sm_121a"},              \
       {"schedule", CLI_TEXT, &(in).schedule, "S",                                                  \
        "over the default schedule: \"tile=128x256x64 stages=4\""},                                 \
+      {"typical", CLI_TEXT, &(in).typical, "N:W,N:W",                                              \
+       "sizes that launches have, with weights: 1:0.5,512:0.3; buckets are for them"},             \
       {"buckets", CLI_TEXT, &(in).buckets, "B",                                                    \
        "schedules by a size known at launch: auto, none, or borders: N=16,64,512"},                \
       {"epilogue", CLI_TEXT, &(in).epilogue, "FILE",                                               \
