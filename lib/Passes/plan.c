@@ -179,10 +179,10 @@ static heddle_status check_box(heddle_context *ctx, const hd_plan *plan) {
 
 static heddle_status check_path(heddle_context *ctx, const hd_plan *plan) {
   int32_t blocks = hd_plan_store_blocks(plan);
-  if (plan->s.store == HD_STORE_QUAD && blocks % HD_QUAD_BLOCKS)
+  if (plan->s.store == HD_STORE_QUAD && blocks < HD_QUAD_BLOCKS)
     REFUSE(plan->p.store, "plan.path",
-           "got path = quad where a warp stores %d blocks of 8 columns at once; legal: with "
-           "multiples of %d; nearest: path = direct",
+           "got path = quad where a warp stores %d blocks of 8 columns at once; legal: from "
+           "%d on; nearest: path = direct",
            blocks, HD_QUAD_BLOCKS);
   return HEDDLE_OK;
 }

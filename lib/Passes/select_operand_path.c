@@ -58,7 +58,7 @@ static heddle_status select_paths(heddle_context *ctx, hd_module *m, hd_plan *pl
   plan->swizzle = hd_plan_swizzle();
   plan->b_box = variant->path == HD_B_TMA ? hd_schedule_b_box(p, &plan->s) : 0;
   hd_b_variant_narrow(variant, &plan->s);
-  if (plan->s.store == HD_STORE_QUAD && hd_plan_store_blocks(plan) % HD_QUAD_BLOCKS)
+  if (plan->s.store == HD_STORE_QUAD && hd_plan_store_blocks(plan) < HD_QUAD_BLOCKS)
     plan->s.store = HD_STORE_DIRECT;
   hd_plan_write_paths(m, plan);
   return HEDDLE_OK;

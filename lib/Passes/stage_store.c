@@ -64,7 +64,7 @@ static hd_value *row_of(hd_builder *b, const hd_tile_place *place, hd_value *str
 
 /* The plan's; the last blocks of a tile in tensor memory may be fewer than lanes trade. */
 static const char *store_path(const hd_stage *st, int32_t n_blocks) {
-  bool no_quad = st->s.store == HD_STORE_QUAD && n_blocks % HD_QUAD_BLOCKS;
+  bool no_quad = st->s.store == HD_STORE_QUAD && n_blocks < HD_QUAD_BLOCKS;
   return hd_key_word(HD_KEY_STORE, no_quad ? HD_STORE_DIRECT : st->s.store);
 }
 
