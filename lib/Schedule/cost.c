@@ -10,7 +10,7 @@
 #include "Schedule/resources.h"
 
 enum {
-  USUAL_SIZE = 4096, PARTIAL_BYTES = 4,
+  USUAL_SIZE = 4096, PARTIAL_BYTES = 4, MAP_ALIGN = 16, L2_LINE = 128,
   N_STAGE_RESOURCES = HD_RESOURCE_RING + 1 /* ORDER RESOURCES: the first are a stage's */
 };
 /* mma.sp: dense-equivalent elements of the product a clock and SM at k-blocks of 128 bytes
@@ -69,13 +69,24 @@ static double void_columns(const hd_problem *p, const hd_schedule *s, double n, 
   return used * box - n + again * fmax(box - n, 0);
 }
 
+static int64_t pitch_bytes(const hd_problem *p) {
+  int64_t row = p->b.transposed ? p->n.value : p->k.value, pitch = p->b.ld ? p->b.ld : row;
+  return pitch * heddle_elem_get(p->b.elem)->container_bits / 8;
+}
+
 /* No tensor map takes B's pitch (that of whole rows, where the launch says it), so that a warpgroup
  * copies it by small pieces. */
-static bool is_gathered(const hd_problem *p) {
-  enum { MAP_ALIGN = 16 };
-  int64_t row = p->b.transposed ? p->n.value : p->k.value, pitch = p->b.ld ? p->b.ld : row;
-  return pitch * heddle_elem_get(p->b.elem)->container_bits / 8 % MAP_ALIGN != 0;
+static bool is_gathered(const hd_problem *p) { return pitch_bytes(p) % MAP_ALIGN != 0; }
+
+/* The bytes of such a copy, which the pitch aligns, over those of the usual one. */
+static double gather_share(const hd_problem *p) {
+  const double usual = 8;
+  int64_t pitch = pitch_bytes(p);
+  return (double)(pitch & -pitch) / usual;
 }
+
+/* Each row of a stage of B lies in two lines of L2, not in one. */
+static bool is_straddling(const hd_problem *p) { return pitch_bytes(p) % L2_LINE != 0; }
 
 /* A wgmma.sp of m64nN takes N/2 + 16 clocks of the port, and never fewer than 16 of its own. */
 static void wgmma_clocks(unit *u) {
@@ -86,7 +97,7 @@ static void wgmma_clocks(unit *u) {
   double own = HD_K_STEPS * slabs / warpgroups * fmax(s->tile_n / 2.0, 16);
   u->tensor_s = (port + (s->cluster > 1 ? c->pair_clocks : 0)) / c->clock_hz;
   u->chain_s = (own + (s->wgmma_in_flight ? 0 : c->batch_clocks)) / c->clock_hz;
-  u->issue_s = is_gathered(u->p) ? c->gather_s + s->tile_n * c->gather_column_s
+  u->issue_s = is_gathered(u->p) ? c->gather_s + s->tile_n * c->gather_column_s / gather_share(u->p)
                                  : count_copies(u->p, s) * c->issue_clocks / c->clock_hz;
 }
 
@@ -133,28 +144,41 @@ static double together_of(const unit *u, double n_ctas) {
   return fmin(u->residents, ceil_div(n_ctas, u->c->n_sms));
 }
 
+static bool is_ahead(const unit *u) { return hd_op_has(u->p->kernel, HD_ATTR_WEIGHTS_READY); }
+
 /* More on the way than covers the latency lies in each other's way; what is read ahead of the
  * kernel's turn does not. */
 static double crowding(const unit *u, double units) {
   double covering = hd_schedule_covering_stages(u->p, u->s) * u->s->ctas_per_sm;
   double more = together_of(u, units) * u->s->stages / covering - 1;
-  bool ahead = hd_op_has(u->p->kernel, HD_ATTR_WEIGHTS_READY);
-  return hd_schedule_is_mma(u->s) || ahead ? 1 : 1 + u->c->crowd * fmax(more, 0);
+  return hd_schedule_is_mma(u->s) || is_ahead(u) ? 1 : 1 + u->c->crowd * fmax(more, 0);
 }
 
-/* Waves of n_ctas units; each resource's seconds are added to alone. */
-static void add_waves(const unit *u, double waves, double n_ctas, hd_cost *cost) {
+/* Waves of n_ctas units, after `before` others; each resource's seconds are added to alone. Behind
+ * another tile a persistent CTA fills the ring while it still stores. */
+static void add_waves(const unit *u, double before, double waves, double n_ctas, hd_cost *cost) {
   double t[N_STAGE_RESOURCES], together = together_of(u, n_ctas);
   if (waves <= 0 || n_ctas <= 0)
     return;
   stage_times(u, n_ctas, together, t);
   double store = (u->store_bytes / u->c->store_sm_bytes + u->reduce_s) * together;
-  double ends = u->parts * u->c->tile_s;
+  double first = before > 0 || waves <= 0 ? 0 : 1;
+  double next = u->s->persistent ? u->c->next_tile_s : u->c->tile_s;
+  double begin = is_ahead(u) ? u->c->ahead_tile_s : u->c->tile_s;
+  double ends = u->parts * (first * begin + (waves - first) * next) / waves;
   for (int i = 0; i < N_STAGE_RESOURCES; i++)
     cost->alone[i] += waves * u->stages * t[i];
   cost->alone[HD_RESOURCE_STORE] += waves * store;
   cost->alone[HD_RESOURCE_LAUNCH] += waves * ends;
   cost->seconds += waves * (u->stages * norm(t, N_STAGE_RESOURCES) + store + ends);
+}
+
+/* What of B's bytes L2 has to give: CTAs that read a line side by side get it together, with or
+ * without a multicast; of rows that straddle two lines each CTA, or cluster, gets its own. */
+static double b_traffic(const hd_problem *p, const hd_schedule *s, const hd_device_model *c) {
+  if (is_straddling(p))
+    return shares_a(s) ? 1 : 1.0 / s->cluster;
+  return hd_schedule_along_k(s) > 1 ? c->beside_in_cluster : c->beside;
 }
 
 static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_model *c, double k) {
@@ -163,11 +187,8 @@ static unit unit_of(const hd_problem *p, const hd_schedule *s, const hd_device_m
   double a_bytes = slabs * hd_block_bytes(p->a_elem);
   double b_bytes = (double)s->tile_n * HD_K_BLOCK_BYTES;
   u.stages = ceil_div(ceil_div(k, hd_k_block_size(p->a_elem)), s->split_k);
-  double shared = s->cluster > 1 ? c->multicast : 1;
-  double a_load = a_bytes * (shares_a(s) ? shared : 1);
-  double b_load = b_bytes * (shares_a(s) ? 1 : shared);
-  u.load_bytes = a_load + b_load;
-  u.fill_bytes = a_load + b_load * c->beside;
+  u.load_bytes = a_bytes + b_bytes;
+  u.fill_bytes = a_bytes + b_bytes * b_traffic(p, s, c);
   /* One stage is multiplied, one more where a batch is pending; the others are in flight. */
   u.ring_bytes = fmax(s->stages - 1 - s->wgmma_in_flight, 0.5) * (a_bytes + b_bytes);
   u.store_bytes = (double)s->tile_m * s->tile_n * bytes_of(p->d.elem) / hd_schedule_owners(p, s) /
@@ -245,8 +266,8 @@ hd_cost hd_schedule_cost(const hd_problem *p, const hd_schedule *s, const int64_
     parts = 1 + rest / tiles;
     last = unit_of_piece(&u, tiles, rest);
   }
-  add_waves(&u, full, slots, &cost);
-  add_waves(&last, 1, rest, &cost);
+  add_waves(&u, 0, full, slots, &cost);
+  add_waves(&last, full, 1, rest, &cost);
   double extra = c->launch_s + reduce_seconds(p, s, c, parts);
   double written = g * m / hd_rows_of_d(p) * n * bytes_of(p->d.elem);
   cost.alone[HD_RESOURCE_DRAM] = (read + written) / c->dram_bytes * crowding(&u, units);

@@ -17,13 +17,15 @@ typedef struct hd_device_model {
   double gather_column_s;   /* and for each of its columns */
   double fill_bytes;        /* L2 to shared memory */
   double beside;            /* what is left of B's traffic where CTAs side by side read it */
+  double beside_in_cluster; /* the same where a cluster splits k */
   double void_bytes;        /* zeros for columns past B's end */
   double dram_bytes;        /* read */
   double crowd; /* that DRAM takes longer, for each time more on the way than covers its latency */
   double l2_latency_s, dram_latency_s; /* from a copy's issue to its arrival, loaded */
-  double multicast;         /* what a multicast to two leaves of that operand's traffic */
   double launch_s;          /* of a kernel that does nothing */
   double tile_s;            /* first fill and last drain of a tile */
+  double ahead_tile_s;      /* the same where A is read ahead of the kernel's turn */
+  double next_tile_s;       /* the same behind another tile of a persistent CTA */
   double store_sm_bytes;    /* one SM's stores, and loads of partial sums */
   double reduce_s;          /* split-K: counter and last arrival */
   double exchange_s; /* split-K in a cluster: its start together, and the way of the last sums */

@@ -9,9 +9,9 @@
 enum {
   SPLIT_CTAS = 264,     /* splits beyond two for each SM of a large device only add partials */
   LEAST_SHARED_N = 128, /* a narrower B is too little to share in a cluster */
-  PAIR_TILES = 528,     /* four waves: from there a pair saves power, below it costs waiting */
   MOST_ELEMENTS = 128 * 256, /* of a tile: larger ones hold too few stages for few tokens */
   LARGE_ELEMENTS = 256 * 192, /* of one where the power cap decides: it moves the fewest bytes */
+  NARROW_STORE = 64,     /* columns of a tile: below, D is little */
   LARGE_N = 1024,        /* tokens from which it does */
   USUAL_K = 4096,
   USUAL_K_BLOCKS = 64   /* of a k that is known at launch */
@@ -153,12 +153,28 @@ static void save_power(const hd_problem *p, hd_schedule *s) {
     *s = saving;
 }
 
+/* Where D's rows are no whole lines, lanes that store 16 bytes fill lines by parts; a tensor map
+ * writes whole ones (H200, 3624 x 1664 x 440: 8.7 of 9.2 us). */
+static void store_whole_lines(const hd_problem *p, hd_schedule *s) {
+  enum { LINE = 128 };
+  int64_t row = p->d.transposed ? p->m.value / hd_rows_of_d(p) : p->n.value;
+  hd_schedule staged = *s;
+  if (s->tile_n < NARROW_STORE || s->store != HD_STORE_QUAD || s->split_k > 1 || s->stream_k ||
+      row * heddle_elem_get(p->d.elem)->container_bits / 8 % LINE == 0)
+    return;
+  staged.store = HD_STORE_STAGED;
+  staged.stages = hd_schedule_most_stages(p, &staged, s->stages);
+  if (staged.stages + 1 >= s->stages && hd_schedule_fits(p, &staged))
+    *s = staged;
+}
+
 static void enter(const hd_problem *p, hd_schedule s, front *f) {
   hd_schedule_default_warps(&s);
   s.stages = hd_schedule_most_stages(p, &s, hd_schedule_wanted_stages(p, &s));
   s.wgmma_in_flight = hd_schedule_most_in_flight(p, &s);
   s.cluster_launch = hd_schedule_wanted_cluster_launch(f->device, p, &s);
   save_power(p, &s);
+  store_whole_lines(p, &s);
   if (hd_schedule_fits(p, &s))
     enter_one(s, f);
   hd_schedule in[2];
@@ -191,12 +207,13 @@ static void enter_streams(const hd_problem *p, hd_schedule s, bool shares, front
       enter(p, s, f);
 }
 
-/* A pair costs waiting and saves power: it pays where the launch is long enough to meet the power
- * cap, which is a matter of its work, not of its waves. */
-static bool is_work_for_pairs(const hd_problem *p, int64_t tiles) {
+/* A pair costs waiting and saves power: for many columns it pays where the launch is long enough to
+ * meet the power cap, which is a matter of its work, not of its waves. For fewer the model says
+ * whether B's traffic is worth it. */
+static bool may_have(const hd_problem *p, int32_t cluster) {
   double products = (double)batch_of(p) * (double)p->m.value * (double)p->n.value *
                     (double)(p->k.value ? p->k.value : USUAL_K);
-  return is_large(p) ? products >= PAIR_PRODUCTS : tiles >= PAIR_TILES;
+  return !is_large(p) || (cluster > 1) == (products >= PAIR_PRODUCTS);
 }
 
 static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, front *f) {
@@ -209,11 +226,18 @@ static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, 
     for (size_t i = 0; i < HD_COUNT(splits); i++) {
       int64_t tiles = count_tiles(p, &s);
       s.split_k = splits[i];
-      bool pairs = shares && is_work_for_pairs(p, tiles);
       if (s.split_k >= pick->least_splits && s.split_k <= k_blocks &&
-          (s.split_k > 1 ? tiles * s.split_k <= SPLIT_CTAS : pairs == (s.cluster > 1)))
+          (s.split_k > 1 ? tiles * s.split_k <= SPLIT_CTAS
+                         : !shares || may_have(p, s.cluster)))
         enter(p, s, f);
     }
+}
+
+/* CTAs of a tile that an SM may hold: as many as a large one's accumulators make. */
+static int32_t most_residents(const hd_schedule *s) {
+  enum { ELEMENTS = 128 * 256, MOST = 4 };
+  int32_t n = ELEMENTS / (s->tile_m * s->tile_n);
+  return n < 1 ? 1 : n > MOST ? MOST : n;
 }
 
 /* Of groups, a product of each: as many columns as an even routing gives it. */
@@ -242,7 +266,9 @@ int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked
       s.tile_m = heights[h];
       s.tile_n = widths[w] < widest ? widths[w] : widest;
       s.tile_n -= s.tile_n % unit;
-      if (s.tile_n && s.tile_n != last && s.tile_m * s.tile_n <= most_elements)
+      bool is_new = s.tile_n && s.tile_n != last && s.tile_m * s.tile_n <= most_elements;
+      int32_t most_ctas = is_new ? most_residents(&s) : 0;
+      for (s.ctas_per_sm = 1; s.ctas_per_sm <= most_ctas; s.ctas_per_sm++)
         enter_tile(p, pick, s, &f);
       last = s.tile_n;
     }

@@ -14,10 +14,11 @@ static void leave_cluster(const hd_schedule_words *words, hd_schedule *s) {
     s->persistent = 1;
 }
 
-/* The default's stores and orders are for its own tiles; beside other words of how a kernel is made
- * the usual ones are meant, unless these are given, too. */
+/* The default's stores, orders and CTAs an SM are for its own tiles; beside other words of how a
+ * kernel is made the usual ones are meant, unless these are given, too. */
 static void leave_savings(const hd_schedule_words *words, hd_schedule *s) {
-  static const hd_key savings[] = {HD_KEY_STORE, HD_KEY_K_ORDER, HD_KEY_RASTER_GROUP};
+  static const hd_key savings[] = {HD_KEY_STORE, HD_KEY_K_ORDER, HD_KEY_RASTER_GROUP,
+                                   HD_KEY_CTAS_PER_SM};
   bool other = hd_words_have(words, HD_KEY_PERSISTENT) || hd_words_have(words, HD_KEY_B_PATH) ||
                hd_words_have(words, HD_KEY_A_PATH) || hd_words_have(words, HD_KEY_STAGES);
   for (hd_key key = 0; key < HD_N_KEYS; key++)

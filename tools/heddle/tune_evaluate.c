@@ -59,6 +59,42 @@ static void free_measured(measured *m) {
 
 /* ---- evaluate ---- */
 
+/* A line a schedule: its product, its words, measured and predicted time, and what it would take of
+ * each resource alone. */
+static heddle_status print_schedules(heddle_context *ctx, const product_times *t,
+                                     const hd_device_model *ceilings) {
+  static const int64_t fixed[3] = {0};
+  char name[HD_PRODUCT_TEXT];
+  hd_front front = {0};
+  heddle_status status = hd_product_build(ctx, HD_NOWHERE, &t->product, &front);
+  hd_product_print(&t->product, name);
+  for (int64_t i = 0; i < t->n && status == HEDDLE_OK; i++) {
+    hd_schedule s;
+    status = hd_schedule_read(ctx, ceilings, &front.problem, t->list[i].schedule, &s);
+    if (status != HEDDLE_OK)
+      break;
+    hd_cost cost = hd_schedule_cost(&front.problem, &s, fixed, ceilings);
+    printf("%s,%s,%.3f,%.3f", name, t->list[i].schedule, t->list[i].seconds * 1e6,
+           cost.seconds * 1e6);
+    for (int r = 0; r < HD_N_RESOURCES; r++)
+      printf(",%.3f", cost.alone[r] * 1e6);
+    printf("\n");
+  }
+  hd_front_free(&front);
+  return status;
+}
+
+static heddle_status evaluate_schedules(heddle_context *ctx, const all_times *all,
+                                        const hd_device_model *ceilings) {
+  printf("product,schedule,us,predicted_us");
+  for (int r = 0; r < HD_N_RESOURCES; r++)
+    printf(",%s", hd_resource_name((hd_resource)r));
+  printf("\n");
+  for (int64_t i = 0; i < all->n; i++)
+    HD_TRY(print_schedules(ctx, &all->list[i], ceilings));
+  return HEDDLE_OK;
+}
+
 static heddle_status evaluate(heddle_context *ctx, const all_times *all, int64_t n_search,
                            const hd_device_model *ceilings) {
   hd_evaluation sum = {0}, worst = {.rank_correlation = 1};
@@ -91,9 +127,12 @@ static heddle_status evaluate(heddle_context *ctx, const all_times *all, int64_t
 int tune_evaluate(int argc, char **argv) {
   source from = {0};
   int64_t top = 0;
+  bool schedules = false;
   const cli_option options[] = {
       {"db", CLI_TEXT, &from.db, "FILE", TUNE_DB_ABOUT},
       {"csv", CLI_TEXT, &from.csv, "FILE", "measurements as CSV instead"},
+      {"schedules", CLI_FLAG, &schedules, NULL,
+       "as CSV a line a schedule instead: measured, predicted, each resource alone (us)"},
       {"top", CLI_INT, &top, "N", "what the search may measure (one in twenty, 8 to 64)"},
       {"ceilings", CLI_TEXT, &from.ceilings, "FILE", TUNE_CEILINGS_ABOUT},
       {0}};
@@ -110,7 +149,8 @@ int tune_evaluate(int argc, char **argv) {
   measured m = {0};
   heddle_status status = read_measured(ctx, &from, &m);
   if (status == HEDDLE_OK)
-    status = evaluate(ctx, &m.all, top, m.ceilings);
+    status = schedules ? evaluate_schedules(ctx, &m.all, m.ceilings)
+                       : evaluate(ctx, &m.all, top, m.ceilings);
   free_measured(&m);
   return cli_finish(ctx, status);
 }
