@@ -5,8 +5,8 @@
 
 #include "Support/arena.h"
 
-/* `heddle tune calibrate` of docs/bench/sweep_train.csv: the front of each product weighs most, so a
- * ceiling is what fits there, not what physics would say of it alone. */
+/* `heddle tune calibrate` of docs/bench/sweep_train.csv: the front of each product weighs most, so
+ * that a ceiling is what fits there, not what physics would say of it alone. */
 #define H200_RATES \
   .clock_hz = 1.59e+09,                   \
   .batch_clocks = 172,                    \
