@@ -76,8 +76,11 @@ def complete(rows, told):
     """A finished job has the race, or the carried choice, of its last lease."""
     races = {race["lease"] for race in rows["race"]}
     leases = {lease["lease"]: lease for lease in rows["lease"]}
+    newest = {}
+    for lease in rows["lease"]:
+        newest[lease["job"]] = max(lease["lease"], newest.get(lease["job"], 0))
     for job in rows["job"]:
-        last = max((x for x in leases if leases[x]["job"] == job["job"]), default=None)
+        last = newest.get(job["job"])
         if job["lease"] != last and last is not None:
             yield f"job {job['job']} says lease {job['lease']}, its last one is {last}"
         if job["state"] == "done" and job["lease"] not in races and leases[job["lease"]]["how"] != "carried":
