@@ -3,6 +3,7 @@
 Of each file the tile level is written, read again and taken on: the role level is that of one run. Then each attribute
 of work, matmul and store of the first kernel, in turn, gets each of some other values: the text must be refused, with
 what is legal or nearest, or give another kernel. Prints how many of each; exit status 1 where an attribute says nothing."""
+import os
 import re
 import subprocess
 import sys
@@ -27,12 +28,12 @@ def opt(tool, text, passes):
     return subprocess.run([tool, "-", "--passes", passes], input=text, capture_output=True, text=True)
 
 
-def kernel_code(heddle, text, folder):
+def kernel_code(heddle, text, folder, extra):
     """PTX and manifest of a tile-level text, without comments and hashes; None and the refusal."""
     path = f"{folder}/changed.heddle"
     with open(path, "w") as file:
         file.write(text)
-    run = subprocess.run([heddle, "gen", path, "--ptxas", "none", "-o", folder], capture_output=True, text=True)
+    run = subprocess.run([heddle, "gen", path, *extra, "--ptxas", "none", "-o", folder], capture_output=True, text=True)
     if run.returncode:
         return None, run.stderr
     name = re.search(r'name = "(\w+)"', text).group(1)
@@ -61,6 +62,7 @@ def changes(line):
 
 def main():
     tool, heddle, folder, *files = sys.argv[1:]
+    os.makedirs(folder, exist_ok=True)
     refused = other = silent = 0
     for file in files:
         whole = subprocess.run([tool, file, "--stop-after", "select_operand_path"], capture_output=True, text=True, check=True).stdout
@@ -71,7 +73,9 @@ def main():
             print(f"{file}: the tile level, read again, gives another role level")
             silent += 1
         text = first_kernel(whole)
-        code, said = kernel_code(heddle, text, folder)
+        epilogue = re.sub(r"heddle$", "ll", file)
+        extra = ["--epilogue", epilogue] if os.path.exists(epilogue) else []
+        code, said = kernel_code(heddle, text, folder, extra)
         if code is None:
             raise SystemExit(f"{file}: {said}")
         lines = text.splitlines()
@@ -79,7 +83,7 @@ def main():
             if not re.match(r"\s*(work|%\w+: \S+ = matmul|store) ", line):
                 continue
             for name, value, new in changes(line):
-                changed, said = kernel_code(heddle, "\n".join([*lines[:at], new, *lines[at + 1:]]) + "\n", folder)
+                changed, said = kernel_code(heddle, "\n".join([*lines[:at], new, *lines[at + 1:]]) + "\n", folder, extra)
                 if changed is None and re.search(r"legal:|nearest:|error\[ir\.", said):
                     refused += 1
                 elif changed is not None and changed != code:
