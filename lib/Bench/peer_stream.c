@@ -107,15 +107,8 @@ static heddle_status read_ranges(heddle_context *ctx, const state *s, size_t set
   }
   void *params[] = {&at[0],   &at[1],     &at[2],     &sink,     &ctas[0],
                     &ctas[1], &pieces[0], &pieces[1], &pieces[2]};
-  hd_cu_config config = {.grid_x = ctas[0] + ctas[1] + ctas[2],
-                         .grid_y = 1,
-                         .grid_z = 1,
-                         .block_x = THREADS,
-                         .block_y = 1,
-                         .block_z = 1,
-                         .stream = stream};
-  HD_CU_TRY(ctx, s->device->runtime, launch, &config, s->kernel, params, NULL);
-  return HEDDLE_OK;
+  return hd_device_launch(ctx, s->device, s->kernel, ctas[0] + ctas[1] + ctas[2], THREADS, params,
+                          stream);
 }
 
 static heddle_status read_operands(heddle_context *ctx, void *user, size_t index, void *stream) {

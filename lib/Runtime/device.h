@@ -70,6 +70,10 @@ heddle_status hd_rotation_create(heddle_context *ctx, const hd_device *device, c
                                  size_t n_bytes, size_t n_sets, hd_rotation *rotation);
 void hd_rotation_free(const hd_device *device, hd_rotation *rotation);
 
+/* Launches CTAs of so many threads each, in one dimension, of a function with these parameters. */
+heddle_status hd_device_launch(heddle_context *ctx, const hd_device *device, void *function,
+                               uint32_t n_ctas, uint32_t n_threads, void **params, void *stream);
+
 /* Launches work number `index` into a stream; called while capturing too. */
 typedef heddle_status (*hd_launch_fn)(heddle_context *ctx, void *user, size_t index, void *stream);
 

@@ -80,9 +80,14 @@ heddle_status hd_device_sync(heddle_context *ctx, const hd_device *device) {
   return HEDDLE_OK;
 }
 
-heddle_status hd_device_spin(heddle_context *ctx, const hd_device *device, uint64_t nanoseconds) {
-  hd_cu_config config = {1, 1, 1, 1, 1, 1, 0, device->stream, NULL, 0};
-  void *params[] = {&nanoseconds};
-  HD_CU_TRY(ctx, device->runtime, launch, &config, device->spin, params, NULL);
+heddle_status hd_device_launch(heddle_context *ctx, const hd_device *device, void *function,
+                               uint32_t n_ctas, uint32_t n_threads, void **params, void *stream) {
+  hd_cu_config config = {n_ctas, 1, 1, n_threads, 1, 1, 0, stream, NULL, 0};
+  HD_CU_TRY(ctx, device->runtime, launch, &config, function, params, NULL);
   return HEDDLE_OK;
+}
+
+heddle_status hd_device_spin(heddle_context *ctx, const hd_device *device, uint64_t nanoseconds) {
+  void *params[] = {&nanoseconds};
+  return hd_device_launch(ctx, device, device->spin, 1, 1, params, device->stream);
 }

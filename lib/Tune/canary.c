@@ -73,15 +73,7 @@ static heddle_status launch(heddle_context *ctx, void *user, size_t index, void 
   load *l = user;
   (void)index;
   void *params[] = {&l->at, &l->sink};
-  hd_cu_config config = {.grid_x = l->n_ctas,
-                         .grid_y = 1,
-                         .grid_z = 1,
-                         .block_x = THREADS,
-                         .block_y = 1,
-                         .block_z = 1,
-                         .stream = stream};
-  HD_CU_TRY(ctx, l->device->runtime, launch, &config, l->kernel, params, NULL);
-  return HEDDLE_OK;
+  return hd_device_launch(ctx, l->device, l->kernel, l->n_ctas, THREADS, params, stream);
 }
 
 static int ascending(const void *a, const void *b) {
