@@ -1,4 +1,6 @@
 /* Regions: blocks, loops, branches, and who executes an op. The table of lowerings. */
+#include <llvm-c/DebugInfo.h>
+
 #include "Emit/emit_pinned.h"
 
 /* ---- blocks ---- */
@@ -245,6 +247,28 @@ static void define(hd_emitter *e, hd_value *const *values, hd_value *const *from
 
 /* ---- for, if ---- */
 
+/* A producer that gathers by ld and st has few registers. Where k is short and fixed, ptxas would
+ * unroll the loop over k-blocks, and the addresses of several would not fit. */
+static bool keeps_loop(const hd_emitter *e, const hd_region *region) {
+  if (!e->role.op || !hd_op_has(e->role.op, HD_ATTR_REGISTERS))
+    return false;
+  HD_FOR_OPS(op, region)
+    if (op->kind == HD_OP_COPY_LD_ST)
+      return true;
+  return false;
+}
+
+/* Becomes `.pragma "nounroll"` at the loop's head. A loop's metadata names itself first. */
+static void keep_loop(hd_emitter *e, LLVMValueRef branch) {
+  LLVMMetadataRef self = LLVMTemporaryMDNode(e->llvm, NULL, 0);
+  LLVMMetadataRef word = LLVMMDStringInContext2(e->llvm, "llvm.loop.unroll.disable", 24);
+  LLVMMetadataRef parts[] = {self, LLVMMDNodeInContext2(e->llvm, &word, 1)};
+  LLVMMetadataRef loop = LLVMMDNodeInContext2(e->llvm, parts, 2);
+  LLVMMetadataReplaceAllUsesWith(self, loop);
+  LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(e->llvm, "llvm.loop", 9),
+                  LLVMMetadataAsValue(e->llvm, loop));
+}
+
 /* Rotated: a guard before it, the test at the end, so that the loop body is one piece. */
 heddle_status hd_emit_op_for(hd_emitter *e, const hd_op *op) {
   const hd_region *region = op->regions[0];
@@ -265,7 +289,9 @@ heddle_status hd_emit_op_for(hd_emitter *e, const hd_op *op) {
   flat last = flatten(e, region->last->operands, n);
   LLVMValueRef next = hd_emit_add(e, i, step);
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->b);
-  LLVMBuildCondBr(e->b, hd_emit_lt(e, next, hi), body, exit);
+  LLVMValueRef back = LLVMBuildCondBr(e->b, hd_emit_lt(e, next, hi), body, exit);
+  if (keeps_loop(e, region))
+    keep_loop(e, back);
   LLVMAddIncoming(i, (LLVMValueRef[]){lo, next}, (LLVMBasicBlockRef[]){before, latch}, 2);
   add_incoming(phis, init, before);
   add_incoming(phis, last, latch);
