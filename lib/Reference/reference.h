@@ -46,6 +46,7 @@ typedef struct hd_reference {
   hd_matrix c;       /* M x N; data NULL: no beta * C */
   hd_matrix bias;    /* one element a row (or column), row_stride apart; data NULL: none */
   bool bias_along_n; /* false: bias[M]; true: bias[N] */
+  uint64_t first_column; /* what a function of the user is told of column 0; not read here */
   hd_matrix scale_a,
       scale_b; /* of a row, of a column, row_stride apart (0: one for all); data NULL: 1 */
   /* Scales of elements of A by (row, k / block), of B by (column, k / block); data NULL: 1. */

@@ -65,10 +65,15 @@ static void fill_zipf(uint64_t *state, int64_t g, int64_t n, int32_t *offsets) {
     offsets[i + 1] += offsets[i] - 1;
 }
 
+/* Behind one beyond n all groups are empty: such ones are rarer, but for the last offset. */
 static void fill_wild(uint64_t *state, int64_t g, int64_t n, int32_t *offsets) {
   for (int64_t i = 0; i <= g; i++) {
-    const int64_t some[] = {INT32_MIN, -1, 0, n / 2, n, n + 1, INT32_MAX, below(state, n + 1)};
-    offsets[i] = (int32_t)some[below(state, sizeof some / sizeof *some)];
+    const int64_t low[] = {INT32_MIN, -1, 0, n / 2}, high[] = {n, n + 1, INT32_MAX};
+    int64_t inside = below(state, n + 1), kind = below(state, 8);
+    bool is_high = i == g ? kind < 4 : kind == 7 && below(state, 4) == 0;
+    offsets[i] = (int32_t)(is_high    ? high[below(state, 3)]
+                           : kind < 3 ? low[below(state, 4)]
+                                      : inside);
   }
 }
 

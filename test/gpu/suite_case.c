@@ -151,11 +151,13 @@ void suite_case_schedule(const suite_case *c, hd_strbuf *text) {
 
 static bool is_pair(const suite_case *c) { return hd_act_is_pair(c->value[CASE_act]); }
 
+static bool is_grouped(const suite_case *c) { return !suite_case_is(c, CASE_routing, "none"); }
+
 static void print_size(const suite_case *c, case_key key, hd_strbuf *out) {
   bool dynamic = strchr(c->value[CASE_dyn], names[key][0]) && !suite_case_is(c, CASE_dyn, "none");
   hd_strbuf_printf(out, "  %%%s: i32 = size {dim = %s, ", names[key], names[key]);
   if (dynamic)
-    hd_strbuf_printf(out, "max = 65536%s}\n",
+    hd_strbuf_printf(out, "max = %s%s}\n", key == CASE_g && is_grouped(c) ? "256" : "65536",
                      key == CASE_k                 ? ", divisible_by = 4"
                      : key == CASE_m && is_pair(c) ? ", divisible_by = 16"
                                                    : "");
@@ -339,6 +341,8 @@ void suite_case_problem(const suite_case *c, hd_strbuf *out) {
   print_size(c, CASE_n, out);
   print_size(c, CASE_k, out);
   print_operands(c, out);
+  if (is_grouped(c))
+    hd_strbuf_add(out, "  %offsets: matrix<s32> = vector {type = s32, operand = offsets}\n");
   print_matmul(c, out);
   if (has_epilogue(c))
     print_epilogue(c, out);
@@ -372,6 +376,7 @@ void suite_case_request(const suite_case *c, trial_request *r) {
   r->size[HD_ARG_LDSB] = row_scales(c, CASE_n);
   if (suite_case_int(c, CASE_g))
     request_strides(c, r);
+  r->routing = is_grouped(c) ? c->value[CASE_routing] : NULL;
   r->offset_b = (uint32_t)suite_case_int(c, CASE_boff);
   r->offset_d = (uint32_t)suite_case_int(c, CASE_doff);
   r->user = suite_case_is(c, CASE_act, "user")        ? hard_swish

@@ -20,7 +20,7 @@ typedef struct run_options {
   trial_request request;
   const char *sizes, *backend, *sim_mode, *user_file;
   char *user; /* owned: its bytes */
-  int64_t seed;
+  int64_t seed, trials;
   bool exact, small, json;
 } run_options;
 
@@ -224,6 +224,9 @@ static heddle_status report(heddle_context *ctx, const run_options *o, const tri
     return report_json(ctx, o, kernel, r, gpu);
   printf("kernel: %s for %s, path %s\nschedule: %s\n", kernel->manifest.name,
          kernel->manifest.target, r->path, schedule_of(o, kernel));
+  if (o->trials > 1)
+    printf("trials: %" PRIu64 " of %" PRId64 "\n", o->request.seed - (uint64_t)o->seed + 1,
+           o->trials);
   printf("problem: M=%" PRId64 " N=%" PRId64 " K=%" PRId64 " seed=%" PRIu64 " operands=%s\n", r->m,
          r->n, r->k, o->request.seed, o->request.exact ? "exact" : "random");
   bool grouped = hd_manifest_is_grouped(&kernel->manifest);
@@ -314,8 +317,11 @@ static heddle_status run_on(heddle_context *ctx, run_options *o, trial_kernel *k
     HD_TRY(compile_small(ctx, o, kernel));
   else if (!device)
     announce(ctx, &kernel->manifest, &o->request);
-  trial_result result;
-  HD_TRY(run_trial(ctx, o, kernel, device, &result));
+  trial_result result = {.ok = true};
+  for (int64_t i = 0; i < o->trials && result.ok; i++) {
+    o->request.seed = (uint64_t)(o->seed + i);
+    HD_TRY(run_trial(ctx, o, kernel, device, &result));
+  }
   return report(ctx, o, kernel, &result, device != NULL);
 }
 
@@ -397,7 +403,7 @@ static void take_operands(run_options *o) {
 }
 
 int cmd_run(int argc, char **argv) {
-  run_options o = {.backend = "auto", .seed = 1};
+  run_options o = {.backend = "auto", .seed = 1, .trials = 1};
   const cli_option options[] = {
       {"size", CLI_TEXT, &o.sizes, "N=512,K=64",
        "sizes and pitches known at launch: M N K LDB LDC LDD LDSA LDSB"},
@@ -421,6 +427,7 @@ int cmd_run(int argc, char **argv) {
       {"seed", CLI_INT, &o.seed, "S", "of the operands (default 1)"},
       {"routing", CLI_TEXT, &o.request.routing, "R",
        "of groups: random (default), balanced, zipf, one, wild, or offsets: 0,3,17"},
+      {"trials", CLI_INT, &o.trials, "N", "so many seeds, up to the first that fails (1)"},
       {"exact", CLI_FLAG, &o.exact, NULL, "small integers, compared bit for bit"},
       {"json", CLI_FLAG, &o.json, NULL, "one JSON object on one line"},
       {"backend", CLI_TEXT, &o.backend, "B", "gpu, sim or auto (default)"},
@@ -432,6 +439,10 @@ int cmd_run(int argc, char **argv) {
       {0}};
   const cli_command command = {"run FILE|PROBLEM [OPTIONS]", about, examples, options, 0, 1};
   int code = cli_parse(&command, argc, argv, &o.input.path, NULL);
+  if (code != CLI_GO)
+    return code;
+  const cli_number numbers[] = {{"--trials", o.trials, 1, INT32_MAX}};
+  code = cli_check_numbers("run.trials", numbers, HD_COUNT(numbers));
   if (code != CLI_GO)
     return code;
   if (!o.input.path)

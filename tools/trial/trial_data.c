@@ -204,6 +204,7 @@ static heddle_status add_packed(heddle_context *ctx, const hd_manifest *manifest
                 data->a_row_bytes, block->data + trial_before(&data->shape, HD_ARG_A, i)));
   if (plant == TRIAL_FAULT_NONE || plant == TRIAL_FAULT_SCALE || plant == TRIAL_FAULT_OFFSETS)
     return HEDDLE_OK;
+  HD_TRY(trial_check_injectable(ctx, data));
   data->an_injected = hd_xmalloc(dense_bytes);
   memcpy(data->an_injected, injected_dense, dense_bytes);
   HD_TRY(trial_inject_fault(ctx, plant, manifest->a_elem, &data->shape, data->an_injected,

@@ -55,6 +55,17 @@ int64_t trial_injected_matrix(const trial_data *data) {
   return last;
 }
 
+static heddle_status nowhere(heddle_context *ctx) {
+  return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.fault",
+                  "no group has a column: there is no place for that error");
+}
+
+heddle_status trial_check_injectable(heddle_context *ctx, const trial_data *data) {
+  int64_t first, end;
+  trial_columns(data, data->offsets ? trial_injected_matrix(data) : 0, &first, &end);
+  return first < end ? HEDDLE_OK : nowhere(ctx);
+}
+
 /* The first column of a group becomes one of the group before, or of none. */
 heddle_status trial_inject_offset(heddle_context *ctx, const trial_shape *shape,
                                   int32_t *offsets) {
@@ -66,6 +77,5 @@ heddle_status trial_inject_offset(heddle_context *ctx, const trial_shape *shape,
     offsets[g] = (int32_t)first + 1;
     return HEDDLE_OK;
   }
-  return hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "trial.fault",
-                  "no group has a column: there is no place for that error");
+  return nowhere(ctx);
 }

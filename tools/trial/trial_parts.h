@@ -112,6 +112,8 @@ heddle_status trial_make_offsets(heddle_context *ctx, const trial_request *reque
 void trial_columns(const trial_data *data, int64_t g, int64_t *first, int64_t *end);
 /* Which of A's matrices has the injected fault: the last one that a product takes. */
 int64_t trial_injected_matrix(const trial_data *data);
+/* HEDDLE_UNSUPPORTED where no product takes any. */
+heddle_status trial_check_injectable(heddle_context *ctx, const trial_data *data);
 heddle_status trial_inject_offset(heddle_context *ctx, const trial_shape *shape, int32_t *offsets);
 
 /* The launch: fills the blocks with what memory holds afterwards. */

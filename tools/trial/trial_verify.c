@@ -150,6 +150,7 @@ static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
   *r = (hd_reference){
       .m = (uint64_t)s->m,
       .n = (uint64_t)(end - first),
+      .first_column = (uint64_t)first,
       .k = (uint64_t)s->k,
       .a = {(uint8_t *)data->a_dense + dense_a(data, g) * (size_t)s->m * data->a_row_bytes,
             manifest->a_elem, (uint64_t)s->k, 1},
@@ -185,14 +186,14 @@ static heddle_status describe(heddle_context *ctx, const hd_manifest *manifest,
                                         "got act = %s; legal: %s", manifest->act, hd_act_list);
 }
 
-/* up NULL: no pairs. */
+/* up NULL: no pairs. first: of the columns. */
 static void apply_user(const trial_request *request, const uint64_t *rows, size_t n_rows,
-                       uint64_t n, double *values, const double *up, double *slack) {
+                       uint64_t n, int64_t first, double *values, const double *up, double *slack) {
   for (size_t i = 0; i < n_rows; i++)
     for (uint64_t j = 0; j < n; j++) {
       double *x = &values[i * n + j];
       *x = request->user(request->user_data, *x, up ? up[i * n + j] : 0,
-                         (int64_t)(rows ? rows[i] : i), (int64_t)j);
+                         (int64_t)(rows ? rows[i] : i), first + (int64_t)j);
       slack[i * n + j] = user_error * fabs(*x);
     }
 }
@@ -230,7 +231,7 @@ static heddle_status expect_pairs(heddle_context *ctx, const hd_manifest *manife
     below[i] = sums->m / 2 + (rows ? rows[i] : i);
   heddle_status status = hd_reference_rows(ctx, sums, below, n_rows, up);
   if (status == HEDDLE_OK && has_user(manifest))
-    apply_user(request, rows, n_rows, sums->n, expected, up, slack);
+    apply_user(request, rows, n_rows, sums->n, (int64_t)sums->first_column, expected, up, slack);
   else if (status == HEDDLE_OK)
     hd_act_apply_pairs(act, request->exact ? 0 : bound_of(manifest, sums, HEDDLE_F32), n, expected,
                        up, slack);
@@ -248,7 +249,7 @@ static heddle_status expect(heddle_context *ctx, const hd_manifest *manifest,
   if (hd_act_is_pair(manifest->act))
     return expect_pairs(ctx, manifest, request, &sums, r->act, rows, n_rows, expected, slack);
   if (has_user(manifest))
-    apply_user(request, rows, n_rows, r->n, expected, NULL, slack);
+    apply_user(request, rows, n_rows, r->n, (int64_t)r->first_column, expected, NULL, slack);
   else
     hd_act_apply_all(r->act, request->exact ? 0 : bound_of(manifest, r, HEDDLE_F32),
                      n_rows * (size_t)r->n, expected, slack);
