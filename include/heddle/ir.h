@@ -136,6 +136,12 @@ typedef enum heddle_operand {
 HEDDLE_API void heddle_problem_set_stride(heddle_problem *problem, heddle_operand operand,
                                           int64_t stride);
 
+/* Groups: the g products of a batch (at most 1,024, fixed or with max) have columns of one B, one
+ * C and one D, n in all: product i those from offsets[i] to offsets[i + 1]. `offsets` is an
+ * argument of the kernel, g + 1 i32 in device memory, which the kernel reads when it runs; columns
+ * of no group are not touched. sm_90a; docs/support.md says what is refused. */
+HEDDLE_API void heddle_problem_set_groups(heddle_problem *problem, bool groups);
+
 /* A module of problem level with the problem as its kernel, verified. HEDDLE_INVALID names what is
  * missing or out of range by itself, HEDDLE_UNSUPPORTED what no target has; what must fit together
  * (types and target, a pitch and its row, k and the group) heddle_compile_module checks. *module is

@@ -28,7 +28,7 @@ struct heddle_problem {
   bool no_operand; /* a stride is given of what is none */
   size no_size; /* of what is none */
   dense a, b, c, d;
-  bool has_acc, has_bias, alpha, beta, dependent, weights_ready;
+  bool has_acc, has_bias, alpha, beta, dependent, weights_ready, groups;
   heddle_elem acc, bias;
   heddle_dim bias_along;
   heddle_scale scale_a, scale_b;
@@ -158,6 +158,8 @@ void heddle_problem_set_dependent(heddle_problem *problem, bool dependent, bool 
   problem->dependent = dependent;
   problem->weights_ready = weights_ready;
 }
+
+void heddle_problem_set_groups(heddle_problem *problem, bool groups) { problem->groups = groups; }
 
 void heddle_problem_set_stride(heddle_problem *problem, heddle_operand operand, int64_t stride) {
   problem->no_operand |= (unsigned)operand > HEDDLE_OPERAND_SCALE_B;
@@ -392,6 +394,13 @@ static void build_store(building *g, hd_value *y) {
   set_stride(g, op, HEDDLE_OPERAND_D);
 }
 
+static void build_offsets(building *g) {
+  hd_op *op = hd_build_op(&g->b, HD_OP_VECTOR, hd_type_matrix(HEDDLE_S32), 0);
+  hd_op_set_elem(g->m, op, HD_ATTR_TYPE, HEDDLE_S32);
+  hd_op_set_str(g->m, op, HD_ATTR_OPERAND, "offsets");
+  named(op, "offsets");
+}
+
 static void build_all(building *g) {
   const heddle_problem *p = g->p;
   heddle_elem acc = accumulator(p);
@@ -406,6 +415,8 @@ static void build_all(building *g) {
                       : NULL;
   in[2] = build_scale(g, HEDDLE_OPERAND_SCALE_A, "scale_a", p->scale_a, HEDDLE_DIM_M);
   in[3] = build_scale(g, HEDDLE_OPERAND_SCALE_B, "scale_b", p->scale_b, HEDDLE_DIM_N);
+  if (p->groups)
+    build_offsets(g);
   hd_value *scale_a = build_block_scale(g, 0), *scale_b = build_block_scale(g, 1);
   hd_op *matmul = hd_build_op(&g->b, HD_OP_MATMUL, hd_type_matrix(acc), 4, a, b, scale_a, scale_b);
   hd_op_set_elem(g->m, matmul, HD_ATTR_ACC, acc);

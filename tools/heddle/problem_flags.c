@@ -128,6 +128,7 @@ static heddle_status build(heddle_context *ctx, heddle_problem *p, const problem
   HD_TRY(read_size(ctx, p, HEDDLE_DIM_K, "-k", f->k, 0));
   if (f->g)
     HD_TRY(read_size(ctx, p, HEDDLE_DIM_G, "-g", f->g, 0));
+  heddle_problem_set_groups(p, f->groups);
   HD_TRY(read_operands(ctx, p, f));
   if (f->scale_a || f->scale_b)
     HD_TRY(read_scales(ctx, p, f));

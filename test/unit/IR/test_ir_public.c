@@ -221,6 +221,17 @@ static void a_batch_is_its_text(void **state) {
   heddle_problem_free(p);
 }
 
+static void groups_are_their_text(void **state) {
+  (void)state;
+  heddle_problem *p = smallest();
+  heddle_problem_set_size(p, HEDDLE_DIM_G, 8);
+  heddle_problem_set_groups(p, true);
+  char *text = build_text(p);
+  assert_non_null(strstr(text, "%offsets: matrix<s32> = vector {type = s32, operand = offsets}"));
+  free(text);
+  heddle_problem_free(p);
+}
+
 static void errors_point_at_the_embedder(void **state) {
   (void)state;
   heddle_problem *p = heddle_problem_create("linear", "sm_90a");
@@ -297,6 +308,7 @@ int main(void) {
       cmocka_unit_test(the_last_call_counts),
       cmocka_unit_test(modules_go_through_text),
       cmocka_unit_test(a_batch_is_its_text),
+      cmocka_unit_test(groups_are_their_text),
       cmocka_unit_test(errors_point_at_the_embedder),
       cmocka_unit_test(null_is_freed),
   };
