@@ -159,6 +159,8 @@ static heddle_status check(heddle_context *ctx, const bench *x, const hd_contend
   HD_TRY(hd_buffer_fill(ctx, x->device, d, HD_POISON_BYTE));
   HD_TRY(c->launch(ctx, c->user, 0, x->device->stream));
   HD_TRY(hd_device_sync(ctx, x->device));
+  if (c->finish)
+    HD_TRY(c->finish(ctx, c->user));
   HD_TRY(hd_buffer_download(ctx, x->device, d, x->d));
   compare(x, c->stored == HD_STORED_ROW_MAJOR, row);
   heddle_status guards = hd_buffer_check(ctx, x->device, d, "d");

@@ -5,6 +5,7 @@
 
 #include "Support/arena.h"
 #include "Support/diag.h"
+#include "Bench/peer_pad.h"
 #include "Bench/peer_table.h"
 
 enum { MOST_ALGORITHMS = 64, F16_SAFE_ALGORITHMS = 36, ALIGNMENT = 16 };
@@ -76,13 +77,17 @@ static const char *const sonames[] = {"libcusparseLt.so.0", "libcusparseLt.so", 
 typedef struct way {
   struct state *state;
   opaque select, plan;
-  bool planned;
+  bool planned, row_major;
 } way;
 
 typedef struct state {
   functions f;
   opaque handle, a, b, d[2], matmul[2];
-  hd_bench_case bench;
+  hd_bench_case bench; /* what it multiplies: the case, or the padded one */
+  hd_bench_case own;   /* the case */
+  hd_padded padded;    /* owned; of multiples of `unit`, 0: the case is taken as it is */
+  int64_t unit;
+  const hd_device *device;
   hd_buffer *compressed; /* one a set; owned */
   size_t n_compressed;
   way *ways; /* owned; n of peer->n */
@@ -104,6 +109,12 @@ static heddle_status launch(heddle_context *ctx, void *user, size_t index, void 
                            (const void *)(uintptr_t)s->bench.b->set[set].address, &zero, d, d,
                            (void *)(uintptr_t)s->bench.workspace, &stream, 1);
   return status ? refuse(ctx, "cusparseLtMatmul", status) : HEDDLE_OK;
+}
+
+static heddle_status crop(heddle_context *ctx, void *user) {
+  const way *w = user;
+  const state *s = w->state;
+  return hd_padded_crop(ctx, s->device, &s->padded, &s->own, w->row_major);
 }
 
 static heddle_status open_cusparselt(heddle_context *ctx, hd_peer *peer) {
@@ -197,11 +208,41 @@ static int n_algorithms(const state *s, const way *w) {
   return most < MOST_ALGORITHMS ? most : MOST_ALGORITHMS;
 }
 
+/* As it is; else in the next multiples that the library takes. */
+static heddle_status take(heddle_context *ctx, hd_peer *peer, const hd_bench_case *bench) {
+  static const int64_t units[] = {8, 16, 32};
+  state *s = peer->state;
+  s->bench = s->own = *bench;
+  s->device = peer->device;
+  s->unit = 0;
+  if (describe(NULL, s) == HEDDLE_OK)
+    return HEDDLE_OK;
+  for (size_t i = 0; i < HD_COUNT(units) && bench->g == 0; i++) {
+    HD_TRY(hd_padded_make(ctx, peer->device, bench, units[i], &s->padded));
+    s->bench = s->padded.bench;
+    s->unit = units[i];
+    if (describe(NULL, s) == HEDDLE_OK)
+      return HEDDLE_OK;
+    hd_padded_free(peer->device, &s->padded);
+  }
+  s->bench = *bench;
+  return describe(ctx, s);
+}
+
+static void add(hd_peer *peer, way *w, const char *what) {
+  state *s = peer->state;
+  char name[64], padded[24] = "";
+  if (s->unit)
+    snprintf(padded, sizeof padded, " padded to %lld", (long long)s->unit);
+  snprintf(name, sizeof name, "cusparselt %s %s%s", w->row_major ? "row" : "col", what, padded);
+  hd_peer_add(peer, name, launch, w, w->row_major ? HD_STORED_ROW_MAJOR : HD_STORED_COL_MAJOR);
+  peer->list[peer->n - 1].finish = s->unit ? crop : NULL;
+}
+
 static heddle_status prepare_cusparselt(heddle_context *ctx, hd_peer *peer,
                                         const hd_bench_case *bench) {
   state *s = peer->state;
-  s->bench = *bench;
-  HD_TRY(describe(ctx, s));
+  HD_TRY(take(ctx, peer, bench));
   size_t n_bytes = sizeof(way) * (2 * MOST_ALGORITHMS + 2);
   s->ways = aligned_alloc(64, (n_bytes + 63) / 64 * 64);
   if (!s->ways)
@@ -209,20 +250,20 @@ static heddle_status prepare_cusparselt(heddle_context *ctx, hd_peer *peer,
   memset(s->ways, 0, n_bytes);
   for (int order = 0; order < 2; order++) {
     way *first = &s->ways[s->n_ways++];
+    first->row_major = order == 1;
     if (!plan(s, first, order, -1))
       continue;
     if (!s->compressed)
       HD_TRY(compress_sets(ctx, peer, first));
-    char name[64];
-    snprintf(name, sizeof name, "cusparselt %s default", order ? "row" : "col");
-    hd_stored stored = order ? HD_STORED_ROW_MAJOR : HD_STORED_COL_MAJOR;
-    hd_peer_add(peer, name, launch, first, stored);
+    add(peer, first, "default");
     int n = n_algorithms(s, first);
     for (int id = 0; id < n; id++) {
+      char what[16];
       way *w = &s->ways[s->n_ways++];
-      snprintf(name, sizeof name, "cusparselt %s alg %d", order ? "row" : "col", id);
+      w->row_major = first->row_major;
+      snprintf(what, sizeof what, "alg %d", id);
       if (plan(s, w, order, id))
-        hd_peer_add(peer, name, launch, w, stored);
+        add(peer, w, what);
     }
   }
   peer->picked = peer->n ? 0 : -1;
@@ -236,6 +277,7 @@ static void reset_cusparselt(hd_peer *peer) {
       s->f.plan_destroy(&s->ways[i].plan);
   for (size_t i = 0; i < s->n_compressed; i++)
     hd_buffer_free(peer->device, &s->compressed[i]);
+  hd_padded_free(peer->device, &s->padded);
   hd_free(s->compressed);
   hd_free(s->ways);
   s->compressed = NULL;

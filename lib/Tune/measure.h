@@ -16,6 +16,9 @@ typedef struct hd_contender {
   hd_launch_fn launch;
   void *user;
   hd_stored stored;
+  /* After a launch on buffer set 0 that is checked: brings D to where the case has it. NULL: it is
+   * there. */
+  heddle_status (*finish)(heddle_context *ctx, void *user);
 } hd_contender;
 
 /* Seconds a launch. */
