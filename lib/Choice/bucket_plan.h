@@ -7,7 +7,10 @@
 #include "Support/strbuf.h"
 
 /* One range: from the one before it to `to`; of the last, to all sizes that are larger. */
-enum { HD_MOST_BUCKETS = 32, HD_BUCKET_WHY = 96 };
+enum {
+  HD_MOST_BUCKETS = 16, /* of 35 kernels in one file ptxas lets one spill that fits alone */
+  HD_BUCKET_WHY = 96
+};
 typedef struct hd_bucket {
   int64_t to; /* 0: the last */
   hd_schedule_words words;
