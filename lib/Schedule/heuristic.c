@@ -11,6 +11,7 @@ enum {
   LEAST_SHARED_N = 128, /* a narrower B is too little to share in a cluster */
   MOST_ELEMENTS = 128 * 256, /* of a tile: larger ones hold too few stages for few tokens */
   LARGE_ELEMENTS = 256 * 192, /* of one where the power cap decides: it moves the fewest bytes */
+  MOST_CTAS = 3,         /* of an SM */
   NARROW_STORE = 64,     /* columns of a tile: below, D is little */
   LARGE_N = 1024,        /* tokens from which it does */
   USUAL_K = 4096,
@@ -168,8 +169,18 @@ static void store_whole_lines(const hd_problem *p, hd_schedule *s) {
     *s = staged;
 }
 
+/* CTAs that share an SM leave room for addresses, fragments and an epilogue beside the
+ * accumulators: with fewer registers some kernels spill, of one type or way of B's or another. */
+static bool leaves_registers(const hd_problem *p, const hd_schedule *s) {
+  enum { BESIDE = 64 };
+  int32_t each = (int32_t)p->target->registers_per_sm / (s->ctas_per_sm * hd_schedule_threads(s));
+  return s->ctas_per_sm == 1 || hd_schedule_accumulators(p, s) + BESIDE <= each;
+}
+
 static void enter(const hd_problem *p, hd_schedule s, front *f) {
   hd_schedule_default_warps(&s);
+  if (!leaves_registers(p, &s))
+    return;
   s.stages = hd_schedule_most_stages(p, &s, hd_schedule_wanted_stages(p, &s));
   s.wgmma_in_flight = hd_schedule_most_in_flight(p, &s);
   s.cluster_launch = hd_schedule_wanted_cluster_launch(f->device, p, &s);
@@ -233,13 +244,6 @@ static void enter_tile(const hd_problem *p, const hd_pick *pick, hd_schedule s, 
     }
 }
 
-/* CTAs of a tile that an SM may hold: as many as a large one's accumulators make. */
-static int32_t most_residents(const hd_schedule *s) {
-  enum { ELEMENTS = 128 * 256, MOST = 4 };
-  int32_t n = ELEMENTS / (s->tile_m * s->tile_n);
-  return n < 1 ? 1 : n > MOST ? MOST : n;
-}
-
 /* Of groups, a product of each: as many columns as an even routing gives it. */
 static hd_problem of_one_group(const hd_problem *p) {
   hd_problem one = *p;
@@ -267,8 +271,7 @@ int32_t hd_schedule_pick(const hd_problem *whole, const hd_pick *pick, hd_ranked
       s.tile_n = widths[w] < widest ? widths[w] : widest;
       s.tile_n -= s.tile_n % unit;
       bool is_new = s.tile_n && s.tile_n != last && s.tile_m * s.tile_n <= most_elements;
-      int32_t most_ctas = is_new ? most_residents(&s) : 0;
-      for (s.ctas_per_sm = 1; s.ctas_per_sm <= most_ctas; s.ctas_per_sm++)
+      for (s.ctas_per_sm = 1; is_new && s.ctas_per_sm <= MOST_CTAS; s.ctas_per_sm++)
         enter_tile(p, pick, s, &f);
       last = s.tile_n;
     }
