@@ -60,7 +60,7 @@ assert contenders(events, "incumbent")
 FAULTS = ("exit crash kill hang spin stop babble flood repeat memory scribble mute orphan nan negative wrong failed refused").split()
 counts = {}
 for fault in FAULTS:
-    events = lease("--top", "16", "--deadline", "1", "--memory", "512", worker=f"{SCRIPTED} --faults {fault}=25")
+    events = lease("--top", "16", "--deadline", "5" if fault == "memory" else "1", "--memory", "512", worker=f"{SCRIPTED} --faults {fault}=25")
     verdicts = [e["verdict"] for e in events if e["event"] == "measurement"]
     bad = [v for v in verdicts if v != "ok"]
     assert bad and "ok" in verdicts, (fault, verdicts)
@@ -68,6 +68,5 @@ for fault in FAULTS:
     assert any(e["event"] in ("race", "failed") for e in events), fault
 print(counts)
 assert counts["hang"] == counts["spin"] == counts["stop"] == ["hang"], counts
-assert counts["crash"] == counts["kill"] == counts["exit"] == counts["scribble"] == ["crash"], counts
-assert set(counts["memory"]) <= {"crash", "hang"}, counts  # on a busy machine it takes its time
+assert counts["crash"] == counts["kill"] == counts["exit"] == counts["memory"] == counts["scribble"] == ["crash"], counts
 assert counts["nan"] == counts["negative"] == counts["babble"] == ["failed"], counts

@@ -88,7 +88,7 @@ static heddle_status evaluate_schedules(heddle_context *ctx, const all_times *al
                                         const hd_device_model *ceilings) {
   printf("product,schedule,us,predicted_us");
   for (int r = 0; r < HD_N_RESOURCES; r++)
-    printf(",%s", hd_resource_name((hd_resource)r));
+    printf(",\"%s\"", hd_resource_name((hd_resource)r)); /* some have a comma */
   printf("\n");
   for (int64_t i = 0; i < all->n; i++)
     HD_TRY(print_schedules(ctx, &all->list[i], ceilings));
