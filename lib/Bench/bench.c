@@ -8,7 +8,7 @@
 #include "Reference/reference_compare.h"
 #include "Support/arena.h"
 #include "Support/diag.h"
-#include "Bench/bench_kernels.h"
+#include "Bench/bench_prepare.h"
 #include "Tune/bench_operands.h"
 #include "Bench/whole_check.h"
 
@@ -21,17 +21,13 @@ typedef struct bench {
   const hd_device *device;
   const hd_bench_problem *p;
   const hd_bench_options *options;
-  const char *target;
   size_t d_bytes, n_sets;
   void *d; /* host, owned */
   hd_rotation a_dense, a_packed, b_sets, d_sets;
   hd_rotation peers_d; /* no sets: they take d_sets */
   hd_epilogue_buffers epilogue;
   hd_buffer peers_workspace;
-  hd_bench_way *way; /* owned */
-  int32_t n_ways;
-  hd_bench_kernel *kernel; /* owned */
-  int32_t n_kernels;
+  const hd_bench_prepared *prepared;
   hd_whole whole;
 } bench;
 
@@ -64,9 +60,8 @@ static heddle_status make_peers_d(heddle_context *ctx, bench *x, const hd_produc
 
 static heddle_status make_operands(heddle_context *ctx, bench *x) {
   const hd_bench_problem *p = x->p;
-  hd_bench_host *h = x->options->host;
+  const hd_bench_host *h = x->prepared->host;
   hd_product product = hd_bench_product(p);
-  HD_TRY(hd_bench_host_make(ctx, &product, x->options->seed, x->options->n_jobs, h));
   size_t batch = p->g ? (size_t)p->g : 1, a_bytes = (size_t)p->m * h->a_row_bytes;
   x->d_bytes = hd_product_d_bytes(&product);
   x->d = hd_try_malloc(ctx, x->d_bytes, "D");
@@ -94,17 +89,15 @@ static void tell(heddle_context *ctx, const hd_bench_kernel *k) {
           d ? d->rule : "", d ? ": " : "", d ? d->text : "no reason");
 }
 
-static heddle_status make_kernels(heddle_context *ctx, bench *x) {
+static heddle_status load_kernels(heddle_context *ctx, bench *x) {
   hd_rotated_operands operands = {
       .a = &x->a_packed, .b = &x->b_sets, .d = &x->d_sets, .n = x->p->n, .ldb = x->p->k,
       .epilogue = &x->epilogue};
   hd_product product = hd_bench_product(x->p);
-  hd_rotated_strides(&product, x->options->host->packed_bytes, &operands);
+  hd_rotated_strides(&product, x->prepared->host->packed_bytes, &operands);
   int32_t n_loaded = 0;
-  HD_TRY(hd_bench_ways(ctx, x->p, x->options, x->target, &x->way, &x->n_ways));
-  hd_bench_compile(x->p, x->options, x->target, x->way, x->n_ways, &x->kernel, &x->n_kernels);
-  for (int32_t i = 0; i < x->n_kernels; i++) {
-    hd_bench_kernel *k = &x->kernel[i];
+  for (int32_t i = 0; i < x->prepared->n_kernels; i++) {
+    hd_bench_kernel *k = &x->prepared->kernel[i];
     hd_bench_load(x->device, x->p, operands, k);
     n_loaded += k->loaded.kernel != NULL;
     if (!k->loaded.kernel)
@@ -112,7 +105,7 @@ static heddle_status make_kernels(heddle_context *ctx, bench *x) {
   }
   return n_loaded ? HEDDLE_OK
                   : hd_error(ctx, HEDDLE_UNSUPPORTED, HD_NOWHERE, "bench.schedule",
-                             "none of %d kernels could be had", x->n_kernels);
+                             "none of %d kernels could be had", x->prepared->n_kernels);
 }
 
 /* ---- checking ---- */
@@ -120,7 +113,7 @@ static heddle_status make_kernels(heddle_context *ctx, bench *x) {
 /* Sampled rows with double precision. */
 static void compare_rows(const bench *x, bool row_major, hd_bench_row *row) {
   hd_product p = hd_bench_product(x->p);
-  const hd_bench_host *h = x->options->host;
+  const hd_bench_host *h = x->prepared->host;
   uint64_t m = (uint64_t)hd_product_d_rows(&p), n = (uint64_t)p.n;
   size_t matrix_bytes = x->d_bytes / (p.g ? (size_t)p.g : 1);
   row->bound = hd_product_bound(&p, p.d);
@@ -214,12 +207,12 @@ static int quickest(const void *a, const void *b) {
 /* All of ours, the finalists first: of each way the faster order of D alone, unless each was asked
  * for. */
 static heddle_status enter_ours(heddle_context *ctx, bench *x, entries *out, int32_t *n_final) {
-  for (int32_t i = 0; i < x->n_kernels; i++)
-    if (x->kernel[i].loaded.kernel)
-      HD_TRY(check_result(ctx, x, &x->kernel[i], out));
+  for (int32_t i = 0; i < x->prepared->n_kernels; i++)
+    if (x->prepared->kernel[i].loaded.kernel)
+      HD_TRY(check_result(ctx, x, &x->prepared->kernel[i], out));
   qsort(out->list, (size_t)out->n, sizeof *out->list, quickest);
   bool each = x->options->order == HD_BENCH_EACH;
-  int32_t most = !x->options->sweep && !x->options->sample ? x->n_ways * (each ? 2 : 1)
+  int32_t most = !x->options->sweep && !x->options->sample ? x->prepared->n_ways * (each ? 2 : 1)
                  : x->options->n_finalists ? x->options->n_finalists
                                            : DEFAULT_FINALISTS;
   *n_final = 0;
@@ -379,8 +372,6 @@ static heddle_status run_final(heddle_context *ctx, bench *x, hd_bench_result *r
 }
 
 static void clean(bench *x) {
-  hd_bench_kernels_free(x->device, x->kernel, x->n_kernels);
-  hd_bench_ways_free(x->way, x->n_ways);
   hd_rotation_free(x->device, &x->a_dense);
   hd_rotation_free(x->device, &x->a_packed);
   hd_rotation_free(x->device, &x->b_sets);
@@ -392,21 +383,30 @@ static void clean(bench *x) {
   hd_free(x->d);
 }
 
-heddle_status hd_bench_run(heddle_context *ctx, const hd_device *device,
-                           const hd_bench_problem *problem, const hd_bench_options *options,
-                           hd_bench_result *result) {
-  bench x = {.device = device,
-             .p = problem,
-             .options = options,
-             .target = options->target ? options->target : device->info.target};
+heddle_status hd_bench_measure(heddle_context *ctx, const hd_device *device,
+                               const hd_bench_problem *problem, const hd_bench_options *options,
+                               const hd_bench_prepared *prepared, hd_bench_result *result) {
+  bench x = {.device = device, .p = problem, .options = options, .prepared = prepared};
   hd_bench_result r = {0};
   heddle_status status = make_operands(ctx, &x);
   if (status == HEDDLE_OK)
-    status = make_kernels(ctx, &x);
+    status = load_kernels(ctx, &x);
   if (status == HEDDLE_OK)
     status = run_final(ctx, &x, &r);
   clean(&x);
   if (status == HEDDLE_OK)
     *result = r;
+  return status;
+}
+
+heddle_status hd_bench_run(heddle_context *ctx, const hd_device *device,
+                           const hd_bench_problem *problem, const hd_bench_options *options,
+                           hd_bench_host *host, hd_bench_result *result) {
+  hd_bench_prepared prepared = {.host = host};
+  const char *target = options->target ? options->target : device->info.target;
+  heddle_status status = hd_bench_prepare(ctx, problem, options, target, &prepared);
+  if (status == HEDDLE_OK)
+    status = hd_bench_measure(ctx, device, problem, options, &prepared, result);
+  hd_bench_prepared_clear(device, &prepared);
   return status;
 }

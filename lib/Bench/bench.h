@@ -45,10 +45,9 @@ typedef struct hd_bench_options {
   int32_t sample;      /* so many schedules instead (bench_random.h), by brief rounds; 0: none */
   int32_t n_finalists; /* of a sweep or sample, in the interleaved final; 0: 8 */
   bool dynamic; /* one kernel for all n, its buckets chosen, against that of this n alone */
-  int32_t n_jobs;      /* threads that compile and make operands; 0: 1 */
-  hd_bench_host *host; /* borrowed */
-  hd_bench_order order;      /* of D */
-  hd_bench_promise promise;  /* of Heddle's launches; the peers have none */
+  int32_t n_jobs;           /* threads that compile and make operands; 0: 1 */
+  hd_bench_order order;     /* of D */
+  hd_bench_promise promise; /* of Heddle's launches; the peers have none */
   hd_peer *peer[HD_BENCH_PEERS];
   int32_t n_peers;
   bool alone; /* burst and sustained too, from n = 1024 on: of Heddle's and the best of each peer */
@@ -75,10 +74,11 @@ typedef struct hd_bench_result {
   size_t n_sets;
 } hd_bench_result;
 
-/* A peer that has no way for the case, and a schedule that cannot be compiled, become a note. */
+/* A peer that has no way for the case, and a schedule that cannot be compiled, become a note.
+ * host: where the values are made; what it has of the case before is used again. */
 heddle_status hd_bench_run(heddle_context *ctx, const hd_device *device,
                            const hd_bench_problem *problem, const hd_bench_options *options,
-                           hd_bench_result *result);
+                           hd_bench_host *host, hd_bench_result *result);
 
 /* What is tuned for it, without a target. */
 hd_product hd_bench_product(const hd_bench_problem *problem);

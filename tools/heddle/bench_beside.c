@@ -42,8 +42,9 @@ static const hd_bench_row *fastest(const hd_bench_result *result, bool ours) {
 
 static heddle_status measure(heddle_context *ctx, const hd_device *device,
                              const hd_bench_problem *p, const hd_bench_options *options,
-                             hd_bench_result *result, double *seconds, int *n_wrong) {
-  HD_TRY(hd_bench_run(ctx, device, p, options, result));
+                             hd_bench_host *host, hd_bench_result *result, double *seconds,
+                             int *n_wrong) {
+  HD_TRY(hd_bench_run(ctx, device, p, options, host, result));
   for (int32_t i = 0; i < result->n_rows; i++)
     *n_wrong += !result->row[i].ok;
   const hd_bench_row *best = fastest(result, true);
@@ -63,18 +64,18 @@ static void print_what(const hd_bench_problem *p, const hd_bench_result *result)
 
 heddle_status bench_beside_case(heddle_context *ctx, const hd_device *device,
                                 const hd_bench_problem *p, const hd_bench_options *options,
-                                bench_beside *sum, int *n_wrong) {
+                                hd_bench_host *host, bench_beside *sum, int *n_wrong) {
   hd_bench_problem plain = bench_beside_plain(p);
   hd_bench_options alone = *options;
   hd_bench_result results[3] = {{0}};
   double seconds[3] = {0};
   alone.n_peers = 0;
   heddle_status status =
-      measure(ctx, device, &plain, &alone, &results[0], &seconds[0], n_wrong);
+      measure(ctx, device, &plain, &alone, host, &results[0], &seconds[0], n_wrong);
   if (status == HEDDLE_OK)
-    status = measure(ctx, device, p, options, &results[1], &seconds[1], n_wrong);
+    status = measure(ctx, device, p, options, host, &results[1], &seconds[1], n_wrong);
   if (status == HEDDLE_OK)
-    status = measure(ctx, device, &plain, &alone, &results[2], &seconds[2], n_wrong);
+    status = measure(ctx, device, &plain, &alone, host, &results[2], &seconds[2], n_wrong);
   if (status == HEDDLE_OK && seconds[0] > 0 && seconds[1] > 0 && seconds[2] > 0) {
     double beside = (seconds[0] + seconds[2]) / 2, ratio = beside / seconds[1];
     printf("%-5s %6lld %6lld %6lld  %10.2f %10.2f %7.3f", heddle_elem_get(p->elem)->name,

@@ -19,7 +19,7 @@ void bench_beside_head(void);
  * a line; *n_wrong counts wrong results. */
 heddle_status bench_beside_case(heddle_context *ctx, const hd_device *device,
                                 const hd_bench_problem *problem, const hd_bench_options *options,
-                                bench_beside *sum, int *n_wrong);
+                                hd_bench_host *host, bench_beside *sum, int *n_wrong);
 void bench_beside_tail(const bench_beside *sum);
 
 #endif

@@ -49,7 +49,7 @@ heddle_status bench_log_open(heddle_context *ctx, bool resume, bench_log *log) {
 
 typedef struct finder {
   const hd_bench_problem *p;
-  report *report;
+  report *report; /* that the rows are added to; NULL: they are looked for alone */
   bool found;
 } finder;
 
@@ -68,15 +68,25 @@ static heddle_status gather(heddle_context *ctx, const csv_row *row, void *user)
       !is_elem(row, "d_type", f->p->d_elem))
     return HEDDLE_OK;
   f->found = true;
-  return report_add_row(ctx, row, f->report);
+  return f->report ? report_add_row(ctx, row, f->report) : HEDDLE_OK;
+}
+
+static heddle_status look(heddle_context *ctx, const bench_log *log, finder *f) {
+  char *text = hd_xstrdup(hd_strbuf_text(&log->text));
+  heddle_status status = csv_each_of(ctx, log->path, text, gather, f);
+  hd_free(text);
+  return status;
+}
+
+bool bench_log_has(const bench_log *log, const hd_bench_problem *p) {
+  finder f = {.p = p};
+  return look(NULL, log, &f) == HEDDLE_OK && f.found;
 }
 
 heddle_status bench_log_find(heddle_context *ctx, bench_log *log, const hd_bench_problem *p,
                              const report_cell **cell) {
   finder f = {.p = p, .report = &log->report};
-  char *text = hd_xstrdup(hd_strbuf_text(&log->text));
-  heddle_status status = csv_each_of(ctx, log->path, text, gather, &f);
-  hd_free(text);
+  heddle_status status = look(ctx, log, &f);
   if (status == HEDDLE_OK && log->cutlass)
     status = report_add_cutlass(ctx, log->cutlass, &log->report);
   *cell = f.found ? report_find(&log->report, p->elem, p->m, p->k, p->n) : NULL;

@@ -3,6 +3,8 @@
 #ifndef HD_BENCH_LOG_H
 #define HD_BENCH_LOG_H
 
+#include <stdbool.h>
+
 #include "Support/strbuf.h"
 #include "Bench/bench.h"
 #include "report.h"
@@ -20,6 +22,7 @@ heddle_status bench_log_open(heddle_context *ctx, bool resume, bench_log *log);
 /* Gathers the rows of a case; *cell (borrowed until the next call) is NULL when it has none. */
 heddle_status bench_log_find(heddle_context *ctx, bench_log *log, const hd_bench_problem *problem,
                              const report_cell **cell);
+bool bench_log_has(const bench_log *log, const hd_bench_problem *problem);
 /* Adds a measured case, and writes the file. */
 heddle_status bench_log_add(heddle_context *ctx, bench_log *log, uint64_t seed,
                             const hd_bench_problem *problem, const hd_bench_result *result);

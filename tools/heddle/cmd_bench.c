@@ -9,6 +9,7 @@
 #include "Support/memory.h"
 #include "Support/strbuf.h"
 #include "Bench/bench_random.h"
+#include "bench_ahead.h"
 #include "bench_beside.h"
 #include "bench_dynamic.h"
 #include "bench_grid.h"
@@ -90,6 +91,7 @@ typedef struct bench_tool {
   hd_device *device; /* NULL: the cases are listed, not measured */
   bench_dynamic dynamic;
   bench_beside beside;
+  bench_ahead ahead;
   bool many; /* a grid, or random cases */
   int n_wrong;
   double began, work_done; /* when, and what was measured since: case_work */
@@ -155,18 +157,46 @@ static void tell_wrong(heddle_context *ctx, const bench_tool *t, const hd_bench_
 }
 
 /* Of a sample the orders of D alternate, and both promises are looked at where they matter. */
-static void set_sample(bench_tool *t, int32_t index) {
+static hd_bench_options case_options(const bench_tool *t, int32_t index) {
   enum { DECODE_N = 64 };
-  t->options.order = index % 2 ? HD_BENCH_COL : HD_BENCH_ROW;
-  t->options.promise =
-      t->grid.list[index].n <= DECODE_N ? HD_BENCH_EITHER : HD_BENCH_NO_PROMISE;
+  hd_bench_options o = t->options;
+  if (t->args->sample) {
+    o.order = index % 2 ? HD_BENCH_COL : HD_BENCH_ROW;
+    o.promise = t->grid.list[index].n <= DECODE_N ? HD_BENCH_EITHER : HD_BENCH_NO_PROMISE;
+  }
+  return o;
 }
 
-static heddle_status measure_case(heddle_context *ctx, bench_tool *t, const hd_bench_problem *p) {
+/* The next case that is not in the log, if it is to be measured in its turn. */
+static void prepare_next(bench_tool *t, int32_t index) {
+  for (int32_t i = index + 1; i < t->grid.n; i++) {
+    if (bench_log_has(&t->log, &t->grid.list[i]))
+      continue;
+    hd_bench_options options = case_options(t, i);
+    bench_ahead_begin(&t->ahead, &t->grid.list[i], &options);
+    return;
+  }
+}
+
+static heddle_status run_prepared(heddle_context *ctx, bench_tool *t, int32_t index,
+                                  hd_bench_result *result) {
+  const hd_bench_problem *p = &t->grid.list[index];
+  hd_bench_options options = case_options(t, index);
+  hd_bench_prepared prepared;
+  HD_TRY(bench_ahead_take(ctx, &t->ahead, p, &options, &prepared));
+  prepare_next(t, index);
+  heddle_status status = hd_bench_measure(ctx, t->device, p, &options, &prepared, result);
+  hd_bench_prepared_clear(t->device, &prepared);
+  return status;
+}
+
+static heddle_status measure_case(heddle_context *ctx, bench_tool *t, int32_t index) {
+  const hd_bench_problem *p = &t->grid.list[index];
   hd_bench_result result;
   if (t->args->beside)
-    return bench_beside_case(ctx, t->device, p, &t->options, &t->beside, &t->n_wrong);
-  HD_TRY(hd_bench_run(ctx, t->device, p, &t->options, &result));
+    return bench_beside_case(ctx, t->device, p, &t->options, bench_ahead_host(&t->ahead),
+                             &t->beside, &t->n_wrong);
+  HD_TRY(run_prepared(ctx, t, index, &result));
   t->work_done += case_work(p);
   heddle_status status = HEDDLE_OK;
   if (t->printer.summary || t->log.path)
@@ -184,12 +214,13 @@ static heddle_status measure_case(heddle_context *ctx, bench_tool *t, const hd_b
 }
 
 /* Measured, unless the log has it. */
-static heddle_status run_case(heddle_context *ctx, bench_tool *t, const hd_bench_problem *p) {
+static heddle_status run_case(heddle_context *ctx, bench_tool *t, int32_t index) {
+  const hd_bench_problem *p = &t->grid.list[index];
   const report_cell *cell = NULL;
   HD_TRY(bench_log_find(ctx, &t->log, p, &cell));
   if (cell && !t->printer.summary)
     hd_note(ctx, HD_NOWHERE, "bench.resume", "%s has the case already", t->log.path);
-  heddle_status status = cell ? HEDDLE_OK : measure_case(ctx, t, p);
+  heddle_status status = cell ? HEDDLE_OK : measure_case(ctx, t, index);
   clear_progress();
   HD_TRY(status);
   if (!cell)
@@ -217,11 +248,9 @@ static heddle_status run_all(heddle_context *ctx, bench_tool *t) {
     }
     if (t->device && t->many)
       tell_progress(t, i);
-    if (a->sample)
-      set_sample(t, i);
     const hd_bench_problem *p = &t->grid.list[i];
     heddle_status status =
-        t->device    ? run_case(ctx, t, p)
+        t->device    ? run_case(ctx, t, i)
         : a->predict ? bench_dynamic_predict(ctx, p, &t->options, a->target, &t->dynamic)
                      : list_case(ctx, t, p);
     if (status != HEDDLE_OK && (status != HEDDLE_UNSUPPORTED || !t->many))
@@ -271,9 +300,10 @@ static heddle_status bench_on_device(heddle_context *ctx, bench_tool *t) {
     if (hd_nvml_open(NULL, NULL, t->device->info.pci_id, &nvml) != HEDDLE_OK)
       nvml = NULL;
     t->options.nvml = nvml;
-    t->options.host = hd_bench_host_create();
+    const char *target = t->options.target ? t->options.target : t->device->info.target;
+    bench_ahead_open(&t->ahead, t->device, target);
     status = run_tool(ctx, t);
-    hd_bench_host_free(t->options.host);
+    bench_ahead_close(&t->ahead);
     bench_log_close(&t->log);
     for (int32_t i = 0; i < t->options.n_peers; i++)
       hd_peer_close(t->options.peer[i]);

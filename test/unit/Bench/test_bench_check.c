@@ -88,9 +88,9 @@ static int teardown(void **state) {
 static hd_bench_row run(fixture *f, bool peer) {
   static const char *const schedules[] = {"tile=64x48 stages=2"};
   hd_bench_options o = {.schedule = schedules, .n_schedules = 1, .n_jobs = 1, .seed = SEED,
-                        .host = f->host, .peer = {f->cublas}, .n_peers = peer};
+                        .peer = {f->cublas}, .n_peers = peer};
   hd_bench_result result;
-  assert_int_equal(hd_bench_run(NULL, f->device, &problem, &o, &result), HEDDLE_OK);
+  assert_int_equal(hd_bench_run(NULL, f->device, &problem, &o, f->host, &result), HEDDLE_OK);
   assert_int_equal(strncmp(result.row[0].name, "heddle ", 7), 0);
   hd_bench_row row = result.row[0];
   free(result.row);
@@ -126,10 +126,10 @@ static void a_peer_that_is_off_is_told_of(void **state) {
   fixture *f = *state;
   static const char *const schedules[] = {"tile=64x48 stages=2"};
   hd_bench_options o = {.schedule = schedules, .n_schedules = 1, .n_jobs = 1, .seed = SEED,
-                        .host = f->host, .peer = {f->cublas}, .n_peers = 1};
+                        .peer = {f->cublas}, .n_peers = 1};
   heddle_context *ctx = heddle_context_create();
   hd_bench_result result;
-  assert_int_equal(hd_bench_run(ctx, f->device, &problem, &o, &result), HEDDLE_OK);
+  assert_int_equal(hd_bench_run(ctx, f->device, &problem, &o, f->host, &result), HEDDLE_OK);
   assert_int_equal(strncmp(result.row[1].name, "cublas ", 7), 0);
   assert_true(result.row[1].ok && result.row[1].whole && result.row[1].timing.median > 0);
   assert_string_equal(heddle_context_get(ctx, 0)->rule, "bench.peer");
@@ -172,9 +172,9 @@ static void a_peer_that_fails_says_where(void **state) {
   expect_rule(ctx, "peer.launch");
   static const char *const schedules[] = {"tile=64x48 stages=2"};
   hd_bench_options o = {.schedule = schedules, .n_schedules = 1, .n_jobs = 1, .seed = SEED,
-                        .host = f->host, .peer = {f->cublas}, .n_peers = 1};
+                        .peer = {f->cublas}, .n_peers = 1};
   hd_bench_result result;
-  assert_int_equal(hd_bench_run(ctx, f->device, &problem, &o, &result), HEDDLE_OK);
+  assert_int_equal(hd_bench_run(ctx, f->device, &problem, &o, f->host, &result), HEDDLE_OK);
   assert_string_equal(heddle_context_get(ctx, 0)->text, "cublasLtMatmul: status 13");
   expect_rule(ctx, "bench.peer");
   free(result.row);
