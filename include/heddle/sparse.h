@@ -129,8 +129,8 @@ typedef struct heddle_prune_pack_options {
 
 /* Prunes and packs in one pass; the dense matrix stays as it is. The payload is that of
  * heddle_sparse_prune and then heddle_sparse_pack_dense, bit for bit; with AVX2 (16-bit types, fp8,
- * s8) some 2.4 GB of dense bytes a second and thread. options may be NULL. HEDDLE_ENVIRONMENT when
- * progress stopped it: then the payload is unspecified. */
+ * s8) several GB of dense bytes a second and thread (`heddle pack --prune --time`). options may be
+ * NULL. HEDDLE_ENVIRONMENT when progress stopped it: then the payload is unspecified. */
 HEDDLE_API heddle_status heddle_sparse_prune_pack(heddle_context *ctx, heddle_elem elem,
                                                   heddle_family family, uint64_t m, uint64_t k,
                                                   const void *dense, size_t row_bytes,
