@@ -49,6 +49,11 @@ const hd_op_info *hd_op_get_info(hd_op_kind kind) {
   return (unsigned)kind < HD_N_OPS ? &op_infos[kind] : NULL;
 }
 
+bool hd_op_is_of_level(const hd_op_info *info, hd_level level) {
+  static const char letters[] = {'P', 'T', 'R'};
+  return strchr(info->levels, letters[level]) || (*info->levels == 'S' && level == HD_LEVEL_ROLE);
+}
+
 const char *hd_attr_name(hd_attr_key key) {
   return (unsigned)key < HD_N_ATTRS ? attr_infos[key].name : NULL;
 }

@@ -8,8 +8,12 @@
 /* The op or attribute of that name; HD_N_OPS and HD_N_ATTRS when there is none. */
 hd_op_kind hd_op_find_kind(const char *text);
 hd_attr_key hd_attr_find_key(const char *text);
-/* The nearest name to a wrong one (Support/nearest.h); NULL when none is near. */
-const char *hd_op_nearest(const char *wrong);
+/* Whether ops of this kind may stand at a level. */
+bool hd_op_is_of_level(const hd_op_info *info, hd_level level);
+/* The nearest name to a wrong one (Support/nearest.h), of a level's ops; NULL when none is near. */
+const char *hd_op_nearest(const char *wrong, hd_level level);
+/* "kernel, size, …": a level's ops. */
+void hd_op_list(hd_level level, hd_strbuf *out);
 /* Among the attributes that the op takes. */
 const char *hd_attr_nearest(hd_op_kind kind, const char *wrong);
 const char *hd_elem_nearest(const char *wrong);

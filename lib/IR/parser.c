@@ -141,17 +141,29 @@ static heddle_status parse_else(hd_parser *p, hd_op *op) {
   return HEDDLE_OK;
 }
 
+/* Names the nearest of the module's level; where none is near, those of a level that has few. */
+static heddle_status unknown_op(hd_parser *p, hd_token name) {
+  hd_level level = p->module->level;
+  const char *near = hd_op_nearest(name.text, level);
+  hd_strbuf help = {0};
+  if (near)
+    hd_strbuf_printf(&help, "; nearest: %s", near);
+  else if (level != HD_LEVEL_ROLE) {
+    hd_strbuf_printf(&help, "; legal: ");
+    hd_op_list(level, &help);
+  }
+  heddle_status status = hd_error(p->ctx, HEDDLE_INVALID, name.loc, "text.op",
+                                  "unknown op '%.60s'%s", name.text, hd_strbuf_text(&help));
+  hd_strbuf_free(&help);
+  return status;
+}
+
 static heddle_status parse_op_name(hd_parser *p, hd_op_kind *kind) {
   const hd_token name = p->token;
   if (name.kind != HD_TOKEN_WORD)
     return hd_parser_unexpected(p, "an op, or '}'");
   *kind = hd_op_find_kind(name.text);
-  if (*kind == HD_N_OPS) {
-    const char *near = hd_op_nearest(name.text);
-    return hd_error(p->ctx, HEDDLE_INVALID, name.loc, "text.op", "unknown op '%.60s'%s%s",
-                    name.text, near ? "; nearest: " : "", near ? near : "");
-  }
-  return hd_parser_advance(p);
+  return *kind == HD_N_OPS ? unknown_op(p, name) : hd_parser_advance(p);
 }
 
 static heddle_status parse_rest(hd_parser *p, hd_op *op) {

@@ -47,18 +47,17 @@ void hd_verify_unsupported(hd_verifier *v, const hd_op *op, const char *rule, co
 }
 
 static void check_level(hd_verifier *v, const hd_op *op) {
-  static const char letters[] = {'P', 'T', 'R'};
-  const char *levels = hd_op_get_info(op->kind)->levels;
-  bool is_sync = *levels == 'S';
+  const hd_op_info *info = hd_op_get_info(op->kind);
+  bool is_sync = *info->levels == 'S';
   if (is_sync && v->module->level == HD_LEVEL_ROLE && !v->module->sync_placed)
     hd_verify_fail(v, op, "ir.sync",
                    "a sync op in a module that says sync=none; legal: sync=placed");
-  else if (is_sync ? v->module->level != HD_LEVEL_ROLE : !strchr(levels, letters[v->module->level]))
+  else if (!hd_op_is_of_level(info, v->module->level))
     hd_verify_fail(v, op, "ir.level", "does not exist at %s level; nearest: %s level",
                    hd_level_name(v->module->level),
-                   hd_level_name(is_sync || *levels == 'R' ? HD_LEVEL_ROLE
-                                 : *levels == 'T'          ? HD_LEVEL_TILE
-                                                           : HD_LEVEL_PROBLEM));
+                   hd_level_name(is_sync || *info->levels == 'R' ? HD_LEVEL_ROLE
+                                 : *info->levels == 'T'          ? HD_LEVEL_TILE
+                                                                 : HD_LEVEL_PROBLEM));
 }
 
 /* What may stand where. KERNEL_ONLY: in the kernel's region itself; ROLE_ONLY: inside a role. */

@@ -35,10 +35,8 @@ static uint32_t align_up(uint32_t x, uint32_t to) { return (x + to - 1) & ~(to -
 
 static heddle_status shared_directive(parser *p, bool is_extern) {
   sim_variable v;
-  if (p->placed) {
-    hd_sim_text_skip_statement(p);
-    return HEDDLE_OK;
-  }
+  if (p->placed)
+    return hd_sim_text_skip_statement(p);
   HD_TRY(hd_sim_variable(p, &v));
   symbol s = {v.name, align_up(p->shared_end, v.align)};
   if (v.open || is_extern) {
@@ -236,10 +234,8 @@ static heddle_status body_directive(parser *p, const char *name) {
     hd_sim_text_skip_line(p);
     return HEDDLE_OK;
   }
-  if (strcmp(name, ".pragma") == 0) {
-    hd_sim_text_skip_statement(p);
-    return HEDDLE_OK;
-  }
+  if (strcmp(name, ".pragma") == 0)
+    return hd_sim_text_skip_statement(p);
   return hd_error(p->ctx, HEDDLE_UNSUPPORTED, (hd_loc){p->file, p->line, 1}, "ptx.directive",
                   "directive %s in a body is not simulated; legal: .reg .shared .local .loc "
                   ".pragma", name);
@@ -395,10 +391,8 @@ static heddle_status entry_directive(parser *p, const char *entry, bool *found) 
   const char *name = hd_sim_text_word(p);
   if (!name)
     return hd_sim_text_fail(p, "ptx.entry", "the entry's name", "nothing");
-  if (strcmp(name, entry) != 0) {
-    hd_sim_text_skip_statement(p);
-    return HEDDLE_OK;
-  }
+  if (strcmp(name, entry) != 0)
+    return hd_sim_text_skip_statement(p);
   *found = true;
   HD_TRY(params(p));
   HD_TRY(performance_directives(p));
@@ -427,7 +421,7 @@ static heddle_status module(parser *p, const char *entry, bool *found) {
                strcmp(text, ".address_size") == 0 || strcmp(text, ".file") == 0) {
       hd_sim_text_skip_line(p);
     } else {
-      hd_sim_text_skip_statement(p);
+      HD_TRY(hd_sim_text_skip_statement(p));
     }
     is_extern = false;
   }

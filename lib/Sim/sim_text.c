@@ -78,20 +78,22 @@ const char *hd_sim_text_word(parser *p) {
   return p->at == start ? NULL : hd_arena_strndup(p->arena, start, (size_t)(p->at - start));
 }
 
-static void skip_braces(parser *p) {
+static heddle_status skip_braces(parser *p) {
   int depth = 0;
   do {
     char c = hd_sim_text_peek(p);
+    if (c == 0)
+      return hd_sim_text_fail(p, "ptx.syntax", "} before the end of the text", "the end");
     depth += c == '{' ? 1 : c == '}' ? -1 : 0;
-    p->at += c != 0;
-  } while (depth > 0 && p->at < p->end);
+    p->at++;
+  } while (depth > 0);
+  return HEDDLE_OK;
 }
 
-void hd_sim_text_skip_statement(parser *p) {
+heddle_status hd_sim_text_skip_statement(parser *p) {
   while (p->at < p->end && hd_sim_text_peek(p) != ';' && hd_sim_text_peek(p) != '{')
     p->at++;
-  if (!hd_sim_text_accept(p, ';'))
-    skip_braces(p);
+  return hd_sim_text_accept(p, ';') ? HEDDLE_OK : skip_braces(p);
 }
 
 /* ---- numbers ---- */

@@ -77,8 +77,8 @@ heddle_status hd_sim_text_expect(parser *p, char c);
 /* Identifier, opcode with its modifiers (dots and ::), or number. NULL when there is none. */
 const char *hd_sim_text_word(parser *p);
 void hd_sim_text_skip_line(parser *p);
-/* To behind the next `;` or the next braces. */
-void hd_sim_text_skip_statement(parser *p);
+/* To behind the next `;` or the next braces; HEDDLE_INVALID when the text ends before. */
+heddle_status hd_sim_text_skip_statement(parser *p);
 /* The register of that name in the scopes that are open; SIM_NO_REG when there is none. */
 uint32_t hd_sim_text_register(const parser *p, const char *name);
 heddle_status hd_sim_text_operand(parser *p, sim_opnd *o);

@@ -104,6 +104,12 @@ void hd_warning(heddle_context *ctx, hd_loc loc, const char *rule, const char *f
   va_end(args);
 }
 
+void hd_name_file(heddle_context *ctx, size_t first, const char *file) {
+  for (size_t i = first; i < heddle_context_count(ctx); i++)
+    if (!ctx->list[i].file)
+      ctx->list[i].file = readable(&ctx->arena, file);
+}
+
 heddle_status hd_bug(heddle_context *ctx, const char *file, int line, const char *what) {
 #ifndef NDEBUG
   fprintf(stderr, "heddle: bug at %s:%d: %s\n", file, line, what);

@@ -24,6 +24,10 @@ void hd_note(heddle_context *ctx, hd_loc loc, const char *rule, const char *form
 void hd_warning(heddle_context *ctx, hd_loc loc, const char *rule, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Diagnostics from the first-th on that name no file are about this one (the calls on memory know
+ * none). */
+void hd_name_file(heddle_context *ctx, size_t first, const char *file);
+
 /* What went wrong first (borrowed as heddle_context_get has it); NULL, or `otherwise`, when ctx
  * holds no error or is NULL. */
 const heddle_diagnostic *hd_first_error(const heddle_context *ctx);

@@ -210,14 +210,29 @@ static heddle_status run_modes(job *j) {
   return worst;
 }
 
+/* An edited PTX still has every entry that a launch may take: one that was cut off is no edit. */
+static heddle_status check_entries(const job *j) {
+  for (int i = 0; i < j->manifest.n_variants; i++) {
+    char directive[256];
+    int n = snprintf(directive, sizeof directive, ".entry %s(", j->manifest.variant[i].entry);
+    if (!memmem(j->ptx, j->ptx_bytes, directive, (size_t)n))
+      return hd_error(j->ctx, HEDDLE_INVALID, (hd_loc){.file = j->ptx_path}, "ptx.entry",
+                      "no entry %s, which the manifest has; nearest: the whole PTX",
+                      j->manifest.variant[i].entry);
+  }
+  return HEDDLE_OK;
+}
+
 static heddle_status run(job *j, const char *json_path) {
   HD_TRY(hd_file_read_text(j->ctx, j->ptx_path, &j->ptx, &j->ptx_bytes));
   HD_TRY(hd_file_read_text(j->ctx, json_path, &j->json, &j->json_bytes));
   heddle_status status =
       hd_manifest_read(j->ctx, j->json, j->json_bytes, &j->arena, &j->manifest);
-  if (status == HEDDLE_OK && !j->o->changed)
-    status = hd_manifest_check_code(j->ctx, &j->manifest,
-                                    &(heddle_image){.ptx = j->ptx, .ptx_bytes = j->ptx_bytes});
+  if (status == HEDDLE_OK)
+    status = j->o->changed ? check_entries(j)
+                           : hd_manifest_check_code(
+                                 j->ctx, &j->manifest,
+                                 &(heddle_image){.ptx = j->ptx, .ptx_bytes = j->ptx_bytes});
   if (status == HEDDLE_OK) {
     for (size_t i = 0; i < j->ptx_bytes; i++)
       j->n_lines += j->ptx[i] == '\n';

@@ -345,10 +345,10 @@ static bool device_runs(const void *device, const char *target) {
 static heddle_status read_artefact(heddle_context *ctx, run_options *o, trial_kernel *kernel) {
   const compile_input *in = &o->input;
   trial_device *device = NULL;
-  if (in->schedule || in->buckets || in->db)
+  if (in->schedule || in->buckets || in->db || o->small)
     return hd_error(ctx, HEDDLE_INVALID, (hd_loc){.file = in->path}, "run.artefact",
-                    "got a manifest with --schedule, --buckets or --db; legal: --target, --size: "
-                    "it is run as it is");
+                    "got a manifest with --schedule, --buckets, --db or --small; legal: --target, "
+                    "--size: it is run as it is");
   if (!in->target && strcmp(o->backend, "sim") != 0)
     (void)trial_device_open(NULL, &device);
   heddle_status status = trial_kernel_read(ctx, in->path, in->text, in->text_bytes, in->target,
@@ -371,6 +371,10 @@ static heddle_status read_user(heddle_context *ctx, run_options *o, const hd_man
 }
 
 static heddle_status run_problem(heddle_context *ctx, run_options *o) {
+  if (o->small && has_files(&o->request))
+    return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.small",
+                    "got --small and an operand's file, which has the whole problem's sizes; "
+                    "legal: one of them");
   if (o->sim_mode && hd_sim_mode_parse(o->sim_mode, &o->request.sim_mode) != HEDDLE_OK)
     return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "run.sim-mode",
                     "got '%s'; legal: late, early, random", o->sim_mode);

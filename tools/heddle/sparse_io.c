@@ -166,24 +166,9 @@ void sparse_describe(const sparse_job *job, char *out, size_t out_bytes) {
              job->info.file_bytes);
 }
 
-/* The library's calls on memory know no file: their refusals are about the input. */
-static heddle_context *name_the_input(sparse_job *job) {
-  heddle_context *named = heddle_context_create();
-  for (size_t i = 0; named && i < heddle_context_count(job->ctx); i++) {
-    const heddle_diagnostic *d = heddle_context_get(job->ctx, i);
-    hd_loc loc = {.file = d->file ? d->file : job->in, .line = d->line, .col = d->col};
-    if (d->severity == HEDDLE_NOTE)
-      hd_note(named, loc, d->rule, "%s", d->text);
-    else
-      (void)hd_error(named, HEDDLE_INVALID, loc, d->rule, "%s", d->text);
-  }
-  return named;
-}
-
 int sparse_finish(sparse_job *job, heddle_status status) {
-  heddle_context *named = job->ctx ? name_the_input(job) : NULL;
-  heddle_context_free(job->ctx);
+  hd_name_file(job->ctx, 0, job->in);
   hd_free(job->image);
   hd_free(job->dense);
-  return cli_finish(named, status);
+  return cli_finish(job->ctx, status);
 }

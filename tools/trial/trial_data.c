@@ -354,7 +354,11 @@ static heddle_status add_operands(heddle_context *ctx, const hd_manifest *manife
   HD_TRY(check_wanted(ctx, manifest, r->scale_b_file, HD_ARG_SCALE_B));
   HD_TRY(add_offsets(ctx, manifest, r, data));
   HD_TRY(trial_operand_a(ctx, manifest, r, s, limit->a, &data->a_dense, &data->a_row_bytes));
-  HD_TRY(add_packed(ctx, manifest, r->fault, data));
+  size_t n_said = heddle_context_count(ctx);
+  heddle_status packed = add_packed(ctx, manifest, r->fault, data);
+  if (r->a_file)
+    hd_name_file(ctx, n_said, r->a_file);
+  HD_TRY(packed);
   dense_operand b = {HD_ARG_B,    manifest->b_elem, trial_stored_b(manifest, s), r->b_file,
                      r->offset_b, limit->b,         limit->b_one_in};
   HD_TRY(add_dense(ctx, r->seed, &b, data));

@@ -68,14 +68,15 @@ static heddle_status read_sparse_image(heddle_context *ctx, const char *path, co
 static heddle_status read_a(heddle_context *ctx, const char *path, heddle_elem elem, void **dense,
                             uint64_t *m, uint64_t *k) {
   char *image = NULL;
-  size_t n_bytes;
+  size_t n_bytes, n_said = heddle_context_count(ctx);
   heddle_status status = hd_sparse_file_read(ctx, path, &image, &n_bytes);
   if (status == HEDDLE_OK && hd_npy_is(image, n_bytes))
     status = hd_npy_read(ctx, path, elem, dense, m, k);
   else if (status == HEDDLE_OK)
     status = read_sparse_image(ctx, path, image, n_bytes, elem, dense, m, k);
   if (status != HEDDLE_OK)
-    hd_note(ctx, (hd_loc){.file = path}, "run.operand", "this was read as A");
+    hd_note(ctx, HD_NOWHERE, "run.operand", "this was read as A");
+  hd_name_file(ctx, n_said, path);
   hd_free(image);
   return status;
 }
