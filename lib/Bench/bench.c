@@ -297,6 +297,7 @@ static heddle_status time_final(heddle_context *ctx, bench *x, entry *list, int3
   hd_contender *c = HD_NEW_ARRAY(&arena, hd_contender, n);
   hd_timing *timing = HD_NEW_ARRAY(&arena, hd_timing, n);
   hd_rounds rounds = x->options->sample ? hd_rounds_brief(x->p->n) : hd_rounds_for(x->p->n);
+  rounds.enough = x->options->enough;
   for (int32_t i = 0; i < n; i++)
     c[i] = list[i].contender;
   heddle_status status =

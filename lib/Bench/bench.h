@@ -51,6 +51,7 @@ typedef struct hd_bench_options {
   hd_peer *peer[HD_BENCH_PEERS];
   int32_t n_peers;
   bool alone; /* burst and sustained too, from n = 1024 on: of Heddle's and the best of each peer */
+  double enough; /* of the final's rounds (measure.h) */
   uint64_t seed;
   const hd_nvml *nvml; /* may be NULL */
 } hd_bench_options;
@@ -82,6 +83,8 @@ heddle_status hd_bench_run(heddle_context *ctx, const hd_device *device,
 
 /* What is tuned for it, without a target. */
 hd_product hd_bench_product(const hd_bench_problem *problem);
+/* Whether two cases of a grid are one product at two sizes. */
+bool hd_bench_same_but_n(const hd_bench_problem *x, const hd_bench_problem *y);
 /* The problem as Heddle reads it; owned: free(). */
 char *hd_bench_text(const hd_bench_problem *problem, const char *target, bool row_major,
                     bool weights_ready);

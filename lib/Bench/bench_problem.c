@@ -23,6 +23,10 @@ hd_product hd_bench_product(const hd_bench_problem *p) {
                       .epilogue = p->epilogue};
 }
 
+bool hd_bench_same_but_n(const hd_bench_problem *x, const hd_bench_problem *y) {
+  return x->elem == y->elem && x->d_elem == y->d_elem && x->m == y->m && x->k == y->k;
+}
+
 char *hd_bench_text(const hd_bench_problem *p, const char *target, bool row_major,
                     bool weights_ready) {
   char name[64];

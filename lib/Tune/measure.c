@@ -18,15 +18,15 @@ size_t hd_measure_sets(size_t bytes_a_set) {
 bool hd_measure_is_large(int64_t n) { return n >= 1024; }
 
 hd_rounds hd_rounds_for(int64_t n) {
-  return hd_measure_is_large(n) ? (hd_rounds){5, 12e-3, 12e-3} : (hd_rounds){9, 3e-3, 0.3e-3};
+  return hd_measure_is_large(n) ? (hd_rounds){5, 12e-3, 12e-3, 0} : (hd_rounds){9, 3e-3, 0.3e-3, 0};
 }
 
 hd_rounds hd_rounds_quick(int64_t n) {
-  return hd_measure_is_large(n) ? (hd_rounds){3, 4e-3, 4e-3} : (hd_rounds){3, 1e-3, 0.3e-3};
+  return hd_measure_is_large(n) ? (hd_rounds){3, 4e-3, 4e-3, 0} : (hd_rounds){3, 1e-3, 0.3e-3, 0};
 }
 
 hd_rounds hd_rounds_brief(int64_t n) {
-  return hd_measure_is_large(n) ? (hd_rounds){2, 40e-3, 40e-3} : hd_rounds_quick(n);
+  return hd_measure_is_large(n) ? (hd_rounds){2, 40e-3, 40e-3, 0} : hd_rounds_quick(n);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -75,6 +75,18 @@ static heddle_status take_turn(heddle_context *ctx, const hd_device *device, con
   return hd_graph_time(ctx, device, graph, n_replays, sample);
 }
 
+/* Whether the rounds so far are enough. */
+static bool settled(const hd_rounds *rounds, double *samples, int32_t n, int32_t done) {
+  if (done <= rounds->n_rounds / 2 || rounds->enough <= 0)
+    return false;
+  for (int32_t i = 0; i < n; i++) {
+    hd_timing t = summary(&samples[i * rounds->n_rounds], done);
+    if (t.max - t.min > rounds->enough * t.median)
+      return false;
+  }
+  return true;
+}
+
 heddle_status hd_measure_rounds(heddle_context *ctx, const hd_device *device,
                                 const hd_contender *list, int32_t n, size_t n_sets,
                                 const hd_rounds *rounds, hd_timing *timings, double *out) {
@@ -89,16 +101,18 @@ heddle_status hd_measure_rounds(heddle_context *ctx, const hd_device *device,
                      &n_replays[n_captured]);
   if (status != HEDDLE_OK)
     n_captured--;
-  for (int32_t r = 0; r < rounds->n_rounds && status == HEDDLE_OK; r++)
+  int32_t done = 0; /* rounds */
+  for (; done < rounds->n_rounds && status == HEDDLE_OK && !settled(rounds, samples, n, done);
+       done++)
     for (int32_t turn = 0; turn < n && status == HEDDLE_OK; turn++) {
-      int32_t i = (turn + r) % n;
+      int32_t i = (turn + done) % n;
       status = take_turn(ctx, device, &graph[i], n_replays[i], rounds,
-                         &samples[i * rounds->n_rounds + r]);
+                         &samples[i * rounds->n_rounds + done]);
     }
   if (out && status == HEDDLE_OK)
     memcpy(out, samples, sizeof *out * (size_t)(n * rounds->n_rounds)); /* summary sorts them */
   for (int32_t i = 0; i < n && status == HEDDLE_OK; i++)
-    timings[i] = summary(&samples[i * rounds->n_rounds], rounds->n_rounds);
+    timings[i] = summary(&samples[i * rounds->n_rounds], done);
   for (int32_t i = 0; i < n_captured; i++)
     hd_graph_free(device, &graph[i]);
   hd_arena_free(&arena);

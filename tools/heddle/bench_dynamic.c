@@ -14,15 +14,11 @@
 static const int64_t sizes[] = {1,   8,   16,  32,  48,   64,   96,   128,
                                 192, 256, 333, 512, 1024, 2048, 4096, 8192};
 
-static bool same_but_n(const hd_bench_problem *x, const hd_bench_problem *y) {
-  return x->elem == y->elem && x->d_elem == y->d_elem && x->m == y->m && x->k == y->k;
-}
-
 void bench_dynamic_sizes(bench_grid *grid) {
   bench_grid all = {0};
   for (int32_t i = 0; i < grid->n; i++) {
     int32_t first = 0;
-    while (!same_but_n(&grid->list[first], &grid->list[i]))
+    while (!hd_bench_same_but_n(&grid->list[first], &grid->list[i]))
       first++;
     for (size_t j = 0; first == i && j < HD_COUNT(sizes); j++) {
       hd_bench_problem p = grid->list[i];

@@ -1,10 +1,12 @@
 /* A case of the benchmark on a driver for tests whose kernels give right results, or nearly: what
  * is right is timed and checked whole, and one wrong element anywhere is found. */
 #include <dlfcn.h>
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,7 @@
 #include "Runtime/fake_cuda.h"
 #include "Support/convert.h"
 #include "Bench/bench.h"
+#include "Bench/compile_ahead.h"
 #include "Tune/bench_operands.h"
 #include "Bench/whole_check.h"
 #include "Tune/workload.h"
@@ -259,6 +262,52 @@ static void the_tuner_times_what_is_right(void **state) {
   hd_workload_close(w);
 }
 
+/* By this driver's clock every launch takes as long as any other. */
+static void rounds_that_agree_are_enough(void **state) {
+  fixture *f = *state;
+  static const char *const schedules[] = {"tile=64x48 stages=2"};
+  hd_bench_options o = {.schedule = schedules, .n_schedules = 1, .n_jobs = 1, .seed = SEED,
+                        .order = HD_BENCH_ROW};
+  int n_launches[2];
+  for (int i = 0; i < 2; i++) {
+    hd_bench_result result;
+    o.enough = i ? 0.005 : 0;
+    f->fake->n_launches = 0;
+    assert_int_equal(hd_bench_run(NULL, f->device, &problem, &o, f->host, &result), HEDDLE_OK);
+    assert_true(result.row[0].timing.median > 0);
+    n_launches[i] = f->fake->n_launches;
+    free(result.row);
+  }
+  assert_true(n_launches[1] < n_launches[0]);
+}
+
+static int n_files;
+
+static int count_file(const char *path, const struct stat *s, int type, struct FTW *at) {
+  (void)s, (void)at;
+  n_files += type == FTW_F;
+  return remove(path);
+}
+
+/* Two sizes of one product: a kernel of each, and once the one for every size. */
+static void kernels_of_cases_to_come_are_cached(void **state) {
+  (void)state;
+  char cache[] = "/tmp/heddle-ahead-XXXXXX";
+  hd_bench_problem list[] = {problem, problem};
+  hd_bench_options o = {.n_jobs = 2, .dynamic = true, .order = HD_BENCH_COL};
+  hd_compile_ahead *ahead;
+  list[1].n = 16;
+  assert_int_equal(hd_compile_ahead_start(NULL, list, 2, &o, "sm_90a", &ahead), HEDDLE_OK);
+  assert_null(ahead);
+  o.cache = mkdtemp(cache);
+  assert_int_equal(hd_compile_ahead_start(NULL, list, 2, &o, "sm_90a", &ahead), HEDDLE_OK);
+  hd_compile_ahead_wait(ahead);
+  hd_compile_ahead_stop(ahead);
+  n_files = 0;
+  nftw(cache, count_file, 8, FTW_DEPTH | FTW_PHYS);
+  assert_int_equal(n_files, 3);
+}
+
 /* Bands of a large and of a narrow D; integers exactly. */
 static void every_band_is_compared(void **state) {
   (void)state;
@@ -299,6 +348,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(two_exchanged_rows_are_found, setup, teardown),
       cmocka_unit_test_setup_teardown(a_type_without_a_way_is_said_to_be, setup, teardown),
       cmocka_unit_test_setup_teardown(the_tuner_times_what_is_right, setup, teardown),
+      cmocka_unit_test_setup_teardown(rounds_that_agree_are_enough, setup, teardown),
+      cmocka_unit_test(kernels_of_cases_to_come_are_cached),
       cmocka_unit_test(every_band_is_compared),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
