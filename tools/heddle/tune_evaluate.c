@@ -15,6 +15,7 @@
 #include "cli.h"
 #include "commands.h"
 #include "tune_commands.h"
+#include "tune_keys.h"
 #include "tune_times.h"
 #include "tuned_file.h"
 
@@ -25,7 +26,8 @@ static const char about[] =
     "times, then over the best of all: the model's first, the best of its first five, and the\n"
     "best of what the search would have measured. Needs no device.";
 static const char examples[] = "heddle tune evaluate --csv sweep.csv\n"
-                               "heddle tune evaluate --db sweep.db --top 20\n";
+                               "heddle tune evaluate --db sweep.db --top 20\n"
+                               "heddle tune evaluate --csv docs/bench/sweep_train.csv --keys\n";
 
 /* ---- what both are given ---- */
 
@@ -127,12 +129,14 @@ static heddle_status evaluate(heddle_context *ctx, const all_times *all, int64_t
 int tune_evaluate(int argc, char **argv) {
   source from = {0};
   int64_t top = 0;
-  bool schedules = false;
+  bool schedules = false, keys = false;
   const cli_option options[] = {
       {"db", CLI_TEXT, &from.db, "FILE", TUNE_DB_ABOUT},
       {"csv", CLI_TEXT, &from.csv, "FILE", "measurements as CSV instead"},
       {"schedules", CLI_FLAG, &schedules, NULL,
        "as CSV a line a schedule instead: measured, predicted, each resource alone (us)"},
+      {"keys", CLI_FLAG, &keys, NULL,
+       "a table of the keys instead: the best time without each over the best"},
       {"top", CLI_INT, &top, "N", "what the search may measure (one in twenty, 8 to 64)"},
       {"ceilings", CLI_TEXT, &from.ceilings, "FILE", TUNE_CEILINGS_ABOUT},
       {0}};
@@ -141,6 +145,8 @@ int tune_evaluate(int argc, char **argv) {
   int code = cli_parse(&command, argc, argv, NULL, NULL);
   if (code == CLI_GO)
     code = check_source(&from);
+  if (code == CLI_GO && keys && schedules)
+    code = cli_usage_error("tune.input", "got --keys and --schedules; legal: one of them");
   if (code == CLI_GO)
     code = cli_check_numbers("tune.number", &(cli_number){"--top", top, 0, INT32_MAX}, 1);
   if (code != CLI_GO)
@@ -149,8 +155,9 @@ int tune_evaluate(int argc, char **argv) {
   measured m = {0};
   heddle_status status = read_measured(ctx, &from, &m);
   if (status == HEDDLE_OK)
-    status = schedules ? evaluate_schedules(ctx, &m.all, m.ceilings)
-                       : evaluate(ctx, &m.all, top, m.ceilings);
+    status = keys        ? tune_print_keys(ctx, &m.all)
+             : schedules ? evaluate_schedules(ctx, &m.all, m.ceilings)
+                         : evaluate(ctx, &m.all, top, m.ceilings);
   free_measured(&m);
   return cli_finish(ctx, status);
 }

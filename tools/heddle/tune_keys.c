@@ -1,0 +1,114 @@
+/* heddle tune evaluate --keys: what each key of a schedule gains, of many measurements. */
+#include "tune_keys.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "Schedule/schedule.h"
+
+/* Bands of N, as `heddle report` has them. */
+static const struct band {
+  const char *name;
+  int64_t most_n;
+} bands[] = {{"N <= 64", 64}, {"N = 65 .. 1023", 1023}, {"N >= 1024", INT64_MAX}};
+
+/* The gain of a key: the best time among schedules that leave it as it is initially over the best
+ * of all, so 1 where it gains nothing. */
+typedef struct gain {
+  double log_sum, most;
+  int64_t n; /* products that have schedules of both sorts */
+  const hd_product *where;
+} gain;
+
+/* Keys that every schedule must say, and the depth, which has no value of its own. */
+static bool has_initial(hd_key key) {
+  return key != HD_KEY_FAMILY && key != HD_KEY_TILE && key != HD_KEY_WARPS && key != HD_KEY_STAGES;
+}
+
+static bool is_initial(const hd_schedule *s, hd_key key) {
+  int32_t v[3] = {0}, w[3] = {0};
+  hd_schedule_get(s, key, v);
+  hd_schedule_get(&hd_schedule_initial, key, w);
+  return memcmp(v, w, sizeof v) == 0;
+}
+
+static size_t band_of(const hd_product *p) {
+  size_t b = 0;
+  while (p->n > bands[b].most_n)
+    b++;
+  return b;
+}
+
+static void add(gain *g, const hd_product *p, double ratio) {
+  g->log_sum += log(ratio);
+  g->n++;
+  if (ratio > g->most) {
+    g->most = ratio;
+    g->where = p;
+  }
+}
+
+static heddle_status add_product(heddle_context *ctx, const product_times *t,
+                                 gain gains[HD_N_KEYS][HD_COUNT(bands)]) {
+  double best = INFINITY, without[HD_N_KEYS];
+  bool differs[HD_N_KEYS] = {false};
+  for (hd_key key = 0; key < HD_N_KEYS; key++)
+    without[key] = INFINITY;
+  for (int64_t i = 0; i < t->n; i++) {
+    hd_schedule_words words = {.value = hd_schedule_initial};
+    HD_TRY(hd_schedule_parse(ctx, HD_NOWHERE, t->list[i].schedule, &words));
+    best = fmin(best, t->list[i].seconds);
+    for (hd_key key = 0; key < HD_N_KEYS; key++)
+      if (is_initial(&words.value, key))
+        without[key] = fmin(without[key], t->list[i].seconds);
+      else
+        differs[key] = true;
+  }
+  for (hd_key key = 0; key < HD_N_KEYS; key++)
+    if (has_initial(key) && differs[key] && isfinite(without[key]))
+      add(&gains[key][band_of(&t->product)], &t->product, without[key] / best);
+  return HEDDLE_OK;
+}
+
+static void print_gain(const gain *g) {
+  if (g->n)
+    printf(" %.3f; %.2f (%lld) |", exp(g->log_sum / (double)g->n), g->most, (long long)g->n);
+  else
+    printf(" – |");
+}
+
+/* Where a key gains most. */
+static void print_where(const gain *of) {
+  const gain *most = of;
+  for (size_t b = 1; b < HD_COUNT(bands); b++)
+    if (of[b].most > most->most)
+      most = &of[b];
+  const hd_product *p = most->where;
+  if (p)
+    printf(" %s %lld x %lld x %lld%s |\n", heddle_elem_get(p->a)->name, (long long)p->m,
+           (long long)p->k, (long long)p->n, p->weights_ready ? " weights_ready" : "");
+  else
+    printf(" – |\n");
+}
+
+heddle_status tune_print_keys(heddle_context *ctx, const all_times *all) {
+  gain gains[HD_N_KEYS][HD_COUNT(bands)] = {{{0}}};
+  for (int64_t i = 0; i < all->n; i++)
+    HD_TRY(add_product(ctx, &all->list[i], gains));
+  printf("| key | initially |");
+  for (size_t b = 0; b < HD_COUNT(bands); b++)
+    printf(" %s |", bands[b].name);
+  printf(" most at |\n| --- | --- | --- | --- | --- | --- |\n");
+  for (hd_key key = 0; key < HD_N_KEYS; key++) {
+    char initial[HD_KEY_VALUE_TEXT];
+    if (!has_initial(key))
+      continue;
+    hd_schedule_print_key(&hd_schedule_initial, key, initial);
+    printf("| `%s` | `%s` |", hd_schedule_keys[key].name, initial);
+    for (size_t b = 0; b < HD_COUNT(bands); b++)
+      print_gain(&gains[key][b]);
+    print_where(gains[key]);
+  }
+  return HEDDLE_OK;
+}
