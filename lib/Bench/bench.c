@@ -298,6 +298,7 @@ static heddle_status time_final(heddle_context *ctx, bench *x, entry *list, int3
   hd_timing *timing = HD_NEW_ARRAY(&arena, hd_timing, n);
   hd_rounds rounds = x->options->sample ? hd_rounds_brief(x->p->n) : hd_rounds_for(x->p->n);
   rounds.enough = x->options->enough;
+  double sustained = x->options->sustained_seconds > 0 ? x->options->sustained_seconds : 1;
   for (int32_t i = 0; i < n; i++)
     c[i] = list[i].contender;
   heddle_status status =
@@ -306,7 +307,7 @@ static heddle_status time_final(heddle_context *ctx, bench *x, entry *list, int3
     list[i].row.timing = timing[i];
     list[i].row.n_rounds = rounds.n_rounds;
     if (x->options->alone && list[i].alone && hd_measure_is_large(x->p->n))
-      status = hd_measure_alone(ctx, x->device, &c[i], x->n_sets, x->options->nvml,
+      status = hd_measure_alone(ctx, x->device, &c[i], x->n_sets, sustained, x->options->nvml,
                                 &list[i].row.alone);
   }
   hd_arena_free(&arena);

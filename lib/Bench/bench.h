@@ -52,6 +52,7 @@ typedef struct hd_bench_options {
   int32_t n_peers;
   bool alone; /* burst and sustained too, from n = 1024 on: of Heddle's and the best of each peer */
   double enough; /* of the final's rounds (measure.h) */
+  double sustained_seconds; /* of each of those; 0: 1 */
   uint64_t seed;
   const hd_nvml *nvml; /* may be NULL */
 } hd_bench_options;

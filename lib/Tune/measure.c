@@ -146,8 +146,8 @@ static heddle_status sustain(heddle_context *ctx, const hd_device *device, const
 }
 
 heddle_status hd_measure_alone(heddle_context *ctx, const hd_device *device,
-                               const hd_contender *contender, size_t n_sets, const hd_nvml *nvml,
-                               hd_alone *alone) {
+                               const hd_contender *contender, size_t n_sets, double seconds,
+                               const hd_nvml *nvml, hd_alone *alone) {
   hd_graph graph;
   size_t n_replays;
   hd_alone result = {0};
@@ -155,7 +155,7 @@ heddle_status hd_measure_alone(heddle_context *ctx, const hd_device *device,
   idle(0.2);
   heddle_status status = hd_graph_time(ctx, device, &graph, n_replays, &result.burst);
   if (status == HEDDLE_OK)
-    status = sustain(ctx, device, &graph, result.burst, 1, nvml, &result);
+    status = sustain(ctx, device, &graph, result.burst, seconds, nvml, &result);
   hd_graph_free(device, &graph);
   if (status == HEDDLE_OK)
     *alone = result;

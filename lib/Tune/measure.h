@@ -66,17 +66,16 @@ heddle_status hd_measure_quick(heddle_context *ctx, const hd_device *device,
 
 enum { HD_ALONE_WINDOWS = 8 };
 
-/* Alone: burst (4 ms of launches after 200 ms idle) and sustained (1 s). nvml may be NULL:
- * zeros. */
+/* Alone: burst (4 ms of launches after 200 ms idle) and sustained. nvml may be NULL: zeros. */
 typedef struct hd_alone {
   double burst, sustained; /* seconds a launch */
-  double power_w;          /* at the end of the sustained second */
+  double power_w;          /* at the end of the sustained time */
   unsigned sm_mhz;
   double window[HD_ALONE_WINDOWS]; /* seconds a launch in each part of the sustained time */
 } hd_alone;
 heddle_status hd_measure_alone(heddle_context *ctx, const hd_device *device,
-                               const hd_contender *contender, size_t n_sets, const hd_nvml *nvml,
-                               hd_alone *alone);
+                               const hd_contender *contender, size_t n_sets, double seconds,
+                               const hd_nvml *nvml, hd_alone *alone);
 /* The sustained figures alone (burst: 0), shorter: `seconds` after `settle` untimed seconds, in
  * which power and clock come to rest. */
 heddle_status hd_measure_sustained(heddle_context *ctx, const hd_device *device,

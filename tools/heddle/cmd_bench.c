@@ -33,8 +33,8 @@ static const char about[] =
     "Launches are graph-captured behind a spin kernel, operands rotate over 256 MB,\n"
     "contenders are interleaved; medians of rounds, random values. D is checked before and after:\n"
     "all of it, against cuBLASLt's product in f32, or else sampled rows (`checked` says\n"
-    "which). From N = 1024 on burst (4 ms after 200 ms idle) and sustained (1 s) rates follow,\n"
-    "each alone, with power and clock.\n"
+    "which). From N = 1024 on burst (4 ms after 200 ms idle) and sustained rates follow,\n"
+    "each alone, with power and clock; --sustained says for how long.\n"
     "\n"
     "One case is a row a contender. A --grid file, whose lines are TYPE M K N [DTYPE] (# starts\n"
     "a comment), is a line a case and then each band of N against its goal, as `heddle report`\n"
@@ -82,7 +82,7 @@ typedef struct bench_args {
   cli_texts schedules;
   bool beside;
   bool alone, no_alone, resume, list, no_tuned, dynamic, predict;
-  int64_t device, seed, finalists, jobs, random, sample, seconds;
+  int64_t device, seed, finalists, jobs, random, sample, seconds, sustained;
 } bench_args;
 
 typedef struct bench_tool {
@@ -378,7 +378,7 @@ static int check_args(const bench_args *a, bench_tool *t) {
       {"--device", a->device, 0, INT32_MAX},
       {"--finalists", a->finalists, 1, INT32_MAX}, {"--jobs", a->jobs, 1, INT32_MAX},
       {"--random", a->random, 0, 100000}, {"--sample", a->sample, 0, 1000},
-      {"--seconds", a->seconds, 0, INT32_MAX}};
+      {"--seconds", a->seconds, 0, INT32_MAX}, {"--sustained", a->sustained, 100, 60000}};
   int code = cli_check_numbers("bench.number", numbers, HD_COUNT(numbers));
   if (code != CLI_GO)
     return code;
@@ -433,6 +433,7 @@ static void set_options(const bench_args *a, bench_tool *t) {
   t->options.n_finalists = (int32_t)a->finalists;
   t->options.n_jobs = (int32_t)a->jobs;
   t->options.alone = !a->no_alone;
+  t->options.sustained_seconds = (double)a->sustained / 1e3;
   t->options.dynamic = a->dynamic;
   t->options.enough = a->dynamic ? DYNAMIC_ENOUGH : 0;
   t->printer.dynamic = a->dynamic || a->beside;
@@ -496,6 +497,7 @@ int cmd_bench(int argc, char **argv) {
                   .format = "table",
                   .order = "both",
                   .finalists = 8,
+                  .sustained = 1000,
                   .jobs = sysconf(_SC_NPROCESSORS_ONLN),
                   .seed = 1};
   const cli_option options[] = {
@@ -537,6 +539,7 @@ int cmd_bench(int argc, char **argv) {
       {"weights-ready", CLI_TEXT, &a.promise, "W",
        "Heddle's " PROMISE_ABOUT " (no; of a grid both)"},
       {"alone", CLI_FLAG, &a.alone, NULL, "burst and sustained rates from N = 1024 on (so it is)"},
+      {"sustained", CLI_INT, &a.sustained, "MS", "of each sustained rate, milliseconds (1000)"},
       {"no-alone", CLI_FLAG, &a.no_alone, NULL, "interleaved times alone"},
       {"cutlass", CLI_TEXT, &a.cutlass, "CSV",
        "of a grid: CUTLASS' times, as report takes them (cutlass.csv beside it); none"},
