@@ -119,9 +119,9 @@ for where, line in of_document(source, "README.md") if on_device else commands(s
             print(f"{where}: {line}\n  without a device {said}")
             failures += 1
         continue
-    if "prune w.npy --type e4m3" in line:
+    if re.search(r"(prune|pack) w\.npy --type e4m3", line):
         npy("w.npy", 64, 256, "|u1", lambda: bytes([draw.randrange(120)]))
-    elif "prune w.npy" in line:
+    elif re.search(r"(prune|pack) w\.npy", line):
         npy("w.npy", 64, 256, "<u2", lambda: struct.pack("<H", 0x3F00 + draw.randrange(256)))
     n_run += 1
     ended, error = run(line)
