@@ -84,7 +84,7 @@ int main(int argc, char **argv) {
       {"state", CLI_TEXT, &o.state, "DIR", "the spool (heddle-agent/gpu-I)"},
       {"locks", CLI_TEXT, &o.locks, "DIR", "of the host's GPUs (/tmp/heddle-locks)"},
       {"heddle", CLI_TEXT, &o.heddle, "PATH", "the tool that measures (beside this one)"},
-      {"cache", CLI_TEXT, &o.cache, "DIR", "of compiled kernels (none)"},
+      {"cache", CLI_TEXT, &o.cache, "DIR", "of compiled kernels (one a lease)"},
       {"ptxas", CLI_TEXT, &o.ptxas, "PATH", "ptxas (found on PATH); none: the driver compiles"},
       {"jobs", CLI_INT, &o.jobs, "N", "processes that compile ahead (2; of two processors 0)"},
       {"memory", CLI_INT, &o.memory_mib, "MIB", "that a measuring process may take (65536)"},

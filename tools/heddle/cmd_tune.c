@@ -9,7 +9,6 @@
 #include "Support/diag.h"
 #include "Support/file.h"
 #include "Support/lines.h"
-#include "Support/scratch.h"
 #include "Tune/tune.h"
 #include "commands.h"
 #include "compile_input.h"
@@ -279,19 +278,6 @@ static heddle_status tune_all(heddle_context *ctx, const tune_args *a, const pro
   return status;
 }
 
-/* Compiled kernels go through a folder: --cache, or one of our own for as long as we run. */
-static heddle_status with_cache(heddle_context *ctx, tune_args *a, const product_list *products,
-                                hd_records *records) {
-  hd_scratch own = {0};
-  if (!a->cache) {
-    HD_TRY(hd_scratch_open(ctx, getenv("TMPDIR"), &own));
-    a->cache = own.path;
-  }
-  heddle_status status = tune_all(ctx, a, products, records);
-  hd_scratch_close(&own);
-  return status;
-}
-
 static heddle_status tune(heddle_context *ctx, tune_args *a) {
   product_list products = {0};
   hd_records *records = NULL;
@@ -300,7 +286,7 @@ static heddle_status tune(heddle_context *ctx, tune_args *a) {
   if (status == HEDDLE_OK)
     status = hd_records_open(ctx, a->db, true, &records);
   if (status == HEDDLE_OK)
-    status = with_cache(ctx, a, &products, records);
+    status = tune_all(ctx, a, &products, records);
   hd_records_close(records);
   hd_free(products.list);
   return status;

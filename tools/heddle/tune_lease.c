@@ -284,7 +284,7 @@ int tune_lease(int argc, char **argv) {
       {"device", CLI_INT, &a.device, "I", "device number (0)"},
       {"seed", CLI_INT, &a.seed, "S", "of the operands (1)"},
       {"ptxas", CLI_TEXT, &a.ptxas, "PATH", "ptxas (found on PATH); none: the driver compiles"},
-      {"cache", CLI_TEXT, &a.cache, "DIR", "folder of compiled kernels (none)"},
+      {"cache", CLI_TEXT, &a.cache, "DIR", "folder of compiled kernels (a temporary one)"},
       {"worker", CLI_TEXT, &a.worker, "COMMAND", "another measuring process (lib/Tune/README.md)"},
       {0}};
   const cli_command command = {

@@ -38,10 +38,10 @@ heddle_status worker_words_make(heddle_context *ctx, const char *worker, int64_t
                          words->device, "--seed", words->seed};
   int n = (int)HD_COUNT(fixed);
   memcpy(words->argv, fixed, sizeof fixed);
-  if (cache) {
-    words->argv[n++] = "--cache";
-    words->argv[n++] = cache;
-  }
+  if (!cache)
+    HD_TRY(hd_scratch_open(ctx, getenv("TMPDIR"), &words->own));
+  words->argv[n++] = "--cache";
+  words->argv[n++] = cache ? cache : words->own.path;
   if (ptxas) {
     words->argv[n++] = "--ptxas";
     words->argv[n++] = ptxas;
@@ -51,4 +51,5 @@ heddle_status worker_words_make(heddle_context *ctx, const char *worker, int64_t
 
 void worker_words_free(worker_words *words) {
   hd_free(words->text);
+  hd_scratch_close(&words->own);
 }

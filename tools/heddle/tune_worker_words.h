@@ -5,17 +5,19 @@
 
 #include <stdint.h>
 
-#include "heddle/context.h"
+#include "Support/scratch.h"
 
 enum { WORKER_WORDS_MOST = 32 };
 
 typedef struct worker_words {
   const char *argv[WORKER_WORDS_MOST]; /* NULL ends it */
   char self[4096], device[32], seed[32];
-  char *text; /* owned */
+  char *text;      /* owned */
+  hd_scratch own; /* its folder of compiled kernels, when none was named */
 } worker_words;
 
-/* worker, cache and ptxas may be NULL; they are borrowed. */
+/* worker, cache and ptxas may be NULL; they are borrowed. The processes share compiled kernels
+ * through a folder: cache, or one that lasts until worker_words_free. */
 heddle_status worker_words_make(heddle_context *ctx, const char *worker, int64_t device,
                                 int64_t seed, const char *cache, const char *ptxas,
                                 worker_words *words);
