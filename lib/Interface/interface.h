@@ -48,6 +48,8 @@ typedef enum hd_route_id {
 } hd_route_id;
 
 enum { HD_MAX_PATH = 2, HD_MAX_QUERY = 6 };
+/* Of a path with its query: twice what the longest legal one takes with each byte escaped. */
+enum { HD_MAX_URI_BYTES = 4096 };
 
 typedef struct hd_route {
   hd_route_id id;

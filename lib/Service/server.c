@@ -16,6 +16,7 @@ enum { MAX_SOCKETS = 8, SWALLOW_BYTES = 16 << 20, CONNECTION_BYTES = 8192 };
 typedef struct connection {
   struct connection *next, **to_this;
   int fd;
+  size_t uri_bytes; /* of the request that is being read */
   atomic_bool busy;
   _Atomic double since;
 } connection;
@@ -176,6 +177,20 @@ void hd_server_answered(hd_request *r) {
 
 /* ---- the head of a request ---- */
 
+/* The library tells the address as it was sent here alone, before the rest of the head. */
+static void *on_uri(void *user, const char *uri, struct MHD_Connection *mhd) {
+  (void)user;
+  connection_of(mhd)->uri_bytes = strlen(uri);
+  return NULL; /* the request's context until on_request makes one */
+}
+
+static bool uri_is_legal(hd_request *r) {
+  size_t n_bytes = connection_of(r->connection)->uri_bytes;
+  return n_bytes <= HD_MAX_URI_BYTES ||
+         hd_refuse(r, HD_RULE_URI_SIZE, "path", hd_arena_printf(&r->arena, "%zu bytes", n_bytes),
+                   hd_arena_printf(&r->arena, "at most %d bytes", HD_MAX_URI_BYTES), NULL);
+}
+
 static void refuse_route(hd_request *r, const char *method, const char *url, const char *other) {
   if (!*other) {
     hd_refuse(r, HD_RULE_ROUTE_UNKNOWN, "path", url, "the paths of /openapi.json", NULL);
@@ -235,6 +250,8 @@ static incoming *receive(hd_server *server, struct MHD_Connection *mhd, const ch
   r->begun = hd_clock_seconds();
   snprintf(r->id, sizeof r->id, "%016llx",
            (unsigned long long)hd_hash_mix(server->boot + server->n_requests++));
+  if (!uri_is_legal(r))
+    return in;
   r->route = hd_route_find(method, url, r->path, &other);
   if (r->route) {
     r->run = hd_handler_of(r->route->id);
@@ -374,10 +391,11 @@ heddle_status hd_server_listen(heddle_context *ctx, hd_server *server, int fd) {
   struct MHD_Daemon *d = MHD_start_daemon(
       flags, 0, NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
       MHD_OPTION_NOTIFY_COMPLETED, on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
-      on_connection, server, MHD_OPTION_CONNECTION_LIMIT, (unsigned)c->max_connections,
-      MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)c->max_connections_per_address,
-      MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)c->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-      (size_t)CONNECTION_BYTES, MHD_OPTION_ARRAY, tls ? secure : &secure[2], MHD_OPTION_END);
+      on_connection, server, MHD_OPTION_URI_LOG_CALLBACK, on_uri, server,
+      MHD_OPTION_CONNECTION_LIMIT, (unsigned)c->max_connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+      (unsigned)c->max_connections_per_address, MHD_OPTION_CONNECTION_TIMEOUT,
+      (unsigned)c->timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+      MHD_OPTION_ARRAY, tls ? secure : &secure[2], MHD_OPTION_END);
   if (!d) {
     close(fd);
     return hd_error(ctx, HEDDLE_ENVIRONMENT, HD_NOWHERE, "service.start",

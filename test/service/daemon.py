@@ -97,6 +97,7 @@ class Postgres:
                 self.stop("immediate")
         if self.is_small:
             subprocess.run(["umount", "-l", self.folder])
+            self.is_small = False
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -139,6 +140,7 @@ def unanswered():
 
 
 ANSWERED = set()  # (method, path with {} for numbers) that some client was answered 2xx
+REFUSED = set()  # and with the rule by which it was refused
 
 
 class Client:
@@ -162,8 +164,11 @@ class Client:
         try:
             self.connection.request(method, path, body, headers)
             answer = Answer(self.connection.getresponse())
+            whole = method, re.sub(r"/\d+", "/{}", path.split("?")[0])
             if answer.status // 100 == 2:
-                ANSWERED.add((method, re.sub(r"/\d+", "/{}", path.split("?")[0])))
+                ANSWERED.add(whole)
+            elif answer.headers["Content-Type"] == "application/problem+json" and answer.body:
+                REFUSED.add((*whole, answer.rule))
             return answer
         except Exception:
             self.connection.close()

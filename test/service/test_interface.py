@@ -1,21 +1,23 @@
 """test_interface.py: every route, scope and refusal of heddled; limits; pages, log lines, metrics; on SQLite."""
-import collections
+import contextlib
+import functools
 import json
 import os
 import re
 import socket
+import sqlite3
 import subprocess
+import sys
 import tempfile
+import threading
 import time
 import unittest
+import unittest.mock
 import urllib.parse
 
-from daemon import Daemon, claim, contender, product, race, routes, row, unanswered
+from daemon import REFUSED, Daemon, claim, contender, product, race, routes, row, unanswered
 
 SERVICE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib/Interface")
-SEEN = collections.Counter()  # rules that some test was refused by
-
-
 def table(name, pattern):
     return re.findall(pattern, open(os.path.join(SERVICE, name)).read(), re.M)
 
@@ -40,7 +42,6 @@ class Case(unittest.TestCase):
         self.client = self.daemon.client()
 
     def refused(self, answer, rule, **parts):
-        SEEN[rule] += 1
         self.assertEqual(answer.headers["Content-Type"], "application/problem+json", answer.body)
         problem = answer.json
         self.assertEqual((problem["rule"], answer.status), (rule, int(RULES[rule])), problem)
@@ -167,6 +168,41 @@ class Refusals(Case):
         self.refused(post("/v1/leases", claim("request-y")), "lease.request")
         self.refused(post("/v1/jobs/%d/cancel" % self.client.get("/v1/jobs", state="done").json["jobs"][0]["job"]),
                      "job.state")
+
+
+class EveryRoute(Case):
+    """What routes.def alone says about a route, of each line."""
+
+    all = [(method, re.sub(r"\{\w+\}", "1", path), has_body) for _, method, path, _, has_body in ROUTES]
+
+    def test_other_methods_are_refused(self):
+        for _, path, _ in self.all:
+            legal = ", ".join(sorted({m for _, m, p, _, _ in ROUTES if re.sub(r"\{\w+\}", "1", p) == path}))
+            answer = self.client.request("DELETE", path)
+            self.refused(answer, "route.method", value="DELETE", legal=legal)
+            self.assertEqual(answer.headers["Allow"], legal)
+
+    def test_unknown_parameters_are_refused(self):
+        for method, path, has_body in self.all:
+            self.refused(self.client.request(method, path + "?colour=red", {} if has_body else None), "field.unknown", value="colour")
+
+    def test_bodies_are_read_strictly(self):
+        for method, path, has_body in self.all:
+            if not has_body:
+                continue
+            ask = functools.partial(self.client.request, method, path)
+            self.refused(ask("{"), "body.json")
+            self.refused(ask("[]"), "field.type", legal="an object")
+            self.refused(ask('{"colour": "red"}'), "field.unknown", value="colour")
+            self.refused(ask("{}", {"Content-Type": "text/plain"}), "body.type", value="text/plain")
+            self.refused(ask(" " * (5 << 20)), "body.size")
+
+    def test_long_addresses_are_refused(self):
+        for method, path, has_body in self.all:
+            fits, most = path + "?" + (4096 - len(path) - 1) * "x", path + "?" + (4096 - len(path)) * "x"
+            self.refused(self.client.request(method, fits, {} if has_body else None), "field.unknown")
+            self.refused(self.client.request(method, most, {} if has_body else None), "uri.size", value="4097 bytes",
+                         legal="at most 4096 bytes")
 
 
 class Tokens(Case):
@@ -323,8 +359,6 @@ class Busy(Case):
         cls.daemon.stop(9)
 
     def test_a_full_queue_is_said(self):
-        import sqlite3
-        import threading
         db = sqlite3.connect(self.daemon.store[len("sqlite:"):], isolation_level=None)
         db.execute("BEGIN IMMEDIATE")  # the writer waits for this
         answers = []
@@ -341,6 +375,34 @@ class Busy(Case):
         busy = [a for a in answers if a.status != 200]
         self.assertGreaterEqual(len(busy), 5)
         self.refused(busy[0], "server.busy")
+
+
+class Broken(Case):
+    """Errors of the database, which the log has, too."""
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.stop(9)
+
+    def test_a_table_that_is_not_there_is_a_bug(self):
+        db = sqlite3.connect(self.daemon.store[len("sqlite:"):])
+        db.executescript("ALTER TABLE campaign RENAME TO elsewhere")
+        self.refused(self.client.get("/v1/campaigns"), "internal")
+        db.executescript("ALTER TABLE elsewhere RENAME TO campaign")
+        db.close()
+        self.assertEqual(self.client.get("/v1/campaigns").status, 200)
+
+    def test_a_full_disk_is_said(self):
+        library = os.path.join(os.path.dirname(os.path.abspath(self.daemon.program)), "../lib/libdie-at.so")
+        for at in range(1, 40):  # past the writes of its start
+            self.daemon.stop()
+            env = dict(LD_PRELOAD=library, DIE_PROGRAM="heddled", FULL_AT=str(at), FULL_FOR="1000000")
+            with unittest.mock.patch.dict(os.environ, env), contextlib.suppress(RuntimeError):
+                self.daemon.start()
+                break
+        answer = self.daemon.client().post("/v1/jobs", {"products": [product()], "class": "H200"})
+        self.refused(answer, "store.down")
+        self.assertEqual(answer.headers["Retry-After"], "1")
 
 
 class Seen(Case):
@@ -448,9 +510,22 @@ class Whole(unittest.TestCase):
         here = {name for name, _, _, _, _ in ROUTES if name.startswith("page_")} | {"alive", "ready", "metrics", "openapi", "style"}
         self.assertEqual(unanswered() & here, set())
 
+    def test_zz_every_route_and_scope_was_refused(self):
+        """What every line of routes.def brings about, whether or not a test above thought of it."""
+        wanted = set()
+        for _, method, path, scope, has_body in ROUTES:
+            path = re.sub(r"\{\w+\}", "{}", path)
+            rules = ["field.unknown", "uri.size"]
+            rules += ["token.missing", "token.scope"] if scope != "NONE" else []
+            rules += ["body.json", "body.type", "body.size", "field.type"] if has_body else []
+            wanted |= {(method, path, rule) for rule in rules} | {("DELETE", path, "route.method")}
+        self.assertEqual(wanted - REFUSED, set())
+        print(f"{len(ROUTES)} routes: {len(wanted)} refusals that routes.def demands were seen, {len(REFUSED)} in all", file=sys.stderr)
+
     def test_zz_every_rule_was_seen(self):
-        """uri.size is the HTTP library's own answer; internal has no cause; store.down is of test_outage.py."""
-        self.assertEqual(set(RULES) - set(SEEN) - {"internal", "store.down", "uri.size"}, set())
+        seen = {rule for _, _, rule in REFUSED}
+        self.assertEqual(set(RULES) - seen, set())
+        print(f"{len(RULES)} of {len(RULES)} rules of errors.def refused something", file=sys.stderr)
 
 
 if __name__ == "__main__":
