@@ -1,5 +1,5 @@
-"""Clients of heddled in threads: each submits its product, claims it, measures and finishes, and repeats every request as it was
-until it is answered. They make the load under which faults befall heddled."""
+"""Clients of heddled in threads: each submits its product, claims it, measures and finishes, then pauses; every request is repeated
+as it was until it is answered. They make the load under which faults befall heddled."""
 import threading
 import time
 
@@ -9,16 +9,16 @@ CLASS = "scripted:load"
 
 
 class Client(threading.Thread):
-    def __init__(self, connect, index, life):
+    def __init__(self, connect, index, life, pause_s):
         super().__init__(daemon=True)
         self.client = daemon.Client(connect)
-        self.index, self.life = index, life  # life: in the names of requests, which live as long as the database
+        self.index, self.life, self.pause_s = index, life, pause_s  # life: in the names of requests, which live as long as the database
         self.stopping = threading.Event()
         self.counts = {"cycles": 0, "repeats": 0}
 
     def patient(self, path, body):
         """The answer; None: it is over."""
-        pause = 0.01
+        pause = 0.005
         while not self.stopping.is_set():
             try:
                 answer = self.client.post(path, body)
@@ -28,7 +28,7 @@ class Client(threading.Thread):
                 self.client.connection = None
             self.counts["repeats"] += 1
             time.sleep(pause)
-            pause = min(0.5, 1.3 * pause)
+            pause = min(max(self.pause_s, 0.05), 1.3 * pause)
         return None
 
     def cycle(self, i):
@@ -50,11 +50,12 @@ class Client(threading.Thread):
         while not self.stopping.is_set():
             i += 1
             self.cycle(i)
+            self.stopping.wait(self.pause_s)
 
 
 class Clients:
-    def __init__(self, n, path, life):
-        self.list = [Client(lambda: daemon.UnixConnection(path, 10), i, life) for i in range(n)]
+    def __init__(self, n, path, life, pause_s):
+        self.list = [Client(lambda: daemon.UnixConnection(path, 10), i, life, pause_s) for i in range(n)]
         for client in self.list:
             client.start()
 

@@ -36,6 +36,7 @@ class Proxy:
         self.lock = threading.Lock()
         self.counts = dict.fromkeys(FAULTS + ("requests", "cut"), 0)
         self.told = []  # (kind, lease, body of the request, answer)
+        self.n_bad = 0  # candidates among them that were not ok
         self.cut = set()  # of "there", "back"
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(path)
@@ -82,7 +83,9 @@ class Proxy:
         if found and answer.split(b" ", 2)[1][:1] == b"2":
             body = json.loads(request.partition(b"\r\n\r\n")[2])
             reply = answer.partition(b"\r\n\r\n")[2]
+            bad = sum(m["verdict"] != "ok" for m in body.get("measurements", [])) if found.group(2) == "measurements" else 0
             with self.lock:
+                self.n_bad += bad
                 self.told.append((found.group(2), int(found.group(1)), body, json.loads(reply) if reply else None))
 
     def serve(self, client):

@@ -12,7 +12,7 @@ enum { WORKER_WORDS_MOST = 32 };
 typedef struct worker_words {
   const char *argv[WORKER_WORDS_MOST]; /* NULL ends it */
   char self[4096], device[32], seed[32];
-  char *text;      /* owned */
+  char *text;     /* owned */
   hd_scratch own; /* its folder of compiled kernels, when none was named */
 } worker_words;
 
