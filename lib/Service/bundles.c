@@ -1,5 +1,4 @@
-/* Bundles: the choices of a moment, frozen and signed. The bytes are what GET /v1/choices answers.
- */
+/* Bundles: the choices of a moment, frozen and signed as the bytes of GET /v1/choices. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>

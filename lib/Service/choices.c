@@ -109,7 +109,7 @@ void hd_route_unpin(hd_request *r) {
   hd_rows rows;
   if (!begin(r, &d) || !hd_head_get(r, &d.of, &rows) || (!rows.n && !refuse_version(r, &d)))
     return;
-  if (set_head(r, &d, hd_cell_int(&rows, 0, 3), false))
+  if (set_head(r, &d, hd_cell_int(&rows, 0, HD_CHOICE_VERSION), false))
     answer_chosen(r, &d, "unpinned", "races decide again");
 }
 
@@ -152,13 +152,13 @@ void hd_route_reject(hd_request *r) {
               schedule, d.serial) ||
       !hd_head_get(r, &d.of, &head))
     return;
-  bool is_current = strcmp(hd_cell_text(&head, 0, 5), schedule) == 0;
+  bool is_current = strcmp(hd_cell_text(&head, 0, HD_CHOICE_SCHEDULE), schedule) == 0;
   if (is_current && (!choose_another(r, &d, &version) || !set_head(r, &d, version, false)))
     return;
-  answer_chosen(
-      r, &d, "rejected",
-      hd_arena_printf(&r->arena, "version %lld; current: %lld", (long long)d.version,
-                      is_current ? (long long)version : (long long)hd_cell_int(&head, 0, 3)));
+  answer_chosen(r, &d, "rejected",
+                hd_arena_printf(&r->arena, "version %lld; current: %lld", (long long)d.version,
+                                is_current ? (long long)version
+                                           : (long long)hd_cell_int(&head, 0, HD_CHOICE_VERSION)));
 }
 
 /* ---- history and drift ---- */
@@ -173,8 +173,7 @@ void hd_route_history(hd_request *r) {
         json_pack("{so, so}", "versions", hd_rows_json(&versions), "races", hd_rows_json(&races)));
 }
 
-/* The median of the last ten leases over that of all; columns 3 and 5, or 4 and 6 of canaries_all.
- */
+/* The median of the last ten leases over that of all; columns col and col + 2 of canaries_all. */
 static double drift_of(const hd_rows *rows, int begin, int n, int col) {
   double recent[20], all[1000];
   int n_recent = 0, n_all = 0;

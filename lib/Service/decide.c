@@ -8,9 +8,8 @@
 static const double CHANCE = 0.05; /* of the sign test: at most so much replaces what is there */
 static const double CANARY = 0.02; /* off by more: the GPU was not itself */
 enum { MIN_HISTORY = 3 };          /* leases with canaries, before a GPU has a median of its own */
-enum {
-  THERMAL = 0x20 | 0x40 | 0x8
-}; /* NVML: software and hardware thermal slowdown, hardware slowdown */
+/* NVML's throttle reasons: software and hardware thermal slowdown, hardware slowdown. */
+enum { THERMAL = 0x20 | 0x40 | 0x8 };
 
 static int ascending(const void *x, const void *y) {
   double a = *(const double *)x, b = *(const double *)y;

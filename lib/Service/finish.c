@@ -302,25 +302,30 @@ void hd_route_finish(hd_request *r) {
 
 /* ---- deciding again ---- */
 
+/* Columns of races_to_decide; the incumbent's and the chosen schedule end it. */
+enum { RACE_LEASE, RACE_PRODUCT, RACE_CLASS, RACE_POLICY, RACE_DECISION };
+enum { RACE_SERIAL = 7, RACE_BODY, RACE_INCUMBENT, RACE_CHOSEN };
+
 static heddle_status check_again(heddle_context *ctx, hd_store *s, hd_arena *arena,
                                  const hd_rows *races, int i) {
   hd_race_figures f;
   hd_rows rejected = {0};
-  json_t *race = json_loads(hd_cell_text(races, i, 8), 0, NULL);
-  if (hd_store_run(s, HD_Q_rejections, arena, &rejected, "ttti", hd_cell_text(races, i, 1),
-                   hd_cell_text(races, i, 2), hd_cell_text(races, i, 3),
-                   hd_cell_int(races, i, 7)) != HD_SQL_OK) {
+  json_t *race = json_loads(hd_cell_text(races, i, RACE_BODY), 0, NULL);
+  if (hd_store_run(s, HD_Q_rejections, arena, &rejected, "ttti",
+                   hd_cell_text(races, i, RACE_PRODUCT), hd_cell_text(races, i, RACE_CLASS),
+                   hd_cell_text(races, i, RACE_POLICY),
+                   hd_cell_int(races, i, RACE_SERIAL)) != HD_SQL_OK) {
     json_decref(race);
     return hd_store_failed(ctx, s);
   }
   hd_race_read(race, &f);
-  int chosen = hd_race_decide(&f, hd_cell(races, i, 9), rejected.cell, rejected.n);
-  const char *stored = hd_cell(races, i, 10), *again = f.list[chosen].schedule;
+  int chosen = hd_race_decide(&f, hd_cell(races, i, RACE_INCUMBENT), rejected.cell, rejected.n);
+  const char *stored = hd_cell(races, i, RACE_CHOSEN), *again = f.list[chosen].schedule;
   heddle_status status = HEDDLE_OK;
   if (stored && strcmp(stored, again) != 0)
     status = hd_error(ctx, HEDDLE_MISMATCH, HD_NOWHERE, "replay",
-                      "lease %s chose \"%s\", its race gives \"%s\"", hd_cell_text(races, i, 0),
-                      stored, again);
+                      "lease %s chose \"%s\", its race gives \"%s\"",
+                      hd_cell_text(races, i, RACE_LEASE), stored, again);
   json_decref(race);
   return status;
 }
@@ -337,8 +342,8 @@ heddle_status hd_races_replay(heddle_context *ctx, hd_store *s, int64_t *n_races
       status = hd_store_failed(ctx, s);
     n = races.n;
     for (int i = 0; i < n && status == HEDDLE_OK; i++) {
-      last = hd_cell_int(&races, i, 0);
-      if (strcmp(hd_cell_text(&races, i, 4), "suspect") != 0) {
+      last = hd_cell_int(&races, i, RACE_LEASE);
+      if (strcmp(hd_cell_text(&races, i, RACE_DECISION), "suspect") != 0) {
         status = check_again(ctx, s, &arena, &races, i);
         ++*n_races;
       }

@@ -5,8 +5,12 @@
 
 #include "Service/service_state.h"
 
-/* Columns of lease_of_request and of job_next: id, job or product … as the statements have them. */
+/* Of lease_of_request. */
+enum { ASKED_LEASE = 0, ASKED_JOB = 1, ASKED_PRODUCT = 2, ASKED_LIVES = 6, ASKED_TOKEN = 7 };
+/* Of job_next. */
+enum { NEXT_JOB = 0, NEXT_PRODUCT = 1 };
 
+/* From column `col` on: product, class, policy, attempt. */
 static json_t *lease_json(hd_request *r, int64_t lease, int64_t job, const hd_rows *rows, int col) {
   const hd_config *c = r->service->config;
   r->job = job;
@@ -38,8 +42,7 @@ static void answer_lease(hd_request *r, json_t *lease) {
 
 /* ---- ends without an end of the job ---- */
 
-/* The job goes back to the queue, its lease having ended; why: for people. *state: what it is now.
- */
+/* The job goes back to the queue, its lease having ended; why: for people; *state: its new one. */
 static bool put_back(hd_request *r, int64_t job, int64_t lease, int attempt, int64_t delay_ms,
                      const char *why, const char **state) {
   hd_rows rows;
@@ -97,13 +100,14 @@ bool hd_leases_charge(hd_request *r) {
 
 /* A claim that was answered before. */
 static void answer_repeated(hd_request *r, const hd_rows *rows) {
-  if (!hd_cell_int(rows, 0, 6))
+  if (!hd_cell_int(rows, 0, ASKED_LIVES))
     hd_refuse(r, HD_RULE_LEASE_REQUEST, "request", hd_text_of(r->body, "request", ""),
               "one that was not used before", NULL);
-  else if (strcmp(hd_cell_text(rows, 0, 7), r->who.name) != 0)
+  else if (strcmp(hd_cell_text(rows, 0, ASKED_TOKEN), r->who.name) != 0)
     hd_refuse(r, HD_RULE_LEASE_TOKEN, "request", NULL, NULL, NULL);
   else
-    answer_lease(r, lease_json(r, hd_cell_int(rows, 0, 0), hd_cell_int(rows, 0, 1), rows, 2));
+    answer_lease(r, lease_json(r, hd_cell_int(rows, 0, ASKED_LEASE),
+                               hd_cell_int(rows, 0, ASKED_JOB), rows, ASKED_PRODUCT));
 }
 
 /* False: answered, or failed. The GPU's lease that has ended by itself makes way. */
@@ -146,7 +150,7 @@ static void wait_or_leave(hd_request *r) {
 static void grant(hd_request *r, const hd_rows *job, const json_t *device, const char *build) {
   const char *uuid = hd_text_of(device, "uuid", "");
   hd_rows rows;
-  int64_t id = hd_cell_int(job, 0, 0);
+  int64_t id = hd_cell_int(job, 0, NEXT_JOB);
   json_t *environment =
       json_pack("{sO, sO}", "device", device, "build", json_object_get(r->body, "build"));
   bool ok = HD_RUN(r, lease_add, &rows, "itttttji", id, hd_text_of(r->body, "request", ""),
@@ -157,7 +161,7 @@ static void grant(hd_request *r, const hd_rows *job, const json_t *device, const
     return;
   int64_t lease = hd_cell_int(&rows, 0, 0);
   if (HD_RUN(r, job_lease, &rows, "ii", id, lease))
-    answer_lease(r, lease_json(r, lease, id, job, 1));
+    answer_lease(r, lease_json(r, lease, id, job, NEXT_PRODUCT));
 }
 
 void hd_route_claim(hd_request *r) {

@@ -146,8 +146,8 @@ static entry *read_entry(const hd_rows *rows, int i) {
   e->product = hd_xstrdup(hd_cell_text(rows, i, 0));
   e->class = hd_xstrdup(hd_cell_text(rows, i, 1));
   e->policy = hd_xstrdup(hd_cell_text(rows, i, 2));
-  e->serial = hd_cell_int(rows, i, 4);
-  e->schedule_hash = hash_text(hd_cell_text(rows, i, 5));
+  e->serial = hd_cell_int(rows, i, HD_CHOICE_SERIAL);
+  e->schedule_hash = hash_text(hd_cell_text(rows, i, HD_CHOICE_SCHEDULE));
   e->name_hash = hash_name(e->product, e->class, e->policy);
   e->choice = choice_text(rows, i);
   if (!hd_key_parse(e->product, &e->key, &problem)) {

@@ -33,7 +33,7 @@ static const statement statements[] = {
 #undef HD_STATEMENT
 };
 
-/* The columns of a choice, of which each driver's words tell the rest. */
+/* The columns of a choice (HD_CHOICE_…). What else differs between stores is each driver's. */
 static const char choice_columns[] =
     "c.product, c.class, c.policy, c.version AS \"version:int\", h.serial AS \"serial:int\","
     " c.schedule, c.default_schedule, c.us AS \"us:num\", c.default_us AS \"default_us:num\","

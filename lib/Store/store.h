@@ -20,6 +20,27 @@ typedef enum hd_query {
   HD_N_QUERIES
 } hd_query;
 
+/* Columns of {choice}, as choice_columns in store.c has them; product, class, policy are first. */
+enum {
+  HD_CHOICE_VERSION = 3,
+  HD_CHOICE_SERIAL,
+  HD_CHOICE_SCHEDULE,
+  HD_CHOICE_DEFAULT_SCHEDULE,
+  HD_CHOICE_US,
+  HD_CHOICE_DEFAULT_US,
+  HD_CHOICE_SUSTAINED_US,
+  HD_CHOICE_DEFAULT_SUSTAINED_US,
+  HD_CHOICE_MODE,
+  HD_CHOICE_DEVICE,
+  HD_CHOICE_DRIVER,
+  HD_CHOICE_AT,
+  HD_CHOICE_BUILD,
+  HD_CHOICE_CUBIN,
+  HD_CHOICE_LEASE,
+  HD_CHOICE_ORIGIN,
+  HD_CHOICE_PINNED
+};
+
 /* How a statement or transaction ended. */
 typedef enum hd_sql {
   HD_SQL_OK,
