@@ -59,6 +59,12 @@ void hd_cell_as_number(hd_strbuf *out, const hd_rows *rows, int row, int col) {
     hd_strbuf_printf(out, "<span class=\"n\">%.6g</span>", strtod(text, NULL));
 }
 
+void hd_cell_as_us(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+  const char *text = hd_cell(rows, row, col);
+  if (text)
+    hd_strbuf_printf(out, "<span class=\"n\">%.2f</span>", strtod(text, NULL));
+}
+
 void hd_cell_as_time(hd_strbuf *out, const hd_rows *rows, int row, int col) {
   char time[32];
   if (!hd_cell(rows, row, col))
@@ -87,6 +93,23 @@ void hd_cell_as_code(hd_strbuf *out, const hd_rows *rows, int row, int col) {
   hd_strbuf_add(out, "</code>");
 }
 
+void hd_cell_as_hash(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+  const char *text = hd_cell_text(rows, row, col);
+  hd_strbuf_add(out, "<code title=\"");
+  hd_html_text(out, text);
+  hd_strbuf_add(out, "\">");
+  for (int i = 0; i < 8 && text[i]; i++)
+    hd_html_text(out, (char[]){text[i], '\0'});
+  hd_strbuf_add(out, "</code>");
+}
+
+/* Numbers stand at the right of their column, and so does its title. */
+static const char *class_of(const hd_html_column *column) {
+  bool is_number = column->cell == hd_cell_as_number || column->cell == hd_cell_as_us ||
+                   column->cell == hd_cell_as_duration;
+  return is_number ? " class=\"r\"" : "";
+}
+
 void hd_html_table(hd_strbuf *out, const char *heading, const hd_rows *rows,
                    const hd_html_column *columns, int n, const char *none) {
   if (heading)
@@ -97,12 +120,12 @@ void hd_html_table(hd_strbuf *out, const char *heading, const hd_rows *rows,
   }
   hd_strbuf_add(out, "<table><thead><tr>");
   for (int k = 0; k < n; k++)
-    hd_strbuf_printf(out, "<th>%s</th>", columns[k].title);
+    hd_strbuf_printf(out, "<th%s>%s</th>", class_of(&columns[k]), columns[k].title);
   hd_strbuf_add(out, "</tr></thead><tbody>\n");
   for (int i = 0; i < rows->n; i++) {
     hd_strbuf_add(out, "<tr>");
     for (int k = 0; k < n; k++) {
-      hd_strbuf_add(out, "<td>");
+      hd_strbuf_printf(out, "<td%s>", class_of(&columns[k]));
       columns[k].cell(out, rows, i, columns[k].col);
       hd_strbuf_add(out, "</td>");
     }
@@ -148,7 +171,7 @@ static void draw_axes(hd_strbuf *out, const hd_chart *c, const scale *x, const s
                      "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.6g</text>",
                      LEFT, WIDTH - RIGHT, at(y, v), at(y, v), LEFT - 6, at(y, v) + 4,
                      fabs(v) < y->step / 1e6 ? 0 : v);
-  for (double v = x->least; v <= x->most + x->step / 2; v += x->step)
+  for (double v = x->least; v <= x->most + x->step * 1e-6; v += x->step)
     hd_strbuf_printf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.6g</text>", at(x, v),
                      HEIGHT - BOTTOM + 16, fabs(v) < x->step / 1e6 ? 0 : v);
   hd_strbuf_printf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", (LEFT + WIDTH) / 2,
@@ -159,7 +182,16 @@ static void draw_axes(hd_strbuf *out, const hd_chart *c, const scale *x, const s
   hd_strbuf_add(out, "</text>");
 }
 
-static void draw_series(hd_strbuf *out, const hd_chart *c, int i, const scale *x, const scale *y) {
+static bool has_points(const hd_chart *c, const hd_series *s) {
+  for (int k = 0; k < c->n; k++)
+    if (!isnan(s->y[k]))
+      return true;
+  return false;
+}
+
+/* The i-th series; `place` is that of its name. */
+static void draw_series(hd_strbuf *out, const hd_chart *c, int i, int place, const scale *x,
+                        const scale *y) {
   const hd_series *s = &c->series[i];
   if (s->line) {
     hd_strbuf_printf(out, "<polyline class=\"s%d\" points=\"", i);
@@ -174,7 +206,7 @@ static void draw_series(hd_strbuf *out, const hd_chart *c, int i, const scale *x
                        at(x, c->x[k]), at(y, s->y[k]));
   hd_strbuf_printf(out,
                    "<circle class=\"s%d\" cx=\"%d\" cy=\"%d\" r=\"4\"/><text x=\"%d\" y=\"%d\">", i,
-                   LEFT + 110 + 120 * i, TOP - 14, LEFT + 118 + 120 * i, TOP - 10);
+                   LEFT + 110 + 120 * place, TOP - 14, LEFT + 118 + 120 * place, TOP - 10);
   hd_html_text(out, s->name);
   hd_strbuf_add(out, "</text>");
 }
@@ -190,15 +222,19 @@ void hd_html_chart(hd_strbuf *out, const hd_chart *c) {
   if (!isfinite(y_least))
     return;
   scale x = scale_of(x_least, x_most, LEFT, WIDTH - RIGHT);
-  if (c->x_counts) /* no half of one */
+  if (c->x_counts) { /* from the first one on, and no half of one */
     x.step = fmax(x.step, 1);
+    x.least = x_least;
+    x.most = fmax(x_most, x_least + 1);
+  }
   scale y = scale_of(y_least, y_most, HEIGHT - BOTTOM, TOP);
   hd_strbuf_printf(out, "<figure><svg viewBox=\"0 0 %d %d\" role=\"img\"><title>", WIDTH, HEIGHT);
   hd_html_text(out, c->title);
   hd_strbuf_add(out, "</title>");
   draw_axes(out, c, &x, &y);
-  for (int i = 0; i < c->n_series; i++)
-    draw_series(out, c, i, &x, &y);
+  for (int i = 0, place = 0; i < c->n_series; i++)
+    if (has_points(c, &c->series[i]))
+      draw_series(out, c, i, place++, &x, &y);
   hd_strbuf_add(out, "</svg><figcaption>");
   hd_html_text(out, c->title);
   hd_strbuf_add(out, "</figcaption></figure>\n");

@@ -22,6 +22,8 @@ void hd_html_query(hd_strbuf *out, const char *text);
 typedef void hd_html_cell(hd_strbuf *out, const hd_rows *rows, int row, int col);
 hd_html_cell hd_cell_as_text, hd_cell_as_number, hd_cell_as_time, hd_cell_as_code,
     hd_cell_as_duration;
+hd_html_cell hd_cell_as_us;   /* two decimals, so that a column of them stands by its points */
+hd_html_cell hd_cell_as_hash; /* its first digits; the whole under the pointer */
 typedef struct hd_html_column {
   const char *title;
   int col; /* of the rows */

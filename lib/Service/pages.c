@@ -76,19 +76,24 @@ static void add_tiles(hd_strbuf *out, const hd_rows *states) {
 }
 
 static const hd_html_column job_columns[] = {
-    {"job", 0, hd_cell_as_text},        {"product", 1, cell_product},
-    {"class", 2, hd_cell_as_text},      {"state", 4, hd_cell_as_text},
-    {"priority", 5, hd_cell_as_number}, {"tenant", 6, hd_cell_as_text},
-    {"attempt", 7, hd_cell_as_number},  {"lease", 8, hd_cell_as_text},
-    {"created", 10, hd_cell_as_time},   {"why", 9, hd_cell_as_text}};
+    {"job", 0, hd_cell_as_number},          {"product", 1, cell_product},
+    {"class", 2, hd_cell_as_text},          {"state", 4, hd_cell_as_text},
+    {"priority", 5, hd_cell_as_number},     {"tenant", 6, hd_cell_as_text},
+    {"attempt", 7, hd_cell_as_number},      {"lease", 8, hd_cell_as_number},
+    {"created (UTC)", 10, hd_cell_as_time}, {"why", 9, hd_cell_as_text}};
+
+static void cell_ago(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+  hd_cell_as_duration(out, rows, row, col);
+  hd_strbuf_add(out, " ago");
+}
 
 void hd_route_page_fleet(hd_request *r) {
   static const hd_html_column gpus_columns[] = {
-      {"GPU", 0, hd_cell_as_code},          {"name", 1, hd_cell_as_text},
-      {"class", 2, hd_cell_as_text},        {"driver", 3, hd_cell_as_text},
-      {"agent", 4, hd_cell_as_text},        {"build", 5, hd_cell_as_code},
-      {"heard of", 7, hd_cell_as_duration}, {"lease", 8, hd_cell_as_text},
-      {"works on", 9, hd_cell_as_code},     {"done", 10, hd_cell_as_number}};
+      {"GPU", 0, hd_cell_as_code},      {"name", 1, hd_cell_as_text},
+      {"class", 2, hd_cell_as_text},    {"driver", 3, hd_cell_as_text},
+      {"agent", 4, hd_cell_as_text},    {"build", 5, hd_cell_as_hash},
+      {"last heard", 7, cell_ago},      {"lease", 8, hd_cell_as_number},
+      {"works on", 9, hd_cell_as_code}, {"done", 10, hd_cell_as_number}};
   static const hd_html_column missed_columns[] = {{"product", 0, hd_cell_as_code},
                                                   {"class", 1, hd_cell_as_text},
                                                   {"asked for", 2, hd_cell_as_number},
@@ -114,21 +119,28 @@ void hd_route_page_fleet(hd_request *r) {
 
 /* ---- campaigns ---- */
 
-/* From its total, column 5, and done, column 8. */
+/* Columns of {campaigns}. */
+enum { JOBS = 5, QUEUED = 6, LEASED = 7, DONE = 8, FAILED = 9, CANCELLED = 10, TIME_LEFT = 11 };
+
 static void cell_progress(hd_strbuf *out, const hd_rows *rows, int row, int col) {
   (void)col;
-  hd_strbuf_printf(out, "<progress max=\"%s\" value=\"%s\"></progress>", hd_cell_text(rows, row, 5),
-                   hd_cell_text(rows, row, 8));
+  hd_strbuf_printf(out, "<progress max=\"%s\" value=\"%s\"></progress>",
+                   hd_cell_text(rows, row, JOBS), hd_cell_text(rows, row, DONE));
 }
 
-static const hd_html_column campaign_columns[] = {
-    {"campaign", 0, cell_campaign},        {"tenant", 1, hd_cell_as_text},
-    {"class", 2, hd_cell_as_text},         {"note", 3, hd_cell_as_text},
-    {"created", 4, hd_cell_as_time},       {"progress", 0, cell_progress},
-    {"jobs", 5, hd_cell_as_number},        {"queued", 6, hd_cell_as_number},
-    {"leased", 7, hd_cell_as_number},      {"done", 8, hd_cell_as_number},
-    {"failed", 9, hd_cell_as_number},      {"cancelled", 10, hd_cell_as_number},
-    {"time left", 11, hd_cell_as_duration}};
+static const hd_html_column campaign_columns[] = {{"campaign", 0, cell_campaign},
+                                                  {"tenant", 1, hd_cell_as_text},
+                                                  {"class", 2, hd_cell_as_text},
+                                                  {"note", 3, hd_cell_as_text},
+                                                  {"created (UTC)", 4, hd_cell_as_time},
+                                                  {"progress", 0, cell_progress},
+                                                  {"jobs", JOBS, hd_cell_as_number},
+                                                  {"queued", QUEUED, hd_cell_as_number},
+                                                  {"leased", LEASED, hd_cell_as_number},
+                                                  {"done", DONE, hd_cell_as_number},
+                                                  {"failed", FAILED, hd_cell_as_number},
+                                                  {"cancelled", CANCELLED, hd_cell_as_number},
+                                                  {"time left", TIME_LEFT, hd_cell_as_duration}};
 
 void hd_route_page_campaigns(hd_request *r) {
   hd_rows rows;
@@ -155,44 +167,44 @@ void hd_route_page_campaign(hd_request *r) {
 
 /* ---- choices ---- */
 
-/* Columns of {choice}. */
-enum {
-  SCHEDULE = 5,
-  US = 7,
-  DEFAULT_US = 8,
-  MODE = 11,
-  DEVICE = 12,
-  DRIVER = 13,
-  AT = 14,
-  BUILD = 15,
-  LEASE = 17,
-  ORIGIN = 18,
-  PINNED = 19
-};
-
 static void cell_gain(hd_strbuf *out, const hd_rows *rows, int row, int col) {
-  double us = hd_cell_num(rows, row, US);
+  double us = hd_cell_num(rows, row, HD_CHOICE_US);
   (void)col;
   if (us > 0)
-    hd_strbuf_printf(out, "<span class=\"n\">%.3f</span>", hd_cell_num(rows, row, DEFAULT_US) / us);
+    hd_strbuf_printf(out, "<span class=\"n\">%.3f</span>",
+                     hd_cell_num(rows, row, HD_CHOICE_DEFAULT_US) / us);
 }
 
 static void cell_pinned(hd_strbuf *out, const hd_rows *rows, int row, int col) {
   hd_strbuf_add(out, hd_cell_int(rows, row, col) ? "pinned" : "");
 }
 
-static const hd_html_column choice_columns[] = {{"product", 0, cell_product},
-                                                {"class", 1, hd_cell_as_text},
-                                                {"version", 3, hd_cell_as_text},
-                                                {"µs", US, hd_cell_as_number},
-                                                {"default, µs", DEFAULT_US, hd_cell_as_number},
-                                                {"gain", 0, cell_gain},
-                                                {"mode", MODE, hd_cell_as_text},
-                                                {"date", AT, hd_cell_as_time},
-                                                {"build", BUILD, hd_cell_as_code},
-                                                {"origin", ORIGIN, hd_cell_as_text},
-                                                {"", PINNED, cell_pinned},
-                                                {"schedule", SCHEDULE, hd_cell_as_code}};
+/* What tells most schedules apart; the whole one unfolds. */
+static void cell_schedule(hd_strbuf *out, const hd_rows *rows, int row, int col) {
+  static const char *const keys[] = {"tile=", "stages=", "split_k="};
+  const char *text = hd_cell_text(rows, row, col);
+  hd_strbuf_add(out, "<details><summary><code>");
+  for (const char *word = text; *word; word += strcspn(word, " "), word += *word == ' ')
+    for (size_t i = 0; i < HD_COUNT(keys); i++)
+      if (strncmp(word, keys[i], strlen(keys[i])) == 0)
+        hd_strbuf_printf(out, "%s%.*s", i ? " " : "", (int)strcspn(word, " <>&\""), word);
+  hd_strbuf_add(out, "</code></summary><code>");
+  hd_html_text(out, text);
+  hd_strbuf_add(out, "</code></details>");
+}
+
+static const hd_html_column choice_columns[] = {
+    {"product", 0, cell_product},
+    {"class", 1, hd_cell_as_text},
+    {"version", HD_CHOICE_VERSION, hd_cell_as_number},
+    {"µs", HD_CHOICE_US, hd_cell_as_us},
+    {"default, µs", HD_CHOICE_DEFAULT_US, hd_cell_as_us},
+    {"gain", 0, cell_gain},
+    {"schedule", HD_CHOICE_SCHEDULE, cell_schedule},
+    {"origin", HD_CHOICE_ORIGIN, hd_cell_as_text},
+    {"", HD_CHOICE_PINNED, cell_pinned},
+    {"build", HD_CHOICE_BUILD, hd_cell_as_hash},
+    {"chosen (UTC)", HD_CHOICE_AT, hd_cell_as_time}};
 
 void hd_route_page_choices(hd_request *r) {
   const char *search = hd_text_of(r->query, "search", "");
@@ -265,16 +277,18 @@ static void add_newest_race(hd_strbuf *out, const hd_rows *races) {
   hd_race_figures f;
   json_t *race = json_loads(hd_cell_text(races, 0, 6), 0, NULL);
   hd_race_read(race, &f);
-  hd_strbuf_add(out, "<table><thead><tr><th>µs</th><th>role</th><th>p of the sign test "
-                     "against the default</th><th>schedule</th></tr></thead><tbody>\n");
+  hd_strbuf_add(out, "<h2>The newest race, ");
+  hd_html_text(out, hd_text_of(race, "mode", ""));
+  hd_strbuf_add(out,
+                "</h2>\n<table><thead><tr><th class=\"r\">µs</th><th>role</th><th class=\"r\">p "
+                "of the sign test against the default</th><th>schedule</th></tr></thead><tbody>\n");
   for (int i = 0; i < f.n; i++) {
-    hd_strbuf_printf(out,
-                     "<tr><td><span class=\"n\">%.5g</span></td><td>%s</td><td><span class=\"n\">",
+    hd_strbuf_printf(out, "<tr><td class=\"r n\">%.2f</td><td>%s</td><td class=\"r n\">",
                      f.list[i].median, f.list[i].role);
     if (i != f.first)
       hd_strbuf_printf(out, "%.3g",
                        hd_sign_test(f.list[i].round, f.list[f.first].round, f.list[i].n_rounds));
-    hd_strbuf_add(out, "</span></td><td><code>");
+    hd_strbuf_add(out, "</td><td><code>");
     hd_html_text(out, f.list[i].schedule);
     hd_strbuf_add(out, "</code></td></tr>\n");
   }
@@ -284,8 +298,8 @@ static void add_newest_race(hd_strbuf *out, const hd_rows *races) {
 
 void hd_route_page_product(hd_request *r) {
   static const hd_html_column race_columns[] = {
-      {"lease", 0, hd_cell_as_text},    {"at", 1, hd_cell_as_time},
-      {"GPU", 2, hd_cell_as_code},      {"build", 3, hd_cell_as_code},
+      {"lease", 0, hd_cell_as_number},  {"at (UTC)", 1, hd_cell_as_time},
+      {"GPU", 2, hd_cell_as_code},      {"build", 3, hd_cell_as_hash},
       {"decision", 5, hd_cell_as_text}, {"suspect", 4, hd_cell_as_text}};
   const char *product = hd_text_of(r->query, "product", ""),
              *class = hd_text_of(r->query, "class", "");
@@ -302,7 +316,6 @@ void hd_route_page_product(hd_request *r) {
   if (races.n) {
     add_races(&out, &races, &r->arena);
     add_predictions(&out, &races);
-    hd_strbuf_add(&out, "<h2>The newest race</h2>\n");
     add_newest_race(&out, &races);
   }
   hd_html_table(&out, "Versions", &versions, choice_columns + 2, HD_COUNT(choice_columns) - 2,
@@ -330,8 +343,8 @@ static void add_canaries(hd_strbuf *out, const hd_rows *rows, int begin, int n, 
     kernel[i] = 100 * (hd_cell_num(rows, row, 4) / usual[1] - 1);
   }
   hd_series series[] = {{"read stream", read, true}, {"fixed kernel", kernel, true}};
-  hd_html_chart(out, &(hd_chart){hd_cell_text(rows, begin, 0), "lease, oldest first",
-                                 "% over its own median", x, n, series, 2, true});
+  hd_html_chart(out, &(hd_chart){"Canaries", "lease, oldest first", "% over its own median", x, n,
+                                 series, 2, true});
 }
 
 void hd_route_page_drift(hd_request *r) {
@@ -352,6 +365,8 @@ void hd_route_page_drift(hd_request *r) {
   json_array_foreach(list, i, gpu) {
     int n = (int)hd_int_of(gpu, "leases", 0);
     hd_strbuf_add(&out, hd_int_of(gpu, "drifted", 0) ? "<h2 class=\"failed\">" : "<h2>");
+    hd_html_text(&out, hd_cell_text(&rows, begin, 0));
+    hd_strbuf_add(&out, ", ");
     hd_html_text(&out, hd_text_of(gpu, "class", ""));
     hd_strbuf_printf(&out, "%s</h2>\n", hd_int_of(gpu, "drifted", 0) ? ": drifted" : "");
     add_canaries(&out, &rows, begin, n, &r->arena);
@@ -363,8 +378,9 @@ void hd_route_page_drift(hd_request *r) {
 
 void hd_route_page_events(hd_request *r) {
   static const hd_html_column columns[] = {
-      {"event", 0, hd_cell_as_text}, {"at", 1, hd_cell_as_time},  {"kind", 2, hd_cell_as_text},
-      {"who", 3, hd_cell_as_text},   {"job", 4, hd_cell_as_text}, {"lease", 5, hd_cell_as_text},
+      {"event", 0, hd_cell_as_number}, {"at (UTC)", 1, hd_cell_as_time},
+      {"kind", 2, hd_cell_as_text},    {"who", 3, hd_cell_as_text},
+      {"job", 4, hd_cell_as_number},   {"lease", 5, hd_cell_as_number},
       {"text", 6, hd_cell_as_text}};
   hd_rows rows;
   if (HD_RUN(r, events_last, &rows, "i", (int64_t)500))

@@ -90,7 +90,7 @@ SELECT c.campaign AS "campaign:int", c.tenant, c.class, c.note, c.created AS "cr
        sum(CASE WHEN j.state = 'done' THEN 1 ELSE 0 END) AS "done:int",
        sum(CASE WHEN j.state = 'failed' THEN 1 ELSE 0 END) AS "failed:int",
        sum(CASE WHEN j.state = 'cancelled' THEN 1 ELSE 0 END) AS "cancelled:int",
-       sum(CASE WHEN j.state IN ('queued', 'leased') THEN 1 ELSE 0 END)
+       nullif(sum(CASE WHEN j.state IN ('queued', 'leased') THEN 1 ELSE 0 END), 0)
          * ({least}({now} - min(c.created), 3600000))
          / nullif(1000.0 * sum(CASE WHEN j.state = 'done' AND j.ended >= {now} - 3600000 THEN 1 ELSE 0 END), 0) AS "eta_s:num"
   FROM campaign c JOIN member m ON m.campaign = c.campaign JOIN job j ON j.job = m.job

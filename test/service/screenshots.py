@@ -33,7 +33,7 @@ def play(client):
             answer = client.post("/v1/leases", claim(f"play-{next(names):06d}", f"GPU-{gpu}", build=f"build-{build}"))
             lease = answer.json["lease"]
             client.post(f"/v1/leases/{lease}/measurements", {"measurements": [row(k) for k in range(5)]})
-            base = 20 + 8 * i - build
+            base = 20 + 8 * keys.index(answer.json["product"]) - build
             off = 1.012 if gpu == 2 and build > 1 else 1.0
             body = race(default=base * 1.1, best=base, schedule=WORDS.format(128, 64 + 8 * build, 6),
                         first=WORDS.format(128, 128, 4), begin={"read_us": 100 * off, "kernel_us": 50 * off},
