@@ -52,21 +52,34 @@ static const hd_requirement *bound_of(const hd_variant *variant) {
   return NULL;
 }
 
-static bool is_plain(const hd_expr *e) { return e->mul == 1 && e->add == 0 && e->div <= 1; }
+/* Whether a bucket may end there: at a size, which has 31 bits. */
+static bool is_border(const hd_requirement *bound) {
+  const hd_expr *e = &bound->value;
+  return e->arg != HD_ARG_NONE && hd_arg_class_of(e->arg) == HEDDLE_CLASS_I32 && e->mul == 1 &&
+         e->add == 0 && e->div <= 1 && bound->at_most < INT32_MAX;
+}
 
 void hd_manifest_index(hd_manifest *manifest) {
   hd_arg_kind size = HD_ARG_NONE;
   int64_t last = 0;
+  int32_t n_buckets = 0;
   manifest->bucket_size = HD_ARG_NONE;
+  for (int i = 0; i < HD_MAX_VARIANTS; i++)
+    manifest->border[i] = INT32_MAX;
   for (int i = 0; i < manifest->n_variants; i++) {
     const hd_requirement *bound = bound_of(&manifest->variant[i]);
     int64_t to = bound ? bound->at_most : INT64_MAX;
     bool same = !bound || size == HD_ARG_NONE || bound->value.arg == size;
-    if (to < last || !same || (bound && !is_plain(&bound->value)))
+    if (to < last || !same || (bound && !is_border(bound)))
       return;
     size = bound ? bound->value.arg : size;
-    manifest->bucket_to[i] = last = to;
+    if (to > last) {
+      manifest->bucket_first[n_buckets] = (uint8_t)i;
+      manifest->border[n_buckets++] = bound ? (int32_t)to : INT32_MAX;
+    }
+    last = to;
   }
+  manifest->n_borders = n_buckets - 1;
   if (last == INT64_MAX) /* the last variants take every size */
     manifest->bucket_size = size;
 }

@@ -87,6 +87,11 @@ static inline bool hd_requirement_is_met(const hd_requirement *r, int64_t value)
   return (r->at_most == 0 || value <= r->at_most) && (r->modulo == 1 || value % r->modulo == 0);
 }
 
+/* How many borders of buckets a launch compares at a time. */
+enum { HD_BORDERS_AT_ONCE = 8 };
+_Static_assert(HD_MAX_VARIANTS % HD_BORDERS_AT_ONCE == 0, "whole vectors of borders");
+_Static_assert(HD_MAX_VARIANTS <= UINT8_MAX, "bucket_first holds an index of a variant");
+
 /* One entry point. A launch takes the first variant whose requirements hold. */
 typedef struct hd_variant {
   const char *entry; /* name in the PTX */
@@ -139,10 +144,12 @@ typedef struct hd_manifest {
   int32_t n_args, n_variants;
   hd_arg arg[HD_MAX_ARGS];
   hd_variant variant[HD_MAX_VARIANTS];
-  /* Made of the variants by hd_manifest_index, for the launch: the size that buckets divide, and
-   * the bound of each variant on it (INT64_MAX: none), which never falls; NONE: no such. */
+  /* Made of the variants by hd_manifest_index, for the launch: the size that buckets divide (NONE:
+   * no such), the largest size of each bucket but the last, ascending, and each bucket's first
+   * variant. Borders behind n_borders, up to a multiple of HD_BORDERS_AT_ONCE, are INT32_MAX. */
   hd_arg_kind bucket_size;
-  int64_t bucket_to[HD_MAX_VARIANTS];
+  int32_t n_borders, border[HD_MAX_VARIANTS];
+  uint8_t bucket_first[HD_MAX_VARIANTS];
   char hash[33]; /* of what the kernel is made from */
   char ptx_hash[33], cubin_hash[33]; /* of its code (hd_hash_bytes); "": there is none */
 } hd_manifest;
@@ -212,7 +219,7 @@ heddle_status hd_manifest_workspace(heddle_context *ctx, const hd_manifest *mani
  * hd_manifest_write and _read call it. */
 heddle_status hd_manifest_check(heddle_context *ctx, const hd_manifest *manifest);
 
-/* Sets bucket_size and bucket_to, without which a launch looks at every variant in turn. */
+/* Finds the buckets, without which a launch looks at every variant in turn. */
 void hd_manifest_index(hd_manifest *manifest);
 
 /* Makes the manifest that of this code. */

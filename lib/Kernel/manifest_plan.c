@@ -144,16 +144,17 @@ static const hd_requirement *unmet(const hd_variant *variant, const hd_values *v
   return NULL;
 }
 
-/* The first variant whose bucket has the launch's size. Halving without branches: sizes come in no
- * order, and a branch taken wrong costs as much as all else here. */
+/* The first variant whose bucket has the launch's size. It counts the borders below the size, in
+ * vectors: sizes come in no order, so that a search pays for each step that waits for the one
+ * before, or for a branch taken wrong. */
 static int first_of_bucket(const hd_manifest *manifest, const hd_values *values) {
   if (manifest->bucket_size == HD_ARG_NONE)
     return 0;
-  int64_t size = (int64_t)values->v[manifest->bucket_size];
-  const int64_t *to = manifest->bucket_to;
-  for (int n = manifest->n_variants; n > 1; n -= n / 2)
-    to += n / 2 * (to[n / 2 - 1] < size);
-  return (int)(to - manifest->bucket_to);
+  int32_t size = (int32_t)values->v[manifest->bucket_size], below = 0; /* checked: 31 bits */
+  for (int32_t i = 0; i < manifest->n_borders; i += HD_BORDERS_AT_ONCE)
+    for (int32_t j = 0; j < HD_BORDERS_AT_ONCE; j++)
+      below += manifest->border[i + j] < size;
+  return manifest->bucket_first[below];
 }
 
 static heddle_status pick_variant(heddle_context *ctx, const hd_manifest *manifest,

@@ -297,7 +297,7 @@ static void expressions_round_up(void **state) {
 }
 
 /* By the bounds' index a launch takes what it takes by looking at every variant in turn. */
-static void buckets_are_found_by_halving(void **state) {
+static void buckets_are_found_by_their_borders(void **state) {
   (void)state;
   enum { STEP = 3 };
   static hd_manifest m, plain; /* large */
@@ -327,11 +327,13 @@ static void buckets_are_found_by_halving(void **state) {
   }
 }
 
-/* Bounds that fall, or of two sizes, and variants none of which takes every size, have no index. */
+/* Bounds that fall, of two sizes or of a pitch, and variants none of which takes every size, have
+ * no index. */
 static void other_bounds_have_no_index(void **state) {
   (void)state;
   static hd_manifest m;
-  static const int64_t bounds[][3] = {{6, 3, 0}, {3, 6, 9}, {3, 6, -1}};
+  enum { PITCH = 1 << 20 };
+  static const int64_t bounds[][3] = {{6, 3, 0}, {3, 6, 9}, {3, 6, -1}, {PITCH, PITCH, 0}};
   for (size_t i = 0; i < HD_COUNT(bounds); i++) {
     m = sample_manifest();
     m.n_variants = 3;
@@ -339,7 +341,9 @@ static void other_bounds_have_no_index(void **state) {
       int64_t to = bounds[i][v];
       m.variant[v].n_requirements = to != 0;
       m.variant[v].requirement[0] = (hd_requirement){
-          {.arg = to < 0 ? HD_ARG_M : HD_ARG_N, .mul = 1, .div = 1}, 1, to < 0 ? 12 : to};
+          {.arg = to < 0 ? HD_ARG_M : to == PITCH ? HD_ARG_LDB : HD_ARG_N, .mul = 1, .div = 1},
+          1,
+          to < 0 ? 12 : to};
     }
     hd_manifest_index(&m);
     assert_int_equal(m.bucket_size, HD_ARG_NONE);
@@ -351,7 +355,7 @@ int main(void) {
       cmocka_unit_test(aligned_values_take_the_first_variant),
       cmocka_unit_test(unaligned_values_fall_to_the_next_variant),
       cmocka_unit_test(a_bucket_ends_at_its_border),
-      cmocka_unit_test(buckets_are_found_by_halving),
+      cmocka_unit_test(buckets_are_found_by_their_borders),
       cmocka_unit_test(other_bounds_have_no_index),
       cmocka_unit_test(persistent_grids_stay_resident_and_whole_clusters),
       cmocka_unit_test(spread_grids_are_whole_clusters),
