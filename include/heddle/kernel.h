@@ -96,6 +96,26 @@ HEDDLE_API heddle_status heddle_kernel_workspace(heddle_context *ctx, const hedd
 HEDDLE_API heddle_status heddle_kernel_launch(heddle_context *ctx, const heddle_kernel *kernel,
                                               const heddle_arg *args, size_t n_args, void *stream);
 
+/* An argument by its name. */
+typedef struct heddle_named_arg {
+  const char *name; /* of heddle_kernel_arg_name; borrowed for the call */
+  heddle_arg value;
+} heddle_named_arg;
+
+/* Arguments that come by name, in any order, as heddle_kernel_launch and heddle_kernel_workspace
+ * take them: args has room for heddle_kernel_arg_count values, and is untouched on failure.
+ * HEDDLE_INVALID when a name is not one of the kernel's (and the nearest that is), stands twice, or
+ * one is missing. Thread-safe with a ctx a thread. */
+HEDDLE_API heddle_status heddle_kernel_args_by_name(heddle_context *ctx,
+                                                    const heddle_kernel *kernel,
+                                                    const heddle_named_arg *named, size_t n_named,
+                                                    heddle_arg *args);
+/* heddle_kernel_launch with the arguments by name: some 10 ns an argument more. */
+HEDDLE_API heddle_status heddle_kernel_launch_named(heddle_context *ctx,
+                                                    const heddle_kernel *kernel,
+                                                    const heddle_named_arg *named, size_t n_named,
+                                                    void *stream);
+
 /* A plain C function for this kernel: cast it to the type that heddle_kernel_prototype shows. Its
  * parameters are the arguments, then the stream (void *); it returns a heddle_status. Made once;
  * lives as long as the kernel. Calls are as thread-safe as heddle_kernel_launch; making it is

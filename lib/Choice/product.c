@@ -7,6 +7,7 @@
 #include "Support/memory.h"
 #include "Support/activations.h"
 #include "Support/batch.h"
+#include "Support/diag.h"
 #include "Support/strbuf.h"
 
 enum { USUAL_SIZE = 4096 };
@@ -196,6 +197,24 @@ hd_product hd_product_of(const hd_problem *p, const int64_t hint_mnk[3]) {
                     .epilogue = epilogue_of(p)};
   snprintf(out.target, sizeof out.target, "%s", p->target->name);
   return out;
+}
+
+/* A size that no launch of this kernel could have has no schedule. */
+static heddle_status check_size(heddle_context *ctx, const hd_size *size, int64_t asked) {
+  int64_t most = size->value ? size->value : size->max ? size->max : HD_SIZE_MOST;
+  int64_t least = size->value ? size->value : 1;
+  if (!asked || (asked >= least && asked <= most))
+    return HEDDLE_OK;
+  return hd_error(ctx, HEDDLE_INVALID, size->op->loc, "choice.size",
+                  "got %s = %lld; legal: 0 or %lld to %lld; nearest: %lld",
+                  hd_op_str(size->op, HD_ATTR_DIM), (long long)asked, (long long)least,
+                  (long long)most, (long long)(asked < least ? least : most));
+}
+
+heddle_status hd_check_sizes(heddle_context *ctx, const hd_problem *p, const int64_t mnk[3]) {
+  HD_TRY(check_size(ctx, &p->m, mnk[0]));
+  HD_TRY(check_size(ctx, &p->n, mnk[1]));
+  return check_size(ctx, &p->k, mnk[2]);
 }
 
 /* "bf16", or "e4m3xe5m2". */

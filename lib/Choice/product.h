@@ -49,6 +49,8 @@ heddle_status hd_product_parse(heddle_context *ctx, const char *text, hd_product
 /* The product of a problem; a size known at launch counts as its hint (> 0), else as its max,
  * else as 4096. */
 hd_product hd_product_of(const hd_problem *problem, const int64_t hint_mnk[3]);
+/* HEDDLE_INVALID for a size (0: not said) that no launch of the problem could have. */
+heddle_status hd_check_sizes(heddle_context *ctx, const hd_problem *problem, const int64_t mnk[3]);
 
 /* A line of a grid: "TYPE M K N [DTYPE [ORDER [weights_ready]]]"; TYPE of A and B, "AxB" when they
  * differ; D is of hd_product_output,

@@ -8,24 +8,6 @@
 
 _Static_assert((int)HEDDLE_SCHEDULE_BYTES == (int)HD_SCHEDULE_TEXT, "ORDER SCHEDULE BYTES");
 
-/* A size that no launch of this kernel could have has no schedule. */
-static heddle_status check_size(heddle_context *ctx, const hd_size *size, int64_t asked) {
-  int64_t most = size->value ? size->value : size->max ? size->max : HD_SIZE_MOST;
-  int64_t least = size->value ? size->value : 1;
-  if (!asked || (asked >= least && asked <= most))
-    return HEDDLE_OK;
-  return hd_error(ctx, HEDDLE_INVALID, size->op->loc, "tuned.size",
-                  "got %s = %lld; legal: 0 or %lld to %lld; nearest: %lld",
-                  hd_op_str(size->op, HD_ATTR_DIM), (long long)asked, (long long)least,
-                  (long long)most, (long long)(asked < least ? least : most));
-}
-
-static heddle_status check_sizes(heddle_context *ctx, const hd_problem *p, const int64_t mnk[3]) {
-  HD_TRY(check_size(ctx, &p->m, mnk[0]));
-  HD_TRY(check_size(ctx, &p->n, mnk[1]));
-  return check_size(ctx, &p->k, mnk[2]);
-}
-
 /* The front is consumed. */
 static heddle_status pick(heddle_context *ctx, const hd_tuned *tuned, hd_front *front,
                           const int64_t size_mnk[3], char schedule[HEDDLE_SCHEDULE_BYTES]) {
@@ -35,7 +17,7 @@ static heddle_status pick(heddle_context *ctx, const hd_tuned *tuned, hd_front *
   const hd_tuned_entry *entry = NULL;
   hd_schedule s;
   hd_product product = hd_product_of(p, size_mnk ? size_mnk : none);
-  heddle_status status = check_sizes(ctx, p, size_mnk ? size_mnk : none);
+  heddle_status status = hd_check_sizes(ctx, p, size_mnk ? size_mnk : none);
   bool has_chosen = hd_op_has(p->kernel, HD_ATTR_SCHEDULE); /* its author */
   if (status == HEDDLE_OK && !has_chosen)
     entry = hd_tune_pick(tuned, p, &product, &s);
@@ -77,7 +59,7 @@ static heddle_status choose_buckets(heddle_context *ctx, const hd_tuned *tuned, 
   hd_strbuf text = {0};
   if (size_mnk)
     memcpy(options.hint_mnk, size_mnk, sizeof options.hint_mnk);
-  heddle_status status = check_sizes(ctx, &front->problem, options.hint_mnk);
+  heddle_status status = hd_check_sizes(ctx, &front->problem, options.hint_mnk);
   bool has_chosen = hd_op_has(front->problem.kernel, HD_ATTR_SCHEDULE); /* its author */
   if (status == HEDDLE_OK && !has_chosen)
     status = hd_bucket_choose(ctx, front, &options, &made);

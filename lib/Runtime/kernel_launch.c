@@ -3,6 +3,7 @@
 
 #include "Runtime/loaded_kernel.h"
 #include "Support/diag.h"
+#include "Support/nearest.h"
 
 static heddle_status gather(heddle_context *ctx, const heddle_kernel *kernel,
                             const heddle_arg *args, size_t n_args, hd_values *values) {
@@ -96,6 +97,75 @@ heddle_status heddle_kernel_launch(heddle_context *ctx, const heddle_kernel *ker
   hd_values values;
   HD_TRY(gather(ctx, kernel, args, n_args, &values));
   return hd_kernel_launch_values(ctx, kernel, &values, stream);
+}
+
+/* ---- by name ---- */
+
+typedef struct name_cursor {
+  const heddle_kernel *kernel;
+  size_t i;
+} name_cursor;
+
+static const char *next_name(void *user) {
+  name_cursor *c = user;
+  return heddle_kernel_arg_name(c->kernel, c->i++);
+}
+
+static heddle_status refuse_name(heddle_context *ctx, const heddle_kernel *kernel,
+                                 const char *name) {
+  name_cursor c = {kernel, 0};
+  const char *near = hd_nearest_name(name, next_name, &c);
+  return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.name",
+                  "got an argument \"%.40s\" for kernel %s; legal: those of %s%s%s", name,
+                  kernel->manifest.name, kernel->prototype, near ? "; nearest: " : "",
+                  near ? near : "");
+}
+
+static int32_t find_passed(const heddle_kernel *kernel, const char *name) {
+  int32_t i = 0;
+  while (i < kernel->n_passed && strcmp(hd_arg_name(kernel->passed[i]), name) != 0)
+    i++;
+  return i;
+}
+
+static heddle_status arrange(heddle_context *ctx, const heddle_kernel *kernel,
+                             const heddle_named_arg *named, size_t n_named,
+                             heddle_arg args[HD_MAX_ARGS]) {
+  bool given[HD_MAX_ARGS] = {false};
+  for (size_t i = 0; i < n_named; i++) {
+    const char *name = named[i].name ? named[i].name : "";
+    int32_t at = find_passed(kernel, name);
+    if (at == kernel->n_passed)
+      return refuse_name(ctx, kernel, name);
+    if (given[at])
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.name",
+                      "argument %s is given twice; legal: once", name);
+    given[at] = true;
+    args[at] = named[i].value;
+  }
+  for (int32_t i = 0; i < kernel->n_passed; i++)
+    if (!given[i])
+      return hd_error(ctx, HEDDLE_INVALID, HD_NOWHERE, "launch.name",
+                      "argument %s of kernel %s is missing; legal: all of %s",
+                      hd_arg_name(kernel->passed[i]), kernel->manifest.name, kernel->prototype);
+  return HEDDLE_OK;
+}
+
+heddle_status heddle_kernel_args_by_name(heddle_context *ctx, const heddle_kernel *kernel,
+                                         const heddle_named_arg *named, size_t n_named,
+                                         heddle_arg *args) {
+  heddle_arg arranged[HD_MAX_ARGS];
+  HD_TRY(arrange(ctx, kernel, named, n_named, arranged));
+  memcpy(args, arranged, sizeof *args * (size_t)kernel->n_passed);
+  return HEDDLE_OK;
+}
+
+heddle_status heddle_kernel_launch_named(heddle_context *ctx, const heddle_kernel *kernel,
+                                         const heddle_named_arg *named, size_t n_named,
+                                         void *stream) {
+  heddle_arg args[HD_MAX_ARGS];
+  HD_TRY(arrange(ctx, kernel, named, n_named, args));
+  return heddle_kernel_launch(ctx, kernel, args, (size_t)kernel->n_passed, stream);
 }
 
 heddle_status heddle_kernel_workspace(heddle_context *ctx, const heddle_kernel *kernel,

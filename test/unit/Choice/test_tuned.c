@@ -230,7 +230,7 @@ static void sizes_that_no_launch_has(void **state) {
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     assert_int_equal(heddle_tuned_pick(ctx, t, text, strlen(text), NULL, wrong[i], schedule),
                      HEDDLE_INVALID);
-    assert_string_equal(heddle_context_get(ctx, i)->rule, "tuned.size");
+    assert_string_equal(heddle_context_get(ctx, i)->rule, "choice.size");
     assert_string_equal(schedule, "as it was");
   }
   heddle_context_free(ctx);

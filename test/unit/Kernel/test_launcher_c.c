@@ -12,6 +12,7 @@
 
 #include "Kernel/launcher_c.h"
 #include "Support/file.h"
+#include "heddle/launcher.h"
 #include "fake_launch.h"
 #include "sample_manifest.h"
 
@@ -72,6 +73,54 @@ static void *open_launcher(const hd_manifest *of, const heddle_image *code) {
   const hd_launcher_part part = {&manifest, *code};
   hd_manifest_name_code(&manifest, code);
   return open_parts(&part, 1);
+}
+
+static heddle_launcher_part public_part(hd_manifest *manifest, char **json) {
+  hd_manifest_name_code(manifest, &both);
+  assert_int_equal(hd_manifest_write(NULL, manifest, json), HEDDLE_OK);
+  return (heddle_launcher_part){*json, strlen(*json), both};
+}
+
+/* heddle/launcher.h writes what `heddle gen` does. */
+static void the_public_launcher_is_the_same(void **state) {
+  (void)state;
+  hd_manifest m[2] = {sample_manifest(), sample_manifest()};
+  m[1].target = "sm_80";
+  char *json[2];
+  heddle_launcher_part part[2] = {public_part(&m[0], &json[0]), public_part(&m[1], &json[1])};
+  for (int32_t n = 1; n <= 2; n++) {
+    const hd_launcher_part own[2] = {{&m[0], both}, {&m[1], both}};
+    hd_launcher_files files;
+    heddle_launcher *l;
+    size_t n_bytes;
+    assert_int_equal(hd_launcher_write(NULL, own, n, &files, NULL, NULL), HEDDLE_OK);
+    assert_int_equal(heddle_launcher_write(NULL, part, (size_t)n, &l), HEDDLE_OK);
+    assert_string_equal(heddle_launcher_name(l), m[0].name);
+    assert_string_equal(heddle_launcher_header(l), files.header);
+    assert_string_equal(heddle_launcher_source(l), files.source);
+    const void *binary = heddle_launcher_binary(l, &n_bytes);
+    assert_int_equal(n_bytes, files.binary_bytes);
+    assert_memory_equal(binary, files.binary, n_bytes);
+    assert_true((strcmp(heddle_launcher_manifest(l), json[0]) == 0) == (n == 1));
+    hd_launcher_files_free(&files);
+    heddle_launcher_free(l);
+  }
+  heddle_context *ctx = heddle_context_create();
+  heddle_launcher *l = NULL;
+  part[1] = part[0];
+  assert_int_equal(heddle_launcher_write(ctx, part, 2, &l), HEDDLE_INVALID);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "launcher.target");
+  heddle_context_clear(ctx);
+  assert_int_equal(heddle_launcher_write(ctx, part, 0, &l), HEDDLE_INVALID);
+  assert_string_equal(heddle_context_get(ctx, 0)->rule, "launcher.parts");
+  heddle_context_clear(ctx);
+  part[0].image.ptx_bytes--;
+  assert_int_equal(heddle_launcher_write(ctx, part, 1, &l), HEDDLE_INVALID);
+  assert_null(l);
+  heddle_launcher_free(l);
+  heddle_context_free(ctx);
+  hd_free(json[0]);
+  hd_free(json[1]);
 }
 
 static int setup(void **state) {
@@ -588,6 +637,7 @@ static void bad_names_and_no_code_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_public_launcher_is_the_same),
       cmocka_unit_test(loading_tries_cubin_then_ptx),
       cmocka_unit_test(nothing_resident_is_an_error_that_unloads),
       cmocka_unit_test(launcher_and_plan_agree_everywhere),

@@ -20,7 +20,9 @@
 #include "Tune/records.h"
 #include "heddle/compile.h"
 #include "heddle/ir.h"
+#include "heddle/launcher.h"
 #include "heddle/manifest.h"
+#include "heddle/schedule.h"
 #include "heddle/simulate.h"
 #include "heddle/sparse.h"
 #include "heddle/tuned.h"
@@ -177,6 +179,18 @@ static heddle_status launcher(heddle_context *ctx, hd_hash *out) {
   return status;
 }
 
+static heddle_status launcher_of_parts(heddle_context *ctx, hd_hash *out) {
+  heddle_launcher_part part = {0};
+  heddle_launcher *made = NULL;
+  part.manifest_json = heddle_compiled_manifest(in.kernel, &part.json_bytes);
+  part.image.ptx = heddle_compiled_ptx(in.kernel, &part.image.ptx_bytes);
+  HD_TRY(heddle_launcher_write(ctx, &part, 1, &made));
+  add(out, heddle_launcher_source(made), strlen(heddle_launcher_source(made)));
+  add(out, heddle_launcher_manifest(made), strlen(heddle_launcher_manifest(made)));
+  heddle_launcher_free(made);
+  return HEDDLE_OK;
+}
+
 static heddle_status pack(heddle_context *ctx, hd_hash *out) {
   static unsigned char payload[64 * 128 * 2], values[64 * 64 * 2], codes[64 * 64];
   heddle_prune_pack_options two = {.n_threads = 2};
@@ -217,6 +231,25 @@ static heddle_status tuned(heddle_context *ctx, hd_hash *out) {
   add(out, schedule, strlen(schedule));
   heddle_module_free(module);
   heddle_tuned_free(choices);
+  return status;
+}
+
+static heddle_status schedules(heddle_context *ctx, hd_hash *out) {
+  heddle_module *module = NULL;
+  heddle_schedule_list *list = NULL;
+  heddle_prediction p;
+  HD_TRY(heddle_module_parse(ctx, NULL, in.problem, in.problem_bytes, &module));
+  heddle_status status =
+      heddle_schedule_predict(ctx, module, NULL, "tile=128x256", NULL, &p);
+  if (status == HEDDLE_OK)
+    status = heddle_schedule_enumerate(ctx, module, NULL, "tile=128x256x64", &list);
+  if (status == HEDDLE_OK) {
+    add(out, &p.seconds, sizeof p.seconds);
+    for (size_t i = 0; i < heddle_schedule_list_count(list); i++)
+      add(out, heddle_schedule_list_get(list, i), strlen(heddle_schedule_list_get(list, i)));
+  }
+  heddle_schedule_list_free(list);
+  heddle_module_free(module);
   return status;
 }
 
@@ -330,9 +363,12 @@ static const operation operations[] = {{"parse", parse, SHORTAGE_ANY, false, NUL
                                        {"build", build, SHORTAGE_ANY, false, NULL},
                                        {"manifest", manifest, SHORTAGE_ANY, false, NULL},
                                        {"launcher", launcher, SHORTAGE_ANY, true, NULL},
+                                       {"launcher-parts", launcher_of_parts, SHORTAGE_ANY, true,
+                                        NULL},
                                        {"pack", pack, SHORTAGE_ANY, false, NULL},
                                        {"simulate", simulate, SHORTAGE_ANY, false, NULL},
                                        {"tuned", tuned, SHORTAGE_ANY, false, NULL},
+                                       {"schedules", schedules, SHORTAGE_ANY, true, NULL},
                                        {"records", records, SHORTAGE_ANY, false, check_records},
                                        {"passes", passes, SHORTAGE_OWN, true, NULL},
                                        {"compile", compile, SHORTAGE_OWN, true, NULL},

@@ -346,6 +346,36 @@ static void workspace_is_asked_without_pointers(void **state) {
   heddle_kernel_free(kernel);
 }
 
+static void arguments_come_by_name(void **state) {
+  fixture *f = *state;
+  heddle_kernel *kernel = loaded(f);
+  heddle_arg args[14], arranged[14];
+  heddle_named_arg named[15];
+  memset(arranged, 0, sizeof arranged);
+  sample_args(args, kernel);
+  for (size_t i = 0; i < 14; i++) /* backwards */
+    named[13 - i] = (heddle_named_arg){heddle_kernel_arg_name(kernel, i), args[i]};
+  assert_int_equal(heddle_kernel_args_by_name(f->ctx, kernel, named, 14, arranged), HEDDLE_OK);
+  assert_memory_equal(arranged, args, sizeof args);
+  assert_int_equal(heddle_kernel_launch_named(f->ctx, kernel, named, 14, NULL), HEDDLE_OK);
+  assert_int_equal(heddle_kernel_launch(f->ctx, kernel, args, 14, NULL), HEDDLE_OK);
+  assert_memory_equal(f->fake->launch[0].params, f->fake->launch[1].params,
+                      sizeof f->fake->launch[0].params);
+  assert_int_equal(heddle_kernel_launch_named(f->ctx, kernel, named, 13, NULL), HEDDLE_INVALID);
+  said(f, "launch.name", "argument a of kernel sample is missing; legal: all of int sample(");
+  named[14] = named[3];
+  assert_int_equal(heddle_kernel_launch_named(f->ctx, kernel, named, 15, NULL), HEDDLE_INVALID);
+  said(f, "launch.name", "is given twice; legal: once");
+  named[0].name = "alfa";
+  assert_int_equal(heddle_kernel_launch_named(f->ctx, kernel, named, 14, NULL), HEDDLE_INVALID);
+  said(f, "launch.name", "nearest: alpha");
+  named[0].name = NULL;
+  assert_int_equal(heddle_kernel_launch_named(f->ctx, kernel, named, 14, NULL), HEDDLE_INVALID);
+  said(f, "launch.name", "got an argument \"\" for kernel sample");
+  assert_int_equal(f->fake->n_launches, 2);
+  heddle_kernel_free(kernel);
+}
+
 static void launches_are_refused_in_words(void **state) {
   fixture *f = *state;
   heddle_kernel *kernel = loaded(f);
@@ -482,6 +512,7 @@ int main(void) {
       CASE(typed_functions_launch),
       CASE(fixed_sizes_leave_the_prototype),
       CASE(workspace_is_asked_without_pointers),
+      CASE(arguments_come_by_name),
       CASE(launches_are_refused_in_words),
       CASE(contexts_need_the_kernel_attached),
       CASE(a_kernel_is_in_so_many_contexts),
