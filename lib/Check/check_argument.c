@@ -18,7 +18,8 @@ static const struct use {
             {HD_OP_PARTIAL_STORE, HD_AT_partial_store_workspace, -1, HD_ARG_WORKSPACE},
             {HD_OP_PARTIAL_SUM, HD_AT_partial_sum_workspace, -1, HD_ARG_WORKSPACE},
             {HD_OP_LAST_ARRIVER, HD_AT_last_arriver_workspace, -1, HD_ARG_WORKSPACE},
-            {HD_OP_GROUP_TABLE, HD_AT_group_table_offsets, -1, HD_ARG_OFFSETS}};
+            {HD_OP_GROUP_TABLE, HD_AT_group_table_offsets, -1, HD_ARG_OFFSETS},
+            {HD_OP_PRUNE_PACK, HD_AT_prune_pack_packed, -1, HD_ARG_D}};
 
 static const struct use *use_of(hd_op_kind kind) {
   for (size_t i = 0; i < HD_COUNT(uses); i++)

@@ -23,6 +23,7 @@
  * one's begins. */
 #include "Check/check_instances.h"
 #include "IR/shared_layout.h"
+#include "Layout/packed_format.h"
 #include "Support/memory.h"
 
 #include "Support/activations.h"
@@ -519,11 +520,31 @@ static void run_groups(hd_ck_kernel *k, const shape *s, int64_t tall) {
   }
 }
 
+/* A pack sums up nothing and has no rings: matrices with and without ragged edges, by fewer CTAs
+ * than tiles, as many, and more; then one as tall, and one as wide, as a launch may be. */
+static void run_packs(hd_ck_kernel *k, const shape *s, const hd_op *pack) {
+  heddle_elem elem = hd_op_elem(pack, HD_ATTR_TYPE);
+  int64_t block = hd_k_block_size(elem), group = heddle_elem_get(elem)->group;
+  const int64_t edges[][2] = {{1, group}, {64, 4 * block}, {65, block + group}, {200, 5 * block}};
+  static const int32_t grids[] = {1, 5, 64};
+  for (size_t i = 0; i < HD_COUNT(edges); i++)
+    for (size_t j = 0; j < HD_COUNT(grids) && is_clean(k); j++)
+      run_grid(k, s, sizes(s, edges[i][0], 0, edges[i][1]), grids[j], 0, grids[j] - 1);
+  for (int tall = 0; tall < 2 && is_clean(k); tall++) {
+    hd_ck_instance at = sizes(s, tall ? FAR : 1, 0, tall ? group : FAR);
+    at.far = true;
+    run_grid(k, s, at, MANY, MANY - 1, MANY - 1);
+  }
+}
+
 void hd_ck_run_instances(hd_ck_kernel *k) {
   shape s = shape_of(&k->program);
+  const hd_op *pack = hd_find_op(k->program.kernel->regions[0], HD_OP_PRUNE_PACK);
   int64_t trips = 2 * s.stages + 2, tall = s.tile_m * k->program.cluster;
   constants c = {k, trips};
   hd_walk(k->program.kernel->regions[0], far_condition, &c);
+  if (pack)
+    return run_packs(k, &s, pack);
   (k->program.streams ? run_parts : run_tiles)(k, &s, trips, tall);
   run_short(k, &s, trips, tall);
   run_batch(k, &s, tall);

@@ -43,7 +43,7 @@ static void check_sum(hd_ck_machine *m, const hd_ck_warp *w, const hd_ck_step *s
 static int64_t height(const hd_ck_extents *x) { return x->m / x->rows_of_d; }
 static int64_t strip_of_d(const hd_ck_extents *x) { return STRIP / x->rows_of_d; }
 
-static void allocate_blocks(hd_ck_extents *x) {
+void hd_ck_store_begin(hd_ck_extents *x) {
   int64_t matrices = x->g > 0 ? x->g : 1;
   x->stored_rows = (x->m + STRIP - 1) / STRIP;
   x->stored_cols = (x->n + BLOCK - 1) / BLOCK;
@@ -64,7 +64,7 @@ bool hd_ck_store_mask(hd_ck_machine *m, hd_ck_warp *w, const hd_ck_step *step) {
     x->m = m->at.m >= 0 ? m->at.m : p->m ? p->m : rows;
     x->n = m->at.n >= 0 ? m->at.n : p->n ? p->n : x->groups ? x->groups->n : cols;
     x->store_op = step->op;
-    allocate_blocks(x);
+    hd_ck_store_begin(x);
   }
   if (x->rows_of_d != rows_of_d || (rows_of_d > 1 && x->m % STRIP)) {
     hd_ck_undecided(m, step->op, "pairs beside rows of D, or pairs of a part of 16 rows");

@@ -212,6 +212,11 @@ LLVMValueRef hd_emit_shfl_xor(hd_emitter *e, LLVMValueRef value, int32_t mask) {
   return shfl(e, "llvm.nvvm.shfl.sync.bfly.i32", value, mask);
 }
 
+LLVMValueRef hd_emit_permute(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, int64_t bytes) {
+  LLVMValueRef args[] = {x, y, hd_emit_i32(e, bytes)};
+  return hd_emit_intrinsic(e, "llvm.nvvm.prmt", args, 3);
+}
+
 /* value ^ (word & 0), where nobody but us knows that it is 0: the top bit of A's address, the first
  * parameter. One LOP3. */
 LLVMValueRef hd_emit_read_late(hd_emitter *e, LLVMValueRef value, LLVMValueRef word) {

@@ -37,17 +37,23 @@ static const struct width *find_width(int64_t vec) {
   return NULL;
 }
 
-/* Reads a chunk that exists as a whole; any other gives zeros. */
-static void load_chunk(hd_emitter *e, const struct width *w, const hd_chunk *chunk,
-                       LLVMValueRef *v) {
+void hd_emit_load_vec(hd_emitter *e, int64_t vec, LLVMValueRef from, LLVMValueRef exists,
+                      LLVMValueRef *v) {
+  const struct width *w = find_width(vec);
   LLVMTypeRef reg = w->vec <= 2 ? e->i16 : e->i32;
   LLVMTypeRef regs[] = {reg, reg, reg, reg};
   LLVMTypeRef type =
       w->n_regs == 1 ? reg : LLVMStructTypeInContext(e->llvm, regs, (unsigned)w->n_regs, false);
-  LLVMValueRef args[] = {chunk->src, hd_emit_eqi(e, chunk->size, w->vec)};
+  LLVMValueRef args[] = {from, exists};
   LLVMValueRef all = hd_emit_asm(e, type, w->load, w->load_constraints, args, 2, HD_ASM_MEMORY);
   for (int i = 0; i < w->n_regs; i++)
     v[i] = w->n_regs == 1 ? all : LLVMBuildExtractValue(e->b, all, (unsigned)i, "");
+}
+
+/* A chunk that does not exist as a whole gives zeros. */
+static void load_chunk(hd_emitter *e, const struct width *w, const hd_chunk *chunk,
+                       LLVMValueRef *v) {
+  hd_emit_load_vec(e, w->vec, chunk->src, hd_emit_eqi(e, chunk->size, w->vec), v);
 }
 
 static void store_chunk(hd_emitter *e, const struct width *w, const hd_chunk *chunk,

@@ -45,6 +45,11 @@ typedef struct hd_chunk {
   LLVMValueRef mine;     /* i1, or NULL: always */
 } hd_chunk;
 
+/* Reads `vec` bytes (1 to 16) of global memory where `exists` (i1); else they are zeros. v: an i16
+ * of 1 or 2 bytes, else words. */
+void hd_emit_load_vec(hd_emitter *e, int64_t vec, LLVMValueRef from, LLVMValueRef exists,
+                      LLVMValueRef *v);
+
 /* Checks the op and computes what depends on the thread alone. */
 heddle_status hd_emit_plan_rows(hd_emitter *e, const hd_op *op, hd_rows_copy *copy);
 hd_rows_place hd_emit_place_rows(hd_emitter *e, const hd_rows_copy *copy);

@@ -140,6 +140,10 @@ LLVMValueRef hd_emit_shfl_xor(hd_emitter *e, LLVMValueRef value, int32_t mask);
 /* From `by` lanes below; the lowest lanes keep their own. */
 LLVMValueRef hd_emit_shfl_up(hd_emitter *e, LLVMValueRef value, int32_t by);
 
+/* Four of the eight bytes of x and y, each by a nibble of `bytes` (prmt). */
+enum { HD_LOW_HALVES = 0x5410, HD_HIGH_HALVES = 0x7632 };
+LLVMValueRef hd_emit_permute(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, int64_t bytes);
+
 /* ---- blocks (emit_region.c) ---- */
 LLVMBasicBlockRef hd_emit_block(hd_emitter *e, const char *name); /* after the current one */
 void hd_emit_at(hd_emitter *e, LLVMBasicBlockRef block);
@@ -190,6 +194,7 @@ hd_emit_fn hd_emit_op_tcgen05_mma, hd_emit_op_tcgen05_st, hd_emit_op_tcgen05_ld,
 hd_emit_fn hd_emit_op_store_tile, hd_emit_op_stage_tile, hd_emit_op_copy_out;
 hd_emit_fn hd_emit_op_partial_store, hd_emit_op_partial_sum, hd_emit_op_last_arriver;
 hd_emit_fn hd_emit_op_partial_send, hd_emit_op_partial_add;
+hd_emit_fn hd_emit_op_prune_pack;
 hd_emit_fn hd_emit_op_barrier_init, hd_emit_op_barrier_expect, hd_emit_op_barrier_arrive,
     hd_emit_op_barrier_wait, hd_emit_op_plain_sync, hd_emit_op_role_sync, hd_emit_op_cluster_sync,
     hd_emit_op_cp_async_wait, hd_emit_op_bulk_wait, hd_emit_op_wgmma_fence, hd_emit_op_wgmma_wait;

@@ -116,18 +116,11 @@ static void rows_quad_16(hd_emitter *e, const hd_strip *s, int32_t b, const hd_p
   }
 }
 
-/* Four of the eight bytes of x and y, each by a nibble of `bytes` (prmt). */
-static LLVMValueRef permute(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, int64_t bytes) {
-  LLVMValueRef args[] = {x, y, hd_emit_i32(e, bytes)};
-  return hd_emit_intrinsic(e, "llvm.nvvm.prmt", args, 3);
-}
-
-enum { LOW_HALVES = 0x5410, HIGH_HALVES = 0x7632 };
-
 /* The low halves of four words, then their high halves. */
 static void sort_halves(hd_emitter *e, const LLVMValueRef w[4], LLVMValueRef sorted[4]) {
   for (int i = 0; i < 4; i++)
-    sorted[i] = permute(e, w[i % 2 * 2], w[i % 2 * 2 + 1], i < 2 ? LOW_HALVES : HIGH_HALVES);
+    sorted[i] = hd_emit_permute(e, w[i % 2 * 2], w[i % 2 * 2 + 1],
+                                i < 2 ? HD_LOW_HALVES : HD_HIGH_HALVES);
 }
 
 /* 8-bit types, 8 blocks, half h: word i is a pair of block b + 2i under one of block b + 2i + 1. */
@@ -135,7 +128,7 @@ static void join_pairs(hd_emitter *e, const hd_pair *pair, int h, LLVMValueRef w
   for (int i = 0; i < 4; i++) {
     LLVMValueRef low = LLVMBuildZExt(e->b, pair[4 * i + h].v[0], e->i32, "");
     LLVMValueRef high = LLVMBuildZExt(e->b, pair[4 * i + 2 + h].v[0], e->i32, "");
-    w[i] = permute(e, low, high, LOW_HALVES);
+    w[i] = hd_emit_permute(e, low, high, HD_LOW_HALVES);
   }
 }
 
@@ -231,8 +224,8 @@ static void cols_quad_8(hd_emitter *e, const hd_strip *s, int32_t b, const hd_pa
   for (int i = 0; i < 4; i++) {
     LLVMValueRef upper = LLVMBuildZExt(e->b, pair[2 * i].v[0], e->i32, "");
     LLVMValueRef lower = LLVMBuildZExt(e->b, pair[2 * i + 1].v[0], e->i32, "");
-    LLVMValueRef columns = hd_emit_movmatrix(e, permute(e, upper, lower, 0x5140));
-    w[i] = permute(e, columns, columns, 0x3120);
+    LLVMValueRef columns = hd_emit_movmatrix(e, hd_emit_permute(e, upper, lower, 0x5140));
+    w[i] = hd_emit_permute(e, columns, columns, 0x3120);
   }
   hd_emit_transpose_quad(e, w);
   sort_halves(e, w, sorted);

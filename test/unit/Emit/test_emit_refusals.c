@@ -20,6 +20,11 @@
 #define STORE                                                                                      \
   ARGS ROLE FRAGS "    store.tile %d, %l, %n, %n, %n, %n, %c {type = f32, order = row_major, "
 
+#define PACK                                                                                       \
+  "  %b: ptr<f16> = arg {arg = b, type = f16}\n  %d: ptr<f16> = arg {arg = d, type = f16}\n"       \
+  "  %l: i64 = arg {arg = ldb}\n  %k: i32 = arg {arg = k}\n" ROLE                                  \
+  "    prune.pack %b, %l, %d, %k, %k, %k, %k {"
+
 static const struct refusal {
   const char *rule, *target, *body;
 } refusals[] = {
@@ -27,6 +32,8 @@ static const struct refusal {
     {"emit.target", "sm_80", "  grid.wait\n"},
     {"emit.target", "sm_75", LINEAR ROLE AT "    cp_async.commit\n  }\n"},
     {"emit.target", "sm_77", "  cta.sync\n"},
+    {"emit.prune-pack", "sm_80", PACK "type = s4, vec = 4}\n  }\n"},
+    {"emit.prune-pack", "sm_80", PACK "type = f16, vec = 1}\n  }\n"},
     {"emit.row", "sm_80",
      ROLE FRAGS "    %d: frag<f32 x 4> = mma.sp %c, %a, %a, %e {row = "
                 "\"no_such_row\", selector = 0}\n  }\n"},

@@ -1,0 +1,217 @@
+/* The two largest of each four, by magnitude: as lib/Sparse has it, bit for bit.
+ *
+ * Elements of 16 and 8 bits are compared many at once. Register i holds element i of two or four
+ * groups, one in each part. A part's key is the magnitude, in which all NaNs are alike. Of the
+ * comparisons "i is no less than j", i < j, an element stays where it wins two of its three: a tie
+ * goes to the lower index. */
+#include "Emit/emit_prune.h"
+
+#include "Support/convert.h"
+
+enum { WORDS = 8, GROUP = 4 };
+/* Selectors of prmt: nibble i is the byte that byte i of the result comes from; with bit 3 that
+ * byte's sign, in all bits. */
+enum {
+  LOW_BYTES = 0x5140,  /* bytes 0 and 1 of two words, in turn */
+  HIGH_BYTES = 0x7362, /* bytes 2 and 3 */
+  EVEN_BYTES = 0x6420,
+  SIGNS_8 = 0xba98,
+  SIGNS_16 = 0xbb99
+};
+
+bool hd_ranking_find(heddle_elem elem, hd_ranking *r) {
+  static const struct {
+    heddle_elem elem;
+    int64_t infinity;
+  } with_nans[] = {
+      {HEDDLE_F16, 0x7c00}, {HEDDLE_BF16, 0x7f80}, {HEDDLE_TF32, 0x7f800000}, {HEDDLE_E5M2, 0x7c}};
+  const heddle_elem_info *info = heddle_elem_get(elem);
+  int64_t value = hd_elem_value_mask(elem), sign = 1;
+  while (2 * sign <= value)
+    sign *= 2;
+  *r = (hd_ranking){.bits = info->container_bits,
+                    .kind = info->kind,
+                    .magnitude = info->kind == HEDDLE_FLOAT ? value - sign : value};
+  for (size_t i = 0; i < HD_COUNT(with_nans); i++)
+    if (with_nans[i].elem == elem)
+      r->infinity = with_nans[i].infinity;
+  bool pairs = info->group == 2 * GROUP; /* of 4-bit elements */
+  return info->group > 0 && info->container_bits >= 8 && !pairs;
+}
+
+/* ---- arithmetic on all parts of a register ---- */
+
+static LLVMValueRef either(hd_emitter *e, LLVMValueRef x, LLVMValueRef y) {
+  return LLVMBuildOr(e->b, x, y, "");
+}
+
+static LLVMValueRef invert(hd_emitter *e, LLVMValueRef x) { return LLVMBuildNot(e->b, x, ""); }
+
+/* Where two of three are set. */
+static LLVMValueRef majority(hd_emitter *e, LLVMValueRef x, LLVMValueRef y, LLVMValueRef z) {
+  LLVMValueRef any = either(e, x, y), both = hd_emit_and(e, x, y);
+  return either(e, both, hd_emit_and(e, any, z));
+}
+
+/* Bits of x where the mask is set, else of y. */
+static LLVMValueRef choose(hd_emitter *e, LLVMValueRef mask, LLVMValueRef x, LLVMValueRef y) {
+  return either(e, hd_emit_and(e, mask, x), hd_emit_and(e, invert(e, mask), y));
+}
+
+/* `bits` in each part. */
+static LLVMValueRef parts(hd_emitter *e, const hd_ranking *r, int64_t bits) {
+  return hd_emit_i32(e, (int32_t)(bits * (r->bits == 8 ? 0x01010101 : 0x00010001)));
+}
+
+static int64_t top_bit(const hd_ranking *r) { return INT64_C(1) << (r->bits - 1); }
+
+/* Each part full of its highest bit. */
+static LLVMValueRef spread(hd_emitter *e, const hd_ranking *r, LLVMValueRef x) {
+  return hd_emit_permute(e, x, x, r->bits == 8 ? SIGNS_8 : SIGNS_16);
+}
+
+/* ---- keys, and who stays ---- */
+
+static LLVMValueRef key_of(hd_emitter *e, const hd_ranking *r, LLVMValueRef x) {
+  if (r->kind == HEDDLE_UNSIGNED)
+    return x;
+  if (r->kind == HEDDLE_SIGNED) { /* -128 becomes 128, of an unsigned number */
+    LLVMValueRef negative = spread(e, r, x), one = hd_emit_and(e, negative, parts(e, r, 1));
+    return hd_emit_add(e, hd_emit_xor(e, x, negative), one);
+  }
+  LLVMValueRef key = hd_emit_and(e, x, parts(e, r, r->magnitude));
+  if (!r->infinity)
+    return key;
+  int64_t most = top_bit(r) - 1;
+  LLVMValueRef nan = spread(e, r, hd_emit_add(e, key, parts(e, r, most - r->infinity)));
+  return either(e, key, hd_emit_and(e, nan, parts(e, r, most)));
+}
+
+/* The highest bit of each part: x >= y. Keys of floats leave that bit free, so that no part borrows
+ * of the next; of integers it is compared by itself. */
+static LLVMValueRef is_no_less(hd_emitter *e, const hd_ranking *r, LLVMValueRef x,
+                               LLVMValueRef y) {
+  LLVMValueRef top = parts(e, r, top_bit(r)), rest = parts(e, r, top_bit(r) - 1);
+  if (r->kind == HEDDLE_FLOAT)
+    return hd_emit_sub(e, either(e, x, top), y);
+  LLVMValueRef low = hd_emit_sub(e, either(e, x, top), hd_emit_and(e, y, rest));
+  LLVMValueRef same = invert(e, hd_emit_xor(e, x, y));
+  return either(e, hd_emit_and(e, x, invert(e, y)), hd_emit_and(e, same, low));
+}
+
+/* Masks of the parts whose element stays: two of each four. */
+static void find_winners(hd_emitter *e, const hd_ranking *r, LLVMValueRef const *x,
+                         LLVMValueRef stays[GROUP]) {
+  LLVMValueRef key[GROUP], wins[GROUP][GROUP];
+  for (int i = 0; i < GROUP; i++)
+    key[i] = key_of(e, r, x[i]);
+  for (int i = 0; i < GROUP; i++)
+    for (int j = i + 1; j < GROUP; j++) {
+      wins[i][j] = is_no_less(e, r, key[i], key[j]);
+      wins[j][i] = invert(e, wins[i][j]);
+    }
+  for (int i = 0; i < GROUP; i++)
+    stays[i] = spread(e, r, majority(e, wins[i][(i + 1) % GROUP], wins[i][(i + 2) % GROUP],
+                                     wins[i][(i + 3) % GROUP]));
+}
+
+/* -0.0 is stored as +0. */
+static LLVMValueRef without_negative_zero(hd_emitter *e, const hd_ranking *r, LLVMValueRef x) {
+  if (r->kind != HEDDLE_FLOAT)
+    return x;
+  LLVMValueRef magnitude = hd_emit_and(e, x, parts(e, r, r->magnitude));
+  return hd_emit_and(e, x, spread(e, r, hd_emit_add(e, magnitude, parts(e, r, top_bit(r) - 1))));
+}
+
+/* What stays of the groups in x; their codes, at the low end of each part. */
+typedef struct kept {
+  LLVMValueRef first, second, codes;
+} kept;
+
+/* code: bits 0 and 1 the first that stays (0, 1 or 2), bits 2 and 3 the second (1, 2 or 3) */
+static kept keep_two(hd_emitter *e, const hd_ranking *r, LLVMValueRef const *x) {
+  LLVMValueRef s[GROUP];
+  find_winners(e, r, x, s);
+  LLVMValueRef first = choose(e, s[0], x[0], choose(e, s[1], x[1], x[2]));
+  LLVMValueRef second = choose(e, s[3], x[3], choose(e, s[2], x[2], x[1]));
+  LLVMValueRef bit[GROUP] = {hd_emit_and(e, invert(e, s[0]), s[1]),
+                             hd_emit_and(e, invert(e, s[0]), invert(e, s[1])),
+                             either(e, s[3], invert(e, s[2])), either(e, s[3], s[2])};
+  LLVMValueRef codes = hd_emit_and(e, bit[0], parts(e, r, 1));
+  for (int i = 1; i < GROUP; i++)
+    codes = either(e, codes, hd_emit_and(e, bit[i], parts(e, r, 1 << i)));
+  return (kept){without_negative_zero(e, r, first), without_negative_zero(e, r, second), codes};
+}
+
+/* ---- by width ---- */
+
+static LLVMValueRef shift_right(hd_emitter *e, LLVMValueRef x, int64_t by) {
+  return LLVMBuildLShr(e->b, x, hd_emit_i32(e, by), "");
+}
+
+/* Groups of two words, two at a time. */
+static LLVMValueRef keep_16(hd_emitter *e, const hd_ranking *r, LLVMValueRef const *w,
+                            LLVMValueRef *values) {
+  LLVMValueRef codes[2];
+  for (int i = 0; i < 2; i++) {
+    LLVMValueRef x[GROUP];
+    for (int j = 0; j < GROUP; j++)
+      x[j] = hd_emit_permute(e, w[4 * i + j / 2], w[4 * i + 2 + j / 2],
+                             j % 2 ? HD_HIGH_HALVES : HD_LOW_HALVES);
+    kept k = keep_two(e, r, x);
+    values[2 * i] = hd_emit_permute(e, k.first, k.second, HD_LOW_HALVES);
+    values[2 * i + 1] = hd_emit_permute(e, k.first, k.second, HD_HIGH_HALVES);
+    codes[i] = k.codes;
+  }
+  /* nibbles 0 to 3 stand at bits 0, 16, 8, 24: then at 0, 4, 8, 12 */
+  LLVMValueRef all = either(e, codes[0], LLVMBuildShl(e->b, codes[1], hd_emit_i32(e, 8), ""));
+  return either(e, all, shift_right(e, all, 12));
+}
+
+/* Groups of a word, four at a time. */
+static LLVMValueRef keep_8(hd_emitter *e, const hd_ranking *r, LLVMValueRef const *w,
+                           LLVMValueRef *values) {
+  LLVMValueRef codes[2];
+  for (int i = 0; i < 2; i++) {
+    const LLVMValueRef *g = w + 4 * i;
+    LLVMValueRef x[GROUP];
+    for (int j = 0; j < GROUP; j += 2) {
+      LLVMValueRef low = hd_emit_permute(e, g[0], g[1], j ? HIGH_BYTES : LOW_BYTES);
+      LLVMValueRef high = hd_emit_permute(e, g[2], g[3], j ? HIGH_BYTES : LOW_BYTES);
+      x[j] = hd_emit_permute(e, low, high, HD_LOW_HALVES);
+      x[j + 1] = hd_emit_permute(e, low, high, HD_HIGH_HALVES);
+    }
+    kept k = keep_two(e, r, x);
+    values[2 * i] = hd_emit_permute(e, k.first, k.second, LOW_BYTES);
+    values[2 * i + 1] = hd_emit_permute(e, k.first, k.second, HIGH_BYTES);
+    codes[i] = either(e, k.codes, shift_right(e, k.codes, 4)); /* bytes 0 and 2 count */
+  }
+  return hd_emit_permute(e, codes[0], codes[1], EVEN_BYTES);
+}
+
+/* tf32: one of two words; the low 13 bits say nothing of the magnitude. */
+static LLVMValueRef keep_32(hd_emitter *e, const hd_ranking *r, LLVMValueRef const *w,
+                            LLVMValueRef *values) {
+  enum { FIRST = 0x4, SECOND = 0xe };
+  LLVMValueRef codes = hd_emit_i32(e, 0);
+  LLVMValueRef nan = hd_emit_i32(e, r->infinity + (r->magnitude & -r->magnitude));
+  for (int i = 0; i < WORDS / 2; i++) {
+    LLVMValueRef key[2];
+    for (int j = 0; j < 2; j++)
+      key[j] = hd_emit_min(e, hd_emit_and(e, w[2 * i + j], hd_emit_i32(e, r->magnitude)), nan);
+    LLVMValueRef takes_second = hd_emit_lt(e, key[0], key[1]);
+    LLVMValueRef value = hd_emit_select(e, takes_second, w[2 * i + 1], w[2 * i]);
+    LLVMValueRef is_zero = hd_emit_eqi(e, either(e, key[0], key[1]), 0);
+    values[i] = hd_emit_select(e, is_zero, hd_emit_i32(e, 0), value);
+    codes = either(e, codes, hd_emit_select(e, takes_second, hd_emit_i32(e, SECOND << 4 * i),
+                                            hd_emit_i32(e, FIRST << 4 * i)));
+  }
+  return codes;
+}
+
+LLVMValueRef hd_emit_keep(hd_emitter *e, const hd_ranking *r, LLVMValueRef const *w,
+                          LLVMValueRef *values) {
+  if (r->bits == 8)
+    return keep_8(e, r, w, values);
+  return r->bits == 16 ? keep_16(e, r, w, values) : keep_32(e, r, w, values);
+}
